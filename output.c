@@ -1,0 +1,1438 @@
+/* POSIX.1-2008: open, write, unlink; files past 2 GiB on 32 bit too. */
+#define _POSIX_C_SOURCE 200809L
+#define _FILE_OFFSET_BITS 64
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "output.h"
+
+/* The way of a byte: output_write() saves it raw, takes sequences and
+ * controls out, and puts what is left on the current line. A line that is
+ * finished is committed: counted, and kept in `head` while that has room,
+ * else in `end`, a ring of the last bytes. All text is thus
+ *
+ *	head | what nobody holds any more | end | line
+ *
+ * and positions in it are bytes from its start. */
+
+enum {
+	HEAD_CHARS = 30000,      /* O3 */
+	BOTH_FIRST = 10000,      /* O4 */
+	BOTH_LAST = 20000,
+	TAIL_LINES = 2000,
+	TAIL_BYTES = 51200,
+	END_ASCII = TAIL_BYTES,  /* the ring while bytes are characters, */
+	END_UTF8 = 4 * BOTH_LAST,    /* and once they are not */
+	LINE_BYTES = 32768,      /* as far back as a CR can reach */
+	RAW_BYTES = 65536,       /* unsaved bytes in memory, until they spill */
+	BLOCK = 64,              /* bytes that vector code takes at a time */
+	FEW = 256
+};
+
+/* Why not all of a stream is in its file; above 0: the errno. */
+enum { SAVED_ALL = 0, STOPPED_LIMIT = -1, STOPPED_SESSION = -2, GONE = -3 };
+
+enum state { TEXT, ESCAPE, ESCAPE_MORE, CSI, OSC, STRING };
+
+struct saved {
+	struct saved *next;     /* the next younger */
+	struct output *output;  /* whose it is; NULL: that is freed */
+	char *path;
+	int64_t size;
+};
+
+struct ring {
+	unsigned char *data;
+	size_t cap, len;
+	size_t next;  /* where the next byte goes */
+};
+
+struct output {
+	struct store *store;
+	bool keep_end, ended;
+
+	enum state state;
+	unsigned param;        /* of a CSI; above 2: none that erases */
+	unsigned char cut[4];  /* a character that the last read cut off */
+	size_t cuts;           /* its bytes */
+
+	struct buf text;  /* not committed yet */
+	size_t line;      /* in it: where the unfinished line begins */
+	size_t at;        /* in it: the cursor */
+	size_t pad;       /* columns from the line's end to the cursor */
+
+	int64_t committed, chars, lines;  /* bytes, characters, newlines */
+	unsigned char last;               /* byte that was committed */
+	struct buf head;                  /* HEAD_CHARS at most */
+	struct ring end;                  /* what came after the head */
+
+	uint64_t rewrites;          /* changes of what was on a line */
+	bool watched;               /* the current line has been looked at */
+	int64_t watched_from;       /* `committed` at the latest look */
+	uint64_t watched_rewrites;  /* `rewrites` when that line ended */
+
+	struct buf raw;       /* until it is clear that a file is needed */
+	struct saved *saved;  /* the file, or NULL */
+	int fd;               /* -1 unless it is being written */
+	int stopped;          /* SAVED_ALL, or why the file is not whole */
+	bool named;           /* a reader has been told the file's path */
+};
+
+/* The store */
+
+void
+store_init(struct store *s, const char *dir, const char *name, int64_t limit)
+{
+	memset(s, 0, sizeof *s);
+	s->dir = dir;
+	s->name = name;
+	s->limit = limit;
+	s->oldest = NULL;
+	s->newest = &s->oldest;
+}
+
+static void
+close_file(struct output *o)
+{
+	if (o->fd >= 0)
+		close(o->fd);
+	o->fd = -1;
+}
+
+/* Its output, if that is still there, has no file from now on. */
+static void
+remove_file(struct store *s, struct saved *f)
+{
+	struct saved **link = &s->oldest;
+
+	while (*link != f)
+		link = &(*link)->next;
+	*link = f->next;
+	if (s->newest == &f->next)
+		s->newest = link;
+	s->total -= f->size;
+	if (f->output != NULL) {
+		close_file(f->output);
+		f->output->saved = NULL;
+		f->output->stopped = GONE;
+	}
+	unlink(f->path);  /* somebody else's removing it is no failure */
+	free(f->path);
+	free(f);
+}
+
+void
+store_free(struct store *s)
+{
+	while (s->oldest != NULL)
+		remove_file(s, s->oldest);
+}
+
+/* Bytes of `want` that fit, after the oldest finished files have gone. */
+static int64_t
+make_room(struct store *s, int64_t want)
+{
+	struct saved *f = s->oldest, *next;
+
+	for (; f != NULL && s->total + want > 4 * s->limit; f = next) {
+		next = f->next;
+		if (f->output == NULL || f->output->ended)
+			remove_file(s, f);
+	}
+	return want <= 4 * s->limit - s->total ? want : 4 * s->limit - s->total;
+}
+
+/* Saving one stream */
+
+static void
+stop_saving(struct output *o, int why)
+{
+	close_file(o);
+	buf_free(&o->raw);
+	if (o->saved != NULL && o->saved->size == 0)
+		remove_file(o->store, o->saved);  /* holds nothing */
+	o->stopped = why;
+}
+
+/* 0, or the errno */
+static int
+write_file(struct output *o, const unsigned char *p, int64_t n)
+{
+	ssize_t did;
+
+	for (; n > 0; n -= did, p += did) {
+		did = write(o->fd, p, (size_t)n);
+		if (did < 0 && errno == EINTR) {
+			did = 0;
+			continue;
+		}
+		if (did <= 0)
+			return did < 0 ? errno : ENOSPC;
+		o->saved->size += did;
+		o->store->total += did;
+	}
+	return 0;
+}
+
+static void
+save(struct output *o, const unsigned char *p, size_t n)
+{
+	int64_t want = (int64_t)n, room = o->store->limit - o->saved->size;
+	int why = SAVED_ALL, failed;
+
+	if (want > room) {
+		want = room;
+		why = STOPPED_LIMIT;
+	}
+	room = make_room(o->store, want);
+	if (want > room) {
+		want = room;
+		why = STOPPED_SESSION;
+	}
+	failed = write_file(o, p, want);
+	if (failed != 0)
+		why = failed;
+	if (why != SAVED_ALL)
+		stop_saving(o, why);
+}
+
+/* DIR/boris-NAME-N.log, or NULL without memory */
+static char *
+new_path(struct store *s)
+{
+	struct buf b = {0};
+
+	buf_puts(&b, s->dir);
+	buf_puts(&b, "/boris-");
+	buf_puts(&b, s->name);
+	buf_putc(&b, '-');
+	buf_int(&b, (int64_t)++s->count);
+	buf_put(&b, ".log", 5);
+	if (b.failed)
+		buf_free(&b);
+	return b.data;
+}
+
+/* 0, or the errno with nothing left behind */
+static int
+open_file(struct output *o)
+{
+	struct saved *f = calloc(1, sizeof *f);
+	int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, why = ENOMEM;
+
+	if (f == NULL)
+		return ENOMEM;
+	f->path = new_path(o->store);
+	if (f->path == NULL)
+		goto free_file;
+	do
+		o->fd = open(f->path, flags, 0600);
+	while (o->fd < 0 && errno == EINTR);
+	if (o->fd < 0) {
+		why = errno;
+		goto free_file;
+	}
+	f->output = o;
+	o->saved = *o->store->newest = f;
+	o->store->newest = &f->next;
+	return 0;
+free_file:
+	free(f->path);
+	free(f);
+	return why;
+}
+
+/* Makes the file, with what was held back. */
+static void
+spill(struct output *o)
+{
+	int why;
+
+	if (o->saved != NULL || o->stopped != SAVED_ALL || o->store->limit == 0)
+		return;
+	why = open_file(o);
+	if (why != 0) {
+		stop_saving(o, why);
+		return;
+	}
+	save(o, (unsigned char *)o->raw.data, o->raw.len);
+	buf_free(&o->raw);
+}
+
+/* Whether a stream has to be in a file is known at its end; that is where
+ * the first bytes wait for it. */
+static void
+save_raw(struct output *o, const unsigned char *p, size_t n)
+{
+	if (o->stopped != SAVED_ALL || o->store->limit == 0)
+		return;
+	if (o->saved == NULL && o->raw.len + n <= RAW_BYTES) {
+		buf_put(&o->raw, p, n);
+		if (!o->raw.failed)
+			return;
+	}
+	spill(o);
+	if (o->fd >= 0)
+		save(o, p, n);
+}
+
+/* Finished text */
+
+/* How long the character is that starts with this byte of valid UTF-8. */
+static size_t
+character(unsigned char lead)
+{
+	return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+}
+
+static bool
+continues(unsigned char c)
+{
+	return (c & 0xC0) == 0x80;
+}
+
+/* Bytes of the first `chars` characters */
+static size_t
+skip_chars(const unsigned char *p, size_t n, int64_t chars)
+{
+	size_t i = 0;
+
+	for (; i < n && chars > 0; chars--)
+		i += character(p[i]);
+	return i;
+}
+
+static void
+count_block(const unsigned char *p, size_t *newlines, size_t *inner)
+{
+	unsigned char a = 0, b = 0;
+	int i;
+
+	for (i = 0; i < BLOCK; i++) {
+		a = (unsigned char)(a + (p[i] == '\n'));
+		b = (unsigned char)(b + ((p[i] & 0xC0) == 0x80));
+	}
+	*newlines += a;
+	*inner += b;
+}
+
+/* Newlines, and bytes that do not begin a character. */
+static void
+count(const unsigned char *p, size_t n, size_t *newlines, size_t *inner)
+{
+	unsigned char rest[BLOCK] = {0};
+
+	*newlines = *inner = 0;
+	for (; n >= BLOCK; p += BLOCK, n -= BLOCK)
+		count_block(p, newlines, inner);
+	if (n > 0) {
+		memcpy(rest, p, n);
+		count_block(rest, newlines, inner);
+	}
+}
+
+static size_t
+count_chars(const unsigned char *p, size_t n)
+{
+	size_t newlines, inner;
+
+	count(p, n, &newlines, &inner);
+	return n - inner;
+}
+
+static void
+ring_copy(const struct ring *r, size_t from, size_t n, struct buf *b)
+{
+	size_t at = r->next + r->cap - r->len + from, first;
+
+	if (at >= r->cap)
+		at -= r->cap;
+	first = n <= r->cap - at ? n : r->cap - at;
+	buf_put(b, r->data + at, first);
+	buf_put(b, r->data, n - first);
+}
+
+/* Without memory it stays as it is: the end is shorter then. */
+static void
+ring_grow(struct ring *r, size_t cap)
+{
+	struct buf b = {0};
+
+	if (!buf_room(&b, cap))
+		return;
+	if (r->len > 0)
+		ring_copy(r, 0, r->len, &b);
+	free(r->data);
+	r->data = (unsigned char *)b.data;
+	r->cap = cap;
+	r->next = r->len;
+}
+
+static void
+ring_put(struct ring *r, const unsigned char *p, size_t n)
+{
+	size_t first;
+
+	if (r->cap == 0) {
+		r->len = 0;
+		return;
+	}
+	if (n > r->cap) {
+		p += n - r->cap;
+		n = r->cap;
+	}
+	first = n <= r->cap - r->next ? n : r->cap - r->next;
+	memcpy(r->data + r->next, p, first);
+	memcpy(r->data, p + first, n - first);
+	r->next += n;
+	if (r->next >= r->cap)
+		r->next -= r->cap;
+	r->len = n <= r->cap - r->len ? r->len + n : r->cap;
+}
+
+static void
+keep_end(struct output *o, const unsigned char *p, size_t n)
+{
+	size_t cap = o->chars == o->committed ? END_ASCII : END_UTF8;
+
+	if (n == 0)
+		return;
+	if (o->end.cap < cap)
+		ring_grow(&o->end, cap);
+	ring_put(&o->end, p, n);
+}
+
+/* Bytes that the head took of a text of so many characters. */
+static size_t
+keep_head(struct output *o, const unsigned char *p, size_t n, int64_t chars)
+{
+	if (o->chars >= HEAD_CHARS)
+		return 0;
+	if (chars > HEAD_CHARS - o->chars)
+		n = skip_chars(p, n, HEAD_CHARS - o->chars);
+	buf_put(&o->head, p, n);
+	return o->head.failed ? 0 : n;
+}
+
+/* Whole characters of finished text */
+static void
+commit(struct output *o, const unsigned char *p, size_t n)
+{
+	size_t newlines, inner, first;
+
+	if (n == 0)
+		return;
+	count(p, n, &newlines, &inner);
+	first = keep_head(o, p, n, (int64_t)(n - inner));
+	o->committed += (int64_t)n;
+	o->chars += (int64_t)(n - inner);
+	o->lines += (int64_t)newlines;
+	o->last = p[n - 1];
+	if (o->keep_end)
+		keep_end(o, p + first, n - first);
+}
+
+/* The current line */
+
+static unsigned char *
+text(struct output *o)
+{
+	return (unsigned char *)o->text.data;
+}
+
+static void
+commit_lines(struct output *o)
+{
+	size_t n = o->line;
+
+	if (n == 0)
+		return;
+	commit(o, text(o), n);
+	buf_drop(&o->text, n);
+	o->line = 0;
+	o->at -= n;
+}
+
+/* All of the line is out of reach from now on. */
+static void
+commit_text(struct output *o)
+{
+	o->line = o->at = o->text.len;
+	o->pad = 0;
+	commit_lines(o);
+}
+
+/* Room for a few bytes. Without memory the text so far makes room: it is out
+ * of reach then, and what comes next follows it. */
+static void
+few_room(struct output *o)
+{
+	if (buf_room(&o->text, 2 * FEW))
+		return;
+	o->text.failed = false;
+	commit_text(o);
+}
+
+static bool
+has_newline(const unsigned char *p)
+{
+	unsigned char found = 0;
+	int i;
+
+	for (i = 0; i < BLOCK; i++)
+		found |= p[i] == '\n';
+	return found != 0;
+}
+
+/* Bytes up to and with the last newline, or 0 */
+static size_t
+whole_lines(const unsigned char *p, size_t n)
+{
+	while (n >= BLOCK && !has_newline(p + n - BLOCK))
+		n -= BLOCK;
+	while (n > 0 && p[n - 1] != '\n')
+		n--;
+	return n;
+}
+
+/* Appending does not look for newlines; who needs to know where the line
+ * begins does it here. */
+static void
+find_line(struct output *o)
+{
+	size_t n = whole_lines(text(o) + o->line, o->text.len - o->line);
+
+	if (n > 0)
+		o->watched = false;
+	o->line += n;
+}
+
+/* So much of a line is put out of reach when it is too long that the text
+ * alone says how much, not how it was read. */
+static void
+bound_line(struct output *o)
+{
+	if (o->text.len - o->line < LINE_BYTES)
+		return;
+	find_line(o);
+	while (o->text.len - o->line >= LINE_BYTES) {
+		o->line += LINE_BYTES;
+		while (o->line < o->text.len && continues(text(o)[o->line]))
+			o->line++;
+	}
+	commit_lines(o);
+}
+
+/* Clean text, the cursor at its end */
+static void
+append(struct output *o, const unsigned char *p, size_t n)
+{
+	size_t some;
+
+	for (; n > 0; p += some, n -= some) {
+		some = n <= FEW ? n : FEW;
+		while (some < n && continues(p[some]))
+			some++;
+		few_room(o);
+		memcpy(text(o) + o->text.len, p, some);
+		o->text.len += some;
+		o->at = o->text.len;
+		bound_line(o);
+	}
+}
+
+static void
+rewritten(struct output *o)
+{
+	o->rewrites++;
+	if (o->watched)
+		o->watched_rewrites = o->rewrites;
+}
+
+static void
+fill_pad(struct output *o)
+{
+	unsigned char spaces[FEW];
+	size_t pad = o->pad, some;
+
+	if (pad == 0)
+		return;
+	o->pad = 0;
+	memset(spaces, ' ', sizeof spaces);
+	for (; pad > 0; pad -= some) {
+		some = pad < FEW ? pad : FEW;
+		append(o, spaces, some);
+	}
+}
+
+/* One character of n bytes where the cursor is */
+static void
+put(struct output *o, const unsigned char *c, size_t n)
+{
+	unsigned char *at;
+	size_t old;
+
+	fill_pad(o);
+	if (o->at < o->text.len)
+		few_room(o);
+	if (o->at == o->text.len) {
+		append(o, c, n);
+		return;
+	}
+	at = text(o) + o->at;
+	old = character(*at);
+	o->at += n;
+	if (old == n && memcmp(at, c, n) == 0)
+		return;
+	if (old != n)
+		memmove(at + n, at + old, o->text.len - (o->at - n) - old);
+	memcpy(at, c, n);
+	o->text.len = o->text.len + n - old;
+	rewritten(o);
+	if (o->text.len - o->line >= LINE_BYTES) {
+		o->line = o->at;  /* what comes next stays within reach */
+		commit_lines(o);
+	}
+}
+
+static void
+put_newline(struct output *o)
+{
+	o->at = o->text.len;
+	o->pad = 0;
+	append(o, (const unsigned char *)"\n", 1);
+}
+
+static void
+put_replacement(struct output *o)
+{
+	put(o, (const unsigned char *)"\xEF\xBF\xBD", 3);
+}
+
+static void
+carriage_return(struct output *o)
+{
+	if (o->at == o->text.len)
+		find_line(o);
+	o->at = o->line;
+	o->pad = 0;
+}
+
+/* 1K: what is up to the cursor becomes blank. */
+static void
+blank(struct output *o)
+{
+	unsigned char *line = text(o) + o->line;
+	size_t old = o->at - o->line + character(text(o)[o->at]);
+	size_t n = count_chars(line, old);
+
+	memset(line, ' ', n);
+	memmove(line + n, line + old, o->text.len - o->line - old);
+	o->text.len -= old - n;
+	o->at = o->line + n - 1;
+	rewritten(o);
+}
+
+/* CSI K. The cursor keeps its column, which may lie behind the line then. */
+static void
+erase(struct output *o, unsigned what)
+{
+	size_t len = o->text.len;
+
+	if (o->at == len && what > 0)
+		find_line(o);
+	if (what == 0) {
+		o->text.len = o->at;
+	} else if (what == 2 || (what == 1 && o->at == len)) {
+		o->pad += count_chars(text(o) + o->line, o->at - o->line);
+		o->text.len = o->at = o->line;
+	} else if (what == 1) {
+		blank(o);
+	}
+	if (o->text.len < len)
+		rewritten(o);
+}
+
+/* Clean text: whole characters, no control but tab and newline */
+
+/* May it stand there: 0x20 to 0x7E, tab, newline */
+static bool
+plain(unsigned char c)
+{
+	return (c >= 0x20 && c < 0x7F) || c == '\t' || c == '\n';
+}
+
+/* How many of the 8 bytes at p are plain, up to the first that is not */
+static size_t
+plain_bytes(const unsigned char *p)
+{
+	const uint64_t each = 0x0101010101010101, top = each * 0x80;
+	uint64_t x = (uint64_t)p[0] | (uint64_t)p[1] << 8 |
+	             (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
+	             (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 |
+	             (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
+	uint64_t low = x & ~top, plain, other;
+
+	/* The top bit of each sum says: at least 0x20, 9, 11, 0x7F. */
+	plain = (low + each * 0x60) |
+	        ((low + each * 0x77) & ~(low + each * 0x75));
+	other = (x | (low + each) | ~plain) & top;
+	if (other == 0)
+		return 8;
+	other = (other & -other) >> 7;  /* 1 in the first such byte */
+	return (size_t)(((other - 1) & each) * each >> 56);
+}
+
+static bool
+plain_block(const unsigned char *p)
+{
+	unsigned char bad = 0;
+	int i;
+
+	for (i = 0; i < BLOCK; i++)
+		bad |= ((unsigned char)(p[i] - 0x20) > 0x5E) &
+		       ((unsigned char)(p[i] - '\t') > 1);
+	return bad == 0;
+}
+
+/* U+0080 to U+009F, in the character of two bytes at p */
+static bool
+is_c1(const unsigned char *p)
+{
+	return p[0] == 0xC2 && p[1] < 0xA0;
+}
+
+/* Is the block clean, the last of its characters cut off perhaps? A character
+ * begins there, and the 3 bytes before are clean too. Unicode 3.9, table 3-7:
+ * leads have followers, and some leads no followers that are too low or high. */
+static bool
+clean_block(const unsigned char *p)
+{
+	unsigned char bad = 0, c, b, follows, due;
+	int i;
+
+	for (i = 0; i < BLOCK; i++) {
+		c = p[i];
+		b = p[i - 1];
+		follows = (c & 0xC0) == 0x80;
+		due = (b >= 0xC0) | (p[i - 2] >= 0xE0) | (p[i - 3] >= 0xF0);
+		bad |= follows ^ due;
+		bad |= ((unsigned char)(c - 0x20) > 0x5E) & (c < 0x80) &
+		       ((unsigned char)(c - '\t') > 1);
+		bad |= (c == 0xC0) | (c == 0xC1) | (c > 0xF4);
+		bad |= ((b == 0xE0) | (b == 0xC2)) & (c < 0xA0);
+		bad |= (b == 0xED) & (c >= 0xA0);
+		bad |= (b == 0xF0) & (c < 0x90);
+		bad |= (b == 0xF4) & (c >= 0x90);
+	}
+	return bad == 0;
+}
+
+/* Clean bytes at p, in blocks; the 3 before are clean too. */
+static size_t
+clean_blocks(const unsigned char *p, size_t n)
+{
+	size_t i = 0, lead;
+
+	for (;;) {
+		while (n - i >= BLOCK && plain_block(p + i))
+			i += BLOCK;
+		if (n - i < BLOCK || !clean_block(p + i))
+			return i;
+		i += BLOCK;
+		for (lead = i - 1; continues(p[lead]); lead--)
+			;
+		if (lead + character(p[lead]) > i)
+			i = lead;
+	}
+}
+
+/* Bytes of the clean character at p, or 0 */
+static size_t
+clean_character(const unsigned char *p, size_t n)
+{
+	int len;
+
+	if (*p < 0x80)
+		return plain(*p);
+	len = utf8_length(p, n);
+	return len > 0 && !is_c1(p) ? (size_t)len : 0;
+}
+
+/* Bytes taken of those at p, until one is not clean or the cursor is at the
+ * end again */
+static size_t
+rewrite(struct output *o, const unsigned char *p, size_t n)
+{
+	size_t i = 0, some;
+
+	for (; i < n && (o->at < o->text.len || o->pad > 0); i += some) {
+		some = clean_character(p + i, n - i);
+		if (some == 0)
+			break;
+		if (p[i] == '\n')
+			put_newline(o);
+		else
+			put(o, p + i, some);
+	}
+	return i;
+}
+
+/* Bytes taken of those at p, until one is not clean or they are some more
+ * than FEW. Short runs, as between colours, are copied as they are looked at. */
+static size_t
+append_few(struct output *o, const unsigned char *p, size_t n)
+{
+	unsigned char *to;
+	size_t i = 0, some;
+
+	few_room(o);
+	to = text(o) + o->text.len;
+	while (i < n && i < FEW) {
+		if (n - i >= 8 && p[i] < 0x80) {
+			memcpy(to + i, p + i, 8);
+			some = plain_bytes(p + i);
+		} else {
+			some = clean_character(p + i, n - i);
+			memcpy(to + i, p + i, some);
+		}
+		if (some == 0)
+			break;
+		i += some;
+	}
+	o->text.len += i;
+	o->at = o->text.len;
+	bound_line(o);
+	return i;
+}
+
+/* Many whole lines need not be copied to be committed. */
+static void
+append_blocks(struct output *o, const unsigned char *p, size_t n)
+{
+	size_t whole = whole_lines(p, n);
+
+	if (whole >= FEW) {
+		commit_text(o);
+		commit(o, p, whole);
+		o->watched = false;
+		p += whole;
+		n -= whole;
+	}
+	append(o, p, n);
+}
+
+/* Bytes taken of those at p, all of them clean */
+static size_t
+read_clean(struct output *o, const unsigned char *p, size_t n)
+{
+	size_t some, blocks;
+
+	if (o->at < o->text.len || o->pad > 0)
+		return rewrite(o, p, n);
+	some = append_few(o, p, n);
+	if (some < FEW)
+		return some;
+	blocks = clean_blocks(p + some, n - some);
+	append_blocks(o, p + some, blocks);
+	return some + blocks;
+}
+
+/* What is not clean */
+
+/* Bytes of a sequence that sets a colour, which most do, or 0 */
+static size_t
+colour(const unsigned char *p, size_t n)
+{
+	size_t i = 2;
+
+	if (n < 3 || p[0] != 0x1B || p[1] != '[')
+		return 0;
+	while (i < n && p[i] >= '0' && p[i] <= ';')
+		i++;
+	return i < n && p[i] == 'm' ? i + 1 : 0;
+}
+
+/* Bytes taken of those at p: 0 when they are clean after all. */
+static size_t
+read_high(struct output *o, const unsigned char *p, size_t n)
+{
+	int len = utf8_length(p, n);
+
+	if (len > 0)
+		return is_c1(p) ? 2 : 0;
+	if (len < 0) {
+		put_replacement(o);
+		return (size_t)-len;
+	}
+	memcpy(o->cut, p, n);
+	o->cuts = n;
+	return n;
+}
+
+static bool
+control_block(const unsigned char *p)
+{
+	unsigned char bad = 0;
+	int i;
+
+	for (i = 0; i < BLOCK; i++)
+		bad |= p[i] >= '\t';
+	return bad == 0;
+}
+
+/* Bytes of controls that do nothing, as binary files are full of */
+static size_t
+controls(const unsigned char *p, size_t n)
+{
+	size_t i = 0;
+
+	while (n - i >= BLOCK && control_block(p + i))
+		i += BLOCK;
+	while (i < n && p[i] < '\t')
+		i++;
+	return i > 0 ? i : 1;
+}
+
+/* Bytes taken of those at p: 0 when they are clean after all. */
+static size_t
+read_unclean(struct output *o, const unsigned char *p, size_t n)
+{
+	size_t some;
+
+	if (*p >= 0x80)
+		return read_high(o, p, n);
+	switch (*p) {
+	case 0x1B:
+		some = colour(p, n);
+		if (some > 0)
+			return some;
+		o->state = ESCAPE;
+		return 1;
+	case '\r':
+		/* A newline ends a line wherever the cursor is. */
+		if (n < 2 || p[1] != '\n')
+			carriage_return(o);
+		return 1;
+	default:
+		return plain(*p) ? 0 : controls(p, n);
+	}
+}
+
+/* Is the byte the next of the cut-off character? */
+static bool
+join(struct output *o, unsigned char c)
+{
+	int len;
+
+	o->cut[o->cuts] = c;
+	len = utf8_length(o->cut, o->cuts + 1);
+	if (len == 0) {
+		o->cuts++;
+		return true;
+	}
+	o->cuts = 0;
+	if (len < 0)
+		put_replacement(o);
+	else if (!is_c1(o->cut))
+		put(o, o->cut, (size_t)len);
+	return len > 0;
+}
+
+static void
+begin_sequence(struct output *o, unsigned char c)
+{
+	switch (c) {
+	case '[':
+		o->state = CSI;
+		o->param = 0;
+		break;
+	case ']':
+		o->state = OSC;
+		break;
+	case 'P': case 'X': case '^': case '_':  /* DCS SOS PM APC */
+		o->state = STRING;
+		break;
+	default:
+		o->state = c < 0x30 ? ESCAPE_MORE : TEXT;
+	}
+}
+
+static void
+read_csi(struct output *o, unsigned char c)
+{
+	if (c >= 0x40) {
+		o->state = TEXT;
+		if (c == 'K')
+			erase(o, o->param);
+	} else if (c < '0' || c > '9' || o->param > 9) {
+		o->param = 99;
+	} else {
+		o->param = o->param * 10 + (c - '0');
+	}
+}
+
+/* Is the byte part of the sequence? If not, it is text again. */
+static bool
+read_sequence(struct output *o, unsigned char c)
+{
+	bool string = o->state == OSC || o->state == STRING;
+
+	if (c == 0x1B) {  /* also of the ST that ends a string: ESC \ */
+		o->state = ESCAPE;
+	} else if (c == 0x18 || c == 0x1A || (c == 0x07 && o->state == OSC)) {
+		o->state = TEXT;
+	} else if (c == '\n' || (c >= 0x7F && !string)) {
+		o->state = TEXT;
+		return false;
+	} else if (c < 0x20 || string) {
+		return true;
+	} else if (o->state == CSI) {
+		read_csi(o, c);
+	} else if (o->state == ESCAPE) {
+		begin_sequence(o, c);
+	} else if (c >= 0x30) {
+		o->state = TEXT;
+	}
+	return true;
+}
+
+/* The stream */
+
+struct output *
+output_new(struct store *s, bool keep)
+{
+	struct output *o = calloc(1, sizeof *o);
+
+	if (o == NULL)
+		return NULL;
+	if (!buf_room(&o->text, 2 * FEW)) {
+		free(o);
+		return NULL;
+	}
+	o->store = s;
+	o->keep_end = keep;
+	o->fd = -1;
+	return o;
+}
+
+void
+output_free(struct output *o)
+{
+	if (o == NULL)
+		return;
+	close_file(o);
+	if (o->saved != NULL && !o->ended)
+		remove_file(o->store, o->saved);
+	if (o->saved != NULL)
+		o->saved->output = NULL;
+	buf_free(&o->raw);
+	buf_free(&o->text);
+	buf_free(&o->head);
+	free(o->end.data);
+	free(o);
+}
+
+void
+output_keep_end(struct output *o)
+{
+	o->keep_end = true;
+}
+
+void
+output_write(struct output *o, const void *bytes, size_t n)
+{
+	const unsigned char *p = bytes, *end = p + n;
+
+	if (o->ended || n == 0)
+		return;
+	save_raw(o, p, n);
+	while (p < end) {
+		if (o->cuts > 0) {
+			p += join(o, *p);
+		} else if (o->state != TEXT) {
+			p += read_sequence(o, *p);
+		} else {
+			p += read_clean(o, p, (size_t)(end - p));
+			if (p < end)
+				p += read_unclean(o, p, (size_t)(end - p));
+		}
+	}
+	find_line(o);
+	commit_lines(o);
+}
+
+/* All text there is, also what is on the unfinished line */
+
+static int64_t
+total_bytes(const struct output *o)
+{
+	return o->committed + (int64_t)o->text.len;
+}
+
+static int64_t
+total_chars(const struct output *o)
+{
+	const unsigned char *p = (const unsigned char *)o->text.data;
+
+	return o->chars + (int64_t)count_chars(p, o->text.len);
+}
+
+/* The last one counts when it is not finished too. */
+static int64_t
+total_lines(const struct output *o)
+{
+	bool open = o->committed > 0 && o->last != '\n';
+
+	return o->lines + (open || o->text.len > 0);
+}
+
+/* From where on all text up to its end is still held */
+static int64_t
+held_from(const struct output *o)
+{
+	int64_t from = o->committed - (int64_t)o->end.len;
+
+	return from <= (int64_t)o->head.len ? 0 : from;
+}
+
+/* Is there more than what is returned under this truncation? */
+static bool
+is_over(const struct output *o, enum truncate how)
+{
+	if (held_from(o) > 0)
+		return true;
+	if (how == TRUNCATE_TAIL)
+		return total_lines(o) > TAIL_LINES ||
+		       total_bytes(o) > TAIL_BYTES;
+	return total_chars(o) > HEAD_CHARS;
+}
+
+/* The text from one position to another; all of it has to be held. */
+static void
+copy(const struct output *o, int64_t from, int64_t to, struct buf *b)
+{
+	int64_t head = (int64_t)o->head.len, n;
+	int64_t end = o->committed - (int64_t)o->end.len;
+
+	if (from < head && from < to) {
+		n = (to < head ? to : head) - from;
+		buf_put(b, o->head.data + from, (size_t)n);
+		from += n;
+	}
+	if (from < o->committed && from < to) {
+		n = (to < o->committed ? to : o->committed) - from;
+		ring_copy(&o->end, (size_t)(from - end), (size_t)n, b);
+		from += n;
+	}
+	if (from < to)
+		buf_put(b, o->text.data + (from - o->committed),
+		        (size_t)(to - from));
+}
+
+void
+output_end(struct output *o, enum truncate how)
+{
+	if (o->ended)
+		return;
+	if (o->cuts > 0)
+		put_replacement(o);
+	o->cuts = 0;
+	commit_text(o);
+	buf_free(&o->text);
+	if (o->named || is_over(o, how))
+		spill(o);
+	else if (o->saved != NULL)
+		remove_file(o->store, o->saved);
+	close_file(o);
+	buf_free(&o->raw);
+	o->ended = true;
+}
+
+/* Showing */
+
+static void
+put_size(struct buf *b, int64_t bytes)
+{
+	bool whole = bytes % (1024 * 1024) == 0;
+
+	buf_int(b, whole ? bytes / (1024 * 1024) : bytes);
+	buf_puts(b, whole ? " MiB" : " bytes");
+}
+
+static void
+put_why(const struct output *o, struct buf *b)
+{
+	if (o->stopped == STOPPED_LIMIT) {
+		buf_puts(b, "stopped at --save-limit, ");
+		put_size(b, o->store->limit);
+	} else if (o->stopped == STOPPED_SESSION) {
+		buf_puts(b, "files of this session reached ");
+		put_size(b, 4 * o->store->limit);
+	} else {
+		buf_puts(b, strerror(o->stopped));
+	}
+}
+
+/* Ends a truncation line: where the whole stream is. */
+static void
+put_file(struct output *o, struct buf *b)
+{
+	if (!o->ended)
+		spill(o);
+	o->named = true;
+	if (o->saved != NULL) {
+		buf_puts(b, "; full output: ");
+		buf_puts(b, o->saved->path);
+		if (o->stopped != SAVED_ALL) {
+			buf_puts(b, " (incomplete: ");
+			put_why(o, b);
+			buf_putc(b, ')');
+		}
+	} else if (o->stopped != SAVED_ALL && o->stopped != GONE) {
+		buf_puts(b, "; full output not saved: ");
+		put_why(o, b);
+	}
+	buf_putc(b, ']');
+}
+
+/* A truncation line starts on a line of its own; `from` is where the text
+ * before it starts. */
+static void
+put_mark(struct buf *b, size_t from, const char *name)
+{
+	if (b->len > from && b->data[b->len - 1] != '\n')
+		buf_putc(b, '\n');
+	buf_putc(b, '[');
+	buf_puts(b, name);
+}
+
+static void
+put_total(const struct output *o, struct buf *b)
+{
+	buf_puts(b, " truncated: ");
+	buf_int(b, total_chars(o));
+	buf_puts(b, " characters in total, ");
+}
+
+/* O3 */
+static void
+show_head(struct output *o, const char *name, struct buf *b)
+{
+	bool all = held_from(o) == 0;
+	size_t from = b->len, n;
+	const unsigned char *text;
+
+	copy(o, 0, all ? total_bytes(o) : (int64_t)o->head.len, b);
+	if (b->failed)
+		return;
+	text = (const unsigned char *)b->data + from;
+	n = skip_chars(text, b->len - from, HEAD_CHARS);
+	b->len = from + n;
+	n = count_chars(text, n);
+	put_mark(b, from, name);
+	put_total(o, b);
+	buf_puts(b, "first ");
+	buf_int(b, (int64_t)n);
+	buf_puts(b, " shown");
+	put_file(o, b);
+}
+
+/* O4, both */
+static void
+show_both(struct output *o, const char *name, struct buf *b)
+{
+	int64_t held = held_from(o), from = total_bytes(o) - END_UTF8;
+	const unsigned char *head = (const unsigned char *)o->head.data;
+	size_t first = skip_chars(head, o->head.len, BOTH_FIRST);
+	size_t start = b->len, skip, chars;
+	struct buf last = {0};
+
+	if (from < held)
+		from = held;
+	if (from < (int64_t)first)
+		from = (int64_t)first;
+	copy(o, from, total_bytes(o), &last);
+	/* Cut anywhere, it may start inside of a character; that is never
+	 * among the last ones. */
+	for (skip = 0; skip < last.len; skip++)
+		if (!continues((unsigned char)last.data[skip]))
+			break;
+	buf_drop(&last, skip);
+	chars = count_chars((unsigned char *)last.data, last.len);
+	if (chars > BOTH_LAST) {
+		buf_drop(&last, skip_chars((unsigned char *)last.data, last.len,
+		                           (int64_t)chars - BOTH_LAST));
+		chars = BOTH_LAST;
+	}
+	buf_put(b, head, first);
+	put_mark(b, start, name);
+	put_total(o, b);
+	buf_int(b, total_chars(o) - (int64_t)(count_chars(head, first) + chars));
+	buf_puts(b, " left out here");
+	put_file(o, b);
+	buf_putc(b, '\n');
+	buf_put(b, last.data, last.len);
+	b->failed |= last.failed;
+	buf_free(&last);
+}
+
+static int64_t
+lines_of(const unsigned char *p, size_t n)
+{
+	size_t newlines, inner;
+
+	count(p, n, &newlines, &inner);
+	return (int64_t)newlines + (n > 0 && p[n - 1] != '\n');
+}
+
+/* Where a tail begins in the end of a text. `cut`: more came before it. Whole
+ * lines only, unless the last is longer than a tail by itself. */
+static size_t
+tail_start(const unsigned char *p, size_t n, bool cut, bool *partial)
+{
+	size_t at = n > TAIL_BYTES ? n - TAIL_BYTES : 0;
+	const unsigned char *newline;
+	int64_t lines;
+
+	*partial = false;
+	if (n == 0)
+		return 0;
+	if (at > 0 ? p[at - 1] != '\n' : cut) {
+		newline = memchr(p + at, '\n', n - at);
+		*partial = newline == NULL || newline + 1 == p + n;
+		if (!*partial)
+			at = (size_t)(newline + 1 - p);
+		while (at < n && continues(p[at]))
+			at++;
+	}
+	for (lines = lines_of(p + at, n - at); lines > TAIL_LINES; lines--) {
+		newline = memchr(p + at, '\n', n - at);
+		at = (size_t)(newline + 1 - p);
+	}
+	return at;
+}
+
+/* O4, tail, of the text from a position on, before which there were so many
+ * newlines. False: it is all there, and nothing is said. */
+static bool
+show_tail(struct output *o, int64_t start, int64_t lines, const char *name,
+          struct buf *b)
+{
+	int64_t held = held_from(o), from = total_bytes(o) - TAIL_BYTES - 1;
+	struct buf t = {0};
+	size_t at, text = b->len;
+	bool cut, partial;
+
+	if (from < held)
+		from = held;
+	if (from < start)
+		from = start;
+	cut = from > start;
+	copy(o, from, total_bytes(o), &t);
+	at = tail_start((unsigned char *)t.data, t.len, cut, &partial);
+	cut |= at > 0;
+	buf_put(b, t.data + at, t.len - at);
+	if (cut) {
+		put_mark(b, text, name);
+		buf_puts(b, ": showing last ");
+		buf_int(b, lines_of((unsigned char *)t.data + at, t.len - at));
+		buf_puts(b, " of ");
+		buf_int(b, total_lines(o) - lines);
+		buf_puts(b, " lines");
+		if (partial) {
+			buf_puts(b, " (its last ");
+			buf_int(b, (int64_t)(t.len - at));
+			buf_puts(b, " bytes)");
+		}
+		put_file(o, b);
+	}
+	b->failed |= t.failed;
+	buf_free(&t);
+	return cut;
+}
+
+void
+output_show(struct output *o, enum truncate how, const char *name,
+            struct buf *b, struct output_view *view)
+{
+	bool cut = true;
+
+	view->chars = -1;
+	view->file = NULL;
+	if (!is_over(o, how)) {
+		copy(o, 0, total_bytes(o), b);
+		return;
+	}
+	if (!o->keep_end)
+		show_head(o, name, b);
+	else if (!o->ended || how == TRUNCATE_TAIL)
+		cut = show_tail(o, 0, 0, name, b);
+	else if (how == TRUNCATE_BOTH)
+		show_both(o, name, b);
+	else
+		show_head(o, name, b);
+	if (cut) {
+		view->chars = total_chars(o);
+		view->file = o->saved != NULL ? o->saved->path : NULL;
+	}
+}
+
+/* Marks */
+
+/* Where the text begins that the mark has not seen. */
+static int64_t
+unseen(const struct output *o, const struct output_mark *m)
+{
+	uint64_t rewrites = m->committed == o->watched_from ?
+	                    o->watched_rewrites : o->rewrites;
+
+	if (rewrites != m->rewrites)
+		return m->committed;
+	return m->committed + (int64_t)m->line;
+}
+
+bool
+output_news(const struct output *o, const struct output_mark *m)
+{
+	return unseen(o, m) < total_bytes(o);
+}
+
+void
+output_look(struct output *o, struct output_mark *m)
+{
+	m->committed = o->watched_from = o->committed;
+	m->line = o->text.len;
+	m->lines = o->lines;
+	m->rewrites = o->watched_rewrites = o->rewrites;
+	o->watched = true;
+}
+
+void
+output_since(struct output *o, struct output_mark *m, size_t limit,
+             const char *name, struct buf *b)
+{
+	int64_t from = unseen(o, m), held = held_from(o);
+	int64_t end = total_bytes(o);
+	struct buf t = {0};
+	size_t at = 0;
+
+	if (limit == 0) {
+		show_tail(o, from, m->lines, name, b);
+	} else {
+		if (from < held)
+			from = held;
+		if (end - from > (int64_t)limit)
+			from = end - (int64_t)limit;
+		copy(o, from, end, &t);
+		while (at < t.len && continues((unsigned char)t.data[at]))
+			at++;
+		buf_put(b, t.data + at, t.len - at);
+		b->failed |= t.failed;
+		buf_free(&t);
+	}
+	output_look(o, m);
+}
