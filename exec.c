@@ -1,0 +1,1040 @@
+#ifdef __linux__
+#define _DEFAULT_SOURCE  /* vfork */
+#endif
+#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700  /* waitid */
+
+#include "exec.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	GRACE = 5000,           /* ms from SIGTERM to SIGKILL (E2) */
+	GIVE_UP = 5000,         /* ms after SIGKILL: not even that ended it */
+	PIPE_FULL = 1 << 20,    /* bytes no pipe holds more than, by default */
+	READ_SIZE = 64 << 10,
+	PIECE = (128 << 10) - 1,  /* what Linux takes as one argument (B3) */
+	DIR_LIMIT = 16 << 10,     /* bytes a directory's name may have */
+	SHORT_LIFE = 250,         /* ms in which pids do not wrap around */
+	FEW_PIDS = 64             /* so many are asked one by one */
+};
+
+/* -- The script ------------------------------------------------------- */
+
+static bool
+has(const char *text, size_t len, const char *word)
+{
+	size_t n = strlen(word);
+	const char *p = text, *end = text + len;
+
+	while (n <= (size_t)(end - p) &&
+	    (p = memchr(p, word[0], (size_t)(end - p) - n + 1)) != NULL) {
+		if (memcmp(p, word, n) == 0)
+			return true;
+		p++;
+	}
+	return false;
+}
+
+/* A digit that the command's own redirections do not name: `exec 9>lock` is
+ * common. One digit, since dash knows no others. */
+int
+exec_free_digit(const char *text, size_t len)
+{
+	static const char order[] = "7865943";
+	bool used[10] = { false };
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			continue;
+		if (i + 1 < len && (text[i + 1] == '<' || text[i + 1] == '>'))
+			used[text[i] - '0'] = true;
+		if (i > 0 && text[i - 1] == '&')
+			used[text[i] - '0'] = true;
+	}
+	for (i = 0; order[i] != '\0'; i++) {
+		if (!used[order[i] - '0'])
+			return order[i] - '0';
+	}
+	return order[0] - '0';
+}
+
+/* The end of the shell prints, in one write: mark, directory, mark.
+ *
+ * bash: $DIRSTACK is what `pwd` would print, whatever became of PWD, without
+ * the fork of a substitution. Its printf writes line by line, so a newline in
+ * the name goes as "//", which no name has behind its first byte.
+ * Others: `cd .` sets PWD right again. mksh has no printf of its own.
+ *
+ * Standard output and error are closed meanwhile: neither `set -x` nor a DEBUG
+ * trap shows anything of it. Where BASH_XTRACEFD says where traces go, the
+ * redirection's own expansion, which no trace shows, sets that back first
+ * (dear, so only for who names it). */
+static void
+put_trap(struct buf *b, bool bash, const char *mark, const char *fd,
+         bool tracefd)
+{
+	if (bash) {
+		buf_puts(b, "trap \"{ \\\\command printf ");
+		buf_puts(b, mark);
+		buf_puts(b, "%s");
+		buf_puts(b, mark);
+		buf_puts(b, " \\\"\\${DIRSTACK//$'\\n'///}\\\" >&");
+		if (tracefd) {
+			buf_puts(b, "\\$((BASH_XTRACEFD=2,");
+			buf_puts(b, fd);
+			buf_puts(b, "))");
+		} else {
+			buf_puts(b, fd);
+		}
+		buf_puts(b, "; } >&- 2>&-\" EXIT\n");
+		return;
+	}
+	buf_puts(b, "trap '{ \\command cd .; case ${KSH_VERSION-} in ?*) "
+	    "print -rn -- ");
+	buf_puts(b, mark);
+	buf_puts(b, "\"$PWD\"");
+	buf_puts(b, mark);
+	buf_puts(b, ";; *) \\command printf ");
+	buf_puts(b, mark);
+	buf_puts(b, "%s");
+	buf_puts(b, mark);
+	buf_puts(b, " \"$PWD\";; esac >&");
+	buf_puts(b, fd);
+	buf_puts(b, "; } >&- 2>&-' EXIT\n");
+}
+
+static bool
+is_bash(const char *shell)
+{
+	size_t n = strlen(shell);
+
+	return n >= 4 && strcmp(shell + n - 4, "bash") == 0;
+}
+
+void
+exec_script(struct buf *b, const char *shell, const char *mark, int fd,
+            const char *text, size_t len)
+{
+	char digit[2];
+
+	digit[0] = (char)('0' + fd);
+	digit[1] = '\0';
+	if (mark != NULL)
+		put_trap(b, is_bash(shell), mark, digit,
+		    has(text, len, "XTRACEFD"));
+	/* Last and as it is, so that whatever it ends with, a comment, a
+	 * here-document, a backslash, meets the end of the script (D3). */
+	if (len <= PIECE - b->len) {
+		buf_put(b, text, len);
+		return;
+	}
+	/* Too long for one argument: it comes as several, joined again. They
+	 * are gone by the time the command could see them. */
+	buf_puts(b, "eval \"shift $#\n");
+	for (fd = 1; (size_t)(fd - 1) * PIECE < len; fd++) {
+		buf_puts(b, "${");
+		buf_int(b, fd);
+		buf_puts(b, "}");
+	}
+	buf_puts(b, "\"");
+}
+
+/* -- The start --------------------------------------------------------- */
+
+/* Both ends close on exec. pipe2() would be one call instead of three, and
+ * is not POSIX. */
+static int
+open_pipe(int end[2])
+{
+	if (pipe(end) < 0)
+		return -1;
+	fcntl(end[0], F_SETFD, FD_CLOEXEC);
+	fcntl(end[1], F_SETFD, FD_CLOEXEC);
+	return 0;
+}
+
+static void
+close_pipe(int end[2])
+{
+	close(end[0]);
+	close(end[1]);
+}
+
+static void
+shut(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static void
+no_delay(int fd)
+{
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+/* What the child needs; it may share the parent's memory (vfork), so it
+ * writes to nothing but its own locals. */
+struct birth {
+	const char *shell, *dir;
+	char **argv, **env;
+	int in, out, err, fd;  /* fd: where the sentinel goes, 0 nowhere */
+	int failed;            /* the pipe for what goes wrong */
+};
+
+struct failure {
+	int error;
+	enum exec_failed what;
+};
+
+static void
+be_child(const struct birth *birth)
+{
+	/* What boris handles; all else is at its default since the start */
+	static const int handled[] = {
+		SIGTERM, SIGINT, SIGHUP, SIGCHLD, SIGPIPE, SIGXFSZ
+	};
+	struct sigaction dfl;
+	struct failure failure;
+	sigset_t none;
+	size_t i;
+	int report = birth->failed;
+
+	memset(&failure, 0, sizeof(failure));
+	memset(&dfl, 0, sizeof(dfl));
+	dfl.sa_handler = SIG_DFL;
+	for (i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
+		sigaction(handled[i], &dfl, NULL);
+	setsid();
+	failure.what = EXEC_FAILED_DIR;
+	if (chdir(birth->dir) < 0)
+		goto fail;
+	failure.what = EXEC_FAILED_START;
+	/* Pipes may sit on the very number that the sentinel wants. */
+	if (report == birth->fd)
+		report = fcntl(report, F_DUPFD_CLOEXEC, 10);
+	if (dup2(birth->in, 0) < 0 || dup2(birth->out, 1) < 0 ||
+	    dup2(birth->err, 2) < 0)
+		goto fail;
+	if (birth->fd > 0 && dup2(1, birth->fd) < 0)
+		goto fail;
+	/* Last, so that no handler of boris's ever runs here (E1) */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execve(birth->shell, birth->argv, birth->env);
+fail:
+	failure.error = errno;
+	while (write(report, &failure, sizeof(failure)) < 0 && errno == EINTR)
+		;
+	_exit(127);
+}
+
+/* The child's pid once it has become the shell; or -1 with errno and *what.
+ * On Linux the child borrows boris's memory until then, which saves copying
+ * it: that is a tenth of what a call of `true` costs. */
+static pid_t
+give_birth(struct birth *birth, enum exec_failed *what)
+{
+	int report[2];
+	struct failure failure;
+	sigset_t all, before;
+	ssize_t n;
+	pid_t pid;
+
+	*what = EXEC_FAILED_START;
+	if (open_pipe(report) < 0)
+		return -1;
+	birth->failed = report[1];
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+#ifdef __linux__
+	pid = vfork();
+#else
+	pid = fork();
+#endif
+	if (pid == 0)
+		be_child(birth);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	close(report[1]);
+	if (pid < 0) {
+		failure.error = errno;
+		close(report[0]);
+		errno = failure.error;
+		return -1;
+	}
+	/* End of file: it has been replaced by the shell. After vfork() that
+	 * is so already, elsewhere it is a moment's wait. */
+	while ((n = read(report[0], &failure, sizeof(failure))) < 0 &&
+	    errno == EINTR)
+		;
+	close(report[0]);
+	if (n == 0)
+		return pid;
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	*what = failure.what;
+	errno = n == sizeof(failure) ? failure.error : EIO;
+	return -1;
+}
+
+/* SHELL -c SCRIPT, and the pieces of a long command; NULL: no memory. One
+ * block: the vector, then the texts. */
+static char **
+make_argv(const struct command *c, const struct buf *script, char *pwd)
+{
+	size_t pieces = 0, i, n;
+	char **argv, *text;
+
+	if (script->len < c->len)
+		pieces = (c->len + PIECE - 1) / PIECE;
+	argv = malloc((6 + pieces) * sizeof(*argv) + script->len + 1 +
+	    (pieces ? c->len + pieces : 0));
+	if (argv == NULL)
+		return NULL;
+	text = (char *)(argv + 6 + pieces);
+	n = 0;
+	argv[n++] = (char *)c->shell;
+	argv[n++] = "-c";
+	argv[n++] = text;
+	memcpy(text, script->data, script->len);
+	text[script->len] = '\0';
+	text += script->len + 1;
+	if (pieces > 0)
+		argv[n++] = (char *)c->shell;
+	for (i = 0; i < pieces; i++) {
+		size_t at = i * PIECE;
+		size_t size = c->len - at < PIECE ? c->len - at : PIECE;
+
+		argv[n++] = text;
+		memcpy(text, c->text + at, size);
+		text[size] = '\0';
+		text += size + 1;
+	}
+	argv[n] = NULL;
+	c->env[0] = pwd;
+	return argv;
+}
+
+/* Standard input: what the caller gave, or the end of file. */
+static int
+open_input(struct exec *x, const struct command *c, int end[2])
+{
+	if (c->input == NULL) {
+		end[1] = -1;
+		end[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		if (end[0] >= 0)
+			return 0;
+	}
+	if (open_pipe(end) < 0)
+		return -1;
+	if (c->input == NULL) {
+		shut(&end[1]);  /* no /dev here: an empty pipe is as good */
+		return 0;
+	}
+	no_delay(end[1]);
+	x->input = *c->input;
+	memset(c->input, 0, sizeof(*c->input));
+	return 0;
+}
+
+static char *
+join(const char *a, const char *b)
+{
+	size_t n = strlen(a), m = strlen(b);
+	char *s = malloc(n + m + 1);
+
+	if (s != NULL) {
+		memcpy(s, a, n);
+		memcpy(s + n, b, m + 1);
+	}
+	return s;
+}
+
+int
+exec_start(struct exec *x, const struct command *c, struct output *out,
+           struct output *err, int64_t now, enum exec_failed *what)
+{
+	struct birth birth;
+	struct buf script = { NULL, 0, 0, false };
+	char *pwd = NULL;
+	int in[2], o[2], e[2], saved;
+
+	*what = EXEC_FAILED_START;
+	memset(x, 0, sizeof(*x));
+	memset(&birth, 0, sizeof(birth));
+	x->out = x->err = x->in = -1;
+	if (c->mark != NULL)
+		birth.fd = exec_free_digit(c->text, c->len);
+	exec_script(&script, c->shell, c->mark, birth.fd, c->text, c->len);
+	pwd = join("PWD=", c->dir);
+	if (c->mark != NULL)
+		x->mark = join(c->mark, "");
+	if (script.failed || pwd == NULL || (c->mark && x->mark == NULL)) {
+		errno = ENOMEM;
+		goto free_texts;
+	}
+	birth.argv = make_argv(c, &script, pwd);
+	if (birth.argv == NULL || open_pipe(o) < 0)
+		goto free_texts;
+	if (open_pipe(e) < 0)
+		goto close_out;
+	if (open_input(x, c, in) < 0)
+		goto close_err;
+	birth.shell = c->shell;
+	birth.dir = c->dir;
+	birth.env = c->env;
+	birth.in = in[0];
+	birth.out = o[1];
+	birth.err = e[1];
+	x->group = give_birth(&birth, what);
+	if (x->group < 0)
+		goto close_in;
+	close(in[0]);
+	close(o[1]);
+	close(e[1]);
+	x->out = o[0];
+	x->err = e[0];
+	x->in = in[1];
+	no_delay(x->out);
+	no_delay(x->err);
+	x->stdout_text = out;
+	x->stderr_text = err;
+	x->started = now;
+	x->state = EXEC_RUNNING;
+	x->deadline = x->look = NEVER;
+	c->env[0] = "PWD=/";
+	free(birth.argv);
+	buf_free(&script);
+	free(pwd);
+	return 0;
+
+close_in:
+	saved = errno;
+	shut(&in[0]);
+	shut(&in[1]);
+	errno = saved;
+close_err:
+	saved = errno;
+	close_pipe(e);
+	errno = saved;
+close_out:
+	saved = errno;
+	close_pipe(o);
+	errno = saved;
+free_texts:
+	saved = errno;
+	c->env[0] = "PWD=/";
+	free(birth.argv);
+	buf_free(&script);
+	free(pwd);
+	exec_free(x);
+	errno = saved;
+	return -1;
+}
+
+/* -- The sentinel ------------------------------------------------------ */
+
+enum sentinel { SENTINEL_NONE, SENTINEL_CUT, SENTINEL_WHOLE };
+
+/* Is there, at p, mark DIRECTORY mark? SENTINEL_CUT: as far as it goes. */
+static enum sentinel
+sentinel_at(const char *p, size_t n, const char *mark, size_t *dir_len)
+{
+	size_t m = strlen(mark), i;
+	const char *q;
+
+	if (memcmp(p, mark, n < m ? n : m) != 0)
+		return SENTINEL_NONE;
+	if (n <= m)
+		return SENTINEL_CUT;
+	if (p[m] != '/' && p[m] != mark[0])
+		return SENTINEL_NONE;
+	for (i = m; (q = memchr(p + i, mark[0], n - i)) != NULL; i++) {
+		i = (size_t)(q - p);
+		if (memcmp(q, mark, n - i < m ? n - i : m) != 0)
+			continue;
+		if (n - i < m)
+			break;
+		*dir_len = i - m;
+		return SENTINEL_WHOLE;
+	}
+	return n > DIR_LIMIT + 2 * m ? SENTINEL_NONE : SENTINEL_CUT;
+}
+
+/* The name as it was before put_trap() packed its newlines; NULL: no memory,
+ * or none there. */
+static char *
+unpack_dir(const char *p, size_t n)
+{
+	char *dir;
+	size_t i, len = 0;
+
+	if (n == 0 || (dir = malloc(n + 1)) == NULL)
+		return NULL;
+	for (i = 0; i < n; i++) {
+		if (i > 0 && i + 1 < n && p[i] == '/' && p[i + 1] == '/') {
+			dir[len++] = '\n';
+			i++;
+		} else {
+			dir[len++] = p[i];
+		}
+	}
+	dir[len] = '\0';
+	return dir;
+}
+
+static void
+give(struct exec *x, const char *bytes, size_t n)
+{
+	if (n > 0 && x->stdout_text != NULL)
+		output_write(x->stdout_text, bytes, n);
+}
+
+/* Passes on what is not the sentinel, keeps the directory that it names, and
+ * returns how many bytes at the end may be the beginning of one. */
+static size_t
+sift(struct exec *x, const char *p, size_t n)
+{
+	size_t start = 0, at = 0, dir_len = 0;
+	const char *q;
+
+	while ((q = memchr(p + at, x->mark[0], n - at)) != NULL) {
+		at = (size_t)(q - p);
+		switch (sentinel_at(q, n - at, x->mark, &dir_len)) {
+		case SENTINEL_NONE:
+			at++;
+			continue;
+		case SENTINEL_CUT:
+			give(x, p + start, at - start);
+			return n - at;
+		case SENTINEL_WHOLE:
+			give(x, p + start, at - start);
+			free(x->dir);
+			x->dir = unpack_dir(q + strlen(x->mark), dir_len);
+			at += dir_len + 2 * strlen(x->mark);
+			start = at;
+			break;
+		}
+	}
+	give(x, p + start, n - start);
+	return 0;
+}
+
+static void
+take_stdout(struct exec *x, const char *p, size_t n)
+{
+	size_t keep;
+
+	if (x->mark == NULL) {
+		give(x, p, n);
+		return;
+	}
+	if (x->held.len > 0) {
+		buf_put(&x->held, p, n);
+		if (x->held.failed) {
+			buf_free(&x->held);
+			return;
+		}
+		keep = sift(x, x->held.data, x->held.len);
+		if (keep == 0)
+			buf_free(&x->held);
+		else
+			buf_drop(&x->held, x->held.len - keep);
+		return;
+	}
+	keep = sift(x, p, n);
+	if (keep > 0)
+		buf_put(&x->held, p + n - keep, keep);
+}
+
+/* No more comes: what was held back was no sentinel. */
+static void
+let_go(struct exec *x)
+{
+	give(x, x->held.data, x->held.len);
+	buf_free(&x->held);
+}
+
+/* -- The pipes --------------------------------------------------------- */
+
+/* One read. What came; 0 at the end, and it is closed; -1 nothing now. */
+static ssize_t
+take(struct exec *x, int *fd)
+{
+	char bytes[READ_SIZE];
+	ssize_t n;
+
+	if (*fd < 0)
+		return 0;
+	while ((n = read(*fd, bytes, sizeof(bytes))) < 0 && errno == EINTR)
+		;
+	if (n < 0 && errno == EAGAIN)
+		return -1;
+	if (n <= 0) {
+		if (x->crowd != NULL)
+			crowd_remove(x->crowd, *fd);
+		shut(fd);
+		return 0;
+	}
+	if (fd == &x->out)
+		take_stdout(x, bytes, (size_t)n);
+	else if (x->stderr_text != NULL)
+		output_write(x->stderr_text, bytes, (size_t)n);
+	return n;
+}
+
+/* What was in the pipe when the shell ended, and no endless flood that others
+ * go on printing: a pipe holds no more than PIPE_FULL. */
+static void
+take_rest(struct exec *x, int *fd)
+{
+	ssize_t n, sum = 0;
+
+	while (sum < PIPE_FULL && (n = take(x, fd)) > 0)
+		sum += n;
+}
+
+static void
+write_input(struct exec *x)
+{
+	ssize_t n;
+
+	if (x->in < 0)
+		return;
+	while (x->written < x->input.len) {
+		n = write(x->in, x->input.data + x->written,
+		    x->input.len - x->written);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return;
+		if (n < 0)
+			break;  /* EPIPE: it does not read it, no error (B5) */
+		x->written += (size_t)n;
+	}
+	shut(&x->in);
+	buf_free(&x->input);
+}
+
+/* -- The group --------------------------------------------------------- */
+
+/* Dead but for its entry: state Z or X, and no thread of it lives on without
+ * the first one. What cannot be read is taken for alive. */
+static bool
+is_zombie(pid_t pid)
+{
+	struct buf path = { NULL, 0, 0, false };
+	char text[1024], *p;
+	ssize_t n = -1;
+	int fd, i;
+
+	buf_puts(&path, "/proc/");
+	buf_int(&path, pid);
+	buf_puts(&path, "/stat");
+	buf_putc(&path, '\0');
+	fd = path.failed ? -1 : open(path.data, O_RDONLY | O_CLOEXEC);
+	buf_free(&path);
+	if (fd >= 0) {
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	p = strrchr(text, ')');  /* the name before it may hold anything */
+	if (p == NULL || (p[2] != 'Z' && p[2] != 'X'))
+		return false;
+	for (i = 0; i < 18 && p != NULL; i++)
+		p = strchr(p + 1, ' ');
+	return p == NULL || atoi(p + 1) <= 1;
+}
+
+static bool
+is_member(pid_t pid, pid_t group)
+{
+	return getpgid(pid) == group && !is_zombie(pid);
+}
+
+/* Which of the groups have members that live, but for their leaders: one walk
+ * through /proc. False: there is none. */
+static bool
+search_all(const pid_t group[], bool lives[], int n)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	int i, pids = 0;
+	pid_t pid, its;
+
+	if (dir == NULL)
+		return false;
+	memset(lives, 0, (size_t)n * sizeof(*lives));
+	while ((entry = readdir(dir)) != NULL) {
+		pid = (pid_t)atoi(entry->d_name);
+		if (pid <= 0)
+			continue;
+		pids++;
+		its = getpgid(pid);
+		for (i = 0; i < n && its > 0; i++) {
+			if (group[i] == its && pid != its && !lives[i])
+				lives[i] = !is_zombie(pid);
+		}
+	}
+	closedir(dir);
+	return pids > 0;
+}
+
+/* The pid that was given out last, in Linux's eyes: the fifth word of
+ * /proc/loadavg. 0: not to be had. */
+static pid_t
+last_pid(void)
+{
+	char text[128], *p;
+	ssize_t n;
+	int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	p = strrchr(text, ' ');
+	return p == NULL ? 0 : (pid_t)atoi(p + 1);
+}
+
+/* The same where there is no /proc: a child that only says its number. */
+static pid_t
+probe_pid(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	if (pid < 0)
+		return 0;
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return pid;
+}
+
+static bool
+search_range(pid_t group, pid_t last)
+{
+	pid_t pid;
+
+	for (pid = group + 1; pid <= last; pid++) {
+		if (is_member(pid, group))
+			return true;
+	}
+	return false;
+}
+
+/* Is anything alive in the group but its leader, a zombie by now? That zombie
+ * keeps kill(-group, 0) content, so it takes another look (E3). Linux gives
+ * pids out in order: what a short command forked has the numbers behind its
+ * own, mostly none. Otherwise all of /proc is asked; and where there is none,
+ * whether something is left may stay unknown, which is taken for yes. */
+static bool
+group_lives(const struct exec *x, int64_t now)
+{
+#ifdef __linux__
+	pid_t last;
+	bool lives;
+
+	if (now - x->started < SHORT_LIFE) {
+		last = last_pid();
+		if (last >= x->group && last - x->group <= FEW_PIDS)
+			return search_range(x->group, last);
+	}
+	if (search_all(&x->group, &lives, 1))
+		return lives;
+	last = probe_pid();
+	if (last > x->group && last - x->group < 100000)
+		return search_range(x->group, last);
+	return true;
+#else
+	(void)now;
+	return x->out >= 0 || x->err >= 0 || x->state == EXEC_STOPPING;
+#endif
+}
+
+static void
+reap(struct exec *x)
+{
+	if (x->group > 0) {
+		while (waitpid(x->group, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	x->group = 0;
+}
+
+/* Ours to signal: the leader is reaped last, so until then the number cannot
+ * have passed to a stranger (E3). */
+static void
+signal_group(const struct exec *x, int sig)
+{
+	if (x->group > 0)
+		kill(-x->group, sig);
+}
+
+/* -- The states -------------------------------------------------------- */
+
+/* Has the leader ended? It stays a zombie for now (WNOWAIT). */
+static void
+look_at_leader(struct exec *x)
+{
+	siginfo_t info;
+
+	if (x->leader_gone || x->group <= 0)
+		return;
+	memset(&info, 0, sizeof(info));
+	if (waitid(P_PID, (id_t)x->group, &info,
+	    WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0)
+		return;
+	x->leader_gone = true;
+	x->status = info.si_code == CLD_EXITED ? info.si_status & 255
+	    : 128 + info.si_status;
+}
+
+static void
+end(struct exec *x)
+{
+	take_rest(x, &x->out);
+	take_rest(x, &x->err);
+	let_go(x);
+	/* Who is left reads an end of file, as it would from a shell. */
+	shut(&x->in);
+	buf_free(&x->input);
+	x->state = EXEC_ENDED;
+	x->deadline = x->look = NEVER;
+}
+
+/* The terminated group, until it is gone (E2) */
+static void
+watch_group(struct exec *x, int64_t now)
+{
+	if (x->leader_gone && (!x->reminded || now >= x->look)) {
+		if (!group_lives(x, now)) {
+			end(x);
+			reap(x);
+			return;
+		}
+		if (!x->reminded && x->state == EXEC_STOPPING) {
+			/* A child forked in the instant of the first signal
+			 * has not seen it. */
+			signal_group(x, SIGTERM);
+			signal_group(x, SIGCONT);
+		}
+		x->pause = x->reminded ? x->pause * 2 : 1;
+		if (x->pause > 32)
+			x->pause = 32;
+		x->reminded = true;
+		x->look = now + x->pause;
+	}
+	if (now < x->deadline)
+		return;
+	if (x->state == EXEC_STOPPING) {
+		exec_kill(x, now);
+		return;
+	}
+	/* Not even SIGKILL ends what sleeps in the kernel: let it be. */
+	end(x);
+	if (x->leader_gone)
+		reap(x);
+	x->group = 0;
+}
+
+void
+exec_want(struct exec *x, struct loop *loop)
+{
+	x->out_place = x->err_place = x->in_place = -1;
+	if (x->state == EXEC_NONE)
+		return;
+	if (x->crowd == NULL) {
+		x->out_place = loop_watch(loop, x->out, POLLIN);
+		x->err_place = loop_watch(loop, x->err, POLLIN);
+	}
+	x->in_place = loop_watch(loop, x->in, POLLOUT);
+	loop_until(loop, x->deadline);
+	if (x->leader_gone)
+		loop_until(loop, x->look);
+}
+
+void
+exec_ready(struct exec *x, const struct loop *loop)
+{
+	if (loop_got(loop, x->out_place))
+		take(x, &x->out);
+	if (loop_got(loop, x->err_place))
+		take(x, &x->err);
+	if (loop_got(loop, x->in_place))
+		write_input(x);
+	if (loop->child)
+		look_at_leader(x);
+	if (x->state == EXEC_RUNNING && x->leader_gone) {
+		end(x);
+		if (!group_lives(x, loop->now))
+			reap(x);
+	} else if (x->state == EXEC_STOPPING || x->state == EXEC_KILLED) {
+		watch_group(x, loop->now);
+	}
+}
+
+void
+exec_stop(struct exec *x, int64_t now)
+{
+	if (x->group <= 0 || x->state == EXEC_STOPPING ||
+	    x->state == EXEC_KILLED)
+		return;
+	signal_group(x, SIGTERM);
+	signal_group(x, SIGCONT);
+	x->state = EXEC_STOPPING;
+	x->deadline = now + GRACE;
+	x->look = now;
+	x->reminded = false;
+}
+
+bool
+exec_over(struct exec *x)
+{
+	look_at_leader(x);
+	return x->leader_gone;
+}
+
+void
+exec_kill(struct exec *x, int64_t now)
+{
+	if (x->group <= 0 || x->state == EXEC_KILLED)
+		return;
+	signal_group(x, SIGKILL);
+	x->state = EXEC_KILLED;
+	x->deadline = now + GIVE_UP;
+	x->look = now;
+	x->pause = 1;
+}
+
+bool
+exec_left(const struct exec *x)
+{
+	return x->state != EXEC_NONE &&
+	    (x->group > 0 || x->out >= 0 || x->err >= 0);
+}
+
+bool
+exec_leave(struct exec *x, struct crowd *crowd)
+{
+	x->stdout_text = x->stderr_text = NULL;
+	if (x->out >= 0 && crowd_add(crowd, x->out, x) < 0)
+		return false;
+	if (x->err >= 0 && crowd_add(crowd, x->err, x) < 0) {
+		if (x->out >= 0)
+			crowd_remove(crowd, x->out);
+		return false;
+	}
+	x->crowd = crowd;
+	return true;
+}
+
+bool
+exec_empty(struct exec *x)
+{
+	take(x, &x->out);
+	take(x, &x->err);
+	return x->out >= 0 || x->err >= 0;
+}
+
+void
+exec_review(struct exec *const list[], int n)
+{
+	pid_t *group = calloc((size_t)n, sizeof(*group) + sizeof(bool));
+	bool *lives = (bool *)(group + n);
+	int i;
+
+	if (group == NULL)
+		return;  /* another time */
+	for (i = 0; i < n; i++)
+		group[i] = list[i]->group;
+	if (!search_all(group, lives, n)) {
+		for (i = 0; i < n; i++)
+			lives[i] = list[i]->group > 0 &&
+			    group_lives(list[i], NEVER);
+	}
+	for (i = 0; i < n; i++) {
+		if (!lives[i] && list[i]->leader_gone)
+			reap(list[i]);
+	}
+	free(group);
+}
+
+void
+exec_free(struct exec *x)
+{
+	if (x->state != EXEC_NONE) {
+		shut(&x->out);
+		shut(&x->err);
+		shut(&x->in);
+		if (x->leader_gone)
+			reap(x);
+	}
+	buf_free(&x->input);
+	buf_free(&x->held);
+	free(x->mark);
+	free(x->dir);
+	memset(x, 0, sizeof(*x));
+}
+
+/* -- Strangers --------------------------------------------------------- */
+
+/* Our dead children by /proc: some may stand behind zombies that are kept */
+static int
+search_dead(pid_t dead[], int most)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	siginfo_t info;
+	int n = 0;
+
+	while (dir != NULL && n < most && (entry = readdir(dir)) != NULL) {
+		pid_t pid = (pid_t)atoi(entry->d_name);
+
+		memset(&info, 0, sizeof(info));
+		if (pid > 0 && waitid(P_PID, (id_t)pid, &info,
+		    WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid)
+			dead[n++] = pid;
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return n;
+}
+
+int
+exec_dead_children(pid_t dead[], int most)
+{
+	siginfo_t info;
+
+	memset(&info, 0, sizeof(info));
+	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+	    info.si_pid == 0)
+		return 0;
+	if (getpid() == 1)
+		return search_dead(dead, most);
+	dead[0] = info.si_pid;
+	return 1;
+}
+
+void
+exec_reap_stranger(pid_t pid)
+{
+	waitpid(pid, NULL, WNOHANG);
+}
