@@ -1,0 +1,1095 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include "mcp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	PARSE_ERROR = -32700,
+	INVALID_REQUEST = -32600,
+	METHOD_NOT_FOUND = -32601,
+	INVALID_PARAMS = -32602,
+	INTERNAL_ERROR = -32603,
+	UNSUPPORTED_VERSION = -32022,
+
+	LISTENS = 32,          /* subscriptions held open at a time */
+	PROGRESS_GAP = 100,    /* ms: at most ten a second (O7) */
+	PROGRESS_PAUSE = 20,   /* ms that news waits: the end may be near, and
+	                        * progress glued to it is lost (mcp.md 14.9) */
+	PROGRESS_SILENCE = 10000,  /* ms */
+	PROGRESS_SIZE = 4000,  /* bytes of each stream */
+	NAME_SHOWN = 100       /* bytes of an unknown name that are quoted */
+};
+
+/* What a revision adds. A new one is a row here. */
+struct revision {
+	const char *name;
+	bool stateless;   /* no handshake; every request says its version, and
+	                   * every result what it is (mcp.md 8) */
+	bool batches;     /* arrays of messages (mcp.md 7) */
+};
+
+static const struct revision revisions[] = {
+	{ "2026-07-28", true, false },
+	{ "2025-11-25", false, false },
+	{ "2025-06-18", false, false },
+	{ "2025-03-26", false, true },
+	{ "2024-11-05", false, false },
+	{ NULL, false, false }
+};
+
+#define META_VERSION "io.modelcontextprotocol/protocolVersion"
+#define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
+#define META_CLIENT "io.modelcontextprotocol/clientInfo"
+#define META_SERVER "io.modelcontextprotocol/serverInfo"
+#define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
+#define SERVER "{\"name\":\"boris\",\"version\":\"" BORIS_VERSION "\"}"
+
+/* The answers to one array, sent together when all are there */
+struct batch {
+	void *to;
+	struct buf answers;
+	int open;              /* answers still to come, +1 while it is read */
+};
+
+/* A request whose answer comes later */
+struct call {
+	struct call *next;
+	void *to;              /* its return address; NULL: gone */
+	struct batch *batch;   /* or the array it was part of */
+	const struct revision *revision;
+	struct buf id;         /* its JSON text */
+	struct buf token;      /* the progress token's; empty: none */
+	bool has_to;
+	struct job *job;       /* a command; NULL: a wait, or a listen */
+	struct wish wish;      /* what a wait waits for */
+	int64_t deadline;      /* ms, of a wait */
+	int64_t last;          /* ms, of the last progress */
+	int64_t news;          /* ms, since when there is some; 0 none */
+	struct output_mark out, err;
+};
+
+/* A message being looked at */
+struct request {
+	struct client *client;
+	void *to;
+	struct batch *batch;
+	const struct revision *revision;  /* whose rules it is under */
+	struct json id, method, params, meta;
+};
+
+/* -- Writing ----------------------------------------------------------- */
+
+static void
+post(struct client *c, void *to, struct batch *batch, int error,
+     const struct buf *message)
+{
+	if (message->failed)
+		return;  /* not even memory to say so */
+	if (batch == NULL) {
+		c->send(c->transport, to, MCP_RESPONSE, error, message);
+		return;
+	}
+	buf_putc(&batch->answers, batch->answers.len > 0 ? ',' : '[');
+	buf_put(&batch->answers, message->data, message->len);
+}
+
+static void
+put_envelope(struct buf *b, const struct client *c, struct json id)
+{
+	buf_puts(b, "{\"jsonrpc\":\"2.0\"");
+	if (id.text != NULL) {
+		buf_puts(b, ",\"id\":");
+		json_verbatim(id, b);
+	} else if (!c->id_left_out) {
+		buf_puts(b, ",\"id\":null");
+	}
+}
+
+/* data: JSON text, or NULL */
+static void
+put_error(struct buf *b, const struct client *c, struct json id, int code,
+          const char *message, const struct buf *data)
+{
+	put_envelope(b, c, id);
+	buf_puts(b, ",\"error\":{\"code\":");
+	buf_int(b, code);
+	buf_puts(b, ",\"message\":");
+	json_string(b, message, strlen(message));
+	if (data != NULL) {
+		buf_puts(b, ",\"data\":");
+		buf_put(b, data->data, data->len);
+	}
+	buf_puts(b, "}}");
+}
+
+static void
+fail_with(const struct request *r, struct json id, int code,
+          const char *message, const struct buf *data)
+{
+	struct buf b = { NULL, 0, 0, false };
+
+	put_error(&b, r->client, id, code, message, data);
+	post(r->client, r->to, r->batch, code, &b);
+	buf_free(&b);
+}
+
+static void
+fail(const struct request *r, int code, const char *message)
+{
+	fail_with(r, r->id, code, message, NULL);
+}
+
+/* {"jsonrpc":"2.0","id":ID,"result":{ and in the stateless era what it is.
+ * Members then come with put_member(). */
+static void
+begin(struct buf *b, const struct client *c, const struct revision *revision,
+      struct json id)
+{
+	put_envelope(b, c, id);
+	buf_puts(b, ",\"result\":{");
+	if (revision->stateless)
+		buf_puts(b, "\"resultType\":\"complete\"");
+}
+
+/* A comma where one is due */
+static void
+member(struct buf *b)
+{
+	if (b->len > 0 && b->data[b->len - 1] != '{')
+		buf_putc(b, ',');
+}
+
+static void
+finish(struct buf *b, const struct revision *revision)
+{
+	if (revision->stateless) {
+		member(b);
+		buf_puts(b, "\"_meta\":{\"" META_SERVER "\":" SERVER "}");
+	}
+	buf_puts(b, "}}");
+}
+
+/* Sends it, or that there was no memory for it. */
+static void
+answer(struct client *c, void *to, struct batch *batch, struct json id,
+       struct buf *b)
+{
+	if (b->failed) {
+		buf_free(b);
+		put_error(b, c, id, INTERNAL_ERROR,
+		    "Out of memory for the result", NULL);
+		post(c, to, batch, INTERNAL_ERROR, b);
+	} else {
+		post(c, to, batch, 0, b);
+	}
+	buf_free(b);
+}
+
+/* -- Calls ------------------------------------------------------------- */
+
+static void
+batch_done(struct client *c, struct batch *batch)
+{
+	if (batch == NULL || --batch->open > 0)
+		return;
+	if (batch->answers.len > 0) {
+		buf_putc(&batch->answers, ']');
+		c->send(c->transport, batch->to, MCP_RESPONSE, 0,
+		    &batch->answers);
+	}
+	buf_free(&batch->answers);
+	free(batch);
+}
+
+static struct json
+slice(const struct buf *b)
+{
+	struct json j;
+
+	j.text = b->data;
+	j.len = b->len;
+	return j;
+}
+
+/* A call in the list, still without what it waits for; NULL: no memory, and
+ * the request has been answered so. */
+static struct call *
+open_call(const struct request *r, struct call **list)
+{
+	struct call *call = calloc(1, sizeof(*call));
+	struct json token = json_get(r->meta, "progressToken");
+
+	if (call != NULL) {
+		json_verbatim(r->id, &call->id);
+		if (json_type(token) == JSON_STRING ||
+		    json_type(token) == JSON_NUMBER)
+			json_verbatim(token, &call->token);
+	}
+	if (call == NULL || call->id.failed || call->token.failed) {
+		if (call != NULL) {
+			buf_free(&call->id);
+			buf_free(&call->token);
+		}
+		free(call);
+		fail(r, INTERNAL_ERROR, "Out of memory");
+		return NULL;
+	}
+	call->to = r->to;
+	call->has_to = true;
+	call->batch = r->batch;
+	if (r->batch != NULL)
+		r->batch->open++;
+	call->revision = r->revision;
+	call->next = *list;
+	*list = call;
+	return call;
+}
+
+static void
+close_call(struct client *c, struct call **list, struct call *call)
+{
+	while (*list != call)
+		list = &(*list)->next;
+	*list = call->next;
+	batch_done(c, call->batch);
+	buf_free(&call->id);
+	buf_free(&call->token);
+	wish_free(&call->wish);
+	free(call);
+}
+
+/* The result of a call: begun, filled in by the caller, sent here. */
+static void
+begin_call(struct buf *b, const struct client *c, const struct call *call)
+{
+	begin(b, c, call->revision, slice(&call->id));
+	member(b);
+}
+
+static void
+end_call(struct client *c, struct call **list, struct call *call,
+         struct buf *b)
+{
+	finish(b, call->revision);
+	if (call->has_to)
+		answer(c, call->to, call->batch, slice(&call->id), b);
+	buf_free(b);
+	close_call(c, list, call);
+}
+
+static void
+cancel_call(struct client *c, struct call **list, struct call *call)
+{
+	if (call->job != NULL)
+		session_cancel(&c->session, call->job, c->now);
+	close_call(c, list, call);
+}
+
+static struct call *
+call_by_id(struct call *list, struct json id)
+{
+	while (list != NULL && !json_equal(slice(&list->id), id))
+		list = list->next;
+	return list;
+}
+
+/* -- Methods ----------------------------------------------------------- */
+
+static void
+do_initialize(const struct request *r)
+{
+	struct client *c = r->client;
+	const struct revision *v, *latest = NULL;
+	struct json wanted = json_get(r->params, "protocolVersion");
+	struct buf b = { NULL, 0, 0, false };
+
+	if (json_type(wanted) != JSON_STRING) {
+		fail(r, INVALID_PARAMS,
+		    "params lack protocolVersion (a string)");
+		return;
+	}
+	for (v = revisions; v->name != NULL; v++) {
+		if (v->stateless)
+			continue;
+		if (latest == NULL)
+			latest = v;
+		if (json_is(wanted, v->name))
+			break;
+	}
+	c->revision = v->name != NULL ? v : latest;
+	begin(&b, c, c->revision, r->id);
+	buf_puts(&b, "\"protocolVersion\":\"");
+	buf_puts(&b, c->revision->name);
+	buf_puts(&b, "\",\"capabilities\":{\"tools\":{}},"
+	    "\"serverInfo\":" SERVER);
+	finish(&b, c->revision);
+	answer(c, r->to, r->batch, r->id, &b);
+}
+
+static void
+do_ping(const struct request *r)
+{
+	static const struct revision plain = { "", false, false };
+	struct buf b = { NULL, 0, 0, false };
+
+	begin(&b, r->client, &plain, r->id);
+	finish(&b, &plain);
+	answer(r->client, r->to, r->batch, r->id, &b);
+}
+
+/* How long the answer may be kept: it never changes. */
+static void
+put_caching(struct buf *b, const struct revision *revision)
+{
+	if (revision->stateless)
+		buf_puts(b, ",\"ttlMs\":3600000,\"cacheScope\":\"public\"");
+}
+
+static void
+do_discover(const struct request *r)
+{
+	struct buf b = { NULL, 0, 0, false };
+	const struct revision *v;
+
+	begin(&b, r->client, r->revision, r->id);
+	buf_puts(&b, ",\"supportedVersions\":[");
+	for (v = revisions; v->name != NULL; v++) {
+		if (!v->stateless)
+			continue;
+		if (b.data != NULL && b.data[b.len - 1] != '[')
+			buf_putc(&b, ',');
+		json_string(&b, v->name, strlen(v->name));
+	}
+	buf_puts(&b, "],\"capabilities\":{\"tools\":{}}");
+	put_caching(&b, r->revision);
+	finish(&b, r->revision);
+	answer(r->client, r->to, r->batch, r->id, &b);
+}
+
+static void
+do_list(const struct request *r)
+{
+	const struct buf *list = &r->client->options->list;
+	struct buf b = { NULL, 0, 0, false };
+
+	if (json_type(json_get(r->params, "cursor")) != JSON_NONE) {
+		fail(r, INVALID_PARAMS, "Unknown cursor: all tools are on the "
+		    "one page that is asked for without");
+		return;
+	}
+	buf_room(&b, list->len + r->id.len + 400);
+	begin(&b, r->client, r->revision, r->id);
+	member(&b);
+	buf_puts(&b, "\"tools\":");
+	buf_put(&b, list->data, list->len);
+	put_caching(&b, r->revision);
+	finish(&b, r->revision);
+	answer(r->client, r->to, r->batch, r->id, &b);
+}
+
+static void
+do_listen(const struct request *r)
+{
+	struct client *c = r->client;
+	struct buf b = { NULL, 0, 0, false };
+
+	if (json_type(json_get(r->params, "notifications")) != JSON_OBJECT) {
+		fail(r, INVALID_PARAMS,
+		    "params lack notifications (an object)");
+		return;
+	}
+	if (c->listening == LISTENS) {
+		fail(r, INTERNAL_ERROR, "Too many subscriptions are open");
+		return;
+	}
+	if (open_call(r, &c->listens) == NULL)
+		return;
+	c->listening++;
+	buf_puts(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+	    "subscriptions/acknowledged\",\"params\":{\"_meta\":{\""
+	    META_SUBSCRIPTION "\":");
+	json_verbatim(r->id, &b);
+	buf_puts(&b, "},\"notifications\":{}}}");
+	if (!b.failed)
+		c->send(c->transport, r->to, MCP_NOTICE, 0, &b);
+	buf_free(&b);
+}
+
+static struct job *
+task_of(struct client *c, const struct wish *wish)
+{
+	if (wish->id.len > 0)
+		return session_task(&c->session, wish->id.data);
+	if (wish->by_pid)
+		return session_task_by_pid(&c->session, wish->pid);
+	return NULL;
+}
+
+/* A look at a task: answered when it has ended, or is not there, or the time
+ * is up. The call's wish goes by task id from here on. */
+static bool
+try_wait(struct client *c, struct call *call)
+{
+	struct job *job = task_of(c, &call->wish);
+	struct buf b = { NULL, 0, 0, false };
+
+	if (job != NULL && job->state != JOB_FINISHED &&
+	    c->now < call->deadline)
+		return false;
+	begin_call(&b, c, call);
+	if (job == NULL)
+		tools_no_task(&b, &call->wish);
+	else
+		tools_result(&b, &c->options->tools, job, true,
+		    call->wish.news);
+	/* Read is forgotten, unless the reading failed. */
+	if (job != NULL && job->state == JOB_FINISHED && !b.failed)
+		session_forget(&c->session, job);
+	end_call(c, &c->waits, call, &b);
+	return true;
+}
+
+static void
+do_look(const struct request *r, struct wish *wish)
+{
+	struct client *c = r->client;
+	struct call *call = open_call(r, &c->waits);
+	struct job *job;
+
+	if (call == NULL)
+		return;
+	call->wish = *wish;
+	memset(wish, 0, sizeof(*wish));
+	call->deadline = c->now + call->wish.wait;
+	job = task_of(c, &call->wish);
+	if (job != NULL && call->wish.kind == WISH_KILL) {
+		session_kill(&c->session, job, c->now);
+		call->deadline = NEVER;
+	}
+	if (job != NULL && call->wish.id.len == 0) {
+		/* The number may be another's later on. */
+		buf_put(&call->wish.id, job->id, strlen(job->id) + 1);
+	}
+	try_wait(c, call);
+}
+
+static void
+do_run(const struct request *r, struct wish *wish)
+{
+	struct client *c = r->client;
+	struct call *call = open_call(r, &c->calls);
+
+	if (call == NULL)
+		return;
+	call->job = wish->job;
+	wish->job = NULL;
+	call->job->call = call;
+	call->job->progress = call->token.len > 0;
+	session_run(&c->session, call->job);
+}
+
+/* "Unknown tool: nope" */
+static void
+fail_naming(const struct request *r, const char *what, struct json name)
+{
+	struct buf text = { NULL, 0, 0, false };
+	size_t n;
+
+	buf_puts(&text, what);
+	n = text.len;
+	json_decode(name, &text);
+	if (text.len > n + NAME_SHOWN) {
+		text.len = n + NAME_SHOWN;  /* json_string() mends a cut */
+		buf_puts(&text, "...");
+	}
+	buf_putc(&text, '\0');
+	fail(r, INVALID_PARAMS, text.failed ? what : text.data);
+	buf_free(&text);
+}
+
+static void
+refuse_arguments(const struct request *r, const struct buf *refusal)
+{
+	struct buf b = { NULL, 0, 0, false };
+
+	begin(&b, r->client, r->revision, r->id);
+	member(&b);
+	tools_refusal(&b, refusal->data, refusal->len);
+	finish(&b, r->revision);
+	answer(r->client, r->to, r->batch, r->id, &b);
+}
+
+static void
+do_call(const struct request *r)
+{
+	static const char *const names[] = { "name", "arguments" };
+	const struct tools_options *options = &r->client->options->tools;
+	struct json found[2];
+	struct buf refusal = { NULL, 0, 0, false };
+	struct wish wish;
+	enum tool tool;
+
+	json_members(r->params, names, found, 2);
+	if (json_type(found[0]) != JSON_STRING) {
+		fail(r, INVALID_PARAMS, "params lack name (a string)");
+		return;
+	}
+	tool = tools_find(options, found[0]);
+	if (tool == TOOL_NONE) {
+		fail_naming(r, "Unknown tool: ", found[0]);
+		return;
+	}
+	if (json_type(found[1]) == JSON_NULL)
+		memset(&found[1], 0, sizeof(found[1]));
+	if (found[1].text != NULL && json_type(found[1]) != JSON_OBJECT) {
+		fail(r, INVALID_PARAMS, "arguments must be an object");
+		return;
+	}
+	if (!tools_read(options, tool, found[1], &wish, &refusal))
+		refuse_arguments(r, &refusal);
+	else if (wish.kind == WISH_RUN)
+		do_run(r, &wish);
+	else
+		do_look(r, &wish);
+	wish_free(&wish);
+	buf_free(&refusal);
+}
+
+/* A method is a row: which eras have it, and what does it. */
+static const struct method {
+	const char *name;
+	bool legacy, stateless;
+	void (*run)(const struct request *);
+} methods[] = {
+	{ "tools/call", true, true, do_call },
+	{ "tools/list", true, true, do_list },
+	{ "ping", true, false, do_ping },
+	{ "initialize", true, false, do_initialize },
+	{ "server/discover", false, true, do_discover },
+	{ "subscriptions/listen", false, true, do_listen },
+	{ NULL, false, false, NULL }
+};
+
+static void
+dispatch(const struct request *r)
+{
+	const struct method *m;
+
+	for (m = methods; m->name != NULL; m++) {
+		if (!json_is(r->method, m->name))
+			continue;
+		if (r->revision->stateless ? m->stateless : m->legacy) {
+			m->run(r);
+			return;
+		}
+	}
+	fail(r, METHOD_NOT_FOUND, "Method not found");
+}
+
+/* -- The two eras ------------------------------------------------------ */
+
+static void
+refuse_version(const struct request *r, struct json version)
+{
+	struct buf data = { NULL, 0, 0, false };
+	const struct revision *v;
+	bool first = true;
+
+	buf_puts(&data, "{\"supported\":[");
+	for (v = revisions; v->name != NULL; v++) {
+		if (!v->stateless)
+			continue;
+		if (!first)
+			buf_putc(&data, ',');
+		first = false;
+		json_string(&data, v->name, strlen(v->name));
+	}
+	buf_puts(&data, "],\"requested\":");
+	json_verbatim(version, &data);
+	buf_puts(&data, "}");
+	fail_with(r, r->id, UNSUPPORTED_VERSION,
+	    "Unsupported protocol version", data.failed ? NULL : &data);
+	buf_free(&data);
+}
+
+static bool
+has_string(struct json object, const char *name)
+{
+	return json_type(json_get(object, name)) == JSON_STRING;
+}
+
+/* A request that says its own version (mcp.md 8): refused in boris's order */
+static void
+handle_stateless(struct request *r, struct json version)
+{
+	static const char *const names[] = { META_CAPABILITIES, META_CLIENT };
+	struct json found[2];
+	const struct revision *v;
+
+	if (json_type(version) != JSON_STRING) {
+		fail(r, INVALID_PARAMS,
+		    "_meta's " META_VERSION " must be a string");
+		return;
+	}
+	for (v = revisions; v->name != NULL; v++) {
+		if (v->stateless && json_is(version, v->name))
+			break;
+	}
+	if (v->name == NULL) {
+		refuse_version(r, version);
+		return;
+	}
+	json_members(r->meta, names, found, 2);
+	if (json_type(found[0]) != JSON_OBJECT) {
+		fail(r, INVALID_PARAMS, "params._meta lacks "
+		    META_CAPABILITIES " (an object)");
+		return;
+	}
+	if (found[1].text != NULL && (json_type(found[1]) != JSON_OBJECT ||
+	    !has_string(found[1], "name") ||
+	    !has_string(found[1], "version"))) {
+		fail(r, INVALID_PARAMS, "_meta's " META_CLIENT " must be an "
+		    "object with strings name and version");
+		return;
+	}
+	r->revision = v;
+	dispatch(r);
+}
+
+/* Which era a request belongs to: the first that fits (mcp.md 3) */
+static void
+handle_request(struct request *r)
+{
+	struct json version;
+
+	if (json_type(r->params) == JSON_NULL)
+		memset(&r->params, 0, sizeof(r->params));
+	if (r->params.text != NULL && json_type(r->params) != JSON_OBJECT) {
+		fail(r, INVALID_PARAMS, "params must be an object");
+		return;
+	}
+	r->meta = json_get(r->params, "_meta");
+	if (r->meta.text != NULL && json_type(r->meta) != JSON_OBJECT) {
+		fail(r, INVALID_PARAMS, "params._meta must be an object");
+		return;
+	}
+	version = json_get(r->meta, META_VERSION);
+	if (r->batch != NULL && (version.text != NULL ||
+	    json_is(r->method, "initialize"))) {
+		fail(r, INVALID_REQUEST, "Not allowed in a batch");
+		return;
+	}
+	if (version.text != NULL) {
+		handle_stateless(r, version);
+	} else if (json_is(r->method, "initialize")) {
+		do_initialize(r);
+	} else if (json_is(r->method, "server/discover")) {
+		fail(r, INVALID_PARAMS, "params._meta lacks " META_VERSION
+		    " (a string)");
+	} else if (r->client->revision != NULL) {
+		r->revision = r->client->revision;
+		dispatch(r);
+	} else if (json_is(r->method, "ping")) {
+		do_ping(r);
+	} else {
+		fail(r, INVALID_PARAMS, "params._meta lacks " META_VERSION
+		    " (a string); or begin with initialize");
+	}
+}
+
+static void
+handle_cancelled(struct client *c, struct json params)
+{
+	struct call **list[3];
+	struct call *call;
+	struct json id = json_get(params, "requestId");
+	int i;
+
+	list[0] = &c->calls;
+	list[1] = &c->waits;
+	list[2] = &c->listens;
+	for (i = 0; i < 3; i++) {
+		call = call_by_id(*list[i], id);
+		if (call == NULL)
+			continue;
+		if (i == 2)
+			c->listening--;
+		cancel_call(c, list[i], call);
+		return;
+	}
+}
+
+/* -- Messages ---------------------------------------------------------- */
+
+static void
+handle(struct client *c, void *to, struct batch *batch, struct json message)
+{
+	static const char *const names[] = {
+		"jsonrpc", "id", "method", "params", "result", "error"
+	};
+	struct json found[6], none = { NULL, 0 };
+	struct request r;
+	enum json_type id;
+
+	memset(&r, 0, sizeof(r));
+	r.client = c;
+	r.to = to;
+	r.batch = batch;
+	if (json_type(message) != JSON_OBJECT) {
+		fail_with(&r, none, INVALID_REQUEST, "Not a request", NULL);
+		return;
+	}
+	json_members(message, names, found, 6);
+	if (found[2].text == NULL && (found[4].text != NULL ||
+	    found[5].text != NULL))
+		return;  /* a response; boris has asked nothing */
+	id = json_type(found[1]);
+	if (id != JSON_NONE && id != JSON_STRING && id != JSON_NUMBER) {
+		fail_with(&r, none, INVALID_REQUEST,
+		    "id must be a string or a number", NULL);
+		return;
+	}
+	r.id = found[1];
+	r.method = found[2];
+	r.params = found[3];
+	if (!json_is(found[0], "2.0"))
+		fail(&r, INVALID_REQUEST, "jsonrpc must be \"2.0\"");
+	else if (json_type(r.method) != JSON_STRING)
+		fail(&r, INVALID_REQUEST, "method must be a string");
+	else if (id != JSON_NONE)
+		handle_request(&r);
+	else if (json_is(r.method, "notifications/cancelled"))
+		handle_cancelled(c, r.params);
+}
+
+static bool
+handle_batch(struct client *c, void *to, struct json array)
+{
+	struct batch *batch = calloc(1, sizeof(*batch));
+	struct json element;
+	size_t at = 0;
+	bool later;
+
+	if (batch == NULL)
+		return false;
+	batch->to = to;
+	batch->open = 1;
+	while (json_next(array, &at, NULL, &element))
+		handle(c, to, batch, element);
+	later = batch->open > 1;
+	batch_done(c, batch);
+	return later;
+}
+
+static void
+fail_unread(struct client *c, void *to, int code, const char *message)
+{
+	struct request r;
+	struct json none = { NULL, 0 };
+
+	memset(&r, 0, sizeof(r));
+	r.client = c;
+	r.to = to;
+	fail_with(&r, none, code, message, NULL);
+}
+
+bool
+mcp_message(struct client *c, void *to, const char *text, size_t len,
+            int64_t now)
+{
+	struct json message = json_check(text, len);
+	const struct call *calls = c->calls, *waits = c->waits;
+	int listening = c->listening;
+	size_t at = 0;
+	struct json first;
+
+	c->now = now;
+	if (message.text == NULL) {
+		fail_unread(c, to, PARSE_ERROR, "Parse error");
+		return false;
+	}
+	if (json_type(message) == JSON_ARRAY) {
+		if (c->revision != NULL && c->revision->batches &&
+		    json_next(message, &at, NULL, &first))
+			return handle_batch(c, to, message);
+		fail_unread(c, to, INVALID_REQUEST, "Not a request");
+		return false;
+	}
+	handle(c, to, NULL, message);
+	/* New calls come first in their list. */
+	return (c->calls != calls && c->calls != NULL && c->calls->to == to) ||
+	    (c->waits != waits && c->waits != NULL && c->waits->to == to) ||
+	    c->listening > listening;
+}
+
+void
+mcp_too_long(struct client *c, void *to)
+{
+	fail_unread(c, to, INVALID_REQUEST,
+	    "The message is over 16 MiB long, the most that is taken");
+}
+
+/* -- Progress (O7) ----------------------------------------------------- */
+
+static bool
+has_news(const struct call *call)
+{
+	return output_news(call->job->out, &call->out) ||
+	    output_news(call->job->err, &call->err);
+}
+
+/* Once the shell has said where it ended, its result is about to come. */
+static bool
+follows(const struct job *job)
+{
+	const struct call *call = job->call;
+
+	return call != NULL && call->token.len > 0 && call->has_to &&
+	    !job->exec.leader_gone && job->exec.dir == NULL;
+}
+
+static int64_t
+progress_due(struct call *call, int64_t now)
+{
+	if (!has_news(call))
+		return call->last + PROGRESS_SILENCE;
+	if (call->news == 0)
+		call->news = now;
+	if (call->news + PROGRESS_PAUSE > call->last + PROGRESS_GAP)
+		return call->news + PROGRESS_PAUSE;
+	return call->last + PROGRESS_GAP;
+}
+
+static void
+send_progress(struct client *c, struct call *call)
+{
+	struct buf text = { NULL, 0, 0, false }, b = { NULL, 0, 0, false };
+	struct output_mark out = call->out, err = call->err;
+	struct job *job = call->job;
+
+	output_since(job->out, &out, PROGRESS_SIZE, "stdout", &text);
+	output_since(job->err, &err, PROGRESS_SIZE, "stderr", &text);
+	buf_puts(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+	    "progress\",\"params\":{\"progressToken\":");
+	buf_put(&b, call->token.data, call->token.len);
+	buf_puts(&b, ",\"progress\":");
+	buf_int(&b, c->now - job->started);
+	buf_puts(&b, ",\"message\":");
+	json_string(&b, text.data, text.len);
+	buf_puts(&b, "}}");
+	/* Refused, for a slow reader: the next one has all of it. */
+	if (!b.failed && !text.failed && c->send(c->transport, call->to,
+	    MCP_PROGRESS, 0, &b)) {
+		call->out = out;
+		call->err = err;
+		call->news = 0;
+	}
+	call->last = c->now;
+	buf_free(&text);
+	buf_free(&b);
+}
+
+static void
+make_progress(struct client *c)
+{
+	const struct session *s = &c->session;
+	struct call *call;
+	int i;
+
+	for (i = 0; i < s->run; i++) {
+		if (!follows(s->running[i]))
+			continue;
+		call = s->running[i]->call;
+		if (call->last == 0)
+			call->last = s->running[i]->started;
+		if (c->now >= progress_due(call, c->now) &&
+		    c->now > s->running[i]->started)
+			send_progress(c, call);
+	}
+}
+
+/* -- Turns ------------------------------------------------------------- */
+
+int
+mcp_open(struct client *c, const struct mcp_options *options, bool stateless,
+         mcp_send *send, void *transport)
+{
+	memset(c, 0, sizeof(*c));
+	c->options = options;
+	c->send = send;
+	c->transport = transport;
+	return session_open(&c->session, &options->session, stateless);
+}
+
+static void
+drop_calls(struct client *c, struct call **list)
+{
+	while (*list != NULL) {
+		if ((*list)->job != NULL)
+			(*list)->job->call = NULL;
+		close_call(c, list, *list);
+	}
+}
+
+void
+mcp_free(struct client *c)
+{
+	if (c->options == NULL)
+		return;
+	drop_calls(c, &c->calls);
+	drop_calls(c, &c->waits);
+	drop_calls(c, &c->listens);
+	session_free(&c->session);
+	memset(c, 0, sizeof(*c));
+}
+
+void
+mcp_want(struct client *c, struct loop *loop)
+{
+	const struct session *s = &c->session;
+	const struct call *call;
+	int i;
+
+	session_want(&c->session, loop);
+	for (i = 0; i < s->run; i++) {
+		if (follows(s->running[i]) &&
+		    ((struct call *)s->running[i]->call)->last > 0)
+			loop_until(loop, progress_due(s->running[i]->call,
+			    loop->now));
+	}
+	for (call = c->waits; call != NULL; call = call->next)
+		loop_until(loop, call->deadline);
+	if (s->ended != NULL || (s->queue != NULL && s->run == 0))
+		loop_until(loop, loop->now);
+}
+
+static void
+collect(struct client *c)
+{
+	struct buf b = { NULL, 0, 0, false };
+	struct job *job;
+	struct call *call;
+
+	while ((job = session_ended(&c->session)) != NULL) {
+		call = job->call;
+		if (call != NULL) {
+			begin_call(&b, c, call);
+			if (job->refused != JOB_ACCEPTED)
+				tools_refused(&b, &c->session, job);
+			else
+				tools_result(&b, &c->options->tools, job,
+				    false, false);
+			end_call(c, &c->calls, call, &b);
+		}
+		session_told(&c->session, job);
+	}
+}
+
+void
+mcp_ready(struct client *c, const struct loop *loop)
+{
+	struct call *call, *next;
+
+	c->now = loop->now;
+	session_ready(&c->session, loop);
+	collect(c);
+	make_progress(c);
+	for (call = c->waits; call != NULL; call = next) {
+		next = call->next;
+		try_wait(c, call);
+	}
+}
+
+static void
+forget_in(struct client *c, struct call **list, void *to, bool cancel)
+{
+	struct call *call, *next;
+
+	for (call = *list; call != NULL; call = next) {
+		next = call->next;
+		if (call->to != to || !call->has_to)
+			continue;
+		call->has_to = false;
+		call->to = NULL;
+		if (list == &c->listens)
+			c->listening--;
+		if (cancel || call->job == NULL)
+			cancel_call(c, list, call);
+	}
+}
+
+void
+mcp_forget(struct client *c, void *to, bool cancel, int64_t now)
+{
+	c->now = now;
+	forget_in(c, &c->calls, to, cancel);
+	forget_in(c, &c->waits, to, cancel);
+	forget_in(c, &c->listens, to, true);
+}
+
+size_t
+mcp_backlog(const struct client *c)
+{
+	return c->session.queued;
+}
+
+bool
+mcp_unanswered(const struct client *c)
+{
+	return c->calls != NULL || c->waits != NULL;
+}
+
+/* The subscriptions end with the server, and are told so. */
+static void
+end_listens(struct client *c)
+{
+	struct buf b = { NULL, 0, 0, false };
+	struct call *call;
+
+	while ((call = c->listens) != NULL) {
+		put_envelope(&b, c, slice(&call->id));
+		buf_puts(&b, ",\"result\":{\"resultType\":\"complete\","
+		    "\"_meta\":{\"" META_SUBSCRIPTION "\":");
+		buf_put(&b, call->id.data, call->id.len);
+		buf_puts(&b, "}}}");
+		answer(c, call->to, NULL, slice(&call->id), &b);
+		close_call(c, &c->listens, call);
+	}
+	c->listening = 0;
+}
+
+void
+mcp_close(struct client *c, int64_t now, bool at_once)
+{
+	c->now = now;
+	session_close(&c->session, now, at_once);
+	collect(c);
+	end_listens(c);
+}
+
+bool
+mcp_closed(const struct client *c)
+{
+	return session_closed(&c->session) && c->session.ended == NULL;
+}
+
+const char *
+mcp_version(const struct client *c)
+{
+	return c->revision == NULL ? NULL : c->revision->name;
+}
+
+bool
+mcp_speaks(const char *name, size_t len, bool stateless)
+{
+	const struct revision *v;
+
+	for (v = revisions; v->name != NULL; v++) {
+		if (v->stateless == stateless && strlen(v->name) == len &&
+		    memcmp(v->name, name, len) == 0)
+			return true;
+	}
+	return false;
+}
