@@ -1,0 +1,80 @@
+.POSIX:
+
+# The user's: make CC=... CFLAGS=... LDFLAGS=...
+CC = cc
+CFLAGS = -O2
+LDFLAGS =
+PREFIX = /usr/local
+DESTDIR =
+SECONDS = 60
+
+# The code's own needs, apart from the user's
+NEEDS = -std=c99 -Wall -Wextra -pedantic
+
+OBJ = boris.o mcp.o tools.o session.o exec.o output.o json.o loop.o
+
+all: boris
+
+boris: $(OBJ)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(OBJ)
+
+.c.o:
+	$(CC) $(NEEDS) $(CFLAGS) -c -o $@ $<
+
+# Who may know whom: a line that points up the map in README is a mistake.
+json.o: json.c json.h
+loop.o: loop.c loop.h
+output.o: output.c output.h json.h
+exec.o: exec.c exec.h output.h json.h loop.h
+session.o: session.c session.h exec.h output.h json.h loop.h
+tools.o: tools.c tools.h session.h exec.h output.h json.h loop.h
+mcp.o: mcp.c mcp.h tools.h session.h exec.h output.h json.h loop.h
+boris.o: boris.c mcp.h tools.h session.h exec.h output.h json.h loop.h
+
+# One small binary that needs nothing: musl where it is there
+static: clean
+	@if command -v musl-gcc >/dev/null; then cc=musl-gcc; else cc='$(CC)'; fi; \
+	$(MAKE) CC="$$cc" CFLAGS='-Os -fno-asynchronous-unwind-tables' \
+	    LDFLAGS='-static -s' boris
+
+demo: boris
+	@sh t/demo
+
+# What the tests are made of besides bats
+t/reply: t/reply.c json.o json.h
+	$(CC) $(NEEDS) $(CFLAGS) $(LDFLAGS) -I. -o $@ t/reply.c json.o
+
+t/json_table: t/json_table.c json.o json.h
+	$(CC) $(NEEDS) $(CFLAGS) $(LDFLAGS) -I. -o $@ t/json_table.c json.o
+
+t/output_table: t/output_table.c output.o json.o output.h json.h
+	$(CC) $(NEEDS) $(CFLAGS) $(LDFLAGS) -I. -o $@ t/output_table.c output.o json.o
+
+test: boris t/reply t/json_table t/output_table
+	@sh t/run
+
+test-clients: boris
+	@sh t/clients/run
+
+test-portable:
+	@sh t/portable
+
+bench:
+	@sh t/bench
+
+fuzz:
+	@sh t/fuzz $(SECONDS)
+
+install: boris
+	mkdir -p $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1
+	cp boris $(DESTDIR)$(PREFIX)/bin/boris
+	chmod 755 $(DESTDIR)$(PREFIX)/bin/boris
+	cp boris.1 $(DESTDIR)$(PREFIX)/share/man/man1/boris.1
+	chmod 644 $(DESTDIR)$(PREFIX)/share/man/man1/boris.1
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/boris
+	rm -f $(DESTDIR)$(PREFIX)/share/man/man1/boris.1
+
+clean:
+	rm -f boris $(OBJ) t/reply t/json_table t/output_table
