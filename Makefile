@@ -11,7 +11,7 @@ SECONDS = 60
 # The code's own needs, apart from the user's
 NEEDS = -std=c99 -Wall -Wextra -pedantic
 
-OBJ = boris.o mcp.o tools.o session.o exec.o output.o json.o loop.o
+OBJ = boris.o mcp.o tools.o session.o exec.o group.o output.o json.o loop.o
 
 all: boris
 
@@ -25,11 +25,12 @@ boris: $(OBJ)
 json.o: json.c json.h
 loop.o: loop.c loop.h
 output.o: output.c output.h json.h
-exec.o: exec.c exec.h output.h json.h loop.h
+group.o: group.c group.h json.h
+exec.o: exec.c exec.h group.h output.h json.h loop.h
 session.o: session.c session.h exec.h output.h json.h loop.h
 tools.o: tools.c tools.h session.h exec.h output.h json.h loop.h
 mcp.o: mcp.c mcp.h tools.h session.h exec.h output.h json.h loop.h
-boris.o: boris.c mcp.h tools.h session.h exec.h output.h json.h loop.h
+boris.o: boris.c group.h mcp.h tools.h session.h exec.h output.h json.h loop.h
 
 # One small binary that needs nothing: musl where it is there
 static: clean

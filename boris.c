@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "group.h"
 #include "json.h"
 #include "loop.h"
 #include "mcp.h"
@@ -883,10 +884,10 @@ reap_strangers(struct boris *b)
 
 	if (!b->loop.child)
 		return;
-	n = exec_dead_children(dead, 32);
+	n = group_dead_children(dead, 32);
 	for (i = 0; i < n; i++) {
 		if (!session_owns(&b->stdio.client.session, dead[i]))
-			exec_reap_stranger(dead[i]);
+			group_reap_stranger(dead[i]);
 	}
 }
 

@@ -6,7 +6,6 @@
 
 #include "exec.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "group.h"
+
 enum {
 	GRACE = 5000,           /* ms from SIGTERM to SIGKILL (E2) */
 	GIVE_UP = 5000,         /* ms after SIGKILL: not even that ended it */
@@ -22,8 +23,7 @@ enum {
 	READ_SIZE = 64 << 10,
 	PIECE = (128 << 10) - 1,  /* what Linux takes as one argument (B3) */
 	DIR_LIMIT = 16 << 10,     /* bytes a directory's name may have */
-	SHORT_LIFE = 250,         /* ms in which pids do not wrap around */
-	FEW_PIDS = 64             /* so many are asked one by one */
+	SHORT_LIFE = 250          /* ms in which pids do not wrap around */
 };
 
 /* -- The script ------------------------------------------------------- */
@@ -628,145 +628,17 @@ write_input(struct exec *x)
 
 /* -- The group --------------------------------------------------------- */
 
-/* Dead but for its entry: state Z or X, and no thread of it lives on without
- * the first one. What cannot be read is taken for alive. */
+/* Is anything alive in it but the leader, a zombie by now? Where nobody can
+ * tell, whoever holds a pipe is taken for one of it, and after SIGTERM the
+ * whole grace is waited out. */
 static bool
-is_zombie(pid_t pid)
+group_goes_on(const struct exec *x, int64_t now)
 {
-	struct buf path = { NULL, 0, 0, false };
-	char text[1024], *p;
-	ssize_t n = -1;
-	int fd, i;
+	int lives = group_lives(x->group, now - x->started < SHORT_LIFE);
 
-	buf_puts(&path, "/proc/");
-	buf_int(&path, pid);
-	buf_puts(&path, "/stat");
-	buf_putc(&path, '\0');
-	fd = path.failed ? -1 : open(path.data, O_RDONLY | O_CLOEXEC);
-	buf_free(&path);
-	if (fd >= 0) {
-		n = read(fd, text, sizeof(text) - 1);
-		close(fd);
-	}
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	p = strrchr(text, ')');  /* the name before it may hold anything */
-	if (p == NULL || (p[2] != 'Z' && p[2] != 'X'))
-		return false;
-	for (i = 0; i < 18 && p != NULL; i++)
-		p = strchr(p + 1, ' ');
-	return p == NULL || atoi(p + 1) <= 1;
-}
-
-static bool
-is_member(pid_t pid, pid_t group)
-{
-	return getpgid(pid) == group && !is_zombie(pid);
-}
-
-/* Which of the groups have members that live, but for their leaders: one walk
- * through /proc. False: there is none. */
-static bool
-search_all(const pid_t group[], bool lives[], int n)
-{
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
-	int i, pids = 0;
-	pid_t pid, its;
-
-	if (dir == NULL)
-		return false;
-	memset(lives, 0, (size_t)n * sizeof(*lives));
-	while ((entry = readdir(dir)) != NULL) {
-		pid = (pid_t)atoi(entry->d_name);
-		if (pid <= 0)
-			continue;
-		pids++;
-		its = getpgid(pid);
-		for (i = 0; i < n && its > 0; i++) {
-			if (group[i] == its && pid != its && !lives[i])
-				lives[i] = !is_zombie(pid);
-		}
-	}
-	closedir(dir);
-	return pids > 0;
-}
-
-/* The pid that was given out last, in Linux's eyes: the fifth word of
- * /proc/loadavg. 0: not to be had. */
-static pid_t
-last_pid(void)
-{
-	char text[128], *p;
-	ssize_t n;
-	int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return 0;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
-	p = strrchr(text, ' ');
-	return p == NULL ? 0 : (pid_t)atoi(p + 1);
-}
-
-/* The same where there is no /proc: a child that only says its number. */
-static pid_t
-probe_pid(void)
-{
-	pid_t pid = fork();
-
-	if (pid == 0)
-		_exit(0);
-	if (pid < 0)
-		return 0;
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	return pid;
-}
-
-static bool
-search_range(pid_t group, pid_t last)
-{
-	pid_t pid;
-
-	for (pid = group + 1; pid <= last; pid++) {
-		if (is_member(pid, group))
-			return true;
-	}
-	return false;
-}
-
-/* Is anything alive in the group but its leader, a zombie by now? That zombie
- * keeps kill(-group, 0) content, so it takes another look (E3). Linux gives
- * pids out in order: what a short command forked has the numbers behind its
- * own, mostly none. Otherwise all of /proc is asked; and where there is none,
- * whether something is left may stay unknown, which is taken for yes. */
-static bool
-group_lives(const struct exec *x, int64_t now)
-{
-#ifdef __linux__
-	pid_t last;
-	bool lives;
-
-	if (now - x->started < SHORT_LIFE) {
-		last = last_pid();
-		if (last >= x->group && last - x->group <= FEW_PIDS)
-			return search_range(x->group, last);
-	}
-	if (search_all(&x->group, &lives, 1))
+	if (lives >= 0)
 		return lives;
-	last = probe_pid();
-	if (last > x->group && last - x->group < 100000)
-		return search_range(x->group, last);
-	return true;
-#else
-	(void)now;
 	return x->out >= 0 || x->err >= 0 || x->state == EXEC_STOPPING;
-#endif
 }
 
 static void
@@ -825,7 +697,7 @@ static void
 watch_group(struct exec *x, int64_t now)
 {
 	if (x->leader_gone && (!x->reminded || now >= x->look)) {
-		if (!group_lives(x, now)) {
+		if (!group_goes_on(x, now)) {
 			end(x);
 			reap(x);
 			return;
@@ -884,7 +756,7 @@ exec_ready(struct exec *x, const struct loop *loop)
 		look_at_leader(x);
 	if (x->state == EXEC_RUNNING && x->leader_gone) {
 		end(x);
-		if (!group_lives(x, loop->now))
+		if (!group_goes_on(x, loop->now))
 			reap(x);
 	} else if (x->state == EXEC_STOPPING || x->state == EXEC_KILLED) {
 		watch_group(x, loop->now);
@@ -965,10 +837,10 @@ exec_review(struct exec *const list[], int n)
 		return;  /* another time */
 	for (i = 0; i < n; i++)
 		group[i] = list[i]->group;
-	if (!search_all(group, lives, n)) {
+	if (!group_search(group, lives, n)) {
 		for (i = 0; i < n; i++)
 			lives[i] = list[i]->group > 0 &&
-			    group_lives(list[i], NEVER);
+			    group_goes_on(list[i], NEVER);
 	}
 	for (i = 0; i < n; i++) {
 		if (!lives[i] && list[i]->leader_gone)
@@ -992,49 +864,4 @@ exec_free(struct exec *x)
 	free(x->mark);
 	free(x->dir);
 	memset(x, 0, sizeof(*x));
-}
-
-/* -- Strangers --------------------------------------------------------- */
-
-/* Our dead children by /proc: some may stand behind zombies that are kept */
-static int
-search_dead(pid_t dead[], int most)
-{
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
-	siginfo_t info;
-	int n = 0;
-
-	while (dir != NULL && n < most && (entry = readdir(dir)) != NULL) {
-		pid_t pid = (pid_t)atoi(entry->d_name);
-
-		memset(&info, 0, sizeof(info));
-		if (pid > 0 && waitid(P_PID, (id_t)pid, &info,
-		    WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid)
-			dead[n++] = pid;
-	}
-	if (dir != NULL)
-		closedir(dir);
-	return n;
-}
-
-int
-exec_dead_children(pid_t dead[], int most)
-{
-	siginfo_t info;
-
-	memset(&info, 0, sizeof(info));
-	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
-	    info.si_pid == 0)
-		return 0;
-	if (getpid() == 1)
-		return search_dead(dead, most);
-	dead[0] = info.si_pid;
-	return 1;
-}
-
-void
-exec_reap_stranger(pid_t pid)
-{
-	waitpid(pid, NULL, WNOHANG);
 }

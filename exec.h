@@ -91,10 +91,4 @@ void exec_script(struct buf *, const char *shell, const char *mark, int fd,
                  const char *text, size_t len);
 int exec_free_digit(const char *text, size_t len);
 
-/* Children that are dead and not yet reaped, into dead[]; how many. Some may
- * be leaders that are kept: the caller knows its own, the rest are strangers
- * that boris inherited, as process 1 does (E8). */
-int exec_dead_children(pid_t dead[], int most);
-void exec_reap_stranger(pid_t);
-
 #endif
