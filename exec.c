@@ -71,7 +71,7 @@ exec_free_digit(const char *text, size_t len)
  *
  * bash: $DIRSTACK is what `pwd` would print, whatever became of PWD, without
  * the fork of a substitution. Its printf writes line by line, so a newline in
- * the name goes as "//", which no name has behind its first byte.
+ * the name goes as "//.", which no name has behind its first byte.
  * Others: `cd .` sets PWD right again. mksh has no printf of its own.
  *
  * Standard output and error are closed meanwhile: neither `set -x` nor a DEBUG
@@ -87,7 +87,7 @@ put_trap(struct buf *b, bool bash, const char *mark, const char *fd,
 		buf_puts(b, mark);
 		buf_puts(b, "%s");
 		buf_puts(b, mark);
-		buf_puts(b, " \\\"\\${DIRSTACK//$'\\n'///}\\\" >&");
+		buf_puts(b, " \\\"\\${DIRSTACK//$'\\n'///.}\\\" >&");
 		if (tracefd) {
 			buf_puts(b, "\\$((BASH_XTRACEFD=2,");
 			buf_puts(b, fd);
@@ -482,9 +482,9 @@ unpack_dir(const char *p, size_t n)
 	if (n == 0 || (dir = malloc(n + 1)) == NULL)
 		return NULL;
 	for (i = 0; i < n; i++) {
-		if (i > 0 && i + 1 < n && p[i] == '/' && p[i + 1] == '/') {
+		if (i > 0 && i + 2 < n && memcmp(p + i, "//.", 3) == 0) {
 			dir[len++] = '\n';
-			i++;
+			i += 2;
 		} else {
 			dir[len++] = p[i];
 		}
@@ -657,7 +657,7 @@ static void
 signal_group(const struct exec *x, int sig)
 {
 	if (x->group > 0)
-		kill(-x->group, sig);
+		group_signal(x->group, sig);
 }
 
 /* -- The states -------------------------------------------------------- */
@@ -706,7 +706,8 @@ watch_group(struct exec *x, int64_t now)
 			/* A child forked in the instant of the first signal
 			 * has not seen it. */
 			signal_group(x, SIGTERM);
-			signal_group(x, SIGCONT);
+		} else if (x->state == EXEC_KILLED) {
+			signal_group(x, SIGKILL);  /* it may have forked */
 		}
 		x->pause = x->reminded ? x->pause * 2 : 1;
 		if (x->pause > 32)
@@ -770,7 +771,6 @@ exec_stop(struct exec *x, int64_t now)
 	    x->state == EXEC_KILLED)
 		return;
 	signal_group(x, SIGTERM);
-	signal_group(x, SIGCONT);
 	x->state = EXEC_STOPPING;
 	x->deadline = now + GRACE;
 	x->look = now;

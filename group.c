@@ -1,3 +1,6 @@
+#ifdef __linux__
+#define _DEFAULT_SOURCE  /* syscall */
+#endif
 #define _POSIX_C_SOURCE 200809L
 #define _XOPEN_SOURCE 700  /* waitid */
 
@@ -6,10 +9,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
 
 #include "json.h"
 
@@ -49,10 +57,12 @@ is_zombie(pid_t pid)
 	return p == NULL || atoi(p + 1) <= 1;
 }
 
+/* The leader opened a session of the same number, so whoever is of it is
+ * ours, also in a group of its own: `set -m` gives each job one (L3). */
 static bool
 is_member(pid_t pid, pid_t group)
 {
-	return getpgid(pid) == group && !is_zombie(pid);
+	return pid != group && getsid(pid) == group && !is_zombie(pid);
 }
 
 bool
@@ -71,10 +81,10 @@ group_search(const pid_t group[], bool lives[], int n)
 		if (pid <= 0)
 			continue;
 		pids++;
-		its = getpgid(pid);
+		its = getsid(pid);
 		for (i = 0; i < n && its > 0; i++) {
-			if (group[i] == its && pid != its && !lives[i])
-				lives[i] = !is_zombie(pid);
+			if (group[i] == its && !lives[i])
+				lives[i] = is_member(pid, its);
 		}
 	}
 	closedir(dir);
@@ -116,16 +126,16 @@ probe_pid(void)
 	return pid;
 }
 
-static bool
+static int
 search_range(pid_t group, pid_t last)
 {
 	pid_t pid;
 
 	for (pid = group + 1; pid <= last; pid++) {
 		if (is_member(pid, group))
-			return true;
+			return 1;
 	}
-	return false;
+	return 0;
 }
 
 int
@@ -153,6 +163,54 @@ group_lives(pid_t group, bool young)
 	(void)young;
 	return -1;
 #endif
+}
+
+/* One that has a group of its own. Held by a descriptor where that can be
+ * had, so that it is this process and no later one of its number (E3). */
+static void
+signal_stray(pid_t pid, pid_t group, int sig)
+{
+#if defined(SYS_pidfd_open) && defined(SYS_pidfd_send_signal)
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (fd >= 0) {
+		if (getsid(pid) == group)
+			syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0);
+		close(fd);
+		return;
+	}
+#endif
+	if (getsid(pid) == group)
+		kill(pid, sig);
+}
+
+static void
+signal_strays(pid_t group, int sig)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	pid_t pid;
+
+	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+		pid = (pid_t)atoi(entry->d_name);
+		if (pid > 0 && pid != group && getsid(pid) == group &&
+		    getpgid(pid) != group)
+			signal_stray(pid, group, sig);
+	}
+	if (dir != NULL)
+		closedir(dir);
+}
+
+void
+group_signal(pid_t group, int sig)
+{
+	kill(-group, sig);
+	signal_strays(group, sig);
+	if (sig != SIGKILL) {
+		/* What is stopped could not act on it. */
+		kill(-group, SIGCONT);
+		signal_strays(group, SIGCONT);
+	}
 }
 
 /* Our dead children by /proc: some may stand behind zombies that are kept */
