@@ -689,7 +689,9 @@ handle_line(struct stdio *io, const char *p, size_t n, int64_t now)
 	if (!io->begun && n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0)
 		p += 3, n -= 3;
 	io->begun = true;
-	if (!is_space(p, n))
+	if (n > LINE_LIMIT)
+		mcp_too_long(&io->client, NULL);
+	else if (!is_space(p, n))
 		mcp_message(&io->client, NULL, p, n, now);
 }
 
