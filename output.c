@@ -24,8 +24,10 @@ enum {
 	BOTH_LAST = 20000,
 	TAIL_LINES = 2000,
 	TAIL_BYTES = 51200,
-	END_ASCII = TAIL_BYTES,  /* the ring while bytes are characters, */
-	END_UTF8 = 4 * BOTH_LAST,    /* and once they are not */
+	/* The ring while bytes are characters, with the byte before a tail: was
+	 * it a newline, the first line is whole. */
+	END_ASCII = TAIL_BYTES + 1,
+	END_UTF8 = 4 * BOTH_LAST,  /* and once they are not */
 	LINE_BYTES = 32768,      /* as far back as a CR can reach */
 	RAW_BYTES = 65536,       /* unsaved bytes in memory, until they spill */
 	BLOCK = 64,              /* bytes that vector code takes at a time */
