@@ -1,3 +1,6 @@
+#ifdef __linux__
+#define _DEFAULT_SOURCE  /* syscall */
+#endif
 #define _POSIX_C_SOURCE 200809L
 #define _XOPEN_SOURCE 700
 
@@ -11,6 +14,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
 
 #include "group.h"
 #include "json.h"
@@ -109,7 +116,7 @@ static const struct option {
 	{ "timeout", "BORIS_TIMEOUT", "SECONDS", NUMBER, AT(timeout),
 	  1, 600, 120, { NULL },
 	  "time a command gets when the call names none, 1 to 600 "
-	  "(default 120)" },
+	  "(120)" },
 	{ "bg-timeout", "BORIS_BG_TIMEOUT", "SECONDS", NUMBER, AT(bg_timeout),
 	  0, 1000000000, 0, { NULL },
 	  "terminate a background task older than this (default 0: never)" },
@@ -275,27 +282,23 @@ read_options(struct options *o, char **argv)
 	}
 }
 
-/* A row of --help: option, what it is, its variable */
+/* A row of --help: option and variable, then what it is */
 static void
 put_row(struct buf *b, const struct option *row)
 {
-	size_t start = b->len;
-
 	buf_puts(b, "  --");
 	buf_puts(b, row->name);
 	if (row->value != NULL) {
 		buf_puts(b, "=");
 		buf_puts(b, row->value);
 	}
-	do
-		buf_putc(b, ' ');
-	while (b->len - start < 29);
-	buf_puts(b, row->help);
 	if (row->env != NULL) {
-		buf_puts(b, "\n                             [");
+		buf_puts(b, "  [");
 		buf_puts(b, row->env);
 		buf_puts(b, row->kind == FLAG ? "=1]" : "]");
 	}
+	buf_puts(b, "\n        ");
+	buf_puts(b, row->help);
 	buf_puts(b, "\n");
 }
 
@@ -322,12 +325,12 @@ print_help(void)
 	    "An MCP client starts boris and speaks JSON-RPC with it, one "
 	    "message a line.\n"
 	    "boris runs what it is told, as the user it runs as.\n\n"
-	    "Each option as --name=value or --name value; it beats its "
-	    "variable, in brackets.\n\n");
+	    "Each option as --name=value or --name value. It beats its "
+	    "variable [in brackets].\n\n");
 	for (i = 0; i < OPTIONS; i++)
 		put_row(&b, &option_table[i]);
-	buf_puts(&b, "\nExit status: 0 after end of input or a signal, 2 when "
-	    "an option is wrong.\n"
+	buf_puts(&b, "\nExit status: 0 after end of input or a signal, 1 when it "
+	    "cannot start,\n2 when an option is wrong.\n"
 	    "The manual: man boris\n");
 	print(&b);
 }
@@ -415,6 +418,21 @@ set_flags(int fd)
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
+/* What the client left open is nothing for commands. Linux does it in one
+ * call, if it is not older than 5.11. */
+static void
+keep_from_commands(void)
+{
+	int fd;
+
+#if defined(__linux__) && defined(SYS_close_range)
+	if (syscall(SYS_close_range, 3, ~0U, 4) == 0)  /* 4: on exec only */
+		return;
+#endif
+	for (fd = 3; fd < 1024; fd++)
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
 /* No file of a client's becomes one of 0 to 2, and none goes on to commands.
  * Without /dev a pipe with nobody at its other end does as well. */
 static void
@@ -434,8 +452,7 @@ fill_descriptors(void)
 				close(end[1]);
 		}
 	}
-	for (fd = 3; fd < 64; fd++)
-		fcntl(fd, F_SETFD, FD_CLOEXEC);
+	keep_from_commands();
 }
 
 /* The directory boris was started in, as its user calls it */
