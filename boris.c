@@ -325,7 +325,7 @@ print_help(void)
 	    "An MCP client starts boris and speaks JSON-RPC with it, one "
 	    "message a line.\n"
 	    "boris runs what it is told, as the user it runs as.\n\n"
-	    "Each option as --name=value or --name value. It beats its "
+	    "An option is --name=value or --name value. It beats its "
 	    "variable [in brackets].\n\n");
 	for (i = 0; i < OPTIONS; i++)
 		put_row(&b, &option_table[i]);
