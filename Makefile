@@ -11,7 +11,8 @@ SECONDS = 60
 # The code's own needs, apart from the user's
 NEEDS = -std=c99 -Wall -Wextra -pedantic
 
-OBJ = boris.o mcp.o tools.o session.o exec.o group.o output.o json.o loop.o
+OBJ = boris.o options.o lines.o mcp.o tools.o session.o exec.o group.o \
+	output.o json.o loop.o
 
 all: boris
 
@@ -30,7 +31,11 @@ exec.o: exec.c exec.h group.h output.h json.h loop.h
 session.o: session.c session.h exec.h output.h json.h loop.h
 tools.o: tools.c tools.h session.h exec.h output.h json.h loop.h
 mcp.o: mcp.c mcp.h tools.h session.h exec.h output.h json.h loop.h
-boris.o: boris.c group.h mcp.h tools.h session.h exec.h output.h json.h loop.h
+lines.o: lines.c lines.h mcp.h tools.h session.h exec.h output.h json.h loop.h
+options.o: options.c options.h mcp.h tools.h session.h exec.h output.h json.h \
+	loop.h
+boris.o: boris.c options.h lines.h group.h mcp.h tools.h session.h exec.h \
+	output.h json.h loop.h
 
 # One small binary that needs nothing: musl where it is there
 static: clean

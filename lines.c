@@ -1,0 +1,282 @@
+#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
+
+#include "lines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	LINE_LIMIT = 16 << 20,   /* bytes of one message (P5) */
+	UNREAD_LIMIT = 4 << 20,  /* bytes of responses, or of commands, after
+	                          * which nothing more is read (P10) */
+	FLUSH_SIZE = 64 << 10,   /* bytes worth a write of their own */
+	READ_SIZE = 64 << 10,
+	KEEP_SIZE = 128 << 10,   /* bigger buffers go when they are empty */
+	SAFE_WRITE = 4096        /* bytes poll() promises room for */
+};
+
+static bool
+congested(const struct lines *io)
+{
+	return io->out.len - io->written > UNREAD_LIMIT ||
+	    mcp_backlog(&io->client) > UNREAD_LIMIT;
+}
+
+static void
+drop_output(struct lines *io)
+{
+	buf_free(&io->out);
+	io->written = io->progress = 0;
+}
+
+/* One write. Progress is never in the same one as what follows it (O7). */
+static ssize_t
+write_some(struct lines *io)
+{
+	size_t n = io->out.len - io->written;
+
+	if (io->progress > io->written)
+		n = io->progress - io->written;
+	if (io->out_flags < 0 && n > SAFE_WRITE)
+		n = SAFE_WRITE;  /* blocking, a terminal: in small bites */
+	return write(1, io->out.data + io->written, n);
+}
+
+void
+lines_flush(struct lines *io)
+{
+	ssize_t n;
+
+	while (io->written < io->out.len && !io->out_gone) {
+		n = write_some(io);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			return;
+		if (n < 0) {
+			/* A full disk may get room; a pipe gets no reader. */
+			io->out_gone = true;
+			break;
+		}
+		io->written += (size_t)n;
+		if (io->written >= io->progress)
+			io->progress = 0;
+		if (io->out_flags < 0)
+			break;
+	}
+	if (io->out_gone || io->written == io->out.len) {
+		io->written = io->progress = 0;
+		if (io->out.cap > KEEP_SIZE || io->out_gone)
+			buf_free(&io->out);
+		io->out.len = 0;
+	} else if (io->written > io->out.len / 2 &&
+	    io->written > FLUSH_SIZE) {
+		buf_drop(&io->out, io->written);
+		io->written = io->progress = 0;
+	}
+}
+
+/* Progress only enters an empty queue, so it stands at the front, and what
+ * has not begun to be written gives way to a response. */
+static bool
+lines_send(void *transport, void *to, enum mcp_kind kind, int error,
+           const struct buf *message)
+{
+	struct lines *io = transport;
+
+	(void)to;
+	(void)error;
+	if (io->out_gone)
+		return true;
+	if (kind == MCP_PROGRESS && io->out.len > 0)
+		return false;
+	if (kind != MCP_PROGRESS && io->progress > 0 && io->written == 0) {
+		buf_drop(&io->out, io->progress);
+		io->progress = 0;
+	}
+	buf_put(&io->out, message->data, message->len);
+	buf_putc(&io->out, '\n');
+	if (io->out.failed) {
+		/* No memory even for the queue: who waits for an answer that
+		 * cannot come is better served by the end (E7). */
+		drop_output(io);
+		io->out_gone = true;
+		return true;
+	}
+	if (kind == MCP_PROGRESS) {
+		io->progress = io->out.len;
+		lines_flush(io);
+	} else if (io->out.len - io->written >= FLUSH_SIZE) {
+		lines_flush(io);
+	}
+	return true;
+}
+
+static bool
+is_space(const char *p, size_t n)
+{
+	while (n > 0 && (*p == ' ' || *p == '\t' || *p == '\r'))
+		p++, n--;
+	return n == 0;
+}
+
+static void
+handle_line(struct lines *io, const char *p, size_t n, int64_t now)
+{
+	if (!io->begun && n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0)
+		p += 3, n -= 3;
+	io->begun = true;
+	if (n > LINE_LIMIT)
+		mcp_too_long(&io->client, NULL);
+	else if (!is_space(p, n))
+		mcp_message(&io->client, NULL, p, n, now);
+}
+
+/* Handles the lines that are there; stops when nobody reads the answers. */
+static void
+handle_lines(struct lines *io, int64_t now)
+{
+	size_t at = 0;
+	char *end;
+
+	while (io->in.len > io->looked && !congested(io)) {
+		end = memchr(io->in.data + io->looked, '\n',
+		    io->in.len - io->looked);
+		if (end == NULL) {
+			io->looked = io->in.len;
+			break;
+		}
+		io->looked = (size_t)(end - io->in.data) + 1;
+		if (!io->skipping)
+			handle_line(io, io->in.data + at,
+			    io->looked - 1 - at, now);
+		io->skipping = false;
+		at = io->looked;
+	}
+	if (at > 0) {
+		buf_drop(&io->in, at);
+		io->looked -= at;
+	}
+	if (io->skipping || (io->looked == io->in.len &&
+	    io->in.len > LINE_LIMIT)) {
+		if (!io->skipping)
+			mcp_too_long(&io->client, NULL);
+		io->skipping = true;
+		buf_free(&io->in);
+		io->looked = 0;
+	}
+	if (io->in.len == 0 && io->in.cap > KEEP_SIZE)
+		buf_free(&io->in);
+}
+
+static void
+read_input(struct lines *io, int64_t now)
+{
+	ssize_t n;
+
+	if (!buf_room(&io->in, READ_SIZE)) {
+		/* No memory for the rest of this line: as if too long (E7) */
+		buf_free(&io->in);
+		io->looked = 0;
+		if (!io->skipping)
+			mcp_too_long(&io->client, NULL);
+		io->skipping = true;
+		return;
+	}
+	n = read(0, io->in.data + io->in.len, READ_SIZE);
+	if (n < 0 && (errno == EINTR || errno == EAGAIN ||
+	    errno == EWOULDBLOCK))
+		return;
+	if (n > 0) {
+		io->in.len += (size_t)n;
+		return;
+	}
+	io->in_ended = true;
+	/* A last line without its newline is a line (mcp.md 1). */
+	if (io->in.len > 0 && !io->skipping &&
+	    io->in.data[io->in.len - 1] != '\n')
+		buf_putc(&io->in, '\n');
+	(void)now;
+}
+
+/* A pipe or socket is made non-blocking; for a terminal, which others use
+ * too, poll() and small writes do. -1: it was not changed. */
+static int
+make_nonblocking(int fd)
+{
+	struct stat st;
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || fstat(fd, &st) < 0 ||
+	    (!S_ISFIFO(st.st_mode) && !S_ISSOCK(st.st_mode)))
+		return -1;
+	fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+	return flags;
+}
+
+int
+lines_open(struct lines *io, const struct mcp_options *options)
+{
+	memset(io, 0, sizeof(*io));
+	io->in_flags = make_nonblocking(0);
+	io->out_flags = make_nonblocking(1);
+	return mcp_open(&io->client, options, false, lines_send, io);
+}
+
+void
+lines_free(struct lines *io)
+{
+	mcp_free(&io->client);
+	buf_free(&io->in);
+	buf_free(&io->out);
+	if (io->out_flags >= 0)
+		fcntl(1, F_SETFL, io->out_flags);
+	if (io->in_flags >= 0)
+		fcntl(0, F_SETFL, io->in_flags);
+}
+
+void
+lines_want(struct lines *io, struct loop *loop)
+{
+	bool lines = io->in.len > io->looked;
+
+	io->in_place = io->out_place = -1;
+	if (!congested(io)) {
+		if (lines)
+			loop_until(loop, loop->now);
+		else if (!io->in_ended)
+			io->in_place = loop_watch(loop, 0, POLLIN);
+	}
+	/* Also with nothing to write: whether its reader hangs up (P9) */
+	if (!io->out_gone)
+		io->out_place = loop_watch(loop, 1,
+		    io->written < io->out.len ? POLLOUT : 0);
+}
+
+void
+lines_ready(struct lines *io, const struct loop *loop)
+{
+	short got = loop_got(loop, io->out_place);
+
+	if (got & POLLOUT)
+		lines_flush(io);
+	else if (got & (POLLERR | POLLHUP | POLLNVAL))
+		io->out_gone = true;
+	if (io->out_gone)
+		drop_output(io);
+	if (loop_got(loop, io->in_place))
+		read_input(io, loop->now);
+	handle_lines(io, loop->now);
+}
+
+/* Everything that was read has been handled, and answered into the queue. */
+bool
+lines_done(const struct lines *io)
+{
+	return io->in_ended && io->in.len == io->looked &&
+	    !mcp_unanswered(&io->client);
+}

@@ -1,0 +1,461 @@
+#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
+
+#include "options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* -- Saying things to people ------------------------------------------- */
+
+/* Neither blocks nor fails, whatever became of standard error (C3). */
+void
+say(const struct buf *b)
+{
+	struct pollfd p;
+
+	p.fd = 2;
+	p.events = POLLOUT;
+	p.revents = 0;
+	if (!b->failed && poll(&p, 1, 0) == 1 && (p.revents & POLLOUT))
+		if (write(2, b->data, b->len) < 0)
+			return;  /* there is nowhere left to say it */
+}
+
+/* A newline in a wrong value does not make two lines of it. */
+static void
+put_line(struct buf *b, const char *s)
+{
+	for (; *s != '\0'; s++) {
+		if ((unsigned char)*s < ' ' || *s == 0x7f)
+			buf_putc(b, '?');
+		else
+			buf_putc(b, *s);
+	}
+}
+
+/* One line for the person at the command line, and the end. Before the loop
+ * only. */
+void
+fatal(int status, const char *what, const char *value, const char *right)
+{
+	struct buf b = { NULL, 0, 0, false };
+
+	buf_puts(&b, "boris: ");
+	put_line(&b, what);
+	if (value != NULL) {
+		buf_puts(&b, " ");
+		put_line(&b, value);
+	}
+	buf_puts(&b, ": ");
+	buf_puts(&b, right);
+	buf_puts(&b, "\n");
+	say(&b);
+	exit(status);
+}
+
+/* -- Options ----------------------------------------------------------- */
+
+struct values {
+	char *workdir;
+	int64_t timeout, bg_timeout;   /* s */
+	int64_t on_timeout, truncate, structured, no_bash;  /* choices */
+	int64_t save_limit;            /* MiB */
+	int64_t help, version;
+};
+
+enum kind { TEXT, NUMBER, CHOICE, FLAG };
+
+/* An option is a row: --help is printed from it, the variable is read by it,
+ * a wrong value is refused with it. */
+static const struct option {
+	const char *name, *env, *value;
+	enum kind kind;
+	size_t at;
+	int64_t least, most, preset;
+	const char *choices[4];
+	const char *help;
+} option_table[] = {
+#define AT(member) offsetof(struct values, member)
+	{ "workdir", "BORIS_WORKDIR", "DIR", TEXT, AT(workdir), 0, 0, 0,
+	  { NULL }, "initial working directory (default: where boris was "
+	  "started)" },
+	{ "timeout", "BORIS_TIMEOUT", "SECONDS", NUMBER, AT(timeout),
+	  1, 600, 120, { NULL },
+	  "time a command gets when the call names none, 1 to 600 "
+	  "(120)" },
+	{ "bg-timeout", "BORIS_BG_TIMEOUT", "SECONDS", NUMBER, AT(bg_timeout),
+	  0, 1000000000, 0, { NULL },
+	  "terminate a background task older than this (default 0: never)" },
+	{ "on-timeout", "BORIS_ON_TIMEOUT", "kill|background", CHOICE,
+	  AT(on_timeout), 0, 0, 0, { "kill", "background", NULL },
+	  "what happens to a command that outlives its timeout (default "
+	  "kill)" },
+	{ "truncate", "BORIS_TRUNCATE", "head|tail|both", CHOICE,
+	  AT(truncate), 0, 0, 0, { "head", "tail", "both", NULL },
+	  "which end of long output is returned (default head)" },
+	{ "save-limit", "BORIS_SAVE_LIMIT", "MIB", NUMBER, AT(save_limit),
+	  0, 1000000, 64, { NULL },
+	  "how much of one long stream is saved in a file (default 64; 0: "
+	  "none)" },
+	{ "structured", "BORIS_STRUCTURED", "on|off", CHOICE, AT(structured),
+	  0, 0, 0, { "on", "off", NULL },
+	  "off: results are text alone, without structuredContent (default "
+	  "on)" },
+	{ "no-bash", "BORIS_NO_BASH", NULL, FLAG, AT(no_bash), 0, 1, 0,
+	  { NULL }, "do not offer the bash and task_output tools" },
+	{ "help", NULL, NULL, FLAG, AT(help), 0, 1, 0, { NULL },
+	  "print this and exit" },
+	{ "version", NULL, NULL, FLAG, AT(version), 0, 1, 0, { NULL },
+	  "print the version and exit" }
+#undef AT
+};
+
+enum { OPTIONS = sizeof(option_table) / sizeof(option_table[0]) };
+
+static int64_t *
+number_of(struct values *o, const struct option *row)
+{
+	return (int64_t *)(void *)((char *)o + row->at);
+}
+
+/* "boris: --timeout=0: must be ..." or "boris: BORIS_TIMEOUT=0: ..." */
+static void
+refuse(const struct option *row, const char *value, bool env)
+{
+	struct buf what = { NULL, 0, 0, false }, right = what;
+	int i;
+
+	buf_puts(&what, env ? row->env : "--");
+	buf_puts(&what, env ? "" : row->name);
+	buf_puts(&what, value == NULL ? "" : "=");
+	buf_puts(&what, value == NULL ? "" : value);
+	buf_putc(&what, '\0');
+	buf_puts(&right, "must be ");
+	if (row->kind == NUMBER) {
+		buf_puts(&right, "a whole number from ");
+		buf_int(&right, row->least);
+		buf_puts(&right, " to ");
+		buf_int(&right, row->most);
+	} else if (row->kind == FLAG) {
+		buf_puts(&right, env ? "1 or 0" : "given without a value");
+	} else if (row->kind == TEXT) {
+		buf_puts(&right, "given a value: ");
+		buf_puts(&right, row->value);
+	}
+	for (i = 0; row->kind == CHOICE && row->choices[i] != NULL; i++) {
+		buf_puts(&right, i > 0 ? " or " : "");
+		buf_puts(&right, row->choices[i]);
+	}
+	buf_putc(&right, '\0');
+	fatal(2, what.data, NULL, right.data);
+}
+
+static bool
+parse_number(const char *s, int64_t least, int64_t most, int64_t *n)
+{
+	*n = 0;
+	if (*s == '\0')
+		return false;
+	for (; *s != '\0'; s++) {
+		if (*s < '0' || *s > '9' || *n > most)
+			return false;
+		*n = *n * 10 + (*s - '0');
+	}
+	return *n >= least && *n <= most;
+}
+
+static void
+set_option(struct values *o, const struct option *row, const char *value,
+           bool env)
+{
+	int i;
+
+	switch (row->kind) {
+	case TEXT:
+		if (*value == '\0')
+			refuse(row, value, env);
+		memcpy((char *)o + row->at, &value, sizeof(value));
+		return;
+	case NUMBER:
+	case FLAG:
+		if (!parse_number(value, row->least, row->most,
+		    number_of(o, row)))
+			refuse(row, value, env);
+		return;
+	case CHOICE:
+		for (i = 0; row->choices[i] != NULL; i++) {
+			if (strcmp(value, row->choices[i]) == 0) {
+				*number_of(o, row) = i;
+				return;
+			}
+		}
+		refuse(row, value, env);
+	}
+}
+
+/* --name=value, --name value, --flag; returns how many words that were */
+static int
+read_option(struct values *o, char **word, bool given[])
+{
+	const char *name = *word + 2, *value = strchr(*word, '=');
+	size_t n = value != NULL ? (size_t)(value++ - name) : strlen(name);
+	int i, used = 1;
+
+	for (i = 0; i < OPTIONS; i++) {
+		if (strlen(option_table[i].name) == n &&
+		    memcmp(option_table[i].name, name, n) == 0)
+			break;
+	}
+	if (strncmp(*word, "--", 2) != 0 || i == OPTIONS)
+		fatal(2, *word, NULL, "not an option; see boris --help");
+	if (option_table[i].kind == FLAG) {
+		if (value != NULL)
+			refuse(&option_table[i], value, false);
+		value = "1";
+	} else if (value == NULL) {
+		value = word[1];
+		used = 2;
+		if (value == NULL)
+			refuse(&option_table[i], NULL, false);
+	}
+	set_option(o, &option_table[i], value, false);
+	given[i] = true;
+	return used;
+}
+
+/* A flag beats its environment variable, an empty variable is none (C1). */
+static void
+read_values(struct values *o, char **argv)
+{
+	bool given[OPTIONS] = { false };
+	const char *value;
+	int i;
+
+	memset(o, 0, sizeof(*o));
+	for (i = 0; i < OPTIONS; i++) {
+		if (option_table[i].kind != TEXT)
+			*number_of(o, &option_table[i]) =
+			    option_table[i].preset;
+	}
+	while (*argv != NULL)
+		argv += read_option(o, argv, given);
+	for (i = 0; i < OPTIONS; i++) {
+		if (option_table[i].env == NULL || given[i] || o->help)
+			continue;
+		value = getenv(option_table[i].env);
+		if (value != NULL && *value != '\0')
+			set_option(o, &option_table[i], value, true);
+	}
+}
+
+/* A row of --help: option and variable, then what it is */
+static void
+put_row(struct buf *b, const struct option *row)
+{
+	buf_puts(b, "  --");
+	buf_puts(b, row->name);
+	if (row->value != NULL) {
+		buf_puts(b, "=");
+		buf_puts(b, row->value);
+	}
+	if (row->env != NULL) {
+		buf_puts(b, "  [");
+		buf_puts(b, row->env);
+		buf_puts(b, row->kind == FLAG ? "=1]" : "]");
+	}
+	buf_puts(b, "\n        ");
+	buf_puts(b, row->help);
+	buf_puts(b, "\n");
+}
+
+static void
+print(const struct buf *b)
+{
+	size_t at = 0;
+	ssize_t n;
+
+	while (at < b->len && (n = write(1, b->data + at, b->len - at)) > 0)
+		at += (size_t)n;
+	exit(b->failed || at < b->len ? 1 : 0);
+}
+
+static void
+print_help(void)
+{
+	struct buf b = { NULL, 0, 0, false };
+	int i;
+
+	buf_puts(&b, "boris " BORIS_VERSION ": a shell for an AI agent, as an "
+	    "MCP server on stdin and stdout\n\n"
+	    "usage: boris [OPTION]...\n\n"
+	    "An MCP client starts boris and speaks JSON-RPC with it, one "
+	    "message a line.\n"
+	    "boris runs what it is told, as the user it runs as.\n\n"
+	    "An option is --name=value or --name value. It beats its "
+	    "variable [in brackets].\n\n");
+	for (i = 0; i < OPTIONS; i++)
+		put_row(&b, &option_table[i]);
+	buf_puts(&b, "\nExit status: 0 after end of input or a signal, 1 when it "
+	    "cannot start,\n2 when an option is wrong.\n"
+	    "The manual: man boris\n");
+	print(&b);
+}
+
+static void
+print_version(void)
+{
+	struct buf b = { NULL, 0, 0, false };
+
+	buf_puts(&b, "boris " BORIS_VERSION "\n");
+	print(&b);
+}
+
+/* -- What the other rooms need of them ---------------------------------- */
+
+/* The directory boris was started in, as its user calls it */
+static char *
+current_dir(void)
+{
+	const char *pwd = getenv("PWD");
+	struct stat a, b;
+	size_t size = 256;
+	char *dir = NULL, *more;
+
+	if (pwd != NULL && pwd[0] == '/' && stat(pwd, &a) == 0 &&
+	    stat(".", &b) == 0 && a.st_dev == b.st_dev &&
+	    a.st_ino == b.st_ino)
+		return strdup(pwd);
+	while ((more = realloc(dir, size)) != NULL) {
+		dir = more;
+		if (getcwd(dir, size) != NULL)
+			return dir;
+		if (errno != ERANGE)
+			break;
+		size *= 2;
+	}
+	free(dir);
+	return strdup("/");
+}
+
+static char *
+absolute(const char *name)
+{
+	struct buf b = { NULL, 0, 0, false };
+	char *dir;
+
+	if (name[0] == '/')
+		return strdup(name);
+	dir = current_dir();
+	if (dir == NULL)
+		return NULL;
+	buf_puts(&b, dir);
+	buf_puts(&b, "/");
+	buf_puts(&b, name);
+	buf_putc(&b, '\0');
+	free(dir);
+	return b.data;
+}
+
+/* --workdir, or where boris is; a directory that can be entered (C2) */
+static char *
+find_workdir(const char *given)
+{
+	struct stat st;
+	char *dir = given != NULL ? absolute(given) : current_dir();
+
+	if (dir == NULL)
+		fatal(1, "start", NULL, "out of memory");
+	if (given == NULL)
+		return dir;
+	errno = 0;
+	if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode) ||
+	    access(dir, X_OK) < 0)
+		fatal(2, "--workdir (BORIS_WORKDIR)", given,
+		    errno == EACCES
+		    ? "cannot be entered; must be a directory that can"
+		    : "must be a directory that is there");
+	return dir;
+}
+
+/* What commands see of the environment: all of it but PWD, which each gets
+ * its own of, and what only boris is to know (H3). Slot 0 is for PWD. */
+static char **
+make_environment(void)
+{
+	static const char *const hidden[] = { "PWD=", "BORIS_TOKEN=" };
+	size_t n = 0, i, kept = 1;
+	char **env;
+
+	while (environ[n] != NULL)
+		n++;
+	env = malloc((n + 2) * sizeof(*env));
+	if (env == NULL)
+		fatal(1, "start", NULL, "out of memory");
+	env[0] = "PWD=/";
+	for (i = 0; i < n; i++) {
+		if (strncmp(environ[i], hidden[0], 4) != 0 &&
+		    strncmp(environ[i], hidden[1], 12) != 0)
+			env[kept++] = environ[i];
+	}
+	env[kept] = NULL;
+	return env;
+}
+
+static void
+fill_mcp(struct mcp_options *m, const struct values *o)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	memset(m, 0, sizeof(*m));
+	m->session.shell = access("/bin/bash", X_OK) == 0 ? "/bin/bash"
+	    : "/bin/sh";
+	m->session.workdir = find_workdir(o->workdir);
+	m->session.tmpdir = absolute(tmp != NULL && *tmp != '\0' ? tmp
+	    : "/tmp");
+	m->session.env = make_environment();
+	m->session.bg_timeout = o->bg_timeout * 1000;
+	m->session.save_limit = o->save_limit << 20;
+	m->session.background = o->on_timeout == 1;
+	m->tools.offered = !o->no_bash;
+	m->tools.structured = o->structured == 0;
+	m->tools.background = o->on_timeout == 1;
+	m->tools.timeout = o->timeout * 1000;
+	m->tools.truncate = (enum truncate)o->truncate;
+	tools_list(&m->list, &m->tools);
+	if (m->session.tmpdir == NULL || m->list.failed)
+		fatal(1, "start", NULL, "out of memory");
+}
+
+/* -- The door ---------------------------------------------------------- */
+
+void
+options_read(struct options *options, char **argv)
+{
+	struct values o;
+
+	memset(options, 0, sizeof(*options));
+	read_values(&o, argv);
+	if (o.help)
+		print_help();
+	if (o.version)
+		print_version();
+	fill_mcp(&options->mcp, &o);
+}
+
+void
+options_free(struct options *options)
+{
+	struct mcp_options *m = &options->mcp;
+
+	free((char *)m->session.workdir);
+	free((char *)m->session.tmpdir);
+	free(m->session.env);
+	buf_free(&m->list);
+}

@@ -1,0 +1,27 @@
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+/* The command line (SPEC.md C): options and their variables, checked, in the
+ * words of the rooms that need them; and what is said to the person there. */
+
+#include <stdbool.h>
+#include "json.h"
+#include "mcp.h"
+
+struct options {
+	struct mcp_options mcp;
+};
+
+/* Ends the process for --help and --version, and, with one line on stderr,
+ * for what is wrong (C2). */
+void options_read(struct options *, char **argv);
+void options_free(struct options *);
+
+/* Onto stderr. Neither blocks nor fails, whatever became of that (C3). */
+void say(const struct buf *);
+
+/* "boris: WHAT VALUE: RIGHT" on stderr, and the end. Before the loop only. */
+void fatal(int status, const char *what, const char *value,
+           const char *right);
+
+#endif
