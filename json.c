@@ -11,7 +11,7 @@ static const struct json none;
 bool
 buf_room(struct buf *b, size_t more)
 {
-	size_t cap = b->cap < SIZE_MAX / 2 ? b->cap * 2 : SIZE_MAX;
+	size_t cap = b->cap < SIZE_MAX / 4 ? b->cap * 2 + 64 : SIZE_MAX;
 	char *data = NULL;
 
 	if (b->failed)
@@ -137,11 +137,11 @@ bytes_end(const char *s, const char *end)
  * each byte would cost a third of the speed. */
 
 /* The kind of each byte, a letter. */
-static const char kind[] =
+static const unsigned char kind[] =
 	"cccccccccccccccc" "cccccccccccccccc"  /* 00: c, controls */
-	"ooqooooooooooooe" "oooooooooooooooo"  /* 20: q " e / */
-	"oooooooooooooooo" "oooooooooooobooo"  /* 40: b \ */
-	"ooeoooeoooooooeo" "ooeoeuoooooooooo"  /* 60: e b f n r t */
+	"ooqooooooooooooe" "hhhhhhhhhhoooooo"  /* 20: q " e / h 0-9 */
+	"ohhhhhhooooooooo" "oooooooooooobooo"  /* 40: h A-F b \ */
+	"ohfhhhfoooooooeo" "ooeoeuoooooooooo"  /* 60: e n r t, f both e, h */
 	"xxxxxxxxxxxxxxxx" "yyyyyyyyyyyyyyyy"  /* 80: xyz, second and later */
 	"zzzzzzzzzzzzzzzz" "zzzzzzzzzzzzzzzz"
 	"vvllllllllllllll" "llllllllllllllll"  /* C0: i-n, first; v, never */
@@ -154,14 +154,17 @@ enum {
 	BEHIND_E0 = 36, BEHIND_ED = 42, BEHIND_F0 = 48, BEHIND_F4 = 54
 };
 
-#define ROW(letter) ((letter) - 'b')
+#define ROW(letter) ((size_t)(letter) - 'b')
 #define ON(state, next) ((uint64_t)(next) << (state))
 #define TAIL (ON(TAIL1, PLAIN) | ON(TAIL2, TAIL1) | ON(TAIL3, TAIL2))
+#define HEX ((uint64_t)1 << 63)  /* a bit to spare says: hex digit */
 
 static const uint64_t rows[] = {
 	[ROW('o')] = ON(PLAIN, PLAIN),
-	[ROW('u')] = ON(PLAIN, PLAIN),  /* STOP behind a backslash */
+	[ROW('u')] = ON(PLAIN, PLAIN),  /* STOP: four digits to check */
 	[ROW('e')] = ON(PLAIN, PLAIN) | ON(ESCAPE, PLAIN),
+	[ROW('h')] = ON(PLAIN, PLAIN) | HEX,
+	[ROW('f')] = ON(PLAIN, PLAIN) | ON(ESCAPE, PLAIN) | HEX,
 	[ROW('b')] = ON(PLAIN, ESCAPE) | ON(ESCAPE, PLAIN),
 	[ROW('q')] = ON(ESCAPE, PLAIN),
 	/* Unicode 3.9, table 3-7 */
@@ -174,8 +177,8 @@ static const uint64_t rows[] = {
 	[ROW('k')] = ON(PLAIN, BEHIND_F4)
 };
 
-#define NEXT(state, byte) \
-	(rows[ROW(kind[(unsigned char)(byte)])] >> STATE(state))
+#define OF(byte) rows[ROW(kind[(unsigned char)(byte)])]
+#define NEXT(state, byte) (OF(byte) >> STATE(state))
 #define STATE(state) ((state) & 63)
 
 /* UTF-8 */
@@ -287,21 +290,12 @@ check_number(const char *s, const char *end)
 	return s;
 }
 
-static bool
-is_hex(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')
-		|| (c >= 'A' && c <= 'F');
-}
-
 static const char *
 check_hex4(const char *s, const char *end)
 {
 	if (end - s < 4)
 		return NULL;
-	if (!is_hex(s[0]) || !is_hex(s[1]) || !is_hex(s[2]) || !is_hex(s[3]))
-		return NULL;
-	return s + 4;
+	return OF(s[0]) & OF(s[1]) & OF(s[2]) & OF(s[3]) & HEX ? s + 4 : NULL;
 }
 
 /* From behind the opening quote. */
@@ -309,23 +303,27 @@ static const char *
 check_string(const char *s, const char *end)
 {
 	const char *stop;
-	uint64_t next, state = PLAIN;
+	uint64_t state = PLAIN, before = PLAIN;
 
 	while (s < end) {
 		while (end - s >= WORD && ascii(word_at(s))
 		       && specials(word_at(s)) == 0 && STATE(state) == PLAIN)
 			s += WORD;
-		for (stop = bytes_end(s, end); s < stop; state = next) {
-			next = NEXT(state, *s++);
-			if (STATE(next) != STOP)
-				continue;
-			if (s[-1] == '"' && STATE(state) == PLAIN)
-				return s;
-			if (s[-1] != 'u' || STATE(state) != ESCAPE
-			    || (s = check_hex4(s, end)) == NULL)
-				return NULL;
-			next = PLAIN;
+		for (stop = bytes_end(s, end); s < stop; ) {
+			before = state;
+			state = NEXT(state, *s++);
+			if (STATE(state) == STOP)
+				break;
 		}
+		if (STATE(state) != STOP)
+			continue;
+		if (s[-1] == '"' && STATE(before) == PLAIN)
+			return s;
+		if (s[-1] != 'u' || STATE(before) != ESCAPE)
+			return NULL;
+		if ((s = check_hex4(s, end)) == NULL)
+			return NULL;
+		state = PLAIN;
 	}
 	return NULL;
 }
@@ -565,7 +563,8 @@ read_unicode(const char *s, uint32_t *code)
 	if (*code < 0xDC00 && s[6] == '\\' && s[7] == 'u') {
 		low = hex4(s + 8);
 		if (low >= 0xDC00 && low <= 0xDFFF) {
-			*code = 0x10000 + ((*code & 0x3FF) << 10 | (low & 0x3FF));
+			*code = 0x10000 + (*code - 0xD800) * 0x400
+				+ (low - 0xDC00);
 			return 12;
 		}
 	}
@@ -645,12 +644,12 @@ json_get(struct json object, const char *name)
 	return value;
 }
 
-/* The exponent from s on, but at most 2^60, which no text is long enough to
- * make up for. */
+/* The exponent from s on. Where it is longer than any text, so that no digits
+ * can make up for it, it need not be exact. */
 static int64_t
 read_exponent(const char *s, const char *end)
 {
-	const int64_t most = (int64_t)1 << 60;
+	const int64_t most = INT64_MAX / 100;  /* ten times that fits as well */
 	bool minus = s < end && *s == '-';
 	int64_t value = 0;
 
@@ -658,8 +657,6 @@ read_exponent(const char *s, const char *end)
 		s++;
 	for (; s < end && value < most; s++)
 		value = value * 10 + (*s - '0');
-	if (value > most)
-		value = most;
 	return minus ? -value : value;
 }
 
@@ -842,7 +839,7 @@ json_verbatim(struct json j, struct buf *b)
 /* Writing */
 
 /* Writes UTF-8 as the inside of a string, where there is room for six times
- * as much; returns the end. */
+ * as much and one more; returns the end. */
 static char *
 escape(char *d, const char *s, const char *end)
 {
@@ -855,22 +852,23 @@ escape(char *d, const char *s, const char *end)
 		['"'] = '"', ['\\'] = '\\'
 	};
 	const char *stop;
-	char letter;
+	char c, letter;
 
 	while (s < end) {
-		for (; end - s >= WORD && specials(word_at(s)) == 0; s += WORD) {
+		while (end - s >= WORD && specials(word_at(s)) == 0) {
 			memcpy(d, s, WORD);
 			d += WORD;
+			s += WORD;
 		}
 		for (stop = bytes_end(s, end); s < stop; s++) {
-			letter = letters[(unsigned char)*s];
-			*d = '\\';
-			d += letter != 0;
-			*d++ = letter != 0 ? letter : *s;
+			c = *s;
+			letter = letters[(unsigned char)c];
+			d[0] = letter != 0 ? '\\' : c;
+			d[1] = letter;  /* or nothing yet */
+			d += 1 + (letter != 0);
 			if (letter == 'u') {
-				memcpy(d, "00", 2);
-				d[2] = *s < 0x10 ? '0' : '1';
-				d[3] = "0123456789abcdef"[*s & 15];
+				memcpy(d, c < 0x10 ? "000" : "001", 3);
+				d[3] = "0123456789abcdef"[c & 15];
 				d += 4;
 			}
 		}
@@ -887,7 +885,7 @@ put_escaped(struct buf *b, const char *s, size_t n)
 
 	for (; n > 0; s += part, n -= part) {
 		part = n < 4096 ? n : 4096;
-		if (!buf_room(b, part * 6))
+		if (!buf_room(b, part * 6 + 1))
 			return;
 		d = escape(b->data + b->len, s, s + part);
 		b->len = (size_t)(d - b->data);

@@ -30,7 +30,7 @@ void buf_free(struct buf *);  /* empty and unfailed again; twice is fine */
 
 /* Where the UTF-8 character at p (n > 0 bytes) ends: its length, 1 to 4;
  * or minus the length of the part that is not UTF-8 (U+FFFD stands for it);
- * or 0 when it is cut off by the end but good so far. Unicode 3.9, table 3-7. */
+ * or 0 when it is cut off by the end but good so far (Unicode 3.9). */
 int utf8_length(const unsigned char *p, size_t n);
 
 /* A value inside a checked text; text NULL: there is none (JSON_NONE). */
