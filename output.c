@@ -31,6 +31,8 @@ enum {
 	LINE_BYTES = 32768,      /* as far back as a CR can reach */
 	RAW_BYTES = 65536,       /* unsaved bytes in memory, until they spill */
 	BLOCK = 64,              /* bytes that vector code takes at a time */
+	WORD = 8,                /* bytes of a uint64_t */
+	COPY = 16,               /* bytes copied at once */
 	FEW = 256
 };
 
@@ -44,6 +46,11 @@ struct saved {
 	struct output *output;  /* whose it is; NULL: that is freed */
 	char *path;
 	int64_t size;
+};
+
+struct count {
+	size_t newlines;
+	size_t inner;  /* bytes that do not begin a character */
 };
 
 struct ring {
@@ -307,42 +314,33 @@ skip_chars(const unsigned char *p, size_t n, int64_t chars)
 	return i;
 }
 
-static void
-count_block(const unsigned char *p, size_t *newlines, size_t *inner)
+static struct count
+count(const unsigned char *p, size_t n)
 {
-	unsigned char a = 0, b = 0;
+	unsigned char rest[BLOCK] = {0}, newlines, inner;
+	struct count c = {0, 0};
+	const unsigned char *block;
+	size_t some;
 	int i;
 
-	for (i = 0; i < BLOCK; i++) {
-		a = (unsigned char)(a + (p[i] == '\n'));
-		b = (unsigned char)(b + ((p[i] & 0xC0) == 0x80));
+	for (; n > 0; p += some, n -= some) {
+		some = n < BLOCK ? n : BLOCK;
+		block = some < BLOCK ? memcpy(rest, p, some) : p;
+		newlines = inner = 0;
+		for (i = 0; i < BLOCK; i++) {
+			newlines += block[i] == '\n';
+			inner += (block[i] & 0xC0) == 0x80;
+		}
+		c.newlines += newlines;
+		c.inner += inner;
 	}
-	*newlines += a;
-	*inner += b;
-}
-
-/* Newlines, and bytes that do not begin a character. */
-static void
-count(const unsigned char *p, size_t n, size_t *newlines, size_t *inner)
-{
-	unsigned char rest[BLOCK] = {0};
-
-	*newlines = *inner = 0;
-	for (; n >= BLOCK; p += BLOCK, n -= BLOCK)
-		count_block(p, newlines, inner);
-	if (n > 0) {
-		memcpy(rest, p, n);
-		count_block(rest, newlines, inner);
-	}
+	return c;
 }
 
 static size_t
 count_chars(const unsigned char *p, size_t n)
 {
-	size_t newlines, inner;
-
-	count(p, n, &newlines, &inner);
-	return n - inner;
+	return n - count(p, n).inner;
 }
 
 static void
@@ -421,20 +419,25 @@ keep_head(struct output *o, const unsigned char *p, size_t n, int64_t chars)
 
 /* Whole characters of finished text */
 static void
-commit(struct output *o, const unsigned char *p, size_t n)
+commit_counted(struct output *o, const unsigned char *p, size_t n,
+               struct count c)
 {
-	size_t newlines, inner, first;
+	int64_t chars = (int64_t)(n - c.inner);
+	size_t first = keep_head(o, p, n, chars);
 
-	if (n == 0)
-		return;
-	count(p, n, &newlines, &inner);
-	first = keep_head(o, p, n, (int64_t)(n - inner));
 	o->committed += (int64_t)n;
-	o->chars += (int64_t)(n - inner);
-	o->lines += (int64_t)newlines;
+	o->chars += chars;
+	o->lines += (int64_t)c.newlines;
 	o->last = p[n - 1];
 	if (o->keep_end)
 		keep_end(o, p + first, n - first);
+}
+
+static void
+commit(struct output *o, const unsigned char *p, size_t n)
+{
+	if (n > 0)
+		commit_counted(o, p, n, count(p, n));
 }
 
 /* The current line */
@@ -472,7 +475,7 @@ commit_text(struct output *o)
 static void
 few_room(struct output *o)
 {
-	if (buf_room(&o->text, 2 * FEW))
+	if (o->text.cap - o->text.len >= 2 * FEW || buf_room(&o->text, 2 * FEW))
 		return;
 	o->text.failed = false;
 	commit_text(o);
@@ -575,25 +578,28 @@ static void
 put(struct output *o, const unsigned char *c, size_t n)
 {
 	unsigned char *at;
-	size_t old;
+	size_t old, i;
+	bool new;
 
 	fill_pad(o);
-	if (o->at < o->text.len)
-		few_room(o);
+	few_room(o);
 	if (o->at == o->text.len) {
 		append(o, c, n);
 		return;
 	}
 	at = text(o) + o->at;
 	old = character(*at);
-	o->at += n;
-	if (old == n && memcmp(at, c, n) == 0)
-		return;
-	if (old != n)
-		memmove(at + n, at + old, o->text.len - (o->at - n) - old);
-	memcpy(at, c, n);
+	new = old != n;
+	if (new)
+		memmove(at + n, at + old, o->text.len - o->at - old);
+	for (i = 0; i < n; i++) {
+		new |= at[i] != c[i];
+		at[i] = c[i];
+	}
 	o->text.len = o->text.len + n - old;
-	rewritten(o);
+	o->at += n;
+	if (new)
+		rewritten(o);
 	if (o->text.len - o->line >= LINE_BYTES) {
 		o->line = o->at;  /* what comes next stays within reach */
 		commit_lines(o);
@@ -667,37 +673,23 @@ plain(unsigned char c)
 	return (c >= 0x20 && c < 0x7F) || c == '\t' || c == '\n';
 }
 
-/* How many of the 8 bytes at p are plain, up to the first that is not */
-static size_t
-plain_bytes(const unsigned char *p)
-{
-	const uint64_t each = 0x0101010101010101, top = each * 0x80;
-	uint64_t x = (uint64_t)p[0] | (uint64_t)p[1] << 8 |
-	             (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
-	             (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 |
-	             (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
-	uint64_t low = x & ~top, plain, other;
-
-	/* The top bit of each sum says: at least 0x20, 9, 11, 0x7F. */
-	plain = (low + each * 0x60) |
-	        ((low + each * 0x77) & ~(low + each * 0x75));
-	other = (x | (low + each) | ~plain) & top;
-	if (other == 0)
-		return 8;
-	other = (other & -other) >> 7;  /* 1 in the first such byte */
-	return (size_t)(((other - 1) & each) * each >> 56);
-}
-
+/* Is the block plain? */
 static bool
-plain_block(const unsigned char *p)
+plain_block(const unsigned char *p, struct count *sum)
 {
-	unsigned char bad = 0;
+	unsigned char good = 1, newlines = 0, newline;
 	int i;
 
-	for (i = 0; i < BLOCK; i++)
-		bad |= ((unsigned char)(p[i] - 0x20) > 0x5E) &
-		       ((unsigned char)(p[i] - '\t') > 1);
-	return bad == 0;
+	for (i = 0; i < BLOCK; i++) {
+		newline = p[i] == '\n';
+		newlines += newline;
+		good &= ((signed char)(p[i] + 1) > 0x20) | newline |
+		        (p[i] == '\t');
+	}
+	if (!good)
+		return false;
+	sum->newlines += newlines;
+	return true;
 }
 
 /* U+0080 to U+009F, in the character of two bytes at p */
@@ -709,47 +701,63 @@ is_c1(const unsigned char *p)
 
 /* Is the block clean, the last of its characters cut off perhaps? A character
  * begins there, and the 3 bytes before are clean too. Unicode 3.9, table 3-7:
- * leads have followers, and some leads no followers that are too low or high. */
+ * leads have followers, and after some leads the first has a bound. */
 static bool
-clean_block(const unsigned char *p)
+clean_block(const unsigned char *p, struct count *sum)
 {
-	unsigned char bad = 0, c, b, follows, due;
+	unsigned char bad = 0, newlines = 0, inner = 0, newline, follows, b, c;
+	signed char s;  /* c: ASCII, then from -128 up what follows a lead */
 	int i;
 
 	for (i = 0; i < BLOCK; i++) {
-		c = p[i];
 		b = p[i - 1];
-		follows = (c & 0xC0) == 0x80;
-		due = (b >= 0xC0) | (p[i - 2] >= 0xE0) | (p[i - 3] >= 0xF0);
-		bad |= follows ^ due;
-		bad |= ((unsigned char)(c - 0x20) > 0x5E) & (c < 0x80) &
-		       ((unsigned char)(c - '\t') > 1);
-		bad |= (c == 0xC0) | (c == 0xC1) | (c > 0xF4);
-		bad |= ((b == 0xE0) | (b == 0xC2)) & (c < 0xA0);
-		bad |= (b == 0xED) & (c >= 0xA0);
-		bad |= (b == 0xF0) & (c < 0x90);
-		bad |= (b == 0xF4) & (c >= 0x90);
+		c = p[i];
+		s = (signed char)c;
+		newline = c == '\n';
+		newlines += newline;
+		follows = s < -64;
+		inner += follows;
+		bad |= (follows != ((b >= 0xC0) | (p[i - 2] >= 0xE0) |
+		                    (p[i - 3] >= 0xF0))) |
+		       !(((signed char)(c + 1) > 0x20) | (s < 0) |
+		         newline | (c == '\t')) |
+		       ((c & 0xFE) == 0xC0) | (c > 0xF4) |
+		       (((b == 0xE0) | (b == 0xC2)) & (s < -96)) |
+		       ((b == 0xED) & (s >= -96)) |
+		       ((b == 0xF0) & (s < -112)) |
+		       ((b == 0xF4) & (s >= -112));
 	}
-	return bad == 0;
+	if (bad)
+		return false;
+	sum->newlines += newlines;
+	sum->inner += inner;
+	return true;
 }
 
 /* Clean bytes at p, in blocks; the 3 before are clean too. */
 static size_t
-clean_blocks(const unsigned char *p, size_t n)
+clean_blocks(const unsigned char *p, size_t n, struct count *sum)
 {
-	size_t i = 0, lead;
+	size_t i = 0, lead, inner = sum->inner;
 
-	for (;;) {
-		while (n - i >= BLOCK && plain_block(p + i))
+	while (n - i >= BLOCK) {
+		/* Where the last block was ASCII, the next one may be. */
+		if (inner == sum->inner && plain_block(p + i, sum)) {
 			i += BLOCK;
-		if (n - i < BLOCK || !clean_block(p + i))
-			return i;
+			continue;
+		}
+		inner = sum->inner;
+		if (!clean_block(p + i, sum))
+			break;
 		i += BLOCK;
 		for (lead = i - 1; continues(p[lead]); lead--)
 			;
-		if (lead + character(p[lead]) > i)
+		if (lead + character(p[lead]) > i) {
+			sum->inner -= i - lead - 1;
 			i = lead;
+		}
 	}
+	return i;
 }
 
 /* Bytes of the clean character at p, or 0 */
@@ -783,80 +791,154 @@ rewrite(struct output *o, const unsigned char *p, size_t n)
 	return i;
 }
 
-/* Bytes taken of those at p, until one is not clean or they are some more
- * than FEW. Short runs, as between colours, are copied as they are looked at. */
+/* Bytes at p that change nothing while the cursor is at the end: a colour, a
+ * CR before its LF. 0: the first may. */
 static size_t
-append_few(struct output *o, const unsigned char *p, size_t n)
-{
-	unsigned char *to;
-	size_t i = 0, some;
-
-	few_room(o);
-	to = text(o) + o->text.len;
-	while (i < n && i < FEW) {
-		if (n - i >= 8 && p[i] < 0x80) {
-			memcpy(to + i, p + i, 8);
-			some = plain_bytes(p + i);
-		} else {
-			some = clean_character(p + i, n - i);
-			memcpy(to + i, p + i, some);
-		}
-		if (some == 0)
-			break;
-		i += some;
-	}
-	o->text.len += i;
-	o->at = o->text.len;
-	bound_line(o);
-	return i;
-}
-
-/* Many whole lines need not be copied to be committed. */
-static void
-append_blocks(struct output *o, const unsigned char *p, size_t n)
-{
-	size_t whole = whole_lines(p, n);
-
-	if (whole >= FEW) {
-		commit_text(o);
-		commit(o, p, whole);
-		o->watched = false;
-		p += whole;
-		n -= whole;
-	}
-	append(o, p, n);
-}
-
-/* Bytes taken of those at p, all of them clean */
-static size_t
-read_clean(struct output *o, const unsigned char *p, size_t n)
-{
-	size_t some, blocks;
-
-	if (o->at < o->text.len || o->pad > 0)
-		return rewrite(o, p, n);
-	some = append_few(o, p, n);
-	if (some < FEW)
-		return some;
-	blocks = clean_blocks(p + some, n - some);
-	append_blocks(o, p + some, blocks);
-	return some + blocks;
-}
-
-/* What is not clean */
-
-/* Bytes of a sequence that sets a colour, which most do, or 0 */
-static size_t
-colour(const unsigned char *p, size_t n)
+idle(const unsigned char *p, size_t n)
 {
 	size_t i = 2;
 
-	if (n < 3 || p[0] != 0x1B || p[1] != '[')
+	if (n < 2)
+		return 0;
+	if (p[0] == '\r')
+		return p[1] == '\n';
+	if (p[0] != 0x1B || p[1] != '[')
 		return 0;
 	while (i < n && p[i] >= '0' && p[i] <= ';')
 		i++;
 	return i < n && p[i] == 'm' ? i + 1 : 0;
 }
+
+/* Marks the bytes of the block that are not plain, and those behind it. */
+static void
+mark_block(const unsigned char *p, unsigned char *marks)
+{
+	unsigned char block[BLOCK];  /* which cannot overlap the marks */
+	int i;
+
+	memcpy(block, p, BLOCK);
+	for (i = 0; i < BLOCK; i++)
+		marks[i] = !(((signed char)(block[i] + 1) > 0x20) |
+		             (block[i] == '\n') | (block[i] == '\t'));
+	memset(marks + BLOCK, 1, WORD);
+}
+
+static size_t
+next_mark(const unsigned char *marks, size_t i)
+{
+	uint64_t x;
+
+	for (memcpy(&x, marks + i, WORD); x == 0; memcpy(&x, marks + i, WORD))
+		i += WORD;
+	while (marks[i] == 0)
+		i++;
+	return i;
+}
+
+/* Bytes taken of those at p, about a block, until one is not clean. Text comes
+ * in short runs between colours: they are found and copied without a branch
+ * for each byte. */
+static size_t
+append_block(struct output *o, const unsigned char *p, size_t n)
+{
+	unsigned char marks[BLOCK + WORD], few[BLOCK + COPY];
+	unsigned char *to = text(o) + o->text.len;
+	size_t stop = n < BLOCK ? n : BLOCK, i = 0, run, some;
+
+	if (n < sizeof few) {
+		memset(few, 0, sizeof few);
+		p = memcpy(few, p, n);
+	}
+	mark_block(p, marks);
+	while (i < stop) {
+		run = next_mark(marks, i) - i;
+		for (some = 0; some < run; some += COPY)
+			memcpy(to + some, p + i + some, COPY);
+		to += run;
+		i += run;
+		if (i >= stop)
+			break;
+		if (p[i] < 0x80) {
+			some = idle(p + i, n - i);
+		} else {
+			some = clean_character(p + i, n - i);
+			memcpy(to, p + i, 4);
+			to += some;
+		}
+		if (some == 0)
+			break;
+		i += some;
+	}
+	o->text.len = o->at = (size_t)(to - text(o));
+	return i;
+}
+
+/* Bytes at p that are out of reach once all of them are appended. */
+static size_t
+bound_blocks(struct output *o, const unsigned char *p, size_t n)
+{
+	size_t i = whole_lines(p, n), line = 0;
+
+	find_line(o);
+	if (i > 0)
+		o->watched = false;
+	else
+		line = o->text.len - o->line;
+	while (n - i + line >= LINE_BYTES) {
+		i += LINE_BYTES - line;
+		line = 0;
+		while (i < n && continues(p[i]))
+			i++;
+	}
+	return i;
+}
+
+/* Bytes taken of those at p, which follow clean ones: many lines, or a long
+ * one, need not be copied to be committed. */
+static size_t
+append_blocks(struct output *o, const unsigned char *p, size_t n)
+{
+	struct count sum = {0, 0};
+	size_t out;
+
+	n = clean_blocks(p, n, &sum);
+	if (n == 0)
+		return 0;
+	out = bound_blocks(o, p, n);
+	if (out > 0) {
+		commit_text(o);
+		if (sum.inner > 0)
+			sum.inner -= count(p + out, n - out).inner;
+		commit_counted(o, p, out, sum);
+	}
+	append(o, p + out, n - out);
+	return n;
+}
+
+/* Bytes taken of those at p, until one is not clean */
+static size_t
+read_clean(struct output *o, const unsigned char *p, size_t n)
+{
+	size_t i = 0, len, some;
+	bool all;
+
+	if (o->at < o->text.len || o->pad > 0)
+		return rewrite(o, p, n);
+	for (; i < n; i += some) {
+		few_room(o);
+		len = o->text.len;
+		some = append_block(o, p + i, n - i);
+		all = some >= BLOCK && o->text.len - len == some;
+		bound_line(o);
+		if (all)
+			some += append_blocks(o, p + i + some, n - i - some);
+		if (some < BLOCK)
+			return i + some;
+	}
+	return i;
+}
+
+/* What is not clean */
 
 /* Bytes taken of those at p: 0 when they are clean after all. */
 static size_t
@@ -903,21 +985,14 @@ controls(const unsigned char *p, size_t n)
 static size_t
 read_unclean(struct output *o, const unsigned char *p, size_t n)
 {
-	size_t some;
-
 	if (*p >= 0x80)
 		return read_high(o, p, n);
 	switch (*p) {
 	case 0x1B:
-		some = colour(p, n);
-		if (some > 0)
-			return some;
 		o->state = ESCAPE;
 		return 1;
 	case '\r':
-		/* A newline ends a line wherever the cursor is. */
-		if (n < 2 || p[1] != '\n')
-			carriage_return(o);
+		carriage_return(o);
 		return 1;
 	default:
 		return plain(*p) ? 0 : controls(p, n);
@@ -1285,10 +1360,7 @@ show_both(struct output *o, const char *name, struct buf *b)
 static int64_t
 lines_of(const unsigned char *p, size_t n)
 {
-	size_t newlines, inner;
-
-	count(p, n, &newlines, &inner);
-	return (int64_t)newlines + (n > 0 && p[n - 1] != '\n');
+	return (int64_t)count(p, n).newlines + (n > 0 && p[n - 1] != '\n');
 }
 
 /* Where a tail begins in the end of a text. `cut`: more came before it. Whole
