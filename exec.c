@@ -830,11 +830,12 @@ void
 exec_review(struct exec *const list[], int n)
 {
 	pid_t *group = calloc((size_t)n, sizeof(*group) + sizeof(bool));
-	bool *lives = (bool *)(group + n);
+	bool *lives;
 	int i;
 
 	if (group == NULL)
 		return;  /* another time */
+	lives = (bool *)(group + n);
 	for (i = 0; i < n; i++)
 		group[i] = list[i]->group;
 	if (!group_search(group, lives, n)) {

@@ -553,9 +553,9 @@ session_open(struct session *s, const struct session_options *options,
 	s->queue_end = &s->queue;
 	s->ended_end = &s->ended;
 	session_random(s->nonce, 8);
-	strcpy(s->mark, "__BORIS_CWD_");
-	strcat(s->mark, s->nonce);
-	strcat(s->mark, "__");
+	memcpy(s->mark, "__BORIS_CWD_", 12);
+	memcpy(s->mark + 12, s->nonce, 16);
+	memcpy(s->mark + 28, "__", 3);
 	/* Files are named apart from it: their names are shown. */
 	session_random(s->nonce, 8);
 	store_init(&s->store, options->tmpdir, s->nonce, options->save_limit);
