@@ -20,6 +20,7 @@
 #endif
 
 #include "group.h"
+#include "http.h"
 #include "lines.h"
 #include "loop.h"
 #include "mcp.h"
@@ -129,7 +130,7 @@ fill_descriptors(void)
 			continue;
 		got = open("/dev/null", O_RDWR);
 		if (got < 0 && pipe(end) == 0) {
-			got = dup2(end[fd == 0 ? 0 : 1], fd);
+			dup2(end[fd == 0 ? 0 : 1], fd);
 			if (end[0] != fd)
 				close(end[0]);
 			if (end[1] != fd)
@@ -144,21 +145,22 @@ fill_descriptors(void)
 struct boris {
 	struct loop loop;
 	struct lines lines;
+	struct http *http;  /* instead; else NULL */
 	int signals_place;
 	bool signalled;   /* told to end */
 	bool closing;
 	bool ended;
 };
 
-static void
-signals_ready(struct boris *b)
+static bool
+told_to_end(struct boris *b)
 {
 	char bytes[64];
 	ssize_t n, i;
 	bool told = false;
 
 	if (!loop_got(&b->loop, b->signals_place))
-		return;
+		return false;
 	while ((n = read(signal_pipe[0], bytes, sizeof(bytes))) > 0) {
 		for (i = 0; i < n; i++) {
 			if (bytes[i] == 'c')
@@ -167,13 +169,26 @@ signals_ready(struct boris *b)
 				told = true;
 		}
 	}
-	if (!told)
+	return told;
+}
+
+static void
+signals_ready(struct boris *b)
+{
+	if (!told_to_end(b))
 		return;
 	/* Clients close stdin, wait 2 s, send SIGTERM, wait 2 s and send
 	 * SIGKILL: after the first of these there is no time for a grace. */
 	mcp_close(&b->lines.client, b->loop.now,
 	    b->lines.in_ended || b->closing);
 	b->signalled = b->closing = true;
+}
+
+static bool
+owns(const struct boris *b, pid_t pid)
+{
+	return b->http != NULL ? http_owns(b->http, pid)
+	    : session_owns(&b->lines.client.session, pid);
 }
 
 /* Children that are nobody's: process 1 inherits them (E8). */
@@ -187,7 +202,7 @@ reap_strangers(struct boris *b)
 		return;
 	n = group_dead_children(dead, 32);
 	for (i = 0; i < n; i++) {
-		if (!session_owns(&b->lines.client.session, dead[i]))
+		if (!owns(b, dead[i]))
 			group_reap_stranger(dead[i]);
 	}
 }
@@ -231,7 +246,7 @@ greet(void)
 }
 
 static void
-serve(const struct mcp_options *options)
+serve_lines(const struct mcp_options *options)
 {
 	struct boris b;
 
@@ -256,6 +271,64 @@ serve(const struct mcp_options *options)
 	loop_free(&b.loop);
 }
 
+static void
+announce(const struct http *http, bool token)
+{
+	struct buf b = { NULL, 0, 0, false };
+
+	if (token) {
+		buf_puts(&b, "boris: token ");
+		buf_puts(&b, http->options->token);
+		buf_puts(&b, "\n");
+	}
+	buf_puts(&b, "boris: listening on ");
+	buf_puts(&b, http->origin.data);
+	buf_puts(&b, "/mcp\n");
+	say(&b);
+	buf_free(&b);
+}
+
+static void
+fail_to_listen(const struct http_options *o)
+{
+	struct buf b = { NULL, 0, 0, false };
+	const char *why = strerror(errno);
+
+	buf_puts(&b, o->address);
+	buf_puts(&b, " port ");
+	buf_int(&b, o->port);
+	buf_putc(&b, '\0');
+	fatal(1, "listen on", b.data, why);
+}
+
+static void
+serve_http(const struct options *options)
+{
+	struct boris b;
+	struct http http;
+
+	memset(&b, 0, sizeof(b));
+	b.http = &http;
+	loop_init(&b.loop);
+	if (http_open(&http, &options->http, &options->mcp) < 0)
+		fail_to_listen(&options->http);
+	announce(&http, options->say_token);
+	while (!http_closed(&http)) {
+		loop_begin(&b.loop);
+		b.signals_place = loop_watch(&b.loop, signal_pipe[0], POLLIN);
+		http_want(&http, &b.loop);
+		loop_wait(&b.loop);
+		if (told_to_end(&b)) {
+			http_close(&http, b.loop.now, b.closing);
+			b.closing = true;
+		}
+		http_ready(&http, &b.loop);
+		reap_strangers(&b);
+	}
+	http_free(&http);
+	loop_free(&b.loop);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -272,8 +345,12 @@ main(int argc, char **argv)
 	/* boris itself keeps no directory busy. */
 	if (chdir("/") < 0)
 		fatal(1, "/", NULL, strerror(errno));
-	greet();
-	serve(&options.mcp);
+	if (options.over_http) {
+		serve_http(&options);
+	} else {
+		greet();
+		serve_lines(&options.mcp);
+	}
 	options_free(&options);
 	close(signal_pipe[0]);
 	close(signal_pipe[1]);

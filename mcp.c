@@ -82,13 +82,13 @@ struct request {
 /* -- Writing ----------------------------------------------------------- */
 
 static void
-post(struct client *c, void *to, struct batch *batch, int error,
-     const struct buf *message)
+post(struct client *c, void *to, struct batch *batch, enum mcp_kind kind,
+     int error, const struct buf *message)
 {
 	if (message->failed)
 		return;  /* not even memory to say so */
 	if (batch == NULL) {
-		c->send(c->transport, to, MCP_RESPONSE, error, message);
+		c->send(c->transport, to, kind, error, message);
 		return;
 	}
 	buf_putc(&batch->answers, batch->answers.len > 0 ? ',' : '[');
@@ -131,7 +131,8 @@ fail_with(const struct request *r, struct json id, int code,
 	struct buf b = { NULL, 0, 0, false };
 
 	put_error(&b, r->client, id, code, message, data);
-	post(r->client, r->to, r->batch, code, &b);
+	post(r->client, r->to, r->batch,
+	    r->revision == NULL ? MCP_REFUSAL : MCP_RESPONSE, code, &b);
 	buf_free(&b);
 }
 
@@ -180,9 +181,9 @@ answer(struct client *c, void *to, struct batch *batch, struct json id,
 		buf_free(b);
 		put_error(b, c, id, INTERNAL_ERROR,
 		    "Out of memory for the result", NULL);
-		post(c, to, batch, INTERNAL_ERROR, b);
+		post(c, to, batch, MCP_RESPONSE, INTERNAL_ERROR, b);
 	} else {
-		post(c, to, batch, 0, b);
+		post(c, to, batch, MCP_RESPONSE, 0, b);
 	}
 	buf_free(b);
 }
@@ -691,7 +692,8 @@ handle_request(struct request *r)
 	} else if (r->client->revision != NULL) {
 		r->revision = r->client->revision;
 		dispatch(r);
-	} else if (json_is(r->method, "ping")) {
+	} else if (json_is(r->method, "ping") &&
+	    !r->client->session.stateless) {
 		do_ping(r);
 	} else {
 		fail(r, INVALID_PARAMS, "params._meta lacks " META_VERSION
@@ -1013,6 +1015,8 @@ forget_in(struct client *c, struct call **list, void *to, bool cancel)
 			continue;
 		call->has_to = false;
 		call->to = NULL;
+		if (call->batch != NULL)
+			call->batch->to = NULL;
 		if (list == &c->listens)
 			c->listening--;
 		if (cancel || call->job == NULL)
@@ -1039,6 +1043,24 @@ bool
 mcp_unanswered(const struct client *c)
 {
 	return c->calls != NULL || c->waits != NULL;
+}
+
+bool
+mcp_awaits(const struct client *c, const void *to)
+{
+	const struct call *list[3], *call;
+	int i;
+
+	list[0] = c->calls;
+	list[1] = c->waits;
+	list[2] = c->listens;
+	for (i = 0; i < 3; i++) {
+		for (call = list[i]; call != NULL; call = call->next) {
+			if (call->has_to && call->to == to)
+				return true;
+		}
+	}
+	return false;
 }
 
 /* The subscriptions end with the server, and are told so. */

@@ -24,6 +24,7 @@ struct mcp_options {
 
 enum mcp_kind {
 	MCP_RESPONSE,          /* never dropped */
+	MCP_REFUSAL,           /* so is this: no method was reached */
 	MCP_NOTICE,            /* belongs to an open request: say it or fail */
 	MCP_PROGRESS           /* may be refused when the reader is slow */
 };
@@ -69,6 +70,8 @@ void mcp_forget(struct client *, void *to, bool cancel, int64_t now);
 
 size_t mcp_backlog(const struct client *);    /* bytes of commands queued */
 bool mcp_unanswered(const struct client *);   /* calls, but for listens */
+bool mcp_awaits(const struct client *, const void *to);  /* is an answer to
+                                                          * come there */
 
 /* L1; again or at_once: kill. Afterwards, until mcp_closed(): go on. */
 void mcp_close(struct client *, int64_t now, bool at_once);

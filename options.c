@@ -12,6 +12,8 @@
 
 extern char **environ;
 
+enum { TOKEN_LIMIT = 4096 };  /* bytes (H3) */
+
 /* -- Saying things to people ------------------------------------------- */
 
 /* Neither blocks nor fails, whatever became of standard error (C3). */
@@ -67,10 +69,15 @@ struct values {
 	int64_t timeout, bg_timeout;   /* s */
 	int64_t on_timeout, truncate, structured, no_bash;  /* choices */
 	int64_t save_limit;            /* MiB */
+	int64_t transport;             /* a choice; the rest is for http */
+	char *listen, *token, *token_file;
+	struct buf origins;            /* each with a space behind it */
+	int64_t port, session_timeout; /* s */
+	int64_t generate_token, allow_anyone;
 	int64_t help, version;
 };
 
-enum kind { TEXT, NUMBER, CHOICE, FLAG };
+enum kind { TEXT, ORIGINS, NUMBER, CHOICE, FLAG };
 
 /* An option is a row: --help is printed from it, the variable is read by it,
  * a wrong value is refused with it. */
@@ -110,6 +117,30 @@ static const struct option {
 	  "on)" },
 	{ "no-bash", "BORIS_NO_BASH", NULL, FLAG, AT(no_bash), 0, 1, 0,
 	  { NULL }, "do not offer the bash and task_output tools" },
+	{ "transport", "BORIS_TRANSPORT", "stdio|http", CHOICE, AT(transport),
+	  0, 0, 0, { "stdio", "http", NULL },
+	  "how clients come: over stdin and stdout, or HTTP (default "
+	  "stdio)" },
+	{ "listen", "BORIS_LISTEN", "ADDR", TEXT, AT(listen), 0, 0, 0,
+	  { NULL }, "HTTP: IPv4 or IPv6 address to listen on (default "
+	  "127.0.0.1)" },
+	{ "port", "BORIS_PORT", "N", NUMBER, AT(port), 0, 65535, 8080,
+	  { NULL }, "HTTP: port (default 8080; 0: a free one)" },
+	{ "token", "BORIS_TOKEN", "T", TEXT, AT(token), 0, 0, 0, { NULL },
+	  "HTTP: what clients have to show: Authorization: Bearer T" },
+	{ "token-file", "BORIS_TOKEN_FILE", "FILE", TEXT, AT(token_file),
+	  0, 0, 0, { NULL }, "HTTP: file with the token" },
+	{ "generate-token", NULL, NULL, FLAG, AT(generate_token), 0, 1, 0,
+	  { NULL }, "HTTP: make a token and say it on stderr" },
+	{ "allow-anyone", "BORIS_ALLOW_ANYONE", NULL, FLAG, AT(allow_anyone),
+	  0, 1, 0, { NULL },
+	  "HTTP: listen to other machines without a token" },
+	{ "allow-origin", "BORIS_ALLOW_ORIGIN", "ORIGIN", ORIGINS,
+	  AT(origins), 0, 0, 0, { NULL },
+	  "HTTP: web pages that may call, as https://host (repeatable)" },
+	{ "session-timeout", "BORIS_SESSION_TIMEOUT", "SECONDS", NUMBER,
+	  AT(session_timeout), 1, 1000000000, 1800, { NULL },
+	  "HTTP: end a session unused for this long (default 1800)" },
 	{ "help", NULL, NULL, FLAG, AT(help), 0, 1, 0, { NULL },
 	  "print this and exit" },
 	{ "version", NULL, NULL, FLAG, AT(version), 0, 1, 0, { NULL },
@@ -145,6 +176,9 @@ refuse(const struct option *row, const char *value, bool env)
 		buf_int(&right, row->most);
 	} else if (row->kind == FLAG) {
 		buf_puts(&right, env ? "1 or 0" : "given without a value");
+	} else if (row->kind == ORIGINS) {
+		buf_puts(&right, "an origin, as https://host or "
+		    "http://host:8000");
 	} else if (row->kind == TEXT) {
 		buf_puts(&right, "given a value: ");
 		buf_puts(&right, row->value);
@@ -171,6 +205,28 @@ parse_number(const char *s, int64_t least, int64_t most, int64_t *n)
 	return *n >= least && *n <= most;
 }
 
+/* Origins with commas or spaces between: each a scheme and a host, perhaps a
+ * port, and nothing behind, for so browsers send it. */
+static bool
+add_origins(struct buf *list, const char *value)
+{
+	const char *host;
+	size_t n;
+
+	do {
+		n = strcspn(value, ", ");
+		host = strstr(value, "://");
+		if (host == NULL || host == value || host + 3 >= value + n ||
+		    memchr(host + 3, '/', n - (size_t)(host + 3 - value)))
+			return false;
+		buf_put(list, value, n);
+		buf_putc(list, ' ');
+		value += n;
+		value += strspn(value, ", ");
+	} while (*value != '\0');
+	return true;
+}
+
 static void
 set_option(struct values *o, const struct option *row, const char *value,
            bool env)
@@ -182,6 +238,10 @@ set_option(struct values *o, const struct option *row, const char *value,
 		if (*value == '\0')
 			refuse(row, value, env);
 		memcpy((char *)o + row->at, &value, sizeof(value));
+		return;
+	case ORIGINS:
+		if (!add_origins(&o->origins, value))
+			refuse(row, value, env);
 		return;
 	case NUMBER:
 	case FLAG:
@@ -230,6 +290,16 @@ read_option(struct values *o, char **word, bool given[])
 	return used;
 }
 
+/* The three ways to a token are one choice: a flag for one of them beats the
+ * variable of another. */
+static bool
+token_is_given(const struct values *o, const struct option *row)
+{
+	return (row->at == offsetof(struct values, token) ||
+	    row->at == offsetof(struct values, token_file)) &&
+	    (o->token != NULL || o->token_file != NULL || o->generate_token);
+}
+
 /* A flag beats its environment variable, an empty variable is none (C1). */
 static void
 read_values(struct values *o, char **argv)
@@ -240,14 +310,15 @@ read_values(struct values *o, char **argv)
 
 	memset(o, 0, sizeof(*o));
 	for (i = 0; i < OPTIONS; i++) {
-		if (option_table[i].kind != TEXT)
+		if (option_table[i].kind >= NUMBER)
 			*number_of(o, &option_table[i]) =
 			    option_table[i].preset;
 	}
 	while (*argv != NULL)
 		argv += read_option(o, argv, given);
 	for (i = 0; i < OPTIONS; i++) {
-		if (option_table[i].env == NULL || given[i] || o->help)
+		if (option_table[i].env == NULL || given[i] || o->help ||
+		    token_is_given(o, &option_table[i]))
 			continue;
 		value = getenv(option_table[i].env);
 		if (value != NULL && *value != '\0')
@@ -303,7 +374,7 @@ print_help(void)
 	for (i = 0; i < OPTIONS; i++)
 		put_row(&b, &option_table[i]);
 	buf_puts(&b, "\nExit status: 0 after end of input or a signal, 1 when it "
-	    "cannot start,\n2 when an option is wrong.\n"
+	    "cannot start or\nlisten, 2 when an option is wrong.\n"
 	    "The manual: man boris\n");
 	print(&b);
 }
@@ -433,6 +504,86 @@ fill_mcp(struct mcp_options *m, const struct values *o)
 		fatal(1, "start", NULL, "out of memory");
 }
 
+/* -- What HTTP needs to know (H2 to H5) --------------------------------- */
+
+/* The file's text without the newline at its end */
+static void
+read_token_file(struct buf *token, const char *name)
+{
+	int fd = open(name, O_RDONLY);
+	ssize_t n = -1;
+
+	if (fd >= 0 && buf_room(token, TOKEN_LIMIT))
+		n = read(fd, token->data, TOKEN_LIMIT);
+	if (n < 0)
+		fatal(2, "--token-file (BORIS_TOKEN_FILE)", name,
+		    strerror(errno));
+	close(fd);
+	token->len = (size_t)n;
+	if (n > 0 && token->data[n - 1] == '\n')
+		token->len--;
+}
+
+/* Empty: none is asked for. */
+static void
+find_token(struct buf *token, const struct values *o)
+{
+	const char *empty = getenv("BORIS_TOKEN");
+	char hex[SESSION_ID];
+	bool some = true;
+	size_t i;
+
+	if ((o->token != NULL) + (o->token_file != NULL) +
+	    (o->generate_token != 0) > 1)
+		fatal(2, "--token, --token-file, --generate-token", NULL,
+		    "must be given one at a time");
+	if (o->token != NULL) {
+		buf_puts(token, o->token);
+	} else if (o->token_file != NULL) {
+		read_token_file(token, o->token_file);
+	} else if (o->generate_token) {
+		session_random(hex, (SESSION_ID - 1) / 2);
+		buf_puts(token, hex);
+	} else {
+		some = empty != NULL;  /* and empty, or it would be o->token */
+	}
+	for (i = 0; i < token->len && token->data[i] > ' ' &&
+	    token->data[i] < 127; i++)
+		;
+	if (some && (i == 0 || i < token->len))
+		fatal(2, "the token", NULL,
+		    "must be visible ASCII characters, at least one");
+	buf_putc(token, '\0');
+}
+
+static void
+fill_http(struct options *options, struct values *o)
+{
+	struct http_options *h = &options->http;
+	struct buf *token = &options->token;
+
+	find_token(token, o);
+	buf_putc(&o->origins, '\0');
+	if (token->failed || o->origins.failed)
+		fatal(1, "start", NULL, "out of memory");
+	options->origins = o->origins;
+	options->say_token = o->generate_token != 0;
+	h->address = o->listen != NULL ? o->listen : "127.0.0.1";
+	h->port = (int)o->port;
+	h->token = token->len > 1 ? token->data : NULL;
+	h->origins = o->origins.data;
+	h->session_timeout = o->session_timeout * 1000;
+	if (http_loopback(h->address) < 0)
+		fatal(2, "--listen (BORIS_LISTEN)", h->address,
+		    "must be an IPv4 or IPv6 address");
+	if (http_loopback(h->address) == 0 && h->token == NULL &&
+	    !o->allow_anyone)
+		fatal(2, "--listen (BORIS_LISTEN)", h->address,
+		    "other machines could run commands here; must come with "
+		    "a token (--token-file, --generate-token) or "
+		    "--allow-anyone");
+}
+
 /* -- The door ---------------------------------------------------------- */
 
 void
@@ -447,6 +598,9 @@ options_read(struct options *options, char **argv)
 	if (o.version)
 		print_version();
 	fill_mcp(&options->mcp, &o);
+	options->over_http = o.transport == 1;
+	if (options->over_http)
+		fill_http(options, &o);
 }
 
 void
@@ -458,4 +612,6 @@ options_free(struct options *options)
 	free((char *)m->session.tmpdir);
 	free(m->session.env);
 	buf_free(&m->list);
+	buf_free(&options->token);
+	buf_free(&options->origins);
 }

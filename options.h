@@ -5,11 +5,17 @@
  * words of the rooms that need them; and what is said to the person there. */
 
 #include <stdbool.h>
+#include "http.h"
 #include "json.h"
 #include "mcp.h"
 
 struct options {
 	struct mcp_options mcp;
+	bool over_http;         /* else stdio */
+	struct http_options http;
+	struct buf token;       /* ours, for `http` */
+	struct buf origins;
+	bool say_token;         /* it was made up, so it has to be said */
 };
 
 /* Ends the process for --help and --version, and, with one line on stderr,
