@@ -1,0 +1,721 @@
+#!/usr/bin/env bats
+# D: the working directory
+# shellcheck disable=SC1003,SC1010,SC2012,SC2016,SC2017,SC2030,SC2031,SC2034
+# shellcheck disable=SC2054,SC2086,SC2089,SC2090,SC2094,SC2154,SC2238
+
+load helper
+
+# ends_in DIRECTORY: the last command's cwd, and the next one's start
+ends_in() {
+	is "$(plain cwd)" "$1"
+	run_bash pwd
+	is "$(plain stdout)" "$1"
+}
+
+# --- D1
+
+@test "D1: where a command ends the next one starts" {
+	mkdir -p d/e
+	boris
+	run_bash 'cd d'
+	ends_in "$PWD/d"
+	run_bash 'cd e && echo hi'
+	ends_in "$PWD/d/e"
+	run_bash 'cd ../..'
+	ends_in "$PWD"
+	run_bash 'cd /'
+	ends_in /
+}
+
+@test "D1: also when the command fails" {
+	mkdir d
+	boris
+	run_bash 'cd d; false'
+	is "$(result exit_code)" 1
+	ends_in "$PWD/d"
+}
+
+@test "D1: also when the command exits" {
+	mkdir d
+	boris
+	run_bash 'cd d; exit 3; cd /'
+	is "$(result exit_code)" 3
+	ends_in "$PWD/d"
+}
+
+@test "D1: also under set -e" {
+	mkdir d
+	boris
+	run_bash 'set -e; cd d; false; cd /'
+	is "$(result exit_code)" 1
+	ends_in "$PWD/d"
+}
+
+@test "D1: also with pushd, and from within a function" {
+	mkdir d
+	boris
+	run_bash 'f() { pushd d >/dev/null; exit 0; }; f'
+	ends_in "$PWD/d"
+}
+
+@test "D1: a subshell's cd counts for the subshell alone" {
+	mkdir d
+	boris
+	run_bash '(cd d); cd d | cat; $(cd d)'
+	ends_in "$PWD"
+}
+
+# --- D2
+
+@test "D2: the sentinel is never in the output" {
+	boris
+	run_bash 'echo hi'
+	lacks "$reply" __BORIS
+	run_bash 'printf foo'
+	is "$(result stdout)" '"foo"'
+	run_bash 'printf "\n\n"'
+	is "$(result stdout)" '"\n\n"'
+}
+
+@test "D2: what only looks like a sentinel is output" {
+	boris
+	run_bash 'printf %s __BORIS_CWD_00000000__/tmp__BORIS_CWD_00000000__'
+	is "$(result stdout)" '"__BORIS_CWD_00000000__/tmp__BORIS_CWD_00000000__"'
+	ends_in "$PWD"
+}
+
+@test "D2: after exec there is no sentinel, and the directory stays" {
+	mkdir d
+	boris
+	run_bash 'cd d; exec echo hi'
+	is "$(result stdout)" '"hi\n"'
+	ends_in "$PWD"
+}
+
+@test "D2: after SIGKILL there is no sentinel, and the directory stays" {
+	mkdir d
+	boris
+	run_bash 'cd d; kill -KILL $$'
+	ends_in "$PWD"
+}
+
+@test "D2: with a trap on EXIT of the command's own the directory stays" {
+	mkdir d
+	boris
+	run_bash 'trap "echo bye" EXIT; cd d'
+	is "$(result stdout)" '"bye\n"'
+	ends_in "$PWD"
+	run_bash 'trap - EXIT; cd d'
+	ends_in "$PWD"
+}
+
+@test "D2: after a timeout the directory stays" {
+	mkdir d
+	boris
+	run_bash 'cd d; read <../gate' '{"timeout":200}'
+	is "$(result status)" '"timed_out"'
+	ends_in "$PWD"
+}
+
+@test "D2: a sentinel that comes after a timeout is taken out and not heeded" {
+	mkdir d
+	boris
+	run_bash 'trap "exit 0" TERM; cd d; read <../gate' '{"timeout":200}'
+	is "$(result status) $(result stdout)" '"timed_out" ""'
+	lacks "$reply" __BORIS
+	ends_in "$PWD"
+}
+
+@test "D2: two sentinels after a timeout are both taken out" {
+	mkdir d
+	boris
+	run_bash '(trap "exit 0" TERM; cd d; read <../gate); trap "exit 0" TERM; (trap "echo x; exit" TERM; read <gate); read <gate' '{"timeout":200}'
+	lacks "$reply" __BORIS
+	ends_in "$PWD"
+}
+
+@test "D2: a command may redirect descriptor 9, as exec 9>lock does" {
+	mkdir d
+	boris
+	run_bash 'exec 9>lock; cd d; echo hi'
+	is "$(result stdout)" '"hi\n"'
+	is "$(wc -c <lock | tr -d ' ')" 0
+	ends_in "$PWD/d"
+}
+
+@test "D2: a command may redirect any one of the single digits" {
+	mkdir d
+	boris
+	for digit in 3 4 5 6 7 8 9; do
+		run_bash "exec $digit>lock; cd d; echo hi"
+		is "$digit $(result stdout) $(wc -c <lock | tr -d ' ')" "$digit \"hi\\n\" 0"
+		ends_in "$PWD/d"
+		run_bash 'cd ..'
+	done
+}
+
+@test "D2: a command may redirect all single digits but one" {
+	mkdir d
+	boris
+	run_bash 'exec 3>l 4>l 5<gate 6>&1 7>l 9>l; cd d; echo hi'
+	is "$(result stdout) $(wc -c <l | tr -d ' ')" '"hi\n" 0'
+	ends_in "$PWD/d"
+	run_bash 'cd ..; exec 4>l 5>l 6>l 7>l 8>l 9>l; cd d'
+	ends_in "$PWD/d"
+}
+
+@test "D2: a command may close a descriptor, as exec 9>&- does" {
+	mkdir d
+	boris
+	run_bash 'exec 9>&- 8<&-; cd d; echo hi'
+	is "$(result stdout)" '"hi\n"'
+	ends_in "$PWD/d"
+}
+
+@test "D2: a flood that others print behind the sentinel does not hide it" {
+	mkdir d
+	boris
+	run_bash 'yes & cd d'
+	ends_in "$PWD/d"
+	lacks "$(all result structuredContent stdout)" __BORIS
+}
+
+@test "D2: a flood of binary output does not hide the sentinel" {
+	mkdir d
+	boris
+	run_bash 'head -c 300000 /dev/urandom & head -c 300000 /dev/urandom; cd d; wait'
+	ends_in "$PWD/d"
+}
+
+@test "D2: what others print after the sentinel is kept" {
+	boris
+	call_bash 'trap "exit 0" TERM; echo $$ >leader; (trap "read <gate; echo late; exit" TERM; echo x >child; while :; do read -t 1 <>never; done) & while :; do read -t 1 <>never; done' '{"timeout":300}'
+	begun leader child
+	eventually gone leader
+	release
+	answer
+	is "$(result status) $(result stdout)" '"timed_out" "late\n"'
+}
+
+@test "D2: the sentinel is not in the saved file" {
+	mkdir d
+	boris
+	run_bash 'cd d; head -c 40000 /dev/zero | tr "\0" a'
+	is "$(wc -c <"$(plain stdout_file)" | tr -d ' ')" 40000
+	is "$(grep -c __BORIS "$(plain stdout_file)")" 0
+	ends_in "$PWD/d"
+}
+
+@test "D2: the sentinel does not count among the characters" {
+	mkdir d
+	boris
+	run_bash 'cd d; head -c 30000 /dev/zero | tr "\0" a'
+	is "$(result stdout_chars)" ''
+	is "$(plain stdout | wc -c | tr -d ' ')" 30000
+}
+
+@test "D2: the sentinel is not sent as progress" {
+	boris
+	call_bash 'echo one; read <gate; echo two' '{}' '{"progressToken":1}'
+	notice
+	release
+	answer
+	in_turn
+	lacks "$(all params message)" __BORIS
+}
+
+# --- D3
+
+@test "D3: the exit code is the command's own" {
+	boris
+	run_bash 'false'
+	is "$(result exit_code)" 1
+	run_bash '(exit 42)'
+	is "$(result exit_code)" 42
+	run_bash 'false; exit'
+	is "$(result exit_code)" 1
+	run_bash 'true; false | true'
+	is "$(result exit_code)" 0
+}
+
+@test "D3: a last line that is a comment works" {
+	boris
+	as_in_a_shell 'echo hi # and nothing else'
+	as_in_a_shell '# nothing'
+	as_in_a_shell $'echo hi\n# the end'
+}
+
+@test "D3: a here-document works, with and without a newline at its end" {
+	boris
+	as_in_a_shell $'cat <<X\nhi\nX'
+	as_in_a_shell $'cat <<X\nhi\nX\n'
+	as_in_a_shell $'cat <<\'X\' >file; cat file\n$hi `there`\nX'
+}
+
+@test "D3: a here-document that is not ended ends with the command" {
+	boris
+	as_in_a_shell $'cat <<X\nhi'
+}
+
+@test "D3: a trailing & works" {
+	boris
+	as_in_a_shell 'true &'
+	as_in_a_shell 'echo hi; true & '
+	as_in_a_shell $'true &\n'
+}
+
+@test "D3: a trailing backslash works" {
+	boris
+	as_in_a_shell 'echo hi \'
+	as_in_a_shell 'echo hi\'
+	as_in_a_shell 'echo hi \\'
+}
+
+@test "D3: several lines, blank ones too, work" {
+	boris
+	as_in_a_shell $'\n\necho one\n\n  echo two\n\n'
+	as_in_a_shell $'if true\nthen echo yes\nfi'
+	as_in_a_shell $'echo one; \n'
+}
+
+@test "D3: quotes, dollars and backslashes mean what they mean" {
+	boris
+	as_in_a_shell 'echo "it'"'"'s" '"'"'$HOME'"'"' "\\" \$x `echo y` $(echo "z  z")'
+	as_in_a_shell 'echo "$#" "$*" "$?" "$!"'
+}
+
+@test "D3: an unfinished command is the shell's own error with its own code" {
+	boris
+	for command in 'if' 'echo "abc' "echo 'abc" 'while true' '(' 'f() {' 'case x in' \
+	               'echo $(echo' 'echo hi |' 'echo hi &&'; do
+		as_in_a_shell "$command" || fail "for: $command" || return
+		isnt "$(result exit_code)" 0
+		lacks "$reply" __BORIS
+	done
+}
+
+@test "D3: a wrong word is the shell's own error with its own code" {
+	boris
+	for command in ')' 'fi' '}' 'done' 'echo hi; )' '; echo hi' '| cat' 'if ; then' \
+	               '} ; echo out; {' ') ; echo out; ('; do
+		as_in_a_shell "$command" || fail "for: $command" || return
+		isnt "$(result exit_code)" 0
+		lacks "$reply" __BORIS
+	done
+}
+
+@test "D3: lines before a syntax error run" {
+	mkdir d
+	boris
+	as_in_a_shell $'echo one\nif ;'
+	as_in_a_shell $'echo one\necho "two'
+}
+
+@test "D3: set -x shows the command's own steps and nothing else" {
+	boris
+	as_in_a_shell $'set -x\necho hi'
+	as_in_a_shell 'set -x; true; false'
+	run_bash 'set -x; cd /'
+	is "$(result stderr)" '"+ cd /\n"'
+	ends_in /
+}
+
+@test "D3: set -v adds nothing to stdout, and the directory is still known" {
+	boris
+	run_bash $'set -v\ncd /\necho hi'
+	is "$(result stdout) $(result exit_code)" '"hi\n" 0'
+	ends_in /
+}
+
+@test "D3: set -u changes nothing else" {
+	boris
+	as_in_a_shell 'set -u; echo hi'
+	as_in_a_shell $'set -u; echo $nope\necho more'
+	run_bash 'set -u; cd /'
+	is "$(result stderr) $(result exit_code)" '"" 0'
+	ends_in /
+}
+
+@test "D3: set -e, -f, -C, -o pipefail and posix change nothing else" {
+	boris
+	as_in_a_shell 'set -e; echo hi; false; echo no'
+	as_in_a_shell 'set -f -C -o pipefail; false | true'
+	as_in_a_shell 'set -o posix; echo hi'
+	run_bash 'set -eufC -o pipefail; cd /'
+	is "$(result stderr) $(result exit_code)" '"" 0'
+	ends_in /
+}
+
+@test "D3: exec >file takes the output there, and the directory is still known" {
+	boris
+	run_bash 'exec >file 2>&1; echo hi; cd /; echo err >&2'
+	is "$(result stdout) $(result stderr)" '"" ""'
+	is "$(cat file)" $'hi\nerr'
+	ends_in /
+}
+
+@test "D3: exec >&- closes stdout, and the directory is still known" {
+	boris
+	run_bash 'exec >&- 2>&-; cd /'
+	is "$(result stdout) $(result stderr) $(result exit_code)" '"" "" 0'
+	ends_in /
+}
+
+@test "D3: exec 2>&1 and 1>&2 mix the streams as they should" {
+	boris
+	as_in_a_shell 'exec 2>&1; echo out; echo err >&2'
+	as_in_a_shell 'exec >&2; echo out; echo err >&2'
+}
+
+@test "D3: a trap on EXIT of the command's own runs, and shows nothing of boris" {
+	boris
+	as_in_a_shell 'trap "echo bye" EXIT; echo hi'
+	as_in_a_shell 'trap "echo bye \$?" EXIT; exit 3'
+	as_in_a_shell 'trap "echo bye" 0; (exit 4)'
+	as_in_a_shell 'set -x; trap "echo bye" EXIT; exit 3'
+}
+
+@test "D3: printf foo gives foo without a newline" {
+	boris
+	run_bash 'printf foo'
+	is "$(result stdout) $(result stderr)" '"foo" ""'
+	run_bash 'printf foo >&2'
+	is "$(result stderr)" '"foo"'
+}
+
+@test "D3: nothing is needed from PATH" {
+	mkdir d
+	boris
+	run_bash 'PATH=/nowhere; cd d; echo hi'
+	is "$(result stdout) $(result stderr) $(result exit_code)" '"hi\n" "" 0'
+	ends_in "$PWD/d"
+	run_bash 'unset PATH; cd ..'
+	is "$(result stderr)" '""'
+	ends_in "$PWD"
+}
+
+@test "D3: the directory is what pwd says, not \$PWD" {
+	mkdir d
+	boris
+	run_bash 'cd d; PWD=/tmp'
+	ends_in "$PWD/d"
+	run_bash 'unset PWD; cd ..; PWD='
+	ends_in "$PWD"
+}
+
+@test "D3: IFS and friends do not matter" {
+	mkdir 'a b'
+	boris
+	run_bash 'IFS=/; cd "a b"; OLDPWD=; set -- x y'
+	is "$(result stderr)" '""'
+	ends_in "$PWD/a b"
+}
+
+@test "D3: an ERR trap of the command's own does not see boris" {
+	boris
+	as_in_a_shell 'trap "echo err" ERR; false; true'
+	as_in_a_shell 'set -E; trap "echo err" ERR; exec >&-; true'
+}
+
+@test "D3: return, break and exec without a command end as in a shell" {
+	boris
+	as_in_a_shell 'echo hi; return 3'
+	as_in_a_shell 'for i in 1 2; do break; done; echo $i'
+	as_in_a_shell 'exec no-such-program-at-all'
+}
+
+@test "D3: without /bin/bash all of this holds for sh" {
+	without_bash
+	boris --workdir=/home
+	for command in 'echo hi # comment' $'cat <<X\nhi\nX' 'true &' 'echo hi \' \
+	               'if' 'echo "abc' ')' $'echo one\nif ;' 'set -x; echo hi' \
+	               'set -u; echo hi' 'trap "echo bye" EXIT; exit 3' 'printf foo' \
+	               'exec 2>&1; echo err >&2' '(exit 42)'; do
+		as_in_a_shell "$command" || fail "for: $command" || return
+	done
+	run_bash 'cd d; exit 3'
+	is "$(result exit_code)" 3
+	ends_in /home/d
+	run_bash 'exec 9>lock 8>lock 7>lock; cd ..; echo hi'
+	is "$(result stdout)" '"hi\n"'
+	ends_in /home
+	run_bash 'exec >file; PATH=/nowhere; cd d'
+	is "$(result stderr)" '""'
+	ends_in /home/d
+	run_bash 'set -e; cd ..; false'
+	ends_in /home
+	run_bash 'cd d; exec cat'
+	ends_in /home
+}
+
+@test "B2: without /bin/bash the shell is /bin/sh" {
+	without_bash
+	boris --workdir=/home
+	run_bash 'echo "[$BASH_VERSION]"; pwd'
+	is "$(result stdout)" '"[]\n/home\n"'
+}
+
+# --- D4
+
+# goes_to NAME: a directory of that name is entered and stays the directory
+goes_to() {
+	rm -rf it
+	mkdir it
+	(cd it && mkdir -- "$1")
+	run_bash 'cd it; cd ./*/'
+	is "$(result stderr) $(result exit_code)" '"" 0'
+	run_bash 'echo . >here'
+	[ -e "it/$1/here" ] || fail "not in: $1"
+	run_bash 'cd ../..'
+	ends_in "$PWD"
+}
+
+@test "D4: directories with spaces and quotes work" {
+	boris
+	goes_to 'a b'
+	goes_to ' '
+	goes_to "it's \"here\""
+	goes_to '$(touch x)`y`'
+	goes_to 'back\slash'
+	goes_to '*'
+	goes_to '%s%n'
+	goes_to 'trailing\'
+}
+
+@test "D4: directories with newlines work, at the end too" {
+	boris
+	goes_to $'a\nb'
+	goes_to $'\n'
+	goes_to $'a\n'
+	goes_to $'a\n\n'
+	goes_to $'\n\na'
+	mkdir -p it/$'a\n/b'
+	run_bash $'cd it/a\'\n\'/b'
+	ends_in "$PWD/it/"$'a\n/b'
+}
+
+@test "D4: directories with a leading dash work" {
+	boris
+	goes_to -
+	goes_to -P
+	goes_to --help
+}
+
+@test "D4: directories that are not UTF-8 work, and show U+FFFD" {
+	boris
+	goes_to $'\xff'
+	goes_to $'a\xc3'
+	run_bash 'cd it; cd ./*/'
+	is "$(plain cwd)" "$PWD/it/"$'a\xef\xbf\xbd'
+}
+
+@test "D4: a directory whose name looks like a sentinel works" {
+	boris
+	goes_to '__BORIS_CWD_a3f7c210__'
+}
+
+@test "D4: a directory with a very long path works" {
+	boris
+	name=$(head -c 200 /dev/zero | tr '\0' x)
+	run_bash "for i in 1 2 3 4 5 6 7 8 9 10; do mkdir $name; cd $name; done"
+	is "$(result exit_code)" 0
+	is "$(plain cwd | wc -c | tr -d ' ')" $((${#PWD} + 2010))
+	run_bash 'echo . >here'
+	is "$(result exit_code)" 0
+}
+
+# --- D5
+
+@test "D5: a directory that is gone is an error that names it, and the --workdir directory is next" {
+	mkdir d
+	boris
+	run_bash 'cd d'
+	rmdir d
+	run_bash 'touch ran'
+	refused "*$PWD/d*"
+	has "$(get -s result content 0 text)" "$PWD"
+	[ ! -e ran ]
+	run_bash pwd
+	is "$(plain stdout)" "$PWD"
+}
+
+@test "D5: if the --workdir directory is gone too, / is next" {
+	mkdir -p w/d
+	boris --workdir=w
+	run_bash 'cd d'
+	rm -r w
+	run_bash 'touch ran'
+	refused "*$PWD/w/d*"
+	run_bash pwd
+	is "$(plain stdout)" /
+}
+
+@test "D5: a background start in a directory that is gone is the same error" {
+	mkdir d
+	boris
+	run_bash 'cd d'
+	rmdir d
+	run_bash 'touch ran' '{"run_in_background":true}'
+	refused "*$PWD/d*"
+	run_bash pwd
+	is "$(plain stdout)" "$PWD"
+}
+
+@test "D5: the error says where the next command starts" {
+	mkdir w d
+	boris --workdir=w
+	run_bash 'cd ../d'
+	rmdir d
+	run_bash true
+	refused "*$PWD/d*"
+	has "$(get -s result content 0 text)" "$PWD/w"
+}
+
+@test "D5: a directory that is gone can be left by the cwd argument" {
+	mkdir d e
+	boris
+	run_bash 'cd d'
+	rmdir d
+	run_bash pwd '{"cwd":"'"$PWD/e"'"}'
+	is "$(plain stdout)" "$PWD/e"
+}
+
+@test "D5: a command that removes its own directory is no error" {
+	mkdir d
+	boris
+	run_bash 'cd d; rmdir ../d; echo hi'
+	is "$(result stdout) $(get result isError)" '"hi\n" false'
+	run_bash pwd
+	[ "$(get result isError)" = false ] || run_bash pwd
+	is "$(plain stdout)" "$PWD"
+}
+
+# --- D6
+
+@test "D6: a background command starts in the tracked directory and does not change it" {
+	mkdir -p d/e
+	boris
+	run_bash 'cd d'
+	start_task 'pwd; cd e'
+	is "$(result cwd)" ''
+	look "$task" '{"wait":10000}'
+	is "$(plain stdout)" "$PWD/d"
+	is "$(result cwd)" ''
+	lacks "$reply" __BORIS
+	run_bash pwd
+	is "$(plain stdout)" "$PWD/d"
+}
+
+# --- D7
+
+@test "D7: cwd says where this command starts, absolute" {
+	mkdir d
+	boris
+	run_bash pwd '{"cwd":"'"$PWD/d"'"}'
+	is "$(plain stdout)" "$PWD/d"
+}
+
+@test "D7: cwd says where this command starts, relative to the tracked directory" {
+	mkdir -p d/e
+	boris
+	run_bash 'cd d'
+	run_bash pwd '{"cwd":"e"}'
+	is "$(plain stdout)" "$PWD/d/e"
+	run_bash pwd '{"cwd":".."}'
+	is "$(plain stdout)" "$PWD/d"
+}
+
+@test "D7: a foreground command with it moves the directory as cd would" {
+	mkdir -p d/e
+	boris
+	run_bash true '{"cwd":"d"}'
+	has "$(text)" "cwd: $PWD/d"
+	ends_in "$PWD/d"
+	run_bash 'cd ..' '{"cwd":"e"}'
+	ends_in "$PWD/d"
+	run_bash 'false' '{"cwd":"/"}'
+	ends_in /
+}
+
+@test "D7: with a timeout the directory stays what it was before the call" {
+	mkdir d e
+	boris
+	run_bash 'cd d'
+	run_bash "read <$PWD/gate" '{"cwd":"'"$PWD/e"'","timeout":200}'
+	is "$(result status)" '"timed_out"'
+	ends_in "$PWD/d"
+}
+
+@test "D7: without a sentinel the directory stays what it was before the call" {
+	mkdir d
+	boris
+	run_bash 'exec pwd' '{"cwd":"d"}'
+	is "$(plain stdout)" "$PWD/d"
+	ends_in "$PWD"
+}
+
+@test "D7: a background command starts there and does not move the directory" {
+	mkdir d
+	boris
+	start_task pwd '{"cwd":"d"}'
+	look "$task" '{"wait":10000}'
+	is "$(plain stdout)" "$PWD/d"
+	run_bash pwd
+	is "$(plain stdout)" "$PWD"
+}
+
+@test "D7: a directory that is not there is an error that names it" {
+	mkdir d
+	boris
+	run_bash 'cd d'
+	run_bash 'touch ran' '{"cwd":"/no/such/place"}'
+	refused '*/no/such/place*'
+	run_bash 'touch ran' '{"cwd":"nowhere"}'
+	refused '*nowhere*'
+	run_bash 'touch ran' '{"run_in_background":true,"cwd":"nowhere"}'
+	refused '*nowhere*'
+	run_bash 'pwd; ls'
+	is "$(plain stdout)" "$PWD/d"
+}
+
+@test "D7: the empty string is an error, and a NUL too" {
+	boris
+	run_bash 'touch ran' '{"cwd":""}'
+	refused '*cwd*'
+	run_bash 'touch ran' '{"cwd":"/\u0000"}'
+	refused '*cwd*'
+	run_bash true
+	[ ! -e ran ]
+}
+
+@test "D7: a file is no directory" {
+	touch file
+	boris
+	run_bash true '{"cwd":"file"}'
+	refused '*file*'
+}
+
+@test "D7: a directory without permission is an error that names it" {
+	[ "$(id -u)" != 0 ] || skip 'root may enter any'
+	mkdir closed
+	chmod 0 closed
+	boris
+	run_bash true '{"cwd":"closed"}'
+	refused '*closed*'
+}
+
+@test "D7: any name works: spaces, quotes, newlines, a dash" {
+	mkdir -- 'a b' "it's" -P $'n\nl' '~'
+	boris
+	for name in 'a b' "it's" -P 'n\nl' '~'; do
+		run_bash 'pwd; cd ..' '{"cwd":"'"$name"'"}'
+		is "$(result stdout)" "\"$PWD/$name\\n\""
+	done
+}
+
+@test "D7: cwd is no business of check_pid, kill_pid and task_output" {
+	boris
+	start_task 'read <gate'
+	run_tool task_output '{"task_id":"'"$task"'","cwd":"/"}'
+	refused '*cwd*'
+}

@@ -1,0 +1,462 @@
+#!/usr/bin/env bats
+# E: processes and timeouts
+# shellcheck disable=SC1003,SC1010,SC2012,SC2016,SC2017,SC2030,SC2031,SC2034
+# shellcheck disable=SC2054,SC2086,SC2089,SC2090,SC2094,SC2154,SC2238
+
+load helper
+
+# --- E1
+
+@test "E1: a command leads a group and a session of its own" {
+	needs_linux
+	boris
+	run_bash 'read -r pid name state parent group session rest </proc/$$/stat; echo $((pid - $$)) $((group - $$)) $((session - $$))'
+	is "$(result stdout)" '"0 0 0\n"'
+}
+
+@test "E1: a background command leads a group and a session of its own" {
+	needs_linux
+	boris
+	start_task 'read -r pid name state parent group session rest </proc/$$/stat; echo $$ $group $session'
+	look "$task" '{"wait":10000}'
+	is "$(plain stdout)" "$pid $pid $pid"
+}
+
+@test "E1: a SIGTERM at the instant of a start is not lost" {
+	for i in 1 2 3 4 5 6; do
+		boris
+		call_bash 'read <gate'
+		kill -TERM "$server"
+		died
+		none_left
+	done
+}
+
+@test "E1: a cancellation at the instant of a start is not lost" {
+	boris
+	for i in 1 2 3 4 5 6; do
+		call_bash 'read <gate'
+		cancel $id
+	done
+	begin
+	run_bash 'echo hi'
+	within 3000
+	is "$(result stdout)" '"hi\n"'
+}
+
+@test "E1: a command inherits no descriptor of boris's but the sentinel's" {
+	needs_linux
+	boris
+	start_task 'read <gate'
+	run_bash 'head -c 40000 /dev/zero; sleep 600 & true'
+	run_bash 'ls /proc/$$/fd' '{"stdin":"x"}'
+	# What boris itself was given from outside is not its own.
+	plain stdout | sort >given
+	(cd /proc/$$/fd && ls) | grep .. | sort >outside
+	is "$(comm -23 given outside | head -n 3 | xargs)" '0 1 2'
+	most "$(comm -23 given outside | wc -l)" 4
+}
+
+# --- E2
+
+@test "E2: at the timeout the command gets SIGTERM, and the call returns at once" {
+	boris
+	begin
+	run_bash 'echo $$ >pid; read <gate' '{"timeout":200}'
+	least "$(took)" 190
+	within 3000
+	is "$(result status) $(result timed_out) $(result exit_code)" '"timed_out" true 143'
+	gone pid
+}
+
+@test "E2: what was printed before the timeout is in the result" {
+	boris
+	run_bash 'echo out; echo err >&2; printf part; read <gate' '{"timeout":200}'
+	is "$(result stdout) $(result stderr)" '"out\npart" "err\n"'
+}
+
+@test "E2: what a SIGTERM handler prints is in the result, and its exit code" {
+	boris
+	run_bash 'trap "echo bye; exit 7" TERM; echo hi; read <gate' '{"timeout":200}'
+	is "$(result status) $(result exit_code) $(result stdout)" '"timed_out" 7 "hi\nbye\n"'
+}
+
+@test "E2: at the timeout all of the group ends, children and grandchildren" {
+	boris
+	run_bash '(bash -c "echo \$\$ >b; read <gate; true" & echo $BASHPID >a; read <gate) & read <gate | read <gate' \
+		'{"timeout":400}'
+	is "$(result status)" '"timed_out"'
+	gone a
+	gone b
+}
+
+@test "E2: a command that ignores SIGTERM is killed 5 s later" {
+	boris
+	begin
+	run_bash 'trap "" TERM; echo hi; while :; do read <gate; done' '{"timeout":300}'
+	least "$(took)" 5000
+	within 7000
+	is "$(result status) $(result exit_code) $(result stdout)" '"timed_out" 137 "hi\n"'
+}
+
+@test "E2: at the timeout a child that ignores SIGTERM is killed too, its leader gone" {
+	boris
+	begin
+	run_bash '(trap "" TERM; echo $BASHPID >pid; read <gate) & read <gate' '{"timeout":300}'
+	least "$(took)" 5000
+	within 7000
+	is "$(result status) $(result exit_code)" '"timed_out" 143'
+	gone pid
+}
+
+@test "E2: a command that has stopped itself is continued, and ends at once" {
+	boris
+	begin
+	run_bash 'kill -STOP $$; echo no' '{"timeout":200}'
+	within 4000
+	is "$(result status) $(result exit_code)" '"timed_out" 143'
+}
+
+@test "E2: a zombie in the group counts as gone" {
+	needs setsid
+	boris
+	call_bash '(true & exec setsid sleep 600) & echo $! >far; read <gate' '{"timeout":400}'
+	begin
+	answer
+	within 4000
+	is "$(result status)" '"timed_out"'
+	there far
+	kill -9 "$(cat far)"
+	eventually gone far
+}
+
+@test "E2: a child forked as the SIGTERM arrives gets one too" {
+	boris
+	begin
+	run_bash 'trap "sh -c \"echo \\\$\\\$ >late; exec sleep 600\" & until test -s late; do :; done; exit 3" TERM; read <gate' '{"timeout":200}'
+	within 4000
+	is "$(result status) $(result exit_code)" '"timed_out" 3'
+	gone late
+}
+
+@test "E2: what has left the group and holds the pipe delays nothing" {
+	needs setsid
+	boris
+	begin
+	run_bash 'setsid sh -c "echo \$\$ >far; exec sleep 600" & read <gate' '{"timeout":300}'
+	within 4000
+	is "$(result status)" '"timed_out"'
+	there far
+	kill -9 "$(cat far)"
+	eventually gone far
+}
+
+@test "E2: a timeout of one millisecond works" {
+	boris
+	run_bash 'read <gate' '{"timeout":1}'
+	is "$(result status)" '"timed_out"'
+	has "$(text)" 'Command timed out after 1ms'
+}
+
+@test "E2: a command that ends in time is not timed out, nor is the next one" {
+	boris
+	for i in 1 2 3; do
+		run_bash 'echo hi' '{"timeout":5000}'
+		is "$(result status) $(result timed_out)" '"completed" '
+	done
+}
+
+# --- E3
+
+@test "E3: while its group lives a leader that has ended is not reaped" {
+	needs_linux
+	boris
+	run_bash 'sleep 600 & echo $! >child; echo $$ >leader'
+	in_turn
+	gone leader
+	kill -0 "$(cat leader)"
+	kill "$(cat child)"
+	eventually reaped "$(cat leader)"
+}
+
+@test "E3: a process left behind is still known by its group when the session closes" {
+	boris
+	run_bash 'sleep 600 & echo $! >child'
+	there child
+	leave
+	is $status 0
+	gone child
+}
+
+# --- E4
+
+@test "E4: a command that leaves a process running returns when its shell ends" {
+	boris
+	begin
+	run_bash 'sleep 600 & echo $! >child; echo hi'
+	within 2000
+	is "$(result stdout) $(result exit_code)" '"hi\n" 0'
+	there child
+}
+
+@test "E4: so it does when the process has a session of its own" {
+	needs setsid
+	boris
+	begin
+	run_bash 'setsid sh -c "echo \$\$ >far; exec sleep 600" & echo hi'
+	within 2000
+	is "$(result stdout)" '"hi\n"'
+	begun far
+	kill -9 "$(cat far)"
+	eventually gone far
+}
+
+@test "E4: what is left behind is neither blocked nor killed when it prints much" {
+	boris
+	run_bash '(read <gate; head -c 3000000 /dev/zero; head -c 300000 /dev/zero >&2; echo x >done) & echo hi'
+	is "$(result stdout)" '"hi\n"'
+	release
+	begun done
+	next_is_ping
+}
+
+@test "E4: what is left behind prints into no later result" {
+	boris
+	run_bash '(read <gate; echo late; echo late >&2; echo x >done) & echo hi'
+	release
+	begun done
+	run_bash 'echo next'
+	is "$(result stdout) $(result stderr)" '"next\n" ""'
+}
+
+@test "E4: what was printed until the shell ended is in the result, all of it" {
+	boris
+	run_bash 'sleep 600 & head -c 29000 /dev/zero | tr "\0" a; printf b'
+	is "$(plain stdout | wc -c | tr -d ' ')" 29001
+	like "$(plain stdout)" '*ab'
+}
+
+@test "E4: a timeout of a later command does not touch what was left behind" {
+	boris
+	run_bash 'sleep 600 & echo $! >child'
+	run_bash 'read <gate' '{"timeout":200}'
+	is "$(result status)" '"timed_out"'
+	there child
+}
+
+# --- E5
+
+@test "E5: a command that outlives its timeout becomes a background task" {
+	boris --on-timeout=background
+	run_bash 'echo one; read <gate; echo two; exit 3' '{"timeout":200}'
+	is "$(result status) $(result stdout)" '"running" "one\n"'
+	task=$(plain task_id) pid=$(result pid)
+	like "$task" '?*'
+	like "$(text)" "\"status: running\\\\n*"
+	has "$(text)" "task_id: $task"
+	has "$(text)" "pid: $pid"
+	is "$(result exit_code)$(result timed_out)" ''
+	there "$pid"
+	release
+	look "$task" '{"wait":10000}'
+	is "$(result status) $(result exit_code)" '"completed" 3'
+	is "$(result stdout)" '"one\ntwo\n"'
+}
+
+@test "E5: BORIS_ON_TIMEOUT=background says it too" {
+	export BORIS_ON_TIMEOUT=background
+	boris
+	run_bash 'read <gate' '{"timeout":100}'
+	is "$(result status)" '"running"'
+}
+
+@test "E5: the next command goes on, and the task does not move the directory" {
+	mkdir d
+	boris --on-timeout=background
+	run_bash 'cd d; read <../gate; echo hi' '{"timeout":200}'
+	task=$(plain task_id)
+	release
+	look "$task" '{"wait":10000}'
+	is "$(result stdout)" '"hi\n"'
+	lacks "$reply" __BORIS
+	run_bash pwd
+	is "$(plain stdout)" "$PWD"
+}
+
+@test "E5: with ten tasks running it is terminated instead, and note says why" {
+	boris --on-timeout=background
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		start_task 'read <gate'
+	done
+	run_bash 'echo $$ >pid; echo hi; read <gate' '{"timeout":200}'
+	is "$(result status) $(result stdout)" '"timed_out" "hi\n"'
+	has "$(result note)" 10
+	has "$(text)" '10 '
+	gone pid
+}
+
+@test "E5: a cancelled command does not become a task" {
+	boris --on-timeout=background
+	call_bash 'echo $$ >pid; read <gate'
+	begun pid
+	cancel $id
+	eventually gone pid
+}
+
+# --- E6
+
+@test "E6: a cancellation gives SIGTERM, and time to handle it" {
+	boris
+	call_bash '(echo $BASHPID >child; read <gate) & trap "echo bye >bye; exit" TERM; echo $$ >pid; read <gate'
+	begun pid child
+	cancel $id
+	begun bye
+	eventually gone pid
+	eventually gone child
+}
+
+@test "E6: the next command waits until the cancelled one is gone" {
+	boris
+	call_bash 'trap "read <gate; echo bye >bye; exit" TERM; echo $$ >pid; while :; do read -t 1 <>never; done'
+	begun pid
+	cancel $id
+	call_bash 'cat bye'
+	release
+	answer
+	is "$(result stdout)" '"bye\n"'
+}
+
+# --- E7
+
+@test "E7: without descriptors a call is an error that says so, and boris recovers" {
+	needs prlimit
+	needs_plain
+	boris
+	run_bash true
+	prlimit --pid "$server" --nofile=4:
+	run_bash 'touch ran'
+	refused '*descriptor*'
+	run_bash 'touch ran' '{"run_in_background":true}'
+	refused '*descriptor*'
+	prlimit --pid "$server" --nofile=1024:
+	run_bash 'echo hi'
+	is "$(result stdout)" '"hi\n"'
+	[ ! -e ran ]
+}
+
+@test "E7: whatever number of descriptors is left, nothing leaks and nothing hangs" {
+	needs prlimit
+	needs_plain
+	boris
+	run_bash true
+	before=$(ls "/proc/$server/fd" | wc -l)
+	for ((n = before; n < before + 10; n++)); do
+		prlimit --pid "$server" --nofile=$n:
+		run_bash 'echo hi' '{"stdin":"x"}'
+	done
+	prlimit --pid "$server" --nofile=1024:
+	run_bash 'echo hi'
+	is "$(result stdout)" '"hi\n"'
+	is "$(ls "/proc/$server/fd" | wc -l)" "$before"
+}
+
+@test "E7: without processes a call is an error that says so, and boris recovers" {
+	needs_root
+	needs prlimit setpriv
+	needs_plain
+	cp "$BORIS" boris
+	chmod 755 "$BATS_RUN_TMPDIR" . 2>/dev/null || :
+	BORIS=$PWD/boris
+	other=(setpriv --reuid=54321 --regid=54321 --clear-groups)
+	"${other[@]}" test -x "$BORIS" || skip 'no other user may come here'
+	wrap=(prlimit --nproc=1:1000 "${other[@]}")
+	boris --workdir=/
+	run_bash true
+	refused '*process*'
+	run_bash true '{"run_in_background":true}'
+	refused '*process*'
+	"${other[@]}" prlimit --pid "$server" --nproc=1000:
+	run_bash 'echo hi'
+	is "$(result stdout)" '"hi\n"'
+}
+
+@test "E7: without memory boris stays up and recovers" {
+	needs prlimit
+	needs_plain
+	boris
+	run_bash true
+	size=$(sed -n 's/^VmSize:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$server/status")
+	prlimit --pid "$server" --as=$((size * 1024 + 65536)):
+	run_bash 'head -c 100000 /dev/zero | tr "\0" a'
+	has "$(get result isError)" e
+	printf '{"jsonrpc":"2.0","id":"big","method":"tools/call","params":{"name":"bash","arguments":{"command":"cat","stdin":"' >&7
+	head -c 8000000 /dev/zero | tr '\0' a >&7
+	send '"}}}'
+	hear
+	prlimit --pid "$server" --as=unlimited:
+	run_bash 'echo hi'
+	is "$(result stdout)" '"hi\n"'
+}
+
+@test "E7: a shell that cannot be run is an error or its own, and boris stays up" {
+	boris
+	run_bash 'ulimit -t 1; exec /dev/null'
+	is "$(result exit_code)" 126
+	next_is_ping
+}
+
+# --- E8
+
+@test "E8: as PID 1 boris reaps children that it does not know" {
+	needs_root
+	needs unshare setsid
+	needs_plain
+	wrap=(unshare --pid --fork --kill-child --mount-proc)
+	"${wrap[@]}" true || skip 'no PID namespaces here'
+	boris
+	run_bash 'for i in 1 2 3 4 5; do (setsid true &); done; echo $PPID'
+	is "$(result stdout)" '"1\n"'
+	no_zombies() {
+		run_bash 'cat /proc/[0-9]*/stat 2>/dev/null | grep -c ") Z"'
+		[ "$(plain stdout)" = 0 ]
+	}
+	eventually no_zombies
+}
+
+@test "E8: as PID 1 boris still knows its own commands' exit codes" {
+	needs_root
+	needs unshare
+	needs_plain
+	wrap=(unshare --pid --fork --kill-child --mount-proc)
+	"${wrap[@]}" true || skip 'no PID namespaces here'
+	boris
+	run_bash '(true &); exit 3'
+	is "$(result exit_code)" 3
+	start_task '(true &); exit 4'
+	look "$task" '{"wait":10000}'
+	is "$(result exit_code)" 4
+}
+
+# --- E9
+
+# hundred COMMAND: sends a hundred calls of it and takes the answers
+hundred() {
+	local i
+	begin
+	seq 100 | sed 's/.*/{"jsonrpc":"2.0","id":"h&","method":"tools\/call","params":{"name":"bash","arguments":{"command":"'"$1"'"}}}/' >&7
+	head -n 100 <&8 >>heard
+	took
+}
+
+@test "E9: 300 processes left behind cost a call no more than none" {
+	needs_plain
+	boris
+	hundred true >/dev/null
+	before=$(hundred true)
+	hundred 'sleep 600 \&' >/dev/null
+	run_bash 'for ((i = 0; i < 200; i++)); do sleep 600 & done'
+	after=$(hundred true)
+	most "$after" $((before * 2 + 300))
+	leave
+	is $status 0
+}

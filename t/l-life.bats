@@ -1,0 +1,314 @@
+#!/usr/bin/env bats
+# L: life and death
+# shellcheck disable=SC1003,SC1010,SC2012,SC2016,SC2017,SC2030,SC2031,SC2034
+# shellcheck disable=SC2054,SC2086,SC2089,SC2090,SC2094,SC2154,SC2238
+
+load helper
+
+# stubborn FILE: a command that ignores SIGTERM and writes its pid to FILE
+stubborn() {
+	echo "trap '' TERM HUP INT; echo \$\$ >$1; while :; do read -t 600 <>never; done"
+}
+
+# --- L1
+
+@test "L1: at the end of stdin background tasks are terminated" {
+	boris
+	start_task 'sleep 600 & echo $! >child; read <gate'
+	begun child
+	begin
+	leave
+	within 3000
+	is $status 0
+	gone "$pid"
+	gone child
+}
+
+@test "L1: a task may clean up at its SIGTERM" {
+	boris
+	start_task 'trap "echo bye >bye; exit" TERM; echo x >a; read <gate'
+	begun a
+	leave
+	is "$(cat bye)" bye
+}
+
+@test "L1: SIGTERM, SIGINT and SIGHUP close the session: foreground, background, left behind" {
+	for signal in TERM INT HUP; do
+		boris
+		run_bash 'sleep 600 & echo $! >left'
+		start_task 'echo $$ >task; read <gate'
+		call_bash 'echo $$ >running; read <gate'
+		begun left task running
+		begin
+		kill -$signal "$server"
+		died
+		within 3000
+		gone left
+		gone task
+		gone running
+		rm left task running
+	done
+}
+
+@test "L1: an idle boris ends at a signal at once" {
+	for signal in TERM INT HUP; do
+		boris
+		begin
+		kill -$signal "$server"
+		died
+		within 1000
+	done
+}
+
+@test "L1: stopped processes are continued, so that they end" {
+	boris
+	start_task 'echo $$ >pid; kill -STOP $$; echo no'
+	begun pid
+	begin
+	leave
+	within 3000
+	gone pid
+}
+
+@test "L1: all groups are terminated at once, with one grace for all" {
+	boris
+	for i in 1 2 3 4; do
+		start_task "$(stubborn stubborn$i)"
+	done
+	start_task 'echo $$ >mild; read <gate'
+	begun stubborn{1,2,3,4} mild
+	begin
+	end_input
+	eventually gone mild
+	within 2000
+	died
+	least "$(took)" 4800
+	within 7500
+	is $status 0
+	for i in 1 2 3 4; do
+		gone stubborn$i
+	done
+}
+
+@test "L1: a signal after the end of stdin makes it SIGKILL at once" {
+	boris
+	start_task "$(stubborn pid)"
+	begun pid
+	end_input
+	settled true
+	there pid
+	begin
+	kill -TERM "$server"
+	died
+	within 1500
+	gone pid
+}
+
+@test "L1: a signal while the last command is carried out ends it at once" {
+	boris
+	call_bash "$(stubborn pid)"
+	begun pid
+	end_input
+	settled true
+	begin
+	kill -TERM "$server"
+	died
+	within 1500
+	gone pid
+}
+
+@test "L1: a signal during the grace makes it SIGKILL at once" {
+	boris
+	start_task "$(stubborn pid)"
+	call_bash "$(stubborn pid2)"
+	begun pid pid2
+	kill -TERM "$server"
+	settled true
+	there pid
+	begin
+	kill -TERM "$server"
+	died
+	within 1500
+	gone pid
+	gone pid2
+}
+
+@test "L1: closing twice is closing once" {
+	boris
+	start_task 'trap "echo bye >>bye; exit" TERM; echo x >a; read <gate'
+	begun a
+	end_input
+	begun bye
+	kill -TERM "$server" 2>/dev/null || :
+	kill -HUP "$server" 2>/dev/null || :
+	died
+	is "$(cat bye)" bye
+}
+
+@test "L1: a client that closes, sends SIGTERM 2 s later and SIGKILL 2 s after that finds all gone" {
+	boris
+	call_bash "$(stubborn pid)"
+	begun pid
+	end_input
+	begin
+	until (($(took) >= 2000)); do
+		read -rt 0.05 -u 9 || :
+	done
+	kill -TERM "$server"
+	died
+	within 3500
+	isnt $status 137
+	gone pid
+	none_left
+}
+
+# --- L2
+
+@test "L2: after closing no command starts: what was queued is an error" {
+	boris
+	call_bash "$(stubborn pid)"
+	call_bash 'touch ran'
+	queued=$id
+	call_bash 'touch ran' '{"run_in_background":true}'
+	begun pid
+	in_turn
+	kill -TERM "$server"
+	answer $queued
+	refused '*session is closed*'
+	answer 3
+	refused '*session is closed*'
+	kill -TERM "$server"
+	died
+	[ ! -e ran ]
+}
+
+@test "L2: a call that comes during the closing is an error, or unread" {
+	boris
+	call_bash "$(stubborn pid)"
+	begun pid
+	kill -TERM "$server"
+	trap '' PIPE
+	call_bash 'touch ran' 2>/dev/null || :
+	settled true
+	kill -TERM "$server"
+	died
+	[ ! -e ran ]
+}
+
+# --- L3
+
+@test "L3: no process outlives the session: children, grandchildren, jobs of their own group" {
+	boris
+	run_bash 'sleep 600 & (sleep 600 & sleep 600 & true); nohup sleep 600 >/dev/null 2>&1 &'
+	start_task '(sleep 600; true) & (trap "" HUP; sleep 600) & echo x >a; read <gate'
+	begun a
+	leave
+	is $status 0
+	none_left
+}
+
+@test "L3: job control in a command leaves nothing" {
+	boris
+	run_bash 'set -m; sleep 600 & echo $! >child'
+	there child
+	leave
+	gone child || {
+		kill "$(cat child)"
+		fail 'its own group, the same session: it outlived boris'
+	}
+}
+
+@test "L3: a process with a session of its own is let be" {
+	needs setsid
+	boris
+	run_bash 'setsid sh -c "echo \$\$ >far; exec sleep 600" & true'
+	begun far
+	leave
+	is $status 0
+	there far
+	kill "$(cat far)"
+	eventually gone far
+}
+
+# zombies: the server's children that have ended and are not reaped
+zombies() {
+	cat /proc/[0-9]*/stat 2>/dev/null |
+		sed -n "s/^\([0-9]*\) (.*) Z $server .*/\1/p"
+}
+
+@test "L3: no zombie is left of commands, tasks and cancelled ones" {
+	needs_linux
+	boris
+	for i in 1 2 3; do
+		run_bash "exit $i"
+		start_task "exit $i"
+		call_bash 'read <gate'
+		cancel $id
+	done
+	run_bash 'read <gate' '{"timeout":50}'
+	look "$task" '{"wait":10000}'
+	in_turn
+	none() { [ -z "$(zombies)" ]; }
+	eventually none
+}
+
+@test "L3: no descriptor is left of commands, tasks and cancelled ones" {
+	needs_linux
+	boris
+	run_bash true
+	before=$(ls "/proc/$server/fd" | wc -l)
+	for i in 1 2 3; do
+		run_bash 'head -c 40000 /dev/zero | tr "\0" a' '{"stdin":"x"}' '{"progressToken":1}'
+		start_task "exit $i"
+		look "$task" '{"wait":10000}'
+		call_bash 'read <gate'
+		cancel $id
+		run_bash 'read <gate' '{"timeout":50}'
+		run_bash true '{"cwd":"/no/such/place"}'
+	done
+	run_bash true
+	same() { [ "$(ls "/proc/$server/fd" | wc -l)" = "$before" ]; }
+	eventually same
+}
+
+@test "L3: 1,500 calls cost no memory, no descriptor and no zombie" {
+	needs_plain
+	boris
+	many() {
+		seq 500 | sed 's/.*/{"jsonrpc":"2.0","id":"h&","method":"tools\/call","params":{"name":"bash","arguments":{"command":"echo hi"}}}/' >&7
+		head -n 500 <&8 >>heard
+	}
+	many
+	many
+	before=$(peak) open=$(ls "/proc/$server/fd" | wc -l)
+	many
+	most "$(peak)" $((before + 256))
+	is "$(ls "/proc/$server/fd" | wc -l)" "$open"
+	is "$(zombies)" ''
+	is "$(grep -c '"hi' heard)" 1500
+}
+
+@test "L3: no file is left, however it ends" {
+	boris
+	run_bash 'head -c 40000 /dev/zero | tr "\0" a'
+	start_task 'head -c 90000 /dev/zero | tr "\0" a; echo x >a; read <gate'
+	begun a
+	leave
+	is "$(ls -A tmp)" ''
+}
+
+@test "L3: a client that is killed in the middle of a response leaves nothing" {
+	boris
+	start_task 'echo $$ >pid; read <gate'
+	begun pid
+	for i in 1 2 3 4 5; do
+		call_bash 'head -c 30000 /dev/zero | tr "\0" a'
+	done
+	head -c 1000 <&8 >/dev/null
+	exec 8<&-
+	end_input
+	eventually exited
+	gone pid
+	none_left
+	left=1
+}

@@ -1,0 +1,824 @@
+#!/usr/bin/env bats
+# M: every revision, every client (mcp.md 3, 7, 8, 12 and 14)
+# shellcheck disable=SC1003,SC1010,SC2012,SC2016,SC2017,SC2030,SC2031,SC2034
+# shellcheck disable=SC2054,SC2086,SC2089,SC2090,SC2094,SC2154,SC2238
+
+load helper
+
+VERSION=io.modelcontextprotocol/protocolVersion
+CAPABILITIES=io.modelcontextprotocol/clientCapabilities
+INFO=io.modelcontextprotocol/clientInfo
+
+# meta MEMBERS: tools/list with just these members of _meta, and its answer
+meta() {
+	ask tools/list '{"_meta":{'"$1"'}}'
+}
+
+# is_modern: the reply has what every result of 2026-07-28 has
+is_modern() {
+	is "$(get result resultType)" '"complete"' &&
+		is "$(get result _meta io.modelcontextprotocol/serverInfo name)" '"boris"'
+}
+
+# is_legacy: the reply has nothing of it
+is_legacy() {
+	is "$(get result resultType)$(get result ttlMs)$(get result cacheScope)$(get result _meta)" '' &&
+		isnt "$(get result)" ''
+}
+
+# --- mcp.md 8: requests and results of 2026-07-28
+
+@test "M8: server/discover says what is there" {
+	start
+	modern server/discover
+	is_modern
+	is "$(get result supportedVersions)" '["2026-07-28"]'
+	is "$(get result capabilities)" '{"tools":{}}'
+	is "$(get result ttlMs) $(get result cacheScope)" '3600000 "public"'
+	isnt "$(get result _meta io.modelcontextprotocol/serverInfo version)" ''
+}
+
+@test "M8: tools/list has the same tools as the handshake's, and how long they may be kept" {
+	boris
+	modern tools/list
+	is_modern
+	is "$(get result ttlMs) $(get result cacheScope)" '3600000 "public"'
+	tools=$(get result tools)
+	ask tools/list
+	is_legacy
+	is "$(get result tools)" "$tools"
+}
+
+@test "M8: tools/call needs no handshake" {
+	start
+	modern tools/call '"name":"bash","arguments":{"command":"echo hi; exit 3"}'
+	is_modern
+	is "$(result stdout) $(result exit_code)" '"hi\n" 3'
+	is "$(get result isError)" false
+	is "$(get result ttlMs)$(get result cacheScope)" ''
+}
+
+@test "M8: a tool's error is a complete result" {
+	start
+	modern tools/call '"name":"bash","arguments":{"cmd":"ls"}'
+	is_modern
+	refused '*cmd*'
+}
+
+@test "M8: task_output's and a timeout's results are complete ones too" {
+	start
+	modern tools/call '"name":"bash","arguments":{"command":"read <gate","run_in_background":true}'
+	is_modern
+	modern tools/call '"name":"task_output","arguments":{"task_id":"'"$(plain task_id)"'"}'
+	is_modern
+	is "$(result status)" '"running"'
+	modern tools/call '"name":"bash","arguments":{"command":"read <gate","timeout":50}'
+	is_modern
+}
+
+@test "M8: clientInfo, logLevel and strangers in _meta are optional" {
+	start
+	meta '"'$VERSION'":"2026-07-28","'$CAPABILITIES'":{}'
+	is_modern
+	meta '"'$VERSION'":"2026-07-28","'$CAPABILITIES'":{"extensions":{"x":[1]}},"io.modelcontextprotocol/logLevel":7,"traceparent":"00-x","baggage":null,"x/y":{}'
+	is_modern
+}
+
+@test "M8: a protocolVersion that is no string is -32602" {
+	start
+	for version in 20260728 null true '["2026-07-28"]' '{}'; do
+		meta '"'$VERSION'":'"$version"',"'$CAPABILITIES'":{}'
+		is "$(code)" -32602
+		has "$(get error message)" protocolVersion
+	done
+}
+
+@test "M8: a version that is not spoken is -32022, with what is and what was asked for" {
+	boris
+	for version in 1900-01-01 2025-11-25 2024-11-05 '' 2026-07-28x; do
+		meta '"'$VERSION'":"'$version'","'$CAPABILITIES'":{}'
+		is "$(code)" -32022
+		is "$(get error data supported)" '["2026-07-28"]'
+		is "$(get error data requested)" "\"$version\""
+	done
+}
+
+@test "M8: clientCapabilities missing, or no object, is -32602 and named" {
+	start
+	meta '"'$VERSION'":"2026-07-28"'
+	is "$(code)" -32602
+	has "$(get error message)" $CAPABILITIES
+	for value in null '[]' '"x"' 1; do
+		meta '"'$VERSION'":"2026-07-28","'$CAPABILITIES'":'"$value"
+		is "$(code)" -32602
+		has "$(get error message)" $CAPABILITIES
+	done
+}
+
+@test "M8: a malformed clientInfo is -32602 and named" {
+	start
+	for value in '"c"' '[]' '{}' '{"name":"c"}' '{"version":"1"}' '{"name":1,"version":"1"}' \
+	             '{"name":"c","version":1}'; do
+		meta '"'$VERSION'":"2026-07-28","'$CAPABILITIES'":{},"'$INFO'":'"$value"
+		is "$value $(code)" "$value -32602"
+		has "$(get error message)" $INFO
+	done
+}
+
+@test "M8: refusals come in order: version, members, method, params" {
+	start
+	ask nope '{"_meta":{"'$VERSION'":5}}'
+	is "$(code)" -32602
+	ask nope '{"_meta":{"'$VERSION'":"1900-01-01"}}'
+	is "$(code)" -32022
+	ask nope '{"_meta":{"'$VERSION'":"2026-07-28"}}'
+	is "$(code)" -32602
+	has "$(get error message)" $CAPABILITIES
+	modern nope
+	is "$(code)" -32601
+	modern tools/call '"name":5'
+	is "$(code)" -32602
+}
+
+@test "M8: errors carry none of the members of results" {
+	start
+	modern nope
+	is "$(get -k error | sort | xargs)" 'code message'
+	modern tools/call '"name":"nope"'
+	is "$(code)" -32602
+	has "$(get error message)" nope
+}
+
+@test "M8: what was removed is -32601" {
+	start
+	for method in initialize ping logging/setLevel resources/subscribe \
+	              resources/unsubscribe tasks/get tasks/list tasks/result tasks/cancel; do
+		modern $method '"protocolVersion":"2025-11-25","level":"info"'
+		is "$method $(code)" "$method -32601"
+	done
+}
+
+@test "M8: what the server does not declare is -32601" {
+	start
+	for method in prompts/list resources/list completion/complete nope 'server/discover\u0000'; do
+		modern "$method"
+		is "$method $(code)" "$method -32601"
+	done
+}
+
+@test "M8: tools/list with a cursor is -32602" {
+	start
+	modern tools/list '"cursor":"x"'
+	is "$(code)" -32602
+}
+
+@test "M8: notifications get no answer, whatever their _meta is" {
+	start
+	tell notifications/initialized '{"_meta":{'"$META"'}}'
+	tell notifications/roots/list_changed '{"_meta":{'"$META"'}}'
+	tell notifications/nope '{"_meta":{"'$VERSION'":"1900-01-01"}}'
+	tell tools/list '{"_meta":{'"$META"'}}'
+	tell tools/call '{"name":"bash","arguments":{"command":"touch ran"},"_meta":{'"$META"'}}'
+	next_is_ping
+	modern tools/call '"name":"bash","arguments":{"command":"true"}'
+	[ ! -e ran ]
+}
+
+@test "M8: arguments of later revisions are ignored by tools/call" {
+	start
+	modern tools/call '"name":"bash","arguments":{"command":"echo hi"},"inputResponses":{},"requestState":"x","task":{"ttl":1}'
+	is "$(result stdout)" '"hi\n"'
+	hello
+	ask tools/call '{"name":"bash","arguments":{"command":"echo hi"},"task":{"ttl":60000}}'
+	is "$(result stdout)" '"hi\n"'
+}
+
+@test "M8: progress goes out for a modern request too" {
+	start
+	request 5 tools/call '{"name":"bash","arguments":{"command":"echo one; read <gate"},"_meta":{'"$META"',"progressToken":0}}'
+	notice
+	is "$(get params progressToken) $(get params message)" '0 "one\n"'
+	release
+	answer 5
+	is_modern
+}
+
+@test "M8: a cancelled modern call gets nothing more, progress included" {
+	start
+	request 5 tools/call '{"name":"bash","arguments":{"command":"trap \"echo bye; exit\" TERM; echo one; echo $$ >pid; read <gate"},"_meta":{'"$META"',"progressToken":0}}'
+	notice
+	begun pid
+	tell notifications/cancelled '{"requestId":5,"_meta":{"'$VERSION'":"1900-01-01"}}'
+	eventually gone pid
+	modern tools/list
+	is ${#notices[@]} 0
+	leave
+	unanswered 5
+}
+
+@test "M8: the directory persists from call to call, and cwd names it" {
+	mkdir d
+	start
+	modern tools/call '"name":"bash","arguments":{"command":"cd d"}'
+	is "$(plain cwd)" "$PWD/d"
+	modern tools/call '"name":"bash","arguments":{"command":"pwd"}'
+	is "$(plain stdout)" "$PWD/d"
+}
+
+@test "M8: bash's description says that the directory persists and that cwd is there" {
+	start
+	modern tools/list
+	has "$(get result tools 0 description)" cwd
+	has "$(get result tools 0 description)" directory
+}
+
+# --- subscriptions/listen
+
+# listen ID: asks for it
+listen() {
+	request "$1" subscriptions/listen '{"notifications":{"toolsListChanged":true},"_meta":{'"$META"'}}'
+}
+
+@test "M8: subscriptions/listen is acknowledged with nothing granted, and stays open" {
+	start
+	listen 7
+	hear
+	is "$(get method)" '"notifications/subscriptions/acknowledged"'
+	is "$(get -v params _meta io.modelcontextprotocol/subscriptionId)" 7
+	is "$(get params notifications)" '{}'
+	modern tools/list
+	is ${#notices[@]} 0
+	leave
+	is $status 0
+}
+
+@test "M8: the subscription's id is the request's, as sent" {
+	start
+	for id in '"x"' 0 1.0 '"a\u0062"'; do
+		listen "$id"
+		hear
+		is "$(get -v params _meta io.modelcontextprotocol/subscriptionId)" "$id"
+	done
+}
+
+@test "M8: when the server ends, a subscription is answered" {
+	start
+	listen 7
+	hear
+	end_input
+	hear
+	is "$(get -v id) $(get result resultType)" '7 "complete"'
+	is "$(get -v result _meta io.modelcontextprotocol/subscriptionId)" 7
+	died
+	is $status 0
+}
+
+@test "M8: a cancelled subscription gets no answer" {
+	start
+	listen 7
+	hear
+	cancel 7
+	modern tools/list
+	leave
+	unanswered 7
+}
+
+@test "M8: subscriptions/listen without notifications is -32602" {
+	start
+	modern subscriptions/listen
+	is "$(code)" -32602
+	for value in null '[]' true; do
+		modern subscriptions/listen '"notifications":'"$value"
+		is "$(code)" -32602
+	done
+}
+
+@test "M8: subscriptions are bounded in number" {
+	start
+	seq 5000 | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"subscriptions\/listen","params":{"notifications":{},"_meta":{'"${META//\//\\/}"'}}}/' >many
+	cat many >&7 &
+	writer=$!
+	head -n 5000 <&8 >many.out
+	wait $writer
+	least "$("$HERE/reply" -l error code <many.out | grep -c -- -32603)" 1
+	least "$("$HERE/reply" -l method <many.out | grep -c acknowledged)" 1
+	modern tools/list
+	is_modern
+}
+
+@test "M8: without modern _meta subscriptions/listen is an unknown method" {
+	boris
+	ask subscriptions/listen '{"notifications":{}}'
+	is "$(code)" -32601
+}
+
+# --- mcp.md 3: which era a message belongs to
+
+@test "M3: server/discover without its _meta is -32602 and names the member, before the handshake and after" {
+	start
+	ask server/discover
+	is "$(code)" -32602
+	has "$(get error message)" $VERSION
+	hello
+	ask server/discover '{"_meta":{"progressToken":1}}'
+	is "$(code)" -32602
+	has "$(get error message)" $VERSION
+}
+
+@test "M3: a modern request does not stand for a handshake" {
+	start
+	modern tools/list
+	is_modern
+	ask tools/list
+	is "$(code)" -32602
+	has "$(get error message)" $VERSION
+	has "$(get error message)" initialize
+	ask ping
+	is "$(get result)" '{}'
+}
+
+@test "M3: initialize after a modern request opens the legacy era" {
+	start
+	modern server/discover
+	hello 2025-06-18
+	ask tools/list
+	is_legacy
+	modern tools/list
+	is_modern
+}
+
+@test "M3: a _meta without the version is ordinary" {
+	boris
+	ask tools/list '{"_meta":{"progressToken":5,"'$CAPABILITIES'":5}}'
+	is_legacy
+	ask ping '{"_meta":{}}'
+	is "$(get result)" '{}'
+}
+
+@test "M3: initialize with modern _meta is modern, so removed" {
+	start
+	ask initialize '{"protocolVersion":"2025-11-25","_meta":{'"$META"'}}'
+	is "$(code)" -32601
+	ask tools/list
+	is "$(code)" -32602
+}
+
+@test "M3: both eras in turn: each message gets its era's answer, a cancelled one none" {
+	mkdir d
+	start
+	modern tools/call '"name":"bash","arguments":{"command":"cd d"}'
+	is_modern
+	hello 2025-11-25
+	run_bash pwd
+	is_legacy
+	is "$(plain stdout)" "$PWD/d"
+	call_bash 'echo $$ >pid; read <../gate'
+	legacy=$id
+	request '"m"' tools/call '{"name":"bash","arguments":{"command":"touch ran"},"_meta":{'"$META"'}}'
+	begun d/pid
+	modern ping
+	is "$(code)" -32601
+	ask ping
+	is "$(get result)" '{}'
+	cancel '"m"'
+	cancel $legacy
+	modern tools/call '"name":"bash","arguments":{"command":"echo next"}'
+	is_modern
+	is "$(result stdout)" '"next\n"'
+	ask nope
+	is "$(code)" -32601
+	modern tools/list
+	is_modern
+	ask tools/list
+	is_legacy
+	leave
+	unanswered $legacy
+	unanswered '"m"'
+	[ ! -e d/ran ]
+}
+
+@test "M3: a task of one era is there for the other" {
+	boris
+	start_task 'read <gate; echo hi'
+	release
+	modern tools/call '"name":"task_output","arguments":{"task_id":"'"$task"'","wait":10000}'
+	is_modern
+	is "$(result stdout)" '"hi\n"'
+}
+
+# --- mcp.md 7: batches
+
+# batch VERSION LINE: that line in that revision, and the next one heard
+batch() {
+	start
+	hello "$1"
+	send "$2"
+	hear
+}
+
+# in_batch ID STEP...: what the batch's answer to ID has there
+in_batch() {
+	local i id=$1
+	shift
+	for ((i = 0; i < $(get -n); i++)); do
+		[ "$(get -v $i id)" != "$id" ] || get $i "$@" || :
+	done
+}
+
+@test "M7: in 2025-03-26 a batch is answered by one line when all are there" {
+	batch 2025-03-26 '[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","id":"b","method":"nope"},7]'
+	is "$(get -n)" 3
+	is "$(in_batch 1 result)" '{}'
+	is "$(in_batch '"b"' error code)" -32601
+	is "$(in_batch null error code)" -32600
+}
+
+@test "M7: the commands of a batch are carried out in order" {
+	mkdir d
+	batch 2025-03-26 '[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"bash","arguments":{"command":"cd d"}}},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"bash","arguments":{"command":"pwd"}}},{"jsonrpc":"2.0","id":3,"method":"ping"}]'
+	is "$(get -n)" 3
+	is "$(in_batch 2 result structuredContent stdout)" "\"$PWD/d\\n\""
+	is "$(in_batch 3 result)" '{}'
+}
+
+@test "M7: while a batch's command runs, others are answered, and progress has its own line" {
+	start
+	hello 2025-03-26
+	send '[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"bash","arguments":{"command":"echo one; read <gate"},"_meta":{"progressToken":"t"}}},{"jsonrpc":"2.0","id":2,"method":"ping"}]'
+	notice
+	is "$(get params progressToken)" '"t"'
+	request 901 ping
+	hear
+	is "$(get -v id)" 901
+	release
+	hear
+	is "$(get -n)" 2
+}
+
+@test "M7: an empty batch is one -32600 with id null" {
+	batch 2025-03-26 '[]'
+	is "$(code) $(get id)" '-32600 null'
+	next_is_ping
+}
+
+@test "M7: what is no request in a batch is -32600 with id null" {
+	batch 2025-03-26 '[1,"x",null,[],[{"jsonrpc":"2.0","id":1,"method":"ping"}],{}]'
+	is "$(get -n)" 6
+	for i in 0 1 2 3 4 5; do
+		is "$(get $i error code) $(get $i id)" '-32600 null'
+	done
+}
+
+@test "M7: initialize in a batch is -32600 with its id" {
+	batch 2025-03-26 '[{"jsonrpc":"2.0","id":5,"method":"initialize","params":{"protocolVersion":"2025-11-25"}},{"jsonrpc":"2.0","id":6,"method":"ping"}]'
+	is "$(in_batch 5 error code)" -32600
+	is "$(in_batch 6 result)" '{}'
+	send '[{"jsonrpc":"2.0","id":7,"method":"ping"}]'
+	hear
+	is "$(get -n)" 1
+}
+
+@test "M7: a modern element in a batch is -32600 with its id" {
+	batch 2025-03-26 '[{"jsonrpc":"2.0","id":5,"method":"tools/list","params":{"_meta":{'"$META"'}}},{"jsonrpc":"2.0","id":6,"method":"ping"}]'
+	is "$(in_batch 5 error code)" -32600
+	is "$(in_batch 6 result)" '{}'
+}
+
+@test "M7: a batch of notifications gets no answer" {
+	start
+	hello 2025-03-26
+	send '[{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","method":"notifications/y"}]'
+	next_is_ping
+}
+
+@test "M7: a batch of responses gets no answer" {
+	start
+	hello 2025-03-26
+	send '[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"error":{"code":1,"message":"x"}}]'
+	next_is_ping
+}
+
+@test "M7: a batch all of whose calls are cancelled gets no answer" {
+	start
+	hello 2025-03-26
+	send '[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"bash","arguments":{"command":"echo $$ >pid; read <gate"}}},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"bash","arguments":{"command":"touch ran"}}}]'
+	begun pid
+	cancel 2
+	cancel 1
+	eventually gone pid
+	next_is_ping
+	leave
+	is "$(all | cut -c 1 | grep -c '\[')" 0
+	[ ! -e ran ]
+}
+
+@test "M7: a batch one of whose calls is cancelled is answered without it" {
+	start
+	hello 2025-03-26
+	send '[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"bash","arguments":{"command":"echo $$ >pid; read <gate"}}},{"jsonrpc":"2.0","id":2,"method":"ping"}]'
+	begun pid
+	cancel 1
+	hear
+	is "$(get -n) $(get 0 id)" '1 2'
+}
+
+@test "M7: a batch may cancel what is before it" {
+	start
+	hello 2025-03-26
+	call_bash 'echo $$ >pid; read <gate'
+	begun pid
+	send '[{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":'$id'}},{"jsonrpc":"2.0","id":"p","method":"ping"}]'
+	hear
+	is "$(get -n)" 1
+	eventually gone pid
+}
+
+@test "M7: a batch of a thousand is answered by a thousand" {
+	start
+	hello 2025-03-26
+	{
+		printf '[{"jsonrpc":"2.0","id":"first","method":"ping"}'
+		seq 999 | sed 's/.*/,{"jsonrpc":"2.0","id":&,"method":"ping"}/' | tr -d '\n'
+		printf ']\n'
+	} >&7
+	hear
+	is "$(get -n)" 1000
+}
+
+@test "M7: at the end of input a batch is carried out and answered" {
+	printf '%s\n' "${HELLO/2025-11-25/2025-03-26}" '[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"bash","arguments":{"command":"echo hi"}}},{"jsonrpc":"2.0","id":2,"method":"ping"}]' >in
+	filter <in >heard
+	is $status 0
+	reply=$(tail -n 1 heard)
+	is "$(get -n)" 2
+}
+
+@test "M7: in every other state an array is -32600 with id null" {
+	start
+	send '[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"bash","arguments":{"command":"touch ran"}}}]'
+	hear
+	is "$(code) $(get id)" '-32600 null'
+	send '[{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{'"$META"'}}}]'
+	hear
+	is "$(code) $(get id)" '-32600 null'
+	for version in 2024-11-05 2025-06-18 2025-11-25; do
+		hello $version
+		send '[{"jsonrpc":"2.0","id":1,"method":"ping"}]'
+		hear
+		is "$version $(code) $(get id)" "$version -32600 null"
+	done
+	[ ! -e ran ]
+}
+
+@test "M7: a second initialize switches batches on and off" {
+	start
+	hello 2025-03-26
+	send '[{"jsonrpc":"2.0","id":1,"method":"ping"}]'
+	hear
+	is "$(get -n) $(get 0 result)" '1 {}'
+	hello 2025-06-18
+	send '[{"jsonrpc":"2.0","id":1,"method":"ping"}]'
+	hear
+	is "$(code)" -32600
+}
+
+# --- mcp.md 12: an exchange for each revision is in the tests above and in p-
+
+@test "M12: each handshake revision lists and calls" {
+	for version in 2024-11-05 2025-03-26 2025-06-18 2025-11-25; do
+		start
+		hello $version
+		ask tools/list
+		is "$(get -n result tools)" 2
+		is_legacy
+		run_bash 'echo hi; exit 3'
+		is "$(text)" '"exit_code: 3\n\nstdout:\nhi\n"'
+		is "$(result exit_code)" 3
+		is_legacy
+		run_tool nope '{}'
+		is "$(code)" -32602
+		leave
+		is $status 0
+	done
+}
+
+# --- mcp.md 13 and 14: what real clients trip over
+
+@test "M13: a probe is answered at once, and its process gone right after its SIGTERM" {
+	begin
+	start
+	request '"server-discover-probe-1"' server/discover '{"_meta":{'"$META"'}}'
+	hear
+	within 2000
+	is "$(get id)" '"server-discover-probe-1"'
+	is "$(get result supportedVersions 0)" '"2026-07-28"'
+	begin
+	end_input
+	kill -TERM "$server" 2>/dev/null || : # it may have left already
+	died
+	within 1000
+}
+
+@test "M14.1: a SIGTERM right behind the end of stdin ends children that ignore it" {
+	boris
+	start_task 'trap "" TERM; echo x >a; while :; do read -t 600 <>never; done'
+	begun a
+	begin
+	end_input
+	kill -TERM "$server"
+	died
+	within 1800
+	gone "$pid"
+}
+
+@test "M14.2: a client's timeout cancels the call, and the next one is served" {
+	boris
+	call_bash 'echo $$ >pid; read <gate' '{"timeout":600000}'
+	begun pid
+	tell notifications/cancelled '{"requestId":'$id',"reason":"McpError: MCP error -32001: Request timed out"}'
+	run_bash 'echo hi'
+	is "$(result stdout)" '"hi\n"'
+	gone pid
+}
+
+@test "M14.3: a response has jsonrpc, id and result or error, and no null" {
+	boris
+	run_bash 'echo hi'
+	is "$(get -k | sort | xargs)" 'id jsonrpc result'
+	lacks "$reply" null
+	start_task 'read <gate'
+	lacks "$reply" null
+	look
+	lacks "$reply" null
+	run_bash ''
+	is "$(get -k | sort | xargs)" 'id jsonrpc result'
+	lacks "$reply" null
+	ask tools/list
+	lacks "$reply" null
+	ask nope
+	is "$(get -k | sort | xargs)" 'error id jsonrpc'
+	lacks "$reply" null
+	modern tools/list
+	lacks "$reply" null
+}
+
+@test "M14.4: every tool's schemas are objects that any client compiles" {
+	boris
+	ask tools/list
+	for tool in 0 1; do
+		is "$(get result tools $tool inputSchema type)" '"object"'
+		is "$(get result tools $tool outputSchema type)" '"object"'
+		for schema in inputSchema outputSchema; do
+			for word in '$schema' oneOf anyOf allOf '$defs' definitions; do
+				is "$(get result tools $tool $schema "$word")" ''
+			done
+		done
+		like "$(get -s result tools $tool name)" '[a-zA-Z0-9_.-]*'
+	done
+	is "$(get result nextCursor)" ''
+}
+
+@test "M14.5: a good result has structuredContent with all that is required, an error has none" {
+	boris
+	run_bash true
+	is "$(result status)" '"completed"'
+	run_bash 'exit 1'
+	is "$(result status)" '"completed"'
+	run_bash ''
+	is "$(get result isError) $(result)" 'true '
+	look nope
+	is "$(get result isError) $(result)" 'true '
+}
+
+@test "M14.6: ping answers {} exactly" {
+	boris
+	for params in '' '{}' '{"_meta":{"progressToken":1}}' '{"x":1}'; do
+		ask ping $params
+		is "$(get result)" '{}'
+	done
+}
+
+@test "M14.7: modern results are complete, tools/list may be cached" {
+	start
+	modern tools/list
+	is "$(get result resultType) $(get result ttlMs) $(get result cacheScope)" '"complete" 3600000 "public"'
+}
+
+@test "M14.8: id 0 and token 0 are an id and a token" {
+	start
+	request 0 tools/list '{"_meta":{'"$META"'}}'
+	hear
+	is "$(get id)" 0
+	hello
+	request 0 tools/call '{"name":"bash","arguments":{"command":"echo hi; read <gate"},"_meta":{"progressToken":0}}'
+	notice
+	is "$(get params progressToken)" 0
+	cancel 0
+	run_bash 'echo next'
+	is "$(result stdout)" '"next\n"'
+}
+
+@test "M14.9: a short command with a token sends its result, and no progress after it" {
+	boris
+	for i in 1 2 3 4 5; do
+		run_bash 'echo hi' '{}' '{"progressToken":'$i'}'
+		next_is_ping
+	done
+}
+
+@test "M14.10: a cancelled request gets no response, at the end of input neither" {
+	boris
+	call_bash 'trap "exit 0" TERM; echo $$ >pid; read <gate'
+	begun pid
+	cancelled=$id
+	cancel $id
+	leave
+	is $status 0
+	unanswered $cancelled
+}
+
+@test "M14.11: the longest response stays far below 10 MiB" {
+	boris --truncate=tail
+	run_bash 'head -c 60000 /dev/zero | tr "\0" "\""; head -c 60000 /dev/zero | tr "\0" "\\\\" >&2'
+	is "$(result exit_code)" 0
+	most ${#reply} 2000000
+	modern tools/call '"name":"bash","arguments":{"command":"head -c 100000 /dev/urandom; head -c 100000 /dev/urandom >&2","truncate":"tail"}'
+	most ${#reply} 2000000
+}
+
+@test "M14.12: nothing but messages is on stdout, whatever happens" {
+	boris
+	send '{' '' 'x' '[]'
+	run_bash 'no-such-program'
+	run_bash 'kill -KILL $$'
+	run_bash 'echo noise; echo noise >&2; exit 9'
+	leave
+	"$HERE/reply" -c <heard
+}
+
+@test "M14.13: a stderr that nobody reads blocks nothing" {
+	mkfifo errors
+	exec 5<>errors
+	wrap=(sh -c 'exec "$@" 2>errors' sh)
+	boris
+	for i in 1 2 3; do
+		run_bash 'echo hi; head -c 100000 /dev/zero >&2' '{"cwd":"/"}'
+		send '{'
+	done
+	run_bash 'echo hi'
+	is "$(result stdout)" '"hi\n"'
+}
+
+@test "M14.14: boris works in the environment that clients give it" {
+	wrap=(env -i "TEST_MARK=$PWD:" HOME="$HOME" LOGNAME=x PATH="$PATH" SHELL=/bin/sh TERM=xterm USER=x)
+	boris
+	run_bash 'echo "$HOME"; echo ü'
+	is "$(plain stdout)" "$HOME"$'\nü'
+}
+
+@test "M14.14: boris works with no environment at all" {
+	wrap=(env -i "TEST_MARK=$PWD:")
+	[ -z "$WRAP" ] || skip "under $WRAP"
+	boris
+	run_bash 'echo hi; ls / >/dev/null; head -c 40000 /dev/zero | tr "\0" a'
+	is "$(result exit_code) $(result stdout_chars)" '0 40003'
+	like "$(plain stdout_file)" '/tmp/?*'
+}
+
+@test "M14.15: several requests in one write, and one in several, are served" {
+	boris
+	printf '%s\n%s\n%s' '{"jsonrpc":"2.0","id":91,"method":"ping"}' \
+		'{"jsonrpc":"2.0","id":92,"method":"tools/list"}' '{"jsonrpc":"2.0",' >&7
+	answer 91
+	answer 92
+	printf '%s' '"id":93,"method":' >&7
+	next='"ping"}'
+	send "$next"
+	answer 93
+	is "$(get result)" '{}'
+}
+
+@test "M14.16: initialize is answered with the version asked for" {
+	start
+	hello 2024-11-05
+	is "$(get result protocolVersion)" '"2024-11-05"'
+}
+
+@test "M14.17: each property of an inputSchema has a type" {
+	boris
+	ask tools/list
+	for tool in 0 1; do
+		for name in $(get -k result tools $tool inputSchema properties); do
+			isnt "$name $(get result tools $tool inputSchema properties $name type)" "$name "
+		done
+	done
+}
+
+@test "M14.18: U+2028 passes as it is, what is not Unicode as U+FFFD" {
+	boris
+	run_bash 'printf "\342\200\250|\355\240\200|\377"'
+	is "$(plain stdout | cut -d '|' -f 1)" $'\xe2\x80\xa8'
+	lacks "$reply" '\ud'
+	lacks "$(plain stdout)" $'\xed\xa0'
+	lacks "$(plain stdout)" $'\xff'
+}

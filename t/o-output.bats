@@ -1,0 +1,777 @@
+#!/usr/bin/env bats
+# O: output
+# shellcheck disable=SC1003,SC1010,SC2012,SC2016,SC2017,SC2030,SC2031,SC2034
+# shellcheck disable=SC2054,SC2086,SC2089,SC2090,SC2094,SC2154,SC2238
+
+load helper
+
+# shows BYTES TEXT: printed BYTES (as printf has them) are shown as TEXT, on
+# either stream
+shows() {
+	# shellcheck disable=SC2059
+	printf "$1" >raw
+	# shellcheck disable=SC2059
+	printf "$2" >want
+	run_bash 'cat raw; cat raw >&2'
+	plain stdout >got
+	cmp got want || fail "$1 -> $(od -An -c got)" || return
+	plain stderr | cmp - want
+}
+
+# as COUNT CHARACTER: that many of it, as part of a command
+as() {
+	printf 'head -c %s /dev/zero | tr "\\0" %s' "$1" "$2"
+}
+
+# file_size STREAM: of the file that holds the full stream
+file_size() {
+	wc -c <"$(plain "${1}_file")" | tr -d ' '
+}
+
+# --- O1
+
+@test "O1: colours and other CSI sequences are taken out" {
+	boris
+	shows '\033[31mred\033[0m plain\n' 'red plain\n'
+	shows '\033[1;38;5;196mx\033[m\033[?25l\033[2J\033[10;20Hy\n' 'xy\n'
+	shows 'a\033[38:2::1:2:3mb\033[>4;2mc\033[!pd\033[ qe' 'abcde'
+	shows 'a\033[Kb' 'ab'
+}
+
+@test "O1: OSC sequences are taken out, ended by BEL or ST" {
+	boris
+	shows '\033]0;title\007text' 'text'
+	shows '\033]0;title\033\\text' 'text'
+	shows '\033]8;;http://x\033\\link\033]8;;\033\\\n' 'link\n'
+}
+
+@test "O1: DCS, APC, PM and SOS sequences are taken out" {
+	boris
+	shows 'a\033Pq#0;1\033\\b' 'ab'
+	shows 'a\033_Gf=1\033\\b' 'ab'
+	shows 'a\033^private\033\\b' 'ab'
+	shows 'a\033Xstring\033\\b' 'ab'
+}
+
+@test "O1: two-byte sequences, and those with an intermediate byte, are taken out" {
+	boris
+	shows 'a\0337b\0338c\033cd\033=e\033>f\033Mg' 'abcdefg'
+	shows 'a\033(Bb\033)0c\033#8d' 'abcd'
+}
+
+@test "O1: a string sequence that nobody ends stops at the newline" {
+	boris
+	shows 'a\033]0;title\nb\n' 'a\nb\n'
+	shows 'a\033Ptitle\nb\n' 'a\nb\n'
+}
+
+@test "O1: a string sequence that nobody ends stops at ESC, CAN and SUB" {
+	boris
+	shows 'a\033]0;title\033[31mb' 'ab'
+	shows 'a\033]0;title\030b' 'ab'
+	shows 'a\033]0;title\032b' 'ab'
+}
+
+@test "O1: a sequence that the end cuts off is taken out" {
+	boris
+	shows 'a\033' 'a'
+	shows 'a\033[' 'a'
+	shows 'a\033[31' 'a'
+	shows 'a\033]0;ti' 'a'
+}
+
+@test "O1: a sequence is taken out also when a read splits it" {
+	boris
+	start_task 'printf "a\033"; echo x >1; read <gate; printf "[3"; echo x >2; read <gate; printf "1mb\033]0;t"; echo x >3; read <gate; printf "t\033"; echo x >4; read <gate; printf "\\\\c\n"; echo x >5; read <gate'
+	for i in 1 2 3 4; do
+		printed $i
+		look
+		release
+	done
+	printed 5
+	look
+	is "$(result stdout)" '"abc\n"'
+}
+
+@test "O1: CRLF becomes LF, also when a read splits it" {
+	boris
+	shows 'a\r\nb\r\n' 'a\nb\n'
+	shows 'a\r\r\nb' 'a\nb'
+	start_task 'printf "a\r"; echo x >1; read <gate; printf "\nb"'
+	printed 1
+	look
+	release
+	look "$task" '{"wait":10000}'
+	is "$(result stdout)" '"a\nb"'
+}
+
+@test "O1: a lone CR overwrites the line from its start" {
+	boris
+	shows 'abcdef\rxy' 'xycdef'
+	shows '50%%\rdone' 'done'
+	shows '10%%\r20%%\r30%%\n' '30%%\n'
+	shows 'one\nabc\rx\ntwo' 'one\nxbc\ntwo'
+	shows 'abc\r' 'abc'
+	shows 'abc\r\rx' 'xbc'
+	shows '\rabc' 'abc'
+}
+
+@test "O1: a CR overwrites by characters, not by bytes" {
+	boris
+	shows '\303\244\303\266\303\274\rx' 'x\303\266\303\274'
+	shows 'abc\r\303\244' '\303\244bc'
+	shows '\360\237\230\200b\rxy\n' 'xy\n'
+}
+
+@test "O1: a CR works also when a read splits the line" {
+	boris
+	start_task 'printf "abcdef\r"; echo x >1; read <gate; printf x; echo x >2; read <gate; printf "y\n"'
+	printed 1
+	look
+	is "$(result stdout)" '"abcdef"'
+	release
+	printed 2
+	look
+	is "$(result stdout)" '"xbcdef"'
+	release
+	look "$task" '{"wait":10000}'
+	is "$(result stdout)" '"xycdef\n"'
+}
+
+@test "O1: erase-in-line erases" {
+	boris
+	shows 'abcdef\r\033[K' ''
+	shows 'abcdef\r\033[Kxy\n' 'xy\n'
+	shows 'abcdef\rxy\033[K\n' 'xy\n'
+	shows 'abcdef\rxy\033[0K\n' 'xy\n'
+	shows 'abcdef\033[2K\rxy\n' 'xy\n'
+}
+
+@test "O1: a progress bar of many updates shows its last one" {
+	boris
+	run_bash 'for ((i = 0; i <= 5000; i++)); do printf "\r%d of 5000" $i; done; echo'
+	is "$(result stdout)" '"5000 of 5000\n"'
+}
+
+@test "O1: other control characters are dropped, tab and newline stay" {
+	boris
+	shows 'a\001b\002\007c\010d\013e\014f\016\017g\177h\ti\n' 'abcdefgh\ti\n'
+	shows 'a\000b\n' 'ab\n'
+}
+
+@test "O1: C1 controls are dropped" {
+	boris
+	shows 'a\302\200b\302\205c\302\237d\n' 'abcd\n'
+	shows '\302\240\303\237\n' '\302\240\303\237\n'
+}
+
+@test "O1: plain text stays what it is" {
+	boris
+	shows 'hello\n' 'hello\n'
+	shows '\n\n\n' '\n\n\n'
+	shows '  a  \t b  ' '  a  \t b  '
+	shows '\303\244 \342\202\254 \360\237\230\200 \342\200\250\n' '\303\244 \342\202\254 \360\237\230\200 \342\200\250\n'
+	shows '"\\\\/\n' '"\\\\/\n'
+}
+
+# --- O2
+
+@test "O2: bytes that are not UTF-8 become U+FFFD" {
+	boris
+	shows 'a\377b' 'a\357\277\275b'
+	shows 'a\200b' 'a\357\277\275b'
+	shows 'a\303(' 'a\357\277\275('
+	shows 'a\377\376b' 'a\357\277\275\357\277\275b'
+}
+
+@test "O2: overlong forms, surrogates and numbers too large are not UTF-8" {
+	boris
+	for bytes in '\300\200' '\340\200\200' '\355\240\200' '\364\220\200\200' '\370\210\200\200\200'; do
+		# shellcheck disable=SC2059
+		printf "a${bytes}b" >raw
+		run_bash 'cat raw'
+		like "$(plain stdout)" $'a\xef\xbf\xbd*b'
+		is "$(plain stdout | tr -d '\357\277\275')" ab
+	done
+}
+
+@test "O2: a character that the end cuts off becomes U+FFFD" {
+	boris
+	shows 'a\342\202' 'a\357\277\275'
+}
+
+@test "O2: a character is whole also when a read splits it" {
+	boris
+	start_task 'printf "\360\237"; echo x >1; read <gate; printf "\230"; echo x >2; read <gate; printf "\200\n"'
+	printed 1
+	look
+	release
+	printed 2
+	look
+	release
+	look "$task" '{"wait":10000}'
+	is "$(plain stdout)" $'\xf0\x9f\x98\x80'
+}
+
+@test "O2: binary output makes valid messages" {
+	boris
+	run_bash 'head -c 20000 /dev/urandom; head -c 20000 /dev/urandom >&2'
+	is "$(result exit_code)" 0
+	get -s result structuredContent stdout | iconv -f UTF-8 -t UTF-8 >/dev/null
+}
+
+# --- O3
+
+@test "O3: 30,000 characters are shown whole" {
+	boris
+	run_bash "$(as 30000 a)"
+	is "$(plain stdout | wc -c | tr -d ' ')" 30000
+	is "$(result stdout_chars)$(result stdout_file)" ''
+}
+
+@test "O3: of more, the first 30,000 and a line that says so" {
+	boris
+	run_bash "$(as 29999 a); $(as 20001 b)"
+	is "$(result stdout_chars)" 50000
+	plain stdout >shown
+	is "$(head -c 30000 shown | tr -d a)" b
+	like "$(tail -c +30001 shown)" "*[[]stdout truncated: 50000 characters in total, first 30000 shown; full output: $(plain stdout_file)]*"
+	most "$(tail -c +30001 shown | wc -c)" 300
+}
+
+@test "O3: one character too many is enough" {
+	boris
+	run_bash "$(as 30001 a)"
+	is "$(result stdout_chars)" 30001
+	has "$(plain stdout)" '[stdout truncated: 30001 characters in total, first 30000 shown; full output: /'
+}
+
+@test "O3: stderr is truncated on its own" {
+	boris
+	run_bash "($(as 40000 a)) >&2; $(as 5000 b)"
+	is "$(result stderr_chars) $(file_size stderr)" '40000 40000'
+	has "$(plain stderr)" "[stderr truncated: 40000 characters in total, first 30000 shown; full output: $(plain stderr_file)]"
+	is "$(plain stdout | wc -c | tr -d ' ')" 5000
+	is "$(result stdout_chars)$(result stdout_file)" ''
+}
+
+@test "O3: both streams may be truncated" {
+	boris
+	run_bash "$(as 40000 a); ($(as 50000 b)) >&2"
+	is "$(result stdout_chars) $(result stderr_chars)" '40000 50000'
+	is "$(file_size stdout) $(file_size stderr)" '40000 50000'
+}
+
+@test "O3: characters are counted, not bytes, and none is cut" {
+	boris
+	run_bash 'yes é | head -n 30000 | tr -d "\n"'
+	is "$(get -n result structuredContent stdout)" 30000
+	is "$(result stdout_chars)" ''
+	run_bash 'printf x; yes 😀 | head -n 30000 | tr -d "\n"'
+	is "$(result stdout_chars)" 30001
+	is "$(plain stdout | head -c 119997 | tail -c 4)" 😀
+}
+
+@test "O3: what was cleaned away does not count" {
+	boris
+	run_bash 'for ((i = 0; i < 20000; i++)); do printf "\033[31mx\033[0m"; done'
+	is "$(plain stdout | wc -c | tr -d ' ')" 20000
+	is "$(result stdout_chars)" ''
+}
+
+# --- O4
+
+@test "O4: --truncate=tail shows the last 2000 lines" {
+	boris --truncate=tail
+	run_bash 'seq 8500'
+	plain stdout >shown
+	is "$(head -n 1 shown)" 6501
+	is "$(grep -c '^[0-9]*$' shown)" 2000
+	has "$(cat shown)" "[stdout: showing last 2000 of 8500 lines; full output: $(plain stdout_file)]"
+	is "$(result stdout_chars)" "$(seq 8500 | wc -c | tr -d ' ')"
+}
+
+@test "O4: BORIS_TRUNCATE=tail says it too" {
+	export BORIS_TRUNCATE=tail
+	boris
+	run_bash 'seq 8500'
+	has "$(plain stdout)" 'last 2000 of 8500 lines'
+}
+
+@test "O4: 2000 lines are shown whole" {
+	boris --truncate=tail
+	run_bash 'seq 2000'
+	is "$(plain stdout)" "$(seq 2000)"
+	is "$(result stdout_chars)" ''
+	run_bash 'seq 2000 | tr -d "\n"; seq 1999'
+	is "$(result stdout_chars)" ''
+}
+
+@test "O4: a last line without newline is a line" {
+	boris --truncate=tail
+	run_bash 'seq 2000; printf last'
+	has "$(plain stdout)" 'last 2000 of 2001 lines'
+	like "$(plain stdout)" $'2\n3\n*2000\nlast*'
+}
+
+@test "O4: the last 51,200 bytes, whole lines only" {
+	boris --truncate=tail
+	line=$(head -c 99 /dev/zero | tr '\0' x)
+	run_bash "yes $line | head -n 1000"
+	has "$(plain stdout)" 'last 512 of 1000 lines'
+	is "$(plain stdout | grep -c "^$line\$")" 512
+	run_bash "yes $line$line | head -n 1000"
+	has "$(plain stdout)" 'of 1000 lines'
+	most "$(plain stdout | grep -c "^$line$line\$")" 257
+	is "$(plain stdout | grep x | grep -vc "^$line$line\$")" 0
+}
+
+@test "O4: 51,200 bytes are shown whole" {
+	boris --truncate=tail
+	run_bash "$(as 51200 a)"
+	is "$(plain stdout | wc -c | tr -d ' ') $(result stdout_chars)" '51200 '
+}
+
+@test "O4: a single longer line keeps its end" {
+	boris --truncate=tail
+	run_bash "$(as 20000 a); $(as 51199 b); printf c"
+	is "$(result stdout_chars)" 71200
+	is "$(plain stdout | sed 's/\[.*//' | tr -dc b | wc -c | tr -d ' ')" 51199
+	like "$(plain stdout)" "bb*bc*[[]stdout: showing last 1 of 1 lines*; full output: /*]*"
+}
+
+@test "O4: a single longer line is cut between characters" {
+	boris --truncate=tail
+	run_bash 'yes € | head -n 20000 | tr -d "\n"'
+	like "$(plain stdout)" '€€*'
+	is "$(plain stdout | grep -o € | wc -l | tr -d ' ')" 17066
+}
+
+@test "O4: --truncate=both shows the first 10,000 and the last 20,000 characters" {
+	boris --truncate=both
+	run_bash "$(as 9999 x); printf 1; $(as 20000 y); printf 2; $(as 19999 z)"
+	is "$(result stdout_chars)" 50000
+	plain stdout >shown
+	is "$(head -c 10000 shown | tr -d x)" 1
+	is "$(tail -c 20000 shown | tr -d z)" 2
+	lacks "$(cat shown)" y2
+	is "$(grep -c "^\[stdout truncated: 50000 characters in total, 20000 left out here; full output: $(plain stdout_file)\]\$" shown)" 1
+}
+
+@test "O4: with both, 30,000 characters are shown whole" {
+	boris --truncate=both
+	run_bash "$(as 30000 a)"
+	is "$(plain stdout | wc -c | tr -d ' ') $(result stdout_chars)" '30000 '
+	run_bash "$(as 30001 a)"
+	has "$(plain stdout)" '[stdout truncated: 30001 characters in total, 1 left out here;'
+}
+
+@test "O4: with both, characters are counted, and none is cut" {
+	boris --truncate=both
+	run_bash 'yes € | head -n 40000 | tr -d "\n"'
+	is "$(result stdout_chars)" 40000
+	is "$(plain stdout | grep -o € | wc -l | tr -d ' ')" 30000
+}
+
+@test "O4: the truncate argument is this call's, and beats the option" {
+	boris --truncate=tail
+	run_bash 'seq 8500' '{"truncate":"head"}'
+	like "$(plain stdout)" $'1\n2\n*first 30000 shown*'
+	run_bash 'seq 8500' '{"truncate":"both"}'
+	has "$(plain stdout)" 'left out here'
+	run_bash 'seq 8500' '{"truncate":"tail"}'
+	has "$(plain stdout)" 'last 2000 of 8500 lines'
+	run_bash 'seq 8500'
+	has "$(plain stdout)" 'last 2000 of 8500 lines'
+}
+
+@test "O4: a task's final output is cut as its call said" {
+	boris
+	start_task 'seq 8500' '{"truncate":"both"}'
+	look "$task" '{"wait":10000}'
+	has "$(plain stdout)" 'left out here'
+}
+
+@test "O4: the counts are right when most of the output was never kept" {
+	boris
+	for truncate in head tail both; do
+		run_bash 'yes abcdefg | head -n 1000000' '{"truncate":"'$truncate'"}'
+		is "$(result stdout_chars) $(file_size stdout)" '8000000 8000000'
+	done
+	run_bash 'yes abcdefg | head -n 1000000' '{"truncate":"tail"}'
+	has "$(plain stdout)" 'last 2000 of 1000000 lines'
+}
+
+@test "O4: handed over after a timeout, the end is shown and then known" {
+	boris --on-timeout=background --truncate=tail
+	run_bash 'seq 5000; read <gate; seq 5001 9000' '{"timeout":400}'
+	is "$(result status)" '"running"'
+	task=$(plain task_id)
+	has "$(plain stdout)" 'last 2000 of 5000 lines'
+	has "$(plain stdout)" $'\n5000\n'
+	release
+	look "$task" '{"wait":10000}'
+	has "$(plain stdout)" 'last 2000 of 9000 lines'
+	has "$(plain stdout)" $'\n9000\n'
+}
+
+# --- O5
+
+@test "O5: a truncated stream is in a file, whole and raw, of mode 0600, under TMPDIR" {
+	boris
+	run_bash 'for i in $(seq 10000); do printf "\033[31m%d\377\033[0m\r\n" $i; done | tee copy'
+	file=$(plain stdout_file)
+	cmp copy "$file"
+	like "$file" "$PWD/tmp/?*"
+	is "$(ls -l "$file" | cut -c 1-10)" -rw-------
+}
+
+@test "O5: without TMPDIR the file is under /tmp" {
+	wrap=(env -u TMPDIR)
+	boris
+	run_bash "$(as 40000 a)"
+	like "$(plain stdout_file)" '/tmp/?*'
+	file=$(plain stdout_file)
+	leave
+	is $status 0
+	[ ! -e "$file" ]
+}
+
+@test "O5: the file's name is absolute though TMPDIR is not" {
+	TMPDIR_FOR_BORIS=tmp
+	boris
+	run_bash "cd /; $(as 40000 a)"
+	like "$(plain stdout_file)" "$PWD/tmp/?*"
+	is "$(file_size stdout)" 40000
+}
+
+@test "O5: output that is not truncated leaves no file" {
+	boris
+	run_bash "$(as 30000 a)"
+	run_bash "$(as 40000 a)" '{"truncate":"tail"}'
+	is "$(result stdout_file)" ''
+	is "$(ls -A tmp)" ''
+}
+
+@test "O5: a TMPDIR that is not there is told, and stops nothing" {
+	TMPDIR_FOR_BORIS=/no/such/place
+	boris
+	run_bash "$(as 40000 a)"
+	is "$(result exit_code) $(result stdout_chars) $(result stdout_file)" '0 40000 '
+	like "$(plain stdout)" '*[[]stdout truncated: 40000 characters in total, first 30000 shown;*]*'
+	lacks "$(plain stdout)" 'full output: /'
+}
+
+@test "O5: a TMPDIR that may not be written is told, and stops nothing" {
+	[ "$(id -u)" != 0 ] || skip 'root may write to any'
+	chmod 500 tmp
+	boris
+	run_bash "$(as 40000 a)"
+	is "$(result exit_code) $(result stdout_file)" '0 '
+}
+
+@test "O5: past --save-limit the file ends, and the line says that it is incomplete" {
+	boris --save-limit=1
+	run_bash 'yes abcdefg | head -c 3000000'
+	is "$(result stdout_chars)" 3000000
+	is "$(file_size stdout)" 1048576
+	has "$(plain stdout)" 'incomplete'
+	yes abcdefg | head -c 1048576 | cmp - "$(plain stdout_file)"
+}
+
+@test "O5: --save-limit=0 saves nothing" {
+	boris --save-limit=0
+	run_bash "$(as 40000 a)"
+	is "$(result stdout_chars) $(result stdout_file)" '40000 '
+	lacks "$(plain stdout)" 'full output: /'
+	is "$(ls -A tmp)" ''
+}
+
+@test "O5: a full disk is told, and stops nothing" {
+	needs_root
+	needs unshare
+	needs_plain
+	unshare -m true || skip 'no mount namespaces here'
+	wrap=(unshare -m sh -c 'mount -t tmpfs -o size=64k none tmp && exec "$@"' sh)
+	boris
+	run_bash "$(as 200000 a)"
+	is "$(result exit_code) $(result stdout_chars)" '0 200000'
+	has "$(plain stdout)" incomplete
+	run_bash 'echo hi'
+	is "$(result stdout)" '"hi\n"'
+}
+
+@test "O5: RLIMIT_FSIZE is told, and stops nothing" {
+	wrap=(sh -c 'ulimit -f 100; exec "$@"' sh)
+	boris
+	run_bash "$(as 200000 a)"
+	is "$(result exit_code) $(result stdout_chars)" '0 200000'
+	has "$(plain stdout)" incomplete
+	run_bash 'echo hi'
+	is "$(result stdout)" '"hi\n"'
+}
+
+@test "O5: a command meets RLIMIT_FSIZE as if boris were not there" {
+	wrap=(sh -c 'ulimit -f 100; exec "$@"' sh)
+	boris
+	run_bash 'head -c 200000 /dev/zero >big'
+	isnt "$(result exit_code)" 0
+}
+
+# kept: bytes in all files of the session
+kept() {
+	cat tmp/* | wc -c | tr -d ' '
+}
+
+@test "O5: one session keeps four times the limit; the oldest finished files go first" {
+	boris --save-limit=1
+	for i in 1 2 3 4 5 6; do
+		run_bash 'yes abcdefg | head -c 1048576'
+		plain stdout_file >file$i
+		echo >>file$i
+	done
+	most "$(kept)" 4194304
+	[ ! -e "$(cat file1)" ]
+	[ ! -e "$(cat file2)" ]
+	for i in 3 4 5 6; do
+		is "$(wc -c <"$(cat file$i)" | tr -d ' ')" 1048576
+	done
+}
+
+@test "O5: a result whose file had to go names none" {
+	boris --save-limit=1
+	start_task 'yes abcdefg | head -c 1048576'
+	eventually reaped "$pid"
+	for i in 1 2 3 4; do
+		run_bash 'yes abcdefg | head -c 1048576'
+	done
+	look
+	is "$(result stdout_chars) $(result stdout_file)" '1048576 '
+	lacks "$(plain stdout)" 'full output: /'
+}
+
+@test "O5: running streams alone over the bound stop being saved, and say so" {
+	boris --save-limit=1
+	ids=()
+	for i in 1 2 3 4 5; do
+		start_task "yes abcdefg | head -c 1048576; echo x >done$i; read <gate"
+		ids+=("$task")
+	done
+	printed done{1,2,3,4,5}
+	said=
+	for task in "${ids[@]}"; do
+		look "$task"
+		is "$(result stdout_chars)" 1048576
+		said+=$(plain stdout | tail -c 400)
+	done
+	most "$(kept)" 4194304
+	like "$said" '*@(incomplete|not saved)*'
+}
+
+@test "O5: all files go when the session closes, at a signal too" {
+	boris
+	run_bash "$(as 40000 a); ($(as 40000 a)) >&2"
+	start_task "$(as 60000 a); echo x >done; read <gate"
+	printed done
+	look
+	least "$(ls -A tmp | wc -l)" 3
+	kill -TERM "$server"
+	died
+	is "$(ls -A tmp)" ''
+}
+
+@test "O5: a command may not be misled by a file of that name: names differ" {
+	boris
+	run_bash "$(as 40000 a)"
+	first=$(plain stdout_file)
+	run_bash "$(as 40000 b)"
+	isnt "$(plain stdout_file)" "$first"
+	is "$(tr -d a <"$first")$(tr -d b <"$(plain stdout_file)")" ''
+}
+
+# --- O6
+
+@test "O6: yes costs no more memory than true" {
+	needs_plain
+	boris
+	run_bash true
+	before=$(peak)
+	run_bash 'yes' '{"timeout":1000}'
+	is "$(result status)" '"timed_out"'
+	most "$(peak)" $((before + 512))
+}
+
+@test "O6: neither does it in tail mode, with both, with progress or on stderr" {
+	needs_plain
+	boris
+	run_bash true
+	before=$(peak)
+	for truncate in tail both; do
+		run_bash 'yes | head -c 20000000' '{"truncate":"'$truncate'"}'
+	done
+	run_bash 'yes | head -c 20000000 >&2' '{}' '{"progressToken":1}'
+	run_bash 'head -c 20000000 /dev/zero | tr "\0" a'
+	run_bash 'head -c 20000000 /dev/zero | tr "\0" "\r"'
+	run_bash 'printf "\033]"; head -c 20000000 /dev/zero | tr "\0" a'
+	run_bash 'printf "\033["; head -c 20000000 /dev/zero | tr "\0" 1'
+	most "$(peak)" $((before + 1024))
+}
+
+@test "O6: while yes runs, ping is answered at once" {
+	boris
+	call_bash 'echo x >begun; yes' '{"timeout":700}'
+	begun begun
+	begin
+	next_is_ping
+	within 500
+	answer 1
+	is "$(result status)" '"timed_out"'
+}
+
+# --- O7
+
+@test "O7: with a token, what is new is sent while the command runs" {
+	boris
+	call_bash 'echo one; read <gate; echo two >&2; read <gate; echo three' '{}' '{"progressToken":"t"}'
+	notice
+	is "$(get method) $(get params progressToken)" '"notifications/progress" "t"'
+	is "$(get params message)" '"one\n"'
+	first=$(get params progress)
+	release
+	notice
+	is "$(get params message)" '"two\n"'
+	least "$(get params progress)" $((first + 1))
+	release
+	answer
+	is "$(result stdout) $(result stderr)" '"one\nthree\n" "two\n"'
+}
+
+@test "O7: the token comes back as its JSON text, 0 and \"\" too" {
+	boris
+	for token in 0 7 '"x"' '""' '"a\u0062"' 12345678901234567890; do
+		call_bash 'echo hi; read <gate' '{}' '{"progressToken":'"$token"'}'
+		notice
+		is "$(get -v params progressToken)" "$token"
+		release
+		answer
+	done
+}
+
+@test "O7: progress is in milliseconds and always grows" {
+	boris
+	begin
+	run_bash 'for i in 1 2 3 4 5 6 7 8; do echo $i; read -t 0.05 <>never; done' '{}' '{"progressToken":1}'
+	last=-1
+	for reply in "${notices[@]}"; do
+		least "$(get params progress)" $((last + 1))
+		last=$(get params progress)
+	done
+	least ${#notices[@]} 2
+	most "$last" "$(took)"
+}
+
+@test "O7: at most ten a second" {
+	boris
+	begin
+	run_bash 'for ((i = 0; i < 60; i++)); do echo $i; read -t 0.01 <>never; done' '{}' '{"progressToken":1}'
+	most ${#notices[@]} $(($(took) / 100 + 2))
+	least ${#notices[@]} 1
+}
+
+@test "O7: without a token, or with one of another type, there is no progress" {
+	boris
+	run_bash 'echo hi; read -t 0.3 <>never'
+	for token in null true '{}' '[1]'; do
+		run_bash 'echo hi; read -t 0.2 <>never' '{}' '{"progressToken":'"$token"'}'
+		is "$(result stdout)" '"hi\n"'
+	done
+	is ${#notices[@]} 0
+}
+
+@test "O7: the message is cleaned" {
+	boris
+	call_bash 'printf "\033[31mred\033[0m\377\r\n"; read <gate' '{}' '{"progressToken":1}'
+	notice
+	is "$(get -s params message)" $'red\xef\xbf\xbd'
+	release
+	answer
+}
+
+@test "O7: each message is bounded in size, and the result complete without them" {
+	boris
+	run_bash 'seq 100000; read -t 0.2 <>never' '{}' '{"progressToken":1}'
+	for reply2 in "${notices[@]}"; do
+		most ${#reply2} 131072
+	done
+	is "$(result stdout_chars)" "$(seq 100000 | wc -c | tr -d ' ')"
+	like "$(plain stdout)" $'1\n2\n3\n*'
+}
+
+@test "O7: nothing is sent twice: the messages are parts of the output in order" {
+	boris
+	run_bash 'for ((i = 100; i < 200; i++)); do echo $i; read -t 0.005 <>never; done' '{}' '{"progressToken":1}'
+	whole=$(plain stdout; echo .)
+	said=$(all -s params message)
+	least ${#said} 4
+	is "${whole:0:${#said}}" "$said"
+}
+
+@test "O7: after the response there is no progress" {
+	boris
+	for i in 1 2 3 4 5; do
+		run_bash 'echo hi; (read -t 0.15 <>never; echo late) & true' '{}' '{"progressToken":'$i'}'
+	done
+	start_task 'read -t 0.3 <>never'
+	look "$task" '{"wait":10000}'
+	is "$(all method | tail -n 2 | xargs)" ''
+}
+
+@test "O7: the last progress is not in the same write as the response" {
+	needs strace
+	needs_plain
+	wrap=(strace -qq -e signal=none -e trace=write,writev,sendto,sendmsg -s 4096 -o trace)
+	"${wrap[@]}" true || skip 'no strace here'
+	boris
+	for i in 1 2 3; do
+		run_bash 'echo one; read -t 0.12 <>never; echo two; read -t 0.12 <>never; echo three' '{}' '{"progressToken":'$i'}'
+	done
+	leave
+	least "$(grep -c notifications/progress trace)" 3
+	is "$(grep notifications/progress trace | grep -c exit_code)" 0
+}
+
+@test "O7: a background start sends no progress" {
+	boris
+	call_bash 'echo hi; echo x >begun; read <gate' '{"run_in_background":true}' '{"progressToken":1}'
+	answer
+	begun begun
+	next_is_ping
+	is ${#notices[@]} 0
+}
+
+@test "O7: after a cancellation there is no progress" {
+	boris
+	call_bash 'trap "" TERM; echo one; echo x >begun; read <gate; echo two; read <gate' '{}' '{"progressToken":1}'
+	begun begun
+	notice
+	cancel $id
+	in_turn
+	release
+	in_turn
+	is ${#notices[@]} 0
+	release
+	run_bash 'echo next'
+	is "$(result stdout) ${#notices[@]}" '"next\n" 0'
+}
+
+@test "O7: after ten seconds of silence one goes out all the same" {
+	boris
+	begin
+	call_bash 'read <gate' '{}' '{"progressToken":1}'
+	notice
+	least "$(took)" 9000
+	within 15000
+	least "$(get params progress)" 9000
+	release
+	answer
+}

@@ -1,0 +1,1026 @@
+#!/usr/bin/env bats
+# P: the protocol, as the handshake revisions have it (mcp.md 1 to 6)
+# shellcheck disable=SC1003,SC1010,SC2012,SC2016,SC2017,SC2030,SC2031,SC2034
+# shellcheck disable=SC2054,SC2086,SC2089,SC2090,SC2094,SC2154,SC2238
+
+load helper
+
+# refuses_line LINE CODE ID: the line gets that error, and boris goes on
+refuses_line() {
+	send "$1"
+	hear
+	is "$1 -> $(code) $(get -v id)" "$1 -> $2 $3"
+	next_is_ping
+}
+
+# says_nothing LINE: the line gets no answer
+says_nothing() {
+	send "$1"
+	next_is_ping || fail "answered: $1"
+}
+
+# bad_json TEXT...: none of them is JSON
+bad_json() {
+	local text
+	boris
+	for text; do
+		refuses_line "$text" -32700 null
+	done
+}
+
+# --- P1
+
+@test "P1: each handshake revision that is asked for is spoken" {
+	for version in 2024-11-05 2025-03-26 2025-06-18 2025-11-25; do
+		filter <<<"${HELLO/2025-11-25/$version}" >out
+		reply=$(cat out)
+		is "$(get result protocolVersion)" "\"$version\""
+	done
+}
+
+@test "P1: to an unknown version, 2026-07-28 too, the answer is 2025-11-25" {
+	start
+	for version in 2026-07-28 1.0 '' 2025-11-25x 2099-01-01; do
+		send "${HELLO/2025-11-25/$version}"
+		hear
+		is "$(get result protocolVersion)" '"2025-11-25"'
+	done
+}
+
+@test "P1: the handshake offers tools and nothing else, and has no member of the modern era" {
+	start
+	send "$HELLO"
+	hear
+	is "$(get -v id)" 0
+	is "$(get result capabilities)" '{"tools":{}}'
+	is "$(get result serverInfo name)" '"boris"'
+	isnt "$(get result serverInfo version)" ''
+	for name in resultType _meta ttlMs cacheScope; do
+		is "$(get result $name)" ''
+	done
+}
+
+@test "P1: initialize without a version, or with a number for one, is -32602" {
+	start
+	request 1 initialize '{"capabilities":{},"clientInfo":{"name":"c","version":"1"}}'
+	answer 1
+	is "$(code)" -32602
+	request 2 initialize '{"protocolVersion":20250618}'
+	answer 2
+	is "$(code)" -32602
+	request 3 initialize
+	answer 3
+	is "$(code)" -32602
+}
+
+@test "P1: initialize needs neither capabilities nor clientInfo" {
+	start
+	request 1 initialize '{"protocolVersion":"2025-06-18"}'
+	answer 1
+	is "$(get result protocolVersion)" '"2025-06-18"'
+}
+
+@test "P1: ping is answered with an empty result, before the handshake too" {
+	start
+	request 1 ping
+	hear
+	is "$(get result)" '{}'
+	hello
+	request 2 ping '{}'
+	hear
+	is "$(get result)" '{}'
+}
+
+@test "P1: a request before the handshake is -32602 and says what is missing" {
+	start
+	request 1 tools/list
+	hear
+	is "$(code)" -32602
+	has "$(get error message)" io.modelcontextprotocol/protocolVersion
+	has "$(get error message)" initialize
+	request 2 tools/call '{"name":"bash","arguments":{"command":"touch ran"}}'
+	hear
+	is "$(code)" -32602
+	[ ! -e ran ]
+}
+
+@test "P1: what follows initialize is served before notifications/initialized" {
+	start
+	send "$HELLO" '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+	answer 1
+	is "$(get -n result tools)" 2
+}
+
+@test "P1: a second initialize keeps directory and tasks" {
+	mkdir d
+	boris
+	run_bash 'cd d'
+	start_task 'read <../gate'
+	hello 2024-11-05
+	is "$(get result protocolVersion)" '"2024-11-05"'
+	run_bash pwd
+	is "$(plain stdout)" "$PWD/d"
+	look
+	is "$(result status)" '"running"'
+}
+
+@test "P1: initialize cannot be cancelled" {
+	start
+	send '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}' \
+		"$HELLO" \
+		'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}'
+	hear
+	is "$(get -v id)" 0
+	is "$(get result protocolVersion)" '"2025-11-25"'
+	next_is_ping
+}
+
+@test "P1: requests printed into boris by a shell are all answered, in order" {
+	printf '%s\n' "$HELLO" \
+		'{"jsonrpc":"2.0","method":"notifications/initialized"}' \
+		'{"jsonrpc":"2.0","id":1,"method":"ping"}' \
+		'{"jsonrpc":"2.0","id":2,"method":"tools/list"}' \
+		'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"bash","arguments":{"command":"echo hi"}}}' \
+		'{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"bash","arguments":{"command":"exit 3"}}}' >in
+	filter <in >heard
+	is $status 0
+	is "$(all -v id | xargs)" '0 1 2 3 4'
+}
+
+@test "P1: CR LF, and white space around a message, are taken" {
+	boris
+	send $'{"jsonrpc":"2.0","id":1,"method":"ping"}\r'
+	hear
+	is "$(get result)" '{}'
+	send $' \t {"jsonrpc" : "2.0" , "id" : 2 , "method" : "ping" } \t '
+	hear
+	is "$(get -v id)" 2
+}
+
+@test "P1: a byte order mark at the very start is skipped" {
+	start
+	send $'\xef\xbb\xbf'"$HELLO"
+	hear
+	is "$(get result protocolVersion)" '"2025-11-25"'
+	refuses_line $'\xef\xbb\xbf{"jsonrpc":"2.0","id":1,"method":"ping"}' -32700 null
+}
+
+@test "P1: a last line without newline is a line" {
+	printf '%s\n%s' "$HELLO" '{"jsonrpc":"2.0","id":1,"method":"ping"}' >in
+	filter <in >heard
+	is "$status" 0
+	is "$(all -v id | xargs)" '0 1'
+}
+
+@test "P1: names of members may be escaped, and of equal names the last counts" {
+	boris
+	send '{"\u006asonrpc":"2.0","\u0069d":1,"m\u0065thod":"p\u0069ng"}'
+	hear
+	is "$(get -v id) $(get result)" '1 {}'
+	send '{"jsonrpc":"2.0","id":1,"method":"nope","id":2,"method":"ping"}'
+	hear
+	is "$(get -v id) $(get result)" '2 {}'
+}
+
+@test "P1: a message that comes byte by byte is one message" {
+	boris
+	message='{"jsonrpc":"2.0","id":1,"method":"ping"}'
+	for ((i = 0; i < ${#message}; i++)); do
+		printf %s "${message:i:1}" >&7
+	done
+	echo >&7
+	hear
+	is "$(get -v id)" 1
+}
+
+# --- P2
+
+@test "P2: an id comes back exactly as it was sent" {
+	boris
+	for id in 0 7 -5 1.0 1.50 1e3 1E+3 -0 0.1e-7 9007199254740993 \
+	          123456789012345678901234567890 '""' '"x"' '"5"' '"a\u0062"' \
+	          '"\/"' '"\n\t\"\\"' '"é"' '"\ud83d\ude00"' '"\u0000"' '"  "'; do
+		request "$id" ping
+		hear
+		is "$(get -v id)" "$id"
+	done
+}
+
+@test "P2: a long string comes back as id too" {
+	boris
+	id=\"$(head -c 20000 /dev/zero | tr '\0' x)\"
+	request "$id" ping
+	hear
+	is "$(get -v id)" "$id"
+}
+
+@test "P2: an id comes back in errors and in results of tools as well" {
+	boris
+	request '"a\u0062"' nope
+	hear
+	is "$(get -v id)" '"a\u0062"'
+	request 1.0 tools/call '{"name":"bash","arguments":{"command":"true"}}'
+	hear
+	is "$(get -v id)" 1.0
+	request '""' tools/call '{"name":"bash","arguments":{}}'
+	hear
+	is "$(get -v id)" '""'
+}
+
+@test "P2: a lone surrogate in an id is U+FFFD" {
+	boris
+	for lone in '\ud800' '\udc00' '\ud800x' '\udc00\ud800'; do
+		request "\"$lone\"" ping
+		hear
+		is "$(get -s id)" "$(printf %s "$lone" | sed 's/\\u..../\xef\xbf\xbd/g')"
+		lacks "$reply" '\ud'
+	done
+}
+
+@test "P2: a lone surrogate in a command is U+FFFD" {
+	boris
+	run_tool bash '{"command":"printf %s \ud800"}'
+	is "$(plain stdout)" $'\xef\xbf\xbd'
+	run_tool bash '{"command":"printf %s \ud83d\ude00"}'
+	is "$(plain stdout)" $'\xf0\x9f\x98\x80'
+}
+
+# --- P3: every row of the table in mcp.md 2
+
+@test "P3: what is cut off or unbalanced is -32700" {
+	bad_json '{' '}' '{"jsonrpc":"2.0","id":4,"method"' '[1' '"abc' '{"a":1]' \
+		'{"jsonrpc":"2.0","id":1,"method":"ping"'
+}
+
+@test "P3: loose JSON is -32700" {
+	bad_json "{'a':1}" '{a:1}' '{"a":1,}' '[1,]' '{"a" 1}' '{,}' 'nul' 'True' \
+		'{"a":undefined}' '// x' '{"jsonrpc":"2.0","id":1,"method":"ping"}x' \
+		'{"jsonrpc":"2.0","id":1,"method":"ping"}{}'
+}
+
+@test "P3: numbers that JSON does not know are -32700" {
+	bad_json '{"id":01}' '{"id":+1}' '{"id":1.}' '{"id":.5}' '{"id":NaN}' \
+		'{"id":-}' '{"id":1e}' '{"id":0x1}' '{"id":Infinity}' '{"id":--1}'
+}
+
+@test "P3: bad escapes, and controls in a string, are -32700" {
+	bad_json '{"a":"\x41"}' '{"a":"\u12"}' '{"a":"\u12g4"}' '{"a":"\"}' \
+		$'{"a":"\t"}' $'{"a":"\x01"}' $'{"a":"\x1b"}'
+}
+
+@test "P3: bytes that are not UTF-8 are -32700" {
+	bad_json $'{"a":"\xff"}' $'{"a":"\xc3"}' $'{"a":"\xc0\x80"}' \
+		$'{"a":"\xed\xa0\x80"}' $'{"a":"\xf4\x90\x80\x80"}' $'{"a":"\xe2\x82"}'
+}
+
+@test "P3: a NUL in the line is -32700" {
+	boris
+	printf '{"jsonrpc":"2.0","id":1,\0"method":"ping"}\n' >&7
+	hear
+	is "$(code) $(get id)" '-32700 null'
+	next_is_ping
+}
+
+@test "P3: 100,000 open brackets are -32700, and so are as many braces" {
+	boris
+	head -c 100000 /dev/zero | tr '\0' '[' >&7
+	send ''
+	hear
+	is "$(code) $(get id)" '-32700 null'
+	yes '{"a":' | head -n 20000 | tr -d '\n' >&7
+	send ''
+	hear
+	is "$(code) $(get id)" '-32700 null'
+	next_is_ping
+}
+
+@test "P3: moderate nesting is taken" {
+	boris
+	request 1 ping '{"a":[[[[[[[[[[{"b":[[[[[[[[[[1]]]]]]]]]]}]]]]]]]]]]}'
+	hear
+	is "$(get result)" '{}'
+}
+
+@test "P3: a member repeated 100,000 times is taken, the last one" {
+	boris
+	{
+		printf '{"jsonrpc":"2.0",'
+		yes '"id":1,' | head -n 100000 | tr -d '\n'
+		printf '"id":2,"method":"ping"}\n'
+	} >&7
+	hear
+	is "$(get -v id)" 2
+}
+
+@test "P3: JSON that is no object is -32600 with id null" {
+	boris
+	for line in 1 -1.5 '"x"' null true false '[]' '[1]' \
+	            '[{"jsonrpc":"2.0","id":1,"method":"ping"}]'; do
+		refuses_line "$line" -32600 null
+	done
+}
+
+@test "P3: a wrong or missing jsonrpc is -32600 with the message's id" {
+	boris
+	refuses_line '{"id":5,"method":"ping"}' -32600 5
+	refuses_line '{"jsonrpc":"1.0","id":"a","method":"ping"}' -32600 '"a"'
+	refuses_line '{"jsonrpc":2.0,"id":1.0,"method":"ping"}' -32600 1.0
+	refuses_line '{"jsonrpc":null,"id":0,"method":"ping"}' -32600 0
+	refuses_line '{"jsonrpc":"2.0\u0000","id":0,"method":"ping"}' -32600 0
+	refuses_line '{"method":"ping"}' -32600 null
+	refuses_line '{}' -32600 null
+}
+
+@test "P3: a method that is missing or no string is -32600 with the message's id" {
+	boris
+	refuses_line '{"jsonrpc":"2.0","id":5}' -32600 5
+	refuses_line '{"jsonrpc":"2.0","id":"x","method":5}' -32600 '"x"'
+	refuses_line '{"jsonrpc":"2.0","id":6,"method":null}' -32600 6
+	refuses_line '{"jsonrpc":"2.0","id":6,"method":["ping"]}' -32600 6
+	refuses_line '{"jsonrpc":"2.0"}' -32600 null
+	refuses_line '{"jsonrpc":"2.0","params":{}}' -32600 null
+}
+
+@test "P3: an id of another type is -32600 with id null" {
+	boris
+	for bad in null true false '[]' '[1]' '{}' '{"id":1}'; do
+		refuses_line '{"jsonrpc":"2.0","id":'"$bad"',"method":"ping"}' -32600 null
+	done
+}
+
+@test "P3: a response gets no answer" {
+	boris
+	says_nothing '{"jsonrpc":"2.0","id":1,"result":{}}'
+	says_nothing '{"jsonrpc":"2.0","id":"x","error":{"code":-1,"message":"no"}}'
+	says_nothing '{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"no"}}'
+}
+
+@test "P3: a blank line gets no answer" {
+	boris
+	says_nothing ''
+	says_nothing $'  \t '
+	says_nothing $'\r'
+}
+
+@test "P3: a notification gets no answer, whatever it is" {
+	boris
+	says_nothing '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+	says_nothing '{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}'
+	says_nothing '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}'
+	says_nothing '{"jsonrpc":"2.0","method":"notifications/nope","params":{"a":1}}'
+	says_nothing '{"jsonrpc":"2.0","method":"notifications/nope","params":[1]}'
+	says_nothing '{"jsonrpc":"2.0","method":"notifications/nope","params":5}'
+	says_nothing '{"jsonrpc":"2.0","method":"nope"}'
+	says_nothing '{"jsonrpc":"2.0","method":""}'
+}
+
+@test "P3: a notification gets no answer before the handshake either" {
+	start
+	says_nothing '{"jsonrpc":"2.0","method":"notifications/nope"}'
+	says_nothing '{"jsonrpc":"2.0","method":"tools/list"}'
+}
+
+@test "P3: a request's method without id is neither answered nor carried out" {
+	boris
+	says_nothing '{"jsonrpc":"2.0","method":"ping"}'
+	says_nothing '{"jsonrpc":"2.0","method":"tools/list"}'
+	says_nothing '{"jsonrpc":"2.0","method":"tools/call","params":{"name":"bash","arguments":{"command":"touch ran"}}}'
+	run_bash true
+	[ ! -e ran ]
+}
+
+@test "P3: an unknown method is -32601" {
+	boris
+	for method in nope prompts/list prompts/get resources/list resources/read \
+	              resources/templates/list logging/setLevel completion/complete \
+	              tasks/list tasks/get roots/list '' TOOLS/LIST tools/list/ \
+	              notifications/initialized 'tools/call\u0000' 'ping\u0000'; do
+		refuses_line '{"jsonrpc":"2.0","id":3,"method":"'"$method"'"}' -32601 3
+	done
+}
+
+@test "P3: params that are no object are -32602; null counts as absent" {
+	boris
+	for params in '[]' '[1]' 5 '"x"' true; do
+		refuses_line '{"jsonrpc":"2.0","id":3,"method":"tools/list","params":'"$params"'}' -32602 3
+		refuses_line '{"jsonrpc":"2.0","id":3,"method":"ping","params":'"$params"'}' -32602 3
+	done
+	request 4 ping null
+	hear
+	is "$(get result)" '{}'
+	request 5 tools/list null
+	hear
+	is "$(get -n result tools)" 2
+}
+
+@test "P3: a _meta that is no object is -32602" {
+	boris
+	for meta in '[]' 5 '"x"' true; do
+		refuses_line '{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"_meta":'"$meta"'}}' -32602 3
+	done
+}
+
+@test "P3: an unknown tool is -32602, and named" {
+	boris
+	run_tool nope '{}'
+	is "$(code)" -32602
+	has "$(get error message)" nope
+	for name in Bash 'bash\u0000' 'bash ' '' python; do
+		run_tool "$name" '{"command":"touch ran"}'
+		is "$(code)" -32602
+	done
+	[ ! -e ran ]
+}
+
+@test "P3: tools/call without a name, or with none that is a string, is -32602" {
+	boris
+	for params in '{}' '{"arguments":{"command":"true"}}' '{"name":5}' \
+	              '{"name":null,"arguments":{}}' '{"name":["bash"]}'; do
+		refuses_line '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":'"$params"'}' -32602 3
+	done
+	refuses_line '{"jsonrpc":"2.0","id":3,"method":"tools/call"}' -32602 3
+}
+
+@test "P3: arguments that are no object are -32602" {
+	boris
+	for arguments in '[]' '"true"' 5 true; do
+		refuses_line '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"bash","arguments":'"$arguments"'}}' -32602 3
+	done
+}
+
+@test "P3: tools/list with a cursor is -32602" {
+	boris
+	ask tools/list '{"cursor":"x"}'
+	is "$(code)" -32602
+}
+
+@test "P3: an error has an integer code and a message of one line" {
+	boris
+	for line in '{' 1 '{"jsonrpc":"2.0","id":1,"method":"nope"}' \
+	            '{"jsonrpc":"2.0","id":1,"method":"tools/call"}'; do
+		send "$line"
+		hear
+		like "$(code)" '-32[67]??'
+		like "$(get error message)" '"?*"'
+		lacks "$(get error message)" '\n'
+	done
+}
+
+# --- P4
+
+# refuses_argument ARGUMENTS PART...: bash refuses them; the text has each part
+refuses_argument() {
+	local arguments=$1 part
+	shift
+	run_tool bash "$arguments"
+	for part; do
+		refused "*$part*" || fail "for $arguments: $reply" || return
+	done
+}
+
+@test "P4: without command, check_pid and kill_pid the text names all three" {
+	boris
+	refuses_argument '{}' command check_pid kill_pid
+	refuses_argument '{"timeout":1000}' command
+	refuses_argument '{"command":null}' command
+}
+
+@test "P4: two of command, check_pid and kill_pid are refused" {
+	boris
+	refuses_argument '{"command":"touch ran","check_pid":1}' command check_pid
+	refuses_argument '{"command":"touch ran","kill_pid":1}' command kill_pid
+	refuses_argument '{"check_pid":1,"kill_pid":1}' check_pid kill_pid
+	run_bash 'ls ran'
+	is "$(result exit_code)" 2
+}
+
+@test "P4: tools/call without arguments is the same as with none in it" {
+	boris
+	ask tools/call '{"name":"bash"}'
+	refused '*command*'
+	ask tools/call '{"name":"task_output"}'
+	refused '*task_id*'
+}
+
+@test "P4: a command of the wrong type is refused" {
+	boris
+	for value in 5 true '["ls"]' '{"a":1}'; do
+		refuses_argument '{"command":'"$value"'}' command string
+	done
+}
+
+@test "P4: a timeout of the wrong type is refused" {
+	boris
+	for value in '"5000"' true '[]' 1.5 0.5 '{}'; do
+		refuses_argument '{"command":"touch ran","timeout":'"$value"'}' timeout
+	done
+	run_bash 'ls ran'
+	is "$(result exit_code)" 2
+}
+
+@test "P4: a timeout below 1 is refused, and the text has the bound" {
+	boris
+	for value in 0 -1 -5000 -1e30 0.0; do
+		refuses_argument '{"command":"true","timeout":'"$value"'}' timeout 1
+	done
+}
+
+@test "P4: 5000.0 and 5e3 are integers" {
+	boris
+	for value in 5000.0 5e3 0.5e4 50000e-1 5E+3; do
+		run_bash 'echo hi' '{"timeout":'$value'}'
+		is "$value $(result stdout)" "$value \"hi\\n\""
+	done
+}
+
+@test "P4: null for an optional argument counts as absent" {
+	boris
+	run_bash 'echo hi' '{"timeout":null,"run_in_background":null,"check_pid":null,"kill_pid":null,"cwd":null,"stdin":null,"truncate":null,"description":null}'
+	is "$(result stdout)" '"hi\n"'
+}
+
+@test "P4: run_in_background of the wrong type is refused" {
+	boris
+	for value in 1 0 '"true"' '[]'; do
+		refuses_argument '{"command":"true","run_in_background":'"$value"'}' \
+			run_in_background
+	done
+}
+
+@test "P4: cwd and stdin of the wrong type are refused" {
+	boris
+	for name in cwd stdin; do
+		refuses_argument '{"command":"true","'$name'":5}' $name
+	done
+}
+
+@test "P4: truncate other than head, tail or both is refused, and the text has them" {
+	boris
+	for value in '"middle"' '""' '"HEAD"' '"head\u0000"' 5 true; do
+		refuses_argument '{"command":"true","truncate":'"$value"'}' \
+			truncate head tail both
+	done
+}
+
+@test "P4: check_pid and kill_pid of the wrong type are refused" {
+	boris
+	for value in '"1"' 1.5 true; do
+		refuses_argument '{"check_pid":'$value'}' check_pid
+		refuses_argument '{"kill_pid":'$value'}' kill_pid
+	done
+}
+
+@test "P4: an unknown argument is refused, and the text has the known ones" {
+	boris
+	refuses_argument '{"cmd":"ls"}' cmd command timeout run_in_background
+	refuses_argument '{"command":"touch ran","Timeout":5}' Timeout timeout
+	refuses_argument '{"command":"touch ran","timeout\u0000":5}' timeout
+	run_bash 'ls ran'
+	is "$(result exit_code)" 2
+}
+
+@test "P4: task_output's arguments are checked the same way" {
+	boris
+	start_task 'read <gate'
+	for arguments in '{}' '{"task_id":5}' '{"task_id":null}'; do
+		run_tool task_output "$arguments"
+		refused '*task_id*'
+	done
+	for value in -1 600001 1.5 '"5"' true; do
+		look "$task" '{"wait":'$value'}'
+		refused '*wait*'
+	done
+	for value in 1 '"true"'; do
+		look "$task" '{"new":'$value'}'
+		refused '*new*'
+	done
+	look "$task" '{"id":1}'
+	refused '*id*task_id*'
+	look "$task" '{"wait":null,"new":null}'
+	is "$(result status)" '"running"'
+}
+
+# --- P5
+
+# padded BYTES: a ping of just so many bytes, and its newline
+padded() {
+	local head='{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"' tail='"}}'
+	printf %s "$head"
+	head -c $(($1 - ${#head} - ${#tail})) /dev/zero | tr '\0' a
+	printf '%s\n' "$tail"
+}
+
+@test "P5: a line of 16 MiB is served" {
+	boris
+	padded 16777216 >&7
+	hear
+	is "$(get result)" '{}'
+}
+
+@test "P5: a line of a byte more is -32600 with id null, and boris goes on" {
+	boris
+	padded 16777217 >&7
+	hear
+	is "$(code) $(get id)" '-32600 null'
+	next_is_ping
+}
+
+@test "P5: a line that is too long is not held in memory" {
+	needs_plain
+	boris
+	padded 16777216 >&7
+	hear
+	before=$(peak)
+	padded 100000000 >&7
+	hear
+	is "$(code)" -32600
+	most "$(peak)" $((before + 1024))
+	next_is_ping
+}
+
+@test "P5: a line that is too long and cut off by the end of input is answered once" {
+	{ printf '%s\n' "$HELLO"; padded 20000000 | tr -d '\n'; } >in
+	filter <in >heard
+	is $status 0
+	is "$(all -v id | xargs)" '0 null'
+}
+
+@test "P5: 16 MiB of small members are read at once" {
+	boris
+	begin
+	{
+		printf '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":['
+		yes '{"a":0},' | head -n 1600000 | tr -d '\n'
+		printf '0]}}\n'
+	} >&7
+	hear
+	is "$(get result)" '{}'
+	within 5000
+}
+
+# --- P6
+
+@test "P6: while a command runs, ping, tools/list and task_output are answered" {
+	boris
+	start_task 'echo hi; echo hi >there; read <gate'
+	begun there
+	call_bash 'echo x >running; read <gate'
+	long=$id
+	begun running
+	request 901 ping
+	hear
+	is "$(get -v id)" 901
+	request 902 tools/list
+	hear
+	is "$(get -v id)" 902
+	look
+	is "$(result stdout)" '"hi\n"'
+	release 2
+	answer $long
+	is "$(result exit_code)" 0
+}
+
+@test "P6: wrong arguments are refused at once, though a command runs" {
+	boris
+	call_bash 'read <gate'
+	request 901 tools/call '{"name":"bash","arguments":{"command":5}}'
+	hear
+	is "$(get -v id)" 901
+	release
+	answer
+}
+
+# --- P7
+
+@test "P7: cd and pwd written to the pipe together: the second sees the first" {
+	mkdir d
+	boris
+	send '{"jsonrpc":"2.0","id":91,"method":"tools/call","params":{"name":"bash","arguments":{"command":"cd d"}}}'$'\n''{"jsonrpc":"2.0","id":92,"method":"tools/call","params":{"name":"bash","arguments":{"command":"pwd"}}}'
+	answer 92
+	is "$(plain stdout)" "$PWD/d"
+}
+
+@test "P7: foreground commands run one at a time" {
+	boris
+	call_bash 'echo x >first; read <gate; echo one >>order'
+	first=$id
+	call_bash 'echo two >>order'
+	second=$id
+	begun first
+	in_turn
+	[ ! -e order ]
+	release
+	answer $second
+	is "$(cat order)" $'one\ntwo'
+	answer $first
+}
+
+@test "P7: ten commands are answered in the order they came" {
+	boris
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		call_bash "echo $i"
+	done
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		hear
+		is "$(plain stdout)" "$i"
+	done
+}
+
+@test "P7: a background start takes its place in the order" {
+	mkdir d
+	boris
+	call_bash 'echo x >first; read <gate; cd d'
+	call_bash 'pwd >where; echo . >done' '{"run_in_background":true}'
+	background=$id
+	call_bash 'cd ..'
+	begun first
+	in_turn
+	[ ! -e d/where ]
+	release
+	answer $background
+	is "$(result status)" '"running"'
+	begun d/done
+	is "$(cat d/where)" "$PWD/d"
+}
+
+@test "P7: a queued command's timeout counts from its own start" {
+	boris
+	call_bash 'echo x >first; read <gate'
+	call_bash 'echo hi' '{"timeout":1000}'
+	second=$id
+	begun first
+	settled in_turn
+	release
+	answer $second
+	is "$(result stdout)" '"hi\n"'
+}
+
+# --- P8
+
+@test "P8: a cancelled command is ended and gets no answer" {
+	boris
+	call_bash 'echo $$ >pid; read <gate'
+	cancelled=$id
+	begun pid
+	cancel $cancelled
+	eventually gone pid
+	run_bash 'echo next'
+	is "$(result stdout)" '"next\n"'
+	leave
+	unanswered $cancelled
+}
+
+@test "P8: a cancelled command that handles SIGTERM gets no answer either" {
+	boris
+	call_bash 'trap "echo bye >bye; exit 0" TERM; echo $$ >pid; read <gate'
+	cancelled=$id
+	begun pid
+	cancel $cancelled
+	begun bye
+	eventually gone pid
+	next_is_ping
+	leave
+	unanswered $cancelled
+}
+
+@test "P8: a queued command that is cancelled never runs" {
+	boris
+	call_bash 'echo x >first; read <gate'
+	first=$id
+	call_bash 'touch ran'
+	queued=$id
+	call_bash 'echo third'
+	begun first
+	cancel $queued
+	release
+	answer $first
+	answer
+	is "$(result stdout)" '"third\n"'
+	leave
+	unanswered $queued
+	[ ! -e ran ]
+}
+
+@test "P8: ids are matched as JSON: 5 is not \"5\", and 0 and \"\" are ids" {
+	boris
+	request '"5"' tools/call '{"name":"bash","arguments":{"command":"echo x >a; read <gate"}}'
+	request 0 tools/call '{"name":"bash","arguments":{"command":"touch ran"}}'
+	request '""' tools/call '{"name":"bash","arguments":{"command":"touch ran"}}'
+	request '"ab"' tools/call '{"name":"bash","arguments":{"command":"touch ran"}}'
+	begun a
+	cancel 5
+	cancel 0
+	cancel '""'
+	cancel '"\u0061b"'
+	in_turn
+	release
+	answer '"5"'
+	is "$(result exit_code)" 0
+	leave
+	is "$(all -v id | grep -cx 0) answer, of initialize" '1 answer, of initialize'
+	unanswered '""'
+	unanswered '"ab"'
+	[ ! -e ran ]
+}
+
+@test "P8: a cancellation that names nothing is ignored" {
+	boris
+	call_bash 'echo x >a; read <gate; echo hi'
+	long=$id
+	begun a
+	cancel 4711
+	cancel '"'$long'"'
+	cancel null
+	cancel "[$long]"
+	tell notifications/cancelled '{}'
+	tell notifications/cancelled
+	tell notifications/cancelled '{"reason":"no"}'
+	tell notifications/cancelled '[1]'
+	next_is_ping
+	release
+	answer $long
+	is "$(result stdout)" '"hi\n"'
+	cancel $long
+	next_is_ping
+}
+
+@test "P8: after a cancellation the directory is what it was" {
+	mkdir d
+	boris
+	call_bash 'trap "exit 0" TERM; cd d; echo $$ >pid; read <../gate'
+	begun d/pid
+	cancel $id
+	run_bash pwd
+	is "$(plain stdout)" "$PWD"
+}
+
+# --- P9
+
+@test "P9: at the end of input what has been read is carried out and answered" {
+	boris
+	call_bash 'echo x >a; read <gate; echo one'
+	first=$id
+	call_bash 'echo two'
+	second=$id
+	begun a
+	end_input
+	release
+	answer $second
+	is "$(result stdout)" '"two\n"'
+	answer $first
+	died
+	is $status 0
+}
+
+@test "P9: an empty input ends boris with 0" {
+	filter </dev/null >out
+	is "$status $(cat out err)" '0 '
+}
+
+@test "P9: at the end of input a wait for a task is carried out too" {
+	boris
+	start_task 'read <gate; echo hi'
+	call task_output '{"task_id":"'"$task"'","wait":60000}'
+	in_turn
+	end_input
+	release
+	answer 2
+	is "$(result stdout)" '"hi\n"'
+	died
+	is $status 0
+}
+
+@test "P9: when the reader goes after the end of input, boris closes at once" {
+	boris
+	call_bash 'echo $$ >pid; read <gate'
+	begun pid
+	end_input
+	exec 8<&-
+	begin
+	eventually exited
+	within 3000
+	gone pid
+	left=1
+}
+
+@test "P9: when the reader has gone before the end of input, boris closes at once" {
+	boris
+	call_bash 'echo $$ >pid; read <gate'
+	begun pid
+	exec 8<&-
+	end_input
+	begin
+	eventually exited
+	within 3000
+	gone pid
+	left=1
+}
+
+@test "P9: writing to a reader that has gone does not kill boris by SIGPIPE" {
+	boris
+	exec 8<&-
+	trap '' PIPE
+	for ((i = 0; i < 50; i++)); do
+		request $i ping 2>/dev/null || break
+	done
+	end_input
+	eventually exited
+	status=0
+	wait "$server" || status=$?
+	most $status 127
+	left=1
+}
+
+# --- P10
+
+# traffic: what server and writer have read and written so far
+traffic() {
+	cat "/proc/$server/io" "/proc/$writer/io" 2>/dev/null || :
+}
+
+# unread N: sends N calls of tools/list whose answers nobody reads, from aside
+unread() {
+	seq "$1" | sed 's/.*/{"jsonrpc":"2.0","id":"u&","method":"tools\/list"}/' \
+		>&7 2>/dev/null 3>&- 6>&- 8>&- 9>&- &
+	writer=$!
+}
+
+@test "P10: with its answers unread, boris still ends what times out" {
+	boris
+	call_bash 'echo $$ >pid; read <gate' '{"timeout":300}'
+	begun pid
+	unread 5000
+	eventually gone pid
+	kill $writer || :
+}
+
+@test "P10: unread answers are all there once they are read" {
+	boris
+	unread 5000
+	settled traffic
+	cat <&8 >rest 7>&- &
+	reader=$!
+	wait $writer
+	end_input
+	eventually exited
+	wait "$server"
+	wait $reader
+	left=1
+	"$HERE/reply" -l -v id <rest | grep -c '^"u' >count
+	is "$(cat count)" 5000
+	is "$("$HERE/reply" -l -v id <rest | sort -u | wc -l | tr -d ' ')" 5000
+}
+
+@test "P10: with some MiB of answers unread, boris reads no further requests" {
+	needs_plain
+	boris
+	unread 40000
+	settled traffic
+	kill -0 $writer
+	most "$(peak)" 24576
+	kill -TERM "$server"
+	died
+	kill $writer 2>/dev/null || :
+}
+
+@test "P10: with some MiB of commands queued, boris reads no further requests" {
+	needs_plain
+	boris
+	call_bash 'echo x >first; read <gate'
+	begun first
+	for ((i = 0; i < 40; i++)); do
+		printf '{"jsonrpc":"2.0","id":"q%d","method":"tools/call","params":{"name":"bash","arguments":{"command":": ' $i
+		head -c 1000000 /dev/zero | tr '\0' a
+		printf '"}}}\n'
+	done >&7 3>&- 6>&- 8>&- 9>&- &
+	writer=$!
+	settled traffic
+	kill -0 $writer
+	most "$(peak)" 32768
+	release
+	wait $writer
+	for ((i = 0; i < 40; i++)); do
+		answer "\"q$i\""
+		is "$(result exit_code)" 0
+	done
+}
+
+@test "P10: closing waits for no reader" {
+	boris
+	unread 5000
+	settled traffic
+	begin
+	kill -TERM "$server"
+	eventually exited
+	within 2000
+	kill $writer 2>/dev/null || :
+	left=1
+}
+
+@test "P10: progress to a reader that does not read stalls no command" {
+	boris
+	call_bash 'yes | head -c 5000000; echo x >done' '{}' '{"progressToken":1}'
+	begun done
+	answer
+	is "$(result exit_code)" 0
+}

@@ -1,0 +1,510 @@
+#!/usr/bin/env bats
+# T: background tasks
+# shellcheck disable=SC1003,SC1010,SC2012,SC2016,SC2017,SC2030,SC2031,SC2034
+# shellcheck disable=SC2054,SC2086,SC2089,SC2090,SC2094,SC2154,SC2238
+
+load helper
+
+# ended [TASK]: waits for the end of a task without looking at it
+ended() {
+	eventually reaped "$pid"
+}
+
+# --- T1
+
+@test "T1: run_in_background returns at once, with task_id and pid" {
+	boris
+	begin
+	start_task 'echo $$ >pid; read <gate'
+	within 2000
+	is "$(result status)" '"running"'
+	like "$(result task_id)" '"?*"'
+	begun pid
+	is "$pid" "$(cat pid)"
+	is "$(result exit_code)$(result cwd)" ''
+}
+
+@test "T1: a task id is random" {
+	for i in 1 2; do
+		boris
+		for j in 1 2 3; do
+			start_task true
+			echo "$task" >>ids
+		done
+		leave
+	done
+	is "$(sort -u ids | wc -l | tr -d ' ')" 6
+	while read -r task; do
+		least ${#task} 11
+	done <ids
+	# No counter in it: the first halves differ as well.
+	is "$(cut -c 1-8 ids | sort -u | wc -l | tr -d ' ')" 6
+}
+
+@test "T1: a task id is random where there is no /dev too" {
+	needs_root
+	needs unshare
+	needs_plain
+	unshare -m true || skip 'no mount namespaces here'
+	wrap=(unshare -m sh -c 'mount -t tmpfs none /dev && exec "$@"' sh)
+	for i in 1 2; do
+		boris
+		run_bash 'ls -A /dev; cat; echo hi'
+		is "$(result stdout)" '"hi\n"'
+		start_task 'cat; echo there'
+		echo "$task" >>ids
+		look "$task" '{"wait":10000}'
+		is "$(result stdout)" '"there\n"'
+		leave
+	done
+	is "$(sort -u ids | wc -l | tr -d ' ')" 2
+}
+
+@test "T1: a task's stdin is empty" {
+	boris
+	start_task 'cat; echo $?'
+	look "$task" '{"wait":10000}'
+	is "$(result stdout)" '"0\n"'
+}
+
+@test "T1: a background start ignores timeout" {
+	boris
+	start_task 'read <gate; echo hi' '{"timeout":1}'
+	look "$task" '{"wait":300}'
+	is "$(result status)" '"running"'
+	release
+	look "$task" '{"wait":10000}'
+	is "$(result status) $(result stdout)" '"completed" "hi\n"'
+}
+
+# --- T2
+
+@test "T2: ten run at a time; the eleventh is refused, with the ids running" {
+	boris
+	ids=()
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		start_task 'read <gate'
+		ids+=("$task")
+	done
+	run_bash 'touch ran' '{"run_in_background":true}'
+	refused '*10*'
+	for task in "${ids[@]}"; do
+		has "$(get -s result content 0 text)" "$task"
+	done
+	[ ! -e ran ]
+}
+
+@test "T2: when one of ten ends another may start" {
+	boris
+	for i in 1 2 3 4 5 6 7 8 9; do
+		start_task 'read <gate'
+	done
+	start_task 'echo x >last; read <never'
+	run_bash true '{"run_in_background":true}'
+	refused '*10*'
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	start_task 'read <gate'
+}
+
+@test "T2: finished tasks do not count" {
+	boris
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+		start_task true
+		ended
+	done
+}
+
+@test "T2: the last ten finished and unread are kept, the oldest is forgotten" {
+	boris
+	ids=()
+	for i in 0 1 2 3 4 5 6 7 8 9 10; do
+		start_task "echo $i"
+		ended
+		ids+=("$task")
+	done
+	in_turn
+	look "${ids[0]}"
+	refused "task not found: ${ids[0]}"
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		look "${ids[i]}"
+		is "$(result stdout)" "\"$i\\n\""
+	done
+}
+
+# --- T3
+
+@test "T3: while it runs, the output so far" {
+	boris
+	start_task 'echo one; echo err >&2; echo x >a; read <gate; echo two'
+	printed a
+	look
+	is "$(result status) $(result stdout) $(result stderr)" '"running" "one\n" "err\n"'
+	like "$(text)" '"status: running\\n*'
+	has "$(text)" 'stdout:\none\n'
+	is "$(result exit_code)" ''
+	is "$(plain task_id) $(result pid)" "$task $pid"
+}
+
+@test "T3: a look shows all that was printed before it was asked for" {
+	boris
+	start_task 'read <gate; echo hi; echo x >a; read <gate'
+	kill -STOP "$server"
+	release
+	begun a
+	call task_output '{"task_id":"'"$task"'"}'
+	kill -CONT "$server"
+	answer
+	is "$(result stdout)" '"hi\n"'
+}
+
+@test "T3: when it has ended, all of it and its exit code, once" {
+	boris
+	start_task 'echo one; exit 3'
+	look "$task" '{"wait":10000}'
+	is "$(result status) $(result stdout) $(result exit_code)" '"completed" "one\n" 3'
+	like "$(text)" '"status: completed\\n*'
+	has "$(text)" 'exit_code: 3'
+	is "$(get result isError)" false
+	look
+	refused "task not found: $task"
+}
+
+@test "T3: an unknown id is an error that names it" {
+	boris
+	for task in nope '' 0123456789abcdef; do
+		look "$task"
+		refused "task not found: $task"
+		is "$(text)" "\"task not found: $task\""
+	done
+}
+
+@test "T3: a task that a signal ended has 128 and its number" {
+	boris
+	start_task 'kill -KILL $$'
+	look "$task" '{"wait":10000}'
+	is "$(result status) $(result exit_code)" '"completed" 137'
+}
+
+@test "T3: while it runs, output over the limit shows its end" {
+	boris
+	start_task 'seq 20000; echo x >a; read <gate'
+	printed a
+	look
+	has "$(plain stdout)" $'\n20000\n'
+	lacks "$(plain stdout)" $'\n100\n'
+	has "$(plain stdout)" '[stdout: showing last 2000 of 20000 lines'
+}
+
+@test "T3: once it has ended, output over the limit is cut as --truncate says" {
+	boris
+	start_task 'seq 20000'
+	look "$task" '{"wait":10000}'
+	like "$(plain stdout)" $'1\n2\n3\n*first 30000 shown*'
+}
+
+@test "T3: wait answers when the task ends" {
+	boris
+	start_task 'read <gate; echo hi'
+	call task_output '{"task_id":"'"$task"'","wait":60000}'
+	in_turn
+	begin
+	release
+	answer 2
+	within 1000
+	is "$(result status) $(result stdout)" '"completed" "hi\n"'
+}
+
+@test "T3: wait answers when the time is up" {
+	boris
+	start_task 'read <gate'
+	begin
+	look "$task" '{"wait":200}'
+	least "$(took)" 190
+	within 2000
+	is "$(result status)" '"running"'
+}
+
+@test "T3: wait answers at once when the task has ended, and with 0" {
+	boris
+	start_task 'exit 3'
+	ended
+	begin
+	look "$task" '{"wait":60000}'
+	is "$(result exit_code)" 3
+	start_task 'read <gate'
+	look "$task" '{"wait":0}'
+	is "$(result status)" '"running"'
+	within 3000
+}
+
+@test "T3: while one waits, other requests are served" {
+	boris
+	start_task 'read <gate'
+	call task_output '{"task_id":"'"$task"'","wait":60000}'
+	wait=$id
+	next_is_ping
+	run_bash 'echo hi'
+	is "$(result stdout)" '"hi\n"'
+	release
+	answer $wait
+	is "$(result status)" '"completed"'
+}
+
+@test "T3: a cancelled wait ends only the wait" {
+	boris
+	start_task 'read <gate; echo hi'
+	call task_output '{"task_id":"'"$task"'","wait":60000}'
+	wait=$id
+	in_turn
+	cancel $wait
+	look
+	is "$(result status)" '"running"'
+	release
+	look "$task" '{"wait":10000}'
+	is "$(result status) $(result stdout)" '"completed" "hi\n"'
+	leave
+	unanswered $wait
+}
+
+@test "T3: new gives only what was printed since the last look" {
+	boris
+	start_task 'echo one; echo x >a; read <gate; echo two; echo e >&2; echo x >b; read <gate; echo three'
+	printed a
+	look "$task" '{"new":true}'
+	is "$(result stdout)" '"one\n"'
+	look "$task" '{"new":true}'
+	is "$(result stdout)" '""'
+	release
+	printed b
+	look "$task" '{"new":true}'
+	is "$(result stdout) $(result stderr)" '"two\n" "e\n"'
+	release
+	look "$task" '{"new":true,"wait":10000}'
+	is "$(result status) $(result stdout) $(result stderr)" '"completed" "three\n" ""'
+}
+
+@test "T3: for new, a plain look and check_pid count as looks" {
+	boris
+	start_task 'echo one; echo x >a; read <gate; echo two; echo x >b; read <gate; echo three'
+	printed a
+	look
+	is "$(result stdout)" '"one\n"'
+	release
+	printed b
+	run_tool bash '{"check_pid":'"$pid"'}'
+	is "$(result stdout)" '"one\ntwo\n"'
+	look "$task" '{"new":true}'
+	is "$(result stdout)" '""'
+	release
+	look "$task" '{"new":true,"wait":10000}'
+	is "$(result stdout)" '"three\n"'
+}
+
+@test "T3: a task outlives the calls after it" {
+	boris
+	start_task 'read <gate; echo hi'
+	run_bash 'exit 1'
+	run_bash 'read <never' '{"timeout":100}'
+	look
+	is "$(result status)" '"running"'
+}
+
+# --- T4
+
+@test "T4: check_pid is task_output by pid" {
+	boris
+	start_task 'echo one; echo x >a; read <gate; echo two; exit 3'
+	printed a
+	run_tool bash '{"check_pid":'"$pid"'}'
+	is "$(result status) $(result stdout) $(plain task_id)" "\"running\" \"one\\n\" $task"
+	release
+	ended
+	run_tool bash '{"check_pid":'"$pid"'}'
+	is "$(result status) $(result stdout) $(result exit_code)" '"completed" "one\ntwo\n" 3'
+	run_tool bash '{"check_pid":'"$pid"'}'
+	refused "no background process with pid $pid"
+	look
+	refused "task not found: $task"
+}
+
+@test "T4: kill_pid kills the group at once, and gives the final output" {
+	boris
+	start_task '(trap "" TERM; echo $BASHPID >child; read <gate) & trap "" TERM; echo hi; echo x >a; read <gate'
+	printed a child
+	begin
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	within 3000
+	is "$(result status) $(result stdout) $(result exit_code)" '"killed" "hi\n" 137'
+	like "$(text)" '"status: killed\\n*'
+	gone "$pid"
+	eventually gone child
+	look
+	refused "task not found: $task"
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	refused "no background process with pid $pid"
+}
+
+@test "T4: kill_pid of a task that has ended gives its output, completed" {
+	boris
+	start_task 'echo hi; exit 3'
+	ended
+	in_turn
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	is "$(result status) $(result stdout) $(result exit_code)" '"completed" "hi\n" 3'
+	look
+	refused "task not found: $task"
+}
+
+@test "T4: kill_pid ends a wait for the task" {
+	boris
+	start_task 'echo hi; read <gate'
+	call task_output '{"task_id":"'"$task"'","wait":60000}'
+	wait=$id
+	in_turn
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	is "$(result status)" '"killed"'
+	begin
+	answer $wait
+	within 3000
+}
+
+@test "T4: an unknown pid is an error that names it, and is not signalled" {
+	boris
+	sleep 600 3>&- 6>&- 7>&- 8>&- 9>&- &
+	mine=$!
+	for number in 1 $mine $$ $server 999999999; do
+		for what in check_pid kill_pid; do
+			run_tool bash '{"'$what'":'$number'}'
+			refused "no background process with pid $number"
+		done
+	done
+	there $mine
+	there "$server"
+	kill $mine
+}
+
+@test "T4: a pid that is 0 or negative is refused" {
+	boris
+	start_task 'read <gate'
+	for number in 0 -1 -"$pid" 4294967296 "$((pid + 4294967296))"; do
+		for what in check_pid kill_pid; do
+			run_tool bash '{"'$what'":'$number'}'
+			refused '*pid*'
+		done
+	done
+	look
+	is "$(result status)" '"running"'
+}
+
+@test "T4: the pid of a foreground command, or of one left behind, is unknown" {
+	boris
+	run_bash 'sleep 600 & echo $! >child; echo $$ >leader'
+	call_bash 'echo $$ >pid; read <gate'
+	long=$id
+	begun pid
+	for file in child leader pid; do
+		run_tool bash '{"kill_pid":'"$(cat $file)"'}'
+		refused "no background process with pid $(cat $file)"
+	done
+	there pid
+	there child
+	release
+	answer $long
+	is "$(result exit_code)" 0
+}
+
+@test "T4: another session's task is unknown" {
+	boris
+	start_task 'read <gate'
+	filter >other <<END
+$HELLO
+{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"bash","arguments":{"kill_pid":$pid}}}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"task_output","arguments":{"task_id":"$task"}}}
+END
+	reply=$(sed -n 2p other)
+	refused "no background process with pid $pid"
+	reply=$(sed -n 3p other)
+	refused "task not found: $task"
+	look
+	is "$(result status)" '"running"'
+}
+
+# --- T5
+
+@test "T5: a task older than --bg-timeout is terminated" {
+	boris --bg-timeout=1
+	begin
+	start_task 'trap "echo bye; exit 7" TERM; echo hi; read <gate'
+	look "$task" '{"wait":20000}'
+	least "$(took)" 800
+	is "$(result status) $(result stdout) $(result exit_code)" '"timed_out" "hi\nbye\n" 7'
+	is "$(result timed_out)" true
+	gone "$pid"
+}
+
+@test "T5: a task that ends in time is completed" {
+	boris --bg-timeout=1
+	start_task 'echo hi'
+	early=$task
+	ended
+	start_task 'read <gate'
+	look "$task" '{"wait":20000}'
+	is "$(result status)" '"timed_out"'
+	look "$early"
+	is "$(result status) $(result stdout) $(result timed_out)" '"completed" "hi\n" '
+}
+
+@test "T5: a task that ignores SIGTERM is killed 5 s later, its children too" {
+	boris --bg-timeout=1
+	begin
+	start_task '(trap "" TERM; echo $BASHPID >child; read <gate) & read <gate'
+	look "$task" '{"wait":60000}'
+	least "$(took)" 5500
+	within 9000
+	is "$(result status)" '"timed_out"'
+	gone child
+}
+
+@test "T5: for a command handed over the limit counts from the hand-over" {
+	boris --bg-timeout=1 --on-timeout=background
+	begin
+	run_bash 'read <gate' '{"timeout":600}'
+	is "$(result status)" '"running"'
+	look "$(plain task_id)" '{"wait":20000}'
+	is "$(result status)" '"timed_out"'
+	least "$(took)" 1600
+}
+
+# --- T6
+
+@test "T6: a task is not blocked on a full pipe while nobody asks" {
+	boris
+	start_task 'head -c 3000000 /dev/zero | tr "\0" a; head -c 1000000 /dev/zero | tr "\0" b >&2; echo x >done; read <gate'
+	printed done
+	look
+	is "$(result stdout_chars) $(result stderr_chars)" '3000000 1000000'
+}
+
+@test "T6: what it printed is in its file, byte for byte" {
+	boris
+	start_task 'seq 200000 | tee copy; echo x >done; read <gate'
+	printed done
+	look
+	cmp copy "$(plain stdout_file)"
+	release
+	look "$task" '{"wait":10000}'
+	cmp copy "$(plain stdout_file)"
+}
+
+@test "T6: ten tasks that flood cost bounded memory, and others are answered" {
+	needs_plain
+	boris
+	run_bash true
+	before=$(peak)
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		start_task "yes | head -c 4000000; yes \$(seq 100) | head -c 4000000 >&2; echo x >done$i; read <gate"
+	done
+	next_is_ping
+	begun done{1,2,3,4,5,6,7,8,9,10}
+	most "$(peak)" $((before + 3072))
+}
