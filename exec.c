@@ -765,6 +765,15 @@ exec_ready(struct exec *x, const struct loop *loop)
 }
 
 void
+exec_catch_up(struct exec *x)
+{
+	if (x->state == EXEC_NONE || x->crowd != NULL)
+		return;
+	take_rest(x, &x->out);
+	take_rest(x, &x->err);
+}
+
+void
 exec_stop(struct exec *x, int64_t now)
 {
 	if (x->group <= 0 || x->state == EXEC_STOPPING ||

@@ -64,6 +64,7 @@ int exec_start(struct exec *, const struct command *, struct output *out,
 
 void exec_want(struct exec *, struct loop *);
 void exec_ready(struct exec *, const struct loop *);
+void exec_catch_up(struct exec *);  /* reads what has been printed by now */
 
 void exec_stop(struct exec *, int64_t now);  /* E2: SIGTERM, 5 s, SIGKILL */
 void exec_kill(struct exec *, int64_t now);  /* SIGKILL at once */

@@ -465,6 +465,8 @@ do_look(const struct request *r, struct wish *wish)
 	memset(wish, 0, sizeof(*wish));
 	call->deadline = c->now + call->wish.wait;
 	job = task_of(c, &call->wish);
+	if (job != NULL)
+		exec_catch_up(&job->exec);
 	if (job != NULL && call->wish.kind == WISH_KILL) {
 		session_kill(&c->session, job, c->now);
 		call->deadline = NEVER;
