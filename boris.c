@@ -51,6 +51,20 @@ on_nothing(int sig)
 	(void)sig;
 }
 
+/* The C libraries keep these to themselves, and so cannot set them back where
+ * they were found ignored. All zero is the default, on every processor. */
+static void
+reset_hidden_signals(void)
+{
+#ifdef __linux__
+	static const long zero[16];
+	int sig;
+
+	for (sig = 32; sig < 35; sig++)
+		syscall(SYS_rt_sigaction, sig, zero, NULL, 8);
+#endif
+}
+
 /* Whatever was ignored at the start is not any more, for boris and for its
  * commands (C3). The end may be asked for at once: until the pipe is there
  * signals wait. */
@@ -65,7 +79,7 @@ catch_signals(void)
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-
+	reset_hidden_signals();
 	memset(&action, 0, sizeof(action));
 	for (sig = 1; sig <= 64; sig++) {
 		if (sigaction(sig, NULL, &action) == 0 &&
