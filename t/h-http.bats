@@ -1,0 +1,1483 @@
+#!/usr/bin/env bats
+# H: HTTP
+
+load http
+
+# -- H1: requests and answers
+
+@test "H1: a POST carries a request and gets its answer, a notification gets 202" {
+	serve
+	plug a
+	post a "$HELLO"
+	takes a
+	is "$http $(header content-type)" '200 application/json'
+	is "$(get id) $(get result protocolVersion)" '0 "2025-11-25"'
+	visit[a]=$(header Mcp-Session-Id)
+	is "${visit[a]//[0-9a-f]/}${#visit[a]}" 32
+	post a '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+	takes a
+	is "$http $body" '202 '
+	ran a 'echo hello'
+	is "$http $(plain stdout)" '200 hello'
+}
+
+@test "H1: all revisions with a handshake have it" {
+	serve
+	plug a
+	for revision in 2024-11-05 2025-03-26 2025-06-18 2025-11-25; do
+		visit[a]=''
+		post a "${HELLO/2025-11-25/$revision}"
+		takes a
+		is "$(get result protocolVersion)" "\"$revision\""
+		visit[a]=$(header Mcp-Session-Id)
+		pings a
+	done
+}
+
+@test "H1: GET /mcp is 405 and says what is allowed, as are other methods" {
+	serve
+	enter a
+	for verb in GET PUT PATCH HEAD TRACE NONSENSE; do
+		asks a $verb /mcp
+		heads a
+		[ $verb = HEAD ] || bytes_of a "$(header Content-Length)"
+		is "$verb: $http $(header Allow)" "$verb: 405 POST, DELETE, OPTIONS"
+	done
+	pings a
+}
+
+@test "H1: GET /health is 200" {
+	serve
+	plug a
+	for path in /health '/health?deep=1'; do
+		asks a GET $path
+		takes a
+		is "$http $(header Content-Type) $body" '200 application/json {"status":"ok"}'
+	done
+	asks a POST /health -- '{}'
+	takes a
+	is "$http" 405
+	like "$(header Allow)" 'GET*'
+}
+
+@test "H1: another path is 404, and its body no message" {
+	serve
+	enter a
+	for path in / /mcp/ /mcpx /healthy '*' //mcp; do
+		asks a POST "$path" 'Content-Type: application/json' -- "$HELLO"
+		takes a
+		is "$path: $http" "$path: 404"
+		lacks "$body" jsonrpc
+	done
+	pings a
+}
+
+@test "H1: an error about a well-formed request keeps the connection" {
+	serve
+	enter a
+	asks a POST /mcp 'Content-Type: text/plain' 'Accept: */*' -- "$HELLO"
+	takes a
+	is "$http" 415
+	asks a POST /mcp -- "$HELLO"
+	takes a
+	is "$http" 415
+	asks a POST /mcp 'Content-Type: application/json' 'Accept: application/json' -- "$HELLO"
+	takes a
+	is "$http" 406
+	asks a POST /mcp 'Content-Type: application/json' 'Accept: text/event-stream' -- "$HELLO"
+	takes a
+	is "$http" 406
+	post a '{"jsonrpc":"2.0","id":1,'
+	takes a
+	is "$http $(code)" '400 -32700'
+	is "$(get id || echo none)" none
+	post a '{"jsonrpc":"2.0","id":1}'
+	takes a
+	is "$http $(code) $(get id)" '400 -32600 1'
+	post a ''
+	takes a
+	is "$http $(code)" '400 -32700'
+	message no/such
+	post a "$message"
+	takes a
+	is "$http $(code)" '200 -32601'
+	tool nothing '{}'
+	post a "$message"
+	takes a
+	is "$http $(code)" '200 -32602'
+	pings a
+}
+
+@test "H1: Accept may be left out, be in parts, or have wildcards" {
+	serve
+	enter a
+	for accept in 'X-Nothing: 1' 'Accept: */*' 'Accept: text/*,application/*;q=0.5' \
+	              $'accept: application/json\r\nACCEPT:text/event-stream'; do
+		message ping
+		asks a POST /mcp 'content-type: Application/JSON; charset=utf-8' "$accept" \
+			"Mcp-Session-Id: ${visit[a]}" -- "$message"
+		takes a
+		is "$http" 200
+	done
+}
+
+@test "H1: a body in chunks is put together, wherever it is cut" {
+	serve
+	enter a
+	message ping
+	text="POST /mcp HTTP/1.1"$'\r\n'"Host: localhost"$'\r\n'
+	text+="Content-Type: application/json"$'\r\n'"Transfer-Encoding: Chunked"$'\r\n'
+	text+="Mcp-Session-Id: ${visit[a]}"$'\r\n\r\n'
+	for ((i = 0; i < ${#message}; i += 7)); do
+		piece=${message:i:7}
+		printf -v size '%02X;x="y"' ${#piece}
+		text+=$size$'\r\n'$piece$'\r\n'
+	done
+	text+=$'0\r\nExpires: never\r\n\r\n'
+	put a "$text"
+	takes a
+	is "$http $(get result)" '200 {}'
+	# byte by byte, each in its own segment
+	for ((i = 0; i < ${#text}; i++)); do
+		put a "${text:i:1}"
+	done
+	takes a
+	is "$http $(get result)" '200 {}'
+	pings a
+}
+
+@test "H1: requests written together are answered in order" {
+	serve
+	enter a
+	bash_call 'read <gate; cd /'
+	one=$message
+	bash_call 'pwd'
+	two=$message
+	message ping
+	text=''
+	for body in "$one" "$two" "$message"; do
+		text+="POST /mcp HTTP/1.1"$'\r\n'"Host: localhost"$'\r\n'
+		text+="Content-Type: application/json"$'\r\n'"Content-Length: ${#body}"$'\r\n'
+		text+="Mcp-Session-Id: ${visit[a]}"$'\r\n\r\n'"$body"
+	done
+	put a "$text"
+	heads a
+	release
+	last_event a
+	is "$(get id)" $((id - 2))
+	answers a
+	is "$(get id) $(plain stdout)" "$((id - 1)) /"
+	takes a
+	is "$(get id) $(get result)" "$id {}"
+}
+
+@test "H1: a hundred small requests in one write are all answered" {
+	serve
+	plug a
+	text=''
+	for ((i = 0; i < 100; i++)); do
+		text+=$'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n'
+	done
+	put a "$text"
+	for ((i = 0; i < 100; i++)); do
+		takes a
+		is "$http" 200
+	done
+}
+
+@test "H1: Connection: close is heeded" {
+	serve
+	plug a b
+	asks a GET /health 'Connection: close'
+	takes a
+	is "$http $(header Connection)" '200 close'
+	hung_up a
+	asks b GET /health 'Connection: x, Close'
+	takes b
+	hung_up b
+}
+
+@test "H1: HTTP/1.0 is answered and closed, or kept if that is asked for" {
+	serve
+	enter s
+	plug a b c
+	put a $'GET /health HTTP/1.0\r\n\r\n'
+	takes a
+	is "$http $body" '200 {"status":"ok"}'
+	hung_up a
+	put b $'GET /health HTTP/1.0\r\nConnection: keep-alive\r\n\r\n'
+	takes b
+	is "$(header Connection)" keep-alive
+	put b $'GET /health HTTP/1.0\r\n\r\n'
+	takes b
+	hung_up b
+	# It knows no chunks: the end of a stream is the connection's.
+	bash_call 'echo hello'
+	put c "POST /mcp HTTP/1.0"$'\r\n'"Connection: keep-alive"$'\r\n'"Content-Type: application/json"$'\r\n'"Content-Length: ${#message}"$'\r\n'"Mcp-Session-Id: ${visit[s]}"$'\r\n\r\n'"$message"
+	heads c
+	is "$(header Transfer-Encoding || echo none) $(header Connection)" 'none close'
+	line_of c
+	is "$line" 'event: message'
+	line_of c
+	reply=${line#data: }
+	is "$(plain stdout)" hello
+	line_of c
+	is "$line" ''
+	hung_up c
+}
+
+@test "H1: Expect: 100-continue is told to go on, or what is wrong" {
+	serve
+	enter a
+	message ping
+	put a "POST /mcp HTTP/1.1"$'\r\n'"Host: localhost"$'\r\n'"Content-Type: application/json"$'\r\n'"Content-Length: ${#message}"$'\r\n'"Mcp-Session-Id: ${visit[a]}"$'\r\n'"Expect: 100-Continue"$'\r\n\r\n'
+	line_of a
+	is "$line" 'HTTP/1.1 100 Continue'
+	line_of a
+	is "$line" ''
+	put a "$message"
+	takes a
+	is "$http $(get result)" '200 {}'
+	put a $'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n'
+	takes a
+	is "$http $(header Connection)" '415 close'
+	hung_up a
+}
+
+@test "H1: the target may be a whole URL, and its host is looked at" {
+	serve
+	plug a
+	put a $'GET http://localhost:1/health HTTP/1.1\r\nHost: localhost\r\n\r\n'
+	takes a
+	is "$http" 200
+	put a $'GET http://evil.example/health HTTP/1.1\r\nHost: localhost\r\n\r\n'
+	takes a
+	is "$http" 403
+}
+
+# -- H2: listening
+
+@test "H2: it says where it listens, on 127.0.0.1 unless told otherwise" {
+	serve
+	is "$(<err)" "boris: listening on http://127.0.0.1:$port/mcp"
+	plug a
+	asks a GET /health
+	takes a
+	is "$http" 200
+}
+
+@test "H2: a port in use is one line and exit status 1" {
+	serve
+	refused_at_start 1 --port=$port
+	like "$(<err)" "boris: *127.0.0.1 port $port: *"
+	rm err
+	: >err
+}
+
+@test "H2: --listen takes an IPv6 address" {
+	serve --listen=::1 || skip 'no IPv6 here'
+	is "$(<err)" "boris: listening on http://[::1]:$port/mcp"
+	exec {fd}<>"/dev/tcp/::1/$port"
+	wire[a]=$fd
+	asks a GET /health "Host: [::1]:$port"
+	takes a
+	is "$http" 200
+}
+
+@test "H2: what is no address or no port is refused" {
+	refused_at_start 2 --listen=localhost
+	has "$(<err)" localhost
+	refused_at_start 2 --listen=127.0.0.256
+	refused_at_start 2 --port=65536
+	refused_at_start 2 --port=-1
+	refused_at_start 2 --session-timeout=0
+	BORIS_TRANSPORT=carrier-pigeon filter </dev/null >out
+	is $status 2
+}
+
+@test "H2: --help names the options" {
+	filter --help </dev/null >out
+	for option in transport listen port token token-file generate-token allow-anyone \
+	              allow-origin session-timeout; do
+		has "$(<out)" "--$option"
+	done
+	for variable in TRANSPORT LISTEN PORT TOKEN TOKEN_FILE ALLOW_ANYONE ALLOW_ORIGIN SESSION_TIMEOUT; do
+		has "$(<out)" "BORIS_$variable"
+	done
+}
+
+@test "H2: the environment says it all as well" {
+	export BORIS_TRANSPORT=http BORIS_PORT=0 BORIS_LISTEN=127.0.0.2 BORIS_TOKEN=abc
+	start
+	eventually grep -qs listening err
+	like "$(<err)" 'boris: listening on http://127.0.0.2:*/mcp'
+}
+
+# -- H3: the token
+
+@test "H3: without the token a request is 401, and nothing has run" {
+	serve --token=Secret1
+	plug a
+	for given in 'X: y' 'Authorization: Bearer' 'Authorization: Bearer Secret' \
+	             'Authorization: Bearer Secret12' 'Authorization: Bearer secret1' \
+	             'Authorization: Basic Secret1' 'Authorization: BearerSecret1' \
+	             'Authorization: Bearer Secret1 x'; do
+		bash_call "echo ran >$PWD/ran" '' "$META"
+		modern_post a "$given"
+		takes a
+		is "$given: $http $(header WWW-Authenticate)" "$given: 401 Bearer"
+	done
+	for verb in GET DELETE OPTIONS PUT; do
+		asks a $verb /mcp
+		takes a
+		is "$verb: $http" "$verb: 401"
+	done
+	asks a GET /health
+	takes a
+	is "$http" 200
+	bash_call 'ls' '' "$META"
+	modern_post a 'authorization: bearer  Secret1'
+	answers a
+	is "$http" 200
+	lacks "$(plain stdout)" ran
+}
+
+@test "H3: a token file's newline is not part of it" {
+	echo Secret2 >token
+	serve --token-file=token
+	plug a
+	message server/discover "{\"_meta\":{$META}}"
+	modern_post a
+	takes a
+	is "$http" 401
+	modern_post a 'Authorization: Bearer Secret2'
+	takes a
+	is "$http" 200
+}
+
+@test "H3: a token that is made is told once, and is another each time" {
+	serve --generate-token
+	token=$(sed -n 's/^boris: token //p' err)
+	like "$token" '????????????????????????????????'
+	plug a
+	message server/discover "{\"_meta\":{$META}}"
+	modern_post a "Authorization: Bearer $token"
+	takes a
+	is "$http" 200
+	leave
+	serve --generate-token
+	isnt "$(sed -n 's/^boris: token //p' err)" "$token"
+}
+
+@test "H3: a flag for one way to a token beats the variable of another" {
+	echo fromfile >token
+	export BORIS_TOKEN=fromvariable
+	serve --token-file=token
+	plug a
+	message server/discover "{\"_meta\":{$META}}"
+	modern_post a 'Authorization: Bearer fromvariable'
+	takes a
+	is "$http" 401
+	modern_post a 'Authorization: Bearer fromfile'
+	takes a
+	is "$http" 200
+}
+
+@test "H3: an empty token, a bad one, two of them are refused" {
+	refused_at_start 2 --token=
+	refused_at_start 2 '--token=a b'
+	refused_at_start 2 --token=$'a\x80'
+	lacks "$(<err)" $'a\x80'
+	: >token
+	refused_at_start 2 --token-file=token
+	echo >token
+	refused_at_start 2 --token-file=token
+	refused_at_start 2 --token-file=none
+	refused_at_start 2 --token=a --generate-token
+	export BORIS_TOKEN=
+	refused_at_start 2 --port=0
+}
+
+@test "H3: to listen to other machines takes a token, or to be told so" {
+	for address in 0.0.0.0 :: ::ffff:127.0.0.1 192.0.2.1; do
+		refused_at_start 2 --listen=$address
+		has "$(<err)" --allow-anyone
+	done
+	serve --listen=0.0.0.0 --allow-anyone
+	leave
+	is $status 0
+	serve --listen=0.0.0.0 --token=x
+}
+
+@test "H3: commands do not see the token in their environment" {
+	export BORIS_TOKEN=Secret3
+	serve
+	plug a
+	bash_call 'env' '' "$META"
+	modern_post a 'Authorization: Bearer Secret3'
+	answers a
+	is "$http" 200
+	lacks "$reply" Secret3
+}
+
+# -- H4: Origin and Host
+
+@test "H4: an Origin that is not allowed is 403, and nothing has run" {
+	serve --allow-origin=https://good.example
+	plug a
+	for origin in http://evil.example null https://good.example:444 http://good.example \
+	              https://good.example.evil.example http://localhost.evil.example \
+	              http://127.0.0.1.evil.example http://localhost:80x \
+	              'http://[::1].evil.example' http://localhost@evil.example; do
+		bash_call "echo ran >$PWD/ran" '' "$META"
+		modern_post a "Origin: $origin"
+		takes a
+		is "$origin: $http $(header Access-Control-Allow-Origin || echo none)" \
+			"$origin: 403 none"
+	done
+	asks a GET /health 'Origin: http://evil.example'
+	takes a
+	is "$http" 403
+	modern_ran a ls
+	lacks "$(plain stdout)" ran
+}
+
+@test "H4: on loopback a Host that is not is 403, and nothing has run" {
+	serve
+	plug a
+	for host in evil.example evil.example:$port localhost.evil.example 127.0.0.1.evil.example \
+	            192.0.2.1 '[::2]' '' 'localhost:1:2'; do
+		bash_call "echo ran >$PWD/ran" '' "$META"
+		modern_post a "Host: $host"
+		takes a
+		is "$host: $http" "$host: 403"
+	done
+	for host in localhost LOCALHOST:1 127.0.0.1 127.1.2.3:4 '[::1]' "[::1]:$port"; do
+		asks a GET /health "Host: $host"
+		takes a
+		is "$host: $http" "$host: 200"
+	done
+	modern_ran a ls
+	lacks "$(plain stdout)" ran
+}
+
+@test "H4: elsewhere any Host will do" {
+	serve --listen=0.0.0.0 --allow-anyone
+	plug a
+	asks a GET /health 'Host: boris.example'
+	takes a
+	is "$http" 200
+}
+
+@test "H4: a page of this machine, or an allowed one, may call and read" {
+	export BORIS_ALLOW_ORIGIN='https://one.example,http://two.example:8000'
+	serve
+	enter a
+	for origin in http://localhost http://localhost:3000 http://127.0.0.1:6274 'http://[::1]:9' \
+	              https://one.example http://two.example:8000; do
+		message ping
+		post a "$message" "Origin: $origin"
+		takes a
+		is "$http $(header Access-Control-Allow-Origin)" "200 $origin"
+		has "$(header Access-Control-Expose-Headers)" Mcp-Session-Id
+		is "$(header Vary)" Origin
+	done
+	runs a 'echo hello'
+	post a "$message" 'Origin: https://one.example'
+	answers a
+	answers a
+	is "$(header Access-Control-Allow-Origin)" https://one.example
+}
+
+@test "H4: --allow-origin may be given twice, and beats the variable" {
+	export BORIS_ALLOW_ORIGIN=https://three.example
+	serve --allow-origin=https://one.example --allow-origin https://two.example
+	plug a
+	for pair in one:200 two:200 three:403; do
+		asks a GET /health "Origin: https://${pair%:*}.example"
+		takes a
+		is "$pair: $http" "$pair: ${pair#*:}"
+	done
+}
+
+@test "H4: a preflight is answered, without the token too" {
+	serve --token=x --allow-origin=https://one.example
+	plug a
+	asks a OPTIONS /mcp 'Origin: https://one.example' 'Access-Control-Request-Method: POST' \
+		'Access-Control-Request-Headers: authorization,content-type,mcp-session-id'
+	takes a
+	is "$http $(header Access-Control-Allow-Origin)" '204 https://one.example'
+	for verb in POST DELETE; do
+		has "$(header Access-Control-Allow-Methods)" $verb
+	done
+	for name in Authorization Content-Type Mcp-Session-Id MCP-Protocol-Version Mcp-Method Mcp-Name; do
+		has "$(header Access-Control-Allow-Headers)" $name
+	done
+	asks a OPTIONS /mcp 'Origin: https://two.example' 'Access-Control-Request-Method: POST'
+	takes a
+	is "$http" 403
+	# What is refused can be read too.
+	asks a POST /mcp 'Origin: https://one.example' 'Content-Type: application/json' -- "$HELLO"
+	takes a
+	is "$http $(header Access-Control-Allow-Origin)" '401 https://one.example'
+}
+
+@test "H4: what is no origin is refused at the start" {
+	for origin in '*' null good.example https:// https://good.example/ https://good.example/page; do
+		refused_at_start 2 "--allow-origin=$origin"
+	done
+}
+
+# -- H5: sessions
+
+@test "H5: the directory of one session is not another's" {
+	serve
+	enter a b
+	isnt "${visit[a]}" "${visit[b]}"
+	ran a 'cd /tmp; pwd'
+	is "$(result cwd)" '"/tmp"'
+	ran b pwd
+	is "$(plain stdout)" "$PWD"
+	joins c a
+	ran c pwd
+	is "$(plain stdout)" /tmp
+}
+
+@test "H5: the tasks of one session are unknown to another" {
+	serve
+	enter a b
+	ran a 'echo $$ >pid; read <gate' '{"run_in_background":true}'
+	is "$(header Content-Type)" application/json
+	task=$(plain task_id) pid=$(result pid)
+	tool task_output '{"task_id":"'"$task"'"}'
+	post b "$message"
+	answers b
+	refused "task not found: $task*"
+	for what in check_pid kill_pid; do
+		tool bash '{"'$what'":'"$pid"'}'
+		post b "$message"
+		answers b
+		refused "no background process with pid $pid*"
+	done
+	there "$pid"
+	release
+	tool task_output '{"task_id":"'"$task"'","wait":10000}'
+	post a "$message"
+	answers a
+	is "$(result status)" '"completed"'
+}
+
+@test "H5: one session's calls do not wait for another's" {
+	serve
+	enter a b
+	runs a 'echo >begun; read <gate'
+	heads a
+	begun begun
+	ran b 'echo quick'
+	is "$(plain stdout)" quick
+	release
+	last_event a
+	is "$(result status)" '"completed"'
+}
+
+@test "H5: calls of one session wait for each other, over whatever connection" {
+	serve
+	enter a
+	joins b a
+	runs a 'echo >begun; read <gate; cd /'
+	begun begun
+	runs b pwd
+	heads b
+	release
+	answers a
+	last_event b
+	is "$(plain stdout)" /
+}
+
+@test "H5: without the session's id 400, with a wrong one 404" {
+	serve
+	enter a
+	right=${visit[a]}
+	message ping
+	visit[a]=''
+	post a "$message"
+	takes a
+	is "$http $(code) $(get id)" "400 -32600 $id"
+	asks a DELETE /mcp
+	takes a
+	is "$http" 400
+	for visit[a] in 0 "${right}0" "${right:0:31}" "${right^^}x"; do
+		post a "$message"
+		takes a
+		is "$http $(get id)" "404 $id"
+		asks a DELETE /mcp "Mcp-Session-Id: ${visit[a]}"
+		takes a
+		is "$http" 404
+	done
+	visit[a]=$right
+	pings a
+}
+
+@test "H5: a version that is not spoken is 400, any that is will do" {
+	serve
+	enter a
+	message ping
+	for version in 2099-01-01 x ''; do
+		post a "$message" "MCP-Protocol-Version: $version"
+		takes a
+		is "$version: $http" "$version: 400"
+	done
+	for version in 2025-11-25 2025-06-18 2025-03-26; do
+		post a "$message" "MCP-Protocol-Version: $version"
+		takes a
+		is "$version: $http" "$version: 200"
+	done
+}
+
+@test "H5: a handshake that fails opens no session" {
+	serve
+	plug a
+	post a '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}'
+	takes a
+	is "$(code) $(header Mcp-Session-Id || echo none)" '-32602 none'
+}
+
+@test "H5: DELETE ends the session: its commands, its tasks, its queue, no one else's" {
+	serve
+	enter a b
+	joins c a
+	joins d a
+	joins e a
+	ran a 'echo $BASHPID >task; exec sleep 1000' '{"run_in_background":true}'
+	ran b 'echo $BASHPID >other; read <gate' '{"run_in_background":true}'
+	other=$(plain task_id)
+	runs c 'echo $BASHPID >running; trap "" INT; exec sleep 1000'
+	heads c
+	begun task other running
+	runs d 'echo >ran' '{"run_in_background":true}'
+	heads d
+	asks e DELETE /mcp "Mcp-Session-Id: ${visit[a]}"
+	takes e
+	is "$http $body" '204 '
+	message ping
+	post e "$message"
+	takes e
+	is "$http" 404
+	asks e DELETE /mcp "Mcp-Session-Id: ${visit[a]}"
+	takes e
+	is "$http" 404
+	last_event c
+	is "$(result status)" '"killed"'
+	last_event d
+	refused '*session is closed*'
+	eventually gone task
+	eventually gone running
+	there other
+	release
+	tool task_output '{"task_id":"'"$other"'","wait":10000}'
+	post b "$message"
+	answers b
+	is "$(result status)" '"completed"'
+	lacks "$(ls)" ran
+}
+
+@test "H5: DELETE is answered while the session's stubborn commands have their grace" {
+	serve
+	enter a b
+	ran a 'trap "" TERM; echo $BASHPID >pid; while :; do read <gate; done' '{"run_in_background":true}'
+	begun pid
+	begin
+	asks b DELETE /mcp "Mcp-Session-Id: ${visit[a]}"
+	takes b
+	is "$http" 204
+	message ping
+	post a "$message"
+	takes a
+	is "$http" 404
+	within 2000
+	there pid
+	pings b
+	eventually gone pid
+	least "$(took)" 4500
+}
+
+@test "H5: a session that nobody uses is closed, and its tasks with it" {
+	serve --session-timeout=1
+	enter a
+	begin
+	ran a 'echo $BASHPID >pid; exec sleep 1000' '{"run_in_background":true}'
+	begun pid
+	eventually gone pid
+	least "$(took)" 900
+	message ping
+	post a "$message"
+	takes a
+	is "$http" 404
+}
+
+@test "H5: a call in flight keeps its session, a wait too" {
+	serve --session-timeout=1
+	enter a b
+	ran b 'sleep 2' '{"run_in_background":true}'
+	runs a 'sleep 2; echo kept'
+	tool task_output '{"task_id":"'"$(plain task_id)"'","wait":5000}'
+	post b "$message"
+	answers a
+	is "$(plain stdout)" kept
+	pings a
+	answers b
+	is "$(result status)" '"completed"'
+	pings b
+}
+
+@test "H5: the 65th session is 503, until one has gone" {
+	serve
+	plug a
+	for ((i = 0; i < 64; i++)); do
+		post a "$HELLO"
+		takes a
+		is "$i: $http" "$i: 200"
+	done
+	last=$(header Mcp-Session-Id)
+	post a "$HELLO"
+	takes a
+	is "$http" 503
+	is "$(header Mcp-Session-Id || echo none)" none
+	asks a DELETE /mcp "Mcp-Session-Id: $last"
+	takes a
+	post a "$HELLO"
+	takes a
+	is "$http" 200
+}
+
+@test "H5: fifty sessions with a command each run them all at once, and leave nothing" {
+	needs_linux
+	descriptors_are() {
+		local all=("/proc/$server/fd/"*)
+		[ ${#all[@]} = "$1" ]
+	}
+	serve
+	plug probe
+	asks probe GET /health
+	takes probe
+	idle=("/proc/$server/fd/"*)
+	for ((i = 0; i < 50; i++)); do
+		enter s$i
+	done
+	for ((i = 0; i < 50; i++)); do
+		runs s$i "echo >>begun; read <gate; echo $i"
+	done
+	all_begun() { [ "$(cat begun 2>/dev/null | wc -l)" = 50 ]; }
+	eventually all_begun
+	begin
+	release 50
+	for ((i = 0; i < 50; i++)); do
+		answers s$i
+		is "$(plain stdout)" $i
+	done
+	within 5000
+	for ((i = 0; i < 50; i++)); do
+		asks s$i DELETE /mcp "Mcp-Session-Id: ${visit[s$i]}"
+		takes s$i
+		unplug s$i
+	done
+	eventually descriptors_are ${#idle[@]}
+}
+
+# -- H6: the modern revision
+
+@test "H6: a modern request stands alone, with the headers it has to have" {
+	serve
+	plug a
+	message server/discover "{\"_meta\":{$META}}"
+	modern_post a
+	takes a
+	is "$http $(get result resultType) $(get id)" "200 \"complete\" $id"
+	is "$(header Mcp-Session-Id || echo none)" none
+	message tools/list "{\"_meta\":{$META}}"
+	modern_post a 'Mcp-Session-Id: nobody' 'Last-Event-ID: 7'
+	takes a
+	is "$http $(get -n result tools)" '200 2'
+}
+
+@test "H6: what the headers leave out or say otherwise is 400 and -32020" {
+	serve
+	plug a
+	bash_call 'echo >ran' '' "$META"
+	v=$MODERN m='Mcp-Method: tools/call' n='Mcp-Name: bash'
+	for wrong in "$m|$n" "$v|$n" "$v|$m" "MCP-Protocol-Version: 2025-11-25|$m|$n" \
+	             "$v|Mcp-Method: tools/list|$n" "$v|Mcp-Method: Tools/Call|$n" \
+	             "$v|$m|Mcp-Name: Bash" "$v|$m|Mcp-Name: =?base64?YmFzaA?=" \
+	             "$v|$m|Mcp-Name: =?base64?YmFzaB==?=x" "$v|$m|Mcp-Name:"; do
+		IFS='|' read -ra headers <<<"$wrong"
+		post a "$message" "${headers[@]}"
+		takes a
+		is "$wrong: $http $(code) $(get id)" "$wrong: 400 -32020 $id"
+	done
+	lacks "$(ls)" ran
+	post a "$message" "$v" "$m" "$n"
+	answers a
+	is "$http" 200
+	post a "$message" "$v" "$m" 'Mcp-Name:   =?base64?YmFzaA==?=  '
+	answers a
+	is "$http" 200
+}
+
+@test "H6: errors have the status that the revision wants" {
+	serve
+	plug a
+	message no/such "{\"_meta\":{$META}}"
+	modern_post a
+	takes a
+	is "$http $(code) $(get id)" "404 -32601 $id"
+	message ping "{\"_meta\":{$META}}"
+	modern_post a
+	takes a
+	is "$http $(code)" '404 -32601'
+	message initialize "{\"_meta\":{$META}}"
+	modern_post a
+	takes a
+	is "$http $(code)" '404 -32601'
+	tool nothing '{}' "$META"
+	modern_post a
+	takes a
+	is "$http $(code)" '200 -32602'
+	message tools/list '{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}'
+	modern_post a
+	takes a
+	is "$http $(code)" '400 -32602'
+	message tools/list '{}'
+	modern_post a
+	takes a
+	is "$http $(code)" '400 -32602'
+	message ping '{}'
+	modern_post a
+	takes a
+	is "$http $(code)" '400 -32602'
+	message tools/list "{\"_meta\":{${META/2026-07-28/2099-01-01}}}"
+	post a "$message" 'MCP-Protocol-Version: 2099-01-01' 'Mcp-Method: tools/list'
+	takes a
+	is "$http $(code) $(get error data supported)" '400 -32022 ["2026-07-28"]'
+	post a '[]' "$MODERN"
+	takes a
+	is "$http $(code)" '400 -32600'
+	post a '{"jsonrpc":"2.0","id":1,"result":{}}' "$MODERN"
+	takes a
+	is "$http $(code)" '400 -32600'
+	post a '{' "$MODERN"
+	takes a
+	is "$http $(code)" '400 -32700'
+}
+
+@test "H6: a modern notification is 202, and cancels nobody's call" {
+	serve
+	plug a b
+	modern_runs a 'echo >begun; read <gate; echo done'
+	heads a
+	begun begun
+	post b '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":'$id'}}' "$MODERN"
+	takes b
+	is "$http $body" '202 '
+	post b '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":'$id',"_meta":{'"$META"'}}}'
+	takes b
+	is "$http $body" '202 '
+	release
+	last_event a
+	is "$(plain stdout)" done
+}
+
+@test "H6: calls start in the --workdir, or in cwd, and move nothing" {
+	mkdir work
+	serve --workdir=work
+	plug a
+	modern_ran a 'pwd; cd /'
+	is "$(plain stdout)" "$PWD/work"
+	modern_ran a pwd
+	is "$(plain stdout)" "$PWD/work"
+	modern_ran a pwd '{"cwd":"/tmp"}'
+	is "$(plain stdout)" /tmp
+	modern_ran a pwd
+	is "$(plain stdout)" "$PWD/work"
+}
+
+@test "H6: sixteen calls run side by side, further ones wait" {
+	serve
+	for ((i = 0; i < 18; i++)); do
+		plug p$i
+		modern_runs p$i "echo >>begun; read <gate; echo $i"
+	done
+	sixteen() { [ "$(cat begun 2>/dev/null | wc -l)" = "$1" ]; }
+	eventually sixteen 16
+	plug x
+	message server/discover "{\"_meta\":{$META}}"
+	modern_post x
+	takes x
+	is "$(wc -l <begun)" 16
+	release
+	eventually sixteen 17
+	release 17
+	for ((i = 0; i < 18; i++)); do
+		answers p$i
+		is "$(plain stdout)" $i
+	done
+}
+
+@test "H6: tasks belong to the server, ten at a time, and the refusal names none" {
+	serve
+	plug a b
+	for ((i = 0; i < 10; i++)); do
+		modern_ran a 'read <gate' '{"run_in_background":true}'
+		task=$(plain task_id)
+	done
+	modern_ran b 'true' '{"run_in_background":true}'
+	is "$(get result isError)" true
+	lacks "$reply" "$task"
+	tool task_output '{"task_id":"'"$task"'"}' "$META"
+	modern_post b
+	answers b
+	is "$(result status)" '"running"'
+	release 10
+}
+
+@test "H6: both eras share the endpoint" {
+	serve
+	enter a
+	ran a 'cd /tmp'
+	modern_ran a pwd
+	is "$(plain stdout)" "$PWD"
+	ran a pwd
+	is "$(plain stdout)" /tmp
+	# A handshake is one, whatever the header says.
+	visit[a]=''
+	post a "$HELLO" "$MODERN"
+	takes a
+	is "$http $(get result protocolVersion)" '200 "2025-11-25"'
+}
+
+@test "H6: a subscription is a stream that begins with its acknowledgement" {
+	serve
+	plug a b
+	message subscriptions/listen "{\"notifications\":{\"toolsListChanged\":true},\"_meta\":{$META}}"
+	modern_post a
+	heads a
+	is "$http $(header Content-Type)" '200 text/event-stream'
+	event a
+	is "$(get method)" '"notifications/subscriptions/acknowledged"'
+	modern_ran b 'echo meanwhile'
+	is "$(plain stdout)" meanwhile
+	kill "$server"
+	last_event a
+	is "$(get result resultType)" '"complete"'
+}
+
+# -- H7: streams
+
+@test "H7: a call that takes long has its headers at once, then progress, then the answer" {
+	serve
+	enter a
+	runs a 'echo one; read <gate; echo two' '' '"progressToken":0'
+	begin
+	heads a
+	within 1000
+	is "$http $(header Content-Type)" '200 text/event-stream'
+	is "$(header Cache-Control) $(header X-Accel-Buffering)" 'no-cache no'
+	event a
+	is "$(get method) $(get params progressToken)" '"notifications/progress" 0'
+	is "$(get params message)" '"one\n"'
+	release
+	last_event a
+	is "$(get id) $(plain stdout)" "$id one"$'\n'two
+	pings a
+}
+
+@test "H7: answers that are there at once are no stream" {
+	serve
+	enter a
+	message tools/list
+	post a "$message"
+	takes a
+	is "$(header Content-Type)" application/json
+	tool bash '{"command":""}'
+	post a "$message"
+	takes a
+	is "$(header Content-Type)" application/json
+	ran a 'read <gate' '{"run_in_background":true}'
+	is "$(header Content-Type)" application/json
+	tool task_output '{"task_id":"'"$(plain task_id)"'"}'
+	post a "$message"
+	takes a
+	is "$(header Content-Type)" application/json
+	release
+}
+
+@test "H7: silence is broken by a comment every 15 seconds" {
+	serve
+	enter a
+	runs a 'read <gate'
+	heads a
+	begin
+	line_of a 20
+	is "$line" 3
+	least "$(took)" 14500
+	within 16000
+	bytes_of a 3
+	is "$line" $':\n\n'
+	line_of a
+	release
+	last_event a
+	is "$(result status)" '"completed"'
+}
+
+@test "H7: a modern client that hangs up cancels its call, running or queued" {
+	serve
+	for ((i = 0; i < 16; i++)); do
+		plug p$i
+		modern_runs p$i "echo \$BASHPID >pid$i; read <gate"
+	done
+	begun pid15
+	plug q
+	modern_runs q 'echo >ran'
+	heads q
+	unplug q
+	unplug p7
+	eventually gone pid7
+	there pid6
+	release 15
+	for ((i = 0; i < 16; i++)); do
+		[ $i = 7 ] || answers p$i
+	done
+	plug r
+	modern_ran r ls
+	lacks "$(plain stdout)" ran
+}
+
+@test "H7: a legacy client that hangs up does not, and its command moves the directory" {
+	serve
+	enter a
+	joins b a
+	runs a 'echo $BASHPID >pid; read <gate; cd /; echo >done'
+	begun pid
+	unplug a
+	pings b
+	there pid
+	release
+	ran b pwd
+	is "$(plain stdout)" /
+}
+
+@test "H7: a batch whose client hangs up is carried out, and answered to nobody" {
+	serve
+	plug a
+	post a "${HELLO/2025-11-25/2025-03-26}"
+	takes a
+	visit[a]=$(header Mcp-Session-Id)
+	joins b a
+	bash_call 'echo >begun; read <gate; cd /'
+	post a "[$message"',{"jsonrpc":"2.0","id":"p","method":"ping"}]'
+	begun begun
+	unplug a
+	pings b
+	release
+	ran b pwd
+	is "$(plain stdout)" /
+}
+
+@test "H7: a client that has only said all it has to say gets its answer" {
+	needs perl
+	serve
+	enter a
+	bash_call 'read <gate; echo late'
+	perl -MIO::Socket -e '
+		my $s = IO::Socket::INET->new("127.0.0.1:'"$port"'") or die;
+		print $s "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" .
+			"Mcp-Session-Id: $ARGV[0]\r\nContent-Length: " . length($ARGV[1]) . "\r\n\r\n$ARGV[1]";
+		shutdown($s, 1);
+		print "sent\n"; $| = 1;
+		print while <$s>;' "${visit[a]}" "$message" >said &
+	eventually grep -q event-stream said || pings a
+	pings a
+	release
+	wait $!
+	has "$(<said)" late
+}
+
+@test "H7: a call that is cancelled ends its stream without an answer" {
+	serve
+	enter a
+	joins b a
+	runs a 'echo $BASHPID >pid; read <gate'
+	heads a
+	begun pid
+	post b '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":'$id'}}'
+	takes b
+	is "$http" 202
+	line_of a
+	is "$line" 0
+	line_of a
+	eventually gone pid
+	pings a
+}
+
+# -- H8: bad, slow and hostile peers
+
+# refused_with STATUS TEXT: a connection that says so gets that, and its end
+refused_with() {
+	plug x
+	put x "$2"
+	takes x
+	is "$2 -> $http $(header Connection)" "$2 -> $1 close"
+	hung_up x
+	unplug x
+}
+
+@test "H8: a malformed request is 400, and the connection closed" {
+	serve
+	get='GET /health HTTP/1.1'
+	h=$'Host: localhost\r\n'
+	e=$'\r\n'
+	for bad in $'\x16\x03\x01\r\n\r\n' "GET /health$e$e" "GET /health HTTP/1.1 $e$h$e" \
+	           "GET  /health HTTP/1.1$e$h$e" "GET /health HTTP/1$e$h$e" "GET /health http/1.1$e$h$e" \
+	           "GET /health HTTP/1.10$e$h$e" "G@T /health HTTP/1.1$e$h$e" " $get$e$h$e" \
+	           "$get$e$e" "$get$e$h$h$e" "$get$e${h}X y$e$e" "$get$e${h}X : y$e$e" "$get$e${h}: y$e$e" \
+	           "$get$e${h}X: y$e z$e$e" "$get$e X: y$e$h$e" "$get$e${h}X: "$'a\x01b'"$e$e" \
+	           "$get$e${h}X: "$'a\rb'"$e$e" "$get"$'\nHost: localhost\n\n' \
+	           "$get$e${h}X: y"$'\n'"$e" "GET /hea"$'\x7f'"lth HTTP/1.1$e$h$e" \
+	           "$get$e${h}Origin: a${e}Origin: b$e$e"; do
+		refused_with 400 "$bad"
+	done
+	refused_with 505 "GET /health HTTP/2.0$e$h$e"
+	plug x
+	printf 'GET /health HTTP/1.1\r\nHost: local\0host\r\n\r\n' >&"${wire[x]}"
+	takes x
+	is "$http" 400
+}
+
+@test "H8: request smuggling is refused" {
+	serve
+	post=$'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'
+	e=$'\r\n'
+	for bad in "Content-Length: 3${e}Transfer-Encoding: chunked" \
+	           "Transfer-Encoding: chunked${e}Content-Length: 3" \
+	           "Content-Length: 3${e}Content-Length: 4" "Content-Length: 3${e}content-length: 3" \
+	           'Content-Length: 3, 4' 'Content-Length: 3, 3' 'Content-Length: +3' 'Content-Length: -3' \
+	           'Content-Length: 0x3' 'Content-Length: 3 3' 'Content-Length:' \
+	           'Content-Length: 18446744073709551619' \
+	           "Transfer-Encoding: chunked${e}Transfer-Encoding: chunked" \
+	           'Content-Length : 3' $'Content-Length:\x0b3'; do
+		refused_with 400 "$post$bad$e${e}abc"
+	done
+	for bad in identity 'gzip, chunked' 'chunked, gzip' 'chunked;q=1' xchunked; do
+		refused_with 501 "${post}Transfer-Encoding: $bad$e${e}0$e$e"
+	done
+	refused_with 400 $'POST /mcp HTTP/1.0\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'
+	for bad in "x$e" "-1$e" " 1$e" "$e" "1"$'\n' "0x1$e" "1 $(printf %0300d 0)$e" \
+	           "fffffffffffffffff$e" "1${e}ab$e" "1;"$'\r'"x$e"; do
+		refused_with 400 "${post}Transfer-Encoding: chunked$e$e$bad"
+	done
+}
+
+@test "H8: headers over 16 KiB are 431" {
+	serve
+	printf -v long '%016000d' 0
+	plug a
+	asks a GET /health "X: $long"
+	takes a
+	is "$http" 200
+	refused_with 431 $'GET /health HTTP/1.1\r\nHost: localhost\r\nX: '"$long$long"
+	refused_with 431 $'GET /health HTTP/1.1\r\nHost: localhost\r\nX: '"$long"$'\r\nY: '"${long:0:400}"$'\r\n\r\n'
+}
+
+@test "H8: a message over 16 MiB is 413, in chunks too, and one of 16 MiB is served" {
+	serve
+	enter a
+	printf -v mib '%01048576d' 0
+	put a $'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 16777217\r\n\r\n'
+	takes a
+	is "$http" 413
+	for ((i = 0; i < 16; i++)); do
+		put a "$mib"
+	done
+	put a x
+	pings a
+	put a $'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
+	for ((i = 0; i < 17; i++)); do
+		put a $'100000\r\n'"$mib"$'\r\n'
+	done
+	takes a
+	is "$http" 413
+	put a $'0\r\n\r\n'
+	pings a
+	message ping
+	printf -v space '%*s' $((1048576 - ${#message})) ''
+	printf -v blank '%*s' 1048576 ''
+	put a $'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 16777216\r\nMcp-Session-Id: '"${visit[a]}"$'\r\n\r\n'"$message$space"
+	for ((i = 1; i < 16; i++)); do
+		put a "$blank"
+	done
+	takes a
+	is "$http $(get id)" "200 $id"
+}
+
+@test "H8: a body that grows without end is not held in memory" {
+	needs_linux
+	needs_plain
+	serve
+	plug a
+	before=$(peak)
+	put a $'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: 99999999999\r\n\r\n'
+	takes a
+	is "$http" 415
+	printf -v mib '%01048576d' 0
+	for ((i = 0; i < 40; i++)); do
+		put a "$mib"
+	done
+	unplug a
+	plug b
+	asks b GET /health
+	takes b
+	most $(($(peak) - before)) 500
+}
+
+@test "H8: a request of a byte a second is 408 after ten, a silent connection ends" {
+	serve
+	plug silent slow half kept
+	begin
+	put half 'GET /hea'
+	asks kept GET /health
+	takes kept
+	for ((i = 0; i < 9; i++)); do
+		put slow "${i/0/G}"
+		read -rt 1 -u 9 || :
+	done
+	takes slow 5
+	is "$http" 408
+	takes half
+	is "$http" 408
+	hung_up silent
+	least "$(took)" 9500
+	within 12000
+	asks kept GET /health
+	takes kept
+	is "$http" 200
+}
+
+@test "H8: a body that stops coming is 408 after a minute, an idle connection ends" {
+	serve
+	enter kept
+	plug body drip
+	post='POST /mcp HTTP/1.1'$'\r\nHost: localhost\r\nContent-Type: application/json\r\n'
+	put body "${post}"$'Content-Length: 99\r\n\r\n{'
+	put drip "${post}"$'Transfer-Encoding: chunked\r\n\r\n'
+	begin
+	for ((i = 0; i < 5; i++)); do
+		read -rt 10 -u 9 || :
+		put drip $'1\r\n \r\n'
+	done
+	takes body 15
+	is "$http" 408
+	least "$(took)" 59000
+	hung_up kept 5
+	within 63000
+	put drip $'1\r\n{\r\n0\r\n\r\n'
+	takes drip
+	is "$http $(code)" '400 -32700'
+}
+
+@test "H8: past 64 connections it is 503, until one has gone" {
+	serve
+	for ((i = 0; i < 64; i++)); do
+		plug p$i
+		asks p$i GET /health
+		takes p$i
+		is "$http" 200
+	done
+	plug x
+	takes x
+	is "$http $(header Connection)" '503 close'
+	hung_up x
+	unplug p5 x
+	free() {
+		plug y
+		asks y GET /health
+		takes y && [ "$http" = 200 ] || { unplug y; return 1; }
+	}
+	eventually free
+}
+
+@test "H8: a hundred idle connections each get their end, and stall nobody" {
+	serve
+	enter a
+	for ((i = 0; i < 100; i++)); do
+		plug p$i
+	done
+	begin
+	for ((i = 0; i < 20; i++)); do
+		pings a
+	done
+	within 5000
+	for ((i = 0; i < 100; i++)); do
+		cat <&"${wire[p$i]}" >said.$i &
+	done
+	wait $(jobs -p | grep -vx "$server")
+	within 13000
+	is "$(cat said.* | grep -c 'HTTP/1.1 503')" 37
+	pings a
+}
+
+# ping_time PEER: microseconds to the first line of the answer
+ping_time() {
+	local began=${EPOCHREALTIME/[.,]/}
+	post "$1" "$message"
+	line_of "$1"
+	echo $((${EPOCHREALTIME/[.,]/} - began))
+	until [ -z "$line" ]; do
+		[[ $line != Content-Length:* ]] || began=${line#*: }
+		line_of "$1"
+	done
+	bytes_of "$1" "$began"
+}
+
+# median NUMBER...: the middle one
+median() {
+	printf '%s\n' "$@" | sort -n | sed -n $((($# + 1) / 2))p
+}
+
+@test "H8: a ping takes less than 5 ms more while others misbehave" {
+	serve
+	enter a b
+	message ping
+	for ((i = 0; i < 15; i++)); do
+		ping_time a >time
+		quiet+=("$(<time)")
+	done
+	# one never reads, one dribbles, one sends 17 MiB, one claims two lengths
+	runs b 'while :; do printf %1000d; read -t 0.005 <>never; done' \
+		'{"timeout":60000}' '"progressToken":1'
+	message ping
+	plug dribble big two
+	printf -v part '%0*d' 1000000 0
+	put big $'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
+	for ((i = 0; i < 18; i++)); do
+		put dribble G
+		put big $'F4240\r\n'"$part"$'\r\n'
+		ping_time a >time
+		loud+=("$(<time)")
+	done
+	most "$(median "${loud[@]}")" $((($(median "${quiet[@]}") * 3 + 5000) * SLOW))
+	put two $'GET /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'
+	takes two
+	is "$http" 400
+	takes big
+	is "$http" 413
+	asks a DELETE /mcp "Mcp-Session-Id: ${visit[b]}"
+	takes a
+}
+
+@test "H8: a stream that nobody reads costs little, and its session goes on" {
+	needs_linux
+	needs_plain
+	serve --timeout=5
+	enter a b c
+	joins d a
+	ran c 'true'
+	before=$(peak)
+	runs a 'yes "$(printf %1000d 0)"' '' '"progressToken":1'
+	ran b 'sleep 4; echo meanwhile'
+	is "$(plain stdout)" meanwhile
+	most $(($(peak) - before)) 700
+	ran d 'echo next'
+	is "$(plain stdout)" next
+	# and it is all there, should somebody look after all
+	heads a
+	last_event a
+	is "$(result status)" '"timed_out"'
+}
+
+@test "H8: whoever does not read for a minute is gone, with the modern call" {
+	serve
+	plug a
+	bash_call 'echo $BASHPID >pid; exec yes "$(printf %1000d 0)"' '{"timeout":600000}' "$META,\"progressToken\":1"
+	modern_post a
+	begun pid
+	begin
+	for ((i = 0; i < 110; i++)); do
+		gone pid && break
+		read -rt 1 -u 9 || :
+	done
+	gone pid
+	least "$(took)" 55000
+}
+
+@test "E7: without descriptors who comes waits, boris does not spin, and recovers" {
+	needs_linux
+	needs_plain
+	limited() { (ulimit -n 24; exec "$@"); }
+	wrap=(bash -c 'ulimit -n 24; exec "$@"' bash)
+	serve
+	for ((i = 0; i < 30; i++)); do
+		plug p$i
+	done
+	ticks() { local s; s=$(<"/proc/$server/stat"); s=${s##*) }; read -ra s <<<"$s"; echo $((s[11] + s[12])); }
+	before=$(ticks)
+	read -rt 2 -u 9 || :
+	most $(($(ticks) - before)) 20
+	for ((i = 0; i < 10; i++)); do
+		unplug p$i
+	done
+	asks p29 GET /health
+	takes p29
+	is "$http" 200
+}
+
+# -- H9: the end
+
+@test "H9: SIGTERM ends all sessions and their commands, and boris, with 0" {
+	serve
+	enter a b
+	plug m
+	ran a 'echo $BASHPID >one; exec sleep 1000' '{"run_in_background":true}'
+	runs b 'echo $BASHPID >two; exec sleep 1000'
+	modern_runs m 'echo $BASHPID >three; exec sleep 1000'
+	begun one two three
+	kill "$server"
+	answers b
+	is "$(result status)" '"killed"'
+	answers m
+	is "$(result status)" '"killed"'
+	died
+	is $status 0
+	gone one
+	gone two
+	gone three
+	left=''
+	leave 2>/dev/null || :
+	is "$(ls tmp)" ''
+}
+
+@test "H9: it stops accepting at once, and a second signal ends the grace" {
+	serve
+	enter a
+	runs a 'trap "" TERM; echo $BASHPID >pid; while :; do read <gate; done'
+	begun pid
+	begin
+	kill "$server"
+	refuses_to_connect() { ! plug z 2>/dev/null; }
+	eventually refuses_to_connect
+	there pid
+	kill "$server"
+	died
+	within 3000
+	is $status 0
+	gone pid
+}
+
+@test "H9: SIGINT and SIGHUP do the same" {
+	for signal in INT HUP; do
+		serve
+		kill -$signal "$server"
+		died
+		is "$signal $status" "$signal 0"
+	done
+	grep -v listening err >rest || :
+	mv rest err
+}
