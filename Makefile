@@ -42,7 +42,7 @@ boris.o: boris.c options.h lines.h http.h group.h mcp.h tools.h session.h exec.h
 static: clean
 	@if command -v musl-gcc >/dev/null; then cc=musl-gcc; else cc='$(CC)'; fi; \
 	$(MAKE) CC="$$cc" CFLAGS='-Os -fno-asynchronous-unwind-tables' \
-	    LDFLAGS='-static -s' boris
+	    LDFLAGS='-static -s -Wl,-z,noseparate-code' boris
 
 demo: boris
 	@sh t/demo

@@ -615,7 +615,7 @@ expire_visits(struct http *h)
 	struct visit *v;
 
 	for (v = h->visits; v != NULL; v = v->next) {
-		if (!v->ended && !mcp_unanswered(&v->client) &&
+		if (!v->ended &&
 		    h->now >= v->used + h->options->session_timeout)
 			end_visit(h, v, false);
 	}

@@ -302,7 +302,7 @@ static void
 do_initialize(const struct request *r)
 {
 	struct client *c = r->client;
-	const struct revision *v, *latest = NULL;
+	const struct revision *v, *latest = revisions;
 	struct json wanted = json_get(r->params, "protocolVersion");
 	struct buf b = { NULL, 0, 0, false };
 
@@ -314,7 +314,7 @@ do_initialize(const struct request *r)
 	for (v = revisions; v->name != NULL; v++) {
 		if (v->stateless)
 			continue;
-		if (latest == NULL)
+		if (latest->stateless)
 			latest = v;
 		if (json_is(wanted, v->name))
 			break;

@@ -364,7 +364,7 @@ print_help(void)
 	int i;
 
 	buf_puts(&b, "boris " BORIS_VERSION ": a shell for an AI agent, as an "
-	    "MCP server on stdin and stdout\n\n"
+	    "MCP server on stdin and stdout,\nor over HTTP\n\n"
 	    "usage: boris [OPTION]...\n\n"
 	    "An MCP client starts boris and speaks JSON-RPC with it, one "
 	    "message a line.\n"
@@ -557,21 +557,20 @@ find_token(struct buf *token, const struct values *o)
 }
 
 static void
-fill_http(struct options *options, struct values *o)
+fill_http(struct options *options, const struct values *o)
 {
 	struct http_options *h = &options->http;
 	struct buf *token = &options->token;
 
 	find_token(token, o);
-	buf_putc(&o->origins, '\0');
-	if (token->failed || o->origins.failed)
+	buf_putc(&options->origins, '\0');
+	if (token->failed || options->origins.failed)
 		fatal(1, "start", NULL, "out of memory");
-	options->origins = o->origins;
 	options->say_token = o->generate_token != 0;
 	h->address = o->listen != NULL ? o->listen : "127.0.0.1";
 	h->port = (int)o->port;
 	h->token = token->len > 1 ? token->data : NULL;
-	h->origins = o->origins.data;
+	h->origins = options->origins.data;
 	h->session_timeout = o->session_timeout * 1000;
 	if (http_loopback(h->address) < 0)
 		fatal(2, "--listen (BORIS_LISTEN)", h->address,
@@ -598,6 +597,7 @@ options_read(struct options *options, char **argv)
 	if (o.version)
 		print_version();
 	fill_mcp(&options->mcp, &o);
+	options->origins = o.origins;
 	options->over_http = o.transport == 1;
 	if (options->over_http)
 		fill_http(options, &o);
