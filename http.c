@@ -1049,7 +1049,8 @@ parse_field(struct conn *c, char *line, const char **host)
 		*--end = '\0';
 	if (!is_token(line))
 		return 400;
-	for (i = 0; i < ALL_FIELDS && strcasecmp(line, field_names[i]); i++)
+	for (i = 0; i < ALL_FIELDS &&
+	    strcasecmp(line, field_names[i]) != 0; i++)
 		;
 	if (i == ALL_FIELDS)
 		return 0;
