@@ -365,7 +365,7 @@ check_name(const char *s, const char *end)
 struct json
 json_check(const char *text, size_t len)
 {
-	const char *s, *end = text + len;
+	const char *s, *end;
 	struct json value;
 	char closing[JSON_DEPTH + 1];  /* brackets that are due, by depth */
 	int depth = 0;
@@ -373,6 +373,7 @@ json_check(const char *text, size_t len)
 
 	if (len == 0)
 		return none;
+	end = text + len;
 	s = value.text = skip_space(text, end);
 	for (;;) {
 		opened = s < end && (*s == '[' || *s == '{');

@@ -893,6 +893,7 @@ test_types(struct tally *t)
 	for (i = 0; i < COUNT(texts); i++)
 		expect(t, json_type(value(texts[i])) == (enum json_type)i,
 		       "json_type", texts[i], strlen(texts[i]));
+	expect(t, json_type(json_check(NULL, 0)) == JSON_NONE, "NULL", "", 0);
 	expect(t, json_true(value("true")) && !json_true(value("false"))
 	       && !json_true(value("\"true\"")) && !json_true(value("")),
 	       "json_true", "", 0);
