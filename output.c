@@ -10,17 +10,22 @@
 #include "output.h"
 
 /* The way of a byte: output_write() saves it raw, takes sequences and
- * controls out, and puts what is left on the current line. A line that is
- * finished is committed: counted, and kept in `head` while that has room,
- * else in `end`, a ring of the last bytes. All text is thus
+ * controls out, and appends what is left to `text`, where a CR may yet go back
+ * to the start of the line. Finished lines are committed: counted, and kept in
+ * `head` while that has room, else in `end`, a ring of the last bytes. So all
+ * there is of a stream is
  *
- *	head | what nobody holds any more | end | line
+ *	head | what nobody holds any more | end | text
  *
- * and positions in it are bytes from its start. */
+ * and positions in it are bytes from its start. Between two writes `text` is
+ * the unfinished line alone.
+ *
+ * "Plain" are 0x20 to 0x7E, tab and newline. "Clean" are whole characters that
+ * are plain, or U+00A0 and up: what may be in a result. */
 
 enum {
-	HEAD_CHARS = 30000,      /* O3 */
-	BOTH_FIRST = 10000,      /* O4 */
+	HEAD_CHARS = 30000,  /* O3 */
+	BOTH_FIRST = 10000,  /* O4 */
 	BOTH_LAST = 20000,
 	TAIL_LINES = 2000,
 	TAIL_BYTES = 51200,
@@ -28,12 +33,12 @@ enum {
 	 * it a newline, the first line is whole. */
 	END_ASCII = TAIL_BYTES + 1,
 	END_UTF8 = 4 * BOTH_LAST,  /* and once they are not */
-	LINE_BYTES = 32768,      /* as far back as a CR can reach */
-	RAW_BYTES = 65536,       /* unsaved bytes in memory, until they spill */
-	BLOCK = 64,              /* bytes that vector code takes at a time */
-	WORD = 8,                /* bytes of a uint64_t */
-	COPY = 16,               /* bytes copied at once */
-	FEW = 256
+	LINE_BYTES = 32768,  /* as far back as a CR can reach */
+	RAW_BYTES = 65536,   /* unsaved bytes in memory, until they spill */
+	BLOCK = 64,          /* bytes looked at together */
+	WORD = 8,            /* bytes of a uint64_t */
+	COPY = 16,           /* bytes copied together */
+	PIECE = 256          /* bytes appended together, at most */
 };
 
 /* Why not all of a stream is in its file; above 0: the errno. */
@@ -41,11 +46,23 @@ enum { SAVED_ALL = 0, STOPPED_LIMIT = -1, STOPPED_SESSION = -2, GONE = -3 };
 
 enum state { TEXT, ESCAPE, ESCAPE_MORE, CSI, OSC, STRING };
 
+/* A file in the store */
 struct saved {
 	struct saved *next;     /* the next younger */
-	struct output *output;  /* whose it is; NULL: that is freed */
+	struct saving *saving;  /* whose it is; NULL: that is gone */
 	char *path;
 	int64_t size;
+};
+
+/* What a stream has to do with files */
+struct saving {
+	struct store *store;
+	struct buf raw;      /* until it is clear that a file is needed */
+	struct saved *file;  /* or NULL */
+	int fd;              /* -1 unless the file is being written */
+	int stopped;         /* SAVED_ALL, or why the file is not whole */
+	bool ended;          /* no more to save: the file may be evicted */
+	bool named;          /* a reader has been told the file's path */
 };
 
 struct count {
@@ -60,7 +77,6 @@ struct ring {
 };
 
 struct output {
-	struct store *store;
 	bool keep_end, ended;
 
 	enum state state;
@@ -83,11 +99,7 @@ struct output {
 	int64_t watched_from;       /* `committed` at the latest look */
 	uint64_t watched_rewrites;  /* `rewrites` when that line ended */
 
-	struct buf raw;       /* until it is clear that a file is needed */
-	struct saved *saved;  /* the file, or NULL */
-	int fd;               /* -1 unless it is being written */
-	int stopped;          /* SAVED_ALL, or why the file is not whole */
-	bool named;           /* a reader has been told the file's path */
+	struct saving saving;
 };
 
 /* The store */
@@ -104,29 +116,28 @@ store_init(struct store *s, const char *dir, const char *name, int64_t limit)
 }
 
 static void
-close_file(struct output *o)
+close_file(struct saving *s)
 {
-	if (o->fd >= 0)
-		close(o->fd);
-	o->fd = -1;
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
 }
 
-/* Its output, if that is still there, has no file from now on. */
 static void
-remove_file(struct store *s, struct saved *f)
+remove_file(struct store *store, struct saved *f)
 {
-	struct saved **link = &s->oldest;
+	struct saved **link = &store->oldest;
 
 	while (*link != f)
 		link = &(*link)->next;
 	*link = f->next;
-	if (s->newest == &f->next)
-		s->newest = link;
-	s->total -= f->size;
-	if (f->output != NULL) {
-		close_file(f->output);
-		f->output->saved = NULL;
-		f->output->stopped = GONE;
+	if (store->newest == &f->next)
+		store->newest = link;
+	store->total -= f->size;
+	if (f->saving != NULL) {
+		close_file(f->saving);
+		f->saving->file = NULL;
+		f->saving->stopped = GONE;
 	}
 	unlink(f->path);  /* somebody else's removing it is no failure */
 	free(f->path);
@@ -148,7 +159,7 @@ make_room(struct store *s, int64_t want)
 
 	for (; f != NULL && s->total + want > 4 * s->limit; f = next) {
 		next = f->next;
-		if (f->output == NULL || f->output->ended)
+		if (f->saving == NULL || f->saving->ended)
 			remove_file(s, f);
 	}
 	return want <= 4 * s->limit - s->total ? want : 4 * s->limit - s->total;
@@ -157,68 +168,69 @@ make_room(struct store *s, int64_t want)
 /* Saving one stream */
 
 static void
-stop_saving(struct output *o, int why)
+stop_saving(struct saving *s, int why)
 {
-	close_file(o);
-	buf_free(&o->raw);
-	if (o->saved != NULL && o->saved->size == 0)
-		remove_file(o->store, o->saved);  /* holds nothing */
-	o->stopped = why;
+	close_file(s);
+	buf_free(&s->raw);
+	if (s->file != NULL && s->file->size == 0)
+		remove_file(s->store, s->file);  /* nobody needs it */
+	s->stopped = why;
 }
 
 /* 0, or the errno */
 static int
-write_file(struct output *o, const unsigned char *p, int64_t n)
+write_file(struct saving *s, const unsigned char *p, int64_t n)
 {
 	ssize_t did;
 
 	for (; n > 0; n -= did, p += did) {
-		did = write(o->fd, p, (size_t)n);
+		did = write(s->fd, p, (size_t)n);
 		if (did < 0 && errno == EINTR) {
 			did = 0;
 			continue;
 		}
 		if (did <= 0)
 			return did < 0 ? errno : ENOSPC;
-		o->saved->size += did;
-		o->store->total += did;
+		s->file->size += did;
+		s->store->total += did;
 	}
 	return 0;
 }
 
+/* What fits is in the file also when not all does. */
 static void
-save(struct output *o, const unsigned char *p, size_t n)
+save_bytes(struct saving *s, const unsigned char *p, size_t n)
 {
-	int64_t want = (int64_t)n, room = o->store->limit - o->saved->size;
+	int64_t want = (int64_t)n, room = s->store->limit - s->file->size;
 	int why = SAVED_ALL, failed;
 
 	if (want > room) {
 		want = room;
 		why = STOPPED_LIMIT;
 	}
-	room = make_room(o->store, want);
+	room = make_room(s->store, want);
 	if (want > room) {
 		want = room;
 		why = STOPPED_SESSION;
 	}
-	failed = write_file(o, p, want);
+	failed = write_file(s, p, want);
 	if (failed != 0)
 		why = failed;
 	if (why != SAVED_ALL)
-		stop_saving(o, why);
+		stop_saving(s, why);
 }
 
 /* DIR/boris-NAME-N.log, or NULL without memory */
 static char *
-new_path(struct store *s)
+new_path(struct store *store)
 {
 	struct buf b = {0};
 
-	buf_puts(&b, s->dir);
+	buf_puts(&b, store->dir);
 	buf_puts(&b, "/boris-");
-	buf_puts(&b, s->name);
+	buf_puts(&b, store->name);
 	buf_putc(&b, '-');
-	buf_int(&b, (int64_t)++s->count);
+	buf_int(&b, (int64_t)++store->count);
 	buf_put(&b, ".log", 5);
 	if (b.failed)
 		buf_free(&b);
@@ -227,26 +239,26 @@ new_path(struct store *s)
 
 /* 0, or the errno with nothing left behind */
 static int
-open_file(struct output *o)
+open_file(struct saving *s)
 {
 	struct saved *f = calloc(1, sizeof *f);
 	int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, why = ENOMEM;
 
 	if (f == NULL)
 		return ENOMEM;
-	f->path = new_path(o->store);
+	f->path = new_path(s->store);
 	if (f->path == NULL)
 		goto free_file;
 	do
-		o->fd = open(f->path, flags, 0600);
-	while (o->fd < 0 && errno == EINTR);
-	if (o->fd < 0) {
+		s->fd = open(f->path, flags, 0600);
+	while (s->fd < 0 && errno == EINTR);
+	if (s->fd < 0) {
 		why = errno;
 		goto free_file;
 	}
-	f->output = o;
-	o->saved = *o->store->newest = f;
-	o->store->newest = &f->next;
+	f->saving = s;
+	s->file = *s->store->newest = f;
+	s->store->newest = &f->next;
 	return 0;
 free_file:
 	free(f->path);
@@ -256,37 +268,221 @@ free_file:
 
 /* Makes the file, with what was held back. */
 static void
-spill(struct output *o)
+spill(struct saving *s)
 {
 	int why;
 
-	if (o->saved != NULL || o->stopped != SAVED_ALL || o->store->limit == 0)
+	if (s->file != NULL || s->stopped != SAVED_ALL || s->store->limit == 0)
 		return;
-	why = open_file(o);
+	why = open_file(s);
 	if (why != 0) {
-		stop_saving(o, why);
+		stop_saving(s, why);
 		return;
 	}
-	save(o, (unsigned char *)o->raw.data, o->raw.len);
-	buf_free(&o->raw);
+	save_bytes(s, (unsigned char *)s->raw.data, s->raw.len);
+	buf_free(&s->raw);
 }
 
-/* Whether a stream has to be in a file is known at its end; that is where
- * the first bytes wait for it. */
+/* Only the end tells whether a stream has to be in a file; its first bytes
+ * wait in memory for that. */
 static void
-save_raw(struct output *o, const unsigned char *p, size_t n)
+save(struct saving *s, const unsigned char *p, size_t n)
 {
-	if (o->stopped != SAVED_ALL || o->store->limit == 0)
+	if (s->stopped != SAVED_ALL || s->store->limit == 0)
 		return;
-	if (o->saved == NULL && o->raw.len + n <= RAW_BYTES) {
-		buf_put(&o->raw, p, n);
-		if (!o->raw.failed)
+	if (s->file == NULL && s->raw.len + n <= RAW_BYTES) {
+		buf_put(&s->raw, p, n);
+		if (!s->raw.failed)
 			return;
 	}
-	spill(o);
-	if (o->fd >= 0)
-		save(o, p, n);
+	spill(s);
+	if (s->fd >= 0)
+		save_bytes(s, p, n);
 }
+
+/* `whole`: the stream was truncated, so all of it has to be in a file. */
+static void
+end_saving(struct saving *s, bool whole)
+{
+	if (whole || s->named)
+		spill(s);
+	else if (s->file != NULL)
+		remove_file(s->store, s->file);
+	close_file(s);
+	buf_free(&s->raw);
+	s->ended = true;
+}
+
+/* The file stays in the store, if it can be told to anybody. */
+static void
+free_saving(struct saving *s)
+{
+	close_file(s);
+	buf_free(&s->raw);
+	if (s->file != NULL && !s->ended)
+		remove_file(s->store, s->file);
+	if (s->file != NULL)
+		s->file->saving = NULL;
+}
+
+static void
+put_size(struct buf *b, int64_t bytes)
+{
+	bool whole = bytes % (1024 * 1024) == 0;
+
+	buf_int(b, whole ? bytes / (1024 * 1024) : bytes);
+	buf_puts(b, whole ? " MiB" : " bytes");
+}
+
+static void
+put_why(const struct saving *s, struct buf *b)
+{
+	if (s->stopped == STOPPED_LIMIT) {
+		buf_puts(b, "stopped at --save-limit, ");
+		put_size(b, s->store->limit);
+	} else if (s->stopped == STOPPED_SESSION) {
+		buf_puts(b, "files of this session reached ");
+		put_size(b, 4 * s->store->limit);
+	} else {
+		buf_puts(b, strerror(s->stopped));
+	}
+}
+
+/* Where the whole stream is, in a truncation line. From now on the file
+ * stays, whatever becomes of the stream. */
+static void
+put_file(struct saving *s, struct buf *b)
+{
+	if (!s->ended)
+		spill(s);
+	s->named = true;
+	if (s->file != NULL) {
+		buf_puts(b, "; full output: ");
+		buf_puts(b, s->file->path);
+		if (s->stopped != SAVED_ALL) {
+			buf_puts(b, " (incomplete: ");
+			put_why(s, b);
+			buf_putc(b, ')');
+		}
+	} else if (s->stopped != SAVED_ALL && s->stopped != GONE) {
+		buf_puts(b, "; full output not saved: ");
+		put_why(s, b);
+	}
+}
+
+/* Blocks. Loops of a fixed length, all of them run through without a branch:
+ * compilers make vector code of that. gcc has to be told under -Os, and before
+ * version 12; all but a few percent of the time is spent here. */
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("O2", "tree-vectorize")
+#endif
+
+static void
+count_block(const unsigned char *p, struct count *sum)
+{
+	unsigned char newlines = 0, inner = 0;
+	int i;
+
+	for (i = 0; i < BLOCK; i++) {
+		newlines += p[i] == '\n';
+		inner += (p[i] & 0xC0) == 0x80;
+	}
+	sum->newlines += newlines;
+	sum->inner += inner;
+}
+
+static bool
+has_newline(const unsigned char *p)
+{
+	unsigned char found = 0;
+	int i;
+
+	for (i = 0; i < BLOCK; i++)
+		found |= p[i] == '\n';
+	return found != 0;
+}
+
+static bool
+plain_block(const unsigned char *p, struct count *sum)
+{
+	unsigned char good = 1, newlines = 0, newline;
+	int i;
+
+	for (i = 0; i < BLOCK; i++) {
+		newline = p[i] == '\n';
+		newlines += newline;
+		good &= ((signed char)(p[i] + 1) > 0x20) | newline |
+		        (p[i] == '\t');
+	}
+	if (!good)
+		return false;
+	sum->newlines += newlines;
+	return true;
+}
+
+/* The last character may be cut off. One begins at p, and the 3 bytes before
+ * are of clean ones. Unicode 3.9, table 3-7: leads have followers, and behind
+ * some leads the first of these has a bound. */
+static bool
+clean_block(const unsigned char *p, struct count *sum)
+{
+	unsigned char bad = 0, newlines = 0, inner = 0, newline, follows, b, c;
+	signed char s;  /* c, with followers from -128 to -65 */
+	int i;
+
+	for (i = 0; i < BLOCK; i++) {
+		b = p[i - 1];
+		c = p[i];
+		s = (signed char)c;
+		newline = c == '\n';
+		newlines += newline;
+		follows = s < -64;
+		inner += follows;
+		bad |= (follows != ((b >= 0xC0) | (p[i - 2] >= 0xE0) |
+		                    (p[i - 3] >= 0xF0))) |
+		       !(((signed char)(c + 1) > 0x20) | (s < 0) |
+		         newline | (c == '\t')) |
+		       ((c & 0xFE) == 0xC0) | (c > 0xF4) |
+		       (((b == 0xE0) | (b == 0xC2)) & (s < -96)) |
+		       ((b == 0xED) & (s >= -96)) |
+		       ((b == 0xF0) & (s < -112)) |
+		       ((b == 0xF4) & (s >= -112));
+	}
+	if (bad)
+		return false;
+	sum->newlines += newlines;
+	sum->inner += inner;
+	return true;
+}
+
+/* Marks the bytes that are not plain, and those behind the block. */
+static void
+mark_block(const unsigned char *restrict p, unsigned char *restrict marks)
+{
+	int i;
+
+	for (i = 0; i < BLOCK; i++)
+		marks[i] = !(((signed char)(p[i] + 1) > 0x20) |
+		             (p[i] == '\n') | (p[i] == '\t'));
+	memset(marks + BLOCK, 1, WORD);
+}
+
+static bool
+control_block(const unsigned char *p)
+{
+	unsigned char bad = 0;
+	int i;
+
+	for (i = 0; i < BLOCK; i++)
+		bad |= p[i] >= '\t';
+	return bad == 0;
+}
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
+#endif
 
 /* Finished text */
 
@@ -317,24 +513,14 @@ skip_chars(const unsigned char *p, size_t n, int64_t chars)
 static struct count
 count(const unsigned char *p, size_t n)
 {
-	unsigned char rest[BLOCK] = {0}, newlines, inner;
-	struct count c = {0, 0};
-	const unsigned char *block;
-	size_t some;
-	int i;
+	unsigned char rest[BLOCK] = {0};
+	struct count sum = {0, 0};
 
-	for (; n > 0; p += some, n -= some) {
-		some = n < BLOCK ? n : BLOCK;
-		block = some < BLOCK ? memcpy(rest, p, some) : p;
-		newlines = inner = 0;
-		for (i = 0; i < BLOCK; i++) {
-			newlines += block[i] == '\n';
-			inner += (block[i] & 0xC0) == 0x80;
-		}
-		c.newlines += newlines;
-		c.inner += inner;
-	}
-	return c;
+	for (; n >= BLOCK; p += BLOCK, n -= BLOCK)
+		count_block(p, &sum);
+	if (n > 0)
+		count_block(memcpy(rest, p, n), &sum);
+	return sum;
 }
 
 static size_t
@@ -470,26 +656,16 @@ commit_text(struct output *o)
 	commit_lines(o);
 }
 
-/* Room for a few bytes. Without memory the text so far makes room: it is out
- * of reach then, and what comes next follows it. */
+/* Without memory the text so far makes room for more: it is out of reach then,
+ * and what comes next follows it. */
 static void
-few_room(struct output *o)
+piece_room(struct output *o)
 {
-	if (o->text.cap - o->text.len >= 2 * FEW || buf_room(&o->text, 2 * FEW))
+	if (o->text.cap - o->text.len >= 2 * PIECE ||
+	    buf_room(&o->text, 2 * PIECE))
 		return;
 	o->text.failed = false;
 	commit_text(o);
-}
-
-static bool
-has_newline(const unsigned char *p)
-{
-	unsigned char found = 0;
-	int i;
-
-	for (i = 0; i < BLOCK; i++)
-		found |= p[i] == '\n';
-	return found != 0;
 }
 
 /* Bytes up to and with the last newline, or 0 */
@@ -503,8 +679,8 @@ whole_lines(const unsigned char *p, size_t n)
 	return n;
 }
 
-/* Appending does not look for newlines; who needs to know where the line
- * begins does it here. */
+/* Appending does not look for newlines. Whoever needs to know where the line
+ * begins does. */
 static void
 find_line(struct output *o)
 {
@@ -515,8 +691,8 @@ find_line(struct output *o)
 	o->line += n;
 }
 
-/* So much of a line is put out of reach when it is too long that the text
- * alone says how much, not how it was read. */
+/* A line that is too long is cut, its start put out of reach, at places that
+ * depend on its text alone, not on how it was read. */
 static void
 bound_line(struct output *o)
 {
@@ -538,10 +714,10 @@ append(struct output *o, const unsigned char *p, size_t n)
 	size_t some;
 
 	for (; n > 0; p += some, n -= some) {
-		some = n <= FEW ? n : FEW;
+		some = n <= PIECE ? n : PIECE;
 		while (some < n && continues(p[some]))
 			some++;
-		few_room(o);
+		piece_room(o);
 		memcpy(text(o) + o->text.len, p, some);
 		o->text.len += some;
 		o->at = o->text.len;
@@ -560,7 +736,7 @@ rewritten(struct output *o)
 static void
 fill_pad(struct output *o)
 {
-	unsigned char spaces[FEW];
+	unsigned char spaces[PIECE];
 	size_t pad = o->pad, some;
 
 	if (pad == 0)
@@ -568,9 +744,29 @@ fill_pad(struct output *o)
 	o->pad = 0;
 	memset(spaces, ' ', sizeof spaces);
 	for (; pad > 0; pad -= some) {
-		some = pad < FEW ? pad : FEW;
+		some = pad < PIECE ? pad : PIECE;
 		append(o, spaces, some);
 	}
+}
+
+/* memmove() by words: that of musl goes byte by byte for such a distance,
+ * which a hostile stream can ask for over and over. */
+static void
+move(unsigned char *to, const unsigned char *from, size_t n)
+{
+	uint64_t x;
+
+	for (; to > from && n >= WORD; n -= WORD) {
+		memcpy(&x, from + n - WORD, WORD);
+		memcpy(to + n - WORD, &x, WORD);
+	}
+	for (; to < from && n >= WORD; n -= WORD) {
+		memcpy(&x, from, WORD);
+		memcpy(to, &x, WORD);
+		to += WORD;
+		from += WORD;
+	}
+	memmove(to, from, n);
 }
 
 /* One character of n bytes where the cursor is */
@@ -582,7 +778,7 @@ put(struct output *o, const unsigned char *c, size_t n)
 	bool new;
 
 	fill_pad(o);
-	few_room(o);
+	piece_room(o);
 	if (o->at == o->text.len) {
 		append(o, c, n);
 		return;
@@ -591,7 +787,7 @@ put(struct output *o, const unsigned char *c, size_t n)
 	old = character(*at);
 	new = old != n;
 	if (new)
-		memmove(at + n, at + old, o->text.len - o->at - old);
+		move(at + n, at + old, o->text.len - o->at - old);
 	for (i = 0; i < n; i++) {
 		new |= at[i] != c[i];
 		at[i] = c[i];
@@ -664,32 +860,12 @@ erase(struct output *o, unsigned what)
 		rewritten(o);
 }
 
-/* Clean text: whole characters, no control but tab and newline */
+/* What is clean */
 
-/* May it stand there: 0x20 to 0x7E, tab, newline */
 static bool
 plain(unsigned char c)
 {
 	return (c >= 0x20 && c < 0x7F) || c == '\t' || c == '\n';
-}
-
-/* Is the block plain? */
-static bool
-plain_block(const unsigned char *p, struct count *sum)
-{
-	unsigned char good = 1, newlines = 0, newline;
-	int i;
-
-	for (i = 0; i < BLOCK; i++) {
-		newline = p[i] == '\n';
-		newlines += newline;
-		good &= ((signed char)(p[i] + 1) > 0x20) | newline |
-		        (p[i] == '\t');
-	}
-	if (!good)
-		return false;
-	sum->newlines += newlines;
-	return true;
 }
 
 /* U+0080 to U+009F, in the character of two bytes at p */
@@ -697,41 +873,6 @@ static bool
 is_c1(const unsigned char *p)
 {
 	return p[0] == 0xC2 && p[1] < 0xA0;
-}
-
-/* Is the block clean, the last of its characters cut off perhaps? A character
- * begins there, and the 3 bytes before are clean too. Unicode 3.9, table 3-7:
- * leads have followers, and after some leads the first has a bound. */
-static bool
-clean_block(const unsigned char *p, struct count *sum)
-{
-	unsigned char bad = 0, newlines = 0, inner = 0, newline, follows, b, c;
-	signed char s;  /* c: ASCII, then from -128 up what follows a lead */
-	int i;
-
-	for (i = 0; i < BLOCK; i++) {
-		b = p[i - 1];
-		c = p[i];
-		s = (signed char)c;
-		newline = c == '\n';
-		newlines += newline;
-		follows = s < -64;
-		inner += follows;
-		bad |= (follows != ((b >= 0xC0) | (p[i - 2] >= 0xE0) |
-		                    (p[i - 3] >= 0xF0))) |
-		       !(((signed char)(c + 1) > 0x20) | (s < 0) |
-		         newline | (c == '\t')) |
-		       ((c & 0xFE) == 0xC0) | (c > 0xF4) |
-		       (((b == 0xE0) | (b == 0xC2)) & (s < -96)) |
-		       ((b == 0xED) & (s >= -96)) |
-		       ((b == 0xF0) & (s < -112)) |
-		       ((b == 0xF4) & (s >= -112));
-	}
-	if (bad)
-		return false;
-	sum->newlines += newlines;
-	sum->inner += inner;
-	return true;
 }
 
 /* Clean bytes at p, in blocks; the 3 before are clean too. */
@@ -809,20 +950,6 @@ idle(const unsigned char *p, size_t n)
 	return i < n && p[i] == 'm' ? i + 1 : 0;
 }
 
-/* Marks the bytes of the block that are not plain, and those behind it. */
-static void
-mark_block(const unsigned char *p, unsigned char *marks)
-{
-	unsigned char block[BLOCK];  /* which cannot overlap the marks */
-	int i;
-
-	memcpy(block, p, BLOCK);
-	for (i = 0; i < BLOCK; i++)
-		marks[i] = !(((signed char)(block[i] + 1) > 0x20) |
-		             (block[i] == '\n') | (block[i] == '\t'));
-	memset(marks + BLOCK, 1, WORD);
-}
-
 static size_t
 next_mark(const unsigned char *marks, size_t i)
 {
@@ -835,9 +962,9 @@ next_mark(const unsigned char *marks, size_t i)
 	return i;
 }
 
-/* Bytes taken of those at p, about a block, until one is not clean. Text comes
- * in short runs between colours: they are found and copied without a branch
- * for each byte. */
+/* Bytes taken of those at p, about a block, until one is not clean. Where
+ * there are colours, text comes in short runs: these are found and copied
+ * without a branch for each byte. */
 static size_t
 append_block(struct output *o, const unsigned char *p, size_t n)
 {
@@ -873,7 +1000,8 @@ append_block(struct output *o, const unsigned char *p, size_t n)
 	return i;
 }
 
-/* Bytes at p that are out of reach once all of them are appended. */
+/* Bytes at p that are out of reach once all n are appended: bound_line(), for
+ * bytes that are not in `text` yet. */
 static size_t
 bound_blocks(struct output *o, const unsigned char *p, size_t n)
 {
@@ -925,7 +1053,7 @@ read_clean(struct output *o, const unsigned char *p, size_t n)
 	if (o->at < o->text.len || o->pad > 0)
 		return rewrite(o, p, n);
 	for (; i < n; i += some) {
-		few_room(o);
+		piece_room(o);
 		len = o->text.len;
 		some = append_block(o, p + i, n - i);
 		all = some >= BLOCK && o->text.len - len == some;
@@ -957,18 +1085,7 @@ read_high(struct output *o, const unsigned char *p, size_t n)
 	return n;
 }
 
-static bool
-control_block(const unsigned char *p)
-{
-	unsigned char bad = 0;
-	int i;
-
-	for (i = 0; i < BLOCK; i++)
-		bad |= p[i] >= '\t';
-	return bad == 0;
-}
-
-/* Bytes of controls that do nothing, as binary files are full of */
+/* Bytes of controls that do nothing; files of zeros are quick to pass. */
 static size_t
 controls(const unsigned char *p, size_t n)
 {
@@ -1086,13 +1203,13 @@ output_new(struct store *s, bool keep)
 
 	if (o == NULL)
 		return NULL;
-	if (!buf_room(&o->text, 2 * FEW)) {
+	if (!buf_room(&o->text, 2 * PIECE)) {
 		free(o);
 		return NULL;
 	}
-	o->store = s;
 	o->keep_end = keep;
-	o->fd = -1;
+	o->saving.store = s;
+	o->saving.fd = -1;
 	return o;
 }
 
@@ -1101,12 +1218,7 @@ output_free(struct output *o)
 {
 	if (o == NULL)
 		return;
-	close_file(o);
-	if (o->saved != NULL && !o->ended)
-		remove_file(o->store, o->saved);
-	if (o->saved != NULL)
-		o->saved->output = NULL;
-	buf_free(&o->raw);
+	free_saving(&o->saving);
 	buf_free(&o->text);
 	buf_free(&o->head);
 	free(o->end.data);
@@ -1126,7 +1238,7 @@ output_write(struct output *o, const void *bytes, size_t n)
 
 	if (o->ended || n == 0)
 		return;
-	save_raw(o, p, n);
+	save(&o->saving, p, n);
 	while (p < end) {
 		if (o->cuts > 0) {
 			p += join(o, *p);
@@ -1220,71 +1332,36 @@ output_end(struct output *o, enum truncate how)
 	o->cuts = 0;
 	commit_text(o);
 	buf_free(&o->text);
-	if (o->named || is_over(o, how))
-		spill(o);
-	else if (o->saved != NULL)
-		remove_file(o->store, o->saved);
-	close_file(o);
-	buf_free(&o->raw);
+	end_saving(&o->saving, is_over(o, how));
 	o->ended = true;
 }
 
 /* Showing */
 
+/* What is in t from there on; t may be empty, its data NULL. */
 static void
-put_size(struct buf *b, int64_t bytes)
+put_rest(struct buf *b, const struct buf *t, size_t at)
 {
-	bool whole = bytes % (1024 * 1024) == 0;
-
-	buf_int(b, whole ? bytes / (1024 * 1024) : bytes);
-	buf_puts(b, whole ? " MiB" : " bytes");
+	if (at < t->len)
+		buf_put(b, t->data + at, t->len - at);
 }
 
+/* A truncation line stands on a line of its own, after the text that begins
+ * at `from`. */
 static void
-put_why(const struct output *o, struct buf *b)
-{
-	if (o->stopped == STOPPED_LIMIT) {
-		buf_puts(b, "stopped at --save-limit, ");
-		put_size(b, o->store->limit);
-	} else if (o->stopped == STOPPED_SESSION) {
-		buf_puts(b, "files of this session reached ");
-		put_size(b, 4 * o->store->limit);
-	} else {
-		buf_puts(b, strerror(o->stopped));
-	}
-}
-
-/* Ends a truncation line: where the whole stream is. */
-static void
-put_file(struct output *o, struct buf *b)
-{
-	if (!o->ended)
-		spill(o);
-	o->named = true;
-	if (o->saved != NULL) {
-		buf_puts(b, "; full output: ");
-		buf_puts(b, o->saved->path);
-		if (o->stopped != SAVED_ALL) {
-			buf_puts(b, " (incomplete: ");
-			put_why(o, b);
-			buf_putc(b, ')');
-		}
-	} else if (o->stopped != SAVED_ALL && o->stopped != GONE) {
-		buf_puts(b, "; full output not saved: ");
-		put_why(o, b);
-	}
-	buf_putc(b, ']');
-}
-
-/* A truncation line starts on a line of its own; `from` is where the text
- * before it starts. */
-static void
-put_mark(struct buf *b, size_t from, const char *name)
+begin_notice(struct buf *b, size_t from, const char *name)
 {
 	if (b->len > from && b->data[b->len - 1] != '\n')
 		buf_putc(b, '\n');
 	buf_putc(b, '[');
 	buf_puts(b, name);
+}
+
+static void
+end_notice(struct output *o, struct buf *b)
+{
+	put_file(&o->saving, b);
+	buf_putc(b, ']');
 }
 
 static void
@@ -1310,19 +1387,19 @@ show_head(struct output *o, const char *name, struct buf *b)
 	n = skip_chars(text, b->len - from, HEAD_CHARS);
 	b->len = from + n;
 	n = count_chars(text, n);
-	put_mark(b, from, name);
+	begin_notice(b, from, name);
 	put_total(o, b);
 	buf_puts(b, "first ");
 	buf_int(b, (int64_t)n);
 	buf_puts(b, " shown");
-	put_file(o, b);
+	end_notice(o, b);
 }
 
 /* O4, both */
 static void
 show_both(struct output *o, const char *name, struct buf *b)
 {
-	int64_t held = held_from(o), from = total_bytes(o) - END_UTF8;
+	int64_t held = held_from(o), from = total_bytes(o) - END_UTF8, left;
 	const unsigned char *head = (const unsigned char *)o->head.data;
 	size_t first = skip_chars(head, o->head.len, BOTH_FIRST);
 	size_t start = b->len, skip, chars;
@@ -1345,49 +1422,69 @@ show_both(struct output *o, const char *name, struct buf *b)
 		                           (int64_t)chars - BOTH_LAST));
 		chars = BOTH_LAST;
 	}
+	left = total_chars(o) - (int64_t)(count_chars(head, first) + chars);
 	buf_put(b, head, first);
-	put_mark(b, start, name);
+	begin_notice(b, start, name);
 	put_total(o, b);
-	buf_int(b, total_chars(o) - (int64_t)(count_chars(head, first) + chars));
+	buf_int(b, left);
 	buf_puts(b, " left out here");
-	put_file(o, b);
+	end_notice(o, b);
 	buf_putc(b, '\n');
 	buf_put(b, last.data, last.len);
 	b->failed |= last.failed;
 	buf_free(&last);
 }
 
-static int64_t
-lines_of(const unsigned char *p, size_t n)
+/* The tail of a text, in what is held of its end */
+struct tail {
+	size_t at;      /* where it begins */
+	int64_t lines;  /* that it has */
+	bool partial;   /* it is the end of one line that is too long */
+};
+
+/* `cut`: more came before p. */
+static struct tail
+find_tail(const unsigned char *p, size_t n, bool cut)
 {
-	return (int64_t)count(p, n).newlines + (n > 0 && p[n - 1] != '\n');
+	struct tail t = {0, 0, false};
+	const unsigned char *newline;
+
+	if (n == 0)
+		return t;
+	if (n > TAIL_BYTES)
+		t.at = n - TAIL_BYTES;
+	if (t.at > 0 ? p[t.at - 1] != '\n' : cut) {
+		newline = memchr(p + t.at, '\n', n - t.at);
+		t.partial = newline == NULL || newline + 1 == p + n;
+		if (!t.partial)
+			t.at = (size_t)(newline + 1 - p);
+		while (t.at < n && continues(p[t.at]))
+			t.at++;
+	}
+	t.lines = (int64_t)count(p + t.at, n - t.at).newlines +
+	          (p[n - 1] != '\n');
+	for (; t.lines > TAIL_LINES; t.lines--) {
+		newline = memchr(p + t.at, '\n', n - t.at);
+		t.at = (size_t)(newline + 1 - p);
+	}
+	return t;
 }
 
-/* Where a tail begins in the end of a text. `cut`: more came before it. Whole
- * lines only, unless the last is longer than a tail by itself. */
-static size_t
-tail_start(const unsigned char *p, size_t n, bool cut, bool *partial)
+static void
+put_tail_notice(struct output *o, const struct tail *t, int64_t bytes,
+                int64_t lines, struct buf *b)
 {
-	size_t at = n > TAIL_BYTES ? n - TAIL_BYTES : 0;
-	const unsigned char *newline;
-	int64_t lines;
-
-	*partial = false;
-	if (n == 0)
-		return 0;
-	if (at > 0 ? p[at - 1] != '\n' : cut) {
-		newline = memchr(p + at, '\n', n - at);
-		*partial = newline == NULL || newline + 1 == p + n;
-		if (!*partial)
-			at = (size_t)(newline + 1 - p);
-		while (at < n && continues(p[at]))
-			at++;
+	buf_puts(b, ": showing last ");
+	buf_int(b, t->lines);
+	buf_puts(b, " of ");
+	buf_int(b, lines);
+	buf_puts(b, " lines");
+	if (t->partial) {
+		buf_puts(b, " (its last ");
+		buf_int(b, bytes);
+		buf_puts(b, " bytes)");
 	}
-	for (lines = lines_of(p + at, n - at); lines > TAIL_LINES; lines--) {
-		newline = memchr(p + at, '\n', n - at);
-		at = (size_t)(newline + 1 - p);
-	}
-	return at;
+	end_notice(o, b);
 }
 
 /* O4, tail, of the text from a position on, before which there were so many
@@ -1397,35 +1494,27 @@ show_tail(struct output *o, int64_t start, int64_t lines, const char *name,
           struct buf *b)
 {
 	int64_t held = held_from(o), from = total_bytes(o) - TAIL_BYTES - 1;
-	struct buf t = {0};
-	size_t at, text = b->len;
-	bool cut, partial;
+	size_t before = b->len;
+	struct buf end = {0};
+	struct tail t;
+	bool cut;
 
 	if (from < held)
 		from = held;
 	if (from < start)
 		from = start;
 	cut = from > start;
-	copy(o, from, total_bytes(o), &t);
-	at = tail_start((unsigned char *)t.data, t.len, cut, &partial);
-	cut |= at > 0;
-	buf_put(b, t.data + at, t.len - at);
+	copy(o, from, total_bytes(o), &end);
+	t = find_tail((unsigned char *)end.data, end.len, cut);
+	cut |= t.at > 0;
+	put_rest(b, &end, t.at);
 	if (cut) {
-		put_mark(b, text, name);
-		buf_puts(b, ": showing last ");
-		buf_int(b, lines_of((unsigned char *)t.data + at, t.len - at));
-		buf_puts(b, " of ");
-		buf_int(b, total_lines(o) - lines);
-		buf_puts(b, " lines");
-		if (partial) {
-			buf_puts(b, " (its last ");
-			buf_int(b, (int64_t)(t.len - at));
-			buf_puts(b, " bytes)");
-		}
-		put_file(o, b);
+		begin_notice(b, before, name);
+		put_tail_notice(o, &t, (int64_t)(end.len - t.at),
+		                total_lines(o) - lines, b);
 	}
-	b->failed |= t.failed;
-	buf_free(&t);
+	b->failed |= end.failed;
+	buf_free(&end);
 	return cut;
 }
 
@@ -1451,7 +1540,8 @@ output_show(struct output *o, enum truncate how, const char *name,
 		show_head(o, name, b);
 	if (cut) {
 		view->chars = total_chars(o);
-		view->file = o->saved != NULL ? o->saved->path : NULL;
+		view->file = o->saving.file != NULL ?
+		             o->saving.file->path : NULL;
 	}
 }
 
@@ -1504,7 +1594,7 @@ output_since(struct output *o, struct output_mark *m, size_t limit,
 		copy(o, from, end, &t);
 		while (at < t.len && continues((unsigned char)t.data[at]))
 			at++;
-		buf_put(b, t.data + at, t.len - at);
+		put_rest(b, &t, at);
 		b->failed |= t.failed;
 		buf_free(&t);
 	}

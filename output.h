@@ -3,7 +3,9 @@
 
 /* One stream of what a command prints: raw bytes are cleaned as a terminal
  * would show them, counted, kept within bounds, and saved raw in a file once
- * they are long (SPEC.md O). Knows not whose stream it is. */
+ * they are long (SPEC.md O). Knows not whose stream it is. Whatever is printed,
+ * memory is bounded: about 35 KB a stream, 90 KB with its end, twice that for
+ * text of long characters; 64 KiB more until it is long enough for a file. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,7 +24,7 @@ struct store {
 	struct saved *oldest, **newest;  /* files there now, by age */
 };
 
-struct output;  /* in output.c: big, and only as long-lived as its command */
+struct output;  /* in output.c */
 
 void store_init(struct store *, const char *dir, const char *name, int64_t limit);
 void store_free(struct store *);  /* unlinks every file */
@@ -42,7 +44,8 @@ void output_keep_end(struct output *);
 void output_write(struct output *, const void *bytes, size_t n);
 
 /* No more will come: a cut-off character becomes U+FFFD, the file is closed,
- * or removed when nothing was truncated under this `truncate`. */
+ * or removed when nothing was truncated under this `truncate` and no reader
+ * has been told its path. */
 void output_end(struct output *, enum truncate);
 
 struct output_view {
@@ -72,8 +75,9 @@ void output_look(struct output *, struct output_mark *);
 
 /* Appends the text since the mark and moves the mark: at most `limit` bytes,
  * the last ones, no character cut; 0: as O4's tail, with its truncation line
- * (T3 `new`). A line that was rewritten since is given whole again. Needs
- * keep_end. */
+ * (T3 `new`), which counts the lines since the mark. A line that was rewritten
+ * since is given whole again. (Readers with marks of their own may make each
+ * other see the start of a line twice, but miss nothing.) Needs keep_end. */
 void output_since(struct output *, struct output_mark *, size_t limit,
                   const char *name, struct buf *);
 

@@ -1,0 +1,486 @@
+/* libFuzzer target for output.c:
+ *
+ *     clang -fsanitize=fuzzer,address,undefined -I. t/fuzz_output.c \
+ *         output.c json.c
+ *
+ * What a stream shows must be what a second, slow reader makes of the bytes,
+ * however they are split, under each truncation; and what is new from look to
+ * look must add up to the text. Some inputs are repeated until they are long
+ * enough to be truncated, and their lines to be cut. */
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "output.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum {
+	LONG = 70000,         /* bytes that an input is repeated up to */
+	LINE_BYTES = 32768,   /* the bound on a line in output.c */
+	REPLACEMENT = 0xFFFD
+};
+
+static void
+must(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+static void *
+memory(size_t n)
+{
+	void *p = calloc(n > 0 ? n : 1, 1);
+
+	must(p != NULL);
+	return p;
+}
+
+/* The slow reader: one byte and one cell at a time */
+
+struct slow {
+	struct buf text;     /* finished lines */
+	uint32_t *cell;      /* the line: code points */
+	size_t cells, col;
+	bool back;           /* was there a CR or an erasing on this line? */
+	bool any_back;       /* or on any? */
+	bool cut;            /* may such a line have reached LINE_BYTES? Then this
+	                      * reader gives up. */
+};
+
+/* Could more bytes make of the code's first bits a scalar value of at least
+ * min? `rest` of them are to come. */
+static bool
+possible(uint32_t code, int rest, uint32_t min)
+{
+	uint32_t low = code << 6 * rest, high = low | ((1u << 6 * rest) - 1);
+
+	return high >= min && low <= 0x10FFFF &&
+	       !(low >= 0xD800 && high <= 0xDFFF);
+}
+
+/* Bytes of the character at p, or of the part that U+FFFD stands for */
+static size_t
+slow_character(const uint8_t *p, size_t n, uint32_t *code)
+{
+	static const uint32_t min[] = {0, 0x80, 0x800, 0x10000};
+	int more = *p >= 0xF0 ? 3 : *p >= 0xE0 ? 2 : 1, i;
+	uint32_t c = *p & (0x3Fu >> more);
+
+	*code = REPLACEMENT;
+	if (*p < 0xC0 || *p > 0xF7 || !possible(c, more, min[more]))
+		return 1;
+	for (i = 1; i <= more; i++) {
+		if ((size_t)i == n || (p[i] & 0xC0) != 0x80)
+			return (size_t)i;
+		c = c << 6 | (p[i] & 0x3F);
+		if (!possible(c, more - i, min[more]))
+			return (size_t)i;
+	}
+	*code = c;
+	return (size_t)i;
+}
+
+static size_t
+encode(uint32_t c, char *to)
+{
+	if (c < 0x80) {
+		to[0] = (char)c;
+		return 1;
+	}
+	if (c < 0x800) {
+		to[0] = (char)(0xC0 | c >> 6);
+		to[1] = (char)(0x80 | (c & 0x3F));
+		return 2;
+	}
+	if (c < 0x10000) {
+		to[0] = (char)(0xE0 | c >> 12);
+		to[1] = (char)(0x80 | (c >> 6 & 0x3F));
+		to[2] = (char)(0x80 | (c & 0x3F));
+		return 3;
+	}
+	to[0] = (char)(0xF0 | c >> 18);
+	to[1] = (char)(0x80 | (c >> 12 & 0x3F));
+	to[2] = (char)(0x80 | (c >> 6 & 0x3F));
+	to[3] = (char)(0x80 | (c & 0x3F));
+	return 4;
+}
+
+/* A line may be shorter when it ends than it has been: 4 bytes a cell is
+ * what it may have had. */
+static void
+slow_end_line(struct slow *s)
+{
+	char bytes[4];
+	size_t i;
+
+	if (s->back && s->cells * 4 >= LINE_BYTES)
+		s->cut = true;
+	for (i = 0; i < s->cells; i++)
+		buf_put(&s->text, bytes, encode(s->cell[i], bytes));
+	s->cells = s->col = 0;
+	s->back = false;
+}
+
+static void
+slow_put(struct slow *s, uint32_t c)
+{
+	while (s->cells < s->col)
+		s->cell[s->cells++] = ' ';
+	s->cell[s->col++] = c;
+	if (s->cells < s->col)
+		s->cells = s->col;
+}
+
+static void
+slow_return(struct slow *s, bool newline_follows)
+{
+	s->col = 0;
+	if (s->cells == 0 || newline_follows)
+		return;
+	if (s->cells * 4 >= LINE_BYTES)
+		s->cut = true;
+	s->back = s->any_back = true;
+}
+
+static void
+slow_erase(struct slow *s, int what)
+{
+	size_t i;
+
+	if (s->cells * 4 >= LINE_BYTES)
+		s->cut = true;
+	s->back = s->any_back = true;
+	if (what == 0) {
+		if (s->col < s->cells)
+			s->cells = s->col;
+	} else if (what == 2 || s->col >= s->cells) {
+		s->cells = 0;
+	} else {
+		for (i = 0; i <= s->col; i++)
+			s->cell[i] = ' ';
+	}
+}
+
+/* Bytes of a string after its first, up to what ends it; an ESC is left. */
+static size_t
+slow_string(const uint8_t *p, size_t n, bool osc)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (p[i] == 0x1B || p[i] == '\n')
+			return i;
+		if (p[i] == 0x18 || p[i] == 0x1A || (osc && p[i] == 0x07))
+			return i + 1;
+	}
+	return n;
+}
+
+/* Bytes of the sequence after its ESC */
+static size_t
+slow_sequence(struct slow *s, const uint8_t *p, size_t n)
+{
+	uint8_t kind = 0;  /* the first byte that is no control */
+	int what = 0;      /* a CSI's parameter; over 2: another */
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (p[i] == 0x1B || p[i] == '\n' || p[i] >= 0x7F)
+			return i;
+		if (p[i] == 0x18 || p[i] == 0x1A)
+			return i + 1;
+		if (p[i] < 0x20)
+			continue;
+		if (kind == 0 && strchr("]PX^_", p[i]) != NULL)
+			return i + 1 + slow_string(p + i + 1, n - i - 1,
+			                           p[i] == ']');
+		if (kind == 0) {
+			kind = p[i];
+			if (kind >= 0x30 && kind != '[')
+				return i + 1;
+		} else if (kind != '[') {
+			if (p[i] >= 0x30)
+				return i + 1;
+		} else if (p[i] >= 0x40) {
+			if (p[i] == 'K' && what <= 2)
+				slow_erase(s, what);
+			return i + 1;
+		} else {
+			what = p[i] < '0' || p[i] > '9' || what > 2 ? 3 :
+			       what * 10 + (p[i] - '0');
+		}
+	}
+	return n;
+}
+
+static void
+slow_read(struct slow *s, const uint8_t *p, size_t n)
+{
+	uint32_t c;
+	size_t i = 0;
+
+	while (i < n && !s->cut) {
+		if (p[i] == 0x1B) {
+			i++;
+			i += slow_sequence(s, p + i, n - i);
+			continue;
+		}
+		if (p[i] >= 0x80) {
+			i += slow_character(p + i, n - i, &c);
+			if (c >= 0xA0)
+				slow_put(s, c);
+			continue;
+		}
+		if (p[i] == '\n') {
+			slow_end_line(s);
+			buf_putc(&s->text, '\n');
+		} else if (p[i] == '\r') {
+			slow_return(s, i + 1 < n && p[i + 1] == '\n');
+		} else if (p[i] == '\t' || (p[i] >= 0x20 && p[i] < 0x7F)) {
+			slow_put(s, p[i]);
+		}
+		i++;
+	}
+	slow_end_line(s);
+}
+
+/* What it would show */
+
+static size_t
+chars_in(const char *p, size_t n)
+{
+	size_t chars = 0;
+
+	while (n-- > 0)
+		chars += (*p++ & 0xC0) != 0x80;
+	return chars;
+}
+
+static size_t
+lines_in(const char *p, size_t n)
+{
+	size_t lines = n > 0 && p[n - 1] != '\n';
+
+	while (n-- > 0)
+		lines += *p++ == '\n';
+	return lines;
+}
+
+/* Where character number `chars` starts */
+static size_t
+char_at(const char *p, size_t n, size_t chars)
+{
+	size_t i = 0;
+
+	for (; i < n; i++)
+		if ((p[i] & 0xC0) != 0x80 && chars-- == 0)
+			return i;
+	return n;
+}
+
+static void
+end_with_newline(struct buf *b)
+{
+	if (b->len > 0 && b->data[b->len - 1] != '\n')
+		buf_putc(b, '\n');
+}
+
+static void
+slow_tail(const char *p, size_t n, struct buf *b)
+{
+	size_t at = n, next, lines = 0, all = lines_in(p, n);
+	bool part = false;
+
+	/* Line by line from the end, while there is room */
+	while (at > 0 && lines < 2000) {
+		next = at - 1;
+		while (next > 0 && p[next - 1] != '\n')
+			next--;
+		if (n - next > 51200)
+			break;
+		at = next;
+		lines++;
+	}
+	if (lines == 0 && n > 0) {
+		part = true;
+		lines = 1;
+		for (at = n - 51200; (p[at] & 0xC0) == 0x80; at++)
+			;
+	}
+	if (n > 0)
+		buf_put(b, p + at, n - at);
+	if (at == 0)
+		return;
+	end_with_newline(b);
+	buf_puts(b, "[x: showing last ");
+	buf_int(b, (int64_t)lines);
+	buf_puts(b, " of ");
+	buf_int(b, (int64_t)all);
+	buf_puts(b, " lines");
+	if (part) {
+		buf_puts(b, " (its last ");
+		buf_int(b, (int64_t)(n - at));
+		buf_puts(b, " bytes)");
+	}
+	buf_putc(b, ']');
+}
+
+static void
+slow_show(const char *p, size_t n, enum truncate how, struct buf *b)
+{
+	size_t chars = chars_in(p, n), from;
+
+	if (how == TRUNCATE_TAIL) {
+		slow_tail(p, n, b);
+		return;
+	}
+	if (chars <= 30000) {
+		buf_put(b, p, n);
+		return;
+	}
+	buf_put(b, p, char_at(p, n, how == TRUNCATE_HEAD ? 30000 : 10000));
+	end_with_newline(b);
+	buf_puts(b, "[x truncated: ");
+	buf_int(b, (int64_t)chars);
+	buf_puts(b, " characters in total, ");
+	if (how == TRUNCATE_HEAD) {
+		buf_puts(b, "first 30000 shown]");
+		return;
+	}
+	buf_int(b, (int64_t)chars - 30000);
+	buf_puts(b, " left out here]\n");
+	from = char_at(p, n, chars - 20000);
+	buf_put(b, p + from, n - from);
+}
+
+/* The fast one */
+
+static uint32_t
+next_random(uint32_t *seed)
+{
+	*seed = *seed * 1103515245 + 12345;
+	return *seed >> 16;
+}
+
+static void
+check_text(const struct buf *b)
+{
+	size_t i = 0, n;
+	uint32_t c;
+
+	while (i < b->len) {
+		c = (unsigned char)b->data[i];
+		n = 1;
+		if (c >= 0x80) {
+			n = slow_character((uint8_t *)b->data + i, b->len - i, &c);
+			must(n > 1 && c >= 0xA0);
+		}
+		must(c == '\n' || c == '\t' || (c >= 0x20 && c != 0x7F));
+		i += n;
+	}
+}
+
+static bool
+same(const struct buf *a, const struct buf *b)
+{
+	return a->len == b->len &&
+	       (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
+}
+
+/* One way to split the input; `pieces` takes what is new at each look. */
+static void
+run(const uint8_t *p, size_t n, size_t most, uint32_t seed,
+    enum truncate how, struct buf *shown, struct buf *pieces)
+{
+	struct output_mark mark = {0}, small = {0};
+	struct output_view view;
+	struct store store;
+	struct output *o;
+	struct buf b = {0};
+	size_t some, before;
+	bool news;
+
+	store_init(&store, "/", "x", 0);
+	o = output_new(&store, pieces != NULL || how != TRUNCATE_HEAD);
+	must(o != NULL);
+	for (; n > 0; p += some, n -= some) {
+		some = most > 1 ? next_random(&seed) % most + 1 : 1;
+		if (some > n)
+			some = n;
+		output_write(o, p, some);
+		if (pieces == NULL || next_random(&seed) % 4 > 0)
+			continue;
+		news = output_news(o, &mark);
+		before = pieces->len;
+		output_since(o, &mark, SIZE_MAX / 2, "x", pieces);
+		must(news == (pieces->len > before));
+		must(!output_news(o, &mark));
+		output_since(o, &small, 100, "x", &b);
+		must(b.len <= 100);
+		check_text(&b);
+		b.len = 0;
+		if (next_random(&seed) % 8 > 0)
+			continue;
+		output_show(o, how, "x", &b, &view);
+		check_text(&b);
+		b.len = 0;
+	}
+	output_end(o, how);
+	if (pieces != NULL)
+		output_since(o, &mark, SIZE_MAX / 2, "x", pieces);
+	output_show(o, how, "x", shown, &view);
+	must(view.file == NULL && !shown->failed);
+	output_free(o);
+	store_free(&store);
+	buf_free(&b);
+}
+
+static void
+check(const uint8_t *p, size_t n, uint32_t seed)
+{
+	enum truncate how = (enum truncate)(seed / 64 % 3);
+	struct buf whole = {0}, split = {0}, wanted = {0}, pieces = {0};
+	struct slow s = {0};
+
+	s.cell = memory((n + 1) * sizeof *s.cell);
+	slow_read(&s, p, n);
+	run(p, n, n + 1, 0, how, &whole, NULL);
+	run(p, n, n > 1000 ? n / 20 : 50, seed, how, &split, &pieces);
+	check_text(&whole);
+	must(same(&whole, &split));
+	if (!s.cut) {
+		slow_show(s.text.data, s.text.len, how, &wanted);
+		must(same(&whole, &wanted));
+	}
+	if (!s.any_back && n < 12000)
+		must(same(&pieces, &s.text));
+	buf_free(&whole);
+	buf_free(&split);
+	buf_free(&wanted);
+	buf_free(&pieces);
+	buf_free(&s.text);
+	free(s.cell);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint32_t seed = 2166136261u;
+	uint8_t *copy;
+	size_t i, times = 1, n;
+
+	for (i = 0; i < size; i++)
+		seed = (seed ^ data[i]) * 16777619;
+	if (size > 0 && seed % 32 == 0)
+		times = LONG / size;
+	n = size * times;
+	copy = memory(n);
+	for (i = 0; i < times; i++)
+		if (size > 0)
+			memcpy(copy + i * size, data, size);
+	check(copy, n, seed);
+	free(copy);
+	return 0;
+}
