@@ -147,6 +147,13 @@ exec_ready(struct exec *x, const struct loop *loop)
 }
 
 void
+exec_catch_up(struct exec *x)
+{
+	if (x->state == EXEC_RUNNING && x->stdout_text != NULL)
+		output_write(x->stdout_text, "+", 1);
+}
+
+void
 exec_want(struct exec *x, struct loop *loop)
 {
 	if (x->state == EXEC_RUNNING && (x->pause >= 0 || !said(x, '!')))
@@ -410,6 +417,7 @@ take_message(void *transport, void *to, enum mcp_kind kind, int error,
 	must(!message->failed && whole.text != NULL, "JSON");
 	must(memchr(message->data, '\n', message->len) == NULL &&
 	    whole.len == message->len, "one line");
+	must(f.http == (to != NULL), "whose answer it is");
 	if (to != NULL) {
 		must(!((struct peer *)to)->gone, "to one who has gone");
 		((struct peer *)to)->answers += kind != MCP_NOTICE &&

@@ -148,6 +148,7 @@ ended() {
 @test "T3: a look shows all that was printed before it was asked for" {
 	boris
 	start_task 'read <gate; echo hi; echo x >a; read <gate'
+	settled true # so that it is stopped while it waits
 	kill -STOP "$server"
 	release
 	begun a

@@ -74,7 +74,7 @@ function left(mark) {
 	if (!fs.existsSync('/proc/self/environ'))
 		return [];
 	const pids = fs.readdirSync('/proc').map(Number);
-	return pids.filter(pid => marked(pid, mark) && !gone(pid));
+	return pids.filter(pid => pid && marked(pid, mark) && !gone(pid));
 }
 
 // A child of this process: what went in and came out, what it was sent, when
@@ -200,8 +200,8 @@ class Room {
 		is(fs.readdirSync(`${this.dir}/tmp`), []);
 	}
 
-	// clear(): whatever the check did
-	clear() {
+	// kill(): what a check that failed has left
+	kill() {
 		for (const { exit, child } of this.children)
 			if (!exit)
 				child.kill('SIGKILL');
@@ -211,6 +211,9 @@ class Room {
 			} catch {
 				// gone since
 			}
+	}
+
+	clear() {
 		fs.closeSync(this.#gate);
 		fs.rmSync(this.dir, { recursive: true, force: true });
 	}
@@ -250,6 +253,7 @@ export async function check(name, body) {
 		for (const { stderr } of room.children)
 			if (stderr)
 				say(`stderr: ${stderr}`);
+		room.kill();
 		if (++failed === 5)
 			say('five have failed, the rest of them is left out');
 	} finally {
