@@ -275,7 +275,7 @@ spill(struct saving *s)
 	if (s->file != NULL || s->stopped != SAVED_ALL || s->store->limit == 0)
 		return;
 	why = open_file(s);
-	if (why != 0) {
+	if (s->file == NULL) {
 		stop_saving(s, why);
 		return;
 	}

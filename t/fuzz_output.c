@@ -473,7 +473,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	for (i = 0; i < size; i++)
 		seed = (seed ^ data[i]) * 16777619;
-	if (size > 0 && seed % 32 == 0)
+	if (size > 0 && seed % 256 == 0)
 		times = LONG / size;
 	n = size * times;
 	copy = memory(n);
