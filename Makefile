@@ -13,7 +13,7 @@ SECONDS = 60
 NEEDS = -std=c99 -Wall -Wextra -pedantic
 
 OBJ = boris.o options.o lines.o http.o mcp.o tools.o session.o exec.o group.o \
-	output.o json.o loop.o
+	output.o store.o json.o loop.o
 
 all: boris
 
@@ -27,20 +27,21 @@ boris: $(OBJ)
 # Where the bytes go through: these two are fast also in a small build.
 json.o: json.c json.h
 	$(CC) $(NEEDS) $(CFLAGS) $(HOT) -c -o $@ json.c
-output.o: output.c output.h json.h
+output.o: output.c output.h store.h json.h
 	$(CC) $(NEEDS) $(CFLAGS) $(HOT) -c -o $@ output.c
+store.o: store.c store.h json.h
 loop.o: loop.c loop.h
 group.o: group.c group.h json.h
-exec.o: exec.c exec.h group.h output.h json.h loop.h
-session.o: session.c session.h exec.h output.h json.h loop.h
-tools.o: tools.c tools.h session.h exec.h output.h json.h loop.h
-mcp.o: mcp.c mcp.h tools.h session.h exec.h output.h json.h loop.h
-lines.o: lines.c lines.h mcp.h tools.h session.h exec.h output.h json.h loop.h
-http.o: http.c http.h mcp.h tools.h session.h exec.h output.h json.h loop.h
-options.o: options.c options.h http.h mcp.h tools.h session.h exec.h output.h json.h \
+exec.o: exec.c exec.h group.h output.h store.h json.h loop.h
+session.o: session.c session.h exec.h output.h store.h json.h loop.h
+tools.o: tools.c tools.h session.h exec.h output.h store.h json.h loop.h
+mcp.o: mcp.c mcp.h tools.h session.h exec.h output.h store.h json.h loop.h
+lines.o: lines.c lines.h mcp.h tools.h session.h exec.h output.h store.h json.h loop.h
+http.o: http.c http.h mcp.h tools.h session.h exec.h output.h store.h json.h loop.h
+options.o: options.c options.h http.h mcp.h tools.h session.h exec.h output.h store.h json.h \
 	loop.h
 boris.o: boris.c options.h lines.h http.h group.h mcp.h tools.h session.h exec.h \
-	output.h json.h loop.h
+	output.h store.h json.h loop.h
 
 # One small binary that needs nothing: musl where it is there
 static: clean

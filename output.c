@@ -1,13 +1,9 @@
-/* POSIX.1-2008: open, write, unlink; files past 2 GiB on 32 bit too. */
 #define _POSIX_C_SOURCE 200809L
-#define _FILE_OFFSET_BITS 64
 
-#include <errno.h>
-#include <fcntl.h>
+#include "output.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include "output.h"
 
 /* The way of a byte: output_write() saves it raw, takes sequences and
  * controls out, and appends what is left to `text`, where a CR may yet go back
@@ -34,36 +30,13 @@ enum {
 	END_ASCII = TAIL_BYTES + 1,
 	END_UTF8 = 4 * BOTH_LAST,  /* and once they are not */
 	LINE_BYTES = 32768,  /* as far back as a CR can reach */
-	RAW_BYTES = 65536,   /* unsaved bytes in memory, until they spill */
 	BLOCK = 64,          /* bytes looked at together */
 	WORD = 8,            /* bytes of a uint64_t */
 	COPY = 16,           /* bytes copied together */
 	PIECE = 256          /* bytes appended together, at most */
 };
 
-/* Why not all of a stream is in its file; above 0: the errno. */
-enum { SAVED_ALL = 0, STOPPED_LIMIT = -1, STOPPED_SESSION = -2, GONE = -3 };
-
 enum state { TEXT, ESCAPE, ESCAPE_MORE, CSI, OSC, STRING };
-
-/* A file in the store */
-struct saved {
-	struct saved *next;     /* the next younger */
-	struct saving *saving;  /* whose it is; NULL: that is gone */
-	char *path;
-	int64_t size;
-};
-
-/* What a stream has to do with files */
-struct saving {
-	struct store *store;
-	struct buf raw;      /* until it is clear that a file is needed */
-	struct saved *file;  /* or NULL */
-	int fd;              /* -1 unless the file is being written */
-	int stopped;         /* SAVED_ALL, or why the file is not whole */
-	bool ended;          /* no more to save: the file may be evicted */
-	bool named;          /* a reader has been told the file's path */
-};
 
 struct count {
 	size_t newlines;
@@ -101,274 +74,6 @@ struct output {
 
 	struct saving saving;
 };
-
-/* The store */
-
-void
-store_init(struct store *s, const char *dir, const char *name, int64_t limit)
-{
-	memset(s, 0, sizeof *s);
-	s->dir = dir;
-	s->name = name;
-	s->limit = limit;
-	s->oldest = NULL;
-	s->newest = &s->oldest;
-}
-
-static void
-close_file(struct saving *s)
-{
-	if (s->fd >= 0)
-		close(s->fd);
-	s->fd = -1;
-}
-
-static void
-remove_file(struct store *store, struct saved *f)
-{
-	struct saved **link = &store->oldest;
-
-	while (*link != f)
-		link = &(*link)->next;
-	*link = f->next;
-	if (store->newest == &f->next)
-		store->newest = link;
-	store->total -= f->size;
-	if (f->saving != NULL) {
-		close_file(f->saving);
-		f->saving->file = NULL;
-		f->saving->stopped = GONE;
-	}
-	unlink(f->path);  /* somebody else's removing it is no failure */
-	free(f->path);
-	free(f);
-}
-
-void
-store_free(struct store *s)
-{
-	while (s->oldest != NULL)
-		remove_file(s, s->oldest);
-}
-
-/* Bytes of `want` that fit, after the oldest finished files have gone. */
-static int64_t
-make_room(struct store *s, int64_t want)
-{
-	struct saved *f = s->oldest, *next;
-
-	for (; f != NULL && s->total + want > 4 * s->limit; f = next) {
-		next = f->next;
-		if (f->saving == NULL || f->saving->ended)
-			remove_file(s, f);
-	}
-	return want <= 4 * s->limit - s->total ? want : 4 * s->limit - s->total;
-}
-
-/* Saving one stream */
-
-static void
-stop_saving(struct saving *s, int why)
-{
-	close_file(s);
-	buf_free(&s->raw);
-	if (s->file != NULL && s->file->size == 0)
-		remove_file(s->store, s->file);  /* nobody needs it */
-	s->stopped = why;
-}
-
-/* 0, or the errno */
-static int
-write_file(struct saving *s, const unsigned char *p, int64_t n)
-{
-	ssize_t did;
-
-	for (; n > 0; n -= did, p += did) {
-		did = write(s->fd, p, (size_t)n);
-		if (did < 0 && errno == EINTR) {
-			did = 0;
-			continue;
-		}
-		if (did <= 0)
-			return did < 0 ? errno : ENOSPC;
-		s->file->size += did;
-		s->store->total += did;
-	}
-	return 0;
-}
-
-/* What fits is in the file also when not all does. */
-static void
-save_bytes(struct saving *s, const unsigned char *p, size_t n)
-{
-	int64_t want = (int64_t)n, room = s->store->limit - s->file->size;
-	int why = SAVED_ALL, failed;
-
-	if (want > room) {
-		want = room;
-		why = STOPPED_LIMIT;
-	}
-	room = make_room(s->store, want);
-	if (want > room) {
-		want = room;
-		why = STOPPED_SESSION;
-	}
-	failed = write_file(s, p, want);
-	if (failed != 0)
-		why = failed;
-	if (why != SAVED_ALL)
-		stop_saving(s, why);
-}
-
-/* DIR/boris-NAME-N.log, or NULL without memory */
-static char *
-new_path(struct store *store)
-{
-	struct buf b = {0};
-
-	buf_puts(&b, store->dir);
-	buf_puts(&b, "/boris-");
-	buf_puts(&b, store->name);
-	buf_putc(&b, '-');
-	buf_int(&b, (int64_t)++store->count);
-	buf_put(&b, ".log", 5);
-	if (b.failed)
-		buf_free(&b);
-	return b.data;
-}
-
-/* 0, or the errno with nothing left behind */
-static int
-open_file(struct saving *s)
-{
-	struct saved *f = calloc(1, sizeof *f);
-	int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, why = ENOMEM;
-
-	if (f == NULL)
-		return ENOMEM;
-	f->path = new_path(s->store);
-	if (f->path == NULL)
-		goto free_file;
-	do
-		s->fd = open(f->path, flags, 0600);
-	while (s->fd < 0 && errno == EINTR);
-	if (s->fd < 0) {
-		why = errno;
-		goto free_file;
-	}
-	f->saving = s;
-	s->file = *s->store->newest = f;
-	s->store->newest = &f->next;
-	return 0;
-free_file:
-	free(f->path);
-	free(f);
-	return why;
-}
-
-/* Makes the file, with what was held back. */
-static void
-spill(struct saving *s)
-{
-	int why;
-
-	if (s->file != NULL || s->stopped != SAVED_ALL || s->store->limit == 0)
-		return;
-	why = open_file(s);
-	if (s->file == NULL) {
-		stop_saving(s, why);
-		return;
-	}
-	save_bytes(s, (unsigned char *)s->raw.data, s->raw.len);
-	buf_free(&s->raw);
-}
-
-/* Only the end tells whether a stream has to be in a file; its first bytes
- * wait in memory for that. */
-static void
-save(struct saving *s, const unsigned char *p, size_t n)
-{
-	if (s->stopped != SAVED_ALL || s->store->limit == 0)
-		return;
-	if (s->file == NULL && s->raw.len + n <= RAW_BYTES) {
-		buf_put(&s->raw, p, n);
-		if (!s->raw.failed)
-			return;
-	}
-	spill(s);
-	if (s->fd >= 0)
-		save_bytes(s, p, n);
-}
-
-/* `whole`: the stream was truncated, so all of it has to be in a file. */
-static void
-end_saving(struct saving *s, bool whole)
-{
-	if (whole || s->named)
-		spill(s);
-	else if (s->file != NULL)
-		remove_file(s->store, s->file);
-	close_file(s);
-	buf_free(&s->raw);
-	s->ended = true;
-}
-
-/* The file stays in the store, if it can be told to anybody. */
-static void
-free_saving(struct saving *s)
-{
-	close_file(s);
-	buf_free(&s->raw);
-	if (s->file != NULL && !s->ended)
-		remove_file(s->store, s->file);
-	if (s->file != NULL)
-		s->file->saving = NULL;
-}
-
-static void
-put_size(struct buf *b, int64_t bytes)
-{
-	bool whole = bytes % (1024 * 1024) == 0;
-
-	buf_int(b, whole ? bytes / (1024 * 1024) : bytes);
-	buf_puts(b, whole ? " MiB" : " bytes");
-}
-
-static void
-put_why(const struct saving *s, struct buf *b)
-{
-	if (s->stopped == STOPPED_LIMIT) {
-		buf_puts(b, "stopped at --save-limit, ");
-		put_size(b, s->store->limit);
-	} else if (s->stopped == STOPPED_SESSION) {
-		buf_puts(b, "files of this session reached ");
-		put_size(b, 4 * s->store->limit);
-	} else {
-		buf_puts(b, strerror(s->stopped));
-	}
-}
-
-/* Where the whole stream is, in a truncation line. From now on the file
- * stays, whatever becomes of the stream. */
-static void
-put_file(struct saving *s, struct buf *b)
-{
-	if (!s->ended)
-		spill(s);
-	s->named = true;
-	if (s->file != NULL) {
-		buf_puts(b, "; full output: ");
-		buf_puts(b, s->file->path);
-		if (s->stopped != SAVED_ALL) {
-			buf_puts(b, " (incomplete: ");
-			put_why(s, b);
-			buf_putc(b, ')');
-		}
-	} else if (s->stopped != SAVED_ALL && s->stopped != GONE) {
-		buf_puts(b, "; full output not saved: ");
-		put_why(s, b);
-	}
-}
 
 /* Blocks. Loops of a fixed length, all of them run through without a branch:
  * compilers make vector code of that. gcc has to be told under -Os, and before
@@ -1208,8 +913,7 @@ output_new(struct store *s, bool keep)
 		return NULL;
 	}
 	o->keep_end = keep;
-	o->saving.store = s;
-	o->saving.fd = -1;
+	saving_init(&o->saving, s);
 	return o;
 }
 
@@ -1218,7 +922,7 @@ output_free(struct output *o)
 {
 	if (o == NULL)
 		return;
-	free_saving(&o->saving);
+	saving_free(&o->saving);
 	buf_free(&o->text);
 	buf_free(&o->head);
 	free(o->end.data);
@@ -1238,7 +942,7 @@ output_write(struct output *o, const void *bytes, size_t n)
 
 	if (o->ended || n == 0)
 		return;
-	save(&o->saving, p, n);
+	saving_add(&o->saving, p, n);
 	while (p < end) {
 		if (o->cuts > 0) {
 			p += join(o, *p);
@@ -1332,7 +1036,7 @@ output_end(struct output *o, enum truncate how)
 	o->cuts = 0;
 	commit_text(o);
 	buf_free(&o->text);
-	end_saving(&o->saving, is_over(o, how));
+	saving_end(&o->saving, is_over(o, how));
 	o->ended = true;
 }
 
@@ -1360,7 +1064,7 @@ begin_notice(struct buf *b, size_t from, const char *name)
 static void
 end_notice(struct output *o, struct buf *b)
 {
-	put_file(&o->saving, b);
+	saving_tell(&o->saving, b);
 	buf_putc(b, ']');
 }
 
@@ -1540,8 +1244,7 @@ output_show(struct output *o, enum truncate how, const char *name,
 		show_head(o, name, b);
 	if (cut) {
 		view->chars = total_chars(o);
-		view->file = o->saving.file != NULL ?
-		             o->saving.file->path : NULL;
+		view->file = saving_path(&o->saving);
 	}
 }
 

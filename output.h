@@ -11,23 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "json.h"
+#include "store.h"
 
 enum truncate { TRUNCATE_HEAD, TRUNCATE_TAIL, TRUNCATE_BOTH };
 
-/* The files of one session: one directory, one bound (O5). */
-struct store {
-	const char *dir;      /* absolute; the owner's */
-	const char *name;     /* unguessable part of each file's name; the owner's */
-	int64_t limit;        /* bytes a stream may have in a file; 0: none saved */
-	int64_t total;        /* bytes all its files hold now, at most 4 limits */
-	unsigned count;       /* files ever opened, part of the next name */
-	struct saved *oldest, **newest;  /* files there now, by age */
-};
-
 struct output;  /* in output.c */
-
-void store_init(struct store *, const char *dir, const char *name, int64_t limit);
-void store_free(struct store *);  /* unlinks every file */
 
 /* A new empty stream. keep_end: the end may be asked for (truncation other
  * than head, progress, a task), so keep it too; else only the head is kept.
