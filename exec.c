@@ -72,7 +72,10 @@ exec_free_digit(const char *text, size_t len)
  * bash: $DIRSTACK is what `pwd` would print, whatever became of PWD, without
  * the fork of a substitution. Its printf writes line by line, so a newline in
  * the name goes as "//.", which no name has behind its first byte.
- * Others: `cd .` sets PWD right again. mksh has no printf of its own.
+ * Others: `cd .` sets PWD right again; yash believes PWD and is asked with
+ * test. A function named command, or like what is used here, is not called.
+ * pdksh's kind (KSH_VERSION begins with @) has no printf, traces to a copy of
+ * standard error, and takes the trap's own exit code if it is not told.
  *
  * Standard output and error are closed meanwhile: neither `set -x` nor a DEBUG
  * trap shows anything of it. Where BASH_XTRACEFD says where traces go, the
@@ -83,7 +86,7 @@ put_trap(struct buf *b, bool bash, const char *mark, const char *fd,
          bool tracefd)
 {
 	if (bash) {
-		buf_puts(b, "trap \"{ \\\\command printf ");
+		buf_puts(b, "trap \"{ \\\\builtin printf ");
 		buf_puts(b, mark);
 		buf_puts(b, "%s");
 		buf_puts(b, mark);
@@ -98,18 +101,23 @@ put_trap(struct buf *b, bool bash, const char *mark, const char *fd,
 		buf_puts(b, "; } >&- 2>&-\" EXIT\n");
 		return;
 	}
-	buf_puts(b, "trap '{ \\command cd .; case ${KSH_VERSION-} in ?*) "
-	    "print -rn -- ");
+	buf_puts(b, "trap 'case ${KSH_VERSION-} in @*) set +x;; esac; "
+	    "{ unset -f command; case ${YASH_VERSION-} in ?*) "
+	    "PATH=/usr/bin:/bin; \\command test . -ef \"$PWD\" || "
+	    "\\command cd -P .;; *) \\command cd .;; esac; "
+	    "case ${KSH_VERSION-} in @*) \\command print -rn -- ");
 	buf_puts(b, mark);
 	buf_puts(b, "\"$PWD\"");
 	buf_puts(b, mark);
-	buf_puts(b, ";; *) \\command printf ");
+	buf_puts(b, " >&");
+	buf_puts(b, fd);
+	buf_puts(b, "; exit;; *) \\command printf ");
 	buf_puts(b, mark);
 	buf_puts(b, "%s");
 	buf_puts(b, mark);
-	buf_puts(b, " \"$PWD\";; esac >&");
+	buf_puts(b, " \"$PWD\" >&");
 	buf_puts(b, fd);
-	buf_puts(b, "; } >&- 2>&-' EXIT\n");
+	buf_puts(b, ";; esac; } >&- 2>&-' EXIT\n");
 }
 
 static bool
