@@ -6,7 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifdef __linux__
+/* tcc: with glibc, its struct epoll_event is not the kernel's. */
+#if defined(__linux__) && !defined(__TINYC__)
 #include <fcntl.h>
 #include <sys/epoll.h>
 #endif
@@ -117,7 +118,7 @@ loop_until(struct loop *loop, int64_t deadline)
 		loop->until = deadline;
 }
 
-#ifdef __linux__
+#if defined(__linux__) && !defined(__TINYC__)
 
 int
 crowd_add(struct crowd *crowd, int fd, void *owner)
