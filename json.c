@@ -306,24 +306,24 @@ check_string(const char *s, const char *end)
 	uint64_t state = PLAIN, before = PLAIN;
 
 	while (s < end) {
-		while (end - s >= WORD && ascii(word_at(s))
-		       && specials(word_at(s)) == 0 && STATE(state) == PLAIN)
-			s += WORD;
 		for (stop = bytes_end(s, end); s < stop; ) {
 			before = state;
 			state = NEXT(state, *s++);
 			if (STATE(state) == STOP)
 				break;
 		}
-		if (STATE(state) != STOP)
-			continue;
-		if (s[-1] == '"' && STATE(before) == PLAIN)
-			return s;
-		if (s[-1] != 'u' || STATE(before) != ESCAPE)
-			return NULL;
-		if ((s = check_hex4(s, end)) == NULL)
-			return NULL;
-		state = PLAIN;
+		if (STATE(state) == STOP) {
+			if (s[-1] == '"' && STATE(before) == PLAIN)
+				return s;
+			if (s[-1] != 'u' || STATE(before) != ESCAPE)
+				return NULL;
+			if ((s = check_hex4(s, end)) == NULL)
+				return NULL;
+			state = PLAIN;
+		}
+		while (end - s >= WORD && ascii(word_at(s))
+		       && specials(word_at(s)) == 0 && STATE(state) == PLAIN)
+			s += WORD;
 	}
 	return NULL;
 }
