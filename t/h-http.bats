@@ -775,7 +775,7 @@ load http
 		answers s$i
 		is "$(plain stdout)" $i
 	done
-	within 5000
+	within 20000
 	for ((i = 0; i < 50; i++)); do
 		asks s$i DELETE /mcp "Mcp-Session-Id: ${visit[s$i]}"
 		takes s$i
