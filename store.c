@@ -277,6 +277,8 @@ saving_tell(struct saving *s, struct buf *b)
 	s->named = true;
 	if (s->file != NULL) {
 		buf_puts(b, "; full output: ");
+		/* Its own file is never evicted while it is being written.
+		 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 		buf_puts(b, s->file->path);
 		if (s->stopped != SAVED_ALL) {
 			buf_puts(b, " (incomplete: ");

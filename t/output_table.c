@@ -117,6 +117,16 @@ begin(struct test *t, const char *what, bool keep_end)
 		abort();
 }
 
+/* The stream, which now is its caller's */
+static struct output *
+keep(struct test *t)
+{
+	struct output *o = t->o;
+
+	t->o = NULL;
+	return o;
+}
+
 static void
 feed(struct test *t, const char *text)
 {
@@ -330,33 +340,42 @@ test_cleaning(struct test *t)
 	}
 }
 
-/* Every character, and every pair of bytes as it begins */
+/* The same bytes one by one and in one piece, where blocks are looked at */
+static void
+expect_same(struct test *t, const unsigned char *raw, size_t n)
+{
+	struct buf wanted = {0};
+	size_t i;
+
+	begin(t, "characters", false);
+	for (i = 0; i < n; i++)
+		output_write(t->o, raw + i, 1);
+	finish(t, TRUNCATE_HEAD);
+	buf_put(&wanted, t->shown.data, t->shown.len);
+	begin(t, "characters", false);
+	output_write(t->o, raw, n);
+	finish(t, TRUNCATE_HEAD);
+	expect_bytes(t, "in one piece", t->shown.data, t->shown.len,
+	             wanted.data, wanted.len);
+	buf_free(&wanted);
+}
+
+/* Every lead with every byte behind it, and with up to two followers more */
 static void
 test_characters(struct test *t)
 {
 	unsigned char raw[140];
-	int c, d;
+	int c, d, more;
 
-	for (c = 0; c < 256; c++) {
+	for (c = 0x80; c < 256; c++) {
 		for (d = 0; d < 256; d += c < 0xC0 ? 51 : 1) {
-			size_t i = 70;
-			struct buf wanted = {0};
-
-			memset(raw, 'x', sizeof raw);
-			raw[i] = (unsigned char)c;
-			raw[i + 1] = (unsigned char)d;
-			begin(t, "characters", false);
-			output_write(t->o, raw, 1);
-			for (i = 1; i < sizeof raw; i++)
-				output_write(t->o, raw + i, 1);
-			finish(t, TRUNCATE_HEAD);
-			buf_put(&wanted, t->shown.data, t->shown.len);
-			begin(t, "characters", false);
-			output_write(t->o, raw, sizeof raw);
-			finish(t, TRUNCATE_HEAD);
-			expect_bytes(t, "in one piece", t->shown.data,
-			             t->shown.len, wanted.data, wanted.len);
-			buf_free(&wanted);
+			for (more = 0; more < 3; more++) {
+				memset(raw, 'x', sizeof raw);
+				raw[70] = (unsigned char)c;
+				raw[71] = (unsigned char)d;
+				memset(raw + 72, 0x80, (size_t)more);
+				expect_same(t, raw, sizeof raw);
+			}
 		}
 	}
 }
@@ -378,10 +397,11 @@ test_long_line(struct test *t)
 	expect(t, t->shown.len == 32768 + 2, "its start is out of reach");
 	ends(t, "its end is not", "xxxy\n");
 	begin(t, "long line", true);
-	repeat(t, "x", 32767);
-	repeat(t, "\r\303\251", 20000);
-	finish(t, TRUNCATE_TAIL);
-	expect(t, t->shown.len < 40000, "bounded while it is rewritten");
+	repeat(t, "x", 32766);
+	feed(t, "\r\303\251\303\251\303\251\rab");
+	finish(t, TRUNCATE_BOTH);
+	expect(t, memcmp(t->shown.data, "\303\251\303\251ab", 6) == 0,
+	       "bounded while it is rewritten");
 }
 
 /* Truncating (O3, O4) */
@@ -465,10 +485,14 @@ test_tail_bytes(struct test *t)
 	ends(t, "whole lines", "\nx\n[stdout: showing last 1600 of 1601 "
 	     "lines]");
 	begin(t, "tail", true);
+	repeat(t, "0123456789abcdef0123456789abcde\n", 100000);
+	finish(t, TRUNCATE_TAIL);
+	ends(t, "long", "\n[stdout: showing last 1600 of 100000 lines]");
+	begin(t, "tail", true);
 	feed(t, "\303\251\n");
 	repeat(t, "0123456789abcdef0123456789abcde\n", 100000);
 	finish(t, TRUNCATE_TAIL);
-	ends(t, "long", "\n[stdout: showing last 1600 of 100001 lines]");
+	ends(t, "not ASCII", "\n[stdout: showing last 1600 of 100001 lines]");
 }
 
 static void
@@ -519,6 +543,15 @@ test_both(struct test *t)
 	       "long characters");
 	expect(t, count(t, "\360\237\230\200") == 3333 + 6667,
 	       "long characters");
+	begin(t, "both", true);
+	repeat(t, "\360\237\230\200", 100000);
+	finish(t, TRUNCATE_BOTH);
+	expect(t, count(t, "\360\237\230\200") == 30000,
+	       "the longest characters");
+	begin(t, "both", true);
+	repeat(t, "a\342\202\254\303\251", 20000);
+	finish(t, TRUNCATE_BOTH);
+	expect(t, t->view.chars == 60000, "characters of all lengths");
 	begin(t, "both", true);
 	repeat(t, "x", 60000);
 	repeat(t, "\360\237\230\200", 3);
@@ -838,7 +871,7 @@ test_save_limit(struct test *t)
 static void
 test_eviction(struct test *t)
 {
-	struct output *o[6];
+	struct output *o[5];
 	int i;
 
 	new_store(t, t->dir, MIB);
@@ -847,8 +880,7 @@ test_eviction(struct test *t)
 		repeat(t, "0123456789abcde\n", MIB / 16);
 		if (i > 0)
 			output_end(t->o, TRUNCATE_HEAD);
-		o[i] = t->o;
-		t->o = NULL;
+		o[i] = keep(t);
 	}
 	expect(t, files(t) == 4 && t->store.total == 4 * MIB, "four fit");
 	begin(t, "eviction", true);
@@ -857,7 +889,7 @@ test_eviction(struct test *t)
 	expect(t, files(t) == 4 && t->store.total == 3 * MIB + 100000,
 	       "one has gone");
 	expect(t, t->view.file != NULL, "the new one has its file");
-	o[4] = t->o;
+	o[4] = keep(t);
 	t->o = o[1];
 	show(t, TRUNCATE_HEAD);
 	expect(t, t->view.file == NULL, "the oldest finished has none");
@@ -881,8 +913,7 @@ test_running_alone(struct test *t)
 	for (i = 0; i < 5; i++) {
 		begin(t, "running alone", true);
 		repeat(t, "0123456789abcde\n", MIB / 16 - 6000);
-		o[i] = t->o;
-		t->o = NULL;
+		o[i] = keep(t);
 	}
 	expect(t, t->store.total == 4 * MIB, "all are within four limits");
 	t->o = o[4];
@@ -891,10 +922,11 @@ test_running_alone(struct test *t)
 	     "files of this session reached 4 MiB)]", t->dir);
 	expect(t, holds(t->view.file, "0123456789abcde\n", 4 * 96000),
 	       "as far as it was saved");
+	o[4] = keep(t);
 	begin(t, "running alone", true);
 	repeat(t, "x", 200000);
 	expect(t, files(t) == 5, "the finished one has gone");
-	o[5] = t->o;
+	o[5] = keep(t);
 	t->o = o[4];
 	show(t, TRUNCATE_TAIL);
 	ends(t, "and is not named", "of 59536 lines]");
