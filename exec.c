@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "group.h"
+#include "scan.h"
 
 enum {
 	GRACE = 5000,           /* ms from SIGTERM to SIGKILL (E2) */
@@ -516,7 +517,7 @@ sift(struct exec *x, const char *p, size_t n)
 	size_t start = 0, at = 0, dir_len = 0;
 	const char *q;
 
-	while ((q = memchr(p + at, x->mark[0], n - at)) != NULL) {
+	while ((q = scan_byte(p + at, x->mark[0], n - at)) != NULL) {
 		at = (size_t)(q - p);
 		switch (sentinel_at(q, n - at, x->mark, &dir_len)) {
 		case SENTINEL_NONE:

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "scan.h"
+
 enum {
 	LINE_LIMIT = 16 << 20,   /* bytes of one message (P5) */
 	UNREAD_LIMIT = 4 << 20,  /* bytes of responses, or of commands, after
@@ -141,10 +143,10 @@ static void
 handle_lines(struct lines *io, int64_t now)
 {
 	size_t at = 0;
-	char *end;
+	const char *end;
 
 	while (io->in.len > io->looked && !congested(io)) {
-		end = memchr(io->in.data + io->looked, '\n',
+		end = scan_byte(io->in.data + io->looked, '\n',
 		    io->in.len - io->looked);
 		if (end == NULL) {
 			io->looked = io->in.len;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scan.h"
+
 /* The way of a byte: output_write() saves it raw, takes sequences and
  * controls out, and appends what is left to `text`, where a CR may yet go back
  * to the start of the line. Finished lines are committed: counted, and kept in
@@ -30,18 +32,13 @@ enum {
 	END_ASCII = TAIL_BYTES + 1,
 	END_UTF8 = 4 * BOTH_LAST,  /* and once they are not */
 	LINE_BYTES = 32768,  /* as far back as a CR can reach */
-	BLOCK = 64,          /* bytes looked at together */
-	WORD = 8,            /* bytes of a uint64_t */
+	BLOCK = SCAN_BLOCK,
+	WORD = SCAN_WORD,    /* bytes of a uint64_t */
 	COPY = 16,           /* bytes copied together */
 	PIECE = 256          /* bytes appended together, at most */
 };
 
 enum state { TEXT, ESCAPE, ESCAPE_MORE, CSI, OSC, STRING };
-
-struct count {
-	size_t newlines;
-	size_t inner;  /* bytes that do not begin a character */
-};
 
 struct ring {
 	unsigned char *data;
@@ -75,120 +72,6 @@ struct output {
 	struct saving saving;
 };
 
-/* Blocks. Loops of a fixed length, all of them run through without a branch:
- * compilers make vector code of that. gcc has to be told under -Os, and before
- * version 12; all but a few percent of the time is spent here. */
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC push_options
-#pragma GCC optimize("O2", "tree-vectorize")
-#endif
-
-static void
-count_block(const unsigned char *p, struct count *sum)
-{
-	unsigned char newlines = 0, inner = 0;
-	int i;
-
-	for (i = 0; i < BLOCK; i++) {
-		newlines += p[i] == '\n';
-		inner += (p[i] & 0xC0) == 0x80;
-	}
-	sum->newlines += newlines;
-	sum->inner += inner;
-}
-
-static bool
-has_newline(const unsigned char *p)
-{
-	unsigned char found = 0;
-	int i;
-
-	for (i = 0; i < BLOCK; i++)
-		found |= p[i] == '\n';
-	return found != 0;
-}
-
-static bool
-plain_block(const unsigned char *p, struct count *sum)
-{
-	unsigned char good = 1, newlines = 0, newline;
-	int i;
-
-	for (i = 0; i < BLOCK; i++) {
-		newline = p[i] == '\n';
-		newlines += newline;
-		good &= ((signed char)(p[i] + 1) > 0x20) | newline |
-		        (p[i] == '\t');
-	}
-	if (!good)
-		return false;
-	sum->newlines += newlines;
-	return true;
-}
-
-/* The last character may be cut off. One begins at p, and the 3 bytes before
- * are of clean ones. Unicode 3.9, table 3-7: leads have followers, and behind
- * some leads the first of these has a bound. */
-static bool
-clean_block(const unsigned char *p, struct count *sum)
-{
-	unsigned char bad = 0, newlines = 0, inner = 0, newline, follows, b, c;
-	signed char s;  /* c, with followers from -128 to -65 */
-	int i;
-
-	for (i = 0; i < BLOCK; i++) {
-		b = p[i - 1];
-		c = p[i];
-		s = (signed char)c;
-		newline = c == '\n';
-		newlines += newline;
-		follows = s < -64;
-		inner += follows;
-		bad |= (follows != ((b >= 0xC0) | (p[i - 2] >= 0xE0) |
-		                    (p[i - 3] >= 0xF0))) |
-		       !(((signed char)(c + 1) > 0x20) | (s < 0) |
-		         newline | (c == '\t')) |
-		       ((c & 0xFE) == 0xC0) | (c > 0xF4) |
-		       (((b == 0xE0) | (b == 0xC2)) & (s < -96)) |
-		       ((b == 0xED) & (s >= -96)) |
-		       ((b == 0xF0) & (s < -112)) |
-		       ((b == 0xF4) & (s >= -112));
-	}
-	if (bad)
-		return false;
-	sum->newlines += newlines;
-	sum->inner += inner;
-	return true;
-}
-
-/* Marks the bytes that are not plain, and those behind the block. */
-static void
-mark_block(const unsigned char *restrict p, unsigned char *restrict marks)
-{
-	int i;
-
-	for (i = 0; i < BLOCK; i++)
-		marks[i] = !(((signed char)(p[i] + 1) > 0x20) |
-		             (p[i] == '\n') | (p[i] == '\t'));
-	memset(marks + BLOCK, 1, WORD);
-}
-
-static bool
-control_block(const unsigned char *p)
-{
-	unsigned char bad = 0;
-	int i;
-
-	for (i = 0; i < BLOCK; i++)
-		bad |= p[i] >= '\t';
-	return bad == 0;
-}
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC pop_options
-#endif
-
 /* Finished text */
 
 /* How long the character is that starts with this byte of valid UTF-8. */
@@ -215,23 +98,10 @@ skip_chars(const unsigned char *p, size_t n, int64_t chars)
 	return i;
 }
 
-static struct count
-count(const unsigned char *p, size_t n)
-{
-	unsigned char rest[BLOCK] = {0};
-	struct count sum = {0, 0};
-
-	for (; n >= BLOCK; p += BLOCK, n -= BLOCK)
-		count_block(p, &sum);
-	if (n > 0)
-		count_block(memcpy(rest, p, n), &sum);
-	return sum;
-}
-
 static size_t
 count_chars(const unsigned char *p, size_t n)
 {
-	return n - count(p, n).inner;
+	return n - scan_count(p, n).inner;
 }
 
 static void
@@ -311,7 +181,7 @@ keep_head(struct output *o, const unsigned char *p, size_t n, int64_t chars)
 /* Whole characters of finished text */
 static void
 commit_counted(struct output *o, const unsigned char *p, size_t n,
-               struct count c)
+               struct scan_count c)
 {
 	int64_t chars = (int64_t)(n - c.inner);
 	size_t first = keep_head(o, p, n, chars);
@@ -328,7 +198,7 @@ static void
 commit(struct output *o, const unsigned char *p, size_t n)
 {
 	if (n > 0)
-		commit_counted(o, p, n, count(p, n));
+		commit_counted(o, p, n, scan_count(p, n));
 }
 
 /* The current line */
@@ -373,23 +243,12 @@ piece_room(struct output *o)
 	commit_text(o);
 }
 
-/* Bytes up to and with the last newline, or 0 */
-static size_t
-whole_lines(const unsigned char *p, size_t n)
-{
-	while (n >= BLOCK && !has_newline(p + n - BLOCK))
-		n -= BLOCK;
-	while (n > 0 && p[n - 1] != '\n')
-		n--;
-	return n;
-}
-
 /* Appending does not look for newlines. Whoever needs to know where the line
  * begins does. */
 static void
 find_line(struct output *o)
 {
-	size_t n = whole_lines(text(o) + o->line, o->text.len - o->line);
+	size_t n = scan_lines(text(o) + o->line, o->text.len - o->line);
 
 	if (n > 0)
 		o->watched = false;
@@ -580,32 +439,6 @@ is_c1(const unsigned char *p)
 	return p[0] == 0xC2 && p[1] < 0xA0;
 }
 
-/* Clean bytes at p, in blocks; the 3 before are clean too. */
-static size_t
-clean_blocks(const unsigned char *p, size_t n, struct count *sum)
-{
-	size_t i = 0, lead, inner = sum->inner;
-
-	while (n - i >= BLOCK) {
-		/* Where the last block was ASCII, the next one may be. */
-		if (inner == sum->inner && plain_block(p + i, sum)) {
-			i += BLOCK;
-			continue;
-		}
-		inner = sum->inner;
-		if (!clean_block(p + i, sum))
-			break;
-		i += BLOCK;
-		for (lead = i - 1; continues(p[lead]); lead--)
-			;
-		if (lead + character(p[lead]) > i) {
-			sum->inner -= i - lead - 1;
-			i = lead;
-		}
-	}
-	return i;
-}
-
 /* Bytes of the clean character at p, or 0 */
 static size_t
 clean_character(const unsigned char *p, size_t n)
@@ -681,7 +514,7 @@ append_block(struct output *o, const unsigned char *p, size_t n)
 		memset(few, 0, sizeof few);
 		p = memcpy(few, p, n);
 	}
-	mark_block(p, marks);
+	scan_mark(p, marks);
 	while (i < stop) {
 		run = next_mark(marks, i) - i;
 		for (some = 0; some < run; some += COPY)
@@ -710,7 +543,7 @@ append_block(struct output *o, const unsigned char *p, size_t n)
 static size_t
 bound_blocks(struct output *o, const unsigned char *p, size_t n)
 {
-	size_t i = whole_lines(p, n), line = 0;
+	size_t i = scan_lines(p, n), line = 0;
 
 	find_line(o);
 	if (i > 0)
@@ -731,17 +564,17 @@ bound_blocks(struct output *o, const unsigned char *p, size_t n)
 static size_t
 append_blocks(struct output *o, const unsigned char *p, size_t n)
 {
-	struct count sum = {0, 0};
+	struct scan_count sum = {0, 0};
 	size_t out;
 
-	n = clean_blocks(p, n, &sum);
+	n = scan_clean(p, n, &sum);
 	if (n == 0)
 		return 0;
 	out = bound_blocks(o, p, n);
 	if (out > 0) {
 		commit_text(o);
 		if (sum.inner > 0)
-			sum.inner -= count(p + out, n - out).inner;
+			sum.inner -= scan_count(p + out, n - out).inner;
 		commit_counted(o, p, out, sum);
 	}
 	append(o, p + out, n - out);
@@ -794,10 +627,8 @@ read_high(struct output *o, const unsigned char *p, size_t n)
 static size_t
 controls(const unsigned char *p, size_t n)
 {
-	size_t i = 0;
+	size_t i = scan_controls(p, n);
 
-	while (n - i >= BLOCK && control_block(p + i))
-		i += BLOCK;
 	while (i < n && p[i] < '\t')
 		i++;
 	return i > 0 ? i : 1;
@@ -1165,7 +996,7 @@ find_tail(const unsigned char *p, size_t n, bool cut)
 		while (t.at < n && continues(p[t.at]))
 			t.at++;
 	}
-	t.lines = (int64_t)count(p + t.at, n - t.at).newlines +
+	t.lines = (int64_t)scan_count(p + t.at, n - t.at).newlines +
 	          (p[n - 1] != '\n');
 	for (; t.lines > TAIL_LINES; t.lines--) {
 		newline = memchr(p + t.at, '\n', n - t.at);
