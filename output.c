@@ -581,25 +581,25 @@ append_blocks(struct output *o, const unsigned char *p, size_t n)
 	return n;
 }
 
-/* Bytes taken of those at p, until one is not clean */
+/* Bytes taken of those at p, until one is not clean. Only behind a long run
+ * there may be many more: between colours it is in vain to look for them. */
 static size_t
 read_clean(struct output *o, const unsigned char *p, size_t n)
 {
-	size_t i = 0, len, some;
-	bool all;
+	size_t i = 0, some = BLOCK, run = 0, len;
 
 	if (o->at < o->text.len || o->pad > 0)
 		return rewrite(o, p, n);
-	for (; i < n; i += some) {
+	for (; some >= BLOCK && i < n; i += some) {
 		piece_room(o);
 		len = o->text.len;
 		some = append_block(o, p + i, n - i);
-		all = some >= BLOCK && o->text.len - len == some;
+		run = o->text.len - len == some ? run + some : 0;
 		bound_line(o);
-		if (all)
+		if (some >= BLOCK && run >= PIECE) {
 			some += append_blocks(o, p + i + some, n - i - some);
-		if (some < BLOCK)
-			return i + some;
+			run = 0;
+		}
 	}
 	return i;
 }
