@@ -51,23 +51,9 @@ on_nothing(int sig)
 	(void)sig;
 }
 
-/* The C libraries keep these to themselves, and so cannot set them back where
- * they were found ignored. All zero is the default, on every processor. */
-static void
-reset_hidden_signals(void)
-{
-#ifdef __linux__
-	static const long zero[16];
-	int sig;
-
-	for (sig = 32; sig < 35; sig++)
-		syscall(SYS_rt_sigaction, sig, zero, NULL, 8);
-#endif
-}
-
-/* Whatever was ignored at the start is not any more, for boris and for its
- * commands (C3). The end may be asked for at once: until the pipe is there
- * signals wait. */
+/* The end may be asked for at once: until the pipe is there signals wait. What
+ * else was ignored at the start is put right before it matters, when a first
+ * command starts (C3, exec_prepare). */
 static void
 catch_signals(void)
 {
@@ -75,19 +61,9 @@ catch_signals(void)
 	struct sigaction action;
 	sigset_t all;
 	size_t i;
-	int sig;
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	reset_hidden_signals();
-	memset(&action, 0, sizeof(action));
-	for (sig = 1; sig <= 64; sig++) {
-		if (sigaction(sig, NULL, &action) == 0 &&
-		    action.sa_handler == SIG_IGN) {
-			action.sa_handler = SIG_DFL;
-			sigaction(sig, &action, NULL);
-		}
-	}
 	memset(&action, 0, sizeof(action));
 	action.sa_handler = on_nothing;
 	sigaction(SIGPIPE, &action, NULL);

@@ -1,5 +1,5 @@
 #ifdef __linux__
-#define _DEFAULT_SOURCE  /* vfork */
+#define _DEFAULT_SOURCE  /* vfork, syscall */
 #endif
 #define _POSIX_C_SOURCE 200809L
 #define _XOPEN_SOURCE 700  /* waitid */
@@ -13,6 +13,10 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
 
 #include "group.h"
 #include "scan.h"
@@ -192,6 +196,37 @@ no_delay(int fd)
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
+/* The C libraries keep these to themselves, and so cannot set them back where
+ * they were found ignored. All zero is the default, on every processor. */
+static void
+reset_hidden_signals(void)
+{
+#ifdef __linux__
+	static const long zero[16];
+	int sig;
+
+	for (sig = 32; sig < 35; sig++)
+		syscall(SYS_rt_sigaction, sig, zero, NULL, 8);
+#endif
+}
+
+void
+exec_prepare(void)
+{
+	struct sigaction action;
+	int sig;
+
+	reset_hidden_signals();
+	memset(&action, 0, sizeof(action));
+	for (sig = 1; sig <= 64; sig++) {
+		if (sigaction(sig, NULL, &action) == 0 &&
+		    action.sa_handler == SIG_IGN) {
+			action.sa_handler = SIG_DFL;
+			sigaction(sig, &action, NULL);
+		}
+	}
+}
+
 /* What the child needs; it may share the parent's memory (vfork), so it
  * writes to nothing but its own locals. */
 struct birth {
@@ -209,7 +244,7 @@ struct failure {
 static void
 be_child(const struct birth *birth)
 {
-	/* What boris handles; all else is at its default since the start */
+	/* What boris handles; all else is at its default: exec_prepare() */
 	static const int handled[] = {
 		SIGTERM, SIGINT, SIGHUP, SIGCHLD, SIGPIPE, SIGXFSZ
 	};

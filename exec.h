@@ -57,6 +57,11 @@ struct exec {
 
 enum exec_failed { EXEC_FAILED_START, EXEC_FAILED_DIR };
 
+/* Before the first command: signals that were ignored when boris started are
+ * at their default from now on (C3). Seventy system calls, which would be a
+ * tenth of boris's start, and a client waits for that. */
+void exec_prepare(void);
+
 /* Starts it. 0; or -1 with errno, nothing left open, and *what says whether
  * the directory could not be entered or the system is short (E7). */
 int exec_start(struct exec *, const struct command *, struct output *out,

@@ -438,6 +438,9 @@ start(struct session *s, struct job *job, int64_t now)
 	enum exec_failed what = EXEC_FAILED_START;
 	char *dir;
 
+	if (!s->prepared)
+		exec_prepare();
+	s->prepared = true;
 	dir = job->cwd != NULL ? resolve(s->dir, job->cwd) : copy(s->dir);
 	if (dir == NULL)
 		errno = ENOMEM;
