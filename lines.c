@@ -15,8 +15,12 @@ enum {
 	LINE_LIMIT = 16 << 20,   /* bytes of one message (P5) */
 	UNREAD_LIMIT = 4 << 20,  /* bytes of responses, or of commands, after
 	                          * which nothing more is read (P10) */
-	FLUSH_SIZE = 64 << 10,   /* bytes worth a write of their own */
+	FLUSH_SIZE = 60 << 10,   /* bytes worth a write of their own */
+	LAG = 64 << 10,          /* bytes of responses, after which a client
+	                          * that reads is given time for that */
+	LAG_TIME = 20,           /* ms, as long as it reads nothing */
 	READ_SIZE = 64 << 10,
+	SHORT_READ = 512,        /* when there is no memory for that */
 	KEEP_SIZE = 128 << 10,   /* bigger buffers go when they are empty */
 	SAFE_WRITE = 4096        /* bytes poll() promises room for */
 };
@@ -26,6 +30,16 @@ congested(const struct lines *io)
 {
 	return io->out.len - io->written > UNREAD_LIMIT ||
 	    mcp_backlog(&io->client) > UNREAD_LIMIT;
+}
+
+/* A client that reads, only slower than boris: to answer more of what it has
+ * asked would fill memory and nothing else. One that does not read, because it
+ * writes first perhaps, is served up to the limit. */
+static bool
+lagging(const struct lines *io)
+{
+	return io->out.len - io->written > LAG &&
+	    io->now < io->moved + LAG_TIME;
 }
 
 static void
@@ -65,6 +79,7 @@ lines_flush(struct lines *io)
 			break;
 		}
 		io->written += (size_t)n;
+		io->moved = io->now;
 		if (io->written >= io->progress)
 			io->progress = 0;
 		if (io->out_flags < 0)
@@ -138,71 +153,100 @@ handle_line(struct lines *io, const char *p, size_t n, int64_t now)
 		mcp_message(&io->client, NULL, p, n, now);
 }
 
+/* The line that has begun is over the limit, or over what memory there is (E7):
+ * it is answered so, and let go up to its newline. */
+static void
+skip_line(struct lines *io)
+{
+	if (!io->skipping)
+		mcp_too_long(&io->client, NULL);
+	io->skipping = true;
+	buf_free(&io->in);
+	io->taken = io->looked = 0;
+}
+
 /* Handles the lines that are there; stops when nobody reads the answers. */
 static void
-handle_lines(struct lines *io, int64_t now)
+handle_lines(struct lines *io)
 {
-	size_t at = 0;
-	const char *end;
+	const char *line, *end;
 
-	while (io->in.len > io->looked && !congested(io)) {
+	while (io->in.len > io->looked && !congested(io) && !lagging(io)) {
 		end = scan_byte(io->in.data + io->looked, '\n',
 		    io->in.len - io->looked);
 		if (end == NULL) {
 			io->looked = io->in.len;
 			break;
 		}
-		io->looked = (size_t)(end - io->in.data) + 1;
+		line = io->in.data + io->taken;
+		io->taken = io->looked = (size_t)(end - io->in.data) + 1;
 		if (!io->skipping)
-			handle_line(io, io->in.data + at,
-			    io->looked - 1 - at, now);
+			handle_line(io, line, (size_t)(end - line), io->now);
 		io->skipping = false;
-		at = io->looked;
 	}
-	if (at > 0) {
-		buf_drop(&io->in, at);
-		io->looked -= at;
+	if (io->taken > io->in.len / 2) {
+		buf_drop(&io->in, io->taken);
+		io->looked -= io->taken;
+		io->taken = 0;
 	}
-	if (io->skipping || (io->looked == io->in.len &&
-	    io->in.len > LINE_LIMIT)) {
-		if (!io->skipping)
-			mcp_too_long(&io->client, NULL);
-		io->skipping = true;
-		buf_free(&io->in);
-		io->looked = 0;
-	}
+	if (io->looked == io->in.len && (io->skipping ||
+	    io->in.len - io->taken > LINE_LIMIT))
+		skip_line(io);
 	if (io->in.len == 0 && io->in.cap > KEEP_SIZE)
 		buf_free(&io->in);
 }
 
-static void
-read_input(struct lines *io, int64_t now)
+/* One read; 0: there is nothing just now, or it was the end. */
+static size_t
+read_some(struct lines *io, char *bytes, size_t size)
 {
-	ssize_t n;
+	ssize_t n = read(0, bytes, size);
 
-	if (!buf_room(&io->in, READ_SIZE)) {
-		/* No memory for the rest of this line: as if too long (E7) */
-		buf_free(&io->in);
-		io->looked = 0;
-		if (!io->skipping)
-			mcp_too_long(&io->client, NULL);
-		io->skipping = true;
+	if (n > 0)
+		return (size_t)n;
+	if (n == 0 || (errno != EINTR && errno != EAGAIN &&
+	    errno != EWOULDBLOCK))
+		io->in_ended = true;
+	return 0;
+}
+
+/* Where there is no memory to read into */
+static void
+read_past(struct lines *io)
+{
+	char bytes[SHORT_READ];
+	const char *rest;
+	size_t n;
+
+	skip_line(io);
+	n = read_some(io, bytes, sizeof(bytes));
+	rest = memchr(bytes, '\n', n);
+	if (rest == NULL)
 		return;
+	rest++;
+	io->skipping = false;
+	buf_put(&io->in, rest, n - (size_t)(rest - bytes));
+	if (io->in.failed)
+		skip_line(io);
+}
+
+static void
+read_input(struct lines *io)
+{
+	size_t size = READ_SIZE;
+
+	if (!buf_room(&io->in, size)) {
+		io->in.failed = false;
+		size = SHORT_READ;  /* a ping may find room yet */
 	}
-	n = read(0, io->in.data + io->in.len, READ_SIZE);
-	if (n < 0 && (errno == EINTR || errno == EAGAIN ||
-	    errno == EWOULDBLOCK))
-		return;
-	if (n > 0) {
-		io->in.len += (size_t)n;
-		return;
-	}
-	io->in_ended = true;
+	if (buf_room(&io->in, size))
+		io->in.len += read_some(io, io->in.data + io->in.len, size);
+	else
+		read_past(io);
 	/* A last line without its newline is a line (mcp.md 1). */
-	if (io->in.len > 0 && !io->skipping &&
+	if (io->in_ended && io->in.len > 0 && !io->skipping &&
 	    io->in.data[io->in.len - 1] != '\n')
 		buf_putc(&io->in, '\n');
-	(void)now;
 }
 
 /* A pipe or socket is made non-blocking; for a terminal, which others use
@@ -249,7 +293,8 @@ lines_want(struct lines *io, struct loop *loop)
 	io->in_place = io->out_place = -1;
 	if (!congested(io)) {
 		if (lines)
-			loop_until(loop, loop->now);
+			loop_until(loop, lagging(io) ? io->moved + LAG_TIME
+			    : loop->now);
 		else if (!io->in_ended)
 			io->in_place = loop_watch(loop, 0, POLLIN);
 	}
@@ -264,6 +309,7 @@ lines_ready(struct lines *io, const struct loop *loop)
 {
 	short got = loop_got(loop, io->out_place);
 
+	io->now = loop->now;
 	if (got & POLLOUT)
 		lines_flush(io);
 	else if (got & (POLLERR | POLLHUP | POLLNVAL))
@@ -271,8 +317,8 @@ lines_ready(struct lines *io, const struct loop *loop)
 	if (io->out_gone)
 		drop_output(io);
 	if (loop_got(loop, io->in_place))
-		read_input(io, loop->now);
-	handle_lines(io, loop->now);
+		read_input(io);
+	handle_lines(io);
 }
 
 /* Everything that was read has been handled, and answered into the queue. */

@@ -20,10 +20,13 @@ struct lines {
 	bool skipping;            /* inside a line that is too long (P5) */
 	bool begun;               /* past the place of a byte order mark */
 	struct buf in;            /* read and not yet handled */
-	size_t looked;            /* of it: there is no newline */
+	size_t taken;             /* of it: handled all the same */
+	size_t looked;            /* of it: no newline behind `taken` */
 	struct buf out;
 	size_t written;           /* of it */
 	size_t progress;          /* bytes at its front that are progress */
+	int64_t now;              /* ms, of this turn */
+	int64_t moved;            /* ms, when something was written */
 };
 
 int lines_open(struct lines *, const struct mcp_options *);  /* 0, or -1
