@@ -14,6 +14,7 @@ enum {
 	UNSUPPORTED_VERSION = -32022,
 
 	LISTENS = 32,          /* subscriptions held open at a time */
+	SPARE = 8 << 10,       /* bytes kept from one answer to the next */
 	PROGRESS_GAP = 100,    /* ms: at most ten a second (O7) */
 	PROGRESS_PAUSE = 20,   /* ms that news waits: the end may be near, and
 	                        * progress glued to it is lost (mcp.md 14.9) */
@@ -172,6 +173,30 @@ finish(struct buf *b, const struct revision *revision)
 	buf_puts(b, "}}");
 }
 
+/* The memory of the last short answer, for this one: the list of tools, say, is
+ * of a size that musl would ask the system for each time, and give back. */
+static struct buf
+take_spare(struct client *c)
+{
+	struct buf b = c->spare;
+
+	memset(&c->spare, 0, sizeof(c->spare));
+	return b;
+}
+
+static void
+keep_spare(struct client *c, struct buf *b)
+{
+	if (b->failed || b->cap > SPARE || b->cap <= c->spare.cap) {
+		buf_free(b);
+		return;
+	}
+	buf_free(&c->spare);
+	c->spare = *b;
+	c->spare.len = 0;
+	memset(b, 0, sizeof(*b));
+}
+
 /* Sends it, or that there was no memory for it. */
 static void
 answer(struct client *c, void *to, struct batch *batch, struct json id,
@@ -185,7 +210,7 @@ answer(struct client *c, void *to, struct batch *batch, struct json id,
 	} else {
 		post(c, to, batch, MCP_RESPONSE, 0, b);
 	}
-	buf_free(b);
+	keep_spare(c, b);
 }
 
 /* -- Calls ------------------------------------------------------------- */
@@ -372,15 +397,22 @@ do_discover(const struct request *r)
 static void
 do_list(const struct request *r)
 {
-	const struct buf *list = &r->client->options->list;
-	struct buf b = { NULL, 0, 0, false };
+	struct buf *list = &r->client->list;
+	struct buf b;
 
 	if (json_type(json_get(r->params, "cursor")) != JSON_NONE) {
 		fail(r, INVALID_PARAMS, "Unknown cursor: all tools are on the "
 		    "one page that is asked for without");
 		return;
 	}
+	if (list->len == 0)
+		tools_list(list, &r->client->options->tools);
+	b = take_spare(r->client);
 	buf_room(&b, list->len + r->id.len + 400);
+	if (list->failed) {
+		b.failed = true;
+		buf_free(list);
+	}
 	begin(&b, r->client, r->revision, r->id);
 	member(&b);
 	buf_puts(&b, "\"tools\":");
@@ -946,6 +978,8 @@ mcp_free(struct client *c)
 	drop_calls(c, &c->waits);
 	drop_calls(c, &c->listens);
 	session_free(&c->session);
+	buf_free(&c->list);
+	buf_free(&c->spare);
 	memset(c, 0, sizeof(*c));
 }
 

@@ -19,7 +19,6 @@
 struct mcp_options {
 	struct session_options session;
 	struct tools_options tools;
-	struct buf list;       /* tools_list() of them, made once */
 };
 
 enum mcp_kind {
@@ -49,6 +48,8 @@ struct client {
 	struct call *waits;    /* for a task to end */
 	struct call *listens;  /* subscriptions/listen, held open */
 	int listening;
+	struct buf list;       /* of the tools, once it has been asked for */
+	struct buf spare;      /* empty: memory for the next answer */
 	int64_t now;           /* ms, of this turn */
 };
 

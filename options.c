@@ -300,11 +300,22 @@ token_is_given(const struct values *o, const struct option *row)
 	    (o->token != NULL || o->token_file != NULL || o->generate_token);
 }
 
+/* Whether to ask for each: most often there is none. */
+static bool
+any_variable(void)
+{
+	char **e = environ;
+
+	while (*e != NULL && strncmp(*e, "BORIS_", 6) != 0)
+		e++;
+	return *e != NULL;
+}
+
 /* A flag beats its environment variable, an empty variable is none (C1). */
 static void
 read_values(struct values *o, char **argv)
 {
-	bool given[OPTIONS] = { false };
+	bool given[OPTIONS] = { false }, variables = any_variable();
 	const char *value;
 	int i;
 
@@ -316,7 +327,7 @@ read_values(struct values *o, char **argv)
 	}
 	while (*argv != NULL)
 		argv += read_option(o, argv, given);
-	for (i = 0; i < OPTIONS; i++) {
+	for (i = 0; i < OPTIONS && variables; i++) {
 		if (option_table[i].env == NULL || given[i] || o->help ||
 		    token_is_given(o, &option_table[i]))
 			continue;
@@ -499,8 +510,7 @@ fill_mcp(struct mcp_options *m, const struct values *o)
 	m->tools.background = o->on_timeout == 1;
 	m->tools.timeout = o->timeout * 1000;
 	m->tools.truncate = (enum truncate)o->truncate;
-	tools_list(&m->list, &m->tools);
-	if (m->session.tmpdir == NULL || m->list.failed)
+	if (m->session.tmpdir == NULL)
 		fatal(1, "start", NULL, "out of memory");
 }
 
@@ -611,7 +621,6 @@ options_free(struct options *options)
 	free((char *)m->session.workdir);
 	free((char *)m->session.tmpdir);
 	free(m->session.env);
-	buf_free(&m->list);
 	buf_free(&options->token);
 	buf_free(&options->origins);
 }

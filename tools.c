@@ -98,7 +98,7 @@ put_description(struct buf *b, const struct tools_options *o)
 void
 tools_list(struct buf *b, const struct tools_options *o)
 {
-	buf_room(b, 6 << 10);  /* at once: it is made at every start */
+	buf_room(b, 5 << 10);  /* at once */
 	buf_puts(b, "[");
 	if (o->offered) {
 		buf_puts(b, "{\"name\":\"bash\","

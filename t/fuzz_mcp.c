@@ -565,7 +565,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	f.pid = FIRST_PID;
 	loop_init(&f.loop);
 	f.loop.now = 1;
-	tools_list(&options.list, &options.tools);
 	must(mcp_open(&f.client, &options, (data[0] & 64) != 0, take_message,
 	    &f) == 0, "memory");
 	f.client.id_left_out = f.http && (data[0] & 128) != 0;
@@ -580,7 +579,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	end();
 	mcp_free(&f.client);
 	loop_free(&f.loop);
-	buf_free(&options.list);
 	for (i = 0; i < f.ids; i++)
 		buf_free(&f.asked[i].id);
 	return 0;
