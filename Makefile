@@ -12,8 +12,8 @@ SECONDS = 60
 # The code's own needs, apart from the user's
 NEEDS = -std=c99 -Wall -Wextra -pedantic
 
-OBJ = boris.o options.o lines.o http.o mcp.o tools.o session.o exec.o group.o \
-	output.o store.o json.o scan.o loop.o
+OBJ = boris.o options.o lines.o http.o mcp.o tools.o session.o exec.o birth.o \
+	group.o output.o store.o json.o scan.o loop.o
 
 all: boris
 
@@ -33,8 +33,9 @@ output.o: output.c output.h store.h json.h scan.h
 store.o: store.c store.h json.h
 loop.o: loop.c loop.h
 group.o: group.c group.h json.h
-exec.o: exec.c exec.h group.h scan.h output.h store.h json.h loop.h
-session.o: session.c session.h exec.h output.h store.h json.h loop.h
+birth.o: birth.c birth.h
+exec.o: exec.c exec.h birth.h group.h scan.h output.h store.h json.h loop.h
+session.o: session.c session.h birth.h exec.h output.h store.h json.h loop.h
 tools.o: tools.c tools.h session.h exec.h output.h store.h json.h loop.h
 mcp.o: mcp.c mcp.h tools.h session.h exec.h output.h store.h json.h loop.h
 lines.o: lines.c lines.h scan.h mcp.h tools.h session.h exec.h output.h store.h json.h loop.h

@@ -53,7 +53,7 @@ on_nothing(int sig)
 
 /* The end may be asked for at once: until the pipe is there signals wait. What
  * else was ignored at the start is put right before it matters, when a first
- * command starts (C3, exec_prepare). */
+ * command starts (C3, birth_prepare). */
 static void
 catch_signals(void)
 {

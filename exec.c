@@ -1,6 +1,3 @@
-#ifdef __linux__
-#define _DEFAULT_SOURCE  /* vfork, syscall */
-#endif
 #define _POSIX_C_SOURCE 200809L
 #define _XOPEN_SOURCE 700  /* waitid */
 
@@ -14,10 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifdef __linux__
-#include <sys/syscall.h>
-#endif
-
+#include "birth.h"
 #include "group.h"
 #include "scan.h"
 
@@ -163,18 +157,6 @@ exec_script(struct buf *b, const char *shell, const char *mark, int fd,
 
 /* -- The start --------------------------------------------------------- */
 
-/* Both ends close on exec. pipe2() would be one call instead of three, and
- * is not POSIX. */
-static int
-open_pipe(int end[2])
-{
-	if (pipe(end) < 0)
-		return -1;
-	fcntl(end[0], F_SETFD, FD_CLOEXEC);
-	fcntl(end[1], F_SETFD, FD_CLOEXEC);
-	return 0;
-}
-
 static void
 close_pipe(int end[2])
 {
@@ -194,141 +176,6 @@ static void
 no_delay(int fd)
 {
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-}
-
-/* The C libraries keep these to themselves, and so cannot set them back where
- * they were found ignored. All zero is the default, on every processor. */
-static void
-reset_hidden_signals(void)
-{
-#ifdef __linux__
-	static const long zero[16];
-	int sig;
-
-	for (sig = 32; sig < 35; sig++)
-		syscall(SYS_rt_sigaction, sig, zero, NULL, 8);
-#endif
-}
-
-void
-exec_prepare(void)
-{
-	struct sigaction action;
-	int sig;
-
-	reset_hidden_signals();
-	memset(&action, 0, sizeof(action));
-	for (sig = 1; sig <= 64; sig++) {
-		if (sigaction(sig, NULL, &action) == 0 &&
-		    action.sa_handler == SIG_IGN) {
-			action.sa_handler = SIG_DFL;
-			sigaction(sig, &action, NULL);
-		}
-	}
-}
-
-/* What the child needs; it may share the parent's memory (vfork), so it
- * writes to nothing but its own locals. */
-struct birth {
-	const char *shell, *dir;
-	char **argv, **env;
-	int in, out, err, fd;  /* fd: where the sentinel goes, 0 nowhere */
-	int failed;            /* the pipe for what goes wrong */
-};
-
-struct failure {
-	int error;
-	enum exec_failed what;
-};
-
-static void
-be_child(const struct birth *birth)
-{
-	/* What boris handles; all else is at its default: exec_prepare() */
-	static const int handled[] = {
-		SIGTERM, SIGINT, SIGHUP, SIGCHLD, SIGPIPE, SIGXFSZ
-	};
-	struct sigaction dfl;
-	struct failure failure;
-	sigset_t none;
-	size_t i;
-	int report = birth->failed;
-
-	memset(&failure, 0, sizeof(failure));
-	memset(&dfl, 0, sizeof(dfl));
-	dfl.sa_handler = SIG_DFL;
-	for (i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
-		sigaction(handled[i], &dfl, NULL);
-	setsid();
-	failure.what = EXEC_FAILED_DIR;
-	if (chdir(birth->dir) < 0)
-		goto fail;
-	failure.what = EXEC_FAILED_START;
-	/* Pipes may sit on the very number that the sentinel wants. */
-	if (report == birth->fd)
-		report = fcntl(report, F_DUPFD_CLOEXEC, 10);
-	if (dup2(birth->in, 0) < 0 || dup2(birth->out, 1) < 0 ||
-	    dup2(birth->err, 2) < 0)
-		goto fail;
-	if (birth->fd > 0 && dup2(1, birth->fd) < 0)
-		goto fail;
-	/* Last, so that no handler of boris's ever runs here (E1) */
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	execve(birth->shell, birth->argv, birth->env);
-fail:
-	failure.error = errno;
-	while (write(report, &failure, sizeof(failure)) < 0 && errno == EINTR)
-		;
-	_exit(127);
-}
-
-/* The child's pid once it has become the shell; or -1 with errno and *what.
- * On Linux the child borrows boris's memory until then, which saves copying
- * it: that is a tenth of what a call of `true` costs. */
-static pid_t
-give_birth(struct birth *birth, enum exec_failed *what)
-{
-	int report[2];
-	struct failure failure;
-	sigset_t all, before;
-	ssize_t n;
-	pid_t pid;
-
-	*what = EXEC_FAILED_START;
-	if (open_pipe(report) < 0)
-		return -1;
-	birth->failed = report[1];
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, &before);
-#ifdef __linux__
-	pid = vfork();
-#else
-	pid = fork();
-#endif
-	if (pid == 0)
-		be_child(birth);
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	close(report[1]);
-	if (pid < 0) {
-		failure.error = errno;
-		close(report[0]);
-		errno = failure.error;
-		return -1;
-	}
-	/* End of file: it has been replaced by the shell. After vfork() that
-	 * is so already, elsewhere it is a moment's wait. */
-	while ((n = read(report[0], &failure, sizeof(failure))) < 0 &&
-	    errno == EINTR)
-		;
-	close(report[0]);
-	if (n == 0)
-		return pid;
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	*what = failure.what;
-	errno = n == sizeof(failure) ? failure.error : EIO;
-	return -1;
 }
 
 /* SHELL -c SCRIPT, and the pieces of a long command; NULL: no memory. One
@@ -379,7 +226,7 @@ open_input(struct exec *x, const struct command *c, int end[2])
 		if (end[0] >= 0)
 			return 0;
 	}
-	if (open_pipe(end) < 0)
+	if (birth_pipe(end) < 0)
 		return -1;
 	if (c->input == NULL) {
 		shut(&end[1]);  /* no /dev here: an empty pipe is as good */
@@ -412,6 +259,7 @@ exec_start(struct exec *x, const struct command *c, struct output *out,
 	struct buf script = { NULL, 0, 0, false };
 	char *pwd = NULL;
 	int in[2], o[2], e[2], saved;
+	bool dir_failed;
 
 	*what = EXEC_FAILED_START;
 	memset(x, 0, sizeof(*x));
@@ -428,9 +276,9 @@ exec_start(struct exec *x, const struct command *c, struct output *out,
 		goto free_texts;
 	}
 	birth.argv = make_argv(c, &script, pwd);
-	if (birth.argv == NULL || open_pipe(o) < 0)
+	if (birth.argv == NULL || birth_pipe(o) < 0)
 		goto free_texts;
-	if (open_pipe(e) < 0)
+	if (birth_pipe(e) < 0)
 		goto close_out;
 	if (open_input(x, c, in) < 0)
 		goto close_err;
@@ -440,9 +288,13 @@ exec_start(struct exec *x, const struct command *c, struct output *out,
 	birth.in = in[0];
 	birth.out = o[1];
 	birth.err = e[1];
-	x->group = give_birth(&birth, what);
-	if (x->group < 0)
+	birth.crowded = c->crowded;
+	x->group = birth_give(&birth, &dir_failed);
+	if (x->group < 0) {
+		if (dir_failed)
+			*what = EXEC_FAILED_DIR;
 		goto close_in;
+	}
 	close(in[0]);
 	close(o[1]);
 	close(e[1]);
@@ -856,10 +708,27 @@ exec_left(const struct exec *x)
 	    (x->group > 0 || x->out >= 0 || x->err >= 0);
 }
 
+/* Out of the way of births to come, if there is room up there */
+static void
+move_up(int *fd)
+{
+	int high;
+
+	if (*fd < 0 || *fd >= BIRTH_OTHERS)
+		return;
+	high = fcntl(*fd, F_DUPFD_CLOEXEC, BIRTH_OTHERS);
+	if (high < 0)
+		return;
+	close(*fd);
+	*fd = high;
+}
+
 bool
 exec_leave(struct exec *x, struct crowd *crowd)
 {
 	x->stdout_text = x->stderr_text = NULL;
+	move_up(&x->out);
+	move_up(&x->err);
 	if (x->out >= 0 && crowd_add(crowd, x->out, x) < 0)
 		return false;
 	if (x->err >= 0 && crowd_add(crowd, x->err, x) < 0) {

@@ -23,6 +23,7 @@ struct command {
 	const char *mark;   /* the session's sentinel; NULL: nobody asks where
 	                     * it ended, so the shell gets no trap (D6) */
 	struct buf *input;  /* what its stdin reads (B5), taken over; or NULL */
+	bool crowded;       /* much was left behind (exec_leave) */
 };
 
 enum exec_state {
@@ -56,11 +57,6 @@ struct exec {
 };
 
 enum exec_failed { EXEC_FAILED_START, EXEC_FAILED_DIR };
-
-/* Before the first command: signals that were ignored when boris started are
- * at their default from now on (C3). Seventy system calls, which would be a
- * tenth of boris's start, and a client waits for that. */
-void exec_prepare(void);
 
 /* Starts it. 0; or -1 with errno, nothing left open, and *what says whether
  * the directory could not be entered or the system is short (E7). */

@@ -19,11 +19,14 @@
 #include <sys/syscall.h>
 #endif
 
+#include "birth.h"
+
 enum {
 	REVIEW_FIRST = 10,   /* ms; looks at what was left behind get rarer */
 	REVIEW_TIMED = 1000, /* ms; up to here they have turns of their own */
 	REVIEW_LAST = 10000, /* ms */
-	CROWD_TURN = 32      /* of them emptied in one turn */
+	CROWD_TURN = 32,     /* of them emptied in one turn */
+	FEW_LEFT = 8         /* that are no crowd to a birth (E9) */
 };
 
 /* A command that has ended with something of it running on, or with somebody
@@ -439,7 +442,7 @@ start(struct session *s, struct job *job, int64_t now)
 	char *dir;
 
 	if (!s->prepared)
-		exec_prepare();
+		birth_prepare();
 	s->prepared = true;
 	dir = job->cwd != NULL ? resolve(s->dir, job->cwd) : copy(s->dir);
 	if (dir == NULL)
@@ -452,6 +455,7 @@ start(struct session *s, struct job *job, int64_t now)
 	command.env = o->env;
 	command.mark = job->background || s->stateless ? NULL : s->mark;
 	command.input = job->has_input ? &job->input : NULL;
+	command.crowded = s->lefts > FEW_LEFT;
 	if (dir == NULL || make_outputs(s, job) < 0 ||
 	    exec_start(&job->exec, &command, job->out, job->err, now,
 	    &what) < 0) {

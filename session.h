@@ -88,7 +88,7 @@ struct session {
 	const struct session_options *options;
 	bool stateless;          /* no tracked directory, side by side (H6) */
 	bool closing;
-	bool prepared;           /* exec_prepare() has been called */
+	bool prepared;           /* birth_prepare() has been called */
 	char nonce[SESSION_ID];
 	char mark[64];           /* the sentinel (D2) */
 	char *dir;               /* the tracked directory */

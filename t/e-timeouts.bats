@@ -460,3 +460,32 @@ hundred() {
 	leave
 	is $status 0
 }
+
+@test "E9: with twenty left behind, commands still get none of boris's descriptors" {
+	needs_linux
+	boris
+	for i in {1..20}; do
+		run_bash 'sleep 600 &'
+	done
+	run_bash 'ls -l /proc/self/fd | grep -c "pipe\|socket"'
+	alone=$(result stdout)
+	leave
+	boris
+	run_bash 'ls -l /proc/self/fd | grep -c "pipe\|socket"'
+	is "$alone" "$(result stdout)"
+}
+
+@test "E9: with twenty left behind, stdin, errors and the directory are as ever" {
+	boris
+	for i in {1..20}; do
+		run_bash 'sleep 600 &'
+	done
+	run_bash 'cat; pwd' "{\"stdin\": \"in \", \"cwd\": \"$PWD\"}"
+	is "$(result stdout)" "\"in $PWD\\n\""
+	run_bash pwd '{"cwd": "/nowhere"}'
+	has "$(get result isError)" e
+	run_bash 'cd /; exit 3'
+	is "$(result exit_code)" 3
+	run_bash pwd
+	is "$(result stdout)" '"/\n"'
+}
