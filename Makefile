@@ -12,8 +12,8 @@ SECONDS = 60
 # The code's own needs, apart from the user's
 NEEDS = -std=c99 -Wall -Wextra -pedantic
 
-OBJ = boris.o options.o lines.o http.o mcp.o tools.o session.o exec.o birth.o \
-	group.o output.o store.o json.o scan.o loop.o
+OBJ = boris.o options.o lines.o http.o request.o mcp.o tools.o session.o \
+	exec.o birth.o group.o output.o store.o json.o scan.o loop.o
 
 all: boris
 
@@ -39,7 +39,8 @@ session.o: session.c session.h birth.h exec.h output.h store.h json.h loop.h
 tools.o: tools.c tools.h session.h exec.h output.h store.h json.h loop.h
 mcp.o: mcp.c mcp.h tools.h session.h exec.h output.h store.h json.h loop.h
 lines.o: lines.c lines.h scan.h mcp.h tools.h session.h exec.h output.h store.h json.h loop.h
-http.o: http.c http.h mcp.h tools.h session.h exec.h output.h store.h json.h loop.h
+request.o: request.c request.h json.h
+http.o: http.c http.h request.h mcp.h tools.h session.h exec.h output.h store.h json.h loop.h
 options.o: options.c options.h http.h mcp.h tools.h session.h exec.h output.h store.h json.h \
 	loop.h
 boris.o: boris.c options.h lines.h http.h group.h mcp.h tools.h session.h exec.h \

@@ -152,9 +152,14 @@ birth_pipe(int end[2])
 static bool
 under_valgrind(void)
 {
-	const char *preload = getenv("LD_PRELOAD");
+	static const char sign[] = "/vgpreload_";
+	const char *p = getenv("LD_PRELOAD");
 
-	return preload != NULL && strstr(preload, "/vgpreload_") != NULL;
+	for (; p != NULL; p = strchr(p + 1, '/')) {
+		if (strncmp(p, sign, sizeof(sign) - 1) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* Like vfork(), which would copy every descriptor only for exec to close it:

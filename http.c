@@ -13,13 +13,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "request.h"
+
 enum {
 	CONNS = 64,              /* at a time (H8) */
 	LEAVERS = 64,            /* and those on their way out */
 	VISITS = 64,             /* legacy sessions (H5) */
-	HEAD_LIMIT = 16 << 10,   /* bytes of a request's headers */
-	BODY_LIMIT = 16 << 20,   /* bytes of a message */
-	SIZE_LIMIT = 256,        /* bytes of the line before a chunk */
 	BACKLOG_LIMIT = 4 << 20, /* bytes of commands a session has queued,
 	                          * after which its calls wait (P10) */
 	READ_SIZE = 16 << 10,
@@ -43,33 +42,13 @@ enum {
 
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"
 
-/* The headers that matter; each may be there once. */
-enum field {
-	HOST, ORIGIN, AUTHORIZATION, CONTENT_TYPE, CONTENT_LENGTH,
-	TRANSFER_ENCODING, EXPECT, PREFLIGHT, MCP_SESSION, MCP_VERSION,
-	MCP_METHOD, MCP_NAME, FIELDS,
-	ACCEPT = FIELDS, CONNECTION, ALL_FIELDS  /* lists, may come in parts */
-};
-
-static const char *const field_names[ALL_FIELDS] = {
-	"Host", "Origin", "Authorization", "Content-Type", "Content-Length",
-	"Transfer-Encoding", "Expect", "Access-Control-Request-Method",
-	"Mcp-Session-Id", "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name",
-	"Accept", "Connection"
-};
-
 #define JSON_TYPE "Content-Type: application/json\r\n"
 #define TEXT_TYPE "Content-Type: text/plain\r\n"
 #define ALLOW "Allow: POST, DELETE, OPTIONS\r\n"
 #define ALLOW_HEALTH "Allow: GET, HEAD, OPTIONS\r\n"
 
 enum conn_state {
-	CONN_HEAD,        /* a request's headers are to come */
-	CONN_BODY,        /* its body, `left` bytes of it */
-	CONN_SIZE,        /* the line before a chunk */
-	CONN_CHUNK,       /* a chunk, `left` bytes of it */
-	CONN_CHUNK_END,   /* the end of line after it */
-	CONN_TRAILER,     /* what follows the last chunk */
+	CONN_READING,     /* a request is to come, or on its way */
 	CONN_WHOLE,       /* all is there, to be handed over */
 	CONN_CALL,        /* handed over, the answer is to come */
 	CONN_LEAVING,     /* answered for the last time: until the peer closes,
@@ -88,25 +67,18 @@ struct conn {
 	bool shut;            /* so do we */
 
 	struct buf in;        /* received and not yet taken */
-	size_t looked;        /* of it: the headers do not end there */
+	struct request request;
 	struct buf out;
 	size_t written;       /* of it */
 	size_t progress;      /* bytes at its front that are progress */
 
-	/* Of the request; zeroed with its end */
-	bool begun;           /* a byte of it is there */
-	bool old;             /* HTTP/1.0 */
+	/* Of the request, too; zeroed with its end */
 	bool last;            /* the connection ends with it */
 	bool answered;
 	bool cors;            /* its Origin is to be told that it may */
-	bool takes_json, takes_stream, takes_given;  /* Accept */
 	bool modern;
 	bool waits;           /* for a place in the queue, if it is full */
 	bool streaming;
-	struct buf head;      /* its headers; the texts below are in there */
-	const char *verb, *path, *field[FIELDS];
-	struct buf body;
-	int64_t left;
 	struct visit *opened; /* the session that it opens */
 	struct client *client;  /* whose it is */
 };
@@ -120,45 +92,6 @@ struct visit {
 };
 
 /* -- Words ------------------------------------------------------------- */
-
-static bool
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool
-is_token(const char *s)
-{
-	static const char others[] = "!#$%&'*+-.^_`|~";
-	char low;
-
-	if (*s == '\0')
-		return false;
-	for (; *s != '\0'; s++) {
-		low = (char)(*s | 32);
-		if (!is_digit(*s) && (low < 'a' || low > 'z') &&
-		    strchr(others, *s) == NULL)
-			return false;
-	}
-	return true;
-}
-
-/* Is the word an element of the list, parameters left aside? */
-static bool
-lists(const char *list, const char *word)
-{
-	size_t n = strlen(word);
-
-	while (*list != '\0') {
-		list += strspn(list, " \t,");
-		if (strncasecmp(list, word, n) == 0 &&
-		    strchr(" \t,;", list[n]) != NULL)
-			return true;
-		list += strcspn(list, ",");
-	}
-	return false;
-}
 
 /* Takes as long whatever is wrong with `given` (H3). */
 static bool
@@ -272,7 +205,7 @@ put_head(struct conn *c, int status, const char *more)
 	buf_puts(b, more);
 	if (c->cors) {
 		buf_puts(b, "Access-Control-Allow-Origin: ");
-		buf_puts(b, c->field[ORIGIN]);
+		buf_puts(b, c->request.field[FIELD_ORIGIN]);
 		buf_puts(b, "\r\nVary: Origin\r\nAccess-Control-Expose-"
 		    "Headers: Mcp-Session-Id, WWW-Authenticate\r\n");
 	}
@@ -283,7 +216,7 @@ put_head(struct conn *c, int status, const char *more)
 	}
 	if (c->last)
 		buf_puts(b, "Connection: close\r\n");
-	else if (c->old)
+	else if (c->request.old)
 		buf_puts(b, "Connection: keep-alive\r\n");
 }
 
@@ -291,6 +224,8 @@ static void
 answer(struct conn *c, int status, const char *more, const char *body,
        size_t len)
 {
+	const char *verb = c->request.verb;
+
 	put_head(c, status, more);
 	if (status != 204) {
 		buf_puts(&c->out, "Content-Length: ");
@@ -298,7 +233,7 @@ answer(struct conn *c, int status, const char *more, const char *body,
 		buf_puts(&c->out, "\r\n");
 	}
 	buf_puts(&c->out, "\r\n");
-	if (c->verb == NULL || strcmp(c->verb, "HEAD") != 0)
+	if (verb == NULL || strcmp(verb, "HEAD") != 0)
 		buf_put(&c->out, body, len);
 	c->answered = true;
 }
@@ -349,29 +284,29 @@ put_event(struct conn *c, const struct buf *message)
 	static const char before[] = "event: message\ndata: ";
 	struct buf *b = &c->out;
 
-	if (!c->old) {
+	if (!c->request.old) {
 		put_hex(b, sizeof(before) - 1 + message->len + 2);
 		buf_puts(b, "\r\n");
 	}
 	buf_puts(b, before);
 	buf_put(b, message->data, message->len);
-	buf_puts(b, c->old ? "\n\n" : "\n\n\r\n");
+	buf_puts(b, c->request.old ? "\n\n" : "\n\n\r\n");
 }
 
 /* So that nobody on the way takes silence for the end (H7) */
 static void
 put_comment(struct conn *c)
 {
-	buf_puts(&c->out, c->old ? ":\n\n" : "3\r\n:\n\n\r\n");
+	buf_puts(&c->out, c->request.old ? ":\n\n" : "3\r\n:\n\n\r\n");
 }
 
 static void
 begin_stream(struct http *h, struct conn *c)
 {
-	c->last = c->last || c->old;
+	c->last = c->last || c->request.old;
 	put_head(c, 200, "Content-Type: text/event-stream\r\n"
 	    "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\n");
-	buf_puts(&c->out, c->old ? "\r\n"
+	buf_puts(&c->out, c->request.old ? "\r\n"
 	    : "Transfer-Encoding: chunked\r\n\r\n");
 	c->streaming = true;
 	c->deadline = h->now + COMMENT_TIME;
@@ -380,7 +315,7 @@ begin_stream(struct http *h, struct conn *c)
 static void
 end_stream(struct conn *c)
 {
-	if (!c->old)
+	if (!c->request.old)
 		buf_puts(&c->out, "0\r\n\r\n");
 	c->answered = true;
 }
@@ -454,6 +389,13 @@ write_some(struct conn *c)
 	return write(c->fd, c->out.data + c->written, end - c->written);
 }
 
+/* Has nothing come yet of the next request? */
+static bool
+between(const struct conn *c)
+{
+	return c->state == CONN_READING && !c->request.begun;
+}
+
 static void
 flush(struct http *h, struct conn *c)
 {
@@ -479,7 +421,7 @@ flush(struct http *h, struct conn *c)
 		if (c->written >= c->progress)
 			c->progress = 0;
 	}
-	if (c->out.len > 0 && c->state == CONN_HEAD && !c->begun)
+	if (c->out.len > 0 && between(c))
 		c->deadline = h->now + IDLE_TIME;
 	buf_free(&c->out);
 	c->written = 0;
@@ -500,13 +442,11 @@ end_request(struct http *h, struct conn *c)
 {
 	bool last = c->last || h->closing;
 
-	buf_free(&c->head);
-	buf_free(&c->body);
-	memset((char *)c + offsetof(struct conn, begun), 0,
-	    sizeof(*c) - offsetof(struct conn, begun));
-	c->state = CONN_HEAD;
+	request_free(&c->request);
+	memset((char *)c + offsetof(struct conn, last), 0,
+	    sizeof(*c) - offsetof(struct conn, last));
+	c->state = CONN_READING;
 	c->deadline = h->now + IDLE_TIME;
-	c->looked = 0;
 	if (c->in.len == 0)
 		buf_free(&c->in);
 	if (last)
@@ -528,7 +468,8 @@ break_off(struct http *h, struct conn *c, int status, const char *text)
 static void
 skip_body(struct http *h, struct conn *c)
 {
-	buf_free(&c->body);
+	buf_free(&c->request.body);
+	c->request.unwanted = true;
 	c->deadline = h->now + REST_TIME;
 }
 
@@ -704,13 +645,13 @@ wrong_header(const struct conn *c, const struct message *m)
 	struct json name = json_get(m->params, "name");
 
 	if (json_type(m->version) == JSON_STRING &&
-	    !header_says(c->field[MCP_VERSION], m->version))
+	    !header_says(c->request.field[FIELD_MCP_VERSION], m->version))
 		return "MCP-Protocol-Version is not what _meta says";
-	if (!header_says(c->field[MCP_METHOD], m->method))
+	if (!header_says(c->request.field[FIELD_MCP_METHOD], m->method))
 		return "Mcp-Method is not what method says";
 	if (json_is(m->method, "tools/call") &&
 	    json_type(name) == JSON_STRING &&
-	    !header_says(c->field[MCP_NAME], name))
+	    !header_says(c->request.field[FIELD_MCP_NAME], name))
 		return "Mcp-Name is not what params.name says";
 	return NULL;
 }
@@ -738,8 +679,8 @@ route_modern(struct http *h, struct conn *c, const struct message *m)
 static void
 route_legacy(struct http *h, struct conn *c, const struct message *m)
 {
-	const char *id = c->field[MCP_SESSION];
-	const char *version = c->field[MCP_VERSION];
+	const char *id = c->request.field[FIELD_MCP_SESSION];
+	const char *version = c->request.field[FIELD_MCP_VERSION];
 	bool first = is_request(m) && json_is(m->method, "initialize");
 	struct visit *v;
 
@@ -775,10 +716,10 @@ route_legacy(struct http *h, struct conn *c, const struct message *m)
 static void
 route(struct http *h, struct conn *c)
 {
-	const char *version = c->field[MCP_VERSION];
+	const char *version = c->request.field[FIELD_MCP_VERSION];
 	struct message m;
 
-	peek(&m, &c->body);
+	peek(&m, &c->request.body);
 	c->waits = json_is(m.method, "tools/call");
 	if (m.version.text != NULL || (version != NULL &&
 	    mcp_speaks(version, strlen(version), true) &&
@@ -797,7 +738,7 @@ answer_nothing(struct conn *c)
 	struct message m;
 	struct json none = { NULL, 0 };
 
-	peek(&m, &c->body);
+	peek(&m, &c->request.body);
 	if (is_request(&m))
 		answer_error(c, 503, -32603, m.id, "Out of memory");
 	else if (c->modern)
@@ -820,7 +761,7 @@ hand_over(struct http *h, struct conn *c)
 			return false;
 		c->state = CONN_CALL;
 		c->deadline = NEVER;
-		later = mcp_message(c->client, c, c->body.data, c->body.len,
+		later = mcp_message(c->client, c, c->request.body.data, c->request.body.len,
 		    h->now);
 		if (!later && !c->answered)
 			answer_nothing(c);
@@ -828,7 +769,7 @@ hand_over(struct http *h, struct conn *c)
 	opened = c->opened;
 	if (opened != NULL && mcp_version(&opened->client) == NULL)
 		end_visit(h, opened, true);  /* the handshake failed */
-	buf_free(&c->body);
+	buf_free(&c->request.body);
 	if (!c->answered)
 		return false;
 	end_request(h, c);
@@ -872,7 +813,7 @@ answer_options(struct conn *c, const char *allow)
 static void
 answer_delete(struct http *h, struct conn *c)
 {
-	const char *id = c->field[MCP_SESSION];
+	const char *id = c->request.field[FIELD_MCP_SESSION];
 	struct visit *v = id != NULL ? find_visit(h, id) : NULL;
 
 	if (id == NULL) {
@@ -888,7 +829,7 @@ answer_delete(struct http *h, struct conn *c)
 static bool
 has_token(const struct http *h, const struct conn *c)
 {
-	const char *given = c->field[AUTHORIZATION];
+	const char *given = c->request.field[FIELD_AUTHORIZATION];
 
 	if (h->options->token == NULL)
 		return true;
@@ -902,34 +843,36 @@ has_token(const struct http *h, const struct conn *c)
 static void
 check_post(struct conn *c)
 {
-	const char *type = c->field[CONTENT_TYPE];
+	const struct request *r = &c->request;
+	const char *type = r->field[FIELD_CONTENT_TYPE];
 
 	if (type == NULL || strchr(type, ',') != NULL ||
-	    !lists(type, "application/json"))
+	    !request_lists(type, "application/json"))
 		answer_text(c, 415, "", "Content-Type must be "
 		    "application/json\n");
-	else if (c->takes_given && !(c->takes_json && c->takes_stream))
+	else if (r->takes_given && !(r->takes_json && r->takes_stream))
 		answer_text(c, 406, "", "Accept must list application/json "
 		    "and text/event-stream\n");
-	else if (c->left > BODY_LIMIT)
+	else if (r->left > REQUEST_BODY_LIMIT)
 		answer_text(c, 413, "", "a message can have 16 MiB\n");
 }
 
 static void
 check_mcp(struct http *h, struct conn *c)
 {
-	bool options = strcmp(c->verb, "OPTIONS") == 0;
+	const char *verb = c->request.verb;
+	bool options = strcmp(verb, "OPTIONS") == 0;
 
-	if (options && c->cors && c->field[PREFLIGHT] != NULL)
+	if (options && c->cors && c->request.field[FIELD_PREFLIGHT] != NULL)
 		answer_options(c, ALLOW);
 	else if (!has_token(h, c))
 		answer_text(c, 401, "WWW-Authenticate: Bearer\r\n",
 		    "Authorization: Bearer TOKEN is missing or wrong\n");
 	else if (options)
 		answer_options(c, ALLOW);
-	else if (strcmp(c->verb, "POST") == 0)
+	else if (strcmp(verb, "POST") == 0)
 		check_post(c);
-	else if (strcmp(c->verb, "DELETE") == 0)
+	else if (strcmp(verb, "DELETE") == 0)
 		answer_delete(h, c);
 	else
 		answer_text(c, 405, ALLOW, "POST a message\n");
@@ -939,10 +882,11 @@ static void
 check_health(struct conn *c)
 {
 	static const char ok[] = "{\"status\":\"ok\"}";
+	const char *verb = c->request.verb;
 
-	if (strcmp(c->verb, "GET") == 0 || strcmp(c->verb, "HEAD") == 0)
+	if (strcmp(verb, "GET") == 0 || strcmp(verb, "HEAD") == 0)
 		answer(c, 200, JSON_TYPE, ok, sizeof(ok) - 1);
-	else if (strcmp(c->verb, "OPTIONS") == 0)
+	else if (strcmp(verb, "OPTIONS") == 0)
 		answer_options(c, ALLOW_HEALTH);
 	else
 		answer_text(c, 405, ALLOW_HEALTH, "GET it\n");
@@ -952,7 +896,9 @@ check_health(struct conn *c)
 static void
 check_request(struct http *h, struct conn *c)
 {
-	const char *host = c->field[HOST], *origin = c->field[ORIGIN];
+	const struct request *r = &c->request;
+	const char *host = r->field[FIELD_HOST];
+	const char *origin = r->field[FIELD_ORIGIN];
 
 	if (h->loopback && host != NULL && !loopback_host(host)) {
 		answer_text(c, 403, "", "Host must be localhost\n");
@@ -964,183 +910,12 @@ check_request(struct http *h, struct conn *c)
 		return;
 	}
 	c->cors = origin != NULL;
-	if (strcmp(c->path, "/mcp") == 0)
+	if (strcmp(r->path, "/mcp") == 0)
 		check_mcp(h, c);
-	else if (strcmp(c->path, "/health") == 0)
+	else if (strcmp(r->path, "/health") == 0)
 		check_health(c);
 	else
 		answer_text(c, 404, "", "there are /mcp and /health\n");
-}
-
-/* GET /path HTTP/1.1; returns the status of what is wrong, 0 nothing. */
-static int
-parse_request_line(struct conn *c, char *line)
-{
-	char *target = strchr(line, ' '), *version, *end;
-
-	if (target == NULL || (version = strchr(target + 1, ' ')) == NULL)
-		return 400;
-	*target++ = '\0';
-	*version++ = '\0';
-	if (!is_token(line) || strncmp(version, "HTTP/", 5) != 0 ||
-	    !is_digit(version[5]) || version[6] != '.' ||
-	    !is_digit(version[7]) || version[8] != '\0')
-		return 400;
-	if (version[5] != '1')
-		return 505;
-	for (end = target; *end > ' ' && *end != 127; end++)
-		;
-	if (*end != '\0' || target[0] == '\0')
-		return 400;
-	c->old = version[7] == '0';
-	c->last = c->old;
-	c->verb = line;
-	target[strcspn(target, "?#")] = '\0';
-	if (strncasecmp(target, "http://", 7) == 0) {
-		/* As to a proxy: its host goes before the header's. */
-		end = target + 7 + strcspn(target + 7, "/");
-		memmove(target, target + 7, (size_t)(end - target) - 7);
-		end[-7] = '\0';
-		c->field[HOST] = target;
-		target = *end == '\0' ? "/" : end;
-	}
-	c->path = target;
-	return 0;
-}
-
-static void
-note_list(struct conn *c, int field, const char *value)
-{
-	if (field == CONNECTION) {
-		if (lists(value, "close"))
-			c->last = true;
-		else if (c->old && lists(value, "keep-alive"))
-			c->last = false;
-		return;
-	}
-	c->takes_given = true;
-	if (lists(value, "*/*"))
-		c->takes_json = c->takes_stream = true;
-	if (lists(value, "application/json") || lists(value, "application/*"))
-		c->takes_json = true;
-	if (lists(value, "text/event-stream") || lists(value, "text/*"))
-		c->takes_stream = true;
-}
-
-/* Name: value; 0, or the status of what is wrong. Nothing that another reader
- * could take for two headers, or for none, is let pass (H8). */
-static int
-parse_field(struct conn *c, char *line, const char **host)
-{
-	char *value = strchr(line, ':'), *end;
-	const char **slot;
-	int i;
-
-	if (value == NULL)
-		return 400;
-	*value++ = '\0';
-	value += strspn(value, " \t");
-	for (end = value; *end != '\0'; end++) {
-		if (((unsigned char)*end < ' ' && *end != '\t') ||
-		    *end == 127)
-			return 400;
-	}
-	while (end > value && (end[-1] == ' ' || end[-1] == '\t'))
-		*--end = '\0';
-	if (!is_token(line))
-		return 400;
-	for (i = 0; i < ALL_FIELDS &&
-	    strcasecmp(line, field_names[i]) != 0; i++)
-		;
-	if (i == ALL_FIELDS)
-		return 0;
-	if (i >= FIELDS) {
-		note_list(c, i, value);
-		return 0;
-	}
-	slot = i == HOST ? host : &c->field[i];
-	if (*slot != NULL)
-		return 400;
-	*slot = value;
-	return 0;
-}
-
-/* How long the body is; smuggling needs two opinions about that (H8). */
-static int
-parse_framing(struct conn *c)
-{
-	const char *length = c->field[CONTENT_LENGTH];
-	const char *coding = c->field[TRANSFER_ENCODING];
-	size_t i;
-
-	c->state = CONN_BODY;
-	if (coding != NULL) {
-		if (length != NULL || c->old)
-			return 400;
-		if (strcasecmp(coding, "chunked") != 0)
-			return 501;
-		c->state = CONN_SIZE;
-	}
-	if (length == NULL)
-		return 0;
-	for (i = 0; length[i] != '\0'; i++) {
-		if (!is_digit(length[i]) || i == 18)
-			return 400;
-		c->left = c->left * 10 + (length[i] - '0');
-	}
-	return i == 0 ? 400 : 0;
-}
-
-/* All lines of c->head; 0, or the status of what is wrong */
-static int
-parse_head(struct conn *c)
-{
-	const char *host = NULL;
-	char *line = c->head.data, *end;
-	int wrong = 0;
-
-	if (memchr(line, '\0', c->head.len) != NULL)
-		return 400;
-	buf_putc(&c->head, '\0');
-	if (c->head.failed)
-		return 503;
-	line = c->head.data;
-	while (wrong == 0 && (end = strstr(line, "\r\n")) != line) {
-		*end = '\0';
-		wrong = line == c->head.data ? parse_request_line(c, line)
-		    : parse_field(c, line, &host);
-		line = end + 2;
-	}
-	if (wrong != 0)
-		return wrong;
-	if (host == NULL && !c->old)
-		return 400;
-	if (c->field[HOST] == NULL)
-		c->field[HOST] = host;
-	return parse_framing(c);
-}
-
-/* Where a line ends that is empty, or any at all; 0: not there yet. *bad: one
- * ends without its carriage return. */
-static size_t
-find_end(struct conn *c, bool any, bool *bad)
-{
-	const char *p = c->in.data, *end;
-	size_t at;
-
-	*bad = false;
-	while (c->looked < c->in.len &&
-	    (end = memchr(p + c->looked, '\n', c->in.len - c->looked))) {
-		at = (size_t)(end - p);
-		c->looked = at + 1;
-		*bad = at == 0 || p[at - 1] != '\r';
-		if (*bad || any || at == 1 || p[at - 2] == '\n') {
-			c->looked = 0;
-			return at + 1;
-		}
-	}
-	c->looked = c->in.len;
-	return 0;
 }
 
 /* "Expect: 100-continue": to be told to go on. Who is refused instead may
@@ -1148,29 +923,26 @@ find_end(struct conn *c, bool any, bool *bad)
 static void
 heed_expectation(struct conn *c)
 {
-	if (strcasecmp(c->field[EXPECT], "100-continue") != 0)
+	if (strcasecmp(c->request.field[FIELD_EXPECT], "100-continue") != 0)
 		answer_text(c, 417, "", "");
-	else if (c->in.len == 0 && (c->left > 0 || c->state == CONN_SIZE))
+	else if (c->in.len == 0 &&
+	    (c->request.left > 0 || c->request.state == REQUEST_SIZE))
 		buf_puts(&c->out, "HTTP/1.1 100 Continue\r\n\r\n");
 }
 
 static void
 begin_request(struct http *h, struct conn *c)
 {
-	int wrong = parse_head(c);
-	bool last = c->last, expects = c->field[EXPECT] != NULL && !c->old;
+	const struct request *r = &c->request;
+	bool expects = r->field[FIELD_EXPECT] != NULL && !r->old;
 
-	if (wrong != 0) {
-		break_off(h, c, wrong, "");
-		return;
-	}
-	c->last = last || expects;
+	c->last = r->last || expects;
 	check_request(h, c);
 	if (expects && !c->answered)
 		heed_expectation(c);
 	c->deadline = h->now + BODY_TIME;
 	if (!c->answered)
-		c->last = last;
+		c->last = r->last;
 	else if (expects)
 		end_request(h, c);
 	else
@@ -1178,133 +950,39 @@ begin_request(struct http *h, struct conn *c)
 }
 
 static bool
-take_head(struct http *h, struct conn *c)
+read_request(struct http *h, struct conn *c)
 {
-	struct buf *in = &c->in;
-	size_t n;
-	bool bad;
+	struct request *r = &c->request;
+	bool begun = r->begun;
+	size_t had = r->body.len;
+	enum request_event event;
+	int status;
 
-	if (c->out.len > 0)
+	if (r->state == REQUEST_HEAD && c->out.len > 0)
 		return false;  /* who does not read is not asked again */
-	while (in->len >= 2 && memcmp(in->data, "\r\n", 2) == 0) {
-		buf_drop(in, 2);  /* RFC 9112, 2.2 */
-		c->looked = 0;
-	}
-	if (in->len > 0 && !c->begun)
+	event = request_take(r, &c->in, &status);
+	if (r->begun && !begun)
 		c->deadline = h->now + HEAD_TIME;
-	c->begun = in->len > 0;
-	if (!c->begun)
-		return false;
-	n = find_end(c, false, &bad);
-	if (bad) {
-		break_off(h, c, 400, "");
-	} else if ((n == 0 ? in->len : n) > HEAD_LIMIT) {
-		break_off(h, c, 431, "");
-	} else if (n > 0) {
-		buf_put(&c->head, in->data, n);
-		buf_drop(in, n);
-		if (c->head.failed)
-			break_off(h, c, 503, "");
-		else
-			begin_request(h, c);
-	}
-	return n > 0;
-}
-
-/* Bytes of the body, or of a chunk of it */
-static bool
-take_body(struct http *h, struct conn *c)
-{
-	size_t n = c->in.len;
-
-	if ((int64_t)n > c->left)
-		n = (size_t)c->left;
-	if (!c->answered && c->body.len + n > BODY_LIMIT) {
-		answer_text(c, 413, "", "a message can have 16 MiB\n");
-		skip_body(h, c);
-	}
-	if (!c->answered)
-		buf_put(&c->body, c->in.data, n);
-	if (c->body.failed) {
-		answer_text(c, 503, "", "out of memory\n");
-		skip_body(h, c);
-	}
-	buf_drop(&c->in, n);
-	c->left -= (int64_t)n;
-	if (!c->answered && n > 0)
+	else if (r->body.len > had)
 		c->deadline = h->now + BODY_TIME;
-	if (c->left > 0)
-		return false;
-	c->state = c->state == CONN_BODY ? CONN_WHOLE : CONN_CHUNK_END;
-	return true;
-}
-
-static int
-hex_digit(char d)
-{
-	if (is_digit(d))
-		return d - '0';
-	d |= 32;
-	return d >= 'a' && d <= 'f' ? d - 'a' + 10 : -1;
-}
-
-/* The line before a chunk: its size, perhaps extensions */
-static bool
-take_size(struct http *h, struct conn *c)
-{
-	const char *p = c->in.data;
-	bool bad;
-	size_t n = find_end(c, true, &bad), i;
-
-	if (bad || (n == 0 ? c->in.len : n) > SIZE_LIMIT) {
-		break_off(h, c, 400, "");
-		return false;
-	}
-	if (n == 0)
-		return false;
-	c->left = 0;
-	for (i = 0; hex_digit(p[i]) >= 0 && c->left >> 56 == 0; i++)
-		c->left = c->left << 4 | hex_digit(p[i]);
-	if (i == 0 || strchr("; \t\r", p[i]) == NULL ||
-	    memchr(p, '\0', n) != NULL ||
-	    memchr(p, '\r', n) != p + n - 2) {
-		break_off(h, c, 400, "");
-		return false;
-	}
-	buf_drop(&c->in, n);
-	c->state = c->left > 0 ? CONN_CHUNK : CONN_TRAILER;
-	return true;
-}
-
-static bool
-take_chunk_end(struct http *h, struct conn *c)
-{
-	if (c->in.len < 2)
-		return false;
-	if (memcmp(c->in.data, "\r\n", 2) != 0) {
-		break_off(h, c, 400, "");
-		return false;
-	}
-	buf_drop(&c->in, 2);
-	c->state = CONN_SIZE;
-	return true;
-}
-
-/* What follows the last chunk means nothing here. */
-static bool
-take_trailer(struct http *h, struct conn *c)
-{
-	bool bad;
-	size_t n = find_end(c, false, &bad);
-
-	if (bad || (n == 0 ? c->in.len : n) > HEAD_LIMIT) {
-		break_off(h, c, bad ? 400 : 431, "");
-		return false;
-	}
-	buf_drop(&c->in, n);
-	if (n > 0)
+	switch (event) {
+	case REQUEST_ASKS:
+		begin_request(h, c);
+		return true;
+	case REQUEST_TOO_MUCH:
+		answer_text(c, status, "", status == 413
+		    ? "a message can have 16 MiB\n" : "out of memory\n");
+		skip_body(h, c);
+		return true;
+	case REQUEST_ENDS:
 		c->state = CONN_WHOLE;
-	return n > 0;
+		return true;
+	case REQUEST_WRONG:
+		break_off(h, c, status, "");
+		return false;
+	default:
+		return false;
+	}
 }
 
 static bool
@@ -1324,21 +1002,8 @@ advance(struct http *h, struct conn *c)
 
 	while (on) {
 		switch (c->state) {
-		case CONN_HEAD:
-			on = take_head(h, c);
-			break;
-		case CONN_BODY:
-		case CONN_CHUNK:
-			on = take_body(h, c);
-			break;
-		case CONN_SIZE:
-			on = take_size(h, c);
-			break;
-		case CONN_CHUNK_END:
-			on = take_chunk_end(h, c);
-			break;
-		case CONN_TRAILER:
-			on = take_trailer(h, c);
+		case CONN_READING:
+			on = read_request(h, c);
 			break;
 		case CONN_WHOLE:
 			on = take_whole(h, c);
@@ -1413,10 +1078,10 @@ static void
 expire(struct http *h, struct conn *c)
 {
 	switch (c->state) {
-	case CONN_HEAD:
-		if (c->out.len > 0)
+	case CONN_READING:
+		if (c->request.state == REQUEST_HEAD && c->out.len > 0)
 			break;
-		if (c->begun)
+		if (c->request.begun)
 			break_off(h, c, 408, "");
 		else
 			c->state = CONN_GONE;
@@ -1426,13 +1091,12 @@ expire(struct http *h, struct conn *c)
 			put_comment(c);
 		c->deadline = h->now + COMMENT_TIME;
 		break;
-	case CONN_WHOLE:
-		break;
 	case CONN_LEAVING:
 		c->state = CONN_GONE;
 		break;
-	default:
-		break_off(h, c, 408, "");
+	case CONN_WHOLE:
+	case CONN_GONE:
+		break;
 	}
 }
 
@@ -1463,8 +1127,7 @@ free_conn(struct conn *c)
 	close(c->fd);
 	buf_free(&c->in);
 	buf_free(&c->out);
-	buf_free(&c->head);
-	buf_free(&c->body);
+	request_free(&c->request);
 	free(c);
 }
 
@@ -1648,6 +1311,12 @@ http_free(struct http *h)
 
 /* -- Turns ------------------------------------------------------------- */
 
+static bool
+reads_head(const struct conn *c)
+{
+	return c->state == CONN_READING && c->request.state == REQUEST_HEAD;
+}
+
 static void
 conn_want(struct conn *c, struct loop *loop)
 {
@@ -1655,19 +1324,19 @@ conn_want(struct conn *c, struct loop *loop)
 
 	if (c->out.len > 0)
 		events |= POLLOUT;
-	if (!c->ended && c->in.len <= HEAD_LIMIT &&
-	    (c->state != CONN_HEAD || c->out.len == 0))
+	if (!c->ended && c->in.len <= REQUEST_HEAD_LIMIT &&
+	    (!reads_head(c) || c->out.len == 0))
 		events |= POLLIN;
 	c->place = loop_watch(loop, c->fd, events);
 	loop_until(loop, c->write_by);
-	if (c->state == CONN_HEAD && c->out.len > 0)
+	if (reads_head(c) && c->out.len > 0)
 		return;
 	if (c->state != CONN_WHOLE)
 		loop_until(loop, c->deadline);
 	else if (mcp_backlog(c->client) <= BACKLOG_LIMIT)
 		loop_until(loop, loop->now);
 	/* What came behind an answered request has not been looked at. */
-	if (c->state == CONN_HEAD && c->in.len > 0 && !c->begun)
+	if (between(c) && c->in.len > 0)
 		loop_until(loop, loop->now);
 }
 

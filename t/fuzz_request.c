@@ -1,0 +1,122 @@
+/* libFuzzer target for request.c:
+ *
+ *     clang -fsanitize=fuzzer,address,undefined -I. t/fuzz_request.c \
+ *         request.c json.c scan.c
+ *
+ * What is understood of a connection's bytes must not depend on how they were
+ * split; a body has the length that was said; and what is let pass has no
+ * control in it and no second opinion about where the body ends. The first
+ * byte says how long the pieces are, and which requests are refused. */
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "request.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void
+must(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+static void
+note(struct buf *said, const char *text)
+{
+	const char *p;
+
+	buf_puts(said, text == NULL ? "-" : text);
+	buf_putc(said, '\n');
+	for (p = text; p != NULL && *p != '\0'; p++)
+		must(*p == '\t' || ((unsigned char)*p >= ' ' && *p != 127));
+}
+
+static void
+note_head(struct buf *said, const struct request *r)
+{
+	const char *length = r->field[FIELD_CONTENT_LENGTH];
+	const char *coding = r->field[FIELD_TRANSFER_ENCODING];
+	int i;
+
+	must(r->verb != NULL && *r->verb != '\0' && r->path != NULL);
+	must(strpbrk(r->verb, " \t") == NULL && strchr(r->path, ' ') == NULL);
+	must(length == NULL || coding == NULL);
+	must(length == NULL || strspn(length, "0123456789") == strlen(length));
+	must(r->old || r->field[FIELD_HOST] != NULL);
+	must(r->left >= 0 && r->head.len <= REQUEST_HEAD_LIMIT + 1);
+	must(r->state == (coding != NULL ? REQUEST_SIZE : REQUEST_BODY));
+	note(said, r->verb);
+	note(said, r->path);
+	for (i = 0; i < FIELDS; i++)
+		note(said, r->field[i]);
+	buf_int(said, r->left);
+	buf_int(said, r->old * 16 + r->last * 8 + r->takes_json * 4 +
+	    r->takes_stream * 2 + r->takes_given);
+}
+
+/* All that is said of the bytes, given in pieces */
+static void
+read_all(struct buf *said, const uint8_t *data, size_t size, size_t piece,
+         unsigned refuse)
+{
+	struct buf in = { NULL, 0, 0, false };
+	struct request r;
+	enum request_event event = REQUEST_WAITS;
+	int64_t length = 0;
+	unsigned n = 0;
+	size_t some;
+	int status;
+
+	memset(&r, 0, sizeof(r));
+	while (size > 0 && event != REQUEST_WRONG) {
+		some = piece < size ? piece : size;
+		buf_put(&in, data, some);
+		data += some;
+		size -= some;
+		while ((event = request_take(&r, &in, &status)) !=
+		    REQUEST_WAITS && event != REQUEST_WRONG) {
+			must(event != REQUEST_GOES_ON && status == 0);
+			buf_int(said, event);
+			if (event == REQUEST_ASKS) {
+				note_head(said, &r);
+				length = r.state == REQUEST_BODY ? r.left : -1;
+				r.unwanted = refuse >> (n++ & 3) & 1;
+				continue;
+			}
+			must(event == REQUEST_ENDS);
+			must(length < 0 || r.unwanted ||
+			    (size_t)length == r.body.len);
+			must(!r.unwanted || r.body.len == 0);
+			buf_put(said, r.body.data, r.body.len);
+			request_free(&r);
+		}
+	}
+	buf_int(said, event == REQUEST_WRONG ? status : 0);
+	must(event != REQUEST_WRONG || status >= 400);
+	buf_int(said, event == REQUEST_WRONG ? 0 : (int)r.state);
+	request_free(&r);
+	buf_free(&in);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct buf whole = { NULL, 0, 0, false }, parts = whole, bytes = whole;
+	unsigned refuse;
+
+	if (size < 2)
+		return 0;
+	refuse = data[0] >> 4;
+	read_all(&whole, data + 1, size - 1, size, refuse);
+	read_all(&parts, data + 1, size - 1, 2 + data[0] % 16, refuse);
+	read_all(&bytes, data + 1, size - 1, 1, refuse);
+	must(whole.len == parts.len && whole.len == bytes.len);
+	must(memcmp(whole.data, parts.data, whole.len) == 0);
+	must(memcmp(whole.data, bytes.data, whole.len) == 0);
+	buf_free(&whole);
+	buf_free(&parts);
+	buf_free(&bytes);
+	return 0;
+}
