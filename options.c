@@ -215,8 +215,9 @@ add_origins(struct buf *list, const char *value)
 
 	do {
 		n = strcspn(value, ", ");
-		host = strstr(value, "://");
+		host = memchr(value, ':', n);
 		if (host == NULL || host == value || host + 3 >= value + n ||
+		    memcmp(host, "://", 3) != 0 ||
 		    memchr(host + 3, '/', n - (size_t)(host + 3 - value)))
 			return false;
 		buf_put(list, value, n);
