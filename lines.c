@@ -17,8 +17,8 @@ enum {
 	                          * which nothing more is read (P10) */
 	FLUSH_SIZE = 60 << 10,   /* bytes worth a write of their own */
 	LAG = 64 << 10,          /* bytes of responses, after which a client
-	                          * that reads is given time for that */
-	LAG_TIME = 20,           /* ms, as long as it reads nothing */
+	                          * is given time to read them */
+	LAG_TIME = 20,           /* ms of that */
 	READ_SIZE = 64 << 10,
 	SHORT_READ = 512,        /* when there is no memory for that */
 	KEEP_SIZE = 128 << 10,   /* bigger buffers go when they are empty */
@@ -32,14 +32,18 @@ congested(const struct lines *io)
 	    mcp_backlog(&io->client) > UNREAD_LIMIT;
 }
 
-/* A client that reads, only slower than boris: to answer more of what it has
- * asked would fill memory and nothing else. One that does not read, because it
+/* A client that reads, only slower than boris, is given some time for that:
+ * to answer more of what it has asked would fill memory and nothing else. Not
+ * for long, what comes next may be a cancellation; and who does not read, as it
  * writes first perhaps, is served up to the limit. */
 static bool
-lagging(const struct lines *io)
+lagging(struct lines *io)
 {
-	return io->out.len - io->written > LAG &&
-	    io->now < io->moved + LAG_TIME;
+	if (io->out.len - io->written <= LAG)
+		io->lag_until = 0;
+	else if (io->lag_until == 0)
+		io->lag_until = io->now + LAG_TIME;
+	return io->now < io->lag_until;
 }
 
 static void
@@ -79,12 +83,13 @@ lines_flush(struct lines *io)
 			break;
 		}
 		io->written += (size_t)n;
-		io->moved = io->now;
 		if (io->written >= io->progress)
 			io->progress = 0;
 		if (io->out_flags < 0)
 			break;
 	}
+	if (io->out_last && io->written == io->out.len)
+		io->out_gone = true;
 	if (io->out_gone || io->written == io->out.len) {
 		io->written = io->progress = 0;
 		if (io->out.cap > KEEP_SIZE || io->out_gone)
@@ -97,6 +102,24 @@ lines_flush(struct lines *io)
 	}
 }
 
+/* In the queue; where there is no memory, what has been written makes room. */
+static bool
+make_room(struct lines *io, size_t n)
+{
+	if (buf_room(&io->out, n))
+		return true;
+	io->out.failed = false;
+	lines_flush(io);
+	buf_drop(&io->out, io->written);
+	io->progress -= io->progress < io->written ? io->progress
+	    : io->written;
+	io->written = 0;
+	if (buf_room(&io->out, n))
+		return true;
+	io->out.failed = false;
+	return false;
+}
+
 /* Progress only enters an empty queue, so it stands at the front, and what
  * has not begun to be written gives way to a response. */
 static bool
@@ -107,7 +130,7 @@ lines_send(void *transport, void *to, enum mcp_kind kind, int error,
 
 	(void)to;
 	(void)error;
-	if (io->out_gone)
+	if (io->out_gone || io->out_last)
 		return true;
 	if (kind == MCP_PROGRESS && io->out.len > 0)
 		return false;
@@ -115,15 +138,15 @@ lines_send(void *transport, void *to, enum mcp_kind kind, int error,
 		buf_drop(&io->out, io->progress);
 		io->progress = 0;
 	}
-	buf_put(&io->out, message->data, message->len);
-	buf_putc(&io->out, '\n');
-	if (io->out.failed) {
+	if (!make_room(io, message->len + 1)) {
 		/* No memory even for the queue: who waits for an answer that
-		 * cannot come is better served by the end (E7). */
-		drop_output(io);
-		io->out_gone = true;
+		 * cannot come is better served by the end, after those that
+		 * are there (E7). */
+		io->out_last = true;
 		return true;
 	}
+	buf_put(&io->out, message->data, message->len);
+	buf_putc(&io->out, '\n');
 	if (kind == MCP_PROGRESS) {
 		io->progress = io->out.len;
 		lines_flush(io);
@@ -210,20 +233,27 @@ read_some(struct lines *io, char *bytes, size_t size)
 	return 0;
 }
 
-/* Where there is no memory to read into */
+/* Where there is no memory to read into: the line that has begun, or begins
+ * here, is skipped. */
 static void
 read_past(struct lines *io)
 {
 	char bytes[SHORT_READ];
-	const char *rest;
-	size_t n;
+	size_t n = read_some(io, bytes, sizeof(bytes)), len = n;
+	const char *rest = memchr(bytes, '\n', n);
 
-	skip_line(io);
-	n = read_some(io, bytes, sizeof(bytes));
-	rest = memchr(bytes, '\n', n);
+	if (rest != NULL)
+		len = (size_t)(rest++ - bytes);
+	if (n == 0 && !io->in_ended) {
+		io->in.failed = false;
+		return;
+	}
+	if (io->in.len > io->taken || !is_space(bytes, len))
+		skip_line(io);
+	buf_free(&io->in);
+	io->taken = io->looked = 0;
 	if (rest == NULL)
 		return;
-	rest++;
 	io->skipping = false;
 	buf_put(&io->in, rest, n - (size_t)(rest - bytes));
 	if (io->in.failed)
@@ -245,8 +275,11 @@ read_input(struct lines *io)
 		read_past(io);
 	/* A last line without its newline is a line (mcp.md 1). */
 	if (io->in_ended && io->in.len > 0 && !io->skipping &&
-	    io->in.data[io->in.len - 1] != '\n')
+	    io->in.data[io->in.len - 1] != '\n') {
 		buf_putc(&io->in, '\n');
+		if (io->in.failed)
+			skip_line(io);
+	}
 }
 
 /* A pipe or socket is made non-blocking; for a terminal, which others use
@@ -293,7 +326,7 @@ lines_want(struct lines *io, struct loop *loop)
 	io->in_place = io->out_place = -1;
 	if (!congested(io)) {
 		if (lines)
-			loop_until(loop, lagging(io) ? io->moved + LAG_TIME
+			loop_until(loop, lagging(io) ? io->lag_until
 			    : loop->now);
 		else if (!io->in_ended)
 			io->in_place = loop_watch(loop, 0, POLLIN);

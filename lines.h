@@ -17,6 +17,7 @@ struct lines {
 	int in_flags, out_flags;  /* to be put back; -1: not changed */
 	bool in_ended;            /* end of file */
 	bool out_gone;            /* its reader has hung up */
+	bool out_last;            /* nothing more enters the queue (E7) */
 	bool skipping;            /* inside a line that is too long (P5) */
 	bool begun;               /* past the place of a byte order mark */
 	struct buf in;            /* read and not yet handled */
@@ -26,7 +27,8 @@ struct lines {
 	size_t written;           /* of it */
 	size_t progress;          /* bytes at its front that are progress */
 	int64_t now;              /* ms, of this turn */
-	int64_t moved;            /* ms, when something was written */
+	int64_t lag_until;        /* ms, how long its reader is given time; 0:
+	                           * it does not lag behind */
 };
 
 int lines_open(struct lines *, const struct mcp_options *);  /* 0, or -1

@@ -398,6 +398,25 @@ load helper
 	is "$(result stdout)" '"hi\n"'
 }
 
+@test "E7: without memory for an answer those before it still come, whole" {
+	needs prlimit
+	needs_plain
+	boris
+	size=$(sed -n 's/^VmSize:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$server/status")
+	prlimit --pid "$server" --as=$((size * 1024 + 65536)):
+	cat <&8 >rest 7>&- &
+	reader=$!
+	seq 300 | sed 's/.*/{"jsonrpc":"2.0","id":"u&","method":"tools\/list"}/' \
+		>&7 2>/dev/null || :
+	end_input
+	eventually exited
+	wait "$server" || :
+	wait $reader
+	left=1
+	least "$(wc -c <rest)" 40000
+	is "$(tail -c 1 rest | od -An -c | tr -d ' ')" '\n'
+}
+
 @test "E7: a shell that cannot be run is an error or its own, and boris stays up" {
 	boris
 	run_bash 'ulimit -t 1; exec /dev/null'

@@ -971,6 +971,25 @@ unread() {
 	is "$("$HERE/reply" -l -v id <rest | sort -u | wc -l | tr -d ' ')" 5000
 }
 
+@test "P10: behind unread answers a request is heard while they are slowly read" {
+	boris
+	unread 500
+	settled traffic
+	while head -c 4096 <&8 >piece && [ -s piece ]; do
+		cat piece >>rest
+	done 3>&- 6>&- 7>&- 9>&- &
+	reader=$!
+	some_read() { [ -e rest ] && [ "$(wc -c <rest)" -gt 20000 ]; }
+	eventually some_read
+	call_bash 'echo x >mark'
+	eventually test -e mark
+	most "$(wc -c <rest)" 1000000
+	kill $reader
+	kill -TERM "$server"
+	eventually exited
+	left=1
+}
+
 @test "P10: with some MiB of answers unread, boris reads no further requests" {
 	needs_plain
 	boris
