@@ -146,7 +146,8 @@ birth_pipe(int end[2])
 	return 0;
 }
 
-#ifdef __linux__
+#if defined(__linux__) && !defined(__hppa__)  /* whose stacks grow upwards */
+#define SHARES_ALL
 
 /* valgrind knows no such clone() and ends. */
 static bool
@@ -190,16 +191,19 @@ make_child(struct child *child, bool alone)
 {
 	pid_t pid;
 
-#ifdef __linux__
+#ifdef SHARES_ALL
 	if (!alone) {
 		pid = share_all(child);
 		if (pid > 0)
 			return pid;
 	}
 	child->apart = false;
-	pid = vfork();
 #else
 	(void)alone;
+#endif
+#ifdef __linux__
+	pid = vfork();
+#else
 	pid = fork();
 #endif
 	if (pid == 0)

@@ -311,8 +311,9 @@ check_hex4(const char *s, const char *end)
 static const char *
 check_string(const char *s, const char *end)
 {
-	const char *stop, *retry = s;
+	const char *stop;
 	uint64_t state = PLAIN, before = PLAIN;
+	ptrdiff_t retry = end - s;  /* with so many left, blocks are tried */
 	size_t some;
 
 	while (s < end) {
@@ -333,11 +334,11 @@ check_string(const char *s, const char *end)
 		}
 		if (STATE(state) != PLAIN)
 			continue;
-		if (s >= retry && end - s >= SCAN_BLOCK
+		if (end - s <= retry && end - s >= SCAN_BLOCK
 		    && specials(word_at(s)) == 0) {
 			some = scan_string(s, (size_t)(end - s));
 			s += some;
-			retry = s + retry_gap(some);
+			retry = end - s - retry_gap(some);
 		}
 		while (end - s >= WORD && ascii(word_at(s))
 		       && specials(word_at(s)) == 0)
@@ -478,17 +479,18 @@ end_in_word(const char *s)
 static const char *
 skip_string(const char *s, const char *end)
 {
-	const char *stop, *retry = s;
+	const char *stop;
+	ptrdiff_t retry = end - s;
 	size_t some;
 
 	while (s < end) {
 		for (stop = bytes_end(s, end); s < stop; s++)
 			if (*s == '"' && !quote_escaped(s))
 				return s + 1;
-		if (s >= retry && end - s >= SCAN_BLOCK) {
+		if (end - s <= retry && end - s >= SCAN_BLOCK) {
 			some = scan_without(s, '"', (size_t)(end - s));
 			s += some;
-			retry = s + retry_gap(some);
+			retry = end - s - retry_gap(some);
 		}
 		while (end - s >= WORD && !end_in_word(s))
 			s += WORD;
