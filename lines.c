@@ -28,7 +28,8 @@ enum {
 static bool
 congested(const struct lines *io)
 {
-	return io->out.len - io->written > UNREAD_LIMIT ||
+	return io->out_last ||
+	    io->out.len - io->written > UNREAD_LIMIT ||
 	    mcp_backlog(&io->client) > UNREAD_LIMIT;
 }
 
