@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "birth.h"
 #include "mcp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -84,6 +85,11 @@ change_dir(struct exec *x)
 	x->dir[0] = '/';
 	memcpy(x->dir + 1, x->held.data + 3, n - 3);
 	x->dir[n - 2] = '\0';
+}
+
+void
+birth_prepare(void)
+{
 }
 
 int
