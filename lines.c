@@ -22,6 +22,7 @@ enum {
 	READ_SIZE = 64 << 10,
 	SHORT_READ = 512,        /* when there is no memory for that */
 	KEEP_SIZE = 128 << 10,   /* bigger buffers go when they are empty */
+	KEEP_TIME = 100,         /* ms after which those for input do */
 	SAFE_WRITE = 4096        /* bytes poll() promises room for */
 };
 
@@ -189,6 +190,21 @@ skip_line(struct lines *io)
 	io->taken = io->looked = 0;
 }
 
+/* A big buffer goes with its message (Q2), but for a moment: the next one may
+ * be as long, and new memory would cost a third of the time to take it. */
+static void
+release_input(struct lines *io)
+{
+	if (io->in.len > 0 || io->in.cap <= KEEP_SIZE) {
+		io->keep_until = NEVER;
+	} else if (io->keep_until == NEVER) {
+		io->keep_until = io->now + KEEP_TIME;
+	} else if (io->now >= io->keep_until) {
+		buf_free(&io->in);
+		io->keep_until = NEVER;
+	}
+}
+
 /* Handles the lines that are there; stops when nobody reads the answers. */
 static void
 handle_lines(struct lines *io)
@@ -216,8 +232,7 @@ handle_lines(struct lines *io)
 	if (io->looked == io->in.len && (io->skipping ||
 	    io->in.len - io->taken > LINE_LIMIT))
 		skip_line(io);
-	if (io->in.len == 0 && io->in.cap > KEEP_SIZE)
-		buf_free(&io->in);
+	release_input(io);
 }
 
 /* One read; 0: there is nothing just now, or it was the end. */
@@ -302,6 +317,7 @@ int
 lines_open(struct lines *io, const struct mcp_options *options)
 {
 	memset(io, 0, sizeof(*io));
+	io->keep_until = NEVER;
 	io->in_flags = make_nonblocking(0);
 	io->out_flags = make_nonblocking(1);
 	return mcp_open(&io->client, options, false, lines_send, io);
@@ -325,6 +341,7 @@ lines_want(struct lines *io, struct loop *loop)
 	bool lines = io->in.len > io->looked;
 
 	io->in_place = io->out_place = -1;
+	loop_until(loop, io->keep_until);
 	if (!congested(io)) {
 		if (lines)
 			loop_until(loop, lagging(io) ? io->lag_until

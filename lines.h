@@ -23,6 +23,7 @@ struct lines {
 	struct buf in;            /* read and not yet handled */
 	size_t taken;             /* of it: handled all the same */
 	size_t looked;            /* of it: no newline behind `taken` */
+	int64_t keep_until;       /* ms; how long a big one stays when empty */
 	struct buf out;
 	size_t written;           /* of it */
 	size_t progress;          /* bytes at its front that are progress */
