@@ -751,6 +751,7 @@ answer_nothing(struct conn *c)
 static bool
 hand_over(struct http *h, struct conn *c)
 {
+	const struct buf *body = &c->request.body;
 	struct visit *opened;
 	bool later;
 
@@ -761,7 +762,7 @@ hand_over(struct http *h, struct conn *c)
 			return false;
 		c->state = CONN_CALL;
 		c->deadline = NEVER;
-		later = mcp_message(c->client, c, c->request.body.data, c->request.body.len,
+		later = mcp_message(c->client, c, body->data, body->len,
 		    h->now);
 		if (!later && !c->answered)
 			answer_nothing(c);
