@@ -169,7 +169,7 @@ signals_ready(struct boris *b)
 		return;
 	/* Clients close stdin, wait 2 s, send SIGTERM, wait 2 s and send
 	 * SIGKILL: after the first of these there is no time for a grace. */
-	mcp_close(&b->lines.client, b->loop.now,
+	mcp_close(b->lines.client, b->loop.now,
 	    b->lines.in_ended || b->closing);
 	b->signalled = b->closing = true;
 }
@@ -178,7 +178,7 @@ static bool
 owns(const struct boris *b, pid_t pid)
 {
 	return b->http != NULL ? http_owns(b->http, pid)
-	    : session_owns(&b->lines.client.session, pid);
+	    : mcp_owns(b->lines.client, pid);
 }
 
 /* Children that are nobody's: process 1 inherits them (E8). */
@@ -205,12 +205,12 @@ look_for_end(struct boris *b)
 
 	if (!b->closing && (lines_done(io) || io->out_gone)) {
 		b->closing = true;
-		mcp_close(&io->client, b->loop.now, false);
+		mcp_close(io->client, b->loop.now, false);
 	}
 	if (!b->closing)
 		return;
 	lines_flush(io);
-	if (!mcp_closed(&io->client))
+	if (!mcp_closed(io->client))
 		return;
 	/* After a signal nobody is waited for, else for the reader (P10). */
 	b->ended = b->signalled || io->out_gone || io->out.len == 0;
@@ -248,11 +248,11 @@ serve_lines(const struct mcp_options *options)
 		loop_begin(&b.loop);
 		b.signals_place = loop_watch(&b.loop, signal_pipe[0], POLLIN);
 		lines_want(&b.lines, &b.loop);
-		mcp_want(&b.lines.client, &b.loop);
+		mcp_poll_add(b.lines.client, &b.loop);
 		loop_wait(&b.loop);
 		signals_ready(&b);
 		lines_ready(&b.lines, &b.loop);
-		mcp_ready(&b.lines.client, &b.loop);
+		mcp_dispatch(b.lines.client, &b.loop);
 		lines_flush(&b.lines);
 		reap_strangers(&b);
 		look_for_end(&b);

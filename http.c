@@ -40,8 +40,6 @@ enum {
 	INVALID_REQUEST = -32600
 };
 
-#define META_VERSION "io.modelcontextprotocol/protocolVersion"
-
 #define JSON_TYPE "Content-Type: application/json\r\n"
 #define TEXT_TYPE "Content-Type: text/plain\r\n"
 #define ALLOW "Allow: POST, DELETE, OPTIONS\r\n"
@@ -81,11 +79,12 @@ struct conn {
 	bool streaming;
 	struct visit *opened; /* the session that it opens */
 	struct client *client;  /* whose it is */
+	struct mcp_message message;  /* of request.body */
 };
 
 struct visit {
 	struct visit *next;
-	struct client client;
+	struct client *client;
 	char id[SESSION_ID];
 	int64_t used;         /* ms; when a request was last in flight */
 	bool ended;           /* nobody finds it any more */
@@ -209,7 +208,7 @@ put_head(struct conn *c, int status, const char *more)
 		buf_puts(b, "\r\nVary: Origin\r\nAccess-Control-Expose-"
 		    "Headers: Mcp-Session-Id, WWW-Authenticate\r\n");
 	}
-	if (c->opened != NULL && mcp_version(&c->opened->client) != NULL) {
+	if (c->opened != NULL && mcp_version(c->opened->client) != NULL) {
 		buf_puts(b, "Mcp-Session-Id: ");
 		buf_puts(b, c->opened->id);
 		buf_puts(b, "\r\n");
@@ -253,23 +252,14 @@ answer_text(struct conn *c, int status, const char *more, const char *text)
 	buf_free(&b);
 }
 
-/* A refusal that http.c itself has reason for, as JSON-RPC has it */
+/* Refuses a message as JSON-RPC has it. */
 static void
-answer_error(struct conn *c, int status, int code, struct json id,
+answer_error(struct http *h, struct conn *c, int status, int code,
              const char *message)
 {
 	struct buf b = { NULL, 0, 0, false };
 
-	buf_puts(&b, "{\"jsonrpc\":\"2.0\"");
-	if (json_type(id) == JSON_STRING || json_type(id) == JSON_NUMBER) {
-		buf_puts(&b, ",\"id\":");
-		json_verbatim(id, &b);
-	}
-	buf_puts(&b, ",\"error\":{\"code\":");
-	buf_int(&b, code);
-	buf_puts(&b, ",\"message\":");
-	json_string(&b, message, strlen(message));
-	buf_puts(&b, "}}");
+	mcp_error(h->anyone, &b, &c->message, code, message);
 	if (b.failed)
 		c->broken = true;
 	else
@@ -499,11 +489,11 @@ open_visit(struct http *h)
 	v = n < VISITS ? malloc(sizeof(*v)) : NULL;
 	if (v == NULL)
 		return NULL;
-	if (mcp_open(&v->client, h->mcp, false, http_send, h) < 0) {
+	v->client = mcp_open(h->mcp, MCP_HTTP, http_send, h);
+	if (v->client == NULL) {
 		free(v);
 		return NULL;
 	}
-	v->client.id_left_out = true;
 	session_random(v->id, (SESSION_ID - 1) / 2);
 	v->used = h->now;
 	v->ended = false;
@@ -517,7 +507,7 @@ static void
 end_visit(struct http *h, struct visit *v, bool at_once)
 {
 	v->ended = true;
-	mcp_close(&v->client, h->now, at_once);
+	mcp_close(v->client, h->now, at_once);
 }
 
 static bool
@@ -526,7 +516,7 @@ referred_to(const struct http *h, const struct visit *v)
 	const struct conn *c;
 
 	for (c = h->conns; c != NULL; c = c->next) {
-		if (c->client == &v->client)
+		if (c->client == v->client)
 			return true;
 	}
 	return false;
@@ -538,13 +528,13 @@ free_visits(struct http *h, bool all)
 	struct visit **at = &h->visits, *v;
 
 	while ((v = *at) != NULL) {
-		if (!all && !(v->ended && mcp_closed(&v->client) &&
+		if (!all && !(v->ended && mcp_closed(v->client) &&
 		    !referred_to(h, v))) {
 			at = &v->next;
 			continue;
 		}
 		*at = v->next;
-		mcp_free(&v->client);
+		mcp_free(v->client);
 		free(v);
 	}
 }
@@ -563,32 +553,6 @@ expire_visits(struct http *h)
 }
 
 /* -- Messages ---------------------------------------------------------- */
-
-/* What the way of a message depends on */
-struct message {
-	struct json whole, id, method, params;
-	struct json version;     /* _meta's */
-};
-
-static void
-peek(struct message *m, const struct buf *body)
-{
-	static const char *const names[] = { "id", "method", "params" };
-	struct json found[3];
-
-	m->whole = json_check(body->len > 0 ? body->data : "", body->len);
-	json_members(m->whole, names, found, 3);
-	m->id = found[0];
-	m->method = found[1];
-	m->params = found[2];
-	m->version = json_get(json_get(m->params, "_meta"), META_VERSION);
-}
-
-static bool
-is_request(const struct message *m)
-{
-	return json_type(m->method) == JSON_STRING && m->id.text != NULL;
-}
 
 /* Base64 up to its padding; false: it is none. */
 static bool
@@ -640,7 +604,7 @@ header_says(const char *header, struct json string)
 
 /* The header that is missing or says something else; NULL: none is. */
 static const char *
-wrong_header(const struct conn *c, const struct message *m)
+wrong_header(const struct conn *c, const struct mcp_message *m)
 {
 	struct json name = json_get(m->params, "name");
 
@@ -658,7 +622,7 @@ wrong_header(const struct conn *c, const struct message *m)
 
 /* Where the message goes to: c->client; or it is answered. */
 static void
-route_modern(struct http *h, struct conn *c, const struct message *m)
+route_modern(struct http *h, struct conn *c, const struct mcp_message *m)
 {
 	const char *wrong;
 
@@ -668,46 +632,46 @@ route_modern(struct http *h, struct conn *c, const struct message *m)
 		answer_text(c, 202, "", "");
 		return;
 	}
-	wrong = is_request(m) && m->version.text != NULL
+	wrong = mcp_is_request(m) && m->version.text != NULL
 	    ? wrong_header(c, m) : NULL;
 	if (wrong != NULL)
-		answer_error(c, 400, NOT_THE_HEADER, m->id, wrong);
+		answer_error(h, c, 400, NOT_THE_HEADER, wrong);
 	else
-		c->client = &h->anyone;
+		c->client = h->anyone;
 }
 
 static void
-route_legacy(struct http *h, struct conn *c, const struct message *m)
+route_legacy(struct http *h, struct conn *c, const struct mcp_message *m)
 {
 	const char *id = c->request.field[FIELD_MCP_SESSION];
 	const char *version = c->request.field[FIELD_MCP_VERSION];
-	bool first = is_request(m) && json_is(m->method, "initialize");
+	bool first = mcp_is_request(m) && json_is(m->method, "initialize");
 	struct visit *v;
 
 	if (version != NULL && !first &&
 	    !mcp_speaks(version, strlen(version), false)) {
-		answer_error(c, 400, INVALID_REQUEST, m->id,
+		answer_error(h, c, 400, INVALID_REQUEST,
 		    "MCP-Protocol-Version is none that is spoken here");
 		return;
 	}
 	if (id == NULL && !first) {
-		answer_error(c, 400, INVALID_REQUEST, m->id,
+		answer_error(h, c, 400, INVALID_REQUEST,
 		    "Mcp-Session-Id is missing; begin with initialize");
 		return;
 	}
 	v = id != NULL ? find_visit(h, id) : open_visit(h);
 	if (v == NULL && id != NULL) {
-		answer_error(c, 404, INVALID_REQUEST, m->id,
+		answer_error(h, c, 404, INVALID_REQUEST,
 		    "No such session; begin with initialize");
 		return;
 	}
 	if (v == NULL) {
-		answer_error(c, 503, INVALID_REQUEST, m->id,
+		answer_error(h, c, 503, INVALID_REQUEST,
 		    "As many sessions are open as there can be");
 		return;
 	}
 	v->used = h->now;
-	c->client = &v->client;
+	c->client = v->client;
 	if (id == NULL)
 		c->opened = v;
 }
@@ -716,33 +680,30 @@ route_legacy(struct http *h, struct conn *c, const struct message *m)
 static void
 route(struct http *h, struct conn *c)
 {
+	const struct buf *body = &c->request.body;
 	const char *version = c->request.field[FIELD_MCP_VERSION];
-	struct message m;
+	struct mcp_message *m = &c->message;
 
-	peek(&m, &c->request.body);
-	c->waits = json_is(m.method, "tools/call");
-	if (m.version.text != NULL || (version != NULL &&
+	mcp_parse(m, body->len > 0 ? body->data : "", body->len);
+	c->waits = json_is(m->method, "tools/call");
+	if (m->version.text != NULL || (version != NULL &&
 	    mcp_speaks(version, strlen(version), true) &&
-	    !(is_request(&m) && json_is(m.method, "initialize"))))
-		route_modern(h, c, &m);
-	else if (m.whole.text == NULL)
-		c->client = &h->anyone;  /* who says that it is not JSON */
+	    !(mcp_is_request(m) && json_is(m->method, "initialize"))))
+		route_modern(h, c, m);
+	else if (m->whole.text == NULL)
+		c->client = h->anyone;  /* who says that it is not JSON */
 	else
-		route_legacy(h, c, &m);
+		route_legacy(h, c, m);
 }
 
 /* What mcp.c had no answer to: no request */
 static void
-answer_nothing(struct conn *c)
+answer_nothing(struct http *h, struct conn *c)
 {
-	struct message m;
-	struct json none = { NULL, 0 };
-
-	peek(&m, &c->request.body);
-	if (is_request(&m))
-		answer_error(c, 503, -32603, m.id, "Out of memory");
+	if (mcp_is_request(&c->message))
+		answer_error(h, c, 503, -32603, "Out of memory");
 	else if (c->modern)
-		answer_error(c, 400, INVALID_REQUEST, none, "Not a request");
+		answer_error(h, c, 400, INVALID_REQUEST, "Not a request");
 	else
 		answer_text(c, 202, "", "");
 }
@@ -751,7 +712,6 @@ answer_nothing(struct conn *c)
 static bool
 hand_over(struct http *h, struct conn *c)
 {
-	const struct buf *body = &c->request.body;
 	struct visit *opened;
 	bool later;
 
@@ -762,13 +722,12 @@ hand_over(struct http *h, struct conn *c)
 			return false;
 		c->state = CONN_CALL;
 		c->deadline = NEVER;
-		later = mcp_message(c->client, c, body->data, body->len,
-		    h->now);
+		later = mcp_handle(c->client, c, &c->message, h->now);
 		if (!later && !c->answered)
-			answer_nothing(c);
+			answer_nothing(h, c);
 	}
 	opened = c->opened;
-	if (opened != NULL && mcp_version(&opened->client) == NULL)
+	if (opened != NULL && mcp_version(opened->client) == NULL)
 		end_visit(h, opened, true);  /* the handshake failed */
 	buf_free(&c->request.body);
 	if (!c->answered)
@@ -1288,13 +1247,12 @@ http_open(struct http *h, const struct http_options *options,
 	buf_puts(&h->origin, v6 ? "]:" : ":");
 	buf_int(&h->origin, ntohs(v6 ? a.v6.sin6_port : a.v4.sin_port));
 	buf_putc(&h->origin, '\0');
-	if (h->origin.failed ||
-	    mcp_open(&h->anyone, mcp, true, http_send, h) < 0) {
+	h->anyone = mcp_open(mcp, MCP_HTTP_STATELESS, http_send, h);
+	if (h->origin.failed || h->anyone == NULL) {
 		http_free(h);
 		errno = ENOMEM;
 		return -1;
 	}
-	h->anyone.id_left_out = true;
 	return 0;
 }
 
@@ -1303,7 +1261,8 @@ http_free(struct http *h)
 {
 	free_conns(h, true);
 	free_visits(h, true);
-	mcp_free(&h->anyone);
+	mcp_free(h->anyone);
+	h->anyone = NULL;
 	buf_free(&h->origin);
 	if (h->fd > 0)
 		close(h->fd);
@@ -1354,10 +1313,10 @@ http_want(struct http *h, struct loop *loop)
 		loop_until(loop, h->accept_at);
 	for (c = h->conns; c != NULL; c = c->next)
 		conn_want(c, loop);
-	mcp_want(&h->anyone, loop);
+	mcp_poll_add(h->anyone, loop);
 	for (v = h->visits; v != NULL; v = v->next) {
-		mcp_want(&v->client, loop);
-		if (!v->ended && !mcp_unanswered(&v->client))
+		mcp_poll_add(v->client, loop);
+		if (!v->ended && !mcp_unanswered(v->client))
 			loop_until(loop,
 			    v->used + h->options->session_timeout);
 	}
@@ -1373,12 +1332,12 @@ http_ready(struct http *h, const struct loop *loop)
 	admit(h, loop);
 	for (c = h->conns; c != NULL; c = c->next)
 		conn_ready(h, c, loop);
-	mcp_ready(&h->anyone, loop);
+	mcp_dispatch(h->anyone, loop);
 	for (v = h->visits; v != NULL; v = v->next) {
 		/* Also of a call that this turn will answer. */
-		if (mcp_unanswered(&v->client))
+		if (mcp_unanswered(v->client))
 			v->used = h->now;
-		mcp_ready(&v->client, loop);
+		mcp_dispatch(v->client, loop);
 	}
 	for (c = h->conns; c != NULL; c = c->next)
 		settle(h, c);
@@ -1393,10 +1352,10 @@ http_owns(const struct http *h, pid_t pid)
 	const struct visit *v;
 
 	for (v = h->visits; v != NULL; v = v->next) {
-		if (session_owns(&v->client.session, pid))
+		if (mcp_owns(v->client, pid))
 			return true;
 	}
-	return session_owns(&h->anyone.session, pid);
+	return mcp_owns(h->anyone, pid);
 }
 
 void
@@ -1410,7 +1369,7 @@ http_close(struct http *h, int64_t now, bool at_once)
 		close(h->fd);
 	h->fd = -1;
 	if (!h->closing || at_once)
-		mcp_close(&h->anyone, now, at_once);
+		mcp_close(h->anyone, now, at_once);
 	for (v = h->visits; v != NULL; v = v->next) {
 		if (!v->ended || at_once)
 			end_visit(h, v, at_once);
@@ -1426,5 +1385,5 @@ http_close(struct http *h, int64_t now, bool at_once)
 bool
 http_closed(const struct http *h)
 {
-	return h->closing && h->visits == NULL && mcp_closed(&h->anyone);
+	return h->closing && h->visits == NULL && mcp_closed(h->anyone);
 }

@@ -29,7 +29,7 @@ struct visit;  /* one Mcp-Session-Id */
 struct http {
 	const struct http_options *options;
 	const struct mcp_options *mcp;
-	struct client anyone;     /* the modern requests' */
+	struct client *anyone;    /* the modern requests' */
 	struct visit *visits;
 	struct conn *conns;
 	struct buf origin;        /* this server's: http://ADDRESS:PORT, NUL */

@@ -31,7 +31,7 @@ congested(const struct lines *io)
 {
 	return io->out_last ||
 	    io->out.len - io->written > UNREAD_LIMIT ||
-	    mcp_backlog(&io->client) > UNREAD_LIMIT;
+	    mcp_backlog(io->client) > UNREAD_LIMIT;
 }
 
 /* A client that reads, only slower than boris, is given some time for that:
@@ -169,13 +169,17 @@ is_space(const char *p, size_t n)
 static void
 handle_line(struct lines *io, const char *p, size_t n, int64_t now)
 {
+	struct mcp_message m;
+
 	if (!io->begun && n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0)
 		p += 3, n -= 3;
 	io->begun = true;
-	if (n > LINE_LIMIT)
-		mcp_too_long(&io->client, NULL);
-	else if (!is_space(p, n))
-		mcp_message(&io->client, NULL, p, n, now);
+	if (n > LINE_LIMIT) {
+		mcp_unread(io->client, NULL, true);
+	} else if (!is_space(p, n)) {
+		mcp_parse(&m, p, n);
+		mcp_handle(io->client, NULL, &m, now);
+	}
 }
 
 /* The line that has begun is over the limit, or over what memory there is (E7):
@@ -184,7 +188,7 @@ static void
 skip_line(struct lines *io)
 {
 	if (!io->skipping)
-		mcp_too_long(&io->client, NULL);
+		mcp_unread(io->client, NULL, true);
 	io->skipping = true;
 	buf_free(&io->in);
 	io->taken = io->looked = 0;
@@ -320,13 +324,15 @@ lines_open(struct lines *io, const struct mcp_options *options)
 	io->keep_until = NEVER;
 	io->in_flags = make_nonblocking(0);
 	io->out_flags = make_nonblocking(1);
-	return mcp_open(&io->client, options, false, lines_send, io);
+	io->client = mcp_open(options, MCP_STDIO, lines_send, io);
+	return io->client == NULL ? -1 : 0;
 }
 
 void
 lines_free(struct lines *io)
 {
-	mcp_free(&io->client);
+	mcp_free(io->client);
+	io->client = NULL;
 	buf_free(&io->in);
 	buf_free(&io->out);
 	if (io->out_flags >= 0)
@@ -377,5 +383,5 @@ bool
 lines_done(const struct lines *io)
 {
 	return io->in_ended && io->in.len == io->looked &&
-	    !mcp_unanswered(&io->client);
+	    !mcp_unanswered(io->client);
 }

@@ -12,7 +12,7 @@
 #include "mcp.h"
 
 struct lines {
-	struct client client;     /* the one peer */
+	struct client *client;    /* the one peer */
 	int in_place, out_place;
 	int in_flags, out_flags;  /* to be put back; -1: not changed */
 	bool in_ended;            /* end of file */

@@ -47,6 +47,24 @@ static const struct revision revisions[] = {
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
 #define SERVER "{\"name\":\"boris\",\"version\":\"" BORIS_VERSION "\"}"
 
+struct call;
+
+struct client {
+	const struct mcp_options *options;
+	struct session session;
+	mcp_send *send;
+	void *transport;
+	enum mcp_peer peer;
+	const struct revision *revision;  /* the handshake's; NULL before */
+	struct call *calls;    /* commands not yet answered */
+	struct call *waits;    /* for a task to end */
+	struct call *listens;  /* subscriptions/listen, held open */
+	int listening;
+	struct buf list;       /* of the tools, once it has been asked for */
+	struct buf spare;      /* empty: memory for the next answer */
+	int64_t now;           /* ms, of this turn */
+};
+
 /* The answers to one array, sent together when all are there */
 struct batch {
 	void *to;
@@ -71,7 +89,7 @@ struct call {
 	struct output_mark out, err;
 };
 
-/* A message being looked at */
+/* A message being handled */
 struct request {
 	struct client *client;
 	void *to;
@@ -103,7 +121,7 @@ put_envelope(struct buf *b, const struct client *c, struct json id)
 	if (id.text != NULL) {
 		buf_puts(b, ",\"id\":");
 		json_verbatim(id, b);
-	} else if (!c->id_left_out) {
+	} else if (c->peer == MCP_STDIO) {
 		buf_puts(b, ",\"id\":null");
 	}
 }
@@ -695,22 +713,18 @@ handle_stateless(struct request *r, struct json version)
 
 /* Which era a request belongs to: the first that fits (mcp.md 3) */
 static void
-handle_request(struct request *r)
+handle_request(struct request *r, struct json version)
 {
-	struct json version;
-
 	if (json_type(r->params) == JSON_NULL)
 		memset(&r->params, 0, sizeof(r->params));
 	if (r->params.text != NULL && json_type(r->params) != JSON_OBJECT) {
 		fail(r, INVALID_PARAMS, "params must be an object");
 		return;
 	}
-	r->meta = json_get(r->params, "_meta");
 	if (r->meta.text != NULL && json_type(r->meta) != JSON_OBJECT) {
 		fail(r, INVALID_PARAMS, "params._meta must be an object");
 		return;
 	}
-	version = json_get(r->meta, META_VERSION);
 	if (r->batch != NULL && (version.text != NULL ||
 	    json_is(r->method, "initialize"))) {
 		fail(r, INVALID_REQUEST, "Not allowed in a batch");
@@ -727,7 +741,7 @@ handle_request(struct request *r)
 		r->revision = r->client->revision;
 		dispatch(r);
 	} else if (json_is(r->method, "ping") &&
-	    !r->client->session.stateless) {
+	    r->client->peer != MCP_HTTP_STATELESS) {
 		do_ping(r);
 	} else {
 		fail(r, INVALID_PARAMS, "params._meta lacks " META_VERSION
@@ -760,63 +774,73 @@ handle_cancelled(struct client *c, struct json params)
 /* -- Messages ---------------------------------------------------------- */
 
 static void
-handle(struct client *c, void *to, struct batch *batch, struct json message)
+split(struct mcp_message *m, struct json whole)
 {
 	static const char *const names[] = {
 		"jsonrpc", "id", "method", "params", "result", "error"
 	};
-	struct json found[6], none = { NULL, 0 };
+	struct json found[6];
+
+	json_members(whole, names, found, 6);
+	m->whole = whole;
+	m->jsonrpc = found[0];
+	m->id = found[1];
+	m->method = found[2];
+	m->params = found[3];
+	m->result = found[4];
+	m->error = found[5];
+	m->meta = json_get(m->params, "_meta");
+	m->version = json_get(m->meta, META_VERSION);
+}
+
+void
+mcp_parse(struct mcp_message *m, const char *text, size_t len)
+{
+	split(m, json_check(text, len));
+}
+
+bool
+mcp_is_request(const struct mcp_message *m)
+{
+	return json_type(m->method) == JSON_STRING && m->id.text != NULL;
+}
+
+static void
+handle(struct client *c, void *to, struct batch *batch,
+       const struct mcp_message *m)
+{
+	struct json none = { NULL, 0 };
+	enum json_type id = json_type(m->id);
 	struct request r;
-	enum json_type id;
 
 	memset(&r, 0, sizeof(r));
 	r.client = c;
 	r.to = to;
 	r.batch = batch;
-	if (json_type(message) != JSON_OBJECT) {
+	if (json_type(m->whole) != JSON_OBJECT) {
 		fail_with(&r, none, INVALID_REQUEST, "Not a request", NULL);
 		return;
 	}
-	json_members(message, names, found, 6);
-	if (found[2].text == NULL && (found[4].text != NULL ||
-	    found[5].text != NULL))
+	if (m->method.text == NULL && (m->result.text != NULL ||
+	    m->error.text != NULL))
 		return;  /* a response; boris has asked nothing */
-	id = json_type(found[1]);
 	if (id != JSON_NONE && id != JSON_STRING && id != JSON_NUMBER) {
 		fail_with(&r, none, INVALID_REQUEST,
 		    "id must be a string or a number", NULL);
 		return;
 	}
-	r.id = found[1];
-	r.method = found[2];
-	r.params = found[3];
-	if (!json_is(found[0], "2.0"))
+	r.id = m->id;
+	r.method = m->method;
+	r.params = m->params;
+	r.meta = m->meta;
+	if (!json_is(m->jsonrpc, "2.0"))
 		fail(&r, INVALID_REQUEST, "jsonrpc must be \"2.0\"");
 	else if (json_type(r.method) != JSON_STRING)
 		fail(&r, INVALID_REQUEST, "method must be a string");
 	else if (id != JSON_NONE)
-		handle_request(&r);
+		handle_request(&r, m->version);
 	else if (json_is(r.method, "notifications/cancelled"))
 		handle_cancelled(c, r.params);
-}
-
-static bool
-handle_batch(struct client *c, void *to, struct json array)
-{
-	struct batch *batch = calloc(1, sizeof(*batch));
-	struct json element;
-	size_t at = 0;
-	bool later;
-
-	if (batch == NULL)
-		return false;
-	batch->to = to;
-	batch->open = 1;
-	while (json_next(array, &at, NULL, &element))
-		handle(c, to, batch, element);
-	later = batch->open > 1;
-	batch_done(c, batch);
-	return later;
 }
 
 static void
@@ -831,40 +855,76 @@ fail_unread(struct client *c, void *to, int code, const char *message)
 	fail_with(&r, none, code, message, NULL);
 }
 
-bool
-mcp_message(struct client *c, void *to, const char *text, size_t len,
-            int64_t now)
+void
+mcp_error(const struct client *c, struct buf *b, const struct mcp_message *m,
+          int code, const char *text)
 {
-	struct json message = json_check(text, len);
+	struct json id = { NULL, 0 };
+
+	/* Under a response's id the client could take it for its answer. */
+	if (mcp_is_request(m) && (json_type(m->id) == JSON_STRING ||
+	    json_type(m->id) == JSON_NUMBER))
+		id = m->id;
+	put_error(b, c, id, code, text, NULL);
+}
+
+void
+mcp_unread(struct client *c, void *to, bool too_long)
+{
+	if (too_long)
+		fail_unread(c, to, INVALID_REQUEST, "The message is over "
+		    "16 MiB long, the most that is taken");
+	else
+		fail_unread(c, to, INTERNAL_ERROR,
+		    "Out of memory for the message");
+}
+
+static bool
+handle_batch(struct client *c, void *to, struct json array)
+{
+	struct batch *batch = calloc(1, sizeof(*batch));
+	struct mcp_message m;
+	struct json element;
+	size_t at = 0;
+	bool later;
+
+	if (batch == NULL) {
+		mcp_unread(c, to, false);
+		return false;
+	}
+	batch->to = to;
+	batch->open = 1;
+	while (json_next(array, &at, NULL, &element)) {
+		split(&m, element);
+		handle(c, to, batch, &m);
+	}
+	later = batch->open > 1;
+	batch_done(c, batch);
+	return later;
+}
+
+bool
+mcp_handle(struct client *c, void *to, const struct mcp_message *m,
+           int64_t now)
+{
 	const struct call *calls = c->calls, *waits = c->waits;
 	int listening = c->listening;
 	size_t at = 0;
 	struct json first;
 
 	c->now = now;
-	if (message.text == NULL) {
+	if (m->whole.text == NULL) {
 		fail_unread(c, to, PARSE_ERROR, "Parse error");
 		return false;
 	}
-	if (json_type(message) == JSON_ARRAY) {
-		if (c->revision != NULL && c->revision->batches &&
-		    json_next(message, &at, NULL, &first))
-			return handle_batch(c, to, message);
-		fail_unread(c, to, INVALID_REQUEST, "Not a request");
-		return false;
-	}
-	handle(c, to, NULL, message);
+	if (json_type(m->whole) == JSON_ARRAY && c->revision != NULL &&
+	    c->revision->batches && json_next(m->whole, &at, NULL, &first))
+		return handle_batch(c, to, m->whole);
+	handle(c, to, NULL, m);
 	/* New calls come first in their list. */
 	return (c->calls != calls && c->calls != NULL && c->calls->to == to) ||
 	    (c->waits != waits && c->waits != NULL && c->waits->to == to) ||
 	    c->listening > listening;
-}
-
-void
-mcp_too_long(struct client *c, void *to)
-{
-	fail_unread(c, to, INVALID_REQUEST,
-	    "The message is over 16 MiB long, the most that is taken");
 }
 
 /* -- Progress (O7) ----------------------------------------------------- */
@@ -948,15 +1008,24 @@ make_progress(struct client *c)
 
 /* -- Turns ------------------------------------------------------------- */
 
-int
-mcp_open(struct client *c, const struct mcp_options *options, bool stateless,
-         mcp_send *send, void *transport)
+struct client *
+mcp_open(const struct mcp_options *options, enum mcp_peer peer, mcp_send *send,
+         void *transport)
 {
-	memset(c, 0, sizeof(*c));
+	struct client *c = calloc(1, sizeof(*c));
+
+	if (c == NULL)
+		return NULL;
 	c->options = options;
+	c->peer = peer;
 	c->send = send;
 	c->transport = transport;
-	return session_open(&c->session, &options->session, stateless);
+	if (session_open(&c->session, &options->session,
+	    peer == MCP_HTTP_STATELESS) < 0) {
+		free(c);
+		return NULL;
+	}
+	return c;
 }
 
 static void
@@ -972,7 +1041,7 @@ drop_calls(struct client *c, struct call **list)
 void
 mcp_free(struct client *c)
 {
-	if (c->options == NULL)
+	if (c == NULL)
 		return;
 	drop_calls(c, &c->calls);
 	drop_calls(c, &c->waits);
@@ -980,11 +1049,11 @@ mcp_free(struct client *c)
 	session_free(&c->session);
 	buf_free(&c->list);
 	buf_free(&c->spare);
-	memset(c, 0, sizeof(*c));
+	free(c);
 }
 
 void
-mcp_want(struct client *c, struct loop *loop)
+mcp_poll_add(struct client *c, struct loop *loop)
 {
 	const struct session *s = &c->session;
 	const struct call *call;
@@ -1026,7 +1095,7 @@ collect(struct client *c)
 }
 
 void
-mcp_ready(struct client *c, const struct loop *loop)
+mcp_dispatch(struct client *c, const struct loop *loop)
 {
 	struct call *call, *next;
 
@@ -1067,6 +1136,12 @@ mcp_forget(struct client *c, void *to, bool cancel, int64_t now)
 	forget_in(c, &c->calls, to, cancel);
 	forget_in(c, &c->waits, to, cancel);
 	forget_in(c, &c->listens, to, true);
+}
+
+bool
+mcp_owns(const struct client *c, pid_t pid)
+{
+	return session_owns(&c->session, pid);
 }
 
 size_t

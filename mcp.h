@@ -1,9 +1,9 @@
 #ifndef MCP_H
 #define MCP_H
 
-/* MCP messages (mcp.md): envelope, methods, both eras, unanswered calls,
- * progress, cancelling. A client is one peer with one session, over whichever
- * transport. Bytes in, bytes out; makes no system call. */
+/* MCP messages, in all five revisions: envelope, methods, both eras, unanswered
+ * calls, progress, cancelling. A client is one peer with one session, over
+ * whichever transport. Bytes in, bytes out; makes no system call. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,41 +34,57 @@ enum mcp_kind {
 typedef bool mcp_send(void *transport, void *to, enum mcp_kind, int error,
                       const struct buf *message);
 
-struct revision;
-struct call;
-
-struct client {
-	const struct mcp_options *options;
-	struct session session;
-	mcp_send *send;
-	void *transport;
-	bool id_left_out;      /* no "id":null in errors (HTTP, mcp.md 10) */
-	const struct revision *revision;  /* the handshake's; NULL before */
-	struct call *calls;    /* commands not yet answered */
-	struct call *waits;    /* for a task to end */
-	struct call *listens;  /* subscriptions/listen, held open */
-	int listening;
-	struct buf list;       /* of the tools, once it has been asked for */
-	struct buf spare;      /* empty: memory for the next answer */
-	int64_t now;           /* ms, of this turn */
+/* Who a client is. Over HTTP an error that answers no request has no id, rather
+ * than null (MCP 2025-11-25, transports). */
+enum mcp_peer {
+	MCP_STDIO,             /* one peer for good, of either era */
+	MCP_HTTP,              /* one with a session of the transport's (H5) */
+	MCP_HTTP_STATELESS     /* all those without: they share no directory,
+	                        * and their calls run side by side (H6) */
 };
 
-int mcp_open(struct client *, const struct mcp_options *, bool stateless,
-             mcp_send *, void *transport);  /* 0, or -1 without memory */
-void mcp_free(struct client *);
+struct client;
 
-/* One message (or batch), whole. True: an answer to it is still to come. */
-bool mcp_message(struct client *, void *to, const char *text, size_t len,
-                 int64_t now);
-void mcp_too_long(struct client *, void *to);  /* P5: a line over the limit */
+/* NULL: no memory. */
+struct client *mcp_open(const struct mcp_options *, enum mcp_peer, mcp_send *,
+                        void *transport);
+void mcp_free(struct client *);  /* NULL is fine */
 
-void mcp_want(struct client *, struct loop *);
-void mcp_ready(struct client *, const struct loop *);
+/* A message, taken apart once: slices of its text, which outlives it. What it
+ * does not have is JSON_NONE. */
+struct mcp_message {
+	struct json whole;     /* none: the text is not JSON */
+	struct json jsonrpc, id, method, params, result, error;
+	struct json meta;      /* params._meta */
+	struct json version;   /* the revision that _meta names: it is of the
+	                        * stateless era then */
+};
+
+void mcp_parse(struct mcp_message *, const char *text, size_t len);
+
+bool mcp_is_request(const struct mcp_message *);  /* a method and an id */
+
+/* True: an answer to it is still to come. `to` is its return address. */
+bool mcp_handle(struct client *, void *to, const struct mcp_message *,
+                int64_t now);
+
+/* Answers a message that was not read: it is over the limit (P5), or there was
+ * no memory for it (E7). */
+void mcp_unread(struct client *, void *to, bool too_long);
+
+/* Writes an error that is the transport's to find, in answer to a message that
+ * it does not hand on. */
+void mcp_error(const struct client *, struct buf *,
+               const struct mcp_message *, int code, const char *text);
+
+void mcp_poll_add(struct client *, struct loop *);
+void mcp_dispatch(struct client *, const struct loop *);
 
 /* `to` is no longer there. Its calls are cancelled (E6), or carried out and
  * answered to nobody. */
 void mcp_forget(struct client *, void *to, bool cancel, int64_t now);
 
+bool mcp_owns(const struct client *, pid_t);  /* one of its leaders? */
 size_t mcp_backlog(const struct client *);    /* bytes of commands queued */
 bool mcp_unanswered(const struct client *);   /* calls, but for listens */
 bool mcp_awaits(const struct client *, const void *to);  /* is an answer to

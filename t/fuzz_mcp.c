@@ -42,13 +42,14 @@ struct peer {
 };
 
 static struct fuzz {
-	struct client client;
+	struct client *client;
 	struct loop loop;
 	struct asked asked[LINES * 4];
 	int ids;
 	struct peer peer[LINES];
 	int lines;
 	int nulls, null_answers;  /* errors about what bears no id */
+	bool no_null;     /* no "id":null in errors */
 	bool http;        /* each line has an address of its own */
 	bool slow;        /* progress is refused */
 	pid_t pid;
@@ -317,7 +318,7 @@ look_at(struct json message)
 static int
 look_at_line(const char *text, size_t len)
 {
-	const char *version = mcp_version(&f.client);
+	const char *version = mcp_version(f.client);
 	struct json line = json_check(text, len), element;
 	size_t at = 0;
 
@@ -398,7 +399,7 @@ check_response(struct json message, int error)
 	must(error == 0 || error == code, "the code that was told");
 	if (id.text == NULL || json_type(id) == JSON_NULL) {
 		must(fault.text != NULL, "a result without an id");
-		must((id.text == NULL) == f.client.id_left_out, "id: null");
+		must((id.text == NULL) == f.no_null, "id: null");
 		must(++f.null_answers <= f.nulls, "an error for nothing");
 		return;
 	}
@@ -453,12 +454,12 @@ static void
 turn(void)
 {
 	loop_begin(&f.loop);
-	mcp_want(&f.client, &f.loop);
+	mcp_poll_add(f.client, &f.loop);
 	if (f.loop.until == NEVER)
 		f.loop.now++;
 	else if (f.loop.until > f.loop.now)
 		f.loop.now = f.loop.until;
-	mcp_ready(&f.client, &f.loop);
+	mcp_dispatch(f.client, &f.loop);
 }
 
 static void
@@ -470,7 +471,7 @@ forget(bool cancel)
 	if (f.lines == 0 || !f.http)
 		return;
 	peer = &f.peer[f.lines - 1];
-	mcp_forget(&f.client, peer, cancel, f.loop.now);
+	mcp_forget(f.client, peer, cancel, f.loop.now);
 	peer->gone = true;
 	for (i = 0; i < f.ids; i++)
 		f.asked[i].maybe = true;
@@ -481,6 +482,7 @@ send_line(const char *text, size_t len)
 {
 	struct peer *peer = &f.peer[f.lines];
 	int requests, nulls = f.nulls;
+	struct mcp_message m;
 	bool later;
 
 	if (f.lines == LINES)
@@ -489,8 +491,8 @@ send_line(const char *text, size_t len)
 	if (f.ids > LINES)
 		return;
 	f.lines++;
-	later = mcp_message(&f.client, f.http ? peer : NULL, text, len,
-	    f.loop.now);
+	mcp_parse(&m, text, len);
+	later = mcp_handle(f.client, f.http ? peer : NULL, &m, f.loop.now);
 	if (!f.http || requests < 0)
 		return;
 	must(peer->answers == (later ? 0 : requests + f.nulls - nulls),
@@ -529,12 +531,12 @@ end(void)
 {
 	int i;
 
-	for (i = 0; mcp_unanswered(&f.client); i++) {
+	for (i = 0; mcp_unanswered(f.client); i++) {
 		must(i < TURNS, "never answered");
 		turn();
 	}
-	mcp_close(&f.client, f.loop.now, false);
-	for (i = 0; !mcp_closed(&f.client); i++) {
+	mcp_close(f.client, f.loop.now, false);
+	for (i = 0; !mcp_closed(f.client); i++) {
 		must(i < TURNS, "never closed");
 		turn();
 	}
@@ -548,6 +550,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static char *env[] = { "PWD=/", NULL };
 	struct mcp_options options;
+	enum mcp_peer peer;
 	const char *p = (const char *)data + 1, *newline;
 	size_t left = size - 1, n;
 	int i;
@@ -571,9 +574,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	f.pid = FIRST_PID;
 	loop_init(&f.loop);
 	f.loop.now = 1;
-	must(mcp_open(&f.client, &options, (data[0] & 64) != 0, take_message,
-	    &f) == 0, "memory");
-	f.client.id_left_out = f.http && (data[0] & 128) != 0;
+	f.no_null = (data[0] & 64) != 0;
+	peer = !f.no_null ? MCP_STDIO
+	    : (data[0] & 128) != 0 ? MCP_HTTP : MCP_HTTP_STATELESS;
+	f.client = mcp_open(&options, peer, take_message, &f);
+	must(f.client != NULL, "memory");
 	while (left > 0) {
 		newline = memchr(p, '\n', left);
 		n = newline != NULL ? (size_t)(newline - p) : left;
@@ -583,7 +588,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		left -= n;
 	}
 	end();
-	mcp_free(&f.client);
+	mcp_free(f.client);
 	loop_free(&f.loop);
 	for (i = 0; i < f.ids; i++)
 		buf_free(&f.asked[i].id);
