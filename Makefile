@@ -43,7 +43,7 @@ request.o: request.c request.h json.h
 http.o: http.c http.h request.h mcp.h tools.h session.h exec.h output.h store.h json.h loop.h
 options.o: options.c options.h http.h mcp.h tools.h session.h exec.h output.h store.h json.h \
 	loop.h
-boris.o: boris.c options.h lines.h http.h group.h mcp.h tools.h session.h exec.h \
+boris.o: boris.c options.h lines.h http.h mcp.h tools.h session.h exec.h \
 	output.h store.h json.h loop.h
 
 # One small binary that needs nothing: musl where it is there

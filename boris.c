@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #ifdef __linux__
 #include <sys/syscall.h>
 #endif
 
-#include "group.h"
 #include "http.h"
 #include "lines.h"
 #include "loop.h"
@@ -51,19 +51,26 @@ on_nothing(int sig)
 	(void)sig;
 }
 
-/* The end may be asked for at once: until the pipe is there signals wait. What
- * else was ignored at the start is put right before it matters, when a first
- * command starts (C3, birth_prepare). */
+/* Until there is somebody to hear of them signals wait: the end may be asked
+ * for at once. */
+static void
+block_signals(void)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+}
+
+/* What else was ignored at the start is put right before it matters, when a
+ * first command starts (C3, birth_prepare). */
 static void
 catch_signals(void)
 {
 	static const int ours[] = { SIGTERM, SIGINT, SIGHUP, SIGCHLD };
 	struct sigaction action;
-	sigset_t all;
 	size_t i;
 
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
 	memset(&action, 0, sizeof(action));
 	action.sa_handler = on_nothing;
 	sigaction(SIGPIPE, &action, NULL);
@@ -130,6 +137,62 @@ fill_descriptors(void)
 	keep_from_commands();
 }
 
+/* -- Process 1 (E8) ---------------------------------------------------- */
+
+/* Reaps every child until boris has ended, and passes on whatever signal
+ * comes. Signals are all blocked, so none is lost between two waits. */
+static int
+mind_children(pid_t boris)
+{
+	sigset_t all;
+	int sig, status;
+	pid_t pid;
+
+	sigfillset(&all);
+	for (;;) {
+		if (sigwait(&all, &sig) != 0)
+			continue;
+		if (sig != SIGCHLD) {
+			kill(boris, sig);
+			continue;
+		}
+		while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+			if (pid != boris)
+				continue;
+			return WIFEXITED(status) ? WEXITSTATUS(status)
+			    : 128 + WTERMSIG(status);
+		}
+	}
+}
+
+/* A container's first process inherits all that lose their parent. So boris
+ * goes on as its child, and it is a small init that keeps nothing of the
+ * client's open. */
+static void
+leave_process_1(void)
+{
+	struct sigaction action;
+	int fd;
+	pid_t pid;
+
+	/* Ignored, children would leave no status, and none to wait for. */
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = on_nothing;
+	sigaction(SIGCHLD, &action, NULL);
+	pid = fork();
+	if (pid < 0)
+		fatal(1, "fork", NULL, strerror(errno));
+	if (pid > 0) {
+		for (fd = 0; fd < 3; fd++)
+			close(fd);
+		exit(mind_children(pid));
+	}
+	/* A group of its own, in front of the terminal, if there is one: what
+	 * is typed there shall come once, not from the parent as well. */
+	setpgid(0, 0);
+	tcsetpgrp(0, getpid());
+}
+
 /* -- The whole --------------------------------------------------------- */
 
 struct boris {
@@ -172,29 +235,6 @@ signals_ready(struct boris *b)
 	mcp_close(b->lines.client, b->loop.now,
 	    b->lines.in_ended || b->closing);
 	b->signalled = b->closing = true;
-}
-
-static bool
-owns(const struct boris *b, pid_t pid)
-{
-	return b->http != NULL ? http_owns(b->http, pid)
-	    : mcp_owns(b->lines.client, pid);
-}
-
-/* Children that are nobody's: process 1 inherits them (E8). */
-static void
-reap_strangers(struct boris *b)
-{
-	pid_t dead[32];
-	int i, n;
-
-	if (!b->loop.child)
-		return;
-	n = group_dead_children(dead, 32);
-	for (i = 0; i < n; i++) {
-		if (!owns(b, dead[i]))
-			group_reap_stranger(dead[i]);
-	}
 }
 
 /* Whether it is time to close, and then to leave */
@@ -254,7 +294,6 @@ serve_lines(const struct mcp_options *options)
 		lines_ready(&b.lines, &b.loop);
 		mcp_dispatch(b.lines.client, &b.loop);
 		lines_flush(&b.lines);
-		reap_strangers(&b);
 		look_for_end(&b);
 	}
 	lines_free(&b.lines);
@@ -313,7 +352,6 @@ serve_http(const struct options *options)
 			b.closing = true;
 		}
 		http_ready(&http, &b.loop);
-		reap_strangers(&b);
 	}
 	http_free(&http);
 	loop_free(&b.loop);
@@ -324,7 +362,10 @@ main(int argc, char **argv)
 {
 	struct options options;
 
+	block_signals();
 	fill_descriptors();
+	if (getpid() == 1)
+		leave_process_1();
 	catch_signals();
 	options_read(&options, argc > 0 ? argv + 1 : argv);
 	if (pipe(signal_pipe) < 0)

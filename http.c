@@ -1346,18 +1346,6 @@ http_ready(struct http *h, const struct loop *loop)
 	free_visits(h, false);
 }
 
-bool
-http_owns(const struct http *h, pid_t pid)
-{
-	const struct visit *v;
-
-	for (v = h->visits; v != NULL; v = v->next) {
-		if (mcp_owns(v->client, pid))
-			return true;
-	}
-	return mcp_owns(h->anyone, pid);
-}
-
 void
 http_close(struct http *h, int64_t now, bool at_once)
 {

@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 #include "json.h"
 #include "loop.h"
 #include "mcp.h"
@@ -50,8 +49,6 @@ void http_free(struct http *);
 
 void http_want(struct http *, struct loop *);
 void http_ready(struct http *, const struct loop *);
-
-bool http_owns(const struct http *, pid_t);  /* a leader of its sessions? */
 
 /* H9. Again, or at_once: kill. Afterwards, until http_closed(): go on. */
 void http_close(struct http *, int64_t now, bool at_once);

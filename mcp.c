@@ -1138,12 +1138,6 @@ mcp_forget(struct client *c, void *to, bool cancel, int64_t now)
 	forget_in(c, &c->listens, to, true);
 }
 
-bool
-mcp_owns(const struct client *c, pid_t pid)
-{
-	return session_owns(&c->session, pid);
-}
-
 size_t
 mcp_backlog(const struct client *c)
 {

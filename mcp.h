@@ -84,7 +84,6 @@ void mcp_dispatch(struct client *, const struct loop *);
  * answered to nobody. */
 void mcp_forget(struct client *, void *to, bool cancel, int64_t now);
 
-bool mcp_owns(const struct client *, pid_t);  /* one of its leaders? */
 size_t mcp_backlog(const struct client *);    /* bytes of commands queued */
 bool mcp_unanswered(const struct client *);   /* calls, but for listens */
 bool mcp_awaits(const struct client *, const void *to);  /* is an answer to

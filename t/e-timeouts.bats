@@ -433,8 +433,8 @@ load helper
 	wrap=(unshare --pid --fork --kill-child --mount-proc)
 	"${wrap[@]}" true || skip 'no PID namespaces here'
 	boris
-	run_bash 'for i in 1 2 3 4 5; do (setsid true &); done; echo $PPID'
-	is "$(result stdout)" '"1\n"'
+	run_bash 'for i in 1 2 3 4 5; do (setsid true &); done; cat /proc/1/comm'
+	is "$(result stdout)" '"boris\n"'
 	no_zombies() {
 		run_bash 'cat /proc/[0-9]*/stat 2>/dev/null | grep -c ") Z"'
 		[ "$(plain stdout)" = 0 ]
@@ -454,6 +454,41 @@ load helper
 	start_task '(true &); exit 4'
 	look "$task" '{"wait":10000}'
 	is "$(result exit_code)" 4
+}
+
+# of_process_1: sets $first to the process that was wrapped, as is seen from
+# here, and $second to boris itself
+of_process_1() {
+	first=$(ps -o pid= --ppid "$server" | tr -d ' ')
+	second=$(ps -o pid= --ppid "$first" | tr -d ' ')
+	isnt "$second" ''
+}
+
+@test "E8: as PID 1 boris passes signals on, and ends as it would" {
+	needs_root
+	needs unshare
+	needs_plain
+	wrap=(unshare --pid --fork --kill-child --mount-proc)
+	"${wrap[@]}" true || skip 'no PID namespaces here'
+	for signal in TERM INT HUP; do
+		boris
+		start_task "trap 'echo bye >said; exit' TERM; echo x >mark; read <gate"
+		begun mark
+		of_process_1
+		kill -$signal "$first"
+		died
+		is "$signal: $status" "$signal: 0"
+		is "$(cat said)" bye
+		rm said mark
+	done
+	filter --no-such-option </dev/null
+	is $status 2
+	boris
+	of_process_1
+	kill -KILL "$second"
+	cat <&8
+	died
+	is $status 137
 }
 
 # --- E9
