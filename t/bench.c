@@ -1,5 +1,5 @@
 /* bench: what boris costs, each figure in turn with what it is held against
- * (SPEC.md Q2, Q3, E, O6, P5, P10; `sh t/bench` builds and runs it).
+ * (SPEC Q2, Q3, E, O6, P5, P10; `sh t/bench` builds and runs it).
  *
  *	bench [-ql] [-d NOBASH] BORIS [PART...]
  *	bench -p KIND BYTES                prints that: plain, coloured

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# M: every revision, every client (mcp.md 3, 7, 8, 12 and 14)
+# M: every revision, every client
 # shellcheck disable=SC1003,SC1010,SC2012,SC2016,SC2017,SC2030,SC2031,SC2034
 # shellcheck disable=SC2054,SC2086,SC2089,SC2090,SC2094,SC2154,SC2238
 
@@ -26,7 +26,7 @@ is_legacy() {
 		isnt "$(get result)" ''
 }
 
-# --- mcp.md 8: requests and results of 2026-07-28
+# --- M8: requests and results of MCP 2026-07-28
 
 @test "M8: server/discover says what is there" {
 	start
@@ -312,7 +312,7 @@ listen() {
 	is "$(code)" -32601
 }
 
-# --- mcp.md 3: which era a message belongs to
+# --- M3: which era a message belongs to
 
 @test "M3: server/discover without its _meta is -32602 and names the member, before the handshake and after" {
 	start
@@ -406,7 +406,7 @@ listen() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-# --- mcp.md 7: batches
+# --- M7: batches (MCP 2025-03-26, basic)
 
 # batch VERSION LINE: that line in that revision, and the next one heard
 batch() {
@@ -582,7 +582,7 @@ in_batch() {
 	is "$(code)" -32600
 }
 
-# --- mcp.md 12: an exchange for each revision is in the tests above and in p-
+# --- M12: an exchange for each revision is in the tests above and in p-
 
 @test "M12: each handshake revision lists and calls" {
 	for version in 2024-11-05 2025-03-26 2025-06-18 2025-11-25; do
@@ -602,7 +602,7 @@ in_batch() {
 	done
 }
 
-# --- mcp.md 13 and 14: what real clients trip over
+# --- M13 and M14: what real clients trip over
 
 @test "M13: a probe is answered at once, and its process gone right after its SIGTERM" {
 	begin

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# P: the protocol, as the handshake revisions have it (mcp.md 1 to 6)
+# P: the protocol, as the handshake revisions have it (SPEC P; MCP 2024-11-05 to
+# 2025-11-25)
 # shellcheck disable=SC1003,SC1010,SC2012,SC2016,SC2017,SC2030,SC2031,SC2034
 # shellcheck disable=SC2054,SC2086,SC2089,SC2090,SC2094,SC2154,SC2238
 
@@ -245,7 +246,7 @@ bad_json() {
 	is "$(plain stdout)" $'\xf0\x9f\x98\x80'
 }
 
-# --- P3: every row of the table in mcp.md 2
+# --- P3: what is no message, or no good one (JSON-RPC 2.0, RFC 8259)
 
 @test "P3: what is cut off or unbalanced is -32700" {
 	bad_json '{' '}' '{"jsonrpc":"2.0","id":4,"method"' '[1' '"abc' '{"a":1]' \

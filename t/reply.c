@@ -10,7 +10,8 @@
  * when there is no such thing, 2 when the text is no JSON.
  *
  * -l does so for each line, and prints an empty one where there is nothing.
- * -c prints each whole line that boris must not write, and why (mcp.md 1, 2). */
+ * -c prints each whole line that boris must not write, and why (SPEC C3; MCP,
+ * basic: messages). */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@ export const modern = '2026-07-28';
 export const legacy =
 	['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
 
-// v2's modes: their names, how it is told, what it then speaks (mcp.md 13)
+// v2's modes: their names, how it is told, what it then speaks (SPEC M13)
 export const modes = [
 	['auto', 'auto', modern],
 	['pinned', { pin: modern }, modern],

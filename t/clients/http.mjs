@@ -1,5 +1,5 @@
-// http.mjs: both SDK clients over Streamable HTTP (mcp.md 10 and 11), one
-// server a check.
+// http.mjs: both SDK clients over Streamable HTTP (SPEC H), one server a
+// check.
 
 import assert from 'node:assert/strict';
 import cp from 'node:child_process';

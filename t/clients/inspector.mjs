@@ -1,4 +1,4 @@
-// inspector.mjs: the MCP Inspector's command line (mcp.md 14.17), in each of
+// inspector.mjs: the MCP Inspector's command line (SPEC M14.17), in each of
 // the eras that it offers.
 
 import cp from 'node:child_process';

@@ -1,5 +1,5 @@
 // mixed.mjs: both eras on one process. Each message gets its own era's
-// answer, whatever came before it (mcp.md 3).
+// answer, whatever came before it (SPEC M3).
 
 import assert from 'node:assert/strict';
 import { check, gone, is, like } from './check.mjs';

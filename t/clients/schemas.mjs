@@ -111,7 +111,7 @@ class Schema {
 	}
 
 	// readable(MESSAGE): JSON-RPC's null for an id that could not be read
-	// is in no schema of MCP's (mcp.md 2); all else of it is looked at.
+	// is in no schema of MCP's (JSON-RPC 2.0, 5); all else of it is looked at.
 	readable(message) {
 		const { id, ...rest } = message;
 		if (id !== null)
@@ -207,7 +207,7 @@ const exchanges = {
 		const { tools } =
 			await x.call('tools/list', {}, 'ListToolsResult');
 		is(tools.length, 2);
-		// A tool's own mean the same in both dialects (mcp.md 5).
+		// A tool's own mean the same in both dialects (SPEC M14.4).
 		for (const { inputSchema, outputSchema } of tools)
 			for (const Dialect of [Ajv, Ajv2020]) {
 				new Dialect().compile(inputSchema);

@@ -50,7 +50,7 @@ export async function closes(name, connect) {
 
 // stubborn(NAME, CONNECT): a command that ignores SIGTERM holds a close up
 // until the client sends SIGTERM at 2 s; SIGKILL at 4 s must find nobody
-// (mcp.md 14.1, L1)
+// (SPEC M14.1, L1)
 export const stubborn = (name, connect) =>
 	check(`${name}: closes though commands ignore SIGTERM`, async room => {
 		const { client, bash, boris } = await connect(room);

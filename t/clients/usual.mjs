@@ -23,7 +23,7 @@ function refused(result, pattern) {
 
 export async function usual(name, connect, { version, carried = true }) {
 	// Each check has its own client, which knows the tools' schemas: only
-	// then does it validate (mcp.md 14.5).
+	// then does it validate (SPEC M14.5).
 	const it = (what, body) => check(`${name}: ${what}`, async room => {
 		const client = await connect(room);
 		room.after(client.leave);
@@ -64,7 +64,7 @@ export async function usual(name, connect, { version, carried = true }) {
 		like(result.content[0].text, /^exit_code: 3\n/);
 	});
 
-	// The client would complain of an unknown token (mcp.md 14.9).
+	// The client would complain of an unknown token (SPEC M14.9).
 	await it('no progress is stuck to a result', async ({ bash }) => {
 		for (let i = 0; i < 20; i++) {
 			const options = { onprogress() {} };
@@ -92,7 +92,7 @@ export async function usual(name, connect, { version, carried = true }) {
 		assert(fs.existsSync(result.stderr_file));
 	});
 
-	// The client would complain of an answer (mcp.md 14.10).
+	// The client would complain of an answer (SPEC M14.10).
 	await it('a call is cancelled', async ({ room, bash }) => {
 		const abort = new AbortController();
 		const { signal } = abort;
