@@ -13,7 +13,7 @@ SECONDS = 60
 NEEDS = -std=c99 -Wall -Wextra -pedantic
 
 OBJ = boris.o options.o lines.o http.o request.o mcp.o tools.o session.o \
-	exec.o birth.o group.o output.o store.o json.o scan.o loop.o
+	exec.o birth.o group.o output.o store.o json.o scan.o io.o loop.o
 
 all: boris
 
@@ -31,20 +31,21 @@ json.o: json.c json.h scan.h
 output.o: output.c output.h store.h json.h scan.h
 	$(CC) $(NEEDS) $(CFLAGS) $(HOT) -c -o $@ output.c
 store.o: store.c store.h json.h
-loop.o: loop.c loop.h
+io.o: io.c io.h json.h
+loop.o: loop.c loop.h io.h json.h
 group.o: group.c group.h json.h
 birth.o: birth.c birth.h
-exec.o: exec.c exec.h birth.h group.h scan.h output.h store.h json.h loop.h
-session.o: session.c session.h birth.h exec.h output.h store.h json.h loop.h
-tools.o: tools.c tools.h session.h exec.h output.h store.h json.h loop.h
-mcp.o: mcp.c mcp.h tools.h session.h exec.h output.h store.h json.h loop.h
-lines.o: lines.c lines.h scan.h mcp.h tools.h session.h exec.h output.h store.h json.h loop.h
+exec.o: exec.c exec.h birth.h group.h scan.h output.h store.h json.h loop.h io.h
+session.o: session.c session.h birth.h exec.h output.h store.h json.h loop.h io.h
+tools.o: tools.c tools.h session.h exec.h output.h store.h json.h loop.h io.h
+mcp.o: mcp.c mcp.h tools.h session.h exec.h output.h store.h json.h loop.h io.h
+lines.o: lines.c lines.h scan.h mcp.h tools.h session.h exec.h output.h store.h json.h loop.h io.h
 request.o: request.c request.h json.h
-http.o: http.c http.h request.h mcp.h tools.h session.h exec.h output.h store.h json.h loop.h
+http.o: http.c http.h request.h mcp.h tools.h session.h exec.h output.h store.h json.h loop.h io.h
 options.o: options.c options.h http.h mcp.h tools.h session.h exec.h output.h store.h json.h \
-	loop.h
+	loop.h io.h
 boris.o: boris.c options.h lines.h http.h mcp.h tools.h session.h exec.h \
-	output.h store.h json.h loop.h
+	output.h store.h json.h loop.h io.h
 
 # One small binary that needs nothing: musl where it is there
 static: clean

@@ -21,8 +21,8 @@
 #endif
 
 #include "http.h"
+#include "io.h"
 #include "lines.h"
-#include "loop.h"
 #include "mcp.h"
 #include "options.h"
 
@@ -62,42 +62,44 @@ block_signals(void)
 	sigprocmask(SIG_SETMASK, &all, NULL);
 }
 
+static void
+catch(int sig, void (*handler)(int), int flags)
+{
+	struct sigaction action;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = handler;
+	action.sa_flags = flags;
+	sigaction(sig, &action, NULL);
+}
+
 /* What else was ignored at the start is put right before it matters, when a
  * first command starts (C3, birth_prepare). */
 static void
 catch_signals(void)
 {
-	static const int ours[] = { SIGTERM, SIGINT, SIGHUP, SIGCHLD };
-	struct sigaction action;
-	size_t i;
-
-	memset(&action, 0, sizeof(action));
-	action.sa_handler = on_nothing;
-	sigaction(SIGPIPE, &action, NULL);
-	sigaction(SIGXFSZ, &action, NULL);
-	action.sa_handler = on_signal;
-	action.sa_flags = SA_RESTART;
-	for (i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
-		if (ours[i] == SIGCHLD)
-			action.sa_flags |= SA_NOCLDSTOP;
-		sigaction(ours[i], &action, NULL);
-	}
+	catch(SIGPIPE, on_nothing, 0);
+	catch(SIGXFSZ, on_nothing, 0);
+	catch(SIGTERM, on_signal, SA_RESTART);
+	catch(SIGINT, on_signal, SA_RESTART);
+	catch(SIGHUP, on_signal, SA_RESTART);
+	catch(SIGCHLD, on_signal, SA_RESTART | SA_NOCLDSTOP);
 }
 
 static void
-unblock_signals(void)
+listen_to_signals(void)
 {
 	sigset_t none;
+	int i;
 
+	if (pipe(signal_pipe) < 0)
+		fatal(1, "pipe", NULL, strerror(errno));
+	for (i = 0; i < 2; i++) {
+		fd_nonblocking(signal_pipe[i]);
+		fd_cloexec(signal_pipe[i]);
+	}
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-static void
-set_flags(int fd)
-{
-	fcntl(fd, F_SETFD, FD_CLOEXEC);
-	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
 /* What the client left open is nothing for commands. Linux does it in one
@@ -115,24 +117,22 @@ keep_from_commands(void)
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-/* No file of a client's becomes one of 0 to 2, and none goes on to commands.
- * Without /dev a pipe with nobody at its other end does as well. */
+/* No file of a client's becomes one of 0 to 2: those that are closed become the
+ * end of a pipe that has no other, to read end of file from and to have no
+ * reader. And none goes on to commands. */
 static void
 fill_descriptors(void)
 {
-	int fd, got, end[2];
+	int fd, end[2];
 
 	for (fd = 0; fd < 3; fd++) {
-		if (fcntl(fd, F_GETFD) >= 0)
+		if (fcntl(fd, F_GETFD) >= 0 || pipe(end) < 0)
 			continue;
-		got = open("/dev/null", O_RDWR);
-		if (got < 0 && pipe(end) == 0) {
-			dup2(end[fd == 0 ? 0 : 1], fd);
-			if (end[0] != fd)
-				close(end[0]);
-			if (end[1] != fd)
-				close(end[1]);
-		}
+		dup2(end[fd == 0 ? 0 : 1], fd);
+		if (end[0] != fd)
+			close(end[0]);
+		if (end[1] != fd)
+			close(end[1]);
 	}
 	keep_from_commands();
 }
@@ -171,14 +171,11 @@ mind_children(pid_t boris)
 static void
 leave_process_1(void)
 {
-	struct sigaction action;
 	int fd;
 	pid_t pid;
 
-	/* Ignored, children would leave no status, and none to wait for. */
-	memset(&action, 0, sizeof(action));
-	action.sa_handler = on_nothing;
-	sigaction(SIGCHLD, &action, NULL);
+	/* Ignored, no child would leave a status to wait for. */
+	catch(SIGCHLD, on_nothing, 0);
 	pid = fork();
 	if (pid < 0)
 		fatal(1, "fork", NULL, strerror(errno));
@@ -193,68 +190,7 @@ leave_process_1(void)
 	tcsetpgrp(0, getpid());
 }
 
-/* -- The whole --------------------------------------------------------- */
-
-struct boris {
-	struct loop loop;
-	struct lines lines;
-	struct http *http;  /* instead; else NULL */
-	int signals_place;
-	bool signalled;   /* told to end */
-	bool closing;
-	bool ended;
-};
-
-static bool
-told_to_end(struct boris *b)
-{
-	char bytes[64];
-	ssize_t n, i;
-	bool told = false;
-
-	if (!loop_got(&b->loop, b->signals_place))
-		return false;
-	while ((n = read(signal_pipe[0], bytes, sizeof(bytes))) > 0) {
-		for (i = 0; i < n; i++) {
-			if (bytes[i] == 'c')
-				b->loop.child = true;
-			else
-				told = true;
-		}
-	}
-	return told;
-}
-
-static void
-signals_ready(struct boris *b)
-{
-	if (!told_to_end(b))
-		return;
-	/* Clients close stdin, wait 2 s, send SIGTERM, wait 2 s and send
-	 * SIGKILL: after the first of these there is no time for a grace. */
-	mcp_close(b->lines.client, b->loop.now,
-	    b->lines.in_ended || b->closing);
-	b->signalled = b->closing = true;
-}
-
-/* Whether it is time to close, and then to leave */
-static void
-look_for_end(struct boris *b)
-{
-	struct lines *io = &b->lines;
-
-	if (!b->closing && (lines_done(io) || io->out_gone)) {
-		b->closing = true;
-		mcp_close(io->client, b->loop.now, false);
-	}
-	if (!b->closing)
-		return;
-	lines_flush(io);
-	if (!mcp_closed(io->client))
-		return;
-	/* After a signal nobody is waited for, else for the reader (P10). */
-	b->ended = b->signalled || io->out_gone || io->out.len == 0;
-}
+/* -- Words for the person there ---------------------------------------- */
 
 static void
 greet(void)
@@ -276,84 +212,113 @@ greet(void)
 }
 
 static void
-serve_lines(const struct mcp_options *options)
-{
-	struct boris b;
-
-	memset(&b, 0, sizeof(b));
-	loop_init(&b.loop);
-	if (lines_open(&b.lines, options) < 0)
-		fatal(1, "start", NULL, "out of memory");
-	while (!b.ended) {
-		loop_begin(&b.loop);
-		b.signals_place = loop_watch(&b.loop, signal_pipe[0], POLLIN);
-		lines_want(&b.lines, &b.loop);
-		mcp_poll_add(b.lines.client, &b.loop);
-		loop_wait(&b.loop);
-		signals_ready(&b);
-		lines_ready(&b.lines, &b.loop);
-		mcp_dispatch(b.lines.client, &b.loop);
-		lines_flush(&b.lines);
-		look_for_end(&b);
-	}
-	lines_free(&b.lines);
-	loop_free(&b.loop);
-}
-
-static void
-announce(const struct http *http, bool token)
+announce(const struct http *http, const struct options *options)
 {
 	struct buf b = { NULL, 0, 0, false };
 
-	if (token) {
+	if (options->say_token) {
 		buf_puts(&b, "boris: token ");
-		buf_puts(&b, http->options->token);
+		buf_puts(&b, options->http.token);
 		buf_puts(&b, "\n");
 	}
 	buf_puts(&b, "boris: listening on ");
-	buf_puts(&b, http->origin.data);
+	buf_puts(&b, http_origin(http));
 	buf_puts(&b, "/mcp\n");
 	say(&b);
 	buf_free(&b);
 }
 
 static void
-fail_to_listen(const struct http_options *o)
+fail_to_listen(const struct http_options *options)
 {
 	struct buf b = { NULL, 0, 0, false };
 	const char *why = strerror(errno);
 
-	buf_puts(&b, o->address);
+	buf_puts(&b, options->address);
 	buf_puts(&b, " port ");
-	buf_int(&b, o->port);
+	buf_int(&b, options->port);
 	buf_putc(&b, '\0');
 	fatal(1, "listen on", b.data, why);
 }
 
+/* -- The whole --------------------------------------------------------- */
+
+struct boris {
+	struct loop loop;
+	int in_poll;          /* the pipe of signals */
+	struct lines *lines;  /* the transport is this, */
+	struct http *http;    /* or this; the other is NULL */
+};
+
+/* Takes what the signals of this turn have to say: that a child has ended; or,
+ * which is returned, that boris is to end. */
+static bool
+read_signals(struct boris *b)
+{
+	char bytes[64];
+	ssize_t n, i;
+	bool end = false;
+
+	if (!loop_events(&b->loop, b->in_poll))
+		return false;
+	while ((n = read(signal_pipe[0], bytes, sizeof(bytes))) > 0) {
+		for (i = 0; i < n; i++) {
+			if (bytes[i] == 'c')
+				b->loop.child = true;
+			else
+				end = true;
+		}
+	}
+	return end;
+}
+
+/* One turn of the loop; false: it was the last one. */
+static bool
+turn(struct boris *b)
+{
+	loop_begin(&b->loop);
+	b->in_poll = loop_add(&b->loop, signal_pipe[0], POLLIN);
+	if (b->http != NULL)
+		http_poll_add(b->http, &b->loop);
+	else
+		lines_poll_add(b->lines, &b->loop);
+	loop_wait(&b->loop);
+	if (read_signals(b)) {
+		if (b->http != NULL)
+			http_close(b->http, b->loop.now);
+		else
+			lines_close(b->lines, b->loop.now);
+	}
+	if (b->http != NULL) {
+		http_dispatch(b->http, &b->loop);
+		return !http_closed(b->http);
+	}
+	lines_dispatch(b->lines, &b->loop);
+	return !lines_closed(b->lines);
+}
+
 static void
-serve_http(const struct options *options)
+serve(const struct options *options)
 {
 	struct boris b;
-	struct http http;
 
 	memset(&b, 0, sizeof(b));
-	b.http = &http;
-	loop_init(&b.loop);
-	if (http_open(&http, &options->http, &options->mcp) < 0)
-		fail_to_listen(&options->http);
-	announce(&http, options->say_token);
-	while (!http_closed(&http)) {
-		loop_begin(&b.loop);
-		b.signals_place = loop_watch(&b.loop, signal_pipe[0], POLLIN);
-		http_want(&http, &b.loop);
-		loop_wait(&b.loop);
-		if (told_to_end(&b)) {
-			http_close(&http, b.loop.now, b.closing);
-			b.closing = true;
-		}
-		http_ready(&http, &b.loop);
+	if (options->over_http) {
+		b.http = http_open(&options->http, &options->mcp);
+		if (b.http == NULL)
+			fail_to_listen(&options->http);
+		announce(b.http, options);
+	} else {
+		b.lines = lines_open(&options->mcp);
+		if (b.lines == NULL)
+			fatal(1, "start", NULL, "out of memory");
+		greet();
 	}
-	http_free(&http);
+	loop_init(&b.loop);
+	while (turn(&b))
+		;
+	lines_free(b.lines);
+	http_free(b.http);
 	loop_free(&b.loop);
 }
 
@@ -368,20 +333,11 @@ main(int argc, char **argv)
 		leave_process_1();
 	catch_signals();
 	options_read(&options, argc > 0 ? argv + 1 : argv);
-	if (pipe(signal_pipe) < 0)
-		fatal(1, "pipe", NULL, strerror(errno));
-	set_flags(signal_pipe[0]);
-	set_flags(signal_pipe[1]);
-	unblock_signals();
+	listen_to_signals();
 	/* boris itself keeps no directory busy. */
 	if (chdir("/") < 0)
 		fatal(1, "/", NULL, strerror(errno));
-	if (options.over_http) {
-		serve_http(&options);
-	} else {
-		greet();
-		serve_lines(&options.mcp);
-	}
+	serve(&options);
 	options_free(&options);
 	close(signal_pipe[0]);
 	close(signal_pipe[1]);

@@ -4,7 +4,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -88,6 +87,20 @@ struct visit {
 	char id[SESSION_ID];
 	int64_t used;         /* ms; when a request was last in flight */
 	bool ended;           /* nobody finds it any more */
+};
+
+struct http {
+	const struct http_options *options;
+	const struct mcp_options *mcp;
+	struct client *anyone;    /* the modern requests' */
+	struct visit *visits;
+	struct conn *conns;
+	struct buf origin;        /* this server's: http://ADDRESS:PORT, NUL */
+	int fd, place;            /* it listens on; -1: no more */
+	bool loopback;            /* only this machine can reach it */
+	bool closing;
+	int64_t accept_at;        /* ms; not before, after a failure (E7) */
+	int64_t now;              /* ms, of this turn */
 };
 
 /* -- Words ------------------------------------------------------------- */
@@ -329,7 +342,7 @@ status_of(const struct conn *c, enum mcp_kind kind, int error)
  * response (mcp.md 14.9). */
 static bool
 http_send(void *transport, void *to, enum mcp_kind kind, int error,
-          const struct buf *message)
+          struct buf *message)
 {
 	struct http *h = transport;
 	struct conn *c = to;
@@ -1019,9 +1032,9 @@ receive(struct http *h, struct conn *c)
 }
 
 static void
-conn_ready(struct http *h, struct conn *c, const struct loop *loop)
+conn_dispatch(struct http *h, struct conn *c, const struct loop *loop)
 {
-	short got = loop_got(loop, c->place);
+	short got = loop_events(loop, c->place);
 
 	c->place = -1;
 	if (got & POLLOUT)
@@ -1138,8 +1151,8 @@ set_up(int fd)
 {
 	int on = 1;
 
-	fcntl(fd, F_SETFD, FD_CLOEXEC);
-	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+	fd_cloexec(fd);
+	fd_nonblocking(fd);
 	/* Small answers do not wait for the peer's acknowledgements. */
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
@@ -1178,7 +1191,7 @@ admit(struct http *h, const struct loop *loop)
 {
 	int fd, i;
 
-	if (!loop_got(loop, h->place))
+	if (!loop_events(loop, h->place))
 		return;
 	for (i = 0; i < CONNS; i++) {
 		fd = accept(h->fd, NULL, NULL);
@@ -1227,21 +1240,38 @@ http_loopback(const char *address)
 	return IN6_IS_ADDR_LOOPBACK(&a.v6.sin6_addr);
 }
 
-int
-http_open(struct http *h, const struct http_options *options,
-          const struct mcp_options *mcp)
+void
+http_free(struct http *h)
+{
+	if (h == NULL)
+		return;
+	free_conns(h, true);
+	free_visits(h, true);
+	mcp_free(h->anyone);
+	buf_free(&h->origin);
+	if (h->fd >= 0)
+		close(h->fd);
+	free(h);
+}
+
+struct http *
+http_open(const struct http_options *options, const struct mcp_options *mcp)
 {
 	bool v6 = strchr(options->address, ':') != NULL;
+	struct http *h = calloc(1, sizeof(*h));
 	union address a;
 	socklen_t len = parse_address(&a, options->address, options->port);
 
-	memset(h, 0, sizeof(*h));
+	if (h == NULL)
+		return NULL;
 	h->options = options;
 	h->mcp = mcp;
 	h->place = -1;
 	h->loopback = http_loopback(options->address) == 1;
-	if (listen_on(h, &a, len) < 0)
-		return -1;
+	if (listen_on(h, &a, len) < 0) {
+		free(h);
+		return NULL;
+	}
 	buf_puts(&h->origin, v6 ? "http://[" : "http://");
 	buf_puts(&h->origin, options->address);
 	buf_puts(&h->origin, v6 ? "]:" : ":");
@@ -1251,22 +1281,15 @@ http_open(struct http *h, const struct http_options *options,
 	if (h->origin.failed || h->anyone == NULL) {
 		http_free(h);
 		errno = ENOMEM;
-		return -1;
+		return NULL;
 	}
-	return 0;
+	return h;
 }
 
-void
-http_free(struct http *h)
+const char *
+http_origin(const struct http *h)
 {
-	free_conns(h, true);
-	free_visits(h, true);
-	mcp_free(h->anyone);
-	h->anyone = NULL;
-	buf_free(&h->origin);
-	if (h->fd > 0)
-		close(h->fd);
-	h->fd = -1;
+	return h->origin.data;
 }
 
 /* -- Turns ------------------------------------------------------------- */
@@ -1278,7 +1301,7 @@ reads_head(const struct conn *c)
 }
 
 static void
-conn_want(struct conn *c, struct loop *loop)
+conn_poll_add(struct conn *c, struct loop *loop)
 {
 	short events = 0;
 
@@ -1287,7 +1310,7 @@ conn_want(struct conn *c, struct loop *loop)
 	if (!c->ended && c->in.len <= REQUEST_HEAD_LIMIT &&
 	    (!reads_head(c) || c->out.len == 0))
 		events |= POLLIN;
-	c->place = loop_watch(loop, c->fd, events);
+	c->place = loop_add(loop, c->fd, events);
 	loop_until(loop, c->write_by);
 	if (reads_head(c) && c->out.len > 0)
 		return;
@@ -1301,18 +1324,18 @@ conn_want(struct conn *c, struct loop *loop)
 }
 
 void
-http_want(struct http *h, struct loop *loop)
+http_poll_add(struct http *h, struct loop *loop)
 {
 	struct conn *c;
 	struct visit *v;
 
 	h->place = -1;
 	if (loop->now >= h->accept_at)
-		h->place = loop_watch(loop, h->fd, POLLIN);
+		h->place = loop_add(loop, h->fd, POLLIN);
 	else
 		loop_until(loop, h->accept_at);
 	for (c = h->conns; c != NULL; c = c->next)
-		conn_want(c, loop);
+		conn_poll_add(c, loop);
 	mcp_poll_add(h->anyone, loop);
 	for (v = h->visits; v != NULL; v = v->next) {
 		mcp_poll_add(v->client, loop);
@@ -1323,7 +1346,7 @@ http_want(struct http *h, struct loop *loop)
 }
 
 void
-http_ready(struct http *h, const struct loop *loop)
+http_dispatch(struct http *h, const struct loop *loop)
 {
 	struct conn *c;
 	struct visit *v;
@@ -1331,7 +1354,7 @@ http_ready(struct http *h, const struct loop *loop)
 	h->now = loop->now;
 	admit(h, loop);
 	for (c = h->conns; c != NULL; c = c->next)
-		conn_ready(h, c, loop);
+		conn_dispatch(h, c, loop);
 	mcp_dispatch(h->anyone, loop);
 	for (v = h->visits; v != NULL; v = v->next) {
 		/* Also of a call that this turn will answer. */
@@ -1347,8 +1370,9 @@ http_ready(struct http *h, const struct loop *loop)
 }
 
 void
-http_close(struct http *h, int64_t now, bool at_once)
+http_close(struct http *h, int64_t now)
 {
+	bool at_once = h->closing;
 	struct conn *c;
 	struct visit *v;
 
@@ -1356,8 +1380,7 @@ http_close(struct http *h, int64_t now, bool at_once)
 	if (h->fd >= 0)
 		close(h->fd);
 	h->fd = -1;
-	if (!h->closing || at_once)
-		mcp_close(h->anyone, now, at_once);
+	mcp_close(h->anyone, now, at_once);
 	for (v = h->visits; v != NULL; v = v->next) {
 		if (!v->ended || at_once)
 			end_visit(h, v, at_once);

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "json.h"
-#include "loop.h"
+#include "io.h"
 #include "mcp.h"
 
 /* Filled in by main, changed by nobody. */
@@ -22,36 +22,23 @@ struct http_options {
 	int64_t session_timeout;  /* ms (H5) */
 };
 
-struct conn;
-struct visit;  /* one Mcp-Session-Id */
-
-struct http {
-	const struct http_options *options;
-	const struct mcp_options *mcp;
-	struct client *anyone;    /* the modern requests' */
-	struct visit *visits;
-	struct conn *conns;
-	struct buf origin;        /* this server's: http://ADDRESS:PORT, NUL */
-	int fd, place;            /* it listens on; -1: no more */
-	bool loopback;            /* only this machine can reach it */
-	bool closing;
-	int64_t accept_at;        /* ms; not before, after a failure (E7) */
-	int64_t now;              /* ms, of this turn */
-};
+struct http;
 
 /* Is that address one of this machine alone? -1: it is no address. */
 int http_loopback(const char *address);
 
-/* Listens. 0, or -1 with errno and nothing left open. */
-int http_open(struct http *, const struct http_options *,
-              const struct mcp_options *);
+/* Listens. NULL, with errno: it can't. */
+struct http *http_open(const struct http_options *, const struct mcp_options *);
 void http_free(struct http *);
 
-void http_want(struct http *, struct loop *);
-void http_ready(struct http *, const struct loop *);
+const char *http_origin(const struct http *);  /* http://ADDRESS:PORT */
 
-/* H9. Again, or at_once: kill. Afterwards, until http_closed(): go on. */
-void http_close(struct http *, int64_t now, bool at_once);
+void http_poll_add(struct http *, struct loop *);
+void http_dispatch(struct http *, const struct loop *);
+
+/* A signal has come: stops accepting, closes all sessions (H9). The second one
+ * kills what is left. */
+void http_close(struct http *, int64_t now);
 bool http_closed(const struct http *);
 
 #endif

@@ -5,161 +5,90 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "scan.h"
 
 enum {
 	LINE_LIMIT = 16 << 20,   /* bytes of one message (P5) */
 	UNREAD_LIMIT = 4 << 20,  /* bytes of responses, or of commands, after
 	                          * which nothing more is read (P10) */
-	FLUSH_SIZE = 60 << 10,   /* bytes worth a write of their own */
-	LAG = 64 << 10,          /* bytes of responses, after which a client
-	                          * is given time to read them */
-	LAG_TIME = 20,           /* ms of that */
-	READ_SIZE = 64 << 10,
-	SHORT_READ = 512,        /* when there is no memory for that */
-	KEEP_SIZE = 128 << 10,   /* bigger buffers go when they are empty */
-	KEEP_TIME = 100,         /* ms after which those for input do */
-	SAFE_WRITE = 4096        /* bytes poll() promises room for */
+	FLUSH_SIZE = 16 << 10,   /* bytes worth a write of their own */
+	READ_SIZE = 64 << 10,    /* as much as a pipe holds */
+	SAFE_WRITE = 4096,       /* bytes poll() promises room for */
+	READER_TIME = 200        /* ms for the reader after a signal (P10) */
 };
 
-static bool
-congested(const struct lines *io)
-{
-	return io->out_last ||
-	    io->out.len - io->written > UNREAD_LIMIT ||
-	    mcp_backlog(io->client) > UNREAD_LIMIT;
-}
+struct lines {
+	struct client *client;
+	int in_poll, out_poll;
+	int in_flags, out_flags;  /* to be put back; -1: not changed */
+	bool begun;               /* past the place of a byte order mark */
+	bool may_write;           /* without being held up */
+	bool in_ended;            /* end of file */
+	bool out_gone;            /* its reader has hung up */
+	bool closing, closed;
+	int64_t leave_by;         /* ms; no reader is waited for after that */
 
-/* A client that reads, only slower than boris, is given some time for that:
- * to answer more of what it has asked would fill memory and nothing else. Not
- * for long, what comes next may be a cancellation; and who does not read, as it
- * writes first perhaps, is served up to the limit. */
-static bool
-lagging(struct lines *io)
-{
-	if (io->out.len - io->written <= LAG)
-		io->lag_until = 0;
-	else if (io->lag_until == 0)
-		io->lag_until = io->now + LAG_TIME;
-	return io->now < io->lag_until;
-}
+	char bytes[READ_SIZE];    /* the last ones read */
+	size_t taken, got;        /* of them */
+	struct buf line;          /* what was read of it before those */
+	bool skipping;            /* it is too long, and has been answered */
+
+	struct queue out;         /* failed: what is in it is still written */
+};
+
+/* -- Out --------------------------------------------------------------- */
 
 static void
-drop_output(struct lines *io)
+flush(struct lines *io)
 {
-	buf_free(&io->out);
-	io->written = io->progress = 0;
-}
+	bool blocking = io->out_flags < 0, failed = io->out.bytes.failed;
 
-/* One write. Progress is never in the same one as what follows it (O7). */
-static ssize_t
-write_some(struct lines *io)
-{
-	size_t n = io->out.len - io->written;
-
-	if (io->progress > io->written)
-		n = io->progress - io->written;
-	if (io->out_flags < 0 && n > SAFE_WRITE)
-		n = SAFE_WRITE;  /* blocking, a terminal: in small bites */
-	return write(1, io->out.data + io->written, n);
-}
-
-void
-lines_flush(struct lines *io)
-{
-	ssize_t n;
-
-	while (io->written < io->out.len && !io->out_gone) {
-		n = write_some(io);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-			return;
-		if (n < 0) {
-			/* A full disk may get room; a pipe gets no reader. */
-			io->out_gone = true;
-			break;
-		}
-		io->written += (size_t)n;
-		if (io->written >= io->progress)
-			io->progress = 0;
-		if (io->out_flags < 0)
-			break;
-	}
-	if (io->out_last && io->written == io->out.len)
+	if (io->may_write && queue_flush(&io->out, 1,
+	    blocking ? SAFE_WRITE : 0) < 0)
 		io->out_gone = true;
-	if (io->out_gone || io->written == io->out.len) {
-		io->written = io->progress = 0;
-		if (io->out.cap > KEEP_SIZE || io->out_gone)
-			buf_free(&io->out);
-		io->out.len = 0;
-	} else if (io->written > io->out.len / 2 &&
-	    io->written > FLUSH_SIZE) {
-		buf_drop(&io->out, io->written);
-		io->written = io->progress = 0;
-	}
+	io->may_write = !blocking;
+	/* Somebody waits for an answer that there was no memory for. The end
+	 * serves him better, after the answers that are there (E7). */
+	if (failed && queue_unwritten(&io->out) == 0)
+		io->out_gone = true;
+	if (io->out_gone)
+		queue_free(&io->out);
 }
 
-/* In the queue; where there is no memory, what has been written makes room. */
-static bool
-make_room(struct lines *io, size_t n)
-{
-	if (buf_room(&io->out, n))
-		return true;
-	io->out.failed = false;
-	lines_flush(io);
-	buf_drop(&io->out, io->written);
-	io->progress -= io->progress < io->written ? io->progress
-	    : io->written;
-	io->written = 0;
-	if (buf_room(&io->out, n))
-		return true;
-	io->out.failed = false;
-	return false;
-}
-
-/* Progress only enters an empty queue, so it stands at the front, and what
- * has not begun to be written gives way to a response. */
 static bool
 lines_send(void *transport, void *to, enum mcp_kind kind, int error,
-           const struct buf *message)
+           struct buf *message)
 {
 	struct lines *io = transport;
 
 	(void)to;
 	(void)error;
-	if (io->out_gone || io->out_last)
+	if (io->out_gone)
 		return true;
-	if (kind == MCP_PROGRESS && io->out.len > 0)
-		return false;
-	if (kind != MCP_PROGRESS && io->progress > 0 && io->written == 0) {
-		buf_drop(&io->out, io->progress);
-		io->progress = 0;
-	}
-	if (!make_room(io, message->len + 1)) {
-		/* No memory even for the queue: who waits for an answer that
-		 * cannot come is better served by the end, after those that
-		 * are there (E7). */
-		io->out_last = true;
-		return true;
-	}
-	buf_put(&io->out, message->data, message->len);
-	buf_putc(&io->out, '\n');
-	if (kind == MCP_PROGRESS) {
-		io->progress = io->out.len;
-		lines_flush(io);
-	} else if (io->out.len - io->written >= FLUSH_SIZE) {
-		lines_flush(io);
-	}
+	buf_putc(message, '\n');
+	if (kind == MCP_PROGRESS)
+		return queue_progress(&io->out, message);
+	queue_put(&io->out, message);
+	if (queue_unwritten(&io->out) >= FLUSH_SIZE)
+		flush(io);
 	return true;
 }
 
+/* -- In ---------------------------------------------------------------- */
+
 static bool
-is_space(const char *p, size_t n)
+congested(const struct lines *io)
+{
+	return io->out.bytes.failed ||
+	    queue_unwritten(&io->out) > UNREAD_LIMIT ||
+	    mcp_backlog(io->client) > UNREAD_LIMIT;
+}
+
+static bool
+is_blank(const char *p, size_t n)
 {
 	while (n > 0 && (*p == ' ' || *p == '\t' || *p == '\r'))
 		p++, n--;
@@ -169,219 +98,199 @@ is_space(const char *p, size_t n)
 static void
 handle_line(struct lines *io, const char *p, size_t n, int64_t now)
 {
-	struct mcp_message m;
+	struct mcp_message message;
 
 	if (!io->begun && n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0)
 		p += 3, n -= 3;
 	io->begun = true;
-	if (n > LINE_LIMIT) {
-		mcp_unread(io->client, NULL, true);
-	} else if (!is_space(p, n)) {
-		mcp_parse(&m, p, n);
-		mcp_handle(io->client, NULL, &m, now);
+	if (is_blank(p, n))
+		return;
+	mcp_parse(&message, p, n);
+	mcp_handle(io->client, NULL, &message, now);
+}
+
+/* A line that has no end yet is put together; too long, or without memory for
+ * it (E7), it is answered so and let go up to its newline. */
+static void
+add_to_line(struct lines *io, const char *p, size_t n)
+{
+	bool too_long = io->line.len + n > LINE_LIMIT;
+
+	if (io->skipping)
+		return;
+	if (!too_long)
+		buf_put(&io->line, p, n);
+	if (too_long || io->line.failed) {
+		mcp_unread(io->client, NULL, too_long);
+		buf_free(&io->line);
+		io->skipping = true;
 	}
 }
 
-/* The line that has begun is over the limit, or over what memory there is (E7):
- * it is answered so, and let go up to its newline. */
 static void
-skip_line(struct lines *io)
+end_line(struct lines *io, int64_t now)
 {
 	if (!io->skipping)
-		mcp_unread(io->client, NULL, true);
-	io->skipping = true;
-	buf_free(&io->in);
-	io->taken = io->looked = 0;
-}
-
-/* A big buffer goes with its message (Q2), but for a moment: the next one may
- * be as long, and new memory would cost a third of the time to take it. */
-static void
-release_input(struct lines *io)
-{
-	if (io->in.len > 0 || io->in.cap <= KEEP_SIZE) {
-		io->keep_until = NEVER;
-	} else if (io->keep_until == NEVER) {
-		io->keep_until = io->now + KEEP_TIME;
-	} else if (io->now >= io->keep_until) {
-		buf_free(&io->in);
-		io->keep_until = NEVER;
-	}
-}
-
-/* Handles the lines that are there; stops when nobody reads the answers. */
-static void
-handle_lines(struct lines *io)
-{
-	const char *line, *end;
-
-	while (io->in.len > io->looked && !congested(io) && !lagging(io)) {
-		end = scan_byte(io->in.data + io->looked, '\n',
-		    io->in.len - io->looked);
-		if (end == NULL) {
-			io->looked = io->in.len;
-			break;
-		}
-		line = io->in.data + io->taken;
-		io->taken = io->looked = (size_t)(end - io->in.data) + 1;
-		if (!io->skipping)
-			handle_line(io, line, (size_t)(end - line), io->now);
-		io->skipping = false;
-	}
-	if (io->taken > io->in.len / 2) {
-		buf_drop(&io->in, io->taken);
-		io->looked -= io->taken;
-		io->taken = 0;
-	}
-	if (io->looked == io->in.len && (io->skipping ||
-	    io->in.len - io->taken > LINE_LIMIT))
-		skip_line(io);
-	release_input(io);
-}
-
-/* One read; 0: there is nothing just now, or it was the end. */
-static size_t
-read_some(struct lines *io, char *bytes, size_t size)
-{
-	ssize_t n = read(0, bytes, size);
-
-	if (n > 0)
-		return (size_t)n;
-	if (n == 0 || (errno != EINTR && errno != EAGAIN &&
-	    errno != EWOULDBLOCK))
-		io->in_ended = true;
-	return 0;
-}
-
-/* Where there is no memory to read into: the line that has begun, or begins
- * here, is skipped. */
-static void
-read_past(struct lines *io)
-{
-	char bytes[SHORT_READ];
-	size_t n = read_some(io, bytes, sizeof(bytes)), len = n;
-	const char *rest = memchr(bytes, '\n', n);
-
-	if (rest != NULL)
-		len = (size_t)(rest++ - bytes);
-	if (n == 0 && !io->in_ended) {
-		io->in.failed = false;
-		return;
-	}
-	if (io->in.len > io->taken || !is_space(bytes, len))
-		skip_line(io);
-	buf_free(&io->in);
-	io->taken = io->looked = 0;
-	if (rest == NULL)
-		return;
+		handle_line(io, io->line.data, io->line.len, now);
 	io->skipping = false;
-	buf_put(&io->in, rest, n - (size_t)(rest - bytes));
-	if (io->in.failed)
-		skip_line(io);
+	buf_free(&io->line);
+}
+
+/* Takes the lines out of what was read; stops when nobody reads the answers. A
+ * line that is there as a whole is not copied. */
+static void
+take_lines(struct lines *io, int64_t now)
+{
+	const char *p, *end;
+	size_t n;
+
+	while (io->taken < io->got && !congested(io)) {
+		p = io->bytes + io->taken;
+		n = io->got - io->taken;
+		end = memchr(p, '\n', n);
+		if (end != NULL)
+			n = (size_t)(end - p);
+		io->taken += n + (end != NULL);
+		if (end != NULL && io->line.len == 0 && !io->skipping) {
+			handle_line(io, p, n, now);
+			continue;
+		}
+		add_to_line(io, p, n);
+		if (end != NULL)
+			end_line(io, now);
+	}
 }
 
 static void
-read_input(struct lines *io)
+read_input(struct lines *io, int64_t now)
 {
-	size_t size = READ_SIZE;
+	ssize_t n = read(0, io->bytes, sizeof(io->bytes));
 
-	if (!buf_room(&io->in, size)) {
-		io->in.failed = false;
-		size = SHORT_READ;  /* a ping may find room yet */
-	}
-	if (buf_room(&io->in, size))
-		io->in.len += read_some(io, io->in.data + io->in.len, size);
-	else
-		read_past(io);
-	/* A last line without its newline is a line (mcp.md 1). */
-	if (io->in_ended && io->in.len > 0 && !io->skipping &&
-	    io->in.data[io->in.len - 1] != '\n') {
-		buf_putc(&io->in, '\n');
-		if (io->in.failed)
-			skip_line(io);
-	}
+	if (n < 0 && (errno == EINTR || errno == EAGAIN ||
+	    errno == EWOULDBLOCK))
+		return;
+	io->taken = 0;
+	io->got = n > 0 ? (size_t)n : 0;
+	if (n > 0)
+		return;
+	/* The last line needs no newline. */
+	io->in_ended = true;
+	end_line(io, now);
 }
+
+/* -- The whole --------------------------------------------------------- */
 
 /* A pipe or socket is made non-blocking; for a terminal, which others use
- * too, poll() and small writes do. -1: it was not changed. */
+ * too, poll() and small writes do. The flags it had; -1: it was not changed. */
 static int
 make_nonblocking(int fd)
 {
 	struct stat st;
-	int flags = fcntl(fd, F_GETFL);
 
-	if (flags < 0 || fstat(fd, &st) < 0 ||
+	if (fstat(fd, &st) < 0 ||
 	    (!S_ISFIFO(st.st_mode) && !S_ISSOCK(st.st_mode)))
 		return -1;
-	fcntl(fd, F_SETFL, flags | O_NONBLOCK);
-	return flags;
+	return fd_nonblocking(fd);
 }
 
-int
-lines_open(struct lines *io, const struct mcp_options *options)
+struct lines *
+lines_open(const struct mcp_options *options)
 {
-	memset(io, 0, sizeof(*io));
-	io->keep_until = NEVER;
+	struct lines *io = calloc(1, sizeof(*io));
+
+	if (io == NULL)
+		return NULL;
+	io->client = mcp_open(options, MCP_STDIO, lines_send, io);
+	if (io->client == NULL) {
+		free(io);
+		return NULL;
+	}
+	io->leave_by = NEVER;
 	io->in_flags = make_nonblocking(0);
 	io->out_flags = make_nonblocking(1);
-	io->client = mcp_open(options, MCP_STDIO, lines_send, io);
-	return io->client == NULL ? -1 : 0;
+	return io;
 }
 
 void
 lines_free(struct lines *io)
 {
+	if (io == NULL)
+		return;
 	mcp_free(io->client);
-	io->client = NULL;
-	buf_free(&io->in);
-	buf_free(&io->out);
+	buf_free(&io->line);
+	queue_free(&io->out);
 	if (io->out_flags >= 0)
 		fcntl(1, F_SETFL, io->out_flags);
 	if (io->in_flags >= 0)
 		fcntl(0, F_SETFL, io->in_flags);
+	free(io);
 }
 
 void
-lines_want(struct lines *io, struct loop *loop)
+lines_poll_add(struct lines *io, struct loop *loop)
 {
-	bool lines = io->in.len > io->looked;
+	short events = queue_unwritten(&io->out) > 0 ? POLLOUT : 0;
 
-	io->in_place = io->out_place = -1;
-	loop_until(loop, io->keep_until);
-	if (!congested(io)) {
-		if (lines)
-			loop_until(loop, lagging(io) ? io->lag_until
-			    : loop->now);
-		else if (!io->in_ended)
-			io->in_place = loop_watch(loop, 0, POLLIN);
+	io->in_poll = io->out_poll = -1;
+	if (io->taken < io->got) {
+		if (!congested(io))
+			loop_until(loop, loop->now);
+	} else if (!io->in_ended && !congested(io)) {
+		io->in_poll = loop_add(loop, 0, POLLIN);
 	}
 	/* Also with nothing to write: whether its reader hangs up (P9) */
 	if (!io->out_gone)
-		io->out_place = loop_watch(loop, 1,
-		    io->written < io->out.len ? POLLOUT : 0);
+		io->out_poll = loop_add(loop, 1, events);
+	if (io->leave_by > loop->now)
+		loop_until(loop, io->leave_by);
+	mcp_poll_add(io->client, loop);
+}
+
+/* The session closes when all that was read has been answered, or nobody is
+ * there who could be (P9). */
+static void
+look_for_end(struct lines *io, int64_t now)
+{
+	bool done = io->in_ended && io->taken == io->got &&
+	    !mcp_unanswered(io->client);
+
+	if (!io->closing && (done || io->out_gone)) {
+		mcp_close(io->client, now, false);
+		io->closing = true;
+	}
+	io->closed = io->closing && mcp_closed(io->client) &&
+	    (queue_unwritten(&io->out) == 0 || now >= io->leave_by);
 }
 
 void
-lines_ready(struct lines *io, const struct loop *loop)
+lines_dispatch(struct lines *io, const struct loop *loop)
 {
-	short got = loop_got(loop, io->out_place);
+	short out = loop_events(loop, io->out_poll);
 
-	io->now = loop->now;
-	if (got & POLLOUT)
-		lines_flush(io);
-	else if (got & (POLLERR | POLLHUP | POLLNVAL))
+	if ((out & (POLLERR | POLLHUP | POLLNVAL)) && !(out & POLLOUT))
 		io->out_gone = true;
-	if (io->out_gone)
-		drop_output(io);
-	if (loop_got(loop, io->in_place))
-		read_input(io);
-	handle_lines(io);
+	io->may_write = io->out_flags >= 0 || (out & POLLOUT);
+	if (loop_events(loop, io->in_poll))
+		read_input(io, loop->now);
+	take_lines(io, loop->now);
+	mcp_dispatch(io->client, loop);
+	flush(io);
+	look_for_end(io, loop->now);
 }
 
-/* Everything that was read has been handled, and answered into the queue. */
-bool
-lines_done(const struct lines *io)
+void
+lines_close(struct lines *io, int64_t now)
 {
-	return io->in_ended && io->in.len == io->looked &&
-	    !mcp_unanswered(io->client);
+	/* Clients close stdin, wait 2 s, send SIGTERM, wait 2 s and send
+	 * SIGKILL: after the first of these there is no time for a grace. */
+	mcp_close(io->client, now, io->in_ended || io->closing);
+	io->closing = true;
+	if (io->leave_by == NEVER)
+		io->leave_by = now + READER_TIME;
+}
+
+bool
+lines_closed(const struct lines *io)
+{
+	return io->closed;
 }

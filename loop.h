@@ -1,35 +1,12 @@
 #ifndef LOOP_H
 #define LOOP_H
 
-/* The poll set and the clock. Every turn each room says in x_want() what it
- * waits for (loop_watch, loop_until), and does in x_ready() what has become
- * possible (loop_got, now). */
+/* What session.c and exec.c still call by its old name */
 
-#include <poll.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "io.h"
 
-#define NEVER INT64_MAX  /* a deadline that does not come */
-
-struct loop {
-	int64_t now;     /* milliseconds, monotonic, the same all turn */
-	int64_t until;   /* the nearest deadline of this turn */
-	bool child;      /* a child may have ended since the last turn */
-	struct pollfd *set;
-	int count, room;
-};
-
-void loop_init(struct loop *);
-void loop_free(struct loop *);
-void loop_begin(struct loop *);  /* a new turn: nothing is waited for */
-void loop_wait(struct loop *);   /* the one place where boris blocks */
-
-/* Its place in this turn's set, for loop_got(); -1: not watched (fd below 0,
- * or no memory, and then the turn is a short one). */
-int loop_watch(struct loop *, int fd, short events);
-short loop_got(const struct loop *, int place);  /* poll's revents; -1: 0 */
-void loop_until(struct loop *, int64_t deadline);
+#define loop_watch loop_add
+#define loop_got loop_events
 
 /* Many quiet descriptors at the price of one (E9): what is added costs no
  * turn anything until it is readable. Linux has epoll for it; elsewhere

@@ -102,7 +102,7 @@ struct request {
 
 static void
 post(struct client *c, void *to, struct batch *batch, enum mcp_kind kind,
-     int error, const struct buf *message)
+     int error, struct buf *message)
 {
 	if (message->failed)
 		return;  /* not even memory to say so */

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "json.h"
-#include "loop.h"
+#include "io.h"
 #include "session.h"
 #include "tools.h"
 
@@ -29,10 +29,11 @@ enum mcp_kind {
 };
 
 /* The transport's way out. `to` is the return address that came with the
- * request; error is the JSON-RPC code, 0 for a result. The bytes are the
- * caller's. False: it was refused (progress only). */
+ * request; error is the JSON-RPC code, 0 for a result. The message is the
+ * caller's to free, and may have more put behind it. False: it was refused
+ * (progress only). */
 typedef bool mcp_send(void *transport, void *to, enum mcp_kind, int error,
-                      const struct buf *message);
+                      struct buf *message);
 
 /* Who a client is. Over HTTP an error that answers no request has no id, rather
  * than null (MCP 2025-11-25, transports). */

@@ -415,7 +415,7 @@ check_response(struct json message, int error)
 
 static bool
 take_message(void *transport, void *to, enum mcp_kind kind, int error,
-             const struct buf *message)
+             struct buf *message)
 {
 	struct json whole = json_check(message->data, message->len), element;
 	size_t at = 0;

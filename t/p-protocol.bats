@@ -1003,6 +1003,25 @@ unread() {
 	kill $writer 2>/dev/null || :
 }
 
+@test "P10: a client that reads slowly while it goes on asking costs no more" {
+	needs_plain
+	boris
+	local i ten size
+	ask tools/list
+	size=$((10 * ${#reply}))
+	unread 300
+	settled traffic
+	ten=$(seq 10 | sed 's/.*/{"jsonrpc":"2.0","id":"t&","method":"tools\/list"}/')
+	for ((i = 0; i < 400; i++)); do
+		send "$ten"
+		head -c $size <&8 >piece
+	done
+	most "$(peak)" 10240
+	kill -TERM "$server"
+	eventually exited
+	left=1
+}
+
 @test "P10: with some MiB of commands queued, boris reads no further requests" {
 	needs_plain
 	boris
@@ -1035,6 +1054,17 @@ unread() {
 	within 2000
 	kill $writer 2>/dev/null || :
 	left=1
+}
+
+@test "P10: closing gives a reader time for whole lines" {
+	boris
+	unread 200
+	settled traffic
+	kill -TERM "$server"
+	cat <&8 >rest 7>&-
+	eventually exited
+	left=1
+	is "$("$HERE/reply" -l -v id <rest | grep -c '^"u')" 200
 }
 
 @test "P10: progress to a reader that does not read stalls no command" {

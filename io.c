@@ -1,0 +1,219 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include "io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	SHORT_TURN = 10,      /* ms, when something could not be watched */
+	LONG_TURN = 1000000,  /* ms; a deadline further off is an early turn */
+	KEEP_SIZE = 4 << 10,  /* bytes; more goes when the queue is empty */
+	DROP_SIZE = 64 << 10  /* bytes written before the rest moves up */
+};
+
+/* -- The poll set and the clock ---------------------------------------- */
+
+static int64_t
+clock_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+void
+loop_init(struct loop *loop)
+{
+	memset(loop, 0, sizeof(*loop));
+	loop->until = NEVER;
+	loop->now = clock_now();
+}
+
+void
+loop_free(struct loop *loop)
+{
+	free(loop->set);
+	loop->set = NULL;
+	loop->count = loop->room = 0;
+}
+
+void
+loop_begin(struct loop *loop)
+{
+	loop->count = 0;
+	loop->until = NEVER;
+	loop->child = false;
+}
+
+static int
+timeout_of(const struct loop *loop)
+{
+	if (loop->until == NEVER)
+		return -1;
+	if (loop->until <= loop->now)
+		return 0;
+	if (loop->until - loop->now > LONG_TURN)
+		return LONG_TURN;
+	return (int)(loop->until - loop->now);
+}
+
+void
+loop_wait(struct loop *loop)
+{
+	int i;
+
+	/* The turn before has taken its time. */
+	if (loop->until != NEVER)
+		loop->now = clock_now();
+	if (poll(loop->set, (nfds_t)loop->count, timeout_of(loop)) < 0) {
+		/* EINTR: the signal's byte is in its pipe, which the next turn
+		 * sees. Nothing was reported for this one. */
+		for (i = 0; i < loop->count; i++)
+			loop->set[i].revents = 0;
+	}
+	loop->now = clock_now();
+}
+
+int
+loop_add(struct loop *loop, int fd, short events)
+{
+	struct pollfd *more;
+	int room;
+
+	if (fd < 0)
+		return -1;
+	if (loop->count == loop->room) {
+		room = loop->room ? loop->room * 2 : 16;
+		more = realloc(loop->set, (size_t)room * sizeof(*more));
+		if (more == NULL) {
+			loop_until(loop, loop->now + SHORT_TURN);
+			return -1;
+		}
+		loop->set = more;
+		loop->room = room;
+	}
+	loop->set[loop->count].fd = fd;
+	loop->set[loop->count].events = events;
+	loop->set[loop->count].revents = 0;
+	return loop->count++;
+}
+
+short
+loop_events(const struct loop *loop, int index)
+{
+	return index < 0 ? 0 : loop->set[index].revents;
+}
+
+void
+loop_until(struct loop *loop, int64_t deadline)
+{
+	if (deadline < loop->until)
+		loop->until = deadline;
+}
+
+/* -- Descriptors ------------------------------------------------------- */
+
+int
+fd_nonblocking(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		return -1;
+	return flags;
+}
+
+int
+fd_cloexec(int fd)
+{
+	int flags = fcntl(fd, F_GETFD);
+
+	if (flags >= 0 && fcntl(fd, F_SETFD, flags | FD_CLOEXEC) < 0)
+		return -1;
+	return flags;
+}
+
+/* -- Bytes for a slow reader ------------------------------------------- */
+
+size_t
+queue_unwritten(const struct queue *q)
+{
+	return q->bytes.len - q->written;
+}
+
+void
+queue_put(struct queue *q, const struct buf *message)
+{
+	if (q->progress > 0 && q->written == 0) {
+		buf_drop(&q->bytes, q->progress);
+		q->progress = 0;
+	}
+	if (message->failed)
+		q->bytes.failed = true;
+	buf_put(&q->bytes, message->data, message->len);
+}
+
+bool
+queue_progress(struct queue *q, const struct buf *message)
+{
+	if (q->bytes.len > 0 || message->failed)
+		return false;
+	buf_put(&q->bytes, message->data, message->len);
+	q->progress = q->bytes.len;
+	return true;
+}
+
+/* However slowly it is read, the queue is at most twice as long as what is
+ * unread (P10), and no byte is moved more than once for one that has left. */
+static void
+drop_written(struct queue *q)
+{
+	if (q->written == q->bytes.len) {
+		if (q->bytes.cap > KEEP_SIZE)
+			buf_free(&q->bytes);
+		q->bytes.len = 0;
+	} else if (q->written > DROP_SIZE &&
+	    q->written > queue_unwritten(q)) {
+		buf_drop(&q->bytes, q->written);
+	} else {
+		return;
+	}
+	q->written = q->progress = 0;
+}
+
+int
+queue_flush(struct queue *q, int fd, size_t most)
+{
+	size_t end;
+	ssize_t n;
+
+	while (q->written < q->bytes.len) {
+		end = q->progress > q->written ? q->progress : q->bytes.len;
+		if (most > 0 && end - q->written > most)
+			end = q->written + most;
+		n = write(fd, q->bytes.data + q->written, end - q->written);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
+			return -1;
+		if (n > 0)
+			q->written += (size_t)n;
+		if (n < 0 || most > 0)
+			break;
+	}
+	drop_written(q);
+	return 0;
+}
+
+void
+queue_free(struct queue *q)
+{
+	buf_free(&q->bytes);
+	q->written = q->progress = 0;
+}

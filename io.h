@@ -1,0 +1,62 @@
+#ifndef IO_H
+#define IO_H
+
+/* What all rooms with descriptors share: the poll set, the clock, and bytes
+ * that wait for a slow reader. Every turn each room says in x_poll_add() what
+ * it waits for, and does in x_dispatch() what has become possible. */
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "json.h"
+
+#define NEVER INT64_MAX  /* a deadline that does not come */
+
+struct loop {
+	int64_t now;     /* milliseconds, monotonic, the same all turn */
+	int64_t until;   /* the nearest deadline of this turn */
+	bool child;      /* a child may have ended since the last turn */
+	struct pollfd *set;
+	int count, room;
+};
+
+void loop_init(struct loop *);
+void loop_free(struct loop *);
+void loop_begin(struct loop *);  /* a new turn: nothing is waited for */
+void loop_wait(struct loop *);   /* the one place where boris blocks */
+
+/* The descriptor's index in this turn's set, for loop_events(); -1: it is not
+ * watched (fd below 0; or no memory, and then the turn is a short one). */
+int loop_add(struct loop *, int fd, short events);
+short loop_events(const struct loop *, int index);  /* poll's; of -1: 0 */
+void loop_until(struct loop *, int64_t deadline);
+
+/* Both return what the flags were before, or -1 with errno. */
+int fd_nonblocking(int fd);
+int fd_cloexec(int fd);
+
+/* Bytes on their way to a reader. Progress may be dropped and responses may
+ * not (P10), and a client loses progress that it reads together with the
+ * response (O7). So progress enters an empty queue alone, gives way to what
+ * comes next while nothing of it has been written, and is never in one write
+ * with that. Zeroed is empty. */
+struct queue {
+	struct buf bytes;  /* failed: no memory for a message, which is not
+	                    * in it, nor is any that came later */
+	size_t written;    /* of them */
+	size_t progress;   /* so many at the front are progress */
+};
+
+size_t queue_unwritten(const struct queue *);
+void queue_put(struct queue *, const struct buf *message);
+bool queue_progress(struct queue *, const struct buf *message);  /* false: the
+                                                     * queue is not empty */
+
+/* Writes what goes without waiting; where even that could block, one write of
+ * `most` bytes, else 0. 0, or -1 with errno: no reader will ever take it. */
+int queue_flush(struct queue *, int fd, size_t most);
+void queue_free(struct queue *);  /* empty again */
+
+#endif
