@@ -12,8 +12,9 @@
 
 enum {
 	LINE_LIMIT = 16 << 20,   /* bytes of one message (P5) */
-	UNREAD_LIMIT = 4 << 20,  /* bytes of responses, or of commands, after
-	                          * which nothing more is read (P10) */
+	UNREAD_LIMIT = 4 << 20,  /* bytes of responses after which nothing
+	                          * more is read (P10) */
+	QUEUED_LIMIT = 20 << 20, /* and of commands: more than a line holds */
 	FLUSH_SIZE = 16 << 10,   /* bytes worth a write of their own */
 	READ_SIZE = 64 << 10,    /* as much as a pipe holds */
 	SAFE_WRITE = 4096,       /* bytes poll() promises room for */
@@ -84,7 +85,7 @@ congested(const struct lines *io)
 {
 	return io->out.bytes.failed ||
 	    queue_unwritten(&io->out) > UNREAD_LIMIT ||
-	    mcp_backlog(io->client) > UNREAD_LIMIT;
+	    mcp_backlog(io->client) > QUEUED_LIMIT;
 }
 
 static bool

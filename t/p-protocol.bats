@@ -681,6 +681,21 @@ padded() {
 	is "$(result exit_code)" 0
 }
 
+@test "P6: behind a queued command of 15 MB a ping is heard" {
+	boris
+	call_bash 'echo x >first; read <gate'
+	begun first
+	{
+		printf '{"jsonrpc":"2.0","id":"big","method":"tools/call","params":{"name":"bash","arguments":{"command":"wc -c","stdin":"'
+		head -c 15000000 /dev/zero | tr '\0' a
+		printf '"}}}\n'
+	} >&7 3>&- 6>&- 8>&- 9>&-
+	in_turn
+	release
+	answer '"big"'
+	is "$(result stdout)" '"15000000\n"'
+}
+
 @test "P6: wrong arguments are refused at once, though a command runs" {
 	boris
 	call_bash 'read <gate'
