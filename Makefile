@@ -13,7 +13,9 @@ SECONDS = 60
 NEEDS = -std=c99 -Wall -Wextra -pedantic
 
 OBJ = boris.o options.o lines.o http.o request.o mcp.o tools.o session.o \
-	exec.o birth.o group.o output.o store.o json.o scan.o io.o loop.o
+	exec.o proc.o output.o store.o json.o scan.o io.o
+HDR = options.h lines.h http.h request.h mcp.h tools.h session.h exec.h \
+	proc.h output.h store.h json.h scan.h io.h
 
 all: boris
 
@@ -23,29 +25,13 @@ boris: $(OBJ)
 .c.o:
 	$(CC) $(NEEDS) $(CFLAGS) -c -o $@ $<
 
-# Who may know whom: a line that points up the map in README is a mistake.
-scan.o: scan.c scan.h
+$(OBJ): $(HDR)
+
 # Where bytes are gone through one by one: fast also in a small build
-json.o: json.c json.h scan.h
+json.o: json.c
 	$(CC) $(NEEDS) $(CFLAGS) $(HOT) -c -o $@ json.c
-output.o: output.c output.h store.h json.h scan.h
+output.o: output.c
 	$(CC) $(NEEDS) $(CFLAGS) $(HOT) -c -o $@ output.c
-store.o: store.c store.h json.h
-io.o: io.c io.h json.h
-loop.o: loop.c loop.h io.h json.h
-group.o: group.c group.h json.h
-birth.o: birth.c birth.h
-exec.o: exec.c exec.h birth.h group.h scan.h output.h store.h json.h loop.h io.h
-session.o: session.c session.h birth.h exec.h output.h store.h json.h loop.h io.h
-tools.o: tools.c tools.h session.h exec.h output.h store.h json.h loop.h io.h
-mcp.o: mcp.c mcp.h tools.h session.h exec.h output.h store.h json.h loop.h io.h
-lines.o: lines.c lines.h scan.h mcp.h tools.h session.h exec.h output.h store.h json.h loop.h io.h
-request.o: request.c request.h json.h
-http.o: http.c http.h request.h mcp.h tools.h session.h exec.h output.h store.h json.h loop.h io.h
-options.o: options.c options.h http.h mcp.h tools.h session.h exec.h output.h store.h json.h \
-	loop.h io.h
-boris.o: boris.c options.h lines.h http.h mcp.h tools.h session.h exec.h \
-	output.h store.h json.h loop.h io.h
 
 # One small binary that needs nothing: musl where it is there
 static: clean

@@ -25,6 +25,7 @@
 #include "lines.h"
 #include "mcp.h"
 #include "options.h"
+#include "proc.h"
 
 /* The one thing at file scope that changes: the handler writes to it. */
 static int signal_pipe[2] = { -1, -1 };
@@ -74,7 +75,7 @@ catch(int sig, void (*handler)(int), int flags)
 }
 
 /* What else was ignored at the start is put right before it matters, when a
- * first command starts (C3, birth_prepare). */
+ * first command starts (C3, proc_prepare). */
 static void
 catch_signals(void)
 {
@@ -135,6 +136,20 @@ fill_descriptors(void)
 			close(end[1]);
 	}
 	keep_from_commands();
+}
+
+/* What reads as the end of file: the stdin of commands that are given none
+ * (B4). -1 with errno. */
+static int
+open_no_input(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC), end[2];
+
+	if (fd >= 0 || pipe(end) < 0)
+		return fd;
+	fcntl(end[0], F_SETFD, FD_CLOEXEC);
+	close(end[1]);
+	return end[0];
 }
 
 /* -- Process 1 (E8) ---------------------------------------------------- */
@@ -326,6 +341,7 @@ int
 main(int argc, char **argv)
 {
 	struct options options;
+	char random[3];
 
 	block_signals();
 	fill_descriptors();
@@ -333,12 +349,19 @@ main(int argc, char **argv)
 		leave_process_1();
 	catch_signals();
 	options_read(&options, argc > 0 ? argv + 1 : argv);
+	if (!proc_random(random, 1))
+		fatal(1, "start", NULL, "no source of random numbers: neither "
+		    "getrandom() nor /dev/urandom");
+	options.mcp.session.no_input = open_no_input();
+	if (options.mcp.session.no_input < 0)
+		fatal(1, "/dev/null", NULL, strerror(errno));
 	listen_to_signals();
 	/* boris itself keeps no directory busy. */
 	if (chdir("/") < 0)
 		fatal(1, "/", NULL, strerror(errno));
 	serve(&options);
 	options_free(&options);
+	close(options.mcp.session.no_input);
 	close(signal_pipe[0]);
 	close(signal_pipe[1]);
 	return 0;

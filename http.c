@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "proc.h"
 #include "request.h"
 
 enum {
@@ -503,11 +504,12 @@ open_visit(struct http *h)
 	if (v == NULL)
 		return NULL;
 	v->client = mcp_open(h->mcp, MCP_HTTP, http_send, h);
-	if (v->client == NULL) {
+	if (v->client == NULL ||
+	    !proc_random(v->id, (SESSION_ID - 1) / 2)) {
+		mcp_free(v->client);
 		free(v);
 		return NULL;
 	}
-	session_random(v->id, (SESSION_ID - 1) / 2);
 	v->used = h->now;
 	v->ended = false;
 	v->next = h->visits;

@@ -14,10 +14,9 @@ enum {
 	UNSUPPORTED_VERSION = -32022,
 
 	LISTENS = 32,          /* subscriptions held open at a time */
-	SPARE = 8 << 10,       /* bytes kept from one answer to the next */
 	PROGRESS_GAP = 100,    /* ms: at most ten a second (O7) */
 	PROGRESS_PAUSE = 20,   /* ms that news waits: the end may be near, and
-	                        * progress glued to it is lost (mcp.md 14.9) */
+	                        * what is glued to it is lost (O7) */
 	PROGRESS_SILENCE = 10000,  /* ms */
 	PROGRESS_SIZE = 4000,  /* bytes of each stream */
 	NAME_SHOWN = 100       /* bytes of an unknown name that are quoted */
@@ -26,9 +25,9 @@ enum {
 /* What a revision adds. A new one is a row here. */
 struct revision {
 	const char *name;
-	bool stateless;   /* no handshake; every request says its version, and
-	                   * every result what it is (mcp.md 8) */
-	bool batches;     /* arrays of messages (mcp.md 7) */
+	bool stateless;   /* no handshake: every request says its version, and
+	                   * every result what it is */
+	bool batches;     /* arrays of messages */
 };
 
 static const struct revision revisions[] = {
@@ -47,21 +46,16 @@ static const struct revision revisions[] = {
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
 #define SERVER "{\"name\":\"boris\",\"version\":\"" BORIS_VERSION "\"}"
 
-struct call;
-
+/* A client's calls that are answered later, the newest first */
 struct client {
 	const struct mcp_options *options;
-	struct session session;
+	struct session *session;
 	mcp_send *send;
 	void *transport;
 	enum mcp_peer peer;
 	const struct revision *revision;  /* the handshake's; NULL before */
-	struct call *calls;    /* commands not yet answered */
-	struct call *waits;    /* for a task to end */
-	struct call *listens;  /* subscriptions/listen, held open */
-	int listening;
-	struct buf list;       /* of the tools, once it has been asked for */
-	struct buf spare;      /* empty: memory for the next answer */
+	struct call *calls;
+	int listening;         /* calls of subscriptions/listen among them */
 	int64_t now;           /* ms, of this turn */
 };
 
@@ -72,21 +66,28 @@ struct batch {
 	int open;              /* answers still to come, +1 while it is read */
 };
 
+enum call_kind {
+	CALL_RUN,              /* a command */
+	CALL_LOOK,             /* at a task, or for its end */
+	CALL_LISTEN            /* subscriptions/listen: until the end */
+};
+
 /* A request whose answer comes later */
 struct call {
-	struct call *next;
-	void *to;              /* its return address; NULL: gone */
-	struct batch *batch;   /* or the array it was part of */
+	struct call *next, *previous;
+	enum call_kind kind;
+	void *to;              /* its return address */
+	bool abandoned;        /* nobody is there any more */
+	struct batch *batch;   /* the array it was part of; NULL: none */
 	const struct revision *revision;
 	struct buf id;         /* its JSON text */
 	struct buf token;      /* the progress token's; empty: none */
-	bool has_to;
-	struct job *job;       /* a command; NULL: a wait, or a listen */
-	struct wish wish;      /* what a wait waits for */
-	int64_t deadline;      /* ms, of a wait */
-	int64_t last;          /* ms, of the last progress */
+	struct job *job;       /* CALL_RUN: the session's */
+	struct tools_call look;    /* CALL_LOOK: what is asked */
+	int64_t deadline;      /* ms; CALL_LOOK: how long it waits */
+	int64_t last;          /* ms, of the last progress; 0: none yet */
 	int64_t news;          /* ms, since when there is some; 0 none */
-	struct output_mark out, err;
+	struct output_mark out, err;  /* what progress has shown */
 };
 
 /* A message being handled */
@@ -96,6 +97,7 @@ struct request {
 	struct batch *batch;
 	const struct revision *revision;  /* whose rules it is under */
 	struct json id, method, params, meta;
+	bool held;             /* the answer comes later */
 };
 
 /* -- Writing ----------------------------------------------------------- */
@@ -191,30 +193,6 @@ finish(struct buf *b, const struct revision *revision)
 	buf_puts(b, "}}");
 }
 
-/* The memory of the last short answer, for this one: the list of tools, say, is
- * of a size that musl would ask the system for each time, and give back. */
-static struct buf
-take_spare(struct client *c)
-{
-	struct buf b = c->spare;
-
-	memset(&c->spare, 0, sizeof(c->spare));
-	return b;
-}
-
-static void
-keep_spare(struct client *c, struct buf *b)
-{
-	if (b->failed || b->cap > SPARE || b->cap <= c->spare.cap) {
-		buf_free(b);
-		return;
-	}
-	buf_free(&c->spare);
-	c->spare = *b;
-	c->spare.len = 0;
-	memset(b, 0, sizeof(*b));
-}
-
 /* Sends it, or that there was no memory for it. */
 static void
 answer(struct client *c, void *to, struct batch *batch, struct json id,
@@ -228,7 +206,7 @@ answer(struct client *c, void *to, struct batch *batch, struct json id,
 	} else {
 		post(c, to, batch, MCP_RESPONSE, 0, b);
 	}
-	keep_spare(c, b);
+	buf_free(b);
 }
 
 /* -- Calls ------------------------------------------------------------- */
@@ -257,11 +235,12 @@ slice(const struct buf *b)
 	return j;
 }
 
-/* A call in the list, still without what it waits for; NULL: no memory, and
- * the request has been answered so. */
+/* A call among the others; NULL: no memory, and the request has been answered
+ * so. */
 static struct call *
-open_call(const struct request *r, struct call **list)
+open_call(struct request *r, enum call_kind kind)
 {
+	struct client *c = r->client;
 	struct call *call = calloc(1, sizeof(*call));
 	struct json token = json_get(r->meta, "progressToken");
 
@@ -280,27 +259,37 @@ open_call(const struct request *r, struct call **list)
 		fail(r, INTERNAL_ERROR, "Out of memory");
 		return NULL;
 	}
+	call->kind = kind;
 	call->to = r->to;
-	call->has_to = true;
 	call->batch = r->batch;
 	if (r->batch != NULL)
 		r->batch->open++;
 	call->revision = r->revision;
-	call->next = *list;
-	*list = call;
+	call->next = c->calls;
+	if (c->calls != NULL)
+		c->calls->previous = call;
+	c->calls = call;
+	if (kind == CALL_LISTEN)
+		c->listening++;
+	r->held = true;
 	return call;
 }
 
 static void
-close_call(struct client *c, struct call **list, struct call *call)
+close_call(struct client *c, struct call *call)
 {
-	while (*list != call)
-		list = &(*list)->next;
-	*list = call->next;
+	if (call->previous != NULL)
+		call->previous->next = call->next;
+	else
+		c->calls = call->next;
+	if (call->next != NULL)
+		call->next->previous = call->previous;
+	if (call->kind == CALL_LISTEN)
+		c->listening--;
 	batch_done(c, call->batch);
 	buf_free(&call->id);
 	buf_free(&call->token);
-	wish_free(&call->wish);
+	tools_call_free(&call->look);
 	free(call);
 }
 
@@ -313,36 +302,27 @@ begin_call(struct buf *b, const struct client *c, const struct call *call)
 }
 
 static void
-end_call(struct client *c, struct call **list, struct call *call,
-         struct buf *b)
+end_call(struct client *c, struct call *call, struct buf *b)
 {
 	finish(b, call->revision);
-	if (call->has_to)
+	if (!call->abandoned)
 		answer(c, call->to, call->batch, slice(&call->id), b);
 	buf_free(b);
-	close_call(c, list, call);
+	close_call(c, call);
 }
 
 static void
-cancel_call(struct client *c, struct call **list, struct call *call)
+cancel_call(struct client *c, struct call *call)
 {
-	if (call->job != NULL)
-		session_cancel(&c->session, call->job, c->now);
-	close_call(c, list, call);
-}
-
-static struct call *
-call_by_id(struct call *list, struct json id)
-{
-	while (list != NULL && !json_equal(slice(&list->id), id))
-		list = list->next;
-	return list;
+	if (call->kind == CALL_RUN)
+		session_cancel(c->session, call->job, c->now);
+	close_call(c, call);
 }
 
 /* -- Methods ----------------------------------------------------------- */
 
 static void
-do_initialize(const struct request *r)
+do_initialize(struct request *r)
 {
 	struct client *c = r->client;
 	const struct revision *v, *latest = revisions;
@@ -373,7 +353,7 @@ do_initialize(const struct request *r)
 }
 
 static void
-do_ping(const struct request *r)
+do_ping(struct request *r)
 {
 	static const struct revision plain = { "", false, false };
 	struct buf b = { NULL, 0, 0, false };
@@ -391,57 +371,60 @@ put_caching(struct buf *b, const struct revision *revision)
 		buf_puts(b, ",\"ttlMs\":3600000,\"cacheScope\":\"public\"");
 }
 
+/* The versions that need no handshake, as an array */
 static void
-do_discover(const struct request *r)
+put_versions(struct buf *b)
 {
-	struct buf b = { NULL, 0, 0, false };
 	const struct revision *v;
+	bool first = true;
 
-	begin(&b, r->client, r->revision, r->id);
-	buf_puts(&b, ",\"supportedVersions\":[");
+	buf_putc(b, '[');
 	for (v = revisions; v->name != NULL; v++) {
 		if (!v->stateless)
 			continue;
-		if (b.data != NULL && b.data[b.len - 1] != '[')
-			buf_putc(&b, ',');
-		json_string(&b, v->name, strlen(v->name));
+		buf_puts(b, first ? "\"" : ",\"");
+		buf_puts(b, v->name);
+		buf_putc(b, '"');
+		first = false;
 	}
-	buf_puts(&b, "],\"capabilities\":{\"tools\":{}}");
+	buf_putc(b, ']');
+}
+
+static void
+do_discover(struct request *r)
+{
+	struct buf b = { NULL, 0, 0, false };
+
+	begin(&b, r->client, r->revision, r->id);
+	buf_puts(&b, ",\"supportedVersions\":");
+	put_versions(&b);
+	buf_puts(&b, ",\"capabilities\":{\"tools\":{}}");
 	put_caching(&b, r->revision);
 	finish(&b, r->revision);
 	answer(r->client, r->to, r->batch, r->id, &b);
 }
 
 static void
-do_list(const struct request *r)
+do_list(struct request *r)
 {
-	struct buf *list = &r->client->list;
-	struct buf b;
+	struct buf b = { NULL, 0, 0, false };
 
 	if (json_type(json_get(r->params, "cursor")) != JSON_NONE) {
 		fail(r, INVALID_PARAMS, "Unknown cursor: all tools are on the "
 		    "one page that is asked for without");
 		return;
 	}
-	if (list->len == 0)
-		tools_list(list, &r->client->options->tools);
-	b = take_spare(r->client);
-	buf_room(&b, list->len + r->id.len + 400);
-	if (list->failed) {
-		b.failed = true;
-		buf_free(list);
-	}
 	begin(&b, r->client, r->revision, r->id);
 	member(&b);
 	buf_puts(&b, "\"tools\":");
-	buf_put(&b, list->data, list->len);
+	tools_list(&b, &r->client->options->tools);
 	put_caching(&b, r->revision);
 	finish(&b, r->revision);
 	answer(r->client, r->to, r->batch, r->id, &b);
 }
 
 static void
-do_listen(const struct request *r)
+do_listen(struct request *r)
 {
 	struct client *c = r->client;
 	struct buf b = { NULL, 0, 0, false };
@@ -455,9 +438,8 @@ do_listen(const struct request *r)
 		fail(r, INTERNAL_ERROR, "Too many subscriptions are open");
 		return;
 	}
-	if (open_call(r, &c->listens) == NULL)
+	if (open_call(r, CALL_LISTEN) == NULL)
 		return;
-	c->listening++;
 	buf_puts(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
 	    "subscriptions/acknowledged\",\"params\":{\"_meta\":{\""
 	    META_SUBSCRIPTION "\":");
@@ -469,78 +451,76 @@ do_listen(const struct request *r)
 }
 
 static struct job *
-task_of(struct client *c, const struct wish *wish)
+task_of(struct client *c, const struct tools_call *look)
 {
-	if (wish->id.len > 0)
-		return session_task(&c->session, wish->id.data);
-	if (wish->by_pid)
-		return session_task_by_pid(&c->session, wish->pid);
-	return NULL;
+	if (look->id.len > 0)
+		return session_task(c->session, look->id.data);
+	return session_task_by_pid(c->session, look->pid);
 }
 
 /* A look at a task: answered when it has ended, or is not there, or the time
- * is up. The call's wish goes by task id from here on. */
-static bool
-try_wait(struct client *c, struct call *call)
+ * is up. */
+static void
+try_look(struct client *c, struct call *call)
 {
-	struct job *job = task_of(c, &call->wish);
+	struct job *job = task_of(c, &call->look);
 	struct buf b = { NULL, 0, 0, false };
+	bool finished;
 
-	if (job != NULL && job->state != JOB_FINISHED &&
-	    c->now < call->deadline)
-		return false;
+	finished = job != NULL && job_report(job)->state == JOB_FINISHED;
+	if (job != NULL && !finished && c->now < call->deadline)
+		return;
 	begin_call(&b, c, call);
 	if (job == NULL)
-		tools_no_task(&b, &call->wish);
+		tools_no_task(&b, &call->look);
 	else
-		tools_result(&b, &c->options->tools, job, true,
-		    call->wish.news);
+		tools_result(&b, &c->options->tools, job, &call->look);
 	/* Read is forgotten, unless the reading failed. */
-	if (job != NULL && job->state == JOB_FINISHED && !b.failed)
-		session_forget(&c->session, job);
-	end_call(c, &c->waits, call, &b);
-	return true;
+	if (finished && !b.failed)
+		session_forget(c->session, job);
+	end_call(c, call, &b);
 }
 
 static void
-do_look(const struct request *r, struct wish *wish)
+do_look(struct request *r, struct tools_call *asked)
 {
 	struct client *c = r->client;
-	struct call *call = open_call(r, &c->waits);
+	struct call *call = open_call(r, CALL_LOOK);
 	struct job *job;
 
 	if (call == NULL)
 		return;
-	call->wish = *wish;
-	memset(wish, 0, sizeof(*wish));
-	call->deadline = c->now + call->wish.wait;
-	job = task_of(c, &call->wish);
-	if (job != NULL)
-		exec_catch_up(&job->exec);
-	if (job != NULL && call->wish.kind == WISH_KILL) {
-		session_kill(&c->session, job, c->now);
+	call->look = *asked;
+	memset(asked, 0, sizeof(*asked));
+	call->deadline = c->now + call->look.wait;
+	job = task_of(c, &call->look);
+	if (job != NULL) {
+		job_read(job);
+		if (call->look.id.len == 0) {
+			/* The number may be another's later on. */
+			buf_puts(&call->look.id, job_report(job)->id);
+			buf_putc(&call->look.id, '\0');
+		}
+	}
+	if (job != NULL && call->look.action == TOOLS_KILL) {
+		session_kill(c->session, job, c->now);
 		call->deadline = NEVER;
 	}
-	if (job != NULL && call->wish.id.len == 0) {
-		/* The number may be another's later on. */
-		buf_put(&call->wish.id, job->id, strlen(job->id) + 1);
-	}
-	try_wait(c, call);
+	try_look(c, call);
 }
 
 static void
-do_run(const struct request *r, struct wish *wish)
+do_run(struct request *r, struct tools_call *asked)
 {
 	struct client *c = r->client;
-	struct call *call = open_call(r, &c->calls);
+	struct call *call = open_call(r, CALL_RUN);
+	struct buf b = { NULL, 0, 0, true };
 
 	if (call == NULL)
 		return;
-	call->job = wish->job;
-	wish->job = NULL;
-	call->job->call = call;
-	call->job->progress = call->token.len > 0;
-	session_run(&c->session, call->job);
+	call->job = session_run(c->session, &asked->job, call);
+	if (call->job == NULL)
+		end_call(c, call, &b);
 }
 
 /* "Unknown tool: nope" */
@@ -575,13 +555,13 @@ refuse_arguments(const struct request *r, const struct buf *refusal)
 }
 
 static void
-do_call(const struct request *r)
+do_call(struct request *r)
 {
 	static const char *const names[] = { "name", "arguments" };
 	const struct tools_options *options = &r->client->options->tools;
 	struct json found[2];
 	struct buf refusal = { NULL, 0, 0, false };
-	struct wish wish;
+	struct tools_call call;
 	enum tool tool;
 
 	json_members(r->params, names, found, 2);
@@ -600,13 +580,13 @@ do_call(const struct request *r)
 		fail(r, INVALID_PARAMS, "arguments must be an object");
 		return;
 	}
-	if (!tools_read(options, tool, found[1], &wish, &refusal))
+	if (!tools_read(options, tool, found[1], &call, &refusal))
 		refuse_arguments(r, &refusal);
-	else if (wish.kind == WISH_RUN)
-		do_run(r, &wish);
+	else if (call.action == TOOLS_RUN)
+		do_run(r, &call);
 	else
-		do_look(r, &wish);
-	wish_free(&wish);
+		do_look(r, &call);
+	tools_call_free(&call);
 	buf_free(&refusal);
 }
 
@@ -614,7 +594,7 @@ do_call(const struct request *r)
 static const struct method {
 	const char *name;
 	bool legacy, stateless;
-	void (*run)(const struct request *);
+	void (*run)(struct request *);
 } methods[] = {
 	{ "tools/call", true, true, do_call },
 	{ "tools/list", true, true, do_list },
@@ -626,7 +606,7 @@ static const struct method {
 };
 
 static void
-dispatch(const struct request *r)
+dispatch(struct request *r)
 {
 	const struct method *m;
 
@@ -647,19 +627,10 @@ static void
 refuse_version(const struct request *r, struct json version)
 {
 	struct buf data = { NULL, 0, 0, false };
-	const struct revision *v;
-	bool first = true;
 
-	buf_puts(&data, "{\"supported\":[");
-	for (v = revisions; v->name != NULL; v++) {
-		if (!v->stateless)
-			continue;
-		if (!first)
-			buf_putc(&data, ',');
-		first = false;
-		json_string(&data, v->name, strlen(v->name));
-	}
-	buf_puts(&data, "],\"requested\":");
+	buf_puts(&data, "{\"supported\":");
+	put_versions(&data);
+	buf_puts(&data, ",\"requested\":");
 	json_verbatim(version, &data);
 	buf_puts(&data, "}");
 	fail_with(r, r->id, UNSUPPORTED_VERSION,
@@ -715,8 +686,6 @@ handle_stateless(struct request *r, struct json version)
 static void
 handle_request(struct request *r, struct json version)
 {
-	if (json_type(r->params) == JSON_NULL)
-		memset(&r->params, 0, sizeof(r->params));
 	if (r->params.text != NULL && json_type(r->params) != JSON_OBJECT) {
 		fail(r, INVALID_PARAMS, "params must be an object");
 		return;
@@ -752,23 +721,13 @@ handle_request(struct request *r, struct json version)
 static void
 handle_cancelled(struct client *c, struct json params)
 {
-	struct call **list[3];
-	struct call *call;
 	struct json id = json_get(params, "requestId");
-	int i;
+	struct call *call = c->calls;
 
-	list[0] = &c->calls;
-	list[1] = &c->waits;
-	list[2] = &c->listens;
-	for (i = 0; i < 3; i++) {
-		call = call_by_id(*list[i], id);
-		if (call == NULL)
-			continue;
-		if (i == 2)
-			c->listening--;
-		cancel_call(c, list[i], call);
-		return;
-	}
+	while (call != NULL && !json_equal(slice(&call->id), id))
+		call = call->next;
+	if (call != NULL)
+		cancel_call(c, call);
 }
 
 /* -- Messages ---------------------------------------------------------- */
@@ -781,12 +740,14 @@ split(struct mcp_message *m, struct json whole)
 	};
 	struct json found[6];
 
+	memset(m, 0, sizeof(*m));
 	json_members(whole, names, found, 6);
 	m->whole = whole;
 	m->jsonrpc = found[0];
 	m->id = found[1];
 	m->method = found[2];
-	m->params = found[3];
+	if (json_type(found[3]) != JSON_NULL)
+		m->params = found[3];  /* null counts as absent */
 	m->result = found[4];
 	m->error = found[5];
 	m->meta = json_get(m->params, "_meta");
@@ -805,7 +766,8 @@ mcp_is_request(const struct mcp_message *m)
 	return json_type(m->method) == JSON_STRING && m->id.text != NULL;
 }
 
-static void
+/* True: the answer comes later. */
+static bool
 handle(struct client *c, void *to, struct batch *batch,
        const struct mcp_message *m)
 {
@@ -819,15 +781,15 @@ handle(struct client *c, void *to, struct batch *batch,
 	r.batch = batch;
 	if (json_type(m->whole) != JSON_OBJECT) {
 		fail_with(&r, none, INVALID_REQUEST, "Not a request", NULL);
-		return;
+		return false;
 	}
 	if (m->method.text == NULL && (m->result.text != NULL ||
 	    m->error.text != NULL))
-		return;  /* a response; boris has asked nothing */
+		return false;  /* a response; boris has asked nothing */
 	if (id != JSON_NONE && id != JSON_STRING && id != JSON_NUMBER) {
 		fail_with(&r, none, INVALID_REQUEST,
 		    "id must be a string or a number", NULL);
-		return;
+		return false;
 	}
 	r.id = m->id;
 	r.method = m->method;
@@ -841,6 +803,7 @@ handle(struct client *c, void *to, struct batch *batch,
 		handle_request(&r, m->version);
 	else if (json_is(r.method, "notifications/cancelled"))
 		handle_cancelled(c, r.params);
+	return r.held;
 }
 
 static void
@@ -907,8 +870,6 @@ bool
 mcp_handle(struct client *c, void *to, const struct mcp_message *m,
            int64_t now)
 {
-	const struct call *calls = c->calls, *waits = c->waits;
-	int listening = c->listening;
 	size_t at = 0;
 	struct json first;
 
@@ -920,36 +881,27 @@ mcp_handle(struct client *c, void *to, const struct mcp_message *m,
 	if (json_type(m->whole) == JSON_ARRAY && c->revision != NULL &&
 	    c->revision->batches && json_next(m->whole, &at, NULL, &first))
 		return handle_batch(c, to, m->whole);
-	handle(c, to, NULL, m);
-	/* New calls come first in their list. */
-	return (c->calls != calls && c->calls != NULL && c->calls->to == to) ||
-	    (c->waits != waits && c->waits != NULL && c->waits->to == to) ||
-	    c->listening > listening;
+	return handle(c, to, NULL, m);
 }
 
 /* -- Progress (O7) ----------------------------------------------------- */
 
 static bool
-has_news(const struct call *call)
+wants_progress(const struct call *call)
 {
-	return output_news(call->job->out, &call->out) ||
-	    output_news(call->job->err, &call->err);
-}
-
-/* Once the shell has said where it ended, its result is about to come. */
-static bool
-follows(const struct job *job)
-{
-	const struct call *call = job->call;
-
-	return call != NULL && call->token.len > 0 && call->has_to &&
-	    !job->exec.leader_gone && job->exec.dir == NULL;
+	return call->kind == CALL_RUN && call->token.len > 0 &&
+	    !call->abandoned && job_report(call->job)->state == JOB_RUNNING;
 }
 
 static int64_t
 progress_due(struct call *call, int64_t now)
 {
-	if (!has_news(call))
+	const struct output *out = job_stream(call->job, 1)->text;
+	const struct output *err = job_stream(call->job, 2)->text;
+
+	if (call->last == 0)
+		call->last = job_report(call->job)->started;
+	if (!output_news(out, &call->out) && !output_news(err, &call->err))
 		return call->last + PROGRESS_SILENCE;
 	if (call->news == 0)
 		call->news = now;
@@ -963,15 +915,16 @@ send_progress(struct client *c, struct call *call)
 {
 	struct buf text = { NULL, 0, 0, false }, b = { NULL, 0, 0, false };
 	struct output_mark out = call->out, err = call->err;
-	struct job *job = call->job;
 
-	output_since(job->out, &out, PROGRESS_SIZE, "stdout", &text);
-	output_since(job->err, &err, PROGRESS_SIZE, "stderr", &text);
+	output_since(job_stream(call->job, 1)->text, &out, PROGRESS_SIZE,
+	    "stdout", &text);
+	output_since(job_stream(call->job, 2)->text, &err, PROGRESS_SIZE,
+	    "stderr", &text);
 	buf_puts(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
 	    "progress\",\"params\":{\"progressToken\":");
 	buf_put(&b, call->token.data, call->token.len);
 	buf_puts(&b, ",\"progress\":");
-	buf_int(&b, c->now - job->started);
+	buf_int(&b, c->now - job_report(call->job)->started);
 	buf_puts(&b, ",\"message\":");
 	json_string(&b, text.data, text.len);
 	buf_puts(&b, "}}");
@@ -985,25 +938,6 @@ send_progress(struct client *c, struct call *call)
 	call->last = c->now;
 	buf_free(&text);
 	buf_free(&b);
-}
-
-static void
-make_progress(struct client *c)
-{
-	const struct session *s = &c->session;
-	struct call *call;
-	int i;
-
-	for (i = 0; i < s->run; i++) {
-		if (!follows(s->running[i]))
-			continue;
-		call = s->running[i]->call;
-		if (call->last == 0)
-			call->last = s->running[i]->started;
-		if (c->now >= progress_due(call, c->now) &&
-		    c->now > s->running[i]->started)
-			send_progress(c, call);
-	}
 }
 
 /* -- Turns ------------------------------------------------------------- */
@@ -1020,22 +954,13 @@ mcp_open(const struct mcp_options *options, enum mcp_peer peer, mcp_send *send,
 	c->peer = peer;
 	c->send = send;
 	c->transport = transport;
-	if (session_open(&c->session, &options->session,
-	    peer == MCP_HTTP_STATELESS) < 0) {
+	c->session = session_open(&options->session,
+	    peer == MCP_HTTP_STATELESS);
+	if (c->session == NULL) {
 		free(c);
 		return NULL;
 	}
 	return c;
-}
-
-static void
-drop_calls(struct client *c, struct call **list)
-{
-	while (*list != NULL) {
-		if ((*list)->job != NULL)
-			(*list)->job->call = NULL;
-		close_call(c, list, *list);
-	}
 }
 
 void
@@ -1043,54 +968,49 @@ mcp_free(struct client *c)
 {
 	if (c == NULL)
 		return;
-	drop_calls(c, &c->calls);
-	drop_calls(c, &c->waits);
-	drop_calls(c, &c->listens);
-	session_free(&c->session);
-	buf_free(&c->list);
-	buf_free(&c->spare);
+	while (c->calls != NULL) {
+		if (c->calls->job != NULL)
+			session_detach(c->calls->job);
+		close_call(c, c->calls);
+	}
+	session_free(c->session);
 	free(c);
 }
 
 void
 mcp_poll_add(struct client *c, struct loop *loop)
 {
-	const struct session *s = &c->session;
-	const struct call *call;
-	int i;
+	struct call *call;
 
-	session_want(&c->session, loop);
-	for (i = 0; i < s->run; i++) {
-		if (follows(s->running[i]) &&
-		    ((struct call *)s->running[i]->call)->last > 0)
-			loop_until(loop, progress_due(s->running[i]->call,
-			    loop->now));
+	session_poll_add(c->session, loop);
+	for (call = c->calls; call != NULL; call = call->next) {
+		if (call->kind == CALL_LOOK)
+			loop_until(loop, call->deadline);
+		else if (wants_progress(call))
+			loop_until(loop, progress_due(call, loop->now));
 	}
-	for (call = c->waits; call != NULL; call = call->next)
-		loop_until(loop, call->deadline);
-	if (s->ended != NULL || (s->queue != NULL && s->run == 0))
-		loop_until(loop, loop->now);
 }
 
+/* Answers the calls whose jobs have something to tell. */
 static void
-collect(struct client *c)
+answer_calls(struct client *c)
 {
 	struct buf b = { NULL, 0, 0, false };
 	struct job *job;
 	struct call *call;
 
-	while ((job = session_ended(&c->session)) != NULL) {
-		call = job->call;
+	while ((job = session_next(c->session)) != NULL) {
+		call = job_call(job);
 		if (call != NULL) {
 			begin_call(&b, c, call);
-			if (job->refused != JOB_ACCEPTED)
-				tools_refused(&b, &c->session, job);
+			if (job_report(job)->refused != JOB_ACCEPTED)
+				tools_refused(&b, c->session, job);
 			else
 				tools_result(&b, &c->options->tools, job,
-				    false, false);
-			end_call(c, &c->calls, call, &b);
+				    NULL);
+			end_call(c, call, &b);
 		}
-		session_told(&c->session, job);
+		session_told(c->session, job);
 	}
 }
 
@@ -1100,72 +1020,60 @@ mcp_dispatch(struct client *c, const struct loop *loop)
 	struct call *call, *next;
 
 	c->now = loop->now;
-	session_ready(&c->session, loop);
-	collect(c);
-	make_progress(c);
-	for (call = c->waits; call != NULL; call = next) {
+	session_dispatch(c->session, loop);
+	answer_calls(c);
+	for (call = c->calls; call != NULL; call = next) {
 		next = call->next;
-		try_wait(c, call);
-	}
-}
-
-static void
-forget_in(struct client *c, struct call **list, void *to, bool cancel)
-{
-	struct call *call, *next;
-
-	for (call = *list; call != NULL; call = next) {
-		next = call->next;
-		if (call->to != to || !call->has_to)
-			continue;
-		call->has_to = false;
-		call->to = NULL;
-		if (call->batch != NULL)
-			call->batch->to = NULL;
-		if (list == &c->listens)
-			c->listening--;
-		if (cancel || call->job == NULL)
-			cancel_call(c, list, call);
+		if (call->kind == CALL_LOOK)
+			try_look(c, call);
+		else if (wants_progress(call) &&
+		    c->now >= progress_due(call, c->now))
+			send_progress(c, call);
 	}
 }
 
 void
 mcp_forget(struct client *c, void *to, bool cancel, int64_t now)
 {
+	struct call *call, *next;
+
 	c->now = now;
-	forget_in(c, &c->calls, to, cancel);
-	forget_in(c, &c->waits, to, cancel);
-	forget_in(c, &c->listens, to, true);
+	for (call = c->calls; call != NULL; call = next) {
+		next = call->next;
+		if (call->to != to || call->abandoned)
+			continue;
+		call->abandoned = true;
+		if (call->batch != NULL)
+			call->batch->to = NULL;
+		if (cancel || call->kind != CALL_RUN)
+			cancel_call(c, call);
+	}
 }
 
 size_t
 mcp_backlog(const struct client *c)
 {
-	return c->session.queued;
+	return session_queued(c->session);
 }
 
 bool
 mcp_unanswered(const struct client *c)
 {
-	return c->calls != NULL || c->waits != NULL;
+	const struct call *call = c->calls;
+
+	while (call != NULL && call->kind == CALL_LISTEN)
+		call = call->next;
+	return call != NULL;
 }
 
 bool
 mcp_awaits(const struct client *c, const void *to)
 {
-	const struct call *list[3], *call;
-	int i;
+	const struct call *call = c->calls;
 
-	list[0] = c->calls;
-	list[1] = c->waits;
-	list[2] = c->listens;
-	for (i = 0; i < 3; i++) {
-		for (call = list[i]; call != NULL; call = call->next) {
-			if (call->has_to && call->to == to)
-				return true;
-		}
-	}
-	return false;
+	while (call != NULL && (call->abandoned || call->to != to))
+		call = call->next;
+	return call != NULL;
 }
 
 /* The subscriptions end with the server, and are told so. */
@@ -1173,33 +1081,35 @@ static void
 end_listens(struct client *c)
 {
 	struct buf b = { NULL, 0, 0, false };
-	struct call *call;
+	struct call *call, *next;
 
-	while ((call = c->listens) != NULL) {
+	for (call = c->calls; call != NULL; call = next) {
+		next = call->next;
+		if (call->kind != CALL_LISTEN)
+			continue;
 		put_envelope(&b, c, slice(&call->id));
 		buf_puts(&b, ",\"result\":{\"resultType\":\"complete\","
 		    "\"_meta\":{\"" META_SUBSCRIPTION "\":");
 		buf_put(&b, call->id.data, call->id.len);
 		buf_puts(&b, "}}}");
 		answer(c, call->to, NULL, slice(&call->id), &b);
-		close_call(c, &c->listens, call);
+		close_call(c, call);
 	}
-	c->listening = 0;
 }
 
 void
 mcp_close(struct client *c, int64_t now, bool at_once)
 {
 	c->now = now;
-	session_close(&c->session, now, at_once);
-	collect(c);
+	session_close(c->session, now, at_once);
+	answer_calls(c);
 	end_listens(c);
 }
 
 bool
 mcp_closed(const struct client *c)
 {
-	return session_closed(&c->session) && c->session.ended == NULL;
+	return session_closed(c->session);
 }
 
 const char *

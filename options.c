@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "proc.h"
+
 extern char **environ;
 
 enum { TOKEN_LIMIT = 4096 };  /* bytes (H3) */
@@ -553,7 +555,9 @@ find_token(struct buf *token, const struct values *o)
 	} else if (o->token_file != NULL) {
 		read_token_file(token, o->token_file);
 	} else if (o->generate_token) {
-		session_random(hex, (SESSION_ID - 1) / 2);
+		if (!proc_random(hex, (SESSION_ID - 1) / 2))
+			fatal(1, "--generate-token", NULL,
+			    "no source of random numbers");
 		buf_puts(token, hex);
 	} else {
 		some = empty != NULL;  /* and empty, or it would be o->token */

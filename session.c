@@ -1,166 +1,151 @@
-#ifdef __linux__
-#define _DEFAULT_SOURCE
-#endif
 #define _POSIX_C_SOURCE 200809L
 #define _XOPEN_SOURCE 700
 
 #include "session.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#ifdef __linux__
-#include <sys/auxv.h>
-#include <sys/syscall.h>
-#endif
-
-#include "birth.h"
+#include "exec.h"
+#include "proc.h"
+#include "store.h"
 
 enum {
-	REVIEW_FIRST = 10,   /* ms; looks at what was left behind get rarer */
-	REVIEW_TIMED = 1000, /* ms; up to here they have turns of their own */
-	REVIEW_LAST = 10000, /* ms */
-	CROWD_TURN = 32,     /* of them emptied in one turn */
-	FEW_LEFT = 8         /* that are no crowd to a birth (E9) */
+	REVIEW = 10000  /* ms between looks at which orphans live */
 };
 
-/* A command that has ended with something of it running on, or with somebody
- * at its pipes (E4). */
-struct left {
-	struct left *next;
-	struct exec exec;
+struct job {
+	struct job *next;        /* in the queue, or among those to be told */
+	void *call;              /* the room above's; not looked at */
+	struct job_request asked;
+	struct job_report report;
+	char *dir;               /* what report.dir points to */
+	char id[SESSION_ID];     /* its task's, once it is one */
+	int64_t deadline;        /* ms; of its timeout */
+	bool cancelled;          /* nobody wants to hear of it */
+	struct job_stream out, err;
+	struct exec *exec;       /* NULL: not started, or ended */
 };
 
-/* -- Random ids -------------------------------------------------------- */
+/* What a command left running when it ended, or who holds its pipes (E4) */
+struct orphan {
+	struct orphan *next;
+	struct exec *exec;
+};
 
-static bool
-random_kernel(unsigned char *bytes, size_t n)
-{
-	ssize_t got = -1;
-	int fd;
-
-#if defined(__linux__) && defined(SYS_getrandom)
-	got = syscall(SYS_getrandom, bytes, n, 1);  /* 1: rather fail than wait */
-	if (got == (ssize_t)n)
-		return true;
-#endif
-	fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		got = read(fd, bytes, n);
-		close(fd);
-	}
-	return got == (ssize_t)n;
-}
-
-static uint64_t
-mix(uint64_t x)
-{
-	x ^= x >> 32;
-	x *= UINT64_C(0xd6e8feb86659fd93);
-	x ^= x >> 32;
-	x *= UINT64_C(0xd6e8feb86659fd93);
-	x ^= x >> 32;
-	return x;
-}
-
-/* A kernel without getrandom(), and no /dev: what differs from process to
- * process and from call to call, 16 random bytes of the kernel's among it
- * where there is an auxiliary vector. */
-static void
-random_scraps(unsigned char *bytes, size_t n)
-{
-	uint64_t pool[2] = { 0, 0 };
-	struct timespec t;
-	size_t i;
-
-#ifdef __linux__
-	const void *seed = (const void *)getauxval(AT_RANDOM);
-
-	if (seed != NULL)
-		memcpy(pool, seed, sizeof(pool));
-#endif
-	for (i = 0; i < n; i++) {
-		clock_gettime(CLOCK_REALTIME, &t);
-		pool[0] = mix(pool[0] + (uint64_t)t.tv_nsec +
-		    ((uint64_t)t.tv_sec << 30));
-		clock_gettime(CLOCK_MONOTONIC, &t);
-		pool[1] = mix(pool[1] ^ pool[0] ^ ((uint64_t)t.tv_nsec << 20) ^
-		    (uint64_t)getpid() ^ (uint64_t)(uintptr_t)bytes);
-		bytes[i] = (unsigned char)(pool[1] >> 24);
-	}
-}
-
-void
-session_random(char *hex, size_t bytes)
-{
-	static const char digit[] = "0123456789abcdef";
-	unsigned char raw[32];
-	size_t i;
-
-	if (bytes > sizeof(raw))
-		bytes = sizeof(raw);
-	if (!random_kernel(raw, bytes))
-		random_scraps(raw, bytes);
-	for (i = 0; i < bytes; i++) {
-		hex[2 * i] = digit[raw[i] >> 4];
-		hex[2 * i + 1] = digit[raw[i] & 15];
-	}
-	hex[2 * bytes] = '\0';
-}
+struct session {
+	const struct session_options *options;
+	bool stateless;          /* no tracked directory, side by side (H6) */
+	bool closing;
+	bool prepared;           /* proc_prepare() has been called */
+	char name[17];           /* of its files: 64 random bits */
+	char *dir;               /* the tracked directory */
+	struct store store;
+	struct job *queue, **queue_end;
+	size_t queued;           /* bytes that the queue holds */
+	struct job *news, **news_end;        /* with something to tell */
+	struct job *running[SESSION_ASIDE];  /* in the foreground */
+	int run;                 /* of them */
+	struct job *task[SESSION_TASKS];
+	int tasks;
+	struct job *kept[SESSION_KEPT + 1];  /* finished tasks, oldest first; one
+	                                      * too many until the next turn */
+	int keeps;
+	struct orphan *orphans;
+	int orphaned;            /* of them */
+	int64_t review;          /* ms; not before, whether they live */
+	struct exec **execs;     /* all that there are; made new each turn */
+	int room;                /* of it */
+};
 
 /* -- Jobs -------------------------------------------------------------- */
 
-struct job *
-job_new(void)
+void
+job_request_free(struct job_request *asked)
 {
-	return calloc(1, sizeof(struct job));
+	buf_free(&asked->text);
+	buf_free(&asked->input);
+	free(asked->cwd);
+	memset(asked, 0, sizeof(*asked));
 }
 
-void
+static void
 job_free(struct job *job)
 {
-	if (job == NULL)
-		return;
-	exec_free(&job->exec);
-	output_free(job->out);
-	output_free(job->err);
-	buf_free(&job->text);
-	buf_free(&job->input);
-	free(job->cwd);
+	exec_free(job->exec);
+	output_free(job->out.text);
+	output_free(job->err.text);
+	job_request_free(&job->asked);
 	free(job->dir);
 	free(job);
 }
 
-static size_t
-weight(const struct job *job)
+const struct job_request *
+job_request(const struct job *job)
 {
-	return sizeof(*job) + job->text.cap + job->input.cap;
+	return &job->asked;
+}
+
+const struct job_report *
+job_report(const struct job *job)
+{
+	return &job->report;
+}
+
+struct job_stream *
+job_stream(struct job *job, int fd)
+{
+	return fd == 1 ? &job->out : &job->err;
+}
+
+void *
+job_call(const struct job *job)
+{
+	return job->call;
+}
+
+void
+job_read(struct job *job)
+{
+	if (job->exec != NULL)
+		exec_read(job->exec);
+}
+
+static size_t
+job_bytes(const struct job *job)
+{
+	return sizeof(*job) + job->asked.text.cap + job->asked.input.cap;
 }
 
 static void
 tell(struct session *s, struct job *job)
 {
 	if (job->cancelled) {
-		if (job->state == JOB_FINISHED)
+		if (job->report.state == JOB_FINISHED)
 			job_free(job);
 		return;
 	}
 	job->next = NULL;
-	*s->ended_end = job;
-	s->ended_end = &job->next;
+	*s->news_end = job;
+	s->news_end = &job->next;
 }
 
 static void
 refuse(struct session *s, struct job *job, enum job_refused why)
 {
-	job->refused = why;
-	job->state = JOB_FINISHED;
+	job->report.refused = why;
+	job->report.state = JOB_FINISHED;
 	tell(s, job);
+}
+
+static void
+set_dir(struct job *job, char *dir)
+{
+	free(job->dir);
+	job->report.dir = job->dir = dir;
 }
 
 /* -- The directory ----------------------------------------------------- */
@@ -221,114 +206,107 @@ enterable(const char *dir)
 	    access(dir, X_OK) == 0;
 }
 
-/* The tracked directory cannot be entered any more (D5). */
+/* The tracked directory can't be entered any more (D5). */
 static void
 fall_back(struct session *s, struct job *job)
 {
 	const char *to = s->options->workdir;
-	char *dir;
+	char *dir = copy(enterable(to) ? to : "/");
 
-	free(job->dir);
-	job->dir = s->dir;
-	job->refused = JOB_LOST_DIR;
-	dir = copy(enterable(to) && !s->stateless ? to : "/");
-	s->dir = dir != NULL ? dir : job->dir;
+	job->report.refused = JOB_LOST_DIR;
 	if (dir == NULL)
-		job->dir = NULL;
+		return;  /* the next command says so again */
+	set_dir(job, s->dir);
+	s->dir = dir;
 }
 
+/* The directory that was tried can't be entered: `cwd`, or the tracked one. */
 static void
-no_dir(struct session *s, struct job *job, char *tried)
+refuse_dir(struct session *s, struct job *job, const char *tried)
 {
-	job->refused = JOB_NO_DIR;
-	job->dir = tried;
-	if (s->stateless)
-		return;
-	if (job->cwd == NULL || (job->cwd[0] != '/' && !enterable(s->dir)))
+	const char *cwd = job->asked.cwd;
+
+	job->report.refused = JOB_NO_DIR;
+	set_dir(job, copy(tried));
+	if (!s->stateless &&
+	    (cwd == NULL || (cwd[0] != '/' && !enterable(s->dir))))
 		fall_back(s, job);
 }
 
-/* -- What is left behind (E4) ------------------------------------------ */
+/* The shell of a foreground command says where it ended (D1). */
+static void
+track_dir(struct session *s, struct job *job)
+{
+	const char *dir = exec_dir(job->exec);
+	char *mine;
+
+	if (dir == NULL || job->report.timed_out || job->report.killed ||
+	    job->cancelled || strcmp(dir, s->dir) == 0)
+		return;
+	mine = copy(dir);
+	if (mine == NULL)
+		return;
+	free(s->dir);
+	s->dir = mine;
+	job->report.moved = true;
+}
+
+/* -- Orphans (E4) ------------------------------------------------------- */
 
 /* What remains of an ended command goes on without it. */
 static void
-leave(struct session *s, struct job *job, int64_t now)
+leave_running(struct session *s, struct job *job, int64_t now)
 {
-	struct left *left;
+	struct exec *x = job->exec;
+	struct orphan *orphan;
 
-	if (!exec_left(&job->exec)) {
-		exec_free(&job->exec);
+	job->exec = NULL;
+	orphan = exec_remains(x) ? malloc(sizeof(*orphan)) : NULL;
+	if (orphan == NULL) {
+		/* No memory to remember it by: then it may not stay (L3). */
+		exec_kill(&x, 1, now);
+		exec_free(x);
 		return;
 	}
-	left = malloc(sizeof(*left));
-	if (left == NULL) {
-		/* Not to be remembered, so not to be left either (L3) */
-		exec_kill(&job->exec, now);
-		exec_free(&job->exec);
-		return;
-	}
-	left->exec = job->exec;
-	memset(&job->exec, 0, sizeof(job->exec));
-	buf_free(&left->exec.held);
-	if (!exec_leave(&left->exec, &s->crowd))
-		s->uncrowded = true;
-	if (s->left == NULL)
-		s->review = now + REVIEW_LAST;
-	s->lefts++;
-	left->next = s->left;
-	s->left = left;
+	exec_forget_output(x);
+	orphan->exec = x;
+	orphan->next = s->orphans;
+	s->orphans = orphan;
+	s->orphaned++;
 	if (s->closing)
-		exec_stop(&left->exec, now);
+		exec_stop(&x, 1, now);
 }
 
-/* Frees those of whom nothing remains. */
 static void
-bury(struct session *s)
+free_gone_orphans(struct session *s)
 {
-	struct left **at = &s->left, *left;
+	struct orphan **at = &s->orphans, *orphan;
 
-	while ((left = *at) != NULL) {
-		if (exec_left(&left->exec)) {
-			at = &left->next;
+	while ((orphan = *at) != NULL) {
+		if (exec_remains(orphan->exec)) {
+			at = &orphan->next;
 			continue;
 		}
-		*at = left->next;
-		exec_free(&left->exec);
-		free(left);
-		s->lefts--;
+		*at = orphan->next;
+		exec_free(orphan->exec);
+		free(orphan);
+		s->orphaned--;
 	}
 }
 
-/* Looks whose group lives on. That searches /proc, so it happens soon after
- * pipes have closed and else ever more rarely, and never wakes an idle boris
- * for its own sake. */
+/* Whose group has gone is seen when a command starts, not more often than
+ * every ten seconds: it costs a walk through /proc, and an idle boris does not
+ * wake up for it. */
 static void
-review(struct session *s, int64_t now)
+review_orphans(struct session *s, int64_t now)
 {
-	struct exec **list;
-	struct left *left;
-	int n = 0;
+	struct orphan *orphan;
 
-	if (now < s->review)
+	if (s->orphans == NULL || now < s->review)
 		return;
-	list = malloc((size_t)s->lefts * sizeof(*list));
-	for (left = s->left; left != NULL && list != NULL; left = left->next)
-		list[n++] = &left->exec;
-	if (n > 0)
-		exec_review(list, n);
-	free(list);
-	bury(s);
-	s->pause = s->pause > REVIEW_LAST / 2 ? REVIEW_LAST : s->pause * 2;
-	s->review = now + s->pause;
-}
-
-/* Somebody's pipes have closed: most end with that. */
-static void
-review_soon(struct session *s, int64_t now)
-{
-	s->pause = REVIEW_FIRST;
-	if (s->review > now + s->pause)
-		s->review = now + s->pause;
+	s->review = now + REVIEW;
+	for (orphan = s->orphans; orphan != NULL; orphan = orphan->next)
+		exec_look_again(orphan->exec);
 }
 
 /* -- The end of a command ---------------------------------------------- */
@@ -346,29 +324,13 @@ take_from(struct job **list, int *n, const struct job *job)
 	--*n;
 }
 
-/* The shell of a foreground command says where it ended (D1). */
-static void
-follow(struct session *s, struct job *job)
-{
-	struct exec *x = &job->exec;
-
-	if (x->dir == NULL || job->timed_out || job->killed ||
-	    job->cancelled || s->stateless)
-		return;
-	job->moved = strcmp(x->dir, s->dir) != 0;
-	free(s->dir);
-	s->dir = x->dir;
-	x->dir = NULL;
-}
-
 /* Too many have finished unread: the oldest is forgotten. */
 static void
-trim(struct session *s, int most)
+trim(struct session *s)
 {
-	struct job *job;
+	while (s->keeps > SESSION_KEPT) {
+		struct job *job = s->kept[0];
 
-	while (s->keeps > most) {
-		job = s->kept[0];
 		take_from(s->kept, &s->keeps, job);
 		job_free(job);
 	}
@@ -379,27 +341,27 @@ trim(struct session *s, int most)
 static void
 keep(struct session *s, struct job *job)
 {
-	trim(s, SESSION_KEPT);
+	trim(s);
 	s->kept[s->keeps++] = job;
 }
 
 static void
 finish(struct session *s, struct job *job, int64_t now)
 {
-	bool task = job->state == JOB_TASK;
+	bool task = job->report.state == JOB_TASK;
 
-	job->exit_code = job->exec.status;
-	job->state = JOB_FINISHED;
-	output_end(job->out, job->truncate);
-	output_end(job->err, job->truncate);
+	job->report.exit_code = exec_status(job->exec);
+	job->report.state = JOB_FINISHED;
+	output_end(job->out.text, job->asked.truncate);
+	output_end(job->err.text, job->asked.truncate);
 	if (!task) {
 		take_from(s->running, &s->run, job);
-		follow(s, job);
-		job->dir = copy(s->dir);
+		track_dir(s, job);
+		set_dir(job, copy(s->dir));
 	} else {
 		take_from(s->task, &s->tasks, job);
 	}
-	leave(s, job, now);
+	leave_running(s, job, now);
 	if (!task)
 		tell(s, job);
 	else if (job->call == NULL)
@@ -413,72 +375,90 @@ become_task(struct session *s, struct job *job, int64_t now)
 {
 	int64_t limit = s->options->bg_timeout;
 
-	session_random(job->id, (SESSION_ID - 1) / 2);
-	job->state = JOB_TASK;
+	memcpy(job->report.id, job->id, sizeof(job->id));
+	job->report.state = JOB_TASK;
 	job->deadline = limit > 0 ? now + limit : NEVER;
 	s->task[s->tasks++] = job;
+	tell(s, job);
 }
 
+/* Room for one more command in the list of all; 0, or -1 with errno */
 static int
-make_outputs(struct session *s, struct job *job)
+make_room(struct session *s)
 {
-	bool end = job->background || job->progress ||
-	    job->truncate != TRUNCATE_HEAD;
+	int n = s->run + s->tasks + s->orphaned + 1;
+	struct exec **more;
 
-	job->out = output_new(&s->store, end);
-	job->err = output_new(&s->store, end);
-	if (job->out != NULL && job->err != NULL)
+	if (n <= s->room)
 		return 0;
+	more = realloc(s->execs, (size_t)n * 2 * sizeof(struct exec *));
+	if (more == NULL)
+		return -1;
+	s->execs = more;
+	s->room = n * 2;
+	return 0;
+}
+
+/* What a job needs before its shell is begun; 0, or -1 with errno */
+static int
+prepare(struct session *s, struct job *job)
+{
+	if (!s->prepared)
+		proc_prepare();
+	s->prepared = true;
+	if ((job->asked.background || s->options->background) &&
+	    !proc_random(job->id, (SESSION_ID - 1) / 2))
+		return -1;
 	errno = ENOMEM;
-	return -1;
+	job->out.text = output_new(&s->store, true);
+	job->err.text = output_new(&s->store, true);
+	if (job->out.text == NULL || job->err.text == NULL)
+		return -1;
+	return make_room(s);
 }
 
 static void
 start(struct session *s, struct job *job, int64_t now)
 {
 	const struct session_options *o = s->options;
-	struct command command;
+	struct job_request *asked = &job->asked;
+	struct exec_command command;
 	enum exec_failed what = EXEC_FAILED_START;
-	char *dir;
+	char *dir = asked->cwd != NULL ? resolve(s->dir, asked->cwd)
+	    : copy(s->dir);
 
-	if (!s->prepared)
-		birth_prepare();
-	s->prepared = true;
-	dir = job->cwd != NULL ? resolve(s->dir, job->cwd) : copy(s->dir);
-	if (dir == NULL)
-		errno = ENOMEM;
 	memset(&command, 0, sizeof(command));
 	command.shell = o->shell;
-	command.text = job->text.data;
-	command.len = job->text.len;
+	command.text = asked->text.data;
+	command.len = asked->text.len;
 	command.dir = dir;
 	command.env = o->env;
-	command.mark = job->background || s->stateless ? NULL : s->mark;
-	command.input = job->has_input ? &job->input : NULL;
-	command.crowded = s->lefts > FEW_LEFT;
-	if (dir == NULL || make_outputs(s, job) < 0 ||
-	    exec_start(&job->exec, &command, job->out, job->err, now,
-	    &what) < 0) {
-		job->error = errno;
-		job->refused = JOB_NO_START;
+	command.tells_dir = !asked->background && !s->stateless;
+	command.no_input = o->no_input;
+	command.input = asked->has_input ? &asked->input : NULL;
+	if (dir != NULL && prepare(s, job) == 0)
+		job->exec = exec_start(&command, job->out.text, job->err.text,
+		    now, &what);
+	if (job->exec == NULL) {
+		job->report.error = errno;
+		job->report.refused = JOB_NO_START;
 		if (what == EXEC_FAILED_DIR)
-			no_dir(s, job, dir);
-		else
-			free(dir);
-		refuse(s, job, job->refused);
+			refuse_dir(s, job, dir);
+		free(dir);
+		refuse(s, job, job->report.refused);
 		return;
 	}
 	free(dir);
-	buf_free(&job->text);
-	job->pid = job->exec.group;
-	job->started = now;
-	if (job->background) {
+	buf_free(&asked->text);
+	job->report.pid = exec_pid(job->exec);
+	job->report.started = now;
+	review_orphans(s, now);
+	if (asked->background) {
 		become_task(s, job, now);
-		tell(s, job);
 		return;
 	}
-	job->state = JOB_RUNNING;
-	job->deadline = now + job->timeout;
+	job->report.state = JOB_RUNNING;
+	job->deadline = now + asked->timeout;
 	s->running[s->run++] = job;
 }
 
@@ -490,15 +470,15 @@ start_next(struct session *s, int64_t now)
 
 	while ((job = s->queue) != NULL) {
 		if (s->run == (s->stateless ? SESSION_ASIDE : 1) &&
-		    !(job->background && s->stateless) && !s->closing)
+		    !(job->asked.background && s->stateless) && !s->closing)
 			return;
 		s->queue = job->next;
 		if (s->queue == NULL)
 			s->queue_end = &s->queue;
-		s->queued -= weight(job);
+		s->queued -= job_bytes(job);
 		if (s->closing)
 			refuse(s, job, JOB_CLOSED);
-		else if (job->background && s->tasks == SESSION_TASKS)
+		else if (job->asked.background && s->tasks == SESSION_TASKS)
 			refuse(s, job, JOB_TOO_MANY);
 		else
 			start(s, job, now);
@@ -511,63 +491,54 @@ start_next(struct session *s, int64_t now)
 static void
 run_late(struct session *s, struct job *job, int64_t now)
 {
-	job->deadline = NEVER;
 	if (s->options->background && s->tasks < SESSION_TASKS) {
 		take_from(s->running, &s->run, job);
-		output_keep_end(job->out);
-		output_keep_end(job->err);
 		become_task(s, job, now);
-		tell(s, job);
 		return;
 	}
-	job->crowded_out = s->options->background;
-	job->timed_out = true;
-	exec_stop(&job->exec, now);
+	job->report.no_room = s->options->background;
+	job->report.timed_out = true;
+	exec_stop(&job->exec, 1, now);
 }
 
 static void
-check_job(struct session *s, struct job *job, const struct loop *loop)
+check_job(struct session *s, struct job *job, int64_t now)
 {
-	exec_ready(&job->exec, loop);
-	if (job->exec.state == EXEC_ENDED) {
-		finish(s, job, loop->now);
+	if (exec_state(job->exec) == EXEC_ENDED) {
+		finish(s, job, now);
 		return;
 	}
-	if (loop->now < job->deadline || job->exec.state != EXEC_RUNNING)
+	if (now < job->deadline || exec_state(job->exec) != EXEC_RUNNING)
 		return;
-	if (job->state == JOB_RUNNING) {
-		run_late(s, job, loop->now);
+	job->deadline = NEVER;
+	if (job->report.state == JOB_RUNNING) {
+		run_late(s, job, now);
 	} else {
-		job->deadline = NEVER;
-		job->timed_out = true;
-		exec_stop(&job->exec, loop->now);
+		job->report.timed_out = true;
+		exec_stop(&job->exec, 1, now);
 	}
 }
 
 /* -- The session ------------------------------------------------------- */
 
-int
-session_open(struct session *s, const struct session_options *options,
-             bool stateless)
+struct session *
+session_open(const struct session_options *options, bool stateless)
 {
-	static const struct crowd nobody = CROWD_EMPTY;
+	struct session *s = calloc(1, sizeof(*s));
 
-	memset(s, 0, sizeof(*s));
+	if (s == NULL)
+		return NULL;
 	s->options = options;
 	s->stateless = stateless;
-	s->crowd = nobody;
-	s->pause = REVIEW_LAST;
 	s->queue_end = &s->queue;
-	s->ended_end = &s->ended;
-	session_random(s->nonce, 8);
-	memcpy(s->mark, "__BORIS_CWD_", 12);
-	memcpy(s->mark + 12, s->nonce, 16);
-	memcpy(s->mark + 28, "__", 3);
-	/* Files are named apart from it: their names are shown. */
-	session_random(s->nonce, 8);
-	store_init(&s->store, options->tmpdir, s->nonce, options->save_limit);
+	s->news_end = &s->news;
+	store_init(&s->store, options->tmpdir, s->name, options->save_limit);
 	s->dir = copy(options->workdir);
-	return s->dir == NULL ? -1 : 0;
+	if (s->dir == NULL || !proc_random(s->name, (sizeof(s->name) - 1) / 2)) {
+		session_free(s);
+		return NULL;
+	}
+	return s;
 }
 
 static void
@@ -584,49 +555,56 @@ free_list(struct job *job)
 void
 session_free(struct session *s)
 {
-	struct left *left;
+	struct orphan *orphan;
 
-	if (s->options == NULL)
+	if (s == NULL)
 		return;
 	free_list(s->queue);
-	free_list(s->ended);
+	free_list(s->news);
 	while (s->run > 0)
 		job_free(s->running[--s->run]);
 	while (s->tasks > 0)
 		job_free(s->task[--s->tasks]);
 	while (s->keeps > 0)
 		job_free(s->kept[--s->keeps]);
-	while ((left = s->left) != NULL) {
-		s->left = left->next;
-		exec_free(&left->exec);
-		free(left);
+	while ((orphan = s->orphans) != NULL) {
+		s->orphans = orphan->next;
+		exec_free(orphan->exec);
+		free(orphan);
 	}
-	crowd_free(&s->crowd);
 	store_free(&s->store);
+	free(s->execs);
 	free(s->dir);
-	memset(s, 0, sizeof(*s));
-}
-
-void
-session_run(struct session *s, struct job *job)
-{
-	job->state = JOB_QUEUED;
-	job->next = NULL;
-	*s->queue_end = job;
-	s->queue_end = &job->next;
-	s->queued += weight(job);
+	free(s);
 }
 
 struct job *
-session_ended(struct session *s)
+session_run(struct session *s, struct job_request *asked, void *call)
 {
-	struct job *job = s->ended;
+	struct job *job = calloc(1, sizeof(*job));
 
 	if (job == NULL)
 		return NULL;
-	s->ended = job->next;
-	if (s->ended == NULL)
-		s->ended_end = &s->ended;
+	job->asked = *asked;
+	memset(asked, 0, sizeof(*asked));
+	job->call = call;
+	job->report.state = JOB_QUEUED;
+	*s->queue_end = job;
+	s->queue_end = &job->next;
+	s->queued += job_bytes(job);
+	return job;
+}
+
+struct job *
+session_next(struct session *s)
+{
+	struct job *job = s->news;
+
+	if (job == NULL)
+		return NULL;
+	s->news = job->next;
+	if (s->news == NULL)
+		s->news_end = &s->news;
 	job->next = NULL;
 	return job;
 }
@@ -635,9 +613,9 @@ void
 session_told(struct session *s, struct job *job)
 {
 	job->call = NULL;
-	if (job->state == JOB_TASK)
+	if (job->report.state == JOB_TASK)
 		return;
-	if (job->id[0] != '\0')
+	if (job->report.id[0] != '\0')
 		keep(s, job);
 	else
 		job_free(job);
@@ -654,7 +632,7 @@ leave_queue(struct session *s, const struct job *job)
 		*at = job->next;
 		if (*at == NULL)
 			s->queue_end = at;
-		s->queued -= weight(job);
+		s->queued -= job_bytes(job);
 		return true;
 	}
 	return false;
@@ -667,9 +645,17 @@ session_cancel(struct session *s, struct job *job, int64_t now)
 	job->cancelled = true;
 	if (leave_queue(s, job))
 		job_free(job);
-	else
-		exec_stop(&job->exec, now);
+	else if (job->exec != NULL)
+		exec_stop(&job->exec, 1, now);
 }
+
+void
+session_detach(struct job *job)
+{
+	job->call = NULL;
+}
+
+/* -- Tasks ------------------------------------------------------------- */
 
 struct job *
 session_task(struct session *s, const char *id)
@@ -695,25 +681,31 @@ session_task_by_pid(struct session *s, int64_t pid)
 	int i;
 
 	for (i = s->tasks; i-- > 0;) {
-		if (s->task[i]->pid == pid)
+		if (s->task[i]->report.pid == pid)
 			return s->task[i];
 	}
 	for (i = s->keeps; i-- > 0;) {
-		if (s->kept[i]->pid == pid)
+		if (s->kept[i]->report.pid == pid)
 			return s->kept[i];
 	}
 	return NULL;
+}
+
+struct job *
+session_task_at(struct session *s, int i)
+{
+	return i < s->tasks ? s->task[i] : NULL;
 }
 
 void
 session_kill(struct session *s, struct job *job, int64_t now)
 {
 	(void)s;
-	if (job->state != JOB_TASK)
+	if (job->report.state != JOB_TASK)
 		return;
-	job->killed = !exec_over(&job->exec);
+	job->report.killed = !exec_shell_ended(job->exec);
 	job->deadline = NEVER;
-	exec_kill(&job->exec, now);
+	exec_kill(&job->exec, 1, now);
 }
 
 void
@@ -723,129 +715,97 @@ session_forget(struct session *s, struct job *job)
 	job_free(job);
 }
 
+const char *
+session_dir(const struct session *s)
+{
+	return s->dir;
+}
+
 bool
-session_owns(const struct session *s, pid_t pid)
+session_stateless(const struct session *s)
 {
-	const struct left *left;
-	int i;
-
-	for (i = 0; i < s->run; i++) {
-		if (s->running[i]->exec.group == pid)
-			return true;
-	}
-	for (i = 0; i < s->tasks; i++) {
-		if (s->task[i]->exec.group == pid)
-			return true;
-	}
-	for (left = s->left; left != NULL; left = left->next) {
-		if (left->exec.group == pid)
-			return true;
-	}
-	return false;
+	return s->stateless;
 }
 
-/* Those left behind take part in turns one by one only while they are being
- * terminated, or where there is no crowd. */
-static bool
-lefts_take_part(const struct session *s)
+size_t
+session_queued(const struct session *s)
 {
-	return s->closing || s->uncrowded;
+	return s->queued;
+}
+
+/* -- Turns ------------------------------------------------------------- */
+
+/* All commands that there are, into s->execs; how many */
+static int
+gather(struct session *s)
+{
+	struct orphan *orphan;
+	int i, n = 0;
+
+	for (i = 0; i < s->run; i++)
+		s->execs[n++] = s->running[i]->exec;
+	for (i = 0; i < s->tasks; i++)
+		s->execs[n++] = s->task[i]->exec;
+	for (orphan = s->orphans; orphan != NULL; orphan = orphan->next)
+		s->execs[n++] = orphan->exec;
+	return n;
 }
 
 void
-session_want(struct session *s, struct loop *loop)
+session_poll_add(struct session *s, struct loop *loop)
 {
-	struct left *left;
-	int i;
+	int i, n = gather(s);
 
-	for (i = 0; i < s->run; i++) {
-		exec_want(&s->running[i]->exec, loop);
+	for (i = 0; i < n; i++)
+		exec_poll_add(s->execs[i], loop);
+	for (i = 0; i < s->run; i++)
 		loop_until(loop, s->running[i]->deadline);
-	}
-	for (i = 0; i < s->tasks; i++) {
-		exec_want(&s->task[i]->exec, loop);
+	for (i = 0; i < s->tasks; i++)
 		loop_until(loop, s->task[i]->deadline);
-	}
-	crowd_want(&s->crowd, loop);
-	if (lefts_take_part(s)) {
-		for (left = s->left; left != NULL; left = left->next)
-			exec_want(&left->exec, loop);
-	}
-	if (s->left != NULL && s->pause <= REVIEW_TIMED)
-		loop_until(loop, s->review);
-}
-
-static void
-left_ready(struct session *s, const struct loop *loop)
-{
-	void *owner[CROWD_TURN];
-	struct left *left;
-	int i, n;
-
-	n = crowd_ready(&s->crowd, loop, owner, CROWD_TURN);
-	for (i = 0; i < n; i++) {
-		if (!exec_empty(owner[i]))
-			review_soon(s, loop->now);
-	}
-	if (lefts_take_part(s)) {
-		for (left = s->left; left != NULL; left = left->next)
-			exec_ready(&left->exec, loop);
-		bury(s);
-	}
-	review(s, loop->now);
+	if (s->news != NULL || (s->queue != NULL && s->run == 0))
+		loop_until(loop, loop->now);
 }
 
 void
-session_ready(struct session *s, const struct loop *loop)
+session_dispatch(struct session *s, const struct loop *loop)
 {
-	int i;
+	int i, n = gather(s);
 
-	trim(s, SESSION_KEPT);
+	trim(s);
+	for (i = 0; i < n; i++)
+		exec_dispatch(s->execs[i], loop);
+	exec_advance(s->execs, n, loop->now);
 	for (i = s->run; i-- > 0;)
-		check_job(s, s->running[i], loop);
+		check_job(s, s->running[i], loop->now);
 	for (i = s->tasks; i-- > 0;)
-		check_job(s, s->task[i], loop);
-	if (s->left != NULL)
-		left_ready(s, loop);
+		check_job(s, s->task[i], loop->now);
+	free_gone_orphans(s);
 	start_next(s, loop->now);
-}
-
-static void
-end_exec(struct exec *x, int64_t now, bool at_once)
-{
-	if (at_once)
-		exec_kill(x, now);
-	else
-		exec_stop(x, now);
 }
 
 void
 session_close(struct session *s, int64_t now, bool at_once)
 {
-	struct left *left;
-	int i;
+	int i, n = gather(s);
 
-	at_once = at_once || s->closing;
+	for (i = 0; i < s->run; i++)
+		s->running[i]->report.killed = true;
+	if (at_once || s->closing)
+		exec_kill(s->execs, n, now);
+	else
+		exec_stop(s->execs, n, now);
 	s->closing = true;
-	for (i = 0; i < s->run; i++) {
-		s->running[i]->killed = true;
-		end_exec(&s->running[i]->exec, now, at_once);
-	}
-	for (i = 0; i < s->tasks; i++)
-		end_exec(&s->task[i]->exec, now, at_once);
-	for (left = s->left; left != NULL; left = left->next)
-		end_exec(&left->exec, now, at_once);
 	start_next(s, now);
 }
 
 bool
 session_closed(const struct session *s)
 {
-	const struct left *left;
+	const struct orphan *orphan;
 
-	for (left = s->left; left != NULL; left = left->next) {
-		if (left->exec.group > 0)
+	for (orphan = s->orphans; orphan != NULL; orphan = orphan->next) {
+		if (exec_has_group(orphan->exec))
 			return false;
 	}
-	return s->closing && s->run == 0 && s->tasks == 0;
+	return s->closing && s->run == 0 && s->tasks == 0 && s->news == NULL;
 }

@@ -1,16 +1,18 @@
 #ifndef SESSION_H
 #define SESSION_H
 
-/* One client's commands: their order (P7), the directory they go on from
- * (D1), the tasks in the background (T), closing (L). Has never heard of
- * JSON. What it is asked to do is a job; it never calls back: the room above
- * looks with session_ended(). */
+/* One client's commands: their order (P7), the directory they go on from (D1),
+ * the tasks in the background (T), what commands left running (E4), closing
+ * (L). Has never heard of JSON.
+ *
+ * What it is asked to run is a job. A session never calls back: the room above
+ * asks session_next() what there is to tell. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "exec.h"
-#include "loop.h"
+#include "io.h"
+#include "json.h"
 #include "output.h"
 
 enum {
@@ -26,13 +28,26 @@ struct session_options {
 	const char *workdir;     /* absolute: where a session starts */
 	const char *tmpdir;      /* absolute: where long output is saved */
 	char **env;              /* what commands see; env[0] is for PWD */
+	int no_input;            /* a descriptor that reads end of file (B4) */
 	int64_t bg_timeout;      /* ms a task may run; 0: for ever (T5) */
 	int64_t save_limit;      /* bytes of one stream (O5) */
 	bool background;         /* a late command becomes a task (E5) */
 };
 
+/* What a job is to do. Zeroed: nothing yet. */
+struct job_request {
+	struct buf text;         /* the command */
+	struct buf input;        /* for its stdin (B5) */
+	bool has_input;
+	char *cwd;               /* where it starts (D7), or NULL */
+	int64_t timeout;         /* ms */
+	enum truncate truncate;
+	bool background;
+};
+void job_request_free(struct job_request *);
+
 enum job_state {
-	JOB_NEW, JOB_QUEUED,
+	JOB_QUEUED,
 	JOB_RUNNING,             /* in the foreground */
 	JOB_TASK,                /* in the background */
 	JOB_FINISHED             /* nothing of it will change any more */
@@ -42,108 +57,76 @@ enum job_refused {
 	JOB_ACCEPTED,
 	JOB_CLOSED,              /* the session is (L2) */
 	JOB_TOO_MANY,            /* tasks run already (T2) */
-	JOB_NO_DIR,              /* `dir` cannot be entered (D7) */
+	JOB_NO_DIR,              /* `dir` can't be entered (D7) */
 	JOB_LOST_DIR,            /* nor the tracked one, `dir` (D5) */
 	JOB_NO_START             /* the system is short of something (E7) */
 };
 
-struct job {
-	struct job *next;        /* in the queue, or among the ended */
-	void *call;              /* the room above's; not looked at */
-
-	/* What is asked: by the room above, before session_run() */
-	struct buf text;         /* the command */
-	struct buf input;        /* for its stdin (B5) */
-	bool has_input;
-	char *cwd;               /* where this one starts (D7), or NULL */
-	int64_t timeout;         /* ms */
-	enum truncate truncate;
-	bool background;
-	bool progress;           /* somebody follows what it prints */
-
-	/* What became of it: the session's */
+/* What became of it */
+struct job_report {
 	enum job_state state;
 	enum job_refused refused;
-	int error;               /* errno, with JOB_NO_* */
-	char *dir;               /* with JOB_*_DIR: the one that failed; when
-	                          * the end of a foreground command is told:
-	                          * where the next one starts */
+	int error;               /* errno, with JOB_NO_* and JOB_LOST_DIR */
+	const char *dir;         /* with JOB_*_DIR: the one that failed; at the
+	                          * end of a foreground command: where the next
+	                          * one starts; NULL: no memory */
 	char id[SESSION_ID];     /* of a task; else empty */
-	pid_t pid;
-	int64_t started, deadline;
+	int64_t pid;
+	int64_t started;         /* ms */
 	int exit_code;           /* when finished */
 	bool moved;              /* the directory has changed by it */
 	bool timed_out, killed;
-	bool cancelled;          /* nobody wants to hear of it */
-	bool crowded_out;        /* E5 found no room among the tasks */
-	bool kept_end;
-	struct output *out, *err;
-	struct output_mark out_seen, err_seen;  /* looks at a task (T3) */
-	struct exec exec;
+	bool no_room;            /* E5 found ten tasks running */
 };
 
-struct left;  /* what a command left running */
-
-struct session {
-	const struct session_options *options;
-	bool stateless;          /* no tracked directory, side by side (H6) */
-	bool closing;
-	bool prepared;           /* birth_prepare() has been called */
-	char nonce[SESSION_ID];
-	char mark[64];           /* the sentinel (D2) */
-	char *dir;               /* the tracked directory */
-	struct store store;
-	struct job *queue, **queue_end;
-	size_t queued;           /* bytes that the queue holds */
-	struct job *ended, **ended_end;
-	struct job *running[SESSION_ASIDE];
-	int run;                 /* of them */
-	struct job *task[SESSION_TASKS];
-	int tasks;
-	struct job *kept[SESSION_KEPT + 1];  /* oldest first; one too many
-	                                      * until the next turn */
-	int keeps;
-	struct left *left;
-	int lefts;               /* of them */
-	bool uncrowded;          /* some are not in the crowd */
-	struct crowd crowd;
-	int64_t review;          /* ms; when to look whether they live */
-	int64_t pause;           /* ms from that to the next time */
+/* One stream of it, and how far it has been looked at (T3) */
+struct job_stream {
+	struct output *text;
+	struct output_mark seen;
 };
 
-/* Lowercase hex of `bytes` random bytes, and a NUL. Good also where there is
- * no /dev (T1). */
-void session_random(char *hex, size_t bytes);
+struct job;
 
-int session_open(struct session *, const struct session_options *,
-                 bool stateless);  /* 0, or -1 without memory */
+const struct job_request *job_request(const struct job *);
+const struct job_report *job_report(const struct job *);
+struct job_stream *job_stream(struct job *, int fd);  /* 1 or 2 */
+void *job_call(const struct job *);  /* as session_run() was given it */
+void job_read(struct job *);  /* also what it has printed just now */
+
+struct session;
+
+/* A session; stateless: without a tracked directory, commands side by side
+ * (H6). NULL: errno says why. */
+struct session *session_open(const struct session_options *, bool stateless);
 void session_free(struct session *);
 
-struct job *job_new(void);  /* NULL: no memory */
-void job_free(struct job *);
-
-/* Queues the job, which is the session's from now on. Its end, or that it
- * runs in the background now, or its refusal, comes from session_ended(). */
-void session_run(struct session *, struct job *);
+/* Queues what is asked for and takes it over; NULL: no memory. Its end, or that
+ * it runs in the background now, or its refusal, comes from session_next(). */
+struct job *session_run(struct session *, struct job_request *, void *call);
 
 /* The next job that has something to tell its call; NULL: none. Afterwards
  * session_told(): the job is gone then, unless it is a task. */
-struct job *session_ended(struct session *);
+struct job *session_next(struct session *);
 void session_told(struct session *, struct job *);
 
 /* E6: takes it out of the queue or terminates it; nothing will be told. */
 void session_cancel(struct session *, struct job *, int64_t now);
+/* The same, but it is carried out: nobody is there to be told. */
+void session_detach(struct job *);
 
 /* A task of this session, running or finished and unread; NULL: none. */
 struct job *session_task(struct session *, const char *id);
 struct job *session_task_by_pid(struct session *, int64_t pid);
+struct job *session_task_at(struct session *, int i);  /* running; NULL: no more */
 void session_kill(struct session *, struct job *, int64_t now);  /* T4 */
 void session_forget(struct session *, struct job *);  /* a finished one */
 
-bool session_owns(const struct session *, pid_t);  /* one of its leaders? */
+const char *session_dir(const struct session *);  /* the tracked one */
+bool session_stateless(const struct session *);
+size_t session_queued(const struct session *);  /* bytes that wait */
 
-void session_want(struct session *, struct loop *);
-void session_ready(struct session *, const struct loop *);
+void session_poll_add(struct session *, struct loop *);
+void session_dispatch(struct session *, const struct loop *);
 
 /* L1. Again, or at_once: what is left is killed now. */
 void session_close(struct session *, int64_t now, bool at_once);

@@ -221,7 +221,7 @@ unknown(struct buf *b, const char *tool, const struct argument *a, int n,
 /* Sorts the members into given[]; of equal names the last counts, and null
  * is as good as absent. False: a wrong one is told. */
 static bool
-sort_arguments(struct json arguments, const char *tool,
+read_arguments(struct json arguments, const char *tool,
                const struct argument *a, struct json given[], int n,
                struct buf *refusal)
 {
@@ -282,7 +282,7 @@ is_blank(const struct buf *b)
 }
 
 static bool
-read_command(struct json given, struct job *job, struct buf *refusal)
+read_command(struct json given, struct job_request *job, struct buf *refusal)
 {
 	json_decode(given, &job->text);
 	if (has_nul(&job->text)) {
@@ -300,7 +300,7 @@ read_command(struct json given, struct job *job, struct buf *refusal)
 }
 
 static bool
-read_cwd(struct json given, struct job *job, struct buf *refusal)
+read_cwd(struct json given, struct job_request *job, struct buf *refusal)
 {
 	struct buf b = { NULL, 0, 0, false };
 
@@ -348,13 +348,8 @@ no_memory(struct buf *refusal)
 
 static bool
 read_run(const struct tools_options *o, const struct json given[],
-         struct wish *wish, struct buf *refusal)
+         struct job_request *job, struct buf *refusal)
 {
-	struct job *job = wish->job = job_new();
-
-	if (job == NULL)
-		return no_memory(refusal);
-	wish->kind = WISH_RUN;
 	job->timeout = o->timeout;
 	job->truncate = o->truncate;
 	job->background = json_true(given[IN_BACKGROUND]);
@@ -375,7 +370,7 @@ read_run(const struct tools_options *o, const struct json given[],
 
 static bool
 read_bash(const struct tools_options *o, struct json arguments,
-          struct wish *wish, struct buf *refusal)
+          struct tools_call *call, struct buf *refusal)
 {
 	struct json given[BASH_ARGUMENTS];
 	const struct argument *a = bash_arguments;
@@ -383,7 +378,7 @@ read_bash(const struct tools_options *o, struct json arguments,
 	int64_t timeout = 1;
 	int n;
 
-	if (!sort_arguments(arguments, "bash", a, given, BASH_ARGUMENTS,
+	if (!read_arguments(arguments, "bash", a, given, BASH_ARGUMENTS,
 	    refusal))
 		return false;
 	n = (given[COMMAND].text != NULL) + (given[CHECK_PID].text != NULL) +
@@ -396,28 +391,29 @@ read_bash(const struct tools_options *o, struct json arguments,
 		return false;
 	}
 	if (given[COMMAND].text != NULL)
-		return read_run(o, given, wish, refusal);
-	wish->by_pid = true;
-	wish->kind = given[KILL_PID].text != NULL ? WISH_KILL : WISH_LOOK;
-	n = wish->kind == WISH_KILL ? KILL_PID : CHECK_PID;
+		return read_run(o, given, &call->job, refusal);
+	call->by_pid = true;
+	call->action = given[KILL_PID].text != NULL ? TOOLS_KILL
+	    : TOOLS_LOOK;
+	n = call->action == TOOLS_KILL ? KILL_PID : CHECK_PID;
 	/* Of no use here, and wrong all the same when they are wrong */
 	return read_integer(&a[TIMEOUT], given[TIMEOUT], 1, TIMEOUT_MOST,
 	    true, &timeout, refusal) &&
 	    read_truncate(given[TRUNCATE], &ignored, refusal) &&
 	    read_integer(&a[n], given[n], INT64_MIN, INT64_MAX, false,
-	    &wish->pid, refusal);
+	    &call->pid, refusal);
 }
 
 static bool
-read_task(struct json arguments, struct wish *wish, struct buf *refusal)
+read_task(struct json arguments, struct tools_call *call, struct buf *refusal)
 {
 	struct json given[TASK_ARGUMENTS];
 	const struct argument *a = task_arguments;
 
-	if (!sort_arguments(arguments, "task_output", a, given,
+	if (!read_arguments(arguments, "task_output", a, given,
 	    TASK_ARGUMENTS, refusal))
 		return false;
-	wish->kind = WISH_LOOK;
+	call->action = TOOLS_LOOK;
 	if (given[TASK_ID].text == NULL) {
 		buf_puts(refusal, "argument \"task_id\" is missing; it must "
 		    "be ");
@@ -425,30 +421,29 @@ read_task(struct json arguments, struct wish *wish, struct buf *refusal)
 		return false;
 	}
 	if (!read_integer(&a[WAIT], given[WAIT], 0, TIMEOUT_MOST, false,
-	    &wish->wait, refusal))
+	    &call->wait, refusal))
 		return false;
-	wish->news = json_true(given[NEW]);
-	json_decode(given[TASK_ID], &wish->id);
-	buf_putc(&wish->id, '\0');
-	return wish->id.failed ? no_memory(refusal) : true;
+	call->only_new = json_true(given[NEW]);
+	json_decode(given[TASK_ID], &call->id);
+	buf_putc(&call->id, '\0');
+	return call->id.failed ? no_memory(refusal) : true;
 }
 
 bool
 tools_read(const struct tools_options *o, enum tool tool,
-           struct json arguments, struct wish *wish, struct buf *refusal)
+           struct json arguments, struct tools_call *call, struct buf *refusal)
 {
-	memset(wish, 0, sizeof(*wish));
+	memset(call, 0, sizeof(*call));
 	if (tool == TOOL_BASH)
-		return read_bash(o, arguments, wish, refusal);
-	return read_task(arguments, wish, refusal);
+		return read_bash(o, arguments, call, refusal);
+	return read_task(arguments, call, refusal);
 }
 
 void
-wish_free(struct wish *wish)
+tools_call_free(struct tools_call *call)
 {
-	job_free(wish->job);
-	wish->job = NULL;
-	buf_free(&wish->id);
+	job_request_free(&call->job);
+	buf_free(&call->id);
 }
 
 /* -- Results ----------------------------------------------------------- */
@@ -462,16 +457,16 @@ tools_refusal(struct buf *b, const char *text, size_t len)
 }
 
 void
-tools_no_task(struct buf *b, const struct wish *wish)
+tools_no_task(struct buf *b, const struct tools_call *call)
 {
 	struct buf text = { NULL, 0, 0, false };
 
-	if (wish->by_pid) {
+	if (call->by_pid) {
 		buf_puts(&text, "no background process with pid ");
-		buf_int(&text, wish->pid);
+		buf_int(&text, call->pid);
 	} else {
 		buf_puts(&text, "task not found: ");
-		buf_put(&text, wish->id.data, wish->id.len - 1);
+		buf_put(&text, call->id.data, call->id.len - 1);
 	}
 	tools_refusal(b, text.data, text.len);
 	b->failed = b->failed || text.failed;
@@ -479,15 +474,18 @@ tools_no_task(struct buf *b, const struct wish *wish)
 }
 
 static void
-put_ids(struct buf *t, const struct session *s)
+put_ids(struct buf *t, struct session *s)
 {
+	const struct job_report *task;
+	struct job *job;
 	int i;
 
-	for (i = 0; i < s->tasks; i++) {
+	for (i = 0; (job = session_task_at(s, i)) != NULL; i++) {
+		task = job_report(job);
 		buf_puts(t, i > 0 ? ", " : ": ");
-		buf_puts(t, s->task[i]->id);
+		buf_puts(t, task->id);
 		buf_puts(t, " (pid ");
-		buf_int(t, s->task[i]->pid);
+		buf_int(t, task->pid);
 		buf_puts(t, ")");
 	}
 }
@@ -522,36 +520,38 @@ put_reason(struct buf *t, int error)
 }
 
 void
-tools_refused(struct buf *b, const struct session *s, const struct job *job)
+tools_refused(struct buf *b, struct session *s, const struct job *job)
 {
+	const struct job_report *r = job_report(job);
+	const char *cwd = job_request(job)->cwd;
 	struct buf t = { NULL, 0, 0, false };
 
-	switch (job->refused) {
+	switch (r->refused) {
 	case JOB_TOO_MANY:
 		buf_puts(&t, "10 background tasks are running, the most there "
 		    "can be");
-		if (!s->stateless)
+		if (!session_stateless(s))
 			put_ids(&t, s);
 		buf_puts(&t, "; wait for one to end, or end one with "
 		    "kill_pid");
 		break;
 	case JOB_NO_DIR:
-		buf_puts(&t, job->cwd != NULL ? "cwd " : "the directory ");
-		buf_puts(&t, job->dir != NULL ? job->dir : job->cwd);
+		buf_puts(&t, cwd != NULL ? "cwd " : "the directory ");
+		buf_puts(&t, r->dir != NULL ? r->dir : "");
 		buf_puts(&t, " cannot be entered: ");
-		put_reason(&t, job->error);
+		put_reason(&t, r->error);
 		break;
 	case JOB_LOST_DIR:
 		buf_puts(&t, "the working directory ");
-		buf_puts(&t, job->dir != NULL ? job->dir : "");
+		buf_puts(&t, r->dir != NULL ? r->dir : "");
 		buf_puts(&t, " cannot be entered any more: ");
-		put_reason(&t, job->error);
+		put_reason(&t, r->error);
 		buf_puts(&t, "; nothing was run; the next command starts in ");
-		buf_puts(&t, s->dir);
+		buf_puts(&t, session_dir(s));
 		break;
 	case JOB_NO_START:
 		buf_puts(&t, "the command could not be started: ");
-		put_reason(&t, job->error);
+		put_reason(&t, r->error);
 		break;
 	default:
 		buf_puts(&t, "session is closed");
@@ -562,8 +562,10 @@ tools_refused(struct buf *b, const struct session *s, const struct job *job)
 }
 
 /* What there is to say, once; then it is said as text and as data. */
-struct report {
-	const struct job *job;
+struct result {
+	const struct job_report *job;
+	const struct job_request *asked;
+	const struct tools_call *look;  /* what a look asked for; NULL: none */
 	const char *status;
 	bool task;            /* not an ordinary foreground result */
 	bool output;          /* stdout and stderr are part of it */
@@ -575,7 +577,7 @@ struct report {
 };
 
 static const char *
-status_of(const struct job *job)
+status_of(const struct job_report *job)
 {
 	if (job->state != JOB_FINISHED)
 		return "running";
@@ -585,46 +587,43 @@ status_of(const struct job *job)
 }
 
 static void
-put_notes(struct report *r)
+put_notes(struct result *r)
 {
-	const struct job *job = r->job;
+	const struct job_report *job = r->job;
 
 	if (job->timed_out && !r->task) {
 		buf_puts(&r->headline, "Command timed out after ");
-		buf_int(&r->headline, job->timeout);
+		buf_int(&r->headline, r->asked->timeout);
 		buf_puts(&r->headline, "ms");
 	} else if (job->timed_out) {
 		buf_puts(&r->note, "terminated by --bg-timeout");
 	}
-	if (job->crowded_out)
+	if (job->no_room)
 		buf_puts(&r->note, "it was terminated rather than put in the "
 		    "background, since 10 background tasks are running "
 		    "already, the most there can be");
 	if (job->killed && !r->task)
 		buf_puts(&r->note, "session is closed");
-	if (r->task && r->output && !r->ended && !job->background &&
-	    job->call != NULL) {
+	if (r->task && r->look == NULL && !r->asked->background) {
 		buf_puts(&r->note, "still running after ");
-		buf_int(&r->note, job->timeout);
+		buf_int(&r->note, r->asked->timeout);
 		buf_puts(&r->note, "ms; it goes on as a background task: read "
 		    "it with task_output or check_pid, end it with kill_pid");
 	}
 }
 
-/* Both streams, as a look at a task or as the end of a command shows them */
+/* One stream, as a look at a task or as the end of a command shows it */
 static void
-put_output(struct report *r, struct job *job, bool news)
+put_stream(const struct result *r, struct job_stream *s, const char *name,
+           struct buf *text, struct output_view *view)
 {
-	if (news) {
-		output_since(job->out, &job->out_seen, 0, "stdout", &r->out);
-		output_since(job->err, &job->err_seen, 0, "stderr", &r->err);
-		r->out_view.chars = r->err_view.chars = -1;
+	if (r->look != NULL && r->look->only_new) {
+		output_since(s->text, &s->seen, 0, name, text);
+		view->chars = -1;
 		return;
 	}
-	output_show(job->out, job->truncate, "stdout", &r->out, &r->out_view);
-	output_show(job->err, job->truncate, "stderr", &r->err, &r->err_view);
-	output_look(job->out, &job->out_seen);
-	output_look(job->err, &job->err_seen);
+	output_show(s->text, r->asked->truncate, name, text, view);
+	output_look(s->text, &s->seen);
 }
 
 static void
@@ -670,9 +669,9 @@ text_stream(struct buf *t, const char *name, const struct buf *stream)
 }
 
 static void
-put_text(struct buf *t, const struct report *r)
+put_text(struct buf *t, const struct result *r)
 {
-	const struct job *job = r->job;
+	const struct job_report *job = r->job;
 
 	buf_put(t, r->headline.data, r->headline.len);
 	if (r->task) {
@@ -721,7 +720,7 @@ data_view(struct buf *b, const char *chars, const char *file,
 }
 
 static void
-data_note(struct buf *b, const struct report *r)
+data_note(struct buf *b, const struct result *r)
 {
 	struct buf note = { NULL, 0, 0, false };
 
@@ -736,9 +735,9 @@ data_note(struct buf *b, const struct report *r)
 }
 
 static void
-put_data(struct buf *b, const struct report *r)
+put_data(struct buf *b, const struct result *r)
 {
-	const struct job *job = r->job;
+	const struct job_report *job = r->job;
 
 	buf_puts(b, ",\"structuredContent\":{\"status\":\"");
 	buf_puts(b, r->status);
@@ -766,7 +765,7 @@ put_data(struct buf *b, const struct report *r)
 }
 
 static void
-report_free(struct report *r)
+result_free(struct result *r)
 {
 	buf_free(&r->out);
 	buf_free(&r->err);
@@ -776,23 +775,29 @@ report_free(struct report *r)
 
 void
 tools_result(struct buf *b, const struct tools_options *o, struct job *job,
-             bool look, bool news)
+             const struct tools_call *look)
 {
 	struct buf text = { NULL, 0, 0, false };
-	struct report r;
+	struct result r;
 
 	memset(&r, 0, sizeof(r));
-	r.job = job;
-	r.task = job->id[0] != '\0';
-	r.status = status_of(job);
+	r.job = job_report(job);
+	r.asked = job_request(job);
+	r.look = look;
+	r.task = r.job->id[0] != '\0';
+	r.status = status_of(r.job);
 	/* The start of a task has printed nothing yet: that is no output. */
-	r.output = look || !job->background;
-	r.ended = job->state == JOB_FINISHED;
-	if (!look && r.task)
+	r.output = look != NULL || !r.asked->background;
+	r.ended = r.job->state == JOB_FINISHED;
+	if (look == NULL && r.task)
 		r.status = "running", r.ended = false;
 	put_notes(&r);
-	if (r.output)
-		put_output(&r, job, news);
+	if (r.output) {
+		put_stream(&r, job_stream(job, 1), "stdout", &r.out,
+		    &r.out_view);
+		put_stream(&r, job_stream(job, 2), "stderr", &r.err,
+		    &r.err_view);
+	}
 	put_text(&text, &r);
 	buf_puts(b, "\"content\":[{\"type\":\"text\",\"text\":");
 	json_string(b, text.data, text.len);
@@ -803,5 +808,5 @@ tools_result(struct buf *b, const struct tools_options *o, struct job *job,
 	b->failed = b->failed || text.failed || r.out.failed || r.err.failed ||
 	    r.headline.failed || r.note.failed;
 	buf_free(&text);
-	report_free(&r);
+	result_free(&r);
 }

@@ -1,7 +1,7 @@
 /* libFuzzer target for mcp.c, and with it tools.c, session.c and output.c:
  *
  *     clang -fsanitize=fuzzer,address,undefined -I. t/fuzz_mcp.c mcp.c \
- *         tools.c session.c output.c json.c loop.c
+ *         tools.c session.c output.c spool.c json.c io.c
  *
  * The first byte says how boris was started; what follows is lines. Commands
  * are not run: the functions of exec.h are here, and what a command does is
@@ -18,8 +18,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "birth.h"
+#include "exec.h"
 #include "mcp.h"
+#include "proc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -53,6 +54,7 @@ static struct fuzz {
 	bool http;        /* each line has an address of its own */
 	bool slow;        /* progress is refused */
 	pid_t pid;
+	int randoms;
 	char task[SESSION_ID];
 } f;
 
@@ -67,73 +69,93 @@ must(bool ok, const char *what)
 
 /* -- Commands that do not run (exec.h) --------------------------------- */
 
+struct exec {
+	enum exec_state state;
+	pid_t pid;
+	bool group;          /* something of it lives */
+	int status, turns, looks;
+	int64_t deadline;
+	struct output *out, *err;
+	struct buf text, input;
+	char *dir;
+};
+
 static bool
 said(const struct exec *x, char c)
 {
-	return x->held.len > 0 && memchr(x->held.data, c, x->held.len) != NULL;
+	return x->text.len > 0 && memchr(x->text.data, c, x->text.len) != NULL;
 }
 
 /* Where a command "cd " REST ends: /REST */
 static void
 change_dir(struct exec *x)
 {
-	size_t n = x->held.len;
+	size_t n = x->text.len;
 
-	if (n < 4 || memcmp(x->held.data, "cd ", 3) != 0)
+	if (n < 4 || memcmp(x->text.data, "cd ", 3) != 0)
 		return;
 	x->dir = malloc(n - 1);
 	must(x->dir != NULL, "memory");
 	x->dir[0] = '/';
-	memcpy(x->dir + 1, x->held.data + 3, n - 3);
+	memcpy(x->dir + 1, x->text.data + 3, n - 3);
 	x->dir[n - 2] = '\0';
 }
 
 void
-birth_prepare(void)
+proc_prepare(void)
 {
 }
 
-int
-exec_start(struct exec *x, const struct command *c, struct output *out,
+bool
+proc_random(char *hex, size_t n)
+{
+	memset(hex, '0', 2 * n);
+	sprintf(hex + 2 * n - 8, "%08x", (unsigned)++f.randoms);
+	return true;
+}
+
+struct exec *
+exec_start(const struct exec_command *c, struct output *out,
            struct output *err, int64_t now, enum exec_failed *what)
 {
+	struct exec *x;
+
+	(void)now;
 	must(memchr(c->text, '\0', c->len) == NULL, "a NUL in a command");
 	must(c->dir[0] == '/', "a directory that is not absolute");
-	memset(x, 0, sizeof(*x));
 	*what = c->text[0] == 'D' ? EXEC_FAILED_DIR : EXEC_FAILED_START;
 	if (c->text[0] == 'D' || c->text[0] == 'S') {
 		errno = c->text[0] == 'D' ? ENOENT : EAGAIN;
-		return -1;
+		return NULL;
 	}
+	x = calloc(1, sizeof(*x));
+	must(x != NULL, "memory");
 	x->state = EXEC_RUNNING;
-	x->group = ++f.pid;
-	x->started = now;
+	x->pid = ++f.pid;
+	x->group = true;
 	x->deadline = NEVER;
-	x->out = x->err = x->in = -1;
-	x->stdout_text = out;
-	x->stderr_text = err;
-	x->pause = c->text[0] >= '0' && c->text[0] <= '9'
+	x->out = out;
+	x->err = err;
+	x->turns = c->text[0] >= '0' && c->text[0] <= '9'
 	    ? c->text[0] - '0' : 1;
-	buf_put(&x->held, c->text, c->len);
+	buf_put(&x->text, c->text, c->len);
 	if (c->input != NULL) {
 		x->input = *c->input;
 		memset(c->input, 0, sizeof(*c->input));
 	}
-	return 0;
+	return x;
 }
 
 /* Prints, and has ended: unless there is a `!` in it, which goes on, or an `&`,
  * of which something is left running. */
 void
-exec_ready(struct exec *x, const struct loop *loop)
+exec_dispatch(struct exec *x, const struct loop *loop)
 {
-	if (x->state == EXEC_RUNNING && x->pause-- > 0) {
-		if (x->stdout_text != NULL)
-			output_write(x->stdout_text, x->held.data,
-			    x->held.len);
-		if (x->stderr_text != NULL && x->input.len > 0)
-			output_write(x->stderr_text, x->input.data,
-			    x->input.len);
+	if (x->state == EXEC_RUNNING && x->turns-- > 0) {
+		if (x->out != NULL)
+			output_write(x->out, x->text.data, x->text.len);
+		if (x->err != NULL && x->input.len > 0)
+			output_write(x->err, x->input.data, x->input.len);
 		return;
 	}
 	if (x->state == EXEC_RUNNING && said(x, '!'))
@@ -141,29 +163,36 @@ exec_ready(struct exec *x, const struct loop *loop)
 	if (x->state == EXEC_STOPPING && said(x, '~') &&
 	    loop->now < x->deadline)
 		return;
-	if (x->state == EXEC_NONE || x->state == EXEC_ENDED)
+	if (x->state == EXEC_ENDED)
 		return;
 	if (x->state == EXEC_RUNNING)
 		change_dir(x);
 	x->status = x->state == EXEC_RUNNING ? 0 : 128 + 15;
 	if (!said(x, '&') || x->state != EXEC_RUNNING)
-		x->group = 0;
+		x->group = false;
 	x->state = EXEC_ENDED;
-	x->leader_gone = true;
 	x->deadline = NEVER;
 }
 
 void
-exec_catch_up(struct exec *x)
+exec_advance(struct exec *const list[], int n, int64_t now)
 {
-	if (x->state == EXEC_RUNNING && x->stdout_text != NULL)
-		output_write(x->stdout_text, "+", 1);
+	(void)list;
+	(void)n;
+	(void)now;
 }
 
 void
-exec_want(struct exec *x, struct loop *loop)
+exec_read(struct exec *x)
 {
-	if (x->state == EXEC_RUNNING && (x->pause >= 0 || !said(x, '!')))
+	if (x->state == EXEC_RUNNING && x->out != NULL)
+		output_write(x->out, "+", 1);
+}
+
+void
+exec_poll_add(struct exec *x, struct loop *loop)
+{
+	if (x->state == EXEC_RUNNING && (x->turns >= 0 || !said(x, '!')))
 		loop_until(loop, loop->now + 7);
 	if (x->state == EXEC_KILLED)
 		loop_until(loop, loop->now);
@@ -171,76 +200,98 @@ exec_want(struct exec *x, struct loop *loop)
 }
 
 void
-exec_stop(struct exec *x, int64_t now)
+exec_stop(struct exec *const list[], int n, int64_t now)
 {
-	if (x->group == 0)
-		return;
-	if (x->state == EXEC_ENDED)
-		x->group = 0;
-	if (x->state != EXEC_RUNNING)
-		return;
-	x->state = EXEC_STOPPING;
-	x->deadline = said(x, '~') ? now + 5000 : now;
+	struct exec *x;
+
+	for (; n > 0; n--, list++) {
+		x = *list;
+		if (x->state == EXEC_ENDED)
+			x->group = false;
+		if (x->state != EXEC_RUNNING)
+			continue;
+		x->state = EXEC_STOPPING;
+		x->deadline = said(x, '~') ? now + 5000 : now;
+	}
 }
 
 void
-exec_kill(struct exec *x, int64_t now)
+exec_kill(struct exec *const list[], int n, int64_t now)
 {
 	(void)now;
-	if (x->group == 0)
-		return;
-	if (x->state == EXEC_ENDED)
-		x->group = 0;
-	else
-		x->state = EXEC_KILLED;
+	for (; n > 0; n--, list++) {
+		if ((*list)->state == EXEC_ENDED)
+			(*list)->group = false;
+		else
+			(*list)->state = EXEC_KILLED;
+	}
+}
+
+enum exec_state
+exec_state(const struct exec *x)
+{
+	return x->state;
+}
+
+pid_t
+exec_pid(const struct exec *x)
+{
+	return x->pid;
 }
 
 bool
-exec_over(struct exec *x)
+exec_shell_ended(struct exec *x)
 {
-	return x->leader_gone;
+	return x->state == EXEC_ENDED;
+}
+
+int
+exec_status(const struct exec *x)
+{
+	return x->status;
+}
+
+const char *
+exec_dir(const struct exec *x)
+{
+	return x->dir;
 }
 
 bool
-exec_left(const struct exec *x)
+exec_remains(const struct exec *x)
 {
-	return x->state != EXEC_NONE && x->group > 0;
+	return x->group;
 }
 
 bool
-exec_leave(struct exec *x, struct crowd *crowd)
+exec_has_group(const struct exec *x)
 {
-	(void)crowd;
-	x->stdout_text = x->stderr_text = NULL;
-	return true;
-}
-
-bool
-exec_empty(struct exec *x)
-{
-	(void)x;
-	return false;
+	return x->group;
 }
 
 /* What was left running ends by itself, by the third look at it. */
 void
-exec_review(struct exec *const list[], int n)
+exec_look_again(struct exec *x)
 {
-	int i;
+	if (++x->looks >= 3)
+		x->group = false;
+}
 
-	for (i = 0; i < n; i++) {
-		if (++list[i]->look >= 3)
-			list[i]->group = 0;
-	}
+void
+exec_forget_output(struct exec *x)
+{
+	x->out = x->err = NULL;
 }
 
 void
 exec_free(struct exec *x)
 {
+	if (x == NULL)
+		return;
 	buf_free(&x->input);
-	buf_free(&x->held);
+	buf_free(&x->text);
 	free(x->dir);
-	memset(x, 0, sizeof(*x));
+	free(x);
 }
 
 /* -- What may come in -------------------------------------------------- */

@@ -1,0 +1,447 @@
+#ifdef __linux__
+#define _GNU_SOURCE  /* vfork, pipe2, syscall */
+#endif
+#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
+
+#include "proc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#endif
+
+#include "json.h"
+
+enum {
+	FEW_PIDS = 64  /* so many are asked one by one */
+};
+
+/* -- Signals ----------------------------------------------------------- */
+
+/* The C libraries keep these to themselves, and so can't set them back where
+ * they were found ignored. All zero is the default, on every processor. */
+static void
+reset_hidden_signals(void)
+{
+#ifdef __linux__
+	static const long zero[16];
+	int sig;
+
+	for (sig = 32; sig < 35; sig++)
+		syscall(SYS_rt_sigaction, sig, zero, NULL, 8);
+#endif
+}
+
+/* Is this the /proc of the pids that we know? Not where it is missing, nor in a
+ * pid namespace that sees an outer one. */
+static bool
+proc_is_ours(void)
+{
+	char self[32];
+	ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
+
+	self[n > 0 ? n : 0] = '\0';
+	return atoi(self) == getpid();
+}
+
+void
+proc_prepare(void)
+{
+	struct sigaction action;
+	int sig;
+
+#ifdef __linux__
+	if (!proc_is_ours())
+		prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
+#endif
+	reset_hidden_signals();
+	memset(&action, 0, sizeof(action));
+	for (sig = 1; sig <= 64; sig++) {
+		if (sigaction(sig, NULL, &action) == 0 &&
+		    action.sa_handler == SIG_IGN) {
+			action.sa_handler = SIG_DFL;
+			sigaction(sig, &action, NULL);
+		}
+	}
+}
+
+/* -- A child ----------------------------------------------------------- */
+
+int
+proc_pipe(int end[2], int ours)
+{
+#ifdef __linux__
+	if (pipe2(end, O_CLOEXEC) < 0)
+		return -1;
+#else
+	if (pipe(end) < 0)
+		return -1;
+	fcntl(end[0], F_SETFD, FD_CLOEXEC);
+	fcntl(end[1], F_SETFD, FD_CLOEXEC);
+#endif
+	if (ours != 1)
+		fcntl(end[0], F_SETFL, O_NONBLOCK);
+	if (ours != 0)
+		fcntl(end[1], F_SETFL, O_NONBLOCK);
+	return 0;
+}
+
+/* The child, up to the program; returns only when that can't be begun. It
+ * borrows the parent's memory (vfork) and so changes nothing but its own
+ * locals. */
+static void
+become(const struct proc_child *c)
+{
+	/* What boris handles; all else is at its default, proc_prepare() */
+	static const int handled[] = {
+		SIGTERM, SIGINT, SIGHUP, SIGCHLD, SIGPIPE, SIGXFSZ
+	};
+	struct sigaction action;
+	sigset_t none;
+	size_t i;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = SIG_DFL;
+	for (i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
+		sigaction(handled[i], &action, NULL);
+	setsid();
+	if (dup2(c->in, 0) < 0 || dup2(c->out, 1) < 0 || dup2(c->err, 2) < 0)
+		return;
+	/* dup2() of a descriptor onto itself leaves it close-on-exec. */
+	if (c->extra == c->extra_to)
+		fcntl(c->extra, F_SETFD, 0);
+	else if (c->extra >= 0 && dup2(c->extra, c->extra_to) < 0)
+		return;
+	/* Last, so that no handler of boris's ever runs here (E1) */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execve(c->program, c->argv, c->env);
+}
+
+/* The child borrows boris's memory until it is another program. That saves
+ * copying it, a tenth of what a call of `true` costs, and lets it say what
+ * failed. (Where vfork() is a fork(), as under valgrind, a shell that can't be
+ * begun is one that ends with 127.) */
+static pid_t
+begin_child(const struct proc_child *c)
+{
+	volatile int error = 0;  /* written by the child */
+	sigset_t all, before;
+	pid_t pid;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+#ifdef __linux__
+	pid = vfork();
+#else
+	pid = fork();
+#endif
+	if (pid == 0) {
+		become(c);
+		error = errno;
+		_exit(127);
+	}
+	if (pid < 0)
+		error = errno;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (pid > 0 && error != 0) {
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+		pid = -1;
+	}
+	if (pid < 0)
+		errno = error;
+	return pid;
+}
+
+pid_t
+proc_start(const struct proc_child *c, bool *dir_failed)
+{
+	pid_t pid = -1;
+	int error;
+
+	/* The parent goes there and back: it learns at once when that fails,
+	 * and its own directory is never one that somebody may want to unmount.
+	 * For / that cannot fail. */
+	*dir_failed = chdir(c->dir) < 0;
+	if (*dir_failed)
+		return -1;
+	pid = begin_child(c);
+	error = errno;
+	if (chdir("/") < 0)
+		error = errno;
+	errno = error;
+	return pid;
+}
+
+/* -- Which groups live -------------------------------------------------- */
+
+/* Dead but for its entry: state Z or X, and no thread of it lives on without
+ * the first one. What can't be read is taken for alive. */
+static bool
+is_zombie(pid_t pid)
+{
+	struct buf path = { NULL, 0, 0, false };
+	char text[1024], *p;
+	ssize_t n = -1;
+	int fd, i;
+
+	buf_puts(&path, "/proc/");
+	buf_int(&path, pid);
+	buf_puts(&path, "/stat");
+	buf_putc(&path, '\0');
+	fd = path.failed ? -1 : open(path.data, O_RDONLY | O_CLOEXEC);
+	buf_free(&path);
+	if (fd >= 0) {
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	p = strrchr(text, ')');  /* the name before it may hold anything */
+	if (p == NULL || (p[2] != 'Z' && p[2] != 'X'))
+		return false;
+	for (i = 0; i < 18 && p != NULL; i++)
+		p = strchr(p + 1, ' ');
+	return p == NULL || atoi(p + 1) <= 1;  /* its threads */
+}
+
+/* Whoever is of the session may be in any group of it (L3). */
+static void
+note_if_member(struct proc_group list[], int n, pid_t pid)
+{
+	pid_t session = getsid(pid);
+	int i;
+
+	for (i = 0; i < n && session > 0; i++) {
+		if (list[i].id == session && pid != session &&
+		    !list[i].lives && !is_zombie(pid))
+			list[i].lives = true;
+	}
+}
+
+/* The pid that Linux gave out last: the fifth word of /proc/loadavg. 0: it
+ * can't be read. */
+static pid_t
+last_pid(void)
+{
+	char text[128], *p;
+	ssize_t n;
+	int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	p = strrchr(text, ' ');
+	return p == NULL ? 0 : (pid_t)atoi(p + 1);
+}
+
+/* All that was there before and is there after is seen. -1: /proc can't be
+ * read. */
+static int
+look_at_all(struct proc_group list[], int n)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	pid_t pid;
+
+	if (dir == NULL)
+		return -1;
+	while ((entry = readdir(dir)) != NULL) {
+		pid = (pid_t)atoi(entry->d_name);
+		if (pid > 0)
+			note_if_member(list, n, pid);
+	}
+	closedir(dir);
+	return 0;
+}
+
+/* A process that forks and exits is always one step ahead of who looks for it;
+ * but Linux gives out pids in order. So those that were given out since `from`
+ * are looked at until none has been during the look: then nobody has slipped
+ * past. -1: that can't be known. */
+static int
+look_at_new(struct proc_group list[], int n, pid_t from)
+{
+	pid_t last, pid;
+
+	while ((last = last_pid()) != from) {
+		if (last == 0)
+			return -1;
+		if (last < from) {  /* they have begun anew */
+			from = last;
+			if (look_at_all(list, n) < 0)
+				return -1;
+			continue;
+		}
+		for (pid = from + 1; pid <= last; pid++)
+			note_if_member(list, n, pid);
+		from = last;
+	}
+	return 0;
+}
+
+/* Without /proc boris inherits who has lost his parent (proc_prepare): as long
+ * as anybody of a group lives, one of it is our child, and holds its number.
+ * The leader is reaped here, its status being known. Who left the group is not
+ * found. */
+static void
+look_at_children(struct proc_group list[], int n)
+{
+	pid_t pid;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		while ((pid = waitpid(-list[i].id, NULL, WNOHANG)) > 0)
+			;
+		list[i].lives = pid == 0;
+#ifndef __linux__
+		/* Elsewhere init inherits them, and nobody holds the number. */
+		list[i].lives = list[i].lives || kill(-list[i].id, 0) == 0;
+#endif
+	}
+}
+
+void
+proc_look(struct proc_group list[], int n)
+{
+	pid_t from = list[0].id, last;
+	bool young = true;
+	int i, failed = 0;
+
+	for (i = 0; i < n; i++) {
+		list[i].lives = false;
+		young = young && list[i].young;
+		if (list[i].id < from)
+			from = list[i].id;
+	}
+	if (!proc_is_ours()) {
+		look_at_children(list, n);
+		return;
+	}
+	/* What a young command has begun has the numbers behind its own, and
+	 * mostly there are none. */
+	last = last_pid();
+	if (!young || last < from || last - from > FEW_PIDS) {
+		from = last;
+		failed = last > 0 ? look_at_all(list, n) : -1;
+	}
+	if (failed < 0 || look_at_new(list, n, from) < 0) {
+		/* No descriptor, say: who may be there is not forgotten. */
+		for (i = 0; i < n; i++)
+			list[i].lives = true;
+	}
+}
+
+/* -- Signals to groups -------------------------------------------------- */
+
+/* One that has a group of its own. Held by a descriptor where that can be
+ * had, so that it is this process and no later one of its number (E3). */
+static void
+signal_stray(pid_t pid, pid_t session, int sig)
+{
+#if defined(SYS_pidfd_open) && defined(SYS_pidfd_send_signal)
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (fd >= 0) {
+		if (getsid(pid) == session)
+			syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0);
+		close(fd);
+		return;
+	}
+#endif
+	if (getsid(pid) == session)
+		kill(pid, sig);
+}
+
+/* What is of a session, but has left the group of the same number */
+static void
+signal_strays(const struct proc_group list[], int n, int sig)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	pid_t pid, session;
+	int i;
+
+	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+		pid = (pid_t)atoi(entry->d_name);
+		session = pid > 0 ? getsid(pid) : 0;
+		if (session <= 0 || getpgid(pid) == session)
+			continue;
+		for (i = 0; i < n; i++) {
+			if (list[i].id == session)
+				signal_stray(pid, session, sig);
+		}
+	}
+	if (dir != NULL)
+		closedir(dir);
+}
+
+void
+proc_signal(const struct proc_group list[], int n, int sig)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		kill(-list[i].id, sig);
+	signal_strays(list, n, sig);
+	if (sig == SIGKILL)
+		return;
+	/* What is stopped could not act on it. */
+	for (i = 0; i < n; i++)
+		kill(-list[i].id, SIGCONT);
+	signal_strays(list, n, SIGCONT);
+}
+
+/* -- Random numbers ----------------------------------------------------- */
+
+static bool
+read_random(unsigned char *bytes, size_t n)
+{
+	ssize_t got = -1;
+	int fd;
+
+#if defined(__linux__) && defined(SYS_getrandom)
+	got = syscall(SYS_getrandom, bytes, n, 1);  /* 1: rather fail than wait */
+	if (got == (ssize_t)n)
+		return true;
+#endif
+	fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		got = read(fd, bytes, n);
+		close(fd);
+	}
+	return got == (ssize_t)n;
+}
+
+bool
+proc_random(char *hex, size_t n)
+{
+	static const char digit[] = "0123456789abcdef";
+	unsigned char byte[PROC_RANDOM];
+	size_t i;
+
+	if (!read_random(byte, n))
+		return false;
+	for (i = 0; i < n; i++) {
+		*hex++ = digit[byte[i] >> 4];
+		*hex++ = digit[byte[i] & 15];
+	}
+	*hex = '\0';
+	return true;
+}

@@ -1,0 +1,62 @@
+#ifndef PROC_H
+#define PROC_H
+
+/* Processes: how a shell is begun, which process groups live, how they are
+ * signalled, random numbers (SPEC C3, E1-E3, T1).
+ *
+ * Each shell leads a session and a group of its own, both of its pid. Whoever
+ * is of that session is told by it, also in a group of its own (`set -m` gives
+ * each job one). The leader stays a zombie until its group has gone, so that
+ * the number can't pass to a stranger (E3); kill(-group, 0) then always
+ * succeeds, and whether anything lives takes a look into /proc. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* What is to become of a child; all of it is the caller's. */
+struct proc_child {
+	const char *program;  /* absolute */
+	char **argv, **env;
+	const char *dir;      /* absolute; where it starts */
+	int in, out, err;     /* what becomes its descriptors 0, 1 and 2 */
+	int extra, extra_to;  /* one more, and its number there; -1: none */
+};
+
+/* Before the first child: signals that were ignored when boris started are at
+ * their default from now on (C3). Without a /proc of its own boris becomes the
+ * parent of all that lose theirs. */
+void proc_prepare(void);
+
+/* Begins the program. Returns its pid; or -1 with errno, no child left, and
+ * *dir_failed says whether it was `dir` that could not be entered. boris's own
+ * directory is / afterwards. */
+pid_t proc_start(const struct proc_child *, bool *dir_failed);
+
+/* Two ends of a pipe that no program inherits, end[ours] non-blocking, or both
+ * where that is -1. Returns 0, or -1 with errno. */
+int proc_pipe(int end[2], int ours);
+
+struct proc_group {
+	pid_t id;
+	bool young;  /* its leader was begun so lately that pids have not been
+	              * given out all around since */
+	bool lives;  /* what proc_look() found */
+};
+
+/* Looks which of n groups, at least one, live, the leader of each being a
+ * zombie by now. Zombies count as gone. Nobody slips past by forking. One walk
+ * through /proc does for all. */
+void proc_look(struct proc_group list[], int n);
+
+/* A signal to all processes of n groups, SIGCONT behind it for what is stopped
+ * (E2). The caller holds the numbers: the leaders have not been reaped. */
+void proc_signal(const struct proc_group list[], int n, int sig);
+
+enum { PROC_RANDOM = 16 };  /* bytes asked for at a time, at most */
+
+/* n random bytes as 2n lowercase hexadecimal digits and a NUL. False: the host
+ * has no source of random numbers, or no descriptor to read it (T1). */
+bool proc_random(char *hex, size_t n);
+
+#endif
