@@ -1,33 +1,32 @@
 /* Needs nothing of the system but C99: no call, no locale, no state. */
 
+#include "json.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include "json.h"
-#include "scan.h"
 
 static const struct json none;
 
-/* Buffers */
+/* -- Buffers ----------------------------------------------------------- */
 
 bool
 buf_room(struct buf *b, size_t more)
 {
-	size_t cap = b->cap < SIZE_MAX / 4 ? b->cap * 2 + 64 : SIZE_MAX;
+	size_t cap = b->cap * 2 + 64;
 	char *data = NULL;
 
 	if (b->failed)
 		return false;
 	if (more <= b->cap - b->len)
 		return true;
-	if (more <= SIZE_MAX - b->len) {
-		if (cap < b->len + more)
-			cap = b->len + more;
+	if (cap < b->len + more)
+		cap = b->len + more;
+	/* More is never there, and the sum above may have wrapped around. */
+	if (more <= SIZE_MAX / 2)
 		data = realloc(b->data, cap);
-	}
-	if (data == NULL) {
-		b->failed = true;
+	b->failed = data == NULL;
+	if (b->failed)
 		return false;
-	}
 	b->data = data;
 	b->cap = cap;
 	return true;
@@ -51,21 +50,24 @@ buf_puts(struct buf *b, const char *text)
 void
 buf_putc(struct buf *b, char c)
 {
-	buf_put(b, &c, 1);
+	if (buf_room(b, 1))
+		b->data[b->len++] = c;
 }
 
 void
 buf_int(struct buf *b, int64_t n)
 {
-	char digits[20], *d = digits + sizeof digits;
+	char digits[20], *d = digits + sizeof(digits);
 	uint64_t rest = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
 
-	do
+	/* By hand: printf alone takes 7 KiB of a static binary (Q2). */
+	do {
 		*--d = (char)('0' + rest % 10);
-	while ((rest /= 10) > 0);
+		rest /= 10;
+	} while (rest > 0);
 	if (n < 0)
 		*--d = '-';
-	buf_put(b, d, (size_t)(digits + sizeof digits - d));
+	buf_put(b, d, (size_t)(digits + sizeof(digits) - d));
 }
 
 void
@@ -79,181 +81,128 @@ buf_drop(struct buf *b, size_t n)
 void
 buf_free(struct buf *b)
 {
-	static const struct buf empty;
-
 	free(b->data);
-	*b = empty;
+	memset(b, 0, sizeof(*b));
 }
 
-/* Words: where nothing happens in a string, it is passed a word at a time.
- * Each test is for any byte of the word, so their order is no matter. */
+/* -- Characters -------------------------------------------------------- */
 
-enum { WORD = sizeof(size_t) };
-
-#define EACH(byte) ((size_t)-1 / 255 * (byte))
-
-static size_t
-word_at(const char *s)
-{
-	size_t w;
-
-	memcpy(&w, s, WORD);
-	return w;
-}
-
-/* Bit 7 of each byte that is 0; perhaps of a 1 too, but not without a 0. */
-static size_t
-zeros(size_t w)
-{
-	return (w - EACH(1)) & ~w & EACH(0x80);
-}
-
-/* The same of each byte that ends a string, escapes or is forbidden in it. */
-static size_t
-specials(size_t w)
-{
-	return (((w ^ EACH('"')) - EACH(1)) | ((w ^ EACH('\\')) - EACH(1))
-	        | (w - EACH(0x20))) & ~w & EACH(0x80);
-}
-
-static bool
-ascii(size_t w)
-{
-	return (w & EACH(0x80)) == 0;
-}
-
-/* How far to go by bytes before words are tried again: soon enough for lines
- * of text, not too often for what is nothing but escapes. */
-static const char *
-bytes_end(const char *s, const char *end)
-{
-	return end - s > 16 ? s + 16 : end;
-}
-
-/* Blocks are tried where words do well, and not again for a while where they
- * did not: the test costs as much as some bytes do. */
-static ptrdiff_t
-retry_gap(size_t passed)
-{
-	return passed > 0 ? 0 : 4 * SCAN_BLOCK;
-}
-
-/* Bytes: where something happens, they go through a state machine without a
- * branch, since the processor could not guess where the next escape or
- * character begins. The byte chooses a row, the state is the number of a bit
- * in it, and the next state stands there; what a row does not name is 0, STOP.
- * The six bits of a state may have others above them: to take them off after
- * each byte would cost a third of the speed. */
-
-/* The kind of each byte, a letter. */
-static const unsigned char kind[] =
-	"cccccccccccccccc" "cccccccccccccccc"  /* 00: c, controls */
-	"ooqooooooooooooe" "hhhhhhhhhhoooooo"  /* 20: q " e / h 0-9 */
-	"ohhhhhhooooooooo" "oooooooooooobooo"  /* 40: h A-F b \ */
-	"ohfhhhfoooooooeo" "ooeoeuoooooooooo"  /* 60: e n r t, f both e, h */
-	"xxxxxxxxxxxxxxxx" "yyyyyyyyyyyyyyyy"  /* 80: xyz, second and later */
-	"zzzzzzzzzzzzzzzz" "zzzzzzzzzzzzzzzz"
-	"vvllllllllllllll" "llllllllllllllll"  /* C0: i-n, first; v, never */
-	"immmmmmmmmmmmdmm" "jnnnkvvvvvvvvvvv";
-
-/* States inside a string. TAIL2: two bytes to come of a UTF-8 character;
- * behind E0, ED, F0 and F4 not every second byte will do. */
-enum {
-	STOP = 0, PLAIN = 6, ESCAPE = 12, TAIL1 = 18, TAIL2 = 24, TAIL3 = 30,
-	BEHIND_E0 = 36, BEHIND_ED = 42, BEHIND_F0 = 48, BEHIND_F4 = 54
-};
-
-#define ROW(letter) ((size_t)(letter) - 'b')
-#define ON(state, next) ((uint64_t)(next) << (state))
-#define TAIL (ON(TAIL1, PLAIN) | ON(TAIL2, TAIL1) | ON(TAIL3, TAIL2))
-#define HEX ((uint64_t)1 << 63)  /* a bit to spare says: hex digit */
-
-static const uint64_t rows[] = {
-	[ROW('o')] = ON(PLAIN, PLAIN),
-	[ROW('u')] = ON(PLAIN, PLAIN),  /* STOP: four digits to check */
-	[ROW('e')] = ON(PLAIN, PLAIN) | ON(ESCAPE, PLAIN),
-	[ROW('h')] = ON(PLAIN, PLAIN) | HEX,
-	[ROW('f')] = ON(PLAIN, PLAIN) | ON(ESCAPE, PLAIN) | HEX,
-	[ROW('b')] = ON(PLAIN, ESCAPE) | ON(ESCAPE, PLAIN),
-	[ROW('q')] = ON(ESCAPE, PLAIN),
-	/* Unicode 3.9, table 3-7 */
-	[ROW('x')] = TAIL | ON(BEHIND_ED, TAIL1) | ON(BEHIND_F4, TAIL2),
-	[ROW('y')] = TAIL | ON(BEHIND_ED, TAIL1) | ON(BEHIND_F0, TAIL2),
-	[ROW('z')] = TAIL | ON(BEHIND_E0, TAIL1) | ON(BEHIND_F0, TAIL2),
-	[ROW('l')] = ON(PLAIN, TAIL1), [ROW('i')] = ON(PLAIN, BEHIND_E0),
-	[ROW('m')] = ON(PLAIN, TAIL2), [ROW('d')] = ON(PLAIN, BEHIND_ED),
-	[ROW('n')] = ON(PLAIN, TAIL3), [ROW('j')] = ON(PLAIN, BEHIND_F0),
-	[ROW('k')] = ON(PLAIN, BEHIND_F4)
-};
-
-#define OF(byte) rows[ROW(kind[(unsigned char)(byte)])]
-#define NEXT(state, byte) (OF(byte) >> STATE(state))
-#define STATE(state) ((state) & 63)
-
-/* UTF-8 */
-
+/* Unicode, table 3-7; RFC 3629, section 4 */
 int
 utf8_length(const unsigned char *p, size_t n)
 {
-	uint64_t state = PLAIN;
+	/* What the second byte may be; those behind are 0x80 to 0xBF. */
+	unsigned char least = p[0] == 0xE0 ? 0xA0 : p[0] == 0xF0 ? 0x90 : 0x80;
+	unsigned char most = p[0] == 0xED ? 0x9F : p[0] == 0xF4 ? 0x8F : 0xBF;
+	int len = p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : 4;
 	int i;
 
 	if (p[0] < 0x80)
 		return 1;
-	for (i = 0; (size_t)i < n; i++) {
-		state = NEXT(state, p[i]);
-		if (STATE(state) == PLAIN)
-			return i + 1;
-		if (STATE(state) == STOP)
-			return i > 0 ? -i : -1;
+	if (p[0] < 0xC2 || p[0] > 0xF4)
+		return -1;
+	for (i = 1; i < len; i++) {
+		if ((size_t)i == n)
+			return 0;
+		if (p[i] < least || p[i] > most)
+			return -i;
+		least = 0x80;
+		most = 0xBF;
 	}
-	return 0;
+	return len;
 }
 
-/* How many bytes are whole characters, up to the first that is none. */
-static size_t
-utf8_valid(const char *text, size_t n)
+/* Writes the character at d, RFC 3629, section 3; returns its length. */
+static int
+utf8_write(char *d, long code)
 {
-	const char *s = text, *end = text + n, *stop;
+	static const int first[] = { 0, 0, 0xC0, 0xE0, 0xF0 };
+	int len = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+	int i;
+
+	for (i = len - 1; i > 0; i--) {
+		d[i] = (char)(0x80 | (code & 0x3F));
+		code >>= 6;
+	}
+	d[0] = (char)(first[len] | code);
+	return len;
+}
+
+/* To the first byte that cannot stand in a string as it is: a quote, a
+ * backslash, a control, or what is not UTF-8. */
+static const char *
+skip_plain(const char *s, const char *end)
+{
+	unsigned char c;
 	int len;
 
 	while (s < end) {
-		while (end - s >= WORD && ascii(word_at(s)))
-			s += WORD;
-		for (stop = bytes_end(s, end); s < stop; s += len) {
-			len = utf8_length((const unsigned char *)s,
-			                  (size_t)(end - s));
-			if (len <= 0)
-				return (size_t)(s - text);
+		c = (unsigned char)*s;
+		if (c >= ' ' && c < 0x80 && c != '"' && c != '\\') {
+			s++;
+			continue;
 		}
+		len = utf8_length((const unsigned char *)s, (size_t)(end - s));
+		if (len < 2)
+			break;
+		s += len;
 	}
-	return n;
+	return s;
 }
 
-/* Writes a character; returns the end. */
-static char *
-utf8_write(char *d, uint32_t code)
+/* The code of the \uXXXX at s; -1 where there is none. */
+static long
+read_unicode(const char *s, const char *end)
 {
-	if (code < 0x80) {
-		*d++ = (char)code;
-		return d;
+	long code = 0;
+	int i, small;
+
+	if (end - s < 6 || s[0] != '\\' || s[1] != 'u')
+		return -1;
+	for (i = 2; i < 6; i++) {
+		small = s[i] | 0x20;
+		if (small >= 'a' && small <= 'f')
+			code = code * 16 + (small - 'a' + 10);
+		else if (s[i] >= '0' && s[i] <= '9')
+			code = code * 16 + (s[i] - '0');
+		else
+			return -1;
 	}
-	if (code < 0x800) {
-		*d++ = (char)(0xC0 | code >> 6);
-	} else if (code < 0x10000) {
-		*d++ = (char)(0xE0 | code >> 12);
-		*d++ = (char)(0x80 | (code >> 6 & 0x3F));
-	} else {
-		*d++ = (char)(0xF0 | code >> 18);
-		*d++ = (char)(0x80 | (code >> 12 & 0x3F));
-		*d++ = (char)(0x80 | (code >> 6 & 0x3F));
-	}
-	*d++ = (char)(0x80 | (code & 0x3F));
-	return d;
+	return code;
 }
 
-/* Checking: s is where something must be, and its end is returned; or NULL,
- * when it is not there. */
+/* Reads the escape at s; returns its length, 0 where there is none. A pair of
+ * surrogates is one character (RFC 8259, section 7). */
+static int
+read_escape(const char *s, const char *end, long *code)
+{
+	static const char meaning[256] = {
+		['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b',
+		['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'
+	};
+	long low;
+
+	if (end - s < 2 || *s != '\\')
+		return 0;
+	*code = meaning[(unsigned char)s[1]];
+	if (*code != 0)
+		return 2;
+	*code = read_unicode(s, end);
+	if (*code < 0xD800 || *code > 0xDFFF)
+		return *code < 0 ? 0 : 6;
+	low = *code < 0xDC00 ? read_unicode(s + 6, end) : -1;
+	if (low < 0xDC00 || low > 0xDFFF) {
+		*code = 0xFFFD;
+		return 6;
+	}
+	*code = 0x10000 + (*code - 0xD800) * 0x400 + (low - 0xDC00);
+	return 12;
+}
+
+/* -- Checking ---------------------------------------------------------- */
+
+/* In these, s is where something must be. They return its end, or NULL when
+ * it is not there. */
 
 static const char *
 skip_space(const char *s, const char *end)
@@ -264,19 +213,13 @@ skip_space(const char *s, const char *end)
 }
 
 static const char *
-skip_digits(const char *s, const char *end)
-{
-	while (s < end && *s >= '0' && *s <= '9')
-		s++;
-	return s;
-}
-
-static const char *
 check_digits(const char *s, const char *end)
 {
-	const char *stop = skip_digits(s, end);
+	const char *from = s;
 
-	return stop > s ? stop : NULL;
+	while (s < end && *s >= '0' && *s <= '9')
+		s++;
+	return s > from ? s : NULL;
 }
 
 static const char *
@@ -286,11 +229,11 @@ check_number(const char *s, const char *end)
 		s++;
 	if (s < end && *s == '0')
 		s++;
-	else if ((s = check_digits(s, end)) == NULL)
-		return NULL;
-	if (s < end && *s == '.' && (s = check_digits(s + 1, end)) == NULL)
-		return NULL;
-	if (s < end && (*s == 'e' || *s == 'E')) {
+	else
+		s = check_digits(s, end);
+	if (s != NULL && s < end && *s == '.')
+		s = check_digits(s + 1, end);
+	if (s != NULL && s < end && (*s == 'e' || *s == 'E')) {
 		s++;
 		if (s < end && (*s == '+' || *s == '-'))
 			s++;
@@ -299,60 +242,32 @@ check_number(const char *s, const char *end)
 	return s;
 }
 
-static const char *
-check_hex4(const char *s, const char *end)
-{
-	if (end - s < 4)
-		return NULL;
-	return OF(s[0]) & OF(s[1]) & OF(s[2]) & OF(s[3]) & HEX ? s + 4 : NULL;
-}
-
 /* From behind the opening quote. */
 static const char *
 check_string(const char *s, const char *end)
 {
-	const char *stop;
-	uint64_t state = PLAIN, before = PLAIN;
-	ptrdiff_t retry = end - s;  /* with so many left, blocks are tried */
-	size_t some;
+	long code;
+	int len;
 
-	while (s < end) {
-		for (stop = bytes_end(s, end); s < stop; ) {
-			before = state;
-			state = NEXT(state, *s++);
-			if (STATE(state) == STOP)
-				break;
-		}
-		if (STATE(state) == STOP) {
-			if (s[-1] == '"' && STATE(before) == PLAIN)
-				return s;
-			if (s[-1] != 'u' || STATE(before) != ESCAPE)
-				return NULL;
-			if ((s = check_hex4(s, end)) == NULL)
-				return NULL;
-			state = PLAIN;
-		}
-		if (STATE(state) != PLAIN)
-			continue;
-		if (end - s <= retry && end - s >= SCAN_BLOCK
-		    && specials(word_at(s)) == 0) {
-			some = scan_string(s, (size_t)(end - s));
-			s += some;
-			retry = end - s - retry_gap(some);
-		}
-		while (end - s >= WORD && ascii(word_at(s))
-		       && specials(word_at(s)) == 0)
-			s += WORD;
+	for (;;) {
+		s = skip_plain(s, end);
+		if (s < end && *s == '"')
+			return s + 1;
+		len = read_escape(s, end, &code);
+		if (len == 0)
+			return NULL;
+		s += len;
 	}
-	return NULL;
 }
 
 static const char *
-check_word(const char *s, const char *end, const char *word, size_t n)
+check_literal(const char *s, const char *end, const char *literal)
 {
-	if ((size_t)(end - s) < n || memcmp(s, word, n) != 0)
-		return NULL;
-	return s + n;
+	for (; *literal != '\0'; s++, literal++) {
+		if (s == end || *s != *literal)
+			return NULL;
+	}
+	return s;
 }
 
 static const char *
@@ -362,14 +277,14 @@ check_scalar(const char *s, const char *end)
 		return NULL;
 	switch (*s) {
 	case '"': return check_string(s + 1, end);
-	case 'n': return check_word(s, end, "null", 4);
-	case 't': return check_word(s, end, "true", 4);
-	case 'f': return check_word(s, end, "false", 5);
+	case 'n': return check_literal(s, end, "null");
+	case 't': return check_literal(s, end, "true");
+	case 'f': return check_literal(s, end, "false");
 	}
 	return check_number(s, end);
 }
 
-/* A member up to its value. */
+/* A member's name and colon. */
 static const char *
 check_name(const char *s, const char *end)
 {
@@ -386,7 +301,7 @@ json_check(const char *text, size_t len)
 {
 	const char *s, *end;
 	struct json value;
-	char closing[JSON_DEPTH + 1];  /* brackets that are due, by depth */
+	char closing[JSON_DEPTH];  /* the brackets that are due */
 	int depth = 0;
 	bool opened;
 
@@ -395,35 +310,43 @@ json_check(const char *text, size_t len)
 	end = text + len;
 	s = value.text = skip_space(text, end);
 	for (;;) {
+		/* A value is due here. */
 		opened = s < end && (*s == '[' || *s == '{');
+		if (opened && depth == JSON_DEPTH)
+			return none;
 		if (opened) {
-			if (depth == JSON_DEPTH)
-				return none;
-			closing[++depth] = *s == '[' ? ']' : '}';
-			s = skip_space(s + 1, end);
+			closing[depth++] = *s == '[' ? ']' : '}';
+			s++;
 		} else if ((s = check_scalar(s, end)) == NULL) {
 			return none;
 		}
-		if (!opened || (s < end && *s == closing[depth])) {
-			for (; depth > 0; depth--, s++) {
-				s = skip_space(s, end);
-				if (s == end || *s != closing[depth])
-					break;
-			}
-			if (depth == 0)
+		/* What is around it may end with it. */
+		for (; depth > 0; depth--) {
+			s = skip_space(s, end);
+			if (s == end || *s != closing[depth - 1])
 				break;
+			s++;
+			opened = false;
+		}
+		if (depth == 0)
+			break;
+		if (!opened) {
 			if (s == end || *s != ',')
 				return none;
 			s = skip_space(s + 1, end);
 		}
-		if (closing[depth] == '}' && (s = check_name(s, end)) == NULL)
+		if (closing[depth - 1] == '}' &&
+		    (s = check_name(s, end)) == NULL)
 			return none;
 	}
 	value.len = (size_t)(s - value.text);
 	return skip_space(s, end) == end ? value : none;
 }
 
-/* Reading what has been checked */
+/* -- Reading ----------------------------------------------------------- */
+
+/* These read what json_check() has passed, so they need not look out for the
+ * end of the text inside a string or a bracket. */
 
 enum json_type
 json_type(struct json j)
@@ -447,91 +370,47 @@ json_true(struct json j)
 	return j.text != NULL && *j.text == 't';
 }
 
-/* Is the quote at s escaped, by an odd number of backslashes? The string's
- * opening quote ends the count. */
-static bool
-quote_escaped(const char *s)
-{
-	const char *p = s;
-
-	while (p[-1] == '\\')
-		p--;
-	return (s - p) % 2 != 0;
-}
-
-/* May a quote in this word be the string's end? Surely not where it has a
- * single backslash before it. Looks two bytes back from s. */
-static bool
-end_in_word(const char *s)
-{
-	size_t quotes = zeros(word_at(s) ^ EACH('"'));
-	size_t doubt;
-
-	if (quotes == 0)
-		return false;
-	doubt = word_at(s - 1) ^ EACH('\\');
-	doubt |= (doubt & EACH(0x7F)) + EACH(0x7F);  /* bit 7: no backslash */
-	doubt |= zeros(word_at(s - 2) ^ EACH('\\'));
-	return (quotes & doubt) != 0;
-}
-
-/* From behind the opening quote to behind the closing one. */
+/* From behind the opening quote to behind the closing one. A quote with an odd
+ * number of backslashes before it is escaped; each is counted once. */
 static const char *
-skip_string(const char *s, const char *end)
+skip_string(const char *s)
 {
-	const char *stop;
-	ptrdiff_t retry = end - s;
-	size_t some;
+	const char *p;
 
-	while (s < end) {
-		for (stop = bytes_end(s, end); s < stop; s++)
-			if (*s == '"' && !quote_escaped(s))
-				return s + 1;
-		if (end - s <= retry && end - s >= SCAN_BLOCK) {
-			some = scan_without(s, '"', (size_t)(end - s));
-			s += some;
-			retry = end - s - retry_gap(some);
-		}
-		while (end - s >= WORD && !end_in_word(s))
-			s += WORD;
+	for (;; s++) {
+		if (*s != '"')
+			continue;
+		for (p = s; p[-1] == '\\'; p--)
+			;
+		if ((s - p) % 2 == 0)
+			return s + 1;
 	}
-	return end;
 }
 
-/* From the opening bracket to behind the closing one. */
-static const char *
-skip_nested(const char *s, const char *end)
+/* The name or value at *s. Moves *s to the colon, comma or bracket behind. */
+static struct json
+read_slice(const char **s)
 {
+	const char *p = *s;
+	struct json j;
 	int depth = 0;
 
-	while (s < end) {
-		switch (*s++) {
-		case '"':
-			s = skip_string(s, end);
-			break;
-		case '[':
-		case '{':
+	j.text = p;
+	for (;; p++) {
+		if (*p == '"')
+			p = skip_string(p + 1) - 1;
+		else if (*p == '[' || *p == '{')
 			depth++;
+		else if (*p == ']' || *p == '}')
+			depth--;
+		if (depth < 0 || (depth == 0 && (*p == ',' || *p == ':')))
 			break;
-		case ']':
-		case '}':
-			if (--depth == 0)
-				return s;
-		}
 	}
-	return end;
-}
-
-static const char *
-skip_value(const char *s, const char *end)
-{
-	if (*s == '"')
-		return skip_string(s + 1, end);
-	if (*s == '[' || *s == '{')
-		return skip_nested(s, end);
-	while (s < end && *s > ' ' && *s != ',' && *s != ']' && *s != '}')
-		s++;
-	return s;
+	*s = p;
+	while (p[-1] <= ' ')  /* white space */
+		p--;
+	j.len = (size_t)(p - j.text);
+	return j;
 }
 
 bool
@@ -542,87 +421,31 @@ json_next(struct json j, size_t *at, struct json *name, struct json *value)
 
 	if (type != JSON_ARRAY && type != JSON_OBJECT)
 		return false;
+	/* At *at is the opening bracket, a comma, or the closing bracket. */
+	if (*at == j.len - 1)
+		return false;
 	end = j.text + j.len;
-	s = skip_space(j.text + (*at > 0 ? *at : 1), end);
-	if (*s == ',')
-		s = skip_space(s + 1, end);
-	*at = (size_t)(s - j.text);
+	s = skip_space(j.text + *at + 1, end);
 	if (*s == ']' || *s == '}')
 		return false;
 	if (type == JSON_OBJECT) {
-		name->text = s;
-		s = skip_string(s + 1, end);
-		name->len = (size_t)(s - name->text);
-		s = skip_space(s, end);  /* to the colon */
+		*name = read_slice(&s);
 		s = skip_space(s + 1, end);
 	}
-	value->text = s;
-	s = skip_value(s, end);
-	value->len = (size_t)(s - value->text);
+	*value = read_slice(&s);
 	*at = (size_t)(s - j.text);
 	return true;
-}
-
-/* In ASCII, letters have bit 6 and end in 1 to 6. */
-static uint32_t
-hex_digit(char c)
-{
-	return (uint32_t)((c & 15) + (c >> 6) * 9);
-}
-
-static uint32_t
-hex4(const char *s)
-{
-	return hex_digit(s[0]) << 12 | hex_digit(s[1]) << 8
-		| hex_digit(s[2]) << 4 | hex_digit(s[3]);
-}
-
-/* Reads \uXXXX, two of them where they are a pair; returns the length. */
-static int
-read_unicode(const char *s, uint32_t *code)
-{
-	uint32_t low;
-
-	*code = hex4(s + 2);
-	if (*code < 0xD800 || *code > 0xDFFF)
-		return 6;
-	/* There is more to look at, be it the closing quote. */
-	if (*code < 0xDC00 && s[6] == '\\' && s[7] == 'u') {
-		low = hex4(s + 8);
-		if (low >= 0xDC00 && low <= 0xDFFF) {
-			*code = 0x10000 + (*code - 0xD800) * 0x400
-				+ (low - 0xDC00);
-			return 12;
-		}
-	}
-	*code = 0xFFFD;
-	return 6;
-}
-
-/* What stands behind a backslash, but for u. */
-static const char meant[] = {
-	['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b', ['f'] = '\f',
-	['n'] = '\n', ['r'] = '\r', ['t'] = '\t'
-};
-
-/* Reads the escape whose backslash is at s; returns its length. */
-static int
-read_escape(const char *s, uint32_t *code)
-{
-	if (s[1] == 'u')
-		return read_unicode(s, code);
-	*code = (uint32_t)meant[(int)s[1]];
-	return 2;
 }
 
 bool
 json_is(struct json string, const char *text)
 {
 	const char *s, *end;
-	char utf8[4], *d, *stop;
-	uint32_t code;
+	char utf8[4];
+	long code;
+	int len;
 
-	if (json_type(string) != JSON_STRING)
+	if (string.text == NULL || *string.text != '"')
 		return false;
 	end = string.text + string.len - 1;
 	for (s = string.text + 1; s < end; ) {
@@ -631,22 +454,21 @@ json_is(struct json string, const char *text)
 				return false;
 			continue;
 		}
-		s += read_escape(s, &code);
-		stop = utf8_write(utf8, code);
-		for (d = utf8; d < stop; d++)
-			if (*text == '\0' || *d != *text++)
-				return false;
+		s += read_escape(s, end, &code);
+		len = utf8_write(utf8, code);
+		if (code == 0 || strncmp(text, utf8, (size_t)len) != 0)
+			return false;
+		text += len;
 	}
 	return *text == '\0';
 }
 
 void
 json_members(struct json object, const char *const names[],
-             struct json found[], int n)
+    struct json found[], int n)
 {
 	struct json name, value;
 	size_t at = 0;
-	char first;
 	int i;
 
 	for (i = 0; i < n; i++)
@@ -654,11 +476,10 @@ json_members(struct json object, const char *const names[],
 	if (json_type(object) != JSON_OBJECT)
 		return;
 	while (json_next(object, &at, &name, &value)) {
-		first = name.text[1];
-		for (i = 0; i < n; i++)
-			if ((first == names[i][0] || first == '\\'
-			     || first == '"') && json_is(name, names[i]))
+		for (i = 0; i < n; i++) {
+			if (json_is(name, names[i]))
 				found[i] = value;
+		}
 	}
 }
 
@@ -671,88 +492,22 @@ json_get(struct json object, const char *name)
 	return value;
 }
 
-/* The exponent from s on. Where it is longer than any text, so that no digits
- * can make up for it, it need not be exact. */
-static int64_t
-read_exponent(const char *s, const char *end)
+/* Decodes the character at *s, escaped or not, and moves *s behind it; returns
+ * the length of what it wrote. */
+static int
+decode_char(const char **s, const char *end, char utf8[4])
 {
-	const int64_t most = INT64_MAX / 100;  /* ten times that fits as well */
-	bool minus = s < end && *s == '-';
-	int64_t value = 0;
+	long code;
+	int len;
 
-	if (s < end && (*s == '-' || *s == '+'))
-		s++;
-	for (; s < end && value < most; s++)
-		value = value * 10 + (*s - '0');
-	return minus ? -value : value;
-}
-
-/* Appends a digit to *sum; false: there is no room for it any more. */
-static bool
-add_digit(uint64_t *sum, int digit)
-{
-	if (*sum > (UINT64_MAX - 9) / 10)
-		return false;
-	*sum = *sum * 10 + (unsigned)digit;
-	return true;
-}
-
-/* json_int(), and whether the number is within int64_t. */
-static bool
-read_int(struct json number, int64_t *value, bool *fits)
-{
-	const char *s = number.text, *end, *dot, *e;
-	uint64_t sum = 0, most = INT64_MAX;
-	int64_t left;  /* digits to come of the integer */
-
-	if (json_type(number) != JSON_NUMBER)
-		return false;
-	end = s + number.len;
-	if (*s == '-') {
-		most++;
-		s++;
+	if (**s == '\\') {
+		*s += read_escape(*s, end, &code);
+		return utf8_write(utf8, code);
 	}
-	dot = skip_digits(s, end);
-	e = dot < end && *dot == '.' ? skip_digits(dot + 1, end) : dot;
-	left = dot - s + read_exponent(e < end ? e + 1 : end, end);
-	for (*fits = true; s < e; s++) {
-		if (*s == '.')
-			continue;
-		if (left-- > 0)
-			*fits = *fits && add_digit(&sum, *s - '0');
-		else if (*s != '0')
-			return false;
-	}
-	for (; left > 0 && sum > 0 && *fits; left--)
-		*fits = add_digit(&sum, 0);
-	*fits = *fits && sum <= most;
-	if (!*fits)
-		sum = most;
-	/* -INT64_MAX - 1 has no positive to be the negative of. */
-	*value = *number.text == '-' && sum > 0
-		? -(int64_t)(sum - 1) - 1 : (int64_t)sum;
-	return true;
-}
-
-/* Reads the character at *s, escaped or not, and goes behind it. */
-static uint32_t
-read_char(const char **s)
-{
-	uint32_t code = (unsigned char)**s;
-	int tails;
-
-	if (code == '\\') {
-		*s += read_escape(*s, &code);
-		return code;
-	}
-	++*s;
-	if (code < 0x80)
-		return code;
-	tails = code >= 0xF0 ? 3 : code >= 0xE0 ? 2 : 1;
-	code &= 0x3Fu >> tails;
-	while (tails-- > 0)
-		code = code << 6 | (*(*s)++ & 0x3F);
-	return code;
+	len = utf8_length((const unsigned char *)*s, (size_t)(end - *s));
+	memcpy(utf8, *s, (size_t)len);
+	*s += len;
+	return len;
 }
 
 static bool
@@ -760,185 +515,172 @@ equal_strings(struct json a, struct json b)
 {
 	const char *s = a.text + 1, *s_end = a.text + a.len - 1;
 	const char *t = b.text + 1, *t_end = b.text + b.len - 1;
+	char one[4], other[4];
+	int len;
 
-	while (s < s_end && t < t_end)
-		if (read_char(&s) != read_char(&t))
+	while (s < s_end && t < t_end) {
+		len = decode_char(&s, s_end, one);
+		if (decode_char(&t, t_end, other) != len ||
+		    memcmp(one, other, (size_t)len) != 0)
 			return false;
+	}
 	return s == s_end && t == t_end;
-}
-
-static bool
-equal_integers(struct json a, struct json b)
-{
-	int64_t m, n;
-	bool fits;
-
-	return read_int(a, &m, &fits) && fits
-		&& read_int(b, &n, &fits) && fits && m == n;
 }
 
 bool
 json_equal(struct json a, struct json b)
 {
 	enum json_type type = json_type(a);
+	int64_t m, n;
 
 	if (type != json_type(b))
 		return false;
-	if (type != JSON_STRING && type != JSON_NUMBER)
-		return false;
-	if (a.len == b.len && memcmp(a.text, b.text, a.len) == 0)
+	if (type == JSON_STRING)
+		return equal_strings(a, b);
+	if (type == JSON_NUMBER && a.len == b.len &&
+	    memcmp(a.text, b.text, a.len) == 0)
 		return true;
-	return type == JSON_STRING ? equal_strings(a, b) : equal_integers(a, b);
+	/* The ends of int64_t stand for all that is beyond them. */
+	return json_int(a, &m) && json_int(b, &n) && m == n &&
+	    m > INT64_MIN && m < INT64_MAX;
+}
+
+/* The exponent, from its e to the end; 0 if there is none. It need not be exact
+ * where no text is long enough to hold the digits that make up for it. */
+static int64_t
+read_exponent(const char *e, const char *end)
+{
+	int64_t n = 0;
+	bool minus = false;
+
+	for (; e < end && n < INT64_MAX / 20; e++) {
+		if (*e == '-')
+			minus = true;
+		else if (*e >= '0' && *e <= '9')
+			n = n * 10 + (*e - '0');
+	}
+	return minus ? -n : n;
 }
 
 bool
 json_int(struct json number, int64_t *value)
 {
-	bool fits;
+	const char *s = number.text, *end, *dot, *e;
+	uint64_t sum = 0;
+	int64_t left;  /* digits up to where the exponent puts the point */
+	char digit;
 
-	return read_int(number, value, &fits);
-}
-
-/* Decodes from s to end; returns the end of what it wrote. That is never
- * more than it has read, so a whole word may be copied in advance. */
-static char *
-decode(char *d, const char *s, const char *end)
-{
-	uint32_t code;
-
-	while (s < end) {
-		if (*s == '\\' && s[1] != 'u') {
-			*d++ = meant[(int)s[1]];
-			s += 2;
-		} else if (*s == '\\') {
-			s += read_unicode(s, &code);
-			d = utf8_write(d, code);
-		} else if (end - s < WORD) {
-			*d++ = *s++;
-		} else {
-			memcpy(d, s, WORD);
-			if (zeros(word_at(s) ^ EACH('\\')) == 0) {
-				s += WORD;
-				d += WORD;
-				continue;
-			}
-			for (; *s != '\\'; s++)
-				d++;
-		}
+	if (json_type(number) != JSON_NUMBER)
+		return false;
+	end = s + number.len;
+	if (*s == '-')
+		s++;
+	dot = check_digits(s, end);
+	e = dot < end && *dot == '.' ? check_digits(dot + 1, end) : dot;
+	left = dot - s + read_exponent(e, end);
+	/* Behind the last digit come zeros, for as long as they matter. */
+	while (s < e || (left > 0 && sum > 0 && sum < UINT64_MAX)) {
+		digit = s < e ? *s++ : '0';
+		if (digit == '.')
+			continue;
+		if (left-- > 0)
+			sum = sum < UINT64_MAX / 10 ?
+			    sum * 10 + (uint64_t)(digit - '0') : UINT64_MAX;
+		else if (digit != '0')
+			return false;
 	}
-	return d;
+	if (*number.text == '-')
+		*value = sum > INT64_MAX ? INT64_MIN : -(int64_t)sum;
+	else
+		*value = sum > INT64_MAX ? INT64_MAX : (int64_t)sum;
+	return true;
 }
 
 void
 json_decode(struct json string, struct buf *b)
 {
+	const char *s, *end;
+	long code;
 	char *d;
 
-	if (json_type(string) != JSON_STRING || string.len == 2)
+	/* No escape is shorter than what it stands for. */
+	if (json_type(string) != JSON_STRING || !buf_room(b, string.len))
 		return;
-	if (!buf_room(b, string.len - 2))
-		return;
-	d = decode(b->data + b->len, string.text + 1,
-	           string.text + string.len - 1);
+	d = b->data + b->len;
+	end = string.text + string.len - 1;
+	for (s = string.text + 1; s < end; ) {
+		if (*s == '\\') {
+			s += read_escape(s, end, &code);
+			d += utf8_write(d, code);
+		} else {
+			*d++ = *s++;
+		}
+	}
 	b->len = (size_t)(d - b->data);
 }
 
 void
 json_verbatim(struct json j, struct buf *b)
 {
-	const char *s = j.text, *from = s;  /* not yet appended */
-	size_t left = j.len;
-	uint32_t code;
+	const char *s, *end;
+	long code;
 	int len;
 
-	for (; left > 0; s += len, left -= (size_t)len) {
-		len = *s == '\\' ? read_escape(s, &code) : 1;
-		/* \ufffd itself stays as it was spelled. */
-		if (len == 6 && code == 0xFFFD && (s[2] | 0x20) == 'd') {
-			buf_put(b, from, (size_t)(s - from));
+	if (j.text == NULL)
+		return;
+	end = j.text + j.len;
+	for (s = j.text; s < end; ) {
+		if (*s != '\\') {
+			buf_putc(b, *s++);
+			continue;
+		}
+		len = read_escape(s, end, &code);
+		if (code == 0xFFFD && read_unicode(s, end) != 0xFFFD)
 			buf_puts(b, "\\ufffd");
-			from = s + len;
-		}
+		else
+			buf_put(b, s, (size_t)len);
+		s += len;
 	}
-	buf_put(b, from, (size_t)(s - from));
 }
 
-/* Writing */
+/* -- Writing ----------------------------------------------------------- */
 
-/* Writes UTF-8 as the inside of a string, where there is room for six times
- * as much and one more; returns the end. */
-static char *
-escape(char *d, const char *s, const char *end)
-{
-	/* What follows the backslash; 0 for what needs none. */
-	static const char letters[256] = {
-		'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u',
-		'b', 't', 'n', 'u', 'f', 'r', 'u', 'u',
-		'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u',
-		'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u',
-		['"'] = '"', ['\\'] = '\\'
-	};
-	const char *stop;
-	char c, letter;
-
-	while (s < end) {
-		while (end - s >= WORD && specials(word_at(s)) == 0) {
-			memcpy(d, s, WORD);
-			d += WORD;
-			s += WORD;
-		}
-		for (stop = bytes_end(s, end); s < stop; s++) {
-			c = *s;
-			letter = letters[(unsigned char)c];
-			d[0] = letter != 0 ? '\\' : c;
-			d[1] = letter;  /* or nothing yet */
-			d += 1 + (letter != 0);
-			if (letter == 'u') {
-				memcpy(d, c < 0x10 ? "000" : "001", 3);
-				d[3] = "0123456789abcdef"[c & 15];
-				d += 4;
-			}
-		}
-	}
-	return d;
-}
-
-/* A part at a time, so that room for the worst case is cheap to have. */
 static void
-put_escaped(struct buf *b, const char *s, size_t n)
+put_escape(struct buf *b, char c)
 {
-	size_t part;
-	char *d;
+	static const char letters[] = {
+		['"'] = '"', ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f',
+		['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'
+	};
 
-	for (; n > 0; s += part, n -= part) {
-		part = n < 4096 ? n : 4096;
-		if (!buf_room(b, part * 6 + 1))
-			return;
-		d = escape(b->data + b->len, s, s + part);
-		b->len = (size_t)(d - b->data);
+	buf_putc(b, '\\');
+	if (letters[(int)c] != 0) {
+		buf_putc(b, letters[(int)c]);
+	} else {
+		buf_puts(b, c < 16 ? "u000" : "u001");
+		buf_putc(b, "0123456789abcdef"[c & 15]);
 	}
 }
 
 void
 json_string(struct buf *b, const void *bytes, size_t n)
 {
-	const char *s = bytes;
-	size_t part;
+	const char *s = bytes, *end = n > 0 ? s + n : s, *stop;
 	int len;
 
 	buf_putc(b, '"');
-	while (n > 0) {
-		part = utf8_valid(s, n);
-		put_escaped(b, s, part);
-		s += part;
-		n -= part;
-		if (n == 0)
+	for (;;) {
+		stop = skip_plain(s, end);
+		buf_put(b, s, (size_t)(stop - s));
+		if (stop == end)
 			break;
-		buf_puts(b, "\xEF\xBF\xBD");
-		len = utf8_length((const unsigned char *)s, n);
-		part = len < 0 ? (size_t)-len : n;
-		s += part;
-		n -= part;
+		len = utf8_length((const unsigned char *)stop,
+		    (size_t)(end - stop));
+		if (len == 1)
+			put_escape(b, *stop);
+		else
+			buf_puts(b, "\xEF\xBF\xBD");
+		s = len == 0 ? end : stop + abs(len);
 	}
 	buf_putc(b, '"');
 }
