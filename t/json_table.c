@@ -350,21 +350,19 @@ static const struct text bad_parts[] = {
 	TEXT("\xC3u0041"), TEXT("\xE4\xB8u0041")
 };
 
-/* ["aaa PART aaa", ... 1]: the reader must see the same at each place in a
- * word, also when words are not looked at because of what comes before. */
+/* ["aPARTa",1] */
 static size_t
-place(char *text, const char *start, int before, const struct text *part,
-      int after)
+place(char *text, int before, const struct text *part, int after)
 {
-	static const char end[] = "\",                   1]";
-	char *d = text;
+	static const char start[] = "[\"a", end[] = "a\",1]";
+	const char *tail = after > 0 ? end : end + 1;
+	size_t len = before > 0 ? 3 : 2;
 
-	memcpy(d, start, strlen(start));
-	memset(d += strlen(start), 'a', (size_t)before);
-	memcpy(d += before, part->bytes, part->len);
-	memset(d += part->len, 'a', (size_t)after);
-	memcpy(d += after, end, strlen(end));
-	return (size_t)(d - text) + strlen(end);
+	memcpy(text, start, len);
+	memcpy(text + len, part->bytes, part->len);
+	len += part->len;
+	memcpy(text + len, tail, strlen(tail));
+	return len + strlen(tail);
 }
 
 /* Two values, a string and 1, and the string ends where it should. */
@@ -376,23 +374,23 @@ splits(const char *text, size_t len)
 
 	return json_next(j, &at, NULL, &string) && json_next(j, &at, NULL, &one)
 		&& !json_next(j, &at, NULL, &end) && string.text == text + 1
-		&& string.len == len - 23 && one.text == text + len - 2
+		&& string.len == len - 4 && one.text == text + len - 2
 		&& one.len == 1;
 }
 
 static void
-test_place(struct tally *t, const char *start, int before, int after)
+test_place(struct tally *t, int before, int after)
 {
-	char text[256];
+	char text[64];
 	size_t i, len;
 
 	for (i = 0; i < COUNT(good_parts); i++) {
-		len = place(text, start, before, &good_parts[i], after);
+		len = place(text, before, &good_parts[i], after);
 		expect(t, accepts(text, len) && splits(text, len)
 		       && reproduces(text, len), "place", text, len);
 	}
 	for (i = 0; i < COUNT(bad_parts); i++) {
-		len = place(text, start, before, &bad_parts[i], after);
+		len = place(text, before, &bad_parts[i], after);
 		expect(t, !accepts(text, len), "bad place", text, len);
 	}
 }
@@ -400,13 +398,10 @@ test_place(struct tally *t, const char *start, int before, int after)
 static void
 test_places(struct tally *t)
 {
-	int before;
-
-	for (before = 0; before < 70; before++) {
-		test_place(t, "[\"", before, 0);
-		test_place(t, "[\"", before, before * 7 % 41);
-		test_place(t, "[\"\\n", before, 20);
-	}
+	test_place(t, 0, 0);
+	test_place(t, 0, 1);
+	test_place(t, 1, 0);
+	test_place(t, 1, 1);
 }
 
 static const struct {
@@ -440,10 +435,8 @@ static const struct {
 	{ "\"\\ud800\\\\udc00\"", TEXT("\xEF\xBF\xBD\\udc00") },
 	{ "\"\\ud7ff\\ue000\"", TEXT("\xED\x9F\xBF\xEE\x80\x80") },
 	{ "\"\\\\u0041\"", TEXT("\\u0041") },
-	{ "\"0123456789abcdef\\n0123456789abcdef\"",
-	  TEXT("0123456789abcdef\n0123456789abcdef") },
-	{ "\"0123456789abcde\\u00e9\xC3\xA9\\ud800\"",
-	  TEXT("0123456789abcde\xC3\xA9\xC3\xA9\xEF\xBF\xBD") }
+	{ "\"a\\u00e9\xC3\xA9\\ud800\"",
+	  TEXT("a\xC3\xA9\xC3\xA9\xEF\xBF\xBD") }
 };
 
 static void
@@ -515,7 +508,7 @@ test_string(struct tally *t)
 {
 	struct buf b = {0};
 	struct text wanted;
-	char byte[40];
+	char byte[3] = "aaa";
 	size_t i;
 
 	for (i = 0; i < COUNT(written); i++) {
@@ -526,10 +519,9 @@ test_string(struct tally *t)
 		expect_bytes(t, text_of(&b), wanted, "written",
 		             written[i].bytes);
 	}
-	/* Each byte at each place of a word, among plain ones. */
-	for (i = 0; i < 256 * sizeof byte; i++) {
-		memset(byte, 'a', sizeof byte);
-		byte[i / 256] = (char)(i % 256);
+	/* Each byte among plain ones. */
+	for (i = 0; i < 256; i++) {
+		byte[1] = (char)i;
 		b.len = 0;
 		json_string(&b, byte, sizeof byte);
 		expect(t, accepts(b.data, b.len) && reproduces(b.data, b.len),
@@ -690,6 +682,7 @@ static const struct {
 	{ "-5", "5", false }, { "1e400", "1e400", true },
 	{ "1e400", "1e500", false }, { "9223372036854775807", "1e400", false },
 	{ "9223372036854775808", "9223372036854775809", false },
+	{ "9223372036854775807.0", "9223372036854775808", false },
 	{ "\"\"", "12", false }, { "\"\"", "[]", false },
 	{ "\"\"", "\"\"", true }, { "\"a\"", "\"a\"", true },
 	{ "\"a\"", "\"b\"", false }, { "\"a\"", "\"\\u0061\"", true },
@@ -776,11 +769,7 @@ static const struct {
 	{ "{\"x\":\"}\",\"y\":[\"]\",{\"}\":0}],\"id\":null}", "null", NULL,
 	  NULL },
 	{ "{\"x\":\"\\\\\",\"id\":1}", "1", NULL, NULL },
-	{ "{\"x\":\"\\\\\\\"\",\"id\":1}", "1", NULL, NULL },
-	{ "{\"x\":\"0123456789abcdef\\\\\\\\0123456789\\\\\\\\\",\"id\":1}",
-	  "1", NULL, NULL },
-	{ "{\"x\":\"0123456789abcdef0123456\\\\\\\"789\\\\\\\",\",\"id\":1}",
-	  "1", NULL, NULL }
+	{ "{\"x\":\"\\\\\\\"\",\"id\":1}", "1", NULL, NULL }
 };
 
 static void
@@ -963,8 +952,8 @@ test_big_strings(struct tally *t)
 	for (i = 0; i < COUNT(parts); i++) {
 		b.len = 0;
 		buf_puts(&b, "[\"");
-		fill(&b, parts[i], BIG - 23);
-		buf_puts(&b, "\",                   1]");
+		fill(&b, parts[i], BIG - 4);
+		buf_puts(&b, "\",1]");
 		expect(t, accepts(b.data, b.len) && splits(b.data, b.len)
 		       && reproduces(b.data, b.len), "big", b.data, b.len);
 	}
@@ -972,20 +961,28 @@ test_big_strings(struct tally *t)
 }
 
 static void
-test_big_object(struct tally *t)
+test_big_objects(struct tally *t)
 {
+	static const char *const names[] = { "key", "key\\\\\\\\\\\\" };
+	static const char *const decoded_names[] = { "key", "key\\\\\\" };
 	enum { KEYS = 100000 };
 	struct buf b = {0};
 	int64_t n = 0;
-	int i;
+	int i, k;
 
-	for (i = 0; i < KEYS; i++) {
-		buf_puts(&b, i == 0 ? "{\"key\":" : ",\"key\":");
-		buf_int(&b, i);
+	for (k = 0; k < 2; k++) {
+		b.len = 0;
+		for (i = 0; i < KEYS; i++) {
+			buf_puts(&b, i == 0 ? "{\"" : ",\"");
+			buf_puts(&b, names[k]);
+			buf_puts(&b, "\":");
+			buf_int(&b, i);
+		}
+		buf_putc(&b, '}');
+		expect(t, json_int(json_get(json_check(b.data, b.len),
+		       decoded_names[k]), &n) && n == KEYS - 1, "repeated",
+		       b.data, b.len);
 	}
-	buf_putc(&b, '}');
-	expect(t, json_int(json_get(json_check(b.data, b.len), "key"), &n)
-	       && n == KEYS - 1, "repeated", b.data, b.len);
 	buf_free(&b);
 }
 
@@ -1088,7 +1085,7 @@ main(int argc, char *argv[])
 	test_types(&t);
 	test_buf(&t);
 	test_big_strings(&t);
-	test_big_object(&t);
+	test_big_objects(&t);
 	test_big_numbers(&t);
 	if (argc > 1)
 		test_suite(&t, argv[1]);
