@@ -621,7 +621,7 @@ header_says(const char *header, struct json string)
 static const char *
 wrong_header(const struct conn *c, const struct mcp_message *m)
 {
-	struct json name = json_get(m->params, "name");
+	struct json name = m->name;
 
 	if (json_type(m->version) == JSON_STRING &&
 	    !header_says(c->request.field[FIELD_MCP_VERSION], m->version))

@@ -2,6 +2,7 @@
 
 #include "json.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,18 @@ void
 buf_puts(struct buf *b, const char *text)
 {
 	buf_put(b, text, strlen(text));
+}
+
+void
+buf_add_all(struct buf *b, ...)
+{
+	va_list strings;
+	const char *s;
+
+	va_start(strings, b);
+	while ((s = va_arg(strings, const char *)) != NULL)
+		buf_puts(b, s);
+	va_end(strings);
 }
 
 void

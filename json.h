@@ -21,6 +21,9 @@ struct buf {
 bool buf_room(struct buf *, size_t more);  /* false, and failed: no memory */
 void buf_put(struct buf *, const void *bytes, size_t n);
 void buf_puts(struct buf *, const char *text);
+/* Several strings, one behind the other */
+#define buf_add(b, ...) buf_add_all((b), __VA_ARGS__, (const char *)NULL)
+void buf_add_all(struct buf *, ...);
 void buf_putc(struct buf *, char c);
 void buf_int(struct buf *, int64_t n);  /* in decimal */
 void buf_drop(struct buf *, size_t n);  /* the first n bytes; memory stays */

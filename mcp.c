@@ -96,7 +96,7 @@ struct request {
 	void *to;
 	struct batch *batch;
 	const struct revision *revision;  /* whose rules it is under */
-	struct json id, method, params, meta;
+	const struct mcp_message *message;
 	bool held;             /* the answer comes later */
 };
 
@@ -160,7 +160,7 @@ fail_with(const struct request *r, struct json id, int code,
 static void
 fail(const struct request *r, int code, const char *message)
 {
-	fail_with(r, r->id, code, message, NULL);
+	fail_with(r, r->message->id, code, message, NULL);
 }
 
 /* {"jsonrpc":"2.0","id":ID,"result":{ and in the stateless era what it is.
@@ -242,10 +242,10 @@ open_call(struct request *r, enum call_kind kind)
 {
 	struct client *c = r->client;
 	struct call *call = calloc(1, sizeof(*call));
-	struct json token = json_get(r->meta, "progressToken");
+	struct json token = json_get(r->message->meta, "progressToken");
 
 	if (call != NULL) {
-		json_verbatim(r->id, &call->id);
+		json_verbatim(r->message->id, &call->id);
 		if (json_type(token) == JSON_STRING ||
 		    json_type(token) == JSON_NUMBER)
 			json_verbatim(token, &call->token);
@@ -326,7 +326,7 @@ do_initialize(struct request *r)
 {
 	struct client *c = r->client;
 	const struct revision *v, *latest = revisions;
-	struct json wanted = json_get(r->params, "protocolVersion");
+	struct json wanted = json_get(r->message->params, "protocolVersion");
 	struct buf b = { NULL, 0, 0, false };
 
 	if (json_type(wanted) != JSON_STRING) {
@@ -343,13 +343,11 @@ do_initialize(struct request *r)
 			break;
 	}
 	c->revision = v->name != NULL ? v : latest;
-	begin(&b, c, c->revision, r->id);
-	buf_puts(&b, "\"protocolVersion\":\"");
-	buf_puts(&b, c->revision->name);
-	buf_puts(&b, "\",\"capabilities\":{\"tools\":{}},"
-	    "\"serverInfo\":" SERVER);
+	begin(&b, c, c->revision, r->message->id);
+	buf_add(&b, "\"protocolVersion\":\"", c->revision->name,
+	    "\",\"capabilities\":{\"tools\":{}}," "\"serverInfo\":" SERVER);
 	finish(&b, c->revision);
-	answer(c, r->to, r->batch, r->id, &b);
+	answer(c, r->to, r->batch, r->message->id, &b);
 }
 
 static void
@@ -358,9 +356,9 @@ do_ping(struct request *r)
 	static const struct revision plain = { "", false, false };
 	struct buf b = { NULL, 0, 0, false };
 
-	begin(&b, r->client, &plain, r->id);
+	begin(&b, r->client, &plain, r->message->id);
 	finish(&b, &plain);
-	answer(r->client, r->to, r->batch, r->id, &b);
+	answer(r->client, r->to, r->batch, r->message->id, &b);
 }
 
 /* How long the answer may be kept: it never changes. */
@@ -382,8 +380,7 @@ put_versions(struct buf *b)
 	for (v = revisions; v->name != NULL; v++) {
 		if (!v->stateless)
 			continue;
-		buf_puts(b, first ? "\"" : ",\"");
-		buf_puts(b, v->name);
+		buf_add(b, first ? "\"" : ",\"", v->name);
 		buf_putc(b, '"');
 		first = false;
 	}
@@ -395,13 +392,13 @@ do_discover(struct request *r)
 {
 	struct buf b = { NULL, 0, 0, false };
 
-	begin(&b, r->client, r->revision, r->id);
+	begin(&b, r->client, r->revision, r->message->id);
 	buf_puts(&b, ",\"supportedVersions\":");
 	put_versions(&b);
 	buf_puts(&b, ",\"capabilities\":{\"tools\":{}}");
 	put_caching(&b, r->revision);
 	finish(&b, r->revision);
-	answer(r->client, r->to, r->batch, r->id, &b);
+	answer(r->client, r->to, r->batch, r->message->id, &b);
 }
 
 static void
@@ -409,18 +406,18 @@ do_list(struct request *r)
 {
 	struct buf b = { NULL, 0, 0, false };
 
-	if (json_type(json_get(r->params, "cursor")) != JSON_NONE) {
+	if (json_type(json_get(r->message->params, "cursor")) != JSON_NONE) {
 		fail(r, INVALID_PARAMS, "Unknown cursor: all tools are on the "
 		    "one page that is asked for without");
 		return;
 	}
-	begin(&b, r->client, r->revision, r->id);
+	begin(&b, r->client, r->revision, r->message->id);
 	member(&b);
 	buf_puts(&b, "\"tools\":");
 	tools_list(&b, &r->client->options->tools);
 	put_caching(&b, r->revision);
 	finish(&b, r->revision);
-	answer(r->client, r->to, r->batch, r->id, &b);
+	answer(r->client, r->to, r->batch, r->message->id, &b);
 }
 
 static void
@@ -429,7 +426,7 @@ do_listen(struct request *r)
 	struct client *c = r->client;
 	struct buf b = { NULL, 0, 0, false };
 
-	if (json_type(json_get(r->params, "notifications")) != JSON_OBJECT) {
+	if (json_type(json_get(r->message->params, "notifications")) != JSON_OBJECT) {
 		fail(r, INVALID_PARAMS,
 		    "params lack notifications (an object)");
 		return;
@@ -443,7 +440,7 @@ do_listen(struct request *r)
 	buf_puts(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
 	    "subscriptions/acknowledged\",\"params\":{\"_meta\":{\""
 	    META_SUBSCRIPTION "\":");
-	json_verbatim(r->id, &b);
+	json_verbatim(r->message->id, &b);
 	buf_puts(&b, "},\"notifications\":{}}}");
 	if (!b.failed)
 		c->send(c->transport, r->to, MCP_NOTICE, 0, &b);
@@ -547,40 +544,37 @@ refuse_arguments(const struct request *r, const struct buf *refusal)
 {
 	struct buf b = { NULL, 0, 0, false };
 
-	begin(&b, r->client, r->revision, r->id);
+	begin(&b, r->client, r->revision, r->message->id);
 	member(&b);
 	tools_refusal(&b, refusal->data, refusal->len);
 	finish(&b, r->revision);
-	answer(r->client, r->to, r->batch, r->id, &b);
+	answer(r->client, r->to, r->batch, r->message->id, &b);
 }
 
 static void
 do_call(struct request *r)
 {
-	static const char *const names[] = { "name", "arguments" };
 	const struct tools_options *options = &r->client->options->tools;
-	struct json found[2];
+	struct json name = r->message->name;
+	struct json arguments = r->message->arguments;
 	struct buf refusal = { NULL, 0, 0, false };
 	struct tools_call call;
 	enum tool tool;
 
-	json_members(r->params, names, found, 2);
-	if (json_type(found[0]) != JSON_STRING) {
+	if (json_type(name) != JSON_STRING) {
 		fail(r, INVALID_PARAMS, "params lack name (a string)");
 		return;
 	}
-	tool = tools_find(options, found[0]);
+	tool = tools_find(options, name);
 	if (tool == TOOL_NONE) {
-		fail_naming(r, "Unknown tool: ", found[0]);
+		fail_naming(r, "Unknown tool: ", name);
 		return;
 	}
-	if (json_type(found[1]) == JSON_NULL)
-		memset(&found[1], 0, sizeof(found[1]));
-	if (found[1].text != NULL && json_type(found[1]) != JSON_OBJECT) {
+	if (arguments.text != NULL && json_type(arguments) != JSON_OBJECT) {
 		fail(r, INVALID_PARAMS, "arguments must be an object");
 		return;
 	}
-	if (!tools_read(options, tool, found[1], &call, &refusal))
+	if (!tools_read(options, tool, arguments, &call, &refusal))
 		refuse_arguments(r, &refusal);
 	else if (call.action == TOOLS_RUN)
 		do_run(r, &call);
@@ -611,7 +605,7 @@ dispatch(struct request *r)
 	const struct method *m;
 
 	for (m = methods; m->name != NULL; m++) {
-		if (!json_is(r->method, m->name))
+		if (!json_is(r->message->method, m->name))
 			continue;
 		if (r->revision->stateless ? m->stateless : m->legacy) {
 			m->run(r);
@@ -633,7 +627,7 @@ refuse_version(const struct request *r, struct json version)
 	buf_puts(&data, ",\"requested\":");
 	json_verbatim(version, &data);
 	buf_puts(&data, "}");
-	fail_with(r, r->id, UNSUPPORTED_VERSION,
+	fail_with(r, r->message->id, UNSUPPORTED_VERSION,
 	    "Unsupported protocol version", data.failed ? NULL : &data);
 	buf_free(&data);
 }
@@ -646,8 +640,9 @@ has_string(struct json object, const char *name)
 
 /* A request that says its own version (mcp.md 8): refused in boris's order */
 static void
-handle_stateless(struct request *r, struct json version)
+handle_stateless(struct request *r)
 {
+	struct json version = r->message->version;
 	static const char *const names[] = { META_CAPABILITIES, META_CLIENT };
 	struct json found[2];
 	const struct revision *v;
@@ -665,7 +660,7 @@ handle_stateless(struct request *r, struct json version)
 		refuse_version(r, version);
 		return;
 	}
-	json_members(r->meta, names, found, 2);
+	json_members(r->message->meta, names, found, 2);
 	if (json_type(found[0]) != JSON_OBJECT) {
 		fail(r, INVALID_PARAMS, "params._meta lacks "
 		    META_CAPABILITIES " (an object)");
@@ -684,32 +679,34 @@ handle_stateless(struct request *r, struct json version)
 
 /* Which era a request belongs to: the first that fits (mcp.md 3) */
 static void
-handle_request(struct request *r, struct json version)
+handle_request(struct request *r)
 {
-	if (r->params.text != NULL && json_type(r->params) != JSON_OBJECT) {
+	const struct mcp_message *m = r->message;
+
+	if (m->params.text != NULL && json_type(m->params) != JSON_OBJECT) {
 		fail(r, INVALID_PARAMS, "params must be an object");
 		return;
 	}
-	if (r->meta.text != NULL && json_type(r->meta) != JSON_OBJECT) {
+	if (m->meta.text != NULL && json_type(m->meta) != JSON_OBJECT) {
 		fail(r, INVALID_PARAMS, "params._meta must be an object");
 		return;
 	}
-	if (r->batch != NULL && (version.text != NULL ||
-	    json_is(r->method, "initialize"))) {
+	if (r->batch != NULL && (m->version.text != NULL ||
+	    json_is(m->method, "initialize"))) {
 		fail(r, INVALID_REQUEST, "Not allowed in a batch");
 		return;
 	}
-	if (version.text != NULL) {
-		handle_stateless(r, version);
-	} else if (json_is(r->method, "initialize")) {
+	if (m->version.text != NULL) {
+		handle_stateless(r);
+	} else if (json_is(m->method, "initialize")) {
 		do_initialize(r);
-	} else if (json_is(r->method, "server/discover")) {
+	} else if (json_is(m->method, "server/discover")) {
 		fail(r, INVALID_PARAMS, "params._meta lacks " META_VERSION
 		    " (a string)");
 	} else if (r->client->revision != NULL) {
 		r->revision = r->client->revision;
 		dispatch(r);
-	} else if (json_is(r->method, "ping") &&
+	} else if (json_is(m->method, "ping") &&
 	    r->client->peer != MCP_HTTP_STATELESS) {
 		do_ping(r);
 	} else {
@@ -737,7 +734,7 @@ split(struct mcp_message *m, struct json whole)
 {
 	static const char *const names[] = {
 		"jsonrpc", "id", "method", "params", "result", "error"
-	};
+	}, *const of_params[] = { "_meta", "name", "arguments" };
 	struct json found[6];
 
 	memset(m, 0, sizeof(*m));
@@ -750,7 +747,11 @@ split(struct mcp_message *m, struct json whole)
 		m->params = found[3];  /* null counts as absent */
 	m->result = found[4];
 	m->error = found[5];
-	m->meta = json_get(m->params, "_meta");
+	json_members(m->params, of_params, found, 3);
+	m->meta = found[0];
+	m->name = found[1];
+	if (json_type(found[2]) != JSON_NULL)
+		m->arguments = found[2];
 	m->version = json_get(m->meta, META_VERSION);
 }
 
@@ -779,6 +780,7 @@ handle(struct client *c, void *to, struct batch *batch,
 	r.client = c;
 	r.to = to;
 	r.batch = batch;
+	r.message = m;
 	if (json_type(m->whole) != JSON_OBJECT) {
 		fail_with(&r, none, INVALID_REQUEST, "Not a request", NULL);
 		return false;
@@ -791,18 +793,14 @@ handle(struct client *c, void *to, struct batch *batch,
 		    "id must be a string or a number", NULL);
 		return false;
 	}
-	r.id = m->id;
-	r.method = m->method;
-	r.params = m->params;
-	r.meta = m->meta;
 	if (!json_is(m->jsonrpc, "2.0"))
 		fail(&r, INVALID_REQUEST, "jsonrpc must be \"2.0\"");
-	else if (json_type(r.method) != JSON_STRING)
+	else if (json_type(m->method) != JSON_STRING)
 		fail(&r, INVALID_REQUEST, "method must be a string");
 	else if (id != JSON_NONE)
-		handle_request(&r, m->version);
-	else if (json_is(r.method, "notifications/cancelled"))
-		handle_cancelled(c, r.params);
+		handle_request(&r);
+	else if (json_is(m->method, "notifications/cancelled"))
+		handle_cancelled(c, m->params);
 	return r.held;
 }
 

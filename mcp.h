@@ -56,7 +56,7 @@ void mcp_free(struct client *);  /* NULL is fine */
 struct mcp_message {
 	struct json whole;     /* none: the text is not JSON */
 	struct json jsonrpc, id, method, params, result, error;
-	struct json meta;      /* params._meta */
+	struct json meta, name, arguments;  /* of params */
 	struct json version;   /* the revision that _meta names: it is of the
 	                        * stateless era then */
 };

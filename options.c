@@ -57,9 +57,7 @@ fatal(int status, const char *what, const char *value, const char *right)
 		buf_puts(&b, " ");
 		put_line(&b, value);
 	}
-	buf_puts(&b, ": ");
-	buf_puts(&b, right);
-	buf_puts(&b, "\n");
+	buf_add(&b, ": ", right, "\n");
 	say(&b);
 	exit(status);
 }
@@ -165,10 +163,8 @@ refuse(const struct option *row, const char *value, bool env)
 	struct buf what = { NULL, 0, 0, false }, right = what;
 	int i;
 
-	buf_puts(&what, env ? row->env : "--");
-	buf_puts(&what, env ? "" : row->name);
-	buf_puts(&what, value == NULL ? "" : "=");
-	buf_puts(&what, value == NULL ? "" : value);
+	buf_add(&what, env ? row->env : "--", env ? "" : row->name,
+	    value == NULL ? "" : "=", value == NULL ? "" : value);
 	buf_putc(&what, '\0');
 	buf_puts(&right, "must be ");
 	if (row->kind == NUMBER) {
@@ -182,12 +178,10 @@ refuse(const struct option *row, const char *value, bool env)
 		buf_puts(&right, "an origin, as https://host or "
 		    "http://host:8000");
 	} else if (row->kind == TEXT) {
-		buf_puts(&right, "given a value: ");
-		buf_puts(&right, row->value);
+		buf_add(&right, "given a value: ", row->value);
 	}
 	for (i = 0; row->kind == CHOICE && row->choices[i] != NULL; i++) {
-		buf_puts(&right, i > 0 ? " or " : "");
-		buf_puts(&right, row->choices[i]);
+		buf_add(&right, i > 0 ? " or " : "", row->choices[i]);
 	}
 	buf_putc(&right, '\0');
 	fatal(2, what.data, NULL, right.data);
@@ -344,20 +338,14 @@ read_values(struct values *o, char **argv)
 static void
 put_row(struct buf *b, const struct option *row)
 {
-	buf_puts(b, "  --");
-	buf_puts(b, row->name);
+	buf_add(b, "  --", row->name);
 	if (row->value != NULL) {
-		buf_puts(b, "=");
-		buf_puts(b, row->value);
+		buf_add(b, "=", row->value);
 	}
 	if (row->env != NULL) {
-		buf_puts(b, "  [");
-		buf_puts(b, row->env);
-		buf_puts(b, row->kind == FLAG ? "=1]" : "]");
+		buf_add(b, "  [", row->env, row->kind == FLAG ? "=1]" : "]");
 	}
-	buf_puts(b, "\n        ");
-	buf_puts(b, row->help);
-	buf_puts(b, "\n");
+	buf_add(b, "\n        ", row->help, "\n");
 }
 
 static void
@@ -440,9 +428,7 @@ absolute(const char *name)
 	dir = current_dir();
 	if (dir == NULL)
 		return NULL;
-	buf_puts(&b, dir);
-	buf_puts(&b, "/");
-	buf_puts(&b, name);
+	buf_add(&b, dir, "/", name);
 	buf_putc(&b, '\0');
 	free(dir);
 	return b.data;

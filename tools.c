@@ -74,23 +74,22 @@ put_description(struct buf *b, const struct tools_options *o)
 	    "non-interactive flags (-y). A non-zero exit_code is a result, "
 	    "not an error. After timeout (default ");
 	buf_int(b, o->timeout);
-	buf_puts(b, o->background
-	    ? " ms) the command goes on as a background task."
-	    : " ms) the command is terminated: SIGTERM, SIGKILL 5 s later; "
-	    "its output up to then is returned.");
-	buf_puts(b, " For servers and long jobs set run_in_background: it "
+	buf_add(b, o->background ?
+	    " ms) the command goes on as a background task." :
+	    " ms) the command is terminated: SIGTERM, SIGKILL 5 s later; "
+	    "its output up to then is returned.",
+	    " For servers and long jobs set run_in_background: it "
 	    "returns task_id and pid at once; read with task_output (or "
 	    "check_pid), end with kill_pid. At most 10 tasks run at a time. "
 	    "A task's result is kept until it is read once, the last 10 "
 	    "unread; all tasks, and what commands leave running, end with "
 	    "the server. stdout and stderr come apart, escape sequences "
-	    "removed. Long output is cut, by default ");
-	buf_puts(b, o->truncate == TRUNCATE_TAIL
-	    ? "to its last 2000 lines or 50 KB (tail)"
-	    : o->truncate == TRUNCATE_BOTH
-	    ? "to its first 10000 and last 20000 characters (both)"
-	    : "to its first 30000 characters (head)");
-	buf_puts(b, "; the line that says so names a file with all of it: "
+	    "removed. Long output is cut, by default ", o->truncate ==
+	    TRUNCATE_TAIL ? "to its last 2000 lines or 50 KB (tail)" :
+	    o->truncate == TRUNCATE_BOTH ?
+	    "to its first 10000 and last 20000 characters (both)" :
+	    "to its first 30000 characters (head)",
+	    "; the line that says so names a file with all of it: "
 	    "read that with grep, sed or tail. Calls run one at a time, in "
 	    "order.");
 }
@@ -104,25 +103,21 @@ tools_list(struct buf *b, const struct tools_options *o)
 		buf_puts(b, "{\"name\":\"bash\","
 		    "\"title\":\"Run a shell command\",\"description\":\"");
 		put_description(b, o);
-		buf_puts(b, bash_input);
-		buf_puts(b, o->structured ? output_schema : "");
-		buf_puts(b, ",\"annotations\":{\"readOnlyHint\":false,"
+		buf_add(b, bash_input, o->structured ? output_schema : "",
+		    ",\"annotations\":{\"readOnlyHint\":false,"
 		    "\"destructiveHint\":true,\"idempotentHint\":false,"
-		    "\"openWorldHint\":true}");
-		buf_puts(b, meta);
-		buf_puts(b, ",{\"name\":\"task_output\","
+		    "\"openWorldHint\":true}", meta,
+		    ",{\"name\":\"task_output\","
 		    "\"title\":\"Read a background task\",\"description\":\""
 		    "Output and status of a background task of bash. While "
 		    "it runs: the output so far, of long output the end. "
 		    "When it has ended: the final output and exit_code, once; "
 		    "then the task is forgotten. Rather than polling, set "
 		    "wait: the answer comes when the task ends, or after that "
-		    "time. An unknown task_id is an error: start anew.\",");
-		buf_puts(b, task_input);
-		buf_puts(b, o->structured ? output_schema : "");
-		buf_puts(b, ",\"annotations\":{\"readOnlyHint\":true,"
-		    "\"openWorldHint\":false}");
-		buf_puts(b, meta);
+		    "time. An unknown task_id is an error: start anew.\",",
+		    task_input, o->structured ? output_schema : "",
+		    ",\"annotations\":{\"readOnlyHint\":true,"
+		    "\"openWorldHint\":false}", meta);
 	}
 	buf_puts(b, "]");
 }
@@ -183,11 +178,7 @@ wrong(struct buf *b, const struct argument *a, struct json value)
 	size_t n = value.len, at = 0;
 	int step;
 
-	buf_puts(b, "argument \"");
-	buf_puts(b, a->name);
-	buf_puts(b, "\" must be ");
-	buf_puts(b, a->right);
-	buf_puts(b, ", not ");
+	buf_add(b, "argument \"", a->name, "\" must be ", a->right, ", not ");
 	if (n > SNIPPET) {
 		while (at < SNIPPET && (step = utf8_length((const unsigned
 		    char *)value.text + at, n - at)) > 0)
@@ -208,12 +199,9 @@ unknown(struct buf *b, const char *tool, const struct argument *a, int n,
 
 	buf_puts(b, "unknown argument ");
 	buf_put(b, name.text, name.len < SNIPPET ? name.len : 0);
-	buf_puts(b, "; ");
-	buf_puts(b, tool);
-	buf_puts(b, " takes ");
+	buf_add(b, "; ", tool, " takes ");
 	for (i = 0; i < n; i++) {
-		buf_puts(b, i > 0 ? ", " : "");
-		buf_puts(b, a[i].name);
+		buf_add(b, i > 0 ? ", " : "", a[i].name);
 	}
 	return false;
 }
@@ -384,9 +372,9 @@ read_bash(const struct tools_options *o, struct json arguments,
 	n = (given[COMMAND].text != NULL) + (given[CHECK_PID].text != NULL) +
 	    (given[KILL_PID].text != NULL);
 	if (n != 1) {
-		buf_puts(refusal, n == 0
-		    ? "argument \"command\" is missing: " : "too many: ");
-		buf_puts(refusal, "exactly one of command, check_pid and "
+		buf_add(refusal,
+		    n == 0 ? "argument \"command\" is missing: " : "too many: ",
+		    "exactly one of command, check_pid and "
 		    "kill_pid is required");
 		return false;
 	}
@@ -415,9 +403,8 @@ read_task(struct json arguments, struct tools_call *call, struct buf *refusal)
 		return false;
 	call->action = TOOLS_LOOK;
 	if (given[TASK_ID].text == NULL) {
-		buf_puts(refusal, "argument \"task_id\" is missing; it must "
-		    "be ");
-		buf_puts(refusal, a[TASK_ID].right);
+		buf_add(refusal, "argument \"task_id\" is missing; it must "
+		    "be ", a[TASK_ID].right);
 		return false;
 	}
 	if (!read_integer(&a[WAIT], given[WAIT], 0, TIMEOUT_MOST, false,
@@ -482,9 +469,7 @@ put_ids(struct buf *t, struct session *s)
 
 	for (i = 0; (job = session_task_at(s, i)) != NULL; i++) {
 		task = job_report(job);
-		buf_puts(t, i > 0 ? ", " : ": ");
-		buf_puts(t, task->id);
-		buf_puts(t, " (pid ");
+		buf_add(t, i > 0 ? ", " : ": ", task->id, " (pid ");
 		buf_int(t, task->pid);
 		buf_puts(t, ")");
 	}
@@ -501,9 +486,8 @@ put_reason(struct buf *t, int error)
 		break;
 	case EMFILE:
 	case ENFILE:
-		buf_puts(t, "no descriptors left (");
-		buf_puts(t, strerror(error));
-		buf_puts(t, "); try again when some commands have ended");
+		buf_add(t, "no descriptors left (", strerror(error),
+		    "); try again when some commands have ended");
 		break;
 	case ENOMEM:
 		buf_puts(t, "no memory left (Cannot allocate memory); try "
@@ -536,18 +520,17 @@ tools_refused(struct buf *b, struct session *s, const struct job *job)
 		    "kill_pid");
 		break;
 	case JOB_NO_DIR:
-		buf_puts(&t, cwd != NULL ? "cwd " : "the directory ");
-		buf_puts(&t, r->dir != NULL ? r->dir : "");
-		buf_puts(&t, " cannot be entered: ");
+		buf_add(&t, cwd != NULL ? "cwd " : "the directory ",
+		    r->dir != NULL ? r->dir : "", " cannot be entered: ");
 		put_reason(&t, r->error);
 		break;
 	case JOB_LOST_DIR:
-		buf_puts(&t, "the working directory ");
-		buf_puts(&t, r->dir != NULL ? r->dir : "");
-		buf_puts(&t, " cannot be entered any more: ");
+		buf_add(&t, "the working directory ",
+		    r->dir != NULL ? r->dir : "",
+		    " cannot be entered any more: ");
 		put_reason(&t, r->error);
-		buf_puts(&t, "; nothing was run; the next command starts in ");
-		buf_puts(&t, session_dir(s));
+		buf_add(&t, "; nothing was run; the next command starts in ",
+		    session_dir(s));
 		break;
 	case JOB_NO_START:
 		buf_puts(&t, "the command could not be started: ");
@@ -631,8 +614,7 @@ text_line(struct buf *t, const char *name, const char *value)
 {
 	if (t->len > 0)
 		buf_putc(t, '\n');
-	buf_puts(t, name);
-	buf_puts(t, value);
+	buf_add(t, name, value);
 }
 
 static void
@@ -663,8 +645,7 @@ text_stream(struct buf *t, const char *name, const struct buf *stream)
 	if (t->len > 0 && t->data[t->len - 1] != '\n')
 		buf_putc(t, '\n');
 	buf_putc(t, '\n');
-	buf_puts(t, name);
-	buf_puts(t, ":\n");
+	buf_add(t, name, ":\n");
 	buf_put(t, stream->data, stream->len);
 }
 
@@ -694,18 +675,14 @@ put_text(struct buf *t, const struct result *r)
 static void
 data_string(struct buf *b, const char *name, const char *s, size_t n)
 {
-	buf_puts(b, ",\"");
-	buf_puts(b, name);
-	buf_puts(b, "\":");
+	buf_add(b, ",\"", name, "\":");
 	json_string(b, s, n);
 }
 
 static void
 data_number(struct buf *b, const char *name, int64_t value)
 {
-	buf_puts(b, ",\"");
-	buf_puts(b, name);
-	buf_puts(b, "\":");
+	buf_add(b, ",\"", name, "\":");
 	buf_int(b, value);
 }
 
@@ -739,9 +716,7 @@ put_data(struct buf *b, const struct result *r)
 {
 	const struct job_report *job = r->job;
 
-	buf_puts(b, ",\"structuredContent\":{\"status\":\"");
-	buf_puts(b, r->status);
-	buf_puts(b, "\"");
+	buf_add(b, ",\"structuredContent\":{\"status\":\"", r->status, "\"");
 	if (r->output) {
 		data_string(b, "stdout", r->out.data, r->out.len);
 		data_string(b, "stderr", r->err.data, r->err.len);
