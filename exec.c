@@ -32,11 +32,7 @@ enum {
 };
 
 struct exec {
-	enum exec_state state;
-	pid_t pid;            /* the shell's, also once it is reaped */
-	pid_t group;          /* the same number, until it is reaped; else 0 */
-	int status;           /* 0 to 255, or 128+N; when leader_gone */
-	bool leader_gone;     /* it is a zombie, or reaped */
+	struct exec_report report;
 	bool reminded;        /* the second SIGTERM of E2 has been sent */
 	int send;             /* signal that the group is due; 0: none */
 	int64_t started;      /* ms */
@@ -52,7 +48,6 @@ struct exec {
 	size_t written;       /* of it */
 	struct buf trap;      /* what stands before the command; or empty */
 	size_t err_seen;      /* bytes of its stderr in which that was sought */
-	char *dir;            /* where the shell ended, if it said so (D2) */
 };
 
 /* -- The script -------------------------------------------------------- */
@@ -313,18 +308,18 @@ exec_start(const struct exec_command *c, struct output *out,
 	if (script.failed || pwd.failed || x->trap.failed ||
 	    (argv = make_argv(c, &script)) == NULL ||
 	    open_pipes(&pipes, c) < 0 ||
-	    (x->pid = start_shell(c, argv, pwd.data, dir_fd, &pipes,
+	    (x->report.pid = start_shell(c, argv, pwd.data, dir_fd, &pipes,
 	    &dir_failed)) < 0)
 		goto fail;
 	take_pipes(x, c, &pipes);
 	shut_pipes(&pipes);
 	if (!is_bash(c->shell))
 		buf_free(&x->trap);  /* others do not repeat a line */
-	x->group = x->pid;
+	x->report.lives = x->report.open = true;
 	x->stdout_text = out;
 	x->stderr_text = err;
 	x->started = now;
-	x->state = EXEC_RUNNING;
+	x->report.state = EXEC_RUNNING;
 	x->deadline = x->look = NEVER;
 	x->out_poll = x->err_poll = x->in_poll = -1;
 	free(argv);
@@ -398,6 +393,7 @@ take(struct exec *x, int *fd)
 		return -1;
 	if (n <= 0) {
 		shut(fd);
+		x->report.open = x->out >= 0 || x->err >= 0;
 		return 0;
 	}
 	if (fd == &x->out && x->stdout_text != NULL)
@@ -432,11 +428,11 @@ take_dir(struct exec *x)
 	if (n < 2 || name[0] != '/' || name[n - 1] != '\n' ||
 	    memchr(name, '\0', (size_t)n) != NULL)
 		return;
-	x->dir = malloc((size_t)n);
-	if (x->dir == NULL)
+	x->report.dir = malloc((size_t)n);
+	if (x->report.dir == NULL)
 		return;  /* the directory stays what it was */
-	memcpy(x->dir, name, (size_t)n);
-	x->dir[n - 1] = '\0';
+	memcpy(x->report.dir, name, (size_t)n);
+	x->report.dir[n - 1] = '\0';
 }
 
 /* -- The group --------------------------------------------------------- */
@@ -447,31 +443,31 @@ look_at_leader(struct exec *x)
 {
 	siginfo_t info;
 
-	if (x->leader_gone || x->group <= 0)
+	if (x->report.shell_ended || !x->report.lives)
 		return;
 	memset(&info, 0, sizeof(info));
-	if (waitid(P_PID, (id_t)x->group, &info,
+	if (waitid(P_PID, (id_t)x->report.pid, &info,
 	    WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0)
 		return;
-	x->leader_gone = true;
-	x->status = info.si_code == CLD_EXITED ? info.si_status & 255
+	x->report.shell_ended = true;
+	x->report.status = info.si_code == CLD_EXITED ? info.si_status & 255
 	    : 128 + info.si_status;
 }
 
 static void
 reap(struct exec *x)
 {
-	if (x->group > 0 && x->leader_gone) {
-		while (waitpid(x->group, NULL, 0) < 0 && errno == EINTR)
+	if (x->report.lives && x->report.shell_ended) {
+		while (waitpid(x->report.pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
-	x->group = 0;
+	x->report.lives = false;
 }
 
 static void
 end(struct exec *x)
 {
-	if (x->state == EXEC_ENDED)
+	if (x->report.state == EXEC_ENDED)
 		return;
 	take_rest(x, &x->out);
 	take_rest(x, &x->err);
@@ -480,7 +476,7 @@ end(struct exec *x)
 	shut(&x->in);
 	buf_free(&x->input);
 	buf_free(&x->trap);
-	x->state = EXEC_ENDED;
+	x->report.state = EXEC_ENDED;
 	x->deadline = x->look = NEVER;
 }
 
@@ -493,7 +489,7 @@ send_signals(struct exec *const list[], int n, int sig)
 
 	for (i = 0; i < n; i++) {
 		if (list[i]->send == sig) {
-			groups[m++].id = list[i]->group;
+			groups[m++].id = list[i]->report.pid;
 			list[i]->send = 0;
 		}
 		if (m == GROUPS || (m > 0 && i == n - 1)) {
@@ -508,7 +504,7 @@ static void
 begin_end(struct exec *x, int sig, int64_t now)
 {
 	x->send = sig;
-	x->state = sig == SIGTERM ? EXEC_STOPPING : EXEC_KILLED;
+	x->report.state = sig == SIGTERM ? EXEC_STOPPING : EXEC_KILLED;
 	x->deadline = now + (sig == SIGTERM ? GRACE : GIVE_UP);
 	x->look = now;
 	x->pause = 1;
@@ -521,8 +517,9 @@ exec_stop(struct exec *const list[], int n, int64_t now)
 	int i;
 
 	for (i = 0; i < n; i++) {
-		if (list[i]->group > 0 && list[i]->state != EXEC_STOPPING &&
-		    list[i]->state != EXEC_KILLED)
+		if (list[i]->report.lives &&
+		    list[i]->report.state != EXEC_STOPPING &&
+		    list[i]->report.state != EXEC_KILLED)
 			begin_end(list[i], SIGTERM, now);
 	}
 	send_signals(list, n, SIGTERM);
@@ -534,7 +531,8 @@ exec_kill(struct exec *const list[], int n, int64_t now)
 	int i;
 
 	for (i = 0; i < n; i++) {
-		if (list[i]->group > 0 && list[i]->state != EXEC_KILLED)
+		if (list[i]->report.lives &&
+		    list[i]->report.state != EXEC_KILLED)
 			begin_end(list[i], SIGKILL, now);
 	}
 	send_signals(list, n, SIGKILL);
@@ -544,20 +542,20 @@ exec_kill(struct exec *const list[], int n, int64_t now)
 static void
 looked(struct exec *x, bool lives, int64_t now)
 {
-	if (x->state == EXEC_RUNNING || !lives)
+	if (x->report.state == EXEC_RUNNING || !lives)
 		end(x);
 	if (!lives) {
 		reap(x);
 		return;
 	}
 	x->look = NEVER;
-	if (x->state == EXEC_ENDED)
+	if (x->report.state == EXEC_ENDED)
 		return;
 	/* A child forked in the instant of the first SIGTERM has not seen it;
 	 * after SIGKILL somebody may have forked. */
-	if (!x->reminded && x->state == EXEC_STOPPING)
+	if (!x->reminded && x->report.state == EXEC_STOPPING)
 		x->send = SIGTERM;
-	else if (x->state == EXEC_KILLED)
+	else if (x->report.state == EXEC_KILLED)
 		x->send = SIGKILL;
 	x->reminded = true;
 	x->look = now + x->pause;
@@ -573,9 +571,10 @@ look_at_groups(struct exec *const list[], int n, int64_t now)
 
 	for (i = 0; i < n; i++) {
 		x = list[i];
-		if (x->leader_gone && x->group > 0 && now >= x->look) {
+		if (x->report.shell_ended && x->report.lives &&
+		    now >= x->look) {
 			due[m] = x;
-			groups[m].id = x->group;
+			groups[m].id = x->report.pid;
 			groups[m++].young = now - x->started < SHORT_LIFE;
 		}
 		if (m < GROUPS && i < n - 1)
@@ -599,7 +598,7 @@ exec_advance(struct exec *const list[], int n, int64_t now)
 		x = list[i];
 		if (now < x->deadline)
 			continue;
-		if (x->state == EXEC_STOPPING) {
+		if (x->report.state == EXEC_STOPPING) {
 			begin_end(x, SIGKILL, now);
 		} else {
 			/* Not even SIGKILL ends what sleeps in the kernel:
@@ -618,7 +617,7 @@ void
 exec_poll_add(struct exec *x, struct loop *loop)
 {
 	x->out_poll = x->err_poll = -1;
-	if (x->state == EXEC_RUNNING && loop->now < x->started + QUIET) {
+	if (x->report.state == EXEC_RUNNING && loop->now < x->started + QUIET) {
 		loop_until(loop, x->started + QUIET);
 	} else {
 		x->out_poll = loop_add(loop, x->out, POLLIN);
@@ -626,14 +625,14 @@ exec_poll_add(struct exec *x, struct loop *loop)
 	}
 	x->in_poll = loop_add(loop, x->in, POLLOUT);
 	loop_until(loop, x->deadline);
-	if (x->leader_gone)
+	if (x->report.shell_ended)
 		loop_until(loop, x->look);
 }
 
 void
 exec_dispatch(struct exec *x, const struct loop *loop)
 {
-	bool open = x->out >= 0 || x->err >= 0;
+	bool open = x->report.open;
 
 	if (loop_events(loop, x->out_poll))
 		take(x, &x->out);
@@ -643,10 +642,10 @@ exec_dispatch(struct exec *x, const struct loop *loop)
 		write_input(x);
 	if (loop->child)
 		look_at_leader(x);
-	if (x->state == EXEC_RUNNING && x->leader_gone)
+	if (x->report.state == EXEC_RUNNING && x->report.shell_ended)
 		x->look = loop->now;
 	/* Most that was left running ends with its last pipe. */
-	if (x->state == EXEC_ENDED && open && x->out < 0 && x->err < 0)
+	if (x->report.state == EXEC_ENDED && open && !x->report.open)
 		x->look = loop->now + LOOK_AFTER_PIPE;
 }
 
@@ -655,6 +654,7 @@ exec_read(struct exec *x)
 {
 	take_rest(x, &x->out);
 	take_rest(x, &x->err);
+	look_at_leader(x);
 }
 
 void
@@ -669,63 +669,24 @@ exec_free(struct exec *x)
 	reap(x);
 	buf_free(&x->input);
 	buf_free(&x->trap);
-	free(x->dir);
+	free(x->report.dir);
 	free(x);
 }
 
-/* -- What became of it -------------------------------------------------- */
-
-enum exec_state
-exec_state(const struct exec *x)
+const struct exec_report *
+exec_report(const struct exec *x)
 {
-	return x->state;
-}
-
-pid_t
-exec_pid(const struct exec *x)
-{
-	return x->pid;
-}
-
-bool
-exec_shell_ended(struct exec *x)
-{
-	look_at_leader(x);
-	return x->leader_gone;
-}
-
-int
-exec_status(const struct exec *x)
-{
-	return x->status;
-}
-
-const char *
-exec_dir(const struct exec *x)
-{
-	return x->dir;
-}
-
-bool
-exec_remains(const struct exec *x)
-{
-	return x->group > 0 || x->out >= 0 || x->err >= 0;
-}
-
-bool
-exec_has_group(const struct exec *x)
-{
-	return x->group > 0;
-}
-
-void
-exec_look_again(struct exec *x)
-{
-	x->look = 0;
+	return &x->report;
 }
 
 void
 exec_forget_output(struct exec *x)
 {
 	x->stdout_text = x->stderr_text = NULL;
+}
+
+void
+exec_look_again(struct exec *x)
+{
+	x->look = 0;
 }

@@ -31,7 +31,19 @@ enum exec_state {
 	EXEC_RUNNING,
 	EXEC_STOPPING,  /* SIGTERM sent, until the group is gone or `deadline` */
 	EXEC_KILLED,    /* SIGKILL sent */
-	EXEC_ENDED      /* its status and output are there; see exec_remains() */
+	EXEC_ENDED      /* its status and output are there */
+};
+
+/* How a command stands */
+struct exec_report {
+	enum exec_state state;
+	pid_t pid;            /* the shell's */
+	bool shell_ended;     /* it is a zombie, or reaped */
+	int status;           /* then: 0 to 255, or 128+N */
+	char *dir;            /* where it ended, if it said so (D2); or NULL */
+	bool lives;           /* its number is held: all of it, or, after the
+	                       * end, what it left running (E4) */
+	bool open;            /* somebody may write to its pipes */
 };
 
 enum exec_failed { EXEC_FAILED_START, EXEC_FAILED_DIR };
@@ -53,23 +65,16 @@ void exec_dispatch(struct exec *, const struct loop *);
  * signals again, kills after the grace. One look into /proc does for many. */
 void exec_advance(struct exec *const list[], int n, int64_t now);
 
-void exec_read(struct exec *);  /* what has been printed by now */
+const struct exec_report *exec_report(const struct exec *);
+void exec_read(struct exec *);  /* what has been printed, and ended, by now */
 
 /* To n commands at once: SIGTERM, after 5 s SIGKILL (E2); or that at once. */
 void exec_stop(struct exec *const list[], int n, int64_t now);
 void exec_kill(struct exec *const list[], int n, int64_t now);
 
-enum exec_state exec_state(const struct exec *);
-pid_t exec_pid(const struct exec *);       /* the shell's */
-bool exec_shell_ended(struct exec *);      /* as of now */
-int exec_status(const struct exec *);      /* 0 to 255, or 128+N */
-const char *exec_dir(const struct exec *); /* where it ended; NULL: not known */
-
-/* After its end: does something of it remain, in its group or at its pipes
- * (E4)? Nobody reads that any more once exec_forget_output() was called. */
-bool exec_remains(const struct exec *);
-bool exec_has_group(const struct exec *);  /* or did, at the last look */
-void exec_look_again(struct exec *);       /* ended: at the next advance */
+/* After the end somebody may hold its pipes still (E4): what is printed there is
+ * read, so that it is not blocked, and let go. */
 void exec_forget_output(struct exec *);
+void exec_look_again(struct exec *);  /* at its group, at the next advance */
 
 #endif

@@ -44,9 +44,9 @@ static const struct revision revisions[] = {
 #define META_CLIENT "io.modelcontextprotocol/clientInfo"
 #define META_SERVER "io.modelcontextprotocol/serverInfo"
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
-#define SERVER "{\"name\":\"boris\",\"version\":\"" BORIS_VERSION "\"}"
+#define SERVER_INFO "{\"name\":\"boris\",\"version\":\"" BORIS_VERSION "\"}"
 
-/* A client's calls that are answered later, the newest first */
+/* A peer; its calls that are answered later, the newest first */
 struct client {
 	const struct mcp_options *options;
 	struct session *session;
@@ -66,6 +66,22 @@ struct batch {
 	int open;              /* answers still to come, +1 while it is read */
 };
 
+/* Where an answer goes, under which id and by whose rules */
+struct address {
+	struct client *client;
+	void *to;              /* the transport's */
+	struct batch *batch;   /* the array that was asked in; NULL: none */
+	const struct revision *revision;  /* NULL: not known yet */
+	struct json id;
+};
+
+/* A message being handled */
+struct request {
+	struct address from;
+	const struct mcp_message *message;
+	bool held;             /* the answer comes later */
+};
+
 enum call_kind {
 	CALL_RUN,              /* a command */
 	CALL_LOOK,             /* at a task, or for its end */
@@ -76,44 +92,37 @@ enum call_kind {
 struct call {
 	struct call *next, *previous;
 	enum call_kind kind;
-	void *to;              /* its return address */
+	struct address from;
 	bool abandoned;        /* nobody is there any more */
-	struct batch *batch;   /* the array it was part of; NULL: none */
-	const struct revision *revision;
-	struct buf id;         /* its JSON text */
-	struct buf token;      /* the progress token's; empty: none */
+	struct buf id;         /* what from.id points to */
+	struct buf token;      /* the progress token's text; empty: none */
 	struct job *job;       /* CALL_RUN: the session's */
-	struct tools_call look;    /* CALL_LOOK: what is asked */
+	struct tools_call look;  /* CALL_LOOK: what is asked */
 	int64_t deadline;      /* ms; CALL_LOOK: how long it waits */
-	int64_t last;          /* ms, of the last progress; 0: none yet */
+	int64_t read;          /* ms; when it was */
+	int64_t last;          /* ms, of the last progress */
 	int64_t news;          /* ms, since when there is some; 0 none */
 	struct output_mark out, err;  /* what progress has shown */
-};
-
-/* A message being handled */
-struct request {
-	struct client *client;
-	void *to;
-	struct batch *batch;
-	const struct revision *revision;  /* whose rules it is under */
-	const struct mcp_message *message;
-	bool held;             /* the answer comes later */
 };
 
 /* -- Writing ----------------------------------------------------------- */
 
 static void
-post(struct client *c, void *to, struct batch *batch, enum mcp_kind kind,
-     int error, struct buf *message)
+post(const struct address *to, enum mcp_kind kind, int error,
+     struct buf *message)
 {
+	struct buf *answers;
+
 	if (message->failed)
 		return;  /* not even memory to say so */
-	if (batch == NULL) {
-		c->send(c->transport, to, kind, error, message);
+	if (to->batch == NULL) {
+		to->client->send(to->client->transport, to->to, kind, error,
+		    message);
 		return;
 	}
-	buf_putc(&batch->answers, batch->answers.len > 0 ? ',' : '[');
-	buf_put(&batch->answers, message->data, message->len);
+	answers = &to->batch->answers;
+	buf_putc(answers, answers->len > 0 ? ',' : '[');
+	buf_put(answers, message->data, message->len);
 }
 
 static void
@@ -146,65 +155,47 @@ put_error(struct buf *b, const struct client *c, struct json id, int code,
 }
 
 static void
-fail_with(const struct request *r, struct json id, int code,
-          const char *message, const struct buf *data)
+fail_with(const struct address *to, int code, const char *message,
+          const struct buf *data)
 {
 	struct buf b = { NULL, 0, 0, false };
 
-	put_error(&b, r->client, id, code, message, data);
-	post(r->client, r->to, r->batch,
-	    r->revision == NULL ? MCP_REFUSAL : MCP_RESPONSE, code, &b);
+	put_error(&b, to->client, to->id, code, message, data);
+	post(to, to->revision == NULL ? MCP_REFUSAL : MCP_RESPONSE, code, &b);
 	buf_free(&b);
 }
 
 static void
-fail(const struct request *r, int code, const char *message)
+fail(const struct address *to, int code, const char *message)
 {
-	fail_with(r, r->message->id, code, message, NULL);
+	fail_with(to, code, message, NULL);
 }
 
-/* {"jsonrpc":"2.0","id":ID,"result":{ and in the stateless era what it is.
- * Members then come with put_member(). */
+/* A result up to its members, each of which the caller puts behind it, with
+ * commas between; then send_result(). In the stateless era a result says what
+ * it is, and all that there are have a member. */
 static void
-begin(struct buf *b, const struct client *c, const struct revision *revision,
-      struct json id)
+begin_result(struct buf *b, const struct address *to)
 {
-	put_envelope(b, c, id);
+	put_envelope(b, to->client, to->id);
 	buf_puts(b, ",\"result\":{");
-	if (revision->stateless)
-		buf_puts(b, "\"resultType\":\"complete\"");
-}
-
-/* A comma where one is due */
-static void
-member(struct buf *b)
-{
-	if (b->len > 0 && b->data[b->len - 1] != '{')
-		buf_putc(b, ',');
-}
-
-static void
-finish(struct buf *b, const struct revision *revision)
-{
-	if (revision->stateless) {
-		member(b);
-		buf_puts(b, "\"_meta\":{\"" META_SERVER "\":" SERVER "}");
-	}
-	buf_puts(b, "}}");
+	if (to->revision != NULL && to->revision->stateless)
+		buf_puts(b, "\"resultType\":\"complete\",\"_meta\":{\""
+		    META_SERVER "\":" SERVER_INFO "},");
 }
 
 /* Sends it, or that there was no memory for it. */
 static void
-answer(struct client *c, void *to, struct batch *batch, struct json id,
-       struct buf *b)
+send_result(const struct address *to, struct buf *b)
 {
+	buf_puts(b, "}}");
 	if (b->failed) {
 		buf_free(b);
-		put_error(b, c, id, INTERNAL_ERROR,
+		put_error(b, to->client, to->id, INTERNAL_ERROR,
 		    "Out of memory for the result", NULL);
-		post(c, to, batch, MCP_RESPONSE, INTERNAL_ERROR, b);
+		post(to, MCP_RESPONSE, INTERNAL_ERROR, b);
 	} else {
-		post(c, to, batch, MCP_RESPONSE, 0, b);
+		post(to, MCP_RESPONSE, 0, b);
 	}
 	buf_free(b);
 }
@@ -225,14 +216,13 @@ batch_done(struct client *c, struct batch *batch)
 	free(batch);
 }
 
-static struct json
-slice(const struct buf *b)
+static void
+free_call(struct call *call)
 {
-	struct json j;
-
-	j.text = b->data;
-	j.len = b->len;
-	return j;
+	buf_free(&call->id);
+	buf_free(&call->token);
+	tools_call_free(&call->look);
+	free(call);
 }
 
 /* A call among the others; NULL: no memory, and the request has been answered
@@ -240,125 +230,113 @@ slice(const struct buf *b)
 static struct call *
 open_call(struct request *r, enum call_kind kind)
 {
-	struct client *c = r->client;
+	struct client *c = r->from.client;
 	struct call *call = calloc(1, sizeof(*call));
 	struct json token = json_get(r->message->meta, "progressToken");
+	bool failed = call == NULL;
 
-	if (call != NULL) {
-		json_verbatim(r->message->id, &call->id);
+	if (!failed) {
+		json_verbatim(r->from.id, &call->id);
 		if (json_type(token) == JSON_STRING ||
 		    json_type(token) == JSON_NUMBER)
 			json_verbatim(token, &call->token);
+		failed = call->id.failed || call->token.failed;
 	}
-	if (call == NULL || call->id.failed || call->token.failed) {
-		if (call != NULL) {
-			buf_free(&call->id);
-			buf_free(&call->token);
-		}
-		free(call);
-		fail(r, INTERNAL_ERROR, "Out of memory");
+	if (failed) {
+		if (call != NULL)
+			free_call(call);
+		fail(&r->from, INTERNAL_ERROR, "Out of memory");
 		return NULL;
 	}
 	call->kind = kind;
-	call->to = r->to;
-	call->batch = r->batch;
-	if (r->batch != NULL)
-		r->batch->open++;
-	call->revision = r->revision;
+	call->from = r->from;
+	call->from.id.text = call->id.data;
+	call->from.id.len = call->id.len;
+	call->read = call->last = c->now;
+	if (call->from.batch != NULL)
+		call->from.batch->open++;
 	call->next = c->calls;
 	if (c->calls != NULL)
 		c->calls->previous = call;
 	c->calls = call;
-	if (kind == CALL_LISTEN)
-		c->listening++;
+	c->listening += kind == CALL_LISTEN;
 	r->held = true;
 	return call;
 }
 
 static void
-close_call(struct client *c, struct call *call)
+close_call(struct call *call)
 {
+	struct client *c = call->from.client;
+
 	if (call->previous != NULL)
 		call->previous->next = call->next;
 	else
 		c->calls = call->next;
 	if (call->next != NULL)
 		call->next->previous = call->previous;
-	if (call->kind == CALL_LISTEN)
-		c->listening--;
-	batch_done(c, call->batch);
-	buf_free(&call->id);
-	buf_free(&call->token);
-	tools_call_free(&call->look);
-	free(call);
-}
-
-/* The result of a call: begun, filled in by the caller, sent here. */
-static void
-begin_call(struct buf *b, const struct client *c, const struct call *call)
-{
-	begin(b, c, call->revision, slice(&call->id));
-	member(b);
+	c->listening -= call->kind == CALL_LISTEN;
+	batch_done(c, call->from.batch);
+	free_call(call);
 }
 
 static void
-end_call(struct client *c, struct call *call, struct buf *b)
+end_call(struct call *call, struct buf *b)
 {
-	finish(b, call->revision);
 	if (!call->abandoned)
-		answer(c, call->to, call->batch, slice(&call->id), b);
+		send_result(&call->from, b);
 	buf_free(b);
-	close_call(c, call);
+	close_call(call);
 }
 
 static void
-cancel_call(struct client *c, struct call *call)
+cancel_call(struct call *call)
 {
+	struct client *c = call->from.client;
+
 	if (call->kind == CALL_RUN)
 		session_cancel(c->session, call->job, c->now);
-	close_call(c, call);
+	close_call(call);
 }
 
 /* -- Methods ----------------------------------------------------------- */
 
-static void
+/* Each answers its request, or holds it; or returns what is wrong with its
+ * params. */
+
+static const char *
 do_initialize(struct request *r)
 {
-	struct client *c = r->client;
+	struct client *c = r->from.client;
 	const struct revision *v, *latest = revisions;
 	struct json wanted = json_get(r->message->params, "protocolVersion");
 	struct buf b = { NULL, 0, 0, false };
 
-	if (json_type(wanted) != JSON_STRING) {
-		fail(r, INVALID_PARAMS,
-		    "params lack protocolVersion (a string)");
-		return;
-	}
+	if (json_type(wanted) != JSON_STRING)
+		return "params lack protocolVersion (a string)";
 	for (v = revisions; v->name != NULL; v++) {
-		if (v->stateless)
-			continue;
 		if (latest->stateless)
 			latest = v;
-		if (json_is(wanted, v->name))
+		if (!v->stateless && json_is(wanted, v->name))
 			break;
 	}
 	c->revision = v->name != NULL ? v : latest;
-	begin(&b, c, c->revision, r->message->id);
+	begin_result(&b, &r->from);
 	buf_add(&b, "\"protocolVersion\":\"", c->revision->name,
-	    "\",\"capabilities\":{\"tools\":{}}," "\"serverInfo\":" SERVER);
-	finish(&b, c->revision);
-	answer(c, r->to, r->batch, r->message->id, &b);
+	    "\",\"capabilities\":{\"tools\":{}},"
+	    "\"serverInfo\":" SERVER_INFO);
+	send_result(&r->from, &b);
+	return NULL;
 }
 
-static void
+static const char *
 do_ping(struct request *r)
 {
-	static const struct revision plain = { "", false, false };
 	struct buf b = { NULL, 0, 0, false };
 
-	begin(&b, r->client, &plain, r->message->id);
-	finish(&b, &plain);
-	answer(r->client, r->to, r->batch, r->message->id, &b);
+	begin_result(&b, &r->from);
+	send_result(&r->from, &b);
+	return NULL;
 }
 
 /* How long the answer may be kept: it never changes. */
@@ -374,100 +352,94 @@ static void
 put_versions(struct buf *b)
 {
 	const struct revision *v;
-	bool first = true;
+	const char *before = "[\"";
 
-	buf_putc(b, '[');
 	for (v = revisions; v->name != NULL; v++) {
 		if (!v->stateless)
 			continue;
-		buf_add(b, first ? "\"" : ",\"", v->name);
-		buf_putc(b, '"');
-		first = false;
+		buf_add(b, before, v->name, "\"");
+		before = ",\"";
 	}
 	buf_putc(b, ']');
 }
 
-static void
+static const char *
 do_discover(struct request *r)
 {
 	struct buf b = { NULL, 0, 0, false };
 
-	begin(&b, r->client, r->revision, r->message->id);
-	buf_puts(&b, ",\"supportedVersions\":");
+	begin_result(&b, &r->from);
+	buf_puts(&b, "\"supportedVersions\":");
 	put_versions(&b);
 	buf_puts(&b, ",\"capabilities\":{\"tools\":{}}");
-	put_caching(&b, r->revision);
-	finish(&b, r->revision);
-	answer(r->client, r->to, r->batch, r->message->id, &b);
+	put_caching(&b, r->from.revision);
+	send_result(&r->from, &b);
+	return NULL;
 }
 
-static void
+static const char *
 do_list(struct request *r)
 {
 	struct buf b = { NULL, 0, 0, false };
 
-	if (json_type(json_get(r->message->params, "cursor")) != JSON_NONE) {
-		fail(r, INVALID_PARAMS, "Unknown cursor: all tools are on the "
-		    "one page that is asked for without");
-		return;
-	}
-	begin(&b, r->client, r->revision, r->message->id);
-	member(&b);
+	if (json_type(json_get(r->message->params, "cursor")) != JSON_NONE)
+		return "Unknown cursor: all tools are on the one page that is "
+		    "asked for without";
+	begin_result(&b, &r->from);
 	buf_puts(&b, "\"tools\":");
-	tools_list(&b, &r->client->options->tools);
-	put_caching(&b, r->revision);
-	finish(&b, r->revision);
-	answer(r->client, r->to, r->batch, r->message->id, &b);
+	tools_list(&b, &r->from.client->options->tools);
+	put_caching(&b, r->from.revision);
+	send_result(&r->from, &b);
+	return NULL;
 }
 
-static void
+static const char *
 do_listen(struct request *r)
 {
-	struct client *c = r->client;
+	struct client *c = r->from.client;
 	struct buf b = { NULL, 0, 0, false };
 
-	if (json_type(json_get(r->message->params, "notifications")) != JSON_OBJECT) {
-		fail(r, INVALID_PARAMS,
-		    "params lack notifications (an object)");
-		return;
-	}
+	if (json_type(json_get(r->message->params, "notifications")) !=
+	    JSON_OBJECT)
+		return "params lack notifications (an object)";
 	if (c->listening == LISTENS) {
-		fail(r, INTERNAL_ERROR, "Too many subscriptions are open");
-		return;
+		fail(&r->from, INTERNAL_ERROR,
+		    "Too many subscriptions are open");
+		return NULL;
 	}
 	if (open_call(r, CALL_LISTEN) == NULL)
-		return;
+		return NULL;
 	buf_puts(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
 	    "subscriptions/acknowledged\",\"params\":{\"_meta\":{\""
 	    META_SUBSCRIPTION "\":");
-	json_verbatim(r->message->id, &b);
+	json_verbatim(r->from.id, &b);
 	buf_puts(&b, "},\"notifications\":{}}}");
 	if (!b.failed)
-		c->send(c->transport, r->to, MCP_NOTICE, 0, &b);
+		c->send(c->transport, r->from.to, MCP_NOTICE, 0, &b);
 	buf_free(&b);
+	return NULL;
 }
 
 static struct job *
 task_of(struct client *c, const struct tools_call *look)
 {
-	if (look->id.len > 0)
-		return session_task(c->session, look->id.data);
-	return session_task_by_pid(c->session, look->pid);
+	return session_task(c->session, look->id.data, look->pid);
 }
 
 /* A look at a task: answered when it has ended, or is not there, or the time
  * is up. */
 static void
-try_look(struct client *c, struct call *call)
+try_look(struct call *call)
 {
+	struct client *c = call->from.client;
 	struct job *job = task_of(c, &call->look);
 	struct buf b = { NULL, 0, 0, false };
 	bool finished;
 
-	finished = job != NULL && job_report(job)->state == JOB_FINISHED;
+	finished = job != NULL && job->state == JOB_FINISHED;
 	if (job != NULL && !finished && c->now < call->deadline)
 		return;
-	begin_call(&b, c, call);
+	begin_result(&b, &call->from);
 	if (job == NULL)
 		tools_no_task(&b, &call->look);
 	else
@@ -475,13 +447,13 @@ try_look(struct client *c, struct call *call)
 	/* Read is forgotten, unless the reading failed. */
 	if (finished && !b.failed)
 		session_forget(c->session, job);
-	end_call(c, call, &b);
+	end_call(call, &b);
 }
 
 static void
-do_look(struct request *r, struct tools_call *asked)
+begin_look(struct request *r, struct tools_call *asked)
 {
-	struct client *c = r->client;
+	struct client *c = r->from.client;
 	struct call *call = open_call(r, CALL_LOOK);
 	struct job *job;
 
@@ -492,142 +464,125 @@ do_look(struct request *r, struct tools_call *asked)
 	call->deadline = c->now + call->look.wait;
 	job = task_of(c, &call->look);
 	if (job != NULL) {
-		job_read(job);
-		if (call->look.id.len == 0) {
-			/* The number may be another's later on. */
-			buf_puts(&call->look.id, job_report(job)->id);
-			buf_putc(&call->look.id, '\0');
-		}
+		session_read(job);
+		/* The pid may be another's later on. */
+		call->look.id.len = 0;
+		buf_puts(&call->look.id, job->id);
+		buf_putc(&call->look.id, '\0');
 	}
 	if (job != NULL && call->look.action == TOOLS_KILL) {
-		session_kill(c->session, job, c->now);
+		session_kill(job, c->now);
 		call->deadline = NEVER;
 	}
-	try_look(c, call);
+	try_look(call);
 }
 
 static void
-do_run(struct request *r, struct tools_call *asked)
+begin_run(struct request *r, struct tools_call *asked)
 {
-	struct client *c = r->client;
 	struct call *call = open_call(r, CALL_RUN);
 	struct buf b = { NULL, 0, 0, true };
 
 	if (call == NULL)
 		return;
-	call->job = session_run(c->session, &asked->job, call);
+	call->job = session_run(r->from.client->session, &asked->job, call);
 	if (call->job == NULL)
-		end_call(c, call, &b);
+		end_call(call, &b);
 }
 
 /* "Unknown tool: nope" */
 static void
-fail_naming(const struct request *r, const char *what, struct json name)
+fail_unknown_tool(struct request *r, struct json name)
 {
 	struct buf text = { NULL, 0, 0, false };
-	size_t n;
+	const size_t most = strlen("Unknown tool: ") + NAME_SHOWN;
 
-	buf_puts(&text, what);
-	n = text.len;
+	buf_puts(&text, "Unknown tool: ");
 	json_decode(name, &text);
-	if (text.len > n + NAME_SHOWN) {
-		text.len = n + NAME_SHOWN;  /* json_string() mends a cut */
+	if (text.len > most) {
+		text.len = most;  /* json_string() mends a cut character */
 		buf_puts(&text, "...");
 	}
 	buf_putc(&text, '\0');
-	fail(r, INVALID_PARAMS, text.failed ? what : text.data);
+	fail(&r->from, INVALID_PARAMS,
+	    text.failed ? "Unknown tool" : text.data);
 	buf_free(&text);
 }
 
-static void
-refuse_arguments(const struct request *r, const struct buf *refusal)
-{
-	struct buf b = { NULL, 0, 0, false };
-
-	begin(&b, r->client, r->revision, r->message->id);
-	member(&b);
-	tools_refusal(&b, refusal->data, refusal->len);
-	finish(&b, r->revision);
-	answer(r->client, r->to, r->batch, r->message->id, &b);
-}
-
-static void
+static const char *
 do_call(struct request *r)
 {
-	const struct tools_options *options = &r->client->options->tools;
-	struct json name = r->message->name;
-	struct json arguments = r->message->arguments;
-	struct buf refusal = { NULL, 0, 0, false };
+	const struct tools_options *options = &r->from.client->options->tools;
+	const struct mcp_message *m = r->message;
+	struct buf refusal = { NULL, 0, 0, false }, b = refusal;
 	struct tools_call call;
 	enum tool tool;
 
-	if (json_type(name) != JSON_STRING) {
-		fail(r, INVALID_PARAMS, "params lack name (a string)");
-		return;
-	}
-	tool = tools_find(options, name);
+	if (json_type(m->name) != JSON_STRING)
+		return "params lack name (a string)";
+	tool = tools_find(options, m->name);
 	if (tool == TOOL_NONE) {
-		fail_naming(r, "Unknown tool: ", name);
-		return;
+		fail_unknown_tool(r, m->name);
+		return NULL;
 	}
-	if (arguments.text != NULL && json_type(arguments) != JSON_OBJECT) {
-		fail(r, INVALID_PARAMS, "arguments must be an object");
-		return;
+	if (m->arguments.text != NULL && json_type(m->arguments) != JSON_OBJECT)
+		return "arguments must be an object";
+	if (!tools_read(options, tool, m->arguments, &call, &refusal)) {
+		begin_result(&b, &r->from);
+		tools_refusal(&b, refusal.data, refusal.len);
+		send_result(&r->from, &b);
+	} else if (call.action == TOOLS_RUN) {
+		begin_run(r, &call);
+	} else {
+		begin_look(r, &call);
 	}
-	if (!tools_read(options, tool, arguments, &call, &refusal))
-		refuse_arguments(r, &refusal);
-	else if (call.action == TOOLS_RUN)
-		do_run(r, &call);
-	else
-		do_look(r, &call);
 	tools_call_free(&call);
 	buf_free(&refusal);
+	return NULL;
 }
 
 /* A method is a row: which eras have it, and what does it. */
 static const struct method {
 	const char *name;
 	bool legacy, stateless;
-	void (*run)(struct request *);
+	const char *(*run)(struct request *);
 } methods[] = {
 	{ "tools/call", true, true, do_call },
 	{ "tools/list", true, true, do_list },
 	{ "ping", true, false, do_ping },
 	{ "initialize", true, false, do_initialize },
 	{ "server/discover", false, true, do_discover },
-	{ "subscriptions/listen", false, true, do_listen },
-	{ NULL, false, false, NULL }
+	{ "subscriptions/listen", false, true, do_listen }
 };
 
-static void
-dispatch(struct request *r)
+static const char *
+run_method(struct request *r)
 {
-	const struct method *m;
+	bool stateless = r->from.revision->stateless;
+	size_t i;
 
-	for (m = methods; m->name != NULL; m++) {
-		if (!json_is(r->message->method, m->name))
-			continue;
-		if (r->revision->stateless ? m->stateless : m->legacy) {
-			m->run(r);
-			return;
-		}
+	for (i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+		if ((stateless ? methods[i].stateless : methods[i].legacy) &&
+		    json_is(r->message->method, methods[i].name))
+			return methods[i].run(r);
 	}
-	fail(r, METHOD_NOT_FOUND, "Method not found");
+	fail(&r->from, METHOD_NOT_FOUND, "Method not found");
+	return NULL;
 }
 
 /* -- The two eras ------------------------------------------------------ */
 
 static void
-refuse_version(const struct request *r, struct json version)
+refuse_version(struct request *r)
 {
 	struct buf data = { NULL, 0, 0, false };
 
 	buf_puts(&data, "{\"supported\":");
 	put_versions(&data);
 	buf_puts(&data, ",\"requested\":");
-	json_verbatim(version, &data);
+	json_verbatim(r->message->version, &data);
 	buf_puts(&data, "}");
-	fail_with(r, r->message->id, UNSUPPORTED_VERSION,
+	fail_with(&r->from, UNSUPPORTED_VERSION,
 	    "Unsupported protocol version", data.failed ? NULL : &data);
 	buf_free(&data);
 }
@@ -638,81 +593,68 @@ has_string(struct json object, const char *name)
 	return json_type(json_get(object, name)) == JSON_STRING;
 }
 
-/* A request that says its own version (mcp.md 8): refused in boris's order */
-static void
+/* A request that says its own version (MCP 2026-07-28, basic). The text
+ * prescribes no order of refusals. */
+static const char *
 handle_stateless(struct request *r)
 {
-	struct json version = r->message->version;
 	static const char *const names[] = { META_CAPABILITIES, META_CLIENT };
-	struct json found[2];
+	struct json version = r->message->version, found[2];
 	const struct revision *v;
 
-	if (json_type(version) != JSON_STRING) {
-		fail(r, INVALID_PARAMS,
-		    "_meta's " META_VERSION " must be a string");
-		return;
-	}
+	if (json_type(version) != JSON_STRING)
+		return "_meta's " META_VERSION " must be a string";
 	for (v = revisions; v->name != NULL; v++) {
 		if (v->stateless && json_is(version, v->name))
 			break;
 	}
 	if (v->name == NULL) {
-		refuse_version(r, version);
-		return;
+		refuse_version(r);
+		return NULL;
 	}
 	json_members(r->message->meta, names, found, 2);
-	if (json_type(found[0]) != JSON_OBJECT) {
-		fail(r, INVALID_PARAMS, "params._meta lacks "
-		    META_CAPABILITIES " (an object)");
-		return;
-	}
+	if (json_type(found[0]) != JSON_OBJECT)
+		return "params._meta lacks " META_CAPABILITIES " (an object)";
 	if (found[1].text != NULL && (json_type(found[1]) != JSON_OBJECT ||
 	    !has_string(found[1], "name") ||
-	    !has_string(found[1], "version"))) {
-		fail(r, INVALID_PARAMS, "_meta's " META_CLIENT " must be an "
-		    "object with strings name and version");
-		return;
-	}
-	r->revision = v;
-	dispatch(r);
+	    !has_string(found[1], "version")))
+		return "_meta's " META_CLIENT " must be an object with "
+		    "strings name and version";
+	r->from.revision = v;
+	return run_method(r);
 }
 
-/* Which era a request belongs to: the first that fits (mcp.md 3) */
-static void
+/* The era is decided message by message: the first rule that fits counts
+ * (MCP 2026-07-28, versioning). */
+static const char *
 handle_request(struct request *r)
 {
 	const struct mcp_message *m = r->message;
+	const struct client *c = r->from.client;
 
-	if (m->params.text != NULL && json_type(m->params) != JSON_OBJECT) {
-		fail(r, INVALID_PARAMS, "params must be an object");
-		return;
-	}
-	if (m->meta.text != NULL && json_type(m->meta) != JSON_OBJECT) {
-		fail(r, INVALID_PARAMS, "params._meta must be an object");
-		return;
-	}
-	if (r->batch != NULL && (m->version.text != NULL ||
+	if (m->params.text != NULL && json_type(m->params) != JSON_OBJECT)
+		return "params must be an object";
+	if (m->meta.text != NULL && json_type(m->meta) != JSON_OBJECT)
+		return "params._meta must be an object";
+	if (r->from.batch != NULL && (m->version.text != NULL ||
 	    json_is(m->method, "initialize"))) {
-		fail(r, INVALID_REQUEST, "Not allowed in a batch");
-		return;
+		fail(&r->from, INVALID_REQUEST, "Not allowed in a batch");
+		return NULL;
 	}
-	if (m->version.text != NULL) {
-		handle_stateless(r);
-	} else if (json_is(m->method, "initialize")) {
-		do_initialize(r);
-	} else if (json_is(m->method, "server/discover")) {
-		fail(r, INVALID_PARAMS, "params._meta lacks " META_VERSION
-		    " (a string)");
-	} else if (r->client->revision != NULL) {
-		r->revision = r->client->revision;
-		dispatch(r);
-	} else if (json_is(m->method, "ping") &&
-	    r->client->peer != MCP_HTTP_STATELESS) {
-		do_ping(r);
-	} else {
-		fail(r, INVALID_PARAMS, "params._meta lacks " META_VERSION
-		    " (a string); or begin with initialize");
+	if (m->version.text != NULL)
+		return handle_stateless(r);
+	if (json_is(m->method, "initialize"))
+		return do_initialize(r);
+	if (json_is(m->method, "server/discover"))
+		return "params._meta lacks " META_VERSION " (a string)";
+	if (c->revision != NULL) {
+		r->from.revision = c->revision;
+		return run_method(r);
 	}
+	if (json_is(m->method, "ping") && c->peer != MCP_HTTP_STATELESS)
+		return do_ping(r);
+	return "params._meta lacks " META_VERSION " (a string); or begin with "
+	    "initialize";
 }
 
 static void
@@ -721,10 +663,10 @@ handle_cancelled(struct client *c, struct json params)
 	struct json id = json_get(params, "requestId");
 	struct call *call = c->calls;
 
-	while (call != NULL && !json_equal(slice(&call->id), id))
+	while (call != NULL && !json_equal(call->from.id, id))
 		call = call->next;
 	if (call != NULL)
-		cancel_call(c, call);
+		cancel_call(call);
 }
 
 /* -- Messages ---------------------------------------------------------- */
@@ -772,48 +714,47 @@ static bool
 handle(struct client *c, void *to, struct batch *batch,
        const struct mcp_message *m)
 {
-	struct json none = { NULL, 0 };
 	enum json_type id = json_type(m->id);
 	struct request r;
+	const char *wrong = NULL;
 
 	memset(&r, 0, sizeof(r));
-	r.client = c;
-	r.to = to;
-	r.batch = batch;
+	r.from.client = c;
+	r.from.to = to;
+	r.from.batch = batch;
 	r.message = m;
-	if (json_type(m->whole) != JSON_OBJECT) {
-		fail_with(&r, none, INVALID_REQUEST, "Not a request", NULL);
-		return false;
-	}
 	if (m->method.text == NULL && (m->result.text != NULL ||
 	    m->error.text != NULL))
 		return false;  /* a response; boris has asked nothing */
-	if (id != JSON_NONE && id != JSON_STRING && id != JSON_NUMBER) {
-		fail_with(&r, none, INVALID_REQUEST,
-		    "id must be a string or a number", NULL);
-		return false;
-	}
-	if (!json_is(m->jsonrpc, "2.0"))
-		fail(&r, INVALID_REQUEST, "jsonrpc must be \"2.0\"");
+	if (id == JSON_STRING || id == JSON_NUMBER)
+		r.from.id = m->id;
+	if (json_type(m->whole) != JSON_OBJECT)
+		fail(&r.from, INVALID_REQUEST, "Not a request");
+	else if (id != JSON_NONE && r.from.id.text == NULL)
+		fail(&r.from, INVALID_REQUEST,
+		    "id must be a string or a number");
+	else if (!json_is(m->jsonrpc, "2.0"))
+		fail(&r.from, INVALID_REQUEST, "jsonrpc must be \"2.0\"");
 	else if (json_type(m->method) != JSON_STRING)
-		fail(&r, INVALID_REQUEST, "method must be a string");
+		fail(&r.from, INVALID_REQUEST, "method must be a string");
 	else if (id != JSON_NONE)
-		handle_request(&r);
+		wrong = handle_request(&r);
 	else if (json_is(m->method, "notifications/cancelled"))
 		handle_cancelled(c, m->params);
+	if (wrong != NULL)
+		fail(&r.from, INVALID_PARAMS, wrong);
 	return r.held;
 }
 
 static void
 fail_unread(struct client *c, void *to, int code, const char *message)
 {
-	struct request r;
-	struct json none = { NULL, 0 };
+	struct address address;
 
-	memset(&r, 0, sizeof(r));
-	r.client = c;
-	r.to = to;
-	fail_with(&r, none, code, message, NULL);
+	memset(&address, 0, sizeof(address));
+	address.client = c;
+	address.to = to;
+	fail(&address, code, message);
 }
 
 void
@@ -882,24 +823,37 @@ mcp_handle(struct client *c, void *to, const struct mcp_message *m,
 	return handle(c, to, NULL, m);
 }
 
-/* -- Progress (O7) ----------------------------------------------------- */
+/* -- Progress (O7, W1) ------------------------------------------------- */
 
-static bool
-wants_progress(const struct call *call)
+/* Whose output a call is about; NULL: there is none, at least not yet. */
+static struct job *
+job_of(const struct call *call)
 {
-	return call->kind == CALL_RUN && call->token.len > 0 &&
-	    !call->abandoned && job_report(call->job)->state == JOB_RUNNING;
+	struct job *job = call->kind == CALL_RUN ? call->job
+	    : task_of(call->from.client, &call->look);
+
+	return job != NULL && job->out.text != NULL ? job : NULL;
 }
 
+static bool
+has_news(const struct call *call)
+{
+	struct job *job = job_of(call);
+
+	return job != NULL &&
+	    (output_news(job->out.text, &call->out) ||
+	    output_news(job->err.text, &call->err));
+}
+
+/* When a call's next progress is due, by its token's will; NEVER: it has none
+ * or wants none. */
 static int64_t
 progress_due(struct call *call, int64_t now)
 {
-	const struct output *out = job_stream(call->job, 1)->text;
-	const struct output *err = job_stream(call->job, 2)->text;
-
-	if (call->last == 0)
-		call->last = job_report(call->job)->started;
-	if (!output_news(out, &call->out) && !output_news(err, &call->err))
+	if (call->token.len == 0 || call->abandoned ||
+	    call->kind == CALL_LISTEN)
+		return NEVER;
+	if (!has_news(call))
 		return call->last + PROGRESS_SILENCE;
 	if (call->news == 0)
 		call->news = now;
@@ -909,31 +863,35 @@ progress_due(struct call *call, int64_t now)
 }
 
 static void
-send_progress(struct client *c, struct call *call)
+send_progress(struct call *call, int64_t now)
 {
-	struct buf text = { NULL, 0, 0, false }, b = { NULL, 0, 0, false };
+	struct client *c = call->from.client;
+	struct buf text = { NULL, 0, 0, false }, b = text;
 	struct output_mark out = call->out, err = call->err;
+	struct job *job = job_of(call);
 
-	output_since(job_stream(call->job, 1)->text, &out, PROGRESS_SIZE,
-	    "stdout", &text);
-	output_since(job_stream(call->job, 2)->text, &err, PROGRESS_SIZE,
-	    "stderr", &text);
+	if (job != NULL) {
+		output_since(job->out.text, &out, PROGRESS_SIZE, "",
+		    &text);
+		output_since(job->err.text, &err, PROGRESS_SIZE, "",
+		    &text);
+	}
 	buf_puts(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
 	    "progress\",\"params\":{\"progressToken\":");
 	buf_put(&b, call->token.data, call->token.len);
 	buf_puts(&b, ",\"progress\":");
-	buf_int(&b, c->now - job_report(call->job)->started);
+	buf_int(&b, now - call->read);
 	buf_puts(&b, ",\"message\":");
 	json_string(&b, text.data, text.len);
 	buf_puts(&b, "}}");
 	/* Refused, for a slow reader: the next one has all of it. */
-	if (!b.failed && !text.failed && c->send(c->transport, call->to,
+	if (!b.failed && !text.failed && c->send(c->transport, call->from.to,
 	    MCP_PROGRESS, 0, &b)) {
 		call->out = out;
 		call->err = err;
 		call->news = 0;
 	}
-	call->last = c->now;
+	call->last = now;
 	buf_free(&text);
 	buf_free(&b);
 }
@@ -968,8 +926,8 @@ mcp_free(struct client *c)
 		return;
 	while (c->calls != NULL) {
 		if (c->calls->job != NULL)
-			session_detach(c->calls->job);
-		close_call(c, c->calls);
+			c->calls->job->call = NULL;
+		close_call(c->calls);
 	}
 	session_free(c->session);
 	free(c);
@@ -984,8 +942,7 @@ mcp_poll_add(struct client *c, struct loop *loop)
 	for (call = c->calls; call != NULL; call = call->next) {
 		if (call->kind == CALL_LOOK)
 			loop_until(loop, call->deadline);
-		else if (wants_progress(call))
-			loop_until(loop, progress_due(call, loop->now));
+		loop_until(loop, progress_due(call, loop->now));
 	}
 }
 
@@ -998,15 +955,15 @@ answer_calls(struct client *c)
 	struct call *call;
 
 	while ((job = session_next(c->session)) != NULL) {
-		call = job_call(job);
+		call = job->call;
 		if (call != NULL) {
-			begin_call(&b, c, call);
-			if (job_report(job)->refused != JOB_ACCEPTED)
+			begin_result(&b, &call->from);
+			if (job->refused != JOB_ACCEPTED)
 				tools_refused(&b, c->session, job);
 			else
 				tools_result(&b, &c->options->tools, job,
 				    NULL);
-			end_call(c, call, &b);
+			end_call(call, &b);
 		}
 		session_told(c->session, job);
 	}
@@ -1022,11 +979,10 @@ mcp_dispatch(struct client *c, const struct loop *loop)
 	answer_calls(c);
 	for (call = c->calls; call != NULL; call = next) {
 		next = call->next;
+		if (c->now >= progress_due(call, c->now))
+			send_progress(call, c->now);
 		if (call->kind == CALL_LOOK)
-			try_look(c, call);
-		else if (wants_progress(call) &&
-		    c->now >= progress_due(call, c->now))
-			send_progress(c, call);
+			try_look(call);
 	}
 }
 
@@ -1038,13 +994,13 @@ mcp_forget(struct client *c, void *to, bool cancel, int64_t now)
 	c->now = now;
 	for (call = c->calls; call != NULL; call = next) {
 		next = call->next;
-		if (call->to != to || call->abandoned)
+		if (call->from.to != to || call->abandoned)
 			continue;
 		call->abandoned = true;
-		if (call->batch != NULL)
-			call->batch->to = NULL;
+		if (call->from.batch != NULL)
+			call->from.batch->to = NULL;
 		if (cancel || call->kind != CALL_RUN)
-			cancel_call(c, call);
+			cancel_call(call);
 	}
 }
 
@@ -1069,7 +1025,7 @@ mcp_awaits(const struct client *c, const void *to)
 {
 	const struct call *call = c->calls;
 
-	while (call != NULL && (call->abandoned || call->to != to))
+	while (call != NULL && (call->abandoned || call->from.to != to))
 		call = call->next;
 	return call != NULL;
 }
@@ -1085,13 +1041,12 @@ end_listens(struct client *c)
 		next = call->next;
 		if (call->kind != CALL_LISTEN)
 			continue;
-		put_envelope(&b, c, slice(&call->id));
+		put_envelope(&b, c, call->from.id);
 		buf_puts(&b, ",\"result\":{\"resultType\":\"complete\","
 		    "\"_meta\":{\"" META_SUBSCRIPTION "\":");
 		buf_put(&b, call->id.data, call->id.len);
-		buf_puts(&b, "}}}");
-		answer(c, call->to, NULL, slice(&call->id), &b);
-		close_call(c, call);
+		buf_putc(&b, '}');
+		end_call(call, &b);
 	}
 }
 

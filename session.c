@@ -17,16 +17,13 @@ enum {
 	REVIEW = 10000  /* ms between looks at which orphans live */
 };
 
-struct job {
-	struct job *next;        /* in the queue, or among those to be told */
-	void *call;              /* the room above's; not looked at */
-	struct job_request asked;
-	struct job_report report;
-	char *dir;               /* what report.dir points to */
+/* A job with what is the session's alone; cast from what the rooms above see */
+struct held_job {
+	struct job job;
+	struct held_job *next;   /* in the queue, or among those to be told */
 	char id[SESSION_ID];     /* its task's, once it is one */
 	int64_t deadline;        /* ms; of its timeout */
 	bool cancelled;          /* nobody wants to hear of it */
-	struct job_stream out, err;
 	struct exec *exec;       /* NULL: not started, or ended */
 };
 
@@ -44,14 +41,14 @@ struct session {
 	char name[17];           /* of its files: 64 random bits */
 	char *dir;               /* the tracked directory */
 	struct store store;
-	struct job *queue, **queue_end;
+	struct held_job *queue, **queue_end;
 	size_t queued;           /* bytes that the queue holds */
-	struct job *news, **news_end;        /* with something to tell */
-	struct job *running[SESSION_ASIDE];  /* in the foreground */
+	struct held_job *news, **news_end;        /* with something to tell */
+	struct held_job *running[SESSION_ASIDE];  /* in the foreground */
 	int run;                 /* of them */
-	struct job *task[SESSION_TASKS];
+	struct held_job *task[SESSION_TASKS];
 	int tasks;
-	struct job *kept[SESSION_KEPT + 1];  /* finished tasks, oldest first; one
+	struct held_job *kept[SESSION_KEPT + 1];  /* finished tasks, oldest first; one
 	                                      * too many until the next turn */
 	int keeps;
 	struct orphan *orphans;
@@ -73,79 +70,48 @@ job_request_free(struct job_request *asked)
 }
 
 static void
-job_free(struct job *job)
+job_free(struct held_job *h)
 {
-	exec_free(job->exec);
-	output_free(job->out.text);
-	output_free(job->err.text);
-	job_request_free(&job->asked);
-	free(job->dir);
-	free(job);
-}
-
-const struct job_request *
-job_request(const struct job *job)
-{
-	return &job->asked;
-}
-
-const struct job_report *
-job_report(const struct job *job)
-{
-	return &job->report;
-}
-
-struct job_stream *
-job_stream(struct job *job, int fd)
-{
-	return fd == 1 ? &job->out : &job->err;
-}
-
-void *
-job_call(const struct job *job)
-{
-	return job->call;
-}
-
-void
-job_read(struct job *job)
-{
-	if (job->exec != NULL)
-		exec_read(job->exec);
+	exec_free(h->exec);
+	output_free(h->job.out.text);
+	output_free(h->job.err.text);
+	job_request_free(&h->job.asked);
+	free(h->job.dir);
+	free(h);
 }
 
 static size_t
-job_bytes(const struct job *job)
+job_bytes(const struct held_job *h)
 {
-	return sizeof(*job) + job->asked.text.cap + job->asked.input.cap;
+	return sizeof(*h) + h->job.asked.text.cap + h->job.asked.input.cap;
 }
 
 static void
-tell(struct session *s, struct job *job)
+tell(struct session *s, struct held_job *h)
 {
-	if (job->cancelled) {
-		if (job->report.state == JOB_FINISHED)
-			job_free(job);
+	if (h->cancelled) {
+		if (h->job.state == JOB_FINISHED)
+			job_free(h);
 		return;
 	}
-	job->next = NULL;
-	*s->news_end = job;
-	s->news_end = &job->next;
+	h->next = NULL;
+	*s->news_end = h;
+	s->news_end = &h->next;
 }
 
 static void
-refuse(struct session *s, struct job *job, enum job_refused why)
+refuse(struct session *s, struct held_job *h, enum job_refused why)
 {
-	job->report.refused = why;
-	job->report.state = JOB_FINISHED;
-	tell(s, job);
+	h->job.refused = why;
+	h->job.state = JOB_FINISHED;
+	tell(s, h);
 }
 
 static void
-set_dir(struct job *job, char *dir)
+set_dir(struct held_job *h, char *dir)
 {
-	free(job->dir);
-	job->report.dir = job->dir = dir;
+	free(h->job.dir);
+	h->job.dir = dir;
 }
 
 /* -- The directory ----------------------------------------------------- */
@@ -208,60 +174,67 @@ enterable(const char *dir)
 
 /* The tracked directory can't be entered any more (D5). */
 static void
-fall_back(struct session *s, struct job *job)
+fall_back(struct session *s, struct held_job *h)
 {
 	const char *to = s->options->workdir;
 	char *dir = copy(enterable(to) ? to : "/");
 
-	job->report.refused = JOB_LOST_DIR;
+	h->job.refused = JOB_LOST_DIR;
 	if (dir == NULL)
 		return;  /* the next command says so again */
-	set_dir(job, s->dir);
+	set_dir(h, s->dir);
 	s->dir = dir;
 }
 
 /* The directory that was tried can't be entered: `cwd`, or the tracked one. */
 static void
-refuse_dir(struct session *s, struct job *job, const char *tried)
+refuse_dir(struct session *s, struct held_job *h, const char *tried)
 {
-	const char *cwd = job->asked.cwd;
+	const char *cwd = h->job.asked.cwd;
 
-	job->report.refused = JOB_NO_DIR;
-	set_dir(job, copy(tried));
+	h->job.refused = JOB_NO_DIR;
+	set_dir(h, copy(tried));
 	if (!s->stateless &&
 	    (cwd == NULL || (cwd[0] != '/' && !enterable(s->dir))))
-		fall_back(s, job);
+		fall_back(s, h);
 }
 
 /* The shell of a foreground command says where it ended (D1). */
 static void
-track_dir(struct session *s, struct job *job)
+track_dir(struct session *s, struct held_job *h)
 {
-	const char *dir = exec_dir(job->exec);
+	const char *dir = exec_report(h->exec)->dir;
 	char *mine;
 
-	if (dir == NULL || job->report.timed_out || job->report.killed ||
-	    job->cancelled || strcmp(dir, s->dir) == 0)
+	if (dir == NULL || h->job.timed_out || h->job.killed ||
+	    h->cancelled || strcmp(dir, s->dir) == 0)
 		return;
 	mine = copy(dir);
 	if (mine == NULL)
 		return;
 	free(s->dir);
 	s->dir = mine;
-	job->report.moved = true;
+	h->job.moved = true;
 }
 
 /* -- Orphans (E4) ------------------------------------------------------- */
 
+/* Something of it lives, or holds its pipes. */
+static bool
+remains(const struct exec *x)
+{
+	return exec_report(x)->lives || exec_report(x)->open;
+}
+
 /* What remains of an ended command goes on without it. */
 static void
-leave_running(struct session *s, struct job *job, int64_t now)
+leave_running(struct session *s, struct held_job *h, int64_t now)
 {
-	struct exec *x = job->exec;
+	struct exec *x = h->exec;
 	struct orphan *orphan;
 
-	job->exec = NULL;
-	orphan = exec_remains(x) ? malloc(sizeof(*orphan)) : NULL;
+	h->exec = NULL;
+	orphan = remains(x) ? malloc(sizeof(*orphan)) : NULL;
 	if (orphan == NULL) {
 		/* No memory to remember it by: then it may not stay (L3). */
 		exec_kill(&x, 1, now);
@@ -283,7 +256,7 @@ free_gone_orphans(struct session *s)
 	struct orphan **at = &s->orphans, *orphan;
 
 	while ((orphan = *at) != NULL) {
-		if (exec_remains(orphan->exec)) {
+		if (remains(orphan->exec)) {
 			at = &orphan->next;
 			continue;
 		}
@@ -312,11 +285,11 @@ review_orphans(struct session *s, int64_t now)
 /* -- The end of a command ---------------------------------------------- */
 
 static void
-take_from(struct job **list, int *n, const struct job *job)
+take_from(struct held_job **list, int *n, const struct held_job *h)
 {
 	int i;
 
-	for (i = 0; i < *n && list[i] != job; i++)
+	for (i = 0; i < *n && list[i] != h; i++)
 		;
 	if (i == *n)
 		return;
@@ -329,57 +302,57 @@ static void
 trim(struct session *s)
 {
 	while (s->keeps > SESSION_KEPT) {
-		struct job *job = s->kept[0];
+		struct held_job *h = s->kept[0];
 
-		take_from(s->kept, &s->keeps, job);
-		job_free(job);
+		take_from(s->kept, &s->keeps, h);
+		job_free(h);
 	}
 }
 
 /* One more than SESSION_KEPT may be there until the next turn: a task that was
  * killed is read in this one and should cost nobody its result. */
 static void
-keep(struct session *s, struct job *job)
+keep(struct session *s, struct held_job *h)
 {
 	trim(s);
-	s->kept[s->keeps++] = job;
+	s->kept[s->keeps++] = h;
 }
 
 static void
-finish(struct session *s, struct job *job, int64_t now)
+finish(struct session *s, struct held_job *h, int64_t now)
 {
-	bool task = job->report.state == JOB_TASK;
+	bool task = h->job.state == JOB_TASK;
 
-	job->report.exit_code = exec_status(job->exec);
-	job->report.state = JOB_FINISHED;
-	output_end(job->out.text, job->asked.truncate);
-	output_end(job->err.text, job->asked.truncate);
+	h->job.exit_code = exec_report(h->exec)->status;
+	h->job.state = JOB_FINISHED;
+	output_end(h->job.out.text, h->job.asked.truncate);
+	output_end(h->job.err.text, h->job.asked.truncate);
 	if (!task) {
-		take_from(s->running, &s->run, job);
-		track_dir(s, job);
-		set_dir(job, copy(s->dir));
+		take_from(s->running, &s->run, h);
+		track_dir(s, h);
+		set_dir(h, copy(s->dir));
 	} else {
-		take_from(s->task, &s->tasks, job);
+		take_from(s->task, &s->tasks, h);
 	}
-	leave_running(s, job, now);
+	leave_running(s, h, now);
 	if (!task)
-		tell(s, job);
-	else if (job->call == NULL)
-		keep(s, job);  /* else its start has yet to be told */
+		tell(s, h);
+	else if (h->job.call == NULL)
+		keep(s, h);  /* else its start has yet to be told */
 }
 
 /* -- The start --------------------------------------------------------- */
 
 static void
-become_task(struct session *s, struct job *job, int64_t now)
+become_task(struct session *s, struct held_job *h, int64_t now)
 {
 	int64_t limit = s->options->bg_timeout;
 
-	memcpy(job->report.id, job->id, sizeof(job->id));
-	job->report.state = JOB_TASK;
-	job->deadline = limit > 0 ? now + limit : NEVER;
-	s->task[s->tasks++] = job;
-	tell(s, job);
+	memcpy(h->job.id, h->id, sizeof(h->id));
+	h->job.state = JOB_TASK;
+	h->deadline = limit > 0 ? now + limit : NEVER;
+	s->task[s->tasks++] = h;
+	tell(s, h);
 }
 
 /* Room for one more command in the list of all; 0, or -1 with errno */
@@ -401,27 +374,27 @@ make_room(struct session *s)
 
 /* What a job needs before its shell is begun; 0, or -1 with errno */
 static int
-prepare(struct session *s, struct job *job)
+prepare(struct session *s, struct held_job *h)
 {
 	if (!s->prepared)
 		proc_prepare();
 	s->prepared = true;
-	if ((job->asked.background || s->options->background) &&
-	    !proc_random(job->id, (SESSION_ID - 1) / 2))
+	if ((h->job.asked.background || s->options->background) &&
+	    !proc_random(h->id, (SESSION_ID - 1) / 2))
 		return -1;
 	errno = ENOMEM;
-	job->out.text = output_new(&s->store, true);
-	job->err.text = output_new(&s->store, true);
-	if (job->out.text == NULL || job->err.text == NULL)
+	h->job.out.text = output_new(&s->store, true);
+	h->job.err.text = output_new(&s->store, true);
+	if (h->job.out.text == NULL || h->job.err.text == NULL)
 		return -1;
 	return make_room(s);
 }
 
 static void
-start(struct session *s, struct job *job, int64_t now)
+start(struct session *s, struct held_job *h, int64_t now)
 {
 	const struct session_options *o = s->options;
-	struct job_request *asked = &job->asked;
+	struct job_request *asked = &h->job.asked;
 	struct exec_command command;
 	enum exec_failed what = EXEC_FAILED_START;
 	char *dir = asked->cwd != NULL ? resolve(s->dir, asked->cwd)
@@ -436,52 +409,52 @@ start(struct session *s, struct job *job, int64_t now)
 	command.tells_dir = !asked->background && !s->stateless;
 	command.no_input = o->no_input;
 	command.input = asked->has_input ? &asked->input : NULL;
-	if (dir != NULL && prepare(s, job) == 0)
-		job->exec = exec_start(&command, job->out.text, job->err.text,
+	if (dir != NULL && prepare(s, h) == 0)
+		h->exec = exec_start(&command, h->job.out.text, h->job.err.text,
 		    now, &what);
-	if (job->exec == NULL) {
-		job->report.error = errno;
-		job->report.refused = JOB_NO_START;
+	if (h->exec == NULL) {
+		h->job.error = errno;
+		h->job.refused = JOB_NO_START;
 		if (what == EXEC_FAILED_DIR)
-			refuse_dir(s, job, dir);
+			refuse_dir(s, h, dir);
 		free(dir);
-		refuse(s, job, job->report.refused);
+		refuse(s, h, h->job.refused);
 		return;
 	}
 	free(dir);
 	buf_free(&asked->text);
-	job->report.pid = exec_pid(job->exec);
-	job->report.started = now;
+	h->job.pid = exec_report(h->exec)->pid;
+	h->job.started = now;
 	review_orphans(s, now);
 	if (asked->background) {
-		become_task(s, job, now);
+		become_task(s, h, now);
 		return;
 	}
-	job->report.state = JOB_RUNNING;
-	job->deadline = now + asked->timeout;
-	s->running[s->run++] = job;
+	h->job.state = JOB_RUNNING;
+	h->deadline = now + asked->timeout;
+	s->running[s->run++] = h;
 }
 
 /* The queue moves on, in order: foreground commands one by one (P7). */
 static void
 start_next(struct session *s, int64_t now)
 {
-	struct job *job;
+	struct held_job *h;
 
-	while ((job = s->queue) != NULL) {
+	while ((h = s->queue) != NULL) {
 		if (s->run == (s->stateless ? SESSION_ASIDE : 1) &&
-		    !(job->asked.background && s->stateless) && !s->closing)
+		    !(h->job.asked.background && s->stateless) && !s->closing)
 			return;
-		s->queue = job->next;
+		s->queue = h->next;
 		if (s->queue == NULL)
 			s->queue_end = &s->queue;
-		s->queued -= job_bytes(job);
+		s->queued -= job_bytes(h);
 		if (s->closing)
-			refuse(s, job, JOB_CLOSED);
-		else if (job->asked.background && s->tasks == SESSION_TASKS)
-			refuse(s, job, JOB_TOO_MANY);
+			refuse(s, h, JOB_CLOSED);
+		else if (h->job.asked.background && s->tasks == SESSION_TASKS)
+			refuse(s, h, JOB_TOO_MANY);
 		else
-			start(s, job, now);
+			start(s, h, now);
 	}
 }
 
@@ -489,33 +462,34 @@ start_next(struct session *s, int64_t now)
 
 /* E5: it goes on in the background, or is terminated where there is no room. */
 static void
-run_late(struct session *s, struct job *job, int64_t now)
+run_late(struct session *s, struct held_job *h, int64_t now)
 {
 	if (s->options->background && s->tasks < SESSION_TASKS) {
-		take_from(s->running, &s->run, job);
-		become_task(s, job, now);
+		take_from(s->running, &s->run, h);
+		become_task(s, h, now);
 		return;
 	}
-	job->report.no_room = s->options->background;
-	job->report.timed_out = true;
-	exec_stop(&job->exec, 1, now);
+	h->job.no_room = s->options->background;
+	h->job.timed_out = true;
+	exec_stop(&h->exec, 1, now);
 }
 
 static void
-check_job(struct session *s, struct job *job, int64_t now)
+check_job(struct session *s, struct held_job *h, int64_t now)
 {
-	if (exec_state(job->exec) == EXEC_ENDED) {
-		finish(s, job, now);
+	if (exec_report(h->exec)->state == EXEC_ENDED) {
+		finish(s, h, now);
 		return;
 	}
-	if (now < job->deadline || exec_state(job->exec) != EXEC_RUNNING)
+	if (now < h->deadline ||
+	    exec_report(h->exec)->state != EXEC_RUNNING)
 		return;
-	job->deadline = NEVER;
-	if (job->report.state == JOB_RUNNING) {
-		run_late(s, job, now);
+	h->deadline = NEVER;
+	if (h->job.state == JOB_RUNNING) {
+		run_late(s, h, now);
 	} else {
-		job->report.timed_out = true;
-		exec_stop(&job->exec, 1, now);
+		h->job.timed_out = true;
+		exec_stop(&h->exec, 1, now);
 	}
 }
 
@@ -542,13 +516,13 @@ session_open(const struct session_options *options, bool stateless)
 }
 
 static void
-free_list(struct job *job)
+free_list(struct held_job *h)
 {
-	struct job *next;
+	struct held_job *next;
 
-	for (; job != NULL; job = next) {
-		next = job->next;
-		job_free(job);
+	for (; h != NULL; h = next) {
+		next = h->next;
+		job_free(h);
 	}
 }
 
@@ -581,138 +555,128 @@ session_free(struct session *s)
 struct job *
 session_run(struct session *s, struct job_request *asked, void *call)
 {
-	struct job *job = calloc(1, sizeof(*job));
+	struct held_job *h = calloc(1, sizeof(*h));
 
-	if (job == NULL)
+	if (h == NULL)
 		return NULL;
-	job->asked = *asked;
+	h->job.asked = *asked;
 	memset(asked, 0, sizeof(*asked));
-	job->call = call;
-	job->report.state = JOB_QUEUED;
-	*s->queue_end = job;
-	s->queue_end = &job->next;
-	s->queued += job_bytes(job);
-	return job;
+	h->job.call = call;
+	*s->queue_end = h;
+	s->queue_end = &h->next;
+	s->queued += job_bytes(h);
+	return &h->job;
 }
 
 struct job *
 session_next(struct session *s)
 {
-	struct job *job = s->news;
+	struct held_job *h = s->news;
 
-	if (job == NULL)
+	if (h == NULL)
 		return NULL;
-	s->news = job->next;
+	s->news = h->next;
 	if (s->news == NULL)
 		s->news_end = &s->news;
-	job->next = NULL;
-	return job;
+	return &h->job;
 }
 
 void
 session_told(struct session *s, struct job *job)
 {
 	job->call = NULL;
-	if (job->report.state == JOB_TASK)
+	if (job->state == JOB_TASK)
 		return;
-	if (job->report.id[0] != '\0')
-		keep(s, job);
+	if (job->id[0] != '\0')
+		keep(s, (struct held_job *)job);
 	else
-		job_free(job);
+		job_free((struct held_job *)job);
 }
 
 static bool
-leave_queue(struct session *s, const struct job *job)
+leave_queue(struct session *s, const struct held_job *h)
 {
-	struct job **at;
+	struct held_job **at = &s->queue;
 
-	for (at = &s->queue; *at != NULL; at = &(*at)->next) {
-		if (*at != job)
-			continue;
-		*at = job->next;
-		if (*at == NULL)
-			s->queue_end = at;
-		s->queued -= job_bytes(job);
-		return true;
-	}
-	return false;
+	while (*at != NULL && *at != h)
+		at = &(*at)->next;
+	if (*at == NULL)
+		return false;
+	*at = h->next;
+	if (*at == NULL)
+		s->queue_end = at;
+	s->queued -= job_bytes(h);
+	return true;
 }
 
 void
 session_cancel(struct session *s, struct job *job, int64_t now)
 {
+	struct held_job *h = (struct held_job *)job;
+
 	job->call = NULL;
-	job->cancelled = true;
-	if (leave_queue(s, job))
-		job_free(job);
-	else if (job->exec != NULL)
-		exec_stop(&job->exec, 1, now);
+	h->cancelled = true;
+	if (job->state == JOB_QUEUED && leave_queue(s, h))
+		job_free(h);
+	else if (h->exec != NULL)
+		exec_stop(&h->exec, 1, now);
 }
 
 void
-session_detach(struct job *job)
+session_read(struct job *job)
 {
-	job->call = NULL;
+	struct held_job *h = (struct held_job *)job;
+
+	if (h->exec != NULL)
+		exec_read(h->exec);
 }
 
 /* -- Tasks ------------------------------------------------------------- */
 
-struct job *
-session_task(struct session *s, const char *id)
+/* By its id, or where that is NULL by its pid. The newest first: an old result
+ * may bear a number that has been given to a new task since. */
+static struct job *
+find_task(struct held_job *const list[], int n, const char *id, int64_t pid)
 {
-	int i;
-
-	for (i = 0; i < s->tasks; i++) {
-		if (strcmp(s->task[i]->id, id) == 0)
-			return s->task[i];
-	}
-	for (i = 0; i < s->keeps; i++) {
-		if (strcmp(s->kept[i]->id, id) == 0)
-			return s->kept[i];
+	while (n-- > 0) {
+		if (id != NULL ? strcmp(list[n]->job.id, id) == 0
+		    : list[n]->job.pid == pid)
+			return &list[n]->job;
 	}
 	return NULL;
 }
 
-/* The newest first: an old result may bear a number that has been given to a
- * new task since. */
 struct job *
-session_task_by_pid(struct session *s, int64_t pid)
+session_task(struct session *s, const char *id, int64_t pid)
 {
-	int i;
+	struct job *job = find_task(s->task, s->tasks, id, pid);
 
-	for (i = s->tasks; i-- > 0;) {
-		if (s->task[i]->report.pid == pid)
-			return s->task[i];
-	}
-	for (i = s->keeps; i-- > 0;) {
-		if (s->kept[i]->report.pid == pid)
-			return s->kept[i];
-	}
-	return NULL;
+	return job != NULL ? job : find_task(s->kept, s->keeps, id, pid);
 }
 
 struct job *
 session_task_at(struct session *s, int i)
 {
-	return i < s->tasks ? s->task[i] : NULL;
+	return i < s->tasks ? &s->task[i]->job : NULL;
 }
 
 void
-session_kill(struct session *s, struct job *job, int64_t now)
+session_kill(struct job *job, int64_t now)
 {
-	(void)s;
-	if (job->report.state != JOB_TASK)
+	struct held_job *h = (struct held_job *)job;
+
+	if (job->state != JOB_TASK)
 		return;
-	job->report.killed = !exec_shell_ended(job->exec);
-	job->deadline = NEVER;
-	exec_kill(&job->exec, 1, now);
+	job->killed = !exec_report(h->exec)->shell_ended;
+	h->deadline = NEVER;
+	exec_kill(&h->exec, 1, now);
 }
 
 void
 session_forget(struct session *s, struct job *job)
 {
-	take_from(s->kept, &s->keeps, job);
-	job_free(job);
+	take_from(s->kept, &s->keeps, (struct held_job *)job);
+	job_free((struct held_job *)job);
 }
 
 const char *
@@ -789,7 +753,7 @@ session_close(struct session *s, int64_t now, bool at_once)
 	int i, n = gather(s);
 
 	for (i = 0; i < s->run; i++)
-		s->running[i]->report.killed = true;
+		s->running[i]->job.killed = true;
 	if (at_once || s->closing)
 		exec_kill(s->execs, n, now);
 	else
@@ -804,7 +768,7 @@ session_closed(const struct session *s)
 	const struct orphan *orphan;
 
 	for (orphan = s->orphans; orphan != NULL; orphan = orphan->next) {
-		if (exec_has_group(orphan->exec))
+		if (exec_report(orphan->exec)->lives)
 			return false;
 	}
 	return s->closing && s->run == 0 && s->tasks == 0 && s->news == NULL;

@@ -62,12 +62,22 @@ enum job_refused {
 	JOB_NO_START             /* the system is short of something (E7) */
 };
 
-/* What became of it */
-struct job_report {
+/* One stream of what it prints, and how far that has been looked at (T3) */
+struct job_stream {
+	struct output *text;     /* NULL: it has not been started */
+	struct output_mark seen;
+};
+
+/* A job, as far as the rooms above may see it. The session changes it; they
+ * only move the cursors, and set `call` to NULL when nobody wants to hear of
+ * it any more, though it is to be carried out. */
+struct job {
+	struct job_request asked;
+	void *call;              /* as session_run() was given it */
 	enum job_state state;
 	enum job_refused refused;
 	int error;               /* errno, with JOB_NO_* and JOB_LOST_DIR */
-	const char *dir;         /* with JOB_*_DIR: the one that failed; at the
+	char *dir;               /* with JOB_*_DIR: the one that failed; at the
 	                          * end of a foreground command: where the next
 	                          * one starts; NULL: no memory */
 	char id[SESSION_ID];     /* of a task; else empty */
@@ -77,21 +87,8 @@ struct job_report {
 	bool moved;              /* the directory has changed by it */
 	bool timed_out, killed;
 	bool no_room;            /* E5 found ten tasks running */
+	struct job_stream out, err;
 };
-
-/* One stream of it, and how far it has been looked at (T3) */
-struct job_stream {
-	struct output *text;
-	struct output_mark seen;
-};
-
-struct job;
-
-const struct job_request *job_request(const struct job *);
-const struct job_report *job_report(const struct job *);
-struct job_stream *job_stream(struct job *, int fd);  /* 1 or 2 */
-void *job_call(const struct job *);  /* as session_run() was given it */
-void job_read(struct job *);  /* also what it has printed just now */
 
 struct session;
 
@@ -111,14 +108,13 @@ void session_told(struct session *, struct job *);
 
 /* E6: takes it out of the queue or terminates it; nothing will be told. */
 void session_cancel(struct session *, struct job *, int64_t now);
-/* The same, but it is carried out: nobody is there to be told. */
-void session_detach(struct job *);
+void session_read(struct job *);  /* also what it has printed just now */
 
-/* A task of this session, running or finished and unread; NULL: none. */
-struct job *session_task(struct session *, const char *id);
-struct job *session_task_by_pid(struct session *, int64_t pid);
+/* A task of this session, running or finished and unread, by its id or, that
+ * being NULL, by its pid; NULL: none. */
+struct job *session_task(struct session *, const char *id, int64_t pid);
 struct job *session_task_at(struct session *, int i);  /* running; NULL: no more */
-void session_kill(struct session *, struct job *, int64_t now);  /* T4 */
+void session_kill(struct job *, int64_t now);  /* T4 */
 void session_forget(struct session *, struct job *);  /* a finished one */
 
 const char *session_dir(const struct session *);  /* the tracked one */

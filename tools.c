@@ -463,12 +463,10 @@ tools_no_task(struct buf *b, const struct tools_call *call)
 static void
 put_ids(struct buf *t, struct session *s)
 {
-	const struct job_report *task;
-	struct job *job;
+	const struct job *task;
 	int i;
 
-	for (i = 0; (job = session_task_at(s, i)) != NULL; i++) {
-		task = job_report(job);
+	for (i = 0; (task = session_task_at(s, i)) != NULL; i++) {
 		buf_add(t, i > 0 ? ", " : ": ", task->id, " (pid ");
 		buf_int(t, task->pid);
 		buf_puts(t, ")");
@@ -506,11 +504,11 @@ put_reason(struct buf *t, int error)
 void
 tools_refused(struct buf *b, struct session *s, const struct job *job)
 {
-	const struct job_report *r = job_report(job);
-	const char *cwd = job_request(job)->cwd;
+	const char *cwd = job->asked.cwd;
+	const char *dir = job->dir != NULL ? job->dir : "";
 	struct buf t = { NULL, 0, 0, false };
 
-	switch (r->refused) {
+	switch (job->refused) {
 	case JOB_TOO_MANY:
 		buf_puts(&t, "10 background tasks are running, the most there "
 		    "can be");
@@ -521,20 +519,20 @@ tools_refused(struct buf *b, struct session *s, const struct job *job)
 		break;
 	case JOB_NO_DIR:
 		buf_add(&t, cwd != NULL ? "cwd " : "the directory ",
-		    r->dir != NULL ? r->dir : "", " cannot be entered: ");
-		put_reason(&t, r->error);
+		    dir, " cannot be entered: ");
+		put_reason(&t, job->error);
 		break;
 	case JOB_LOST_DIR:
 		buf_add(&t, "the working directory ",
-		    r->dir != NULL ? r->dir : "",
+		    dir,
 		    " cannot be entered any more: ");
-		put_reason(&t, r->error);
+		put_reason(&t, job->error);
 		buf_add(&t, "; nothing was run; the next command starts in ",
 		    session_dir(s));
 		break;
 	case JOB_NO_START:
 		buf_puts(&t, "the command could not be started: ");
-		put_reason(&t, r->error);
+		put_reason(&t, job->error);
 		break;
 	default:
 		buf_puts(&t, "session is closed");
@@ -546,8 +544,7 @@ tools_refused(struct buf *b, struct session *s, const struct job *job)
 
 /* What there is to say, once; then it is said as text and as data. */
 struct result {
-	const struct job_report *job;
-	const struct job_request *asked;
+	const struct job *job;
 	const struct tools_call *look;  /* what a look asked for; NULL: none */
 	const char *status;
 	bool task;            /* not an ordinary foreground result */
@@ -560,7 +557,7 @@ struct result {
 };
 
 static const char *
-status_of(const struct job_report *job)
+status_of(const struct job *job)
 {
 	if (job->state != JOB_FINISHED)
 		return "running";
@@ -572,11 +569,11 @@ status_of(const struct job_report *job)
 static void
 put_notes(struct result *r)
 {
-	const struct job_report *job = r->job;
+	const struct job *job = r->job;
 
 	if (job->timed_out && !r->task) {
 		buf_puts(&r->headline, "Command timed out after ");
-		buf_int(&r->headline, r->asked->timeout);
+		buf_int(&r->headline, job->asked.timeout);
 		buf_puts(&r->headline, "ms");
 	} else if (job->timed_out) {
 		buf_puts(&r->note, "terminated by --bg-timeout");
@@ -587,9 +584,9 @@ put_notes(struct result *r)
 		    "already, the most there can be");
 	if (job->killed && !r->task)
 		buf_puts(&r->note, "session is closed");
-	if (r->task && r->look == NULL && !r->asked->background) {
+	if (r->task && r->look == NULL && !job->asked.background) {
 		buf_puts(&r->note, "still running after ");
-		buf_int(&r->note, r->asked->timeout);
+		buf_int(&r->note, job->asked.timeout);
 		buf_puts(&r->note, "ms; it goes on as a background task: read "
 		    "it with task_output or check_pid, end it with kill_pid");
 	}
@@ -605,7 +602,7 @@ put_stream(const struct result *r, struct job_stream *s, const char *name,
 		view->chars = -1;
 		return;
 	}
-	output_show(s->text, r->asked->truncate, name, text, view);
+	output_show(s->text, r->job->asked.truncate, name, text, view);
 	output_look(s->text, &s->seen);
 }
 
@@ -652,7 +649,7 @@ text_stream(struct buf *t, const char *name, const struct buf *stream)
 static void
 put_text(struct buf *t, const struct result *r)
 {
-	const struct job_report *job = r->job;
+	const struct job *job = r->job;
 
 	buf_put(t, r->headline.data, r->headline.len);
 	if (r->task) {
@@ -714,7 +711,7 @@ data_note(struct buf *b, const struct result *r)
 static void
 put_data(struct buf *b, const struct result *r)
 {
-	const struct job_report *job = r->job;
+	const struct job *job = r->job;
 
 	buf_add(b, ",\"structuredContent\":{\"status\":\"", r->status, "\"");
 	if (r->output) {
@@ -756,21 +753,20 @@ tools_result(struct buf *b, const struct tools_options *o, struct job *job,
 	struct result r;
 
 	memset(&r, 0, sizeof(r));
-	r.job = job_report(job);
-	r.asked = job_request(job);
+	r.job = job;
 	r.look = look;
-	r.task = r.job->id[0] != '\0';
+	r.task = job->id[0] != '\0';
 	r.status = status_of(r.job);
 	/* The start of a task has printed nothing yet: that is no output. */
-	r.output = look != NULL || !r.asked->background;
-	r.ended = r.job->state == JOB_FINISHED;
+	r.output = look != NULL || !job->asked.background;
+	r.ended = job->state == JOB_FINISHED;
 	if (look == NULL && r.task)
 		r.status = "running", r.ended = false;
 	put_notes(&r);
 	if (r.output) {
-		put_stream(&r, job_stream(job, 1), "stdout", &r.out,
+		put_stream(&r, &job->out, "stdout", &r.out,
 		    &r.out_view);
-		put_stream(&r, job_stream(job, 2), "stderr", &r.err,
+		put_stream(&r, &job->err, "stderr", &r.err,
 		    &r.err_view);
 	}
 	put_text(&text, &r);
