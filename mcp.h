@@ -8,32 +8,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "json.h"
+#include "calls.h"
 #include "io.h"
+#include "json.h"
 #include "session.h"
 #include "tools.h"
-
-#define BORIS_VERSION "0.1.0"
 
 /* Filled in by main, changed by nobody. */
 struct mcp_options {
 	struct session_options session;
 	struct tools_options tools;
 };
-
-enum mcp_kind {
-	MCP_RESPONSE,          /* never dropped */
-	MCP_REFUSAL,           /* so is this: no method was reached */
-	MCP_NOTICE,            /* belongs to an open request: say it or fail */
-	MCP_PROGRESS           /* may be refused when the reader is slow */
-};
-
-/* The transport's way out. `to` is the return address that came with the
- * request; error is the JSON-RPC code, 0 for a result. The message is the
- * caller's to free, and may have more put behind it. False: it was refused
- * (progress only). */
-typedef bool mcp_send(void *transport, void *to, enum mcp_kind, int error,
-                      struct buf *message);
 
 /* Who a client is. Over HTTP an error that answers no request has no id, rather
  * than null (MCP 2025-11-25, transports). */
