@@ -100,11 +100,12 @@ load helper
 }
 
 @test "E2: at the timeout a child that ignores SIGTERM is killed too, its leader gone" {
+	hurried
 	boris
 	begin
-	run_bash '(trap "" TERM; echo $BASHPID >pid; read <gate) & read <gate' '{"timeout":300}'
-	least "$(took)" 5000
-	within 7000
+	run_bash '(trap "" TERM; echo $BASHPID >pid; read <gate) & read <gate' '{"timeout":3000}'
+	least "$(took)" 8000
+	within 10000
 	is "$(result status) $(result exit_code)" '"timed_out" 143'
 	gone pid
 }

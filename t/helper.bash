@@ -7,11 +7,13 @@
 #	BORIS       the binary, else ../boris
 #	BORIS_WRAP  what it runs under, as `valgrind -q --error-exitcode=99`
 #	BORIS_SLOW  how many times slower than usual all may be, else 1
+#	BORIS_REAL  not empty: no test hurries boris's clock (see `hurried`); none
+#	            does either where BORIS says which boris it is
 #
 # Descriptors: 6 gate, 7 to the server, 8 from the server, 9 never ready.
 # shellcheck shell=bash disable=SC2015,SC2034,SC2119,SC2120
 
-HERE=$BATS_TEST_DIRNAME
+HERE=$BATS_TEST_DIRNAME REAL=${BORIS_REAL-}${BORIS-}
 case ${BORIS:=$HERE/../boris} in
 /*) ;;
 *) BORIS=$PWD/$BORIS ;;
@@ -26,6 +28,7 @@ server='' left=''   # its process id; whether it has been seen leaving
 declare -gA early=() # answers that came before they were asked for, by id
 notices=()          # notifications heard on the way
 calls=0 id=0 reply='' task='' pid='' status='' began=0
+pace=1              # milliseconds of the server's clock in one
 
 setup_file() {
 	[ -x "$HERE/reply" ] || fail "t/reply is not built: make t/reply"
@@ -184,14 +187,30 @@ begin() {
 	began=${EPOCHREALTIME/[.,]/}
 }
 
-# took: milliseconds since `begin`
+# took: milliseconds since `begin`, by the server's clock
 took() {
-	echo $(((${EPOCHREALTIME/[.,]/} - began) / 1000))
+	echo $(((${EPOCHREALTIME/[.,]/} - began) * pace / 1000))
 }
 
-# within MS: no longer than that since `begin`
+# within MS: no longer than that since `begin`; where the clock is hurried, the
+# machine, which is not, gets a second more
 within() {
-	most "$(took)" $(($1 * SLOW))
+	most "$(took)" $((($1 + (pace > 1 ? 1000 * pace : 0)) * SLOW))
+}
+
+# pause MS: lets so much time pass, by the server's clock
+pause() {
+	local us=$(($1 * 1000 / pace))
+	read -rt "$((us / 1000000)).$(printf %06d $((us % 1000000)))" -u 9 || :
+}
+
+# hurried: the server that this test starts has a clock that runs ten times as
+# fast, for what would take ten seconds or more; not where BORIS_REAL says so
+hurried() {
+	[ -z "$REAL" ] || return 0
+	[ -x "$HERE/boris-fast" ] && [ ! "$BORIS" -nt "$HERE/boris-fast" ] ||
+		fail 't/boris-fast is not there, or older than boris: make t/boris-fast'
+	BORIS=$HERE/boris-fast pace=10
 }
 
 # needs PROGRAM...: skips the test where one is missing

@@ -766,6 +766,7 @@ kept() {
 }
 
 @test "O7: after ten seconds of silence one goes out all the same" {
+	hurried
 	boris
 	begin
 	call_bash 'read <gate' '{}' '{"progressToken":1}'

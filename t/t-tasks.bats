@@ -456,12 +456,13 @@ END
 }
 
 @test "T5: a task that ignores SIGTERM is killed 5 s later, its children too" {
-	boris --bg-timeout=1
+	hurried
+	boris --bg-timeout=5
 	begin
 	start_task '(trap "" TERM; echo $BASHPID >child; read <gate) & read <gate'
 	look "$task" '{"wait":60000}'
-	least "$(took)" 5500
-	within 9000
+	least "$(took)" 9500
+	within 13000
 	is "$(result status)" '"timed_out"'
 	gone child
 }
