@@ -1431,7 +1431,7 @@ median() {
 	before=$(ticks)
 	read -rt 2 -u 9 || :
 	most $(($(ticks) - before)) 20
-	for ((i = 0; i < 10; i++)); do
+	for ((i = 0; i < 20; i++)); do
 		unplug p$i
 	done
 	asks p29 GET /health
