@@ -367,7 +367,8 @@ load helper
 	cp "$BORIS" boris
 	chmod 755 "$BATS_RUN_TMPDIR" . 2>/dev/null || :
 	BORIS=$PWD/boris
-	other=(setpriv --reuid=54321 --regid=54321 --clear-groups)
+	uid=$((20000 + $$ % 40000)) # nobody else's, another run's neither
+	other=(setpriv --reuid=$uid --regid=$uid --clear-groups)
 	"${other[@]}" test -x "$BORIS" || skip 'no other user may come here'
 	wrap=(prlimit --nproc=1:1000 "${other[@]}")
 	boris --workdir=/
