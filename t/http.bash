@@ -66,8 +66,11 @@ asks() {
 		shift
 	done
 	[ -z "$host" ] || text+=$host$'\r\n'
-	[ "${1-}" != -- ] || text+="Content-Length: ${#2}"$'\r\n'
-	put "$peer" "$text"$'\r\n'"${2-}"
+	# With a newline at its end bash writes all of it at once: the second of
+	# two small segments waits 40 ms for the first one's acknowledgement.
+	local body=${2:+$2$'\n'}
+	[ "${1-}" != -- ] || text+="Content-Length: ${#body}"$'\r\n'
+	put "$peer" "$text"$'\r\n'"$body"
 }
 
 # post PEER BODY [HEADER]...: writes a message, in the peer's session
