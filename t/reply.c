@@ -2,6 +2,7 @@
  *
  *	reply [-l] [-v | -s | -n | -k] [STEP ...] <JSON
  *	reply -c <LINES
+ *	reply -1 SECONDS <LINES
  *
  * Each STEP is the name of a member or the index of an element. Prints what
  * is found there as JSON, strings in one spelling however they came in; with
@@ -11,7 +12,9 @@
  *
  * -l does so for each line, and prints an empty one where there is nothing.
  * -c prints each whole line that boris must not write, and why (SPEC C3; MCP,
- * basic: messages). */
+ * basic: messages).
+ * -1 takes one line and leaves what is behind it in the pipe; a line that does
+ * not end in time is the end of it (SIGALRM). */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,6 +217,21 @@ each_line(struct buf *in, char how, char **steps, struct buf *out)
 	return status;
 }
 
+/* A pipe cannot be looked into, so this takes a byte at a time. */
+static int
+one_line(unsigned seconds, struct buf *out)
+{
+	char c;
+
+	alarm(seconds);
+	while (read(0, &c, 1) == 1) {
+		if (c == '\n')
+			return 0;
+		buf_putc(out, c);
+	}
+	return 1;
+}
+
 int
 main(int argc, char *argv[])
 {
@@ -224,7 +242,7 @@ main(int argc, char *argv[])
 	size_t done = 0;
 	ssize_t n;
 
-	while ((c = getopt(argc, argv, "lvsnkc")) != -1) {
+	while ((c = getopt(argc, argv, "lvsnkc1")) != -1) {
 		if (c == '?')
 			return 2;
 		if (c == 'l' || c == 'c')
@@ -232,9 +250,14 @@ main(int argc, char *argv[])
 		if (c != 'l')
 			how = (char)c;
 	}
-	read_all(&in);
-	status = lines ? each_line(&in, how, argv + optind, &out) :
-	         pick(in.data, in.len, how, argv + optind, &out);
+	if (how == '1') {
+		status = optind == argc ? 2 :
+		         one_line((unsigned)atoi(argv[optind]), &out);
+	} else {
+		read_all(&in);
+		status = lines ? each_line(&in, how, argv + optind, &out) :
+		         pick(in.data, in.len, how, argv + optind, &out);
+	}
 	while (done < out.len &&
 	       (n = write(1, out.data + done, out.len - done)) > 0)
 		done += (size_t)n;
