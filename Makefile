@@ -13,9 +13,9 @@ SECONDS = 60
 NEEDS = -std=c99 -Wall -Wextra -pedantic
 
 OBJ = boris.o options.o lines.o http.o request.o mcp.o calls.o tools.o session.o \
-	exec.o proc.o output.o store.o json.o scan.o io.o
+	exec.o proc.o output.o spool.o json.o scan.o io.o
 HDR = options.h lines.h http.h request.h mcp.h calls.h tools.h session.h exec.h \
-	proc.h output.h store.h json.h scan.h io.h
+	proc.h output.h spool.h json.h scan.h io.h
 
 all: boris
 
@@ -47,9 +47,9 @@ t/reply: t/reply.c json.o json.h
 t/json_table: t/json_table.c json.o json.h
 	$(CC) $(NEEDS) $(CFLAGS) $(LDFLAGS) -I. -o $@ t/json_table.c json.o
 
-t/output_table: t/output_table.c output.o store.o json.o scan.o output.h
+t/output_table: t/output_table.c output.o spool.o json.o scan.o output.h
 	$(CC) $(NEEDS) $(CFLAGS) $(LDFLAGS) -I. -o $@ t/output_table.c output.o \
-	    store.o json.o scan.o
+	    spool.o json.o scan.o
 
 # boris with a clock that runs ten times as fast, for tests that wait long
 t/boris-fast: boris io.c

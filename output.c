@@ -69,7 +69,7 @@ struct output {
 	int64_t watched_from;       /* `committed` at the latest look */
 	uint64_t watched_rewrites;  /* `rewrites` when that line ended */
 
-	struct saving saving;
+	struct spool_file *file;
 };
 
 /* Finished text */
@@ -733,7 +733,7 @@ read_sequence(struct output *o, unsigned char c)
 /* The stream */
 
 struct output *
-output_new(struct store *s, bool keep)
+output_new(struct spool *s, bool keep)
 {
 	struct output *o = calloc(1, sizeof *o);
 
@@ -743,8 +743,13 @@ output_new(struct store *s, bool keep)
 		free(o);
 		return NULL;
 	}
+	o->file = spool_open(s);
+	if (o->file == NULL) {
+		buf_free(&o->text);
+		free(o);
+		return NULL;
+	}
 	o->keep_end = keep;
-	saving_init(&o->saving, s);
 	return o;
 }
 
@@ -753,7 +758,7 @@ output_free(struct output *o)
 {
 	if (o == NULL)
 		return;
-	saving_free(&o->saving);
+	spool_close(o->file);
 	buf_free(&o->text);
 	buf_free(&o->head);
 	free(o->end.data);
@@ -773,7 +778,7 @@ output_write(struct output *o, const void *bytes, size_t n)
 
 	if (o->ended || n == 0)
 		return;
-	saving_add(&o->saving, p, n);
+	spool_write(o->file, p, n);
 	while (p < end) {
 		if (o->cuts > 0) {
 			p += join(o, *p);
@@ -867,7 +872,7 @@ output_end(struct output *o, enum truncate how)
 	o->cuts = 0;
 	commit_text(o);
 	buf_free(&o->text);
-	saving_end(&o->saving, is_over(o, how));
+	spool_end(o->file, is_over(o, how));
 	o->ended = true;
 }
 
@@ -895,7 +900,7 @@ begin_notice(struct buf *b, size_t from, const char *name)
 static void
 end_notice(struct output *o, struct buf *b)
 {
-	saving_tell(&o->saving, b);
+	spool_tell(o->file, b);
 	buf_putc(b, ']');
 }
 
@@ -1075,7 +1080,7 @@ output_show(struct output *o, enum truncate how, const char *name,
 		show_head(o, name, b);
 	if (cut) {
 		view->chars = total_chars(o);
-		view->file = saving_path(&o->saving);
+		view->file = spool_path(o->file);
 	}
 }
 

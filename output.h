@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "json.h"
-#include "store.h"
+#include "spool.h"
 
 enum truncate { TRUNCATE_HEAD, TRUNCATE_TAIL, TRUNCATE_BOTH };
 
@@ -20,8 +20,8 @@ struct output;  /* in output.c */
 /* A new empty stream. keep_end: the end may be asked for (truncation other
  * than head, progress, a task), so keep it too; else only the head is kept.
  * NULL without memory. */
-struct output *output_new(struct store *, bool keep_end);
-/* Its file, if it names one and ended, stays in the store. NULL is fine. */
+struct output *output_new(struct spool *, bool keep_end);
+/* Its file, if it names one and ended, stays in the spool. NULL is fine. */
 void output_free(struct output *);
 
 /* From now on the end is kept as well (a command that becomes a task, E5).

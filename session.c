@@ -11,7 +11,7 @@
 
 #include "exec.h"
 #include "proc.h"
-#include "store.h"
+#include "spool.h"
 
 enum {
 	REVIEW = 10000  /* ms between looks at which orphans live */
@@ -40,7 +40,7 @@ struct session {
 	bool prepared;           /* proc_prepare() has been called */
 	char name[17];           /* of its files: 64 random bits */
 	char *dir;               /* the tracked directory */
-	struct store store;
+	struct spool spool;
 	struct held_job *queue, **queue_end;
 	size_t queued;           /* bytes that the queue holds */
 	struct held_job *news, **news_end;        /* with something to tell */
@@ -383,8 +383,8 @@ prepare(struct session *s, struct held_job *h)
 	    !proc_random(h->id, (SESSION_ID - 1) / 2))
 		return -1;
 	errno = ENOMEM;
-	h->job.out.text = output_new(&s->store, true);
-	h->job.err.text = output_new(&s->store, true);
+	h->job.out.text = output_new(&s->spool, true);
+	h->job.err.text = output_new(&s->spool, true);
 	if (h->job.out.text == NULL || h->job.err.text == NULL)
 		return -1;
 	return make_room(s);
@@ -506,7 +506,7 @@ session_open(const struct session_options *options, bool stateless)
 	s->stateless = stateless;
 	s->queue_end = &s->queue;
 	s->news_end = &s->news;
-	store_init(&s->store, options->tmpdir, s->name, options->save_limit);
+	spool_init(&s->spool, options->tmpdir, s->name, options->save_limit);
 	s->dir = copy(options->workdir);
 	if (s->dir == NULL || !proc_random(s->name, (sizeof(s->name) - 1) / 2)) {
 		session_free(s);
@@ -546,7 +546,7 @@ session_free(struct session *s)
 		exec_free(orphan->exec);
 		free(orphan);
 	}
-	store_free(&s->store);
+	spool_free(&s->spool);
 	free(s->execs);
 	free(s->dir);
 	free(s);

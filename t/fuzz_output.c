@@ -1,7 +1,7 @@
 /* libFuzzer target for output.c:
  *
  *     clang -fsanitize=fuzzer,address,undefined -I. t/fuzz_output.c \
- *         output.c json.c
+ *         output.c spool.c json.c
  *
  * What a stream shows must be what a second, slow reader makes of the bytes,
  * however they are split, under each truncation; and what is new from look to
@@ -396,14 +396,14 @@ run(const uint8_t *p, size_t n, size_t most, uint32_t seed,
 {
 	struct output_mark mark = {0}, small = {0};
 	struct output_view view;
-	struct store store;
+	struct spool spool;
 	struct output *o;
 	struct buf b = {0};
 	size_t some, before;
 	bool news;
 
-	store_init(&store, "/", "x", 0);
-	o = output_new(&store, pieces != NULL || how != TRUNCATE_HEAD);
+	spool_init(&spool, "/", "x", 0);
+	o = output_new(&spool, pieces != NULL || how != TRUNCATE_HEAD);
 	must(o != NULL);
 	for (; n > 0; p += some, n -= some) {
 		some = most > 1 ? next_random(&seed) % most + 1 : 1;
@@ -433,7 +433,7 @@ run(const uint8_t *p, size_t n, size_t most, uint32_t seed,
 	output_show(o, how, "x", shown, &view);
 	must(view.file == NULL && !shown->failed);
 	output_free(o);
-	store_free(&store);
+	spool_free(&spool);
 	buf_free(&b);
 }
 

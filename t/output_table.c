@@ -32,7 +32,7 @@ struct test {
 	int passed, failed;
 	const char *what;         /* is being tested */
 	char dir[200];            /* for files */
-	struct store store;
+	struct spool spool;
 	struct output *o;
 	struct buf shown;         /* what was shown last */
 	struct output_view view;  /* with that */
@@ -112,7 +112,7 @@ begin(struct test *t, const char *what, bool keep_end)
 {
 	t->what = what;
 	output_free(t->o);
-	t->o = output_new(&t->store, keep_end);
+	t->o = output_new(&t->spool, keep_end);
 	if (t->o == NULL)
 		abort();
 }
@@ -733,12 +733,12 @@ holds(const char *path, const char *text, int64_t size)
 }
 
 static void
-new_store(struct test *t, const char *dir, int64_t limit)
+new_spool(struct test *t, const char *dir, int64_t limit)
 {
 	output_free(t->o);
 	t->o = NULL;
-	store_free(&t->store);
-	store_init(&t->store, dir, "test", limit);
+	spool_free(&t->spool);
+	spool_init(&t->spool, dir, "test", limit);
 }
 
 static int
@@ -760,7 +760,7 @@ test_file(struct test *t)
 	struct stat st;
 	char path[300];
 
-	new_store(t, t->dir, MIB);
+	new_spool(t, t->dir, MIB);
 	begin(t, "file", true);
 	repeat(t, "\033[1mx\033[m\r\n", 2000);
 	show(t, TRUNCATE_HEAD);
@@ -777,25 +777,25 @@ test_file(struct test *t)
 	expect(t, stat(t->view.file, &st) == 0 &&
 	       (st.st_mode & 0777) == 0600, "for its owner alone");
 	expect(t, holds(t->view.file, "\033[1mx\033[m\r\n", 200000), "raw");
-	expect(t, t->store.total == 200000, "counted");
+	expect(t, t->spool.total == 200000, "counted");
 	strcpy(path, t->view.file);
 	output_free(t->o);
 	t->o = NULL;
 	expect(t, exists(path), "outlives the stream");
-	store_free(&t->store);
-	expect(t, !exists(path) && t->store.total == 0, "goes with the store");
-	store_free(&t->store);
+	spool_free(&t->spool);
+	expect(t, !exists(path) && t->spool.total == 0, "goes with the spool");
+	spool_free(&t->spool);
 }
 
 static void
 test_no_file(struct test *t)
 {
-	new_store(t, t->dir, MIB);
+	new_spool(t, t->dir, MIB);
 	begin(t, "no file", true);
 	repeat(t, "\033[1m", 30000);
 	expect(t, files(t) == 1, "there while it may be needed");
 	finish(t, TRUNCATE_HEAD);
-	expect(t, files(t) == 0 && t->store.total == 0, "gone with the end");
+	expect(t, files(t) == 0 && t->spool.total == 0, "gone with the end");
 	begin(t, "no file", true);
 	repeat(t, "x", 100000);
 	expect(t, files(t) == 1, "there");
@@ -804,7 +804,7 @@ test_no_file(struct test *t)
 	repeat(t, "x", 50000);
 	finish(t, TRUNCATE_TAIL);
 	expect(t, t->view.file == NULL && files(t) == 0, "nothing truncated");
-	new_store(t, t->dir, 0);
+	new_spool(t, t->dir, 0);
 	begin(t, "no file", true);
 	repeat(t, "x", 100000);
 	finish(t, TRUNCATE_HEAD);
@@ -818,7 +818,7 @@ test_named_file(struct test *t)
 {
 	struct output_mark m = {0};
 
-	new_store(t, t->dir, MIB);
+	new_spool(t, t->dir, MIB);
 	begin(t, "named file", true);
 	repeat(t, "y\n", 2001);
 	t->shown.len = 0;
@@ -837,13 +837,13 @@ test_named_file(struct test *t)
 	       strstr(t->view.file, "-2.log") != NULL, "while it runs");
 	feed(t, "last");
 	finish(t, TRUNCATE_HEAD);
-	expect(t, t->store.total == 4004 + 29999 + 24004, "written to its end");
+	expect(t, t->spool.total == 4004 + 29999 + 24004, "written to its end");
 }
 
 static void
 test_save_limit(struct test *t)
 {
-	new_store(t, t->dir, MIB);
+	new_spool(t, t->dir, MIB);
 	begin(t, "save limit", false);
 	repeat(t, "0123456789abcde\n", MIB / 16);
 	finish(t, TRUNCATE_HEAD);
@@ -857,8 +857,8 @@ test_save_limit(struct test *t)
 	     "stopped at --save-limit, 1 MiB)]", t->dir);
 	expect(t, t->view.file != NULL &&
 	       holds(t->view.file, "0123456789abcde\n", MIB), "up to it");
-	expect(t, t->store.total == 2 * MIB, "counted");
-	new_store(t, t->dir, 1000);
+	expect(t, t->spool.total == 2 * MIB, "counted");
+	new_spool(t, t->dir, 1000);
 	begin(t, "save limit", true);
 	repeat(t, "y\n", 50000);
 	finish(t, TRUNCATE_BOTH);
@@ -874,7 +874,7 @@ test_eviction(struct test *t)
 	struct output *o[5];
 	int i;
 
-	new_store(t, t->dir, MIB);
+	new_spool(t, t->dir, MIB);
 	for (i = 0; i < 4; i++) {
 		begin(t, "eviction", true);
 		repeat(t, "0123456789abcde\n", MIB / 16);
@@ -882,11 +882,11 @@ test_eviction(struct test *t)
 			output_end(t->o, TRUNCATE_HEAD);
 		o[i] = keep(t);
 	}
-	expect(t, files(t) == 4 && t->store.total == 4 * MIB, "four fit");
+	expect(t, files(t) == 4 && t->spool.total == 4 * MIB, "four fit");
 	begin(t, "eviction", true);
 	repeat(t, "x", 100000);
 	finish(t, TRUNCATE_HEAD);
-	expect(t, files(t) == 4 && t->store.total == 3 * MIB + 100000,
+	expect(t, files(t) == 4 && t->spool.total == 3 * MIB + 100000,
 	       "one has gone");
 	expect(t, t->view.file != NULL, "the new one has its file");
 	o[4] = keep(t);
@@ -909,13 +909,13 @@ test_running_alone(struct test *t)
 	struct output *o[6];
 	int i;
 
-	new_store(t, t->dir, MIB);
+	new_spool(t, t->dir, MIB);
 	for (i = 0; i < 5; i++) {
 		begin(t, "running alone", true);
 		repeat(t, "0123456789abcde\n", MIB / 16 - 6000);
 		o[i] = keep(t);
 	}
-	expect(t, t->store.total == 4 * MIB, "all are within four limits");
+	expect(t, t->spool.total == 4 * MIB, "all are within four limits");
 	t->o = o[4];
 	finish(t, TRUNCATE_TAIL);
 	ends(t, "told", "; full output: %s/boris-test-5.log (incomplete: "
@@ -933,7 +933,7 @@ test_running_alone(struct test *t)
 	t->o = NULL;
 	for (i = 0; i < 6; i++)
 		output_free(o[i]);
-	expect(t, files(t) == 0 && t->store.total == 0, "none ended");
+	expect(t, files(t) == 0 && t->spool.total == 0, "none ended");
 }
 
 /* Nothing at all could be saved: told, and nothing left behind. */
@@ -944,14 +944,14 @@ test_failures(struct test *t)
 	char dir[300];
 
 	snprintf(dir, sizeof dir, "%s/none", t->dir);
-	new_store(t, dir, MIB);
+	new_spool(t, dir, MIB);
 	begin(t, "failures", true);
 	repeat(t, "x", 100000);
 	finish(t, TRUNCATE_HEAD);
 	ends(t, "no directory", "first 30000 shown; full output not saved: %s]",
 	     strerror(ENOENT));
-	expect(t, t->view.file == NULL && t->store.total == 0, "no directory");
-	new_store(t, t->dir, MIB);
+	expect(t, t->view.file == NULL && t->spool.total == 0, "no directory");
+	new_spool(t, t->dir, MIB);
 	signal(SIGXFSZ, SIG_IGN);
 	getrlimit(RLIMIT_FSIZE, &old);
 	low = old;
@@ -965,7 +965,7 @@ test_failures(struct test *t)
 	     "(incomplete: %s)]", t->dir, strerror(EFBIG));
 	expect(t, t->view.file != NULL &&
 	       holds(t->view.file, "0123456789abcde\n", 70001) &&
-	       t->store.total == 70001, "what fits is there");
+	       t->spool.total == 70001, "what fits is there");
 	low.rlim_cur = 0;
 	setrlimit(RLIMIT_FSIZE, &low);
 	begin(t, "failures", true);
@@ -984,7 +984,7 @@ test_foreign_file(struct test *t)
 	char path[300];
 	FILE *f;
 
-	new_store(t, t->dir, MIB);
+	new_spool(t, t->dir, MIB);
 	snprintf(path, sizeof path, "%s/boris-test-1.log", t->dir);
 	f = fopen(path, "w");
 	if (f == NULL || fputs("mine", f) < 0 || fclose(f) != 0)
@@ -1001,14 +1001,14 @@ test_foreign_file(struct test *t)
 	ends(t, "the next", "; full output: %s/boris-test-2.log]", t->dir);
 }
 
-/* The store may go first (a session that closes). */
+/* The spool may go first (a session that closes). */
 static void
-test_store_first(struct test *t)
+test_spool_first(struct test *t)
 {
-	new_store(t, t->dir, MIB);
-	begin(t, "store freed first", true);
+	new_spool(t, t->dir, MIB);
+	begin(t, "spool freed first", true);
 	repeat(t, "x", 100000);
-	store_free(&t->store);
+	spool_free(&t->spool);
 	expect(t, files(t) == 0, "removes what is being written");
 	repeat(t, "x", 100000);
 	finish(t, TRUNCATE_HEAD);
@@ -1028,7 +1028,7 @@ main(void)
 		perror(t.dir);
 		return 1;
 	}
-	store_init(&t.store, t.dir, "test", 0);
+	spool_init(&t.spool, t.dir, "test", 0);
 	test_cleaning(&t);
 	test_characters(&t);
 	test_long_line(&t);
@@ -1049,9 +1049,9 @@ main(void)
 	test_running_alone(&t);
 	test_failures(&t);
 	test_foreign_file(&t);
-	test_store_first(&t);
+	test_spool_first(&t);
 	output_free(t.o);
-	store_free(&t.store);
+	spool_free(&t.spool);
 	buf_free(&t.shown);
 	if (rmdir(t.dir) < 0) {
 		perror(t.dir);

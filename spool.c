@@ -1,0 +1,271 @@
+/* POSIX.1-2008: open, write, unlink; files past 2 GiB on 32 bit too. */
+#define _POSIX_C_SOURCE 200809L
+#define _FILE_OFFSET_BITS 64
+
+#include "spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HELD_BYTES = 65536 };  /* kept in memory before a file is made */
+
+/* Why a stream is not saved, or no further; above 0: the errno */
+enum { NOT_STOPPED = 0, FILE_FULL = -1, SPOOL_FULL = -2, REMOVED = -3 };
+
+struct spool_file {
+	struct spool *spool;
+	struct spool_file *next;  /* the next younger that is there */
+	char *path;               /* NULL: there is no file */
+	int64_t size;             /* of the file */
+	int fd;                   /* -1 unless it is being written */
+	struct buf held;          /* what is not in a file yet */
+	int stopped;              /* why it is not whole, or NOT_STOPPED */
+	bool ended;               /* all was written: the file may be evicted */
+	bool named;               /* a reader knows the path */
+	bool closed;              /* its stream is gone */
+};
+
+/* -- The spool --------------------------------------------------------- */
+
+static void
+close_fd(struct spool_file *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+}
+
+static void
+remove_file(struct spool_file *f)
+{
+	struct spool_file **link = &f->spool->oldest;
+
+	while (*link != f)
+		link = &(*link)->next;
+	*link = f->next;
+	f->spool->total -= f->size;
+	close_fd(f);
+	unlink(f->path);  /* that somebody else removed it is no failure */
+	free(f->path);
+	f->path = NULL;
+	f->size = 0;
+	f->stopped = REMOVED;
+	if (f->closed)
+		free(f);
+}
+
+/* Bytes that may be written, at most `want`, once the oldest finished files
+ * have gone where they had to */
+static int64_t
+make_room(struct spool *s, int64_t want)
+{
+	struct spool_file *f, *next;
+	int64_t most = 4 * s->limit;
+
+	for (f = s->oldest; f != NULL && s->total + want > most; f = next) {
+		next = f->next;
+		if (f->ended)
+			remove_file(f);
+	}
+	return want < most - s->total ? want : most - s->total;
+}
+
+void
+spool_init(struct spool *s, const char *dir, const char *name, int64_t limit)
+{
+	memset(s, 0, sizeof(*s));
+	s->dir = dir;
+	s->name = name;
+	s->limit = limit;
+}
+
+void
+spool_free(struct spool *s)
+{
+	while (s->oldest != NULL)
+		remove_file(s->oldest);
+}
+
+/* -- One file ---------------------------------------------------------- */
+
+static void
+stop(struct spool_file *f, int why)
+{
+	close_fd(f);
+	buf_free(&f->held);
+	if (f->path != NULL && f->size == 0)
+		remove_file(f);
+	f->stopped = why;
+}
+
+/* NOT_STOPPED, or the errno. What fits is in the file also when not all does. (The
+ * handlers of signals are set to restart, so there is no EINTR.) */
+static int
+write_bytes(struct spool_file *f, const char *p, int64_t n)
+{
+	ssize_t done;
+
+	while (n > 0) {
+		done = write(f->fd, p, (size_t)n);
+		if (done <= 0)
+			return done < 0 ? errno : ENOSPC;
+		f->size += done;
+		f->spool->total += done;
+		p += done;
+		n -= done;
+	}
+	return NOT_STOPPED;
+}
+
+static void
+save(struct spool_file *f, const char *p, size_t n)
+{
+	int64_t want = (int64_t)n, most = f->spool->limit - f->size;
+	int64_t fits = make_room(f->spool, want < most ? want : most);
+	int why = write_bytes(f, p, fits);
+
+	if (why == NOT_STOPPED && fits < want)
+		why = fits == most ? FILE_FULL : SPOOL_FULL;
+	if (why != NOT_STOPPED)
+		stop(f, why);
+}
+
+/* Makes the file, unless it is there, with what was held so far. */
+static void
+make_file(struct spool_file *f)
+{
+	struct spool_file **link = &f->spool->oldest;
+	struct buf path = { NULL, 0, 0, false };
+
+	if (f->path != NULL || f->stopped != NOT_STOPPED)
+		return;
+	buf_puts(&path, f->spool->dir);
+	buf_puts(&path, "/boris-");
+	buf_puts(&path, f->spool->name);
+	buf_putc(&path, '-');
+	buf_int(&path, (int64_t)++f->spool->count);
+	buf_put(&path, ".log", sizeof(".log"));
+	errno = ENOMEM;
+	if (!path.failed)
+		f->fd = open(path.data, O_WRONLY | O_CREAT | O_EXCL |
+		    O_CLOEXEC, 0600);
+	if (f->fd < 0) {
+		stop(f, errno);
+		buf_free(&path);
+		return;
+	}
+	f->path = path.data;
+	while (*link != NULL)
+		link = &(*link)->next;
+	*link = f;
+	save(f, f->held.data, f->held.len);
+	buf_free(&f->held);
+}
+
+struct spool_file *
+spool_open(struct spool *s)
+{
+	struct spool_file *f = calloc(1, sizeof(*f));
+
+	if (f == NULL)
+		return NULL;
+	f->spool = s;
+	f->fd = -1;
+	f->stopped = s->limit > 0 ? NOT_STOPPED : FILE_FULL;
+	return f;
+}
+
+void
+spool_close(struct spool_file *f)
+{
+	if (f == NULL)
+		return;
+	close_fd(f);
+	buf_free(&f->held);
+	f->closed = true;
+	if (f->path == NULL)
+		free(f);
+	else if (!f->ended)
+		remove_file(f);
+}
+
+void
+spool_write(struct spool_file *f, const void *bytes, size_t n)
+{
+	if (f->stopped != NOT_STOPPED)
+		return;
+	if (f->path == NULL && f->held.len + n <= HELD_BYTES) {
+		buf_put(&f->held, bytes, n);
+		if (!f->held.failed)
+			return;
+	}
+	make_file(f);
+	if (f->fd >= 0)
+		save(f, bytes, n);
+}
+
+void
+spool_end(struct spool_file *f, bool needed)
+{
+	if (needed || f->named)
+		make_file(f);
+	else if (f->path != NULL)
+		remove_file(f);
+	close_fd(f);
+	buf_free(&f->held);
+	f->ended = true;
+}
+
+/* -- What a reader is told --------------------------------------------- */
+
+static void
+put_size(struct buf *b, int64_t bytes)
+{
+	bool whole = bytes % (1024 * 1024) == 0;
+
+	buf_int(b, whole ? bytes / (1024 * 1024) : bytes);
+	buf_puts(b, whole ? " MiB" : " bytes");
+}
+
+static void
+put_why(const struct spool_file *f, struct buf *b)
+{
+	if (f->stopped == FILE_FULL) {
+		buf_puts(b, "stopped at --save-limit, ");
+		put_size(b, f->spool->limit);
+	} else if (f->stopped == SPOOL_FULL) {
+		buf_puts(b, "files of this session reached ");
+		put_size(b, 4 * f->spool->limit);
+	} else {
+		buf_puts(b, strerror(f->stopped));
+	}
+}
+
+void
+spool_tell(struct spool_file *f, struct buf *b)
+{
+	if (!f->ended)
+		make_file(f);
+	f->named = true;
+	if (f->path != NULL) {
+		buf_puts(b, "; full output: ");
+		buf_puts(b, f->path);
+	}
+	if (f->stopped == NOT_STOPPED || f->stopped == REMOVED ||
+	    f->spool->limit == 0)
+		return;
+	buf_puts(b, f->path != NULL ? " (incomplete: " :
+	    "; full output not saved: ");
+	put_why(f, b);
+	if (f->path != NULL)
+		buf_putc(b, ')');
+}
+
+const char *
+spool_path(const struct spool_file *f)
+{
+	return f->path;
+}
