@@ -4,7 +4,6 @@
 CC = cc
 CFLAGS = -O2
 LDFLAGS =
-HOT =
 PREFIX = /usr/local
 DESTDIR =
 SECONDS = 60
@@ -13,9 +12,9 @@ SECONDS = 60
 NEEDS = -std=c99 -Wall -Wextra -pedantic
 
 OBJ = boris.o options.o lines.o http.o request.o mcp.o calls.o tools.o session.o \
-	exec.o proc.o output.o spool.o json.o scan.o io.o
+	exec.o proc.o output.o spool.o json.o io.o
 HDR = options.h lines.h http.h request.h mcp.h calls.h tools.h session.h exec.h \
-	proc.h output.h spool.h json.h scan.h io.h
+	proc.h output.h spool.h json.h io.h
 
 all: boris
 
@@ -27,14 +26,10 @@ boris: $(OBJ)
 
 $(OBJ): $(HDR)
 
-# Where bytes are gone through one by one: fast also in a small build
-output.o: output.c
-	$(CC) $(NEEDS) $(CFLAGS) $(HOT) -c -o $@ output.c
-
 # One small binary that needs nothing: musl where it is there
 static: clean
 	@if command -v musl-gcc >/dev/null; then cc=musl-gcc; else cc='$(CC)'; fi; \
-	$(MAKE) CC="$$cc" CFLAGS='-Os -fno-asynchronous-unwind-tables' HOT=-O2 \
+	$(MAKE) CC="$$cc" CFLAGS='-Os -fno-asynchronous-unwind-tables' \
 	    LDFLAGS='-static -s -Wl,-z,noseparate-code -Wl,-z,norelro' boris
 
 demo: boris
@@ -47,9 +42,9 @@ t/reply: t/reply.c json.o json.h
 t/json_table: t/json_table.c json.o json.h
 	$(CC) $(NEEDS) $(CFLAGS) $(LDFLAGS) -I. -o $@ t/json_table.c json.o
 
-t/output_table: t/output_table.c output.o spool.o json.o scan.o output.h
+t/output_table: t/output_table.c output.o spool.o json.o output.h
 	$(CC) $(NEEDS) $(CFLAGS) $(LDFLAGS) -I. -o $@ t/output_table.c output.o \
-	    spool.o json.o scan.o
+	    spool.o json.o
 
 # boris with a clock that runs ten times as fast, for tests that wait long
 t/boris-fast: boris io.c

@@ -43,7 +43,7 @@ struct call {
 	int64_t read;          /* ms; when it was */
 	int64_t last;          /* ms, of the last progress */
 	int64_t news;          /* ms, since when there is some; 0 none */
-	struct output_mark out, err;  /* what progress has shown */
+	struct output_cursor out, err;  /* what progress has shown */
 };
 
 /* -- Writing ----------------------------------------------------------- */
@@ -397,13 +397,13 @@ send_progress(struct call *call, int64_t now)
 {
 	struct calls *c = call->from.calls;
 	struct buf text = { NULL, 0, 0, false }, b = text;
-	struct output_mark out = call->out, err = call->err;
+	struct output_cursor out = call->out, err = call->err;
 	struct job *job = job_of(call);
 
 	if (job != NULL) {
-		output_since(job->out.text, &out, PROGRESS_SIZE, "",
+		output_since(job->out.text, &out, PROGRESS_SIZE,
 		    &text);
-		output_since(job->err.text, &err, PROGRESS_SIZE, "",
+		output_since(job->err.text, &err, PROGRESS_SIZE,
 		    &text);
 	}
 	buf_puts(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"

@@ -383,8 +383,8 @@ prepare(struct session *s, struct held_job *h)
 	    !proc_random(h->id, (SESSION_ID - 1) / 2))
 		return -1;
 	errno = ENOMEM;
-	h->job.out.text = output_new(&s->spool, true);
-	h->job.err.text = output_new(&s->spool, true);
+	h->job.out.text = output_new(&s->spool);
+	h->job.err.text = output_new(&s->spool);
 	if (h->job.out.text == NULL || h->job.err.text == NULL)
 		return -1;
 	return make_room(s);

@@ -65,7 +65,7 @@ enum job_refused {
 /* One stream of what it prints, and how far that has been looked at (T3) */
 struct job_stream {
 	struct output *text;     /* NULL: it has not been started */
-	struct output_mark seen;
+	struct output_cursor seen;
 };
 
 /* A job, as far as the rooms above may see it. The session changes it; they

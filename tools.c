@@ -598,7 +598,7 @@ put_stream(const struct result *r, struct job_stream *s, const char *name,
            struct buf *text, struct output_view *view)
 {
 	if (r->look != NULL && r->look->only_new) {
-		output_since(s->text, &s->seen, 0, name, text);
+		output_show_since(s->text, &s->seen, name, text);
 		view->chars = -1;
 		return;
 	}

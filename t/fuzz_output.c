@@ -18,6 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum {
 	LONG = 70000,         /* bytes that an input is repeated up to */
 	LINE_BYTES = 32768,   /* the bound on a line in output.c */
+	BLANKS = 80,          /* and on the columns that erasing leaves */
 	REPLACEMENT = 0xFFFD
 };
 
@@ -147,7 +148,7 @@ slow_return(struct slow *s, bool newline_follows)
 static void
 slow_erase(struct slow *s, int what)
 {
-	size_t i;
+	size_t gone, i;
 
 	if (s->cells * 4 >= LINE_BYTES)
 		s->cut = true;
@@ -155,12 +156,21 @@ slow_erase(struct slow *s, int what)
 	if (what == 0) {
 		if (s->col < s->cells)
 			s->cells = s->col;
-	} else if (what == 2 || s->col >= s->cells) {
+		return;
+	}
+	/* Columns that are erased in front of the cursor are kept up to a
+	 * number: the others there go. */
+	gone = s->col > BLANKS ? s->col - BLANKS : 0;
+	if (what == 2 || s->col >= s->cells) {
 		s->cells = 0;
 	} else {
-		for (i = 0; i <= s->col; i++)
+		for (i = gone; i <= s->col; i++)
 			s->cell[i] = ' ';
+		memmove(s->cell, s->cell + gone,
+		        (s->cells - gone) * sizeof *s->cell);
+		s->cells -= gone;
 	}
+	s->col -= gone;
 }
 
 /* Bytes of a string after its first, up to what ends it; an ESC is left. */
@@ -287,71 +297,91 @@ end_with_newline(struct buf *b)
 		buf_putc(b, '\n');
 }
 
-static void
-slow_tail(const char *p, size_t n, struct buf *b)
+/* Where the last characters, or bytes, begin */
+static size_t
+chars_back(const char *p, size_t n, size_t chars)
 {
-	size_t at = n, next, lines = 0, all = lines_in(p, n);
-	bool part = false;
+	size_t all = chars_in(p, n);
 
-	/* Line by line from the end, while there is room */
-	while (at > 0 && lines < 2000) {
-		next = at - 1;
-		while (next > 0 && p[next - 1] != '\n')
-			next--;
-		if (n - next > 51200)
-			break;
-		at = next;
-		lines++;
-	}
-	if (lines == 0 && n > 0) {
-		part = true;
-		lines = 1;
-		for (at = n - 51200; (p[at] & 0xC0) == 0x80; at++)
-			;
-	}
-	if (n > 0)
-		buf_put(b, p + at, n - at);
+	return char_at(p, n, all > chars ? all - chars : 0);
+}
+
+static size_t
+bytes_back(const char *p, size_t n, size_t bytes)
+{
+	size_t at = n > bytes ? n - bytes : 0;
+
+	while (at < n && (p[at] & 0xC0) == 0x80)
+		at++;
+	return at;
+}
+
+/* Where a line begins, there or behind it; there, where none does */
+static size_t
+line_at(const char *p, size_t n, size_t at)
+{
+	size_t i = at;
+
+	while (i > 0 && i < n && p[i - 1] != '\n')
+		i++;
+	return i < n ? i : at;
+}
+
+/* A tail from there on, or of fewer lines */
+static void
+slow_tail(const char *p, size_t n, size_t from, size_t most, struct buf *b)
+{
+	size_t at = line_at(p, n, from), lines = lines_in(p + at, n - at);
+
+	for (; lines > most; lines--)
+		at = line_at(p, n, at + 1);
+	buf_put(b, p + at, n - at);
 	if (at == 0)
 		return;
 	end_with_newline(b);
 	buf_puts(b, "[x: showing last ");
 	buf_int(b, (int64_t)lines);
 	buf_puts(b, " of ");
-	buf_int(b, (int64_t)all);
+	buf_int(b, (int64_t)lines_in(p, n));
 	buf_puts(b, " lines");
-	if (part) {
+	if (p[at - 1] != '\n') {
 		buf_puts(b, " (its last ");
 		buf_int(b, (int64_t)(n - at));
 		buf_puts(b, " bytes)");
 	}
-	buf_putc(b, ']');
+	buf_puts(b, "]");
 }
 
 static void
 slow_show(const char *p, size_t n, enum truncate how, struct buf *b)
 {
-	size_t chars = chars_in(p, n), from;
+	size_t chars = chars_in(p, n), most, from, head;
 
-	if (how == TRUNCATE_TAIL) {
-		slow_tail(p, n, b);
+	if (n > 0 && (how == TRUNCATE_TAIL || how == TRUNCATE_LOOK)) {
+		from = how == TRUNCATE_TAIL ? bytes_back(p, n, 51200) :
+		       chars_back(p, n, 10000);
+		most = how == TRUNCATE_TAIL ? 2000 : n;
+		slow_tail(p, n, from, most, b);
 		return;
 	}
 	if (chars <= 30000) {
 		buf_put(b, p, n);
 		return;
 	}
-	buf_put(b, p, char_at(p, n, how == TRUNCATE_HEAD ? 30000 : 10000));
+	head = char_at(p, n, how == TRUNCATE_HEAD ? 30000 : 10000);
+	buf_put(b, p, head);
 	end_with_newline(b);
 	buf_puts(b, "[x truncated: ");
 	buf_int(b, (int64_t)chars);
-	buf_puts(b, " characters in total, ");
 	if (how == TRUNCATE_HEAD) {
-		buf_puts(b, "first 30000 shown]");
+		buf_puts(b, " characters in total, first 30000 shown]");
 		return;
 	}
+	from = chars_back(p, n, 20000);
+	buf_puts(b, " characters in total, ");
 	buf_int(b, (int64_t)chars - 30000);
-	buf_puts(b, " left out here]\n");
-	from = char_at(p, n, chars - 20000);
+	buf_puts(b, " left out here");
+	buf_puts(b, "]\n");
 	buf_put(b, p + from, n - from);
 }
 
@@ -389,12 +419,22 @@ same(const struct buf *a, const struct buf *b)
 	       (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
 }
 
+/* The end of that text, or all of it */
+static bool
+ends_so(const struct buf *b, const struct buf *text)
+{
+	size_t n = b->len;
+
+	return n <= text->len &&
+	       (n == 0 || memcmp(b->data, text->data + text->len - n, n) == 0);
+}
+
 /* One way to split the input; `pieces` takes what is new at each look. */
 static void
 run(const uint8_t *p, size_t n, size_t most, uint32_t seed,
     enum truncate how, struct buf *shown, struct buf *pieces)
 {
-	struct output_mark mark = {0}, small = {0};
+	struct output_cursor cursor = {0}, small = {0}, look = {0};
 	struct output_view view;
 	struct spool spool;
 	struct output *o;
@@ -403,7 +443,7 @@ run(const uint8_t *p, size_t n, size_t most, uint32_t seed,
 	bool news;
 
 	spool_init(&spool, "/", "x", 0);
-	o = output_new(&spool, pieces != NULL || how != TRUNCATE_HEAD);
+	o = output_new(&spool);
 	must(o != NULL);
 	for (; n > 0; p += some, n -= some) {
 		some = most > 1 ? next_random(&seed) % most + 1 : 1;
@@ -412,12 +452,12 @@ run(const uint8_t *p, size_t n, size_t most, uint32_t seed,
 		output_write(o, p, some);
 		if (pieces == NULL || next_random(&seed) % 4 > 0)
 			continue;
-		news = output_news(o, &mark);
+		news = output_news(o, &cursor);
 		before = pieces->len;
-		output_since(o, &mark, SIZE_MAX / 2, "x", pieces);
+		output_since(o, &cursor, SIZE_MAX / 2, pieces);
 		must(news == (pieces->len > before));
-		must(!output_news(o, &mark));
-		output_since(o, &small, 100, "x", &b);
+		must(!output_news(o, &cursor));
+		output_since(o, &small, 100, &b);
 		must(b.len <= 100);
 		check_text(&b);
 		b.len = 0;
@@ -426,12 +466,19 @@ run(const uint8_t *p, size_t n, size_t most, uint32_t seed,
 		output_show(o, how, "x", &b, &view);
 		check_text(&b);
 		b.len = 0;
+		output_show_since(o, &look, "x", &b);
+		check_text(&b);
+		b.len = 0;
 	}
 	output_end(o, how);
 	if (pieces != NULL)
-		output_since(o, &mark, SIZE_MAX / 2, "x", pieces);
+		output_since(o, &cursor, SIZE_MAX / 2, pieces);
 	output_show(o, how, "x", shown, &view);
 	must(view.file == NULL && !shown->failed);
+	/* What is new at the end is the end of a short text. */
+	output_show_since(o, &look, "x", &b);
+	if (view.chars < 0)
+		must(ends_so(&b, shown));
 	output_free(o);
 	spool_free(&spool);
 	buf_free(&b);
@@ -440,7 +487,7 @@ run(const uint8_t *p, size_t n, size_t most, uint32_t seed,
 static void
 check(const uint8_t *p, size_t n, uint32_t seed)
 {
-	enum truncate how = (enum truncate)(seed / 64 % 3);
+	enum truncate how = (enum truncate)(seed / 64 % 4);
 	struct buf whole = {0}, split = {0}, wanted = {0}, pieces = {0};
 	struct slow s = {0};
 

@@ -1,7 +1,7 @@
 /* libFuzzer target for request.c:
  *
  *     clang -fsanitize=fuzzer,address,undefined -I. t/fuzz_request.c \
- *         request.c json.c scan.c
+ *         request.c json.c
  *
  * What is understood of a connection's bytes must not depend on how they were
  * split; a body has the length that was said; and what is let pass has no

@@ -108,11 +108,11 @@ ends(struct test *t, const char *what, const char *format, ...)
 }
 
 static void
-begin(struct test *t, const char *what, bool keep_end)
+begin(struct test *t, const char *what)
 {
 	t->what = what;
 	output_free(t->o);
-	t->o = output_new(&t->spool, keep_end);
+	t->o = output_new(&t->spool);
 	if (t->o == NULL)
 		abort();
 }
@@ -290,7 +290,7 @@ expect_clean(struct test *t, struct text raw, struct text clean)
 	size_t size;
 
 	for (size = 1; size == 1 || size <= raw.len; size++) {
-		begin(t, "cleaning", false);
+		begin(t, "cleaning");
 		feed_pieces(t, raw, size);
 		finish(t, TRUNCATE_HEAD);
 		expect_bytes(t, raw.bytes, t->shown.data, t->shown.len,
@@ -298,7 +298,7 @@ expect_clean(struct test *t, struct text raw, struct text clean)
 	}
 }
 
-/* Behind text that is long enough for the loops that take blocks */
+/* The same behind other text */
 static void
 expect_clean_behind(struct test *t, struct text raw, struct text clean,
                     const char *text, int times)
@@ -314,7 +314,7 @@ expect_clean_behind(struct test *t, struct text raw, struct text clean,
 	buf_put(&wanted, clean.bytes, clean.len);
 	longer.bytes = b.data;
 	longer.len = b.len;
-	begin(t, "cleaning behind text", true);
+	begin(t, "cleaning behind text");
 	feed_pieces(t, longer, b.len);
 	finish(t, TRUNCATE_HEAD);
 	expect_bytes(t, raw.bytes, t->shown.data, t->shown.len, wanted.data,
@@ -340,19 +340,19 @@ test_cleaning(struct test *t)
 	}
 }
 
-/* The same bytes one by one and in one piece, where blocks are looked at */
+/* The same bytes one by one and in one piece */
 static void
 expect_same(struct test *t, const unsigned char *raw, size_t n)
 {
 	struct buf wanted = {0};
 	size_t i;
 
-	begin(t, "characters", false);
+	begin(t, "characters");
 	for (i = 0; i < n; i++)
 		output_write(t->o, raw + i, 1);
 	finish(t, TRUNCATE_HEAD);
 	buf_put(&wanted, t->shown.data, t->shown.len);
-	begin(t, "characters", false);
+	begin(t, "characters");
 	output_write(t->o, raw, n);
 	finish(t, TRUNCATE_HEAD);
 	expect_bytes(t, "in one piece", t->shown.data, t->shown.len,
@@ -384,19 +384,19 @@ test_characters(struct test *t)
 static void
 test_long_line(struct test *t)
 {
-	begin(t, "long line", true);
+	begin(t, "long line");
 	repeat(t, "x", 30000);
 	feed(t, "\ry\n");
 	finish(t, TRUNCATE_HEAD);
 	expect(t, t->view.chars == 30001, "no character more");
 	expect(t, t->shown.data[0] == 'y', "rewritten from its start");
-	begin(t, "long line", true);
+	begin(t, "long line");
 	repeat(t, "x", 40000);
 	feed(t, "\r\033[Ky\n");
 	finish(t, TRUNCATE_TAIL);
 	expect(t, t->shown.len == 32768 + 2, "its start is out of reach");
 	ends(t, "its end is not", "xxxy\n");
-	begin(t, "long line", true);
+	begin(t, "long line");
 	repeat(t, "x", 32766);
 	feed(t, "\r\303\251\303\251\303\251\rab");
 	finish(t, TRUNCATE_BOTH);
@@ -409,22 +409,22 @@ test_long_line(struct test *t)
 static void
 test_head(struct test *t)
 {
-	begin(t, "head", false);
+	begin(t, "head");
 	repeat(t, "x", 29999);
 	finish(t, TRUNCATE_HEAD);
 	expect(t, t->shown.len == 29999 && t->view.chars == -1, "29,999");
-	begin(t, "head", false);
+	begin(t, "head");
 	repeat(t, "\303\251", 30000);
 	finish(t, TRUNCATE_HEAD);
 	expect(t, t->shown.len == 60000 && t->view.chars == -1, "30,000");
-	begin(t, "head", false);
+	begin(t, "head");
 	repeat(t, "\342\202\254", 30001);
 	finish(t, TRUNCATE_HEAD);
 	ends(t, "30,001", "\254\n[stdout truncated: 30001 characters in "
 	     "total, first 30000 shown]");
 	expect(t, count(t, "\342\202\254") == 30000, "whole characters");
 	expect(t, t->view.chars == 30001 && t->view.file == NULL, "data");
-	begin(t, "head", false);
+	begin(t, "head");
 	repeat(t, "x", 29999);
 	feed(t, "\ny");
 	finish(t, TRUNCATE_HEAD);
@@ -435,12 +435,12 @@ test_head(struct test *t)
 static void
 test_tail_lines(struct test *t)
 {
-	begin(t, "tail", true);
+	begin(t, "tail");
 	repeat(t, "y\n", 1999);
 	feed(t, "z");
 	finish(t, TRUNCATE_TAIL);
 	expect(t, t->shown.len == 3999 && t->view.chars == -1, "2000 lines");
-	begin(t, "tail", true);
+	begin(t, "tail");
 	repeat(t, "y\n", 2000);
 	feed(t, "z");
 	finish(t, TRUNCATE_TAIL);
@@ -448,12 +448,12 @@ test_tail_lines(struct test *t)
 	ends(t, "2001 lines", "y\nz\n[stdout: showing last 2000 of 2001 "
 	     "lines]");
 	expect(t, t->view.chars == 4001, "2001 lines: data");
-	begin(t, "tail", true);
+	begin(t, "tail");
 	repeat(t, "line\n", 8500);
 	finish(t, TRUNCATE_TAIL);
 	ends(t, "8500 lines", "line\n[stdout: showing last 2000 of 8500 "
 	     "lines]");
-	begin(t, "tail", true);
+	begin(t, "tail");
 	repeat(t, "\n", 100000);
 	finish(t, TRUNCATE_TAIL);
 	ends(t, "empty lines", "\n\n[stdout: showing last 2000 of 100000 "
@@ -463,32 +463,32 @@ test_tail_lines(struct test *t)
 static void
 test_tail_bytes(struct test *t)
 {
-	begin(t, "tail", true);
+	begin(t, "tail");
 	repeat(t, "0123456789abcde\n", 3200);
 	finish(t, TRUNCATE_BOTH);
 	show(t, TRUNCATE_TAIL);
 	ends(t, "51,200 bytes", "\n[stdout: showing last 2000 of 3200 lines]");
-	begin(t, "tail", true);
+	begin(t, "tail");
 	repeat(t, "0123456789abcdef0123456789abcde\n", 1600);
 	finish(t, TRUNCATE_TAIL);
 	expect(t, t->shown.len == 51200 && t->view.chars == -1,
 	       "51,200 bytes");
-	begin(t, "tail", true);
+	begin(t, "tail");
 	feed(t, "\n");
 	repeat(t, "0123456789abcdef0123456789abcde\n", 1600);
 	finish(t, TRUNCATE_TAIL);
 	ends(t, "51,201 bytes", "\n[stdout: showing last 1600 of 1601 lines]");
-	begin(t, "tail", true);
+	begin(t, "tail");
 	repeat(t, "0123456789abcdef0123456789abcde\n", 1600);
 	feed(t, "x");
 	finish(t, TRUNCATE_TAIL);
 	ends(t, "whole lines", "\nx\n[stdout: showing last 1600 of 1601 "
 	     "lines]");
-	begin(t, "tail", true);
+	begin(t, "tail");
 	repeat(t, "0123456789abcdef0123456789abcde\n", 100000);
 	finish(t, TRUNCATE_TAIL);
 	ends(t, "long", "\n[stdout: showing last 1600 of 100000 lines]");
-	begin(t, "tail", true);
+	begin(t, "tail");
 	feed(t, "\303\251\n");
 	repeat(t, "0123456789abcdef0123456789abcde\n", 100000);
 	finish(t, TRUNCATE_TAIL);
@@ -498,13 +498,13 @@ test_tail_bytes(struct test *t)
 static void
 test_tail_of_line(struct test *t)
 {
-	begin(t, "tail of a line", true);
+	begin(t, "tail of a line");
 	repeat(t, "x", 60000);
 	finish(t, TRUNCATE_TAIL);
 	ends(t, "ASCII", "xxx\n[stdout: showing last 1 of 1 lines (its last "
 	     "51200 bytes)]");
 	expect(t, count(t, "x") == 51200, "ASCII");
-	begin(t, "tail of a line", true);
+	begin(t, "tail of a line");
 	feed(t, "first\n");
 	repeat(t, "\342\202\254", 20000);
 	feed(t, "\n");
@@ -512,7 +512,7 @@ test_tail_of_line(struct test *t)
 	ends(t, "no character cut", "\254\n[stdout: showing last 1 of 2 "
 	     "lines (its last 51199 bytes)]");
 	expect(t, count(t, "\342\202\254") == 17066, "no character cut");
-	begin(t, "tail of a line", true);
+	begin(t, "tail of a line");
 	repeat(t, "x", 60000);
 	feed(t, "\nshort");
 	finish(t, TRUNCATE_TAIL);
@@ -523,11 +523,11 @@ test_tail_of_line(struct test *t)
 static void
 test_both(struct test *t)
 {
-	begin(t, "both", true);
+	begin(t, "both");
 	repeat(t, "x", 30000);
 	finish(t, TRUNCATE_BOTH);
 	expect(t, t->shown.len == 30000 && t->view.chars == -1, "30,000");
-	begin(t, "both", true);
+	begin(t, "both");
 	repeat(t, "x", 10000);
 	feed(t, "yz");
 	repeat(t, "w", 19999);
@@ -535,7 +535,7 @@ test_both(struct test *t)
 	expect(t, count(t, "x\n[stdout truncated: 30001 characters in total, "
 	       "1 left out here]\nzw") == 1, "30,001");
 	expect(t, t->view.chars == 30001, "data");
-	begin(t, "both", true);
+	begin(t, "both");
 	repeat(t, "\303\251\360\237\230\200\n", 100000);
 	finish(t, TRUNCATE_BOTH);
 	expect(t, count(t, "\303\251\n[stdout truncated: 300000 characters "
@@ -543,16 +543,16 @@ test_both(struct test *t)
 	       "long characters");
 	expect(t, count(t, "\360\237\230\200") == 3333 + 6667,
 	       "long characters");
-	begin(t, "both", true);
+	begin(t, "both");
 	repeat(t, "\360\237\230\200", 100000);
 	finish(t, TRUNCATE_BOTH);
 	expect(t, count(t, "\360\237\230\200") == 30000,
 	       "the longest characters");
-	begin(t, "both", true);
+	begin(t, "both");
 	repeat(t, "a\342\202\254\303\251", 20000);
 	finish(t, TRUNCATE_BOTH);
 	expect(t, t->view.chars == 60000, "characters of all lengths");
-	begin(t, "both", true);
+	begin(t, "both");
 	repeat(t, "x", 60000);
 	repeat(t, "\360\237\230\200", 3);
 	finish(t, TRUNCATE_BOTH);
@@ -561,39 +561,12 @@ test_both(struct test *t)
 	expect(t, count(t, "x") == 10000 + 19997, "characters after ASCII");
 }
 
-/* Without the end, whatever is asked for: the head */
-static void
-test_no_end(struct test *t)
-{
-	begin(t, "no end", false);
-	repeat(t, "y\n", 20000);
-	finish(t, TRUNCATE_TAIL);
-	ends(t, "tail", "y\n[stdout truncated: 40000 characters in total, "
-	     "first 30000 shown]");
-	begin(t, "end from later on", false);
-	repeat(t, "y\n", 20000);
-	output_keep_end(t->o);
-	repeat(t, "z\n", 100);
-	show(t, TRUNCATE_HEAD);
-	ends(t, "running", "z\n[stdout: showing last 99 of 20100 lines]");
-	finish(t, TRUNCATE_BOTH);
-	ends(t, "both", "\nz\nz\n");
-	expect(t, count(t, "40200 characters in total, 30000 left out") == 1,
-	       "both");
-	begin(t, "end from early on", false);
-	feed(t, "a\n");
-	output_keep_end(t->o);
-	repeat(t, "z\n", 1999);
-	finish(t, TRUNCATE_TAIL);
-	expect(t, t->shown.len == 4000 && t->view.chars == -1, "is all");
-}
-
 /* While it runs (T3) */
 
 static void
 test_running(struct test *t)
 {
-	begin(t, "running", true);
+	begin(t, "running");
 	feed(t, "abc\ndef\303");
 	show(t, TRUNCATE_HEAD);
 	shows(t, "short", "abc\ndef");
@@ -601,108 +574,155 @@ test_running(struct test *t)
 	show(t, TRUNCATE_BOTH);
 	shows(t, "rewritten", "abc\ngef\303\251");
 	feed(t, "\n");
-	repeat(t, "x", 30000);
+	repeat(t, "x", 9991);
 	show(t, TRUNCATE_HEAD);
-	expect(t, t->view.chars == -1 && t->shown.len == 30010,
-	       "all of it is not more than its end");
+	expect(t, t->view.chars == -1 && t->shown.len == 10001, "10,000");
+	feed(t, "x");
+	show(t, TRUNCATE_TAIL);
+	expect(t, count(t, "x") == 9992 && t->view.chars == 10001 &&
+	       count(t, "x\n[stdout: showing last 2 of 3 lines]") == 1,
+	       "10,001");
+	repeat(t, "x", 10);
+	show(t, TRUNCATE_HEAD);
+	ends(t, "of one line", "x\n[stdout: showing last 1 of 3 lines (its "
+	     "last 10000 bytes)]");
 	repeat(t, "\nline", 10000);
 	show(t, TRUNCATE_HEAD);
 	ends(t, "its end", "line\nline\n[stdout: showing last 2000 of 10003 "
 	     "lines]");
-	expect(t, t->view.chars == 80009, "its end: data");
+	expect(t, t->shown.len < 10100, "its end: whole lines");
 	show(t, TRUNCATE_BOTH);
 	ends(t, "its end", "lines]");
+	expect(t, t->view.chars == 60011, "its end: data");
 	finish(t, TRUNCATE_HEAD);
-	ends(t, "ended: the head", "[stdout truncated: 80009 characters in "
-	     "total, first 30000 shown]");
+	ends(t, "ended", "[stdout truncated: 60011 characters in total, "
+	     "first 30000 shown]");
 	feed(t, "more");
 	show(t, TRUNCATE_HEAD);
-	expect(t, t->view.chars == 80009, "ended: nothing more");
+	expect(t, t->view.chars == 60011, "ended: nothing more");
+	begin(t, "running");
+	repeat(t, "\342\202\254", 20000);
+	show(t, TRUNCATE_HEAD);
+	ends(t, "long characters", "\254\n[stdout: showing last 1 of 1 lines "
+	     "(its last 30000 bytes)]");
+	repeat(t, "\n", 20000);
+	show(t, TRUNCATE_HEAD);
+	ends(t, "empty lines", "\n\n[stdout: showing last 10000 of 20000 "
+	     "lines]");
+	finish(t, TRUNCATE_LOOK);
+	ends(t, "ended, and still a look", "last 10000 of 20000 lines]");
 }
 
-/* Marks */
+/* Cursors */
 
 static void
-since(struct test *t, struct output_mark *m, size_t limit, const char *what,
+since(struct test *t, struct output_cursor *c, size_t limit, const char *what,
       const char *wanted)
 {
-	bool news = output_news(t->o, m);
+	bool news = output_news(t->o, c);
 
 	t->shown.len = 0;
-	output_since(t->o, m, limit, "stdout", &t->shown);
+	if (limit > 0)
+		output_since(t->o, c, limit, &t->shown);
+	else
+		output_show_since(t->o, c, "stdout", &t->shown);
 	shows(t, what, wanted);
 	expect(t, news == (t->shown.len > 0), "news");
-	expect(t, !output_news(t->o, m), "no news after it");
+	expect(t, !output_news(t->o, c), "no news after it");
 }
 
 static void
-test_marks(struct test *t)
+test_cursors(struct test *t)
 {
-	struct output_mark m = {0}, other = {0};
+	struct output_cursor c = {0}, other = {0};
 
-	begin(t, "marks", true);
-	since(t, &m, 4000, "nothing", "");
+	begin(t, "cursors");
+	since(t, &c, 4000, "nothing", "");
 	feed(t, "abc");
-	since(t, &m, 4000, "a line begins", "abc");
-	since(t, &m, 4000, "nothing new", "");
+	since(t, &c, 4000, "a line begins", "abc");
+	since(t, &c, 4000, "nothing new", "");
 	feed(t, "de");
-	since(t, &m, 4000, "it goes on", "de");
+	since(t, &c, 4000, "it goes on", "de");
 	feed(t, "f\ngh");
-	since(t, &m, 4000, "it ends", "f\ngh");
+	since(t, &c, 4000, "it ends", "f\ngh");
 	feed(t, "\n\nx\ry\n");
-	since(t, &m, 0, "a later one is rewritten", "\n\ny\n");
+	since(t, &c, 0, "a later one is rewritten", "\n\ny\n");
 	feed(t, "12%");
-	since(t, &m, 4000, "progress", "12%");
+	since(t, &c, 4000, "progress", "12%");
 	feed(t, "\r");
-	since(t, &m, 4000, "back is not new", "");
+	since(t, &c, 4000, "back is not new", "");
 	feed(t, "12%");
-	since(t, &m, 4000, "nor is the same", "");
+	since(t, &c, 4000, "nor is the same", "");
 	feed(t, "\r34%");
-	since(t, &m, 4000, "rewritten", "34%");
+	since(t, &c, 4000, "rewritten", "34%");
 	feed(t, "\r56%\nok");
-	since(t, &m, 4000, "rewritten and ended", "56%\nok");
+	since(t, &c, 4000, "rewritten and ended", "56%\nok");
 	feed(t, "!\n");
-	since(t, &m, 4000, "not rewritten", "!\n");
+	since(t, &c, 4000, "not rewritten", "!\n");
 	feed(t, "abc");
-	since(t, &m, 4000, "to be erased", "abc");
+	since(t, &c, 4000, "to be erased", "abc");
 	feed(t, "\r\033[K");
-	expect(t, !output_news(t->o, &m), "erased: nothing to give");
+	expect(t, !output_news(t->o, &c), "erased: nothing to give");
 	feed(t, "x");
-	since(t, &m, 4000, "erased", "x");
+	since(t, &c, 4000, "erased", "x");
 	feed(t, "abc\nd");
 	output_look(t->o, &other);
 	feed(t, "e\nz\r");
-	since(t, &m, 4000, "two readers: one", "abc\nde\nz");
+	since(t, &c, 4000, "two readers: one", "abc\nde\nz");
 	since(t, &other, 4000, "two readers: the other", "e\nz");
 	feed(t, "y");
 	since(t, &other, 4000, "two readers: rewritten", "y");
 }
 
 static void
-test_mark_limits(struct test *t)
+show_since(struct test *t, struct output_cursor *c)
 {
-	struct output_mark m = {0};
+	t->shown.len = 0;
+	output_show_since(t->o, c, "stdout", &t->shown);
+}
 
-	begin(t, "bounds of what is new", true);
+static void
+test_cursor_limits(struct test *t)
+{
+	struct output_cursor c = {0};
+
+	begin(t, "bounds of what is new");
 	repeat(t, "\303\251", 10);
-	since(t, &m, 5, "no character cut", "\303\251\303\251");
+	since(t, &c, 5, "no character cut", "\303\251\303\251");
 	repeat(t, "x\n", 100000);
-	since(t, &m, 4, "the last bytes", "x\nx\n");
-	output_look(t->o, &m);
-	repeat(t, "x\n", 2000);
-	t->shown.len = 0;
-	output_since(t->o, &m, 0, "stdout", &t->shown);
-	expect(t, t->shown.len == 4000, "2000 lines");
-	repeat(t, "x\n", 2001);
-	t->shown.len = 0;
-	output_since(t->o, &m, 0, "stderr", &t->shown);
-	ends(t, "2001 lines", "x\n[stderr: showing last 2000 of 2001 lines]");
+	since(t, &c, 4, "the last bytes", "x\nx\n");
+	repeat(t, "x\n", 5000);
+	show_since(t, &c);
+	expect(t, t->shown.len == 10000, "10,000 characters");
+	feed(t, "first\n");
+	repeat(t, "x\n", 5000);
+	show_since(t, &c);
+	ends(t, "more", "x\n[stdout: showing last 5000 of 5001 lines]");
 	repeat(t, "x\n", 100);
 	repeat(t, "y", 60000);
-	t->shown.len = 0;
-	output_since(t->o, &m, 0, "stdout", &t->shown);
+	show_since(t, &c);
 	ends(t, "a long line", "y\n[stdout: showing last 1 of 101 lines (its "
-	     "last 51200 bytes)]");
+	     "last 10000 bytes)]");
+	feed(t, "\n");
+	repeat(t, "z\n", 2001);
+	output_end(t->o, TRUNCATE_HEAD);
+	show_since(t, &c);
+	ends(t, "ended", "z\n[stdout: showing last 2000 of 2002 lines]");
+}
+
+/* Once it has ended, nothing is kept back that its result would not. */
+static void
+test_cursor_at_end(struct test *t)
+{
+	struct output_cursor c = {0};
+
+	begin(t, "new at the end");
+	feed(t, "first\n");
+	output_look(t->o, &c);
+	repeat(t, "x\n", 10000);
+	output_end(t->o, TRUNCATE_HEAD);
+	show_since(t, &c);
+	expect(t, t->shown.len == 20000 && count(t, "x\n") == 10000, "all");
 }
 
 /* Files (O5) */
@@ -761,7 +781,7 @@ test_file(struct test *t)
 	char path[300];
 
 	new_spool(t, t->dir, MIB);
-	begin(t, "file", true);
+	begin(t, "file");
 	repeat(t, "\033[1mx\033[m\r\n", 2000);
 	show(t, TRUNCATE_HEAD);
 	expect(t, files(t) == 0, "none while it is short");
@@ -791,21 +811,21 @@ static void
 test_no_file(struct test *t)
 {
 	new_spool(t, t->dir, MIB);
-	begin(t, "no file", true);
+	begin(t, "no file");
 	repeat(t, "\033[1m", 30000);
 	expect(t, files(t) == 1, "there while it may be needed");
 	finish(t, TRUNCATE_HEAD);
 	expect(t, files(t) == 0 && t->spool.total == 0, "gone with the end");
-	begin(t, "no file", true);
+	begin(t, "no file");
 	repeat(t, "x", 100000);
 	expect(t, files(t) == 1, "there");
-	begin(t, "no file", true);
+	begin(t, "no file");
 	expect(t, files(t) == 0, "freed before its end");
 	repeat(t, "x", 50000);
 	finish(t, TRUNCATE_TAIL);
 	expect(t, t->view.file == NULL && files(t) == 0, "nothing truncated");
 	new_spool(t, t->dir, 0);
-	begin(t, "no file", true);
+	begin(t, "no file");
 	repeat(t, "x", 100000);
 	finish(t, TRUNCATE_HEAD);
 	ends(t, "none wanted", "first 30000 shown]");
@@ -816,20 +836,18 @@ test_no_file(struct test *t)
 static void
 test_named_file(struct test *t)
 {
-	struct output_mark m = {0};
+	struct output_cursor c = {0};
 
 	new_spool(t, t->dir, MIB);
-	begin(t, "named file", true);
-	repeat(t, "y\n", 2001);
-	t->shown.len = 0;
-	output_since(t->o, &m, 0, "stdout", &t->shown);
-	ends(t, "named", "2001 lines; full output: %s/boris-test-1.log]",
+	begin(t, "named file");
+	repeat(t, "y\n", 5001);
+	show_since(t, &c);
+	ends(t, "named", "5001 lines; full output: %s/boris-test-1.log]",
 	     t->dir);
 	feed(t, "z\n");
 	finish(t, TRUNCATE_HEAD);
 	expect(t, t->view.chars == -1 && files(t) == 1, "stays");
-	output_since(t->o, &m, 0, "stdout", &t->shown);
-	begin(t, "named file", true);
+	begin(t, "named file");
 	repeat(t, "x", 29999);
 	repeat(t, "y\n", 12000);
 	show(t, TRUNCATE_HEAD);
@@ -837,19 +855,19 @@ test_named_file(struct test *t)
 	       strstr(t->view.file, "-2.log") != NULL, "while it runs");
 	feed(t, "last");
 	finish(t, TRUNCATE_HEAD);
-	expect(t, t->spool.total == 4004 + 29999 + 24004, "written to its end");
+	expect(t, t->spool.total == 10004 + 29999 + 24004, "written to its end");
 }
 
 static void
 test_save_limit(struct test *t)
 {
 	new_spool(t, t->dir, MIB);
-	begin(t, "save limit", false);
+	begin(t, "save limit");
 	repeat(t, "0123456789abcde\n", MIB / 16);
 	finish(t, TRUNCATE_HEAD);
 	ends(t, "all of it", "shown; full output: %s/boris-test-1.log]",
 	     t->dir);
-	begin(t, "save limit", false);
+	begin(t, "save limit");
 	repeat(t, "0123456789abcde\n", MIB / 16);
 	repeat(t, "0123456789abcde\n", MIB / 16);
 	finish(t, TRUNCATE_HEAD);
@@ -859,7 +877,7 @@ test_save_limit(struct test *t)
 	       holds(t->view.file, "0123456789abcde\n", MIB), "up to it");
 	expect(t, t->spool.total == 2 * MIB, "counted");
 	new_spool(t, t->dir, 1000);
-	begin(t, "save limit", true);
+	begin(t, "save limit");
 	repeat(t, "y\n", 50000);
 	finish(t, TRUNCATE_BOTH);
 	expect(t, count(t, "left out here; full output: ") == 1 &&
@@ -876,14 +894,14 @@ test_eviction(struct test *t)
 
 	new_spool(t, t->dir, MIB);
 	for (i = 0; i < 4; i++) {
-		begin(t, "eviction", true);
+		begin(t, "eviction");
 		repeat(t, "0123456789abcde\n", MIB / 16);
 		if (i > 0)
 			output_end(t->o, TRUNCATE_HEAD);
 		o[i] = keep(t);
 	}
 	expect(t, files(t) == 4 && t->spool.total == 4 * MIB, "four fit");
-	begin(t, "eviction", true);
+	begin(t, "eviction");
 	repeat(t, "x", 100000);
 	finish(t, TRUNCATE_HEAD);
 	expect(t, files(t) == 4 && t->spool.total == 3 * MIB + 100000,
@@ -911,7 +929,7 @@ test_running_alone(struct test *t)
 
 	new_spool(t, t->dir, MIB);
 	for (i = 0; i < 5; i++) {
-		begin(t, "running alone", true);
+		begin(t, "running alone");
 		repeat(t, "0123456789abcde\n", MIB / 16 - 6000);
 		o[i] = keep(t);
 	}
@@ -923,7 +941,7 @@ test_running_alone(struct test *t)
 	expect(t, holds(t->view.file, "0123456789abcde\n", 4 * 96000),
 	       "as far as it was saved");
 	o[4] = keep(t);
-	begin(t, "running alone", true);
+	begin(t, "running alone");
 	repeat(t, "x", 200000);
 	expect(t, files(t) == 5, "the finished one has gone");
 	o[5] = keep(t);
@@ -945,7 +963,7 @@ test_failures(struct test *t)
 
 	snprintf(dir, sizeof dir, "%s/none", t->dir);
 	new_spool(t, dir, MIB);
-	begin(t, "failures", true);
+	begin(t, "failures");
 	repeat(t, "x", 100000);
 	finish(t, TRUNCATE_HEAD);
 	ends(t, "no directory", "first 30000 shown; full output not saved: %s]",
@@ -957,7 +975,7 @@ test_failures(struct test *t)
 	low = old;
 	low.rlim_cur = 70001;
 	setrlimit(RLIMIT_FSIZE, &low);
-	begin(t, "failures", true);
+	begin(t, "failures");
 	repeat(t, "0123456789abcde\n", 2000);
 	repeat(t, "0123456789abcde\n", 98000);
 	finish(t, TRUNCATE_TAIL);
@@ -968,7 +986,7 @@ test_failures(struct test *t)
 	       t->spool.total == 70001, "what fits is there");
 	low.rlim_cur = 0;
 	setrlimit(RLIMIT_FSIZE, &low);
-	begin(t, "failures", true);
+	begin(t, "failures");
 	repeat(t, "x", 100000);
 	finish(t, TRUNCATE_HEAD);
 	ends(t, "no room at all", "; full output not saved: %s]",
@@ -989,13 +1007,13 @@ test_foreign_file(struct test *t)
 	f = fopen(path, "w");
 	if (f == NULL || fputs("mine", f) < 0 || fclose(f) != 0)
 		abort();
-	begin(t, "foreign file", true);
+	begin(t, "foreign file");
 	repeat(t, "x", 100000);
 	finish(t, TRUNCATE_HEAD);
 	ends(t, "told", "; full output not saved: %s]", strerror(EEXIST));
 	expect(t, holds(path, "mine", 4), "not written to");
 	unlink(path);
-	begin(t, "foreign file", true);
+	begin(t, "foreign file");
 	repeat(t, "x", 100000);
 	finish(t, TRUNCATE_HEAD);
 	ends(t, "the next", "; full output: %s/boris-test-2.log]", t->dir);
@@ -1006,7 +1024,7 @@ static void
 test_spool_first(struct test *t)
 {
 	new_spool(t, t->dir, MIB);
-	begin(t, "spool freed first", true);
+	begin(t, "spool freed first");
 	repeat(t, "x", 100000);
 	spool_free(&t->spool);
 	expect(t, files(t) == 0, "removes what is being written");
@@ -1037,10 +1055,10 @@ main(void)
 	test_tail_bytes(&t);
 	test_tail_of_line(&t);
 	test_both(&t);
-	test_no_end(&t);
 	test_running(&t);
-	test_marks(&t);
-	test_mark_limits(&t);
+	test_cursors(&t);
+	test_cursor_limits(&t);
+	test_cursor_at_end(&t);
 	test_file(&t);
 	test_no_file(&t);
 	test_named_file(&t);

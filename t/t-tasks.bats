@@ -186,14 +186,46 @@ ended() {
 	is "$(result status) $(result exit_code)" '"completed" 137'
 }
 
-@test "T3: while it runs, output over the limit shows its end" {
+@test "T3: while it runs, a look shows the last 10,000 characters, whole lines, whatever --truncate says" {
 	boris
-	start_task 'seq 20000; echo x >a; read <gate'
+	for truncate in head tail both; do
+		start_task 'seq 20000; echo x >a; read <gate' '{"truncate":"'$truncate'"}'
+		printed a
+		look
+		last=$(seq 20000 | tail -c 10000 | tail -n +2)
+		is "$(plain stdout | sed '$d')" "$last"
+		has "$(plain stdout)" "[stdout: showing last $(wc -l <<<"$last" | tr -d ' ') of 20000 lines; full output: $(plain stdout_file)]"
+		is "$(result stdout_chars)" "$(seq 20000 | wc -c | tr -d ' ')"
+		release
+		rm a
+	done
+}
+
+@test "T3: while it runs, 10,000 characters are shown whole, and the end of a longer line" {
+	boris
+	start_task 'yes é | head -n 10000 | tr -d "\n"; echo x >a; read <gate; printf x; echo x >b; read <gate'
 	printed a
 	look
-	has "$(plain stdout)" $'\n20000\n'
-	lacks "$(plain stdout)" $'\n100\n'
-	has "$(plain stdout)" '[stdout: showing last 2000 of 20000 lines'
+	is "$(get -n result structuredContent stdout) $(result stdout_chars)" '10000 '
+	release
+	printed b
+	look
+	is "$(plain stdout | head -n 1 | wc -c | tr -d ' ')" 20000
+	has "$(plain stdout)" 'éx
+[stdout: showing last 1 of 1 lines (its last 19999 bytes); full output: /'
+}
+
+@test "T3: what is new is bounded as a look is" {
+	boris
+	start_task 'echo first; echo x >a; read <gate; seq 20000; echo x >b; read <gate'
+	printed a
+	look "$task" '{"new":true}'
+	release
+	printed b
+	look "$task" '{"new":true}'
+	last=$(seq 20000 | tail -c 10000 | tail -n +2)
+	is "$(plain stdout | sed '$d')" "$last"
+	has "$(plain stdout)" ' of 20000 lines; full output: /'
 }
 
 @test "T3: once it has ended, output over the limit is cut as --truncate says" {
