@@ -26,10 +26,14 @@ enum {
 	PIPE_FULL = 1 << 20,    /* bytes no pipe holds more than, by default */
 	READ_SIZE = 64 << 10,
 	PIECE = (128 << 10) - 1,  /* what Linux takes as one argument (B3) */
+	ARGUMENTS = 32,           /* more than Linux takes of that size */
 	DIR_LIMIT = 16 << 10,     /* bytes a directory's name may have */
 	DIR_FD = 250,             /* where bash holds the directory's pipe */
 	ERROR_START = 4096        /* bytes of stderr that may hold the trap */
 };
+
+/* The pipes of a command; the last is for where it ended. */
+enum { OUT, ERR, IN, DIR, PIPES };
 
 struct exec {
 	struct exec_report report;
@@ -39,14 +43,13 @@ struct exec {
 	int64_t deadline;     /* ms; of the grace, while stopping */
 	int64_t look;         /* ms; when to look at the group again */
 	int64_t pause;        /* ms from that look to the next */
-	int out, err, in;     /* our ends of its pipes; -1 closed */
-	int dir_pipe;         /* where the shell says where it ended; -1: none */
-	int out_poll, err_poll, in_poll;
-	struct output *stdout_text, *stderr_text;  /* the owner's; NULL: what it
-	                                            * prints is let go */
+	int fd[PIPES];        /* our ends of its pipes; -1: none, or closed */
+	int poll[PIPES];      /* their indexes in the poll set */
+	struct output *text[2];  /* what becomes of OUT and ERR, the owner's;
+	                          * NULL: it is let go */
 	struct buf input;     /* still to be written to its stdin */
 	size_t written;       /* of it */
-	struct buf trap;      /* what stands before the command; or empty */
+	struct buf trap;      /* what bash may repeat of the script; or empty */
 	size_t err_seen;      /* bytes of its stderr in which that was sought */
 };
 
@@ -116,27 +119,36 @@ put_trap(struct buf *b, const char *shell, int fd)
 	    : "; exit; } >&- 2>&-' EXIT; ");
 }
 
-/* The trap, and behind it the text as it is, so that whatever it ends with, a
- * comment, a here-document, a backslash, meets the end of the script (D3). */
+/* The texts of SHELL -c -- SCRIPT [SHELL PIECE...], each with a NUL behind it.
+ * The command stands last in the script and as it is, so that whatever it ends
+ * with, a comment, a here-document, a backslash, meets the end (D3). Is it too
+ * long for one argument it comes in pieces that are joined again, and gone by
+ * the time it could see them. */
 static void
-put_script(struct buf *b, const struct buf *trap, const char *text, size_t len)
+put_texts(struct buf *b, const struct exec_command *c, const struct buf *trap)
 {
-	int i;
+	size_t at, n = 0;
 
 	buf_put(b, trap->data, trap->len);
-	if (len <= PIECE - b->len) {
-		buf_put(b, text, len);
+	if (c->len <= PIECE - b->len) {
+		buf_put(b, c->text, c->len);
+		buf_putc(b, '\0');
 		return;
 	}
-	/* Too long for one argument: it comes as several, joined again. They
-	 * are gone by the time the command could see them. */
 	buf_puts(b, "eval \"set --; ");
-	for (i = 1; (size_t)(i - 1) * PIECE < len; i++) {
+	for (at = 0; at < c->len; at += PIECE) {
 		buf_puts(b, "${");
-		buf_int(b, i);
+		buf_int(b, (int64_t)++n);
 		buf_puts(b, "}");
 	}
 	buf_puts(b, "\"");
+	buf_putc(b, '\0');
+	buf_put(b, c->shell, strlen(c->shell) + 1);
+	for (at = 0; at < c->len; at += PIECE) {
+		n = c->len - at < PIECE ? c->len - at : PIECE;
+		buf_put(b, c->text + at, n);
+		buf_putc(b, '\0');
+	}
 }
 
 /* -- The start --------------------------------------------------------- */
@@ -149,95 +161,56 @@ shut(int *fd)
 	*fd = -1;
 }
 
-static void
-shut_pipe(int end[2])
-{
-	int saved = errno;
-
-	shut(&end[0]);
-	shut(&end[1]);
-	errno = saved;
-}
-
-/* SHELL -c -- SCRIPT, and the pieces of a long command; NULL: no memory. One
- * block: the vector, then the texts. */
-static char **
-make_argv(const struct exec_command *c, const struct buf *script)
-{
-	size_t pieces = 0, i, at, size;
-	char **argv, *text;
-	int n = 0;
-
-	if (script->len < c->len)
-		pieces = (c->len + PIECE - 1) / PIECE;
-	argv = malloc((6 + pieces) * sizeof(*argv) + script->len + 1 +
-	    (pieces ? c->len + pieces : 0));
-	if (argv == NULL)
-		return NULL;
-	text = (char *)(argv + 6 + pieces);
-	argv[n++] = (char *)c->shell;
-	argv[n++] = "-c";
-	argv[n++] = "--";
-	argv[n++] = text;
-	memcpy(text, script->data, script->len);
-	text[script->len] = '\0';
-	text += script->len + 1;
-	if (pieces > 0)
-		argv[n++] = (char *)c->shell;
-	for (i = 0; i < pieces; i++) {
-		at = i * PIECE;
-		size = c->len - at < PIECE ? c->len - at : PIECE;
-		argv[n++] = text;
-		memcpy(text, c->text + at, size);
-		text[size] = '\0';
-		text += size + 1;
-	}
-	argv[n] = NULL;
-	return argv;
-}
-
-/* The pipes of a command, their ends for it and for us */
-struct pipes {
-	int out[2], err[2], in[2], dir[2];
-};
-
-static void
-shut_pipes(struct pipes *p)
-{
-	shut_pipe(p->out);
-	shut_pipe(p->err);
-	shut_pipe(p->in);
-	shut_pipe(p->dir);
-}
-
-/* 0, or -1 with errno; shut_pipes() in any case. Who floods the pipe for the
- * directory finds it full, and the trap does not wait. */
+/* Opens the pipes, ours[] and theirs[]. 0, or -1 with errno; what is open then
+ * is the caller's to close. Who floods the one for the directory finds it full,
+ * and the trap does not wait. */
 static int
-open_pipes(struct pipes *p, const struct exec_command *c)
+open_pipes(const struct exec_command *c, int ours[], int theirs[])
 {
-	memset(p, -1, sizeof(*p));
-	if (proc_pipe(p->out, 0) < 0 || proc_pipe(p->err, 0) < 0 ||
-	    (c->input != NULL && proc_pipe(p->in, 1) < 0) ||
-	    (c->tells_dir && proc_pipe(p->dir, -1) < 0))
-		return -1;
+	int i, end[2], us;
+
+	for (i = 0; i < PIPES; i++) {
+		if ((i == IN && c->input == NULL) || (i == DIR && !c->tells_dir))
+			continue;
+		us = i == IN;
+		if (proc_pipe(end, i == DIR ? -1 : us) < 0)
+			return -1;
+		ours[i] = end[us];
+		theirs[i] = end[!us];
+	}
 	return 0;
 }
 
+/* Its pid, or -1 with errno */
 static pid_t
-start_shell(const struct exec_command *c, char **argv, char *pwd, int dir_fd,
-            const struct pipes *p, bool *dir_failed)
+start_shell(const struct exec_command *c, struct buf *texts, char *pwd,
+            int dir_fd, const int theirs[], bool *dir_failed)
 {
+	char *argv[ARGUMENTS], *text = texts->data;
 	struct proc_child child;
 	pid_t pid;
+	int n = 3;
 
+	argv[0] = (char *)c->shell;
+	argv[1] = "-c";
+	argv[2] = "--";
+	while (text < texts->data + texts->len && n < ARGUMENTS - 1) {
+		argv[n++] = text;
+		text += strlen(text) + 1;
+	}
+	argv[n] = NULL;
+	if (n == ARGUMENTS - 1) {
+		errno = E2BIG;  /* the kernel's limit is lower */
+		return -1;
+	}
 	child.program = c->shell;
 	child.argv = argv;
 	child.env = c->env;
 	child.dir = c->dir;
-	child.in = c->input != NULL ? p->in[0] : c->no_input;
-	child.out = p->out[1];
-	child.err = p->err[1];
-	child.extra = p->dir[1];
+	child.in = c->input != NULL ? theirs[IN] : c->no_input;
+	child.out = theirs[OUT];
+	child.err = theirs[ERR];
+	child.extra = theirs[DIR];
 	child.extra_to = dir_fd;
 	c->env[0] = pwd;
 	pid = proc_start(&child, dir_failed);
@@ -250,10 +223,10 @@ write_input(struct exec *x)
 {
 	ssize_t n;
 
-	if (x->in < 0)
+	if (x->fd[IN] < 0)
 		return;
 	while (x->written < x->input.len) {
-		n = write(x->in, x->input.data + x->written,
+		n = write(x->fd[IN], x->input.data + x->written,
 		    x->input.len - x->written);
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -263,24 +236,34 @@ write_input(struct exec *x)
 			break;  /* EPIPE: it does not read it, no error (B5) */
 		x->written += (size_t)n;
 	}
-	shut(&x->in);
+	shut(&x->fd[IN]);
 	buf_free(&x->input);
 }
 
-/* Our ends of the pipes become the command's */
 static void
-take_pipes(struct exec *x, const struct exec_command *c, struct pipes *p)
+reap(struct exec *x)
 {
-	x->out = p->out[0];
-	x->err = p->err[0];
-	x->in = p->in[1];
-	x->dir_pipe = p->dir[0];
-	p->out[0] = p->err[0] = p->in[1] = p->dir[0] = -1;
-	if (c->input == NULL)
+	if (x->report.lives && x->report.shell_ended) {
+		while (waitpid(x->report.pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	x->report.lives = false;
+}
+
+void
+exec_free(struct exec *x)
+{
+	int i;
+
+	if (x == NULL)
 		return;
-	x->input = *c->input;
-	memset(c->input, 0, sizeof(*c->input));
-	write_input(x);
+	for (i = 0; i < PIPES; i++)
+		shut(&x->fd[i]);
+	reap(x);
+	buf_free(&x->input);
+	buf_free(&x->trap);
+	free(x->report.dir);
+	free(x);
 }
 
 struct exec *
@@ -288,130 +271,118 @@ exec_start(const struct exec_command *c, struct output *out,
            struct output *err, int64_t now, enum exec_failed *what)
 {
 	struct exec *x = calloc(1, sizeof(*x));
-	struct buf script = { NULL, 0, 0, false }, pwd = script;
-	char **argv = NULL;
-	struct pipes pipes;
+	struct buf texts = { NULL, 0, 0, false }, pwd = texts;
+	int theirs[PIPES], i, error, dir_fd = dir_descriptor(c);
 	bool dir_failed = false;
-	int dir_fd = dir_descriptor(c);
+	pid_t pid = -1;
 
 	*what = EXEC_FAILED_START;
-	memset(&pipes, -1, sizeof(pipes));
 	if (x == NULL)
 		return NULL;
-	x->out = x->err = x->in = x->dir_pipe = -1;
+	for (i = 0; i < PIPES; i++)
+		x->fd[i] = x->poll[i] = theirs[i] = -1;
 	if (c->tells_dir)
 		put_trap(&x->trap, c->shell, dir_fd);
-	put_script(&script, &x->trap, c->text, c->len);
+	put_texts(&texts, c, &x->trap);
 	buf_puts(&pwd, "PWD=");
 	buf_put(&pwd, c->dir, strlen(c->dir) + 1);
 	errno = ENOMEM;
-	if (script.failed || pwd.failed || x->trap.failed ||
-	    (argv = make_argv(c, &script)) == NULL ||
-	    open_pipes(&pipes, c) < 0 ||
-	    (x->report.pid = start_shell(c, argv, pwd.data, dir_fd, &pipes,
-	    &dir_failed)) < 0)
-		goto fail;
-	take_pipes(x, c, &pipes);
-	shut_pipes(&pipes);
+	if (!texts.failed && !pwd.failed && !x->trap.failed &&
+	    open_pipes(c, x->fd, theirs) == 0)
+		pid = start_shell(c, &texts, pwd.data, dir_fd, theirs,
+		    &dir_failed);
+	error = errno;
+	for (i = 0; i < PIPES; i++)
+		shut(&theirs[i]);
+	buf_free(&texts);
+	buf_free(&pwd);
+	if (pid < 0) {
+		exec_free(x);
+		if (dir_failed)
+			*what = EXEC_FAILED_DIR;
+		errno = error;
+		return NULL;
+	}
+	x->report.pid = pid;
+	x->report.lives = x->report.open = true;
+	x->text[OUT] = out;
+	x->text[ERR] = err;
+	x->started = now;
+	x->deadline = x->look = NEVER;
 	if (!is_bash(c->shell))
 		buf_free(&x->trap);  /* others do not repeat a line */
-	x->report.lives = x->report.open = true;
-	x->stdout_text = out;
-	x->stderr_text = err;
-	x->started = now;
-	x->report.state = EXEC_RUNNING;
-	x->deadline = x->look = NEVER;
-	x->out_poll = x->err_poll = x->in_poll = -1;
-	free(argv);
-	buf_free(&script);
-	buf_free(&pwd);
+	if (c->input != NULL) {
+		x->input = *c->input;
+		memset(c->input, 0, sizeof(*c->input));
+		write_input(x);
+	}
 	return x;
-
-fail:
-	if (dir_failed)
-		*what = EXEC_FAILED_DIR;
-	shut_pipes(&pipes);
-	free(argv);
-	buf_free(&script);
-	buf_free(&pwd);
-	buf_free(&x->trap);
-	free(x);
-	return NULL;
 }
 
 /* -- The pipes --------------------------------------------------------- */
-
-static const char *
-find(const char *p, size_t n, const struct buf *text)
-{
-	const char *end = p + n;
-
-	while ((size_t)(end - p) >= text->len &&
-	    (p = memchr(p, text->data[0],
-	    (size_t)(end - p) - text->len + 1)) != NULL) {
-		if (memcmp(p, text->data, text->len) == 0)
-			return p;
-		p++;
-	}
-	return NULL;
-}
 
 /* Where the first line is a syntax error bash repeats it as it was given, with
  * the trap, at the start of its stderr: that is taken out (D3). */
 static void
 take_stderr(struct exec *x, const char *p, size_t n)
 {
-	const char *trap = NULL;
-	size_t before;
+	size_t at = 0;
 
-	if (x->trap.len > 0)
-		trap = find(p, n, &x->trap);
-	if (trap != NULL) {
-		before = (size_t)(trap - p);
-		output_write(x->stderr_text, p, before);
-		p += before + x->trap.len;
-		n -= before + x->trap.len;
-	}
-	x->err_seen += n;
-	if (trap != NULL || x->err_seen > ERROR_START)
+	while (x->trap.len > 0 && at + x->trap.len <= n) {
+		if (memcmp(p + at, x->trap.data, x->trap.len) != 0) {
+			at++;
+			continue;
+		}
+		output_write(x->text[ERR], p, at);
+		p += at + x->trap.len;
+		n -= at + x->trap.len;
 		buf_free(&x->trap);
-	output_write(x->stderr_text, p, n);
+	}
+	output_write(x->text[ERR], p, n);
+	x->err_seen += n;
+	if (x->err_seen > ERROR_START)
+		buf_free(&x->trap);
 }
 
 /* One read. What came; 0 at the end, and it is closed; -1 nothing now. */
 static ssize_t
-take(struct exec *x, int *fd)
+take(struct exec *x, int which)
 {
 	char bytes[READ_SIZE];
 	ssize_t n;
 
-	if (*fd < 0)
+	if (x->fd[which] < 0)
 		return 0;
-	while ((n = read(*fd, bytes, sizeof(bytes))) < 0 && errno == EINTR)
+	while ((n = read(x->fd[which], bytes, sizeof(bytes))) < 0 &&
+	    errno == EINTR)
 		;
 	if (n < 0 && errno == EAGAIN)
 		return -1;
 	if (n <= 0) {
-		shut(fd);
-		x->report.open = x->out >= 0 || x->err >= 0;
+		shut(&x->fd[which]);
+		x->report.open = x->fd[OUT] >= 0 || x->fd[ERR] >= 0;
 		return 0;
 	}
-	if (fd == &x->out && x->stdout_text != NULL)
-		output_write(x->stdout_text, bytes, (size_t)n);
-	else if (fd == &x->err && x->stderr_text != NULL)
+	if (x->text[which] != NULL && which == ERR)
 		take_stderr(x, bytes, (size_t)n);
+	else if (x->text[which] != NULL)
+		output_write(x->text[which], bytes, (size_t)n);
 	return n;
 }
 
-/* What is in the pipe by now, and no endless flood that others go on
+/* What is in the pipes by now, and no endless flood that others go on
  * printing: a pipe holds no more than PIPE_FULL. */
 static void
-take_rest(struct exec *x, int *fd)
+take_rest(struct exec *x)
 {
-	ssize_t n, sum = 0;
+	ssize_t n, sum;
+	int which;
 
-	while (sum < PIPE_FULL && (n = take(x, fd)) > 0)
-		sum += n;
+	for (which = OUT; which <= ERR; which++) {
+		sum = 0;
+		while (sum < PIPE_FULL && (n = take(x, which)) > 0)
+			sum += n;
+	}
 }
 
 /* What `pwd` printed: an absolute name and a newline (D2). Anything else was
@@ -422,9 +393,9 @@ take_dir(struct exec *x)
 	char name[DIR_LIMIT];
 	ssize_t n = -1;
 
-	if (x->dir_pipe >= 0)
-		n = read(x->dir_pipe, name, sizeof(name));
-	shut(&x->dir_pipe);
+	if (x->fd[DIR] >= 0)
+		n = read(x->fd[DIR], name, sizeof(name));
+	shut(&x->fd[DIR]);
 	if (n < 2 || name[0] != '/' || name[n - 1] != '\n' ||
 	    memchr(name, '\0', (size_t)n) != NULL)
 		return;
@@ -455,25 +426,14 @@ look_at_leader(struct exec *x)
 }
 
 static void
-reap(struct exec *x)
-{
-	if (x->report.lives && x->report.shell_ended) {
-		while (waitpid(x->report.pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
-	x->report.lives = false;
-}
-
-static void
 end(struct exec *x)
 {
 	if (x->report.state == EXEC_ENDED)
 		return;
-	take_rest(x, &x->out);
-	take_rest(x, &x->err);
+	take_rest(x);
 	take_dir(x);
 	/* Who is left reads an end of file, as it would from a shell. */
-	shut(&x->in);
+	shut(&x->fd[IN]);
 	buf_free(&x->input);
 	buf_free(&x->trap);
 	x->report.state = EXEC_ENDED;
@@ -616,14 +576,14 @@ exec_advance(struct exec *const list[], int n, int64_t now)
 void
 exec_poll_add(struct exec *x, struct loop *loop)
 {
-	x->out_poll = x->err_poll = -1;
-	if (x->report.state == EXEC_RUNNING && loop->now < x->started + QUIET) {
+	bool quiet = x->report.state == EXEC_RUNNING &&
+	    loop->now < x->started + QUIET;
+
+	if (quiet)
 		loop_until(loop, x->started + QUIET);
-	} else {
-		x->out_poll = loop_add(loop, x->out, POLLIN);
-		x->err_poll = loop_add(loop, x->err, POLLIN);
-	}
-	x->in_poll = loop_add(loop, x->in, POLLOUT);
+	x->poll[OUT] = loop_add(loop, quiet ? -1 : x->fd[OUT], POLLIN);
+	x->poll[ERR] = loop_add(loop, quiet ? -1 : x->fd[ERR], POLLIN);
+	x->poll[IN] = loop_add(loop, x->fd[IN], POLLOUT);
 	loop_until(loop, x->deadline);
 	if (x->report.shell_ended)
 		loop_until(loop, x->look);
@@ -634,11 +594,11 @@ exec_dispatch(struct exec *x, const struct loop *loop)
 {
 	bool open = x->report.open;
 
-	if (loop_events(loop, x->out_poll))
-		take(x, &x->out);
-	if (loop_events(loop, x->err_poll))
-		take(x, &x->err);
-	if (loop_events(loop, x->in_poll))
+	if (loop_events(loop, x->poll[OUT]))
+		take(x, OUT);
+	if (loop_events(loop, x->poll[ERR]))
+		take(x, ERR);
+	if (loop_events(loop, x->poll[IN]))
 		write_input(x);
 	if (loop->child)
 		look_at_leader(x);
@@ -652,25 +612,8 @@ exec_dispatch(struct exec *x, const struct loop *loop)
 void
 exec_read(struct exec *x)
 {
-	take_rest(x, &x->out);
-	take_rest(x, &x->err);
+	take_rest(x);
 	look_at_leader(x);
-}
-
-void
-exec_free(struct exec *x)
-{
-	if (x == NULL)
-		return;
-	shut(&x->out);
-	shut(&x->err);
-	shut(&x->in);
-	shut(&x->dir_pipe);
-	reap(x);
-	buf_free(&x->input);
-	buf_free(&x->trap);
-	free(x->report.dir);
-	free(x);
 }
 
 const struct exec_report *
@@ -682,7 +625,7 @@ exec_report(const struct exec *x)
 void
 exec_forget_output(struct exec *x)
 {
-	x->stdout_text = x->stderr_text = NULL;
+	x->text[OUT] = x->text[ERR] = NULL;
 }
 
 void
