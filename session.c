@@ -17,20 +17,18 @@ enum {
 	REVIEW = 10000  /* ms between looks at which orphans live */
 };
 
-/* A job with what is the session's alone; cast from what the rooms above see */
+/* A job with what is the session's alone; cast from what the rooms above see.
+ * It stays as long as it waits or runs, has something to tell or is a result
+ * kept for its reader, or something of it was left running (E4). */
 struct held_job {
 	struct job job;
-	struct held_job *next;   /* in the queue, or among those to be told */
+	struct held_job *next, *previous;  /* in the order in which they came */
 	char id[SESSION_ID];     /* its task's, once it is one */
 	int64_t deadline;        /* ms; of its timeout */
 	bool cancelled;          /* nobody wants to hear of it */
-	struct exec *exec;       /* NULL: not started, or ended */
-};
-
-/* What a command left running when it ended, or who holds its pipes (E4) */
-struct orphan {
-	struct orphan *next;
-	struct exec *exec;
+	bool news;               /* its call is to be told something */
+	bool kept;               /* a finished task that nobody has read */
+	struct exec *exec;       /* until nothing of it remains; or NULL */
 };
 
 struct session {
@@ -41,20 +39,12 @@ struct session {
 	char name[17];           /* of its files: 64 random bits */
 	char *dir;               /* the tracked directory */
 	struct spool spool;
-	struct held_job *queue, **queue_end;
-	size_t queued;           /* bytes that the queue holds */
-	struct held_job *news, **news_end;        /* with something to tell */
-	struct held_job *running[SESSION_ASIDE];  /* in the foreground */
-	int run;                 /* of them */
-	struct held_job *task[SESSION_TASKS];
-	int tasks;
-	struct held_job *kept[SESSION_KEPT + 1];  /* finished tasks, oldest first; one
-	                                      * too many until the next turn */
-	int keeps;
-	struct orphan *orphans;
-	int orphaned;            /* of them */
-	int64_t review;          /* ms; not before, whether they live */
-	struct exec **execs;     /* all that there are; made new each turn */
+	struct held_job *first, *last;
+	int running, tasks, kept;  /* of them, in that state */
+	int started;             /* of them, with an exec */
+	size_t queued;           /* bytes that those hold which wait */
+	int64_t review;          /* ms; not before: whether orphans live */
+	struct exec **execs;     /* of all that were started; made each turn */
 	int room;                /* of it */
 };
 
@@ -70,11 +60,21 @@ job_request_free(struct job_request *asked)
 }
 
 static void
-job_free(struct held_job *h)
+free_output(struct held_job *h)
 {
-	exec_free(h->exec);
 	output_free(h->job.out.text);
 	output_free(h->job.err.text);
+	h->job.out.text = h->job.err.text = NULL;
+}
+
+static void
+drop(struct session *s, struct held_job *h)
+{
+	*(h->previous != NULL ? &h->previous->next : &s->first) = h->next;
+	*(h->next != NULL ? &h->next->previous : &s->last) = h->previous;
+	s->started -= h->exec != NULL;
+	exec_free(h->exec);
+	free_output(h);
 	job_request_free(&h->job.asked);
 	free(h->job.dir);
 	free(h);
@@ -86,25 +86,24 @@ job_bytes(const struct held_job *h)
 	return sizeof(*h) + h->job.asked.text.cap + h->job.asked.input.cap;
 }
 
+/* Of an ended job whose exec is gone nothing is left to do, if it has nothing
+ * to tell. Its output goes before, with its last reader. */
 static void
-tell(struct session *s, struct held_job *h)
+drop_if_done(struct session *s, struct held_job *h)
 {
-	if (h->cancelled) {
-		if (h->job.state == JOB_FINISHED)
-			job_free(h);
+	if (h->job.state != JOB_FINISHED || h->news || h->kept)
 		return;
-	}
-	h->next = NULL;
-	*s->news_end = h;
-	s->news_end = &h->next;
+	free_output(h);
+	if (h->exec == NULL)
+		drop(s, h);
 }
 
 static void
-refuse(struct session *s, struct held_job *h, enum job_refused why)
+refuse(struct held_job *h, enum job_refused why)
 {
 	h->job.refused = why;
 	h->job.state = JOB_FINISHED;
-	tell(s, h);
+	h->news = true;
 }
 
 static void
@@ -217,53 +216,58 @@ track_dir(struct session *s, struct held_job *h)
 	h->job.moved = true;
 }
 
-/* -- Orphans (E4) ------------------------------------------------------- */
+/* -- The end of a command ---------------------------------------------- */
 
-/* Something of it lives, or holds its pipes. */
-static bool
-remains(const struct exec *x)
+/* Too many have finished unread: the oldest is forgotten. */
+static void
+forget_oldest(struct session *s)
 {
-	return exec_report(x)->lives || exec_report(x)->open;
+	struct held_job *h = s->first;
+
+	while (s->kept > SESSION_KEPT) {
+		while (!h->kept)
+			h = h->next;
+		session_forget(s, &h->job);
+		h = s->first;
+	}
 }
 
-/* What remains of an ended command goes on without it. */
 static void
-leave_running(struct session *s, struct held_job *h, int64_t now)
+finish(struct session *s, struct held_job *h)
 {
-	struct exec *x = h->exec;
-	struct orphan *orphan;
+	bool task = h->job.state == JOB_TASK;
 
-	h->exec = NULL;
-	orphan = remains(x) ? malloc(sizeof(*orphan)) : NULL;
-	if (orphan == NULL) {
-		/* No memory to remember it by: then it may not stay (L3). */
-		exec_kill(&x, 1, now);
-		exec_free(x);
+	h->job.exit_code = exec_report(h->exec)->status;
+	h->job.state = JOB_FINISHED;
+	output_end(h->job.out.text, h->job.asked.truncate);
+	output_end(h->job.err.text, h->job.asked.truncate);
+	exec_forget_output(h->exec);
+	if (task) {
+		s->tasks--;
+		/* If not even its start has been told, then after that. */
+		h->kept = !h->news;
+		s->kept += h->kept;
 		return;
 	}
-	exec_forget_output(x);
-	orphan->exec = x;
-	orphan->next = s->orphans;
-	s->orphans = orphan;
-	s->orphaned++;
-	if (s->closing)
-		exec_stop(&x, 1, now);
+	s->running--;
+	track_dir(s, h);
+	set_dir(h, copy(s->dir));
+	h->news = !h->cancelled;
 }
 
+/* What an ended command left running, or who holds its pipes, is let be, or
+ * ended with the session. */
 static void
-free_gone_orphans(struct session *s)
+check_rest(struct session *s, struct held_job *h, int64_t now)
 {
-	struct orphan **at = &s->orphans, *orphan;
+	const struct exec_report *left = exec_report(h->exec);
 
-	while ((orphan = *at) != NULL) {
-		if (remains(orphan->exec)) {
-			at = &orphan->next;
-			continue;
-		}
-		*at = orphan->next;
-		exec_free(orphan->exec);
-		free(orphan);
-		s->orphaned--;
+	if (!left->lives && !left->open) {
+		exec_free(h->exec);
+		h->exec = NULL;
+		s->started--;
+	} else if (s->closing && left->state == EXEC_ENDED) {
+		exec_stop(&h->exec, 1, now);
 	}
 }
 
@@ -273,72 +277,15 @@ free_gone_orphans(struct session *s)
 static void
 review_orphans(struct session *s, int64_t now)
 {
-	struct orphan *orphan;
+	struct held_job *h;
 
-	if (s->orphans == NULL || now < s->review)
+	if (now < s->review)
 		return;
 	s->review = now + REVIEW;
-	for (orphan = s->orphans; orphan != NULL; orphan = orphan->next)
-		exec_look_again(orphan->exec);
-}
-
-/* -- The end of a command ---------------------------------------------- */
-
-static void
-take_from(struct held_job **list, int *n, const struct held_job *h)
-{
-	int i;
-
-	for (i = 0; i < *n && list[i] != h; i++)
-		;
-	if (i == *n)
-		return;
-	memmove(list + i, list + i + 1, (size_t)(*n - i - 1) * sizeof(*list));
-	--*n;
-}
-
-/* Too many have finished unread: the oldest is forgotten. */
-static void
-trim(struct session *s)
-{
-	while (s->keeps > SESSION_KEPT) {
-		struct held_job *h = s->kept[0];
-
-		take_from(s->kept, &s->keeps, h);
-		job_free(h);
+	for (h = s->first; h != NULL; h = h->next) {
+		if (h->exec != NULL && h->job.state == JOB_FINISHED)
+			exec_look_again(h->exec);
 	}
-}
-
-/* One more than SESSION_KEPT may be there until the next turn: a task that was
- * killed is read in this one and should cost nobody its result. */
-static void
-keep(struct session *s, struct held_job *h)
-{
-	trim(s);
-	s->kept[s->keeps++] = h;
-}
-
-static void
-finish(struct session *s, struct held_job *h, int64_t now)
-{
-	bool task = h->job.state == JOB_TASK;
-
-	h->job.exit_code = exec_report(h->exec)->status;
-	h->job.state = JOB_FINISHED;
-	output_end(h->job.out.text, h->job.asked.truncate);
-	output_end(h->job.err.text, h->job.asked.truncate);
-	if (!task) {
-		take_from(s->running, &s->run, h);
-		track_dir(s, h);
-		set_dir(h, copy(s->dir));
-	} else {
-		take_from(s->task, &s->tasks, h);
-	}
-	leave_running(s, h, now);
-	if (!task)
-		tell(s, h);
-	else if (h->job.call == NULL)
-		keep(s, h);  /* else its start has yet to be told */
 }
 
 /* -- The start --------------------------------------------------------- */
@@ -351,24 +298,24 @@ become_task(struct session *s, struct held_job *h, int64_t now)
 	memcpy(h->job.id, h->id, sizeof(h->id));
 	h->job.state = JOB_TASK;
 	h->deadline = limit > 0 ? now + limit : NEVER;
-	s->task[s->tasks++] = h;
-	tell(s, h);
+	h->news = !h->cancelled;
+	s->tasks++;
 }
 
-/* Room for one more command in the list of all; 0, or -1 with errno */
+/* Room for one more in the list of all that were started; 0, or -1 with errno */
 static int
 make_room(struct session *s)
 {
-	int n = s->run + s->tasks + s->orphaned + 1;
 	struct exec **more;
 
-	if (n <= s->room)
+	if (s->started < s->room)
 		return 0;
-	more = realloc(s->execs, (size_t)n * 2 * sizeof(struct exec *));
+	more = realloc(s->execs,
+	    (size_t)(s->started + 1) * 2 * sizeof(struct exec *));
 	if (more == NULL)
 		return -1;
 	s->execs = more;
-	s->room = n * 2;
+	s->room = (s->started + 1) * 2;
 	return 0;
 }
 
@@ -410,49 +357,49 @@ start(struct session *s, struct held_job *h, int64_t now)
 	command.no_input = o->no_input;
 	command.input = asked->has_input ? &asked->input : NULL;
 	if (dir != NULL && prepare(s, h) == 0)
-		h->exec = exec_start(&command, h->job.out.text, h->job.err.text,
-		    now, &what);
+		h->exec = exec_start(&command, h->job.out.text,
+		    h->job.err.text, now, &what);
 	if (h->exec == NULL) {
 		h->job.error = errno;
-		h->job.refused = JOB_NO_START;
+		refuse(h, JOB_NO_START);
 		if (what == EXEC_FAILED_DIR)
 			refuse_dir(s, h, dir);
 		free(dir);
-		refuse(s, h, h->job.refused);
 		return;
 	}
 	free(dir);
 	buf_free(&asked->text);
+	s->started++;
 	h->job.pid = exec_report(h->exec)->pid;
 	h->job.started = now;
-	review_orphans(s, now);
 	if (asked->background) {
 		become_task(s, h, now);
 		return;
 	}
 	h->job.state = JOB_RUNNING;
 	h->deadline = now + asked->timeout;
-	s->running[s->run++] = h;
+	s->running++;
 }
 
 /* The queue moves on, in order: foreground commands one by one (P7). */
 static void
 start_next(struct session *s, int64_t now)
 {
+	int most = s->stateless ? SESSION_ASIDE : 1;
 	struct held_job *h;
 
-	while ((h = s->queue) != NULL) {
-		if (s->run == (s->stateless ? SESSION_ASIDE : 1) &&
-		    !(h->job.asked.background && s->stateless) && !s->closing)
+	for (h = s->first; h != NULL; h = h->next) {
+		if (h->job.state != JOB_QUEUED)
+			continue;
+		if (s->running == most && !s->closing &&
+		    !(h->job.asked.background && s->stateless))
 			return;
-		s->queue = h->next;
-		if (s->queue == NULL)
-			s->queue_end = &s->queue;
 		s->queued -= job_bytes(h);
+		review_orphans(s, now);
 		if (s->closing)
-			refuse(s, h, JOB_CLOSED);
+			refuse(h, JOB_CLOSED);
 		else if (h->job.asked.background && s->tasks == SESSION_TASKS)
-			refuse(s, h, JOB_TOO_MANY);
+			refuse(h, JOB_TOO_MANY);
 		else
 			start(s, h, now);
 	}
@@ -465,7 +412,7 @@ static void
 run_late(struct session *s, struct held_job *h, int64_t now)
 {
 	if (s->options->background && s->tasks < SESSION_TASKS) {
-		take_from(s->running, &s->run, h);
+		s->running--;
 		become_task(s, h, now);
 		return;
 	}
@@ -477,12 +424,15 @@ run_late(struct session *s, struct held_job *h, int64_t now)
 static void
 check_job(struct session *s, struct held_job *h, int64_t now)
 {
-	if (exec_report(h->exec)->state == EXEC_ENDED) {
-		finish(s, h, now);
+	enum exec_state state = exec_report(h->exec)->state;
+
+	if (h->job.state != JOB_FINISHED && state == EXEC_ENDED)
+		finish(s, h);
+	if (h->job.state == JOB_FINISHED) {
+		check_rest(s, h, now);
 		return;
 	}
-	if (now < h->deadline ||
-	    exec_report(h->exec)->state != EXEC_RUNNING)
+	if (now < h->deadline || state != EXEC_RUNNING)
 		return;
 	h->deadline = NEVER;
 	if (h->job.state == JOB_RUNNING) {
@@ -504,8 +454,6 @@ session_open(const struct session_options *options, bool stateless)
 		return NULL;
 	s->options = options;
 	s->stateless = stateless;
-	s->queue_end = &s->queue;
-	s->news_end = &s->news;
 	spool_init(&s->spool, options->tmpdir, s->name, options->save_limit);
 	s->dir = copy(options->workdir);
 	if (s->dir == NULL || !proc_random(s->name, (sizeof(s->name) - 1) / 2)) {
@@ -515,37 +463,13 @@ session_open(const struct session_options *options, bool stateless)
 	return s;
 }
 
-static void
-free_list(struct held_job *h)
-{
-	struct held_job *next;
-
-	for (; h != NULL; h = next) {
-		next = h->next;
-		job_free(h);
-	}
-}
-
 void
 session_free(struct session *s)
 {
-	struct orphan *orphan;
-
 	if (s == NULL)
 		return;
-	free_list(s->queue);
-	free_list(s->news);
-	while (s->run > 0)
-		job_free(s->running[--s->run]);
-	while (s->tasks > 0)
-		job_free(s->task[--s->tasks]);
-	while (s->keeps > 0)
-		job_free(s->kept[--s->keeps]);
-	while ((orphan = s->orphans) != NULL) {
-		s->orphans = orphan->next;
-		exec_free(orphan->exec);
-		free(orphan);
-	}
+	while (s->first != NULL)
+		drop(s, s->first);
 	spool_free(&s->spool);
 	free(s->execs);
 	free(s->dir);
@@ -562,8 +486,9 @@ session_run(struct session *s, struct job_request *asked, void *call)
 	h->job.asked = *asked;
 	memset(asked, 0, sizeof(*asked));
 	h->job.call = call;
-	*s->queue_end = h;
-	s->queue_end = &h->next;
+	h->previous = s->last;
+	*(s->last != NULL ? &s->last->next : &s->first) = h;
+	s->last = h;
 	s->queued += job_bytes(h);
 	return &h->job;
 }
@@ -571,42 +496,23 @@ session_run(struct session *s, struct job_request *asked, void *call)
 struct job *
 session_next(struct session *s)
 {
-	struct held_job *h = s->news;
+	struct held_job *h = s->first;
 
-	if (h == NULL)
-		return NULL;
-	s->news = h->next;
-	if (s->news == NULL)
-		s->news_end = &s->news;
-	return &h->job;
+	while (h != NULL && !h->news)
+		h = h->next;
+	return h != NULL ? &h->job : NULL;
 }
 
 void
 session_told(struct session *s, struct job *job)
 {
+	struct held_job *h = (struct held_job *)job;
+
 	job->call = NULL;
-	if (job->state == JOB_TASK)
-		return;
-	if (job->id[0] != '\0')
-		keep(s, (struct held_job *)job);
-	else
-		job_free((struct held_job *)job);
-}
-
-static bool
-leave_queue(struct session *s, const struct held_job *h)
-{
-	struct held_job **at = &s->queue;
-
-	while (*at != NULL && *at != h)
-		at = &(*at)->next;
-	if (*at == NULL)
-		return false;
-	*at = h->next;
-	if (*at == NULL)
-		s->queue_end = at;
-	s->queued -= job_bytes(h);
-	return true;
+	h->news = false;
+	h->kept = job->state == JOB_FINISHED && job->id[0] != '\0';
+	s->kept += h->kept;
+	drop_if_done(s, h);
 }
 
 void
@@ -616,10 +522,12 @@ session_cancel(struct session *s, struct job *job, int64_t now)
 
 	job->call = NULL;
 	h->cancelled = true;
-	if (job->state == JOB_QUEUED && leave_queue(s, h))
-		job_free(h);
-	else if (h->exec != NULL)
+	if (job->state == JOB_QUEUED) {
+		s->queued -= job_bytes(h);
+		drop(s, h);
+	} else if (h->exec != NULL) {
 		exec_stop(&h->exec, 1, now);
+	}
 }
 
 void
@@ -633,31 +541,30 @@ session_read(struct job *job)
 
 /* -- Tasks ------------------------------------------------------------- */
 
-/* By its id, or where that is NULL by its pid. The newest first: an old result
- * may bear a number that has been given to a new task since. */
-static struct job *
-find_task(struct held_job *const list[], int n, const char *id, int64_t pid)
+/* The newest first: an old result may bear a number that has been given to a
+ * new task since. */
+struct job *
+session_task(struct session *s, const char *id, int64_t pid)
 {
-	while (n-- > 0) {
-		if (id != NULL ? strcmp(list[n]->job.id, id) == 0
-		    : list[n]->job.pid == pid)
-			return &list[n]->job;
+	struct held_job *h = s->last;
+
+	for (; h != NULL; h = h->previous) {
+		if ((h->job.state == JOB_TASK || h->kept) &&
+		    (id != NULL ? strcmp(h->id, id) == 0 : h->job.pid == pid))
+			return &h->job;
 	}
 	return NULL;
 }
 
 struct job *
-session_task(struct session *s, const char *id, int64_t pid)
+session_next_task(struct session *s, const struct job *after)
 {
-	struct job *job = find_task(s->task, s->tasks, id, pid);
+	struct held_job *h = after == NULL ? s->first
+	    : ((const struct held_job *)after)->next;
 
-	return job != NULL ? job : find_task(s->kept, s->keeps, id, pid);
-}
-
-struct job *
-session_task_at(struct session *s, int i)
-{
-	return i < s->tasks ? &s->task[i]->job : NULL;
+	while (h != NULL && h->job.state != JOB_TASK && !h->kept)
+		h = h->next;
+	return h != NULL ? &h->job : NULL;
 }
 
 void
@@ -675,8 +582,11 @@ session_kill(struct job *job, int64_t now)
 void
 session_forget(struct session *s, struct job *job)
 {
-	take_from(s->kept, &s->keeps, (struct held_job *)job);
-	job_free((struct held_job *)job);
+	struct held_job *h = (struct held_job *)job;
+
+	s->kept -= h->kept;
+	h->kept = false;
+	drop_if_done(s, h);
 }
 
 const char *
@@ -699,65 +609,69 @@ session_queued(const struct session *s)
 
 /* -- Turns ------------------------------------------------------------- */
 
-/* All commands that there are, into s->execs; how many */
-static int
+/* All commands that were started, into s->execs */
+static void
 gather(struct session *s)
 {
-	struct orphan *orphan;
-	int i, n = 0;
+	struct held_job *h;
+	int n = 0;
 
-	for (i = 0; i < s->run; i++)
-		s->execs[n++] = s->running[i]->exec;
-	for (i = 0; i < s->tasks; i++)
-		s->execs[n++] = s->task[i]->exec;
-	for (orphan = s->orphans; orphan != NULL; orphan = orphan->next)
-		s->execs[n++] = orphan->exec;
-	return n;
+	for (h = s->first; h != NULL; h = h->next) {
+		if (h->exec != NULL)
+			s->execs[n++] = h->exec;
+	}
 }
 
 void
 session_poll_add(struct session *s, struct loop *loop)
 {
-	int i, n = gather(s);
+	struct held_job *h;
 
-	for (i = 0; i < n; i++)
-		exec_poll_add(s->execs[i], loop);
-	for (i = 0; i < s->run; i++)
-		loop_until(loop, s->running[i]->deadline);
-	for (i = 0; i < s->tasks; i++)
-		loop_until(loop, s->task[i]->deadline);
-	if (s->news != NULL || (s->queue != NULL && s->run == 0))
-		loop_until(loop, loop->now);
+	for (h = s->first; h != NULL; h = h->next) {
+		if (h->exec != NULL)
+			exec_poll_add(h->exec, loop);
+		if (h->job.state == JOB_RUNNING || h->job.state == JOB_TASK)
+			loop_until(loop, h->deadline);
+		if (h->news || (h->job.state == JOB_QUEUED && s->running == 0))
+			loop_until(loop, loop->now);
+	}
 }
 
 void
 session_dispatch(struct session *s, const struct loop *loop)
 {
-	int i, n = gather(s);
+	struct held_job *h, *next;
+	int i;
 
-	trim(s);
-	for (i = 0; i < n; i++)
+	/* A task that was killed has been read by now: it costs nobody else
+	 * his result. */
+	forget_oldest(s);
+	gather(s);
+	for (i = 0; i < s->started; i++)
 		exec_dispatch(s->execs[i], loop);
-	exec_advance(s->execs, n, loop->now);
-	for (i = s->run; i-- > 0;)
-		check_job(s, s->running[i], loop->now);
-	for (i = s->tasks; i-- > 0;)
-		check_job(s, s->task[i], loop->now);
-	free_gone_orphans(s);
+	exec_advance(s->execs, s->started, loop->now);
+	for (h = s->first; h != NULL; h = next) {
+		next = h->next;
+		if (h->exec != NULL) {
+			check_job(s, h, loop->now);
+			drop_if_done(s, h);
+		}
+	}
 	start_next(s, loop->now);
 }
 
 void
 session_close(struct session *s, int64_t now, bool at_once)
 {
-	int i, n = gather(s);
+	struct held_job *h;
 
-	for (i = 0; i < s->run; i++)
-		s->running[i]->job.killed = true;
+	gather(s);
+	for (h = s->first; h != NULL; h = h->next)
+		h->job.killed = h->job.killed || h->job.state == JOB_RUNNING;
 	if (at_once || s->closing)
-		exec_kill(s->execs, n, now);
+		exec_kill(s->execs, s->started, now);
 	else
-		exec_stop(s->execs, n, now);
+		exec_stop(s->execs, s->started, now);
 	s->closing = true;
 	start_next(s, now);
 }
@@ -765,11 +679,11 @@ session_close(struct session *s, int64_t now, bool at_once)
 bool
 session_closed(const struct session *s)
 {
-	const struct orphan *orphan;
+	const struct held_job *h;
 
-	for (orphan = s->orphans; orphan != NULL; orphan = orphan->next) {
-		if (exec_report(orphan->exec)->lives)
+	for (h = s->first; h != NULL; h = h->next) {
+		if (h->news || (h->exec != NULL && exec_report(h->exec)->lives))
 			return false;
 	}
-	return s->closing && s->run == 0 && s->tasks == 0 && s->news == NULL;
+	return s->closing && s->running == 0 && s->tasks == 0;
 }

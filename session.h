@@ -113,7 +113,8 @@ void session_read(struct job *);  /* also what it has printed just now */
 /* A task of this session, running or finished and unread, by its id or, that
  * being NULL, by its pid; NULL: none. */
 struct job *session_task(struct session *, const char *id, int64_t pid);
-struct job *session_task_at(struct session *, int i);  /* running; NULL: no more */
+/* Those that run or are unread, one after the other; NULL: no more. */
+struct job *session_next_task(struct session *, const struct job *after);
 void session_kill(struct job *, int64_t now);  /* T4 */
 void session_forget(struct session *, struct job *);  /* a finished one */
 

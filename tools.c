@@ -463,11 +463,14 @@ tools_no_task(struct buf *b, const struct tools_call *call)
 static void
 put_ids(struct buf *t, struct session *s)
 {
-	const struct job *task;
-	int i;
+	const struct job *task = NULL;
+	const char *before = ": ";
 
-	for (i = 0; (task = session_task_at(s, i)) != NULL; i++) {
-		buf_add(t, i > 0 ? ", " : ": ", task->id, " (pid ");
+	while ((task = session_next_task(s, task)) != NULL) {
+		if (task->state != JOB_TASK)
+			continue;
+		buf_add(t, before, task->id, " (pid ");
+		before = ", ";
 		buf_int(t, task->pid);
 		buf_puts(t, ")");
 	}
