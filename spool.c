@@ -13,7 +13,7 @@
 enum { HELD_BYTES = 65536 };  /* kept in memory before a file is made */
 
 /* Why a stream is not saved, or no further; above 0: the errno */
-enum { NOT_STOPPED = 0, FILE_FULL = -1, SPOOL_FULL = -2, REMOVED = -3 };
+enum { NOT_STOPPED = 0, FILE_FULL = -1, SPOOL_FULL = -2 };
 
 struct spool_file {
 	struct spool *spool;
@@ -52,7 +52,7 @@ remove_file(struct spool_file *f)
 	free(f->path);
 	f->path = NULL;
 	f->size = 0;
-	f->stopped = REMOVED;
+	f->stopped = SPOOL_FULL;
 	if (f->closed)
 		free(f);
 }
@@ -221,27 +221,14 @@ spool_end(struct spool_file *f, bool needed)
 
 /* -- What a reader is told --------------------------------------------- */
 
-static void
-put_size(struct buf *b, int64_t bytes)
+static const char *
+why(const struct spool_file *f)
 {
-	bool whole = bytes % (1024 * 1024) == 0;
-
-	buf_int(b, whole ? bytes / (1024 * 1024) : bytes);
-	buf_puts(b, whole ? " MiB" : " bytes");
-}
-
-static void
-put_why(const struct spool_file *f, struct buf *b)
-{
-	if (f->stopped == FILE_FULL) {
-		buf_puts(b, "stopped at --save-limit, ");
-		put_size(b, f->spool->limit);
-	} else if (f->stopped == SPOOL_FULL) {
-		buf_puts(b, "files of this session reached ");
-		put_size(b, 4 * f->spool->limit);
-	} else {
-		buf_puts(b, strerror(f->stopped));
-	}
+	if (f->stopped == FILE_FULL)
+		return "it is over --save-limit";
+	if (f->stopped == SPOOL_FULL)
+		return "this session's files reached four times --save-limit";
+	return strerror(f->stopped);
 }
 
 void
@@ -254,12 +241,11 @@ spool_tell(struct spool_file *f, struct buf *b)
 		buf_puts(b, "; full output: ");
 		buf_puts(b, f->path);
 	}
-	if (f->stopped == NOT_STOPPED || f->stopped == REMOVED ||
-	    f->spool->limit == 0)
+	if (f->stopped == NOT_STOPPED)
 		return;
 	buf_puts(b, f->path != NULL ? " (incomplete: " :
 	    "; full output not saved: ");
-	put_why(f, b);
+	buf_puts(b, why(f));
 	if (f->path != NULL)
 		buf_putc(b, ')');
 }

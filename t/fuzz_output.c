@@ -258,6 +258,8 @@ slow_read(struct slow *s, const uint8_t *p, size_t n)
 
 /* What it would show */
 
+#define NOT_SAVED "; full output not saved: it is over --save-limit"
+
 static size_t
 chars_in(const char *p, size_t n)
 {
@@ -349,7 +351,7 @@ slow_tail(const char *p, size_t n, size_t from, size_t most, struct buf *b)
 		buf_int(b, (int64_t)(n - at));
 		buf_puts(b, " bytes)");
 	}
-	buf_puts(b, "]");
+	buf_puts(b, NOT_SAVED "]");
 }
 
 static void
@@ -374,14 +376,15 @@ slow_show(const char *p, size_t n, enum truncate how, struct buf *b)
 	buf_puts(b, "[x truncated: ");
 	buf_int(b, (int64_t)chars);
 	if (how == TRUNCATE_HEAD) {
-		buf_puts(b, " characters in total, first 30000 shown]");
+		buf_puts(b, " characters in total, first 30000 shown"
+		         NOT_SAVED "]");
 		return;
 	}
 	from = chars_back(p, n, 20000);
 	buf_puts(b, " characters in total, ");
 	buf_int(b, (int64_t)chars - 30000);
 	buf_puts(b, " left out here");
-	buf_puts(b, "]\n");
+	buf_puts(b, NOT_SAVED "]\n");
 	buf_put(b, p + from, n - from);
 }
 

@@ -459,7 +459,7 @@ file_size() {
 	boris
 	run_bash "$(as 40000 a)"
 	is "$(result exit_code) $(result stdout_chars) $(result stdout_file)" '0 40000 '
-	like "$(plain stdout)" '*[[]stdout truncated: 40000 characters in total, first 30000 shown;*]*'
+	like "$(plain stdout)" '*[[]stdout truncated: 40000 characters in total, first 30000 shown; full output not saved: ?*]*'
 	lacks "$(plain stdout)" 'full output: /'
 }
 
@@ -485,6 +485,7 @@ file_size() {
 	run_bash "$(as 40000 a)"
 	is "$(result stdout_chars) $(result stdout_file)" '40000 '
 	lacks "$(plain stdout)" 'full output: /'
+	has "$(plain stdout)" 'full output not saved: '
 	is "$(find tmp -type f)" ''
 }
 
@@ -539,7 +540,7 @@ kept() {
 	done
 }
 
-@test "O5: a result whose file had to go names none" {
+@test "O5: a result whose file had to go names none, and says why" {
 	boris --save-limit=1
 	start_task 'yes abcdefg | head -c 1048576'
 	eventually reaped "$pid"
@@ -549,6 +550,7 @@ kept() {
 	look
 	is "$(result stdout_chars) $(result stdout_file)" '1048576 '
 	lacks "$(plain stdout)" 'full output: /'
+	has "$(plain stdout)" 'full output not saved: '
 }
 
 @test "O5: running streams alone over the bound stop being saved, and say so" {
