@@ -36,7 +36,7 @@ static const struct bounds {
 	int64_t chars, bytes, lines;  /* and of the end at most */
 	bool whole;    /* lines alone, unless the last one is longer */
 } bounds[] = {
-	[TRUNCATE_HEAD] = { HEAD_CHARS, HEAD_CHARS, 0, MANY, MANY, true },
+	[TRUNCATE_HEAD] = { HEAD_CHARS, HEAD_CHARS, 2000, MANY, MANY, true },
 	[TRUNCATE_TAIL] = { MANY, 0, MANY, 51200, 2000, true },
 	[TRUNCATE_BOTH] = { 30000, 10000, 20000, MANY, MANY, false },
 	[TRUNCATE_LOOK] = { 10000, 0, 10000, MANY, MANY, true }
@@ -488,7 +488,8 @@ put_notice(struct output *o, const struct bounds *most, const struct end *e,
 		put_number(b, " truncated: ", o->chars,
 		    " characters in total, ");
 	if (most->first > 0 && most->whole) {
-		put_number(b, "first ", most->first, " shown");
+		put_number(b, "first ", most->first, " and ");
+		put_number(b, "last ", e->chars, " shown");
 	} else if (most->first > 0) {
 		put_number(b, "", o->chars - most->first - e->chars,
 		    " left out here");
@@ -520,6 +521,10 @@ show(struct output *o, const struct bounds *most, int64_t from, int64_t lines,
 		return;
 	}
 	e = find_end(&text, most);
+	if (e.chars > o->chars - first) {  /* some of it is in the start */
+		e.chars = o->chars - first;
+		e.bytes = total_bytes(o) - (int64_t)o->head_len;
+	}
 	n = (size_t)e.bytes;
 	if (first > 0)
 		buf_put(b, o->store->head,
@@ -534,7 +539,7 @@ show(struct output *o, const struct bounds *most, int64_t from, int64_t lines,
 		put_notice(o, most, &e, lines, b);
 		buf_putc(b, ']');
 	}
-	if (most->first > 0 && n > 0) {
+	if (most->first > 0) {
 		buf_putc(b, '\n');
 		buf_put(b, text.data + text.len - n, n);
 	}

@@ -376,14 +376,17 @@ slow_show(const char *p, size_t n, enum truncate how, struct buf *b)
 	buf_puts(b, "[x truncated: ");
 	buf_int(b, (int64_t)chars);
 	if (how == TRUNCATE_HEAD) {
-		buf_puts(b, " characters in total, first 30000 shown"
-		         NOT_SAVED "]");
-		return;
+		from = line_at(p, n, chars_back(p, n, 2000));
+		from = from > head ? from : head;
+		buf_puts(b, " characters in total, first 30000 and last ");
+		buf_int(b, (int64_t)chars_in(p + from, n - from));
+		buf_puts(b, " shown");
+	} else {
+		from = chars_back(p, n, 20000);
+		buf_puts(b, " characters in total, ");
+		buf_int(b, (int64_t)chars - 30000);
+		buf_puts(b, " left out here");
 	}
-	from = chars_back(p, n, 20000);
-	buf_puts(b, " characters in total, ");
-	buf_int(b, (int64_t)chars - 30000);
-	buf_puts(b, " left out here");
 	buf_puts(b, NOT_SAVED "]\n");
 	buf_put(b, p + from, n - from);
 }

@@ -229,28 +229,45 @@ file_size() {
 	is "$(result stdout_chars)$(result stdout_file)" ''
 }
 
-@test "O3: of more, the first 30,000 and a line that says so" {
+@test "O3: of more, the first 30,000, a line that says so, and the last 2,000" {
 	boris
-	run_bash "$(as 29999 a); $(as 20001 b)"
+	run_bash "$(as 29999 a); $(as 18001 b); $(as 2000 c)"
 	is "$(result stdout_chars)" 50000
 	plain stdout >shown
 	is "$(head -c 30000 shown | tr -d a)" b
-	like "$(tail -c +30001 shown)" "*[[]stdout truncated: 50000 characters in total, first 30000 shown; full output: $(plain stdout_file)]*"
-	most "$(tail -c +30001 shown | wc -c)" 300
+	is "$(tail -c +30001 shown)" "
+[stdout truncated: 50000 characters in total, first 30000 and last 2000 shown; full output: $(plain stdout_file)]
+$(tail -c 2000 shown)"
+	is "$(tail -c 2000 shown | tr -d c)" ''
+}
+
+@test "O3: the last 2,000 begin with a line, where one begins among them" {
+	boris
+	run_bash 'seq 20000'
+	last=$(seq 20000 | tail -c 2000 | tail -n +2)
+	has "$(plain stdout)" "first 30000 and last $((${#last} + 1)) shown; full"
+	is "$(plain stdout | sed '1,/truncated/d')" "$last"
+}
+
+@test "O3: the last ones are never those that stand above already" {
+	boris
+	run_bash 'seq 6300'
+	has "$(plain stdout)" 'first 30000 and last 393 shown;'
+	is "$(plain stdout | head -c 30000; plain stdout | tail -c 393)" "$(seq 6300)"
 }
 
 @test "O3: one character too many is enough" {
 	boris
 	run_bash "$(as 30001 a)"
 	is "$(result stdout_chars)" 30001
-	has "$(plain stdout)" '[stdout truncated: 30001 characters in total, first 30000 shown; full output: /'
+	has "$(plain stdout)" '[stdout truncated: 30001 characters in total, first 30000 and last 1 shown; full output: /'
 }
 
 @test "O3: stderr is truncated on its own" {
 	boris
 	run_bash "($(as 40000 a)) >&2; $(as 5000 b)"
 	is "$(result stderr_chars) $(file_size stderr)" '40000 40000'
-	has "$(plain stderr)" "[stderr truncated: 40000 characters in total, first 30000 shown; full output: $(plain stderr_file)]"
+	has "$(plain stderr)" "[stderr truncated: 40000 characters in total, first 30000 and last 2000 shown; full output: $(plain stderr_file)]"
 	is "$(plain stdout | wc -c | tr -d ' ')" 5000
 	is "$(result stdout_chars)$(result stdout_file)" ''
 }
@@ -376,7 +393,7 @@ file_size() {
 @test "O4: the truncate argument is this call's, and beats the option" {
 	boris --truncate=tail
 	run_bash 'seq 8500' '{"truncate":"head"}'
-	like "$(plain stdout)" $'1\n2\n*first 30000 shown*'
+	like "$(plain stdout)" $'1\n2\n*first 30000 and last *'
 	run_bash 'seq 8500' '{"truncate":"both"}'
 	has "$(plain stdout)" 'left out here'
 	run_bash 'seq 8500' '{"truncate":"tail"}'
@@ -407,7 +424,7 @@ file_size() {
 	run_bash 'seq 5000; read <gate; seq 5001 9000' '{"timeout":400}'
 	is "$(result status)" '"running"'
 	task=$(plain task_id)
-	has "$(plain stdout)" 'last 2000 of 5000 lines'
+	has "$(plain stdout)" 'of 5000 lines'
 	has "$(plain stdout)" $'\n5000\n'
 	release
 	look "$task" '{"wait":10000}'
@@ -459,7 +476,7 @@ file_size() {
 	boris
 	run_bash "$(as 40000 a)"
 	is "$(result exit_code) $(result stdout_chars) $(result stdout_file)" '0 40000 '
-	like "$(plain stdout)" '*[[]stdout truncated: 40000 characters in total, first 30000 shown; full output not saved: ?*]*'
+	like "$(plain stdout)" '*[[]stdout truncated: 40000 characters in total, first 30000 and last 2000 shown; full output not saved: ?*]*'
 	lacks "$(plain stdout)" 'full output: /'
 }
 

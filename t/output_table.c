@@ -439,15 +439,58 @@ test_head(struct test *t)
 	repeat(t, "\342\202\254", 30001);
 	finish(t, TRUNCATE_HEAD);
 	ends(t, "30,001", "\254\n[stdout truncated: 30001 characters in "
-	     "total, first 30000 shown]");
-	expect(t, count(t, "\342\202\254") == 30000, "whole characters");
+	     "total, first 30000 and last 1 shown]\n\342\202\254");
+	expect(t, count(t, "\342\202\254") == 30001, "whole characters");
 	expect(t, t->view.chars == 30001 && t->view.file == NULL, "data");
 	begin(t, "head");
 	repeat(t, "x", 29999);
 	feed(t, "\ny");
 	finish(t, TRUNCATE_HEAD);
 	ends(t, "no empty line", "xxx\n[stdout truncated: 30001 characters "
-	     "in total, first 30000 shown]");
+	     "in total, first 30000 and last 1 shown]\ny");
+}
+
+/* What stands behind the line of O3 */
+static void
+test_last(struct test *t)
+{
+	begin(t, "last");
+	repeat(t, "x", 48000);
+	repeat(t, "y", 2000);
+	finish(t, TRUNCATE_HEAD);
+	expect(t, count(t, "x\n[stdout truncated: 50000 characters in total, "
+	       "first 30000 and last 2000 shown]\ny") == 1, "of one line");
+	expect(t, count(t, "y") == 2000, "of one line");
+	begin(t, "last");
+	repeat(t, "\360\237\230\200", 50000);
+	finish(t, TRUNCATE_HEAD);
+	expect(t, count(t, "first 30000 and last 2000 shown]\n\360") == 1 &&
+	       count(t, "\360\237\230\200") == 32000, "of long characters");
+	begin(t, "last");
+	repeat(t, "0123456789abcde\n", 10000);
+	feed(t, "z\n");
+	finish(t, TRUNCATE_HEAD);
+	expect(t, count(t, "first 30000 and last 1986 shown]\n01") == 1,
+	       "from a line's start");
+	ends(t, "to the end", "e\nz\n");
+	begin(t, "last");
+	repeat(t, "0123456789abcde\n", 10000);
+	finish(t, TRUNCATE_HEAD);
+	expect(t, count(t, "first 30000 and last 2000 shown]\n01") == 1,
+	       "a line begins with its first character");
+	begin(t, "last");
+	repeat(t, "x\n", 15050);
+	finish(t, TRUNCATE_HEAD);
+	expect(t, count(t, "first 30000 and last 100 shown]\nx\n") == 1 &&
+	       count(t, "x\n") == 15050, "none twice");
+	begin(t, "last");
+	repeat(t, "x", 30500);
+	feed(t, "\n");
+	repeat(t, "y", 999);
+	feed(t, "\n");
+	finish(t, TRUNCATE_HEAD);
+	expect(t, count(t, "first 30000 and last 1000 shown]\nyyy") == 1,
+	       "a line that begins below");
 }
 
 static void
@@ -613,8 +656,8 @@ test_running(struct test *t)
 	ends(t, "its end", "lines]");
 	expect(t, t->view.chars == 60011, "its end: data");
 	finish(t, TRUNCATE_HEAD);
-	ends(t, "ended", "[stdout truncated: 60011 characters in total, "
-	     "first 30000 shown]");
+	expect(t, count(t, "[stdout truncated: 60011 characters in total, "
+	       "first 30000 and last 1999 shown]\nline\n") == 1, "ended");
 	feed(t, "more");
 	show(t, TRUNCATE_HEAD);
 	expect(t, t->view.chars == 60011, "ended: nothing more");
@@ -810,7 +853,7 @@ test_file(struct test *t)
 	finish(t, TRUNCATE_HEAD);
 	if (!expect(t, t->view.file != NULL, "there when it is truncated"))
 		return;
-	expect(t, count(t, "first 30000 shown; full output: /")
+	expect(t, count(t, "first 30000 and last 2000 shown; full output: /")
 	       == 1 && count(t, t->view.file) == 1, "named");
 	expect(t, strncmp(t->view.file, t->dir, strlen(t->dir)) == 0, "where");
 	expect(t, stat(t->view.file, &st) == 0 &&
@@ -849,7 +892,7 @@ test_no_file(struct test *t)
 	finish(t, TRUNCATE_HEAD);
 	t->shown.len = 0;
 	output_show(t->o, TRUNCATE_HEAD, "stdout", &t->shown, &t->view);
-	expect(t, count(t, "first 30000 shown" NOT_SAVED "]") == 1,
+	expect(t, count(t, "last 2000 shown" NOT_SAVED "]\n") == 1,
 	       "none wanted");
 	expect(t, files(t) == 0 && t->view.file == NULL, "none wanted");
 }
@@ -887,12 +930,12 @@ test_save_limit(struct test *t)
 	begin(t, "save limit");
 	repeat(t, "0123456789abcde\n", MIB / 16);
 	finish(t, TRUNCATE_HEAD);
-	expect(t, count(t, "-1.log]") == 1, "all of it");
+	expect(t, count(t, "-1.log]\n") == 1, "all of it");
 	begin(t, "save limit");
 	repeat(t, "0123456789abcde\n", MIB / 16);
 	repeat(t, "0123456789abcde\n", MIB / 16);
 	finish(t, TRUNCATE_HEAD);
-	expect(t, count(t, "-2.log (incomplete: it is over --save-limit)]")
+	expect(t, count(t, "-2.log (incomplete: it is over --save-limit)]\n")
 	       == 1, "told");
 	expect(t, t->view.file != NULL &&
 	       holds(t->view.file, "0123456789abcde\n", MIB), "up to it");
@@ -933,7 +976,7 @@ test_eviction(struct test *t)
 	show(t, TRUNCATE_HEAD);
 	expect(t, t->view.file == NULL, "the oldest finished has none");
 	expect(t, count(t, "shown; full output not saved: this session's files "
-	       "reached four times --save-limit]") == 1, "and says so");
+	       "reached four times --save-limit]\n") == 1, "and says so");
 	t->o = o[0];
 	finish(t, TRUNCATE_HEAD);
 	expect(t, t->view.file != NULL, "the running one has its file");
@@ -1075,6 +1118,7 @@ main(void)
 	test_characters(&t);
 	test_long_line(&t);
 	test_head(&t);
+	test_last(&t);
 	test_tail_lines(&t);
 	test_tail_bytes(&t);
 	test_tail_of_line(&t);

@@ -232,7 +232,7 @@ ended() {
 	boris
 	start_task 'seq 20000'
 	look "$task" '{"wait":10000}'
-	like "$(plain stdout)" $'1\n2\n3\n*first 30000 shown*'
+	like "$(plain stdout)" $'1\n2\n3\n*first 30000 and last *'
 }
 
 @test "T3: wait answers when the task ends" {
