@@ -422,6 +422,31 @@ test_long_line(struct test *t)
 	       "bounded while it is rewritten");
 }
 
+/* What is no longer there is not counted. */
+static void
+test_erased(struct test *t)
+{
+	static const char *const gone[] = {
+		"abcdef\r\033[K", "\303\251\303\251\033[2K\r", "abc\033[1K\r",
+		"abcdef\rabc\033[1K\r\033[K", "\303\251\r\342\202\254\rx\r"
+	};
+	size_t i;
+
+	for (i = 0; i < COUNT(gone); i++) {
+		begin(t, "erased");
+		repeat(t, gone[i], 20000);
+		repeat(t, "x", 30000);
+		finish(t, TRUNCATE_HEAD);
+		expect(t, t->view.chars == -1 && t->shown.len == 30000,
+		       gone[i]);
+		begin(t, "erased");
+		repeat(t, gone[i], 20000);
+		repeat(t, "x", 30001);
+		finish(t, TRUNCATE_HEAD);
+		expect(t, t->view.chars == 30001, gone[i]);
+	}
+}
+
 /* Truncating (O3, O4) */
 
 static void
@@ -1117,6 +1142,7 @@ main(void)
 	test_cleaning(&t);
 	test_characters(&t);
 	test_long_line(&t);
+	test_erased(&t);
 	test_head(&t);
 	test_last(&t);
 	test_tail_lines(&t);
