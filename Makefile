@@ -11,9 +11,9 @@ SECONDS = 60
 # The code's own needs, apart from the user's
 NEEDS = -std=c99 -Wall -Wextra -pedantic
 
-OBJ = boris.o options.o lines.o http.o request.o mcp.o calls.o tools.o session.o \
+OBJ = boris.o options.o lines.o http.o httpmsg.o mcp.o calls.o tools.o session.o \
 	exec.o proc.o output.o spool.o json.o io.o
-HDR = options.h lines.h http.h request.h mcp.h calls.h tools.h session.h exec.h \
+HDR = options.h lines.h http.h httpmsg.h mcp.h calls.h tools.h session.h exec.h \
 	proc.h output.h spool.h json.h io.h
 
 all: boris

@@ -2,88 +2,70 @@
 
 #include "http.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "httpmsg.h"
 #include "proc.h"
-#include "request.h"
 
 enum {
-	CONNS = 64,              /* at a time (H8) */
-	LEAVERS = 64,            /* and those on their way out */
-	VISITS = 64,             /* legacy sessions (H5) */
-	BACKLOG_LIMIT = 4 << 20, /* bytes of commands a session has queued,
-	                          * after which its calls wait (P10) */
+	CONNECTIONS = 64,        /* at a time (H8) */
+	SESSIONS = 64,           /* legacy ones (H5) */
+	QUEUED_LIMIT = 20 << 20, /* bytes of commands that a client has queued,
+	                          * after which its calls are refused (P10) */
 	READ_SIZE = 16 << 10,
-	SEND_SIZE = 64 << 10,    /* what the system holds for a slow reader */
 
-	FIRST_TIME = 10000,      /* ms; for the first byte of all */
-	HEAD_TIME = 10000,       /* from a request's first byte to its body */
-	IDLE_TIME = 60000,       /* between requests */
-	BODY_TIME = 60000,       /* without a byte of a body */
-	REST_TIME = 60000,       /* for all that follows a refusal */
-	WRITE_TIME = 60000,      /* without a byte being read by the peer */
-	LEAVE_TIME = 2000,       /* for the peer to close after us */
+	HEAD_TIME = 10000,       /* ms, to send all before a body (H8) */
+	PEER_TIME = 60000,       /* without a request, a byte of its body, or a
+	                          * byte of the response being read */
+	CLOSE_TIME = 2000,       /* for the peer to close after us */
 	COMMENT_TIME = 15000,    /* silence on a stream (H7) */
 	ACCEPT_PAUSE = 200       /* when there is no descriptor left (E7) */
 };
 
 enum {
-	NOT_THE_HEADER = -32020,
-	INVALID_REQUEST = -32600
+	PARSE_ERROR = -32700, INVALID_REQUEST = -32600,
+	METHOD_NOT_FOUND = -32601, INTERNAL_ERROR = -32603,
+	HEADER_MISMATCH = -32020
 };
 
-#define JSON_TYPE "Content-Type: application/json\r\n"
-#define TEXT_TYPE "Content-Type: text/plain\r\n"
-#define ALLOW "Allow: POST, DELETE, OPTIONS\r\n"
-#define ALLOW_HEALTH "Allow: GET, HEAD, OPTIONS\r\n"
+#define JSON_TYPE "application/json"
 
-enum conn_state {
-	CONN_READING,     /* a request is to come, or on its way */
-	CONN_WHOLE,       /* all is there, to be handed over */
-	CONN_CALL,        /* handed over, the answer is to come */
-	CONN_LEAVING,     /* answered for the last time: until the peer closes,
-	                   * or what was answered could be lost */
-	CONN_GONE         /* to be freed this turn */
+enum connection_state {
+	CONNECTION_READING,  /* a request is to come, or on its way */
+	CONNECTION_CALL,     /* handed over, the answer is to come */
+	CONNECTION_WRITING,  /* answered: the peer reads it before we go on */
+	CONNECTION_CLOSING,  /* that was the last; should we close before the
+	                      * peer does, it might not get what we wrote */
+	CONNECTION_GONE      /* to be freed this turn */
 };
 
-struct conn {
-	struct conn *next;
-	int fd, place;
-	enum conn_state state;
+struct connection {
+	struct connection *next;
+	int fd, in_poll;
+	enum connection_state state;
 	int64_t deadline;     /* ms; what for depends on the state */
-	int64_t write_by;     /* ms; when the peer must have read something */
+	int64_t read_by;      /* ms; when the peer must have read something */
 	bool ended;           /* the peer sends no more */
-	bool broken;          /* no memory for its answer */
-	bool shut;            /* so do we */
-
+	bool last;            /* nor do we when this is written */
 	struct buf in;        /* received and not yet taken */
-	struct request request;
-	struct buf out;
-	size_t written;       /* of it */
-	size_t progress;      /* bytes at its front that are progress */
+	struct queue out;
 
-	/* Of the request, too; zeroed with its end */
-	bool last;            /* the connection ends with it */
+	struct request request;
 	bool answered;
-	bool cors;            /* its Origin is to be told that it may */
+	bool streaming;       /* the answer is a stream of events */
 	bool modern;
-	bool waits;           /* for a place in the queue, if it is full */
-	bool streaming;
-	struct visit *opened; /* the session that it opens */
-	struct client *client;  /* whose it is */
-	struct mcp_message message;  /* of request.body */
+	struct http_session *opened;  /* by it */
+	struct client *client;        /* that it was handed to */
+	struct mcp_message message;   /* slices of request.body */
 };
 
-struct visit {
-	struct visit *next;
+/* One Mcp-Session-Id */
+struct http_session {
+	struct http_session *next;
 	struct client *client;
 	char id[SESSION_ID];
 	int64_t used;         /* ms; when a request was last in flight */
@@ -93,281 +75,97 @@ struct visit {
 struct http {
 	const struct http_options *options;
 	const struct mcp_options *mcp;
-	struct client *anyone;    /* the modern requests' */
-	struct visit *visits;
-	struct conn *conns;
-	struct buf origin;        /* this server's: http://ADDRESS:PORT, NUL */
-	int fd, place;            /* it listens on; -1: no more */
-	bool loopback;            /* only this machine can reach it */
+	struct client *anyone;           /* the modern requests' */
+	struct http_session *sessions;
+	struct connection *connections;  /* in the order they came */
+	struct buf origin;               /* http://ADDRESS:PORT, NUL */
+	struct request_rules rules;
+	int listener, in_poll;           /* -1: it listens no more */
 	bool closing;
-	int64_t accept_at;        /* ms; not before, after a failure (E7) */
-	int64_t now;              /* ms, of this turn */
+	int64_t accept_at;               /* ms; not before, after a failure */
+	int64_t now;                     /* ms, of this turn */
 };
-
-/* -- Words ------------------------------------------------------------- */
-
-/* Takes as long whatever is wrong with `given` (H3). */
-static bool
-same_secret(const char *given, const char *secret)
-{
-	size_t n = strlen(secret), i = 0;
-	volatile unsigned char wrong = strlen(given) != n;
-
-	for (; *given != '\0'; given++) {
-		wrong |= (unsigned char)(*given ^ secret[i]);
-		i = i + 1 < n ? i + 1 : 0;
-	}
-	return !wrong;
-}
-
-/* localhost, 127.1.2.3 or [::1], and perhaps a port */
-static bool
-loopback_host(const char *host)
-{
-	char name[24];
-	size_t n = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
-	struct in_addr v4;
-
-	if (n >= sizeof(name))
-		return false;
-	memcpy(name, host, n);
-	name[n] = '\0';
-	if (host[0] != '[' || host[n - 1] != '\0')
-		host += n;
-	if (*host == ':')
-		host += 1 + strspn(host + 1, "0123456789");
-	if (*host != '\0')
-		return false;
-	return strcasecmp(name, "localhost") == 0 ||
-	    strcmp(name, "[::1]") == 0 ||
-	    (inet_pton(AF_INET, name, &v4) == 1 &&
-	    ntohl(v4.s_addr) >> 24 == 127);
-}
-
-static bool
-allowed_origin(const struct http *h, const char *origin)
-{
-	const char *list = h->options->origins;
-	size_t n = strlen(origin), one;
-
-	if (strncasecmp(origin, "http://", 7) == 0 &&
-	    loopback_host(origin + 7))
-		return true;
-	if (strcasecmp(origin, h->origin.data) == 0)
-		return true;
-	for (; list != NULL && *list != '\0'; list += one) {
-		list += strspn(list, " ");
-		one = strcspn(list, " ");
-		if (one > 0 && one == n && strncasecmp(list, origin, n) == 0)
-			return true;
-	}
-	return false;
-}
 
 /* -- Answers ----------------------------------------------------------- */
 
 static void
-put_hex(struct buf *b, size_t n)
-{
-	char digits[2 * sizeof(n)];
-	size_t i = sizeof(digits);
-
-	do
-		digits[--i] = "0123456789abcdef"[n & 15];
-	while ((n >>= 4) > 0);
-	buf_put(b, digits + i, sizeof(digits) - i);
-}
-
-static void
-put_status(struct buf *b, int status)
-{
-	static const struct {
-		int status;
-		const char *reason;
-	} reasons[] = {
-		{ 200, "OK" }, { 202, "Accepted" }, { 204, "No Content" },
-		{ 400, "Bad Request" }, { 401, "Unauthorized" },
-		{ 403, "Forbidden" }, { 404, "Not Found" },
-		{ 405, "Method Not Allowed" }, { 406, "Not Acceptable" },
-		{ 408, "Request Timeout" }, { 413, "Content Too Large" },
-		{ 415, "Unsupported Media Type" },
-		{ 417, "Expectation Failed" },
-		{ 431, "Request Header Fields Too Large" },
-		{ 501, "Not Implemented" }, { 503, "Service Unavailable" },
-		{ 505, "HTTP Version Not Supported" }
-	};
-	size_t i;
-
-	buf_puts(b, "HTTP/1.1 ");
-	buf_int(b, status);
-	buf_putc(b, ' ');
-	for (i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
-		if (reasons[i].status == status)
-			buf_puts(b, reasons[i].reason);
-	}
-	buf_puts(b, "\r\n");
-}
-
-/* The headers up to those about the body; `more` has whole lines. */
-static void
-put_head(struct conn *c, int status, const char *more)
-{
-	struct buf *b = &c->out;
-
-	put_status(b, status);
-	buf_puts(b, more);
-	if (c->cors) {
-		buf_puts(b, "Access-Control-Allow-Origin: ");
-		buf_puts(b, c->request.field[FIELD_ORIGIN]);
-		buf_puts(b, "\r\nVary: Origin\r\nAccess-Control-Expose-"
-		    "Headers: Mcp-Session-Id, WWW-Authenticate\r\n");
-	}
-	if (c->opened != NULL && mcp_version(c->opened->client) != NULL) {
-		buf_puts(b, "Mcp-Session-Id: ");
-		buf_puts(b, c->opened->id);
-		buf_puts(b, "\r\n");
-	}
-	if (c->last)
-		buf_puts(b, "Connection: close\r\n");
-	else if (c->request.old)
-		buf_puts(b, "Connection: keep-alive\r\n");
-}
-
-static void
-answer(struct conn *c, int status, const char *more, const char *body,
+answer(struct connection *c, int status, const char *type, const char *body,
        size_t len)
 {
-	const char *verb = c->request.verb;
-
-	put_head(c, status, more);
-	if (status != 204) {
-		buf_puts(&c->out, "Content-Length: ");
-		buf_int(&c->out, (int64_t)len);
-		buf_puts(&c->out, "\r\n");
-	}
-	buf_puts(&c->out, "\r\n");
-	if (verb == NULL || strcmp(verb, "HEAD") != 0)
-		buf_put(&c->out, body, len);
+	response_put(queue_append(&c->out), &c->request, status, type, body,
+	    len);
 	c->answered = true;
 }
 
 static void
-answer_text(struct conn *c, int status, const char *more, const char *text)
+answer_text(struct connection *c, int status, const char *text)
 {
-	struct buf b = { NULL, 0, 0, false };
-
-	buf_puts(&b, more);
-	buf_puts(&b, *text == '\0' ? "" : TEXT_TYPE);
-	buf_putc(&b, '\0');
-	if (b.failed)
-		c->broken = true;
-	else
-		answer(c, status, b.data, text, strlen(text));
-	buf_free(&b);
-}
-
-/* Refuses a message as JSON-RPC has it. */
-static void
-answer_error(struct http *h, struct conn *c, int status, int code,
-             const char *message)
-{
-	struct buf b = { NULL, 0, 0, false };
-
-	mcp_error(h->anyone, &b, &c->message, code, message);
-	if (b.failed)
-		c->broken = true;
-	else
-		answer(c, status, JSON_TYPE, b.data, b.len);
-	buf_free(&b);
-}
-
-/* HTTP/1.0 has no chunks: there the end of the connection ends a stream. */
-static void
-put_event(struct conn *c, const struct buf *message)
-{
-	static const char before[] = "event: message\ndata: ";
-	struct buf *b = &c->out;
-
-	if (!c->request.old) {
-		put_hex(b, sizeof(before) - 1 + message->len + 2);
-		buf_puts(b, "\r\n");
-	}
-	buf_puts(b, before);
-	buf_put(b, message->data, message->len);
-	buf_puts(b, c->request.old ? "\n\n" : "\n\n\r\n");
-}
-
-/* So that nobody on the way takes silence for the end (H7) */
-static void
-put_comment(struct conn *c)
-{
-	buf_puts(&c->out, c->request.old ? ":\n\n" : "3\r\n:\n\n\r\n");
+	answer(c, status, "text/plain", text, strlen(text));
 }
 
 static void
-begin_stream(struct http *h, struct conn *c)
+begin_stream(struct http *h, struct connection *c)
 {
-	c->last = c->last || c->request.old;
-	put_head(c, 200, "Content-Type: text/event-stream\r\n"
-	    "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\n");
-	buf_puts(&c->out, c->request.old ? "\r\n"
-	    : "Transfer-Encoding: chunked\r\n\r\n");
+	stream_begin(queue_append(&c->out), &c->request);
 	c->streaming = true;
 	c->deadline = h->now + COMMENT_TIME;
 }
 
 static void
-end_stream(struct conn *c)
+end_stream(struct connection *c)
 {
-	if (!c->request.old)
-		buf_puts(&c->out, "0\r\n\r\n");
+	stream_end(queue_append(&c->out), &c->request);
 	c->answered = true;
 }
 
-/* mcp.md 10 and 11: what a message's fate is called in HTTP */
+/* What a message's fate is called in HTTP (MCP 2026-07-28, transports); before,
+ * the errors of a well-formed request are all 200. */
 static int
-status_of(const struct conn *c, enum mcp_kind kind, int error)
+status_of(const struct connection *c, enum mcp_kind kind, int error)
 {
-	if (error == -32700 || error == INVALID_REQUEST)
+	if (error == PARSE_ERROR || error == INVALID_REQUEST)
 		return 400;
-	if (!c->modern || error == 0)
-		return 200;
-	if (error == -32601)
+	if (c->modern && error == METHOD_NOT_FOUND)
 		return 404;
-	return kind == MCP_REFUSAL ? 400 : 200;
+	return c->modern && kind == MCP_REFUSAL ? 400 : 200;
 }
 
-/* Called from within mcp.c, so it only notes and queues; a peer without
- * memory for its answer is let go by whoever comes next. Progress enters an
- * empty queue alone, and what has not begun to be written gives way to the
- * response (mcp.md 14.9). */
+static bool
+send_progress(struct connection *c, const struct buf *message)
+{
+	struct buf b = { NULL, 0, 0, false };
+	bool taken;
+
+	stream_event(&b, &c->request, message);
+	taken = c->streaming && queue_progress(&c->out, &b);
+	buf_free(&b);
+	return taken;
+}
+
+/* Called from within mcp.c, so it only queues and takes note. */
 static bool
 http_send(void *transport, void *to, enum mcp_kind kind, int error,
           struct buf *message)
 {
 	struct http *h = transport;
-	struct conn *c = to;
+	struct connection *c = to;
 
 	if (c == NULL)
 		return true;
-	if (kind == MCP_PROGRESS && (c->out.len > 0 || !c->streaming))
-		return false;
+	c->deadline = h->now + COMMENT_TIME;
+	if (kind == MCP_PROGRESS)
+		return send_progress(c, message);
 	if (kind == MCP_NOTICE && !c->streaming)
 		begin_stream(h, c);
 	if (!c->streaming) {
+		if (c->opened != NULL && error == 0)
+			c->request.session_id = c->opened->id;
 		answer(c, status_of(c, kind, error), JSON_TYPE, message->data,
 		    message->len);
 		return true;
 	}
-	if (c->progress > 0 && c->written == 0) {
-		buf_drop(&c->out, c->progress);
-		c->progress = 0;
-	}
-	put_event(c, message);
-	c->deadline = h->now + COMMENT_TIME;
-	if (kind == MCP_PROGRESS)
-		c->progress = c->out.len;
-	else if (kind != MCP_NOTICE)
+	stream_event(queue_append(&c->out), &c->request, message);
+	if (kind != MCP_NOTICE)
 		end_stream(c);
 	return true;
 }
@@ -377,811 +175,485 @@ http_send(void *transport, void *to, enum mcp_kind kind, int error,
 /* The peer is not there any more; its call, if it is a modern one, neither
  * (H7). */
 static void
-lose(struct http *h, struct conn *c)
+lose(struct http *h, struct connection *c)
 {
-	if (c->state == CONN_CALL)
+	if (c->state == CONNECTION_CALL)
 		mcp_forget(c->client, c, c->modern, h->now);
-	c->state = CONN_GONE;
+	c->state = CONNECTION_GONE;
 }
 
-/* Of progress and what follows it the first alone (O7) */
-static ssize_t
-write_some(struct conn *c)
-{
-	size_t end = c->progress > c->written ? c->progress : c->out.len;
-
-	return write(c->fd, c->out.data + c->written, end - c->written);
-}
-
-/* Has nothing come yet of the next request? */
-static bool
-between(const struct conn *c)
-{
-	return c->state == CONN_READING && !c->request.begun;
-}
-
+/* Nothing of the request is needed any more. */
 static void
-flush(struct http *h, struct conn *c)
+end_request(struct http *h, struct connection *c)
 {
-	ssize_t n;
-
-	if (c->out.failed || c->broken)
-		lose(h, c);
-	while (c->written < c->out.len && c->state != CONN_GONE) {
-		n = write_some(c);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-			if (c->write_by == NEVER)
-				c->write_by = h->now + WRITE_TIME;
-			return;
-		}
-		if (n < 0) {
-			lose(h, c);
-			return;
-		}
-		c->written += (size_t)n;
-		c->write_by = NEVER;
-		if (c->written >= c->progress)
-			c->progress = 0;
-	}
-	if (c->out.len > 0 && between(c))
-		c->deadline = h->now + IDLE_TIME;
-	buf_free(&c->out);
-	c->written = 0;
-	c->write_by = NEVER;
-}
-
-static void
-leave(struct conn *c)
-{
-	c->state = CONN_LEAVING;
-	c->deadline = NEVER;  /* until all is written */
-	buf_free(&c->in);
-}
-
-/* Nothing of the request is needed any more: on to the next one. */
-static void
-end_request(struct http *h, struct conn *c)
-{
-	bool last = c->last || h->closing;
-
+	c->last = c->request.last || h->closing;
 	request_free(&c->request);
-	memset((char *)c + offsetof(struct conn, last), 0,
-	    sizeof(*c) - offsetof(struct conn, last));
-	c->state = CONN_READING;
-	c->deadline = h->now + IDLE_TIME;
-	if (c->in.len == 0)
+	c->answered = c->streaming = c->modern = false;
+	c->opened = NULL;
+	c->client = NULL;
+	if (c->last || c->in.len == 0)
 		buf_free(&c->in);
-	if (last)
-		leave(c);
-	flush(h, c);
+	c->state = CONNECTION_WRITING;
+	c->deadline = NEVER;
 }
 
 /* What comes after this request, if anything, cannot be understood. */
 static void
-break_off(struct http *h, struct conn *c, int status, const char *text)
+break_off(struct http *h, struct connection *c, int status, const char *text)
 {
-	c->last = true;
+	c->request.last = true;
 	if (!c->answered)
-		answer_text(c, status, "", text);
+		answer_text(c, status, text);
 	end_request(h, c);
 }
 
-/* Answered before its body is there: that is let go as it comes. */
 static void
-skip_body(struct http *h, struct conn *c)
+flush(struct http *h, struct connection *c)
 {
-	buf_free(&c->request.body);
-	c->request.unwanted = true;
-	c->deadline = h->now + REST_TIME;
+	size_t before = queue_unwritten(&c->out), left;
+
+	if (c->out.bytes.failed || queue_flush(&c->out, c->fd, 0) < 0) {
+		lose(h, c);
+		return;
+	}
+	left = queue_unwritten(&c->out);
+	if (left == 0)
+		c->read_by = NEVER;
+	else if (left < before || c->read_by == NEVER)
+		c->read_by = h->now + PEER_TIME;
+	if (left > 0 || c->state != CONNECTION_WRITING)
+		return;
+	c->state = c->last ? CONNECTION_CLOSING : CONNECTION_READING;
+	c->deadline = h->now + (c->last ? CLOSE_TIME : PEER_TIME);
+	if (c->last)
+		shutdown(c->fd, SHUT_WR);
 }
 
 /* -- Sessions ---------------------------------------------------------- */
 
-static struct visit *
-find_visit(struct http *h, const char *id)
+static struct http_session *
+find_session(struct http *h, const char *id)
 {
-	struct visit *v;
+	struct http_session *s = h->sessions;
 
-	for (v = h->visits; v != NULL; v = v->next) {
-		if (!v->ended && same_secret(id, v->id))
-			return v;
-	}
-	return NULL;
+	while (s != NULL && (s->ended || !same_secret(id, s->id)))
+		s = s->next;
+	return s;
 }
 
 /* NULL: there are too many, or no memory. */
-static struct visit *
-open_visit(struct http *h)
+static struct http_session *
+open_session(struct http *h)
 {
-	struct visit *v;
+	struct http_session *s;
 	int n = 0;
 
-	for (v = h->visits; v != NULL; v = v->next)
-		n += !v->ended;
-	v = n < VISITS ? malloc(sizeof(*v)) : NULL;
-	if (v == NULL)
+	for (s = h->sessions; s != NULL; s = s->next)
+		n += !s->ended;
+	s = n < SESSIONS ? calloc(1, sizeof(*s)) : NULL;
+	if (s == NULL)
 		return NULL;
-	v->client = mcp_open(h->mcp, MCP_HTTP, http_send, h);
-	if (v->client == NULL ||
-	    !proc_random(v->id, (SESSION_ID - 1) / 2)) {
-		mcp_free(v->client);
-		free(v);
+	s->client = mcp_open(h->mcp, MCP_HTTP, http_send, h);
+	if (s->client == NULL ||
+	    !proc_random(s->id, (SESSION_ID - 1) / 2)) {
+		mcp_free(s->client);
+		free(s);
 		return NULL;
 	}
-	v->used = h->now;
-	v->ended = false;
-	v->next = h->visits;
-	h->visits = v;
-	return v;
+	s->used = h->now;
+	s->next = h->sessions;
+	h->sessions = s;
+	return s;
 }
 
-/* L1 goes on behind the scenes; free_visits() sees its end. */
+/* L1 goes on behind the scenes; review_sessions() sees its end. */
 static void
-end_visit(struct http *h, struct visit *v, bool at_once)
+end_session(struct http *h, struct http_session *s, bool at_once)
 {
-	v->ended = true;
-	mcp_close(v->client, h->now, at_once);
+	s->ended = true;
+	mcp_close(s->client, h->now, at_once);
 }
 
-static bool
-referred_to(const struct http *h, const struct visit *v)
-{
-	const struct conn *c;
-
-	for (c = h->conns; c != NULL; c = c->next) {
-		if (c->client == v->client)
-			return true;
-	}
-	return false;
-}
-
+/* Ends those in which no request has been in flight for long (H5), and frees
+ * those that are closed: these have answered all, so nobody refers to them. */
 static void
-free_visits(struct http *h, bool all)
+review_sessions(struct http *h)
 {
-	struct visit **at = &h->visits, *v;
+	struct http_session **at = &h->sessions, *s;
 
-	while ((v = *at) != NULL) {
-		if (!all && !(v->ended && mcp_closed(v->client) &&
-		    !referred_to(h, v))) {
-			at = &v->next;
+	while ((s = *at) != NULL) {
+		if (!s->ended &&
+		    h->now >= s->used + h->options->session_timeout)
+			end_session(h, s, false);
+		if (!s->ended || !mcp_closed(s->client)) {
+			at = &s->next;
 			continue;
 		}
-		*at = v->next;
-		mcp_free(v->client);
-		free(v);
-	}
-}
-
-/* H5: closed when no request has been in flight for long */
-static void
-expire_visits(struct http *h)
-{
-	struct visit *v;
-
-	for (v = h->visits; v != NULL; v = v->next) {
-		if (!v->ended &&
-		    h->now >= v->used + h->options->session_timeout)
-			end_visit(h, v, false);
+		*at = s->next;
+		mcp_free(s->client);
+		free(s);
 	}
 }
 
 /* -- Messages ---------------------------------------------------------- */
 
-/* Base64 up to its padding; false: it is none. */
-static bool
-decode_base64(struct buf *b, const char *s, size_t n)
+/* Refuses a message as JSON-RPC has it; NULL: it is nobody's. */
+static struct client *
+refuse(struct http *h, struct connection *c, int status, int code,
+       const char *text)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklm"
-	    "nopqrstuvwxyz0123456789+/";
-	const char *digit;
-	unsigned bits = 0;
-	size_t i;
+	struct buf b = { NULL, 0, 0, false };
 
-	if (n % 4 != 0)
-		return false;
-	while (n > 0 && s[n - 1] == '=')
-		n--;
-	for (i = 0; i < n; i++) {
-		digit = memchr(digits, s[i], 64);
-		if (digit == NULL)
-			return false;
-		bits = bits << 6 | (unsigned)(digit - digits);
-		if (i % 4 != 0)
-			buf_putc(b, (char)(bits >> (6 - i % 4 * 2)));
-	}
-	return true;
+	mcp_error(h->anyone, &b, &c->message, code, text);
+	answer(c, status, JSON_TYPE, b.data, b.len);
+	buf_free(&b);
+	return NULL;
 }
 
-/* Does the header say what the message does? `=?base64?...?=` is for what
- * headers cannot say (mcp.md 11). */
-static bool
-header_says(const char *header, struct json string)
-{
-	struct buf says = { NULL, 0, 0, false }, is = { NULL, 0, 0, false };
-	size_t n = header != NULL ? strlen(header) : 0;
-	bool good = header != NULL;
-
-	if (n >= 11 && memcmp(header, "=?base64?", 9) == 0 &&
-	    memcmp(header + n - 2, "?=", 2) == 0)
-		good = decode_base64(&says, header + 9, n - 11);
-	else
-		buf_put(&says, header, n);
-	json_decode(string, &is);
-	good = good && !is.failed && !says.failed && is.len == says.len &&
-	    memcmp(is.len > 0 ? is.data : "", is.len > 0 ? says.data : "",
-	    is.len) == 0;
-	buf_free(&says);
-	buf_free(&is);
-	return good;
-}
-
-/* The header that is missing or says something else; NULL: none is. */
+/* The header that is missing or says something else than the message; NULL:
+ * none is. */
 static const char *
-wrong_header(const struct conn *c, const struct mcp_message *m)
+wrong_header(const struct connection *c)
 {
+	const char *const *field = c->request.field;
+	const struct mcp_message *m = &c->message;
 	struct json name = m->name;
 
 	if (json_type(m->version) == JSON_STRING &&
-	    !header_says(c->request.field[FIELD_MCP_VERSION], m->version))
+	    !header_says(field[FIELD_MCP_VERSION], m->version))
 		return "MCP-Protocol-Version is not what _meta says";
-	if (!header_says(c->request.field[FIELD_MCP_METHOD], m->method))
+	if (!header_says(field[FIELD_MCP_METHOD], m->method))
 		return "Mcp-Method is not what method says";
 	if (json_is(m->method, "tools/call") &&
 	    json_type(name) == JSON_STRING &&
-	    !header_says(c->request.field[FIELD_MCP_NAME], name))
+	    !header_says(field[FIELD_MCP_NAME], name))
 		return "Mcp-Name is not what params.name says";
 	return NULL;
 }
 
-/* Where the message goes to: c->client; or it is answered. */
-static void
-route_modern(struct http *h, struct conn *c, const struct mcp_message *m)
+static struct client *
+route_modern(struct http *h, struct connection *c)
 {
-	const char *wrong;
+	const struct mcp_message *m = &c->message;
+	const char *wrong = NULL;
 
 	c->modern = true;
-	if (json_type(m->method) == JSON_STRING && m->id.text == NULL) {
-		/* One that cancels would be free to name anybody's call. */
-		answer_text(c, 202, "", "");
-		return;
-	}
-	wrong = mcp_is_request(m) && m->version.text != NULL
-	    ? wrong_header(c, m) : NULL;
+	if (m->whole.text != NULL && m->method.text == NULL)
+		return refuse(h, c, 400, INVALID_REQUEST, "Not a request");
+	if (mcp_is_request(m) && m->version.text != NULL)
+		wrong = wrong_header(c);
 	if (wrong != NULL)
-		answer_error(h, c, 400, NOT_THE_HEADER, wrong);
-	else
-		c->client = h->anyone;
+		return refuse(h, c, 400, HEADER_MISMATCH, wrong);
+	/* A notification that cancels could name anybody's call. */
+	if (json_type(m->method) == JSON_STRING && m->id.text == NULL)
+		return NULL;
+	return h->anyone;
 }
 
-static void
-route_legacy(struct http *h, struct conn *c, const struct mcp_message *m)
+static struct client *
+route_legacy(struct http *h, struct connection *c, bool first)
 {
 	const char *id = c->request.field[FIELD_MCP_SESSION];
 	const char *version = c->request.field[FIELD_MCP_VERSION];
-	bool first = mcp_is_request(m) && json_is(m->method, "initialize");
-	struct visit *v;
+	struct http_session *s;
 
+	if (c->message.whole.text == NULL)
+		return h->anyone;  /* who says that it is not JSON */
 	if (version != NULL && !first &&
-	    !mcp_speaks(version, strlen(version), false)) {
-		answer_error(h, c, 400, INVALID_REQUEST,
+	    !mcp_speaks(version, strlen(version), false))
+		return refuse(h, c, 400, INVALID_REQUEST,
 		    "MCP-Protocol-Version is none that is spoken here");
-		return;
-	}
-	if (id == NULL && !first) {
-		answer_error(h, c, 400, INVALID_REQUEST,
+	if (id == NULL && !first)
+		return refuse(h, c, 400, INVALID_REQUEST,
 		    "Mcp-Session-Id is missing; begin with initialize");
-		return;
-	}
-	v = id != NULL ? find_visit(h, id) : open_visit(h);
-	if (v == NULL && id != NULL) {
-		answer_error(h, c, 404, INVALID_REQUEST,
+	s = id != NULL ? find_session(h, id) : open_session(h);
+	if (s == NULL && id != NULL)
+		return refuse(h, c, 404, INVALID_REQUEST,
 		    "No such session; begin with initialize");
-		return;
-	}
-	if (v == NULL) {
-		answer_error(h, c, 503, INVALID_REQUEST,
+	if (s == NULL)
+		return refuse(h, c, 503, INVALID_REQUEST,
 		    "As many sessions are open as there can be");
-		return;
-	}
-	v->used = h->now;
-	c->client = v->client;
+	s->used = h->now;
 	if (id == NULL)
-		c->opened = v;
+		c->opened = s;
+	return s->client;
 }
 
-/* Which era it belongs to (mcp.md 11, "Both eras on one path") */
+/* Whose the message is; NULL: nobody's, it may have been answered. A version
+ * in _meta makes it modern; so does one in the header, but for initialize. */
+static struct client *
+route(struct http *h, struct connection *c)
+{
+	const char *version = c->request.field[FIELD_MCP_VERSION];
+	const struct mcp_message *m = &c->message;
+	bool first = mcp_is_request(m) && json_is(m->method, "initialize");
+	struct client *client;
+
+	if (m->version.text != NULL || (version != NULL && !first &&
+	    mcp_speaks(version, strlen(version), true)))
+		client = route_modern(h, c);
+	else
+		client = route_legacy(h, c, first);
+	if (client != NULL && mcp_backlog(client) > QUEUED_LIMIT &&
+	    (json_is(m->method, "tools/call") ||
+	    json_type(m->whole) == JSON_ARRAY))
+		return refuse(h, c, 503, INTERNAL_ERROR,
+		    "Too much is queued; wait for it or cancel it");
+	return client;
+}
+
 static void
-route(struct http *h, struct conn *c)
+hand_over(struct http *h, struct connection *c)
 {
 	const struct buf *body = &c->request.body;
-	const char *version = c->request.field[FIELD_MCP_VERSION];
-	struct mcp_message *m = &c->message;
+	bool later = false;
 
-	mcp_parse(m, body->len > 0 ? body->data : "", body->len);
-	c->waits = json_is(m->method, "tools/call");
-	if (m->version.text != NULL || (version != NULL &&
-	    mcp_speaks(version, strlen(version), true) &&
-	    !(mcp_is_request(m) && json_is(m->method, "initialize"))))
-		route_modern(h, c, m);
-	else if (m->whole.text == NULL)
-		c->client = h->anyone;  /* who says that it is not JSON */
-	else
-		route_legacy(h, c, m);
-}
-
-/* What mcp.c had no answer to: no request */
-static void
-answer_nothing(struct http *h, struct conn *c)
-{
-	if (mcp_is_request(&c->message))
-		answer_error(h, c, 503, -32603, "Out of memory");
-	else if (c->modern)
-		answer_error(h, c, 400, INVALID_REQUEST, "Not a request");
-	else
-		answer_text(c, 202, "", "");
-}
-
-/* False: not yet, or its answer comes later. */
-static bool
-hand_over(struct http *h, struct conn *c)
-{
-	struct visit *opened;
-	bool later;
-
-	if (c->client == NULL)
-		route(h, c);
-	if (!c->answered) {
-		if (c->waits && mcp_backlog(c->client) > BACKLOG_LIMIT)
-			return false;
-		c->state = CONN_CALL;
-		c->deadline = NEVER;
+	mcp_parse(&c->message, body->len > 0 ? body->data : "", body->len);
+	c->client = route(h, c);
+	if (c->client != NULL) {
+		c->state = CONNECTION_CALL;
 		later = mcp_handle(c->client, c, &c->message, h->now);
-		if (!later && !c->answered)
-			answer_nothing(h, c);
 	}
-	opened = c->opened;
-	if (opened != NULL && mcp_version(opened->client) == NULL)
-		end_visit(h, opened, true);  /* the handshake failed */
+	if (c->opened != NULL && c->request.session_id == NULL)
+		end_session(h, c->opened, true);  /* the handshake failed */
+	if (!later && !c->answered && mcp_is_request(&c->message))
+		lose(h, c);  /* there was no memory to answer it */
+	else if (!later && !c->answered)
+		answer_text(c, 202, "");  /* it wants no answer */
 	buf_free(&c->request.body);
-	if (!c->answered)
-		return false;
-	end_request(h, c);
-	return true;
+	if (c->answered)
+		end_request(h, c);
 }
 
-/* A call that was cancelled gets no answer; its stream ends all the same. */
-static bool
-look_at_call(struct http *h, struct conn *c)
+/* The end of a turn: a call that is not answered by now takes long, and gets a
+ * stream at once (H7). One that was cancelled gets no answer in it. */
+static void
+look_at_call(struct http *h, struct connection *c)
 {
-	if (!c->answered) {
-		if (mcp_awaits(c->client, c))
-			return false;
-		if (!c->streaming)
-			begin_stream(h, c);
+	if (!c->answered && !c->streaming)
+		begin_stream(h, c);
+	if (!c->answered && !mcp_awaits(c->client, c))
 		end_stream(c);
-	}
-	end_request(h, c);
-	return true;
+	if (c->answered)
+		end_request(h, c);
 }
 
 /* -- Requests ---------------------------------------------------------- */
 
 static void
-answer_options(struct conn *c, const char *allow)
-{
-	struct buf b = { NULL, 0, 0, false };
-
-	buf_puts(&b, allow);
-	if (c->cors)
-		buf_puts(&b, "Access-Control-Allow-Methods: GET, POST, DELETE"
-		    "\r\nAccess-Control-Allow-Headers: Authorization, "
-		    "Content-Type, Accept, Mcp-Session-Id, "
-		    "MCP-Protocol-Version, Mcp-Method, Mcp-Name, "
-		    "Last-Event-ID\r\nAccess-Control-Max-Age: 86400\r\n");
-	buf_putc(&b, '\0');
-	answer(c, 204, b.failed ? "" : b.data, NULL, 0);
-	buf_free(&b);
-}
-
-static void
-answer_delete(struct http *h, struct conn *c)
+answer_delete(struct http *h, struct connection *c)
 {
 	const char *id = c->request.field[FIELD_MCP_SESSION];
-	struct visit *v = id != NULL ? find_visit(h, id) : NULL;
+	struct http_session *s = id != NULL ? find_session(h, id) : NULL;
 
-	if (id == NULL) {
-		answer_text(c, 400, "", "Mcp-Session-Id is missing\n");
-	} else if (v == NULL) {
-		answer_text(c, 404, "", "no such session\n");
-	} else {
-		end_visit(h, v, false);
-		answer(c, 204, "", NULL, 0);
+	if (s == NULL) {
+		answer_text(c, id == NULL ? 400 : 404, "Mcp-Session-Id is "
+		    "missing, or no session's\n");
+		return;
 	}
-}
-
-static bool
-has_token(const struct http *h, const struct conn *c)
-{
-	const char *given = c->request.field[FIELD_AUTHORIZATION];
-
-	if (h->options->token == NULL)
-		return true;
-	if (given == NULL || strncasecmp(given, "Bearer ", 7) != 0)
-		return false;
-	return same_secret(given + 7 + strspn(given + 7, " "),
-	    h->options->token);
-}
-
-/* Of a message to come: whether it can be taken */
-static void
-check_post(struct conn *c)
-{
-	const struct request *r = &c->request;
-	const char *type = r->field[FIELD_CONTENT_TYPE];
-
-	if (type == NULL || strchr(type, ',') != NULL ||
-	    !request_lists(type, "application/json"))
-		answer_text(c, 415, "", "Content-Type must be "
-		    "application/json\n");
-	else if (r->takes_given && !(r->takes_json && r->takes_stream))
-		answer_text(c, 406, "", "Accept must list application/json "
-		    "and text/event-stream\n");
-	else if (r->left > REQUEST_BODY_LIMIT)
-		answer_text(c, 413, "", "a message can have 16 MiB\n");
-}
-
-static void
-check_mcp(struct http *h, struct conn *c)
-{
-	const char *verb = c->request.verb;
-	bool options = strcmp(verb, "OPTIONS") == 0;
-
-	if (options && c->cors && c->request.field[FIELD_PREFLIGHT] != NULL)
-		answer_options(c, ALLOW);
-	else if (!has_token(h, c))
-		answer_text(c, 401, "WWW-Authenticate: Bearer\r\n",
-		    "Authorization: Bearer TOKEN is missing or wrong\n");
-	else if (options)
-		answer_options(c, ALLOW);
-	else if (strcmp(verb, "POST") == 0)
-		check_post(c);
-	else if (strcmp(verb, "DELETE") == 0)
-		answer_delete(h, c);
-	else
-		answer_text(c, 405, ALLOW, "POST a message\n");
-}
-
-static void
-check_health(struct conn *c)
-{
-	static const char ok[] = "{\"status\":\"ok\"}";
-	const char *verb = c->request.verb;
-
-	if (strcmp(verb, "GET") == 0 || strcmp(verb, "HEAD") == 0)
-		answer(c, 200, JSON_TYPE, ok, sizeof(ok) - 1);
-	else if (strcmp(verb, "OPTIONS") == 0)
-		answer_options(c, ALLOW_HEALTH);
-	else
-		answer_text(c, 405, ALLOW_HEALTH, "GET it\n");
+	end_session(h, s, false);
+	answer(c, 204, NULL, NULL, 0);
 }
 
 /* Answers all that needs no body to be answered, refusals above all. */
 static void
-check_request(struct http *h, struct conn *c)
+answer_early(struct http *h, struct connection *c)
 {
-	const struct request *r = &c->request;
-	const char *host = r->field[FIELD_HOST];
-	const char *origin = r->field[FIELD_ORIGIN];
+	static const char ok[] = "{\"status\":\"ok\"}";
+	struct request *r = &c->request;
+	bool health = strcmp(r->path, "/health") == 0;
+	bool get = strcmp(r->verb, "GET") == 0 || strcmp(r->verb, "HEAD") == 0;
+	const char *why;
+	int status = request_check(r, &h->rules, &why);
 
-	if (h->loopback && host != NULL && !loopback_host(host)) {
-		answer_text(c, 403, "", "Host must be localhost\n");
-		return;
-	}
-	if (origin != NULL && !allowed_origin(h, origin)) {
-		answer_text(c, 403, "", "Origin is not allowed here; see "
-		    "--allow-origin\n");
-		return;
-	}
-	c->cors = origin != NULL;
-	if (strcmp(r->path, "/mcp") == 0)
-		check_mcp(h, c);
-	else if (strcmp(r->path, "/health") == 0)
-		check_health(c);
-	else
-		answer_text(c, 404, "", "there are /mcp and /health\n");
+	if (status != 0)
+		answer_text(c, status, why);
+	else if (!health && strcmp(r->path, "/mcp") != 0)
+		answer_text(c, 404, "there are /mcp and /health\n");
+	else if (health && get)
+		answer(c, 200, JSON_TYPE, ok, sizeof(ok) - 1);
+	else if (!health && strcmp(r->verb, "OPTIONS") == 0)
+		answer(c, 204, NULL, NULL, 0);
+	else if (!health && strcmp(r->verb, "DELETE") == 0)
+		answer_delete(h, c);
+	else if (health || strcmp(r->verb, "POST") != 0)
+		answer_text(c, 405, health ? "GET it\n" : "POST a message\n");
 }
 
-/* "Expect: 100-continue": to be told to go on. Who is refused instead may
- * send the body or not, so nobody can tell what comes next. */
+/* The headers are there. What is answered by them alone has its body let go as
+ * it comes. */
 static void
-heed_expectation(struct conn *c)
+begin_request(struct http *h, struct connection *c)
 {
-	if (strcasecmp(c->request.field[FIELD_EXPECT], "100-continue") != 0)
-		answer_text(c, 417, "", "");
-	else if (c->in.len == 0 &&
-	    (c->request.left > 0 || c->request.state == REQUEST_SIZE))
-		buf_puts(&c->out, "HTTP/1.1 100 Continue\r\n\r\n");
-}
+	struct request *r = &c->request;
+	bool expects = r->field[FIELD_EXPECT] != NULL && !r->http10;
+	bool last = r->last;
 
-static void
-begin_request(struct http *h, struct conn *c)
-{
-	const struct request *r = &c->request;
-	bool expects = r->field[FIELD_EXPECT] != NULL && !r->old;
-
-	c->last = r->last || expects;
-	check_request(h, c);
-	if (expects && !c->answered)
-		heed_expectation(c);
-	c->deadline = h->now + BODY_TIME;
+	/* Who expects "100 Continue" and is refused may send the body or not:
+	 * nobody can tell what would come next. */
+	r->last = last || expects;
+	answer_early(h, c);
 	if (!c->answered)
-		c->last = r->last;
-	else if (expects)
+		r->last = last;
+	r->unwanted = c->answered;
+	c->deadline = h->now + PEER_TIME;
+	if (c->answered && r->last)
 		end_request(h, c);
-	else
-		skip_body(h, c);
+	else if (expects && c->in.len == 0)
+		response_continue(queue_append(&c->out));
 }
 
+/* Goes on with what has come; false: more has to come first. */
 static bool
-read_request(struct http *h, struct conn *c)
+take_request(struct http *h, struct connection *c)
 {
 	struct request *r = &c->request;
 	bool begun = r->begun;
 	size_t had = r->body.len;
-	enum request_event event;
 	int status;
 
-	if (r->state == REQUEST_HEAD && c->out.len > 0)
-		return false;  /* who does not read is not asked again */
-	event = request_take(r, &c->in, &status);
-	if (r->begun && !begun)
-		c->deadline = h->now + HEAD_TIME;
-	else if (r->body.len > had)
-		c->deadline = h->now + BODY_TIME;
-	switch (event) {
+	switch (request_take(r, &c->in, &status)) {
 	case REQUEST_ASKS:
 		begin_request(h, c);
 		return true;
 	case REQUEST_TOO_MUCH:
-		answer_text(c, status, "", status == 413
-		    ? "a message can have 16 MiB\n" : "out of memory\n");
-		skip_body(h, c);
+		answer_text(c, status, status == 413 ? "a message can have "
+		    "16 MiB\n" : "out of memory\n");
+		c->deadline = h->now + PEER_TIME;
 		return true;
 	case REQUEST_ENDS:
-		c->state = CONN_WHOLE;
-		return true;
+		if (c->answered)
+			end_request(h, c);
+		else
+			hand_over(h, c);
+		return false;
 	case REQUEST_WRONG:
 		break_off(h, c, status, "");
 		return false;
 	default:
+		if (!begun && r->begun)
+			c->deadline = h->now + HEAD_TIME;
+		else if (r->body.len > had)
+			c->deadline = h->now + PEER_TIME;
+		if (c->ended) {
+			r->last = true;
+			end_request(h, c);
+		}
 		return false;
 	}
 }
 
-static bool
-take_whole(struct http *h, struct conn *c)
-{
-	if (!c->answered)
-		return hand_over(h, c);
-	end_request(h, c);
-	return true;
-}
-
-/* Goes on with what is there as far as that gets. */
 static void
-advance(struct http *h, struct conn *c)
+receive(struct http *h, struct connection *c)
 {
-	bool on = true;
+	char bytes[READ_SIZE];
+	ssize_t n = read(c->fd, bytes, sizeof(bytes));
 
-	while (on) {
-		switch (c->state) {
-		case CONN_READING:
-			on = read_request(h, c);
-			break;
-		case CONN_WHOLE:
-			on = take_whole(h, c);
-			break;
-		case CONN_CALL:
-			on = look_at_call(h, c);
-			break;
-		case CONN_LEAVING:
-		case CONN_GONE:
-			on = false;
-			break;
-		}
-	}
-}
-
-/* The peer has closed, its side at least. A legacy call is still carried out,
- * and answered if it may only have closed that. */
-static void
-end_of_input(struct http *h, struct conn *c)
-{
-	if (c->state == CONN_LEAVING) {
-		if (c->out.len == 0)
-			c->state = CONN_GONE;
-	} else if (c->state == CONN_WHOLE || c->state == CONN_CALL) {
-		if (c->modern)
-			lose(h, c);
-	} else if (c->out.len == 0) {
-		c->state = CONN_GONE;
-	} else if (c->in.len == 0) {
-		leave(c);
-	}
-}
-
-static void
-receive(struct http *h, struct conn *c)
-{
-	ssize_t n;
-
-	if (!buf_room(&c->in, READ_SIZE)) {
+	if (n > 0 && c->state != CONNECTION_CLOSING)
+		buf_put(&c->in, bytes, (size_t)n);
+	c->ended = n == 0;
+	if (c->in.failed || (n < 0 && errno != EINTR && errno != EAGAIN &&
+	    errno != EWOULDBLOCK))
 		lose(h, c);
-		return;
-	}
-	n = read(c->fd, c->in.data + c->in.len, READ_SIZE);
-	if (n < 0 && (errno == EINTR || errno == EAGAIN ||
-	    errno == EWOULDBLOCK))
-		return;
-	if (n < 0)
+	/* A legacy call is carried out all the same, and answered: the peer
+	 * may have closed its side alone (H7). */
+	if (c->ended && c->state == CONNECTION_CALL && c->modern)
 		lose(h, c);
-	else if (n == 0)
-		c->ended = true;
-	else if (c->state != CONN_LEAVING)
-		c->in.len += (size_t)n;
 }
 
 static void
-conn_dispatch(struct http *h, struct conn *c, const struct loop *loop)
+connection_dispatch(struct http *h, struct connection *c,
+                    const struct loop *loop)
 {
-	short got = loop_events(loop, c->place);
+	short events = loop_events(loop, c->in_poll);
 
-	c->place = -1;
-	if (got & POLLOUT)
-		flush(h, c);
-	if (got & POLLIN)
+	if (events & POLLIN)
 		receive(h, c);
-	else if (got & (POLLERR | POLLHUP | POLLNVAL))
+	else if (events & (POLLERR | POLLHUP | POLLNVAL))
 		lose(h, c);
-	advance(h, c);
+	while (c->state == CONNECTION_READING && take_request(h, c))
+		;
 }
 
 /* Whatever the state waited for has not come. */
 static void
-expire(struct http *h, struct conn *c)
+expire(struct http *h, struct connection *c)
 {
-	switch (c->state) {
-	case CONN_READING:
-		if (c->request.state == REQUEST_HEAD && c->out.len > 0)
-			break;
-		if (c->request.begun)
-			break_off(h, c, 408, "");
-		else
-			c->state = CONN_GONE;
-		break;
-	case CONN_CALL:
-		if (c->streaming && c->out.len == 0)
-			put_comment(c);
+	if (c->state == CONNECTION_READING && c->request.begun) {
+		break_off(h, c, 408, "");
+	} else if (c->state == CONNECTION_CALL) {
+		/* So that nobody on the way takes silence for the end */
+		if (queue_unwritten(&c->out) == 0)
+			stream_comment(queue_append(&c->out), &c->request);
 		c->deadline = h->now + COMMENT_TIME;
-		break;
-	case CONN_LEAVING:
-		c->state = CONN_GONE;
-		break;
-	case CONN_WHOLE:
-	case CONN_GONE:
-		break;
+	} else {
+		c->state = CONNECTION_GONE;
 	}
 }
 
 /* The end of a turn: what mcp.c had to say is there. */
 static void
-settle(struct http *h, struct conn *c)
+end_turn(struct http *h, struct connection *c)
 {
-	if (c->state == CONN_CALL && !look_at_call(h, c) && !c->streaming)
-		begin_stream(h, c);
+	if (c->state == CONNECTION_CALL)
+		look_at_call(h, c);
 	if (h->now >= c->deadline)
 		expire(h, c);
-	if (h->now >= c->write_by)
-		lose(h, c);
-	if (c->out.len > 0)
+	if (c->state != CONNECTION_GONE)
 		flush(h, c);
-	if (c->ended)
-		end_of_input(h, c);
-	if (c->state != CONN_LEAVING || c->out.len > 0 || c->shut)
-		return;
-	shutdown(c->fd, SHUT_WR);
-	c->shut = true;
-	c->deadline = h->now + LEAVE_TIME;
+	if (h->now >= c->read_by ||
+	    (c->ended && c->state == CONNECTION_CLOSING))
+		lose(h, c);
 }
 
 static void
-free_conn(struct conn *c)
+free_connections(struct http *h)
 {
-	close(c->fd);
-	buf_free(&c->in);
-	buf_free(&c->out);
-	request_free(&c->request);
-	free(c);
-}
-
-static void
-free_conns(struct http *h, bool all)
-{
-	struct conn **at = &h->conns, *c;
+	struct connection **at = &h->connections, *c;
 
 	while ((c = *at) != NULL) {
-		if (!all && c->state != CONN_GONE) {
+		if (c->state != CONNECTION_GONE) {
 			at = &c->next;
 			continue;
 		}
 		*at = c->next;
-		free_conn(c);
+		close(c->fd);
+		buf_free(&c->in);
+		queue_free(&c->out);
+		request_free(&c->request);
+		free(c);
 		h->accept_at = 0;  /* there is a descriptor again */
 	}
 }
 
 /* -- Listening --------------------------------------------------------- */
 
-union address {
-	struct sockaddr any;
-	struct sockaddr_in v4;
-	struct sockaddr_in6 v6;
-};
-
-/* Its length, 0: it is no address. */
-static socklen_t
-parse_address(union address *a, const char *text, int port)
-{
-	memset(a, 0, sizeof(*a));
-	if (inet_pton(AF_INET, text, &a->v4.sin_addr) == 1) {
-		a->v4.sin_family = AF_INET;
-		a->v4.sin_port = htons((uint16_t)port);
-		return sizeof(a->v4);
-	}
-	if (inet_pton(AF_INET6, text, &a->v6.sin6_addr) == 1) {
-		a->v6.sin6_family = AF_INET6;
-		a->v6.sin6_port = htons((uint16_t)port);
-		return sizeof(a->v6);
-	}
-	return 0;
-}
-
+/* At the end of the list, so that requests which are there at once are carried
+ * out in the order in which their connections came (P7). As many as are served
+ * may be leaving; past that a peer is not even told. */
 static void
-set_up(int fd)
+add_connection(struct http *h, int fd)
 {
-	int on = 1;
+	struct connection **at, *c;
+	int served = 0, all = 0;
 
-	fd_cloexec(fd);
-	fd_nonblocking(fd);
-	/* Small answers do not wait for the peer's acknowledgements. */
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-}
-
-static void
-add_conn(struct http *h, int fd)
-{
-	struct conn *c;
-	int here = 0, all = 0;
-
-	for (c = h->conns; c != NULL; c = c->next) {
-		here += c->state != CONN_LEAVING && c->state != CONN_GONE;
+	for (at = &h->connections; *at != NULL; at = &(*at)->next) {
+		served += !(*at)->last;
 		all++;
 	}
-	c = all < CONNS + LEAVERS ? calloc(1, sizeof(*c)) : NULL;
+	c = all < 2 * CONNECTIONS ? calloc(1, sizeof(*c)) : NULL;
 	if (c == NULL) {
 		close(fd);
 		return;
 	}
-	set_up(fd);
+	fd_cloexec(fd);
+	fd_nonblocking(fd);
 	c->fd = fd;
-	c->place = -1;
-	c->write_by = NEVER;
-	c->deadline = h->now + FIRST_TIME;
-	c->next = h->conns;
-	h->conns = c;
-	if (here >= CONNS)
+	c->in_poll = -1;
+	c->read_by = NEVER;
+	c->deadline = h->now + HEAD_TIME;
+	*at = c;
+	if (served >= CONNECTIONS)
 		break_off(h, c, 503, "as many connections are open as there "
 		    "can be\n");
 }
@@ -1189,70 +661,46 @@ add_conn(struct http *h, int fd)
 /* E7: without a descriptor for it, who waits is let wait: poll() would say
  * again and again that somebody is there. */
 static void
-admit(struct http *h, const struct loop *loop)
+accept_connections(struct http *h, const struct loop *loop)
 {
 	int fd, i;
 
-	if (!loop_events(loop, h->place))
+	if (!loop_events(loop, h->in_poll))
 		return;
-	for (i = 0; i < CONNS; i++) {
-		fd = accept(h->fd, NULL, NULL);
+	for (i = 0; i < CONNECTIONS; i++) {
+		fd = accept(h->listener, NULL, NULL);
 		if (fd >= 0) {
-			add_conn(h, fd);
+			add_connection(h, fd);
 			continue;
 		}
-		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
-		    errno == ENOMEM)
+		if (errno == EINTR || errno == ECONNABORTED)
+			continue;
+		if (errno != EAGAIN && errno != EWOULDBLOCK)
 			h->accept_at = h->now + ACCEPT_PAUSE;
-		if (errno != EINTR && errno != ECONNABORTED)
-			return;
+		return;
 	}
-}
-
-static int
-listen_on(struct http *h, union address *a, socklen_t len)
-{
-	int on = 1, size = SEND_SIZE;
-
-	h->fd = socket(a->any.sa_family, SOCK_STREAM, 0);
-	if (h->fd < 0)
-		return -1;
-	set_up(h->fd);
-	setsockopt(h->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	setsockopt(h->fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-	if (bind(h->fd, &a->any, len) == 0 && listen(h->fd, 128) == 0 &&
-	    getsockname(h->fd, &a->any, &len) == 0)
-		return 0;
-	on = errno;
-	close(h->fd);
-	h->fd = -1;
-	errno = on;
-	return -1;
-}
-
-int
-http_loopback(const char *address)
-{
-	union address a;
-
-	if (parse_address(&a, address, 0) == 0)
-		return -1;
-	if (a.any.sa_family == AF_INET)
-		return ntohl(a.v4.sin_addr.s_addr) >> 24 == 127;
-	return IN6_IS_ADDR_LOOPBACK(&a.v6.sin6_addr);
 }
 
 void
 http_free(struct http *h)
 {
+	struct connection *c;
+	struct http_session *s;
+
 	if (h == NULL)
 		return;
-	free_conns(h, true);
-	free_visits(h, true);
+	for (c = h->connections; c != NULL; c = c->next)
+		c->state = CONNECTION_GONE;
+	free_connections(h);
+	while ((s = h->sessions) != NULL) {
+		h->sessions = s->next;
+		mcp_free(s->client);
+		free(s);
+	}
 	mcp_free(h->anyone);
 	buf_free(&h->origin);
-	if (h->fd >= 0)
-		close(h->fd);
+	if (h->listener >= 0)
+		close(h->listener);
 	free(h);
 }
 
@@ -1261,31 +709,30 @@ http_open(const struct http_options *options, const struct mcp_options *mcp)
 {
 	bool v6 = strchr(options->address, ':') != NULL;
 	struct http *h = calloc(1, sizeof(*h));
-	union address a;
-	socklen_t len = parse_address(&a, options->address, options->port);
+	int error, port = options->port;
 
 	if (h == NULL)
 		return NULL;
 	h->options = options;
 	h->mcp = mcp;
-	h->place = -1;
-	h->loopback = http_loopback(options->address) == 1;
-	if (listen_on(h, &a, len) < 0) {
-		free(h);
-		return NULL;
-	}
+	h->in_poll = -1;
+	h->anyone = mcp_open(mcp, MCP_HTTP_STATELESS, http_send, h);
+	h->listener = fd_listen(options->address, &port);
 	buf_puts(&h->origin, v6 ? "http://[" : "http://");
 	buf_puts(&h->origin, options->address);
 	buf_puts(&h->origin, v6 ? "]:" : ":");
-	buf_int(&h->origin, ntohs(v6 ? a.v6.sin6_port : a.v4.sin_port));
+	buf_int(&h->origin, port);
 	buf_putc(&h->origin, '\0');
-	h->anyone = mcp_open(mcp, MCP_HTTP_STATELESS, http_send, h);
-	if (h->origin.failed || h->anyone == NULL) {
-		http_free(h);
-		errno = ENOMEM;
-		return NULL;
-	}
-	return h;
+	h->rules.loopback = address_is_loopback(options->address) == 1;
+	h->rules.origin = h->origin.data;
+	h->rules.origins = options->origins;
+	h->rules.token = options->token;
+	if (h->listener >= 0 && h->anyone != NULL && !h->origin.failed)
+		return h;
+	error = errno;
+	http_free(h);
+	errno = error;
+	return NULL;
 }
 
 const char *
@@ -1296,107 +743,94 @@ http_origin(const struct http *h)
 
 /* -- Turns ------------------------------------------------------------- */
 
-static bool
-reads_head(const struct conn *c)
-{
-	return c->state == CONN_READING && c->request.state == REQUEST_HEAD;
-}
-
 static void
-conn_poll_add(struct conn *c, struct loop *loop)
+connection_poll_add(struct connection *c, struct loop *loop)
 {
-	short events = 0;
+	short events = queue_unwritten(&c->out) > 0 ? POLLOUT : 0;
 
-	if (c->out.len > 0)
-		events |= POLLOUT;
-	if (!c->ended && c->in.len <= REQUEST_HEAD_LIMIT &&
-	    (!reads_head(c) || c->out.len == 0))
+	if (!c->ended && c->state != CONNECTION_WRITING &&
+	    c->in.len <= REQUEST_HEAD_LIMIT)
 		events |= POLLIN;
-	c->place = loop_add(loop, c->fd, events);
-	loop_until(loop, c->write_by);
-	if (reads_head(c) && c->out.len > 0)
-		return;
-	if (c->state != CONN_WHOLE)
-		loop_until(loop, c->deadline);
-	else if (mcp_backlog(c->client) <= BACKLOG_LIMIT)
-		loop_until(loop, loop->now);
+	c->in_poll = loop_add(loop, c->fd, events);
+	loop_until(loop, c->read_by);
+	loop_until(loop, c->deadline);
 	/* What came behind an answered request has not been looked at. */
-	if (between(c) && c->in.len > 0)
+	if (c->state == CONNECTION_READING && !c->request.begun &&
+	    (c->in.len > 0 || c->ended))
 		loop_until(loop, loop->now);
 }
 
 void
 http_poll_add(struct http *h, struct loop *loop)
 {
-	struct conn *c;
-	struct visit *v;
+	struct connection *c;
+	struct http_session *s;
 
-	h->place = -1;
+	h->in_poll = -1;
 	if (loop->now >= h->accept_at)
-		h->place = loop_add(loop, h->fd, POLLIN);
+		h->in_poll = loop_add(loop, h->listener, POLLIN);
 	else
 		loop_until(loop, h->accept_at);
-	for (c = h->conns; c != NULL; c = c->next)
-		conn_poll_add(c, loop);
+	for (c = h->connections; c != NULL; c = c->next)
+		connection_poll_add(c, loop);
 	mcp_poll_add(h->anyone, loop);
-	for (v = h->visits; v != NULL; v = v->next) {
-		mcp_poll_add(v->client, loop);
-		if (!v->ended && !mcp_unanswered(v->client))
+	for (s = h->sessions; s != NULL; s = s->next) {
+		mcp_poll_add(s->client, loop);
+		if (!s->ended && !mcp_unanswered(s->client))
 			loop_until(loop,
-			    v->used + h->options->session_timeout);
+			    s->used + h->options->session_timeout);
 	}
 }
 
 void
 http_dispatch(struct http *h, const struct loop *loop)
 {
-	struct conn *c;
-	struct visit *v;
+	struct connection *c;
+	struct http_session *s;
 
 	h->now = loop->now;
-	admit(h, loop);
-	for (c = h->conns; c != NULL; c = c->next)
-		conn_dispatch(h, c, loop);
+	accept_connections(h, loop);
+	for (c = h->connections; c != NULL; c = c->next)
+		connection_dispatch(h, c, loop);
 	mcp_dispatch(h->anyone, loop);
-	for (v = h->visits; v != NULL; v = v->next) {
+	for (s = h->sessions; s != NULL; s = s->next) {
 		/* Also of a call that this turn will answer. */
-		if (mcp_unanswered(v->client))
-			v->used = h->now;
-		mcp_dispatch(v->client, loop);
+		if (mcp_unanswered(s->client))
+			s->used = h->now;
+		mcp_dispatch(s->client, loop);
 	}
-	for (c = h->conns; c != NULL; c = c->next)
-		settle(h, c);
-	free_conns(h, false);
-	expire_visits(h);
-	free_visits(h, false);
+	for (c = h->connections; c != NULL; c = c->next)
+		end_turn(h, c);
+	free_connections(h);
+	review_sessions(h);
 }
 
 void
 http_close(struct http *h, int64_t now)
 {
 	bool at_once = h->closing;
-	struct conn *c;
-	struct visit *v;
+	struct connection *c;
+	struct http_session *s;
 
 	h->now = now;
-	if (h->fd >= 0)
-		close(h->fd);
-	h->fd = -1;
+	if (h->listener >= 0)
+		close(h->listener);
+	h->listener = -1;
 	mcp_close(h->anyone, now, at_once);
-	for (v = h->visits; v != NULL; v = v->next) {
-		if (!v->ended || at_once)
-			end_visit(h, v, at_once);
+	for (s = h->sessions; s != NULL; s = s->next) {
+		if (!s->ended || at_once)
+			end_session(h, s, at_once);
 	}
 	h->closing = true;
-	for (c = h->conns; c != NULL; c = c->next) {
-		c->last = true;
-		if (c->state < CONN_WHOLE)
-			leave(c);
+	for (c = h->connections; c != NULL; c = c->next) {
+		c->request.last = c->last = true;
+		if (c->state == CONNECTION_READING)
+			end_request(h, c);
 	}
 }
 
 bool
 http_closed(const struct http *h)
 {
-	return h->closing && h->visits == NULL && mcp_closed(h->anyone);
+	return h->closing && h->sessions == NULL && mcp_closed(h->anyone);
 }

@@ -24,9 +24,6 @@ struct http_options {
 
 struct http;
 
-/* Is that address one of this machine alone? -1: it is no address. */
-int http_loopback(const char *address);
-
 /* Listens. NULL, with errno: it can't. */
 struct http *http_open(const struct http_options *, const struct mcp_options *);
 void http_free(struct http *);

@@ -2,16 +2,21 @@
 
 #include "io.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
 	SHORT_TURN = 10,      /* ms, when something could not be watched */
 	LONG_TURN = 1000000,  /* ms; a deadline further off is an early turn */
+	SEND_SIZE = 64 << 10, /* bytes the system holds for a slow peer */
 	KEEP_SIZE = 4 << 10,  /* bytes; more goes when the queue is empty */
 	DROP_SIZE = 64 << 10  /* bytes written before the rest moves up */
 };
@@ -146,6 +151,73 @@ fd_cloexec(int fd)
 	return flags;
 }
 
+/* -- Listening --------------------------------------------------------- */
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+/* Its length, 0: it is no address. */
+static socklen_t
+parse_address(union address *a, const char *text, int port)
+{
+	memset(a, 0, sizeof(*a));
+	if (inet_pton(AF_INET, text, &a->v4.sin_addr) == 1) {
+		a->v4.sin_family = AF_INET;
+		a->v4.sin_port = htons((uint16_t)port);
+		return sizeof(a->v4);
+	}
+	if (inet_pton(AF_INET6, text, &a->v6.sin6_addr) == 1) {
+		a->v6.sin6_family = AF_INET6;
+		a->v6.sin6_port = htons((uint16_t)port);
+		return sizeof(a->v6);
+	}
+	return 0;
+}
+
+int
+address_is_loopback(const char *address)
+{
+	union address a;
+
+	if (parse_address(&a, address, 0) == 0)
+		return -1;
+	if (a.any.sa_family == AF_INET)
+		return ntohl(a.v4.sin_addr.s_addr) >> 24 == 127;
+	return IN6_IS_ADDR_LOOPBACK(&a.v6.sin6_addr);
+}
+
+int
+fd_listen(const char *address, int *port)
+{
+	int fd, error, on = 1, size = SEND_SIZE;
+	union address a;
+	socklen_t len = parse_address(&a, address, *port);
+
+	fd = socket(a.any.sa_family, SOCK_STREAM, 0);
+	if (fd < 0)
+		return -1;
+	fd_cloexec(fd);
+	fd_nonblocking(fd);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	/* These pass to the connections. Small answers do not wait for the
+	 * peer's acknowledgements. */
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	if (bind(fd, &a.any, len) < 0 || listen(fd, 128) < 0 ||
+	    getsockname(fd, &a.any, &len) < 0) {
+		error = errno;
+		close(fd);
+		errno = error;
+		return -1;
+	}
+	*port = ntohs(a.any.sa_family == AF_INET ? a.v4.sin_port
+	    : a.v6.sin6_port);
+	return fd;
+}
+
 /* -- Bytes for a slow reader ------------------------------------------- */
 
 size_t
@@ -154,16 +226,14 @@ queue_unwritten(const struct queue *q)
 	return q->bytes.len - q->written;
 }
 
-void
-queue_put(struct queue *q, const struct buf *message)
+struct buf *
+queue_append(struct queue *q)
 {
 	if (q->progress > 0 && q->written == 0) {
 		buf_drop(&q->bytes, q->progress);
 		q->progress = 0;
 	}
-	if (message->failed)
-		q->bytes.failed = true;
-	buf_put(&q->bytes, message->data, message->len);
+	return &q->bytes;
 }
 
 bool

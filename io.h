@@ -1,9 +1,9 @@
 #ifndef IO_H
 #define IO_H
 
-/* What all rooms with descriptors share: the poll set, the clock, and bytes
- * that wait for a slow reader. Every turn each room says in x_poll_add() what
- * it waits for, and does in x_dispatch() what has become possible. */
+/* What waits: the poll set, the clock, a socket that listens, bytes for a slow
+ * reader. Every turn each room says in x_poll_add() what it waits for, and does
+ * in x_dispatch() what has become possible. */
 
 #include <poll.h>
 #include <stdbool.h>
@@ -37,6 +37,13 @@ void loop_until(struct loop *, int64_t deadline);
 int fd_nonblocking(int fd);
 int fd_cloexec(int fd);
 
+/* A socket that listens on an IPv4 or IPv6 literal; -1 with errno. For port 0
+ * it is a free one. */
+int fd_listen(const char *address, int *port);
+
+/* Is that address one of this machine alone? -1: it is no address. */
+int address_is_loopback(const char *address);
+
 /* Bytes on their way to a reader. Progress may be dropped and responses may
  * not (P10), and a client loses progress that it reads together with the
  * response (O7). So progress enters an empty queue alone, gives way to what
@@ -50,7 +57,7 @@ struct queue {
 };
 
 size_t queue_unwritten(const struct queue *);
-void queue_put(struct queue *, const struct buf *message);
+struct buf *queue_append(struct queue *);  /* where to write what comes next */
 bool queue_progress(struct queue *, const struct buf *message);  /* false: the
                                                      * queue is not empty */
 

@@ -72,7 +72,9 @@ lines_send(void *transport, void *to, enum mcp_kind kind, int error,
 	buf_putc(message, '\n');
 	if (kind == MCP_PROGRESS)
 		return queue_progress(&io->out, message);
-	queue_put(&io->out, message);
+	if (message->failed)
+		io->out.bytes.failed = true;
+	buf_put(queue_append(&io->out), message->data, message->len);
 	if (queue_unwritten(&io->out) >= FLUSH_SIZE)
 		flush(io);
 	return true;

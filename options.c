@@ -573,10 +573,10 @@ fill_http(struct options *options, const struct values *o)
 	h->token = token->len > 1 ? token->data : NULL;
 	h->origins = options->origins.data;
 	h->session_timeout = o->session_timeout * 1000;
-	if (http_loopback(h->address) < 0)
+	if (address_is_loopback(h->address) < 0)
 		fatal(2, "--listen (BORIS_LISTEN)", h->address,
 		    "must be an IPv4 or IPv6 address");
-	if (http_loopback(h->address) == 0 && h->token == NULL &&
+	if (address_is_loopback(h->address) == 0 && h->token == NULL &&
 	    !o->allow_anyone)
 		fatal(2, "--listen (BORIS_LISTEN)", h->address,
 		    "other machines could run commands here; must come with "

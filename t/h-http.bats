@@ -197,7 +197,7 @@ load http
 	hung_up b
 }
 
-@test "H1: HTTP/1.0 is answered and closed, or kept if that is asked for" {
+@test "H1: HTTP/1.0 is answered and closed" {
 	serve
 	enter s
 	plug a b c
@@ -207,9 +207,7 @@ load http
 	hung_up a
 	put b $'GET /health HTTP/1.0\r\nConnection: keep-alive\r\n\r\n'
 	takes b
-	is "$(header Connection)" keep-alive
-	put b $'GET /health HTTP/1.0\r\n\r\n'
-	takes b
+	is "$(header Connection)" close
 	hung_up b
 	# It knows no chunks: the end of a stream is the connection's.
 	bash_call 'echo hello'
@@ -253,6 +251,26 @@ load http
 	put a $'GET http://evil.example/health HTTP/1.1\r\nHost: localhost\r\n\r\n'
 	takes a
 	is "$http" 403
+}
+
+@test "H1: a request that came behind a call, before the peer closed its side, is answered" {
+	needs perl
+	serve
+	enter a
+	bash_call 'echo >begun; read <gate'
+	perl -MIO::Socket -e '
+		my $s = IO::Socket::INET->new("127.0.0.1:'"$port"'") or die;
+		print $s "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" .
+			"Mcp-Session-Id: $ARGV[0]\r\nContent-Length: " . length($ARGV[1]) . "\r\n\r\n$ARGV[1]" .
+			"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
+		shutdown($s, 1);
+		print while <$s>;' "${visit[a]}" "$message" >said &
+	begun begun
+	pings a
+	release
+	wait $!
+	has "$(<said)" completed
+	has "$(<said)" '"ok"'
 }
 
 # -- H2: listening
@@ -592,6 +610,23 @@ load http
 	answers a
 	last_event b
 	is "$(plain stdout)" /
+}
+
+@test "H5: of requests that are whole at once, the connection that came first is first" {
+	serve
+	enter a
+	for i in 1 2 3 4 5 6; do
+		joins p$i a
+	done
+	kill -STOP "$server"
+	for i in 6 2 5 3 1 4; do
+		runs p$i "echo $i >>order" '{"run_in_background":false}'
+	done
+	kill -CONT "$server"
+	for i in 1 2 3 4 5 6; do
+		answers p$i
+	done
+	is "$(xargs <order)" '1 2 3 4 5 6'
 }
 
 @test "H5: without the session's id 400, with a wrong one 404" {
@@ -1173,7 +1208,7 @@ refused_with() {
 	done
 	refused_with 400 $'POST /mcp HTTP/1.0\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'
 	for bad in "x$e" "-1$e" " 1$e" "$e" "1"$'\n' "0x1$e" "1 $(printf %0300d 0)$e" \
-	           "fffffffffffffffff$e" "1${e}ab$e" "1;"$'\r'"x$e"; do
+	           "fffffffffffffffff$e" "1${e}ab$e" "1;"$'\r'"x$e" "2d x$e"; do
 		refused_with 400 "${post}Transfer-Encoding: chunked$e$e$bad"
 	done
 }
@@ -1243,18 +1278,22 @@ refused_with() {
 @test "H8: a request of a byte a second is 408 after ten, a silent connection ends" {
 	hurried
 	serve
-	plug silent slow half kept
+	plug silent slow half blank kept
 	begin
 	put half 'GET /hea'
 	asks kept GET /health
 	takes kept
 	for ((i = 0; i < 9; i++)); do
 		put slow "${i/0/G}"
+		put blank $'\r'
+		put blank $'\n'
 		pause 1000
 	done
 	takes slow
 	is "$http" 408
 	takes half
+	is "$http" 408
+	takes blank
 	is "$http" 408
 	hung_up silent
 	least "$(took)" 9500

@@ -1,7 +1,7 @@
 /* Needs nothing of the system but C99 and strcasecmp(). */
 #define _POSIX_C_SOURCE 200809L
 
-#include "request.h"
+#include "httpmsg.h"
 
 #include <string.h>
 #include <strings.h>
@@ -54,8 +54,9 @@ hex_digit(char d)
 	return d >= 'a' && d <= 'f' ? d - 'a' + 10 : -1;
 }
 
-bool
-request_lists(const char *list, const char *word)
+/* Is the word an element of that header's value, parameters left aside? */
+static bool
+lists(const char *list, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -67,6 +68,66 @@ request_lists(const char *list, const char *word)
 		list += strcspn(list, ",");
 	}
 	return false;
+}
+
+/* Base64 with its padding */
+static void
+put_base64(struct buf *b, const unsigned char *s, size_t n)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklm"
+	    "nopqrstuvwxyz0123456789+/";
+	unsigned long bits;
+	size_t i;
+
+	for (i = 0; i < n; i += 3) {
+		bits = (unsigned long)s[i] << 16;
+		if (i + 1 < n)
+			bits |= (unsigned long)s[i + 1] << 8;
+		if (i + 2 < n)
+			bits |= s[i + 2];
+		buf_putc(b, digits[bits >> 18]);
+		buf_putc(b, digits[bits >> 12 & 63]);
+		buf_putc(b, i + 1 < n ? digits[bits >> 6 & 63] : '=');
+		buf_putc(b, i + 2 < n ? digits[bits & 63] : '=');
+	}
+}
+
+bool
+header_says(const char *value, struct json string)
+{
+	static const char before[] = "=?base64?";
+	struct buf text = { NULL, 0, 0, false }, b = text;
+	bool same;
+
+	if (value == NULL)
+		return false;
+	json_decode(string, &text);
+	if (strncmp(value, before, strlen(before)) == 0) {
+		buf_puts(&b, before);
+		put_base64(&b, (const unsigned char *)text.data, text.len);
+		buf_puts(&b, "?=");
+	} else {
+		buf_put(&b, text.data, text.len);
+	}
+	buf_putc(&b, '\0');
+	same = !text.failed && !b.failed && strlen(value) == b.len - 1 &&
+	    memcmp(value, b.data, b.len) == 0;
+	buf_free(&text);
+	buf_free(&b);
+	return same;
+}
+
+bool
+same_secret(const char *given, const char *secret)
+{
+	size_t n = strlen(secret), i = 0;
+	volatile unsigned char wrong = strlen(given) != n;
+
+	for (; *given != '\0'; given++) {
+		wrong |= (unsigned char)(*given ^ secret[i]);
+		i = i + 1 < n ? i + 1 : 0;
+	}
+	return !wrong;
 }
 
 /* -- The head ---------------------------------------------------------- */
@@ -91,8 +152,8 @@ parse_request_line(struct request *r, char *line)
 		;
 	if (*end != '\0' || target[0] == '\0')
 		return 400;
-	r->old = version[7] == '0';
-	r->last = r->old;
+	r->http10 = version[7] == '0';
+	r->last = r->http10;
 	r->verb = line;
 	target[strcspn(target, "?#")] = '\0';
 	if (strncasecmp(target, "http://", 7) == 0) {
@@ -111,21 +172,19 @@ static void
 note_list(struct request *r, int field, const char *value)
 {
 	if (field == LIST_CONNECTION) {
-		if (request_lists(value, "close"))
+		if (lists(value, "close"))
 			r->last = true;
-		else if (r->old && request_lists(value, "keep-alive"))
-			r->last = false;
 		return;
 	}
-	r->takes_given = true;
-	if (request_lists(value, "*/*"))
-		r->takes_json = r->takes_stream = true;
-	if (request_lists(value, "application/json") ||
-	    request_lists(value, "application/*"))
-		r->takes_json = true;
-	if (request_lists(value, "text/event-stream") ||
-	    request_lists(value, "text/*"))
-		r->takes_stream = true;
+	r->accepts_given = true;
+	if (lists(value, "*/*"))
+		r->accepts_json = r->accepts_stream = true;
+	if (lists(value, "application/json") ||
+	    lists(value, "application/*"))
+		r->accepts_json = true;
+	if (lists(value, "text/event-stream") ||
+	    lists(value, "text/*"))
+		r->accepts_stream = true;
 }
 
 /* Name: value; 0, or the status of what is wrong. Nothing that another reader
@@ -176,7 +235,7 @@ parse_framing(struct request *r)
 
 	r->state = REQUEST_BODY;
 	if (coding != NULL) {
-		if (length != NULL || r->old)
+		if (length != NULL || r->http10)
 			return 400;
 		if (strcasecmp(coding, "chunked") != 0)
 			return 501;
@@ -215,7 +274,7 @@ parse_head(struct request *r)
 	}
 	if (wrong != 0)
 		return wrong;
-	if (host == NULL && !r->old)
+	if (host == NULL && !r->http10)
 		return 400;
 	if (r->field[FIELD_HOST] == NULL)
 		r->field[FIELD_HOST] = host;
@@ -251,12 +310,14 @@ take_head(struct request *r, struct buf *in, int *status)
 	size_t n;
 	bool bad;
 
+	/* An empty line before it is let pass (RFC 9112, 2.2), but its time
+	 * counts from there. */
+	r->begun = r->begun || in->len > 0;
 	while (in->len >= 2 && memcmp(in->data, "\r\n", 2) == 0) {
-		buf_drop(in, 2);  /* RFC 9112, 2.2 */
+		buf_drop(in, 2);
 		r->looked = 0;
 	}
-	r->begun = in->len > 0;
-	if (!r->begun)
+	if (in->len == 0)
 		return REQUEST_WAITS;
 	n = find_end(r, in, false, &bad);
 	if (bad) {
@@ -291,6 +352,7 @@ take_body(struct request *r, struct buf *in, int *status)
 		*status = 503;
 	if (*status != 0) {
 		buf_free(&r->body);
+		r->unwanted = true;
 		return REQUEST_TOO_MUCH;
 	}
 	buf_drop(in, n);
@@ -308,7 +370,7 @@ take_size(struct request *r, struct buf *in, int *status)
 {
 	const char *p = in->data;
 	bool bad;
-	size_t n = find_end(r, in, true, &bad), i;
+	size_t n = find_end(r, in, true, &bad), digits, i;
 
 	*status = 400;
 	if (bad || (n == 0 ? in->len : n) > SIZE_LIMIT)
@@ -320,7 +382,10 @@ take_size(struct request *r, struct buf *in, int *status)
 	r->left = 0;
 	for (i = 0; hex_digit(p[i]) >= 0 && r->left >> 56 == 0; i++)
 		r->left = r->left << 4 | hex_digit(p[i]);
-	if (i == 0 || strchr("; \t\r", p[i]) == NULL ||
+	digits = i;
+	while (p[i] == ' ' || p[i] == '\t')
+		i++;
+	if (digits == 0 || (p[i] != ';' && p[i] != '\r') ||
 	    memchr(p, '\0', n) != NULL || memchr(p, '\r', n) != p + n - 2)
 		return REQUEST_WRONG;
 	*status = 0;
@@ -401,4 +466,226 @@ request_free(struct request *r)
 	buf_free(&r->head);
 	buf_free(&r->body);
 	memset(r, 0, sizeof(*r));
+}
+
+/* -- The rules --------------------------------------------------------- */
+
+/* localhost, 127.0.0.1 or [::1], with a port or without */
+static bool
+is_loopback(const char *host)
+{
+	size_t n = 0;
+
+	if (strncasecmp(host, "localhost", 9) == 0)
+		n = 9;
+	else if (strncmp(host, "[::1]", 5) == 0)
+		n = 5;
+	else if (strncmp(host, "127.", 4) == 0)
+		n = 4 + strspn(host + 4, "0123456789.");
+	if (n > 0 && host[n] == ':')
+		n += 1 + strspn(host + n + 1, "0123456789");
+	return n > 0 && host[n] == '\0';
+}
+
+static bool
+is_allowed(const char *origin, const struct request_rules *rules)
+{
+	const char *list = rules->origins;
+	size_t n = strlen(origin), one;
+
+	if (strcasecmp(origin, rules->origin) == 0)
+		return true;
+	if (strncasecmp(origin, "http://", 7) == 0 && is_loopback(origin + 7))
+		return true;
+	for (; list != NULL && *list != '\0'; list += one) {
+		list += strspn(list, " ");
+		one = strcspn(list, " ");
+		if (one > 0 && one == n && strncasecmp(list, origin, n) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool
+shows(const struct request *r, const char *token)
+{
+	const char *given = r->field[FIELD_AUTHORIZATION];
+
+	if (token == NULL)
+		return true;
+	if (given == NULL || strncasecmp(given, "Bearer ", 7) != 0)
+		return false;
+	return same_secret(given + 7 + strspn(given + 7, " "), token);
+}
+
+/* Of a message to come: whether it can be taken */
+static int
+check_post(const struct request *r, const char **why)
+{
+	const char *type = r->field[FIELD_CONTENT_TYPE];
+
+	*why = "Content-Type must be application/json\n";
+	if (type == NULL || strchr(type, ',') != NULL ||
+	    !lists(type, "application/json"))
+		return 415;
+	*why = "Accept must list application/json and text/event-stream\n";
+	if (r->accepts_given && !(r->accepts_json && r->accepts_stream))
+		return 406;
+	*why = "a message can have 16 MiB\n";
+	return r->left > REQUEST_BODY_LIMIT ? 413 : 0;
+}
+
+int
+request_check(struct request *r, const struct request_rules *rules,
+              const char **why)
+{
+	const char *host = r->field[FIELD_HOST];
+	const char *origin = r->field[FIELD_ORIGIN];
+	bool preflight;
+
+	*why = "Host must be localhost\n";
+	if (rules->loopback && host != NULL && !is_loopback(host))
+		return 403;
+	*why = "Origin is not allowed here; see --allow-origin\n";
+	if (origin != NULL && !is_allowed(origin, rules))
+		return 403;
+	r->cors = origin != NULL;
+	if (strcmp(r->path, "/mcp") != 0)
+		return 0;
+	preflight = r->cors && strcmp(r->verb, "OPTIONS") == 0 &&
+	    r->field[FIELD_PREFLIGHT] != NULL;
+	*why = "Authorization: Bearer TOKEN is missing or wrong\n";
+	if (!preflight && !shows(r, rules->token))
+		return 401;
+	return strcmp(r->verb, "POST") == 0 ? check_post(r, why) : 0;
+}
+
+/* -- Responses --------------------------------------------------------- */
+
+static void
+put_hex(struct buf *b, size_t n)
+{
+	char digits[2 * sizeof(n)];
+	size_t i = sizeof(digits);
+
+	do
+		digits[--i] = "0123456789abcdef"[n & 15];
+	while ((n >>= 4) > 0);
+	buf_put(b, digits + i, sizeof(digits) - i);
+}
+
+static void
+put_header(struct buf *b, const char *name, const char *value)
+{
+	buf_puts(b, name);
+	buf_puts(b, ": ");
+	buf_puts(b, value);
+	buf_puts(b, "\r\n");
+}
+
+/* All but what is said of the body's length */
+static void
+put_head(struct buf *b, const struct request *r, int status, const char *type)
+{
+	bool options = r->verb != NULL && strcmp(r->verb, "OPTIONS") == 0;
+
+	buf_puts(b, "HTTP/1.1 ");
+	buf_int(b, status);
+	buf_puts(b, " \r\n");  /* a phrase for it may be left out */
+	if (type != NULL)
+		put_header(b, "Content-Type", type);
+	if (status == 401)
+		put_header(b, "WWW-Authenticate", "Bearer");
+	if (status == 405 || (status == 204 && options))
+		put_header(b, "Allow", strcmp(r->path, "/mcp") == 0
+		    ? "POST, DELETE, OPTIONS" : "GET, HEAD");
+	if (r->cors) {
+		put_header(b, "Access-Control-Allow-Origin",
+		    r->field[FIELD_ORIGIN]);
+		put_header(b, "Vary", "Origin");
+		put_header(b, "Access-Control-Expose-Headers",
+		    "Mcp-Session-Id, WWW-Authenticate");
+	}
+	if (r->cors && options) {
+		put_header(b, "Access-Control-Allow-Methods",
+		    "GET, POST, DELETE");
+		put_header(b, "Access-Control-Allow-Headers", "Authorization, "
+		    "Content-Type, Accept, Mcp-Session-Id, "
+		    "MCP-Protocol-Version, Mcp-Method, Mcp-Name, "
+		    "Last-Event-ID");
+		put_header(b, "Access-Control-Max-Age", "86400");
+	}
+	if (r->session_id != NULL)
+		put_header(b, "Mcp-Session-Id", r->session_id);
+	if (r->last)
+		put_header(b, "Connection", "close");
+}
+
+void
+response_put(struct buf *b, const struct request *r, int status,
+             const char *type, const char *body, size_t len)
+{
+	put_head(b, r, status, len > 0 ? type : NULL);
+	if (status != 204) {
+		buf_puts(b, "Content-Length: ");
+		buf_int(b, (int64_t)len);
+		buf_puts(b, "\r\n");
+	}
+	buf_puts(b, "\r\n");
+	if (r->verb == NULL || strcmp(r->verb, "HEAD") != 0)
+		buf_put(b, body, len);
+}
+
+void
+response_continue(struct buf *b)
+{
+	buf_puts(b, "HTTP/1.1 100 Continue\r\n\r\n");
+}
+
+void
+stream_begin(struct buf *b, const struct request *r)
+{
+	put_head(b, r, 200, "text/event-stream");
+	put_header(b, "Cache-Control", "no-cache");
+	put_header(b, "X-Accel-Buffering", "no");
+	if (!r->http10)
+		put_header(b, "Transfer-Encoding", "chunked");
+	buf_puts(b, "\r\n");
+}
+
+static void
+put_chunk(struct buf *b, const struct request *r, const char *before,
+          const char *bytes, size_t n, const char *after)
+{
+	if (!r->http10) {
+		put_hex(b, strlen(before) + n + strlen(after));
+		buf_puts(b, "\r\n");
+	}
+	buf_puts(b, before);
+	buf_put(b, bytes, n);
+	buf_puts(b, after);
+	if (!r->http10)
+		buf_puts(b, "\r\n");
+}
+
+void
+stream_event(struct buf *b, const struct request *r, const struct buf *message)
+{
+	put_chunk(b, r, "event: message\ndata: ", message->data, message->len,
+	    "\n\n");
+	if (message->failed)
+		b->failed = true;
+}
+
+void
+stream_comment(struct buf *b, const struct request *r)
+{
+	put_chunk(b, r, ":", NULL, 0, "\n\n");
+}
+
+void
+stream_end(struct buf *b, const struct request *r)
+{
+	if (!r->http10)
+		buf_puts(b, "0\r\n\r\n");
 }

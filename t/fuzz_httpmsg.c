@@ -1,7 +1,7 @@
-/* libFuzzer target for request.c:
+/* libFuzzer target for httpmsg.c:
  *
- *     clang -fsanitize=fuzzer,address,undefined -I. t/fuzz_request.c \
- *         request.c json.c
+ *     clang -fsanitize=fuzzer,address,undefined -I. t/fuzz_httpmsg.c \
+ *         httpmsg.c json.c scan.c
  *
  * What is understood of a connection's bytes must not depend on how they were
  * split; a body has the length that was said; and what is let pass has no
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "request.h"
+#include "httpmsg.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -44,7 +44,7 @@ note_head(struct buf *said, const struct request *r)
 	must(strpbrk(r->verb, " \t") == NULL && strchr(r->path, ' ') == NULL);
 	must(length == NULL || coding == NULL);
 	must(length == NULL || strspn(length, "0123456789") == strlen(length));
-	must(r->old || r->field[FIELD_HOST] != NULL);
+	must(r->http10 || r->field[FIELD_HOST] != NULL);
 	must(r->left >= 0 && r->head.len <= REQUEST_HEAD_LIMIT + 1);
 	must(r->state == (coding != NULL ? REQUEST_SIZE : REQUEST_BODY));
 	note(said, r->verb);
@@ -52,8 +52,37 @@ note_head(struct buf *said, const struct request *r)
 	for (i = 0; i < FIELDS; i++)
 		note(said, r->field[i]);
 	buf_int(said, r->left);
-	buf_int(said, r->old * 16 + r->last * 8 + r->takes_json * 4 +
-	    r->takes_stream * 2 + r->takes_given);
+	buf_int(said, r->http10 * 16 + r->last * 8 + r->accepts_json * 4 +
+	    r->accepts_stream * 2 + r->accepts_given);
+}
+
+/* Whatever the request says, a response has whole lines, and its body after
+ * the one that is empty. */
+static void
+note_response(struct buf *said, struct request *r, bool loopback)
+{
+	struct request_rules rules;
+	struct buf b = { NULL, 0, 0, false };
+	const char *why, *end, *p;
+	int status;
+
+	rules.loopback = loopback;
+	rules.origin = "http://127.0.0.1:8080";
+	rules.origins = "https://a.b";
+	rules.token = loopback ? "a" : NULL;
+	status = request_check(r, &rules, &why);
+	must(status == 0 || (status >= 400 && why[strlen(why) - 1] == '\n'));
+	response_put(&b, r, status == 0 ? 204 : status, "text/plain", why,
+	    status == 0 ? 0 : strlen(why));
+	buf_putc(&b, '\0');
+	end = strstr(b.data, "\r\n\r\n");
+	must(end != NULL && strlen(b.data) == b.len - 1);
+	for (p = b.data; p < end; p++)
+		must(*p != '\n' || p[-1] == '\r');
+	must(status == 0 || strcmp(r->verb, "HEAD") == 0
+	    ? end[4] == '\0' : strcmp(end + 4, why) == 0);
+	buf_puts(said, b.data);
+	buf_free(&b);
 }
 
 /* All that is said of the bytes, given in pieces */
@@ -81,6 +110,7 @@ read_all(struct buf *said, const uint8_t *data, size_t size, size_t piece,
 			buf_int(said, event);
 			if (event == REQUEST_ASKS) {
 				note_head(said, &r);
+				note_response(said, &r, refuse & 1);
 				length = r.state == REQUEST_BODY ? r.left : -1;
 				r.unwanted = refuse >> (n++ & 3) & 1;
 				continue;

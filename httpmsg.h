@@ -1,0 +1,106 @@
+#ifndef HTTPMSG_H
+#define HTTPMSG_H
+
+/* HTTP/1.1 as text (RFC 9110, 9112; H8): a request as it comes off a
+ * connection, and what is written back. Bytes in, bytes out; makes no system
+ * call. Nothing is let pass that another reader of the same bytes could
+ * understand in another way. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "json.h"
+
+enum {
+	REQUEST_HEAD_LIMIT = 16 << 10,  /* bytes of line and headers */
+	REQUEST_BODY_LIMIT = 16 << 20   /* bytes, chunks joined */
+};
+
+/* The headers that matter; each may be there once. */
+enum request_field {
+	FIELD_HOST, FIELD_ORIGIN, FIELD_AUTHORIZATION, FIELD_CONTENT_TYPE,
+	FIELD_CONTENT_LENGTH, FIELD_TRANSFER_ENCODING, FIELD_EXPECT,
+	FIELD_PREFLIGHT, FIELD_MCP_SESSION, FIELD_MCP_VERSION,
+	FIELD_MCP_METHOD, FIELD_MCP_NAME, FIELDS
+};
+
+enum request_state {
+	REQUEST_HEAD,       /* line and headers are to come */
+	REQUEST_BODY,       /* `left` bytes of it */
+	REQUEST_SIZE,       /* the line before a chunk */
+	REQUEST_CHUNK,      /* `left` bytes of it */
+	REQUEST_CHUNK_END,  /* the end of line after it */
+	REQUEST_TRAILER,    /* what follows the last chunk */
+	REQUEST_WHOLE
+};
+
+/* Zeroed: nothing has come yet. */
+struct request {
+	enum request_state state;
+	bool begun;         /* a byte of it is there */
+	bool http10;        /* HTTP/1.0 */
+	bool accepts_json, accepts_stream, accepts_given;
+	size_t looked;      /* of the input: no line ends there */
+	struct buf head;    /* the texts below are in there */
+	const char *verb, *path;
+	const char *field[FIELDS];  /* NULL: not there */
+	struct buf body;
+	int64_t left;       /* bytes of the body, when its length was said; or
+	                     * of a chunk */
+
+	/* Also the caller's to set */
+	bool last;          /* the connection ends with it */
+	bool unwanted;      /* let the body go as it comes */
+	bool cors;          /* its origin may read the response (H4) */
+	const char *session_id;  /* of the session that it opens; or NULL */
+};
+
+enum request_event {
+	REQUEST_WAITS,      /* for more bytes */
+	REQUEST_ASKS,       /* the headers are there: refuse it, or go on */
+	REQUEST_ENDS,       /* all of it is there */
+	REQUEST_TOO_MUCH,   /* the body, for the limit or for memory: *status
+	                     * is the answer; what comes of it is let go */
+	REQUEST_WRONG,      /* what follows cannot be understood: *status is
+	                     * the answer, the last */
+	REQUEST_GOES_ON     /* never returned */
+};
+
+/* Takes what it can use from the front of the input. */
+enum request_event request_take(struct request *, struct buf *input,
+                                int *status);
+void request_free(struct request *);  /* zeroed again */
+
+/* Is the value, which may be NULL, what the string says? MCP 2026-07-28 has
+ * "=?base64?...?=" for what headers cannot say. */
+bool header_says(const char *value, struct json string);
+
+/* Takes as long whatever is wrong with `given` (H3). */
+bool same_secret(const char *given, const char *secret);
+
+/* Who may ask */
+struct request_rules {
+	bool loopback;        /* Host has to be this machine's (H4) */
+	const char *origin;   /* this server's, allowed besides loopback's */
+	const char *origins;  /* and these, spaces between; or NULL */
+	const char *token;    /* NULL: none is asked for (H3) */
+};
+
+/* When the request ASKS: the status to refuse it with, and *why; 0: none. */
+int request_check(struct request *, const struct request_rules *,
+                  const char **why);
+
+/* A response to the request; `type` is the body's, if there is one. */
+void response_put(struct buf *, const struct request *, int status,
+                  const char *type, const char *body, size_t len);
+void response_continue(struct buf *);  /* before it: to send the body */
+
+/* A stream of events as the response. HTTP/1.0 knows no chunks: there the end
+ * of the connection is that of the stream. */
+void stream_begin(struct buf *, const struct request *);
+void stream_event(struct buf *, const struct request *,
+                  const struct buf *message);
+void stream_comment(struct buf *, const struct request *);
+void stream_end(struct buf *, const struct request *);
+
+#endif
