@@ -22,9 +22,7 @@
 
 #include "json.h"
 
-enum {
-	FEW_PIDS = 64  /* so many are asked one by one */
-};
+enum { FEW_PIDS = 64 };  /* so many are asked one by one */
 
 /* -- Signals ----------------------------------------------------------- */
 
@@ -186,29 +184,36 @@ proc_start(const struct proc_child *c, bool *dir_failed)
 
 /* -- Which groups live -------------------------------------------------- */
 
+/* The start of a short text file, with a NUL behind it; empty: it can't be
+ * read. */
+static void
+read_start(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = -1;
+
+	if (fd >= 0) {
+		n = read(fd, text, size - 1);
+		close(fd);
+	}
+	text[n > 0 ? n : 0] = '\0';
+}
+
 /* Dead but for its entry: state Z or X, and no thread of it lives on without
  * the first one. What can't be read is taken for alive. */
 static bool
 is_zombie(pid_t pid)
 {
 	struct buf path = { NULL, 0, 0, false };
-	char text[1024], *p;
-	ssize_t n = -1;
-	int fd, i;
+	char text[1024] = "", *p;
+	int i;
 
 	buf_puts(&path, "/proc/");
 	buf_int(&path, pid);
-	buf_puts(&path, "/stat");
-	buf_putc(&path, '\0');
-	fd = path.failed ? -1 : open(path.data, O_RDONLY | O_CLOEXEC);
+	buf_put(&path, "/stat", 6);
+	if (!path.failed)
+		read_start(path.data, text, sizeof(text));
 	buf_free(&path);
-	if (fd >= 0) {
-		n = read(fd, text, sizeof(text) - 1);
-		close(fd);
-	}
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
 	p = strrchr(text, ')');  /* the name before it may hold anything */
 	if (p == NULL || (p[2] != 'Z' && p[2] != 'X'))
 		return false;
@@ -237,18 +242,22 @@ static pid_t
 last_pid(void)
 {
 	char text[128], *p;
-	ssize_t n;
-	int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0)
-		return 0;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
+	read_start("/proc/loadavg", text, sizeof(text));
 	p = strrchr(text, ' ');
 	return p == NULL ? 0 : (pid_t)atoi(p + 1);
+}
+
+/* The next process in /proc; 0: there are no more. */
+static pid_t
+next_pid(DIR *dir)
+{
+	struct dirent *entry;
+	pid_t pid = 0;
+
+	while (pid <= 0 && dir != NULL && (entry = readdir(dir)) != NULL)
+		pid = (pid_t)atoi(entry->d_name);
+	return pid;
 }
 
 /* All that was there before and is there after is seen. -1: /proc can't be
@@ -257,16 +266,12 @@ static int
 look_at_all(struct proc_group list[], int n)
 {
 	DIR *dir = opendir("/proc");
-	struct dirent *entry;
 	pid_t pid;
 
 	if (dir == NULL)
 		return -1;
-	while ((entry = readdir(dir)) != NULL) {
-		pid = (pid_t)atoi(entry->d_name);
-		if (pid > 0)
-			note_if_member(list, n, pid);
-	}
+	while ((pid = next_pid(dir)) > 0)
+		note_if_member(list, n, pid);
 	closedir(dir);
 	return 0;
 }
@@ -374,16 +379,12 @@ static void
 signal_strays(const struct proc_group list[], int n, int sig)
 {
 	DIR *dir = opendir("/proc");
-	struct dirent *entry;
 	pid_t pid, session;
 	int i;
 
-	while (dir != NULL && (entry = readdir(dir)) != NULL) {
-		pid = (pid_t)atoi(entry->d_name);
-		session = pid > 0 ? getsid(pid) : 0;
-		if (session <= 0 || getpgid(pid) == session)
-			continue;
-		for (i = 0; i < n; i++) {
+	while ((pid = next_pid(dir)) > 0) {
+		session = getsid(pid);
+		for (i = 0; i < n && getpgid(pid) != session; i++) {
 			if (list[i].id == session)
 				signal_stray(pid, session, sig);
 		}
@@ -400,48 +401,35 @@ proc_signal(const struct proc_group list[], int n, int sig)
 	for (i = 0; i < n; i++)
 		kill(-list[i].id, sig);
 	signal_strays(list, n, sig);
-	if (sig == SIGKILL)
-		return;
-	/* What is stopped could not act on it. */
-	for (i = 0; i < n; i++)
-		kill(-list[i].id, SIGCONT);
-	signal_strays(list, n, SIGCONT);
+	if (sig == SIGTERM)
+		proc_signal(list, n, SIGCONT);  /* stopped, it can't act on it */
 }
 
 /* -- Random numbers ----------------------------------------------------- */
-
-static bool
-read_random(unsigned char *bytes, size_t n)
-{
-	ssize_t got = -1;
-	int fd;
-
-#if defined(__linux__) && defined(SYS_getrandom)
-	got = syscall(SYS_getrandom, bytes, n, 1);  /* 1: rather fail than wait */
-	if (got == (ssize_t)n)
-		return true;
-#endif
-	fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		got = read(fd, bytes, n);
-		close(fd);
-	}
-	return got == (ssize_t)n;
-}
 
 bool
 proc_random(char *hex, size_t n)
 {
 	static const char digit[] = "0123456789abcdef";
 	unsigned char byte[PROC_RANDOM];
+	ssize_t got = -1;
 	size_t i;
+	int fd;
 
-	if (!read_random(byte, n))
-		return false;
-	for (i = 0; i < n; i++) {
+#if defined(__linux__) && defined(SYS_getrandom)
+	got = syscall(SYS_getrandom, byte, n, 1);  /* 1: rather fail than wait */
+#endif
+	if (got != (ssize_t)n) {
+		fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			return false;
+		got = read(fd, byte, n);
+		close(fd);
+	}
+	for (i = 0; i < n && got == (ssize_t)n; i++) {
 		*hex++ = digit[byte[i] >> 4];
 		*hex++ = digit[byte[i] & 15];
 	}
 	*hex = '\0';
-	return true;
+	return got == (ssize_t)n;
 }

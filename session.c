@@ -115,17 +115,6 @@ set_dir(struct held_job *h, char *dir)
 
 /* -- The directory ----------------------------------------------------- */
 
-static char *
-copy(const char *s)
-{
-	size_t n = strlen(s) + 1;
-	char *c = malloc(n);
-
-	if (c != NULL)
-		memcpy(c, s, n);
-	return c;
-}
-
 /* base/name as `cd` takes it: "." and ".." are taken by the letter (cd -L).
  * NULL: no memory. */
 static char *
@@ -176,7 +165,7 @@ static void
 fall_back(struct session *s, struct held_job *h)
 {
 	const char *to = s->options->workdir;
-	char *dir = copy(enterable(to) ? to : "/");
+	char *dir = strdup(enterable(to) ? to : "/");
 
 	h->job.refused = JOB_LOST_DIR;
 	if (dir == NULL)
@@ -192,7 +181,7 @@ refuse_dir(struct session *s, struct held_job *h, const char *tried)
 	const char *cwd = h->job.asked.cwd;
 
 	h->job.refused = JOB_NO_DIR;
-	set_dir(h, copy(tried));
+	set_dir(h, strdup(tried));
 	if (!s->stateless &&
 	    (cwd == NULL || (cwd[0] != '/' && !enterable(s->dir))))
 		fall_back(s, h);
@@ -208,7 +197,7 @@ track_dir(struct session *s, struct held_job *h)
 	if (dir == NULL || h->job.timed_out || h->job.killed ||
 	    h->cancelled || strcmp(dir, s->dir) == 0)
 		return;
-	mine = copy(dir);
+	mine = strdup(dir);
 	if (mine == NULL)
 		return;
 	free(s->dir);
@@ -251,7 +240,7 @@ finish(struct session *s, struct held_job *h)
 	}
 	s->running--;
 	track_dir(s, h);
-	set_dir(h, copy(s->dir));
+	set_dir(h, strdup(s->dir));
 	h->news = !h->cancelled;
 }
 
@@ -345,7 +334,7 @@ start(struct session *s, struct held_job *h, int64_t now)
 	struct exec_command command;
 	enum exec_failed what = EXEC_FAILED_START;
 	char *dir = asked->cwd != NULL ? resolve(s->dir, asked->cwd)
-	    : copy(s->dir);
+	    : strdup(s->dir);
 
 	memset(&command, 0, sizeof(command));
 	command.shell = o->shell;
@@ -455,7 +444,7 @@ session_open(const struct session_options *options, bool stateless)
 	s->options = options;
 	s->stateless = stateless;
 	spool_init(&s->spool, options->tmpdir, s->name, options->save_limit);
-	s->dir = copy(options->workdir);
+	s->dir = strdup(options->workdir);
 	if (s->dir == NULL || !proc_random(s->name, (sizeof(s->name) - 1) / 2)) {
 		session_free(s);
 		return NULL;
