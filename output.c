@@ -20,21 +20,21 @@
  * one. So a byte costs the same however long the line is. */
 
 enum {
-	HEAD_CHARS = 30000,  /* that are kept of the start */
-	END_BYTES = 80000,   /* and of the end: 20,000 of the longest characters */
+	HEAD_CHARS = 30000,  /* kept of the start */
+	END_BYTES = 80000,   /* and of the end: 20,000 characters of 4 bytes */
 	LINE_BYTES = 32768,  /* as far back as a CR can reach */
 	BATCH_BYTES = 4096,  /* of lines, finished together */
 	BLANKS = 80,         /* erased columns kept in front of the cursor */
-	TEXT_BYTES = BATCH_BYTES + LINE_BYTES + 8,
+	TEXT_BYTES = BATCH_BYTES + LINE_BYTES + 8,  /* a newline and one more */
 	MANY = INT32_MAX
 };
 
-/* How much is shown of a long text */
+/* What is shown of a long text (O3, O4, T3) */
 static const struct bounds {
-	int64_t all;   /* characters: no more than these are all shown */
-	int64_t first; /* characters of the start */
-	int64_t chars, bytes, lines;  /* and of the end at most */
-	bool whole;    /* lines alone, unless the last one is longer */
+	int64_t all;    /* this many characters are still shown whole */
+	int64_t first;  /* of more, these many of the start */
+	int64_t chars, bytes, lines;  /* and of the end at most so much, */
+	bool whole;     /* whole lines, unless the last is too long for it */
 } bounds[] = {
 	[TRUNCATE_HEAD] = { HEAD_CHARS, HEAD_CHARS, 2000, MANY, MANY, true },
 	[TRUNCATE_TAIL] = { MANY, 0, MANY, 51200, 2000, true },
@@ -52,7 +52,8 @@ enum state {
 	STRING        /* DCS, SOS, PM or APC */
 };
 
-/* Memory that is taken with the first byte; its pages, as they are used */
+/* Taken with the first byte. (The system gives its pages one by one, as they
+ * are written to, so a short text costs little.) */
 struct store {
 	unsigned char text[TEXT_BYTES];
 	unsigned char head[4 * HEAD_CHARS];
@@ -62,9 +63,9 @@ struct store {
 struct output {
 	struct spool_file *file;
 	struct store *store;
-	bool failed;          /* there was no memory for that */
+	bool failed;          /* no memory for it: text is missing */
 	bool ended;
-	enum truncate how;    /* as was said at the end */
+	enum truncate how;    /* as output_end() was told */
 
 	enum state state;
 	unsigned param;       /* of a CSI; above 2: none that erases */
@@ -72,17 +73,18 @@ struct output {
 	size_t cut_len;
 
 	size_t line;          /* where in `text` the current line begins */
-	size_t cursor;        /* the end of its first part */
-	size_t after;         /* bytes of its second part, at the end of `text` */
-	int64_t blanks;       /* columns from its end to the cursor */
-	bool looked_at;       /* a reader has seen some of it */
-	unsigned rewrites;    /* changes of what a reader had seen */
+	size_t cursor;        /* and where its first part ends */
+	size_t after;         /* bytes of its second part, at text's end */
+	int64_t blanks;       /* columns from the line's end to the cursor */
+	bool looked_at;       /* a reader has seen some of the line */
+	unsigned rewrites;    /* changes of lines that were looked at */
 
 	int64_t finished;     /* bytes */
 	bool open;            /* they end inside of a line */
 	int64_t head_left;    /* characters that the head has room for */
 	size_t head_len;
-	size_t end_len, end_next;  /* where the next byte goes */
+	size_t end_len;
+	size_t end_next;      /* where in `end` the next byte goes */
 	int64_t chars, lines; /* characters and newlines of all text */
 };
 
@@ -252,9 +254,12 @@ erase(struct output *o, unsigned what)
 	}
 }
 
-/* -- Reading: each takes some of the n bytes at p ---------------------- */
+/* -- Reading ----------------------------------------------------------- */
 
-/* Clean text, at the end of the line */
+/* Each of these takes some of the n bytes at p and returns how many. */
+
+/* Clean text, at the end of the line: where nearly all bytes go. (Bytes from
+ * the cursor on are free here, so each is copied before it is judged.) */
 static size_t
 append(struct output *o, const unsigned char *p, size_t n)
 {
@@ -330,7 +335,8 @@ read_text(struct output *o, const unsigned char *p, size_t n)
 	return (size_t)len;
 }
 
-/* The next byte of a character, if it is that */
+/* The next byte of a character that was cut off, if it is that: together
+ * they are read again. */
 static size_t
 read_character(struct output *o, const unsigned char *p)
 {
@@ -341,7 +347,7 @@ read_character(struct output *o, const unsigned char *p)
 	return read_text(o, o->cut, n + 1) - n;
 }
 
-/* A byte of it, none that ends all sequences */
+/* A byte behind ESC [, not a control */
 static void
 read_csi(struct output *o, unsigned char c)
 {
@@ -356,7 +362,7 @@ read_csi(struct output *o, unsigned char c)
 	}
 }
 
-/* The bytes of a sequence, up to its end or what shows that it was none */
+/* A sequence, up to its end, or to a byte that cannot be part of it */
 static size_t
 read_sequence(struct output *o, const unsigned char *p, size_t n)
 {

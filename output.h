@@ -3,7 +3,7 @@
 
 /* One stream of what a command prints (O): raw bytes are cleaned as a terminal
  * would show them, counted, kept within bounds, and saved raw when they are
- * long. Whatever is printed, it takes at most 240 KB of memory. */
+ * long. It takes 240 KB of memory at most, and 64 before there is a file. */
 
 #include <stdbool.h>
 #include <stddef.h>

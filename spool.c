@@ -101,8 +101,8 @@ stop(struct spool_file *f, int why)
 	f->stopped = why;
 }
 
-/* NOT_STOPPED, or the errno. What fits is in the file also when not all does. (The
- * handlers of signals are set to restart, so there is no EINTR.) */
+/* NOT_STOPPED, or the errno. What fits is in the file also when not all does.
+ * (The handlers of signals are set to restart, so there is no EINTR.) */
 static int
 write_bytes(struct spool_file *f, const char *p, int64_t n)
 {
