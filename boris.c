@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,12 +54,15 @@ on_nothing(int sig)
 /* Until there is somebody to hear of them signals wait: the end may be asked
  * for at once. */
 static void
-block_signals(void)
+block_signals(bool block)
 {
-	sigset_t all;
+	sigset_t set;
 
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
+	if (block)
+		sigfillset(&set);
+	else
+		sigemptyset(&set);
+	sigprocmask(SIG_SETMASK, &set, NULL);
 }
 
 static void
@@ -90,7 +92,6 @@ catch_signals(void)
 static void
 listen_to_signals(void)
 {
-	sigset_t none;
 	int i;
 
 	if (pipe(signal_pipe) < 0)
@@ -99,8 +100,7 @@ listen_to_signals(void)
 		fd_nonblocking(signal_pipe[i]);
 		fd_cloexec(signal_pipe[i]);
 	}
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	block_signals(false);
 }
 
 /* What the client left open is nothing for commands. Linux does it in one
@@ -343,7 +343,7 @@ main(int argc, char **argv)
 	struct options options;
 	char random[3];
 
-	block_signals();
+	block_signals(true);
 	fill_descriptors();
 	if (getpid() == 1)
 		leave_process_1();

@@ -212,7 +212,7 @@ flush(struct http *h, struct connection *c)
 {
 	size_t before = queue_unwritten(&c->out), left;
 
-	if (c->out.bytes.failed || queue_flush(&c->out, c->fd, 0) < 0) {
+	if (c->out.bytes.failed || queue_flush(&c->out, c->fd) < 0) {
 		lose(h, c);
 		return;
 	}

@@ -265,24 +265,21 @@ drop_written(struct queue *q)
 }
 
 int
-queue_flush(struct queue *q, int fd, size_t most)
+queue_flush(struct queue *q, int fd)
 {
 	size_t end;
 	ssize_t n;
 
 	while (q->written < q->bytes.len) {
 		end = q->progress > q->written ? q->progress : q->bytes.len;
-		if (most > 0 && end - q->written > most)
-			end = q->written + most;
 		n = write(fd, q->bytes.data + q->written, end - q->written);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
 			return -1;
-		if (n > 0)
-			q->written += (size_t)n;
-		if (n < 0 || most > 0)
+		if (n < 0)
 			break;
+		q->written += (size_t)n;
 	}
 	drop_written(q);
 	return 0;

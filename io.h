@@ -61,9 +61,9 @@ struct buf *queue_append(struct queue *);  /* where to write what comes next */
 bool queue_progress(struct queue *, const struct buf *message);  /* false: the
                                                      * queue is not empty */
 
-/* Writes what goes without waiting; where even that could block, one write of
- * `most` bytes, else 0. 0, or -1 with errno: no reader will ever take it. */
-int queue_flush(struct queue *, int fd, size_t most);
+/* Writes what goes without waiting. 0, or -1 with errno: nobody will ever read
+ * it. */
+int queue_flush(struct queue *, int fd);
 void queue_free(struct queue *);  /* empty again */
 
 #endif

@@ -1,5 +1,4 @@
 #define _POSIX_C_SOURCE 200809L
-#define _XOPEN_SOURCE 700
 
 #include "lines.h"
 
@@ -7,7 +6,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -17,16 +15,14 @@ enum {
 	QUEUED_LIMIT = 20 << 20, /* and of commands: more than a line holds */
 	FLUSH_SIZE = 16 << 10,   /* bytes worth a write of their own */
 	READ_SIZE = 64 << 10,    /* as much as a pipe holds */
-	SAFE_WRITE = 4096,       /* bytes poll() promises room for */
 	READER_TIME = 200        /* ms for the reader after a signal (P10) */
 };
 
 struct lines {
 	struct client *client;
 	int in_poll, out_poll;
-	int in_flags, out_flags;  /* to be put back; -1: not changed */
+	int in_flags, out_flags;  /* to be put back: others have these files */
 	bool begun;               /* past the place of a byte order mark */
-	bool may_write;           /* without being held up */
 	bool in_ended;            /* end of file */
 	bool out_gone;            /* its reader has hung up */
 	bool closing, closed;
@@ -45,12 +41,10 @@ struct lines {
 static void
 flush(struct lines *io)
 {
-	bool blocking = io->out_flags < 0, failed = io->out.bytes.failed;
+	bool failed = io->out.bytes.failed;
 
-	if (io->may_write && queue_flush(&io->out, 1,
-	    blocking ? SAFE_WRITE : 0) < 0)
+	if (queue_flush(&io->out, 1) < 0)
 		io->out_gone = true;
-	io->may_write = !blocking;
 	/* Somebody waits for an answer that there was no memory for. The end
 	 * serves him better, after the answers that are there (E7). */
 	if (failed && queue_unwritten(&io->out) == 0)
@@ -183,19 +177,6 @@ read_input(struct lines *io, int64_t now)
 
 /* -- The whole --------------------------------------------------------- */
 
-/* A pipe or socket is made non-blocking; for a terminal, which others use
- * too, poll() and small writes do. The flags it had; -1: it was not changed. */
-static int
-make_nonblocking(int fd)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0 ||
-	    (!S_ISFIFO(st.st_mode) && !S_ISSOCK(st.st_mode)))
-		return -1;
-	return fd_nonblocking(fd);
-}
-
 struct lines *
 lines_open(const struct mcp_options *options)
 {
@@ -209,8 +190,8 @@ lines_open(const struct mcp_options *options)
 		return NULL;
 	}
 	io->leave_by = NEVER;
-	io->in_flags = make_nonblocking(0);
-	io->out_flags = make_nonblocking(1);
+	io->in_flags = fd_nonblocking(0);
+	io->out_flags = fd_nonblocking(1);
 	return io;
 }
 
@@ -272,7 +253,6 @@ lines_dispatch(struct lines *io, const struct loop *loop)
 
 	if ((out & (POLLERR | POLLHUP | POLLNVAL)) && !(out & POLLOUT))
 		io->out_gone = true;
-	io->may_write = io->out_flags >= 0 || (out & POLLOUT);
 	if (loop_events(loop, io->in_poll))
 		read_input(io, loop->now);
 	take_lines(io, loop->now);
