@@ -5,7 +5,7 @@
 #define _XOPEN_SOURCE 700
 
 /* boris: an agent's shell over MCP. The process: its descriptors, signals,
- * the loop, its end (SPEC.md C3, L1). */
+ * the loop, its end (C3, E8, L1). */
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,14 +1,12 @@
 #ifndef HTTP_H
 #define HTTP_H
 
-/* MCP over HTTP (SPEC.md H; mcp.md 10 and 11): sockets, requests, which
- * Mcp-Session-Id is which client. Each legacy session is a client of its
- * own; all modern requests share one without a directory to track (H6). */
+/* MCP over HTTP (H; MCP 2025-11-25 and 2026-07-28, transports): connections,
+ * and which Mcp-Session-Id is which client. Each legacy session is a client of
+ * its own; all modern requests share one without a directory to track (H6). */
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-#include "json.h"
 #include "io.h"
 #include "mcp.h"
 
