@@ -194,9 +194,9 @@ took() {
 }
 
 # within MS: no longer than that since `begin`; where the clock is hurried, the
-# machine, which is not, gets a second more
+# machine, which is not, gets two seconds more
 within() {
-	most "$(took)" $((($1 + (pace > 1 ? 1000 * pace : 0)) * SLOW))
+	most "$(took)" $((($1 + (pace > 1 ? 2000 * pace : 0)) * SLOW))
 }
 
 # pause MS: lets so much time pass, by the server's clock
