@@ -1,6 +1,6 @@
 # http.bash: the words for boris over HTTP, beside those of helper.bash. Each
 # connection has a name of the test's choice; bash itself speaks TCP.
-# shellcheck shell=bash disable=SC2034
+# shellcheck shell=bash disable=SC2034,SC2154
 
 load helper
 
