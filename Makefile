@@ -12,9 +12,9 @@ SECONDS = 60
 NEEDS = -std=c99 -Wall -Wextra -pedantic
 
 OBJ = boris.o options.o lines.o http.o httpmsg.o mcp.o calls.o tools.o session.o \
-	exec.o proc.o output.o spool.o json.o io.o
+	exec.o guard.o proc.o output.o spool.o json.o io.o
 HDR = options.h lines.h http.h httpmsg.h mcp.h calls.h tools.h session.h exec.h \
-	proc.h output.h spool.h json.h io.h
+	guard.h proc.h output.h spool.h json.h io.h
 
 all: boris
 

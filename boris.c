@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #endif
 
+#include "guard.h"
 #include "http.h"
 #include "io.h"
 #include "lines.h"
@@ -341,7 +342,7 @@ int
 main(int argc, char **argv)
 {
 	struct options options;
-	char random[3];
+	char prefix[] = "boris-0123456789abcdef";
 
 	block_signals(true);
 	fill_descriptors();
@@ -349,9 +350,14 @@ main(int argc, char **argv)
 		leave_process_1();
 	catch_signals();
 	options_read(&options, argc > 0 ? argv + 1 : argv);
-	if (!proc_random(random, 1))
+	if (!proc_random(prefix + 6, 8))
 		fatal(1, "start", NULL, "no source of random numbers: neither "
 		    "getrandom() nor /dev/urandom");
+	options.mcp.session.name = prefix + 6;
+	options.mcp.session.guard = guard_open(options.mcp.session.tmpdir,
+	    prefix);
+	if (options.mcp.session.guard == NULL)
+		fatal(1, "start", NULL, strerror(errno));
 	options.mcp.session.no_input = open_no_input();
 	if (options.mcp.session.no_input < 0)
 		fatal(1, "/dev/null", NULL, strerror(errno));
@@ -360,6 +366,7 @@ main(int argc, char **argv)
 	if (chdir("/") < 0)
 		fatal(1, "/", NULL, strerror(errno));
 	serve(&options);
+	guard_free(options.mcp.session.guard);
 	options_free(&options);
 	close(options.mcp.session.no_input);
 	close(signal_pipe[0]);

@@ -37,6 +37,7 @@ enum { OUT, ERR, IN, DIR, PIPES };
 
 struct exec {
 	struct exec_report report;
+	volatile pid_t *place;  /* the guard's, for the group's number */
 	bool reminded;        /* the second SIGTERM of E2 has been sent */
 	int send;             /* signal that the group is due; 0: none */
 	int64_t started;      /* ms */
@@ -212,6 +213,7 @@ start_shell(const struct exec_command *c, struct buf *texts, char *pwd,
 	child.err = theirs[ERR];
 	child.extra = theirs[DIR];
 	child.extra_to = dir_fd;
+	child.place = c->place;
 	c->env[0] = pwd;
 	pid = proc_start(&child, dir_failed);
 	c->env[0] = "PWD=/";
@@ -248,6 +250,9 @@ reap(struct exec *x)
 			;
 	}
 	x->report.lives = false;
+	if (x->place != NULL)
+		*x->place = 0;
+	x->place = NULL;
 }
 
 void
@@ -305,6 +310,7 @@ exec_start(const struct exec_command *c, struct output *out,
 	}
 	x->report.pid = pid;
 	x->report.lives = x->report.open = true;
+	x->place = c->place;
 	x->text[OUT] = out;
 	x->text[ERR] = err;
 	x->started = now;

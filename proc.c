@@ -94,15 +94,12 @@ proc_pipe(int end[2], int ours)
 	return 0;
 }
 
-/* The child, up to the program; returns only when that can't be begun. It
- * borrows the parent's memory (vfork) and so changes nothing but its own
- * locals. */
-static void
-become(const struct proc_child *c)
+void
+proc_default_signals(void)
 {
 	/* What boris handles; all else is at its default, proc_prepare() */
 	static const int handled[] = {
-		SIGTERM, SIGINT, SIGHUP, SIGCHLD, SIGPIPE, SIGXFSZ
+		SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD, SIGPIPE, SIGXFSZ
 	};
 	struct sigaction action;
 	sigset_t none;
@@ -112,7 +109,31 @@ become(const struct proc_child *c)
 	action.sa_handler = SIG_DFL;
 	for (i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
 		sigaction(handled[i], &action, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void
+proc_close_from(int lowest)
+{
+#if defined(__linux__) && defined(SYS_close_range)
+	if (syscall(SYS_close_range, lowest, ~0U, 0) == 0)
+		return;
+#endif
+	for (; lowest < 1024; lowest++)
+		close(lowest);
+}
+
+/* The child, up to the program; returns only when that can't be begun. It
+ * borrows the parent's memory (vfork) and so changes nothing but its own
+ * locals. Signals are let in last, when they are at their default, so that no
+ * handler of boris's ever runs here (E1). */
+static void
+become(const struct proc_child *c)
+{
 	setsid();
+	if (c->place != NULL)
+		*c->place = getpid();
 	if (dup2(c->in, 0) < 0 || dup2(c->out, 1) < 0 || dup2(c->err, 2) < 0)
 		return;
 	/* dup2() of a descriptor onto itself leaves it close-on-exec. */
@@ -120,9 +141,7 @@ become(const struct proc_child *c)
 		fcntl(c->extra, F_SETFD, 0);
 	else if (c->extra >= 0 && dup2(c->extra, c->extra_to) < 0)
 		return;
-	/* Last, so that no handler of boris's ever runs here (E1) */
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	proc_default_signals();
 	execve(c->program, c->argv, c->env);
 }
 
@@ -157,6 +176,8 @@ begin_child(const struct proc_child *c)
 			;
 		pid = -1;
 	}
+	if (c->place != NULL)
+		*c->place = pid > 0 ? pid : 0;
 	if (pid < 0)
 		errno = error;
 	return pid;
@@ -230,8 +251,8 @@ note_if_member(struct proc_group list[], int n, pid_t pid)
 	int i;
 
 	for (i = 0; i < n && session > 0; i++) {
-		if (list[i].id == session && pid != session &&
-		    !list[i].lives && !is_zombie(pid))
+		if (list[i].id == session && !list[i].lives &&
+		    (pid != session || list[i].orphaned) && !is_zombie(pid))
 			list[i].lives = true;
 	}
 }
@@ -315,10 +336,12 @@ look_at_children(struct proc_group list[], int n)
 		while ((pid = waitpid(-list[i].id, NULL, WNOHANG)) > 0)
 			;
 		list[i].lives = pid == 0;
-#ifndef __linux__
+#ifdef __linux__
+		if (!list[i].orphaned)
+			continue;
+#endif
 		/* Elsewhere init inherits them, and nobody holds the number. */
 		list[i].lives = list[i].lives || kill(-list[i].id, 0) == 0;
-#endif
 	}
 }
 

@@ -21,12 +21,18 @@ struct proc_child {
 	const char *dir;      /* absolute; where it starts */
 	int in, out, err;     /* what becomes its descriptors 0, 1 and 2 */
 	int extra, extra_to;  /* one more, and its number there; -1: none */
+	volatile pid_t *place;  /* the child writes its pid there; or NULL */
 };
 
 /* Before the first child: signals that were ignored when boris started are at
  * their default from now on (C3). Without a /proc of its own boris becomes the
  * parent of all that lose theirs. */
 void proc_prepare(void);
+
+/* In a forked child that stays boris: the signals that boris handles are at
+ * their default, none is blocked; descriptors from `lowest` on are closed. */
+void proc_default_signals(void);
+void proc_close_from(int lowest);
 
 /* Begins the program. Returns its pid; or -1 with errno, no child left, and
  * *dir_failed says whether it was `dir` that could not be entered. boris's own
@@ -41,6 +47,7 @@ struct proc_group {
 	pid_t id;
 	bool young;  /* its leader was begun so lately that pids have not been
 	              * given out all around since */
+	bool orphaned;  /* boris is not the parent: the leader counts too */
 	bool lives;  /* what proc_look() found */
 };
 

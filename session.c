@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "exec.h"
+#include "guard.h"
 #include "proc.h"
 #include "spool.h"
 
@@ -36,7 +37,7 @@ struct session {
 	bool stateless;          /* no tracked directory, side by side (H6) */
 	bool closing;
 	bool prepared;           /* proc_prepare() has been called */
-	char name[17];           /* of its files: 64 random bits */
+	char name[25];           /* its files': the process's and its own */
 	char *dir;               /* the tracked directory */
 	struct spool spool;
 	struct held_job *first, *last;
@@ -310,13 +311,17 @@ make_room(struct session *s)
 
 /* What a job needs before its shell is begun; 0, or -1 with errno */
 static int
-prepare(struct session *s, struct held_job *h)
+prepare(struct session *s, struct held_job *h, struct exec_command *command)
 {
+	struct guard *guard = s->options->guard;
+
 	if (!s->prepared)
 		proc_prepare();
 	s->prepared = true;
 	if ((h->job.asked.background || s->options->background) &&
 	    !proc_random(h->id, (SESSION_ID - 1) / 2))
+		return -1;
+	if (guard != NULL && (command->place = guard_place(guard)) == NULL)
 		return -1;
 	errno = ENOMEM;
 	h->job.out.text = output_new(&s->spool);
@@ -345,7 +350,7 @@ start(struct session *s, struct held_job *h, int64_t now)
 	command.tells_dir = !asked->background && !s->stateless;
 	command.no_input = o->no_input;
 	command.input = asked->has_input ? &asked->input : NULL;
-	if (dir != NULL && prepare(s, h) == 0)
+	if (dir != NULL && prepare(s, h, &command) == 0)
 		h->exec = exec_start(&command, h->job.out.text,
 		    h->job.err.text, now, &what);
 	if (h->exec == NULL) {
@@ -445,7 +450,8 @@ session_open(const struct session_options *options, bool stateless)
 	s->stateless = stateless;
 	spool_init(&s->spool, options->tmpdir, s->name, options->save_limit);
 	s->dir = strdup(options->workdir);
-	if (s->dir == NULL || !proc_random(s->name, (sizeof(s->name) - 1) / 2)) {
+	memcpy(s->name, options->name, 16);
+	if (s->dir == NULL || !proc_random(s->name + 16, 4)) {
 		session_free(s);
 		return NULL;
 	}

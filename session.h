@@ -15,6 +15,8 @@
 #include "json.h"
 #include "output.h"
 
+struct guard;
+
 enum {
 	SESSION_TASKS = 10,   /* run at a time (T2) */
 	SESSION_KEPT = 10,    /* results not yet read (T2) */
@@ -29,6 +31,8 @@ struct session_options {
 	const char *tmpdir;      /* absolute: where long output is saved */
 	char **env;              /* what commands see; env[0] is for PWD */
 	int no_input;            /* a descriptor that reads end of file (B4) */
+	const char *name;        /* 16 random characters, in its files' names */
+	struct guard *guard;     /* knows of all groups (L4); or NULL */
 	int64_t bg_timeout;      /* ms a task may run; 0: for ever (T5) */
 	int64_t save_limit;      /* bytes of one stream (O5) */
 	bool background;         /* a late command becomes a task (E5) */

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "exec.h"
+#include "guard.h"
 #include "mcp.h"
 #include "proc.h"
 
@@ -112,6 +113,13 @@ proc_random(char *hex, size_t n)
 	memset(hex, '0', 2 * n);
 	sprintf(hex + 2 * n - 8, "%08x", (unsigned)++f.randoms);
 	return true;
+}
+
+volatile pid_t *
+guard_place(struct guard *g)
+{
+	(void)g;
+	return NULL;
 }
 
 struct exec *
@@ -613,6 +621,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	options.session.shell = "/bin/sh";
 	options.session.workdir = options.session.tmpdir = "/";
 	options.session.env = env;
+	options.session.name = "0123456789abcdef";
 	options.session.bg_timeout = data[0] & 1 ? 30000 : 0;
 	options.session.background = (data[0] & 2) != 0;
 	options.tools.background = options.session.background;

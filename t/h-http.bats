@@ -817,7 +817,8 @@ load http
 		takes s$i
 		unplug s$i
 	done
-	eventually descriptors_are ${#idle[@]}
+	# One more than before the first command: the second process (L4)
+	eventually descriptors_are $((${#idle[@]} + 1))
 }
 
 # -- H6: the modern revision

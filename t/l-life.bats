@@ -312,3 +312,112 @@ zombies() {
 	none_left
 	left=1
 }
+
+# --- L4
+
+# alone: nothing that this test's server started is there any more
+alone() {
+	! left_behind >/dev/null
+}
+
+# the_guard: prints the pid of boris's second process
+the_guard() {
+	local pid
+	for pid in $(cat "/proc/$server/task/$server/children"); do
+		! cmp -s "/proc/$server/cmdline" "/proc/$pid/cmdline" || echo "$pid"
+	done
+}
+
+# all_sorts: a task, a stubborn one, one left running, a job of its own group, a
+# saved file, and a foreground command that goes on
+all_sorts() {
+	run_bash 'sleep 600 &'
+	run_bash 'set -m; sleep 600 & disown'
+	start_task 'sleep 600'
+	start_task 'trap "" TERM; echo x >stubborn; while :; do read -t 60 <>never; done'
+	run_bash 'head -c 100000 /dev/zero | tr "\0" a'
+	[ -e "$(plain stdout_file)" ]
+	call_bash 'echo x >last; read <gate'
+	begun stubborn last
+}
+
+@test "L4: when boris is killed, all that it started ends, and its files go" {
+	needs_linux
+	boris
+	all_sorts
+	kill -KILL "$server"
+	died
+	is $status 137
+	eventually alone
+	is "$(compgen -G 'tmp/*')" ''
+}
+
+@test "L4: a process that forks and exits all the time ends too" {
+	needs_linux
+	boris
+	call_bash 'trap "" TERM; h() { [ -e forks ] && h & }; : >forks; h; echo x >begun; sleep 600'
+	begun begun
+	kill -KILL "$server"
+	died
+	eventually alone
+	rm forks
+}
+
+@test "L4: so it is when boris's process group is killed" {
+	needs_linux
+	boris
+	all_sorts
+	kill -KILL -- "-$server"
+	died
+	eventually alone
+	is "$(compgen -G 'tmp/*')" ''
+}
+
+@test "L4: killed itself, the second process is replaced with the next command" {
+	needs_linux
+	[ -e /proc/self/task/$$/children ] || skip 'no list of children in /proc'
+	boris
+	run_bash 'sleep 600 &'
+	first=$(the_guard)
+	kill -KILL "$first"
+	run_bash true
+	isnt "$(the_guard)" "$first"
+	kill -KILL "$server"
+	died
+	eventually alone
+}
+
+@test "L4: there is no second process before the first command, nor after the end" {
+	needs_linux
+	[ -e /proc/self/task/$$/children ] || skip 'no list of children in /proc'
+	boris
+	is "$(the_guard)" ''
+	run_bash true
+	guard=$(the_guard)
+	isnt "$guard" ''
+	leave
+	reaped "$guard"
+}
+
+@test "L4: the second process holds nothing of the client's and is of no command's group" {
+	needs_linux
+	[ -e /proc/self/task/$$/children ] || skip 'no list of children in /proc'
+	boris
+	run_bash 'echo $PPID; ps -o sid= -p $$'
+	guard=$(the_guard)
+	is "$(ls "/proc/$guard/fd")" 0
+	like "$(readlink "/proc/$guard/fd/0")" 'pipe:*'
+	is "$(ps -o pgid=,sid= -p "$guard" | xargs)" "$guard $guard"
+	is "$(readlink "/proc/$guard/cwd")" /
+}
+
+@test "L4: the second process costs at most 96 KiB of private memory" {
+	needs_plain
+	[ -e /proc/self/smaps_rollup ] || skip 'no smaps_rollup here'
+	file "$BORIS" | grep -q 'statically' || skip 'for the static binary'
+	boris
+	for i in 1 2 3; do
+		run_bash 'head -c 300000 /dev/zero | tr "\0" a'
+	done
+	most "$(awk '/^Private/ { n += $2 } END { print n }' "/proc/$(the_guard)/smaps_rollup")" 96
+}

@@ -1,0 +1,209 @@
+#ifdef __linux__
+#define _DEFAULT_SOURCE  /* MAP_ANONYMOUS */
+#endif
+#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
+
+#include "guard.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "proc.h"
+
+enum {
+	GROUPS = 4096,    /* that can be left at a time */
+	GRACE = 5000,     /* ms from SIGTERM to SIGKILL (E2) */
+	LOOK = 20         /* ms from one look at the groups to the next */
+};
+
+struct shared {
+	volatile pid_t group[GROUPS];  /* 0: a free place */
+	volatile sig_atomic_t ended;   /* boris by itself: nothing is left */
+};
+
+struct guard {
+	struct shared *shared;
+	const char *dir, *prefix;
+	pid_t pid;        /* 0: it was never begun */
+	int alive;        /* the end of a pipe that boris alone holds */
+	int next;         /* where to look for a free place first */
+};
+
+/* -- The second process ------------------------------------------------ */
+
+static void
+remove_files(const struct guard *g)
+{
+	DIR *dir = chdir(g->dir) == 0 ? opendir(".") : NULL;
+	const struct dirent *entry;
+
+	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+		if (strncmp(entry->d_name, g->prefix, strlen(g->prefix)) == 0)
+			unlink(entry->d_name);
+	}
+	if (dir != NULL)
+		closedir(dir);
+}
+
+/* Forgets the groups that have gone: their numbers may be given anew. Returns
+ * how many still live. */
+static int
+keep_living(struct proc_group list[], int n)
+{
+	int i, living = 0;
+
+	if (n > 0)
+		proc_look(list, n);
+	for (i = 0; i < n; i++) {
+		if (list[i].lives)
+			list[living++] = list[i];
+	}
+	return living;
+}
+
+/* SIGTERM to all that live, after the grace SIGKILL, as boris would have (E2).
+ * A process that forked meanwhile gets the latter again. */
+static void
+end_groups(const struct guard *g)
+{
+	static struct proc_group list[GROUPS];
+	int i, n = 0, waited;
+
+	for (i = 0; i < GROUPS; i++) {
+		if (g->shared->group[i] > 0) {
+			list[n].id = g->shared->group[i];
+			list[n++].orphaned = true;
+		}
+	}
+	n = keep_living(list, n);
+	if (n > 0)
+		proc_signal(list, n, SIGTERM);
+	for (waited = 0; n > 0 && waited < 2 * GRACE; waited += LOOK) {
+		if (waited >= GRACE)
+			proc_signal(list, n, SIGKILL);
+		poll(NULL, 0, LOOK);
+		n = keep_living(list, n);
+	}
+}
+
+/* Nothing of the client's stays open, so that it sees the end of boris at
+ * once; a session of its own keeps it out of what is sent to the client's
+ * process group. */
+static void
+stand_guard(const struct guard *g, int alive)
+{
+	char byte;
+
+	setsid();
+	proc_default_signals();
+	if (chdir("/") < 0 || dup2(alive, 0) < 0)
+		_exit(1);
+	proc_close_from(1);
+	while (read(0, &byte, 1) < 0 && errno == EINTR)
+		;
+	if (!g->shared->ended) {
+		remove_files(g);
+		end_groups(g);
+	}
+	_exit(0);
+}
+
+/* -- In boris ---------------------------------------------------------- */
+
+struct guard *
+guard_open(const char *dir, const char *prefix)
+{
+	struct guard *g = calloc(1, sizeof(*g));
+
+	if (g == NULL)
+		return NULL;
+	g->shared = mmap(NULL, sizeof(*g->shared), PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (g->shared == MAP_FAILED) {
+		free(g);
+		return NULL;
+	}
+	g->dir = dir;
+	g->prefix = prefix;
+	g->alive = -1;
+	return g;
+}
+
+/* 0, or -1 with errno */
+static int
+begin(struct guard *g)
+{
+	sigset_t all, before;
+	int end[2];
+
+	if (proc_pipe(end, 1) < 0)
+		return -1;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	g->pid = fork();
+	if (g->pid == 0)
+		stand_guard(g, end[0]);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	close(end[0]);
+	if (g->pid < 0) {
+		close(end[1]);
+		g->pid = 0;
+		return -1;
+	}
+	g->alive = end[1];
+	return 0;
+}
+
+/* Killed itself, it is begun anew. */
+static bool
+runs(struct guard *g)
+{
+	if (g->pid > 0 && waitpid(g->pid, NULL, WNOHANG) == 0)
+		return true;
+	if (g->alive >= 0)
+		close(g->alive);
+	g->alive = -1;
+	g->pid = 0;
+	return false;
+}
+
+volatile pid_t *
+guard_place(struct guard *g)
+{
+	int i, at;
+
+	if (!runs(g) && begin(g) < 0)
+		return NULL;
+	for (i = 0; i < GROUPS; i++) {
+		at = (g->next + i) % GROUPS;
+		if (g->shared->group[at] == 0) {
+			g->next = at + 1;
+			return &g->shared->group[at];
+		}
+	}
+	errno = EAGAIN;
+	return NULL;
+}
+
+void
+guard_free(struct guard *g)
+{
+	if (g == NULL)
+		return;
+	g->shared->ended = 1;
+	if (g->alive >= 0)
+		close(g->alive);
+	while (g->pid > 0 && waitpid(g->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	munmap(g->shared, sizeof(*g->shared));
+	free(g);
+}
