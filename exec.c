@@ -102,19 +102,25 @@ dir_descriptor(const struct exec_command *c)
 }
 
 /* On the command's own first line, so that its line numbers stay (D3). What
- * `pwd` prints goes to the pipe. Standard output and error are closed
- * meanwhile: neither `set -x` nor a DEBUG trap shows anything of it. A
- * function of the command's that is named like what is used here goes first.
- * In other shells than bash it is unset, a special builtin, that no function
- * can stand in for; and mksh takes the trap's own exit code if it does not end
- * in `exit`. */
+ * `pwd` prints goes to the pipe, in bash behind the exit codes of the last
+ * pipeline (B7). Standard output and error are closed meanwhile: neither
+ * `set -x` nor a DEBUG trap shows anything of it. A function of the command's
+ * that is named like what is used here goes first. In other shells than bash it
+ * is unset, a special builtin, that no function can stand in for; and mksh takes
+ * the trap's own exit code if it does not end in `exit`. */
 static void
 put_trap(struct buf *b, const char *shell, int fd)
 {
 	bool bash = is_bash(shell);
 
-	buf_puts(b, bash ? "trap '{ \\unset -f builtin; \\builtin pwd >&"
-	    : "trap '{ unset -f command; \\command pwd >&");
+	buf_puts(b, "trap '{ ");
+	if (bash) {
+		buf_puts(b, "__boris=(\"${PIPESTATUS[@]}\"); \\unset -f builtin; "
+		    "\\builtin printf \"%s \" \"${__boris[@]}\" >&");
+		buf_int(b, fd);
+	}
+	buf_puts(b, bash ? "; \\builtin pwd >&" : "unset -f command; "
+	    "\\command pwd >&");
 	buf_int(b, fd);
 	buf_puts(b, bash ? "; } >&- 2>&-' EXIT; "
 	    : "; exit; } >&- 2>&-' EXIT; ");
@@ -391,25 +397,33 @@ take_rest(struct exec *x)
 	}
 }
 
-/* What `pwd` printed: an absolute name and a newline (D2). Anything else was
- * written by somebody who found the descriptor. */
+/* What the trap wrote: exit codes with a space behind each, an absolute name
+ * and a newline (D2, B7). Anything else was written by somebody who found the
+ * descriptor. */
 static void
 take_dir(struct exec *x)
 {
-	char name[DIR_LIMIT];
+	char text[DIR_LIMIT + 1], *dir;
 	ssize_t n = -1;
+	size_t codes;
 
 	if (x->fd[DIR] >= 0)
-		n = read(x->fd[DIR], name, sizeof(name));
+		n = read(x->fd[DIR], text, DIR_LIMIT);
 	shut(&x->fd[DIR]);
-	if (n < 2 || name[0] != '/' || name[n - 1] != '\n' ||
-	    memchr(name, '\0', (size_t)n) != NULL)
+	if (n < 1 || text[n - 1] != '\n' ||
+	    memchr(text, '\0', (size_t)n) != NULL)
 		return;
-	x->report.dir = malloc((size_t)n);
-	if (x->report.dir == NULL)
-		return;  /* the directory stays what it was */
-	memcpy(x->report.dir, name, (size_t)n);
-	x->report.dir[n - 1] = '\0';
+	text[n - 1] = '\0';
+	codes = strspn(text, "0123456789 ");
+	dir = text + codes;
+	if (*dir != '/')
+		return;
+	x->report.dir = strdup(dir);  /* no memory: it stays what it was */
+	if (codes < 3 || codes > sizeof(x->report.pipeline))
+		return;
+	text[codes - 1] = '\0';
+	if (strchr(text, ' ') != NULL)
+		memcpy(x->report.pipeline, text, codes);
 }
 
 /* -- The group --------------------------------------------------------- */
@@ -427,8 +441,9 @@ look_at_leader(struct exec *x)
 	    WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0)
 		return;
 	x->report.shell_ended = true;
-	x->report.status = info.si_code == CLD_EXITED ? info.si_status & 255
-	    : 128 + info.si_status;
+	x->report.signalled = info.si_code != CLD_EXITED;
+	x->report.status = x->report.signalled ? 128 + info.si_status
+	    : info.si_status & 255;
 }
 
 static void

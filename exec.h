@@ -42,6 +42,9 @@ struct exec_report {
 	pid_t pid;            /* the shell's */
 	bool shell_ended;     /* it is a zombie, or reaped */
 	int status;           /* then: 0 to 255, or 128+N */
+	bool signalled;       /* it was ended by signal N */
+	char pipeline[128];   /* exit codes of its last pipeline, if it said so
+	                       * and there were several; else empty (B7) */
 	char *dir;            /* where it ended, if it said so (D2); or NULL */
 	bool lives;           /* its number is held: all of it, or, after the
 	                       * end, what it left running (E4) */
