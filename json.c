@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Integers beyond it count as it: enough for every argument, and two of them
+ * can be added. */
+#define INT_LIMIT INT64_C(1000000000000000000)
+
 static const struct json none;
 
 /* -- Buffers ----------------------------------------------------------- */
@@ -13,21 +17,17 @@ static const struct json none;
 bool
 buf_room(struct buf *b, size_t more)
 {
-	size_t cap = b->cap * 2 + 64;
+	size_t cap = b->cap * 2 + more + 64;
 	char *data = NULL;
 
-	if (b->failed)
-		return false;
-	if (more <= b->cap - b->len)
-		return true;
-	if (cap < b->len + more)
-		cap = b->len + more;
-	/* More is never there, and the sum above may have wrapped around. */
-	if (more <= SIZE_MAX / 2)
+	if (b->failed || more <= b->cap - b->len)
+		return !b->failed;
+	if (more <= SIZE_MAX / 4)  /* else the sum may have wrapped around */
 		data = realloc(b->data, cap);
-	b->failed = data == NULL;
-	if (b->failed)
+	if (data == NULL) {
+		b->failed = true;
 		return false;
+	}
 	b->data = data;
 	b->cap = cap;
 	return true;
@@ -146,19 +146,12 @@ utf8_write(char *d, long code)
 static const char *
 skip_plain(const char *s, const char *end)
 {
-	unsigned char c;
 	int len;
 
-	while (s < end) {
-		c = (unsigned char)*s;
-		if (c >= ' ' && c < 0x80 && c != '"' && c != '\\') {
-			s++;
-			continue;
-		}
+	for (; s < end && *s != '"' && *s != '\\'; s += len) {
 		len = utf8_length((const unsigned char *)s, (size_t)(end - s));
-		if (len < 2)
+		if (len < 1 || (unsigned char)*s < ' ')
 			break;
-		s += len;
 	}
 	return s;
 }
@@ -184,15 +177,17 @@ read_unicode(const char *s, const char *end)
 	return code;
 }
 
+/* What stands behind the backslash of a short escape (RFC 8259, section 7) */
+static const char meaning[256] = {
+	['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b',
+	['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'
+};
+
 /* Reads the escape at s; returns its length, 0 where there is none. A pair of
- * surrogates is one character (RFC 8259, section 7). */
+ * surrogates is one character. */
 static int
 read_escape(const char *s, const char *end, long *code)
 {
-	static const char meaning[256] = {
-		['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b',
-		['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'
-	};
 	long low;
 
 	if (end - s < 2 || *s != '\\')
@@ -201,15 +196,16 @@ read_escape(const char *s, const char *end, long *code)
 	if (*code != 0)
 		return 2;
 	*code = read_unicode(s, end);
-	if (*code < 0xD800 || *code > 0xDFFF)
-		return *code < 0 ? 0 : 6;
-	low = *code < 0xDC00 ? read_unicode(s + 6, end) : -1;
-	if (low < 0xDC00 || low > 0xDFFF) {
-		*code = 0xFFFD;
-		return 6;
+	if (*code < 0)
+		return 0;
+	low = *code >= 0xD800 && *code < 0xDC00 ? read_unicode(s + 6, end) : 0;
+	if (low >= 0xDC00 && low <= 0xDFFF) {
+		*code = 0x10000 + (*code - 0xD800) * 0x400 + (low - 0xDC00);
+		return 12;
 	}
-	*code = 0x10000 + (*code - 0xD800) * 0x400 + (low - 0xDC00);
-	return 12;
+	if (*code >= 0xD800 && *code <= 0xDFFF)
+		*code = 0xFFFD;
+	return 6;
 }
 
 /* -- Checking ---------------------------------------------------------- */
@@ -240,10 +236,7 @@ check_number(const char *s, const char *end)
 {
 	if (s < end && *s == '-')
 		s++;
-	if (s < end && *s == '0')
-		s++;
-	else
-		s = check_digits(s, end);
+	s = s < end && *s == '0' ? s + 1 : check_digits(s, end);
 	if (s != NULL && s < end && *s == '.')
 		s = check_digits(s + 1, end);
 	if (s != NULL && s < end && (*s == 'e' || *s == 'E')) {
@@ -255,37 +248,34 @@ check_number(const char *s, const char *end)
 	return s;
 }
 
-/* From behind the opening quote. */
+/* From behind the opening quote */
 static const char *
 check_string(const char *s, const char *end)
 {
 	long code;
 	int len;
 
-	for (;;) {
+	do {
 		s = skip_plain(s, end);
-		if (s < end && *s == '"')
-			return s + 1;
 		len = read_escape(s, end, &code);
-		if (len == 0)
-			return NULL;
 		s += len;
-	}
+	} while (len > 0);
+	return s < end && *s == '"' ? s + 1 : NULL;
 }
 
 static const char *
 check_literal(const char *s, const char *end, const char *literal)
 {
-	for (; *literal != '\0'; s++, literal++) {
-		if (s == end || *s != *literal)
-			return NULL;
-	}
-	return s;
+	size_t n = strlen(literal);
+
+	return (size_t)(end - s) < n || memcmp(s, literal, n) != 0 ? NULL : s + n;
 }
 
 static const char *
-check_scalar(const char *s, const char *end)
+check_value(const char *s, const char *end, int depth)
 {
+	char close;
+
 	if (s == end)
 		return NULL;
 	switch (*s) {
@@ -293,67 +283,49 @@ check_scalar(const char *s, const char *end)
 	case 'n': return check_literal(s, end, "null");
 	case 't': return check_literal(s, end, "true");
 	case 'f': return check_literal(s, end, "false");
+	case '[': close = ']'; break;
+	case '{': close = '}'; break;
+	default: return check_number(s, end);
 	}
-	return check_number(s, end);
-}
-
-/* A member's name and colon. */
-static const char *
-check_name(const char *s, const char *end)
-{
-	if (s == end || *s != '"' || (s = check_string(s + 1, end)) == NULL)
+	s = skip_space(s + 1, end);
+	if (depth == JSON_DEPTH || s == end)
 		return NULL;
-	s = skip_space(s, end);
-	if (s == end || *s != ':')
-		return NULL;
-	return skip_space(s + 1, end);
+	if (*s == close)
+		return s + 1;
+	for (;; s = skip_space(s + 1, end)) {
+		if (close == '}') {
+			if (s == end || *s != '"')
+				return NULL;
+			s = check_string(s + 1, end);
+			s = s != NULL ? skip_space(s, end) : end;
+			if (s == end || *s != ':')
+				return NULL;
+			s = skip_space(s + 1, end);
+		}
+		s = check_value(s, end, depth + 1);
+		s = s != NULL ? skip_space(s, end) : end;
+		if (s < end && *s == close)
+			return s + 1;
+		if (s == end || *s != ',')
+			return NULL;
+	}
 }
 
 struct json
 json_check(const char *text, size_t len)
 {
-	const char *s, *end;
+	const char *end;
 	struct json value;
-	char closing[JSON_DEPTH];  /* the brackets that are due */
-	int depth = 0;
-	bool opened;
 
 	if (len == 0)
 		return none;
 	end = text + len;
-	s = value.text = skip_space(text, end);
-	for (;;) {
-		/* A value is due here. */
-		opened = s < end && (*s == '[' || *s == '{');
-		if (opened && depth == JSON_DEPTH)
-			return none;
-		if (opened) {
-			closing[depth++] = *s == '[' ? ']' : '}';
-			s++;
-		} else if ((s = check_scalar(s, end)) == NULL) {
-			return none;
-		}
-		/* What is around it may end with it. */
-		for (; depth > 0; depth--) {
-			s = skip_space(s, end);
-			if (s == end || *s != closing[depth - 1])
-				break;
-			s++;
-			opened = false;
-		}
-		if (depth == 0)
-			break;
-		if (!opened) {
-			if (s == end || *s != ',')
-				return none;
-			s = skip_space(s + 1, end);
-		}
-		if (closing[depth - 1] == '}' &&
-		    (s = check_name(s, end)) == NULL)
-			return none;
-	}
-	value.len = (size_t)(s - value.text);
-	return skip_space(s, end) == end ? value : none;
+	value.text = skip_space(text, end);
+	text = check_value(value.text, end, 0);
+	if (text == NULL || skip_space(text, end) < end)
+		return none;
+	value.len = (size_t)(text - value.text);
+	return value;
 }
 
 /* -- Reading ----------------------------------------------------------- */
@@ -383,21 +355,15 @@ json_true(struct json j)
 	return j.text != NULL && *j.text == 't';
 }
 
-/* From behind the opening quote to behind the closing one. A quote with an odd
- * number of backslashes before it is escaped; each is counted once. */
+/* From the opening quote to the closing one */
 static const char *
 skip_string(const char *s)
 {
-	const char *p;
-
-	for (;; s++) {
-		if (*s != '"')
-			continue;
-		for (p = s; p[-1] == '\\'; p--)
-			;
-		if ((s - p) % 2 == 0)
-			return s + 1;
+	for (s++; *s != '"'; s++) {
+		if (*s == '\\')
+			s++;
 	}
+	return s;
 }
 
 /* The name or value at *s. Moves *s to the colon, comma or bracket behind. */
@@ -409,14 +375,12 @@ read_slice(const char **s)
 	int depth = 0;
 
 	j.text = p;
-	for (;; p++) {
+	for (; depth > 0 || (*p != ',' && *p != ':'); p++) {
 		if (*p == '"')
-			p = skip_string(p + 1) - 1;
+			p = skip_string(p);
 		else if (*p == '[' || *p == '{')
 			depth++;
-		else if (*p == ']' || *p == '}')
-			depth--;
-		if (depth < 0 || (depth == 0 && (*p == ',' || *p == ':')))
+		else if ((*p == ']' || *p == '}') && depth-- == 0)
 			break;
 	}
 	*s = p;
@@ -434,12 +398,10 @@ json_next(struct json j, size_t *at, struct json *name, struct json *value)
 
 	if (type != JSON_ARRAY && type != JSON_OBJECT)
 		return false;
-	/* At *at is the opening bracket, a comma, or the closing bracket. */
-	if (*at == j.len - 1)
-		return false;
+	/* At *at is a bracket or a comma. */
 	end = j.text + j.len;
 	s = skip_space(j.text + *at + 1, end);
-	if (*s == ']' || *s == '}')
+	if (s == end || *s == ']' || *s == '}')
 		return false;
 	if (type == JSON_OBJECT) {
 		*name = read_slice(&s);
@@ -505,107 +467,62 @@ json_get(struct json object, const char *name)
 	return value;
 }
 
-/* Decodes the character at *s, escaped or not, and moves *s behind it; returns
- * the length of what it wrote. */
-static int
-decode_char(const char **s, const char *end, char utf8[4])
-{
-	long code;
-	int len;
-
-	if (**s == '\\') {
-		*s += read_escape(*s, end, &code);
-		return utf8_write(utf8, code);
-	}
-	len = utf8_length((const unsigned char *)*s, (size_t)(end - *s));
-	memcpy(utf8, *s, (size_t)len);
-	*s += len;
-	return len;
-}
-
-static bool
-equal_strings(struct json a, struct json b)
-{
-	const char *s = a.text + 1, *s_end = a.text + a.len - 1;
-	const char *t = b.text + 1, *t_end = b.text + b.len - 1;
-	char one[4], other[4];
-	int len;
-
-	while (s < s_end && t < t_end) {
-		len = decode_char(&s, s_end, one);
-		if (decode_char(&t, t_end, other) != len ||
-		    memcmp(one, other, (size_t)len) != 0)
-			return false;
-	}
-	return s == s_end && t == t_end;
-}
-
 bool
 json_equal(struct json a, struct json b)
 {
-	enum json_type type = json_type(a);
-	int64_t m, n;
+	struct buf one = { NULL, 0, 0, false }, other = one;
+	bool equal;
 
-	if (type != json_type(b))
+	if (json_type(a) != json_type(b))
 		return false;
-	if (type == JSON_STRING)
-		return equal_strings(a, b);
-	if (type == JSON_NUMBER && a.len == b.len &&
-	    memcmp(a.text, b.text, a.len) == 0)
-		return true;
-	/* The ends of int64_t stand for all that is beyond them. */
-	return json_int(a, &m) && json_int(b, &n) && m == n &&
-	    m > INT64_MIN && m < INT64_MAX;
+	if (json_type(a) == JSON_NUMBER)
+		return a.len == b.len && memcmp(a.text, b.text, a.len) == 0;
+	json_decode(a, &one);
+	json_decode(b, &other);
+	equal = one.data != NULL && other.data != NULL &&
+	    one.len == other.len && memcmp(one.data, other.data, one.len) == 0;
+	buf_free(&one);
+	buf_free(&other);
+	return equal;
 }
 
-/* The exponent, from its e to the end; 0 if there is none. It need not be exact
- * where no text is long enough to hold the digits that make up for it. */
 static int64_t
-read_exponent(const char *e, const char *end)
+add_digit(int64_t n, char digit)
 {
-	int64_t n = 0;
-	bool minus = false;
-
-	for (; e < end && n < INT64_MAX / 20; e++) {
-		if (*e == '-')
-			minus = true;
-		else if (*e >= '0' && *e <= '9')
-			n = n * 10 + (*e - '0');
-	}
-	return minus ? -n : n;
+	return n < INT_LIMIT / 10 ? n * 10 + (digit - '0') : INT_LIMIT;
 }
 
 bool
 json_int(struct json number, int64_t *value)
 {
-	const char *s = number.text, *end, *dot, *e;
-	uint64_t sum = 0;
-	int64_t left;  /* digits up to where the exponent puts the point */
-	char digit;
+	const char *s = number.text, *end, *e, *p;
+	int64_t sum = 0, exponent = 0, left;
 
 	if (json_type(number) != JSON_NUMBER)
 		return false;
 	end = s + number.len;
 	if (*s == '-')
 		s++;
-	dot = check_digits(s, end);
-	e = dot < end && *dot == '.' ? check_digits(dot + 1, end) : dot;
-	left = dot - s + read_exponent(e, end);
-	/* Behind the last digit come zeros, for as long as they matter. */
-	while (s < e || (left > 0 && sum > 0 && sum < UINT64_MAX)) {
-		digit = s < e ? *s++ : '0';
-		if (digit == '.')
-			continue;
-		if (left-- > 0)
-			sum = sum < UINT64_MAX / 10 ?
-			    sum * 10 + (uint64_t)(digit - '0') : UINT64_MAX;
-		else if (digit != '0')
+	e = check_digits(s, end);
+	left = e - s;
+	while (e < end && *e != 'e' && *e != 'E')
+		e++;
+	for (p = e; p < end; p++) {
+		if (*p >= '0' && *p <= '9')
+			exponent = add_digit(exponent, *p);
+	}
+	/* With its exponent the number has so many digits before the point;
+	 * behind it an integer has none but zeros. */
+	left += end - e > 1 && e[1] == '-' ? -exponent : exponent;
+	for (; s < e; s++) {
+		if (*s != '.' && left-- > 0)
+			sum = add_digit(sum, *s);
+		else if (*s != '.' && *s != '0')
 			return false;
 	}
-	if (*number.text == '-')
-		*value = sum > INT64_MAX ? INT64_MIN : -(int64_t)sum;
-	else
-		*value = sum > INT64_MAX ? INT64_MAX : (int64_t)sum;
+	while (left-- > 0 && sum > 0 && sum < INT_LIMIT)
+		sum = add_digit(sum, '0');
+	*value = *number.text == '-' ? -sum : sum;
 	return true;
 }
 
@@ -622,11 +539,11 @@ json_decode(struct json string, struct buf *b)
 	d = b->data + b->len;
 	end = string.text + string.len - 1;
 	for (s = string.text + 1; s < end; ) {
-		if (*s == '\\') {
+		if (*s != '\\') {
+			*d++ = *s++;
+		} else {
 			s += read_escape(s, end, &code);
 			d += utf8_write(d, code);
-		} else {
-			*d++ = *s++;
 		}
 	}
 	b->len = (size_t)(d - b->data);
@@ -635,24 +552,16 @@ json_decode(struct json string, struct buf *b)
 void
 json_verbatim(struct json j, struct buf *b)
 {
-	const char *s, *end;
-	long code;
+	const char *s = j.text, *end = s != NULL ? s + j.len : s;
+	long code = 0;
 	int len;
 
-	if (j.text == NULL)
-		return;
-	end = j.text + j.len;
-	for (s = j.text; s < end; ) {
-		if (*s != '\\') {
-			buf_putc(b, *s++);
-			continue;
-		}
-		len = read_escape(s, end, &code);
-		if (code == 0xFFFD && read_unicode(s, end) != 0xFFFD)
+	for (; s < end; s += len) {
+		len = *s == '\\' ? read_escape(s, end, &code) : 1;
+		if (len == 6 && code == 0xFFFD && read_unicode(s, end) != code)
 			buf_puts(b, "\\ufffd");
 		else
 			buf_put(b, s, (size_t)len);
-		s += len;
 	}
 }
 
@@ -661,14 +570,13 @@ json_verbatim(struct json j, struct buf *b)
 static void
 put_escape(struct buf *b, char c)
 {
-	static const char letters[] = {
-		['"'] = '"', ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f',
-		['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'
-	};
+	const char *letter = "\"\\bfnrt";
 
+	while (*letter != '\0' && meaning[(int)*letter] != c)
+		letter++;
 	buf_putc(b, '\\');
-	if (letters[(int)c] != 0) {
-		buf_putc(b, letters[(int)c]);
+	if (*letter != '\0') {
+		buf_putc(b, *letter);
 	} else {
 		buf_puts(b, c < 16 ? "u000" : "u001");
 		buf_putc(b, "0123456789abcdef"[c & 15]);

@@ -2,9 +2,8 @@
 #define JSON_H
 
 /* JSON text (RFC 8259): growing buffers, reading, writing. A value is a slice
- * of its text. json_check() has to pass a whole text once; every other reader
- * here takes slices of such a text, trusts them, and costs no more than a walk
- * along the slice. What is written is valid whatever bytes go in. */
+ * of a text that json_check() has passed; the other readers trust it, and cost
+ * no more than a walk along it. What is written is valid whatever goes in. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,16 +13,14 @@
 struct buf {
 	char *data;
 	size_t len, cap;  /* Of cap bytes the first len are written. */
-	bool failed;  /* There was no memory: nothing more is taken. Write
-	               * freely, and look at this once before sending. */
+	bool failed;  /* There was no memory: nothing more is taken. */
 };
 
 bool buf_room(struct buf *, size_t more);  /* false, and failed: no memory */
 void buf_put(struct buf *, const void *bytes, size_t n);
 void buf_puts(struct buf *, const char *text);
-/* Several strings, one behind the other */
 #define buf_add(b, ...) buf_add_all((b), __VA_ARGS__, (const char *)NULL)
-void buf_add_all(struct buf *, ...);
+void buf_add_all(struct buf *, ...);  /* strings, one behind the other */
 void buf_putc(struct buf *, char c);
 void buf_int(struct buf *, int64_t n);  /* in decimal */
 void buf_drop(struct buf *, size_t n);  /* the first n bytes; memory stays */
@@ -45,8 +42,8 @@ enum json_type {
 };
 enum { JSON_DEPTH = 128 };  /* Deeper nesting is refused. */
 
-/* The value that the text is, white space around it allowed; JSON_NONE when
- * it is not exactly one RFC 8259 value in UTF-8. Lone surrogates pass (P2). */
+/* The one value that the text is, without the white space around; JSON_NONE:
+ * it is none, or not in UTF-8. Lone surrogates pass (P2). */
 struct json json_check(const char *text, size_t len);
 enum json_type json_type(struct json);
 bool json_true(struct json);  /* Is it the literal true? */
@@ -63,12 +60,11 @@ void json_members(struct json object, const char *const names[],
     struct json found[], int n);
 struct json json_get(struct json object, const char *name);
 
-/* Are both the same string as decoded, or the same number (as text, or as an
- * integer inside int64_t: 5 and 5.0)? Other types never are. */
+/* Are both the same string as decoded, or numbers of the same text? */
 bool json_equal(struct json, struct json);
 
-/* The number's value when it is an integer (5000.0 and 5e3 are, P4); beyond
- * int64_t, its nearest end. false: it is none. */
+/* The number's value when it is an integer (5000.0 and 5e3 are, P4); one
+ * beyond 10^18 counts as that. false: it is none. */
 bool json_int(struct json number, int64_t *value);
 
 /* Append the string decoded to UTF-8, or the value's own text. Lone surrogates
