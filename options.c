@@ -22,44 +22,39 @@ enum { TOKEN_LIMIT = 4096 };  /* bytes (H3) */
 void
 say(const struct buf *b)
 {
-	struct pollfd p;
+	struct pollfd p = { .fd = 2, .events = POLLOUT };
 
-	p.fd = 2;
-	p.events = POLLOUT;
-	p.revents = 0;
 	if (!b->failed && poll(&p, 1, 0) == 1 && (p.revents & POLLOUT))
 		if (write(2, b->data, b->len) < 0)
 			return;  /* there is nowhere left to say it */
 }
 
-/* A newline in a wrong value does not make two lines of it. */
-static void
-put_line(struct buf *b, const char *s)
-{
-	for (; *s != '\0'; s++) {
-		if ((unsigned char)*s < ' ' || *s == 0x7f)
-			buf_putc(b, '?');
-		else
-			buf_putc(b, *s);
-	}
-}
-
-/* One line for the person at the command line, and the end. Before the loop
- * only. */
 void
 fatal(int status, const char *what, const char *value, const char *right)
 {
 	struct buf b = { NULL, 0, 0, false };
+	size_t i;
 
-	buf_puts(&b, "boris: ");
-	put_line(&b, what);
-	if (value != NULL) {
-		buf_puts(&b, " ");
-		put_line(&b, value);
+	buf_add(&b, "boris: ", what, value != NULL ? " " : "",
+	    value != NULL ? value : "", ": ", right);
+	/* A newline in a wrong value does not make two lines of it. */
+	for (i = 0; i < b.len; i++) {
+		if ((unsigned char)b.data[i] < ' ' || b.data[i] == 0x7f)
+			b.data[i] = '?';
 	}
-	buf_add(&b, ": ", right, "\n");
+	buf_putc(&b, '\n');
 	say(&b);
 	exit(status);
+}
+
+/* What the buffer holds, as a string */
+static char *
+text_of(struct buf *b)
+{
+	buf_putc(b, '\0');
+	if (b->failed)
+		fatal(1, "start", NULL, "out of memory");
+	return b->data;
 }
 
 /* -- Options ----------------------------------------------------------- */
@@ -82,68 +77,59 @@ enum kind { TEXT, ORIGINS, NUMBER, CHOICE, FLAG };
 /* An option is a row: --help is printed from it, the variable is read by it,
  * a wrong value is refused with it. */
 static const struct option {
-	const char *name, *env, *value;
+	const char *name, *env;
+	const char *value;             /* for a CHOICE: all that there are */
 	enum kind kind;
 	size_t at;
 	int64_t least, most, preset;
-	const char *choices[4];
 	const char *help;
 } option_table[] = {
 #define AT(member) offsetof(struct values, member)
 	{ "workdir", "BORIS_WORKDIR", "DIR", TEXT, AT(workdir), 0, 0, 0,
-	  { NULL }, "initial working directory (default: where boris was "
-	  "started)" },
+	  "initial working directory (default: where boris was started)" },
 	{ "timeout", "BORIS_TIMEOUT", "SECONDS", NUMBER, AT(timeout),
-	  1, 600, 120, { NULL },
-	  "time a command gets when the call names none, 1 to 600 "
-	  "(120)" },
+	  1, 600, 120,
+	  "time a command gets when the call names none, 1 to 600 (120)" },
 	{ "bg-timeout", "BORIS_BG_TIMEOUT", "SECONDS", NUMBER, AT(bg_timeout),
-	  0, 1000000000, 0, { NULL },
+	  0, 1000000000, 0,
 	  "terminate a background task older than this (default 0: never)" },
 	{ "on-timeout", "BORIS_ON_TIMEOUT", "kill|background", CHOICE,
-	  AT(on_timeout), 0, 0, 0, { "kill", "background", NULL },
-	  "what happens to a command that outlives its timeout (default "
-	  "kill)" },
+	  AT(on_timeout), 0, 0, 0,
+	  "what happens to a command that outlives its timeout (default kill)" },
 	{ "truncate", "BORIS_TRUNCATE", "head|tail|both", CHOICE,
-	  AT(truncate), 0, 0, 0, { "head", "tail", "both", NULL },
+	  AT(truncate), 0, 0, 0,
 	  "which end of long output is returned (default head)" },
 	{ "save-limit", "BORIS_SAVE_LIMIT", "MIB", NUMBER, AT(save_limit),
-	  0, 1000000, 64, { NULL },
-	  "how much of one long stream is saved in a file (default 64; 0: "
-	  "none)" },
+	  0, 1000000, 64, "how much of one long stream is saved in a file "
+	  "(default 64; 0: none)" },
 	{ "structured", "BORIS_STRUCTURED", "on|off", CHOICE, AT(structured),
-	  0, 0, 0, { "on", "off", NULL },
-	  "off: results are text alone, without structuredContent (default "
-	  "on)" },
+	  0, 0, 0, "off: results are text alone, without structuredContent "
+	  "(default on)" },
 	{ "no-bash", "BORIS_NO_BASH", NULL, FLAG, AT(no_bash), 0, 1, 0,
-	  { NULL }, "do not offer the bash and task_output tools" },
+	  "do not offer the bash and task_output tools" },
 	{ "transport", "BORIS_TRANSPORT", "stdio|http", CHOICE, AT(transport),
-	  0, 0, 0, { "stdio", "http", NULL },
-	  "how clients come: over stdin and stdout, or HTTP (default "
-	  "stdio)" },
+	  0, 0, 0, "how clients come: over stdin and stdout, or HTTP "
+	  "(default stdio)" },
 	{ "listen", "BORIS_LISTEN", "ADDR", TEXT, AT(listen), 0, 0, 0,
-	  { NULL }, "HTTP: IPv4 or IPv6 address to listen on (default "
-	  "127.0.0.1)" },
+	  "HTTP: IPv4 or IPv6 address to listen on (default 127.0.0.1)" },
 	{ "port", "BORIS_PORT", "N", NUMBER, AT(port), 0, 65535, 8080,
-	  { NULL }, "HTTP: port (default 8080; 0: a free one)" },
-	{ "token", "BORIS_TOKEN", "T", TEXT, AT(token), 0, 0, 0, { NULL },
+	  "HTTP: port (default 8080; 0: a free one)" },
+	{ "token", "BORIS_TOKEN", "T", TEXT, AT(token), 0, 0, 0,
 	  "HTTP: what clients have to show: Authorization: Bearer T" },
 	{ "token-file", "BORIS_TOKEN_FILE", "FILE", TEXT, AT(token_file),
-	  0, 0, 0, { NULL }, "HTTP: file with the token" },
+	  0, 0, 0, "HTTP: file with the token" },
 	{ "generate-token", NULL, NULL, FLAG, AT(generate_token), 0, 1, 0,
-	  { NULL }, "HTTP: make a token and say it on stderr" },
+	  "HTTP: make a token and say it on stderr" },
 	{ "allow-anyone", "BORIS_ALLOW_ANYONE", NULL, FLAG, AT(allow_anyone),
-	  0, 1, 0, { NULL },
-	  "HTTP: listen to other machines without a token" },
+	  0, 1, 0, "HTTP: listen to other machines without a token" },
 	{ "allow-origin", "BORIS_ALLOW_ORIGIN", "ORIGIN", ORIGINS,
-	  AT(origins), 0, 0, 0, { NULL },
+	  AT(origins), 0, 0, 0,
 	  "HTTP: web pages that may call, as https://host (repeatable)" },
 	{ "session-timeout", "BORIS_SESSION_TIMEOUT", "SECONDS", NUMBER,
-	  AT(session_timeout), 1, 1000000000, 1800, { NULL },
+	  AT(session_timeout), 1, 1000000000, 1800,
 	  "HTTP: end a session unused for this long (default 1800)" },
-	{ "help", NULL, NULL, FLAG, AT(help), 0, 1, 0, { NULL },
-	  "print this and exit" },
-	{ "version", NULL, NULL, FLAG, AT(version), 0, 1, 0, { NULL },
+	{ "help", NULL, NULL, FLAG, AT(help), 0, 1, 0, "print this and exit" },
+	{ "version", NULL, NULL, FLAG, AT(version), 0, 1, 0,
 	  "print the version and exit" }
 #undef AT
 };
@@ -161,30 +147,31 @@ static void
 refuse(const struct option *row, const char *value, bool env)
 {
 	struct buf what = { NULL, 0, 0, false }, right = what;
-	int i;
 
 	buf_add(&what, env ? row->env : "--", env ? "" : row->name,
 	    value == NULL ? "" : "=", value == NULL ? "" : value);
-	buf_putc(&what, '\0');
 	buf_puts(&right, "must be ");
-	if (row->kind == NUMBER) {
+	switch (row->kind) {
+	case TEXT:
+		buf_add(&right, "given a value: ", row->value);
+		break;
+	case ORIGINS:
+		buf_puts(&right, "an origin, as https://host or "
+		    "http://host:8000");
+		break;
+	case NUMBER:
 		buf_puts(&right, "a whole number from ");
 		buf_int(&right, row->least);
 		buf_puts(&right, " to ");
 		buf_int(&right, row->most);
-	} else if (row->kind == FLAG) {
+		break;
+	case CHOICE:
+		buf_add(&right, "one of ", row->value);
+		break;
+	case FLAG:
 		buf_puts(&right, env ? "1 or 0" : "given without a value");
-	} else if (row->kind == ORIGINS) {
-		buf_puts(&right, "an origin, as https://host or "
-		    "http://host:8000");
-	} else if (row->kind == TEXT) {
-		buf_add(&right, "given a value: ", row->value);
 	}
-	for (i = 0; row->kind == CHOICE && row->choices[i] != NULL; i++) {
-		buf_add(&right, i > 0 ? " or " : "", row->choices[i]);
-	}
-	buf_putc(&right, '\0');
-	fatal(2, what.data, NULL, right.data);
+	fatal(2, text_of(&what), NULL, text_of(&right));
 }
 
 static bool
@@ -224,66 +211,79 @@ add_origins(struct buf *list, const char *value)
 	return true;
 }
 
+/* The value's place among words with | between; -1: it is none of them. */
+static int
+find_choice(const char *words, const char *value)
+{
+	size_t n;
+	int i;
+
+	for (i = 0; ; i++) {
+		n = strcspn(words, "|");
+		if (strlen(value) == n && memcmp(words, value, n) == 0)
+			return i;
+		if (words[n] == '\0')
+			return -1;
+		words += n + 1;
+	}
+}
+
 static void
 set_option(struct values *o, const struct option *row, const char *value,
            bool env)
 {
-	int i;
+	bool right = true;
 
 	switch (row->kind) {
 	case TEXT:
-		if (*value == '\0')
-			refuse(row, value, env);
 		memcpy((char *)o + row->at, &value, sizeof(value));
-		return;
+		right = *value != '\0';
+		break;
 	case ORIGINS:
-		if (!add_origins(&o->origins, value))
-			refuse(row, value, env);
-		return;
+		right = add_origins(&o->origins, value);
+		break;
 	case NUMBER:
 	case FLAG:
-		if (!parse_number(value, row->least, row->most,
-		    number_of(o, row)))
-			refuse(row, value, env);
-		return;
+		right = parse_number(value, row->least, row->most,
+		    number_of(o, row));
+		break;
 	case CHOICE:
-		for (i = 0; row->choices[i] != NULL; i++) {
-			if (strcmp(value, row->choices[i]) == 0) {
-				*number_of(o, row) = i;
-				return;
-			}
-		}
-		refuse(row, value, env);
+		*number_of(o, row) = find_choice(row->value, value);
+		right = *number_of(o, row) >= 0;
 	}
+	if (!right)
+		refuse(row, value, env);
 }
 
 /* --name=value, --name value, --flag; returns how many words that were */
 static int
 read_option(struct values *o, char **word, bool given[])
 {
-	const char *name = *word + 2, *value = strchr(*word, '=');
-	size_t n = value != NULL ? (size_t)(value++ - name) : strlen(name);
-	int i, used = 1;
+	const struct option *row = option_table, *last = row + OPTIONS;
+	const char *value = strchr(*word, '=');
+	size_t n = value != NULL ? (size_t)(value - *word) : strlen(*word);
+	int used = 1;
 
-	for (i = 0; i < OPTIONS; i++) {
-		if (strlen(option_table[i].name) == n &&
-		    memcmp(option_table[i].name, name, n) == 0)
-			break;
-	}
-	if (strncmp(*word, "--", 2) != 0 || i == OPTIONS)
+	while (row < last && (n != strlen(row->name) + 2 ||
+	    memcmp(*word, "--", 2) != 0 ||
+	    memcmp(*word + 2, row->name, n - 2) != 0))
+		row++;
+	if (row == last)
 		fatal(2, *word, NULL, "not an option; see boris --help");
-	if (option_table[i].kind == FLAG) {
-		if (value != NULL)
-			refuse(&option_table[i], value, false);
+	if (value != NULL) {
+		value++;
+		if (row->kind == FLAG)
+			refuse(row, value, false);
+	} else if (row->kind == FLAG) {
 		value = "1";
-	} else if (value == NULL) {
+	} else {
 		value = word[1];
 		used = 2;
 		if (value == NULL)
-			refuse(&option_table[i], NULL, false);
+			refuse(row, NULL, false);
 	}
-	set_option(o, &option_table[i], value, false);
-	given[i] = true;
+	set_option(o, row, value, false);
+	given[row - option_table] = true;
 	return used;
 }
 
@@ -297,23 +297,13 @@ token_is_given(const struct values *o, const struct option *row)
 	    (o->token != NULL || o->token_file != NULL || o->generate_token);
 }
 
-/* Whether to ask for each: most often there is none. */
-static bool
-any_variable(void)
-{
-	char **e = environ;
-
-	while (*e != NULL && strncmp(*e, "BORIS_", 6) != 0)
-		e++;
-	return *e != NULL;
-}
-
 /* A flag beats its environment variable, an empty variable is none (C1). */
 static void
 read_values(struct values *o, char **argv)
 {
-	bool given[OPTIONS] = { false }, variables = any_variable();
+	bool given[OPTIONS] = { false };
 	const char *value;
+	const struct option *row;
 	int i;
 
 	memset(o, 0, sizeof(*o));
@@ -324,46 +314,35 @@ read_values(struct values *o, char **argv)
 	}
 	while (*argv != NULL)
 		argv += read_option(o, argv, given);
-	for (i = 0; i < OPTIONS && variables; i++) {
-		if (option_table[i].env == NULL || given[i] || o->help ||
-		    token_is_given(o, &option_table[i]))
+	for (i = 0; i < OPTIONS && !o->help; i++) {
+		row = &option_table[i];
+		if (row->env == NULL || given[i] || token_is_given(o, row))
 			continue;
-		value = getenv(option_table[i].env);
+		value = getenv(row->env);
 		if (value != NULL && *value != '\0')
-			set_option(o, &option_table[i], value, true);
+			set_option(o, row, value, true);
 	}
 }
 
-/* A row of --help: option and variable, then what it is */
+/* Onto stdout, and the end */
 static void
-put_row(struct buf *b, const struct option *row)
+print(const char *text)
 {
-	buf_add(b, "  --", row->name);
-	if (row->value != NULL) {
-		buf_add(b, "=", row->value);
-	}
-	if (row->env != NULL) {
-		buf_add(b, "  [", row->env, row->kind == FLAG ? "=1]" : "]");
-	}
-	buf_add(b, "\n        ", row->help, "\n");
-}
-
-static void
-print(const struct buf *b)
-{
-	size_t at = 0;
+	size_t left = strlen(text);
 	ssize_t n;
 
-	while (at < b->len && (n = write(1, b->data + at, b->len - at)) > 0)
-		at += (size_t)n;
-	exit(b->failed || at < b->len ? 1 : 0);
+	while (left > 0 && (n = write(1, text, left)) > 0) {
+		text += n;
+		left -= (size_t)n;
+	}
+	exit(left > 0 ? 1 : 0);
 }
 
 static void
 print_help(void)
 {
 	struct buf b = { NULL, 0, 0, false };
-	int i;
+	const struct option *row;
 
 	buf_puts(&b, "boris " BORIS_VERSION ": a shell for an AI agent, as an "
 	    "MCP server on stdin and stdout,\nor over HTTP\n\n"
@@ -373,65 +352,50 @@ print_help(void)
 	    "boris runs what it is told, as the user it runs as.\n\n"
 	    "An option is --name=value or --name value. It beats its "
 	    "variable [in brackets].\n\n");
-	for (i = 0; i < OPTIONS; i++)
-		put_row(&b, &option_table[i]);
+	for (row = option_table; row < option_table + OPTIONS; row++) {
+		buf_add(&b, "  --", row->name);
+		if (row->value != NULL)
+			buf_add(&b, "=", row->value);
+		if (row->env != NULL)
+			buf_add(&b, "  [", row->env,
+			    row->kind == FLAG ? "=1]" : "]");
+		buf_add(&b, "\n        ", row->help, "\n");
+	}
 	buf_puts(&b, "\nExit status: 0 after end of input or a signal, 1 when it "
 	    "cannot start or\nlisten, 2 when an option is wrong.\n"
 	    "The manual: man boris\n");
-	print(&b);
-}
-
-static void
-print_version(void)
-{
-	struct buf b = { NULL, 0, 0, false };
-
-	buf_puts(&b, "boris " BORIS_VERSION "\n");
-	print(&b);
+	print(text_of(&b));
 }
 
 /* -- What the other rooms need of them ---------------------------------- */
 
 /* The directory boris was started in, as its user calls it */
-static char *
-current_dir(void)
+static void
+put_current_dir(struct buf *b)
 {
 	const char *pwd = getenv("PWD");
-	struct stat a, b;
-	size_t size = 256;
-	char *dir = NULL, *more;
+	struct stat named, real;
+	char dir[4096];
 
-	if (pwd != NULL && pwd[0] == '/' && stat(pwd, &a) == 0 &&
-	    stat(".", &b) == 0 && a.st_dev == b.st_dev &&
-	    a.st_ino == b.st_ino)
-		return strdup(pwd);
-	while ((more = realloc(dir, size)) != NULL) {
-		dir = more;
-		if (getcwd(dir, size) != NULL)
-			return dir;
-		if (errno != ERANGE)
-			break;
-		size *= 2;
-	}
-	free(dir);
-	return strdup("/");
+	if (pwd != NULL && pwd[0] == '/' && stat(pwd, &named) == 0 &&
+	    stat(".", &real) == 0 && named.st_dev == real.st_dev &&
+	    named.st_ino == real.st_ino)
+		buf_puts(b, pwd);
+	else
+		buf_puts(b, getcwd(dir, sizeof(dir)) != NULL ? dir : "/");
 }
 
+/* NULL: the current directory */
 static char *
 absolute(const char *name)
 {
 	struct buf b = { NULL, 0, 0, false };
-	char *dir;
 
-	if (name[0] == '/')
-		return strdup(name);
-	dir = current_dir();
-	if (dir == NULL)
-		return NULL;
-	buf_add(&b, dir, "/", name);
-	buf_putc(&b, '\0');
-	free(dir);
-	return b.data;
+	if (name == NULL || name[0] != '/')
+		put_current_dir(&b);
+	if (name != NULL)
+		buf_add(&b, name[0] != '/' ? "/" : "", name);
+	return text_of(&b);
 }
 
 /* --workdir, or where boris is; a directory that can be entered (C2) */
@@ -439,19 +403,12 @@ static char *
 find_workdir(const char *given)
 {
 	struct stat st;
-	char *dir = given != NULL ? absolute(given) : current_dir();
+	char *dir = absolute(given);
 
-	if (dir == NULL)
-		fatal(1, "start", NULL, "out of memory");
-	if (given == NULL)
-		return dir;
-	errno = 0;
-	if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode) ||
-	    access(dir, X_OK) < 0)
+	if (given != NULL && (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode) ||
+	    access(dir, X_OK) < 0))
 		fatal(2, "--workdir (BORIS_WORKDIR)", given,
-		    errno == EACCES
-		    ? "cannot be entered; must be a directory that can"
-		    : "must be a directory that is there");
+		    "must be a directory that is there and can be entered");
 	return dir;
 }
 
@@ -460,9 +417,8 @@ find_workdir(const char *given)
 static char **
 make_environment(void)
 {
-	static const char *const hidden[] = { "PWD=", "BORIS_TOKEN=" };
-	size_t n = 0, i, kept = 1;
-	char **env;
+	size_t n = 0, kept = 1;
+	char **env, **e;
 
 	while (environ[n] != NULL)
 		n++;
@@ -470,10 +426,10 @@ make_environment(void)
 	if (env == NULL)
 		fatal(1, "start", NULL, "out of memory");
 	env[0] = "PWD=/";
-	for (i = 0; i < n; i++) {
-		if (strncmp(environ[i], hidden[0], 4) != 0 &&
-		    strncmp(environ[i], hidden[1], 12) != 0)
-			env[kept++] = environ[i];
+	for (e = environ; *e != NULL; e++) {
+		if (strncmp(*e, "PWD=", 4) != 0 &&
+		    strncmp(*e, "BORIS_TOKEN=", 12) != 0)
+			env[kept++] = *e;
 	}
 	env[kept] = NULL;
 	return env;
@@ -499,8 +455,6 @@ fill_mcp(struct mcp_options *m, const struct values *o)
 	m->tools.background = o->on_timeout == 1;
 	m->tools.timeout = o->timeout * 1000;
 	m->tools.truncate = (enum truncate)o->truncate;
-	if (m->session.tmpdir == NULL)
-		fatal(1, "start", NULL, "out of memory");
 }
 
 /* -- What HTTP needs to know (H2 to H5) --------------------------------- */
@@ -523,17 +477,18 @@ read_token_file(struct buf *token, const char *name)
 		token->len--;
 }
 
-/* Empty: none is asked for. */
-static void
+/* NULL: none is asked for. An empty BORIS_TOKEN is a mistake (H3). */
+static const char *
 find_token(struct buf *token, const struct values *o)
 {
-	const char *empty = getenv("BORIS_TOKEN");
-	char hex[SESSION_ID];
-	bool some = true;
-	size_t i;
+	int ways = (o->token != NULL) + (o->token_file != NULL) +
+	    (o->generate_token != 0);
+	char hex[2 * PROC_RANDOM + 1];
+	size_t i = 0;
 
-	if ((o->token != NULL) + (o->token_file != NULL) +
-	    (o->generate_token != 0) > 1)
+	if (ways == 0 && getenv("BORIS_TOKEN") == NULL)
+		return NULL;
+	if (ways > 1)
 		fatal(2, "--token, --token-file, --generate-token", NULL,
 		    "must be given one at a time");
 	if (o->token != NULL) {
@@ -541,43 +496,36 @@ find_token(struct buf *token, const struct values *o)
 	} else if (o->token_file != NULL) {
 		read_token_file(token, o->token_file);
 	} else if (o->generate_token) {
-		if (!proc_random(hex, (SESSION_ID - 1) / 2))
+		if (!proc_random(hex, PROC_RANDOM))
 			fatal(1, "--generate-token", NULL,
 			    "no source of random numbers");
 		buf_puts(token, hex);
-	} else {
-		some = empty != NULL;  /* and empty, or it would be o->token */
 	}
-	for (i = 0; i < token->len && token->data[i] > ' ' &&
-	    token->data[i] < 127; i++)
-		;
-	if (some && (i == 0 || i < token->len))
+	while (i < token->len && token->data[i] > ' ' && token->data[i] < 127)
+		i++;
+	if (i == 0 || i < token->len)
 		fatal(2, "the token", NULL,
 		    "must be visible ASCII characters, at least one");
-	buf_putc(token, '\0');
+	return text_of(token);
 }
 
 static void
 fill_http(struct options *options, const struct values *o)
 {
 	struct http_options *h = &options->http;
-	struct buf *token = &options->token;
+	int loopback;
 
-	find_token(token, o);
-	buf_putc(&options->origins, '\0');
-	if (token->failed || options->origins.failed)
-		fatal(1, "start", NULL, "out of memory");
-	options->say_token = o->generate_token != 0;
 	h->address = o->listen != NULL ? o->listen : "127.0.0.1";
 	h->port = (int)o->port;
-	h->token = token->len > 1 ? token->data : NULL;
-	h->origins = options->origins.data;
+	h->token = find_token(&options->token, o);
+	h->origins = text_of(&options->origins);
 	h->session_timeout = o->session_timeout * 1000;
-	if (address_is_loopback(h->address) < 0)
+	options->say_token = o->generate_token != 0;
+	loopback = address_is_loopback(h->address);
+	if (loopback < 0)
 		fatal(2, "--listen (BORIS_LISTEN)", h->address,
 		    "must be an IPv4 or IPv6 address");
-	if (address_is_loopback(h->address) == 0 && h->token == NULL &&
-	    !o->allow_anyone)
+	if (loopback == 0 && h->token == NULL && !o->allow_anyone)
 		fatal(2, "--listen (BORIS_LISTEN)", h->address,
 		    "other machines could run commands here; must come with "
 		    "a token (--token-file, --generate-token) or "
@@ -596,7 +544,7 @@ options_read(struct options *options, char **argv)
 	if (o.help)
 		print_help();
 	if (o.version)
-		print_version();
+		print("boris " BORIS_VERSION "\n");
 	fill_mcp(&options->mcp, &o);
 	options->origins = o.origins;
 	options->over_http = o.transport == 1;

@@ -1,7 +1,7 @@
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
-/* The command line (SPEC.md C): options and their variables, checked, in the
+/* The command line (SPEC C): options and their variables, checked, in the
  * words of the rooms that need them; and what is said to the person there. */
 
 #include <stdbool.h>
@@ -18,8 +18,7 @@ struct options {
 	bool say_token;         /* it was made up, so it has to be said */
 };
 
-/* Ends the process for --help and --version, and, with one line on stderr,
- * for what is wrong (C2). */
+/* Ends the process for --help, --version and what is wrong (C2). */
 void options_read(struct options *, char **argv);
 void options_free(struct options *);
 
@@ -27,7 +26,6 @@ void options_free(struct options *);
 void say(const struct buf *);
 
 /* "boris: WHAT VALUE: RIGHT" on stderr, and the end. Before the loop only. */
-void fatal(int status, const char *what, const char *value,
-           const char *right);
+void fatal(int status, const char *what, const char *value, const char *right);
 
 #endif
