@@ -173,31 +173,26 @@ do_call(struct request *r)
 {
 	const struct tools_options *options = &r->client->options->tools;
 	const struct mcp_message *m = r->message;
-	struct buf refusal = { NULL, 0, 0, false }, b = refusal;
+	struct buf b = { NULL, 0, 0, false };
 	struct json token = json_get(m->meta, "progressToken");
 	struct tools_call call;
-	enum tool tool;
 
 	if (json_type(m->name) != JSON_STRING)
 		return "params lack name (a string)";
-	tool = tools_find(options, m->name);
-	if (tool == TOOL_NONE) {
-		fail_unknown_tool(r, m->name);
-		return NULL;
-	}
 	if (m->arguments.text != NULL && json_type(m->arguments) != JSON_OBJECT)
 		return "arguments must be an object";
-	if (!tools_read(options, tool, m->arguments, &call, &refusal)) {
-		reply_begin(&b, &r->from);
-		tools_refusal(&b, refusal.data, refusal.len);
+	reply_begin(&b, &r->from);
+	tools_read(options, m->name, m->arguments, &call, &b);
+	if (call.action == TOOLS_UNKNOWN)
+		fail_unknown_tool(r, m->name);
+	else if (call.action == TOOLS_REFUSED)
 		reply_send(&r->from, &b);
-	} else if (call.action == TOOLS_RUN) {
+	else if (call.action == TOOLS_RUN)
 		r->held = calls_run(&r->from, token, &call);
-	} else {
+	else
 		r->held = calls_look(&r->from, token, &call);
-	}
 	tools_call_free(&call);
-	buf_free(&refusal);
+	buf_free(&b);
 	return NULL;
 }
 

@@ -60,8 +60,6 @@ static const char task_input[] =
 	"\"only what was printed since the last look\"}},"
 	"\"required\":[\"task_id\"],\"additionalProperties\":false}";
 
-static const char *const truncations[] = { "head", "tail", "both" };
-
 static void
 put_description(struct buf *b, const struct tools_options *o)
 {
@@ -97,7 +95,6 @@ put_description(struct buf *b, const struct tools_options *o)
 void
 tools_list(struct buf *b, const struct tools_options *o)
 {
-	buf_room(b, 5 << 10);  /* at once */
 	buf_puts(b, "[");
 	if (o->offered) {
 		buf_puts(b, "{\"name\":\"bash\","
@@ -122,18 +119,6 @@ tools_list(struct buf *b, const struct tools_options *o)
 	buf_puts(b, "]");
 }
 
-enum tool
-tools_find(const struct tools_options *o, struct json name)
-{
-	if (!o->offered)
-		return TOOL_NONE;
-	if (json_is(name, "bash"))
-		return TOOL_BASH;
-	if (json_is(name, "task_output"))
-		return TOOL_TASK_OUTPUT;
-	return TOOL_NONE;
-}
-
 /* -- Arguments --------------------------------------------------------- */
 
 enum {
@@ -145,49 +130,42 @@ enum {
 struct argument {
 	const char *name;
 	enum json_type type;
-	const char *right;  /* what it should be */
+	int64_t least, most;  /* of an integer */
+	const char *right;    /* what it should be */
 };
 
 static const struct argument bash_arguments[] = {
-	{ "command", JSON_STRING, "a string, the command to run" },
-	{ "timeout", JSON_NUMBER,
+	{ "command", JSON_STRING, 0, 0, "a string, the command to run" },
+	{ "timeout", JSON_NUMBER, 1, INT64_MAX,
 	  "an integer number of milliseconds from 1 to 600000" },
-	{ "run_in_background", JSON_BOOL, "true or false" },
-	{ "check_pid", JSON_NUMBER,
+	{ "run_in_background", JSON_BOOL, 0, 0, "true or false" },
+	{ "check_pid", JSON_NUMBER, INT64_MIN, INT64_MAX,
 	  "an integer, the pid of a background task" },
-	{ "kill_pid", JSON_NUMBER,
+	{ "kill_pid", JSON_NUMBER, INT64_MIN, INT64_MAX,
 	  "an integer, the pid of a background task" },
-	{ "cwd", JSON_STRING, "a string, the directory to start in" },
-	{ "stdin", JSON_STRING, "a string, what the command reads" },
-	{ "truncate", JSON_STRING, "\"head\", \"tail\" or \"both\"" },
-	{ "description", JSON_STRING, "a string" }
+	{ "cwd", JSON_STRING, 0, 0, "a string, the name of a directory, "
+	  "absolute or relative to the working directory" },
+	{ "stdin", JSON_STRING, 0, 0, "a string, what the command reads" },
+	{ "truncate", JSON_STRING, 0, 0, "\"head\", \"tail\" or \"both\"" },
+	{ "description", JSON_STRING, 0, 0, "a string" }
 };
 
 static const struct argument task_arguments[] = {
-	{ "task_id", JSON_STRING,
+	{ "task_id", JSON_STRING, 0, 0,
 	  "a string, the task_id that bash has returned" },
-	{ "wait", JSON_NUMBER,
+	{ "wait", JSON_NUMBER, 0, TIMEOUT_MOST,
 	  "an integer number of milliseconds from 0 to 600000" },
-	{ "new", JSON_BOOL, "true or false" }
+	{ "new", JSON_BOOL, 0, 0, "true or false" }
 };
 
-/* "timeout must be X, not Y" */
+/* 'argument "timeout" must be X, not Y' */
 static bool
 wrong(struct buf *b, const struct argument *a, struct json value)
 {
-	size_t n = value.len, at = 0;
-	int step;
-
 	buf_add(b, "argument \"", a->name, "\" must be ", a->right, ", not ");
-	if (n > SNIPPET) {
-		while (at < SNIPPET && (step = utf8_length((const unsigned
-		    char *)value.text + at, n - at)) > 0)
-			at += (size_t)step;
-		buf_put(b, value.text, at);
-		buf_puts(b, "...");
-	} else {
-		buf_put(b, value.text, n);
-	}
+	/* json_string() mends a character that is cut here. */
+	buf_put(b, value.text, value.len < SNIPPET ? value.len : SNIPPET);
+	buf_puts(b, value.len > SNIPPET ? "..." : "");
 	return false;
 }
 
@@ -200,10 +178,20 @@ unknown(struct buf *b, const char *tool, const struct argument *a, int n,
 	buf_puts(b, "unknown argument ");
 	buf_put(b, name.text, name.len < SNIPPET ? name.len : 0);
 	buf_add(b, "; ", tool, " takes ");
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n; i++)
 		buf_add(b, i > 0 ? ", " : "", a[i].name);
-	}
 	return false;
+}
+
+static bool
+is_right(const struct argument *a, struct json value)
+{
+	int64_t n;
+
+	if (json_type(value) != a->type)
+		return false;
+	return a->type != JSON_NUMBER ||
+	    (json_int(value, &n) && n >= a->least && n <= a->most);
 }
 
 /* Sorts the members into given[]; of equal names the last counts, and null
@@ -228,25 +216,9 @@ read_arguments(struct json arguments, const char *tool,
 	for (i = 0; i < n; i++) {
 		if (json_type(given[i]) == JSON_NULL)
 			memset(&given[i], 0, sizeof(given[i]));
-		if (given[i].text != NULL && json_type(given[i]) != a[i].type)
+		if (given[i].text != NULL && !is_right(&a[i], given[i]))
 			return wrong(refusal, &a[i], given[i]);
 	}
-	return true;
-}
-
-/* An integer within bounds; too much counts as `most`, when that is allowed.
- * Absent: *value stays. */
-static bool
-read_integer(const struct argument *a, struct json given, int64_t least,
-             int64_t most, bool cap, int64_t *value, struct buf *refusal)
-{
-	int64_t n;
-
-	if (given.text == NULL)
-		return true;
-	if (!json_int(given, &n) || n < least || (n > most && !cap))
-		return wrong(refusal, a, given);
-	*value = n > most ? most : n;
 	return true;
 }
 
@@ -257,29 +229,21 @@ has_nul(const struct buf *b)
 }
 
 static bool
-is_blank(const struct buf *b)
-{
-	size_t i;
-
-	for (i = 0; i < b->len; i++) {
-		if (strchr(" \t\n\r\v\f", b->data[i]) == NULL ||
-		    b->data[i] == '\0')
-			return false;
-	}
-	return true;
-}
-
-static bool
 read_command(struct json given, struct job_request *job, struct buf *refusal)
 {
-	json_decode(given, &job->text);
-	if (has_nul(&job->text)) {
+	struct buf *text = &job->text;
+	size_t i = 0;
+
+	json_decode(given, text);
+	if (has_nul(text)) {
 		buf_puts(refusal, "argument \"command\" contains a NUL "
 		    "character (\\u0000), which no shell command can; "
 		    "write it as \\0 for printf, or pass it in a file");
 		return false;
 	}
-	if (is_blank(&job->text)) {
+	while (i < text->len && strchr(" \t\n\r\v\f", text->data[i]) != NULL)
+		i++;
+	if (i == text->len && !text->failed) {
 		buf_puts(refusal, "argument \"command\" is blank; it must be "
 		    "a command to run, such as \"ls -l\"");
 		return false;
@@ -295,64 +259,29 @@ read_cwd(struct json given, struct job_request *job, struct buf *refusal)
 	if (given.text == NULL)
 		return true;
 	json_decode(given, &b);
-	if (b.len == 0 || has_nul(&b)) {
-		buf_puts(refusal, "argument \"cwd\" is ");
-		buf_put(refusal, given.text, given.len);
-		buf_puts(refusal, ", which is no directory; it must be the "
-		    "name of one, absolute or relative to the working "
-		    "directory");
+	if (!b.failed && (b.len == 0 || has_nul(&b))) {
 		buf_free(&b);
-		return false;
+		return wrong(refusal, &bash_arguments[CWD], given);
 	}
 	buf_putc(&b, '\0');
 	job->cwd = b.data;
-	if (b.failed)
-		job->text.failed = true;
+	job->text.failed = job->text.failed || b.failed;
 	return true;
 }
 
 static bool
 read_truncate(struct json given, enum truncate *truncate, struct buf *refusal)
 {
-	int i;
+	static const char *const names[] = { "head", "tail", "both" };
+	int i = 0;
 
 	if (given.text == NULL)
 		return true;
-	for (i = 0; i < 3; i++) {
-		if (json_is(given, truncations[i])) {
-			*truncate = (enum truncate)i;
-			return true;
-		}
-	}
-	return wrong(refusal, &bash_arguments[TRUNCATE], given);
-}
-
-static bool
-no_memory(struct buf *refusal)
-{
-	buf_puts(refusal, "out of memory; try again later");
-	return false;
-}
-
-static bool
-read_run(const struct tools_options *o, const struct json given[],
-         struct job_request *job, struct buf *refusal)
-{
-	job->timeout = o->timeout;
-	job->truncate = o->truncate;
-	job->background = json_true(given[IN_BACKGROUND]);
-	if (!read_command(given[COMMAND], job, refusal) ||
-	    !read_integer(&bash_arguments[TIMEOUT], given[TIMEOUT], 1,
-	    TIMEOUT_MOST, true, &job->timeout, refusal) ||
-	    !read_cwd(given[CWD], job, refusal) ||
-	    !read_truncate(given[TRUNCATE], &job->truncate, refusal))
-		return false;
-	if (given[STDIN].text != NULL) {
-		job->has_input = true;
-		json_decode(given[STDIN], &job->input);
-	}
-	if (job->text.failed || job->input.failed)
-		return no_memory(refusal);
+	while (i < 3 && !json_is(given, names[i]))
+		i++;
+	if (i == 3)
+		return wrong(refusal, &bash_arguments[TRUNCATE], given);
+	*truncate = (enum truncate)i;
 	return true;
 }
 
@@ -361,13 +290,11 @@ read_bash(const struct tools_options *o, struct json arguments,
           struct tools_call *call, struct buf *refusal)
 {
 	struct json given[BASH_ARGUMENTS];
-	const struct argument *a = bash_arguments;
-	enum truncate ignored;
-	int64_t timeout = 1;
+	struct job_request *job = &call->job;
 	int n;
 
-	if (!read_arguments(arguments, "bash", a, given, BASH_ARGUMENTS,
-	    refusal))
+	if (!read_arguments(arguments, "bash", bash_arguments, given,
+	    BASH_ARGUMENTS, refusal))
 		return false;
 	n = (given[COMMAND].text != NULL) + (given[CHECK_PID].text != NULL) +
 	    (given[KILL_PID].text != NULL);
@@ -378,52 +305,85 @@ read_bash(const struct tools_options *o, struct json arguments,
 		    "kill_pid is required");
 		return false;
 	}
-	if (given[COMMAND].text != NULL)
-		return read_run(o, given, &call->job, refusal);
-	call->by_pid = true;
-	call->action = given[KILL_PID].text != NULL ? TOOLS_KILL
-	    : TOOLS_LOOK;
-	n = call->action == TOOLS_KILL ? KILL_PID : CHECK_PID;
-	/* Of no use here, and wrong all the same when they are wrong */
-	return read_integer(&a[TIMEOUT], given[TIMEOUT], 1, TIMEOUT_MOST,
-	    true, &timeout, refusal) &&
-	    read_truncate(given[TRUNCATE], &ignored, refusal) &&
-	    read_integer(&a[n], given[n], INT64_MIN, INT64_MAX, false,
-	    &call->pid, refusal);
+	call->action = given[COMMAND].text != NULL ? TOOLS_RUN
+	    : given[KILL_PID].text != NULL ? TOOLS_KILL : TOOLS_LOOK;
+	call->by_pid = call->action != TOOLS_RUN;
+	json_int(given[CHECK_PID], &call->pid);
+	json_int(given[KILL_PID], &call->pid);
+	job->timeout = o->timeout;
+	json_int(given[TIMEOUT], &job->timeout);
+	if (job->timeout > TIMEOUT_MOST)
+		job->timeout = TIMEOUT_MOST;
+	job->truncate = o->truncate;
+	job->background = json_true(given[IN_BACKGROUND]);
+	job->has_input = given[STDIN].text != NULL;
+	if (!read_truncate(given[TRUNCATE], &job->truncate, refusal))
+		return false;
+	if (call->by_pid)
+		return true;
+	if (!read_command(given[COMMAND], job, refusal) ||
+	    !read_cwd(given[CWD], job, refusal))
+		return false;
+	if (job->has_input)
+		json_decode(given[STDIN], &job->input);
+	return true;
 }
 
 static bool
 read_task(struct json arguments, struct tools_call *call, struct buf *refusal)
 {
 	struct json given[TASK_ARGUMENTS];
-	const struct argument *a = task_arguments;
 
-	if (!read_arguments(arguments, "task_output", a, given,
+	if (!read_arguments(arguments, "task_output", task_arguments, given,
 	    TASK_ARGUMENTS, refusal))
 		return false;
-	call->action = TOOLS_LOOK;
 	if (given[TASK_ID].text == NULL) {
 		buf_add(refusal, "argument \"task_id\" is missing; it must "
-		    "be ", a[TASK_ID].right);
+		    "be ", task_arguments[TASK_ID].right);
 		return false;
 	}
-	if (!read_integer(&a[WAIT], given[WAIT], 0, TIMEOUT_MOST, false,
-	    &call->wait, refusal))
-		return false;
+	call->action = TOOLS_LOOK;
+	json_int(given[WAIT], &call->wait);
 	call->only_new = json_true(given[NEW]);
 	json_decode(given[TASK_ID], &call->id);
 	buf_putc(&call->id, '\0');
-	return call->id.failed ? no_memory(refusal) : true;
+	return true;
 }
 
-bool
-tools_read(const struct tools_options *o, enum tool tool,
-           struct json arguments, struct tools_call *call, struct buf *refusal)
+/* A result that is an error, of this text, which is freed */
+static void
+put_refusal(struct buf *b, struct buf *text)
 {
+	buf_puts(b, "\"content\":[{\"type\":\"text\",\"text\":");
+	json_string(b, text->data, text->len);
+	buf_puts(b, "}],\"isError\":true");
+	b->failed = b->failed || text->failed;
+	buf_free(text);
+}
+
+void
+tools_read(const struct tools_options *o, struct json name,
+           struct json arguments, struct tools_call *call, struct buf *result)
+{
+	struct buf refusal = { NULL, 0, 0, false };
+	bool right;
+
 	memset(call, 0, sizeof(*call));
-	if (tool == TOOL_BASH)
-		return read_bash(o, arguments, call, refusal);
-	return read_task(arguments, call, refusal);
+	if (o->offered && json_is(name, "bash"))
+		right = read_bash(o, arguments, call, &refusal);
+	else if (o->offered && json_is(name, "task_output"))
+		right = read_task(arguments, call, &refusal);
+	else
+		return;
+	if (right && (call->job.text.failed || call->job.input.failed ||
+	    call->id.failed)) {
+		buf_puts(&refusal, "out of memory; try again later");
+		right = false;
+	}
+	if (!right) {
+		call->action = TOOLS_REFUSED;
+		put_refusal(result, &refusal);
+	}
 }
 
 void
@@ -433,15 +393,7 @@ tools_call_free(struct tools_call *call)
 	buf_free(&call->id);
 }
 
-/* -- Results ----------------------------------------------------------- */
-
-void
-tools_refusal(struct buf *b, const char *text, size_t len)
-{
-	buf_puts(b, "\"content\":[{\"type\":\"text\",\"text\":");
-	json_string(b, text, len);
-	buf_puts(b, "}],\"isError\":true");
-}
+/* -- Errors ------------------------------------------------------------ */
 
 void
 tools_no_task(struct buf *b, const struct tools_call *call)
@@ -455,13 +407,41 @@ tools_no_task(struct buf *b, const struct tools_call *call)
 		buf_puts(&text, "task not found: ");
 		buf_put(&text, call->id.data, call->id.len - 1);
 	}
-	tools_refusal(b, text.data, text.len);
-	b->failed = b->failed || text.failed;
-	buf_free(&text);
+	put_refusal(b, &text);
+}
+
+/* The system's reason, and what a model can do about it */
+static void
+put_reason(struct buf *t, int error)
+{
+	static const struct {
+		int error;
+		const char *what, *advice;
+	} known[] = {
+		{ EAGAIN, "no processes left",
+		  "try again when some have ended" },
+		{ EMFILE, "no descriptors left",
+		  "try again when some commands have ended" },
+		{ ENFILE, "no descriptors left",
+		  "try again when some commands have ended" },
+		{ ENOMEM, "no memory left", "try again later" },
+		{ E2BIG, "the command is too long", "at most 1 MiB: pass more "
+		  "as stdin, or write it to a file in pieces" }
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (known[i].error == error) {
+			buf_add(t, known[i].what, " (", strerror(error), "); ",
+			    known[i].advice);
+			return;
+		}
+	}
+	buf_puts(t, strerror(error));
 }
 
 static void
-put_ids(struct buf *t, struct session *s)
+put_running(struct buf *t, struct session *s)
 {
 	const struct job *task = NULL;
 	const char *before = ": ";
@@ -476,38 +456,9 @@ put_ids(struct buf *t, struct session *s)
 	}
 }
 
-/* The reason in words; the two that a model can do something about, in ours */
-static void
-put_reason(struct buf *t, int error)
-{
-	switch (error) {
-	case EAGAIN:
-		buf_puts(t, "no processes left (Resource temporarily "
-		    "unavailable); try again when some have ended");
-		break;
-	case EMFILE:
-	case ENFILE:
-		buf_add(t, "no descriptors left (", strerror(error),
-		    "); try again when some commands have ended");
-		break;
-	case ENOMEM:
-		buf_puts(t, "no memory left (Cannot allocate memory); try "
-		    "again later");
-		break;
-	case E2BIG:
-		buf_puts(t, "the command is too long (Argument list too "
-		    "long): at most 1 MiB; pass more as stdin, or write it "
-		    "to a file in pieces");
-		break;
-	default:
-		buf_puts(t, strerror(error));
-	}
-}
-
 void
 tools_refused(struct buf *b, struct session *s, const struct job *job)
 {
-	const char *cwd = job->asked.cwd;
 	const char *dir = job->dir != NULL ? job->dir : "";
 	struct buf t = { NULL, 0, 0, false };
 
@@ -516,18 +467,17 @@ tools_refused(struct buf *b, struct session *s, const struct job *job)
 		buf_puts(&t, "10 background tasks are running, the most there "
 		    "can be");
 		if (!session_stateless(s))
-			put_ids(&t, s);
+			put_running(&t, s);
 		buf_puts(&t, "; wait for one to end, or end one with "
 		    "kill_pid");
 		break;
 	case JOB_NO_DIR:
-		buf_add(&t, cwd != NULL ? "cwd " : "the directory ",
+		buf_add(&t, job->asked.cwd != NULL ? "cwd " : "the directory ",
 		    dir, " cannot be entered: ");
 		put_reason(&t, job->error);
 		break;
 	case JOB_LOST_DIR:
-		buf_add(&t, "the working directory ",
-		    dir,
+		buf_add(&t, "the working directory ", dir,
 		    " cannot be entered any more: ");
 		put_reason(&t, job->error);
 		buf_add(&t, "; nothing was run; the next command starts in ",
@@ -540,33 +490,39 @@ tools_refused(struct buf *b, struct session *s, const struct job *job)
 	default:
 		buf_puts(&t, "session is closed");
 	}
-	tools_refusal(b, t.data, t.len);
-	b->failed = b->failed || t.failed;
-	buf_free(&t);
+	put_refusal(b, &t);
 }
 
-/* What there is to say, once; then it is said as text and as data. */
+/* -- Results ----------------------------------------------------------- */
+
+/* What there is to say, said as text and as data (B6) */
 struct result {
 	const struct job *job;
 	const struct tools_call *look;  /* what a look asked for; NULL: none */
-	const char *status;
-	bool task;            /* not an ordinary foreground result */
-	bool output;          /* stdout and stderr are part of it */
+	bool task;             /* not an ordinary foreground result */
 	bool ended;
-	struct buf out, err;
-	struct output_view out_view, err_view;
-	struct buf headline;  /* Command timed out after 5000ms */
-	struct buf note;
+	struct buf note;       /* all of them */
+	size_t headline;       /* of note, what the text begins with */
+	struct buf text, data;
 };
 
 static const char *
-status_of(const struct job *job)
+status_of(const struct result *r)
 {
-	if (job->state != JOB_FINISHED)
+	if (!r->ended)
 		return "running";
-	if (job->killed)
+	if (r->job->killed)
 		return "killed";
-	return job->timed_out ? "timed_out" : "completed";
+	return r->job->timed_out ? "timed_out" : "completed";
+}
+
+/* Where one more note is written */
+static struct buf *
+next_note(struct result *r)
+{
+	if (r->note.len > 0)
+		buf_puts(&r->note, "; ");
+	return &r->note;
 }
 
 static void
@@ -575,212 +531,177 @@ put_notes(struct result *r)
 	const struct job *job = r->job;
 
 	if (job->timed_out && !r->task) {
-		buf_puts(&r->headline, "Command timed out after ");
-		buf_int(&r->headline, job->asked.timeout);
-		buf_puts(&r->headline, "ms");
+		buf_puts(next_note(r), "Command timed out after ");
+		buf_int(&r->note, job->asked.timeout);
+		buf_puts(&r->note, "ms");
+		r->headline = r->note.len;
 	} else if (job->timed_out) {
-		buf_puts(&r->note, "terminated by --bg-timeout");
+		buf_puts(next_note(r), "terminated by --bg-timeout");
 	}
 	if (job->no_room)
-		buf_puts(&r->note, "it was terminated rather than put in the "
-		    "background, since 10 background tasks are running "
+		buf_puts(next_note(r), "it was terminated rather than put in "
+		    "the background, since 10 background tasks are running "
 		    "already, the most there can be");
 	if (job->killed && !r->task)
-		buf_puts(&r->note, "session is closed");
+		buf_puts(next_note(r), "session is closed");
 	if (r->task && r->look == NULL && !job->asked.background) {
-		buf_puts(&r->note, "still running after ");
+		buf_puts(next_note(r), "still running after ");
 		buf_int(&r->note, job->asked.timeout);
 		buf_puts(&r->note, "ms; it goes on as a background task: read "
 		    "it with task_output or check_pid, end it with kill_pid");
 	}
 }
 
-/* One stream, as a look at a task or as the end of a command shows it */
 static void
-put_stream(const struct result *r, struct job_stream *s, const char *name,
-           struct buf *text, struct output_view *view)
+text_name(struct result *r, const char *name)
 {
-	if (r->look != NULL && r->look->only_new) {
-		output_show_since(s->text, &s->seen, name, text);
-		view->chars = -1;
+	buf_add(&r->text, r->text.len > 0 ? "\n" : "", name, ": ");
+}
+
+static void
+data_name(struct result *r, const char *name)
+{
+	buf_add(&r->data, r->data.len > 0 ? ",\"" : "{\"", name, "\":");
+}
+
+static void
+data_string(struct result *r, const char *name, const char *s, size_t len)
+{
+	data_name(r, name);
+	json_string(&r->data, s, len);
+}
+
+/* As text and as data */
+static void
+put_string(struct result *r, const char *name, const char *s)
+{
+	text_name(r, name);
+	buf_puts(&r->text, s);
+	data_string(r, name, s, strlen(s));
+}
+
+static void
+put_number(struct result *r, const char *name, int64_t n)
+{
+	text_name(r, name);
+	buf_int(&r->text, n);
+	data_name(r, name);
+	buf_int(&r->data, n);
+}
+
+static void
+put_cwd(struct result *r, const char *dir)
+{
+	data_string(r, "cwd", dir, strlen(dir));
+	if (!r->job->moved)
 		return;
-	}
-	output_show(s->text, r->job->asked.truncate, name, text, view);
-	output_look(s->text, &s->seen);
+	text_name(r, "cwd");
+	/* A newline in the name would end the line. */
+	for (; *dir != '\0'; dir++)
+		buf_put(&r->text, *dir == '\n' ? "\\n" : dir,
+		    *dir == '\n' ? 2 : 1);
 }
 
+/* What stands before the output */
 static void
-text_line(struct buf *t, const char *name, const char *value)
-{
-	if (t->len > 0)
-		buf_putc(t, '\n');
-	buf_add(t, name, value);
-}
-
-static void
-text_number(struct buf *t, const char *name, int64_t value)
-{
-	text_line(t, name, "");
-	buf_int(t, value);
-}
-
-/* A newline in the name would end the line: it is shown as \n. */
-static void
-text_dir(struct buf *t, const char *dir)
-{
-	text_line(t, "cwd: ", "");
-	for (; *dir != '\0'; dir++) {
-		if (*dir == '\n')
-			buf_puts(t, "\\n");
-		else
-			buf_putc(t, *dir);
-	}
-}
-
-static void
-text_stream(struct buf *t, const char *name, const struct buf *stream)
-{
-	if (stream->len == 0)
-		return;
-	if (t->len > 0 && t->data[t->len - 1] != '\n')
-		buf_putc(t, '\n');
-	buf_putc(t, '\n');
-	buf_add(t, name, ":\n");
-	buf_put(t, stream->data, stream->len);
-}
-
-static void
-put_text(struct buf *t, const struct result *r)
+put_facts(struct result *r)
 {
 	const struct job *job = r->job;
+	size_t skip = r->headline > 0 ? r->headline + strlen("; ") : 0;
 
-	buf_put(t, r->headline.data, r->headline.len);
-	if (r->task) {
-		text_line(t, "status: ", r->status);
-		text_line(t, "task_id: ", job->id);
-		text_number(t, "pid: ", job->pid);
-	}
+	buf_put(&r->text, r->note.data, r->headline);
+	if (r->task)
+		put_string(r, "status", status_of(r));
+	else
+		data_string(r, "status", status_of(r), strlen(status_of(r)));
 	if (r->ended)
-		text_number(t, "exit_code: ", job->exit_code);
-	if (!r->task && job->moved && job->dir != NULL)
-		text_dir(t, job->dir);
-	if (r->note.len > 0) {
-		text_line(t, "note: ", "");
-		buf_put(t, r->note.data, r->note.len);
-	}
-	text_stream(t, "stdout", &r->out);
-	text_stream(t, "stderr", &r->err);
-}
-
-static void
-data_string(struct buf *b, const char *name, const char *s, size_t n)
-{
-	buf_add(b, ",\"", name, "\":");
-	json_string(b, s, n);
-}
-
-static void
-data_number(struct buf *b, const char *name, int64_t value)
-{
-	buf_add(b, ",\"", name, "\":");
-	buf_int(b, value);
-}
-
-static void
-data_view(struct buf *b, const char *chars, const char *file,
-          const struct output_view *view)
-{
-	if (view->chars >= 0)
-		data_number(b, chars, view->chars);
-	if (view->file != NULL)
-		data_string(b, file, view->file, strlen(view->file));
-}
-
-static void
-data_note(struct buf *b, const struct result *r)
-{
-	struct buf note = { NULL, 0, 0, false };
-
-	buf_put(&note, r->headline.data, r->headline.len);
-	if (r->headline.len > 0 && r->note.len > 0)
-		buf_puts(&note, "; ");
-	buf_put(&note, r->note.data, r->note.len);
-	if (note.len > 0)
-		data_string(b, "note", note.data, note.len);
-	b->failed = b->failed || note.failed;
-	buf_free(&note);
-}
-
-static void
-put_data(struct buf *b, const struct result *r)
-{
-	const struct job *job = r->job;
-
-	buf_add(b, ",\"structuredContent\":{\"status\":\"", r->status, "\"");
-	if (r->output) {
-		data_string(b, "stdout", r->out.data, r->out.len);
-		data_string(b, "stderr", r->err.data, r->err.len);
-	}
-	if (r->ended)
-		data_number(b, "exit_code", job->exit_code);
+		put_number(r, "exit_code", job->exit_code);
 	if (r->ended && job->timed_out)
-		buf_puts(b, ",\"timed_out\":true");
+		buf_puts(&r->data, ",\"timed_out\":true");
+	if (r->note.len > 0)
+		data_string(r, "note", r->note.data, r->note.len);
 	if (r->task) {
-		data_string(b, "task_id", job->id, strlen(job->id));
-		data_number(b, "pid", job->pid);
+		put_string(r, "task_id", job->id);
+		put_number(r, "pid", job->pid);
+	} else if (job->dir != NULL) {
+		put_cwd(r, job->dir);
 	}
-	if (r->output) {
-		data_view(b, "stdout_chars", "stdout_file", &r->out_view);
-		data_view(b, "stderr_chars", "stderr_file", &r->err_view);
+	if (r->note.len > skip) {
+		text_name(r, "note");
+		buf_put(&r->text, r->note.data + skip, r->note.len - skip);
 	}
-	if (!r->task && job->dir != NULL)
-		data_string(b, "cwd", job->dir, strlen(job->dir));
-	data_note(b, r);
-	buf_puts(b, "}");
 }
 
 static void
-result_free(struct result *r)
+put_output(struct result *r, struct job_stream *out, struct job_stream *err)
 {
-	buf_free(&r->out);
-	buf_free(&r->err);
-	buf_free(&r->headline);
-	buf_free(&r->note);
+	static const char *const names[] = { "stdout", "stderr" };
+	static const char *const chars[] = { "stdout_chars", "stderr_chars" };
+	static const char *const files[] = { "stdout_file", "stderr_file" };
+	struct output_view view[2] = { { -1, NULL }, { -1, NULL } };
+	struct buf *t = &r->text, b = { NULL, 0, 0, false };
+	struct job_stream *s;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		s = i == 0 ? out : err;
+		if (r->look != NULL && r->look->only_new) {
+			output_show_since(s->text, &s->seen, names[i], &b);
+		} else {
+			output_show(s->text, r->job->asked.truncate, names[i],
+			    &b, &view[i]);
+			output_look(s->text, &s->seen);
+		}
+		data_string(r, names[i], b.data, b.len);
+		if (b.len > 0) {
+			buf_add(t, t->len > 0 && t->data[t->len - 1] != '\n' ?
+			    "\n\n" : "\n", names[i], ":\n");
+			buf_put(t, b.data, b.len);
+		}
+		t->failed = t->failed || b.failed;
+		buf_free(&b);
+	}
+	for (i = 0; i < 2; i++) {
+		if (view[i].chars >= 0) {
+			data_name(r, chars[i]);
+			buf_int(&r->data, view[i].chars);
+		}
+	}
+	for (i = 0; i < 2; i++) {
+		if (view[i].file != NULL)
+			data_string(r, files[i], view[i].file,
+			    strlen(view[i].file));
+	}
 }
 
 void
 tools_result(struct buf *b, const struct tools_options *o, struct job *job,
              const struct tools_call *look)
 {
-	struct buf text = { NULL, 0, 0, false };
 	struct result r;
 
 	memset(&r, 0, sizeof(r));
 	r.job = job;
 	r.look = look;
 	r.task = job->id[0] != '\0';
-	r.status = status_of(r.job);
-	/* The start of a task has printed nothing yet: that is no output. */
-	r.output = look != NULL || !job->asked.background;
-	r.ended = job->state == JOB_FINISHED;
-	if (look == NULL && r.task)
-		r.status = "running", r.ended = false;
+	r.ended = job->state == JOB_FINISHED && (look != NULL || !r.task);
 	put_notes(&r);
-	if (r.output) {
-		put_stream(&r, &job->out, "stdout", &r.out,
-		    &r.out_view);
-		put_stream(&r, &job->err, "stderr", &r.err,
-		    &r.err_view);
-	}
-	put_text(&text, &r);
+	put_facts(&r);
+	/* The start of a task has printed nothing yet: that is no output. */
+	if (look != NULL || !job->asked.background)
+		put_output(&r, &job->out, &job->err);
 	buf_puts(b, "\"content\":[{\"type\":\"text\",\"text\":");
-	json_string(b, text.data, text.len);
+	json_string(b, r.text.data, r.text.len);
 	buf_puts(b, "}]");
-	if (o->structured)
-		put_data(b, &r);
+	if (o->structured) {
+		buf_puts(b, ",\"structuredContent\":");
+		buf_put(b, r.data.data, r.data.len);
+		buf_puts(b, "}");
+	}
 	buf_puts(b, ",\"isError\":false");
-	b->failed = b->failed || text.failed || r.out.failed || r.err.failed ||
-	    r.headline.failed || r.note.failed;
-	buf_free(&text);
-	result_free(&r);
+	b->failed = b->failed || r.note.failed || r.text.failed ||
+	    r.data.failed;
+	buf_free(&r.note);
+	buf_free(&r.text);
+	buf_free(&r.data);
 }

@@ -19,11 +19,11 @@ struct tools_options {
 	enum truncate truncate;  /* when a call names none */
 };
 
-enum tool { TOOL_NONE, TOOL_BASH, TOOL_TASK_OUTPUT };
+enum tools_action {
+	TOOLS_UNKNOWN, TOOLS_REFUSED, TOOLS_RUN, TOOLS_LOOK, TOOLS_KILL
+};
 
-enum tools_action { TOOLS_RUN, TOOLS_LOOK, TOOLS_KILL };
-
-/* What a call asks for, its arguments being right */
+/* What a call asks for */
 struct tools_call {
 	enum tools_action action;
 	struct job_request job;  /* TOOLS_RUN: what to run */
@@ -36,24 +36,23 @@ struct tools_call {
 
 /* The tools as JSON, for tools/list: [...] */
 void tools_list(struct buf *, const struct tools_options *);
-enum tool tools_find(const struct tools_options *, struct json name);
 
-/* Arguments (an object, or JSON_NONE) into a call. False: a sentence for the
- * model is in `refusal` instead. tools_call_free() in any case. */
-bool tools_read(const struct tools_options *, enum tool, struct json arguments,
-                struct tools_call *, struct buf *refusal);
+/* Reads the arguments (an object, or JSON_NONE) for the tool of that name.
+ * TOOLS_REFUSED: `result` says why. tools_call_free() in any case. */
+void tools_read(const struct tools_options *, struct json name,
+                struct json arguments, struct tools_call *,
+                struct buf *result);
 void tools_call_free(struct tools_call *);
 
-/* The members of a result: "content":..., "structuredContent":...,
- * "isError":... What is said of a job depends on its state: the start of a
- * task, what a command gave; or, asked for by `look`, how a task stands. */
+/* Each appends a result's members: "content":..., "structuredContent":...,
+ * "isError":... How a task stands that is looked at; or, look being NULL, what
+ * a command gave, or the start of a task. */
 void tools_result(struct buf *, const struct tools_options *, struct job *,
                   const struct tools_call *look);
-void tools_refusal(struct buf *, const char *text, size_t len);
 void tools_no_task(struct buf *, const struct tools_call *);
 
-/* What the session says when it refuses: the 11th task (T2), a lost directory
- * (D5), what the system is short of (E7). */
+/* What the session refused: the 11th task (T2), a lost directory (D5), what
+ * the system is short of (E7) */
 void tools_refused(struct buf *, struct session *, const struct job *);
 
 #endif
