@@ -1,11 +1,10 @@
 #ifndef CALLS_H
 #define CALLS_H
 
-/* A client's calls: the requests whose answer comes later, what is heard of
- * them meanwhile, and how any request is answered (P8, O7, W). */
+/* How a client's requests are answered: at once, or later. A call is a request
+ * that is held open: it can be cancelled (P8), and is shown progress (O7). */
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include "io.h"
 #include "json.h"
@@ -16,7 +15,7 @@
 #define MCP_SERVER_INFO \
 	"{\"name\":\"boris\",\"version\":\"" BORIS_VERSION "\"}"
 
-/* JSON-RPC 2.0, section 5.1; MCP 2026-07-28, basic */
+/* JSON-RPC 2.0, section 5.1; the last one: MCP 2026-07-28, versioning */
 enum {
 	JSONRPC_PARSE_ERROR = -32700,
 	JSONRPC_INVALID_REQUEST = -32600,
@@ -28,21 +27,20 @@ enum {
 
 enum mcp_kind {
 	MCP_RESPONSE,          /* never dropped */
-	MCP_REFUSAL,           /* so is this: no method was reached */
-	MCP_NOTICE,            /* belongs to an open request: say it or fail */
+	MCP_REFUSAL,           /* an error before any stateless method was
+	                        * reached; never dropped either */
+	MCP_NOTICE,            /* belongs to an open request; nor is this */
 	MCP_PROGRESS           /* may be refused when the reader is slow */
 };
 
 /* The transport's way out. `to` is the return address that came with the
- * request; error is the JSON-RPC code, 0 for a result. The message is the
- * caller's to free, and may have more put behind it. False: it was refused
- * (progress only). */
+ * request, NULL over HTTP once that has been forgotten; error is the JSON-RPC
+ * code, 0 for a result. The message is the caller's to free, and may have more
+ * put behind it. False: it was refused (progress only). */
 typedef bool mcp_send(void *transport, void *to, enum mcp_kind, int error,
                       struct buf *message);
 
-struct call;
-
-/* Its fields but for the last two are set by mcp_open(). */
+/* A client's. The fields before `first` are set by mcp_open(). */
 struct calls {
 	const struct tools_options *tools;
 	struct session *session;
@@ -52,61 +50,46 @@ struct calls {
 	                        * (JSON-RPC 2.0, section 5), else no id */
 	int64_t now;           /* ms, of this turn */
 	struct call *first;    /* the newest */
-	int listening;         /* calls of subscriptions/listen among them */
+	int open;              /* calls; of them subscriptions/listen: */
+	int listening;
 };
 
-enum mcp_era { ERA_UNKNOWN, ERA_LEGACY, ERA_STATELESS };
-
-struct batch;
-
-/* Where an answer goes, under which id and by whose rules */
-struct reply_to {
+/* A request, as far as its answer is concerned */
+struct calls_request {
 	struct calls *calls;
-	void *to;              /* the transport's */
-	struct batch *batch;   /* the array that was asked in; NULL: none */
-	enum mcp_era era;
+	void *to;              /* the transport's address */
+	struct calls_batch *batch;  /* the array that it came in, or NULL */
+	bool stateless;        /* the revision has no handshake: a result says
+	                        * what it is, and whose */
 	struct json id;        /* JSON_NONE: it could not be read */
 };
 
-/* -- Answers at once -- */
+/* Appends an error; or answers with one. `data` is JSON text, or NULL. */
+void calls_put_error(struct buf *, const struct calls *, struct json id,
+                     int code, const char *message, const struct buf *data);
+void calls_error(const struct calls_request *, int code, const char *message,
+                 const struct buf *data);
 
-/* An error; `data` is JSON text, or NULL. */
-void reply_error(const struct reply_to *, int code, const char *message,
-                  const struct buf *data);
-void reply_put_error(struct buf *, const struct calls *, struct json id, int code,
-               const char *message, const struct buf *data);
+/* Answers with a result of these members (with commas between); frees them. */
+void calls_result(const struct calls_request *, struct buf *members);
 
-/* A result up to its members, each of which the caller puts behind it, with
- * commas between; then reply_send(), which frees it. */
-void reply_begin(struct buf *, const struct reply_to *);
-void reply_send(const struct reply_to *, struct buf *);
+/* The requests of one array are answered by one array, once all answers are
+ * there: those between these two. False: no memory. */
+bool calls_batch_begin(struct calls_request *);
+void calls_batch_end(struct calls_request *);
 
-/* The answers to one array are sent as one, when all are there. NULL: no
- * memory. Ends when batch_end() was called and no call of it is open; false:
- * some are. */
-struct batch *batch_begin(void *to);
-bool batch_end(struct calls *, struct batch *);
-
-/* -- Answers later -- */
-
-/* Each opens a call, with the progress token if that is one, and takes over
- * what is asked. False: it has been answered already. */
-bool calls_run(const struct reply_to *, struct json token, struct tools_call *);
-bool calls_look(const struct reply_to *, struct json token,
+/* Each opens a call, unless it can be answered now. `token` asks for progress
+ * if it is one. What is asked for is taken over. */
+void calls_tool(const struct calls_request *, struct json token,
                 struct tools_call *);
-bool calls_listen(const struct reply_to *);
+void calls_listen(const struct calls_request *);
 
 void calls_cancel(struct calls *, struct json id);  /* P8: of that request */
-
-/* `to` is no longer there: its calls are cancelled, or carried out and answered
- * to nobody. */
-void calls_forget(struct calls *, void *to, bool cancel);
-
-bool calls_unanswered(const struct calls *);  /* any, but for listening */
-bool calls_await(const struct calls *, const void *to);  /* any for there */
+void calls_forget(struct calls *, void *to, bool cancel);  /* mcp_forget() */
+bool calls_await(const struct calls *, const void *to);  /* any from there */
 
 void calls_poll_add(struct calls *, struct loop *);
-void calls_dispatch(struct calls *);  /* the session's turn has been before */
+void calls_dispatch(struct calls *);  /* after the session's turn */
 void calls_close(struct calls *);     /* nobody listens any more */
 void calls_free(struct calls *);
 

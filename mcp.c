@@ -6,18 +6,16 @@
 #include <string.h>
 
 enum {
-	NAME_SHOWN = 100       /* bytes of an unknown name that are quoted */
+	NAME_SHOWN = 120       /* bytes of "Unknown tool: ..." */
 };
 
-/* What a revision adds. A new one is a row here. */
-struct revision {
+/* What a revision adds. A new one is a row here, the newest first. */
+static const struct revision {
 	const char *name;
 	bool stateless;   /* no handshake: every request says its version, and
 	                   * every result what it is */
 	bool batches;     /* arrays of messages */
-};
-
-static const struct revision revisions[] = {
+} revisions[] = {
 	{ "2026-07-28", true, false },
 	{ "2025-11-25", false, false },
 	{ "2025-06-18", false, false },
@@ -31,7 +29,6 @@ static const struct revision revisions[] = {
 #define META_CLIENT "io.modelcontextprotocol/clientInfo"
 
 struct client {
-	const struct mcp_options *options;
 	struct calls calls;
 	enum mcp_peer peer;
 	const struct revision *revision;  /* the handshake's; NULL before */
@@ -40,58 +37,48 @@ struct client {
 /* A message being handled */
 struct request {
 	struct client *client;
-	struct reply_to from;
 	const struct mcp_message *message;
-	bool held;             /* the answer comes later */
+	struct calls_request from;
+	struct buf result;     /* its members */
 };
 
 /* -- Methods ----------------------------------------------------------- */
 
-/* Each answers its request, or holds it; or returns what is wrong with its
- * params. */
+/* Each answers its request, or has it answered later; or returns what is wrong
+ * with its params. */
 
 static const char *
 do_initialize(struct request *r)
 {
-	struct client *c = r->client;
-	const struct revision *v, *latest = revisions;
 	struct json wanted = json_get(r->message->params, "protocolVersion");
-	struct buf b = { NULL, 0, 0, false };
+	const struct revision *v = revisions;
 
 	if (json_type(wanted) != JSON_STRING)
 		return "params lack protocolVersion (a string)";
-	for (v = revisions; v->name != NULL; v++) {
-		if (latest->stateless)
-			latest = v;
-		if (!v->stateless && json_is(wanted, v->name))
-			break;
+	while (v->name != NULL && (v->stateless || !json_is(wanted, v->name)))
+		v++;
+	if (v->name == NULL) {
+		/* The newest that has a handshake is offered instead. */
+		for (v = revisions; v->stateless; v++)
+			;
 	}
-	c->revision = v->name != NULL ? v : latest;
-	reply_begin(&b, &r->from);
-	buf_add(&b, "\"protocolVersion\":\"", c->revision->name,
+	r->client->revision = v;
+	buf_add(&r->result, "\"protocolVersion\":\"", v->name,
 	    "\",\"capabilities\":{\"tools\":{}},"
 	    "\"serverInfo\":" MCP_SERVER_INFO);
-	reply_send(&r->from, &b);
+	calls_result(&r->from, &r->result);
 	return NULL;
 }
 
 static const char *
 do_ping(struct request *r)
 {
-	struct buf b = { NULL, 0, 0, false };
-
-	reply_begin(&b, &r->from);
-	reply_send(&r->from, &b);
+	calls_result(&r->from, &r->result);
 	return NULL;
 }
 
-/* How long the answer may be kept: it never changes. */
-static void
-put_caching(struct buf *b, const struct reply_to *to)
-{
-	if (to->era == ERA_STATELESS)
-		buf_puts(b, ",\"ttlMs\":3600000,\"cacheScope\":\"public\"");
-}
+/* How long a stateless answer may be kept: it never changes. */
+static const char caching[] = ",\"ttlMs\":3600000,\"cacheScope\":\"public\"";
 
 /* The versions that need no handshake, as an array */
 static void
@@ -112,87 +99,73 @@ put_versions(struct buf *b)
 static const char *
 do_discover(struct request *r)
 {
-	struct buf b = { NULL, 0, 0, false };
-
-	reply_begin(&b, &r->from);
-	buf_puts(&b, "\"supportedVersions\":");
-	put_versions(&b);
-	buf_puts(&b, ",\"capabilities\":{\"tools\":{}}");
-	put_caching(&b, &r->from);
-	reply_send(&r->from, &b);
+	buf_puts(&r->result, "\"supportedVersions\":");
+	put_versions(&r->result);
+	buf_add(&r->result, ",\"capabilities\":{\"tools\":{}}", caching);
+	calls_result(&r->from, &r->result);
 	return NULL;
 }
 
 static const char *
 do_list(struct request *r)
 {
-	struct buf b = { NULL, 0, 0, false };
-
 	if (json_type(json_get(r->message->params, "cursor")) != JSON_NONE)
 		return "Unknown cursor: all tools are on the one page that is "
 		    "asked for without";
-	reply_begin(&b, &r->from);
-	buf_puts(&b, "\"tools\":");
-	tools_list(&b, &r->client->options->tools);
-	put_caching(&b, &r->from);
-	reply_send(&r->from, &b);
+	buf_puts(&r->result, "\"tools\":");
+	tools_list(&r->result, r->client->calls.tools);
+	buf_puts(&r->result, r->from.stateless ? caching : "");
+	calls_result(&r->from, &r->result);
 	return NULL;
 }
 
 static const char *
 do_listen(struct request *r)
 {
-	if (json_type(json_get(r->message->params, "notifications")) !=
-	    JSON_OBJECT)
+	struct json wanted = json_get(r->message->params, "notifications");
+
+	if (json_type(wanted) != JSON_OBJECT)
 		return "params lack notifications (an object)";
-	r->held = calls_listen(&r->from);
+	calls_listen(&r->from);
 	return NULL;
 }
 
-/* "Unknown tool: nope" */
 static void
-fail_unknown_tool(struct request *r, struct json name)
+fail_unknown_tool(struct request *r)
 {
-	struct buf text = { NULL, 0, 0, false };
-	const size_t most = strlen("Unknown tool: ") + NAME_SHOWN;
+	struct buf *text = &r->result;
 
-	buf_puts(&text, "Unknown tool: ");
-	json_decode(name, &text);
-	if (text.len > most) {
-		text.len = most;  /* json_string() mends a cut character */
-		buf_puts(&text, "...");
-	}
-	buf_putc(&text, '\0');
-	reply_error(&r->from, JSONRPC_INVALID_PARAMS,
-	    text.failed ? "Unknown tool" : text.data, NULL);
-	buf_free(&text);
+	buf_puts(text, "Unknown tool: ");
+	json_decode(r->message->name, text);
+	if (text->len > NAME_SHOWN)
+		text->len = NAME_SHOWN;  /* json_string() mends a cut one */
+	if (r->client->calls.tools->offered)
+		buf_puts(text, "; there are bash and task_output");
+	buf_putc(text, '\0');
+	calls_error(&r->from, JSONRPC_INVALID_PARAMS,
+	    text->failed ? "Unknown tool" : text->data, NULL);
+	buf_free(text);
 }
 
 static const char *
 do_call(struct request *r)
 {
-	const struct tools_options *options = &r->client->options->tools;
 	const struct mcp_message *m = r->message;
-	struct buf b = { NULL, 0, 0, false };
-	struct json token = json_get(m->meta, "progressToken");
 	struct tools_call call;
 
 	if (json_type(m->name) != JSON_STRING)
 		return "params lack name (a string)";
 	if (m->arguments.text != NULL && json_type(m->arguments) != JSON_OBJECT)
 		return "arguments must be an object";
-	reply_begin(&b, &r->from);
-	tools_read(options, m->name, m->arguments, &call, &b);
+	tools_read(r->client->calls.tools, m->name, m->arguments, &call,
+	    &r->result);
 	if (call.action == TOOLS_UNKNOWN)
-		fail_unknown_tool(r, m->name);
+		fail_unknown_tool(r);
 	else if (call.action == TOOLS_REFUSED)
-		reply_send(&r->from, &b);
-	else if (call.action == TOOLS_RUN)
-		r->held = calls_run(&r->from, token, &call);
+		calls_result(&r->from, &r->result);
 	else
-		r->held = calls_look(&r->from, token, &call);
+		calls_tool(&r->from, json_get(m->meta, "progressToken"), &call);
 	tools_call_free(&call);
-	buf_free(&b);
 	return NULL;
 }
 
@@ -207,21 +180,21 @@ static const struct method {
 	{ "ping", true, false, do_ping },
 	{ "initialize", true, false, do_initialize },
 	{ "server/discover", false, true, do_discover },
-	{ "subscriptions/listen", false, true, do_listen }
+	{ "subscriptions/listen", false, true, do_listen },
+	{ NULL, false, false, NULL }
 };
 
 static const char *
 run_method(struct request *r)
 {
-	bool stateless = r->from.era == ERA_STATELESS;
-	size_t i;
+	const struct method *m;
 
-	for (i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
-		if ((stateless ? methods[i].stateless : methods[i].legacy) &&
-		    json_is(r->message->method, methods[i].name))
-			return methods[i].run(r);
+	for (m = methods; m->name != NULL; m++) {
+		if ((r->from.stateless ? m->stateless : m->legacy) &&
+		    json_is(r->message->method, m->name))
+			return m->run(r);
 	}
-	reply_error(&r->from, JSONRPC_NO_METHOD, "Method not found", NULL);
+	calls_error(&r->from, JSONRPC_NO_METHOD, "Method not found", NULL);
 	return NULL;
 }
 
@@ -237,15 +210,9 @@ refuse_version(struct request *r)
 	buf_puts(&data, ",\"requested\":");
 	json_verbatim(r->message->version, &data);
 	buf_puts(&data, "}");
-	reply_error(&r->from, MCP_UNSUPPORTED_VERSION,
+	calls_error(&r->from, MCP_UNSUPPORTED_VERSION,
 	    "Unsupported protocol version", data.failed ? NULL : &data);
 	buf_free(&data);
-}
-
-static bool
-has_string(struct json object, const char *name)
-{
-	return json_type(json_get(object, name)) == JSON_STRING;
 }
 
 /* A request that says its own version (MCP 2026-07-28, basic). The text
@@ -253,29 +220,26 @@ has_string(struct json object, const char *name)
 static const char *
 handle_stateless(struct request *r)
 {
-	static const char *const names[] = { META_CAPABILITIES, META_CLIENT };
-	struct json version = r->message->version, found[2];
-	const struct revision *v;
+	struct json version = r->message->version, meta = r->message->meta;
+	struct json client = json_get(meta, META_CLIENT);
+	const struct revision *v = revisions;
 
 	if (json_type(version) != JSON_STRING)
 		return "_meta's " META_VERSION " must be a string";
-	for (v = revisions; v->name != NULL; v++) {
-		if (v->stateless && json_is(version, v->name))
-			break;
-	}
+	while (v->name != NULL && !(v->stateless && json_is(version, v->name)))
+		v++;
 	if (v->name == NULL) {
 		refuse_version(r);
 		return NULL;
 	}
-	json_members(r->message->meta, names, found, 2);
-	if (json_type(found[0]) != JSON_OBJECT)
+	if (json_type(json_get(meta, META_CAPABILITIES)) != JSON_OBJECT)
 		return "params._meta lacks " META_CAPABILITIES " (an object)";
-	if (found[1].text != NULL && (json_type(found[1]) != JSON_OBJECT ||
-	    !has_string(found[1], "name") ||
-	    !has_string(found[1], "version")))
+	if (client.text != NULL &&
+	    (json_type(json_get(client, "name")) != JSON_STRING ||
+	    json_type(json_get(client, "version")) != JSON_STRING))
 		return "_meta's " META_CLIENT " must be an object with "
 		    "strings name and version";
-	r->from.era = ERA_STATELESS;
+	r->from.stateless = true;
 	return run_method(r);
 }
 
@@ -286,29 +250,24 @@ handle_request(struct request *r)
 {
 	const struct mcp_message *m = r->message;
 	const struct client *c = r->client;
+	bool opens = json_is(m->method, "initialize");
 
 	if (m->params.text != NULL && json_type(m->params) != JSON_OBJECT)
 		return "params must be an object";
 	if (m->meta.text != NULL && json_type(m->meta) != JSON_OBJECT)
 		return "params._meta must be an object";
-	if (r->from.batch != NULL && (m->version.text != NULL ||
-	    json_is(m->method, "initialize"))) {
-		reply_error(&r->from, JSONRPC_INVALID_REQUEST,
+	if (r->from.batch != NULL && (m->version.text != NULL || opens)) {
+		calls_error(&r->from, JSONRPC_INVALID_REQUEST,
 		    "Not allowed in a batch", NULL);
 		return NULL;
 	}
 	if (m->version.text != NULL)
 		return handle_stateless(r);
-	if (json_is(m->method, "initialize"))
-		return do_initialize(r);
 	if (json_is(m->method, "server/discover"))
 		return "params._meta lacks " META_VERSION " (a string)";
-	if (c->revision != NULL) {
-		r->from.era = ERA_LEGACY;
+	if (opens || c->revision != NULL || (json_is(m->method, "ping") &&
+	    c->peer != MCP_HTTP_STATELESS))
 		return run_method(r);
-	}
-	if (json_is(m->method, "ping") && c->peer != MCP_HTTP_STATELESS)
-		return do_ping(r);
 	return "params._meta lacks " META_VERSION " (a string); or begin with "
 	    "initialize";
 }
@@ -353,16 +312,21 @@ mcp_is_request(const struct mcp_message *m)
 	return json_type(m->method) == JSON_STRING && m->id.text != NULL;
 }
 
+/* Can an answer bear it? */
+static bool
+good_id(struct json id)
+{
+	return json_type(id) == JSON_STRING || json_type(id) == JSON_NUMBER;
+}
+
 /* What is wrong with the envelope (JSON-RPC 2.0, sections 4 and 5); NULL:
  * nothing. */
 static const char *
 wrong_envelope(const struct mcp_message *m)
 {
-	enum json_type id = json_type(m->id);
-
 	if (json_type(m->whole) != JSON_OBJECT)
 		return "Not a request";
-	if (id != JSON_NONE && id != JSON_STRING && id != JSON_NUMBER)
+	if (m->id.text != NULL && !good_id(m->id))
 		return "id must be a string or a number";
 	if (!json_is(m->jsonrpc, "2.0"))
 		return "jsonrpc must be \"2.0\"";
@@ -371,47 +335,73 @@ wrong_envelope(const struct mcp_message *m)
 	return NULL;
 }
 
-/* True: the answer comes later. */
-static bool
-handle(struct client *c, void *to, struct batch *batch,
-       const struct mcp_message *m)
+/* `from` has no id yet. */
+static void
+handle(struct client *c, struct calls_request from, const struct mcp_message *m)
 {
-	struct request r;
+	struct request r = { c, m, from, { NULL, 0, 0, false } };
 	const char *wrong = wrong_envelope(m);
 
-	memset(&r, 0, sizeof(r));
-	r.client = c;
-	r.from.calls = &c->calls;
-	r.from.to = to;
-	r.from.batch = batch;
-	r.message = m;
-	if (json_type(m->id) == JSON_STRING || json_type(m->id) == JSON_NUMBER)
+	if (m->method.text == NULL &&
+	    (m->result.text != NULL || m->error.text != NULL))
+		return;  /* a response; boris has asked nothing */
+	if (good_id(m->id))
 		r.from.id = m->id;
-	if (m->method.text == NULL && (m->result.text != NULL ||
-	    m->error.text != NULL))
-		return false;  /* a response; boris has asked nothing */
-	if (wrong != NULL) {
-		reply_error(&r.from, JSONRPC_INVALID_REQUEST, wrong, NULL);
+	if (m->whole.text == NULL) {
+		calls_error(&r.from, JSONRPC_PARSE_ERROR, "Parse error", NULL);
+	} else if (wrong != NULL) {
+		calls_error(&r.from, JSONRPC_INVALID_REQUEST, wrong, NULL);
 	} else if (m->id.text != NULL) {
 		wrong = handle_request(&r);
 		if (wrong != NULL)
-			reply_error(&r.from, JSONRPC_INVALID_PARAMS, wrong,
+			calls_error(&r.from, JSONRPC_INVALID_PARAMS, wrong,
 			    NULL);
 	} else if (json_is(m->method, "notifications/cancelled")) {
 		calls_cancel(&c->calls, json_get(m->params, "requestId"));
 	}
-	return r.held;
 }
 
-static void
-fail_unread(struct client *c, void *to, int code, const char *message)
+bool
+mcp_handle(struct client *c, void *to, const struct mcp_message *m,
+           int64_t now)
 {
-	struct reply_to nobody;
+	struct calls_request from = { NULL, to, NULL, false, { NULL, 0 } };
+	struct json element;
+	struct mcp_message part;
+	size_t at = 0;
 
-	memset(&nobody, 0, sizeof(nobody));
-	nobody.calls = &c->calls;
-	nobody.to = to;
-	reply_error(&nobody, code, message, NULL);
+	from.calls = &c->calls;
+	c->calls.now = now;
+	if (json_type(m->whole) != JSON_ARRAY || c->revision == NULL ||
+	    !c->revision->batches ||
+	    !json_next(m->whole, &at, NULL, &element)) {
+		handle(c, from, m);
+		return calls_await(&c->calls, to);
+	}
+	if (!calls_batch_begin(&from)) {
+		mcp_unread(c, to, false);
+		return false;
+	}
+	do {
+		split(&part, element);
+		handle(c, from, &part);
+	} while (json_next(m->whole, &at, NULL, &element));
+	calls_batch_end(&from);
+	return calls_await(&c->calls, to);
+}
+
+void
+mcp_unread(struct client *c, void *to, bool too_long)
+{
+	struct calls_request from = { NULL, to, NULL, false, { NULL, 0 } };
+
+	from.calls = &c->calls;
+	if (too_long)
+		calls_error(&from, JSONRPC_INVALID_REQUEST, "The message is "
+		    "over 16 MiB long, the most that is taken", NULL);
+	else
+		calls_error(&from, JSONRPC_INTERNAL,
+		    "Out of memory for the message", NULL);
 }
 
 void
@@ -421,58 +411,9 @@ mcp_error(const struct client *c, struct buf *b, const struct mcp_message *m,
 	struct json id = { NULL, 0 };
 
 	/* Under a response's id the client could take it for its answer. */
-	if (mcp_is_request(m) && (json_type(m->id) == JSON_STRING ||
-	    json_type(m->id) == JSON_NUMBER))
+	if (mcp_is_request(m) && good_id(m->id))
 		id = m->id;
-	reply_put_error(b, &c->calls, id, code, text, NULL);
-}
-
-void
-mcp_unread(struct client *c, void *to, bool too_long)
-{
-	if (too_long)
-		fail_unread(c, to, JSONRPC_INVALID_REQUEST, "The message is over "
-		    "16 MiB long, the most that is taken");
-	else
-		fail_unread(c, to, JSONRPC_INTERNAL,
-		    "Out of memory for the message");
-}
-
-static bool
-handle_batch(struct client *c, void *to, struct json array)
-{
-	struct batch *batch = batch_begin(to);
-	struct mcp_message m;
-	struct json element;
-	size_t at = 0;
-
-	if (batch == NULL) {
-		mcp_unread(c, to, false);
-		return false;
-	}
-	while (json_next(array, &at, NULL, &element)) {
-		split(&m, element);
-		handle(c, to, batch, &m);
-	}
-	return !batch_end(&c->calls, batch);
-}
-
-bool
-mcp_handle(struct client *c, void *to, const struct mcp_message *m,
-           int64_t now)
-{
-	size_t at = 0;
-	struct json first;
-
-	c->calls.now = now;
-	if (m->whole.text == NULL) {
-		fail_unread(c, to, JSONRPC_PARSE_ERROR, "Parse error");
-		return false;
-	}
-	if (json_type(m->whole) == JSON_ARRAY && c->revision != NULL &&
-	    c->revision->batches && json_next(m->whole, &at, NULL, &first))
-		return handle_batch(c, to, m->whole);
-	return handle(c, to, NULL, m);
+	calls_put_error(b, &c->calls, id, code, text, NULL);
 }
 
 /* -- Turns ------------------------------------------------------------- */
@@ -485,7 +426,6 @@ mcp_open(const struct mcp_options *options, enum mcp_peer peer, mcp_send *send,
 
 	if (c == NULL)
 		return NULL;
-	c->options = options;
 	c->peer = peer;
 	c->calls.tools = &options->tools;
 	c->calls.send = send;
@@ -541,7 +481,7 @@ mcp_backlog(const struct client *c)
 bool
 mcp_unanswered(const struct client *c)
 {
-	return calls_unanswered(&c->calls);
+	return c->calls.open > c->calls.listening;
 }
 
 bool

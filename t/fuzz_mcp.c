@@ -1,7 +1,7 @@
 /* libFuzzer target for mcp.c, and with it tools.c, session.c and output.c:
  *
  *     clang -fsanitize=fuzzer,address,undefined -I. t/fuzz_mcp.c mcp.c \
- *         tools.c session.c output.c spool.c json.c io.c
+ *         calls.c tools.c session.c output.c spool.c json.c io.c
  *
  * The first byte says how boris was started; what follows is lines. Commands
  * are not run: the functions of exec.h are here, and what a command does is
@@ -54,6 +54,7 @@ static struct fuzz {
 	bool no_null;     /* no "id":null in errors */
 	bool http;        /* each line has an address of its own */
 	bool slow;        /* progress is refused */
+	bool gone;        /* a peer has: what it asked is answered to NULL */
 	pid_t pid;
 	int randoms;
 	char task[SESSION_ID];
@@ -71,14 +72,11 @@ must(bool ok, const char *what)
 /* -- Commands that do not run (exec.h) --------------------------------- */
 
 struct exec {
-	enum exec_state state;
-	pid_t pid;
-	bool group;          /* something of it lives */
-	int status, turns, looks;
+	struct exec_report report;
+	int turns, looks;
 	int64_t deadline;
 	struct output *out, *err;
 	struct buf text, input;
-	char *dir;
 };
 
 static bool
@@ -95,11 +93,11 @@ change_dir(struct exec *x)
 
 	if (n < 4 || memcmp(x->text.data, "cd ", 3) != 0)
 		return;
-	x->dir = malloc(n - 1);
-	must(x->dir != NULL, "memory");
-	x->dir[0] = '/';
-	memcpy(x->dir + 1, x->text.data + 3, n - 3);
-	x->dir[n - 2] = '\0';
+	x->report.dir = malloc(n - 1);
+	must(x->report.dir != NULL, "memory");
+	x->report.dir[0] = '/';
+	memcpy(x->report.dir + 1, x->text.data + 3, n - 3);
+	x->report.dir[n - 2] = '\0';
 }
 
 void
@@ -138,9 +136,9 @@ exec_start(const struct exec_command *c, struct output *out,
 	}
 	x = calloc(1, sizeof(*x));
 	must(x != NULL, "memory");
-	x->state = EXEC_RUNNING;
-	x->pid = ++f.pid;
-	x->group = true;
+	x->report.state = EXEC_RUNNING;
+	x->report.pid = ++f.pid;
+	x->report.lives = true;
 	x->deadline = NEVER;
 	x->out = out;
 	x->err = err;
@@ -159,26 +157,27 @@ exec_start(const struct exec_command *c, struct output *out,
 void
 exec_dispatch(struct exec *x, const struct loop *loop)
 {
-	if (x->state == EXEC_RUNNING && x->turns-- > 0) {
+	if (x->report.state == EXEC_RUNNING && x->turns-- > 0) {
 		if (x->out != NULL)
 			output_write(x->out, x->text.data, x->text.len);
 		if (x->err != NULL && x->input.len > 0)
 			output_write(x->err, x->input.data, x->input.len);
 		return;
 	}
-	if (x->state == EXEC_RUNNING && said(x, '!'))
+	if (x->report.state == EXEC_RUNNING && said(x, '!'))
 		return;
-	if (x->state == EXEC_STOPPING && said(x, '~') &&
+	if (x->report.state == EXEC_STOPPING && said(x, '~') &&
 	    loop->now < x->deadline)
 		return;
-	if (x->state == EXEC_ENDED)
+	if (x->report.state == EXEC_ENDED)
 		return;
-	if (x->state == EXEC_RUNNING)
+	if (x->report.state == EXEC_RUNNING)
 		change_dir(x);
-	x->status = x->state == EXEC_RUNNING ? 0 : 128 + 15;
-	if (!said(x, '&') || x->state != EXEC_RUNNING)
-		x->group = false;
-	x->state = EXEC_ENDED;
+	x->report.status = x->report.state == EXEC_RUNNING ? 0 : 128 + 15;
+	if (!said(x, '&') || x->report.state != EXEC_RUNNING)
+		x->report.lives = false;
+	x->report.state = EXEC_ENDED;
+	x->report.shell_ended = true;
 	x->deadline = NEVER;
 }
 
@@ -193,16 +192,16 @@ exec_advance(struct exec *const list[], int n, int64_t now)
 void
 exec_read(struct exec *x)
 {
-	if (x->state == EXEC_RUNNING && x->out != NULL)
+	if (x->report.state == EXEC_RUNNING && x->out != NULL)
 		output_write(x->out, "+", 1);
 }
 
 void
 exec_poll_add(struct exec *x, struct loop *loop)
 {
-	if (x->state == EXEC_RUNNING && (x->turns >= 0 || !said(x, '!')))
+	if (x->report.state == EXEC_RUNNING && (x->turns >= 0 || !said(x, '!')))
 		loop_until(loop, loop->now + 7);
-	if (x->state == EXEC_KILLED)
+	if (x->report.state == EXEC_KILLED)
 		loop_until(loop, loop->now);
 	loop_until(loop, x->deadline);
 }
@@ -214,11 +213,11 @@ exec_stop(struct exec *const list[], int n, int64_t now)
 
 	for (; n > 0; n--, list++) {
 		x = *list;
-		if (x->state == EXEC_ENDED)
-			x->group = false;
-		if (x->state != EXEC_RUNNING)
+		if (x->report.state == EXEC_ENDED)
+			x->report.lives = false;
+		if (x->report.state != EXEC_RUNNING)
 			continue;
-		x->state = EXEC_STOPPING;
+		x->report.state = EXEC_STOPPING;
 		x->deadline = said(x, '~') ? now + 5000 : now;
 	}
 }
@@ -228,53 +227,17 @@ exec_kill(struct exec *const list[], int n, int64_t now)
 {
 	(void)now;
 	for (; n > 0; n--, list++) {
-		if ((*list)->state == EXEC_ENDED)
-			(*list)->group = false;
+		if ((*list)->report.state == EXEC_ENDED)
+			(*list)->report.lives = false;
 		else
-			(*list)->state = EXEC_KILLED;
+			(*list)->report.state = EXEC_KILLED;
 	}
 }
 
-enum exec_state
-exec_state(const struct exec *x)
+const struct exec_report *
+exec_report(const struct exec *x)
 {
-	return x->state;
-}
-
-pid_t
-exec_pid(const struct exec *x)
-{
-	return x->pid;
-}
-
-bool
-exec_shell_ended(struct exec *x)
-{
-	return x->state == EXEC_ENDED;
-}
-
-int
-exec_status(const struct exec *x)
-{
-	return x->status;
-}
-
-const char *
-exec_dir(const struct exec *x)
-{
-	return x->dir;
-}
-
-bool
-exec_remains(const struct exec *x)
-{
-	return x->group;
-}
-
-bool
-exec_has_group(const struct exec *x)
-{
-	return x->group;
+	return &x->report;
 }
 
 /* What was left running ends by itself, by the third look at it. */
@@ -282,7 +245,7 @@ void
 exec_look_again(struct exec *x)
 {
 	if (++x->looks >= 3)
-		x->group = false;
+		x->report.lives = false;
 }
 
 void
@@ -298,7 +261,7 @@ exec_free(struct exec *x)
 		return;
 	buf_free(&x->input);
 	buf_free(&x->text);
-	free(x->dir);
+	free(x->report.dir);
 	free(x);
 }
 
@@ -483,7 +446,8 @@ take_message(void *transport, void *to, enum mcp_kind kind, int error,
 	must(!message->failed && whole.text != NULL, "JSON");
 	must(memchr(message->data, '\n', message->len) == NULL &&
 	    whole.len == message->len, "one line");
-	must(f.http == (to != NULL), "whose answer it is");
+	must(f.http || to == NULL, "whose answer it is");
+	must(to != NULL || !f.http || f.gone, "nobody has gone");
 	if (to != NULL) {
 		must(!((struct peer *)to)->gone, "to one who has gone");
 		((struct peer *)to)->answers += kind != MCP_NOTICE &&
@@ -531,7 +495,7 @@ forget(bool cancel)
 		return;
 	peer = &f.peer[f.lines - 1];
 	mcp_forget(f.client, peer, cancel, f.loop.now);
-	peer->gone = true;
+	peer->gone = f.gone = true;
 	for (i = 0; i < f.ids; i++)
 		f.asked[i].maybe = true;
 }
