@@ -11,10 +11,10 @@ SECONDS = 60
 # The code's own needs, apart from the user's
 NEEDS = -std=c99 -Wall -Wextra -pedantic
 
-OBJ = boris.o options.o lines.o http.o httpmsg.o mcp.o calls.o tools.o session.o \
-	exec.o guard.o proc.o output.o spool.o json.o io.o
-HDR = options.h lines.h http.h httpmsg.h mcp.h calls.h tools.h session.h exec.h \
-	guard.h proc.h output.h spool.h json.h io.h
+OBJ = boris.o options.o fence.o lines.o http.o httpmsg.o mcp.o calls.o tools.o \
+	session.o exec.o guard.o proc.o output.o spool.o json.o io.o
+HDR = options.h fence.h lines.h http.h httpmsg.h mcp.h calls.h tools.h \
+	session.h exec.h guard.h proc.h output.h spool.h json.h io.h
 
 all: boris
 
