@@ -68,11 +68,13 @@ struct values {
 	char *listen, *token, *token_file;
 	struct buf origins;            /* each with a space behind it */
 	int64_t port, session_timeout; /* s */
+	struct buf write;              /* each with a NUL behind it */
+	int64_t no_network;
 	int64_t generate_token, allow_anyone;
 	int64_t help, version;
 };
 
-enum kind { TEXT, ORIGINS, NUMBER, CHOICE, FLAG };
+enum kind { TEXT, ORIGINS, DIRS, NUMBER, CHOICE, FLAG };
 
 /* An option is a row: --help is printed from it, the variable is read by it,
  * a wrong value is refused with it. */
@@ -105,6 +107,11 @@ static const struct option {
 	{ "structured", "BORIS_STRUCTURED", "on|off", CHOICE, AT(structured),
 	  0, 0, 0, "off: results are text alone, without structuredContent "
 	  "(default on)" },
+	{ "write", "BORIS_WRITE", "DIR", DIRS, AT(write), 0, 0, 0,
+	  "commands write nowhere but below DIR, in $TMPDIR (/tmp) and in "
+	  "/dev (repeatable)" },
+	{ "no-network", "BORIS_NO_NETWORK", NULL, FLAG, AT(no_network),
+	  0, 1, 0, "commands reach no network but a loopback of their own" },
 	{ "no-bash", "BORIS_NO_BASH", NULL, FLAG, AT(no_bash), 0, 1, 0,
 	  "do not offer the bash and task_output tools" },
 	{ "transport", "BORIS_TRANSPORT", "stdio|http", CHOICE, AT(transport),
@@ -153,6 +160,7 @@ refuse(const struct option *row, const char *value, bool env)
 	buf_puts(&right, "must be ");
 	switch (row->kind) {
 	case TEXT:
+	case DIRS:
 		buf_add(&right, "given a value: ", row->value);
 		break;
 	case ORIGINS:
@@ -241,6 +249,10 @@ set_option(struct values *o, const struct option *row, const char *value,
 		break;
 	case ORIGINS:
 		right = add_origins(&o->origins, value);
+		break;
+	case DIRS:
+		buf_put(&o->write, value, strlen(value) + 1);
+		right = *value != '\0';
 		break;
 	case NUMBER:
 	case FLAG:
@@ -398,16 +410,17 @@ absolute(const char *name)
 	return text_of(&b);
 }
 
-/* --workdir, or where boris is; a directory that can be entered (C2) */
+/* What `option` gives, or where boris is; a directory that can be entered
+ * (C2) */
 static char *
-find_workdir(const char *given)
+find_dir(const char *option, const char *given)
 {
 	struct stat st;
 	char *dir = absolute(given);
 
 	if (given != NULL && (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode) ||
 	    access(dir, X_OK) < 0))
-		fatal(2, "--workdir (BORIS_WORKDIR)", given,
+		fatal(2, option, given,
 		    "must be a directory that is there and can be entered");
 	return dir;
 }
@@ -443,7 +456,7 @@ fill_mcp(struct mcp_options *m, const struct values *o)
 	memset(m, 0, sizeof(*m));
 	m->session.shell = access("/bin/bash", X_OK) == 0 ? "/bin/bash"
 	    : "/bin/sh";
-	m->session.workdir = find_workdir(o->workdir);
+	m->session.workdir = find_dir("--workdir (BORIS_WORKDIR)", o->workdir);
 	m->session.tmpdir = absolute(tmp != NULL && *tmp != '\0' ? tmp
 	    : "/tmp");
 	m->session.env = make_environment();
@@ -455,6 +468,32 @@ fill_mcp(struct mcp_options *m, const struct values *o)
 	m->tools.background = o->on_timeout == 1;
 	m->tools.timeout = o->timeout * 1000;
 	m->tools.truncate = (enum truncate)o->truncate;
+}
+
+/* Where commands can write: below what --write names, and where they can't do
+ * without it, in the directory for saved files and in /dev (F1). */
+static void
+fill_fence(struct options *options, struct values *o)
+{
+	struct buf *list = &options->write;
+	char *dir;
+	size_t i;
+
+	for (i = 0; i < o->write.len; i += strlen(o->write.data + i) + 1) {
+		dir = find_dir("--write (BORIS_WRITE)", o->write.data + i);
+		buf_put(list, dir, strlen(dir) + 1);
+		free(dir);
+	}
+	if (i > 0) {
+		buf_puts(list, options->mcp.session.tmpdir);
+		buf_put(list, "\0/dev\0", sizeof("\0/dev\0"));
+	}
+	if (o->write.failed || list->failed)
+		fatal(1, "start", NULL, "out of memory");
+	buf_free(&o->write);
+	options->fence.write = options->mcp.tools.write = list->data;
+	options->fence.no_network = o->no_network != 0;
+	options->mcp.tools.no_network = options->fence.no_network;
 }
 
 /* -- What HTTP needs to know (H2 to H5) --------------------------------- */
@@ -546,6 +585,7 @@ options_read(struct options *options, char **argv)
 	if (o.version)
 		print("boris " BORIS_VERSION "\n");
 	fill_mcp(&options->mcp, &o);
+	fill_fence(options, &o);
 	options->origins = o.origins;
 	options->over_http = o.transport == 1;
 	if (options->over_http)
@@ -562,4 +602,5 @@ options_free(struct options *options)
 	free(m->session.env);
 	buf_free(&options->token);
 	buf_free(&options->origins);
+	buf_free(&options->write);
 }

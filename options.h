@@ -5,16 +5,19 @@
  * words of the rooms that need them; and what is said to the person there. */
 
 #include <stdbool.h>
+#include "fence.h"
 #include "http.h"
 #include "json.h"
 #include "mcp.h"
 
 struct options {
 	struct mcp_options mcp;
+	struct fence_options fence;
 	bool over_http;         /* else stdio */
 	struct http_options http;
 	struct buf token;       /* ours, for `http` */
 	struct buf origins;
+	struct buf write;       /* ours, for `fence` and the tools */
 	bool say_token;         /* it was made up, so it has to be said */
 };
 

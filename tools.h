@@ -15,6 +15,10 @@ struct tools_options {
 	bool offered;            /* false: --no-bash */
 	bool structured;         /* results as data too (B6) */
 	bool background;         /* --on-timeout; for the description */
+	const char *write;       /* where commands can write: names, each with
+	                          * a NUL behind it, then an empty one; NULL:
+	                          * everywhere (F1) */
+	bool no_network;         /* for the description, as that is (F4) */
 	int64_t timeout;         /* ms, when a call names none */
 	enum truncate truncate;  /* when a call names none */
 };

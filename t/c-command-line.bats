@@ -24,11 +24,11 @@ accepts() {
 	is $status 0
 	is "$(cat err)" ''
 	for option in workdir timeout bg-timeout on-timeout truncate save-limit \
-	              structured no-bash help version; do
+	              structured write no-network no-bash help version; do
 		has "$(cat out)" --$option
 	done
 	for variable in WORKDIR TIMEOUT BG_TIMEOUT ON_TIMEOUT TRUNCATE SAVE_LIMIT \
-	                STRUCTURED NO_BASH; do
+	                STRUCTURED WRITE NO_NETWORK NO_BASH; do
 		has "$(cat out)" BORIS_$variable
 	done
 }
