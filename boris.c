@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #endif
 
+#include "fence.h"
 #include "guard.h"
 #include "http.h"
 #include "io.h"
@@ -313,6 +314,16 @@ turn(struct boris *b)
 	return !lines_closed(b->lines);
 }
 
+/* One line and the end, where the kernel can't hold what is asked for (F3) */
+static void
+raise_fences(const struct fence_options *options)
+{
+	const char *missing = fence_raise(options);
+
+	if (missing != NULL)
+		fatal(1, missing, NULL, strerror(errno));
+}
+
 static void
 serve(const struct options *options)
 {
@@ -323,13 +334,16 @@ serve(const struct options *options)
 		b.http = http_open(&options->http, &options->mcp);
 		if (b.http == NULL)
 			fail_to_listen(&options->http);
-		announce(b.http, options);
 	} else {
 		b.lines = lines_open(&options->mcp);
 		if (b.lines == NULL)
 			fatal(1, "start", NULL, "out of memory");
-		greet();
 	}
+	raise_fences(&options->fence);
+	if (b.http != NULL)
+		announce(b.http, options);
+	else
+		greet();
 	loop_init(&b.loop);
 	while (turn(&b))
 		;

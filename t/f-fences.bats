@@ -1,0 +1,465 @@
+#!/usr/bin/env bats
+# F: fences
+# shellcheck disable=SC1003,SC1010,SC2012,SC2016,SC2017,SC2030,SC2031,SC2034
+# shellcheck disable=SC2054,SC2086,SC2089,SC2090,SC2094,SC2154,SC2238
+
+load http
+load helper # once more: here a server leaves when its stdin ends
+
+# The directory `in` is within the fence, `out` is not.
+setup_fences() {
+	needs_linux
+	mkdir -p in out
+	echo before >out/file
+}
+
+# needs_landlock: skips the test where the kernel has none, or an old one
+needs_landlock() {
+	setup_fences
+	filter --write=in </dev/null >seen
+	case $status:$(<err) in
+	*Landlock*'Function not implemented' | *Landlock*'not supported')
+		skip "$(<err)"
+		;;
+	esac
+	is "$status: $(cat err seen)" '0: '
+}
+
+# needs_namespaces: skips the test where this user may have none
+needs_namespaces() {
+	setup_fences
+	needs unshare
+	if [ "$(id -u)" = 0 ]; then
+		unshare -n true || skip 'no network namespace here'
+	else
+		unshare -Un true || skip 'no user namespace here'
+	fi
+}
+
+# as_other: the server will run as a user who is not root
+as_other() {
+	[ "$(id -u)" = 0 ] || return 0
+	needs setpriv
+	cp "$BORIS" boris
+	chmod 755 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR" .. . 2>/dev/null || :
+	chmod 777 in out tmp
+	chmod 666 out/file gate
+	BORIS=$PWD/boris
+	wrap=(setpriv --reuid=54321 --regid=54322 --clear-groups)
+	"${wrap[@]}" test -x "$BORIS" || skip 'no other user may come here'
+}
+
+# fails COMMAND...: each is refused by the kernel, with one of the errors that
+# Landlock has
+fails() {
+	local command
+	for command; do
+		run_bash "$command"
+		isnt "$command: $(result exit_code)" "$command: 0"
+		like "$command: $(plain stderr)" \
+			'*@([Pp]ermission denied|Invalid cross-device link|Operation not permitted)*'
+	done
+}
+
+# works COMMAND...: each ends with 0
+works() {
+	local command
+	for command; do
+		run_bash "$command"
+		is "$command: $(result exit_code) $(plain stderr)" "$command: 0 "
+	done
+}
+
+# outside_is_out: no way to write in `out` is open, and `in` is
+outside_is_out() {
+	works 'echo x >in/file'
+	fails 'echo x >out/new' 'echo x >>out/file' ': >out/file' \
+		'truncate -s 0 out/file' 'dd if=/dev/null of=out/file' \
+		'rm out/file' 'mkdir out/dir' 'rmdir out' 'mkfifo out/fifo' \
+		'ln -s x out/link' 'mv in/file out/file2' 'mv out/file in/file2' \
+		'mv out out2' 'ln in/file out/file2' 'ln out/file in/file2' \
+		'cp in/file out/file2' '(cd out; echo x >new)' \
+		'ln -s ../out in/out; echo x >in/out/new' \
+		'echo x >/proc/self/cwd/out/new' 'exec 5<out/file; echo x >/dev/fd/5' \
+		'echo x >/proc/self/comm'
+	is "$(ls out)" file
+	is "$(cat out/file)" before
+}
+
+# unreachable ADDRESS: a connection to it fails at once
+unreachable() {
+	begin
+	run_bash "echo x >/dev/tcp/$1/80"
+	within 2000
+	is "$(result exit_code)" 1
+	like "$(plain stderr)" '*Network is unreachable*'
+}
+
+# --- F1
+
+@test "F1: below --write all of writing works" {
+	needs_landlock
+	boris --write=in
+	works 'echo a >in/a' 'echo b >>in/a' 'mkdir -p in/d/e' 'mv in/a in/d/e/b' \
+		'ln in/d/e/b in/c' 'ln -s c in/l' 'mkfifo in/f' 'truncate -s 1 in/c' \
+		'chmod 600 in/c' 'touch in/c' 'rm in/f in/l' 'rm -r in/d'
+	is "$(ls in)" c
+	is "$(cat in/c; echo .)" a.
+}
+
+@test "F1: elsewhere nothing is written, made, removed, renamed, linked or truncated" {
+	needs_landlock
+	boris --write=in
+	outside_is_out
+}
+
+@test "F1: truncate(2), which opens no file, fails too" {
+	needs_landlock
+	needs perl
+	boris --write=in
+	works 'echo x >in/file; perl -e "truncate q(in/file), 0 or die"'
+	run_bash 'perl -e "truncate q(out/file), 0 or die qq(\$!\n)"'
+	is "$(plain stderr)" 'Permission denied'
+	is "$(cat in/file out/file)" before
+}
+
+@test "F1: so it is for a user who is not root" {
+	needs_landlock
+	as_other
+	boris --write=in
+	outside_is_out
+}
+
+@test "F1: root mounts nothing over it and makes no device to write through" {
+	needs_landlock
+	needs_root
+	needs mount mknod unshare
+	mknod probe c 1 3 || skip 'no device can be made here'
+	boris --write=in
+	fails 'mount -t tmpfs none in' 'mount --bind out in' \
+		'unshare -m mount --bind out in' 'mknod in/null c 1 3' \
+		'mknod in/disk b 7 0' 'echo 0 >/proc/sys/kernel/printk'
+}
+
+@test "F1: files are read and programs are run everywhere" {
+	needs_landlock
+	printf '#!/bin/sh\ncat "$0" >in/copy\n' >out/program
+	chmod 755 out/program
+	boris --write=in
+	works 'cat out/file' 'ls out' 'out/program'
+	is "$(cat in/copy)" "$(cat out/program)"
+}
+
+@test "F1: /dev is written to as ever" {
+	needs_landlock
+	boris --write=in
+	works 'echo x >/dev/null' 'echo x | tee /dev/stdout /dev/fd/1' \
+		'cat <(echo x)' 'echo x > >(cat)' 'cat <<<x'
+	run_bash 'echo err >/dev/stderr'
+	is "$(plain stderr)" err
+	if [ -w /dev/shm ]; then
+		works 'file=$(mktemp -p /dev/shm); echo x >$file; rm $file'
+	fi
+}
+
+@test "F1: \$TMPDIR is within the fence; long output is saved there" {
+	needs_landlock
+	boris --write=in
+	works 'file=$(mktemp); echo x >$file; rm $file'
+	run_bash 'head -c 40000 /dev/zero | tr "\0" a'
+	is "$(wc -c <"$(plain stdout_file)")" 40000
+}
+
+@test "F1: git commits, a compiler compiles, sqlite stores" {
+	needs_landlock
+	unset "${!GIT_@}" # a hook of git's would have set some
+	boris --write=in
+	run_bash 'cd in'
+	if [ -n "$(type -P git)" ]; then
+		works 'git init -q . && echo x >file && git add file &&
+			git -c user.name=n -c user.email=e commit -qm first && git log'
+	fi
+	if [ -n "$(type -P cc)" ]; then
+		works 'echo "int main(void) { return 0; }" >a.c && cc -o a a.c && ./a'
+	fi
+	if [ -n "$(type -P sqlite3)" ]; then
+		works 'sqlite3 db "pragma journal_mode = wal; create table t (a);
+			insert into t values (1); select * from t"'
+	fi
+}
+
+@test "F1: --write more than once; what is moved between them arrives" {
+	needs_landlock
+	mkdir -p 'also this' no
+	boris --write=in --write "$PWD/also this"
+	works 'echo x >in/a' 'mv in/a "also this/b"' 'ln "also this/b" in/c'
+	is "$(cat in/c)" x
+	fails 'echo x >no/a'
+}
+
+@test "F1: BORIS_WRITE is one directory, and a flag beats it" {
+	needs_landlock
+	mkdir 'a b, c'
+	export BORIS_WRITE='a b, c'
+	boris
+	works 'echo x >"a b, c/file"'
+	fails 'echo x >in/file'
+	leave
+	boris --write=in
+	works 'echo x >in/file'
+	fails 'echo x >"a b, c/file"'
+}
+
+@test "F1: --write=. is the directory that boris was started in" {
+	needs_landlock
+	boris --write=. --workdir=/
+	works "echo x >'$PWD/in/file'"
+	fails "echo x >'$BATS_FILE_TMPDIR/file'"
+}
+
+@test "F1: tasks, what is left running and other sessions are within the fence" {
+	needs_landlock
+	serve --write=in
+	enter a
+	runs a 'echo x >out/new' '{"run_in_background":true}' && answers a
+	runs a '(echo x >out/new; echo done >in/left) &' && answers a
+	begun in/left
+	enter b
+	ran b 'echo x >out/new'
+	has "$(plain stderr)" 'Permission denied'
+	plug c
+	modern_ran c 'echo x >out/new'
+	has "$(plain stderr)" 'Permission denied'
+	kill "$server"
+	died
+	is $status 0
+	is "$(ls out)" file
+}
+
+@test "F1: privileges cannot be gained" {
+	needs_landlock
+	boris --write=in
+	run_bash 'grep NoNewPrivs /proc/self/status'
+	is "$(plain stdout)" $'NoNewPrivs:\t1'
+	if [ -n "$(type -P su)" ] && [ "$(id -u)" != 0 ]; then
+		run_bash 'su -c id'
+		isnt "$(result exit_code)" 0
+	fi
+}
+
+@test "F1: without the option nothing is fenced" {
+	setup_fences
+	boris
+	works 'echo x >out/new' 'mv out/new in/new'
+	run_bash 'grep NoNewPrivs /proc/self/status'
+	is "$(plain stdout)" "$(grep NoNewPrivs /proc/self/status)"
+}
+
+# --- F2
+
+@test "F2: other machines are unreachable at once" {
+	needs_namespaces
+	boris --no-network
+	unreachable 192.0.2.1
+	unreachable 198.51.100.1
+	unreachable 2001:db8::1
+}
+
+@test "F2: BORIS_NO_NETWORK=1 says it too" {
+	needs_namespaces
+	export BORIS_NO_NETWORK=1
+	boris
+	unreachable 192.0.2.1
+}
+
+# talks: a server and a client of commands meet on loopback
+talks() {
+	run_bash 'busybox nc -l -p 4711 -e echo hello & server=$!
+		until exec 3<>/dev/tcp/127.0.0.1/4711; do sleep 0.02; done 2>/dev/null
+		cat <&3; wait $server'
+	is "$(plain stdout)" hello
+}
+
+@test "F2: a server and a client on loopback work" {
+	needs_namespaces
+	needs busybox
+	boris --no-network
+	talks
+	start_task 'busybox nc -l -p 4712 -e echo task'
+	run_bash 'until exec 3<>/dev/tcp/localhost/4712; do sleep 0.02; done 2>/dev/null; cat <&3'
+	is "$(plain stdout)" task
+}
+
+@test "F2: user and group ids stay the same" {
+	needs_namespaces
+	boris --no-network
+	run_bash 'id -u; id -ru; id -g; id -rg; stat -c "%u %g" out/file'
+	is "$(plain stdout)" "$(id -u; id -ru; id -g; id -rg; stat -c '%u %g' out/file)"
+	works 'echo x >in/file'
+	is "$(stat -c '%u %g' in/file)" "$(stat -c '%u %g' out/file)"
+}
+
+@test "F2: so it is for a user who is not root" {
+	needs_namespaces
+	as_other
+	[ ${#wrap[@]} = 0 ] || "${wrap[@]}" unshare -Un true ||
+		skip 'no user namespace for others here'
+	boris --no-network
+	unreachable 192.0.2.1
+	[ -z "$(type -P busybox)" ] || talks
+	run_bash 'id -u; id -g; grep -h Cap[IPEA] /proc/self/status /proc/$PPID/status'
+	is "$(plain stdout | sed 's/.*\t0*$/none/' | uniq)" \
+		"$({ "${wrap[@]}" id -u; "${wrap[@]}" id -g; echo none; } | uniq)"
+	works 'echo x >in/file'
+	is "$(stat -c '%u %g' in/file)" "$("${wrap[@]}" id -u) $("${wrap[@]}" id -g)"
+}
+
+@test "F2: no command goes back into the network that boris came from" {
+	needs_namespaces
+	needs nsenter ip
+	boris --no-network
+	run_bash "nsenter --net=/proc/$BASHPID/ns/net true"
+	isnt "$(result exit_code)" 0
+	run_bash "ip link add name v0 type veth peer name boris$$ netns $BASHPID"
+	isnt "$(result exit_code)" 0
+	run_bash "unshare -n nsenter --net=/proc/$BASHPID/ns/net true"
+	isnt "$(result exit_code)" 0
+	run_bash "ip -br link | wc -l; readlink /proc/self/ns/net"
+	isnt "$(plain stdout | sed -n 2p)" "$(readlink /proc/self/ns/net)"
+}
+
+@test "F2: over HTTP clients are served, but not commands" {
+	needs_namespaces
+	serve --no-network
+	enter a
+	ran a 'echo hi'
+	is "$(plain stdout)" hi
+	ran a "exec 2>&1; echo x >/dev/tcp/127.0.0.1/$port"
+	like "$(plain stdout)" '*Connection refused*'
+	ran a 'exec 2>&1; echo x >/dev/tcp/192.0.2.1/80'
+	like "$(plain stdout)" '*Network is unreachable*'
+	plug b
+	asks b GET /health
+	takes b
+	is "$http $body" '200 {"status":"ok"}'
+	kill "$server"
+	died
+	is $status 0
+}
+
+@test "F2: as process 1 too" {
+	needs_namespaces
+	needs_root
+	unshare -pf true || skip 'no pid namespace here'
+	wrap=(unshare -pf --mount-proc)
+	boris --no-network
+	unreachable 192.0.2.1
+}
+
+@test "F: both fences stand together" {
+	needs_namespaces
+	needs_landlock
+	boris --write=in --no-network
+	outside_is_out
+	unreachable 192.0.2.1
+}
+
+@test "F: both fences stand together for a user who is not root" {
+	needs_namespaces
+	needs_landlock
+	as_other
+	[ ${#wrap[@]} = 0 ] || "${wrap[@]}" unshare -Un true ||
+		skip 'no user namespace for others here'
+	boris --write=in --no-network
+	outside_is_out
+	unreachable 192.0.2.1
+}
+
+# --- F3
+
+# refuses_where INJECTION ARGS...: where the kernel answers so, boris ends with
+# 1, has said why in a line like $why, and has neither run nor said anything
+refuses_where() {
+	needs strace
+	strace -o /dev/null true || skip 'nothing can be traced here'
+	quote "touch '$PWD/ran'"
+	printf '%s\n' "$HELLO" '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"bash","arguments":{"command":'"$quoted"'}}}' >calls
+	local before=("${wrap[@]}")
+	# LeakSanitizer cannot look where strace does.
+	wrap+=(env ASAN_OPTIONS=detect_leaks=0
+		strace -f -o /dev/null -e inject="$1")
+	filter "${@:2}" <calls >seen
+	is "$1 -> $status" "$1 -> 1"
+	is "$(cat seen)" ''
+	is "$(wc -l <err)" 1
+	like "$(<err)" "$why"
+	[ ! -e ran ]
+	wrap=("${before[@]}")
+}
+
+@test "F3: without Landlock, or with one that is too old, --write is refused" {
+	setup_fences
+	why='boris: --write needs Landlock*Linux 6.2*: *'
+	refuses_where landlock_create_ruleset:error=ENOSYS --write=in
+	refuses_where landlock_create_ruleset:error=EOPNOTSUPP --write=in
+	refuses_where landlock_create_ruleset:error=EPERM --write=in
+	refuses_where landlock_create_ruleset:retval=2:when=1 --write=in
+}
+
+@test "F3: where Landlock fails half-way, --write is refused" {
+	needs_landlock
+	why='boris: --write needs *: *'
+	refuses_where landlock_create_ruleset:error=ENOMEM:when=2 --write=in
+	refuses_where landlock_add_rule:error=ENOMEM --write=in
+	refuses_where landlock_restrict_self:error=E2BIG --write=in
+	refuses_where prctl:error=EINVAL --write=in
+}
+
+@test "F3: without namespaces --no-network is refused" {
+	setup_fences
+	why='boris: --no-network needs a * namespace: *'
+	refuses_where unshare:error=EPERM --no-network
+	refuses_where unshare:error=ENOSYS --no-network
+	refuses_where unshare:error=ENOSPC --no-network --write=in
+	as_other
+	refuses_where unshare:error=EPERM --no-network
+}
+
+@test "F3: where leaving the network fails half-way, --no-network is refused" {
+	needs_namespaces
+	why='boris: --no-network needs *: *'
+	refuses_where socket:error=EAFNOSUPPORT --no-network
+	refuses_where ioctl:error=EPERM --no-network
+	refuses_where capset:error=EPERM --no-network
+	[ "$(id -u)" != 0 ] || refuses_where prctl:error=EPERM:when=2 --no-network
+	as_other
+	[ ${#wrap[@]} = 0 ] || "${wrap[@]}" unshare -Un true ||
+		skip 'no user namespace for others here'
+	refuses_where socket:error=EAFNOSUPPORT --no-network
+	refuses_where write:error=EPERM:when=1 --no-network
+	refuses_where write:error=EPERM:when=2 --no-network
+	refuses_where write:error=EPERM:when=3 --no-network
+}
+
+@test "F3: over HTTP nobody is served then" {
+	setup_fences
+	why='boris: --write needs *: *'
+	refuses_where landlock_create_ruleset:error=ENOSYS --write=in \
+		--transport=http --port=0
+}
+
+@test "F3: a --write that is no directory is refused, exit 2" {
+	setup_fences
+	for dir in nowhere out/file '' in/nowhere; do
+		for args in "--write=$dir" "--write=in --write=$dir"; do
+			filter $args </dev/null >seen
+			is "$args -> $status" "$args -> 2"
+			is "$(cat seen)" ''
+			is "$(wc -l <err)" 1
+			has "$(<err)" --write
+		done
+	done
+	BORIS_WRITE=nowhere filter </dev/null >seen
+	is $status 2
+	has "$(<err)" BORIS_WRITE
+}
