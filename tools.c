@@ -8,7 +8,8 @@
 
 enum {
 	TIMEOUT_MOST = 600000,  /* ms */
-	SNIPPET = 80            /* bytes of a wrong value that are quoted */
+	SNIPPET = 80,           /* bytes of a wrong value that are quoted */
+	DIR_NAMES = 120         /* bytes of names in a description */
 };
 
 /* -- What is offered --------------------------------------------------- */
@@ -60,6 +61,51 @@ static const char task_input[] =
 	"\"only what was printed since the last look\"}},"
 	"\"required\":[\"task_id\"],\"additionalProperties\":false}";
 
+/* Names of directories, and how many more there are: the description has its
+ * limit (B6). */
+static void
+put_dirs(struct buf *b, const char *dir)
+{
+	struct buf name = { NULL, 0, 0, false };
+	size_t room = DIR_NAMES, n;
+	int more = 0;
+
+	for (; *dir != '\0'; dir += n + 1) {
+		n = strlen(dir);
+		if (n > room) {
+			more++;
+			continue;
+		}
+		buf_puts(b, room < DIR_NAMES ? ", " : "");
+		json_string(&name, dir, n);
+		if (!name.failed)
+			buf_put(b, name.data + 1, name.len - 2);
+		buf_free(&name);
+		room -= n;
+	}
+	if (more > 0) {
+		buf_puts(b, room < DIR_NAMES ? " and " : "");
+		buf_int(b, more);
+		buf_puts(b, " more");
+	}
+}
+
+/* What the fences hold, in a sentence (F4) */
+static void
+put_fences(struct buf *b, const struct tools_options *o)
+{
+	if (o->write == NULL && !o->no_network)
+		return;
+	buf_puts(b, " Commands ");
+	if (o->write != NULL) {
+		buf_puts(b, "write nowhere but below ");
+		put_dirs(b, o->write);
+		buf_puts(b, o->no_network ? ", and " : "");
+	}
+	buf_puts(b, o->no_network
+	    ? "reach no network but their own loopback." : ".");
+}
+
 static void
 put_description(struct buf *b, const struct tools_options *o)
 {
@@ -90,6 +136,7 @@ put_description(struct buf *b, const struct tools_options *o)
 	    "; the line that says so names a file with all of it: "
 	    "read that with grep, sed or tail. Calls run one at a time, in "
 	    "order.");
+	put_fences(b, o);
 }
 
 void

@@ -463,3 +463,48 @@ refuses_where() {
 	is $status 2
 	has "$(<err)" BORIS_WRITE
 }
+
+# --- F4
+
+@test "F4: the description says where commands can write, and of the network" {
+	needs_landlock
+	needs_namespaces
+	mkdir "in/a \"b\" c"
+	boris --write="in/a \"b\" c" --no-network
+	ask tools/list
+	has "$(get -s result tools 0 description)" \
+		"write nowhere but below $PWD/in/a \"b\" c, $PWD/tmp, /dev, and reach no network"
+	leave
+	boris --write=in
+	ask tools/list
+	has "$(get -s result tools 0 description)" "below $PWD/in, $PWD/tmp, /dev."
+	lacks "$(get -s result tools 0 description)" network
+	leave
+	boris --no-network
+	ask tools/list
+	has "$(get -s result tools 0 description)" 'Commands reach no network'
+	lacks "$(get -s result tools 0 description)" write
+	leave
+	boris
+	ask tools/list
+	lacks "$(get -s result tools 0 description)" network
+}
+
+@test "F4: long names leave the description within its limits" {
+	needs_landlock
+	needs_namespaces
+	long=$(printf 'x%.0s' {1..200}) odd=$(printf '\001\377%.0s' {1..50})
+	mkdir -p "in/$long/$long/$long" "in/$odd"
+	few=("--write=in/$odd")
+	for i in {1..40}; do
+		few+=("--write=in/$long" "--write=in/$long/$long")
+	done
+	for truncate in head tail both; do
+		boris --truncate=$truncate --no-network "${few[@]}"
+		ask tools/list
+		most "$(get -n result tools 0 description)" 1499
+		most ${#reply} 6144
+		like "$(get -s result tools 0 description)" '* [0-9]* more*'
+		leave
+	done
+}
