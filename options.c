@@ -74,6 +74,8 @@ struct values {
 	int64_t help, version;
 };
 
+enum { STDIO };  /* of --transport; else HTTP */
+
 enum kind { TEXT, ORIGINS, DIRS, NUMBER, CHOICE, FLAG };
 
 /* An option is a row: --help is printed from it, the variable is read by it,
@@ -313,6 +315,7 @@ token_is_given(const struct values *o, const struct option *row)
 static void
 read_values(struct values *o, char **argv)
 {
+	struct buf name = { NULL, 0, 0, false };
 	bool given[OPTIONS] = { false };
 	const char *value;
 	const struct option *row;
@@ -333,6 +336,14 @@ read_values(struct values *o, char **argv)
 		value = getenv(row->env);
 		if (value != NULL && *value != '\0')
 			set_option(o, row, value, true);
+	}
+	/* Who thinks that boris listens is not to be left in that belief. */
+	for (i = 0; i < OPTIONS && o->transport == STDIO && !o->help; i++) {
+		if (!given[i] || strncmp(option_table[i].help, "HTTP:", 5) != 0)
+			continue;
+		buf_add(&name, "--", option_table[i].name);
+		fatal(2, text_of(&name), NULL,
+		    "counts only with --transport=http");
 	}
 }
 
@@ -498,21 +509,26 @@ fill_fence(struct options *options, struct values *o)
 
 /* -- What HTTP needs to know (H2 to H5) --------------------------------- */
 
-/* The file's text without the newline at its end */
+/* The file's text, which may come in parts, without the newline at its end */
 static void
 read_token_file(struct buf *token, const char *name)
 {
 	int fd = open(name, O_RDONLY);
-	ssize_t n = -1;
+	ssize_t n = fd < 0 ? -1 : 1;
 
-	if (fd >= 0 && buf_room(token, TOKEN_LIMIT))
-		n = read(fd, token->data, TOKEN_LIMIT);
+	while (n > 0 && token->len < TOKEN_LIMIT &&
+	    buf_room(token, TOKEN_LIMIT)) {
+		n = read(fd, token->data + token->len, TOKEN_LIMIT);
+		token->len += n > 0 ? (size_t)n : 0;
+	}
 	if (n < 0)
 		fatal(2, "--token-file (BORIS_TOKEN_FILE)", name,
 		    strerror(errno));
+	if (n > 0)
+		fatal(2, "--token-file (BORIS_TOKEN_FILE)", name,
+		    "must be a token, of less than 4096 characters");
 	close(fd);
-	token->len = (size_t)n;
-	if (n > 0 && token->data[n - 1] == '\n')
+	if (token->len > 0 && token->data[token->len - 1] == '\n')
 		token->len--;
 }
 
@@ -532,6 +548,8 @@ find_token(struct buf *token, const struct values *o)
 		    "must be given one at a time");
 	if (o->token != NULL) {
 		buf_puts(token, o->token);
+		/* Nobody reads it in the list of processes (H3). */
+		memset(o->token, '*', strlen(o->token));
 	} else if (o->token_file != NULL) {
 		read_token_file(token, o->token_file);
 	} else if (o->generate_token) {
@@ -587,7 +605,7 @@ options_read(struct options *options, char **argv)
 	fill_mcp(&options->mcp, &o);
 	fill_fence(options, &o);
 	options->origins = o.origins;
-	options->over_http = o.transport == 1;
+	options->over_http = o.transport != STDIO;
 	if (options->over_http)
 		fill_http(options, &o);
 }

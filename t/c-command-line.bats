@@ -352,3 +352,16 @@ END
 	is $status 0
 	is "$(cat out err)" ''
 }
+
+@test "C5: an option that counts only over HTTP is refused without it" {
+	for option in --port=99 --listen=127.0.0.1 --token=x --token-file=/dev/null --generate-token \
+	    --allow-anyone --allow-origin=https://a.b --session-timeout=9; do
+		filter "$option" </dev/null >out
+		is "$status $(wc -c <out | tr -d ' ')" '2 0'
+		has "$(<err)" "${option%%=*}"
+		has "$(<err)" --transport=http
+		is "$(wc -l <err | tr -d ' ')" 1
+	done
+	BORIS_PORT=99 filter </dev/null
+	is "$status" 0
+}

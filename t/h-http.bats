@@ -1532,3 +1532,24 @@ median() {
 	grep -v listening err >rest || :
 	mv rest err
 }
+
+@test "H3: a token file that comes in parts is read to its end" {
+	mkfifo slow
+	start --transport=http --port=0 --token-file=slow
+	(printf half; read -rt 0.3 -u 9 || :; echo way) >slow
+	eventually grep -qs '^boris: listening on' err
+	port=$(sed -n 's|^boris: listening on http://.*:\([0-9]*\)/mcp$|\1|p' err)
+	plug a
+	post a "$HELLO" 'Authorization: Bearer halfway'
+	takes a
+	is "$http" 200
+}
+
+@test "H3: a token is seen neither in the list of processes nor in the environment" {
+	needs_linux
+	serve --token=tell-no-one
+	is "$(grep -c tell-no-one "/proc/$server/cmdline")" 0
+	leave
+	BORIS_TOKEN=tell-no-one serve
+	is "$(grep -c tell-no-one "/proc/$server/environ")" 0
+}
