@@ -12,9 +12,9 @@ SECONDS = 60
 NEEDS = -std=c99 -Wall -Wextra -pedantic
 
 OBJ = boris.o options.o fence.o lines.o http.o httpmsg.o mcp.o calls.o tools.o \
-	session.o exec.o guard.o proc.o output.o spool.o json.o io.o
+	results.o session.o exec.o guard.o proc.o output.o spool.o json.o io.o
 HDR = options.h fence.h lines.h http.h httpmsg.h mcp.h calls.h tools.h \
-	session.h exec.h guard.h proc.h output.h spool.h json.h io.h
+	results.h session.h exec.h guard.h proc.h output.h spool.h json.h io.h
 
 all: boris
 

@@ -5,8 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results.h"
+
 enum {
-	LISTENERS = 32,        /* subscriptions held open at a time */
+	LISTENS = 32,          /* subscriptions held open at a time */
+	LOOKS = 1000,          /* looks at tasks (P6) */
+	QUIET = 300,           /* ms of silence that end a wait for news (W2) */
+	SEARCHED = 128 << 10,  /* bytes of new output at a time, more than is
+	                        * read in one turn (W3) */
 	PROGRESS_GAP = 100,    /* ms: at most ten a second (O7) */
 	PROGRESS_PAUSE = 20,   /* ms that news waits: a command often ends right
 	                        * after it, and clients lose progress that they
@@ -42,6 +48,12 @@ struct call {
 	int64_t last;          /* ms, of the last progress */
 	int64_t news;          /* ms, since when there is some; 0: none */
 	struct output_cursor out, err;  /* what progress has shown */
+
+	/* CALL_LOOK that waits for more than the end (W2, W3): */
+	struct output_cursor searched[2];  /* how far, stdout and stderr */
+	struct buf tail[2];    /* of that, what may begin `until` */
+	bool seen;             /* `until` was */
+	int64_t printed;       /* ms; when something new was, last; 0: not */
 };
 
 /* -- Answers ----------------------------------------------------------- */
@@ -54,14 +66,18 @@ post(const struct calls_request *r, enum mcp_kind kind, int error,
 
 	if (message->failed)
 		return;
+	if (r->batch != NULL && r->to == NULL && !r->calls->null_id)
+		return;  /* over HTTP, to one who has gone */
 	if (r->batch == NULL) {
 		r->calls->send(r->calls->transport, r->to, kind, error,
 		    message);
 		return;
 	}
 	answers = &r->batch->answers;
+	r->calls->batched -= answers->len;
 	buf_putc(answers, answers->len > 0 ? ',' : '[');
 	buf_put(answers, message->data, message->len);
+	r->calls->batched += answers->len;
 }
 
 static void
@@ -96,10 +112,19 @@ void
 calls_error(const struct calls_request *r, int code, const char *message,
             const struct buf *data)
 {
-	struct buf b = { NULL, 0, 0, false };
+	enum mcp_kind kind = r->stateless ? MCP_RESPONSE : MCP_REFUSAL;
+	struct buf b = { NULL, 0, 0, false }, *reserve = &r->calls->reserve;
 
 	calls_put_error(&b, r->calls, r->id, code, message, data);
-	post(r, r->stateless ? MCP_RESPONSE : MCP_REFUSAL, code, &b);
+	if (b.failed) {
+		reserve->len = 0;
+		calls_put_error(reserve, r->calls, r->id, JSONRPC_INTERNAL,
+		    "Out of memory", NULL);
+		post(r, kind, JSONRPC_INTERNAL, reserve);
+		reserve->failed = false;
+	} else {
+		post(r, kind, code, &b);
+	}
 	buf_free(&b);
 }
 
@@ -144,6 +169,7 @@ calls_batch_end(struct calls_request *r)
 	if (batch == NULL || --batch->open > 0)
 		return;
 	r->batch = NULL;
+	r->calls->batched -= batch->answers.len;
 	memset(&r->id, 0, sizeof(r->id));
 	if (batch->answers.len > 0)
 		buf_putc(&batch->answers, ']');
@@ -195,7 +221,8 @@ open_call(const struct calls_request *r, struct json token, enum call_kind kind)
 		c->first->previous = call;
 	c->first = call;
 	c->open++;
-	c->listening += kind == CALL_LISTEN;
+	c->looks += kind == CALL_LOOK;
+	c->listens += kind == CALL_LISTEN;
 	return call;
 }
 
@@ -211,9 +238,12 @@ close_call(struct call *call)
 	if (call->next != NULL)
 		call->next->previous = call->previous;
 	c->open--;
-	c->listening -= call->kind == CALL_LISTEN;
+	c->looks -= call->kind == CALL_LOOK;
+	c->listens -= call->kind == CALL_LISTEN;
 	calls_batch_end(&call->from);
 	buf_free(&call->text);
+	buf_free(&call->tail[0]);
+	buf_free(&call->tail[1]);
 	tools_call_free(&call->look);
 	free(call);
 }
@@ -235,15 +265,87 @@ cancel_call(struct call *call)
 	close_call(call);
 }
 
+/* Without a session everybody shares the tasks, so who asks by pid has to know
+ * the id as well (H6). */
 static struct job *
 task_of(const struct call *call)
 {
-	return session_task(call->from.calls->session, call->look.id.data,
-	    call->look.pid);
+	struct session *s = call->from.calls->session;
+	const struct tools_call *look = &call->look;
+	struct job *job;
+
+	if (look->id.len == 0 && session_stateless(s))
+		return NULL;
+	job = session_task(s, look->id.data, look->pid);
+	return job != NULL && look->by_pid && job->pid != look->pid ? NULL : job;
 }
 
-/* Answers a look when the task has ended, or is not there, or the time is up.
- * False: not yet. */
+/* -- Waiting (W2, W3) --------------------------------------------------- */
+
+static bool
+contains(const struct buf *b, const struct buf *text)
+{
+	size_t i;
+
+	for (i = 0; i + text->len <= b->len; i++) {
+		if (memcmp(b->data + i, text->data, text->len) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Looks through what is new of one stream, from its unsearched tail on. */
+static void
+search(struct call *call, struct job_stream *s, int which)
+{
+	const struct buf *until = &call->look.until;
+	struct buf *b = &call->tail[which];
+	size_t keep = until->len > 0 ? until->len - 1 : 0;
+
+	if (!output_news(s->text, &call->searched[which]))
+		return;
+	call->printed = call->from.calls->now;
+	output_since(s->text, &call->searched[which], SEARCHED, b);
+	call->seen = call->seen || (until->len > 0 && contains(b, until));
+	if (b->len > keep)
+		buf_drop(b, b->len - keep);
+	b->failed = false;  /* no memory: it is not seen in what went by */
+}
+
+/* When it is known that nothing more will be waited for; NEVER: not yet */
+static int64_t
+wait_ends(struct call *call, struct job *job)
+{
+	const struct tools_call *look = &call->look;
+
+	if (look->until.len == 0 && !look->only_new)
+		return call->deadline;
+	search(call, &job->out, 0);
+	search(call, &job->err, 1);
+	if (call->seen)
+		return 0;
+	if (look->until.len == 0 && call->printed > 0 &&
+	    call->printed + QUIET < call->deadline)
+		return call->printed + QUIET;
+	return call->deadline;
+}
+
+/* Somebody else who waits for that task is to get its result too (T3). */
+static bool
+others_wait(const struct call *call)
+{
+	const struct call *other = call->from.calls->first;
+
+	for (; other != NULL; other = other->next) {
+		if (other != call && other->kind == CALL_LOOK &&
+		    strcmp(other->look.id.data, call->look.id.data) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Answers a look when the task has ended, or is not there, or what it waited
+ * for has come, or the time is up. False: not yet. */
 static bool
 try_look(struct call *call)
 {
@@ -252,28 +354,35 @@ try_look(struct call *call)
 	bool finished = job != NULL && job->state == JOB_FINISHED;
 	struct buf b = { NULL, 0, 0, false };
 
-	if (job != NULL && !finished && c->now < call->deadline)
+	if (job != NULL && !finished && c->now < wait_ends(call, job))
 		return false;
-	if (job == NULL)
-		tools_no_task(&b, &call->look);
-	else
-		tools_result(&b, c->tools, job, &call->look);
+	if (job == NULL) {
+		results_no_task(&b, c->session, &call->look);
+	} else {
+		call->look.unseen = call->look.until.len > 0 && !call->seen;
+		results_job(&b, c->tools, job, &call->look, c->now);
+	}
 	/* What has been read is forgotten, unless the reading failed. */
-	if (finished && !b.failed)
+	if (finished && !b.failed && !others_wait(call))
 		session_forget(c->session, job);
 	end_call(call, &b);
 	return true;
 }
 
+/* From now on it is a look, at that task: its id stays, while its pid may be
+ * another's later on. */
 static void
-run_command(struct call *call, struct job_request *asked)
+begin_look(struct call *call, struct job *job)
 {
-	call->job = session_run(call->from.calls->session, asked, call);
-	if (call->job == NULL) {
-		calls_error(&call->from, JSONRPC_INTERNAL, "Out of memory",
-		    NULL);
-		close_call(call);
-	}
+	struct tools_call *look = &call->look;
+
+	look->by_pid = false;
+	look->id.len = 0;
+	buf_add(&look->id, job->id);
+	buf_putc(&look->id, '\0');
+	call->searched[0] = job->out.seen;
+	call->searched[1] = job->err.seen;
+	call->deadline = call->from.calls->now + look->wait;
 }
 
 void
@@ -281,28 +390,41 @@ calls_tool(const struct calls_request *r, struct json token,
            struct tools_call *asked)
 {
 	enum call_kind kind = asked->action == TOOLS_RUN ? CALL_RUN : CALL_LOOK;
-	struct call *call = open_call(r, token, kind);
+	struct calls *c = r->calls;
+	struct buf b = { NULL, 0, 0, false };
+	struct call *call;
 	struct job *job;
 
-	if (call == NULL)
-		return;
-	if (kind == CALL_RUN) {
-		run_command(call, &asked->job);
+	if (asked->action == TOOLS_LIST) {
+		results_tasks(&b, c->tools, c->session, c->now);
+		calls_result(r, &b);
 		return;
 	}
+	if (kind == CALL_LOOK && c->looks == LOOKS) {
+		calls_error(r, JSONRPC_INTERNAL, "Too many calls wait", NULL);
+		return;
+	}
+	call = open_call(r, token, kind);
+	if (call == NULL)
+		return;
 	call->look = *asked;
 	memset(asked, 0, sizeof(*asked));
-	call->deadline = r->calls->now + call->look.wait;
+	if (kind == CALL_RUN) {
+		call->job = session_run(c->session, &call->look.job, call);
+		call->look.job.background = true;  /* if it becomes a look */
+		if (call->job == NULL) {
+			calls_error(r, JSONRPC_INTERNAL, "Out of memory", NULL);
+			close_call(call);
+		}
+		return;
+	}
 	job = task_of(call);
 	if (job != NULL) {
 		session_read(job);
-		/* The pid may be another's later on. */
-		call->look.id.len = 0;
-		buf_add(&call->look.id, job->id);
-		buf_putc(&call->look.id, '\0');
+		begin_look(call, job);
 	}
 	if (job != NULL && call->look.action == TOOLS_KILL) {
-		session_kill(job, r->calls->now);
+		session_kill(job, c->now);
 		call->deadline = NEVER;
 	}
 	try_look(call);
@@ -314,7 +436,7 @@ calls_listen(const struct calls_request *r)
 	struct buf b = { NULL, 0, 0, false };
 	struct json no_token = { NULL, 0 };
 
-	if (r->calls->listening == LISTENERS) {
+	if (r->calls->listens == LISTENS) {
 		calls_error(r, JSONRPC_INTERNAL,
 		    "Too many subscriptions are open", NULL);
 		return;
@@ -435,28 +557,48 @@ void
 calls_poll_add(struct calls *c, struct loop *loop)
 {
 	struct call *call;
+	struct job *job;
 
 	for (call = c->first; call != NULL; call = call->next) {
-		loop_until(loop, call->deadline);
+		job = call->kind == CALL_LOOK ? task_of(call) : NULL;
+		if (job != NULL)
+			loop_until(loop, wait_ends(call, job));
 		loop_until(loop, progress_due(call));
 	}
+}
+
+/* What a job has to tell goes to its call; or the call waits on, for what the
+ * task prints, or its end (W2). */
+static void
+tell(struct calls *c, struct job *job)
+{
+	struct call *call = job->call;
+	struct buf b = { NULL, 0, 0, false };
+
+	if (call == NULL)
+		return;
+	if (job->id[0] != '\0' && call->look.wait > 0) {
+		call->kind = CALL_LOOK;
+		call->job = NULL;
+		c->looks++;
+		begin_look(call, job);
+		return;
+	}
+	if (job->refused != JOB_ACCEPTED)
+		results_refused(&b, c->session, job, c->now);
+	else
+		results_job(&b, c->tools, job, NULL, c->now);
+	end_call(call, &b);
 }
 
 void
 calls_dispatch(struct calls *c)
 {
-	struct buf b = { NULL, 0, 0, false };
 	struct call *call, *next;
 	struct job *job;
 
 	while ((job = session_next(c->session)) != NULL) {
-		call = job->call;
-		if (call != NULL && job->refused != JOB_ACCEPTED)
-			tools_refused(&b, c->session, job);
-		else if (call != NULL)
-			tools_result(&b, c->tools, job, NULL);
-		if (call != NULL)
-			end_call(call, &b);
+		tell(c, job);
 		session_told(c->session, job);
 	}
 	for (call = c->first; call != NULL; call = next) {

@@ -40,7 +40,7 @@ enum mcp_kind {
 typedef bool mcp_send(void *transport, void *to, enum mcp_kind, int error,
                       struct buf *message);
 
-/* A client's. The fields before `first` are set by mcp_open(). */
+/* A client's. The fields before `first` are set by mcp_open(), and `reserve`. */
 struct calls {
 	const struct tools_options *tools;
 	struct session *session;
@@ -50,8 +50,10 @@ struct calls {
 	                        * (JSON-RPC 2.0, section 5), else no id */
 	int64_t now;           /* ms, of this turn */
 	struct call *first;    /* the newest */
-	int open;              /* calls; of them subscriptions/listen: */
-	int listening;
+	int open, looks, listens;  /* calls; of them those of that kind */
+	size_t batched;        /* bytes of answers that wait for others (P10) */
+	struct buf reserve;    /* memory put aside, to say that there is none
+	                        * (E7) */
 };
 
 /* A request, as far as its answer is concerned */

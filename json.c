@@ -84,6 +84,17 @@ buf_int(struct buf *b, int64_t n)
 }
 
 void
+buf_shrink(struct buf *b)
+{
+	char *data = b->len > 0 ? realloc(b->data, b->len) : NULL;
+
+	if (data != NULL) {
+		b->data = data;
+		b->cap = b->len;
+	}
+}
+
+void
 buf_drop(struct buf *b, size_t n)
 {
 	if (n < b->len)

@@ -6,7 +6,9 @@
 #include <string.h>
 
 enum {
-	NAME_SHOWN = 120       /* bytes of "Unknown tool: ..." */
+	NAME_SHOWN = 120,      /* bytes of "Unknown tool: ..." */
+	BATCH_MOST = 1000,     /* messages of one array (P10) */
+	RESERVE = 2 << 10      /* bytes put aside for an error (E7) */
 };
 
 /* What a revision adds. A new one is a row here, the newest first. */
@@ -47,6 +49,13 @@ struct request {
 /* Each answers its request, or has it answered later; or returns what is wrong
  * with its params. */
 
+/* What this server is for (P11): at most 500 characters */
+#define INSTRUCTIONS ",\"instructions\":\"Runs shell commands on the host of " \
+	"this server: builds, tests, git, files, servers, long jobs. Use the " \
+	"tool bash for each command, and task_output for what runs in the " \
+	"background. The working directory stays from call to call; " \
+	"variables do not.\""
+
 static const char *
 do_initialize(struct request *r)
 {
@@ -65,7 +74,7 @@ do_initialize(struct request *r)
 	r->client->revision = v;
 	buf_add(&r->result, "\"protocolVersion\":\"", v->name,
 	    "\",\"capabilities\":{\"tools\":{}},"
-	    "\"serverInfo\":" MCP_SERVER_INFO);
+	    "\"serverInfo\":" MCP_SERVER_INFO INSTRUCTIONS);
 	calls_result(&r->from, &r->result);
 	return NULL;
 }
@@ -101,7 +110,8 @@ do_discover(struct request *r)
 {
 	buf_puts(&r->result, "\"supportedVersions\":");
 	put_versions(&r->result);
-	buf_add(&r->result, ",\"capabilities\":{\"tools\":{}}", caching);
+	buf_add(&r->result, ",\"capabilities\":{\"tools\":{}}" INSTRUCTIONS,
+	    caching);
 	calls_result(&r->from, &r->result);
 	return NULL;
 }
@@ -369,6 +379,7 @@ mcp_handle(struct client *c, void *to, const struct mcp_message *m,
 	struct json element;
 	struct mcp_message part;
 	size_t at = 0;
+	int elements = 1;
 
 	from.calls = &c->calls;
 	c->calls.now = now;
@@ -378,14 +389,23 @@ mcp_handle(struct client *c, void *to, const struct mcp_message *m,
 		handle(c, from, m);
 		return calls_await(&c->calls, to);
 	}
+	while (elements <= BATCH_MOST &&
+	    json_next(m->whole, &at, NULL, &element))
+		elements++;
+	if (elements > BATCH_MOST) {
+		calls_error(&from, JSONRPC_INVALID_REQUEST,
+		    "An array can have 1000 messages, not more", NULL);
+		return false;
+	}
 	if (!calls_batch_begin(&from)) {
 		mcp_unread(c, to, false);
 		return false;
 	}
-	do {
+	at = 0;
+	while (json_next(m->whole, &at, NULL, &element)) {
 		split(&part, element);
 		handle(c, from, &part);
-	} while (json_next(m->whole, &at, NULL, &element));
+	}
 	calls_batch_end(&from);
 	return calls_await(&c->calls, to);
 }
@@ -431,10 +451,11 @@ mcp_open(const struct mcp_options *options, enum mcp_peer peer, mcp_send *send,
 	c->calls.send = send;
 	c->calls.transport = transport;
 	c->calls.null_id = peer == MCP_STDIO;
+	buf_room(&c->calls.reserve, RESERVE);
 	c->calls.session = session_open(&options->session,
 	    peer == MCP_HTTP_STATELESS);
-	if (c->calls.session == NULL) {
-		free(c);
+	if (c->calls.session == NULL || c->calls.reserve.failed) {
+		mcp_free(c);
 		return NULL;
 	}
 	return c;
@@ -447,6 +468,7 @@ mcp_free(struct client *c)
 		return;
 	calls_free(&c->calls);
 	session_free(c->calls.session);
+	buf_free(&c->calls.reserve);
 	free(c);
 }
 
@@ -475,13 +497,13 @@ mcp_forget(struct client *c, void *to, bool cancel, int64_t now)
 size_t
 mcp_backlog(const struct client *c)
 {
-	return session_queued(c->calls.session);
+	return session_queued(c->calls.session) + c->calls.batched;
 }
 
 bool
 mcp_unanswered(const struct client *c)
 {
-	return c->calls.open > c->calls.listening;
+	return c->calls.open > c->calls.listens;
 }
 
 bool

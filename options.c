@@ -437,7 +437,9 @@ find_dir(const char *option, const char *given)
 }
 
 /* What commands see of the environment: all of it but PWD, which each gets
- * its own of, and what only boris is to know (H3). Slot 0 is for PWD. */
+ * its own of, what only boris is to know (H3), and TERM: there is no terminal,
+ * and programs that would draw on one say so and end (B4). Slot 0 is for
+ * PWD. */
 static char **
 make_environment(void)
 {
@@ -446,12 +448,14 @@ make_environment(void)
 
 	while (environ[n] != NULL)
 		n++;
-	env = malloc((n + 2) * sizeof(*env));
+	env = malloc((n + 3) * sizeof(*env));
 	if (env == NULL)
 		fatal(1, "start", NULL, "out of memory");
 	env[0] = "PWD=/";
+	env[kept++] = "TERM=dumb";
 	for (e = environ; *e != NULL; e++) {
 		if (strncmp(*e, "PWD=", 4) != 0 &&
+		    strncmp(*e, "TERM=", 5) != 0 &&
 		    strncmp(*e, "BORIS_TOKEN=", 12) != 0)
 			env[kept++] = *e;
 	}

@@ -15,7 +15,8 @@
 #include "spool.h"
 
 enum {
-	REVIEW = 10000  /* ms between looks at which orphans live */
+	REVIEW = 10000,  /* ms between looks at which orphans live */
+	TEXT_KEPT = 800  /* bytes of a command, while and after it runs (T7) */
 };
 
 /* A job with what is the session's alone; cast from what the rooms above see.
@@ -56,6 +57,7 @@ job_request_free(struct job_request *asked)
 {
 	buf_free(&asked->text);
 	buf_free(&asked->input);
+	buf_free(&asked->description);
 	free(asked->cwd);
 	memset(asked, 0, sizeof(*asked));
 }
@@ -222,13 +224,36 @@ forget_oldest(struct session *s)
 	}
 }
 
+/* Exit code 0 though a part of the last pipeline failed, and not because its
+ * reader had ended (SIGPIPE): that is told (B7). */
 static void
-finish(struct session *s, struct held_job *h)
+note_pipeline(struct job *job, const char *codes)
 {
+	const char *code = codes;
+	bool hidden = false;
+
+	for (; *code != '\0'; code += strcspn(code, " ")) {
+		code += strspn(code, " ");
+		hidden = hidden || (atoi(code) != 0 && atoi(code) != 141);
+	}
+	if (hidden && job->exit_code == 0)
+		strcpy(job->pipeline, codes);
+}
+
+static void
+finish(struct session *s, struct held_job *h, int64_t now)
+{
+	const struct exec_report *end = exec_report(h->exec);
 	bool task = h->job.state == JOB_TASK;
 
-	h->job.exit_code = exec_report(h->exec)->status;
+	h->job.exit_code = end->status;
+	h->job.shot = end->signalled && !h->job.timed_out && !h->job.killed;
+	h->job.left = end->lives ? end->pid : 0;
+	h->job.ended = now;
 	h->job.state = JOB_FINISHED;
+	note_pipeline(&h->job, end->pipeline);
+	if (task && h->job.killed)
+		h->job.asked.truncate = TRUNCATE_LOOK;  /* T4 */
 	output_end(h->job.out.text, h->job.asked.truncate);
 	output_end(h->job.err.text, h->job.asked.truncate);
 	exec_forget_output(h->exec);
@@ -280,13 +305,18 @@ review_orphans(struct session *s, int64_t now)
 
 /* -- The start --------------------------------------------------------- */
 
+/* Of the limits that there are the earlier counts (T5, W4). */
 static void
 become_task(struct session *s, struct held_job *h, int64_t now)
 {
 	int64_t limit = s->options->bg_timeout;
+	int64_t own = h->job.asked.background ? h->job.asked.timeout : 0;
 
 	memcpy(h->job.id, h->id, sizeof(h->id));
 	h->job.state = JOB_TASK;
+	h->job.by_server = limit > 0 && (own == 0 || limit < own);
+	if (!h->job.by_server)
+		limit = own;
 	h->deadline = limit > 0 ? now + limit : NEVER;
 	h->news = !h->cancelled;
 	s->tasks++;
@@ -362,7 +392,9 @@ start(struct session *s, struct held_job *h, int64_t now)
 		return;
 	}
 	free(dir);
-	buf_free(&asked->text);
+	if (asked->text.len > TEXT_KEPT)
+		asked->text.len = TEXT_KEPT;  /* for the list of tasks */
+	buf_shrink(&asked->text);
 	s->started++;
 	h->job.pid = exec_report(h->exec)->pid;
 	h->job.started = now;
@@ -421,7 +453,7 @@ check_job(struct session *s, struct held_job *h, int64_t now)
 	enum exec_state state = exec_report(h->exec)->state;
 
 	if (h->job.state != JOB_FINISHED && state == EXEC_ENDED)
-		finish(s, h);
+		finish(s, h, now);
 	if (h->job.state == JOB_FINISHED) {
 		check_rest(s, h, now);
 		return;
@@ -571,7 +603,7 @@ session_kill(struct job *job, int64_t now)
 		return;
 	job->killed = !exec_report(h->exec)->shell_ended;
 	h->deadline = NEVER;
-	exec_kill(&h->exec, 1, now);
+	exec_stop(&h->exec, 1, now);
 }
 
 void
@@ -594,6 +626,12 @@ bool
 session_stateless(const struct session *s)
 {
 	return s->stateless;
+}
+
+const char *
+session_shell(const struct session *s)
+{
+	return s->options->shell;
 }
 
 size_t

@@ -43,8 +43,10 @@ struct job_request {
 	struct buf text;         /* the command */
 	struct buf input;        /* for its stdin (B5) */
 	bool has_input;
+	struct buf description;  /* for the list of tasks (T7) */
 	char *cwd;               /* where it starts (D7), or NULL */
-	int64_t timeout;         /* ms */
+	int64_t timeout;         /* ms; in the background 0: none (W4) */
+	bool capped;             /* it had been asked for more */
 	enum truncate truncate;
 	bool background;
 };
@@ -86,10 +88,16 @@ struct job {
 	                          * one starts; NULL: no memory */
 	char id[SESSION_ID];     /* of a task; else empty */
 	int64_t pid;
-	int64_t started;         /* ms */
+	int64_t started, ended;  /* ms; 0: not yet */
 	int exit_code;           /* when finished */
+	char pipeline[128];      /* exit codes of its last pipeline (B7), where
+	                          * its own hides a failure; else empty */
+	int64_t left;            /* the group of what it left running (E4); 0:
+	                          * nothing */
 	bool moved;              /* the directory has changed by it */
 	bool timed_out, killed;
+	bool by_server;          /* a task: by --bg-timeout, not its own */
+	bool shot;               /* its shell, by a signal not of boris's */
 	bool no_room;            /* E5 found ten tasks running */
 	struct job_stream out, err;
 };
@@ -124,6 +132,7 @@ void session_forget(struct session *, struct job *);  /* a finished one */
 
 const char *session_dir(const struct session *);  /* the tracked one */
 bool session_stateless(const struct session *);
+const char *session_shell(const struct session *);
 size_t session_queued(const struct session *);  /* bytes that wait */
 
 void session_poll_add(struct session *, struct loop *);

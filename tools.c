@@ -2,64 +2,129 @@
 
 #include "tools.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "results.h"
+
 enum {
-	TIMEOUT_MOST = 600000,  /* ms */
-	SNIPPET = 80,           /* bytes of a wrong value that are quoted */
-	DIR_NAMES = 120         /* bytes of names in a description */
+	TIMEOUT_MOST = 600000,     /* ms */
+	TASK_MOST = 86400000,      /* ms, of a task's own timeout (W4) */
+	WAIT_UNTIL = 30000,        /* ms, when a call names none (W2) */
+	UNTIL_MOST = 1000,         /* characters (W3) */
+	SNIPPET = 80,              /* bytes of a wrong value that are quoted */
+	DIR_NAMES = 120            /* bytes of names in a description */
 };
 
 /* -- What is offered --------------------------------------------------- */
 
+#define STRING(name) "\"" name "\":{\"type\":\"string\"}"
+#define INTEGER(name) "\"" name "\":{\"type\":\"integer\"}"
+
 static const char output_schema[] =
 	",\"outputSchema\":{\"type\":\"object\",\"properties\":{"
 	"\"status\":{\"type\":\"string\",\"enum\":[\"completed\",\"running\","
-	"\"timed_out\",\"killed\"]},"
-	"\"stdout\":{\"type\":\"string\"},\"stderr\":{\"type\":\"string\"},"
-	"\"exit_code\":{\"type\":\"integer\"},"
-	"\"timed_out\":{\"type\":\"boolean\"},"
-	"\"task_id\":{\"type\":\"string\"},\"pid\":{\"type\":\"integer\"},"
-	"\"stdout_chars\":{\"type\":\"integer\"},"
-	"\"stderr_chars\":{\"type\":\"integer\"},"
-	"\"stdout_file\":{\"type\":\"string\"},"
-	"\"stderr_file\":{\"type\":\"string\"},"
-	"\"cwd\":{\"type\":\"string\"},\"note\":{\"type\":\"string\"}},"
-	"\"required\":[\"status\"]}";
+	"\"timed_out\",\"killed\"]}," INTEGER("exit_code") ","
+	STRING("signal") ",\"timed_out\":{\"type\":\"boolean\"},"
+	STRING("note") "," STRING("task_id") "," INTEGER("pid") ","
+	STRING("cwd") "," INTEGER("elapsed_ms") "," STRING("stdout") ","
+	STRING("stderr") "," INTEGER("stdout_chars") ","
+	INTEGER("stderr_chars") "," STRING("stdout_file") ","
+	STRING("stderr_file");
+
+static const char list_schema[] =
+	",\"tasks\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}";
 
 static const char meta[] =
-	",\"_meta\":{\"anthropic/maxResultSizeChars\":200000}}";
+	",\"_meta\":{\"anthropic/maxResultSizeChars\":200000,"
+	"\"anthropic/alwaysLoad\":true}}";
 
-static const char bash_input[] =
-	"\",\"inputSchema\":{\"type\":\"object\",\"properties\":{"
-	"\"command\":{\"type\":\"string\"},"
-	"\"timeout\":{\"type\":\"integer\","
-	"\"description\":\"milliseconds, at most 600000\"},"
-	"\"run_in_background\":{\"type\":\"boolean\"},"
-	"\"check_pid\":{\"type\":\"integer\","
-	"\"description\":\"look at a background task\"},"
-	"\"kill_pid\":{\"type\":\"integer\","
-	"\"description\":\"kill a background task\"},"
-	"\"cwd\":{\"type\":\"string\","
-	"\"description\":\"directory to start in\"},"
-	"\"stdin\":{\"type\":\"string\","
-	"\"description\":\"text for standard input\"},"
-	"\"truncate\":{\"type\":\"string\","
-	"\"enum\":[\"head\",\"tail\",\"both\"],"
-	"\"description\":\"which end of long output to return\"},"
-	"\"description\":{\"type\":\"string\"}},"
-	"\"additionalProperties\":false}";
+/* An argument is a row: its name and type, what is right and what else the
+ * model is told of it. The schema is printed from it. */
+struct argument {
+	const char *name;
+	enum json_type type;
+	int64_t least, most;  /* of an integer */
+	const char *right;    /* what it should be */
+	const char *told;
+};
 
-static const char task_input[] =
-	"\"inputSchema\":{\"type\":\"object\",\"properties\":{"
-	"\"task_id\":{\"type\":\"string\"},"
-	"\"wait\":{\"type\":\"integer\",\"description\":"
-	"\"milliseconds to wait for its end, 0 to 600000\"},"
-	"\"new\":{\"type\":\"boolean\",\"description\":"
-	"\"only what was printed since the last look\"}},"
-	"\"required\":[\"task_id\"],\"additionalProperties\":false}";
+enum {
+	COMMAND, TIMEOUT, IN_BACKGROUND, WAIT, UNTIL, BASH_TASK, CHECK_PID,
+	KILL_PID, CWD, STDIN, TRUNCATE, DESCRIPTION, BASH_ARGUMENTS,
+	TASK_ID = 0, TASK_WAIT, TASK_UNTIL, NEW, TASK_ARGUMENTS
+};
+
+static const struct argument bash_arguments[] = {
+	{ "command", JSON_STRING, 0, 0, "a string, the command to run",
+	  "What to run" },
+	{ "timeout", JSON_NUMBER, 1, INT64_MAX,
+	  "an integer number of milliseconds from 1 to 600000",
+	  "Milliseconds until the command is terminated, at most 600000. "
+	  "With run_in_background: at most 86400000, default none" },
+	{ "run_in_background", JSON_BOOL, 0, 0, "true or false",
+	  "true: start it as a task and return at once, or after wait or "
+	  "until. For servers, watchers and long jobs" },
+	{ "wait", JSON_NUMBER, 0, TIMEOUT_MOST,
+	  "an integer number of milliseconds from 0 to 600000",
+	  "With run_in_background: milliseconds to wait for its end" },
+	{ "until", JSON_STRING, 0, 0,
+	  "a string of 1 to 1000 characters without a newline",
+	  "With run_in_background: return as soon as this text has been "
+	  "printed (waits 30000 ms if wait is not given)" },
+	{ "task_id", JSON_STRING, 0, 0,
+	  "a string, the task_id that bash has returned",
+	  "With check_pid or kill_pid: the task of that pid" },
+	{ "check_pid", JSON_NUMBER, INT64_MIN, INT64_MAX,
+	  "an integer, the pid of a background task",
+	  "Instead of command: look at the task of this pid, as returned by "
+	  "run_in_background" },
+	{ "kill_pid", JSON_NUMBER, INT64_MIN, INT64_MAX,
+	  "an integer, the pid of a background task",
+	  "Instead of command: end the task of this pid" },
+	{ "cwd", JSON_STRING, 0, 0, "a string, the name of a directory, "
+	  "absolute or relative to the working directory",
+	  "Directory to start in; a foreground command then moves the "
+	  "working directory as cd would. ~ and variables are not expanded" },
+	{ "stdin", JSON_STRING, 0, 0, "a string, what the command reads",
+	  "What the command reads as standard input; else it is empty" },
+	{ "truncate", JSON_STRING, 0, 0, "\"head\", \"tail\" or \"both\"",
+	  "Which end of long output to return: head, tail or both" },
+	{ "description", JSON_STRING, 0, 0, "a string",
+	  "What it is for, in a few words; shown in the list of tasks" }
+};
+
+static const struct argument task_arguments[] = {
+	{ "task_id", JSON_STRING, 0, 0,
+	  "a string, the task_id that bash has returned",
+	  "As bash has returned it; without it all tasks are listed" },
+	{ "wait", JSON_NUMBER, 0, TIMEOUT_MOST,
+	  "an integer number of milliseconds from 0 to 600000",
+	  "Milliseconds to wait for its end, or with new for new output" },
+	{ "until", JSON_STRING, 0, 0,
+	  "a string of 1 to 1000 characters without a newline",
+	  "Wait until this text has been printed since the last look" },
+	{ "new", JSON_BOOL, 0, 0, "true or false",
+	  "true: only what was printed since the last look" }
+};
+
+static void
+put_input_schema(struct buf *b, const struct argument *a, int n)
+{
+	int i;
+
+	buf_puts(b, "\",\"inputSchema\":{\"type\":\"object\","
+	    "\"properties\":{");
+	for (i = 0; i < n; i++) {
+		buf_add(b, i > 0 ? ",\"" : "\"", a[i].name,
+		    "\":{\"type\":\"", a[i].type == JSON_STRING ? "string"
+		    : a[i].type == JSON_BOOL ? "boolean" : "integer",
+		    "\",\"description\":\"", a[i].told, "\"");
+		if (a == bash_arguments && i == TRUNCATE)
+			buf_puts(b, ",\"enum\":[\"head\",\"tail\",\"both\"]");
+		buf_puts(b, "}");
+	}
+	buf_puts(b, "},\"additionalProperties\":false}");
+}
 
 /* Names of directories, and how many more there are: the description has its
  * limit (B6). */
@@ -110,100 +175,70 @@ static void
 put_description(struct buf *b, const struct tools_options *o)
 {
 	buf_puts(b, "Runs a command in a shell (bash, or sh where there is "
-	    "none). Give exactly one of command, check_pid, kill_pid. The "
-	    "working directory persists from call to call for the life of "
-	    "the server process; nothing else does, neither variables nor "
-	    "functions. A call that must not depend on earlier ones passes "
-	    "cwd. No terminal, and stdin is empty unless you pass stdin: use "
-	    "non-interactive flags (-y). A non-zero exit_code is a result, "
-	    "not an error. After timeout (default ");
+	    "none) and returns its exit code, stdout and stderr. Give exactly "
+	    "one of command, check_pid, kill_pid. cd and the argument cwd "
+	    "both move the working directory, which stays for the next call. "
+	    "Nothing else stays: put export, or . venv/bin/activate &&, into "
+	    "each command that needs it. There is no terminal, no editor and "
+	    "no pager, and stdin is empty: use flags such as -y and -m. An "
+	    "exit code other than 0 is a result, not an error. After timeout "
+	    "(default ");
 	buf_int(b, o->timeout);
 	buf_add(b, o->background ?
 	    " ms) the command goes on as a background task." :
-	    " ms) the command is terminated: SIGTERM, SIGKILL 5 s later; "
-	    "its output up to then is returned.",
-	    " For servers and long jobs set run_in_background: it "
-	    "returns task_id and pid at once; read with task_output (or "
-	    "check_pid), end with kill_pid. At most 10 tasks run at a time. "
-	    "A task's result is kept until it is read once, the last 10 "
-	    "unread; all tasks, and what commands leave running, end with "
-	    "the server. stdout and stderr come apart, escape sequences "
-	    "removed. Long output is cut, by default ", o->truncate ==
-	    TRUNCATE_TAIL ? "to its last 2000 lines or 50 KB (tail)" :
+	    " ms) the command is terminated; what it printed is returned.",
+	    " A server: run_in_background with until, a text that it prints "
+	    "when it is ready. Read tasks with task_output, end them with "
+	    "kill_pid (the pid that the start has returned). At most 10 run "
+	    "at a time; all end with this server. Long output is cut, by "
+	    "default to ", o->truncate == TRUNCATE_TAIL ?
+	    "its last 2000 lines or 50 KB (tail)" :
 	    o->truncate == TRUNCATE_BOTH ?
-	    "to its first 10000 and last 20000 characters (both)" :
-	    "to its first 30000 characters (head)",
-	    "; the line that says so names a file with all of it: "
-	    "read that with grep, sed or tail. Calls run one at a time, in "
-	    "order.");
+	    "its first 10000 and last 20000 characters (both)" :
+	    "its first 30000 and last 2000 characters (head)",
+	    ", and all of it is saved in a file that the result names: do "
+	    "not pipe into head or tail, read that file with grep or sed. "
+	    "Commands run one at a time, in order.");
 	put_fences(b, o);
 }
 
 void
 tools_list(struct buf *b, const struct tools_options *o)
 {
+	static const char title[] = "\",\"title\":\"";
+	static const char described[] = "\",\"description\":\"";
+
 	buf_puts(b, "[");
 	if (o->offered) {
-		buf_puts(b, "{\"name\":\"bash\","
-		    "\"title\":\"Run a shell command\",\"description\":\"");
+		buf_add(b, "{\"name\":\"bash", title, "Run a shell command",
+		    described);
 		put_description(b, o);
-		buf_add(b, bash_input, o->structured ? output_schema : "",
-		    ",\"annotations\":{\"readOnlyHint\":false,"
+		put_input_schema(b, bash_arguments, BASH_ARGUMENTS);
+		if (o->structured)
+			buf_add(b, output_schema,
+			    "},\"required\":[\"status\"]}");
+		buf_add(b, ",\"annotations\":{\"readOnlyHint\":false,"
 		    "\"destructiveHint\":true,\"idempotentHint\":false,"
 		    "\"openWorldHint\":true}", meta,
-		    ",{\"name\":\"task_output\","
-		    "\"title\":\"Read a background task\",\"description\":\""
-		    "Output and status of a background task of bash. While "
-		    "it runs: the output so far, of long output the end. "
-		    "When it has ended: the final output and exit_code, once; "
-		    "then the task is forgotten. Rather than polling, set "
-		    "wait: the answer comes when the task ends, or after that "
-		    "time. An unknown task_id is an error: start anew.\",",
-		    task_input, o->structured ? output_schema : "",
-		    ",\"annotations\":{\"readOnlyHint\":true,"
+		    ",{\"name\":\"task_output", title,
+		    "Read a background task", described,
+		    "Output and status of a background task of bash, or "
+		    "without task_id the list of all tasks. While it runs: "
+		    "the last 10000 characters so far. When it has ended: "
+		    "its final output and exit code, once; then the task is "
+		    "forgotten. Do not poll: set wait (or until), and the "
+		    "answer comes when the task has ended (or has printed "
+		    "that), at the latest after that time.");
+		put_input_schema(b, task_arguments, TASK_ARGUMENTS);
+		if (o->structured)
+			buf_add(b, output_schema, list_schema, "}}");
+		buf_add(b, ",\"annotations\":{\"readOnlyHint\":true,"
 		    "\"openWorldHint\":false}", meta);
 	}
 	buf_puts(b, "]");
 }
 
 /* -- Arguments --------------------------------------------------------- */
-
-enum {
-	COMMAND, TIMEOUT, IN_BACKGROUND, CHECK_PID, KILL_PID, CWD, STDIN,
-	TRUNCATE, DESCRIPTION, BASH_ARGUMENTS,
-	TASK_ID = 0, WAIT, NEW, TASK_ARGUMENTS
-};
-
-struct argument {
-	const char *name;
-	enum json_type type;
-	int64_t least, most;  /* of an integer */
-	const char *right;    /* what it should be */
-};
-
-static const struct argument bash_arguments[] = {
-	{ "command", JSON_STRING, 0, 0, "a string, the command to run" },
-	{ "timeout", JSON_NUMBER, 1, INT64_MAX,
-	  "an integer number of milliseconds from 1 to 600000" },
-	{ "run_in_background", JSON_BOOL, 0, 0, "true or false" },
-	{ "check_pid", JSON_NUMBER, INT64_MIN, INT64_MAX,
-	  "an integer, the pid of a background task" },
-	{ "kill_pid", JSON_NUMBER, INT64_MIN, INT64_MAX,
-	  "an integer, the pid of a background task" },
-	{ "cwd", JSON_STRING, 0, 0, "a string, the name of a directory, "
-	  "absolute or relative to the working directory" },
-	{ "stdin", JSON_STRING, 0, 0, "a string, what the command reads" },
-	{ "truncate", JSON_STRING, 0, 0, "\"head\", \"tail\" or \"both\"" },
-	{ "description", JSON_STRING, 0, 0, "a string" }
-};
-
-static const struct argument task_arguments[] = {
-	{ "task_id", JSON_STRING, 0, 0,
-	  "a string, the task_id that bash has returned" },
-	{ "wait", JSON_NUMBER, 0, TIMEOUT_MOST,
-	  "an integer number of milliseconds from 0 to 600000" },
-	{ "new", JSON_BOOL, 0, 0, "true or false" }
-};
 
 /* 'argument "timeout" must be X, not Y' */
 static bool
@@ -217,14 +252,26 @@ wrong(struct buf *b, const struct argument *a, struct json value)
 }
 
 static bool
-unknown(struct buf *b, const char *tool, const struct argument *a, int n,
-        struct json name)
+is_one_of(const struct argument *a, int n, struct json name)
 {
+	while (n > 0 && !json_is(name, a[n - 1].name))
+		n--;
+	return n > 0;
+}
+
+static bool
+unknown(struct buf *b, const struct argument *a, int n, struct json name)
+{
+	bool bash = a == bash_arguments;
 	int i;
 
 	buf_puts(b, "unknown argument ");
 	buf_put(b, name.text, name.len < SNIPPET ? name.len : 0);
-	buf_add(b, "; ", tool, " takes ");
+	if (bash && is_one_of(task_arguments, TASK_ARGUMENTS, name))
+		buf_puts(b, ", which task_output takes");
+	else if (!bash && is_one_of(bash_arguments, BASH_ARGUMENTS, name))
+		buf_puts(b, ", which bash takes");
+	buf_add(b, "; ", bash ? "bash" : "task_output", " takes ");
 	for (i = 0; i < n; i++)
 		buf_add(b, i > 0 ? ", " : "", a[i].name);
 	return false;
@@ -244,9 +291,8 @@ is_right(const struct argument *a, struct json value)
 /* Sorts the members into given[]; of equal names the last counts, and null
  * is as good as absent. False: a wrong one is told. */
 static bool
-read_arguments(struct json arguments, const char *tool,
-               const struct argument *a, struct json given[], int n,
-               struct buf *refusal)
+read_arguments(struct json arguments, const struct argument *a,
+               struct json given[], int n, struct buf *refusal)
 {
 	struct json name, value;
 	size_t at = 0;
@@ -257,7 +303,7 @@ read_arguments(struct json arguments, const char *tool,
 		for (i = 0; i < n && !json_is(name, a[i].name); i++)
 			;
 		if (i == n)
-			return unknown(refusal, tool, a, n, name);
+			return unknown(refusal, a, n, name);
 		given[i] = value;
 	}
 	for (i = 0; i < n; i++) {
@@ -332,16 +378,68 @@ read_truncate(struct json given, enum truncate *truncate, struct buf *refusal)
 	return true;
 }
 
+/* `wait` and `until` of either tool (W2, W3) */
+static bool
+read_wait(const struct argument *a, struct json wait, struct json until,
+          struct tools_call *call, struct buf *refusal)
+{
+	struct buf *b = &call->until;
+	size_t i, chars = 0;
+
+	json_decode(until, b);
+	for (i = 0; i < b->len; i++)
+		chars += (b->data[i] & 0xC0) != 0x80;
+	if (until.text != NULL && !b->failed && (chars == 0 ||
+	    chars > UNTIL_MOST || memchr(b->data, '\n', b->len) != NULL))
+		return wrong(refusal, &a[1], until);
+	call->wait = until.text != NULL ? WAIT_UNTIL : 0;
+	json_int(wait, &call->wait);
+	return true;
+}
+
+/* Milliseconds that a command, or a task, may run; more counts as the most
+ * that there can be. */
+static void
+read_timeout(const struct tools_options *o, struct json given,
+             struct job_request *job)
+{
+	int64_t most = job->background ? TASK_MOST : TIMEOUT_MOST;
+
+	job->timeout = job->background ? 0 : o->timeout;
+	json_int(given, &job->timeout);
+	job->capped = job->timeout > most;
+	if (job->capped)
+		job->timeout = most;
+}
+
+/* What is asked for in place of a command: a look at a task, or its end */
+static bool
+read_pid(const struct json given[], struct tools_call *call,
+         struct buf *refusal)
+{
+	enum truncate truncate;
+
+	call->by_pid = true;
+	json_int(given[CHECK_PID], &call->pid);
+	json_int(given[KILL_PID], &call->pid);
+	if (given[BASH_TASK].text != NULL) {
+		json_decode(given[BASH_TASK], &call->id);
+		buf_putc(&call->id, '\0');
+	}
+	/* Of no use here, and wrong all the same where it is wrong */
+	return read_truncate(given[TRUNCATE], &truncate, refusal);
+}
+
 static bool
 read_bash(const struct tools_options *o, struct json arguments,
           struct tools_call *call, struct buf *refusal)
 {
 	struct json given[BASH_ARGUMENTS];
+	const struct argument *a = bash_arguments;
 	struct job_request *job = &call->job;
 	int n;
 
-	if (!read_arguments(arguments, "bash", bash_arguments, given,
-	    BASH_ARGUMENTS, refusal))
+	if (!read_arguments(arguments, a, given, BASH_ARGUMENTS, refusal))
 		return false;
 	n = (given[COMMAND].text != NULL) + (given[CHECK_PID].text != NULL) +
 	    (given[KILL_PID].text != NULL);
@@ -352,60 +450,60 @@ read_bash(const struct tools_options *o, struct json arguments,
 		    "kill_pid is required");
 		return false;
 	}
+	job->background = json_true(given[IN_BACKGROUND]);
+	if ((given[WAIT].text != NULL || given[UNTIL].text != NULL) &&
+	    !(job->background && given[COMMAND].text != NULL)) {
+		buf_puts(refusal, "wait and until count only with command and "
+		    "run_in_background: true, or in task_output");
+		return false;
+	}
 	call->action = given[COMMAND].text != NULL ? TOOLS_RUN
 	    : given[KILL_PID].text != NULL ? TOOLS_KILL : TOOLS_LOOK;
-	call->by_pid = call->action != TOOLS_RUN;
-	json_int(given[CHECK_PID], &call->pid);
-	json_int(given[KILL_PID], &call->pid);
-	job->timeout = o->timeout;
-	json_int(given[TIMEOUT], &job->timeout);
-	if (job->timeout > TIMEOUT_MOST)
-		job->timeout = TIMEOUT_MOST;
+	if (call->action != TOOLS_RUN)
+		return read_pid(given, call, refusal);
+	if (given[BASH_TASK].text != NULL) {
+		buf_puts(refusal, "task_id does not go with command; to read "
+		    "a task use task_output");
+		return false;
+	}
+	read_timeout(o, given[TIMEOUT], job);
 	job->truncate = o->truncate;
-	job->background = json_true(given[IN_BACKGROUND]);
 	job->has_input = given[STDIN].text != NULL;
-	if (!read_truncate(given[TRUNCATE], &job->truncate, refusal))
-		return false;
-	if (call->by_pid)
-		return true;
-	if (!read_command(given[COMMAND], job, refusal) ||
-	    !read_cwd(given[CWD], job, refusal))
-		return false;
-	if (job->has_input)
-		json_decode(given[STDIN], &job->input);
-	return true;
+	json_decode(given[STDIN], &job->input);
+	json_decode(given[DESCRIPTION], &job->description);
+	return read_truncate(given[TRUNCATE], &job->truncate, refusal) &&
+	    read_command(given[COMMAND], job, refusal) &&
+	    read_cwd(given[CWD], job, refusal) &&
+	    read_wait(&a[WAIT], given[WAIT], given[UNTIL], call, refusal);
 }
 
 static bool
 read_task(struct json arguments, struct tools_call *call, struct buf *refusal)
 {
 	struct json given[TASK_ARGUMENTS];
+	const struct argument *a = task_arguments;
+	int i;
 
-	if (!read_arguments(arguments, "task_output", task_arguments, given,
-	    TASK_ARGUMENTS, refusal))
+	if (!read_arguments(arguments, a, given, TASK_ARGUMENTS, refusal))
 		return false;
 	if (given[TASK_ID].text == NULL) {
-		buf_add(refusal, "argument \"task_id\" is missing; it must "
-		    "be ", task_arguments[TASK_ID].right);
-		return false;
+		for (i = 0; i < TASK_ARGUMENTS; i++) {
+			if (given[i].text == NULL)
+				continue;
+			buf_add(refusal, "argument \"task_id\" is missing: ",
+			    a[i].name, " counts only with it; without any "
+			    "argument all tasks are listed");
+			return false;
+		}
+		call->action = TOOLS_LIST;
+		return true;
 	}
 	call->action = TOOLS_LOOK;
-	json_int(given[WAIT], &call->wait);
 	call->only_new = json_true(given[NEW]);
 	json_decode(given[TASK_ID], &call->id);
 	buf_putc(&call->id, '\0');
-	return true;
-}
-
-/* A result that is an error, of this text, which is freed */
-static void
-put_refusal(struct buf *b, struct buf *text)
-{
-	buf_puts(b, "\"content\":[{\"type\":\"text\",\"text\":");
-	json_string(b, text->data, text->len);
-	buf_puts(b, "}],\"isError\":true");
-	b->failed = b->failed || text->failed;
-	buf_free(text);
+	return read_wait(&a[TASK_WAIT], given[TASK_WAIT], given[TASK_UNTIL],
+	    call, refusal);
 }
 
 void
@@ -423,13 +521,14 @@ tools_read(const struct tools_options *o, struct json name,
 	else
 		return;
 	if (right && (call->job.text.failed || call->job.input.failed ||
-	    call->id.failed)) {
+	    call->job.description.failed || call->id.failed ||
+	    call->until.failed)) {
 		buf_puts(&refusal, "out of memory; try again later");
 		right = false;
 	}
 	if (!right) {
 		call->action = TOOLS_REFUSED;
-		put_refusal(result, &refusal);
+		results_refusal(result, &refusal);
 	}
 }
 
@@ -438,317 +537,5 @@ tools_call_free(struct tools_call *call)
 {
 	job_request_free(&call->job);
 	buf_free(&call->id);
-}
-
-/* -- Errors ------------------------------------------------------------ */
-
-void
-tools_no_task(struct buf *b, const struct tools_call *call)
-{
-	struct buf text = { NULL, 0, 0, false };
-
-	if (call->by_pid) {
-		buf_puts(&text, "no background process with pid ");
-		buf_int(&text, call->pid);
-	} else {
-		buf_puts(&text, "task not found: ");
-		buf_put(&text, call->id.data, call->id.len - 1);
-	}
-	put_refusal(b, &text);
-}
-
-/* The system's reason, and what a model can do about it */
-static void
-put_reason(struct buf *t, int error)
-{
-	static const struct {
-		int error;
-		const char *what, *advice;
-	} known[] = {
-		{ EAGAIN, "no processes left",
-		  "try again when some have ended" },
-		{ EMFILE, "no descriptors left",
-		  "try again when some commands have ended" },
-		{ ENFILE, "no descriptors left",
-		  "try again when some commands have ended" },
-		{ ENOMEM, "no memory left", "try again later" },
-		{ E2BIG, "the command is too long", "at most 1 MiB: pass more "
-		  "as stdin, or write it to a file in pieces" }
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		if (known[i].error == error) {
-			buf_add(t, known[i].what, " (", strerror(error), "); ",
-			    known[i].advice);
-			return;
-		}
-	}
-	buf_puts(t, strerror(error));
-}
-
-static void
-put_running(struct buf *t, struct session *s)
-{
-	const struct job *task = NULL;
-	const char *before = ": ";
-
-	while ((task = session_next_task(s, task)) != NULL) {
-		if (task->state != JOB_TASK)
-			continue;
-		buf_add(t, before, task->id, " (pid ");
-		before = ", ";
-		buf_int(t, task->pid);
-		buf_puts(t, ")");
-	}
-}
-
-void
-tools_refused(struct buf *b, struct session *s, const struct job *job)
-{
-	const char *dir = job->dir != NULL ? job->dir : "";
-	struct buf t = { NULL, 0, 0, false };
-
-	switch (job->refused) {
-	case JOB_TOO_MANY:
-		buf_puts(&t, "10 background tasks are running, the most there "
-		    "can be");
-		if (!session_stateless(s))
-			put_running(&t, s);
-		buf_puts(&t, "; wait for one to end, or end one with "
-		    "kill_pid");
-		break;
-	case JOB_NO_DIR:
-		buf_add(&t, job->asked.cwd != NULL ? "cwd " : "the directory ",
-		    dir, " cannot be entered: ");
-		put_reason(&t, job->error);
-		break;
-	case JOB_LOST_DIR:
-		buf_add(&t, "the working directory ", dir,
-		    " cannot be entered any more: ");
-		put_reason(&t, job->error);
-		buf_add(&t, "; nothing was run; the next command starts in ",
-		    session_dir(s));
-		break;
-	case JOB_NO_START:
-		buf_puts(&t, "the command could not be started: ");
-		put_reason(&t, job->error);
-		break;
-	default:
-		buf_puts(&t, "session is closed");
-	}
-	put_refusal(b, &t);
-}
-
-/* -- Results ----------------------------------------------------------- */
-
-/* What there is to say, said as text and as data (B6) */
-struct result {
-	const struct job *job;
-	const struct tools_call *look;  /* what a look asked for; NULL: none */
-	bool task;             /* not an ordinary foreground result */
-	bool ended;
-	struct buf note;       /* all of them */
-	size_t headline;       /* of note, what the text begins with */
-	struct buf text, data;
-};
-
-static const char *
-status_of(const struct result *r)
-{
-	if (!r->ended)
-		return "running";
-	if (r->job->killed)
-		return "killed";
-	return r->job->timed_out ? "timed_out" : "completed";
-}
-
-/* Where one more note is written */
-static struct buf *
-next_note(struct result *r)
-{
-	if (r->note.len > 0)
-		buf_puts(&r->note, "; ");
-	return &r->note;
-}
-
-static void
-put_notes(struct result *r)
-{
-	const struct job *job = r->job;
-
-	if (job->timed_out && !r->task) {
-		buf_puts(next_note(r), "Command timed out after ");
-		buf_int(&r->note, job->asked.timeout);
-		buf_puts(&r->note, "ms");
-		r->headline = r->note.len;
-	} else if (job->timed_out) {
-		buf_puts(next_note(r), "terminated by --bg-timeout");
-	}
-	if (job->no_room)
-		buf_puts(next_note(r), "it was terminated rather than put in "
-		    "the background, since 10 background tasks are running "
-		    "already, the most there can be");
-	if (job->killed && !r->task)
-		buf_puts(next_note(r), "session is closed");
-	if (r->task && r->look == NULL && !job->asked.background) {
-		buf_puts(next_note(r), "still running after ");
-		buf_int(&r->note, job->asked.timeout);
-		buf_puts(&r->note, "ms; it goes on as a background task: read "
-		    "it with task_output or check_pid, end it with kill_pid");
-	}
-}
-
-static void
-text_name(struct result *r, const char *name)
-{
-	buf_add(&r->text, r->text.len > 0 ? "\n" : "", name, ": ");
-}
-
-static void
-data_name(struct result *r, const char *name)
-{
-	buf_add(&r->data, r->data.len > 0 ? ",\"" : "{\"", name, "\":");
-}
-
-static void
-data_string(struct result *r, const char *name, const char *s, size_t len)
-{
-	data_name(r, name);
-	json_string(&r->data, s, len);
-}
-
-/* As text and as data */
-static void
-put_string(struct result *r, const char *name, const char *s)
-{
-	text_name(r, name);
-	buf_puts(&r->text, s);
-	data_string(r, name, s, strlen(s));
-}
-
-static void
-put_number(struct result *r, const char *name, int64_t n)
-{
-	text_name(r, name);
-	buf_int(&r->text, n);
-	data_name(r, name);
-	buf_int(&r->data, n);
-}
-
-static void
-put_cwd(struct result *r, const char *dir)
-{
-	data_string(r, "cwd", dir, strlen(dir));
-	if (!r->job->moved)
-		return;
-	text_name(r, "cwd");
-	/* A newline in the name would end the line. */
-	for (; *dir != '\0'; dir++)
-		buf_put(&r->text, *dir == '\n' ? "\\n" : dir,
-		    *dir == '\n' ? 2 : 1);
-}
-
-/* What stands before the output */
-static void
-put_facts(struct result *r)
-{
-	const struct job *job = r->job;
-	size_t skip = r->headline > 0 ? r->headline + strlen("; ") : 0;
-
-	buf_put(&r->text, r->note.data, r->headline);
-	if (r->task)
-		put_string(r, "status", status_of(r));
-	else
-		data_string(r, "status", status_of(r), strlen(status_of(r)));
-	if (r->ended)
-		put_number(r, "exit_code", job->exit_code);
-	if (r->ended && job->timed_out)
-		buf_puts(&r->data, ",\"timed_out\":true");
-	if (r->note.len > 0)
-		data_string(r, "note", r->note.data, r->note.len);
-	if (r->task) {
-		put_string(r, "task_id", job->id);
-		put_number(r, "pid", job->pid);
-	} else if (job->dir != NULL) {
-		put_cwd(r, job->dir);
-	}
-	if (r->note.len > skip) {
-		text_name(r, "note");
-		buf_put(&r->text, r->note.data + skip, r->note.len - skip);
-	}
-}
-
-static void
-put_output(struct result *r, struct job_stream *out, struct job_stream *err)
-{
-	static const char *const names[] = { "stdout", "stderr" };
-	static const char *const chars[] = { "stdout_chars", "stderr_chars" };
-	static const char *const files[] = { "stdout_file", "stderr_file" };
-	struct output_view view[2] = { { -1, NULL }, { -1, NULL } };
-	struct buf *t = &r->text, b = { NULL, 0, 0, false };
-	struct job_stream *s;
-	int i;
-
-	for (i = 0; i < 2; i++) {
-		s = i == 0 ? out : err;
-		if (r->look != NULL && r->look->only_new) {
-			output_show_since(s->text, &s->seen, names[i], &b);
-		} else {
-			output_show(s->text, r->job->asked.truncate, names[i],
-			    &b, &view[i]);
-			output_look(s->text, &s->seen);
-		}
-		data_string(r, names[i], b.data, b.len);
-		if (b.len > 0) {
-			buf_add(t, t->len > 0 && t->data[t->len - 1] != '\n' ?
-			    "\n\n" : "\n", names[i], ":\n");
-			buf_put(t, b.data, b.len);
-		}
-		t->failed = t->failed || b.failed;
-		buf_free(&b);
-	}
-	for (i = 0; i < 2; i++) {
-		if (view[i].chars >= 0) {
-			data_name(r, chars[i]);
-			buf_int(&r->data, view[i].chars);
-		}
-	}
-	for (i = 0; i < 2; i++) {
-		if (view[i].file != NULL)
-			data_string(r, files[i], view[i].file,
-			    strlen(view[i].file));
-	}
-}
-
-void
-tools_result(struct buf *b, const struct tools_options *o, struct job *job,
-             const struct tools_call *look)
-{
-	struct result r;
-
-	memset(&r, 0, sizeof(r));
-	r.job = job;
-	r.look = look;
-	r.task = job->id[0] != '\0';
-	r.ended = job->state == JOB_FINISHED && (look != NULL || !r.task);
-	put_notes(&r);
-	put_facts(&r);
-	/* The start of a task has printed nothing yet: that is no output. */
-	if (look != NULL || !job->asked.background)
-		put_output(&r, &job->out, &job->err);
-	buf_puts(b, "\"content\":[{\"type\":\"text\",\"text\":");
-	json_string(b, r.text.data, r.text.len);
-	buf_puts(b, "}]");
-	if (o->structured) {
-		buf_puts(b, ",\"structuredContent\":");
-		buf_put(b, r.data.data, r.data.len);
-		buf_puts(b, "}");
-	}
-	buf_puts(b, ",\"isError\":false");
-	b->failed = b->failed || r.note.failed || r.text.failed ||
-	    r.data.failed;
-	buf_free(&r.note);
-	buf_free(&r.text);
-	buf_free(&r.data);
+	buf_free(&call->until);
 }

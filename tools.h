@@ -1,11 +1,10 @@
 #ifndef TOOLS_H
 #define TOOLS_H
 
-/* The two tools: what they offer, their arguments checked (P4), their results
- * as text and as data (B). Bytes in, bytes out. */
+/* The two tools: what they offer, and their arguments checked (B, P4). Bytes
+ * in, bytes out. */
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include "json.h"
 #include "output.h"
@@ -24,7 +23,9 @@ struct tools_options {
 };
 
 enum tools_action {
-	TOOLS_UNKNOWN, TOOLS_REFUSED, TOOLS_RUN, TOOLS_LOOK, TOOLS_KILL
+	TOOLS_UNKNOWN,            /* no such tool */
+	TOOLS_REFUSED,           /* wrong arguments */
+	TOOLS_RUN, TOOLS_LOOK, TOOLS_KILL, TOOLS_LIST
 };
 
 /* What a call asks for */
@@ -33,30 +34,24 @@ struct tools_call {
 	struct job_request job;  /* TOOLS_RUN: what to run */
 	bool by_pid;             /* check_pid or kill_pid, not task_output */
 	int64_t pid;
-	struct buf id;           /* of the task, and a NUL */
-	int64_t wait;            /* ms */
+	struct buf id;           /* of the task, and a NUL; empty: by pid */
+	int64_t wait;            /* ms, for its end or what follows */
+	struct buf until;        /* or until this has been printed (W3) */
 	bool only_new;           /* what was printed since the last look (T3) */
+	bool unseen;             /* `until` was not, in time */
 };
+
+#define TOOLS_NAMES "bash and task_output"  /* all of them */
 
 /* The tools as JSON, for tools/list: [...] */
 void tools_list(struct buf *, const struct tools_options *);
 
-/* Reads the arguments (an object, or JSON_NONE) for the tool of that name.
- * TOOLS_REFUSED: `result` says why. tools_call_free() in any case. */
+/* A call of the tool of that name, with these arguments (an object, or
+ * JSON_NONE). TOOLS_REFUSED: the result says why (results.h).
+ * tools_call_free() in any case. */
 void tools_read(const struct tools_options *, struct json name,
                 struct json arguments, struct tools_call *,
                 struct buf *result);
 void tools_call_free(struct tools_call *);
-
-/* Each appends a result's members: "content":..., "structuredContent":...,
- * "isError":... How a task stands that is looked at; or, look being NULL, what
- * a command gave, or the start of a task. */
-void tools_result(struct buf *, const struct tools_options *, struct job *,
-                  const struct tools_call *look);
-void tools_no_task(struct buf *, const struct tools_call *);
-
-/* What the session refused: the 11th task (T2), a lost directory (D5), what
- * the system is short of (E7) */
-void tools_refused(struct buf *, struct session *, const struct job *);
 
 #endif

@@ -1,0 +1,598 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include "results.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+enum { SHOWN_CHARS = 200 };  /* of a command in the list of tasks (T7) */
+
+void
+results_refusal(struct buf *b, struct buf *text)
+{
+	buf_puts(b, "\"content\":[{\"type\":\"text\",\"text\":");
+	json_string(b, text->data, text->len);
+	buf_puts(b, "}],\"isError\":true");
+	b->failed = b->failed || text->failed;
+	buf_free(text);
+}
+
+/* A name that somebody chose, on one line: control characters are escaped, in
+ * octal as `ls -b` has it. */
+static void
+put_name(struct buf *b, const char *name)
+{
+	const unsigned char *p = (const unsigned char *)name;
+	char octal[5] = "\\000";
+
+	for (; *p != '\0'; p++) {
+		if (*p == '\n') {
+			buf_puts(b, "\\n");
+		} else if (*p < ' ' || *p == 0x7f ||
+		    (*p == 0xC2 && p[1] >= 0x80 && p[1] < 0xA0) ||
+		    (*p >= 0x80 && *p < 0xA0 && p > (const unsigned char *)name
+		    && p[-1] == 0xC2)) {
+			octal[1] = (char)('0' + (*p >> 6));
+			octal[2] = (char)('0' + (*p >> 3 & 7));
+			octal[3] = (char)('0' + (*p & 7));
+			buf_puts(b, octal);
+		} else {
+			buf_put(b, p, 1);
+		}
+	}
+}
+
+/* "12.3 s" */
+static void
+put_time(struct buf *b, int64_t ms)
+{
+	buf_int(b, ms / 1000);
+	buf_putc(b, '.');
+	buf_int(b, ms / 100 % 10);
+	buf_puts(b, " s");
+}
+
+/* Bytes of the first `most` characters */
+static size_t
+first_chars(const struct buf *text, int most)
+{
+	size_t i = 0;
+	int step = 1;
+
+	for (; most > 0 && i < text->len && step > 0; most--) {
+		step = utf8_length((const unsigned char *)text->data + i,
+		    text->len - i);
+		i += step > 0 ? (size_t)step : 0;
+	}
+	return i;
+}
+
+/* The start of a text, on one line */
+static void
+put_start(struct buf *b, const struct buf *text, int most)
+{
+	struct buf start = { NULL, 0, 0, false };
+
+	buf_put(&start, text->data, first_chars(text, most));
+	buf_putc(&start, '\0');
+	if (!start.failed)
+		put_name(b, start.data);
+	buf_free(&start);
+}
+
+static int64_t
+elapsed(const struct job *job, int64_t now)
+{
+	return (job->ended > 0 ? job->ended : now) - job->started;
+}
+
+/* -- Errors ------------------------------------------------------------ */
+
+/* Which tasks there are: those that run, or all */
+static void
+put_tasks(struct buf *t, struct session *s, bool all, int64_t now)
+{
+	const struct job *task = NULL;
+	const char *before = ": ";
+
+	while ((task = session_next_task(s, task)) != NULL) {
+		if (!all && task->state != JOB_TASK)
+			continue;
+		buf_add(t, before, task->id, " (pid ");
+		before = ", ";
+		buf_int(t, task->pid);
+		if (!all) {
+			buf_puts(t, ", ");
+			put_time(t, elapsed(task, now));
+			buf_puts(t, ", ");
+			put_start(t, &task->asked.text, SHOWN_CHARS / 4);
+		}
+		buf_puts(t, ")");
+	}
+	if (before[0] == ':')
+		buf_puts(t, ": none");
+}
+
+void
+results_no_task(struct buf *b, struct session *s,
+                const struct tools_call *call)
+{
+	struct buf t = { NULL, 0, 0, false };
+
+	if (call->by_pid) {
+		buf_puts(&t, "no background process with pid ");
+		buf_int(&t, call->pid);
+	} else {
+		buf_puts(&t, "task not found: ");
+		buf_put(&t, call->id.data, call->id.len - 1);
+	}
+	if (session_stateless(s)) {
+		buf_puts(&t, "\nIt may have been read already, or belong to "
+		    "another server. Tasks are found by task_id alone here.");
+	} else {
+		buf_puts(&t, "\nIt may have been read already, or belong to "
+		    "another server. The tasks that there are");
+		put_tasks(&t, s, true, 0);
+	}
+	results_refusal(b, &t);
+}
+
+/* The system's reason, and what a model can do about it */
+static void
+put_reason(struct buf *t, int error)
+{
+	static const struct {
+		int error;
+		const char *what, *advice;
+	} known[] = {
+		{ EAGAIN, "no processes left",
+		  "try again when some have ended" },
+		{ EMFILE, "no descriptors left",
+		  "try again when some commands have ended" },
+		{ ENFILE, "no descriptors left",
+		  "try again when some commands have ended" },
+		{ ENOMEM, "no memory left", "try again later" },
+		{ E2BIG, "the command is too long", "at most 1 MiB: pass more "
+		  "as stdin, or write it to a file in pieces" }
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (known[i].error == error) {
+			buf_add(t, known[i].what, " (", strerror(error), "); ",
+			    known[i].advice);
+			return;
+		}
+	}
+	buf_puts(t, strerror(error));
+}
+
+static void
+put_bad_dir(struct buf *t, struct session *s, const struct job *job)
+{
+	const char *cwd = job->asked.cwd;
+
+	buf_puts(t, job->refused == JOB_LOST_DIR ? "the working directory "
+	    : cwd != NULL ? "cwd " : "the directory ");
+	put_name(t, job->dir != NULL ? job->dir : "");
+	buf_puts(t, " cannot be entered");
+	buf_puts(t, job->refused == JOB_LOST_DIR ? " any more: " : ": ");
+	put_reason(t, job->error);
+	buf_puts(t, "; nothing was run");
+	if (job->refused == JOB_LOST_DIR) {
+		buf_puts(t, "; the next command starts in ");
+		put_name(t, session_dir(s));
+	}
+	if (cwd != NULL && (cwd[0] == '~' || strchr(cwd, '$') != NULL))
+		buf_puts(t, "; ~ and variables are not expanded in cwd, use "
+		    "cd in the command for that");
+}
+
+void
+results_refused(struct buf *b, struct session *s, const struct job *job,
+                int64_t now)
+{
+	struct buf t = { NULL, 0, 0, false };
+
+	switch (job->refused) {
+	case JOB_TOO_MANY:
+		buf_puts(&t, "10 background tasks are running, the most there "
+		    "can be");
+		if (!session_stateless(s))
+			put_tasks(&t, s, false, now);
+		buf_puts(&t, "; wait for one to end, or end one with "
+		    "kill_pid");
+		break;
+	case JOB_NO_DIR:
+	case JOB_LOST_DIR:
+		put_bad_dir(&t, s, job);
+		break;
+	case JOB_NO_START:
+		buf_puts(&t, "the command could not be started: ");
+		if (job->error == ENOENT || job->error == EACCES ||
+		    job->error == ENOEXEC || job->error == ELOOP)
+			buf_add(&t, "the shell ", session_shell(s), ": ");
+		put_reason(&t, job->error);
+		break;
+	default:
+		buf_puts(&t, "session is closed");
+	}
+	results_refusal(b, &t);
+}
+
+/* -- Results ----------------------------------------------------------- */
+
+/* What there is to say, said as text and as data (B6) */
+struct result {
+	const struct job *job;
+	const struct tools_call *look;  /* what a look asked for; NULL: none */
+	bool task;             /* not an ordinary foreground result */
+	bool ended;
+	struct buf note;       /* all of them */
+	size_t headline;       /* of note, what the text begins with */
+	struct buf text, data;
+};
+
+static const char *
+status_of(const struct job *job, bool ended)
+{
+	if (!ended)
+		return "running";
+	if (job->killed)
+		return "killed";
+	return job->timed_out ? "timed_out" : "completed";
+}
+
+/* The name of the signal that an exit code tells of; NULL: of none */
+static const char *
+signal_of(int exit_code)
+{
+	static const struct {
+		int number;
+		const char *name;
+	} names[] = {
+		{ SIGHUP, "SIGHUP" }, { SIGINT, "SIGINT" },
+		{ SIGQUIT, "SIGQUIT" }, { SIGILL, "SIGILL" },
+		{ SIGTRAP, "SIGTRAP" }, { SIGABRT, "SIGABRT" },
+		{ SIGBUS, "SIGBUS" }, { SIGFPE, "SIGFPE" },
+		{ SIGKILL, "SIGKILL" }, { SIGUSR1, "SIGUSR1" },
+		{ SIGSEGV, "SIGSEGV" }, { SIGUSR2, "SIGUSR2" },
+		{ SIGPIPE, "SIGPIPE" }, { SIGALRM, "SIGALRM" },
+		{ SIGTERM, "SIGTERM" }, { SIGXCPU, "SIGXCPU" },
+		{ SIGXFSZ, "SIGXFSZ" }, { SIGVTALRM, "SIGVTALRM" },
+		{ SIGSYS, "SIGSYS" }
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (names[i].number + 128 == exit_code)
+			return names[i].name;
+	}
+	return NULL;
+}
+
+/* Where one more note is written */
+static struct buf *
+next_note(struct result *r)
+{
+	if (r->note.len > 0)
+		buf_puts(&r->note, "; ");
+	return &r->note;
+}
+
+static void
+put_limit_note(struct result *r)
+{
+	const struct job *job = r->job;
+	struct buf *n;
+
+	if (job->timed_out && !r->task) {
+		n = next_note(r);
+		buf_puts(n, "Command timed out after ");
+		buf_int(n, job->asked.timeout);
+		buf_puts(n, "ms");
+		r->headline = n->len;
+		buf_puts(next_note(r), job->asked.timeout < 1000
+		    ? "timeout is in milliseconds, and may be up to 600000"
+		    : "timeout may be up to 600000; a server or watcher "
+		    "belongs in the background: run_in_background");
+	} else if (job->timed_out) {
+		buf_puts(next_note(r), job->by_server
+		    ? "terminated by --bg-timeout" : "terminated by its "
+		    "timeout");
+	}
+	if (job->asked.capped)
+		buf_puts(next_note(r), job->asked.background
+		    ? "timeout counts as 86400000, the most there can be"
+		    : "timeout counts as 600000, the most there can be");
+	if (job->no_room)
+		buf_puts(next_note(r), "it was terminated rather than put in "
+		    "the background, since 10 background tasks are running "
+		    "already, the most there can be");
+	if (job->killed && !r->task)
+		buf_puts(next_note(r), "session is closed");
+}
+
+/* How a task is read and ended */
+static void
+put_task_note(struct result *r)
+{
+	const struct job *job = r->job;
+	struct buf *n;
+
+	if (r->look == NULL && !job->asked.background) {
+		n = next_note(r);
+		buf_puts(n, "still running after ");
+		buf_int(n, job->asked.timeout);
+		buf_puts(n, "ms; it goes on as a background task");
+	}
+	if (r->look == NULL || r->look->job.background) {
+		n = next_note(r);
+		buf_puts(n, "read it with task_output, end it with kill_pid ");
+		buf_int(n, job->pid);
+	}
+}
+
+/* What the caller can do, or has to know, beyond the output (B7) */
+static void
+put_notes(struct result *r)
+{
+	const struct job *job = r->job;
+	struct buf *n;
+
+	put_limit_note(r);
+	if (r->task && !r->ended)
+		put_task_note(r);
+	if (r->look != NULL && r->look->unseen) {
+		n = next_note(r);
+		buf_puts(n, "not seen in time: ");
+		buf_put(n, r->look->until.data, r->look->until.len);
+	}
+	if (!r->ended)
+		return;
+	if (job->left > 0) {
+		n = next_note(r);
+		buf_puts(n, "it left processes running, in group ");
+		buf_int(n, job->left);
+		buf_puts(n, "; what they print is not shown; end them with "
+		    "kill -- -");
+		buf_int(n, job->left);
+	}
+	if (job->shot && signal_of(job->exit_code) != NULL)
+		buf_add(next_note(r), "the shell itself was ended by ",
+		    signal_of(job->exit_code), ", which boris did not send "
+		    "(pkill -f matches its own command line)");
+	if (job->pipeline[0] != '\0')
+		buf_add(next_note(r), "exit codes of the last pipeline: ",
+		    job->pipeline);
+}
+
+static void
+text_name(struct result *r, const char *name)
+{
+	buf_add(&r->text, r->text.len > 0 ? "\n" : "", name, ": ");
+}
+
+static void
+data_name(struct result *r, const char *name)
+{
+	buf_add(&r->data, r->data.len > 0 ? ",\"" : "{\"", name, "\":");
+}
+
+static void
+data_string(struct result *r, const char *name, const char *s, size_t len)
+{
+	data_name(r, name);
+	json_string(&r->data, s, len);
+}
+
+static void
+data_number(struct result *r, const char *name, int64_t n)
+{
+	data_name(r, name);
+	buf_int(&r->data, n);
+}
+
+static void
+put_exit_code(struct result *r)
+{
+	const char *name = signal_of(r->job->exit_code);
+
+	text_name(r, "exit_code");
+	buf_int(&r->text, r->job->exit_code);
+	data_number(r, "exit_code", r->job->exit_code);
+	if (name != NULL) {
+		buf_add(&r->text, " (", name, ")");
+		data_string(r, "signal", name, strlen(name));
+	}
+	if (r->job->timed_out)
+		buf_puts(&r->data, ",\"timed_out\":true");
+}
+
+/* What stands before the output */
+static void
+put_facts(struct result *r, int64_t now)
+{
+	const struct job *job = r->job;
+	const char *status = status_of(job, r->ended);
+	size_t skip = r->headline > 0 ? r->headline + strlen("; ") : 0;
+	int64_t time = elapsed(job, now);
+
+	buf_put(&r->text, r->note.data, r->headline);
+	if (r->task) {
+		text_name(r, "status");
+		buf_puts(&r->text, status);
+	}
+	data_string(r, "status", status, strlen(status));
+	if (r->ended)
+		put_exit_code(r);
+	if (r->note.len > 0)
+		data_string(r, "note", r->note.data, r->note.len);
+	if (r->task) {
+		text_name(r, "task_id");
+		buf_puts(&r->text, job->id);
+		data_string(r, "task_id", job->id, strlen(job->id));
+		text_name(r, "pid");
+		buf_int(&r->text, job->pid);
+		data_number(r, "pid", job->pid);
+	} else if (job->dir != NULL) {
+		data_string(r, "cwd", job->dir, strlen(job->dir));
+		if (job->moved || job->timed_out) {
+			text_name(r, "cwd");
+			put_name(&r->text, job->dir);
+		}
+	}
+	data_number(r, "elapsed_ms", time);
+	if (time >= 1000 || (!r->ended && r->look != NULL)) {
+		text_name(r, "elapsed");
+		put_time(&r->text, time);
+	}
+	if (r->note.len > skip) {
+		text_name(r, "note");
+		buf_put(&r->text, r->note.data + skip, r->note.len - skip);
+	}
+}
+
+static void
+put_output(struct result *r, struct job_stream *out, struct job_stream *err)
+{
+	static const char *const names[] = { "stdout", "stderr" };
+	static const char *const chars[] = { "stdout_chars", "stderr_chars" };
+	static const char *const files[] = { "stdout_file", "stderr_file" };
+	struct output_view view[2] = { { -1, NULL }, { -1, NULL } };
+	struct buf *t = &r->text, b = { NULL, 0, 0, false };
+	bool only_new = r->look != NULL && r->look->only_new;
+	size_t before = t->len;
+	struct job_stream *s;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		s = i == 0 ? out : err;
+		if (only_new) {
+			output_show_since(s->text, &s->seen, names[i], &b);
+		} else {
+			output_show(s->text, r->job->asked.truncate, names[i],
+			    &b, &view[i]);
+			output_look(s->text, &s->seen);
+		}
+		data_string(r, names[i], b.data, b.len);
+		if (b.len > 0) {
+			buf_add(t, t->data[t->len - 1] != '\n' ? "\n\n" : "\n",
+			    names[i], ":\n");
+			buf_put(t, b.data, b.len);
+		}
+		t->failed = t->failed || b.failed;
+		buf_free(&b);
+	}
+	if (t->len == before)
+		buf_puts(t, only_new ? "\n\n(no new output)"
+		    : "\n\n(no output)");
+	for (i = 0; i < 2; i++) {
+		if (view[i].chars >= 0)
+			data_number(r, chars[i], view[i].chars);
+	}
+	for (i = 0; i < 2; i++) {
+		if (view[i].file != NULL)
+			data_string(r, files[i], view[i].file,
+			    strlen(view[i].file));
+	}
+}
+
+/* Text and data become the members of a result; both are freed. */
+static void
+put_result(struct buf *b, const struct tools_options *o, struct buf *text,
+           struct buf *data)
+{
+	buf_puts(b, "\"content\":[{\"type\":\"text\",\"text\":");
+	json_string(b, text->data, text->len);
+	buf_puts(b, "}]");
+	if (o->structured) {
+		buf_puts(b, ",\"structuredContent\":");
+		buf_put(b, data->data, data->len);
+		buf_puts(b, "}");
+	}
+	buf_puts(b, ",\"isError\":false");
+	b->failed = b->failed || text->failed || data->failed;
+	buf_free(text);
+	buf_free(data);
+}
+
+void
+results_job(struct buf *b, const struct tools_options *o, struct job *job,
+            const struct tools_call *look, int64_t now)
+{
+	struct result r;
+
+	memset(&r, 0, sizeof(r));
+	r.job = job;
+	r.look = look;
+	r.task = job->id[0] != '\0';
+	r.ended = job->state == JOB_FINISHED && (look != NULL || !r.task);
+	put_notes(&r);
+	put_facts(&r, now);
+	/* The start of a task that nobody waited for has no output. */
+	if (look != NULL || !job->asked.background)
+		put_output(&r, &job->out, &job->err);
+	r.text.failed = r.text.failed || r.note.failed;
+	buf_free(&r.note);
+	put_result(b, o, &r.text, &r.data);
+}
+
+/* One task as a line of text, and as data */
+static void
+put_task(struct result *r, int64_t now)
+{
+	const struct job *job = r->job;
+	const char *status = status_of(job, job->state == JOB_FINISHED);
+	struct buf *t = &r->text;
+
+	data_string(r, "task_id", job->id, strlen(job->id));
+	data_number(r, "pid", job->pid);
+	data_string(r, "status", status, strlen(status));
+	data_number(r, "elapsed_ms", elapsed(job, now));
+	buf_add(t, t->len > 0 ? "\n" : "", job->id, "  pid ");
+	buf_int(t, job->pid);
+	buf_add(t, "  ", status);
+	if (job->state == JOB_FINISHED) {
+		data_number(r, "exit_code", job->exit_code);
+		buf_puts(t, "  exit_code ");
+		buf_int(t, job->exit_code);
+	}
+	buf_puts(t, "  ");
+	put_time(t, elapsed(job, now));
+	buf_puts(t, "  ");
+	if (job->asked.description.len > 0) {
+		data_string(r, "description", job->asked.description.data,
+		    job->asked.description.len);
+		put_start(t, &job->asked.description, SHOWN_CHARS);
+		buf_puts(t, ": ");
+	}
+	put_start(t, &job->asked.text, SHOWN_CHARS);
+	data_string(r, "command", job->asked.text.data,
+	    first_chars(&job->asked.text, SHOWN_CHARS));
+}
+
+void
+results_tasks(struct buf *b, const struct tools_options *o,
+              struct session *s, int64_t now)
+{
+	struct buf all = { NULL, 0, 0, false };
+	struct result r;
+
+	memset(&r, 0, sizeof(r));
+	buf_puts(&all, "{\"tasks\":[");
+	while ((r.job = session_next_task(s, r.job)) != NULL) {
+		put_task(&r, now);
+		buf_puts(&all, r.text.len > 0 && all.data != NULL &&
+		    all.data[all.len - 1] == '}' ? "," : "");
+		buf_put(&all, r.data.data, r.data.len);
+		buf_putc(&all, '}');
+		all.failed = all.failed || r.data.failed;
+		buf_free(&r.data);
+	}
+	buf_puts(&all, "]");
+	if (r.text.len == 0)
+		buf_puts(&r.text, "no tasks");
+	put_result(b, o, &r.text, &all);
+}

@@ -1,0 +1,34 @@
+#ifndef RESULTS_H
+#define RESULTS_H
+
+/* The result of a call, as text for the model and as data (B). Each function
+ * writes the members of one: "content":..., "structuredContent":...,
+ * "isError":... Bytes in, bytes out. */
+
+#include <stdint.h>
+#include "json.h"
+#include "session.h"
+#include "tools.h"
+
+/* An error of this text, which is freed */
+void results_refusal(struct buf *, struct buf *text);
+
+/* What is said of a job depends on its state: the start of a task, what a
+ * command gave; or, asked for by `look`, how a task stands. now: ms. */
+void results_job(struct buf *, const struct tools_options *, struct job *,
+                 const struct tools_call *look, int64_t now);
+
+/* All tasks of a session (T7) */
+void results_tasks(struct buf *, const struct tools_options *,
+                   struct session *, int64_t now);
+
+/* The task that is asked for is not there. */
+void results_no_task(struct buf *, struct session *,
+                     const struct tools_call *);
+
+/* What the session says when it refuses: the 11th task (T2), a lost directory
+ * (D5), what the system is short of (E7) */
+void results_refused(struct buf *, struct session *, const struct job *,
+                     int64_t now);
+
+#endif
