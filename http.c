@@ -510,27 +510,21 @@ take_request(struct http *h, struct connection *c)
 	struct request *r = &c->request;
 	bool begun = r->begun;
 	size_t had = r->body.len;
-	int status;
+	int event = request_take(r, &c->in);
 
-	switch (request_take(r, &c->in, &status)) {
+	switch (event) {
 	case REQUEST_ASKS:
 		begin_request(h, c);
-		return true;
-	case REQUEST_TOO_MUCH:
-		answer_text(c, status, status == 413 ? "a message can have "
-		    "16 MiB\n" : "out of memory\n");
-		c->deadline = h->now + PEER_TIME;
-		return true;
+		break;
 	case REQUEST_ENDS:
+		if (r->body.failed && !c->answered)
+			answer_text(c, 503, "out of memory\n");
 		if (c->answered)
 			end_request(h, c);
 		else
 			hand_over(h, c);
-		return false;
-	case REQUEST_WRONG:
-		break_off(h, c, status, "");
-		return false;
-	default:
+		break;
+	case REQUEST_WAITS:
 		if (!begun && r->begun)
 			c->deadline = h->now + HEAD_TIME;
 		else if (r->body.len > had)
@@ -539,8 +533,15 @@ take_request(struct http *h, struct connection *c)
 			r->last = true;
 			end_request(h, c);
 		}
-		return false;
+		break;
+	case 413:
+		answer_text(c, 413, "a message can have 16 MiB\n");
+		c->deadline = h->now + PEER_TIME;
+		break;
+	default:
+		break_off(h, c, event, "");
 	}
+	return event != REQUEST_WAITS;
 }
 
 static void

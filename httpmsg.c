@@ -7,10 +7,10 @@
 #include <strings.h>
 
 enum {
-	SIZE_LIMIT = 256,  /* bytes of the line before a chunk */
-
 	/* Headers that are lists, and may come in parts */
-	LIST_ACCEPT = FIELDS, LIST_CONNECTION, ALL_FIELDS
+	LIST_ACCEPT = FIELDS, LIST_CONNECTION, ALL_FIELDS,
+
+	GOES_ON = -1  /* not returned by request_take() */
 };
 
 static const char *const field_names[ALL_FIELDS] = {
@@ -23,35 +23,38 @@ static const char *const field_names[ALL_FIELDS] = {
 /* -- Words ------------------------------------------------------------- */
 
 static bool
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool
 is_token(const char *s)
 {
-	static const char others[] = "!#$%&'*+-.^_`|~";
-	char low;
+	size_t n = strspn(s, "!#$%&'*+-.^_`|~0123456789"
+	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
 
-	if (*s == '\0')
-		return false;
-	for (; *s != '\0'; s++) {
-		low = (char)(*s | 32);
-		if (!is_digit(*s) && (low < 'a' || low > 'z') &&
-		    strchr(others, *s) == NULL)
-			return false;
-	}
-	return true;
+	return n > 0 && s[n] == '\0';
 }
 
+/* 16: it is none. */
 static int
-hex_digit(char d)
+digit_value(char c)
 {
-	if (is_digit(d))
-		return d - '0';
-	d |= 32;
-	return d >= 'a' && d <= 'f' ? d - 'a' + 10 : -1;
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 16;
+}
+
+/* How many bytes it says, and what stands behind the number; -1: there is
+ * none, or one beyond anything that could come. */
+static int64_t
+parse_length(const char *text, int base, const char **after)
+{
+	int64_t n = 0;
+
+	for (*after = text; digit_value(**after) < base; ++*after) {
+		if (n >> 56 != 0)
+			return -1;
+		n = n * base + digit_value(**after);
+	}
+	return *after == text ? -1 : n;
 }
 
 /* Is the word an element of that header's value, parameters left aside? */
@@ -70,49 +73,49 @@ lists(const char *list, const char *word)
 	return false;
 }
 
-/* Base64 with its padding */
+/* The string in Base64, with its padding */
 static void
-put_base64(struct buf *b, const unsigned char *s, size_t n)
+put_base64(struct buf *b, struct json string)
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklm"
 	    "nopqrstuvwxyz0123456789+/";
+	struct buf text = { NULL, 0, 0, false };
 	unsigned long bits;
-	size_t i;
+	size_t i, j;
 
-	for (i = 0; i < n; i += 3) {
-		bits = (unsigned long)s[i] << 16;
-		if (i + 1 < n)
-			bits |= (unsigned long)s[i + 1] << 8;
-		if (i + 2 < n)
-			bits |= s[i + 2];
-		buf_putc(b, digits[bits >> 18]);
-		buf_putc(b, digits[bits >> 12 & 63]);
-		buf_putc(b, i + 1 < n ? digits[bits >> 6 & 63] : '=');
-		buf_putc(b, i + 2 < n ? digits[bits & 63] : '=');
+	json_decode(string, &text);
+	for (i = 0; i < text.len; i += 3) {
+		bits = 0;
+		for (j = i; j < i + 3; j++)
+			bits = bits << 8 |
+			    (j < text.len ? text.data[j] & 255u : 0);
+		for (j = 0; j < 4; j++)
+			buf_putc(b, i + j > text.len ? '='
+			    : digits[bits >> (18 - 6 * j) & 63]);
 	}
+	b->failed = b->failed || text.failed;
+	buf_free(&text);
 }
 
 bool
 header_says(const char *value, struct json string)
 {
 	static const char before[] = "=?base64?";
-	struct buf text = { NULL, 0, 0, false }, b = text;
+	struct buf b = { NULL, 0, 0, false };
 	bool same;
 
 	if (value == NULL)
 		return false;
-	json_decode(string, &text);
 	if (strncmp(value, before, strlen(before)) == 0) {
 		buf_puts(&b, before);
-		put_base64(&b, (const unsigned char *)text.data, text.len);
+		put_base64(&b, string);
 		buf_puts(&b, "?=");
 	} else {
-		buf_put(&b, text.data, text.len);
+		json_decode(string, &b);
 	}
 	buf_putc(&b, '\0');
-	same = !text.failed && !b.failed && strlen(value) == b.len - 1 &&
+	same = !b.failed && strlen(value) == b.len - 1 &&
 	    memcmp(value, b.data, b.len) == 0;
-	buf_free(&text);
 	buf_free(&b);
 	return same;
 }
@@ -130,99 +133,84 @@ same_secret(const char *given, const char *secret)
 	return !wrong;
 }
 
-/* -- The head ---------------------------------------------------------- */
+/* -- The head: 0, or the status of what is wrong ------------------------ */
 
-/* GET /path HTTP/1.1; returns the status of what is wrong, 0 nothing. */
+/* GET /path HTTP/1.1 */
 static int
 parse_request_line(struct request *r, char *line)
 {
-	char *target = strchr(line, ' '), *version, *end;
+	char *path = strchr(line, ' '), *version;
 
-	if (target == NULL || (version = strchr(target + 1, ' ')) == NULL)
+	if (path == NULL || (version = strchr(path + 1, ' ')) == NULL)
 		return 400;
-	*target++ = '\0';
+	*path++ = '\0';
 	*version++ = '\0';
-	if (!is_token(line) || strncmp(version, "HTTP/", 5) != 0 ||
-	    !is_digit(version[5]) || version[6] != '.' ||
-	    !is_digit(version[7]) || version[8] != '\0')
+	if (!is_token(line) || *path == '\0' || strchr(path, '\t') != NULL ||
+	    strncmp(version, "HTTP/", 5) != 0 ||
+	    digit_value(version[5]) > 9 || version[6] != '.' ||
+	    digit_value(version[7]) > 9 || version[8] != '\0')
 		return 400;
 	if (version[5] != '1')
 		return 505;
-	for (end = target; *end > ' ' && *end != 127; end++)
-		;
-	if (*end != '\0' || target[0] == '\0')
-		return 400;
-	r->http10 = version[7] == '0';
-	r->last = r->http10;
+	r->http10 = r->last = version[7] == '0';
 	r->verb = line;
-	target[strcspn(target, "?#")] = '\0';
-	if (strncasecmp(target, "http://", 7) == 0) {
-		/* As to a proxy: its host goes before the header's. */
-		end = target + 7 + strcspn(target + 7, "/");
-		memmove(target, target + 7, (size_t)(end - target) - 7);
-		end[-7] = '\0';
-		r->field[FIELD_HOST] = target;
-		target = *end == '\0' ? "/" : end;
-	}
-	r->path = target;
+	r->path = path;
+	path[strcspn(path, "?#")] = '\0';
 	return 0;
 }
 
-static void
-note_list(struct request *r, int field, const char *value)
-{
-	if (field == LIST_CONNECTION) {
-		if (lists(value, "close"))
-			r->last = true;
-		return;
-	}
-	r->accepts_given = true;
-	if (lists(value, "*/*"))
-		r->accepts_json = r->accepts_stream = true;
-	if (lists(value, "application/json") ||
-	    lists(value, "application/*"))
-		r->accepts_json = true;
-	if (lists(value, "text/event-stream") ||
-	    lists(value, "text/*"))
-		r->accepts_stream = true;
-}
-
-/* Name: value; 0, or the status of what is wrong. Nothing that another reader
- * could take for two headers, or for none, is let pass (H8). */
+/* Name: value. Nothing that another reader could take for two headers, or for
+ * none, is let pass (H8). */
 static int
-parse_field(struct request *r, char *line, const char **host)
+parse_field(struct request *r, char *line)
 {
 	char *value = strchr(line, ':'), *end;
-	const char **slot;
+	bool any;
 	int i;
 
 	if (value == NULL)
 		return 400;
 	*value++ = '\0';
-	value += strspn(value, " \t");
-	for (end = value; *end != '\0'; end++) {
-		if (((unsigned char)*end < ' ' && *end != '\t') ||
-		    *end == 127)
-			return 400;
-	}
-	while (end > value && (end[-1] == ' ' || end[-1] == '\t'))
-		*--end = '\0';
 	if (!is_token(line))
 		return 400;
+	value += strspn(value, " \t");
+	end = value + strlen(value);
+	while (end > value && (end[-1] == ' ' || end[-1] == '\t'))
+		*--end = '\0';
 	for (i = 0; i < ALL_FIELDS &&
 	    strcasecmp(line, field_names[i]) != 0; i++)
 		;
-	if (i == ALL_FIELDS)
-		return 0;
-	if (i >= FIELDS) {
-		note_list(r, i, value);
-		return 0;
+	if (i == LIST_CONNECTION) {
+		r->last |= lists(value, "close");
+	} else if (i == LIST_ACCEPT) {
+		any = lists(value, "*/*");
+		r->accepts_given = true;
+		r->accepts_json |= any || lists(value, "application/*") ||
+		    lists(value, "application/json");
+		r->accepts_stream |= any || lists(value, "text/*") ||
+		    lists(value, "text/event-stream");
+	} else if (i < FIELDS) {
+		if (r->field[i] != NULL)
+			return 400;
+		r->field[i] = value;
 	}
-	slot = i == FIELD_HOST ? host : &r->field[i];
-	if (*slot != NULL)
-		return 400;
-	*slot = value;
 	return 0;
+}
+
+/* A target as to a proxy, http://host/path: this host goes before that of the
+ * header. */
+static void
+split_target(struct request *r)
+{
+	size_t n;
+
+	if (strncasecmp(r->path, "http://", 7) != 0)
+		return;
+	n = strcspn(r->path + 7, "/");
+	memmove(r->path, r->path + 7, n);
+	r->path[n] = '\0';
+	r->field[FIELD_HOST] = r->path;
+	r->path += 7 + n;
 }
 
 /* How long the body is; smuggling needs two opinions about that (H8). */
@@ -231,233 +219,133 @@ parse_framing(struct request *r)
 {
 	const char *length = r->field[FIELD_CONTENT_LENGTH];
 	const char *coding = r->field[FIELD_TRANSFER_ENCODING];
-	size_t i;
 
-	r->state = REQUEST_BODY;
-	if (coding != NULL) {
-		if (length != NULL || r->http10)
-			return 400;
-		if (strcasecmp(coding, "chunked") != 0)
-			return 501;
-		r->state = REQUEST_SIZE;
-	}
+	if (coding != NULL && (length != NULL || r->http10))
+		return 400;
+	if (coding != NULL && strcasecmp(coding, "chunked") != 0)
+		return 501;
+	r->state = coding != NULL ? REQUEST_SIZE : REQUEST_BODY;
 	if (length == NULL)
 		return 0;
-	for (i = 0; length[i] != '\0'; i++) {
-		if (!is_digit(length[i]) || i == 18)
-			return 400;
-		r->left = r->left * 10 + (length[i] - '0');
-	}
-	return i == 0 ? 400 : 0;
+	r->left = parse_length(length, 10, &length);
+	return r->left < 0 || *length != '\0' ? 400 : 0;
 }
 
-/* All lines of r->head; 0, or the status of what is wrong */
+/* The lines in r->head, each with a NUL behind it */
 static int
 parse_head(struct request *r)
 {
-	const char *host = NULL;
-	char *line = r->head.data, *end;
+	char *line = r->head.data, *end = line + r->head.len, *next;
 	int wrong = 0;
 
-	if (memchr(line, '\0', r->head.len) != NULL)
-		return 400;
-	buf_putc(&r->head, '\0');
-	if (r->head.failed)
-		return 503;
-	line = r->head.data;
-	/* find_end() has seen that all newlines come behind a CR. */
-	while (wrong == 0 && (end = strchr(line, '\n') - 1) != line) {
-		*end = '\0';
+	for (; line < end && wrong == 0; line = next) {
+		next = line + strlen(line) + 1;
 		wrong = line == r->head.data ? parse_request_line(r, line)
-		    : parse_field(r, line, &host);
-		line = end + 2;
+		    : parse_field(r, line);
 	}
 	if (wrong != 0)
 		return wrong;
-	if (host == NULL && !r->http10)
+	if (r->field[FIELD_HOST] == NULL && !r->http10)
 		return 400;
-	if (r->field[FIELD_HOST] == NULL)
-		r->field[FIELD_HOST] = host;
+	split_target(r);
 	return parse_framing(r);
 }
 
-/* Where a line ends that is empty, or any at all; 0: not there yet. *bad: one
- * ends without its carriage return. */
-static size_t
-find_end(struct request *r, const struct buf *in, bool any, bool *bad)
-{
-	const char *p = in->data, *end;
-	size_t at;
+/* -- The request, as it comes ------------------------------------------- */
 
-	*bad = false;
-	while (r->looked < in->len &&
-	    (end = memchr(p + r->looked, '\n', in->len - r->looked))) {
-		at = (size_t)(end - p);
-		r->looked = at + 1;
-		*bad = at == 0 || p[at - 1] != '\r';
-		if (*bad || any || at == 1 || p[at - 2] == '\n') {
-			r->looked = 0;
-			return at + 1;
+static int
+use_line(struct request *r, const char *line)
+{
+	bool empty = *line == '\0';
+	int wrong;
+
+	switch (r->state) {
+	case REQUEST_HEAD:
+		if (empty && r->head.len > 0) {
+			wrong = parse_head(r);
+			return wrong != 0 ? wrong : REQUEST_ASKS;
 		}
+		/* An empty line before it is let pass (RFC 9112, 2.2). */
+		if (!empty)
+			buf_put(&r->head, line, strlen(line) + 1);
+		return r->head.failed ? 503 : GOES_ON;
+	case REQUEST_SIZE:
+		r->left = parse_length(line, 16, &line);
+		line += strspn(line, " \t");
+		if (r->left < 0 || (*line != '\0' && *line != ';'))
+			return 400;
+		r->state = r->left > 0 ? REQUEST_CHUNK : REQUEST_TRAILER;
+		return GOES_ON;
+	case REQUEST_CHUNK_END:
+		r->state = REQUEST_SIZE;
+		return empty ? GOES_ON : 400;
+	default:
+		/* What follows the last chunk means nothing here. */
+		if (empty)
+			r->state = REQUEST_WHOLE;
+		return GOES_ON;
 	}
-	r->looked = in->len;
-	return 0;
 }
 
-static enum request_event
-take_head(struct request *r, struct buf *in, int *status)
+/* A line ends with CR LF, and has no other controls in it but tabs. */
+static int
+take_line(struct request *r, struct buf *in)
 {
-	size_t n;
-	bool bad;
+	char *line = in->data, *c;
+	char *end = in->len > 0 ? memchr(line, '\n', in->len) : NULL;
+	size_t n = end != NULL ? (size_t)(end + 1 - line) : in->len;
+	size_t before = r->state == REQUEST_HEAD ? r->head.len : 0;
+	int event;
 
-	/* An empty line before it is let pass (RFC 9112, 2.2), but its time
-	 * counts from there. */
-	r->begun = r->begun || in->len > 0;
-	while (in->len >= 2 && memcmp(in->data, "\r\n", 2) == 0) {
-		buf_drop(in, 2);
-		r->looked = 0;
-	}
-	if (in->len == 0)
+	/* Its time counts from the first byte, empty lines or not (H8). */
+	r->begun |= n > 0;
+	if (before + n > REQUEST_HEAD_LIMIT)
+		return 431;
+	if (end == NULL)
 		return REQUEST_WAITS;
-	n = find_end(r, in, false, &bad);
-	if (bad) {
-		*status = 400;
-	} else if ((n == 0 ? in->len : n) > REQUEST_HEAD_LIMIT) {
-		*status = 431;
-	} else if (n == 0) {
-		return REQUEST_WAITS;
-	} else {
-		buf_put(&r->head, in->data, n);
-		buf_drop(in, n);
-		*status = r->head.failed ? 503 : parse_head(r);
+	if (n < 2 || *--end != '\r')
+		return 400;
+	for (c = line; c < end; c++) {
+		if (((unsigned char)*c < ' ' && *c != '\t') || *c == 127)
+			return 400;
 	}
-	return *status != 0 ? REQUEST_WRONG : REQUEST_ASKS;
+	*end = '\0';
+	event = use_line(r, line);
+	buf_drop(in, n);
+	return event;
 }
-
-/* -- The body ---------------------------------------------------------- */
 
 /* Bytes of the body, or of a chunk of it */
-static enum request_event
-take_body(struct request *r, struct buf *in, int *status)
+static int
+take_bytes(struct request *r, struct buf *in)
 {
-	size_t n = in->len;
+	size_t n = (int64_t)in->len > r->left ? (size_t)r->left : in->len;
 
-	if ((int64_t)n > r->left)
-		n = (size_t)r->left;
-	if (!r->unwanted && r->body.len + n > REQUEST_BODY_LIMIT)
-		*status = 413;
-	else if (!r->unwanted)
-		buf_put(&r->body, in->data, n);
-	if (r->body.failed)
-		*status = 503;
-	if (*status != 0) {
+	if (!r->unwanted && r->body.len + n > REQUEST_BODY_LIMIT) {
 		buf_free(&r->body);
 		r->unwanted = true;
-		return REQUEST_TOO_MUCH;
+		return 413;
 	}
+	if (!r->unwanted)
+		buf_put(&r->body, in->data, n);
 	buf_drop(in, n);
 	r->left -= (int64_t)n;
 	if (r->left > 0)
 		return REQUEST_WAITS;
 	r->state = r->state == REQUEST_BODY ? REQUEST_WHOLE
 	    : REQUEST_CHUNK_END;
-	return REQUEST_GOES_ON;
+	return GOES_ON;
 }
 
-/* The line before a chunk: its size, perhaps extensions */
-static enum request_event
-take_size(struct request *r, struct buf *in, int *status)
+int
+request_take(struct request *r, struct buf *in)
 {
-	const char *p = in->data;
-	bool bad;
-	size_t n = find_end(r, in, true, &bad), digits, i;
+	int event = GOES_ON;
 
-	*status = 400;
-	if (bad || (n == 0 ? in->len : n) > SIZE_LIMIT)
-		return REQUEST_WRONG;
-	if (n == 0) {
-		*status = 0;
-		return REQUEST_WAITS;
-	}
-	r->left = 0;
-	for (i = 0; hex_digit(p[i]) >= 0 && r->left >> 56 == 0; i++)
-		r->left = r->left << 4 | hex_digit(p[i]);
-	digits = i;
-	while (p[i] == ' ' || p[i] == '\t')
-		i++;
-	if (digits == 0 || (p[i] != ';' && p[i] != '\r') ||
-	    memchr(p, '\0', n) != NULL || memchr(p, '\r', n) != p + n - 2)
-		return REQUEST_WRONG;
-	*status = 0;
-	buf_drop(in, n);
-	r->state = r->left > 0 ? REQUEST_CHUNK : REQUEST_TRAILER;
-	return REQUEST_GOES_ON;
-}
-
-static enum request_event
-take_chunk_end(struct request *r, struct buf *in, int *status)
-{
-	if (in->len < 2)
-		return REQUEST_WAITS;
-	if (memcmp(in->data, "\r\n", 2) != 0) {
-		*status = 400;
-		return REQUEST_WRONG;
-	}
-	buf_drop(in, 2);
-	r->state = REQUEST_SIZE;
-	return REQUEST_GOES_ON;
-}
-
-/* What follows the last chunk means nothing here. */
-static enum request_event
-take_trailer(struct request *r, struct buf *in, int *status)
-{
-	bool bad;
-	size_t n = find_end(r, in, false, &bad);
-
-	if (bad || (n == 0 ? in->len : n) > REQUEST_HEAD_LIMIT) {
-		*status = bad ? 400 : 431;
-		return REQUEST_WRONG;
-	}
-	if (n == 0)
-		return REQUEST_WAITS;
-	buf_drop(in, n);
-	r->state = REQUEST_WHOLE;
-	return REQUEST_GOES_ON;
-}
-
-/* -- The request ------------------------------------------------------- */
-
-enum request_event
-request_take(struct request *r, struct buf *in, int *status)
-{
-	enum request_event event = REQUEST_GOES_ON;
-
-	*status = 0;
-	while (event == REQUEST_GOES_ON) {
-		switch (r->state) {
-		case REQUEST_HEAD:
-			event = take_head(r, in, status);
-			break;
-		case REQUEST_BODY:
-		case REQUEST_CHUNK:
-			event = take_body(r, in, status);
-			break;
-		case REQUEST_SIZE:
-			event = take_size(r, in, status);
-			break;
-		case REQUEST_CHUNK_END:
-			event = take_chunk_end(r, in, status);
-			break;
-		case REQUEST_TRAILER:
-			event = take_trailer(r, in, status);
-			break;
-		case REQUEST_WHOLE:
-			event = REQUEST_ENDS;
-			break;
-		}
-	}
-	return event;
+	while (event == GOES_ON && r->state != REQUEST_WHOLE)
+		event = r->state == REQUEST_BODY || r->state == REQUEST_CHUNK
+		    ? take_bytes(r, in) : take_line(r, in);
+	return event == GOES_ON ? REQUEST_ENDS : event;
 }
 
 void
@@ -506,18 +394,6 @@ is_allowed(const char *origin, const struct request_rules *rules)
 	return false;
 }
 
-static bool
-shows(const struct request *r, const char *token)
-{
-	const char *given = r->field[FIELD_AUTHORIZATION];
-
-	if (token == NULL)
-		return true;
-	if (given == NULL || strncasecmp(given, "Bearer ", 7) != 0)
-		return false;
-	return same_secret(given + 7 + strspn(given + 7, " "), token);
-}
-
 /* Of a message to come: whether it can be taken */
 static int
 check_post(const struct request *r, const char **why)
@@ -541,6 +417,7 @@ request_check(struct request *r, const struct request_rules *rules,
 {
 	const char *host = r->field[FIELD_HOST];
 	const char *origin = r->field[FIELD_ORIGIN];
+	const char *given = r->field[FIELD_AUTHORIZATION];
 	bool preflight;
 
 	*why = "Host must be localhost\n";
@@ -555,33 +432,14 @@ request_check(struct request *r, const struct request_rules *rules,
 	preflight = r->cors && strcmp(r->verb, "OPTIONS") == 0 &&
 	    r->field[FIELD_PREFLIGHT] != NULL;
 	*why = "Authorization: Bearer TOKEN is missing or wrong\n";
-	if (!preflight && !shows(r, rules->token))
+	if (rules->token != NULL && !preflight &&
+	    (given == NULL || strncasecmp(given, "Bearer ", 7) != 0 ||
+	    !same_secret(given + 7 + strspn(given + 7, " "), rules->token)))
 		return 401;
 	return strcmp(r->verb, "POST") == 0 ? check_post(r, why) : 0;
 }
 
 /* -- Responses --------------------------------------------------------- */
-
-static void
-put_hex(struct buf *b, size_t n)
-{
-	char digits[2 * sizeof(n)];
-	size_t i = sizeof(digits);
-
-	do
-		digits[--i] = "0123456789abcdef"[n & 15];
-	while ((n >>= 4) > 0);
-	buf_put(b, digits + i, sizeof(digits) - i);
-}
-
-static void
-put_header(struct buf *b, const char *name, const char *value)
-{
-	buf_puts(b, name);
-	buf_puts(b, ": ");
-	buf_puts(b, value);
-	buf_puts(b, "\r\n");
-}
 
 /* All but what is said of the body's length */
 static void
@@ -593,32 +451,29 @@ put_head(struct buf *b, const struct request *r, int status, const char *type)
 	buf_int(b, status);
 	buf_puts(b, " \r\n");  /* a phrase for it may be left out */
 	if (type != NULL)
-		put_header(b, "Content-Type", type);
+		buf_add(b, "Content-Type: ", type, "\r\n");
 	if (status == 401)
-		put_header(b, "WWW-Authenticate", "Bearer");
+		buf_puts(b, "WWW-Authenticate: Bearer\r\n");
 	if (status == 405 || (status == 204 && options))
-		put_header(b, "Allow", strcmp(r->path, "/mcp") == 0
-		    ? "POST, DELETE, OPTIONS" : "GET, HEAD");
-	if (r->cors) {
-		put_header(b, "Access-Control-Allow-Origin",
-		    r->field[FIELD_ORIGIN]);
-		put_header(b, "Vary", "Origin");
-		put_header(b, "Access-Control-Expose-Headers",
-		    "Mcp-Session-Id, WWW-Authenticate");
-	}
-	if (r->cors && options) {
-		put_header(b, "Access-Control-Allow-Methods",
-		    "GET, POST, DELETE");
-		put_header(b, "Access-Control-Allow-Headers", "Authorization, "
+		buf_add(b, "Allow: ", strcmp(r->path, "/mcp") == 0
+		    ? "POST, DELETE, OPTIONS" : "GET, HEAD", "\r\n");
+	if (r->cors)
+		buf_add(b, "Access-Control-Allow-Origin: ",
+		    r->field[FIELD_ORIGIN], "\r\nVary: Origin\r\n"
+		    "Access-Control-Expose-Headers: "
+		    "Mcp-Session-Id, WWW-Authenticate\r\n");
+	if (r->cors && options)
+		buf_puts(b, "Access-Control-Allow-Methods: "
+		    "GET, POST, DELETE\r\n"
+		    "Access-Control-Allow-Headers: Authorization, "
 		    "Content-Type, Accept, Mcp-Session-Id, "
 		    "MCP-Protocol-Version, Mcp-Method, Mcp-Name, "
-		    "Last-Event-ID");
-		put_header(b, "Access-Control-Max-Age", "86400");
-	}
+		    "Last-Event-ID\r\n"
+		    "Access-Control-Max-Age: 86400\r\n");
 	if (r->session_id != NULL)
-		put_header(b, "Mcp-Session-Id", r->session_id);
+		buf_add(b, "Mcp-Session-Id: ", r->session_id, "\r\n");
 	if (r->last)
-		put_header(b, "Connection", "close");
+		buf_puts(b, "Connection: close\r\n");
 }
 
 void
@@ -646,46 +501,41 @@ void
 stream_begin(struct buf *b, const struct request *r)
 {
 	put_head(b, r, 200, "text/event-stream");
-	put_header(b, "Cache-Control", "no-cache");
-	put_header(b, "X-Accel-Buffering", "no");
-	if (!r->http10)
-		put_header(b, "Transfer-Encoding", "chunked");
-	buf_puts(b, "\r\n");
+	buf_puts(b, "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\n");
+	buf_puts(b, r->http10 ? "\r\n" : "Transfer-Encoding: chunked\r\n\r\n");
 }
 
 static void
-put_chunk(struct buf *b, const struct request *r, const char *before,
-          const char *bytes, size_t n, const char *after)
+put_hex(struct buf *b, size_t n)
 {
-	if (!r->http10) {
-		put_hex(b, strlen(before) + n + strlen(after));
-		buf_puts(b, "\r\n");
-	}
-	buf_puts(b, before);
-	buf_put(b, bytes, n);
-	buf_puts(b, after);
-	if (!r->http10)
-		buf_puts(b, "\r\n");
+	if (n > 15)
+		put_hex(b, n >> 4);
+	buf_putc(b, "0123456789abcdef"[n & 15]);
 }
 
 void
 stream_event(struct buf *b, const struct request *r, const struct buf *message)
 {
-	put_chunk(b, r, "event: message\ndata: ", message->data, message->len,
-	    "\n\n");
-	if (message->failed)
-		b->failed = true;
+	static const char before[] = "event: message\ndata: ";
+
+	if (!r->http10) {
+		put_hex(b, strlen(before) + message->len + 2);
+		buf_puts(b, "\r\n");
+	}
+	buf_puts(b, before);
+	buf_put(b, message->data, message->len);
+	buf_puts(b, r->http10 ? "\n\n" : "\n\n\r\n");
+	b->failed |= message->failed;
 }
 
 void
 stream_comment(struct buf *b, const struct request *r)
 {
-	put_chunk(b, r, ":", NULL, 0, "\n\n");
+	buf_puts(b, r->http10 ? ":\n\n" : "3\r\n:\n\n\r\n");
 }
 
 void
 stream_end(struct buf *b, const struct request *r)
 {
-	if (!r->http10)
-		buf_puts(b, "0\r\n\r\n");
+	buf_puts(b, r->http10 ? "" : "0\r\n\r\n");
 }

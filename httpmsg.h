@@ -1,10 +1,9 @@
 #ifndef HTTPMSG_H
 #define HTTPMSG_H
 
-/* HTTP/1.1 as text (RFC 9110, 9112; H8): a request as it comes off a
- * connection, and what is written back. Bytes in, bytes out; makes no system
- * call. Nothing is let pass that another reader of the same bytes could
- * understand in another way. */
+/* HTTP/1.1 as text (RFC 9110, 9112; H8): a request as it comes, and what is
+ * written back. Bytes in, bytes out; makes no system call. Nothing is let pass
+ * that another reader of the same bytes could understand in another way. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,8 +28,8 @@ enum request_state {
 	REQUEST_BODY,       /* `left` bytes of it */
 	REQUEST_SIZE,       /* the line before a chunk */
 	REQUEST_CHUNK,      /* `left` bytes of it */
-	REQUEST_CHUNK_END,  /* the end of line after it */
-	REQUEST_TRAILER,    /* what follows the last chunk */
+	REQUEST_CHUNK_END,  /* the empty line after it */
+	REQUEST_TRAILER,    /* the lines after the last chunk */
 	REQUEST_WHOLE
 };
 
@@ -40,13 +39,12 @@ struct request {
 	bool begun;         /* a byte of it is there */
 	bool http10;        /* HTTP/1.0 */
 	bool accepts_json, accepts_stream, accepts_given;
-	size_t looked;      /* of the input: no line ends there */
 	struct buf head;    /* the texts below are in there */
-	const char *verb, *path;
+	const char *verb;
+	char *path;
 	const char *field[FIELDS];  /* NULL: not there */
-	struct buf body;
-	int64_t left;       /* bytes of the body, when its length was said; or
-	                     * of a chunk */
+	struct buf body;    /* failed: there was no memory for it */
+	int64_t left;       /* bytes to come of the body, or of a chunk */
 
 	/* Also the caller's to set */
 	bool last;          /* the connection ends with it */
@@ -55,20 +53,16 @@ struct request {
 	const char *session_id;  /* of the session that it opens; or NULL */
 };
 
-enum request_event {
+enum {
 	REQUEST_WAITS,      /* for more bytes */
 	REQUEST_ASKS,       /* the headers are there: refuse it, or go on */
-	REQUEST_ENDS,       /* all of it is there */
-	REQUEST_TOO_MUCH,   /* the body, for the limit or for memory: *status
-	                     * is the answer; what comes of it is let go */
-	REQUEST_WRONG,      /* what follows cannot be understood: *status is
-	                     * the answer, the last */
-	REQUEST_GOES_ON     /* never returned */
+	REQUEST_ENDS        /* all of it is there */
 };
 
-/* Takes what it can use from the front of the input. */
-enum request_event request_take(struct request *, struct buf *input,
-                                int *status);
+/* Takes what it can use from the front of the input. Returns one of these, or
+ * the status to refuse it with: after 413 the body is let go as it comes, after
+ * all others nothing that follows can be understood. */
+int request_take(struct request *, struct buf *input);
 void request_free(struct request *);  /* zeroed again */
 
 /* Is the value, which may be NULL, what the string says? MCP 2026-07-28 has
