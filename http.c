@@ -26,17 +26,14 @@ enum {
 	ACCEPT_PAUSE = 200       /* when there is no descriptor left (E7) */
 };
 
-enum {
-	PARSE_ERROR = -32700, INVALID_REQUEST = -32600,
-	METHOD_NOT_FOUND = -32601, INTERNAL_ERROR = -32603,
-	HEADER_MISMATCH = -32020
-};
+enum { HEADER_MISMATCH = -32020 };  /* MCP 2026-07-28, transports */
 
 #define JSON_TYPE "application/json"
 
 enum connection_state {
 	CONNECTION_READING,  /* a request is to come, or on its way */
-	CONNECTION_CALL,     /* handed over, the answer is to come */
+	CONNECTION_CALL,     /* it is handed over in this turn */
+	CONNECTION_STREAM,   /* its answer takes long: a stream of events */
 	CONNECTION_WRITING,  /* answered: the peer reads it before we go on */
 	CONNECTION_CLOSING,  /* that was the last; should we close before the
 	                      * peer does, it might not get what we wrote */
@@ -50,17 +47,10 @@ struct connection {
 	int64_t deadline;     /* ms; what for depends on the state */
 	int64_t read_by;      /* ms; when the peer must have read something */
 	bool ended;           /* the peer sends no more */
-	bool last;            /* nor do we when this is written */
 	struct buf in;        /* received and not yet taken */
 	struct queue out;
-
 	struct request request;
-	bool answered;
-	bool streaming;       /* the answer is a stream of events */
-	bool modern;
-	struct http_session *opened;  /* by it */
-	struct client *client;        /* that it was handed to */
-	struct mcp_message message;   /* slices of request.body */
+	struct client *client;  /* that it was handed to */
 };
 
 /* One Mcp-Session-Id */
@@ -81,20 +71,36 @@ struct http {
 	struct buf origin;               /* http://ADDRESS:PORT, NUL */
 	struct request_rules rules;
 	int listener, in_poll;           /* -1: it listens no more */
-	bool closing;
 	int64_t accept_at;               /* ms; not before, after a failure */
 	int64_t now;                     /* ms, of this turn */
 };
 
 /* -- Answers ----------------------------------------------------------- */
 
+/* Once it is written, the connection goes on, or closes. */
+static void
+end_answer(struct connection *c)
+{
+	c->state = CONNECTION_WRITING;
+	c->deadline = NEVER;
+}
+
+/* The body of a request that is answered before is let go as it comes; but who
+ * expects "100 Continue" may send it or not, so nobody can tell what would come
+ * next. */
 static void
 answer(struct connection *c, int status, const char *type, const char *body,
        size_t len)
 {
-	response_put(queue_append(&c->out), &c->request, status, type, body,
-	    len);
-	c->answered = true;
+	struct request *r = &c->request;
+	bool whole = r->state == REQUEST_WHOLE;
+
+	r->last |= !whole && r->field[FIELD_EXPECT] != NULL;
+	response_put(queue_append(&c->out), r, status, type, body, len);
+	if (whole || r->last)
+		end_answer(c);
+	else
+		r->unwanted = true;
 }
 
 static void
@@ -107,7 +113,7 @@ static void
 begin_stream(struct http *h, struct connection *c)
 {
 	stream_begin(queue_append(&c->out), &c->request);
-	c->streaming = true;
+	c->state = CONNECTION_STREAM;
 	c->deadline = h->now + COMMENT_TIME;
 }
 
@@ -115,31 +121,19 @@ static void
 end_stream(struct connection *c)
 {
 	stream_end(queue_append(&c->out), &c->request);
-	c->answered = true;
+	end_answer(c);
 }
 
 /* What a message's fate is called in HTTP (MCP 2026-07-28, transports); before,
  * the errors of a well-formed request are all 200. */
 static int
-status_of(const struct connection *c, enum mcp_kind kind, int error)
+status_of(enum mcp_kind kind, int error, bool modern)
 {
-	if (error == PARSE_ERROR || error == INVALID_REQUEST)
+	if (error == JSONRPC_PARSE_ERROR || error == JSONRPC_INVALID_REQUEST)
 		return 400;
-	if (c->modern && error == METHOD_NOT_FOUND)
+	if (modern && error == JSONRPC_NO_METHOD)
 		return 404;
-	return c->modern && kind == MCP_REFUSAL ? 400 : 200;
-}
-
-static bool
-send_progress(struct connection *c, const struct buf *message)
-{
-	struct buf b = { NULL, 0, 0, false };
-	bool taken;
-
-	stream_event(&b, &c->request, message);
-	taken = c->streaming && queue_progress(&c->out, &b);
-	buf_free(&b);
-	return taken;
+	return modern && kind == MCP_REFUSAL ? 400 : 200;
 }
 
 /* Called from within mcp.c, so it only queues and takes note. */
@@ -149,24 +143,31 @@ http_send(void *transport, void *to, enum mcp_kind kind, int error,
 {
 	struct http *h = transport;
 	struct connection *c = to;
+	struct buf b = { NULL, 0, 0, false };
+	bool taken;
 
 	if (c == NULL)
 		return true;
 	c->deadline = h->now + COMMENT_TIME;
-	if (kind == MCP_PROGRESS)
-		return send_progress(c, message);
-	if (kind == MCP_NOTICE && !c->streaming)
+	if (kind == MCP_PROGRESS) {
+		stream_event(&b, &c->request, message);
+		taken = c->state == CONNECTION_STREAM &&
+		    queue_progress(&c->out, &b);
+		buf_free(&b);
+		return taken;
+	}
+	if (kind == MCP_NOTICE && c->state == CONNECTION_CALL)
 		begin_stream(h, c);
-	if (!c->streaming) {
-		if (c->opened != NULL && error == 0)
-			c->request.session_id = c->opened->id;
-		answer(c, status_of(c, kind, error), JSON_TYPE, message->data,
-		    message->len);
+	if (c->state == CONNECTION_STREAM) {
+		stream_event(queue_append(&c->out), &c->request, message);
+		if (kind != MCP_NOTICE)
+			end_stream(c);
 		return true;
 	}
-	stream_event(queue_append(&c->out), &c->request, message);
-	if (kind != MCP_NOTICE)
-		end_stream(c);
+	if (error != 0)
+		c->request.session_id = NULL;
+	answer(c, status_of(kind, error, c->client == h->anyone), JSON_TYPE,
+	    message->data, message->len);
 	return true;
 }
 
@@ -177,34 +178,20 @@ http_send(void *transport, void *to, enum mcp_kind kind, int error,
 static void
 lose(struct http *h, struct connection *c)
 {
-	if (c->state == CONNECTION_CALL)
-		mcp_forget(c->client, c, c->modern, h->now);
+	if (c->state == CONNECTION_STREAM)
+		mcp_forget(c->client, c, c->client == h->anyone, h->now);
 	c->state = CONNECTION_GONE;
-}
-
-/* Nothing of the request is needed any more. */
-static void
-end_request(struct http *h, struct connection *c)
-{
-	c->last = c->request.last || h->closing;
-	request_free(&c->request);
-	c->answered = c->streaming = c->modern = false;
-	c->opened = NULL;
-	c->client = NULL;
-	if (c->last || c->in.len == 0)
-		buf_free(&c->in);
-	c->state = CONNECTION_WRITING;
-	c->deadline = NEVER;
 }
 
 /* What comes after this request, if anything, cannot be understood. */
 static void
-break_off(struct http *h, struct connection *c, int status, const char *text)
+break_off(struct connection *c, int status, const char *text)
 {
 	c->request.last = true;
-	if (!c->answered)
+	if (c->request.unwanted)
+		end_answer(c);
+	else
 		answer_text(c, status, text);
-	end_request(h, c);
 }
 
 static void
@@ -223,18 +210,26 @@ flush(struct http *h, struct connection *c)
 		c->read_by = h->now + PEER_TIME;
 	if (left > 0 || c->state != CONNECTION_WRITING)
 		return;
-	c->state = c->last ? CONNECTION_CLOSING : CONNECTION_READING;
-	c->deadline = h->now + (c->last ? CLOSE_TIME : PEER_TIME);
-	if (c->last)
+	if (c->request.last || c->in.len == 0)
+		buf_free(&c->in);
+	if (c->request.last) {
 		shutdown(c->fd, SHUT_WR);
+		c->state = CONNECTION_CLOSING;
+		c->deadline = h->now + CLOSE_TIME;
+	} else {
+		request_free(&c->request);
+		c->state = CONNECTION_READING;
+		c->deadline = h->now + PEER_TIME;
+	}
 }
 
 /* -- Sessions ---------------------------------------------------------- */
 
+/* NULL: there is none, or no id. */
 static struct http_session *
 find_session(struct http *h, const char *id)
 {
-	struct http_session *s = h->sessions;
+	struct http_session *s = id != NULL ? h->sessions : NULL;
 
 	while (s != NULL && (s->ended || !same_secret(id, s->id)))
 		s = s->next;
@@ -254,13 +249,11 @@ open_session(struct http *h)
 	if (s == NULL)
 		return NULL;
 	s->client = mcp_open(h->mcp, MCP_HTTP, http_send, h);
-	if (s->client == NULL ||
-	    !proc_random(s->id, (SESSION_ID - 1) / 2)) {
+	if (s->client == NULL || !proc_random(s->id, (SESSION_ID - 1) / 2)) {
 		mcp_free(s->client);
 		free(s);
 		return NULL;
 	}
-	s->used = h->now;
 	s->next = h->sessions;
 	h->sessions = s;
 	return s;
@@ -274,16 +267,17 @@ end_session(struct http *h, struct http_session *s, bool at_once)
 	mcp_close(s->client, h->now, at_once);
 }
 
-/* Ends those in which no request has been in flight for long (H5), and frees
- * those that are closed: these have answered all, so nobody refers to them. */
+/* Ends those whose handshake has failed, or in which no request has been in
+ * flight for long (H5). Frees those that are closed: these have answered all,
+ * so nobody refers to them. */
 static void
 review_sessions(struct http *h)
 {
 	struct http_session **at = &h->sessions, *s;
 
 	while ((s = *at) != NULL) {
-		if (!s->ended &&
-		    h->now >= s->used + h->options->session_timeout)
+		if (!s->ended && (mcp_version(s->client) == NULL ||
+		    h->now >= s->used + h->options->session_timeout))
 			end_session(h, s, false);
 		if (!s->ended || !mcp_closed(s->client)) {
 			at = &s->next;
@@ -297,107 +291,96 @@ review_sessions(struct http *h)
 
 /* -- Messages ---------------------------------------------------------- */
 
-/* Refuses a message as JSON-RPC has it; NULL: it is nobody's. */
+/* Refuses a message as JSON-RPC has it. NULL: it is nobody's. */
 static struct client *
-refuse(struct http *h, struct connection *c, int status, int code,
-       const char *text)
+refuse(struct http *h, struct connection *c, const struct mcp_message *m,
+       int status, int code, const char *text)
 {
 	struct buf b = { NULL, 0, 0, false };
 
-	mcp_error(h->anyone, &b, &c->message, code, text);
+	mcp_error(h->anyone, &b, m, code, text);
 	answer(c, status, JSON_TYPE, b.data, b.len);
 	buf_free(&b);
 	return NULL;
 }
 
-/* The header that is missing or says something else than the message; NULL:
- * none is. */
-static const char *
-wrong_header(const struct connection *c)
+static struct client *
+route_modern(struct http *h, struct connection *c,
+             const struct mcp_message *m)
 {
 	const char *const *field = c->request.field;
-	const struct mcp_message *m = &c->message;
-	struct json name = m->name;
-
-	if (json_type(m->version) == JSON_STRING &&
-	    !header_says(field[FIELD_MCP_VERSION], m->version))
-		return "MCP-Protocol-Version is not what _meta says";
-	if (!header_says(field[FIELD_MCP_METHOD], m->method))
-		return "Mcp-Method is not what method says";
-	if (json_is(m->method, "tools/call") &&
-	    json_type(name) == JSON_STRING &&
-	    !header_says(field[FIELD_MCP_NAME], name))
-		return "Mcp-Name is not what params.name says";
-	return NULL;
-}
-
-static struct client *
-route_modern(struct http *h, struct connection *c)
-{
-	const struct mcp_message *m = &c->message;
 	const char *wrong = NULL;
 
-	c->modern = true;
 	if (m->whole.text != NULL && m->method.text == NULL)
-		return refuse(h, c, 400, INVALID_REQUEST, "Not a request");
-	if (mcp_is_request(m) && m->version.text != NULL)
-		wrong = wrong_header(c);
-	if (wrong != NULL)
-		return refuse(h, c, 400, HEADER_MISMATCH, wrong);
+		return refuse(h, c, m, 400, JSONRPC_INVALID_REQUEST,
+		    "Not a request");
 	/* A notification that cancels could name anybody's call. */
 	if (json_type(m->method) == JSON_STRING && m->id.text == NULL)
 		return NULL;
+	if (!mcp_is_request(m) || m->version.text == NULL)
+		return h->anyone;  /* who says what is wrong with it */
+	if (json_type(m->version) == JSON_STRING &&
+	    !header_says(field[FIELD_MCP_VERSION], m->version))
+		wrong = "MCP-Protocol-Version is not what _meta says";
+	else if (!header_says(field[FIELD_MCP_METHOD], m->method))
+		wrong = "Mcp-Method is not what method says";
+	else if (json_is(m->method, "tools/call") &&
+	    json_type(m->name) == JSON_STRING &&
+	    !header_says(field[FIELD_MCP_NAME], m->name))
+		wrong = "Mcp-Name is not what params.name says";
+	if (wrong != NULL)
+		return refuse(h, c, m, 400, HEADER_MISMATCH, wrong);
 	return h->anyone;
 }
 
 static struct client *
-route_legacy(struct http *h, struct connection *c, bool first)
+route_legacy(struct http *h, struct connection *c,
+             const struct mcp_message *m, bool first)
 {
 	const char *id = c->request.field[FIELD_MCP_SESSION];
 	const char *version = c->request.field[FIELD_MCP_VERSION];
 	struct http_session *s;
 
-	if (c->message.whole.text == NULL)
+	if (m->whole.text == NULL)
 		return h->anyone;  /* who says that it is not JSON */
 	if (version != NULL && !first &&
 	    !mcp_speaks(version, strlen(version), false))
-		return refuse(h, c, 400, INVALID_REQUEST,
+		return refuse(h, c, m, 400, JSONRPC_INVALID_REQUEST,
 		    "MCP-Protocol-Version is none that is spoken here");
 	if (id == NULL && !first)
-		return refuse(h, c, 400, INVALID_REQUEST,
+		return refuse(h, c, m, 400, JSONRPC_INVALID_REQUEST,
 		    "Mcp-Session-Id is missing; begin with initialize");
 	s = id != NULL ? find_session(h, id) : open_session(h);
 	if (s == NULL && id != NULL)
-		return refuse(h, c, 404, INVALID_REQUEST,
+		return refuse(h, c, m, 404, JSONRPC_INVALID_REQUEST,
 		    "No such session; begin with initialize");
 	if (s == NULL)
-		return refuse(h, c, 503, INVALID_REQUEST,
+		return refuse(h, c, m, 503, JSONRPC_INVALID_REQUEST,
 		    "As many sessions are open as there can be");
 	s->used = h->now;
 	if (id == NULL)
-		c->opened = s;
+		c->request.session_id = s->id;
 	return s->client;
 }
 
 /* Whose the message is; NULL: nobody's, it may have been answered. A version
  * in _meta makes it modern; so does one in the header, but for initialize. */
 static struct client *
-route(struct http *h, struct connection *c)
+route(struct http *h, struct connection *c, const struct mcp_message *m)
 {
 	const char *version = c->request.field[FIELD_MCP_VERSION];
-	const struct mcp_message *m = &c->message;
 	bool first = mcp_is_request(m) && json_is(m->method, "initialize");
 	struct client *client;
 
 	if (m->version.text != NULL || (version != NULL && !first &&
 	    mcp_speaks(version, strlen(version), true)))
-		client = route_modern(h, c);
+		client = route_modern(h, c, m);
 	else
-		client = route_legacy(h, c, first);
+		client = route_legacy(h, c, m, first);
 	if (client != NULL && mcp_backlog(client) > QUEUED_LIMIT &&
 	    (json_is(m->method, "tools/call") ||
 	    json_type(m->whole) == JSON_ARRAY))
-		return refuse(h, c, 503, INTERNAL_ERROR,
+		return refuse(h, c, m, 503, JSONRPC_INTERNAL,
 		    "Too much is queued; wait for it or cancel it");
 	return client;
 }
@@ -405,37 +388,22 @@ route(struct http *h, struct connection *c)
 static void
 hand_over(struct http *h, struct connection *c)
 {
-	const struct buf *body = &c->request.body;
+	struct buf *body = &c->request.body;
+	struct mcp_message m;  /* slices of the body */
 	bool later = false;
 
-	mcp_parse(&c->message, body->len > 0 ? body->data : "", body->len);
-	c->client = route(h, c);
-	if (c->client != NULL) {
-		c->state = CONNECTION_CALL;
-		later = mcp_handle(c->client, c, &c->message, h->now);
+	mcp_parse(&m, body->len > 0 ? body->data : "", body->len);
+	c->state = CONNECTION_CALL;
+	c->client = route(h, c, &m);
+	if (c->client != NULL)
+		later = mcp_handle(c->client, c, &m, h->now);
+	if (c->state == CONNECTION_CALL && !later) {
+		if (mcp_is_request(&m))
+			lose(h, c);  /* there was no memory to answer it */
+		else
+			answer_text(c, 202, "");  /* it wants no answer */
 	}
-	if (c->opened != NULL && c->request.session_id == NULL)
-		end_session(h, c->opened, true);  /* the handshake failed */
-	if (!later && !c->answered && mcp_is_request(&c->message))
-		lose(h, c);  /* there was no memory to answer it */
-	else if (!later && !c->answered)
-		answer_text(c, 202, "");  /* it wants no answer */
-	buf_free(&c->request.body);
-	if (c->answered)
-		end_request(h, c);
-}
-
-/* The end of a turn: a call that is not answered by now takes long, and gets a
- * stream at once (H7). One that was cancelled gets no answer in it. */
-static void
-look_at_call(struct http *h, struct connection *c)
-{
-	if (!c->answered && !c->streaming)
-		begin_stream(h, c);
-	if (!c->answered && !mcp_awaits(c->client, c))
-		end_stream(c);
-	if (c->answered)
-		end_request(h, c);
+	buf_free(body);
 }
 
 /* -- Requests ---------------------------------------------------------- */
@@ -444,20 +412,21 @@ static void
 answer_delete(struct http *h, struct connection *c)
 {
 	const char *id = c->request.field[FIELD_MCP_SESSION];
-	struct http_session *s = id != NULL ? find_session(h, id) : NULL;
+	struct http_session *s = find_session(h, id);
 
-	if (s == NULL) {
+	if (s != NULL) {
+		end_session(h, s, false);
+		answer_text(c, 204, "");
+	} else {
 		answer_text(c, id == NULL ? 400 : 404, "Mcp-Session-Id is "
 		    "missing, or no session's\n");
-		return;
 	}
-	end_session(h, s, false);
-	answer(c, 204, NULL, NULL, 0);
 }
 
-/* Answers all that needs no body to be answered, refusals above all. */
+/* The headers are there. Answers all that needs no body to be answered,
+ * refusals above all. */
 static void
-answer_early(struct http *h, struct connection *c)
+begin_request(struct http *h, struct connection *c)
 {
 	static const char ok[] = "{\"status\":\"ok\"}";
 	struct request *r = &c->request;
@@ -466,6 +435,7 @@ answer_early(struct http *h, struct connection *c)
 	const char *why;
 	int status = request_check(r, &h->rules, &why);
 
+	c->deadline = h->now + PEER_TIME;
 	if (status != 0)
 		answer_text(c, status, why);
 	else if (!health && strcmp(r->path, "/mcp") != 0)
@@ -473,33 +443,13 @@ answer_early(struct http *h, struct connection *c)
 	else if (health && get)
 		answer(c, 200, JSON_TYPE, ok, sizeof(ok) - 1);
 	else if (!health && strcmp(r->verb, "OPTIONS") == 0)
-		answer(c, 204, NULL, NULL, 0);
+		answer_text(c, 204, "");
 	else if (!health && strcmp(r->verb, "DELETE") == 0)
 		answer_delete(h, c);
 	else if (health || strcmp(r->verb, "POST") != 0)
 		answer_text(c, 405, health ? "GET it\n" : "POST a message\n");
-}
-
-/* The headers are there. What is answered by them alone has its body let go as
- * it comes. */
-static void
-begin_request(struct http *h, struct connection *c)
-{
-	struct request *r = &c->request;
-	bool expects = r->field[FIELD_EXPECT] != NULL && !r->http10;
-	bool last = r->last;
-
-	/* Who expects "100 Continue" and is refused may send the body or not:
-	 * nobody can tell what would come next. */
-	r->last = last || expects;
-	answer_early(h, c);
-	if (!c->answered)
-		r->last = last;
-	r->unwanted = c->answered;
-	c->deadline = h->now + PEER_TIME;
-	if (c->answered && r->last)
-		end_request(h, c);
-	else if (expects && c->in.len == 0)
+	else if (r->field[FIELD_EXPECT] != NULL && !r->http10 &&
+	    c->in.len == 0)
 		response_continue(queue_append(&c->out));
 }
 
@@ -517,10 +467,10 @@ take_request(struct http *h, struct connection *c)
 		begin_request(h, c);
 		break;
 	case REQUEST_ENDS:
-		if (r->body.failed && !c->answered)
+		if (r->unwanted)
+			end_answer(c);
+		else if (r->body.failed)
 			answer_text(c, 503, "out of memory\n");
-		if (c->answered)
-			end_request(h, c);
 		else
 			hand_over(h, c);
 		break;
@@ -531,17 +481,24 @@ take_request(struct http *h, struct connection *c)
 			c->deadline = h->now + PEER_TIME;
 		if (c->ended) {
 			r->last = true;
-			end_request(h, c);
+			end_answer(c);
 		}
 		break;
 	case 413:
 		answer_text(c, 413, "a message can have 16 MiB\n");
-		c->deadline = h->now + PEER_TIME;
 		break;
 	default:
-		break_off(h, c, event, "");
+		break_off(c, event, "");
 	}
 	return event != REQUEST_WAITS;
+}
+
+/* Does the failure of a call say no more than that there is nothing yet? */
+static bool
+passes(int error)
+{
+	return error == EAGAIN || error == EWOULDBLOCK || error == EINTR ||
+	    error == ECONNABORTED;
 }
 
 static void
@@ -553,12 +510,10 @@ receive(struct http *h, struct connection *c)
 	if (n > 0 && c->state != CONNECTION_CLOSING)
 		buf_put(&c->in, bytes, (size_t)n);
 	c->ended = n == 0;
-	if (c->in.failed || (n < 0 && errno != EINTR && errno != EAGAIN &&
-	    errno != EWOULDBLOCK))
-		lose(h, c);
 	/* A legacy call is carried out all the same, and answered: the peer
 	 * may have closed its side alone (H7). */
-	if (c->ended && c->state == CONNECTION_CALL && c->modern)
+	if (c->in.failed || (n < 0 && !passes(errno)) || (c->ended &&
+	    c->state == CONNECTION_STREAM && c->client == h->anyone))
 		lose(h, c);
 }
 
@@ -581,23 +536,27 @@ static void
 expire(struct http *h, struct connection *c)
 {
 	if (c->state == CONNECTION_READING && c->request.begun) {
-		break_off(h, c, 408, "");
-	} else if (c->state == CONNECTION_CALL) {
+		break_off(c, 408, "");
+	} else if (c->state == CONNECTION_STREAM) {
 		/* So that nobody on the way takes silence for the end */
 		if (queue_unwritten(&c->out) == 0)
 			stream_comment(queue_append(&c->out), &c->request);
 		c->deadline = h->now + COMMENT_TIME;
 	} else {
-		c->state = CONNECTION_GONE;
+		lose(h, c);
 	}
 }
 
-/* The end of a turn: what mcp.c had to say is there. */
+/* The end of a turn: what mcp.c had to say is there. A call that is not
+ * answered by now takes long, and gets a stream at once (H7); one that was
+ * cancelled gets no answer in it. */
 static void
 end_turn(struct http *h, struct connection *c)
 {
 	if (c->state == CONNECTION_CALL)
-		look_at_call(h, c);
+		begin_stream(h, c);
+	if (c->state == CONNECTION_STREAM && !mcp_awaits(c->client, c))
+		end_stream(c);
 	if (h->now >= c->deadline)
 		expire(h, c);
 	if (c->state != CONNECTION_GONE)
@@ -631,15 +590,22 @@ free_connections(struct http *h)
 
 /* At the end of the list, so that requests which are there at once are carried
  * out in the order in which their connections came (P7). As many as are served
- * may be leaving; past that a peer is not even told. */
+ * may be leaving; past that a peer is not even told. E7: without a descriptor
+ * for it, who waits is let wait: poll() would say again and again that somebody
+ * is there. */
 static void
-add_connection(struct http *h, int fd)
+accept_connection(struct http *h)
 {
+	int fd = accept(h->listener, NULL, NULL), served = 0, all = 0;
 	struct connection **at, *c;
-	int served = 0, all = 0;
 
-	for (at = &h->connections; *at != NULL; at = &(*at)->next) {
-		served += !(*at)->last;
+	if (fd < 0) {
+		if (!passes(errno))
+			h->accept_at = h->now + ACCEPT_PAUSE;
+		return;
+	}
+	for (at = &h->connections; (c = *at) != NULL; at = &c->next) {
+		served += c->state < CONNECTION_WRITING || !c->request.last;
 		all++;
 	}
 	c = all < 2 * CONNECTIONS ? calloc(1, sizeof(*c)) : NULL;
@@ -650,36 +616,12 @@ add_connection(struct http *h, int fd)
 	fd_cloexec(fd);
 	fd_nonblocking(fd);
 	c->fd = fd;
-	c->in_poll = -1;
 	c->read_by = NEVER;
 	c->deadline = h->now + HEAD_TIME;
 	*at = c;
 	if (served >= CONNECTIONS)
-		break_off(h, c, 503, "as many connections are open as there "
-		    "can be\n");
-}
-
-/* E7: without a descriptor for it, who waits is let wait: poll() would say
- * again and again that somebody is there. */
-static void
-accept_connections(struct http *h, const struct loop *loop)
-{
-	int fd, i;
-
-	if (!loop_events(loop, h->in_poll))
-		return;
-	for (i = 0; i < CONNECTIONS; i++) {
-		fd = accept(h->listener, NULL, NULL);
-		if (fd >= 0) {
-			add_connection(h, fd);
-			continue;
-		}
-		if (errno == EINTR || errno == ECONNABORTED)
-			continue;
-		if (errno != EAGAIN && errno != EWOULDBLOCK)
-			h->accept_at = h->now + ACCEPT_PAUSE;
-		return;
-	}
+		break_off(c, 503, "as many connections are open as there can "
+		    "be\n");
 }
 
 void
@@ -716,12 +658,10 @@ http_open(const struct http_options *options, const struct mcp_options *mcp)
 		return NULL;
 	h->options = options;
 	h->mcp = mcp;
-	h->in_poll = -1;
 	h->anyone = mcp_open(mcp, MCP_HTTP_STATELESS, http_send, h);
 	h->listener = fd_listen(options->address, &port);
-	buf_puts(&h->origin, v6 ? "http://[" : "http://");
-	buf_puts(&h->origin, options->address);
-	buf_puts(&h->origin, v6 ? "]:" : ":");
+	buf_add(&h->origin, v6 ? "http://[" : "http://", options->address,
+	    v6 ? "]:" : ":");
 	buf_int(&h->origin, port);
 	buf_putc(&h->origin, '\0');
 	h->rules.loopback = address_is_loopback(options->address) == 1;
@@ -790,9 +730,10 @@ http_dispatch(struct http *h, const struct loop *loop)
 	struct http_session *s;
 
 	h->now = loop->now;
-	accept_connections(h, loop);
 	for (c = h->connections; c != NULL; c = c->next)
 		connection_dispatch(h, c, loop);
+	if (loop_events(loop, h->in_poll))
+		accept_connection(h);
 	mcp_dispatch(h->anyone, loop);
 	for (s = h->sessions; s != NULL; s = s->next) {
 		/* Also of a call that this turn will answer. */
@@ -809,7 +750,7 @@ http_dispatch(struct http *h, const struct loop *loop)
 void
 http_close(struct http *h, int64_t now)
 {
-	bool at_once = h->closing;
+	bool at_once = h->listener < 0;
 	struct connection *c;
 	struct http_session *s;
 
@@ -822,16 +763,15 @@ http_close(struct http *h, int64_t now)
 		if (!s->ended || at_once)
 			end_session(h, s, at_once);
 	}
-	h->closing = true;
 	for (c = h->connections; c != NULL; c = c->next) {
-		c->request.last = c->last = true;
+		c->request.last = true;
 		if (c->state == CONNECTION_READING)
-			end_request(h, c);
+			end_answer(c);
 	}
 }
 
 bool
 http_closed(const struct http *h)
 {
-	return h->closing && h->sessions == NULL && mcp_closed(h->anyone);
+	return h->listener < 0 && h->sessions == NULL && mcp_closed(h->anyone);
 }
