@@ -430,24 +430,18 @@ begin_request(struct http *h, struct connection *c)
 {
 	static const char ok[] = "{\"status\":\"ok\"}";
 	struct request *r = &c->request;
-	bool health = strcmp(r->path, "/health") == 0;
-	bool get = strcmp(r->verb, "GET") == 0 || strcmp(r->verb, "HEAD") == 0;
 	const char *why;
 	int status = request_check(r, &h->rules, &why);
 
 	c->deadline = h->now + PEER_TIME;
 	if (status != 0)
 		answer_text(c, status, why);
-	else if (!health && strcmp(r->path, "/mcp") != 0)
-		answer_text(c, 404, "there are /mcp and /health\n");
-	else if (health && get)
+	else if (strcmp(r->path, "/health") == 0)
 		answer(c, 200, JSON_TYPE, ok, sizeof(ok) - 1);
-	else if (!health && strcmp(r->verb, "OPTIONS") == 0)
+	else if (strcmp(r->verb, "OPTIONS") == 0)
 		answer_text(c, 204, "");
-	else if (!health && strcmp(r->verb, "DELETE") == 0)
+	else if (strcmp(r->verb, "DELETE") == 0)
 		answer_delete(h, c);
-	else if (health || strcmp(r->verb, "POST") != 0)
-		answer_text(c, 405, health ? "GET it\n" : "POST a message\n");
 	else if (r->field[FIELD_EXPECT] != NULL && !r->http10 &&
 	    c->in.len == 0)
 		response_continue(queue_append(&c->out));

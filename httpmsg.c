@@ -418,7 +418,9 @@ request_check(struct request *r, const struct request_rules *rules,
 	const char *host = r->field[FIELD_HOST];
 	const char *origin = r->field[FIELD_ORIGIN];
 	const char *given = r->field[FIELD_AUTHORIZATION];
-	bool preflight;
+	bool options = strcmp(r->verb, "OPTIONS") == 0;
+	bool preflight = origin != NULL && options &&
+	    r->field[FIELD_PREFLIGHT] != NULL;
 
 	*why = "Host must be localhost\n";
 	if (rules->loopback && host != NULL && !is_loopback(host))
@@ -427,16 +429,22 @@ request_check(struct request *r, const struct request_rules *rules,
 	if (origin != NULL && !is_allowed(origin, rules))
 		return 403;
 	r->cors = origin != NULL;
+	*why = "GET it\n";
+	if (strcmp(r->path, "/health") == 0)
+		return strcmp(r->verb, "GET") == 0 ||
+		    strcmp(r->verb, "HEAD") == 0 ? 0 : 405;
+	*why = "there are /mcp and /health\n";
 	if (strcmp(r->path, "/mcp") != 0)
-		return 0;
-	preflight = r->cors && strcmp(r->verb, "OPTIONS") == 0 &&
-	    r->field[FIELD_PREFLIGHT] != NULL;
+		return 404;
 	*why = "Authorization: Bearer TOKEN is missing or wrong\n";
 	if (rules->token != NULL && !preflight &&
 	    (given == NULL || strncasecmp(given, "Bearer ", 7) != 0 ||
 	    !same_secret(given + 7 + strspn(given + 7, " "), rules->token)))
 		return 401;
-	return strcmp(r->verb, "POST") == 0 ? check_post(r, why) : 0;
+	if (strcmp(r->verb, "POST") == 0)
+		return check_post(r, why);
+	*why = "POST a message\n";
+	return options || strcmp(r->verb, "DELETE") == 0 ? 0 : 405;
 }
 
 /* -- Responses --------------------------------------------------------- */

@@ -15,8 +15,7 @@ enum {
 	REQUEST_BODY_LIMIT = 16 << 20   /* bytes, chunks joined */
 };
 
-/* The headers that matter; each may be there once. */
-enum request_field {
+enum request_field {  /* each may be there once */
 	FIELD_HOST, FIELD_ORIGIN, FIELD_AUTHORIZATION, FIELD_CONTENT_TYPE,
 	FIELD_CONTENT_LENGTH, FIELD_TRANSFER_ENCODING, FIELD_EXPECT,
 	FIELD_PREFLIGHT, FIELD_MCP_SESSION, FIELD_MCP_VERSION,
@@ -45,11 +44,11 @@ struct request {
 	const char *field[FIELDS];  /* NULL: not there */
 	struct buf body;    /* failed: there was no memory for it */
 	int64_t left;       /* bytes to come of the body, or of a chunk */
+	bool cors;          /* its origin may read the response (H4) */
 
 	/* Also the caller's to set */
 	bool last;          /* the connection ends with it */
 	bool unwanted;      /* let the body go as it comes */
-	bool cors;          /* its origin may read the response (H4) */
 	const char *session_id;  /* of the session that it opens; or NULL */
 };
 
@@ -80,7 +79,8 @@ struct request_rules {
 	const char *token;    /* NULL: none is asked for (H3) */
 };
 
-/* When the request ASKS: the status to refuse it with, and *why; 0: none. */
+/* When the request ASKS: the status to refuse it with, and *why. 0: it is for
+ * /mcp (POST, DELETE, OPTIONS) or for /health. */
 int request_check(struct request *, const struct request_rules *,
                   const char **why);
 
