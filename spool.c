@@ -12,8 +12,8 @@
 
 enum { HELD_BYTES = 65536 };  /* kept in memory before a file is made */
 
-/* Why a stream is not saved, or no further; above 0: the errno */
-enum { NOT_STOPPED = 0, FILE_FULL = -1, SPOOL_FULL = -2 };
+/* Why a stream is not saved, or no further; or an errno */
+enum { FILE_FULL = -1, SPOOL_FULL = -2 };
 
 struct spool_file {
 	struct spool *spool;
@@ -22,7 +22,7 @@ struct spool_file {
 	int64_t size;             /* of the file */
 	int fd;                   /* -1 unless it is being written */
 	struct buf held;          /* what is not in a file yet */
-	int stopped;              /* why it is not whole, or NOT_STOPPED */
+	int why;                  /* it is not whole; 0 if it is */
 	bool ended;               /* all was written: the file may be evicted */
 	bool named;               /* a reader knows the path */
 	bool closed;              /* its stream is gone */
@@ -30,12 +30,14 @@ struct spool_file {
 
 /* -- The spool --------------------------------------------------------- */
 
+/* Nothing more is written. */
 static void
-close_fd(struct spool_file *f)
+stop(struct spool_file *f)
 {
 	if (f->fd >= 0)
 		close(f->fd);
 	f->fd = -1;
+	buf_free(&f->held);
 }
 
 static void
@@ -47,12 +49,11 @@ remove_file(struct spool_file *f)
 		link = &(*link)->next;
 	*link = f->next;
 	f->spool->total -= f->size;
-	close_fd(f);
+	stop(f);
 	unlink(f->path);  /* that somebody else removed it is no failure */
 	free(f->path);
 	f->path = NULL;
-	f->size = 0;
-	f->stopped = SPOOL_FULL;
+	f->why = SPOOL_FULL;
 	if (f->closed)
 		free(f);
 }
@@ -92,45 +93,34 @@ spool_free(struct spool *s)
 /* -- One file ---------------------------------------------------------- */
 
 static void
-stop(struct spool_file *f, int why)
+fail(struct spool_file *f, int why)
 {
-	close_fd(f);
-	buf_free(&f->held);
+	stop(f);
 	if (f->path != NULL && f->size == 0)
 		remove_file(f);
-	f->stopped = why;
+	f->why = why;
 }
 
-/* NOT_STOPPED, or the errno. What fits is in the file also when not all does.
- * (The handlers of signals are set to restart, so there is no EINTR.) */
-static int
-write_bytes(struct spool_file *f, const char *p, int64_t n)
-{
-	ssize_t done;
-
-	while (n > 0) {
-		done = write(f->fd, p, (size_t)n);
-		if (done <= 0)
-			return done < 0 ? errno : ENOSPC;
-		f->size += done;
-		f->spool->total += done;
-		p += done;
-		n -= done;
-	}
-	return NOT_STOPPED;
-}
-
+/* What fits is in the file also when not all does. (The handlers of signals are
+ * set to restart, so there is no EINTR.) */
 static void
 save(struct spool_file *f, const char *p, size_t n)
 {
 	int64_t want = (int64_t)n, most = f->spool->limit - f->size;
-	int64_t fits = make_room(f->spool, want < most ? want : most);
-	int why = write_bytes(f, p, fits);
+	int64_t fits = make_room(f->spool, want < most ? want : most), left;
+	ssize_t done;
 
-	if (why == NOT_STOPPED && fits < want)
-		why = fits == most ? FILE_FULL : SPOOL_FULL;
-	if (why != NOT_STOPPED)
-		stop(f, why);
+	for (left = fits; left > 0; left -= done, p += done) {
+		done = write(f->fd, p, (size_t)left);
+		if (done < 0) {
+			fail(f, errno);
+			return;
+		}
+		f->size += done;
+		f->spool->total += done;
+	}
+	if (fits < want)
+		fail(f, fits == most ? FILE_FULL : SPOOL_FULL);
 }
 
 /* Makes the file, unless it is there, with what was held so far. */
@@ -140,12 +130,9 @@ make_file(struct spool_file *f)
 	struct spool_file **link = &f->spool->oldest;
 	struct buf path = { NULL, 0, 0, false };
 
-	if (f->path != NULL || f->stopped != NOT_STOPPED)
+	if (f->path != NULL || f->why != 0)
 		return;
-	buf_puts(&path, f->spool->dir);
-	buf_puts(&path, "/boris-");
-	buf_puts(&path, f->spool->name);
-	buf_putc(&path, '-');
+	buf_add(&path, f->spool->dir, "/boris-", f->spool->name, "-");
 	buf_int(&path, (int64_t)++f->spool->count);
 	buf_put(&path, ".log", sizeof(".log"));
 	errno = ENOMEM;
@@ -153,7 +140,7 @@ make_file(struct spool_file *f)
 		f->fd = open(path.data, O_WRONLY | O_CREAT | O_EXCL |
 		    O_CLOEXEC, 0600);
 	if (f->fd < 0) {
-		stop(f, errno);
+		fail(f, errno);
 		buf_free(&path);
 		return;
 	}
@@ -174,7 +161,7 @@ spool_open(struct spool *s)
 		return NULL;
 	f->spool = s;
 	f->fd = -1;
-	f->stopped = s->limit > 0 ? NOT_STOPPED : FILE_FULL;
+	f->why = s->limit > 0 ? 0 : FILE_FULL;
 	return f;
 }
 
@@ -183,21 +170,18 @@ spool_close(struct spool_file *f)
 {
 	if (f == NULL)
 		return;
-	close_fd(f);
-	buf_free(&f->held);
+	stop(f);
+	if (f->path != NULL && !f->ended)
+		remove_file(f);
 	f->closed = true;
 	if (f->path == NULL)
 		free(f);
-	else if (!f->ended)
-		remove_file(f);
 }
 
 void
 spool_write(struct spool_file *f, const void *bytes, size_t n)
 {
-	if (f->stopped != NOT_STOPPED)
-		return;
-	if (f->path == NULL && f->held.len + n <= HELD_BYTES) {
+	if (f->path == NULL && f->why == 0 && f->held.len + n <= HELD_BYTES) {
 		buf_put(&f->held, bytes, n);
 		if (!f->held.failed)
 			return;
@@ -214,21 +198,8 @@ spool_end(struct spool_file *f, bool needed)
 		make_file(f);
 	else if (f->path != NULL)
 		remove_file(f);
-	close_fd(f);
-	buf_free(&f->held);
+	stop(f);
 	f->ended = true;
-}
-
-/* -- What a reader is told --------------------------------------------- */
-
-static const char *
-why(const struct spool_file *f)
-{
-	if (f->stopped == FILE_FULL)
-		return "it is over --save-limit";
-	if (f->stopped == SPOOL_FULL)
-		return "this session's files reached four times --save-limit";
-	return strerror(f->stopped);
 }
 
 void
@@ -237,15 +208,15 @@ spool_tell(struct spool_file *f, struct buf *b)
 	if (!f->ended)
 		make_file(f);
 	f->named = true;
-	if (f->path != NULL) {
-		buf_puts(b, "; full output: ");
-		buf_puts(b, f->path);
-	}
-	if (f->stopped == NOT_STOPPED)
+	if (f->path != NULL)
+		buf_add(b, "; full output: ", f->path);
+	if (f->why == 0)
 		return;
 	buf_puts(b, f->path != NULL ? " (incomplete: " :
 	    "; full output not saved: ");
-	buf_puts(b, why(f));
+	buf_puts(b, f->why == FILE_FULL ? "it is over --save-limit" :
+	    f->why == SPOOL_FULL ? "this session's files reached four times "
+	    "--save-limit" : strerror(f->why));
 	if (f->path != NULL)
 		buf_putc(b, ')');
 }

@@ -28,22 +28,17 @@ void spool_free(struct spool *);  /* removes every file */
 /* A stream begins, without a file yet. NULL without memory. The spool has to
  * outlive it, or to be freed before anything more is written. */
 struct spool_file *spool_open(struct spool *);
-
-/* Its file stays in the spool once it has ended. NULL is fine. */
-void spool_close(struct spool_file *);
+void spool_close(struct spool_file *);  /* its file stays, if it has ended */
 
 /* Takes what is printed. A failure stops nobody: spool_tell() says it. */
 void spool_write(struct spool_file *, const void *bytes, size_t n);
 
-/* No more comes. needed: a reader misses some of the stream, so it has to be
- * in a file; else the file goes, unless spool_tell() has named it. */
+/* No more comes. The file goes, unless it is needed since a reader misses some
+ * of the stream, or spool_tell() has named it. */
 void spool_end(struct spool_file *, bool needed);
 
-/* Appends "; full output: PATH", or why there is none or not all of it. A
- * file that is named stays, whatever becomes of its stream. */
+/* Appends "; full output: PATH", or why there is none or not all of it. */
 void spool_tell(struct spool_file *, struct buf *);
-
-/* The file's path, the spool's, or NULL where there is none */
-const char *spool_path(const struct spool_file *);
+const char *spool_path(const struct spool_file *);  /* NULL: there is none */
 
 #endif
