@@ -6,26 +6,19 @@
 #include <string.h>
 
 /* The way of a byte: output_write() saves it raw, takes out sequences and
- * controls, and puts what is left into `text`, where a CR may yet go back to
- * the start of the line. Lines that have ended are finished: they move to
- * `head` while that has room, then to `end`, a ring. So all of a stream is
- *
- *	head | what is kept no longer | end | text
- *
- * and positions in it are bytes from its start. Between two writes, `text` is
- * the current line alone. It is in two parts with a gap between them: what is
- * up to the cursor, and what is behind it. A character goes to the end of the
- * first part, and the one that it overwrites leaves the start of the second:
- * neither part has to move. A CR moves no more than was written since the last
- * one. So a byte costs the same however long the line is. */
+ * controls, and puts what is left at the cursor, mostly the end of `text`. A CR
+ * moves the cursor back to where the current line begins. Of a long stream
+ * `text` is the head and, right behind it, the end with the current line: what
+ * was between them has been dropped. Positions are bytes from its start. */
 
 enum {
-	HEAD_CHARS = 30000,  /* kept of the start */
-	END_BYTES = 80000,   /* and of the end: 20,000 characters of 4 bytes */
-	LINE_BYTES = 32768,  /* as far back as a CR can reach */
-	BATCH_BYTES = 4096,  /* of lines, finished together */
-	BLANKS = 80,         /* erased columns kept in front of the cursor */
-	TEXT_BYTES = BATCH_BYTES + LINE_BYTES + 8,  /* a newline and one more */
+	HEAD_CHARS = 30000,   /* kept of the start, 4 bytes each at most */
+	END_BYTES = 80000,    /* and of the end: 20,000 such characters */
+	MORE_BYTES = 24576,   /* in between, before they are dropped */
+	STEP_BYTES = 4096,    /* taken at a time, at most */
+	TEXT_BYTES = 4 * HEAD_CHARS + END_BYTES + MORE_BYTES + STEP_BYTES,
+	LINE_BYTES = 32768,   /* as far back as a CR can reach */
+	BLANKS = 80,          /* erased columns kept in front of the cursor */
 	MANY = INT32_MAX
 };
 
@@ -40,7 +33,7 @@ static const struct bounds {
 	[TRUNCATE_TAIL] = { MANY, 0, MANY, 51200, 2000, true },
 	[TRUNCATE_BOTH] = { 30000, 10000, 20000, MANY, MANY, false },
 	[TRUNCATE_LOOK] = { 10000, 0, 10000, MANY, MANY, true }
-};
+}, everything = { MANY, 0, MANY, MANY, MANY, false };
 
 enum state {
 	TEXT,
@@ -52,18 +45,9 @@ enum state {
 	STRING        /* DCS, SOS, PM or APC */
 };
 
-/* Taken with the first byte. (The system gives its pages one by one, as they
- * are written to, so a short text costs little.) */
-struct store {
-	unsigned char text[TEXT_BYTES];
-	unsigned char head[4 * HEAD_CHARS];
-	unsigned char end[END_BYTES];
-};
-
 struct output {
 	struct spool_file *file;
-	struct store *store;
-	bool failed;          /* no memory for it: text is missing */
+	bool failed;          /* no memory: text is missing */
 	bool ended;
 	enum truncate how;    /* as output_end() was told */
 
@@ -72,19 +56,16 @@ struct output {
 	unsigned char cut[4]; /* a CHARACTER so far */
 	size_t cut_len;
 
+	unsigned char *text;  /* TEXT_BYTES, taken with the first byte; */
+	size_t len;           /* so many are written */
+	size_t head_len;      /* of the head; behind it bytes are */
+	int64_t dropped;      /* once it is complete */
+	int64_t head_left;    /* characters that it has room for */
 	size_t line;          /* where in `text` the current line begins */
-	size_t cursor;        /* and where its first part ends */
-	size_t after;         /* bytes of its second part, at text's end */
+	size_t cursor;        /* and where the next character goes */
 	int64_t blanks;       /* columns from the line's end to the cursor */
 	bool looked_at;       /* a reader has seen some of the line */
 	unsigned rewrites;    /* changes of lines that were looked at */
-
-	int64_t finished;     /* bytes */
-	bool open;            /* they end inside of a line */
-	int64_t head_left;    /* characters that the head has room for */
-	size_t head_len;
-	size_t end_len;
-	size_t end_next;      /* where in `end` the next byte goes */
 	int64_t chars, lines; /* characters and newlines of all text */
 };
 
@@ -124,98 +105,68 @@ skip_chars(const unsigned char *p, size_t n, int64_t *chars)
 	return i;
 }
 
-/* The first n bytes of the text are out of reach from now on. */
+/* Room for STEP_BYTES more. (The head grows by lines that have ended: until it
+ * is complete, what is behind it is no longer than a line.) */
 static void
-finish(struct output *o, size_t n)
+make_room(struct output *o)
 {
-	unsigned char *text = o->store->text;
-	size_t i, some;
+	size_t end, gone;
 
-	if (n == 0)
+	o->head_len += skip_chars(o->text + o->head_len,
+	    o->line - o->head_len, &o->head_left);
+	if (o->len - o->head_len < END_BYTES + MORE_BYTES)
 		return;
-	i = skip_chars(text, n, &o->head_left);
-	memcpy(o->store->head + o->head_len, text, i);
-	o->head_len += i;
-	for (; i < n; i += some) {
-		some = END_BYTES - o->end_next;
-		some = n - i < some ? n - i : some;
-		memcpy(o->store->end + o->end_next, text + i, some);
-		o->end_next = (o->end_next + some) % END_BYTES;
-		if (o->end_len < END_BYTES)
-			o->end_len += some;
-	}
-	o->finished += (int64_t)n;
-	o->open = text[n - 1] != '\n';
-	memmove(text, text + n, o->cursor - n);
-	o->cursor -= n;
-	o->line = 0;
-}
-
-static size_t
-line_bytes(const struct output *o)
-{
-	return o->cursor - o->line + o->after;
-}
-
-static unsigned char *
-after(const struct output *o)
-{
-	return o->store->text + TEXT_BYTES - o->after;
+	end = o->len - END_BYTES;
+	while (continues(o->text[end]))
+		end--;
+	gone = end - o->head_len;
+	memmove(o->text + o->head_len, o->text + end, o->len - end);
+	o->dropped += (int64_t)gone;
+	o->len -= gone;
+	o->line -= gone;
+	o->cursor -= gone;
 }
 
 /* A line that is too long is cut at the cursor, whatever the reads. */
 static void
 bound_line(struct output *o)
 {
-	if (line_bytes(o) >= LINE_BYTES)
-		finish(o, o->cursor);
+	if (o->len - o->line >= LINE_BYTES)
+		o->line = o->cursor;
 }
 
+/* These bytes in place of those between two indices; the cursor is behind. */
 static void
-carriage_return(struct output *o)
+replace(struct output *o, size_t from, size_t to, const void *p, size_t n)
 {
-	size_t n = o->cursor - o->line;
+	unsigned char *at = o->text + from;
 
-	memmove(after(o) - n, o->store->text + o->line, n);
-	o->after += n;
-	o->cursor = o->line;
-	o->blanks = 0;
-}
-
-static void
-go_to_end(struct output *o)
-{
-	memmove(o->store->text + o->cursor, after(o), o->after);
-	o->cursor += o->after;
-	o->after = 0;
-	o->blanks = 0;
-}
-
-static void
-fill_blanks(struct output *o)
-{
-	memset(o->store->text + o->cursor, ' ', (size_t)o->blanks);
-	o->cursor += (size_t)o->blanks;
-	o->chars += o->blanks;
-	o->blanks = 0;
+	o->chars += count_chars(p, n) - count_chars(at, to - from);
+	if (n != to - from)
+		memmove(at + n, o->text + to, o->len - to);
+	memcpy(at, p, n);
+	o->len = o->len - (to - from) + n;
+	o->cursor = from + n;
 }
 
 /* A character other than a newline, in place of the one at the cursor */
 static void
 put(struct output *o, const unsigned char *p, size_t n)
 {
+	char blanks[BLANKS];
 	int64_t one = 1;
-	size_t old = skip_chars(after(o), o->after, &one);
+	size_t old;
 
-	if (o->blanks > 0)
-		fill_blanks(o);
-	if (old == 0)
-		o->chars++;
-	else if (old != n || memcmp(after(o), p, n) != 0)
+	make_room(o);
+	if (o->blanks > 0) {
+		memset(blanks, ' ', sizeof(blanks));
+		replace(o, o->cursor, o->cursor, blanks, (size_t)o->blanks);
+		o->blanks = 0;
+	}
+	old = skip_chars(o->text + o->cursor, o->len - o->cursor, &one);
+	if (old > 0 && (old != n || memcmp(o->text + o->cursor, p, n) != 0))
 		o->rewrites += o->looked_at;
-	o->after -= old;
-	memcpy(o->store->text + o->cursor, p, n);
-	o->cursor += n;
+	replace(o, o->cursor, o->cursor + old, p, n);
 	bound_line(o);
 }
 
@@ -230,27 +181,18 @@ put_replacement(struct output *o)
 static void
 erase(struct output *o, unsigned what)
 {
-	size_t before = what > 0 ? o->cursor - o->line : 0, first;
-	int64_t columns = count_chars(o->store->text + o->line, before);
-	int64_t one = 1;
+	size_t from = what > 0 ? o->line : o->cursor;
+	size_t to = what == 1 ? o->cursor : o->len;
 
-	if (o->after > 0 || columns > 0)
+	if (from < o->len)
 		o->rewrites += o->looked_at;
-	if (what > 0) {
-		o->cursor = o->line;
-		o->chars -= columns;
-		o->blanks += columns;
-		if (o->blanks > BLANKS)
-			o->blanks = BLANKS;
-	}
-	if (what == 1 && o->after > 0) {
-		first = skip_chars(after(o), o->after, &one);
-		o->after -= first - 1;
-		*after(o) = ' ';
-		fill_blanks(o);
-	} else {
-		o->chars -= count_chars(after(o), o->after);
-		o->after = 0;
+	o->blanks += count_chars(o->text + from, o->cursor - from);
+	if (o->blanks > BLANKS)
+		o->blanks = BLANKS;
+	replace(o, from, to, "", 0);
+	if (o->cursor < o->len) {
+		put(o, (const unsigned char *)" ", 1);
+		o->cursor--;
 	}
 }
 
@@ -258,45 +200,45 @@ erase(struct output *o, unsigned what)
 
 /* Each of these takes some of the n bytes at p and returns how many. */
 
-/* Clean text, at the end of the line: where nearly all bytes go. (Bytes from
- * the cursor on are free here, so each is copied before it is judged.) */
+/* Clean text, at the end of the line: where nearly all bytes go. (Behind the
+ * end all is free, so each byte is copied before it is judged.) */
 static size_t
 append(struct output *o, const unsigned char *p, size_t n)
 {
-	size_t room = LINE_BYTES - (o->cursor - o->line);
-	size_t i, character = 0, inner = 0, line = 0;
-	unsigned char *to = o->store->text + o->cursor;
+	size_t room = LINE_BYTES - (o->len - o->line);
+	size_t i, line = 0, inner = 0;
+	unsigned char *to;
 	int len;
 
-	if (room > BATCH_BYTES)
-		room = BATCH_BYTES;
-	if (n > room)
-		n = room;
+	make_room(o);
+	to = o->text + o->len;
+	n = n < room ? n : room;
+	n = n < STEP_BYTES ? n : STEP_BYTES;
 	for (i = 0; i < n; i++) {
 		to[i] = p[i];
 		if (p[i] >= 0x20 && p[i] < 0x7F)
 			continue;
 		if (p[i] == '\n') {
-			line = i + 1;
 			o->lines++;
-		} else if (p[i] >= 0x80 && i >= character) {
+			line = i + 1;
+		} else if (p[i] >= 0x80) {
 			len = utf8_length(p + i, n - i);
 			if (len <= 0 || is_c1(p + i))
 				break;
-			character = i + (size_t)len;
+			memcpy(to + i, p + i, (size_t)len);
+			i += (size_t)len - 1;
 			inner += (size_t)len - 1;
-		} else if (p[i] < 0x80 && p[i] != '\t') {
+		} else if (p[i] != '\t') {
 			break;
 		}
 	}
 	if (line > 0) {
-		o->line = o->cursor + line;
+		o->line = o->len + line;
 		o->looked_at = false;
 	}
-	o->cursor += i;
 	o->chars += (int64_t)(i - inner);
-	if (o->line >= BATCH_BYTES)
-		finish(o, o->line);
+	o->len += i;
+	o->cursor = o->len;
 	bound_line(o);
 	return i;
 }
@@ -311,14 +253,16 @@ read_text(struct output *o, const unsigned char *p, size_t n)
 		o->state = ESCAPE;
 		return 1;
 	}
-	if (*p == '\n')
-		go_to_end(o);
-	if (o->after == 0 && o->blanks == 0)
+	if (*p == '\n') {
+		o->cursor = o->len;
+		o->blanks = 0;
+	}
+	if (o->cursor == o->len && o->blanks == 0)
 		done = append(o, p, n);
 	if (done > 0)
 		return done;
 	len = utf8_length(p, n);
-	if (len == 0) {  /* cut off */
+	if (len == 0) {  /* cut off; p may be `cut` */
 		memmove(o->cut, p, n);
 		o->cut_len = n;
 		o->state = CHARACTER;
@@ -328,10 +272,12 @@ read_text(struct output *o, const unsigned char *p, size_t n)
 		put_replacement(o);
 		return (size_t)-len;
 	}
-	if (*p == '\r')
-		carriage_return(o);
-	else if (*p == '\t' || (*p >= 0x20 && *p != 0x7F && !is_c1(p)))
+	if (*p == '\r') {
+		o->cursor = o->line;
+		o->blanks = 0;
+	} else if (*p == '\t' || (*p >= 0x20 && *p != 0x7F && !is_c1(p))) {
 		put(o, p, (size_t)len);
+	}
 	return (size_t)len;
 }
 
@@ -393,54 +339,30 @@ read_sequence(struct output *o, const unsigned char *p, size_t n)
 	return i;
 }
 
-/* -- All the text ------------------------------------------------------ */
+/* -- Showing ----------------------------------------------------------- */
 
 static int64_t
 total_bytes(const struct output *o)
 {
-	return o->finished + (int64_t)line_bytes(o);
+	return o->dropped + (int64_t)o->len;
 }
 
 /* The last one counts also when it has no newline. */
 static int64_t
 total_lines(const struct output *o)
 {
-	return o->lines + (o->open || line_bytes(o) > 0);
+	return o->lines + (o->len > 0 && o->text[o->len - 1] != '\n');
 }
 
-/* Appends these bytes but for the first *skip, and takes them off that. */
-static void
-copy_part(struct buf *b, int64_t *skip, const unsigned char *p, size_t n)
+/* Where in `text` that position is; if it has been dropped, what is there yet
+ * behind it */
+static size_t
+index_of(const struct output *o, int64_t position)
 {
-	if (*skip < (int64_t)n)
-		buf_put(b, p + *skip, n - (size_t)*skip);
-	*skip = *skip > (int64_t)n ? *skip - (int64_t)n : 0;
+	int64_t i = position - o->dropped, head_len = (int64_t)o->head_len;
+
+	return (size_t)(o->dropped > 0 && i < head_len ? head_len : i);
 }
-
-/* The text from a position on, or from where all of it is still kept */
-static void
-copy(const struct output *o, int64_t from, struct buf *b)
-{
-	const struct store *s = o->store;
-	int64_t gap = o->finished - (int64_t)(o->head_len + o->end_len);
-
-	if (s == NULL)
-		return;
-	if (gap > 0)
-		from -= (int64_t)o->head_len + gap;
-	if (from < 0)
-		from = 0;
-	if (gap == 0)
-		copy_part(b, &from, s->head, o->head_len);
-	if (o->end_len == END_BYTES)
-		copy_part(b, &from, s->end + o->end_next,
-		    END_BYTES - o->end_next);
-	copy_part(b, &from, s->end, o->end_next);
-	copy_part(b, &from, s->text, o->cursor);
-	copy_part(b, &from, after(o), o->after);
-}
-
-/* -- Showing ----------------------------------------------------------- */
 
 static bool
 is_over(const struct output *o, enum truncate how)
@@ -457,19 +379,19 @@ struct end {
 };
 
 static struct end
-find_end(const struct buf *text, const struct bounds *most)
+find_end(const unsigned char *text, size_t len, const struct bounds *most)
 {
 	struct end e = { 0, 0, 0 }, whole = e;
-	size_t i = text->len;
+	size_t i = len;
 
 	while (i > 0 && e.lines < most->lines && e.chars < most->chars) {
-		if (continues((unsigned char)text->data[--i]))
+		if (continues(text[--i]))
 			continue;
-		if ((int64_t)(text->len - i) > most->bytes)
+		if ((int64_t)(len - i) > most->bytes)
 			break;
-		e.bytes = (int64_t)(text->len - i);
+		e.bytes = (int64_t)(len - i);
 		e.chars++;
-		if (i == 0 || text->data[i - 1] == '\n') {
+		if (i == 0 || text[i - 1] == '\n') {
 			e.lines++;
 			whole = e;
 		}
@@ -515,41 +437,35 @@ static void
 show(struct output *o, const struct bounds *most, int64_t from, int64_t lines,
      const char *name, struct buf *b)
 {
-	int64_t first = most->first, least = total_bytes(o) - END_BYTES;
-	struct buf text = { NULL, 0, 0, false };
-	size_t start = b->len, n;
+	int64_t first = most->first;
+	size_t at = index_of(o, from), start, end;
 	struct end e;
 
-	copy(o, from > least ? from : least, &text);
-	if (text.failed) {
-		b->failed = true;
-		buf_free(&text);
+	b->failed = b->failed || o->failed;
+	if (o->len == 0)
 		return;
+	e = find_end(o->text + at, o->len - at, most);
+	start = skip_chars(o->text, o->len, &first);
+	if (e.chars > o->chars - most->first) {  /* some is in the start */
+		e.chars = o->chars - most->first;
+		e.bytes = total_bytes(o) - (int64_t)start;
 	}
-	e = find_end(&text, most);
-	if (e.chars > o->chars - first) {  /* some of it is in the start */
-		e.chars = o->chars - first;
-		e.bytes = total_bytes(o) - (int64_t)o->head_len;
-	}
-	n = (size_t)e.bytes;
-	if (first > 0)
-		buf_put(b, o->store->head,
-		    skip_chars(o->store->head, o->head_len, &first));
-	else if (n > 0)
-		buf_put(b, text.data + text.len - n, n);
-	if (n < text.len && name != NULL) {
-		if (b->len > start && b->data[b->len - 1] != '\n')
+	end = o->len - (size_t)e.bytes;
+	if (start > 0)
+		buf_put(b, o->text, start);
+	else
+		buf_put(b, o->text + end, o->len - end);
+	if (end > at && name != NULL) {
+		if (o->text[(start > 0 ? start : o->len) - 1] != '\n')
 			buf_putc(b, '\n');
-		buf_putc(b, '[');
-		buf_puts(b, name);
+		buf_add(b, "[", name);
 		put_notice(o, most, &e, lines, b);
 		buf_putc(b, ']');
 	}
-	if (most->first > 0) {
+	if (start > 0) {
 		buf_putc(b, '\n');
-		buf_put(b, text.data + text.len - n, n);
+		buf_put(b, o->text + end, o->len - end);
 	}
-	buf_free(&text);
 }
 
 /* -- The stream -------------------------------------------------------- */
@@ -563,11 +479,10 @@ output_new(struct spool *s)
 		return NULL;
 	o->head_left = HEAD_CHARS;
 	o->file = spool_open(s);
-	if (o->file == NULL) {
-		free(o);
-		return NULL;
-	}
-	return o;
+	if (o->file != NULL)
+		return o;
+	free(o);
+	return NULL;
 }
 
 void
@@ -576,7 +491,7 @@ output_free(struct output *o)
 	if (o == NULL)
 		return;
 	spool_close(o->file);
-	free(o->store);
+	free(o->text);
 	free(o);
 }
 
@@ -588,13 +503,10 @@ output_write(struct output *o, const void *bytes, size_t n)
 	if (o->ended)
 		return;
 	spool_write(o->file, p, n);
-	if (o->store == NULL)
-		o->store = malloc(sizeof(*o->store));
-	if (o->store == NULL) {
-		o->failed = true;
-		return;
-	}
-	while (p < end) {
+	if (o->text == NULL)
+		o->text = malloc(TEXT_BYTES);
+	o->failed = o->failed || o->text == NULL;
+	while (p < end && !o->failed) {
 		if (o->state == TEXT)
 			p += read_text(o, p, (size_t)(end - p));
 		else if (o->state == CHARACTER)
@@ -602,7 +514,6 @@ output_write(struct output *o, const void *bytes, size_t n)
 		else
 			p += read_sequence(o, p, (size_t)(end - p));
 	}
-	finish(o, o->line);
 }
 
 void
@@ -612,10 +523,6 @@ output_end(struct output *o, enum truncate how)
 		return;
 	if (o->state == CHARACTER)
 		put_replacement(o);
-	if (o->store != NULL) {
-		go_to_end(o);
-		finish(o, o->cursor);
-	}
 	spool_end(o->file, is_over(o, how));
 	o->how = how;
 	o->ended = true;
@@ -625,18 +532,14 @@ void
 output_show(struct output *o, enum truncate how, const char *name,
             struct buf *b, struct output_view *view)
 {
+	bool over;
+
 	if (!o->ended)
 		how = TRUNCATE_LOOK;
-	b->failed = b->failed || o->failed;
-	view->chars = -1;
-	view->file = NULL;
-	if (!is_over(o, how)) {
-		copy(o, 0, b);
-		return;
-	}
-	show(o, &bounds[how], 0, total_lines(o), name, b);
-	view->chars = o->chars;
-	view->file = spool_path(o->file);
+	over = is_over(o, how);
+	show(o, over ? &bounds[how] : &everything, 0, total_lines(o), name, b);
+	view->chars = over ? o->chars : -1;
+	view->file = over ? spool_path(o->file) : NULL;
 }
 
 /* -- Cursors ----------------------------------------------------------- */
@@ -659,9 +562,9 @@ output_news(const struct output *o, const struct output_cursor *c)
 void
 output_look(struct output *o, struct output_cursor *c)
 {
-	c->finished = o->finished;
+	c->finished = o->dropped + (int64_t)o->line;
 	c->lines = o->lines;
-	c->line = line_bytes(o);
+	c->line = o->len - o->line;
 	c->rewrites = o->rewrites;
 	o->looked_at = true;
 }
@@ -670,7 +573,7 @@ void
 output_since(struct output *o, struct output_cursor *c, size_t limit,
              struct buf *b)
 {
-	struct bounds most = { MANY, 0, MANY, 0, MANY, false };
+	struct bounds most = everything;
 
 	most.bytes = (int64_t)limit;
 	show(o, &most, position(o, c), 0, NULL, b);
@@ -681,13 +584,10 @@ void
 output_show_since(struct output *o, struct output_cursor *c, const char *name,
                   struct buf *b)
 {
-	enum truncate how = o->ended ? TRUNCATE_TAIL : TRUNCATE_LOOK;
-	int64_t lines = total_lines(o) - c->lines;
+	const struct bounds *most = &bounds[TRUNCATE_LOOK];
 
-	b->failed = b->failed || o->failed;
-	if (o->ended && !is_over(o, o->how))
-		copy(o, position(o, c), b);
-	else
-		show(o, &bounds[how], position(o, c), lines, name, b);
+	if (o->ended)
+		most = is_over(o, o->how) ? &bounds[TRUNCATE_TAIL] : &everything;
+	show(o, most, position(o, c), total_lines(o) - c->lines, name, b);
 	output_look(o, c);
 }

@@ -47,16 +47,14 @@ struct output_cursor {
 	unsigned rewrites;  /* changes of lines after a look at them, so far */
 };
 
-/* Is there text behind the cursor? Cheap. */
+/* Is there text behind the cursor? */
 bool output_news(const struct output *, const struct output_cursor *);
 void output_look(struct output *, struct output_cursor *);  /* to the end */
 
-/* Both append what is behind the cursor and move it. A line that was changed
- * after a look at it is given whole again. (Where there are several readers,
- * a line's start may be given twice, but nothing is missed.) The first: the
- * last bytes, at most `limit`, no character cut (O7). The other (T3, `new`):
- * as a running task is shown; at its end all, or as O4's tail if that has to
- * be truncated. */
+/* Both append what is behind the cursor and move it; a line that was changed
+ * after any look at it is given whole again. The first: the last bytes, at most
+ * `limit` (O7). The other: as a running task is shown; once it has ended all,
+ * or as O4's tail if the stream is too long (T3, `new`). */
 void output_since(struct output *, struct output_cursor *, size_t limit,
                   struct buf *);
 void output_show_since(struct output *, struct output_cursor *,
