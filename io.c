@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -14,11 +15,9 @@
 #include <unistd.h>
 
 enum {
+	MORE = 64,            /* descriptors, when the set is full */
 	SHORT_TURN = 10,      /* ms, when something could not be watched */
-	LONG_TURN = 1000000,  /* ms; a deadline further off is an early turn */
-	SEND_SIZE = 64 << 10, /* bytes the system holds for a slow peer */
-	KEEP_SIZE = 4 << 10,  /* bytes; more goes when the queue is empty */
-	DROP_SIZE = 64 << 10  /* bytes written before the rest moves up */
+	SEND_SIZE = 64 << 10  /* bytes the system holds for a slow peer */
 };
 
 /* -- The poll set and the clock ---------------------------------------- */
@@ -42,7 +41,6 @@ void
 loop_init(struct loop *loop)
 {
 	memset(loop, 0, sizeof(*loop));
-	loop->until = NEVER;
 	loop->now = clock_now();
 }
 
@@ -51,7 +49,6 @@ loop_free(struct loop *loop)
 {
 	free(loop->set);
 	loop->set = NULL;
-	loop->count = loop->room = 0;
 }
 
 void
@@ -62,33 +59,18 @@ loop_begin(struct loop *loop)
 	loop->child = false;
 }
 
-static int
-timeout_of(const struct loop *loop)
-{
-	int64_t left = loop->until - loop->now;
-
-	if (loop->until == NEVER)
-		return -1;
-	if (left <= 0)
-		return 0;
-	left = (left + CLOCK_FACTOR - 1) / CLOCK_FACTOR;
-	return left > LONG_TURN ? LONG_TURN : (int)left;
-}
-
 void
 loop_wait(struct loop *loop)
 {
-	int i;
+	int64_t left = 0;
 
-	/* The turn before has taken its time. */
-	if (loop->until != NEVER)
-		loop->now = clock_now();
-	if (poll(loop->set, (nfds_t)loop->count, timeout_of(loop)) < 0) {
-		/* EINTR: the signal's byte is in its pipe, which the next turn
-		 * sees. Nothing was reported for this one. */
-		for (i = 0; i < loop->count; i++)
-			loop->set[i].revents = 0;
-	}
+	loop->now = clock_now();  /* The turn before has taken its time. */
+	if (loop->until > loop->now)
+		left = (loop->until - loop->now - 1) / CLOCK_FACTOR + 1;
+	/* When it fails (EINTR: the signal's byte is in its pipe, for the next
+	 * turn) it leaves the events as they are: none. */
+	poll(loop->set, (nfds_t)loop->count, left < INT_MAX ? (int)left
+	    : INT_MAX);
 	loop->now = clock_now();
 }
 
@@ -96,19 +78,18 @@ int
 loop_add(struct loop *loop, int fd, short events)
 {
 	struct pollfd *more;
-	int room;
 
 	if (fd < 0)
 		return -1;
 	if (loop->count == loop->room) {
-		room = loop->room ? loop->room * 2 : 16;
-		more = realloc(loop->set, (size_t)room * sizeof(*more));
+		more = realloc(loop->set,
+		    (size_t)(loop->room + MORE) * sizeof(*more));
 		if (more == NULL) {
 			loop_until(loop, loop->now + SHORT_TURN);
 			return -1;
 		}
 		loop->set = more;
-		loop->room = room;
+		loop->room += MORE;
 	}
 	loop->set[loop->count].fd = fd;
 	loop->set[loop->count].events = events;
@@ -136,19 +117,13 @@ fd_nonblocking(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
 
-	if (flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
-		return -1;
-	return flags;
+	return fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ? -1 : flags;
 }
 
-int
+void
 fd_cloexec(int fd)
 {
-	int flags = fcntl(fd, F_GETFD);
-
-	if (flags >= 0 && fcntl(fd, F_SETFD, flags | FD_CLOEXEC) < 0)
-		return -1;
-	return flags;
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
 /* -- Listening --------------------------------------------------------- */
@@ -159,22 +134,15 @@ union address {
 	struct sockaddr_in6 v6;
 };
 
-/* Its length, 0: it is no address. */
-static socklen_t
-parse_address(union address *a, const char *text, int port)
+static bool
+parse_address(union address *a, const char *text)
 {
 	memset(a, 0, sizeof(*a));
-	if (inet_pton(AF_INET, text, &a->v4.sin_addr) == 1) {
+	if (inet_pton(AF_INET, text, &a->v4.sin_addr) == 1)
 		a->v4.sin_family = AF_INET;
-		a->v4.sin_port = htons((uint16_t)port);
-		return sizeof(a->v4);
-	}
-	if (inet_pton(AF_INET6, text, &a->v6.sin6_addr) == 1) {
+	else if (inet_pton(AF_INET6, text, &a->v6.sin6_addr) == 1)
 		a->v6.sin6_family = AF_INET6;
-		a->v6.sin6_port = htons((uint16_t)port);
-		return sizeof(a->v6);
-	}
-	return 0;
+	return a->any.sa_family != AF_UNSPEC;
 }
 
 int
@@ -182,7 +150,7 @@ address_is_loopback(const char *address)
 {
 	union address a;
 
-	if (parse_address(&a, address, 0) == 0)
+	if (!parse_address(&a, address))
 		return -1;
 	if (a.any.sa_family == AF_INET)
 		return ntohl(a.v4.sin_addr.s_addr) >> 24 == 127;
@@ -194,7 +162,9 @@ fd_listen(const char *address, int *port)
 {
 	int fd, error, on = 1, size = SEND_SIZE;
 	union address a;
-	socklen_t len = parse_address(&a, address, *port);
+	bool v4 = parse_address(&a, address) && a.any.sa_family == AF_INET;
+	socklen_t len = v4 ? sizeof(a.v4) : sizeof(a.v6);
+	in_port_t *bound = v4 ? &a.v4.sin_port : &a.v6.sin6_port;
 
 	fd = socket(a.any.sa_family, SOCK_STREAM, 0);
 	if (fd < 0)
@@ -206,16 +176,16 @@ fd_listen(const char *address, int *port)
 	 * peer's acknowledgements. */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	if (bind(fd, &a.any, len) < 0 || listen(fd, 128) < 0 ||
-	    getsockname(fd, &a.any, &len) < 0) {
-		error = errno;
-		close(fd);
-		errno = error;
-		return -1;
+	*bound = htons((uint16_t)*port);
+	if (bind(fd, &a.any, len) == 0 && listen(fd, 128) == 0 &&
+	    getsockname(fd, &a.any, &len) == 0) {
+		*port = ntohs(*bound);
+		return fd;
 	}
-	*port = ntohs(a.any.sa_family == AF_INET ? a.v4.sin_port
-	    : a.v6.sin6_port);
-	return fd;
+	error = errno;
+	close(fd);
+	errno = error;
+	return -1;
 }
 
 /* -- Bytes for a slow reader ------------------------------------------- */
@@ -246,21 +216,10 @@ queue_progress(struct queue *q, const struct buf *message)
 	return true;
 }
 
-/* However slowly it is read, the queue is at most twice as long as what is
- * unread (P10), and no byte is moved more than once for one that has left. */
-static void
-drop_written(struct queue *q)
+void
+queue_free(struct queue *q)
 {
-	if (q->written == q->bytes.len) {
-		if (q->bytes.cap > KEEP_SIZE)
-			buf_free(&q->bytes);
-		q->bytes.len = 0;
-	} else if (q->written > DROP_SIZE &&
-	    q->written > queue_unwritten(q)) {
-		buf_drop(&q->bytes, q->written);
-	} else {
-		return;
-	}
+	buf_free(&q->bytes);
 	q->written = q->progress = 0;
 }
 
@@ -273,21 +232,21 @@ queue_flush(struct queue *q, int fd)
 	while (q->written < q->bytes.len) {
 		end = q->progress > q->written ? q->progress : q->bytes.len;
 		n = write(fd, q->bytes.data + q->written, end - q->written);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
-			return -1;
-		if (n < 0)
+		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK ||
+		    errno == EINTR))
 			break;
+		if (n < 0)
+			return -1;
 		q->written += (size_t)n;
 	}
-	drop_written(q);
+	if (q->written == q->bytes.len) {
+		queue_free(q);
+	} else if (q->written > queue_unwritten(q) &&
+	    q->written >= q->progress) {
+		/* So the queue is at most twice as long as what is unread
+		 * (P10), and each byte moves up at most once. */
+		buf_drop(&q->bytes, q->written);
+		q->written = q->progress = 0;
+	}
 	return 0;
-}
-
-void
-queue_free(struct queue *q)
-{
-	buf_free(&q->bytes);
-	q->written = q->progress = 0;
 }

@@ -33,9 +33,8 @@ int loop_add(struct loop *, int fd, short events);
 short loop_events(const struct loop *, int index);  /* poll's; of -1: 0 */
 void loop_until(struct loop *, int64_t deadline);
 
-/* Both return what the flags were before, or -1 with errno. */
-int fd_nonblocking(int fd);
-int fd_cloexec(int fd);
+int fd_nonblocking(int fd);  /* the flags before, or -1 */
+void fd_cloexec(int fd);
 
 /* A socket that listens on an IPv4 or IPv6 literal; -1 with errno. For port 0
  * it is a free one. */
@@ -58,12 +57,11 @@ struct queue {
 
 size_t queue_unwritten(const struct queue *);
 struct buf *queue_append(struct queue *);  /* where to write what comes next */
-bool queue_progress(struct queue *, const struct buf *message);  /* false: the
-                                                     * queue is not empty */
-
-/* Writes what goes without waiting. 0, or -1 with errno: nobody will ever read
- * it. */
-int queue_flush(struct queue *, int fd);
+/* False: the queue is not empty. */
+bool queue_progress(struct queue *, const struct buf *message);
 void queue_free(struct queue *);  /* empty again */
+
+/* Writes what goes without waiting; -1 with errno: nobody will ever read. */
+int queue_flush(struct queue *, int fd);
 
 #endif
