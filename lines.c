@@ -43,11 +43,10 @@ flush(struct lines *io)
 {
 	bool failed = io->out.bytes.failed;
 
-	if (queue_flush(&io->out, 1) < 0)
-		io->out_gone = true;
 	/* Somebody waits for an answer that there was no memory for. The end
 	 * serves him better, after the answers that are there (E7). */
-	if (failed && queue_unwritten(&io->out) == 0)
+	if (queue_flush(&io->out, 1) < 0 ||
+	    (failed && queue_unwritten(&io->out) == 0))
 		io->out_gone = true;
 	if (io->out_gone)
 		queue_free(&io->out);
@@ -84,29 +83,7 @@ congested(const struct lines *io)
 	    mcp_backlog(io->client) > QUEUED_LIMIT;
 }
 
-static bool
-is_blank(const char *p, size_t n)
-{
-	while (n > 0 && (*p == ' ' || *p == '\t' || *p == '\r'))
-		p++, n--;
-	return n == 0;
-}
-
-static void
-handle_line(struct lines *io, const char *p, size_t n, int64_t now)
-{
-	struct mcp_message message;
-
-	if (!io->begun && n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0)
-		p += 3, n -= 3;
-	io->begun = true;
-	if (is_blank(p, n))
-		return;
-	mcp_parse(&message, p, n);
-	mcp_handle(io->client, NULL, &message, now);
-}
-
-/* A line that has no end yet is put together; too long, or without memory for
+/* A line that has no end yet is put together. Too long, or without memory for
  * it (E7), it is answered so and let go up to its newline. */
 static void
 add_to_line(struct lines *io, const char *p, size_t n)
@@ -127,14 +104,24 @@ add_to_line(struct lines *io, const char *p, size_t n)
 static void
 end_line(struct lines *io, int64_t now)
 {
-	if (!io->skipping)
-		handle_line(io, io->line.data, io->line.len, now);
+	struct mcp_message message;
+	size_t i = 0;
+
+	if (!io->begun && io->line.len >= 3 &&
+	    memcmp(io->line.data, "\xef\xbb\xbf", 3) == 0)
+		buf_drop(&io->line, 3);
+	io->begun = true;
+	while (i < io->line.len && memchr(" \t\r", io->line.data[i], 3) != NULL)
+		i++;
+	if (i < io->line.len) {
+		mcp_parse(&message, io->line.data, io->line.len);
+		mcp_handle(io->client, NULL, &message, now);
+	}
 	io->skipping = false;
 	buf_free(&io->line);
 }
 
-/* Takes the lines out of what was read; stops when nobody reads the answers. A
- * line that is there as a whole is not copied. */
+/* Takes the lines out of what was read; stops when nobody reads the answers. */
 static void
 take_lines(struct lines *io, int64_t now)
 {
@@ -143,18 +130,14 @@ take_lines(struct lines *io, int64_t now)
 
 	while (io->taken < io->got && !congested(io)) {
 		p = io->bytes + io->taken;
-		n = io->got - io->taken;
-		end = memchr(p, '\n', n);
-		if (end != NULL)
-			n = (size_t)(end - p);
-		io->taken += n + (end != NULL);
-		if (end != NULL && io->line.len == 0 && !io->skipping) {
-			handle_line(io, p, n, now);
-			continue;
-		}
+		end = memchr(p, '\n', io->got - io->taken);
+		n = end != NULL ? (size_t)(end - p) : io->got - io->taken;
 		add_to_line(io, p, n);
-		if (end != NULL)
+		io->taken += n;
+		if (end != NULL) {
+			io->taken++;
 			end_line(io, now);
+		}
 	}
 }
 
@@ -168,11 +151,10 @@ read_input(struct lines *io, int64_t now)
 		return;
 	io->taken = 0;
 	io->got = n > 0 ? (size_t)n : 0;
-	if (n > 0)
-		return;
-	/* The last line needs no newline. */
-	io->in_ended = true;
-	end_line(io, now);
+	if (n <= 0) {
+		io->in_ended = true;
+		end_line(io, now);  /* The last one needs no newline. */
+	}
 }
 
 /* -- The whole --------------------------------------------------------- */
@@ -214,14 +196,13 @@ void
 lines_poll_add(struct lines *io, struct loop *loop)
 {
 	short events = queue_unwritten(&io->out) > 0 ? POLLOUT : 0;
+	bool some = io->taken < io->got;
 
 	io->in_poll = io->out_poll = -1;
-	if (io->taken < io->got) {
-		if (!congested(io))
-			loop_until(loop, loop->now);
-	} else if (!io->in_ended && !congested(io)) {
+	if (some && !congested(io))
+		loop_until(loop, loop->now);
+	else if (!some && !congested(io) && !io->in_ended)
 		io->in_poll = loop_add(loop, 0, POLLIN);
-	}
 	/* Also with nothing to write: whether its reader hangs up (P9) */
 	if (!io->out_gone)
 		io->out_poll = loop_add(loop, 1, events);
@@ -230,26 +211,11 @@ lines_poll_add(struct lines *io, struct loop *loop)
 	mcp_poll_add(io->client, loop);
 }
 
-/* The session closes when all that was read has been answered, or nobody is
- * there who could be (P9). */
-static void
-look_for_end(struct lines *io, int64_t now)
-{
-	bool done = io->in_ended && io->taken == io->got &&
-	    !mcp_unanswered(io->client);
-
-	if (!io->closing && (done || io->out_gone)) {
-		mcp_close(io->client, now, false);
-		io->closing = true;
-	}
-	io->closed = io->closing && mcp_closed(io->client) &&
-	    (queue_unwritten(&io->out) == 0 || now >= io->leave_by);
-}
-
 void
 lines_dispatch(struct lines *io, const struct loop *loop)
 {
 	short out = loop_events(loop, io->out_poll);
+	bool done;
 
 	if ((out & (POLLERR | POLLHUP | POLLNVAL)) && !(out & POLLOUT))
 		io->out_gone = true;
@@ -258,7 +224,15 @@ lines_dispatch(struct lines *io, const struct loop *loop)
 	take_lines(io, loop->now);
 	mcp_dispatch(io->client, loop);
 	flush(io);
-	look_for_end(io, loop->now);
+	/* All that was read has been answered, or nobody hears it (P9). */
+	done = io->in_ended && io->taken == io->got &&
+	    !mcp_unanswered(io->client);
+	if (!io->closing && (done || io->out_gone)) {
+		mcp_close(io->client, loop->now, false);
+		io->closing = true;
+	}
+	io->closed = io->closing && mcp_closed(io->client) &&
+	    (queue_unwritten(&io->out) == 0 || loop->now >= io->leave_by);
 }
 
 void

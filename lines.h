@@ -17,8 +17,8 @@ void lines_free(struct lines *);
 void lines_poll_add(struct lines *, struct loop *);
 void lines_dispatch(struct lines *, const struct loop *);
 
-/* A signal has come: closes (L1). The second one, or one after the end of
- * input, kills what is left. */
+/* A signal has come (L1): the second one, or one after the end of input, kills
+ * what is left. */
 void lines_close(struct lines *, int64_t now);
 
 /* Closed, by a signal or the end of input, and everything sent that somebody
