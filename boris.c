@@ -42,7 +42,6 @@ on_signal(int sig)
 	/* A full pipe holds enough of them already. */
 	if (write(signal_pipe[1], &c, 1) < 0)
 		errno = saved;
-	errno = saved;
 }
 
 /* The calls that such a signal would end say EPIPE and EFBIG instead. With a
@@ -91,20 +90,6 @@ catch_signals(void)
 	catch(SIGCHLD, on_signal, SA_RESTART | SA_NOCLDSTOP);
 }
 
-static void
-listen_to_signals(void)
-{
-	int i;
-
-	if (pipe(signal_pipe) < 0)
-		fatal(1, "pipe", NULL, strerror(errno));
-	for (i = 0; i < 2; i++) {
-		fd_nonblocking(signal_pipe[i]);
-		fd_cloexec(signal_pipe[i]);
-	}
-	block_signals(false);
-}
-
 /* What the client left open is nothing for commands. Linux does it in one
  * call, if it is not older than 5.11. */
 static void
@@ -120,38 +105,49 @@ keep_from_commands(void)
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-/* No file of a client's becomes one of 0 to 2: those that are closed become the
- * end of a pipe that has no other, to read end of file from and to have no
- * reader. And none goes on to commands. */
+/* One end of a pipe that has no other: to read end of file from (0), or to have
+ * no reader (1). -1 with errno. */
+static int
+half_pipe(int which)
+{
+	int end[2];
+
+	if (pipe(end) < 0)
+		return -1;
+	close(end[!which]);
+	return end[which];
+}
+
+/* No file of a client's becomes one of 0 to 2, which may be closed, and none
+ * goes on to commands. */
 static void
 fill_descriptors(void)
 {
-	int fd, end[2];
+	int fd, end;
 
 	for (fd = 0; fd < 3; fd++) {
-		if (fcntl(fd, F_GETFD) >= 0 || pipe(end) < 0)
+		if (fcntl(fd, F_GETFD) >= 0)
 			continue;
-		dup2(end[fd == 0 ? 0 : 1], fd);
-		if (end[0] != fd)
-			close(end[0]);
-		if (end[1] != fd)
-			close(end[1]);
+		end = half_pipe(fd > 0);
+		dup2(end, fd);
+		if (end != fd)
+			close(end);
 	}
 	keep_from_commands();
 }
 
-/* What reads as the end of file: the stdin of commands that are given none
- * (B4). -1 with errno. */
+/* The stdin of commands that are given none (B4). Not every host has a
+ * /dev/null. -1 with errno. */
 static int
 open_no_input(void)
 {
-	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC), end[2];
+	int fd = open("/dev/null", O_RDONLY);
 
-	if (fd >= 0 || pipe(end) < 0)
-		return fd;
-	fcntl(end[0], F_SETFD, FD_CLOEXEC);
-	close(end[1]);
-	return end[0];
+	if (fd < 0)
+		fd = half_pipe(0);
+	if (fd >= 0)
+		fd_cloexec(fd);
+	return fd;
 }
 
 /* -- Process 1 (E8) ---------------------------------------------------- */
@@ -162,22 +158,18 @@ static int
 mind_children(pid_t boris)
 {
 	sigset_t all;
-	int sig, status;
+	int sig = SIGCHLD, status;
 	pid_t pid;
 
 	sigfillset(&all);
 	for (;;) {
-		if (sigwait(&all, &sig) != 0)
-			continue;
-		if (sig != SIGCHLD) {
+		sigwait(&all, &sig);
+		if (sig != SIGCHLD)
 			kill(boris, sig);
-			continue;
-		}
 		while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-			if (pid != boris)
-				continue;
-			return WIFEXITED(status) ? WEXITSTATUS(status)
-			    : 128 + WTERMSIG(status);
+			if (pid == boris)
+				return WIFEXITED(status) ? WEXITSTATUS(status)
+				    : 128 + WTERMSIG(status);
 		}
 	}
 }
@@ -188,7 +180,6 @@ mind_children(pid_t boris)
 static void
 leave_process_1(void)
 {
-	int fd;
 	pid_t pid;
 
 	/* Ignored, no child would leave a status to wait for. */
@@ -197,8 +188,9 @@ leave_process_1(void)
 	if (pid < 0)
 		fatal(1, "fork", NULL, strerror(errno));
 	if (pid > 0) {
-		for (fd = 0; fd < 3; fd++)
-			close(fd);
+		close(0);
+		close(1);
+		close(2);
 		exit(mind_children(pid));
 	}
 	/* A group of its own, in front of the terminal, if there is one: what
@@ -233,14 +225,9 @@ announce(const struct http *http, const struct options *options)
 {
 	struct buf b = { NULL, 0, 0, false };
 
-	if (options->say_token) {
-		buf_puts(&b, "boris: token ");
-		buf_puts(&b, options->http.token);
-		buf_puts(&b, "\n");
-	}
-	buf_puts(&b, "boris: listening on ");
-	buf_puts(&b, http_origin(http));
-	buf_puts(&b, "/mcp\n");
+	if (options->say_token)
+		buf_add(&b, "boris: token ", options->http.token, "\n");
+	buf_add(&b, "boris: listening on ", http_origin(http), "/mcp\n");
 	say(&b);
 	buf_free(&b);
 }
@@ -251,8 +238,7 @@ fail_to_listen(const struct http_options *options)
 	struct buf b = { NULL, 0, 0, false };
 	const char *why = strerror(errno);
 
-	buf_puts(&b, options->address);
-	buf_puts(&b, " port ");
+	buf_add(&b, options->address, " port ");
 	buf_int(&b, options->port);
 	buf_putc(&b, '\0');
 	fatal(1, "listen on", b.data, why);
@@ -267,32 +253,28 @@ struct boris {
 	struct http *http;    /* or this; the other is NULL */
 };
 
-/* Takes what the signals of this turn have to say: that a child has ended; or,
- * which is returned, that boris is to end. */
+/* Have the signals of this turn asked for the end? Or has a child ended? What
+ * does not fit comes in the next turn. */
 static bool
 read_signals(struct boris *b)
 {
 	char bytes[64];
-	ssize_t n, i;
-	bool end = false;
+	ssize_t n = -1;
 
-	if (!loop_events(&b->loop, b->in_poll))
+	if (loop_events(&b->loop, b->in_poll))
+		n = read(signal_pipe[0], bytes, sizeof(bytes));
+	if (n <= 0)
 		return false;
-	while ((n = read(signal_pipe[0], bytes, sizeof(bytes))) > 0) {
-		for (i = 0; i < n; i++) {
-			if (bytes[i] == 'c')
-				b->loop.child = true;
-			else
-				end = true;
-		}
-	}
-	return end;
+	b->loop.child = memchr(bytes, 'c', (size_t)n) != NULL;
+	return memchr(bytes, 's', (size_t)n) != NULL;
 }
 
 /* One turn of the loop; false: it was the last one. */
 static bool
 turn(struct boris *b)
 {
+	bool end;
+
 	loop_begin(&b->loop);
 	b->in_poll = loop_add(&b->loop, signal_pipe[0], POLLIN);
 	if (b->http != NULL)
@@ -300,16 +282,15 @@ turn(struct boris *b)
 	else
 		lines_poll_add(b->lines, &b->loop);
 	loop_wait(&b->loop);
-	if (read_signals(b)) {
-		if (b->http != NULL)
-			http_close(b->http, b->loop.now);
-		else
-			lines_close(b->lines, b->loop.now);
-	}
+	end = read_signals(b);
 	if (b->http != NULL) {
+		if (end)
+			http_close(b->http, b->loop.now);
 		http_dispatch(b->http, &b->loop);
 		return !http_closed(b->http);
 	}
+	if (end)
+		lines_close(b->lines, b->loop.now);
 	lines_dispatch(b->lines, &b->loop);
 	return !lines_closed(b->lines);
 }
@@ -375,7 +356,9 @@ main(int argc, char **argv)
 	options.mcp.session.no_input = open_no_input();
 	if (options.mcp.session.no_input < 0)
 		fatal(1, "/dev/null", NULL, strerror(errno));
-	listen_to_signals();
+	if (proc_pipe(signal_pipe, -1) < 0)
+		fatal(1, "pipe", NULL, strerror(errno));
+	block_signals(false);
 	/* boris itself keeps no directory busy. */
 	if (chdir("/") < 0)
 		fatal(1, "/", NULL, strerror(errno));
