@@ -762,10 +762,10 @@ padded() {
 @test "P7: a queued command's timeout counts from its own start" {
 	boris
 	call_bash 'echo x >first; read <gate'
-	call_bash 'echo hi' '{"timeout":1000}'
+	call_bash 'echo hi' '{"timeout":'$((1000 * SLOW))'}'
 	second=$id
 	begun first
-	settled in_turn
+	pause $((1200 * SLOW))
 	release
 	answer $second
 	is "$(result stdout)" '"hi\n"'
