@@ -503,14 +503,21 @@ hundred() {
 	took
 }
 
+# fastest: the best of three times a hundred
+fastest() {
+	for i in 1 2 3; do
+		hundred true
+	done | sort -n | head -n 1
+}
+
 @test "E9: 300 processes left behind cost a call no more than none" {
 	needs_plain
 	boris
 	hundred true >/dev/null
-	before=$(hundred true)
+	before=$(fastest)
 	hundred 'sleep 600 \&' >/dev/null
 	run_bash 'for ((i = 0; i < 200; i++)); do sleep 600 & done'
-	after=$(hundred true)
+	after=$(fastest)
 	most "$after" $((before * 2 + 300))
 	leave
 	is $status 0
