@@ -55,8 +55,8 @@ load helper
 
 @test "B: a timeout comes first in the text, and has its fields" {
 	boris
-	run_bash 'echo hi; read <gate' '{"timeout":200}'
-	like "$(text)" '"Command timed out after 200ms\\n*'
+	run_bash 'echo hi; read <gate' '{"timeout":'$((200 * SLOW))'}'
+	like "$(text)" '"Command timed out after '$((200 * SLOW))'ms\\n*'
 	has "$(text)" 'exit_code: 143'
 	has "$(text)" 'stdout:\nhi\n'
 	is "$(result status)" '"timed_out"'

@@ -62,7 +62,7 @@ load helper
 @test "E2: at the timeout the command gets SIGTERM, and the call returns at once" {
 	boris
 	begin
-	run_bash 'echo $$ >pid; read <gate' '{"timeout":200}'
+	run_bash 'echo $$ >pid; read <gate' '{"timeout":'$((200 * SLOW))'}'
 	least "$(took)" 190
 	within 3000
 	is "$(result status) $(result timed_out) $(result exit_code)" '"timed_out" true 143'
@@ -71,20 +71,20 @@ load helper
 
 @test "E2: what was printed before the timeout is in the result" {
 	boris
-	run_bash 'echo out; echo err >&2; printf part; read <gate' '{"timeout":200}'
+	run_bash 'echo out; echo err >&2; printf part; read <gate' '{"timeout":'$((200 * SLOW))'}'
 	is "$(result stdout) $(result stderr)" '"out\npart" "err\n"'
 }
 
 @test "E2: what a SIGTERM handler prints is in the result, and its exit code" {
 	boris
-	run_bash 'trap "echo bye; exit 7" TERM; echo hi; read <gate' '{"timeout":200}'
+	run_bash 'trap "echo bye; exit 7" TERM; echo hi; read <gate' '{"timeout":'$((200 * SLOW))'}'
 	is "$(result status) $(result exit_code) $(result stdout)" '"timed_out" 7 "hi\nbye\n"'
 }
 
 @test "E2: at the timeout all of the group ends, children and grandchildren" {
 	boris
 	run_bash '(bash -c "echo \$\$ >b; read <gate; true" & echo $BASHPID >a; read <gate) & read <gate | read <gate' \
-		'{"timeout":400}'
+		'{"timeout":'$((400 * SLOW))'}'
 	is "$(result status)" '"timed_out"'
 	gone a
 	gone b
@@ -93,7 +93,7 @@ load helper
 @test "E2: a command that ignores SIGTERM is killed 5 s later" {
 	boris
 	begin
-	run_bash 'trap "" TERM; echo hi; while :; do read <gate; done' '{"timeout":300}'
+	run_bash 'trap "" TERM; echo hi; while :; do read <gate; done' '{"timeout":'$((300 * SLOW))'}'
 	least "$(took)" 5000
 	within 7000
 	is "$(result status) $(result exit_code) $(result stdout)" '"timed_out" 137 "hi\n"'
@@ -113,7 +113,7 @@ load helper
 @test "E2: a command that has stopped itself is continued, and ends at once" {
 	boris
 	begin
-	run_bash 'kill -STOP $$; echo no' '{"timeout":200}'
+	run_bash 'kill -STOP $$; echo no' '{"timeout":'$((200 * SLOW))'}'
 	within 4000
 	is "$(result status) $(result exit_code)" '"timed_out" 143'
 }
@@ -121,7 +121,7 @@ load helper
 @test "E2: a zombie in the group counts as gone" {
 	needs setsid
 	boris
-	call_bash '(true & exec setsid sleep 600) & echo $! >far; read <gate' '{"timeout":400}'
+	call_bash '(true & exec setsid sleep 600) & echo $! >far; read <gate' '{"timeout":'$((400 * SLOW))'}'
 	begin
 	answer
 	within 4000
@@ -134,7 +134,7 @@ load helper
 @test "E2: a child forked as the SIGTERM arrives gets one too" {
 	boris
 	begin
-	run_bash 'trap "sh -c \"echo \\\$\\\$ >late; exec sleep 600\" & until test -s late; do :; done; exit 3" TERM; read <gate' '{"timeout":200}'
+	run_bash 'trap "sh -c \"echo \\\$\\\$ >late; exec sleep 600\" & until test -s late; do :; done; exit 3" TERM; read <gate' '{"timeout":'$((200 * SLOW))'}'
 	within 4000
 	is "$(result status) $(result exit_code)" '"timed_out" 3'
 	gone late
@@ -144,7 +144,7 @@ load helper
 	needs setsid
 	boris
 	begin
-	run_bash 'setsid sh -c "echo \$\$ >far; exec sleep 600" & read <gate' '{"timeout":300}'
+	run_bash 'setsid sh -c "echo \$\$ >far; exec sleep 600" & read <gate' '{"timeout":'$((300 * SLOW))'}'
 	within 4000
 	is "$(result status)" '"timed_out"'
 	there far
@@ -249,7 +249,7 @@ load helper
 
 @test "E5: a command that outlives its timeout becomes a background task" {
 	boris --on-timeout=background
-	run_bash 'echo one; read <gate; echo two; exit 3' '{"timeout":200}'
+	run_bash 'echo one; read <gate; echo two; exit 3' '{"timeout":'$((200 * SLOW))'}'
 	is "$(result status) $(result stdout)" '"running" "one\n"'
 	task=$(plain task_id) pid=$(result pid)
 	like "$task" '?*'
@@ -274,7 +274,7 @@ load helper
 @test "E5: the next command goes on, and the task does not move the directory" {
 	mkdir d
 	boris --on-timeout=background
-	run_bash 'cd d; read <../gate; echo hi' '{"timeout":200}'
+	run_bash 'cd d; read <../gate; echo hi' '{"timeout":'$((200 * SLOW))'}'
 	task=$(plain task_id)
 	release
 	look "$task" '{"wait":10000}'
@@ -288,7 +288,7 @@ load helper
 	for i in 1 2 3 4 5 6 7 8 9 10; do
 		start_task 'read <gate'
 	done
-	run_bash 'echo $$ >pid; echo hi; read <gate' '{"timeout":200}'
+	run_bash 'echo $$ >pid; echo hi; read <gate' '{"timeout":'$((200 * SLOW))'}'
 	is "$(result status) $(result stdout)" '"timed_out" "hi\n"'
 	has "$(result note)" 10
 	has "$(text)" '10 '

@@ -421,7 +421,7 @@ $(tail -c 2000 shown)"
 
 @test "O4: handed over after a timeout, the end is shown and then known" {
 	boris --on-timeout=background --truncate=tail
-	run_bash 'seq 5000; read <gate; seq 5001 9000' '{"timeout":400}'
+	run_bash 'seq 5000; read <gate; seq 5001 9000' '{"timeout":'$((400 * SLOW))'}'
 	is "$(result status)" '"running"'
 	task=$(plain task_id)
 	has "$(plain stdout)" 'of 5000 lines'
