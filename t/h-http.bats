@@ -1361,12 +1361,13 @@ refused_with() {
 	done
 	most "$(took)" $((5000 * pace * SLOW)) # of ours
 	begin
+	refused=0
 	for ((i = 0; i < 100; i++)); do
-		cat <&"${wire[p$i]}" >said.$i &
+		IFS= read -rt $((20 * SLOW)) -d '' -u "${wire[p$i]}" said || is $? 1
+		[[ $said != 'HTTP/1.1 503 '* ]] || refused=$((refused + 1))
 	done
-	wait $(jobs -p | grep -vx "$server")
 	within 13000
-	is "$(cat said.* | grep -c 'HTTP/1.1 503')" 37
+	is $refused 37
 	pings a
 }
 
