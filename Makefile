@@ -26,11 +26,23 @@ boris: $(OBJ)
 
 $(OBJ): $(HDR)
 
-# One small binary that needs nothing: musl where it is there
-static: clean
-	@if command -v musl-gcc >/dev/null; then cc=musl-gcc; else cc='$(CC)'; fi; \
-	$(MAKE) CC="$$cc" CFLAGS='-Os -fno-asynchronous-unwind-tables' \
-	    LDFLAGS='-static -s -Wl,-z,noseparate-code -Wl,-z,norelro' boris
+# What all is built with: where that is new, so is all that is built
+$(OBJ): flags
+flags: ALWAYS
+	@echo '$(CC) $(CFLAGS) $(LDFLAGS)' >flags.new; \
+	if cmp -s flags.new flags; then rm flags.new; else mv flags.new flags; fi
+ALWAYS:
+
+# One small binary that needs nothing: by musl-gcc, where it is there and CC
+# names no other compiler
+static:
+	@cc='$(CC)'; \
+	if [ "$$cc" = cc ] && command -v musl-gcc >/dev/null; then \
+	    cc=musl-gcc; fi; \
+	$(MAKE) CC="$$cc" \
+	    CFLAGS='$(CFLAGS) -Os -fno-asynchronous-unwind-tables' \
+	    LDFLAGS='$(LDFLAGS) -static -s -Wl,-z,noseparate-code -Wl,-z,norelro' \
+	    boris
 
 demo: boris
 	@sh t/demo
@@ -66,17 +78,19 @@ bench:
 fuzz:
 	@sh t/fuzz $(SECONDS)
 
-install: boris
-	mkdir -p $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1
-	cp boris $(DESTDIR)$(PREFIX)/bin/boris
-	chmod 755 $(DESTDIR)$(PREFIX)/bin/boris
-	cp boris.1 $(DESTDIR)$(PREFIX)/share/man/man1/boris.1
-	chmod 644 $(DESTDIR)$(PREFIX)/share/man/man1/boris.1
+# What was built last; a binary that runs can be removed, but not written to
+install:
+	test -x boris || $(MAKE) boris
+	mkdir -p "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/man/man1"
+	rm -f "$(DESTDIR)$(PREFIX)/bin/boris"
+	cp boris "$(DESTDIR)$(PREFIX)/bin/boris"
+	chmod 755 "$(DESTDIR)$(PREFIX)/bin/boris"
+	cp boris.1 "$(DESTDIR)$(PREFIX)/share/man/man1/boris.1"
+	chmod 644 "$(DESTDIR)$(PREFIX)/share/man/man1/boris.1"
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/boris
-	rm -f $(DESTDIR)$(PREFIX)/share/man/man1/boris.1
+	rm -f "$(DESTDIR)$(PREFIX)/bin/boris"
+	rm -f "$(DESTDIR)$(PREFIX)/share/man/man1/boris.1"
 
 clean:
-	rm -f boris $(OBJ) t/boris-fast t/io-fast.o t/reply t/json_table \
-	    t/output_table
+	rm -f boris flags $(OBJ) t/reply t/json_table t/output_table

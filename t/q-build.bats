@@ -1,0 +1,110 @@
+#!/usr/bin/env bats
+# Q: building and installing, with a compiler that only notes what it is asked
+# shellcheck disable=SC2016,SC2034,SC2154
+
+load helper
+
+# What is made is a script that says which compiler made it, with what; and so
+# is an object, in which a program finds what each of its parts was made with.
+setup_compiler() {
+	mkdir src bin
+	cp "$HERE"/../*.c "$HERE"/../*.h "$HERE"/../Makefile "$HERE"/../boris.1 src
+	cat >bin/cc <<-'END'
+	#!/bin/sh
+	all="${0##*/} $*"
+	while [ "$1" != -o ]; do
+		shift
+	done
+	out=$2
+	shift 2
+	case $out in
+	*.o) printf '# %s\n' "$all" >"$out" ;;
+	*) { printf '#!/bin/sh\n'; cat "$@"; echo "# $all"; } >"$out"
+		chmod +x "$out" ;;
+	esac
+	END
+	chmod +x bin/cc
+	cp bin/cc bin/musl-gcc
+	cp bin/cc bin/other
+	PATH=$PWD/bin:$PATH
+	unset MAKEFLAGS MAKELEVEL
+}
+
+# build ARGS...: make with them, in src
+build() {
+	(cd src && ${MAKE:-make} -s "$@") 3>&- 6>&- 9>&-
+}
+
+# made PATTERN: all of src/boris was made by a command line like that
+made() {
+	is "$(grep '^# ' src/boris | grep -vc -- "$1")" 0 || cat src/boris
+}
+
+@test "Q4: CC, CFLAGS and LDFLAGS are the user's" {
+	setup_compiler
+	build CC=other CFLAGS=-O7 LDFLAGS=-Lx
+	made '^# other .*-O7'
+	has "$(tail -n 1 src/boris)" ' -Lx '
+}
+
+@test "Q4: what another compiler or other flags made is made anew" {
+	setup_compiler
+	build
+	made '^# cc '
+	build CC=other
+	made '^# other '
+	build CC=other CFLAGS=-O7
+	made '^# other .*-O7'
+	build static
+	made '^# musl-gcc '
+	build
+	made '^# cc '
+}
+
+@test "Q4: what is up to date is not made again" {
+	setup_compiler
+	build
+	echo 'exit 1' >bin/cc
+	build
+	made '^# cc '
+}
+
+@test "Q2: make static takes the compiler that CC names, else musl-gcc" {
+	setup_compiler
+	build static
+	made '^# musl-gcc '
+	has "$(tail -n 1 src/boris)" ' -static '
+	build static CC=other CFLAGS=-msoft-float
+	made '^# other .* -msoft-float '
+	has "$(tail -n 1 src/boris)" ' -static '
+}
+
+@test "Q: make install puts in place what was built last" {
+	setup_compiler
+	build static
+	build install DESTDIR="$PWD/a b" PREFIX=/usr
+	cmp src/boris 'a b/usr/bin/boris'
+	cmp src/boris.1 'a b/usr/share/man/man1/boris.1'
+	made '^# musl-gcc '
+	build uninstall DESTDIR="$PWD/a b" PREFIX=/usr
+	is "$(find 'a b' -type f)" ''
+}
+
+@test "Q: make install builds where nothing is built" {
+	setup_compiler
+	build install DESTDIR="$PWD/d"
+	made '^# cc '
+	cmp src/boris d/usr/local/bin/boris
+}
+
+@test "Q: make install goes over a boris that runs" {
+	setup_compiler
+	build
+	mkdir -p d/usr/local/bin
+	cp "$(command -v sleep)" d/usr/local/bin/boris
+	d/usr/local/bin/boris 60 3>&- 6>&- 9>&- &
+	build install DESTDIR="$PWD/d"
+	kill -0 $!
+	cmp src/boris d/usr/local/bin/boris
+	kill $!
+}
