@@ -8,8 +8,10 @@ PREFIX = /usr/local
 DESTDIR =
 SECONDS = 60
 
-# The code's own needs, apart from the user's
+# The code's own needs, apart from the user's; and those of make static
 NEEDS = -std=c99 -Wall -Wextra -pedantic
+SMALL = -Os -fno-asynchronous-unwind-tables -fno-pie
+ALONE = -static -s -Wl,-z,noseparate-code -Wl,-z,norelro -Wl,--gc-sections
 
 OBJ = boris.o options.o fence.o lines.o http.o httpmsg.o mcp.o calls.o tools.o \
 	results.o session.o exec.o guard.o proc.o output.o spool.o json.o io.o
@@ -40,9 +42,7 @@ static:
 	if [ "$$cc" = cc ] && command -v musl-gcc >/dev/null; then \
 	    cc=musl-gcc; fi; \
 	$(MAKE) CC="$$cc" \
-	    CFLAGS='$(CFLAGS) -Os -fno-asynchronous-unwind-tables' \
-	    LDFLAGS='$(LDFLAGS) -static -s -Wl,-z,noseparate-code -Wl,-z,norelro' \
-	    boris
+	    CFLAGS='$(CFLAGS) $(SMALL)' LDFLAGS='$(LDFLAGS) $(ALONE)' boris
 
 demo: boris
 	@sh t/demo
