@@ -7,6 +7,7 @@ LDFLAGS =
 PREFIX = /usr/local
 DESTDIR =
 SECONDS = 60
+VERSION = $$(sed -n 's/.*BORIS_VERSION "\(.*\)"/\1/p' *.h)
 
 # The code's own needs, apart from the user's; and those of make static
 NEEDS = -std=c99 -Wall -Wextra -pedantic
@@ -92,5 +93,11 @@ uninstall:
 	rm -f "$(DESTDIR)$(PREFIX)/bin/boris"
 	rm -f "$(DESTDIR)$(PREFIX)/share/man/man1/boris.1"
 
+# What is given away: the source
+dist:
+	git -c tar.tar.gz.command='gzip -cn9' archive HEAD \
+	    --prefix="boris-$(VERSION)/" -o "boris-$(VERSION).tar.gz"
+
 clean:
 	rm -f boris flags $(OBJ) t/reply t/json_table t/output_table
+	rm -f boris-*.tar.gz

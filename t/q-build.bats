@@ -8,7 +8,7 @@ load helper
 # is an object, in which a program finds what each of its parts was made with.
 setup_compiler() {
 	mkdir src bin
-	cp "$HERE"/../*.c "$HERE"/../*.h "$HERE"/../Makefile "$HERE"/../boris.1 src
+	cp -R "$HERE"/../*.[ch] "$HERE"/../{Makefile,boris.1} src
 	cat >bin/cc <<-'END'
 	#!/bin/sh
 	all="${0##*/} $*"
@@ -107,4 +107,13 @@ made() {
 	kill -0 $!
 	cmp src/boris d/usr/local/bin/boris
 	kill $!
+}
+
+@test "Q: make dist makes the same bytes each time, named after --version" {
+	git clone -q "$HERE/.." a 2>/dev/null || skip 'no clone of this to be had'
+	cp -R a b
+	(unset MAKEFLAGS MAKELEVEL; cd a && make -s dist; cd ../b && make -s dist)
+	cmp a/boris-*.tar.gz b/boris-*.tar.gz
+	is "$(cd a && echo boris-*.tar.gz)" \
+		"boris-$("$BORIS" --version | cut -d' ' -f2).tar.gz"
 }
