@@ -6,6 +6,7 @@ CFLAGS = -O2
 LDFLAGS =
 PREFIX = /usr/local
 DESTDIR =
+UNITDIR =
 SECONDS = 60
 VERSION = $$(sed -n 's/.*BORIS_VERSION "\(.*\)"/\1/p' *.h)
 
@@ -88,10 +89,14 @@ install:
 	chmod 755 "$(DESTDIR)$(PREFIX)/bin/boris"
 	cp boris.1 "$(DESTDIR)$(PREFIX)/share/man/man1/boris.1"
 	chmod 644 "$(DESTDIR)$(PREFIX)/share/man/man1/boris.1"
+	test -z "$(UNITDIR)" || { mkdir -p "$(DESTDIR)$(UNITDIR)" && \
+	    sed 's|/usr/local/bin|$(PREFIX)/bin|' packaging/boris.service \
+	        >"$(DESTDIR)$(UNITDIR)/boris.service"; }
 
 uninstall:
 	rm -f "$(DESTDIR)$(PREFIX)/bin/boris"
 	rm -f "$(DESTDIR)$(PREFIX)/share/man/man1/boris.1"
+	test -z "$(UNITDIR)" || rm -f "$(DESTDIR)$(UNITDIR)/boris.service"
 
 # What is given away: the source
 dist:

@@ -8,7 +8,7 @@ load helper
 # is an object, in which a program finds what each of its parts was made with.
 setup_compiler() {
 	mkdir src bin
-	cp -R "$HERE"/../*.[ch] "$HERE"/../{Makefile,boris.1} src
+	cp -R "$HERE"/../*.[ch] "$HERE"/../{Makefile,boris.1,packaging} src
 	cat >bin/cc <<-'END'
 	#!/bin/sh
 	all="${0##*/} $*"
@@ -107,6 +107,22 @@ made() {
 	kill -0 $!
 	cmp src/boris d/usr/local/bin/boris
 	kill $!
+}
+
+@test "Q: make install puts the unit where UNITDIR says, for this PREFIX" {
+	setup_compiler
+	build install DESTDIR="$PWD/a b" PREFIX=/usr UNITDIR=/lib/systemd/system
+	has "$(cat 'a b/lib/systemd/system/boris.service')" 'ExecStart=/usr/bin/boris '
+	build uninstall DESTDIR="$PWD/a b" PREFIX=/usr UNITDIR=/lib/systemd/system
+	is "$(find 'a b' -type f)" ''
+}
+
+@test "Q: systemd has nothing against the unit" {
+	command -v systemd-analyze >tmp/where || skip 'no systemd here'
+	rm tmp/where
+	sed "s|/usr/local/bin/boris|$BORIS|" "$HERE/../packaging/boris.service" \
+		>boris.service
+	is "$(systemd-analyze verify --man=no ./boris.service 2>&1)" ''
 }
 
 @test "Q: make dist makes the same bytes each time, named after --version" {
