@@ -98,10 +98,13 @@ uninstall:
 	rm -f "$(DESTDIR)$(PREFIX)/share/man/man1/boris.1"
 	test -z "$(UNITDIR)" || rm -f "$(DESTDIR)$(UNITDIR)/boris.service"
 
-# What is given away: the source
+# What is given away: the source, a package
 dist:
 	git -c tar.tar.gz.command='gzip -cn9' archive HEAD \
 	    --prefix="boris-$(VERSION)/" -o "boris-$(VERSION).tar.gz"
+
+deb: dist
+	@sh t/deb "$(VERSION)"
 
 clean:
 	rm -f boris flags $(OBJ) t/reply t/json_table t/output_table
