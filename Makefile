@@ -98,7 +98,7 @@ uninstall:
 	rm -f "$(DESTDIR)$(PREFIX)/share/man/man1/boris.1"
 	test -z "$(UNITDIR)" || rm -f "$(DESTDIR)$(UNITDIR)/boris.service"
 
-# What is given away: the source, a package
+# What is given away: the source, a package, a bundle for Claude Desktop
 dist:
 	git -c tar.tar.gz.command='gzip -cn9' archive HEAD \
 	    --prefix="boris-$(VERSION)/" -o "boris-$(VERSION).tar.gz"
@@ -106,6 +106,9 @@ dist:
 deb: dist
 	@sh t/deb "$(VERSION)"
 
+mcpb: static
+	@sh t/mcpb "$(VERSION)"
+
 clean:
 	rm -f boris flags $(OBJ) t/reply t/json_table t/output_table
-	rm -f boris-*.tar.gz
+	rm -f boris-*.tar.gz boris-*.mcpb
