@@ -110,5 +110,6 @@ mcpb: static
 	@sh t/mcpb "$(VERSION)"
 
 clean:
-	rm -f boris flags $(OBJ) t/reply t/json_table t/output_table
+	rm -f boris flags $(OBJ) t/boris-fast t/io-fast.o t/reply t/json_table \
+	    t/output_table
 	rm -f boris-*.tar.gz boris-*.mcpb
