@@ -5,6 +5,12 @@
 
 load helper
 
+# notes PATTERN: the result has a note like that; that the text has it too is
+# what teardown sees (reply -c)
+notes() {
+	like "$(plain note)" "$1"
+}
+
 @test "B: what came out, as text and as data" {
 	boris
 	run_bash 'echo hi; exit 3'
@@ -31,6 +37,7 @@ load helper
 	like "$(text)" '"exit_code: 0*'
 	lacks "$(text)" stdout
 	lacks "$(text)" stderr
+	like "$(text)" '*(no output)"'
 	is "$(result stdout) $(result stderr)" '"" ""'
 	run_bash 'echo err >&2'
 	is "$(text)" '"exit_code: 0\n\nstderr:\nerr\n"'
@@ -46,34 +53,133 @@ load helper
 @test "B: what does not apply is not there, and nothing is null" {
 	boris
 	run_bash 'echo hi'
-	for name in timed_out task_id pid stdout_chars stderr_chars stdout_file \
-	            stderr_file note; do
+	for name in signal timed_out note task_id pid stdout_chars stderr_chars \
+	            stdout_file stderr_file tasks; do
 		is "$name $(result $name)" "$name "
 	done
 	lacks "$reply" null
+	lacks "$(text)" elapsed
+	lacks "$(text)" '(no '
+}
+
+@test "B: the fields stand in order: what has happened comes before the output" {
+	boris
+	run_bash 'echo hi; exit 3'
+	is "$(get -k result structuredContent | xargs)" \
+		'status exit_code cwd elapsed_ms stdout stderr'
+	run_bash 'head -c 40000 /dev/zero | tr "\0" a; head -c 40000 /dev/zero | tr "\0" b >&2; kill -KILL $$'
+	is "$(get -k result structuredContent | xargs)" \
+		'status exit_code signal note cwd elapsed_ms stdout stderr stdout_chars stderr_chars stdout_file stderr_file'
+	run_bash 'read <gate' '{"timeout":50}'
+	is "$(get -k result structuredContent | xargs)" \
+		'status exit_code signal timed_out note cwd elapsed_ms stdout stderr'
+	start_task 'exit 3'
+	look "$task" '{"wait":10000}'
+	is "$(get -k result structuredContent | xargs)" \
+		'status exit_code task_id pid elapsed_ms stdout stderr'
+}
+
+@test "B: an exit code above 128 has the name of its signal" {
+	boris
+	while read -r code name; do
+		run_bash "exit $code"
+		is "$code $(result signal)" "$code \"$name\""
+		has "$(text)" "exit_code: $code ($name)"
+	done <<END
+129 SIGHUP
+130 SIGINT
+134 SIGABRT
+137 SIGKILL
+139 SIGSEGV
+141 SIGPIPE
+143 SIGTERM
+END
+	run_bash 'kill -SEGV $$'
+	is "$(result exit_code) $(result signal)" '139 "SIGSEGV"'
+	for code in 0 1 126 127 128 255; do
+		run_bash "exit $code"
+		is "$code $(result signal)" "$code "
+		lacks "$(text)" "$code ("
+	done
+}
+
+@test "B: elapsed_ms is how long it has run, in the text from a second on" {
+	boris
+	begin
+	run_bash 'read -t 0.3 <>never'
+	least "$(result elapsed_ms)" 290
+	most "$(result elapsed_ms)" "$(took)"
+	begin
+	run_bash 'read -t 1.2 <>never'
+	least "$(result elapsed_ms)" 1190
+	most "$(result elapsed_ms)" "$(took)"
+	[[ $(text) =~ 'elapsed: '[0-9]+\.[0-9]' s' ]] || fail "$(text)"
+	run_bash true
+	most "$(result elapsed_ms)" 999
+	lacks "$(text)" elapsed
+}
+
+@test "B: the time in the queue is not how long a command has run" {
+	boris
+	call_bash 'echo x >first; read <gate'
+	call_bash 'echo hi'
+	begun first
+	pause 1000
+	release
+	answer
+	most "$(result elapsed_ms)" $((900 * SLOW))
+}
+
+@test "B: elapsed_ms of a task is there while it runs, and the text has it" {
+	boris
+	start_task 'echo x >a; read <gate'
+	begun a
+	least "$(result elapsed_ms)" 0
+	pause 100
+	look
+	least "$(result elapsed_ms)" 95
+	has "$(text)" 'elapsed: '
+	release
+	look "$task" '{"wait":10000}'
+	least "$(result elapsed_ms)" 95
+}
+
+@test "B: behind the exit code come cwd, elapsed and note, in this order" {
+	mkdir d
+	boris
+	run_bash 'cd d; echo hi; read <../gate' '{"timeout":1000}'
+	like "$(get -s result content 0 text)" "Command timed out after 1000ms
+exit_code: 143 (SIGTERM)
+cwd: $PWD
+elapsed: 1.[0-9] s
+note: ?*
+
+stdout:
+hi"
 }
 
 @test "B: a timeout comes first in the text, and has its fields" {
 	boris
 	run_bash 'echo hi; read <gate' '{"timeout":'$((200 * SLOW))'}'
 	like "$(text)" '"Command timed out after '$((200 * SLOW))'ms\\n*'
-	has "$(text)" 'exit_code: 143'
+	has "$(text)" 'exit_code: 143 (SIGTERM)'
 	has "$(text)" 'stdout:\nhi\n'
 	is "$(result status)" '"timed_out"'
 	is "$(result timed_out)" true
-	is "$(result exit_code)" 143
+	is "$(result exit_code) $(result signal)" '143 "SIGTERM"'
 	is "$(result stdout)" '"hi\n"'
 	is "$(get result isError)" false
 }
 
-@test "B: a timeout above 600000 counts as 600000" {
+@test "B: a timeout above 600000 counts as 600000, and a note says so" {
 	boris
-	run_bash 'echo hi' '{"timeout":600001}'
-	is "$(result stdout)" '"hi\n"'
-	run_bash 'echo hi' '{"timeout":1e18}'
-	is "$(result stdout)" '"hi\n"'
-	run_bash 'echo hi' '{"timeout":99999999999999999999999}'
-	is "$(result stdout)" '"hi\n"'
+	for timeout in 600001 1e18 99999999999999999999999; do
+		run_bash 'echo hi' '{"timeout":'$timeout'}'
+		is "$timeout $(result stdout)" "$timeout \"hi\\n\""
+		notes '*600000*'
+	done
+	run_bash 'echo hi' '{"timeout":600000}'
+	is "$(result stdout) $(result note)" '"hi\n" '
 }
 
 @test "B: a command that changed the directory says so after its exit code" {
@@ -96,10 +202,11 @@ load helper
 	is "$(grep -c '^cwd: .*a.*b$' said)" 1
 }
 
-@test "B: description is ignored" {
+@test "B: description changes nothing of the result" {
 	boris
 	run_bash 'echo hi' '{"description":"Says hi"}'
-	is "$(result stdout)" '"hi\n"'
+	is "$(text)" '"exit_code: 0\n\nstdout:\nhi\n"'
+	lacks "$reply" Says
 }
 
 @test "B1: an exit code that is not 0 is no error" {
@@ -234,6 +341,34 @@ long() {
 	is "$(result stdout)" '"none\n"'
 }
 
+@test "B4: TERM is dumb, whatever boris's own is" {
+	for term in xterm-256color ''; do
+		wrap=(env "TERM=$term")
+		boris
+		run_bash 'echo "$TERM"; env | grep -c ^TERM='
+		is "$(result stdout)" '"dumb\n1\n"'
+		start_task 'echo "$TERM"'
+		look "$task" '{"wait":10000}'
+		is "$(result stdout)" '"dumb\n"'
+		leave
+	done
+	wrap=(env -u TERM)
+	boris
+	run_bash 'env | grep ^TERM='
+	is "$(result stdout)" '"TERM=dumb\n"'
+}
+
+@test "B4: git commit without -m says that there is no editor, and ends" {
+	needs git
+	wrap=(env -u GIT_EDITOR -u VISUAL -u EDITOR HOME="$PWD" TERM=xterm)
+	boris
+	run_bash 'git init -q r && cd r && git -c user.name=n -c user.email=e@x commit --allow-empty' \
+		'{"timeout":10000}'
+	is "$(result status)" '"completed"'
+	isnt "$(result exit_code)" 0
+	isnt "$(result stderr)" '""'
+}
+
 @test "B5: the command reads the text, then the end of file" {
 	boris
 	run_bash 'cat; echo "[$?]"' '{"stdin":"one\ntwo"}'
@@ -356,6 +491,8 @@ big() {
 command string
 timeout integer
 run_in_background boolean
+wait integer
+until string
 check_pid integer
 kill_pid integer
 cwd string
@@ -364,7 +501,6 @@ truncate string
 description string
 END
 	is "$(get result tools 0 inputSchema properties truncate enum)" '["head","tail","both"]'
-	is "$(get -n result tools 0 inputSchema properties)" 9
 	is "$(get result tools 0 inputSchema additionalProperties)" false
 	is "$(get result tools 0 inputSchema required)" ''
 }
@@ -374,10 +510,22 @@ END
 	ask tools/list
 	is "$(get result tools 1 inputSchema properties task_id type)" '"string"'
 	is "$(get result tools 1 inputSchema properties wait type)" '"integer"'
+	is "$(get result tools 1 inputSchema properties until type)" '"string"'
 	is "$(get result tools 1 inputSchema properties new type)" '"boolean"'
-	is "$(get -n result tools 1 inputSchema properties)" 3
-	is "$(get result tools 1 inputSchema required)" '["task_id"]'
+	is "$(get -n result tools 1 inputSchema properties)" 4
+	is "$(get result tools 1 inputSchema required)" ''
 	is "$(get result tools 1 inputSchema additionalProperties)" false
+}
+
+@test "B: each argument has a description in the schema" {
+	boris
+	ask tools/list
+	for tool in 0 1; do
+		for name in $(get -k result tools $tool inputSchema properties); do
+			like "$name $(get -s result tools $tool inputSchema properties $name description)" \
+				"$name ?*"
+		done
+	done
 }
 
 @test "B6: the outputSchema of both tools describes every field" {
@@ -389,24 +537,28 @@ END
 				"$name \"$type\""
 		done <<END
 status string
-stdout string
-stderr string
 exit_code integer
+signal string
 timed_out boolean
+note string
 task_id string
 pid integer
+cwd string
+elapsed_ms integer
+stdout string
+stderr string
 stdout_chars integer
 stderr_chars integer
 stdout_file string
 stderr_file string
-cwd string
-note string
 END
-		is "$(get -n result tools $tool outputSchema properties)" 13
-		is "$(get result tools $tool outputSchema required)" '["status"]'
 		is "$(get result tools $tool outputSchema properties status enum)" \
 			'["completed","running","timed_out","killed"]'
 	done
+	is "$(get result tools 1 outputSchema properties tasks type)" '"array"'
+	# A list of tasks has no status.
+	is "$(get result tools 0 outputSchema required)" '["status"]'
+	lacks "$(get result tools 1 outputSchema required)" status
 }
 
 @test "B6: the annotations say what the tools do" {
@@ -432,7 +584,11 @@ END
 	boris
 	start_task 'read <gate'
 	is "$(result status)" '"running"'
-	like "$(text)" "\"status: running\\\\n*task_id: $task\\\\n*pid: $pid*"
+	like "$(text)" '"status: running\\n*'
+	has "$(text)" "$task"
+	has "$(text)" "$pid"
+	lacks "$(text)" 'stdout:'
+	lacks "$(text)" '(no '
 	like "$(plain task_id)" '?*'
 	is "$(get result isError)" false
 }
@@ -454,4 +610,218 @@ END
 	is "$(result)" ''
 	is "$(text)" '"exit_code: 3\n\nstdout:\nhi\n"'
 	is "$(get result isError)" false
+}
+
+# --- B7: the next step is in the result
+
+@test "B7: a timeout's note says how long one may be, and what to do with a server" {
+	boris
+	run_bash 'read <gate' '{"timeout":1000}'
+	is "$(result status)" '"timed_out"'
+	notes '*600000*'
+	notes '*run_in_background*'
+}
+
+@test "B7: with a timeout below 1000 it says that timeout is in milliseconds" {
+	boris
+	run_bash 'read <gate' '{"timeout":30}'
+	is "$(result status)" '"timed_out"'
+	notes '*millisecond*'
+	run_bash 'echo hi' '{"timeout":999}'
+	is "$(result status) $(result note)" '"completed" '
+}
+
+@test "B7: the start of a task says how to read and to end it" {
+	boris
+	start_task 'read <gate'
+	notes '*task_output*'
+	notes '*kill_pid*'
+	look
+	is "$(result note)" ''
+}
+
+@test "B7: a command that left processes running says so, and how to end them" {
+	boris
+	run_bash 'echo $$; read <gate 2>&1 & echo $! >child'
+	group=$(plain stdout)
+	is "$(result exit_code)" 0
+	notes "*kill -- -$group*"
+	there child
+	run_bash "kill -- -$group"
+	eventually gone child
+	# What has ended with its command, or left its group, is none.
+	run_bash 'true & wait; (exit 0) | cat'
+	is "$(result note)" ''
+}
+
+@test "B7: what they print is not shown, and the note says so" {
+	boris
+	run_bash 'echo one; (read <gate; echo two; echo x >done) & true'
+	notes '*kill -- -*'
+	notes '*not*'
+	release
+	begun done
+	run_bash 'echo three'
+	is "$(result stdout)" '"three\n"'
+}
+
+@test "B7: a task whose leader has ended before its group says so" {
+	boris
+	start_task 'read <gate & echo $! >child; echo hi; exit 3'
+	look "$task" '{"wait":10000}'
+	is "$(result status) $(result exit_code) $(result stdout)" '"completed" 3 "hi\n"'
+	notes "*kill -- -$pid*"
+	there child
+	run_bash "kill -- -$pid"
+	eventually gone child
+}
+
+@test "B7: a shell ended by a signal that boris did not send says so" {
+	boris
+	for name in TERM KILL HUP; do
+		run_bash 'kill -'$name' $$'
+		is "$(result status) $(result signal)" "\"completed\" \"SIG$name\""
+		notes '?*'
+		first=$(result note)
+	done
+	# The same code without a signal
+	run_bash 'exit 143'
+	is "$(result exit_code) $(result note)" '143 '
+	run_bash 'sh -c "kill -TERM \$\$"; exit $?'
+	is "$(result exit_code) $(result note)" '143 '
+}
+
+@test "B7: a shell that shoots itself by pkill -f says so" {
+	needs pkill
+	boris
+	# Only this test's shell has that in its command line.
+	mark=shot_by_itself_$$_$RANDOM
+	run_bash "pkill -f $mark; echo not here"
+	is "$(result status) $(result exit_code) $(result signal)" '"completed" 143 "SIGTERM"'
+	is "$(result stdout)" '""'
+	notes '*pkill*'
+}
+
+@test "B7: a shell that boris ends has no such note" {
+	boris
+	run_bash 'kill -KILL $$'
+	notes '*[Ss]ignal*'
+	start_task 'read <gate'
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	is "$(result status) $(result note)" '"killed" '
+	run_bash 'read <gate' '{"timeout":1000}'
+	lacks "$(plain note)" pkill
+}
+
+@test "B7: a pipeline whose end hides a failure has its exit codes" {
+	[ -x /bin/bash ] || skip 'no /bin/bash here'
+	boris
+	while read -r codes command; do
+		run_bash "$command"
+		is "$command: $(result exit_code)" "$command: 0"
+		has "$(plain note)" "exit codes of the last pipeline: ${codes//,/ }" || return
+	done <<'END'
+2,0 (exit 2) | cat
+1,0 echo one; false | tail -n 3
+1,3,0 false | (exit 3) | true
+0,127,0 true | no-such-program | cat
+1,0 true; false | true; # at the end
+1,0 f() { false; }; f | cat
+137,0 (kill -KILL $BASHPID) | cat
+END
+	run_bash $'cd /\nfalse |\n cat'
+	has "$(plain note)" 'exit codes of the last pipeline: 1 0'
+	is "$(plain cwd)" /
+}
+
+@test "B7: a pipeline that hides no failure has no such note" {
+	[ -x /bin/bash ] || skip 'no /bin/bash here'
+	boris
+	# SIGPIPE; an exit code that shows it; one command; a later one; none
+	while read -r command; do
+		run_bash "$command"
+		lacks "$command: $(plain note)" pipeline || return
+	done <<'END'
+yes | head -n 1
+yes | cat | head -n 1
+true | cat
+(exit 2) | (exit 3)
+set -o pipefail; false | cat
+(exit 2) | cat; exit 3
+false; true
+(exit 2)
+(exit 2) | cat; true
+echo hi
+END
+}
+
+@test "B7: a failure beside a SIGPIPE is told, with all the codes" {
+	[ -x /bin/bash ] || skip 'no /bin/bash here'
+	boris
+	run_bash 'false | yes | head -n 1'
+	is "$(result exit_code)" 0
+	has "$(plain note)" 'exit codes of the last pipeline: 1 141 0'
+}
+
+@test "B7: the codes are not in the command's way" {
+	[ -x /bin/bash ] || skip 'no /bin/bash here'
+	mkdir d
+	boris
+	run_bash 'set -eu; cd d; false | cat; echo "${PIPESTATUS[*]}"'
+	is "$(result stdout) $(result stderr) $(result note)" '"1 0\n" "" '
+	is "$(plain cwd)" "$PWD/d"
+	run_bash 'set -x; false | true'
+	lacks "$(result stderr)" PIPESTATUS
+	run_bash 'IFS=,; false | true'
+	has "$(plain note)" 'exit codes of the last pipeline: 1 0'
+}
+
+@test "B7: where there is no bash a pipeline has no codes" {
+	without_bash
+	boris --workdir=/home
+	run_bash '(exit 2) | cat'
+	is "$(result exit_code) $(result stdout) $(result note)" '0 "" '
+}
+
+@test "B7: an argument that belongs to the other tool is told so" {
+	boris
+	run_tool bash '{"command":"touch ran","new":true}'
+	refused '*new*task_output*'
+	start_task 'read <gate'
+	for argument in '"command":"touch ran"' '"cwd":"/"' '"timeout":5' '"kill_pid":'"$pid" \
+	                '"stdin":"x"' '"truncate":"tail"' '"run_in_background":true'; do
+		name=${argument#\"}
+		run_tool task_output '{"task_id":"'"$task"'",'"$argument"'}'
+		refused "*${name%%\"*}*bash*"
+	done
+	run_bash 'ls ran'
+	is "$(result exit_code)" 2
+	look
+	is "$(result status)" '"running"'
+}
+
+@test "B7: wait and until with a command in the foreground are told where they belong" {
+	boris
+	for argument in '"wait":1000' '"until":"x"'; do
+		name=${argument#\"}
+		run_tool bash '{"command":"touch ran",'"$argument"'}'
+		refused "*${name%%\"*}*run_in_background*"
+	done
+	run_bash 'ls ran'
+	is "$(result exit_code)" 2
+}
+
+@test "B7: an unknown task is told why it may be gone, and which there are" {
+	boris
+	start_task 'read <gate'
+	for what in '"task_id":"nope"' '"task_id":"nope","wait":1000'; do
+		run_tool task_output "{$what}"
+		refused 'task not found: nope*'
+		refused '*read*'
+		refused '*server*'
+		refused "*$task*"
+	done
+	run_tool bash '{"check_pid":1}'
+	refused 'no background process with pid 1*'
+	refused "*$pid*"
 }
