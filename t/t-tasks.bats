@@ -67,30 +67,27 @@ ended() {
 	is "$(result stdout)" '"0\n"'
 }
 
-@test "T1: a background start ignores timeout" {
-	boris
-	start_task 'read <gate; echo hi' '{"timeout":1}'
-	look "$task" '{"wait":300}'
-	is "$(result status)" '"running"'
-	release
-	look "$task" '{"wait":10000}'
-	is "$(result status) $(result stdout)" '"completed" "hi\n"'
-}
-
 # --- T2
 
-@test "T2: ten run at a time; the eleventh is refused, with the ids running" {
+@test "T2: ten run at a time; the eleventh is refused, with what the ten run" {
 	boris
-	ids=()
+	ids=() pids=()
 	for i in 1 2 3 4 5 6 7 8 9 10; do
-		start_task 'read <gate'
+		start_task "read <gate; : number $i; : $(head -c 5000 /dev/zero | tr '\0' x)"
 		ids+=("$task")
+		pids+=("$pid")
 	done
 	run_bash 'touch ran' '{"run_in_background":true}'
 	refused '*10*'
-	for task in "${ids[@]}"; do
-		has "$(get -s result content 0 text)" "$task"
+	get -s result content 0 text >said
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		line=$(grep -F "${ids[i - 1]}" said)
+		has "$line" "${pids[i - 1]}"
+		has "$line" "read <gate; : number $i;"
+		# How long it has run
+		[[ $line =~ [^a-z0-9][0-9.]+' '?(ms|s|min) ]] || fail "$line"
 	done
+	most "$(wc -c <said)" 4000
 	[ ! -e ran ]
 }
 
@@ -124,7 +121,7 @@ ended() {
 	done
 	in_turn
 	look "${ids[0]}"
-	refused "task not found: ${ids[0]}"
+	refused "task not found: ${ids[0]}*"
 	for i in 1 2 3 4 5 6 7 8 9 10; do
 		look "${ids[i]}"
 		is "$(result stdout)" "\"$i\\n\""
@@ -167,15 +164,14 @@ ended() {
 	has "$(text)" 'exit_code: 3'
 	is "$(get result isError)" false
 	look
-	refused "task not found: $task"
+	refused "task not found: $task*"
 }
 
 @test "T3: an unknown id is an error that names it" {
 	boris
 	for task in nope '' 0123456789abcdef; do
 		look "$task"
-		refused "task not found: $task"
-		is "$(text)" "\"task not found: $task\""
+		refused "task not found: $task*"
 	done
 }
 
@@ -183,7 +179,18 @@ ended() {
 	boris
 	start_task 'kill -KILL $$'
 	look "$task" '{"wait":10000}'
-	is "$(result status) $(result exit_code)" '"completed" 137'
+	is "$(result status) $(result exit_code) $(result signal)" '"completed" 137 "SIGKILL"'
+}
+
+@test "T3: a look at a task that has printed nothing says so, and so does its end" {
+	boris
+	start_task 'read <gate'
+	look
+	like "$(text)" '*(no output)"'
+	is "$(result stdout) $(result stderr)" '"" ""'
+	release
+	look "$task" '{"wait":10000}'
+	like "$(text)" '"status: completed\\n*(no output)"'
 }
 
 @test "T3: while it runs, a look shows the last 10,000 characters, whole lines, whatever --truncate says" {
@@ -197,6 +204,7 @@ ended() {
 		has "$(plain stdout)" "[stdout: showing last $(wc -l <<<"$last" | tr -d ' ') of 20000 lines; full output: $(plain stdout_file)]"
 		is "$(result stdout_chars)" "$(seq 20000 | wc -c | tr -d ' ')"
 		release
+		ended
 		rm a
 	done
 }
@@ -305,8 +313,10 @@ ended() {
 	printed a
 	look "$task" '{"new":true}'
 	is "$(result stdout)" '"one\n"'
+	like "$(text)" '*stdout:\\none\\n*'
 	look "$task" '{"new":true}'
 	is "$(result stdout)" '""'
+	like "$(text)" '*(no new output)"'
 	release
 	printed b
 	look "$task" '{"new":true}'
@@ -355,26 +365,85 @@ ended() {
 	run_tool bash '{"check_pid":'"$pid"'}'
 	is "$(result status) $(result stdout) $(result exit_code)" '"completed" "one\ntwo\n" 3'
 	run_tool bash '{"check_pid":'"$pid"'}'
-	refused "no background process with pid $pid"
+	refused "no background process with pid $pid*"
 	look
-	refused "task not found: $task"
+	refused "task not found: $task*"
 }
 
-@test "T4: kill_pid kills the group at once, and gives the final output" {
+@test "T4: kill_pid ends the group gently, and gives the last output" {
+	boris
+	start_task 'trap "rm lock; echo bye; exit 7" TERM; echo x >lock; sleep 600 & echo $! >child; echo hi; echo x >a; read <gate'
+	printed a
+	begin
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	within 3000
+	is "$(result status) $(result stdout) $(result exit_code)" '"killed" "hi\nbye\n" 7'
+	like "$(text)" '"status: killed\\n*'
+	[ ! -e lock ]
+	gone "$pid"
+	gone child
+	look
+	refused "task not found: $task*"
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	refused "no background process with pid $pid*"
+}
+
+@test "T4: a task that does nothing about SIGTERM ends by it" {
+	boris
+	start_task 'echo hi; echo x >a; read <gate'
+	printed a
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	is "$(result status) $(result exit_code) $(result signal)" '"killed" 143 "SIGTERM"'
+	is "$(result timed_out)" ''
+}
+
+@test "T4: what ignores SIGTERM is killed after the grace, others being served meanwhile" {
+	hurried
 	boris
 	start_task '(trap "" TERM; echo $BASHPID >child; read <gate) & trap "" TERM; echo hi; echo x >a; read <gate'
 	printed a child
 	begin
-	run_tool bash '{"kill_pid":'"$pid"'}'
-	within 3000
+	call bash '{"kill_pid":'"$pid"'}'
+	kill=$id
+	next_is_ping
+	there "$pid"
+	answer $kill
+	least "$(took)" 4500
+	within 8000
 	is "$(result status) $(result stdout) $(result exit_code)" '"killed" "hi\n" 137'
-	like "$(text)" '"status: killed\\n*'
+	is "$(result signal)" '"SIGKILL"'
 	gone "$pid"
-	eventually gone child
+	gone child
 	look
-	refused "task not found: $task"
+	refused "task not found: $task*"
+}
+
+@test "T4: where the leader ends by SIGTERM a stubborn child is killed too" {
+	hurried
+	boris
+	start_task '(trap "" TERM; echo $BASHPID >child; read <gate) & echo x >a; read <gate'
+	printed a child
 	run_tool bash '{"kill_pid":'"$pid"'}'
-	refused "no background process with pid $pid"
+	is "$(result status)" '"killed"'
+	gone child
+}
+
+@test "T4: kill_pid ends a stopped task" {
+	boris
+	start_task 'echo x >a; kill -STOP $$'
+	begun a
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	is "$(result status) $(result exit_code)" '"killed" 143'
+}
+
+@test "T4: kill_pid shows the last output as a look does" {
+	boris
+	start_task 'seq 20000; echo x >a; read <gate'
+	printed a
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	is "$(result status)" '"killed"'
+	has "$(plain stdout)" $'\n19999\n20000\n[stdout: showing last '
+	most "$(get -n result structuredContent stdout)" 10300
 }
 
 @test "T4: kill_pid of a task that has ended gives its output, completed" {
@@ -385,20 +454,31 @@ ended() {
 	run_tool bash '{"kill_pid":'"$pid"'}'
 	is "$(result status) $(result stdout) $(result exit_code)" '"completed" "hi\n" 3'
 	look
-	refused "task not found: $task"
+	refused "task not found: $task*"
 }
 
-@test "T4: kill_pid ends a wait for the task" {
+@test "T4: waits for a task that is killed get the same result" {
 	boris
-	start_task 'echo hi; read <gate'
+	call_bash 'trap "echo bye; exit 7" TERM; echo hi; echo $$ >pid; read <gate' \
+		'{"run_in_background":true,"wait":60000}'
+	start=$id
+	printed pid
+	run_tool task_output '{}'
+	task=$(plain tasks 0 task_id)
 	call task_output '{"task_id":"'"$task"'","wait":60000}'
 	wait=$id
+	call task_output '{"task_id":"'"$task"'","until":"never"}'
+	until=$id
 	in_turn
-	run_tool bash '{"kill_pid":'"$pid"'}'
-	is "$(result status)" '"killed"'
-	begin
-	answer $wait
-	within 3000
+	run_tool bash '{"kill_pid":'"$(cat pid)"'}'
+	killed="$(result status) $(result exit_code) $(result stdout)"
+	is "$killed" '"killed" 7 "hi\nbye\n"'
+	for id in $start $wait $until; do
+		begin
+		answer
+		within 3000
+		is "$(result status) $(result exit_code) $(result stdout)" "$killed"
+	done
 }
 
 @test "T4: an unknown pid is an error that names it, and is not signalled" {
@@ -408,7 +488,7 @@ ended() {
 	for number in 1 $mine $$ $server 999999999; do
 		for what in check_pid kill_pid; do
 			run_tool bash '{"'$what'":'$number'}'
-			refused "no background process with pid $number"
+			refused "no background process with pid $number*"
 		done
 	done
 	there $mine
@@ -429,6 +509,17 @@ ended() {
 	is "$(result status)" '"running"'
 }
 
+@test "T4: what a command left running is no task, and is not killed" {
+	boris
+	run_bash 'read <gate & echo $! >child; echo $$ >leader'
+	start_task 'read <gate'
+	run_tool task_output '{}'
+	is "$(get -n result structuredContent tasks)" 1
+	run_tool bash '{"kill_pid":'"$(cat leader)"'}'
+	refused "no background process with pid $(cat leader)*"
+	there child
+}
+
 @test "T4: the pid of a foreground command, or of one left behind, is unknown" {
 	boris
 	run_bash 'sleep 600 & echo $! >child; echo $$ >leader'
@@ -437,7 +528,7 @@ ended() {
 	begun pid
 	for file in child leader pid; do
 		run_tool bash '{"kill_pid":'"$(cat $file)"'}'
-		refused "no background process with pid $(cat $file)"
+		refused "no background process with pid $(cat $file)*"
 	done
 	there pid
 	there child
@@ -455,9 +546,9 @@ $HELLO
 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"task_output","arguments":{"task_id":"$task"}}}
 END
 	reply=$(sed -n 2p other)
-	refused "no background process with pid $pid"
+	refused "no background process with pid $pid*"
 	reply=$(sed -n 3p other)
-	refused "task not found: $task"
+	refused "task not found: $task*"
 	look
 	is "$(result status)" '"running"'
 }
@@ -541,4 +632,199 @@ END
 	next_is_ping
 	begun done{1,2,3,4,5,6,7,8,9,10}
 	most "$(peak)" $((before + 3072))
+}
+
+# --- T7
+
+# listed: task_output without an id
+listed() {
+	run_tool task_output '{}'
+}
+
+# row TASK STEP: what the list has there about that task, as JSON
+row() {
+	local i n
+	n=$(get -n result structuredContent tasks)
+	for ((i = 0; i < n; i++)); do
+		[ "$(plain tasks $i task_id)" = "$1" ] || continue
+		result tasks $i "$2" || :
+		return
+	done
+	fail "not listed: $1"
+}
+
+@test "T7: without a task the list is empty, and the text says so" {
+	boris
+	listed
+	is "$(text) $(result)" '"no tasks" {"tasks":[]}'
+	is "$(get result isError)" false
+	run_tool task_output '{"task_id":null,"wait":null,"until":null,"new":null}'
+	is "$(text) $(result tasks)" '"no tasks" []'
+	ask tools/call '{"name":"task_output"}'
+	is "$(text)" '"no tasks"'
+}
+
+@test "T7: the tasks running and unread are listed, with what each is" {
+	boris
+	start_task 'read <gate; echo one' '{"description":"Waits for the gate"}'
+	one=$task one_pid=$pid
+	start_task 'echo two; exit 3'
+	two=$task two_pid=$pid
+	ended
+	in_turn
+	listed
+	is "$(get -n result structuredContent tasks)" 2
+	is "$(row $one pid) $(row $one status) $(row $one exit_code)" "$one_pid \"running\" "
+	is "$(row $one description)" '"Waits for the gate"'
+	is "$(row $one command)" '"read <gate; echo one"'
+	least "$(row $one elapsed_ms)" 0
+	is "$(row $two pid) $(row $two status) $(row $two exit_code)" "$two_pid \"completed\" 3"
+	is "$(row $two description)" ''
+	is "$(row $two command)" '"echo two; exit 3"'
+	is "$(result status)" ''
+}
+
+@test "T7: the fields of each stand in order, and are the only ones" {
+	boris
+	start_task 'exit 3' '{"description":"Fails"}'
+	ended
+	in_turn
+	listed
+	is "$(get -k result structuredContent)" tasks
+	is "$(get -k result structuredContent tasks 0 | xargs)" \
+		'task_id pid status elapsed_ms exit_code description command'
+	look
+	start_task 'read <gate'
+	listed
+	is "$(get -k result structuredContent tasks 0 | xargs)" \
+		'task_id pid status elapsed_ms command'
+}
+
+@test "T7: the text has a line for each task" {
+	boris
+	for i in 1 2 3; do
+		start_task $'read <gate\n: '$i '{"description":"number\n'$i'"}'
+		echo "$task $pid" >>ids
+	done
+	start_task 'exit 213'
+	echo "$task $pid" >>ids
+	ended
+	in_turn
+	listed
+	get -s result content 0 text >said
+	echo >>said
+	while read -r task pid; do
+		line=$(grep -F "$task" said)
+		is "$(wc -l <<<"$line" | tr -d ' ')" 1
+		has "$line" "$pid"
+		has "$line" "$(row $task status | tr -d '"')"
+	done <ids
+	is "$(grep -c . said)" 4
+	has "$line" 213
+}
+
+@test "T7: of a long command the first 200 characters are shown, none cut in half" {
+	boris
+	long=": $(yes é | head -n 300 | tr -d '\n')"
+	start_task "$long; read <gate"
+	listed
+	is "$(get -n result structuredContent tasks 0 command)" 200
+	is "$(plain tasks 0 command)" ": $(yes é | head -n 198 | tr -d '\n')"
+}
+
+@test "T7: elapsed_ms stands still when a task has ended" {
+	boris
+	start_task 'exit 3'
+	ended
+	in_turn
+	listed
+	first=$(row $task elapsed_ms)
+	pause 100
+	listed
+	is "$(row $task elapsed_ms)" "$first"
+	start_task 'read <gate'
+	pause 100
+	listed
+	least "$(row $task elapsed_ms)" 95
+}
+
+@test "T7: the list reads nothing: it is no look, and what has ended stays" {
+	boris
+	start_task 'echo one; echo x >a; read <gate'
+	running=$task
+	printed a
+	start_task 'echo two'
+	ended
+	in_turn
+	listed
+	listed
+	is "$(get -n result structuredContent tasks)" 2
+	look $running '{"new":true}'
+	is "$(result stdout)" '"one\n"'
+	look
+	is "$(result status) $(result stdout)" '"completed" "two\n"'
+	listed
+	is "$(get -n result structuredContent tasks) $(plain tasks 0 task_id)" "1 $running"
+}
+
+@test "T7: what a look, check_pid or kill_pid has ended is listed no more" {
+	boris
+	start_task true
+	look "$task" '{"wait":10000}'
+	start_task true
+	ended
+	in_turn
+	run_tool bash '{"check_pid":'"$pid"'}'
+	start_task 'read <gate'
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	listed
+	is "$(result tasks)" '[]'
+}
+
+@test "T7: a task that has timed out, and one handed over, are listed as such" {
+	boris --on-timeout=background
+	start_task 'read <gate' '{"timeout":50}'
+	timed=$task
+	ended
+	in_turn
+	run_bash 'read <gate' '{"timeout":50}'
+	handed=$(plain task_id)
+	listed
+	is "$(row $timed status) $(row $timed exit_code)" '"timed_out" 143'
+	is "$(row $handed status) $(row $handed command)" '"running" "read <gate"'
+}
+
+@test "T7: ten running and ten unread are all listed" {
+	boris
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		start_task true
+		ended
+	done
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		start_task 'read <gate'
+	done
+	in_turn
+	listed
+	is "$(get -n result structuredContent tasks)" 20
+	is "$(result | tr , '\n' | grep -c '"status":"running"')" 10
+}
+
+@test "T7: the list takes no other argument" {
+	boris
+	for argument in '"wait":100' '"wait":0' '"until":"x"' '"new":true' '"task_id":5'; do
+		run_tool task_output "{$argument}"
+		refused '*task_id*'
+	done
+}
+
+@test "T7: while a command runs the list is answered" {
+	boris
+	start_task 'read <gate'
+	call_bash 'echo x >a; read <gate'
+	long=$id
+	begun a
+	listed
+	is "$(plain tasks 0 task_id) $(get -n result structuredContent tasks)" "$task 1"
+	release 2
+	answer $long
 }
