@@ -249,10 +249,6 @@ read_text(struct output *o, const unsigned char *p, size_t n)
 	size_t done = 0;
 	int len;
 
-	if (*p == 0x1B) {
-		o->state = ESCAPE;
-		return 1;
-	}
 	if (*p == '\n') {
 		o->cursor = o->len;
 		o->blanks = 0;
@@ -314,7 +310,7 @@ read_sequence(struct output *o, const unsigned char *p, size_t n)
 {
 	size_t i;
 
-	for (i = 0; i < n && o->state != TEXT; i++) {
+	for (i = 0; i < n && (o->state != TEXT || p[i] == 0x1B); i++) {
 		if (o->state == CSI && p[i] >= 0x20 && p[i] < 0x7F) {
 			read_csi(o, p[i]);
 		} else if (p[i] == '\n' || (p[i] >= 0x7F && o->state < OSC)) {
@@ -507,12 +503,12 @@ output_write(struct output *o, const void *bytes, size_t n)
 		o->text = malloc(TEXT_BYTES);
 	o->failed = o->failed || o->text == NULL;
 	while (p < end && !o->failed) {
-		if (o->state == TEXT)
-			p += read_text(o, p, (size_t)(end - p));
-		else if (o->state == CHARACTER)
+		if (o->state == CHARACTER)
 			p += read_character(o, p);
-		else
+		else if (o->state != TEXT || *p == 0x1B)
 			p += read_sequence(o, p, (size_t)(end - p));
+		else
+			p += read_text(o, p, (size_t)(end - p));
 	}
 }
 
