@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { HELD_BYTES = 65536 };  /* kept in memory before a file is made */
@@ -144,6 +145,7 @@ make_file(struct spool_file *f)
 		buf_free(&path);
 		return;
 	}
+	fchmod(f->fd, 0600);  /* The umask may have taken it. */
 	f->path = path.data;
 	while (*link != NULL)
 		link = &(*link)->next;

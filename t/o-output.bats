@@ -443,6 +443,13 @@ $(tail -c 2000 shown)"
 	is "$(ls -l "$file" | cut -c 1-10)" -rw-------
 }
 
+@test "O5: the file's mode is 0600 whatever the umask" {
+	wrap=(sh -c 'umask 0777; exec "$@"' sh)
+	boris
+	run_bash "$(as 40000 a)"
+	is "$(ls -l "$(plain stdout_file)" | cut -c 1-10)" -rw-------
+}
+
 @test "O5: without TMPDIR the file is under /tmp" {
 	wrap=(env -u TMPDIR)
 	boris
