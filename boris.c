@@ -87,6 +87,7 @@ catch_signals(void)
 	catch(SIGTERM, on_signal, SA_RESTART);
 	catch(SIGINT, on_signal, SA_RESTART);
 	catch(SIGHUP, on_signal, SA_RESTART);
+	catch(SIGQUIT, on_signal, SA_RESTART);
 	catch(SIGCHLD, on_signal, SA_RESTART | SA_NOCLDSTOP);
 }
 

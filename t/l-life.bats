@@ -32,8 +32,8 @@ stubborn() {
 	is "$(cat bye)" bye
 }
 
-@test "L1: SIGTERM, SIGINT and SIGHUP close the session: foreground, background, left behind" {
-	for signal in TERM INT HUP; do
+@test "L1: SIGTERM, SIGINT, SIGHUP and SIGQUIT close the session: foreground, background, left behind" {
+	for signal in TERM INT HUP QUIT; do
 		boris
 		run_bash 'sleep 600 & echo $! >left'
 		start_task 'echo $$ >task; read <gate'
@@ -42,6 +42,7 @@ stubborn() {
 		begin
 		kill -$signal "$server"
 		died
+		is $status 0
 		within 3000
 		gone left
 		gone task
@@ -51,11 +52,12 @@ stubborn() {
 }
 
 @test "L1: an idle boris ends at a signal at once" {
-	for signal in TERM INT HUP; do
+	for signal in TERM INT HUP QUIT; do
 		boris
 		begin
 		kill -$signal "$server"
 		died
+		is $status 0
 		within 1000
 	done
 }
