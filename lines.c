@@ -92,6 +92,10 @@ add_to_line(struct lines *io, const char *p, size_t n)
 
 	if (io->skipping)
 		return;
+	/* Room for the longest at once: what is not written takes no memory,
+	 * while a buffer that grows may be in memory twice. */
+	if (!too_long && io->line.len > 0)
+		buf_room(&io->line, LINE_LIMIT - io->line.len);
 	if (!too_long)
 		buf_put(&io->line, p, n);
 	if (too_long || io->line.failed) {
