@@ -396,7 +396,7 @@ calls_tool(const struct calls_request *r, struct json token,
 	struct job *job;
 
 	if (asked->action == TOOLS_LIST) {
-		results_tasks(&b, c->tools, c->session, c->now);
+		results_list(&b, c->tools, c->session, c->now);
 		calls_result(r, &b);
 		return;
 	}

@@ -574,13 +574,19 @@ put_task(struct result *r, int64_t now)
 }
 
 void
-results_tasks(struct buf *b, const struct tools_options *o,
-              struct session *s, int64_t now)
+results_list(struct buf *b, const struct tools_options *o, struct session *s,
+             int64_t now)
 {
 	struct buf all = { NULL, 0, 0, false };
 	struct result r;
 
 	memset(&r, 0, sizeof(r));
+	if (session_stateless(s)) {
+		buf_puts(&r.text, "argument \"task_id\" is missing: tasks are "
+		    "not listed here, where many clients share this server");
+		results_refusal(b, &r.text);
+		return;
+	}
 	buf_puts(&all, "{\"tasks\":[");
 	while ((r.job = session_next_task(s, r.job)) != NULL) {
 		put_task(&r, now);

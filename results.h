@@ -18,9 +18,9 @@ void results_refusal(struct buf *, struct buf *text);
 void results_job(struct buf *, const struct tools_options *, struct job *,
                  const struct tools_call *look, int64_t now);
 
-/* All tasks of a session (T7) */
-void results_tasks(struct buf *, const struct tools_options *,
-                   struct session *, int64_t now);
+/* All tasks of a session (T7); where ids are secrets, an error (H6) */
+void results_list(struct buf *, const struct tools_options *,
+                  struct session *, int64_t now);
 
 /* The task that is asked for is not there. */
 void results_no_task(struct buf *, struct session *,

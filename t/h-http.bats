@@ -976,6 +976,20 @@ load http
 	release 10
 }
 
+@test "T7: to modern requests tasks are not listed: their ids are secrets (H6)" {
+	serve
+	plug a b
+	modern_ran a 'read <gate' '{"run_in_background":true}'
+	task=$(plain task_id)
+	tool task_output '{}' "$META"
+	modern_post b
+	answers b
+	is "$(get result isError)" true
+	has "$(text)" task_id
+	lacks "$reply" "$task"
+	release
+}
+
 @test "H6: both eras share the endpoint" {
 	serve
 	enter a
