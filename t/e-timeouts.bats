@@ -5,6 +5,20 @@
 
 load helper
 
+# For a command, in quotes that "trap" leaves alone: h begins what forks and
+# exits all the time, as long as there is the file `forks`.
+FORKING='h() { [ -e forks ] && printf x >>count && h & }'
+
+# none_forks: such a one has been there, and is not there any more
+none_forks() {
+	local before
+	before=$(wc -c <count)
+	pause 3000
+	rm forks
+	least "$before" 5
+	is "$(wc -c <count)" "$before"
+}
+
 # --- E1
 
 @test "E1: a command leads a group and a session of its own" {
@@ -167,6 +181,68 @@ load helper
 	done
 }
 
+@test "E2: a process that forks and exits all the time does not survive the timeout" {
+	hurried
+	boris
+	for i in 1 2 3; do
+		: >forks
+		run_bash "(trap '' TERM; $FORKING; h) & read <gate" '{"timeout":3000}'
+		is "$(result status) $(result exit_code)" '"timed_out" 143'
+		none_forks
+		rm count
+	done
+}
+
+@test "E2: nor does it where its leader ignores SIGTERM, too" {
+	hurried
+	boris
+	: >forks
+	run_bash "trap '' TERM; $FORKING; h; read <gate" '{"timeout":3000}'
+	is "$(result status) $(result exit_code)" '"timed_out" 137'
+	none_forks
+}
+
+# ends_as_ever: a timeout ends the call at once, and a stubborn child later
+ends_as_ever() {
+	begin
+	run_bash 'sleep 600 & read <gate' '{"timeout":1000}'
+	least "$(took)" 990
+	within 4000
+	is "$(result status) $(result exit_code)" '"timed_out" 143'
+	begin
+	run_bash '(trap "" TERM; echo $BASHPID >pid; read <gate) & read <gate' '{"timeout":3000}'
+	least "$(took)" 8000
+	within 10000
+	is "$(result status) $(result exit_code)" '"timed_out" 143'
+	run_bash 'kill -0 "$(cat pid)" 2>/dev/null'
+	is "$(result exit_code)" 1
+	: >forks
+	run_bash "(trap '' TERM; $FORKING; h) & read <gate" '{"timeout":3000}'
+	none_forks
+}
+
+@test "E2: so it is in a pid namespace that sees the /proc of an outer one" {
+	needs_root
+	needs unshare
+	needs_plain
+	wrap=(unshare --pid --fork --kill-child)
+	"${wrap[@]}" true || skip 'no PID namespaces here'
+	hurried
+	boris
+	ends_as_ever
+}
+
+@test "E2: so it is without /proc" {
+	needs_root
+	needs unshare
+	needs_plain
+	wrap=(unshare -m sh -c 'umount -l /proc && exec "$@"' sh)
+	"${wrap[@]}" true || skip 'no mount namespaces here'
+	hurried
+	boris
+	ends_as_ever
+}
+
 # --- E3
 
 @test "E3: while its group lives a leader that has ended is not reaped" {
@@ -187,6 +263,34 @@ load helper
 	leave
 	is $status 0
 	gone child
+}
+
+@test "E3: whoever has the number of a group that has gone is not signalled" {
+	needs_root
+	needs unshare setsid
+	needs_plain
+	# A shell is process 1, which outlives boris and tells who is left.
+	wrap=(unshare --pid --fork --kill-child --mount-proc sh -c
+	    '"$@"; kill -0 "$(cat number)" && echo yes >alive' sh)
+	unshare --pid --fork --mount-proc test -w /proc/sys/kernel/ns_last_pid ||
+		skip 'no PID namespaces here'
+	boris
+	run_bash 'sleep 600 & echo $! >child; echo $$ >number'
+	run_bash 'kill "$(cat child)"'
+	free() {
+		run_bash 'kill -0 "$(cat number)" 2>/dev/null'
+		is "$(result exit_code)" 1
+	}
+	eventually free
+	run_bash 'while number=$(cat number); do
+			echo $((number - 1)) >/proc/sys/kernel/ns_last_pid
+			setsid sleep 600 &
+			[ $! != $number ] || break
+			kill $!
+		done' '{"timeout":9000}'
+	is "$(result status)" '"completed"'
+	leave
+	is "$(cat alive)" yes
 }
 
 # --- E4

@@ -164,6 +164,31 @@ stubborn() {
 	none_left
 }
 
+@test "L1: closing with 300 processes left behind is quick" {
+	boris
+	seq 300 | sed 's/.*/{"jsonrpc":"2.0","id":"h&","method":"tools\/call","params":{"name":"bash","arguments":{"command":"sleep 600 \&"}}}/' >&7
+	head -n 300 <&8 >>heard
+	begin
+	leave
+	within 3000
+	is $status 0
+	none_left
+}
+
+@test "L1: closing with 20,000 queued calls is quick, and each is answered" {
+	boris
+	call_bash 'echo x >begun; read <gate'
+	seq 20000 | sed 's/.*/{"jsonrpc":"2.0","id":"q&","method":"tools\/call","params":{"name":"bash","arguments":{"command":"echo hi"}}}/' >&7
+	begun begun
+	in_turn
+	begin
+	kill -TERM "$server"
+	died
+	within 5000
+	is $status 0
+	is "$(grep -c '"id":"q.*session is closed' heard)" 20000
+}
+
 # --- L2
 
 @test "L2: after closing no command starts: what was queued is an error" {
@@ -271,6 +296,35 @@ zombies() {
 	run_bash true
 	same() { [ "$(ls "/proc/$server/fd" | wc -l)" = "$before" ]; }
 	eventually same
+}
+
+@test "L3: a process that forks and exits all the time does not outlive the session" {
+	hurried
+	boris
+	: >forks
+	run_bash "trap '' TERM; h() { [ -e forks ] && printf x >>count && h & }; h"
+	begun count
+	leave
+	before=$(wc -c <count)
+	pause 3000
+	rm forks
+	is $status 0
+	is "$(wc -c <count)" "$before"
+}
+
+@test "L3: no zombie is left of ten commands where there is no /proc" {
+	needs_root
+	needs unshare
+	needs_plain
+	wrap=(unshare -m sh -c 'umount -l /proc && exec "$@"' sh)
+	"${wrap[@]}" true || skip 'no mount namespaces here'
+	boris
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		run_bash '(true & true &) & (sleep 0.01 &)'
+	done
+	run_bash true
+	none() { [ -z "$(zombies)" ]; }
+	eventually none
 }
 
 @test "L3: 1,500 calls cost no memory, no descriptor and no zombie" {
