@@ -34,6 +34,8 @@ is_legacy() {
 	is_modern
 	is "$(get result supportedVersions)" '["2026-07-28"]'
 	is "$(get result capabilities)" '{"tools":{}}'
+	like "$(get result instructions)" '"?*"'
+	most "$(get -n result instructions)" 500
 	is "$(get result ttlMs) $(get result cacheScope)" '3600000 "public"'
 	isnt "$(get result _meta io.modelcontextprotocol/serverInfo version)" ''
 }

@@ -56,6 +56,7 @@ bad_json() {
 	is "$(get result capabilities)" '{"tools":{}}'
 	is "$(get result serverInfo name)" '"boris"'
 	isnt "$(get result serverInfo version)" ''
+	is "$(get -k result | sort | xargs)" 'capabilities instructions protocolVersion serverInfo'
 	for name in resultType _meta ttlMs cacheScope; do
 		is "$(get result $name)" ''
 	done
@@ -421,7 +422,7 @@ bad_json() {
 	done
 }
 
-@test "P3: an unknown tool is -32602, and named" {
+@test "P3: an unknown tool is -32602, named, and told the two that there are" {
 	boris
 	run_tool nope '{}'
 	is "$(code)" -32602
@@ -429,6 +430,8 @@ bad_json() {
 	for name in Bash 'bash\u0000' 'bash ' '' python; do
 		run_tool "$name" '{"command":"touch ran"}'
 		is "$(code)" -32602
+		like "$(get -s error message)" '*[!A-Za-z]bash[!A-Za-z]*'
+		has "$(get -s error message)" task_output
 	done
 	[ ! -e ran ]
 }
@@ -500,7 +503,7 @@ refuses_argument() {
 	ask tools/call '{"name":"bash"}'
 	refused '*command*'
 	ask tools/call '{"name":"task_output"}'
-	refused '*task_id*'
+	is "$(result)" '{"tasks":[]}'
 }
 
 @test "P4: a command of the wrong type is refused" {
@@ -536,7 +539,7 @@ refuses_argument() {
 
 @test "P4: null for an optional argument counts as absent" {
 	boris
-	run_bash 'echo hi' '{"timeout":null,"run_in_background":null,"check_pid":null,"kill_pid":null,"cwd":null,"stdin":null,"truncate":null,"description":null}'
+	run_bash 'echo hi' '{"timeout":null,"run_in_background":null,"check_pid":null,"kill_pid":null,"cwd":null,"stdin":null,"truncate":null,"description":null,"wait":null,"until":null}'
 	is "$(result stdout)" '"hi\n"'
 }
 
@@ -583,8 +586,8 @@ refuses_argument() {
 @test "P4: task_output's arguments are checked the same way" {
 	boris
 	start_task 'read <gate'
-	for arguments in '{}' '{"task_id":5}' '{"task_id":null}'; do
-		run_tool task_output "$arguments"
+	for value in 5 true '["x"]'; do
+		run_tool task_output '{"task_id":'"$value"'}'
 		refused '*task_id*'
 	done
 	for value in -1 600001 1.5 '"5"' true; do
@@ -597,7 +600,7 @@ refuses_argument() {
 	done
 	look "$task" '{"id":1}'
 	refused '*id*task_id*'
-	look "$task" '{"wait":null,"new":null}'
+	look "$task" '{"wait":null,"until":null,"new":null}'
 	is "$(result status)" '"running"'
 }
 
@@ -1088,4 +1091,38 @@ unread() {
 	begun done
 	answer
 	is "$(result exit_code)" 0
+}
+
+# --- P11
+
+@test "P11: both tools ask to be loaded at once, however they are listed" {
+	boris
+	for list in ask modern; do
+		$list tools/list
+		for tool in 0 1; do
+			is "$(get result tools $tool _meta anthropic/alwaysLoad)" true
+			is "$(get result tools $tool _meta anthropic/maxResultSizeChars)" 200000
+		done
+	done
+}
+
+@test "P11: initialize has instructions of at most 500 characters" {
+	start
+	for version in 2024-11-05 2025-03-26 2025-06-18 2025-11-25; do
+		send "${HELLO/2025-11-25/$version}"
+		hear
+		like "$(get result instructions)" '"?*"'
+		most "$(get -n result instructions)" 500
+		least "$(get -n result instructions)" 30
+	done
+}
+
+@test "P11: server/discover has the same instructions" {
+	start
+	send "$HELLO"
+	hear
+	instructions=$(get result instructions)
+	isnt "$instructions" ''
+	modern server/discover
+	is "$(get result instructions)" "$instructions"
 }
