@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # D: the working directory
 # shellcheck disable=SC1003,SC1010,SC2012,SC2016,SC2017,SC2030,SC2031,SC2034
-# shellcheck disable=SC2054,SC2086,SC2089,SC2090,SC2094,SC2154,SC2238
+# shellcheck disable=SC2054,SC2086,SC2088,SC2089,SC2090,SC2094,SC2154,SC2238
 
 load helper
 
@@ -730,16 +730,25 @@ goes_to() {
 	is "$(plain stdout)" "$PWD"
 }
 
-@test "D7: a directory that is not there is an error that names it" {
+# nothing_ran: the refusal says so
+nothing_ran() {
+	like "$(text)" '*[Nn]othing *r[au]n*'
+}
+
+@test "D7: a directory that is not there is an error that names it, and says that nothing was run" {
 	mkdir d
 	boris
 	run_bash 'cd d'
 	run_bash 'touch ran' '{"cwd":"/no/such/place"}'
 	refused '*/no/such/place*'
+	nothing_ran
 	run_bash 'touch ran' '{"cwd":"nowhere"}'
 	refused '*nowhere*'
+	nothing_ran
+	lacks "$(text)" expand
 	run_bash 'touch ran' '{"run_in_background":true,"cwd":"nowhere"}'
 	refused '*nowhere*'
+	nothing_ran
 	run_bash 'pwd; ls'
 	is "$(plain stdout)" "$PWD/d"
 }
@@ -748,10 +757,28 @@ goes_to() {
 	boris
 	run_bash 'touch ran' '{"cwd":""}'
 	refused '*cwd*'
+	nothing_ran
 	run_bash 'touch ran' '{"cwd":"/\u0000"}'
 	refused '*cwd*'
 	run_bash true
 	[ ! -e ran ]
+}
+
+@test "D7: where cwd begins with ~ or holds \$ the error says that those are not expanded" {
+	mkdir 'a$b'
+	boris
+	for name in '~' '~/x' '~root' '$HOME' '/x/$USER/y' 'a$b/c'; do
+		run_bash 'touch ran' '{"cwd":"'"$name"'"}'
+		refused "*$name*expand*"
+		nothing_ran
+	done
+	run_bash 'touch ran' '{"run_in_background":true,"cwd":"~"}'
+	refused '*~*expand*'
+	run_bash 'pwd; ls ran' '{"cwd":"a$b"}'
+	is "$(plain stdout)" "$PWD/a\$b"
+	run_bash true '{"cwd":"/no/~/place"}'
+	refused '*/no/~/place*'
+	lacks "$(text)" expand
 }
 
 @test "D7: a file is no directory" {
@@ -759,6 +786,7 @@ goes_to() {
 	boris
 	run_bash true '{"cwd":"file"}'
 	refused '*file*'
+	nothing_ran
 }
 
 @test "D7: a directory without permission is an error that names it" {
