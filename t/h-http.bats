@@ -969,6 +969,12 @@ load http
 	modern_ran b 'true' '{"run_in_background":true}'
 	is "$(get result isError)" true
 	lacks "$reply" "$task"
+	lacks "$reply" 'read <gate'
+	tool task_output '{"task_id":"nope"}' "$META"
+	modern_post b
+	answers b
+	refused 'task not found: nope*'
+	lacks "$reply" "$task"
 	tool task_output '{"task_id":"'"$task"'"}' "$META"
 	modern_post b
 	answers b
@@ -976,16 +982,40 @@ load http
 	release 10
 }
 
-@test "T7: to modern requests tasks are not listed: their ids are secrets (H6)" {
+@test "H6: the list of tasks is an error: ids are secrets here (T7)" {
 	serve
-	plug a b
+	plug a
 	modern_ran a 'read <gate' '{"run_in_background":true}'
 	task=$(plain task_id)
-	tool task_output '{}' "$META"
-	modern_post b
+	for arguments in '{}' '{"task_id":null}'; do
+		tool task_output "$arguments" "$META"
+		modern_post a
+		answers a
+		refused '*task_id*'
+		lacks "$reply" "$task"
+		lacks "$reply" 'read <gate'
+	done
+	release
+}
+
+@test "H5: the list of tasks has those of the session alone (T7)" {
+	serve
+	enter a b
+	ran a 'read <gate' '{"run_in_background":true}'
+	task=$(plain task_id)
+	tool task_output '{}'
+	post b "$message"
 	answers b
-	is "$(get result isError)" true
-	has "$(text)" task_id
+	is "$(result)" '{"tasks":[]}'
+	tool task_output '{}'
+	post a "$message"
+	answers a
+	is "$(plain tasks 0 task_id) $(get -n result structuredContent tasks)" "$task 1"
+	plug m
+	tool task_output '{"task_id":"nope"}' "$META"
+	modern_post m
+	answers m
+	refused 'task not found: nope*'
 	lacks "$reply" "$task"
 	release
 }
