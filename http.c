@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -12,7 +13,7 @@
 #include "proc.h"
 
 enum {
-	CONNECTIONS = 64,        /* at a time (H8) */
+	CONNECTIONS = 64,        /* at a time, at most (H8) */
 	SESSIONS = 64,           /* legacy ones (H5) */
 	QUEUED_LIMIT = 20 << 20, /* bytes of commands that a client has queued,
 	                          * after which its calls are refused (P10) */
@@ -47,6 +48,7 @@ struct connection {
 	int64_t deadline;     /* ms; what for depends on the state */
 	int64_t read_by;      /* ms; when the peer must have read something */
 	bool ended;           /* the peer sends no more */
+	bool known;           /* a request of it was let in to /mcp */
 	struct buf in;        /* received and not yet taken */
 	struct queue out;
 	struct request request;
@@ -71,6 +73,7 @@ struct http {
 	struct buf origin;               /* http://ADDRESS:PORT, NUL */
 	struct request_rules rules;
 	int listener, in_poll;           /* -1: it listens no more */
+	int places;                      /* for connections */
 	int64_t accept_at;               /* ms; not before, after a failure */
 	int64_t now;                     /* ms, of this turn */
 };
@@ -434,6 +437,7 @@ begin_request(struct http *h, struct connection *c)
 	int status = request_check(r, &h->rules, &why);
 
 	c->deadline = h->now + PEER_TIME;
+	c->known |= r->let_in;
 	if (status != 0)
 		answer_text(c, status, why);
 	else if (strcmp(r->path, "/health") == 0)
@@ -582,27 +586,59 @@ free_connections(struct http *h)
 
 /* -- Listening --------------------------------------------------------- */
 
+/* So many connections are served that two thirds of all descriptors are left to
+ * commands: whoever connects takes none of those (H8). */
+static int
+count_places(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
+	    limit.rlim_cur / 3 > CONNECTIONS)
+		return CONNECTIONS;
+	return (int)(limit.rlim_cur / 3);
+}
+
+/* When all places are taken, the oldest gives way that has never shown a token
+ * (where none is asked for: has never asked anything of /mcp) or only waits
+ * for its peer to close (H8). False: nobody gives way. */
+static bool
+make_place(struct http *h)
+{
+	struct connection *c, *oldest = NULL;
+	int taken = 0;
+
+	for (c = h->connections; c != NULL; c = c->next) {
+		if (c->state == CONNECTION_GONE)
+			continue;
+		taken++;
+		if (oldest == NULL &&
+		    (!c->known || c->state == CONNECTION_CLOSING))
+			oldest = c;
+	}
+	if (taken >= h->places && oldest != NULL) {
+		lose(h, oldest);
+		taken--;
+	}
+	return taken < h->places;
+}
+
 /* At the end of the list, so that requests which are there at once are carried
- * out in the order in which their connections came (P7). As many as are served
- * may be leaving; past that a peer is not even told. E7: without a descriptor
- * for it, who waits is let wait: poll() would say again and again that somebody
- * is there. */
+ * out in the order in which their connections came (P7). E7: without a
+ * descriptor for it, who waits is let wait: poll() would say again and again
+ * that somebody is there. */
 static void
 accept_connection(struct http *h)
 {
-	int fd = accept(h->listener, NULL, NULL), served = 0, all = 0;
-	struct connection **at, *c;
+	int fd = accept(h->listener, NULL, NULL);
+	struct connection **at = &h->connections, *c;
 
 	if (fd < 0) {
 		if (!passes(errno))
 			h->accept_at = h->now + ACCEPT_PAUSE;
 		return;
 	}
-	for (at = &h->connections; (c = *at) != NULL; at = &c->next) {
-		served += c->state < CONNECTION_WRITING || !c->request.last;
-		all++;
-	}
-	c = all < 2 * CONNECTIONS ? calloc(1, sizeof(*c)) : NULL;
+	c = calloc(1, sizeof(*c));
 	if (c == NULL) {
 		close(fd);
 		return;
@@ -612,10 +648,12 @@ accept_connection(struct http *h)
 	c->fd = fd;
 	c->read_by = NEVER;
 	c->deadline = h->now + HEAD_TIME;
-	*at = c;
-	if (served >= CONNECTIONS)
+	if (!make_place(h))
 		break_off(c, 503, "as many connections are open as there can "
 		    "be\n");
+	while (*at != NULL)
+		at = &(*at)->next;
+	*at = c;
 }
 
 void
@@ -654,6 +692,7 @@ http_open(const struct http_options *options, const struct mcp_options *mcp)
 	h->mcp = mcp;
 	h->anyone = mcp_open(mcp, MCP_HTTP_STATELESS, http_send, h);
 	h->listener = fd_listen(options->address, &port);
+	h->places = count_places();
 	buf_add(&h->origin, v6 ? "http://[" : "http://", options->address,
 	    v6 ? "]:" : ":");
 	buf_int(&h->origin, port);

@@ -441,6 +441,7 @@ request_check(struct request *r, const struct request_rules *rules,
 	    (given == NULL || strncasecmp(given, "Bearer ", 7) != 0 ||
 	    !same_secret(given + 7 + strspn(given + 7, " "), rules->token)))
 		return 401;
+	r->let_in = !preflight;
 	if (strcmp(r->verb, "POST") == 0)
 		return check_post(r, why);
 	*why = "POST a message\n";

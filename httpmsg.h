@@ -45,6 +45,7 @@ struct request {
 	struct buf body;    /* failed: there was no memory for it */
 	int64_t left;       /* bytes to come of the body, or of a chunk */
 	bool cors;          /* its origin may read the response (H4) */
+	bool let_in;        /* it is for /mcp, and has shown the token (H3) */
 
 	/* Also the caller's to set */
 	bool last;          /* the connection ends with it */
