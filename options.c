@@ -85,80 +85,72 @@ static const struct option {
 	const char *value;             /* for a CHOICE: all that there are */
 	enum kind kind;
 	size_t at;
-	int64_t least, most, preset;
+	int64_t least, most, preset;   /* of a NUMBER */
 	const char *help;
 } option_table[] = {
 #define AT(member) offsetof(struct values, member)
-	{ "workdir", "BORIS_WORKDIR", "DIR", TEXT, AT(workdir), 0, 0, 0,
+#define TEXT_AT(member) TEXT, AT(member), 0, 0, 0
+#define CHOICE_AT(member) CHOICE, AT(member), 0, 0, 0
+#define FLAG_AT(member) NULL, FLAG, AT(member), 0, 0, 0
+	{ "--workdir", "BORIS_WORKDIR", "DIR", TEXT_AT(workdir),
 	  "initial working directory (default: where boris was started)" },
-	{ "timeout", "BORIS_TIMEOUT", "SECONDS", NUMBER, AT(timeout),
-	  1, 600, 120,
+	{ "--timeout", "BORIS_TIMEOUT", "SECONDS",
+	  NUMBER, AT(timeout), 1, 600, 120,
 	  "time a command gets when the call names none, 1 to 600 (120)" },
-	{ "bg-timeout", "BORIS_BG_TIMEOUT", "SECONDS", NUMBER, AT(bg_timeout),
-	  0, 1000000000, 0,
+	{ "--bg-timeout", "BORIS_BG_TIMEOUT", "SECONDS",
+	  NUMBER, AT(bg_timeout), 0, 1000000000, 0,
 	  "terminate a background task older than this (default 0: never)" },
-	{ "on-timeout", "BORIS_ON_TIMEOUT", "kill|background", CHOICE,
-	  AT(on_timeout), 0, 0, 0,
+	{ "--on-timeout", "BORIS_ON_TIMEOUT", "kill|background",
+	  CHOICE_AT(on_timeout),
 	  "what happens to a command that outlives its timeout (default kill)" },
-	{ "truncate", "BORIS_TRUNCATE", "head|tail|both", CHOICE,
-	  AT(truncate), 0, 0, 0,
+	{ "--truncate", "BORIS_TRUNCATE", "head|tail|both", CHOICE_AT(truncate),
 	  "which end of long output is returned (default head)" },
-	{ "save-limit", "BORIS_SAVE_LIMIT", "MIB", NUMBER, AT(save_limit),
-	  0, 1000000, 64, "how much of one long stream is saved in a file "
-	  "(default 64; 0: none)" },
-	{ "structured", "BORIS_STRUCTURED", "on|off", CHOICE, AT(structured),
-	  0, 0, 0, "off: results are text alone, without structuredContent "
+	{ "--save-limit", "BORIS_SAVE_LIMIT", "MIB",
+	  NUMBER, AT(save_limit), 0, 1000000, 64,
+	  "how much of one long stream is saved in a file (default 64; "
+	  "0: none)" },
+	{ "--structured", "BORIS_STRUCTURED", "on|off", CHOICE_AT(structured),
+	  "off: results are text alone, without structuredContent "
 	  "(default on)" },
-	{ "write", "BORIS_WRITE", "DIR", DIRS, AT(write), 0, 0, 0,
+	{ "--write", "BORIS_WRITE", "DIR", DIRS, AT(write), 0, 0, 0,
 	  "commands write nowhere but below DIR, in $TMPDIR (/tmp) and in "
 	  "/dev (repeatable)" },
-	{ "no-network", "BORIS_NO_NETWORK", NULL, FLAG, AT(no_network),
-	  0, 1, 0, "commands reach no network but a loopback of their own" },
-	{ "no-bash", "BORIS_NO_BASH", NULL, FLAG, AT(no_bash), 0, 1, 0,
+	{ "--no-network", "BORIS_NO_NETWORK", FLAG_AT(no_network),
+	  "commands reach no network but a loopback of their own" },
+	{ "--no-bash", "BORIS_NO_BASH", FLAG_AT(no_bash),
 	  "do not offer the bash and task_output tools" },
-	{ "transport", "BORIS_TRANSPORT", "stdio|http", CHOICE, AT(transport),
-	  0, 0, 0, "how clients come: over stdin and stdout, or HTTP "
-	  "(default stdio)" },
-	{ "listen", "BORIS_LISTEN", "ADDR", TEXT, AT(listen), 0, 0, 0,
+	{ "--transport", "BORIS_TRANSPORT", "stdio|http", CHOICE_AT(transport),
+	  "how clients come: over stdin and stdout, or HTTP (default stdio)" },
+	{ "--listen", "BORIS_LISTEN", "ADDR", TEXT_AT(listen),
 	  "HTTP: IPv4 or IPv6 address to listen on (default 127.0.0.1)" },
-	{ "port", "BORIS_PORT", "N", NUMBER, AT(port), 0, 65535, 8080,
+	{ "--port", "BORIS_PORT", "N", NUMBER, AT(port), 0, 65535, 8080,
 	  "HTTP: port (default 8080; 0: a free one)" },
-	{ "token", "BORIS_TOKEN", "T", TEXT, AT(token), 0, 0, 0,
+	{ "--token", "BORIS_TOKEN", "T", TEXT_AT(token),
 	  "HTTP: what clients have to show: Authorization: Bearer T" },
-	{ "token-file", "BORIS_TOKEN_FILE", "FILE", TEXT, AT(token_file),
-	  0, 0, 0, "HTTP: file with the token" },
-	{ "generate-token", NULL, NULL, FLAG, AT(generate_token), 0, 1, 0,
+	{ "--token-file", "BORIS_TOKEN_FILE", "FILE", TEXT_AT(token_file),
+	  "HTTP: file with the token" },
+	{ "--generate-token", NULL, FLAG_AT(generate_token),
 	  "HTTP: make a token and say it on stderr" },
-	{ "allow-anyone", "BORIS_ALLOW_ANYONE", NULL, FLAG, AT(allow_anyone),
-	  0, 1, 0, "HTTP: listen to other machines without a token" },
-	{ "allow-origin", "BORIS_ALLOW_ORIGIN", "ORIGIN", ORIGINS,
-	  AT(origins), 0, 0, 0,
+	{ "--allow-anyone", "BORIS_ALLOW_ANYONE", FLAG_AT(allow_anyone),
+	  "HTTP: listen to other machines without a token" },
+	{ "--allow-origin", "BORIS_ALLOW_ORIGIN", "ORIGIN",
+	  ORIGINS, AT(origins), 0, 0, 0,
 	  "HTTP: web pages that may call, as https://host (repeatable)" },
-	{ "session-timeout", "BORIS_SESSION_TIMEOUT", "SECONDS", NUMBER,
-	  AT(session_timeout), 1, 1000000000, 1800,
+	{ "--session-timeout", "BORIS_SESSION_TIMEOUT", "SECONDS",
+	  NUMBER, AT(session_timeout), 1, 1000000000, 1800,
 	  "HTTP: end a session unused for this long (default 1800)" },
-	{ "help", NULL, NULL, FLAG, AT(help), 0, 1, 0, "print this and exit" },
-	{ "version", NULL, NULL, FLAG, AT(version), 0, 1, 0,
-	  "print the version and exit" }
-#undef AT
+	{ "--help", NULL, FLAG_AT(help), "print this and exit" },
+	{ "--version", NULL, FLAG_AT(version), "print the version and exit" }
 };
 
 enum { OPTIONS = sizeof(option_table) / sizeof(option_table[0]) };
 
-static int64_t *
-number_of(struct values *o, const struct option *row)
-{
-	return (int64_t *)(void *)((char *)o + row->at);
-}
-
-/* "boris: --timeout=0: must be ..." or "boris: BORIS_TIMEOUT=0: ..." */
+/* `from` is the option or its variable. */
 static void
-refuse(const struct option *row, const char *value, bool env)
+refuse(const struct option *row, const char *from, const char *value)
 {
-	struct buf what = { NULL, 0, 0, false }, right = what;
+	struct buf right = { NULL, 0, 0, false };
 
-	buf_add(&what, env ? row->env : "--", env ? "" : row->name,
-	    value == NULL ? "" : "=", value == NULL ? "" : value);
 	buf_puts(&right, "must be ");
 	switch (row->kind) {
 	case TEXT:
@@ -179,9 +171,9 @@ refuse(const struct option *row, const char *value, bool env)
 		buf_add(&right, "one of ", row->value);
 		break;
 	case FLAG:
-		buf_puts(&right, env ? "1 or 0" : "given without a value");
+		buf_puts(&right, "1 or 0");
 	}
-	fatal(2, text_of(&what), NULL, text_of(&right));
+	fatal(2, from, value, text_of(&right));
 }
 
 static bool
@@ -221,84 +213,76 @@ add_origins(struct buf *list, const char *value)
 	return true;
 }
 
-/* The value's place among words with | between; -1: it is none of them. */
-static int
-find_choice(const char *words, const char *value)
+/* The value's place among words with | between; false: it is none of them. */
+static bool
+find_choice(const char *words, const char *value, int64_t *place)
 {
-	size_t n;
-	int i;
+	size_t n = strcspn(words, "|");
 
-	for (i = 0; ; i++) {
-		n = strcspn(words, "|");
-		if (strlen(value) == n && memcmp(words, value, n) == 0)
-			return i;
+	for (*place = 0; strlen(value) != n || memcmp(words, value, n) != 0;
+	    ++*place) {
 		if (words[n] == '\0')
-			return -1;
+			return false;
 		words += n + 1;
+		n = strcspn(words, "|");
 	}
+	return true;
 }
 
 static void
-set_option(struct values *o, const struct option *row, const char *value,
-           bool env)
+set_option(struct values *o, const struct option *row, const char *from,
+           const char *value)
 {
-	bool right = true;
+	void *at = (char *)o + row->at;
+	bool right = *value != '\0';
 
 	switch (row->kind) {
 	case TEXT:
-		memcpy((char *)o + row->at, &value, sizeof(value));
-		right = *value != '\0';
+		memcpy(at, &value, sizeof(value));
 		break;
 	case ORIGINS:
-		right = add_origins(&o->origins, value);
+		right = add_origins(at, value);
 		break;
 	case DIRS:
-		buf_put(&o->write, value, strlen(value) + 1);
-		right = *value != '\0';
+		buf_put(at, value, strlen(value) + 1);
 		break;
 	case NUMBER:
-	case FLAG:
-		right = parse_number(value, row->least, row->most,
-		    number_of(o, row));
+		right = parse_number(value, row->least, row->most, at);
 		break;
 	case CHOICE:
-		*number_of(o, row) = find_choice(row->value, value);
-		right = *number_of(o, row) >= 0;
+		right = find_choice(row->value, value, at);
+		break;
+	case FLAG:
+		right = parse_number(value, 0, 1, at);
 	}
 	if (!right)
-		refuse(row, value, env);
+		refuse(row, from, value);
 }
 
-/* --name=value, --name value, --flag; returns how many words that were */
-static int
+/* --name=value, --name value, --flag; returns where the next one stands. */
+static char **
 read_option(struct values *o, char **word, bool given[])
 {
 	const struct option *row = option_table, *last = row + OPTIONS;
-	const char *value = strchr(*word, '=');
-	size_t n = value != NULL ? (size_t)(value - *word) : strlen(*word);
-	int used = 1;
+	size_t n = strcspn(*word, "=");
+	const char *value = (*word)[n] == '=' ? *word + n + 1 : NULL;
 
-	while (row < last && (n != strlen(row->name) + 2 ||
-	    memcmp(*word, "--", 2) != 0 ||
-	    memcmp(*word + 2, row->name, n - 2) != 0))
+	while (row < last && (strncmp(*word, row->name, n) != 0 ||
+	    row->name[n] != '\0'))
 		row++;
 	if (row == last)
 		fatal(2, *word, NULL, "not an option; see boris --help");
-	if (value != NULL) {
-		value++;
-		if (row->kind == FLAG)
-			refuse(row, value, false);
-	} else if (row->kind == FLAG) {
+	if (row->kind == FLAG && value != NULL)
+		fatal(2, *word, NULL, "must be given without a value");
+	if (row->kind == FLAG)
 		value = "1";
-	} else {
-		value = word[1];
-		used = 2;
-		if (value == NULL)
-			refuse(row, NULL, false);
-	}
-	set_option(o, row, value, false);
+	else if (value == NULL)
+		value = *++word;
+	if (value == NULL)
+		refuse(row, row->name, NULL);
+	set_option(o, row, row->name, value);
 	given[row - option_table] = true;
-	return used;
+	return word + 1;
 }
 
 /* The three ways to a token are one choice: a flag for one of them beats the
@@ -315,35 +299,31 @@ token_is_given(const struct values *o, const struct option *row)
 static void
 read_values(struct values *o, char **argv)
 {
-	struct buf name = { NULL, 0, 0, false };
 	bool given[OPTIONS] = { false };
-	const char *value;
 	const struct option *row;
+	const char *value;
 	int i;
 
 	memset(o, 0, sizeof(*o));
-	for (i = 0; i < OPTIONS; i++) {
-		if (option_table[i].kind >= NUMBER)
-			*number_of(o, &option_table[i]) =
-			    option_table[i].preset;
-	}
 	while (*argv != NULL)
-		argv += read_option(o, argv, given);
+		argv = read_option(o, argv, given);
 	for (i = 0; i < OPTIONS && !o->help; i++) {
 		row = &option_table[i];
-		if (row->env == NULL || given[i] || token_is_given(o, row))
-			continue;
-		value = getenv(row->env);
-		if (value != NULL && *value != '\0')
-			set_option(o, row, value, true);
-	}
-	/* Who thinks that boris listens is not to be left in that belief. */
-	for (i = 0; i < OPTIONS && o->transport == STDIO && !o->help; i++) {
-		if (!given[i] || strncmp(option_table[i].help, "HTTP:", 5) != 0)
-			continue;
-		buf_add(&name, "--", option_table[i].name);
-		fatal(2, text_of(&name), NULL,
-		    "counts only with --transport=http");
+		value = row->env != NULL ? getenv(row->env) : NULL;
+		if (given[i]) {
+			/* Who thinks that boris listens is not to be left in
+			 * that belief (C5). --transport stands before these. */
+			if (o->transport == STDIO &&
+			    strncmp(row->help, "HTTP:", 5) == 0)
+				fatal(2, row->name, NULL,
+				    "counts only with --transport=http");
+		} else if (value != NULL && *value != '\0' &&
+		    !token_is_given(o, row)) {
+			set_option(o, row, row->env, value);
+		} else if (row->kind == NUMBER) {
+			memcpy((char *)o + row->at, &row->preset,
+			    sizeof(row->preset));
+		}
 	}
 }
 
@@ -351,14 +331,10 @@ read_values(struct values *o, char **argv)
 static void
 print(const char *text)
 {
-	size_t left = strlen(text);
-	ssize_t n;
+	struct queue q = { { NULL, 0, 0, false }, 0, 0 };
 
-	while (left > 0 && (n = write(1, text, left)) > 0) {
-		text += n;
-		left -= (size_t)n;
-	}
-	exit(left > 0 ? 1 : 0);
+	buf_puts(&q.bytes, text);
+	exit(queue_flush(&q, 1) < 0 || queue_unwritten(&q) > 0);
 }
 
 static void
@@ -376,9 +352,8 @@ print_help(void)
 	    "An option is --name=value or --name value. It beats its "
 	    "variable [in brackets].\n\n");
 	for (row = option_table; row < option_table + OPTIONS; row++) {
-		buf_add(&b, "  --", row->name);
-		if (row->value != NULL)
-			buf_add(&b, "=", row->value);
+		buf_add(&b, "  ", row->name, row->value != NULL ? "=" : "",
+		    row->value != NULL ? row->value : "");
 		if (row->env != NULL)
 			buf_add(&b, "  [", row->env,
 			    row->kind == FLAG ? "=1]" : "]");
@@ -392,32 +367,26 @@ print_help(void)
 
 /* -- What the other rooms need of them ---------------------------------- */
 
-/* The directory boris was started in, as its user calls it */
-static void
-put_current_dir(struct buf *b)
-{
-	const char *pwd = getenv("PWD");
-	struct stat named, real;
-	char dir[4096];
-
-	if (pwd != NULL && pwd[0] == '/' && stat(pwd, &named) == 0 &&
-	    stat(".", &real) == 0 && named.st_dev == real.st_dev &&
-	    named.st_ino == real.st_ino)
-		buf_puts(b, pwd);
-	else
-		buf_puts(b, getcwd(dir, sizeof(dir)) != NULL ? dir : "/");
-}
-
-/* NULL: the current directory */
+/* The directory boris was started in is called as its user calls it; NULL is
+ * that one. */
 static char *
 absolute(const char *name)
 {
+	const char *start = getenv("PWD");
 	struct buf b = { NULL, 0, 0, false };
+	struct stat named, real;
+	char dir[4096];
 
-	if (name == NULL || name[0] != '/')
-		put_current_dir(&b);
-	if (name != NULL)
-		buf_add(&b, name[0] != '/' ? "/" : "", name);
+	if (start == NULL || start[0] != '/' || stat(start, &named) < 0 ||
+	    stat(".", &real) < 0 || named.st_dev != real.st_dev ||
+	    named.st_ino != real.st_ino)
+		start = getcwd(dir, sizeof(dir)) != NULL ? dir : "/";
+	if (name == NULL)
+		buf_puts(&b, start);
+	else if (name[0] == '/')
+		buf_puts(&b, name);
+	else
+		buf_add(&b, start, "/", name);
 	return text_of(&b);
 }
 
@@ -490,23 +459,23 @@ fill_mcp(struct mcp_options *m, const struct values *o)
 static void
 fill_fence(struct options *options, struct values *o)
 {
+	const char *name = text_of(&o->write), *tmp;
 	struct buf *list = &options->write;
 	char *dir;
-	size_t i;
 
-	for (i = 0; i < o->write.len; i += strlen(o->write.data + i) + 1) {
-		dir = find_dir("--write (BORIS_WRITE)", o->write.data + i);
+	for (; *name != '\0'; name += strlen(name) + 1) {
+		dir = find_dir("--write (BORIS_WRITE)", name);
 		buf_put(list, dir, strlen(dir) + 1);
 		free(dir);
 	}
-	if (i > 0) {
-		buf_puts(list, options->mcp.session.tmpdir);
-		buf_put(list, "\0/dev\0", sizeof("\0/dev\0"));
+	if (name != o->write.data) {
+		tmp = options->mcp.session.tmpdir;
+		buf_put(list, tmp, strlen(tmp) + 1);
+		buf_put(list, "/dev", sizeof("/dev"));
+		options->fence.write = text_of(list);
 	}
-	if (o->write.failed || list->failed)
-		fatal(1, "start", NULL, "out of memory");
 	buf_free(&o->write);
-	options->fence.write = options->mcp.tools.write = list->data;
+	options->mcp.tools.write = options->fence.write;
 	options->fence.no_network = o->no_network != 0;
 	options->mcp.tools.no_network = options->fence.no_network;
 }
