@@ -360,7 +360,8 @@ try_look(struct call *call)
 		results_no_task(&b, c->session, &call->look);
 	} else {
 		call->look.unseen = call->look.until.len > 0 && !call->seen;
-		results_job(&b, c->tools, job, &call->look, c->now);
+		results_job(&b, c->tools, c->session, job, &call->look,
+		    c->now);
 	}
 	/* What has been read is forgotten, unless the reading failed. */
 	if (finished && !b.failed && !others_wait(call))
@@ -587,7 +588,7 @@ tell(struct calls *c, struct job *job)
 	if (job->refused != JOB_ACCEPTED)
 		results_refused(&b, c->session, job, c->now);
 	else
-		results_job(&b, c->tools, job, NULL, c->now);
+		results_job(&b, c->tools, c->session, job, NULL, c->now);
 	end_call(call, &b);
 }
 

@@ -129,7 +129,8 @@ results_no_task(struct buf *b, struct session *s,
 	}
 	if (session_stateless(s)) {
 		buf_puts(&t, "\nIt may have been read already, or belong to "
-		    "another server. Tasks are found by task_id alone here.");
+		    "another server. Its task_id is always needed here, beside "
+		    "check_pid and kill_pid too.");
 	} else {
 		buf_puts(&t, "\nIt may have been read already, or belong to "
 		    "another server. The tasks that there are");
@@ -226,6 +227,7 @@ results_refused(struct buf *b, struct session *s, const struct job *job,
 /* What there is to say, said as text and as data (B6) */
 struct result {
 	const struct job *job;
+	bool stateless;        /* its pid alone does not find a task (H6) */
 	const struct tools_call *look;  /* what a look asked for; NULL: none */
 	bool task;             /* not an ordinary foreground result */
 	bool ended;
@@ -331,6 +333,7 @@ put_task_note(struct result *r)
 		n = next_note(r);
 		buf_puts(n, "read it with task_output, end it with kill_pid ");
 		buf_int(n, job->pid);
+		buf_puts(n, r->stateless ? " and this task_id" : "");
 	}
 }
 
@@ -519,13 +522,14 @@ put_result(struct buf *b, const struct tools_options *o, struct buf *text,
 }
 
 void
-results_job(struct buf *b, const struct tools_options *o, struct job *job,
-            const struct tools_call *look, int64_t now)
+results_job(struct buf *b, const struct tools_options *o, struct session *s,
+            struct job *job, const struct tools_call *look, int64_t now)
 {
 	struct result r;
 
 	memset(&r, 0, sizeof(r));
 	r.job = job;
+	r.stateless = session_stateless(s);
 	r.look = look;
 	r.task = job->id[0] != '\0';
 	r.ended = job->state == JOB_FINISHED && (look != NULL || !r.task);

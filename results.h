@@ -15,8 +15,8 @@ void results_refusal(struct buf *, struct buf *text);
 
 /* What is said of a job depends on its state: the start of a task, what a
  * command gave; or, asked for by `look`, how a task stands. now: ms. */
-void results_job(struct buf *, const struct tools_options *, struct job *,
-                 const struct tools_call *look, int64_t now);
+void results_job(struct buf *, const struct tools_options *, struct session *,
+                 struct job *, const struct tools_call *look, int64_t now);
 
 /* All tasks of a session (T7); where ids are secrets, an error (H6) */
 void results_list(struct buf *, const struct tools_options *,

@@ -73,7 +73,8 @@ static const struct argument bash_arguments[] = {
 	  "printed (waits 30000 ms if wait is not given)" },
 	{ "task_id", JSON_STRING, 0, 0,
 	  "a string, the task_id that bash has returned",
-	  "With check_pid or kill_pid: the task of that pid" },
+	  "With check_pid or kill_pid: the task of that pid. Always needed "
+	  "where the result of the start says so" },
 	{ "check_pid", JSON_NUMBER, INT64_MIN, INT64_MAX,
 	  "an integer, the pid of a background task",
 	  "Instead of command: look at the task of this pid, as returned by "

@@ -966,6 +966,14 @@ load http
 		modern_ran a 'read <gate' '{"run_in_background":true}'
 		task=$(plain task_id)
 	done
+	# The note of the start says what it takes to end it.
+	pid=$(result pid)
+	has "$(plain note)" "kill_pid $pid and this task_id"
+	tool bash '{"kill_pid":'"$pid"'}' "$META"
+	modern_post b
+	answers b
+	refused "no background process with pid $pid*task_id*"
+	there "$pid"
 	modern_ran b 'true' '{"run_in_background":true}'
 	is "$(get result isError)" true
 	lacks "$reply" "$task"
@@ -979,7 +987,11 @@ load http
 	modern_post b
 	answers b
 	is "$(result status)" '"running"'
-	release 10
+	tool bash '{"kill_pid":'"$pid"',"task_id":"'"$task"'"}' "$META"
+	modern_post b
+	answers b
+	is "$(result status)" '"killed"'
+	release 9
 }
 
 @test "H6: the list of tasks is an error: ids are secrets here (T7)" {
