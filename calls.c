@@ -11,8 +11,7 @@ enum {
 	LISTENS = 32,          /* subscriptions held open at a time */
 	LOOKS = 1000,          /* looks at tasks (P6) */
 	QUIET = 300,           /* ms of silence that end a wait for news (W2) */
-	SEARCHED = 128 << 10,  /* bytes of new output at a time, more than is
-	                        * read in one turn (W3) */
+	SEARCHED = 256 << 10,  /* bytes: more than is kept of a stream (W3) */
 	PROGRESS_GAP = 100,    /* ms: at most ten a second (O7) */
 	PROGRESS_PAUSE = 20,   /* ms that news waits: a command often ends right
 	                        * after it, and clients lose progress that they
@@ -309,6 +308,7 @@ search(struct call *call, struct job_stream *s, int which)
 	call->seen = call->seen || (until->len > 0 && contains(b, until));
 	if (b->len > keep)
 		buf_drop(b, b->len - keep);
+	buf_shrink(b);  /* a thousand may wait */
 	b->failed = false;  /* no memory: it is not seen in what went by */
 }
 
