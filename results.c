@@ -362,10 +362,13 @@ put_notes(struct result *r)
 		    "kill -- -");
 		buf_int(n, job->left);
 	}
-	if (job->shot && signal_of(job->exit_code) != NULL)
-		buf_add(next_note(r), "the shell itself was ended by ",
-		    signal_of(job->exit_code), ", which boris did not send "
-		    "(pkill -f matches its own command line)");
+	if (job->shot) {
+		n = next_note(r);
+		buf_puts(n, "the shell itself was ended by signal ");
+		buf_int(n, job->exit_code - 128);
+		buf_puts(n, ", which boris did not send (pkill -f matches its "
+		    "own command line)");
+	}
 	if (job->pipeline[0] != '\0')
 		buf_add(next_note(r), "exit codes of the last pipeline: ",
 		    job->pipeline);
