@@ -125,7 +125,7 @@ results_no_task(struct buf *b, struct session *s,
 		buf_int(&t, call->pid);
 	} else {
 		buf_puts(&t, "task not found: ");
-		buf_put(&t, call->id.data, call->id.len - 1);
+		put_start(&t, &call->id, SHOWN_CHARS);
 	}
 	if (session_stateless(s)) {
 		buf_puts(&t, "\nIt may have been read already, or belong to "

@@ -241,14 +241,20 @@ tools_list(struct buf *b, const struct tools_options *o)
 
 /* -- Arguments --------------------------------------------------------- */
 
+/* The start of what was given; json_string() mends a character that is cut. */
+static void
+put_snippet(struct buf *b, struct json value)
+{
+	buf_put(b, value.text, value.len < SNIPPET ? value.len : SNIPPET);
+	buf_puts(b, value.len > SNIPPET ? "..." : "");
+}
+
 /* 'argument "timeout" must be X, not Y' */
 static bool
 wrong(struct buf *b, const struct argument *a, struct json value)
 {
 	buf_add(b, "argument \"", a->name, "\" must be ", a->right, ", not ");
-	/* json_string() mends a character that is cut here. */
-	buf_put(b, value.text, value.len < SNIPPET ? value.len : SNIPPET);
-	buf_puts(b, value.len > SNIPPET ? "..." : "");
+	put_snippet(b, value);
 	return false;
 }
 
@@ -267,7 +273,7 @@ unknown(struct buf *b, const struct argument *a, int n, struct json name)
 	int i;
 
 	buf_puts(b, "unknown argument ");
-	buf_put(b, name.text, name.len < SNIPPET ? name.len : 0);
+	put_snippet(b, name);
 	if (bash && is_one_of(task_arguments, TASK_ARGUMENTS, name))
 		buf_puts(b, ", which task_output takes");
 	else if (!bash && is_one_of(bash_arguments, BASH_ARGUMENTS, name))
@@ -355,7 +361,9 @@ read_cwd(struct json given, struct job_request *job, struct buf *refusal)
 	json_decode(given, &b);
 	if (!b.failed && (b.len == 0 || has_nul(&b))) {
 		buf_free(&b);
-		return wrong(refusal, &bash_arguments[CWD], given);
+		wrong(refusal, &bash_arguments[CWD], given);
+		buf_puts(refusal, "; nothing was run");
+		return false;
 	}
 	buf_putc(&b, '\0');
 	job->cwd = b.data;

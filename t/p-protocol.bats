@@ -1125,4 +1125,12 @@ unread() {
 	isnt "$instructions" ''
 	modern server/discover
 	is "$(get result instructions)" "$instructions"
+@test "P4: of a long name, or a long id, the start is told" {
+	boris
+	long=$(printf %0500d 0)
+	run_tool bash '{"command":"true","x'$long'":1}'
+	refused 'unknown argument "x0000*...*command*'
+	run_tool task_output '{"task_id":"x\n'$long'"}'
+	refused 'task not found: x?n000*'
+	most "$(text | wc -c)" 400
 }
