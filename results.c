@@ -6,7 +6,19 @@
 #include <signal.h>
 #include <string.h>
 
-enum { SHOWN_CHARS = 200 };  /* of a command in the list of tasks (T7) */
+size_t
+results_cut(const struct buf *text, int most)
+{
+	size_t i = 0;
+	int step = 1;
+
+	for (; most > 0 && i < text->len && step > 0; most--) {
+		step = utf8_length((const unsigned char *)text->data + i,
+		    text->len - i);
+		i += step > 0 ? (size_t)step : 0;
+	}
+	return i;
+}
 
 void
 results_refusal(struct buf *b, struct buf *text)
@@ -53,28 +65,13 @@ put_time(struct buf *b, int64_t ms)
 	buf_puts(b, " s");
 }
 
-/* Bytes of the first `most` characters */
-static size_t
-first_chars(const struct buf *text, int most)
-{
-	size_t i = 0;
-	int step = 1;
-
-	for (; most > 0 && i < text->len && step > 0; most--) {
-		step = utf8_length((const unsigned char *)text->data + i,
-		    text->len - i);
-		i += step > 0 ? (size_t)step : 0;
-	}
-	return i;
-}
-
 /* The start of a text, on one line */
 static void
 put_start(struct buf *b, const struct buf *text, int most)
 {
 	struct buf start = { NULL, 0, 0, false };
 
-	buf_put(&start, text->data, first_chars(text, most));
+	buf_put(&start, text->data, results_cut(text, most));
 	buf_putc(&start, '\0');
 	if (!start.failed)
 		put_name(b, start.data);
@@ -106,7 +103,7 @@ put_tasks(struct buf *t, struct session *s, bool all, int64_t now)
 			buf_puts(t, ", ");
 			put_time(t, elapsed(task, now));
 			buf_puts(t, ", ");
-			put_start(t, &task->asked.text, SHOWN_CHARS / 4);
+			put_start(t, &task->asked.text, RESULTS_SHOWN / 4);
 		}
 		buf_puts(t, ")");
 	}
@@ -125,7 +122,7 @@ results_no_task(struct buf *b, struct session *s,
 		buf_int(&t, call->pid);
 	} else {
 		buf_puts(&t, "task not found: ");
-		put_start(&t, &call->id, SHOWN_CHARS);
+		put_start(&t, &call->id, RESULTS_SHOWN);
 	}
 	if (session_stateless(s)) {
 		buf_puts(&t, "\nIt may have been read already, or belong to "
@@ -572,12 +569,12 @@ put_task(struct result *r, int64_t now)
 	if (job->asked.description.len > 0) {
 		data_string(r, "description", job->asked.description.data,
 		    job->asked.description.len);
-		put_start(t, &job->asked.description, SHOWN_CHARS);
+		put_start(t, &job->asked.description, RESULTS_SHOWN);
 		buf_puts(t, ": ");
 	}
-	put_start(t, &job->asked.text, SHOWN_CHARS);
+	put_start(t, &job->asked.text, RESULTS_SHOWN);
 	data_string(r, "command", job->asked.text.data,
-	    first_chars(&job->asked.text, SHOWN_CHARS));
+	    results_cut(&job->asked.text, RESULTS_SHOWN));
 }
 
 void

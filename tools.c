@@ -393,13 +393,11 @@ read_wait(const struct argument *a, struct json wait, struct json until,
           struct tools_call *call, struct buf *refusal)
 {
 	struct buf *b = &call->until;
-	size_t i, chars = 0;
 
 	json_decode(until, b);
-	for (i = 0; i < b->len; i++)
-		chars += (b->data[i] & 0xC0) != 0x80;
-	if (until.text != NULL && !b->failed && (chars == 0 ||
-	    chars > UNTIL_MOST || memchr(b->data, '\n', b->len) != NULL))
+	if (until.text != NULL && !b->failed && (b->len == 0 ||
+	    results_cut(b, UNTIL_MOST) < b->len ||
+	    memchr(b->data, '\n', b->len) != NULL))
 		return wrong(refusal, &a[1], until);
 	call->wait = until.text != NULL ? WAIT_UNTIL : 0;
 	json_int(wait, &call->wait);
@@ -480,6 +478,8 @@ read_bash(const struct tools_options *o, struct json arguments,
 	job->has_input = given[STDIN].text != NULL;
 	json_decode(given[STDIN], &job->input);
 	json_decode(given[DESCRIPTION], &job->description);
+	job->description.len = results_cut(&job->description, RESULTS_SHOWN);
+	buf_shrink(&job->description);
 	return read_truncate(given[TRUNCATE], &job->truncate, refusal) &&
 	    read_command(given[COMMAND], job, refusal) &&
 	    read_cwd(given[CWD], job, refusal) &&

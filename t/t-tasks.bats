@@ -827,4 +827,12 @@ row() {
 	is "$(plain tasks 0 task_id) $(get -n result structuredContent tasks)" "$task 1"
 	release 2
 	answer $long
+@test "T7: of a long description the first 200 characters are kept, as text and as data" {
+	boris
+	long=$(printf 'é%.0s' {1..300})
+	start_task 'read <gate' '{"description":"'"$long"'"}'
+	run_tool task_output '{}'
+	is "$(plain tasks 0 description)" "${long:0:400}"
+	has "$(text)" "  ${long:0:400}: read"
+	release
 }
