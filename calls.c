@@ -381,8 +381,8 @@ begin_look(struct call *call, struct job *job)
 	look->id.len = 0;
 	buf_add(&look->id, job->id);
 	buf_putc(&look->id, '\0');
-	call->searched[0] = job->out.seen;
-	call->searched[1] = job->err.seen;
+	call->searched[0] = call->out = job->out.seen;
+	call->searched[1] = call->err = job->err.seen;
 	call->deadline = call->from.calls->now + look->wait;
 }
 
@@ -475,6 +475,7 @@ calls_forget(struct calls *c, void *to, bool cancel)
 			continue;
 		call->from.to = NULL;
 		call->token.text = NULL;  /* nobody looks at progress */
+		call->look.wait = 0;  /* nor waits for a task */
 		if (cancel || call->kind != CALL_RUN)
 			cancel_call(call);
 	}

@@ -481,7 +481,8 @@ put_output(struct result *r, struct job_stream *out, struct job_stream *err)
 		}
 		data_string(r, names[i], b.data, b.len);
 		if (b.len > 0) {
-			buf_add(t, t->data[t->len - 1] != '\n' ? "\n\n" : "\n",
+			buf_add(t, t->len == 0 || t->data[t->len - 1] != '\n'
+			    ? "\n\n" : "\n",
 			    names[i], ":\n");
 			buf_put(t, b.data, b.len);
 		}

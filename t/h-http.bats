@@ -585,6 +585,28 @@ load http
 	is "$(result status)" '"completed"'
 }
 
+@test "H5: a start that waits, whose peer has gone, leaves its result to be read (W2)" {
+	serve
+	enter a
+	plug b c
+	visit[b]=${visit[a]} visit[c]=${visit[a]}
+	runs b 'echo >begun; read <gate'
+	begun begun
+	runs c 'echo hi' '{"run_in_background":true,"wait":60000}'
+	# It has been read when this is answered, and waits in the queue.
+	settled wc -c err
+	unplug c
+	ask_list() {
+		tool task_output '{}'
+		post a "$message"
+		answers a
+		[ "$(result tasks 0 status)" = '"completed"' ]
+	}
+	! ask_list
+	release
+	eventually ask_list
+}
+
 @test "H5: one session's calls do not wait for another's" {
 	serve
 	enter a b

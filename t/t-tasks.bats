@@ -836,3 +836,17 @@ row() {
 	has "$(text)" "  ${long:0:400}: read"
 	release
 }
+
+@test "W1: a wait is shown what is new since the last look, not what that has shown" {
+	boris
+	start_task 'echo one; echo x >a; read <gate; echo two; read <gate'
+	printed a
+	look
+	call task_output '{"task_id":"'"$task"'","wait":60000}' '{"progressToken":1}'
+	wait=$id
+	in_turn
+	release
+	notice
+	is "$(get params message)" '"two\n"'
+	cancel $wait
+}
