@@ -354,7 +354,7 @@ try_look(struct call *call)
 	bool finished = job != NULL && job->state == JOB_FINISHED;
 	struct buf b = { NULL, 0, 0, false };
 
-	if (job != NULL && !finished && c->now < wait_ends(call, job))
+	if (job != NULL && c->now < wait_ends(call, job) && !finished)
 		return false;
 	if (job == NULL) {
 		results_no_task(&b, c->session, &call->look);

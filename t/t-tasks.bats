@@ -850,3 +850,15 @@ row() {
 	is "$(get params message)" '"two\n"'
 	cancel $wait
 }
+
+@test "W3: what was printed at the very end has been seen" {
+	boris
+	start_task 'echo ready; echo steady >&2'
+	finished() {
+		run_tool task_output '{}'
+		[ "$(result tasks 0 status)" = '"completed"' ]
+	}
+	eventually finished
+	look "$task" '{"wait":1000,"until":"steady"}'
+	is "$(result status) $(result note)" '"completed" '
+}
