@@ -35,6 +35,8 @@ static const struct bounds {
 	[TRUNCATE_LOOK] = { 10000, 0, 10000, MANY, MANY, true }
 }, everything = { MANY, 0, MANY, MANY, MANY, false };
 
+static const char replacement[] = "\xEF\xBF\xBD";  /* U+FFFD */
+
 enum state {
 	TEXT,
 	CHARACTER,    /* inside of one that a read has split */
@@ -151,7 +153,7 @@ replace(struct output *o, size_t from, size_t to, const void *p, size_t n)
 
 /* A character other than a newline, in place of the one at the cursor */
 static void
-put(struct output *o, const unsigned char *p, size_t n)
+put(struct output *o, const void *p, size_t n)
 {
 	char blanks[BLANKS];
 	int64_t one = 1;
@@ -170,12 +172,6 @@ put(struct output *o, const unsigned char *p, size_t n)
 	bound_line(o);
 }
 
-static void
-put_replacement(struct output *o)
-{
-	put(o, (const unsigned char *)"\xEF\xBF\xBD", 3);
-}
-
 /* CSI K: what is behind the cursor (0), or up to and with it (1), or all of
  * the line (2). The cursor keeps its column, perhaps behind the line's end. */
 static void
@@ -191,7 +187,7 @@ erase(struct output *o, unsigned what)
 		o->blanks = BLANKS;
 	replace(o, from, to, "", 0);
 	if (o->cursor < o->len) {
-		put(o, (const unsigned char *)" ", 1);
+		put(o, " ", 1);
 		o->cursor--;
 	}
 }
@@ -265,7 +261,7 @@ read_text(struct output *o, const unsigned char *p, size_t n)
 		return n;
 	}
 	if (len < 0) {
-		put_replacement(o);
+		put(o, replacement, 3);
 		return (size_t)-len;
 	}
 	if (*p == '\r') {
@@ -350,16 +346,6 @@ total_lines(const struct output *o)
 	return o->lines + (o->len > 0 && o->text[o->len - 1] != '\n');
 }
 
-/* Where in `text` that position is; if it has been dropped, what is there yet
- * behind it */
-static size_t
-index_of(const struct output *o, int64_t position)
-{
-	int64_t i = position - o->dropped, head_len = (int64_t)o->head_len;
-
-	return (size_t)(o->dropped > 0 && i < head_len ? head_len : i);
-}
-
 static bool
 is_over(const struct output *o, enum truncate how)
 {
@@ -434,12 +420,14 @@ show(struct output *o, const struct bounds *most, int64_t from, int64_t lines,
      const char *name, struct buf *b)
 {
 	int64_t first = most->first;
-	size_t at = index_of(o, from), start, end;
+	size_t at = (size_t)(from - o->dropped), start, end;
 	struct end e;
 
 	b->failed = b->failed || o->failed;
 	if (o->len == 0)
 		return;
+	if (o->dropped > 0 && from < o->dropped + (int64_t)o->head_len)
+		at = o->head_len;  /* the first that is there yet */
 	e = find_end(o->text + at, o->len - at, most);
 	start = skip_chars(o->text, o->len, &first);
 	if (e.chars > o->chars - most->first) {  /* some is in the start */
@@ -518,7 +506,7 @@ output_end(struct output *o, enum truncate how)
 	if (o->ended)
 		return;
 	if (o->state == CHARACTER)
-		put_replacement(o);
+		put(o, replacement, 3);
 	spool_end(o->file, is_over(o, how));
 	o->how = how;
 	o->ended = true;
@@ -544,9 +532,7 @@ output_show(struct output *o, enum truncate how, const char *name,
 static int64_t
 position(const struct output *o, const struct output_cursor *c)
 {
-	bool same = c->rewrites == o->rewrites;
-
-	return c->finished + (same ? (int64_t)c->line : 0);
+	return c->finished + (c->rewrites == o->rewrites ? c->line : 0);
 }
 
 bool
@@ -560,7 +546,7 @@ output_look(struct output *o, struct output_cursor *c)
 {
 	c->finished = o->dropped + (int64_t)o->line;
 	c->lines = o->lines;
-	c->line = o->len - o->line;
+	c->line = (int64_t)(o->len - o->line);
 	c->rewrites = o->rewrites;
 	o->looked_at = true;
 }
@@ -580,10 +566,9 @@ void
 output_show_since(struct output *o, struct output_cursor *c, const char *name,
                   struct buf *b)
 {
-	const struct bounds *most = &bounds[TRUNCATE_LOOK];
+	const struct bounds *most = !o->ended ? &bounds[TRUNCATE_LOOK] :
+	    is_over(o, o->how) ? &bounds[TRUNCATE_TAIL] : &everything;
 
-	if (o->ended)
-		most = is_over(o, o->how) ? &bounds[TRUNCATE_TAIL] : &everything;
 	show(o, most, position(o, c), total_lines(o) - c->lines, name, b);
 	output_look(o, c);
 }

@@ -43,7 +43,7 @@ void output_show(struct output *, enum truncate, const char *name,
 struct output_cursor {
 	int64_t finished;   /* bytes of lines that had ended */
 	int64_t lines;      /* their newlines */
-	size_t line;        /* bytes of the line that had not */
+	int64_t line;       /* bytes of the line that had not */
 	unsigned rewrites;  /* changes of lines after a look at them, so far */
 };
 
