@@ -824,6 +824,8 @@ END
 	run_tool bash '{"check_pid":1}'
 	refused 'no background process with pid 1*'
 	refused "*$pid*"
+}
+
 @test "B7: a signal without a name that ends the shell is told too" {
 	boris
 	run_bash 'kill -34 $$'

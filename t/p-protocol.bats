@@ -1125,6 +1125,8 @@ unread() {
 	isnt "$instructions" ''
 	modern server/discover
 	is "$(get result instructions)" "$instructions"
+}
+
 @test "P4: of a long name, or a long id, the start is told" {
 	boris
 	long=$(printf %0500d 0)

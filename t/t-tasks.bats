@@ -827,6 +827,8 @@ row() {
 	is "$(plain tasks 0 task_id) $(get -n result structuredContent tasks)" "$task 1"
 	release 2
 	answer $long
+}
+
 @test "T7: of a long description the first 200 characters are kept, as text and as data" {
 	boris
 	long=$(printf 'é%.0s' {1..300})
