@@ -37,7 +37,7 @@ notes() {
 	like "$(text)" '"exit_code: 0*'
 	lacks "$(text)" stdout
 	lacks "$(text)" stderr
-	like "$(text)" '*(no output)"'
+	like "$(text)" '*\(no output\)"'
 	is "$(result stdout) $(result stderr)" '"" ""'
 	run_bash 'echo err >&2'
 	is "$(text)" '"exit_code: 0\n\nstderr:\nerr\n"'

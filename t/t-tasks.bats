@@ -186,7 +186,7 @@ ended() {
 	boris
 	start_task 'read <gate'
 	look
-	like "$(text)" '*(no output)"'
+	like "$(text)" '*\(no output\)"'
 	is "$(result stdout) $(result stderr)" '"" ""'
 	release
 	look "$task" '{"wait":10000}'
@@ -316,7 +316,7 @@ ended() {
 	like "$(text)" '*stdout:\\none\\n*'
 	look "$task" '{"new":true}'
 	is "$(result stdout)" '""'
-	like "$(text)" '*(no new output)"'
+	like "$(text)" '*\(no new output\)"'
 	release
 	printed b
 	look "$task" '{"new":true}'

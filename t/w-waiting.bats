@@ -223,7 +223,7 @@ no_output() {
 	is "$(result status)" '"running"'
 	look "$task" '{"new":true}'
 	is "$(result status)" '"running"'
-	like "$(text)" '*(no new output)"'
+	like "$(text)" '*\(no new output\)"'
 	within 3000
 }
 
@@ -283,7 +283,7 @@ no_output() {
 	look "$task" '{"new":true,"wait":500}'
 	least "$(took)" 490
 	is "$(result status) $(result stdout)" '"running" ""'
-	like "$(text)" '*(no new output)"'
+	like "$(text)" '*\(no new output\)"'
 	wait_for '"new":true,"wait":60000'
 	wait=$id
 	in_turn
@@ -292,7 +292,7 @@ no_output() {
 	answer $wait
 	within 3000
 	is "$(result status) $(result exit_code) $(result stdout)" '"completed" 3 ""'
-	like "$(text)" '*(no new output)"'
+	like "$(text)" '*\(no new output\)"'
 }
 
 @test "W2: with until, silence after something new ends no wait" {
@@ -365,7 +365,7 @@ no_output() {
 		start_waiting 'echo one; echo $$ >pid; read <gate; echo two' "$more"
 		cancelled+=("$id")
 		printed pid
-		cancel $id
+		cancel "${cancelled[-1]}"
 		next_is_ping
 		there pid
 		run_tool task_output '{}'
