@@ -190,7 +190,7 @@ ended() {
 	is "$(result stdout) $(result stderr)" '"" ""'
 	release
 	look "$task" '{"wait":10000}'
-	like "$(text)" '"status: completed\\n*(no output)"'
+	like "$(text)" '"status: completed\\n*\(no output\)"'
 }
 
 @test "T3: while it runs, a look shows the last 10,000 characters, whole lines, whatever --truncate says" {
