@@ -274,6 +274,7 @@ ends_as_ever() {
 	    '"$@"; kill -0 "$(cat number)" && echo yes >alive' sh)
 	unshare --pid --fork --mount-proc test -w /proc/sys/kernel/ns_last_pid ||
 		skip 'no PID namespaces here'
+	hurried
 	boris
 	run_bash 'sleep 600 & echo $! >child; echo $$ >number'
 	run_bash 'kill "$(cat child)"'
@@ -284,11 +285,12 @@ ends_as_ever() {
 	eventually free
 	run_bash 'while number=$(cat number); do
 			echo $((number - 1)) >/proc/sys/kernel/ns_last_pid
-			setsid sleep 600 &
+			setsid sh -c "echo \$\$ >far; exec sleep 600" &
 			[ $! != $number ] || break
 			kill $!
-		done' '{"timeout":9000}'
+		done' '{"timeout":600000}'
 	is "$(result status)" '"completed"'
+	eventually cmp -s far number
 	leave
 	is "$(cat alive)" yes
 }
