@@ -77,8 +77,8 @@ catch(int sig, void (*handler)(int), int flags)
 	sigaction(sig, &action, NULL);
 }
 
-/* What else was ignored at the start is put right before it matters, when a
- * first command starts (C3, proc_prepare). */
+/* What else was ignored at the start is put right with the first session (C3,
+ * proc_prepare). */
 static void
 catch_signals(void)
 {

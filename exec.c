@@ -18,11 +18,11 @@ enum {
 	GRACE = 5000,           /* ms from SIGTERM to SIGKILL (E2) */
 	GIVE_UP = 5000,         /* ms after SIGKILL: not even that ended it */
 	LOOK_MOST = 32,         /* ms from one look at its group to the next */
+	REVIEW = 10000,         /* ms between looks at which orphans live */
 	LOOK_AFTER_PIPE = 10,   /* ms from the end of an orphan's pipe to one */
 	SHORT_LIFE = 250,       /* ms in which pids do not wrap around */
 	QUIET = 3,              /* ms in which the end of a command says all that
 	                         * its pipes could: each turn costs (Q3) */
-	GROUPS = 64,            /* that are looked at together */
 	PIPE_FULL = 1 << 20,    /* bytes no pipe holds more than, by default */
 	READ_SIZE = 64 << 10,
 	PIECE = (128 << 10) - 1,  /* what Linux takes as one argument (B3) */
@@ -32,11 +32,14 @@ enum {
 	ERROR_START = 4096        /* bytes of stderr that may hold the trap */
 };
 
-/* The pipes of a command; the last is for where it ended. */
-enum { OUT, ERR, IN, DIR, PIPES };
+/* The pipes of a command, by their number there; the last is for where it
+ * ended. */
+enum { IN, OUT, ERR, DIR, PIPES };
 
 struct exec {
 	struct exec_report report;
+	struct exec *next;    /* in its list */
+	struct proc_group group;  /* to be looked at, or signalled, with others */
 	volatile pid_t *place;  /* the guard's, for the group's number */
 	bool reminded;        /* the second SIGTERM of E2 has been sent */
 	int send;             /* signal that the group is due; 0: none */
@@ -46,8 +49,8 @@ struct exec {
 	int64_t pause;        /* ms from that look to the next */
 	int fd[PIPES];        /* our ends of its pipes; -1: none, or closed */
 	int poll[PIPES];      /* their indexes in the poll set */
-	struct output *text[2];  /* what becomes of OUT and ERR, the owner's;
-	                          * NULL: it is let go */
+	struct output *text[PIPES];  /* what becomes of OUT and ERR, the owner's;
+	                              * NULL: it is let go */
 	struct buf input;     /* still to be written to its stdin */
 	size_t written;       /* of it */
 	struct buf trap;      /* what bash may repeat of the script; or empty */
@@ -191,12 +194,12 @@ open_pipes(const struct exec_command *c, int ours[], int theirs[])
 /* Its pid, or -1 with errno */
 static pid_t
 start_shell(const struct exec_command *c, struct buf *texts, char *pwd,
-            int dir_fd, const int theirs[], bool *dir_failed)
+            int dir_fd, const int theirs[])
 {
 	char *argv[ARGUMENTS], *text = texts->data;
 	struct proc_child child;
+	int fd[PIPES], n = 3;
 	pid_t pid;
-	int n = 3;
 
 	argv[0] = (char *)c->shell;
 	argv[1] = "-c";
@@ -210,18 +213,18 @@ start_shell(const struct exec_command *c, struct buf *texts, char *pwd,
 		errno = E2BIG;  /* the kernel's limit is lower */
 		return -1;
 	}
+	memcpy(fd, theirs, sizeof(fd));
+	if (c->input == NULL)
+		fd[IN] = c->no_input;
 	child.program = c->shell;
 	child.argv = argv;
 	child.env = c->env;
 	child.dir = c->dir;
-	child.in = c->input != NULL ? theirs[IN] : c->no_input;
-	child.out = theirs[OUT];
-	child.err = theirs[ERR];
-	child.extra = theirs[DIR];
-	child.extra_to = dir_fd;
+	child.fd = fd;
+	child.extra = dir_fd;
 	child.place = c->place;
 	c->env[0] = pwd;
-	pid = proc_start(&child, dir_failed);
+	pid = proc_start(&child);
 	c->env[0] = "PWD=/";
 	return pid;
 }
@@ -262,12 +265,17 @@ reap(struct exec *x)
 }
 
 void
-exec_free(struct exec *x)
+exec_free(struct exec_list *list, struct exec *x)
 {
+	struct exec **at = &list->first;
 	int i;
 
 	if (x == NULL)
 		return;
+	while (*at != NULL && *at != x)
+		at = &(*at)->next;
+	if (*at == x)
+		*at = x->next;
 	for (i = 0; i < PIPES; i++)
 		shut(&x->fd[i]);
 	reap(x);
@@ -278,16 +286,14 @@ exec_free(struct exec *x)
 }
 
 struct exec *
-exec_start(const struct exec_command *c, struct output *out,
-           struct output *err, int64_t now, enum exec_failed *what)
+exec_start(struct exec_list *list, const struct exec_command *c,
+           struct output *out, struct output *err, int64_t now)
 {
 	struct exec *x = calloc(1, sizeof(*x));
 	struct buf texts = { NULL, 0, 0, false }, pwd = texts;
 	int theirs[PIPES], i, error, dir_fd = dir_descriptor(c);
-	bool dir_failed = false;
 	pid_t pid = -1;
 
-	*what = EXEC_FAILED_START;
 	if (x == NULL)
 		return NULL;
 	for (i = 0; i < PIPES; i++)
@@ -300,21 +306,20 @@ exec_start(const struct exec_command *c, struct output *out,
 	errno = ENOMEM;
 	if (!texts.failed && !pwd.failed && !x->trap.failed &&
 	    open_pipes(c, x->fd, theirs) == 0)
-		pid = start_shell(c, &texts, pwd.data, dir_fd, theirs,
-		    &dir_failed);
+		pid = start_shell(c, &texts, pwd.data, dir_fd, theirs);
 	error = errno;
 	for (i = 0; i < PIPES; i++)
 		shut(&theirs[i]);
 	buf_free(&texts);
 	buf_free(&pwd);
 	if (pid < 0) {
-		exec_free(x);
-		if (dir_failed)
-			*what = EXEC_FAILED_DIR;
+		exec_free(list, x);
 		errno = error;
 		return NULL;
 	}
-	x->report.pid = pid;
+	x->next = list->first;
+	list->first = x;
+	x->report.pid = x->group.id = pid;
 	x->report.lives = x->report.open = true;
 	x->place = c->place;
 	x->text[OUT] = out;
@@ -397,13 +402,28 @@ take_rest(struct exec *x)
 	}
 }
 
+/* Did a part of the last pipeline, of several, fail, and not because its reader
+ * had ended (SIGPIPE)? */
+static bool
+hides_failure(const char *codes)
+{
+	if (strchr(codes, ' ') == NULL)
+		return false;
+	for (; *codes != '\0'; codes += strcspn(codes, " ")) {
+		codes += strspn(codes, " ");
+		if (atoi(codes) != 0 && atoi(codes) != 141)
+			return true;
+	}
+	return false;
+}
+
 /* What the trap wrote: exit codes with a space behind each, an absolute name
  * and a newline (D2, B7). Anything else was written by somebody who found the
  * descriptor. */
 static void
 take_dir(struct exec *x)
 {
-	char text[DIR_LIMIT + 1], *dir;
+	char text[DIR_LIMIT + 1];
 	ssize_t n = -1;
 	size_t codes;
 
@@ -415,14 +435,13 @@ take_dir(struct exec *x)
 		return;
 	text[n - 1] = '\0';
 	codes = strspn(text, "0123456789 ");
-	dir = text + codes;
-	if (*dir != '/')
+	if (text[codes] != '/')
 		return;
-	x->report.dir = strdup(dir);  /* no memory: it stays what it was */
+	x->report.dir = strdup(text + codes);  /* no memory: as it was */
 	if (codes < 3 || codes > sizeof(x->report.pipeline))
 		return;
 	text[codes - 1] = '\0';
-	if (strchr(text, ' ') != NULL)
+	if (x->report.status == 0 && hides_failure(text))
 		memcpy(x->report.pipeline, text, codes);
 }
 
@@ -453,31 +472,15 @@ end(struct exec *x)
 		return;
 	take_rest(x);
 	take_dir(x);
+	/* Somebody may hold its pipes still (E4): what is printed there is read,
+	 * so that it is not blocked, and let go. */
+	x->text[OUT] = x->text[ERR] = NULL;
 	/* Who is left reads an end of file, as it would from a shell. */
 	shut(&x->fd[IN]);
 	buf_free(&x->input);
 	buf_free(&x->trap);
 	x->report.state = EXEC_ENDED;
 	x->deadline = x->look = NEVER;
-}
-
-/* Sends what is due, GROUPS at a time. */
-static void
-send_signals(struct exec *const list[], int n, int sig)
-{
-	struct proc_group groups[GROUPS];
-	int i, m = 0;
-
-	for (i = 0; i < n; i++) {
-		if (list[i]->send == sig) {
-			groups[m++].id = list[i]->report.pid;
-			list[i]->send = 0;
-		}
-		if (m == GROUPS || (m > 0 && i == n - 1)) {
-			proc_signal(groups, m, sig);
-			m = 0;
-		}
-	}
 }
 
 /* It is to be ended by this signal, and to be gone after so long. */
@@ -490,33 +493,6 @@ begin_end(struct exec *x, int sig, int64_t now)
 	x->look = now;
 	x->pause = 1;
 	x->reminded = false;
-}
-
-void
-exec_stop(struct exec *const list[], int n, int64_t now)
-{
-	int i;
-
-	for (i = 0; i < n; i++) {
-		if (list[i]->report.lives &&
-		    list[i]->report.state != EXEC_STOPPING &&
-		    list[i]->report.state != EXEC_KILLED)
-			begin_end(list[i], SIGTERM, now);
-	}
-	send_signals(list, n, SIGTERM);
-}
-
-void
-exec_kill(struct exec *const list[], int n, int64_t now)
-{
-	int i;
-
-	for (i = 0; i < n; i++) {
-		if (list[i]->report.lives &&
-		    list[i]->report.state != EXEC_KILLED)
-			begin_end(list[i], SIGKILL, now);
-	}
-	send_signals(list, n, SIGKILL);
 }
 
 /* What a look at the group has found */
@@ -543,59 +519,62 @@ looked(struct exec *x, bool lives, int64_t now)
 	x->pause = x->pause * 2 > LOOK_MOST ? LOOK_MOST : x->pause * 2;
 }
 
-static void
-look_at_groups(struct exec *const list[], int n, int64_t now)
+static bool
+is_due(const struct exec *x, int64_t now)
 {
-	struct proc_group groups[GROUPS];
-	struct exec *due[GROUPS], *x;
-	int i, k, m = 0;
+	return x->report.shell_ended && x->report.lives && now >= x->look;
+}
 
-	for (i = 0; i < n; i++) {
-		x = list[i];
-		if (x->report.shell_ended && x->report.lives &&
-		    now >= x->look) {
-			due[m] = x;
-			groups[m].id = x->report.pid;
-			groups[m++].young = now - x->started < SHORT_LIFE;
-		}
-		if (m < GROUPS && i < n - 1)
+/* Whose group has gone of those that were left running is not looked at more
+ * often than every ten seconds: it costs a walk through /proc, and an idle boris
+ * does not wake up for it. */
+static void
+look_at_groups(struct exec_list *list, int64_t now)
+{
+	struct proc_group *due = NULL;
+	struct exec *x;
+	bool review = now >= list->review;
+
+	for (x = list->first; x != NULL; x = x->next) {
+		if (review && x->report.state == EXEC_ENDED)
+			x->look = now;
+		if (!is_due(x, now))
 			continue;
-		if (m > 0)
-			proc_look(groups, m);
-		for (k = 0; k < m; k++)
-			looked(due[k], groups[k].lives, now);
-		m = 0;
+		x->group.young = now - x->started < SHORT_LIFE;
+		x->group.next = due;
+		due = &x->group;
+	}
+	if (review)
+		list->review = now + REVIEW;
+	if (due != NULL)
+		proc_look(due);
+	for (x = list->first; x != NULL; x = x->next) {
+		if (is_due(x, now))
+			looked(x, x->group.lives, now);
 	}
 }
 
-void
-exec_advance(struct exec *const list[], int n, int64_t now)
+static void
+send_signals(struct exec_list *list, int sig)
 {
+	struct proc_group *due = NULL;
 	struct exec *x;
-	int i;
 
-	look_at_groups(list, n, now);
-	for (i = 0; i < n; i++) {
-		x = list[i];
-		if (now < x->deadline)
+	for (x = list->first; x != NULL; x = x->next) {
+		if (x->send != sig || !x->report.lives)
 			continue;
-		if (x->report.state == EXEC_STOPPING) {
-			begin_end(x, SIGKILL, now);
-		} else {
-			/* Not even SIGKILL ends what sleeps in the kernel:
-			 * let it be. */
-			end(x);
-			reap(x);
-		}
+		x->send = 0;
+		x->group.next = due;
+		due = &x->group;
 	}
-	send_signals(list, n, SIGTERM);
-	send_signals(list, n, SIGKILL);
+	if (due != NULL)
+		proc_signal(due, sig);
 }
 
 /* -- Turns ------------------------------------------------------------- */
 
-void
-exec_poll_add(struct exec *x, struct loop *loop)
+static void
+add_one(struct exec *x, struct loop *loop)
 {
 	bool quiet = x->report.state == EXEC_RUNNING &&
 	    loop->now < x->started + QUIET;
@@ -608,10 +587,21 @@ exec_poll_add(struct exec *x, struct loop *loop)
 	loop_until(loop, x->deadline);
 	if (x->report.shell_ended)
 		loop_until(loop, x->look);
+	if (x->send != 0)
+		loop_until(loop, loop->now);
 }
 
 void
-exec_dispatch(struct exec *x, const struct loop *loop)
+exec_poll_add(struct exec_list *list, struct loop *loop)
+{
+	struct exec *x;
+
+	for (x = list->first; x != NULL; x = x->next)
+		add_one(x, loop);
+}
+
+static void
+dispatch_one(struct exec *x, const struct loop *loop)
 {
 	bool open = x->report.open;
 
@@ -628,13 +618,27 @@ exec_dispatch(struct exec *x, const struct loop *loop)
 	/* Most that was left running ends with its last pipe. */
 	if (x->report.state == EXEC_ENDED && open && !x->report.open)
 		x->look = loop->now + LOOK_AFTER_PIPE;
+	if (loop->now < x->deadline)
+		return;
+	if (x->report.state == EXEC_STOPPING) {
+		begin_end(x, SIGKILL, loop->now);
+	} else {
+		/* Not even SIGKILL ends what sleeps in the kernel: let it be. */
+		end(x);
+		reap(x);
+	}
 }
 
 void
-exec_read(struct exec *x)
+exec_dispatch(struct exec_list *list, const struct loop *loop)
 {
-	take_rest(x);
-	look_at_leader(x);
+	struct exec *x;
+
+	for (x = list->first; x != NULL; x = x->next)
+		dispatch_one(x, loop);
+	send_signals(list, SIGTERM);
+	send_signals(list, SIGKILL);
+	look_at_groups(list, loop->now);
 }
 
 const struct exec_report *
@@ -644,13 +648,23 @@ exec_report(const struct exec *x)
 }
 
 void
-exec_forget_output(struct exec *x)
+exec_read(struct exec *x)
 {
-	x->text[OUT] = x->text[ERR] = NULL;
+	take_rest(x);
+	look_at_leader(x);
 }
 
 void
-exec_look_again(struct exec *x)
+exec_stop(struct exec *x, int64_t now)
 {
-	x->look = 0;
+	if (x->report.lives && x->report.state != EXEC_STOPPING &&
+	    x->report.state != EXEC_KILLED)
+		begin_end(x, SIGTERM, now);
+}
+
+void
+exec_kill(struct exec *x, int64_t now)
+{
+	if (x->report.lives && x->report.state != EXEC_KILLED)
+		begin_end(x, SIGKILL, now);
 }

@@ -24,8 +24,8 @@ struct exec_command {
 	char **env;         /* env[0] is set to PWD; the rest is kept */
 	bool tells_dir;     /* it is asked in which directory it ends (D2) */
 	int no_input;       /* a descriptor that reads end of file (B4) */
-	volatile pid_t *place;  /* where its group's number is to stand as long as
-	                     * that is ours, for the guard (L4); or NULL */
+	volatile pid_t *place;  /* where its group's number stands as long as that
+	                     * is ours, for the guard (L4); or NULL */
 	struct buf *input;  /* what its stdin reads (B5), taken over; or NULL */
 };
 
@@ -43,43 +43,40 @@ struct exec_report {
 	bool shell_ended;     /* it is a zombie, or reaped */
 	int status;           /* then: 0 to 255, or 128+N */
 	bool signalled;       /* it was ended by signal N */
-	char pipeline[128];   /* exit codes of its last pipeline, if it said so
-	                       * and there were several; else empty (B7) */
+	char pipeline[128];   /* exit codes of its last pipeline, where its own
+	                       * hides a failure (B7); else empty */
 	char *dir;            /* where it ended, if it said so (D2); or NULL */
 	bool lives;           /* its number is held: all of it, or, after the
 	                       * end, what it left running (E4) */
 	bool open;            /* somebody may write to its pipes */
 };
 
-enum exec_failed { EXEC_FAILED_START, EXEC_FAILED_DIR };
-
 struct exec;
 
-/* Starts it, its output going to `out` and `err`. NULL: it could not be, for
- * the reason in errno, and *what says whether it was the directory. */
-struct exec *exec_start(const struct exec_command *, struct output *out,
-                        struct output *err, int64_t now,
-                        enum exec_failed *what);
+/* The commands of one session. One look into /proc, and one signal, does for
+ * all of them. Zeroed: none yet. */
+struct exec_list {
+	struct exec *first;
+	int64_t review;  /* ms; not before: look who of the orphans lives */
+};
+
+/* Starts one, its output going to `out` and `err` until it has ended. NULL: it
+ * could not be, for the reason in errno. */
+struct exec *exec_start(struct exec_list *, const struct exec_command *,
+                        struct output *out, struct output *err, int64_t now);
 /* Closes and frees everything; what is left of a group is forgotten. */
-void exec_free(struct exec *);
+void exec_free(struct exec_list *, struct exec *);
 
-void exec_poll_add(struct exec *, struct loop *);
-void exec_dispatch(struct exec *, const struct loop *);
-
-/* Moves n commands on: looks at the groups of those whose shell has ended,
- * signals again, kills after the grace. One look into /proc does for many. */
-void exec_advance(struct exec *const list[], int n, int64_t now);
+/* Reads what they print, looks at the groups of those whose shell has ended,
+ * signals, kills after the grace. */
+void exec_poll_add(struct exec_list *, struct loop *);
+void exec_dispatch(struct exec_list *, const struct loop *);
 
 const struct exec_report *exec_report(const struct exec *);
 void exec_read(struct exec *);  /* what has been printed, and ended, by now */
 
-/* To n commands at once: SIGTERM, after 5 s SIGKILL (E2); or that at once. */
-void exec_stop(struct exec *const list[], int n, int64_t now);
-void exec_kill(struct exec *const list[], int n, int64_t now);
-
-/* After the end somebody may hold its pipes still (E4): what is printed there is
- * read, so that it is not blocked, and let go. */
-void exec_forget_output(struct exec *);
-void exec_look_again(struct exec *);  /* at its group, at the next advance */
+/* At the next dispatch: SIGTERM, after 5 s SIGKILL (E2); or that at once. */
+void exec_stop(struct exec *, int64_t now);
+void exec_kill(struct exec *, int64_t now);
 
 #endif

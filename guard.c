@@ -35,7 +35,6 @@ struct guard {
 	const char *dir, *prefix;
 	pid_t pid;        /* 0: it was never begun */
 	int alive;        /* the end of a pipe that boris alone holds */
-	int next;         /* where to look for a free place first */
 };
 
 /* -- The second process ------------------------------------------------ */
@@ -54,20 +53,18 @@ remove_files(const struct guard *g)
 		closedir(dir);
 }
 
-/* Forgets the groups that have gone: their numbers may be given anew. Returns
- * how many still live. */
-static int
-keep_living(struct proc_group list[], int n)
+/* Forgets the groups that have gone: their numbers may be given anew. */
+static void
+keep_living(struct proc_group **list)
 {
-	int i, living = 0;
-
-	if (n > 0)
-		proc_look(list, n);
-	for (i = 0; i < n; i++) {
-		if (list[i].lives)
-			list[living++] = list[i];
+	if (*list != NULL)
+		proc_look(*list);
+	while (*list != NULL) {
+		if ((*list)->lives)
+			list = &(*list)->next;
+		else
+			*list = (*list)->next;
 	}
-	return living;
 }
 
 /* SIGTERM to all that live, after the grace SIGKILL, as boris would have (E2).
@@ -75,23 +72,25 @@ keep_living(struct proc_group list[], int n)
 static void
 end_groups(const struct guard *g)
 {
-	static struct proc_group list[GROUPS];
-	int i, n = 0, waited;
+	static struct proc_group group[GROUPS];
+	struct proc_group *list = NULL;
+	int i, waited;
 
 	for (i = 0; i < GROUPS; i++) {
-		if (g->shared->group[i] > 0) {
-			list[n].id = g->shared->group[i];
-			list[n++].orphaned = true;
-		}
+		if (g->shared->group[i] == 0)
+			continue;
+		group[i].id = g->shared->group[i];
+		group[i].orphaned = true;
+		group[i].next = list;
+		list = &group[i];
 	}
-	n = keep_living(list, n);
-	if (n > 0)
-		proc_signal(list, n, SIGTERM);
-	for (waited = 0; n > 0 && waited < 2 * GRACE; waited += LOOK) {
+	keep_living(&list);
+	proc_signal(list, SIGTERM);
+	for (waited = 0; list != NULL && waited < 2 * GRACE; waited += LOOK) {
 		if (waited >= GRACE)
-			proc_signal(list, n, SIGKILL);
+			proc_signal(list, SIGKILL);
 		poll(NULL, 0, LOOK);
-		n = keep_living(list, n);
+		keep_living(&list);
 	}
 }
 
@@ -179,16 +178,13 @@ runs(struct guard *g)
 volatile pid_t *
 guard_place(struct guard *g)
 {
-	int i, at;
+	int i;
 
 	if (!runs(g) && begin(g) < 0)
 		return NULL;
 	for (i = 0; i < GROUPS; i++) {
-		at = (g->next + i) % GROUPS;
-		if (g->shared->group[at] == 0) {
-			g->next = at + 1;
-			return &g->shared->group[at];
-		}
+		if (g->shared->group[i] == 0)
+			return &g->shared->group[i];
 	}
 	errno = EAGAIN;
 	return NULL;

@@ -26,20 +26,6 @@ enum { FEW_PIDS = 64 };  /* so many are asked one by one */
 
 /* -- Signals ----------------------------------------------------------- */
 
-/* The C libraries keep these to themselves, and so can't set them back where
- * they were found ignored. All zero is the default, on every processor. */
-static void
-reset_hidden_signals(void)
-{
-#ifdef __linux__
-	static const long zero[16];
-	int sig;
-
-	for (sig = 32; sig < 35; sig++)
-		syscall(SYS_rt_sigaction, sig, zero, NULL, 8);
-#endif
-}
-
 /* Is this the /proc of the pids that we know? Not where it is missing, nor in a
  * pid namespace that sees an outer one. */
 static bool
@@ -59,10 +45,16 @@ proc_prepare(void)
 	int sig;
 
 #ifdef __linux__
+	static const long zero[16];
+
 	if (!proc_is_ours())
 		prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
+	/* The C libraries keep these to themselves, and so can't set them back
+	 * where they were found ignored. All zero is the default, on every
+	 * processor. */
+	for (sig = 32; sig < 35; sig++)
+		syscall(SYS_rt_sigaction, sig, zero, NULL, 8);
 #endif
-	reset_hidden_signals();
 	memset(&action, 0, sizeof(action));
 	for (sig = 1; sig <= 64; sig++) {
 		if (sigaction(sig, NULL, &action) == 0 &&
@@ -131,15 +123,17 @@ proc_close_from(int lowest)
 static void
 become(const struct proc_child *c)
 {
+	const int *fd = c->fd;
+
 	setsid();
 	if (c->place != NULL)
 		*c->place = getpid();
-	if (dup2(c->in, 0) < 0 || dup2(c->out, 1) < 0 || dup2(c->err, 2) < 0)
+	if (dup2(fd[0], 0) < 0 || dup2(fd[1], 1) < 0 || dup2(fd[2], 2) < 0)
 		return;
 	/* dup2() of a descriptor onto itself leaves it close-on-exec. */
-	if (c->extra == c->extra_to)
-		fcntl(c->extra, F_SETFD, 0);
-	else if (c->extra >= 0 && dup2(c->extra, c->extra_to) < 0)
+	if (fd[3] == c->extra)
+		fcntl(fd[3], F_SETFD, 0);
+	else if (fd[3] >= 0 && dup2(fd[3], c->extra) < 0)
 		return;
 	proc_default_signals();
 	execve(c->program, c->argv, c->env);
@@ -184,16 +178,15 @@ begin_child(const struct proc_child *c)
 }
 
 pid_t
-proc_start(const struct proc_child *c, bool *dir_failed)
+proc_start(const struct proc_child *c)
 {
-	pid_t pid = -1;
+	pid_t pid;
 	int error;
 
 	/* The parent goes there and back: it learns at once when that fails,
 	 * and its own directory is never one that somebody may want to unmount.
 	 * For / that cannot fail. */
-	*dir_failed = chdir(c->dir) < 0;
-	if (*dir_failed)
+	if (chdir(c->dir) < 0)
 		return -1;
 	pid = begin_child(c);
 	error = errno;
@@ -245,15 +238,14 @@ is_zombie(pid_t pid)
 
 /* Whoever is of the session may be in any group of it (L3). */
 static void
-note_if_member(struct proc_group list[], int n, pid_t pid)
+note_if_member(struct proc_group *g, pid_t pid)
 {
 	pid_t session = getsid(pid);
-	int i;
 
-	for (i = 0; i < n && session > 0; i++) {
-		if (list[i].id == session && !list[i].lives &&
-		    (pid != session || list[i].orphaned) && !is_zombie(pid))
-			list[i].lives = true;
+	for (; g != NULL && session > 0; g = g->next) {
+		if (g->id == session && !g->lives &&
+		    (pid != session || g->orphaned) && !is_zombie(pid))
+			g->lives = true;
 	}
 }
 
@@ -281,45 +273,43 @@ next_pid(DIR *dir)
 	return pid;
 }
 
-/* All that was there before and is there after is seen. -1: /proc can't be
+/* All that was there before and is there after is seen. False: /proc can't be
  * read. */
-static int
-look_at_all(struct proc_group list[], int n)
+static bool
+look_at_all(struct proc_group *list)
 {
 	DIR *dir = opendir("/proc");
 	pid_t pid;
 
 	if (dir == NULL)
-		return -1;
+		return false;
 	while ((pid = next_pid(dir)) > 0)
-		note_if_member(list, n, pid);
+		note_if_member(list, pid);
 	closedir(dir);
-	return 0;
+	return true;
 }
 
 /* A process that forks and exits is always one step ahead of who looks for it;
  * but Linux gives out pids in order. So those that were given out since `from`
- * are looked at until none has been during the look: then nobody has slipped
- * past. -1: that can't be known. */
-static int
-look_at_new(struct proc_group list[], int n, pid_t from)
+ * (0: all that there are) are looked at until none has been during the look:
+ * then nobody has slipped past. False: that can't be known. */
+static bool
+look_since(struct proc_group *list, pid_t from)
 {
 	pid_t last, pid;
 
 	while ((last = last_pid()) != from) {
 		if (last == 0)
-			return -1;
-		if (last < from) {  /* they have begun anew */
-			from = last;
-			if (look_at_all(list, n) < 0)
-				return -1;
-			continue;
+			return false;
+		if (from > 0 && from < last && last - from <= FEW_PIDS) {
+			for (pid = from + 1; pid <= last; pid++)
+				note_if_member(list, pid);
+		} else if (!look_at_all(list)) {
+			return false;
 		}
-		for (pid = from + 1; pid <= last; pid++)
-			note_if_member(list, n, pid);
 		from = last;
 	}
-	return 0;
+	return from > 0;
 }
 
 /* Without /proc boris inherits who has lost his parent (proc_prepare): as long
@@ -327,52 +317,44 @@ look_at_new(struct proc_group list[], int n, pid_t from)
  * The leader is reaped here, its status being known. Who left the group is not
  * found. */
 static void
-look_at_children(struct proc_group list[], int n)
+look_at_children(struct proc_group *g)
 {
 	pid_t pid;
-	int i;
 
-	for (i = 0; i < n; i++) {
-		while ((pid = waitpid(-list[i].id, NULL, WNOHANG)) > 0)
+	for (; g != NULL; g = g->next) {
+		while ((pid = waitpid(-g->id, NULL, WNOHANG)) > 0)
 			;
-		list[i].lives = pid == 0;
+		g->lives = pid == 0;
 #ifdef __linux__
-		if (!list[i].orphaned)
+		if (!g->orphaned)
 			continue;
 #endif
 		/* Elsewhere init inherits them, and nobody holds the number. */
-		list[i].lives = list[i].lives || kill(-list[i].id, 0) == 0;
+		g->lives = g->lives || kill(-g->id, 0) == 0;
 	}
 }
 
 void
-proc_look(struct proc_group list[], int n)
+proc_look(struct proc_group *list)
 {
-	pid_t from = list[0].id, last;
-	bool young = true;
-	int i, failed = 0;
+	struct proc_group *g;
+	pid_t from = list->id;
 
-	for (i = 0; i < n; i++) {
-		list[i].lives = false;
-		young = young && list[i].young;
-		if (list[i].id < from)
-			from = list[i].id;
-	}
-	if (!proc_is_ours()) {
-		look_at_children(list, n);
-		return;
-	}
 	/* What a young command has begun has the numbers behind its own, and
 	 * mostly there are none. */
-	last = last_pid();
-	if (!young || last < from || last - from > FEW_PIDS) {
-		from = last;
-		failed = last > 0 ? look_at_all(list, n) : -1;
+	for (g = list; g != NULL; g = g->next) {
+		g->lives = false;
+		if (!g->young)
+			from = 0;
+		else if (g->id < from)
+			from = g->id;
 	}
-	if (failed < 0 || look_at_new(list, n, from) < 0) {
+	if (!proc_is_ours()) {
+		look_at_children(list);
+	} else if (!look_since(list, from)) {
 		/* No descriptor, say: who may be there is not forgotten. */
-		for (i = 0; i < n; i++)
-			list[i].lives = true;
+		for (g = list; g != NULL; g = g->next)
+			g->lives = true;
 	}
 }
 
@@ -397,35 +379,26 @@ signal_stray(pid_t pid, pid_t session, int sig)
 		kill(pid, sig);
 }
 
-/* What is of a session, but has left the group of the same number */
-static void
-signal_strays(const struct proc_group list[], int n, int sig)
+void
+proc_signal(const struct proc_group *list, int sig)
 {
+	const struct proc_group *g;
 	DIR *dir = opendir("/proc");
 	pid_t pid, session;
-	int i;
 
+	for (g = list; g != NULL; g = g->next)
+		kill(-g->id, sig);
 	while ((pid = next_pid(dir)) > 0) {
 		session = getsid(pid);
-		for (i = 0; i < n && getpgid(pid) != session; i++) {
-			if (list[i].id == session)
+		for (g = list; g != NULL && getpgid(pid) != session; g = g->next) {
+			if (g->id == session)
 				signal_stray(pid, session, sig);
 		}
 	}
 	if (dir != NULL)
 		closedir(dir);
-}
-
-void
-proc_signal(const struct proc_group list[], int n, int sig)
-{
-	int i;
-
-	for (i = 0; i < n; i++)
-		kill(-list[i].id, sig);
-	signal_strays(list, n, sig);
 	if (sig == SIGTERM)
-		proc_signal(list, n, SIGCONT);  /* stopped, it can't act on it */
+		proc_signal(list, SIGCONT);  /* stopped, it can't act on it */
 }
 
 /* -- Random numbers ----------------------------------------------------- */

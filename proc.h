@@ -17,10 +17,11 @@
 /* What is to become of a child; all of it is the caller's. */
 struct proc_child {
 	const char *program;  /* absolute */
-	char **argv, **env;
+	char *const *argv, *const *env;
 	const char *dir;      /* absolute; where it starts */
-	int in, out, err;     /* what becomes its descriptors 0, 1 and 2 */
-	int extra, extra_to;  /* one more, and its number there; -1: none */
+	const int *fd;        /* what becomes its descriptors 0, 1 and 2; and
+	                       * `extra`, or fd[3] is -1 */
+	int extra;
 	volatile pid_t *place;  /* the child writes its pid there; or NULL */
 };
 
@@ -34,16 +35,16 @@ void proc_prepare(void);
 void proc_default_signals(void);
 void proc_close_from(int lowest);
 
-/* Begins the program. Returns its pid; or -1 with errno, no child left, and
- * *dir_failed says whether it was `dir` that could not be entered. boris's own
- * directory is / afterwards. */
-pid_t proc_start(const struct proc_child *, bool *dir_failed);
+/* Begins the program. Returns its pid; or -1 with errno, and no child is left.
+ * boris's own directory is / afterwards. */
+pid_t proc_start(const struct proc_child *);
 
 /* Two ends of a pipe that no program inherits, end[ours] non-blocking, or both
  * where that is -1. Returns 0, or -1 with errno. */
 int proc_pipe(int end[2], int ours);
 
 struct proc_group {
+	struct proc_group *next;  /* in a list; NULL: none */
 	pid_t id;
 	bool young;  /* its leader was begun so lately that pids have not been
 	              * given out all around since */
@@ -51,14 +52,14 @@ struct proc_group {
 	bool lives;  /* what proc_look() found */
 };
 
-/* Looks which of n groups, at least one, live, the leader of each being a
- * zombie by now. Zombies count as gone. Nobody slips past by forking. One walk
- * through /proc does for all. */
-void proc_look(struct proc_group list[], int n);
+/* Looks which groups of a list live, the leader of each being a zombie by now.
+ * Zombies count as gone. Nobody slips past by forking. One walk through /proc
+ * does for all. */
+void proc_look(struct proc_group *list);
 
-/* A signal to all processes of n groups, SIGCONT behind it for what is stopped
- * (E2). The caller holds the numbers: the leaders have not been reaped. */
-void proc_signal(const struct proc_group list[], int n, int sig);
+/* A signal to all processes of the groups, SIGCONT behind SIGTERM for what is
+ * stopped (E2). The caller holds the numbers: no leader has been reaped. */
+void proc_signal(const struct proc_group *list, int sig);
 
 enum { PROC_RANDOM = 16 };  /* bytes asked for at a time, at most */
 

@@ -15,7 +15,6 @@
 #include "spool.h"
 
 enum {
-	REVIEW = 10000,  /* ms between looks at which orphans live */
 	TEXT_KEPT = 800  /* bytes of a command, while and after it runs (T7) */
 };
 
@@ -37,17 +36,13 @@ struct session {
 	const struct session_options *options;
 	bool stateless;          /* no tracked directory, side by side (H6) */
 	bool closing;
-	bool prepared;           /* proc_prepare() has been called */
 	char name[25];           /* its files': the process's and its own */
 	char *dir;               /* the tracked directory */
 	struct spool spool;
 	struct held_job *first, *last;
 	int running, tasks, kept;  /* of them, in that state */
-	int started;             /* of them, with an exec */
+	struct exec_list execs;  /* theirs */
 	size_t queued;           /* bytes that those hold which wait */
-	int64_t review;          /* ms; not before: whether orphans live */
-	struct exec **execs;     /* of all that were started; made each turn */
-	int room;                /* of it */
 };
 
 /* -- Jobs -------------------------------------------------------------- */
@@ -75,8 +70,7 @@ drop(struct session *s, struct held_job *h)
 {
 	*(h->previous != NULL ? &h->previous->next : &s->first) = h->next;
 	*(h->next != NULL ? &h->next->previous : &s->last) = h->previous;
-	s->started -= h->exec != NULL;
-	exec_free(h->exec);
+	exec_free(&s->execs, h->exec);
 	free_output(h);
 	job_request_free(&h->job.asked);
 	free(h->job.dir);
@@ -224,22 +218,6 @@ forget_oldest(struct session *s)
 	}
 }
 
-/* Exit code 0 though a part of the last pipeline failed, and not because its
- * reader had ended (SIGPIPE): that is told (B7). */
-static void
-note_pipeline(struct job *job, const char *codes)
-{
-	const char *code = codes;
-	bool hidden = false;
-
-	for (; *code != '\0'; code += strcspn(code, " ")) {
-		code += strspn(code, " ");
-		hidden = hidden || (atoi(code) != 0 && atoi(code) != 141);
-	}
-	if (hidden && job->exit_code == 0)
-		strcpy(job->pipeline, codes);
-}
-
 static void
 finish(struct session *s, struct held_job *h, int64_t now)
 {
@@ -251,12 +229,11 @@ finish(struct session *s, struct held_job *h, int64_t now)
 	h->job.left = end->lives ? end->pid : 0;
 	h->job.ended = now;
 	h->job.state = JOB_FINISHED;
-	note_pipeline(&h->job, end->pipeline);
+	strcpy(h->job.pipeline, end->pipeline);
 	if (task && h->job.killed)
 		h->job.asked.truncate = TRUNCATE_LOOK;  /* T4 */
 	output_end(h->job.out.text, h->job.asked.truncate);
 	output_end(h->job.err.text, h->job.asked.truncate);
-	exec_forget_output(h->exec);
 	if (task) {
 		s->tasks--;
 		/* If not even its start has been told, then after that. */
@@ -278,28 +255,10 @@ check_rest(struct session *s, struct held_job *h, int64_t now)
 	const struct exec_report *left = exec_report(h->exec);
 
 	if (!left->lives && !left->open) {
-		exec_free(h->exec);
+		exec_free(&s->execs, h->exec);
 		h->exec = NULL;
-		s->started--;
 	} else if (s->closing && left->state == EXEC_ENDED) {
-		exec_stop(&h->exec, 1, now);
-	}
-}
-
-/* Whose group has gone is seen when a command starts, not more often than
- * every ten seconds: it costs a walk through /proc, and an idle boris does not
- * wake up for it. */
-static void
-review_orphans(struct session *s, int64_t now)
-{
-	struct held_job *h;
-
-	if (now < s->review)
-		return;
-	s->review = now + REVIEW;
-	for (h = s->first; h != NULL; h = h->next) {
-		if (h->exec != NULL && h->job.state == JOB_FINISHED)
-			exec_look_again(h->exec);
+		exec_stop(h->exec, now);
 	}
 }
 
@@ -322,32 +281,12 @@ become_task(struct session *s, struct held_job *h, int64_t now)
 	s->tasks++;
 }
 
-/* Room for one more in the list of all that were started; 0, or -1 with errno */
-static int
-make_room(struct session *s)
-{
-	struct exec **more;
-
-	if (s->started < s->room)
-		return 0;
-	more = realloc(s->execs,
-	    (size_t)(s->started + 1) * 2 * sizeof(struct exec *));
-	if (more == NULL)
-		return -1;
-	s->execs = more;
-	s->room = (s->started + 1) * 2;
-	return 0;
-}
-
 /* What a job needs before its shell is begun; 0, or -1 with errno */
 static int
 prepare(struct session *s, struct held_job *h, struct exec_command *command)
 {
 	struct guard *guard = s->options->guard;
 
-	if (!s->prepared)
-		proc_prepare();
-	s->prepared = true;
 	if ((h->job.asked.background || s->options->background) &&
 	    !proc_random(h->id, (SESSION_ID - 1) / 2))
 		return -1;
@@ -356,9 +295,7 @@ prepare(struct session *s, struct held_job *h, struct exec_command *command)
 	errno = ENOMEM;
 	h->job.out.text = output_new(&s->spool);
 	h->job.err.text = output_new(&s->spool);
-	if (h->job.out.text == NULL || h->job.err.text == NULL)
-		return -1;
-	return make_room(s);
+	return h->job.out.text == NULL || h->job.err.text == NULL ? -1 : 0;
 }
 
 static void
@@ -367,7 +304,6 @@ start(struct session *s, struct held_job *h, int64_t now)
 	const struct session_options *o = s->options;
 	struct job_request *asked = &h->job.asked;
 	struct exec_command command;
-	enum exec_failed what = EXEC_FAILED_START;
 	char *dir = asked->cwd != NULL ? resolve(s->dir, asked->cwd)
 	    : strdup(s->dir);
 
@@ -381,12 +317,12 @@ start(struct session *s, struct held_job *h, int64_t now)
 	command.no_input = o->no_input;
 	command.input = asked->has_input ? &asked->input : NULL;
 	if (dir != NULL && prepare(s, h, &command) == 0)
-		h->exec = exec_start(&command, h->job.out.text,
-		    h->job.err.text, now, &what);
+		h->exec = exec_start(&s->execs, &command, h->job.out.text,
+		    h->job.err.text, now);
 	if (h->exec == NULL) {
 		h->job.error = errno;
 		refuse(h, JOB_NO_START);
-		if (what == EXEC_FAILED_DIR)
+		if (dir != NULL && !enterable(dir))
 			refuse_dir(s, h, dir);
 		free(dir);
 		return;
@@ -395,7 +331,6 @@ start(struct session *s, struct held_job *h, int64_t now)
 	if (asked->text.len > TEXT_KEPT)
 		asked->text.len = TEXT_KEPT;  /* for the list of tasks */
 	buf_shrink(&asked->text);
-	s->started++;
 	h->job.pid = exec_report(h->exec)->pid;
 	h->job.started = now;
 	if (asked->background) {
@@ -421,7 +356,6 @@ start_next(struct session *s, int64_t now)
 		    !(h->job.asked.background && s->stateless))
 			return;
 		s->queued -= job_bytes(h);
-		review_orphans(s, now);
 		if (s->closing)
 			refuse(h, JOB_CLOSED);
 		else if (h->job.asked.background && s->tasks == SESSION_TASKS)
@@ -444,7 +378,7 @@ run_late(struct session *s, struct held_job *h, int64_t now)
 	}
 	h->job.no_room = s->options->background;
 	h->job.timed_out = true;
-	exec_stop(&h->exec, 1, now);
+	exec_stop(h->exec, now);
 }
 
 static void
@@ -465,7 +399,7 @@ check_job(struct session *s, struct held_job *h, int64_t now)
 		run_late(s, h, now);
 	} else {
 		h->job.timed_out = true;
-		exec_stop(&h->exec, 1, now);
+		exec_stop(h->exec, now);
 	}
 }
 
@@ -480,6 +414,7 @@ session_open(const struct session_options *options, bool stateless)
 		return NULL;
 	s->options = options;
 	s->stateless = stateless;
+	proc_prepare();
 	spool_init(&s->spool, options->tmpdir, s->name, options->save_limit);
 	s->dir = strdup(options->workdir);
 	memcpy(s->name, options->name, 16);
@@ -498,7 +433,6 @@ session_free(struct session *s)
 	while (s->first != NULL)
 		drop(s, s->first);
 	spool_free(&s->spool);
-	free(s->execs);
 	free(s->dir);
 	free(s);
 }
@@ -553,7 +487,7 @@ session_cancel(struct session *s, struct job *job, int64_t now)
 		s->queued -= job_bytes(h);
 		drop(s, h);
 	} else if (h->exec != NULL) {
-		exec_stop(&h->exec, 1, now);
+		exec_stop(h->exec, now);
 	}
 }
 
@@ -603,7 +537,7 @@ session_kill(struct job *job, int64_t now)
 		return;
 	job->killed = !exec_report(h->exec)->shell_ended;
 	h->deadline = NEVER;
-	exec_stop(&h->exec, 1, now);
+	exec_stop(h->exec, now);
 }
 
 void
@@ -642,27 +576,13 @@ session_queued(const struct session *s)
 
 /* -- Turns ------------------------------------------------------------- */
 
-/* All commands that were started, into s->execs */
-static void
-gather(struct session *s)
-{
-	struct held_job *h;
-	int n = 0;
-
-	for (h = s->first; h != NULL; h = h->next) {
-		if (h->exec != NULL)
-			s->execs[n++] = h->exec;
-	}
-}
-
 void
 session_poll_add(struct session *s, struct loop *loop)
 {
 	struct held_job *h;
 
+	exec_poll_add(&s->execs, loop);
 	for (h = s->first; h != NULL; h = h->next) {
-		if (h->exec != NULL)
-			exec_poll_add(h->exec, loop);
 		if (h->job.state == JOB_RUNNING || h->job.state == JOB_TASK)
 			loop_until(loop, h->deadline);
 		if (h->news || (h->job.state == JOB_QUEUED && s->running == 0))
@@ -674,15 +594,11 @@ void
 session_dispatch(struct session *s, const struct loop *loop)
 {
 	struct held_job *h, *next;
-	int i;
 
 	/* A task that was killed has been read by now: it costs nobody else
 	 * his result. */
 	forget_oldest(s);
-	gather(s);
-	for (i = 0; i < s->started; i++)
-		exec_dispatch(s->execs[i], loop);
-	exec_advance(s->execs, s->started, loop->now);
+	exec_dispatch(&s->execs, loop);
 	for (h = s->first; h != NULL; h = next) {
 		next = h->next;
 		if (h->exec != NULL) {
@@ -698,13 +614,13 @@ session_close(struct session *s, int64_t now, bool at_once)
 {
 	struct held_job *h;
 
-	gather(s);
-	for (h = s->first; h != NULL; h = h->next)
+	for (h = s->first; h != NULL; h = h->next) {
 		h->job.killed = h->job.killed || h->job.state == JOB_RUNNING;
-	if (at_once || s->closing)
-		exec_kill(s->execs, s->started, now);
-	else
-		exec_stop(s->execs, s->started, now);
+		if (h->exec != NULL && (at_once || s->closing))
+			exec_kill(h->exec, now);
+		else if (h->exec != NULL)
+			exec_stop(h->exec, now);
+	}
 	s->closing = true;
 	start_next(s, now);
 }
