@@ -136,12 +136,11 @@ make_file(struct spool_file *f)
 	buf_add(&path, f->spool->dir, "/boris-", f->spool->name, "-");
 	buf_int(&path, (int64_t)++f->spool->count);
 	buf_put(&path, ".log", sizeof(".log"));
-	errno = ENOMEM;
 	if (!path.failed)
 		f->fd = open(path.data, O_WRONLY | O_CREAT | O_EXCL |
 		    O_CLOEXEC, 0600);
 	if (f->fd < 0) {
-		fail(f, errno);
+		fail(f, path.failed ? ENOMEM : errno);
 		buf_free(&path);
 		return;
 	}
@@ -212,15 +211,13 @@ spool_tell(struct spool_file *f, struct buf *b)
 	f->named = true;
 	if (f->path != NULL)
 		buf_add(b, "; full output: ", f->path);
-	if (f->why == 0)
-		return;
-	buf_puts(b, f->path != NULL ? " (incomplete: " :
-	    "; full output not saved: ");
-	buf_puts(b, f->why == FILE_FULL ? "it is over --save-limit" :
-	    f->why == SPOOL_FULL ? "this session's files reached four times "
-	    "--save-limit" : strerror(f->why));
-	if (f->path != NULL)
-		buf_putc(b, ')');
+	if (f->why != 0)
+		buf_add(b, f->path != NULL ? " (incomplete: " :
+		    "; full output not saved: ",
+		    f->why == FILE_FULL ? "it is over --save-limit" :
+		    f->why == SPOOL_FULL ? "this session's files reached four "
+		    "times --save-limit" : strerror(f->why),
+		    f->path != NULL ? ")" : "");
 }
 
 const char *

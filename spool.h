@@ -26,7 +26,7 @@ void spool_init(struct spool *, const char *dir, const char *name,
 void spool_free(struct spool *);  /* removes every file */
 
 /* A stream begins, without a file yet. NULL without memory. The spool has to
- * outlive it, or to be freed before anything more is written. */
+ * outlive it. */
 struct spool_file *spool_open(struct spool *);
 void spool_close(struct spool_file *);  /* its file stays, if it has ended */
 
