@@ -292,23 +292,13 @@ turn(struct boris *b)
 	}
 	if (end)
 		lines_close(b->lines, b->loop.now);
-	lines_dispatch(b->lines, &b->loop);
-	return !lines_closed(b->lines);
-}
-
-/* One line and the end, where the kernel can't hold what is asked for (F3) */
-static void
-raise_fences(const struct fence_options *options)
-{
-	const char *missing = fence_raise(options);
-
-	if (missing != NULL)
-		fatal(1, missing, NULL, strerror(errno));
+	return lines_dispatch(b->lines, &b->loop);
 }
 
 static void
 serve(const struct options *options)
 {
+	const char *missing;
 	struct boris b;
 
 	memset(&b, 0, sizeof(b));
@@ -321,7 +311,9 @@ serve(const struct options *options)
 		if (b.lines == NULL)
 			fatal(1, "start", NULL, "out of memory");
 	}
-	raise_fences(&options->fence);
+	missing = fence_raise(&options->fence);
+	if (missing != NULL)
+		fatal(1, missing, NULL, strerror(errno));
 	if (b.http != NULL)
 		announce(b.http, options);
 	else

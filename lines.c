@@ -25,7 +25,7 @@ struct lines {
 	bool begun;               /* past the place of a byte order mark */
 	bool in_ended;            /* end of file */
 	bool out_gone;            /* its reader has hung up */
-	bool closing, closed;
+	bool closing;
 	int64_t leave_by;         /* ms; no reader is waited for after that */
 
 	char bytes[READ_SIZE];    /* the last ones read */
@@ -137,11 +137,9 @@ take_lines(struct lines *io, int64_t now)
 		end = memchr(p, '\n', io->got - io->taken);
 		n = end != NULL ? (size_t)(end - p) : io->got - io->taken;
 		add_to_line(io, p, n);
-		io->taken += n;
-		if (end != NULL) {
-			io->taken++;
+		io->taken += n + (end != NULL);
+		if (end != NULL)
 			end_line(io, now);
-		}
 	}
 }
 
@@ -215,11 +213,10 @@ lines_poll_add(struct lines *io, struct loop *loop)
 	mcp_poll_add(io->client, loop);
 }
 
-void
+bool
 lines_dispatch(struct lines *io, const struct loop *loop)
 {
 	short out = loop_events(loop, io->out_poll);
-	bool done;
 
 	if ((out & (POLLERR | POLLHUP | POLLNVAL)) && !(out & POLLOUT))
 		io->out_gone = true;
@@ -229,14 +226,13 @@ lines_dispatch(struct lines *io, const struct loop *loop)
 	mcp_dispatch(io->client, loop);
 	flush(io);
 	/* All that was read has been answered, or nobody hears it (P9). */
-	done = io->in_ended && io->taken == io->got &&
-	    !mcp_unanswered(io->client);
-	if (!io->closing && (done || io->out_gone)) {
+	if (!io->closing && (io->out_gone || (io->in_ended &&
+	    io->taken == io->got && !mcp_unanswered(io->client)))) {
 		mcp_close(io->client, loop->now, false);
 		io->closing = true;
 	}
-	io->closed = io->closing && mcp_closed(io->client) &&
-	    (queue_unwritten(&io->out) == 0 || loop->now >= io->leave_by);
+	return !io->closing || !mcp_closed(io->client) ||
+	    (queue_unwritten(&io->out) > 0 && loop->now < io->leave_by);
 }
 
 void
@@ -248,10 +244,4 @@ lines_close(struct lines *io, int64_t now)
 	io->closing = true;
 	if (io->leave_by == NEVER)
 		io->leave_by = now + READER_TIME;
-}
-
-bool
-lines_closed(const struct lines *io)
-{
-	return io->closed;
 }

@@ -15,14 +15,13 @@ struct lines *lines_open(const struct mcp_options *);  /* NULL: no memory */
 void lines_free(struct lines *);
 
 void lines_poll_add(struct lines *, struct loop *);
-void lines_dispatch(struct lines *, const struct loop *);
+
+/* False: closed, by a signal or the end of input, and everything sent that
+ * somebody reads. */
+bool lines_dispatch(struct lines *, const struct loop *);
 
 /* A signal has come (L1): the second one, or one after the end of input, kills
  * what is left. */
 void lines_close(struct lines *, int64_t now);
-
-/* Closed, by a signal or the end of input, and everything sent that somebody
- * reads */
-bool lines_closed(const struct lines *);
 
 #endif
