@@ -198,16 +198,14 @@ void
 lines_poll_add(struct lines *io, struct loop *loop)
 {
 	short events = queue_unwritten(&io->out) > 0 ? POLLOUT : 0;
-	bool some = io->taken < io->got;
+	bool some = io->taken < io->got, full = congested(io);
 
-	io->in_poll = io->out_poll = -1;
-	if (some && !congested(io))
+	if (some && !full)
 		loop_until(loop, loop->now);
-	else if (!some && !congested(io) && !io->in_ended)
-		io->in_poll = loop_add(loop, 0, POLLIN);
+	io->in_poll = loop_add(loop, some || full || io->in_ended ? -1 : 0,
+	    POLLIN);
 	/* Also with nothing to write: whether its reader hangs up (P9) */
-	if (!io->out_gone)
-		io->out_poll = loop_add(loop, 1, events);
+	io->out_poll = loop_add(loop, io->out_gone ? -1 : 1, events);
 	if (io->leave_by > loop->now)
 		loop_until(loop, io->leave_by);
 	mcp_poll_add(io->client, loop);
