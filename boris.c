@@ -318,7 +318,6 @@ serve(const struct options *options)
 		announce(b.http, options);
 	else
 		greet();
-	loop_init(&b.loop);
 	while (turn(&b))
 		;
 	lines_free(b.lines);

@@ -38,13 +38,6 @@ clock_now(void)
 }
 
 void
-loop_init(struct loop *loop)
-{
-	memset(loop, 0, sizeof(*loop));
-	loop->now = clock_now();
-}
-
-void
 loop_free(struct loop *loop)
 {
 	free(loop->set);

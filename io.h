@@ -14,6 +14,7 @@
 
 #define NEVER INT64_MAX  /* a deadline that does not come */
 
+/* Zeroed: before the first turn */
 struct loop {
 	int64_t now;     /* milliseconds, monotonic, the same all turn */
 	int64_t until;   /* the nearest deadline of this turn */
@@ -22,7 +23,6 @@ struct loop {
 	int count, room;
 };
 
-void loop_init(struct loop *);
 void loop_free(struct loop *);
 void loop_begin(struct loop *);  /* a new turn: nothing is waited for */
 void loop_wait(struct loop *);   /* the one place where boris blocks */

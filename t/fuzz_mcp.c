@@ -596,7 +596,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	f.slow = (data[0] & 16) != 0;
 	f.http = (data[0] & 32) != 0;
 	f.pid = FIRST_PID;
-	loop_init(&f.loop);
 	f.loop.now = 1;
 	f.no_null = (data[0] & 64) != 0;
 	peer = !f.no_null ? MCP_STDIO
