@@ -8,7 +8,7 @@ PREFIX = /usr/local
 DESTDIR =
 UNITDIR =
 SECONDS = 60
-VERSION = $$(sed -n 's/.*BORIS_VERSION "\(.*\)"/\1/p' *.h)
+VERSION = $$(sed -n 's/^.define BORIS_VERSION "\(.*\)"/\1/p' *.h)
 
 # The code's own needs, apart from the user's; and those of make static
 NEEDS = -std=c99 -Wall -Wextra -pedantic
