@@ -86,14 +86,11 @@ restrict_writing(const char *dirs)
 	int ruleset;
 	long abi;
 
+	errno = EOPNOTSUPP;
 	abi = syscall(SYS_landlock_create_ruleset, NULL, (size_t)0,
 	    CREATE_RULESET_VERSION);
-	if (abi < 0)
+	if (abi < TRUNCATE_ABI)
 		return -1;
-	if (abi < TRUNCATE_ABI) {
-		errno = EOPNOTSUPP;
-		return -1;
-	}
 	ruleset = (int)syscall(SYS_landlock_create_ruleset,
 	    &handled_access_fs, sizeof(handled_access_fs), 0);
 	if (ruleset < 0)
@@ -134,12 +131,11 @@ struct capability_sets {  /* two of them: the lower 32, the upper */
 };
 
 static int
-write_file(const char *name, const char *text)
+write_file(const char *name, const void *text, size_t n)
 {
-	ssize_t n = (ssize_t)strlen(text);
 	int fd = open(name, O_WRONLY | O_CLOEXEC);
 
-	if (fd < 0 || write(fd, text, (size_t)n) != n)
+	if (fd < 0 || write(fd, text, n) != (ssize_t)n)
 		return -1;
 	close(fd);
 	return 0;
@@ -156,8 +152,7 @@ keep_id(const char *map, int64_t id)
 	buf_puts(&b, " ");
 	buf_int(&b, id);
 	buf_puts(&b, " 1");
-	buf_putc(&b, '\0');
-	result = b.failed ? -1 : write_file(map, b.data);
+	result = b.failed ? -1 : write_file(map, b.data, b.len);
 	buf_free(&b);
 	return result;
 }
@@ -179,14 +174,14 @@ raise_loopback(void)
 
 /* For good: also out of the set that bounds what a program of root's gets. */
 static int
-give_up(uint64_t capabilities, bool for_good)
+give_up(uint64_t capabilities)
 {
 	struct capability_header header = { CAPABILITY_VERSION_3, 0 };
 	struct capability_sets sets[2];
 	uint32_t kept;
 	int i;
 
-	for (i = 0; i < 64 && for_good; i++) {
+	for (i = 0; i < 64; i++) {
 		if ((capabilities & CAPABILITY(i)) != 0 &&
 		    prctl(PR_CAPBSET_READ, i, 0, 0, 0) == 1 &&
 		    prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0)
@@ -215,13 +210,13 @@ leave_network(void)
 	if (unshare(root ? CLONE_NEWNET : CLONE_NEWUSER | CLONE_NEWNET) < 0)
 		return root ? "--no-network needs a network namespace"
 		    : "--no-network needs a user namespace";
-	if (!root && (write_file("/proc/self/setgroups", "deny") < 0 ||
+	if (!root && (write_file("/proc/self/setgroups", "deny", 4) < 0 ||
 	    keep_id("/proc/self/uid_map", (int64_t)uid) < 0 ||
 	    keep_id("/proc/self/gid_map", (int64_t)gid) < 0))
 		return "--no-network needs its ids in a user namespace";
 	if (raise_loopback() < 0)
 		return "--no-network needs a loopback interface";
-	if (give_up(root ? ways_back : ~(uint64_t)0, root) < 0)
+	if (give_up(root ? ways_back : ~(uint64_t)0) < 0)
 		return "--no-network needs to give up capabilities";
 	return NULL;
 }
