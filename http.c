@@ -24,7 +24,7 @@ enum {
 	                          * byte of the response being read */
 	CLOSE_TIME = 2000,       /* for the peer to close after us */
 	COMMENT_TIME = 15000,    /* silence on a stream (H7) */
-	ACCEPT_PAUSE = 200       /* when there is no descriptor left (E7) */
+	ACCEPT_PAUSE = 20        /* when there is no descriptor left (E7) */
 };
 
 enum { HEADER_MISMATCH = -32020 };  /* MCP 2026-07-28, transports */
@@ -448,7 +448,7 @@ begin_request(struct http *h, struct connection *c)
 		answer_delete(h, c);
 	else if (r->field[FIELD_EXPECT] != NULL && !r->http10 &&
 	    c->in.len == 0)
-		response_continue(queue_append(&c->out));
+		buf_puts(queue_append(&c->out), "HTTP/1.1 100 Continue\r\n\r\n");
 }
 
 /* Goes on with what has come; false: more has to come first. */
@@ -491,39 +491,26 @@ take_request(struct http *h, struct connection *c)
 	return event != REQUEST_WAITS;
 }
 
-/* Does the failure of a call say no more than that there is nothing yet? */
-static bool
-passes(int error)
-{
-	return error == EAGAIN || error == EWOULDBLOCK || error == EINTR ||
-	    error == ECONNABORTED;
-}
-
-static void
-receive(struct http *h, struct connection *c)
-{
-	char bytes[READ_SIZE];
-	ssize_t n = read(c->fd, bytes, sizeof(bytes));
-
-	if (n > 0 && c->state != CONNECTION_CLOSING)
-		buf_put(&c->in, bytes, (size_t)n);
-	c->ended = n == 0;
-	/* A legacy call is carried out all the same, and answered: the peer
-	 * may have closed its side alone (H7). */
-	if (c->in.failed || (n < 0 && !passes(errno)) || (c->ended &&
-	    c->state == CONNECTION_STREAM && c->client == h->anyone))
-		lose(h, c);
-}
-
 static void
 connection_dispatch(struct http *h, struct connection *c,
                     const struct loop *loop)
 {
 	short events = loop_events(loop, c->in_poll);
+	char bytes[READ_SIZE];
+	ssize_t n = 0;
 
-	if (events & POLLIN)
-		receive(h, c);
-	else if (events & (POLLERR | POLLHUP | POLLNVAL))
+	if (events & POLLIN) {
+		n = read(c->fd, bytes, sizeof(bytes));
+		c->ended = n == 0;
+	} else if (events & (POLLERR | POLLHUP | POLLNVAL)) {
+		lose(h, c);
+	}
+	if (n > 0 && c->state != CONNECTION_CLOSING)
+		buf_put(&c->in, bytes, (size_t)n);
+	/* A legacy call is carried out all the same, and answered: the peer
+	 * may have closed its side alone (H7). */
+	if (c->in.failed || (n < 0 && errno != EAGAIN) || (c->ended &&
+	    c->state == CONNECTION_STREAM && c->client == h->anyone))
 		lose(h, c);
 	while (c->state == CONNECTION_READING && take_request(h, c))
 		;
@@ -538,7 +525,7 @@ expire(struct http *h, struct connection *c)
 	} else if (c->state == CONNECTION_STREAM) {
 		/* So that nobody on the way takes silence for the end */
 		if (queue_unwritten(&c->out) == 0)
-			stream_comment(queue_append(&c->out), &c->request);
+			stream_event(queue_append(&c->out), &c->request, NULL);
 		c->deadline = h->now + COMMENT_TIME;
 	} else {
 		lose(h, c);
@@ -633,13 +620,9 @@ accept_connection(struct http *h)
 	int fd = accept(h->listener, NULL, NULL);
 	struct connection **at = &h->connections, *c;
 
-	if (fd < 0) {
-		if (!passes(errno))
-			h->accept_at = h->now + ACCEPT_PAUSE;
-		return;
-	}
-	c = calloc(1, sizeof(*c));
+	c = fd < 0 ? NULL : calloc(1, sizeof(*c));
 	if (c == NULL) {
+		h->accept_at = h->now + ACCEPT_PAUSE;
 		close(fd);
 		return;
 	}
@@ -717,36 +700,31 @@ http_origin(const struct http *h)
 
 /* -- Turns ------------------------------------------------------------- */
 
-static void
-connection_poll_add(struct connection *c, struct loop *loop)
-{
-	short events = queue_unwritten(&c->out) > 0 ? POLLOUT : 0;
-
-	if (!c->ended && c->state != CONNECTION_WRITING &&
-	    c->in.len <= REQUEST_HEAD_LIMIT)
-		events |= POLLIN;
-	c->in_poll = loop_add(loop, c->fd, events);
-	loop_until(loop, c->read_by);
-	loop_until(loop, c->deadline);
-	/* What came behind an answered request has not been looked at. */
-	if (c->state == CONNECTION_READING && !c->request.begun &&
-	    (c->in.len > 0 || c->ended))
-		loop_until(loop, loop->now);
-}
-
 void
 http_poll_add(struct http *h, struct loop *loop)
 {
 	struct connection *c;
 	struct http_session *s;
+	short events;
 
 	h->in_poll = -1;
 	if (loop->now >= h->accept_at)
 		h->in_poll = loop_add(loop, h->listener, POLLIN);
 	else
 		loop_until(loop, h->accept_at);
-	for (c = h->connections; c != NULL; c = c->next)
-		connection_poll_add(c, loop);
+	for (c = h->connections; c != NULL; c = c->next) {
+		events = queue_unwritten(&c->out) > 0 ? POLLOUT : 0;
+		if (!c->ended && c->state != CONNECTION_WRITING &&
+		    c->in.len <= REQUEST_HEAD_LIMIT)
+			events |= POLLIN;
+		c->in_poll = loop_add(loop, c->fd, events);
+		loop_until(loop, c->read_by);
+		loop_until(loop, c->deadline);
+		/* What came behind an answered request waits to be seen. */
+		if (c->state == CONNECTION_READING && !c->request.begun &&
+		    (c->in.len > 0 || c->ended))
+			loop_until(loop, loop->now);
+	}
 	mcp_poll_add(h->anyone, loop);
 	for (s = h->sessions; s != NULL; s = s->next) {
 		mcp_poll_add(s->client, loop);

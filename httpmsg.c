@@ -213,29 +213,12 @@ split_target(struct request *r)
 	r->path += 7 + n;
 }
 
-/* How long the body is; smuggling needs two opinions about that (H8). */
-static int
-parse_framing(struct request *r)
-{
-	const char *length = r->field[FIELD_CONTENT_LENGTH];
-	const char *coding = r->field[FIELD_TRANSFER_ENCODING];
-
-	if (coding != NULL && (length != NULL || r->http10))
-		return 400;
-	if (coding != NULL && strcasecmp(coding, "chunked") != 0)
-		return 501;
-	r->state = coding != NULL ? REQUEST_SIZE : REQUEST_BODY;
-	if (length == NULL)
-		return 0;
-	r->left = parse_length(length, 10, &length);
-	return r->left < 0 || *length != '\0' ? 400 : 0;
-}
-
 /* The lines in r->head, each with a NUL behind it */
 static int
 parse_head(struct request *r)
 {
 	char *line = r->head.data, *end = line + r->head.len, *next;
+	const char *length, *coding;
 	int wrong = 0;
 
 	for (; line < end && wrong == 0; line = next) {
@@ -248,7 +231,18 @@ parse_head(struct request *r)
 	if (r->field[FIELD_HOST] == NULL && !r->http10)
 		return 400;
 	split_target(r);
-	return parse_framing(r);
+	/* Smuggling needs two opinions about the body's length (H8). */
+	length = r->field[FIELD_CONTENT_LENGTH];
+	coding = r->field[FIELD_TRANSFER_ENCODING];
+	if (coding != NULL && (length != NULL || r->http10))
+		return 400;
+	if (coding != NULL && strcasecmp(coding, "chunked") != 0)
+		return 501;
+	r->state = coding != NULL ? REQUEST_SIZE : REQUEST_BODY;
+	if (length == NULL)
+		return 0;
+	r->left = parse_length(length, 10, &length);
+	return r->left < 0 || *length != '\0' ? 400 : 0;
 }
 
 /* -- The request, as it comes ------------------------------------------- */
@@ -274,7 +268,7 @@ use_line(struct request *r, const char *line)
 		line += strspn(line, " \t");
 		if (r->left < 0 || (*line != '\0' && *line != ';'))
 			return 400;
-		r->state = r->left > 0 ? REQUEST_CHUNK : REQUEST_TRAILER;
+		r->state = r->left > 0 ? REQUEST_BODY : REQUEST_TRAILER;
 		return GOES_ON;
 	case REQUEST_CHUNK_END:
 		r->state = REQUEST_SIZE;
@@ -332,7 +326,7 @@ take_bytes(struct request *r, struct buf *in)
 	r->left -= (int64_t)n;
 	if (r->left > 0)
 		return REQUEST_WAITS;
-	r->state = r->state == REQUEST_BODY ? REQUEST_WHOLE
+	r->state = r->field[FIELD_TRANSFER_ENCODING] == NULL ? REQUEST_WHOLE
 	    : REQUEST_CHUNK_END;
 	return GOES_ON;
 }
@@ -343,8 +337,8 @@ request_take(struct request *r, struct buf *in)
 	int event = GOES_ON;
 
 	while (event == GOES_ON && r->state != REQUEST_WHOLE)
-		event = r->state == REQUEST_BODY || r->state == REQUEST_CHUNK
-		    ? take_bytes(r, in) : take_line(r, in);
+		event = r->state == REQUEST_BODY ? take_bytes(r, in)
+		    : take_line(r, in);
 	return event == GOES_ON ? REQUEST_ENDS : event;
 }
 
@@ -394,23 +388,6 @@ is_allowed(const char *origin, const struct request_rules *rules)
 	return false;
 }
 
-/* Of a message to come: whether it can be taken */
-static int
-check_post(const struct request *r, const char **why)
-{
-	const char *type = r->field[FIELD_CONTENT_TYPE];
-
-	*why = "Content-Type must be application/json\n";
-	if (type == NULL || strchr(type, ',') != NULL ||
-	    !lists(type, "application/json"))
-		return 415;
-	*why = "Accept must list application/json and text/event-stream\n";
-	if (r->accepts_given && !(r->accepts_json && r->accepts_stream))
-		return 406;
-	*why = "a message can have 16 MiB\n";
-	return r->left > REQUEST_BODY_LIMIT ? 413 : 0;
-}
-
 int
 request_check(struct request *r, const struct request_rules *rules,
               const char **why)
@@ -418,6 +395,7 @@ request_check(struct request *r, const struct request_rules *rules,
 	const char *host = r->field[FIELD_HOST];
 	const char *origin = r->field[FIELD_ORIGIN];
 	const char *given = r->field[FIELD_AUTHORIZATION];
+	const char *type = r->field[FIELD_CONTENT_TYPE];
 	bool options = strcmp(r->verb, "OPTIONS") == 0;
 	bool preflight = origin != NULL && options &&
 	    r->field[FIELD_PREFLIGHT] != NULL;
@@ -442,10 +420,20 @@ request_check(struct request *r, const struct request_rules *rules,
 	    !same_secret(given + 7 + strspn(given + 7, " "), rules->token)))
 		return 401;
 	r->let_in = !preflight;
-	if (strcmp(r->verb, "POST") == 0)
-		return check_post(r, why);
+	if (options || strcmp(r->verb, "DELETE") == 0)
+		return 0;
 	*why = "POST a message\n";
-	return options || strcmp(r->verb, "DELETE") == 0 ? 0 : 405;
+	if (strcmp(r->verb, "POST") != 0)
+		return 405;
+	*why = "Content-Type must be application/json\n";
+	if (type == NULL || strchr(type, ',') != NULL ||
+	    !lists(type, "application/json"))
+		return 415;
+	*why = "Accept must list application/json and text/event-stream\n";
+	if (r->accepts_given && !(r->accepts_json && r->accepts_stream))
+		return 406;
+	*why = "a message can have 16 MiB\n";
+	return r->left > REQUEST_BODY_LIMIT ? 413 : 0;
 }
 
 /* -- Responses --------------------------------------------------------- */
@@ -501,12 +489,6 @@ response_put(struct buf *b, const struct request *r, int status,
 }
 
 void
-response_continue(struct buf *b)
-{
-	buf_puts(b, "HTTP/1.1 100 Continue\r\n\r\n");
-}
-
-void
 stream_begin(struct buf *b, const struct request *r)
 {
 	put_head(b, r, 200, "text/event-stream");
@@ -525,22 +507,18 @@ put_hex(struct buf *b, size_t n)
 void
 stream_event(struct buf *b, const struct request *r, const struct buf *message)
 {
-	static const char before[] = "event: message\ndata: ";
+	const char *before = message != NULL ? "event: message\ndata: " : ":";
+	size_t len = message != NULL ? message->len : 0;
 
 	if (!r->http10) {
-		put_hex(b, strlen(before) + message->len + 2);
+		put_hex(b, strlen(before) + len + 2);
 		buf_puts(b, "\r\n");
 	}
 	buf_puts(b, before);
-	buf_put(b, message->data, message->len);
+	if (message != NULL)
+		buf_put(b, message->data, len);
 	buf_puts(b, r->http10 ? "\n\n" : "\n\n\r\n");
-	b->failed |= message->failed;
-}
-
-void
-stream_comment(struct buf *b, const struct request *r)
-{
-	buf_puts(b, r->http10 ? ":\n\n" : "3\r\n:\n\n\r\n");
+	b->failed |= message != NULL && message->failed;
 }
 
 void

@@ -24,10 +24,9 @@ enum request_field {  /* each may be there once */
 
 enum request_state {
 	REQUEST_HEAD,       /* line and headers are to come */
-	REQUEST_BODY,       /* `left` bytes of it */
 	REQUEST_SIZE,       /* the line before a chunk */
-	REQUEST_CHUNK,      /* `left` bytes of it */
-	REQUEST_CHUNK_END,  /* the empty line after it */
+	REQUEST_BODY,       /* `left` bytes of it, or of a chunk */
+	REQUEST_CHUNK_END,  /* the empty line after a chunk */
 	REQUEST_TRAILER,    /* the lines after the last chunk */
 	REQUEST_WHOLE
 };
@@ -88,14 +87,12 @@ int request_check(struct request *, const struct request_rules *,
 /* A response to the request; `type` is the body's, if there is one. */
 void response_put(struct buf *, const struct request *, int status,
                   const char *type, const char *body, size_t len);
-void response_continue(struct buf *);  /* before it: to send the body */
 
 /* A stream of events as the response. HTTP/1.0 knows no chunks: there the end
  * of the connection is that of the stream. */
 void stream_begin(struct buf *, const struct request *);
 void stream_event(struct buf *, const struct request *,
-                  const struct buf *message);
-void stream_comment(struct buf *, const struct request *);
+                  const struct buf *message);  /* NULL: a comment */
 void stream_end(struct buf *, const struct request *);
 
 #endif
