@@ -448,7 +448,8 @@ begin_request(struct http *h, struct connection *c)
 		answer_delete(h, c);
 	else if (r->field[FIELD_EXPECT] != NULL && !r->http10 &&
 	    c->in.len == 0)
-		buf_puts(queue_append(&c->out), "HTTP/1.1 100 Continue\r\n\r\n");
+		buf_puts(queue_append(&c->out),
+		    "HTTP/1.1 100 Continue\r\n\r\n");
 }
 
 /* Goes on with what has come; false: more has to come first. */

@@ -15,8 +15,8 @@ struct http_options {
 	const char *address;      /* IPv4 or IPv6 literal */
 	int port;                 /* 0: a free one */
 	const char *token;        /* NULL: none is asked for (H3) */
-	const char *origins;      /* allowed besides (H4), spaces between; or
-	                           * NULL */
+	const char *origins;      /* allowed besides (H4), as request_rules
+	                           * has them */
 	int64_t session_timeout;  /* ms (H5) */
 };
 

@@ -372,20 +372,15 @@ is_loopback(const char *host)
 static bool
 is_allowed(const char *origin, const struct request_rules *rules)
 {
-	const char *list = rules->origins;
-	size_t n = strlen(origin), one;
+	const char *given = rules->origins;
 
 	if (strcasecmp(origin, rules->origin) == 0)
 		return true;
 	if (strncasecmp(origin, "http://", 7) == 0 && is_loopback(origin + 7))
 		return true;
-	for (; list != NULL && *list != '\0'; list += one) {
-		list += strspn(list, " ");
-		one = strcspn(list, " ");
-		if (one > 0 && one == n && strncasecmp(list, origin, n) == 0)
-			return true;
-	}
-	return false;
+	while (*given != '\0' && strcasecmp(given, origin) != 0)
+		given += strlen(given) + 1;
+	return *given != '\0';
 }
 
 int

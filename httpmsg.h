@@ -75,7 +75,8 @@ bool same_secret(const char *given, const char *secret);
 struct request_rules {
 	bool loopback;        /* Host has to be this machine's (H4) */
 	const char *origin;   /* this server's, allowed besides loopback's */
-	const char *origins;  /* and these, spaces between; or NULL */
+	const char *origins;  /* and these, each with a NUL behind it, then an
+	                       * empty one */
 	const char *token;    /* NULL: none is asked for (H3) */
 };
 

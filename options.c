@@ -66,7 +66,7 @@ struct values {
 	int64_t save_limit;            /* MiB */
 	int64_t transport;             /* a choice; the rest is for http */
 	char *listen, *token, *token_file;
-	struct buf origins;            /* each with a space behind it */
+	struct buf origins;            /* each with a NUL behind it */
 	int64_t port, session_timeout; /* s */
 	struct buf write;              /* each with a NUL behind it */
 	int64_t no_network;
@@ -206,7 +206,7 @@ add_origins(struct buf *list, const char *value)
 		    memchr(host + 3, '/', n - (size_t)(host + 3 - value)))
 			return false;
 		buf_put(list, value, n);
-		buf_putc(list, ' ');
+		buf_putc(list, '\0');
 		value += n;
 		value += strspn(value, ", ");
 	} while (*value != '\0');

@@ -68,7 +68,7 @@ note_response(struct buf *said, struct request *r, bool loopback)
 
 	rules.loopback = loopback;
 	rules.origin = "http://127.0.0.1:8080";
-	rules.origins = "https://a.b";
+	rules.origins = "https://a.b\0";
 	rules.token = loopback ? "a" : NULL;
 	status = request_check(r, &rules, &why);
 	must(status == 0 || (status >= 400 && why[strlen(why) - 1] == '\n'));
