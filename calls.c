@@ -637,8 +637,6 @@ calls_close(struct calls *c)
 void
 calls_free(struct calls *c)
 {
-	/* The first has none before it: it is unlinked before it is freed.
-	 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 	while (c->first != NULL)
 		close_call(c->first);
 }

@@ -144,15 +144,11 @@ static void
 fail_unknown_tool(struct request *r)
 {
 	struct buf *text = &r->result;
-	char *nul;
 
 	buf_puts(text, "Unknown tool: ");
 	json_decode(r->message->name, text);
 	if (text->len > NAME_SHOWN)
 		text->len = NAME_SHOWN;  /* json_string() mends a cut one */
-	while (!text->failed &&
-	    (nul = memchr(text->data, '\0', text->len)) != NULL)
-		*nul = '?';  /* it would end the message */
 	if (r->client->calls.tools->offered)
 		buf_puts(text, "; there are bash and task_output");
 	buf_putc(text, '\0');
