@@ -41,18 +41,16 @@ struct exec {
 	struct exec *next;    /* in its list */
 	struct proc_group group;  /* to be looked at, or signalled, with others */
 	volatile pid_t *place;  /* the guard's, for the group's number */
-	bool reminded;        /* the second SIGTERM of E2 has been sent */
 	int send;             /* signal that the group is due; 0: none */
 	int64_t started;      /* ms */
 	int64_t deadline;     /* ms; of the grace, while stopping */
 	int64_t look;         /* ms; when to look at the group again */
-	int64_t pause;        /* ms from that look to the next */
+	int64_t pause;        /* ms from that look to the next; 1: the first */
 	int fd[PIPES];        /* our ends of its pipes; -1: none, or closed */
 	int poll[PIPES];      /* their indexes in the poll set */
 	struct output *text[PIPES];  /* what becomes of OUT and ERR, the owner's;
 	                              * NULL: it is let go */
-	struct buf input;     /* still to be written to its stdin */
-	size_t written;       /* of it */
+	struct queue input;   /* still to be written to its stdin */
 	struct buf trap;      /* what bash may repeat of the script; or empty */
 	size_t err_seen;      /* bytes of its stderr in which that was sought */
 };
@@ -196,19 +194,18 @@ static pid_t
 start_shell(const struct exec_command *c, struct buf *texts, char *pwd,
             int dir_fd, const int theirs[])
 {
-	char *argv[ARGUMENTS], *text = texts->data;
-	struct proc_child child;
-	int fd[PIPES], n = 3;
+	char *argv[ARGUMENTS] = { (char *)c->shell, "-c", "--" };
+	char *text = texts->data;
+	int n = 3, fd[PIPES];
+	struct proc_child child = {
+		argv, c->env, c->dir, fd, dir_fd, c->place
+	};
 	pid_t pid;
 
-	argv[0] = (char *)c->shell;
-	argv[1] = "-c";
-	argv[2] = "--";
 	while (text < texts->data + texts->len && n < ARGUMENTS - 1) {
 		argv[n++] = text;
 		text += strlen(text) + 1;
 	}
-	argv[n] = NULL;
 	if (n == ARGUMENTS - 1) {
 		errno = E2BIG;  /* the kernel's limit is lower */
 		return -1;
@@ -216,13 +213,6 @@ start_shell(const struct exec_command *c, struct buf *texts, char *pwd,
 	memcpy(fd, theirs, sizeof(fd));
 	if (c->input == NULL)
 		fd[IN] = c->no_input;
-	child.program = c->shell;
-	child.argv = argv;
-	child.env = c->env;
-	child.dir = c->dir;
-	child.fd = fd;
-	child.extra = dir_fd;
-	child.place = c->place;
 	c->env[0] = pwd;
 	pid = proc_start(&child);
 	c->env[0] = "PWD=/";
@@ -232,23 +222,12 @@ start_shell(const struct exec_command *c, struct buf *texts, char *pwd,
 static void
 write_input(struct exec *x)
 {
-	ssize_t n;
-
-	if (x->fd[IN] < 0)
+	/* EPIPE: it does not read it, which is no error (B5). */
+	if (x->fd[IN] < 0 || (queue_flush(&x->input, x->fd[IN]) == 0 &&
+	    queue_unwritten(&x->input) > 0))
 		return;
-	while (x->written < x->input.len) {
-		n = write(x->fd[IN], x->input.data + x->written,
-		    x->input.len - x->written);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN)
-			return;
-		if (n < 0)
-			break;  /* EPIPE: it does not read it, no error (B5) */
-		x->written += (size_t)n;
-	}
 	shut(&x->fd[IN]);
-	buf_free(&x->input);
+	queue_free(&x->input);
 }
 
 static void
@@ -279,7 +258,7 @@ exec_free(struct exec_list *list, struct exec *x)
 	for (i = 0; i < PIPES; i++)
 		shut(&x->fd[i]);
 	reap(x);
-	buf_free(&x->input);
+	queue_free(&x->input);
 	buf_free(&x->trap);
 	free(x->report.dir);
 	free(x);
@@ -329,7 +308,7 @@ exec_start(struct exec_list *list, const struct exec_command *c,
 	if (!is_bash(c->shell))
 		buf_free(&x->trap);  /* others do not repeat a line */
 	if (c->input != NULL) {
-		x->input = *c->input;
+		x->input.bytes = *c->input;
 		memset(c->input, 0, sizeof(*c->input));
 		write_input(x);
 	}
@@ -477,22 +456,25 @@ end(struct exec *x)
 	x->text[OUT] = x->text[ERR] = NULL;
 	/* Who is left reads an end of file, as it would from a shell. */
 	shut(&x->fd[IN]);
-	buf_free(&x->input);
+	queue_free(&x->input);
 	buf_free(&x->trap);
 	x->report.state = EXEC_ENDED;
 	x->deadline = x->look = NEVER;
 }
 
-/* It is to be ended by this signal, and to be gone after so long. */
-static void
-begin_end(struct exec *x, int sig, int64_t now)
+void
+exec_stop(struct exec *x, bool at_once, int64_t now)
 {
-	x->send = sig;
-	x->report.state = sig == SIGTERM ? EXEC_STOPPING : EXEC_KILLED;
-	x->deadline = now + (sig == SIGTERM ? GRACE : GIVE_UP);
+	enum exec_state state = at_once ? EXEC_KILLED : EXEC_STOPPING;
+
+	if (!x->report.lives || x->report.state == EXEC_KILLED ||
+	    x->report.state == state)
+		return;
+	x->report.state = state;
+	x->send = at_once ? SIGKILL : SIGTERM;
+	x->deadline = now + (at_once ? GIVE_UP : GRACE);
 	x->look = now;
 	x->pause = 1;
-	x->reminded = false;
 }
 
 /* What a look at the group has found */
@@ -510,11 +492,10 @@ looked(struct exec *x, bool lives, int64_t now)
 		return;
 	/* A child forked in the instant of the first SIGTERM has not seen it;
 	 * after SIGKILL somebody may have forked. */
-	if (!x->reminded && x->report.state == EXEC_STOPPING)
-		x->send = SIGTERM;
-	else if (x->report.state == EXEC_KILLED)
+	if (x->report.state == EXEC_KILLED)
 		x->send = SIGKILL;
-	x->reminded = true;
+	else if (x->pause == 1)
+		x->send = SIGTERM;
 	x->look = now + x->pause;
 	x->pause = x->pause * 2 > LOOK_MOST ? LOOK_MOST : x->pause * 2;
 }
@@ -621,7 +602,7 @@ dispatch_one(struct exec *x, const struct loop *loop)
 	if (loop->now < x->deadline)
 		return;
 	if (x->report.state == EXEC_STOPPING) {
-		begin_end(x, SIGKILL, loop->now);
+		exec_stop(x, true, loop->now);
 	} else {
 		/* Not even SIGKILL ends what sleeps in the kernel: let it be. */
 		end(x);
@@ -652,19 +633,4 @@ exec_read(struct exec *x)
 {
 	take_rest(x);
 	look_at_leader(x);
-}
-
-void
-exec_stop(struct exec *x, int64_t now)
-{
-	if (x->report.lives && x->report.state != EXEC_STOPPING &&
-	    x->report.state != EXEC_KILLED)
-		begin_end(x, SIGTERM, now);
-}
-
-void
-exec_kill(struct exec *x, int64_t now)
-{
-	if (x->report.lives && x->report.state != EXEC_KILLED)
-		begin_end(x, SIGKILL, now);
 }

@@ -67,6 +67,9 @@ struct exec *exec_start(struct exec_list *, const struct exec_command *,
 /* Closes and frees everything; what is left of a group is forgotten. */
 void exec_free(struct exec_list *, struct exec *);
 
+/* At the next dispatch: SIGTERM, after 5 s SIGKILL (E2); or that at once. */
+void exec_stop(struct exec *, bool at_once, int64_t now);
+
 /* Reads what they print, looks at the groups of those whose shell has ended,
  * signals, kills after the grace. */
 void exec_poll_add(struct exec_list *, struct loop *);
@@ -74,9 +77,5 @@ void exec_dispatch(struct exec_list *, const struct loop *);
 
 const struct exec_report *exec_report(const struct exec *);
 void exec_read(struct exec *);  /* what has been printed, and ended, by now */
-
-/* At the next dispatch: SIGTERM, after 5 s SIGKILL (E2); or that at once. */
-void exec_stop(struct exec *, int64_t now);
-void exec_kill(struct exec *, int64_t now);
 
 #endif

@@ -136,7 +136,7 @@ become(const struct proc_child *c)
 	else if (fd[3] >= 0 && dup2(fd[3], c->extra) < 0)
 		return;
 	proc_default_signals();
-	execve(c->program, c->argv, c->env);
+	execve(c->argv[0], c->argv, c->env);
 }
 
 /* The child borrows boris's memory until it is another program. That saves

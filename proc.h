@@ -16,8 +16,7 @@
 
 /* What is to become of a child; all of it is the caller's. */
 struct proc_child {
-	const char *program;  /* absolute */
-	char *const *argv, *const *env;
+	char **argv, **env;   /* argv[0]: the program, absolute */
 	const char *dir;      /* absolute; where it starts */
 	const int *fd;        /* what becomes its descriptors 0, 1 and 2; and
 	                       * `extra`, or fd[3] is -1 */

@@ -157,31 +157,25 @@ enterable(const char *dir)
 	    access(dir, X_OK) == 0;
 }
 
-/* The tracked directory can't be entered any more (D5). */
+/* The directory that was tried can't be entered: `cwd`, or the tracked one. That
+ * is given up for the --workdir then (D5). */
 static void
-fall_back(struct session *s, struct held_job *h)
+refuse_dir(struct session *s, struct held_job *h, const char *tried)
 {
-	const char *to = s->options->workdir;
-	char *dir = strdup(enterable(to) ? to : "/");
+	const char *cwd = h->job.asked.cwd, *to = s->options->workdir;
+	char *dir;
 
+	h->job.refused = JOB_NO_DIR;
+	set_dir(h, strdup(tried));
+	if (s->stateless ||
+	    (cwd != NULL && (cwd[0] == '/' || enterable(s->dir))))
+		return;
 	h->job.refused = JOB_LOST_DIR;
+	dir = strdup(enterable(to) ? to : "/");
 	if (dir == NULL)
 		return;  /* the next command says so again */
 	set_dir(h, s->dir);
 	s->dir = dir;
-}
-
-/* The directory that was tried can't be entered: `cwd`, or the tracked one. */
-static void
-refuse_dir(struct session *s, struct held_job *h, const char *tried)
-{
-	const char *cwd = h->job.asked.cwd;
-
-	h->job.refused = JOB_NO_DIR;
-	set_dir(h, strdup(tried));
-	if (!s->stateless &&
-	    (cwd == NULL || (cwd[0] != '/' && !enterable(s->dir))))
-		fall_back(s, h);
 }
 
 /* The shell of a foreground command says where it ended (D1). */
@@ -258,7 +252,7 @@ check_rest(struct session *s, struct held_job *h, int64_t now)
 		exec_free(&s->execs, h->exec);
 		h->exec = NULL;
 	} else if (s->closing && left->state == EXEC_ENDED) {
-		exec_stop(h->exec, now);
+		exec_stop(h->exec, false, now);
 	}
 }
 
@@ -367,18 +361,22 @@ start_next(struct session *s, int64_t now)
 
 /* -- Time -------------------------------------------------------------- */
 
-/* E5: it goes on in the background, or is terminated where there is no room. */
+/* A late foreground command goes on in the background, or is terminated where
+ * there is no room (E5); so is a task (T5). */
 static void
-run_late(struct session *s, struct held_job *h, int64_t now)
+time_out(struct session *s, struct held_job *h, int64_t now)
 {
-	if (s->options->background && s->tasks < SESSION_TASKS) {
+	bool hand_over = s->options->background && h->job.state == JOB_RUNNING;
+
+	if (hand_over && s->tasks < SESSION_TASKS) {
 		s->running--;
 		become_task(s, h, now);
 		return;
 	}
-	h->job.no_room = s->options->background;
+	h->deadline = NEVER;
+	h->job.no_room = hand_over;
 	h->job.timed_out = true;
-	exec_stop(h->exec, now);
+	exec_stop(h->exec, false, now);
 }
 
 static void
@@ -388,19 +386,10 @@ check_job(struct session *s, struct held_job *h, int64_t now)
 
 	if (h->job.state != JOB_FINISHED && state == EXEC_ENDED)
 		finish(s, h, now);
-	if (h->job.state == JOB_FINISHED) {
+	if (h->job.state == JOB_FINISHED)
 		check_rest(s, h, now);
-		return;
-	}
-	if (now < h->deadline || state != EXEC_RUNNING)
-		return;
-	h->deadline = NEVER;
-	if (h->job.state == JOB_RUNNING) {
-		run_late(s, h, now);
-	} else {
-		h->job.timed_out = true;
-		exec_stop(h->exec, now);
-	}
+	else if (now >= h->deadline && state == EXEC_RUNNING)
+		time_out(s, h, now);
 }
 
 /* -- The session ------------------------------------------------------- */
@@ -487,7 +476,7 @@ session_cancel(struct session *s, struct job *job, int64_t now)
 		s->queued -= job_bytes(h);
 		drop(s, h);
 	} else if (h->exec != NULL) {
-		exec_stop(h->exec, now);
+		exec_stop(h->exec, false, now);
 	}
 }
 
@@ -537,7 +526,7 @@ session_kill(struct job *job, int64_t now)
 		return;
 	job->killed = !exec_report(h->exec)->shell_ended;
 	h->deadline = NEVER;
-	exec_stop(h->exec, now);
+	exec_stop(h->exec, false, now);
 }
 
 void
@@ -616,10 +605,8 @@ session_close(struct session *s, int64_t now, bool at_once)
 
 	for (h = s->first; h != NULL; h = h->next) {
 		h->job.killed = h->job.killed || h->job.state == JOB_RUNNING;
-		if (h->exec != NULL && (at_once || s->closing))
-			exec_kill(h->exec, now);
-		else if (h->exec != NULL)
-			exec_stop(h->exec, now);
+		if (h->exec != NULL)
+			exec_stop(h->exec, at_once || s->closing, now);
 	}
 	s->closing = true;
 	start_next(s, now);
