@@ -38,91 +38,90 @@ static const char meta[] =
 	",\"_meta\":{\"anthropic/maxResultSizeChars\":200000,"
 	"\"anthropic/alwaysLoad\":true}}";
 
-/* An argument is a row: its name and type, what is right and what else the
- * model is told of it. The schema is printed from it. */
-struct argument {
+enum tool { BASH, TASK_OUTPUT };
+static const char *const names[] = { "bash", "task_output" };
+
+/* An argument is a row: its name and type, what is right, and what else the
+ * model is told of it by the tools that take it. The schemas are printed from
+ * it. */
+static const struct argument {
 	const char *name;
 	enum json_type type;
 	int64_t least, most;  /* of an integer */
 	const char *right;    /* what it should be */
-	const char *told;
+	const char *told[2];  /* of bash, of task_output; NULL: not taken */
+} arguments[] = {
+	{ "command", JSON_STRING, 0, 0, "a string, the command to run",
+	  { "What to run", NULL } },
+	{ "timeout", JSON_NUMBER, 1, INT64_MAX,
+	  "an integer number of milliseconds from 1 to 600000",
+	  { "Milliseconds until the command is terminated, at most 600000. "
+	    "With run_in_background: at most 86400000, default none", NULL } },
+	{ "run_in_background", JSON_BOOL, 0, 0, "true or false",
+	  { "true: start it as a task and return at once, or after wait or "
+	    "until. For servers, watchers and long jobs", NULL } },
+	{ "check_pid", JSON_NUMBER, INT64_MIN, INT64_MAX,
+	  "an integer, the pid of a background task",
+	  { "Instead of command: look at the task of this pid, as returned "
+	    "by run_in_background", NULL } },
+	{ "kill_pid", JSON_NUMBER, INT64_MIN, INT64_MAX,
+	  "an integer, the pid of a background task",
+	  { "Instead of command: end the task of this pid", NULL } },
+	{ "task_id", JSON_STRING, 0, 0,
+	  "a string, the task_id that bash has returned",
+	  { "With check_pid or kill_pid: the task of that pid. Always needed "
+	    "where the result of the start says so",
+	    "As bash has returned it; without it all tasks are listed" } },
+	{ "wait", JSON_NUMBER, 0, 600000,
+	  "an integer number of milliseconds from 0 to 600000",
+	  { "With run_in_background: milliseconds to wait for its end",
+	    "Milliseconds to wait for its end, or with new for new "
+	    "output" } },
+	{ "until", JSON_STRING, 0, 0,
+	  "a string of 1 to 1000 characters without a newline",
+	  { "With run_in_background: return as soon as this text has been "
+	    "printed (waits 30000 ms if wait is not given)",
+	    "Wait until this text has been printed since the last look" } },
+	{ "new", JSON_BOOL, 0, 0, "true or false",
+	  { NULL, "true: only what was printed since the last look" } },
+	{ "cwd", JSON_STRING, 0, 0, "a string, the name of a directory, "
+	  "absolute or relative to the working directory",
+	  { "Directory to start in; a foreground command then moves the "
+	    "working directory as cd would. ~ and variables are not "
+	    "expanded", NULL } },
+	{ "stdin", JSON_STRING, 0, 0, "a string, what the command reads",
+	  { "What the command reads as standard input; else it is empty",
+	    NULL } },
+	{ "truncate", JSON_STRING, 0, 0, "\"head\", \"tail\" or \"both\"",
+	  { "Which end of long output to return: head, tail or both", NULL } },
+	{ "description", JSON_STRING, 0, 0, "a string",
+	  { "What it is for, in a few words; shown in the list of tasks",
+	    NULL } }
 };
 
 enum {
-	COMMAND, TIMEOUT, IN_BACKGROUND, WAIT, UNTIL, BASH_TASK, CHECK_PID,
-	KILL_PID, CWD, STDIN, TRUNCATE, DESCRIPTION, BASH_ARGUMENTS,
-	TASK_ID = 0, TASK_WAIT, TASK_UNTIL, NEW, TASK_ARGUMENTS
-};
-
-static const struct argument bash_arguments[] = {
-	{ "command", JSON_STRING, 0, 0, "a string, the command to run",
-	  "What to run" },
-	{ "timeout", JSON_NUMBER, 1, INT64_MAX,
-	  "an integer number of milliseconds from 1 to 600000",
-	  "Milliseconds until the command is terminated, at most 600000. "
-	  "With run_in_background: at most 86400000, default none" },
-	{ "run_in_background", JSON_BOOL, 0, 0, "true or false",
-	  "true: start it as a task and return at once, or after wait or "
-	  "until. For servers, watchers and long jobs" },
-	{ "wait", JSON_NUMBER, 0, TIMEOUT_MOST,
-	  "an integer number of milliseconds from 0 to 600000",
-	  "With run_in_background: milliseconds to wait for its end" },
-	{ "until", JSON_STRING, 0, 0,
-	  "a string of 1 to 1000 characters without a newline",
-	  "With run_in_background: return as soon as this text has been "
-	  "printed (waits 30000 ms if wait is not given)" },
-	{ "task_id", JSON_STRING, 0, 0,
-	  "a string, the task_id that bash has returned",
-	  "With check_pid or kill_pid: the task of that pid. Always needed "
-	  "where the result of the start says so" },
-	{ "check_pid", JSON_NUMBER, INT64_MIN, INT64_MAX,
-	  "an integer, the pid of a background task",
-	  "Instead of command: look at the task of this pid, as returned by "
-	  "run_in_background" },
-	{ "kill_pid", JSON_NUMBER, INT64_MIN, INT64_MAX,
-	  "an integer, the pid of a background task",
-	  "Instead of command: end the task of this pid" },
-	{ "cwd", JSON_STRING, 0, 0, "a string, the name of a directory, "
-	  "absolute or relative to the working directory",
-	  "Directory to start in; a foreground command then moves the "
-	  "working directory as cd would. ~ and variables are not expanded" },
-	{ "stdin", JSON_STRING, 0, 0, "a string, what the command reads",
-	  "What the command reads as standard input; else it is empty" },
-	{ "truncate", JSON_STRING, 0, 0, "\"head\", \"tail\" or \"both\"",
-	  "Which end of long output to return: head, tail or both" },
-	{ "description", JSON_STRING, 0, 0, "a string",
-	  "What it is for, in a few words; shown in the list of tasks" }
-};
-
-static const struct argument task_arguments[] = {
-	{ "task_id", JSON_STRING, 0, 0,
-	  "a string, the task_id that bash has returned",
-	  "As bash has returned it; without it all tasks are listed" },
-	{ "wait", JSON_NUMBER, 0, TIMEOUT_MOST,
-	  "an integer number of milliseconds from 0 to 600000",
-	  "Milliseconds to wait for its end, or with new for new output" },
-	{ "until", JSON_STRING, 0, 0,
-	  "a string of 1 to 1000 characters without a newline",
-	  "Wait until this text has been printed since the last look" },
-	{ "new", JSON_BOOL, 0, 0, "true or false",
-	  "true: only what was printed since the last look" }
+	COMMAND, TIMEOUT, IN_BACKGROUND, CHECK_PID, KILL_PID, TASK_ID, WAIT,
+	UNTIL, NEW, CWD, STDIN, TRUNCATE, DESCRIPTION, ARGUMENTS
 };
 
 static void
-put_input_schema(struct buf *b, const struct argument *a, int n)
+put_input_schema(struct buf *b, enum tool tool)
 {
-	int i;
+	const struct argument *a;
+	const char *before = "";
 
 	buf_puts(b, "\",\"inputSchema\":{\"type\":\"object\","
 	    "\"properties\":{");
-	for (i = 0; i < n; i++) {
-		buf_add(b, i > 0 ? ",\"" : "\"", a[i].name,
-		    "\":{\"type\":\"", a[i].type == JSON_STRING ? "string"
-		    : a[i].type == JSON_BOOL ? "boolean" : "integer",
-		    "\",\"description\":\"", a[i].told, "\"");
-		if (a == bash_arguments && i == TRUNCATE)
-			buf_puts(b, ",\"enum\":[\"head\",\"tail\",\"both\"]");
-		buf_puts(b, "}");
+	for (a = arguments; a < arguments + ARGUMENTS; a++) {
+		if (a->told[tool] == NULL)
+			continue;
+		buf_add(b, before, "\"", a->name, "\":{\"type\":\"",
+		    a->type == JSON_STRING ? "string" :
+		    a->type == JSON_BOOL ? "boolean" : "integer",
+		    "\",\"description\":\"", a->told[tool], "\"",
+		    a == &arguments[TRUNCATE]
+		    ? ",\"enum\":[\"head\",\"tail\",\"both\"]}" : "}");
+		before = ",";
 	}
 	buf_puts(b, "},\"additionalProperties\":false}");
 }
@@ -214,7 +213,7 @@ tools_list(struct buf *b, const struct tools_options *o)
 		buf_add(b, "{\"name\":\"bash", title, "Run a shell command",
 		    described);
 		put_description(b, o);
-		put_input_schema(b, bash_arguments, BASH_ARGUMENTS);
+		put_input_schema(b, BASH);
 		if (o->structured)
 			buf_add(b, output_schema,
 			    "},\"required\":[\"status\"]}");
@@ -230,7 +229,7 @@ tools_list(struct buf *b, const struct tools_options *o)
 		    "forgotten. Do not poll: set wait (or until), and the "
 		    "answer comes when the task has ended (or has printed "
 		    "that), at the latest after that time.");
-		put_input_schema(b, task_arguments, TASK_ARGUMENTS);
+		put_input_schema(b, TASK_OUTPUT);
 		if (o->structured)
 			buf_add(b, output_schema, list_schema, "}}");
 		buf_add(b, ",\"annotations\":{\"readOnlyHint\":true,"
@@ -251,36 +250,32 @@ put_snippet(struct buf *b, struct json value)
 
 /* 'argument "timeout" must be X, not Y' */
 static bool
-wrong(struct buf *b, const struct argument *a, struct json value)
+wrong(struct buf *b, int argument, struct json value)
 {
+	const struct argument *a = &arguments[argument];
+
 	buf_add(b, "argument \"", a->name, "\" must be ", a->right, ", not ");
 	put_snippet(b, value);
 	return false;
 }
 
 static bool
-is_one_of(const struct argument *a, int n, struct json name)
+unknown(struct buf *b, enum tool tool, struct json name, bool elsewhere)
 {
-	while (n > 0 && !json_is(name, a[n - 1].name))
-		n--;
-	return n > 0;
-}
-
-static bool
-unknown(struct buf *b, const struct argument *a, int n, struct json name)
-{
-	bool bash = a == bash_arguments;
+	const char *before = " takes ";
 	int i;
 
 	buf_puts(b, "unknown argument ");
 	put_snippet(b, name);
-	if (bash && is_one_of(task_arguments, TASK_ARGUMENTS, name))
-		buf_puts(b, ", which task_output takes");
-	else if (!bash && is_one_of(bash_arguments, BASH_ARGUMENTS, name))
-		buf_puts(b, ", which bash takes");
-	buf_add(b, "; ", bash ? "bash" : "task_output", " takes ");
-	for (i = 0; i < n; i++)
-		buf_add(b, i > 0 ? ", " : "", a[i].name);
+	if (elsewhere)
+		buf_add(b, ", which ", names[!tool], " takes");
+	buf_add(b, "; ", names[tool]);
+	for (i = 0; i < ARGUMENTS; i++) {
+		if (arguments[i].told[tool] != NULL) {
+			buf_add(b, before, arguments[i].name);
+			before = ", ";
+		}
+	}
 	return false;
 }
 
@@ -298,57 +293,61 @@ is_right(const struct argument *a, struct json value)
 /* Sorts the members into given[]; of equal names the last counts, and null
  * is as good as absent. False: a wrong one is told. */
 static bool
-read_arguments(struct json arguments, const struct argument *a,
-               struct json given[], int n, struct buf *refusal)
+read_arguments(struct json members, enum tool tool, struct json given[],
+               struct buf *refusal)
 {
 	struct json name, value;
 	size_t at = 0;
 	int i;
 
-	memset(given, 0, (size_t)n * sizeof(*given));
-	while (json_next(arguments, &at, &name, &value)) {
-		for (i = 0; i < n && !json_is(name, a[i].name); i++)
-			;
-		if (i == n)
-			return unknown(refusal, a, n, name);
+	memset(given, 0, ARGUMENTS * sizeof(*given));
+	while (json_next(members, &at, &name, &value)) {
+		for (i = 0; i < ARGUMENTS; i++) {
+			if (json_is(name, arguments[i].name))
+				break;
+		}
+		if (i == ARGUMENTS || arguments[i].told[tool] == NULL)
+			return unknown(refusal, tool, name, i < ARGUMENTS);
 		given[i] = value;
 	}
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < ARGUMENTS; i++) {
 		if (json_type(given[i]) == JSON_NULL)
 			memset(&given[i], 0, sizeof(given[i]));
-		if (given[i].text != NULL && !is_right(&a[i], given[i]))
-			return wrong(refusal, &a[i], given[i]);
+		if (given[i].text != NULL &&
+		    !is_right(&arguments[i], given[i]))
+			return wrong(refusal, i, given[i]);
 	}
 	return true;
 }
 
 static bool
-has_nul(const struct buf *b)
+refuse(struct buf *refusal, const char *why)
 {
-	return b->len > 0 && memchr(b->data, '\0', b->len) != NULL;
+	buf_puts(refusal, why);
+	return false;
 }
 
 static bool
-read_command(struct json given, struct job_request *job, struct buf *refusal)
+has(const struct buf *b, char c)
 {
-	struct buf *text = &job->text;
+	return b->len > 0 && memchr(b->data, c, b->len) != NULL;
+}
+
+static bool
+read_command(struct json given, struct buf *text, struct buf *refusal)
+{
 	size_t i = 0;
 
 	json_decode(given, text);
-	if (has_nul(text)) {
-		buf_puts(refusal, "argument \"command\" contains a NUL "
+	if (has(text, '\0'))
+		return refuse(refusal, "argument \"command\" contains a NUL "
 		    "character (\\u0000), which no shell command can; "
 		    "write it as \\0 for printf, or pass it in a file");
-		return false;
-	}
 	while (i < text->len && strchr(" \t\n\r\v\f", text->data[i]) != NULL)
 		i++;
-	if (i == text->len && !text->failed) {
-		buf_puts(refusal, "argument \"command\" is blank; it must be "
-		    "a command to run, such as \"ls -l\"");
-		return false;
-	}
-	return true;
+	return i < text->len || text->failed ||
+	    refuse(refusal, "argument \"command\" is blank; it must be "
+	    "a command to run, such as \"ls -l\"");
 }
 
 static bool
@@ -359,11 +358,10 @@ read_cwd(struct json given, struct job_request *job, struct buf *refusal)
 	if (given.text == NULL)
 		return true;
 	json_decode(given, &b);
-	if (!b.failed && (b.len == 0 || has_nul(&b))) {
+	if (!b.failed && (b.len == 0 || has(&b, '\0'))) {
 		buf_free(&b);
-		wrong(refusal, &bash_arguments[CWD], given);
-		buf_puts(refusal, "; nothing was run");
-		return false;
+		wrong(refusal, CWD, given);
+		return refuse(refusal, "; nothing was run");
 	}
 	buf_putc(&b, '\0');
 	job->cwd = b.data;
@@ -374,167 +372,134 @@ read_cwd(struct json given, struct job_request *job, struct buf *refusal)
 static bool
 read_truncate(struct json given, enum truncate *truncate, struct buf *refusal)
 {
-	static const char *const names[] = { "head", "tail", "both" };
-	int i = 0;
-
-	if (given.text == NULL)
-		return true;
-	while (i < 3 && !json_is(given, names[i]))
-		i++;
-	if (i == 3)
-		return wrong(refusal, &bash_arguments[TRUNCATE], given);
-	*truncate = (enum truncate)i;
+	if (json_is(given, "head"))
+		*truncate = TRUNCATE_HEAD;
+	else if (json_is(given, "tail"))
+		*truncate = TRUNCATE_TAIL;
+	else if (json_is(given, "both"))
+		*truncate = TRUNCATE_BOTH;
+	else if (given.text != NULL)
+		return wrong(refusal, TRUNCATE, given);
 	return true;
 }
 
 /* `wait` and `until` of either tool (W2, W3) */
 static bool
-read_wait(const struct argument *a, struct json wait, struct json until,
-          struct tools_call *call, struct buf *refusal)
+read_wait(const struct json given[], struct tools_call *call,
+          struct buf *refusal)
 {
 	struct buf *b = &call->until;
 
-	json_decode(until, b);
-	if (until.text != NULL && !b->failed && (b->len == 0 ||
-	    results_cut(b, UNTIL_MOST) < b->len ||
-	    memchr(b->data, '\n', b->len) != NULL))
-		return wrong(refusal, &a[1], until);
-	call->wait = until.text != NULL ? WAIT_UNTIL : 0;
-	json_int(wait, &call->wait);
+	json_decode(given[UNTIL], b);
+	if (given[UNTIL].text != NULL && !b->failed && (b->len == 0 ||
+	    results_cut(b, UNTIL_MOST) < b->len || has(b, '\n')))
+		return wrong(refusal, UNTIL, given[UNTIL]);
+	call->wait = given[UNTIL].text != NULL ? WAIT_UNTIL : 0;
+	json_int(given[WAIT], &call->wait);
 	return true;
 }
 
-/* Milliseconds that a command, or a task, may run; more counts as the most
- * that there can be. */
-static void
-read_timeout(const struct tools_options *o, struct json given,
-             struct job_request *job)
+/* What is to be run */
+static bool
+read_job(const struct tools_options *o, const struct json given[],
+         struct job_request *job, struct buf *refusal)
 {
 	int64_t most = job->background ? TASK_MOST : TIMEOUT_MOST;
 
+	if (given[TASK_ID].text != NULL)
+		return refuse(refusal, "task_id does not go with command; to "
+		    "read a task use task_output");
 	job->timeout = job->background ? 0 : o->timeout;
-	json_int(given, &job->timeout);
+	json_int(given[TIMEOUT], &job->timeout);
 	job->capped = job->timeout > most;
 	if (job->capped)
 		job->timeout = most;
-}
-
-/* What is asked for in place of a command: a look at a task, or its end */
-static bool
-read_pid(const struct json given[], struct tools_call *call,
-         struct buf *refusal)
-{
-	enum truncate truncate;
-
-	call->by_pid = true;
-	json_int(given[CHECK_PID], &call->pid);
-	json_int(given[KILL_PID], &call->pid);
-	if (given[BASH_TASK].text != NULL) {
-		json_decode(given[BASH_TASK], &call->id);
-		buf_putc(&call->id, '\0');
-	}
-	/* Of no use here, and wrong all the same where it is wrong */
-	return read_truncate(given[TRUNCATE], &truncate, refusal);
-}
-
-static bool
-read_bash(const struct tools_options *o, struct json arguments,
-          struct tools_call *call, struct buf *refusal)
-{
-	struct json given[BASH_ARGUMENTS];
-	const struct argument *a = bash_arguments;
-	struct job_request *job = &call->job;
-	int n;
-
-	if (!read_arguments(arguments, a, given, BASH_ARGUMENTS, refusal))
-		return false;
-	n = (given[COMMAND].text != NULL) + (given[CHECK_PID].text != NULL) +
-	    (given[KILL_PID].text != NULL);
-	if (n != 1) {
-		buf_add(refusal,
-		    n == 0 ? "argument \"command\" is missing: " : "too many: ",
-		    "exactly one of command, check_pid and "
-		    "kill_pid is required");
-		return false;
-	}
-	job->background = json_true(given[IN_BACKGROUND]);
-	if ((given[WAIT].text != NULL || given[UNTIL].text != NULL) &&
-	    !(job->background && given[COMMAND].text != NULL)) {
-		buf_puts(refusal, "wait and until count only with command and "
-		    "run_in_background: true, or in task_output");
-		return false;
-	}
-	call->action = given[COMMAND].text != NULL ? TOOLS_RUN
-	    : given[KILL_PID].text != NULL ? TOOLS_KILL : TOOLS_LOOK;
-	if (call->action != TOOLS_RUN)
-		return read_pid(given, call, refusal);
-	if (given[BASH_TASK].text != NULL) {
-		buf_puts(refusal, "task_id does not go with command; to read "
-		    "a task use task_output");
-		return false;
-	}
-	read_timeout(o, given[TIMEOUT], job);
-	job->truncate = o->truncate;
 	job->has_input = given[STDIN].text != NULL;
 	json_decode(given[STDIN], &job->input);
 	json_decode(given[DESCRIPTION], &job->description);
 	job->description.len = results_cut(&job->description, RESULTS_SHOWN);
 	buf_shrink(&job->description);
-	return read_truncate(given[TRUNCATE], &job->truncate, refusal) &&
-	    read_command(given[COMMAND], job, refusal) &&
-	    read_cwd(given[CWD], job, refusal) &&
-	    read_wait(&a[WAIT], given[WAIT], given[UNTIL], call, refusal);
+	return read_command(given[COMMAND], &job->text, refusal) &&
+	    read_cwd(given[CWD], job, refusal);
 }
 
 static bool
-read_task(struct json arguments, struct tools_call *call, struct buf *refusal)
+read_bash(const struct tools_options *o, const struct json given[],
+          struct tools_call *call, struct buf *refusal)
 {
-	struct json given[TASK_ARGUMENTS];
-	const struct argument *a = task_arguments;
+	bool run = given[COMMAND].text != NULL;
+	bool look = given[CHECK_PID].text != NULL;
+	bool kill = given[KILL_PID].text != NULL;
+
+	if (run + look + kill != 1) {
+		buf_puts(refusal, run + look + kill > 1 ? "too many: "
+		    : "argument \"command\" is missing: ");
+		return refuse(refusal, "exactly one of command, check_pid and "
+		    "kill_pid is required");
+	}
+	call->job.background = json_true(given[IN_BACKGROUND]);
+	if ((given[WAIT].text != NULL || given[UNTIL].text != NULL) &&
+	    !(run && call->job.background))
+		return refuse(refusal, "wait and until count only with "
+		    "command and run_in_background: true, or in task_output");
+	call->job.truncate = o->truncate;
+	if (!read_truncate(given[TRUNCATE], &call->job.truncate, refusal))
+		return false;
+	if (run)
+		return read_job(o, given, &call->job, refusal) &&
+		    read_wait(given, call, refusal);
+	call->action = kill ? TOOLS_KILL : TOOLS_LOOK;
+	call->by_pid = true;
+	json_int(given[kill ? KILL_PID : CHECK_PID], &call->pid);
+	return true;
+}
+
+static bool
+read_task(const struct json given[], struct tools_call *call,
+          struct buf *refusal)
+{
 	int i;
 
-	if (!read_arguments(arguments, a, given, TASK_ARGUMENTS, refusal))
-		return false;
-	if (given[TASK_ID].text == NULL) {
-		for (i = 0; i < TASK_ARGUMENTS; i++) {
-			if (given[i].text == NULL)
-				continue;
-			buf_add(refusal, "argument \"task_id\" is missing: ",
-			    a[i].name, " counts only with it; without any "
-			    "argument all tasks are listed");
-			return false;
-		}
-		call->action = TOOLS_LIST;
-		return true;
-	}
 	call->action = TOOLS_LOOK;
 	call->only_new = json_true(given[NEW]);
-	json_decode(given[TASK_ID], &call->id);
-	buf_putc(&call->id, '\0');
-	return read_wait(&a[TASK_WAIT], given[TASK_WAIT], given[TASK_UNTIL],
-	    call, refusal);
+	if (given[TASK_ID].text != NULL)
+		return read_wait(given, call, refusal);
+	call->action = TOOLS_LIST;
+	for (i = 0; i < ARGUMENTS; i++) {
+		if (given[i].text == NULL)
+			continue;
+		buf_add(refusal, "argument \"task_id\" is missing: ",
+		    arguments[i].name, " counts only with it; without any "
+		    "argument all tasks are listed");
+		return false;
+	}
+	return true;
 }
 
 void
 tools_read(const struct tools_options *o, struct json name,
-           struct json arguments, struct tools_call *call, struct buf *result)
+           struct json members, struct tools_call *call, struct buf *result)
 {
+	enum tool tool = json_is(name, names[BASH]) ? BASH : TASK_OUTPUT;
+	struct json given[ARGUMENTS];
 	struct buf refusal = { NULL, 0, 0, false };
 	bool right;
 
 	memset(call, 0, sizeof(*call));
-	if (o->offered && json_is(name, "bash"))
-		right = read_bash(o, arguments, call, &refusal);
-	else if (o->offered && json_is(name, "task_output"))
-		right = read_task(arguments, call, &refusal);
-	else
+	if (!o->offered || !json_is(name, names[tool]))
 		return;
+	call->action = TOOLS_RUN;
+	right = read_arguments(members, tool, given, &refusal);
+	if (right && given[TASK_ID].text != NULL) {
+		json_decode(given[TASK_ID], &call->id);
+		buf_putc(&call->id, '\0');
+	}
+	right = right && (tool == BASH ? read_bash(o, given, call, &refusal)
+	    : read_task(given, call, &refusal));
 	if (right && (call->job.text.failed || call->job.input.failed ||
 	    call->job.description.failed || call->id.failed ||
-	    call->until.failed)) {
-		buf_puts(&refusal, "out of memory; try again later");
-		right = false;
-	}
+	    call->until.failed))
+		right = refuse(&refusal, "out of memory; try again later");
 	if (!right) {
 		call->action = TOOLS_REFUSED;
 		results_refusal(result, &refusal);
