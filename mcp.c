@@ -140,17 +140,17 @@ do_listen(struct request *r)
 	return NULL;
 }
 
+/* The name as it was sent: no NUL ends it. json_string() mends a cut one. */
 static void
 fail_unknown_tool(struct request *r)
 {
+	struct json name = r->message->name;
 	struct buf *text = &r->result;
 
 	buf_puts(text, "Unknown tool: ");
-	json_decode(r->message->name, text);
-	if (text->len > NAME_SHOWN)
-		text->len = NAME_SHOWN;  /* json_string() mends a cut one */
+	buf_put(text, name.text, name.len < NAME_SHOWN ? name.len : NAME_SHOWN);
 	if (r->client->calls.tools->offered)
-		buf_puts(text, "; there are bash and task_output");
+		buf_puts(text, "; there are " TOOLS_NAMES);
 	buf_putc(text, '\0');
 	calls_error(&r->from, JSONRPC_INVALID_PARAMS,
 	    text->failed ? "Unknown tool" : text->data, NULL);
