@@ -412,7 +412,6 @@ calls_tool(const struct calls_request *r, struct json token,
 	memset(asked, 0, sizeof(*asked));
 	if (kind == CALL_RUN) {
 		call->job = session_run(c->session, &call->look.job, call);
-		call->look.job.background = true;  /* if it becomes a look */
 		if (call->job == NULL) {
 			calls_error(r, JSONRPC_INTERNAL, "Out of memory", NULL);
 			close_call(call);

@@ -20,31 +20,48 @@ results_cut(const struct buf *text, int most)
 	return i;
 }
 
-void
-results_refusal(struct buf *b, struct buf *text)
+/* Text, and data if there is some, become the members of a result; both are
+ * freed. */
+static void
+put_result(struct buf *b, bool error, struct buf *text, struct buf *data)
 {
 	buf_puts(b, "\"content\":[{\"type\":\"text\",\"text\":");
 	json_string(b, text->data, text->len);
-	buf_puts(b, "}],\"isError\":true");
-	b->failed = b->failed || text->failed;
+	buf_puts(b, "}]");
+	if (data->len > 0) {
+		buf_puts(b, ",\"structuredContent\":");
+		buf_put(b, data->data, data->len);
+		buf_puts(b, "}");
+	}
+	buf_puts(b, error ? ",\"isError\":true" : ",\"isError\":false");
+	b->failed = b->failed || text->failed || data->failed;
 	buf_free(text);
+	buf_free(data);
+}
+
+void
+results_refusal(struct buf *b, struct buf *text)
+{
+	struct buf no_data = { NULL, 0, 0, false };
+
+	put_result(b, true, text, &no_data);
 }
 
 /* A name that somebody chose, on one line: control characters are escaped, in
  * octal as `ls -b` has it. */
 static void
-put_name(struct buf *b, const char *name)
+put_name(struct buf *b, const char *name, size_t len)
 {
-	const unsigned char *p = (const unsigned char *)name;
+	const unsigned char *p = (const unsigned char *)name, *end = p + len;
+	unsigned char before = 0;
 	char octal[5] = "\\000";
 
-	for (; *p != '\0'; p++) {
+	for (; p < end; before = *p++) {
 		if (*p == '\n') {
 			buf_puts(b, "\\n");
 		} else if (*p < ' ' || *p == 0x7f ||
-		    (*p == 0xC2 && p[1] >= 0x80 && p[1] < 0xA0) ||
-		    (*p >= 0x80 && *p < 0xA0 && p > (const unsigned char *)name
-		    && p[-1] == 0xC2)) {
+		    (*p == 0xC2 && end - p > 1 && p[1] < 0xA0) ||
+		    (before == 0xC2 && *p >= 0x80 && *p < 0xA0)) {
 			octal[1] = (char)('0' + (*p >> 6));
 			octal[2] = (char)('0' + (*p >> 3 & 7));
 			octal[3] = (char)('0' + (*p & 7));
@@ -69,13 +86,7 @@ put_time(struct buf *b, int64_t ms)
 static void
 put_start(struct buf *b, const struct buf *text, int most)
 {
-	struct buf start = { NULL, 0, 0, false };
-
-	buf_put(&start, text->data, results_cut(text, most));
-	buf_putc(&start, '\0');
-	if (!start.failed)
-		put_name(b, start.data);
-	buf_free(&start);
+	put_name(b, text->data, results_cut(text, most));
 }
 
 static int64_t
@@ -124,15 +135,12 @@ results_no_task(struct buf *b, struct session *s,
 		buf_puts(&t, "task not found: ");
 		put_start(&t, &call->id, RESULTS_SHOWN);
 	}
-	if (session_stateless(s)) {
-		buf_puts(&t, "\nIt may have been read already, or belong to "
-		    "another server. Its task_id is always needed here, beside "
-		    "check_pid and kill_pid too.");
-	} else {
-		buf_puts(&t, "\nIt may have been read already, or belong to "
-		    "another server. The tasks that there are");
+	buf_add(&t, "\nIt may have been read already, or belong to another "
+	    "server. ", session_stateless(s) ? "Its task_id is always needed "
+	    "here, beside check_pid and kill_pid too."
+	    : "The tasks that there are");
+	if (!session_stateless(s))
 		put_tasks(&t, s, true, 0);
-	}
 	results_refusal(b, &t);
 }
 
@@ -169,18 +177,19 @@ put_reason(struct buf *t, int error)
 static void
 put_bad_dir(struct buf *t, struct session *s, const struct job *job)
 {
-	const char *cwd = job->asked.cwd;
+	const char *cwd = job->asked.cwd, *next = session_dir(s);
+	const char *dir = job->dir != NULL ? job->dir : "";
 
 	buf_puts(t, job->refused == JOB_LOST_DIR ? "the working directory "
 	    : cwd != NULL ? "cwd " : "the directory ");
-	put_name(t, job->dir != NULL ? job->dir : "");
+	put_name(t, dir, strlen(dir));
 	buf_puts(t, " cannot be entered");
 	buf_puts(t, job->refused == JOB_LOST_DIR ? " any more: " : ": ");
 	put_reason(t, job->error);
 	buf_puts(t, "; nothing was run");
 	if (job->refused == JOB_LOST_DIR) {
 		buf_puts(t, "; the next command starts in ");
-		put_name(t, session_dir(s));
+		put_name(t, next, strlen(next));
 	}
 	if (cwd != NULL && (cwd[0] == '~' || strchr(cwd, '$') != NULL))
 		buf_puts(t, "; ~ and variables are not expanded in cwd, use "
@@ -271,67 +280,47 @@ signal_of(int exit_code)
 	return NULL;
 }
 
-/* Where one more note is written */
-static struct buf *
-next_note(struct result *r)
+static void
+note(struct result *r, const char *text)
 {
-	if (r->note.len > 0)
-		buf_puts(&r->note, "; ");
-	return &r->note;
+	buf_add(&r->note, r->note.len > 0 ? "; " : "", text);
 }
 
 static void
-put_limit_note(struct result *r)
+note_number(struct result *r, const char *text, int64_t n, const char *behind)
+{
+	note(r, text);
+	buf_int(&r->note, n);
+	buf_puts(&r->note, behind);
+}
+
+/* Why it was ended, or its timeout changed */
+static void
+note_limits(struct result *r)
 {
 	const struct job *job = r->job;
-	struct buf *n;
 
 	if (job->timed_out && !r->task) {
-		n = next_note(r);
-		buf_puts(n, "Command timed out after ");
-		buf_int(n, job->asked.timeout);
-		buf_puts(n, "ms");
-		r->headline = n->len;
-		buf_puts(next_note(r), job->asked.timeout < 1000
+		note_number(r, "Command timed out after ", job->asked.timeout,
+		    "ms");
+		r->headline = r->note.len;
+		note(r, job->asked.timeout < 1000
 		    ? "timeout is in milliseconds, and may be up to 600000"
 		    : "timeout may be up to 600000; a server or watcher "
 		    "belongs in the background: run_in_background");
 	} else if (job->timed_out) {
-		buf_puts(next_note(r), job->by_server
-		    ? "terminated by --bg-timeout" : "terminated by its "
-		    "timeout");
+		note(r, job->by_server ? "terminated by --bg-timeout"
+		    : "terminated by its timeout");
 	}
 	if (job->asked.capped)
-		buf_puts(next_note(r), job->asked.background
-		    ? "timeout counts as 86400000, the most there can be"
-		    : "timeout counts as 600000, the most there can be");
+		note_number(r, "timeout counts as ", job->asked.background
+		    ? 86400000 : 600000, ", the most there can be");
 	if (job->no_room)
-		buf_puts(next_note(r), "it was terminated rather than put in "
-		    "the background, since 10 background tasks are running "
-		    "already, the most there can be");
+		note(r, "it was terminated rather than put in the background, "
+		    "since 10 background tasks are running already, the most "
+		    "there can be");
 	if (job->killed && !r->task)
-		buf_puts(next_note(r), "session is closed");
-}
-
-/* How a task is read and ended */
-static void
-put_task_note(struct result *r)
-{
-	const struct job *job = r->job;
-	struct buf *n;
-
-	if (r->look == NULL && !job->asked.background) {
-		n = next_note(r);
-		buf_puts(n, "still running after ");
-		buf_int(n, job->asked.timeout);
-		buf_puts(n, "ms; it goes on as a background task");
-	}
-	if (r->look == NULL || r->look->job.background) {
-		n = next_note(r);
-		buf_puts(n, "read it with task_output, end it with kill_pid ");
-		buf_int(n, job->pid);
-		buf_puts(n, r->stateless ? " and this task_id" : "");
-	}
+		note(r, "session is closed");
 }
 
 /* What the caller can do, or has to know, beyond the output (B7) */
@@ -339,36 +328,34 @@ static void
 put_notes(struct result *r)
 {
 	const struct job *job = r->job;
-	struct buf *n;
+	bool start = r->look == NULL || r->look->action == TOOLS_RUN;
 
-	put_limit_note(r);
-	if (r->task && !r->ended)
-		put_task_note(r);
+	note_limits(r);
+	if (r->task && !r->ended && !job->asked.background && start)
+		note_number(r, "still running after ", job->asked.timeout,
+		    "ms; it goes on as a background task");
+	if (r->task && !r->ended && start)
+		note_number(r, "read it with task_output, end it with "
+		    "kill_pid ", job->pid,
+		    r->stateless ? " and this task_id" : "");
 	if (r->look != NULL && r->look->unseen) {
-		n = next_note(r);
-		buf_puts(n, "not seen in time: ");
-		buf_put(n, r->look->until.data, r->look->until.len);
+		note(r, "not seen in time: ");
+		buf_put(&r->note, r->look->until.data, r->look->until.len);
 	}
-	if (!r->ended)
-		return;
-	if (job->left > 0) {
-		n = next_note(r);
-		buf_puts(n, "it left processes running, in group ");
-		buf_int(n, job->left);
-		buf_puts(n, "; what they print is not shown; end them with "
-		    "kill -- -");
-		buf_int(n, job->left);
+	if (r->ended && job->left > 0) {
+		note_number(r, "it left processes running, in group ",
+		    job->left, "; what they print is not shown; end them "
+		    "with kill -- -");
+		buf_int(&r->note, job->left);
 	}
-	if (job->shot) {
-		n = next_note(r);
-		buf_puts(n, "the shell itself was ended by signal ");
-		buf_int(n, job->exit_code - 128);
-		buf_puts(n, ", which boris did not send (pkill -f matches its "
-		    "own command line)");
+	if (r->ended && job->shot)
+		note_number(r, "the shell itself was ended by signal ",
+		    job->exit_code - 128, ", which boris did not send "
+		    "(pkill -f matches its own command line)");
+	if (r->ended && job->pipeline[0] != '\0') {
+		note(r, "exit codes of the last pipeline: ");
+		buf_puts(&r->note, job->pipeline);
 	}
-	if (job->pipeline[0] != '\0')
-		buf_add(next_note(r), "exit codes of the last pipeline: ",
-		    job->pipeline);
 }
 
 static void
@@ -443,7 +430,7 @@ put_facts(struct result *r, int64_t now)
 		data_string(r, "cwd", job->dir, strlen(job->dir));
 		if (job->moved || job->timed_out) {
 			text_name(r, "cwd");
-			put_name(&r->text, job->dir);
+			put_name(&r->text, job->dir, strlen(job->dir));
 		}
 	}
 	data_number(r, "elapsed_ms", time);
@@ -503,25 +490,6 @@ put_output(struct result *r, struct job_stream *out, struct job_stream *err)
 	}
 }
 
-/* Text and data become the members of a result; both are freed. */
-static void
-put_result(struct buf *b, const struct tools_options *o, struct buf *text,
-           struct buf *data)
-{
-	buf_puts(b, "\"content\":[{\"type\":\"text\",\"text\":");
-	json_string(b, text->data, text->len);
-	buf_puts(b, "}]");
-	if (o->structured) {
-		buf_puts(b, ",\"structuredContent\":");
-		buf_put(b, data->data, data->len);
-		buf_puts(b, "}");
-	}
-	buf_puts(b, ",\"isError\":false");
-	b->failed = b->failed || text->failed || data->failed;
-	buf_free(text);
-	buf_free(data);
-}
-
 void
 results_job(struct buf *b, const struct tools_options *o, struct session *s,
             struct job *job, const struct tools_call *look, int64_t now)
@@ -541,7 +509,9 @@ results_job(struct buf *b, const struct tools_options *o, struct session *s,
 		put_output(&r, &job->out, &job->err);
 	r.text.failed = r.text.failed || r.note.failed;
 	buf_free(&r.note);
-	put_result(b, o, &r.text, &r.data);
+	if (!o->structured)
+		buf_free(&r.data);
+	put_result(b, false, &r.text, &r.data);
 }
 
 /* One task as a line of text, and as data */
@@ -594,9 +564,8 @@ results_list(struct buf *b, const struct tools_options *o, struct session *s,
 	}
 	buf_puts(&all, "{\"tasks\":[");
 	while ((r.job = session_next_task(s, r.job)) != NULL) {
+		buf_puts(&all, r.text.len > 0 ? "," : "");
 		put_task(&r, now);
-		buf_puts(&all, r.text.len > 0 && all.data != NULL &&
-		    all.data[all.len - 1] == '}' ? "," : "");
 		buf_put(&all, r.data.data, r.data.len);
 		buf_putc(&all, '}');
 		all.failed = all.failed || r.data.failed;
@@ -605,5 +574,7 @@ results_list(struct buf *b, const struct tools_options *o, struct session *s,
 	buf_puts(&all, "]");
 	if (r.text.len == 0)
 		buf_puts(&r.text, "no tasks");
-	put_result(b, o, &r.text, &all);
+	if (!o->structured)
+		buf_free(&all);
+	put_result(b, false, &r.text, &all);
 }
