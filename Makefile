@@ -98,10 +98,14 @@ uninstall:
 	rm -f "$(DESTDIR)$(PREFIX)/share/man/man1/boris.1"
 	test -z "$(UNITDIR)" || rm -f "$(DESTDIR)$(UNITDIR)/boris.service"
 
-# What is given away: the source, a package, a bundle for Claude Desktop
+# What is given away: the source, static binaries, a package, a bundle for
+# Claude Desktop
 dist:
 	git -c tar.tar.gz.command='gzip -cn9' archive HEAD \
 	    --prefix="boris-$(VERSION)/" -o "boris-$(VERSION).tar.gz"
+
+cross:
+	@sh t/cross "$(VERSION)"
 
 deb: dist
 	@sh t/deb "$(VERSION)"
@@ -112,4 +116,4 @@ mcpb: static
 clean:
 	rm -f boris flags $(OBJ) t/boris-fast t/io-fast.o t/reply t/json_table \
 	    t/output_table
-	rm -f boris-*.tar.gz boris-*.mcpb
+	rm -rf cross boris-*.tar.gz boris-*.mcpb
