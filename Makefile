@@ -71,6 +71,9 @@ test: boris t/boris-fast t/reply t/json_table t/output_table
 test-clients: boris
 	@sh t/clients/run
 
+test-agents: boris
+	@sh t/clients/run agents
+
 test-portable:
 	@sh t/portable
 

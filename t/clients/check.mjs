@@ -225,18 +225,18 @@ const say = text => console.log(text.trimEnd().replace(/^/gm, '# '));
 // who does not wait for it.
 process.on('unhandledRejection', () => {});
 
-// check(NAME, BODY): one line; what BODY returns is a figure to go with it.
-// With a server that answers nothing each takes its full time, so after five
-// failures there are no more.
+// check(NAME, BODY, [LIMIT]): one line, within LIMIT milliseconds; what BODY
+// returns is a figure to go with it. With a server that answers nothing each
+// takes its full time, so after five failures there are no more.
 let failed = 0;
-export async function check(name, body) {
+export async function check(name, body, limit = 20000) {
 	if (failed >= 5)
 		return;
 	const room = new Room();
 	let timer;
 	const late = new Promise((_, reject) => {
-		const error = new Error('not done after 20 s');
-		timer = setTimeout(() => reject(error), 20000 * slow);
+		const error = new Error(`not done after ${limit} ms`);
+		timer = setTimeout(() => reject(error), limit * slow);
 	});
 	const whole = async () => {
 		const figure = await body(room);
