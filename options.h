@@ -29,6 +29,9 @@ void options_free(struct options *);
 void say(const struct buf *);
 
 /* "boris: WHAT VALUE: RIGHT" on stderr, and the end. Before the loop only. */
+#ifdef __GNUC__
+__attribute__((__noreturn__))  /* for those who look for mistakes in code */
+#endif
 void fatal(int status, const char *what, const char *value, const char *right);
 
 #endif
