@@ -409,6 +409,7 @@ take_dir(struct exec *x)
 	if (x->fd[DIR] >= 0)
 		n = read(x->fd[DIR], text, DIR_LIMIT);
 	shut(&x->fd[DIR]);
+	/* cppcheck-suppress legacyUninitvar */
 	if (n < 1 || text[n - 1] != '\n' ||
 	    memchr(text, '\0', (size_t)n) != NULL)
 		return;

@@ -203,7 +203,7 @@ read_escape(const char *s, const char *end, long *code)
 
 	if (end - s < 2 || *s != '\\')
 		return 0;
-	*code = meaning[(unsigned char)s[1]];
+	*code = (unsigned char)meaning[(unsigned char)s[1]];
 	if (*code != 0)
 		return 2;
 	*code = read_unicode(s, end);

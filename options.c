@@ -280,7 +280,8 @@ read_option(struct values *o, char **word, bool given[])
 		value = *++word;
 	if (value == NULL)
 		refuse(row, row->name, NULL);
-	set_option(o, row, row->name, value);
+	else
+		set_option(o, row, row->name, value);
 	given[row - option_table] = true;
 	return word + 1;
 }

@@ -223,7 +223,7 @@ finish(struct session *s, struct held_job *h, int64_t now)
 	h->job.left = end->lives ? end->pid : 0;
 	h->job.ended = now;
 	h->job.state = JOB_FINISHED;
-	strcpy(h->job.pipeline, end->pipeline);
+	memcpy(h->job.pipeline, end->pipeline, sizeof(h->job.pipeline));
 	if (task && h->job.killed)
 		h->job.asked.truncate = TRUNCATE_LOOK;  /* T4 */
 	output_end(h->job.out.text, h->job.asked.truncate);

@@ -99,6 +99,8 @@ fail(struct spool_file *f, int why)
 	stop(f);
 	if (f->path != NULL && f->size == 0)
 		remove_file(f);
+	/* It is being written, so it was not closed, nor freed.
+	 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 	f->why = why;
 }
 
