@@ -233,10 +233,8 @@ write_input(struct exec *x)
 static void
 reap(struct exec *x)
 {
-	if (x->report.lives && x->report.shell_ended) {
-		while (waitpid(x->report.pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
+	if (x->report.lives && x->report.shell_ended)
+		waitpid(x->report.pid, NULL, 0);
 	x->report.lives = false;
 	if (x->place != NULL)
 		*x->place = 0;
@@ -555,35 +553,29 @@ send_signals(struct exec_list *list, int sig)
 
 /* -- Turns ------------------------------------------------------------- */
 
-static void
-add_one(struct exec *x, struct loop *loop)
-{
-	bool quiet = x->report.state == EXEC_RUNNING &&
-	    loop->now < x->started + QUIET;
-
-	if (quiet)
-		loop_until(loop, x->started + QUIET);
-	x->poll[OUT] = loop_add(loop, quiet ? -1 : x->fd[OUT], POLLIN);
-	x->poll[ERR] = loop_add(loop, quiet ? -1 : x->fd[ERR], POLLIN);
-	x->poll[IN] = loop_add(loop, x->fd[IN], POLLOUT);
-	loop_until(loop, x->deadline);
-	if (x->report.shell_ended)
-		loop_until(loop, x->look);
-	if (x->send != 0)
-		loop_until(loop, loop->now);
-}
-
 void
 exec_poll_add(struct exec_list *list, struct loop *loop)
 {
 	struct exec *x;
+	bool quiet;
 
-	for (x = list->first; x != NULL; x = x->next)
-		add_one(x, loop);
+	for (x = list->first; x != NULL; x = x->next) {
+		quiet = x->report.state == EXEC_RUNNING &&
+		    loop->now < x->started + QUIET;
+		if (quiet)
+			loop_until(loop, x->started + QUIET);
+		x->poll[OUT] = loop_add(loop, quiet ? -1 : x->fd[OUT], POLLIN);
+		x->poll[ERR] = loop_add(loop, quiet ? -1 : x->fd[ERR], POLLIN);
+		x->poll[IN] = loop_add(loop, x->fd[IN], POLLOUT);
+		loop_until(loop, x->send != 0 ? loop->now : x->deadline);
+		if (x->report.shell_ended)
+			loop_until(loop, x->look);
+	}
 }
 
+/* Reads and writes what can be, and notes what has ended. */
 static void
-dispatch_one(struct exec *x, const struct loop *loop)
+transfer(struct exec *x, const struct loop *loop)
 {
 	bool open = x->report.open;
 
@@ -600,15 +592,6 @@ dispatch_one(struct exec *x, const struct loop *loop)
 	/* Most that was left running ends with its last pipe. */
 	if (x->report.state == EXEC_ENDED && open && !x->report.open)
 		x->look = loop->now + LOOK_AFTER_PIPE;
-	if (loop->now < x->deadline)
-		return;
-	if (x->report.state == EXEC_STOPPING) {
-		exec_stop(x, true, loop->now);
-	} else {
-		/* Not even SIGKILL ends what sleeps in the kernel: let it be. */
-		end(x);
-		reap(x);
-	}
 }
 
 void
@@ -616,8 +599,19 @@ exec_dispatch(struct exec_list *list, const struct loop *loop)
 {
 	struct exec *x;
 
-	for (x = list->first; x != NULL; x = x->next)
-		dispatch_one(x, loop);
+	for (x = list->first; x != NULL; x = x->next) {
+		transfer(x, loop);
+		if (loop->now < x->deadline)
+			continue;
+		if (x->report.state == EXEC_STOPPING) {
+			exec_stop(x, true, loop->now);
+		} else {
+			/* Not even SIGKILL ends what sleeps in the kernel: let
+			 * it be. */
+			end(x);
+			reap(x);
+		}
+	}
 	send_signals(list, SIGTERM);
 	send_signals(list, SIGKILL);
 	look_at_groups(list, loop->now);

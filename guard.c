@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -25,16 +24,13 @@ enum {
 	LOOK = 20         /* ms from one look at the groups to the next */
 };
 
-struct shared {
+/* All of it is in memory that both share. */
+struct guard {
 	volatile pid_t group[GROUPS];  /* 0: a free place */
 	volatile sig_atomic_t ended;   /* boris by itself: nothing is left */
-};
-
-struct guard {
-	struct shared *shared;
 	const char *dir, *prefix;
-	pid_t pid;        /* 0: it was never begun */
-	int alive;        /* the end of a pipe that boris alone holds */
+	pid_t pid;  /* 0: it does not run */
+	int alive;  /* then: the end of a pipe that boris alone holds */
 };
 
 /* -- The second process ------------------------------------------------ */
@@ -77,9 +73,9 @@ end_groups(const struct guard *g)
 	int i, waited;
 
 	for (i = 0; i < GROUPS; i++) {
-		if (g->shared->group[i] == 0)
+		if (g->group[i] == 0)
 			continue;
-		group[i].id = g->shared->group[i];
+		group[i].id = g->group[i];
 		group[i].orphaned = true;
 		group[i].next = list;
 		list = &group[i];
@@ -109,7 +105,7 @@ stand_guard(const struct guard *g, int alive)
 	proc_close_from(1);
 	while (read(0, &byte, 1) < 0 && errno == EINTR)
 		;
-	if (!g->shared->ended) {
+	if (!g->ended) {
 		remove_files(g);
 		end_groups(g);
 	}
@@ -121,19 +117,13 @@ stand_guard(const struct guard *g, int alive)
 struct guard *
 guard_open(const char *dir, const char *prefix)
 {
-	struct guard *g = calloc(1, sizeof(*g));
-
-	if (g == NULL)
-		return NULL;
-	g->shared = mmap(NULL, sizeof(*g->shared), PROT_READ | PROT_WRITE,
+	struct guard *g = mmap(NULL, sizeof(*g), PROT_READ | PROT_WRITE,
 	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (g->shared == MAP_FAILED) {
-		free(g);
+
+	if (g == MAP_FAILED)
 		return NULL;
-	}
 	g->dir = dir;
 	g->prefix = prefix;
-	g->alive = -1;
 	return g;
 }
 
@@ -143,36 +133,22 @@ begin(struct guard *g)
 {
 	sigset_t all, before;
 	int end[2];
+	pid_t pid;
 
 	if (proc_pipe(end, 1) < 0)
 		return -1;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	g->pid = fork();
-	if (g->pid == 0)
+	pid = fork();
+	if (pid == 0)
 		stand_guard(g, end[0]);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	close(end[0]);
-	if (g->pid < 0) {
-		close(end[1]);
-		g->pid = 0;
-		return -1;
-	}
+	g->pid = pid > 0 ? pid : 0;
 	g->alive = end[1];
-	return 0;
-}
-
-/* Killed itself, it is begun anew. */
-static bool
-runs(struct guard *g)
-{
-	if (g->pid > 0 && waitpid(g->pid, NULL, WNOHANG) == 0)
-		return true;
-	if (g->alive >= 0)
-		close(g->alive);
-	g->alive = -1;
-	g->pid = 0;
-	return false;
+	if (pid < 0)
+		close(end[1]);
+	return pid < 0 ? -1 : 0;
 }
 
 volatile pid_t *
@@ -180,11 +156,16 @@ guard_place(struct guard *g)
 {
 	int i;
 
-	if (!runs(g) && begin(g) < 0)
+	/* Killed itself, it is begun anew. */
+	if (g->pid > 0 && waitpid(g->pid, NULL, WNOHANG) != 0) {
+		close(g->alive);
+		g->pid = 0;
+	}
+	if (g->pid == 0 && begin(g) < 0)
 		return NULL;
 	for (i = 0; i < GROUPS; i++) {
-		if (g->shared->group[i] == 0)
-			return &g->shared->group[i];
+		if (g->group[i] == 0)
+			return &g->group[i];
 	}
 	errno = EAGAIN;
 	return NULL;
@@ -195,11 +176,11 @@ guard_free(struct guard *g)
 {
 	if (g == NULL)
 		return;
-	g->shared->ended = 1;
-	if (g->alive >= 0)
+	g->ended = 1;
+	if (g->pid > 0) {
 		close(g->alive);
-	while (g->pid > 0 && waitpid(g->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	munmap(g->shared, sizeof(*g->shared));
-	free(g);
+		while (waitpid(g->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	munmap(g, sizeof(*g));
 }

@@ -143,13 +143,18 @@ become(const struct proc_child *c)
  * copying it, a tenth of what a call of `true` costs, and lets it say what
  * failed. (Where vfork() is a fork(), as under valgrind, a shell that can't be
  * begun is one that ends with 127.) */
-static pid_t
-begin_child(const struct proc_child *c)
+pid_t
+proc_start(const struct proc_child *c)
 {
 	volatile int error = 0;  /* written by the child */
 	sigset_t all, before;
 	pid_t pid;
 
+	/* The parent goes there and back: it learns at once when that fails,
+	 * and its own directory is never one that somebody may want to
+	 * unmount. */
+	if (chdir(c->dir) < 0)
+		return -1;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 #ifdef __linux__
@@ -166,31 +171,12 @@ begin_child(const struct proc_child *c)
 		error = errno;
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid > 0 && error != 0) {
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
+		waitpid(pid, NULL, 0);
 		pid = -1;
 	}
 	if (c->place != NULL)
 		*c->place = pid > 0 ? pid : 0;
-	if (pid < 0)
-		errno = error;
-	return pid;
-}
-
-pid_t
-proc_start(const struct proc_child *c)
-{
-	pid_t pid;
-	int error;
-
-	/* The parent goes there and back: it learns at once when that fails,
-	 * and its own directory is never one that somebody may want to unmount.
-	 * For / that cannot fail. */
-	if (chdir(c->dir) < 0)
-		return -1;
-	pid = begin_child(c);
-	error = errno;
-	if (chdir("/") < 0)
+	if (chdir("/") < 0)  /* cannot be */
 		error = errno;
 	errno = error;
 	return pid;
@@ -314,8 +300,8 @@ look_since(struct proc_group *list, pid_t from)
 
 /* Without /proc boris inherits who has lost his parent (proc_prepare): as long
  * as anybody of a group lives, one of it is our child, and holds its number.
- * The leader is reaped here, its status being known. Who left the group is not
- * found. */
+ * The leader is reaped here, its status being known. Not found is who
+ * left the group, or whose only parent did. */
 static void
 look_at_children(struct proc_group *g)
 {

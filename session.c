@@ -104,10 +104,10 @@ refuse(struct held_job *h, enum job_refused why)
 }
 
 static void
-set_dir(struct held_job *h, char *dir)
+set_dir(char **at, char *dir)
 {
-	free(h->job.dir);
-	h->job.dir = dir;
+	free(*at);
+	*at = dir;
 }
 
 /* -- The directory ----------------------------------------------------- */
@@ -166,7 +166,7 @@ refuse_dir(struct session *s, struct held_job *h, const char *tried)
 	char *dir;
 
 	h->job.refused = JOB_NO_DIR;
-	set_dir(h, strdup(tried));
+	set_dir(&h->job.dir, strdup(tried));
 	if (s->stateless ||
 	    (cwd != NULL && (cwd[0] == '/' || enterable(s->dir))))
 		return;
@@ -174,7 +174,7 @@ refuse_dir(struct session *s, struct held_job *h, const char *tried)
 	dir = strdup(enterable(to) ? to : "/");
 	if (dir == NULL)
 		return;  /* the next command says so again */
-	set_dir(h, s->dir);
+	set_dir(&h->job.dir, s->dir);
 	s->dir = dir;
 }
 
@@ -183,32 +183,28 @@ static void
 track_dir(struct session *s, struct held_job *h)
 {
 	const char *dir = exec_report(h->exec)->dir;
-	char *mine;
+	char *copy;
 
 	if (dir == NULL || h->job.timed_out || h->job.killed ||
 	    h->cancelled || strcmp(dir, s->dir) == 0)
 		return;
-	mine = strdup(dir);
-	if (mine == NULL)
-		return;
-	free(s->dir);
-	s->dir = mine;
-	h->job.moved = true;
+	copy = strdup(dir);
+	h->job.moved = copy != NULL;
+	if (copy != NULL)
+		set_dir(&s->dir, copy);
 }
 
 /* -- The end of a command ---------------------------------------------- */
 
-/* Too many have finished unread: the oldest is forgotten. */
+/* Too many have finished unread: the oldest are forgotten. */
 static void
 forget_oldest(struct session *s)
 {
-	struct held_job *h = s->first;
+	struct held_job *h, *next;
 
-	while (s->kept > SESSION_KEPT) {
-		while (!h->kept)
-			h = h->next;
+	for (h = s->first; s->kept > SESSION_KEPT; h = next) {
+		next = h->next;
 		session_forget(s, &h->job);
-		h = s->first;
 	}
 }
 
@@ -237,7 +233,7 @@ finish(struct session *s, struct held_job *h, int64_t now)
 	}
 	s->running--;
 	track_dir(s, h);
-	set_dir(h, strdup(s->dir));
+	set_dir(&h->job.dir, strdup(s->dir));
 	h->news = !h->cancelled;
 }
 
