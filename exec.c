@@ -4,7 +4,7 @@
 #include "exec.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,23 +70,18 @@ is_bash(const char *shell)
 static int
 free_digit(const char *text, size_t len)
 {
-	static const char order[] = "7865943";
-	bool used[10] = { false };
+	const char *digit = "7865943";
+	bool used[UCHAR_MAX + 1] = { false };
 	size_t i;
 
 	for (i = 0; i < len; i++) {
-		if (text[i] < '0' || text[i] > '9')
-			continue;
-		if (i + 1 < len && (text[i + 1] == '<' || text[i + 1] == '>'))
-			used[text[i] - '0'] = true;
-		if (i > 0 && text[i - 1] == '&')
-			used[text[i] - '0'] = true;
+		if ((i > 0 && text[i - 1] == '&') ||
+		    (i + 1 < len && strchr("<>", text[i + 1]) != NULL))
+			used[(unsigned char)text[i]] = true;
 	}
-	for (i = 0; order[i] != '\0'; i++) {
-		if (!used[order[i] - '0'])
-			return order[i] - '0';
-	}
-	return order[0] - '0';
+	while (used[(unsigned char)*digit] && digit[1] != '\0')
+		digit++;
+	return *digit - '0';
 }
 
 /* The number under which the shell holds the pipe for its directory */
@@ -249,10 +244,9 @@ exec_free(struct exec_list *list, struct exec *x)
 
 	if (x == NULL)
 		return;
-	while (*at != NULL && *at != x)
+	while (*at != x)
 		at = &(*at)->next;
-	if (*at == x)
-		*at = x->next;
+	*at = x->next;
 	for (i = 0; i < PIPES; i++)
 		shut(&x->fd[i]);
 	reap(x);
@@ -273,6 +267,8 @@ exec_start(struct exec_list *list, const struct exec_command *c,
 
 	if (x == NULL)
 		return NULL;
+	x->next = list->first;
+	list->first = x;
 	for (i = 0; i < PIPES; i++)
 		x->fd[i] = x->poll[i] = theirs[i] = -1;
 	if (c->tells_dir)
@@ -294,8 +290,6 @@ exec_start(struct exec_list *list, const struct exec_command *c,
 		errno = error;
 		return NULL;
 	}
-	x->next = list->first;
-	list->first = x;
 	x->report.pid = x->group.id = pid;
 	x->report.lives = x->report.open = true;
 	x->place = c->place;

@@ -300,8 +300,8 @@ look_since(struct proc_group *list, pid_t from)
 
 /* Without /proc boris inherits who has lost his parent (proc_prepare): as long
  * as anybody of a group lives, one of it is our child, and holds its number.
- * The leader is reaped here, its status being known. Not found is who
- * left the group, or whose only parent did. */
+ * The leader is reaped here, its status being known. Not found is who left the
+ * group, or has a parent that did. */
 static void
 look_at_children(struct proc_group *g)
 {

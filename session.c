@@ -314,10 +314,10 @@ start(struct session *s, struct held_job *h, int64_t now)
 		refuse(h, JOB_NO_START);
 		if (dir != NULL && !enterable(dir))
 			refuse_dir(s, h, dir);
-		free(dir);
-		return;
 	}
 	free(dir);
+	if (h->exec == NULL)
+		return;
 	if (asked->text.len > TEXT_KEPT)
 		asked->text.len = TEXT_KEPT;  /* for the list of tasks */
 	buf_shrink(&asked->text);
