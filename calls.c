@@ -357,7 +357,7 @@ try_look(struct call *call)
 	if (job != NULL && c->now < wait_ends(call, job) && !finished)
 		return false;
 	if (job == NULL) {
-		results_no_task(&b, c->session, &call->look);
+		results_no_task(&b, c->session, &call->look, c->now);
 	} else {
 		call->look.unseen = call->look.until.len > 0 && !call->seen;
 		results_job(&b, c->tools, c->session, job, &call->look,

@@ -95,139 +95,6 @@ elapsed(const struct job *job, int64_t now)
 	return (job->ended > 0 ? job->ended : now) - job->started;
 }
 
-/* -- Errors ------------------------------------------------------------ */
-
-/* Which tasks there are: those that run, or all */
-static void
-put_tasks(struct buf *t, struct session *s, bool all, int64_t now)
-{
-	const struct job *task = NULL;
-	const char *before = ": ";
-
-	while ((task = session_next_task(s, task)) != NULL) {
-		if (!all && task->state != JOB_TASK)
-			continue;
-		buf_add(t, before, task->id, " (pid ");
-		before = ", ";
-		buf_int(t, task->pid);
-		if (!all) {
-			buf_puts(t, ", ");
-			put_time(t, elapsed(task, now));
-			buf_puts(t, ", ");
-			put_start(t, &task->asked.text, RESULTS_SHOWN / 4);
-		}
-		buf_puts(t, ")");
-	}
-	if (before[0] == ':')
-		buf_puts(t, ": none");
-}
-
-void
-results_no_task(struct buf *b, struct session *s,
-                const struct tools_call *call)
-{
-	struct buf t = { NULL, 0, 0, false };
-
-	if (call->by_pid) {
-		buf_puts(&t, "no background process with pid ");
-		buf_int(&t, call->pid);
-	} else {
-		buf_puts(&t, "task not found: ");
-		put_start(&t, &call->id, RESULTS_SHOWN);
-	}
-	buf_add(&t, "\nIt may have been read already, or belong to another "
-	    "server. ", session_stateless(s) ? "Its task_id is always needed "
-	    "here, beside check_pid and kill_pid too."
-	    : "The tasks that there are");
-	if (!session_stateless(s))
-		put_tasks(&t, s, true, 0);
-	results_refusal(b, &t);
-}
-
-/* The system's reason, and what a model can do about it */
-static void
-put_reason(struct buf *t, int error)
-{
-	static const struct {
-		int error;
-		const char *what, *advice;
-	} known[] = {
-		{ EAGAIN, "no processes left",
-		  "try again when some have ended" },
-		{ EMFILE, "no descriptors left",
-		  "try again when some commands have ended" },
-		{ ENFILE, "no descriptors left",
-		  "try again when some commands have ended" },
-		{ ENOMEM, "no memory left", "try again later" },
-		{ E2BIG, "the command is too long", "at most 1 MiB: pass more "
-		  "as stdin, or write it to a file in pieces" }
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		if (known[i].error == error) {
-			buf_add(t, known[i].what, " (", strerror(error), "); ",
-			    known[i].advice);
-			return;
-		}
-	}
-	buf_puts(t, strerror(error));
-}
-
-static void
-put_bad_dir(struct buf *t, struct session *s, const struct job *job)
-{
-	const char *cwd = job->asked.cwd, *next = session_dir(s);
-	const char *dir = job->dir != NULL ? job->dir : "";
-
-	buf_puts(t, job->refused == JOB_LOST_DIR ? "the working directory "
-	    : cwd != NULL ? "cwd " : "the directory ");
-	put_name(t, dir, strlen(dir));
-	buf_puts(t, " cannot be entered");
-	buf_puts(t, job->refused == JOB_LOST_DIR ? " any more: " : ": ");
-	put_reason(t, job->error);
-	buf_puts(t, "; nothing was run");
-	if (job->refused == JOB_LOST_DIR) {
-		buf_puts(t, "; the next command starts in ");
-		put_name(t, next, strlen(next));
-	}
-	if (cwd != NULL && (cwd[0] == '~' || strchr(cwd, '$') != NULL))
-		buf_puts(t, "; ~ and variables are not expanded in cwd, use "
-		    "cd in the command for that");
-}
-
-void
-results_refused(struct buf *b, struct session *s, const struct job *job,
-                int64_t now)
-{
-	struct buf t = { NULL, 0, 0, false };
-
-	switch (job->refused) {
-	case JOB_TOO_MANY:
-		buf_puts(&t, "10 background tasks are running, the most there "
-		    "can be");
-		if (!session_stateless(s))
-			put_tasks(&t, s, false, now);
-		buf_puts(&t, "; wait for one to end, or end one with "
-		    "kill_pid");
-		break;
-	case JOB_NO_DIR:
-	case JOB_LOST_DIR:
-		put_bad_dir(&t, s, job);
-		break;
-	case JOB_NO_START:
-		buf_puts(&t, "the command could not be started: ");
-		if (job->error == ENOENT || job->error == EACCES ||
-		    job->error == ENOEXEC || job->error == ELOOP)
-			buf_add(&t, "the shell ", session_shell(s), ": ");
-		put_reason(&t, job->error);
-		break;
-	default:
-		buf_puts(&t, "session is closed");
-	}
-	results_refusal(b, &t);
-}
-
 /* -- Results ----------------------------------------------------------- */
 
 /* What there is to say, said as text and as data (B6) */
@@ -367,7 +234,7 @@ text_name(struct result *r, const char *name)
 static void
 data_name(struct result *r, const char *name)
 {
-	buf_add(&r->data, r->data.len > 0 ? ",\"" : "{\"", name, "\":");
+	buf_add(&r->data, ",\"", name, "\":");
 }
 
 static void
@@ -414,7 +281,7 @@ put_facts(struct result *r, int64_t now)
 		text_name(r, "status");
 		buf_puts(&r->text, status);
 	}
-	data_string(r, "status", status, strlen(status));
+	buf_add(&r->data, "{\"status\":\"", status, "\"");
 	if (r->ended)
 		put_exit_code(r);
 	if (r->note.len > 0)
@@ -522,7 +389,7 @@ put_task(struct result *r, int64_t now)
 	const char *status = status_of(job, job->state == JOB_FINISHED);
 	struct buf *t = &r->text;
 
-	data_string(r, "task_id", job->id, strlen(job->id));
+	buf_add(&r->data, "{\"task_id\":\"", job->id, "\"");
 	data_number(r, "pid", job->pid);
 	data_string(r, "status", status, strlen(status));
 	data_number(r, "elapsed_ms", elapsed(job, now));
@@ -546,13 +413,29 @@ put_task(struct result *r, int64_t now)
 	put_start(t, &job->asked.text, RESULTS_SHOWN);
 	data_string(r, "command", job->asked.text.data,
 	    results_cut(&job->asked.text, RESULTS_SHOWN));
+	buf_puts(&r->data, "}");
+}
+
+static void
+put_tasks(struct result *r, struct session *s, bool running, int64_t now)
+{
+	const char *before = "";
+
+	while ((r->job = session_next_task(s, r->job)) != NULL) {
+		if (running && r->job->state != JOB_TASK)
+			continue;
+		buf_puts(&r->data, before);
+		put_task(r, now);
+		before = ",";
+	}
+	if (before[0] == '\0')
+		buf_add(&r->text, r->text.len > 0 ? "\n" : "", "no tasks");
 }
 
 void
 results_list(struct buf *b, const struct tools_options *o, struct session *s,
              int64_t now)
 {
-	struct buf all = { NULL, 0, 0, false };
 	struct result r;
 
 	memset(&r, 0, sizeof(r));
@@ -562,19 +445,129 @@ results_list(struct buf *b, const struct tools_options *o, struct session *s,
 		results_refusal(b, &r.text);
 		return;
 	}
-	buf_puts(&all, "{\"tasks\":[");
-	while ((r.job = session_next_task(s, r.job)) != NULL) {
-		buf_puts(&all, r.text.len > 0 ? "," : "");
-		put_task(&r, now);
-		buf_put(&all, r.data.data, r.data.len);
-		buf_putc(&all, '}');
-		all.failed = all.failed || r.data.failed;
-		buf_free(&r.data);
-	}
-	buf_puts(&all, "]");
-	if (r.text.len == 0)
-		buf_puts(&r.text, "no tasks");
+	buf_puts(&r.data, "{\"tasks\":[");
+	put_tasks(&r, s, false, now);
+	buf_puts(&r.data, "]");
 	if (!o->structured)
-		buf_free(&all);
-	put_result(b, false, &r.text, &all);
+		buf_free(&r.data);
+	put_result(b, false, &r.text, &r.data);
+}
+
+/* -- Errors ------------------------------------------------------------ */
+
+/* Which tasks there are, or run, behind what is said already */
+static void
+add_tasks(struct buf *t, struct session *s, bool running, int64_t now)
+{
+	struct result r;
+
+	memset(&r, 0, sizeof(r));
+	r.text = *t;
+	put_tasks(&r, s, running, now);
+	*t = r.text;
+	buf_free(&r.data);
+}
+
+void
+results_no_task(struct buf *b, struct session *s,
+                const struct tools_call *call, int64_t now)
+{
+	struct buf t = { NULL, 0, 0, false };
+
+	if (call->by_pid) {
+		buf_puts(&t, "no background process with pid ");
+		buf_int(&t, call->pid);
+	} else {
+		buf_puts(&t, "task not found: ");
+		put_start(&t, &call->id, RESULTS_SHOWN);
+	}
+	buf_add(&t, "\nIt may have been read already, or belong to another "
+	    "server. ", session_stateless(s) ? "Its task_id is always needed "
+	    "here, beside check_pid and kill_pid too."
+	    : "The tasks that there are:");
+	if (!session_stateless(s))
+		add_tasks(&t, s, false, now);
+	results_refusal(b, &t);
+}
+
+/* The system's reason, and what a model can do about it */
+static void
+put_reason(struct buf *t, int error)
+{
+	static const struct {
+		int error;
+		const char *what, *advice;
+	} known[] = {
+		{ EAGAIN, "no processes left",
+		  "try again when some have ended" },
+		{ EMFILE, "no descriptors left",
+		  "try again when some commands have ended" },
+		{ ENFILE, "no descriptors left",
+		  "try again when some commands have ended" },
+		{ ENOMEM, "no memory left", "try again later" },
+		{ E2BIG, "the command is too long", "at most 1 MiB: pass more "
+		  "as stdin, or write it to a file in pieces" }
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (known[i].error == error) {
+			buf_add(t, known[i].what, " (", strerror(error), "); ",
+			    known[i].advice);
+			return;
+		}
+	}
+	buf_puts(t, strerror(error));
+}
+
+static void
+put_bad_dir(struct buf *t, struct session *s, const struct job *job)
+{
+	const char *cwd = job->asked.cwd, *next = session_dir(s);
+	const char *dir = job->dir != NULL ? job->dir : "";
+
+	buf_puts(t, job->refused == JOB_LOST_DIR ? "the working directory "
+	    : cwd != NULL ? "cwd " : "the directory ");
+	put_name(t, dir, strlen(dir));
+	buf_puts(t, " cannot be entered");
+	buf_puts(t, job->refused == JOB_LOST_DIR ? " any more: " : ": ");
+	put_reason(t, job->error);
+	buf_puts(t, "; nothing was run");
+	if (job->refused == JOB_LOST_DIR) {
+		buf_puts(t, "; the next command starts in ");
+		put_name(t, next, strlen(next));
+	}
+	if (cwd != NULL && (cwd[0] == '~' || strchr(cwd, '$') != NULL))
+		buf_puts(t, "; ~ and variables are not expanded in cwd, use "
+		    "cd in the command for that");
+}
+
+void
+results_refused(struct buf *b, struct session *s, const struct job *job,
+                int64_t now)
+{
+	struct buf t = { NULL, 0, 0, false };
+
+	switch (job->refused) {
+	case JOB_TOO_MANY:
+		buf_puts(&t, "10 background tasks are running, the most there "
+		    "can be; wait for one to end, or end one with kill_pid");
+		if (!session_stateless(s))
+			add_tasks(&t, s, true, now);
+		break;
+	case JOB_NO_DIR:
+	case JOB_LOST_DIR:
+		put_bad_dir(&t, s, job);
+		break;
+	case JOB_NO_START:
+		buf_puts(&t, "the command could not be started: ");
+		if (job->error == ENOENT || job->error == EACCES ||
+		    job->error == ENOEXEC || job->error == ELOOP)
+			buf_add(&t, "the shell ", session_shell(s), ": ");
+		put_reason(&t, job->error);
+		break;
+	default:
+		buf_puts(&t, "session is closed");
+	}
+	results_refusal(b, &t);
 }

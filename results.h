@@ -29,7 +29,7 @@ void results_list(struct buf *, const struct tools_options *,
 
 /* The task that is asked for is not there. */
 void results_no_task(struct buf *, struct session *,
-                     const struct tools_call *);
+                     const struct tools_call *, int64_t now);
 
 /* What the session says when it refuses: the 11th task (T2), a lost directory
  * (D5), what the system is short of (E7) */
