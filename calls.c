@@ -46,11 +46,13 @@ struct call {
 	int64_t read;          /* ms; when it was */
 	int64_t last;          /* ms, of the last progress */
 	int64_t news;          /* ms, since when there is some; 0: none */
-	struct output_cursor out, err;  /* what progress has shown */
+	struct watched {
+		struct output_cursor shown;     /* by progress */
+		struct output_cursor searched;  /* for what is waited for */
+		struct buf tail;  /* of that, what may begin `until` */
+	} out, err;
 
 	/* CALL_LOOK that waits for more than the end (W2, W3): */
-	struct output_cursor searched[2];  /* how far, stdout and stderr */
-	struct buf tail[2];    /* of that, what may begin `until` */
 	bool seen;             /* `until` was */
 	int64_t printed;       /* ms; when something new was, last; 0: not */
 };
@@ -207,10 +209,8 @@ open_call(const struct calls_request *r, struct json token, enum call_kind kind)
 	call->from = *r;
 	call->from.id.text = text.data;
 	call->from.id.len = id_len;
-	if (text.len > id_len) {
-		call->token.text = text.data + id_len;
-		call->token.len = text.len - id_len;
-	}
+	call->token.text = text.len > id_len ? text.data + id_len : NULL;
+	call->token.len = text.len - id_len;
 	call->deadline = NEVER;
 	call->read = call->last = c->now;
 	if (r->batch != NULL)
@@ -230,10 +230,8 @@ close_call(struct call *call)
 {
 	struct calls *c = call->from.calls;
 
-	if (call->previous != NULL)
-		call->previous->next = call->next;
-	else
-		c->first = call->next;
+	*(call->previous != NULL ? &call->previous->next : &c->first) =
+	    call->next;
 	if (call->next != NULL)
 		call->next->previous = call->previous;
 	c->open--;
@@ -241,8 +239,8 @@ close_call(struct call *call)
 	c->listens -= call->kind == CALL_LISTEN;
 	calls_batch_end(&call->from);
 	buf_free(&call->text);
-	buf_free(&call->tail[0]);
-	buf_free(&call->tail[1]);
+	buf_free(&call->out.tail);
+	buf_free(&call->err.tail);
 	tools_call_free(&call->look);
 	free(call);
 }
@@ -295,16 +293,16 @@ contains(const struct buf *b, const struct buf *text)
 
 /* Looks through what is new of one stream, from its unsearched tail on. */
 static void
-search(struct call *call, struct job_stream *s, int which)
+search(struct call *call, struct output *text, struct watched *w)
 {
 	const struct buf *until = &call->look.until;
-	struct buf *b = &call->tail[which];
+	struct buf *b = &w->tail;
 	size_t keep = until->len > 0 ? until->len - 1 : 0;
 
-	if (!output_news(s->text, &call->searched[which]))
+	if (!output_news(text, &w->searched))
 		return;
 	call->printed = call->from.calls->now;
-	output_since(s->text, &call->searched[which], SEARCHED, b);
+	output_since(text, &w->searched, SEARCHED, b);
 	call->seen = call->seen || (until->len > 0 && contains(b, until));
 	if (b->len > keep)
 		buf_drop(b, b->len - keep);
@@ -320,8 +318,8 @@ wait_ends(struct call *call, struct job *job)
 
 	if (look->until.len == 0 && !look->only_new)
 		return call->deadline;
-	search(call, &job->out, 0);
-	search(call, &job->err, 1);
+	search(call, job->out.text, &call->out);
+	search(call, job->err.text, &call->err);
 	if (call->seen)
 		return 0;
 	if (look->until.len == 0 && call->printed > 0 &&
@@ -381,8 +379,8 @@ begin_look(struct call *call, struct job *job)
 	look->id.len = 0;
 	buf_add(&look->id, job->id);
 	buf_putc(&look->id, '\0');
-	call->searched[0] = call->out = job->out.seen;
-	call->searched[1] = call->err = job->err.seen;
+	call->out.searched = call->out.shown = job->out.seen;
+	call->err.searched = call->err.shown = job->err.seen;
 	call->deadline = call->from.calls->now + look->wait;
 }
 
@@ -511,8 +509,8 @@ progress_due(struct call *call)
 	if (call->token.text == NULL)
 		return NEVER;
 	job = job_of(call);
-	if (job == NULL || (!output_news(job->out.text, &call->out) &&
-	    !output_news(job->err.text, &call->err)))
+	if (job == NULL || (!output_news(job->out.text, &call->out.shown) &&
+	    !output_news(job->err.text, &call->err.shown)))
 		return call->last + PROGRESS_SILENCE;
 	if (call->news == 0)
 		call->news = call->from.calls->now;
@@ -525,7 +523,7 @@ send_progress(struct call *call)
 {
 	struct calls *c = call->from.calls;
 	struct buf text = { NULL, 0, 0, false }, b = text;
-	struct output_cursor out = call->out, err = call->err;
+	struct output_cursor out = call->out.shown, err = call->err.shown;
 	struct job *job = job_of(call);
 
 	if (job != NULL) {
@@ -543,8 +541,8 @@ send_progress(struct call *call)
 	/* Where a slow reader refuses it, the next one has all of it. */
 	if (!b.failed && !text.failed && c->send(c->transport, call->from.to,
 	    MCP_PROGRESS, 0, &b)) {
-		call->out = out;
-		call->err = err;
+		call->out.shown = out;
+		call->err.shown = err;
 		call->news = 0;
 	}
 	call->last = c->now;

@@ -288,20 +288,18 @@ static void
 split(struct mcp_message *m, struct json whole)
 {
 	static const char *const names[] = {
-		"jsonrpc", "id", "method", "params", "result", "error"
+		"jsonrpc", "id", "method", "params"
 	}, *const of_params[] = { "_meta", "name", "arguments" };
-	struct json found[6];
+	struct json found[4];
 
 	memset(m, 0, sizeof(*m));
-	json_members(whole, names, found, 6);
+	json_members(whole, names, found, 4);
 	m->whole = whole;
 	m->jsonrpc = found[0];
 	m->id = found[1];
 	m->method = found[2];
 	if (json_type(found[3]) != JSON_NULL)
 		m->params = found[3];  /* null counts as absent */
-	m->result = found[4];
-	m->error = found[5];
 	json_members(m->params, of_params, found, 3);
 	m->meta = found[0];
 	m->name = found[1];
@@ -353,7 +351,8 @@ handle(struct client *c, struct calls_request from, const struct mcp_message *m)
 	const char *wrong = wrong_envelope(m);
 
 	if (m->method.text == NULL &&
-	    (m->result.text != NULL || m->error.text != NULL))
+	    (json_get(m->whole, "result").text != NULL ||
+	    json_get(m->whole, "error").text != NULL))
 		return;  /* a response; boris has asked nothing */
 	if (good_id(m->id))
 		r.from.id = m->id;

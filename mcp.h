@@ -38,7 +38,7 @@ void mcp_free(struct client *);  /* NULL is fine */
  * not have is JSON_NONE. */
 struct mcp_message {
 	struct json whole;     /* none: the text is not JSON */
-	struct json jsonrpc, id, method, params, result, error;
+	struct json jsonrpc, id, method, params;
 	struct json meta, name, arguments;  /* of params */
 	struct json version;   /* of meta: it is of the stateless era then */
 };
