@@ -1,7 +1,7 @@
 /* libFuzzer target for mcp.c, and with it tools.c, session.c and output.c:
  *
  *     clang -fsanitize=fuzzer,address,undefined -I. t/fuzz_mcp.c mcp.c \
- *         calls.c tools.c session.c output.c spool.c json.c io.c
+ *         calls.c tools.c results.c session.c output.c spool.c json.c io.c
  *
  * The first byte says how boris was started; what follows is lines. Commands
  * are not run: the functions of exec.h are here, and what a command does is
@@ -594,10 +594,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	options.tools.timeout = 120000;
 	options.tools.truncate = (enum truncate)((data[0] & 8) != 0);
 	f.slow = (data[0] & 16) != 0;
-	f.http = (data[0] & 32) != 0;
 	f.pid = FIRST_PID;
 	f.loop.now = 1;
 	f.no_null = (data[0] & 64) != 0;
+	f.http = f.no_null || (data[0] & 32) != 0;
 	peer = !f.no_null ? MCP_STDIO
 	    : (data[0] & 128) != 0 ? MCP_HTTP : MCP_HTTP_STATELESS;
 	f.client = mcp_open(&options, peer, take_message, &f);
