@@ -72,6 +72,7 @@ must(bool ok, const char *what)
 /* -- Commands that do not run (exec.h) --------------------------------- */
 
 struct exec {
+	struct exec *next;
 	struct exec_report report;
 	int turns, looks;
 	int64_t deadline;
@@ -121,22 +122,20 @@ guard_place(struct guard *g)
 }
 
 struct exec *
-exec_start(const struct exec_command *c, struct output *out,
-           struct output *err, int64_t now, enum exec_failed *what)
+exec_start(struct exec_list *list, const struct exec_command *c,
+           struct output *out, struct output *err, int64_t now)
 {
 	struct exec *x;
 
 	(void)now;
 	must(memchr(c->text, '\0', c->len) == NULL, "a NUL in a command");
 	must(c->dir[0] == '/', "a directory that is not absolute");
-	*what = c->text[0] == 'D' ? EXEC_FAILED_DIR : EXEC_FAILED_START;
 	if (c->text[0] == 'D' || c->text[0] == 'S') {
 		errno = c->text[0] == 'D' ? ENOENT : EAGAIN;
 		return NULL;
 	}
 	x = calloc(1, sizeof(*x));
 	must(x != NULL, "memory");
-	x->report.state = EXEC_RUNNING;
 	x->report.pid = ++f.pid;
 	x->report.lives = true;
 	x->deadline = NEVER;
@@ -149,88 +148,82 @@ exec_start(const struct exec_command *c, struct output *out,
 		x->input = *c->input;
 		memset(c->input, 0, sizeof(*c->input));
 	}
+	x->next = list->first;
+	list->first = x;
 	return x;
 }
 
 /* Prints, and has ended: unless there is a `!` in it, which goes on, or an `&`,
- * of which something is left running. */
-void
-exec_dispatch(struct exec *x, const struct loop *loop)
+ * of which something is left running, up to the third turn. */
+static void
+go_on(struct exec *x, int64_t now)
 {
-	if (x->report.state == EXEC_RUNNING && x->turns-- > 0) {
-		if (x->out != NULL)
-			output_write(x->out, x->text.data, x->text.len);
-		if (x->err != NULL && x->input.len > 0)
+	struct exec_report *r = &x->report;
+
+	if (r->state == EXEC_RUNNING && x->turns-- > 0) {
+		output_write(x->out, x->text.data, x->text.len);
+		if (x->input.len > 0)
 			output_write(x->err, x->input.data, x->input.len);
 		return;
 	}
-	if (x->report.state == EXEC_RUNNING && said(x, '!'))
+	if (r->state == EXEC_ENDED && ++x->looks >= 3)
+		r->lives = false;
+	if ((r->state == EXEC_RUNNING && said(x, '!')) ||
+	    (r->state == EXEC_STOPPING && said(x, '~') && now < x->deadline) ||
+	    r->state == EXEC_ENDED)
 		return;
-	if (x->report.state == EXEC_STOPPING && said(x, '~') &&
-	    loop->now < x->deadline)
-		return;
-	if (x->report.state == EXEC_ENDED)
-		return;
-	if (x->report.state == EXEC_RUNNING)
+	if (r->state == EXEC_RUNNING)
 		change_dir(x);
-	x->report.status = x->report.state == EXEC_RUNNING ? 0 : 128 + 15;
-	if (!said(x, '&') || x->report.state != EXEC_RUNNING)
-		x->report.lives = false;
-	x->report.state = EXEC_ENDED;
-	x->report.shell_ended = true;
+	r->status = r->state == EXEC_RUNNING ? 0 : 128 + 15;
+	if (!said(x, '&') || r->state != EXEC_RUNNING)
+		r->lives = false;
+	r->shell_ended = true;
+	r->state = EXEC_ENDED;
 	x->deadline = NEVER;
 }
 
 void
-exec_advance(struct exec *const list[], int n, int64_t now)
+exec_dispatch(struct exec_list *list, const struct loop *loop)
 {
-	(void)list;
-	(void)n;
-	(void)now;
+	struct exec *x;
+
+	for (x = list->first; x != NULL; x = x->next)
+		go_on(x, loop->now);
 }
 
 void
 exec_read(struct exec *x)
 {
-	if (x->report.state == EXEC_RUNNING && x->out != NULL)
+	if (x->report.state == EXEC_RUNNING)
 		output_write(x->out, "+", 1);
 }
 
 void
-exec_poll_add(struct exec *x, struct loop *loop)
+exec_poll_add(struct exec_list *list, struct loop *loop)
 {
-	if (x->report.state == EXEC_RUNNING && (x->turns >= 0 || !said(x, '!')))
-		loop_until(loop, loop->now + 7);
-	if (x->report.state == EXEC_KILLED)
-		loop_until(loop, loop->now);
-	loop_until(loop, x->deadline);
-}
+	const struct exec *x;
 
-void
-exec_stop(struct exec *const list[], int n, int64_t now)
-{
-	struct exec *x;
-
-	for (; n > 0; n--, list++) {
-		x = *list;
-		if (x->report.state == EXEC_ENDED)
-			x->report.lives = false;
-		if (x->report.state != EXEC_RUNNING)
-			continue;
-		x->report.state = EXEC_STOPPING;
-		x->deadline = said(x, '~') ? now + 5000 : now;
+	for (x = list->first; x != NULL; x = x->next) {
+		if (x->report.state == EXEC_RUNNING &&
+		    (x->turns >= 0 || !said(x, '!')))
+			loop_until(loop, loop->now + 7);
+		if (x->report.state == EXEC_KILLED ||
+		    x->report.state == EXEC_ENDED)
+			loop_until(loop, loop->now);
+		loop_until(loop, x->deadline);
 	}
 }
 
 void
-exec_kill(struct exec *const list[], int n, int64_t now)
+exec_stop(struct exec *x, bool at_once, int64_t now)
 {
-	(void)now;
-	for (; n > 0; n--, list++) {
-		if ((*list)->report.state == EXEC_ENDED)
-			(*list)->report.lives = false;
-		else
-			(*list)->report.state = EXEC_KILLED;
+	if (x->report.state == EXEC_ENDED)
+		x->report.lives = false;
+	else if (at_once)
+		x->report.state = EXEC_KILLED;
+	else if (x->report.state == EXEC_RUNNING) {
+		x->report.state = EXEC_STOPPING;
+		x->deadline = said(x, '~') ? now + 5000 : now;
 	}
 }
 
@@ -240,25 +233,16 @@ exec_report(const struct exec *x)
 	return &x->report;
 }
 
-/* What was left running ends by itself, by the third look at it. */
 void
-exec_look_again(struct exec *x)
+exec_free(struct exec_list *list, struct exec *x)
 {
-	if (++x->looks >= 3)
-		x->report.lives = false;
-}
+	struct exec **at = &list->first;
 
-void
-exec_forget_output(struct exec *x)
-{
-	x->out = x->err = NULL;
-}
-
-void
-exec_free(struct exec *x)
-{
 	if (x == NULL)
 		return;
+	while (*at != x)
+		at = &(*at)->next;
+	*at = x->next;
 	buf_free(&x->input);
 	buf_free(&x->text);
 	free(x->report.dir);
