@@ -17,7 +17,8 @@ enum {
 	MORE_BYTES = 24576,   /* in between, before they are dropped */
 	STEP_BYTES = 4096,    /* taken at a time, at most */
 	TEXT_BYTES = 4 * HEAD_CHARS + END_BYTES + MORE_BYTES + STEP_BYTES,
-	LINE_BYTES = 32768,   /* as far back as a CR can reach */
+	LINE_BYTES = 8192,    /* as far back as a CR can reach: that much may
+	                       * have to move for a character (P6) */
 	BLANKS = 80,          /* erased columns kept in front of the cursor */
 	MANY = INT32_MAX
 };

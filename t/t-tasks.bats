@@ -864,3 +864,17 @@ row() {
 	look "$task" '{"wait":1000,"until":"steady"}'
 	is "$(result status) $(result note)" '"completed" '
 }
+
+@test "P6: ten tasks that overwrite long lines with other widths hold nobody up" {
+	needs awk
+	boris
+	for i in {1..10}; do
+		start_task 'exec awk "BEGIN { for (i = 0; i < 15000; i++) { a = a \"\303\251\"; b = b \"a\" }
+			for (;;) printf \"%s\\r%s\\r\", a, b }"'
+	done
+	for i in {1..10}; do
+		begin
+		in_turn
+		within 1000
+	done
+}
