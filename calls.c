@@ -598,7 +598,7 @@ calls_dispatch(struct calls *c)
 
 	while ((job = session_next(c->session)) != NULL) {
 		tell(c, job);
-		session_told(c->session, job);
+		session_release(c->session, job);
 	}
 	for (call = c->first; call != NULL; call = next) {
 		next = call->next;
@@ -619,6 +619,8 @@ calls_close(struct calls *c)
 
 	calls_dispatch(c);
 	for (call = c->first; call != NULL; call = next) {
+		/* The one before this was unlinked as it was freed. */
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 		next = call->next;
 		if (call->kind != CALL_LISTEN)
 			continue;
@@ -634,6 +636,7 @@ calls_close(struct calls *c)
 void
 calls_free(struct calls *c)
 {
+	/* close_call() moves c->first on, which the analyzer doesn't see. */
 	while (c->first != NULL)
-		close_call(c->first);
+		close_call(c->first);  /* NOLINT(clang-analyzer-unix.Malloc) */
 }

@@ -40,7 +40,7 @@ struct exec {
 	struct exec_report report;
 	struct exec *next;    /* in its list */
 	struct proc_group group;  /* to be looked at, or signalled, with others */
-	volatile pid_t *place;  /* the guard's, for the group's number */
+	volatile pid_t *slot;  /* the guard's, for the group's number */
 	int send;             /* signal that the group is due; 0: none */
 	int64_t started;      /* ms */
 	int64_t deadline;     /* ms; of the grace, while stopping */
@@ -193,7 +193,7 @@ start_shell(const struct exec_command *c, struct buf *texts, char *pwd,
 	char *text = texts->data;
 	int n = 3, fd[PIPES];
 	struct proc_child child = {
-		argv, c->env, c->dir, fd, dir_fd, c->place
+		argv, c->env, c->dir, fd, dir_fd, c->slot
 	};
 	pid_t pid;
 
@@ -231,9 +231,9 @@ reap(struct exec *x)
 	if (x->report.lives && x->report.shell_ended)
 		waitpid(x->report.pid, NULL, 0);
 	x->report.lives = false;
-	if (x->place != NULL)
-		*x->place = 0;
-	x->place = NULL;
+	if (x->slot != NULL)
+		*x->slot = 0;
+	x->slot = NULL;
 }
 
 void
@@ -292,7 +292,7 @@ exec_start(struct exec_list *list, const struct exec_command *c,
 	}
 	x->report.pid = x->group.id = pid;
 	x->report.lives = x->report.open = true;
-	x->place = c->place;
+	x->slot = c->slot;
 	x->text[OUT] = out;
 	x->text[ERR] = err;
 	x->started = now;

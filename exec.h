@@ -24,7 +24,7 @@ struct exec_command {
 	char **env;         /* env[0] is set to PWD; the rest is kept */
 	bool tells_dir;     /* it is asked in which directory it ends (D2) */
 	int no_input;       /* a descriptor that reads end of file (B4) */
-	volatile pid_t *place;  /* where its group's number stands as long as that
+	volatile pid_t *slot;  /* where its group's number stands as long as that
 	                     * is ours, for the guard (L4); or NULL */
 	struct buf *input;  /* what its stdin reads (B5), taken over; or NULL */
 };

@@ -26,7 +26,7 @@ enum {
 
 /* All of it is in memory that both share. */
 struct guard {
-	volatile pid_t group[GROUPS];  /* 0: a free place */
+	volatile pid_t group[GROUPS];  /* 0: a free slot */
 	volatile sig_atomic_t ended;   /* boris by itself: nothing is left */
 	const char *dir, *prefix;
 	pid_t pid;  /* 0: it does not run */
@@ -152,7 +152,7 @@ begin(struct guard *g)
 }
 
 volatile pid_t *
-guard_place(struct guard *g)
+guard_slot(struct guard *g)
 {
 	int i;
 

@@ -14,10 +14,10 @@ struct guard;
  * both are the caller's. NULL, with errno: no memory to share. */
 struct guard *guard_open(const char *dir, const char *prefix);
 
-/* Begins the process if it does not run, and gives a place for the number of a
+/* Begins the process if it does not run, and gives a slot for the number of a
  * group, which holds as long as that is not 0. NULL, with errno: it can't be
  * begun, or there are too many groups. */
-volatile pid_t *guard_place(struct guard *);
+volatile pid_t *guard_slot(struct guard *);
 
 /* boris ends by itself: the guard goes too, and is waited for. NULL is fine. */
 void guard_free(struct guard *);

@@ -126,8 +126,8 @@ become(const struct proc_child *c)
 	const int *fd = c->fd;
 
 	setsid();
-	if (c->place != NULL)
-		*c->place = getpid();
+	if (c->slot != NULL)
+		*c->slot = getpid();
 	if (dup2(fd[0], 0) < 0 || dup2(fd[1], 1) < 0 || dup2(fd[2], 2) < 0)
 		return;
 	/* dup2() of a descriptor onto itself leaves it close-on-exec. */
@@ -174,8 +174,8 @@ proc_start(const struct proc_child *c)
 		waitpid(pid, NULL, 0);
 		pid = -1;
 	}
-	if (c->place != NULL)
-		*c->place = pid > 0 ? pid : 0;
+	if (c->slot != NULL)
+		*c->slot = pid > 0 ? pid : 0;
 	if (chdir("/") < 0)  /* cannot be */
 		error = errno;
 	errno = error;

@@ -21,7 +21,7 @@ struct proc_child {
 	const int *fd;        /* what becomes its descriptors 0, 1 and 2; and
 	                       * `extra`, or fd[3] is -1 */
 	int extra;
-	volatile pid_t *place;  /* the child writes its pid there; or NULL */
+	volatile pid_t *slot;  /* the child writes its pid there; or NULL */
 };
 
 /* Before the first child: signals that were ignored when boris started are at

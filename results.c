@@ -209,11 +209,11 @@ put_notes(struct result *r)
 		note(r, "not seen in time: ");
 		buf_put(&r->note, r->look->until.data, r->look->until.len);
 	}
-	if (r->ended && job->left > 0) {
+	if (r->ended && job->orphans > 0) {
 		note_number(r, "it left processes running, in group ",
-		    job->left, "; what they print is not shown; end them "
+		    job->orphans, "; what they print is not shown; end them "
 		    "with kill -- -");
-		buf_int(&r->note, job->left);
+		buf_int(&r->note, job->orphans);
 	}
 	if (r->ended && job->shot)
 		note_number(r, "the shell itself was ended by signal ",

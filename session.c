@@ -216,7 +216,7 @@ finish(struct session *s, struct held_job *h, int64_t now)
 
 	h->job.exit_code = end->status;
 	h->job.shot = end->signalled && !h->job.timed_out && !h->job.killed;
-	h->job.left = end->lives ? end->pid : 0;
+	h->job.orphans = end->lives ? end->pid : 0;
 	h->job.ended = now;
 	h->job.state = JOB_FINISHED;
 	memcpy(h->job.pipeline, end->pipeline, sizeof(h->job.pipeline));
@@ -280,7 +280,7 @@ prepare(struct session *s, struct held_job *h, struct exec_command *command)
 	if ((h->job.asked.background || s->options->background) &&
 	    !proc_random(h->id, (SESSION_ID - 1) / 2))
 		return -1;
-	if (guard != NULL && (command->place = guard_place(guard)) == NULL)
+	if (guard != NULL && (command->slot = guard_slot(guard)) == NULL)
 		return -1;
 	errno = ENOMEM;
 	h->job.out.text = output_new(&s->spool);
@@ -450,7 +450,7 @@ session_next(struct session *s)
 }
 
 void
-session_told(struct session *s, struct job *job)
+session_release(struct session *s, struct job *job)
 {
 	struct held_job *h = (struct held_job *)job;
 

@@ -92,7 +92,7 @@ struct job {
 	int exit_code;           /* when finished */
 	char pipeline[128];      /* exit codes of its last pipeline (B7), where
 	                          * its own hides a failure; else empty */
-	int64_t left;            /* the group of what it left running (E4); 0:
+	int64_t orphans;         /* the group of what it left running (E4); 0:
 	                          * nothing */
 	bool moved;              /* the directory has changed by it */
 	bool timed_out, killed;
@@ -114,9 +114,9 @@ void session_free(struct session *);
 struct job *session_run(struct session *, struct job_request *, void *call);
 
 /* The next job that has something to tell its call; NULL: none. Afterwards
- * session_told(): the job is gone then, unless it is a task. */
+ * session_release(): the job is gone then, unless it is a task. */
 struct job *session_next(struct session *);
-void session_told(struct session *, struct job *);
+void session_release(struct session *, struct job *);
 
 /* E6: takes it out of the queue or terminates it; nothing will be told. */
 void session_cancel(struct session *, struct job *, int64_t now);

@@ -115,7 +115,7 @@ proc_random(char *hex, size_t n)
 }
 
 volatile pid_t *
-guard_place(struct guard *g)
+guard_slot(struct guard *g)
 {
 	(void)g;
 	return NULL;
