@@ -415,8 +415,9 @@ put_notice(struct output *o, const struct bounds *most, const struct end *e,
 }
 
 /* What is shown of the text from a position on, which has so many lines. The
- * truncation line stands in front of the end, if the start is shown, too. */
-static void
+ * truncation line stands in front of the end, if the start is shown, too. False:
+ * all of it is. */
+static bool
 show(struct output *o, const struct bounds *most, int64_t from, int64_t lines,
      const char *name, struct buf *b)
 {
@@ -426,7 +427,7 @@ show(struct output *o, const struct bounds *most, int64_t from, int64_t lines,
 
 	b->failed = b->failed || o->failed;
 	if (o->len == 0)
-		return;
+		return false;
 	if (o->dropped > 0 && from < o->dropped + (int64_t)o->head_len)
 		at = o->head_len;  /* the first that is there yet */
 	e = find_end(o->text + at, o->len - at, most);
@@ -451,6 +452,7 @@ show(struct output *o, const struct bounds *most, int64_t from, int64_t lines,
 		buf_putc(b, '\n');
 		buf_put(b, o->text + end, o->len - end);
 	}
+	return end > at;
 }
 
 /* -- The stream -------------------------------------------------------- */
@@ -513,18 +515,21 @@ output_end(struct output *o, enum truncate how)
 	o->ended = true;
 }
 
+static void
+set_view(struct output *o, bool cut, struct output_view *view)
+{
+	view->chars = cut ? o->chars : -1;
+	view->file = cut ? spool_path(o->file) : NULL;
+}
+
 void
 output_show(struct output *o, enum truncate how, const char *name,
             struct buf *b, struct output_view *view)
 {
-	bool over;
-
 	if (!o->ended)
 		how = TRUNCATE_LOOK;
-	over = is_over(o, how);
-	show(o, over ? &bounds[how] : &everything, 0, total_lines(o), name, b);
-	view->chars = over ? o->chars : -1;
-	view->file = over ? spool_path(o->file) : NULL;
+	set_view(o, show(o, is_over(o, how) ? &bounds[how] : &everything, 0,
+	    total_lines(o), name, b), view);
 }
 
 /* -- Cursors ----------------------------------------------------------- */
@@ -565,11 +570,12 @@ output_since(struct output *o, struct output_cursor *c, size_t limit,
 
 void
 output_show_since(struct output *o, struct output_cursor *c, const char *name,
-                  struct buf *b)
+                  struct buf *b, struct output_view *view)
 {
 	const struct bounds *most = !o->ended ? &bounds[TRUNCATE_LOOK] :
 	    is_over(o, o->how) ? &bounds[TRUNCATE_TAIL] : &everything;
 
-	show(o, most, position(o, c), total_lines(o) - c->lines, name, b);
+	set_view(o, show(o, most, position(o, c), total_lines(o) - c->lines,
+	    name, b), view);
 	output_look(o, c);
 }

@@ -58,6 +58,6 @@ void output_look(struct output *, struct output_cursor *);  /* to the end */
 void output_since(struct output *, struct output_cursor *, size_t limit,
                   struct buf *);
 void output_show_since(struct output *, struct output_cursor *,
-                       const char *name, struct buf *);
+                       const char *name, struct buf *, struct output_view *);
 
 #endif

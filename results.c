@@ -327,7 +327,8 @@ put_output(struct result *r, struct job_stream *out, struct job_stream *err)
 	for (i = 0; i < 2; i++) {
 		s = i == 0 ? out : err;
 		if (only_new) {
-			output_show_since(s->text, &s->seen, names[i], &b);
+			output_show_since(s->text, &s->seen, names[i], &b,
+			    &view[i]);
 		} else {
 			output_show(s->text, r->job->asked.truncate, names[i],
 			    &b, &view[i]);

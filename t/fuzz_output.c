@@ -446,7 +446,7 @@ run(const uint8_t *p, size_t n, size_t most, uint32_t seed,
 	struct output *o;
 	struct buf b = {0};
 	size_t some, before;
-	bool news;
+	bool news, whole;
 
 	spool_init(&spool, "/", "x", 0);
 	o = output_new(&spool);
@@ -472,7 +472,7 @@ run(const uint8_t *p, size_t n, size_t most, uint32_t seed,
 		output_show(o, how, "x", &b, &view);
 		check_text(&b);
 		b.len = 0;
-		output_show_since(o, &look, "x", &b);
+		output_show_since(o, &look, "x", &b, &view);
 		check_text(&b);
 		b.len = 0;
 	}
@@ -482,8 +482,9 @@ run(const uint8_t *p, size_t n, size_t most, uint32_t seed,
 	output_show(o, how, "x", shown, &view);
 	must(view.file == NULL && !shown->failed);
 	/* What is new at the end is the end of a short text. */
-	output_show_since(o, &look, "x", &b);
-	if (view.chars < 0)
+	whole = view.chars < 0;
+	output_show_since(o, &look, "x", &b, &view);
+	if (whole)
 		must(ends_so(&b, shown));
 	output_free(o);
 	spool_free(&spool);

@@ -705,13 +705,14 @@ static void
 since(struct test *t, struct output_cursor *c, size_t limit, const char *what,
       const char *wanted)
 {
+	struct output_view view;
 	bool news = output_news(t->o, c);
 
 	t->shown.len = 0;
 	if (limit > 0)
 		output_since(t->o, c, limit, &t->shown);
 	else
-		output_show_since(t->o, c, "stdout", &t->shown);
+		output_show_since(t->o, c, "stdout", &t->shown, &view);
 	shows(t, what, wanted);
 	expect(t, news == (t->shown.len > 0), "news");
 	expect(t, !output_news(t->o, c), "no news after it");
@@ -763,8 +764,10 @@ test_cursors(struct test *t)
 static void
 show_since(struct test *t, struct output_cursor *c)
 {
+	struct output_view view;
+
 	t->shown.len = 0;
-	output_show_since(t->o, c, "stdout", &t->shown);
+	output_show_since(t->o, c, "stdout", &t->shown, &view);
 	drop_not_saved(t);
 }
 

@@ -234,6 +234,8 @@ ended() {
 	last=$(seq 20000 | tail -c 10000 | tail -n +2)
 	is "$(plain stdout | sed '$d')" "$last"
 	has "$(plain stdout)" ' of 20000 lines; full output: /'
+	is "$(result stdout_chars)" 108900
+	has "$(plain stdout)" "; full output: $(plain stdout_file)]"
 }
 
 @test "T3: once it has ended, output over the limit is cut as --truncate says" {
