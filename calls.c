@@ -271,7 +271,7 @@ task_of(const struct call *call)
 	const struct tools_call *look = &call->look;
 	struct job *job;
 
-	if (look->id.len == 0 && session_stateless(s))
+	if (look->id.data == NULL && session_stateless(s))
 		return NULL;
 	job = session_task(s, look->id.data, look->pid);
 	return job != NULL && look->by_pid && job->pid != look->pid ? NULL : job;
@@ -379,6 +379,7 @@ begin_look(struct call *call, struct job *job)
 	look->id.len = 0;
 	buf_add(&look->id, job->id);
 	buf_putc(&look->id, '\0');
+	look->id.len -= !look->id.failed;  /* not part of it */
 	call->out.searched = call->out.shown = job->out.seen;
 	call->err.searched = call->err.shown = job->err.seen;
 	call->deadline = call->from.calls->now + look->wait;

@@ -231,6 +231,8 @@ reap(struct exec *x)
 	if (x->report.lives && x->report.shell_ended)
 		waitpid(x->report.pid, NULL, 0);
 	x->report.lives = false;
+	x->send = 0;
+	x->look = NEVER;
 	if (x->slot != NULL)
 		*x->slot = 0;
 	x->slot = NULL;
@@ -510,7 +512,8 @@ look_at_groups(struct exec_list *list, int64_t now)
 	bool review = now >= list->review;
 
 	for (x = list->first; x != NULL; x = x->next) {
-		if (review && x->report.state == EXEC_ENDED)
+		if (review && x->report.lives &&
+		    x->report.state == EXEC_ENDED)
 			x->look = now;
 		if (!is_due(x, now))
 			continue;
@@ -600,8 +603,10 @@ exec_dispatch(struct exec_list *list, const struct loop *loop)
 		if (x->report.state == EXEC_STOPPING) {
 			exec_stop(x, true, loop->now);
 		} else {
-			/* Not even SIGKILL ends what sleeps in the kernel: let
-			 * it be. */
+			/* Not even SIGKILL ends what sleeps in the kernel, or is
+			 * another user's: let it be. */
+			if (!x->report.shell_ended)
+				x->report.status = 128 + SIGKILL;
 			end(x);
 			reap(x);
 		}

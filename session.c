@@ -196,15 +196,20 @@ track_dir(struct session *s, struct held_job *h)
 
 /* -- The end of a command ---------------------------------------------- */
 
-/* Too many have finished unread: the oldest are forgotten. */
+/* Too many have finished unread: those that ended first are forgotten. */
 static void
 forget_oldest(struct session *s)
 {
-	struct held_job *h, *next;
+	struct held_job *h, *oldest;
 
-	for (h = s->first; s->kept > SESSION_KEPT; h = next) {
-		next = h->next;
-		session_forget(s, &h->job);
+	while (s->kept > SESSION_KEPT) {
+		oldest = NULL;
+		for (h = s->first; h != NULL; h = h->next) {
+			if (h->kept && (oldest == NULL ||
+			    h->job.ended < oldest->job.ended))
+				oldest = h;
+		}
+		session_forget(s, &oldest->job);
 	}
 }
 
@@ -468,6 +473,7 @@ session_cancel(struct session *s, struct job *job, int64_t now)
 
 	job->call = NULL;
 	h->cancelled = true;
+	h->deadline = NEVER;
 	if (job->state == JOB_QUEUED) {
 		s->queued -= job_bytes(h);
 		drop(s, h);
@@ -520,7 +526,7 @@ session_kill(struct job *job, int64_t now)
 
 	if (job->state != JOB_TASK)
 		return;
-	job->killed = !exec_report(h->exec)->shell_ended;
+	job->killed = job->killed || !exec_report(h->exec)->shell_ended;
 	h->deadline = NEVER;
 	exec_stop(h->exec, false, now);
 }
@@ -600,7 +606,10 @@ session_close(struct session *s, int64_t now, bool at_once)
 	struct held_job *h;
 
 	for (h = s->first; h != NULL; h = h->next) {
-		h->job.killed = h->job.killed || h->job.state == JOB_RUNNING;
+		h->job.killed = h->job.killed ||
+		    h->job.state == JOB_RUNNING || (h->job.state == JOB_TASK &&
+		    !exec_report(h->exec)->shell_ended);
+		h->deadline = NEVER;
 		if (h->exec != NULL)
 			exec_stop(h->exec, at_once || s->closing, now);
 	}

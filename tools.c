@@ -493,6 +493,7 @@ tools_read(const struct tools_options *o, struct json name,
 	if (right && given[TASK_ID].text != NULL) {
 		json_decode(given[TASK_ID], &call->id);
 		buf_putc(&call->id, '\0');
+		call->id.len -= !call->id.failed;  /* not part of it */
 	}
 	right = right && (tool == BASH ? read_bash(o, given, call, &refusal)
 	    : read_task(given, call, &refusal));

@@ -34,7 +34,7 @@ struct tools_call {
 	struct job_request job;  /* TOOLS_RUN: what to run */
 	bool by_pid;             /* check_pid or kill_pid, not task_output */
 	int64_t pid;
-	struct buf id;           /* of the task, and a NUL; empty: by pid */
+	struct buf id;           /* of the task, with a NUL behind it; or none */
 	int64_t wait;            /* ms, for its end or what follows */
 	struct buf until;        /* or until this has been printed (W3) */
 	bool only_new;           /* what was printed since the last look (T3) */

@@ -816,7 +816,7 @@ END
 	start_task 'read <gate'
 	for what in '"task_id":"nope"' '"task_id":"nope","wait":1000'; do
 		run_tool task_output "{$what}"
-		refused 'task not found: nope*'
+		refused $'task not found: nope\n*'
 		refused '*read*'
 		refused '*server*'
 		refused "*$task*"

@@ -318,6 +318,19 @@ ends_as_ever() {
 	eventually gone far
 }
 
+@test "E4: boris does not spin while what has another session holds a pipe" {
+	needs_linux
+	needs_plain
+	needs setsid
+	hurried
+	boris
+	run_bash 'setsid sh -c "echo \$\$ >child; exec sleep 600" & until [ -s child ]; do :; done'
+	pause 11000
+	run_bash true
+	rests 1
+	kill "$(cat child)"
+}
+
 @test "E4: what is left behind is neither blocked nor killed when it prints much" {
 	boris
 	run_bash '(read <gate; head -c 3000000 /dev/zero; head -c 300000 /dev/zero >&2; echo x >done) & echo hi'

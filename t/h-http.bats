@@ -1599,10 +1599,7 @@ median() {
 	for ((i = 0; i < 30; i++)); do
 		plug p$i
 	done
-	ticks() { local s; s=$(<"/proc/$server/stat"); s=${s##*) }; read -ra s <<<"$s"; echo $((s[11] + s[12])); }
-	before=$(ticks)
-	read -rt 2 -u 9 || :
-	most $(($(ticks) - before)) 20
+	rests 2
 	for ((i = 0; i < 20; i++)); do
 		unplug p$i
 	done

@@ -205,6 +205,23 @@ pause() {
 	read -rt "$((us / 1000000)).$(printf %06d $((us % 1000000)))" -u 9 || :
 }
 
+# rests SECONDS: the server works for less than a tenth of that time from now on
+rests() {
+	local before
+	before=$(ticks)
+	read -rt "$1" -u 9 || :
+	most $(($(ticks) - before)) $(($1 * 10))
+}
+
+# ticks: the time on a processor that the server has had, in 1/100 s
+ticks() {
+	local s
+	s=$(<"/proc/$server/stat")
+	s=${s##*) }
+	read -ra s <<<"$s"
+	echo $((s[11] + s[12]))
+}
+
 # hurried: the server that this test starts has a clock that runs ten times as
 # fast, for what would take ten seconds or more; not where BORIS_REAL says so
 hurried() {

@@ -72,6 +72,19 @@ stubborn() {
 	gone pid
 }
 
+@test "L1: a wait for a task gets it as killed" {
+	boris
+	start_task 'echo x >a; read <gate; :'
+	printed a
+	call task_output '{"task_id":"'"$task"'","wait":60000}'
+	wait=$id
+	in_turn
+	kill -TERM "$server"
+	answer $wait
+	is "$(result status) $(result exit_code) $(result note)" '"killed" 143 '
+	died
+}
+
 @test "L1: all groups are terminated at once, with one grace for all" {
 	boris
 	for i in 1 2 3 4; do

@@ -802,6 +802,19 @@ padded() {
 	unanswered $cancelled
 }
 
+@test "P8: boris does not spin when a cancelled command's timeout passes" {
+	needs_linux
+	needs_plain
+	boris
+	call_bash 'trap "" TERM; echo $$ >pid; while :; do read <never; done' \
+		'{"timeout":500}'
+	begun pid
+	cancel $id
+	pause 500
+	rests 1
+	there pid
+}
+
 @test "P8: a queued command that is cancelled never runs" {
 	boris
 	call_bash 'echo x >first; read <gate'

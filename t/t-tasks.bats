@@ -128,6 +128,27 @@ ended() {
 	done
 }
 
+@test "T2: of the finished and unread the one that ended first is forgotten" {
+	boris
+	start_task 'read <gate; echo long'
+	long=$task long_pid=$pid
+	start_task 'echo first'
+	first=$task
+	ended
+	for i in 1 2 3 4 5 6 7 8 9; do
+		start_task "echo $i"
+		ended
+	done
+	release
+	pid=$long_pid
+	ended
+	in_turn
+	look "$first"
+	refused "task not found: $first*"
+	look "$long"
+	is "$(result stdout)" '"long\n"'
+}
+
 # --- T3
 
 @test "T3: while it runs, the output so far" {
@@ -382,7 +403,7 @@ ended() {
 	is "$(result status) $(result stdout) $(result exit_code)" '"killed" "hi\nbye\n" 7'
 	like "$(text)" '"status: killed\\n*'
 	[ ! -e lock ]
-	gone "$pid"
+	eventually gone "$pid"
 	gone child
 	look
 	refused "task not found: $task*"
@@ -414,7 +435,7 @@ ended() {
 	within 8000
 	is "$(result status) $(result stdout) $(result exit_code)" '"killed" "hi\n" 137'
 	is "$(result signal)" '"SIGKILL"'
-	gone "$pid"
+	eventually gone "$pid"
 	gone child
 	look
 	refused "task not found: $task*"
@@ -480,6 +501,20 @@ ended() {
 		answer
 		within 3000
 		is "$(result status) $(result exit_code) $(result stdout)" "$killed"
+	done
+}
+
+@test "T4: a task that is killed twice has been killed" {
+	boris
+	start_task '(trap "" TERM; echo $BASHPID >child; read <gate) & echo x >a; read <gate; :'
+	printed a child
+	call bash '{"kill_pid":'"$pid"'}'
+	first=$id
+	eventually gone "$pid"
+	call bash '{"kill_pid":'"$pid"'}'
+	for id in $first $id; do
+		answer
+		is "$(result status) $(result exit_code) $(result note)" '"killed" 143 '
 	done
 }
 
@@ -565,7 +600,7 @@ END
 	least "$(took)" 800
 	is "$(result status) $(result stdout) $(result exit_code)" '"timed_out" "hi\nbye\n" 7'
 	is "$(result timed_out)" true
-	gone "$pid"
+	eventually gone "$pid"
 }
 
 @test "T5: a task that ends in time is completed" {
