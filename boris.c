@@ -153,25 +153,35 @@ open_no_input(void)
 
 /* -- Process 1 (E8) ---------------------------------------------------- */
 
+enum { GUARD_TIME = 8 };  /* s, for the grace and what follows it (L4) */
+
 /* Reaps every child until boris has ended, and passes on whatever signal
- * comes. Signals are all blocked, so none is lost between two waits. */
+ * comes. Signals are all blocked, so none is lost between two waits. Was boris
+ * killed then its guard ends what is left: with process 1 it would go, too. */
 static int
 mind_children(pid_t boris)
 {
 	sigset_t all;
-	int sig = SIGCHLD, status;
+	int sig = SIGCHLD, status, killed = 0;
 	pid_t pid;
 
 	sigfillset(&all);
 	for (;;) {
 		sigwait(&all, &sig);
+		if (sig != SIGCHLD && killed > 0)
+			return 128 + killed;
 		if (sig != SIGCHLD)
 			kill(boris, sig);
 		while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-			if (pid == boris)
-				return WIFEXITED(status) ? WEXITSTATUS(status)
-				    : 128 + WTERMSIG(status);
+			if (pid == boris && WIFEXITED(status))
+				return WEXITSTATUS(status);
+			if (pid != boris)
+				continue;
+			killed = WTERMSIG(status);
+			alarm(GUARD_TIME);
 		}
+		if (pid < 0 && killed > 0)
+			return 128 + killed;
 	}
 }
 
@@ -189,9 +199,7 @@ leave_process_1(void)
 	if (pid < 0)
 		fatal(1, "fork", NULL, strerror(errno));
 	if (pid > 0) {
-		close(0);
-		close(1);
-		close(2);
+		proc_close_from(0);
 		exit(mind_children(pid));
 	}
 	/* A group of its own, in front of the terminal, if there is one: what
@@ -306,18 +314,18 @@ serve(const struct options *options)
 		b.http = http_open(&options->http, &options->mcp);
 		if (b.http == NULL)
 			fail_to_listen(&options->http);
-	} else {
-		b.lines = lines_open(&options->mcp);
-		if (b.lines == NULL)
-			fatal(1, "start", NULL, "out of memory");
 	}
 	missing = fence_raise(&options->fence);
 	if (missing != NULL)
 		fatal(1, missing, NULL, strerror(errno));
-	if (b.http != NULL)
+	if (b.http != NULL) {
 		announce(b.http, options);
-	else
+	} else {
+		b.lines = lines_open(&options->mcp);
+		if (b.lines == NULL)
+			fatal(1, "start", NULL, "out of memory");
 		greet();
+	}
 	while (turn(&b))
 		;
 	lines_free(b.lines);
@@ -333,10 +341,11 @@ main(int argc, char **argv)
 
 	block_signals(true);
 	fill_descriptors();
+	/* Also process 1 shall show no token (H3). */
+	options_read(&options, argc > 0 ? argv + 1 : argv);
 	if (getpid() == 1)
 		leave_process_1();
 	catch_signals();
-	options_read(&options, argc > 0 ? argv + 1 : argv);
 	if (!proc_random(prefix + 6, 8))
 		fatal(1, "start", NULL, "no source of random numbers: neither "
 		    "getrandom() nor /dev/urandom");

@@ -24,6 +24,7 @@ enum {
 	                          * byte of the response being read */
 	CLOSE_TIME = 2000,       /* for the peer to close after us */
 	COMMENT_TIME = 15000,    /* silence on a stream (H7) */
+	READER_TIME = 200,       /* for the peers at the end (P10) */
 	ACCEPT_PAUSE = 20        /* when there is no descriptor left (E7) */
 };
 
@@ -75,6 +76,7 @@ struct http {
 	int listener, in_poll;           /* -1: it listens no more */
 	int places;                      /* for connections */
 	int64_t accept_at;               /* ms; not before, after a failure */
+	int64_t leave_by;                /* ms, once every session is closed */
 	int64_t now;                     /* ms, of this turn */
 };
 
@@ -675,6 +677,7 @@ http_open(const struct http_options *options, const struct mcp_options *mcp)
 	h->options = options;
 	h->mcp = mcp;
 	h->anyone = mcp_open(mcp, MCP_HTTP_STATELESS, http_send, h);
+	h->leave_by = NEVER;
 	h->listener = fd_listen(options->address, &port);
 	h->places = count_places();
 	buf_add(&h->origin, v6 ? "http://[" : "http://", options->address,
@@ -713,6 +716,7 @@ http_poll_add(struct http *h, struct loop *loop)
 		h->in_poll = loop_add(loop, h->listener, POLLIN);
 	else
 		loop_until(loop, h->accept_at);
+	loop_until(loop, h->leave_by);
 	for (c = h->connections; c != NULL; c = c->next) {
 		events = queue_unwritten(&c->out) > 0 ? POLLOUT : 0;
 		if (!c->ended && c->state != CONNECTION_WRITING &&
@@ -733,6 +737,12 @@ http_poll_add(struct http *h, struct loop *loop)
 			loop_until(loop,
 			    s->used + h->options->session_timeout);
 	}
+}
+
+static bool
+all_closed(const struct http *h)
+{
+	return h->listener < 0 && h->sessions == NULL && mcp_closed(h->anyone);
 }
 
 void
@@ -757,6 +767,8 @@ http_dispatch(struct http *h, const struct loop *loop)
 		end_turn(h, c);
 	free_connections(h);
 	review_sessions(h);
+	if (h->leave_by == NEVER && all_closed(h))
+		h->leave_by = h->now + READER_TIME;
 }
 
 void
@@ -785,5 +797,9 @@ http_close(struct http *h, int64_t now)
 bool
 http_closed(const struct http *h)
 {
-	return h->listener < 0 && h->sessions == NULL && mcp_closed(h->anyone);
+	const struct connection *c = h->connections;
+
+	while (c != NULL && queue_unwritten(&c->out) == 0)
+		c = c->next;
+	return all_closed(h) && (c == NULL || h->now >= h->leave_by);
 }

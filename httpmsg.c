@@ -376,7 +376,10 @@ is_allowed(const char *origin, const struct request_rules *rules)
 
 	if (strcasecmp(origin, rules->origin) == 0)
 		return true;
-	if (strncasecmp(origin, "http://", 7) == 0 && is_loopback(origin + 7))
+	/* This server, by another name of this machine's */
+	if (strncasecmp(origin, "http://", 7) == 0 &&
+	    is_loopback(origin + 7) &&
+	    strcmp(strrchr(origin, ':'), strrchr(rules->origin, ':')) == 0)
 		return true;
 	while (*given != '\0' && strcasecmp(given, origin) != 0)
 		given += strlen(given) + 1;

@@ -12,10 +12,10 @@ enum {
 	LINE_LIMIT = 16 << 20,   /* bytes of one message (P5) */
 	UNREAD_LIMIT = 4 << 20,  /* bytes of responses after which nothing
 	                          * more is read (P10) */
-	QUEUED_LIMIT = 20 << 20, /* and of commands: more than a line holds */
+	QUEUED_LIMIT = 20 << 20, /* and of calls: more than a line holds */
 	FLUSH_SIZE = 16 << 10,   /* bytes worth a write of their own */
 	READ_SIZE = 64 << 10,    /* as much as a pipe holds */
-	READER_TIME = 200        /* ms for the reader after a signal (P10) */
+	READER_TIME = 200        /* ms for the reader at the end (P10) */
 };
 
 struct lines {
@@ -223,6 +223,9 @@ lines_dispatch(struct lines *io, const struct loop *loop)
 	take_lines(io, loop->now);
 	mcp_dispatch(io->client, loop);
 	flush(io);
+	/* What commands said as they ended is to be read, too (P10). */
+	if (io->leave_by != NEVER && !mcp_closed(io->client))
+		io->leave_by = loop->now + READER_TIME;
 	/* All that was read has been answered, or nobody hears it (P9). */
 	if (!io->closing && (io->out_gone || (io->in_ended &&
 	    io->taken == io->got && !mcp_unanswered(io->client)))) {

@@ -496,7 +496,8 @@ mcp_forget(struct client *c, void *to, bool cancel, int64_t now)
 size_t
 mcp_backlog(const struct client *c)
 {
-	return session_queued(c->calls.session) + c->calls.batched;
+	return session_queued(c->calls.session) + c->calls.batched +
+	    c->calls.held;
 }
 
 bool

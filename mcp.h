@@ -63,7 +63,7 @@ void mcp_dispatch(struct client *, const struct loop *);
 /* `to` has gone: its calls are cancelled (E6), or carried out for nobody. */
 void mcp_forget(struct client *, void *to, bool cancel, int64_t now);
 
-size_t mcp_backlog(const struct client *);    /* bytes of commands queued */
+size_t mcp_backlog(const struct client *);    /* bytes that calls hold */
 bool mcp_unanswered(const struct client *);   /* calls, but for listening */
 bool mcp_awaits(const struct client *, const void *to);  /* calls from there */
 

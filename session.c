@@ -80,7 +80,10 @@ drop(struct session *s, struct held_job *h)
 static size_t
 job_bytes(const struct held_job *h)
 {
-	return sizeof(*h) + h->job.asked.text.cap + h->job.asked.input.cap;
+	const struct job_request *r = &h->job.asked;
+
+	return sizeof(*h) + r->text.cap + r->input.cap +
+	    (r->cwd != NULL ? strlen(r->cwd) : 0);
 }
 
 /* Of an ended job whose exec is gone nothing is left to do, if it has nothing
@@ -209,6 +212,8 @@ forget_oldest(struct session *s)
 			    h->job.ended < oldest->job.ended))
 				oldest = h;
 		}
+		if (oldest == NULL)
+			return;
 		session_forget(s, &oldest->job);
 	}
 }

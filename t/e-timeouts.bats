@@ -611,6 +611,22 @@ of_process_1() {
 	is $status 137
 }
 
+@test "E8: as PID 1, when boris is killed its commands are ended gently" {
+	needs_root
+	needs unshare
+	needs_plain
+	wrap=(unshare --pid --fork --kill-child --mount-proc)
+	"${wrap[@]}" true || skip 'no PID namespaces here'
+	boris
+	start_task "trap 'echo bye >said; exit' TERM; echo x >mark; read <gate"
+	begun mark
+	of_process_1
+	kill -KILL "$second"
+	died
+	is $status 137
+	is "$(cat said)" bye
+}
+
 # --- E9
 
 # hundred COMMAND: sends a hundred calls of it and takes the answers

@@ -446,7 +446,8 @@ load http
 	for origin in http://evil.example null https://good.example:444 http://good.example \
 	              https://good.example.evil.example http://localhost.evil.example \
 	              http://127.0.0.1.evil.example http://localhost:80x \
-	              'http://[::1].evil.example' http://localhost@evil.example; do
+	              'http://[::1].evil.example' http://localhost@evil.example \
+	              http://localhost http://localhost:1 "http://127.0.0.1:1$port" 'http://[::1]'; do
 		bash_call "echo ran >$PWD/ran" '' "$META"
 		modern_post a "Origin: $origin"
 		takes a
@@ -487,11 +488,11 @@ load http
 	is "$http" 200
 }
 
-@test "H4: a page of this machine, or an allowed one, may call and read" {
+@test "H4: a page of this server, or an allowed one, may call and read" {
 	export BORIS_ALLOW_ORIGIN='https://one.example,http://two.example:8000'
 	serve
 	enter a
-	for origin in http://localhost http://localhost:3000 http://127.0.0.1:6274 'http://[::1]:9' \
+	for origin in http://localhost:$port http://127.0.0.1:$port "http://[::1]:$port" \
 	              https://one.example http://two.example:8000; do
 		message ping
 		post a "$message" "Origin: $origin"

@@ -85,6 +85,17 @@ stubborn() {
 	died
 }
 
+@test "P10: at the end a reader gets the whole of a line, however long it waited" {
+	boris
+	call_bash 'head -c 60000 /dev/zero | tr "\0" "\042" | tee /dev/stderr
+		trap "sleep 0.6; exit 0" TERM; echo x >a; read <gate'
+	begun a
+	kill -TERM "$server"
+	answer
+	is "$(result status) $(result exit_code)" '"killed" 0'
+	died
+}
+
 @test "L1: all groups are terminated at once, with one grace for all" {
 	boris
 	for i in 1 2 3 4; do
