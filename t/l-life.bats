@@ -90,10 +90,12 @@ stubborn() {
 	call_bash 'head -c 60000 /dev/zero | tr "\0" "\042" | tee /dev/stderr
 		trap "sleep 0.6; exit 0" TERM; echo x >a; read <gate'
 	begun a
+	waits=$id
 	kill -TERM "$server"
-	answer
-	is "$(result status) $(result exit_code)" '"killed" 0'
 	died
+	is $status 0
+	answered $waits
+	is "$(tail -c 1 heard | od -An -tx1)" ' 0a'
 }
 
 @test "L1: all groups are terminated at once, with one grace for all" {
