@@ -220,7 +220,7 @@ open_call(const struct calls_request *r, struct json token, enum call_kind kind)
 		c->first->previous = call;
 	c->first = call;
 	c->open++;
-	c->held += sizeof(*call) + call->text.cap;
+	c->held += call->text.len;
 	c->looks += kind == CALL_LOOK;
 	c->listens += kind == CALL_LISTEN;
 	return call;
@@ -236,7 +236,7 @@ close_call(struct call *call)
 	if (call->next != NULL)
 		call->next->previous = call->previous;
 	c->open--;
-	c->held -= sizeof(*call) + call->text.cap;
+	c->held -= call->text.len;
 	c->looks -= call->kind == CALL_LOOK;
 	c->listens -= call->kind == CALL_LISTEN;
 	calls_batch_end(&call->from);

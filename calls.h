@@ -52,7 +52,7 @@ struct calls {
 	struct call *first;    /* the newest */
 	int open, looks, listens;  /* calls; of them those of that kind */
 	size_t batched;        /* bytes of answers that wait for others (P10) */
-	size_t held;           /* bytes of calls that are open (P10) */
+	size_t held;           /* bytes of open ids and tokens (P10) */
 	struct buf reserve;    /* memory put aside, to say that there is none
 	                        * (E7) */
 };
