@@ -640,6 +640,7 @@ load http
 	enter a
 	for i in 1 2 3 4 5 6; do
 		joins p$i a
+		pings p$i  # it has been accepted
 	done
 	kill -STOP "$server"
 	for i in 6 2 5 3 1 4; do
