@@ -2,6 +2,7 @@
 
 #include "calls.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,9 @@ enum {
 	LISTENS = 32,          /* subscriptions held open at a time */
 	LOOKS = 1000,          /* looks at tasks (P6) */
 	QUIET = 300,           /* ms of silence that end a wait for news (W2) */
+	QUIET_TYPED = 2000,    /* ms, where something was typed */
+	ASKS_LOOK = 50,        /* ms between looks whether a terminal asks: no
+	                        * event tells how its settings change (I3) */
 	SEARCHED = 256 << 10,  /* bytes: more than is kept of a stream (W3) */
 	PROGRESS_GAP = 100,    /* ms: at most ten a second (O7) */
 	PROGRESS_PAUSE = 20,   /* ms that news waits: a command often ends right
@@ -54,6 +58,7 @@ struct call {
 
 	/* CALL_LOOK that waits for more than the end (W2, W3): */
 	bool seen;             /* `until` was */
+	int echoes;            /* so often it is only typed text printed back */
 	int64_t printed;       /* ms; when something new was, last; 0: not */
 };
 
@@ -281,16 +286,15 @@ task_of(const struct call *call)
 
 /* -- Waiting (W2, W3) --------------------------------------------------- */
 
-static bool
-contains(const struct buf *b, const struct buf *text)
+/* Where the first one ends that is not before `from`; 0: there is none. */
+static size_t
+find(const struct buf *b, const struct buf *text, size_t from)
 {
-	size_t i;
-
-	for (i = 0; i + text->len <= b->len; i++) {
-		if (memcmp(b->data + i, text->data, text->len) == 0)
-			return true;
+	for (; text->len > 0 && from + text->len <= b->len; from++) {
+		if (memcmp(b->data + from, text->data, text->len) == 0)
+			return from + text->len;
 	}
-	return false;
+	return 0;
 }
 
 /* Looks through what is new of one stream, from its unsearched tail on. */
@@ -299,13 +303,18 @@ search(struct call *call, struct output *text, struct watched *w)
 {
 	const struct buf *until = &call->look.until;
 	struct buf *b = &w->tail;
-	size_t keep = until->len > 0 ? until->len - 1 : 0;
+	size_t keep = until->len > 0 ? until->len - 1 : 0, at = 0;
 
 	if (!output_news(text, &w->searched))
 		return;
 	call->printed = call->from.calls->now;
 	output_since(text, &w->searched, SEARCHED, b);
-	call->seen = call->seen || (until->len > 0 && contains(b, until));
+	while (!call->seen && (at = find(b, until, at)) > 0) {
+		call->seen = call->echoes == 0;
+		call->echoes -= !call->seen;
+		if (b->len - at < keep)
+			keep = b->len - at;
+	}
 	if (b->len > keep)
 		buf_drop(b, b->len - keep);
 	buf_shrink(b);  /* a thousand may wait */
@@ -317,7 +326,14 @@ static int64_t
 wait_ends(struct call *call, struct job *job)
 {
 	const struct tools_call *look = &call->look;
+	int64_t quiet = look->action == TOOLS_TYPE ? QUIET_TYPED : QUIET;
+	bool secret;
 
+	if (look->action == TOOLS_KILL)
+		return call->deadline;
+	if (session_asks(job, call->from.calls->now, &secret) &&
+	    output_news(job->out.text, &job->told))
+		return 0;
 	if (look->until.len == 0 && !look->only_new)
 		return call->deadline;
 	search(call, job->out.text, &call->out);
@@ -325,9 +341,34 @@ wait_ends(struct call *call, struct job *job)
 	if (call->seen)
 		return 0;
 	if (look->until.len == 0 && call->printed > 0 &&
-	    call->printed + QUIET < call->deadline)
-		return call->printed + QUIET;
+	    call->printed + quiet < call->deadline)
+		return call->printed + quiet;
 	return call->deadline;
+}
+
+/* Types what is to be typed. False: that can't be, and has been answered. */
+static bool
+type(struct call *call, struct job *job)
+{
+	struct tools_call *look = &call->look;
+	struct buf b = { NULL, 0, 0, false };
+	size_t at = 0;
+	bool echoed;
+
+	if (look->input.len == 0 && job->asked.terminal)
+		return true;
+	/* What was printed before is no answer, nor the echo of this. */
+	wait_ends(call, job);
+	call->printed = 0;
+	if (session_type(job, &look->input, &echoed) < 0) {
+		results_not_typed(&b, job, errno);
+		end_call(call, &b);
+		return false;
+	}
+	while (echoed && (at = find(&look->input, &look->until, at)) > 0)
+		call->echoes++;
+	buf_free(&look->input);
+	return true;
 }
 
 /* Somebody else who waits for that task is to get its result too (T3). */
@@ -360,6 +401,9 @@ try_look(struct call *call)
 		results_no_task(&b, c->session, &call->look, c->now);
 	} else {
 		call->look.unseen = call->look.until.len > 0 && !call->seen;
+		call->look.asks = session_asks(job, c->now, &call->look.secret);
+		if (call->look.asks)
+			output_look(job->out.text, &job->told);
 		results_job(&b, c->tools, c->session, job, &call->look,
 		    c->now);
 	}
@@ -421,9 +465,12 @@ calls_tool(const struct calls_request *r, struct json token,
 	}
 	job = task_of(call);
 	if (job != NULL) {
-		session_read(job);
+		session_read(job, c->now);
 		begin_look(call, job);
 	}
+	if (job != NULL && call->look.action == TOOLS_TYPE &&
+	    !type(call, job))
+		return;
 	if (job != NULL && call->look.action == TOOLS_KILL) {
 		session_kill(job, c->now);
 		call->deadline = NEVER;
@@ -565,6 +612,8 @@ calls_poll_add(struct calls *c, struct loop *loop)
 		job = call->kind == CALL_LOOK ? task_of(call) : NULL;
 		if (job != NULL)
 			loop_until(loop, wait_ends(call, job));
+		if (job != NULL && job->asked.terminal)
+			loop_until(loop, loop->now + ASKS_LOOK);
 		loop_until(loop, progress_due(call));
 	}
 }

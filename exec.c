@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "proc.h"
@@ -17,6 +18,10 @@
 enum {
 	GRACE = 5000,           /* ms from SIGTERM to SIGKILL (E2) */
 	GIVE_UP = 5000,         /* ms after SIGKILL: not even that ended it */
+	HANG_UP = 1000,         /* ms from SIGTERM to SIGHUP (T4) */
+	SILENCE = 300,          /* ms after which a terminal may ask (I3) */
+	LINE_MOST = 4095,       /* bytes of a line that a terminal takes (I2) */
+	TYPED_MOST = 4 << 20,   /* bytes that wait to be typed */
 	LOOK_MOST = 32,         /* ms from one look at its group to the next */
 	REVIEW = 10000,         /* ms between looks at which orphans live */
 	LOOK_AFTER_PIPE = 10,   /* ms from the end of an orphan's pipe to one */
@@ -33,7 +38,7 @@ enum {
 };
 
 /* The pipes of a command, by their number there; the last is for where it
- * ended. */
+ * ended. A terminal is all of the first three; boris's end of it is OUT. */
 enum { IN, OUT, ERR, DIR, PIPES };
 
 struct exec {
@@ -46,11 +51,17 @@ struct exec {
 	int64_t deadline;     /* ms; of the grace, while stopping */
 	int64_t look;         /* ms; when to look at the group again */
 	int64_t pause;        /* ms from that look to the next; 1: the first */
+	bool terminal;
+	bool unheld;          /* no program has that open, at the last look */
+	int64_t hang_up;      /* ms; when that does, while stopping */
+	int64_t printed;      /* ms; when something was since the last input; 0:
+	                       * nothing was */
+	size_t line;          /* bytes of the line that is being typed */
 	int fd[PIPES];        /* our ends of its pipes; -1: none, or closed */
 	int poll[PIPES];      /* their indexes in the poll set */
 	struct output *text[PIPES];  /* what becomes of OUT and ERR, the owner's;
 	                              * NULL: it is let go */
-	struct queue input;   /* still to be written to its stdin */
+	struct queue input;   /* still to be written to its stdin, or typed */
 	struct buf trap;      /* what bash may repeat of the script; or empty */
 	size_t err_seen;      /* bytes of its stderr in which that was sought */
 };
@@ -168,10 +179,18 @@ shut(int *fd)
  * is the caller's to close. Who floods the one for the directory finds it full,
  * and the trap does not wait. */
 static int
-open_pipes(const struct exec_command *c, int ours[], int theirs[])
+open_pipes(struct exec_command *c, int ours[], int theirs[])
 {
 	int i, end[2], us;
 
+	if (c->terminal) {
+		c->no_terminal = proc_terminal(end) < 0;
+		if (c->no_terminal)
+			return -1;
+		ours[OUT] = end[0];
+		theirs[OUT] = end[1];
+		return 0;
+	}
 	for (i = 0; i < PIPES; i++) {
 		if ((i == IN && c->input == NULL) || (i == DIR && !c->tells_dir))
 			continue;
@@ -193,7 +212,7 @@ start_shell(const struct exec_command *c, struct buf *texts, char *pwd,
 	char *text = texts->data;
 	int n = 3, fd[PIPES];
 	struct proc_child child = {
-		argv, c->env, c->dir, fd, dir_fd, c->slot
+		argv, c->env, c->dir, fd, dir_fd, c->terminal, c->slot
 	};
 	pid_t pid;
 
@@ -206,7 +225,9 @@ start_shell(const struct exec_command *c, struct buf *texts, char *pwd,
 		return -1;
 	}
 	memcpy(fd, theirs, sizeof(fd));
-	if (c->input == NULL)
+	if (c->terminal)
+		fd[IN] = fd[ERR] = fd[OUT];
+	else if (c->input == NULL)
 		fd[IN] = c->no_input;
 	c->env[0] = pwd;
 	pid = proc_start(&child);
@@ -223,6 +244,14 @@ write_input(struct exec *x)
 		return;
 	shut(&x->fd[IN]);
 	queue_free(&x->input);
+}
+
+static void
+write_typed(struct exec *x)
+{
+	/* EIO: nobody reads it any more. */
+	if (queue_flush(&x->input, x->fd[OUT]) < 0)
+		queue_free(&x->input);
 }
 
 static void
@@ -259,7 +288,7 @@ exec_free(struct exec_list *list, struct exec *x)
 }
 
 struct exec *
-exec_start(struct exec_list *list, const struct exec_command *c,
+exec_start(struct exec_list *list, struct exec_command *c,
            struct output *out, struct output *err, int64_t now)
 {
 	struct exec *x = calloc(1, sizeof(*x));
@@ -294,11 +323,12 @@ exec_start(struct exec_list *list, const struct exec_command *c,
 	}
 	x->report.pid = x->group.id = pid;
 	x->report.lives = x->report.open = true;
+	x->terminal = c->terminal;
 	x->slot = c->slot;
 	x->text[OUT] = out;
 	x->text[ERR] = err;
 	x->started = now;
-	x->deadline = x->look = NEVER;
+	x->deadline = x->look = x->hang_up = NEVER;
 	if (!is_bash(c->shell))
 		buf_free(&x->trap);  /* others do not repeat a line */
 	if (c->input != NULL) {
@@ -334,9 +364,11 @@ take_stderr(struct exec *x, const char *p, size_t n)
 		buf_free(&x->trap);
 }
 
-/* One read. What came; 0 at the end, and it is closed; -1 nothing now. */
+/* One read. What came; 0 at the end, and it is closed; -1 nothing now. A terminal
+ * gives EIO while no program has it open; its shell may open it again, and
+ * closing it would end the shell with SIGHUP. */
 static ssize_t
-take(struct exec *x, int which)
+take(struct exec *x, int which, int64_t now)
 {
 	char bytes[READ_SIZE];
 	ssize_t n;
@@ -348,11 +380,15 @@ take(struct exec *x, int which)
 		;
 	if (n < 0 && errno == EAGAIN)
 		return -1;
+	x->unheld = x->terminal && n <= 0;
+	if (x->unheld)
+		return 0;
 	if (n <= 0) {
 		shut(&x->fd[which]);
 		x->report.open = x->fd[OUT] >= 0 || x->fd[ERR] >= 0;
 		return 0;
 	}
+	x->printed = now;
 	if (x->text[which] != NULL && which == ERR)
 		take_stderr(x, bytes, (size_t)n);
 	else if (x->text[which] != NULL)
@@ -363,14 +399,14 @@ take(struct exec *x, int which)
 /* What is in the pipes by now, and no endless flood that others go on
  * printing: a pipe holds no more than PIPE_FULL. */
 static void
-take_rest(struct exec *x)
+take_rest(struct exec *x, int64_t now)
 {
 	ssize_t n, sum;
 	int which;
 
 	for (which = OUT; which <= ERR; which++) {
 		sum = 0;
-		while (sum < PIPE_FULL && (n = take(x, which)) > 0)
+		while (sum < PIPE_FULL && (n = take(x, which, now)) > 0)
 			sum += n;
 	}
 }
@@ -440,21 +476,26 @@ look_at_leader(struct exec *x)
 }
 
 static void
-end(struct exec *x)
+end(struct exec *x, int64_t now)
 {
 	if (x->report.state == EXEC_ENDED)
 		return;
-	take_rest(x);
+	take_rest(x, now);
 	take_dir(x);
 	/* Somebody may hold its pipes still (E4): what is printed there is read,
-	 * so that it is not blocked, and let go. */
+	 * so that it is not blocked, and let go. A terminal ends with its shell
+	 * (I4). */
 	x->text[OUT] = x->text[ERR] = NULL;
+	if (x->terminal) {
+		shut(&x->fd[OUT]);
+		x->report.open = false;
+	}
 	/* Who is left reads an end of file, as it would from a shell. */
 	shut(&x->fd[IN]);
 	queue_free(&x->input);
 	buf_free(&x->trap);
 	x->report.state = EXEC_ENDED;
-	x->deadline = x->look = NEVER;
+	x->deadline = x->look = x->hang_up = NEVER;
 }
 
 void
@@ -468,6 +509,7 @@ exec_stop(struct exec *x, bool at_once, int64_t now)
 	x->report.state = state;
 	x->send = at_once ? SIGKILL : SIGTERM;
 	x->deadline = now + (at_once ? GIVE_UP : GRACE);
+	x->hang_up = x->terminal && !at_once ? now + HANG_UP : NEVER;
 	x->look = now;
 	x->pause = 1;
 }
@@ -477,7 +519,7 @@ static void
 looked(struct exec *x, bool lives, int64_t now)
 {
 	if (x->report.state == EXEC_RUNNING || !lives)
-		end(x);
+		end(x, now);
 	if (!lives) {
 		reap(x);
 		return;
@@ -554,6 +596,7 @@ void
 exec_poll_add(struct exec_list *list, struct loop *loop)
 {
 	struct exec *x;
+	short events;
 	bool quiet;
 
 	for (x = list->first; x != NULL; x = x->next) {
@@ -561,10 +604,14 @@ exec_poll_add(struct exec_list *list, struct loop *loop)
 		    loop->now < x->started + QUIET;
 		if (quiet)
 			loop_until(loop, x->started + QUIET);
-		x->poll[OUT] = loop_add(loop, quiet ? -1 : x->fd[OUT], POLLIN);
+		events = x->terminal && queue_unwritten(&x->input) > 0
+		    ? POLLIN | POLLOUT : POLLIN;
+		x->poll[OUT] = loop_add(loop, quiet || x->unheld ? -1
+		    : x->fd[OUT], events);
 		x->poll[ERR] = loop_add(loop, quiet ? -1 : x->fd[ERR], POLLIN);
 		x->poll[IN] = loop_add(loop, x->fd[IN], POLLOUT);
 		loop_until(loop, x->send != 0 ? loop->now : x->deadline);
+		loop_until(loop, x->hang_up);
 		if (x->report.shell_ended)
 			loop_until(loop, x->look);
 	}
@@ -576,10 +623,12 @@ transfer(struct exec *x, const struct loop *loop)
 {
 	bool open = x->report.open;
 
-	if (loop_events(loop, x->poll[OUT]))
-		take(x, OUT);
+	if (loop_events(loop, x->poll[OUT]) & POLLOUT)
+		write_typed(x);
+	if (loop_events(loop, x->poll[OUT]) & ~POLLOUT)
+		take(x, OUT, loop->now);
 	if (loop_events(loop, x->poll[ERR]))
-		take(x, ERR);
+		take(x, ERR, loop->now);
 	if (loop_events(loop, x->poll[IN]))
 		write_input(x);
 	if (loop->child)
@@ -598,6 +647,10 @@ exec_dispatch(struct exec_list *list, const struct loop *loop)
 
 	for (x = list->first; x != NULL; x = x->next) {
 		transfer(x, loop);
+		if (loop->now >= x->hang_up) {
+			x->send = SIGHUP;
+			x->hang_up = NEVER;
+		}
 		if (loop->now < x->deadline)
 			continue;
 		if (x->report.state == EXEC_STOPPING) {
@@ -607,11 +660,12 @@ exec_dispatch(struct exec_list *list, const struct loop *loop)
 			 * another user's: let it be. */
 			if (!x->report.shell_ended)
 				x->report.status = 128 + SIGKILL;
-			end(x);
+			end(x, loop->now);
 			reap(x);
 		}
 	}
 	send_signals(list, SIGTERM);
+	send_signals(list, SIGHUP);
 	send_signals(list, SIGKILL);
 	look_at_groups(list, loop->now);
 }
@@ -623,8 +677,70 @@ exec_report(const struct exec *x)
 }
 
 void
-exec_read(struct exec *x)
+exec_read(struct exec *x, int64_t now)
 {
-	take_rest(x);
+	take_rest(x, now);
 	look_at_leader(x);
+}
+
+/* -- The terminal ------------------------------------------------------ */
+
+/* How long the line that is being typed gets by this text; more than LINE_MOST:
+ * some line in it would be cut. */
+static size_t
+typed_line(size_t line, const struct buf *text)
+{
+	size_t i;
+
+	for (i = 0; i < text->len && line <= LINE_MOST; i++)
+		line = strchr("\n\r\3\4", text->data[i]) != NULL ? 0 : line + 1;
+	return line;
+}
+
+int
+exec_type(struct exec *x, const struct buf *text, bool *echoed)
+{
+	struct termios mode;
+	struct buf *typed;
+	size_t line = 0;
+
+	errno = x->terminal ? EPIPE : ENOTTY;
+	if (x->fd[OUT] < 0 || !x->terminal ||
+	    tcgetattr(x->fd[OUT], &mode) < 0)
+		return -1;
+	if (mode.c_lflag & ICANON)
+		line = typed_line(x->line, text);
+	errno = line > LINE_MOST ? E2BIG : ENOBUFS;
+	if (line > LINE_MOST ||
+	    queue_unwritten(&x->input) + text->len > TYPED_MOST)
+		return -1;
+	/* A program that reads keys itself shows them itself, mostly. */
+	*echoed = !(mode.c_lflag & ICANON) || (mode.c_lflag & ECHO);
+	if (text->len == 0)
+		return 0;
+	typed = queue_append(&x->input);
+	buf_put(typed, text->data, text->len);
+	if (typed->failed) {
+		typed->failed = false;  /* what is there is typed */
+		errno = ENOMEM;
+		return -1;
+	}
+	x->line = line;
+	x->printed = 0;
+	write_typed(x);
+	return 0;
+}
+
+bool
+exec_asks(const struct exec *x, int64_t now, bool *secret)
+{
+	struct termios mode;
+
+	*secret = false;
+	if (!x->terminal || x->printed == 0 || now < x->printed + SILENCE ||
+	    x->fd[OUT] < 0 || tcgetattr(x->fd[OUT], &mode) < 0)
+		return false;
+	*secret = (mode.c_lflag & (ICANON | ECHO)) == ICANON;
+	return *secret || !(mode.c_lflag & ICANON) ||
+	    output_within_line(x->text[OUT]);
 }

@@ -407,26 +407,35 @@ find_dir(const char *option, const char *given)
 }
 
 /* What commands see of the environment: all of it but PWD, which each gets
- * its own of, what only boris is to know (H3), and TERM: there is no terminal,
- * and programs that would draw on one say so and end (B4). Slot 0 is for
- * PWD. */
+ * its own of, what only boris is to know (H3), and TERM: programs that would
+ * draw on a terminal say so and end (B4). Those that do have one get no pager
+ * either (I1). Slot 0 is for PWD. */
 static char **
-make_environment(void)
+make_environment(bool terminal)
 {
-	size_t n = 0, kept = 1;
+	static const char *const not_kept[] = {
+		"PWD=", "TERM=", "BORIS_TOKEN=", "PAGER=", "GIT_PAGER="
+	};
+	size_t i, n = 0, kept = 1, most = terminal ? 5 : 3;
 	char **env, **e;
 
 	while (environ[n] != NULL)
 		n++;
-	env = malloc((n + 3) * sizeof(*env));
+	env = malloc((n + 5) * sizeof(*env));
 	if (env == NULL)
 		fatal(1, "start", NULL, "out of memory");
 	env[0] = "PWD=/";
 	env[kept++] = "TERM=dumb";
+	if (terminal) {
+		env[kept++] = "PAGER=cat";
+		env[kept++] = "GIT_PAGER=cat";
+	}
 	for (e = environ; *e != NULL; e++) {
-		if (strncmp(*e, "PWD=", 4) != 0 &&
-		    strncmp(*e, "TERM=", 5) != 0 &&
-		    strncmp(*e, "BORIS_TOKEN=", 12) != 0)
+		for (i = 0; i < most; i++) {
+			if (strncmp(*e, not_kept[i], strlen(not_kept[i])) == 0)
+				break;
+		}
+		if (i == most)
 			env[kept++] = *e;
 	}
 	env[kept] = NULL;
@@ -444,7 +453,8 @@ fill_mcp(struct mcp_options *m, const struct values *o)
 	m->session.workdir = find_dir("--workdir (BORIS_WORKDIR)", o->workdir);
 	m->session.tmpdir = absolute(tmp != NULL && *tmp != '\0' ? tmp
 	    : "/tmp");
-	m->session.env = make_environment();
+	m->session.env = make_environment(false);
+	m->session.terminal_env = make_environment(true);
 	m->session.bg_timeout = o->bg_timeout * 1000;
 	m->session.save_limit = o->save_limit << 20;
 	m->session.background = o->on_timeout == 1;
@@ -592,6 +602,7 @@ options_free(struct options *options)
 	free((char *)m->session.workdir);
 	free((char *)m->session.tmpdir);
 	free(m->session.env);
+	free(m->session.terminal_env);
 	buf_free(&options->token);
 	buf_free(&options->origins);
 	buf_free(&options->write);

@@ -340,11 +340,17 @@ total_bytes(const struct output *o)
 	return o->dropped + (int64_t)o->len;
 }
 
+bool
+output_within_line(const struct output *o)
+{
+	return o->len > 0 && o->text[o->len - 1] != '\n';
+}
+
 /* The last one counts also when it has no newline. */
 static int64_t
 total_lines(const struct output *o)
 {
-	return o->lines + (o->len > 0 && o->text[o->len - 1] != '\n');
+	return o->lines + output_within_line(o);
 }
 
 static bool

@@ -47,6 +47,9 @@ struct output_cursor {
 	unsigned rewrites;  /* changes of lines after a look at them, so far */
 };
 
+/* Has it stopped in the middle of a line, as behind a prompt? */
+bool output_within_line(const struct output *);
+
 /* Is there text behind the cursor? */
 bool output_news(const struct output *, const struct output_cursor *);
 void output_look(struct output *, struct output_cursor *);  /* to the end */

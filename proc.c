@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -86,6 +87,55 @@ proc_pipe(int end[2], int ours)
 	return 0;
 }
 
+/* The program's end of that master's terminal; -1 with errno. (ptsname() would
+ * bring printf() into a static binary: 16 KB.) */
+static int
+open_slave(int master)
+{
+#ifdef TIOCGPTN
+	struct buf name = { NULL, 0, 0, false };
+	unsigned number;
+	int fd = -1;
+
+	if (ioctl(master, TIOCGPTN, &number) < 0)
+		return -1;
+	buf_puts(&name, "/dev/pts/");
+	buf_int(&name, number);
+	buf_putc(&name, '\0');
+	errno = ENOMEM;
+	if (!name.failed)
+		fd = open(name.data, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	buf_free(&name);
+	return fd;
+#else
+	return open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+#endif
+}
+
+int
+proc_terminal(int end[2])
+{
+	struct winsize size = { 50, 200, 0, 0 };
+	int error;
+
+	end[1] = -1;
+	end[0] = posix_openpt(O_RDWR | O_NOCTTY);
+	if (end[0] < 0)
+		return -1;
+	fcntl(end[0], F_SETFD, FD_CLOEXEC);
+	fcntl(end[0], F_SETFL, O_NONBLOCK);
+	if (grantpt(end[0]) == 0 && unlockpt(end[0]) == 0)
+		end[1] = open_slave(end[0]);
+	if (end[1] >= 0) {
+		ioctl(end[1], TIOCSWINSZ, &size);
+		return 0;
+	}
+	error = errno;
+	close(end[0]);
+	errno = error;
+	return -1;
+}
+
 void
 proc_default_signals(void)
 {
@@ -134,6 +184,8 @@ become(const struct proc_child *c)
 	if (fd[3] == c->extra)
 		fcntl(fd[3], F_SETFD, 0);
 	else if (fd[3] >= 0 && dup2(fd[3], c->extra) < 0)
+		return;
+	if (c->terminal && ioctl(0, TIOCSCTTY, 0) < 0)
 		return;
 	proc_default_signals();
 	execve(c->argv[0], c->argv, c->env);
@@ -383,7 +435,7 @@ proc_signal(const struct proc_group *list, int sig)
 	}
 	if (dir != NULL)
 		closedir(dir);
-	if (sig == SIGTERM)
+	if (sig == SIGTERM || sig == SIGHUP)
 		proc_signal(list, SIGCONT);  /* stopped, it can't act on it */
 }
 

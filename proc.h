@@ -2,7 +2,7 @@
 #define PROC_H
 
 /* Processes: how a shell is begun, which process groups live, how they are
- * signalled, random numbers (SPEC C3, E1-E3, T1).
+ * signalled, terminals, random numbers (SPEC C3, E1-E3, I1, T1).
  *
  * Each shell leads a session and a group of its own, both of its pid. Whoever
  * is of that session is told by it, also in a group of its own (`set -m` gives
@@ -21,6 +21,7 @@ struct proc_child {
 	const int *fd;        /* what becomes its descriptors 0, 1 and 2; and
 	                       * `extra`, or fd[3] is -1 */
 	int extra;
+	bool terminal;        /* descriptor 0 is to control it (I1) */
 	volatile pid_t *slot;  /* the child writes its pid there; or NULL */
 };
 
@@ -42,6 +43,11 @@ pid_t proc_start(const struct proc_child *);
  * where that is -1. Returns 0, or -1 with errno. */
 int proc_pipe(int end[2], int ours);
 
+/* A terminal of 50 lines and 200 columns that no program inherits: end[0] is its
+ * master, non-blocking, end[1] what a program reads and writes (I1). Returns 0,
+ * or -1 with errno. */
+int proc_terminal(int end[2]);
+
 struct proc_group {
 	struct proc_group *next;  /* in a list; NULL: none */
 	pid_t id;
@@ -56,8 +62,8 @@ struct proc_group {
  * does for all. */
 void proc_look(struct proc_group *list);
 
-/* A signal to all processes of the groups, SIGCONT behind SIGTERM for what is
- * stopped (E2). The caller holds the numbers: no leader has been reaped. */
+/* A signal to all processes of the groups, SIGCONT behind SIGTERM and SIGHUP for
+ * what is stopped (E2). The caller holds the numbers: no leader has been reaped. */
 void proc_signal(const struct proc_group *list, int sig);
 
 enum { PROC_RANDOM = 16 };  /* bytes asked for at a time, at most */

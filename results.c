@@ -209,6 +209,11 @@ put_notes(struct result *r)
 		note(r, "not seen in time: ");
 		buf_put(&r->note, r->look->until.data, r->look->until.len);
 	}
+	if (r->look != NULL && r->look->asks)
+		note(r, r->look->secret
+		    ? "it asks for a secret, which is not shown: give input "
+		    "with this task_id"
+		    : "it waits for input: give input with this task_id");
 	if (r->ended && job->orphans > 0) {
 		note_number(r, "it left processes running, in group ",
 		    job->orphans, "; what they print is not shown; end them "
@@ -491,6 +496,24 @@ results_no_task(struct buf *b, struct session *s,
 	results_refusal(b, &t);
 }
 
+void
+results_not_typed(struct buf *b, const struct job *job, int error)
+{
+	struct buf t = { NULL, 0, 0, false };
+
+	buf_add(&t, "nothing was typed: task ", job->id, error == ENOTTY
+	    ? " has no terminal; start the command with tty: true to type "
+	    "into it"
+	    : error == EPIPE ? " has ended, or closed its terminal; read "
+	    "what is left of it with task_output"
+	    : error == E2BIG ? " reads whole lines, and its terminal cuts one "
+	    "over 4095 bytes; put newlines into it, or write it to a file"
+	    : error == ENOBUFS ? " reads more slowly than this: at most 4 MiB "
+	    "may wait to be read; type less, or write it to a file"
+	    : " could not be reached: no memory left; try again later");
+	results_refusal(b, &t);
+}
+
 /* The system's reason, and what a model can do about it */
 static void
 put_reason(struct buf *t, int error)
@@ -559,6 +582,11 @@ results_refused(struct buf *b, struct session *s, const struct job *job,
 	case JOB_NO_DIR:
 	case JOB_LOST_DIR:
 		put_bad_dir(&t, s, job);
+		break;
+	case JOB_NO_TERMINAL:
+		buf_puts(&t, "no terminal could be had, which needs /dev/ptmx "
+		    "and /dev/pts: ");
+		put_reason(&t, job->error);
 		break;
 	case JOB_NO_START:
 		buf_puts(&t, "the command could not be started: ");

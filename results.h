@@ -31,6 +31,9 @@ void results_list(struct buf *, const struct tools_options *,
 void results_no_task(struct buf *, struct session *,
                      const struct tools_call *, int64_t now);
 
+/* Nothing was typed, for that reason: see session_type(). */
+void results_not_typed(struct buf *, const struct job *, int error);
+
 /* What the session says when it refuses: the 11th task (T2), a lost directory
  * (D5), what the system is short of (E7) */
 void results_refused(struct buf *, struct session *, const struct job *,

@@ -312,7 +312,8 @@ start(struct session *s, struct held_job *h, int64_t now)
 	command.text = asked->text.data;
 	command.len = asked->text.len;
 	command.dir = dir;
-	command.env = o->env;
+	command.env = asked->terminal ? o->terminal_env : o->env;
+	command.terminal = asked->terminal;
 	command.tells_dir = !asked->background && !s->stateless;
 	command.no_input = o->no_input;
 	command.input = asked->has_input ? &asked->input : NULL;
@@ -321,7 +322,8 @@ start(struct session *s, struct held_job *h, int64_t now)
 		    h->job.err.text, now);
 	if (h->exec == NULL) {
 		h->job.error = errno;
-		refuse(h, JOB_NO_START);
+		refuse(h, command.no_terminal ? JOB_NO_TERMINAL
+		    : JOB_NO_START);
 		if (dir != NULL && !enterable(dir))
 			refuse_dir(s, h, dir);
 	}
@@ -488,12 +490,12 @@ session_cancel(struct session *s, struct job *job, int64_t now)
 }
 
 void
-session_read(struct job *job)
+session_read(struct job *job, int64_t now)
 {
 	struct held_job *h = (struct held_job *)job;
 
 	if (h->exec != NULL)
-		exec_read(h->exec);
+		exec_read(h->exec, now);
 }
 
 /* -- Tasks ------------------------------------------------------------- */
@@ -534,6 +536,26 @@ session_kill(struct job *job, int64_t now)
 	job->killed = job->killed || !exec_report(h->exec)->shell_ended;
 	h->deadline = NEVER;
 	exec_stop(h->exec, false, now);
+}
+
+int
+session_type(struct job *job, const struct buf *text, bool *echoed)
+{
+	struct held_job *h = (struct held_job *)job;
+
+	if (job->asked.terminal && job->state == JOB_TASK)
+		return exec_type(h->exec, text, echoed);
+	errno = job->asked.terminal ? EPIPE : ENOTTY;
+	return -1;
+}
+
+bool
+session_asks(const struct job *job, int64_t now, bool *secret)
+{
+	const struct held_job *h = (const struct held_job *)job;
+
+	*secret = false;
+	return job->state == JOB_TASK && exec_asks(h->exec, now, secret);
 }
 
 void

@@ -30,6 +30,7 @@ struct session_options {
 	const char *workdir;     /* absolute: where a session starts */
 	const char *tmpdir;      /* absolute: where long output is saved */
 	char **env;              /* what commands see; env[0] is for PWD */
+	char **terminal_env;     /* the same for those with a terminal */
 	int no_input;            /* a descriptor that reads end of file (B4) */
 	const char *name;        /* 16 random characters, in its files' names */
 	struct guard *guard;     /* knows of all groups (L4); or NULL */
@@ -49,6 +50,7 @@ struct job_request {
 	bool capped;             /* it had been asked for more */
 	enum truncate truncate;
 	bool background;
+	bool terminal;           /* a task with a terminal of its own (I1) */
 };
 void job_request_free(struct job_request *);
 
@@ -65,7 +67,8 @@ enum job_refused {
 	JOB_TOO_MANY,            /* tasks run already (T2) */
 	JOB_NO_DIR,              /* `dir` can't be entered (D7) */
 	JOB_LOST_DIR,            /* nor the tracked one, `dir` (D5) */
-	JOB_NO_START             /* the system is short of something (E7) */
+	JOB_NO_START,            /* the system is short of something (E7) */
+	JOB_NO_TERMINAL          /* of a terminal (I1) */
 };
 
 /* One stream of what it prints, and how far that has been looked at (T3) */
@@ -100,6 +103,8 @@ struct job {
 	bool shot;               /* its shell, by a signal not of boris's */
 	bool no_room;            /* E5 found ten tasks running */
 	struct job_stream out, err;
+	struct output_cursor told;  /* how far `out` was when it was told that
+	                          * the terminal asks (I3) */
 };
 
 struct session;
@@ -120,7 +125,8 @@ void session_release(struct session *, struct job *);
 
 /* E6: takes it out of the queue or terminates it; nothing will be told. */
 void session_cancel(struct session *, struct job *, int64_t now);
-void session_read(struct job *);  /* also what it has printed just now */
+/* Also what it has printed just now */
+void session_read(struct job *, int64_t now);
 
 /* A task of this session, running or finished and unread, by its id or, that
  * being NULL, by its pid; NULL: none. */
@@ -128,6 +134,9 @@ struct job *session_task(struct session *, const char *id, int64_t pid);
 /* Those that run or are unread, one after the other; NULL: no more. */
 struct job *session_next_task(struct session *, const struct job *after);
 void session_kill(struct job *, int64_t now);  /* T4 */
+/* A task's exec_type() and exec_asks(); an ended one's terminal is closed. */
+int session_type(struct job *, const struct buf *text, bool *echoed);
+bool session_asks(const struct job *, int64_t now, bool *secret);
 void session_forget(struct session *, struct job *);  /* a finished one */
 
 const char *session_dir(const struct session *);  /* the tracked one */

@@ -10,6 +10,7 @@ enum {
 	TIMEOUT_MOST = 600000,     /* ms */
 	TASK_MOST = 86400000,      /* ms, of a task's own timeout (W4) */
 	WAIT_UNTIL = 30000,        /* ms, when a call names none (W2) */
+	WAIT_ASKS = 10000,         /* ms, of one about a terminal */
 	UNTIL_MOST = 1000,         /* characters (W3) */
 	SNIPPET = 80,              /* bytes of a wrong value that are quoted */
 	DIR_NAMES = 120            /* bytes of names in a description */
@@ -60,6 +61,14 @@ static const struct argument {
 	{ "run_in_background", JSON_BOOL, 0, 0, "true or false",
 	  { "true: start it as a task and return at once, or after wait or "
 	    "until. For servers, watchers and long jobs", NULL } },
+	{ "tty", JSON_BOOL, 0, 0, "true or false",
+	  { "true: start it as a task with a terminal, for programs that ask: "
+	    "a REPL, gdb, ssh, a password. Returns when it waits for input",
+	    NULL } },
+	{ "input", JSON_STRING, 0, 0, "a string, what to type",
+	  { "Instead of command, with task_id: type this into the terminal of "
+	    "that task (\\n is Enter, \\u0003 Ctrl-C, \\u0004 end of file) "
+	    "and return what it then prints", NULL } },
 	{ "check_pid", JSON_NUMBER, INT64_MIN, INT64_MAX,
 	  "an integer, the pid of a background task",
 	  { "Instead of command: look at the task of this pid, as returned "
@@ -69,18 +78,20 @@ static const struct argument {
 	  { "Instead of command: end the task of this pid", NULL } },
 	{ "task_id", JSON_STRING, 0, 0,
 	  "a string, the task_id that bash has returned",
-	  { "With check_pid or kill_pid: the task of that pid. Always needed "
-	    "where the result of the start says so",
+	  { "With input: the task to type into. With check_pid or kill_pid: "
+	    "the task of that pid, needed where the result of the start says "
+	    "so",
 	    "As bash has returned it; without it all tasks are listed" } },
 	{ "wait", JSON_NUMBER, 0, 600000,
 	  "an integer number of milliseconds from 0 to 600000",
-	  { "With run_in_background: milliseconds to wait for its end",
+	  { "With run_in_background, tty or input: milliseconds to wait at "
+	    "most (10000 with tty or input)",
 	    "Milliseconds to wait for its end, or with new for new "
 	    "output" } },
 	{ "until", JSON_STRING, 0, 0,
 	  "a string of 1 to 1000 characters without a newline",
-	  { "With run_in_background: return as soon as this text has been "
-	    "printed (waits 30000 ms if wait is not given)",
+	  { "With those: return as soon as this text has been printed (waits "
+	    "30000 ms if wait is not given)",
 	    "Wait until this text has been printed since the last look" } },
 	{ "new", JSON_BOOL, 0, 0, "true or false",
 	  { NULL, "true: only what was printed since the last look" } },
@@ -100,7 +111,7 @@ static const struct argument {
 };
 
 enum {
-	COMMAND, TIMEOUT, IN_BACKGROUND, CHECK_PID, KILL_PID, TASK_ID, WAIT,
+	COMMAND, TIMEOUT, IN_BACKGROUND, TTY, INPUT, CHECK_PID, KILL_PID, TASK_ID, WAIT,
 	UNTIL, NEW, CWD, STDIN, TRUNCATE, DESCRIPTION, ARGUMENTS
 };
 
@@ -176,12 +187,15 @@ put_description(struct buf *b, const struct tools_options *o)
 {
 	buf_puts(b, "Runs a command in a shell (bash, or sh where there is "
 	    "none) and returns its exit code, stdout and stderr. Give exactly "
-	    "one of command, check_pid, kill_pid. cd and the argument cwd "
+	    "one of command, input, check_pid, kill_pid. cd and the argument cwd "
 	    "both move the working directory, which stays for the next call. "
 	    "Nothing else stays: put export, or . venv/bin/activate &&, into "
 	    "each command that needs it. There is no terminal, no editor and "
-	    "no pager, and stdin is empty: use flags such as -y and -m. An "
-	    "exit code other than 0 is a result, not an error. After timeout "
+	    "no pager, and stdin is empty: use flags such as -y and -m. For a "
+	    "program that talks back (python, gdb, ssh, a password) start it "
+	    "with tty: true; the result comes when it waits for input. Answer "
+	    "with input and its task_id, and read what it says in that result. "
+	    "An exit code other than 0 is a result, not an error. After timeout "
 	    "(default ");
 	buf_int(b, o->timeout);
 	buf_add(b, o->background ?
@@ -385,7 +399,7 @@ read_truncate(struct json given, enum truncate *truncate, struct buf *refusal)
 
 /* `wait` and `until` of either tool (W2, W3) */
 static bool
-read_wait(const struct json given[], struct tools_call *call,
+read_wait(const struct json given[], struct tools_call *call, int64_t usual,
           struct buf *refusal)
 {
 	struct buf *b = &call->until;
@@ -394,7 +408,7 @@ read_wait(const struct json given[], struct tools_call *call,
 	if (given[UNTIL].text != NULL && !b->failed && (b->len == 0 ||
 	    results_cut(b, UNTIL_MOST) < b->len || has(b, '\n')))
 		return wrong(refusal, UNTIL, given[UNTIL]);
-	call->wait = given[UNTIL].text != NULL ? WAIT_UNTIL : 0;
+	call->wait = given[UNTIL].text != NULL ? WAIT_UNTIL : usual;
 	json_int(given[WAIT], &call->wait);
 	return true;
 }
@@ -408,7 +422,14 @@ read_job(const struct tools_options *o, const struct json given[],
 
 	if (given[TASK_ID].text != NULL)
 		return refuse(refusal, "task_id does not go with command; to "
-		    "read a task use task_output");
+		    "read a task use task_output, to type into it input");
+	if (job->terminal && given[STDIN].text != NULL)
+		return refuse(refusal, "stdin does not go with tty; give "
+		    "input with the task_id that the start returns");
+	if (job->terminal && given[IN_BACKGROUND].text != NULL &&
+	    !json_true(given[IN_BACKGROUND]))
+		return refuse(refusal, "run_in_background: false does not go "
+		    "with tty: true, which always starts a task");
 	job->timeout = job->background ? 0 : o->timeout;
 	json_int(given[TIMEOUT], &job->timeout);
 	job->capped = job->timeout > most;
@@ -423,6 +444,31 @@ read_job(const struct tools_options *o, const struct json given[],
 	    read_cwd(given[CWD], job, refusal);
 }
 
+/* What is to be typed (I2) */
+static bool
+read_input(const struct json given[], struct tools_call *call,
+           struct buf *refusal)
+{
+	int i;
+
+	if (given[TASK_ID].text == NULL)
+		return refuse(refusal, "argument \"task_id\" is missing: "
+		    "input is typed into that task, as the start with tty: "
+		    "true has returned it");
+	for (i = 0; i < ARGUMENTS; i++) {
+		if (given[i].text == NULL || i == INPUT || i == TASK_ID ||
+		    i == WAIT || i == UNTIL || i == DESCRIPTION)
+			continue;
+		buf_add(refusal, arguments[i].name, " does not go with input, "
+		    "which takes task_id, wait, until and description");
+		return false;
+	}
+	call->action = TOOLS_TYPE;
+	call->only_new = true;
+	json_decode(given[INPUT], &call->input);
+	return read_wait(given, call, WAIT_ASKS, refusal);
+}
+
 static bool
 read_bash(const struct tools_options *o, const struct json given[],
           struct tools_call *call, struct buf *refusal)
@@ -430,24 +476,31 @@ read_bash(const struct tools_options *o, const struct json given[],
 	bool run = given[COMMAND].text != NULL;
 	bool look = given[CHECK_PID].text != NULL;
 	bool kill = given[KILL_PID].text != NULL;
+	int ways = run + look + kill + (given[INPUT].text != NULL);
 
-	if (run + look + kill != 1) {
-		buf_puts(refusal, run + look + kill > 1 ? "too many: "
+	if (ways != 1) {
+		buf_puts(refusal, ways > 1 ? "too many: "
 		    : "argument \"command\" is missing: ");
-		return refuse(refusal, "exactly one of command, check_pid and "
-		    "kill_pid is required");
+		return refuse(refusal, "exactly one of command, input, "
+		    "check_pid and kill_pid is required");
 	}
-	call->job.background = json_true(given[IN_BACKGROUND]);
+	if (given[INPUT].text != NULL)
+		return read_input(given, call, refusal);
+	call->job.terminal = json_true(given[TTY]);
+	call->job.background = json_true(given[IN_BACKGROUND]) ||
+	    call->job.terminal;
 	if ((given[WAIT].text != NULL || given[UNTIL].text != NULL) &&
 	    !(run && call->job.background))
 		return refuse(refusal, "wait and until count only with "
-		    "command and run_in_background: true, or in task_output");
+		    "command and run_in_background: true or tty: true, with "
+		    "input, or in task_output");
 	call->job.truncate = o->truncate;
 	if (!read_truncate(given[TRUNCATE], &call->job.truncate, refusal))
 		return false;
 	if (run)
 		return read_job(o, given, &call->job, refusal) &&
-		    read_wait(given, call, refusal);
+		    read_wait(given, call, call->job.terminal ? WAIT_ASKS : 0,
+		    refusal);
 	call->action = kill ? TOOLS_KILL : TOOLS_LOOK;
 	call->by_pid = true;
 	json_int(given[kill ? KILL_PID : CHECK_PID], &call->pid);
@@ -463,7 +516,7 @@ read_task(const struct json given[], struct tools_call *call,
 	call->action = TOOLS_LOOK;
 	call->only_new = json_true(given[NEW]);
 	if (given[TASK_ID].text != NULL)
-		return read_wait(given, call, refusal);
+		return read_wait(given, call, 0, refusal);
 	call->action = TOOLS_LIST;
 	for (i = 0; i < ARGUMENTS; i++) {
 		if (given[i].text == NULL)
@@ -499,7 +552,7 @@ tools_read(const struct tools_options *o, struct json name,
 	    : read_task(given, call, &refusal));
 	if (right && (call->job.text.failed || call->job.input.failed ||
 	    call->job.description.failed || call->id.failed ||
-	    call->until.failed))
+	    call->input.failed || call->until.failed))
 		right = refuse(&refusal, "out of memory; try again later");
 	if (!right) {
 		call->action = TOOLS_REFUSED;
@@ -512,5 +565,6 @@ tools_call_free(struct tools_call *call)
 {
 	job_request_free(&call->job);
 	buf_free(&call->id);
+	buf_free(&call->input);
 	buf_free(&call->until);
 }

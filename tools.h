@@ -25,7 +25,7 @@ struct tools_options {
 enum tools_action {
 	TOOLS_UNKNOWN,            /* no such tool */
 	TOOLS_REFUSED,           /* wrong arguments */
-	TOOLS_RUN, TOOLS_LOOK, TOOLS_KILL, TOOLS_LIST
+	TOOLS_RUN, TOOLS_LOOK, TOOLS_KILL, TOOLS_TYPE, TOOLS_LIST
 };
 
 /* What a call asks for */
@@ -38,7 +38,9 @@ struct tools_call {
 	int64_t wait;            /* ms, for its end or what follows */
 	struct buf until;        /* or until this has been printed (W3) */
 	bool only_new;           /* what was printed since the last look (T3) */
+	struct buf input;        /* TOOLS_TYPE: what to type (I2) */
 	bool unseen;             /* `until` was not, in time */
+	bool asks, secret;       /* the terminal does, for that (I3) */
 };
 
 #define TOOLS_NAMES "bash and task_output"  /* all of them */

@@ -1,0 +1,612 @@
+#!/usr/bin/env bats
+# I: programs that talk back
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154
+
+load helper
+
+# on_terminal COMMAND [ARGUMENTS [META]]: starts it there; sets $task and $pid
+on_terminal() {
+	call_bash "$1" '{"tty":true'"${2:+,$2}"'}' ${3+"$3"} && answer || return
+	task=$(plain task_id) || fail "no task: $reply" || return
+	pid=$(result pid)
+}
+
+# to_type TEXT [ARGUMENTS [META]]: sends what is typed there, as it stands in a
+# JSON string
+to_type() {
+	call bash '{"task_id":"'"$task"'","input":"'"$1"'"'"${2:+,$2}"'}' ${3+"$3"}
+}
+
+# type_in TEXT [ARGUMENTS]: and its answer
+type_in() {
+	to_type "$@" && answer
+}
+
+# asks: the result says that the terminal waits for input
+asks() {
+	has "$(plain note)" 'waits for input'
+}
+
+# silent: it does not say so, nor that a secret is asked for
+silent() {
+	lacks "$(result note)" 'waits for input'
+	lacks "$(result note)" secret
+}
+
+# --- I1
+
+@test "I1: a command has a terminal of its own, of 50 lines and 200 columns" {
+	boris
+	on_terminal 'test -t 0 && test -t 1 && test -t 2 && stty size; echo own >/dev/tty; tty | cmp - <(readlink /proc/$$/fd/0); echo err >&2'
+	is "$(result status) $(result exit_code)" '"completed" 0'
+	is "$(plain stdout)" $'50 200\nown\nerr'
+	is "$(result stderr)" '""'
+}
+
+@test "I1: on a terminal TERM is dumb and the pagers are cat" {
+	local PAGER=less GIT_PAGER=more TERM=xterm
+	export PAGER GIT_PAGER TERM
+	boris
+	on_terminal 'echo $TERM $PAGER $GIT_PAGER; env | grep -c PAGER='
+	is "$(plain stdout)" $'dumb cat cat\n2'
+	run_bash 'echo $TERM $PAGER $GIT_PAGER'
+	is "$(plain stdout)" 'dumb less more'
+}
+
+@test "I1: what is printed on a terminal is cleaned, its line ends too" {
+	boris
+	on_terminal 'printf "\033[31mred\033[0m\n50%%\rdone\nend"'
+	is "$(plain stdout)" $'red\ndone\nend'
+}
+
+@test "I1: what was printed last is in the result of a program that ends" {
+	boris
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		on_terminal 'seq 2000'
+		is "$(result status) $(get -n result structuredContent stdout)" \
+			'"completed" 8893'
+	done
+}
+
+@test "I1: a command with a terminal is a task, and moves no directory" {
+	boris --workdir=/
+	on_terminal 'cd /tmp; read x' '"wait":0'
+	is "$(result status) $(result stdout)" '"running" '
+	run_tool task_output '{}'
+	is "$(plain tasks 0 task_id)" "$task"
+	run_bash pwd
+	is "$(plain stdout)" /
+	type_in '\n'
+	is "$(result status)" '"completed"'
+}
+
+@test "I1: with tty neither stdin nor run_in_background: false goes" {
+	boris
+	run_bash cat '{"tty":true,"stdin":"x"}'
+	refused 'stdin does not go with tty*'
+	run_bash cat '{"tty":true,"run_in_background":false}'
+	refused 'run_in_background: false does not go with tty*'
+	run_bash 'echo hi' '{"tty":false}'
+	is "$(plain stdout) $(result task_id)" 'hi '
+	on_terminal 'echo hi' '"run_in_background":true'
+	is "$(plain stdout)" hi
+}
+
+@test "I1: where no terminal can be had the call says why, and boris goes on" {
+	needs_root
+	needs unshare
+	[ -z "$WRAP" ] || skip "under $WRAP"
+	unshare -m true || skip 'no mount namespaces here'
+	wrap=(unshare -m sh -ec 'mount -t tmpfs none /dev/pts
+		mount --bind /dev/pts /dev/ptmx 2>&- || mount --bind /dev/null /dev/ptmx
+		exec "$@"' sh)
+	boris
+	run_bash 'echo hi' '{"tty":true}'
+	refused 'no terminal could be had*/dev/ptmx*: *'
+	run_bash 'echo on'
+	is "$(plain stdout)" on
+	run_tool task_output '{}'
+	has "$(text)" 'no tasks'
+}
+
+@test "I1: a terminal's other end reaches no command" {
+	needs_linux
+	boris
+	on_terminal 'ls -l /proc/self/fd; read x'
+	lacks "$(text)" ptmx
+	has "$(text)" /dev/pts/
+	run_bash 'ls -l /proc/self/fd'
+	lacks "$(text)" ptmx
+	lacks "$(text)" /dev/pts/
+	type_in '\n'
+}
+
+@test "I1: ten commands have terminals at a time, the eleventh is refused" {
+	boris
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		on_terminal 'read x' '"wait":0'
+	done
+	run_bash 'echo no' '{"tty":true}'
+	refused '10 background tasks are running*'
+	type_in '\n'
+	is "$(result status)" '"completed"'
+	on_terminal 'echo yes'
+	is "$(plain stdout)" yes
+}
+
+@test "I1: behind --write there are terminals too" {
+	start --write="$PWD"
+	hello || skip 'no Landlock here'
+	on_terminal 'stty size'
+	is "$(plain stdout)" '50 200'
+}
+
+# --- I2
+
+@test "I2: a program is answered, and its own answer is in that result" {
+	boris
+	on_terminal 'read -p "Name: " name; echo "Hello $name"; read -p "Again? " x'
+	is "$(plain stdout)" 'Name: '
+	type_in 'Bob\n'
+	is "$(plain stdout)" $'Bob\nHello Bob\nAgain? '
+	asks
+	type_in 'n\n'
+	is "$(result status) $(result exit_code)" '"completed" 0'
+	is "$(plain stdout)" n
+}
+
+@test "I2: a shell goes on from one input to the next" {
+	boris
+	on_terminal 'PS1="% " sh -i'
+	is "$(plain stdout)" '% '
+	type_in 'cd /; x=5\n'
+	is "$(plain stdout)" $'cd /; x=5\n% '
+	type_in 'pwd; echo $x\n'
+	is "$(plain stdout)" $'pwd; echo $x\n/\n5\n% '
+	type_in 'exit 3\n'
+	is "$(result status) $(result exit_code)" '"completed" 3'
+}
+
+@test "I2: the text is typed as it is, with no Enter behind it" {
+	boris
+	on_terminal 'read -p "> " x; echo "<$x>"'
+	type_in 'tw'
+	is "$(plain stdout)" 'tw'
+	type_in 'o \u00e9 \"\n'
+	is "$(plain stdout)" $'o \xc3\xa9 "\n<two \xc3\xa9 ">'
+}
+
+@test "I2: Ctrl-C interrupts, Ctrl-Z stops, Ctrl-D is the end of file" {
+	boris
+	on_terminal 'PS1="% " bash --norc --noediting -i'
+	type_in 'sh -c \"echo x >one; sleep 1000\"\n' '"wait":0'
+	begun one
+	type_in '\u0003'
+	has "$(plain stdout)" $'^C\n% '
+	type_in 'sh -c \"echo x >two; sleep 1000\"\n' '"wait":0'
+	begun two
+	type_in '\u001a'
+	has "$(plain stdout)" Stopped
+	type_in 'kill -9 %1; cat >in\n' '"wait":0'
+	type_in 'to the file\n\u0004' '"until":"% "'
+	is "$(<in)" 'to the file'
+	type_in '\u0004'
+	is "$(result status)" '"completed"'
+}
+
+@test "I2: empty input types nothing and is a look" {
+	boris
+	on_terminal 'echo one; read <gate; echo two; read x; echo "<$x>"' '"until":"one"'
+	is "$(plain stdout)" one
+	release
+	type_in '' '"until":"two"'
+	is "$(plain stdout)" two
+	type_in '' '"wait":0'
+	is "$(result stdout)" '""'
+	has "$(text)" '(no new output)'
+	type_in '\n'
+	is "$(plain stdout)" $'\n<>'
+	on_terminal 'echo bye' '"wait":0'
+	eventually gone "$pid"
+	type_in ''
+	is "$(result status) $(plain stdout)" '"completed" bye'
+}
+
+@test "I2: input for an unknown task, for one without a terminal or an ended one is refused" {
+	boris
+	task=nosuch
+	type_in 'x\n'
+	refused 'task not found: nosuch*'
+	run_bash '' '{"input":"x"}'
+	refused 'too many: exactly one of command, input*'
+	run_tool bash '{"input":"x"}'
+	refused 'argument "task_id" is missing: input*'
+	start_task 'read <gate'
+	type_in 'x\n'
+	refused "nothing was typed*no terminal*tty: true*"
+	type_in ''
+	refused "nothing was typed*no terminal*tty: true*"
+	release
+	on_terminal 'echo bye' '"wait":0'
+	eventually gone "$pid"
+	in_turn
+	type_in 'x\n'
+	refused "nothing was typed*has ended*task_output*"
+	look
+	is "$(plain stdout)" bye
+}
+
+@test "I2: with input other arguments are refused" {
+	boris
+	on_terminal 'read x' '"wait":0'
+	for other in '"cwd":"/"' '"stdin":"x"' '"timeout":5' '"tty":true' \
+		'"run_in_background":true' '"truncate":"tail"'; do
+		type_in 'x\n' "$other"
+		other=${other#\"}
+		refused "${other%%\"*} does not go with input, which takes task_id, wait, until and description"
+	done
+	type_in 'x\n' '"description":"the end"'
+	is "$(result status)" '"completed"'
+}
+
+@test "I2: a line that the terminal would cut is refused, whole or in parts" {
+	boris
+	on_terminal 'read x; echo ${#x}; stty -icanon; head -c 5000 | wc -c' '"wait":0'
+	long=$(printf %4095s | tr ' ' a)
+	type_in "x${long}"
+	refused 'nothing was typed*4095 bytes*'
+	type_in "$long" '"wait":0'
+	type_in x
+	refused 'nothing was typed*4095 bytes*'
+	type_in '\n' '"until":"4095"'
+	lacks "$(result note)" 'not seen'
+	eventually sees_keys
+	type_in "$long$long" '"until":"5000"'
+	lacks "$(result note)" 'not seen'
+}
+
+# sees_keys: the program of the last task reads keys itself
+sees_keys() {
+	[[ $(stty -a <"$(readlink "/proc/$pid/fd/0")") == *-icanon* ]]
+}
+
+@test "I2: a megabyte is typed as fast as the program reads, and others are served" {
+	boris
+	text=$(printf '%64s' | tr ' ' a)'\n'
+	text=$text$text$text$text$text$text$text$text
+	text=$text$text$text$text$text$text$text$text
+	printf '{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"name":"bash","arguments":{"wait":60000,"until":"1040000","task_id":"' >head
+	{
+		for ((i = 0; i < 250; i++)); do
+			printf %s "$text"
+		done
+		printf '"}}}\n'
+	} >tail
+	on_terminal 'echo ready; read <gate; head -c 1040000 | wc -c' '"until":"ready"'
+	{ cat head; printf '%s","input":"' "$task"; cat tail; } >&7
+	for ((i = 0; i < 20; i++)); do
+		in_turn # it has been typed, or waits
+		run_bash 'echo on'
+		is "$(plain stdout)" on
+	done
+	release
+	answer 0
+	lacks "$(result note)" 'not seen'
+	has "$(plain stdout)" 1040000
+}
+
+@test "I2: what a program never reads is bounded, and boris rests" {
+	needs_plain
+	boris
+	on_terminal 'stty -icanon -echo; echo ready; read <gate' '"until":"ready"'
+	printf '{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"name":"bash","arguments":{"wait":0,"task_id":"%s","input":"' "$task" >one
+	printf %3000000s | tr ' ' a >>one
+	printf '"}}}\n' >>one
+	cat one >&7
+	answer 0
+	is "$(result status)" '"running"'
+	rests 1
+	cat one >&7
+	answer 0
+	refused 'nothing was typed*4 MiB*'
+	release
+	eventually gone "$pid"
+}
+
+@test "I2: with several clients input goes by task_id, which is secret" {
+	boris
+	modern tools/call '"name":"bash","arguments":{"command":"read -p n: x; echo got $x","tty":true}'
+	task=$(plain task_id)
+	modern tools/call '"name":"bash","arguments":{"task_id":"'"$task"'","input":"7\n"}'
+	is "$(plain stdout)" $'7\ngot 7'
+}
+
+# --- I3
+
+@test "I3: a terminal asks when the last line has no newline" {
+	boris
+	on_terminal 'echo line; printf "Go on? "; read <gate'
+	is "$(result status)" '"running"'
+	asks
+	is "$(plain stdout)" $'line\nGo on? '
+	release
+}
+
+@test "I3: a terminal asks when its program reads keys itself" {
+	boris
+	on_terminal 'stty -icanon -echo; echo Menu; read <gate'
+	asks
+	lacks "$(plain note)" secret
+	release
+}
+
+@test "I3: a terminal that does not show what is typed asks for a secret" {
+	boris
+	on_terminal 'read -s -p "Password: " x; echo; echo "got ${#x}"'
+	has "$(plain note)" secret
+	type_in 'hunter2\n'
+	is "$(plain stdout)" $'\ngot 7'
+	on_terminal 'stty -echo; echo Password; read x'
+	has "$(plain note)" secret
+	type_in '\n'
+}
+
+@test "I3: whole lines ask for nothing" {
+	boris
+	on_terminal 'echo line; read <gate' '"wait":1500'
+	is "$(result status) $(plain stdout)" '"running" line'
+	silent
+	least "$(result elapsed_ms)" 1500
+	release
+}
+
+@test "I3: pauses between the steps of a program end no wait" {
+	boris
+	on_terminal 'for i in 1 2 3; do echo step $i; read -t 0.6 <>never; done; printf "ok? "; read x' '"wait":60000'
+	is "$(plain stdout)" $'step 1\nstep 2\nstep 3\nok? '
+	asks
+	type_in '\n'
+}
+
+@test "I3: a setting that changes behind what was printed is seen" {
+	boris
+	on_terminal 'echo Password; read -t 1 <>never; stty -echo; read x' '"wait":60000'
+	has "$(plain note)" secret
+	type_in '\n'
+	is "$(result status)" '"completed"'
+}
+
+@test "I3: it is told once, and again when something new was printed" {
+	boris
+	on_terminal 'stty -icanon -echo; for i in 1 2; do printf "Key $i? "; read <gate; done'
+	asks
+	look '' '"wait":700'
+	least "$(result elapsed_ms)" 1000 # nothing ended that wait
+	asks
+	call task_output '{"task_id":"'"$task"'","wait":60000}'
+	release
+	answer
+	has "$(plain stdout)" 'Key 2? '
+	asks
+	release
+}
+
+@test "I3: a terminal that has printed nothing since the last input does not ask" {
+	boris
+	on_terminal 'stty -icanon -echo; printf "> "; head -c 1 >one; read <gate; printf "> "; read <gate'
+	asks
+	to_type 'x' '"wait":60000,"until":"nosuch"'
+	typed=$id
+	look '' '"wait":1000'
+	silent
+	release
+	answer $typed
+	has "$(plain stdout)" '> '
+	asks
+	release
+}
+
+@test "I3: a program that asks ends a wait for a text too" {
+	boris
+	on_terminal 'printf "Sure? "; read x; echo ready; read x' '"until":"ready"'
+	asks
+	has "$(plain note)" 'not seen in time: ready'
+	type_in 'y\n' '"until":"ready"'
+	lacks "$(result note)" 'not seen'
+	type_in '\n'
+}
+
+# --- I4
+
+@test "I4: a task with a terminal is looked at, listed and killed like every task" {
+	boris
+	on_terminal 'echo one; read <gate' '"wait":100'
+	look '' '"new":true'
+	is "$(plain stdout)$(result status)" '"running"'
+	run_tool bash '{"check_pid":'"$pid"'}'
+	is "$(plain stdout)" one
+	run_tool task_output '{}'
+	is "$(plain tasks 0 task_id)" "$task"
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	is "$(result status) $(plain stdout)" '"killed" one'
+	eventually gone "$pid"
+	look
+	refused 'task not found*'
+}
+
+@test "T4: a shell on a terminal, which ignores SIGTERM, is ended by SIGHUP after a second" {
+	boris
+	on_terminal 'PS1="% " bash --norc -i'
+	echo 'trap "" TERM; echo $$ >job; read x <gate' >script
+	type_in 'sh script &\n' '"wait":100'
+	begun job
+	begin
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	is "$(result status) $(plain signal)" '"killed" SIGHUP'
+	least "$(took)" 950
+	within 3000
+	gone job
+	gone "$pid"
+}
+
+@test "T4: who ignores that too is ended after the grace" {
+	hurried
+	boris
+	on_terminal 'trap "" TERM HUP; echo x >begun; while :; do read x <gate; done' '"wait":0'
+	begun begun
+	begin
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	is "$(plain signal)" SIGKILL
+	least "$(took)" 4900
+}
+
+@test "W4: timeout ends a task on a terminal" {
+	boris
+	on_terminal 'echo one; read x' '"timeout":300,"wait":60000'
+	is "$(result status) $(plain stdout)" '"timed_out" one'
+	has "$(plain note)" 'terminated by its timeout'
+}
+
+@test "I4: a program that closes its terminal before it ends has its own exit code" {
+	boris
+	for i in 1 2 3 4 5; do
+		on_terminal 'exec </dev/null >/dev/null 2>&1; read <gate; exit 3' '"wait":100'
+		release
+		look '' '"wait":10000'
+		is "$(result status) $(result exit_code)" '"completed" 3'
+	done
+}
+
+@test "I4: a program that opens its terminal again is heard" {
+	boris
+	on_terminal 'exec </dev/null >/dev/null 2>&1; echo x >begun; read <gate; echo again >/dev/tty; exit 0' '"wait":100'
+	begun begun
+	release
+	look '' '"wait":10000'
+	is "$(plain stdout)" again
+}
+
+@test "I4: what is left running on a terminal loses it, and keeps no call waiting" {
+	boris
+	on_terminal 'trap "" HUP; (trap "" TERM; echo x >begun; read <gate; echo late; echo $? >code; read <gate) & begun=1; until test -s begun; do :; done; echo end'
+	is "$(result status) $(plain stdout)" '"completed" end'
+	has "$(plain note)" 'it left processes running'
+	release
+	begun code
+	isnt "$(<code)" 0
+	release
+}
+
+@test "L3: with the session all goes that runs on terminals" {
+	boris
+	on_terminal 'PS1="% " bash --norc -i'
+	type_in 'sleep 1000 & echo $! >job\n'
+	begun job
+	on_terminal 'trap "" HUP; sleep 1000' '"wait":0'
+	leave
+	gone job
+	gone "$pid"
+}
+
+@test "L4: when boris is killed, all goes that runs on terminals" {
+	boris
+	on_terminal 'PS1="% " bash --norc -i'
+	type_in 'sleep 1000 & echo $! >job\n'
+	begun job
+	kill -9 "$server"
+	eventually gone job
+	eventually gone "$pid"
+	died
+	status=0
+	eventually none_left
+}
+
+# --- W, with a terminal
+
+@test "W2: an input without an answer ends when all has been silent for two seconds" {
+	boris
+	on_terminal cat '"wait":0'
+	begin
+	type_in 'hello\n' '"wait":60000'
+	is "$(plain stdout)" $'hello\nhello'
+	least "$(took)" 2000
+	within 4000
+	silent
+	type_in '\u0004'
+	is "$(result exit_code)" 0
+}
+
+@test "W2: a start on a terminal with wait 0 shows no output and is no look" {
+	boris
+	on_terminal 'echo one; read x' '"wait":0'
+	is "$(result stdout)" ''
+	look '' '"new":true,"until":"one"'
+	is "$(plain stdout)" one
+	type_in '\n'
+}
+
+@test "W2: cancelling an input that waits ends the wait alone" {
+	boris
+	on_terminal 'PS1="% " sh -i'
+	to_type 'read x <gate; echo got\n' '"until":"nosuch"'
+	typed=$id
+	in_turn
+	cancel $typed
+	in_turn
+	release
+	type_in 'exit\n'
+	is "$(result status)" '"completed"'
+	leave
+	unanswered $typed
+}
+
+@test "W3: until is not seen in the echo of what was typed" {
+	boris
+	on_terminal 'PS1="% " bash --norc -i'
+	to_type 'echo x >begun; read x <gate; echo READY\n' '"until":"READY","wait":60000'
+	typed=$id
+	printed begun
+	next_is_ping
+	release
+	answer $typed
+	has "$(plain stdout)" $'echo READY\nREADY'
+	lacks "$(result note)" 'not seen'
+	type_in 'exit\n'
+}
+
+@test "W3: where nothing is echoed the first text counts" {
+	boris
+	on_terminal 'stty -echo; printf "? "; read x; echo "$x"; read <gate'
+	type_in 'READY\n' '"until":"READY"'
+	is "$(plain stdout)" READY
+	lacks "$(result note)" 'not seen'
+	release
+}
+
+@test "W3: until is seen in what was printed before something else was typed" {
+	boris
+	on_terminal 'echo READY; read x; read <gate' '"wait":0'
+	eventually looked_ready
+	type_in '\n' '"until":"nosuch","wait":0'
+	has "$(result note)" 'not seen in time: nosuch'
+	release
+}
+
+# looked_ready: the last task has printed that
+looked_ready() {
+	run_tool bash '{"check_pid":'"$pid"'}'
+	[[ $(plain stdout) == READY* ]]
+}
+
+@test "O6: a flood on a terminal costs no more memory than without" {
+	needs_plain
+	boris
+	start_task 'yes'
+	look '' '"wait":1500'
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	before=$(peak)
+	on_terminal 'yes' '"wait":3000'
+	is "$(result status)" '"running"'
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	most $(($(peak) - before)) 256
+}
