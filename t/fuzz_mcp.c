@@ -75,9 +75,10 @@ struct exec {
 	struct exec *next;
 	struct exec_report report;
 	int turns, looks;
-	int64_t deadline;
+	int64_t deadline, printed;
 	struct output *out, *err;
 	struct buf text, input;
+	bool terminal;
 };
 
 static bool
@@ -122,7 +123,7 @@ guard_slot(struct guard *g)
 }
 
 struct exec *
-exec_start(struct exec_list *list, const struct exec_command *c,
+exec_start(struct exec_list *list, struct exec_command *c,
            struct output *out, struct output *err, int64_t now)
 {
 	struct exec *x;
@@ -130,6 +131,7 @@ exec_start(struct exec_list *list, const struct exec_command *c,
 	(void)now;
 	must(memchr(c->text, '\0', c->len) == NULL, "a NUL in a command");
 	must(c->dir[0] == '/', "a directory that is not absolute");
+	c->no_terminal = c->terminal && c->text[0] == 'S';
 	if (c->text[0] == 'D' || c->text[0] == 'S') {
 		errno = c->text[0] == 'D' ? ENOENT : EAGAIN;
 		return NULL;
@@ -141,6 +143,7 @@ exec_start(struct exec_list *list, const struct exec_command *c,
 	x->deadline = NEVER;
 	x->out = out;
 	x->err = err;
+	x->terminal = c->terminal;
 	x->turns = c->text[0] >= '0' && c->text[0] <= '9'
 	    ? c->text[0] - '0' : 1;
 	buf_put(&x->text, c->text, c->len);
@@ -154,12 +157,28 @@ exec_start(struct exec_list *list, const struct exec_command *c,
 }
 
 /* Prints, and has ended: unless there is a `!` in it, which goes on, or an `&`,
- * of which something is left running, up to the third turn. */
+ * of which something is left running, up to the third turn. A terminal prints
+ * what was typed, three bytes a turn, and goes on until that is an `x`. */
 static void
 go_on(struct exec *x, int64_t now)
 {
 	struct exec_report *r = &x->report;
+	size_t n;
 
+	if (x->terminal && r->state == EXEC_RUNNING && x->input.len > 0) {
+		n = x->input.len < 3 ? x->input.len : 3;
+		output_write(x->out, x->input.data, n);
+		x->turns = memchr(x->input.data, 'x', n) != NULL ? 0 : 1;
+		x->printed = now;
+		buf_drop(&x->input, n);
+		return;
+	}
+	if (x->terminal && r->state == EXEC_RUNNING && x->turns > 0) {
+		if (x->printed == 0)
+			output_write(x->out, x->text.data, x->text.len);
+		x->printed = now;
+		return;
+	}
 	if (r->state == EXEC_RUNNING && x->turns-- > 0) {
 		output_write(x->out, x->text.data, x->text.len);
 		if (x->input.len > 0)
@@ -192,8 +211,9 @@ exec_dispatch(struct exec_list *list, const struct loop *loop)
 }
 
 void
-exec_read(struct exec *x)
+exec_read(struct exec *x, int64_t now)
 {
+	x->printed = now;
 	if (x->report.state == EXEC_RUNNING)
 		output_write(x->out, "+", 1);
 }
@@ -204,6 +224,9 @@ exec_poll_add(struct exec_list *list, struct loop *loop)
 	const struct exec *x;
 
 	for (x = list->first; x != NULL; x = x->next) {
+		if (x->report.state == EXEC_RUNNING && x->input.len == 0 &&
+		    x->terminal)
+			continue;
 		if (x->report.state == EXEC_RUNNING &&
 		    (x->turns >= 0 || !said(x, '!')))
 			loop_until(loop, loop->now + 7);
@@ -212,6 +235,25 @@ exec_poll_add(struct exec_list *list, struct loop *loop)
 			loop_until(loop, loop->now);
 		loop_until(loop, x->deadline);
 	}
+}
+
+int
+exec_type(struct exec *x, const struct buf *text, bool *echoed)
+{
+	must(x->terminal, "typed where there is no terminal");
+	errno = said(x, 'E') ? EPIPE : E2BIG;
+	if (said(x, 'E') || text->len > 4095)
+		return -1;
+	*echoed = !said(x, 's');
+	buf_put(&x->input, text->data, text->len);
+	return 0;
+}
+
+bool
+exec_asks(const struct exec *x, int64_t now, bool *secret)
+{
+	*secret = said(x, 's');
+	return x->terminal && x->printed > 0 && now >= x->printed + 300;
 }
 
 void
@@ -568,7 +610,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(&options, 0, sizeof(options));
 	options.session.shell = "/bin/sh";
 	options.session.workdir = options.session.tmpdir = "/";
-	options.session.env = env;
+	options.session.env = options.session.terminal_env = env;
 	options.session.name = "0123456789abcdef";
 	options.session.bg_timeout = data[0] & 1 ? 30000 : 0;
 	options.session.background = (data[0] & 2) != 0;

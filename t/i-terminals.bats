@@ -574,6 +574,20 @@ sees_keys() {
 	type_in 'exit\n'
 }
 
+@test "W3: an echo that comes in pieces does not count either" {
+	boris
+	on_terminal 'stty -icanon -echo; printf "> "; while [ $((i += 1)) -le 11 ]; do IFS= read -rn 1 -d "" c; printf %s "$c"; read -t 0.02 <>never; done; echo x >begun; read <gate; echo READY; read <gate'
+	to_type 'echo READY\n' '"until":"READY","wait":60000'
+	typed=$id
+	printed begun
+	next_is_ping
+	release
+	answer $typed
+	is "$(plain stdout)" $'echo READY\nREADY'
+	lacks "$(result note)" 'not seen'
+	release
+}
+
 @test "W3: where nothing is echoed the first text counts" {
 	boris
 	on_terminal 'stty -echo; printf "? "; read x; echo "$x"; read <gate'
