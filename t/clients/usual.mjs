@@ -134,6 +134,17 @@ export async function usual(name, connect, { version, carried = true }) {
 		refused(await look(), /^task not found/);
 	});
 
+	await it('a program on a terminal is answered', async c => {
+		const started = data(await c.bash(
+			'read -p "Name: " n; echo "Hello $n"', { tty: true }));
+		is([started.status, started.stdout], ['running', 'Name: ']);
+		like(started.note, /waits for input/);
+		const { task_id } = started;
+		const end = data(await c.call('bash', { task_id, input: 'Bob\n' }));
+		is([end.status, end.exit_code], ['completed', 0]);
+		is(end.stdout, 'Bob\nHello Bob\n');
+	});
+
 	await it('others are answered while a call runs', async c => {
 		fs.mkdirSync(`${c.room.dir}/sub`);
 		const held = c.bash('cd sub; echo >../on; read -r _ <../gate');
