@@ -97,6 +97,13 @@ unreachable() {
 
 # --- F1
 
+@test "F1: a command behind --write has a terminal" {
+	needs_landlock
+	boris --write=in
+	run_bash 'stty size' '{"tty":true}'
+	is "$(plain stdout)" '50 200'
+}
+
 @test "F1: below --write all of writing works" {
 	needs_landlock
 	boris --write=in

@@ -134,13 +134,6 @@ silent() {
 	is "$(plain stdout)" yes
 }
 
-@test "I1: behind --write there are terminals too" {
-	start --write="$PWD"
-	hello || skip 'no Landlock here'
-	on_terminal 'stty size'
-	is "$(plain stdout)" '50 200'
-}
-
 # --- I2
 
 @test "I2: a program is answered, and its own answer is in that result" {
