@@ -321,6 +321,13 @@ search(struct call *call, struct output *text, struct watched *w)
 	b->failed = false;  /* no memory: it is not seen in what went by */
 }
 
+static void
+search_news(struct call *call, struct job *job)
+{
+	search(call, job->out.text, &call->out);
+	search(call, job->err.text, &call->err);
+}
+
 /* When it is known that nothing more will be waited for; NEVER: not yet */
 static int64_t
 wait_ends(struct call *call, struct job *job)
@@ -336,8 +343,7 @@ wait_ends(struct call *call, struct job *job)
 		return 0;
 	if (look->until.len == 0 && !look->only_new)
 		return call->deadline;
-	search(call, job->out.text, &call->out);
-	search(call, job->err.text, &call->err);
+	search_news(call, job);
 	if (call->seen)
 		return 0;
 	if (look->until.len == 0 && call->printed > 0 &&
@@ -357,8 +363,8 @@ type(struct call *call, struct job *job)
 
 	if (look->input.len == 0 && job->asked.terminal)
 		return true;
-	/* What was printed before is no answer, nor the echo of this. */
-	wait_ends(call, job);
+	/* What was printed before is neither an answer nor the echo of this. */
+	search_news(call, job);
 	call->printed = 0;
 	if (session_type(job, &look->input, &echoed) < 0) {
 		results_not_typed(&b, job, errno);

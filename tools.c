@@ -111,8 +111,8 @@ static const struct argument {
 };
 
 enum {
-	COMMAND, TIMEOUT, IN_BACKGROUND, TTY, INPUT, CHECK_PID, KILL_PID, TASK_ID, WAIT,
-	UNTIL, NEW, CWD, STDIN, TRUNCATE, DESCRIPTION, ARGUMENTS
+	COMMAND, TIMEOUT, IN_BACKGROUND, TTY, INPUT, CHECK_PID, KILL_PID,
+	TASK_ID, WAIT, UNTIL, NEW, CWD, STDIN, TRUNCATE, DESCRIPTION, ARGUMENTS
 };
 
 static void
@@ -187,8 +187,8 @@ put_description(struct buf *b, const struct tools_options *o)
 {
 	buf_puts(b, "Runs a command in a shell (bash, or sh where there is "
 	    "none) and returns its exit code, stdout and stderr. Give exactly "
-	    "one of command, input, check_pid, kill_pid. cd and the argument cwd "
-	    "both move the working directory, which stays for the next call. "
+	    "one of command, input, check_pid, kill_pid. cd and the argument "
+	    "cwd both move the working directory, which stays for the next call. "
 	    "Nothing else stays: put export, or . venv/bin/activate &&, into "
 	    "each command that needs it. There is no terminal, no editor and "
 	    "no pager, and stdin is empty: use flags such as -y and -m. For a "
