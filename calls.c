@@ -410,7 +410,7 @@ try_look(struct call *call)
 		call->look.asks = session_asks(job, c->now, &call->look.secret);
 		if (call->look.asks)
 			output_look(job->out.text, &job->told);
-		results_job(&b, c->tools, c->session, job, &call->look,
+		results_job(&b, call->from.data, c->session, job, &call->look,
 		    c->now);
 	}
 	/* What has been read is forgotten, unless the reading failed. */
@@ -448,7 +448,7 @@ calls_tool(const struct calls_request *r, struct json token,
 	struct job *job;
 
 	if (asked->action == TOOLS_LIST) {
-		results_list(&b, c->tools, c->session, c->now);
+		results_list(&b, r->data, c->session, c->now);
 		calls_result(r, &b);
 		return;
 	}
@@ -644,7 +644,7 @@ tell(struct calls *c, struct job *job)
 	if (job->refused != JOB_ACCEPTED)
 		results_refused(&b, c->session, job, c->now);
 	else
-		results_job(&b, c->tools, c->session, job, NULL, c->now);
+		results_job(&b, call->from.data, c->session, job, NULL, c->now);
 	end_call(call, &b);
 }
 

@@ -64,6 +64,7 @@ struct calls_request {
 	struct calls_batch *batch;  /* the array that it came in, or NULL */
 	bool stateless;        /* the revision has no handshake: a result says
 	                        * what it is, and whose */
+	bool data;             /* results are said as data too (B6) */
 	struct json id;        /* JSON_NONE: it could not be read */
 };
 

@@ -30,10 +30,23 @@ static const struct revision {
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_CLIENT "io.modelcontextprotocol/clientInfo"
 
+/* Clients that show the model the data in place of the text, as JSON with its
+ * escapes, which is more to read (B6): by clientInfo.name, and the version that
+ * was looked at. (gemini-cli-mcp-client 0.61.0 and opencode 1.18.33 show the
+ * text.) */
+static const char *const data_readers[] = {
+	"claude-code",         /* 2.1.330 */
+	"codex-mcp-client",    /* 0.169.0 */
+	"copilot-cli",         /* 1.0.102: both, so it is twice as much */
+	NULL
+};
+
 struct client {
 	struct calls calls;
+	const struct mcp_options *options;
 	enum mcp_peer peer;
 	const struct revision *revision;  /* the handshake's; NULL before */
+	bool data;             /* so is this: results are said as data too */
 };
 
 /* A message being handled */
@@ -56,6 +69,19 @@ struct request {
 	"background. The working directory stays from call to call; " \
 	"variables do not.\""
 
+/* Does the client of this clientInfo get results as data too? */
+static bool
+wants_data(const struct client *c, struct json info)
+{
+	const char *const *known = data_readers;
+
+	if (c->options->structured != MCP_DATA_AUTO)
+		return c->options->structured == MCP_DATA_ON;
+	while (*known != NULL && !json_is(json_get(info, "name"), *known))
+		known++;
+	return *known == NULL;
+}
+
 static const char *
 do_initialize(struct request *r)
 {
@@ -72,6 +98,8 @@ do_initialize(struct request *r)
 			;
 	}
 	r->client->revision = v;
+	r->client->data = wants_data(r->client,
+	    json_get(r->message->params, "clientInfo"));
 	buf_add(&r->result, "\"protocolVersion\":\"", v->name,
 	    "\",\"capabilities\":{\"tools\":{}},"
 	    "\"serverInfo\":" MCP_SERVER_INFO INSTRUCTIONS);
@@ -86,8 +114,8 @@ do_ping(struct request *r)
 	return NULL;
 }
 
-/* How long a stateless answer may be kept: it never changes. */
-static const char caching[] = ",\"ttlMs\":3600000,\"cacheScope\":\"public\"";
+/* How long a stateless answer may be kept, as it never changes, and for whom */
+#define CACHING(scope) ",\"ttlMs\":3600000,\"cacheScope\":\"" scope "\""
 
 /* The versions that need no handshake, as an array */
 static void
@@ -110,8 +138,8 @@ do_discover(struct request *r)
 {
 	buf_puts(&r->result, "\"supportedVersions\":");
 	put_versions(&r->result);
-	buf_add(&r->result, ",\"capabilities\":{\"tools\":{}}" INSTRUCTIONS,
-	    caching);
+	buf_puts(&r->result, ",\"capabilities\":{\"tools\":{}}" INSTRUCTIONS
+	    CACHING("public"));
 	calls_result(&r->from, &r->result);
 	return NULL;
 }
@@ -123,8 +151,11 @@ do_list(struct request *r)
 		return "Unknown cursor: all tools are on the one page that is "
 		    "asked for without";
 	buf_puts(&r->result, "\"tools\":");
-	tools_list(&r->result, r->client->calls.tools);
-	buf_puts(&r->result, r->from.stateless ? caching : "");
+	tools_list(&r->result, r->client->calls.tools, r->from.data);
+	if (r->from.stateless)
+		buf_puts(&r->result,
+		    r->client->options->structured == MCP_DATA_AUTO
+		    ? CACHING("private") : CACHING("public"));
 	calls_result(&r->from, &r->result);
 	return NULL;
 }
@@ -250,6 +281,7 @@ handle_stateless(struct request *r)
 		return "_meta's " META_CLIENT " must be an object with "
 		    "strings name and version";
 	r->from.stateless = true;
+	r->from.data = wants_data(r->client, client);
 	return run_method(r);
 }
 
@@ -374,7 +406,8 @@ bool
 mcp_handle(struct client *c, void *to, const struct mcp_message *m,
            int64_t now)
 {
-	struct calls_request from = { NULL, to, NULL, false, { NULL, 0 } };
+	struct calls_request from = { NULL, to, NULL, false, c->data,
+	    { NULL, 0 } };
 	struct json element;
 	struct mcp_message part;
 	size_t at = 0;
@@ -412,7 +445,8 @@ mcp_handle(struct client *c, void *to, const struct mcp_message *m,
 void
 mcp_unread(struct client *c, void *to, bool too_long)
 {
-	struct calls_request from = { NULL, to, NULL, false, { NULL, 0 } };
+	struct calls_request from = { NULL, to, NULL, false, false,
+	    { NULL, 0 } };
 
 	from.calls = &c->calls;
 	if (too_long)
@@ -445,6 +479,7 @@ mcp_open(const struct mcp_options *options, enum mcp_peer peer, mcp_send *send,
 
 	if (c == NULL)
 		return NULL;
+	c->options = options;
 	c->peer = peer;
 	c->calls.tools = &options->tools;
 	c->calls.send = send;

@@ -14,10 +14,14 @@
 #include "session.h"
 #include "tools.h"
 
+/* Are results said as data too? (B6) */
+enum mcp_structured { MCP_DATA_AUTO, MCP_DATA_ON, MCP_DATA_OFF };
+
 /* Filled in by main, changed by nobody. */
 struct mcp_options {
 	struct session_options session;
 	struct tools_options tools;
+	enum mcp_structured structured;
 };
 
 /* Over HTTP an error that answers no request has no id, rather than null

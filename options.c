@@ -109,9 +109,9 @@ static const struct option {
 	  NUMBER, AT(save_limit), 0, 1000000, 64,
 	  "how much of one long stream is saved in a file (default 64; "
 	  "0: none)" },
-	{ "--structured", "BORIS_STRUCTURED", "on|off", CHOICE_AT(structured),
-	  "off: results are text alone, without structuredContent "
-	  "(default on)" },
+	{ "--structured", "BORIS_STRUCTURED", "auto|on|off",
+	  CHOICE_AT(structured),
+	  "off: results are text alone; auto: for clients that show data (auto)" },
 	{ "--write", "BORIS_WRITE", "DIR", DIRS, AT(write), 0, 0, 0,
 	  "commands write nowhere but below DIR, in $TMPDIR (/tmp) and in "
 	  "/dev (repeatable)" },
@@ -459,7 +459,7 @@ fill_mcp(struct mcp_options *m, const struct values *o)
 	m->session.save_limit = o->save_limit << 20;
 	m->session.background = o->on_timeout == 1;
 	m->tools.offered = !o->no_bash;
-	m->tools.structured = o->structured == 0;
+	m->structured = (enum mcp_structured)o->structured;
 	m->tools.background = o->on_timeout == 1;
 	m->tools.timeout = o->timeout * 1000;
 	m->tools.truncate = (enum truncate)o->truncate;

@@ -364,8 +364,8 @@ put_output(struct result *r, struct job_stream *out, struct job_stream *err)
 }
 
 void
-results_job(struct buf *b, const struct tools_options *o, struct session *s,
-            struct job *job, const struct tools_call *look, int64_t now)
+results_job(struct buf *b, bool data, struct session *s, struct job *job,
+            const struct tools_call *look, int64_t now)
 {
 	struct result r;
 
@@ -382,7 +382,7 @@ results_job(struct buf *b, const struct tools_options *o, struct session *s,
 		put_output(&r, &job->out, &job->err);
 	r.text.failed = r.text.failed || r.note.failed;
 	buf_free(&r.note);
-	if (!o->structured)
+	if (!data)
 		buf_free(&r.data);
 	put_result(b, false, &r.text, &r.data);
 }
@@ -439,8 +439,7 @@ put_tasks(struct result *r, struct session *s, bool running, int64_t now)
 }
 
 void
-results_list(struct buf *b, const struct tools_options *o, struct session *s,
-             int64_t now)
+results_list(struct buf *b, bool data, struct session *s, int64_t now)
 {
 	struct result r;
 
@@ -454,7 +453,7 @@ results_list(struct buf *b, const struct tools_options *o, struct session *s,
 	buf_puts(&r.data, "{\"tasks\":[");
 	put_tasks(&r, s, false, now);
 	buf_puts(&r.data, "]");
-	if (!o->structured)
+	if (!data)
 		buf_free(&r.data);
 	put_result(b, false, &r.text, &r.data);
 }

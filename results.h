@@ -5,6 +5,7 @@
  * writes the members of one: "content":..., "structuredContent":...,
  * "isError":... Bytes in, bytes out. */
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "json.h"
 #include "session.h"
@@ -19,13 +20,13 @@ size_t results_cut(const struct buf *text, int most);
 void results_refusal(struct buf *, struct buf *text);
 
 /* What is said of a job depends on its state: the start of a task, what a
- * command gave; or, asked for by `look`, how a task stands. now: ms. */
-void results_job(struct buf *, const struct tools_options *, struct session *,
-                 struct job *, const struct tools_call *look, int64_t now);
+ * command gave; or, asked for by `look`, how a task stands. data: as data too.
+ * now: ms. */
+void results_job(struct buf *, bool data, struct session *, struct job *,
+                 const struct tools_call *look, int64_t now);
 
 /* All tasks of a session (T7); where ids are secrets, an error (H6) */
-void results_list(struct buf *, const struct tools_options *,
-                  struct session *, int64_t now);
+void results_list(struct buf *, bool data, struct session *, int64_t now);
 
 /* The task that is asked for is not there. */
 void results_no_task(struct buf *, struct session *,

@@ -217,7 +217,7 @@ put_description(struct buf *b, const struct tools_options *o)
 }
 
 void
-tools_list(struct buf *b, const struct tools_options *o)
+tools_list(struct buf *b, const struct tools_options *o, bool data)
 {
 	static const char title[] = "\",\"title\":\"";
 	static const char described[] = "\",\"description\":\"";
@@ -228,7 +228,7 @@ tools_list(struct buf *b, const struct tools_options *o)
 		    described);
 		put_description(b, o);
 		put_input_schema(b, BASH);
-		if (o->structured)
+		if (data)
 			buf_add(b, output_schema,
 			    "},\"required\":[\"status\"]}");
 		buf_add(b, ",\"annotations\":{\"readOnlyHint\":false,"
@@ -244,7 +244,7 @@ tools_list(struct buf *b, const struct tools_options *o)
 		    "answer comes when the task has ended (or has printed "
 		    "that), at the latest after that time.");
 		put_input_schema(b, TASK_OUTPUT);
-		if (o->structured)
+		if (data)
 			buf_add(b, output_schema, list_schema, "}}");
 		buf_add(b, ",\"annotations\":{\"readOnlyHint\":true,"
 		    "\"openWorldHint\":false}", meta);

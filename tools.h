@@ -12,7 +12,6 @@
 
 struct tools_options {
 	bool offered;            /* false: --no-bash */
-	bool structured;         /* results as data too (B6) */
 	bool background;         /* --on-timeout; for the description */
 	const char *write;       /* where commands can write: names, each with
 	                          * a NUL behind it, then an empty one; NULL:
@@ -45,8 +44,8 @@ struct tools_call {
 
 #define TOOLS_NAMES "bash and task_output"  /* all of them */
 
-/* The tools as JSON, for tools/list: [...] */
-void tools_list(struct buf *, const struct tools_options *);
+/* The tools as JSON, for tools/list: [...]; data: with results as data (B6) */
+void tools_list(struct buf *, const struct tools_options *, bool data);
 
 /* A call of the tool of that name, with these arguments (an object, or
  * JSON_NONE). TOOLS_REFUSED: the result says why (results.h).

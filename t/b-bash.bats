@@ -612,6 +612,72 @@ END
 	is "$(get result isError)" false
 }
 
+# all_are KIND: the list of tools, a result and the list of tasks are so
+all_are() {
+	ask tools/list
+	is "tools: $(kind)" "tools: $1"
+	run_bash 'echo hi'
+	is "result: $(kind)" "result: $1"
+	run_tool task_output '{}'
+	is "tasks: $(kind)" "tasks: $1"
+}
+
+@test "B6: a client that would show the data in place of the text gets the text alone" {
+	start
+	for name in claude-code codex-mcp-client copilot-cli; do
+		called $name
+		hello
+		all_are text
+	done
+	for name in opencode gemini-cli-mcp-client claude-code-2 claude Codex-mcp-client ''; do
+		called "$name"
+		hello
+		all_are data
+	done
+	HELLO=${HELLO/,'"clientInfo":{"name":"","version":"1"}'}
+	hello
+	all_are data
+}
+
+@test "B6: without a handshake each request says whose it is, and gets its own kind" {
+	boris
+	start_task 'read <gate'
+	for name in codex-mcp-client t; do
+		called $name
+		call task_output '{"task_id":"'"$task"'","wait":60000}' "{$META}"
+		ids+=("$id")
+		call_bash 'read <gate' '{}' "{$META}"
+		ids+=("$id")
+	done
+	for name in t codex-mcp-client; do
+		called $name
+		modern tools/list
+		kinds+=("$(kind) $(get result cacheScope)")
+	done
+	is "${kinds[*]}" 'data "private" text "private"'
+	release 3
+	kinds=()
+	for id in "${ids[@]}"; do
+		answer
+		kinds+=("$(kind)")
+	done
+	is "${kinds[*]}" 'text text data data'
+}
+
+@test "B6: with --structured=on or off all clients get the same" {
+	for kind in on:data off:text; do
+		start --structured=${kind%:*}
+		for name in t claude-code; do
+			called $name
+			hello
+			all_are ${kind#*:}
+			modern tools/list
+			is "$(kind) $(get result cacheScope)" "${kind#*:} \"public\""
+		done
+		leave
+	done
+}
+
 # --- B7: the next step is in the result
 
 @test "B7: a timeout's note says how long one may be, and what to do with a server" {

@@ -616,7 +616,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	options.session.background = (data[0] & 2) != 0;
 	options.tools.background = options.session.background;
 	options.tools.offered = (data[0] & 60) != 60;
-	options.tools.structured = (data[0] & 4) == 0;
+	options.structured = data[0] & 4 ? MCP_DATA_OFF : MCP_DATA_AUTO;
 	options.tools.timeout = 120000;
 	options.tools.truncate = (enum truncate)((data[0] & 8) != 0);
 	f.slow = (data[0] & 16) != 0;

@@ -608,6 +608,22 @@ load http
 	eventually ask_list
 }
 
+@test "H5: results are of the kind that each session's client can use, by its name (B6)" {
+	serve
+	enter a
+	called claude-code
+	enter b
+	for peer in a b a; do
+		ran $peer 'echo hi'
+		kinds+=("$(kind)")
+		message tools/list
+		post $peer "$message"
+		answers $peer
+		kinds+=("$(kind)")
+	done
+	is "${kinds[*]}" 'data data text text data data'
+}
+
 @test "H5: one session's calls do not wait for another's" {
 	serve
 	enter a b
@@ -859,6 +875,22 @@ load http
 	modern_post a 'Mcp-Session-Id: nobody' 'Last-Event-ID: 7'
 	takes a
 	is "$http $(get -n result tools)" '200 2'
+}
+
+@test "H6: results are of the kind that the client of the request can use, by its name (B6)" {
+	serve
+	plug a b
+	modern_runs a 'read <gate'
+	called copilot-cli
+	modern_ran b 'echo hi'
+	is "$(kind)" text
+	message tools/list '{"_meta":{'"$META"'}}'
+	modern_post b
+	answers b
+	is "$(kind) $(get result cacheScope)" 'text "private"'
+	release
+	answers a
+	is "$(kind)" data
 }
 
 @test "H6: what the headers leave out or say otherwise is 400 and -32020" {

@@ -28,6 +28,7 @@ server='' left=''   # its process id; whether it has been seen leaving
 declare -gA early=() # answers that came before they were asked for, by id
 notices=()          # notifications heard on the way
 calls=0 id=0 reply='' task='' pid='' status='' began=0
+who=t               # the client's name
 pace=1              # milliseconds of the server's clock in one
 
 setup_file() {
@@ -276,6 +277,13 @@ hello() {
 	send '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 }
 
+# called NAME: from here on the client has this name
+called() {
+	HELLO=${HELLO/"\"name\":\"$who\""/"\"name\":\"$1\""}
+	META=${META/"\"name\":\"$who\""/"\"name\":\"$1\""}
+	who=$1
+}
+
 # boris ARGS...: a server that is ready for calls
 boris() {
 	start "$@"
@@ -358,6 +366,12 @@ plain() {
 # text: what the tool says to the model, as JSON
 text() {
 	get result content 0 text
+}
+
+# kind: is a result, or what the tools offer, said as data too, or as text
+kind() {
+	[[ $reply == *@(structuredContent|outputSchema)* ]] && echo data ||
+		echo text
 }
 
 # code: the number of the error

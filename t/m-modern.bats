@@ -44,7 +44,7 @@ is_legacy() {
 	boris
 	modern tools/list
 	is_modern
-	is "$(get result ttlMs) $(get result cacheScope)" '3600000 "public"'
+	is "$(get result ttlMs) $(get result cacheScope)" '3600000 "private"'
 	tools=$(get result tools)
 	ask tools/list
 	is_legacy
@@ -703,7 +703,7 @@ in_batch() {
 @test "M14.7: modern results are complete, tools/list may be cached" {
 	start
 	modern tools/list
-	is "$(get result resultType) $(get result ttlMs) $(get result cacheScope)" '"complete" 3600000 "public"'
+	is "$(get result resultType) $(get result ttlMs) $(get result cacheScope)" '"complete" 3600000 "private"'
 }
 
 @test "M14.8: id 0 and token 0 are an id and a token" {
