@@ -1,7 +1,8 @@
 // agents.mjs: the lines that set boris up, as they stand in README and in
 // boris.1, given to the agents themselves: what they write down, whether they
-// find boris, which tools they then offer to a model, and whether their own
-// shell is switched off as boris.1 says. No account is needed and nothing is
+// find boris, which tools they then offer to a model, whether their own shell
+// is switched off as boris.1 says, and whether mcp.c has their name as it has
+// to. No account is needed and nothing is
 // asked outside: each has a home of its own, and the model is this program,
 // which looks at what it is asked and refuses.
 
@@ -15,6 +16,8 @@ import { boris, check as quick, here, is, like } from './check.mjs';
 const bin = `${here}/agents/node_modules/.bin`;
 const readme = fs.readFileSync(`${here}/../../README`, 'utf8');
 const manual = fs.readFileSync(`${here}/../../boris.1`, 'utf8');
+const table = fs.readFileSync(`${here}/../../mcp.c`, 'utf8')
+	.match(/data_readers\[\] = \{(.*?)\}/s)[1];
 const run = promisify(cp.execFile);
 
 // They take their time to start.
@@ -42,6 +45,8 @@ const url = `http://127.0.0.1:${model.address().port}`;
 const provider = 'model_providers.here';
 const agents = {
 	claude: {
+		name: 'claude-code',
+		data: true,
 		wrote: ({ json }) => Object.values(
 			json('home/.claude.json').projects)[0].mcpServers.boris,
 		ask: 'claude -p hi',
@@ -52,6 +57,8 @@ const agents = {
 		off: 'claude --disallowedTools Bash',
 	},
 	codex: {
+		name: 'codex-mcp-client',
+		data: true,
 		wrote: ({ text }) => JSON.parse(`{${text('home/.codex/config.toml')
 			.match(/^\[mcp_servers\.boris\]\n(.*)\n(.*)$/m).slice(1)
 			.map(line => line.replace(/^(\w+) =/, '"$1":'))}}`),
@@ -65,6 +72,8 @@ const agents = {
 		first: 'codex features disable shell_tool',
 	},
 	copilot: {
+		name: 'copilot-cli',
+		data: true,
 		wrote: ({ json }) =>
 			json('home/.copilot/mcp-config.json').mcpServers.boris,
 		ask: 'copilot --allow-all-tools -p hi',
@@ -75,6 +84,7 @@ const agents = {
 		off: 'copilot --excluded-tools bash',
 	},
 	gemini: {
+		name: 'gemini-cli-mcp-client',
 		wrote: ({ json }) =>
 			json('work/.gemini/settings.json').mcpServers.boris,
 		ask: 'gemini -y -p hi',
@@ -89,6 +99,7 @@ const agents = {
 			'decision = "deny"\npriority = 999\n',
 	},
 	opencode: {
+		name: 'opencode',
 		wrote: ({ json }) => {
 			const { type, command: [command, ...args] } =
 				json('home/.config/opencode/opencode.jsonc').mcp.boris;
@@ -169,6 +180,22 @@ for (const [name, agent] of Object.entries(agents)) {
 			await home.sh(line);
 			const tools = [agent.tool, agent.shell];
 			is(await home.offers(agent.ask, tools), tools);
+		});
+
+	await check(`${name}: mcp.c has its name if it shows a model the data`,
+		async room => {
+			const home = new Home(room, agent);
+			await home.sh(line);
+			fs.unlinkSync(`${room.dir}/bin/boris`);
+			home.write('bin/boris', '#!/bin/sh\n' +
+				`tee -a '${room.dir}/said' | '${boris}' "$@"\n`);
+			fs.chmodSync(`${room.dir}/bin/boris`, 0o755);
+			await home.offers(agent.ask, [agent.tool]);
+			const said = home.text('said').matchAll(
+				/clientInfo":\{"name":"(.*?)"/g);
+			const names = new Set([...said].map(found => found[1]));
+			is([...names], [agent.name]);
+			is(table.includes(`"${agent.name}"`), agent.data ?? false);
 		});
 
 	await check(`${name}: its own shell is off as boris.1 says`,
