@@ -11,7 +11,7 @@
 #include "session.h"
 #include "tools.h"
 
-#define BORIS_VERSION "0.1.0"
+#define BORIS_VERSION "0.2.0"
 #define MCP_SERVER_INFO \
 	"{\"name\":\"boris\",\"version\":\"" BORIS_VERSION "\"}"
 
