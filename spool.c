@@ -216,6 +216,8 @@ spool_tell(struct spool_file *f, struct buf *b)
 	if (f->why != 0)
 		buf_add(b, f->path != NULL ? " (incomplete: " :
 		    "; full output not saved: ",
+		    f->path == NULL && f->why > 0 ? f->spool->dir : "",
+		    f->path == NULL && f->why > 0 ? ": " : "",
 		    f->why == FILE_FULL ? "it is over --save-limit" :
 		    f->why == SPOOL_FULL ? "this session's files reached four "
 		    "times --save-limit" : strerror(f->why),

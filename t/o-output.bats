@@ -483,7 +483,7 @@ $(tail -c 2000 shown)"
 	boris
 	run_bash "$(as 40000 a)"
 	is "$(result exit_code) $(result stdout_chars) $(result stdout_file)" '0 40000 '
-	like "$(plain stdout)" '*[[]stdout truncated: 40000 characters in total, first 30000 and last 2000 shown; full output not saved: ?*]*'
+	like "$(plain stdout)" '*[[]stdout truncated: 40000 characters in total, first 30000 and last 2000 shown; full output not saved: /no/such/place: ?*]*'
 	lacks "$(plain stdout)" 'full output: /'
 }
 
