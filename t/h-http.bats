@@ -651,6 +651,11 @@ load http
 	is "$(plain stdout)" /
 }
 
+# stopped: the server is, and not still in a poll() that can find a request
+stopped() {
+	[[ $(ps -o stat= -p "$server") == T* ]]
+}
+
 @test "H5: of requests that are whole at once, the connection that came first is first" {
 	serve
 	enter a
@@ -659,6 +664,7 @@ load http
 		pings p$i  # it has been accepted
 	done
 	kill -STOP "$server"
+	eventually stopped
 	for i in 6 2 5 3 1 4; do
 		runs p$i "echo $i >>order" '{"run_in_background":false}'
 	done
