@@ -259,16 +259,6 @@ end_call(struct call *call, struct buf *result)
 	close_call(call);
 }
 
-static void
-cancel_call(struct call *call)
-{
-	struct calls *c = call->from.calls;
-
-	if (call->kind == CALL_RUN)
-		session_cancel(c->session, call->job, c->now);
-	close_call(call);
-}
-
 /* Without a session everybody shares the tasks, so who asks by pid has to know
  * the id as well (H6). */
 static struct job *
@@ -282,6 +272,22 @@ task_of(const struct call *call)
 		return NULL;
 	job = session_task(s, look->id.data, look->pid);
 	return job != NULL && look->by_pid && job->pid != look->pid ? NULL : job;
+}
+
+static void
+cancel_call(struct call *call)
+{
+	struct calls *c = call->from.calls;
+	struct job *job = call->kind == CALL_LOOK ? task_of(call) : call->job;
+
+	if (call->kind == CALL_RUN)
+		session_cancel(c->session, job, c->now);
+	/* The start of a task that waits: without a session nobody else knows
+	 * its id, nor can find it (H6, H7). */
+	if (call->look.action == TOOLS_RUN && call->kind == CALL_LOOK &&
+	    session_stateless(c->session) && job != NULL)
+		session_kill(job, c->now);
+	close_call(call);
 }
 
 /* -- Waiting (W2, W3) --------------------------------------------------- */
@@ -312,6 +318,7 @@ search(struct call *call, struct output *text, struct watched *w)
 	while (!call->seen && (at = find(b, until, at)) > 0) {
 		call->seen = call->echoes == 0;
 		call->echoes -= !call->seen;
+		call->look.echoed = true;
 		if (b->len - at < keep)
 			keep = b->len - at;
 	}
@@ -338,15 +345,13 @@ wait_ends(struct call *call, struct job *job)
 
 	if (look->action == TOOLS_KILL)
 		return call->deadline;
-	if (session_asks(job, call->from.calls->now, &secret) &&
-	    output_news(job->out.text, &job->told))
+	if (look->until.len > 0 || look->only_new)
+		search_news(call, job);
+	if (call->seen ||
+	    (session_asks(job, call->from.calls->now, &secret) &&
+	    output_news(job->out.text, &job->told)))
 		return 0;
-	if (look->until.len == 0 && !look->only_new)
-		return call->deadline;
-	search_news(call, job);
-	if (call->seen)
-		return 0;
-	if (look->until.len == 0 && call->printed > 0 &&
+	if (look->until.len == 0 && look->only_new && call->printed > 0 &&
 	    call->printed + quiet < call->deadline)
 		return call->printed + quiet;
 	return call->deadline;

@@ -20,6 +20,7 @@ enum {
 	GIVE_UP = 5000,         /* ms after SIGKILL: not even that ended it */
 	HANG_UP = 1000,         /* ms from SIGTERM to SIGHUP (T4) */
 	SILENCE = 300,          /* ms after which a terminal may ask (I3) */
+	UNHELD_LOOK = 100,      /* ms between reads of one that is not open */
 	LINE_MOST = 4095,       /* bytes of a line that a terminal takes (I2) */
 	TYPED_MOST = 4 << 20,   /* bytes that wait to be typed */
 	LOOK_MOST = 32,         /* ms from one look at its group to the next */
@@ -249,7 +250,7 @@ write_input(struct exec *x)
 static void
 write_typed(struct exec *x)
 {
-	/* EIO: nobody reads it any more. */
+	/* EIO: it has hung up. */
 	if (queue_flush(&x->input, x->fd[OUT]) < 0)
 		queue_free(&x->input);
 }
@@ -612,6 +613,8 @@ exec_poll_add(struct exec_list *list, struct loop *loop)
 		x->poll[IN] = loop_add(loop, x->fd[IN], POLLOUT);
 		loop_until(loop, x->send != 0 ? loop->now : x->deadline);
 		loop_until(loop, x->hang_up);
+		if (x->unheld)
+			loop_until(loop, loop->now + UNHELD_LOOK);
 		if (x->report.shell_ended)
 			loop_until(loop, x->look);
 	}
@@ -625,7 +628,7 @@ transfer(struct exec *x, const struct loop *loop)
 
 	if (loop_events(loop, x->poll[OUT]) & POLLOUT)
 		write_typed(x);
-	if (loop_events(loop, x->poll[OUT]) & ~POLLOUT)
+	if (x->unheld || (loop_events(loop, x->poll[OUT]) & ~POLLOUT) != 0)
 		take(x, OUT, loop->now);
 	if (loop_events(loop, x->poll[ERR]))
 		take(x, ERR, loop->now);
@@ -686,14 +689,17 @@ exec_read(struct exec *x, int64_t now)
 /* -- The terminal ------------------------------------------------------ */
 
 /* How long the line that is being typed gets by this text; more than LINE_MOST:
- * some line in it would be cut. */
+ * some line in it would be cut. It begins anew behind Enter, and behind the
+ * control characters that send or drop what there is of it: C, D, U, Z, \. */
 static size_t
 typed_line(size_t line, const struct buf *text)
 {
+	static const char ends[] = "\n\r\3\4\25\32\34";
 	size_t i;
 
 	for (i = 0; i < text->len && line <= LINE_MOST; i++)
-		line = strchr("\n\r\3\4", text->data[i]) != NULL ? 0 : line + 1;
+		line = memchr(ends, text->data[i], strlen(ends)) != NULL ? 0
+		    : line + 1;
 	return line;
 }
 
@@ -737,8 +743,10 @@ exec_asks(const struct exec *x, int64_t now, bool *secret)
 	struct termios mode;
 
 	*secret = false;
-	if (!x->terminal || x->printed == 0 || now < x->printed + SILENCE ||
-	    x->fd[OUT] < 0 || tcgetattr(x->fd[OUT], &mode) < 0)
+	if (!x->terminal || x->fd[OUT] < 0 || x->unheld ||
+	    x->printed == 0 || now < x->printed + SILENCE ||
+	    queue_unwritten(&x->input) > 0 ||
+	    tcgetattr(x->fd[OUT], &mode) < 0)
 		return false;
 	*secret = (mode.c_lflag & (ICANON | ECHO)) == ICANON;
 	return *secret || !(mode.c_lflag & ICANON) ||

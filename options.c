@@ -409,14 +409,15 @@ find_dir(const char *option, const char *given)
 /* What commands see of the environment: all of it but PWD, which each gets
  * its own of, what only boris is to know (H3), and TERM: programs that would
  * draw on a terminal say so and end (B4). Those that do have one get no pager
- * either (I1). Slot 0 is for PWD. */
+ * either, and ask it for its size (I1). Slot 0 is for PWD. */
 static char **
 make_environment(bool terminal)
 {
 	static const char *const not_kept[] = {
-		"PWD=", "TERM=", "BORIS_TOKEN=", "PAGER=", "GIT_PAGER="
+		"PWD=", "TERM=", "BORIS_TOKEN=",
+		"PAGER=", "GIT_PAGER=", "LINES=", "COLUMNS="
 	};
-	size_t i, n = 0, kept = 1, most = terminal ? 5 : 3;
+	size_t i, n = 0, kept = 1, most = terminal ? 7 : 3;
 	char **env, **e;
 
 	while (environ[n] != NULL)

@@ -206,7 +206,9 @@ put_notes(struct result *r)
 		    "kill_pid ", job->pid,
 		    r->stateless ? " and this task_id" : "");
 	if (r->look != NULL && r->look->unseen) {
-		note(r, "not seen in time: ");
+		note(r, r->look->echoed
+		    ? "not seen in time but as the echo of what was typed: "
+		    : "not seen in time: ");
 		buf_put(&r->note, r->look->until.data, r->look->until.len);
 	}
 	if (r->look != NULL && r->look->asks)
@@ -215,9 +217,12 @@ put_notes(struct result *r)
 		    "with this task_id"
 		    : "it waits for input: give input with this task_id");
 	if (r->ended && job->orphans > 0) {
-		note_number(r, "it left processes running, in group ",
-		    job->orphans, "; what they print is not shown; end them "
-		    "with kill -- -");
+		note_number(r, job->asked.terminal
+		    ? "it left processes running, in session "
+		    : "it left processes running, in group ", job->orphans,
+		    job->asked.terminal
+		    ? "; they have lost their terminal; end them with pkill -s "
+		    : "; what they print is not shown; end them with kill -- -");
 		buf_int(&r->note, job->orphans);
 	}
 	if (r->ended && job->shot)

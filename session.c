@@ -4,6 +4,7 @@
 #include "session.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -225,7 +226,10 @@ finish(struct session *s, struct held_job *h, int64_t now)
 	bool task = h->job.state == JOB_TASK;
 
 	h->job.exit_code = end->status;
-	h->job.shot = end->signalled && !h->job.timed_out && !h->job.killed;
+	/* On a terminal Ctrl-C may have been typed, or Ctrl-\. */
+	h->job.shot = end->signalled && !h->job.timed_out && !h->job.killed &&
+	    !(h->job.asked.terminal &&
+	    (end->status == 128 + SIGINT || end->status == 128 + SIGQUIT));
 	h->job.orphans = end->lives ? end->pid : 0;
 	h->job.ended = now;
 	h->job.state = JOB_FINISHED;

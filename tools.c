@@ -57,7 +57,8 @@ static const struct argument {
 	{ "timeout", JSON_NUMBER, 1, INT64_MAX,
 	  "an integer number of milliseconds from 1 to 600000",
 	  { "Milliseconds until the command is terminated, at most 600000. "
-	    "With run_in_background: at most 86400000, default none", NULL } },
+	    "With run_in_background or tty: at most 86400000, default none",
+	    NULL } },
 	{ "run_in_background", JSON_BOOL, 0, 0, "true or false",
 	  { "true: start it as a task and return at once, or after wait or "
 	    "until. For servers, watchers and long jobs", NULL } },

@@ -39,6 +39,7 @@ struct tools_call {
 	bool only_new;           /* what was printed since the last look (T3) */
 	struct buf input;        /* TOOLS_TYPE: what to type (I2) */
 	bool unseen;             /* `until` was not, in time */
+	bool echoed;             /* or only what may be the echo of `input` */
 	bool asks, secret;       /* the terminal does, for that (I3) */
 };
 

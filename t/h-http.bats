@@ -1207,6 +1207,34 @@ stopped() {
 	lacks "$(plain stdout)" ran
 }
 
+@test "H7: a modern client that hangs up while a task starts ends it, since it knows no id" {
+	serve
+	plug a
+	modern_runs a 'echo $BASHPID >pid; read <gate' '{"tty":true,"wait":60000}'
+	begun pid
+	unplug a
+	eventually gone pid
+}
+
+@test "H7: a modern client that hangs up while an input waits ends the wait alone" {
+	serve
+	plug a
+	plug b
+	modern_ran b 'printf "? "; read x; echo $BASHPID >pid; read <gate; echo end' '{"tty":true}'
+	task=$(plain task_id)
+	tool bash '{"task_id":"'"$task"'","input":"x\n","wait":60000}' "$META"
+	modern_post a
+	begun pid
+	unplug a
+	modern_ran b true
+	there pid
+	release
+	tool task_output '{"task_id":"'"$task"'","wait":60000}' "$META"
+	modern_post b
+	answers b
+	has "$(plain stdout)" end
+}
+
 @test "H7: a legacy client that hangs up does not, and its command moves the directory" {
 	serve
 	enter a

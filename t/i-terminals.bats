@@ -44,11 +44,13 @@ silent() {
 }
 
 @test "I1: on a terminal TERM is dumb and the pagers are cat" {
-	local PAGER=less GIT_PAGER=more TERM=xterm
-	export PAGER GIT_PAGER TERM
+	local PAGER=less GIT_PAGER=more TERM=xterm LINES=24 COLUMNS=80
+	export PAGER GIT_PAGER TERM LINES COLUMNS
 	boris
 	on_terminal 'echo $TERM $PAGER $GIT_PAGER; env | grep -c PAGER='
 	is "$(plain stdout)" $'dumb cat cat\n2'
+	on_terminal 'env -u BASH_ENV sh -c "echo $LINES $COLUMNS"; stty size'
+	is "$(plain stdout)" $'\n50 200'
 	run_bash 'echo $TERM $PAGER $GIT_PAGER'
 	is "$(plain stdout)" 'dumb less more'
 }
@@ -229,6 +231,20 @@ silent() {
 	is "$(plain stdout)" bye
 }
 
+@test "I2: input for a terminal that the program has closed waits until it opens it again" {
+	boris
+	on_terminal 'printf "Off... "; exec </dev/null >/dev/null 2>&1; echo x >begun; read <gate; read x </dev/tty; echo "got $x" >/dev/tty; read <gate' '"wait":0'
+	begun begun
+	look
+	type_in 'x\n' '"wait":0'
+	look '' '"wait":600'
+	silent
+	release
+	type_in '' '"until":"got x"'
+	has "$(plain stdout)" 'got x'
+	release
+}
+
 @test "I2: with input other arguments are refused" {
 	boris
 	on_terminal 'read x' '"wait":0'
@@ -251,6 +267,8 @@ silent() {
 	type_in "$long" '"wait":0'
 	type_in x
 	refused 'nothing was typed*4095 bytes*'
+	type_in '\u0015'"$long" '"wait":0'
+	is "$(result status)" '"running"'
 	type_in '\n' '"until":"4095"'
 	lacks "$(result note)" 'not seen'
 	eventually sees_keys
@@ -409,6 +427,24 @@ sees_keys() {
 	type_in '\n'
 }
 
+@test "I3: as long as something is still to be typed a terminal does not ask" {
+	boris
+	line=$(printf %1000s | tr ' ' a)'\n'
+	on_terminal 'read <gate; cat >in; wc -c <in' '"wait":0'
+	text=
+	for ((i = 0; i < 30; i++)); do
+		text+=$line
+	done
+	to_type "$text"'\u0004' '"wait":60000,"until":"30030"'
+	in_turn
+	look '' '"wait":700'
+	silent
+	release
+	answer $((id - 2))
+	is "$(result status)" '"running"'
+	has "$(plain stdout)" 30030
+}
+
 # --- I4
 
 @test "I4: a task with a terminal is looked at, listed and killed like every task" {
@@ -479,11 +515,37 @@ sees_keys() {
 	is "$(plain stdout)" again
 }
 
+@test "T6: a program that opens its terminal again is read while nobody looks" {
+	boris
+	on_terminal 'exec </dev/null >/dev/null 2>&1; echo x >begun; read <gate; seq 1 100000 >/dev/tty; echo x >printed; read <gate' '"wait":100'
+	begun begun
+	release
+	begun printed
+	release
+}
+
+@test "I3: a program that asks on a terminal it has opened again is noticed" {
+	boris
+	on_terminal 'exec </dev/null >/dev/null 2>&1; exec 3<>/dev/tty; stty -echo <&3; printf "Password: " >&3; read x <&3' '"wait":60000'
+	has "$(plain note)" secret
+	type_in 'x\n'
+	is "$(result status)" '"completed"'
+}
+
+@test "B7: a program that ends by Ctrl-C is not said to be shot by somebody" {
+	boris
+	on_terminal 'echo on; exec sleep 1000' '"until":"on"'
+	type_in '\u0003'
+	is "$(result status) $(plain signal)" '"completed" SIGINT'
+	lacks "$(result note)" pkill
+}
+
 @test "I4: what is left running on a terminal loses it, and keeps no call waiting" {
 	boris
 	on_terminal 'trap "" HUP; (trap "" TERM; echo x >begun; read <gate; echo late; echo $? >code; read <gate) & begun=1; until test -s begun; do :; done; echo end'
 	is "$(result status) $(plain stdout)" '"completed" end'
-	has "$(plain note)" 'it left processes running'
+	has "$(plain note)" "it left processes running, in session $pid"
+	has "$(plain note)" "pkill -s $pid"
 	release
 	begun code
 	isnt "$(<code)" 0
@@ -590,7 +652,28 @@ sees_keys() {
 	release
 }
 
-@test "W3: until is seen in what was printed before something else was typed" {
+@test "W3: what may have been the echo alone is told so" {
+	boris
+	on_terminal 'stty -icanon -echo; printf "> "; head -c 4 >in; echo you chose quit; read <gate'
+	type_in quit '"until":"quit"'
+	has "$(plain stdout)" 'you chose quit'
+	has "$(plain note)" 'not seen in time but as the echo of what was typed: quit'
+	release
+}
+
+@test "W3: until is seen in what was printed before the terminal asked" {
+	boris
+	on_terminal 'echo ready; printf "> "; read x' '"wait":0'
+	pause 500
+	look '' '"until":"ready"'
+	lacks "$(plain note)" 'not seen'
+	on_terminal 'echo ready; printf "> "; echo x >begun; read x' '"wait":0'
+	printed begun
+	type_in '' '"until":"ready"'
+	lacks "$(result note)" 'not seen'
+}
+
+@test "W3: until is seen in what was printed before something else something else was typed" {
 	boris
 	on_terminal 'echo READY; read x; read <gate' '"wait":0'
 	eventually looked_ready
