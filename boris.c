@@ -235,7 +235,7 @@ announce(const struct http *http, const struct options *options)
 	struct buf b = { NULL, 0, 0, false };
 
 	if (options->say_token)
-		buf_add(&b, "boris: token ", options->http.token, "\n");
+		buf_add(&b, "boris: token ", options->http.rules.token, "\n");
 	buf_add(&b, "boris: listening on ", http_origin(http), "/mcp\n");
 	say(&b);
 	buf_free(&b);

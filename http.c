@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "httpmsg.h"
 #include "proc.h"
 
 enum {
@@ -684,10 +683,8 @@ http_open(const struct http_options *options, const struct mcp_options *mcp)
 	    v6 ? "]:" : ":");
 	buf_int(&h->origin, port);
 	buf_putc(&h->origin, '\0');
-	h->rules.loopback = address_is_loopback(options->address) == 1;
+	h->rules = options->rules;
 	h->rules.origin = h->origin.data;
-	h->rules.origins = options->origins;
-	h->rules.token = options->token;
 	if (h->listener >= 0 && h->anyone != NULL && !h->origin.failed)
 		return h;
 	error = errno;

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "httpmsg.h"
 #include "io.h"
 #include "mcp.h"
 
@@ -14,9 +15,7 @@
 struct http_options {
 	const char *address;      /* IPv4 or IPv6 literal */
 	int port;                 /* 0: a free one */
-	const char *token;        /* NULL: none is asked for (H3) */
-	const char *origins;      /* allowed besides (H4), as request_rules
-	                           * has them */
+	struct request_rules rules;  /* all but `origin` */
 	int64_t session_timeout;  /* ms (H5) */
 };
 

@@ -559,15 +559,16 @@ fill_http(struct options *options, const struct values *o)
 
 	h->address = o->listen != NULL ? o->listen : "127.0.0.1";
 	h->port = (int)o->port;
-	h->token = find_token(&options->token, o);
-	h->origins = text_of(&options->origins);
+	h->rules.token = find_token(&options->token, o);
+	h->rules.origins = text_of(&options->origins);
 	h->session_timeout = o->session_timeout * 1000;
 	options->say_token = o->generate_token != 0;
 	loopback = address_is_loopback(h->address);
+	h->rules.loopback = loopback == 1;
 	if (loopback < 0)
 		fatal(2, "--listen (BORIS_LISTEN)", h->address,
 		    "must be an IPv4 or IPv6 address");
-	if (loopback == 0 && h->token == NULL && !o->allow_anyone)
+	if (loopback == 0 && h->rules.token == NULL && !o->allow_anyone)
 		fatal(2, "--listen (BORIS_LISTEN)", h->address,
 		    "other machines could run commands here; must come with "
 		    "a token (--token-file, --generate-token) or "
