@@ -295,8 +295,7 @@ turn(struct boris *b)
 	if (b->http != NULL) {
 		if (end)
 			http_close(b->http, b->loop.now);
-		http_dispatch(b->http, &b->loop);
-		return !http_closed(b->http);
+		return http_dispatch(b->http, &b->loop);
 	}
 	if (end)
 		lines_close(b->lines, b->loop.now);

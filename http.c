@@ -736,13 +736,7 @@ http_poll_add(struct http *h, struct loop *loop)
 	}
 }
 
-static bool
-all_closed(const struct http *h)
-{
-	return h->listener < 0 && h->sessions == NULL && mcp_closed(h->anyone);
-}
-
-void
+bool
 http_dispatch(struct http *h, const struct loop *loop)
 {
 	struct connection *c;
@@ -764,8 +758,14 @@ http_dispatch(struct http *h, const struct loop *loop)
 		end_turn(h, c);
 	free_connections(h);
 	review_sessions(h);
-	if (h->leave_by == NEVER && all_closed(h))
+	if (h->listener >= 0 || h->sessions != NULL || !mcp_closed(h->anyone))
+		return true;
+	if (h->leave_by == NEVER)
 		h->leave_by = h->now + READER_TIME;
+	c = h->connections;
+	while (c != NULL && queue_unwritten(&c->out) == 0)
+		c = c->next;
+	return c != NULL && h->now < h->leave_by;
 }
 
 void
@@ -789,14 +789,4 @@ http_close(struct http *h, int64_t now)
 		if (c->state == CONNECTION_READING)
 			end_answer(c);
 	}
-}
-
-bool
-http_closed(const struct http *h)
-{
-	const struct connection *c = h->connections;
-
-	while (c != NULL && queue_unwritten(&c->out) == 0)
-		c = c->next;
-	return all_closed(h) && (c == NULL || h->now >= h->leave_by);
 }

@@ -28,11 +28,12 @@ void http_free(struct http *);
 const char *http_origin(const struct http *);  /* http://ADDRESS:PORT */
 
 void http_poll_add(struct http *, struct loop *);
-void http_dispatch(struct http *, const struct loop *);
+
+/* False: closed, and everything sent that somebody reads. */
+bool http_dispatch(struct http *, const struct loop *);
 
 /* A signal has come: stops accepting, closes all sessions (H9). The second one
  * kills what is left. */
 void http_close(struct http *, int64_t now);
-bool http_closed(const struct http *);
 
 #endif
