@@ -31,17 +31,6 @@ is_token(const char *s)
 	return n > 0 && s[n] == '\0';
 }
 
-/* 16: it is none. */
-static int
-digit_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 16;
-}
-
 /* How many bytes it says, and what stands behind the number; -1: there is
  * none, or one beyond anything that could come. */
 static int64_t
@@ -49,10 +38,10 @@ parse_length(const char *text, int base, const char **after)
 {
 	int64_t n = 0;
 
-	for (*after = text; digit_value(**after) < base; ++*after) {
+	for (*after = text; hex_digit(**after) < base; ++*after) {
 		if (n >> 56 != 0)
 			return -1;
-		n = n * base + digit_value(**after);
+		n = n * base + hex_digit(**after);
 	}
 	return *after == text ? -1 : n;
 }
@@ -147,8 +136,8 @@ parse_request_line(struct request *r, char *line)
 	*version++ = '\0';
 	if (!is_token(line) || *path == '\0' || strchr(path, '\t') != NULL ||
 	    strncmp(version, "HTTP/", 5) != 0 ||
-	    digit_value(version[5]) > 9 || version[6] != '.' ||
-	    digit_value(version[7]) > 9 || version[8] != '\0')
+	    hex_digit(version[5]) > 9 || version[6] != '.' ||
+	    hex_digit(version[7]) > 9 || version[8] != '\0')
 		return 400;
 	if (version[5] != '1')
 		return 505;

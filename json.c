@@ -111,6 +111,15 @@ buf_free(struct buf *b)
 
 /* -- Characters -------------------------------------------------------- */
 
+int
+hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 16;
+}
+
 /* Unicode, table 3-7; RFC 3629, section 4 */
 int
 utf8_length(const unsigned char *p, size_t n)
@@ -172,18 +181,14 @@ static long
 read_unicode(const char *s, const char *end)
 {
 	long code = 0;
-	int i, small;
+	int i;
 
 	if (end - s < 6 || s[0] != '\\' || s[1] != 'u')
 		return -1;
 	for (i = 2; i < 6; i++) {
-		small = s[i] | 0x20;
-		if (small >= 'a' && small <= 'f')
-			code = code * 16 + (small - 'a' + 10);
-		else if (s[i] >= '0' && s[i] <= '9')
-			code = code * 16 + (s[i] - '0');
-		else
+		if (hex_digit(s[i]) == 16)
 			return -1;
+		code = code * 16 + hex_digit(s[i]);
 	}
 	return code;
 }
