@@ -113,7 +113,7 @@ half_pipe(int which)
 {
 	int end[2];
 
-	if (pipe(end) < 0)
+	if (proc_pipe(end, !which) < 0)
 		return -1;
 	close(end[!which]);
 	return end[which];
@@ -142,13 +142,9 @@ fill_descriptors(void)
 static int
 open_no_input(void)
 {
-	int fd = open("/dev/null", O_RDONLY);
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0)
-		fd = half_pipe(0);
-	if (fd >= 0)
-		fd_cloexec(fd);
-	return fd;
+	return fd >= 0 ? fd : half_pipe(0);
 }
 
 /* -- Process 1 (E8) ---------------------------------------------------- */
