@@ -57,6 +57,46 @@ text_of(struct buf *b)
 	return b->data;
 }
 
+/* -- Directories ------------------------------------------------------- */
+
+/* The directory boris was started in is called as its user calls it; NULL is
+ * that one. */
+static char *
+absolute(const char *name)
+{
+	const char *start = getenv("PWD");
+	struct buf b = { NULL, 0, 0, false };
+	struct stat named, real;
+	char dir[4096];
+
+	if (start == NULL || start[0] != '/' || stat(start, &named) < 0 ||
+	    stat(".", &real) < 0 || named.st_dev != real.st_dev ||
+	    named.st_ino != real.st_ino)
+		start = getcwd(dir, sizeof(dir)) != NULL ? dir : "/";
+	if (name == NULL)
+		buf_puts(&b, start);
+	else if (name[0] == '/')
+		buf_puts(&b, name);
+	else
+		buf_add(&b, start, "/", name);
+	return text_of(&b);
+}
+
+/* What `option` gives, or where boris is; a directory that can be entered
+ * (C2) */
+static char *
+find_dir(const char *option, const char *given)
+{
+	struct stat st;
+	char *dir = absolute(given);
+
+	if (given != NULL && (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode) ||
+	    access(dir, X_OK) < 0))
+		fatal(2, option, given,
+		    "must be a directory that is there and can be entered");
+	return dir;
+}
+
 /* -- Options ----------------------------------------------------------- */
 
 struct values {
@@ -235,6 +275,7 @@ set_option(struct values *o, const struct option *row, const char *from,
 {
 	void *at = (char *)o + row->at;
 	bool right = *value != '\0';
+	char *dir;
 
 	switch (row->kind) {
 	case TEXT:
@@ -244,7 +285,9 @@ set_option(struct values *o, const struct option *row, const char *from,
 		right = add_origins(at, value);
 		break;
 	case DIRS:
-		buf_put(at, value, strlen(value) + 1);
+		dir = find_dir(from, value);
+		buf_put(at, dir, strlen(dir) + 1);
+		free(dir);
 		break;
 	case NUMBER:
 		right = parse_number(value, row->least, row->most, at);
@@ -368,44 +411,6 @@ print_help(void)
 
 /* -- What the other rooms need of them ---------------------------------- */
 
-/* The directory boris was started in is called as its user calls it; NULL is
- * that one. */
-static char *
-absolute(const char *name)
-{
-	const char *start = getenv("PWD");
-	struct buf b = { NULL, 0, 0, false };
-	struct stat named, real;
-	char dir[4096];
-
-	if (start == NULL || start[0] != '/' || stat(start, &named) < 0 ||
-	    stat(".", &real) < 0 || named.st_dev != real.st_dev ||
-	    named.st_ino != real.st_ino)
-		start = getcwd(dir, sizeof(dir)) != NULL ? dir : "/";
-	if (name == NULL)
-		buf_puts(&b, start);
-	else if (name[0] == '/')
-		buf_puts(&b, name);
-	else
-		buf_add(&b, start, "/", name);
-	return text_of(&b);
-}
-
-/* What `option` gives, or where boris is; a directory that can be entered
- * (C2) */
-static char *
-find_dir(const char *option, const char *given)
-{
-	struct stat st;
-	char *dir = absolute(given);
-
-	if (given != NULL && (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode) ||
-	    access(dir, X_OK) < 0))
-		fatal(2, option, given,
-		    "must be a directory that is there and can be entered");
-	return dir;
-}
-
 /* What commands see of the environment: all of it but PWD, which each gets
  * its own of, what only boris is to know (H3), and TERM: programs that would
  * draw on a terminal say so and end (B4). Those that do have one get no pager
@@ -471,22 +476,14 @@ fill_mcp(struct mcp_options *m, const struct values *o)
 static void
 fill_fence(struct options *options, struct values *o)
 {
-	const char *name = text_of(&o->write), *tmp;
-	struct buf *list = &options->write;
-	char *dir;
+	const char *tmp = options->mcp.session.tmpdir;
 
-	for (; *name != '\0'; name += strlen(name) + 1) {
-		dir = find_dir("--write (BORIS_WRITE)", name);
-		buf_put(list, dir, strlen(dir) + 1);
-		free(dir);
+	if (o->write.len > 0) {
+		buf_put(&o->write, tmp, strlen(tmp) + 1);
+		buf_put(&o->write, "/dev", sizeof("/dev"));
+		options->fence.write = text_of(&o->write);
 	}
-	if (name != o->write.data) {
-		tmp = options->mcp.session.tmpdir;
-		buf_put(list, tmp, strlen(tmp) + 1);
-		buf_put(list, "/dev", sizeof("/dev"));
-		options->fence.write = text_of(list);
-	}
-	buf_free(&o->write);
+	options->write = o->write;
 	options->mcp.tools.write = options->fence.write;
 	options->fence.no_network = o->no_network != 0;
 	options->mcp.tools.no_network = options->fence.no_network;
