@@ -52,20 +52,6 @@ on_nothing(int sig)
 	(void)sig;
 }
 
-/* Until there is somebody to hear of them signals wait: the end may be asked
- * for at once. */
-static void
-block_signals(bool block)
-{
-	sigset_t set;
-
-	if (block)
-		sigfillset(&set);
-	else
-		sigemptyset(&set);
-	sigprocmask(SIG_SETMASK, &set, NULL);
-}
-
 static void
 catch(int sig, void (*handler)(int), int flags)
 {
@@ -77,11 +63,15 @@ catch(int sig, void (*handler)(int), int flags)
 	sigaction(sig, &action, NULL);
 }
 
-/* What else was ignored at the start is put right with the first session (C3,
- * proc_prepare). */
+/* From now on signals are let in. What else was ignored at the start is put
+ * right with the first session (C3, proc_prepare). */
 static void
 catch_signals(void)
 {
+	sigset_t none;
+
+	if (proc_pipe(signal_pipe, -1) < 0)
+		fatal(1, "pipe", NULL, strerror(errno));
 	catch(SIGPIPE, on_nothing, 0);
 	catch(SIGXFSZ, on_nothing, 0);
 	catch(SIGTERM, on_signal, SA_RESTART);
@@ -89,6 +79,8 @@ catch_signals(void)
 	catch(SIGHUP, on_signal, SA_RESTART);
 	catch(SIGQUIT, on_signal, SA_RESTART);
 	catch(SIGCHLD, on_signal, SA_RESTART | SA_NOCLDSTOP);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 /* What the client left open is nothing for commands. Linux does it in one
@@ -333,14 +325,17 @@ main(int argc, char **argv)
 {
 	struct options options;
 	char prefix[] = "boris-0123456789abcdef";
+	sigset_t all;
 
-	block_signals(true);
+	/* Signals wait until there is somebody to hear of them: the end may
+	 * be asked for at once. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
 	fill_descriptors();
 	/* Also process 1 shall show no token (H3). */
 	options_read(&options, argc > 0 ? argv + 1 : argv);
 	if (getpid() == 1)
 		leave_process_1();
-	catch_signals();
 	if (!proc_random(prefix + 6, 8))
 		fatal(1, "start", NULL, "no source of random numbers: neither "
 		    "getrandom() nor /dev/urandom");
@@ -352,9 +347,7 @@ main(int argc, char **argv)
 	options.mcp.session.no_input = open_no_input();
 	if (options.mcp.session.no_input < 0)
 		fatal(1, "/dev/null", NULL, strerror(errno));
-	if (proc_pipe(signal_pipe, -1) < 0)
-		fatal(1, "pipe", NULL, strerror(errno));
-	block_signals(false);
+	catch_signals();
 	/* boris itself keeps no directory busy. */
 	if (chdir("/") < 0)
 		fatal(1, "/", NULL, strerror(errno));
