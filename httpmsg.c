@@ -31,21 +31,6 @@ is_token(const char *s)
 	return n > 0 && s[n] == '\0';
 }
 
-/* How many bytes it says, and what stands behind the number; -1: there is
- * none, or one beyond anything that could come. */
-static int64_t
-parse_length(const char *text, int base, const char **after)
-{
-	int64_t n = 0;
-
-	for (*after = text; hex_digit(**after) < base; ++*after) {
-		if (n >> 56 != 0)
-			return -1;
-		n = n * base + hex_digit(**after);
-	}
-	return *after == text ? -1 : n;
-}
-
 /* Is the word an element of that header's value, parameters left aside? */
 static bool
 lists(const char *list, const char *word)
@@ -230,7 +215,7 @@ parse_head(struct request *r)
 	r->state = coding != NULL ? REQUEST_SIZE : REQUEST_BODY;
 	if (length == NULL)
 		return 0;
-	r->left = parse_length(length, 10, &length);
+	r->left = digits_value(length, 10, &length);
 	return r->left < 0 || *length != '\0' ? 400 : 0;
 }
 
@@ -253,7 +238,7 @@ use_line(struct request *r, const char *line)
 			buf_put(&r->head, line, strlen(line) + 1);
 		return r->head.failed ? 503 : GOES_ON;
 	case REQUEST_SIZE:
-		r->left = parse_length(line, 16, &line);
+		r->left = digits_value(line, 16, &line);
 		line += strspn(line, " \t");
 		if (r->left < 0 || (*line != '\0' && *line != ';'))
 			return 400;

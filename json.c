@@ -111,15 +111,6 @@ buf_free(struct buf *b)
 
 /* -- Characters -------------------------------------------------------- */
 
-int
-hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 16;
-}
-
 /* Unicode, table 3-7; RFC 3629, section 4 */
 int
 utf8_length(const unsigned char *p, size_t n)
@@ -176,19 +167,43 @@ skip_plain(const char *s, const char *end)
 	return s;
 }
 
+int
+hex_digit(char c)
+{
+	int letter = c | 0x20;
+
+	if (letter >= 'a' && letter <= 'f')
+		return letter - 'a' + 10;
+	return c >= '0' && c <= '9' ? c - '0' : 16;
+}
+
+int64_t
+digits_value(const char *text, int base, const char **behind)
+{
+	int64_t n = 0;
+
+	for (*behind = text; hex_digit(**behind) < base; ++*behind) {
+		if (n >> 56 != 0)
+			return -1;
+		n = n * base + hex_digit(**behind);
+	}
+	return *behind == text ? -1 : n;
+}
+
 /* The code of the \uXXXX at s; -1 where there is none. */
 static long
 read_unicode(const char *s, const char *end)
 {
 	long code = 0;
-	int i;
+	int i, digit;
 
 	if (end - s < 6 || s[0] != '\\' || s[1] != 'u')
 		return -1;
 	for (i = 2; i < 6; i++) {
-		if (hex_digit(s[i]) == 16)
+		digit = hex_digit(s[i]);
+		if (digit == 16)
 			return -1;
-		code = code * 16 + hex_digit(s[i]);
+		code = code * 16 + digit;
 	}
 	return code;
 }

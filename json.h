@@ -27,11 +27,15 @@ void buf_shrink(struct buf *);  /* no more memory than it needs */
 void buf_drop(struct buf *, size_t n);  /* the first n bytes; memory stays */
 void buf_free(struct buf *);  /* makes it a zeroed buffer; twice is fine */
 
-int hex_digit(char);  /* its value, of either case; 16: it is none */
-
 /* The length of the UTF-8 character at p, of n > 0 bytes; 0: the end cuts it
  * off; less: minus the length of what one U+FFFD stands for (Unicode 3.9). */
 int utf8_length(const unsigned char *p, size_t n);
+
+int hex_digit(char);  /* its value, of either case; 16: it is none */
+
+/* What the digits say, and what stands behind them; -1: there are none, or it
+ * is beyond anything that could be meant. */
+int64_t digits_value(const char *text, int base, const char **behind);
 
 /* A value inside a checked text. */
 struct json {

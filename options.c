@@ -18,7 +18,6 @@ enum { TOKEN_LIMIT = 4096 };  /* bytes (H3) */
 
 /* -- Saying things to people ------------------------------------------- */
 
-/* Neither blocks nor fails, whatever became of standard error (C3). */
 void
 say(const struct buf *b)
 {
@@ -219,15 +218,8 @@ refuse(const struct option *row, const char *from, const char *value)
 static bool
 parse_number(const char *s, int64_t least, int64_t most, int64_t *n)
 {
-	*n = 0;
-	if (*s == '\0')
-		return false;
-	for (; *s != '\0'; s++) {
-		if (*s < '0' || *s > '9' || *n > most)
-			return false;
-		*n = *n * 10 + (*s - '0');
-	}
-	return *n >= least && *n <= most;
+	*n = digits_value(s, 10, &s);
+	return *s == '\0' && *n >= least && *n <= most;
 }
 
 /* Origins with commas or spaces between: each a scheme and a host, perhaps a
