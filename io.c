@@ -225,8 +225,7 @@ queue_flush(struct queue *q, int fd)
 	while (q->written < q->bytes.len) {
 		end = q->progress > q->written ? q->progress : q->bytes.len;
 		n = write(fd, q->bytes.data + q->written, end - q->written);
-		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK ||
-		    errno == EINTR))
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			break;
 		if (n < 0)
 			return -1;

@@ -148,8 +148,7 @@ read_input(struct lines *io, int64_t now)
 {
 	ssize_t n = read(0, io->bytes, sizeof(io->bytes));
 
-	if (n < 0 && (errno == EINTR || errno == EAGAIN ||
-	    errno == EWOULDBLOCK))
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	io->taken = 0;
 	io->got = n > 0 ? (size_t)n : 0;
