@@ -435,7 +435,7 @@ proc_signal(const struct proc_group *list, int sig)
 	}
 	if (dir != NULL)
 		closedir(dir);
-	if (sig == SIGTERM || sig == SIGHUP)
+	if (sig == SIGTERM)
 		proc_signal(list, SIGCONT);  /* stopped, it can't act on it */
 }
 

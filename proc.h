@@ -62,8 +62,8 @@ struct proc_group {
  * does for all. */
 void proc_look(struct proc_group *list);
 
-/* A signal to all processes of the groups, SIGCONT behind SIGTERM and SIGHUP for
- * what is stopped (E2). The caller holds the numbers: no leader has been reaped. */
+/* A signal to all processes of the groups, SIGCONT behind SIGTERM for what is
+ * stopped (E2). The caller holds the numbers: no leader has been reaped. */
 void proc_signal(const struct proc_group *list, int sig);
 
 enum { PROC_RANDOM = 16 };  /* bytes asked for at a time, at most */

@@ -114,7 +114,7 @@ silent() {
 @test "I1: a terminal's other end reaches no command" {
 	needs_linux
 	boris
-	on_terminal 'ls -l /proc/self/fd; read x'
+	on_terminal 'ls -l /proc/self/fd; printf "? "; read x'
 	lacks "$(text)" ptmx
 	has "$(text)" /dev/pts/
 	run_bash 'ls -l /proc/self/fd'
