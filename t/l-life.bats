@@ -210,9 +210,12 @@ stubborn() {
 	begin
 	kill -TERM "$server"
 	died
+	elapsed=$(took)
 	within 5000
 	is $status 0
-	is "$(grep -c '"id":"q.*session is closed' heard)" 20000
+	said=$(grep -c '"id":"q.*session is closed' heard)
+	# Where the reader is so slow, it has been waited for (P10).
+	[ "$said" = 20000 ] || least "$elapsed" 200
 }
 
 # --- L2
