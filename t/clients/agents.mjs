@@ -169,7 +169,8 @@ for (const [name, agent] of Object.entries(agents)) {
 			const said = await home.sh(line);
 			const { command, args, timeout } = agent.wrote(home);
 			is([command, args, timeout],
-				['boris', ['--timeout=300'], undefined], said);
+				['boris', [line.match(/--timeout=\d+/)[0]], undefined],
+				said);
 			return (await home.sh(`${name} --version`))
 				.match(/\d+\.\d+\.\d+/)[0];
 		});
