@@ -586,7 +586,7 @@ of_process_1() {
 
 @test "E8: as PID 1 boris passes signals on, and ends as it would" {
 	needs_root
-	needs unshare
+	needs unshare ps
 	needs_plain
 	wrap=(unshare --pid --fork --kill-child --mount-proc)
 	"${wrap[@]}" true || skip 'no PID namespaces here'
@@ -613,7 +613,7 @@ of_process_1() {
 
 @test "E8: as PID 1, when boris is killed its commands are ended gently" {
 	needs_root
-	needs unshare
+	needs unshare ps
 	needs_plain
 	wrap=(unshare --pid --fork --kill-child --mount-proc)
 	"${wrap[@]}" true || skip 'no PID namespaces here'

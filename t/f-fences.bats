@@ -357,7 +357,7 @@ talks() {
 @test "F2: as process 1 too" {
 	needs_namespaces
 	needs_root
-	unshare -pf true || skip 'no pid namespace here'
+	unshare -pf --mount-proc true || skip 'no pid namespace here'
 	wrap=(unshare -pf --mount-proc)
 	boris --no-network
 	unreachable 192.0.2.1

@@ -653,7 +653,7 @@ load http
 
 # stopped: the server is, and not still in a poll() that can find a request
 stopped() {
-	[[ $(ps -o stat= -p "$server") == T* ]]
+	[ "$(process "$server" 3)" = T ]
 }
 
 @test "H5: of requests that are whole at once, the connection that came first is first" {

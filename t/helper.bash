@@ -166,6 +166,18 @@ gone() {
 	[[ $stat == [ZX]* ]]
 }
 
+# process PID FIELD...: of its line in /proc/PID/stat, counted as in proc(5)
+process() {
+	local line field
+	line=$(<"/proc/$1/stat")
+	# shellcheck disable=SC2206
+	line=(${line##*) })
+	shift
+	for field; do
+		echo "${line[field - 3]}"
+	done | xargs
+}
+
 # there PID|FILE: that process has not ended
 there() {
 	! gone "$1"

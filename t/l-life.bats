@@ -488,11 +488,11 @@ all_sorts() {
 	needs_linux
 	[ -e /proc/self/task/$$/children ] || skip 'no list of children in /proc'
 	boris
-	run_bash 'echo $PPID; ps -o sid= -p $$'
+	run_bash true
 	guard=$(the_guard)
 	is "$(ls "/proc/$guard/fd")" 0
 	like "$(readlink "/proc/$guard/fd/0")" 'pipe:*'
-	is "$(ps -o pgid=,sid= -p "$guard" | xargs)" "$guard $guard"
+	is "$(process "$guard" 5 6)" "$guard $guard"  # its group and session
 	is "$(readlink "/proc/$guard/cwd")" /
 }
 

@@ -625,7 +625,7 @@ kept() {
 	before=$(peak)
 	run_bash 'yes' '{"timeout":1000}'
 	is "$(result status)" '"timed_out"'
-	most "$(peak)" $((before + 512))
+	most "$(peak)" $((before + 768))
 }
 
 @test "O6: neither does it in tail mode, with both, with progress or on stderr" {
