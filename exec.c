@@ -489,7 +489,7 @@ end(struct exec *x, int64_t now)
 	x->text[OUT] = x->text[ERR] = NULL;
 	if (x->terminal) {
 		shut(&x->fd[OUT]);
-		x->report.open = false;
+		x->report.open = x->unheld = false;
 	}
 	/* Who is left reads an end of file, as it would from a shell. */
 	shut(&x->fd[IN]);
