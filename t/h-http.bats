@@ -656,6 +656,13 @@ stopped() {
 	[ "$(process "$server" 3)" = T ]
 }
 
+# unread N: on so many connections the server has something to read
+unread() {
+	is "$(awk -v port=":$(printf %04X "$port")\$" '
+		$2 ~ port && $4 == "01" && $5 !~ /:00000000$/ { n++ }
+		END { print n + 0 }' /proc/net/tcp)" "$1" 2>/dev/null
+}
+
 @test "H5: of requests that are whole at once, the connection that came first is first" {
 	serve
 	enter a
@@ -668,6 +675,7 @@ stopped() {
 	for i in 6 2 5 3 1 4; do
 		runs p$i "echo $i >>order" '{"run_in_background":false}'
 	done
+	eventually unread 6
 	kill -CONT "$server"
 	for i in 1 2 3 4 5 6; do
 		answers p$i
