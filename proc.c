@@ -127,7 +127,9 @@ proc_terminal(int end[2])
 	if (grantpt(end[0]) == 0 && unlockpt(end[0]) == 0)
 		end[1] = open_slave(end[0]);
 	if (end[1] >= 0) {
-		ioctl(end[1], TIOCSWINSZ, &size);
+		/* On POWER that is an unsigned long, which musl's ioctl()
+		 * does not take. */
+		ioctl(end[1], (unsigned)TIOCSWINSZ, &size);
 		return 0;
 	}
 	error = errno;
