@@ -371,7 +371,7 @@ $(tail -c 2000 shown)"
 	plain stdout >shown
 	is "$(head -c 10000 shown | tr -d x)" 1
 	is "$(tail -c 20000 shown | tr -d z)" 2
-	lacks "$(cat shown)" y2
+	lacks "$(grep -v '^\[' shown)" y2  # the name of the file may have that
 	is "$(grep -c "^\[stdout truncated: 50000 characters in total, 20000 left out here; full output: $(plain stdout_file)\]\$" shown)" 1
 }
 
