@@ -119,6 +119,8 @@ made() {
 
 @test "Q: systemd has nothing against the unit" {
 	needs systemd-analyze
+	[ -d /run/systemd ] || mkdir /run/systemd 2>/dev/null ||
+		skip 'systemd does not run here'
 	sed "s|/usr/local/bin/boris|$BORIS|" "$HERE/../packaging/boris.service" \
 		>boris.service
 	is "$(systemd-analyze verify --man=no ./boris.service 2>&1)" ''
