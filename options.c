@@ -150,7 +150,8 @@ static const struct option {
 	  "0: none)" },
 	{ "--structured", "BORIS_STRUCTURED", "auto|on|off",
 	  CHOICE_AT(structured),
-	  "off: results are text alone; auto: for clients that show data (auto)" },
+	  "off: results are text alone; auto, the default: for clients that "
+	  "would show the data" },
 	{ "--write", "BORIS_WRITE", "DIR", DIRS, AT(write), 0, 0, 0,
 	  "commands write nowhere but below DIR, in $TMPDIR (/tmp) and in "
 	  "/dev (repeatable)" },
