@@ -1,6 +1,3 @@
-#ifdef __linux__
-#define _DEFAULT_SOURCE  /* syscall */
-#endif
 #define _POSIX_C_SOURCE 200809L
 #define _XOPEN_SOURCE 700
 
@@ -14,10 +11,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#ifdef __linux__
-#include <sys/syscall.h>
-#endif
 
 #include "fence.h"
 #include "guard.h"
@@ -83,21 +76,6 @@ catch_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* What the client left open is nothing for commands. Linux does it in one
- * call, if it is not older than 5.11. */
-static void
-keep_from_commands(void)
-{
-	int fd;
-
-#if defined(__linux__) && defined(SYS_close_range)
-	if (syscall(SYS_close_range, 3, ~0U, 4) == 0)  /* 4: on exec only */
-		return;
-#endif
-	for (fd = 3; fd < 1024; fd++)
-		fcntl(fd, F_SETFD, FD_CLOEXEC);
-}
-
 /* One end of a pipe that has no other: to read end of file from (0), or to have
  * no reader (1). -1 with errno. */
 static int
@@ -126,7 +104,7 @@ fill_descriptors(void)
 		if (end != fd)
 			close(end);
 	}
-	keep_from_commands();
+	proc_close_from(3, true);
 }
 
 /* The stdin of commands that are given none (B4). Not every host has a
@@ -187,7 +165,7 @@ leave_process_1(void)
 	if (pid < 0)
 		fatal(1, "fork", NULL, strerror(errno));
 	if (pid > 0) {
-		proc_close_from(0);
+		proc_close_from(0, false);
 		exit(mind_children(pid));
 	}
 	/* A group of its own, in front of the terminal, if there is one: what

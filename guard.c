@@ -102,7 +102,7 @@ stand_guard(const struct guard *g, int alive)
 	proc_default_signals();
 	if (chdir("/") < 0 || dup2(alive, 0) < 0)
 		_exit(1);
-	proc_close_from(1);
+	proc_close_from(1, false);
 	while (read(0, &byte, 1) < 0 && errno == EINTR)
 		;
 	if (!g->ended) {

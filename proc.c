@@ -158,14 +158,18 @@ proc_default_signals(void)
 }
 
 void
-proc_close_from(int lowest)
+proc_close_from(int lowest, bool on_exec)
 {
 #if defined(__linux__) && defined(SYS_close_range)
-	if (syscall(SYS_close_range, lowest, ~0U, 0) == 0)
-		return;
+	if (syscall(SYS_close_range, lowest, ~0U, on_exec ? 4 : 0) == 0)
+		return;  /* since Linux 5.11 */
 #endif
-	for (; lowest < 1024; lowest++)
-		close(lowest);
+	for (; lowest < 1024; lowest++) {
+		if (on_exec)
+			fcntl(lowest, F_SETFD, FD_CLOEXEC);
+		else
+			close(lowest);
+	}
 }
 
 /* The child, up to the program; returns only when that can't be begun. It

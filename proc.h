@@ -31,9 +31,11 @@ struct proc_child {
 void proc_prepare(void);
 
 /* In a forked child that stays boris: the signals that boris handles are at
- * their default, none is blocked; descriptors from `lowest` on are closed. */
+ * their default, none is blocked. */
 void proc_default_signals(void);
-void proc_close_from(int lowest);
+
+/* Closes all descriptors from `lowest` on, now or at the next exec. */
+void proc_close_from(int lowest, bool on_exec);
 
 /* Begins the program. Returns its pid; or -1 with errno, and no child is left.
  * boris's own directory is / afterwards. */
