@@ -21,7 +21,7 @@
 #include "options.h"
 #include "proc.h"
 
-/* The one thing at file scope that changes: the handler writes to it. */
+/* The only variable of the program at file scope: the handler writes to it. */
 static int signal_pipe[2] = { -1, -1 };
 
 /* -- The process ------------------------------------------------------- */
@@ -32,13 +32,13 @@ on_signal(int sig)
 	char c = sig == SIGCHLD ? 'c' : 's';
 	int saved = errno;
 
-	/* A full pipe holds enough of them already. */
+	/* If the pipe is full, there is enough in it to wake the loop. */
 	if (write(signal_pipe[1], &c, 1) < 0)
 		errno = saved;
 }
 
-/* The calls that such a signal would end say EPIPE and EFBIG instead. With a
- * handler rather than ignored: exec sets a handler back, nothing else. */
+/* With this handler write() fails with EPIPE or EFBIG, and boris goes on. If
+ * the signal were ignored instead, commands would inherit that. */
 static void
 on_nothing(int sig)
 {
@@ -56,8 +56,8 @@ catch(int sig, void (*handler)(int), int flags)
 	sigaction(sig, &action, NULL);
 }
 
-/* From now on signals are let in. What else was ignored at the start is put
- * right with the first session (C3, proc_prepare). */
+/* Installs the handlers and unblocks all signals. Those that were ignored when
+ * boris started are reset with the first session (C3, proc_prepare). */
 static void
 catch_signals(void)
 {
@@ -76,8 +76,8 @@ catch_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* One end of a pipe that has no other: to read end of file from (0), or to have
- * no reader (1). -1 with errno. */
+/* One end of a pipe whose other end is closed: reading gives end of file (0),
+ * writing fails (1). -1 with errno. */
 static int
 half_pipe(int which)
 {
@@ -89,8 +89,8 @@ half_pipe(int which)
 	return end[which];
 }
 
-/* No file of a client's becomes one of 0 to 2, which may be closed, and none
- * goes on to commands. */
+/* Opens those of 0 to 2 that are closed, so that nothing opened later takes
+ * their place; and keeps from commands what the client left open (C3, Q5). */
 static void
 fill_descriptors(void)
 {
@@ -107,7 +107,7 @@ fill_descriptors(void)
 	proc_close_from(3, true);
 }
 
-/* The stdin of commands that are given none (B4). Not every host has a
+/* The stdin of commands that are given none (B4), also on a host without
  * /dev/null. -1 with errno. */
 static int
 open_no_input(void)
@@ -121,9 +121,10 @@ open_no_input(void)
 
 enum { GUARD_TIME = 8 };  /* s, for the grace and what follows it (L4) */
 
-/* Reaps every child until boris has ended, and passes on whatever signal
- * comes. Signals are all blocked, so none is lost between two waits. Was boris
- * killed then its guard ends what is left: with process 1 it would go, too. */
+/* Reaps every child until boris has ended, and passes every other signal on to
+ * it. All signals are blocked, so none is lost between two waits. If boris was
+ * killed, its guard gets the time to end what is left: when process 1 ends, the
+ * kernel kills everybody. */
 static int
 mind_children(pid_t boris)
 {
@@ -151,15 +152,15 @@ mind_children(pid_t boris)
 	}
 }
 
-/* A container's first process inherits all that lose their parent. So boris
- * goes on as its child, and it is a small init that keeps nothing of the
- * client's open. */
+/* The first process of a container inherits all that lose their parent. So it
+ * becomes a small init that holds none of the client's descriptors, and boris
+ * goes on as its child. */
 static void
 leave_process_1(void)
 {
 	pid_t pid;
 
-	/* Ignored, no child would leave a status to wait for. */
+	/* If it were ignored, no child would leave a status to wait for. */
 	catch(SIGCHLD, on_nothing, 0);
 	pid = fork();
 	if (pid < 0)
@@ -168,8 +169,8 @@ leave_process_1(void)
 		proc_close_from(0, false);
 		exit(mind_children(pid));
 	}
-	/* A group of its own, in front of the terminal, if there is one: what
-	 * is typed there shall come once, not from the parent as well. */
+	/* In the foreground of a terminal, if there is one, with a group of
+	 * its own: Ctrl-C then comes once, not through the parent as well. */
 	setpgid(0, 0);
 	tcsetpgrp(0, getpid());
 }
@@ -228,8 +229,8 @@ struct boris {
 	struct http *http;    /* or this; the other is NULL */
 };
 
-/* Have the signals of this turn asked for the end? Or has a child ended? What
- * does not fit comes in the next turn. */
+/* Has a signal asked for the end? Notes in the loop whether a child has ended.
+ * What does not fit is read in the next turn. */
 static bool
 read_signals(struct boris *b)
 {
@@ -305,12 +306,13 @@ main(int argc, char **argv)
 	char prefix[] = "boris-0123456789abcdef";
 	sigset_t all;
 
-	/* Signals wait until there is somebody to hear of them: the end may
-	 * be asked for at once. */
+	/* Signals are blocked until catch_signals(): the one that ends boris
+	 * may come before that. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	fill_descriptors();
-	/* Also process 1 shall show no token (H3). */
+	/* Before the fork of process 1, which is to show no token either (H3).
+	 * */
 	options_read(&options, argc > 0 ? argv + 1 : argv);
 	if (getpid() == 1)
 		leave_process_1();

@@ -9,18 +9,18 @@
 #include "results.h"
 
 enum {
-	LISTENS = 32,          /* subscriptions held open at a time */
-	LOOKS = 1000,          /* looks at tasks (P6) */
+	LISTENS = 32,          /* subscriptions at a time */
+	LOOKS = 1000,          /* looks at tasks at a time (P6) */
 	QUIET = 300,           /* ms of silence that end a wait for news (W2) */
-	QUIET_TYPED = 2000,    /* ms, where something was typed */
-	ASKS_LOOK = 50,        /* ms between looks whether a terminal asks: no
-	                        * event tells how its settings change (I3) */
-	SEARCHED = 256 << 10,  /* bytes: more than is kept of a stream (W3) */
+	QUIET_TYPED = 2000,    /* ms, if something was typed */
+	ASKS_LOOK = 50,        /* ms between looks whether a terminal asks: a
+	                        * change of its settings is no event (I3) */
+	SEARCHED = 256 << 10,  /* bytes, more than is kept of a stream (W3) */
 	PROGRESS_GAP = 100,    /* ms: at most ten a second (O7) */
-	PROGRESS_PAUSE = 20,   /* ms that news waits: a command often ends right
-	                        * after it, and clients lose progress that they
-	                        * read together with the response */
-	PROGRESS_SILENCE = 10000,  /* ms */
+	PROGRESS_PAUSE = 20,   /* ms from news to progress: a command often ends
+	                        * right then, and clients lose progress that
+	                        * they read together with the response */
+	PROGRESS_SILENCE = 10000,  /* ms; then there is progress without news */
 	PROGRESS_SIZE = 4000   /* bytes of each stream */
 };
 
@@ -42,24 +42,24 @@ struct call {
 	struct call *next, *previous;
 	enum call_kind kind;
 	struct calls_request from;
-	struct buf text;       /* what from.id and token point to */
+	struct buf text;       /* what from.id and token point into */
 	struct json token;     /* for progress; JSON_NONE: none */
 	struct job *job;       /* CALL_RUN: the session's */
-	struct tools_call look;  /* CALL_LOOK: what is asked */
-	int64_t deadline;      /* ms; CALL_LOOK: how long it waits */
-	int64_t read;          /* ms; when it was */
-	int64_t last;          /* ms, of the last progress */
-	int64_t news;          /* ms, since when there is some; 0: none */
+	struct tools_call look;  /* what is asked */
+	int64_t deadline;      /* ms; CALL_LOOK: until then it waits */
+	int64_t read;          /* ms; when the request was read */
+	int64_t last;          /* ms; of the last progress */
+	int64_t news;          /* ms; of the first news since then; 0: none */
 	struct watched {
-		struct output_cursor shown;     /* by progress */
-		struct output_cursor searched;  /* for what is waited for */
-		struct buf tail;  /* of that, what may begin `until` */
+		struct output_cursor shown;     /* as progress */
+		struct output_cursor searched;  /* for `until` */
+		struct buf tail;  /* the end of that: `until` may begin there */
 	} out, err;
 
 	/* CALL_LOOK that waits for more than the end (W2, W3): */
-	bool seen;             /* `until` was */
-	int echoes;            /* so often it is only typed text printed back */
-	int64_t printed;       /* ms; when something new was, last; 0: not */
+	bool seen;             /* `until` was printed */
+	int echoes;            /* so often it will be, as the echo of `input` */
+	int64_t printed;       /* ms; of the last output; 0: none yet */
 };
 
 /* -- Answers ----------------------------------------------------------- */
@@ -73,7 +73,7 @@ post(const struct calls_request *r, enum mcp_kind kind, int error,
 	if (message->failed)
 		return;
 	if (r->batch != NULL && r->to == NULL && !r->calls->null_id)
-		return;  /* over HTTP, to one who has gone */
+		return;  /* over HTTP, and the connection has gone */
 	if (r->batch == NULL) {
 		r->calls->send(r->calls->transport, r->to, kind, error,
 		    message);
@@ -190,7 +190,7 @@ calls_batch_end(struct calls_request *r)
 
 /* -- Calls ------------------------------------------------------------- */
 
-/* A call among the others; NULL: no memory, and that has been answered. */
+/* A new call in the list; NULL: no memory, which has been answered. */
 static struct call *
 open_call(const struct calls_request *r, struct json token, enum call_kind kind)
 {
@@ -259,8 +259,8 @@ end_call(struct call *call, struct buf *result)
 	close_call(call);
 }
 
-/* Without a session everybody shares the tasks, so who asks by pid has to know
- * the id as well (H6). */
+/* Without a session all clients share the tasks: whoever asks by pid has to
+ * know the id as well (H6). */
 static struct job *
 task_of(const struct call *call)
 {
@@ -282,8 +282,8 @@ cancel_call(struct call *call)
 
 	if (call->kind == CALL_RUN)
 		session_cancel(c->session, job, c->now);
-	/* The start of a task that waits: without a session nobody else knows
-	 * its id, nor can find it (H6, H7). */
+	/* The start of a task, being waited for: without a session nobody
+	 * knows its id yet, and nobody could end it (H6, H7). */
 	if (call->look.action == TOOLS_RUN && call->kind == CALL_LOOK &&
 	    session_stateless(c->session) && job != NULL)
 		session_kill(job, c->now);
@@ -292,7 +292,7 @@ cancel_call(struct call *call)
 
 /* -- Waiting (W2, W3) --------------------------------------------------- */
 
-/* Where the first one ends that is not before `from`; 0: there is none. */
+/* Where the text ends that is first found at `from` or behind; 0: nowhere. */
 static size_t
 find(const struct buf *b, const struct buf *text, size_t from)
 {
@@ -303,7 +303,8 @@ find(const struct buf *b, const struct buf *text, size_t from)
 	return 0;
 }
 
-/* Looks through what is new of one stream, from its unsearched tail on. */
+/* Searches what is new of one stream, together with the tail of what was
+ * searched before. */
 static void
 search(struct call *call, struct output *text, struct watched *w)
 {
@@ -325,7 +326,7 @@ search(struct call *call, struct output *text, struct watched *w)
 	if (b->len > keep)
 		buf_drop(b, b->len - keep);
 	buf_shrink(b);  /* a thousand may wait */
-	b->failed = false;  /* no memory: it is not seen in what went by */
+	b->failed = false;  /* without memory this part was not searched */
 }
 
 static void
@@ -335,7 +336,7 @@ search_news(struct call *call, struct job *job)
 	search(call, job->err.text, &call->err);
 }
 
-/* When it is known that nothing more will be waited for; NEVER: not yet */
+/* When the wait ends, as far as is known now; NEVER: with the task */
 static int64_t
 wait_ends(struct call *call, struct job *job)
 {
@@ -357,7 +358,7 @@ wait_ends(struct call *call, struct job *job)
 	return call->deadline;
 }
 
-/* Types what is to be typed. False: that can't be, and has been answered. */
+/* Types what is to be typed. False: that can't be, which has been answered. */
 static bool
 type(struct call *call, struct job *job)
 {
@@ -368,7 +369,7 @@ type(struct call *call, struct job *job)
 
 	if (look->input.len == 0 && job->asked.terminal)
 		return true;
-	/* What was printed before is neither an answer nor the echo of this. */
+	/* What was printed before is no answer to this, nor its echo. */
 	search_news(call, job);
 	call->printed = 0;
 	if (session_type(job, &look->input, &echoed) < 0) {
@@ -382,7 +383,7 @@ type(struct call *call, struct job *job)
 	return true;
 }
 
-/* Somebody else who waits for that task is to get its result too (T3). */
+/* Does another call wait for the same task? Both get its result (T3). */
 static bool
 others_wait(const struct call *call)
 {
@@ -396,8 +397,8 @@ others_wait(const struct call *call)
 	return false;
 }
 
-/* Answers a look when the task has ended, or is not there, or what it waited
- * for has come, or the time is up. False: not yet. */
+/* Answers a look if the task has ended or is not there, if what it waits for
+ * has come, or if the time is up. False: not yet. */
 static bool
 try_look(struct call *call)
 {
@@ -425,8 +426,8 @@ try_look(struct call *call)
 	return true;
 }
 
-/* From now on it is a look, at that task: its id stays, while its pid may be
- * another's later on. */
+/* From now on the call looks at that task, by its id: the pid may be another
+ * task's later on. */
 static void
 begin_look(struct call *call, struct job *job)
 {
@@ -551,7 +552,7 @@ calls_await(const struct calls *c, const void *to)
 
 /* -- Progress (O7, W1) ------------------------------------------------- */
 
-/* Whose output a call is about; NULL: there is none, at least not yet. */
+/* The job whose output the call gets; NULL: none, or it has not started. */
 static struct job *
 job_of(const struct call *call)
 {
@@ -599,7 +600,7 @@ send_progress(struct call *call)
 	buf_puts(&b, ",\"message\":");
 	json_string(&b, text.data, text.len);
 	buf_puts(&b, "}}");
-	/* Where a slow reader refuses it, the next one has all of it. */
+	/* If it is not taken, the next progress holds this text as well. */
 	if (!b.failed && !text.failed && c->send(c->transport, call->from.to,
 	    MCP_PROGRESS, 0, &b)) {
 		call->out.shown = out;
@@ -629,8 +630,8 @@ calls_poll_add(struct calls *c, struct loop *loop)
 	}
 }
 
-/* What a job has to tell goes to its call; or the call waits on, for what the
- * task prints, or its end (W2). */
+/* Answers a job's call; or, if that is the start of a task with a wait, lets it
+ * wait on (W2). */
 static void
 tell(struct calls *c, struct job *job)
 {
@@ -687,7 +688,7 @@ calls_close(struct calls *c)
 		next = call->next;
 		if (call->kind != CALL_LISTEN)
 			continue;
-		call->from.stateless = false;  /* what follows is all of it */
+		call->from.stateless = false;  /* it has a _meta of its own */
 		buf_puts(&b, "\"resultType\":\"complete\","
 		    "\"_meta\":{\"" META_SUBSCRIPTION "\":");
 		json_verbatim(call->from.id, &b);

@@ -1,8 +1,8 @@
 #ifndef CALLS_H
 #define CALLS_H
 
-/* How a client's requests are answered: at once, or later. A call is a request
- * that is held open: it can be cancelled (P8), and is shown progress (O7). */
+/* The answers to a client's requests, at once or later. A request that is
+ * answered later is a call: it can be cancelled (P8) and gets progress (O7). */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,21 +26,21 @@ enum {
 };
 
 enum mcp_kind {
-	MCP_RESPONSE,          /* never dropped */
-	MCP_REFUSAL,           /* an error before any stateless method was
-	                        * reached; never dropped either */
-	MCP_NOTICE,            /* belongs to an open request; nor is this */
-	MCP_PROGRESS           /* may be refused when the reader is slow */
+	MCP_RESPONSE,
+	MCP_REFUSAL,           /* an error before the method was reached */
+	MCP_NOTICE,            /* a notification about an open request */
+	MCP_PROGRESS           /* one that may be dropped, alone of these */
 };
 
 /* The transport's way out. `to` is the return address that came with the
- * request, NULL over HTTP once that has been forgotten; error is the JSON-RPC
- * code, 0 for a result. The message is the caller's to free, and may have more
- * put behind it. False: it was refused (progress only). */
+ * request; over HTTP NULL, once that has been forgotten. error: the JSON-RPC
+ * code, 0 for a result. The caller frees the message; the transport may append
+ * to it. False: it was not taken (progress, while the reader is slow). */
 typedef bool mcp_send(void *transport, void *to, enum mcp_kind, int error,
                       struct buf *message);
 
-/* A client's. The fields before `first` are set by mcp_open(), and `reserve`. */
+/* The open calls of a client; mcp_open() sets the fields before `now`, and
+ * `reserve`. */
 struct calls {
 	const struct tools_options *tools;
 	struct session *session;
@@ -50,21 +50,21 @@ struct calls {
 	                        * (JSON-RPC 2.0, section 5), else no id */
 	int64_t now;           /* ms, of this turn */
 	struct call *first;    /* the newest */
-	int open, looks, listens;  /* calls; of them those of that kind */
+	int open, looks, listens;  /* calls; looks and subscriptions of them */
 	size_t batched;        /* bytes of answers that wait for others (P10) */
 	size_t held;           /* bytes of open ids and tokens (P10) */
-	struct buf reserve;    /* memory put aside, to say that there is none
-	                        * (E7) */
+	struct buf reserve;    /* memory put aside for the error that there is
+	                        * no memory (E7) */
 };
 
-/* A request, as far as its answer is concerned */
+/* What it takes to answer a request */
 struct calls_request {
 	struct calls *calls;
 	void *to;              /* the transport's address */
 	struct calls_batch *batch;  /* the array that it came in, or NULL */
-	bool stateless;        /* the revision has no handshake: a result says
-	                        * what it is, and whose */
-	bool data;             /* results are said as data too (B6) */
+	bool stateless;        /* its revision has no handshake: results name
+	                        * their type and the server */
+	bool data;             /* results hold the data too (B6) */
 	struct json id;        /* JSON_NONE: it could not be read */
 };
 
@@ -74,23 +74,23 @@ void calls_put_error(struct buf *, const struct calls *, struct json id,
 void calls_error(const struct calls_request *, int code, const char *message,
                  const struct buf *data);
 
-/* Answers with a result of these members (with commas between); frees them. */
+/* Answers with a result of these members, JSON text, which it frees. */
 void calls_result(const struct calls_request *, struct buf *members);
 
-/* The requests of one array are answered by one array, once all answers are
- * there: those between these two. False: no memory. */
+/* The requests between these two are of one array, and are answered by one
+ * array, once all answers are there. False: no memory. */
 bool calls_batch_begin(struct calls_request *);
 void calls_batch_end(struct calls_request *);
 
-/* Each opens a call, unless it can be answered now. `token` asks for progress
- * if it is one. What is asked for is taken over. */
+/* Each opens a call, unless it can answer now. `token`: for progress, if it is
+ * a string or a number. The first takes over what is asked for. */
 void calls_tool(const struct calls_request *, struct json token,
                 struct tools_call *);
 void calls_listen(const struct calls_request *);
 
 void calls_cancel(struct calls *, struct json id);  /* P8: of that request */
 void calls_forget(struct calls *, void *to, bool cancel);  /* mcp_forget() */
-bool calls_await(const struct calls *, const void *to);  /* any from there */
+bool calls_await(const struct calls *, const void *to);  /* mcp_awaits() */
 
 void calls_poll_add(struct calls *, struct loop *);
 void calls_dispatch(struct calls *);  /* after the session's turn */

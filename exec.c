@@ -17,54 +17,55 @@
 
 enum {
 	GRACE = 5000,           /* ms from SIGTERM to SIGKILL (E2) */
-	GIVE_UP = 5000,         /* ms after SIGKILL: not even that ended it */
+	GIVE_UP = 5000,         /* ms after SIGKILL; then it is let be */
 	HANG_UP = 1000,         /* ms from SIGTERM to SIGHUP (T4) */
-	SILENCE = 300,          /* ms after which a terminal may ask (I3) */
-	UNHELD_LOOK = 100,      /* ms between reads of one that is not open */
+	SILENCE = 300,          /* ms; then a terminal may be asking (I3) */
+	UNHELD_LOOK = 100,      /* ms between reads of one that is unheld */
 	LINE_MOST = 4095,       /* bytes of a line that a terminal takes (I2) */
 	TYPED_MOST = 4 << 20,   /* bytes that wait to be typed */
-	LOOK_MOST = 32,         /* ms from one look at its group to the next */
+	LOOK_MOST = 32,         /* ms between looks at a group, at most */
 	REVIEW = 10000,         /* ms between looks at which orphans live */
 	LOOK_AFTER_PIPE = 10,   /* ms from the end of an orphan's pipe to one */
 	SHORT_LIFE = 250,       /* ms in which pids do not wrap around */
-	QUIET = 3,              /* ms in which the end of a command says all that
-	                         * its pipes could: each turn costs (Q3) */
-	PIPE_FULL = 1 << 20,    /* bytes no pipe holds more than, by default */
+	QUIET = 3,              /* ms in which a new command's pipes are not
+	                         * watched: most commands end before that, and
+	                         * every turn of the loop costs (Q3) */
+	PIPE_FULL = 1 << 20,    /* bytes; no pipe holds more by default */
 	READ_SIZE = 64 << 10,
 	PIECE = (128 << 10) - 1,  /* what Linux takes as one argument (B3) */
 	ARGUMENTS = 32,           /* more than Linux takes of that size */
 	DIR_LIMIT = 16 << 10,     /* bytes a directory's name may have */
-	DIR_FD = 250,             /* where bash holds the directory's pipe */
+	DIR_FD = 250,             /* of bash, for the directory's pipe */
 	ERROR_START = 4096        /* bytes of stderr that may hold the trap */
 };
 
-/* The pipes of a command, by their number there; the last is for where it
- * ended. A terminal is all of the first three; boris's end of it is OUT. */
+/* The pipes of a command, by their descriptor there; DIR tells the directory in
+ * which it ended. With a terminal boris's end of that is OUT. */
 enum { IN, OUT, ERR, DIR, PIPES };
 
 struct exec {
 	struct exec_report report;
 	struct exec *next;    /* in its list */
-	struct proc_group group;  /* to be looked at, or signalled, with others */
+	struct proc_group group;  /* for proc_look() and proc_signal() */
 	volatile pid_t *slot;  /* the guard's, for the group's number */
-	int send;             /* signal that the group is due; 0: none */
+	int send;             /* a signal to be sent to the group; 0: none */
 	int64_t started;      /* ms */
 	int64_t deadline;     /* ms; of the grace, while stopping */
 	int64_t look;         /* ms; when to look at the group again */
 	int64_t pause;        /* ms from that look to the next; 1: the first */
 	bool terminal;
-	bool unheld;          /* no program has that open, at the last look */
-	int64_t hang_up;      /* ms; when that does, while stopping */
-	int64_t printed;      /* ms; when something was since the last input; 0:
-	                       * nothing was */
-	size_t line;          /* bytes of the line that is being typed */
+	bool unheld;          /* no program had it open at the last read */
+	int64_t hang_up;      /* ms; when to hang it up, while stopping */
+	int64_t printed;      /* ms; of the last output; 0: none since the last
+	                       * input */
+	size_t line;          /* bytes of the unfinished line that was typed */
 	int fd[PIPES];        /* our ends of its pipes; -1: none, or closed */
 	int poll[PIPES];      /* their indexes in the poll set */
-	struct output *text[PIPES];  /* what becomes of OUT and ERR, the owner's;
-	                              * NULL: it is let go */
+	struct output *text[PIPES];  /* where OUT and ERR go, the owner's; NULL:
+	                              * what is read is dropped */
 	struct queue input;   /* still to be written to its stdin, or typed */
-	struct buf trap;      /* what bash may repeat of the script; or empty */
-	size_t err_seen;      /* bytes of its stderr in which that was sought */
+	struct buf trap;      /* bash may repeat it in a message; or empty */
+	size_t err_seen;      /* bytes of stderr searched for that */
 };
 
 /* -- The script -------------------------------------------------------- */
@@ -77,8 +78,8 @@ is_bash(const char *shell)
 	return n >= 4 && strcmp(shell + n - 4, "bash") == 0;
 }
 
-/* A digit that the command's own redirections do not name: `exec 9>lock` is
- * common. One digit, since dash knows no others. */
+/* A descriptor that the command's own redirections do not name: `exec 9>lock`
+ * is common. dash knows those of one digit only. */
 static int
 free_digit(const char *text, size_t len)
 {
@@ -96,7 +97,7 @@ free_digit(const char *text, size_t len)
 	return *digit - '0';
 }
 
-/* The number under which the shell holds the pipe for its directory */
+/* The descriptor under which the shell holds the directory's pipe (D2) */
 static int
 dir_descriptor(const struct exec_command *c)
 {
@@ -109,13 +110,13 @@ dir_descriptor(const struct exec_command *c)
 	return DIR_FD;
 }
 
-/* On the command's own first line, so that its line numbers stay (D3). What
- * `pwd` prints goes to the pipe, in bash behind the exit codes of the last
- * pipeline (B7). Standard output and error are closed meanwhile: neither
- * `set -x` nor a DEBUG trap shows anything of it. A function of the command's
- * that is named like what is used here goes first. In other shells than bash it
- * is unset, a special builtin, that no function can stand in for; and mksh takes
- * the trap's own exit code if it does not end in `exit`. */
+/* It stands on the command's own first line, so that line numbers stay (D3). It
+ * writes to the pipe what `pwd` prints, in bash behind the exit codes of the
+ * last pipeline (B7). Standard output and error are closed meanwhile, so that
+ * `set -x` and a DEBUG trap show nothing of it. The command may have defined
+ * functions of any name: bash is told to take its builtins; elsewhere `unset`,
+ * a special builtin that no function can replace, removes one named `command`.
+ * mksh takes the trap's own exit code if that does not end in `exit`. */
 static void
 put_trap(struct buf *b, const char *shell, int fd)
 {
@@ -134,11 +135,11 @@ put_trap(struct buf *b, const char *shell, int fd)
 	    : "; exit; } >&- 2>&-' EXIT; ");
 }
 
-/* The texts of SHELL -c -- SCRIPT [SHELL PIECE...], each with a NUL behind it.
- * The command stands last in the script and as it is, so that whatever it ends
- * with, a comment, a here-document, a backslash, meets the end (D3). Is it too
- * long for one argument it comes in pieces that are joined again, and gone by
- * the time it could see them. */
+/* The arguments of SHELL -c -- SCRIPT [SHELL PIECE...], each with a NUL behind
+ * it. The command stands unchanged at the end of the script, whatever it ends
+ * with: a comment, a here-document, a backslash (D3). If it is too long for one
+ * argument, it comes in pieces, which the script joins, and removes from the
+ * positional parameters before the command could see them. */
 static void
 put_texts(struct buf *b, const struct exec_command *c, const struct buf *trap)
 {
@@ -176,9 +177,9 @@ shut(int *fd)
 	*fd = -1;
 }
 
-/* Opens the pipes, ours[] and theirs[]. 0, or -1 with errno; what is open then
- * is the caller's to close. Who floods the one for the directory finds it full,
- * and the trap does not wait. */
+/* Opens the pipes, ours[] and theirs[]. 0, or -1 with errno; the caller closes
+ * them in either case. Both ends of the directory's are non-blocking: if the
+ * command has filled it, the trap does not wait. */
 static int
 open_pipes(struct exec_command *c, int ours[], int theirs[])
 {
@@ -342,8 +343,8 @@ exec_start(struct exec_list *list, struct exec_command *c,
 
 /* -- The pipes --------------------------------------------------------- */
 
-/* Where the first line is a syntax error bash repeats it as it was given, with
- * the trap, at the start of its stderr: that is taken out (D3). */
+/* If the first line is a syntax error, bash repeats it, and the trap with it,
+ * at the start of its stderr: the trap is taken out of that (D3). */
 static void
 take_stderr(struct exec *x, const char *p, size_t n)
 {
@@ -365,9 +366,9 @@ take_stderr(struct exec *x, const char *p, size_t n)
 		buf_free(&x->trap);
 }
 
-/* One read. What came; 0 at the end, and it is closed; -1 nothing now. A terminal
- * gives EIO while no program has it open; its shell may open it again, and
- * closing it would end the shell with SIGHUP. */
+/* One read. Returns the number of bytes; 0 at the end, and closes it; -1: there
+ * is nothing now. A terminal gives EIO while no program has it open. It stays
+ * open then: the shell may open it again, and closing it would hang it up. */
 static ssize_t
 take(struct exec *x, int which, int64_t now)
 {
@@ -397,8 +398,8 @@ take(struct exec *x, int which, int64_t now)
 	return n;
 }
 
-/* What is in the pipes by now, and no endless flood that others go on
- * printing: a pipe holds no more than PIPE_FULL. */
+/* What is in the pipes by now. That is at most PIPE_FULL bytes each; what comes
+ * behind is printed by somebody who goes on printing. */
 static void
 take_rest(struct exec *x, int64_t now)
 {
@@ -412,8 +413,8 @@ take_rest(struct exec *x, int64_t now)
 	}
 }
 
-/* Did a part of the last pipeline, of several, fail, and not because its reader
- * had ended (SIGPIPE)? */
+/* Did a part of a pipeline of several fail, other than by SIGPIPE, whose cause
+ * is that its reader had ended? */
 static bool
 hides_failure(const char *codes)
 {
@@ -427,9 +428,8 @@ hides_failure(const char *codes)
 	return false;
 }
 
-/* What the trap wrote: exit codes with a space behind each, an absolute name
- * and a newline (D2, B7). Anything else was written by somebody who found the
- * descriptor. */
+/* Reads what the trap wrote: exit codes with a space behind each, an absolute
+ * name and a newline (D2, B7). Anything else was not written by the trap. */
 static void
 take_dir(struct exec *x)
 {
@@ -483,15 +483,15 @@ end(struct exec *x, int64_t now)
 		return;
 	take_rest(x, now);
 	take_dir(x);
-	/* Somebody may hold its pipes still (E4): what is printed there is read,
-	 * so that it is not blocked, and let go. A terminal ends with its shell
-	 * (I4). */
+	/* What was left running may hold the pipes (E4). They are read on, so
+	 * that it is not blocked, and what comes is dropped. A terminal ends
+	 * with its shell (I4). */
 	x->text[OUT] = x->text[ERR] = NULL;
 	if (x->terminal) {
 		shut(&x->fd[OUT]);
 		x->report.open = x->unheld = false;
 	}
-	/* Who is left reads an end of file, as it would from a shell. */
+	/* What was left running reads end of file, as under any shell. */
 	shut(&x->fd[IN]);
 	queue_free(&x->input);
 	buf_free(&x->trap);
@@ -515,7 +515,7 @@ exec_stop(struct exec *x, bool at_once, int64_t now)
 	x->pause = 1;
 }
 
-/* What a look at the group has found */
+/* Acts on what a look at the group has found. */
 static void
 looked(struct exec *x, bool lives, int64_t now)
 {
@@ -544,9 +544,9 @@ is_due(const struct exec *x, int64_t now)
 	return x->report.shell_ended && x->report.lives && now >= x->look;
 }
 
-/* Whose group has gone of those that were left running is not looked at more
- * often than every ten seconds: it costs a walk through /proc, and an idle boris
- * does not wake up for it. */
+/* Which of the groups left running (E4) still live is looked at every ten
+ * seconds at most, and only when boris is awake anyway: it costs a walk through
+ * /proc. */
 static void
 look_at_groups(struct exec_list *list, int64_t now)
 {
@@ -638,7 +638,7 @@ transfer(struct exec *x, const struct loop *loop)
 		look_at_leader(x);
 	if (x->report.state == EXEC_RUNNING && x->report.shell_ended)
 		x->look = loop->now;
-	/* Most that was left running ends with its last pipe. */
+	/* When what was left running closes its last pipe, it mostly ends. */
 	if (x->report.state == EXEC_ENDED && open && !x->report.open)
 		x->look = loop->now + LOOK_AFTER_PIPE;
 }
@@ -659,8 +659,8 @@ exec_dispatch(struct exec_list *list, const struct loop *loop)
 		if (x->report.state == EXEC_STOPPING) {
 			exec_stop(x, true, loop->now);
 		} else {
-			/* Not even SIGKILL ends what sleeps in the kernel, or is
-			 * another user's: let it be. */
+			/* It sleeps in the kernel, or is another user's: not
+			 * even SIGKILL has ended it. */
 			if (!x->report.shell_ended)
 				x->report.status = 128 + SIGKILL;
 			end(x, loop->now);
@@ -688,9 +688,9 @@ exec_read(struct exec *x, int64_t now)
 
 /* -- The terminal ------------------------------------------------------ */
 
-/* How long the line that is being typed gets by this text; more than LINE_MOST:
- * some line in it would be cut. It begins anew behind Enter, and behind the
- * control characters that send or drop what there is of it: C, D, U, Z, \. */
+/* The length of the unfinished line, once this text is typed behind it; more
+ * than LINE_MOST: some line would be cut. A new line begins behind Enter, and
+ * behind the control characters that send or drop a line: C, D, U, Z, \. */
 static size_t
 typed_line(size_t line, const struct buf *text)
 {
@@ -720,14 +720,14 @@ exec_type(struct exec *x, const struct buf *text, bool *echoed)
 	if (line > LINE_MOST ||
 	    queue_unwritten(&x->input) + text->len > TYPED_MOST)
 		return -1;
-	/* A program that reads keys itself shows them itself, mostly. */
+	/* A program that reads single keys mostly prints them itself. */
 	*echoed = !(mode.c_lflag & ICANON) || (mode.c_lflag & ECHO);
 	if (text->len == 0)
 		return 0;
 	typed = queue_append(&x->input);
 	buf_put(typed, text->data, text->len);
 	if (typed->failed) {
-		typed->failed = false;  /* what is there is typed */
+		typed->failed = false;  /* what came before is still typed */
 		errno = ENOMEM;
 		return -1;
 	}

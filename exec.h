@@ -4,8 +4,8 @@
 /* One command: the script around it, its pipes or terminal, its process group
  * until that has gone (SPEC B2-B5, D2, D3, E, I). Has never heard of sessions.
  *
- * The shell leads a group of its own and is reaped last: as long as a command
- * has a group the number is ours, dead or alive (E3). */
+ * The shell leads a process group of its own and is reaped last: until then the
+ * group's number cannot pass to another (E3). */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,18 +22,18 @@ struct exec_command {
 	size_t len;
 	const char *dir;    /* absolute; where it starts */
 	char **env;         /* env[0] is set to PWD; the rest is kept */
-	bool tells_dir;     /* it is asked in which directory it ends (D2) */
-	bool terminal;      /* it gets one, all that it prints is `out` (I1) */
-	bool no_terminal;   /* exec_start() failed for want of that */
+	bool tells_dir;     /* it tells in which directory it ends (D2) */
+	bool terminal;      /* it gets one; `out` is all that it prints (I1) */
+	bool no_terminal;   /* set by exec_start(): there was none to be had */
 	int no_input;       /* a descriptor that reads end of file (B4) */
-	volatile pid_t *slot;  /* where its group's number stands as long as that
-	                     * is ours, for the guard (L4); or NULL */
+	volatile pid_t *slot;  /* holds its group's number while that is ours,
+	                     * for the guard (L4); or NULL */
 	struct buf *input;  /* what its stdin reads (B5), taken over; or NULL */
 };
 
 enum exec_state {
 	EXEC_RUNNING,
-	EXEC_STOPPING,  /* SIGTERM sent, until the group is gone or `deadline` */
+	EXEC_STOPPING,  /* SIGTERM sent; SIGKILL follows at `deadline` */
 	EXEC_KILLED,    /* SIGKILL sent */
 	EXEC_ENDED      /* its status and output are there */
 };
@@ -47,48 +47,51 @@ struct exec_report {
 	bool signalled;       /* it was ended by signal N */
 	char pipeline[128];   /* exit codes of its last pipeline, where its own
 	                       * hides a failure (B7); else empty */
-	char *dir;            /* where it ended, if it said so (D2); or NULL */
-	bool lives;           /* its number is held: all of it, or, after the
-	                       * end, what it left running (E4) */
-	bool open;            /* somebody may write to its pipes */
+	char *dir;            /* where it ended, if it told (D2); or NULL */
+	bool lives;           /* its group does, and we hold the number: all of
+	                       * it or, after the end, what it left (E4) */
+	bool open;            /* its pipes may still be written to */
 };
 
 struct exec;
 
-/* The commands of one session. One look into /proc, and one signal, does for
- * all of them. Zeroed: none yet. */
+/* The commands of one session: one walk through /proc serves all of them.
+ * Zeroed: none yet. */
 struct exec_list {
 	struct exec *first;
-	int64_t review;  /* ms; not before: look who of the orphans lives */
+	int64_t review;  /* ms; when next to look which orphans live */
 };
 
 /* Starts one, its output going to `out` and `err` until it has ended. NULL: it
- * could not be, for the reason in errno. */
+ * could not be started; errno says why. */
 struct exec *exec_start(struct exec_list *, struct exec_command *,
                         struct output *out, struct output *err, int64_t now);
 /* Closes and frees everything; what is left of a group is forgotten. */
 void exec_free(struct exec_list *, struct exec *);
 
-/* At the next dispatch: SIGTERM, after 5 s SIGKILL (E2); or that at once. With
- * a terminal SIGHUP after 1 s, since shells ignore SIGTERM there (T4). */
+/* From the next dispatch on: SIGTERM, after 5 s SIGKILL (E2); or SIGKILL at
+ * once. With a terminal SIGHUP after 1 s, since shells ignore SIGTERM there
+ * (T4). */
 void exec_stop(struct exec *, bool at_once, int64_t now);
 
 /* Reads what they print, looks at the groups of those whose shell has ended,
- * signals, kills after the grace. */
+ * sends the signals that are due. */
 void exec_poll_add(struct exec_list *, struct loop *);
 void exec_dispatch(struct exec_list *, const struct loop *);
 
 const struct exec_report *exec_report(const struct exec *);
-/* What has been printed, and ended, by now */
+/* Reads what it has printed until now, and notes whether its shell has ended.
+ * */
 void exec_read(struct exec *, int64_t now);
 
-/* Types into its terminal, as fast as it reads (I2). *echoed: the text will be
- * printed back. Returns 0; or -1 with errno, nothing typed: ENOTTY it has no
- * terminal, EPIPE that has been closed, E2BIG a line is longer than a terminal
- * takes, ENOBUFS too much waits to be read, ENOMEM. */
+/* Types into its terminal, as fast as it is read there (I2). *echoed: the text
+ * will be printed back. Returns 0; or -1 with errno, and nothing is typed:
+ * ENOTTY it has no terminal, EPIPE the terminal is closed, E2BIG a line is
+ * longer than a terminal takes, ENOBUFS too much waits to be read, ENOMEM. */
 int exec_type(struct exec *, const struct buf *text, bool *echoed);
 
-/* Does its terminal ask for input, or for a secret, which is not shown? (I3) */
+/* Does its terminal ask for input? *secret: with what is typed not shown (I3)
+ * */
 bool exec_asks(const struct exec *, int64_t now, bool *secret);
 
 #endif

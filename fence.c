@@ -25,9 +25,9 @@
 
 /* -- Writing (F1) ------------------------------------------------------ */
 
-/* Landlock, as linux/landlock.h has it: said here because not every libc comes
- * with the kernel's headers. A libc that is older than Landlock has no numbers
- * for its calls; then no kernel has the call -1. */
+/* Landlock, as in linux/landlock.h: repeated here because not every libc comes
+ * with the kernel's headers. A libc older than Landlock has no numbers for its
+ * calls; -1 is a call that fails on every kernel. */
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset (-1)
 #define SYS_landlock_add_rule (-1)
@@ -35,13 +35,13 @@
 #endif
 
 enum {
-	CREATE_RULESET_VERSION = 1,  /* a flag: only say which ABI there is */
+	CREATE_RULESET_VERSION = 1,  /* a flag: only return the ABI's number */
 	RULE_PATH_BENEATH = 1,
 	TRUNCATE_ABI = 3  /* earlier ones leave truncate(2) open (F3) */
 };
 
-/* LANDLOCK_ACCESS_FS_*, those that write. REFER is to link and to rename from
- * one directory to another. */
+/* LANDLOCK_ACCESS_FS_*, those that write. REFER: to link and to rename from one
+ * directory to another. */
 enum {
 	WRITE_FILE = 1 << 1, REMOVE_DIR = 1 << 4, REMOVE_FILE = 1 << 5,
 	MAKE_CHAR = 1 << 6, MAKE_DIR = 1 << 7, MAKE_REG = 1 << 8,
@@ -61,7 +61,7 @@ struct landlock_rule {
 	int32_t parent_fd;
 };
 
-/* A directory that cannot be opened is left out: less is allowed, not more. */
+/* A directory that can't be opened is left out: that allows less, not more. */
 static int
 allow_below(int ruleset, const char *dir)
 {
@@ -81,7 +81,7 @@ allow_below(int ruleset, const char *dir)
 static int
 restrict_writing(const char *dirs)
 {
-	/* struct landlock_ruleset_attr, as far as the first ABI has it */
+	/* struct landlock_ruleset_attr as of the first ABI */
 	uint64_t handled_access_fs = ALLOWED | DEVICES;
 	int ruleset;
 	long abi;
@@ -99,8 +99,8 @@ restrict_writing(const char *dirs)
 		if (allow_below(ruleset, dirs) < 0)
 			return -1;
 	}
-	/* The kernel wants it of everybody but root; with it, no program's
-	 * setuid bit leads out of the fence either. */
+	/* The kernel asks it of everybody but root. With it no setuid program
+	 * leads out of the fence either. */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
 		return -1;
@@ -110,9 +110,9 @@ restrict_writing(const char *dirs)
 
 /* -- The network (F2) -------------------------------------------------- */
 
-/* Capabilities, as linux/capability.h has them. With these root could go back:
- * into the network of any process, into a process there, by a link from one
- * network to another, or through the kernel itself. */
+/* Capabilities, as in linux/capability.h. With these root could get back: into
+ * the network of any process, into a process there, by a link from one network
+ * to another, or through the kernel itself. */
 enum { CAPABILITY_VERSION_3 = 0x20080522 };
 
 #define CAPABILITY(number) ((uint64_t)1 << (number))
@@ -172,7 +172,7 @@ raise_loopback(void)
 	return 0;
 }
 
-/* For good: also out of the set that bounds what a program of root's gets. */
+/* For good: also out of the bounding set, so that exec gives none back. */
 static int
 give_up(uint64_t capabilities)
 {
@@ -198,8 +198,8 @@ give_up(uint64_t capabilities)
 	return (int)syscall(SYS_capset, &header, sets);
 }
 
-/* Who is not root gets a network namespace only in a user namespace of its own,
- * and has all capabilities there: they serve to raise loopback, and go. */
+/* Only root gets a network namespace without a user namespace of its own. In
+ * that everybody else has all capabilities; they raise loopback, and go. */
 static const char *
 leave_network(void)
 {
@@ -223,7 +223,7 @@ leave_network(void)
 
 /* -- The door ---------------------------------------------------------- */
 
-/* The network first: behind the other fence /proc cannot be written. */
+/* The network first: behind the other fence /proc can't be written. */
 const char *
 fence_raise(const struct fence_options *o)
 {

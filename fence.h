@@ -1,8 +1,8 @@
 #ifndef FENCE_H
 #define FENCE_H
 
-/* What boris and all that it starts may not do, held by the kernel (F): its
- * own process gives up rights that children inherit and nobody gets back.
+/* What boris and all that it starts may not do, enforced by the kernel (F):
+ * boris gives up rights; children inherit that, and nobody gets them back.
  * Linux only; elsewhere whatever is asked for is refused. */
 
 #include <stdbool.h>
@@ -14,9 +14,9 @@ struct fence_options {
 	bool no_network;    /* --no-network */
 };
 
-/* Raises what is asked for, once, while the process is alone and before it
- * has a child. NULL: the fences stand. Else what is missing, for a sentence,
- * and errno says why: the process is to end, for a part may stand (F3). */
+/* Raises what is asked for, once, before the process has a thread or a child.
+ * NULL: the fences stand. Otherwise what is missing, for a sentence, and errno
+ * says why; the process has to end then, since a part may stand (F3). */
 const char *fence_raise(const struct fence_options *);
 
 #endif

@@ -24,13 +24,13 @@ enum {
 	LOOK = 20         /* ms from one look at the groups to the next */
 };
 
-/* All of it is in memory that both share. */
+/* All of it is in memory that both processes share. */
 struct guard {
 	volatile pid_t group[GROUPS];  /* 0: a free slot */
-	volatile sig_atomic_t ended;   /* boris by itself: nothing is left */
+	volatile sig_atomic_t ended;   /* boris did, by itself */
 	const char *dir, *prefix;
 	pid_t pid;  /* 0: it does not run */
-	int alive;  /* then: the end of a pipe that boris alone holds */
+	int alive;  /* the end of a pipe; boris alone holds it while it lives */
 };
 
 /* -- The second process ------------------------------------------------ */
@@ -63,8 +63,8 @@ keep_living(struct proc_group **list)
 	}
 }
 
-/* SIGTERM to all that live, after the grace SIGKILL, as boris would have (E2).
- * A process that forked meanwhile gets the latter again. */
+/* SIGTERM to all that live, and after the grace SIGKILL, as boris would have
+ * done (E2). It is repeated: a process may have forked meanwhile. */
 static void
 end_groups(const struct guard *g)
 {
@@ -90,8 +90,8 @@ end_groups(const struct guard *g)
 	}
 }
 
-/* Nothing of the client's stays open, so that it sees the end of boris at
- * once; a session of its own keeps it out of what is sent to the client's
+/* No descriptor of the client's stays open, so that it sees the end of boris at
+ * once. In a session of its own it gets no signal that is sent to the client's
  * process group. */
 static void
 stand_guard(const struct guard *g, int alive)
@@ -156,7 +156,7 @@ guard_slot(struct guard *g)
 {
 	int i;
 
-	/* Killed itself, it is begun anew. */
+	/* If it was killed itself, it is begun anew. */
 	if (g->pid > 0 && waitpid(g->pid, NULL, WNOHANG) != 0) {
 		close(g->alive);
 		g->pid = 0;

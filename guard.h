@@ -10,16 +10,17 @@
 
 struct guard;
 
-/* Not begun yet. Its files are those in `dir` whose names begin with `prefix`;
- * both are the caller's. NULL, with errno: no memory to share. */
+/* Prepares it, without the process. It removes the files in `dir` whose names
+ * begin with `prefix`; both are the caller's. NULL, with errno: there is no
+ * memory to share. */
 struct guard *guard_open(const char *dir, const char *prefix);
 
-/* Begins the process if it does not run, and gives a slot for the number of a
- * group, which holds as long as that is not 0. NULL, with errno: it can't be
- * begun, or there are too many groups. */
+/* Begins the process if it does not run, and returns a free slot for the number
+ * of a process group; a slot of 0 is free. NULL, with errno: it can't be begun,
+ * or there are too many groups. */
 volatile pid_t *guard_slot(struct guard *);
 
-/* boris ends by itself: the guard goes too, and is waited for. NULL is fine. */
+/* boris ends by itself: the process is told, and waited for. NULL is fine. */
 void guard_free(struct guard *);
 
 #endif

@@ -14,15 +14,16 @@
 enum {
 	CONNECTIONS = 64,        /* at a time, at most (H8) */
 	SESSIONS = 64,           /* legacy ones (H5) */
-	QUEUED_LIMIT = 20 << 20, /* bytes of commands that a client has queued,
-	                          * after which its calls are refused (P10) */
+	QUEUED_LIMIT = 20 << 20, /* bytes that a client has queued, at which its
+	                          * calls are refused (P10) */
 	READ_SIZE = 16 << 10,
 
-	HEAD_TIME = 10000,       /* ms, to send all before a body (H8) */
+	/* ms */
+	HEAD_TIME = 10000,       /* for a request's headers (H8) */
 	PEER_TIME = 60000,       /* without a request, a byte of its body, or a
 	                          * byte of the response being read */
 	CLOSE_TIME = 2000,       /* for the peer to close after us */
-	COMMENT_TIME = 15000,    /* silence on a stream (H7) */
+	COMMENT_TIME = 15000,    /* of silence on a stream (H7) */
 	READER_TIME = 200,       /* for the peers at the end (P10) */
 	ACCEPT_PAUSE = 20        /* when there is no descriptor left (E7) */
 };
@@ -32,12 +33,12 @@ enum { HEADER_MISMATCH = -32020 };  /* MCP 2026-07-28, transports */
 #define JSON_TYPE "application/json"
 
 enum connection_state {
-	CONNECTION_READING,  /* a request is to come, or on its way */
-	CONNECTION_CALL,     /* it is handed over in this turn */
+	CONNECTION_READING,  /* a request is to come, or is on its way */
+	CONNECTION_CALL,     /* it was handed over in this turn */
 	CONNECTION_STREAM,   /* its answer takes long: a stream of events */
-	CONNECTION_WRITING,  /* answered: the peer reads it before we go on */
-	CONNECTION_CLOSING,  /* that was the last; should we close before the
-	                      * peer does, it might not get what we wrote */
+	CONNECTION_WRITING,  /* its answer is being written */
+	CONNECTION_CLOSING,  /* the last one was written. The peer closes first:
+	                      * otherwise it might not get all that we wrote */
 	CONNECTION_GONE      /* to be freed this turn */
 };
 
@@ -48,11 +49,11 @@ struct connection {
 	int64_t deadline;     /* ms; what for depends on the state */
 	int64_t read_by;      /* ms; when the peer must have read something */
 	bool ended;           /* the peer sends no more */
-	bool known;           /* a request of it was let in to /mcp */
-	struct buf in;        /* received and not yet taken */
+	bool known;           /* a request on it was let in to /mcp */
+	struct buf in;        /* received, not yet taken */
 	struct queue out;
 	struct request request;
-	struct client *client;  /* that it was handed to */
+	struct client *client;  /* to which the request was handed */
 };
 
 /* One Mcp-Session-Id */
@@ -61,7 +62,7 @@ struct http_session {
 	struct client *client;
 	char id[SESSION_ID];
 	int64_t used;         /* ms; when a request was last in flight */
-	bool ended;           /* nobody finds it any more */
+	bool ended;           /* it is closing; its id is no longer known */
 };
 
 struct http {
@@ -89,9 +90,9 @@ end_answer(struct connection *c)
 	c->deadline = NEVER;
 }
 
-/* The body of a request that is answered before is let go as it comes; but who
- * expects "100 Continue" may send it or not, so nobody can tell what would come
- * next. */
+/* If the request is answered before its body is there, the body is dropped as
+ * it comes. But a peer that expects "100 Continue" may send it or not: nobody
+ * can tell whether a body or a request comes next. */
 static void
 answer(struct connection *c, int status, const char *type, const char *body,
        size_t len)
@@ -128,8 +129,8 @@ end_stream(struct connection *c)
 	end_answer(c);
 }
 
-/* What a message's fate is called in HTTP (MCP 2026-07-28, transports); before,
- * the errors of a well-formed request are all 200. */
+/* The HTTP status of a JSON-RPC answer (MCP 2026-07-28, transports). Earlier
+ * revisions answer a well-formed request with 200, errors too. */
 static int
 status_of(enum mcp_kind kind, int error, bool modern)
 {
@@ -140,7 +141,7 @@ status_of(enum mcp_kind kind, int error, bool modern)
 	return modern && kind == MCP_REFUSAL ? 400 : 200;
 }
 
-/* Called from within mcp.c, so it only queues and takes note. */
+/* Called from within mcp.c, so it only queues, and changes the state. */
 static bool
 http_send(void *transport, void *to, enum mcp_kind kind, int error,
           struct buf *message)
@@ -177,8 +178,7 @@ http_send(void *transport, void *to, enum mcp_kind kind, int error,
 
 /* -- Connections ------------------------------------------------------- */
 
-/* The peer is not there any more; its call, if it is a modern one, neither
- * (H7). */
+/* The peer has gone; if its call is a modern one, that is cancelled (H7). */
 static void
 lose(struct http *h, struct connection *c)
 {
@@ -187,7 +187,7 @@ lose(struct http *h, struct connection *c)
 	c->state = CONNECTION_GONE;
 }
 
-/* What comes after this request, if anything, cannot be understood. */
+/* What may follow this request can't be understood. */
 static void
 break_off(struct connection *c, int status, const char *text)
 {
@@ -263,7 +263,7 @@ open_session(struct http *h)
 	return s;
 }
 
-/* L1 goes on behind the scenes; review_sessions() sees its end. */
+/* Begins to close it (L1); review_sessions() frees it once it is closed. */
 static void
 end_session(struct http *h, struct http_session *s, bool at_once)
 {
@@ -271,9 +271,9 @@ end_session(struct http *h, struct http_session *s, bool at_once)
 	mcp_close(s->client, h->now, at_once);
 }
 
-/* Ends those whose handshake has failed, or in which no request has been in
- * flight for long (H5). Frees those that are closed: these have answered all,
- * so nobody refers to them. */
+/* Ends sessions whose handshake has failed, or in which no request has been in
+ * flight for long (H5). Frees those that are closed: they have answered all
+ * their calls, so no connection refers to them. */
 static void
 review_sessions(struct http *h)
 {
@@ -295,7 +295,7 @@ review_sessions(struct http *h)
 
 /* -- Messages ---------------------------------------------------------- */
 
-/* Refuses a message as JSON-RPC has it. NULL: it is nobody's. */
+/* Refuses a message with a JSON-RPC error. NULL, for route(). */
 static struct client *
 refuse(struct http *h, struct connection *c, const struct mcp_message *m,
        int status, int code, const char *text)
@@ -367,8 +367,9 @@ route_legacy(struct http *h, struct connection *c,
 	return s->client;
 }
 
-/* Whose the message is; NULL: nobody's, it may have been answered. A version
- * in _meta makes it modern; so does one in the header, but for initialize. */
+/* The client that the message is for; NULL: none, and it has been refused, or
+ * is a notification. A version in _meta makes it modern, and so does one in the
+ * header, except for initialize. */
 static struct client *
 route(struct http *h, struct connection *c, const struct mcp_message *m)
 {
@@ -427,8 +428,7 @@ answer_delete(struct http *h, struct connection *c)
 	}
 }
 
-/* The headers are there. Answers all that needs no body to be answered,
- * refusals above all. */
+/* The headers are there. Answers what needs no body, refusals above all. */
 static void
 begin_request(struct http *h, struct connection *c)
 {
@@ -509,8 +509,8 @@ connection_dispatch(struct http *h, struct connection *c,
 	}
 	if (n > 0 && c->state != CONNECTION_CLOSING)
 		buf_put(&c->in, bytes, (size_t)n);
-	/* A legacy call is carried out all the same, and answered: the peer
-	 * may have closed its side alone (H7). */
+	/* A legacy call goes on, and is answered: perhaps the peer has closed
+	 * only its sending side (H7). */
 	if (c->in.failed || (n < 0 && errno != EAGAIN) || (c->ended &&
 	    c->state == CONNECTION_STREAM && c->client == h->anyone))
 		lose(h, c);
@@ -518,14 +518,14 @@ connection_dispatch(struct http *h, struct connection *c,
 		;
 }
 
-/* Whatever the state waited for has not come. */
+/* What the state waited for has not come in time. */
 static void
 expire(struct http *h, struct connection *c)
 {
 	if (c->state == CONNECTION_READING && c->request.begun) {
 		break_off(c, 408, "");
 	} else if (c->state == CONNECTION_STREAM) {
-		/* So that nobody on the way takes silence for the end */
+		/* So that no proxy takes the silence for the end */
 		if (queue_unwritten(&c->out) == 0)
 			stream_event(queue_append(&c->out), &c->request, NULL);
 		c->deadline = h->now + COMMENT_TIME;
@@ -534,9 +534,8 @@ expire(struct http *h, struct connection *c)
 	}
 }
 
-/* The end of a turn: what mcp.c had to say is there. A call that is not
- * answered by now takes long, and gets a stream at once (H7); one that was
- * cancelled gets no answer in it. */
+/* The end of a turn. A call that mcp.c has not answered in it gets a stream at
+ * once (H7); if it is then cancelled, the stream ends without an answer. */
 static void
 end_turn(struct http *h, struct connection *c)
 {
@@ -575,8 +574,8 @@ free_connections(struct http *h)
 
 /* -- Listening --------------------------------------------------------- */
 
-/* So many connections are served that two thirds of all descriptors are left to
- * commands: whoever connects takes none of those (H8). */
+/* Connections may take a third of the descriptors that there can be; the rest
+ * is for commands (H8). */
 static int
 count_places(void)
 {
@@ -588,9 +587,9 @@ count_places(void)
 	return (int)(limit.rlim_cur / 3);
 }
 
-/* When all places are taken, the oldest gives way that has never shown a token
- * (where none is asked for: has never asked anything of /mcp) or only waits
- * for its peer to close (H8). False: nobody gives way. */
+/* When all places are taken, the oldest connection gives way that has never
+ * shown a token (where none is asked for: has asked nothing of /mcp), or that
+ * only waits for its peer to close (H8). False: there is none. */
 static bool
 make_place(struct http *h)
 {
@@ -612,10 +611,10 @@ make_place(struct http *h)
 	return taken < h->places;
 }
 
-/* At the end of the list, so that requests which are there at once are carried
- * out in the order in which their connections came (P7). E7: without a
- * descriptor for it, who waits is let wait: poll() would say again and again
- * that somebody is there. */
+/* Adds it at the end of the list, so that requests which are whole at once are
+ * carried out in the order of their connections (P7). Without a descriptor for
+ * it the listener is not watched for a while: poll() would return at once,
+ * again and again (E7). */
 static void
 accept_connection(struct http *h)
 {
@@ -722,7 +721,7 @@ http_poll_add(struct http *h, struct loop *loop)
 		c->in_poll = loop_add(loop, c->fd, events);
 		loop_until(loop, c->read_by);
 		loop_until(loop, c->deadline);
-		/* What came behind an answered request waits to be seen. */
+		/* The next request, or the end, may be in `in` already. */
 		if (c->state == CONNECTION_READING && !c->request.begun &&
 		    (c->in.len > 0 || c->ended))
 			loop_until(loop, loop->now);
@@ -749,7 +748,7 @@ http_dispatch(struct http *h, const struct loop *loop)
 		accept_connection(h);
 	mcp_dispatch(h->anyone, loop);
 	for (s = h->sessions; s != NULL; s = s->next) {
-		/* Also of a call that this turn will answer. */
+		/* Also for a call that is answered in this turn. */
 		if (mcp_unanswered(s->client))
 			s->used = h->now;
 		mcp_dispatch(s->client, loop);

@@ -2,8 +2,8 @@
 #define HTTP_H
 
 /* MCP over HTTP (H; MCP 2025-11-25 and 2026-07-28, transports): connections,
- * and which Mcp-Session-Id is which client. Each legacy session is a client of
- * its own; all modern requests share one without a directory to track (H6). */
+ * and which client a request belongs to. Each Mcp-Session-Id is a client of its
+ * own (H5); all modern requests share one, which tracks no directory (H6). */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@ struct http_options {
 
 struct http;
 
-/* Listens. NULL, with errno: it can't. */
+/* Begins to listen. NULL, with errno: it can't. */
 struct http *http_open(const struct http_options *, const struct mcp_options *);
 void http_free(struct http *);
 
@@ -29,11 +29,11 @@ const char *http_origin(const struct http *);  /* http://ADDRESS:PORT */
 
 void http_poll_add(struct http *, struct loop *);
 
-/* False: closed, and everything sent that somebody reads. */
+/* False: it is closed, and what was to be sent is sent, or nobody reads it. */
 bool http_dispatch(struct http *, const struct loop *);
 
-/* A signal has come: stops accepting, closes all sessions (H9). The second one
- * kills what is left. */
+/* A signal has come: stops accepting and closes all sessions (H9); the second
+ * one kills what is left. */
 void http_close(struct http *, int64_t now);
 
 #endif

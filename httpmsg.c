@@ -133,8 +133,8 @@ parse_request_line(struct request *r, char *line)
 	return 0;
 }
 
-/* Name: value. Nothing that another reader could take for two headers, or for
- * none, is let pass (H8). */
+/* Name: value. What another reader could take for two headers, or for none, is
+ * refused (H8). */
 static int
 parse_field(struct request *r, char *line)
 {
@@ -171,8 +171,8 @@ parse_field(struct request *r, char *line)
 	return 0;
 }
 
-/* A target as to a proxy, http://host/path: this host goes before that of the
- * header. */
+/* A target in absolute form, http://host/path: its host replaces that of the
+ * header (RFC 9112, 3.2.2). */
 static void
 split_target(struct request *r)
 {
@@ -205,7 +205,7 @@ parse_head(struct request *r)
 	if (r->field[FIELD_HOST] == NULL && !r->http10)
 		return 400;
 	split_target(r);
-	/* Smuggling needs two opinions about the body's length (H8). */
+	/* Smuggling takes two opinions about the body's length (H8). */
 	length = r->field[FIELD_CONTENT_LENGTH];
 	coding = r->field[FIELD_TRANSFER_ENCODING];
 	if (coding != NULL && (length != NULL || r->http10))
@@ -233,7 +233,7 @@ use_line(struct request *r, const char *line)
 			wrong = parse_head(r);
 			return wrong != 0 ? wrong : REQUEST_ASKS;
 		}
-		/* An empty line before it is let pass (RFC 9112, 2.2). */
+		/* Empty lines before it are ignored (RFC 9112, 2.2). */
 		if (!empty)
 			buf_put(&r->head, line, strlen(line) + 1);
 		return r->head.failed ? 503 : GOES_ON;
@@ -248,14 +248,14 @@ use_line(struct request *r, const char *line)
 		r->state = REQUEST_SIZE;
 		return empty ? GOES_ON : 400;
 	default:
-		/* What follows the last chunk means nothing here. */
+		/* Trailers are ignored. */
 		if (empty)
 			r->state = REQUEST_WHOLE;
 		return GOES_ON;
 	}
 }
 
-/* A line ends with CR LF, and has no other controls in it but tabs. */
+/* A line ends with CR LF, and holds no other control characters but tabs. */
 static int
 take_line(struct request *r, struct buf *in)
 {
@@ -265,7 +265,8 @@ take_line(struct request *r, struct buf *in)
 	size_t before = r->state == REQUEST_HEAD ? r->head.len : 0;
 	int event;
 
-	/* Its time counts from the first byte, empty lines or not (H8). */
+	/* Its time runs from the first byte, also if that is an empty line's
+	 * (H8). */
 	r->begun |= n > 0;
 	if (before + n > REQUEST_HEAD_LIMIT)
 		return 431;
@@ -350,7 +351,7 @@ is_allowed(const char *origin, const struct request_rules *rules)
 
 	if (strcasecmp(origin, rules->origin) == 0)
 		return true;
-	/* This server, by another name of this machine's */
+	/* This server under another name of this machine */
 	if (strncasecmp(origin, "http://", 7) == 0 &&
 	    is_loopback(origin + 7) &&
 	    strcmp(strrchr(origin, ':'), strrchr(rules->origin, ':')) == 0)
@@ -418,7 +419,7 @@ put_head(struct buf *b, const struct request *r, int status, const char *type)
 
 	buf_puts(b, "HTTP/1.1 ");
 	buf_int(b, status);
-	buf_puts(b, " \r\n");  /* a phrase for it may be left out */
+	buf_puts(b, " \r\n");  /* the reason phrase may be empty */
 	if (type != NULL)
 		buf_add(b, "Content-Type: ", type, "\r\n");
 	if (status == 401)

@@ -1,9 +1,9 @@
 #ifndef HTTPMSG_H
 #define HTTPMSG_H
 
-/* HTTP/1.1 as text (RFC 9110, 9112; H8): a request as it comes, and what is
- * written back. Bytes in, bytes out; makes no system call. Nothing is let pass
- * that another reader of the same bytes could understand in another way. */
+/* HTTP/1.1 as text (RFC 9110, 9112; H8): requests read, responses written.
+ * Bytes in, bytes out; makes no system call. It refuses what a proxy could
+ * understand in another way (request smuggling). */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,7 +48,7 @@ struct request {
 
 	/* Also the caller's to set */
 	bool last;          /* the connection ends with it */
-	bool unwanted;      /* let the body go as it comes */
+	bool unwanted;      /* drop the body as it comes */
 	const char *session_id;  /* of the session that it opens; or NULL */
 };
 
@@ -59,16 +59,17 @@ enum {
 };
 
 /* Takes what it can use from the front of the input. Returns one of these, or
- * the status to refuse it with: after 413 the body is let go as it comes, after
- * all others nothing that follows can be understood. */
+ * the status to refuse the request with: after 413 the body is dropped as it
+ * comes; after any other nothing that follows can be understood. */
 int request_take(struct request *, struct buf *input);
 void request_free(struct request *);  /* zeroed again */
 
-/* Is the value, which may be NULL, what the string says? MCP 2026-07-28 has
- * "=?base64?...?=" for what headers cannot say. */
+/* Does the header's value, which may be NULL, stand for that JSON string? What
+ * headers can't hold comes as "=?base64?...?=" (MCP 2026-07-28, transports). */
 bool header_says(const char *value, struct json string);
 
-/* Takes as long whatever is wrong with `given` (H3). */
+/* Compares in a time that does not depend on what is wrong with `given` (H3).
+ * */
 bool same_secret(const char *given, const char *secret);
 
 /* Who may ask */
@@ -89,8 +90,8 @@ int request_check(struct request *, const struct request_rules *,
 void response_put(struct buf *, const struct request *, int status,
                   const char *type, const char *body, size_t len);
 
-/* A stream of events as the response. HTTP/1.0 knows no chunks: there the end
- * of the connection is that of the stream. */
+/* A stream of events as the response. HTTP/1.0 has no chunks: there the stream
+ * ends with the connection. */
 void stream_begin(struct buf *, const struct request *);
 void stream_event(struct buf *, const struct request *,
                   const struct buf *message);  /* NULL: a comment */

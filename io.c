@@ -15,15 +15,15 @@
 #include <unistd.h>
 
 enum {
-	MORE = 64,            /* descriptors, when the set is full */
-	SHORT_TURN = 10,      /* ms, when something could not be watched */
-	SEND_SIZE = 64 << 10  /* bytes the system holds for a slow peer */
+	MORE = 64,            /* places, when the set is full */
+	SHORT_TURN = 10,      /* ms, when a descriptor could not be watched */
+	SEND_SIZE = 64 << 10  /* bytes that the kernel holds for a slow peer */
 };
 
 /* -- The poll set and the clock ---------------------------------------- */
 
-/* The tests build a boris whose clock runs ten times as fast, and wait for
- * six seconds where it waits for a minute. */
+/* The tests build a boris whose clock runs ten times as fast: what takes it a
+ * minute takes them six seconds. */
 #ifndef CLOCK_FACTOR
 #define CLOCK_FACTOR 1
 #endif
@@ -57,11 +57,11 @@ loop_wait(struct loop *loop)
 {
 	int64_t left = 0;
 
-	loop->now = clock_now();  /* The turn before has taken its time. */
+	loop->now = clock_now();  /* the last turn has taken some time */
 	if (loop->until > loop->now)
 		left = (loop->until - loop->now - 1) / CLOCK_FACTOR + 1;
-	/* When it fails (EINTR: the signal's byte is in its pipe, for the next
-	 * turn) it leaves the events as they are: none. */
+	/* If it fails (EINTR, say: the signal's byte is in its pipe, for the
+	 * next turn), it leaves all revents at 0. */
 	poll(loop->set, (nfds_t)loop->count, left < INT_MAX ? (int)left
 	    : INT_MAX);
 	loop->now = clock_now();
@@ -165,8 +165,8 @@ fd_listen(const char *address, int *port)
 	fd_cloexec(fd);
 	fd_nonblocking(fd);
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	/* These pass to the connections. Small answers do not wait for the
-	 * peer's acknowledgements. */
+	/* Accepted connections inherit these two. With the latter small answers
+	 * do not wait for the peer's acknowledgements. */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	*bound = htons((uint16_t)*port);
@@ -235,7 +235,7 @@ queue_flush(struct queue *q, int fd)
 		queue_free(q);
 	} else if (q->written > queue_unwritten(q) &&
 	    q->written >= q->progress) {
-		/* So the queue is at most twice as long as what is unread
+		/* So the queue is at most twice as long as what is unwritten
 		 * (P10), and each byte moves up at most once. */
 		buf_drop(&q->bytes, q->written);
 		q->written = q->progress = 0;

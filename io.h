@@ -1,9 +1,9 @@
 #ifndef IO_H
 #define IO_H
 
-/* What waits: the poll set, the clock, a socket that listens, bytes for a slow
- * reader. Every turn each room says in x_poll_add() what it waits for, and does
- * in x_dispatch() what has become possible. */
+/* The poll set, the clock, a socket that listens, bytes for a slow reader. In
+ * every turn of the loop each room says in x_poll_add() what it waits for, and
+ * does in x_dispatch() what has become possible. */
 
 #include <poll.h>
 #include <stdbool.h>
@@ -28,10 +28,11 @@ void loop_begin(struct loop *);  /* a new turn: nothing is waited for */
 void loop_wait(struct loop *);   /* the one place where boris blocks */
 
 /* The descriptor's index in this turn's set, for loop_events(); -1: it is not
- * watched (fd below 0; or no memory, and then the turn is a short one). */
+ * watched (fd is below 0; or there is no memory, and the turn is a short one).
+ * */
 int loop_add(struct loop *, int fd, short events);
-short loop_events(const struct loop *, int index);  /* poll's; of -1: 0 */
-void loop_until(struct loop *, int64_t deadline);
+short loop_events(const struct loop *, int index);  /* revents; 0 for -1 */
+void loop_until(struct loop *, int64_t deadline);  /* wait no longer */
 
 int fd_nonblocking(int fd);  /* the flags before, or -1 */
 void fd_cloexec(int fd);
@@ -43,15 +44,15 @@ int fd_listen(const char *address, int *port);
 /* Is that address one of this machine alone? -1: it is no address. */
 int address_is_loopback(const char *address);
 
-/* Bytes on their way to a reader. Progress may be dropped and responses may
- * not (P10), and a client loses progress that it reads together with the
- * response (O7). So progress enters an empty queue alone, gives way to what
- * comes next while nothing of it has been written, and is never in one write
- * with that. Zeroed is empty. */
+/* Bytes on their way to a reader. Progress may be dropped, responses may not
+ * (P10); and a client loses progress that it reads together with the response
+ * (O7). So progress enters only an empty queue, is dropped for what comes next
+ * if nothing of it has been written, and never shares a write with that. Zeroed
+ * is empty. */
 struct queue {
-	struct buf bytes;  /* failed: no memory for a message, which is not
-	                    * in it, nor is any that came later */
-	size_t written;    /* of them */
+	struct buf bytes;  /* failed: there was no memory for a message; that
+	                    * one and all later ones are not in it */
+	size_t written;    /* so many of them are written */
 	size_t progress;   /* so many at the front are progress */
 };
 
@@ -61,7 +62,7 @@ struct buf *queue_append(struct queue *);  /* where to write what comes next */
 bool queue_progress(struct queue *, const struct buf *message);
 void queue_free(struct queue *);  /* empty again */
 
-/* Writes what goes without waiting; -1 with errno: nobody will ever read. */
+/* Writes what it can without waiting. 0; or -1 with errno: nobody reads. */
 int queue_flush(struct queue *, int fd);
 
 #endif

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Integers beyond it count as it: enough for every argument, and two of them
- * can be added. */
+/* Integers beyond this count as this: it is above every limit, and two of them
+ * can be added without overflow. */
 #define INT_LIMIT INT64_C(1000000000000000000)
 
 static const struct json none;
@@ -73,7 +73,7 @@ buf_int(struct buf *b, int64_t n)
 	char digits[20], *d = digits + sizeof(digits);
 	uint64_t rest = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
 
-	/* By hand: printf alone takes 7 KiB of a static binary (Q2). */
+	/* printf alone would take 7 KiB of a static binary (Q2). */
 	do {
 		*--d = (char)('0' + rest % 10);
 		rest /= 10;
@@ -152,8 +152,8 @@ utf8_write(char *d, long code)
 	return len;
 }
 
-/* To the first byte that cannot stand in a string as it is: a quote, a
- * backslash, a control, or what is not UTF-8. */
+/* Skips to the first byte that can't stand in a string as it is: a quote, a
+ * backslash, a control character, or one that is not UTF-8. */
 static const char *
 skip_plain(const char *s, const char *end)
 {
@@ -241,8 +241,8 @@ read_escape(const char *s, const char *end, long *code)
 
 /* -- Checking ---------------------------------------------------------- */
 
-/* In these, s is where something must be. They return its end, or NULL when
- * it is not there. */
+/* In these, something must stand at s. They return its end, or NULL if it does
+ * not stand there. */
 
 static const char *
 skip_space(const char *s, const char *end)
@@ -361,8 +361,8 @@ json_check(const char *text, size_t len)
 
 /* -- Reading ----------------------------------------------------------- */
 
-/* These read what json_check() has passed, so they need not look out for the
- * end of the text inside a string or a bracket. */
+/* These read what json_check() has found valid: a string or a bracket that
+ * begins in it ends in it. */
 
 enum json_type
 json_type(struct json j)
@@ -542,8 +542,8 @@ json_int(struct json number, int64_t *value)
 		if (*p >= '0' && *p <= '9')
 			exponent = add_digit(exponent, *p);
 	}
-	/* With its exponent the number has so many digits before the point;
-	 * behind it an integer has none but zeros. */
+	/* The exponent moves the point: `left` digits stand before it then, and
+	 * those behind it are all zeros if this is an integer. */
 	left += end - e > 1 && e[1] == '-' ? -exponent : exponent;
 	for (; s < e; s++) {
 		if (*s != '.' && left-- > 0)

@@ -2,8 +2,8 @@
 #define JSON_H
 
 /* JSON text (RFC 8259): growing buffers, reading, writing. A value is a slice
- * of a text that json_check() has passed; the other readers trust it, and cost
- * no more than a walk along it. What is written is valid whatever goes in. */
+ * of a text that json_check() has found valid; the other readers rely on that,
+ * and each is one walk along it. What is written is valid whatever goes in. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 struct buf {
 	char *data;
 	size_t len, cap;  /* Of cap bytes the first len are written. */
-	bool failed;  /* There was no memory: nothing more is taken. */
+	bool failed;  /* There was no memory; nothing more is appended. */
 };
 
 bool buf_room(struct buf *, size_t more);  /* false, and failed: no memory */
@@ -27,14 +27,15 @@ void buf_shrink(struct buf *);  /* no more memory than it needs */
 void buf_drop(struct buf *, size_t n);  /* the first n bytes; memory stays */
 void buf_free(struct buf *);  /* makes it a zeroed buffer; twice is fine */
 
-/* The length of the UTF-8 character at p, of n > 0 bytes; 0: the end cuts it
- * off; less: minus the length of what one U+FFFD stands for (Unicode 3.9). */
+/* The length of the UTF-8 character at the start of n > 0 bytes; 0: it goes on
+ * behind them; below 0: it is none, and minus the length of what one U+FFFD
+ * replaces (Unicode 3.9). */
 int utf8_length(const unsigned char *p, size_t n);
 
 int hex_digit(char);  /* its value, of either case; 16: it is none */
 
-/* What the digits say, and what stands behind them; -1: there are none, or it
- * is beyond anything that could be meant. */
+/* The value of the digits, and what stands behind them; -1: there are none, or
+ * it would be above 2^56. */
 int64_t digits_value(const char *text, int base, const char **behind);
 
 /* A value inside a checked text. */
@@ -49,17 +50,17 @@ enum json_type {
 };
 enum { JSON_DEPTH = 128 };  /* Deeper nesting is refused. */
 
-/* The one value that the text is, without the white space around; JSON_NONE:
- * it is none, or not in UTF-8. Lone surrogates pass (P2). */
+/* The one value that the text is, without the white space around it; JSON_NONE:
+ * it is not JSON, or not in UTF-8. Lone surrogates are let through (P2). */
 struct json json_check(const char *text, size_t len);
 enum json_type json_type(struct json);
 bool json_true(struct json);  /* Is it the literal true? */
 
-/* Goes through an array or object: start with *at = 0; false at the end.
+/* The next member of an array or object: start with *at = 0; false at the end.
  * name is set for objects only (pass NULL for arrays). */
 bool json_next(struct json, size_t *at, struct json *name, struct json *value);
 
-bool json_is(struct json string, const char *text);  /* As decoded, same? */
+bool json_is(struct json string, const char *text);  /* same, once decoded? */
 
 /* The members of an object by name, in one walk: found[i] is the value under
  * names[i], or JSON_NONE. Of equal names the last counts. */
@@ -67,20 +68,20 @@ void json_members(struct json object, const char *const names[],
     struct json found[], int n);
 struct json json_get(struct json object, const char *name);
 
-/* Are both the same string as decoded, or numbers of the same text? */
+/* Are both the same string once decoded, or numbers of the same text? */
 bool json_equal(struct json, struct json);
 
-/* The number's value when it is an integer (5000.0 and 5e3 are, P4); one
- * beyond 10^18 counts as that. false: it is none. */
+/* The number's value if it is an integer (5000.0 and 5e3 are, P4); beyond 10^18
+ * it counts as that. False: it is not one. */
 bool json_int(struct json number, int64_t *value);
 
-/* Append the string decoded to UTF-8, or the value's own text. Lone surrogates
- * become U+FFFD, in the text \ufffd (P2). */
+/* These append the string decoded to UTF-8; and the value's own JSON text. Lone
+ * surrogates become U+FFFD, or \ufffd in the JSON text (P2). */
 void json_decode(struct json string, struct buf *);
 void json_verbatim(struct json, struct buf *);
 
-/* Appends the bytes as a string, quotes and all. What is not UTF-8 becomes
- * U+FFFD, once for each maximal part of a sequence (O2, Unicode 3.9). */
+/* Appends the bytes as a JSON string, with its quotes. What is not UTF-8
+ * becomes U+FFFD, one for each maximal part of a sequence (O2, Unicode 3.9). */
 void json_string(struct buf *, const void *bytes, size_t n);
 
 #endif

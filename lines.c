@@ -10,10 +10,10 @@
 
 enum {
 	LINE_LIMIT = 16 << 20,   /* bytes of one message (P5) */
-	UNREAD_LIMIT = 4 << 20,  /* bytes of responses after which nothing
-	                          * more is read (P10) */
-	QUEUED_LIMIT = 20 << 20, /* and of calls: more than a line holds */
-	FLUSH_SIZE = 16 << 10,   /* bytes worth a write of their own */
+	UNREAD_LIMIT = 4 << 20,  /* bytes of unread responses, and */
+	QUEUED_LIMIT = 20 << 20, /* of queued calls, more than one line can
+	                          * hold, at which no more is read (P10) */
+	FLUSH_SIZE = 16 << 10,   /* bytes that are worth a write */
 	READ_SIZE = 64 << 10,    /* as much as a pipe holds */
 	READER_TIME = 200        /* ms for the reader at the end (P10) */
 };
@@ -21,16 +21,16 @@ enum {
 struct lines {
 	struct client *client;
 	int in_poll, out_poll;
-	int in_flags, out_flags;  /* to be put back: others have these files */
+	int in_flags, out_flags;  /* as found: others share these files */
 	bool begun;               /* past the place of a byte order mark */
 	bool in_ended;            /* end of file */
 	bool out_gone;            /* its reader has hung up */
 	bool closing;
-	int64_t leave_by;         /* ms; no reader is waited for after that */
+	int64_t leave_by;         /* ms; until then the reader is waited for */
 
-	char bytes[READ_SIZE];    /* the last ones read */
-	size_t taken, got;        /* of them */
-	struct buf line;          /* what was read of it before those */
+	char bytes[READ_SIZE];    /* what was read last: */
+	size_t taken, got;        /* of `got` bytes so many are taken */
+	struct buf line;          /* the line so far */
 	bool skipping;            /* it is too long, and has been answered */
 
 	struct queue out;         /* failed: what is in it is still written */
@@ -43,8 +43,8 @@ flush(struct lines *io)
 {
 	bool failed = io->out.bytes.failed;
 
-	/* Somebody waits for an answer that there was no memory for. The end
-	 * serves him better, after the answers that are there (E7). */
+	/* There was no memory for an answer, so its request would wait for
+	 * ever: better to end, after the answers that are there (E7). */
 	if (queue_flush(&io->out, 1) < 0 ||
 	    (failed && queue_unwritten(&io->out) == 0))
 		io->out_gone = true;
@@ -83,8 +83,8 @@ congested(const struct lines *io)
 	    mcp_backlog(io->client) > QUEUED_LIMIT;
 }
 
-/* A line that has no end yet is put together. Too long, or without memory for
- * it (E7), it is answered so and let go up to its newline. */
+/* Puts a line together. If it gets too long (P5), or there is no memory for it
+ * (E7), that is answered, and the rest of it is skipped. */
 static void
 add_to_line(struct lines *io, const char *p, size_t n)
 {
@@ -92,8 +92,8 @@ add_to_line(struct lines *io, const char *p, size_t n)
 
 	if (io->skipping)
 		return;
-	/* Room for the longest at once: what is not written takes no memory,
-	 * while a buffer that grows may be in memory twice. */
+	/* Room for the longest line at once: pages that are not written take
+	 * no memory, while a buffer that grows is in memory twice. */
 	if (!too_long && io->line.len > 0)
 		buf_room(&io->line, LINE_LIMIT - io->line.len);
 	if (!too_long)
@@ -125,7 +125,7 @@ end_line(struct lines *io, int64_t now)
 	buf_free(&io->line);
 }
 
-/* Takes the lines out of what was read; stops when nobody reads the answers. */
+/* Takes the lines out of what was read, as long as the answers are read. */
 static void
 take_lines(struct lines *io, int64_t now)
 {
@@ -154,7 +154,7 @@ read_input(struct lines *io, int64_t now)
 	io->got = n > 0 ? (size_t)n : 0;
 	if (n <= 0) {
 		io->in_ended = true;
-		end_line(io, now);  /* The last one needs no newline. */
+		end_line(io, now);  /* the last one needs no newline */
 	}
 }
 
@@ -203,7 +203,7 @@ lines_poll_add(struct lines *io, struct loop *loop)
 		loop_until(loop, loop->now);
 	io->in_poll = loop_add(loop, some || full || io->in_ended ? -1 : 0,
 	    POLLIN);
-	/* Also with nothing to write: whether its reader hangs up (P9) */
+	/* Also with nothing to write: its reader may hang up (P9). */
 	io->out_poll = loop_add(loop, io->out_gone ? -1 : 1, events);
 	if (io->leave_by > loop->now)
 		loop_until(loop, io->leave_by);
@@ -222,10 +222,10 @@ lines_dispatch(struct lines *io, const struct loop *loop)
 	take_lines(io, loop->now);
 	mcp_dispatch(io->client, loop);
 	flush(io);
-	/* What commands said as they ended is to be read, too (P10). */
+	/* What commands printed as they ended is to be read, too (P10). */
 	if (io->leave_by != NEVER && !mcp_closed(io->client))
 		io->leave_by = loop->now + READER_TIME;
-	/* All that was read has been answered, or nobody hears it (P9). */
+	/* All requests have been answered, or nobody reads the answers (P9). */
 	if (!io->closing && (io->out_gone || (io->in_ended &&
 	    io->taken == io->got && !mcp_unanswered(io->client)))) {
 		mcp_close(io->client, loop->now, false);
@@ -238,8 +238,8 @@ lines_dispatch(struct lines *io, const struct loop *loop)
 void
 lines_close(struct lines *io, int64_t now)
 {
-	/* Clients close stdin, wait 2 s, send SIGTERM, wait 2 s and send
-	 * SIGKILL: after the first of these there is no time for a grace. */
+	/* Clients close stdin, send SIGTERM 2 s later and SIGKILL 2 s after
+	 * that: no time is left for a grace. */
 	mcp_close(io->client, now, io->in_ended || io->closing);
 	io->closing = true;
 	if (io->leave_by == NEVER)

@@ -2,7 +2,7 @@
 #define LINES_H
 
 /* MCP over stdio: one message a line, in and out (MCP 2025-11-25, transports;
- * P5, P9, P10). Neither end is ever waited for. */
+ * P5, P9, P10). Reading and writing never block. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,12 +16,12 @@ void lines_free(struct lines *);
 
 void lines_poll_add(struct lines *, struct loop *);
 
-/* False: closed, by a signal or the end of input, and everything sent that
- * somebody reads. */
+/* False: it is closed, by a signal or the end of input, and what was to be sent
+ * is sent, or nobody reads it. */
 bool lines_dispatch(struct lines *, const struct loop *);
 
-/* A signal has come (L1): the second one, or one after the end of input, kills
- * what is left. */
+/* A signal has come: terminates all commands; the second one, or one after the
+ * end of input, kills what is left (L1). */
 void lines_close(struct lines *, int64_t now);
 
 #endif

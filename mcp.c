@@ -30,9 +30,9 @@ static const struct revision {
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_CLIENT "io.modelcontextprotocol/clientInfo"
 
-/* Clients that show the model the data in place of the text, as JSON with its
- * escapes, which is more to read (B6): by clientInfo.name, and the version that
- * was looked at. (gemini-cli-mcp-client 0.61.0 and opencode 1.18.33 show the
+/* Clients that show the model the data in place of the text: as JSON, with its
+ * escapes, that is longer to read (B6). By clientInfo.name, with the version
+ * that was tried. (gemini-cli-mcp-client 0.61.0 and opencode 1.18.33 show the
  * text.) */
 static const char *const data_readers[] = {
 	"claude-code",         /* 2.1.330 */
@@ -46,7 +46,7 @@ struct client {
 	const struct mcp_options *options;
 	enum mcp_peer peer;
 	const struct revision *revision;  /* the handshake's; NULL before */
-	bool data;             /* so is this: results are said as data too */
+	bool data;             /* the handshake's, too: results hold the data */
 };
 
 /* A message being handled */
@@ -59,8 +59,8 @@ struct request {
 
 /* -- Methods ----------------------------------------------------------- */
 
-/* Each answers its request, or has it answered later; or returns what is wrong
- * with its params. */
+/* Each answers its request, now or later; or returns what is wrong with its
+ * params. */
 
 /* What this server is for (P11): at most 500 characters */
 #define INSTRUCTIONS ",\"instructions\":\"Runs shell commands on the host of " \
@@ -114,7 +114,7 @@ do_ping(struct request *r)
 	return NULL;
 }
 
-/* How long a stateless answer may be kept, as it never changes, and for whom */
+/* For how long, and for whom, a client may keep the answer (2026-07-28) */
 #define CACHING(scope) ",\"ttlMs\":3600000,\"cacheScope\":\"" scope "\""
 
 /* The versions that need no handshake, as an array */
@@ -171,7 +171,8 @@ do_listen(struct request *r)
 	return NULL;
 }
 
-/* The name as it was sent: no NUL ends it. json_string() mends a cut one. */
+/* The name is shown as its JSON text. If the cut splits a character,
+ * json_string() mends that. */
 static void
 fail_unknown_tool(struct request *r)
 {
@@ -210,7 +211,7 @@ do_call(struct request *r)
 	return NULL;
 }
 
-/* A method is a row: which eras have it, and what does it. */
+/* A method is a row: in which eras it exists, and the function that does it. */
 static const struct method {
 	const char *name;
 	bool legacy, stateless;
@@ -256,8 +257,8 @@ refuse_version(struct request *r)
 	buf_free(&data);
 }
 
-/* A request that says its own version (MCP 2026-07-28, basic). The text
- * prescribes no order of refusals. */
+/* A request with its own version (MCP 2026-07-28, basic): refused for that, for
+ * the rest of _meta, for the method, for its params, in this order (M8). */
 static const char *
 handle_stateless(struct request *r)
 {
@@ -285,8 +286,8 @@ handle_stateless(struct request *r)
 	return run_method(r);
 }
 
-/* The era is decided message by message: the first rule that fits counts
- * (MCP 2026-07-28, versioning). */
+/* The era is decided message by message, by the first rule that fits (M3; MCP
+ * 2026-07-28, versioning). */
 static const char *
 handle_request(struct request *r)
 {
@@ -352,15 +353,14 @@ mcp_is_request(const struct mcp_message *m)
 	return json_type(m->method) == JSON_STRING && m->id.text != NULL;
 }
 
-/* Can an answer bear it? */
+/* Can an answer have that id? */
 static bool
 good_id(struct json id)
 {
 	return json_type(id) == JSON_STRING || json_type(id) == JSON_NUMBER;
 }
 
-/* What is wrong with the envelope (JSON-RPC 2.0, sections 4 and 5); NULL:
- * nothing. */
+/* What is wrong with the envelope (JSON-RPC 2.0, sections 4 and 5), or NULL */
 static const char *
 wrong_envelope(const struct mcp_message *m)
 {
@@ -463,7 +463,7 @@ mcp_error(const struct client *c, struct buf *b, const struct mcp_message *m,
 {
 	struct json id = { NULL, 0 };
 
-	/* Under a response's id the client could take it for its answer. */
+	/* With a response's id the client could take it for an answer. */
 	if (mcp_is_request(m) && good_id(m->id))
 		id = m->id;
 	calls_put_error(b, &c->calls, id, code, text, NULL);

@@ -38,19 +38,19 @@ struct client *mcp_open(const struct mcp_options *, enum mcp_peer, mcp_send *,
                         void *transport);
 void mcp_free(struct client *);  /* NULL is fine */
 
-/* A message taken apart: slices of its text, which outlives it. What it does
- * not have is JSON_NONE. */
+/* A message taken apart: slices of its text, which has to outlive it. What it
+ * does not have is JSON_NONE. */
 struct mcp_message {
 	struct json whole;     /* none: the text is not JSON */
 	struct json jsonrpc, id, method, params;
 	struct json meta, name, arguments;  /* of params */
-	struct json version;   /* of meta: it is of the stateless era then */
+	struct json version;   /* of meta: the stateless era's (M3) */
 };
 
 void mcp_parse(struct mcp_message *, const char *text, size_t len);
 bool mcp_is_request(const struct mcp_message *);  /* a method and an id */
 
-/* `to` is its return address. True: an answer is still to come there. */
+/* `to` is its return address. True: an answer will come there later. */
 bool mcp_handle(struct client *, void *to, const struct mcp_message *,
                 int64_t now);
 
@@ -64,18 +64,21 @@ void mcp_error(const struct client *, struct buf *,
 void mcp_poll_add(struct client *, struct loop *);
 void mcp_dispatch(struct client *, const struct loop *);
 
-/* `to` has gone: its calls are cancelled (E6), or carried out for nobody. */
+/* `to` has gone: its calls are cancelled (E6), or carried out unanswered. */
 void mcp_forget(struct client *, void *to, bool cancel, int64_t now);
 
-size_t mcp_backlog(const struct client *);    /* bytes that calls hold */
-bool mcp_unanswered(const struct client *);   /* calls, but for listening */
-bool mcp_awaits(const struct client *, const void *to);  /* calls from there */
+size_t mcp_backlog(const struct client *);    /* bytes that open calls hold */
+bool mcp_unanswered(const struct client *);   /* is there an open call, apart
+                                               * from subscriptions? */
+bool mcp_awaits(const struct client *, const void *to);  /* one from there? */
 
-/* L1; again or at_once: kill. Afterwards, until mcp_closed(): go on. */
+/* L1: terminates all commands; again or at_once: kills them. Turns go on until
+ * mcp_closed(). */
 void mcp_close(struct client *, int64_t now, bool at_once);
 bool mcp_closed(const struct client *);
 
-/* The handshake's, NULL before; and whether a name is that of a revision. */
+/* The revision agreed on in the handshake, NULL before; and whether a name is
+ * that of a revision of this era. */
 const char *mcp_version(const struct client *);
 bool mcp_speaks(const char *name, size_t len, bool stateless);
 

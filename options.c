@@ -25,7 +25,7 @@ say(const struct buf *b)
 
 	if (!b->failed && poll(&p, 1, 0) == 1 && (p.revents & POLLOUT))
 		if (write(2, b->data, b->len) < 0)
-			return;  /* there is nowhere left to say it */
+			return;  /* there is nowhere to report it */
 }
 
 void
@@ -58,8 +58,8 @@ text_of(struct buf *b)
 
 /* -- Directories ------------------------------------------------------- */
 
-/* The directory boris was started in is called as its user calls it; NULL is
- * that one. */
+/* The directory that boris was started in keeps the name that its user has for
+ * it, $PWD; NULL stands for that directory. */
 static char *
 absolute(const char *name)
 {
@@ -81,8 +81,8 @@ absolute(const char *name)
 	return text_of(&b);
 }
 
-/* What `option` gives, or where boris is; a directory that can be entered
- * (C2) */
+/* The directory that was given for `option`, or where boris is; ends boris if
+ * it can't be entered (C2). */
 static char *
 find_dir(const char *option, const char *given)
 {
@@ -117,8 +117,8 @@ enum { STDIO };  /* of --transport; else HTTP */
 
 enum kind { TEXT, ORIGINS, DIRS, NUMBER, CHOICE, FLAG };
 
-/* An option is a row: --help is printed from it, the variable is read by it,
- * a wrong value is refused with it. */
+/* An option is a row: --help is printed from it, it and its variable are read
+ * by it, a wrong value is refused with it. */
 static const struct option {
 	const char *name, *env;
 	const char *value;             /* for a CHOICE: all that there are */
@@ -223,8 +223,8 @@ parse_number(const char *s, int64_t least, int64_t most, int64_t *n)
 	return *s == '\0' && *n >= least && *n <= most;
 }
 
-/* Origins with commas or spaces between: each a scheme and a host, perhaps a
- * port, and nothing behind, for so browsers send it. */
+/* Origins, with commas or spaces between: each a scheme and a host, perhaps a
+ * port, and nothing behind that, as browsers send it. */
 static bool
 add_origins(struct buf *list, const char *value)
 {
@@ -246,7 +246,7 @@ add_origins(struct buf *list, const char *value)
 	return true;
 }
 
-/* The value's place among words with | between; false: it is none of them. */
+/* The value's place among words with | between them; false: it is none. */
 static bool
 find_choice(const char *words, const char *value, int64_t *place)
 {
@@ -322,8 +322,8 @@ read_option(struct values *o, char **word, bool given[])
 	return word + 1;
 }
 
-/* The three ways to a token are one choice: a flag for one of them beats the
- * variable of another. */
+/* The three ways to give a token are one choice: a flag for one of them beats
+ * the variable of another. */
 static bool
 token_is_given(const struct values *o, const struct option *row)
 {
@@ -332,7 +332,7 @@ token_is_given(const struct values *o, const struct option *row)
 	    (o->token != NULL || o->token_file != NULL || o->generate_token);
 }
 
-/* A flag beats its environment variable, an empty variable is none (C1). */
+/* A flag beats its variable; an empty variable counts as none (C1). */
 static void
 read_values(struct values *o, char **argv)
 {
@@ -348,8 +348,8 @@ read_values(struct values *o, char **argv)
 		row = &option_table[i];
 		value = row->env != NULL ? getenv(row->env) : NULL;
 		if (given[i]) {
-			/* Who thinks that boris listens is not to be left in
-			 * that belief (C5). --transport stands before these. */
+			/* The user would think that boris listens (C5).
+			 * --transport stands before these in the table. */
 			if (o->transport == STDIO &&
 			    strncmp(row->help, "HTTP:", 5) == 0)
 				fatal(2, row->name, NULL,
@@ -364,7 +364,7 @@ read_values(struct values *o, char **argv)
 	}
 }
 
-/* Onto stdout, and the end */
+/* Prints on stdout and ends the process. */
 static void
 print(const char *text)
 {
@@ -404,10 +404,10 @@ print_help(void)
 
 /* -- What the other rooms need of them ---------------------------------- */
 
-/* What commands see of the environment: all of it but PWD, which each gets
- * its own of, what only boris is to know (H3), and TERM: programs that would
- * draw on a terminal say so and end (B4). Those that do have one get no pager
- * either, and ask it for its size (I1). Slot 0 is for PWD. */
+/* The environment of commands: boris's own, without its token (H3), with
+ * another TERM, so that programs that would draw on a terminal say so and end
+ * (B4); with a terminal also without a pager, and without variables that hide
+ * its size (I1). env[0] is for PWD, which each command gets its own of. */
 static char **
 make_environment(bool terminal)
 {
@@ -464,8 +464,8 @@ fill_mcp(struct mcp_options *m, const struct values *o)
 	m->tools.truncate = (enum truncate)o->truncate;
 }
 
-/* Where commands can write: below what --write names, and where they can't do
- * without it, in the directory for saved files and in /dev (F1). */
+/* Commands can write below what --write names, in the directory for saved files
+ * and in /dev (F1). */
 static void
 fill_fence(struct options *options, struct values *o)
 {
@@ -484,7 +484,8 @@ fill_fence(struct options *options, struct values *o)
 
 /* -- What HTTP needs to know (H2 to H5) --------------------------------- */
 
-/* The file's text, which may come in parts, without the newline at its end */
+/* The file's text without the newline at its end. It may be a pipe, and come in
+ * parts (H3). */
 static void
 read_token_file(struct buf *token, const char *name)
 {
@@ -523,7 +524,7 @@ find_token(struct buf *token, const struct values *o)
 		    "must be given one at a time");
 	if (o->token != NULL) {
 		buf_puts(token, o->token);
-		/* Nobody reads it in the list of processes (H3). */
+		/* It must not stand in the list of processes (H3). */
 		memset(o->token, '*', strlen(o->token));
 	} else if (o->token_file != NULL) {
 		read_token_file(token, o->token_file);

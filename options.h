@@ -1,8 +1,9 @@
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
-/* The command line (SPEC C): options and their variables, checked, in the
- * words of the rooms that need them; and what is said to the person there. */
+/* The command line (SPEC C): options and their variables, checked, and made
+ * into the structs of the rooms that need them; and messages to the person
+ * there. */
 
 #include <stdbool.h>
 #include "fence.h"
@@ -18,19 +19,20 @@ struct options {
 	struct buf token;       /* ours, for `http` */
 	struct buf origins;
 	struct buf write;       /* ours, for `fence` and the tools */
-	bool say_token;         /* it was made up, so it has to be said */
+	bool say_token;         /* boris has made it, and has to print it */
 };
 
-/* Ends the process for --help, --version and what is wrong (C2). */
+/* Ends the process for --help and --version, and if something is wrong (C2). */
 void options_read(struct options *, char **argv);
 void options_free(struct options *);
 
-/* Onto stderr. Neither blocks nor fails, whatever became of that (C3). */
+/* Prints on stderr, without blocking if that is full or closed (C3). */
 void say(const struct buf *);
 
-/* "boris: WHAT VALUE: RIGHT" on stderr, and the end. Before the loop only. */
+/* Prints "boris: WHAT VALUE: RIGHT" on stderr and ends the process. Before the
+ * loop only. */
 #ifdef __GNUC__
-__attribute__((__noreturn__))  /* for those who look for mistakes in code */
+__attribute__((__noreturn__))  /* for compilers and other checkers */
 #endif
 void fatal(int status, const char *what, const char *value, const char *right);
 

@@ -5,30 +5,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The way of a byte: output_write() saves it raw, takes out sequences and
- * controls, and puts what is left at the cursor, mostly the end of `text`. A CR
- * moves the cursor back to where the current line begins. Of a long stream
- * `text` is the head and, right behind it, the end with the current line: what
- * was between them has been dropped. Positions are bytes from its start. */
+/* output_write() saves the bytes raw, takes out escape sequences and control
+ * characters, and puts the rest at the cursor, which mostly is the end of
+ * `text`. A CR moves the cursor to the start of the current line. Of a long
+ * stream `text` holds the head and, right behind it, the end with the current
+ * line; what was between them has been dropped. Positions are in bytes. */
 
 enum {
 	HEAD_CHARS = 30000,   /* kept of the start, 4 bytes each at most */
 	END_BYTES = 80000,    /* and of the end: 20,000 such characters */
-	MORE_BYTES = 24576,   /* in between, before they are dropped */
+	MORE_BYTES = 24576,   /* between them, before any is dropped */
 	STEP_BYTES = 4096,    /* taken at a time, at most */
 	TEXT_BYTES = 4 * HEAD_CHARS + END_BYTES + MORE_BYTES + STEP_BYTES,
-	LINE_BYTES = 8192,    /* as far back as a CR can reach: that much may
-	                       * have to move for a character (P6) */
+	LINE_BYTES = 8192,    /* as far back as a CR can reach: so many may have
+	                       * to be moved for one character (P6) */
 	BLANKS = 80,          /* erased columns kept in front of the cursor */
 	MANY = INT32_MAX
 };
 
 /* What is shown of a long text (O3, O4, T3) */
 static const struct bounds {
-	int64_t all;    /* this many characters are still shown whole */
-	int64_t first;  /* of more, these many of the start */
-	int64_t chars, bytes, lines;  /* and of the end at most so much, */
-	bool whole;     /* whole lines, unless the last is too long for it */
+	int64_t all;    /* so many characters are shown whole */
+	int64_t first;  /* of more, so many of the start, */
+	int64_t chars, bytes, lines;  /* and of the end at most so much: */
+	bool whole;     /* whole lines, unless the last is too long for that */
 } bounds[] = {
 	[TRUNCATE_HEAD] = { HEAD_CHARS, HEAD_CHARS, 2000, MANY, MANY, true },
 	[TRUNCATE_TAIL] = { MANY, 0, MANY, 51200, 2000, true },
@@ -40,7 +40,7 @@ static const char replacement[] = "\xEF\xBF\xBD";  /* U+FFFD */
 
 enum state {
 	TEXT,
-	CHARACTER,    /* inside of one that a read has split */
+	CHARACTER,    /* in one that was split between two reads */
 	ESCAPE,       /* behind an ESC */
 	ESCAPE_MORE,  /* in a sequence of more than two bytes */
 	CSI,
@@ -55,15 +55,15 @@ struct output {
 	enum truncate how;    /* as output_end() was told */
 
 	enum state state;
-	unsigned param;       /* of a CSI; above 2: none that erases */
+	unsigned param;       /* of a CSI; above 2: one that does not erase */
 	unsigned char cut[4]; /* a CHARACTER so far */
 	size_t cut_len;
 
-	unsigned char *text;  /* TEXT_BYTES, taken with the first byte; */
-	size_t len;           /* so many are written */
-	size_t head_len;      /* of the head; behind it bytes are */
-	int64_t dropped;      /* once it is complete */
-	int64_t head_left;    /* characters that it has room for */
+	unsigned char *text;  /* TEXT_BYTES, allocated with the first byte */
+	size_t len;           /* bytes in it */
+	size_t head_len;      /* bytes of the head */
+	int64_t head_left;    /* characters for which the head has room */
+	int64_t dropped;      /* bytes dropped behind the head */
 	size_t line;          /* where in `text` the current line begins */
 	size_t cursor;        /* and where the next character goes */
 	int64_t blanks;       /* columns from the line's end to the cursor */
@@ -97,7 +97,7 @@ count_chars(const unsigned char *p, size_t n)
 	return chars;
 }
 
-/* Bytes of the first characters; takes these off *chars. */
+/* The bytes of the first *chars characters; lowers that by what it finds. */
 static size_t
 skip_chars(const unsigned char *p, size_t n, int64_t *chars)
 {
@@ -108,8 +108,8 @@ skip_chars(const unsigned char *p, size_t n, int64_t *chars)
 	return i;
 }
 
-/* Room for STEP_BYTES more. (The head grows by lines that have ended: until it
- * is complete, what is behind it is no longer than a line.) */
+/* Makes room for STEP_BYTES more. (The head takes lines that have ended: until
+ * it is full, what is behind it is no longer than a line.) */
 static void
 make_room(struct output *o)
 {
@@ -130,7 +130,8 @@ make_room(struct output *o)
 	o->cursor -= gone;
 }
 
-/* A line that is too long is cut at the cursor, whatever the reads. */
+/* A line that is too long is cut at the cursor, wherever reads have split it.
+ * */
 static void
 bound_line(struct output *o)
 {
@@ -138,7 +139,8 @@ bound_line(struct output *o)
 		o->line = o->cursor;
 }
 
-/* These bytes in place of those between two indices; the cursor is behind. */
+/* Puts n bytes in place of those between two indices, the cursor behind them.
+ * */
 static void
 replace(struct output *o, size_t from, size_t to, const void *p, size_t n)
 {
@@ -152,7 +154,7 @@ replace(struct output *o, size_t from, size_t to, const void *p, size_t n)
 	o->cursor = from + n;
 }
 
-/* A character other than a newline, in place of the one at the cursor */
+/* Puts a character other than a newline in place of the one at the cursor. */
 static void
 put(struct output *o, const void *p, size_t n)
 {
@@ -173,8 +175,9 @@ put(struct output *o, const void *p, size_t n)
 	bound_line(o);
 }
 
-/* CSI K: what is behind the cursor (0), or up to and with it (1), or all of
- * the line (2). The cursor keeps its column, perhaps behind the line's end. */
+/* CSI K: erases from the cursor on (0), or up to and including it (1), or all
+ * of the line (2). The cursor keeps its column, perhaps behind the line's end.
+ * */
 static void
 erase(struct output *o, unsigned what)
 {
@@ -197,8 +200,9 @@ erase(struct output *o, unsigned what)
 
 /* Each of these takes some of the n bytes at p and returns how many. */
 
-/* Clean text, at the end of the line: where nearly all bytes go. (Behind the
- * end all is free, so each byte is copied before it is judged.) */
+/* Text without controls at the end of the line, which nearly all bytes are.
+ * (There is room behind the end, so a byte is copied before it is looked at.)
+ * */
 static size_t
 append(struct output *o, const unsigned char *p, size_t n)
 {
@@ -274,8 +278,7 @@ read_text(struct output *o, const unsigned char *p, size_t n)
 	return (size_t)len;
 }
 
-/* The next byte of a character that was cut off, if it is that: together
- * they are read again. */
+/* The byte behind an unfinished character: both are read again, together. */
 static size_t
 read_character(struct output *o, const unsigned char *p)
 {
@@ -362,7 +365,7 @@ is_over(const struct output *o, enum truncate how)
 	    total_lines(o) > most->lines;
 }
 
-/* What is shown of the end of a text; lines: 0 if it is the end of one */
+/* The end of a text that is shown; lines: 0 if it is a part of one line */
 struct end {
 	int64_t bytes, chars, lines;
 };
@@ -396,7 +399,7 @@ put_number(struct buf *b, const char *before, int64_t n, const char *behind)
 	buf_puts(b, behind);
 }
 
-/* What the truncation line says of that end, and of the file */
+/* The truncation line, behind the stream's name */
 static void
 put_notice(struct output *o, const struct bounds *most, const struct end *e,
            int64_t lines, struct buf *b)
@@ -420,9 +423,9 @@ put_notice(struct output *o, const struct bounds *most, const struct end *e,
 	spool_tell(o->file, b);
 }
 
-/* What is shown of the text from a position on, which has so many lines. The
- * truncation line stands in front of the end, if the start is shown, too. False:
- * all of it is. */
+/* Shows the text from a position on, which has so many lines. The truncation
+ * line stands between start and end, or behind the end if that is all that is
+ * shown. False: nothing was left out. */
 static bool
 show(struct output *o, const struct bounds *most, int64_t from, int64_t lines,
      const char *name, struct buf *b)
@@ -435,7 +438,7 @@ show(struct output *o, const struct bounds *most, int64_t from, int64_t lines,
 	if (o->len == 0)
 		return false;
 	if (o->dropped > 0 && from < o->dropped + (int64_t)o->head_len)
-		at = o->head_len;  /* the first that is there yet */
+		at = o->head_len;  /* the first byte that was not dropped */
 	e = find_end(o->text + at, o->len - at, most);
 	start = skip_chars(o->text, o->len, &first);
 	if (e.chars > o->chars - most->first) {  /* some is in the start */

@@ -27,8 +27,8 @@ enum { FEW_PIDS = 64 };  /* so many are asked one by one */
 
 /* -- Signals ----------------------------------------------------------- */
 
-/* Is this the /proc of the pids that we know? Not where it is missing, nor in a
- * pid namespace that sees an outer one. */
+/* Does /proc show the pids that our own calls return? Not where it is missing,
+ * nor in a pid namespace that still sees an outer /proc. */
 static bool
 proc_is_ours(void)
 {
@@ -50,9 +50,8 @@ proc_prepare(void)
 
 	if (!proc_is_ours())
 		prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
-	/* The C libraries keep these to themselves, and so can't set them back
-	 * where they were found ignored. All zero is the default, on every
-	 * processor. */
+	/* sigaction() does not reach the signals that a C library keeps for
+	 * itself. All zero is the default, on every processor. */
 	for (sig = 32; sig < 35; sig++)
 		syscall(SYS_rt_sigaction, sig, zero, NULL, 8);
 #endif
@@ -87,8 +86,8 @@ proc_pipe(int end[2], int ours)
 	return 0;
 }
 
-/* The program's end of that master's terminal; -1 with errno. (ptsname() would
- * bring printf() into a static binary: 16 KB.) */
+/* Opens the other end of that master; -1 with errno. (ptsname() would bring
+ * printf() into a static binary, 16 KB.) */
 static int
 open_slave(int master)
 {
@@ -127,8 +126,8 @@ proc_terminal(int end[2])
 	if (grantpt(end[0]) == 0 && unlockpt(end[0]) == 0)
 		end[1] = open_slave(end[0]);
 	if (end[1] >= 0) {
-		/* On POWER that is an unsigned long, which musl's ioctl()
-		 * does not take. */
+		/* The request is an int in musl, while POWER's constant is an
+		 * unsigned long. */
 		ioctl(end[1], (unsigned)TIOCSWINSZ, &size);
 		return 0;
 	}
@@ -141,7 +140,7 @@ proc_terminal(int end[2])
 void
 proc_default_signals(void)
 {
-	/* What boris handles; all else is at its default, proc_prepare() */
+	/* Those that boris handles; proc_prepare() has reset all others. */
 	static const int handled[] = {
 		SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD, SIGPIPE, SIGXFSZ
 	};
@@ -172,9 +171,9 @@ proc_close_from(int lowest, bool on_exec)
 	}
 }
 
-/* The child, up to the program; returns only when that can't be begun. It
- * borrows the parent's memory (vfork) and so changes nothing but its own
- * locals. Signals are let in last, when they are at their default, so that no
+/* The child, up to the program; returns only if that can't be begun. It shares
+ * the parent's memory (vfork), so it changes nothing but its own locals.
+ * Signals are unblocked last, when they are at their default, so that no
  * handler of boris's ever runs here (E1). */
 static void
 become(const struct proc_child *c)
@@ -197,10 +196,9 @@ become(const struct proc_child *c)
 	execve(c->argv[0], c->argv, c->env);
 }
 
-/* The child borrows boris's memory until it is another program. That saves
- * copying it, a tenth of what a call of `true` costs, and lets it say what
- * failed. (Where vfork() is a fork(), as under valgrind, a shell that can't be
- * begun is one that ends with 127.) */
+/* vfork() copies no memory, which saves a tenth of what a call of `true` costs,
+ * and lets the child tell the parent why exec failed. (Where vfork() is a
+ * fork(), as under valgrind, such a shell just ends with 127.) */
 pid_t
 proc_start(const struct proc_child *c)
 {
@@ -208,9 +206,8 @@ proc_start(const struct proc_child *c)
 	sigset_t all, before;
 	pid_t pid;
 
-	/* The parent goes there and back: it learns at once when that fails,
-	 * and its own directory is never one that somebody may want to
-	 * unmount. */
+	/* The parent itself goes there, so it knows at once if that fails, and
+	 * back again: it must not keep a file system from being unmounted. */
 	if (chdir(c->dir) < 0)
 		return -1;
 	sigfillset(&all);
@@ -242,7 +239,7 @@ proc_start(const struct proc_child *c)
 
 /* -- Which groups live -------------------------------------------------- */
 
-/* The start of a short text file, with a NUL behind it; empty: it can't be
+/* The start of a short text file, with a NUL behind it; empty if it can't be
  * read. */
 static void
 read_start(const char *path, char *text, size_t size)
@@ -257,8 +254,8 @@ read_start(const char *path, char *text, size_t size)
 	text[n > 0 ? n : 0] = '\0';
 }
 
-/* Dead but for its entry: state Z or X, and no thread of it lives on without
- * the first one. What can't be read is taken for alive. */
+/* Is it dead, state Z or X, and no other thread of it alive? If its entry can't
+ * be read, it counts as alive. */
 static bool
 is_zombie(pid_t pid)
 {
@@ -280,7 +277,7 @@ is_zombie(pid_t pid)
 	return p == NULL || atoi(p + 1) <= 1;  /* its threads */
 }
 
-/* Whoever is of the session may be in any group of it (L3). */
+/* A process of the session may be in any group of it (L3). */
 static void
 note_if_member(struct proc_group *g, pid_t pid)
 {
@@ -317,8 +314,8 @@ next_pid(DIR *dir)
 	return pid;
 }
 
-/* All that was there before and is there after is seen. False: /proc can't be
- * read. */
+/* Sees every process that lives from before the look until after it. False:
+ * /proc can't be read. */
 static bool
 look_at_all(struct proc_group *list)
 {
@@ -333,10 +330,10 @@ look_at_all(struct proc_group *list)
 	return true;
 }
 
-/* A process that forks and exits is always one step ahead of who looks for it;
- * but Linux gives out pids in order. So those that were given out since `from`
- * (0: all that there are) are looked at until none has been during the look:
- * then nobody has slipped past. False: that can't be known. */
+/* A process that forks and exits again and again can stay ahead of a walk
+ * through /proc. But Linux gives out pids in order. So all pids given out since
+ * `from` (0: all that there are) are looked at, until none was given out during
+ * the look: then nobody has escaped it. False: that can't be known. */
 static bool
 look_since(struct proc_group *list, pid_t from)
 {
@@ -356,10 +353,10 @@ look_since(struct proc_group *list, pid_t from)
 	return from > 0;
 }
 
-/* Without /proc boris inherits who has lost his parent (proc_prepare): as long
- * as anybody of a group lives, one of it is our child, and holds its number.
- * The leader is reaped here, its status being known. Not found is who left the
- * group, or has a parent that did. */
+/* Without /proc boris inherits every process that loses its parent
+ * (proc_prepare). So while anything of a group lives, one of it is our child,
+ * and holds the number. The leader is reaped here; its status is known already.
+ * What has left the group is not found. */
 static void
 look_at_children(struct proc_group *g)
 {
@@ -373,7 +370,7 @@ look_at_children(struct proc_group *g)
 		if (!g->orphaned)
 			continue;
 #endif
-		/* Elsewhere init inherits them, and nobody holds the number. */
+		/* Elsewhere init inherits them, and the number is not held. */
 		g->lives = g->lives || kill(-g->id, 0) == 0;
 	}
 }
@@ -384,8 +381,8 @@ proc_look(struct proc_group *list)
 	struct proc_group *g;
 	pid_t from = list->id;
 
-	/* What a young command has begun has the numbers behind its own, and
-	 * mostly there are none. */
+	/* All that a young command has started has pids behind its own; mostly
+	 * there are none. */
 	for (g = list; g != NULL; g = g->next) {
 		g->lives = false;
 		if (!g->young)
@@ -396,7 +393,7 @@ proc_look(struct proc_group *list)
 	if (!proc_is_ours()) {
 		look_at_children(list);
 	} else if (!look_since(list, from)) {
-		/* No descriptor, say: who may be there is not forgotten. */
+		/* Out of descriptors, say: none is taken for gone. */
 		for (g = list; g != NULL; g = g->next)
 			g->lives = true;
 	}
@@ -404,8 +401,8 @@ proc_look(struct proc_group *list)
 
 /* -- Signals to groups -------------------------------------------------- */
 
-/* One that has a group of its own. Held by a descriptor where that can be
- * had, so that it is this process and no later one of its number (E3). */
+/* A process of the session with a group of its own. A pidfd, where there is
+ * one, makes sure that no later process of its pid is hit (E3). */
 static void
 signal_stray(pid_t pid, pid_t session, int sig)
 {
@@ -442,7 +439,7 @@ proc_signal(const struct proc_group *list, int sig)
 	if (dir != NULL)
 		closedir(dir);
 	if (sig == SIGTERM)
-		proc_signal(list, SIGCONT);  /* stopped, it can't act on it */
+		proc_signal(list, SIGCONT);  /* some may be stopped */
 }
 
 /* -- Random numbers ----------------------------------------------------- */
@@ -457,7 +454,7 @@ proc_random(char *hex, size_t n)
 	int fd;
 
 #if defined(__linux__) && defined(SYS_getrandom)
-	got = syscall(SYS_getrandom, byte, n, 1);  /* 1: rather fail than wait */
+	got = syscall(SYS_getrandom, byte, n, 1);  /* 1: do not wait */
 #endif
 	if (got != (ssize_t)n) {
 		fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);

@@ -4,17 +4,18 @@
 /* Processes: how a shell is begun, which process groups live, how they are
  * signalled, terminals, random numbers (SPEC C3, E1-E3, I1, T1).
  *
- * Each shell leads a session and a group of its own, both of its pid. Whoever
- * is of that session is told by it, also in a group of its own (`set -m` gives
- * each job one). The leader stays a zombie until its group has gone, so that
- * the number can't pass to a stranger (E3); kill(-group, 0) then always
- * succeeds, and whether anything lives takes a look into /proc. */
+ * Each shell leads a session and a process group; its pid is the number of
+ * both. A process belongs to the command if it is in that session, also when it
+ * has a group of its own (`set -m` gives one to each job). The leader stays a
+ * zombie until the group has gone, so that the number can't pass to a stranger
+ * (E3). kill(-group, 0) succeeds as long as there is the zombie, so whether
+ * anything else lives takes a look into /proc. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
-/* What is to become of a child; all of it is the caller's. */
+/* A child to be started; all of it is the caller's. */
 struct proc_child {
 	char **argv, **env;   /* argv[0]: the program, absolute */
 	const char *dir;      /* absolute; where it starts */
@@ -26,12 +27,12 @@ struct proc_child {
 };
 
 /* Before the first child: signals that were ignored when boris started are at
- * their default from now on (C3). Without a /proc of its own boris becomes the
- * parent of all that lose theirs. */
+ * their default from now on (C3). Where /proc can't be used, boris becomes the
+ * parent of all below it that lose theirs. */
 void proc_prepare(void);
 
-/* In a forked child that stays boris: the signals that boris handles are at
- * their default, none is blocked. */
+/* In a forked child: the signals that boris handles are at their default, none
+ * is blocked. */
 void proc_default_signals(void);
 
 /* Closes all descriptors from `lowest` on, now or at the next exec. */
@@ -45,9 +46,9 @@ pid_t proc_start(const struct proc_child *);
  * where that is -1. Returns 0, or -1 with errno. */
 int proc_pipe(int end[2], int ours);
 
-/* A terminal of 50 lines and 200 columns that no program inherits: end[0] is its
- * master, non-blocking, end[1] what a program reads and writes (I1). Returns 0,
- * or -1 with errno. */
+/* A terminal of 50 lines and 200 columns that no program inherits: end[0] is
+ * its master, non-blocking, end[1] what a program reads and writes (I1).
+ * Returns 0, or -1 with errno. */
 int proc_terminal(int end[2]);
 
 struct proc_group {
@@ -59,13 +60,13 @@ struct proc_group {
 	bool lives;  /* what proc_look() found */
 };
 
-/* Looks which groups of a list live, the leader of each being a zombie by now.
- * Zombies count as gone. Nobody slips past by forking. One walk through /proc
- * does for all. */
+/* Finds out which groups of a list live; the leader of each is a zombie by now.
+ * Zombies count as gone. No process escapes it by forking. One walk through
+ * /proc serves all groups. */
 void proc_look(struct proc_group *list);
 
-/* A signal to all processes of the groups, SIGCONT behind SIGTERM for what is
- * stopped (E2). The caller holds the numbers: no leader has been reaped. */
+/* Signals all processes of the groups; after SIGTERM SIGCONT too, for those
+ * that are stopped (E2). No leader has been reaped, so the numbers are ours. */
 void proc_signal(const struct proc_group *list, int sig);
 
 enum { PROC_RANDOM = 16 };  /* bytes asked for at a time, at most */

@@ -20,8 +20,8 @@ results_cut(const struct buf *text, int most)
 	return i;
 }
 
-/* Text, and data if there is some, become the members of a result; both are
- * freed. */
+/* The members of a result, from its text and, if there is some, its data; frees
+ * both. */
 static void
 put_result(struct buf *b, bool error, struct buf *text, struct buf *data)
 {
@@ -47,8 +47,8 @@ results_refusal(struct buf *b, struct buf *text)
 	put_result(b, true, text, &no_data);
 }
 
-/* A name that somebody chose, on one line: control characters are escaped, in
- * octal as `ls -b` has it. */
+/* A name on one line: control characters are escaped, in octal as `ls -b` does
+ * it. */
 static void
 put_name(struct buf *b, const char *name, size_t len)
 {
@@ -97,15 +97,15 @@ elapsed(const struct job *job, int64_t now)
 
 /* -- Results ----------------------------------------------------------- */
 
-/* What there is to say, said as text and as data (B6) */
+/* A result that is written as text and as data (B6) */
 struct result {
 	const struct job *job;
-	bool stateless;        /* its pid alone does not find a task (H6) */
-	const struct tools_call *look;  /* what a look asked for; NULL: none */
-	bool task;             /* not an ordinary foreground result */
+	bool stateless;        /* a pid alone does not find a task (H6) */
+	const struct tools_call *look;  /* what a look asked for, or NULL */
+	bool task;             /* of a task, not of a foreground command */
 	bool ended;
-	struct buf note;       /* all of them */
-	size_t headline;       /* of note, what the text begins with */
+	struct buf note;       /* all notes */
+	size_t headline;       /* bytes of it that the text begins with */
 	struct buf text, data;
 };
 
@@ -161,7 +161,7 @@ note_number(struct result *r, const char *text, int64_t n, const char *behind)
 	buf_puts(&r->note, behind);
 }
 
-/* Why it was ended, or its timeout changed */
+/* Why it was ended, or its timeout was changed */
 static void
 note_limits(struct result *r)
 {
@@ -190,7 +190,7 @@ note_limits(struct result *r)
 		note(r, "session is closed");
 }
 
-/* What the caller can do, or has to know, beyond the output (B7) */
+/* What the model has to know beyond the output, and can do next (B7) */
 static void
 put_notes(struct result *r)
 {
@@ -382,7 +382,7 @@ results_job(struct buf *b, bool data, struct session *s, struct job *job,
 	r.ended = job->state == JOB_FINISHED && (look != NULL || !r.task);
 	put_notes(&r);
 	put_facts(&r, now);
-	/* The start of a task that nobody waited for has no output. */
+	/* Not for the start of a task that nobody waited for */
 	if (look != NULL || !job->asked.background)
 		put_output(&r, &job->out, &job->err);
 	r.text.failed = r.text.failed || r.note.failed;
@@ -465,7 +465,7 @@ results_list(struct buf *b, bool data, struct session *s, int64_t now)
 
 /* -- Errors ------------------------------------------------------------ */
 
-/* Which tasks there are, or run, behind what is said already */
+/* Appends the list of tasks, or of those that run, to a text. */
 static void
 add_tasks(struct buf *t, struct session *s, bool running, int64_t now)
 {
@@ -518,7 +518,7 @@ results_not_typed(struct buf *b, const struct job *job, int error)
 	results_refusal(b, &t);
 }
 
-/* The system's reason, and what a model can do about it */
+/* The system's reason, and what the model can do about it */
 static void
 put_reason(struct buf *t, int error)
 {

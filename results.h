@@ -2,8 +2,8 @@
 #define RESULTS_H
 
 /* The result of a call, as text for the model and as data (B). Each function
- * writes the members of one: "content":..., "structuredContent":...,
- * "isError":... Bytes in, bytes out. */
+ * appends the members of one to a buffer: "content":..., "structuredContent":
+ * ..., "isError":... Bytes in, bytes out. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,9 +19,8 @@ size_t results_cut(const struct buf *text, int most);
 /* An error of this text, which is freed */
 void results_refusal(struct buf *, struct buf *text);
 
-/* What is said of a job depends on its state: the start of a task, what a
- * command gave; or, asked for by `look`, how a task stands. data: as data too.
- * now: ms. */
+/* The end of a command, or the start of a task; or, as `look` asks, how a task
+ * stands. data: with the data. now: ms. */
 void results_job(struct buf *, bool data, struct session *, struct job *,
                  const struct tools_call *look, int64_t now);
 
@@ -32,7 +31,7 @@ void results_list(struct buf *, bool data, struct session *, int64_t now);
 void results_no_task(struct buf *, struct session *,
                      const struct tools_call *, int64_t now);
 
-/* Nothing was typed, for that reason: see session_type(). */
+/* Nothing was typed; error: the errno of session_type(). */
 void results_not_typed(struct buf *, const struct job *, int error);
 
 /* What the session says when it refuses: the 11th task (T2), a lost directory

@@ -19,9 +19,9 @@ enum {
 	TEXT_KEPT = 800  /* bytes of a command, while and after it runs (T7) */
 };
 
-/* A job with what is the session's alone; cast from what the rooms above see.
- * It stays as long as it waits or runs, has something to tell or is a result
- * kept for its reader, or something of it was left running (E4). */
+/* A job and what only the session sees of it; the rooms above have a pointer to
+ * the first member. It is there as long as it waits or runs, has something to
+ * tell, is a result kept for its reader, or has left something running (E4). */
 struct held_job {
 	struct job job;
 	struct held_job *next, *previous;  /* in the order in which they came */
@@ -41,9 +41,9 @@ struct session {
 	char *dir;               /* the tracked directory */
 	struct spool spool;
 	struct held_job *first, *last;
-	int running, tasks, kept;  /* of them, in that state */
+	int running, tasks, kept;  /* how many of them are that */
 	struct exec_list execs;  /* theirs */
-	size_t queued;           /* bytes that those hold which wait */
+	size_t queued;           /* bytes held by those that wait */
 };
 
 /* -- Jobs -------------------------------------------------------------- */
@@ -87,8 +87,8 @@ job_bytes(const struct held_job *h)
 	    (r->cwd != NULL ? strlen(r->cwd) : 0);
 }
 
-/* Of an ended job whose exec is gone nothing is left to do, if it has nothing
- * to tell. Its output goes before, with its last reader. */
+/* A finished job that has nothing to tell loses its output; with nothing left
+ * running it goes itself. */
 static void
 drop_if_done(struct session *s, struct held_job *h)
 {
@@ -116,8 +116,8 @@ set_dir(char **at, char *dir)
 
 /* -- The directory ----------------------------------------------------- */
 
-/* base/name as `cd` takes it: "." and ".." are taken by the letter (cd -L).
- * NULL: no memory. */
+/* base/name, with "." and ".." taken out as `cd` does by default (POSIX, cd
+ * -L). NULL: no memory. */
 static char *
 resolve(const char *base, const char *name)
 {
@@ -161,8 +161,9 @@ enterable(const char *dir)
 	    access(dir, X_OK) == 0;
 }
 
-/* The directory that was tried can't be entered: `cwd`, or the tracked one. That
- * is given up for the --workdir then (D5). */
+/* The directory that was tried, by `cwd` or as the tracked one, can't be
+ * entered. If that is the tracked one's fault, --workdir takes its place (D5).
+ * */
 static void
 refuse_dir(struct session *s, struct held_job *h, const char *tried)
 {
@@ -251,8 +252,8 @@ finish(struct session *s, struct held_job *h, int64_t now)
 	h->news = !h->cancelled;
 }
 
-/* What an ended command left running, or who holds its pipes, is let be, or
- * ended with the session. */
+/* What an ended command left running, or what holds its pipes, is ended with
+ * the session. */
 static void
 check_rest(struct session *s, struct held_job *h, int64_t now)
 {
@@ -268,7 +269,7 @@ check_rest(struct session *s, struct held_job *h, int64_t now)
 
 /* -- The start --------------------------------------------------------- */
 
-/* Of the limits that there are the earlier counts (T5, W4). */
+/* Of its own limit and the server's the earlier counts (T5, W4). */
 static void
 become_task(struct session *s, struct held_job *h, int64_t now)
 {
@@ -348,7 +349,7 @@ start(struct session *s, struct held_job *h, int64_t now)
 	s->running++;
 }
 
-/* The queue moves on, in order: foreground commands one by one (P7). */
+/* The queue moves on, in order; foreground commands one by one (P7). */
 static void
 start_next(struct session *s, int64_t now)
 {
@@ -373,8 +374,8 @@ start_next(struct session *s, int64_t now)
 
 /* -- Time -------------------------------------------------------------- */
 
-/* A late foreground command goes on in the background, or is terminated where
- * there is no room (E5); so is a task (T5). */
+/* With --on-timeout=background a foreground command becomes a task, if there is
+ * room (E5). Otherwise it is terminated, and so is a task (T5). */
 static void
 time_out(struct session *s, struct held_job *h, int64_t now)
 {
@@ -504,8 +505,7 @@ session_read(struct job *job, int64_t now)
 
 /* -- Tasks ------------------------------------------------------------- */
 
-/* The newest first: an old result may bear a number that has been given to a
- * new task since. */
+/* The newest first: the pid of an ended task may be that of a newer one. */
 struct job *
 session_task(struct session *s, const char *id, int64_t pid)
 {
@@ -617,8 +617,8 @@ session_dispatch(struct session *s, const struct loop *loop)
 {
 	struct held_job *h, *next;
 
-	/* A task that was killed has been read by now: it costs nobody else
-	 * his result. */
+	/* Not right after the end of a task: if it is being waited for, it has
+	 * been read by now, and another result need not go for it. */
 	forget_oldest(s);
 	exec_dispatch(&s->execs, loop);
 	for (h = s->first; h != NULL; h = next) {

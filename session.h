@@ -1,12 +1,12 @@
 #ifndef SESSION_H
 #define SESSION_H
 
-/* One client's commands: their order (P7), the directory they go on from (D1),
- * the tasks in the background (T), what commands left running (E4), closing
- * (L). Has never heard of JSON.
+/* One client's commands: their order (P7), the directory that one hands to the
+ * next (D1), the tasks in the background (T), what commands left running (E4),
+ * closing (L). Has never heard of JSON.
  *
  * What it is asked to run is a job. A session never calls back: the room above
- * asks session_next() what there is to tell. */
+ * asks session_next() for jobs that have something to tell. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ struct session_options {
 	char **terminal_env;     /* the same for those with a terminal */
 	int no_input;            /* a descriptor that reads end of file (B4) */
 	const char *name;        /* 16 random characters, in its files' names */
-	struct guard *guard;     /* knows of all groups (L4); or NULL */
+	struct guard *guard;     /* told of all groups (L4); or NULL */
 	int64_t bg_timeout;      /* ms a task may run; 0: for ever (T5) */
 	int64_t save_limit;      /* bytes of one stream (O5) */
 	bool background;         /* a late command becomes a task (E5) */
@@ -47,7 +47,7 @@ struct job_request {
 	struct buf description;  /* for the list of tasks (T7) */
 	char *cwd;               /* where it starts (D7), or NULL */
 	int64_t timeout;         /* ms; in the background 0: none (W4) */
-	bool capped;             /* it had been asked for more */
+	bool capped;             /* `timeout` was above the most there can be */
 	enum truncate truncate;
 	bool background;
 	bool terminal;           /* a task with a terminal of its own (I1) */
@@ -58,17 +58,17 @@ enum job_state {
 	JOB_QUEUED,
 	JOB_RUNNING,             /* in the foreground */
 	JOB_TASK,                /* in the background */
-	JOB_FINISHED             /* nothing of it will change any more */
+	JOB_FINISHED             /* ended, or refused */
 };
 
 enum job_refused {
 	JOB_ACCEPTED,
-	JOB_CLOSED,              /* the session is (L2) */
-	JOB_TOO_MANY,            /* tasks run already (T2) */
+	JOB_CLOSED,              /* the session is closed (L2) */
+	JOB_TOO_MANY,            /* ten tasks run already (T2) */
 	JOB_NO_DIR,              /* `dir` can't be entered (D7) */
-	JOB_LOST_DIR,            /* nor the tracked one, `dir` (D5) */
+	JOB_LOST_DIR,            /* `dir`, the tracked one, is gone (D5) */
 	JOB_NO_START,            /* the system is short of something (E7) */
-	JOB_NO_TERMINAL          /* of a terminal (I1) */
+	JOB_NO_TERMINAL          /* or of terminals (I1) */
 };
 
 /* One stream of what it prints, and how far that has been looked at (T3) */
@@ -78,8 +78,7 @@ struct job_stream {
 };
 
 /* A job, as far as the rooms above may see it. The session changes it; they
- * only move the cursors, and set `call` to NULL when nobody wants to hear of
- * it any more, though it is to be carried out. */
+ * only move the cursors. */
 struct job {
 	struct job_request asked;
 	void *call;              /* as session_run() was given it */
@@ -88,23 +87,23 @@ struct job {
 	int error;               /* errno, with JOB_NO_* and JOB_LOST_DIR */
 	char *dir;               /* with JOB_*_DIR: the one that failed; at the
 	                          * end of a foreground command: where the next
-	                          * one starts; NULL: no memory */
+	                          * one starts; NULL if there was no memory */
 	char id[SESSION_ID];     /* of a task; else empty */
 	int64_t pid;
 	int64_t started, ended;  /* ms; 0: not yet */
 	int exit_code;           /* when finished */
-	char pipeline[128];      /* exit codes of its last pipeline (B7), where
-	                          * its own hides a failure; else empty */
-	int64_t orphans;         /* the group of what it left running (E4); 0:
-	                          * nothing */
-	bool moved;              /* the directory has changed by it */
+	char pipeline[128];      /* exit codes of its last pipeline, where its
+	                          * own hides a failure (B7); else empty */
+	int64_t orphans;         /* group of what it left running (E4), or 0 */
+	bool moved;              /* the tracked directory has changed by it */
 	bool timed_out, killed;
-	bool by_server;          /* a task: by --bg-timeout, not its own */
-	bool shot;               /* its shell, by a signal not of boris's */
+	bool by_server;          /* a task's deadline is that of --bg-timeout */
+	bool shot;               /* a signal that boris did not send has ended
+	                          * the shell */
 	bool no_room;            /* E5 found ten tasks running */
 	struct job_stream out, err;
-	struct output_cursor told;  /* how far `out` was when it was told that
-	                          * the terminal asks (I3) */
+	struct output_cursor told;  /* where `out` ended when a result last said
+	                          * that the terminal asks (I3) */
 };
 
 struct session;
@@ -114,8 +113,8 @@ struct session;
 struct session *session_open(const struct session_options *, bool stateless);
 void session_free(struct session *);
 
-/* Queues what is asked for and takes it over; NULL: no memory. Its end, or that
- * it runs in the background now, or its refusal, comes from session_next(). */
+/* Queues what is asked for and takes it over; NULL: no memory. session_next()
+ * returns the job when it has ended, runs in the background or is refused. */
 struct job *session_run(struct session *, struct job_request *, void *call);
 
 /* The next job that has something to tell its call; NULL: none. Afterwards
@@ -123,9 +122,9 @@ struct job *session_run(struct session *, struct job_request *, void *call);
 struct job *session_next(struct session *);
 void session_release(struct session *, struct job *);
 
-/* E6: takes it out of the queue or terminates it; nothing will be told. */
+/* E6: takes it out of the queue or terminates it; session_next() passes it. */
 void session_cancel(struct session *, struct job *, int64_t now);
-/* Also what it has printed just now */
+/* Reads what it has printed until now, before it is shown. */
 void session_read(struct job *, int64_t now);
 
 /* A task of this session, running or finished and unread, by its id or, that
@@ -134,7 +133,7 @@ struct job *session_task(struct session *, const char *id, int64_t pid);
 /* Those that run or are unread, one after the other; NULL: no more. */
 struct job *session_next_task(struct session *, const struct job *after);
 void session_kill(struct job *, int64_t now);  /* T4 */
-/* A task's exec_type() and exec_asks(); an ended one's terminal is closed. */
+/* exec_type() and exec_asks() for a task; EPIPE too when it has ended. */
 int session_type(struct job *, const struct buf *text, bool *echoed);
 bool session_asks(const struct job *, int64_t now, bool *secret);
 void session_forget(struct session *, struct job *);  /* a finished one */
@@ -147,7 +146,7 @@ size_t session_queued(const struct session *);  /* bytes that wait */
 void session_poll_add(struct session *, struct loop *);
 void session_dispatch(struct session *, const struct loop *);
 
-/* L1. Again, or at_once: what is left is killed now. */
+/* L1: terminates all there is; when called again, or at_once, kills it. */
 void session_close(struct session *, int64_t now, bool at_once);
 bool session_closed(const struct session *);  /* and nothing lives on */
 

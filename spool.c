@@ -13,7 +13,7 @@
 
 enum { HELD_BYTES = 65536 };  /* kept in memory before a file is made */
 
-/* Why a stream is not saved, or no further; or an errno */
+/* Why a stream is not saved, or not all of it; or an errno */
 enum { FILE_FULL = -1, SPOOL_FULL = -2 };
 
 struct spool_file {
@@ -23,15 +23,15 @@ struct spool_file {
 	int64_t size;             /* of the file */
 	int fd;                   /* -1 unless it is being written */
 	struct buf held;          /* what is not in a file yet */
-	int why;                  /* it is not whole; 0 if it is */
-	bool ended;               /* all was written: the file may be evicted */
+	int why;                  /* it is not complete; 0 if it is */
+	bool ended;               /* after spool_end(): it may be evicted */
 	bool named;               /* a reader knows the path */
-	bool closed;              /* its stream is gone */
+	bool closed;              /* after spool_close(): the file is all */
 };
 
 /* -- The spool --------------------------------------------------------- */
 
-/* Nothing more is written. */
+/* Nothing more will be written. */
 static void
 stop(struct spool_file *f)
 {
@@ -51,7 +51,7 @@ remove_file(struct spool_file *f)
 	*link = f->next;
 	f->spool->total -= f->size;
 	stop(f);
-	unlink(f->path);  /* that somebody else removed it is no failure */
+	unlink(f->path);  /* fails if somebody else has removed it: fine */
 	free(f->path);
 	f->path = NULL;
 	f->why = SPOOL_FULL;
@@ -59,8 +59,8 @@ remove_file(struct spool_file *f)
 		free(f);
 }
 
-/* Bytes that may be written, at most `want`, once the oldest finished files
- * have gone where they had to */
+/* Removes the oldest finished files, as far as it takes, and returns how many
+ * bytes may be written, at most `want` (O5). */
 static int64_t
 make_room(struct spool *s, int64_t want)
 {
@@ -104,8 +104,8 @@ fail(struct spool_file *f, int why)
 	f->why = why;
 }
 
-/* What fits is in the file also when not all does. (The handlers of signals are
- * set to restart, so there is no EINTR.) */
+/* Writes what fits. (Signal handlers are installed with SA_RESTART, so there is
+ * no EINTR.) */
 static void
 save(struct spool_file *f, const char *p, size_t n)
 {
@@ -126,7 +126,7 @@ save(struct spool_file *f, const char *p, size_t n)
 		fail(f, fits == most ? FILE_FULL : SPOOL_FULL);
 }
 
-/* Makes the file, unless it is there, with what was held so far. */
+/* Makes the file, unless it is there, out of what was held so far. */
 static void
 make_file(struct spool_file *f)
 {
@@ -146,7 +146,7 @@ make_file(struct spool_file *f)
 		buf_free(&path);
 		return;
 	}
-	fchmod(f->fd, 0600);  /* The umask may have taken it. */
+	fchmod(f->fd, 0600);  /* whatever the umask */
 	f->path = path.data;
 	while (*link != NULL)
 		link = &(*link)->next;

@@ -1,9 +1,9 @@
 #ifndef SPOOL_H
 #define SPOOL_H
 
-/* The saved files of one session (O5): one directory, one bound for all of
- * them. What a stream prints is saved raw. Only its end tells whether a file
- * is needed; the first 64 KiB wait in memory for that. */
+/* The saved files of one session (O5), with one bound for all of them. A stream
+ * is saved raw. Whether its file is needed is known only at its end; its first
+ * 64 KiB wait in memory for that. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,16 +25,16 @@ void spool_init(struct spool *, const char *dir, const char *name,
                 int64_t limit);
 void spool_free(struct spool *);  /* removes every file */
 
-/* A stream begins, without a file yet. NULL without memory. The spool has to
- * outlive it. */
+/* For a stream that begins, without a file yet. NULL: no memory. The spool has
+ * to outlive it. */
 struct spool_file *spool_open(struct spool *);
-void spool_close(struct spool_file *);  /* its file stays, if it has ended */
+void spool_close(struct spool_file *);  /* the file stays after spool_end() */
 
-/* Takes what is printed. A failure stops nobody: spool_tell() says it. */
+/* Takes what is printed. If it can't be saved, spool_tell() says so. */
 void spool_write(struct spool_file *, const void *bytes, size_t n);
 
-/* No more comes. The file goes, unless it is needed since a reader misses some
- * of the stream, or spool_tell() has named it. */
+/* No more will come. The file is removed, unless it is needed, or spool_tell()
+ * has named it. */
 void spool_end(struct spool_file *, bool needed);
 
 /* Appends "; full output: PATH", or why there is none or not all of it. */

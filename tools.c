@@ -42,7 +42,7 @@ static const char meta[] =
 enum tool { BASH, TASK_OUTPUT };
 static const char *const names[] = { "bash", "task_output" };
 
-/* An argument is a row: its name and type, what is right, and what else the
+/* An argument is a row: its name and type, what it should be, and what the
  * model is told of it by the tools that take it. The schemas are printed from
  * it. */
 static const struct argument {
@@ -138,8 +138,8 @@ put_input_schema(struct buf *b, enum tool tool)
 	buf_puts(b, "},\"additionalProperties\":false}");
 }
 
-/* Names of directories, and how many more there are: the description has its
- * limit (B6). */
+/* The names of directories, as many as there is room for in a description (B6),
+ * and how many more there are. */
 static void
 put_dirs(struct buf *b, const char *dir)
 {
@@ -255,7 +255,8 @@ tools_list(struct buf *b, const struct tools_options *o, bool data)
 
 /* -- Arguments --------------------------------------------------------- */
 
-/* The start of what was given; json_string() mends a character that is cut. */
+/* The start of a value. If the cut splits a character, json_string() mends
+ * that. */
 static void
 put_snippet(struct buf *b, struct json value)
 {
@@ -306,7 +307,8 @@ is_right(const struct argument *a, struct json value)
 }
 
 /* Sorts the members into given[]; of equal names the last counts, and null
- * is as good as absent. False: a wrong one is told. */
+ * counts as absent. False: one is wrong, and the refusal says which. So it is
+ * with all functions below. */
 static bool
 read_arguments(struct json members, enum tool tool, struct json given[],
                struct buf *refusal)

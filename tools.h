@@ -12,11 +12,11 @@
 
 struct tools_options {
 	bool offered;            /* false: --no-bash */
-	bool background;         /* --on-timeout; for the description */
-	const char *write;       /* where commands can write: names, each with
-	                          * a NUL behind it, then an empty one; NULL:
-	                          * everywhere (F1) */
-	bool no_network;         /* for the description, as that is (F4) */
+	bool background;         /* --on-timeout, for the description */
+	const char *write;       /* --write, for the description: names, each
+	                          * with a NUL behind it, then an empty one;
+	                          * NULL: commands write everywhere (F4) */
+	bool no_network;         /* --no-network, for the description */
 	int64_t timeout;         /* ms, when a call names none */
 	enum truncate truncate;  /* when a call names none */
 };
@@ -33,19 +33,22 @@ struct tools_call {
 	struct job_request job;  /* TOOLS_RUN: what to run */
 	bool by_pid;             /* check_pid or kill_pid, not task_output */
 	int64_t pid;
-	struct buf id;           /* of the task, with a NUL behind it; or none */
+	struct buf id;           /* of the task, a NUL behind it; or none */
 	int64_t wait;            /* ms, for its end or what follows */
 	struct buf until;        /* or until this has been printed (W3) */
-	bool only_new;           /* what was printed since the last look (T3) */
+	bool only_new;           /* only output since the last look (T3) */
 	struct buf input;        /* TOOLS_TYPE: what to type (I2) */
-	bool unseen;             /* `until` was not, in time */
-	bool echoed;             /* or only what may be the echo of `input` */
-	bool asks, secret;       /* the terminal does, for that (I3) */
+
+	/* What has come of it, filled in by calls.c */
+	bool unseen;             /* `until` was not printed in time */
+	bool echoed;             /* or it was, as the echo of `input` */
+	bool asks, secret;       /* the terminal asks, for a secret (I3) */
 };
 
 #define TOOLS_NAMES "bash and task_output"  /* all of them */
 
-/* The tools as JSON, for tools/list: [...]; data: with results as data (B6) */
+/* The tools as a JSON array, for tools/list; data: their results hold the data
+ * too (B6). */
 void tools_list(struct buf *, const struct tools_options *, bool data);
 
 /* A call of the tool of that name, with these arguments (an object, or
