@@ -49,6 +49,7 @@ struct call {
 	int64_t deadline;      /* ms; CALL_LOOK: until then it waits */
 	int64_t read;          /* ms; when the request was read */
 	int64_t last;          /* ms; of the last progress */
+	int64_t pause;         /* ms; until then there is none */
 	int64_t news;          /* ms; of the first news since then; 0: none */
 	struct watched {
 		struct output_cursor shown;     /* as progress */
@@ -218,6 +219,7 @@ open_call(const struct calls_request *r, struct json token, enum call_kind kind)
 	call->token.len = text.len - id_len;
 	call->deadline = NEVER;
 	call->read = call->last = c->now;
+	call->pause = c->now + PROGRESS_GAP;
 	if (r->batch != NULL)
 		r->batch->open++;
 	call->next = c->first;
@@ -565,19 +567,19 @@ job_of(const struct call *call)
 static int64_t
 progress_due(struct call *call)
 {
-	int64_t due = call->last + PROGRESS_GAP;
+	int64_t due = call->last + PROGRESS_SILENCE;
 	struct job *job;
 
 	if (call->token.text == NULL)
 		return NEVER;
 	job = job_of(call);
-	if (job == NULL || (!output_news(job->out.text, &call->out.shown) &&
-	    !output_news(job->err.text, &call->err.shown)))
-		return call->last + PROGRESS_SILENCE;
-	if (call->news == 0)
-		call->news = call->from.calls->now;
-	return due > call->news + PROGRESS_PAUSE ? due
-	    : call->news + PROGRESS_PAUSE;
+	if (job != NULL && (output_news(job->out.text, &call->out.shown) ||
+	    output_news(job->err.text, &call->err.shown))) {
+		if (call->news == 0)
+			call->news = call->from.calls->now;
+		due = call->news + PROGRESS_PAUSE;
+	}
+	return due > call->pause ? due : call->pause;
 }
 
 static void
@@ -600,14 +602,16 @@ send_progress(struct call *call)
 	buf_puts(&b, ",\"message\":");
 	json_string(&b, text.data, text.len);
 	buf_puts(&b, "}}");
-	/* If it is not taken, the next progress holds this text as well. */
+	/* If it is not taken, the next one, before long, holds this text. */
+	call->pause = c->now + PROGRESS_PAUSE;
 	if (!b.failed && !text.failed && c->send(c->transport, call->from.to,
 	    MCP_PROGRESS, 0, &b)) {
 		call->out.shown = out;
 		call->err.shown = err;
 		call->news = 0;
+		call->last = c->now;
+		call->pause = c->now + PROGRESS_GAP;
 	}
-	call->last = c->now;
 	buf_free(&text);
 	buf_free(&b);
 }

@@ -17,7 +17,8 @@
 enum {
 	MORE = 64,            /* places, when the set is full */
 	SHORT_TURN = 10,      /* ms, when a descriptor could not be watched */
-	SEND_SIZE = 64 << 10  /* bytes that the kernel holds for a slow peer */
+	SEND_SIZE = 64 << 10, /* bytes that the kernel holds for a slow peer */
+	PROGRESS_MOST = 64 << 10  /* bytes of it queued that take no more */
 };
 
 /* -- The poll set and the clock ---------------------------------------- */
@@ -202,7 +203,8 @@ queue_append(struct queue *q)
 bool
 queue_progress(struct queue *q, const struct buf *message)
 {
-	if (q->bytes.len > 0 || message->failed)
+	if (q->bytes.len > q->progress || q->bytes.len > PROGRESS_MOST ||
+	    message->failed)
 		return false;
 	buf_put(&q->bytes, message->data, message->len);
 	q->progress = q->bytes.len;

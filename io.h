@@ -46,9 +46,9 @@ int address_is_loopback(const char *address);
 
 /* Bytes on their way to a reader. Progress may be dropped, responses may not
  * (P10); and a client loses progress that it reads together with the response
- * (O7). So progress enters only an empty queue, is dropped for what comes next
- * if nothing of it has been written, and never shares a write with that. Zeroed
- * is empty. */
+ * (O7). So progress enters a queue only where there is nothing but progress, is
+ * dropped for what comes next if nothing of it has been written, and never
+ * shares a write with that. Zeroed is empty. */
 struct queue {
 	struct buf bytes;  /* failed: there was no memory for a message; that
 	                    * one and all later ones are not in it */
@@ -58,7 +58,7 @@ struct queue {
 
 size_t queue_unwritten(const struct queue *);
 struct buf *queue_append(struct queue *);  /* where to write what comes next */
-/* False: the queue is not empty. */
+/* False: it was not taken. */
 bool queue_progress(struct queue *, const struct buf *message);
 void queue_free(struct queue *);  /* empty again */
 

@@ -53,6 +53,24 @@ no_output() {
 	most "$(result elapsed_ms)" 9000
 }
 
+@test "W1: of two calls held open both give their signs of life" {
+	hurried
+	boris
+	call_bash 'read <gate' '{}' '{"progressToken":"fg"}'
+	first=$id
+	call_bash 'echo hi' '{}' '{"progressToken":"q"}'
+	queued=$id
+	for i in 1 2 3 4; do
+		notice
+		tokens="$tokens $(get params progressToken)"
+	done
+	has "$tokens" '"fg"'
+	has "$tokens" '"q"'
+	release
+	answer $first
+	answer $queued
+}
+
 @test "W1: what a command prints after its time in the queue has grown from there" {
 	hurried
 	boris
