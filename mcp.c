@@ -63,11 +63,21 @@ struct request {
  * params. */
 
 /* What this server is for (P11): at most 500 characters */
-#define INSTRUCTIONS ",\"instructions\":\"Runs shell commands on the host of " \
-	"this server: builds, tests, git, files, servers, long jobs. Use the " \
-	"tool bash for each command, and task_output for what runs in the " \
-	"background. The working directory stays from call to call; " \
-	"variables do not.\""
+static void
+put_instructions(struct request *r)
+{
+	const struct calls *c = &r->client->calls;
+
+	buf_add(&r->result, ",\"instructions\":\"", !c->tools->offered
+	    ? "Offers no tools: it was started with --no-bash."
+	    : "Runs shell commands on the host of this server: builds, tests, "
+	    "git, files, servers, long jobs. Use the tool bash for each "
+	    "command, and task_output for what runs in the background. ",
+	    !c->tools->offered ? "" : session_stateless(c->session)
+	    ? "Each command starts in the same directory, or in its cwd."
+	    : "The working directory stays from call to call; variables do "
+	    "not.", "\"");
+}
 
 /* Does the client of this clientInfo get results as data too? */
 static bool
@@ -102,7 +112,8 @@ do_initialize(struct request *r)
 	    json_get(r->message->params, "clientInfo"));
 	buf_add(&r->result, "\"protocolVersion\":\"", v->name,
 	    "\",\"capabilities\":{\"tools\":{}},"
-	    "\"serverInfo\":" MCP_SERVER_INFO INSTRUCTIONS);
+	    "\"serverInfo\":" MCP_SERVER_INFO);
+	put_instructions(r);
 	calls_result(&r->from, &r->result);
 	return NULL;
 }
@@ -138,8 +149,9 @@ do_discover(struct request *r)
 {
 	buf_puts(&r->result, "\"supportedVersions\":");
 	put_versions(&r->result);
-	buf_puts(&r->result, ",\"capabilities\":{\"tools\":{}}" INSTRUCTIONS
+	buf_puts(&r->result, ",\"capabilities\":{\"tools\":{}}"
 	    CACHING("public"));
+	put_instructions(r);
 	calls_result(&r->from, &r->result);
 	return NULL;
 }
@@ -151,7 +163,8 @@ do_list(struct request *r)
 		return "Unknown cursor: all tools are on the one page that is "
 		    "asked for without";
 	buf_puts(&r->result, "\"tools\":");
-	tools_list(&r->result, r->client->calls.tools, r->from.data);
+	tools_list(&r->result, r->client->calls.tools, r->from.data,
+	    session_stateless(r->client->calls.session));
 	if (r->from.stateless)
 		buf_puts(&r->result,
 		    r->client->options->structured == MCP_DATA_AUTO

@@ -13,7 +13,7 @@ enum {
 	WAIT_ASKS = 10000,         /* ms, of one about a terminal */
 	UNTIL_MOST = 1000,         /* characters (W3) */
 	SNIPPET = 80,              /* bytes of a wrong value that are quoted */
-	DIR_NAMES = 120            /* bytes of names in a description */
+	DIR_NAMES = 100            /* bytes of names in a description */
 };
 
 /* -- What is offered --------------------------------------------------- */
@@ -55,7 +55,8 @@ static const struct argument {
 	{ "command", JSON_STRING, 0, 0, "a string, the command to run",
 	  { "What to run", NULL } },
 	{ "timeout", JSON_NUMBER, 1, INT64_MAX,
-	  "an integer number of milliseconds from 1 to 600000",
+	  "an integer number of milliseconds from 1 to 600000 (of a task: to "
+	  "86400000, or absent for none)",
 	  { "Milliseconds until the command is terminated, at most 600000. "
 	    "With run_in_background or tty: at most 86400000, default none",
 	    NULL } },
@@ -68,8 +69,8 @@ static const struct argument {
 	    NULL } },
 	{ "input", JSON_STRING, 0, 0, "a string, what to type",
 	  { "Instead of command, with task_id: type this into the terminal of "
-	    "that task (\\n is Enter, \\u0003 Ctrl-C, \\u0004 end of file) "
-	    "and return what it then prints", NULL } },
+	    "that task (\\\\n is Enter, \\\\u0003 Ctrl-C, \\\\u0004 end of "
+	    "file) and return what it then prints", NULL } },
 	{ "check_pid", JSON_NUMBER, INT64_MIN, INT64_MAX,
 	  "an integer, the pid of a background task",
 	  { "Instead of command: look at the task of this pid, as returned "
@@ -79,21 +80,20 @@ static const struct argument {
 	  { "Instead of command: end the task of this pid", NULL } },
 	{ "task_id", JSON_STRING, 0, 0,
 	  "a string, the task_id that bash has returned",
-	  { "With input: the task to type into. With check_pid or kill_pid: "
-	    "the task of that pid, needed where the result of the start says "
-	    "so",
-	    "As bash has returned it; without it all tasks are listed" } },
+	  { "The task to type into; or that of check_pid or kill_pid, where "
+	    "the result of the start asks for it", "As bash has returned it" } },
 	{ "wait", JSON_NUMBER, 0, 600000,
 	  "an integer number of milliseconds from 0 to 600000",
-	  { "With run_in_background, tty or input: milliseconds to wait at "
-	    "most (10000 with tty or input)",
-	    "Milliseconds to wait for its end, or with new for new "
-	    "output" } },
+	  { "With run_in_background, tty or input: milliseconds to wait, at "
+	    "most 600000 (default 0; with tty or input 10000)",
+	    "Milliseconds to wait for its end, or with new for new output, "
+	    "at most 600000 (default 0)" } },
 	{ "until", JSON_STRING, 0, 0,
 	  "a string of 1 to 1000 characters without a newline",
-	  { "With those: return as soon as this text has been printed (waits "
-	    "30000 ms if wait is not given)",
-	    "Wait until this text has been printed since the last look" } },
+	  { "With run_in_background, tty or input: return as soon as this "
+	    "text has been printed (default of wait: 30000)",
+	    "Wait until this text has been printed since the last look "
+	    "(default of wait: 30000)" } },
 	{ "new", JSON_BOOL, 0, 0, "true or false",
 	  { NULL, "true: only what was printed since the last look" } },
 	{ "cwd", JSON_STRING, 0, 0, "a string, the name of a directory, "
@@ -105,7 +105,7 @@ static const struct argument {
 	  { "What the command reads as standard input; else it is empty",
 	    NULL } },
 	{ "truncate", JSON_STRING, 0, 0, "\"head\", \"tail\" or \"both\"",
-	  { "Which end of long output to return: head, tail or both", NULL } },
+	  { "Which part of long output to return", NULL } },
 	{ "description", JSON_STRING, 0, 0, "a string",
 	  { "What it is for, in a few words; shown in the list of tasks",
 	    NULL } }
@@ -144,21 +144,19 @@ static void
 put_dirs(struct buf *b, const char *dir)
 {
 	struct buf name = { NULL, 0, 0, false };
-	size_t room = DIR_NAMES, n;
+	size_t room = DIR_NAMES;
 	int more = 0;
 
-	for (; *dir != '\0'; dir += n + 1) {
-		n = strlen(dir);
-		if (n > room) {
+	for (; *dir != '\0'; dir += strlen(dir) + 1) {
+		json_string(&name, dir, strlen(dir));
+		if (name.len > room) {
 			more++;
-			continue;
-		}
-		buf_puts(b, room < DIR_NAMES ? ", " : "");
-		json_string(&name, dir, n);
-		if (!name.failed)
+		} else if (!name.failed) {
+			buf_puts(b, room < DIR_NAMES ? ", " : "");
 			buf_put(b, name.data + 1, name.len - 2);
+			room -= name.len;
+		}
 		buf_free(&name);
-		room -= n;
 	}
 	if (more > 0) {
 		buf_puts(b, room < DIR_NAMES ? " and " : "");
@@ -184,41 +182,46 @@ put_fences(struct buf *b, const struct tools_options *o)
 }
 
 static void
-put_description(struct buf *b, const struct tools_options *o)
+put_description(struct buf *b, const struct tools_options *o, bool shared)
 {
-	buf_puts(b, "Runs a command in a shell (bash, or sh where there is "
+	buf_add(b, "Runs a command in a shell (bash, or sh where there is "
 	    "none) and returns its exit code, stdout and stderr. Give exactly "
-	    "one of command, input, check_pid, kill_pid. cd and the argument "
-	    "cwd both move the working directory, which stays for the next call. "
-	    "Nothing else stays: put export, or . venv/bin/activate &&, into "
-	    "each command that needs it. There is no terminal, no editor and "
-	    "no pager, and stdin is empty: use flags such as -y and -m. For a "
-	    "program that talks back (python, gdb, ssh, a password) start it "
-	    "with tty: true; the result comes when it waits for input. Answer "
-	    "with input and its task_id, and read what it says in that result. "
-	    "An exit code other than 0 is a result, not an error. After timeout "
-	    "(default ");
+	    "one of command, input, check_pid, kill_pid. ", shared
+	    ? "Each command starts in the server's directory, or in cwd. "
+	    "Nothing stays for the next call: put cd, "
+	    : "cd and the argument cwd both move the working directory, which "
+	    "stays for the next call; a command that must not depend on that "
+	    "gives cwd. Nothing else stays: put ",
+	    "export, or . venv/bin/activate &&, into each command that needs "
+	    "it. There is no terminal, no editor and no pager, and stdin is "
+	    "empty: use flags such as -y and -m. For a program that talks back "
+	    "(python, gdb, ssh, a password) start it with tty: true; the "
+	    "result comes when it waits for input. Answer with input and its "
+	    "task_id; that result holds what it prints then. An exit code "
+	    "other than 0 is a result, not an error. After timeout (default ");
 	buf_int(b, o->timeout);
 	buf_add(b, o->background ?
 	    " ms) the command goes on as a background task." :
 	    " ms) the command is terminated; what it printed is returned.",
 	    " A server: run_in_background with until, a text that it prints "
 	    "when it is ready. Read tasks with task_output, end them with "
-	    "kill_pid (the pid that the start has returned). At most 10 run "
-	    "at a time; all end with this server. Long output is cut, by "
-	    "default to ", o->truncate == TRUNCATE_TAIL ?
+	    "kill_pid (the pid that the start has returned",
+	    shared ? ", and its task_id" : "", "). At most 10 run at a time; "
+	    "all end with this server. Long output is cut, by default to ",
+	    o->truncate == TRUNCATE_TAIL ?
 	    "its last 2000 lines or 50 KB (tail)" :
 	    o->truncate == TRUNCATE_BOTH ?
 	    "its first 10000 and last 20000 characters (both)" :
 	    "its first 30000 and last 2000 characters (head)",
 	    ", and all of it is saved in a file that the result names: do "
-	    "not pipe into head or tail, read that file with grep or sed. "
-	    "Commands run one at a time, in order.");
+	    "not pipe into head or tail, read that file with grep or sed.",
+	    shared ? "" : " Foreground commands run one at a time.");
 	put_fences(b, o);
 }
 
 void
-tools_list(struct buf *b, const struct tools_options *o, bool data)
+tools_list(struct buf *b, const struct tools_options *o, bool data,
+           bool shared)
 {
 	static const char title[] = "\",\"title\":\"";
 	static const char described[] = "\",\"description\":\"";
@@ -227,7 +230,7 @@ tools_list(struct buf *b, const struct tools_options *o, bool data)
 	if (o->offered) {
 		buf_add(b, "{\"name\":\"bash", title, "Run a shell command",
 		    described);
-		put_description(b, o);
+		put_description(b, o, shared);
 		put_input_schema(b, BASH);
 		if (data)
 			buf_add(b, output_schema,
@@ -237,13 +240,13 @@ tools_list(struct buf *b, const struct tools_options *o, bool data)
 		    "\"openWorldHint\":true}", meta,
 		    ",{\"name\":\"task_output", title,
 		    "Read a background task", described,
-		    "Output and status of a background task of bash, or "
-		    "without task_id the list of all tasks. While it runs: "
-		    "the last 10000 characters so far. When it has ended: "
-		    "its final output and exit code, once; then the task is "
-		    "forgotten. Do not poll: set wait (or until), and the "
-		    "answer comes when the task has ended (or has printed "
-		    "that), at the latest after that time.");
+		    "Output and status of a background task of bash",
+		    shared ? "" : ", or without task_id the list of all "
+		    "tasks", ". While it runs: the last 10000 characters so "
+		    "far. When it has ended: its final output and exit code, "
+		    "once; then the task is forgotten. Do not poll: set wait, "
+		    "and the answer comes when the task has ended, or until "
+		    "has been printed, or the time is up.");
 		put_input_schema(b, TASK_OUTPUT);
 		if (data)
 			buf_add(b, output_schema, list_schema, "}}");
@@ -484,8 +487,11 @@ read_bash(const struct tools_options *o, const struct json given[],
 	if (ways != 1) {
 		buf_puts(refusal, ways > 1 ? "too many: "
 		    : "argument \"command\" is missing: ");
-		return refuse(refusal, "exactly one of command, input, "
-		    "check_pid and kill_pid is required");
+		return refuse(refusal, ways == 0 && given[TASK_ID].text != NULL
+		    ? "task_id counts only with input, check_pid or kill_pid; "
+		    "to read a task use task_output"
+		    : "exactly one of command, input, check_pid and kill_pid "
+		    "is required");
 	}
 	if (given[INPUT].text != NULL)
 		return read_input(given, call, refusal);

@@ -47,9 +47,10 @@ struct tools_call {
 
 #define TOOLS_NAMES "bash and task_output"  /* all of them */
 
-/* The tools as a JSON array, for tools/list; data: their results hold the data
- * too (B6). */
-void tools_list(struct buf *, const struct tools_options *, bool data);
+/* The tools as a JSON array, for tools/list. data: their results hold the data
+ * too (B6). shared: by clients without a session (H6). */
+void tools_list(struct buf *, const struct tools_options *, bool data,
+                bool shared);
 
 /* A call of the tool of that name, with these arguments (an object, or
  * JSON_NONE). TOOLS_REFUSED: the result says why (results.h).

@@ -467,6 +467,16 @@ big() {
 	least "$(get -n result tools 0 description)" 100
 }
 
+@test "B6: what is said of a tool and its arguments is printable" {
+	boris
+	ask tools/list
+	# a control character would stand there as an escape, \u0003 or \n
+	lacks "${reply//\\\\/}" '\u00'
+	lacks "${reply//\\\\/}" '\n'
+	has "$(get -s result tools 0 inputSchema properties input description)" \
+		'(\n is Enter, \u0003 Ctrl-C, \u0004 end of file)'
+}
+
 @test "B6: tools/list as a whole stays within 6 KiB" {
 	boris
 	ask tools/list

@@ -1029,6 +1029,23 @@ unread() {
 	done
 }
 
+@test "H6: what is said of the tools is true without a session (B6, P11)" {
+	serve
+	plug a
+	message server/discover "{\"_meta\":{$META}}"
+	modern_post a
+	answers a
+	lacks "$(get result instructions)" 'stays'
+	message tools/list "{\"_meta\":{$META}}"
+	modern_post a
+	answers a
+	told=$(get -s result tools 0 description)$(get -s result tools 1 description)
+	lacks "$told" 'directory, which stays'
+	lacks "$told" 'list of all'
+	has "$told" 'starts in the server'
+	has "$told" 'and its task_id'
+}
+
 @test "H6: tasks belong to the server, ten at a time, and the refusal names none" {
 	serve
 	plug a b

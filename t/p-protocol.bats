@@ -1140,6 +1140,13 @@ unread() {
 	is "$(get result instructions)" "$instructions"
 }
 
+@test "P11: the instructions name no tools where none are offered" {
+	boris --no-bash
+	send "$HELLO"
+	hear
+	lacks "$(get result instructions)" 'tool bash'
+}
+
 @test "P4: of a long name, or a long id, the start is told" {
 	boris
 	long=$(printf %0500d 0)
