@@ -407,15 +407,16 @@ print_help(void)
 /* The environment of commands: boris's own, without its token (H3), with
  * another TERM, so that programs that would draw on a terminal say so and end
  * (B4); with a terminal also without a pager, and without variables that hide
- * its size (I1). env[0] is for PWD, which each command gets its own of. */
+ * its size (I1). env[0] is for PWD, which each command gets its own of; OLDPWD,
+ * where `cd -` leads, would be another one's. */
 static char **
 make_environment(bool terminal)
 {
 	static const char *const not_kept[] = {
-		"PWD=", "TERM=", "BORIS_TOKEN=",
+		"PWD=", "OLDPWD=", "TERM=", "BORIS_TOKEN=",
 		"PAGER=", "GIT_PAGER=", "LINES=", "COLUMNS="
 	};
-	size_t i, n = 0, kept = 1, most = terminal ? 7 : 3;
+	size_t i, n = 0, kept = 1, most = terminal ? 8 : 4;
 	char **env, **e;
 
 	while (environ[n] != NULL)

@@ -313,6 +313,15 @@ wrong=(nosuch $'\nnosuch' $'echo one\nnosuch\necho two' ')' 'echo hi )' $'echo h
 	'. /nosuch' 'unset -f; shift 99' 'kill -9 $$' 'exit 300' '/proc/version' '/' '""' '#' ':()'
 	$'cat <<X\nhi' $'f() {\nnosuch\n}\nf' 'test 1 -eq x' 'break' 'continue 2')
 
+@test "D1: cd - leads to no directory that boris once came from" {
+	boris_from=$PWD
+	OLDPWD=/ boris
+	run_bash 'cd - 2>/dev/null'
+	isnt "$(result exit_code)" 0
+	run_bash pwd
+	is "$(plain stdout)" "$boris_from"
+}
+
 @test "D3: some fifty wrong commands say what SHELL -c says, line numbers too" {
 	boris
 	for command in "${wrong[@]}"; do
