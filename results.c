@@ -147,6 +147,14 @@ signal_of(int exit_code)
 	return NULL;
 }
 
+/* Is it a signal that one process sends to end another? */
+static bool
+is_sent(int sig)
+{
+	return sig == SIGTERM || sig == SIGKILL || sig == SIGINT ||
+	    sig == SIGHUP;
+}
+
 static void
 note(struct result *r, const char *text)
 {
@@ -161,27 +169,36 @@ note_number(struct result *r, const char *text, int64_t n, const char *behind)
 	buf_puts(&r->note, behind);
 }
 
-/* Why it was ended, or its timeout was changed */
+/* Why it was ended, or its timeout was changed. start: this is the first result
+ * about it. */
 static void
-note_limits(struct result *r)
+note_limits(struct result *r, bool start)
 {
 	const struct job *job = r->job;
+	int64_t most = job->asked.background ? 86400000 : 600000;
 
-	if (job->timed_out && !r->task) {
+	if (job->timed_out && r->task) {
+		note(r, job->by_server
+		    ? "terminated by --bg-timeout, this server's limit"
+		    : "terminated by its timeout");
+	} else if (job->timed_out) {
 		note_number(r, "Command timed out after ", job->asked.timeout,
 		    "ms");
 		r->headline = r->note.len;
-		note(r, job->asked.timeout < 1000
-		    ? "timeout is in milliseconds, and may be up to 600000"
-		    : "timeout may be up to 600000; a server or watcher "
-		    "belongs in the background: run_in_background");
-	} else if (job->timed_out) {
-		note(r, job->by_server ? "terminated by --bg-timeout"
-		    : "terminated by its timeout");
 	}
-	if (job->asked.capped)
-		note_number(r, "timeout counts as ", job->asked.background
-		    ? 86400000 : 600000, ", the most there can be");
+	if (job->timed_out && !job->by_server && job->asked.timeout < 1000)
+		note_number(r, "timeout is in milliseconds, and may be up to ",
+		    most, "");
+	else if (job->timed_out && !r->task)
+		note(r, job->asked.timeout < most
+		    ? "timeout may be up to 600000 ms; a server or watcher "
+		    "belongs in the background: run_in_background"
+		    : "timeout may be up to 600000 ms, no more; a longer "
+		    "command, a server or a watcher belongs in the background: "
+		    "run_in_background, then task_output with wait");
+	if (job->asked.capped && start)
+		note_number(r, "timeout counts as ", most,
+		    ", the most there can be");
 	if (job->no_room)
 		note(r, "it was terminated rather than put in the background, "
 		    "since 10 background tasks are running already, the most "
@@ -197,7 +214,7 @@ put_notes(struct result *r)
 	const struct job *job = r->job;
 	bool start = r->look == NULL || r->look->action == TOOLS_RUN;
 
-	note_limits(r);
+	note_limits(r, start);
 	if (r->task && !r->ended && !job->asked.background && start)
 		note_number(r, "still running after ", job->asked.timeout,
 		    "ms; it goes on as a background task");
@@ -208,7 +225,9 @@ put_notes(struct result *r)
 	if (r->look != NULL && r->look->unseen) {
 		note(r, r->look->echoed
 		    ? "not seen in time but as the echo of what was typed: "
-		    : "not seen in time: ");
+		    : r->ended ? "not seen before it ended: "
+		    : start ? "not seen in time: "
+		    : "not seen in time, since the last look: ");
 		buf_put(&r->note, r->look->until.data, r->look->until.len);
 	}
 	if (r->look != NULL && r->look->asks)
@@ -225,10 +244,14 @@ put_notes(struct result *r)
 		    : "; what they print is not shown; end them with kill -- -");
 		buf_int(&r->note, job->orphans);
 	}
-	if (r->ended && job->shot)
+	if (r->ended && job->shot) {
 		note_number(r, "the shell itself was ended by signal ",
-		    job->exit_code - 128, ", which boris did not send "
-		    "(pkill -f matches its own command line)");
+		    job->exit_code - 128, ", which boris did not send; what "
+		    "came behind was not run");
+		if (!r->task && is_sent(job->exit_code - 128))
+			buf_puts(&r->note, " (pkill -f matches its own "
+			    "command line; write pkill -f '[n]ame')");
+	}
 	if (r->ended && job->pipeline[0] != '\0') {
 		note(r, "exit codes of the last pipeline: ");
 		buf_puts(&r->note, job->pipeline);
@@ -491,8 +514,11 @@ results_no_task(struct buf *b, struct session *s,
 		buf_puts(&t, "task not found: ");
 		put_start(&t, &call->id, RESULTS_SHOWN);
 	}
-	buf_add(&t, "\nIt may have been read already, or belong to another "
-	    "server. ", session_stateless(s) ? "Its task_id is always needed "
+	buf_add(&t, "\nIt may have been read already, have been dropped (10 "
+	    "unread results are kept), or belong to another server. ",
+	    call->by_pid ? "Only tasks are found by their pid; end other "
+	    "processes by the command kill. " : "",
+	    session_stateless(s) ? "Its task_id is always needed "
 	    "here, beside check_pid and kill_pid too."
 	    : "The tasks that there are:");
 	if (!session_stateless(s))
