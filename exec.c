@@ -26,6 +26,7 @@ enum {
 	LOOK_MOST = 32,         /* ms between looks at a group, at most */
 	REVIEW = 10000,         /* ms between looks at which orphans live */
 	LOOK_AFTER_PIPE = 10,   /* ms from the end of an orphan's pipe to one */
+	SETTLE = 20,            /* ms in which what a shell leaves may end */
 	SHORT_LIFE = 250,       /* ms in which pids do not wrap around */
 	QUIET = 3,              /* ms in which a new command's pipes are not
 	                         * watched: most commands end before that, and
@@ -95,6 +96,15 @@ free_digit(const char *text, size_t len)
 	while (used[(unsigned char)*digit] && digit[1] != '\0')
 		digit++;
 	return *digit - '0';
+}
+
+/* Does the command tell in which directory it ends (D2), or may a pipeline of it
+ * hide a failure (B7)? */
+static bool
+needs_trap(const struct exec_command *c)
+{
+	return c->tells_dir ||
+	    (is_bash(c->shell) && memchr(c->text, '|', c->len) != NULL);
 }
 
 /* The descriptor under which the shell holds the directory's pipe (D2) */
@@ -191,10 +201,9 @@ open_pipes(struct exec_command *c, int ours[], int theirs[])
 			return -1;
 		ours[OUT] = end[0];
 		theirs[OUT] = end[1];
-		return 0;
 	}
-	for (i = 0; i < PIPES; i++) {
-		if ((i == IN && c->input == NULL) || (i == DIR && !c->tells_dir))
+	for (i = c->terminal ? DIR : IN; i < PIPES; i++) {
+		if ((i == IN && c->input == NULL) || (i == DIR && !needs_trap(c)))
 			continue;
 		us = i == IN;
 		if (proc_pipe(end, i == DIR ? -1 : us) < 0)
@@ -304,7 +313,7 @@ exec_start(struct exec_list *list, struct exec_command *c,
 	list->first = x;
 	for (i = 0; i < PIPES; i++)
 		x->fd[i] = x->poll[i] = theirs[i] = -1;
-	if (c->tells_dir)
+	if (needs_trap(c))
 		put_trap(&x->trap, c->shell, dir_fd);
 	put_texts(&texts, c, &x->trap);
 	buf_puts(&pwd, "PWD=");
@@ -471,6 +480,7 @@ look_at_leader(struct exec *x)
 	    WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0)
 		return;
 	x->report.shell_ended = true;
+	x->look = 0;  /* at once */
 	x->report.signalled = info.si_code != CLD_EXITED;
 	x->report.status = x->report.signalled ? 128 + info.si_status
 	    : info.si_status & 255;
@@ -515,10 +525,17 @@ exec_stop(struct exec *x, bool at_once, int64_t now)
 	x->pause = 1;
 }
 
-/* Acts on what a look at the group has found. */
+/* Acts on what a look at the group has found. A process that is just about to
+ * end, or to get a session of its own, is not left running: before that is said
+ * there is a second look (E4, B7). */
 static void
 looked(struct exec *x, bool lives, int64_t now)
 {
+	if (x->report.state == EXEC_RUNNING && lives && x->pause == 0) {
+		x->pause = SETTLE;
+		x->look = now + SETTLE;
+		return;
+	}
 	if (x->report.state == EXEC_RUNNING || !lives)
 		end(x, now);
 	if (!lives) {
@@ -636,8 +653,6 @@ transfer(struct exec *x, const struct loop *loop)
 		write_input(x);
 	if (loop->child)
 		look_at_leader(x);
-	if (x->report.state == EXEC_RUNNING && x->report.shell_ended)
-		x->look = loop->now;
 	/* When what was left running closes its last pipe, it mostly ends. */
 	if (x->report.state == EXEC_ENDED && open && !x->report.open)
 		x->look = loop->now + LOOK_AFTER_PIPE;

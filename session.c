@@ -190,8 +190,8 @@ track_dir(struct session *s, struct held_job *h)
 	const char *dir = exec_report(h->exec)->dir;
 	char *copy;
 
-	if (dir == NULL || h->job.timed_out || h->job.killed ||
-	    h->cancelled || strcmp(dir, s->dir) == 0)
+	if (dir == NULL || s->stateless || h->job.timed_out ||
+	    h->job.killed || h->cancelled || strcmp(dir, s->dir) == 0)
 		return;
 	copy = strdup(dir);
 	h->job.moved = copy != NULL;

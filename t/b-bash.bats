@@ -707,6 +707,14 @@ all_are() {
 	is "$(result status) $(result note)" '"completed" '
 }
 
+@test "B7: so it does of a task" {
+	boris
+	run_bash 'read <gate' '{"timeout":30,"run_in_background":true,"wait":10000}'
+	is "$(result status)" '"timed_out"'
+	notes '*terminated by its timeout*'
+	notes '*millisecond*86400000*'
+}
+
 @test "B7: the start of a task says how to read and to end it" {
 	boris
 	start_task 'read <gate'
@@ -727,6 +735,21 @@ all_are() {
 	eventually gone child
 	# What has ended with its command, or left its group, is none.
 	run_bash 'true & wait; (exit 0) | cat'
+	is "$(result note)" ''
+}
+
+@test "B7: what ends with its command, a moment later, is not left running" {
+	boris
+	# On a busy machine the moment may be a long one.
+	for i in 1 2 3 4 5 6 7 8 9; do
+		run_bash 'sleep 0.002 & true'
+		[ "$(result note)" != '' ] || break
+	done
+	is "$(result note)" ''
+	for i in 1 2 3 4 5 6 7 8 9; do
+		run_bash 'setsid sleep 0.1 >/dev/null 2>&1 & true'
+		[ "$(result note)" != '' ] || break
+	done
 	is "$(result note)" ''
 }
 
@@ -808,6 +831,21 @@ END
 	run_bash $'cd /\nfalse |\n cat'
 	has "$(plain note)" 'exit codes of the last pipeline: 1 0'
 	is "$(plain cwd)" /
+}
+
+@test "B7: in the background and on a terminal it has them too" {
+	[ -x /bin/bash ] || skip 'no /bin/bash here'
+	boris
+	run_bash '(exit 2) | cat' '{"run_in_background":true,"wait":10000}'
+	is "$(result status) $(result exit_code)" '"completed" 0'
+	notes 'exit codes of the last pipeline: 2 0'
+	run_bash '(exit 2) | cat' '{"tty":true}'
+	is "$(result status) $(result exit_code)" '"completed" 0'
+	notes 'exit codes of the last pipeline: 2 0'
+	run_bash 'cd /; true | cat' '{"run_in_background":true,"wait":10000}'
+	is "$(result note)" ''
+	run_bash pwd
+	is "$(plain stdout)" "$PWD"
 }
 
 @test "B7: a pipeline that hides no failure has no such note" {

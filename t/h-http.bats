@@ -1029,6 +1029,18 @@ unread() {
 	done
 }
 
+@test "H6: a pipeline that hides a failure has its exit codes (B7), and moves nothing" {
+	[ -x /bin/bash ] || skip 'no /bin/bash here'
+	mkdir work
+	serve --workdir=work
+	plug a
+	modern_ran a 'cd /; false | true'
+	has "$(plain note)" 'exit codes of the last pipeline: 1 0'
+	is "$(plain cwd)" "$PWD/work"
+	modern_ran a pwd
+	is "$(plain stdout)" "$PWD/work"
+}
+
 @test "H6: what is said of the tools is true without a session (B6, P11)" {
 	serve
 	plug a
