@@ -317,6 +317,8 @@ search(struct call *call, struct output *text, struct watched *w)
 	if (!output_news(text, &w->searched))
 		return;
 	call->printed = call->from.calls->now;
+	if (output_rewritten(text, &w->searched))
+		b->len = 0;  /* it was of the line as it had been before */
 	output_since(text, &w->searched, SEARCHED, b);
 	while (!call->seen && (at = find(b, until, at)) > 0) {
 		call->seen = call->echoes == 0;
@@ -334,6 +336,8 @@ search(struct call *call, struct output *text, struct watched *w)
 static void
 search_news(struct call *call, struct job *job)
 {
+	if (call->look.until.len == 0 && !call->look.only_new)
+		return;
 	search(call, job->out.text, &call->out);
 	search(call, job->err.text, &call->err);
 }
@@ -344,17 +348,19 @@ wait_ends(struct call *call, struct job *job)
 {
 	const struct tools_call *look = &call->look;
 	int64_t quiet = look->action == TOOLS_TYPE ? QUIET_TYPED : QUIET;
+	int64_t asks;
 	bool secret;
 
 	if (look->action == TOOLS_KILL)
 		return call->deadline;
-	if (look->until.len > 0 || look->only_new)
-		search_news(call, job);
-	if (call->seen ||
-	    (session_asks(job, call->from.calls->now, &secret) &&
-	    output_news(job->out.text, &job->told)))
+	search_news(call, job);
+	asks = session_asks(job, call->from.calls->now, &secret);
+	if (call->seen || (asks > 0 && asks != job->told))
 		return 0;
+	/* What another call has shown meanwhile is not new any more. */
 	if (look->until.len == 0 && look->only_new && call->printed > 0 &&
+	    (output_news(job->out.text, &job->out.seen) ||
+	    output_news(job->err.text, &job->err.seen)) &&
 	    call->printed + quiet < call->deadline)
 		return call->printed + quiet;
 	return call->deadline;
@@ -408,6 +414,7 @@ try_look(struct call *call)
 	struct job *job = task_of(call);
 	bool finished = job != NULL && job->state == JOB_FINISHED;
 	struct buf b = { NULL, 0, 0, false };
+	int64_t asks;
 
 	if (job != NULL && c->now < wait_ends(call, job) && !finished)
 		return false;
@@ -415,9 +422,10 @@ try_look(struct call *call)
 		results_no_task(&b, c->session, &call->look, c->now);
 	} else {
 		call->look.unseen = call->look.until.len > 0 && !call->seen;
-		call->look.asks = session_asks(job, c->now, &call->look.secret);
-		if (call->look.asks)
-			output_look(job->out.text, &job->told);
+		asks = session_asks(job, c->now, &call->look.secret);
+		call->look.asks = asks > 0;
+		if (asks > 0)
+			job->told = asks;
 		results_job(&b, call->from.data, c->session, job, &call->look,
 		    c->now);
 	}
@@ -426,6 +434,20 @@ try_look(struct call *call)
 		session_forget(c->session, job);
 	end_call(call, &b);
 	return true;
+}
+
+/* Reads what the task has printed until now. That may be more than is kept, so
+ * the calls that wait for a text search it here. */
+static void
+read_task(struct calls *c, struct job *job)
+{
+	struct call *call;
+
+	session_read(job, c->now);
+	for (call = c->first; call != NULL; call = call->next) {
+		if (call->kind == CALL_LOOK && task_of(call) == job)
+			search_news(call, job);
+	}
 }
 
 /* From now on the call looks at that task, by its id: the pid may be another
@@ -479,8 +501,8 @@ calls_tool(const struct calls_request *r, struct json token,
 	}
 	job = task_of(call);
 	if (job != NULL) {
-		session_read(job, c->now);
 		begin_look(call, job);
+		read_task(c, job);
 	}
 	if (job != NULL && call->look.action == TOOLS_TYPE &&
 	    !type(call, job))

@@ -407,17 +407,17 @@ take(struct exec *x, int which, int64_t now)
 	return n;
 }
 
-/* What is in the pipes by now. That is at most PIPE_FULL bytes each; what comes
- * behind is printed by somebody who goes on printing. */
+/* What is in the pipes by now, and once `most` bytes of one have been read, no
+ * more: somebody may go on printing. */
 static void
-take_rest(struct exec *x, int64_t now)
+take_rest(struct exec *x, ssize_t most, int64_t now)
 {
 	ssize_t n, sum;
 	int which;
 
 	for (which = OUT; which <= ERR; which++) {
 		sum = 0;
-		while (sum < PIPE_FULL && (n = take(x, which, now)) > 0)
+		while (sum < most && (n = take(x, which, now)) > 0)
 			sum += n;
 	}
 }
@@ -491,7 +491,7 @@ end(struct exec *x, int64_t now)
 {
 	if (x->report.state == EXEC_ENDED)
 		return;
-	take_rest(x, now);
+	take_rest(x, PIPE_FULL, now);
 	take_dir(x);
 	/* What was left running may hold the pipes (E4). They are read on, so
 	 * that it is not blocked, and what comes is dropped. A terminal ends
@@ -697,24 +697,45 @@ exec_report(const struct exec *x)
 void
 exec_read(struct exec *x, int64_t now)
 {
-	take_rest(x, now);
+	take_rest(x, READ_SIZE / 2, now);  /* less than is kept of it */
 	look_at_leader(x);
 }
 
 /* -- The terminal ------------------------------------------------------ */
 
-/* The length of the unfinished line, once this text is typed behind it; more
- * than LINE_MOST: some line would be cut. A new line begins behind Enter, and
- * behind the control characters that send or drop a line: C, D, U, Z, \. */
-static size_t
-typed_line(size_t line, const struct buf *text)
+/* Does the terminal send or drop the line at this character? */
+static bool
+ends_line(const struct termios *mode, unsigned char c)
 {
-	static const char ends[] = "\n\r\3\4\25\32\34";
+	static const int always[] = { VEOF, VEOL, VKILL };
+	static const int signals[] = { VINTR, VQUIT, VSUSP };
+	int i;
+
+	for (i = 0; i < 3 && c != _POSIX_VDISABLE; i++) {
+		if (c == mode->c_cc[always[i]] ||
+		    ((mode->c_lflag & ISIG) && c == mode->c_cc[signals[i]]))
+			return true;
+	}
+	return c == '\n' || (c == '\r' && (mode->c_iflag & ICRNL));
+}
+
+/* The length of the unfinished line, once this text is typed behind it; more
+ * than LINE_MOST: some line would be cut (I2). */
+static size_t
+typed_line(const struct termios *mode, size_t line, const struct buf *text)
+{
+	unsigned char c;
 	size_t i;
 
-	for (i = 0; i < text->len && line <= LINE_MOST; i++)
-		line = memchr(ends, text->data[i], strlen(ends)) != NULL ? 0
-		    : line + 1;
+	for (i = 0; i < text->len && line <= LINE_MOST; i++) {
+		c = (unsigned char)text->data[i];
+		if (ends_line(mode, c))
+			line = 0;
+		else if (c != mode->c_cc[VERASE])
+			line++;
+		else if (line > 0)
+			line--;
+	}
 	return line;
 }
 
@@ -730,7 +751,7 @@ exec_type(struct exec *x, const struct buf *text, bool *echoed)
 	    tcgetattr(x->fd[OUT], &mode) < 0)
 		return -1;
 	if (mode.c_lflag & ICANON)
-		line = typed_line(x->line, text);
+		line = typed_line(&mode, x->line, text);
 	errno = line > LINE_MOST ? E2BIG : ENOBUFS;
 	if (line > LINE_MOST ||
 	    queue_unwritten(&x->input) + text->len > TYPED_MOST)
@@ -752,7 +773,7 @@ exec_type(struct exec *x, const struct buf *text, bool *echoed)
 	return 0;
 }
 
-bool
+int64_t
 exec_asks(const struct exec *x, int64_t now, bool *secret)
 {
 	struct termios mode;
@@ -762,8 +783,10 @@ exec_asks(const struct exec *x, int64_t now, bool *secret)
 	    x->printed == 0 || now < x->printed + SILENCE ||
 	    queue_unwritten(&x->input) > 0 ||
 	    tcgetattr(x->fd[OUT], &mode) < 0)
-		return false;
+		return 0;
 	*secret = (mode.c_lflag & (ICANON | ECHO)) == ICANON;
-	return *secret || !(mode.c_lflag & ICANON) ||
-	    output_within_line(x->text[OUT]);
+	if ((mode.c_lflag & ICANON) && !*secret &&
+	    !output_within_line(x->text[OUT]))
+		return 0;
+	return x->printed;
 }

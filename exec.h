@@ -80,8 +80,8 @@ void exec_poll_add(struct exec_list *, struct loop *);
 void exec_dispatch(struct exec_list *, const struct loop *);
 
 const struct exec_report *exec_report(const struct exec *);
-/* Reads what it has printed until now, and notes whether its shell has ended.
- * */
+/* Reads what it has printed until now, and notes whether its shell has
+ * ended. */
 void exec_read(struct exec *, int64_t now);
 
 /* Types into its terminal, as fast as it is read there (I2). *echoed: the text
@@ -90,8 +90,8 @@ void exec_read(struct exec *, int64_t now);
  * longer than a terminal takes, ENOBUFS too much waits to be read, ENOMEM. */
 int exec_type(struct exec *, const struct buf *text, bool *echoed);
 
-/* Does its terminal ask for input? *secret: with what is typed not shown (I3)
- * */
-bool exec_asks(const struct exec *, int64_t now, bool *secret);
+/* Does its terminal ask for input (I3)? Since when, in ms, or 0. *secret: what
+ * is typed is not shown. */
+int64_t exec_asks(const struct exec *, int64_t now, bool *secret);
 
 #endif

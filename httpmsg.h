@@ -68,8 +68,8 @@ void request_free(struct request *);  /* zeroed again */
  * headers can't hold comes as "=?base64?...?=" (MCP 2026-07-28, transports). */
 bool header_says(const char *value, struct json string);
 
-/* Compares in a time that does not depend on what is wrong with `given` (H3).
- * */
+/* Compares in a time that does not depend on what is wrong with `given`
+ * (H3). */
 bool same_secret(const char *given, const char *secret);
 
 /* Who may ask */

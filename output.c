@@ -130,8 +130,8 @@ make_room(struct output *o)
 	o->cursor -= gone;
 }
 
-/* A line that is too long is cut at the cursor, wherever reads have split it.
- * */
+/* A line that is too long is cut at the cursor, wherever reads have split
+ * it. */
 static void
 bound_line(struct output *o)
 {
@@ -139,8 +139,8 @@ bound_line(struct output *o)
 		o->line = o->cursor;
 }
 
-/* Puts n bytes in place of those between two indices, the cursor behind them.
- * */
+/* Puts n bytes in place of those between two indices, the cursor behind
+ * them. */
 static void
 replace(struct output *o, size_t from, size_t to, const void *p, size_t n)
 {
@@ -176,8 +176,8 @@ put(struct output *o, const void *p, size_t n)
 }
 
 /* CSI K: erases from the cursor on (0), or up to and including it (1), or all
- * of the line (2). The cursor keeps its column, perhaps behind the line's end.
- * */
+ * of the line (2). The cursor keeps its column, perhaps behind the line's
+ * end. */
 static void
 erase(struct output *o, unsigned what)
 {
@@ -201,8 +201,8 @@ erase(struct output *o, unsigned what)
 /* Each of these takes some of the n bytes at p and returns how many. */
 
 /* Text without controls at the end of the line, which nearly all bytes are.
- * (There is room behind the end, so a byte is copied before it is looked at.)
- * */
+ * (There is room behind the end, so a byte is copied before it is looked
+ * at.) */
 static size_t
 append(struct output *o, const unsigned char *p, size_t n)
 {
@@ -543,11 +543,17 @@ output_show(struct output *o, enum truncate how, const char *name,
 
 /* -- Cursors ----------------------------------------------------------- */
 
+bool
+output_rewritten(const struct output *o, const struct output_cursor *c)
+{
+	return c->rewrites != o->rewrites;
+}
+
 /* Where the text behind it begins */
 static int64_t
 position(const struct output *o, const struct output_cursor *c)
 {
-	return c->finished + (c->rewrites == o->rewrites ? c->line : 0);
+	return c->finished + (output_rewritten(o, c) ? 0 : c->line);
 }
 
 bool
@@ -571,9 +577,15 @@ output_since(struct output *o, struct output_cursor *c, size_t limit,
              struct buf *b)
 {
 	struct bounds most = everything;
+	int64_t from = position(o, c);
 
+	/* Of a long text there is the start, too, if there is room for it. */
+	if (o->dropped > 0 && from < (int64_t)o->head_len && limit > o->len) {
+		buf_put(b, o->text + from, o->head_len - (size_t)from);
+		buf_putc(b, '\n');
+	}
 	most.bytes = (int64_t)limit;
-	show(o, &most, position(o, c), 0, NULL, b);
+	show(o, &most, from, 0, NULL, b);
 	output_look(o, c);
 }
 

@@ -52,6 +52,10 @@ struct output_cursor {
 /* Does it end in the middle of a line, as behind a prompt? */
 bool output_within_line(const struct output *);
 
+/* Was its line changed after that look? Then that counts as a whole as text
+ * behind the cursor. */
+bool output_rewritten(const struct output *, const struct output_cursor *);
+
 /* Is there text behind the cursor? */
 bool output_news(const struct output *, const struct output_cursor *);
 void output_look(struct output *, struct output_cursor *);  /* to the end */

@@ -162,8 +162,8 @@ enterable(const char *dir)
 }
 
 /* The directory that was tried, by `cwd` or as the tracked one, can't be
- * entered. If that is the tracked one's fault, --workdir takes its place (D5).
- * */
+ * entered. If that is the tracked one's fault, --workdir takes its place
+ * (D5). */
 static void
 refuse_dir(struct session *s, struct held_job *h, const char *tried)
 {
@@ -553,13 +553,13 @@ session_type(struct job *job, const struct buf *text, bool *echoed)
 	return -1;
 }
 
-bool
+int64_t
 session_asks(const struct job *job, int64_t now, bool *secret)
 {
 	const struct held_job *h = (const struct held_job *)job;
 
 	*secret = false;
-	return job->state == JOB_TASK && exec_asks(h->exec, now, secret);
+	return job->state == JOB_TASK ? exec_asks(h->exec, now, secret) : 0;
 }
 
 void

@@ -102,8 +102,8 @@ struct job {
 	                          * the shell */
 	bool no_room;            /* E5 found ten tasks running */
 	struct job_stream out, err;
-	struct output_cursor told;  /* where `out` ended when a result last said
-	                          * that the terminal asks (I3) */
+	int64_t told;            /* ms; since when the terminal asked when a
+	                          * result last said so (I3) */
 };
 
 struct session;
@@ -135,7 +135,7 @@ struct job *session_next_task(struct session *, const struct job *after);
 void session_kill(struct job *, int64_t now);  /* T4 */
 /* exec_type() and exec_asks() for a task; EPIPE too when it has ended. */
 int session_type(struct job *, const struct buf *text, bool *echoed);
-bool session_asks(const struct job *, int64_t now, bool *secret);
+int64_t session_asks(const struct job *, int64_t now, bool *secret);
 void session_forget(struct session *, struct job *);  /* a finished one */
 
 const char *session_dir(const struct session *);  /* the tracked one */

@@ -284,6 +284,19 @@ silent() {
 	lacks "$(result note)" 'not seen'
 }
 
+@test "I2: what ends or shortens a line is what the terminal is set to" {
+	boris
+	on_terminal 'stty -isig kill undef; echo ready; head -c 4000 >/dev/null; read x' '"until":"ready"'
+	long=$(printf %4000s | tr ' ' a)
+	for key in 0003 0015 001a; do
+		type_in "$long"'\u'$key"$long"
+		refused 'nothing was typed*4095 bytes*'
+	done
+	# erased, the line is short enough
+	type_in "$long$(printf '%3999s' | sed 's/ /\\u007f/g')$long"'\n' '"wait":0'
+	is "$(result status)" '"running"'
+}
+
 # sees_keys: the program of the last task reads keys itself
 sees_keys() {
 	[[ $(stty -a <"$(readlink "/proc/$pid/fd/0")") == *-icanon* ]]
@@ -545,6 +558,16 @@ sees_keys() {
 	type_in '\u0003'
 	is "$(result status) $(plain signal)" '"completed" SIGINT'
 	lacks "$(result note)" pkill
+}
+
+@test "I3: it asks again also when it prints what was there before" {
+	boris
+	on_terminal 'stty -icanon -echo; while printf "\rchoice: "; do dd bs=1 count=1 >/dev/null 2>&1; done'
+	has "$(plain note)" 'waits for input'
+	begin
+	type_in x '"wait":20000'
+	within 5000
+	has "$(plain note)" 'waits for input'
 }
 
 @test "I4: what is left running on a terminal loses it, and keeps no call waiting" {

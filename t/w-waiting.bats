@@ -598,6 +598,47 @@ no_output() {
 	is "$(result stdout) $(result note)" '"ready\n" '
 }
 
+@test "W3: until is seen in the start of much that nobody had looked at" {
+	boris
+	start_task 'echo READY; seq 100000; echo x >done; read <gate'
+	printed done
+	begin
+	look "$task" '{"wait":20000,"until":"READY"}'
+	within 5000
+	lacks "$(plain note)" 'not seen'
+}
+
+@test "W3: until is not put together of a line and what overwrites it" {
+	boris
+	start_waiting 'printf a; echo x >one; read <gate; printf "\rb\nend\n"; read <gate' '"wait":20000,"until":"ab"'
+	waiting=$id
+	printed one
+	release
+	run_bash 'true'
+	start_waiting 'true' '"wait":20000'
+	answer $id
+	release
+	answer $waiting
+	is "$(result status) $(result stdout)" '"completed" "b\nend\n"'
+	has "$(plain note)" 'not seen before it ended: ab'
+}
+
+@test "W2: what another look has shown is not new to one that waits" {
+	boris
+	start_task 'read <gate; echo one; echo x >done; read <gate; echo two; read <gate'
+	wait_for '"wait":60000,"new":true'
+	waiting=$id
+	in_turn
+	release
+	printed done
+	look
+	is "$(result stdout)" '"one\n"'
+	look "$task" '{"wait":800}'
+	release
+	answer $waiting
+	is "$(result stdout)" '"two\n"'
+}
+
 @test "W3: not seen in time is no error, and a note says so" {
 	boris
 	start_task 'echo one; read <gate'
