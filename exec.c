@@ -123,26 +123,29 @@ dir_descriptor(const struct exec_command *c)
 /* It stands on the command's own first line, so that line numbers stay (D3). It
  * writes to the pipe what `pwd` prints, in bash behind the exit codes of the
  * last pipeline (B7). Standard output and error are closed meanwhile, so that
- * `set -x` and a DEBUG trap show nothing of it. The command may have defined
- * functions of any name: bash is told to take its builtins; elsewhere `unset`,
- * a special builtin that no function can replace, removes one named `command`.
- * mksh takes the trap's own exit code if that does not end in `exit`. */
+ * `set -x` and a DEBUG trap show nothing of it; `|| :` keeps `set -e` from
+ * ending it. No function or alias of the command's is called: a backslash is
+ * before each word, and functions are unset, by a special builtin. In bash only
+ * POSIX mode lets that go before a function named `unset`. mksh takes the trap's
+ * own exit code. */
 static void
 put_trap(struct buf *b, const char *shell, int fd)
 {
-	bool bash = is_bash(shell);
-
-	buf_puts(b, "trap '{ ");
-	if (bash) {
-		buf_puts(b, "__boris=(\"${PIPESTATUS[@]}\"); \\unset -f builtin; "
+	if (is_bash(shell)) {
+		buf_puts(b, "trap '{ { __boris=(\"${PIPESTATUS[@]}\") "
+		    "POSIXLY_CORRECT=1; \\unset -f unset builtin; "
+		    "\\unset POSIXLY_CORRECT; "
 		    "\\builtin printf \"%s \" \"${__boris[@]}\" >&");
 		buf_int(b, fd);
+		buf_puts(b, "; \\builtin pwd >&");
+		buf_int(b, fd);
+		buf_puts(b, "; } || :; } >&- 2>&-' EXIT; ");
+	} else {
+		buf_puts(b, "trap '{ __boris=$?; { \\unset -f command; "
+		    "\\command pwd >&");
+		buf_int(b, fd);
+		buf_puts(b, "; } || :; \\exit $__boris; } >&- 2>&-' EXIT; ");
 	}
-	buf_puts(b, bash ? "; \\builtin pwd >&" : "unset -f command; "
-	    "\\command pwd >&");
-	buf_int(b, fd);
-	buf_puts(b, bash ? "; } >&- 2>&-' EXIT; "
-	    : "; exit; } >&- 2>&-' EXIT; ");
 }
 
 /* The arguments of SHELL -c -- SCRIPT [SHELL PIECE...], each with a NUL behind

@@ -336,7 +336,7 @@ token_is_given(const struct values *o, const struct option *row)
 static void
 read_values(struct values *o, char **argv)
 {
-	bool given[OPTIONS] = { false };
+	bool given[OPTIONS] = { false }, unused;
 	const struct option *row;
 	const char *value;
 	int i;
@@ -344,17 +344,18 @@ read_values(struct values *o, char **argv)
 	memset(o, 0, sizeof(*o));
 	while (*argv != NULL)
 		argv = read_option(o, argv, given);
-	for (i = 0; i < OPTIONS && !o->help; i++) {
+	for (i = 0; i < OPTIONS && !o->help && !o->version; i++) {
 		row = &option_table[i];
 		value = row->env != NULL ? getenv(row->env) : NULL;
+		/* --transport stands before these in the table. */
+		unused = o->transport == STDIO &&
+		    strncmp(row->help, "HTTP:", 5) == 0;
 		if (given[i]) {
-			/* The user would think that boris listens (C5).
-			 * --transport stands before these in the table. */
-			if (o->transport == STDIO &&
-			    strncmp(row->help, "HTTP:", 5) == 0)
+			/* The user would think that boris listens (C5). */
+			if (unused)
 				fatal(2, row->name, NULL,
 				    "counts only with --transport=http");
-		} else if (value != NULL && *value != '\0' &&
+		} else if (value != NULL && *value != '\0' && !unused &&
 		    !token_is_given(o, row)) {
 			set_option(o, row, row->env, value);
 		} else if (row->kind == NUMBER) {
@@ -446,11 +447,16 @@ static void
 fill_mcp(struct mcp_options *m, const struct values *o)
 {
 	const char *tmp = getenv("TMPDIR");
+	char *dir;
 
 	memset(m, 0, sizeof(*m));
 	m->session.shell = access("/bin/bash", X_OK) == 0 ? "/bin/bash"
 	    : "/bin/sh";
-	m->session.workdir = find_dir("--workdir (BORIS_WORKDIR)", o->workdir);
+	dir = find_dir("--workdir (BORIS_WORKDIR)", o->workdir);
+	m->session.workdir = session_resolve("/", dir);
+	if (m->session.workdir == NULL)
+		fatal(1, "start", NULL, "out of memory");
+	free(dir);
 	m->session.tmpdir = absolute(tmp != NULL && *tmp != '\0' ? tmp
 	    : "/tmp");
 	m->session.env = make_environment(false);

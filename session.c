@@ -116,10 +116,8 @@ set_dir(char **at, char *dir)
 
 /* -- The directory ----------------------------------------------------- */
 
-/* base/name, with "." and ".." taken out as `cd` does by default (POSIX, cd
- * -L). NULL: no memory. */
-static char *
-resolve(const char *base, const char *name)
+char *
+session_resolve(const char *base, const char *name)
 {
 	size_t n = strlen(base), len = 0, part;
 	char *path = malloc(n + strlen(name) + 3);
@@ -309,7 +307,7 @@ start(struct session *s, struct held_job *h, int64_t now)
 	const struct session_options *o = s->options;
 	struct job_request *asked = &h->job.asked;
 	struct exec_command command;
-	char *dir = asked->cwd != NULL ? resolve(s->dir, asked->cwd)
+	char *dir = asked->cwd != NULL ? session_resolve(s->dir, asked->cwd)
 	    : strdup(s->dir);
 
 	memset(&command, 0, sizeof(command));

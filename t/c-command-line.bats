@@ -57,6 +57,18 @@ accepts() {
 	is "$(plain stdout)" "$PWD/d"
 }
 
+@test "C: dots in --workdir are taken as cd takes them" {
+	mkdir -p d/e
+	for given in . d/.. ./d/e/../../ "$PWD/d/../."; do
+		boris --workdir="$given"
+		run_bash 'pwd'
+		is "$(text)" "$(printf '"exit_code: 0\\n\\nstdout:\\n%s\\n"' "$PWD")"
+		run_bash 'pwd' '{"cwd":".."}'
+		is "$(plain stdout)" "${PWD%/*}"
+		leave
+	done
+}
+
 @test "C: a relative --workdir is made absolute" {
 	mkdir d
 	boris --workdir=d

@@ -380,9 +380,46 @@ wrong=(nosuch $'\nnosuch' $'echo one\nnosuch\necho two' ')' 'echo hi )' $'echo h
 @test "D3: no function of the command's is called in place of what boris uses" {
 	mkdir d
 	boris
-	run_bash 'pwd() { echo /; }; builtin() { echo /; }; command() { echo /; }; trap() { :; }; exit() { :; }; cd d'
-	is "$(result stdout) $(result stderr)" '"" ""'
+	run_bash 'pwd() { echo /; }; builtin() { echo /; }; command() { echo /; }; trap() { :; }; exit() { :; }; unset() { exit 9; }; cd d'
+	is "$(result exit_code) $(result stdout) $(result stderr)" '0 "" ""'
 	ends_in "$PWD/d"
+}
+
+# own_codes: commands that come near to what boris adds end as in a shell
+own_codes() {
+	for command in 'trap "exit 5" TERM; kill $$; echo not here' \
+		'set -e; trap "exit 5" USR1; kill -USR1 $$; read x <gate' \
+		$'alias exit="exit 9"\ncd /' $'alias unset="exit 9"\ncd /' \
+		'set -e; for f in 2 3 4 5 6 7 8 9; do eval "exec $f>&-"; done; (exit 3)'; do
+		as_in_a_shell "$command" || fail "for: $command" || return
+		run_bash 'cd ..; cd '"$1"
+	done
+}
+
+@test "D3: a command that closes descriptors, traps signals or has aliases ends as it would" {
+	boris
+	own_codes "$PWD"
+	as_in_a_shell 'set -e; exec 250>&-; exit 3'
+	as_in_a_shell 'set -e; for f in /proc/self/fd/*; do f=${f##*/}; [ "$f" -gt 2 ] && eval "exec $f>&-"; done; true'
+	as_in_a_shell 'set -e -o posix; mkdir y; cd y; rmdir ../y; true'
+}
+
+@test "D3: so it does in dash" {
+	without_bash dash
+	boris --workdir=/home
+	own_codes /home
+}
+
+@test "D3: so it does in busybox ash" {
+	without_bash busybox
+	boris --workdir=/home
+	own_codes /home
+}
+
+@test "D3: so it does in mksh" {
+	without_bash mksh
+	boris --workdir=/home
+	own_codes /home
 }
 
 @test "D3: lines before a syntax error run" {

@@ -570,9 +570,9 @@ as_in_a_shell() {
 	run_bash "$1"
 	plain stdout >got.out
 	plain stderr >got.err
-	is "$(result exit_code)" "$want"
-	is "$(cat got.out; echo .)" "$(cat want.out; echo .)"
-	is "$(cat got.err; echo .)" "$(cat want.err; echo .)"
+	is "$(result exit_code)" "$want" &&
+		is "$(cat got.out; echo .)" "$(cat want.out; echo .)" &&
+		is "$(cat got.err; echo .)" "$(cat want.err; echo .)"
 }
 
 # without_bash [SHELL]: the server will run in a root that has no /bin/bash but
