@@ -123,8 +123,8 @@ dir_descriptor(const struct exec_command *c)
 /* It stands on the command's own first line, so that line numbers stay (D3). It
  * writes to the pipe what `pwd` prints, in bash behind the exit codes of the
  * last pipeline (B7). Standard output and error are closed meanwhile, so that
- * `set -x` and a DEBUG trap show nothing of it; `|| :` keeps `set -e` from
- * ending it. No function or alias of the command's is called: a backslash is
+ * `set -x` and a DEBUG trap show nothing of it; after `!` nothing ends it under
+ * `set -e`. No function or alias of the command's is called: a backslash is
  * before each word, and functions are unset, by a special builtin. In bash only
  * POSIX mode lets that go before a function named `unset`. mksh takes the trap's
  * own exit code. */
@@ -132,19 +132,19 @@ static void
 put_trap(struct buf *b, const char *shell, int fd)
 {
 	if (is_bash(shell)) {
-		buf_puts(b, "trap '{ { __boris=(\"${PIPESTATUS[@]}\") "
+		buf_puts(b, "trap '! { __boris=(\"${PIPESTATUS[@]}\") "
 		    "POSIXLY_CORRECT=1; \\unset -f unset builtin; "
 		    "\\unset POSIXLY_CORRECT; "
 		    "\\builtin printf \"%s \" \"${__boris[@]}\" >&");
 		buf_int(b, fd);
 		buf_puts(b, "; \\builtin pwd >&");
 		buf_int(b, fd);
-		buf_puts(b, "; } || :; } >&- 2>&-' EXIT; ");
+		buf_puts(b, "; } >&- 2>&-' EXIT; ");
 	} else {
-		buf_puts(b, "trap '{ __boris=$?; { \\unset -f command; "
+		buf_puts(b, "trap '{ __boris=$?; ! { \\unset -f command; "
 		    "\\command pwd >&");
 		buf_int(b, fd);
-		buf_puts(b, "; } || :; \\exit $__boris; } >&- 2>&-' EXIT; ");
+		buf_puts(b, "; }; \\exit $__boris; } >&- 2>&-' EXIT; ");
 	}
 }
 
