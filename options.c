@@ -453,10 +453,8 @@ fill_mcp(struct mcp_options *m, const struct values *o)
 	m->session.shell = access("/bin/bash", X_OK) == 0 ? "/bin/bash"
 	    : "/bin/sh";
 	dir = find_dir("--workdir (BORIS_WORKDIR)", o->workdir);
-	m->session.workdir = session_resolve("/", dir);
-	if (m->session.workdir == NULL)
-		fatal(1, "start", NULL, "out of memory");
-	free(dir);
+	session_tidy(dir);
+	m->session.workdir = dir;
 	m->session.tmpdir = absolute(tmp != NULL && *tmp != '\0' ? tmp
 	    : "/tmp");
 	m->session.env = make_environment(false);

@@ -116,22 +116,13 @@ set_dir(char **at, char *dir)
 
 /* -- The directory ----------------------------------------------------- */
 
-char *
-session_resolve(const char *base, const char *name)
+void
+session_tidy(char *path)
 {
-	size_t n = strlen(base), len = 0, part;
-	char *path = malloc(n + strlen(name) + 3);
+	size_t len = 0, part;
 	const char *p;
 
-	if (path == NULL)
-		return NULL;
-	if (name[0] != '/') {
-		memcpy(path, base, n);
-		len = n;
-	}
-	while (len > 0 && path[len - 1] == '/')
-		len--;
-	for (p = name; *p != '\0'; p += part) {
+	for (p = path; *p != '\0'; p += part) {
 		part = strcspn(p, "/");
 		if (part == 0) {
 			part = 1;
@@ -140,14 +131,31 @@ session_resolve(const char *base, const char *name)
 				;
 		} else if (part != 1 || p[0] != '.') {
 			path[len++] = '/';
-			memcpy(path + len, p, part);
+			memmove(path + len, p, part);
 			len += part;
 		}
 	}
 	if (len == 0)
 		path[len++] = '/';
 	path[len] = '\0';
-	return path;
+}
+
+/* Where `cd name` leads to from the tracked directory; NULL: no memory. */
+static char *
+resolve(const struct session *s, const char *name)
+{
+	struct buf b = { NULL, 0, 0, false };
+
+	if (name[0] == '/')
+		buf_puts(&b, name);
+	else
+		buf_add(&b, s->dir, "/", name);
+	buf_putc(&b, '\0');
+	if (b.failed)
+		buf_free(&b);
+	else
+		session_tidy(b.data);
+	return b.data;
 }
 
 static bool
@@ -307,7 +315,7 @@ start(struct session *s, struct held_job *h, int64_t now)
 	const struct session_options *o = s->options;
 	struct job_request *asked = &h->job.asked;
 	struct exec_command command;
-	char *dir = asked->cwd != NULL ? session_resolve(s->dir, asked->cwd)
+	char *dir = asked->cwd != NULL ? resolve(s, asked->cwd)
 	    : strdup(s->dir);
 
 	memset(&command, 0, sizeof(command));

@@ -24,14 +24,14 @@ enum {
 	SESSION_ID = 33       /* 128 random bits in hex, and a NUL */
 };
 
-/* base/name as an absolute name, with "." and ".." taken out as `cd` does by
- * default (POSIX, cd -L); the caller frees it. NULL: no memory. */
-char *session_resolve(const char *base, const char *name);
+/* Takes "." and ".." out of an absolute name, as `cd` does by default (POSIX, cd
+ * -L). */
+void session_tidy(char *path);
 
 /* Filled in by main, changed by nobody. */
 struct session_options {
 	const char *shell;       /* absolute (B2) */
-	const char *workdir;     /* where a session starts; as resolved */
+	const char *workdir;     /* where a session starts; tidy */
 	const char *tmpdir;      /* absolute: where long output is saved */
 	char **env;              /* what commands see; env[0] is for PWD */
 	char **terminal_env;     /* the same for those with a terminal */
