@@ -319,7 +319,8 @@ route_modern(struct http *h, struct connection *c,
 		return refuse(h, c, m, 400, JSONRPC_INVALID_REQUEST,
 		    "Not a request");
 	/* A notification that cancels could name anybody's call. */
-	if (json_type(m->method) == JSON_STRING && m->id.text == NULL)
+	if (json_type(m->method) == JSON_STRING && m->id.text == NULL &&
+	    json_is(m->jsonrpc, "2.0"))
 		return NULL;
 	if (!mcp_is_request(m) || m->version.text == NULL)
 		return h->anyone;  /* who says what is wrong with it */
@@ -369,7 +370,7 @@ route_legacy(struct http *h, struct connection *c,
 
 /* The client that the message is for; NULL: none, and it has been refused, or
  * is a notification. A version in _meta makes it modern, and so does one in the
- * header, except for initialize. */
+ * header, except for initialize; server/discover is of that era alone. */
 static struct client *
 route(struct http *h, struct connection *c, const struct mcp_message *m)
 {
@@ -378,7 +379,9 @@ route(struct http *h, struct connection *c, const struct mcp_message *m)
 	struct client *client;
 
 	if (m->version.text != NULL || (version != NULL && !first &&
-	    mcp_speaks(version, strlen(version), true)))
+	    mcp_speaks(version, strlen(version), true)) ||
+	    (json_is(m->method, "server/discover") &&
+	    c->request.field[FIELD_MCP_SESSION] == NULL))
 		client = route_modern(h, c, m);
 	else
 		client = route_legacy(h, c, m, first);
@@ -417,9 +420,13 @@ static void
 answer_delete(struct http *h, struct connection *c)
 {
 	const char *id = c->request.field[FIELD_MCP_SESSION];
+	const char *version = c->request.field[FIELD_MCP_VERSION];
 	struct http_session *s = find_session(h, id);
 
-	if (s != NULL) {
+	if (version != NULL && !mcp_speaks(version, strlen(version), false)) {
+		answer_text(c, 400, "MCP-Protocol-Version is none that has "
+		    "sessions here\n");
+	} else if (s != NULL) {
 		end_session(h, s, false);
 		answer_text(c, 204, "");
 	} else {
@@ -448,7 +455,7 @@ begin_request(struct http *h, struct connection *c)
 	else if (strcmp(r->verb, "DELETE") == 0)
 		answer_delete(h, c);
 	else if (r->field[FIELD_EXPECT] != NULL && !r->http10 &&
-	    c->in.len == 0)
+	    c->in.len == 0 && r->state != REQUEST_WHOLE)
 		buf_puts(queue_append(&c->out),
 		    "HTTP/1.1 100 Continue\r\n\r\n");
 }
@@ -459,7 +466,7 @@ take_request(struct http *h, struct connection *c)
 {
 	struct request *r = &c->request;
 	bool begun = r->begun;
-	size_t had = r->body.len;
+	int64_t had = r->taken;
 	int event = request_take(r, &c->in);
 
 	switch (event) {
@@ -477,7 +484,7 @@ take_request(struct http *h, struct connection *c)
 	case REQUEST_WAITS:
 		if (!begun && r->begun)
 			c->deadline = h->now + HEAD_TIME;
-		else if (r->body.len > had)
+		else if (r->taken > had)
 			c->deadline = h->now + PEER_TIME;
 		if (c->ended) {
 			r->last = true;

@@ -212,11 +212,14 @@ parse_head(struct request *r)
 		return 400;
 	if (coding != NULL && strcasecmp(coding, "chunked") != 0)
 		return 501;
-	r->state = coding != NULL ? REQUEST_SIZE : REQUEST_BODY;
-	if (length == NULL)
-		return 0;
-	r->left = digits_value(length, 10, &length);
-	return r->left < 0 || *length != '\0' ? 400 : 0;
+	if (length != NULL) {
+		r->left = digits_value(length, 10, &length);
+		if (r->left < 0 || *length != '\0')
+			return 400;
+	}
+	r->state = coding != NULL ? REQUEST_SIZE
+	    : r->left > 0 ? REQUEST_BODY : REQUEST_WHOLE;
+	return 0;
 }
 
 /* -- The request, as it comes ------------------------------------------- */
@@ -299,6 +302,7 @@ take_bytes(struct request *r, struct buf *in)
 		buf_put(&r->body, in->data, n);
 	buf_drop(in, n);
 	r->left -= (int64_t)n;
+	r->taken += (int64_t)n;
 	if (r->left > 0)
 		return REQUEST_WAITS;
 	r->state = r->field[FIELD_TRANSFER_ENCODING] == NULL ? REQUEST_WHOLE
@@ -344,17 +348,27 @@ is_loopback(const char *host)
 	return n > 0 && host[n] == '\0';
 }
 
+/* The port of an http origin, with its colon; ":80" is left out there. */
+static const char *
+port_of(const char *origin)
+{
+	const char *port = strrchr(origin, ':');
+
+	return port > origin + 4 && strchr(port, ']') == NULL ? port : ":80";
+}
+
 static bool
 is_allowed(const char *origin, const struct request_rules *rules)
 {
+	size_t n = strlen(rules->origin) - strlen(port_of(rules->origin));
 	const char *given = rules->origins;
 
-	if (strcasecmp(origin, rules->origin) == 0)
-		return true;
-	/* This server under another name of this machine */
+	/* This server, perhaps under another name of this machine */
 	if (strncasecmp(origin, "http://", 7) == 0 &&
-	    is_loopback(origin + 7) &&
-	    strcmp(strrchr(origin, ':'), strrchr(rules->origin, ':')) == 0)
+	    strcmp(port_of(origin), port_of(rules->origin)) == 0 &&
+	    (is_loopback(origin + 7) ||
+	    (strncasecmp(origin, rules->origin, n) == 0 &&
+	    (origin[n] == ':' || origin[n] == '\0'))))
 		return true;
 	while (*given != '\0' && strcasecmp(given, origin) != 0)
 		given += strlen(given) + 1;

@@ -43,6 +43,7 @@ struct request {
 	const char *field[FIELDS];  /* NULL: not there */
 	struct buf body;    /* failed: there was no memory for it */
 	int64_t left;       /* bytes to come of the body, or of a chunk */
+	int64_t taken;      /* bytes of the body that have come */
 	bool cors;          /* its origin may read the response (H4) */
 	bool let_in;        /* it is for /mcp, and has shown the token (H3) */
 

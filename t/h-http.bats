@@ -242,6 +242,16 @@ load http
 	hung_up a
 }
 
+@test "H1: Expect without a body costs nothing, not the connection either" {
+	serve
+	plug a
+	for i in 1 2; do
+		asks a GET /health 'Expect: 100-continue'
+		takes a
+		is "$http $(header Connection || echo open)" '200 open'
+	done
+}
+
 @test "H1: the target may be a whole URL, and its host is looked at" {
 	serve
 	plug a
@@ -439,6 +449,22 @@ load http
 }
 
 # -- H4: Origin and Host
+
+@test "H4: on port 80 this server's origin has no port" {
+	serve --port=80 || skip 'no port 80 here'
+	port=80
+	plug a
+	for origin in http://localhost http://127.0.0.1:80 'http://[::1]'; do
+		asks a GET /health "Origin: $origin"
+		takes a
+		is "$origin: $http" "$origin: 200"
+	done
+	for origin in http://localhost:8080 https://localhost http://localhost.example; do
+		asks a GET /health "Origin: $origin"
+		takes a
+		is "$origin: $http" "$origin: 403"
+	done
+}
 
 @test "H4: an Origin that is not allowed is 403, and nothing has run" {
 	serve --allow-origin=https://good.example
@@ -731,6 +757,19 @@ unread() {
 	is "$(code) $(header Mcp-Session-Id || echo none)" '-32602 none'
 }
 
+@test "H5: DELETE with a version that has no sessions here is 400, and ends none" {
+	serve
+	enter a
+	for version in 1999-01-01 2026-07-28; do
+		asks a DELETE /mcp "Mcp-Session-Id: ${visit[a]}" "MCP-Protocol-Version: $version"
+		takes a
+		is "$version: $http" "$version: 400"
+	done
+	asks a DELETE /mcp "Mcp-Session-Id: ${visit[a]}" 'MCP-Protocol-Version: 2025-11-25'
+	takes a
+	is "$http" 204
+}
+
 @test "H5: DELETE ends the session: its commands, its tasks, its queue, no one else's" {
 	serve
 	enter a b
@@ -991,6 +1030,23 @@ unread() {
 	release
 	last_event a
 	is "$(plain stdout)" done
+}
+
+@test "H6: a notification that is none is 400" {
+	serve
+	plug a
+	post a '{"jsonrpc":"1.0","method":"notifications/cancelled","params":{"requestId":1}}' "$MODERN"
+	takes a
+	is "$http $(code)" '400 -32600'
+}
+
+@test "H6: server/discover without _meta is told what is missing (M3)" {
+	serve
+	plug a
+	post a '{"jsonrpc":"2.0","id":1,"method":"server/discover"}'
+	takes a
+	is "$http $(code)" '400 -32602'
+	has "$body" io.modelcontextprotocol/protocolVersion
 }
 
 @test "H6: calls start in the --workdir, or in cwd, and move nothing" {
@@ -1491,14 +1547,18 @@ refused_with() {
 	hurried
 	serve
 	enter kept
-	plug body drip
+	plug body drip refused
 	post='POST /mcp HTTP/1.1'$'\r\nHost: localhost\r\nContent-Type: application/json\r\n'
+	put refused "${post/mcp/nope}"$'Transfer-Encoding: chunked\r\n\r\n'
+	takes refused
+	is "$http" 404
 	put body "${post}"$'Content-Length: 99\r\n\r\n{'
 	put drip "${post}"$'Transfer-Encoding: chunked\r\n\r\n'
 	begin
 	for ((i = 0; i < 5; i++)); do
 		pause 10000
 		put drip $'1\r\n \r\n'
+		put refused $'1\r\n \r\n'
 	done
 	takes body
 	is "$http" 408
@@ -1508,6 +1568,10 @@ refused_with() {
 	put drip $'1\r\n{\r\n0\r\n\r\n'
 	takes drip
 	is "$http $(code)" '400 -32700'
+	put refused $'0\r\n\r\n'
+	asks refused GET /health
+	takes refused
+	is "$http" 200
 }
 
 @test "H8: past 64 connections it is 503, until one has gone" {
