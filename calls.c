@@ -198,11 +198,12 @@ open_call(const struct calls_request *r, struct json token, enum call_kind kind)
 	struct calls *c = r->calls;
 	struct call *call = calloc(1, sizeof(*call));
 	struct buf text = { NULL, 0, 0, false };
+	int64_t number;
 	size_t id_len;
 
 	json_verbatim(r->id, &text);
 	id_len = text.len;
-	if (json_type(token) == JSON_STRING || json_type(token) == JSON_NUMBER)
+	if (json_type(token) == JSON_STRING || json_int(token, &number))
 		json_verbatim(token, &text);
 	if (call == NULL || text.failed) {
 		free(call);

@@ -83,7 +83,7 @@ bool calls_batch_begin(struct calls_request *);
 void calls_batch_end(struct calls_request *);
 
 /* Each opens a call, unless it can answer now. `token`: for progress, if it is
- * a string or a number. The first takes over what is asked for. */
+ * a string or an integer. The first takes over what is asked for. */
 void calls_tool(const struct calls_request *, struct json token,
                 struct tools_call *);
 void calls_listen(const struct calls_request *);

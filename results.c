@@ -334,7 +334,8 @@ put_facts(struct result *r, int64_t now)
 		}
 	}
 	data_number(r, "elapsed_ms", time);
-	if (time >= 1000 || (!r->ended && r->look != NULL)) {
+	if (time >= 1000 || (!r->ended &&
+	    (r->look != NULL || !job->asked.background))) {
 		text_name(r, "elapsed");
 		put_time(&r->text, time);
 	}

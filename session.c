@@ -610,6 +610,8 @@ session_poll_add(struct session *s, struct loop *loop)
 	struct held_job *h;
 
 	exec_poll_add(&s->execs, loop);
+	if (s->kept > SESSION_KEPT)
+		loop_until(loop, loop->now);
 	for (h = s->first; h != NULL; h = h->next) {
 		if (h->job.state == JOB_RUNNING || h->job.state == JOB_TASK)
 			loop_until(loop, h->deadline);

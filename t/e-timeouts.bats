@@ -373,6 +373,7 @@ ends_as_ever() {
 	task=$(plain task_id) pid=$(result pid)
 	like "$task" '?*'
 	like "$(text)" "\"status: running\\\\n*"
+	has "$(text)" 'elapsed: '
 	has "$(text)" "task_id: $task"
 	has "$(text)" "pid: $pid"
 	is "$(result exit_code)$(result timed_out)" ''

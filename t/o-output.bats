@@ -708,7 +708,7 @@ kept() {
 @test "O7: without a token, or with one of another type, there is no progress" {
 	boris
 	run_bash 'echo hi; read -t 0.3 <>never'
-	for token in null true '{}' '[1]'; do
+	for token in null true '{}' '[1]' 1.5; do
 		run_bash 'echo hi; read -t 0.2 <>never' '{}' '{"progressToken":'"$token"'}'
 		is "$(result stdout)" '"hi\n"'
 	done

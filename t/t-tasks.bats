@@ -128,6 +128,25 @@ ended() {
 	done
 }
 
+@test "T2: the list never names more than ten of the finished" {
+	boris
+	for i in 1 2 3 4 5; do
+		start_task true
+		ended
+	done
+	pids=()
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		start_task 'read <gate'
+		pids+=("$pid")
+	done
+	release 10
+	for pid in "${pids[@]}"; do
+		ended
+	done
+	run_tool task_output '{}'
+	is "$(get -n result structuredContent tasks)" 10
+}
+
 @test "T2: of the finished and unread the one that ended first is forgotten" {
 	boris
 	start_task 'read <gate; echo long'
