@@ -405,19 +405,32 @@ print_help(void)
 
 /* -- What the other rooms need of them ---------------------------------- */
 
-/* The environment of commands: boris's own, without its token (H3), with
- * another TERM, so that programs that would draw on a terminal say so and end
- * (B4); with a terminal also without a pager, and without variables that hide
- * its size (I1). env[0] is for PWD, which each command gets its own of; OLDPWD,
- * where `cd -` leads, would be another one's. */
+/* Is the variable one of these, each a name with its `='? */
+static bool
+is_one_of(const char *variable, const char *const *names)
+{
+	while (*names != NULL &&
+	    strncmp(variable, *names, strlen(*names)) != 0)
+		names++;
+	return *names != NULL;
+}
+
+/* The environment of commands: boris's own, without its token (H3) and OLDPWD,
+ * where `cd -` leads, with another TERM and, where there is no terminal, without
+ * an editor, so that programs that would draw or open one say so and end (B4).
+ * With a terminal there is no pager, nor a variable that hides its size (I1).
+ * env[0] is for PWD, which each command gets its own of. */
 static char **
 make_environment(bool terminal)
 {
-	static const char *const not_kept[] = {
-		"PWD=", "OLDPWD=", "TERM=", "BORIS_TOKEN=",
-		"PAGER=", "GIT_PAGER=", "LINES=", "COLUMNS="
+	static const char *const never[] = {
+		"PWD=", "OLDPWD=", "TERM=", "BORIS_TOKEN=", NULL
+	}, *const with_terminal[] = {
+		"PAGER=", "GIT_PAGER=", "LINES=", "COLUMNS=", NULL
+	}, *const without[] = {
+		"EDITOR=", "VISUAL=", "GIT_EDITOR=", NULL
 	};
-	size_t i, n = 0, kept = 1, most = terminal ? 8 : 4;
+	size_t n = 0, kept = 1;
 	char **env, **e;
 
 	while (environ[n] != NULL)
@@ -432,11 +445,8 @@ make_environment(bool terminal)
 		env[kept++] = "GIT_PAGER=cat";
 	}
 	for (e = environ; *e != NULL; e++) {
-		for (i = 0; i < most; i++) {
-			if (strncmp(*e, not_kept[i], strlen(not_kept[i])) == 0)
-				break;
-		}
-		if (i == most)
+		if (!is_one_of(*e, never) &&
+		    !is_one_of(*e, terminal ? with_terminal : without))
 			env[kept++] = *e;
 	}
 	env[kept] = NULL;

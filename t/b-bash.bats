@@ -341,6 +341,18 @@ long() {
 	is "$(result stdout)" '"none\n"'
 }
 
+@test "B4: without a terminal no editor of boris's own environment is opened" {
+	export EDITOR=vi VISUAL=vi GIT_EDITOR=vi
+	boris
+	run_bash 'env | grep -E "^(EDITOR|VISUAL|GIT_EDITOR)="; echo "$HOME"'
+	is "$(plain stdout)" "$HOME"
+	needs git
+	mkdir r
+	run_bash 'cd r && git init -q && git config user.name a && git config user.email b && echo x >f && git add f && git commit' '{"timeout":20000}'
+	is "$(result status)" '"completed"'
+	isnt "$(result exit_code)" 0
+}
+
 @test "B4: TERM is dumb, whatever boris's own is" {
 	for term in xterm-256color ''; do
 		wrap=(env "TERM=$term")
