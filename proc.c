@@ -23,7 +23,10 @@
 
 #include "json.h"
 
-enum { FEW_PIDS = 64 };  /* so many are asked one by one */
+enum {
+	FEW_PIDS = 16384,  /* so many are asked one by one */
+	ROUNDS = 50        /* of looking at what has been begun meanwhile */
+};
 
 /* -- Signals ----------------------------------------------------------- */
 
@@ -338,9 +341,10 @@ static bool
 look_since(struct proc_group *list, pid_t from)
 {
 	pid_t last, pid;
+	int round;
 
-	while ((last = last_pid()) != from) {
-		if (last == 0)
+	for (round = 0; (last = last_pid()) != from; round++) {
+		if (last == 0 || round == ROUNDS)
 			return false;
 		if (from > 0 && from < last && last - from <= FEW_PIDS) {
 			for (pid = from + 1; pid <= last; pid++)
