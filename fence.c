@@ -216,7 +216,10 @@ leave_network(void)
 		return "--no-network needs its ids in a user namespace";
 	if (raise_loopback() < 0)
 		return "--no-network needs a loopback interface";
-	if (give_up(root ? ways_back : ~(uint64_t)0) < 0)
+	/* Nor can a command have boris's own HTTP socket, made outside, given
+	 * to it by pidfd_getfd(), or trace boris. */
+	if (give_up(root ? ways_back : ~(uint64_t)0) < 0 ||
+	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return "--no-network needs to give up capabilities";
 	return NULL;
 }

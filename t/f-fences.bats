@@ -354,6 +354,23 @@ talks() {
 	is $status 0
 }
 
+@test "F2: over HTTP no command gets hold of the socket that listens outside" {
+	needs_namespaces
+	needs perl
+	serve --no-network
+	enter a
+	# pidfd_open(), pidfd_getfd(): the same numbers on all processors
+	steal='use POSIX; my $p = syscall(434, $ARGV[0] + 0, 0); exit 3 if $p < 0;
+		for (0 .. 40) { print "got $_\n" if syscall(438, $p, $_, 0) >= 0 }
+		print POSIX::strerror($!), "\n"'
+	printf '%s\n' "$steal" >steal.pl
+	ran a 'perl steal.pl $PPID'
+	like "$(plain stdout)" '@(Operation not permitted|Function not implemented)'
+	kill "$server"
+	died
+	is $status 0
+}
+
 @test "F2: as process 1 too" {
 	needs_namespaces
 	needs_root
