@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "io.h"
 #include "proc.h"
 
 enum {
@@ -27,7 +28,6 @@ enum {
 /* All of it is in memory that both processes share. */
 struct guard {
 	volatile pid_t group[GROUPS];  /* 0: a free slot */
-	volatile sig_atomic_t ended;   /* boris did, by itself */
 	const char *dir, *prefix;
 	pid_t pid;  /* 0: it does not run */
 	int alive;  /* the end of a pipe; boris alone holds it while it lives */
@@ -69,8 +69,9 @@ static void
 end_groups(const struct guard *g)
 {
 	static struct proc_group group[GROUPS];
+	int64_t kill_at = clock_now() + GRACE, give_up = kill_at + GRACE;
 	struct proc_group *list = NULL;
-	int i, waited;
+	int i;
 
 	for (i = 0; i < GROUPS; i++) {
 		if (g->group[i] == 0)
@@ -82,8 +83,8 @@ end_groups(const struct guard *g)
 	}
 	keep_living(&list);
 	proc_signal(list, SIGTERM);
-	for (waited = 0; list != NULL && waited < 2 * GRACE; waited += LOOK) {
-		if (waited >= GRACE)
+	while (list != NULL && clock_now() < give_up) {
+		if (clock_now() >= kill_at)
 			proc_signal(list, SIGKILL);
 		poll(NULL, 0, LOOK);
 		keep_living(&list);
@@ -105,10 +106,8 @@ stand_guard(const struct guard *g, int alive)
 	proc_close_from(1, false);
 	while (read(0, &byte, 1) < 0 && errno == EINTR)
 		;
-	if (!g->ended) {
-		remove_files(g);
-		end_groups(g);
-	}
+	remove_files(g);
+	end_groups(g);
 	_exit(0);
 }
 
@@ -176,8 +175,8 @@ guard_free(struct guard *g)
 {
 	if (g == NULL)
 		return;
-	g->ended = 1;
 	if (g->pid > 0) {
+		kill(g->pid, SIGKILL);
 		close(g->alive);
 		while (waitpid(g->pid, NULL, 0) < 0 && errno == EINTR)
 			;

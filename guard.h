@@ -20,7 +20,7 @@ struct guard *guard_open(const char *dir, const char *prefix);
  * or there are too many groups. */
 volatile pid_t *guard_slot(struct guard *);
 
-/* boris ends by itself: the process is told, and waited for. NULL is fine. */
+/* boris ends by itself: the process is killed. NULL is fine. */
 void guard_free(struct guard *);
 
 #endif

@@ -29,7 +29,7 @@ enum {
 #define CLOCK_FACTOR 1
 #endif
 
-static int64_t
+int64_t
 clock_now(void)
 {
 	struct timespec t;

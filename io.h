@@ -23,6 +23,8 @@ struct loop {
 	int count, room;
 };
 
+int64_t clock_now(void);  /* milliseconds, monotonic; loop->now in the loop */
+
 void loop_free(struct loop *);
 void loop_begin(struct loop *);  /* a new turn: nothing is waited for */
 void loop_wait(struct loop *);   /* the one place where boris blocks */

@@ -472,6 +472,17 @@ all_sorts() {
 	eventually alone
 }
 
+@test "L4: a second process that is stopped does not keep boris from its end" {
+	needs_linux
+	boris
+	run_bash true
+	kill -STOP "$(the_guard)"
+	begin
+	leave
+	within 2000
+	is $status 0
+}
+
 @test "L4: there is no second process before the first command, nor after the end" {
 	needs_linux
 	[ -e /proc/self/task/$$/children ] || skip 'no list of children in /proc'
