@@ -65,26 +65,26 @@ struct call {
 
 /* -- Answers ----------------------------------------------------------- */
 
-static void
+/* False: there was no memory for it. */
+static bool
 post(const struct calls_request *r, enum mcp_kind kind, int error,
      struct buf *message)
 {
 	struct buf *answers;
 
 	if (message->failed)
-		return;
-	if (r->batch != NULL && r->to == NULL && !r->calls->null_id)
-		return;  /* over HTTP, and the connection has gone */
-	if (r->batch == NULL) {
-		r->calls->send(r->calls->transport, r->to, kind, error,
+		return false;
+	if (r->batch == NULL)
+		return r->calls->send(r->calls->transport, r->to, kind, error,
 		    message);
-		return;
-	}
+	if (r->to == NULL && !r->calls->null_id)
+		return true;  /* over HTTP, and the connection has gone */
 	answers = &r->batch->answers;
 	r->calls->batched -= answers->len;
 	buf_putc(answers, answers->len > 0 ? ',' : '[');
 	buf_put(answers, message->data, message->len);
 	r->calls->batched += answers->len;
+	return true;
 }
 
 static void
@@ -123,14 +123,12 @@ calls_error(const struct calls_request *r, int code, const char *message,
 	struct buf b = { NULL, 0, 0, false }, *reserve = &r->calls->reserve;
 
 	calls_put_error(&b, r->calls, r->id, code, message, data);
-	if (b.failed) {
+	if (!post(r, kind, code, &b)) {
 		reserve->len = 0;
 		calls_put_error(reserve, r->calls, r->id, JSONRPC_INTERNAL,
 		    "Out of memory", NULL);
 		post(r, kind, JSONRPC_INTERNAL, reserve);
 		reserve->failed = false;
-	} else {
-		post(r, kind, code, &b);
 	}
 	buf_free(&b);
 }
@@ -148,9 +146,7 @@ calls_result(const struct calls_request *r, struct buf *members)
 		    META_SERVER "\":" MCP_SERVER_INFO "},");
 	buf_put(&b, members->data, members->len);
 	buf_puts(&b, "}}");
-	failed = b.failed || members->failed;
-	if (!failed)
-		post(r, MCP_RESPONSE, 0, &b);
+	failed = members->failed || !post(r, MCP_RESPONSE, 0, &b);
 	buf_free(&b);
 	buf_free(members);
 	if (failed)
@@ -172,6 +168,7 @@ void
 calls_batch_end(struct calls_request *r)
 {
 	struct calls_batch *batch = r->batch;
+	bool failed;
 
 	if (batch == NULL || --batch->open > 0)
 		return;
@@ -180,13 +177,13 @@ calls_batch_end(struct calls_request *r)
 	memset(&r->id, 0, sizeof(r->id));
 	if (batch->answers.len > 0)
 		buf_putc(&batch->answers, ']');
-	if (batch->answers.failed)
-		calls_error(r, JSONRPC_INTERNAL,
-		    "Out of memory for the results", NULL);
-	else if (batch->answers.len > 0)
-		post(r, MCP_RESPONSE, 0, &batch->answers);
+	failed = batch->answers.failed || (batch->answers.len > 0 &&
+	    !post(r, MCP_RESPONSE, 0, &batch->answers));
 	buf_free(&batch->answers);
 	free(batch);
+	if (failed)
+		calls_error(r, JSONRPC_INTERNAL,
+		    "Out of memory for the results", NULL);
 }
 
 /* -- Calls ------------------------------------------------------------- */
@@ -557,6 +554,10 @@ calls_forget(struct calls *c, void *to, bool cancel)
 		next = call->next;
 		if (call->from.to != to)
 			continue;
+		if (call->from.batch != NULL) {
+			c->batched -= call->from.batch->answers.len;
+			buf_free(&call->from.batch->answers);
+		}
 		call->from.to = NULL;
 		call->token.text = NULL;  /* nobody looks at progress */
 		call->look.wait = 0;  /* nor waits for a task */

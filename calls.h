@@ -35,7 +35,8 @@ enum mcp_kind {
 /* The transport's way out. `to` is the return address that came with the
  * request; over HTTP NULL, once that has been forgotten. error: the JSON-RPC
  * code, 0 for a result. The caller frees the message; the transport may append
- * to it. False: it was not taken (progress, while the reader is slow). */
+ * to it, or take it over. False: it was not taken, since there is no memory, or
+ * it is progress and the reader is slow. */
 typedef bool mcp_send(void *transport, void *to, enum mcp_kind, int error,
                       struct buf *message);
 

@@ -18,7 +18,8 @@ enum {
 	MORE = 64,            /* places, when the set is full */
 	SHORT_TURN = 10,      /* ms, when a descriptor could not be watched */
 	SEND_SIZE = 64 << 10, /* bytes that the kernel holds for a slow peer */
-	PROGRESS_MOST = 64 << 10  /* bytes of it queued that take no more */
+	PROGRESS_MOST = 64 << 10, /* bytes of it queued that take no more */
+	LONG_MESSAGE = 16 << 10   /* bytes */
 };
 
 /* -- The poll set and the clock ---------------------------------------- */
@@ -198,6 +199,26 @@ queue_append(struct queue *q)
 		q->progress = 0;
 	}
 	return &q->bytes;
+}
+
+bool
+queue_put(struct queue *q, struct buf *message)
+{
+	struct buf *b = queue_append(q);
+	bool failed;
+
+	if (message->failed || b->failed)
+		return false;
+	if (b->len == 0 && message->len >= LONG_MESSAGE) {
+		buf_free(b);
+		*b = *message;
+		memset(message, 0, sizeof(*message));
+		return true;
+	}
+	buf_put(b, message->data, message->len);
+	failed = b->failed;
+	b->failed = false;
+	return !failed;
 }
 
 bool

@@ -52,14 +52,17 @@ int address_is_loopback(const char *address);
  * dropped for what comes next if nothing of it has been written, and never
  * shares a write with that. Zeroed is empty. */
 struct queue {
-	struct buf bytes;  /* failed: there was no memory for a message; that
-	                    * one and all later ones are not in it */
+	struct buf bytes;  /* failed: there was no memory for something that
+	                    * was appended; nothing else is any more */
 	size_t written;    /* so many of them are written */
 	size_t progress;   /* so many at the front are progress */
 };
 
 size_t queue_unwritten(const struct queue *);
 struct buf *queue_append(struct queue *);  /* where to write what comes next */
+/* Queues a message; a long one is taken over rather than copied. False: there is
+ * no memory for it, and nothing of it is queued. */
+bool queue_put(struct queue *, struct buf *message);
 /* False: it was not taken. */
 bool queue_progress(struct queue *, const struct buf *message);
 void queue_free(struct queue *);  /* empty again */

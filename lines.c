@@ -57,20 +57,20 @@ lines_send(void *transport, void *to, enum mcp_kind kind, int error,
            struct buf *message)
 {
 	struct lines *io = transport;
+	bool taken;
 
 	(void)to;
-	(void)error;
 	if (io->out_gone)
 		return true;
 	buf_putc(message, '\n');
 	if (kind == MCP_PROGRESS)
 		return queue_progress(&io->out, message);
-	if (message->failed)
-		io->out.bytes.failed = true;
-	buf_put(queue_append(&io->out), message->data, message->len);
+	taken = queue_put(&io->out, message);
+	/* Not even the error that says so has found memory. */
+	io->out.bytes.failed |= !taken && error == JSONRPC_INTERNAL;
 	if (queue_unwritten(&io->out) >= FLUSH_SIZE)
 		flush(io);
-	return true;
+	return taken;
 }
 
 /* -- In ---------------------------------------------------------------- */

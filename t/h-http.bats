@@ -1342,6 +1342,33 @@ unread() {
 	is "$(plain stdout)" /
 }
 
+# resident_below KIB: the server has less in memory now
+resident_below() {
+	[ "$(awk '/^VmRSS/ { print $2 }' "/proc/$server/status")" -lt "$1" ]
+}
+
+@test "H7: what was answered of a batch is not kept when its client has hung up (P10)" {
+	needs_linux
+	needs_plain
+	hurried
+	serve
+	enter a
+	most=$(($(peak) + 10000))
+	for i in 1 2 3; do
+		plug b
+		post b "${HELLO/2025-11-25/2025-03-26}"
+		takes b
+		visit[b]=$(header Mcp-Session-Id)
+		bash_call 'read <gate'
+		post b "[$(seq 900 | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"tools\/list"}/' | paste -sd,),$message]"
+		heads b
+		unplug b
+		unset 'visit[b]'
+	done
+	resident_below $most && fail 'the answers are not there at first'
+	eventually resident_below $most
+}
+
 @test "H7: a batch whose client hangs up is carried out, and answered to nobody" {
 	serve
 	plug a

@@ -435,6 +435,23 @@ in_batch() {
 	is "$(in_batch null error code)" -32600
 }
 
+@test "E7: a batch whose answers find no memory is an error, and boris stays up" {
+	needs prlimit
+	needs_plain
+	start
+	hello 2025-03-26
+	size=$(sed -n 's/^VmSize:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$server/status")
+	for mib in 2 4 6 8 10 12 14 16 24; do
+		prlimit --pid "$server" --as=$(((size + mib * 1024) * 1024)):
+		send "[$(seq 900 | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"tools\/list"}/' | paste -sd,)]"
+		hear
+		[ "$(get -n)" = 900 ] || is "$mib MiB: $(code)" "$mib MiB: -32603"
+		request 1 ping
+		hear
+		is "$(get result)" '{}'
+	done
+}
+
 @test "M7: the commands of a batch are carried out in order" {
 	mkdir d
 	batch 2025-03-26 '[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"bash","arguments":{"command":"cd d"}}},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"bash","arguments":{"command":"pwd"}}},{"jsonrpc":"2.0","id":3,"method":"ping"}]'
