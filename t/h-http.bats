@@ -1846,6 +1846,29 @@ median() {
 	gone pid
 }
 
+@test "H9: who reads gets the whole of an answer that was on its way (P10)" {
+	needs_linux
+	serve
+	enter a
+	# long enough to be more than the kernel holds for a peer
+	bash_call 'printf "%030000d" 0 | sed s/0/€/g; printf "%030000d" 0 | sed s/0/€/g >&2'
+	post a "$message"
+	eventually on_its_way
+	kill "$server"
+	answers a
+	is "$(plain stdout | wc -c) $(plain stderr | wc -c)" "90000 90000"
+	died
+	grep -v listening err >rest || :
+	mv rest err
+}
+
+# on_its_way: the peer of a connection has much to read
+on_its_way() {
+	awk -v port=":$(printf %04X "$port")\$" '
+		$3 ~ port && $4 == "01" && substr($5, 10) > "00008000" { n++ }
+		END { exit !n }' /proc/net/tcp
+}
+
 @test "H9: SIGINT and SIGHUP do the same" {
 	for signal in INT HUP; do
 		serve
@@ -1853,6 +1876,23 @@ median() {
 		died
 		is "$signal $status" "$signal 0"
 	done
+	grep -v listening err >rest || :
+	mv rest err
+}
+
+@test "H3: nor does process 1 show it, which boris has left (E8)" {
+	needs_linux
+	needs_root
+	unshare -pf --mount-proc true || skip 'no pid namespace here'
+	wrap=(unshare -pf --mount-proc)
+	serve --token=tell-no-one
+	first=$(<"/proc/$server/task/$server/children")
+	boris=$(<"/proc/${first% }/task/${first% }/children")
+	for pid in $first $boris; do
+		has "$(tr '\0' ' ' <"/proc/$pid/cmdline")" '--token=***'
+	done
+	kill "${first% }"
+	died
 	grep -v listening err >rest || :
 	mv rest err
 }

@@ -1075,6 +1075,25 @@ unread() {
 	done
 }
 
+@test "P10: ids of calls that wait are counted" {
+	needs_plain
+	boris
+	start_task 'read <gate'
+	for i in 1 2 3 4 5 6; do
+		printf '{"jsonrpc":"2.0","id":"%d' $i
+		head -c 8000000 /dev/zero | tr '\0' a
+		printf '","method":"tools/call","params":{"name":"task_output","arguments":{"wait":600000,"task_id":"%s"}}}\n' "$task"
+	done >&7 3>&- 6>&- 8>&- 9>&- &
+	writer=$!
+	settled traffic
+	kill -0 $writer
+	most "$(peak)" 49152
+	kill -TERM "$server"
+	eventually exited
+	kill $writer 2>/dev/null || :
+	left=1
+}
+
 @test "P10: closing waits for no reader" {
 	boris
 	unread 5000
