@@ -119,8 +119,6 @@ open_no_input(void)
 
 /* -- Process 1 (E8) ---------------------------------------------------- */
 
-enum { GUARD_TIME = 8 };  /* s, for the grace and what follows it (L4) */
-
 /* Reaps every child until boris has ended, and passes every other signal on to
  * it. All signals are blocked, so none is lost between two waits. If boris was
  * killed, its guard gets the time to end what is left: when process 1 ends, the
@@ -145,7 +143,7 @@ mind_children(pid_t boris)
 			if (pid != boris)
 				continue;
 			killed = WTERMSIG(status);
-			alarm(GUARD_TIME);
+			alarm(PROC_GRACE / 1000 + 3);  /* s */
 		}
 		if (pid < 0 && killed > 0)
 			return 128 + killed;

@@ -16,7 +16,6 @@
 #include "proc.h"
 
 enum {
-	GRACE = 5000,           /* ms from SIGTERM to SIGKILL (E2) */
 	GIVE_UP = 5000,         /* ms after SIGKILL; then it is let be */
 	HANG_UP = 1000,         /* ms from SIGTERM to SIGHUP (T4) */
 	SILENCE = 300,          /* ms; then a terminal may be asking (I3) */
@@ -522,7 +521,7 @@ exec_stop(struct exec *x, bool at_once, int64_t now)
 		return;
 	x->report.state = state;
 	x->send = at_once ? SIGKILL : SIGTERM;
-	x->deadline = now + (at_once ? GIVE_UP : GRACE);
+	x->deadline = now + (at_once ? GIVE_UP : PROC_GRACE);
 	x->hang_up = x->terminal && !at_once ? now + HANG_UP : NEVER;
 	x->look = now;
 	x->pause = 1;

@@ -21,7 +21,6 @@
 
 enum {
 	GROUPS = 4096,    /* that can be left at a time */
-	GRACE = 5000,     /* ms from SIGTERM to SIGKILL (E2) */
 	LOOK = 20         /* ms from one look at the groups to the next */
 };
 
@@ -69,7 +68,8 @@ static void
 end_groups(const struct guard *g)
 {
 	static struct proc_group group[GROUPS];
-	int64_t kill_at = clock_now() + GRACE, give_up = kill_at + GRACE;
+	int64_t kill_at = clock_now() + PROC_GRACE;
+	int64_t give_up = kill_at + PROC_GRACE;
 	struct proc_group *list = NULL;
 	int i;
 

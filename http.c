@@ -14,8 +14,6 @@
 enum {
 	CONNECTIONS = 64,        /* at a time, at most (H8) */
 	SESSIONS = 64,           /* legacy ones (H5) */
-	QUEUED_LIMIT = 20 << 20, /* bytes that a client has queued, at which its
-	                          * calls are refused (P10) */
 	READ_SIZE = 16 << 10,
 
 	/* ms */
@@ -24,7 +22,6 @@ enum {
 	                          * byte of the response being read */
 	CLOSE_TIME = 2000,       /* for the peer to close after us */
 	COMMENT_TIME = 15000,    /* of silence on a stream (H7) */
-	READER_TIME = 200,       /* for the peers at the end (P10) */
 	ACCEPT_PAUSE = 20        /* when there is no descriptor left (E7) */
 };
 
@@ -385,7 +382,7 @@ route(struct http *h, struct connection *c, const struct mcp_message *m)
 		client = route_modern(h, c, m);
 	else
 		client = route_legacy(h, c, m, first);
-	if (client != NULL && mcp_backlog(client) > QUEUED_LIMIT &&
+	if (client != NULL && mcp_backlog(client) > MCP_BACKLOG &&
 	    (json_is(m->method, "tools/call") ||
 	    json_type(m->whole) == JSON_ARRAY))
 		return refuse(h, c, m, 503, JSONRPC_INTERNAL,
@@ -767,7 +764,7 @@ http_dispatch(struct http *h, const struct loop *loop)
 	if (h->listener >= 0 || h->sessions != NULL || !mcp_closed(h->anyone))
 		return true;
 	if (h->leave_by == NEVER)
-		h->leave_by = h->now + READER_TIME;
+		h->leave_by = h->now + QUEUE_LAST;
 	c = h->connections;
 	while (c != NULL && queue_unwritten(&c->out) == 0)
 		c = c->next;

@@ -58,6 +58,8 @@ struct queue {
 	size_t progress;   /* so many at the front are progress */
 };
 
+enum { QUEUE_LAST = 200 };  /* ms for the reader at the end (P10) */
+
 size_t queue_unwritten(const struct queue *);
 struct buf *queue_append(struct queue *);  /* where to write what comes next */
 /* Queues a message; a long one is taken over rather than copied. False: there is

@@ -10,12 +10,10 @@
 
 enum {
 	LINE_LIMIT = 16 << 20,   /* bytes of one message (P5) */
-	UNREAD_LIMIT = 4 << 20,  /* bytes of unread responses, and */
-	QUEUED_LIMIT = 20 << 20, /* of queued calls, more than one line can
-	                          * hold, at which no more is read (P10) */
+	UNREAD_LIMIT = 4 << 20,  /* bytes of responses at which no more is read
+	                          * (P10) */
 	FLUSH_SIZE = 16 << 10,   /* bytes that are worth a write */
-	READ_SIZE = 64 << 10,    /* as much as a pipe holds */
-	READER_TIME = 200        /* ms for the reader at the end (P10) */
+	READ_SIZE = 64 << 10     /* as much as a pipe holds */
 };
 
 struct lines {
@@ -80,7 +78,7 @@ congested(const struct lines *io)
 {
 	return io->out.bytes.failed ||
 	    queue_unwritten(&io->out) > UNREAD_LIMIT ||
-	    mcp_backlog(io->client) > QUEUED_LIMIT;
+	    mcp_backlog(io->client) > MCP_BACKLOG;
 }
 
 /* Puts a line together. If it gets too long (P5), or there is no memory for it
@@ -224,7 +222,7 @@ lines_dispatch(struct lines *io, const struct loop *loop)
 	flush(io);
 	/* What commands printed as they ended is to be read, too (P10). */
 	if (io->leave_by != NEVER && !mcp_closed(io->client))
-		io->leave_by = loop->now + READER_TIME;
+		io->leave_by = loop->now + QUEUE_LAST;
 	/* All requests have been answered, or nobody reads the answers (P9). */
 	if (!io->closing && (io->out_gone || (io->in_ended &&
 	    io->taken == io->got && !mcp_unanswered(io->client)))) {
@@ -243,5 +241,5 @@ lines_close(struct lines *io, int64_t now)
 	mcp_close(io->client, now, io->in_ended || io->closing);
 	io->closing = true;
 	if (io->leave_by == NEVER)
-		io->leave_by = now + READER_TIME;
+		io->leave_by = now + QUEUE_LAST;
 }

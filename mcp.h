@@ -67,7 +67,10 @@ void mcp_dispatch(struct client *, const struct loop *);
 /* `to` has gone: its calls are cancelled (E6), or carried out unanswered. */
 void mcp_forget(struct client *, void *to, bool cancel, int64_t now);
 
-size_t mcp_backlog(const struct client *);    /* bytes that open calls hold */
+/* The bytes that open calls hold. Above MCP_BACKLOG, which is more than one
+ * message can hold, the transport takes no more calls (P10). */
+enum { MCP_BACKLOG = 20 << 20 };
+size_t mcp_backlog(const struct client *);
 bool mcp_unanswered(const struct client *);   /* is there an open call, apart
                                                * from subscriptions? */
 bool mcp_awaits(const struct client *, const void *to);  /* one from there? */

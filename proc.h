@@ -51,6 +51,8 @@ int proc_pipe(int end[2], int ours);
  * Returns 0, or -1 with errno. */
 int proc_terminal(int end[2]);
 
+enum { PROC_GRACE = 5000 };  /* ms from SIGTERM to SIGKILL (E2) */
+
 struct proc_group {
 	struct proc_group *next;  /* in a list; NULL: none */
 	pid_t id;
