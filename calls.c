@@ -271,7 +271,9 @@ task_of(const struct call *call)
 	if (look->id.data == NULL && session_stateless(s))
 		return NULL;
 	job = session_task(s, look->id.data, look->pid);
-	return job != NULL && look->by_pid && job->pid != look->pid ? NULL : job;
+	if (job != NULL && look->by_pid && job->pid != look->pid)
+		return NULL;
+	return job;
 }
 
 static void

@@ -97,8 +97,8 @@ free_digit(const char *text, size_t len)
 	return *digit - '0';
 }
 
-/* Does the command tell in which directory it ends (D2), or may a pipeline of it
- * hide a failure (B7)? */
+/* Does the command tell in which directory it ends (D2), or may a pipeline of
+ * it hide a failure (B7)? */
 static bool
 needs_trap(const struct exec_command *c)
 {
@@ -125,8 +125,8 @@ dir_descriptor(const struct exec_command *c)
  * `set -x` and a DEBUG trap show nothing of it; after `!` nothing ends it under
  * `set -e`. No function or alias of the command's is called: a backslash is
  * before each word, and functions are unset, by a special builtin. In bash only
- * POSIX mode lets that go before a function named `unset`. mksh takes the trap's
- * own exit code. */
+ * POSIX mode lets that go before a function named `unset`. mksh takes the
+ * trap's own exit code. */
 static void
 put_trap(struct buf *b, const char *shell, int fd)
 {
@@ -205,7 +205,8 @@ open_pipes(struct exec_command *c, int ours[], int theirs[])
 		theirs[OUT] = end[1];
 	}
 	for (i = c->terminal ? DIR : IN; i < PIPES; i++) {
-		if ((i == IN && c->input == NULL) || (i == DIR && !needs_trap(c)))
+		if ((i == IN && c->input == NULL) ||
+		    (i == DIR && !needs_trap(c)))
 			continue;
 		us = i == IN;
 		if (proc_pipe(end, i == DIR ? -1 : us) < 0)

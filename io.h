@@ -62,8 +62,8 @@ enum { QUEUE_LAST = 200 };  /* ms for the reader at the end (P10) */
 
 size_t queue_unwritten(const struct queue *);
 struct buf *queue_append(struct queue *);  /* where to write what comes next */
-/* Queues a message; a long one is taken over rather than copied. False: there is
- * no memory for it, and nothing of it is queued. */
+/* Queues a message; a long one is taken over rather than copied. False: there
+ * is no memory for it, and nothing of it is queued. */
 bool queue_put(struct queue *, struct buf *message);
 /* False: it was not taken. */
 bool queue_progress(struct queue *, const struct buf *message);

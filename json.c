@@ -299,7 +299,9 @@ check_literal(const char *s, const char *end, const char *literal)
 {
 	size_t n = strlen(literal);
 
-	return (size_t)(end - s) < n || memcmp(s, literal, n) != 0 ? NULL : s + n;
+	if ((size_t)(end - s) < n || memcmp(s, literal, n) != 0)
+		return NULL;
+	return s + n;
 }
 
 static const char *

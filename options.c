@@ -141,7 +141,7 @@ static const struct option {
 	  "terminate a background task older than this (default 0: never)" },
 	{ "--on-timeout", "BORIS_ON_TIMEOUT", "kill|background",
 	  CHOICE_AT(on_timeout),
-	  "what happens to a command that outlives its timeout (default kill)" },
+	  "what happens to a command after its timeout (default kill)" },
 	{ "--truncate", "BORIS_TRUNCATE", "head|tail|both", CHOICE_AT(truncate),
 	  "which end of long output is returned (default head)" },
 	{ "--save-limit", "BORIS_SAVE_LIMIT", "MIB",
@@ -397,8 +397,8 @@ print_help(void)
 			    row->kind == FLAG ? "=1]" : "]");
 		buf_add(&b, "\n        ", row->help, "\n");
 	}
-	buf_puts(&b, "\nExit status: 0 after end of input or a signal, 1 when it "
-	    "cannot start or\nlisten, 2 when an option is wrong.\n"
+	buf_puts(&b, "\nExit status: 0 after end of input or a signal, 1 when "
+	    "it cannot start or\nlisten, 2 when an option is wrong.\n"
 	    "The manual: man boris\n");
 	print(text_of(&b));
 }
@@ -416,10 +416,10 @@ is_one_of(const char *variable, const char *const *names)
 }
 
 /* The environment of commands: boris's own, without its token (H3) and OLDPWD,
- * where `cd -` leads, with another TERM and, where there is no terminal, without
- * an editor, so that programs that would draw or open one say so and end (B4).
- * With a terminal there is no pager, nor a variable that hides its size (I1).
- * env[0] is for PWD, which each command gets its own of. */
+ * where `cd -` leads, with another TERM and, where there is no terminal,
+ * without an editor, so that programs that would draw or open one say so and
+ * end (B4). With a terminal there is no pager, nor a variable that hides its
+ * size (I1). env[0] is for PWD, which each command gets its own of. */
 static char **
 make_environment(bool terminal)
 {

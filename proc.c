@@ -435,7 +435,9 @@ proc_signal(const struct proc_group *list, int sig)
 		kill(-g->id, sig);
 	while ((pid = next_pid(dir)) > 0) {
 		session = getsid(pid);
-		for (g = list; g != NULL && getpgid(pid) != session; g = g->next) {
+		if (getpgid(pid) == session)
+			continue;
+		for (g = list; g != NULL; g = g->next) {
 			if (g->id == session)
 				signal_stray(pid, session, sig);
 		}

@@ -241,7 +241,8 @@ put_notes(struct result *r)
 		    : "it left processes running, in group ", job->orphans,
 		    job->asked.terminal
 		    ? "; they have lost their terminal; end them with pkill -s "
-		    : "; what they print is not shown; end them with kill -- -");
+		    : "; what they print is not shown; end them with kill "
+		    "-- -");
 		buf_int(&r->note, job->orphans);
 	}
 	if (r->ended && job->shot) {

@@ -24,8 +24,8 @@ enum {
 	SESSION_ID = 33       /* 128 random bits in hex, and a NUL */
 };
 
-/* Takes "." and ".." out of an absolute name, as `cd` does by default (POSIX, cd
- * -L). */
+/* Takes "." and ".." out of an absolute name, as `cd` does by default (POSIX,
+ * cd -L). */
 void session_tidy(char *path);
 
 /* Filled in by main, changed by nobody. */

@@ -81,7 +81,8 @@ static const struct argument {
 	{ "task_id", JSON_STRING, 0, 0,
 	  "a string, the task_id that bash has returned",
 	  { "The task to type into; or that of check_pid or kill_pid, where "
-	    "the result of the start asks for it", "As bash has returned it" } },
+	    "the result of the start asks for it",
+	    "As bash has returned it" } },
 	{ "wait", JSON_NUMBER, 0, 600000,
 	  "an integer number of milliseconds from 0 to 600000",
 	  { "With run_in_background, tty or input: milliseconds to wait, at "
