@@ -143,7 +143,7 @@ mind_children(pid_t boris)
 			if (pid != boris)
 				continue;
 			killed = WTERMSIG(status);
-			alarm(PROC_GRACE / 1000 + 3);  /* s */
+			alarm(2 * PROC_GRACE / 1000 + 1);  /* s */
 		}
 		if (pid < 0 && killed > 0)
 			return 128 + killed;
@@ -309,8 +309,7 @@ main(int argc, char **argv)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	fill_descriptors();
-	/* Before the fork of process 1, which is to show no token either (H3).
-	 * */
+	/* Before the fork: process 1 is to show no token either (H3). */
 	options_read(&options, argc > 0 ? argv + 1 : argv);
 	if (getpid() == 1)
 		leave_process_1();

@@ -52,7 +52,9 @@ struct exec {
 	int64_t started;      /* ms */
 	int64_t deadline;     /* ms; of the grace, while stopping */
 	int64_t look;         /* ms; when to look at the group again */
-	int64_t pause;        /* ms from that look to the next; 1: the first */
+	int64_t pause;        /* ms from that look to the next; 0: before the
+	                       * first one after the shell's end, 1: before
+	                       * the first one after SIGTERM */
 	bool terminal;
 	bool unheld;          /* no program had it open at the last read */
 	int64_t hang_up;      /* ms; when to hang it up, while stopping */
@@ -97,13 +99,27 @@ free_digit(const char *text, size_t len)
 	return *digit - '0';
 }
 
+/* Is there a | that is not part of ||? */
+static bool
+has_pipe(const char *text, size_t len)
+{
+	const char *end = text + len;
+
+	while ((text = memchr(text, '|', (size_t)(end - text))) != NULL) {
+		if (text + 1 == end || text[1] != '|')
+			return true;
+		text += 2;
+	}
+	return false;
+}
+
 /* Does the command tell in which directory it ends (D2), or may a pipeline of
  * it hide a failure (B7)? */
 static bool
 needs_trap(const struct exec_command *c)
 {
 	return c->tells_dir ||
-	    (is_bash(c->shell) && memchr(c->text, '|', c->len) != NULL);
+	    (is_bash(c->shell) && has_pipe(c->text, c->len));
 }
 
 /* The descriptor under which the shell holds the directory's pipe (D2) */
@@ -124,9 +140,9 @@ dir_descriptor(const struct exec_command *c)
  * last pipeline (B7). Standard output and error are closed meanwhile, so that
  * `set -x` and a DEBUG trap show nothing of it; after `!` nothing ends it under
  * `set -e`. No function or alias of the command's is called: a backslash is
- * before each word, and functions are unset, by a special builtin. In bash only
- * POSIX mode lets that go before a function named `unset`. mksh takes the
- * trap's own exit code. */
+ * before each word, and functions are unset, by a special builtin. Only in POSIX
+ * mode bash prefers that to a function named `unset`. mksh takes the trap's own
+ * exit code. */
 static void
 put_trap(struct buf *b, const char *shell, int fd)
 {
@@ -143,7 +159,7 @@ put_trap(struct buf *b, const char *shell, int fd)
 		buf_puts(b, "trap '{ __boris=$?; ! { \\unset -f command; "
 		    "\\command pwd >&");
 		buf_int(b, fd);
-		buf_puts(b, "; }; \\exit $__boris; } >&- 2>&-' EXIT; ");
+		buf_puts(b, "; }; \\exit \"$__boris\"; } >&- 2>&-' EXIT; ");
 	}
 }
 
@@ -700,7 +716,7 @@ exec_report(const struct exec *x)
 void
 exec_read(struct exec *x, int64_t now)
 {
-	take_rest(x, READ_SIZE / 2, now);  /* less than is kept of it */
+	take_rest(x, READ_SIZE / 8, now);  /* less than is kept of it */
 	look_at_leader(x);
 }
 

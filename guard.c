@@ -63,14 +63,13 @@ keep_living(struct proc_group **list)
 }
 
 /* SIGTERM to all that live, and after the grace SIGKILL, as boris would have
- * done (E2). It is repeated: a process may have forked meanwhile. */
+ * done (E2); the latter again and again, since a process may have forked. */
 static void
 end_groups(const struct guard *g)
 {
 	static struct proc_group group[GROUPS];
-	int64_t kill_at = clock_now() + PROC_GRACE;
-	int64_t give_up = kill_at + PROC_GRACE;
 	struct proc_group *list = NULL;
+	int64_t kill_at, give_up;
 	int i;
 
 	for (i = 0; i < GROUPS; i++) {
@@ -83,6 +82,8 @@ end_groups(const struct guard *g)
 	}
 	keep_living(&list);
 	proc_signal(list, SIGTERM);
+	kill_at = clock_now() + PROC_GRACE;
+	give_up = kill_at + PROC_GRACE;
 	while (list != NULL && clock_now() < give_up) {
 		if (clock_now() >= kill_at)
 			proc_signal(list, SIGKILL);

@@ -407,7 +407,8 @@ check_job(struct session *s, struct held_job *h, int64_t now)
 		finish(s, h, now);
 	if (h->job.state == JOB_FINISHED)
 		check_rest(s, h, now);
-	else if (now >= h->deadline && state == EXEC_RUNNING)
+	else if (now >= h->deadline && state == EXEC_RUNNING &&
+	    !exec_report(h->exec)->shell_ended)
 		time_out(s, h, now);
 }
 

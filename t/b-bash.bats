@@ -342,9 +342,9 @@ long() {
 }
 
 @test "B4: without a terminal no editor of boris's own environment is opened" {
-	export EDITOR=vi VISUAL=vi GIT_EDITOR=vi
+	export EDITOR=vi VISUAL=vi
 	boris
-	run_bash 'env | grep -E "^(EDITOR|VISUAL|GIT_EDITOR)="; echo "$HOME"'
+	run_bash 'env | grep -E "^(EDITOR|VISUAL)="; echo "$HOME"'
 	is "$(plain stdout)" "$HOME"
 	needs git
 	mkdir r
@@ -858,6 +858,18 @@ END
 	is "$(result note)" ''
 	run_bash pwd
 	is "$(plain stdout)" "$PWD"
+}
+
+@test "B: a task without a pipeline is its shell alone: its pid is the program's" {
+	[ -x /bin/bash ] || skip 'no /bin/bash here'
+	boris
+	start_task 'test -p gate || exit 1; cat gate'
+	eventually is_program cat
+}
+
+# is_program NAME: the last task's pid is that of a program of this name
+is_program() {
+	[ "$(cat "/proc/$pid/comm")" = "$1" ]
 }
 
 @test "B7: a pipeline that hides no failure has no such note" {

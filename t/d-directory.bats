@@ -390,6 +390,7 @@ own_codes() {
 	for command in 'trap "exit 5" TERM; kill $$; echo not here' \
 		'set -e; trap "exit 5" USR1; kill -USR1 $$; read x <gate' \
 		$'alias exit="exit 9"\ncd /' $'alias unset="exit 9"\ncd /' \
+		'IFS=0; exit 10' 'IFS=1; sh -c "exit 121"' \
 		'set -e; for f in 2 3 4 5 6 7 8 9; do eval "exec $f>&-"; done; (exit 3)'; do
 		as_in_a_shell "$command" || fail "for: $command" || return
 		run_bash 'cd ..; cd '"$1"
