@@ -65,7 +65,7 @@ struct call {
 
 /* -- Answers ----------------------------------------------------------- */
 
-/* False: there was no memory for it. */
+/* False: there was no memory for it. (Of an array that is known at its end.) */
 static bool
 post(const struct calls_request *r, enum mcp_kind kind, int error,
      struct buf *message)
@@ -128,6 +128,8 @@ calls_error(const struct calls_request *r, int code, const char *message,
 		calls_put_error(reserve, r->calls, r->id, JSONRPC_INTERNAL,
 		    "Out of memory", NULL);
 		post(r, kind, JSONRPC_INTERNAL, reserve);
+		/* The transport may have taken it over. */
+		buf_room(reserve, CALLS_RESERVE);
 		reserve->failed = false;
 	}
 	buf_free(&b);

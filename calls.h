@@ -40,6 +40,8 @@ enum mcp_kind {
 typedef bool mcp_send(void *transport, void *to, enum mcp_kind, int error,
                       struct buf *message);
 
+enum { CALLS_RESERVE = 2 << 10 };  /* bytes put aside for an error (E7) */
+
 /* The open calls of a client; mcp_open() sets the fields before `now`, and
  * `reserve`. */
 struct calls {

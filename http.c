@@ -146,31 +146,32 @@ http_send(void *transport, void *to, enum mcp_kind kind, int error,
 	struct http *h = transport;
 	struct connection *c = to;
 	struct buf b = { NULL, 0, 0, false };
-	bool taken;
+	bool taken, stream;
 
 	if (c == NULL)
 		return true;
 	c->deadline = h->now + COMMENT_TIME;
-	if (kind == MCP_PROGRESS) {
-		stream_event(&b, &c->request, message);
-		taken = c->state == CONNECTION_STREAM &&
-		    queue_progress(&c->out, &b);
-		buf_free(&b);
-		return taken;
-	}
 	if (kind == MCP_NOTICE && c->state == CONNECTION_CALL)
 		begin_stream(h, c);
-	if (c->state == CONNECTION_STREAM) {
-		stream_event(queue_append(&c->out), &c->request, message);
-		if (kind != MCP_NOTICE)
-			end_stream(c);
-		return true;
-	}
+	stream = c->state == CONNECTION_STREAM;
+	if (kind == MCP_PROGRESS && !stream)
+		return false;
 	if (error != 0)
 		c->request.session_id = NULL;
-	answer(c, status_of(kind, error, c->client == h->anyone), JSON_TYPE,
-	    message->data, message->len);
-	return true;
+	if (stream)
+		stream_event(&b, &c->request, message);
+	else
+		response_put(&b, &c->request, status_of(kind, error,
+		    c->client == h->anyone), JSON_TYPE, message->data,
+		    message->len);
+	taken = kind == MCP_PROGRESS ? queue_progress(&c->out, &b)
+	    : queue_put(&c->out, &b);
+	buf_free(&b);
+	if (taken && stream && kind != MCP_PROGRESS && kind != MCP_NOTICE)
+		end_stream(c);
+	else if (taken && !stream)
+		end_answer(c);
+	return taken;
 }
 
 /* -- Connections ------------------------------------------------------- */

@@ -201,33 +201,43 @@ queue_append(struct queue *q)
 	return &q->bytes;
 }
 
+/* False: no memory, and nothing is appended. */
+static bool
+append(struct buf *b, const struct buf *message)
+{
+	bool room = buf_room(b, message->len);
+
+	b->failed = false;
+	if (room)
+		buf_put(b, message->data, message->len);
+	return room;
+}
+
 bool
 queue_put(struct queue *q, struct buf *message)
 {
 	struct buf *b = queue_append(q);
-	bool failed;
+	bool copied = false;
 
 	if (message->failed || b->failed)
 		return false;
-	if (b->len == 0 && message->len >= LONG_MESSAGE) {
-		buf_free(b);
-		*b = *message;
-		memset(message, 0, sizeof(*message));
-		return true;
-	}
-	buf_put(b, message->data, message->len);
-	failed = b->failed;
-	b->failed = false;
-	return !failed;
+	if (b->len > 0 || message->len < LONG_MESSAGE)
+		copied = append(b, message);
+	if (copied || b->len > 0)
+		return copied;
+	buf_free(b);
+	*b = *message;
+	memset(message, 0, sizeof(*message));
+	return true;
 }
 
 bool
 queue_progress(struct queue *q, const struct buf *message)
 {
 	if (q->bytes.len > q->progress || q->bytes.len > PROGRESS_MOST ||
-	    message->failed)
+	    message->failed || q->bytes.failed ||
+	    !append(&q->bytes, message))
 		return false;
-	buf_put(&q->bytes, message->data, message->len);
 	q->progress = q->bytes.len;
 	return true;
 }

@@ -52,8 +52,8 @@ int address_is_loopback(const char *address);
  * dropped for what comes next if nothing of it has been written, and never
  * shares a write with that. Zeroed is empty. */
 struct queue {
-	struct buf bytes;  /* failed: there was no memory for something that
-	                    * was appended; nothing else is any more */
+	struct buf bytes;  /* failed: there was no memory for something;
+	                    * nothing more is appended */
 	size_t written;    /* so many of them are written */
 	size_t progress;   /* so many at the front are progress */
 };

@@ -7,8 +7,7 @@
 
 enum {
 	NAME_SHOWN = 120,      /* bytes of "Unknown tool: ..." */
-	BATCH_MOST = 1000,     /* messages of one array (P10) */
-	RESERVE = 2 << 10      /* bytes put aside for an error (E7) */
+	BATCH_MOST = 1000      /* messages of one array (P10) */
 };
 
 /* What a revision adds. A new one is a row here, the newest first. */
@@ -498,7 +497,7 @@ mcp_open(const struct mcp_options *options, enum mcp_peer peer, mcp_send *send,
 	c->calls.send = send;
 	c->calls.transport = transport;
 	c->calls.null_id = peer == MCP_STDIO;
-	buf_room(&c->calls.reserve, RESERVE);
+	buf_room(&c->calls.reserve, CALLS_RESERVE);
 	c->calls.session = session_open(&options->session,
 	    peer == MCP_HTTP_STATELESS);
 	if (c->calls.session == NULL || c->calls.reserve.failed) {
