@@ -368,7 +368,8 @@ is_allowed(const char *origin, const struct request_rules *rules)
 	    strcmp(port_of(origin), port_of(rules->origin)) == 0 &&
 	    (is_loopback(origin + 7) ||
 	    (strncasecmp(origin, rules->origin, n) == 0 &&
-	    (origin[n] == ':' || origin[n] == '\0'))))
+	    (origin[n] == '\0' ||
+	    strcmp(origin + n, port_of(rules->origin)) == 0))))
 		return true;
 	while (*given != '\0' && strcasecmp(given, origin) != 0)
 		given += strlen(given) + 1;

@@ -81,14 +81,16 @@ absolute(const char *name)
 	return text_of(&b);
 }
 
-/* The directory that was given for `option`, or where boris is; ends boris if
- * it can't be entered (C2). */
+/* The directory that was given for `option`, or where boris is; ends boris if it
+ * can't be entered (C2). as_cd: its dots are taken as `cd` takes them. */
 static char *
-find_dir(const char *option, const char *given)
+find_dir(const char *option, const char *given, bool as_cd)
 {
 	struct stat st;
 	char *dir = absolute(given);
 
+	if (as_cd)
+		session_tidy(dir);
 	if (given != NULL && (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode) ||
 	    access(dir, X_OK) < 0))
 		fatal(2, option, given,
@@ -278,7 +280,7 @@ set_option(struct values *o, const struct option *row, const char *from,
 		right = add_origins(at, value);
 		break;
 	case DIRS:
-		dir = find_dir(from, value);
+		dir = find_dir(from, value, false);
 		buf_put(at, dir, strlen(dir) + 1);
 		free(dir);
 		break;
@@ -428,7 +430,7 @@ make_environment(bool terminal)
 	}, *const with_terminal[] = {
 		"PAGER=", "GIT_PAGER=", "LINES=", "COLUMNS=", NULL
 	}, *const without[] = {
-		"EDITOR=", "VISUAL=", "GIT_EDITOR=", NULL
+		"EDITOR=", "VISUAL=", NULL
 	};
 	size_t n = 0, kept = 1;
 	char **env, **e;
@@ -457,14 +459,12 @@ static void
 fill_mcp(struct mcp_options *m, const struct values *o)
 {
 	const char *tmp = getenv("TMPDIR");
-	char *dir;
 
 	memset(m, 0, sizeof(*m));
 	m->session.shell = access("/bin/bash", X_OK) == 0 ? "/bin/bash"
 	    : "/bin/sh";
-	dir = find_dir("--workdir (BORIS_WORKDIR)", o->workdir);
-	session_tidy(dir);
-	m->session.workdir = dir;
+	m->session.workdir = find_dir("--workdir (BORIS_WORKDIR)", o->workdir,
+	    true);
 	m->session.tmpdir = absolute(tmp != NULL && *tmp != '\0' ? tmp
 	    : "/tmp");
 	m->session.env = make_environment(false);

@@ -69,6 +69,15 @@ accepts() {
 	done
 }
 
+@test "C2: --workdir is looked for where cd would go" {
+	mkdir -p real/sub real/other here
+	ln -s real/sub link
+	refuses --workdir=link/../other
+	boris --workdir=link/../here
+	run_bash pwd
+	is "$(plain stdout)" "$PWD/here"
+}
+
 @test "C: a relative --workdir is made absolute" {
 	mkdir d
 	boris --workdir=d

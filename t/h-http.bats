@@ -459,7 +459,9 @@ load http
 		takes a
 		is "$origin: $http" "$origin: 200"
 	done
-	for origin in http://localhost:8080 https://localhost http://localhost.example; do
+	for origin in http://localhost:8080 https://localhost http://localhost.example \
+		'http://127.0.0.1:[x]' 'http://127.0.0.1:x]' http://127.0.0.1:x@evil.example:80 \
+		http://127.0.0.1:80:80; do
 		asks a GET /health "Origin: $origin"
 		takes a
 		is "$origin: $http" "$origin: 403"
