@@ -387,6 +387,10 @@ time_out(struct session *s, struct held_job *h, int64_t now)
 {
 	bool hand_over = s->options->background && h->job.state == JOB_RUNNING;
 
+	if (exec_report(h->exec)->shell_ended) {
+		h->deadline = NEVER;  /* it was in time (E4) */
+		return;
+	}
 	if (hand_over && s->tasks < SESSION_TASKS) {
 		s->running--;
 		become_task(s, h, now);
@@ -407,8 +411,7 @@ check_job(struct session *s, struct held_job *h, int64_t now)
 		finish(s, h, now);
 	if (h->job.state == JOB_FINISHED)
 		check_rest(s, h, now);
-	else if (now >= h->deadline && state == EXEC_RUNNING &&
-	    !exec_report(h->exec)->shell_ended)
+	else if (now >= h->deadline && state == EXEC_RUNNING)
 		time_out(s, h, now);
 }
 

@@ -106,8 +106,8 @@ struct job {
 	                          * the shell */
 	bool no_room;            /* E5 found ten tasks running */
 	struct job_stream out, err;
-	int64_t told;            /* ms; since when the terminal asked when a
-	                          * result last said so (I3) */
+	int64_t told;            /* ms; session_asks() when a result last said
+	                          * that the terminal asks (I3) */
 };
 
 struct session;
