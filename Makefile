@@ -107,7 +107,7 @@ dist:
 	git -c tar.tar.gz.command='gzip -cn9' archive HEAD \
 	    --prefix="boris-$(VERSION)/" -o "boris-$(VERSION).tar.gz"
 
-cross:
+cross: ALWAYS
 	@sh t/cross "$(VERSION)"
 
 deb: dist
