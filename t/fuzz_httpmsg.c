@@ -46,7 +46,8 @@ note_head(struct buf *said, const struct request *r)
 	must(length == NULL || strspn(length, "0123456789") == strlen(length));
 	must(r->http10 || r->field[FIELD_HOST] != NULL);
 	must(r->left >= 0 && r->head.len <= REQUEST_HEAD_LIMIT + 1);
-	must(r->state == (coding != NULL ? REQUEST_SIZE : REQUEST_BODY));
+	must(r->state == (coding != NULL ? REQUEST_SIZE
+	    : r->left > 0 ? REQUEST_BODY : REQUEST_WHOLE));
 	note(said, r->verb);
 	note(said, r->path);
 	for (i = 0; i < FIELDS; i++)
@@ -109,7 +110,7 @@ read_all(struct buf *said, const uint8_t *data, size_t size, size_t piece,
 			if (event == REQUEST_ASKS) {
 				note_head(said, &r);
 				note_response(said, &r, refuse & 1);
-				length = r.state == REQUEST_BODY ? r.left : -1;
+				length = r.state != REQUEST_SIZE ? r.left : -1;
 				r.unwanted = refuse >> (n++ & 3) & 1;
 				continue;
 			}

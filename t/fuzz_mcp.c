@@ -249,11 +249,11 @@ exec_type(struct exec *x, const struct buf *text, bool *echoed)
 	return 0;
 }
 
-bool
+int64_t
 exec_asks(const struct exec *x, int64_t now, bool *secret)
 {
 	*secret = said(x, 's');
-	return x->terminal && x->printed > 0 && now >= x->printed + 300;
+	return x->terminal && now >= x->printed + 300 ? x->printed : 0;
 }
 
 void
