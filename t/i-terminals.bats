@@ -181,11 +181,11 @@ silent() {
 @test "I2: Ctrl-C interrupts, Ctrl-Z stops, Ctrl-D is the end of file" {
 	boris
 	on_terminal 'PS1="% " bash --norc --noediting -i'
-	type_in 'sh -c \"echo x >one; sleep 1000\"\n' '"wait":0'
+	type_in 'sh -c \"echo x >one; exec sleep 1000\"\n' '"wait":0'
 	begun one
 	type_in '\u0003'
 	eventually shown '% '
-	type_in 'sh -c \"echo x >two; sleep 1000\"\n' '"wait":0'
+	type_in 'sh -c \"echo x >two; exec sleep 1000\"\n' '"wait":0'
 	begun two
 	type_in '\u001a'
 	eventually shown Stopped
