@@ -62,10 +62,12 @@ loop_wait(struct loop *loop)
 	loop->now = clock_now();  /* the last turn has taken some time */
 	if (loop->until > loop->now)
 		left = (loop->until - loop->now - 1) / CLOCK_FACTOR + 1;
-	/* If it fails (EINTR, say: the signal's byte is in its pipe, for the
-	 * next turn), it leaves all revents at 0. */
-	poll(loop->set, (nfds_t)loop->count, left < INT_MAX ? (int)left
-	    : INT_MAX);
+	/* After EINTR the signal's byte is in its pipe, which must be seen in
+	 * this turn: a deadline may have passed meanwhile. If poll() fails, it
+	 * leaves all revents at 0. */
+	if (poll(loop->set, (nfds_t)loop->count, left < INT_MAX ? (int)left
+	    : INT_MAX) < 0)
+		poll(loop->set, (nfds_t)loop->count, 0);
 	loop->now = clock_now();
 }
 
