@@ -512,6 +512,7 @@ end(struct exec *x, int64_t now)
 		return;
 	take_rest(x, PIPE_FULL, now);
 	take_dir(x);
+	x->report.scattered = x->group.scattered;
 	/* What was left running may hold the pipes (E4). They are read on, so
 	 * that it is not blocked, and what comes is dropped. A terminal ends
 	 * with its shell (I4). */

@@ -50,6 +50,8 @@ struct exec_report {
 	char *dir;            /* where it ended, if it told (D2); or NULL */
 	bool lives;           /* its group does, and we hold the number: all of
 	                       * it or, after the end, what it left (E4) */
+	bool scattered;       /* of that, some has other groups of its session:
+	                       * job control, timeout(1) */
 	bool open;            /* its pipes may still be written to */
 };
 

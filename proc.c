@@ -285,11 +285,16 @@ static void
 note_if_member(struct proc_group *g, pid_t pid)
 {
 	pid_t session = getsid(pid);
+	bool elsewhere;
 
-	for (; g != NULL && session > 0; g = g->next) {
-		if (g->id == session && !g->lives &&
-		    (pid != session || g->orphaned) && !is_zombie(pid))
-			g->lives = true;
+	for (; g != NULL; g = g->next) {
+		if (g->id != session || (pid == session && !g->orphaned))
+			continue;
+		elsewhere = getpgid(pid) != session;
+		if ((g->lives && !elsewhere) || is_zombie(pid))
+			continue;
+		g->lives = true;
+		g->scattered = g->scattered || elsewhere;
 	}
 }
 
@@ -388,7 +393,7 @@ proc_look(struct proc_group *list)
 	/* All that a young command has started has pids behind its own; mostly
 	 * there are none. */
 	for (g = list; g != NULL; g = g->next) {
-		g->lives = false;
+		g->lives = g->scattered = false;
 		if (!g->young)
 			from = 0;
 		else if (g->id < from)

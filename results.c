@@ -213,6 +213,7 @@ put_notes(struct result *r)
 {
 	const struct job *job = r->job;
 	bool start = r->look == NULL || r->look->action == TOOLS_RUN;
+	bool in_session;
 
 	note_limits(r, start);
 	if (r->task && !r->ended && !job->asked.background && start)
@@ -236,13 +237,14 @@ put_notes(struct result *r)
 		    "with this task_id"
 		    : "it waits for input: give input with this task_id");
 	if (r->ended && job->orphans > 0) {
-		note_number(r, job->asked.terminal
+		in_session = job->asked.terminal || job->scattered;
+		note_number(r, in_session
 		    ? "it left processes running, in session "
 		    : "it left processes running, in group ", job->orphans,
-		    job->asked.terminal
-		    ? "; they have lost their terminal; end them with pkill -s "
-		    : "; what they print is not shown; end them with kill "
-		    "-- -");
+		    job->asked.terminal ? "; they have lost their terminal"
+		    : "; what they print is not shown");
+		buf_puts(&r->note, in_session ? "; end them with pkill -s "
+		    : "; end them with kill -- -");
 		buf_int(&r->note, job->orphans);
 	}
 	if (r->ended && job->shot) {

@@ -238,6 +238,7 @@ finish(struct session *s, struct held_job *h, int64_t now)
 	    !(h->job.asked.terminal &&
 	    (end->status == 128 + SIGINT || end->status == 128 + SIGQUIT));
 	h->job.orphans = end->lives ? end->pid : 0;
+	h->job.scattered = end->scattered;
 	h->job.ended = now;
 	h->job.state = JOB_FINISHED;
 	memcpy(h->job.pipeline, end->pipeline, sizeof(h->job.pipeline));

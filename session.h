@@ -99,6 +99,7 @@ struct job {
 	char pipeline[128];      /* exit codes of its last pipeline, where its
 	                          * own hides a failure (B7); else empty */
 	int64_t orphans;         /* group of what it left running (E4), or 0 */
+	bool scattered;          /* not all of that is in the group */
 	bool moved;              /* the tracked directory has changed by it */
 	bool timed_out, killed;
 	bool by_server;          /* a task's deadline is that of --bg-timeout */

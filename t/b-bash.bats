@@ -750,6 +750,20 @@ all_are() {
 	is "$(result note)" ''
 }
 
+@test "B7: so it does of what is left in other groups than the command's" {
+	needs pkill
+	needs_linux
+	boris
+	run_bash 'echo $$; set -m; read <gate 2>&1 & echo $! >child'
+	session=$(plain stdout)
+	notes "*pkill -s $session"
+	lacks "$(result note)" 'kill --'
+	there child
+	run_bash "pkill -s $session"
+	is "$(result exit_code)" 0
+	eventually gone child
+}
+
 @test "B7: what ends with its command, a moment later, is not left running" {
 	boris
 	# On a busy machine the moment may be a long one.
