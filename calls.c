@@ -52,6 +52,7 @@ struct call {
 	int64_t pause;         /* ms; until then there is none */
 	int64_t news;          /* ms; of the first news since then; 0: none */
 	struct watched {
+		struct output_cursor begun;     /* when the wait did */
 		struct output_cursor shown;     /* as progress */
 		struct output_cursor searched;  /* for `until` */
 		struct buf tail;  /* the end of that: `until` may begin there */
@@ -428,6 +429,11 @@ try_look(struct call *call)
 		call->look.asks = asks > 0;
 		if (asks > 0)
 			job->told = asks;
+		/* All calls that wait for its end get the same (T3). */
+		if (finished) {
+			job->out.seen = call->out.begun;
+			job->err.seen = call->err.begun;
+		}
 		results_job(&b, call->from.data, c->session, job, &call->look,
 		    c->now);
 	}
@@ -464,8 +470,8 @@ begin_look(struct call *call, struct job *job)
 	buf_add(&look->id, job->id);
 	buf_putc(&look->id, '\0');
 	look->id.len -= !look->id.failed;  /* not part of it */
-	call->out.searched = call->out.shown = job->out.seen;
-	call->err.searched = call->err.shown = job->err.seen;
+	call->out.begun = call->out.searched = call->out.shown = job->out.seen;
+	call->err.begun = call->err.searched = call->err.shown = job->err.seen;
 	call->deadline = call->from.calls->now + look->wait;
 }
 

@@ -523,6 +523,25 @@ ended() {
 	done
 }
 
+@test "T4: so they do when they want only what is new" {
+	boris
+	start_task 'trap "echo bye; exit 7" TERM; echo hi; echo $$ >begun; read <gate'
+	printed begun
+	call task_output '{"task_id":"'"$task"'","wait":60000}'
+	wait=$id
+	look "$task" '{"new":true}'
+	is "$(result stdout)" '"hi\n"'
+	call task_output '{"task_id":"'"$task"'","new":true,"wait":60000}'
+	new=$id
+	call bash '{"kill_pid":'"$pid"'}'
+	for id in $new $wait $id; do
+		begin
+		answer
+		within 3000
+		has "$(plain stdout)" bye
+	done
+}
+
 @test "T4: a task that is killed twice has been killed" {
 	boris
 	start_task '(trap "" TERM; echo $BASHPID >child; read <gate) & echo x >a; read <gate; :'
