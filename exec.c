@@ -36,7 +36,7 @@ enum {
 	ARGUMENTS = 32,           /* more than Linux takes of that size */
 	DIR_LIMIT = 16 << 10,     /* bytes a directory's name may have */
 	DIR_FD = 250,             /* of bash, for the directory's pipe */
-	ERROR_START = 4096        /* bytes of stderr that may hold the trap */
+	ERROR_START = 4096        /* bytes of messages that may hold the trap */
 };
 
 /* The pipes of a command, by their descriptor there; DIR tells the directory in
@@ -67,7 +67,7 @@ struct exec {
 	                              * what is read is dropped */
 	struct queue input;   /* still to be written to its stdin, or typed */
 	struct buf trap;      /* bash may repeat it in a message; or empty */
-	size_t err_seen;      /* bytes of stderr searched for that */
+	size_t searched;      /* bytes searched for that */
 };
 
 /* -- The script -------------------------------------------------------- */
@@ -80,8 +80,9 @@ is_bash(const char *shell)
 	return n >= 4 && strcmp(shell + n - 4, "bash") == 0;
 }
 
-/* A descriptor that the command's own redirections do not name: `exec 9>lock`
- * is common. dash knows those of one digit only. */
+/* A descriptor that the command does not name, or if there is none, that its
+ * redirections do not: `exec 9>lock` is common. dash knows those of one digit
+ * only. */
 static int
 free_digit(const char *text, size_t len)
 {
@@ -89,6 +90,10 @@ free_digit(const char *text, size_t len)
 	bool used[UCHAR_MAX + 1] = { false };
 	size_t i;
 
+	for (i = 0; digit[i] != '\0'; i++) {
+		if (memchr(text, digit[i], len) == NULL)
+			return digit[i] - '0';
+	}
 	for (i = 0; i < len; i++) {
 		if ((i > 0 && text[i - 1] == '&') ||
 		    (i + 1 < len && strchr("<>", text[i + 1]) != NULL))
@@ -372,9 +377,10 @@ exec_start(struct exec_list *list, struct exec_command *c,
 /* -- The pipes --------------------------------------------------------- */
 
 /* If the first line is a syntax error, bash repeats it, and the trap with it,
- * at the start of its stderr: the trap is taken out of that (D3). */
+ * at the start of its stderr, or on the terminal: the trap is taken out of that
+ * (D3). */
 static void
-take_stderr(struct exec *x, const char *p, size_t n)
+write_without_trap(struct exec *x, struct output *to, const char *p, size_t n)
 {
 	size_t at = 0;
 
@@ -383,14 +389,14 @@ take_stderr(struct exec *x, const char *p, size_t n)
 			at++;
 			continue;
 		}
-		output_write(x->text[ERR], p, at);
+		output_write(to, p, at);
 		p += at + x->trap.len;
 		n -= at + x->trap.len;
 		buf_free(&x->trap);
 	}
-	output_write(x->text[ERR], p, n);
-	x->err_seen += n;
-	if (x->err_seen > ERROR_START)
+	output_write(to, p, n);
+	x->searched += n;
+	if (x->searched > ERROR_START)
 		buf_free(&x->trap);
 }
 
@@ -419,8 +425,8 @@ take(struct exec *x, int which, int64_t now)
 		return 0;
 	}
 	x->printed = now;
-	if (x->text[which] != NULL && which == ERR)
-		take_stderr(x, bytes, (size_t)n);
+	if (x->text[which] != NULL && (which == ERR || x->terminal))
+		write_without_trap(x, x->text[which], bytes, (size_t)n);
 	else if (x->text[which] != NULL)
 		output_write(x->text[which], bytes, (size_t)n);
 	return n;

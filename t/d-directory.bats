@@ -187,6 +187,14 @@ ends_in() {
 	ends_in "$PWD/d"
 }
 
+@test "D2: in dash a command may make up the digits that it redirects" {
+	without_bash dash
+	boris --workdir=/home
+	run_bash 'for digit in 5 6 7 8 9; do eval "exec $digit>lock"; done; cd d'
+	is "$(wc -c <root/home/lock | tr -d ' ')" 0
+	ends_in /home/d
+}
+
 @test "D2: a command may close a descriptor, as exec 9>&- does" {
 	mkdir d
 	boris
@@ -421,6 +429,13 @@ own_codes() {
 	without_bash mksh
 	boris --workdir=/home
 	own_codes /home
+}
+
+@test "D3: on a terminal a syntax error shows the command's own line only" {
+	boris
+	run_bash 'echo one | )' '{"tty":true,"wait":60000}'
+	has "$(plain stdout)" '`echo one | )'
+	lacks "$(plain stdout)" trap
 }
 
 @test "D3: lines before a syntax error run" {
