@@ -271,9 +271,9 @@ task_of(const struct call *call)
 	const struct tools_call *look = &call->look;
 	struct job *job;
 
-	if (look->id.data == NULL && session_stateless(s))
+	if (look->id.len == 0 && session_stateless(s))
 		return NULL;
-	job = session_task(s, look->id.data, look->pid);
+	job = session_task(s, &look->id, look->pid);
 	if (job != NULL && look->by_pid && job->pid != look->pid)
 		return NULL;
 	return job;
@@ -402,7 +402,7 @@ others_wait(const struct call *call)
 
 	for (; other != NULL; other = other->next) {
 		if (other != call && other->kind == CALL_LOOK &&
-		    strcmp(other->look.id.data, call->look.id.data) == 0)
+		    task_of(other) == task_of(call))
 			return true;
 	}
 	return false;
@@ -467,9 +467,7 @@ begin_look(struct call *call, struct job *job)
 
 	look->by_pid = false;
 	look->id.len = 0;
-	buf_add(&look->id, job->id);
-	buf_putc(&look->id, '\0');
-	look->id.len -= !look->id.failed;  /* not part of it */
+	buf_puts(&look->id, job->id);
 	call->out.begun = call->out.searched = call->out.shown = job->out.seen;
 	call->err.begun = call->err.searched = call->err.shown = job->err.seen;
 	call->deadline = call->from.calls->now + look->wait;

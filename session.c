@@ -518,13 +518,14 @@ session_read(struct job *job, int64_t now)
 
 /* The newest first: the pid of an ended task may be that of a newer one. */
 struct job *
-session_task(struct session *s, const char *id, int64_t pid)
+session_task(struct session *s, const struct buf *id, int64_t pid)
 {
 	struct held_job *h = s->last;
 
 	for (; h != NULL; h = h->previous) {
-		if ((h->job.state == JOB_TASK || h->kept) &&
-		    (id != NULL ? strcmp(h->id, id) == 0 : h->job.pid == pid))
+		if ((h->job.state == JOB_TASK || h->kept) && (id->len == 0
+		    ? h->job.pid == pid : id->len == SESSION_ID - 1 &&
+		    memcmp(h->id, id->data, id->len) == 0))
 			return &h->job;
 	}
 	return NULL;

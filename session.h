@@ -133,8 +133,8 @@ void session_cancel(struct session *, struct job *, int64_t now);
 void session_read(struct job *, int64_t now);
 
 /* A task of this session, running or finished and unread, by its id or, that
- * being NULL, by its pid; NULL: none. */
-struct job *session_task(struct session *, const char *id, int64_t pid);
+ * being empty, by its pid; NULL: none. */
+struct job *session_task(struct session *, const struct buf *id, int64_t pid);
 /* Those that run or are unread, one after the other; NULL: no more. */
 struct job *session_next_task(struct session *, const struct job *after);
 void session_kill(struct job *, int64_t now);  /* T4 */

@@ -43,8 +43,7 @@ enum tool { BASH, TASK_OUTPUT };
 static const char *const names[] = { "bash", "task_output" };
 
 /* An argument is a row: its name and type, what it should be, and what the
- * model is told of it by the tools that take it. The schemas are printed from
- * it. */
+ * model is told of it by the tools that take it. It makes the schemas. */
 static const struct argument {
 	const char *name;
 	enum json_type type;
@@ -259,8 +258,7 @@ tools_list(struct buf *b, const struct tools_options *o, bool data,
 
 /* -- Arguments --------------------------------------------------------- */
 
-/* The start of a value. If the cut splits a character, json_string() mends
- * that. */
+/* The start of a value; json_string() mends a character that is cut. */
 static void
 put_snippet(struct buf *b, struct json value)
 {
@@ -553,11 +551,8 @@ tools_read(const struct tools_options *o, struct json name,
 		return;
 	call->action = TOOLS_RUN;
 	right = read_arguments(members, tool, given, &refusal);
-	if (right && given[TASK_ID].text != NULL) {
+	if (right)
 		json_decode(given[TASK_ID], &call->id);
-		buf_putc(&call->id, '\0');
-		call->id.len -= !call->id.failed;  /* not part of it */
-	}
 	right = right && (tool == BASH ? read_bash(o, given, call, &refusal)
 	    : read_task(given, call, &refusal));
 	if (right && (call->job.text.failed || call->job.input.failed ||

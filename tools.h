@@ -33,7 +33,7 @@ struct tools_call {
 	struct job_request job;  /* TOOLS_RUN: what to run */
 	bool by_pid;             /* check_pid or kill_pid, not task_output */
 	int64_t pid;
-	struct buf id;           /* of the task, a NUL behind it; or none */
+	struct buf id;           /* of the task, if it is not `by_pid` */
 	int64_t wait;            /* ms, for its end or what follows */
 	struct buf until;        /* or until this has been printed (W3) */
 	bool only_new;           /* only output since the last look (T3) */

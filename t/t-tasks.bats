@@ -215,6 +215,13 @@ ended() {
 	done
 }
 
+@test "T3: nothing behind an id is overlooked" {
+	boris
+	start_task 'read <gate'
+	look "$task\u0000"
+	refused "task not found: $task*"
+}
+
 @test "T3: a task that a signal ended has 128 and its number" {
 	boris
 	start_task 'kill -KILL $$'
