@@ -69,7 +69,6 @@ struct http {
 	struct http_session *sessions;
 	struct connection *connections;  /* in the order they came */
 	struct buf origin;               /* http://ADDRESS:PORT, NUL */
-	struct request_rules rules;
 	int listener, in_poll;           /* -1: it listens no more */
 	int places;                      /* for connections */
 	int64_t accept_at;               /* ms; not before, after a failure */
@@ -440,7 +439,8 @@ begin_request(struct http *h, struct connection *c)
 	static const char ok[] = "{\"status\":\"ok\"}";
 	struct request *r = &c->request;
 	const char *why;
-	int status = request_check(r, &h->rules, &why);
+	int status = request_check(r, &h->options->rules,
+	    h->origin.data, &why);
 
 	c->deadline = h->now + PEER_TIME;
 	c->known |= r->let_in;
@@ -687,8 +687,6 @@ http_open(const struct http_options *options, const struct mcp_options *mcp)
 	    v6 ? "]:" : ":");
 	buf_int(&h->origin, port);
 	buf_putc(&h->origin, '\0');
-	h->rules = options->rules;
-	h->rules.origin = h->origin.data;
 	if (h->listener >= 0 && h->anyone != NULL && !h->origin.failed)
 		return h;
 	error = errno;

@@ -15,7 +15,7 @@
 struct http_options {
 	const char *address;      /* IPv4 or IPv6 literal */
 	int port;                 /* 0: a free one */
-	struct request_rules rules;  /* all but `origin` */
+	struct request_rules rules;
 	int64_t session_timeout;  /* ms (H5) */
 };
 

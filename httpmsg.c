@@ -358,18 +358,16 @@ port_of(const char *origin)
 }
 
 static bool
-is_allowed(const char *origin, const struct request_rules *rules)
+is_allowed(const char *origin, const char *own, const char *given)
 {
-	size_t n = strlen(rules->origin) - strlen(port_of(rules->origin));
-	const char *given = rules->origins;
+	size_t n = strlen(own) - strlen(port_of(own));
 
 	/* This server, perhaps under another name of this machine */
 	if (strncasecmp(origin, "http://", 7) == 0 &&
-	    strcmp(port_of(origin), port_of(rules->origin)) == 0 &&
+	    strcmp(port_of(origin), port_of(own)) == 0 &&
 	    (is_loopback(origin + 7) ||
-	    (strncasecmp(origin, rules->origin, n) == 0 &&
-	    (origin[n] == '\0' ||
-	    strcmp(origin + n, port_of(rules->origin)) == 0))))
+	    (strncasecmp(origin, own, n) == 0 && (origin[n] == '\0' ||
+	    strcmp(origin + n, port_of(own)) == 0))))
 		return true;
 	while (*given != '\0' && strcasecmp(given, origin) != 0)
 		given += strlen(given) + 1;
@@ -378,7 +376,7 @@ is_allowed(const char *origin, const struct request_rules *rules)
 
 int
 request_check(struct request *r, const struct request_rules *rules,
-              const char **why)
+              const char *own, const char **why)
 {
 	const char *host = r->field[FIELD_HOST];
 	const char *origin = r->field[FIELD_ORIGIN];
@@ -392,7 +390,7 @@ request_check(struct request *r, const struct request_rules *rules,
 	if (rules->loopback && host != NULL && !is_loopback(host))
 		return 403;
 	*why = "Origin is not allowed here; see --allow-origin\n";
-	if (origin != NULL && !is_allowed(origin, rules))
+	if (origin != NULL && !is_allowed(origin, own, rules->origins))
 		return 403;
 	r->cors = origin != NULL;
 	*why = "GET it\n";

@@ -69,23 +69,21 @@ void request_free(struct request *);  /* zeroed again */
  * headers can't hold comes as "=?base64?...?=" (MCP 2026-07-28, transports). */
 bool header_says(const char *value, struct json string);
 
-/* Compares in a time that does not depend on what is wrong with `given`
- * (H3). */
+/* In a time that does not depend on what is wrong with `given` (H3) */
 bool same_secret(const char *given, const char *secret);
 
 /* Who may ask */
 struct request_rules {
 	bool loopback;        /* Host has to be this machine's (H4) */
-	const char *origin;   /* this server's, allowed besides loopback's */
 	const char *origins;  /* and these, each with a NUL behind it, then an
 	                       * empty one */
 	const char *token;    /* NULL: none is asked for (H3) */
 };
 
 /* When the request ASKS: the status to refuse it with, and *why. 0: it is for
- * /mcp (POST, DELETE, OPTIONS) or for /health. */
+ * /mcp (POST, DELETE, OPTIONS) or for /health. own: this server's origin. */
 int request_check(struct request *, const struct request_rules *,
-                  const char **why);
+                  const char *own, const char **why);
 
 /* A response to the request; `type` is the body's, if there is one. */
 void response_put(struct buf *, const struct request *, int status,

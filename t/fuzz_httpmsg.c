@@ -68,10 +68,9 @@ note_response(struct buf *said, struct request *r, bool loopback)
 	int status;
 
 	rules.loopback = loopback;
-	rules.origin = "http://127.0.0.1:8080";
 	rules.origins = "https://a.b\0";
 	rules.token = loopback ? "a" : NULL;
-	status = request_check(r, &rules, &why);
+	status = request_check(r, &rules, "http://127.0.0.1:8080", &why);
 	must(status == 0 || (status >= 400 && why[strlen(why) - 1] == '\n'));
 	response_put(&b, r, status == 0 ? 204 : status, "text/plain", why,
 	    status == 0 ? 0 : strlen(why));
