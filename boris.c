@@ -56,8 +56,7 @@ catch(int sig, void (*handler)(int), int flags)
 	sigaction(sig, &action, NULL);
 }
 
-/* Installs the handlers and unblocks all signals. Those that were ignored when
- * boris started are reset with the first session (C3, proc_prepare). */
+/* Installs the handlers and unblocks all signals. */
 static void
 catch_signals(void)
 {
@@ -324,6 +323,7 @@ main(int argc, char **argv)
 	options.mcp.session.no_input = open_no_input();
 	if (options.mcp.session.no_input < 0)
 		fatal(1, "/dev/null", NULL, strerror(errno));
+	proc_prepare();
 	catch_signals();
 	/* boris itself keeps no directory busy. */
 	if (chdir("/") < 0)

@@ -427,7 +427,6 @@ session_open(const struct session_options *options, bool stateless)
 		return NULL;
 	s->options = options;
 	s->stateless = stateless;
-	proc_prepare();
 	spool_init(&s->spool, options->tmpdir, s->name, options->save_limit);
 	s->dir = strdup(options->workdir);
 	memcpy(s->name, options->name, 16);
