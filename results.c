@@ -123,36 +123,17 @@ status_of(const struct job *job, bool ended)
 static const char *
 signal_of(int exit_code)
 {
-	static const struct {
-		int number;
-		const char *name;
-	} names[] = {
-		{ SIGHUP, "SIGHUP" }, { SIGINT, "SIGINT" },
-		{ SIGQUIT, "SIGQUIT" }, { SIGILL, "SIGILL" },
-		{ SIGTRAP, "SIGTRAP" }, { SIGABRT, "SIGABRT" },
-		{ SIGBUS, "SIGBUS" }, { SIGFPE, "SIGFPE" },
-		{ SIGKILL, "SIGKILL" }, { SIGUSR1, "SIGUSR1" },
-		{ SIGSEGV, "SIGSEGV" }, { SIGUSR2, "SIGUSR2" },
-		{ SIGPIPE, "SIGPIPE" }, { SIGALRM, "SIGALRM" },
-		{ SIGTERM, "SIGTERM" }, { SIGXCPU, "SIGXCPU" },
-		{ SIGXFSZ, "SIGXFSZ" }, { SIGVTALRM, "SIGVTALRM" },
-		{ SIGSYS, "SIGSYS" }
+#define NAME(sig) [sig] = #sig
+	static const char *const names[] = {
+		NAME(SIGHUP), NAME(SIGINT), NAME(SIGQUIT), NAME(SIGILL),
+		NAME(SIGTRAP), NAME(SIGABRT), NAME(SIGBUS), NAME(SIGFPE),
+		NAME(SIGKILL), NAME(SIGUSR1), NAME(SIGSEGV), NAME(SIGUSR2),
+		NAME(SIGPIPE), NAME(SIGALRM), NAME(SIGTERM), NAME(SIGXCPU),
+		NAME(SIGXFSZ), NAME(SIGVTALRM), NAME(SIGSYS)
 	};
-	size_t i;
+	size_t sig = (size_t)exit_code - 128;
 
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (names[i].number + 128 == exit_code)
-			return names[i].name;
-	}
-	return NULL;
-}
-
-/* Is it a signal that one process sends to end another? */
-static bool
-is_sent(int sig)
-{
-	return sig == SIGTERM || sig == SIGKILL || sig == SIGINT ||
-	    sig == SIGHUP;
+	return sig < sizeof(names) / sizeof(names[0]) ? names[sig] : NULL;
 }
 
 static void
@@ -214,6 +195,7 @@ put_notes(struct result *r)
 	const struct job *job = r->job;
 	bool start = r->look == NULL || r->look->action == TOOLS_RUN;
 	bool in_session;
+	int sig = job->exit_code - 128;
 
 	note_limits(r, start);
 	if (r->task && !r->ended && !job->asked.background && start)
@@ -248,10 +230,11 @@ put_notes(struct result *r)
 		buf_int(&r->note, job->orphans);
 	}
 	if (r->ended && job->shot) {
-		note_number(r, "the shell itself was ended by signal ",
-		    job->exit_code - 128, ", which boris did not send; what "
-		    "came behind was not run");
-		if (!r->task && is_sent(job->exit_code - 128))
+		note_number(r, "the shell itself was ended by signal ", sig,
+		    ", which boris did not send; what came behind was not "
+		    "run");
+		if (!r->task && (sig == SIGTERM || sig == SIGKILL ||
+		    sig == SIGINT || sig == SIGHUP))
 			buf_puts(&r->note, " (pkill -f matches its own "
 			    "command line; write pkill -f '[n]ame')");
 	}
