@@ -145,9 +145,9 @@ dir_descriptor(const struct exec_command *c)
  * last pipeline (B7). Standard output and error are closed meanwhile, so that
  * `set -x` and a DEBUG trap show nothing of it; after `!` nothing ends it under
  * `set -e`. No function or alias of the command's is called: a backslash is
- * before each word, and functions are unset, by a special builtin. Only in POSIX
- * mode bash prefers that to a function named `unset`. mksh takes the trap's own
- * exit code. */
+ * before each word, and functions are unset, by a special builtin, which bash
+ * prefers to a function named `unset` in POSIX mode alone. mksh takes the
+ * trap's own exit code. */
 static void
 put_trap(struct buf *b, const char *shell, int fd)
 {

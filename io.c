@@ -270,8 +270,7 @@ queue_flush(struct queue *q, int fd)
 		queue_free(q);
 	} else if (q->written > queue_unwritten(q) &&
 	    q->written >= q->progress) {
-		/* So the queue is at most twice as long as what is unwritten
-		 * (P10), and each byte moves up at most once. */
+		/* So it is at most twice as long as what is unwritten (P10). */
 		buf_drop(&q->bytes, q->written);
 		q->written = q->progress = 0;
 	}

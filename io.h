@@ -30,8 +30,7 @@ void loop_begin(struct loop *);  /* a new turn: nothing is waited for */
 void loop_wait(struct loop *);   /* the one place where boris blocks */
 
 /* The descriptor's index in this turn's set, for loop_events(); -1: it is not
- * watched (fd is below 0; or there is no memory, and the turn is a short
- * one). */
+ * watched (fd is below 0; or no memory, and the turn is a short one). */
 int loop_add(struct loop *, int fd, short events);
 short loop_events(const struct loop *, int index);  /* revents; 0 for -1 */
 void loop_until(struct loop *, int64_t deadline);  /* wait no longer */

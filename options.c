@@ -81,8 +81,8 @@ absolute(const char *name)
 	return text_of(&b);
 }
 
-/* The directory that was given for `option`, or where boris is; ends boris if it
- * can't be entered (C2). as_cd: its dots are taken as `cd` takes them. */
+/* The directory given for `option`, or where boris is; ends boris if it can't
+ * be entered (C2). as_cd: its dots are taken as `cd` takes them. */
 static char *
 find_dir(const char *option, const char *given, bool as_cd)
 {

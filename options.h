@@ -2,8 +2,7 @@
 #define OPTIONS_H
 
 /* The command line (SPEC C): options and their variables, checked, and made
- * into the structs of the rooms that need them; and messages to the person
- * there. */
+ * into the structs of the rooms; and messages to the person there. */
 
 #include <stdbool.h>
 #include "fence.h"

@@ -130,8 +130,7 @@ make_room(struct output *o)
 	o->cursor -= gone;
 }
 
-/* A line that is too long is cut at the cursor, wherever reads have split
- * it. */
+/* A line too long is cut at the cursor, wherever reads have split it. */
 static void
 bound_line(struct output *o)
 {
@@ -139,8 +138,7 @@ bound_line(struct output *o)
 		o->line = o->cursor;
 }
 
-/* Puts n bytes in place of those between two indices, the cursor behind
- * them. */
+/* Puts n bytes in place of those between two indices, and the cursor behind. */
 static void
 replace(struct output *o, size_t from, size_t to, const void *p, size_t n)
 {
@@ -175,9 +173,8 @@ put(struct output *o, const void *p, size_t n)
 	bound_line(o);
 }
 
-/* CSI K: erases from the cursor on (0), or up to and including it (1), or all
- * of the line (2). The cursor keeps its column, perhaps behind the line's
- * end. */
+/* CSI K: erases from the cursor on (0), up to and including it (1), or all of
+ * the line (2). The cursor keeps its column, perhaps behind the end. */
 static void
 erase(struct output *o, unsigned what)
 {
@@ -201,8 +198,7 @@ erase(struct output *o, unsigned what)
 /* Each of these takes some of the n bytes at p and returns how many. */
 
 /* Text without controls at the end of the line, which nearly all bytes are.
- * (There is room behind the end, so a byte is copied before it is looked
- * at.) */
+ * (A byte is copied before it is looked at: there is room behind the end.) */
 static size_t
 append(struct output *o, const unsigned char *p, size_t n)
 {

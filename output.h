@@ -2,9 +2,8 @@
 #define OUTPUT_H
 
 /* One stream of what a command prints (O): raw bytes are made into the text
- * that a terminal would show, counted, kept within bounds, and saved raw if
- * there are many. It takes 240 KB of memory at most, 64 more before there is a
- * file. */
+ * that a terminal would show, counted, bounded, and saved raw if there are
+ * many. It takes 240 KB of memory at most, 64 more before there is a file. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -168,8 +168,7 @@ enterable(const char *dir)
 }
 
 /* The directory that was tried, by `cwd` or as the tracked one, can't be
- * entered. If that is the tracked one's fault, --workdir takes its place
- * (D5). */
+ * entered. If the latter has gone, --workdir takes its place (D5). */
 static void
 refuse_dir(struct session *s, struct held_job *h, const char *tried)
 {
