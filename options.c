@@ -103,10 +103,13 @@ find_dir(const char *option, const char *given, bool as_cd)
 struct values {
 	char *workdir;
 	int64_t timeout, bg_timeout;   /* s */
-	int64_t on_timeout, truncate, structured, no_bash;  /* choices */
+	int64_t on_timeout, truncate, structured;  /* the place of the word
+	                                * that was chosen in the row's value */
+	int64_t no_bash;
 	int64_t save_limit;            /* MiB */
 	int64_t transport;             /* a choice; the rest is for http */
-	char *listen, *token, *token_file;
+	char *listen, *token_file;
+	struct buf token;
 	struct buf origins;            /* each with a NUL behind it */
 	int64_t port, session_timeout; /* s */
 	struct buf write;              /* each with a NUL behind it */
@@ -117,7 +120,7 @@ struct values {
 
 enum { STDIO };  /* of --transport; else HTTP */
 
-enum kind { TEXT, ORIGINS, DIRS, NUMBER, CHOICE, FLAG };
+enum kind { TEXT, SECRET, ORIGINS, DIRS, NUMBER, CHOICE, FLAG };
 
 /* An option is a row: --help is printed from it, it and its variable are read
  * by it, a wrong value is refused with it. */
@@ -127,7 +130,8 @@ static const struct option {
 	enum kind kind;
 	size_t at;
 	int64_t least, most, preset;   /* of a NUMBER */
-	const char *help;
+	const char *help;              /* if it begins with "HTTP:", the option
+	                                * counts only there (C5) */
 } option_table[] = {
 #define AT(member) offsetof(struct values, member)
 #define TEXT_AT(member) TEXT, AT(member), 0, 0, 0
@@ -167,7 +171,8 @@ static const struct option {
 	  "HTTP: IPv4 or IPv6 address to listen on (default 127.0.0.1)" },
 	{ "--port", "BORIS_PORT", "N", NUMBER, AT(port), 0, 65535, 8080,
 	  "HTTP: port (default 8080; 0: a free one)" },
-	{ "--token", "BORIS_TOKEN", "T", TEXT_AT(token),
+	{ "--token", "BORIS_TOKEN", "T",
+	  SECRET, AT(token), 0, 0, 0,
 	  "HTTP: what clients have to show: Authorization: Bearer T" },
 	{ "--token-file", "BORIS_TOKEN_FILE", "FILE", TEXT_AT(token_file),
 	  "HTTP: file with the token" },
@@ -196,6 +201,7 @@ refuse(const struct option *row, const char *from, const char *value)
 	buf_puts(&right, "must be ");
 	switch (row->kind) {
 	case TEXT:
+	case SECRET:
 	case DIRS:
 		buf_add(&right, "given a value: ", row->value);
 		break;
@@ -276,6 +282,12 @@ set_option(struct values *o, const struct option *row, const char *from,
 	case TEXT:
 		memcpy(at, &value, sizeof(value));
 		break;
+	case SECRET:
+		buf_free(at);
+		buf_puts(at, value);
+		/* It must not stand in the list of processes (H3). */
+		memset((char *)value, '*', strlen(value));
+		break;
 	case ORIGINS:
 		right = add_origins(at, value);
 		break;
@@ -331,7 +343,7 @@ token_is_given(const struct values *o, const struct option *row)
 {
 	return (row->at == offsetof(struct values, token) ||
 	    row->at == offsetof(struct values, token_file)) &&
-	    (o->token != NULL || o->token_file != NULL || o->generate_token);
+	    (o->token.len > 0 || o->token_file != NULL || o->generate_token);
 }
 
 /* A flag beats its variable; an empty variable counts as none (C1). */
@@ -527,7 +539,7 @@ read_token_file(struct buf *token, const char *name)
 static const char *
 find_token(struct buf *token, const struct values *o)
 {
-	int ways = (o->token != NULL) + (o->token_file != NULL) +
+	int ways = (o->token.len > 0) + (o->token_file != NULL) +
 	    (o->generate_token != 0);
 	char hex[2 * PROC_RANDOM + 1];
 	size_t i = 0;
@@ -537,10 +549,8 @@ find_token(struct buf *token, const struct values *o)
 	if (ways > 1)
 		fatal(2, "--token, --token-file, --generate-token", NULL,
 		    "must be given one at a time");
-	if (o->token != NULL) {
-		buf_puts(token, o->token);
-		/* It must not stand in the list of processes (H3). */
-		memset(o->token, '*', strlen(o->token));
+	if (o->token.len > 0) {
+		*token = o->token;
 	} else if (o->token_file != NULL) {
 		read_token_file(token, o->token_file);
 	} else if (o->generate_token) {

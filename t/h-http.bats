@@ -1913,7 +1913,7 @@ on_its_way() {
 
 @test "H3: a token is seen neither in the list of processes nor in the environment" {
 	needs_linux
-	serve --token=tell-no-one
+	serve --token=tell-no-one-either --token=tell-no-one
 	is "$(grep -c tell-no-one "/proc/$server/cmdline")" 0
 	leave
 	BORIS_TOKEN=tell-no-one serve
