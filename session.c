@@ -650,7 +650,7 @@ session_close(struct session *s, int64_t now, bool at_once)
 
 	for (h = s->first; h != NULL; h = h->next) {
 		h->job.killed = h->job.killed ||
-		    h->job.state == JOB_RUNNING || (h->job.state == JOB_TASK &&
+		    ((h->job.state == JOB_RUNNING || h->job.state == JOB_TASK) &&
 		    !exec_report(h->exec)->shell_ended);
 		h->deadline = NEVER;
 		if (h->exec != NULL)
