@@ -163,8 +163,11 @@ void
 proc_close_from(int lowest, bool on_exec)
 {
 #if defined(__linux__) && defined(SYS_close_range)
-	if (syscall(SYS_close_range, lowest, ~0U, on_exec ? 4 : 0) == 0)
-		return;  /* since Linux 5.11 */
+	int close_on_exec = 4;  /* CLOSE_RANGE_CLOEXEC, since Linux 5.11 */
+
+	if (syscall(SYS_close_range, lowest, ~0U,
+	    on_exec ? close_on_exec : 0) == 0)
+		return;
 #endif
 	for (; lowest < 1024; lowest++) {
 		if (on_exec)
