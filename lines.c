@@ -90,10 +90,12 @@ add_to_line(struct lines *io, const char *p, size_t n)
 
 	if (io->skipping)
 		return;
-	/* Room for the longest line at once: pages that are not written take
-	 * no memory, while a buffer that grows is in memory twice. */
-	if (!too_long && io->line.len > 0)
-		buf_room(&io->line, LINE_LIMIT - io->line.len);
+	/* Room for the longest line at once, if there is that much: pages that
+	 * are not written take no memory, while a buffer that grows is in
+	 * memory twice. */
+	if (!too_long && io->line.len > 0 &&
+	    !buf_room(&io->line, LINE_LIMIT - io->line.len))
+		io->line.failed = false;
 	if (!too_long)
 		buf_put(&io->line, p, n);
 	if (too_long || io->line.failed) {

@@ -527,6 +527,17 @@ ends_as_ever() {
 	is "$(result stdout)" '"hi\n"'
 }
 
+@test "E7: without memory for the longest message shorter ones are served" {
+	needs prlimit
+	needs_plain
+	boris
+	size=$(sed -n 's/^VmSize:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$server/status")
+	prlimit --pid "$server" --as=$((size * 1024 + 4000000)):
+	printf -v long '%0200000d' 0
+	ask ping '{"long":"'"$long"'"}'
+	is "$(get result)" '{}'
+}
+
 @test "E7: without memory for an answer those before it still come, whole" {
 	needs prlimit
 	needs_plain
