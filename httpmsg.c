@@ -265,7 +265,7 @@ take_line(struct request *r, struct buf *in)
 	char *line = in->data, *c;
 	char *end = in->len > 0 ? memchr(line, '\n', in->len) : NULL;
 	size_t n = end != NULL ? (size_t)(end + 1 - line) : in->len;
-	size_t before = r->state == REQUEST_HEAD ? r->head.len : 0;
+	size_t before = r->state == REQUEST_HEAD ? r->head_taken : 0;
 	int event;
 
 	/* Its time runs from the first byte, also if that is an empty line's
@@ -282,6 +282,7 @@ take_line(struct request *r, struct buf *in)
 			return 400;
 	}
 	*end = '\0';
+	r->head_taken += n;
 	event = use_line(r, line);
 	buf_drop(in, n);
 	return event;

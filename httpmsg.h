@@ -38,6 +38,7 @@ struct request {
 	bool http10;        /* HTTP/1.0 */
 	bool accepts_json, accepts_stream, accepts_given;
 	struct buf head;    /* the texts below are in there */
+	size_t head_taken;  /* bytes of it that have come (H8) */
 	const char *verb;
 	char *path;
 	const char *field[FIELDS];  /* NULL: not there */

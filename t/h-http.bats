@@ -1491,6 +1491,8 @@ refused_with() {
 	is "$http" 200
 	refused_with 431 $'GET /health HTTP/1.1\r\nHost: localhost\r\nX: '"$long$long"
 	refused_with 431 $'GET /health HTTP/1.1\r\nHost: localhost\r\nX: '"$long"$'\r\nY: '"${long:0:400}"$'\r\n\r\n'
+	printf -v short 'a:%.0s\r\n' {1..4100}
+	refused_with 431 $'GET /health HTTP/1.1\r\nHost: localhost\r\n'"$short"$'\r\n'
 }
 
 @test "H8: a message over 16 MiB is 413, in chunks too, and one of 16 MiB is served" {
