@@ -18,6 +18,8 @@
 enum {
 	GIVE_UP = 5000,         /* ms after SIGKILL; then it is let be */
 	HANG_UP = 1000,         /* ms from SIGTERM to SIGHUP (T4) */
+	EARLY = 50,             /* ms; a command that is ended within them ... */
+	AGAIN = 20,             /* ... gets a second SIGTERM after these */
 	SILENCE = 300,          /* ms; then a terminal may be asking (I3) */
 	UNHELD_LOOK = 100,      /* ms between reads of one that is unheld */
 	LINE_MOST = 4095,       /* bytes of a line that a terminal takes (I2) */
@@ -57,7 +59,8 @@ struct exec {
 	                       * the first one after SIGTERM */
 	bool terminal;
 	bool unheld;          /* no program had it open at the last read */
-	int64_t hang_up;      /* ms; when to hang it up, while stopping */
+	int64_t again;        /* ms; when to send a second signal, while
+	                       * stopping */
 	int64_t printed;      /* ms; of the last output; 0: none since the last
 	                       * input */
 	size_t line;          /* bytes of the unfinished line that was typed */
@@ -363,7 +366,7 @@ exec_start(struct exec_list *list, struct exec_command *c,
 	x->text[OUT] = out;
 	x->text[ERR] = err;
 	x->started = now;
-	x->deadline = x->look = x->hang_up = NEVER;
+	x->deadline = x->look = x->again = NEVER;
 	if (!is_bash(c->shell))
 		buf_free(&x->trap);  /* others do not repeat a line */
 	if (c->input != NULL) {
@@ -532,7 +535,7 @@ end(struct exec *x, int64_t now)
 	queue_free(&x->input);
 	buf_free(&x->trap);
 	x->report.state = EXEC_ENDED;
-	x->deadline = x->look = x->hang_up = NEVER;
+	x->deadline = x->look = x->again = NEVER;
 }
 
 void
@@ -546,7 +549,13 @@ exec_stop(struct exec *x, bool at_once, int64_t now)
 	x->report.state = state;
 	x->send = at_once ? SIGKILL : SIGTERM;
 	x->deadline = now + (at_once ? GIVE_UP : PROC_GRACE);
-	x->hang_up = x->terminal && !at_once ? now + HANG_UP : NEVER;
+	/* With a trap bash puts SIGTERM off while it forks, and then waits for
+	 * a child that has not got it: in a command's first moments mostly. */
+	x->again = NEVER;
+	if (!at_once && x->terminal)
+		x->again = now + HANG_UP;
+	else if (!at_once && now - x->started < EARLY)
+		x->again = now + AGAIN;
 	x->look = now;
 	x->pause = 1;
 }
@@ -655,7 +664,7 @@ exec_poll_add(struct exec_list *list, struct loop *loop)
 		x->poll[ERR] = loop_add(loop, quiet ? -1 : x->fd[ERR], POLLIN);
 		x->poll[IN] = loop_add(loop, x->fd[IN], POLLOUT);
 		loop_until(loop, x->send != 0 ? loop->now : x->deadline);
-		loop_until(loop, x->hang_up);
+		loop_until(loop, x->again);
 		if (x->unheld)
 			loop_until(loop, loop->now + UNHELD_LOOK);
 		if (x->report.shell_ended)
@@ -691,9 +700,9 @@ exec_dispatch(struct exec_list *list, const struct loop *loop)
 
 	for (x = list->first; x != NULL; x = x->next) {
 		transfer(x, loop);
-		if (loop->now >= x->hang_up) {
-			x->send = SIGHUP;
-			x->hang_up = NEVER;
+		if (loop->now >= x->again) {
+			x->send = x->terminal ? SIGHUP : SIGTERM;
+			x->again = NEVER;
 		}
 		if (loop->now < x->deadline)
 			continue;

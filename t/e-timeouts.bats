@@ -243,6 +243,21 @@ ends_as_ever() {
 	ends_as_ever
 }
 
+@test "E2: a command that is ended while it begins gets SIGTERM again" {
+	needs_plain
+	boris
+	again() {
+		rm -f begun got
+		call_bash 'trap "echo x >>got" TERM; echo x >begun
+			until [ "$(wc -l <got)" = 2 ]; do read -t 1 <>never; done' || return
+		begun begun
+		cancel $id
+		run_bash true
+		[ "$(wc -l <got)" = 2 ]
+	}
+	eventually again
+}
+
 # --- E3
 
 @test "E3: while its group lives a leader that has ended is not reaped" {
