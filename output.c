@@ -69,6 +69,7 @@ struct output {
 	int64_t blanks;       /* columns from the line's end to the cursor */
 	bool looked_at;       /* a reader has seen some of the line */
 	unsigned rewrites;    /* changes of lines that were looked at */
+	unsigned rewrites_before;  /* the same, when the line began */
 	int64_t chars, lines; /* characters and newlines of all text */
 };
 
@@ -134,8 +135,10 @@ make_room(struct output *o)
 static void
 bound_line(struct output *o)
 {
-	if (o->len - o->line >= LINE_BYTES)
+	if (o->len - o->line >= LINE_BYTES) {
 		o->line = o->cursor;
+		o->rewrites_before = o->rewrites;
+	}
 }
 
 /* Puts n bytes in place of those between two indices, and the cursor behind. */
@@ -232,6 +235,7 @@ append(struct output *o, const unsigned char *p, size_t n)
 	if (line > 0) {
 		o->line = o->len + line;
 		o->looked_at = false;
+		o->rewrites_before = o->rewrites;
 	}
 	o->chars += (int64_t)(i - inner);
 	o->len += i;
@@ -542,7 +546,9 @@ output_show(struct output *o, enum truncate how, const char *name,
 bool
 output_rewritten(const struct output *o, const struct output_cursor *c)
 {
-	return c->rewrites != o->rewrites;
+	/* A cursor in a line before is not concerned by changes of this one. */
+	return c->rewrites != (c->finished == o->dropped + (int64_t)o->line
+	    ? o->rewrites : o->rewrites_before);
 }
 
 /* Where the text behind it begins */

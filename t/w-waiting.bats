@@ -598,6 +598,24 @@ no_output() {
 	is "$(result stdout) $(result note)" '"ready\n" '
 }
 
+@test "W3: what a look has shown is not seen again for a later line that is overwritten" {
+	boris
+	start_task 'printf ready; echo x >a; read <gate; printf " now\n1%%"; echo x >b; read <gate; printf "\r2%%"; echo x >c; read <gate'
+	printed a
+	look
+	wait_for '"wait":60000,"until":"never"'
+	waiting=$id
+	for step in b c; do
+		release
+		printed $step
+	done
+	look "$task" '{"wait":200,"until":"ready","new":true}'
+	is "$(result stdout)" '" now\n2%"'
+	has "$(plain note)" 'not seen in time'
+	release
+	answer $waiting
+}
+
 @test "W3: until is seen in the start of much that nobody had looked at" {
 	boris
 	start_task 'echo READY; seq 100000; echo x >done; read <gate'
