@@ -62,6 +62,17 @@ keep_living(struct proc_group **list)
 	}
 }
 
+/* A child that its leader forked in the instant of the first SIGTERM has missed
+ * it (E2). */
+static void
+end_late_children(const struct proc_group *g)
+{
+	for (; g != NULL; g = g->next) {
+		if (!g->led)
+			kill(-g->id, SIGTERM);
+	}
+}
+
 /* SIGTERM to all that live, and after the grace SIGKILL, as boris would have
  * done (E2); the latter again and again, since a process may have forked. */
 static void
@@ -84,6 +95,9 @@ end_groups(const struct guard *g)
 	proc_signal(list, SIGTERM);
 	kill_at = clock_now() + PROC_GRACE;
 	give_up = kill_at + PROC_GRACE;
+	poll(NULL, 0, LOOK);
+	keep_living(&list);
+	end_late_children(list);
 	while (list != NULL && clock_now() < give_up) {
 		if (clock_now() >= kill_at)
 			proc_signal(list, SIGKILL);

@@ -294,9 +294,11 @@ note_if_member(struct proc_group *g, pid_t pid)
 		if (g->id != session || (pid == session && !g->orphaned))
 			continue;
 		elsewhere = getpgid(pid) != session;
-		if ((g->lives && !elsewhere) || is_zombie(pid))
+		if ((g->lives && !elsewhere && pid != session) ||
+		    is_zombie(pid))
 			continue;
 		g->lives = true;
+		g->led = g->led || pid == session;
 		g->scattered = g->scattered || elsewhere;
 	}
 }
@@ -396,7 +398,7 @@ proc_look(struct proc_group *list)
 	/* All that a young command has started has pids behind its own; mostly
 	 * there are none. */
 	for (g = list; g != NULL; g = g->next) {
-		g->lives = g->scattered = false;
+		g->lives = g->led = g->scattered = false;
 		if (!g->young)
 			from = 0;
 		else if (g->id < from)

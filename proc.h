@@ -60,6 +60,7 @@ struct proc_group {
 	              * given out all around since */
 	bool orphaned;  /* boris is not the parent: the leader counts too */
 	bool lives;  /* what proc_look() found */
+	bool led;    /* so does its leader, if it counts */
 	bool scattered;  /* of them, some have other groups of the session */
 };
 

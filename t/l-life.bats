@@ -448,6 +448,18 @@ all_sorts() {
 	rm forks
 }
 
+@test "L4: what a leader forks as it is ended is ended too" {
+	needs_linux
+	boris
+	begin
+	start_task 'trap "sleep 600 & exit" TERM; echo x >begun; while :; do read -t 1 <>never; done'
+	begun begun
+	kill -KILL "$server"
+	died
+	eventually alone
+	within 4000
+}
+
 @test "L4: so it is when boris's process group is killed" {
 	needs_linux
 	boris
