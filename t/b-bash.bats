@@ -773,10 +773,11 @@ all_are() {
 	done
 	is "$(result note)" ''
 	for i in 1 2 3 4 5 6 7 8 9; do
-		run_bash 'setsid sleep 0.1 >/dev/null 2>&1 & true'
+		run_bash 'setsid sleep 0.1 >/dev/null 2>&1 & echo $! >far'
 		[ "$(result note)" != '' ] || break
 	done
 	is "$(result note)" ''
+	eventually gone far
 }
 
 @test "B7: what they print is not shown, and the note says so" {

@@ -477,7 +477,9 @@ all_sorts() {
 	run_bash 'sleep 600 &'
 	first=$(the_guard)
 	kill -KILL "$first"
+	eventually gone "$first"
 	run_bash true
+	isnt "$(the_guard)" ''
 	isnt "$(the_guard)" "$first"
 	kill -KILL "$server"
 	died
