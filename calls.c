@@ -52,7 +52,6 @@ struct call {
 	int64_t pause;         /* ms; until then there is none */
 	int64_t news;          /* ms; of the first news since then; 0: none */
 	struct watched {
-		struct output_cursor begun;     /* when the wait did */
 		struct output_cursor shown;     /* as progress */
 		struct output_cursor searched;  /* for `until` */
 		struct buf tail;  /* the end of that: `until` may begin there */
@@ -416,6 +415,7 @@ try_look(struct call *call)
 	struct calls *c = call->from.calls;
 	struct job *job = task_of(call);
 	bool finished = job != NULL && job->state == JOB_FINISHED;
+	struct output_cursor out = { 0, 0, 0, 0 }, err = out;
 	struct buf b = { NULL, 0, 0, false };
 	int64_t asks;
 
@@ -429,17 +429,19 @@ try_look(struct call *call)
 		call->look.asks = asks > 0;
 		if (asks > 0)
 			job->told = asks;
-		/* All calls that wait for its end get the same (T3). */
-		if (finished) {
-			job->out.seen = call->out.begun;
-			job->err.seen = call->err.begun;
-		}
+		out = job->out.seen;
+		err = job->err.seen;
 		results_job(&b, call->from.data, c->session, job, &call->look,
 		    c->now);
 	}
-	/* What has been read is forgotten, unless the reading failed. */
-	if (finished && !b.failed && !others_wait(call))
+	/* What has been read is forgotten, unless the reading failed, or others
+	 * wait for it: they get the same (T3). */
+	if (finished && !b.failed && !others_wait(call)) {
 		session_forget(c->session, job);
+	} else if (finished) {
+		job->out.seen = out;
+		job->err.seen = err;
+	}
 	end_call(call, &b);
 	return true;
 }
@@ -468,8 +470,8 @@ begin_look(struct call *call, struct job *job)
 	look->by_pid = false;
 	look->id.len = 0;
 	buf_puts(&look->id, job->id);
-	call->out.begun = call->out.searched = call->out.shown = job->out.seen;
-	call->err.begun = call->err.searched = call->err.shown = job->err.seen;
+	call->out.searched = call->out.shown = job->out.seen;
+	call->err.searched = call->err.shown = job->err.seen;
 	call->deadline = call->from.calls->now + look->wait;
 }
 

@@ -554,7 +554,7 @@ exec_stop(struct exec *x, bool at_once, int64_t now)
 	x->again = NEVER;
 	if (!at_once && x->terminal)
 		x->again = now + HANG_UP;
-	else if (!at_once && now - x->started < EARLY)
+	else if (!at_once && x->fd[DIR] >= 0 && now - x->started < EARLY)
 		x->again = now + AGAIN;
 	x->look = now;
 	x->pause = 1;

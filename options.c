@@ -285,6 +285,8 @@ set_option(struct values *o, const struct option *row, const char *from,
 	case SECRET:
 		buf_free(at);
 		buf_puts(at, value);
+		text_of(at);  /* without memory no token would be asked for */
+		((struct buf *)at)->len--;
 		/* It must not stand in the list of processes (H3). */
 		memset((char *)value, '*', strlen(value));
 		break;

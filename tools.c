@@ -511,6 +511,9 @@ read_bash(const struct tools_options *o, const struct json given[],
 		    refusal);
 	call->action = kill ? TOOLS_KILL : TOOLS_LOOK;
 	call->by_pid = true;
+	/* An empty id is no task's; with none the pid is enough. */
+	if (given[TASK_ID].text != NULL && call->id.len == 0)
+		buf_putc(&call->id, '\0');
 	json_int(given[kill ? KILL_PID : CHECK_PID], &call->pid);
 	return true;
 }

@@ -549,6 +549,37 @@ ended() {
 	done
 }
 
+@test "T3: a wait for what is new does not get at the end what another look has shown" {
+	boris
+	start_task 'echo hi; echo x >begun; read <gate; echo bye'
+	printed begun
+	call task_output '{"task_id":"'"$task"'","new":true,"wait":60000,"until":"never"}'
+	waiting=$id
+	look
+	is "$(result stdout)" '"hi\n"'
+	release
+	answer $waiting
+	is "$(result stdout)" '"bye\n"'
+}
+
+@test "T4: an empty task_id is no task's, whatever the pid" {
+	boris
+	start_task 'read <gate'
+	run_tool bash '{"kill_pid":'"$pid"',"task_id":""}'
+	is "$(get result isError)" true
+	look
+	is "$(result status)" '"running"'
+}
+
+@test "T4: a second SIGTERM is for foreground commands alone" {
+	boris
+	start_task 'trap "echo x >>got; sleep 0.1; exit" TERM; echo x >begun; while :; do read -t 1 <>never; done'
+	begun begun
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	is "$(result stderr)" '""'
+	is "$(wc -l <got | tr -d ' ')" 1
+}
+
 @test "T4: a task that is killed twice has been killed" {
 	boris
 	start_task '(trap "" TERM; echo $BASHPID >child; read <gate) & echo x >a; read <gate; :'
