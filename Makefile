@@ -15,10 +15,11 @@ NEEDS = -std=c99 -Wall -Wextra -pedantic
 SMALL = -Os -fno-asynchronous-unwind-tables -fno-pie
 ALONE = -static -s -Wl,-z,noseparate-code -Wl,-z,norelro -Wl,--gc-sections
 
-OBJ = boris.o options.o fence.o lines.o http.o httpmsg.o mcp.o calls.o tools.o \
-	results.o session.o exec.o guard.o proc.o output.o spool.o json.o io.o
-HDR = options.h fence.h lines.h http.h httpmsg.h mcp.h calls.h tools.h \
-	results.h session.h exec.h guard.h proc.h output.h spool.h json.h io.h
+MOST = boris.o options.o fence.o stdio.o http.o httpmsg.o mcp.o calls.o tools.o \
+	results.o session.o exec.o guard.o proc.o output.o spool.o json.o buf.o
+OBJ = $(MOST) io.o
+HDR = options.h fence.h stdio.h http.h httpmsg.h mcp.h calls.h tools.h \
+	results.h session.h exec.h guard.h proc.h output.h spool.h json.h buf.h io.h
 
 all: boris
 
@@ -50,20 +51,20 @@ demo: boris
 	@sh t/demo
 
 # What the tests are made of besides bats
-t/reply: t/reply.c json.o json.h
-	$(CC) $(NEEDS) $(CFLAGS) $(LDFLAGS) -I. -o $@ t/reply.c json.o
+t/reply: t/reply.c json.o buf.o json.h
+	$(CC) $(NEEDS) $(CFLAGS) $(LDFLAGS) -o $@ t/reply.c json.o buf.o
 
-t/json_table: t/json_table.c json.o json.h
-	$(CC) $(NEEDS) $(CFLAGS) $(LDFLAGS) -I. -o $@ t/json_table.c json.o
+t/json_table: t/json_table.c json.o buf.o json.h
+	$(CC) $(NEEDS) $(CFLAGS) $(LDFLAGS) -o $@ t/json_table.c json.o buf.o
 
-t/output_table: t/output_table.c output.o spool.o json.o output.h
-	$(CC) $(NEEDS) $(CFLAGS) $(LDFLAGS) -I. -o $@ t/output_table.c output.o \
-	    spool.o json.o
+t/output_table: t/output_table.c output.o spool.o buf.o output.h
+	$(CC) $(NEEDS) $(CFLAGS) $(LDFLAGS) -o $@ t/output_table.c output.o \
+	    spool.o buf.o
 
 # boris with a clock that runs ten times as fast, for tests that wait long
 t/boris-fast: boris io.c
 	$(CC) $(NEEDS) $(CFLAGS) -DCLOCK_FACTOR=10 -c -o t/io-fast.o io.c
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(OBJ:io.o=) t/io-fast.o
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(MOST) t/io-fast.o
 
 test: boris t/boris-fast t/reply t/json_table t/output_table
 	@sh t/run

@@ -16,7 +16,7 @@
 #include "guard.h"
 #include "http.h"
 #include "io.h"
-#include "lines.h"
+#include "stdio.h"
 #include "mcp.h"
 #include "options.h"
 #include "proc.h"
@@ -222,7 +222,7 @@ fail_to_listen(const struct http_options *options)
 struct boris {
 	struct loop loop;
 	int in_poll;          /* the pipe of signals */
-	struct lines *lines;  /* the transport is this, */
+	struct stdio *stdio;  /* the transport is this, */
 	struct http *http;    /* or this; the other is NULL */
 };
 
@@ -253,7 +253,7 @@ turn(struct boris *b)
 	if (b->http != NULL)
 		http_poll_add(b->http, &b->loop);
 	else
-		lines_poll_add(b->lines, &b->loop);
+		stdio_poll_add(b->stdio, &b->loop);
 	loop_wait(&b->loop);
 	end = read_signals(b);
 	if (b->http != NULL) {
@@ -262,8 +262,8 @@ turn(struct boris *b)
 		return http_dispatch(b->http, &b->loop);
 	}
 	if (end)
-		lines_close(b->lines, b->loop.now);
-	return lines_dispatch(b->lines, &b->loop);
+		stdio_close(b->stdio, b->loop.now);
+	return stdio_dispatch(b->stdio, &b->loop);
 }
 
 static void
@@ -284,14 +284,14 @@ serve(const struct options *options)
 	if (b.http != NULL) {
 		announce(b.http, options);
 	} else {
-		b.lines = lines_open(&options->mcp);
-		if (b.lines == NULL)
+		b.stdio = stdio_open(&options->mcp);
+		if (b.stdio == NULL)
 			fatal(1, "start", NULL, "out of memory");
 		greet();
 	}
 	while (turn(&b))
 		;
-	lines_free(b.lines);
+	stdio_free(b.stdio);
 	http_free(b.http);
 	loop_free(&b.loop);
 }

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "io.h"
-#include "json.h"
+#include "buf.h"
 #include "output.h"
 
 /* What to run; all of it is the caller's, until exec_start() has returned. */

@@ -21,7 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "json.h"
+#include "buf.h"
 
 /* -- Writing (F1) ------------------------------------------------------ */
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "json.h"
+#include "buf.h"
 
 #define NEVER INT64_MAX  /* a deadline that does not come */
 

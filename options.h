@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include "fence.h"
 #include "http.h"
-#include "json.h"
+#include "buf.h"
 #include "mcp.h"
 
 struct options {

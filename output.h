@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "json.h"
+#include "buf.h"
 #include "spool.h"
 
 /* What is shown of a long text: O3, O4, or T3's look at a running task */

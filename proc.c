@@ -21,7 +21,7 @@
 #include <sys/syscall.h>
 #endif
 
-#include "json.h"
+#include "buf.h"
 
 enum {
 	FEW_PIDS = 16384,  /* so many are asked one by one */

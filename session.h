@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "io.h"
-#include "json.h"
+#include "buf.h"
 #include "output.h"
 
 struct guard;

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "json.h"
+#include "buf.h"
 
 struct spool_file;  /* what one stream prints; in spool.c */
 

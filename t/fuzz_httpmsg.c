@@ -1,6 +1,6 @@
 /* libFuzzer target for httpmsg.c:
  *
- *     clang -fsanitize=fuzzer,address,undefined -I. t/fuzz_httpmsg.c \
+ *     clang -fsanitize=fuzzer,address,undefined t/fuzz_httpmsg.c \
  *         httpmsg.c json.c
  *
  * What is understood of a connection's bytes must not depend on how they were
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "httpmsg.h"
+#include "../httpmsg.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 /* libFuzzer target for json.c:
  *
- *     clang -fsanitize=fuzzer,address,undefined -I. t/fuzz_json.c json.c
+ *     clang -fsanitize=fuzzer,address,undefined t/fuzz_json.c json.c
  *
  * json_check() must agree with a second, slow reader, and whatever it accepts
  * must come out of the other functions as it went in. */
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "json.h"
+#include "../json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

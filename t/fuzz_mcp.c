@@ -1,6 +1,6 @@
 /* libFuzzer target for mcp.c, and with it tools.c, session.c and output.c:
  *
- *     clang -fsanitize=fuzzer,address,undefined -I. t/fuzz_mcp.c mcp.c \
+ *     clang -fsanitize=fuzzer,address,undefined t/fuzz_mcp.c mcp.c \
  *         calls.c tools.c results.c session.c output.c spool.c json.c io.c
  *
  * The first byte says how boris was started; what follows is lines. Commands
@@ -18,10 +18,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "exec.h"
-#include "guard.h"
-#include "mcp.h"
-#include "proc.h"
+#include "../exec.h"
+#include "../guard.h"
+#include "../mcp.h"
+#include "../proc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 /* libFuzzer target for output.c:
  *
- *     clang -fsanitize=fuzzer,address,undefined -I. t/fuzz_output.c \
+ *     clang -fsanitize=fuzzer,address,undefined t/fuzz_output.c \
  *         output.c spool.c json.c
  *
  * What a stream shows must be what a second, slow reader makes of the bytes,
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "output.h"
+#include "../output.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

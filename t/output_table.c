@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "output.h"
+#include "../output.h"
 
 #define TEXT(literal) { literal, sizeof literal - 1 }
 #define COUNT(array) (sizeof array / sizeof array[0])

@@ -1,6 +1,6 @@
 #define _POSIX_C_SOURCE 200809L
 
-#include "lines.h"
+#include "stdio.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@ enum {
 	READ_SIZE = 64 << 10     /* as much as a pipe holds */
 };
 
-struct lines {
+struct stdio {
 	struct client *client;
 	int in_poll, out_poll;
 	int in_flags, out_flags;  /* as found: others share these files */
@@ -37,7 +37,7 @@ struct lines {
 /* -- Out --------------------------------------------------------------- */
 
 static void
-flush(struct lines *io)
+flush(struct stdio *io)
 {
 	bool failed = io->out.bytes.failed;
 
@@ -51,10 +51,10 @@ flush(struct lines *io)
 }
 
 static bool
-lines_send(void *transport, void *to, enum mcp_kind kind, int error,
+stdio_send(void *transport, void *to, enum mcp_kind kind, int error,
            struct buf *message)
 {
-	struct lines *io = transport;
+	struct stdio *io = transport;
 	bool taken;
 
 	(void)to;
@@ -74,7 +74,7 @@ lines_send(void *transport, void *to, enum mcp_kind kind, int error,
 /* -- In ---------------------------------------------------------------- */
 
 static bool
-congested(const struct lines *io)
+congested(const struct stdio *io)
 {
 	return io->out.bytes.failed ||
 	    queue_unwritten(&io->out) > UNREAD_LIMIT ||
@@ -84,7 +84,7 @@ congested(const struct lines *io)
 /* Puts a line together. If it gets too long (P5), or there is no memory for it
  * (E7), that is answered, and the rest of it is skipped. */
 static void
-add_to_line(struct lines *io, const char *p, size_t n)
+add_to_line(struct stdio *io, const char *p, size_t n)
 {
 	bool too_long = io->line.len + n > LINE_LIMIT;
 
@@ -106,7 +106,7 @@ add_to_line(struct lines *io, const char *p, size_t n)
 }
 
 static void
-end_line(struct lines *io, int64_t now)
+end_line(struct stdio *io, int64_t now)
 {
 	struct mcp_message message;
 	size_t i = 0;
@@ -127,7 +127,7 @@ end_line(struct lines *io, int64_t now)
 
 /* Takes the lines out of what was read, as long as the answers are read. */
 static void
-take_lines(struct lines *io, int64_t now)
+take_lines(struct stdio *io, int64_t now)
 {
 	const char *p, *end;
 	size_t n;
@@ -144,7 +144,7 @@ take_lines(struct lines *io, int64_t now)
 }
 
 static void
-read_input(struct lines *io, int64_t now)
+read_input(struct stdio *io, int64_t now)
 {
 	ssize_t n = read(0, io->bytes, sizeof(io->bytes));
 
@@ -160,14 +160,14 @@ read_input(struct lines *io, int64_t now)
 
 /* -- The whole --------------------------------------------------------- */
 
-struct lines *
-lines_open(const struct mcp_options *options)
+struct stdio *
+stdio_open(const struct mcp_options *options)
 {
-	struct lines *io = calloc(1, sizeof(*io));
+	struct stdio *io = calloc(1, sizeof(*io));
 
 	if (io == NULL)
 		return NULL;
-	io->client = mcp_open(options, MCP_STDIO, lines_send, io);
+	io->client = mcp_open(options, MCP_STDIO, stdio_send, io);
 	if (io->client == NULL) {
 		free(io);
 		return NULL;
@@ -179,7 +179,7 @@ lines_open(const struct mcp_options *options)
 }
 
 void
-lines_free(struct lines *io)
+stdio_free(struct stdio *io)
 {
 	if (io == NULL)
 		return;
@@ -194,7 +194,7 @@ lines_free(struct lines *io)
 }
 
 void
-lines_poll_add(struct lines *io, struct loop *loop)
+stdio_poll_add(struct stdio *io, struct loop *loop)
 {
 	short events = queue_unwritten(&io->out) > 0 ? POLLOUT : 0;
 	bool some = io->taken < io->got, full = congested(io);
@@ -211,7 +211,7 @@ lines_poll_add(struct lines *io, struct loop *loop)
 }
 
 bool
-lines_dispatch(struct lines *io, const struct loop *loop)
+stdio_dispatch(struct stdio *io, const struct loop *loop)
 {
 	short out = loop_events(loop, io->out_poll);
 
@@ -236,7 +236,7 @@ lines_dispatch(struct lines *io, const struct loop *loop)
 }
 
 void
-lines_close(struct lines *io, int64_t now)
+stdio_close(struct stdio *io, int64_t now)
 {
 	/* Clients close stdin, send SIGTERM 2 s later and SIGKILL 2 s after
 	 * that: no time is left for a grace. */

@@ -1,0 +1,40 @@
+#ifndef BUF_H
+#define BUF_H
+
+/* Growing buffers, and the characters and digits in them. Write freely and look
+ * once, at `failed`, before it is used: without memory it only remembers that. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes written one behind the other. A zeroed buffer is empty. */
+struct buf {
+	char *data;
+	size_t len, cap;  /* Of cap bytes the first len are written. */
+	bool failed;  /* There was no memory; nothing more is appended. */
+};
+
+bool buf_room(struct buf *, size_t more);  /* false, and failed: no memory */
+void buf_put(struct buf *, const void *bytes, size_t n);
+void buf_puts(struct buf *, const char *text);
+#define buf_add(b, ...) buf_add_all((b), __VA_ARGS__, (const char *)NULL)
+void buf_add_all(struct buf *, ...);  /* strings, one behind the other */
+void buf_putc(struct buf *, char c);
+void buf_int(struct buf *, int64_t n);  /* in decimal */
+void buf_shrink(struct buf *);  /* no more memory than it needs */
+void buf_drop(struct buf *, size_t n);  /* the first n bytes; memory stays */
+void buf_free(struct buf *);  /* makes it a zeroed buffer; twice is fine */
+
+/* The length of the UTF-8 character at the start of n > 0 bytes; 0: it goes on
+ * behind them; below 0: it is none, and minus the length of what one U+FFFD
+ * replaces (Unicode 3.9). */
+int utf8_length(const unsigned char *p, size_t n);
+
+int hex_digit(char);  /* its value, of either case; 16: it is none */
+
+/* The value of the digits, and what stands behind them; -1: there are none, or
+ * it would be above 2^56. */
+int64_t digits_value(const char *text, int base, const char **behind);
+
+#endif

@@ -1,0 +1,28 @@
+#ifndef STDIO_H
+#define STDIO_H
+
+/* MCP over stdio: one message a line, in and out (MCP 2025-11-25, transports;
+ * P5, P9, P10). Reading and writing never block. (This is not the C library's
+ * <stdio.h>, which boris does without: so nothing is compiled with -I. here.) */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "io.h"
+#include "mcp.h"
+
+struct stdio;
+
+struct stdio *stdio_open(const struct mcp_options *);  /* NULL: no memory */
+void stdio_free(struct stdio *);
+
+void stdio_poll_add(struct stdio *, struct loop *);
+
+/* False: it is closed, by a signal or the end of input, and what was to be sent
+ * is sent, or nobody reads it. */
+bool stdio_dispatch(struct stdio *, const struct loop *);
+
+/* A signal has come: terminates all commands; the second one, or one after the
+ * end of input, kills what is left (L1). */
+void stdio_close(struct stdio *, int64_t now);
+
+#endif
