@@ -19,7 +19,7 @@ MOST = boris.o options.o fence.o stdio.o http.o httpmsg.o mcp.o calls.o tools.o 
 	results.o session.o exec.o guard.o proc.o output.o spool.o json.o buf.o
 OBJ = $(MOST) io.o
 HDR = options.h fence.h stdio.h http.h httpmsg.h mcp.h calls.h tools.h \
-	results.h session.h exec.h guard.h proc.h output.h spool.h json.h buf.h io.h
+	results.h session.h exec.h guard.h proc.h output.h spool.h json.h buf.h io.h limits.h
 
 all: boris
 

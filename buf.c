@@ -130,6 +130,20 @@ utf8_length(const unsigned char *p, size_t n)
 	return len;
 }
 
+size_t
+buf_cut(const struct buf *text, int most)
+{
+	size_t i = 0;
+	int step = 1;
+
+	for (; most > 0 && i < text->len && step > 0; most--) {
+		step = utf8_length((const unsigned char *)text->data + i,
+		    text->len - i);
+		i += step > 0 ? (size_t)step : 0;
+	}
+	return i;
+}
+
 int
 hex_digit(char c)
 {

@@ -2,7 +2,7 @@
 #define BUF_H
 
 /* Growing buffers, and the characters and digits in them. Write freely and look
- * once, at `failed`, before it is used: without memory it only remembers that. */
+ * once, at `failed`, before it is used: no more is appended without memory. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,6 +30,9 @@ void buf_free(struct buf *);  /* makes it a zeroed buffer; twice is fine */
  * behind them; below 0: it is none, and minus the length of what one U+FFFD
  * replaces (Unicode 3.9). */
 int utf8_length(const unsigned char *p, size_t n);
+
+/* The length of the first `most` characters of a text */
+size_t buf_cut(const struct buf *text, int most);
 
 int hex_digit(char);  /* its value, of either case; 16: it is none */
 

@@ -193,8 +193,7 @@ fail_unknown_tool(struct request *r)
 
 	buf_puts(text, "Unknown tool: ");
 	buf_put(text, name.text, name.len < NAME_SHOWN ? name.len : NAME_SHOWN);
-	if (r->client->calls.tools->offered)
-		buf_puts(text, "; there are " TOOLS_NAMES);
+	tools_names(text, r->client->calls.tools);
 	buf_putc(text, '\0');
 	calls_error(&r->from, JSONRPC_INVALID_PARAMS,
 	    text->failed ? "Unknown tool" : text->data, NULL);

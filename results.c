@@ -6,19 +6,7 @@
 #include <signal.h>
 #include <string.h>
 
-size_t
-results_cut(const struct buf *text, int most)
-{
-	size_t i = 0;
-	int step = 1;
-
-	for (; most > 0 && i < text->len && step > 0; most--) {
-		step = utf8_length((const unsigned char *)text->data + i,
-		    text->len - i);
-		i += step > 0 ? (size_t)step : 0;
-	}
-	return i;
-}
+#include "limits.h"
 
 /* The members of a result, from its text and, if there is some, its data; frees
  * both. */
@@ -86,7 +74,7 @@ put_time(struct buf *b, int64_t ms)
 static void
 put_start(struct buf *b, const struct buf *text, int most)
 {
-	put_name(b, text->data, results_cut(text, most));
+	put_name(b, text->data, buf_cut(text, most));
 }
 
 static int64_t
@@ -156,7 +144,8 @@ static void
 note_limits(struct result *r, bool start)
 {
 	const struct job *job = r->job;
-	int64_t most = job->asked.background ? 86400000 : 600000;
+	int64_t most = job->asked.background ? TASK_TIMEOUT_MOST
+	    : TIMEOUT_MOST;
 
 	if (job->timed_out && r->task) {
 		note(r, job->by_server
@@ -172,18 +161,20 @@ note_limits(struct result *r, bool start)
 		    most, "");
 	else if (job->timed_out && !r->task)
 		note(r, job->asked.timeout < most
-		    ? "timeout may be up to 600000 ms; a server or watcher "
-		    "belongs in the background: run_in_background"
-		    : "timeout may be up to 600000 ms, no more; a longer "
-		    "command, a server or a watcher belongs in the background: "
-		    "run_in_background, then task_output with wait");
+		    ? "timeout may be up to " SAID(TIMEOUT_MOST) " ms; a "
+		    "server or watcher belongs in the background: "
+		    "run_in_background"
+		    : "timeout may be up to " SAID(TIMEOUT_MOST) " ms, no "
+		    "more; a longer command, a server or a watcher belongs in "
+		    "the background: run_in_background, then task_output with "
+		    "wait");
 	if (job->asked.capped && start)
 		note_number(r, "timeout counts as ", most,
 		    ", the most there can be");
 	if (job->no_room)
 		note(r, "it was terminated rather than put in the background, "
-		    "since 10 background tasks are running already, the most "
-		    "there can be");
+		    "since " SAID(TASKS_MOST) " background tasks are running "
+		    "already, the most there can be");
 	if (job->killed && !r->task)
 		note(r, "session is closed");
 }
@@ -428,12 +419,12 @@ put_task(struct result *r, int64_t now)
 	if (job->asked.description.len > 0) {
 		data_string(r, "description", job->asked.description.data,
 		    job->asked.description.len);
-		put_start(t, &job->asked.description, RESULTS_SHOWN);
+		put_start(t, &job->asked.description, COMMAND_SHOWN);
 		buf_puts(t, ": ");
 	}
-	put_start(t, &job->asked.text, RESULTS_SHOWN);
+	put_start(t, &job->asked.text, COMMAND_SHOWN);
 	data_string(r, "command", job->asked.text.data,
-	    results_cut(&job->asked.text, RESULTS_SHOWN));
+	    buf_cut(&job->asked.text, COMMAND_SHOWN));
 	buf_puts(&r->data, "}");
 }
 
@@ -499,10 +490,11 @@ results_no_task(struct buf *b, struct session *s,
 		buf_int(&t, call->pid);
 	} else {
 		buf_puts(&t, "task not found: ");
-		put_start(&t, &call->id, RESULTS_SHOWN);
+		put_start(&t, &call->id, COMMAND_SHOWN);
 	}
-	buf_add(&t, "\nIt may have been read already, have been dropped (10 "
-	    "unread results are kept), or belong to another server. ",
+	buf_add(&t, "\nIt may have been read already, have been dropped ("
+	    SAID(UNREAD_MOST) " unread results are kept), or belong to "
+	    "another server. ",
 	    call->by_pid ? "Only tasks are found by their pid; end other "
 	    "processes by the command kill. " : "",
 	    session_stateless(s) ? "Its task_id is always needed "
@@ -524,7 +516,8 @@ results_not_typed(struct buf *b, const struct job *job, int error)
 	    : error == EPIPE ? " has ended, or closed its terminal; read "
 	    "what is left of it with task_output"
 	    : error == E2BIG ? " reads whole lines, and its terminal cuts one "
-	    "over 4095 bytes; put newlines into it, or write it to a file"
+	    "over " SAID(LINE_TYPED_MOST) " bytes; put newlines into it, or "
+	    "write it to a file"
 	    : error == ENOBUFS ? " reads more slowly than this: at most 4 MiB "
 	    "may wait to be read; type less, or write it to a file"
 	    : " could not be reached: no memory left; try again later");
@@ -591,8 +584,8 @@ results_refused(struct buf *b, struct session *s, const struct job *job,
 
 	switch (job->refused) {
 	case JOB_TOO_MANY:
-		buf_puts(&t, "10 background tasks are running, the most there "
-		    "can be; wait for one to end, or end one with kill_pid");
+		buf_puts(&t, SAID(TASKS_MOST) " background tasks are running, "
+		    "the most there can be; wait for one to end, or end one with kill_pid");
 		if (!session_stateless(s))
 			add_tasks(&t, s, true, now);
 		break;

@@ -11,11 +11,6 @@
 #include "session.h"
 #include "tools.h"
 
-enum { RESULTS_SHOWN = 200 };  /* characters of a command in a list (T7) */
-
-/* The length of the first `most` characters */
-size_t results_cut(const struct buf *text, int most);
-
 /* An error of this text, which is freed */
 void results_refusal(struct buf *, struct buf *text);
 

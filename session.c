@@ -12,6 +12,7 @@
 
 #include "exec.h"
 #include "guard.h"
+#include "limits.h"
 #include "proc.h"
 #include "spool.h"
 
@@ -212,7 +213,7 @@ forget_oldest(struct session *s)
 {
 	struct held_job *h, *oldest;
 
-	while (s->kept > SESSION_KEPT) {
+	while (s->kept > UNREAD_MOST) {
 		oldest = NULL;
 		for (h = s->first; h != NULL; h = h->next) {
 			if (h->kept && (oldest == NULL ||
@@ -371,7 +372,7 @@ start_next(struct session *s, int64_t now)
 		s->queued -= job_bytes(h);
 		if (s->closing)
 			refuse(h, JOB_CLOSED);
-		else if (h->job.asked.background && s->tasks == SESSION_TASKS)
+		else if (h->job.asked.background && s->tasks == TASKS_MOST)
 			refuse(h, JOB_TOO_MANY);
 		else
 			start(s, h, now);
@@ -391,7 +392,7 @@ time_out(struct session *s, struct held_job *h, int64_t now)
 		h->deadline = NEVER;  /* it was in time (E4) */
 		return;
 	}
-	if (hand_over && s->tasks < SESSION_TASKS) {
+	if (hand_over && s->tasks < TASKS_MOST) {
 		s->running--;
 		become_task(s, h, now);
 		return;
@@ -614,7 +615,7 @@ session_poll_add(struct session *s, struct loop *loop)
 	struct held_job *h;
 
 	exec_poll_add(&s->execs, loop);
-	if (s->kept > SESSION_KEPT)
+	if (s->kept > UNREAD_MOST)
 		loop_until(loop, loop->now);
 	for (h = s->first; h != NULL; h = h->next) {
 		if (h->job.state == JOB_RUNNING || h->job.state == JOB_TASK)

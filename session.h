@@ -18,8 +18,6 @@
 struct guard;
 
 enum {
-	SESSION_TASKS = 10,   /* run at a time (T2) */
-	SESSION_KEPT = 10,    /* results not yet read (T2) */
 	SESSION_ASIDE = 16,   /* commands side by side, at most (H6) */
 	SESSION_ID = 33       /* 128 random bits in hex, and a NUL */
 };

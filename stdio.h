@@ -3,7 +3,7 @@
 
 /* MCP over stdio: one message a line, in and out (MCP 2025-11-25, transports;
  * P5, P9, P10). Reading and writing never block. (This is not the C library's
- * <stdio.h>, which boris does without: so nothing is compiled with -I. here.) */
+ * <stdio.h>, which boris does without: nothing is compiled with -I. here.) */
 
 #include <stdbool.h>
 #include <stdint.h>

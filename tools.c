@@ -4,257 +4,96 @@
 
 #include <string.h>
 
+#include "limits.h"
 #include "results.h"
 
 enum {
-	TIMEOUT_MOST = 600000,     /* ms */
-	TASK_MOST = 86400000,      /* ms, of a task's own timeout (W4) */
-	WAIT_UNTIL = 30000,        /* ms, when a call names none (W2) */
-	WAIT_ASKS = 10000,         /* ms, of one about a terminal */
-	UNTIL_MOST = 1000,         /* characters (W3) */
 	SNIPPET = 80,              /* bytes of a wrong value that are quoted */
-	DIR_NAMES = 100            /* bytes of names in a description */
+	DIR_SHOWN = 100            /* bytes of a directory in a description */
 };
 
-/* -- What is offered --------------------------------------------------- */
+enum { BASH, TASK_OUTPUT, TOOLS };
+static const char *const names[TOOLS] = { "bash", "task_output" };
 
-#define STRING(name) "\"" name "\":{\"type\":\"string\"}"
-#define INTEGER(name) "\"" name "\":{\"type\":\"integer\"}"
-
-static const char output_schema[] =
-	",\"outputSchema\":{\"type\":\"object\",\"properties\":{"
-	"\"status\":{\"type\":\"string\",\"enum\":[\"completed\",\"running\","
-	"\"timed_out\",\"killed\"]}," INTEGER("exit_code") ","
-	STRING("signal") ",\"timed_out\":{\"type\":\"boolean\"},"
-	STRING("note") "," STRING("task_id") "," INTEGER("pid") ","
-	STRING("cwd") "," INTEGER("elapsed_ms") "," STRING("stdout") ","
-	STRING("stderr") "," INTEGER("stdout_chars") ","
-	INTEGER("stderr_chars") "," STRING("stdout_file") ","
-	STRING("stderr_file");
-
-static const char list_schema[] =
-	",\"tasks\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}";
-
-static const char meta[] =
-	",\"_meta\":{\"anthropic/maxResultSizeChars\":200000,"
-	"\"anthropic/alwaysLoad\":true}}";
-
-enum tool { BASH, TASK_OUTPUT };
-static const char *const names[] = { "bash", "task_output" };
+#define BOOLEAN "true or false"
+#define MILLISECONDS "an integer number of milliseconds from "
+#define OF_WAIT "(default of wait: " SAID(WAIT_UNTIL) ")"
 
 /* An argument is a row: its name and type, what it should be, and what the
- * model is told of it by the tools that take it. It makes the schemas. */
+ * model is told of it by each tool that takes it. It makes the schemas. */
 static const struct argument {
 	const char *name;
 	enum json_type type;
 	int64_t least, most;  /* of an integer */
 	const char *right;    /* what it should be */
-	const char *told[2];  /* of bash, of task_output; NULL: not taken */
+	const char *described[TOOLS];  /* NULL: not taken */
 } arguments[] = {
 	{ "command", JSON_STRING, 0, 0, "a string, the command to run",
-	  { "What to run", NULL } },
+	  { [BASH] = "What to run" } },
 	{ "timeout", JSON_NUMBER, 1, INT64_MAX,
-	  "an integer number of milliseconds from 1 to 600000 (of a task: to "
-	  "86400000, or absent for none)",
-	  { "Milliseconds until the command is terminated, at most 600000. "
-	    "With run_in_background or tty: at most 86400000, default none",
-	    NULL } },
-	{ "run_in_background", JSON_BOOL, 0, 0, "true or false",
-	  { "true: start it as a task and return at once, or after wait or "
-	    "until. For servers, watchers and long jobs", NULL } },
-	{ "tty", JSON_BOOL, 0, 0, "true or false",
-	  { "true: start it as a task with a terminal, for programs that ask: "
-	    "a REPL, gdb, ssh, a password. Returns when it waits for input",
-	    NULL } },
+	  MILLISECONDS "1 to " SAID(TIMEOUT_MOST) " (of a task: to "
+	  SAID(TASK_TIMEOUT_MOST) ", or absent for none)",
+	  { [BASH] = "Milliseconds until the command is terminated, at most "
+	    SAID(TIMEOUT_MOST) ". With run_in_background or tty: at most "
+	    SAID(TASK_TIMEOUT_MOST) ", default none" } },
+	{ "run_in_background", JSON_BOOL, 0, 0, BOOLEAN,
+	  { [BASH] = "true: start it as a task and return at once, or after "
+	    "wait or until. For servers, watchers and long jobs" } },
+	{ "tty", JSON_BOOL, 0, 0, BOOLEAN,
+	  { [BASH] = "true: start it as a task with a terminal, for programs "
+	    "that ask: a REPL, gdb, ssh, a password. Returns when it waits "
+	    "for input" } },
 	{ "input", JSON_STRING, 0, 0, "a string, what to type",
-	  { "Instead of command, with task_id: type this into the terminal of "
-	    "that task (\\\\n is Enter, \\\\u0003 Ctrl-C, \\\\u0004 end of "
-	    "file) and return what it then prints", NULL } },
+	  { [BASH] = "Instead of command, with task_id: type this into the "
+	    "terminal of that task (\\\\n is Enter, \\\\u0003 Ctrl-C, "
+	    "\\\\u0004 end of file) and return what it then prints" } },
 	{ "check_pid", JSON_NUMBER, INT64_MIN, INT64_MAX,
 	  "an integer, the pid of a background task",
-	  { "Instead of command: look at the task of this pid, as returned "
-	    "by run_in_background", NULL } },
+	  { [BASH] = "Instead of command: look at the task of this pid, as "
+	    "returned by run_in_background" } },
 	{ "kill_pid", JSON_NUMBER, INT64_MIN, INT64_MAX,
 	  "an integer, the pid of a background task",
-	  { "Instead of command: end the task of this pid", NULL } },
+	  { [BASH] = "Instead of command: end the task of this pid" } },
 	{ "task_id", JSON_STRING, 0, 0,
 	  "a string, the task_id that bash has returned",
-	  { "The task to type into; or that of check_pid or kill_pid, where "
-	    "the result of the start asks for it",
-	    "As bash has returned it" } },
-	{ "wait", JSON_NUMBER, 0, 600000,
-	  "an integer number of milliseconds from 0 to 600000",
-	  { "With run_in_background, tty or input: milliseconds to wait, at "
-	    "most 600000 (default 0; with tty or input 10000)",
-	    "Milliseconds to wait for its end, or with new for new output, "
-	    "at most 600000 (default 0)" } },
+	  { [BASH] = "The task to type into; or that of check_pid or "
+	    "kill_pid, where the result of the start asks for it",
+	    [TASK_OUTPUT] = "As bash has returned it" } },
+	{ "wait", JSON_NUMBER, 0, WAIT_MOST,
+	  MILLISECONDS "0 to " SAID(WAIT_MOST),
+	  { [BASH] = "With run_in_background, tty or input: milliseconds to "
+	    "wait, at most " SAID(WAIT_MOST) " (default 0; with tty or input "
+	    SAID(WAIT_TERMINAL) ")",
+	    [TASK_OUTPUT] = "Milliseconds to wait for its end, or with new "
+	    "for new output, at most " SAID(WAIT_MOST) " (default 0)" } },
 	{ "until", JSON_STRING, 0, 0,
-	  "a string of 1 to 1000 characters without a newline",
-	  { "With run_in_background, tty or input: return as soon as this "
-	    "text has been printed (default of wait: 30000)",
-	    "Wait until this text has been printed since the last look "
-	    "(default of wait: 30000)" } },
-	{ "new", JSON_BOOL, 0, 0, "true or false",
-	  { NULL, "true: only what was printed since the last look" } },
+	  "a string of 1 to " SAID(UNTIL_MOST) " characters without a newline",
+	  { [BASH] = "With run_in_background, tty or input: return as soon as "
+	    "this text has been printed " OF_WAIT,
+	    [TASK_OUTPUT] = "Wait until this text has been printed since the "
+	    "last look " OF_WAIT } },
+	{ "new", JSON_BOOL, 0, 0, BOOLEAN,
+	  { [TASK_OUTPUT] = "true: only what was printed since the last "
+	    "look" } },
 	{ "cwd", JSON_STRING, 0, 0, "a string, the name of a directory, "
 	  "absolute or relative to the working directory",
-	  { "Directory to start in; a foreground command then moves the "
-	    "working directory as cd would. ~ and variables are not "
-	    "expanded", NULL } },
+	  { [BASH] = "Directory to start in; a foreground command then moves "
+	    "the working directory as cd would. ~ and variables are not "
+	    "expanded" } },
 	{ "stdin", JSON_STRING, 0, 0, "a string, what the command reads",
-	  { "What the command reads as standard input; else it is empty",
-	    NULL } },
+	  { [BASH] = "What the command reads as standard input; else it is "
+	    "empty" } },
 	{ "truncate", JSON_STRING, 0, 0, "\"head\", \"tail\" or \"both\"",
-	  { "Which part of long output to return", NULL } },
+	  { [BASH] = "Which part of long output to return" } },
 	{ "description", JSON_STRING, 0, 0, "a string",
-	  { "What it is for, in a few words; shown in the list of tasks",
-	    NULL } }
+	  { [BASH] = "What it is for, in a few words; shown in the list of "
+	    "tasks" } }
 };
 
 enum {
 	COMMAND, TIMEOUT, IN_BACKGROUND, TTY, INPUT, CHECK_PID, KILL_PID,
 	TASK_ID, WAIT, UNTIL, NEW, CWD, STDIN, TRUNCATE, DESCRIPTION, ARGUMENTS
 };
-
-static void
-put_input_schema(struct buf *b, enum tool tool)
-{
-	const struct argument *a;
-	const char *before = "";
-
-	buf_puts(b, "\",\"inputSchema\":{\"type\":\"object\","
-	    "\"properties\":{");
-	for (a = arguments; a < arguments + ARGUMENTS; a++) {
-		if (a->told[tool] == NULL)
-			continue;
-		buf_add(b, before, "\"", a->name, "\":{\"type\":\"",
-		    a->type == JSON_STRING ? "string" :
-		    a->type == JSON_BOOL ? "boolean" : "integer",
-		    "\",\"description\":\"", a->told[tool], "\"",
-		    a == &arguments[TRUNCATE]
-		    ? ",\"enum\":[\"head\",\"tail\",\"both\"]}" : "}");
-		before = ",";
-	}
-	buf_puts(b, "},\"additionalProperties\":false}");
-}
-
-/* The names of directories, as many as there is room for in a description (B6),
- * and how many more there are. */
-static void
-put_dirs(struct buf *b, const char *dir)
-{
-	struct buf name = { NULL, 0, 0, false };
-	size_t room = DIR_NAMES;
-	int more = 0;
-
-	for (; *dir != '\0'; dir += strlen(dir) + 1) {
-		json_string(&name, dir, strlen(dir));
-		if (name.len > room) {
-			more++;
-		} else if (!name.failed) {
-			buf_puts(b, room < DIR_NAMES ? ", " : "");
-			buf_put(b, name.data + 1, name.len - 2);
-			room -= name.len;
-		}
-		buf_free(&name);
-	}
-	if (more > 0) {
-		buf_puts(b, room < DIR_NAMES ? " and " : "");
-		buf_int(b, more);
-		buf_puts(b, " more");
-	}
-}
-
-/* What the fences hold, in a sentence (F4) */
-static void
-put_fences(struct buf *b, const struct tools_options *o)
-{
-	if (o->write == NULL && !o->no_network)
-		return;
-	buf_puts(b, " Commands ");
-	if (o->write != NULL) {
-		buf_puts(b, "write nowhere but below ");
-		put_dirs(b, o->write);
-		buf_puts(b, o->no_network ? ", and " : "");
-	}
-	buf_puts(b, o->no_network
-	    ? "reach no network but their own loopback." : ".");
-}
-
-static void
-put_description(struct buf *b, const struct tools_options *o, bool shared)
-{
-	buf_add(b, "Runs a command in a shell (bash, or sh where there is "
-	    "none) and returns its exit code, stdout and stderr. Give exactly "
-	    "one of command, input, check_pid, kill_pid. ", shared
-	    ? "Each command starts in the server's directory, or in cwd. "
-	    "Nothing stays for the next call: put cd, "
-	    : "cd and the argument cwd both move the working directory, which "
-	    "stays for the next call; a command that must not depend on that "
-	    "gives cwd. Nothing else stays: put ",
-	    "export, or . venv/bin/activate &&, into each command that needs "
-	    "it. There is no terminal, no editor and no pager, and stdin is "
-	    "empty: use flags such as -y and -m. For a program that talks back "
-	    "(python, gdb, ssh, a password) start it with tty: true; the "
-	    "result comes when it waits for input. Answer with input and its "
-	    "task_id; that result holds what it prints then. An exit code "
-	    "other than 0 is a result, not an error. After timeout (default ");
-	buf_int(b, o->timeout);
-	buf_add(b, o->background ?
-	    " ms) the command goes on as a background task." :
-	    " ms) the command is terminated; what it printed is returned.",
-	    " A server: run_in_background with until, a text that it prints "
-	    "when it is ready. Read tasks with task_output, end them with "
-	    "kill_pid (the pid that the start has returned",
-	    shared ? ", and its task_id" : "", "). At most 10 run at a time; "
-	    "all end with this server. Long output is cut, by default to ",
-	    o->truncate == TRUNCATE_TAIL ?
-	    "its last 2000 lines or 50 KB (tail)" :
-	    o->truncate == TRUNCATE_BOTH ?
-	    "its first 10000 and last 20000 characters (both)" :
-	    "its first 30000 and last 2000 characters (head)",
-	    ", and all of it is saved in a file that the result names: do "
-	    "not pipe into head or tail, read that file with grep or sed.",
-	    shared ? "" : " Foreground commands run one at a time.");
-	put_fences(b, o);
-}
-
-void
-tools_list(struct buf *b, const struct tools_options *o, bool data,
-           bool shared)
-{
-	static const char title[] = "\",\"title\":\"";
-	static const char described[] = "\",\"description\":\"";
-
-	buf_puts(b, "[");
-	if (o->offered) {
-		buf_add(b, "{\"name\":\"bash", title, "Run a shell command",
-		    described);
-		put_description(b, o, shared);
-		put_input_schema(b, BASH);
-		if (data)
-			buf_add(b, output_schema,
-			    "},\"required\":[\"status\"]}");
-		buf_add(b, ",\"annotations\":{\"readOnlyHint\":false,"
-		    "\"destructiveHint\":true,\"idempotentHint\":false,"
-		    "\"openWorldHint\":true}", meta,
-		    ",{\"name\":\"task_output", title,
-		    "Read a background task", described,
-		    "Output and status of a background task of bash",
-		    shared ? "" : ", or without task_id the list of all "
-		    "tasks", ". While it runs: the last 10000 characters so "
-		    "far. When it has ended: its final output and exit code, "
-		    "once; then the task is forgotten. Do not poll: set wait, "
-		    "and the answer comes when the task has ended, or until "
-		    "has been printed, or the time is up.");
-		put_input_schema(b, TASK_OUTPUT);
-		if (data)
-			buf_add(b, output_schema, list_schema, "}}");
-		buf_add(b, ",\"annotations\":{\"readOnlyHint\":true,"
-		    "\"openWorldHint\":false}", meta);
-	}
-	buf_puts(b, "]");
-}
 
 /* -- Arguments --------------------------------------------------------- */
 
@@ -277,19 +116,23 @@ wrong(struct buf *b, int argument, struct json value)
 	return false;
 }
 
+/* i: its row, if another tool takes it, else ARGUMENTS */
 static bool
-unknown(struct buf *b, enum tool tool, struct json name, bool elsewhere)
+unknown(struct buf *b, int tool, struct json name, int i)
 {
 	const char *before = " takes ";
-	int i;
+	int other = 0;
 
 	buf_puts(b, "unknown argument ");
 	put_snippet(b, name);
-	if (elsewhere)
-		buf_add(b, ", which ", names[!tool], " takes");
+	if (i < ARGUMENTS) {
+		while (arguments[i].described[other] == NULL)
+			other++;
+		buf_add(b, ", which ", names[other], " takes");
+	}
 	buf_add(b, "; ", names[tool]);
 	for (i = 0; i < ARGUMENTS; i++) {
-		if (arguments[i].told[tool] != NULL) {
+		if (arguments[i].described[tool] != NULL) {
 			buf_add(b, before, arguments[i].name);
 			before = ", ";
 		}
@@ -312,7 +155,7 @@ is_right(const struct argument *a, struct json value)
  * counts as absent. False: one is wrong, and the refusal says which. So it is
  * with all functions below. */
 static bool
-read_arguments(struct json members, enum tool tool, struct json given[],
+read_arguments(struct json members, int tool, struct json given[],
                struct buf *refusal)
 {
 	struct json name, value;
@@ -325,8 +168,8 @@ read_arguments(struct json members, enum tool tool, struct json given[],
 			if (json_is(name, arguments[i].name))
 				break;
 		}
-		if (i == ARGUMENTS || arguments[i].told[tool] == NULL)
-			return unknown(refusal, tool, name, i < ARGUMENTS);
+		if (i == ARGUMENTS || arguments[i].described[tool] == NULL)
+			return unknown(refusal, tool, name, i);
 		given[i] = value;
 	}
 	for (i = 0; i < ARGUMENTS; i++) {
@@ -411,7 +254,7 @@ read_wait(const struct json given[], struct tools_call *call, int64_t usual,
 
 	json_decode(given[UNTIL], b);
 	if (given[UNTIL].text != NULL && !b->failed && (b->len == 0 ||
-	    results_cut(b, UNTIL_MOST) < b->len || has(b, '\n')))
+	    buf_cut(b, UNTIL_MOST) < b->len || has(b, '\n')))
 		return wrong(refusal, UNTIL, given[UNTIL]);
 	call->wait = given[UNTIL].text != NULL ? WAIT_UNTIL : usual;
 	json_int(given[WAIT], &call->wait);
@@ -423,7 +266,7 @@ static bool
 read_job(const struct tools_options *o, const struct json given[],
          struct job_request *job, struct buf *refusal)
 {
-	int64_t most = job->background ? TASK_MOST : TIMEOUT_MOST;
+	int64_t most = job->background ? TASK_TIMEOUT_MOST : TIMEOUT_MOST;
 
 	if (given[TASK_ID].text != NULL)
 		return refuse(refusal, "task_id does not go with command; to "
@@ -443,7 +286,7 @@ read_job(const struct tools_options *o, const struct json given[],
 	job->has_input = given[STDIN].text != NULL;
 	json_decode(given[STDIN], &job->input);
 	json_decode(given[DESCRIPTION], &job->description);
-	job->description.len = results_cut(&job->description, RESULTS_SHOWN);
+	job->description.len = buf_cut(&job->description, COMMAND_SHOWN);
 	buf_shrink(&job->description);
 	return read_command(given[COMMAND], &job->text, refusal) &&
 	    read_cwd(given[CWD], job, refusal);
@@ -471,7 +314,7 @@ read_input(const struct json given[], struct tools_call *call,
 	call->action = TOOLS_TYPE;
 	call->only_new = true;
 	json_decode(given[INPUT], &call->input);
-	return read_wait(given, call, WAIT_ASKS, refusal);
+	return read_wait(given, call, WAIT_TERMINAL, refusal);
 }
 
 static bool
@@ -507,7 +350,7 @@ read_bash(const struct tools_options *o, const struct json given[],
 		return false;
 	if (run)
 		return read_job(o, given, &call->job, refusal) &&
-		    read_wait(given, call, call->job.terminal ? WAIT_ASKS : 0,
+		    read_wait(given, call, call->job.terminal ? WAIT_TERMINAL : 0,
 		    refusal);
 	call->action = kill ? TOOLS_KILL : TOOLS_LOOK;
 	call->by_pid = true;
@@ -519,11 +362,12 @@ read_bash(const struct tools_options *o, const struct json given[],
 }
 
 static bool
-read_task(const struct json given[], struct tools_call *call,
-          struct buf *refusal)
+read_task(const struct tools_options *o, const struct json given[],
+          struct tools_call *call, struct buf *refusal)
 {
 	int i;
 
+	(void)o;
 	call->action = TOOLS_LOOK;
 	call->only_new = json_true(given[NEW]);
 	if (given[TASK_ID].text != NULL)
@@ -540,24 +384,207 @@ read_task(const struct json given[], struct tools_call *call,
 	return true;
 }
 
+/* -- Descriptions ------------------------------------------------------ */
+
+/* What the fences hold, in a sentence (F4): the first directory, and how many
+ * more there are */
+static void
+put_fences(struct buf *b, const struct tools_options *o)
+{
+	struct buf name = { NULL, 0, 0, false };
+	const char *dir = o->write;
+	int more = -1;
+
+	if (o->write == NULL && !o->no_network)
+		return;
+	buf_puts(b, " Commands ");
+	if (o->write != NULL) {
+		for (; *dir != '\0'; dir += strlen(dir) + 1)
+			more++;
+		json_string(&name, o->write, strlen(o->write));
+		buf_puts(b, "write nowhere but below ");
+		if (name.len > DIR_SHOWN || name.failed)
+			more++;
+		else
+			buf_put(b, name.data + 1, name.len - 2);
+		if (more > 0) {
+			buf_puts(b, name.len > DIR_SHOWN ? "" : " and ");
+			buf_int(b, more);
+			buf_puts(b, name.len > DIR_SHOWN ? " directories"
+			    : " more");
+		}
+		buf_puts(b, o->no_network ? ", and " : "");
+		buf_free(&name);
+	}
+	buf_puts(b, o->no_network
+	    ? "reach no network but their own loopback." : ".");
+}
+
+static void
+describe_bash(struct buf *b, const struct tools_options *o, bool shared)
+{
+	static const char *const kept[] = {
+		[TRUNCATE_HEAD] = "its first " SAID(HEAD_FIRST) " and last "
+		    SAID(HEAD_LAST) " characters (head)",
+		[TRUNCATE_TAIL] = "its last " SAID(TAIL_LINES) " lines or "
+		    SAID(TAIL_BYTES) " bytes (tail)",
+		[TRUNCATE_BOTH] = "its first " SAID(BOTH_FIRST) " and last "
+		    SAID(BOTH_LAST) " characters (both)"
+	};
+
+	buf_add(b, "Runs a command in a shell (bash, or sh where there is "
+	    "none) and returns its exit code, stdout and stderr. Give exactly "
+	    "one of command, input, check_pid, kill_pid. ", shared
+	    ? "Each command starts in the server's directory, or in cwd. "
+	    "Nothing stays for the next call: put cd, "
+	    : "cd and the argument cwd both move the working directory, which "
+	    "stays for the next call; a command that must not depend on that "
+	    "gives cwd. Nothing else stays: put ",
+	    "export, or . venv/bin/activate &&, into each command that needs "
+	    "it. There is no terminal, no editor and no pager, and stdin is "
+	    "empty: use flags such as -y and -m. For a program that talks back "
+	    "(python, gdb, ssh, a password) start it with tty: true; the "
+	    "result comes when it waits for input. Answer with input and its "
+	    "task_id; that result holds what it prints then. An exit code "
+	    "other than 0 is a result, not an error. After timeout (default ");
+	buf_int(b, o->timeout);
+	buf_add(b, o->background ?
+	    " ms) the command goes on as a background task." :
+	    " ms) the command is terminated; what it printed is returned.",
+	    " A server: run_in_background with until, a text that it prints "
+	    "when it is ready. Read tasks with task_output, end them with "
+	    "kill_pid (the pid that the start has returned",
+	    shared ? ", and its task_id" : "", "). At most " SAID(TASKS_MOST)
+	    " run at a time; all end with this server. Long output is cut, by "
+	    "default to ", kept[o->truncate],
+	    ", and all of it is saved in a file that the result names: do "
+	    "not pipe into head or tail, read that file with grep or sed.",
+	    shared ? "" : " Foreground commands run one at a time.");
+	put_fences(b, o);
+}
+
+static void
+describe_task_output(struct buf *b, const struct tools_options *o, bool shared)
+{
+	(void)o;
+	buf_add(b, "Output and status of a background task of bash",
+	    shared ? "" : ", or without task_id the list of all tasks",
+	    ". While it runs: the last " SAID(LOOK_LAST) " characters so far. "
+	    "When it has ended: its final output and exit code, once; then the "
+	    "task is forgotten. Do not poll: set wait, and the answer comes "
+	    "when the task has ended, or until has been printed, or the time "
+	    "is up.");
+}
+
+/* -- The tools --------------------------------------------------------- */
+
+#define STRING(name) "\"" name "\":{\"type\":\"string\"}"
+#define INTEGER(name) "\"" name "\":{\"type\":\"integer\"}"
+
+static const char output_schema[] =
+	",\"outputSchema\":{\"type\":\"object\",\"properties\":{"
+	"\"status\":{\"type\":\"string\",\"enum\":[\"completed\",\"running\","
+	"\"timed_out\",\"killed\"]}," INTEGER("exit_code") ","
+	STRING("signal") ",\"timed_out\":{\"type\":\"boolean\"},"
+	STRING("note") "," STRING("task_id") "," INTEGER("pid") ","
+	STRING("cwd") "," INTEGER("elapsed_ms") "," STRING("stdout") ","
+	STRING("stderr") "," INTEGER("stdout_chars") ","
+	INTEGER("stderr_chars") "," STRING("stdout_file") ","
+	STRING("stderr_file");
+
+/* A tool is a row. */
+static const struct tool {
+	const char *title;
+	void (*describe)(struct buf *, const struct tools_options *,
+	    bool shared);
+	bool (*read)(const struct tools_options *, const struct json given[],
+	    struct tools_call *, struct buf *refusal);
+	const char *schema_end;   /* of the schema of its results */
+	const char *annotations;
+} tools[TOOLS] = {
+	[BASH] = { "Run a shell command", describe_bash, read_bash,
+	    "},\"required\":[\"status\"]}",
+	    "\"readOnlyHint\":false,\"destructiveHint\":true,"
+	    "\"idempotentHint\":false,\"openWorldHint\":true" },
+	[TASK_OUTPUT] = { "Read a background task", describe_task_output,
+	    read_task, ",\"tasks\":{\"type\":\"array\",\"items\":{\"type\":"
+	    "\"object\"}}}}",
+	    "\"readOnlyHint\":true,\"openWorldHint\":false" }
+};
+
+static void
+put_input_schema(struct buf *b, int tool)
+{
+	const struct argument *a;
+	const char *before = "";
+
+	buf_puts(b, "\",\"inputSchema\":{\"type\":\"object\","
+	    "\"properties\":{");
+	for (a = arguments; a < arguments + ARGUMENTS; a++) {
+		if (a->described[tool] == NULL)
+			continue;
+		buf_add(b, before, "\"", a->name, "\":{\"type\":\"",
+		    a->type == JSON_STRING ? "string" :
+		    a->type == JSON_BOOL ? "boolean" : "integer",
+		    "\",\"description\":\"", a->described[tool], "\"",
+		    a == &arguments[TRUNCATE]
+		    ? ",\"enum\":[\"head\",\"tail\",\"both\"]}" : "}");
+		before = ",";
+	}
+	buf_puts(b, "},\"additionalProperties\":false}");
+}
+
+void
+tools_list(struct buf *b, const struct tools_options *o, bool data,
+           bool shared)
+{
+	int i;
+
+	buf_puts(b, "[");
+	for (i = 0; i < TOOLS && o->offered; i++) {
+		buf_add(b, i > 0 ? "," : "", "{\"name\":\"", names[i],
+		    "\",\"title\":\"", tools[i].title,
+		    "\",\"description\":\"");
+		tools[i].describe(b, o, shared);
+		put_input_schema(b, i);
+		if (data)
+			buf_add(b, output_schema, tools[i].schema_end);
+		buf_add(b, ",\"annotations\":{", tools[i].annotations,
+		    "},\"_meta\":{\"anthropic/maxResultSizeChars\":200000,"
+		    "\"anthropic/alwaysLoad\":true}}");
+	}
+	buf_puts(b, "]");
+}
+
+void
+tools_names(struct buf *b, const struct tools_options *o)
+{
+	int i;
+
+	for (i = 0; i < TOOLS && o->offered; i++)
+		buf_add(b, i == 0 ? "; there are " : i < TOOLS - 1 ? ", "
+		    : " and ", names[i]);
+}
+
 void
 tools_read(const struct tools_options *o, struct json name,
            struct json members, struct tools_call *call, struct buf *result)
 {
-	enum tool tool = json_is(name, names[BASH]) ? BASH : TASK_OUTPUT;
 	struct json given[ARGUMENTS];
 	struct buf refusal = { NULL, 0, 0, false };
 	bool right;
+	int tool = 0;
 
 	memset(call, 0, sizeof(*call));
-	if (!o->offered || !json_is(name, names[tool]))
+	while (tool < TOOLS && !json_is(name, names[tool]))
+		tool++;
+	if (tool == TOOLS || !o->offered)
 		return;
 	call->action = TOOLS_RUN;
 	right = read_arguments(members, tool, given, &refusal);
 	if (right)
 		json_decode(given[TASK_ID], &call->id);
-	right = right && (tool == BASH ? read_bash(o, given, call, &refusal)
-	    : read_task(given, call, &refusal));
+	right = right && tools[tool].read(o, given, call, &refusal);
 	if (right && (call->job.text.failed || call->job.input.failed ||
 	    call->job.description.failed || call->id.failed ||
 	    call->input.failed || call->until.failed))

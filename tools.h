@@ -1,7 +1,7 @@
 #ifndef TOOLS_H
 #define TOOLS_H
 
-/* The two tools: what they offer, and their arguments checked (B, P4). Bytes
+/* The tools: what they offer, and their arguments checked (B, P4). Bytes
  * in, bytes out. */
 
 #include <stdbool.h>
@@ -45,12 +45,13 @@ struct tools_call {
 	bool asks, secret;       /* the terminal asks, for a secret (I3) */
 };
 
-#define TOOLS_NAMES "bash and task_output"  /* all of them */
-
 /* The tools as a JSON array, for tools/list. data: their results hold the data
  * too (B6). shared: by clients without a session (H6). */
 void tools_list(struct buf *, const struct tools_options *, bool data,
                 bool shared);
+
+/* Appends "; there are bash and ...", if any are offered. */
+void tools_names(struct buf *, const struct tools_options *);
 
 /* A call of the tool of that name, with these arguments (an object, or
  * JSON_NONE). TOOLS_REFUSED: the result says why (results.h).
