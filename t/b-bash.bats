@@ -11,7 +11,7 @@ notes() {
 	like "$(plain note)" "$1"
 }
 
-@test "B: what came out, as text and as data" {
+@test "B: a result has what the command printed as text and as data" {
 	boris
 	run_bash 'echo hi; exit 3'
 	is "$(text)" '"exit_code: 3\n\nstdout:\nhi\n"'
@@ -50,7 +50,7 @@ notes() {
 	is "$(result stdout) $(result stderr)" '"out" "err"'
 }
 
-@test "B: what does not apply is not there, and nothing is null" {
+@test "B: a field that does not apply is left out, and none is null" {
 	boris
 	run_bash 'echo hi'
 	for name in signal timed_out note task_id pid stdout_chars stderr_chars \
@@ -119,7 +119,7 @@ END
 	lacks "$(text)" elapsed
 }
 
-@test "B: the time in the queue is not how long a command has run" {
+@test "B: elapsed_ms does not count the time in the queue" {
 	boris
 	call_bash 'echo x >first; read <gate'
 	call_bash 'echo hi'
@@ -381,19 +381,19 @@ long() {
 	isnt "$(result stderr)" '""'
 }
 
-@test "B5: the command reads the text, then the end of file" {
+@test "B5: a command reads its stdin, then the end of file" {
 	boris
 	run_bash 'cat; echo "[$?]"' '{"stdin":"one\ntwo"}'
 	is "$(result stdout)" '"one\ntwo[0]\n"'
 }
 
-@test "B5: an empty text is the end of file" {
+@test "B5: an empty stdin is the end of file" {
 	boris
 	run_bash 'cat; echo "[$?]"' '{"stdin":""}'
 	is "$(result stdout)" '"[0]\n"'
 }
 
-@test "B5: the text arrives byte for byte, NUL and UTF-8 too" {
+@test "B5: stdin arrives byte for byte, NUL and UTF-8 too" {
 	boris
 	run_bash 'od -An -tx1' '{"stdin":"\u0000a\u00e9\r\n\ud83d\ude00\ud800"}'
 	is "$(plain stdout | tr -s ' \n' ' ')" ' 00 61 c3 a9 0d 0a f0 9f 98 80 ef bf bd '
@@ -411,7 +411,7 @@ big() {
 	answer
 }
 
-@test "B5: 5 MiB go into a file" {
+@test "B5: a command writes 5 MiB of stdin to a file" {
 	boris
 	big 5242880 'cat >patch'
 	is "$(result exit_code)" 0
@@ -419,7 +419,7 @@ big() {
 	yes aaaaaaaaaaaaaaa | head -n 327680 | cmp - patch
 }
 
-@test "B5: a command that reads none of 5 MiB is no error" {
+@test "B5: a command that reads none of 5 MiB of stdin is no error" {
 	boris
 	big 5242880 true
 	is "$(result exit_code) $(get result isError)" '0 false'
@@ -429,7 +429,7 @@ big() {
 	is "$(result stdout)" '"aaaaa"'
 }
 
-@test "B5: neither waits for the other: 1 MiB goes in and 1 MiB comes out" {
+@test "B5: 1 MiB of stdin and 1 MiB of output do not wait for each other" {
 	boris
 	big 1048576 'cat'
 	is "$(result stdout_chars)" 1048576
@@ -443,14 +443,14 @@ big() {
 	is "$(wc -c <copy | tr -d ' ')" 1048576
 }
 
-@test "B5: a command that does not read ends by its timeout" {
+@test "B5: a command that does not read its stdin ends by its timeout" {
 	boris
 	call_bash 'read <gate' '{"stdin":"'"$(head -c 200000 /dev/zero | tr '\0' a)"'","timeout":200}'
 	answer
 	is "$(result status)" '"timed_out"'
 }
 
-@test "B5: a background task reads its text too" {
+@test "B5: a background task reads its stdin too" {
 	boris
 	start_task 'cat' '{"stdin":"hi\n"}'
 	look "$task" '{"wait":10000}'
@@ -602,7 +602,7 @@ END
 	has "$said" 40000
 }
 
-@test "B6: a background start says in the text what it says in the data" {
+@test "B6: the start of a task says in the text what it says in the data" {
 	boris
 	start_task 'read <gate'
 	is "$(result status)" '"running"'
@@ -661,7 +661,7 @@ all_are() {
 	all_are data
 }
 
-@test "B6: without a handshake each request says whose it is, and gets its own kind" {
+@test "B6: without a handshake each request names its client, and gets that one's kind of result" {
 	boris
 	start_task 'read <gate'
 	for name in codex-mcp-client t; do
@@ -686,7 +686,7 @@ all_are() {
 	is "${kinds[*]}" 'text text data data'
 }
 
-@test "B6: with --structured=on or off all clients get the same" {
+@test "B6: with --structured=on or off all clients get the same kind of result" {
 	for kind in on:data off:text; do
 		start --structured=${kind%:*}
 		for name in t claude-code; do
@@ -710,7 +710,7 @@ all_are() {
 	notes '*run_in_background*'
 }
 
-@test "B7: with a timeout below 1000 it says that timeout is in milliseconds" {
+@test "B7: the note of a timeout below 1000 says that timeout is in milliseconds" {
 	boris
 	run_bash 'read <gate' '{"timeout":30}'
 	is "$(result status)" '"timed_out"'
@@ -719,7 +719,7 @@ all_are() {
 	is "$(result status) $(result note)" '"completed" '
 }
 
-@test "B7: so it does of a task" {
+@test "B7: the note of a task's timeout below 1000 says that timeout is in milliseconds" {
 	boris
 	run_bash 'read <gate' '{"timeout":30,"run_in_background":true,"wait":10000}'
 	is "$(result status)" '"timed_out"'
@@ -750,7 +750,7 @@ all_are() {
 	is "$(result note)" ''
 }
 
-@test "B7: so it does of what is left in other groups than the command's" {
+@test "B7: what a command left running in other groups than its own is noted, and how to end it" {
 	needs pkill
 	needs_linux
 	boris
@@ -764,7 +764,7 @@ all_are() {
 	eventually gone child
 }
 
-@test "B7: what ends with its command, a moment later, is not left running" {
+@test "B7: a process that ends a moment after its command is not noted as left running" {
 	boris
 	# On a busy machine the moment may be a long one.
 	for i in 1 2 3 4 5 6 7 8 9; do
@@ -780,7 +780,7 @@ all_are() {
 	eventually gone far
 }
 
-@test "B7: what they print is not shown, and the note says so" {
+@test "B7: what processes left running print is not shown, and the note says so" {
 	boris
 	run_bash 'echo one; (read <gate; echo two; echo x >done) & true'
 	notes '*kill -- -*'
@@ -802,7 +802,7 @@ all_are() {
 	eventually gone child
 }
 
-@test "B7: a shell ended by a signal that boris did not send says so" {
+@test "B7: a shell ended by a signal that boris did not send has a note that says so" {
 	boris
 	for name in TERM KILL HUP; do
 		run_bash 'kill -'$name' $$'
@@ -817,7 +817,7 @@ all_are() {
 	is "$(result exit_code) $(result note)" '143 '
 }
 
-@test "B7: a shell that shoots itself by pkill -f says so" {
+@test "B7: a shell that ends itself by pkill -f has a note that it was no signal of boris's" {
 	needs pkill
 	boris
 	# Only this test's shell has that in its command line.
@@ -828,7 +828,7 @@ all_are() {
 	notes '*pkill*'
 }
 
-@test "B7: a shell that boris ends has no such note" {
+@test "B7: a shell that boris ends has no note of a signal by others" {
 	boris
 	run_bash 'kill -KILL $$'
 	notes '*[Ss]ignal*'
@@ -860,7 +860,7 @@ END
 	is "$(plain cwd)" /
 }
 
-@test "B7: in the background and on a terminal it has them too" {
+@test "B7: in the background and on a terminal a failing pipeline has its exit codes, too" {
 	[ -x /bin/bash ] || skip 'no /bin/bash here'
 	boris
 	run_bash '(exit 2) | cat' '{"run_in_background":true,"wait":10000}'
@@ -887,7 +887,7 @@ is_program() {
 	[ "$(cat "/proc/$pid/comm")" = "$1" ]
 }
 
-@test "B7: a pipeline that hides no failure has no such note" {
+@test "B7: a pipeline that hides no failure has no note of its exit codes" {
 	[ -x /bin/bash ] || skip 'no /bin/bash here'
 	boris
 	# SIGPIPE; an exit code that shows it; one command; a later one; none
@@ -908,7 +908,7 @@ echo hi
 END
 }
 
-@test "B7: a failure beside a SIGPIPE is told, with all the codes" {
+@test "B7: a failure beside a SIGPIPE in a pipeline is noted, with all the exit codes" {
 	[ -x /bin/bash ] || skip 'no /bin/bash here'
 	boris
 	run_bash 'false | yes | head -n 1'
@@ -916,7 +916,7 @@ END
 	has "$(plain note)" 'exit codes of the last pipeline: 1 141 0'
 }
 
-@test "B7: the codes are not in the command's way" {
+@test "B7: keeping a pipeline's exit codes changes nothing of the command" {
 	[ -x /bin/bash ] || skip 'no /bin/bash here'
 	mkdir d
 	boris
@@ -929,7 +929,7 @@ END
 	has "$(plain note)" 'exit codes of the last pipeline: 1 0'
 }
 
-@test "B7: where there is no bash a pipeline has no codes" {
+@test "B7: where there is no bash a pipeline has no note of exit codes" {
 	without_bash
 	boris --workdir=/home
 	run_bash '(exit 2) | cat'
@@ -964,7 +964,7 @@ END
 	is "$(result exit_code)" 2
 }
 
-@test "B7: an unknown task is told why it may be gone, and which there are" {
+@test "B7: the error about an unknown task says why it may be gone, and which tasks there are" {
 	boris
 	start_task 'read <gate'
 	for what in '"task_id":"nope"' '"task_id":"nope","wait":1000'; do
@@ -979,7 +979,7 @@ END
 	refused "*$pid*"
 }
 
-@test "B7: a signal without a name that ends the shell is told too" {
+@test "B7: a shell ended by a signal without a name has a note that says so" {
 	boris
 	run_bash 'kill -34 $$'
 	is "$(result exit_code) $(result signal)" '162 '

@@ -88,7 +88,7 @@ accepts() {
 	is "$(plain stdout)" "$PWD/d"
 }
 
-@test "C: BORIS_WORKDIR says it too" {
+@test "C: BORIS_WORKDIR says where commands start" {
 	mkdir d
 	export BORIS_WORKDIR=$PWD/d
 	boris
@@ -105,7 +105,7 @@ accepts() {
 	least "$(took)" 950
 }
 
-@test "C: BORIS_TIMEOUT says it too" {
+@test "C: BORIS_TIMEOUT is the time a command gets that names none" {
 	export BORIS_TIMEOUT=1
 	boris
 	run_bash 'read <gate'

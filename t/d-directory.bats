@@ -27,7 +27,7 @@ ends_in() {
 	ends_in /
 }
 
-@test "D1: also when the command fails" {
+@test "D1: where a command that fails ends the next one starts" {
 	mkdir d
 	boris
 	run_bash 'cd d; false'
@@ -35,7 +35,7 @@ ends_in() {
 	ends_in "$PWD/d"
 }
 
-@test "D1: also when the command exits" {
+@test "D1: where a command that calls exit ends the next one starts" {
 	mkdir d
 	boris
 	run_bash 'cd d; exit 3; cd /'
@@ -43,7 +43,7 @@ ends_in() {
 	ends_in "$PWD/d"
 }
 
-@test "D1: also under set -e" {
+@test "D1: where a command that set -e ends was the next one starts" {
 	mkdir d
 	boris
 	run_bash 'set -e; cd d; false; cd /'
@@ -51,7 +51,7 @@ ends_in() {
 	ends_in "$PWD/d"
 }
 
-@test "D1: also with pushd, and from within a function" {
+@test "D1: pushd, and cd within a function, count for the next command" {
 	mkdir d
 	boris
 	run_bash 'f() { pushd d >/dev/null; exit 0; }; f'
@@ -126,7 +126,7 @@ ends_in() {
 	ends_in "$PWD/d"
 }
 
-@test "D2: what else is written to its descriptor is no directory" {
+@test "D2: what a command writes to the directory's descriptor is no directory" {
 	mkdir d
 	boris
 	run_bash 'cd d; echo rubbish >&250'
@@ -338,7 +338,7 @@ wrong=(nosuch $'\nnosuch' $'echo one\nnosuch\necho two' ')' 'echo hi )' $'echo h
 	done
 }
 
-@test "D3: so they do in dash" {
+@test "D3: some fifty wrong commands say in dash what dash -c says" {
 	without_bash dash
 	boris --workdir=/home
 	for command in "${wrong[@]}"; do
@@ -346,7 +346,7 @@ wrong=(nosuch $'\nnosuch' $'echo one\nnosuch\necho two' ')' 'echo hi )' $'echo h
 	done
 }
 
-@test "D3: so they do in busybox ash" {
+@test "D3: some fifty wrong commands say in busybox ash what ash -c says" {
 	without_bash busybox
 	boris --workdir=/home
 	for command in "${wrong[@]}"; do
@@ -354,7 +354,7 @@ wrong=(nosuch $'\nnosuch' $'echo one\nnosuch\necho two' ')' 'echo hi )' $'echo h
 	done
 }
 
-@test "D3: so they do in mksh, but that it shows its own trap under set -x" {
+@test "D3: some fifty wrong commands say in mksh what mksh -c says, but for the trap under set -x" {
 	without_bash mksh
 	boris --workdir=/home
 	for command in "${wrong[@]}"; do
@@ -413,19 +413,19 @@ own_codes() {
 	as_in_a_shell 'set -e -o posix; mkdir y; cd y; rmdir ../y; true'
 }
 
-@test "D3: so it does in dash" {
+@test "D3: in dash a command that closes descriptors, traps signals or has aliases ends as it would" {
 	without_bash dash
 	boris --workdir=/home
 	own_codes /home
 }
 
-@test "D3: so it does in busybox ash" {
+@test "D3: in busybox ash a command that closes descriptors, traps signals or has aliases ends as it would" {
 	without_bash busybox
 	boris --workdir=/home
 	own_codes /home
 }
 
-@test "D3: so it does in mksh" {
+@test "D3: in mksh a command that closes descriptors, traps signals or has aliases ends as it would" {
 	without_bash mksh
 	boris --workdir=/home
 	own_codes /home
@@ -558,7 +558,7 @@ own_codes() {
 	as_in_a_shell 'exec no-such-program-at-all'
 }
 
-@test "D3: without /bin/bash all of this holds for sh" {
+@test "D3: without /bin/bash a command means to sh what it means to sh -c" {
 	without_bash
 	boris --workdir=/home
 	for command in 'echo hi # comment' $'cat <<X\nhi\nX' 'true &' 'echo hi \' \
@@ -690,7 +690,7 @@ goes_to() {
 	is "$(plain stdout)" "$PWD"
 }
 
-@test "D5: the error says where the next command starts" {
+@test "D5: the error about a directory that is gone says where the next command starts" {
 	mkdir w d
 	boris --workdir=w
 	run_bash 'cd ../d'
@@ -753,7 +753,7 @@ goes_to() {
 	is "$(plain stdout)" "$PWD/d"
 }
 
-@test "D7: a foreground command with it moves the directory as cd would" {
+@test "D7: a foreground command with cwd moves the directory as cd would" {
 	mkdir -p d/e
 	boris
 	run_bash true '{"cwd":"d"}'
@@ -765,7 +765,7 @@ goes_to() {
 	ends_in /
 }
 
-@test "D7: with a timeout the directory stays what it was before the call" {
+@test "D7: after a timeout of a command with cwd the directory is what it was before the call" {
 	mkdir d e
 	boris
 	run_bash 'cd d'
@@ -774,7 +774,7 @@ goes_to() {
 	ends_in "$PWD/d"
 }
 
-@test "D7: where the shell says nothing the directory stays what it was before the call" {
+@test "D7: where the shell of a command with cwd says nothing the directory is what it was before" {
 	mkdir d
 	boris
 	run_bash 'exec pwd' '{"cwd":"d"}'
@@ -782,7 +782,7 @@ goes_to() {
 	ends_in "$PWD"
 }
 
-@test "D7: a background command starts there and does not move the directory" {
+@test "D7: a background command starts in its cwd and does not move the directory" {
 	mkdir d
 	boris
 	start_task pwd '{"cwd":"d"}'
@@ -797,7 +797,7 @@ nothing_ran() {
 	like "$(text)" '*[Nn]othing *r[au]n*'
 }
 
-@test "D7: a directory that is not there is an error that names it, and says that nothing was run" {
+@test "D7: a cwd that is not there is an error that names it, and says that nothing was run" {
 	mkdir d
 	boris
 	run_bash 'cd d'
@@ -815,7 +815,7 @@ nothing_ran() {
 	is "$(plain stdout)" "$PWD/d"
 }
 
-@test "D7: the empty string is an error, and a NUL too" {
+@test "D7: an empty cwd is an error, and one with a NUL too" {
 	boris
 	run_bash 'touch ran' '{"cwd":""}'
 	refused '*cwd*'
@@ -843,7 +843,7 @@ nothing_ran() {
 	lacks "$(text)" expand
 }
 
-@test "D7: a file is no directory" {
+@test "D7: a cwd that is a file is an error that names it" {
 	touch file
 	boris
 	run_bash true '{"cwd":"file"}'
@@ -851,7 +851,7 @@ nothing_ran() {
 	nothing_ran
 }
 
-@test "D7: a directory without permission is an error that names it" {
+@test "D7: a cwd without permission is an error that names it" {
 	[ "$(id -u)" != 0 ] || skip 'root may enter any'
 	mkdir closed
 	chmod 0 closed
@@ -860,7 +860,7 @@ nothing_ran() {
 	refused '*closed*'
 }
 
-@test "D7: any name works: spaces, quotes, newlines, a dash" {
+@test "D7: a cwd may have any name: spaces, quotes, newlines, a dash" {
 	mkdir -- 'a b' "it's" -P $'n\nl' '~'
 	boris
 	for name in 'a b' "it's" -P 'n\nl' '~'; do

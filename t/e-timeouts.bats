@@ -193,7 +193,7 @@ none_forks() {
 	done
 }
 
-@test "E2: nor does it where its leader ignores SIGTERM, too" {
+@test "E2: a leader that ignores SIGTERM and forks all the time does not survive the timeout" {
 	hurried
 	boris
 	: >forks
@@ -221,7 +221,7 @@ ends_as_ever() {
 	none_forks
 }
 
-@test "E2: so it is in a pid namespace that sees the /proc of an outer one" {
+@test "E2: in a pid namespace with the /proc of an outer one a timeout ends all of the group, too" {
 	needs_root
 	needs unshare
 	needs_plain
@@ -232,7 +232,7 @@ ends_as_ever() {
 	ends_as_ever
 }
 
-@test "E2: so it is without /proc" {
+@test "E2: without /proc a timeout ends all of the group, too" {
 	needs_root
 	needs unshare
 	needs_plain
@@ -329,7 +329,7 @@ ends_as_ever() {
 	is "$(result status) $(result exit_code)" '"completed" 3'
 }
 
-@test "E4: so it does when the process has a session of its own" {
+@test "E4: a command that leaves a process with a session of its own returns when its shell ends" {
 	needs setsid
 	boris
 	begin
@@ -407,14 +407,14 @@ ends_as_ever() {
 	is "$(result stdout)" '"one\ntwo\n"'
 }
 
-@test "E5: BORIS_ON_TIMEOUT=background says it too" {
+@test "E5: with BORIS_ON_TIMEOUT=background a command that outlives its timeout becomes a task" {
 	export BORIS_ON_TIMEOUT=background
 	boris
 	run_bash 'read <gate' '{"timeout":100}'
 	is "$(result status)" '"running"'
 }
 
-@test "E5: the next command goes on, and the task does not move the directory" {
+@test "E5: behind a command that became a task the next one runs, in a directory that has not moved" {
 	mkdir d
 	boris --on-timeout=background
 	run_bash 'cd d; read <../gate; echo hi' '{"timeout":'$((200 * SLOW))'}'
@@ -426,7 +426,7 @@ ends_as_ever() {
 	is "$(plain stdout)" "$PWD"
 }
 
-@test "E5: with ten tasks running it is terminated instead, and note says why" {
+@test "E5: with ten tasks running a command that outlives its timeout is ended, and note says why" {
 	boris --on-timeout=background
 	for i in 1 2 3 4 5 6 7 8 9 10; do
 		start_task 'read <gate'
@@ -448,7 +448,7 @@ ends_as_ever() {
 
 # --- E6
 
-@test "E6: a cancellation gives SIGTERM, and time to handle it" {
+@test "E6: a cancelled command gets SIGTERM, and time to handle it" {
 	boris
 	call_bash '(echo $BASHPID >child; read <gate) & trap "echo bye >bye; exit" TERM; echo $$ >pid; read <gate'
 	begun pid child

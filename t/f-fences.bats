@@ -114,13 +114,13 @@ unreachable() {
 	is "$(cat in/c; echo .)" a.
 }
 
-@test "F1: elsewhere nothing is written, made, removed, renamed, linked or truncated" {
+@test "F1: outside --write nothing is written, made, removed, renamed, linked or truncated" {
 	needs_landlock
 	boris --write=in
 	outside_is_out
 }
 
-@test "F1: truncate(2), which opens no file, fails too" {
+@test "F1: outside --write truncate(2), which opens no file, fails too" {
 	needs_landlock
 	needs perl
 	boris --write=in
@@ -130,14 +130,14 @@ unreachable() {
 	is "$(cat in/file out/file)" before
 }
 
-@test "F1: so it is for a user who is not root" {
+@test "F1: --write holds for a user who is not root, too" {
 	needs_landlock
 	as_other
 	boris --write=in
 	outside_is_out
 }
 
-@test "F1: root mounts nothing over it and makes no device to write through" {
+@test "F1: behind --write root mounts nothing and makes no device to write through" {
 	needs_landlock
 	needs_root
 	needs mount mknod unshare
@@ -148,7 +148,7 @@ unreachable() {
 		'mknod in/disk b 7 0' 'echo 0 >/proc/sys/kernel/printk'
 }
 
-@test "F1: files are read and programs are run everywhere" {
+@test "F1: behind --write files are read and programs are run everywhere" {
 	needs_landlock
 	printf '#!/bin/sh\ncat "$0" >in/copy\n' >out/program
 	chmod 755 out/program
@@ -157,7 +157,7 @@ unreachable() {
 	is "$(cat in/copy)" "$(cat out/program)"
 }
 
-@test "F1: /dev is written to as ever" {
+@test "F1: behind --write /dev is written to as ever" {
 	needs_landlock
 	boris --write=in
 	works 'echo x >/dev/null' 'echo x | tee /dev/stdout /dev/fd/1' \
@@ -177,7 +177,7 @@ unreachable() {
 	is "$(wc -c <"$(plain stdout_file)")" 40000
 }
 
-@test "F1: git commits, a compiler compiles, sqlite stores" {
+@test "F1: below --write git commits, a compiler compiles, sqlite stores" {
 	needs_landlock
 	unset "${!GIT_@}" # a hook of git's would have set some
 	boris --write=in
@@ -195,7 +195,7 @@ unreachable() {
 	fi
 }
 
-@test "F1: --write more than once; what is moved between them arrives" {
+@test "F1: with --write given twice what is moved from one directory to the other arrives" {
 	needs_landlock
 	mkdir -p 'also this' no
 	boris --write=in --write "$PWD/also this"
@@ -243,7 +243,7 @@ unreachable() {
 	is "$(ls out)" file
 }
 
-@test "F1: privileges cannot be gained" {
+@test "F1: behind --write privileges cannot be gained" {
 	needs_landlock
 	boris --write=in
 	run_bash 'grep NoNewPrivs /proc/self/status'
@@ -254,7 +254,7 @@ unreachable() {
 	fi
 }
 
-@test "F1: without the option nothing is fenced" {
+@test "F1: without --write nothing is fenced" {
 	setup_fences
 	boris
 	works 'echo x >out/new' 'mv out/new in/new'
@@ -264,7 +264,7 @@ unreachable() {
 
 # --- F2
 
-@test "F2: other machines are unreachable at once" {
+@test "F2: with --no-network other machines are unreachable at once" {
 	needs_namespaces
 	boris --no-network
 	unreachable 192.0.2.1
@@ -272,7 +272,7 @@ unreachable() {
 	unreachable 2001:db8::1
 }
 
-@test "F2: BORIS_NO_NETWORK=1 says it too" {
+@test "F2: with BORIS_NO_NETWORK=1 other machines are unreachable" {
 	needs_namespaces
 	export BORIS_NO_NETWORK=1
 	boris
@@ -287,7 +287,7 @@ talks() {
 	is "$(plain stdout)" hello
 }
 
-@test "F2: a server and a client on loopback work" {
+@test "F2: with --no-network a server and a client on loopback work" {
 	needs_namespaces
 	needs busybox
 	boris --no-network
@@ -297,7 +297,7 @@ talks() {
 	is "$(plain stdout)" task
 }
 
-@test "F2: user and group ids stay the same" {
+@test "F2: with --no-network user and group ids stay the same" {
 	needs_namespaces
 	boris --no-network
 	run_bash 'id -u; id -ru; id -g; id -rg; stat -c "%u %g" out/file'
@@ -306,7 +306,7 @@ talks() {
 	is "$(stat -c '%u %g' in/file)" "$(stat -c '%u %g' out/file)"
 }
 
-@test "F2: so it is for a user who is not root" {
+@test "F2: --no-network holds for a user who is not root, too" {
 	needs_namespaces
 	as_other
 	[ ${#wrap[@]} = 0 ] || "${wrap[@]}" unshare -Un true ||
@@ -335,7 +335,7 @@ talks() {
 	isnt "$(plain stdout | sed -n 2p)" "$(readlink /proc/self/ns/net)"
 }
 
-@test "F2: over HTTP clients are served, but not commands" {
+@test "F2: with --no-network clients are served over HTTP, but commands are not" {
 	needs_namespaces
 	serve --no-network
 	enter a
@@ -371,7 +371,7 @@ talks() {
 	is $status 0
 }
 
-@test "F2: as process 1 too" {
+@test "F2: --no-network holds where boris is process 1, too" {
 	needs_namespaces
 	needs_root
 	unshare -pf --mount-proc true || skip 'no pid namespace here'
@@ -465,7 +465,7 @@ refuses_where() {
 	refuses_where write:error=EPERM:when=3 --no-network
 }
 
-@test "F3: over HTTP nobody is served then" {
+@test "F3: over HTTP nobody is served where a fence cannot be raised" {
 	setup_fences
 	why='boris: --write needs *: *'
 	refuses_where landlock_create_ruleset:error=ENOSYS --write=in \

@@ -21,7 +21,7 @@ load http
 	is "$http $(plain stdout)" '200 hello'
 }
 
-@test "H1: all revisions with a handshake have it" {
+@test "H1: all revisions with a handshake are served over HTTP" {
 	serve
 	plug a
 	for revision in 2024-11-05 2025-03-26 2025-06-18 2025-11-25; do
@@ -252,7 +252,7 @@ load http
 	done
 }
 
-@test "H1: the target may be a whole URL, and its host is looked at" {
+@test "H1: the target may be a whole URL, and its host is checked" {
 	serve
 	plug a
 	put a $'GET http://localhost:1/health HTTP/1.1\r\nHost: localhost\r\n\r\n'
@@ -285,7 +285,7 @@ load http
 
 # -- H2: listening
 
-@test "H2: it says where it listens, on 127.0.0.1 unless told otherwise" {
+@test "H2: boris says where it listens, on 127.0.0.1 unless told otherwise" {
 	serve
 	is "$(<err)" "boris: listening on http://127.0.0.1:$port/mcp"
 	plug a
@@ -323,7 +323,7 @@ load http
 	is $status 2
 }
 
-@test "H2: --help names the options" {
+@test "H2: --help names the options of HTTP" {
 	filter --help </dev/null >out
 	for option in transport listen port token token-file generate-token allow-anyone \
 	              allow-origin session-timeout; do
@@ -334,7 +334,7 @@ load http
 	done
 }
 
-@test "H2: the environment says it all as well" {
+@test "H2: the environment says all that the options of HTTP say" {
 	export BORIS_TRANSPORT=http BORIS_PORT=0 BORIS_LISTEN=127.0.0.2 BORIS_TOKEN=abc
 	start
 	eventually grep -qs listening err
@@ -508,7 +508,7 @@ load http
 	lacks "$(plain stdout)" ran
 }
 
-@test "H4: elsewhere any Host will do" {
+@test "H4: on an address that is not loopback any Host will do" {
 	serve --listen=0.0.0.0 --allow-anyone
 	plug a
 	asks a GET /health 'Host: boris.example'
@@ -547,7 +547,7 @@ load http
 	done
 }
 
-@test "H4: a preflight is answered, without the token too" {
+@test "H4: a CORS preflight is answered, without the token too" {
 	serve --token=x --allow-origin=https://one.example
 	plug a
 	asks a OPTIONS /mcp 'Origin: https://one.example' 'Access-Control-Request-Method: POST' \
@@ -735,7 +735,7 @@ unread() {
 	pings a
 }
 
-@test "H5: a version that is not spoken is 400, any that is will do" {
+@test "H5: a request with a version that is not spoken is 400, with any that is it is served" {
 	serve
 	enter a
 	message ping
@@ -1116,7 +1116,7 @@ unread() {
 	has "$told" 'and its task_id'
 }
 
-@test "H6: tasks belong to the server, ten at a time, and the refusal names none" {
+@test "H6: tasks belong to the server, ten at a time, and the refusal names no ids" {
 	serve
 	plug a b
 	for ((i = 0; i < 10; i++)); do
@@ -1330,7 +1330,7 @@ unread() {
 	has "$(plain stdout)" end
 }
 
-@test "H7: a legacy client that hangs up does not, and its command moves the directory" {
+@test "H7: a legacy client that hangs up cancels no call, and its command moves the directory" {
 	serve
 	enter a
 	joins b a
@@ -1546,7 +1546,7 @@ refused_with() {
 	most $(($(peak) - before)) 500
 }
 
-@test "H8: a request of a byte a second is 408 after ten, a silent connection ends" {
+@test "H8: a request of a byte a second is 408 after ten seconds, a silent connection ends" {
 	hurried
 	serve
 	plug silent slow half blank kept
@@ -1605,7 +1605,7 @@ refused_with() {
 	is "$http" 200
 }
 
-@test "H8: past 64 connections it is 503, until one has gone" {
+@test "H8: past 64 connections the next one is 503, until one has gone" {
 	serve
 	for ((i = 0; i < 64; i++)); do
 		plug p$i
@@ -1652,7 +1652,7 @@ refused_with() {
 	is "$http" 405
 }
 
-@test "H8: without a token, who has asked nothing of /mcp gives way" {
+@test "H8: where there is no token, who has asked nothing of /mcp gives way" {
 	serve
 	for ((i = 0; i < 130; i++)); do
 		plug p$i
@@ -1833,7 +1833,7 @@ median() {
 	is "$(ls tmp)" ''
 }
 
-@test "H9: it stops accepting at once, and a second signal ends the grace" {
+@test "H9: at SIGTERM boris stops accepting at once, and a second signal ends the grace" {
 	serve
 	enter a
 	runs a 'trap "" TERM; echo $BASHPID >pid; while :; do read <gate; done'
@@ -1873,7 +1873,7 @@ on_its_way() {
 		END { exit !n }' /proc/net/tcp
 }
 
-@test "H9: SIGINT and SIGHUP do the same" {
+@test "H9: SIGINT and SIGHUP end all sessions and boris, as SIGTERM does" {
 	for signal in INT HUP; do
 		serve
 		kill -$signal "$server"
@@ -1884,7 +1884,7 @@ on_its_way() {
 	mv rest err
 }
 
-@test "H3: nor does process 1 show it, which boris has left (E8)" {
+@test "H3: process 1, which boris has left, shows no token either (E8)" {
 	needs_linux
 	needs_root
 	unshare -pf --mount-proc true || skip 'no pid namespace here'

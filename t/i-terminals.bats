@@ -62,7 +62,7 @@ silent() {
 	is "$(plain stdout)" 'dumb less more'
 }
 
-@test "I1: what is printed on a terminal is cleaned, its line ends too" {
+@test "I1: what is printed on a terminal is cleaned, CRLF too" {
 	boris
 	on_terminal 'printf "\033[31mred\033[0m\n50%%\rdone\nend"'
 	is "$(plain stdout)" $'red\ndone\nend'
@@ -89,7 +89,7 @@ silent() {
 	is "$(result status)" '"completed"'
 }
 
-@test "I1: with tty neither stdin nor run_in_background: false goes" {
+@test "I1: tty with stdin, or with run_in_background: false, is refused" {
 	boris
 	run_bash cat '{"tty":true,"stdin":"x"}'
 	refused 'stdin does not go with tty*'
@@ -400,7 +400,7 @@ sees_keys() {
 	type_in '\n'
 }
 
-@test "I3: a setting that changes behind what was printed is seen" {
+@test "I3: a terminal asks too where its settings change after the prompt" {
 	boris
 	on_terminal 'echo Password; read -t 1 <>never; stty -echo; read x' '"wait":60000'
 	has "$(plain note)" secret
@@ -408,7 +408,7 @@ sees_keys() {
 	is "$(result status)" '"completed"'
 }
 
-@test "I3: it is told once, and again when something new was printed" {
+@test "I3: that a terminal asks is said once, and again when something new was printed" {
 	boris
 	on_terminal 'stty -icanon -echo; for i in 1 2; do printf "Key $i? "; read <gate; done'
 	asks
@@ -498,7 +498,7 @@ sees_keys() {
 	gone "$pid"
 }
 
-@test "T4: who ignores that too is ended after the grace" {
+@test "T4: what ignores SIGTERM and SIGHUP on a terminal is killed after the grace" {
 	hurried
 	boris
 	on_terminal 'trap "" TERM HUP; echo x >begun; while :; do read x <gate; done' '"wait":0'
@@ -552,7 +552,7 @@ sees_keys() {
 	is "$(result status)" '"completed"'
 }
 
-@test "B7: a program that ends by Ctrl-C is not said to be shot by somebody" {
+@test "B7: a program that ends by Ctrl-C has no note of a signal by others" {
 	boris
 	on_terminal 'echo on; exec sleep 1000' '"until":"on"'
 	type_in '\u0003'
@@ -560,7 +560,7 @@ sees_keys() {
 	lacks "$(result note)" pkill
 }
 
-@test "I3: it asks again also when it prints what was there before" {
+@test "I3: a program that prints the same prompt again asks again" {
 	boris
 	on_terminal 'stty -icanon -echo; while printf "\rchoice: "; do dd bs=1 count=1 >/dev/null 2>&1; done'
 	has "$(plain note)" 'waits for input'
@@ -659,7 +659,7 @@ sees_keys() {
 	type_in 'exit\n'
 }
 
-@test "W3: an echo that comes in pieces does not count either" {
+@test "W3: until is not seen in an echo that comes in pieces" {
 	boris
 	on_terminal 'stty -icanon -echo; printf "> "; while [ $((i += 1)) -le 11 ]; do IFS= read -rn 1 -d "" c; printf %s "$c"; read -t 0.02 <>never; done; echo x >begun; read <gate; echo READY; read <gate'
 	to_type 'echo READY\n' '"until":"READY","wait":60000'
@@ -673,7 +673,7 @@ sees_keys() {
 	release
 }
 
-@test "W3: where nothing is echoed the first text counts" {
+@test "W3: where nothing is echoed until is seen in the first text that is printed" {
 	boris
 	on_terminal 'stty -echo; printf "? "; read x; echo "$x"; read <gate'
 	type_in 'READY\n' '"until":"READY"'
@@ -682,7 +682,7 @@ sees_keys() {
 	release
 }
 
-@test "W3: what may have been the echo alone is told so" {
+@test "W3: a text that is the same as the echo does not count, and a note says so" {
 	boris
 	on_terminal 'stty -icanon -echo; printf "> "; head -c 4 >in; echo you chose quit; read <gate'
 	type_in quit '"until":"quit"'

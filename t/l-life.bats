@@ -373,7 +373,7 @@ zombies() {
 	is "$(grep -c '"hi' heard)" 1500
 }
 
-@test "L3: no file is left, however it ends" {
+@test "L3: no file is left, however boris ends" {
 	boris
 	run_bash 'head -c 40000 /dev/zero | tr "\0" a'
 	start_task 'head -c 90000 /dev/zero | tr "\0" a; echo x >a; read <gate'
@@ -437,7 +437,7 @@ all_sorts() {
 	is "$(compgen -G 'tmp/*')" ''
 }
 
-@test "L4: a process that forks and exits all the time ends too" {
+@test "L4: when boris is killed, a process that forks and exits all the time ends too" {
 	needs_linux
 	boris
 	call_bash 'trap "" TERM; h() { [ -e forks ] && h & }; : >forks; h; echo x >begun; sleep 600'
@@ -448,7 +448,7 @@ all_sorts() {
 	rm forks
 }
 
-@test "L4: what a leader forks as it is ended is ended too" {
+@test "L4: when boris is killed, what a leader forks as it is ended is ended too" {
 	needs_linux
 	boris
 	begin
@@ -460,7 +460,7 @@ all_sorts() {
 	within 4000
 }
 
-@test "L4: so it is when boris's process group is killed" {
+@test "L4: when boris's process group is killed, all that it started ends, and its files go" {
 	needs_linux
 	boris
 	all_sorts
@@ -470,7 +470,7 @@ all_sorts() {
 	is "$(compgen -G 'tmp/*')" ''
 }
 
-@test "L4: killed itself, the second process is replaced with the next command" {
+@test "L4: a second process that was killed is replaced with the next command" {
 	needs_linux
 	[ -e /proc/self/task/$$/children ] || skip 'no list of children in /proc'
 	boris

@@ -67,7 +67,7 @@ is_legacy() {
 	refused '*cmd*'
 }
 
-@test "M8: task_output's and a timeout's results are complete ones too" {
+@test "M8: the results of task_output and of a timeout are complete ones, too" {
 	start
 	modern tools/call '"name":"bash","arguments":{"command":"read <gate","run_in_background":true}'
 	is_modern
@@ -151,7 +151,7 @@ is_legacy() {
 	has "$(get error message)" nope
 }
 
-@test "M8: what was removed is -32601" {
+@test "M8: a method that the modern revision has removed is -32601" {
 	start
 	for method in initialize ping logging/setLevel resources/subscribe \
 	              resources/unsubscribe tasks/get tasks/list tasks/result tasks/cancel; do
@@ -160,7 +160,7 @@ is_legacy() {
 	done
 }
 
-@test "M8: what the server does not declare is -32601" {
+@test "M8: a method of what the server does not declare is -32601" {
 	start
 	for method in prompts/list resources/list completion/complete nope 'server/discover\u0000'; do
 		modern "$method"

@@ -229,7 +229,7 @@ file_size() {
 	is "$(result stdout_chars)$(result stdout_file)" ''
 }
 
-@test "O3: of more, the first 30,000, a line that says so, and the last 2,000" {
+@test "O3: of more than 30,000 characters the first 30,000, a line that says so, and the last 2,000 are shown" {
 	boris
 	run_bash "$(as 29999 a); $(as 18001 b); $(as 2000 c)"
 	is "$(result stdout_chars)" 50000
@@ -241,7 +241,7 @@ $(tail -c 2000 shown)"
 	is "$(tail -c 2000 shown | tr -d c)" ''
 }
 
-@test "O3: the last 2,000 begin with a line, where one begins among them" {
+@test "O3: the last 2,000 characters begin with a line, where one begins among them" {
 	boris
 	run_bash 'seq 20000'
 	last=$(seq 20000 | tail -c 2000 | tail -n +2)
@@ -249,14 +249,14 @@ $(tail -c 2000 shown)"
 	is "$(plain stdout | sed '1,/truncated/d')" "$last"
 }
 
-@test "O3: the last ones are never those that stand above already" {
+@test "O3: the last 2,000 characters repeat nothing that stands above" {
 	boris
 	run_bash 'seq 6300'
 	has "$(plain stdout)" 'first 30000 and last 393 shown;'
 	is "$(plain stdout | head -c 30000; plain stdout | tail -c 393)" "$(seq 6300)"
 }
 
-@test "O3: one character too many is enough" {
+@test "O3: one character over 30,000 truncates the stream" {
 	boris
 	run_bash "$(as 30001 a)"
 	is "$(result stdout_chars)" 30001
@@ -308,14 +308,14 @@ $(tail -c 2000 shown)"
 	is "$(result stdout_chars)" "$(seq 8500 | wc -c | tr -d ' ')"
 }
 
-@test "O4: BORIS_TRUNCATE=tail says it too" {
+@test "O4: BORIS_TRUNCATE=tail shows the last 2000 lines" {
 	export BORIS_TRUNCATE=tail
 	boris
 	run_bash 'seq 8500'
 	has "$(plain stdout)" 'last 2000 of 8500 lines'
 }
 
-@test "O4: 2000 lines are shown whole" {
+@test "O4: with tail 2000 lines are shown whole" {
 	boris --truncate=tail
 	run_bash 'seq 2000'
 	is "$(plain stdout)" "$(seq 2000)"
@@ -324,14 +324,14 @@ $(tail -c 2000 shown)"
 	is "$(result stdout_chars)" ''
 }
 
-@test "O4: a last line without newline is a line" {
+@test "O4: with tail a last line without newline is a line" {
 	boris --truncate=tail
 	run_bash 'seq 2000; printf last'
 	has "$(plain stdout)" 'last 2000 of 2001 lines'
 	like "$(plain stdout)" $'2\n3\n*2000\nlast*'
 }
 
-@test "O4: the last 51,200 bytes, whole lines only" {
+@test "O4: with tail the last 51,200 bytes are shown, whole lines only" {
 	boris --truncate=tail
 	line=$(head -c 99 /dev/zero | tr '\0' x)
 	run_bash "yes $line | head -n 1000"
@@ -343,13 +343,13 @@ $(tail -c 2000 shown)"
 	is "$(plain stdout | grep -v '^\[' | grep x | grep -vc "^$line$line\$")" 0
 }
 
-@test "O4: 51,200 bytes are shown whole" {
+@test "O4: with tail 51,200 bytes are shown whole" {
 	boris --truncate=tail
 	run_bash "$(as 51200 a)"
 	is "$(plain stdout | wc -c | tr -d ' ') $(result stdout_chars)" '51200 '
 }
 
-@test "O4: a single longer line keeps its end" {
+@test "O4: with tail a single line of over 51,200 bytes keeps its end" {
 	boris --truncate=tail
 	run_bash "$(as 20000 a); $(as 51199 b); printf c"
 	is "$(result stdout_chars)" 71200
@@ -357,7 +357,7 @@ $(tail -c 2000 shown)"
 	like "$(plain stdout)" "bb*bc*[[]stdout: showing last 1 of 1 lines*; full output: /*]*"
 }
 
-@test "O4: a single longer line is cut between characters" {
+@test "O4: with tail a single line of over 51,200 bytes is cut between characters" {
 	boris --truncate=tail
 	run_bash 'yes € | head -n 20000 | tr -d "\n"'
 	like "$(plain stdout)" '€€*'
@@ -443,7 +443,7 @@ $(tail -c 2000 shown)"
 	is "$(ls -l "$file" | cut -c 1-10)" -rw-------
 }
 
-@test "O5: the file's mode is 0600 whatever the umask" {
+@test "O5: the mode of a saved file is 0600 whatever the umask" {
 	wrap=(sh -c 'umask 0777; exec "$@"' sh)
 	boris
 	run_bash "$(as 40000 a)"
@@ -461,7 +461,7 @@ $(tail -c 2000 shown)"
 	[ ! -e "$file" ]
 }
 
-@test "O5: the file's name is absolute though TMPDIR is not" {
+@test "O5: the name of a saved file is absolute though TMPDIR is not" {
 	TMPDIR_FOR_BORIS=tmp
 	boris
 	run_bash "cd /; $(as 40000 a)"
@@ -577,7 +577,7 @@ kept() {
 	has "$(plain stdout)" 'full output not saved: '
 }
 
-@test "O5: running streams alone over the bound stop being saved, and say so" {
+@test "O5: running streams that alone are over four times the limit stop being saved, and say so" {
 	boris --save-limit=1
 	ids=()
 	for i in 1 2 3 4 5; do
@@ -628,7 +628,7 @@ kept() {
 	most "$(peak)" $((before + 768))
 }
 
-@test "O6: neither does it in tail mode, with both, with progress or on stderr" {
+@test "O6: yes with tail, with both, with progress or on stderr costs no more memory than true" {
 	needs_plain
 	boris
 	run_bash true
@@ -657,7 +657,7 @@ kept() {
 
 # --- O7
 
-@test "O7: with a token, what is new is sent while the command runs" {
+@test "O7: with a progress token what is new is sent while the command runs" {
 	boris
 	call_bash 'echo one; read <gate; echo two >&2; read <gate; echo three' '{}' '{"progressToken":"t"}'
 	notice
@@ -673,7 +673,7 @@ kept() {
 	is "$(result stdout) $(result stderr)" '"one\nthree\n" "two\n"'
 }
 
-@test "O7: the token comes back as its JSON text, 0 and \"\" too" {
+@test "O7: a progress token comes back as its JSON text, 0 and \"\" too" {
 	boris
 	for token in 0 7 '"x"' '""' '"a\u0062"' 12345678901234567890; do
 		call_bash 'echo hi; read <gate' '{}' '{"progressToken":'"$token"'}'
@@ -697,7 +697,7 @@ kept() {
 	most "$last" "$(took)"
 }
 
-@test "O7: at most ten a second" {
+@test "O7: progress goes out at most ten times a second" {
 	boris
 	begin
 	run_bash 'for ((i = 0; i < 60; i++)); do echo $i; read -t 0.01 <>never; done' '{}' '{"progressToken":1}'
@@ -715,7 +715,7 @@ kept() {
 	is ${#notices[@]} 0
 }
 
-@test "O7: the message is cleaned" {
+@test "O7: the message of a progress notification is cleaned" {
 	boris
 	call_bash 'printf "\033[31mred\033[0m\377\r\n"; read <gate' '{}' '{"progressToken":1}'
 	notice
@@ -724,7 +724,7 @@ kept() {
 	answer
 }
 
-@test "O7: each message is bounded in size, and the result complete without them" {
+@test "O7: each message of progress is bounded in size, and the result is complete without them" {
 	boris
 	run_bash 'seq 100000; read -t 0.2 <>never' '{}' '{"progressToken":1}'
 	for reply2 in "${notices[@]}"; do
@@ -734,7 +734,7 @@ kept() {
 	like "$(plain stdout)" $'1\n2\n3\n*'
 }
 
-@test "O7: nothing is sent twice: the messages are parts of the output in order" {
+@test "O7: progress sends nothing twice: its messages are parts of the output in order" {
 	boris
 	run_bash 'for ((i = 100; i < 200; i++)); do echo $i; read -t 0.005 <>never; done' '{}' '{"progressToken":1}'
 	whole=$(plain stdout; echo .)
@@ -791,7 +791,7 @@ kept() {
 	is "$(result stdout) ${#notices[@]}" '"next\n" 0'
 }
 
-@test "O7: after ten seconds of silence one goes out all the same" {
+@test "O7: after ten seconds of silence a progress notification goes out all the same" {
 	hurried
 	boris
 	begin

@@ -208,7 +208,7 @@ bad_json() {
 	done
 }
 
-@test "P2: a long string comes back as id too" {
+@test "P2: a long string comes back as an id, too" {
 	boris
 	id=\"$(head -c 20000 /dev/zero | tr '\0' x)\"
 	request "$id" ping
@@ -621,7 +621,7 @@ padded() {
 	is "$(get result)" '{}'
 }
 
-@test "P5: a line of a byte more is -32600 with id null, and boris goes on" {
+@test "P5: a line of 16 MiB and a byte is -32600 with id null, and boris goes on" {
 	boris
 	padded 16777217 >&7
 	hear
@@ -986,7 +986,7 @@ unread() {
 	kill $writer || :
 }
 
-@test "P10: unread answers are all there once they are read" {
+@test "P10: answers that were long unread are all there once they are read" {
 	boris
 	unread 5000
 	settled traffic
@@ -1166,7 +1166,7 @@ unread() {
 	lacks "$(get result instructions)" 'tool bash'
 }
 
-@test "P4: of a long name, or a long id, the start is told" {
+@test "P4: an error about a long name or a long id shows the start of it" {
 	boris
 	long=$(printf %0500d 0)
 	run_tool bash '{"command":"true","x'$long'":1}'

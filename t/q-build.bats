@@ -61,7 +61,7 @@ made() {
 	made '^# cc '
 }
 
-@test "Q4: what is up to date is not made again" {
+@test "Q4: make builds nothing again that is up to date" {
 	setup_compiler
 	build
 	echo 'exit 1' >bin/cc

@@ -69,7 +69,7 @@ ended() {
 
 # --- T2
 
-@test "T2: ten run at a time; the eleventh is refused, with what the ten run" {
+@test "T2: ten tasks run at a time; the eleventh is refused, with what the ten run" {
 	boris
 	ids=() pids=()
 	for i in 1 2 3 4 5 6 7 8 9 10; do
@@ -91,7 +91,7 @@ ended() {
 	[ ! -e ran ]
 }
 
-@test "T2: when one of ten ends another may start" {
+@test "T2: when one of ten tasks ends another may start" {
 	boris
 	for i in 1 2 3 4 5 6 7 8 9; do
 		start_task 'read <gate'
@@ -170,7 +170,7 @@ ended() {
 
 # --- T3
 
-@test "T3: while it runs, the output so far" {
+@test "T3: a look at a task that runs shows the output so far" {
 	boris
 	start_task 'echo one; echo err >&2; echo x >a; read <gate; echo two'
 	printed a
@@ -195,7 +195,7 @@ ended() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "T3: when it has ended, all of it and its exit code, once" {
+@test "T3: a look at a task that has ended shows all its output and its exit code, once" {
 	boris
 	start_task 'echo one; exit 3'
 	look "$task" '{"wait":10000}'
@@ -215,7 +215,7 @@ ended() {
 	done
 }
 
-@test "T3: nothing behind an id is overlooked" {
+@test "T3: a task's id with something behind it is unknown" {
 	boris
 	start_task 'read <gate'
 	look "$task\u0000"
@@ -240,7 +240,7 @@ ended() {
 	like "$(text)" '"status: completed\\n*\(no output\)"'
 }
 
-@test "T3: while it runs, a look shows the last 10,000 characters, whole lines, whatever --truncate says" {
+@test "T3: a look at a task that runs shows the last 10,000 characters, whole lines, whatever --truncate says" {
 	boris
 	for truncate in head tail both; do
 		start_task 'seq 20000; echo x >a; read <gate' '{"truncate":"'$truncate'"}'
@@ -256,7 +256,7 @@ ended() {
 	done
 }
 
-@test "T3: while it runs, 10,000 characters are shown whole, and the end of a longer line" {
+@test "T3: a look at a task that runs shows 10,000 characters whole, and the end of a longer line" {
 	boris
 	start_task 'yes é | head -n 10000 | tr -d "\n"; echo x >a; read <gate; printf x; echo x >b; read <gate'
 	printed a
@@ -270,7 +270,7 @@ ended() {
 [stdout: showing last 1 of 1 lines (its last 19999 bytes); full output: /'
 }
 
-@test "T3: what is new is bounded as a look is" {
+@test "T3: a look with new is bounded as a plain one is" {
 	boris
 	start_task 'echo first; echo x >a; read <gate; seq 20000; echo x >b; read <gate'
 	printed a
@@ -285,14 +285,14 @@ ended() {
 	has "$(plain stdout)" "; full output: $(plain stdout_file)]"
 }
 
-@test "T3: once it has ended, output over the limit is cut as --truncate says" {
+@test "T3: long output of a task that has ended is cut as --truncate says" {
 	boris
 	start_task 'seq 20000'
 	look "$task" '{"wait":10000}'
 	like "$(plain stdout)" $'1\n2\n3\n*first 30000 and last *'
 }
 
-@test "T3: wait answers when the task ends" {
+@test "T3: a look with wait is answered when the task ends" {
 	boris
 	start_task 'read <gate; echo hi'
 	call task_output '{"task_id":"'"$task"'","wait":60000}'
@@ -304,7 +304,7 @@ ended() {
 	is "$(result status) $(result stdout)" '"completed" "hi\n"'
 }
 
-@test "T3: wait answers when the time is up" {
+@test "T3: a look with wait is answered when the time is up" {
 	boris
 	start_task 'read <gate'
 	begin
@@ -314,7 +314,7 @@ ended() {
 	is "$(result status)" '"running"'
 }
 
-@test "T3: wait answers at once when the task has ended, and with 0" {
+@test "T3: a look with wait is answered at once when the task has ended, and with a wait of 0" {
 	boris
 	start_task 'exit 3'
 	ended
@@ -327,7 +327,7 @@ ended() {
 	within 3000
 }
 
-@test "T3: while one waits, other requests are served" {
+@test "T3: while a look waits, other requests are served" {
 	boris
 	start_task 'read <gate'
 	call task_output '{"task_id":"'"$task"'","wait":60000}'
@@ -446,7 +446,7 @@ ended() {
 	is "$(result timed_out)" ''
 }
 
-@test "T4: what ignores SIGTERM is killed after the grace, others being served meanwhile" {
+@test "T4: a task that ignores SIGTERM is killed after the grace, others being served meanwhile" {
 	hurried
 	boris
 	start_task '(trap "" TERM; echo $BASHPID >child; read <gate) & trap "" TERM; echo hi; echo x >a; read <gate'
@@ -467,7 +467,7 @@ ended() {
 	refused "task not found: $task*"
 }
 
-@test "T4: where the leader ends by SIGTERM a stubborn child is killed too" {
+@test "T4: where a task's leader ends by SIGTERM a stubborn child is killed too" {
 	hurried
 	boris
 	start_task '(trap "" TERM; echo $BASHPID >child; read <gate) & echo x >a; read <gate'
@@ -530,7 +530,7 @@ ended() {
 	done
 }
 
-@test "T4: so they do when they want only what is new" {
+@test "T4: waits for what is new of a task that is killed get the same result" {
 	boris
 	start_task 'trap "echo bye; exit 7" TERM; echo hi; echo $$ >begun; read <gate'
 	printed begun
@@ -723,7 +723,7 @@ END
 	is "$(result stdout_chars) $(result stderr_chars)" '3000000 1000000'
 }
 
-@test "T6: what it printed is in its file, byte for byte" {
+@test "T6: what a task printed while nobody asked is in its file, byte for byte" {
 	boris
 	start_task 'seq 200000 | tee copy; echo x >done; read <gate'
 	printed done
@@ -797,7 +797,7 @@ row() {
 	is "$(result status)" ''
 }
 
-@test "T7: the fields of each stand in order, and are the only ones" {
+@test "T7: the fields of each task in the list stand in order, and are the only ones" {
 	boris
 	start_task 'exit 3' '{"description":"Fails"}'
 	ended
@@ -880,7 +880,7 @@ row() {
 	is "$(get -n result structuredContent tasks) $(plain tasks 0 task_id)" "1 $running"
 }
 
-@test "T7: what a look, check_pid or kill_pid has ended is listed no more" {
+@test "T7: a task whose end a look, check_pid or kill_pid has shown is listed no more" {
 	boris
 	start_task true
 	look "$task" '{"wait":10000}'
@@ -966,7 +966,7 @@ row() {
 	cancel $wait
 }
 
-@test "W3: what was printed at the very end has been seen" {
+@test "W3: until is seen in what a task printed at its very end" {
 	boris
 	start_task 'echo ready; echo steady >&2'
 	finished() {

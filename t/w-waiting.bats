@@ -71,7 +71,7 @@ no_output() {
 	answer $queued
 }
 
-@test "W1: what a command prints after its time in the queue has grown from there" {
+@test "W1: the progress of a command goes on from that of its time in the queue" {
 	hurried
 	boris
 	call_bash 'echo x >first; read <gate'
@@ -112,7 +112,7 @@ no_output() {
 	is "$(result status) $(result stdout)" '"completed" "hi\n"'
 }
 
-@test "W1: so does a start that waits" {
+@test "W1: a start that waits gives a sign of life" {
 	hurried
 	boris
 	begin
@@ -177,7 +177,7 @@ no_output() {
 	refused "task not found: $task*"
 }
 
-@test "W2: or, when the time is up, what was printed until then; that is a look" {
+@test "W2: a start that waits gives, when the time is up, what was printed until then; that is a look" {
 	boris
 	begin
 	run_bash 'echo one; read <gate; echo two' '{"run_in_background":true,"wait":1000}'
@@ -265,7 +265,7 @@ no_output() {
 	done
 }
 
-@test "W2: what was new before the call is enough" {
+@test "W2: new with wait answers for what was new before the call" {
 	boris
 	start_task 'echo one; echo x >a; read <gate'
 	printed a
@@ -322,7 +322,7 @@ no_output() {
 	is "$(result status) $(result stdout)" '"running" "one\n"'
 }
 
-@test "W2: with until and no wait the time is 30 s" {
+@test "W2: a look with until and no wait waits 30 s" {
 	hurried
 	boris
 	start_task 'read <gate'
@@ -552,7 +552,7 @@ no_output() {
 	done
 }
 
-@test "W3: halves in two streams, or in two lines, are not seen" {
+@test "W3: until is not seen in halves in two streams, or in two lines" {
 	boris
 	begin
 	start_task 'printf rea; printf dy >&2; echo x >a; read <gate; printf "\nsteady"; read <gate'
@@ -566,7 +566,7 @@ no_output() {
 	least "$(took)" 590
 }
 
-@test "W3: what was printed before the call and since the last look is seen at once" {
+@test "W3: until is seen at once in what was printed before the call and since the last look" {
 	boris
 	start_task 'echo ready; echo x >a; read <gate'
 	printed a
@@ -576,7 +576,7 @@ no_output() {
 	is "$(result status) $(result stdout) $(result note)" '"running" "ready\n" '
 }
 
-@test "W3: what a look has shown is not seen again" {
+@test "W3: until is not seen again in what a look has shown" {
 	boris
 	start_task 'echo ready; echo x >a; read <gate; echo ready; read <gate'
 	printed a
@@ -598,7 +598,7 @@ no_output() {
 	is "$(result stdout) $(result note)" '"ready\n" '
 }
 
-@test "W3: what a look has shown is not seen again for a later line that is overwritten" {
+@test "W3: until is not seen again in what a look has shown for a later line that is overwritten" {
 	boris
 	start_task 'printf ready; echo x >a; read <gate; printf " now\n1%%"; echo x >b; read <gate; printf "\r2%%"; echo x >c; read <gate'
 	printed a
@@ -657,7 +657,7 @@ no_output() {
 	is "$(result stdout)" '"two\n"'
 }
 
-@test "W3: not seen in time is no error, and a note says so" {
+@test "W3: where until is not seen in time it is no error, and a note says so" {
 	boris
 	start_task 'echo one; read <gate'
 	begin
@@ -674,7 +674,7 @@ no_output() {
 	is "$(result status) $(get result isError)" '"running" false'
 }
 
-@test "W3: a task that ends without it ends the wait" {
+@test "W3: a task that ends without having printed until ends the wait" {
 	boris
 	start_task 'read <gate; echo failed; exit 3'
 	wait_for '"wait":600000,"until":"ready"'
@@ -691,7 +691,7 @@ no_output() {
 	is "$(result status) $(result exit_code) $(result stderr)" '"completed" 4 "no such port\n"'
 }
 
-@test "W3: a task that says it and ends is answered" {
+@test "W3: a task that prints until and ends is answered" {
 	boris
 	run_bash 'echo ready' '{"run_in_background":true,"until":"ready"}'
 	has "$(result stdout)" ready
@@ -769,21 +769,21 @@ no_output() {
 	gone "$pid"
 }
 
-@test "W4: a task that ends in time is completed" {
+@test "W4: a task that ends before its own timeout is completed" {
 	boris
 	start_task 'echo hi' '{"timeout":60000}'
 	look "$task" '{"wait":20000}'
 	is "$(result status) $(result stdout) $(result timed_out)" '"completed" "hi\n" '
 }
 
-@test "W4: a start that waits gets it too" {
+@test "W4: a start that waits is told of its task's timeout" {
 	boris
 	run_bash 'echo hi; read <gate' '{"run_in_background":true,"timeout":300,"wait":20000}'
 	is "$(result status) $(result stdout) $(result timed_out)" '"timed_out" "hi\n" true'
 	is "$(result exit_code) $(result signal)" '143 "SIGTERM"'
 }
 
-@test "W4: what ignores SIGTERM is killed after the grace, its children too" {
+@test "W4: at its timeout a task that ignores SIGTERM is killed after the grace, its children too" {
 	hurried
 	boris
 	begin
@@ -823,7 +823,7 @@ no_output() {
 	is "$(result status) $(result stdout)" '"completed" "hi\n"'
 }
 
-@test "W4: above 86400000 it counts as that, and a note says so" {
+@test "W4: a task's timeout above 86400000 counts as that, and a note says so" {
 	boris
 	for timeout in 86400001 1e18; do
 		start_task 'read <gate' '{"timeout":'$timeout'}'
@@ -839,7 +839,7 @@ no_output() {
 	done
 }
 
-@test "W4: a timeout that is none is refused in the background too" {
+@test "W4: a wrong timeout is refused in the background, too" {
 	boris
 	for value in 0 -1 '"5"' 1.5; do
 		run_tool bash '{"command":"touch ran","run_in_background":true,"timeout":'$value'}'
