@@ -13,6 +13,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "guard.h"
 #include "proc.h"
 
 enum {
@@ -46,7 +47,7 @@ enum {
 enum { IN, OUT, ERR, DIR, PIPES };
 
 struct exec {
-	struct exec_report report;
+	struct exec_report *report;  /* the owner's */
 	struct exec *next;    /* in its list */
 	struct proc_group group;  /* for proc_look() and proc_signal() */
 	volatile pid_t *slot;  /* the guard's, for the group's number */
@@ -244,13 +245,13 @@ open_pipes(struct exec_command *c, int ours[], int theirs[])
 /* Its pid, or -1 with errno */
 static pid_t
 start_shell(const struct exec_command *c, struct buf *texts, char *pwd,
-            int dir_fd, const int theirs[])
+            int dir_fd, const int theirs[], volatile pid_t *slot)
 {
 	char *argv[ARGUMENTS] = { (char *)c->shell, "-c", "--" };
 	char *text = texts->data;
 	int n = 3, fd[PIPES];
 	struct proc_child child = {
-		argv, c->env, c->dir, fd, dir_fd, c->terminal, c->slot
+		argv, c->env, c->dir, fd, dir_fd, c->terminal, slot
 	};
 	pid_t pid;
 
@@ -295,9 +296,9 @@ write_typed(struct exec *x)
 static void
 reap(struct exec *x)
 {
-	if (x->report.lives && x->report.shell_ended)
-		waitpid(x->report.pid, NULL, 0);
-	x->report.lives = false;
+	if (x->report->lives && x->report->shell_ended)
+		waitpid(x->report->pid, NULL, 0);
+	x->report->lives = false;
 	x->send = 0;
 	x->look = NEVER;
 	if (x->slot != NULL)
@@ -321,13 +322,14 @@ exec_free(struct exec_list *list, struct exec *x)
 	reap(x);
 	queue_free(&x->input);
 	buf_free(&x->trap);
-	free(x->report.dir);
+	x->report->open = false;
 	free(x);
 }
 
 struct exec *
 exec_start(struct exec_list *list, struct exec_command *c,
-           struct output *out, struct output *err, int64_t now)
+           struct exec_report *report, struct output *out, struct output *err,
+           int64_t now)
 {
 	struct exec *x = calloc(1, sizeof(*x));
 	struct buf texts = { NULL, 0, 0, false }, pwd = texts;
@@ -336,6 +338,8 @@ exec_start(struct exec_list *list, struct exec_command *c,
 
 	if (x == NULL)
 		return NULL;
+	memset(report, 0, sizeof(*report));
+	x->report = report;
 	x->next = list->first;
 	list->first = x;
 	for (i = 0; i < PIPES; i++)
@@ -347,8 +351,10 @@ exec_start(struct exec_list *list, struct exec_command *c,
 	buf_put(&pwd, c->dir, strlen(c->dir) + 1);
 	errno = ENOMEM;
 	if (!texts.failed && !pwd.failed && !x->trap.failed &&
+	    (c->guard == NULL || (x->slot = guard_slot(c->guard)) != NULL) &&
 	    open_pipes(c, x->fd, theirs) == 0)
-		pid = start_shell(c, &texts, pwd.data, dir_fd, theirs);
+		pid = start_shell(c, &texts, pwd.data, dir_fd, theirs,
+		    x->slot);
 	error = errno;
 	for (i = 0; i < PIPES; i++)
 		shut(&theirs[i]);
@@ -359,10 +365,9 @@ exec_start(struct exec_list *list, struct exec_command *c,
 		errno = error;
 		return NULL;
 	}
-	x->report.pid = x->group.id = pid;
-	x->report.lives = x->report.open = true;
+	x->report->pid = x->group.id = pid;
+	x->report->lives = x->report->open = true;
 	x->terminal = c->terminal;
-	x->slot = c->slot;
 	x->text[OUT] = out;
 	x->text[ERR] = err;
 	x->started = now;
@@ -424,7 +429,7 @@ take(struct exec *x, int which, int64_t now)
 		return 0;
 	if (n <= 0) {
 		shut(&x->fd[which]);
-		x->report.open = x->fd[OUT] >= 0 || x->fd[ERR] >= 0;
+		x->report->open = x->fd[OUT] >= 0 || x->fd[ERR] >= 0;
 		return 0;
 	}
 	x->printed = now;
@@ -485,12 +490,12 @@ take_dir(struct exec *x)
 	codes = strspn(text, "0123456789 ");
 	if (text[codes] != '/')
 		return;
-	x->report.dir = strdup(text + codes);  /* no memory: as it was */
-	if (codes < 3 || codes > sizeof(x->report.pipeline))
+	x->report->dir = strdup(text + codes);  /* no memory: as it was */
+	if (codes < 3 || codes > sizeof(x->report->pipeline))
 		return;
 	text[codes - 1] = '\0';
-	if (x->report.status == 0 && hides_failure(text))
-		memcpy(x->report.pipeline, text, codes);
+	if (x->report->status == 0 && hides_failure(text))
+		memcpy(x->report->pipeline, text, codes);
 }
 
 /* -- The group --------------------------------------------------------- */
@@ -501,40 +506,40 @@ look_at_leader(struct exec *x)
 {
 	siginfo_t info;
 
-	if (x->report.shell_ended || !x->report.lives)
+	if (x->report->shell_ended || !x->report->lives)
 		return;
 	memset(&info, 0, sizeof(info));
-	if (waitid(P_PID, (id_t)x->report.pid, &info,
+	if (waitid(P_PID, (id_t)x->report->pid, &info,
 	    WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0)
 		return;
-	x->report.shell_ended = true;
+	x->report->shell_ended = true;
 	x->look = 0;  /* at once */
-	x->report.signalled = info.si_code != CLD_EXITED;
-	x->report.status = x->report.signalled ? 128 + info.si_status
+	x->report->signalled = info.si_code != CLD_EXITED;
+	x->report->status = x->report->signalled ? 128 + info.si_status
 	    : info.si_status & 255;
 }
 
 static void
 end(struct exec *x, int64_t now)
 {
-	if (x->report.state == EXEC_ENDED)
+	if (x->report->state == EXEC_ENDED)
 		return;
 	take_rest(x, PIPE_FULL, now);
 	take_dir(x);
-	x->report.scattered = x->group.scattered;
+	x->report->scattered = x->group.scattered;
 	/* What was left running may hold the pipes (E4). They are read on, so
 	 * that it is not blocked, and what comes is dropped. A terminal ends
 	 * with its shell (I4). */
 	x->text[OUT] = x->text[ERR] = NULL;
 	if (x->terminal) {
 		shut(&x->fd[OUT]);
-		x->report.open = x->unheld = false;
+		x->report->open = x->unheld = false;
 	}
 	/* What was left running reads end of file, as under any shell. */
 	shut(&x->fd[IN]);
 	queue_free(&x->input);
 	buf_free(&x->trap);
-	x->report.state = EXEC_ENDED;
+	x->report->state = EXEC_ENDED;
 	x->deadline = x->look = x->again = NEVER;
 }
 
@@ -543,10 +548,10 @@ exec_stop(struct exec *x, bool at_once, int64_t now)
 {
 	enum exec_state state = at_once ? EXEC_KILLED : EXEC_STOPPING;
 
-	if (!x->report.lives || x->report.state == EXEC_KILLED ||
-	    x->report.state == state)
+	if (!x->report->lives || x->report->state == EXEC_KILLED ||
+	    x->report->state == state)
 		return;
-	x->report.state = state;
+	x->report->state = state;
 	x->send = at_once ? SIGKILL : SIGTERM;
 	x->deadline = now + (at_once ? GIVE_UP : PROC_GRACE);
 	/* With a trap bash puts SIGTERM off while it forks, and then waits for
@@ -566,23 +571,23 @@ exec_stop(struct exec *x, bool at_once, int64_t now)
 static void
 looked(struct exec *x, bool lives, int64_t now)
 {
-	if (x->report.state == EXEC_RUNNING && lives && x->pause == 0) {
+	if (x->report->state == EXEC_RUNNING && lives && x->pause == 0) {
 		x->pause = SETTLE;
 		x->look = now + SETTLE;
 		return;
 	}
-	if (x->report.state == EXEC_RUNNING || !lives)
+	if (x->report->state == EXEC_RUNNING || !lives)
 		end(x, now);
 	if (!lives) {
 		reap(x);
 		return;
 	}
 	x->look = NEVER;
-	if (x->report.state == EXEC_ENDED)
+	if (x->report->state == EXEC_ENDED)
 		return;
 	/* A child forked in the instant of the first SIGTERM has not seen it;
 	 * after SIGKILL somebody may have forked. */
-	if (x->report.state == EXEC_KILLED)
+	if (x->report->state == EXEC_KILLED)
 		x->send = SIGKILL;
 	else if (x->pause == 1)
 		x->send = SIGTERM;
@@ -593,7 +598,7 @@ looked(struct exec *x, bool lives, int64_t now)
 static bool
 is_due(const struct exec *x, int64_t now)
 {
-	return x->report.shell_ended && x->report.lives && now >= x->look;
+	return x->report->shell_ended && x->report->lives && now >= x->look;
 }
 
 /* Which of the groups left running (E4) still live is looked at every ten
@@ -607,8 +612,8 @@ look_at_groups(struct exec_list *list, int64_t now)
 	bool review = now >= list->review;
 
 	for (x = list->first; x != NULL; x = x->next) {
-		if (review && x->report.lives &&
-		    x->report.state == EXEC_ENDED)
+		if (review && x->report->lives &&
+		    x->report->state == EXEC_ENDED)
 			x->look = now;
 		if (!is_due(x, now))
 			continue;
@@ -633,7 +638,7 @@ send_signals(struct exec_list *list, int sig)
 	struct exec *x;
 
 	for (x = list->first; x != NULL; x = x->next) {
-		if (x->send != sig || !x->report.lives)
+		if (x->send != sig || !x->report->lives)
 			continue;
 		x->send = 0;
 		x->group.next = due;
@@ -653,7 +658,7 @@ exec_poll_add(struct exec_list *list, struct loop *loop)
 	bool quiet;
 
 	for (x = list->first; x != NULL; x = x->next) {
-		quiet = x->report.state == EXEC_RUNNING &&
+		quiet = x->report->state == EXEC_RUNNING &&
 		    loop->now < x->started + QUIET;
 		if (quiet)
 			loop_until(loop, x->started + QUIET);
@@ -667,7 +672,7 @@ exec_poll_add(struct exec_list *list, struct loop *loop)
 		loop_until(loop, x->again);
 		if (x->unheld)
 			loop_until(loop, loop->now + UNHELD_LOOK);
-		if (x->report.shell_ended)
+		if (x->report->shell_ended)
 			loop_until(loop, x->look);
 	}
 }
@@ -676,7 +681,7 @@ exec_poll_add(struct exec_list *list, struct loop *loop)
 static void
 transfer(struct exec *x, const struct loop *loop)
 {
-	bool open = x->report.open;
+	bool open = x->report->open;
 
 	if (loop_events(loop, x->poll[OUT]) & POLLOUT)
 		write_typed(x);
@@ -689,7 +694,7 @@ transfer(struct exec *x, const struct loop *loop)
 	if (loop->child)
 		look_at_leader(x);
 	/* When what was left running closes its last pipe, it mostly ends. */
-	if (x->report.state == EXEC_ENDED && open && !x->report.open)
+	if (x->report->state == EXEC_ENDED && open && !x->report->open)
 		x->look = loop->now + LOOK_AFTER_PIPE;
 }
 
@@ -706,13 +711,13 @@ exec_dispatch(struct exec_list *list, const struct loop *loop)
 		}
 		if (loop->now < x->deadline)
 			continue;
-		if (x->report.state == EXEC_STOPPING) {
+		if (x->report->state == EXEC_STOPPING) {
 			exec_stop(x, true, loop->now);
 		} else {
 			/* It sleeps in the kernel, or is another user's: not
 			 * even SIGKILL has ended it. */
-			if (!x->report.shell_ended)
-				x->report.status = 128 + SIGKILL;
+			if (!x->report->shell_ended)
+				x->report->status = 128 + SIGKILL;
 			end(x, loop->now);
 			reap(x);
 		}
@@ -721,12 +726,6 @@ exec_dispatch(struct exec_list *list, const struct loop *loop)
 	send_signals(list, SIGHUP);
 	send_signals(list, SIGKILL);
 	look_at_groups(list, loop->now);
-}
-
-const struct exec_report *
-exec_report(const struct exec *x)
-{
-	return &x->report;
 }
 
 void

@@ -15,6 +15,8 @@
 #include "buf.h"
 #include "output.h"
 
+struct guard;
+
 /* What to run; all of it is the caller's, until exec_start() has returned. */
 struct exec_command {
 	const char *shell;  /* absolute path; run as SHELL -c (B2) */
@@ -26,8 +28,7 @@ struct exec_command {
 	bool terminal;      /* it gets one; `out` is all that it prints (I1) */
 	bool no_terminal;   /* set by exec_start(): there was none to be had */
 	int no_input;       /* a descriptor that reads end of file (B4) */
-	volatile pid_t *slot;  /* holds its group's number while that is ours,
-	                     * for the guard (L4); or NULL */
+	struct guard *guard;  /* told of its group (L4); or NULL */
 	struct buf *input;  /* what its stdin reads (B5), taken over; or NULL */
 };
 
@@ -38,7 +39,9 @@ enum exec_state {
 	EXEC_ENDED      /* its status and output are there */
 };
 
-/* How a command stands */
+/* How a command stands: the caller's, filled in as long as there is a struct
+ * exec. It stays as it is after exec_free(), which leaves nothing alive or open
+ * as far as boris knows; `dir` is the caller's to free. */
 struct exec_report {
 	enum exec_state state;
 	pid_t pid;            /* the shell's */
@@ -67,7 +70,8 @@ struct exec_list {
 /* Starts one, its output going to `out` and `err` until it has ended. NULL: it
  * could not be started; errno says why. */
 struct exec *exec_start(struct exec_list *, struct exec_command *,
-                        struct output *out, struct output *err, int64_t now);
+                        struct exec_report *, struct output *out,
+                        struct output *err, int64_t now);
 /* Closes and frees everything; what is left of a group is forgotten. */
 void exec_free(struct exec_list *, struct exec *);
 
@@ -81,7 +85,6 @@ void exec_stop(struct exec *, bool at_once, int64_t now);
 void exec_poll_add(struct exec_list *, struct loop *);
 void exec_dispatch(struct exec_list *, const struct loop *);
 
-const struct exec_report *exec_report(const struct exec *);
 /* Reads what it has printed until now, and notes whether its shell has
  * ended. */
 void exec_read(struct exec *, int64_t now);

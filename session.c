@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "exec.h"
-#include "guard.h"
 #include "limits.h"
 #include "proc.h"
 #include "spool.h"
@@ -32,6 +31,7 @@ struct held_job {
 	bool news;               /* its call is to be told something */
 	bool kept;               /* a finished task that nobody has read */
 	struct exec *exec;       /* until nothing of it remains; or NULL */
+	struct exec_report report;  /* how it stands, once started */
 };
 
 struct session {
@@ -76,6 +76,7 @@ drop(struct session *s, struct held_job *h)
 	free_output(h);
 	job_request_free(&h->job.asked);
 	free(h->job.dir);
+	free(h->report.dir);
 	free(h);
 }
 
@@ -193,7 +194,7 @@ refuse_dir(struct session *s, struct held_job *h, const char *tried)
 static void
 track_dir(struct session *s, struct held_job *h)
 {
-	const char *dir = exec_report(h->exec)->dir;
+	const char *dir = h->report.dir;
 	char *copy;
 
 	if (dir == NULL || s->stateless || h->job.timed_out ||
@@ -229,7 +230,7 @@ forget_oldest(struct session *s)
 static void
 finish(struct session *s, struct held_job *h, int64_t now)
 {
-	const struct exec_report *end = exec_report(h->exec);
+	const struct exec_report *end = &h->report;
 	bool task = h->job.state == JOB_TASK;
 
 	h->job.exit_code = end->status;
@@ -264,7 +265,7 @@ finish(struct session *s, struct held_job *h, int64_t now)
 static void
 check_rest(struct session *s, struct held_job *h, int64_t now)
 {
-	const struct exec_report *left = exec_report(h->exec);
+	const struct exec_report *left = &h->report;
 
 	if (!left->lives && !left->open) {
 		exec_free(&s->execs, h->exec);
@@ -295,14 +296,10 @@ become_task(struct session *s, struct held_job *h, int64_t now)
 
 /* What a job needs before its shell is begun; 0, or -1 with errno */
 static int
-prepare(struct session *s, struct held_job *h, struct exec_command *command)
+prepare(struct session *s, struct held_job *h)
 {
-	struct guard *guard = s->options->guard;
-
 	if ((h->job.asked.background || s->options->background) &&
 	    !proc_random(h->id, (SESSION_ID - 1) / 2))
-		return -1;
-	if (guard != NULL && (command->slot = guard_slot(guard)) == NULL)
 		return -1;
 	errno = ENOMEM;
 	h->job.out.text = output_new(&s->spool);
@@ -328,10 +325,11 @@ start(struct session *s, struct held_job *h, int64_t now)
 	command.terminal = asked->terminal;
 	command.tells_dir = !asked->background && !s->stateless;
 	command.no_input = o->no_input;
+	command.guard = o->guard;
 	command.input = asked->has_input ? &asked->input : NULL;
-	if (dir != NULL && prepare(s, h, &command) == 0)
-		h->exec = exec_start(&s->execs, &command, h->job.out.text,
-		    h->job.err.text, now);
+	if (dir != NULL && prepare(s, h) == 0)
+		h->exec = exec_start(&s->execs, &command, &h->report,
+		    h->job.out.text, h->job.err.text, now);
 	if (h->exec == NULL) {
 		h->job.error = errno;
 		refuse(h, command.no_terminal ? JOB_NO_TERMINAL
@@ -345,7 +343,7 @@ start(struct session *s, struct held_job *h, int64_t now)
 	if (asked->text.len > TEXT_KEPT)
 		asked->text.len = TEXT_KEPT;  /* for the list of tasks */
 	buf_shrink(&asked->text);
-	h->job.pid = exec_report(h->exec)->pid;
+	h->job.pid = h->report.pid;
 	h->job.started = now;
 	if (asked->background) {
 		become_task(s, h, now);
@@ -388,7 +386,7 @@ time_out(struct session *s, struct held_job *h, int64_t now)
 {
 	bool hand_over = s->options->background && h->job.state == JOB_RUNNING;
 
-	if (exec_report(h->exec)->shell_ended) {
+	if (h->report.shell_ended) {
 		h->deadline = NEVER;  /* it was in time (E4) */
 		return;
 	}
@@ -406,7 +404,7 @@ time_out(struct session *s, struct held_job *h, int64_t now)
 static void
 check_job(struct session *s, struct held_job *h, int64_t now)
 {
-	enum exec_state state = exec_report(h->exec)->state;
+	enum exec_state state = h->report.state;
 
 	if (h->job.state != JOB_FINISHED && state == EXEC_ENDED)
 		finish(s, h, now);
@@ -548,7 +546,7 @@ session_kill(struct job *job, int64_t now)
 
 	if (job->state != JOB_TASK)
 		return;
-	job->killed = job->killed || !exec_report(h->exec)->shell_ended;
+	job->killed = job->killed || !h->report.shell_ended;
 	h->deadline = NEVER;
 	exec_stop(h->exec, false, now);
 }
@@ -652,7 +650,7 @@ session_close(struct session *s, int64_t now, bool at_once)
 	for (h = s->first; h != NULL; h = h->next) {
 		h->job.killed = h->job.killed ||
 		    ((h->job.state == JOB_RUNNING || h->job.state == JOB_TASK) &&
-		    !exec_report(h->exec)->shell_ended);
+		    !h->report.shell_ended);
 		h->deadline = NEVER;
 		if (h->exec != NULL)
 			exec_stop(h->exec, at_once || s->closing, now);
@@ -667,7 +665,7 @@ session_closed(const struct session *s)
 	const struct held_job *h;
 
 	for (h = s->first; h != NULL; h = h->next) {
-		if (h->news || (h->exec != NULL && exec_report(h->exec)->lives))
+		if (h->news || (h->exec != NULL && h->report.lives))
 			return false;
 	}
 	return s->closing && s->running == 0 && s->tasks == 0;

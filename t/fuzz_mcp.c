@@ -73,7 +73,7 @@ must(bool ok, const char *what)
 
 struct exec {
 	struct exec *next;
-	struct exec_report report;
+	struct exec_report *report;
 	int turns, looks;
 	int64_t deadline, printed;
 	struct output *out, *err;
@@ -95,11 +95,11 @@ change_dir(struct exec *x)
 
 	if (n < 4 || memcmp(x->text.data, "cd ", 3) != 0)
 		return;
-	x->report.dir = malloc(n - 1);
-	must(x->report.dir != NULL, "memory");
-	x->report.dir[0] = '/';
-	memcpy(x->report.dir + 1, x->text.data + 3, n - 3);
-	x->report.dir[n - 2] = '\0';
+	x->report->dir = malloc(n - 1);
+	must(x->report->dir != NULL, "memory");
+	x->report->dir[0] = '/';
+	memcpy(x->report->dir + 1, x->text.data + 3, n - 3);
+	x->report->dir[n - 2] = '\0';
 }
 
 void
@@ -115,20 +115,15 @@ proc_random(char *hex, size_t n)
 	return true;
 }
 
-volatile pid_t *
-guard_slot(struct guard *g)
-{
-	(void)g;
-	return NULL;
-}
-
 struct exec *
 exec_start(struct exec_list *list, struct exec_command *c,
-           struct output *out, struct output *err, int64_t now)
+           struct exec_report *report, struct output *out, struct output *err,
+           int64_t now)
 {
 	struct exec *x;
 
 	(void)now;
+	memset(report, 0, sizeof(*report));
 	must(memchr(c->text, '\0', c->len) == NULL, "a NUL in a command");
 	must(c->dir[0] == '/', "a directory that is not absolute");
 	c->no_terminal = c->terminal && c->text[0] == 'S';
@@ -138,8 +133,9 @@ exec_start(struct exec_list *list, struct exec_command *c,
 	}
 	x = calloc(1, sizeof(*x));
 	must(x != NULL, "memory");
-	x->report.pid = ++f.pid;
-	x->report.lives = true;
+	x->report = report;
+	x->report->pid = ++f.pid;
+	x->report->lives = true;
 	x->deadline = NEVER;
 	x->out = out;
 	x->err = err;
@@ -162,7 +158,7 @@ exec_start(struct exec_list *list, struct exec_command *c,
 static void
 go_on(struct exec *x, int64_t now)
 {
-	struct exec_report *r = &x->report;
+	struct exec_report *r = x->report;
 	size_t n;
 
 	if (x->terminal && r->state == EXEC_RUNNING && x->input.len > 0) {
@@ -214,7 +210,7 @@ void
 exec_read(struct exec *x, int64_t now)
 {
 	x->printed = now;
-	if (x->report.state == EXEC_RUNNING)
+	if (x->report->state == EXEC_RUNNING)
 		output_write(x->out, "+", 1);
 }
 
@@ -224,14 +220,14 @@ exec_poll_add(struct exec_list *list, struct loop *loop)
 	const struct exec *x;
 
 	for (x = list->first; x != NULL; x = x->next) {
-		if (x->report.state == EXEC_RUNNING && x->input.len == 0 &&
+		if (x->report->state == EXEC_RUNNING && x->input.len == 0 &&
 		    x->terminal)
 			continue;
-		if (x->report.state == EXEC_RUNNING &&
+		if (x->report->state == EXEC_RUNNING &&
 		    (x->turns >= 0 || !said(x, '!')))
 			loop_until(loop, loop->now + 7);
-		if (x->report.state == EXEC_KILLED ||
-		    x->report.state == EXEC_ENDED)
+		if (x->report->state == EXEC_KILLED ||
+		    x->report->state == EXEC_ENDED)
 			loop_until(loop, loop->now);
 		loop_until(loop, x->deadline);
 	}
@@ -259,20 +255,14 @@ exec_asks(const struct exec *x, int64_t now, bool *secret)
 void
 exec_stop(struct exec *x, bool at_once, int64_t now)
 {
-	if (x->report.state == EXEC_ENDED)
-		x->report.lives = false;
+	if (x->report->state == EXEC_ENDED)
+		x->report->lives = false;
 	else if (at_once)
-		x->report.state = EXEC_KILLED;
-	else if (x->report.state == EXEC_RUNNING) {
-		x->report.state = EXEC_STOPPING;
+		x->report->state = EXEC_KILLED;
+	else if (x->report->state == EXEC_RUNNING) {
+		x->report->state = EXEC_STOPPING;
 		x->deadline = said(x, '~') ? now + 5000 : now;
 	}
-}
-
-const struct exec_report *
-exec_report(const struct exec *x)
-{
-	return &x->report;
 }
 
 void
@@ -287,7 +277,7 @@ exec_free(struct exec_list *list, struct exec *x)
 	*at = x->next;
 	buf_free(&x->input);
 	buf_free(&x->text);
-	free(x->report.dir);
+	x->report->lives = false;
 	free(x);
 }
 
