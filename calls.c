@@ -74,9 +74,14 @@ post(const struct calls_request *r, enum mcp_kind kind, int error,
 
 	if (message->failed)
 		return false;
-	if (r->batch == NULL)
-		return r->calls->send(r->calls->transport, r->to, kind, error,
-		    message);
+	if (r->batch == NULL) {
+		if (!r->calls->send(r->calls->transport, r->to, kind, error,
+		    message))
+			return false;
+		if (kind != MCP_NOTICE)
+			r->calls->outcome = MCP_ANSWERED;
+		return true;
+	}
 	if (r->to == NULL && !r->calls->null_id)
 		return true;  /* over HTTP, and the connection has gone */
 	answers = &r->batch->answers;
@@ -127,7 +132,8 @@ calls_error(const struct calls_request *r, int code, const char *message,
 		reserve->len = 0;
 		calls_put_error(reserve, r->calls, r->id, JSONRPC_INTERNAL,
 		    "Out of memory", NULL);
-		post(r, kind, JSONRPC_INTERNAL, reserve);
+		if (!post(r, kind, JSONRPC_INTERNAL, reserve))
+			r->calls->outcome = MCP_NO_MEMORY;
 		/* The transport may have taken it over. */
 		buf_room(reserve, CALLS_RESERVE);
 		reserve->failed = false;
@@ -210,6 +216,7 @@ open_call(const struct calls_request *r, struct json token, enum call_kind kind)
 		calls_error(r, JSONRPC_INTERNAL, "Out of memory", NULL);
 		return NULL;
 	}
+	c->outcome = MCP_LATER;
 	call->kind = kind;
 	call->text = text;
 	call->from = *r;

@@ -40,6 +40,14 @@ enum mcp_kind {
 typedef bool mcp_send(void *transport, void *to, enum mcp_kind, int error,
                       struct buf *message);
 
+/* What has become of a message */
+enum mcp_outcome {
+	MCP_WANTS_NONE,        /* it is to have no answer */
+	MCP_ANSWERED,
+	MCP_LATER,             /* its answer is to come */
+	MCP_NO_MEMORY          /* not even for the error that says so */
+};
+
 enum { CALLS_RESERVE = 2 << 10 };  /* bytes put aside for an error (E7) */
 
 /* The open calls of a client; mcp_open() sets the fields before `now`, and
@@ -52,6 +60,7 @@ struct calls {
 	bool null_id;          /* an error that answers no request has "id":null
 	                        * (JSON-RPC 2.0, section 5), else no id */
 	int64_t now;           /* ms, of this turn */
+	enum mcp_outcome outcome;  /* so far, of the message being handled */
 	struct call *first;    /* the newest */
 	int open, looks, listens;  /* calls; looks and subscriptions of them */
 	size_t batched;        /* bytes of answers that wait for others (P10) */

@@ -292,28 +292,28 @@ review_sessions(struct http *h)
 
 /* -- Messages ---------------------------------------------------------- */
 
-/* Refuses a message with a JSON-RPC error. NULL, for route(). */
-static struct client *
-refuse(struct http *h, struct connection *c, const struct mcp_message *m,
-       int status, int code, const char *text)
-{
-	struct buf b = { NULL, 0, 0, false };
+/* Why a message is not handed over; status 0: it is not refused. */
+struct refusal {
+	int status;        /* HTTP's */
+	int code;          /* JSON-RPC's */
+	const char *text;
+};
 
-	mcp_error(h->anyone, &b, m, code, text);
-	answer(c, status, JSON_TYPE, b.data, b.len);
-	buf_free(&b);
+static struct client *
+refuse(struct refusal *why, int status, int code, const char *text)
+{
+	why->status = status;
+	why->code = code;
+	why->text = text;
 	return NULL;
 }
 
 static struct client *
-route_modern(struct http *h, struct connection *c,
-             const struct mcp_message *m)
+route_modern(struct http *h, const char *const *field,
+             const struct mcp_message *m, struct refusal *why)
 {
-	const char *const *field = c->request.field;
-	const char *wrong = NULL;
-
 	if (m->whole.text != NULL && m->method.text == NULL)
-		return refuse(h, c, m, 400, JSONRPC_INVALID_REQUEST,
+		return refuse(why, 400, JSONRPC_INVALID_REQUEST,
 		    "Not a request");
 	/* A notification that cancels could name anybody's call. */
 	if (json_type(m->method) == JSON_STRING && m->id.text == NULL &&
@@ -323,69 +323,71 @@ route_modern(struct http *h, struct connection *c,
 		return h->anyone;  /* who says what is wrong with it */
 	if (json_type(m->version) == JSON_STRING &&
 	    !header_says(field[FIELD_MCP_VERSION], m->version))
-		wrong = "MCP-Protocol-Version is not what _meta says";
-	else if (!header_says(field[FIELD_MCP_METHOD], m->method))
-		wrong = "Mcp-Method is not what method says";
-	else if (json_is(m->method, "tools/call") &&
+		return refuse(why, 400, HEADER_MISMATCH,
+		    "MCP-Protocol-Version is not what _meta says");
+	if (!header_says(field[FIELD_MCP_METHOD], m->method))
+		return refuse(why, 400, HEADER_MISMATCH,
+		    "Mcp-Method is not what method says");
+	if (json_is(m->method, "tools/call") &&
 	    json_type(m->name) == JSON_STRING &&
 	    !header_says(field[FIELD_MCP_NAME], m->name))
-		wrong = "Mcp-Name is not what params.name says";
-	if (wrong != NULL)
-		return refuse(h, c, m, 400, HEADER_MISMATCH, wrong);
+		return refuse(why, 400, HEADER_MISMATCH,
+		    "Mcp-Name is not what params.name says");
 	return h->anyone;
 }
 
 static struct client *
-route_legacy(struct http *h, struct connection *c,
-             const struct mcp_message *m, bool first)
+route_legacy(struct http *h, struct request *r, const struct mcp_message *m,
+             bool first, struct refusal *why)
 {
-	const char *id = c->request.field[FIELD_MCP_SESSION];
-	const char *version = c->request.field[FIELD_MCP_VERSION];
+	const char *id = r->field[FIELD_MCP_SESSION];
+	const char *version = r->field[FIELD_MCP_VERSION];
 	struct http_session *s;
 
 	if (m->whole.text == NULL)
 		return h->anyone;  /* who says that it is not JSON */
 	if (version != NULL && !first &&
 	    !mcp_speaks(version, strlen(version), false))
-		return refuse(h, c, m, 400, JSONRPC_INVALID_REQUEST,
+		return refuse(why, 400, JSONRPC_INVALID_REQUEST,
 		    "MCP-Protocol-Version is none that is spoken here");
 	if (id == NULL && !first)
-		return refuse(h, c, m, 400, JSONRPC_INVALID_REQUEST,
+		return refuse(why, 400, JSONRPC_INVALID_REQUEST,
 		    "Mcp-Session-Id is missing; begin with initialize");
 	s = id != NULL ? find_session(h, id) : open_session(h);
 	if (s == NULL && id != NULL)
-		return refuse(h, c, m, 404, JSONRPC_INVALID_REQUEST,
+		return refuse(why, 404, JSONRPC_INVALID_REQUEST,
 		    "No such session; begin with initialize");
 	if (s == NULL)
-		return refuse(h, c, m, 503, JSONRPC_INVALID_REQUEST,
+		return refuse(why, 503, JSONRPC_INVALID_REQUEST,
 		    "As many sessions are open as there can be");
 	s->used = h->now;
 	if (id == NULL)
-		c->request.session_id = s->id;
+		r->session_id = s->id;
 	return s->client;
 }
 
-/* The client that the message is for; NULL: none, and it has been refused, or
- * is a notification. A version in _meta makes it modern, and so does one in the
+/* The client that the message is for; NULL: none, and it is refused, or is a
+ * notification. A version in _meta makes it modern, and so does one in the
  * header, except for initialize; server/discover is of that era alone. */
 static struct client *
-route(struct http *h, struct connection *c, const struct mcp_message *m)
+route(struct http *h, struct request *r, const struct mcp_message *m,
+      struct refusal *why)
 {
-	const char *version = c->request.field[FIELD_MCP_VERSION];
+	const char *version = r->field[FIELD_MCP_VERSION];
 	bool first = mcp_is_request(m) && json_is(m->method, "initialize");
 	struct client *client;
 
 	if (m->version.text != NULL || (version != NULL && !first &&
 	    mcp_speaks(version, strlen(version), true)) ||
 	    (json_is(m->method, "server/discover") &&
-	    c->request.field[FIELD_MCP_SESSION] == NULL))
-		client = route_modern(h, c, m);
+	    r->field[FIELD_MCP_SESSION] == NULL))
+		client = route_modern(h, r->field, m, why);
 	else
-		client = route_legacy(h, c, m, first);
+		client = route_legacy(h, r, m, first, why);
 	if (client != NULL && mcp_backlog(client) > MCP_BACKLOG &&
 	    (json_is(m->method, "tools/call") ||
 	    json_type(m->whole) == JSON_ARRAY))
-		return refuse(h, c, m, 503, JSONRPC_INTERNAL,
+		return refuse(why, 503, JSONRPC_INTERNAL,
 		    "Too much is queued; wait for it or cancel it");
 	return client;
 }
@@ -393,20 +395,24 @@ route(struct http *h, struct connection *c, const struct mcp_message *m)
 static void
 hand_over(struct http *h, struct connection *c)
 {
-	struct buf *body = &c->request.body;
+	struct buf *body = &c->request.body, b = { NULL, 0, 0, false };
+	struct refusal why = { 0, 0, NULL };
 	struct mcp_message m;  /* slices of the body */
-	bool later = false;
+	enum mcp_outcome outcome = MCP_WANTS_NONE;
 
 	mcp_parse(&m, body->len > 0 ? body->data : "", body->len);
 	c->state = CONNECTION_CALL;
-	c->client = route(h, c, &m);
+	c->client = route(h, &c->request, &m, &why);
 	if (c->client != NULL)
-		later = mcp_handle(c->client, c, &m, h->now);
-	if (c->state == CONNECTION_CALL && !later) {
-		if (mcp_is_request(&m))
-			lose(h, c);  /* there was no memory to answer it */
-		else
-			answer_text(c, 202, "");  /* it wants no answer */
+		outcome = mcp_handle(c->client, c, &m, h->now);
+	if (why.status != 0) {
+		mcp_error(h->anyone, &b, &m, why.code, why.text);
+		answer(c, why.status, JSON_TYPE, b.data, b.len);
+		buf_free(&b);
+	} else if (outcome == MCP_WANTS_NONE) {
+		answer_text(c, 202, "");
+	} else if (outcome == MCP_NO_MEMORY) {
+		lose(h, c);
 	}
 	buf_free(body);
 }

@@ -413,7 +413,7 @@ handle(struct client *c, struct calls_request from, const struct mcp_message *m)
 	}
 }
 
-bool
+enum mcp_outcome
 mcp_handle(struct client *c, void *to, const struct mcp_message *m,
            int64_t now)
 {
@@ -426,11 +426,12 @@ mcp_handle(struct client *c, void *to, const struct mcp_message *m,
 
 	from.calls = &c->calls;
 	c->calls.now = now;
+	c->calls.outcome = MCP_WANTS_NONE;
 	if (json_type(m->whole) != JSON_ARRAY || c->revision == NULL ||
 	    !c->revision->batches ||
 	    !json_next(m->whole, &at, NULL, &element)) {
 		handle(c, from, m);
-		return calls_await(&c->calls, to);
+		return c->calls.outcome;
 	}
 	while (elements <= BATCH_MOST &&
 	    json_next(m->whole, &at, NULL, &element))
@@ -438,11 +439,11 @@ mcp_handle(struct client *c, void *to, const struct mcp_message *m,
 	if (elements > BATCH_MOST) {
 		calls_error(&from, JSONRPC_INVALID_REQUEST,
 		    "An array can have 1000 messages, not more", NULL);
-		return false;
+		return c->calls.outcome;
 	}
 	if (!calls_batch_begin(&from)) {
 		mcp_unread(c, to, false);
-		return false;
+		return c->calls.outcome;
 	}
 	at = 0;
 	while (json_next(m->whole, &at, NULL, &element)) {
@@ -450,7 +451,7 @@ mcp_handle(struct client *c, void *to, const struct mcp_message *m,
 		handle(c, from, &part);
 	}
 	calls_batch_end(&from);
-	return calls_await(&c->calls, to);
+	return c->calls.outcome;
 }
 
 void

@@ -50,9 +50,9 @@ struct mcp_message {
 void mcp_parse(struct mcp_message *, const char *text, size_t len);
 bool mcp_is_request(const struct mcp_message *);  /* a method and an id */
 
-/* `to` is its return address. True: an answer will come there later. */
-bool mcp_handle(struct client *, void *to, const struct mcp_message *,
-                int64_t now);
+/* `to` is its return address: there the answer goes. */
+enum mcp_outcome mcp_handle(struct client *, void *to,
+                            const struct mcp_message *, int64_t now);
 
 /* Answers what was not read: too much (P5), or for want of memory (E7). */
 void mcp_unread(struct client *, void *to, bool too_long);

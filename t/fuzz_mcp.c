@@ -531,7 +531,8 @@ send_line(const char *text, size_t len)
 		return;
 	f.lines++;
 	mcp_parse(&m, text, len);
-	later = mcp_handle(f.client, f.http ? peer : NULL, &m, f.loop.now);
+	later = mcp_handle(f.client, f.http ? peer : NULL, &m,
+	    f.loop.now) == MCP_LATER;
 	if (!f.http || requests < 0)
 		return;
 	must(peer->answers == (later ? 0 : requests + f.nulls - nulls),
