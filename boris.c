@@ -177,44 +177,38 @@ leave_process_1(void)
 static void
 greet(void)
 {
-	struct buf b = { NULL, 0, 0, false };
-
 	if (!isatty(0))
 		return;
-	buf_puts(&b, "boris " BORIS_VERSION " is an MCP server: a program "
-	    "starts it and speaks JSON-RPC with it,\none message a line. "
-	    "boris --help says how to set it up. To try it by hand, paste:\n"
-	    "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\","
-	    "\"params\":{\"protocolVersion\":\"2025-11-25\"}}\n"
-	    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
+	say("boris " BORIS_VERSION " is an MCP server: a program starts it and "
+	    "speaks JSON-RPC with it,");
+	say("one message a line. boris --help says how to set it up. To try it "
+	    "by hand, paste:");
+	say("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\","
+	    "\"params\":{\"protocolVersion\":\"2025-11-25\"}}");
+	say("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
 	    "\"params\":{\"name\":\"bash\",\"arguments\":{\"command\":"
-	    "\"uname -a\"}}}\nControl-D ends it.\n");
-	say(&b);
-	buf_free(&b);
+	    "\"uname -a\"}}}");
+	say("Control-D ends it.");
 }
 
 static void
 announce(const struct http *http, const struct options *options)
 {
-	struct buf b = { NULL, 0, 0, false };
-
-	if (options->say_token)
-		buf_add(&b, "boris: token ", options->http.rules.token, "\n");
-	buf_add(&b, "boris: listening on ", http_origin(http), "/mcp\n");
-	say(&b);
-	buf_free(&b);
+	if (options->generate_token)
+		say("boris: token ", options->http.rules.token);
+	say("boris: listening on ", http_origin(http), "/mcp");
 }
 
 static void
 fail_to_listen(const struct http_options *options)
 {
-	struct buf b = { NULL, 0, 0, false };
 	const char *why = strerror(errno);
+	struct buf b = { NULL, 0, 0, false };
 
 	buf_add(&b, options->address, " port ");
 	buf_int(&b, options->port);
 	buf_putc(&b, '\0');
-	fatal(1, "listen on", b.data, why);
+	fatal(1, "listen on", b.failed ? NULL : b.data, why);
 }
 
 /* -- The whole --------------------------------------------------------- */

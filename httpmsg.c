@@ -370,9 +370,10 @@ is_allowed(const char *origin, const char *own, const char *given)
 	    (strncasecmp(origin, own, n) == 0 && (origin[n] == '\0' ||
 	    strcmp(origin + n, port_of(own)) == 0))))
 		return true;
-	while (*given != '\0' && strcasecmp(given, origin) != 0)
+	while (given != NULL && *given != '\0' &&
+	    strcasecmp(given, origin) != 0)
 		given += strlen(given) + 1;
-	return *given != '\0';
+	return given != NULL && *given != '\0';
 }
 
 int

@@ -77,7 +77,7 @@ bool same_secret(const char *given, const char *secret);
 struct request_rules {
 	bool loopback;        /* Host has to be this machine's (H4) */
 	const char *origins;  /* and these, each with a NUL behind it, then an
-	                       * empty one */
+	                       * empty one; NULL: none */
 	const char *token;    /* NULL: none is asked for (H3) */
 };
 

@@ -5,11 +5,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "buf.h"
 #include "proc.h"
 
 extern char **environ;
@@ -18,31 +21,32 @@ enum { TOKEN_LIMIT = 4096 };  /* bytes (H3) */
 
 /* -- Saying things to people ------------------------------------------- */
 
+/* Control characters are shown as "?": a newline in a wrong value does not make
+ * two lines of it. No memory is asked for: there may be none (E7). */
 void
-say(const struct buf *b)
+say_all(const char *const *part)
 {
 	struct pollfd p = { .fd = 2, .events = POLLOUT };
+	char line[1024];
+	size_t n = 0;
+	const char *c;
 
-	if (!b->failed && poll(&p, 1, 0) == 1 && (p.revents & POLLOUT))
-		if (write(2, b->data, b->len) < 0)
+	for (; *part != NULL; part++) {
+		for (c = *part; *c != '\0' && n < sizeof(line) - 1; c++)
+			line[n++] = (unsigned char)*c < ' ' || *c == 127 ? '?'
+			    : *c;
+	}
+	line[n++] = '\n';
+	if (poll(&p, 1, 0) == 1 && (p.revents & POLLOUT))
+		if (write(2, line, n) < 0)
 			return;  /* there is nowhere to report it */
 }
 
 void
 fatal(int status, const char *what, const char *value, const char *right)
 {
-	struct buf b = { NULL, 0, 0, false };
-	size_t i;
-
-	buf_add(&b, "boris: ", what, value != NULL ? " " : "",
+	say("boris: ", what, value != NULL ? " " : "",
 	    value != NULL ? value : "", ": ", right);
-	/* A newline in a wrong value does not make two lines of it. */
-	for (i = 0; i < b.len; i++) {
-		if ((unsigned char)b.data[i] < ' ' || b.data[i] == 0x7f)
-			b.data[i] = '?';
-	}
-	buf_putc(&b, '\n');
-	say(&b);
 	exit(status);
 }
 
@@ -56,7 +60,25 @@ text_of(struct buf *b)
 	return b->data;
 }
 
-/* -- Directories ------------------------------------------------------- */
+/* -- Values ------------------------------------------------------------ */
+
+/* Appends n bytes to a list of strings, each with a NUL behind it, the last one
+ * with two. NULL is an empty list. */
+static void
+append(const char **list, const char *text, size_t n)
+{
+	size_t len = 0;
+	char *all;
+
+	while (*list != NULL && (*list)[len] != '\0')
+		len += strlen(*list + len) + 1;
+	all = realloc((char *)*list, len + n + 2);
+	if (all == NULL)
+		fatal(1, "start", NULL, "out of memory");
+	memcpy(all + len, text, n);
+	memset(all + len + n, 0, 2);
+	*list = all;
+}
 
 /* The directory that boris was started in keeps the name that its user has for
  * it, $PWD; NULL stands for that directory. */
@@ -81,8 +103,8 @@ absolute(const char *name)
 	return text_of(&b);
 }
 
-/* The directory given for `option`, or where boris is; ends boris if it can't
- * be entered (C2). as_cd: its dots are taken as `cd` takes them. */
+/* Ends boris if the directory can't be entered (C2). as_cd: its dots are taken
+ * as `cd` takes them. */
 static char *
 find_dir(const char *option, const char *given, bool as_cd)
 {
@@ -91,100 +113,132 @@ find_dir(const char *option, const char *given, bool as_cd)
 
 	if (as_cd)
 		session_tidy(dir);
-	if (given != NULL && (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode) ||
-	    access(dir, X_OK) < 0))
+	if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode) ||
+	    access(dir, X_OK) < 0)
 		fatal(2, option, given,
 		    "must be a directory that is there and can be entered");
 	return dir;
 }
 
-/* -- Options ----------------------------------------------------------- */
+/* Origins, with commas or spaces between: each a scheme and a host, perhaps a
+ * port, and nothing behind that, as browsers send it. */
+static bool
+append_origins(const char **list, const char *value)
+{
+	const char *host;
+	size_t n;
 
-struct values {
-	char *workdir;
-	int64_t timeout, bg_timeout;   /* s */
-	int64_t on_timeout, truncate, structured;  /* the place of the word
-	                                * that was chosen in the row's value */
-	int64_t no_bash;
-	int64_t save_limit;            /* MiB */
-	int64_t transport;             /* a choice; the rest is for http */
-	char *listen, *token_file;
-	struct buf token;
-	struct buf origins;            /* each with a NUL behind it */
-	int64_t port, session_timeout; /* s */
-	struct buf write;              /* each with a NUL behind it */
-	int64_t no_network;
-	int64_t generate_token, allow_anyone;
-	int64_t help, version;
-};
+	do {
+		n = strcspn(value, ", ");
+		host = memchr(value, ':', n);
+		if (host == NULL || host == value || host + 3 >= value + n ||
+		    memcmp(host, "://", 3) != 0 ||
+		    memchr(host + 3, '/', n - (size_t)(host + 3 - value)))
+			return false;
+		append(list, value, n);
+		value += n;
+		value += strspn(value, ", ");
+	} while (*value != '\0');
+	return true;
+}
 
-enum { STDIO };  /* of --transport; else HTTP */
+static bool
+parse_number(const char *s, int64_t least, int64_t most, int64_t *n)
+{
+	*n = digits_value(s, 10, &s);
+	return *s == '\0' && *n >= least && *n <= most;
+}
 
-enum kind { TEXT, SECRET, ORIGINS, DIRS, NUMBER, CHOICE, FLAG };
+/* The value's place among words with | between them; false: it is none. */
+static bool
+find_choice(const char *words, const char *value, int64_t *place)
+{
+	size_t n = strcspn(words, "|");
+
+	for (*place = 0; strlen(value) != n || memcmp(words, value, n) != 0;
+	    ++*place) {
+		if (words[n] == '\0')
+			return false;
+		words += n + 1;
+		n = strcspn(words, "|");
+	}
+	return true;
+}
+
+/* -- The table --------------------------------------------------------- */
+
+enum kind { TEXT, SECRET, ORIGINS, DIR, DIRS, NUMBER, CHOICE, FLAG };
 
 /* An option is a row: --help is printed from it, it and its variable are read
- * by it, a wrong value is refused with it. */
+ * by it, a wrong value is refused with it, a right one goes into the struct of
+ * the room that needs it. */
 static const struct option {
 	const char *name, *env;
 	const char *value;             /* for a CHOICE: all that there are */
 	enum kind kind;
-	size_t at;
-	int64_t least, most, preset;   /* of a NUMBER */
+	size_t at, size;               /* of its member in struct options: a
+	                                * number of that size, or a string */
+	int64_t unit;                  /* of a NUMBER: 1000 makes s to ms */
+	int64_t least, most;           /* as it is given */
+	int64_t preset;                /* in that unit */
 	const char *help;              /* if it begins with "HTTP:", the option
 	                                * counts only there (C5) */
 } option_table[] = {
-#define AT(member) offsetof(struct values, member)
-#define TEXT_AT(member) TEXT, AT(member), 0, 0, 0
-#define CHOICE_AT(member) CHOICE, AT(member), 0, 0, 0
-#define FLAG_AT(member) NULL, FLAG, AT(member), 0, 0, 0
-	{ "--workdir", "BORIS_WORKDIR", "DIR", TEXT_AT(workdir),
+#define AT(member) offsetof(struct options, member), \
+	sizeof(((struct options *)NULL)->member)
+#define PLAIN_AT(member) AT(member), 0, 0, 0, 0
+#define FLAG_AT(member) NULL, FLAG, AT(member), 0, 0, 0, 0
+	{ "--workdir", "BORIS_WORKDIR", "DIR",
+	  DIR, PLAIN_AT(mcp.session.workdir),
 	  "initial working directory (default: where boris was started)" },
 	{ "--timeout", "BORIS_TIMEOUT", "SECONDS",
-	  NUMBER, AT(timeout), 1, 600, 120,
+	  NUMBER, AT(mcp.tools.timeout), 1000, 1, 600, 120000,
 	  "time a command gets when the call names none, 1 to 600 (120)" },
 	{ "--bg-timeout", "BORIS_BG_TIMEOUT", "SECONDS",
-	  NUMBER, AT(bg_timeout), 0, 1000000000, 0,
+	  NUMBER, AT(mcp.session.bg_timeout), 1000, 0, 1000000000, 0,
 	  "terminate a background task older than this (default 0: never)" },
 	{ "--on-timeout", "BORIS_ON_TIMEOUT", "kill|background",
-	  CHOICE_AT(on_timeout),
+	  CHOICE, PLAIN_AT(mcp.session.background),
 	  "what happens to a command after its timeout (default kill)" },
-	{ "--truncate", "BORIS_TRUNCATE", "head|tail|both", CHOICE_AT(truncate),
+	{ "--truncate", "BORIS_TRUNCATE", "head|tail|both",
+	  CHOICE, PLAIN_AT(mcp.tools.truncate),
 	  "which end of long output is returned (default head)" },
 	{ "--save-limit", "BORIS_SAVE_LIMIT", "MIB",
-	  NUMBER, AT(save_limit), 0, 1000000, 64,
+	  NUMBER, AT(mcp.session.save_limit), 1 << 20, 0, 1000000, 64 << 20,
 	  "how much of one long stream is saved in a file (default 64; "
 	  "0: none)" },
 	{ "--structured", "BORIS_STRUCTURED", "auto|on|off",
-	  CHOICE_AT(structured),
+	  CHOICE, PLAIN_AT(mcp.structured),
 	  "off: results are text alone; auto, the default: for clients that "
 	  "would show the data" },
-	{ "--write", "BORIS_WRITE", "DIR", DIRS, AT(write), 0, 0, 0,
+	{ "--write", "BORIS_WRITE", "DIR", DIRS, PLAIN_AT(fence.write),
 	  "commands write nowhere but below DIR, in $TMPDIR (/tmp) and in "
 	  "/dev (repeatable)" },
-	{ "--no-network", "BORIS_NO_NETWORK", FLAG_AT(no_network),
+	{ "--no-network", "BORIS_NO_NETWORK", FLAG_AT(fence.no_network),
 	  "commands reach no network but a loopback of their own" },
 	{ "--no-bash", "BORIS_NO_BASH", FLAG_AT(no_bash),
 	  "do not offer the bash and task_output tools" },
-	{ "--transport", "BORIS_TRANSPORT", "stdio|http", CHOICE_AT(transport),
+	{ "--transport", "BORIS_TRANSPORT", "stdio|http",
+	  CHOICE, PLAIN_AT(over_http),
 	  "how clients come: over stdin and stdout, or HTTP (default stdio)" },
-	{ "--listen", "BORIS_LISTEN", "ADDR", TEXT_AT(listen),
+	{ "--listen", "BORIS_LISTEN", "ADDR", TEXT, PLAIN_AT(http.address),
 	  "HTTP: IPv4 or IPv6 address to listen on (default 127.0.0.1)" },
-	{ "--port", "BORIS_PORT", "N", NUMBER, AT(port), 0, 65535, 8080,
+	{ "--port", "BORIS_PORT", "N", NUMBER, AT(http.port), 1, 0, 65535, 8080,
 	  "HTTP: port (default 8080; 0: a free one)" },
-	{ "--token", "BORIS_TOKEN", "T",
-	  SECRET, AT(token), 0, 0, 0,
+	{ "--token", "BORIS_TOKEN", "T", SECRET, PLAIN_AT(http.rules.token),
 	  "HTTP: what clients have to show: Authorization: Bearer T" },
-	{ "--token-file", "BORIS_TOKEN_FILE", "FILE", TEXT_AT(token_file),
+	{ "--token-file", "BORIS_TOKEN_FILE", "FILE",
+	  TEXT, PLAIN_AT(token_file),
 	  "HTTP: file with the token" },
 	{ "--generate-token", NULL, FLAG_AT(generate_token),
 	  "HTTP: make a token and say it on stderr" },
 	{ "--allow-anyone", "BORIS_ALLOW_ANYONE", FLAG_AT(allow_anyone),
 	  "HTTP: listen to other machines without a token" },
 	{ "--allow-origin", "BORIS_ALLOW_ORIGIN", "ORIGIN",
-	  ORIGINS, AT(origins), 0, 0, 0,
+	  ORIGINS, PLAIN_AT(http.rules.origins),
 	  "HTTP: web pages that may call, as https://host (repeatable)" },
 	{ "--session-timeout", "BORIS_SESSION_TIMEOUT", "SECONDS",
-	  NUMBER, AT(session_timeout), 1, 1000000000, 1800,
+	  NUMBER, AT(http.session_timeout), 1000, 1, 1000000000, 1800000,
 	  "HTTP: end a session unused for this long (default 1800)" },
 	{ "--help", NULL, FLAG_AT(help), "print this and exit" },
 	{ "--version", NULL, FLAG_AT(version), "print the version and exit" }
@@ -202,6 +256,7 @@ refuse(const struct option *row, const char *from, const char *value)
 	switch (row->kind) {
 	case TEXT:
 	case SECRET:
+	case DIR:
 	case DIRS:
 		buf_add(&right, "given a value: ", row->value);
 		break;
@@ -224,88 +279,63 @@ refuse(const struct option *row, const char *from, const char *value)
 	fatal(2, from, value, text_of(&right));
 }
 
-static bool
-parse_number(const char *s, int64_t least, int64_t most, int64_t *n)
+/* Into a bool, an enumeration or a number */
+static void
+store(struct options *o, const struct option *row, int64_t n)
 {
-	*n = digits_value(s, 10, &s);
-	return *s == '\0' && *n >= least && *n <= most;
-}
+	int small = (int)n;
+	bool flag = n != 0;
+	const void *from = row->size == sizeof(n) ? (void *)&n
+	    : row->size == sizeof(small) ? (void *)&small : (void *)&flag;
 
-/* Origins, with commas or spaces between: each a scheme and a host, perhaps a
- * port, and nothing behind that, as browsers send it. */
-static bool
-add_origins(struct buf *list, const char *value)
-{
-	const char *host;
-	size_t n;
-
-	do {
-		n = strcspn(value, ", ");
-		host = memchr(value, ':', n);
-		if (host == NULL || host == value || host + 3 >= value + n ||
-		    memcmp(host, "://", 3) != 0 ||
-		    memchr(host + 3, '/', n - (size_t)(host + 3 - value)))
-			return false;
-		buf_put(list, value, n);
-		buf_putc(list, '\0');
-		value += n;
-		value += strspn(value, ", ");
-	} while (*value != '\0');
-	return true;
-}
-
-/* The value's place among words with | between them; false: it is none. */
-static bool
-find_choice(const char *words, const char *value, int64_t *place)
-{
-	size_t n = strcspn(words, "|");
-
-	for (*place = 0; strlen(value) != n || memcmp(words, value, n) != 0;
-	    ++*place) {
-		if (words[n] == '\0')
-			return false;
-		words += n + 1;
-		n = strcspn(words, "|");
-	}
-	return true;
+	memcpy((char *)o + row->at, from, row->size);
 }
 
 static void
-set_option(struct values *o, const struct option *row, const char *from,
+set_option(struct options *o, const struct option *row, const char *from,
            const char *value)
 {
-	void *at = (char *)o + row->at;
+	const char **text = (const char **)(void *)((char *)o + row->at);
 	bool right = *value != '\0';
+	int64_t n = 0;
 	char *dir;
 
+	if (!right)
+		refuse(row, from, value);
 	switch (row->kind) {
 	case TEXT:
-		memcpy(at, &value, sizeof(value));
+		*text = value;
 		break;
 	case SECRET:
-		buf_free(at);
-		buf_puts(at, value);
-		text_of(at);  /* without memory no token would be asked for */
-		((struct buf *)at)->len--;
+		free((char *)*text);
+		*text = NULL;
+		append(text, value, strlen(value));
 		/* It must not stand in the list of processes (H3). */
 		memset((char *)value, '*', strlen(value));
 		break;
 	case ORIGINS:
-		right = add_origins(at, value);
+		right = append_origins(text, value);
+		break;
+	case DIR:
+		free((char *)*text);
+		*text = find_dir(from, value, true);
 		break;
 	case DIRS:
 		dir = find_dir(from, value, false);
-		buf_put(at, dir, strlen(dir) + 1);
+		append(text, dir, strlen(dir));
 		free(dir);
 		break;
 	case NUMBER:
-		right = parse_number(value, row->least, row->most, at);
+		right = parse_number(value, row->least, row->most, &n);
+		store(o, row, n * row->unit);
 		break;
 	case CHOICE:
-		right = find_choice(row->value, value, at);
+		right = find_choice(row->value, value, &n);
+		store(o, row, n);
 		break;
 	case FLAG:
-		right = parse_number(value, 0, 1, at);
+		right = parse_number(value, 0, 1, &n);
+		store(o, row, n);
 	}
 	if (!right)
 		refuse(row, from, value);
@@ -313,7 +343,7 @@ set_option(struct values *o, const struct option *row, const char *from,
 
 /* --name=value, --name value, --flag; returns where the next one stands. */
 static char **
-read_option(struct values *o, char **word, bool given[])
+read_option(struct options *o, char **word, bool given[])
 {
 	const struct option *row = option_table, *last = row + OPTIONS;
 	size_t n = strcspn(*word, "=");
@@ -341,54 +371,56 @@ read_option(struct values *o, char **word, bool given[])
 /* The three ways to give a token are one choice: a flag for one of them beats
  * the variable of another. */
 static bool
-token_is_given(const struct values *o, const struct option *row)
+token_is_given(const struct options *o, const struct option *row)
 {
-	return (row->at == offsetof(struct values, token) ||
-	    row->at == offsetof(struct values, token_file)) &&
-	    (o->token.len > 0 || o->token_file != NULL || o->generate_token);
+	return (row->at == offsetof(struct options, http.rules.token) ||
+	    row->at == offsetof(struct options, token_file)) &&
+	    (o->http.rules.token != NULL || o->token_file != NULL ||
+	    o->generate_token);
 }
 
-/* A flag beats its variable; an empty variable counts as none (C1). */
+/* A flag beats its variable; an empty variable counts as none (C1), but not
+ * where that would leave boris open (F3, H3). */
 static void
-read_values(struct values *o, char **argv)
+read_variables(struct options *o, const bool given[])
 {
-	bool given[OPTIONS] = { false }, unused;
 	const struct option *row;
 	const char *value;
+	bool unused, none;
 	int i;
 
-	memset(o, 0, sizeof(*o));
-	while (*argv != NULL)
-		argv = read_option(o, argv, given);
 	for (i = 0; i < OPTIONS && !o->help && !o->version; i++) {
 		row = &option_table[i];
 		value = row->env != NULL ? getenv(row->env) : NULL;
+		none = value == NULL || (*value == '\0' &&
+		    row->kind != SECRET && row->kind != DIRS);
 		/* --transport stands before these in the table. */
-		unused = o->transport == STDIO &&
-		    strncmp(row->help, "HTTP:", 5) == 0;
+		unused = !o->over_http && strncmp(row->help, "HTTP:", 5) == 0;
 		if (given[i]) {
 			/* The user would think that boris listens (C5). */
 			if (unused)
 				fatal(2, row->name, NULL,
 				    "counts only with --transport=http");
-		} else if (value != NULL && *value != '\0' && !unused &&
-		    !token_is_given(o, row)) {
+		} else if (!none && !unused && !token_is_given(o, row)) {
 			set_option(o, row, row->env, value);
-		} else if (row->kind == NUMBER) {
-			memcpy((char *)o + row->at, &row->preset,
-			    sizeof(row->preset));
 		}
 	}
 }
+
+/* -- --help ------------------------------------------------------------ */
 
 /* Prints on stdout and ends the process. */
 static void
 print(const char *text)
 {
-	struct queue q = { { NULL, 0, 0, false }, 0, 0 };
+	ssize_t n;
 
-	buf_puts(&q.bytes, text);
-	exit(queue_flush(&q, 1) < 0 || queue_unwritten(&q) > 0);
+	for (; *text != '\0'; text += n) {
+		n = write(1, text, strlen(text));
+		if (n < 0)
+			fatal(1, "stdout", NULL, strerror(errno));
+	}
+	exit(0);
 }
 
 static void
@@ -469,46 +501,29 @@ make_environment(bool terminal)
 	return env;
 }
 
-static void
-fill_mcp(struct mcp_options *m, const struct values *o)
-{
-	const char *tmp = getenv("TMPDIR");
-
-	memset(m, 0, sizeof(*m));
-	m->session.shell = access("/bin/bash", X_OK) == 0 ? "/bin/bash"
-	    : "/bin/sh";
-	m->session.workdir = find_dir("--workdir (BORIS_WORKDIR)", o->workdir,
-	    true);
-	m->session.tmpdir = absolute(tmp != NULL && *tmp != '\0' ? tmp
-	    : "/tmp");
-	m->session.env = make_environment(false);
-	m->session.terminal_env = make_environment(true);
-	m->session.bg_timeout = o->bg_timeout * 1000;
-	m->session.save_limit = o->save_limit << 20;
-	m->session.background = o->on_timeout == 1;
-	m->tools.offered = !o->no_bash;
-	m->structured = (enum mcp_structured)o->structured;
-	m->tools.background = o->on_timeout == 1;
-	m->tools.timeout = o->timeout * 1000;
-	m->tools.truncate = (enum truncate)o->truncate;
-}
-
 /* Commands can write below what --write names, in the directory for saved files
  * and in /dev (F1). */
 static void
-fill_fence(struct options *options, struct values *o)
+complete_mcp(struct options *o)
 {
-	const char *tmp = options->mcp.session.tmpdir;
+	struct session_options *s = &o->mcp.session;
+	struct tools_options *t = &o->mcp.tools;
+	const char *tmp = getenv("TMPDIR");
 
-	if (o->write.len > 0) {
-		buf_put(&o->write, tmp, strlen(tmp) + 1);
-		buf_put(&o->write, "/dev", sizeof("/dev"));
-		options->fence.write = text_of(&o->write);
+	s->shell = access("/bin/bash", X_OK) == 0 ? "/bin/bash" : "/bin/sh";
+	if (s->workdir == NULL)
+		s->workdir = absolute(NULL);
+	s->tmpdir = absolute(tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
+	s->env = make_environment(false);
+	s->terminal_env = make_environment(true);
+	if (o->fence.write != NULL) {
+		append(&o->fence.write, s->tmpdir, strlen(s->tmpdir));
+		append(&o->fence.write, "/dev", strlen("/dev"));
 	}
-	options->write = o->write;
-	options->mcp.tools.write = options->fence.write;
-	options->fence.no_network = o->no_network != 0;
-	options->mcp.tools.no_network = options->fence.no_network;
+	t->offered = !o->no_bash;
+	t->background = s->background;
+	t->write = o->fence.write;
+	t->no_network = o->fence.no_network;
 }
 
 /* -- What HTTP needs to know (H2 to H5) --------------------------------- */
@@ -516,15 +531,16 @@ fill_fence(struct options *options, struct values *o)
 /* The file's text without the newline at its end. It may be a pipe, and come in
  * parts (H3). */
 static void
-read_token_file(struct buf *token, const char *name)
+read_token_file(const char **token, const char *name)
 {
 	int fd = open(name, O_RDONLY);
 	ssize_t n = fd < 0 ? -1 : 1;
+	char text[TOKEN_LIMIT];
+	size_t len = 0;
 
-	while (n > 0 && token->len < TOKEN_LIMIT &&
-	    buf_room(token, TOKEN_LIMIT)) {
-		n = read(fd, token->data + token->len, TOKEN_LIMIT);
-		token->len += n > 0 ? (size_t)n : 0;
+	while (n > 0 && len < sizeof(text)) {
+		n = read(fd, text + len, sizeof(text) - len);
+		len += n > 0 ? (size_t)n : 0;
 	}
 	if (n < 0)
 		fatal(2, "--token-file (BORIS_TOKEN_FILE)", name,
@@ -533,54 +549,48 @@ read_token_file(struct buf *token, const char *name)
 		fatal(2, "--token-file (BORIS_TOKEN_FILE)", name,
 		    "must be a token, of less than 4096 characters");
 	close(fd);
-	if (token->len > 0 && token->data[token->len - 1] == '\n')
-		token->len--;
+	if (len > 0 && text[len - 1] == '\n')
+		len--;
+	if (memchr(text, '\0', len) != NULL)
+		len = 0;  /* refused as an empty one is */
+	append(token, text, len);
 }
 
-/* NULL: none is asked for. An empty BORIS_TOKEN is a mistake (H3). */
-static const char *
-find_token(struct buf *token, const struct values *o)
+/* rules.token: NULL: none is asked for. */
+static void
+find_token(struct options *o)
 {
-	int ways = (o->token.len > 0) + (o->token_file != NULL) +
-	    (o->generate_token != 0);
+	const char **token = &o->http.rules.token;
 	char hex[2 * PROC_RANDOM + 1];
-	size_t i = 0;
+	size_t n = 0;
 
-	if (ways == 0 && getenv("BORIS_TOKEN") == NULL)
-		return NULL;
-	if (ways > 1)
+	if ((*token != NULL) + (o->token_file != NULL) + o->generate_token > 1)
 		fatal(2, "--token, --token-file, --generate-token", NULL,
 		    "must be given one at a time");
-	if (o->token.len > 0) {
-		*token = o->token;
-	} else if (o->token_file != NULL) {
+	if (o->token_file != NULL)
 		read_token_file(token, o->token_file);
-	} else if (o->generate_token) {
+	if (o->generate_token) {
 		if (!proc_random(hex, PROC_RANDOM))
 			fatal(1, "--generate-token", NULL,
 			    "no source of random numbers");
-		buf_puts(token, hex);
+		append(token, hex, strlen(hex));
 	}
-	while (i < token->len && token->data[i] > ' ' && token->data[i] < 127)
-		i++;
-	if (i == 0 || i < token->len)
+	while (*token != NULL && (*token)[n] > ' ' && (*token)[n] < 127)
+		n++;
+	if (*token != NULL && (n == 0 || (*token)[n] != '\0'))
 		fatal(2, "the token", NULL,
 		    "must be visible ASCII characters, at least one");
-	return text_of(token);
 }
 
 static void
-fill_http(struct options *options, const struct values *o)
+complete_http(struct options *o)
 {
-	struct http_options *h = &options->http;
+	struct http_options *h = &o->http;
 	int loopback;
 
-	h->address = o->listen != NULL ? o->listen : "127.0.0.1";
-	h->port = (int)o->port;
-	h->rules.token = find_token(&options->token, o);
-	h->rules.origins = text_of(&options->origins);
-	h->session_timeout = o->session_timeout * 1000;
-	options->say_token = o->generate_token != 0;
+	if (h->address == NULL)
+		h->address = "127.0.0.1";
+	find_token(o);
 	loopback = address_is_loopback(h->address);
 	h->rules.loopback = loopback == 1;
 	if (loopback < 0)
@@ -596,34 +606,36 @@ fill_http(struct options *options, const struct values *o)
 /* -- The door ---------------------------------------------------------- */
 
 void
-options_read(struct options *options, char **argv)
+options_read(struct options *o, char **argv)
 {
-	struct values o;
+	const struct option *row;
+	bool given[OPTIONS] = { false };
 
-	memset(options, 0, sizeof(*options));
-	read_values(&o, argv);
-	if (o.help)
+	memset(o, 0, sizeof(*o));
+	for (row = option_table; row < option_table + OPTIONS; row++) {
+		if (row->kind == NUMBER)
+			store(o, row, row->preset);
+	}
+	while (*argv != NULL)
+		argv = read_option(o, argv, given);
+	read_variables(o, given);
+	if (o->help)
 		print_help();
-	if (o.version)
+	if (o->version)
 		print("boris " BORIS_VERSION "\n");
-	fill_mcp(&options->mcp, &o);
-	fill_fence(options, &o);
-	options->origins = o.origins;
-	options->over_http = o.transport != STDIO;
-	if (options->over_http)
-		fill_http(options, &o);
+	complete_mcp(o);
+	if (o->over_http)
+		complete_http(o);
 }
 
 void
-options_free(struct options *options)
+options_free(struct options *o)
 {
-	struct mcp_options *m = &options->mcp;
-
-	free((char *)m->session.workdir);
-	free((char *)m->session.tmpdir);
-	free(m->session.env);
-	free(m->session.terminal_env);
-	buf_free(&options->token);
-	buf_free(&options->origins);
-	buf_free(&options->write);
+	free((char *)o->mcp.session.workdir);
+	free((char *)o->mcp.session.tmpdir);
+	free(o->mcp.session.env);
+	free(o->mcp.session.terminal_env);
+	free((char *)o->fence.write);
+	free((char *)o->http.rules.token);
+	free((char *)o->http.rules.origins);
 }

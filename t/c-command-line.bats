@@ -33,6 +33,26 @@ accepts() {
 	done
 }
 
+@test "C: a --help that could not be printed whole is no success, and says why" {
+	[ -c /dev/full ] || skip 'no /dev/full here'
+	filter --help </dev/null >/dev/full
+	is $status 1
+	has "$(<err)" 'No space left'
+	needs strace
+	strace -o /dev/null true || skip 'nothing can be traced here'
+	whole=$("$BORIS" --help)
+	before=("${wrap[@]}")
+	# From the n-th request for memory on there is none.
+	for n in {1..30}; do
+		wrap=("${before[@]}" env ASAN_OPTIONS=detect_leaks=0 strace -o /dev/null
+			-e inject=brk:error=ENOMEM:when=2+ -e inject=mmap:error=ENOMEM:when=$n+)
+		filter --help </dev/null >out
+		[ $status != 0 ] || is "$(<out)" "$whole"
+		[ $status != 1 ] || is "$(<err)" 'boris: start: out of memory'
+	done
+	is "$status $(wc -l <err)" '0 0'
+}
+
 @test "C: --version goes to stdout, is the version the server gives, and exits 0" {
 	filter --version </dev/null >out
 	is $status 0

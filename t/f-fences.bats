@@ -483,9 +483,11 @@ refuses_where() {
 			has "$(<err)" --write
 		done
 	done
-	BORIS_WRITE=nowhere filter </dev/null >seen
-	is $status 2
-	has "$(<err)" BORIS_WRITE
+	for dir in nowhere ''; do
+		BORIS_WRITE=$dir filter </dev/null >seen
+		is "BORIS_WRITE=$dir -> $status" "BORIS_WRITE=$dir -> 2"
+		has "$(<err)" BORIS_WRITE
+	done
 }
 
 # --- F4
