@@ -52,7 +52,6 @@ struct output {
 	struct spool_file *file;
 	bool failed;          /* no memory: text is missing */
 	bool ended;
-	enum truncate how;    /* as output_end() was told */
 
 	enum state state;
 	unsigned param;       /* of a CSI; above 2: one that does not erase */
@@ -513,14 +512,13 @@ output_write(struct output *o, const void *bytes, size_t n)
 }
 
 void
-output_end(struct output *o, enum truncate how)
+output_end(struct output *o)
 {
 	if (o->ended)
 		return;
 	if (o->state == CHARACTER)
 		put(o, replacement, 3);
-	spool_end(o->file, is_over(o, how));
-	o->how = how;
+	spool_end(o->file);
 	o->ended = true;
 }
 
@@ -532,11 +530,11 @@ set_view(struct output *o, bool cut, struct output_view *view)
 }
 
 void
-output_show(struct output *o, enum truncate how, const char *name,
-            struct buf *b, struct output_view *view)
+output_show(struct output *o, const struct output_bounds *most,
+            const char *name, struct buf *b, struct output_view *view)
 {
-	if (!o->ended)
-		how = TRUNCATE_LOOK;
+	enum truncate how = o->ended ? most->how : TRUNCATE_LOOK;
+
 	set_view(o, show(o, is_over(o, how) ? &bounds[how] : &everything, 0,
 	    total_lines(o), name, b), view);
 }
@@ -592,13 +590,14 @@ output_since(struct output *o, struct output_cursor *c, size_t limit,
 }
 
 void
-output_show_since(struct output *o, struct output_cursor *c, const char *name,
+output_show_since(struct output *o, struct output_cursor *c,
+                  const struct output_bounds *most, const char *name,
                   struct buf *b, struct output_view *view)
 {
-	const struct bounds *most = !o->ended ? &bounds[TRUNCATE_LOOK] :
-	    is_over(o, o->how) ? &bounds[TRUNCATE_TAIL] : &everything;
+	const struct bounds *cut = !o->ended ? &bounds[TRUNCATE_LOOK] :
+	    is_over(o, most->how) ? &bounds[TRUNCATE_TAIL] : &everything;
 
-	set_view(o, show(o, most, position(o, c), total_lines(o) - c->lines,
+	set_view(o, show(o, cut, position(o, c), total_lines(o) - c->lines,
 	    name, b), view);
 	output_look(o, c);
 }

@@ -16,17 +16,25 @@ enum truncate {
 	TRUNCATE_HEAD, TRUNCATE_TAIL, TRUNCATE_BOTH, TRUNCATE_LOOK
 };
 
+/* How a text is cut. Zeroed: as --truncate=head has it. */
+struct output_bounds {
+	enum truncate how;
+	int64_t limit;   /* characters shown at most (O8); 0: as `how` has it */
+	int64_t bytes, lines;  /* of what is shown, with the truncation line
+	                        * (K3); 0: no bound */
+};
+
 struct output;  /* in output.c */
 
 struct output *output_new(struct spool *);  /* empty; NULL without memory */
-void output_free(struct output *);  /* its file may stay (O5); NULL is fine */
+/* The file stays if a reader knows its path (O5). NULL is fine. */
+void output_free(struct output *);
 
 /* Takes raw bytes as they were read. Any split gives the same text. */
 void output_write(struct output *, const void *bytes, size_t n);
 
-/* No more will come: an unfinished character becomes U+FFFD, and the file stays
- * only if this truncation leaves something out, or a reader knows its path. */
-void output_end(struct output *, enum truncate);
+/* No more will come: an unfinished character becomes U+FFFD. */
+void output_end(struct output *);
 
 struct output_view {
 	int64_t chars;     /* characters in all, when truncated; else -1 */
@@ -35,10 +43,10 @@ struct output_view {
 };
 
 /* Appends the text so far, with a truncation line that calls the stream `name`
- * ("stdout"). Before output_end() it is cut as TRUNCATE_LOOK; afterwards pass
- * what was passed there. Without memory the buf has failed. */
-void output_show(struct output *, enum truncate, const char *name,
-                 struct buf *, struct output_view *);
+ * ("stdout"). Before output_end() it is cut as TRUNCATE_LOOK. Without memory
+ * the buf has failed. */
+void output_show(struct output *, const struct output_bounds *,
+                 const char *name, struct buf *, struct output_view *);
 
 /* How far a reader has looked. Zeroed: at the start. */
 struct output_cursor {
@@ -62,10 +70,11 @@ void output_look(struct output *, struct output_cursor *);  /* to the end */
 /* Both append what is behind the cursor and move it to the end; a line that was
  * changed after a look at it is shown whole again. The first: at most `limit`
  * bytes, the last ones (O7). The other (T3, `new`): cut as TRUNCATE_LOOK; after
- * the end all of it, or cut as TRUNCATE_TAIL if the stream is too long. */
+ * the end all of it, or cut as TRUNCATE_TAIL if the stream is over the bounds. */
 void output_since(struct output *, struct output_cursor *, size_t limit,
                   struct buf *);
 void output_show_since(struct output *, struct output_cursor *,
-                       const char *name, struct buf *, struct output_view *);
+                       const struct output_bounds *, const char *name,
+                       struct buf *, struct output_view *);
 
 #endif

@@ -330,19 +330,20 @@ put_output(struct result *r, struct job_stream *out, struct job_stream *err)
 	static const char *const files[] = { "stdout_file", "stderr_file" };
 	struct output_view view[2] = { { -1, NULL }, { -1, NULL } };
 	struct buf *t = &r->text, b = { NULL, 0, 0, false };
+	struct output_bounds most = { TRUNCATE_HEAD, 0, 0, 0 };
 	bool only_new = r->look != NULL && r->look->only_new;
 	size_t before = t->len;
 	struct job_stream *s;
 	int i;
 
+	most.how = r->job->asked.truncate;
 	for (i = 0; i < 2; i++) {
 		s = i == 0 ? out : err;
 		if (only_new) {
-			output_show_since(s->text, &s->seen, names[i], &b,
-			    &view[i]);
-		} else {
-			output_show(s->text, r->job->asked.truncate, names[i],
+			output_show_since(s->text, &s->seen, &most, names[i],
 			    &b, &view[i]);
+		} else {
+			output_show(s->text, &most, names[i], &b, &view[i]);
 			output_look(s->text, &s->seen);
 		}
 		data_string(r, names[i], b.data, b.len);

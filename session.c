@@ -245,8 +245,8 @@ finish(struct session *s, struct held_job *h, int64_t now)
 	memcpy(h->job.pipeline, end->pipeline, sizeof(h->job.pipeline));
 	if (task && h->job.killed)
 		h->job.asked.truncate = TRUNCATE_LOOK;  /* T4 */
-	output_end(h->job.out.text, h->job.asked.truncate);
-	output_end(h->job.err.text, h->job.asked.truncate);
+	output_end(h->job.out.text);
+	output_end(h->job.err.text);
 	if (task) {
 		s->tasks--;
 		/* If not even its start has been told, then after that. */

@@ -59,17 +59,18 @@ remove_file(struct spool_file *f)
 		free(f);
 }
 
-/* Removes the oldest finished files, as far as it takes, and returns how many
- * bytes may be written, at most `want` (O5). */
+/* Removes the oldest finished files but that one, as far as it takes, and
+ * returns how many bytes may be written to it, at most `want` (O5). */
 static int64_t
-make_room(struct spool *s, int64_t want)
+make_room(const struct spool_file *to, int64_t want)
 {
+	struct spool *s = to->spool;
 	struct spool_file *f, *next;
 	int64_t most = 4 * s->limit;
 
 	for (f = s->oldest; f != NULL && s->total + want > most; f = next) {
 		next = f->next;
-		if (f->ended)
+		if (f->ended && f != to)
 			remove_file(f);
 	}
 	return want < most - s->total ? want : most - s->total;
@@ -110,7 +111,7 @@ static void
 save(struct spool_file *f, const char *p, size_t n)
 {
 	int64_t want = (int64_t)n, most = f->spool->limit - f->size;
-	int64_t fits = make_room(f->spool, want < most ? want : most), left;
+	int64_t fits = make_room(f, want < most ? want : most), left;
 	ssize_t done;
 
 	for (left = fits; left > 0; left -= done, p += done) {
@@ -174,7 +175,7 @@ spool_close(struct spool_file *f)
 	if (f == NULL)
 		return;
 	stop(f);
-	if (f->path != NULL && !f->ended)
+	if (f->path != NULL && !(f->ended && f->named))
 		remove_file(f);
 	f->closed = true;
 	if (f->path == NULL)
@@ -195,21 +196,19 @@ spool_write(struct spool_file *f, const void *bytes, size_t n)
 }
 
 void
-spool_end(struct spool_file *f, bool needed)
+spool_end(struct spool_file *f)
 {
-	if (needed || f->named)
-		make_file(f);
-	else if (f->path != NULL)
-		remove_file(f);
-	stop(f);
 	f->ended = true;
+	if (f->fd >= 0)
+		stop(f);
 }
 
 void
 spool_tell(struct spool_file *f, struct buf *b)
 {
-	if (!f->ended)
-		make_file(f);
+	make_file(f);
+	if (f->ended)
+		stop(f);
 	f->named = true;
 	if (f->path != NULL)
 		buf_add(b, "; full output: ", f->path);

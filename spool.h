@@ -2,8 +2,8 @@
 #define SPOOL_H
 
 /* The saved files of one session (O5), with one bound for all of them. A stream
- * is saved raw. Whether its file is needed is known only at its end; its first
- * 64 KiB wait in memory for that. */
+ * is saved raw. Whether its file is needed is known only when it is shown; its
+ * first 64 KiB wait in memory for that. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,14 +28,12 @@ void spool_free(struct spool *);  /* removes every file */
 /* For a stream that begins, without a file yet. NULL: no memory. The spool has
  * to outlive it. */
 struct spool_file *spool_open(struct spool *);
-void spool_close(struct spool_file *);  /* the file stays after spool_end() */
+void spool_close(struct spool_file *);  /* it stays if spool_tell() named it */
 
 /* Takes what is printed. If it can't be saved, spool_tell() says so. */
 void spool_write(struct spool_file *, const void *bytes, size_t n);
 
-/* No more will come. The file is removed, unless it is needed, or spool_tell()
- * has named it. */
-void spool_end(struct spool_file *, bool needed);
+void spool_end(struct spool_file *);  /* no more will come */
 
 /* Appends "; full output: PATH", or why there is none or not all of it. */
 void spool_tell(struct spool_file *, struct buf *);

@@ -438,7 +438,8 @@ ends_so(const struct buf *b, const struct buf *text)
 /* One way to split the input; `pieces` takes what is new at each look. */
 static void
 run(const uint8_t *p, size_t n, size_t most, uint32_t seed,
-    enum truncate how, struct buf *shown, struct buf *pieces)
+    const struct output_bounds *most_shown, struct buf *shown,
+    struct buf *pieces)
 {
 	struct output_cursor cursor = {0}, small = {0}, look = {0};
 	struct output_view view;
@@ -469,21 +470,21 @@ run(const uint8_t *p, size_t n, size_t most, uint32_t seed,
 		b.len = 0;
 		if (next_random(&seed) % 8 > 0)
 			continue;
-		output_show(o, how, "x", &b, &view);
+		output_show(o, most_shown, "x", &b, &view);
 		check_text(&b);
 		b.len = 0;
-		output_show_since(o, &look, "x", &b, &view);
+		output_show_since(o, &look, most_shown, "x", &b, &view);
 		check_text(&b);
 		b.len = 0;
 	}
-	output_end(o, how);
+	output_end(o);
 	if (pieces != NULL)
 		output_since(o, &cursor, SIZE_MAX / 2, pieces);
-	output_show(o, how, "x", shown, &view);
+	output_show(o, most_shown, "x", shown, &view);
 	must(view.file == NULL && !shown->failed);
 	/* What is new at the end is the end of a short text. */
 	whole = view.chars < 0;
-	output_show_since(o, &look, "x", &b, &view);
+	output_show_since(o, &look, most_shown, "x", &b, &view);
 	if (whole)
 		must(ends_so(&b, shown));
 	output_free(o);
@@ -494,18 +495,18 @@ run(const uint8_t *p, size_t n, size_t most, uint32_t seed,
 static void
 check(const uint8_t *p, size_t n, uint32_t seed)
 {
-	enum truncate how = (enum truncate)(seed / 64 % 4);
+	struct output_bounds how = { (enum truncate)(seed / 64 % 4), 0, 0, 0 };
 	struct buf whole = {0}, split = {0}, wanted = {0}, pieces = {0};
 	struct slow s = {0};
 
 	s.cell = memory((n + 1) * sizeof *s.cell);
 	slow_read(&s, p, n);
-	run(p, n, n + 1, 0, how, &whole, NULL);
-	run(p, n, n > 1000 ? n / 20 : 50, seed, how, &split, &pieces);
+	run(p, n, n + 1, 0, &how, &whole, NULL);
+	run(p, n, n > 1000 ? n / 20 : 50, seed, &how, &split, &pieces);
 	check_text(&whole);
 	must(same(&whole, &split));
 	if (!s.cut) {
-		slow_show(s.text.data, s.text.len, how, &wanted);
+		slow_show(s.text.data, s.text.len, how.how, &wanted);
 		must(same(&whole, &wanted));
 	}
 	if (!s.any_back && n < 12000)
