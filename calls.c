@@ -10,11 +10,11 @@
 
 enum {
 	LISTENS = 32,          /* subscriptions at a time */
-	LOOKS = 1000,          /* looks at tasks at a time (P6) */
+	WAITS = 1000,          /* calls about tasks at a time (P6) */
 	QUIET = 300,           /* ms of silence that end a wait for news (W2) */
 	QUIET_TYPED = 2000,    /* ms, if something was typed */
-	ASKS_LOOK = 50,        /* ms between looks whether a terminal asks: a
-	                        * change of its settings is no event (I3) */
+	PROMPT_POLL = 50,      /* ms between checks whether a terminal prompts:
+	                        * a change of its settings is no event (I3) */
 	SEARCHED = 256 << 10,  /* bytes, more than is kept of a stream (W3) */
 	PROGRESS_GAP = 100,    /* ms: at most ten a second (O7) */
 	PROGRESS_PAUSE = 20,   /* ms from news to progress: a command often ends
@@ -24,29 +24,21 @@ enum {
 	PROGRESS_SIZE = 4000   /* bytes of each stream */
 };
 
-#define META_SERVER "io.modelcontextprotocol/serverInfo"
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
 
-struct calls_batch {
-	struct buf answers;
-	int open;              /* answers still to come, +1 while it is read */
-};
-
-enum call_kind {
-	CALL_RUN,              /* a command */
-	CALL_LOOK,             /* at a task, or for its end */
-	CALL_LISTEN            /* subscriptions/listen: until the end */
-};
-
+/* An open call holds its job until it is answered or cancelled. */
 struct call {
 	struct call *next, *previous;
-	enum call_kind kind;
-	struct calls_request from;
+	struct calls *calls;   /* those that it is of */
+	struct reply from;
 	struct buf text;       /* what from.id and token point into */
 	struct json token;     /* for progress; JSON_NONE: none */
-	struct job *job;       /* CALL_RUN: the session's */
-	struct tools_call look;  /* what is asked */
-	int64_t deadline;      /* ms; CALL_LOOK: until then it waits */
+	struct job *job;       /* NULL: subscriptions/listen, which lasts until
+	                        * the end */
+	struct tools_call asked;
+	int64_t due;           /* ms; when it is to be answered; NEVER: when
+	                        * something happens */
+	int64_t deadline;      /* ms; of its wait */
 	int64_t read;          /* ms; when the request was read */
 	int64_t last;          /* ms; of the last progress */
 	int64_t pause;         /* ms; until then there is none */
@@ -57,150 +49,18 @@ struct call {
 		struct buf tail;  /* the end of that: `until` may begin there */
 	} out, err;
 
-	/* CALL_LOOK that waits for more than the end (W2, W3): */
+	/* Of a wait for more than the end (W2, W3): */
 	bool seen;             /* `until` was printed */
 	int echoes;            /* so often it will be, as the echo of `input` */
 	int64_t printed;       /* ms; of the last output; 0: none yet */
 };
 
-/* -- Answers ----------------------------------------------------------- */
-
-/* False: there was no memory for it. (Of an array that is known at its end.) */
-static bool
-post(const struct calls_request *r, enum mcp_kind kind, int error,
-     struct buf *message)
-{
-	struct buf *answers;
-
-	if (message->failed)
-		return false;
-	if (r->batch == NULL) {
-		if (!r->calls->send(r->calls->transport, r->to, kind, error,
-		    message))
-			return false;
-		if (kind != MCP_NOTICE)
-			r->calls->outcome = MCP_ANSWERED;
-		return true;
-	}
-	if (r->to == NULL && !r->calls->null_id)
-		return true;  /* over HTTP, and the connection has gone */
-	answers = &r->batch->answers;
-	r->calls->batched -= answers->len;
-	buf_putc(answers, answers->len > 0 ? ',' : '[');
-	buf_put(answers, message->data, message->len);
-	r->calls->batched += answers->len;
-	return true;
-}
-
-static void
-put_envelope(struct buf *b, const struct calls *c, struct json id)
-{
-	buf_puts(b, "{\"jsonrpc\":\"2.0\"");
-	if (id.text != NULL || c->null_id)
-		buf_puts(b, ",\"id\":");
-	if (id.text != NULL)
-		json_verbatim(id, b);
-	else if (c->null_id)
-		buf_puts(b, "null");
-}
-
-void
-calls_put_error(struct buf *b, const struct calls *c, struct json id, int code,
-                const char *message, const struct buf *data)
-{
-	put_envelope(b, c, id);
-	buf_puts(b, ",\"error\":{\"code\":");
-	buf_int(b, code);
-	buf_puts(b, ",\"message\":");
-	json_string(b, message, strlen(message));
-	if (data != NULL) {
-		buf_puts(b, ",\"data\":");
-		buf_put(b, data->data, data->len);
-	}
-	buf_puts(b, "}}");
-}
-
-void
-calls_error(const struct calls_request *r, int code, const char *message,
-            const struct buf *data)
-{
-	enum mcp_kind kind = r->stateless ? MCP_RESPONSE : MCP_REFUSAL;
-	struct buf b = { NULL, 0, 0, false }, *reserve = &r->calls->reserve;
-
-	calls_put_error(&b, r->calls, r->id, code, message, data);
-	if (!post(r, kind, code, &b)) {
-		reserve->len = 0;
-		calls_put_error(reserve, r->calls, r->id, JSONRPC_INTERNAL,
-		    "Out of memory", NULL);
-		if (!post(r, kind, JSONRPC_INTERNAL, reserve))
-			r->calls->outcome = MCP_NO_MEMORY;
-		/* The transport may have taken it over. */
-		buf_room(reserve, CALLS_RESERVE);
-		reserve->failed = false;
-	}
-	buf_free(&b);
-}
-
-void
-calls_result(const struct calls_request *r, struct buf *members)
-{
-	struct buf b = { NULL, 0, 0, false };
-	bool failed;
-
-	put_envelope(&b, r->calls, r->id);
-	buf_puts(&b, ",\"result\":{");
-	if (r->stateless)
-		buf_puts(&b, "\"resultType\":\"complete\",\"_meta\":{\""
-		    META_SERVER "\":" MCP_SERVER_INFO "},");
-	buf_put(&b, members->data, members->len);
-	buf_puts(&b, "}}");
-	failed = members->failed || !post(r, MCP_RESPONSE, 0, &b);
-	buf_free(&b);
-	buf_free(members);
-	if (failed)
-		calls_error(r, JSONRPC_INTERNAL, "Out of memory for the result",
-		    NULL);
-}
-
-bool
-calls_batch_begin(struct calls_request *r)
-{
-	r->batch = calloc(1, sizeof(*r->batch));
-	if (r->batch == NULL)
-		return false;
-	r->batch->open = 1;
-	return true;
-}
-
-void
-calls_batch_end(struct calls_request *r)
-{
-	struct calls_batch *batch = r->batch;
-	bool failed;
-
-	if (batch == NULL || --batch->open > 0)
-		return;
-	r->batch = NULL;
-	r->calls->batched -= batch->answers.len;
-	memset(&r->id, 0, sizeof(r->id));
-	if (batch->answers.len > 0)
-		buf_putc(&batch->answers, ']');
-	failed = batch->answers.failed || (batch->answers.len > 0 &&
-	    !post(r, MCP_RESPONSE, 0, &batch->answers));
-	buf_free(&batch->answers);
-	free(batch);
-	if (failed)
-		calls_error(r, JSONRPC_INTERNAL,
-		    "Out of memory for the results", NULL);
-}
-
 /* -- Calls ------------------------------------------------------------- */
 
 /* A new call in the list; NULL: no memory, which has been answered. */
 static struct call *
-open_call(const struct calls_request *r, struct json token, enum call_kind kind)
+open_call(struct calls *c, const struct reply *r, struct json token)
 {
-	struct calls *c = r->calls;
 	struct call *call = calloc(1, sizeof(*call));
 	struct buf text = { NULL, 0, 0, false };
 	int64_t number;
@@ -213,37 +73,43 @@ open_call(const struct calls_request *r, struct json token, enum call_kind kind)
 	if (call == NULL || text.failed) {
 		free(call);
 		buf_free(&text);
-		calls_error(r, JSONRPC_INTERNAL, "Out of memory", NULL);
+		answer_error(r, JSONRPC_INTERNAL, "Out of memory", NULL);
 		return NULL;
 	}
-	c->outcome = MCP_LATER;
-	call->kind = kind;
+	c->answers.outcome = MCP_LATER;
+	call->calls = c;
 	call->text = text;
 	call->from = *r;
 	call->from.id.text = text.data;
 	call->from.id.len = id_len;
 	call->token.text = text.len > id_len ? text.data + id_len : NULL;
 	call->token.len = text.len - id_len;
-	call->deadline = NEVER;
+	call->due = call->deadline = NEVER;
 	call->read = call->last = c->now;
 	call->pause = c->now + PROGRESS_GAP;
-	if (r->batch != NULL)
-		r->batch->open++;
+	batch_join(&call->from);
 	call->next = c->first;
 	if (c->first != NULL)
 		c->first->previous = call;
 	c->first = call;
 	c->open++;
 	c->held += call->text.len;
-	c->looks += kind == CALL_LOOK;
-	c->listens += kind == CALL_LISTEN;
 	return call;
 }
 
-static void
-close_call(struct call *call)
+static bool
+is_wait(const struct call *call)
 {
-	struct calls *c = call->from.calls;
+	return call->asked.action == TOOLS_LOOK ||
+	    call->asked.action == TOOLS_KILL ||
+	    call->asked.action == TOOLS_TYPE;
+}
+
+/* read: its answer was taken, so a finished task is forgotten (T3). */
+static void
+close_call(struct call *call, bool read)
+{
+	struct calls *c = call->calls;
 
 	*(call->previous != NULL ? &call->previous->next : &c->first) =
 	    call->next;
@@ -251,54 +117,38 @@ close_call(struct call *call)
 		call->next->previous = call->previous;
 	c->open--;
 	c->held -= call->text.len;
-	c->looks -= call->kind == CALL_LOOK;
-	c->listens -= call->kind == CALL_LISTEN;
-	calls_batch_end(&call->from);
+	c->waits -= is_wait(call);
+	c->listens -= call->asked.action == TOOLS_UNKNOWN;
+	if (call->job != NULL)
+		session_let_go(c->session, call->job, read);
+	batch_end(&call->from);
 	buf_free(&call->text);
 	buf_free(&call->out.tail);
 	buf_free(&call->err.tail);
-	tools_call_free(&call->look);
+	tools_call_free(&call->asked);
 	free(call);
 }
 
 static void
 end_call(struct call *call, struct buf *result)
 {
-	calls_result(&call->from, result);
-	close_call(call);
-}
-
-/* Without a session all clients share the tasks: whoever asks by pid has to
- * know the id as well (H6). */
-static struct job *
-task_of(const struct call *call)
-{
-	struct session *s = call->from.calls->session;
-	const struct tools_call *look = &call->look;
-	struct job *job;
-
-	if (look->id.len == 0 && session_stateless(s))
-		return NULL;
-	job = session_task(s, &look->id, look->pid);
-	if (job != NULL && look->by_pid && job->pid != look->pid)
-		return NULL;
-	return job;
+	close_call(call, answer_result(&call->from, result));
 }
 
 static void
 cancel_call(struct call *call)
 {
-	struct calls *c = call->from.calls;
-	struct job *job = call->kind == CALL_LOOK ? task_of(call) : call->job;
+	struct calls *c = call->calls;
+	struct job *job = call->job;
 
-	if (call->kind == CALL_RUN)
+	if (call->asked.action == TOOLS_RUN && !job_is_task(job))
 		session_cancel(c->session, job, c->now);
 	/* The start of a task, being waited for: without a session nobody
 	 * knows its id yet, and nobody could end it (H6, H7). */
-	if (call->look.action == TOOLS_RUN && call->kind == CALL_LOOK &&
-	    session_stateless(c->session) && job != NULL)
+	else if (call->asked.action == TOOLS_RUN &&
+	    session_stateless(c->session))
 		session_kill(job, c->now);
-	close_call(call);
+	close_call(call, false);
 }
 
 /* -- Waiting (W2, W3) --------------------------------------------------- */
@@ -319,20 +169,20 @@ find(const struct buf *b, const struct buf *text, size_t from)
 static void
 search(struct call *call, struct output *text, struct watched *w)
 {
-	const struct buf *until = &call->look.until;
+	const struct buf *until = &call->asked.until;
 	struct buf *b = &w->tail;
 	size_t keep = until->len > 0 ? until->len - 1 : 0, at = 0;
 
 	if (!output_news(text, &w->searched))
 		return;
-	call->printed = call->from.calls->now;
+	call->printed = call->calls->now;
 	if (output_rewritten(text, &w->searched))
 		b->len = 0;  /* it was of the line as it had been before */
 	output_since(text, &w->searched, SEARCHED, b);
 	while (!call->seen && (at = find(b, until, at)) > 0) {
 		call->seen = call->echoes == 0;
 		call->echoes -= !call->seen;
-		call->look.echoed = true;
+		call->asked.echoed = true;
 		if (b->len - at < keep)
 			keep = b->len - at;
 	}
@@ -343,31 +193,35 @@ search(struct call *call, struct output *text, struct watched *w)
 }
 
 static void
-search_news(struct call *call, struct job *job)
+search_news(struct call *call)
 {
-	if (call->look.until.len == 0 && !call->look.only_new)
+	if (call->asked.until.len == 0 && !call->asked.only_new)
 		return;
-	search(call, job->out.text, &call->out);
-	search(call, job->err.text, &call->err);
+	search(call, call->job->out.text, &call->out);
+	search(call, call->job->err.text, &call->err);
 }
 
-/* When the wait ends, as far as is known now; NEVER: with the task */
+/* When the wait for a running task ends, as far as is known now; NEVER: with
+ * the task */
 static int64_t
-wait_ends(struct call *call, struct job *job)
+wait_ends(struct call *call)
 {
-	const struct tools_call *look = &call->look;
-	int64_t quiet = look->action == TOOLS_TYPE ? QUIET_TYPED : QUIET;
-	int64_t asks;
+	const struct tools_call *asked = &call->asked;
+	int64_t quiet = asked->action == TOOLS_TYPE ? QUIET_TYPED : QUIET;
+	struct job *job = call->job;
+	int64_t prompts;
 	bool secret;
 
-	if (look->action == TOOLS_KILL)
-		return call->deadline;
-	search_news(call, job);
-	asks = session_asks(job, call->from.calls->now, &secret);
-	if (call->seen || (asks > 0 && asks != job->told))
+	if (asked->action == TOOLS_KILL)
+		return NEVER;
+	/* A start that waits begins to do so with its command. */
+	if (call->deadline == NEVER)
+		call->deadline = job->started + asked->wait;
+	prompts = job_prompts(job, call->calls->now, &secret);
+	if (call->seen || (prompts > 0 && prompts != job->reported))
 		return 0;
 	/* What another call has shown meanwhile is not new any more. */
-	if (look->until.len == 0 && look->only_new && call->printed > 0 &&
+	if (asked->until.len == 0 && asked->only_new && call->printed > 0 &&
 	    (output_news(job->out.text, &job->out.seen) ||
 	    output_news(job->err.text, &job->err.seen)) &&
 	    call->printed + quiet < call->deadline)
@@ -375,81 +229,90 @@ wait_ends(struct call *call, struct job *job)
 	return call->deadline;
 }
 
+/* When the call is to be answered, as far as is known now */
+static int64_t
+answer_due(struct call *call)
+{
+	struct job *job = call->job;
+
+	if (job == NULL || job->state == JOB_QUEUED ||
+	    job->state == JOB_RUNNING)
+		return NEVER;
+	if (job->out.text != NULL)
+		search_news(call);
+	/* A foreground command that is a task has just become one (E5). */
+	if (job->state == JOB_FINISHED || (call->asked.action == TOOLS_RUN &&
+	    !job->asked.background))
+		return 0;
+	return wait_ends(call);
+}
+
+static void
+put_answer(struct call *call, struct buf *b)
+{
+	struct calls *c = call->calls;
+	struct tools_call *asked = &call->asked;
+	struct job *job = call->job;
+	struct output_cursor out = job->out.seen, err = job->err.seen;
+	bool looks = asked->action != TOOLS_RUN ||
+	    (job->asked.background && asked->wait > 0);
+	int64_t prompts;
+
+	if (job->refused != JOB_ACCEPTED) {
+		results_refused(b, c->session, job, c->now);
+		return;
+	}
+	asked->unseen = asked->until.len > 0 && !call->seen;
+	prompts = job_prompts(job, c->now, &asked->secret);
+	asked->prompts = prompts > 0;
+	if (looks && prompts > 0)
+		job->reported = prompts;
+	results_job(b, &call->from.reader, c->session, job,
+	    looks ? asked : NULL, c->now);
+	/* Whoever else waits for its end gets the same (T3). */
+	if (job->state == JOB_FINISHED) {
+		job->out.seen = out;
+		job->err.seen = err;
+	}
+}
+
+/* Answers the call if that is due; false: not yet. */
+static bool
+try_answer(struct call *call)
+{
+	struct buf b = { NULL, 0, 0, false };
+
+	call->due = answer_due(call);
+	if (call->calls->now < call->due)
+		return false;
+	put_answer(call, &b);
+	end_call(call, &b);
+	return true;
+}
+
 /* Types what is to be typed. False: that can't be, which has been answered. */
 static bool
-type(struct call *call, struct job *job)
+type(struct call *call)
 {
-	struct tools_call *look = &call->look;
+	struct tools_call *asked = &call->asked;
 	struct buf b = { NULL, 0, 0, false };
 	size_t at = 0;
 	bool echoed;
 
-	if (look->input.len == 0 && job->asked.terminal)
+	if (asked->input.len == 0 && call->job->asked.terminal)
 		return true;
 	/* What was printed before is no answer to this, nor its echo. */
-	search_news(call, job);
+	search_news(call);
 	call->printed = 0;
-	if (session_type(job, &look->input, &echoed) < 0) {
-		results_not_typed(&b, job, errno);
-		end_call(call, &b);
+	if (job_type(call->job, &asked->input, &echoed) < 0) {
+		results_not_typed(&b, call->job, errno);
+		answer_result(&call->from, &b);
+		close_call(call, false);
 		return false;
 	}
-	while (echoed && (at = find(&look->input, &look->until, at)) > 0)
+	while (echoed && (at = find(&asked->input, &asked->until, at)) > 0)
 		call->echoes++;
-	buf_free(&look->input);
-	return true;
-}
-
-/* Does another call wait for the same task? Both get its result (T3). */
-static bool
-others_wait(const struct call *call)
-{
-	const struct call *other = call->from.calls->first;
-
-	for (; other != NULL; other = other->next) {
-		if (other != call && other->kind == CALL_LOOK &&
-		    task_of(other) == task_of(call))
-			return true;
-	}
-	return false;
-}
-
-/* Answers a look if the task has ended or is not there, if what it waits for
- * has come, or if the time is up. False: not yet. */
-static bool
-try_look(struct call *call)
-{
-	struct calls *c = call->from.calls;
-	struct job *job = task_of(call);
-	bool finished = job != NULL && job->state == JOB_FINISHED;
-	struct output_cursor out = { 0, 0, 0, 0 }, err = out;
-	struct buf b = { NULL, 0, 0, false };
-	int64_t asks;
-
-	if (job != NULL && c->now < wait_ends(call, job) && !finished)
-		return false;
-	if (job == NULL) {
-		results_no_task(&b, c->session, &call->look, c->now);
-	} else {
-		call->look.unseen = call->look.until.len > 0 && !call->seen;
-		asks = session_asks(job, c->now, &call->look.secret);
-		call->look.asks = asks > 0;
-		if (asks > 0)
-			job->told = asks;
-		out = job->out.seen;
-		err = job->err.seen;
-		results_job(&b, call->from.data, c->session, job, &call->look,
-		    c->now);
-	}
-	/* What has been read is forgotten, unless the reading failed, or others
-	 * wait for it: they get the same (T3). */
-	if (finished && !b.failed && !others_wait(call)) {
-		session_forget(c->session, job);
-	} else if (finished) {
-		job->out.seen = out;
-		job->err.seen = err;
-	}
-	end_call(call, &b);
+	buf_free(&asked->input);
 	return true;
 }
 
@@ -460,94 +323,96 @@ read_task(struct calls *c, struct job *job)
 {
 	struct call *call;
 
-	session_read(job, c->now);
+	job_read(job, c->now);
 	for (call = c->first; call != NULL; call = call->next) {
-		if (call->kind == CALL_LOOK && task_of(call) == job)
-			search_news(call, job);
+		if (call->job == job && job->state == JOB_TASK)
+			search_news(call);
 	}
 }
 
-/* From now on the call looks at that task, by its id: the pid may be another
- * task's later on. */
+/* A call about a task: it holds that. Without a session all clients share the
+ * tasks: whoever asks by pid has to know the id as well (H6). */
 static void
-begin_look(struct call *call, struct job *job)
+open_wait(struct calls *c, struct call *call)
 {
-	struct tools_call *look = &call->look;
+	struct tools_call *asked = &call->asked;
+	struct buf b = { NULL, 0, 0, false };
+	struct job *job = NULL;
 
-	look->by_pid = false;
-	look->id.len = 0;
-	buf_puts(&look->id, job->id);
+	c->waits++;
+	if (asked->id.len > 0 || !session_stateless(c->session))
+		job = session_task(c->session, &asked->id, asked->pid);
+	if (job == NULL || (asked->by_pid && job->end.pid != asked->pid)) {
+		results_no_task(&b, c->session, asked, c->now);
+		end_call(call, &b);
+		return;
+	}
+	session_hold(job);
+	call->job = job;
 	call->out.searched = call->out.shown = job->out.seen;
 	call->err.searched = call->err.shown = job->err.seen;
-	call->deadline = call->from.calls->now + look->wait;
+	call->deadline = c->now + asked->wait;
+	read_task(c, job);
+	if (asked->action == TOOLS_TYPE && !type(call))
+		return;
+	if (asked->action == TOOLS_KILL)
+		session_kill(job, c->now);
+	try_answer(call);
 }
 
 void
-calls_tool(const struct calls_request *r, struct json token,
+calls_tool(struct calls *c, const struct reply *r, struct json token,
            struct tools_call *asked)
 {
-	enum call_kind kind = asked->action == TOOLS_RUN ? CALL_RUN : CALL_LOOK;
-	struct calls *c = r->calls;
 	struct buf b = { NULL, 0, 0, false };
 	struct call *call;
-	struct job *job;
 
 	if (asked->action == TOOLS_LIST) {
-		results_list(&b, r->data, c->session, c->now);
-		calls_result(r, &b);
+		results_list(&b, &r->reader, c->session, c->now);
+		answer_result(r, &b);
 		return;
 	}
-	if (kind == CALL_LOOK && c->looks == LOOKS) {
-		calls_error(r, JSONRPC_INTERNAL, "Too many calls wait", NULL);
+	if (asked->action != TOOLS_RUN && c->waits == WAITS) {
+		answer_error(r, JSONRPC_INTERNAL, "Too many calls wait", NULL);
 		return;
 	}
-	call = open_call(r, token, kind);
+	call = open_call(c, r, token);
 	if (call == NULL)
 		return;
-	call->look = *asked;
+	call->asked = *asked;
 	memset(asked, 0, sizeof(*asked));
-	if (kind == CALL_RUN) {
-		call->job = session_run(c->session, &call->look.job, call);
-		if (call->job == NULL) {
-			calls_error(r, JSONRPC_INTERNAL, "Out of memory", NULL);
-			close_call(call);
-		}
+	if (call->asked.action != TOOLS_RUN) {
+		open_wait(c, call);
 		return;
 	}
-	job = task_of(call);
-	if (job != NULL) {
-		begin_look(call, job);
-		read_task(c, job);
+	call->job = session_run(c->session, &call->asked.job);
+	if (call->job == NULL) {
+		answer_error(&call->from, JSONRPC_INTERNAL, "Out of memory",
+		    NULL);
+		close_call(call, false);
 	}
-	if (job != NULL && call->look.action == TOOLS_TYPE &&
-	    !type(call, job))
-		return;
-	if (job != NULL && call->look.action == TOOLS_KILL) {
-		session_kill(job, c->now);
-		call->deadline = NEVER;
-	}
-	try_look(call);
 }
 
 void
-calls_listen(const struct calls_request *r)
+calls_listen(struct calls *c, const struct reply *r)
 {
 	struct buf b = { NULL, 0, 0, false };
 	struct json no_token = { NULL, 0 };
 
-	if (r->calls->listens == LISTENS) {
-		calls_error(r, JSONRPC_INTERNAL,
+	if (c->listens == LISTENS) {
+		answer_error(r, JSONRPC_INTERNAL,
 		    "Too many subscriptions are open", NULL);
 		return;
 	}
-	if (open_call(r, no_token, CALL_LISTEN) == NULL)
+	if (open_call(c, r, no_token) == NULL)
 		return;
+	c->listens++;
 	buf_puts(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
 	    "subscriptions/acknowledged\",\"params\":{\"_meta\":{\""
 	    META_SUBSCRIPTION "\":");
 	json_verbatim(r->id, &b);
 	buf_puts(&b, "},\"notifications\":{}}}");
-	post(r, MCP_NOTICE, 0, &b);
+	answer_notice(r, MCP_NOTICE, &b);
 	buf_free(&b);
 }
 
@@ -571,14 +436,12 @@ calls_forget(struct calls *c, void *to, bool cancel)
 		next = call->next;
 		if (call->from.to != to)
 			continue;
-		if (call->from.batch != NULL) {
-			c->batched -= call->from.batch->answers.len;
-			buf_free(&call->from.batch->answers);
-		}
+		batch_drop(&call->from);
 		call->from.to = NULL;
 		call->token.text = NULL;  /* nobody looks at progress */
-		call->look.wait = 0;  /* nor waits for a task */
-		if (cancel || call->kind != CALL_RUN)
+		call->asked.wait = 0;  /* nor waits for a task */
+		if (cancel || call->asked.action != TOOLS_RUN ||
+		    job_is_task(call->job))
 			cancel_call(call);
 	}
 }
@@ -599,34 +462,38 @@ calls_await(const struct calls *c, const void *to)
 static struct job *
 job_of(const struct call *call)
 {
-	struct job *job = call->kind == CALL_RUN ? call->job : task_of(call);
+	return call->job != NULL && call->job->out.text != NULL ? call->job
+	    : NULL;
+}
 
-	return job != NULL && job->out.text != NULL ? job : NULL;
+/* Notes when there is something new to be told. */
+static void
+note_news(struct call *call)
+{
+	struct job *job = job_of(call);
+
+	if (call->token.text != NULL && call->news == 0 && job != NULL &&
+	    (output_news(job->out.text, &call->out.shown) ||
+	    output_news(job->err.text, &call->err.shown)))
+		call->news = call->calls->now;
 }
 
 /* When a call's next progress is due; NEVER: nobody has asked for any. */
 static int64_t
-progress_due(struct call *call)
+progress_due(const struct call *call)
 {
-	int64_t due = call->last + PROGRESS_SILENCE;
-	struct job *job;
+	int64_t due = call->news > 0 ? call->news + PROGRESS_PAUSE
+	    : call->last + PROGRESS_SILENCE;
 
 	if (call->token.text == NULL)
 		return NEVER;
-	job = job_of(call);
-	if (job != NULL && (output_news(job->out.text, &call->out.shown) ||
-	    output_news(job->err.text, &call->err.shown))) {
-		if (call->news == 0)
-			call->news = call->from.calls->now;
-		due = call->news + PROGRESS_PAUSE;
-	}
 	return due > call->pause ? due : call->pause;
 }
 
 static void
 send_progress(struct call *call)
 {
-	struct calls *c = call->from.calls;
+	struct calls *c = call->calls;
 	struct buf text = { NULL, 0, 0, false }, b = text;
 	struct output_cursor out = call->out.shown, err = call->err.shown;
 	struct job *job = job_of(call);
@@ -645,8 +512,7 @@ send_progress(struct call *call)
 	buf_puts(&b, "}}");
 	/* If it is not taken, the next one, before long, holds this text. */
 	call->pause = c->now + PROGRESS_PAUSE;
-	if (!b.failed && !text.failed && c->send(c->transport, call->from.to,
-	    MCP_PROGRESS, 0, &b)) {
+	if (!text.failed && answer_notice(&call->from, MCP_PROGRESS, &b)) {
 		call->out.shown = out;
 		call->err.shown = err;
 		call->news = 0;
@@ -662,57 +528,27 @@ send_progress(struct call *call)
 void
 calls_poll_add(struct calls *c, struct loop *loop)
 {
-	struct call *call;
-	struct job *job;
+	const struct call *call;
 
 	for (call = c->first; call != NULL; call = call->next) {
-		job = call->kind == CALL_LOOK ? task_of(call) : NULL;
-		if (job != NULL)
-			loop_until(loop, wait_ends(call, job));
-		if (job != NULL && job->asked.terminal)
-			loop_until(loop, loop->now + ASKS_LOOK);
+		loop_until(loop, call->due);
 		loop_until(loop, progress_due(call));
+		if (call->job != NULL && call->job->asked.terminal &&
+		    call->job->state == JOB_TASK)
+			loop_until(loop, loop->now + PROMPT_POLL);
 	}
-}
-
-/* Answers a job's call; or, if that is the start of a task with a wait, lets it
- * wait on (W2). */
-static void
-tell(struct calls *c, struct job *job)
-{
-	struct call *call = job->call;
-	struct buf b = { NULL, 0, 0, false };
-
-	if (call == NULL)
-		return;
-	if (job->id[0] != '\0' && call->look.wait > 0) {
-		call->kind = CALL_LOOK;
-		call->job = NULL;
-		c->looks++;
-		begin_look(call, job);
-		return;
-	}
-	if (job->refused != JOB_ACCEPTED)
-		results_refused(&b, c->session, job, c->now);
-	else
-		results_job(&b, call->from.data, c->session, job, NULL, c->now);
-	end_call(call, &b);
 }
 
 void
 calls_dispatch(struct calls *c)
 {
 	struct call *call, *next;
-	struct job *job;
 
-	while ((job = session_next(c->session)) != NULL) {
-		tell(c, job);
-		session_release(c->session, job);
-	}
 	for (call = c->first; call != NULL; call = next) {
 		next = call->next;
-		if (call->kind == CALL_LOOK && try_look(call))
+		if (try_answer(call))
 			continue;
+		note_news(call);
 		if (c->now >= progress_due(call))
 			send_progress(call);
 	}
@@ -731,9 +567,10 @@ calls_close(struct calls *c)
 		/* The one before this was unlinked as it was freed. */
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 		next = call->next;
-		if (call->kind != CALL_LISTEN)
+		if (call->asked.action != TOOLS_UNKNOWN)
 			continue;
-		call->from.stateless = false;  /* it has a _meta of its own */
+		/* It has a _meta of its own. */
+		call->from.reader.revision = NULL;
 		buf_puts(&b, "\"resultType\":\"complete\","
 		    "\"_meta\":{\"" META_SUBSCRIPTION "\":");
 		json_verbatim(call->from.id, &b);
@@ -747,5 +584,5 @@ calls_free(struct calls *c)
 {
 	/* close_call() moves c->first on, which the analyzer doesn't see. */
 	while (c->first != NULL)
-		close_call(c->first);  /* NOLINT(clang-analyzer-unix.Malloc) */
+		close_call(c->first, false);  /* NOLINT(clang-analyzer-unix.Malloc) */
 }

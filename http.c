@@ -57,7 +57,7 @@ struct connection {
 struct http_session {
 	struct http_session *next;
 	struct client *client;
-	char id[SESSION_ID];
+	char id[JOB_ID];
 	int64_t used;         /* ms; when a request was last in flight */
 	bool ended;           /* it is closing; its id is no longer known */
 };
@@ -250,7 +250,7 @@ open_session(struct http *h)
 	if (s == NULL)
 		return NULL;
 	s->client = mcp_open(h->mcp, MCP_HTTP, http_send, h);
-	if (s->client == NULL || !proc_random(s->id, (SESSION_ID - 1) / 2)) {
+	if (s->client == NULL || !proc_random(s->id, (JOB_ID - 1) / 2)) {
 		mcp_free(s->client);
 		free(s);
 		return NULL;

@@ -10,13 +10,8 @@ enum {
 	BATCH_MOST = 1000      /* messages of one array (P10) */
 };
 
-/* What a revision adds. A new one is a row here, the newest first. */
-static const struct revision {
-	const char *name;
-	bool stateless;   /* no handshake: every request says its version, and
-	                   * every result what it is */
-	bool batches;     /* arrays of messages */
-} revisions[] = {
+/* A new revision is a row here, the newest first. */
+static const struct revision revisions[] = {
 	{ "2026-07-28", true, false },
 	{ "2025-11-25", false, false },
 	{ "2025-06-18", false, false },
@@ -29,30 +24,18 @@ static const struct revision {
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_CLIENT "io.modelcontextprotocol/clientInfo"
 
-/* Clients that show the model the data in place of the text: as JSON, with its
- * escapes, that is longer to read (B6). By clientInfo.name, with the version
- * that was tried. (gemini-cli-mcp-client 0.61.0 and opencode 1.18.33 show the
- * text.) */
-static const char *const data_readers[] = {
-	"claude-code",         /* 2.1.330 */
-	"codex-mcp-client",    /* 0.169.0 */
-	"copilot-cli",         /* 1.0.102: both, so it is twice as much */
-	NULL
-};
-
 struct client {
 	struct calls calls;
 	const struct mcp_options *options;
 	enum mcp_peer peer;
-	const struct revision *revision;  /* the handshake's; NULL before */
-	bool data;             /* the handshake's, too: results hold the data */
+	struct reader reader;  /* as the handshake has it */
 };
 
 /* A message being handled */
 struct request {
 	struct client *client;
 	const struct mcp_message *message;
-	struct calls_request from;
+	struct reply from;
 	struct buf result;     /* its members */
 };
 
@@ -78,17 +61,15 @@ put_instructions(struct request *r)
 	    "not.", "\"");
 }
 
-/* Does the client of this clientInfo get results as data too? */
-static bool
-wants_data(const struct client *c, struct json info)
+/* Whom the answers are for: the client of this clientInfo */
+static struct reader
+find_reader(const struct client *c, const struct revision *v, struct json info)
 {
-	const char *const *known = data_readers;
+	struct reader r = { v, clients_find(info), false };
 
-	if (c->options->structured != MCP_DATA_AUTO)
-		return c->options->structured == MCP_DATA_ON;
-	while (*known != NULL && !json_is(json_get(info, "name"), *known))
-		known++;
-	return *known == NULL;
+	r.data = c->options->structured == MCP_DATA_ON ||
+	    (c->options->structured == MCP_DATA_AUTO && !r.client->shows_data);
+	return r;
 }
 
 static const char *
@@ -106,21 +87,20 @@ do_initialize(struct request *r)
 		for (v = revisions; v->stateless; v++)
 			;
 	}
-	r->client->revision = v;
-	r->client->data = wants_data(r->client,
+	r->client->reader = find_reader(r->client, v,
 	    json_get(r->message->params, "clientInfo"));
 	buf_add(&r->result, "\"protocolVersion\":\"", v->name,
 	    "\",\"capabilities\":{\"tools\":{}},"
 	    "\"serverInfo\":" MCP_SERVER_INFO);
 	put_instructions(r);
-	calls_result(&r->from, &r->result);
+	answer_result(&r->from, &r->result);
 	return NULL;
 }
 
 static const char *
 do_ping(struct request *r)
 {
-	calls_result(&r->from, &r->result);
+	answer_result(&r->from, &r->result);
 	return NULL;
 }
 
@@ -151,7 +131,7 @@ do_discover(struct request *r)
 	buf_puts(&r->result, ",\"capabilities\":{\"tools\":{}}"
 	    CACHING("public"));
 	put_instructions(r);
-	calls_result(&r->from, &r->result);
+	answer_result(&r->from, &r->result);
 	return NULL;
 }
 
@@ -162,13 +142,13 @@ do_list(struct request *r)
 		return "Unknown cursor: all tools are on the one page that is "
 		    "asked for without";
 	buf_puts(&r->result, "\"tools\":");
-	tools_list(&r->result, r->client->calls.tools, r->from.data,
+	tools_list(&r->result, r->client->calls.tools, r->from.reader.data,
 	    session_stateless(r->client->calls.session));
-	if (r->from.stateless)
+	if (reader_is_stateless(&r->from.reader))
 		buf_puts(&r->result,
 		    r->client->options->structured == MCP_DATA_AUTO
 		    ? CACHING("private") : CACHING("public"));
-	calls_result(&r->from, &r->result);
+	answer_result(&r->from, &r->result);
 	return NULL;
 }
 
@@ -179,7 +159,7 @@ do_listen(struct request *r)
 
 	if (json_type(wanted) != JSON_OBJECT)
 		return "params lack notifications (an object)";
-	calls_listen(&r->from);
+	calls_listen(&r->client->calls, &r->from);
 	return NULL;
 }
 
@@ -195,7 +175,7 @@ fail_unknown_tool(struct request *r)
 	buf_put(text, name.text, name.len < NAME_SHOWN ? name.len : NAME_SHOWN);
 	tools_names(text, r->client->calls.tools);
 	buf_putc(text, '\0');
-	calls_error(&r->from, JSONRPC_INVALID_PARAMS,
+	answer_error(&r->from, JSONRPC_INVALID_PARAMS,
 	    text->failed ? "Unknown tool" : text->data, NULL);
 	buf_free(text);
 }
@@ -215,9 +195,10 @@ do_call(struct request *r)
 	if (call.action == TOOLS_UNKNOWN)
 		fail_unknown_tool(r);
 	else if (call.action == TOOLS_REFUSED)
-		calls_result(&r->from, &r->result);
+		answer_result(&r->from, &r->result);
 	else
-		calls_tool(&r->from, json_get(m->meta, "progressToken"), &call);
+		calls_tool(&r->client->calls, &r->from,
+		    json_get(m->meta, "progressToken"), &call);
 	tools_call_free(&call);
 	return NULL;
 }
@@ -240,14 +221,15 @@ static const struct method {
 static const char *
 run_method(struct request *r)
 {
+	bool stateless = reader_is_stateless(&r->from.reader);
 	const struct method *m;
 
 	for (m = methods; m->name != NULL; m++) {
-		if ((r->from.stateless ? m->stateless : m->legacy) &&
+		if ((stateless ? m->stateless : m->legacy) &&
 		    json_is(r->message->method, m->name))
 			return m->run(r);
 	}
-	calls_error(&r->from, JSONRPC_NO_METHOD, "Method not found", NULL);
+	answer_error(&r->from, JSONRPC_NO_METHOD, "Method not found", NULL);
 	return NULL;
 }
 
@@ -263,7 +245,7 @@ refuse_version(struct request *r)
 	buf_puts(&data, ",\"requested\":");
 	json_verbatim(r->message->version, &data);
 	buf_puts(&data, "}");
-	calls_error(&r->from, MCP_UNSUPPORTED_VERSION,
+	answer_error(&r->from, MCP_UNSUPPORTED_VERSION,
 	    "Unsupported protocol version", data.failed ? NULL : &data);
 	buf_free(&data);
 }
@@ -292,8 +274,7 @@ handle_stateless(struct request *r)
 	    json_type(json_get(client, "version")) != JSON_STRING))
 		return "_meta's " META_CLIENT " must be an object with "
 		    "strings name and version";
-	r->from.stateless = true;
-	r->from.data = wants_data(r->client, client);
+	r->from.reader = find_reader(r->client, v, client);
 	return run_method(r);
 }
 
@@ -311,7 +292,7 @@ handle_request(struct request *r)
 	if (m->meta.text != NULL && json_type(m->meta) != JSON_OBJECT)
 		return "params._meta must be an object";
 	if (r->from.batch != NULL && (m->version.text != NULL || opens)) {
-		calls_error(&r->from, JSONRPC_INVALID_REQUEST,
+		answer_error(&r->from, JSONRPC_INVALID_REQUEST,
 		    "Not allowed in a batch", NULL);
 		return NULL;
 	}
@@ -319,7 +300,7 @@ handle_request(struct request *r)
 		return handle_stateless(r);
 	if (json_is(m->method, "server/discover"))
 		return "params._meta lacks " META_VERSION " (a string)";
-	if (opens || c->revision != NULL || (json_is(m->method, "ping") &&
+	if (opens || c->reader.revision != NULL || (json_is(m->method, "ping") &&
 	    c->peer != MCP_HTTP_STATELESS))
 		return run_method(r);
 	return "params._meta lacks " META_VERSION " (a string); or begin with "
@@ -388,7 +369,7 @@ wrong_envelope(const struct mcp_message *m)
 
 /* `from` has no id yet. */
 static void
-handle(struct client *c, struct calls_request from, const struct mcp_message *m)
+handle(struct client *c, struct reply from, const struct mcp_message *m)
 {
 	struct request r = { c, m, from, { NULL, 0, 0, false } };
 	const char *wrong = wrong_envelope(m);
@@ -400,72 +381,77 @@ handle(struct client *c, struct calls_request from, const struct mcp_message *m)
 	if (good_id(m->id))
 		r.from.id = m->id;
 	if (m->whole.text == NULL) {
-		calls_error(&r.from, JSONRPC_PARSE_ERROR, "Parse error", NULL);
+		answer_error(&r.from, JSONRPC_PARSE_ERROR, "Parse error", NULL);
 	} else if (wrong != NULL) {
-		calls_error(&r.from, JSONRPC_INVALID_REQUEST, wrong, NULL);
+		answer_error(&r.from, JSONRPC_INVALID_REQUEST, wrong, NULL);
 	} else if (m->id.text != NULL) {
 		wrong = handle_request(&r);
 		if (wrong != NULL)
-			calls_error(&r.from, JSONRPC_INVALID_PARAMS, wrong,
+			answer_error(&r.from, JSONRPC_INVALID_PARAMS, wrong,
 			    NULL);
 	} else if (json_is(m->method, "notifications/cancelled")) {
 		calls_cancel(&c->calls, json_get(m->params, "requestId"));
 	}
 }
 
+static struct reply
+reply_to(struct client *c, void *to)
+{
+	struct reply from = { &c->calls.answers, to, NULL, c->reader,
+	    { NULL, 0 } };
+
+	return from;
+}
+
 enum mcp_outcome
 mcp_handle(struct client *c, void *to, const struct mcp_message *m,
            int64_t now)
 {
-	struct calls_request from = { NULL, to, NULL, false, c->data,
-	    { NULL, 0 } };
+	struct reply from = reply_to(c, to);
 	struct json element;
 	struct mcp_message part;
 	size_t at = 0;
 	int elements = 1;
 
-	from.calls = &c->calls;
 	c->calls.now = now;
-	c->calls.outcome = MCP_WANTS_NONE;
-	if (json_type(m->whole) != JSON_ARRAY || c->revision == NULL ||
-	    !c->revision->batches ||
+	c->calls.answers.outcome = MCP_WANTS_NONE;
+	if (json_type(m->whole) != JSON_ARRAY || c->reader.revision == NULL ||
+	    !c->reader.revision->batches ||
 	    !json_next(m->whole, &at, NULL, &element)) {
 		handle(c, from, m);
-		return c->calls.outcome;
+		return c->calls.answers.outcome;
 	}
 	while (elements <= BATCH_MOST &&
 	    json_next(m->whole, &at, NULL, &element))
 		elements++;
 	if (elements > BATCH_MOST) {
-		calls_error(&from, JSONRPC_INVALID_REQUEST,
+		answer_error(&from, JSONRPC_INVALID_REQUEST,
 		    "An array can have 1000 messages, not more", NULL);
-		return c->calls.outcome;
+		return c->calls.answers.outcome;
 	}
-	if (!calls_batch_begin(&from)) {
+	if (!batch_begin(&from)) {
 		mcp_unread(c, to, false);
-		return c->calls.outcome;
+		return c->calls.answers.outcome;
 	}
 	at = 0;
 	while (json_next(m->whole, &at, NULL, &element)) {
 		split(&part, element);
 		handle(c, from, &part);
 	}
-	calls_batch_end(&from);
-	return c->calls.outcome;
+	batch_end(&from);
+	return c->calls.answers.outcome;
 }
 
 void
 mcp_unread(struct client *c, void *to, bool too_long)
 {
-	struct calls_request from = { NULL, to, NULL, false, false,
-	    { NULL, 0 } };
+	struct reply from = reply_to(c, to);
 
-	from.calls = &c->calls;
 	if (too_long)
-		calls_error(&from, JSONRPC_INVALID_REQUEST, "The message is "
+		answer_error(&from, JSONRPC_INVALID_REQUEST, "The message is "
 		    "over 16 MiB long, the most that is taken", NULL);
 	else
-		calls_error(&from, JSONRPC_INTERNAL,
+		answer_error(&from, JSONRPC_INTERNAL,
 		    "Out of memory for the message", NULL);
 }
 
@@ -478,7 +464,7 @@ mcp_error(const struct client *c, struct buf *b, const struct mcp_message *m,
 	/* With a response's id the client could take it for an answer. */
 	if (mcp_is_request(m) && good_id(m->id))
 		id = m->id;
-	calls_put_error(b, &c->calls, id, code, text, NULL);
+	answers_put_error(b, &c->calls.answers, id, code, text, NULL);
 }
 
 /* -- Turns ------------------------------------------------------------- */
@@ -494,13 +480,10 @@ mcp_open(const struct mcp_options *options, enum mcp_peer peer, mcp_send *send,
 	c->options = options;
 	c->peer = peer;
 	c->calls.tools = &options->tools;
-	c->calls.send = send;
-	c->calls.transport = transport;
-	c->calls.null_id = peer == MCP_STDIO;
-	buf_room(&c->calls.reserve, CALLS_RESERVE);
 	c->calls.session = session_open(&options->session,
 	    peer == MCP_HTTP_STATELESS);
-	if (c->calls.session == NULL || c->calls.reserve.failed) {
+	if (c->calls.session == NULL || !answers_open(&c->calls.answers, send,
+	    transport, peer == MCP_STDIO)) {
 		mcp_free(c);
 		return NULL;
 	}
@@ -514,7 +497,7 @@ mcp_free(struct client *c)
 		return;
 	calls_free(&c->calls);
 	session_free(c->calls.session);
-	buf_free(&c->calls.reserve);
+	answers_free(&c->calls.answers);
 	free(c);
 }
 
@@ -543,7 +526,7 @@ mcp_forget(struct client *c, void *to, bool cancel, int64_t now)
 size_t
 mcp_backlog(const struct client *c)
 {
-	return session_queued(c->calls.session) + c->calls.batched +
+	return session_queued(c->calls.session) + c->calls.answers.batched +
 	    c->calls.held;
 }
 
@@ -576,7 +559,7 @@ mcp_closed(const struct client *c)
 const char *
 mcp_version(const struct client *c)
 {
-	return c->revision == NULL ? NULL : c->revision->name;
+	return c->reader.revision == NULL ? NULL : c->reader.revision->name;
 }
 
 bool

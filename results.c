@@ -77,12 +77,6 @@ put_start(struct buf *b, const struct buf *text, int most)
 	put_name(b, text->data, buf_cut(text, most));
 }
 
-static int64_t
-elapsed(const struct job *job, int64_t now)
-{
-	return (job->ended > 0 ? job->ended : now) - job->started;
-}
-
 /* -- Results ----------------------------------------------------------- */
 
 /* A result that is written as text and as data (B6) */
@@ -186,7 +180,7 @@ put_notes(struct result *r)
 	const struct job *job = r->job;
 	bool start = r->look == NULL || r->look->action == TOOLS_RUN;
 	bool in_session;
-	int sig = job->exit_code - 128;
+	int sig = job->end.status - 128;
 
 	note_limits(r, start);
 	if (r->task && !r->ended && !job->asked.background && start)
@@ -194,7 +188,7 @@ put_notes(struct result *r)
 		    "ms; it goes on as a background task");
 	if (r->task && !r->ended && start)
 		note_number(r, "read it with task_output, end it with "
-		    "kill_pid ", job->pid,
+		    "kill_pid ", job->end.pid,
 		    r->stateless ? " and this task_id" : "");
 	if (r->look != NULL && r->look->unseen) {
 		note(r, r->look->echoed
@@ -204,23 +198,23 @@ put_notes(struct result *r)
 		    : "not seen in time, since the last look: ");
 		buf_put(&r->note, r->look->until.data, r->look->until.len);
 	}
-	if (r->look != NULL && r->look->asks)
+	if (r->look != NULL && r->look->prompts)
 		note(r, r->look->secret
 		    ? "it asks for a secret, which is not shown: give input "
 		    "with this task_id"
 		    : "it waits for input: give input with this task_id");
-	if (r->ended && job->orphans > 0) {
-		in_session = job->asked.terminal || job->scattered;
+	if (r->ended && job->end.lives) {
+		in_session = job->asked.terminal || job->end.scattered;
 		note_number(r, in_session
 		    ? "it left processes running, in session "
-		    : "it left processes running, in group ", job->orphans,
+		    : "it left processes running, in group ", job->end.pid,
 		    job->asked.terminal ? "; they have lost their terminal"
 		    : "; what they print is not shown");
 		buf_puts(&r->note, in_session ? "; end them with pkill -s "
 		    : "; end them with kill -- -");
-		buf_int(&r->note, job->orphans);
+		buf_int(&r->note, job->end.pid);
 	}
-	if (r->ended && job->shot) {
+	if (r->ended && job_killed_by_others(job)) {
 		note_number(r, "the shell itself was ended by signal ", sig,
 		    ", which boris did not send; what came behind was not "
 		    "run");
@@ -229,9 +223,9 @@ put_notes(struct result *r)
 			buf_puts(&r->note, " (pkill -f matches its own "
 			    "command line; write pkill -f '[n]ame')");
 	}
-	if (r->ended && job->pipeline[0] != '\0') {
+	if (r->ended && job->end.pipeline[0] != '\0') {
 		note(r, "exit codes of the last pipeline: ");
-		buf_puts(&r->note, job->pipeline);
+		buf_puts(&r->note, job->end.pipeline);
 	}
 }
 
@@ -264,11 +258,11 @@ data_number(struct result *r, const char *name, int64_t n)
 static void
 put_exit_code(struct result *r)
 {
-	const char *name = signal_of(r->job->exit_code);
+	const char *name = signal_of(r->job->end.status);
 
 	text_name(r, "exit_code");
-	buf_int(&r->text, r->job->exit_code);
-	data_number(r, "exit_code", r->job->exit_code);
+	buf_int(&r->text, r->job->end.status);
+	data_number(r, "exit_code", r->job->end.status);
 	if (name != NULL) {
 		buf_add(&r->text, " (", name, ")");
 		data_string(r, "signal", name, strlen(name));
@@ -284,7 +278,7 @@ put_facts(struct result *r, int64_t now)
 	const struct job *job = r->job;
 	const char *status = status_of(job, r->ended);
 	size_t skip = r->headline > 0 ? r->headline + strlen("; ") : 0;
-	int64_t time = elapsed(job, now);
+	int64_t time = job_elapsed(job, now);
 
 	buf_put(&r->text, r->note.data, r->headline);
 	if (r->task) {
@@ -301,8 +295,8 @@ put_facts(struct result *r, int64_t now)
 		buf_puts(&r->text, job->id);
 		data_string(r, "task_id", job->id, strlen(job->id));
 		text_name(r, "pid");
-		buf_int(&r->text, job->pid);
-		data_number(r, "pid", job->pid);
+		buf_int(&r->text, job->end.pid);
+		data_number(r, "pid", job->end.pid);
 	} else if (job->dir != NULL) {
 		data_string(r, "cwd", job->dir, strlen(job->dir));
 		if (job->moved || job->timed_out) {
@@ -330,20 +324,18 @@ put_output(struct result *r, struct job_stream *out, struct job_stream *err)
 	static const char *const files[] = { "stdout_file", "stderr_file" };
 	struct output_view view[2] = { { -1, NULL }, { -1, NULL } };
 	struct buf *t = &r->text, b = { NULL, 0, 0, false };
-	struct output_bounds most = { TRUNCATE_HEAD, 0, 0, 0 };
 	bool only_new = r->look != NULL && r->look->only_new;
 	size_t before = t->len;
 	struct job_stream *s;
 	int i;
 
-	most.how = r->job->asked.truncate;
 	for (i = 0; i < 2; i++) {
 		s = i == 0 ? out : err;
 		if (only_new) {
-			output_show_since(s->text, &s->seen, &most, names[i],
+			output_show_since(s->text, &s->seen, &r->job->asked.bounds, names[i],
 			    &b, &view[i]);
 		} else {
-			output_show(s->text, &most, names[i], &b, &view[i]);
+			output_show(s->text, &r->job->asked.bounds, names[i], &b, &view[i]);
 			output_look(s->text, &s->seen);
 		}
 		data_string(r, names[i], b.data, b.len);
@@ -371,8 +363,8 @@ put_output(struct result *r, struct job_stream *out, struct job_stream *err)
 }
 
 void
-results_job(struct buf *b, bool data, struct session *s, struct job *job,
-            const struct tools_call *look, int64_t now)
+results_job(struct buf *b, const struct reader *reader, struct session *s,
+            struct job *job, const struct tools_call *look, int64_t now)
 {
 	struct result r;
 
@@ -380,7 +372,7 @@ results_job(struct buf *b, bool data, struct session *s, struct job *job,
 	r.job = job;
 	r.stateless = session_stateless(s);
 	r.look = look;
-	r.task = job->id[0] != '\0';
+	r.task = job_is_task(job);
 	r.ended = job->state == JOB_FINISHED && (look != NULL || !r.task);
 	put_notes(&r);
 	put_facts(&r, now);
@@ -389,7 +381,7 @@ results_job(struct buf *b, bool data, struct session *s, struct job *job,
 		put_output(&r, &job->out, &job->err);
 	r.text.failed = r.text.failed || r.note.failed;
 	buf_free(&r.note);
-	if (!data)
+	if (!reader->data)
 		buf_free(&r.data);
 	put_result(b, false, &r.text, &r.data);
 }
@@ -403,19 +395,19 @@ put_task(struct result *r, int64_t now)
 	struct buf *t = &r->text;
 
 	buf_add(&r->data, "{\"task_id\":\"", job->id, "\"");
-	data_number(r, "pid", job->pid);
+	data_number(r, "pid", job->end.pid);
 	data_string(r, "status", status, strlen(status));
-	data_number(r, "elapsed_ms", elapsed(job, now));
+	data_number(r, "elapsed_ms", job_elapsed(job, now));
 	buf_add(t, t->len > 0 ? "\n" : "", job->id, "  pid ");
-	buf_int(t, job->pid);
+	buf_int(t, job->end.pid);
 	buf_add(t, "  ", status);
 	if (job->state == JOB_FINISHED) {
-		data_number(r, "exit_code", job->exit_code);
+		data_number(r, "exit_code", job->end.status);
 		buf_puts(t, "  exit_code ");
-		buf_int(t, job->exit_code);
+		buf_int(t, job->end.status);
 	}
 	buf_puts(t, "  ");
-	put_time(t, elapsed(job, now));
+	put_time(t, job_elapsed(job, now));
 	buf_puts(t, "  ");
 	if (job->asked.description.len > 0) {
 		data_string(r, "description", job->asked.description.data,
@@ -446,7 +438,8 @@ put_tasks(struct result *r, struct session *s, bool running, int64_t now)
 }
 
 void
-results_list(struct buf *b, bool data, struct session *s, int64_t now)
+results_list(struct buf *b, const struct reader *reader, struct session *s,
+             int64_t now)
 {
 	struct result r;
 
@@ -460,7 +453,7 @@ results_list(struct buf *b, bool data, struct session *s, int64_t now)
 	buf_puts(&r.data, "{\"tasks\":[");
 	put_tasks(&r, s, false, now);
 	buf_puts(&r.data, "]");
-	if (!data)
+	if (!reader->data)
 		buf_free(&r.data);
 	put_result(b, false, &r.text, &r.data);
 }

@@ -7,7 +7,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "json.h"
+#include "buf.h"
+#include "reader.h"
 #include "session.h"
 #include "tools.h"
 
@@ -16,11 +17,12 @@ void results_refusal(struct buf *, struct buf *text);
 
 /* The end of a command, or the start of a task; or, as `look` asks, how a task
  * stands. data: with the data. now: ms. */
-void results_job(struct buf *, bool data, struct session *, struct job *,
-                 const struct tools_call *look, int64_t now);
+void results_job(struct buf *, const struct reader *, struct session *,
+                 struct job *, const struct tools_call *look, int64_t now);
 
 /* All tasks of a session (T7); where ids are secrets, an error (H6) */
-void results_list(struct buf *, bool data, struct session *, int64_t now);
+void results_list(struct buf *, const struct reader *, struct session *,
+                  int64_t now);
 
 /* The task that is asked for is not there. */
 void results_no_task(struct buf *, struct session *,

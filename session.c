@@ -19,21 +19,6 @@ enum {
 	TEXT_KEPT = 800  /* bytes of a command, while and after it runs (T7) */
 };
 
-/* A job and what only the session sees of it; the rooms above have a pointer to
- * the first member. It is there as long as it waits or runs, has something to
- * tell, is a result kept for its reader, or has left something running (E4). */
-struct held_job {
-	struct job job;
-	struct held_job *next, *previous;  /* in the order in which they came */
-	char id[SESSION_ID];     /* its task's, once it is one */
-	int64_t deadline;        /* ms; of its timeout */
-	bool cancelled;          /* nobody wants to hear of it */
-	bool news;               /* its call is to be told something */
-	bool kept;               /* a finished task that nobody has read */
-	struct exec *exec;       /* until nothing of it remains; or NULL */
-	struct exec_report report;  /* how it stands, once started */
-};
-
 struct session {
 	const struct session_options *options;
 	bool stateless;          /* no tracked directory, side by side (H6) */
@@ -41,72 +26,72 @@ struct session {
 	char name[25];           /* its files': the process's and its own */
 	char *dir;               /* the tracked directory */
 	struct spool spool;
-	struct held_job *first, *last;
-	int running, tasks, kept;  /* how many of them are that */
+	struct job *first, *last;
 	struct exec_list execs;  /* theirs */
 	size_t queued;           /* bytes held by those that wait */
 };
 
 /* -- Jobs -------------------------------------------------------------- */
 
-void
-job_request_free(struct job_request *asked)
+static int
+count(const struct session *s, enum job_state state)
 {
-	buf_free(&asked->text);
-	buf_free(&asked->input);
-	buf_free(&asked->description);
-	free(asked->cwd);
-	memset(asked, 0, sizeof(*asked));
+	const struct job *job;
+	int n = 0;
+
+	for (job = s->first; job != NULL; job = job->own.next)
+		n += job->state == state;
+	return n;
 }
 
 static void
-free_output(struct held_job *h)
+drop(struct session *s, struct job *job)
 {
-	output_free(h->job.out.text);
-	output_free(h->job.err.text);
-	h->job.out.text = h->job.err.text = NULL;
-}
-
-static void
-drop(struct session *s, struct held_job *h)
-{
-	*(h->previous != NULL ? &h->previous->next : &s->first) = h->next;
-	*(h->next != NULL ? &h->next->previous : &s->last) = h->previous;
-	exec_free(&s->execs, h->exec);
-	free_output(h);
-	job_request_free(&h->job.asked);
-	free(h->job.dir);
-	free(h->report.dir);
-	free(h);
+	*(job->own.previous != NULL ? &job->own.previous->own.next
+	    : &s->first) = job->own.next;
+	*(job->own.next != NULL ? &job->own.next->own.previous
+	    : &s->last) = job->own.previous;
+	exec_free(&s->execs, job->own.exec);
+	job_free(job);
 }
 
 static size_t
-job_bytes(const struct held_job *h)
+job_bytes(const struct job *job)
 {
-	const struct job_request *r = &h->job.asked;
+	const struct job_request *r = &job->asked;
 
-	return sizeof(*h) + r->text.cap + r->input.cap +
+	return sizeof(*job) + r->text.cap + r->input.cap +
 	    (r->cwd != NULL ? strlen(r->cwd) : 0);
 }
 
-/* A finished job that has nothing to tell loses its output; with nothing left
- * running it goes itself. */
-static void
-drop_if_done(struct session *s, struct held_job *h)
+/* Is it a finished task that nobody has read? */
+static bool
+is_unread(const struct job *job)
 {
-	if (h->job.state != JOB_FINISHED || h->news || h->kept)
+	return job->state == JOB_FINISHED && job_is_task(job) &&
+	    !job->own.read;
+}
+
+/* A finished job that nobody holds or will read loses its output; with nothing
+ * left running it goes itself. */
+static void
+drop_if_done(struct session *s, struct job *job)
+{
+	if (job->state != JOB_FINISHED || job->own.holders > 0 ||
+	    is_unread(job))
 		return;
-	free_output(h);
-	if (h->exec == NULL)
-		drop(s, h);
+	output_free(job->out.text);
+	output_free(job->err.text);
+	job->out.text = job->err.text = NULL;
+	if (job->own.exec == NULL)
+		drop(s, job);
 }
 
 static void
-refuse(struct held_job *h, enum job_refused why)
+refuse(struct job *job, enum job_refused why)
 {
-	h->job.refused = why;
-	h->job.state = JOB_FINISHED;
-	h->news = true;
+	job->refused = why;
+	job->state = JOB_FINISHED;
 }
 
 static void
@@ -172,149 +157,123 @@ enterable(const char *dir)
 /* The directory that was tried, by `cwd` or as the tracked one, can't be
  * entered. If the latter has gone, --workdir takes its place (D5). */
 static void
-refuse_dir(struct session *s, struct held_job *h, const char *tried)
+refuse_dir(struct session *s, struct job *job, const char *tried)
 {
-	const char *cwd = h->job.asked.cwd, *to = s->options->workdir;
+	const char *cwd = job->asked.cwd, *to = s->options->workdir;
 	char *dir;
 
-	h->job.refused = JOB_NO_DIR;
-	set_dir(&h->job.dir, strdup(tried));
+	job->refused = JOB_NO_DIR;
+	set_dir(&job->dir, strdup(tried));
 	if (s->stateless ||
 	    (cwd != NULL && (cwd[0] == '/' || enterable(s->dir))))
 		return;
-	h->job.refused = JOB_LOST_DIR;
+	job->refused = JOB_LOST_DIR;
 	dir = strdup(enterable(to) ? to : "/");
 	if (dir == NULL)
 		return;  /* the next command says so again */
-	set_dir(&h->job.dir, s->dir);
+	set_dir(&job->dir, s->dir);
 	s->dir = dir;
 }
 
 /* The shell of a foreground command says where it ended (D1). */
 static void
-track_dir(struct session *s, struct held_job *h)
+track_dir(struct session *s, struct job *job)
 {
-	const char *dir = h->report.dir;
+	const char *dir = job->end.dir;
 	char *copy;
 
-	if (dir == NULL || s->stateless || h->job.timed_out ||
-	    h->job.killed || h->cancelled || strcmp(dir, s->dir) == 0)
+	if (dir == NULL || s->stateless || job->timed_out ||
+	    job->killed || job->own.cancelled || strcmp(dir, s->dir) == 0)
 		return;
 	copy = strdup(dir);
-	h->job.moved = copy != NULL;
+	job->moved = copy != NULL;
 	if (copy != NULL)
 		set_dir(&s->dir, copy);
 }
 
 /* -- The end of a command ---------------------------------------------- */
 
-/* Too many have finished unread: those that ended first are forgotten. */
+/* Too many tasks have finished unread: the one that ended first is forgotten,
+ * unless a call holds it. */
 static void
 forget_oldest(struct session *s)
 {
-	struct held_job *h, *oldest;
+	struct job *job, *oldest = NULL;
+	int unread = 0;
 
-	while (s->kept > UNREAD_MOST) {
-		oldest = NULL;
-		for (h = s->first; h != NULL; h = h->next) {
-			if (h->kept && (oldest == NULL ||
-			    h->job.ended < oldest->job.ended))
-				oldest = h;
-		}
-		if (oldest == NULL)
-			return;
-		session_forget(s, &oldest->job);
+	for (job = s->first; job != NULL; job = job->own.next) {
+		if (!is_unread(job) || job->own.holders > 0)
+			continue;
+		unread++;
+		if (oldest == NULL || job->ended < oldest->ended)
+			oldest = job;
+	}
+	if (unread > UNREAD_MOST) {
+		oldest->own.read = true;
+		drop_if_done(s, oldest);
 	}
 }
 
 static void
-finish(struct session *s, struct held_job *h, int64_t now)
+finish(struct session *s, struct job *job, int64_t now)
 {
-	const struct exec_report *end = &h->report;
-	bool task = h->job.state == JOB_TASK;
+	bool task = job->state == JOB_TASK;
 
-	h->job.exit_code = end->status;
-	/* On a terminal Ctrl-C may have been typed, or Ctrl-\. */
-	h->job.shot = end->signalled && !h->job.timed_out && !h->job.killed &&
-	    !(h->job.asked.terminal &&
-	    (end->status == 128 + SIGINT || end->status == 128 + SIGQUIT));
-	h->job.orphans = end->lives ? end->pid : 0;
-	h->job.scattered = end->scattered;
-	h->job.ended = now;
-	h->job.state = JOB_FINISHED;
-	memcpy(h->job.pipeline, end->pipeline, sizeof(h->job.pipeline));
-	if (task && h->job.killed)
-		h->job.asked.truncate = TRUNCATE_LOOK;  /* T4 */
-	output_end(h->job.out.text);
-	output_end(h->job.err.text);
-	if (task) {
-		s->tasks--;
-		/* If not even its start has been told, then after that. */
-		h->kept = !h->news;
-		s->kept += h->kept;
+	job->ended = now;
+	job->state = JOB_FINISHED;
+	if (task && job->killed)
+		job->asked.bounds.how = TRUNCATE_LOOK;  /* T4 */
+	output_end(job->out.text);
+	output_end(job->err.text);
+	if (task)
 		return;
-	}
-	s->running--;
-	track_dir(s, h);
-	set_dir(&h->job.dir, strdup(s->dir));
-	h->news = !h->cancelled;
+	track_dir(s, job);
+	set_dir(&job->dir, strdup(s->dir));
 }
 
 /* What an ended command left running, or what holds its pipes, is ended with
  * the session. */
 static void
-check_rest(struct session *s, struct held_job *h, int64_t now)
+check_rest(struct session *s, struct job *job, int64_t now)
 {
-	const struct exec_report *left = &h->report;
+	const struct exec_report *left = &job->end;
 
 	if (!left->lives && !left->open) {
-		exec_free(&s->execs, h->exec);
-		h->exec = NULL;
+		exec_free(&s->execs, job->own.exec);
+		job->own.exec = NULL;
 	} else if (s->closing && left->state == EXEC_ENDED) {
-		exec_stop(h->exec, false, now);
+		exec_stop(job->own.exec, false, now);
 	}
 }
 
 /* -- The start --------------------------------------------------------- */
 
-/* Of its own limit and the server's the earlier counts (T5, W4). */
-static void
-become_task(struct session *s, struct held_job *h, int64_t now)
+/* Makes a task of what runs. Of its own limit and the server's the earlier
+ * counts (T5, W4). False: there is no random number for its id. */
+static bool
+become_task(struct session *s, struct job *job, int64_t now)
 {
 	int64_t limit = s->options->bg_timeout;
-	int64_t own = h->job.asked.background ? h->job.asked.timeout : 0;
+	int64_t own = job->asked.background ? job->asked.timeout : 0;
 
-	memcpy(h->job.id, h->id, sizeof(h->id));
-	h->job.state = JOB_TASK;
-	h->job.by_server = limit > 0 && (own == 0 || limit < own);
-	if (!h->job.by_server)
+	if (!proc_random(job->id, (JOB_ID - 1) / 2)) {
+		job->id[0] = '\0';
+		return false;
+	}
+	job->state = JOB_TASK;
+	job->by_server = limit > 0 && (own == 0 || limit < own);
+	if (!job->by_server)
 		limit = own;
-	h->deadline = limit > 0 ? now + limit : NEVER;
-	h->news = !h->cancelled;
-	s->tasks++;
-}
-
-/* What a job needs before its shell is begun; 0, or -1 with errno */
-static int
-prepare(struct session *s, struct held_job *h)
-{
-	if ((h->job.asked.background || s->options->background) &&
-	    !proc_random(h->id, (SESSION_ID - 1) / 2))
-		return -1;
-	errno = ENOMEM;
-	h->job.out.text = output_new(&s->spool);
-	h->job.err.text = output_new(&s->spool);
-	return h->job.out.text == NULL || h->job.err.text == NULL ? -1 : 0;
+	job->own.deadline = limit > 0 ? now + limit : NEVER;
+	return true;
 }
 
 static void
-start(struct session *s, struct held_job *h, int64_t now)
+start_shell(struct session *s, struct job *job, const char *dir, int64_t now)
 {
 	const struct session_options *o = s->options;
-	struct job_request *asked = &h->job.asked;
+	struct job_request *asked = &job->asked;
 	struct exec_command command;
-	char *dir = asked->cwd != NULL ? resolve(s, asked->cwd)
-	    : strdup(s->dir);
 
 	memset(&command, 0, sizeof(command));
 	command.shell = o->shell;
@@ -327,31 +286,44 @@ start(struct session *s, struct held_job *h, int64_t now)
 	command.no_input = o->no_input;
 	command.guard = o->guard;
 	command.input = asked->has_input ? &asked->input : NULL;
-	if (dir != NULL && prepare(s, h) == 0)
-		h->exec = exec_start(&s->execs, &command, &h->report,
-		    h->job.out.text, h->job.err.text, now);
-	if (h->exec == NULL) {
-		h->job.error = errno;
-		refuse(h, command.no_terminal ? JOB_NO_TERMINAL
+	errno = ENOMEM;
+	job->out.text = output_new(&s->spool);
+	job->err.text = output_new(&s->spool);
+	if (job->out.text != NULL && job->err.text != NULL)
+		job->own.exec = exec_start(&s->execs, &command, &job->end,
+		    job->out.text, job->err.text, now);
+	if (command.no_terminal)
+		job->refused = JOB_NO_TERMINAL;
+}
+
+static void
+start(struct session *s, struct job *job, int64_t now)
+{
+	struct job_request *asked = &job->asked;
+	char *dir = asked->cwd != NULL ? resolve(s, asked->cwd)
+	    : strdup(s->dir);
+
+	errno = ENOMEM;
+	job->own.deadline = now + asked->timeout;
+	if (dir != NULL && (!asked->background || become_task(s, job, now)))
+		start_shell(s, job, dir, now);
+	if (job->own.exec == NULL) {
+		job->error = errno;
+		job->id[0] = '\0';
+		refuse(job, job->refused != JOB_ACCEPTED ? job->refused
 		    : JOB_NO_START);
 		if (dir != NULL && !enterable(dir))
-			refuse_dir(s, h, dir);
+			refuse_dir(s, job, dir);
+		free(dir);
+		return;
 	}
 	free(dir);
-	if (h->exec == NULL)
-		return;
 	if (asked->text.len > TEXT_KEPT)
 		asked->text.len = TEXT_KEPT;  /* for the list of tasks */
 	buf_shrink(&asked->text);
-	h->job.pid = h->report.pid;
-	h->job.started = now;
-	if (asked->background) {
-		become_task(s, h, now);
-		return;
-	}
-	h->job.state = JOB_RUNNING;
-	h->deadline = now + asked->timeout;
-	s->running++;
+	job->started = now;
+	if (!asked->background)
+		job->state = JOB_RUNNING;
 }
 
 /* The queue moves on, in order; foreground commands one by one (P7). */
@@ -359,21 +331,23 @@ static void
 start_next(struct session *s, int64_t now)
 {
 	int most = s->stateless ? SESSION_ASIDE : 1;
-	struct held_job *h;
+	struct job *job, *next;
 
-	for (h = s->first; h != NULL; h = h->next) {
-		if (h->job.state != JOB_QUEUED)
+	for (job = s->first; job != NULL; job = next) {
+		next = job->own.next;
+		if (job->state != JOB_QUEUED)
 			continue;
-		if (s->running == most && !s->closing &&
-		    !(h->job.asked.background && s->stateless))
+		if (!s->closing && !(job->asked.background && s->stateless) &&
+		    count(s, JOB_RUNNING) == most)
 			return;
-		s->queued -= job_bytes(h);
+		s->queued -= job_bytes(job);
 		if (s->closing)
-			refuse(h, JOB_CLOSED);
-		else if (h->job.asked.background && s->tasks == TASKS_MOST)
-			refuse(h, JOB_TOO_MANY);
+			refuse(job, JOB_CLOSED);
+		else if (job->asked.background &&
+		    count(s, JOB_TASK) == TASKS_MOST)
+			refuse(job, JOB_TOO_MANY);
 		else
-			start(s, h, now);
+			start(s, job, now);
 	}
 }
 
@@ -382,36 +356,30 @@ start_next(struct session *s, int64_t now)
 /* With --on-timeout=background a foreground command becomes a task, if there is
  * room (E5). Otherwise it is terminated, and so is a task (T5). */
 static void
-time_out(struct session *s, struct held_job *h, int64_t now)
+time_out(struct session *s, struct job *job, int64_t now)
 {
-	bool hand_over = s->options->background && h->job.state == JOB_RUNNING;
+	bool hand_over = s->options->background && job->state == JOB_RUNNING;
 
-	if (h->report.shell_ended) {
-		h->deadline = NEVER;  /* it was in time (E4) */
+	job->own.deadline = NEVER;
+	if (job->end.shell_ended)
+		return;  /* it was in time (E4) */
+	if (hand_over && count(s, JOB_TASK) < TASKS_MOST &&
+	    become_task(s, job, now))
 		return;
-	}
-	if (hand_over && s->tasks < TASKS_MOST) {
-		s->running--;
-		become_task(s, h, now);
-		return;
-	}
-	h->deadline = NEVER;
-	h->job.no_room = hand_over;
-	h->job.timed_out = true;
-	exec_stop(h->exec, false, now);
+	job->no_room = hand_over;
+	job->timed_out = true;
+	exec_stop(job->own.exec, false, now);
 }
 
 static void
-check_job(struct session *s, struct held_job *h, int64_t now)
+check_job(struct session *s, struct job *job, int64_t now)
 {
-	enum exec_state state = h->report.state;
-
-	if (h->job.state != JOB_FINISHED && state == EXEC_ENDED)
-		finish(s, h, now);
-	if (h->job.state == JOB_FINISHED)
-		check_rest(s, h, now);
-	else if (now >= h->deadline && state == EXEC_RUNNING)
-		time_out(s, h, now);
+	if (job->state != JOB_FINISHED && job->end.state == EXEC_ENDED)
+		finish(s, job, now);
+	if (job->state == JOB_FINISHED)
+		check_rest(s, job, now);
+	else if (now >= job->own.deadline && job->end.state == EXEC_RUNNING)
+		time_out(s, job, now);
 }
 
 /* -- The session ------------------------------------------------------- */
@@ -448,82 +416,34 @@ session_free(struct session *s)
 }
 
 struct job *
-session_run(struct session *s, struct job_request *asked, void *call)
+session_run(struct session *s, struct job_request *asked)
 {
-	struct held_job *h = calloc(1, sizeof(*h));
+	struct job *job = calloc(1, sizeof(*job));
 
-	if (h == NULL)
+	if (job == NULL)
 		return NULL;
-	h->job.asked = *asked;
+	job->asked = *asked;
 	memset(asked, 0, sizeof(*asked));
-	h->job.call = call;
-	h->previous = s->last;
-	*(s->last != NULL ? &s->last->next : &s->first) = h;
-	s->last = h;
-	s->queued += job_bytes(h);
-	return &h->job;
+	job->own.holders = 1;
+	job->own.previous = s->last;
+	*(s->last != NULL ? &s->last->own.next : &s->first) = job;
+	s->last = job;
+	s->queued += job_bytes(job);
+	return job;
 }
-
-struct job *
-session_next(struct session *s)
-{
-	struct held_job *h = s->first;
-
-	while (h != NULL && !h->news)
-		h = h->next;
-	return h != NULL ? &h->job : NULL;
-}
-
-void
-session_release(struct session *s, struct job *job)
-{
-	struct held_job *h = (struct held_job *)job;
-
-	job->call = NULL;
-	h->news = false;
-	h->kept = job->state == JOB_FINISHED && job->id[0] != '\0';
-	s->kept += h->kept;
-	drop_if_done(s, h);
-}
-
-void
-session_cancel(struct session *s, struct job *job, int64_t now)
-{
-	struct held_job *h = (struct held_job *)job;
-
-	job->call = NULL;
-	h->cancelled = true;
-	h->deadline = NEVER;
-	if (job->state == JOB_QUEUED) {
-		s->queued -= job_bytes(h);
-		drop(s, h);
-	} else if (h->exec != NULL) {
-		exec_stop(h->exec, false, now);
-	}
-}
-
-void
-session_read(struct job *job, int64_t now)
-{
-	struct held_job *h = (struct held_job *)job;
-
-	if (h->exec != NULL)
-		exec_read(h->exec, now);
-}
-
-/* -- Tasks ------------------------------------------------------------- */
 
 /* The newest first: the pid of an ended task may be that of a newer one. */
 struct job *
 session_task(struct session *s, const struct buf *id, int64_t pid)
 {
-	struct held_job *h = s->last;
+	struct job *job = s->last;
 
-	for (; h != NULL; h = h->previous) {
-		if ((h->job.state == JOB_TASK || h->kept) && (id->len == 0
-		    ? h->job.pid == pid : id->len == SESSION_ID - 1 &&
-		    memcmp(h->id, id->data, id->len) == 0))
-			return &h->job;
+	for (; job != NULL; job = job->own.previous) {
+		if ((job->state == JOB_TASK || is_unread(job)) &&
+		    (id->len == 0 ? job->end.pid == pid
+		    : id->len == strlen(job->id) &&
+		    memcmp(job->id, id->data, id->len) == 0))
+			return job;
 	}
 	return NULL;
 }
@@ -531,54 +451,48 @@ session_task(struct session *s, const struct buf *id, int64_t pid)
 struct job *
 session_next_task(struct session *s, const struct job *after)
 {
-	struct held_job *h = after == NULL ? s->first
-	    : ((const struct held_job *)after)->next;
+	struct job *job = after == NULL ? s->first : after->own.next;
 
-	while (h != NULL && h->job.state != JOB_TASK && !h->kept)
-		h = h->next;
-	return h != NULL ? &h->job : NULL;
+	while (job != NULL && job->state != JOB_TASK && !is_unread(job))
+		job = job->own.next;
+	return job;
+}
+
+void
+session_hold(struct job *job)
+{
+	job->own.holders++;
+}
+
+void
+session_let_go(struct session *s, struct job *job, bool read)
+{
+	job->own.holders--;
+	job->own.read = job->own.read || (read && job->state == JOB_FINISHED);
+	drop_if_done(s, job);
+}
+
+void
+session_cancel(struct session *s, struct job *job, int64_t now)
+{
+	job->own.cancelled = true;
+	job->own.deadline = NEVER;
+	if (job->state == JOB_QUEUED) {
+		s->queued -= job_bytes(job);
+		job->state = JOB_FINISHED;
+	} else if (job->own.exec != NULL) {
+		exec_stop(job->own.exec, false, now);
+	}
 }
 
 void
 session_kill(struct job *job, int64_t now)
 {
-	struct held_job *h = (struct held_job *)job;
-
 	if (job->state != JOB_TASK)
 		return;
-	job->killed = job->killed || !h->report.shell_ended;
-	h->deadline = NEVER;
-	exec_stop(h->exec, false, now);
-}
-
-int
-session_type(struct job *job, const struct buf *text, bool *echoed)
-{
-	struct held_job *h = (struct held_job *)job;
-
-	if (job->asked.terminal && job->state == JOB_TASK)
-		return exec_type(h->exec, text, echoed);
-	errno = job->asked.terminal ? EPIPE : ENOTTY;
-	return -1;
-}
-
-int64_t
-session_asks(const struct job *job, int64_t now, bool *secret)
-{
-	const struct held_job *h = (const struct held_job *)job;
-
-	*secret = false;
-	return job->state == JOB_TASK ? exec_asks(h->exec, now, secret) : 0;
-}
-
-void
-session_forget(struct session *s, struct job *job)
-{
-	struct held_job *h = (struct held_job *)job;
-
-	s->kept -= h->kept;
-	h->kept = false;
-	drop_if_done(s, h);
+	job->killed = job->killed || !job->end.shell_ended;
+	job->own.deadline = NEVER;
+	exec_stop(job->own.exec, false, now);
 }
 
 const char *
@@ -610,63 +524,59 @@ session_queued(const struct session *s)
 void
 session_poll_add(struct session *s, struct loop *loop)
 {
-	struct held_job *h;
+	const struct job *job;
 
 	exec_poll_add(&s->execs, loop);
-	if (s->kept > UNREAD_MOST)
-		loop_until(loop, loop->now);
-	for (h = s->first; h != NULL; h = h->next) {
-		if (h->job.state == JOB_RUNNING || h->job.state == JOB_TASK)
-			loop_until(loop, h->deadline);
-		if (h->news || (h->job.state == JOB_QUEUED && s->running == 0))
-			loop_until(loop, loop->now);
+	for (job = s->first; job != NULL; job = job->own.next) {
+		if (job->state == JOB_RUNNING || job->state == JOB_TASK)
+			loop_until(loop, job->own.deadline);
 	}
 }
 
 void
 session_dispatch(struct session *s, const struct loop *loop)
 {
-	struct held_job *h, *next;
+	struct job *job, *next;
 
-	/* Not right after the end of a task: if it is being waited for, it has
-	 * been read by now, and another result need not go for it. */
-	forget_oldest(s);
 	exec_dispatch(&s->execs, loop);
-	for (h = s->first; h != NULL; h = next) {
-		next = h->next;
-		if (h->exec != NULL) {
-			check_job(s, h, loop->now);
-			drop_if_done(s, h);
+	for (job = s->first; job != NULL; job = next) {
+		next = job->own.next;
+		if (job->own.exec != NULL) {
+			check_job(s, job, loop->now);
+			drop_if_done(s, job);
 		}
 	}
+	forget_oldest(s);
 	start_next(s, loop->now);
 }
 
 void
 session_close(struct session *s, int64_t now, bool at_once)
 {
-	struct held_job *h;
+	struct job *job;
 
-	for (h = s->first; h != NULL; h = h->next) {
-		h->job.killed = h->job.killed ||
-		    ((h->job.state == JOB_RUNNING || h->job.state == JOB_TASK) &&
-		    !h->report.shell_ended);
-		h->deadline = NEVER;
-		if (h->exec != NULL)
-			exec_stop(h->exec, at_once || s->closing, now);
+	for (job = s->first; job != NULL; job = job->own.next) {
+		job->killed = job->killed || ((job->state == JOB_RUNNING ||
+		    job->state == JOB_TASK) && !job->end.shell_ended);
+		job->own.deadline = NEVER;
+		if (job->own.exec != NULL)
+			exec_stop(job->own.exec, at_once || s->closing, now);
 	}
 	s->closing = true;
 	start_next(s, now);
 }
 
+/* What calls still hold has an answer to come. */
 bool
 session_closed(const struct session *s)
 {
-	const struct held_job *h;
+	const struct job *job;
 
-	for (h = s->first; h != NULL; h = h->next) {
-		if (h->news || (h->exec != NULL && h->report.lives))
+	for (job = s->first; job != NULL; job = job->own.next) {
+		if (job->own.holders > 0 || job->state == JOB_RUNNING ||
+		    job->state == JOB_TASK ||
+		    (job->own.exec != NULL && job->end.lives))
 			return false;
 	}
-	return s->closing && s->running == 0 && s->tasks == 0;
+	return s->closing;
 }

@@ -345,8 +345,8 @@ read_bash(const struct tools_options *o, const struct json given[],
 		return refuse(refusal, "wait and until count only with "
 		    "command and run_in_background: true or tty: true, with "
 		    "input, or in task_output");
-	call->job.truncate = o->truncate;
-	if (!read_truncate(given[TRUNCATE], &call->job.truncate, refusal))
+	call->job.bounds.how = o->truncate;
+	if (!read_truncate(given[TRUNCATE], &call->job.bounds.how, refusal))
 		return false;
 	if (run)
 		return read_job(o, given, &call->job, refusal) &&

@@ -42,7 +42,7 @@ struct tools_call {
 	/* What has come of it, filled in by calls.c */
 	bool unseen;             /* `until` was not printed in time */
 	bool echoed;             /* or it was, as the echo of `input` */
-	bool asks, secret;       /* the terminal asks, for a secret (I3) */
+	bool prompts, secret;    /* the terminal prompts, for a secret (I3) */
 };
 
 /* The tools as a JSON array, for tools/list. data: their results hold the data

@@ -1,0 +1,97 @@
+#ifndef JOB_H
+#define JOB_H
+
+/* One command as a client asked for it: the request, how it stands, what it has
+ * printed. Its session changes it; the rooms above only move the cursors. */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "buf.h"
+#include "exec.h"
+#include "output.h"
+
+/* What a job is to do. Zeroed: nothing yet. */
+struct job_request {
+	struct buf text;         /* the command */
+	struct buf input;        /* for its stdin (B5) */
+	bool has_input;
+	struct buf description;  /* for the list of tasks (T7) */
+	char *cwd;               /* where it starts (D7), or NULL */
+	int64_t timeout;         /* ms; in the background 0: none (W4) */
+	bool capped;             /* `timeout` was above the most there can be */
+	struct output_bounds bounds;  /* of what is shown of its output */
+	bool background;
+	bool terminal;           /* a task with a terminal of its own (I1) */
+};
+void job_request_free(struct job_request *);
+
+enum job_state {
+	JOB_QUEUED,
+	JOB_RUNNING,             /* in the foreground */
+	JOB_TASK,                /* in the background */
+	JOB_FINISHED             /* ended, or refused */
+};
+
+enum job_refused {
+	JOB_ACCEPTED,
+	JOB_CLOSED,              /* the session is closed (L2) */
+	JOB_TOO_MANY,            /* ten tasks run already (T2) */
+	JOB_NO_DIR,              /* `dir` can't be entered (D7) */
+	JOB_LOST_DIR,            /* `dir`, the tracked one, is gone (D5) */
+	JOB_NO_START,            /* the system is short of something (E7) */
+	JOB_NO_TERMINAL          /* or of terminals (I1) */
+};
+
+/* One stream of what it prints, and how far that has been looked at (T3) */
+struct job_stream {
+	struct output *text;     /* NULL: it has not been started */
+	struct output_cursor seen;
+};
+
+enum { JOB_ID = 33 };  /* 128 random bits in hex, and a NUL */
+
+struct job {
+	struct job_request asked;
+	enum job_state state;
+	enum job_refused refused;
+	int error;               /* errno, with JOB_NO_* and JOB_LOST_DIR */
+	char *dir;               /* with JOB_*_DIR: the one that failed; at the
+	                          * end of a foreground command: where the next
+	                          * one starts; NULL if there was no memory */
+	char id[JOB_ID];         /* of a task; else empty */
+	struct exec_report end;  /* how its command stands, once started */
+	int64_t started, ended;  /* ms; 0: not yet */
+	bool moved;              /* the tracked directory has changed by it */
+	bool timed_out, killed;
+	bool by_server;          /* a task's deadline is that of --bg-timeout */
+	bool no_room;            /* E5 found ten tasks running */
+	struct job_stream out, err;
+	int64_t reported;        /* ms; job_prompts() when a result last said
+	                          * that the terminal prompts (I3) */
+
+	struct {                 /* The session's alone: */
+		struct job *next, *previous;  /* in the order they came */
+		int holders;     /* calls that will let it go */
+		bool read;       /* a finished task: its result was taken */
+		bool cancelled;
+		int64_t deadline;   /* ms; of its timeout */
+		struct exec *exec;  /* until nothing of it remains; or NULL */
+	} own;
+};
+
+void job_free(struct job *);  /* its exec has been freed */
+bool job_is_task(const struct job *);  /* has it been in the background? */
+int64_t job_elapsed(const struct job *, int64_t now);  /* ms */
+
+/* Has a signal ended its shell that boris did not send (B7)? On a terminal
+ * Ctrl-C or Ctrl-\ may have been typed. */
+bool job_killed_by_others(const struct job *);
+
+/* Reads what it has printed until now, before it is shown. */
+void job_read(struct job *, int64_t now);
+
+/* exec_type() and exec_asks() for a task; EPIPE too when it has ended. */
+int job_type(struct job *, const struct buf *text, bool *echoed);
+int64_t job_prompts(const struct job *, int64_t now, bool *secret);
+
+#endif
