@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "results.h"
+#include "until.h"
 
 enum {
 	LISTENS = 32,          /* subscriptions at a time */
@@ -46,12 +47,11 @@ struct call {
 	struct watched {
 		struct output_cursor shown;     /* as progress */
 		struct output_cursor searched;  /* for `until` */
-		struct buf tail;  /* the end of that: `until` may begin there */
+		struct until_place place;
 	} out, err;
 
 	/* Of a wait for more than the end (W2, W3): */
-	bool seen;             /* `until` was printed */
-	int echoes;            /* so often it will be, as the echo of `input` */
+	struct until until;
 	int64_t printed;       /* ms; of the last output; 0: none yet */
 };
 
@@ -123,8 +123,7 @@ close_call(struct call *call, bool read)
 		session_let_go(c->session, call->job, read);
 	batch_end(&call->from);
 	buf_free(&call->text);
-	buf_free(&call->out.tail);
-	buf_free(&call->err.tail);
+	until_free(&call->until);
 	tools_call_free(&call->asked);
 	free(call);
 }
@@ -153,43 +152,29 @@ cancel_call(struct call *call)
 
 /* -- Waiting (W2, W3) --------------------------------------------------- */
 
-/* Where the text ends that is first found at `from` or behind; 0: nowhere. */
-static size_t
-find(const struct buf *b, const struct buf *text, size_t from)
-{
-	for (; text->len > 0 && from + text->len <= b->len; from++) {
-		if (memcmp(b->data + from, text->data, text->len) == 0)
-			return from + text->len;
-	}
-	return 0;
-}
-
-/* Searches what is new of one stream, together with the tail of what was
- * searched before. */
+/* Reads what is new of one stream. Without memory for that the next turn, or
+ * the end of the wait, does it. */
 static void
 search(struct call *call, struct output *text, struct watched *w)
 {
-	const struct buf *until = &call->asked.until;
-	struct buf *b = &w->tail;
-	size_t keep = until->len > 0 ? until->len - 1 : 0, at = 0;
+	struct output_cursor before = w->searched;
+	struct buf b = { NULL, 0, 0, false };
 
 	if (!output_news(text, &w->searched))
 		return;
-	call->printed = call->calls->now;
+	/* What stood there of a line that is drawn anew counts no more. */
 	if (output_rewritten(text, &w->searched))
-		b->len = 0;  /* it was of the line as it had been before */
-	output_since(text, &w->searched, SEARCHED, b);
-	while (!call->seen && (at = find(b, until, at)) > 0) {
-		call->seen = call->echoes == 0;
-		call->echoes -= !call->seen;
-		call->asked.echoed = true;
-		if (b->len - at < keep)
-			keep = b->len - at;
+		memset(&w->place, 0, sizeof(w->place));
+	output_since(text, &w->searched, SEARCHED, &b);
+	if (b.failed) {
+		w->searched = before;
+	} else {
+		until_read(&call->until, &w->place, b.data, b.len,
+		    call->until.echo == ECHO_LATER &&
+		    job_reads_keys(call->job));
+		call->printed = call->calls->now;
 	}
-	if (b->len > keep)
-		buf_drop(b, b->len - keep);
-	buf_shrink(b);  /* a thousand may wait */
-	b->failed = false;  /* without memory this part was not searched */
+	buf_free(&b);
 }
 
 static void
@@ -218,11 +203,11 @@ wait_ends(struct call *call)
 	if (call->deadline == NEVER)
 		call->deadline = job->started + asked->wait;
 	prompts = job_prompts(job, call->calls->now, &secret);
-	if (call->seen || (prompts > 0 && prompts != job->reported))
+	if (call->until.seen || (prompts > 0 && prompts != job->reported))
 		return 0;
 	/* What another call has shown meanwhile is not new any more. */
-	if (asked->until.len == 0 && asked->only_new && call->printed > 0 &&
-	    (output_news(job->out.text, &job->out.seen) ||
+	if (call->asked.until.len == 0 && asked->only_new &&
+	    call->printed > 0 && (output_news(job->out.text, &job->out.seen) ||
 	    output_news(job->err.text, &job->err.seen)) &&
 	    call->printed + quiet < call->deadline)
 		return call->printed + quiet;
@@ -262,7 +247,8 @@ put_answer(struct call *call, struct buf *b)
 		results_refused(b, c->session, job, c->now);
 		return;
 	}
-	asked->unseen = asked->until.len > 0 && !call->seen;
+	asked->unseen = call->asked.until.len > 0 && !call->until.seen;
+	asked->echoed = call->until.echoed;
 	prompts = job_prompts(job, c->now, &asked->secret);
 	asked->prompts = prompts > 0;
 	if (looks && prompts > 0)
@@ -296,22 +282,24 @@ type(struct call *call)
 {
 	struct tools_call *asked = &call->asked;
 	struct buf b = { NULL, 0, 0, false };
-	size_t at = 0;
-	bool echoed;
+	bool keys = job_reads_keys(call->job), echoed;
 
 	if (asked->input.len == 0 && call->job->asked.terminal)
 		return true;
 	/* What was printed before is no answer to this, nor its echo. */
 	search_news(call);
 	call->printed = 0;
-	if (job_type(call->job, &asked->input, &echoed) < 0) {
+	call->until.seen = call->until.news = false;
+	memset(&call->out.place, 0, sizeof(call->out.place));
+	errno = ENOMEM;
+	if (!until_type(&call->until, &asked->input) ||
+	    job_type(call->job, &asked->input, &echoed) < 0) {
 		results_not_typed(&b, call->job, errno);
 		answer_result(&call->from, &b);
 		close_call(call, false);
 		return false;
 	}
-	while (echoed && (at = find(&asked->input, &asked->until, at)) > 0)
-		call->echoes++;
+	call->until.echo = !echoed ? ECHO_NONE : keys ? ECHO_LINE : ECHO_TWICE;
 	buf_free(&asked->input);
 	return true;
 }
@@ -323,6 +311,10 @@ read_task(struct calls *c, struct job *job)
 {
 	struct call *call;
 
+	/* Once a turn: what was asked in one turn was asked at once. */
+	if (c->fresh == job)
+		return;
+	c->fresh = job;
 	job_read(job, c->now);
 	for (call = c->first; call != NULL; call = call->next) {
 		if (call->job == job && job->state == JOB_TASK)
@@ -339,7 +331,6 @@ open_wait(struct calls *c, struct call *call)
 	struct buf b = { NULL, 0, 0, false };
 	struct job *job = NULL;
 
-	c->waits++;
 	if (asked->id.len > 0 || !session_stateless(c->session))
 		job = session_task(c->session, &asked->id, asked->pid);
 	if (job == NULL || (asked->by_pid && job->end.pid != asked->pid)) {
@@ -381,14 +372,17 @@ calls_tool(struct calls *c, const struct reply *r, struct json token,
 		return;
 	call->asked = *asked;
 	memset(asked, 0, sizeof(*asked));
-	if (call->asked.action != TOOLS_RUN) {
-		open_wait(c, call);
-		return;
+	c->waits += is_wait(call);
+	if (until_open(&call->until, &call->asked.until)) {
+		if (is_wait(call)) {
+			open_wait(c, call);
+			return;
+		}
+		call->job = session_run(c->session, &call->asked.job);
 	}
-	call->job = session_run(c->session, &call->asked.job);
 	if (call->job == NULL) {
-		answer_error(&call->from, JSONRPC_INTERNAL, "Out of memory",
-		    NULL);
+		answer_error(&call->from, JSONRPC_INTERNAL, "Out of memory; "
+		    "nothing was run", NULL);
 		close_call(call, false);
 	}
 }
@@ -544,6 +538,7 @@ calls_dispatch(struct calls *c)
 {
 	struct call *call, *next;
 
+	c->fresh = NULL;
 	for (call = c->first; call != NULL; call = next) {
 		next = call->next;
 		if (try_answer(call))

@@ -807,6 +807,15 @@ exec_type(struct exec *x, const struct buf *text, bool *echoed)
 	return 0;
 }
 
+bool
+exec_reads_keys(const struct exec *x)
+{
+	struct termios mode;
+
+	return x->terminal && x->fd[OUT] >= 0 &&
+	    tcgetattr(x->fd[OUT], &mode) == 0 && !(mode.c_lflag & ICANON);
+}
+
 int64_t
 exec_asks(const struct exec *x, int64_t now, bool *secret)
 {

@@ -95,6 +95,9 @@ void exec_read(struct exec *, int64_t now);
  * longer than a terminal takes, ENOBUFS too much waits to be read, ENOMEM. */
 int exec_type(struct exec *, const struct buf *text, bool *echoed);
 
+/* Does the program on its terminal read single keys (ICANON is off)? */
+bool exec_reads_keys(const struct exec *);
+
 /* Does its terminal ask for input (I3)? When it last printed, in ms; 0: it does
  * not ask. *secret: what is typed is not shown. */
 int64_t exec_asks(const struct exec *, int64_t now, bool *secret);

@@ -64,6 +64,12 @@ job_type(struct job *job, const struct buf *text, bool *echoed)
 	return -1;
 }
 
+bool
+job_reads_keys(const struct job *job)
+{
+	return job->state == JOB_TASK && exec_reads_keys(job->own.exec);
+}
+
 int64_t
 job_prompts(const struct job *job, int64_t now, bool *secret)
 {

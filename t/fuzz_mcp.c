@@ -57,7 +57,7 @@ static struct fuzz {
 	bool gone;        /* a peer has: what it asked is answered to NULL */
 	pid_t pid;
 	int randoms;
-	char task[SESSION_ID];
+	char task[JOB_ID];
 } f;
 
 static void
@@ -412,8 +412,8 @@ check_result(struct json result)
 	    json_type(json_get(result, "isError")) == JSON_BOOL,
 	    "a call's result");
 	id = json_get(json_get(result, "structuredContent"), "task_id");
-	if (id.len == SESSION_ID + 1)
-		memcpy(f.task, id.text + 1, SESSION_ID - 1);
+	if (id.len == JOB_ID + 1)
+		memcpy(f.task, id.text + 1, JOB_ID - 1);
 }
 
 static void

@@ -703,12 +703,30 @@ sees_keys() {
 	lacks "$(result note)" 'not seen'
 }
 
-@test "W3: until is seen in what nobody had looked at before something was typed" {
+@test "W3: until is not seen in what was printed before something was typed" {
 	boris
-	on_terminal 'echo READY; echo x >begun; read x; read <gate' '"wait":0'
+	on_terminal 'printf "READY> "; echo x >begun; read x; read <gate' '"wait":0'
 	printed begun
-	type_in 'READY?\n' '"until":"READY","wait":0'
-	has "$(plain stdout)" READY
+	type_in 'go\n' '"until":"READY> ","wait":300'
+	has "$(plain stdout)" 'READY> go'
+	has "$(result note)" 'not seen in time'
+	release
+}
+
+@test "W3: until is not seen in the echo of what was typed ahead, drawn twice" {
+	boris
+	on_terminal 'echo x >begun; read <gate; stty -icanon -echo; printf "> READY\n"; read <gate; echo READY; read <gate' '"wait":0'
+	printed begun
+	type_in 'READY\n' '"until":"READY","wait":300'
+	has "$(result note)" 'as the echo of what was typed'
+	release
+}
+
+@test "W3: until is seen in what a program prints that echoes nothing" {
+	boris
+	on_terminal 'stty -icanon -echo; echo x >begun; head -c 1 >key; echo; echo quit; read <gate' '"wait":0'
+	printed begun
+	type_in 'quit' '"until":"quit"'
 	lacks "$(result note)" 'not seen'
 	release
 }

@@ -847,3 +847,17 @@ no_output() {
 	done
 	[ ! -e ran ]
 }
+
+@test "W3: two hundred waits for a text that nearly comes keep no ping waiting" {
+	local i almost
+	boris
+	almost=$(printf 'a%.0s' {1..999})b
+	start_task "yes a | tr -d '\\n'"
+	for i in {1..200}; do
+		call task_output '{"task_id":"'"$task"'","until":"'"$almost"'"}'
+	done
+	begin
+	ask ping
+	within 5000
+	run_tool bash '{"kill_pid":'"$pid"'}'
+}
