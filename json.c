@@ -299,30 +299,50 @@ json_next(struct json j, size_t *at, struct json *name, struct json *value)
 	return true;
 }
 
+/* A string that is decoded byte by byte */
+struct decoder {
+	const char *s, *end;
+	char utf8[4];     /* a character that was escaped: */
+	int at, len;      /* of its bytes so many are taken */
+};
+
+static struct decoder
+decode(struct json string)
+{
+	struct decoder d = { string.text + 1, string.text + string.len - 1,
+	    { 0 }, 0, 0 };
+
+	return d;
+}
+
+/* -1: there are no more. */
+static int
+next_byte(struct decoder *d)
+{
+	long code;
+
+	if (d->at == d->len && d->s < d->end && *d->s == '\\') {
+		d->s += read_escape(d->s, d->end, &code);
+		d->len = utf8_write(d->utf8, code);
+		d->at = 0;
+	}
+	if (d->at < d->len)
+		return (unsigned char)d->utf8[d->at++];
+	return d->s < d->end ? (unsigned char)*d->s++ : -1;
+}
+
 bool
 json_is(struct json string, const char *text)
 {
-	const char *s, *end;
-	char utf8[4];
-	long code;
-	int len;
+	struct decoder d;
+	int c;
 
-	if (string.text == NULL || *string.text != '"')
+	if (json_type(string) != JSON_STRING)
 		return false;
-	end = string.text + string.len - 1;
-	for (s = string.text + 1; s < end; ) {
-		if (*s != '\\') {
-			if (*s++ != *text++)
-				return false;
-			continue;
-		}
-		s += read_escape(s, end, &code);
-		len = utf8_write(utf8, code);
-		if (code == 0 || strncmp(text, utf8, (size_t)len) != 0)
-			return false;
-		text += len;
-	}
-	return *text == '\0';
+	d = decode(string);
+	while ((c = next_byte(&d)) > 0 && c == (unsigned char)*text)
+		text++;
+	return c < 0 && *text == '\0';
 }
 
 void
@@ -357,20 +377,20 @@ json_get(struct json object, const char *name)
 bool
 json_equal(struct json a, struct json b)
 {
-	struct buf one = { NULL, 0, 0, false }, other = one;
-	bool equal;
+	struct decoder d, e;
+	int c;
 
-	if (json_type(a) != json_type(b))
-		return false;
-	if (json_type(a) == JSON_NUMBER)
+	if (json_type(a) == JSON_NUMBER && json_type(b) == JSON_NUMBER)
 		return a.len == b.len && memcmp(a.text, b.text, a.len) == 0;
-	json_decode(a, &one);
-	json_decode(b, &other);
-	equal = one.data != NULL && other.data != NULL &&
-	    one.len == other.len && memcmp(one.data, other.data, one.len) == 0;
-	buf_free(&one);
-	buf_free(&other);
-	return equal;
+	if (json_type(a) != JSON_STRING || json_type(b) != JSON_STRING)
+		return false;
+	d = decode(a);
+	e = decode(b);
+	while ((c = next_byte(&d)) == next_byte(&e)) {
+		if (c < 0)
+			return true;
+	}
+	return false;
 }
 
 static int64_t

@@ -326,7 +326,8 @@ split(struct mcp_message *m, struct json whole)
 	if (json_type(found[3]) != JSON_NULL)
 		m->params = found[3];  /* null counts as absent */
 	json_members(m->params, of_params, found, 3);
-	m->meta = found[0];
+	if (json_type(found[0]) != JSON_NULL)
+		m->meta = found[0];
 	m->name = found[1];
 	if (json_type(found[2]) != JSON_NULL)
 		m->arguments = found[2];
