@@ -5,7 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RESERVE = 2 << 10 };  /* bytes put aside for an error (E7) */
+enum {
+	RESERVE = 2 << 10,     /* bytes put aside for an error (E7) */
+	ARRAY_MOST = 8 << 20   /* bytes of results in one array: clients take no
+	                        * line of 10 MiB, and it is all in memory (P10) */
+};
 
 #define META_SERVER "io.modelcontextprotocol/serverInfo"
 
@@ -98,7 +102,7 @@ answer_error(const struct reply *r, int code, const char *message,
 	if (!post(r, kind, code, &b)) {
 		reserve->len = 0;
 		answers_put_error(reserve, r->answers, r->id, JSONRPC_INTERNAL,
-		    "Out of memory", NULL);
+		    code == JSONRPC_INTERNAL ? message : "Out of memory", NULL);
 		if (!post(r, kind, JSONRPC_INTERNAL, reserve))
 			r->answers->outcome = MCP_NO_MEMORY;
 		/* The transport may have taken it over. */
@@ -109,7 +113,7 @@ answer_error(const struct reply *r, int code, const char *message,
 }
 
 bool
-answer_result(const struct reply *r, struct buf *members)
+answer_result(const struct reply *r, struct buf *members, const char *lost)
 {
 	struct buf b = { NULL, 0, 0, false };
 	bool taken;
@@ -121,12 +125,13 @@ answer_result(const struct reply *r, struct buf *members)
 		    META_SERVER "\":" MCP_SERVER_INFO "},");
 	buf_put(&b, members->data, members->len);
 	buf_puts(&b, "}}");
-	taken = !members->failed && post(r, MCP_RESPONSE, 0, &b);
+	taken = !members->failed && (r->batch == NULL ||
+	    r->batch->answers.len + b.len <= ARRAY_MOST) &&
+	    post(r, MCP_RESPONSE, 0, &b);
 	buf_free(&b);
 	buf_free(members);
 	if (!taken)
-		answer_error(r, JSONRPC_INTERNAL, "Out of memory for the "
-		    "result", NULL);
+		answer_error(r, JSONRPC_INTERNAL, lost, NULL);
 	return taken;
 }
 

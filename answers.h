@@ -77,9 +77,11 @@ void answers_put_error(struct buf *, const struct answers *, struct json id,
 void answer_error(const struct reply *, int code, const char *message,
                   const struct buf *data);
 
-/* Answers with a result of these members, JSON text, which it frees. False: it
- * was not taken, and the answer is an error. */
-bool answer_result(const struct reply *, struct buf *members);
+/* Answers with a result of these members, JSON text, which it frees. False:
+ * there was no memory for it, or its array gets longer than clients take, and
+ * the answer is an error that says `lost`. */
+bool answer_result(const struct reply *, struct buf *members,
+                   const char *lost);
 
 /* Sends a notification about a request that is not answered yet. */
 bool answer_notice(const struct reply *, enum mcp_kind, struct buf *message);

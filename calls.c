@@ -131,7 +131,15 @@ close_call(struct call *call, bool read)
 static void
 end_call(struct call *call, struct buf *result)
 {
-	close_call(call, answer_result(&call->from, result));
+	struct calls *c = call->calls;
+	const struct job *job = call->job;
+
+	c->room -= result->len < c->room ? result->len : c->room;
+	close_call(call, answer_result(&call->from, result,
+	    job == NULL || job->started == 0
+	    ? "Out of memory; nothing was run" : job_is_task(job)
+	    ? "No room for the result; the task can still be read"
+	    : "The command was run, but there is no room for its result"));
 }
 
 static void
@@ -269,7 +277,7 @@ try_answer(struct call *call)
 	struct buf b = { NULL, 0, 0, false };
 
 	call->due = answer_due(call);
-	if (call->calls->now < call->due)
+	if (call->calls->now < call->due || call->calls->room == 0)
 		return false;
 	put_answer(call, &b);
 	end_call(call, &b);
@@ -295,7 +303,8 @@ type(struct call *call)
 	if (!until_type(&call->until, &asked->input) ||
 	    job_type(call->job, &asked->input, &echoed) < 0) {
 		results_not_typed(&b, call->job, errno);
-		answer_result(&call->from, &b);
+		answer_result(&call->from, &b, "Out of memory; nothing was "
+		    "typed");
 		close_call(call, false);
 		return false;
 	}
@@ -360,7 +369,7 @@ calls_tool(struct calls *c, const struct reply *r, struct json token,
 
 	if (asked->action == TOOLS_LIST) {
 		results_list(&b, &r->reader, c->session, c->now);
-		answer_result(r, &b);
+		answer_result(r, &b, "Out of memory");
 		return;
 	}
 	if (asked->action != TOOLS_RUN && c->waits == WAITS) {
@@ -525,7 +534,8 @@ calls_poll_add(struct calls *c, struct loop *loop)
 	const struct call *call;
 
 	for (call = c->first; call != NULL; call = call->next) {
-		loop_until(loop, call->due);
+		if (c->room > 0)
+			loop_until(loop, call->due);
 		loop_until(loop, progress_due(call));
 		if (call->job != NULL && call->job->asked.terminal &&
 		    call->job->state == JOB_TASK)

@@ -19,6 +19,7 @@ struct calls {
 	int64_t now;           /* ms, of this turn */
 	struct call *first;    /* the newest */
 	int open, waits, listens;  /* calls; those about tasks, subscriptions */
+	size_t room;           /* bytes of answers that can be sent (P10) */
 	const struct job *fresh;  /* read last in this turn; or NULL */
 	size_t held;           /* bytes of open ids and tokens (P10) */
 };

@@ -490,7 +490,8 @@ take_dir(struct exec *x)
 	codes = strspn(text, "0123456789 ");
 	if (text[codes] != '/')
 		return;
-	x->report->dir = strdup(text + codes);  /* no memory: as it was */
+	x->report->dir = strdup(text + codes);
+	x->report->dir_lost = x->report->dir == NULL;
 	if (codes < 3 || codes > sizeof(x->report->pipeline))
 		return;
 	text[codes - 1] = '\0';

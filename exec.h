@@ -51,6 +51,7 @@ struct exec_report {
 	char pipeline[128];   /* exit codes of its last pipeline, where its own
 	                       * hides a failure (B7); else empty */
 	char *dir;            /* where it ended, if it told (D2); or NULL */
+	bool dir_lost;        /* it told, and there was no memory for that */
 	bool lives;           /* its group does, and we hold the number: all of
 	                       * it or, after the end, what it left (E4) */
 	bool scattered;       /* of that, some has other groups of its session:

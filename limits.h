@@ -16,6 +16,7 @@
 
 #define TASKS_MOST 10            /* that run at a time (T2) */
 #define UNREAD_MOST 10           /* results of tasks that are kept (T2) */
+#define CWD_MOST 4096             /* bytes (D7) */
 #define COMMAND_SHOWN 200        /* characters of a command in a list (T7) */
 #define LINE_TYPED_MOST 4095     /* bytes that a terminal takes (I2) */
 

@@ -93,14 +93,14 @@ do_initialize(struct request *r)
 	    "\",\"capabilities\":{\"tools\":{}},"
 	    "\"serverInfo\":" MCP_SERVER_INFO);
 	put_instructions(r);
-	answer_result(&r->from, &r->result);
+	answer_result(&r->from, &r->result, "Out of memory");
 	return NULL;
 }
 
 static const char *
 do_ping(struct request *r)
 {
-	answer_result(&r->from, &r->result);
+	answer_result(&r->from, &r->result, "Out of memory");
 	return NULL;
 }
 
@@ -131,7 +131,7 @@ do_discover(struct request *r)
 	buf_puts(&r->result, ",\"capabilities\":{\"tools\":{}}"
 	    CACHING("public"));
 	put_instructions(r);
-	answer_result(&r->from, &r->result);
+	answer_result(&r->from, &r->result, "Out of memory");
 	return NULL;
 }
 
@@ -148,7 +148,7 @@ do_list(struct request *r)
 		buf_puts(&r->result,
 		    r->client->options->structured == MCP_DATA_AUTO
 		    ? CACHING("private") : CACHING("public"));
-	answer_result(&r->from, &r->result);
+	answer_result(&r->from, &r->result, "Out of memory");
 	return NULL;
 }
 
@@ -195,7 +195,7 @@ do_call(struct request *r)
 	if (call.action == TOOLS_UNKNOWN)
 		fail_unknown_tool(r);
 	else if (call.action == TOOLS_REFUSED)
-		answer_result(&r->from, &r->result);
+		answer_result(&r->from, &r->result, "Out of memory");
 	else
 		calls_tool(&r->client->calls, &r->from,
 		    json_get(m->meta, "progressToken"), &call);
@@ -481,6 +481,7 @@ mcp_open(const struct mcp_options *options, enum mcp_peer peer, mcp_send *send,
 	c->options = options;
 	c->peer = peer;
 	c->calls.tools = &options->tools;
+	c->calls.room = SIZE_MAX;
 	c->calls.session = session_open(&options->session,
 	    peer == MCP_HTTP_STATELESS);
 	if (c->calls.session == NULL || !answers_open(&c->calls.answers, send,
@@ -500,6 +501,12 @@ mcp_free(struct client *c)
 	session_free(c->calls.session);
 	answers_free(&c->calls.answers);
 	free(c);
+}
+
+void
+mcp_room(struct client *c, size_t bytes)
+{
+	c->calls.room = bytes;
 }
 
 void

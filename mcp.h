@@ -61,6 +61,10 @@ void mcp_unread(struct client *, void *to, bool too_long);
 void mcp_error(const struct client *, struct buf *,
                const struct mcp_message *, int code, const char *text);
 
+/* How many bytes of answers the transport can take, to be said before each of
+ * the next two: what is answered late is answered when there is room (P10). It
+ * is SIZE_MAX where nothing is said. */
+void mcp_room(struct client *, size_t bytes);
 void mcp_poll_add(struct client *, struct loop *);
 void mcp_dispatch(struct client *, const struct loop *);
 

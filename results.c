@@ -111,7 +111,7 @@ signal_of(int exit_code)
 		NAME(SIGTRAP), NAME(SIGABRT), NAME(SIGBUS), NAME(SIGFPE),
 		NAME(SIGKILL), NAME(SIGUSR1), NAME(SIGSEGV), NAME(SIGUSR2),
 		NAME(SIGPIPE), NAME(SIGALRM), NAME(SIGTERM), NAME(SIGXCPU),
-		NAME(SIGXFSZ), NAME(SIGVTALRM), NAME(SIGSYS)
+		NAME(SIGXFSZ), NAME(SIGVTALRM), NAME(SIGPROF), NAME(SIGSYS)
 	};
 	size_t sig = (size_t)exit_code - 128;
 
@@ -223,6 +223,13 @@ put_notes(struct result *r)
 			buf_puts(&r->note, " (pkill -f matches its own "
 			    "command line; write pkill -f '[n]ame')");
 	}
+	if (r->ended && !r->task && job->end.dir_lost)
+		note(r, "the directory in which it ended could not be kept, for "
+		    "want of memory: the next command starts where this one "
+		    "did, unless it gives cwd");
+	else if (r->ended && !r->task && job->dir == NULL)
+		note(r, "where the next command starts cannot be said, for "
+		    "want of memory; see pwd");
 	if (r->ended && job->end.pipeline[0] != '\0') {
 		note(r, "exit codes of the last pipeline: ");
 		buf_puts(&r->note, job->end.pipeline);

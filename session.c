@@ -180,15 +180,13 @@ static void
 track_dir(struct session *s, struct job *job)
 {
 	const char *dir = job->end.dir;
-	char *copy;
 
 	if (dir == NULL || s->stateless || job->timed_out ||
 	    job->killed || job->own.cancelled || strcmp(dir, s->dir) == 0)
 		return;
-	copy = strdup(dir);
-	job->moved = copy != NULL;
-	if (copy != NULL)
-		set_dir(&s->dir, copy);
+	set_dir(&s->dir, job->end.dir);
+	job->end.dir = NULL;
+	job->moved = true;
 }
 
 /* -- The end of a command ---------------------------------------------- */

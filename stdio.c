@@ -71,13 +71,24 @@ stdio_send(void *transport, void *to, enum mcp_kind kind, int error,
 	return taken;
 }
 
+/* Bytes of answers that may still be queued (P10) */
+static size_t
+room(const struct stdio *io)
+{
+	size_t unread = queue_unwritten(&io->out);
+
+	if (io->closing)
+		return SIZE_MAX;
+	return unread < UNREAD_LIMIT ? UNREAD_LIMIT - unread : 0;
+}
+
 /* -- In ---------------------------------------------------------------- */
 
 static bool
 congested(const struct stdio *io)
 {
 	return io->out.bytes.failed ||
-	    queue_unwritten(&io->out) > UNREAD_LIMIT ||
+	    room(io) == 0 ||
 	    mcp_backlog(io->client) > MCP_BACKLOG;
 }
 
@@ -207,6 +218,7 @@ stdio_poll_add(struct stdio *io, struct loop *loop)
 	io->out_poll = loop_add(loop, io->out_gone ? -1 : 1, events);
 	if (io->leave_by > loop->now)
 		loop_until(loop, io->leave_by);
+	mcp_room(io->client, room(io));
 	mcp_poll_add(io->client, loop);
 }
 
@@ -220,6 +232,7 @@ stdio_dispatch(struct stdio *io, const struct loop *loop)
 	if (loop_events(loop, io->in_poll))
 		read_input(io, loop->now);
 	take_lines(io, loop->now);
+	mcp_room(io->client, room(io));
 	mcp_dispatch(io->client, loop);
 	flush(io);
 	/* What commands printed as they ended is to be read, too (P10). */

@@ -75,8 +75,9 @@ static const struct argument {
 	{ "new", JSON_BOOL, 0, 0, BOOLEAN,
 	  { [TASK_OUTPUT] = "true: only what was printed since the last "
 	    "look" } },
-	{ "cwd", JSON_STRING, 0, 0, "a string, the name of a directory, "
-	  "absolute or relative to the working directory",
+	{ "cwd", JSON_STRING, 0, 0, "the name of a directory, absolute or "
+	  "relative to the working directory, of at most " SAID(CWD_MOST)
+	  " bytes",
 	  { [BASH] = "Directory to start in; a foreground command then moves "
 	    "the working directory as cd would. ~ and variables are not "
 	    "expanded" } },
@@ -220,7 +221,7 @@ read_cwd(struct json given, struct job_request *job, struct buf *refusal)
 	if (given.text == NULL)
 		return true;
 	json_decode(given, &b);
-	if (!b.failed && (b.len == 0 || has(&b, '\0'))) {
+	if (!b.failed && (b.len == 0 || b.len > CWD_MOST || has(&b, '\0'))) {
 		buf_free(&b);
 		wrong(refusal, CWD, given);
 		return refuse(refusal, "; nothing was run");

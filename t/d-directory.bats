@@ -875,3 +875,9 @@ nothing_ran() {
 	run_tool task_output '{"task_id":"'"$task"'","cwd":"/"}'
 	refused '*cwd*'
 }
+
+@test "D7: a cwd of more than 4096 bytes is refused" {
+	boris
+	run_bash pwd '{"cwd":"/'"$(printf '%05000d' 0)"'"}'
+	refused '*at most 4096 bytes*'
+}

@@ -1094,6 +1094,46 @@ unread() {
 	left=1
 }
 
+@test "P10: a thousand waits for one task cost no more than its answers one by one" {
+	needs_plain
+	boris
+	start_task 'read <gate; seq -f "%0100.0f" 290'
+	local i
+	for ((i = 0; i < 990; i++)); do
+		call task_output '{"task_id":"'"$task"'","wait":60000}'
+	done
+	ask ping
+	release
+	cat <&8 >rest 6>&- 7>&- 9>&- &
+	reader=$!
+	all_there() { [ "$(wc -l <rest)" -ge 990 ]; }
+	eventually all_there
+	is "$(grep -c '"exit_code":0' rest)" 990
+	most "$(peak)" 32768
+	end_input
+	eventually exited
+	wait $reader
+	left=1
+}
+
+@test "P10: an array of a thousand looks at long output takes no more than clients do" {
+	needs_plain
+	greeting=$(printf '%s' "$HELLO" | sed s/2025-11-25/2025-03-26/)
+	boris
+	send "$greeting"
+	hear
+	start_task 'seq -f "%0100.0f" 200; echo x >done; read <gate'
+	begun done
+	array=$(seq -f '{"jsonrpc":"2.0","id":"a%.0f","method":"tools/call","params":{"name":"task_output","arguments":{"task_id":"'"$task"'"}}}' 1000 | paste -sd ,)
+	send "[$array]"
+	hear
+	is "$(grep -o '"id":"a' <<<"$reply" | wc -l)" 1000
+	has "$reply" 'the task can still be read'
+	most ${#reply} $((10 << 20))
+	most "$(peak)" 32768
+	release
+}
+
 @test "P10: closing waits for no reader" {
 	boris
 	unread 5000
