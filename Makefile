@@ -56,9 +56,6 @@ demo: boris
 t/reply: t/reply.c json.o buf.o json.h
 	$(CC) $(NEEDS) $(CFLAGS) $(LDFLAGS) -o $@ t/reply.c json.o buf.o
 
-t/json_table: t/json_table.c json.o buf.o json.h
-	$(CC) $(NEEDS) $(CFLAGS) $(LDFLAGS) -o $@ t/json_table.c json.o buf.o
-
 t/output_table: t/output_table.c output.o spool.o buf.o output.h
 	$(CC) $(NEEDS) $(CFLAGS) $(LDFLAGS) -o $@ t/output_table.c output.o \
 	    spool.o buf.o
@@ -68,7 +65,7 @@ t/boris-fast: boris io.c
 	$(CC) $(NEEDS) $(CFLAGS) -DCLOCK_FACTOR=10 -c -o t/io-fast.o io.c
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(MOST) t/io-fast.o
 
-test: boris t/boris-fast t/reply t/json_table t/output_table
+test: boris t/boris-fast t/reply t/output_table
 	@sh t/run
 
 test-clients: boris
@@ -120,6 +117,6 @@ mcpb: static
 	@sh t/mcpb "$(VERSION)"
 
 clean:
-	rm -f boris flags $(OBJ) t/boris-fast t/io-fast.o t/reply t/json_table \
+	rm -f boris flags $(OBJ) t/boris-fast t/io-fast.o t/reply \
 	    t/output_table
 	rm -rf cross boris-*.tar.gz boris-*.mcpb

@@ -1,6 +1,6 @@
 /* libFuzzer target for json.c:
  *
- *     clang -fsanitize=fuzzer,address,undefined t/fuzz_json.c json.c
+ *     clang -fsanitize=fuzzer,address,undefined t/fuzz_json.c json.c buf.c
  *
  * json_check() must agree with a second, slow reader, and whatever it accepts
  * must come out of the other functions as it went in. */
@@ -199,24 +199,51 @@ visit_string(struct json j)
 	buf_free(&again);
 }
 
+/* The value by digits and a power of ten: is it an integer? Beyond 10^18 it
+ * counts as that. */
+static bool
+slow_int(struct json j, int64_t *value)
+{
+	const int64_t most = INT64_C(1000000000000000000);
+	struct buf digits = {0};
+	long power = 0, sign = 1, e = 0;
+	size_t i = j.text[0] == '-';
+	bool fraction = false, whole;
+
+	for (; i < j.len && (j.text[i] | 0x20) != 'e'; i++) {
+		if (j.text[i] == '.')
+			fraction = true;
+		else if (digits.len > 0 || j.text[i] != '0')
+			buf_putc(&digits, j.text[i]);
+		power -= fraction && j.text[i] != '.';
+	}
+	if (i < j.len && j.text[i + 1] == '-')
+		sign = -1;
+	for (; i < j.len; i++)
+		if (j.text[i] >= '0' && j.text[i] <= '9' && e < 100000000)
+			e = e * 10 + (j.text[i] - '0');
+	power += sign * e;
+	for (; digits.len > 0 && digits.data[digits.len - 1] == '0'; power++)
+		digits.len--;
+	whole = digits.len == 0 || power >= 0;
+	*value = (long)digits.len + power > 18 && digits.len > 0 ? most : 0;
+	for (i = 0; *value < most && i < digits.len; i++)
+		*value = *value * 10 + (digits.data[i] - '0');
+	for (; *value > 0 && *value < most && power > 0; power--)
+		*value *= 10;
+	*value *= j.text[0] == '-' ? -1 : 1;
+	buf_free(&digits);
+	return whole;
+}
+
 static void
 visit_number(struct json j)
 {
-	int64_t n = 0;
-	char digits[20] = "";
+	int64_t n = 0, slow;
+	bool whole = slow_int(j, &slow);
 
 	must(json_equal(j, j));
-	if (!json_int(j, &n)) {
-		must(memchr(j.text, '.', j.len) != NULL
-		     || memchr(j.text, '-', j.len) != NULL);
-		return;
-	}
-	if (j.len > 18 || memchr(j.text, '.', j.len) != NULL
-	    || memchr(j.text, 'e', j.len) != NULL
-	    || memchr(j.text, 'E', j.len) != NULL)
-		return;
-	memcpy(digits, j.text, j.len);
-	must(n == strtoll(digits, NULL, 10));
+	must(json_int(j, &n) == whole && (!whole || n == slow));
 }
 
 /* Between what json_next() gives there is nothing but punctuation. */
@@ -262,6 +289,21 @@ visit_name(struct json object, struct json name)
 	buf_free(&b);
 }
 
+/* Two strings are equal if they are so once decoded. */
+static void
+visit_pair(struct json one, struct json other)
+{
+	struct buf a = {0}, b = {0};
+
+	if (json_type(one) != JSON_STRING || json_type(other) != JSON_STRING)
+		return;
+	json_decode(one, &a);
+	json_decode(other, &b);
+	must(json_equal(one, other) == same(&a, &b));
+	buf_free(&a);
+	buf_free(&b);
+}
+
 /* Looks at a value and all in it, and writes it again. */
 static void
 visit(struct json j, struct buf *b)
@@ -270,6 +312,7 @@ visit(struct json j, struct buf *b)
 	bool object = type == JSON_OBJECT;
 	const char *from = j.text + 1;
 	struct json name, element;
+	struct json before = { NULL, 0 };
 	struct buf bytes = {0};
 	size_t at = 0;
 	int n = 0;
@@ -302,7 +345,10 @@ visit(struct json j, struct buf *b)
 		only(from, element.text, object ? " \t\n\r:" : " \t\n\r,");
 		only(element.text + element.len, j.text + at, " \t\n\r");
 		visit(element, b);
+		visit_pair(before, element);
+		before = element;
 	}
+	must(json_get(j, "no such name").text == NULL);
 	only(from, j.text + j.len - 1, " \t\n\r");
 	must(!json_next(j, &at, &name, &element));
 	buf_putc(b, j.text[j.len - 1]);
