@@ -83,6 +83,10 @@ bench:
 fuzz:
 	@sh t/fuzz $(SECONDS)
 
+# Each call of boris's fails in turn: all of it takes up to half an hour
+torture:
+	@sh t/torture
+
 # What was built last; a binary that runs can be removed, but not written to
 install:
 	test -x boris || $(MAKE) boris

@@ -1,0 +1,415 @@
+/* What makes boris's calls of the C library fail, for t/torture: linked to it
+ * with -Wl,--wrap=NAME for each __wrap_NAME in here. Which of them fails is in
+ * memory that t/torture shares (t/torture.h). Without that none does.
+ *
+ * A call fails here in the way in which the kernel, or a libc short of memory,
+ * may fail it; what never fails with good arguments is left out (t/torture has
+ * the list). */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+#include "torture.h"
+
+static struct torture *control;
+static int class = IN_BORIS;
+static pid_t self;
+
+/* Is this the call that is to fail, or one that the same shortage hits? Of a
+ * child that shares boris's memory (vfork) only the pid tells. */
+static bool
+fails(const char *name, const char *family, int error)
+{
+	struct torture *t = control;
+	int who = class;
+	long n;
+
+	if (t == NULL || t->stop)
+		return false;
+	if (getpid() != self)
+		who = IN_CHILD;
+	n = ++t->count[who];
+	if (who != t->who || n < t->at)
+		return false;
+	if (n == t->at) {
+		strncpy(t->name, name, sizeof(t->name) - 1);
+		strncpy(t->family, family, sizeof(t->family) - 1);
+		backtrace(t->frame, FRAMES);
+	} else if (t->failed == 0 || t->failed >= t->times ||
+	    strcmp(t->family, family) != 0) {
+		return false;
+	}
+	t->failed++;
+	errno = error;
+	return true;
+}
+
+#define WRAP(type, name, family, error, failed, params, args) \
+	type __real_##name params; \
+	type __wrap_##name params; \
+	type __wrap_##name params \
+	{ \
+		if (fails(#name, family, error)) \
+			return failed; \
+		return __real_##name args; \
+	}
+
+#define CALL(name, error, params, args) \
+	WRAP(int, name, #name, error, -1, params, args)
+
+/* -- Memory ------------------------------------------------------------ */
+
+#define MEMORY(name, params, args) \
+	WRAP(void *, name, "memory", ENOMEM, NULL, params, args)
+
+MEMORY(malloc, (size_t n), (n))
+MEMORY(calloc, (size_t n, size_t size), (n, size))
+MEMORY(realloc, (void *p, size_t n), (p, n))
+WRAP(char *, strdup, "memory", ENOMEM, NULL, (const char *s), (s))
+WRAP(char *, strndup, "memory", ENOMEM, NULL, (const char *s, size_t n),
+     (s, n))
+WRAP(void *, mmap, "memory", ENOMEM, MAP_FAILED,
+     (void *p, size_t n, int how, int flags, int fd, off_t at),
+     (p, n, how, flags, fd, at))
+
+/* -- Descriptors ------------------------------------------------------- */
+
+#define DESCRIPTOR(name, params, args) \
+	WRAP(int, name, "descriptors", EMFILE, -1, params, args)
+
+DESCRIPTOR(pipe, (int *end), (end))
+DESCRIPTOR(pipe2, (int *end, int flags), (end, flags))
+DESCRIPTOR(socket, (int a, int b, int c), (a, b, c))
+DESCRIPTOR(socketpair, (int a, int b, int c, int *end), (a, b, c, end))
+DESCRIPTOR(posix_openpt, (int flags), (flags))
+DESCRIPTOR(dup, (int fd), (fd))
+DESCRIPTOR(accept, (int fd, struct sockaddr *a, socklen_t *n), (fd, a, n))
+DESCRIPTOR(accept4, (int fd, struct sockaddr *a, socklen_t *n, int flags),
+           (fd, a, n, flags))
+DESCRIPTOR(mkstemp, (char *name), (name))
+WRAP(DIR *, opendir, "descriptors", EMFILE, NULL, (const char *name), (name))
+WRAP(DIR *, fdopendir, "descriptors", ENOMEM, NULL, (int fd), (fd))
+WRAP(FILE *, fopen, "descriptors", EMFILE, NULL,
+     (const char *name, const char *how), (name, how))
+
+#define OPEN(name, start, args) \
+	int __real_##name(start int flags, ...); \
+	int __wrap_##name(start int flags, ...); \
+	int __wrap_##name(start int flags, ...) \
+	{ \
+		va_list list; \
+		mode_t mode = 0; \
+		va_start(list, flags); \
+		if (flags & O_CREAT) \
+			mode = va_arg(list, mode_t); \
+		va_end(list); \
+		if (fails(#name, "descriptors", EMFILE)) \
+			return -1; \
+		return __real_##name args; \
+	}
+#define COMMA ,
+
+OPEN(open, const char *path COMMA, (path, flags, mode))
+OPEN(open64, const char *path COMMA, (path, flags, mode))
+OPEN(openat, int dir COMMA const char *path COMMA, (dir, path, flags, mode))
+OPEN(openat64, int dir COMMA const char *path COMMA,
+     (dir, path, flags, mode))
+
+CALL(dup2, EMFILE, (int from, int to), (from, to))
+CALL(dup3, EMFILE, (int from, int to, int flags), (from, to, flags))
+
+/* Of a descriptor that is open nothing else can fail. */
+int __real_fcntl(int fd, int what, ...);
+int __wrap_fcntl(int fd, int what, ...);
+
+int
+__wrap_fcntl(int fd, int what, ...)
+{
+	va_list list;
+	long arg;
+
+	va_start(list, what);
+	arg = va_arg(list, long);
+	va_end(list);
+	if ((what == F_DUPFD || what == F_DUPFD_CLOEXEC) &&
+	    fails("fcntl", "descriptors", EMFILE))
+		return -1;
+	return __real_fcntl(fd, what, arg);
+}
+
+int __wrap_fcntl64(int fd, int what, long arg);
+
+int
+__wrap_fcntl64(int fd, int what, long arg)
+{
+	return __wrap_fcntl(fd, what, arg);
+}
+
+/* -- Reading and writing ----------------------------------------------- */
+
+/* A file fails as a disk does. A pipe, a socket, a terminal only has nothing
+ * at the moment, and never for good: then nobody could be talked to. For one
+ * byte, as of a signal's handler, a pipe that is not full has room. */
+static bool
+moves(int fd, const char *name, size_t n, int of_file, int of_other)
+{
+	struct stat st;
+	bool file = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+
+	if (control == NULL || (!file && (control->times > 10 || n == 1)))
+		return true;
+	return !fails(name, file ? name : of_file == EIO ? "hear" : "say",
+	    file ? of_file : of_other);
+}
+
+#define MOVE(name, of_file, of_other, params, args) \
+	ssize_t __real_##name params; \
+	ssize_t __wrap_##name params; \
+	ssize_t __wrap_##name params \
+	{ \
+		return moves(fd, #name, (size_t)n, of_file, of_other) ? \
+		    __real_##name args : -1; \
+	}
+
+MOVE(read, EIO, EINTR, (int fd, void *p, size_t n), (fd, p, n))
+MOVE(pread, EIO, EINTR, (int fd, void *p, size_t n, off_t at),
+     (fd, p, n, at))
+MOVE(recv, EIO, EINTR, (int fd, void *p, size_t n, int flags),
+     (fd, p, n, flags))
+MOVE(write, ENOSPC, EAGAIN, (int fd, const void *p, size_t n), (fd, p, n))
+MOVE(pwrite, ENOSPC, EAGAIN, (int fd, const void *p, size_t n, off_t at),
+     (fd, p, n, at))
+MOVE(writev, ENOSPC, EAGAIN, (int fd, const struct iovec *v, int n),
+     (fd, v, n))
+MOVE(send, ENOSPC, EAGAIN, (int fd, const void *p, size_t n, int flags),
+     (fd, p, n, flags))
+
+/* For good it can't: of up to 30 descriptors the kernel needs no memory. */
+int __real_poll(struct pollfd *p, nfds_t n, int ms);
+int __wrap_poll(struct pollfd *p, nfds_t n, int ms);
+
+int
+__wrap_poll(struct pollfd *p, nfds_t n, int ms)
+{
+	if (control != NULL && control->times <= 10 &&
+	    fails("poll", "poll", ENOMEM))
+		return -1;
+	return __real_poll(p, n, ms);
+}
+
+/* -- Files ------------------------------------------------------------- */
+
+CALL(access, ENOMEM, (const char *p, int how), (p, how))
+CALL(stat, ENOMEM, (const char *p, struct stat *s), (p, s))
+CALL(stat64, ENOMEM, (const char *p, struct stat64 *s), (p, s))
+CALL(lstat, ENOMEM, (const char *p, struct stat *s), (p, s))
+CALL(lstat64, ENOMEM, (const char *p, struct stat64 *s), (p, s))
+CALL(chdir, ENOMEM, (const char *p), (p))
+CALL(fchdir, EIO, (int fd), (fd))
+CALL(fchmod, EIO, (int fd, mode_t mode), (fd, mode))
+CALL(fchown, EIO, (int fd, uid_t uid, gid_t gid), (fd, uid, gid))
+CALL(fsync, EIO, (int fd), (fd))
+CALL(ftruncate, EIO, (int fd, off_t n), (fd, n))
+CALL(ftruncate64, EIO, (int fd, off64_t n), (fd, n))
+CALL(posix_fallocate, EIO, (int fd, off_t at, off_t n), (fd, at, n))
+CALL(rename, EIO, (const char *from, const char *to), (from, to))
+CALL(unlink, EIO, (const char *p), (p))
+CALL(mkdir, ENOSPC, (const char *p, mode_t mode), (p, mode))
+CALL(mkfifo, ENOSPC, (const char *p, mode_t mode), (p, mode))
+CALL(rmdir, EIO, (const char *p), (p))
+WRAP(char *, getcwd, "getcwd", ENOMEM, NULL, (char *p, size_t n), (p, n))
+WRAP(char *, realpath, "realpath", ENOMEM, NULL, (const char *p, char *to),
+     (p, to))
+WRAP(ssize_t, readlink, "readlink", ENOMEM, -1,
+     (const char *p, char *to, size_t n), (p, to, n))
+WRAP(struct dirent *, readdir, "readdir", EIO, NULL, (DIR *dir), (dir))
+WRAP(struct dirent64 *, readdir64, "readdir", EIO, NULL, (DIR *dir), (dir))
+
+/* -- Processes --------------------------------------------------------- */
+
+pid_t __real_fork(void);
+pid_t __wrap_fork(void);
+
+pid_t
+__wrap_fork(void)
+{
+	pid_t pid;
+
+	if (fails("fork", "processes", EAGAIN))
+		return -1;
+	pid = __real_fork();
+	if (pid == 0) {
+		class = IN_GUARD;
+		self = getpid();
+	}
+	return pid;
+}
+
+/* vfork() must return into its caller's own frame, in child and parent. */
+bool torture_vfork_fails(void);
+
+bool
+torture_vfork_fails(void)
+{
+	return fails("vfork", "processes", EAGAIN);
+}
+
+#ifdef __x86_64__
+__asm__(
+    ".globl __wrap_vfork\n"
+    ".type __wrap_vfork, @function\n"
+    "__wrap_vfork:\n"
+    "	sub $8, %rsp\n"
+    "	call torture_vfork_fails@PLT\n"
+    "	add $8, %rsp\n"
+    "	test %al, %al\n"
+    "	jnz 1f\n"
+    "	jmp __real_vfork@PLT\n"
+    "1:	mov $-1, %eax\n"
+    "	ret\n"
+    ".size __wrap_vfork, . - __wrap_vfork\n");
+#else
+WRAP(pid_t, vfork, "processes", EAGAIN, -1, (void), ())
+#endif
+
+CALL(execve, ENOMEM, (const char *p, char *const *argv, char *const *env),
+     (p, argv, env))
+CALL(setpgid, EPERM, (pid_t pid, pid_t group), (pid, group))
+CALL(prctl, EINVAL, (int what, long a, long b, long c, long d),
+     (what, a, b, c, d))
+CALL(unshare, ENOSPC, (int flags), (flags))
+
+/* For good nobody could be ended. */
+int __real_kill(pid_t pid, int sig);
+int __wrap_kill(pid_t pid, int sig);
+
+int
+__wrap_kill(pid_t pid, int sig)
+{
+	if (control != NULL && control->times <= 10 &&
+	    fails("kill", "kill", EPERM))
+		return -1;
+	return __real_kill(pid, sig);
+}
+
+/* -- Terminals and sockets --------------------------------------------- */
+
+CALL(grantpt, EACCES, (int fd), (fd))
+CALL(unlockpt, EINVAL, (int fd), (fd))
+CALL(tcgetattr, EIO, (int fd, struct termios *t), (fd, t))
+CALL(tcsetattr, EIO, (int fd, int how, const struct termios *t), (fd, how, t))
+CALL(bind, ENOMEM, (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n))
+CALL(listen, ENOMEM, (int fd, int n), (fd, n))
+CALL(getsockname, ENOBUFS, (int fd, struct sockaddr *a, socklen_t *n),
+     (fd, a, n))
+CALL(getpeername, ENOBUFS, (int fd, struct sockaddr *a, socklen_t *n),
+     (fd, a, n))
+CALL(setsockopt, ENOMEM, (int fd, int level, int what, const void *p,
+     socklen_t n), (fd, level, what, p, n))
+
+int __real_ioctl(int fd, unsigned long what, ...);
+int __wrap_ioctl(int fd, unsigned long what, ...);
+
+int
+__wrap_ioctl(int fd, unsigned long what, ...)
+{
+	va_list list;
+	void *arg;
+
+	va_start(list, what);
+	arg = va_arg(list, void *);
+	va_end(list);
+	if (fails("ioctl", "ioctl", EIO))
+		return -1;
+	return __real_ioctl(fd, what, arg);
+}
+
+/* -- What has no function of its own ----------------------------------- */
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+
+static bool
+syscall_fails(long number)
+{
+	switch (number) {
+	case SYS_rt_sigaction:
+		return false;
+#ifdef SYS_pidfd_send_signal
+	case SYS_pidfd_send_signal:  /* as kill() */
+		return control != NULL && control->times <= 10 &&
+		    fails("pidfd_send_signal", "kill", EPERM);
+#endif
+#ifdef SYS_pidfd_open
+	case SYS_pidfd_open:
+		return fails("pidfd_open", "descriptors", EMFILE);
+#endif
+#ifdef SYS_landlock_create_ruleset
+	case SYS_landlock_create_ruleset:
+		return fails("landlock_create_ruleset", "descriptors",
+		    EMFILE);
+	case SYS_landlock_add_rule:
+		return fails("landlock_add_rule", "landlock", ENOMEM);
+	case SYS_landlock_restrict_self:
+		return fails("landlock_restrict_self", "landlock", ENOMEM);
+#endif
+	default:
+		return fails("syscall", "syscall", ENOSYS);
+	}
+}
+
+long
+__wrap_syscall(long number, ...)
+{
+	va_list list;
+	long a[6];
+	int i;
+
+	va_start(list, number);
+	for (i = 0; i < 6; i++)
+		a[i] = va_arg(list, long);
+	va_end(list);
+	if (syscall_fails(number))
+		return -1;
+	return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* -- The start --------------------------------------------------------- */
+
+void *__real_mmap(void *, size_t, int, int, int, off_t);
+int __real_open(const char *path, int flags, ...);
+
+__attribute__((constructor)) static void
+take_control(void)
+{
+	const char *path = getenv("TORTURE");
+	int fd = path != NULL ? __real_open(path, O_RDWR) : -1;
+	void *p;
+
+	self = getpid();
+	if (fd < 0)
+		return;
+	p = __real_mmap(NULL, sizeof(*control), PROT_READ | PROT_WRITE,
+	    MAP_SHARED, fd, 0);
+	close(fd);
+	unsetenv("TORTURE");
+	control = p != MAP_FAILED ? p : NULL;
+}
