@@ -3,7 +3,7 @@
 
 /* One stream of what a command prints (O): raw bytes are made into the text
  * that a terminal would show, counted, bounded, and saved raw if there are
- * many. It takes 240 KB of memory at most, 64 more before there is a file. */
+ * many. It takes 290 KB of memory at most, 64 more before there is a file. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,7 +26,9 @@ struct output_bounds {
 
 struct output;  /* in output.c */
 
-struct output *output_new(struct spool *);  /* empty; NULL without memory */
+/* Empty; NULL without memory. terminal: lines end at its last column, and lose
+ * the blanks at their end (I6). */
+struct output *output_new(struct spool *, bool terminal);
 /* The file stays if a reader knows its path (O5). NULL is fine. */
 void output_free(struct output *);
 
@@ -47,6 +49,9 @@ struct output_view {
  * the buf has failed. */
 void output_show(struct output *, const struct output_bounds *,
                  const char *name, struct buf *, struct output_view *);
+
+/* Has it put its cursor somewhere, as a full-screen program does (I6)? */
+bool output_is_screen(const struct output *);
 
 /* How far a reader has looked. Zeroed: at the start. */
 struct output_cursor {

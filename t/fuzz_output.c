@@ -1,12 +1,12 @@
 /* libFuzzer target for output.c:
  *
  *     clang -fsanitize=fuzzer,address,undefined t/fuzz_output.c \
- *         output.c spool.c json.c
+ *         output.c spool.c buf.c
  *
  * What a stream shows must be what a second, slow reader makes of the bytes,
  * however they are split, under each truncation; and what is new from look to
  * look must add up to the text. Some inputs are repeated until they are long
- * enough to be truncated, and their lines to be cut. */
+ * enough to be truncated, and their lines for another row. */
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,9 +17,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum {
 	LONG = 70000,         /* bytes that an input is repeated up to */
-	LINE_BYTES = 32768,   /* the bound on a line in output.c */
-	BLANKS = 80,          /* and on the columns that erasing leaves */
-	REPLACEMENT = 0xFFFD
+	COLUMNS = 8000,       /* of a row */
+	TERMINAL = 200,       /* and of one on a terminal */
+	REPLACEMENT = 0xFFFD,
+	NUL_SIGN = 0x2400
 };
 
 static void
@@ -41,13 +42,10 @@ memory(size_t n)
 /* The slow reader: one byte and one cell at a time */
 
 struct slow {
-	struct buf text;     /* finished lines */
-	uint32_t *cell;      /* the line: code points */
-	size_t cells, col;
-	bool back;           /* was there a CR or an erasing on this line? */
-	bool any_back;       /* or on any? */
-	bool cut;            /* may such a line have reached LINE_BYTES? Then this
-	                      * reader gives up. */
+	struct buf text;     /* finished rows */
+	uint32_t *cell;      /* the row: code points */
+	size_t cells, col, width;
+	bool back;           /* was anything overwritten or erased? */
 };
 
 /* Could more bytes make of the code's first bits a scalar value of at least
@@ -108,69 +106,50 @@ encode(uint32_t c, char *to)
 	return 4;
 }
 
-/* A line may be shorter when it ends than it has been: 4 bytes a cell is
- * what it may have had. */
 static void
-slow_end_line(struct slow *s)
+slow_end_row(struct slow *s, bool newline)
 {
 	char bytes[4];
 	size_t i;
 
-	if (s->back && s->cells * 4 >= LINE_BYTES)
-		s->cut = true;
+	while (newline && s->width == TERMINAL && s->cells > 0 &&
+	       (s->cell[s->cells - 1] == ' ' || s->cell[s->cells - 1] == '\t'))
+		s->cells--;
 	for (i = 0; i < s->cells; i++)
 		buf_put(&s->text, bytes, encode(s->cell[i], bytes));
+	if (newline)
+		buf_putc(&s->text, '\n');
 	s->cells = s->col = 0;
-	s->back = false;
 }
 
 static void
 slow_put(struct slow *s, uint32_t c)
 {
+	if (s->col == s->width)
+		slow_end_row(s, s->width == TERMINAL);
 	while (s->cells < s->col)
 		s->cell[s->cells++] = ' ';
+	s->back = s->back || s->col < s->cells;
 	s->cell[s->col++] = c;
 	if (s->cells < s->col)
 		s->cells = s->col;
 }
 
 static void
-slow_return(struct slow *s, bool newline_follows)
-{
-	s->col = 0;
-	if (s->cells == 0 || newline_follows)
-		return;
-	if (s->cells * 4 >= LINE_BYTES)
-		s->cut = true;
-	s->back = s->any_back = true;
-}
-
-static void
 slow_erase(struct slow *s, int what)
 {
-	size_t gone, i;
+	size_t i;
 
-	if (s->cells * 4 >= LINE_BYTES)
-		s->cut = true;
-	s->back = s->any_back = true;
+	s->back = true;
 	if (what == 0) {
 		if (s->col < s->cells)
 			s->cells = s->col;
-		return;
-	}
-	/* Columns that are erased in front of the cursor are kept up to a
-	 * number: the others there go. */
-	gone = s->col > BLANKS ? s->col - BLANKS : 0;
-	if (what == 2 || s->col >= s->cells) {
+	} else if (what == 2 || s->col >= s->cells) {
 		s->cells = 0;
 	} else {
-		for (i = gone; i <= s->col; i++)
+		for (i = 0; i <= s->col; i++)
 			s->cell[i] = ' ';
-		memmove(s->cell, s->cell + gone,
-		        (s->cells - gone) * sizeof *s->cell);
-		s->cells -= gone;
 	}
-	s->col -= gone;
 }
 
 /* Bytes of a string after its first, up to what ends it; an ESC is left. */
@@ -231,7 +210,7 @@ slow_read(struct slow *s, const uint8_t *p, size_t n)
 	uint32_t c;
 	size_t i = 0;
 
-	while (i < n && !s->cut) {
+	while (i < n) {
 		if (p[i] == 0x1B) {
 			i++;
 			i += slow_sequence(s, p + i, n - i);
@@ -243,17 +222,19 @@ slow_read(struct slow *s, const uint8_t *p, size_t n)
 				slow_put(s, c);
 			continue;
 		}
-		if (p[i] == '\n') {
-			slow_end_line(s);
-			buf_putc(&s->text, '\n');
-		} else if (p[i] == '\r') {
-			slow_return(s, i + 1 < n && p[i + 1] == '\n');
-		} else if (p[i] == '\t' || (p[i] >= 0x20 && p[i] < 0x7F)) {
+		if (p[i] == '\n')
+			slow_end_row(s, true);
+		else if (p[i] == '\r')
+			s->col = 0;
+		else if (p[i] == '\b')
+			s->col -= s->col > 0;
+		else if (p[i] == 0)
+			slow_put(s, NUL_SIGN);
+		else if (p[i] == '\t' || (p[i] >= 0x20 && p[i] < 0x7F))
 			slow_put(s, p[i]);
-		}
 		i++;
 	}
-	slow_end_line(s);
+	slow_end_row(s, false);
 }
 
 /* What it would show */
@@ -437,7 +418,7 @@ ends_so(const struct buf *b, const struct buf *text)
 
 /* One way to split the input; `pieces` takes what is new at each look. */
 static void
-run(const uint8_t *p, size_t n, size_t most, uint32_t seed,
+run(const uint8_t *p, size_t n, size_t most, uint32_t seed, bool terminal,
     const struct output_bounds *most_shown, struct buf *shown,
     struct buf *pieces)
 {
@@ -450,7 +431,7 @@ run(const uint8_t *p, size_t n, size_t most, uint32_t seed,
 	bool news, whole;
 
 	spool_init(&spool, "/", "x", 0);
-	o = output_new(&spool);
+	o = output_new(&spool, terminal);
 	must(o != NULL);
 	for (; n > 0; p += some, n -= some) {
 		some = most > 1 ? next_random(&seed) % most + 1 : 1;
@@ -498,18 +479,20 @@ check(const uint8_t *p, size_t n, uint32_t seed)
 	struct output_bounds how = { (enum truncate)(seed / 64 % 4), 0, 0, 0 };
 	struct buf whole = {0}, split = {0}, wanted = {0}, pieces = {0};
 	struct slow s = {0};
+	bool terminal = seed / 1024 % 4 == 0;
 
 	s.cell = memory((n + 1) * sizeof *s.cell);
+	s.width = terminal ? TERMINAL : COLUMNS;
 	slow_read(&s, p, n);
-	run(p, n, n + 1, 0, &how, &whole, NULL);
-	run(p, n, n > 1000 ? n / 20 : 50, seed, &how, &split, &pieces);
+	run(p, n, n + 1, 0, terminal, &how, &whole, NULL);
+	/* Of a terminal a look keeps the blanks that it has shown. */
+	run(p, n, n > 1000 ? n / 20 : 50, seed, terminal, &how, &split,
+	    terminal ? NULL : &pieces);
 	check_text(&whole);
 	must(same(&whole, &split));
-	if (!s.cut) {
-		slow_show(s.text.data, s.text.len, how.how, &wanted);
-		must(same(&whole, &wanted));
-	}
-	if (!s.any_back && n < 12000)
+	slow_show(s.text.data, s.text.len, how.how, &wanted);
+	must(same(&whole, &wanted));
+	if (!s.back && !terminal && n < 12000)
 		must(same(&pieces, &s.text));
 	buf_free(&whole);
 	buf_free(&split);

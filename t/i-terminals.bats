@@ -608,6 +608,23 @@ sees_keys() {
 
 # --- W, with a terminal
 
+# --- I6
+
+@test "I6: a line ends at the 200th column, as on the terminal" {
+	boris
+	on_terminal 'printf %0200d 1; echo; printf %0201d 2; printf "\r3\n"; read <gate' '"until":"3"'
+	is "$(plain stdout)" "$(printf '%0200d\n%0200d\n3' 1 0)"
+	release
+}
+
+@test "I6: blanks at the end of a line are not shown, a prompt keeps its own" {
+	boris
+	on_terminal 'printf "%-150s\n\t \n%-300s|\n" a b; printf "name: "; read x' '"until":"name: "'
+	is "$(result stdout)" '"a\n\nb\n'"$(printf '%100s')"'|\nname: "'
+	type_in 'x\n' '"wait":10000'
+	is "$(result stdout)" '"x\n"'
+}
+
 @test "W2: an input without an answer ends when all has been silent for two seconds" {
 	boris
 	on_terminal cat '"wait":0'

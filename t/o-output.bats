@@ -153,10 +153,52 @@ file_size() {
 	is "$(result stdout)" '"5000 of 5000\n"'
 }
 
+@test "O1: a line of up to 8,000 characters is overwritten from its start, of a longer one the last row" {
+	boris
+	run_bash 'yes é | head -n 8000 | tr -d "\n"; printf "\rx\n"'
+	is "$(plain stdout | tr -d é)" x
+	like "$(plain stdout)" 'xé*'
+	run_bash "$(as 8001 a); printf '\rx\n'"
+	is "$(plain stdout)" "$(as 8000 a | sh)x"
+	run_bash "$(as 16000 a); printf '\b\b\bxy\rz\n'"
+	is "$(plain stdout | tail -c 8001)" "z$(as 7996 a | sh)xya"
+}
+
+@test "O1: a backspace moves one character back" {
+	boris
+	shows '_\bX' 'X'
+	shows 'N\bNA\bAM\bME\bE\n_\bf_\bo_\bo\n' 'NAME\nfoo\n'
+	shows 'abc\b\b\b\b\bx\n' 'xbc\n'
+	shows 'abc\b\b\n' 'abc\n'
+	shows '\303\244\b\360\237\230\200\by' 'y'
+	shows 'one\n\btwo' 'one\ntwo'
+	shows '10%%\b\b\b20%%\b\b\b\033[Kdone' 'done'
+}
+
+@test "O1: a backspace works also when a read splits the line" {
+	boris
+	start_task 'printf "abc\b"; echo x >1; read <gate; printf "\bx"; echo x >2; read <gate; printf "y\n"'
+	printed 1
+	look
+	is "$(result stdout)" '"abc"'
+	release
+	printed 2
+	look
+	is "$(result stdout)" '"axc"'
+	release
+	look "$task" '{"wait":10000}'
+	is "$(result stdout)" '"axy\n"'
+}
+
+@test "O1: NUL is shown as U+2400" {
+	boris
+	shows 'a\000b\000' 'a\342\220\200b\342\220\200'
+	shows 'abc\r\000' '\342\220\200bc'
+}
+
 @test "O1: other control characters are dropped, tab and newline stay" {
 	boris
-	shows 'a\001b\002\007c\010d\013e\014f\016\017g\177h\ti\n' 'abcdefgh\ti\n'
-	shows 'a\000b\n' 'ab\n'
+	shows 'a\001b\002\007c\004d\013e\014f\016\017g\177h\ti\n' 'abcdefgh\ti\n'
 }
 
 @test "O1: C1 controls are dropped" {

@@ -34,6 +34,7 @@ struct test {
 	char dir[200];            /* for files */
 	struct spool spool;
 	struct output *o;
+	bool terminal;            /* the next one is a terminal's */
 	struct buf shown;         /* what was shown last */
 	struct output_view view;  /* with that */
 };
@@ -112,7 +113,7 @@ begin(struct test *t, const char *what)
 {
 	t->what = what;
 	output_free(t->o);
-	t->o = output_new(&t->spool);
+	t->o = output_new(&t->spool, t->terminal);
 	if (t->o == NULL)
 		abort();
 }
@@ -266,7 +267,20 @@ static const struct {
 	{ TEXT("abc\r\033[3Kx\033[?Ky\033[0;1Kz"), TEXT("xyz") },
 	{ TEXT("abc\r\033[1;K\033[10K\033[K1"), TEXT("1") },
 	/* Other controls */
-	{ TEXT("a\000b\001c\007\bd\013\014\016\177e"), TEXT("abcde") },
+	{ TEXT("a\001b\007c\013\014\016\177d"), TEXT("abcd") },
+	{ TEXT("a\000b\000"), TEXT("a\342\220\200b\342\220\200") },
+	{ TEXT("ab\r\000"), TEXT("\342\220\200b") },
+	/* Backspace */
+	{ TEXT("_\bX"), TEXT("X") },
+	{ TEXT("N\bNA\bAM\bM\n"), TEXT("NAM\n") },
+	{ TEXT("abc\b"), TEXT("abc") },
+	{ TEXT("abc\b\n"), TEXT("abc\n") },
+	{ TEXT("abc\b\b\b\b\bx"), TEXT("xbc") },
+	{ TEXT("a\n\b\bb"), TEXT("a\nb") },
+	{ TEXT("\303\251\b\342\202\254\b_\bx"), TEXT("x") },
+	{ TEXT("ab\b\033[Kc"), TEXT("ac") },
+	{ TEXT("abc\033[2K\bx"), TEXT("  x") },
+	{ TEXT("abcd\b\b\033[1Kx\n"), TEXT("  xd\n") },
 	{ TEXT("a\302\200b\302\233m\302\237c\302\240d"), TEXT("abmc\302\240d") },
 	/* UTF-8 */
 	{ TEXT("caf\303\251 \342\202\254 \360\237\230\200"),
@@ -400,28 +414,94 @@ test_characters(struct test *t)
 	}
 }
 
-/* A CR reaches no further back than 8 KiB. */
+/* A long line goes on in a next row, which a CR does not leave (O1). */
 static void
 test_long_line(struct test *t)
 {
 	begin(t, "long line");
-	repeat(t, "x", 8000);
+	repeat(t, "\303\251", 8000);
 	feed(t, "\ry\n");
 	finish(t, TRUNCATE_HEAD);
-	expect(t, t->view.chars == -1, "nothing is left out");
-	expect(t, t->shown.data[0] == 'y', "rewritten from its start");
+	expect(t, t->shown.len == 16000 && t->shown.data[0] == 'y',
+	       "rewritten from its start");
 	begin(t, "long line");
-	repeat(t, "x", 40000);
-	feed(t, "\r\033[Ky\n");
+	repeat(t, "x", 20000);
+	feed(t, "\r\033[Ky\b\b\bz\n");
 	finish(t, TRUNCATE_TAIL);
-	expect(t, t->shown.len == 8192 * 4 + 2, "its start is out of reach");
-	ends(t, "its end is not", "xxxy\n");
+	expect(t, t->shown.len == 8000 * 2 + 2, "two rows stay");
+	ends(t, "the third begins anew", "xxxz\n");
 	begin(t, "long line");
-	repeat(t, "x", 8190);
-	feed(t, "\r\303\251\303\251\303\251\rab");
-	finish(t, TRUNCATE_BOTH);
-	expect(t, memcmp(t->shown.data, "\303\251\303\251ab", 6) == 0,
-	       "bounded while it is rewritten");
+	repeat(t, "x\b", 20000);
+	repeat(t, "ab\b\b", 20000);
+	repeat(t, "y", 7999);
+	feed(t, "\rz\n");
+	finish(t, TRUNCATE_HEAD);
+	expect(t, t->shown.len == 8000 && t->shown.data[0] == 'z',
+	       "what was rewritten takes no columns");
+}
+
+/* A terminal's lines end at its last column, and without blanks (I6). */
+static void
+test_terminal(struct test *t)
+{
+	struct output_cursor c = {0};
+
+	t->terminal = true;
+	begin(t, "terminal");
+	feed(t, "$ ");
+	show(t, TRUNCATE_HEAD);
+	shows(t, "blanks before the end", "$ ");
+	repeat(t, " \t ", 20);
+	feed(t, "\r\n x \b\t\b\n");
+	show(t, TRUNCATE_HEAD);
+	shows(t, "blanks at the end", "$\n x\n");
+	output_look(t->o, &c);
+	repeat(t, "a", 200);
+	feed(t, "\r\n");
+	repeat(t, "b", 200);
+	feed(t, "c\rd");
+	repeat(t, " ", 199);
+	feed(t, "e\bf\n");
+	finish(t, TRUNCATE_HEAD);
+	ends(t, "columns", "a\n%sb\nd\nf\n", "bbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+	     "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+	     "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+	     "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb");
+	expect(t, count(t, "\n") == 6, "lines");
+	begin(t, "terminal");
+	feed(t, "> ");
+	output_look(t->o, &c);
+	feed(t, "  \n");
+	t->shown.len = 0;
+	output_since(t->o, &c, 1000, &t->shown);
+	shows(t, "what was seen stays", "\n");
+	t->terminal = false;
+}
+
+static void
+test_screen(struct test *t)
+{
+	static const struct {
+		const char *text;
+		bool screen;
+	} cases[] = {
+		{ "\033[1;31mred\033[0m \033[38;5;196mx\033[K\n", false },
+		{ "10%\r\033[2K20%\r\033[K\033[?25l30%\033[?25h", false },
+		{ "\033[H\033[2J\033[3J\033[1;1H\033[;Hcleared", false },
+		{ "one\ntwo\n\033[1A\033[2K\033[1G\033[1Btwo", false },
+		{ "\033[?2004h\033[?1l", false },
+		{ "\033[?1049h", true }, { "\033[?47h", true },
+		{ "x\033[2H", true }, { "x\033[10;20Hy", true },
+		{ "x\033[1;40fy", true },
+	};
+	size_t i;
+
+	for (i = 0; i < COUNT(cases); i++) {
+		begin(t, "screen");
+		feed(t, cases[i].text);
+		expect(t, output_is_screen(t->o) == cases[i].screen,
+		       cases[i].text);
+	}
 }
 
 /* What is no longer there is not counted. */
@@ -1151,6 +1231,8 @@ main(void)
 	test_cleaning(&t);
 	test_characters(&t);
 	test_long_line(&t);
+	test_terminal(&t);
+	test_screen(&t);
 	test_erased(&t);
 	test_head(&t);
 	test_last(&t);
