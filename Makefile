@@ -15,13 +15,19 @@ NEEDS = -std=c99 -Wall -Wextra -pedantic
 SMALL = -Os -fno-asynchronous-unwind-tables -fno-pie
 ALONE = -static -s -Wl,-z,noseparate-code -Wl,-z,norelro -Wl,--gc-sections
 
-MOST = boris.o options.o fence.o stdio.o http.o httpmsg.o mcp.o clients.o \
-	calls.o until.o answers.o tools.o results.o session.o job.o exec.o guard.o \
-	proc.o output.o spool.o json.o buf.o
+MOST = boris.o options.o fence.o guard.o \
+	stdio.o http.o connection.o httprules.o httpmsg.o \
+	mcp.o clients.o answers.o calls.o until.o \
+	tools.o results.o session.o job.o \
+	exec.o proc.o output.o spool.o \
+	buf.o json.o
 OBJ = $(MOST) io.o
-HDR = options.h fence.h stdio.h http.h httpmsg.h mcp.h clients.h reader.h \
-	calls.h until.h answers.h tools.h limits.h results.h session.h job.h exec.h \
-	guard.h proc.h output.h spool.h json.h buf.h io.h
+HDR = options.h fence.h guard.h \
+	stdio.h http.h connection.h httprules.h httpmsg.h \
+	mcp.h clients.h reader.h answers.h calls.h until.h \
+	tools.h limits.h results.h session.h job.h \
+	exec.h proc.h output.h spool.h \
+	buf.h json.h io.h
 
 all: boris
 

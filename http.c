@@ -2,64 +2,49 @@
 
 #include "http.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "connection.h"
 #include "proc.h"
 
 enum {
 	CONNECTIONS = 64,        /* at a time, at most (H8) */
 	SESSIONS = 64,           /* legacy ones (H5) */
-	READ_SIZE = 16 << 10,
-
-	/* ms */
-	HEAD_TIME = 10000,       /* for a request's headers (H8) */
-	PEER_TIME = 60000,       /* without a request, a byte of its body, or a
-	                          * byte of the response being read */
-	CLOSE_TIME = 2000,       /* for the peer to close after us */
-	COMMENT_TIME = 15000,    /* of silence on a stream (H7) */
-	ACCEPT_PAUSE = 20        /* when there is no descriptor left (E7) */
+	SESSION_BYTES = 16,      /* random ones of an Mcp-Session-Id */
+	SEND_SIZE = 64 << 10,    /* bytes that the kernel holds for a peer */
+	ACCEPT_PAUSE = 20        /* ms, when there is no descriptor left (E7) */
 };
 
 enum { HEADER_MISMATCH = -32020 };  /* MCP 2026-07-28, transports */
 
 #define JSON_TYPE "application/json"
 
-enum connection_state {
-	CONNECTION_READING,  /* a request is to come, or is on its way */
-	CONNECTION_CALL,     /* it was handed over in this turn */
-	CONNECTION_STREAM,   /* its answer takes long: a stream of events */
-	CONNECTION_WRITING,  /* its answer is being written */
-	CONNECTION_CLOSING,  /* the last one was written. The peer closes first:
-	                      * otherwise it might not get all that we wrote */
-	CONNECTION_GONE      /* to be freed this turn */
-};
-
-struct connection {
-	struct connection *next;
-	int fd, in_poll;
-	enum connection_state state;
-	int64_t deadline;     /* ms; what for depends on the state */
-	int64_t read_by;      /* ms; when the peer must have read something */
-	bool ended;           /* the peer sends no more */
-	bool known;           /* a request on it was let in to /mcp */
-	struct buf in;        /* received, not yet taken */
-	struct queue out;
-	struct request request;
-	struct client *client;  /* to which the request was handed */
+/* Who is at the other end of a connection */
+struct peer {
+	struct peer *next;
+	struct connection connection;
+	bool authenticated;      /* a request of it was authorized */
+	bool cors;               /* this request's origin may read the answer */
+	const char *session_id;  /* of the session that it opens; or NULL */
+	struct client *client;   /* that has its open call; or NULL */
+	bool unanswered;         /* there was no memory for the answer */
 };
 
 /* One Mcp-Session-Id */
 struct http_session {
 	struct http_session *next;
 	struct client *client;
-	char id[JOB_ID];
-	int64_t used;         /* ms; when a request was last in flight */
-	bool ended;           /* it is closing; its id is no longer known */
+	char id[2 * SESSION_BYTES + 1];
+	int64_t used;            /* ms; when a request was last in flight */
+	bool ended;              /* it is closing; its id is no longer known */
 };
 
 struct http {
@@ -67,7 +52,7 @@ struct http {
 	const struct mcp_options *mcp;
 	struct client *anyone;           /* the modern requests' */
 	struct http_session *sessions;
-	struct connection *connections;  /* in the order they came */
+	struct peer *peers;              /* in the order they came */
 	struct buf origin;               /* http://ADDRESS:PORT, NUL */
 	int listener, in_poll;           /* -1: it listens no more */
 	int places;                      /* for connections */
@@ -76,53 +61,92 @@ struct http {
 	int64_t now;                     /* ms, of this turn */
 };
 
+/* -- Listening --------------------------------------------------------- */
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+static bool
+parse_address(union address *a, const char *text)
+{
+	memset(a, 0, sizeof(*a));
+	if (inet_pton(AF_INET, text, &a->v4.sin_addr) == 1)
+		a->v4.sin_family = AF_INET;
+	else if (inet_pton(AF_INET6, text, &a->v6.sin6_addr) == 1)
+		a->v6.sin6_family = AF_INET6;
+	return a->any.sa_family != AF_UNSPEC;
+}
+
+int
+http_is_loopback(const char *address)
+{
+	union address a;
+
+	if (!parse_address(&a, address))
+		return -1;
+	if (a.any.sa_family == AF_INET)
+		return ntohl(a.v4.sin_addr.s_addr) >> 24 == 127;
+	return IN6_IS_ADDR_LOOPBACK(&a.v6.sin6_addr);
+}
+
+/* A socket that listens; -1 with errno. For port 0 it is a free one. */
+static int
+open_listener(const char *address, int *port)
+{
+	int fd, error, on = 1, size = SEND_SIZE;
+	union address a;
+	bool v4 = parse_address(&a, address) && a.any.sa_family == AF_INET;
+	socklen_t len = v4 ? sizeof(a.v4) : sizeof(a.v6);
+	in_port_t *bound = v4 ? &a.v4.sin_port : &a.v6.sin6_port;
+
+	fd = socket(a.any.sa_family, SOCK_STREAM, 0);
+	if (fd < 0)
+		return -1;
+	fd_cloexec(fd);
+	fd_nonblocking(fd);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	/* Accepted connections inherit these two. With the latter small answers
+	 * do not wait for the peer's acknowledgements. */
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	*bound = htons((uint16_t)*port);
+	if (bind(fd, &a.any, len) == 0 && listen(fd, 128) == 0 &&
+	    getsockname(fd, &a.any, &len) == 0) {
+		*port = ntohs(*bound);
+		return fd;
+	}
+	error = errno;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
 /* -- Answers ----------------------------------------------------------- */
 
-/* Once it is written, the connection goes on, or closes. */
-static void
-end_answer(struct connection *c)
+/* Without a body it begins a stream. False: there is no memory for it. */
+static bool
+respond(struct peer *p, int status, const char *type, const char *body,
+        size_t len)
 {
-	c->state = CONNECTION_WRITING;
-	c->deadline = NEVER;
-}
+	struct buf headers = { NULL, 0, 0, false };
+	struct response response = { status, type, body, len, &headers, false };
+	bool taken;
 
-/* If the request is answered before its body is there, the body is dropped as
- * it comes. But a peer that expects "100 Continue" may send it or not: nobody
- * can tell whether a body or a request comes next. */
-static void
-answer(struct connection *c, int status, const char *type, const char *body,
-       size_t len)
-{
-	struct request *r = &c->request;
-	bool whole = r->state == REQUEST_WHOLE;
-
-	r->last |= !whole && r->field[FIELD_EXPECT] != NULL;
-	response_put(queue_append(&c->out), r, status, type, body, len);
-	if (whole || r->last)
-		end_answer(c);
-	else
-		r->unwanted = true;
+	rules_headers(&headers, &p->connection.request, status, p->cors,
+	    p->session_id);
+	taken = connection_answer(&p->connection, &response);
+	buf_free(&headers);
+	return taken;
 }
 
 static void
-answer_text(struct connection *c, int status, const char *text)
+answer(struct peer *p, int status, const char *type, const char *text)
 {
-	answer(c, status, "text/plain", text, strlen(text));
-}
-
-static void
-begin_stream(struct http *h, struct connection *c)
-{
-	stream_begin(queue_append(&c->out), &c->request);
-	c->state = CONNECTION_STREAM;
-	c->deadline = h->now + COMMENT_TIME;
-}
-
-static void
-end_stream(struct connection *c)
-{
-	stream_end(queue_append(&c->out), &c->request);
-	end_answer(c);
+	if (!respond(p, status, type, text, strlen(text)))
+		connection_fail(&p->connection);
 }
 
 /* The HTTP status of a JSON-RPC answer (MCP 2026-07-28, transports). Earlier
@@ -137,91 +161,32 @@ status_of(enum mcp_kind kind, int error, bool modern)
 	return modern && kind == MCP_REFUSAL ? 400 : 200;
 }
 
-/* Called from within mcp.c, so it only queues, and changes the state. */
+/* Called from within mcp.c, so it only queues. */
 static bool
 http_send(void *transport, void *to, enum mcp_kind kind, int error,
           struct buf *message)
 {
-	struct http *h = transport;
-	struct connection *c = to;
-	struct buf b = { NULL, 0, 0, false };
-	bool taken, stream;
+	const struct http *h = transport;
+	struct peer *p = to;
+	struct connection *c;
+	bool stream, taken;
 
-	if (c == NULL)
+	if (p == NULL || p->connection.state == CONNECTION_GONE)
 		return true;
-	c->deadline = h->now + COMMENT_TIME;
+	c = &p->connection;
 	if (kind == MCP_NOTICE && c->state == CONNECTION_CALL)
-		begin_stream(h, c);
+		respond(p, 200, NULL, NULL, 0);
 	stream = c->state == CONNECTION_STREAM;
-	if (kind == MCP_PROGRESS && !stream)
-		return false;
+	if (kind == MCP_PROGRESS || kind == MCP_NOTICE)
+		return stream && connection_event(c, kind == MCP_NOTICE
+		    ? EVENT_MORE : EVENT_PROGRESS, message);
 	if (error != 0)
-		c->request.session_id = NULL;
-	if (stream)
-		stream_event(&b, &c->request, message);
-	else
-		response_put(&b, &c->request, status_of(kind, error,
-		    c->client == h->anyone), JSON_TYPE, message->data,
-		    message->len);
-	taken = kind == MCP_PROGRESS ? queue_progress(&c->out, &b)
-	    : queue_put(&c->out, &b);
-	buf_free(&b);
-	if (taken && stream && kind != MCP_PROGRESS && kind != MCP_NOTICE)
-		end_stream(c);
-	else if (taken && !stream)
-		end_answer(c);
+		p->session_id = NULL;
+	taken = stream ? connection_event(c, EVENT_LAST, message)
+	    : respond(p, status_of(kind, error, p->client == h->anyone),
+	    JSON_TYPE, message->data, message->len);
+	p->unanswered = !taken;
 	return taken;
-}
-
-/* -- Connections ------------------------------------------------------- */
-
-/* The peer has gone; if its call is a modern one, that is cancelled (H7). */
-static void
-lose(struct http *h, struct connection *c)
-{
-	if (c->state == CONNECTION_STREAM)
-		mcp_forget(c->client, c, c->client == h->anyone, h->now);
-	c->state = CONNECTION_GONE;
-}
-
-/* What may follow this request can't be understood. */
-static void
-break_off(struct connection *c, int status, const char *text)
-{
-	c->request.last = true;
-	if (c->request.unwanted)
-		end_answer(c);
-	else
-		answer_text(c, status, text);
-}
-
-static void
-flush(struct http *h, struct connection *c)
-{
-	size_t before = queue_unwritten(&c->out), left;
-
-	if (c->out.bytes.failed || queue_flush(&c->out, c->fd) < 0) {
-		lose(h, c);
-		return;
-	}
-	left = queue_unwritten(&c->out);
-	if (left == 0)
-		c->read_by = NEVER;
-	else if (left < before || c->read_by == NEVER)
-		c->read_by = h->now + PEER_TIME;
-	if (left > 0 || c->state != CONNECTION_WRITING)
-		return;
-	if (c->request.last || c->in.len == 0)
-		buf_free(&c->in);
-	if (c->request.last) {
-		shutdown(c->fd, SHUT_WR);
-		c->state = CONNECTION_CLOSING;
-		c->deadline = h->now + CLOSE_TIME;
-	} else {
-		request_free(&c->request);
-		c->state = CONNECTION_READING;
-		c->deadline = h->now + PEER_TIME;
-	}
 }
 
 /* -- Sessions ---------------------------------------------------------- */
@@ -250,7 +215,7 @@ open_session(struct http *h)
 	if (s == NULL)
 		return NULL;
 	s->client = mcp_open(h->mcp, MCP_HTTP, http_send, h);
-	if (s->client == NULL || !proc_random(s->id, (JOB_ID - 1) / 2)) {
+	if (s->client == NULL || !proc_random(s->id, SESSION_BYTES)) {
 		mcp_free(s->client);
 		free(s);
 		return NULL;
@@ -292,298 +257,241 @@ review_sessions(struct http *h)
 
 /* -- Messages ---------------------------------------------------------- */
 
-/* Why a message is not handed over; status 0: it is not refused. */
-struct refusal {
+/* Where a message goes: to a client; or it is refused, unless the status is 0:
+ * a notification, that needs none. */
+struct route {
+	struct client *client;
 	int status;        /* HTTP's */
 	int code;          /* JSON-RPC's */
 	const char *text;
 };
 
-static struct client *
-refuse(struct refusal *why, int status, int code, const char *text)
+static struct route
+refuse(int status, int code, const char *text)
 {
-	why->status = status;
-	why->code = code;
-	why->text = text;
-	return NULL;
+	return (struct route){ NULL, status, code, text };
 }
 
-static struct client *
+static struct route
 route_modern(struct http *h, const char *const *field,
-             const struct mcp_message *m, struct refusal *why)
+             const struct mcp_message *m)
 {
+	struct route anyone = { h->anyone, 0, 0, NULL };
+
 	if (m->whole.text != NULL && m->method.text == NULL)
-		return refuse(why, 400, JSONRPC_INVALID_REQUEST,
-		    "Not a request");
+		return refuse(400, JSONRPC_INVALID_REQUEST, "Not a request");
 	/* A notification that cancels could name anybody's call. */
 	if (json_type(m->method) == JSON_STRING && m->id.text == NULL &&
 	    json_is(m->jsonrpc, "2.0"))
-		return NULL;
+		return refuse(0, 0, NULL);
 	if (!mcp_is_request(m) || m->version.text == NULL)
-		return h->anyone;  /* who says what is wrong with it */
+		return anyone;  /* who says what is wrong with it */
 	if (json_type(m->version) == JSON_STRING &&
-	    !header_says(field[FIELD_MCP_VERSION], m->version))
-		return refuse(why, 400, HEADER_MISMATCH,
+	    !rules_header_says(field[FIELD_MCP_VERSION], m->version))
+		return refuse(400, HEADER_MISMATCH,
 		    "MCP-Protocol-Version is not what _meta says");
-	if (!header_says(field[FIELD_MCP_METHOD], m->method))
-		return refuse(why, 400, HEADER_MISMATCH,
+	if (!rules_header_says(field[FIELD_MCP_METHOD], m->method))
+		return refuse(400, HEADER_MISMATCH,
 		    "Mcp-Method is not what method says");
 	if (json_is(m->method, "tools/call") &&
 	    json_type(m->name) == JSON_STRING &&
-	    !header_says(field[FIELD_MCP_NAME], m->name))
-		return refuse(why, 400, HEADER_MISMATCH,
+	    !rules_header_says(field[FIELD_MCP_NAME], m->name))
+		return refuse(400, HEADER_MISMATCH,
 		    "Mcp-Name is not what params.name says");
-	return h->anyone;
+	return anyone;
 }
 
-static struct client *
-route_legacy(struct http *h, struct request *r, const struct mcp_message *m,
-             bool first, struct refusal *why)
+static struct route
+route_legacy(struct http *h, struct peer *p, const struct mcp_message *m,
+             bool first)
 {
-	const char *id = r->field[FIELD_MCP_SESSION];
-	const char *version = r->field[FIELD_MCP_VERSION];
+	const char *const *field = p->connection.request.field;
+	const char *id = field[FIELD_MCP_SESSION];
+	const char *version = field[FIELD_MCP_VERSION];
 	struct http_session *s;
 
-	if (m->whole.text == NULL)
-		return h->anyone;  /* who says that it is not JSON */
+	if (m->whole.text == NULL)  /* `anyone` says that it is not JSON */
+		return (struct route){ h->anyone, 0, 0, NULL };
 	if (version != NULL && !first &&
 	    !mcp_speaks(version, strlen(version), false))
-		return refuse(why, 400, JSONRPC_INVALID_REQUEST,
+		return refuse(400, JSONRPC_INVALID_REQUEST,
 		    "MCP-Protocol-Version is none that is spoken here");
 	if (id == NULL && !first)
-		return refuse(why, 400, JSONRPC_INVALID_REQUEST,
+		return refuse(400, JSONRPC_INVALID_REQUEST,
 		    "Mcp-Session-Id is missing; begin with initialize");
 	s = id != NULL ? find_session(h, id) : open_session(h);
 	if (s == NULL && id != NULL)
-		return refuse(why, 404, JSONRPC_INVALID_REQUEST,
+		return refuse(404, JSONRPC_INVALID_REQUEST,
 		    "No such session; begin with initialize");
 	if (s == NULL)
-		return refuse(why, 503, JSONRPC_INVALID_REQUEST,
+		return refuse(503, JSONRPC_INVALID_REQUEST,
 		    "As many sessions are open as there can be");
 	s->used = h->now;
 	if (id == NULL)
-		r->session_id = s->id;
-	return s->client;
+		p->session_id = s->id;
+	return (struct route){ s->client, 0, 0, NULL };
 }
 
-/* The client that the message is for; NULL: none, and it is refused, or is a
- * notification. A version in _meta makes it modern, and so does one in the
- * header, except for initialize; server/discover is of that era alone. */
-static struct client *
-route(struct http *h, struct request *r, const struct mcp_message *m,
-      struct refusal *why)
+/* A version in _meta makes it modern, and so does one in the header, except for
+ * initialize; server/discover is of that era alone. */
+static struct route
+route(struct http *h, struct peer *p, const struct mcp_message *m)
 {
-	const char *version = r->field[FIELD_MCP_VERSION];
+	const char *const *field = p->connection.request.field;
+	const char *version = field[FIELD_MCP_VERSION];
 	bool first = mcp_is_request(m) && json_is(m->method, "initialize");
-	struct client *client;
+	struct route to;
 
 	if (m->version.text != NULL || (version != NULL && !first &&
 	    mcp_speaks(version, strlen(version), true)) ||
 	    (json_is(m->method, "server/discover") &&
-	    r->field[FIELD_MCP_SESSION] == NULL))
-		client = route_modern(h, r->field, m, why);
+	    field[FIELD_MCP_SESSION] == NULL))
+		to = route_modern(h, field, m);
 	else
-		client = route_legacy(h, r, m, first, why);
-	if (client != NULL && mcp_backlog(client) > MCP_BACKLOG &&
+		to = route_legacy(h, p, m, first);
+	if (to.client != NULL && mcp_backlog(to.client) > MCP_BACKLOG &&
 	    (json_is(m->method, "tools/call") ||
 	    json_type(m->whole) == JSON_ARRAY))
-		return refuse(why, 503, JSONRPC_INTERNAL,
+		return refuse(503, JSONRPC_INTERNAL,
 		    "Too much is queued; wait for it or cancel it");
-	return client;
+	return to;
 }
 
 static void
-hand_over(struct http *h, struct connection *c)
+hand_over(struct http *h, struct peer *p)
 {
-	struct buf *body = &c->request.body, b = { NULL, 0, 0, false };
-	struct refusal why = { 0, 0, NULL };
-	struct mcp_message m;  /* slices of the body */
+	const struct buf *body = &p->connection.request.body;
 	enum mcp_outcome outcome = MCP_WANTS_NONE;
+	struct buf b = { NULL, 0, 0, false };
+	struct mcp_message m;  /* slices of the body */
+	struct route to;
 
 	mcp_parse(&m, body->len > 0 ? body->data : "", body->len);
-	c->state = CONNECTION_CALL;
-	c->client = route(h, &c->request, &m, &why);
-	if (c->client != NULL)
-		outcome = mcp_handle(c->client, c, &m, h->now);
-	if (why.status != 0) {
-		mcp_error(h->anyone, &b, &m, why.code, why.text);
-		answer(c, why.status, JSON_TYPE, b.data, b.len);
+	to = route(h, p, &m);
+	p->client = to.client;
+	if (to.client != NULL)
+		outcome = mcp_handle(to.client, p, &m, h->now);
+	if (outcome != MCP_LATER)
+		p->client = NULL;
+	if (to.status != 0) {
+		mcp_error(h->anyone, &b, &m, to.code, to.text);
+		if (b.failed || !respond(p, to.status, JSON_TYPE, b.data,
+		    b.len))
+			outcome = MCP_NO_MEMORY;
 		buf_free(&b);
 	} else if (outcome == MCP_WANTS_NONE) {
-		answer_text(c, 202, "");
-	} else if (outcome == MCP_NO_MEMORY) {
-		lose(h, c);
+		answer(p, 202, NULL, "");
 	}
-	buf_free(body);
+	if (outcome == MCP_NO_MEMORY)
+		connection_fail(&p->connection);
 }
 
 /* -- Requests ---------------------------------------------------------- */
 
 static void
-answer_delete(struct http *h, struct connection *c)
+answer_delete(struct http *h, struct peer *p)
 {
-	const char *id = c->request.field[FIELD_MCP_SESSION];
-	const char *version = c->request.field[FIELD_MCP_VERSION];
+	const char *id = p->connection.request.field[FIELD_MCP_SESSION];
+	const char *version = p->connection.request.field[FIELD_MCP_VERSION];
 	struct http_session *s = find_session(h, id);
 
 	if (version != NULL && !mcp_speaks(version, strlen(version), false)) {
-		answer_text(c, 400, "MCP-Protocol-Version is none that has "
-		    "sessions here\n");
+		answer(p, 400, "text/plain", "MCP-Protocol-Version is none "
+		    "that has sessions here\n");
 	} else if (s != NULL) {
 		end_session(h, s, false);
-		answer_text(c, 204, "");
+		answer(p, 204, NULL, "");
 	} else {
-		answer_text(c, id == NULL ? 400 : 404, "Mcp-Session-Id is "
-		    "missing, or no session's\n");
+		answer(p, id == NULL ? 400 : 404, "text/plain",
+		    "Mcp-Session-Id is missing, or no session's\n");
 	}
 }
 
 /* The headers are there. Answers what needs no body, refusals above all. */
 static void
-begin_request(struct http *h, struct connection *c)
+begin_request(struct http *h, struct peer *p)
 {
-	static const char ok[] = "{\"status\":\"ok\"}";
-	struct request *r = &c->request;
-	const char *why;
-	int status = request_check(r, &h->options->rules,
-	    h->origin.data, &why);
+	const struct request *r = &p->connection.request;
+	struct http_verdict verdict = rules_check(r, &h->options->rules,
+	    h->origin.data);
 
-	c->deadline = h->now + PEER_TIME;
-	c->known |= r->let_in;
-	if (status != 0)
-		answer_text(c, status, why);
+	p->cors = verdict.cors;
+	p->session_id = NULL;
+	p->unanswered = false;
+	p->authenticated |= verdict.authorized;
+	if (verdict.status != 0)
+		answer(p, verdict.status, "text/plain", verdict.why);
 	else if (strcmp(r->path, "/health") == 0)
-		answer(c, 200, JSON_TYPE, ok, sizeof(ok) - 1);
+		answer(p, 200, JSON_TYPE, "{\"status\":\"ok\"}");
 	else if (strcmp(r->verb, "OPTIONS") == 0)
-		answer_text(c, 204, "");
+		answer(p, 204, NULL, "");
 	else if (strcmp(r->verb, "DELETE") == 0)
-		answer_delete(h, c);
-	else if (r->field[FIELD_EXPECT] != NULL && !r->http10 &&
-	    c->in.len == 0 && r->state != REQUEST_WHOLE)
-		buf_puts(queue_append(&c->out),
-		    "HTTP/1.1 100 Continue\r\n\r\n");
+		answer_delete(h, p);
+	else
+		connection_go_on(&p->connection);
 }
 
-/* Goes on with what has come; false: more has to come first. */
-static bool
-take_request(struct http *h, struct connection *c)
+/* Goes on with what has come. */
+static void
+take_requests(struct http *h, struct peer *p)
 {
-	struct request *r = &c->request;
-	bool begun = r->begun;
-	int64_t had = r->taken;
-	int event = request_take(r, &c->in);
+	int event;
 
-	switch (event) {
-	case REQUEST_ASKS:
-		begin_request(h, c);
-		break;
-	case REQUEST_ENDS:
-		if (r->unwanted)
-			end_answer(c);
-		else if (r->body.failed)
-			answer_text(c, 503, "out of memory\n");
+	while ((event = connection_take(&p->connection)) != REQUEST_WAITS) {
+		if (event == REQUEST_ASKS)
+			begin_request(h, p);
+		else if (event == 413)
+			answer(p, 413, "text/plain",
+			    "a message can have 16 MiB\n");
+		else if (p->connection.request.body.failed)
+			answer(p, 503, "text/plain", "out of memory\n");
 		else
-			hand_over(h, c);
-		break;
-	case REQUEST_WAITS:
-		if (!begun && r->begun)
-			c->deadline = h->now + HEAD_TIME;
-		else if (r->taken > had)
-			c->deadline = h->now + PEER_TIME;
-		if (c->ended) {
-			r->last = true;
-			end_answer(c);
-		}
-		break;
-	case 413:
-		answer_text(c, 413, "a message can have 16 MiB\n");
-		break;
-	default:
-		break_off(c, event, "");
-	}
-	return event != REQUEST_WAITS;
-}
-
-static void
-connection_dispatch(struct http *h, struct connection *c,
-                    const struct loop *loop)
-{
-	short events = loop_events(loop, c->in_poll);
-	char bytes[READ_SIZE];
-	ssize_t n = 0;
-
-	if (events & POLLIN) {
-		n = read(c->fd, bytes, sizeof(bytes));
-		c->ended = n == 0;
-	} else if (events & (POLLERR | POLLHUP | POLLNVAL)) {
-		lose(h, c);
-	}
-	if (n > 0 && c->state != CONNECTION_CLOSING)
-		buf_put(&c->in, bytes, (size_t)n);
-	/* A legacy call goes on, and is answered: perhaps the peer has closed
-	 * only its sending side (H7). */
-	if (c->in.failed || (n < 0 && errno != EAGAIN) || (c->ended &&
-	    c->state == CONNECTION_STREAM && c->client == h->anyone))
-		lose(h, c);
-	while (c->state == CONNECTION_READING && take_request(h, c))
-		;
-}
-
-/* What the state waited for has not come in time. */
-static void
-expire(struct http *h, struct connection *c)
-{
-	if (c->state == CONNECTION_READING && c->request.begun) {
-		break_off(c, 408, "");
-	} else if (c->state == CONNECTION_STREAM) {
-		/* So that no proxy takes the silence for the end */
-		if (queue_unwritten(&c->out) == 0)
-			stream_event(queue_append(&c->out), &c->request, NULL);
-		c->deadline = h->now + COMMENT_TIME;
-	} else {
-		lose(h, c);
+			hand_over(h, p);
 	}
 }
 
-/* The end of a turn. A call that mcp.c has not answered in it gets a stream at
- * once (H7); if it is then cancelled, the stream ends without an answer. */
+/* -- Peers ------------------------------------------------------------- */
+
+/* A call that mcp.c has not answered in this turn gets a stream at once (H7);
+ * without memory the next turn tries it again. If it is then cancelled, the
+ * stream ends without an answer. */
 static void
-end_turn(struct http *h, struct connection *c)
+end_turn(struct peer *p)
 {
+	struct connection *c = &p->connection;
+
 	if (c->state == CONNECTION_CALL)
-		begin_stream(h, c);
-	if (c->state == CONNECTION_STREAM && !mcp_awaits(c->client, c))
-		end_stream(c);
-	if (h->now >= c->deadline)
-		expire(h, c);
-	if (c->state != CONNECTION_GONE)
-		flush(h, c);
-	if (h->now >= c->read_by ||
-	    (c->ended && c->state == CONNECTION_CLOSING))
-		lose(h, c);
+		respond(p, 200, NULL, NULL, 0);
+	if (p->client != NULL && !mcp_awaits(p->client, p)) {
+		p->client = NULL;
+		if (p->unanswered || (c->state == CONNECTION_STREAM &&
+		    !connection_event(c, EVENT_LAST, NULL)))
+			connection_fail(c);
+	}
+	connection_end_turn(c);
 }
 
+/* Frees those that have gone. A modern call of theirs is cancelled; a legacy one
+ * goes on (H7). */
 static void
-free_connections(struct http *h)
+free_peers(struct http *h)
 {
-	struct connection **at = &h->connections, *c;
+	struct peer **at = &h->peers, *p;
 
-	while ((c = *at) != NULL) {
-		if (c->state != CONNECTION_GONE) {
-			at = &c->next;
+	while ((p = *at) != NULL) {
+		if (p->connection.state != CONNECTION_GONE) {
+			at = &p->next;
 			continue;
 		}
-		*at = c->next;
-		close(c->fd);
-		buf_free(&c->in);
-		queue_free(&c->out);
-		request_free(&c->request);
-		free(c);
+		*at = p->next;
+		if (p->client != NULL)
+			mcp_forget(p->client, p, p->client == h->anyone,
+			    h->now);
+		connection_free(&p->connection);
+		free(p);
 		h->accept_at = 0;  /* there is a descriptor again */
 	}
 }
-
-/* -- Listening --------------------------------------------------------- */
 
 /* Connections may take a third of the descriptors that there can be; the rest
  * is for commands (H8). */
@@ -604,64 +512,63 @@ count_places(void)
 static bool
 make_place(struct http *h)
 {
-	struct connection *c, *oldest = NULL;
+	struct peer *p, *oldest = NULL;
 	int taken = 0;
 
-	for (c = h->connections; c != NULL; c = c->next) {
-		if (c->state == CONNECTION_GONE)
+	for (p = h->peers; p != NULL; p = p->next) {
+		if (p->connection.state == CONNECTION_GONE)
 			continue;
 		taken++;
-		if (oldest == NULL &&
-		    (!c->known || c->state == CONNECTION_CLOSING))
-			oldest = c;
+		if (oldest == NULL && (!p->authenticated ||
+		    p->connection.state == CONNECTION_CLOSING))
+			oldest = p;
 	}
 	if (taken >= h->places && oldest != NULL) {
-		lose(h, oldest);
+		connection_lose(&oldest->connection);
 		taken--;
 	}
 	return taken < h->places;
 }
 
 /* Adds it at the end of the list, so that requests which are whole at once are
- * carried out in the order of their connections (P7). Without a descriptor for
- * it the listener is not watched for a while: poll() would return at once,
- * again and again (E7). */
+ * carried out in the order of their connections (P7). Without a descriptor or
+ * memory for it, it waits, and the listener is not watched for a while: poll()
+ * would return at once, again and again (E7). */
 static void
-accept_connection(struct http *h)
+accept_peer(struct http *h)
 {
-	int fd = accept(h->listener, NULL, NULL);
-	struct connection **at = &h->connections, *c;
+	struct peer **at = &h->peers, *p = calloc(1, sizeof(*p));
+	int fd = p != NULL ? accept(h->listener, NULL, NULL) : -1;
 
-	c = fd < 0 ? NULL : calloc(1, sizeof(*c));
-	if (c == NULL) {
+	if (fd < 0) {
 		h->accept_at = h->now + ACCEPT_PAUSE;
-		close(fd);
+		free(p);
 		return;
 	}
-	fd_cloexec(fd);
-	fd_nonblocking(fd);
-	c->fd = fd;
-	c->read_by = NEVER;
-	c->deadline = h->now + HEAD_TIME;
+	connection_open(&p->connection, fd, h->now);
 	if (!make_place(h))
-		break_off(c, 503, "as many connections are open as there can "
-		    "be\n");
+		connection_refuse(&p->connection, 503,
+		    "as many connections are open as there can be\n");
 	while (*at != NULL)
 		at = &(*at)->next;
-	*at = c;
+	*at = p;
 }
+
+/* -- The whole --------------------------------------------------------- */
 
 void
 http_free(struct http *h)
 {
-	struct connection *c;
 	struct http_session *s;
+	struct peer *p;
 
 	if (h == NULL)
 		return;
-	for (c = h->connections; c != NULL; c = c->next)
-		c->state = CONNECTION_GONE;
-	free_connections(h);
+	for (p = h->peers; p != NULL; p = p->next) {
+		p->client = NULL;
+		connection_lose(&p->connection);
+	}
+	free_peers(h);
 	while ((s = h->sessions) != NULL) {
 		h->sessions = s->next;
 		mcp_free(s->client);
@@ -687,7 +594,7 @@ http_open(const struct http_options *options, const struct mcp_options *mcp)
 	h->mcp = mcp;
 	h->anyone = mcp_open(mcp, MCP_HTTP_STATELESS, http_send, h);
 	h->leave_by = NEVER;
-	h->listener = fd_listen(options->address, &port);
+	h->listener = open_listener(options->address, &port);
 	h->places = count_places();
 	buf_add(&h->origin, v6 ? "http://[" : "http://", options->address,
 	    v6 ? "]:" : ":");
@@ -712,9 +619,8 @@ http_origin(const struct http *h)
 void
 http_poll_add(struct http *h, struct loop *loop)
 {
-	struct connection *c;
 	struct http_session *s;
-	short events;
+	struct peer *p;
 
 	h->in_poll = -1;
 	if (loop->now >= h->accept_at)
@@ -722,19 +628,8 @@ http_poll_add(struct http *h, struct loop *loop)
 	else
 		loop_until(loop, h->accept_at);
 	loop_until(loop, h->leave_by);
-	for (c = h->connections; c != NULL; c = c->next) {
-		events = queue_unwritten(&c->out) > 0 ? POLLOUT : 0;
-		if (!c->ended && c->state != CONNECTION_WRITING &&
-		    c->in.len <= REQUEST_HEAD_LIMIT)
-			events |= POLLIN;
-		c->in_poll = loop_add(loop, c->fd, events);
-		loop_until(loop, c->read_by);
-		loop_until(loop, c->deadline);
-		/* The next request, or the end, may be in `in` already. */
-		if (c->state == CONNECTION_READING && !c->request.begun &&
-		    (c->in.len > 0 || c->ended))
-			loop_until(loop, loop->now);
-	}
+	for (p = h->peers; p != NULL; p = p->next)
+		connection_poll_add(&p->connection, loop);
 	mcp_poll_add(h->anyone, loop);
 	for (s = h->sessions; s != NULL; s = s->next) {
 		mcp_poll_add(s->client, loop);
@@ -747,14 +642,20 @@ http_poll_add(struct http *h, struct loop *loop)
 bool
 http_dispatch(struct http *h, const struct loop *loop)
 {
-	struct connection *c;
 	struct http_session *s;
+	struct peer *p;
 
 	h->now = loop->now;
-	for (c = h->connections; c != NULL; c = c->next)
-		connection_dispatch(h, c, loop);
+	for (p = h->peers; p != NULL; p = p->next) {
+		connection_read(&p->connection, loop);
+		take_requests(h, p);
+		/* A legacy call goes on, and is answered: perhaps the peer has
+		 * closed only its sending side (H7). */
+		if (p->connection.ended && p->client == h->anyone)
+			connection_lose(&p->connection);
+	}
 	if (loop_events(loop, h->in_poll))
-		accept_connection(h);
+		accept_peer(h);
 	mcp_dispatch(h->anyone, loop);
 	for (s = h->sessions; s != NULL; s = s->next) {
 		/* Also for a call that is answered in this turn. */
@@ -762,26 +663,26 @@ http_dispatch(struct http *h, const struct loop *loop)
 			s->used = h->now;
 		mcp_dispatch(s->client, loop);
 	}
-	for (c = h->connections; c != NULL; c = c->next)
-		end_turn(h, c);
-	free_connections(h);
+	for (p = h->peers; p != NULL; p = p->next)
+		end_turn(p);
+	free_peers(h);
 	review_sessions(h);
 	if (h->listener >= 0 || h->sessions != NULL || !mcp_closed(h->anyone))
 		return true;
 	if (h->leave_by == NEVER)
 		h->leave_by = h->now + QUEUE_LAST;
-	c = h->connections;
-	while (c != NULL && queue_unwritten(&c->out) == 0)
-		c = c->next;
-	return c != NULL && h->now < h->leave_by;
+	p = h->peers;
+	while (p != NULL && queue_unwritten(&p->connection.out) == 0)
+		p = p->next;
+	return p != NULL && h->now < h->leave_by;
 }
 
 void
 http_close(struct http *h, int64_t now)
 {
 	bool at_once = h->listener < 0;
-	struct connection *c;
 	struct http_session *s;
+	struct peer *p;
 
 	h->now = now;
 	if (h->listener >= 0)
@@ -792,9 +693,6 @@ http_close(struct http *h, int64_t now)
 		if (!s->ended || at_once)
 			end_session(h, s, at_once);
 	}
-	for (c = h->connections; c != NULL; c = c->next) {
-		c->request.last = true;
-		if (c->state == CONNECTION_READING)
-			end_answer(c);
-	}
+	for (p = h->peers; p != NULL; p = p->next)
+		connection_close(&p->connection);
 }

@@ -1,13 +1,13 @@
 #ifndef HTTP_H
 #define HTTP_H
 
-/* MCP over HTTP (H; MCP 2025-11-25 and 2026-07-28, transports): connections,
+/* MCP over HTTP (H; MCP 2025-11-25 and 2026-07-28, transports): who listens,
  * and which client a request belongs to. Each Mcp-Session-Id is a client of its
  * own (H5); all modern requests share one, which tracks no directory (H6). */
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "httpmsg.h"
+#include "httprules.h"
 #include "io.h"
 #include "mcp.h"
 
@@ -15,11 +15,14 @@
 struct http_options {
 	const char *address;      /* IPv4 or IPv6 literal */
 	int port;                 /* 0: a free one */
-	struct request_rules rules;
+	struct http_rules rules;
 	int64_t session_timeout;  /* ms (H5) */
 };
 
 struct http;
+
+/* Is that IPv4 or IPv6 literal one of this machine alone? -1: it is none. */
+int http_is_loopback(const char *address);
 
 /* Begins to listen. NULL, with errno: it can't. */
 struct http *http_open(const struct http_options *, const struct mcp_options *);

@@ -31,9 +31,8 @@ is_token(const char *s)
 	return n > 0 && s[n] == '\0';
 }
 
-/* Is the word an element of that header's value, parameters left aside? */
-static bool
-lists(const char *list, const char *word)
+bool
+field_lists(const char *list, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -45,66 +44,6 @@ lists(const char *list, const char *word)
 		list += strcspn(list, ",");
 	}
 	return false;
-}
-
-/* The string in Base64, with its padding */
-static void
-put_base64(struct buf *b, struct json string)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklm"
-	    "nopqrstuvwxyz0123456789+/";
-	struct buf text = { NULL, 0, 0, false };
-	unsigned long bits;
-	size_t i, j;
-
-	json_decode(string, &text);
-	for (i = 0; i < text.len; i += 3) {
-		bits = 0;
-		for (j = i; j < i + 3; j++)
-			bits = bits << 8 |
-			    (j < text.len ? text.data[j] & 255u : 0);
-		for (j = 0; j < 4; j++)
-			buf_putc(b, i + j > text.len ? '='
-			    : digits[bits >> (18 - 6 * j) & 63]);
-	}
-	b->failed = b->failed || text.failed;
-	buf_free(&text);
-}
-
-bool
-header_says(const char *value, struct json string)
-{
-	static const char before[] = "=?base64?";
-	struct buf b = { NULL, 0, 0, false };
-	bool same;
-
-	if (value == NULL)
-		return false;
-	if (strncmp(value, before, strlen(before)) == 0) {
-		buf_puts(&b, before);
-		put_base64(&b, string);
-		buf_puts(&b, "?=");
-	} else {
-		json_decode(string, &b);
-	}
-	buf_putc(&b, '\0');
-	same = !b.failed && strlen(value) == b.len - 1 &&
-	    memcmp(value, b.data, b.len) == 0;
-	buf_free(&b);
-	return same;
-}
-
-bool
-same_secret(const char *given, const char *secret)
-{
-	size_t n = strlen(secret), i = 0;
-	volatile unsigned char wrong = strlen(given) != n;
-
-	for (; *given != '\0'; given++) {
-		wrong |= (unsigned char)(*given ^ secret[i]);
-		i = i + 1 < n ? i + 1 : 0;
-	}
-	return !wrong;
 }
 
 /* -- The head: 0, or the status of what is wrong ------------------------ */
@@ -155,14 +94,14 @@ parse_field(struct request *r, char *line)
 	    strcasecmp(line, field_names[i]) != 0; i++)
 		;
 	if (i == LIST_CONNECTION) {
-		r->last |= lists(value, "close");
+		r->last |= field_lists(value, "close");
 	} else if (i == LIST_ACCEPT) {
-		any = lists(value, "*/*");
+		any = field_lists(value, "*/*");
 		r->accepts_given = true;
-		r->accepts_json |= any || lists(value, "application/*") ||
-		    lists(value, "application/json");
-		r->accepts_stream |= any || lists(value, "text/*") ||
-		    lists(value, "text/event-stream");
+		r->accepts_json |= any || field_lists(value, "application/*") ||
+		    field_lists(value, "application/json");
+		r->accepts_stream |= any || field_lists(value, "text/*") ||
+		    field_lists(value, "text/event-stream");
 	} else if (i < FIELDS) {
 		if (r->field[i] != NULL)
 			return 400;
@@ -294,12 +233,11 @@ take_bytes(struct request *r, struct buf *in)
 {
 	size_t n = (int64_t)in->len > r->left ? (size_t)r->left : in->len;
 
-	if (!r->unwanted && r->body.len + n > REQUEST_BODY_LIMIT) {
-		buf_free(&r->body);
-		r->unwanted = true;
+	if (!r->dropped && r->body.len + n > REQUEST_BODY_LIMIT) {
+		request_drop(r);
 		return 413;
 	}
-	if (!r->unwanted)
+	if (!r->dropped)
 		buf_put(&r->body, in->data, n);
 	buf_drop(in, n);
 	r->left -= (int64_t)n;
@@ -323,6 +261,13 @@ request_take(struct request *r, struct buf *in)
 }
 
 void
+request_drop(struct request *r)
+{
+	buf_free(&r->body);
+	r->dropped = true;
+}
+
+void
 request_free(struct request *r)
 {
 	buf_free(&r->head);
@@ -330,158 +275,34 @@ request_free(struct request *r)
 	memset(r, 0, sizeof(*r));
 }
 
-/* -- The rules --------------------------------------------------------- */
-
-/* localhost, 127.0.0.1 or [::1], with a port or without */
-static bool
-is_loopback(const char *host)
-{
-	size_t n = 0;
-
-	if (strncasecmp(host, "localhost", 9) == 0)
-		n = 9;
-	else if (strncmp(host, "[::1]", 5) == 0)
-		n = 5;
-	else if (strncmp(host, "127.", 4) == 0)
-		n = 4 + strspn(host + 4, "0123456789.");
-	if (n > 0 && host[n] == ':')
-		n += 1 + strspn(host + n + 1, "0123456789");
-	return n > 0 && host[n] == '\0';
-}
-
-/* The port of an http origin, with its colon; ":80" is left out there. */
-static const char *
-port_of(const char *origin)
-{
-	const char *port = strrchr(origin, ':');
-
-	return port > origin + 4 && strchr(port, ']') == NULL ? port : ":80";
-}
-
-static bool
-is_allowed(const char *origin, const char *own, const char *given)
-{
-	size_t n = strlen(own) - strlen(port_of(own));
-
-	/* This server, perhaps under another name of this machine */
-	if (strncasecmp(origin, "http://", 7) == 0 &&
-	    strcmp(port_of(origin), port_of(own)) == 0 &&
-	    (is_loopback(origin + 7) ||
-	    (strncasecmp(origin, own, n) == 0 && (origin[n] == '\0' ||
-	    strcmp(origin + n, port_of(own)) == 0))))
-		return true;
-	while (given != NULL && *given != '\0' &&
-	    strcasecmp(given, origin) != 0)
-		given += strlen(given) + 1;
-	return given != NULL && *given != '\0';
-}
-
-int
-request_check(struct request *r, const struct request_rules *rules,
-              const char *own, const char **why)
-{
-	const char *host = r->field[FIELD_HOST];
-	const char *origin = r->field[FIELD_ORIGIN];
-	const char *given = r->field[FIELD_AUTHORIZATION];
-	const char *type = r->field[FIELD_CONTENT_TYPE];
-	bool options = strcmp(r->verb, "OPTIONS") == 0;
-	bool preflight = origin != NULL && options &&
-	    r->field[FIELD_PREFLIGHT] != NULL;
-
-	*why = "Host must be localhost\n";
-	if (rules->loopback && host != NULL && !is_loopback(host))
-		return 403;
-	*why = "Origin is not allowed here; see --allow-origin\n";
-	if (origin != NULL && !is_allowed(origin, own, rules->origins))
-		return 403;
-	r->cors = origin != NULL;
-	*why = "GET it\n";
-	if (strcmp(r->path, "/health") == 0)
-		return strcmp(r->verb, "GET") == 0 ||
-		    strcmp(r->verb, "HEAD") == 0 ? 0 : 405;
-	*why = "there are /mcp and /health\n";
-	if (strcmp(r->path, "/mcp") != 0)
-		return 404;
-	*why = "Authorization: Bearer TOKEN is missing or wrong\n";
-	if (rules->token != NULL && !preflight &&
-	    (given == NULL || strncasecmp(given, "Bearer ", 7) != 0 ||
-	    !same_secret(given + 7 + strspn(given + 7, " "), rules->token)))
-		return 401;
-	r->let_in = !preflight;
-	if (options || strcmp(r->verb, "DELETE") == 0)
-		return 0;
-	*why = "POST a message\n";
-	if (strcmp(r->verb, "POST") != 0)
-		return 405;
-	*why = "Content-Type must be application/json\n";
-	if (type == NULL || strchr(type, ',') != NULL ||
-	    !lists(type, "application/json"))
-		return 415;
-	*why = "Accept must list application/json and text/event-stream\n";
-	if (r->accepts_given && !(r->accepts_json && r->accepts_stream))
-		return 406;
-	*why = "a message can have 16 MiB\n";
-	return r->left > REQUEST_BODY_LIMIT ? 413 : 0;
-}
-
 /* -- Responses --------------------------------------------------------- */
 
-/* All but what is said of the body's length */
-static void
-put_head(struct buf *b, const struct request *r, int status, const char *type)
-{
-	bool options = r->verb != NULL && strcmp(r->verb, "OPTIONS") == 0;
-
-	buf_puts(b, "HTTP/1.1 ");
-	buf_int(b, status);
-	buf_puts(b, " \r\n");  /* the reason phrase may be empty */
-	if (type != NULL)
-		buf_add(b, "Content-Type: ", type, "\r\n");
-	if (status == 401)
-		buf_puts(b, "WWW-Authenticate: Bearer\r\n");
-	if (status == 405 || (status == 204 && options))
-		buf_add(b, "Allow: ", strcmp(r->path, "/mcp") == 0
-		    ? "POST, DELETE, OPTIONS" : "GET, HEAD", "\r\n");
-	if (r->cors)
-		buf_add(b, "Access-Control-Allow-Origin: ",
-		    r->field[FIELD_ORIGIN], "\r\nVary: Origin\r\n"
-		    "Access-Control-Expose-Headers: "
-		    "Mcp-Session-Id, WWW-Authenticate\r\n");
-	if (r->cors && options)
-		buf_puts(b, "Access-Control-Allow-Methods: "
-		    "GET, POST, DELETE\r\n"
-		    "Access-Control-Allow-Headers: Authorization, "
-		    "Content-Type, Accept, Mcp-Session-Id, "
-		    "MCP-Protocol-Version, Mcp-Method, Mcp-Name, "
-		    "Last-Event-ID\r\n"
-		    "Access-Control-Max-Age: 86400\r\n");
-	if (r->session_id != NULL)
-		buf_add(b, "Mcp-Session-Id: ", r->session_id, "\r\n");
-	if (r->last)
-		buf_puts(b, "Connection: close\r\n");
-}
-
 void
-response_put(struct buf *b, const struct request *r, int status,
-             const char *type, const char *body, size_t len)
+response_put(struct buf *b, const struct request *r,
+             const struct response *response)
 {
-	put_head(b, r, status, len > 0 ? type : NULL);
-	if (status != 204) {
+	buf_puts(b, "HTTP/1.1 ");
+	buf_int(b, response->status);
+	buf_puts(b, " \r\n");  /* the reason phrase may be empty */
+	if (response->len > 0)
+		buf_add(b, "Content-Type: ", response->type, "\r\n");
+	buf_put(b, response->headers->data, response->headers->len);
+	b->failed |= response->headers->failed;
+	if (response->last)
+		buf_puts(b, "Connection: close\r\n");
+	if (response->body == NULL) {
+		buf_puts(b, "Content-Type: text/event-stream\r\n"
+		    "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\n");
+		if (!r->http10)
+			buf_puts(b, "Transfer-Encoding: chunked\r\n");
+	} else if (response->status != 204) {
 		buf_puts(b, "Content-Length: ");
-		buf_int(b, (int64_t)len);
+		buf_int(b, (int64_t)response->len);
 		buf_puts(b, "\r\n");
 	}
 	buf_puts(b, "\r\n");
 	if (r->verb == NULL || strcmp(r->verb, "HEAD") != 0)
-		buf_put(b, body, len);
-}
-
-void
-stream_begin(struct buf *b, const struct request *r)
-{
-	put_head(b, r, 200, "text/event-stream");
-	buf_puts(b, "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\n");
-	buf_puts(b, r->http10 ? "\r\n" : "Transfer-Encoding: chunked\r\n\r\n");
+		buf_put(b, response->body, response->len);
 }
 
 static void

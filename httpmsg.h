@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "json.h"
+#include "buf.h"
 
 enum {
 	REQUEST_HEAD_LIMIT = 16 << 10,  /* bytes of line and headers */
@@ -36,6 +36,8 @@ struct request {
 	enum request_state state;
 	bool begun;         /* a byte of it is there */
 	bool http10;        /* HTTP/1.0 */
+	bool last;          /* its peer wants no further one on the connection */
+	bool dropped;       /* its body is dropped as it comes */
 	bool accepts_json, accepts_stream, accepts_given;
 	struct buf head;    /* the texts below are in there */
 	size_t head_taken;  /* bytes of it that have come (H8) */
@@ -45,13 +47,6 @@ struct request {
 	struct buf body;    /* failed: there was no memory for it */
 	int64_t left;       /* bytes to come of the body, or of a chunk */
 	int64_t taken;      /* bytes of the body that have come */
-	bool cors;          /* its origin may read the response (H4) */
-	bool let_in;        /* it is for /mcp, and has shown the token (H3) */
-
-	/* Also the caller's to set */
-	bool last;          /* the connection ends with it */
-	bool unwanted;      /* drop the body as it comes */
-	const char *session_id;  /* of the session that it opens; or NULL */
 };
 
 enum {
@@ -64,35 +59,25 @@ enum {
  * the status to refuse the request with: after 413 the body is dropped as it
  * comes; after any other nothing that follows can be understood. */
 int request_take(struct request *, struct buf *input);
+void request_drop(struct request *);  /* its body, from now on */
 void request_free(struct request *);  /* zeroed again */
 
-/* Does the header's value, which may be NULL, stand for that JSON string? What
- * headers can't hold comes as "=?base64?...?=" (MCP 2026-07-28, transports). */
-bool header_says(const char *value, struct json string);
+/* Is the word an element of a header's value, parameters left aside? */
+bool field_lists(const char *value, const char *word);
 
-/* In a time that does not depend on what is wrong with `given` (H3) */
-bool same_secret(const char *given, const char *secret);
-
-/* Who may ask */
-struct request_rules {
-	bool loopback;        /* Host has to be this machine's (H4) */
-	const char *origins;  /* and these, each with a NUL behind it, then an
-	                       * empty one; NULL: none */
-	const char *token;    /* NULL: none is asked for (H3) */
+/* A response. What it does not have is zero. */
+struct response {
+	int status;
+	const char *type;     /* of the body */
+	const char *body;     /* NULL: a stream of events is to follow */
+	size_t len;
+	const struct buf *headers;  /* more of them, each with its CR LF */
+	bool last;            /* the connection ends with it */
 };
+void response_put(struct buf *, const struct request *,
+                  const struct response *);
 
-/* When the request ASKS: the status to refuse it with, and *why. 0: it is for
- * /mcp (POST, DELETE, OPTIONS) or for /health. own: this server's origin. */
-int request_check(struct request *, const struct request_rules *,
-                  const char *own, const char **why);
-
-/* A response to the request; `type` is the body's, if there is one. */
-void response_put(struct buf *, const struct request *, int status,
-                  const char *type, const char *body, size_t len);
-
-/* A stream of events as the response. HTTP/1.0 has no chunks: there the stream
- * ends with the connection. */
-void stream_begin(struct buf *, const struct request *);
+/* HTTP/1.0 has no chunks: there a stream ends with the connection. */
 void stream_event(struct buf *, const struct request *,
                   const struct buf *message);  /* NULL: a comment */
 void stream_end(struct buf *, const struct request *);

@@ -2,22 +2,17 @@
 
 #include "io.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
 	MORE = 64,            /* places, when the set is full */
 	SHORT_TURN = 10,      /* ms, when a descriptor could not be watched */
-	SEND_SIZE = 64 << 10, /* bytes that the kernel holds for a slow peer */
 	PROGRESS_MOST = 64 << 10, /* bytes of it queued that take no more */
 	LONG_MESSAGE = 16 << 10   /* bytes */
 };
@@ -121,68 +116,6 @@ void
 fd_cloexec(int fd)
 {
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
-}
-
-/* -- Listening --------------------------------------------------------- */
-
-union address {
-	struct sockaddr any;
-	struct sockaddr_in v4;
-	struct sockaddr_in6 v6;
-};
-
-static bool
-parse_address(union address *a, const char *text)
-{
-	memset(a, 0, sizeof(*a));
-	if (inet_pton(AF_INET, text, &a->v4.sin_addr) == 1)
-		a->v4.sin_family = AF_INET;
-	else if (inet_pton(AF_INET6, text, &a->v6.sin6_addr) == 1)
-		a->v6.sin6_family = AF_INET6;
-	return a->any.sa_family != AF_UNSPEC;
-}
-
-int
-address_is_loopback(const char *address)
-{
-	union address a;
-
-	if (!parse_address(&a, address))
-		return -1;
-	if (a.any.sa_family == AF_INET)
-		return ntohl(a.v4.sin_addr.s_addr) >> 24 == 127;
-	return IN6_IS_ADDR_LOOPBACK(&a.v6.sin6_addr);
-}
-
-int
-fd_listen(const char *address, int *port)
-{
-	int fd, error, on = 1, size = SEND_SIZE;
-	union address a;
-	bool v4 = parse_address(&a, address) && a.any.sa_family == AF_INET;
-	socklen_t len = v4 ? sizeof(a.v4) : sizeof(a.v6);
-	in_port_t *bound = v4 ? &a.v4.sin_port : &a.v6.sin6_port;
-
-	fd = socket(a.any.sa_family, SOCK_STREAM, 0);
-	if (fd < 0)
-		return -1;
-	fd_cloexec(fd);
-	fd_nonblocking(fd);
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	/* Accepted connections inherit these two. With the latter small answers
-	 * do not wait for the peer's acknowledgements. */
-	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	*bound = htons((uint16_t)*port);
-	if (bind(fd, &a.any, len) == 0 && listen(fd, 128) == 0 &&
-	    getsockname(fd, &a.any, &len) == 0) {
-		*port = ntohs(*bound);
-		return fd;
-	}
-	error = errno;
-	close(fd);
-	errno = error;
-	return -1;
 }
 
 /* -- Bytes for a slow reader ------------------------------------------- */

@@ -1,9 +1,9 @@
 #ifndef IO_H
 #define IO_H
 
-/* The poll set, the clock, a socket that listens, bytes for a slow reader. In
- * every turn of the loop each room says in x_poll_add() what it waits for, and
- * does in x_dispatch() what has become possible. */
+/* The poll set, the clock, bytes for a slow reader. In every turn of the loop
+ * each room says in x_poll_add() what it waits for, and does in x_dispatch()
+ * what has become possible. */
 
 #include <poll.h>
 #include <stdbool.h>
@@ -37,13 +37,6 @@ void loop_until(struct loop *, int64_t deadline);  /* wait no longer */
 
 int fd_nonblocking(int fd);  /* the flags before, or -1 */
 void fd_cloexec(int fd);
-
-/* A socket that listens on an IPv4 or IPv6 literal; -1 with errno. For port 0
- * it is a free one. */
-int fd_listen(const char *address, int *port);
-
-/* Is that address one of this machine alone? -1: it is no address. */
-int address_is_loopback(const char *address);
 
 /* Bytes on their way to a reader. Progress may be dropped, responses may not
  * (P10); and a client loses progress that it reads together with the response

@@ -591,7 +591,7 @@ complete_http(struct options *o)
 	if (h->address == NULL)
 		h->address = "127.0.0.1";
 	find_token(o);
-	loopback = address_is_loopback(h->address);
+	loopback = http_is_loopback(h->address);
 	h->rules.loopback = loopback == 1;
 	if (loopback < 0)
 		fatal(2, "--listen (BORIS_LISTEN)", h->address,

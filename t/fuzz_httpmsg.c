@@ -1,7 +1,7 @@
-/* libFuzzer target for httpmsg.c:
+/* libFuzzer target for httpmsg.c and httprules.c:
  *
  *     clang -fsanitize=fuzzer,address,undefined t/fuzz_httpmsg.c \
- *         httpmsg.c json.c
+ *         httpmsg.c httprules.c json.c buf.c
  *
  * What is understood of a connection's bytes must not depend on how they were
  * split; a body has the length that was said; and what is let pass has no
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "../httpmsg.h"
+#include "../httprules.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -60,28 +60,31 @@ note_head(struct buf *said, const struct request *r)
 /* Whatever the request says, a response has whole lines, and its body after
  * the one that is empty. */
 static void
-note_response(struct buf *said, struct request *r, bool loopback)
+note_response(struct buf *said, const struct request *r, bool loopback)
 {
-	struct request_rules rules;
-	struct buf b = { NULL, 0, 0, false };
-	const char *why, *end, *p;
-	int status;
+	struct http_rules rules = { loopback, "https://a.b\0",
+	    loopback ? "a" : NULL };
+	struct http_verdict v = rules_check(r, &rules, "http://127.0.0.1:8080");
+	struct buf b = { NULL, 0, 0, false }, headers = b;
+	struct response response = { 204, "text/plain", v.why, strlen(v.why),
+	    &headers, r->last };
+	const char *end, *p;
 
-	rules.loopback = loopback;
-	rules.origins = "https://a.b\0";
-	rules.token = loopback ? "a" : NULL;
-	status = request_check(r, &rules, "http://127.0.0.1:8080", &why);
-	must(status == 0 || (status >= 400 && why[strlen(why) - 1] == '\n'));
-	response_put(&b, r, status == 0 ? 204 : status, "text/plain", why,
-	    status == 0 ? 0 : strlen(why));
+	must(v.status == 0 || (v.status >= 400 &&
+	    v.why[response.len - 1] == '\n'));
+	if (v.status != 0)
+		response.status = v.status;
+	rules_headers(&headers, r, response.status, v.cors, NULL);
+	response_put(&b, r, &response);
 	buf_putc(&b, '\0');
 	end = strstr(b.data, "\r\n\r\n");
 	must(end != NULL && strlen(b.data) == b.len - 1);
 	for (p = b.data; p < end; p++)
 		must(*p != '\n' || p[-1] == '\r');
-	must(status == 0 || strcmp(r->verb, "HEAD") == 0
-	    ? end[4] == '\0' : strcmp(end + 4, why) == 0);
+	must(v.status == 0 || strcmp(r->verb, "HEAD") == 0
+	    ? end[4] == '\0' : strcmp(end + 4, v.why) == 0);
 	buf_puts(said, b.data);
+	buf_free(&headers);
 	buf_free(&b);
 }
 
@@ -110,12 +113,13 @@ read_all(struct buf *said, const uint8_t *data, size_t size, size_t piece,
 				note_head(said, &r);
 				note_response(said, &r, refuse & 1);
 				length = r.state != REQUEST_SIZE ? r.left : -1;
-				r.unwanted = refuse >> (n++ & 3) & 1;
+				if (refuse >> (n++ & 3) & 1)
+					request_drop(&r);
 				continue;
 			}
-			must(length < 0 || r.unwanted ||
+			must(length < 0 || r.dropped ||
 			    (size_t)length == r.body.len);
-			must(!r.unwanted || r.body.len == 0);
+			must(!r.dropped || r.body.len == 0);
 			buf_put(said, r.body.data, r.body.len);
 			request_free(&r);
 		}

@@ -1,0 +1,65 @@
+#ifndef CONNECTION_H
+#define CONNECTION_H
+
+/* A connection of HTTP/1.1: its requests one after the other, each with its
+ * response, and peers that are slow, silent or gone (H7, H8). Has never heard of
+ * MCP. */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "httpmsg.h"
+#include "io.h"
+
+enum connection_state {
+	CONNECTION_READING,   /* a request is to come, or is on its way */
+	CONNECTION_DROPPING,  /* it has been answered; its body still comes */
+	CONNECTION_CALL,      /* it is whole, and to be answered */
+	CONNECTION_STREAM,    /* its answer takes long: a stream of events */
+	CONNECTION_WRITING,   /* its answer is being written */
+	CONNECTION_CLOSING,   /* the last one was written. The peer closes first:
+	                       * otherwise it might not get all that we wrote */
+	CONNECTION_GONE       /* to be freed */
+};
+
+/* Others only read `state`, `ended` and `request`. */
+struct connection {
+	enum connection_state state;
+	int fd, in_poll;
+	int64_t now;          /* ms, of this turn */
+	int64_t deadline;     /* ms; what for depends on the state */
+	int64_t read_by;      /* ms; when the peer must have read something */
+	bool ended;           /* the peer sends no more */
+	bool last;            /* it closes behind this response */
+	struct buf in;        /* received, not yet taken */
+	struct queue out;
+	struct request request;
+};
+
+void connection_open(struct connection *, int fd, int64_t now);
+void connection_free(struct connection *);
+void connection_poll_add(struct connection *, struct loop *);
+void connection_read(struct connection *, const struct loop *);
+
+/* The next of what has come. REQUEST_ASKS: the headers of `request`, which can
+ * be answered now, or go on. REQUEST_ENDS: the rest of it, to be answered, now
+ * or later. 413: it is too long, and is to be told so. REQUEST_WAITS: nothing
+ * for now; what is no HTTP has been answered. */
+int connection_take(struct connection *);
+void connection_go_on(struct connection *);
+
+/* The answer, its headers given; or the head of a stream, and what follows.
+ * False: there is no memory, and nothing of it is sent. */
+bool connection_answer(struct connection *, struct response *);
+enum connection_event { EVENT_PROGRESS, EVENT_MORE, EVENT_LAST };
+bool connection_event(struct connection *, enum connection_event,
+                      const struct buf *message);  /* NULL: a comment; or, as
+                                                    * the last, none */
+
+/* Ends it with that response: what may follow can't be understood. */
+void connection_refuse(struct connection *, int status, const char *text);
+void connection_fail(struct connection *);  /* no memory for an answer (E7) */
+void connection_lose(struct connection *);  /* the peer has gone, or must */
+void connection_close(struct connection *);  /* no further request */
+void connection_end_turn(struct connection *);  /* writes what is to be sent */
+
+#endif
