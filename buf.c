@@ -78,6 +78,18 @@ buf_int(struct buf *b, int64_t n)
 }
 
 void
+buf_seconds(struct buf *b, int64_t ms, int decimals)
+{
+	buf_int(b, ms / 1000);
+	buf_putc(b, '.');
+	buf_int(b, ms / 100 % 10);
+	if (decimals == 3) {
+		buf_int(b, ms / 10 % 10);
+		buf_int(b, ms % 10);
+	}
+}
+
+void
 buf_shrink(struct buf *b)
 {
 	char *data = b->len > 0 ? realloc(b->data, b->len) : NULL;

@@ -22,7 +22,8 @@ enum {
 	                        * right then, and clients lose progress that
 	                        * they read together with the response */
 	PROGRESS_SILENCE = 10000,  /* ms; then there is progress without news */
-	PROGRESS_SIZE = 4000   /* bytes of each stream */
+	PROGRESS_SIZE = 4000,  /* bytes of each stream */
+	LINE_SHOWN = 400       /* bytes of the last line, for a sign of life */
 };
 
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
@@ -40,6 +41,7 @@ struct call {
 	int64_t due;           /* ms; when it is to be answered; NEVER: when
 	                        * something happens */
 	int64_t deadline;      /* ms; of its wait */
+	int64_t limit;         /* ms; how long it is held open at most (K2) */
 	int64_t read;          /* ms; when the request was read */
 	int64_t last;          /* ms; of the last progress */
 	int64_t pause;         /* ms; until then there is none */
@@ -84,7 +86,9 @@ open_call(struct calls *c, const struct reply *r, struct json token)
 	call->from.id.len = id_len;
 	call->token.text = text.len > id_len ? text.data + id_len : NULL;
 	call->token.len = text.len - id_len;
-	call->due = call->deadline = NEVER;
+	call->due = call->deadline = call->limit = NEVER;
+	if (r->reader.call_limit > 0)
+		call->limit = c->now + r->reader.call_limit;
 	call->read = call->last = c->now;
 	call->pause = c->now + PROGRESS_GAP;
 	batch_join(&call->from);
@@ -210,6 +214,12 @@ wait_ends(struct call *call)
 	/* A start that waits begins to do so with its command. */
 	if (call->deadline == NEVER)
 		call->deadline = job->started + asked->wait;
+	/* A client that goes on without the call hears of its end (K2). */
+	if (call->limit < call->deadline &&
+	    !call->from.reader.client->goes_on) {
+		call->deadline = call->limit;
+		call->asked.held = call->from.reader.call_limit;
+	}
 	prompts = job_prompts(job, call->calls->now, &secret);
 	if (call->until.seen || (prompts > 0 && prompts != job->reported))
 		return 0;
@@ -228,9 +238,16 @@ answer_due(struct call *call)
 {
 	struct job *job = call->job;
 
-	if (job == NULL || job->state == JOB_QUEUED ||
-	    job->state == JOB_RUNNING)
+	if (job == NULL)
 		return NEVER;
+	if (call->calls->now >= call->limit && (job->state == JOB_QUEUED ||
+	    job->state == JOB_RUNNING)) {
+		call->limit = NEVER;
+		session_hand_over(call->calls->session, job,
+		    call->from.reader.call_limit, call->calls->now);
+	}
+	if (job->state == JOB_QUEUED || job->state == JOB_RUNNING)
+		return call->limit;
 	if (job->out.text != NULL)
 		search_news(call);
 	/* A foreground command that is a task has just become one (E5). */
@@ -279,6 +296,8 @@ try_answer(struct call *call)
 	call->due = answer_due(call);
 	if (call->calls->now < call->due || call->calls->room == 0)
 		return false;
+	if (call->due != call->deadline)
+		call->asked.held = 0;
 	put_answer(call, &b);
 	end_call(call, &b);
 	return true;
@@ -493,6 +512,28 @@ progress_due(const struct call *call)
 	return due > call->pause ? due : call->pause;
 }
 
+/* Nothing is new: the last line once more, since a client shows this in place
+ * of what was there; or what the call waits for. */
+static void
+put_sign_of_life(const struct call *call, struct buf *text)
+{
+	struct job *job = job_of(call);
+	struct output_cursor start = { 0, 0, 0, 0 };
+	const char *line;
+
+	if (call->job != NULL && call->job->state == JOB_QUEUED)
+		buf_puts(text, "waits for the command before it");
+	if (job == NULL)
+		return;
+	output_since(job->out.text, &start, LINE_SHOWN, text);
+	while (text->len > 0 && text->data[text->len - 1] == '\n')
+		text->len--;
+	line = text->data + text->len;
+	while (line > text->data && line[-1] != '\n')
+		line--;
+	buf_drop(text, (size_t)(line - text->data));
+}
+
 static void
 send_progress(struct call *call)
 {
@@ -505,11 +546,13 @@ send_progress(struct call *call)
 		output_since(job->out.text, &out, PROGRESS_SIZE, &text);
 		output_since(job->err.text, &err, PROGRESS_SIZE, &text);
 	}
+	if (text.len == 0)
+		put_sign_of_life(call, &text);
 	buf_puts(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
 	    "progress\",\"params\":{\"progressToken\":");
 	json_verbatim(call->token, &b);
 	buf_puts(&b, ",\"progress\":");
-	buf_int(&b, c->now - call->read);
+	buf_seconds(&b, c->now - call->read, 3);
 	buf_puts(&b, ",\"message\":");
 	json_string(&b, text.data, text.len);
 	buf_puts(&b, "}}");

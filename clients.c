@@ -2,14 +2,21 @@
 
 #include <stddef.h>
 
-/* A client is a row. */
+/* A client is a row. A call's silence is ended by progress, so those that give
+ * up on silence alone have no limit. Codex takes 12,000 bytes with a model that
+ * it does not know, and more with none that it tells. */
 static const struct known_client known[] = {
-	{ "claude-code", "2.1.330", true },
-	{ "codex-mcp-client", "0.169.0", true },
-	{ "copilot-cli", "1.0.102", true },
-	{ "gemini-cli-mcp-client", "0.61.0", false },
-	{ "opencode", "1.18.33", false },
-	{ NULL, NULL, false }
+	{ .name = "claude-code", .version = "2.1.330", .shows_data = true,
+	  .bytes = 190000, .call_limit = 110000, .goes_on = true },
+	{ .name = "codex-mcp-client", .version = "0.169.0", .shows_data = true,
+	  .bytes = 36000, .call_limit = 290000 },
+	{ .name = "copilot-cli", .version = "1.0.102", .shows_data = true,
+	  .bytes = 20000 },
+	{ .name = "gemini-cli-mcp-client", .version = "0.61.0", .bytes = 38000,
+	  .call_limit = 590000, .adds = "wait_for_previous" },
+	{ .name = "opencode", .version = "1.18.33", .bytes = 50000,
+	  .lines = 1900 },
+	{ .name = NULL }
 };
 
 const struct known_client *

@@ -35,6 +35,7 @@ enum job_state {
 enum job_refused {
 	JOB_ACCEPTED,
 	JOB_CLOSED,              /* the session is closed (L2) */
+	JOB_WAITED,              /* as long as its client waits (K2) */
 	JOB_TOO_MANY,            /* ten tasks run already (T2) */
 	JOB_NO_DIR,              /* `dir` can't be entered (D7) */
 	JOB_LOST_DIR,            /* `dir`, the tracked one, is gone (D5) */
@@ -64,7 +65,11 @@ struct job {
 	bool moved;              /* the tracked directory has changed by it */
 	bool timed_out, killed;
 	bool by_server;          /* a task's deadline is that of --bg-timeout */
-	bool no_room;            /* E5 found ten tasks running */
+	bool no_room;            /* E5 or K2 found ten tasks running */
+	int64_t held;            /* ms it was held open, as long as its client
+	                          * waits, when it was handed over, refused or
+	                          * terminated for that (K2); else 0 */
+	bool first;              /* the first result of its session (K4) */
 	struct job_stream out, err;
 	int64_t reported;        /* ms; job_prompts() when a result last said
 	                          * that the terminal prompts (I3) */

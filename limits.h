@@ -8,6 +8,7 @@
 #define SAID_AS_IS(text) #text
 
 #define TIMEOUT_MOST 600000      /* ms; of a foreground command (B) */
+#define TIMEOUT_USUAL 120000     /* ms; when nothing names one (C) */
 #define TASK_TIMEOUT_MOST 86400000  /* ms; of a task (W4) */
 #define WAIT_MOST 600000         /* ms (W2) */
 #define WAIT_UNTIL 30000         /* ms; of a wait with `until` (W2) */

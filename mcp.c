@@ -65,10 +65,15 @@ put_instructions(struct request *r)
 static struct reader
 find_reader(const struct client *c, const struct revision *v, struct json info)
 {
-	struct reader r = { v, clients_find(info), false };
+	const struct mcp_options *o = c->options;
+	struct reader r = { v, clients_find(info), false, 0, 0, 0 };
 
-	r.data = c->options->structured == MCP_DATA_ON ||
-	    (c->options->structured == MCP_DATA_AUTO && !r.client->shows_data);
+	r.bytes = o->result_limit < 0 ? r.client->bytes : o->result_limit;
+	r.lines = o->result_limit < 0 ? r.client->lines : 0;
+	r.call_limit = o->call_limit < 0 ? r.client->call_limit
+	    : o->call_limit;
+	r.data = o->structured == MCP_DATA_ON ||
+	    (o->structured == MCP_DATA_AUTO && !r.client->shows_data);
 	return r;
 }
 
@@ -142,12 +147,10 @@ do_list(struct request *r)
 		return "Unknown cursor: all tools are on the one page that is "
 		    "asked for without";
 	buf_puts(&r->result, "\"tools\":");
-	tools_list(&r->result, r->client->calls.tools, r->from.reader.data,
+	tools_list(&r->result, r->client->calls.tools, &r->from.reader,
 	    session_stateless(r->client->calls.session));
 	if (reader_is_stateless(&r->from.reader))
-		buf_puts(&r->result,
-		    r->client->options->structured == MCP_DATA_AUTO
-		    ? CACHING("private") : CACHING("public"));
+		buf_puts(&r->result, CACHING("private"));
 	answer_result(&r->from, &r->result, "Out of memory");
 	return NULL;
 }
@@ -190,8 +193,8 @@ do_call(struct request *r)
 		return "params lack name (a string)";
 	if (m->arguments.text != NULL && json_type(m->arguments) != JSON_OBJECT)
 		return "arguments must be an object";
-	tools_read(r->client->calls.tools, m->name, m->arguments, &call,
-	    &r->result);
+	tools_read(r->client->calls.tools, &r->from.reader, m->name,
+	    m->arguments, &call, &r->result);
 	if (call.action == TOOLS_UNKNOWN)
 		fail_unknown_tool(r);
 	else if (call.action == TOOLS_REFUSED)
@@ -479,6 +482,7 @@ mcp_open(const struct mcp_options *options, enum mcp_peer peer, mcp_send *send,
 	if (c == NULL)
 		return NULL;
 	c->options = options;
+	c->reader = find_reader(c, NULL, (struct json){ NULL, 0 });
 	c->peer = peer;
 	c->calls.tools = &options->tools;
 	c->calls.room = SIZE_MAX;

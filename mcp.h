@@ -22,6 +22,8 @@ struct mcp_options {
 	struct session_options session;
 	struct tools_options tools;
 	enum mcp_structured structured;
+	int64_t call_limit;    /* ms (K2); below 0: the client's, 0: any */
+	int64_t result_limit;  /* bytes (K3); below 0: the client's, 0: any */
 };
 
 /* Over HTTP an error that answers no request has no id, rather than null

@@ -192,8 +192,9 @@ static const struct option {
 	  DIR, PLAIN_AT(mcp.session.workdir),
 	  "initial working directory (default: where boris was started)" },
 	{ "--timeout", "BORIS_TIMEOUT", "SECONDS",
-	  NUMBER, AT(mcp.tools.timeout), 1000, 1, 600, 120000,
-	  "time a command gets when the call names none, 1 to 600 (120)" },
+	  NUMBER, AT(mcp.tools.timeout), 1000, 1, 600, 0,
+	  "time a command gets when the call names none, 1 to 600 (default "
+	  "120; 600 where the client goes on without a call)" },
 	{ "--bg-timeout", "BORIS_BG_TIMEOUT", "SECONDS",
 	  NUMBER, AT(mcp.session.bg_timeout), 1000, 0, 1000000000, 0,
 	  "terminate a background task older than this (default 0: never)" },
@@ -216,6 +217,14 @@ static const struct option {
 	  "/dev (repeatable)" },
 	{ "--no-network", "BORIS_NO_NETWORK", FLAG_AT(fence.no_network),
 	  "commands reach no network but a loopback of their own" },
+	{ "--call-limit", "BORIS_CALL_LIMIT", "SECONDS",
+	  NUMBER, AT(mcp.call_limit), 1000, 0, 1000000, -1,
+	  "how long a call may be held open (default: what the client "
+	  "waits; 0: any)" },
+	{ "--result-limit", "BORIS_RESULT_LIMIT", "BYTES",
+	  NUMBER, AT(mcp.result_limit), 1, 0, 100000000, -1,
+	  "how long a result may be, 2000 or more (default: what the client "
+	  "takes; 0: any)" },
 	{ "--no-bash", "BORIS_NO_BASH", FLAG_AT(no_bash),
 	  "do not offer the bash and task_output tools" },
 	{ "--transport", "BORIS_TRANSPORT", "stdio|http",

@@ -18,6 +18,8 @@ struct reader {
 	const struct revision *revision;  /* NULL: before the handshake */
 	const struct known_client *client;
 	bool data;         /* results hold the data too (B6) */
+	int64_t bytes, lines;  /* of a result's text, at most (K3); 0: any */
+	int64_t call_limit;    /* ms a call may be held open (K2); 0: any */
 };
 
 static inline bool

@@ -8,6 +8,11 @@
 
 #include "limits.h"
 
+enum {
+	HEADINGS = 40,         /* bytes between the facts and the streams, */
+	HEADING_LINES = 20     /* and lines of all that is no stream (K3) */
+};
+
 /* The members of a result, from its text and, if there is some, its data; frees
  * both. */
 static void
@@ -64,9 +69,7 @@ put_name(struct buf *b, const char *name, size_t len)
 static void
 put_time(struct buf *b, int64_t ms)
 {
-	buf_int(b, ms / 1000);
-	buf_putc(b, '.');
-	buf_int(b, ms / 100 % 10);
+	buf_seconds(b, ms, 1);
 	buf_puts(b, " s");
 }
 
@@ -82,6 +85,7 @@ put_start(struct buf *b, const struct buf *text, int most)
 /* A result that is written as text and as data (B6) */
 struct result {
 	const struct job *job;
+	const struct reader *reader;
 	bool stateless;        /* a pid alone does not find a task (H6) */
 	const struct tools_call *look;  /* what a look asked for, or NULL */
 	bool task;             /* of a task, not of a foreground command */
@@ -132,39 +136,50 @@ note_number(struct result *r, const char *text, int64_t n, const char *behind)
 	buf_puts(&r->note, behind);
 }
 
-/* Why it was ended, or its timeout was changed. start: this is the first result
- * about it. */
+static void
+note_time(struct result *r, const char *text, int64_t ms, const char *behind)
+{
+	note(r, text);
+	put_time(&r->note, ms);
+	buf_puts(&r->note, behind);
+}
+
+/* What its timeout, or the patience of its client, did to a command, and what
+ * lets it have more. start: this is the first result about it. */
 static void
 note_limits(struct result *r, bool start)
 {
 	const struct job *job = r->job;
 	int64_t most = job->asked.background ? TASK_TIMEOUT_MOST
 	    : TIMEOUT_MOST;
+	bool timed_out = job->timed_out && job->held == 0;
 
-	if (job->timed_out && r->task) {
+	if (timed_out && r->task) {
 		note(r, job->by_server
 		    ? "terminated by --bg-timeout, this server's limit"
 		    : "terminated by its timeout");
-	} else if (job->timed_out) {
+	} else if (timed_out) {
 		note_number(r, "Command timed out after ", job->asked.timeout,
 		    "ms");
 		r->headline = r->note.len;
 	}
-	if (job->timed_out && !job->by_server && job->asked.timeout < 1000)
+	if (timed_out && !job->by_server && job->asked.timeout < 1000)
 		note_number(r, "timeout is in milliseconds, and may be up to ",
 		    most, "");
-	else if (job->timed_out && !r->task)
+	else if (timed_out && !r->task)
 		note(r, job->asked.timeout < most
-		    ? "timeout may be up to " SAID(TIMEOUT_MOST) " ms; a "
-		    "server or watcher belongs in the background: "
-		    "run_in_background"
-		    : "timeout may be up to " SAID(TIMEOUT_MOST) " ms, no "
-		    "more; a longer command, a server or a watcher belongs in "
-		    "the background: run_in_background, then task_output with "
-		    "wait");
+		    ? "timeout may be up to " SAID(TIMEOUT_MOST) "; a longer "
+		    "job: run_in_background with wait; so for a server or a "
+		    "watcher; what wants a person to answer: tty"
+		    : "timeout may be up to " SAID(TIMEOUT_MOST) ", no more; "
+		    "a longer job: run_in_background with wait; so for a "
+		    "server or a watcher; what wants a person to answer: tty");
 	if (job->asked.capped && start)
 		note_number(r, "timeout counts as ", most,
 		    ", the most there can be");
+	if (job->no_room && job->held > 0)
+		note_time(r, "terminated after ", job->held, ", as long as "
+		    "this client waits for a call");
 	if (job->no_room)
 		note(r, "it was terminated rather than put in the background, "
 		    "since " SAID(TASKS_MOST) " background tasks are running "
@@ -183,9 +198,20 @@ put_notes(struct result *r)
 	int sig = job->end.status - 128;
 
 	note_limits(r, start);
-	if (r->task && !r->ended && !job->asked.background && start)
+	if (r->task && !r->ended && job->held > 0 && start) {
+		note_time(r, "still running after ", job->held, ", as long as "
+		    "this client waits for a call; it goes on as a background "
+		    "task, and its timeout still holds: ");
+		buf_int(&r->note, job->asked.timeout);
+		buf_puts(&r->note, "ms; to wait for its end give task_output "
+		    "wait");
+	} else if (r->task && !r->ended && !job->asked.background && start) {
 		note_number(r, "still running after ", job->asked.timeout,
 		    "ms; it goes on as a background task");
+	}
+	if (r->look != NULL && r->look->held > 0 && !r->ended)
+		note_time(r, "the wait was ended after ", r->look->held,
+		    ", as long as this client waits for a call: wait again");
 	if (r->task && !r->ended && start)
 		note_number(r, "read it with task_output, end it with "
 		    "kill_pid ", job->end.pid,
@@ -306,7 +332,7 @@ put_facts(struct result *r, int64_t now)
 		data_number(r, "pid", job->end.pid);
 	} else if (job->dir != NULL) {
 		data_string(r, "cwd", job->dir, strlen(job->dir));
-		if (job->moved || job->timed_out) {
+		if (job->moved || job->timed_out || job->first) {
 			text_name(r, "cwd");
 			put_name(&r->text, job->dir, strlen(job->dir));
 		}
@@ -323,49 +349,112 @@ put_facts(struct result *r, int64_t now)
 	}
 }
 
+/* A stream of it as it is shown */
+struct shown {
+	struct job_stream *stream;
+	const char *name;
+	struct buf text;
+	int64_t lines;
+	struct output_view view;
+};
+
+static void
+show(const struct result *r, struct shown *s, int64_t bytes, int64_t lines)
+{
+	struct output_bounds most = r->job->asked.bounds;
+	const char *p, *end;
+
+	most.bytes = bytes;
+	most.lines = lines;
+	buf_free(&s->text);
+	if (r->look != NULL && r->look->only_new)
+		output_show_since(s->stream->text, &s->stream->seen, &most,
+		    s->name, &s->text, &s->view);
+	else
+		output_show(s->stream->text, &most, s->name, &s->text,
+		    &s->view);
+	end = s->text.data + s->text.len;
+	s->lines = 0;
+	for (p = s->text.data; p < end; p++)
+		s->lines += *p == '\n';
+}
+
+/* What one of two gets of all there is: what it needs, if that is less than
+ * half, else what the other leaves */
+static int64_t
+share(int64_t all, int64_t ours, int64_t other)
+{
+	return ours <= all / 2 || ours + other <= all ? ours
+	    : other <= all / 2 ? all - other : all / 2;
+}
+
+/* Cuts both streams so that together they fit what the client lets through
+ * (K3). */
+static void
+fit(const struct result *r, struct shown *out, struct shown *err,
+    const struct output_cursor before[2])
+{
+	int64_t bytes = r->reader->bytes, lines = r->reader->lines;
+	int64_t most[2], rows[2], head = (int64_t)r->text.len + HEADINGS;
+	struct shown *s;
+	int i;
+
+	bytes = bytes == 0 ? INT32_MAX : bytes > head ? bytes - head : 1;
+	lines = lines == 0 ? INT32_MAX : lines - HEADING_LINES;
+	most[0] = share(bytes, (int64_t)out->text.len, (int64_t)err->text.len);
+	most[1] = share(bytes, (int64_t)err->text.len, (int64_t)out->text.len);
+	rows[0] = share(lines, out->lines, err->lines);
+	rows[1] = share(lines, err->lines, out->lines);
+	for (i = 0; i < 2; i++) {
+		s = i == 0 ? out : err;
+		if ((int64_t)s->text.len <= most[i] && s->lines <= rows[i])
+			continue;
+		s->stream->seen = before[i];
+		show(r, s, most[i], rows[i]);
+	}
+}
+
 static void
 put_output(struct result *r, struct job_stream *out, struct job_stream *err)
 {
-	static const char *const names[] = { "stdout", "stderr" };
 	static const char *const chars[] = { "stdout_chars", "stderr_chars" };
 	static const char *const files[] = { "stdout_file", "stderr_file" };
-	struct output_view view[2] = { { -1, NULL }, { -1, NULL } };
-	struct buf *t = &r->text, b = { NULL, 0, 0, false };
-	bool only_new = r->look != NULL && r->look->only_new;
-	size_t before = t->len;
-	struct job_stream *s;
+	struct output_cursor before[2] = { out->seen, err->seen };
+	struct shown shown[2], *s;
+	struct buf *t = &r->text;
+	size_t len = t->len;
 	int i;
 
-	for (i = 0; i < 2; i++) {
-		s = i == 0 ? out : err;
-		if (only_new) {
-			output_show_since(s->text, &s->seen, &r->job->asked.bounds, names[i],
-			    &b, &view[i]);
-		} else {
-			output_show(s->text, &r->job->asked.bounds, names[i], &b, &view[i]);
-			output_look(s->text, &s->seen);
-		}
-		data_string(r, names[i], b.data, b.len);
-		if (b.len > 0) {
+	memset(shown, 0, sizeof(shown));
+	shown[0].stream = out;
+	shown[0].name = "stdout";
+	shown[1].stream = err;
+	shown[1].name = "stderr";
+	show(r, &shown[0], 0, 0);
+	show(r, &shown[1], 0, 0);
+	fit(r, &shown[0], &shown[1], before);
+	for (s = shown; s < shown + 2; s++) {
+		data_string(r, s->name, s->text.data, s->text.len);
+		if (s->text.len > 0) {
 			buf_add(t, t->len == 0 || t->data[t->len - 1] != '\n'
-			    ? "\n\n" : "\n",
-			    names[i], ":\n");
-			buf_put(t, b.data, b.len);
+			    ? "\n\n" : "\n", s->name, ":\n");
+			buf_put(t, s->text.data, s->text.len);
 		}
-		t->failed = t->failed || b.failed;
-		buf_free(&b);
+		t->failed = t->failed || s->text.failed;
+		buf_free(&s->text);
+		output_look(s->stream->text, &s->stream->seen);
 	}
-	if (t->len == before)
-		buf_puts(t, only_new ? "\n\n(no new output)"
-		    : "\n\n(no output)");
+	if (t->len == len)
+		buf_puts(t, r->look != NULL && r->look->only_new
+		    ? "\n\n(no new output)" : "\n\n(no output)");
 	for (i = 0; i < 2; i++) {
-		if (view[i].chars >= 0)
-			data_number(r, chars[i], view[i].chars);
+		if (shown[i].view.chars >= 0)
+			data_number(r, chars[i], shown[i].view.chars);
 	}
 	for (i = 0; i < 2; i++) {
-		if (view[i].file != NULL)
-			data_string(r, files[i], view[i].file,
-			    strlen(view[i].file));
+		if (shown[i].view.file != NULL)
+			data_string(r, files[i], shown[i].view.file,
+			    strlen(shown[i].view.file));
 	}
 }
 
@@ -377,6 +466,7 @@ results_job(struct buf *b, const struct reader *reader, struct session *s,
 
 	memset(&r, 0, sizeof(r));
 	r.job = job;
+	r.reader = reader;
 	r.stateless = session_stateless(s);
 	r.look = look;
 	r.task = job_is_task(job);
@@ -581,6 +671,7 @@ void
 results_refused(struct buf *b, struct session *s, const struct job *job,
                 int64_t now)
 {
+	const struct job *running = session_running(s);
 	struct buf t = { NULL, 0, 0, false };
 
 	switch (job->refused) {
@@ -589,6 +680,16 @@ results_refused(struct buf *b, struct session *s, const struct job *job,
 		    "the most there can be; wait for one to end, or end one with kill_pid");
 		if (!session_stateless(s))
 			add_tasks(&t, s, true, now);
+		break;
+	case JOB_WAITED:
+		buf_puts(&t, "not run: it waited ");
+		put_time(&t, job->held);
+		buf_puts(&t, ", as long as this client waits for a call, for "
+		    "the command before it");
+		if (running != NULL) {
+			buf_puts(&t, ", which still runs: ");
+			put_start(&t, &running->asked.text, COMMAND_SHOWN);
+		}
 		break;
 	case JOB_NO_DIR:
 	case JOB_LOST_DIR:

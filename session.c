@@ -16,13 +16,15 @@
 #include "spool.h"
 
 enum {
-	TEXT_KEPT = 800  /* bytes of a command, while and after it runs (T7) */
+	TEXT_KEPT = 800,  /* bytes of a command, while and after it runs (T7) */
+	DUE_SOON = 10000  /* ms (K2) */
 };
 
 struct session {
 	const struct session_options *options;
 	bool stateless;          /* no tracked directory, side by side (H6) */
 	bool closing;
+	bool begun;              /* a result has named its directory (K4) */
 	char name[25];           /* its files': the process's and its own */
 	char *dir;               /* the tracked directory */
 	struct spool spool;
@@ -191,25 +193,29 @@ track_dir(struct session *s, struct job *job)
 
 /* -- The end of a command ---------------------------------------------- */
 
-/* Too many tasks have finished unread: the one that ended first is forgotten,
- * unless a call holds it. */
+/* Of tasks that have finished unread so many are kept; those that ended first
+ * are forgotten, unless a call holds them. */
 static void
 forget_oldest(struct session *s)
 {
-	struct job *job, *oldest = NULL;
-	int unread = 0;
+	struct job *job, *oldest;
+	int unread;
 
-	for (job = s->first; job != NULL; job = job->own.next) {
-		if (!is_unread(job) || job->own.holders > 0)
-			continue;
-		unread++;
-		if (oldest == NULL || job->ended < oldest->ended)
-			oldest = job;
-	}
-	if (unread > UNREAD_MOST) {
-		oldest->own.read = true;
-		drop_if_done(s, oldest);
-	}
+	do {
+		oldest = NULL;
+		unread = 0;
+		for (job = s->first; job != NULL; job = job->own.next) {
+			if (!is_unread(job) || job->own.holders > 0)
+				continue;
+			unread++;
+			if (oldest == NULL || job->ended < oldest->ended)
+				oldest = job;
+		}
+		if (unread > UNREAD_MOST) {
+			oldest->own.read = true;
+			drop_if_done(s, oldest);
+		}
+	} while (unread > UNREAD_MOST + 1);
 }
 
 static void
@@ -226,6 +232,8 @@ finish(struct session *s, struct job *job, int64_t now)
 	if (task)
 		return;
 	track_dir(s, job);
+	job->first = !s->begun && !s->stateless;
+	s->begun = true;
 	set_dir(&job->dir, strdup(s->dir));
 }
 
@@ -246,23 +254,20 @@ check_rest(struct session *s, struct job *job, int64_t now)
 
 /* -- The start --------------------------------------------------------- */
 
-/* Makes a task of what runs. Of its own limit and the server's the earlier
- * counts (T5, W4). False: there is no random number for its id. */
+/* Makes a task of what runs. Of its own deadline and the server's limit the
+ * earlier counts (T5, W4). False: there is no random number for its id. */
 static bool
 become_task(struct session *s, struct job *job, int64_t now)
 {
-	int64_t limit = s->options->bg_timeout;
-	int64_t own = job->asked.background ? job->asked.timeout : 0;
+	int64_t limit = s->options->bg_timeout, own = job->own.deadline;
 
 	if (!proc_random(job->id, (JOB_ID - 1) / 2)) {
 		job->id[0] = '\0';
 		return false;
 	}
 	job->state = JOB_TASK;
-	job->by_server = limit > 0 && (own == 0 || limit < own);
-	if (!job->by_server)
-		limit = own;
-	job->own.deadline = limit > 0 ? now + limit : NEVER;
+	job->by_server = limit > 0 && now + limit < own;
+	job->own.deadline = job->by_server ? now + limit : own;
 	return true;
 }
 
@@ -302,7 +307,7 @@ start(struct session *s, struct job *job, int64_t now)
 	    : strdup(s->dir);
 
 	errno = ENOMEM;
-	job->own.deadline = now + asked->timeout;
+	job->own.deadline = asked->timeout > 0 ? now + asked->timeout : NEVER;
 	if (dir != NULL && (!asked->background || become_task(s, job, now)))
 		start_shell(s, job, dir, now);
 	if (job->own.exec == NULL) {
@@ -367,6 +372,25 @@ time_out(struct session *s, struct job *job, int64_t now)
 	job->no_room = hand_over;
 	job->timed_out = true;
 	exec_stop(job->own.exec, false, now);
+}
+
+void
+session_hand_over(struct session *s, struct job *job, int64_t held,
+                  int64_t now)
+{
+	if (job->state == JOB_QUEUED) {
+		s->queued -= job_bytes(job);
+		refuse(job, JOB_WAITED);
+	} else if (job->end.state != EXEC_RUNNING || job->end.shell_ended ||
+	    job->own.deadline <= now + DUE_SOON) {
+		return;
+	} else if (count(s, JOB_TASK) == TASKS_MOST ||
+	    !become_task(s, job, now)) {
+		job->own.deadline = NEVER;
+		job->no_room = job->timed_out = true;
+		exec_stop(job->own.exec, false, now);
+	}
+	job->held = held;
 }
 
 static void
@@ -491,6 +515,16 @@ session_kill(struct job *job, int64_t now)
 	job->killed = job->killed || !job->end.shell_ended;
 	job->own.deadline = NEVER;
 	exec_stop(job->own.exec, false, now);
+}
+
+const struct job *
+session_running(const struct session *s)
+{
+	const struct job *job = s->first;
+
+	while (job != NULL && job->state != JOB_RUNNING)
+		job = job->own.next;
+	return job;
 }
 
 const char *

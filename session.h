@@ -65,6 +65,13 @@ void session_let_go(struct session *, struct job *, bool read);
 void session_cancel(struct session *, struct job *, int64_t now);
 void session_kill(struct job *, int64_t now);
 
+/* K2: its call has been held open for so many ms, as long as its client waits.
+ * It becomes a task, leaves the queue, or is terminated; or nothing, if its
+ * timeout is due before long. */
+void session_hand_over(struct session *, struct job *, int64_t held,
+                       int64_t now);
+const struct job *session_running(const struct session *);  /* or NULL (D) */
+
 const char *session_dir(const struct session *);  /* the tracked one */
 bool session_stateless(const struct session *);
 const char *session_shell(const struct session *);

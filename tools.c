@@ -152,12 +152,20 @@ is_right(const struct argument *a, struct json value)
 	    (json_int(value, &n) && n >= a->least && n <= a->most);
 }
 
+/* In ms. A command that outlives its call goes on, so it gets longer (K2). */
+static int64_t
+usual_timeout(const struct tools_options *o, const struct reader *r)
+{
+	return o->timeout > 0 ? o->timeout : r->call_limit > 0 ? TIMEOUT_MOST
+	    : TIMEOUT_USUAL;
+}
+
 /* Sorts the members into given[]; of equal names the last counts, and null
- * counts as absent. False: one is wrong, and the refusal says which. So it is
+ * counts as absent; what the client has added of its own is dropped. False: one is wrong, and the refusal says which. So it is
  * with all functions below. */
 static bool
-read_arguments(struct json members, int tool, struct json given[],
-               struct buf *refusal)
+read_arguments(struct json members, int tool, const char *added,
+               struct json given[], struct buf *refusal)
 {
 	struct json name, value;
 	size_t at = 0;
@@ -165,6 +173,8 @@ read_arguments(struct json members, int tool, struct json given[],
 
 	memset(given, 0, ARGUMENTS * sizeof(*given));
 	while (json_next(members, &at, &name, &value)) {
+		if (added != NULL && json_is(name, added))
+			continue;
 		for (i = 0; i < ARGUMENTS; i++) {
 			if (json_is(name, arguments[i].name))
 				break;
@@ -264,8 +274,8 @@ read_wait(const struct json given[], struct tools_call *call, int64_t usual,
 
 /* What is to be run */
 static bool
-read_job(const struct tools_options *o, const struct json given[],
-         struct job_request *job, struct buf *refusal)
+read_job(const struct json given[], struct job_request *job,
+         struct buf *refusal)
 {
 	int64_t most = job->background ? TASK_TIMEOUT_MOST : TIMEOUT_MOST;
 
@@ -279,7 +289,8 @@ read_job(const struct tools_options *o, const struct json given[],
 	    !json_true(given[IN_BACKGROUND]))
 		return refuse(refusal, "run_in_background: false does not go "
 		    "with tty: true, which always starts a task");
-	job->timeout = job->background ? 0 : o->timeout;
+	if (job->background)
+		job->timeout = 0;
 	json_int(given[TIMEOUT], &job->timeout);
 	job->capped = job->timeout > most;
 	if (job->capped)
@@ -350,7 +361,7 @@ read_bash(const struct tools_options *o, const struct json given[],
 	if (!read_truncate(given[TRUNCATE], &call->job.bounds.how, refusal))
 		return false;
 	if (run)
-		return read_job(o, given, &call->job, refusal) &&
+		return read_job(given, &call->job, refusal) &&
 		    read_wait(given, call, call->job.terminal ? WAIT_TERMINAL : 0,
 		    refusal);
 	call->action = kill ? TOOLS_KILL : TOOLS_LOOK;
@@ -422,7 +433,8 @@ put_fences(struct buf *b, const struct tools_options *o)
 }
 
 static void
-describe_bash(struct buf *b, const struct tools_options *o, bool shared)
+describe_bash(struct buf *b, const struct tools_options *o,
+              const struct reader *r, bool shared)
 {
 	static const char *const kept[] = {
 		[TRUNCATE_HEAD] = "its first " SAID(HEAD_FIRST) " and last "
@@ -448,7 +460,7 @@ describe_bash(struct buf *b, const struct tools_options *o, bool shared)
 	    "result comes when it waits for input. Answer with input and its "
 	    "task_id; that result holds what it prints then. An exit code "
 	    "other than 0 is a result, not an error. After timeout (default ");
-	buf_int(b, o->timeout);
+	buf_int(b, usual_timeout(o, r));
 	buf_add(b, o->background ?
 	    " ms) the command goes on as a background task." :
 	    " ms) the command is terminated; what it printed is returned.",
@@ -465,9 +477,10 @@ describe_bash(struct buf *b, const struct tools_options *o, bool shared)
 }
 
 static void
-describe_task_output(struct buf *b, const struct tools_options *o, bool shared)
+describe_task_output(struct buf *b, const struct tools_options *o,
+                     const struct reader *r, bool shared)
 {
-	(void)o;
+	(void)o, (void)r;
 	buf_add(b, "Output and status of a background task of bash",
 	    shared ? "" : ", or without task_id the list of all tasks",
 	    ". While it runs: the last " SAID(LOOK_LAST) " characters so far. "
@@ -497,7 +510,7 @@ static const char output_schema[] =
 static const struct tool {
 	const char *title;
 	void (*describe)(struct buf *, const struct tools_options *,
-	    bool shared);
+	    const struct reader *, bool shared);
 	bool (*read)(const struct tools_options *, const struct json given[],
 	    struct tools_call *, struct buf *refusal);
 	const char *schema_end;   /* of the schema of its results */
@@ -536,8 +549,8 @@ put_input_schema(struct buf *b, int tool)
 }
 
 void
-tools_list(struct buf *b, const struct tools_options *o, bool data,
-           bool shared)
+tools_list(struct buf *b, const struct tools_options *o,
+           const struct reader *r, bool shared)
 {
 	int i;
 
@@ -546,9 +559,9 @@ tools_list(struct buf *b, const struct tools_options *o, bool data,
 		buf_add(b, i > 0 ? "," : "", "{\"name\":\"", names[i],
 		    "\",\"title\":\"", tools[i].title,
 		    "\",\"description\":\"");
-		tools[i].describe(b, o, shared);
+		tools[i].describe(b, o, r, shared);
 		put_input_schema(b, i);
-		if (data)
+		if (r->data)
 			buf_add(b, output_schema, tools[i].schema_end);
 		buf_add(b, ",\"annotations\":{", tools[i].annotations,
 		    "},\"_meta\":{\"anthropic/maxResultSizeChars\":200000,"
@@ -568,8 +581,9 @@ tools_names(struct buf *b, const struct tools_options *o)
 }
 
 void
-tools_read(const struct tools_options *o, struct json name,
-           struct json members, struct tools_call *call, struct buf *result)
+tools_read(const struct tools_options *o, const struct reader *r,
+           struct json name, struct json members, struct tools_call *call,
+           struct buf *result)
 {
 	struct json given[ARGUMENTS];
 	struct buf refusal = { NULL, 0, 0, false };
@@ -582,7 +596,9 @@ tools_read(const struct tools_options *o, struct json name,
 	if (tool == TOOLS || !o->offered)
 		return;
 	call->action = TOOLS_RUN;
-	right = read_arguments(members, tool, given, &refusal);
+	call->job.timeout = usual_timeout(o, r);
+	right = read_arguments(members, tool, r->client->adds, given,
+	    &refusal);
 	if (right)
 		json_decode(given[TASK_ID], &call->id);
 	right = right && tools[tool].read(o, given, call, &refusal);

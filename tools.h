@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include "json.h"
 #include "output.h"
+#include "reader.h"
 #include "session.h"
 
 struct tools_options {
@@ -17,7 +18,8 @@ struct tools_options {
 	                          * with a NUL behind it, then an empty one;
 	                          * NULL: commands write everywhere (F4) */
 	bool no_network;         /* --no-network, for the description */
-	int64_t timeout;         /* ms, when a call names none */
+	int64_t timeout;         /* ms, when a call names none; 0: as long as a
+	                          * command may take without (K2) */
 	enum truncate truncate;  /* when a call names none */
 };
 
@@ -40,15 +42,17 @@ struct tools_call {
 	struct buf input;        /* TOOLS_TYPE: what to type (I2) */
 
 	/* What has come of it, filled in by calls.c */
+	int64_t held;            /* ms, as long as its client waits, after
+	                          * which the wait was ended; else 0 (K2) */
 	bool unseen;             /* `until` was not printed in time */
 	bool echoed;             /* or it was, as the echo of `input` */
 	bool prompts, secret;    /* the terminal prompts, for a secret (I3) */
 };
 
-/* The tools as a JSON array, for tools/list. data: their results hold the data
- * too (B6). shared: by clients without a session (H6). */
-void tools_list(struct buf *, const struct tools_options *, bool data,
-                bool shared);
+/* The tools as a JSON array, for tools/list. shared: by clients without a
+ * session (H6). */
+void tools_list(struct buf *, const struct tools_options *,
+                const struct reader *, bool shared);
 
 /* Appends "; there are bash and ...", if any are offered. */
 void tools_names(struct buf *, const struct tools_options *);
@@ -56,8 +60,8 @@ void tools_names(struct buf *, const struct tools_options *);
 /* A call of the tool of that name, with these arguments (an object, or
  * JSON_NONE). TOOLS_REFUSED: the result says why (results.h).
  * tools_call_free() in any case. */
-void tools_read(const struct tools_options *, struct json name,
-                struct json arguments, struct tools_call *,
+void tools_read(const struct tools_options *, const struct reader *,
+                struct json name, struct json arguments, struct tools_call *,
                 struct buf *result);
 void tools_call_free(struct tools_call *);
 

@@ -375,6 +375,14 @@ plain() {
 	get -s result structuredContent "$@"
 }
 
+# progress: the milliseconds of the notice, which has seconds with three decimals
+progress() {
+	local seconds
+	seconds=$(get params progress)
+	[[ $seconds =~ ^[0-9]+\.[0-9]{3}$ ]] || fail "no seconds: $seconds" || return
+	echo $((10#${seconds/./}))
+}
+
 # text: what the tool says to the model, as JSON
 text() {
 	get result content 0 text

@@ -705,11 +705,11 @@ kept() {
 	notice
 	is "$(get method) $(get params progressToken)" '"notifications/progress" "t"'
 	is "$(get params message)" '"one\n"'
-	first=$(get params progress)
+	first=$(progress)
 	release
 	notice
 	is "$(get params message)" '"two\n"'
-	least "$(get params progress)" $((first + 1))
+	least "$(progress)" $((first + 1))
 	release
 	answer
 	is "$(result stdout) $(result stderr)" '"one\nthree\n" "two\n"'
@@ -732,8 +732,8 @@ kept() {
 	run_bash 'for i in {1..25}; do echo $i; read -t 0.05 <>never; done' '{}' '{"progressToken":1}'
 	last=-1
 	for reply in "${notices[@]}"; do
-		least "$(get params progress)" $((last + 1))
-		last=$(get params progress)
+		least "$(progress)" $((last + 1))
+		last=$(progress)
 	done
 	least ${#notices[@]} 2
 	most "$last" "$(took)"
@@ -841,7 +841,7 @@ kept() {
 	notice
 	least "$(took)" 9000
 	within 15000
-	least "$(get params progress)" 9000
+	least "$(progress)" 9000
 	release
 	answer
 }

@@ -42,10 +42,10 @@ no_output() {
 	is "$(get method) $(get params progressToken)" '"notifications/progress" "q"'
 	least "$(took)" 9000
 	within 15000
-	last=$(get params progress)
+	last=$(progress)
 	least "$last" 9000
 	notice
-	least "$(get params progress)" $((last + 9000))
+	least "$(progress)" $((last + 9000))
 	release
 	answer $first
 	answer $queued
@@ -80,12 +80,12 @@ no_output() {
 	call_bash 'echo hi; read <gate' '{}' '{"progressToken":5}'
 	queued=$id
 	notice
-	last=$(get params progress)
+	last=$(progress)
 	release
 	answer $first
 	notice
 	is "$(get -v params progressToken) $(get params message)" '5 "hi\n"'
-	least "$(get params progress)" $((last + 1))
+	least "$(progress)" $((last + 1))
 	release
 	answer $queued
 	is "$(result stdout)" '"hi\n"'
@@ -103,7 +103,7 @@ no_output() {
 		is "$(get method) $(get params progressToken)" '"notifications/progress" "w"'
 		least "$(took)" 9000
 		within 15000
-		least "$(get params progress)" 9000
+		least "$(progress)" 9000
 		cancel $wait
 	done
 	wait_for '"wait":600000'
@@ -136,11 +136,11 @@ no_output() {
 	release
 	notice
 	is "$(get params progressToken) $(get params message)" '"t" "one\n"'
-	first=$(get params progress)
+	first=$(progress)
 	release
 	notice
 	is "$(get params message)" '"two\n"'
-	least "$(get params progress)" $((first + 1))
+	least "$(progress)" $((first + 1))
 	release
 	answer $wait
 	is "$(result status) $(result stdout) $(result stderr)" '"completed" "one\n" "two\n"'
@@ -860,4 +860,30 @@ no_output() {
 	ask ping
 	within 5000
 	run_tool bash '{"kill_pid":'"$pid"'}'
+}
+
+@test "O7: a sign of life repeats the last line" {
+	hurried
+	boris
+	call_bash 'printf "one\nProcessing... 10114"; read <gate' '{}' '{"progressToken":1}'
+	notice
+	is "$(get params message)" '"one\nProcessing... 10114"'
+	notice
+	is "$(get params message)" '"Processing... 10114"'
+	release
+	answer
+}
+
+@test "W1: a call in the queue says that it waits for the command before it" {
+	hurried
+	boris
+	call_bash 'read <gate'
+	first=$id
+	call_bash 'echo hi' '{}' '{"progressToken":1}'
+	queued=$id
+	notice
+	is "$(get params message)" '"waits for the command before it"'
+	release
+	answer $first
+	answer $queued
 }

@@ -1,0 +1,115 @@
+#!/usr/bin/env bats
+# K: what is known of each client, and what it lets through and waits for
+
+load helper
+
+# from NAME [OPTION...]: a boris that talks with the client of that name
+from() {
+	called "$1"
+	shift
+	boris "$@"
+}
+
+@test "K1: Gemini's wait_for_previous is taken and dropped" {
+	from gemini-cli-mcp-client
+	run_bash 'echo hi' '{"wait_for_previous":true}'
+	is "$(result stdout)" '"hi\n"'
+	start_task 'read <gate' '{"wait_for_previous":false}'
+	look '' '"wait_for_previous":true'
+	is "$(result status)" '"running"'
+	release
+}
+
+@test "K1: another client's wait_for_previous is an unknown argument" {
+	boris
+	run_bash 'echo hi' '{"wait_for_previous":true}'
+	refused '*unknown argument "wait_for_previous"*'
+}
+
+@test "K2: for a client that waits for a call, commands get 600 s" {
+	from codex-mcp-client
+	ask tools/list
+	has "$(get -s result tools 0 description)" 'default 600000 ms'
+	leave
+	boris --call-limit=0
+	ask tools/list
+	has "$(get -s result tools 0 description)" 'default 120000 ms'
+}
+
+@test "K2: a command that outlasts its call becomes a task" {
+	boris --call-limit=1
+	run_bash 'echo so far; read <gate; echo end'
+	is "$(result status)" '"running"'
+	is "$(result stdout)" '"so far\n"'
+	has "$(plain note)" 'still running after 1.'
+	has "$(plain note)" 'its timeout still holds: 600000ms'
+	task=$(plain task_id)
+	release
+	look '' '"wait":20000'
+	is "$(result stdout)" '"so far\nend\n"'
+}
+
+@test "K2: a command whose timeout is due within ten seconds is not handed over" {
+	boris --call-limit=1
+	run_bash 'read <gate' '{"timeout":1600}'
+	is "$(result status)" '"timed_out"'
+}
+
+@test "K2: a task that was handed over ends at the timeout of its command" {
+	hurried
+	boris --call-limit=3
+	run_bash 'read <gate' '{"timeout":15000}'
+	is "$(result status)" '"running"'
+	task=$(plain task_id)
+	until look && [ "$(result status)" != '"running"' ]; do
+		pause 500
+	done
+	is "$(result status)" '"timed_out"'
+}
+
+@test "K2: what is still queued is not run, and is told what it waited for" {
+	boris --call-limit=1
+	call_bash 'echo first; read <gate' '{"timeout":8000}'
+	first=$id
+	run_bash 'echo second'
+	refused 'not run: it waited 1.* s, as long as this client waits for a call, for the command before it, which still runs: echo first*'
+	release
+	answer $first
+	is "$(result stdout)" '"first\n"'
+}
+
+@test "K2: with ten tasks running the command is terminated, and told why" {
+	boris --call-limit=1
+	local i
+	for i in {1..10}; do
+		start_task 'read <never'
+	done
+	run_bash 'read <never'
+	is "$(result status)" '"timed_out"'
+	has "$(plain note)" 'as long as this client waits'
+	has "$(plain note)" 'since 10 background tasks are running already'
+}
+
+@test "K2: a wait ends with the patience of the client, and says so" {
+	boris --call-limit=1
+	start_task 'read <gate'
+	look '' '"wait":60000'
+	is "$(result status)" '"running"'
+	has "$(plain note)" 'the wait was ended after 1.'
+	release
+}
+
+@test "K2: a wait is not cut for a client that goes on without the call" {
+	from claude-code --call-limit=1 --structured=on
+	start_task 'sleep 1.5; echo done'
+	look '' '"wait":20000'
+	is "$(result stdout)" '"done\n"'
+}
+
+@test "K4: the first result of a foreground command names its directory" {
+	boris
+	run_bash 'echo hi'
+	has "$(text)" "cwd: $PWD"
+	run_bash 'echo hi'
+	lacks "$(text)" 'cwd: '
+}
