@@ -90,6 +90,13 @@ buf_seconds(struct buf *b, int64_t ms, int decimals)
 }
 
 void
+buf_time(struct buf *b, int64_t ms)
+{
+	buf_seconds(b, ms, 1);
+	buf_puts(b, " s");
+}
+
+void
 buf_shrink(struct buf *b)
 {
 	char *data = b->len > 0 ? realloc(b->data, b->len) : NULL;

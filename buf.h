@@ -23,6 +23,7 @@ void buf_add_all(struct buf *, ...);  /* strings, one behind the other */
 void buf_putc(struct buf *, char c);
 void buf_int(struct buf *, int64_t n);  /* in decimal */
 void buf_seconds(struct buf *, int64_t ms, int decimals);  /* 1 or 3: 12.3 */
+void buf_time(struct buf *, int64_t ms);  /* "12.3 s" */
 void buf_shrink(struct buf *);  /* no more memory than it needs */
 void buf_drop(struct buf *, size_t n);  /* the first n bytes; memory stays */
 void buf_free(struct buf *);  /* makes it a zeroed buffer; twice is fine */

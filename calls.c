@@ -14,6 +14,7 @@ enum {
 	WAITS = 1000,          /* calls about tasks at a time (P6) */
 	QUIET = 300,           /* ms of silence that end a wait for news (W2) */
 	QUIET_TYPED = 2000,    /* ms, if something was typed */
+	BURST = 100,           /* ms behind `until`, whose line goes on (W3) */
 	PROMPT_POLL = 50,      /* ms between checks whether a terminal prompts:
 	                        * a change of its settings is no event (I3) */
 	SEARCHED = 256 << 10,  /* bytes, more than is kept of a stream (W3) */
@@ -55,6 +56,7 @@ struct call {
 	/* Of a wait for more than the end (W2, W3): */
 	struct until until;
 	int64_t printed;       /* ms; of the last output; 0: none yet */
+	int64_t seen;          /* ms; when `until` was; 0: not yet */
 };
 
 /* -- Calls ------------------------------------------------------------- */
@@ -104,9 +106,8 @@ open_call(struct calls *c, const struct reply *r, struct json token)
 static bool
 is_wait(const struct call *call)
 {
-	return call->asked.action == TOOLS_LOOK ||
-	    call->asked.action == TOOLS_KILL ||
-	    call->asked.action == TOOLS_TYPE;
+	return call->asked.action != TOOLS_RUN &&
+	    call->asked.action != TOOLS_UNKNOWN;
 }
 
 /* read: its answer was taken, so a finished task is forgotten (T3). */
@@ -185,6 +186,8 @@ search(struct call *call, struct output *text, struct watched *w)
 		    call->until.echo == ECHO_LATER &&
 		    job_reads_keys(call->job));
 		call->printed = call->calls->now;
+		if (call->until.seen && call->seen == 0)
+			call->seen = call->printed;
 	}
 	buf_free(&b);
 }
@@ -221,15 +224,33 @@ wait_ends(struct call *call)
 		call->asked.held = call->from.reader.call_limit;
 	}
 	prompts = job_prompts(job, call->calls->now, &secret);
-	if (call->until.seen || (prompts > 0 && prompts != job->reported))
+	if (call->until.seen)
+		return call->seen + BURST;
+	if (prompts > 0 && prompts != job->reported)
 		return 0;
 	/* What another call has shown meanwhile is not new any more. */
 	if (call->asked.until.len == 0 && asked->only_new &&
-	    call->printed > 0 && (output_news(job->out.text, &job->out.seen) ||
+	    call->until.news && (output_news(job->out.text, &job->out.seen) ||
 	    output_news(job->err.text, &job->err.seen)) &&
 	    call->printed + quiet < call->deadline)
 		return call->printed + quiet;
 	return call->deadline;
+}
+
+/* A list waits for the end of any task, as long as one runs (T7). */
+static int64_t
+list_due(const struct call *call)
+{
+	struct session *s = call->calls->session;
+	struct job *job = NULL;
+	bool running = false;
+
+	while ((job = session_next_task(s, job)) != NULL) {
+		if (job->state == JOB_FINISHED)
+			return 0;
+		running = true;
+	}
+	return running ? call->deadline : 0;
 }
 
 /* When the call is to be answered, as far as is known now */
@@ -239,7 +260,8 @@ answer_due(struct call *call)
 	struct job *job = call->job;
 
 	if (job == NULL)
-		return NEVER;
+		return call->asked.action == TOOLS_LIST ? list_due(call)
+		    : NEVER;
 	if (call->calls->now >= call->limit && (job->state == JOB_QUEUED ||
 	    job->state == JOB_RUNNING)) {
 		call->limit = NEVER;
@@ -263,23 +285,28 @@ put_answer(struct call *call, struct buf *b)
 	struct calls *c = call->calls;
 	struct tools_call *asked = &call->asked;
 	struct job *job = call->job;
-	struct output_cursor out = job->out.seen, err = job->err.seen;
-	bool looks = asked->action != TOOLS_RUN ||
-	    (job->asked.background && asked->wait > 0);
+	struct output_cursor out, err;
 	int64_t prompts;
 
+	if (asked->action == TOOLS_LIST) {
+		results_list(b, &call->from.reader, c->session, c->now);
+		return;
+	}
 	if (job->refused != JOB_ACCEPTED) {
 		results_refused(b, c->session, job, c->now);
 		return;
 	}
+	out = job->out.seen;
+	err = job->err.seen;
 	asked->unseen = call->asked.until.len > 0 && !call->until.seen;
 	asked->echoed = call->until.echoed;
 	prompts = job_prompts(job, c->now, &asked->secret);
 	asked->prompts = prompts > 0;
-	if (looks && prompts > 0)
+	if (prompts > 0)
 		job->reported = prompts;
-	results_job(b, &call->from.reader, c->session, job,
-	    looks ? asked : NULL, c->now);
+	asked->queued = asked->action == TOOLS_RUN
+	    ? job->started - call->read : 0;
+	results_job(b, &call->from.reader, c->session, job, asked, c->now);
 	/* Whoever else waits for its end gets the same (T3). */
 	if (job->state == JOB_FINISHED) {
 		job->out.seen = out;
@@ -303,6 +330,17 @@ try_answer(struct call *call)
 	return true;
 }
 
+static bool
+has_control(const struct buf *b)
+{
+	size_t i = 0;
+
+	while (i < b->len && (unsigned char)b->data[i] >= ' ' &&
+	    b->data[i] != 0x7f)
+		i++;
+	return i < b->len;
+}
+
 /* Types what is to be typed. False: that can't be, which has been answered. */
 static bool
 type(struct call *call)
@@ -315,7 +353,7 @@ type(struct call *call)
 		return true;
 	/* What was printed before is no answer to this, nor its echo. */
 	search_news(call);
-	call->printed = 0;
+	call->printed = call->seen = 0;
 	call->until.seen = call->until.news = false;
 	memset(&call->out.place, 0, sizeof(call->out.place));
 	errno = ENOMEM;
@@ -327,6 +365,7 @@ type(struct call *call)
 		close_call(call, false);
 		return false;
 	}
+	asked->no_enter = !keys && !has_control(&asked->input);
 	call->until.echo = !echoed ? ECHO_NONE : keys ? ECHO_LINE : ECHO_TWICE;
 	buf_free(&asked->input);
 	return true;
@@ -357,11 +396,11 @@ open_wait(struct calls *c, struct call *call)
 {
 	struct tools_call *asked = &call->asked;
 	struct buf b = { NULL, 0, 0, false };
-	struct job *job = NULL;
+	struct job *job;
 
-	if (asked->id.len > 0 || !session_stateless(c->session))
-		job = session_task(c->session, &asked->id, asked->pid);
-	if (job == NULL || (asked->by_pid && job->end.pid != asked->pid)) {
+	job = session_task(c->session, &asked->id, asked->pid);
+	if (job == NULL || (session_stateless(c->session) && asked->by_pid &&
+	    job->end.pid != asked->pid)) {
 		results_no_task(&b, c->session, asked, c->now);
 		end_call(call, &b);
 		return;
@@ -383,14 +422,8 @@ void
 calls_tool(struct calls *c, const struct reply *r, struct json token,
            struct tools_call *asked)
 {
-	struct buf b = { NULL, 0, 0, false };
 	struct call *call;
 
-	if (asked->action == TOOLS_LIST) {
-		results_list(&b, &r->reader, c->session, c->now);
-		answer_result(r, &b, "Out of memory");
-		return;
-	}
 	if (asked->action != TOOLS_RUN && c->waits == WAITS) {
 		answer_error(r, JSONRPC_INTERNAL, "Too many calls wait", NULL);
 		return;
@@ -401,6 +434,12 @@ calls_tool(struct calls *c, const struct reply *r, struct json token,
 	call->asked = *asked;
 	memset(asked, 0, sizeof(*asked));
 	c->waits += is_wait(call);
+	if (call->asked.action == TOOLS_LIST) {
+		call->deadline = c->now + (session_stateless(c->session) ? 0
+		    : call->asked.wait);
+		try_answer(call);
+		return;
+	}
 	if (until_open(&call->until, &call->asked.until)) {
 		if (is_wait(call)) {
 			open_wait(c, call);

@@ -70,6 +70,10 @@ struct job {
 	                          * waits, when it was handed over, refused or
 	                          * terminated for that (K2); else 0 */
 	bool first;              /* the first result of its session (K4) */
+	bool behind_cancelled;   /* the command before it was cancelled (B7) */
+	bool prompted;           /* a result has said that it prompts, */
+	bool screen_reported;    /* that it draws a screen (I6), */
+	bool end_reported;       /* that it has ended (T8) */
 	struct job_stream out, err;
 	int64_t reported;        /* ms; job_prompts() when a result last said
 	                          * that the terminal prompts (I3) */

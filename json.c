@@ -491,12 +491,11 @@ put_escape(struct buf *b, char c)
 }
 
 void
-json_string(struct buf *b, const void *bytes, size_t n)
+json_name(struct buf *b, const void *bytes, size_t n)
 {
 	const char *s = bytes, *end = n > 0 ? s + n : s, *stop;
 	int len;
 
-	buf_putc(b, '"');
 	for (;;) {
 		stop = skip_plain(s, end);
 		buf_put(b, s, (size_t)(stop - s));
@@ -510,5 +509,12 @@ json_string(struct buf *b, const void *bytes, size_t n)
 			buf_puts(b, "\xEF\xBF\xBD");
 		s = len == 0 ? end : stop + abs(len);
 	}
+}
+
+void
+json_string(struct buf *b, const void *bytes, size_t n)
+{
+	buf_putc(b, '"');
+	json_name(b, bytes, n);
 	buf_putc(b, '"');
 }

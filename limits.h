@@ -13,6 +13,8 @@
 #define WAIT_MOST 600000         /* ms (W2) */
 #define WAIT_UNTIL 30000         /* ms; of a wait with `until` (W2) */
 #define WAIT_TERMINAL 10000      /* ms; of one for a terminal (W2) */
+#define LIMIT_LEAST 200          /* characters (O8) */
+#define LIMIT_MOST 100000
 #define UNTIL_MOST 1000          /* characters of `until` (W3) */
 
 #define TASKS_MOST 10            /* that run at a time (T2) */

@@ -54,7 +54,10 @@ put_instructions(struct request *r)
 	    ? "Offers no tools: it was started with --no-bash."
 	    : "Runs shell commands on the host of this server: builds, tests, "
 	    "git, files, servers, long jobs. Use the tool bash for each "
-	    "command, and task_output for what runs in the background. ",
+	    "command, and task_output for what runs in the background. A "
+	    "long job: run_in_background with wait; a program that talks "
+	    "back: tty. Long output is saved in a file that the result "
+	    "names. ",
 	    !c->tools->offered ? "" : session_stateless(c->session)
 	    ? "Each command starts in the same directory, or in its cwd."
 	    : "The working directory stays from call to call; variables do "

@@ -6,7 +6,9 @@
 #include <signal.h>
 #include <string.h>
 
+#include "json.h"
 #include "limits.h"
+#include "notes.h"
 
 enum {
 	HEADINGS = 40,         /* bytes between the facts and the streams, */
@@ -40,56 +42,12 @@ results_refusal(struct buf *b, struct buf *text)
 	put_result(b, true, text, &no_data);
 }
 
-/* A name on one line: control characters are escaped, in octal as `ls -b` does
- * it. */
-static void
-put_name(struct buf *b, const char *name, size_t len)
-{
-	const unsigned char *p = (const unsigned char *)name, *end = p + len;
-	unsigned char before = 0;
-	char octal[5] = "\\000";
-
-	for (; p < end; before = *p++) {
-		if (*p == '\n') {
-			buf_puts(b, "\\n");
-		} else if (*p < ' ' || *p == 0x7f ||
-		    (*p == 0xC2 && end - p > 1 && p[1] < 0xA0) ||
-		    (before == 0xC2 && *p >= 0x80 && *p < 0xA0)) {
-			octal[1] = (char)('0' + (*p >> 6));
-			octal[2] = (char)('0' + (*p >> 3 & 7));
-			octal[3] = (char)('0' + (*p & 7));
-			buf_puts(b, octal);
-		} else {
-			buf_put(b, p, 1);
-		}
-	}
-}
-
-/* "12.3 s" */
-static void
-put_time(struct buf *b, int64_t ms)
-{
-	buf_seconds(b, ms, 1);
-	buf_puts(b, " s");
-}
-
-/* The start of a text, on one line */
-static void
-put_start(struct buf *b, const struct buf *text, int most)
-{
-	put_name(b, text->data, buf_cut(text, most));
-}
-
 /* -- Results ----------------------------------------------------------- */
 
 /* A result that is written as text and as data (B6) */
 struct result {
-	const struct job *job;
+	struct subject of;
 	const struct reader *reader;
-	bool stateless;        /* a pid alone does not find a task (H6) */
-	const struct tools_call *look;  /* what a look asked for, or NULL */
-	bool task;             /* of a task, not of a foreground command */
-	bool ended;
 	struct buf note;       /* all notes */
 	size_t headline;       /* bytes of it that the text begins with */
 	struct buf text, data;
@@ -123,146 +81,6 @@ signal_of(int exit_code)
 }
 
 static void
-note(struct result *r, const char *text)
-{
-	buf_add(&r->note, r->note.len > 0 ? "; " : "", text);
-}
-
-static void
-note_number(struct result *r, const char *text, int64_t n, const char *behind)
-{
-	note(r, text);
-	buf_int(&r->note, n);
-	buf_puts(&r->note, behind);
-}
-
-static void
-note_time(struct result *r, const char *text, int64_t ms, const char *behind)
-{
-	note(r, text);
-	put_time(&r->note, ms);
-	buf_puts(&r->note, behind);
-}
-
-/* What its timeout, or the patience of its client, did to a command, and what
- * lets it have more. start: this is the first result about it. */
-static void
-note_limits(struct result *r, bool start)
-{
-	const struct job *job = r->job;
-	int64_t most = job->asked.background ? TASK_TIMEOUT_MOST
-	    : TIMEOUT_MOST;
-	bool timed_out = job->timed_out && job->held == 0;
-
-	if (timed_out && r->task) {
-		note(r, job->by_server
-		    ? "terminated by --bg-timeout, this server's limit"
-		    : "terminated by its timeout");
-	} else if (timed_out) {
-		note_number(r, "Command timed out after ", job->asked.timeout,
-		    "ms");
-		r->headline = r->note.len;
-	}
-	if (timed_out && !job->by_server && job->asked.timeout < 1000)
-		note_number(r, "timeout is in milliseconds, and may be up to ",
-		    most, "");
-	else if (timed_out && !r->task)
-		note(r, job->asked.timeout < most
-		    ? "timeout may be up to " SAID(TIMEOUT_MOST) "; a longer "
-		    "job: run_in_background with wait; so for a server or a "
-		    "watcher; what wants a person to answer: tty"
-		    : "timeout may be up to " SAID(TIMEOUT_MOST) ", no more; "
-		    "a longer job: run_in_background with wait; so for a "
-		    "server or a watcher; what wants a person to answer: tty");
-	if (job->asked.capped && start)
-		note_number(r, "timeout counts as ", most,
-		    ", the most there can be");
-	if (job->no_room && job->held > 0)
-		note_time(r, "terminated after ", job->held, ", as long as "
-		    "this client waits for a call");
-	if (job->no_room)
-		note(r, "it was terminated rather than put in the background, "
-		    "since " SAID(TASKS_MOST) " background tasks are running "
-		    "already, the most there can be");
-	if (job->killed && !r->task)
-		note(r, "session is closed");
-}
-
-/* What the model has to know beyond the output, and can do next (B7) */
-static void
-put_notes(struct result *r)
-{
-	const struct job *job = r->job;
-	bool start = r->look == NULL || r->look->action == TOOLS_RUN;
-	bool in_session;
-	int sig = job->end.status - 128;
-
-	note_limits(r, start);
-	if (r->task && !r->ended && job->held > 0 && start) {
-		note_time(r, "still running after ", job->held, ", as long as "
-		    "this client waits for a call; it goes on as a background "
-		    "task, and its timeout still holds: ");
-		buf_int(&r->note, job->asked.timeout);
-		buf_puts(&r->note, "ms; to wait for its end give task_output "
-		    "wait");
-	} else if (r->task && !r->ended && !job->asked.background && start) {
-		note_number(r, "still running after ", job->asked.timeout,
-		    "ms; it goes on as a background task");
-	}
-	if (r->look != NULL && r->look->held > 0 && !r->ended)
-		note_time(r, "the wait was ended after ", r->look->held,
-		    ", as long as this client waits for a call: wait again");
-	if (r->task && !r->ended && start)
-		note_number(r, "read it with task_output, end it with "
-		    "kill_pid ", job->end.pid,
-		    r->stateless ? " and this task_id" : "");
-	if (r->look != NULL && r->look->unseen) {
-		note(r, r->look->echoed
-		    ? "not seen in time but as the echo of what was typed: "
-		    : r->ended ? "not seen before it ended: "
-		    : start ? "not seen in time: "
-		    : "not seen in time, since the last look: ");
-		buf_put(&r->note, r->look->until.data, r->look->until.len);
-	}
-	if (r->look != NULL && r->look->prompts)
-		note(r, r->look->secret
-		    ? "it asks for a secret, which is not shown: give input "
-		    "with this task_id"
-		    : "it waits for input: give input with this task_id");
-	if (r->ended && job->end.lives) {
-		in_session = job->asked.terminal || job->end.scattered;
-		note_number(r, in_session
-		    ? "it left processes running, in session "
-		    : "it left processes running, in group ", job->end.pid,
-		    job->asked.terminal ? "; they have lost their terminal"
-		    : "; what they print is not shown");
-		buf_puts(&r->note, in_session ? "; end them with pkill -s "
-		    : "; end them with kill -- -");
-		buf_int(&r->note, job->end.pid);
-	}
-	if (r->ended && job_killed_by_others(job)) {
-		note_number(r, "the shell itself was ended by signal ", sig,
-		    ", which boris did not send; what came behind was not "
-		    "run");
-		if (!r->task && (sig == SIGTERM || sig == SIGKILL ||
-		    sig == SIGINT || sig == SIGHUP))
-			buf_puts(&r->note, " (pkill -f matches its own "
-			    "command line; write pkill -f '[n]ame')");
-	}
-	if (r->ended && !r->task && job->end.dir_lost)
-		note(r, "the directory in which it ended could not be kept, for "
-		    "want of memory: the next command starts where this one "
-		    "did, unless it gives cwd");
-	else if (r->ended && !r->task && job->dir == NULL)
-		note(r, "where the next command starts cannot be said, for "
-		    "want of memory; see pwd");
-	if (r->ended && job->end.pipeline[0] != '\0') {
-		note(r, "exit codes of the last pipeline: ");
-		buf_puts(&r->note, job->end.pipeline);
-	}
-}
-
-static void
 text_name(struct result *r, const char *name)
 {
 	buf_add(&r->text, r->text.len > 0 ? "\n" : "", name, ": ");
@@ -291,16 +109,16 @@ data_number(struct result *r, const char *name, int64_t n)
 static void
 put_exit_code(struct result *r)
 {
-	const char *name = signal_of(r->job->end.status);
+	const char *name = signal_of(r->of.job->end.status);
 
 	text_name(r, "exit_code");
-	buf_int(&r->text, r->job->end.status);
-	data_number(r, "exit_code", r->job->end.status);
+	buf_int(&r->text, r->of.job->end.status);
+	data_number(r, "exit_code", r->of.job->end.status);
 	if (name != NULL) {
 		buf_add(&r->text, " (", name, ")");
 		data_string(r, "signal", name, strlen(name));
 	}
-	if (r->job->timed_out)
+	if (r->of.job->timed_out)
 		buf_puts(&r->data, ",\"timed_out\":true");
 }
 
@@ -308,22 +126,22 @@ put_exit_code(struct result *r)
 static void
 put_facts(struct result *r, int64_t now)
 {
-	const struct job *job = r->job;
-	const char *status = status_of(job, r->ended);
+	const struct job *job = r->of.job;
+	const char *status = status_of(job, r->of.ended);
 	size_t skip = r->headline > 0 ? r->headline + strlen("; ") : 0;
 	int64_t time = job_elapsed(job, now);
 
 	buf_put(&r->text, r->note.data, r->headline);
-	if (r->task) {
+	if (r->of.task) {
 		text_name(r, "status");
 		buf_puts(&r->text, status);
 	}
 	buf_add(&r->data, "{\"status\":\"", status, "\"");
-	if (r->ended)
+	if (r->of.ended)
 		put_exit_code(r);
 	if (r->note.len > 0)
 		data_string(r, "note", r->note.data, r->note.len);
-	if (r->task) {
+	if (r->of.task) {
 		text_name(r, "task_id");
 		buf_puts(&r->text, job->id);
 		data_string(r, "task_id", job->id, strlen(job->id));
@@ -334,14 +152,14 @@ put_facts(struct result *r, int64_t now)
 		data_string(r, "cwd", job->dir, strlen(job->dir));
 		if (job->moved || job->timed_out || job->first) {
 			text_name(r, "cwd");
-			put_name(&r->text, job->dir, strlen(job->dir));
+			json_name(&r->text, job->dir, strlen(job->dir));
 		}
 	}
 	data_number(r, "elapsed_ms", time);
-	if (time >= 1000 || (!r->ended &&
-	    (r->look != NULL || !job->asked.background))) {
+	if (time >= 1000 || (!r->of.ended &&
+	    (r->of.looks || !job->asked.background))) {
 		text_name(r, "elapsed");
-		put_time(&r->text, time);
+		buf_time(&r->text, time);
 	}
 	if (r->note.len > skip) {
 		text_name(r, "note");
@@ -361,13 +179,13 @@ struct shown {
 static void
 show(const struct result *r, struct shown *s, int64_t bytes, int64_t lines)
 {
-	struct output_bounds most = r->job->asked.bounds;
+	struct output_bounds most = r->of.job->asked.bounds;
 	const char *p, *end;
 
 	most.bytes = bytes;
 	most.lines = lines;
 	buf_free(&s->text);
-	if (r->look != NULL && r->look->only_new)
+	if (r->of.looks && r->of.asked->only_new)
 		output_show_since(s->stream->text, &s->stream->seen, &most,
 		    s->name, &s->text, &s->view);
 	else
@@ -445,7 +263,7 @@ put_output(struct result *r, struct job_stream *out, struct job_stream *err)
 		output_look(s->stream->text, &s->stream->seen);
 	}
 	if (t->len == len)
-		buf_puts(t, r->look != NULL && r->look->only_new
+		buf_puts(t, r->of.looks && r->of.asked->only_new
 		    ? "\n\n(no new output)" : "\n\n(no output)");
 	for (i = 0; i < 2; i++) {
 		if (shown[i].view.chars >= 0)
@@ -460,21 +278,24 @@ put_output(struct result *r, struct job_stream *out, struct job_stream *err)
 
 void
 results_job(struct buf *b, const struct reader *reader, struct session *s,
-            struct job *job, const struct tools_call *look, int64_t now)
+            struct job *job, const struct tools_call *asked, int64_t now)
 {
+	bool task = job_is_task(job), looks = task &&
+	    (asked->action != TOOLS_RUN || asked->wait > 0);
 	struct result r;
 
 	memset(&r, 0, sizeof(r));
-	r.job = job;
+	r.of.session = s;
+	r.of.job = job;
+	r.of.asked = asked;
+	r.of.task = task;
+	r.of.looks = looks;
+	r.of.ended = job->state == JOB_FINISHED && (looks || !task);
 	r.reader = reader;
-	r.stateless = session_stateless(s);
-	r.look = look;
-	r.task = job_is_task(job);
-	r.ended = job->state == JOB_FINISHED && (look != NULL || !r.task);
-	put_notes(&r);
+	r.headline = notes_put(&r.note, &r.of);
 	put_facts(&r, now);
 	/* Not for the start of a task that nobody waited for */
-	if (look != NULL || !job->asked.background)
+	if (looks || !job->asked.background)
 		put_output(&r, &job->out, &job->err);
 	r.text.failed = r.text.failed || r.note.failed;
 	buf_free(&r.note);
@@ -487,7 +308,7 @@ results_job(struct buf *b, const struct reader *reader, struct session *s,
 static void
 put_task(struct result *r, int64_t now)
 {
-	const struct job *job = r->job;
+	const struct job *job = r->of.job;
 	const char *status = status_of(job, job->state == JOB_FINISHED);
 	struct buf *t = &r->text;
 
@@ -504,15 +325,17 @@ put_task(struct result *r, int64_t now)
 		buf_int(t, job->end.status);
 	}
 	buf_puts(t, "  ");
-	put_time(t, job_elapsed(job, now));
+	buf_time(t, job_elapsed(job, now));
 	buf_puts(t, "  ");
 	if (job->asked.description.len > 0) {
 		data_string(r, "description", job->asked.description.data,
 		    job->asked.description.len);
-		put_start(t, &job->asked.description, COMMAND_SHOWN);
+		json_name(t, job->asked.description.data,
+	    buf_cut(&job->asked.description, COMMAND_SHOWN));
 		buf_puts(t, ": ");
 	}
-	put_start(t, &job->asked.text, COMMAND_SHOWN);
+	json_name(t, job->asked.text.data,
+	    buf_cut(&job->asked.text, COMMAND_SHOWN));
 	data_string(r, "command", job->asked.text.data,
 	    buf_cut(&job->asked.text, COMMAND_SHOWN));
 	buf_puts(&r->data, "}");
@@ -523,9 +346,10 @@ put_tasks(struct result *r, struct session *s, bool running, int64_t now)
 {
 	const char *before = "";
 
-	while ((r->job = session_next_task(s, r->job)) != NULL) {
-		if (running && r->job->state != JOB_TASK)
+	while ((r->of.job = session_next_task(s, r->of.job)) != NULL) {
+		if (running && r->of.job->state != JOB_TASK)
 			continue;
+		r->of.job->end_reported |= r->of.job->state == JOB_FINISHED;
 		buf_puts(&r->data, before);
 		put_task(r, now);
 		before = ",";
@@ -538,7 +362,9 @@ void
 results_list(struct buf *b, const struct reader *reader, struct session *s,
              int64_t now)
 {
+	const struct job *running;
 	struct result r;
+	int waiting;
 
 	memset(&r, 0, sizeof(r));
 	if (session_stateless(s)) {
@@ -550,6 +376,16 @@ results_list(struct buf *b, const struct reader *reader, struct session *s,
 	buf_puts(&r.data, "{\"tasks\":[");
 	put_tasks(&r, s, false, now);
 	buf_puts(&r.data, "]");
+	running = session_running(s, &waiting);
+	if (running != NULL) {
+		buf_puts(&r.text, "\nin the foreground: ");
+		json_name(&r.text, running->asked.text.data,
+		    buf_cut(&running->asked.text, COMMAND_SHOWN));
+		buf_puts(&r.text, ", for ");
+		buf_time(&r.text, job_elapsed(running, now));
+		buf_puts(&r.text, "; waiting for it: ");
+		buf_int(&r.text, waiting);
+	}
 	if (!reader->data)
 		buf_free(&r.data);
 	put_result(b, false, &r.text, &r.data);
@@ -581,7 +417,8 @@ results_no_task(struct buf *b, struct session *s,
 		buf_int(&t, call->pid);
 	} else {
 		buf_puts(&t, "task not found: ");
-		put_start(&t, &call->id, COMMAND_SHOWN);
+		json_name(&t, call->id.data,
+	    buf_cut(&call->id, COMMAND_SHOWN));
 	}
 	buf_add(&t, "\nIt may have been read already, have been dropped ("
 	    SAID(UNREAD_MOST) " unread results are kept), or belong to "
@@ -653,14 +490,14 @@ put_bad_dir(struct buf *t, struct session *s, const struct job *job)
 
 	buf_puts(t, job->refused == JOB_LOST_DIR ? "the working directory "
 	    : cwd != NULL ? "cwd " : "the directory ");
-	put_name(t, dir, strlen(dir));
+	json_name(t, dir, strlen(dir));
 	buf_puts(t, " cannot be entered");
 	buf_puts(t, job->refused == JOB_LOST_DIR ? " any more: " : ": ");
 	put_reason(t, job->error);
 	buf_puts(t, "; nothing was run");
 	if (job->refused == JOB_LOST_DIR) {
 		buf_puts(t, "; the next command starts in ");
-		put_name(t, next, strlen(next));
+		json_name(t, next, strlen(next));
 	}
 	if (cwd != NULL && (cwd[0] == '~' || strchr(cwd, '$') != NULL))
 		buf_puts(t, "; ~ and variables are not expanded in cwd, use "
@@ -671,7 +508,8 @@ void
 results_refused(struct buf *b, struct session *s, const struct job *job,
                 int64_t now)
 {
-	const struct job *running = session_running(s);
+	int waiting;
+	const struct job *running = session_running(s, &waiting);
 	struct buf t = { NULL, 0, 0, false };
 
 	switch (job->refused) {
@@ -683,12 +521,13 @@ results_refused(struct buf *b, struct session *s, const struct job *job,
 		break;
 	case JOB_WAITED:
 		buf_puts(&t, "not run: it waited ");
-		put_time(&t, job->held);
+		buf_time(&t, job->held);
 		buf_puts(&t, ", as long as this client waits for a call, for "
 		    "the command before it");
 		if (running != NULL) {
 			buf_puts(&t, ", which still runs: ");
-			put_start(&t, &running->asked.text, COMMAND_SHOWN);
+			json_name(&t, running->asked.text.data,
+	    buf_cut(&running->asked.text, COMMAND_SHOWN));
 		}
 		break;
 	case JOB_NO_DIR:

@@ -25,8 +25,10 @@ struct session {
 	bool stateless;          /* no tracked directory, side by side (H6) */
 	bool closing;
 	bool begun;              /* a result has named its directory (K4) */
+	bool cancelled;          /* the last foreground command was (B7) */
 	char name[25];           /* its files': the process's and its own */
 	char *dir;               /* the tracked directory */
+	uint32_t last_id;        /* of a task */
 	struct spool spool;
 	struct job *first, *last;
 	struct exec_list execs;  /* theirs */
@@ -232,6 +234,7 @@ finish(struct session *s, struct job *job, int64_t now)
 	if (task)
 		return;
 	track_dir(s, job);
+	s->cancelled = job->own.cancelled;
 	job->first = !s->begun && !s->stateless;
 	s->begun = true;
 	set_dir(&job->dir, strdup(s->dir));
@@ -254,6 +257,19 @@ check_rest(struct session *s, struct job *job, int64_t now)
 
 /* -- The start --------------------------------------------------------- */
 
+/* Eight digits that no other task of the session has had: all 2^32 come before
+ * one comes again (T1). */
+static void
+next_id(struct session *s, char *id)
+{
+	int i;
+
+	s->last_id += 0x9E3779B1;  /* odd: 2^32 times the golden ratio */
+	for (i = 0; i < 8; i++)
+		id[i] = "0123456789abcdef"[s->last_id >> (28 - 4 * i) & 15];
+	id[8] = '\0';
+}
+
 /* Makes a task of what runs. Of its own deadline and the server's limit the
  * earlier counts (T5, W4). False: there is no random number for its id. */
 static bool
@@ -261,10 +277,12 @@ become_task(struct session *s, struct job *job, int64_t now)
 {
 	int64_t limit = s->options->bg_timeout, own = job->own.deadline;
 
-	if (!proc_random(job->id, (JOB_ID - 1) / 2)) {
+	if (s->stateless && !proc_random(job->id, (JOB_ID - 1) / 2)) {
 		job->id[0] = '\0';
 		return false;
 	}
+	if (!s->stateless)
+		next_id(s, job->id);
 	job->state = JOB_TASK;
 	job->by_server = limit > 0 && now + limit < own;
 	job->own.deadline = job->by_server ? now + limit : own;
@@ -325,8 +343,11 @@ start(struct session *s, struct job *job, int64_t now)
 		asked->text.len = TEXT_KEPT;  /* for the list of tasks */
 	buf_shrink(&asked->text);
 	job->started = now;
-	if (!asked->background)
-		job->state = JOB_RUNNING;
+	if (asked->background)
+		return;
+	job->state = JOB_RUNNING;
+	job->behind_cancelled = s->cancelled;
+	s->cancelled = false;
 }
 
 /* The queue moves on, in order; foreground commands one by one (P7). */
@@ -410,6 +431,7 @@ struct session *
 session_open(const struct session_options *options, bool stateless)
 {
 	struct session *s = calloc(1, sizeof(*s));
+	const char *behind;
 
 	if (s == NULL)
 		return NULL;
@@ -422,6 +444,7 @@ session_open(const struct session_options *options, bool stateless)
 		session_free(s);
 		return NULL;
 	}
+	s->last_id = (uint32_t)digits_value(s->name + 16, 16, &behind);
 	return s;
 }
 
@@ -458,16 +481,18 @@ session_run(struct session *s, struct job_request *asked)
 struct job *
 session_task(struct session *s, const struct buf *id, int64_t pid)
 {
-	struct job *job = s->last;
+	struct job *job = s->last, *by_pid = NULL;
 
 	for (; job != NULL; job = job->own.previous) {
-		if ((job->state == JOB_TASK || is_unread(job)) &&
-		    (id->len == 0 ? job->end.pid == pid
-		    : id->len == strlen(job->id) &&
-		    memcmp(job->id, id->data, id->len) == 0))
+		if (job->state != JOB_TASK && !is_unread(job))
+			continue;
+		if (id->len == strlen(job->id) &&
+		    memcmp(job->id, id->data, id->len) == 0)
 			return job;
+		if (by_pid == NULL && job->end.pid == pid)
+			by_pid = job;
 	}
-	return NULL;
+	return s->stateless ? NULL : by_pid;
 }
 
 struct job *
@@ -518,10 +543,11 @@ session_kill(struct job *job, int64_t now)
 }
 
 const struct job *
-session_running(const struct session *s)
+session_running(const struct session *s, int *waiting)
 {
 	const struct job *job = s->first;
 
+	*waiting = count(s, JOB_QUEUED);
 	while (job != NULL && job->state != JOB_RUNNING)
 		job = job->own.next;
 	return job;

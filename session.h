@@ -49,8 +49,8 @@ void session_free(struct session *);
  * go; NULL: no memory. */
 struct job *session_run(struct session *, struct job_request *);
 
-/* A task of this session, running or finished and unread, by its id or, that
- * being empty, by its pid; NULL: none. */
+/* A task of this session, running or finished and unread, by its id or, if that
+ * is none's, by its pid; NULL: none. */
 struct job *session_task(struct session *, const struct buf *id, int64_t pid);
 /* Those that run or are unread, one after the other; NULL: no more. */
 struct job *session_next_task(struct session *, const struct job *after);
@@ -70,7 +70,8 @@ void session_kill(struct job *, int64_t now);
  * timeout is due before long. */
 void session_hand_over(struct session *, struct job *, int64_t held,
                        int64_t now);
-const struct job *session_running(const struct session *);  /* or NULL (D) */
+/* The foreground command that runs, or NULL; and how many wait for it (T7) */
+const struct job *session_running(const struct session *, int *waiting);
 
 const char *session_dir(const struct session *);  /* the tracked one */
 bool session_stateless(const struct session *);

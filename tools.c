@@ -59,7 +59,7 @@ static const struct argument {
 	  { [BASH] = "The task to type into; or that of check_pid or "
 	    "kill_pid, where the result of the start asks for it",
 	    [TASK_OUTPUT] = "As bash has returned it" } },
-	{ "wait", JSON_NUMBER, 0, WAIT_MOST,
+	{ "wait", JSON_NUMBER, 0, INT64_MAX,
 	  MILLISECONDS "0 to " SAID(WAIT_MOST),
 	  { [BASH] = "With run_in_background, tty or input: milliseconds to "
 	    "wait, at most " SAID(WAIT_MOST) " (default 0; with tty or input "
@@ -86,6 +86,10 @@ static const struct argument {
 	    "empty" } },
 	{ "truncate", JSON_STRING, 0, 0, "\"head\", \"tail\" or \"both\"",
 	  { [BASH] = "Which part of long output to return" } },
+	{ "limit", JSON_NUMBER, LIMIT_LEAST, LIMIT_MOST,
+	  "an integer from " SAID(LIMIT_LEAST) " to " SAID(LIMIT_MOST),
+	  { [BASH] = "At most so many characters of each stream are "
+	    "returned; 2000 is enough for most builds and tests" } },
 	{ "description", JSON_STRING, 0, 0, "a string",
 	  { [BASH] = "What it is for, in a few words; shown in the list of "
 	    "tasks" } }
@@ -93,7 +97,8 @@ static const struct argument {
 
 enum {
 	COMMAND, TIMEOUT, IN_BACKGROUND, TTY, INPUT, CHECK_PID, KILL_PID,
-	TASK_ID, WAIT, UNTIL, NEW, CWD, STDIN, TRUNCATE, DESCRIPTION, ARGUMENTS
+	TASK_ID, WAIT, UNTIL, NEW, CWD, STDIN, TRUNCATE, LIMIT, DESCRIPTION,
+	ARGUMENTS
 };
 
 /* -- Arguments --------------------------------------------------------- */
@@ -117,20 +122,38 @@ wrong(struct buf *b, int argument, struct json value)
 	return false;
 }
 
-/* i: its row, if another tool takes it, else ARGUMENTS */
-static bool
-unknown(struct buf *b, int tool, struct json name, int i)
+/* What another shell's tools take, and what does it here */
+static const char *const foreign[][2] = {
+	{ "env", "write A=1 before the command" },
+	{ "block", "give wait" }
+};
+
+/* One that the tool does not take; i: its row, if another takes it */
+static void
+add_unknown(struct buf *b, struct json name, int i)
 {
-	const char *before = " takes ";
+	size_t f;
 	int other = 0;
 
-	buf_puts(b, "unknown argument ");
+	buf_puts(b, b->len == 0 ? "unknown argument " : ", ");
 	put_snippet(b, name);
 	if (i < ARGUMENTS) {
 		while (arguments[i].described[other] == NULL)
 			other++;
 		buf_add(b, ", which ", names[other], " takes");
 	}
+	for (f = 0; f < sizeof(foreign) / sizeof(foreign[0]); f++) {
+		if (json_is(name, foreign[f][0]))
+			buf_add(b, " (", foreign[f][1], ")");
+	}
+}
+
+static void
+add_known(struct buf *b, int tool)
+{
+	const char *before = " takes ";
+	int i;
+
 	buf_add(b, "; ", names[tool]);
 	for (i = 0; i < ARGUMENTS; i++) {
 		if (arguments[i].described[tool] != NULL) {
@@ -138,18 +161,53 @@ unknown(struct buf *b, int tool, struct json name, int i)
 			before = ", ";
 		}
 	}
-	return false;
 }
 
-static bool
-is_right(const struct argument *a, struct json value)
+/* "5000" counts as 5000, and "true" as true. */
+static struct json
+unquoted(struct json value, enum json_type type)
 {
+	struct json inner;
+
+	if (json_type(value) != JSON_STRING || value.len < 3)
+		return value;
+	inner = json_check(value.text + 1, value.len - 2);
+	return json_type(inner) == type ? inner : value;
+}
+
+/* A task is named by its id or its pid, wherever one of them is asked for. */
+static bool
+is_right(int i, struct json value)
+{
+	const struct argument *a = &arguments[i];
 	int64_t n;
 
+	if ((i == CHECK_PID || i == KILL_PID || i == TASK_ID) &&
+	    json_type(value) == JSON_STRING)
+		return true;
+	if (i == TASK_ID)
+		return json_int(value, &n);
 	if (json_type(value) != a->type)
 		return false;
 	return a->type != JSON_NUMBER ||
 	    (json_int(value, &n) && n >= a->least && n <= a->most);
+}
+
+/* Some clients fill in everything: beside a command an empty string, a pid of 0
+ * and a wait of 0 count as absent. */
+static void
+drop_empty(struct json given[])
+{
+	int64_t n;
+	int i;
+
+	for (i = 0; i < ARGUMENTS && given[COMMAND].text != NULL; i++) {
+		if (i != COMMAND && i != STDIN &&
+		    (json_is(given[i], "") || ((i == CHECK_PID ||
+		    i == KILL_PID || i == TASK_ID || i == WAIT) &&
+		    json_int(given[i], &n) && n == 0)))
+			memset(&given[i], 0, sizeof(given[i]));
+	}
 }
 
 /* In ms. A command that outlives its call goes on, so it gets longer (K2). */
@@ -160,9 +218,9 @@ usual_timeout(const struct tools_options *o, const struct reader *r)
 	    : TIMEOUT_USUAL;
 }
 
-/* Sorts the members into given[]; of equal names the last counts, and null
- * counts as absent; what the client has added of its own is dropped. False: one is wrong, and the refusal says which. So it is
- * with all functions below. */
+/* Sorts the members into given[]; of equal names the last counts, null counts as
+ * absent, and what the client has added of its own is dropped. False: one is
+ * wrong, and the refusal says which. So it is with all functions below. */
 static bool
 read_arguments(struct json members, int tool, const char *added,
                struct json given[], struct buf *refusal)
@@ -173,21 +231,26 @@ read_arguments(struct json members, int tool, const char *added,
 
 	memset(given, 0, ARGUMENTS * sizeof(*given));
 	while (json_next(members, &at, &name, &value)) {
-		if (added != NULL && json_is(name, added))
-			continue;
 		for (i = 0; i < ARGUMENTS; i++) {
 			if (json_is(name, arguments[i].name))
 				break;
 		}
-		if (i == ARGUMENTS || arguments[i].described[tool] == NULL)
-			return unknown(refusal, tool, name, i);
-		given[i] = value;
+		if (i < ARGUMENTS && arguments[i].described[tool] != NULL)
+			given[i] = unquoted(value, arguments[i].type);
+		else if (added == NULL || !json_is(name, added))
+			add_unknown(refusal, name, i);
+	}
+	if (refusal->len > 0) {
+		add_known(refusal, tool);
+		return false;
 	}
 	for (i = 0; i < ARGUMENTS; i++) {
 		if (json_type(given[i]) == JSON_NULL)
 			memset(&given[i], 0, sizeof(given[i]));
-		if (given[i].text != NULL &&
-		    !is_right(&arguments[i], given[i]))
+	}
+	drop_empty(given);
+	for (i = 0; i < ARGUMENTS; i++) {
+		if (given[i].text != NULL && !is_right(i, given[i]))
 			return wrong(refusal, i, given[i]);
 	}
 	return true;
@@ -269,6 +332,8 @@ read_wait(const struct json given[], struct tools_call *call, int64_t usual,
 		return wrong(refusal, UNTIL, given[UNTIL]);
 	call->wait = given[UNTIL].text != NULL ? WAIT_UNTIL : usual;
 	json_int(given[WAIT], &call->wait);
+	if (call->wait > WAIT_MOST)
+		call->wait = WAIT_MOST;
 	return true;
 }
 
@@ -304,6 +369,20 @@ read_job(const struct json given[], struct job_request *job,
 	    read_cwd(given[CWD], job, refusal);
 }
 
+/* A task by its id or its pid; a string may be either. */
+static void
+read_handle(struct json given, struct tools_call *call)
+{
+	buf_free(&call->id);
+	if (json_type(given) == JSON_STRING)
+		json_decode(given, &call->id);
+	else
+		json_verbatim(given, &call->id);
+	given = unquoted(given, JSON_NUMBER);
+	call->pid = 0;
+	json_int(given, &call->pid);
+}
+
 /* What is to be typed (I2) */
 static bool
 read_input(const struct json given[], struct tools_call *call,
@@ -325,6 +404,7 @@ read_input(const struct json given[], struct tools_call *call,
 	}
 	call->action = TOOLS_TYPE;
 	call->only_new = true;
+	read_handle(given[TASK_ID], call);
 	json_decode(given[INPUT], &call->input);
 	return read_wait(given, call, WAIT_TERMINAL, refusal);
 }
@@ -333,43 +413,55 @@ static bool
 read_bash(const struct tools_options *o, const struct json given[],
           struct tools_call *call, struct buf *refusal)
 {
-	bool run = given[COMMAND].text != NULL;
-	bool look = given[CHECK_PID].text != NULL;
-	bool kill = given[KILL_PID].text != NULL;
-	int ways = run + look + kill + (given[INPUT].text != NULL);
+	static const int ways[] = { COMMAND, INPUT, CHECK_PID, KILL_PID };
+	const char *before = "too many of command, input, check_pid and "
+	    "kill_pid: ";
+	int i, n = 0;
 
-	if (ways != 1) {
-		buf_puts(refusal, ways > 1 ? "too many: "
-		    : "argument \"command\" is missing: ");
-		return refuse(refusal, ways == 0 && given[TASK_ID].text != NULL
-		    ? "task_id counts only with input, check_pid or kill_pid; "
-		    "to read a task use task_output"
-		    : "exactly one of command, input, check_pid and kill_pid "
-		    "is required");
+	for (i = 0; i < 4; i++)
+		n += given[ways[i]].text != NULL;
+	for (i = 0; i < 4 && n > 1; i++) {
+		if (given[ways[i]].text == NULL)
+			continue;
+		buf_add(refusal, before, arguments[ways[i]].name);
+		before = " and ";
 	}
+	if (n > 1)
+		return refuse(refusal, " were given; give exactly one");
+	if (n == 0)
+		return refuse(refusal, given[TASK_ID].text != NULL
+		    ? "argument \"command\" is missing: task_id counts only "
+		    "with input, check_pid or kill_pid; to read a task use "
+		    "task_output"
+		    : "argument \"command\" is missing: exactly one of "
+		    "command, input, check_pid and kill_pid is required");
 	if (given[INPUT].text != NULL)
 		return read_input(given, call, refusal);
 	call->job.terminal = json_true(given[TTY]);
 	call->job.background = json_true(given[IN_BACKGROUND]) ||
 	    call->job.terminal;
 	if ((given[WAIT].text != NULL || given[UNTIL].text != NULL) &&
-	    !(run && call->job.background))
+	    !(given[COMMAND].text != NULL && call->job.background))
 		return refuse(refusal, "wait and until count only with "
 		    "command and run_in_background: true or tty: true, with "
 		    "input, or in task_output");
 	call->job.bounds.how = o->truncate;
+	json_int(given[LIMIT], &call->job.bounds.limit);
 	if (!read_truncate(given[TRUNCATE], &call->job.bounds.how, refusal))
 		return false;
-	if (run)
+	if (given[COMMAND].text != NULL)
 		return read_job(given, &call->job, refusal) &&
-		    read_wait(given, call, call->job.terminal ? WAIT_TERMINAL : 0,
-		    refusal);
-	call->action = kill ? TOOLS_KILL : TOOLS_LOOK;
+		    read_wait(given, call, call->job.terminal
+		    ? WAIT_TERMINAL : 0, refusal);
+	call->action = given[KILL_PID].text != NULL ? TOOLS_KILL : TOOLS_LOOK;
+	call->only_new = call->action == TOOLS_KILL;
 	call->by_pid = true;
-	/* An empty id is no task's; with none the pid is enough. */
-	if (given[TASK_ID].text != NULL && call->id.len == 0)
-		buf_putc(&call->id, '\0');
-	json_int(given[kill ? KILL_PID : CHECK_PID], &call->pid);
+	read_handle(given[call->action == TOOLS_KILL ? KILL_PID : CHECK_PID],
+	    call);
+	if (given[TASK_ID].text != NULL) {
+		buf_free(&call->id);
+		json_decode(given[TASK_ID], &call->id);
+	}
 	return true;
 }
 
@@ -382,18 +474,20 @@ read_task(const struct tools_options *o, const struct json given[],
 	(void)o;
 	call->action = TOOLS_LOOK;
 	call->only_new = json_true(given[NEW]);
-	if (given[TASK_ID].text != NULL)
+	if (given[TASK_ID].text != NULL) {
+		read_handle(given[TASK_ID], call);
 		return read_wait(given, call, 0, refusal);
+	}
 	call->action = TOOLS_LIST;
 	for (i = 0; i < ARGUMENTS; i++) {
-		if (given[i].text == NULL)
+		if (given[i].text == NULL || i == WAIT)
 			continue;
 		buf_add(refusal, "argument \"task_id\" is missing: ",
-		    arguments[i].name, " counts only with it; without any "
-		    "argument all tasks are listed");
+		    arguments[i].name, " counts only with it; without it all "
+		    "tasks are listed, with wait as soon as one has ended");
 		return false;
 	}
-	return true;
+	return read_wait(given, call, 0, refusal);
 }
 
 /* -- Descriptions ------------------------------------------------------ */
@@ -446,32 +540,34 @@ describe_bash(struct buf *b, const struct tools_options *o,
 	};
 
 	buf_add(b, "Runs a command in a shell (bash, or sh where there is "
-	    "none) and returns its exit code, stdout and stderr. Give exactly "
+	    "none) and returns exit code, stdout and stderr. Give exactly "
 	    "one of command, input, check_pid, kill_pid. ", shared
 	    ? "Each command starts in the server's directory, or in cwd. "
 	    "Nothing stays for the next call: put cd, "
-	    : "cd and the argument cwd both move the working directory, which "
-	    "stays for the next call; a command that must not depend on that "
-	    "gives cwd. Nothing else stays: put ",
+	    : "cd and cwd move the working directory, which stays for the "
+	    "next call; a command that must not depend on it gives cwd. "
+	    "Nothing else stays: put ",
 	    "export, or . venv/bin/activate &&, into each command that needs "
-	    "it. There is no terminal, no editor and no pager, and stdin is "
-	    "empty: use flags such as -y and -m. For a program that talks back "
-	    "(python, gdb, ssh, a password) start it with tty: true; the "
-	    "result comes when it waits for input. Answer with input and its "
-	    "task_id; that result holds what it prints then. An exit code "
-	    "other than 0 is a result, not an error. After timeout (default ");
+	    "it. Calls made together may run in any order: join with && what "
+	    "must not. There is no terminal, editor or pager, and stdin is "
+	    "empty: use flags such as -y and -m; write a file with cat >F and "
+	    "stdin. A program that talks back (python, gdb, ssh, a password): "
+	    "tty: true; the result comes when it waits for input; answer with "
+	    "input and its task_id. An exit code other than 0 is a result, "
+	    "not an error. After timeout (default ");
 	buf_int(b, usual_timeout(o, r));
 	buf_add(b, o->background ?
 	    " ms) the command goes on as a background task." :
 	    " ms) the command is terminated; what it printed is returned.",
-	    " A server: run_in_background with until, a text that it prints "
-	    "when it is ready. Read tasks with task_output, end them with "
-	    "kill_pid (the pid that the start has returned",
-	    shared ? ", and its task_id" : "", "). At most " SAID(TASKS_MOST)
+	    " A longer job: run_in_background with wait. A server: "
+	    "run_in_background with until, a plain text that it prints when "
+	    "it is ready. Read tasks with task_output, end them with kill_pid",
+	    shared ? " and task_id" : "", ". At most " SAID(TASKS_MOST)
 	    " run at a time; all end with this server. Long output is cut, by "
 	    "default to ", kept[o->truncate],
 	    ", and all of it is saved in a file that the result names: do "
-	    "not pipe into head or tail, read that file with grep or sed.",
+	    "not pipe into head or tail, grep that file. For builds and tests "
+	    "limit: 2000 is mostly enough.",
 	    shared ? "" : " Foreground commands run one at a time.");
 	put_fences(b, o);
 }
@@ -509,6 +605,7 @@ static const char output_schema[] =
 /* A tool is a row. */
 static const struct tool {
 	const char *title;
+	const char *does;         /* what other shells have tools for */
 	void (*describe)(struct buf *, const struct tools_options *,
 	    const struct reader *, bool shared);
 	bool (*read)(const struct tools_options *, const struct json given[],
@@ -516,11 +613,14 @@ static const struct tool {
 	const char *schema_end;   /* of the schema of its results */
 	const char *annotations;
 } tools[TOOLS] = {
-	[BASH] = { "Run a shell command", describe_bash, read_bash,
+	[BASH] = { "Run a shell command",
+	    " (run_in_background starts a task, input types into it, kill_pid "
+	    "ends it)", describe_bash, read_bash,
 	    "},\"required\":[\"status\"]}",
 	    "\"readOnlyHint\":false,\"destructiveHint\":true,"
 	    "\"idempotentHint\":false,\"openWorldHint\":true" },
-	[TASK_OUTPUT] = { "Read a background task", describe_task_output,
+	[TASK_OUTPUT] = { "Read a background task", " (reads a task)",
+	    describe_task_output,
 	    read_task, ",\"tasks\":{\"type\":\"array\",\"items\":{\"type\":"
 	    "\"object\"}}}}",
 	    "\"readOnlyHint\":true,\"openWorldHint\":false" }
@@ -577,7 +677,7 @@ tools_names(struct buf *b, const struct tools_options *o)
 
 	for (i = 0; i < TOOLS && o->offered; i++)
 		buf_add(b, i == 0 ? "; there are " : i < TOOLS - 1 ? ", "
-		    : " and ", names[i]);
+		    : " and ", names[i], tools[i].does);
 }
 
 void
@@ -599,8 +699,6 @@ tools_read(const struct tools_options *o, const struct reader *r,
 	call->job.timeout = usual_timeout(o, r);
 	right = read_arguments(members, tool, r->client->adds, given,
 	    &refusal);
-	if (right)
-		json_decode(given[TASK_ID], &call->id);
 	right = right && tools[tool].read(o, given, call, &refusal);
 	if (right && (call->job.text.failed || call->job.input.failed ||
 	    call->job.description.failed || call->id.failed ||

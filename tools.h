@@ -34,8 +34,8 @@ struct tools_call {
 	enum tools_action action;
 	struct job_request job;  /* TOOLS_RUN: what to run */
 	bool by_pid;             /* check_pid or kill_pid, not task_output */
-	int64_t pid;
-	struct buf id;           /* of the task, if it is not `by_pid` */
+	int64_t pid;             /* 0: not by a number */
+	struct buf id;           /* of the task; or its pid as text */
 	int64_t wait;            /* ms, for its end or what follows */
 	struct buf until;        /* or until this has been printed (W3) */
 	bool only_new;           /* only output since the last look (T3) */
@@ -44,6 +44,8 @@ struct tools_call {
 	/* What has come of it, filled in by calls.c */
 	int64_t held;            /* ms, as long as its client waits, after
 	                          * which the wait was ended; else 0 (K2) */
+	int64_t queued;          /* ms that its command waited for others */
+	bool no_enter;           /* a line was typed without its newline */
 	bool unseen;             /* `until` was not printed in time */
 	bool echoed;             /* or it was, as the echo of `input` */
 	bool prompts, secret;    /* the terminal prompts, for a secret (I3) */

@@ -13,6 +13,7 @@ notes() {
 
 @test "B: a result has what the command printed as text and as data" {
 	boris
+	run_bash true
 	run_bash 'echo hi; exit 3'
 	is "$(text)" '"exit_code: 3\n\nstdout:\nhi\n"'
 	is "$(result status)" '"completed"'
@@ -26,6 +27,7 @@ notes() {
 
 @test "B: stderr has its own section after stdout" {
 	boris
+	run_bash true
 	run_bash 'echo out; echo err >&2'
 	is "$(text)" '"exit_code: 0\n\nstdout:\nout\n\nstderr:\nerr\n"'
 	is "$(result stdout) $(result stderr)" '"out\n" "err\n"'
@@ -45,6 +47,7 @@ notes() {
 
 @test "B: sections stay apart when the output has no newline at its end" {
 	boris
+	run_bash true
 	run_bash 'printf out; printf err >&2'
 	like "$(text)" '"exit_code: 0\\n\\nstdout:\\nout\\n*stderr:\\nerr*'
 	is "$(result stdout) $(result stderr)" '"out" "err"'
@@ -204,6 +207,7 @@ hi"
 
 @test "B: description changes nothing of the result" {
 	boris
+	run_bash true
 	run_bash 'echo hi' '{"description":"Says hi"}'
 	is "$(text)" '"exit_code: 0\n\nstdout:\nhi\n"'
 	lacks "$reply" Says
@@ -628,6 +632,7 @@ END
 	ask tools/list
 	is "$(get result tools 0 outputSchema)$(get result tools 1 outputSchema)" ''
 	is "$(get -n result tools)" 2
+	run_bash true
 	run_bash 'echo hi; exit 3'
 	is "$(result)" ''
 	is "$(text)" '"exit_code: 3\n\nstdout:\nhi\n"'
@@ -694,7 +699,7 @@ all_are() {
 			hello
 			all_are ${kind#*:}
 			modern tools/list
-			is "$(kind) $(get result cacheScope)" "${kind#*:} \"public\""
+			is "$(kind) $(get result cacheScope)" "${kind#*:} \"private\""
 		done
 		leave
 	done
@@ -984,4 +989,41 @@ END
 	run_bash 'kill -34 $$'
 	is "$(result exit_code) $(result signal)" '162 '
 	like "$(plain note)" '*signal 34*'
+}
+
+@test "B7: a call that waited long for the command before it says how long" {
+	boris
+	call_bash 'sleep 2.2'
+	first=$id
+	run_bash 'echo hi'
+	like "$(plain note)" 'it waited 2.* s for the command before it'
+	answer $first
+}
+
+@test "B7: the call behind a cancelled one says that it has ended" {
+	boris
+	call_bash 'echo x >begun; read <gate'
+	first=$id
+	begun begun
+	call_bash 'echo hi'
+	second=$id
+	cancel $first
+	answer $second
+	is "$(plain note)" 'the command before it was cancelled, and has ended'
+	run_bash true
+	is "$(result note)" ''
+}
+
+@test "B7: where until was not seen the note says what it is, and why nothing may come" {
+	boris
+	run_bash 'read <gate' '{"run_in_background":true,"until":"ready|listening","wait":100}'
+	has "$(plain note)" 'until is plain text, no pattern'
+	has "$(plain note)" 'stdbuf -oL'
+	release
+}
+
+@test "B7: a task whose timeout was meant in seconds is told its deadline" {
+	boris
+	run_bash 'read <gate' '{"run_in_background":true,"timeout":60}'
+	has "$(plain note)" 'it will be terminated after 60 ms'
 }

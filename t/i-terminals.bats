@@ -79,8 +79,8 @@ silent() {
 
 @test "I1: a command with a terminal is a task, and moves no directory" {
 	boris --workdir=/
-	on_terminal 'cd /tmp; read x' '"wait":0'
-	is "$(result status) $(result stdout)" '"running" '
+	on_terminal 'cd /tmp; read x' '"wait":1'
+	is "$(result status)" '"running"'
 	run_tool task_output '{}'
 	is "$(plain tasks 0 task_id)" "$task"
 	run_bash pwd
@@ -133,7 +133,7 @@ silent() {
 @test "I1: ten commands have terminals at a time, the eleventh is refused" {
 	boris
 	for i in 1 2 3 4 5 6 7 8 9 10; do
-		on_terminal 'read x' '"wait":0'
+		on_terminal 'read x' '"wait":1'
 	done
 	run_bash 'echo no' '{"tty":true}'
 	refused '10 background tasks are running*'
@@ -209,7 +209,7 @@ silent() {
 	has "$(text)" '(no new output)'
 	type_in '\n'
 	is "$(plain stdout)" $'\n<>'
-	on_terminal 'echo bye' '"wait":0'
+	on_terminal 'echo bye' '"wait":1'
 	eventually gone "$pid"
 	type_in ''
 	is "$(result status) $(plain stdout)" '"completed" bye'
@@ -221,7 +221,7 @@ silent() {
 	type_in 'x\n'
 	refused 'task not found: nosuch*'
 	run_bash '' '{"input":"x"}'
-	refused 'too many: exactly one of command, input*'
+	refused 'too many of *: command and input were given*'
 	run_tool bash '{"input":"x"}'
 	refused 'argument "task_id" is missing: input*'
 	start_task 'read <gate'
@@ -230,7 +230,7 @@ silent() {
 	type_in ''
 	refused "nothing was typed*no terminal*tty: true*"
 	release
-	on_terminal 'echo bye' '"wait":0'
+	on_terminal 'echo bye' '"wait":1'
 	eventually gone "$pid"
 	in_turn
 	type_in 'x\n'
@@ -241,7 +241,7 @@ silent() {
 
 @test "I2: input for a terminal that the program has closed waits until it opens it again" {
 	boris
-	on_terminal 'printf "Off... "; exec </dev/null >/dev/null 2>&1; echo x >begun; read <gate; read x </dev/tty; echo "got $x" >/dev/tty; read <gate' '"wait":0'
+	on_terminal 'printf "Off... "; exec </dev/null >/dev/null 2>&1; echo x >begun; read <gate; read x </dev/tty; echo "got $x" >/dev/tty; read <gate' '"wait":1'
 	begun begun
 	look
 	type_in 'x\n' '"wait":0'
@@ -255,7 +255,7 @@ silent() {
 
 @test "I2: with input other arguments are refused" {
 	boris
-	on_terminal 'read x' '"wait":0'
+	on_terminal 'read x' '"wait":1'
 	for other in '"cwd":"/"' '"stdin":"x"' '"timeout":5' '"tty":true' \
 		'"run_in_background":true' '"truncate":"tail"'; do
 		type_in 'x\n' "$other"
@@ -268,7 +268,7 @@ silent() {
 
 @test "I2: a line that the terminal would cut is refused, whole or in parts" {
 	boris
-	on_terminal 'read x; echo ${#x}; stty -icanon; head -c 5000 | wc -c' '"wait":0'
+	on_terminal 'read x; echo ${#x}; stty -icanon; head -c 5000 | wc -c' '"wait":1'
 	long=$(printf %4095s | tr ' ' a)
 	type_in "x${long}"
 	refused 'nothing was typed*4095 bytes*'
@@ -451,7 +451,7 @@ sees_keys() {
 @test "I3: as long as something is still to be typed a terminal does not ask" {
 	boris
 	line=$(printf %1000s | tr ' ' a)'\n'
-	on_terminal 'read <gate; cat >in; wc -c <in' '"wait":0'
+	on_terminal 'read <gate; cat >in; wc -c <in' '"wait":1'
 	text=
 	for ((i = 0; i < 30; i++)); do
 		text+=$line
@@ -477,7 +477,7 @@ sees_keys() {
 	run_tool task_output '{}'
 	is "$(plain tasks 0 task_id)" "$task"
 	run_tool bash '{"kill_pid":'"$pid"'}'
-	is "$(result status) $(plain stdout)" '"killed" one'
+	is "$(result status) $(plain stdout)" '"killed" '
 	eventually gone "$pid"
 	look
 	refused 'task not found*'
@@ -501,7 +501,7 @@ sees_keys() {
 @test "T4: what ignores SIGTERM and SIGHUP on a terminal is killed after the grace" {
 	hurried
 	boris
-	on_terminal 'trap "" TERM HUP; echo x >begun; while :; do read x <gate; done' '"wait":0'
+	on_terminal 'trap "" TERM HUP; echo x >begun; while :; do read x <gate; done' '"wait":1'
 	begun begun
 	begin
 	run_tool bash '{"kill_pid":'"$pid"'}'
@@ -587,7 +587,7 @@ sees_keys() {
 	on_terminal 'PS1="% " bash --norc -i'
 	type_in 'sleep 1000 & echo $! >job\n'
 	begun job
-	on_terminal 'trap "" HUP; sleep 1000' '"wait":0'
+	on_terminal 'trap "" HUP; sleep 1000' '"wait":1'
 	leave
 	gone job
 	gone "$pid"
@@ -627,7 +627,7 @@ sees_keys() {
 
 @test "W2: an input without an answer ends when all has been silent for two seconds" {
 	boris
-	on_terminal cat '"wait":0'
+	on_terminal cat '"wait":1'
 	begin
 	type_in 'hello\n' '"wait":60000'
 	is "$(plain stdout)" $'hello\nhello'
@@ -638,11 +638,10 @@ sees_keys() {
 	is "$(result exit_code)" 0
 }
 
-@test "W2: a start on a terminal with wait 0 shows no output and is no look" {
+@test "P4: beside a command on a terminal a wait of 0 counts as absent" {
 	boris
 	on_terminal 'echo one; read x' '"wait":0'
-	is "$(result stdout)" ''
-	look '' '"new":true,"until":"one"'
+	has "$(plain note)" 'waits for input'
 	is "$(plain stdout)" one
 	type_in '\n'
 }
@@ -710,11 +709,15 @@ sees_keys() {
 
 @test "W3: until is seen in what was printed before the terminal asked" {
 	boris
-	on_terminal 'echo ready; printf "> "; read x' '"wait":0'
+	on_terminal 'echo x >begun; read <gate; echo ready; printf "> "; read x' '"wait":1'
+	begun begun
+	release
 	pause 500
 	look '' '"until":"ready"'
 	lacks "$(plain note)" 'not seen'
-	on_terminal 'echo ready; printf "> "; echo x >begun; read x' '"wait":0'
+	on_terminal 'echo x >started; read <gate; echo ready; printf "> "; echo x >begun; read x' '"wait":1'
+	begun started
+	release
 	printed begun
 	type_in '' '"until":"ready"'
 	lacks "$(result note)" 'not seen'
@@ -722,17 +725,17 @@ sees_keys() {
 
 @test "W3: until is not seen in what was printed before something was typed" {
 	boris
-	on_terminal 'printf "READY> "; echo x >begun; read x; read <gate' '"wait":0'
+	on_terminal 'printf "READY> "; echo x >begun; read x; read <gate' '"wait":1'
 	printed begun
 	type_in 'go\n' '"until":"READY> ","wait":300'
-	has "$(plain stdout)" 'READY> go'
+	has "$(plain stdout)" go
 	has "$(result note)" 'not seen in time'
 	release
 }
 
 @test "W3: until is not seen in the echo of what was typed ahead, drawn twice" {
 	boris
-	on_terminal 'echo x >begun; read <gate; stty -icanon -echo; printf "> READY\n"; read <gate; echo READY; read <gate' '"wait":0'
+	on_terminal 'echo x >begun; read <gate; stty -icanon -echo; printf "> READY\n"; read <gate; echo READY; read <gate' '"wait":1'
 	printed begun
 	type_in 'READY\n' '"until":"READY","wait":300'
 	has "$(result note)" 'as the echo of what was typed'
@@ -741,7 +744,7 @@ sees_keys() {
 
 @test "W3: until is seen in what a program prints that echoes nothing" {
 	boris
-	on_terminal 'stty -icanon -echo; echo x >begun; head -c 1 >key; echo; echo quit; read <gate' '"wait":0'
+	on_terminal 'stty -icanon -echo; echo x >begun; head -c 1 >key; echo; echo quit; read <gate' '"wait":1'
 	printed begun
 	type_in 'quit' '"until":"quit"'
 	lacks "$(result note)" 'not seen'

@@ -35,10 +35,10 @@ ended() {
 	done
 	is "$(sort -u ids | wc -l | tr -d ' ')" 6
 	while read -r task; do
-		least ${#task} 11
+		like "$task" '[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]'
 	done <ids
 	# No counter in it: the first halves differ as well.
-	is "$(cut -c 1-8 ids | sort -u | wc -l | tr -d ' ')" 6
+	least "$(cut -c 1-4 ids | sort -u | wc -l | tr -d ' ')" 5
 }
 
 @test "T1: a task id is random where there is no /dev too" {
@@ -562,13 +562,85 @@ ended() {
 	is "$(result stdout)" '"bye\n"'
 }
 
-@test "T4: an empty task_id is no task's, whatever the pid" {
+@test "T1: kill_pid, check_pid and task_id each take an id or a pid" {
 	boris
-	start_task 'read <gate'
-	run_tool bash '{"kill_pid":'"$pid"',"task_id":""}'
-	is "$(get result isError)" true
+	start_task 'echo hi; read <gate'
+	printed() { run_tool bash '{"check_pid":"'"$task"'"}' && [ "$(result stdout)" = '"hi\n"' ]; }
+	eventually printed
+	for value in "$pid" '"'"$pid"'"'; do
+		run_tool task_output '{"task_id":'"$value"'}'
+		is "$(result stdout)" '"hi\n"'
+	done
+	run_tool bash '{"kill_pid":"'"$task"'"}'
+	is "$(result status)" '"killed"'
+}
+
+@test "T4: kill_pid shows what is new" {
+	boris
+	start_task 'echo one; echo x >begun; read <gate'
+	begun begun
 	look
-	is "$(result status)" '"running"'
+	is "$(result stdout)" '"one\n"'
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	is "$(result status) $(result stdout)" '"killed" ""'
+}
+
+@test "T7: a list with wait comes as soon as one task has ended" {
+	boris
+	run_tool task_output '{"wait":60000}'
+	is "$(text)" '"no tasks"'
+	start_task 'read <gate'
+	start_task 'read <never'
+	begin
+	call task_output '{"wait":60000}'
+	waiting=$id
+	in_turn
+	release
+	answer $waiting
+	within 5000
+	has "$(text)" 'completed'
+}
+
+@test "T7: the list names the command in the foreground and how many wait for it" {
+	boris
+	call_bash 'echo x >begun; read <gate'
+	begun begun
+	first=$id
+	call_bash true
+	second=$id
+	run_tool task_output '{}'
+	like "$(text)" '"no tasks*in the foreground: echo x >begun; read <gate, for * s; waiting for it: 1"'
+	release
+	answer $first
+	answer $second
+}
+
+@test "T8: the next result tells once that a task has ended" {
+	boris
+	start_task 'exit 3' '{"description":"the tests"}'
+	eventually gone "$pid"
+	in_turn
+	run_bash 'echo hi'
+	is "$(plain note)" "task $task has ended: exit code 3 (the tests)"
+	run_bash 'echo hi'
+	is "$(result note)" ''
+	look
+	is "$(result exit_code)" 3
+}
+
+@test "T8: of five tasks that have ended three are told, and the rest next" {
+	boris
+	local i
+	for i in 1 2 3 4 5; do
+		start_task true
+		eventually gone "$pid"
+	done
+	in_turn
+	run_bash true
+	is "$(plain note | grep -o 'has ended' | wc -l)" 3
+	has "$(plain note)" 'and 2 more tasks have ended'
+	run_bash true
+	is "$(plain note | grep -o 'has ended' | wc -l)" 2
 }
 
 @test "T4: a second SIGTERM is for foreground commands alone" {
@@ -924,7 +996,7 @@ row() {
 
 @test "T7: the list takes no other argument" {
 	boris
-	for argument in '"wait":100' '"wait":0' '"until":"x"' '"new":true' '"task_id":5'; do
+	for argument in '"until":"x"' '"new":true'; do
 		run_tool task_output "{$argument}"
 		refused '*task_id*'
 	done

@@ -345,7 +345,7 @@ no_output() {
 @test "W2: wait is bounded and typed, in both tools" {
 	boris
 	start_task 'read <gate'
-	for value in -1 600001 1.5 '"5"' true; do
+	for value in -1 1.5 '"x"' true; do
 		run_tool bash '{"command":"touch ran","run_in_background":true,"wait":'$value'}'
 		refused '*wait*600000*'
 		look "$task" '{"wait":'$value'}'
@@ -732,6 +732,7 @@ no_output() {
 	for value in '""' 5 true '["x"]' '"a\nb"' '"\n"' "\"${long}x\""; do
 		look "$task" '{"until":'"$value"'}'
 		refused '*until*'
+		[ "$value" != '""' ] || continue
 		run_tool bash '{"command":"touch ran","run_in_background":true,"until":'"$value"'}'
 		refused '*until*'
 	done
@@ -841,7 +842,7 @@ no_output() {
 
 @test "W4: a wrong timeout is refused in the background, too" {
 	boris
-	for value in 0 -1 '"5"' 1.5; do
+	for value in 0 -1 '"x"' 1.5; do
 		run_tool bash '{"command":"touch ran","run_in_background":true,"timeout":'$value'}'
 		refused '*timeout*'
 	done
