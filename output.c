@@ -14,28 +14,33 @@
  * change moves what is behind it. Positions are in bytes. */
 
 enum {
-	HEAD_CHARS = 30000,   /* kept of the start, 4 bytes each at most */
-	END_BYTES = 80000,    /* and of the end: 20,000 such characters */
-	MORE_BYTES = 24576,   /* between them, before any is dropped */
+	HEAD_CHARS = 30000,   /* kept of the start, 4 bytes each at most, */
+	END_CHARS = 20000,    /* and of the end; or as many as a limit has */
 	COLUMNS = 8000,       /* in a row (O1), */
 	TERMINAL = 200,       /* and in one on a terminal (I1, I6) */
 	ROW_BYTES = 4 * COLUMNS,  /* and so many are taken at a time, at most */
-	TEXT_BYTES = 4 * HEAD_CHARS + END_BYTES + MORE_BYTES + ROW_BYTES,
 	MANY = INT32_MAX
 };
 
-/* What is shown of a long text (O3, O4, T3) */
-static const struct bounds {
-	int64_t all;    /* so many characters are shown whole */
-	int64_t first;  /* of more, so many of the start, */
-	int64_t chars, bytes, lines;  /* and of the end at most so much: */
-	bool whole;     /* whole lines, unless the last is too long for that */
-} bounds[] = {
-	[TRUNCATE_HEAD] = { HEAD_CHARS, HEAD_CHARS, 2000, MANY, MANY, true },
-	[TRUNCATE_TAIL] = { MANY, 0, MANY, 51200, 2000, true },
-	[TRUNCATE_BOTH] = { 30000, 10000, 20000, MANY, MANY, false },
-	[TRUNCATE_LOOK] = { 10000, 0, 10000, MANY, MANY, true }
-}, everything = { MANY, 0, MANY, MANY, MANY, false };
+struct part {
+	int64_t chars, bytes, lines;
+};
+
+/* What is shown of a text that is too long (O3, O4, T3) */
+static const struct cut {
+	int64_t all;  /* so many characters are shown whole; of more, */
+	struct part first, last;  /* at most that much of start and end */
+	int sixths;   /* of a limit for both that are the start's (O8) */
+	int whole;    /* the end begins with a line, where that leaves more
+	               * than so many hundredths of it */
+} cuts[] = {
+	[TRUNCATE_HEAD] = { 30000, { 30000, MANY, MANY },
+		{ 2000, MANY, MANY }, 5, 50 },
+	[TRUNCATE_TAIL] = { MANY, { 0, 0, 0 }, { MANY, 51200, 2000 }, 0, 0 },
+	[TRUNCATE_BOTH] = { 30000, { 10000, MANY, MANY },
+		{ 20000, MANY, MANY }, 2, 100 },
+	[TRUNCATE_LOOK] = { 10000, { 0, 0, 0 }, { 10000, MANY, MANY }, 0, 0 }
+};
 
 static const unsigned char replacement[] = "\xEF\xBF\xBD";  /* U+FFFD */
 static const unsigned char nul_sign[] = "\xE2\x90\x80";  /* U+2400 */
@@ -63,8 +68,10 @@ struct output {
 	unsigned char cut[4]; /* a CHARACTER so far */
 	size_t cut_len;
 
-	unsigned char *text;  /* TEXT_BYTES, allocated with the first byte */
+	unsigned char *text;  /* allocated with the first byte */
 	size_t len;           /* bytes in it */
+	size_t size;          /* bytes there is room for, without `cells` */
+	size_t end_bytes;     /* kept of the end */
 	size_t head_len;      /* bytes of the head */
 	int64_t head_left;    /* characters for which the head has room */
 	int64_t dropped;      /* bytes dropped behind the head */
@@ -89,15 +96,23 @@ continues(unsigned char c)
 	return (c & 0xC0) == 0x80;
 }
 
-/* The bytes of the first *chars characters; lowers that by what it finds. */
-static size_t
-skip_chars(const unsigned char *p, size_t n, int64_t *chars)
+static struct part
+find_start(const unsigned char *text, size_t len, const struct part *most)
 {
+	struct part s = { 0, 0, 0 };
 	size_t i = 0;
 
-	while (i < n && (*chars > 0 || continues(p[i])))
-		*chars -= !continues(p[i++]);
-	return i;
+	while (i < len && s.chars < most->chars && s.lines < most->lines) {
+		s.bytes = (int64_t)i;
+		while (++i < len && continues(text[i]))
+			;
+		if ((int64_t)i > most->bytes)
+			return s;
+		s.chars++;
+		s.lines += text[i - 1] == '\n';
+	}
+	s.bytes = (int64_t)i;
+	return s;
 }
 
 /* Makes room for ROW_BYTES more. (The head takes rows that have ended: until it
@@ -105,13 +120,15 @@ skip_chars(const unsigned char *p, size_t n, int64_t *chars)
 static void
 make_room(struct output *o)
 {
+	struct part head = { o->head_left, MANY, MANY };
 	size_t end, gone;
 
-	o->head_len += skip_chars(o->text + o->head_len,
-	    o->line - o->head_len, &o->head_left);
-	if (o->len - o->head_len < END_BYTES + MORE_BYTES)
+	head = find_start(o->text + o->head_len, o->line - o->head_len, &head);
+	o->head_len += (size_t)head.bytes;
+	o->head_left -= head.chars;
+	if (o->len - o->head_len < o->end_bytes / 4 * 5)
 		return;
-	end = o->len - END_BYTES;
+	end = o->len - o->end_bytes;
 	while (continues(o->text[end]))
 		end--;
 	gone = end - o->head_len;
@@ -205,12 +222,13 @@ append(struct output *o, const unsigned char *p, size_t n)
 static void
 open_row(struct output *o)
 {
-	size_t i, at = o->line;
+	size_t i, at;
 	unsigned char *cell;
 
 	if (o->editing)
 		return;
-	for (i = 0; i < o->cols; i++) {
+	make_room(o);
+	for (i = 0, at = o->line; i < o->cols; i++) {
 		cell = o->cells[i];
 		memset(cell, 0, 4);
 		do
@@ -414,39 +432,51 @@ total_lines(const struct output *o)
 	return o->lines + output_within_line(o);
 }
 
-static bool
-is_over(const struct output *o, enum truncate how)
+/* How a text is cut, by the caller's wish and limit */
+static struct cut
+choose(const struct output *o, enum truncate how, int64_t limit)
 {
-	const struct bounds *most = &bounds[how];
+	struct cut cut = cuts[o->ended ? how : TRUNCATE_LOOK];
 
-	return o->chars > most->all || total_bytes(o) > most->bytes ||
-	    total_lines(o) > most->lines;
+	if (limit > 0) {
+		cut.all = limit;
+		cut.last.chars = limit * (6 - cut.sixths) / 6;
+		cut.first.chars = limit - cut.last.chars;
+		cut.last.bytes = cut.last.lines = MANY;
+	}
+	return cut;
 }
 
-/* The end of a text that is shown; lines: 0 if it is a part of one line */
-struct end {
-	int64_t bytes, chars, lines;
-};
-
-static struct end
-find_end(const unsigned char *text, size_t len, const struct bounds *most)
+static bool
+is_over(const struct output *o, const struct cut *cut)
 {
-	struct end e = { 0, 0, 0 }, whole = e;
-	size_t i = len;
+	return o->chars > cut->all || total_bytes(o) > cut->last.bytes ||
+	    total_lines(o) > cut->last.lines;
+}
 
-	while (i > 0 && e.lines < most->lines && e.chars < most->chars) {
+/* The end of the text between two indices; lines: 0 if it is a part of one */
+static struct part
+find_end(const unsigned char *text, size_t from, size_t to,
+         const struct cut *cut)
+{
+	const struct part *most = &cut->last;
+	struct part e = { 0, 0, 0 }, whole = e;
+	size_t i = to;
+
+	while (i > from && e.lines < most->lines && e.chars < most->chars) {
 		if (continues(text[--i]))
 			continue;
-		if ((int64_t)(len - i) > most->bytes)
+		if ((int64_t)(to - i) > most->bytes)
 			break;
-		e.bytes = (int64_t)(len - i);
+		e.bytes = (int64_t)(to - i);
 		e.chars++;
 		if (i == 0 || text[i - 1] == '\n') {
 			e.lines++;
 			whole = e;
 		}
 	}
-	return most->whole && whole.lines > 0 ? whole : e;
+	return (size_t)e.bytes == to - from ||
+	    whole.chars * 100 <= e.chars * cut->whole ? e : whole;
 }
 
 static void
@@ -457,19 +487,22 @@ put_number(struct buf *b, const char *before, int64_t n, const char *behind)
 	buf_puts(b, behind);
 }
 
-/* The truncation line, behind the stream's name */
+/* The truncation line. The text from the reader's position on has so many
+ * lines. */
 static void
-put_notice(struct output *o, const struct bounds *most, const struct end *e,
-           int64_t lines, struct buf *b)
+put_notice(struct output *o, const struct cut *cut, int64_t first,
+           const struct part *e, int64_t lines, const char *name,
+           struct buf *b)
 {
-	if (most->first > 0)
+	buf_add(b, "[", name);
+	if (cut->sixths > 0)
 		put_number(b, " truncated: ", o->chars,
 		    " characters in total, ");
-	if (most->first > 0 && most->whole) {
-		put_number(b, "first ", most->first, " and ");
+	if (cut->sixths == 5) {
+		put_number(b, "first ", first, " and ");
 		put_number(b, "last ", e->chars, " shown");
-	} else if (most->first > 0) {
-		put_number(b, "", o->chars - most->first - e->chars,
+	} else if (cut->sixths > 0) {
+		put_number(b, "", o->chars - first - e->chars,
 		    " left out here");
 	} else {
 		put_number(b, ": showing last ", e->lines > 0 ? e->lines : 1,
@@ -479,59 +512,107 @@ put_notice(struct output *o, const struct bounds *most, const struct end *e,
 			put_number(b, " (its last ", e->bytes, " bytes)");
 	}
 	spool_tell(o->file, b);
+	buf_putc(b, ']');
+}
+
+static void
+share(int64_t room, int sixths, int64_t *first, int64_t *last)
+{
+	int64_t part;
+
+	if (room < 6)
+		room = 6;  /* start and end stand always */
+	part = room * sixths / 6;
+	*first = *first < part ? *first : part;
+	*last = *last < room - part ? *last : room - part;
+}
+
+/* Makes both parts fit, with the truncation line between them (K3). */
+static void
+fit(struct output *o, struct cut *cut, const struct output_bounds *most,
+    int64_t lines, const char *name)
+{
+	struct part long_numbers = { o->chars, total_bytes(o), 0 };
+	struct buf b = { NULL, 0, 0, false };
+
+	put_notice(o, cut, o->chars, &long_numbers, lines, name, &b);
+	if (most->bytes > 0)
+		share(most->bytes - (int64_t)b.len - 2, cut->sixths,
+		    &cut->first.bytes, &cut->last.bytes);
+	if (most->lines > 0)
+		share(most->lines - 1, cut->sixths, &cut->first.lines,
+		    &cut->last.lines);
+	buf_free(&b);
+}
+
+/* Where a position is in `text`; of one that was dropped: what comes next */
+static size_t
+index_of(const struct output *o, int64_t position)
+{
+	int64_t kept = (int64_t)o->head_len;
+
+	if (position < kept || position < kept + o->dropped)
+		return (size_t)(position < kept ? position : kept);
+	return (size_t)(position - o->dropped);
 }
 
 /* Shows the text from a position on, which has so many lines. The truncation
  * line stands between start and end, or behind the end if that is all that is
- * shown. False: nothing was left out. */
-static bool
-show(struct output *o, const struct bounds *most, int64_t from, int64_t lines,
-     const char *name, struct buf *b)
+ * shown. */
+static void
+show(struct output *o, struct cut cut, const struct output_bounds *most,
+     int64_t from, int64_t lines, const char *name, struct buf *b,
+     struct output_view *view)
 {
-	int64_t first = most->first;
-	size_t at = (size_t)(from - o->dropped), start, end;
-	struct end e;
+	size_t at = index_of(o, from), start, rest, end;
+	struct part s, e;
 
 	b->failed = b->failed || o->failed;
+	view->chars = -1;
+	view->file = NULL;
 	if (o->len == 0)
-		return false;
-	if (o->dropped > 0 && from < o->dropped + (int64_t)o->head_len)
-		at = o->head_len;  /* the first byte that was not dropped */
-	e = find_end(o->text + at, o->len - at, most);
-	start = skip_chars(o->text, o->len, &first);
-	if (e.chars > o->chars - most->first) {  /* some is in the start */
-		e.chars = o->chars - most->first;
-		e.bytes = total_bytes(o) - (int64_t)start;
-	}
+		return;
+	if ((most->bytes > 0 && total_bytes(o) - from > most->bytes) ||
+	    (most->lines > 0 && lines > most->lines))
+		fit(o, &cut, most, lines, name);
+	else if (!is_over(o, &cut))
+		cut.first.chars = MANY;
+	rest = o->dropped > 0 && at < o->head_len ? o->head_len : o->len;
+	s = find_start(o->text + at, rest - at, &cut.first);
+	start = at + (size_t)s.bytes;
+	buf_put(b, o->text + at, start - at);
+	if (start == o->len)
+		return;
+	rest = o->dropped > 0 && start < o->head_len ? o->head_len : start;
+	e = find_end(o->text, rest, o->len, &cut);
 	end = o->len - (size_t)e.bytes;
-	if (start > 0)
-		buf_put(b, o->text, start);
-	else
+	if (cut.sixths == 0)
 		buf_put(b, o->text + end, o->len - end);
-	if (end > at && name != NULL) {
-		if (o->text[(start > 0 ? start : o->len) - 1] != '\n')
-			buf_putc(b, '\n');
-		buf_add(b, "[", name);
-		put_notice(o, most, &e, lines, b);
-		buf_putc(b, ']');
-	}
-	if (start > 0) {
+	if (cut.sixths == 0 && end == at)
+		return;
+	if (b->len > 0 && b->data[b->len - 1] != '\n')
+		buf_putc(b, '\n');
+	put_notice(o, &cut, s.chars, &e, lines, name, b);
+	if (cut.sixths > 0) {
 		buf_putc(b, '\n');
 		buf_put(b, o->text + end, o->len - end);
 	}
-	return end > at;
+	view->chars = o->chars;
+	view->file = spool_path(o->file);
 }
 
 /* -- The stream -------------------------------------------------------- */
 
 struct output *
-output_new(struct spool *s, bool terminal)
+output_new(struct spool *s, int64_t limit, bool terminal)
 {
 	struct output *o = calloc(1, sizeof(*o));
 
 	if (o == NULL)
 		return NULL;
-	o->head_left = HEAD_CHARS;
+	o->head_left = limit > HEAD_CHARS ? limit : HEAD_CHARS;
+	o->end_bytes = 4 * (size_t)(limit > END_CHARS ? limit : END_CHARS);
+	o->size = 4 * (size_t)o->head_left + o->end_bytes / 4 * 5 + ROW_BYTES;
 	o->width = terminal ? TERMINAL : COLUMNS;
 	o->file = spool_open(s);
 	if (o->file != NULL)
@@ -559,9 +640,9 @@ output_write(struct output *o, const void *bytes, size_t n)
 		return;
 	spool_write(o->file, p, n);
 	if (o->text == NULL)
-		o->text = malloc(TEXT_BYTES + ROW_BYTES);
+		o->text = malloc(o->size + ROW_BYTES);
 	if (o->text != NULL)
-		o->cells = (unsigned char (*)[4])(o->text + TEXT_BYTES);
+		o->cells = (unsigned char (*)[4])(o->text + o->size);
 	o->failed = o->failed || o->text == NULL;
 	while (p < end && !o->failed) {
 		if (o->state == CHARACTER)
@@ -585,23 +666,6 @@ output_end(struct output *o)
 	}
 	spool_end(o->file);
 	o->ended = true;
-}
-
-static void
-set_view(struct output *o, bool cut, struct output_view *view)
-{
-	view->chars = cut ? o->chars : -1;
-	view->file = cut ? spool_path(o->file) : NULL;
-}
-
-void
-output_show(struct output *o, const struct output_bounds *most,
-            const char *name, struct buf *b, struct output_view *view)
-{
-	enum truncate how = o->ended ? most->how : TRUNCATE_LOOK;
-
-	set_view(o, show(o, is_over(o, how) ? &bounds[how] : &everything, 0,
-	    total_lines(o), name, b), view);
 }
 
 bool
@@ -648,28 +712,27 @@ void
 output_since(struct output *o, struct output_cursor *c, size_t limit,
              struct buf *b)
 {
-	struct bounds most = everything;
-	int64_t from = position(o, c);
+	struct cut cut = { 0, { 0, 0, 0 }, { MANY, 0, MANY }, 0, 100 };
+	size_t at = index_of(o, position(o, c));
+	struct part e;
 
-	/* Of a long text there is the start, too, if there is room for it. */
-	if (o->dropped > 0 && from < (int64_t)o->head_len && limit > o->len) {
-		buf_put(b, o->text + from, o->head_len - (size_t)from);
-		buf_putc(b, '\n');
-	}
-	most.bytes = (int64_t)limit;
-	show(o, &most, from, 0, NULL, b);
+	cut.last.bytes = (int64_t)limit;
+	e = find_end(o->text, at, o->len, &cut);
+	if (e.bytes > 0)
+		buf_put(b, o->text + o->len - e.bytes, (size_t)e.bytes);
 	output_look(o, c);
 }
 
 void
-output_show_since(struct output *o, struct output_cursor *c,
-                  const struct output_bounds *most, const char *name,
-                  struct buf *b, struct output_view *view)
+output_show(struct output *o, struct output_cursor *c, bool only_new,
+            const struct output_bounds *most, const char *name, struct buf *b,
+            struct output_view *view)
 {
-	const struct bounds *cut = !o->ended ? &bounds[TRUNCATE_LOOK] :
-	    is_over(o, most->how) ? &bounds[TRUNCATE_TAIL] : &everything;
+	struct cut cut = choose(o, most->how, most->limit);
 
-	set_view(o, show(o, cut, position(o, c), total_lines(o) - c->lines,
-	    name, b), view);
+	if (only_new && is_over(o, &cut))
+		cut = choose(o, TRUNCATE_TAIL, most->limit);
+	show(o, cut, most, only_new ? position(o, c) : 0,
+	    total_lines(o) - (only_new ? c->lines : 0), name, b, view);
 	output_look(o, c);
 }

@@ -26,9 +26,9 @@ struct output_bounds {
 
 struct output;  /* in output.c */
 
-/* Empty; NULL without memory. terminal: lines end at its last column, and lose
- * the blanks at their end (I6). */
-struct output *output_new(struct spool *, bool terminal);
+/* Empty; NULL without memory. It can be shown with limits up to this one.
+ * terminal: lines end at its last column, without blanks (I6). */
+struct output *output_new(struct spool *, int64_t limit, bool terminal);
 /* The file stays if a reader knows its path (O5). NULL is fine. */
 void output_free(struct output *);
 
@@ -43,12 +43,6 @@ struct output_view {
 	const char *file;  /* the saved file's path, as long as the output is
 	                    * there; or NULL */
 };
-
-/* Appends the text so far, with a truncation line that calls the stream `name`
- * ("stdout"). Before output_end() it is cut as TRUNCATE_LOOK. Without memory
- * the buf has failed. */
-void output_show(struct output *, const struct output_bounds *,
-                 const char *name, struct buf *, struct output_view *);
 
 /* Has it put its cursor somewhere, as a full-screen program does (I6)? */
 bool output_is_screen(const struct output *);
@@ -72,14 +66,19 @@ bool output_rewritten(const struct output *, const struct output_cursor *);
 bool output_news(const struct output *, const struct output_cursor *);
 void output_look(struct output *, struct output_cursor *);  /* to the end */
 
-/* Both append what is behind the cursor and move it to the end; a line that was
- * changed after a look at it is shown whole again. The first: at most `limit`
- * bytes, the last ones (O7). The other (T3, `new`): cut as TRUNCATE_LOOK; after
- * the end all of it, or cut as TRUNCATE_TAIL if the stream is over the bounds. */
+/* Appends at most `limit` bytes of what is behind the cursor, the last ones, and
+ * moves it to the end; a line that was changed after a look at it counts as new
+ * as a whole (O7). */
 void output_since(struct output *, struct output_cursor *, size_t limit,
                   struct buf *);
-void output_show_since(struct output *, struct output_cursor *,
-                       const struct output_bounds *, const char *name,
-                       struct buf *, struct output_view *);
+
+/* Appends the text, or what is new of it behind the cursor (T3), and moves that
+ * to the end. The truncation line calls the stream `name` ("stdout"). Before
+ * output_end() both are cut as TRUNCATE_LOOK; what is new afterwards only if the
+ * text is over the bounds, and then as TRUNCATE_TAIL. Without memory the buf has
+ * failed. */
+void output_show(struct output *, struct output_cursor *, bool only_new,
+                 const struct output_bounds *, const char *name, struct buf *,
+                 struct output_view *);
 
 #endif

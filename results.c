@@ -185,12 +185,8 @@ show(const struct result *r, struct shown *s, int64_t bytes, int64_t lines)
 	most.bytes = bytes;
 	most.lines = lines;
 	buf_free(&s->text);
-	if (r->of.looks && r->of.asked->only_new)
-		output_show_since(s->stream->text, &s->stream->seen, &most,
-		    s->name, &s->text, &s->view);
-	else
-		output_show(s->stream->text, &most, s->name, &s->text,
-		    &s->view);
+	output_show(s->stream->text, &s->stream->seen, r->of.looks &&
+	    r->of.asked->only_new, &most, s->name, &s->text, &s->view);
 	end = s->text.data + s->text.len;
 	s->lines = 0;
 	for (p = s->text.data; p < end; p++)
@@ -260,7 +256,6 @@ put_output(struct result *r, struct job_stream *out, struct job_stream *err)
 		}
 		t->failed = t->failed || s->text.failed;
 		buf_free(&s->text);
-		output_look(s->stream->text, &s->stream->seen);
 	}
 	if (t->len == len)
 		buf_puts(t, r->of.looks && r->of.asked->only_new

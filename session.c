@@ -308,8 +308,9 @@ start_shell(struct session *s, struct job *job, const char *dir, int64_t now)
 	command.guard = o->guard;
 	command.input = asked->has_input ? &asked->input : NULL;
 	errno = ENOMEM;
-	job->out.text = output_new(&s->spool, job->asked.terminal);
-	job->err.text = output_new(&s->spool, false);
+	job->out.text = output_new(&s->spool, job->asked.bounds.limit,
+	    job->asked.terminal);
+	job->err.text = output_new(&s->spool, job->asked.bounds.limit, false);
 	if (job->out.text != NULL && job->err.text != NULL)
 		job->own.exec = exec_start(&s->execs, &command, &job->end,
 		    job->out.text, job->err.text, now);

@@ -336,36 +336,53 @@ slow_tail(const char *p, size_t n, size_t from, size_t most, struct buf *b)
 }
 
 static void
-slow_show(const char *p, size_t n, enum truncate how, struct buf *b)
+slow_show(const char *p, size_t n, const struct output_bounds *most,
+          struct buf *b)
 {
-	size_t chars = chars_in(p, n), most, from, head;
+	size_t chars = chars_in(p, n), all = 30000, from, head, last;
+	enum truncate how = most->how;
 
 	if (n > 0 && (how == TRUNCATE_TAIL || how == TRUNCATE_LOOK)) {
-		from = how == TRUNCATE_TAIL ? bytes_back(p, n, 51200) :
+		from = most->limit > 0 ?
+		       chars_back(p, n, (size_t)most->limit) :
+		       how == TRUNCATE_TAIL ? bytes_back(p, n, 51200) :
 		       chars_back(p, n, 10000);
-		most = how == TRUNCATE_TAIL ? 2000 : n;
-		slow_tail(p, n, from, most, b);
+		slow_tail(p, n, from, how == TRUNCATE_TAIL &&
+		          most->limit == 0 ? 2000 : n, b);
 		return;
 	}
-	if (chars <= 30000) {
+	head = how == TRUNCATE_HEAD ? 30000 : 10000;
+	last = how == TRUNCATE_HEAD ? 2000 : 20000;
+	if (most->limit > 0) {
+		all = (size_t)most->limit;
+		last = how == TRUNCATE_HEAD ? all / 6 : all * 4 / 6;
+		head = all - last;
+	}
+	if (chars <= all) {
 		buf_put(b, p, n);
 		return;
 	}
-	head = char_at(p, n, how == TRUNCATE_HEAD ? 30000 : 10000);
-	buf_put(b, p, head);
+	if (last > chars - head)
+		last = chars - head;
+	buf_put(b, p, char_at(p, n, head));
 	end_with_newline(b);
 	buf_puts(b, "[x truncated: ");
 	buf_int(b, (int64_t)chars);
+	buf_puts(b, " characters in total, ");
 	if (how == TRUNCATE_HEAD) {
-		from = line_at(p, n, chars_back(p, n, 2000));
-		from = from > head ? from : head;
-		buf_puts(b, " characters in total, first 30000 and last ");
+		from = chars_back(p, n, last);
+		if (from > char_at(p, n, head))
+			from = line_at(p, n, from);
+		if (chars_in(p + from, n - from) * 2 <= last)
+			from = chars_back(p, n, last);
+		buf_puts(b, "first ");
+		buf_int(b, (int64_t)head);
+		buf_puts(b, " and last ");
 		buf_int(b, (int64_t)chars_in(p + from, n - from));
 		buf_puts(b, " shown");
 	} else {
-		from = chars_back(p, n, 20000);
-		buf_puts(b, " characters in total, ");
-		buf_int(b, (int64_t)chars - 30000);
+		from = chars_back(p, n, last);
+		buf_int(b, (int64_t)(chars - head - last));
 		buf_puts(b, " left out here");
 	}
 	buf_puts(b, NOT_SAVED "]\n");
@@ -422,7 +439,8 @@ run(const uint8_t *p, size_t n, size_t most, uint32_t seed, bool terminal,
     const struct output_bounds *most_shown, struct buf *shown,
     struct buf *pieces)
 {
-	struct output_cursor cursor = {0}, small = {0}, look = {0};
+	struct output_cursor cursor = {0}, small = {0}, look = {0}, all = {0};
+	struct output_bounds fit;
 	struct output_view view;
 	struct spool spool;
 	struct output *o;
@@ -431,7 +449,7 @@ run(const uint8_t *p, size_t n, size_t most, uint32_t seed, bool terminal,
 	bool news, whole;
 
 	spool_init(&spool, "/", "x", 0);
-	o = output_new(&spool, terminal);
+	o = output_new(&spool, most_shown->limit, terminal);
 	must(o != NULL);
 	for (; n > 0; p += some, n -= some) {
 		some = most > 1 ? next_random(&seed) % most + 1 : 1;
@@ -451,21 +469,27 @@ run(const uint8_t *p, size_t n, size_t most, uint32_t seed, bool terminal,
 		b.len = 0;
 		if (next_random(&seed) % 8 > 0)
 			continue;
-		output_show(o, most_shown, "x", &b, &view);
+		all = small;
+		fit = *most_shown;
+		fit.bytes = 200 + next_random(&seed) % 2000;
+		fit.lines = 10 + next_random(&seed) % 200;
+		output_show(o, &all, false, &fit, "x", &b, &view);
 		check_text(&b);
+		must(b.len <= (size_t)fit.bytes &&
+		     lines_in(b.data, b.len) <= (size_t)fit.lines);
 		b.len = 0;
-		output_show_since(o, &look, most_shown, "x", &b, &view);
+		output_show(o, &look, true, most_shown, "x", &b, &view);
 		check_text(&b);
 		b.len = 0;
 	}
 	output_end(o);
 	if (pieces != NULL)
 		output_since(o, &cursor, SIZE_MAX / 2, pieces);
-	output_show(o, most_shown, "x", shown, &view);
+	output_show(o, &all, false, most_shown, "x", shown, &view);
 	must(view.file == NULL && !shown->failed);
 	/* What is new at the end is the end of a short text. */
 	whole = view.chars < 0;
-	output_show_since(o, &look, most_shown, "x", &b, &view);
+	output_show(o, &look, true, most_shown, "x", &b, &view);
 	if (whole)
 		must(ends_so(&b, shown));
 	output_free(o);
@@ -476,7 +500,8 @@ run(const uint8_t *p, size_t n, size_t most, uint32_t seed, bool terminal,
 static void
 check(const uint8_t *p, size_t n, uint32_t seed)
 {
-	struct output_bounds how = { (enum truncate)(seed / 64 % 4), 0, 0, 0 };
+	struct output_bounds how = { (enum truncate)(seed / 64 % 4),
+	    seed / 4096 % 3 == 0 ? 0 : 200 + seed / 8192 % 4000, 0, 0 };
 	struct buf whole = {0}, split = {0}, wanted = {0}, pieces = {0};
 	struct slow s = {0};
 	bool terminal = seed / 1024 % 4 == 0;
@@ -490,7 +515,7 @@ check(const uint8_t *p, size_t n, uint32_t seed)
 	    terminal ? NULL : &pieces);
 	check_text(&whole);
 	must(same(&whole, &split));
-	slow_show(s.text.data, s.text.len, how.how, &wanted);
+	slow_show(s.text.data, s.text.len, &how, &wanted);
 	must(same(&whole, &wanted));
 	if (!s.back && !terminal && n < 12000)
 		must(same(&pieces, &s.text));

@@ -283,12 +283,16 @@ $(tail -c 2000 shown)"
 	is "$(tail -c 2000 shown | tr -d c)" ''
 }
 
-@test "O3: the last 2,000 characters begin with a line, where one begins among them" {
+@test "O3: the last 2,000 characters begin with a line, where one begins in their first half" {
 	boris
 	run_bash 'seq 20000'
 	last=$(seq 20000 | tail -c 2000 | tail -n +2)
 	has "$(plain stdout)" "first 30000 and last $((${#last} + 1)) shown; full"
 	is "$(plain stdout | sed '1,/truncated/d')" "$last"
+	run_bash "$(as 40000 a); echo; $(as 1001 b)"
+	has "$(plain stdout)" 'first 30000 and last 1001 shown; full'
+	run_bash "$(as 40000 a); echo; $(as 999 b)"
+	has "$(plain stdout)" 'first 30000 and last 2000 shown; full'
 }
 
 @test "O3: the last 2,000 characters repeat nothing that stands above" {

@@ -34,6 +34,7 @@ struct test {
 	char dir[200];            /* for files */
 	struct spool spool;
 	struct output *o;
+	int64_t limit;            /* of the next one (O8) */
 	bool terminal;            /* the next one is a terminal's */
 	struct buf shown;         /* what was shown last */
 	struct output_view view;  /* with that */
@@ -113,7 +114,7 @@ begin(struct test *t, const char *what)
 {
 	t->what = what;
 	output_free(t->o);
-	t->o = output_new(&t->spool, t->terminal);
+	t->o = output_new(&t->spool, t->limit, t->terminal);
 	if (t->o == NULL)
 		abort();
 }
@@ -165,10 +166,11 @@ drop_not_saved(struct test *t)
 static void
 show(struct test *t, enum truncate how)
 {
-	struct output_bounds most = { how, 0, 0, 0 };
+	struct output_bounds most = { how, t->limit, 0, 0 };
+	struct output_cursor c = {0};
 
 	t->shown.len = 0;
-	output_show(t->o, &most, "stdout", &t->shown, &t->view);
+	output_show(t->o, &c, false, &most, "stdout", &t->shown, &t->view);
 	drop_not_saved(t);
 }
 
@@ -448,13 +450,12 @@ test_terminal(struct test *t)
 
 	t->terminal = true;
 	begin(t, "terminal");
-	feed(t, "$ ");
-	show(t, TRUNCATE_HEAD);
-	shows(t, "blanks before the end", "$ ");
+	feed(t, "$");
 	repeat(t, " \t ", 20);
-	feed(t, "\r\n x \b\t\b\n");
+	feed(t, "\r\n x \b\t\b\n> ");
 	show(t, TRUNCATE_HEAD);
-	shows(t, "blanks at the end", "$\n x\n");
+	shows(t, "blanks", "$\n x\n> ");
+	feed(t, "  \n");
 	output_look(t->o, &c);
 	repeat(t, "a", 200);
 	feed(t, "\r\n");
@@ -467,7 +468,7 @@ test_terminal(struct test *t)
 	     "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 	     "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 	     "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb");
-	expect(t, count(t, "\n") == 6, "lines");
+	expect(t, count(t, "\n") == 7 && count(t, "> \n") == 1, "lines");
 	begin(t, "terminal");
 	feed(t, "> ");
 	output_look(t->o, &c);
@@ -596,8 +597,22 @@ test_last(struct test *t)
 	repeat(t, "y", 999);
 	feed(t, "\n");
 	finish(t, TRUNCATE_HEAD);
-	expect(t, count(t, "first 30000 and last 1000 shown]\nyyy") == 1,
-	       "a line that begins below");
+	expect(t, count(t, "first 30000 and last 1501 shown]\nxxx") == 1,
+	       "all that is left");
+	begin(t, "last");
+	repeat(t, "x", 48800);
+	feed(t, "\n");
+	repeat(t, "y", 1199);
+	finish(t, TRUNCATE_HEAD);
+	expect(t, count(t, "first 30000 and last 1199 shown]\nyyy") == 1,
+	       "a line that begins in the first half");
+	begin(t, "last");
+	repeat(t, "x", 49000);
+	feed(t, "\n");
+	repeat(t, "y", 999);
+	finish(t, TRUNCATE_HEAD);
+	expect(t, count(t, "first 30000 and last 2000 shown]\nxxx") == 1,
+	       "none that begins in the second");
 }
 
 static void
@@ -729,6 +744,46 @@ test_both(struct test *t)
 	expect(t, count(t, "x") == 10000 + 19997, "characters after ASCII");
 }
 
+/* A limit for both parts (O8) */
+static void
+test_limit(struct test *t)
+{
+	t->limit = 1200;
+	begin(t, "limit");
+	repeat(t, "\303\251", 1200);
+	finish(t, TRUNCATE_HEAD);
+	expect(t, t->view.chars == -1, "just so many");
+	begin(t, "limit");
+	repeat(t, "x", 1000);
+	repeat(t, "y", 1000);
+	show(t, TRUNCATE_BOTH);
+	ends(t, "running", "y\n[stdout: showing last 1 of 1 lines (its last "
+	     "1200 bytes)]");
+	finish(t, TRUNCATE_HEAD);
+	expect(t, count(t, "x\n[stdout truncated: 2000 characters in total, "
+	       "first 1000 and last 200 shown]\ny") == 1 &&
+	       count(t, "y") == 200, "head");
+	show(t, TRUNCATE_BOTH);
+	expect(t, count(t, "x\n[stdout truncated: 2000 characters in total, "
+	       "800 left out here]\ny") == 1 && count(t, "x") == 400, "both");
+	show(t, TRUNCATE_TAIL);
+	expect(t, count(t, "x") == 200 && count(t, "y\n[") == 1, "tail");
+	t->limit = 100000;
+	begin(t, "limit");
+	repeat(t, "\360\237\230\200", 100000);
+	finish(t, TRUNCATE_BOTH);
+	expect(t, t->view.chars == -1 && t->shown.len == 400000, "the largest");
+	begin(t, "limit");
+	repeat(t, "\360\237\230\200", 300000);
+	show(t, TRUNCATE_HEAD);
+	expect(t, count(t, "\360") == 100000, "the largest, running");
+	finish(t, TRUNCATE_HEAD);
+	expect(t, count(t, "\360") == 100000 &&
+	       count(t, "first 83334 and last 16666 shown]") == 1,
+	       "the largest, cut");
+	t->limit = 0;
+}
+
 /* While it runs (T3) */
 
 static void
@@ -795,7 +850,7 @@ since(struct test *t, struct output_cursor *c, size_t limit, const char *what,
 	if (limit > 0)
 		output_since(t->o, c, limit, &t->shown);
 	else
-		output_show_since(t->o, c, &most, "stdout", &t->shown, &view);
+		output_show(t->o, c, true, &most, "stdout", &t->shown, &view);
 	shows(t, what, wanted);
 	expect(t, news == (t->shown.len > 0), "news");
 	expect(t, !output_news(t->o, c), "no news after it");
@@ -851,7 +906,7 @@ show_since(struct test *t, struct output_cursor *c)
 	struct output_view view;
 
 	t->shown.len = 0;
-	output_show_since(t->o, c, &most, "stdout", &t->shown, &view);
+	output_show(t->o, c, true, &most, "stdout", &t->shown, &view);
 	drop_not_saved(t);
 }
 
@@ -985,6 +1040,7 @@ static void
 test_no_file(struct test *t)
 {
 	struct output_bounds most = { TRUNCATE_HEAD, 0, 0, 0 };
+	struct output_cursor c = {0};
 
 	new_spool(t, t->dir, MIB);
 	begin(t, "no file");
@@ -1005,10 +1061,56 @@ test_no_file(struct test *t)
 	repeat(t, "x", 100000);
 	finish(t, TRUNCATE_HEAD);
 	t->shown.len = 0;
-	output_show(t->o, &most, "stdout", &t->shown, &t->view);
+	output_show(t->o, &c, false, &most, "stdout", &t->shown, &t->view);
 	expect(t, count(t, "last 2000 shown" NOT_SAVED "]\n") == 1,
 	       "none wanted");
 	expect(t, files(t) == 0 && t->view.file == NULL, "none wanted");
+}
+
+/* What a client lets through: so many bytes and lines, with the line (K3) */
+static void
+expect_fit(struct test *t, enum truncate how, int64_t bytes, int64_t lines)
+{
+	struct output_bounds most = { how, 0, bytes, lines };
+	struct output_cursor c = {0};
+	int64_t shown;
+
+	t->shown.len = 0;
+	output_show(t->o, &c, false, &most, "stdout", &t->shown, &t->view);
+	shown = count(t, "\n") + (t->shown.data[t->shown.len - 1] != '\n');
+	expect(t, bytes == 0 || ((int64_t)t->shown.len <= bytes &&
+	       (int64_t)t->shown.len > bytes - 50), "bytes");
+	expect(t, lines == 0 || (shown <= lines && shown > lines - 3), "lines");
+	expect(t, t->view.file != NULL && count(t, t->view.file) == 1, "file");
+	expect(t, (how == TRUNCATE_TAIL) != (count(t, "first line") == 1) &&
+	       count(t, "last line") == 1, "start and end");
+}
+
+static void
+test_fit(struct test *t)
+{
+	static const int kept[] = { 100, 15000, 100000 };
+	int how;
+	size_t i;
+
+	new_spool(t, t->dir, MIB);
+	for (i = 0; i < COUNT(kept); i++) {
+		begin(t, "fit");
+		feed(t, "first line\n");
+		repeat(t, "0123456789\303\251\n", kept[i]);
+		feed(t, "last line\n");
+		output_end(t->o);
+		for (how = TRUNCATE_HEAD; how <= TRUNCATE_BOTH; how++) {
+			expect_fit(t, (enum truncate)how, 380, 0);
+			if (i > 0) {
+				expect_fit(t, (enum truncate)how, 10000, 0);
+				expect_fit(t, (enum truncate)how, 0, 256);
+			}
+			expect_fit(t, (enum truncate)how, 0, 50);
+		}
+	}
+	show(t, TRUNCATE_HEAD);
+	expect(t, count(t, "first 30000") == 1, "no bound");
 }
 
 /* What a reader has been told stays. */
@@ -1240,12 +1342,14 @@ main(void)
 	test_tail_bytes(&t);
 	test_tail_of_line(&t);
 	test_both(&t);
+	test_limit(&t);
 	test_running(&t);
 	test_cursors(&t);
 	test_cursor_limits(&t);
 	test_cursor_at_end(&t);
 	test_file(&t);
 	test_no_file(&t);
+	test_fit(&t);
 	test_named_file(&t);
 	test_save_limit(&t);
 	test_eviction(&t);
