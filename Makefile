@@ -1,19 +1,25 @@
 .POSIX:
 
-# The user's: make CC=... CFLAGS=... LDFLAGS=...
-CC = cc
-CFLAGS = -O2
-LDFLAGS =
+# CC, CFLAGS, CPPFLAGS and LDFLAGS are the user's, given to make or in the
+# environment. POSIX make takes a macro of this file before the environment's,
+# and has defaults of its own (c99), so it is the shell that expands them.
+COMPILE = $${CC:-cc} $(NEEDS) $${CFLAGS--O2} $$CPPFLAGS
+LINK = $${CC:-cc} $${CFLAGS--O2} $$LDFLAGS
+
+# The user's as well
 PREFIX = /usr/local
+BINDIR = $(PREFIX)/bin
+MANDIR = $(PREFIX)/share/man
 DESTDIR =
 UNITDIR =
 SECONDS = 60
 VERSION = $$(sed -n 's/^.define BORIS_VERSION "\(.*\)"/\1/p' *.h)
 
-# The code's own needs, apart from the user's; and those of make static
+# The code's own needs, apart from the user's; and those of make static, whose
+# flags for the linker are left out where it does not know them
 NEEDS = -std=c99 -Wall -Wextra -pedantic
 SMALL = -Os -fno-asynchronous-unwind-tables -fno-pie
-ALONE = -static -s -Wl,-z,noseparate-code -Wl,-z,norelro -Wl,--gc-sections
+TIGHT = -Wl,-z,noseparate-code -Wl,-z,norelro -Wl,--gc-sections
 
 MOST = boris.o options.o fence.o guard.o \
 	stdio.o http.o connection.o httprules.o httpmsg.o \
@@ -32,44 +38,52 @@ HDR = options.h fence.h guard.h \
 all: boris
 
 boris: $(OBJ)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(OBJ)
+	$(LINK) -o $@ $(OBJ)
 
 .c.o:
-	$(CC) $(NEEDS) $(CFLAGS) -c -o $@ $<
+	$(COMPILE) -c -o $@ $<
 
 $(OBJ): $(HDR)
 
-# What all is built with: where that is new, so is all that is built
+# What all is built with: where that is new, what there is goes. (Its time alone
+# would not do: some makes see no difference within a second.)
 $(OBJ): flags
 flags: ALWAYS
-	@echo '$(CC) $(CFLAGS) $(LDFLAGS)' >flags.new; \
-	if cmp -s flags.new flags; then rm flags.new; else mv flags.new flags; fi
+	@echo $(COMPILE) $$LDFLAGS >flags.new; \
+	if cmp -s flags.new flags; then rm flags.new; \
+	else rm -f boris $(OBJ); mv flags.new flags; fi
 ALWAYS:
 
 # One small binary that needs nothing: by musl-gcc, where it is there and CC
 # names no other compiler
 static:
-	@cc='$(CC)'; \
+	@cc=$${CC:-cc}; \
 	if [ "$$cc" = cc ] && command -v musl-gcc >/dev/null; then \
 	    cc=musl-gcc; fi; \
-	$(MAKE) CC="$$cc" \
-	    CFLAGS='$(CFLAGS) $(SMALL)' LDFLAGS='$(LDFLAGS) $(ALONE)' boris
+	echo 'int main(void) { return 0; }' >probe.c; \
+	flags="$$LDFLAGS -static -s"; \
+	for flag in $(TIGHT); do \
+	    said=$$($$cc $${CFLAGS-} $$flags $$flag -o probe probe.c 2>&1) && \
+	    [ -z "$$said" ] && flags="$$flags $$flag"; \
+	done; \
+	rm -f probe probe.c; \
+	$(MAKE) CC="$$cc" CFLAGS="$${CFLAGS--O2} $(SMALL)" LDFLAGS="$$flags" boris
 
 demo: boris
 	@sh t/demo
 
 # What the tests are made of besides bats
 t/reply: t/reply.c json.o buf.o json.h
-	$(CC) $(NEEDS) $(CFLAGS) $(LDFLAGS) -o $@ t/reply.c json.o buf.o
+	$(COMPILE) $$LDFLAGS -o $@ t/reply.c json.o buf.o
 
 t/output_table: t/output_table.c output.o spool.o buf.o output.h
-	$(CC) $(NEEDS) $(CFLAGS) $(LDFLAGS) -o $@ t/output_table.c output.o \
+	$(COMPILE) $$LDFLAGS -o $@ t/output_table.c output.o \
 	    spool.o buf.o
 
 # boris with a clock that runs ten times as fast, for tests that wait long
 t/boris-fast: boris io.c
-	$(CC) $(NEEDS) $(CFLAGS) -DCLOCK_FACTOR=10 -c -o t/io-fast.o io.c
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(MOST) t/io-fast.o
+	$(COMPILE) -DCLOCK_FACTOR=10 -c -o t/io-fast.o io.c
+	$(LINK) -o $@ $(MOST) t/io-fast.o
 
 test: boris t/boris-fast t/reply t/output_table
 	@sh t/run
@@ -96,19 +110,21 @@ torture:
 # What was built last; a binary that runs can be removed, but not written to
 install:
 	test -x boris || $(MAKE) boris
-	mkdir -p "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/man/man1"
-	rm -f "$(DESTDIR)$(PREFIX)/bin/boris"
-	cp boris "$(DESTDIR)$(PREFIX)/bin/boris"
-	chmod 755 "$(DESTDIR)$(PREFIX)/bin/boris"
-	cp boris.1 "$(DESTDIR)$(PREFIX)/share/man/man1/boris.1"
-	chmod 644 "$(DESTDIR)$(PREFIX)/share/man/man1/boris.1"
-	test -z "$(UNITDIR)" || { mkdir -p "$(DESTDIR)$(UNITDIR)" && \
-	    sed 's|/usr/local/bin|$(PREFIX)/bin|' packaging/boris.service \
-	        >"$(DESTDIR)$(UNITDIR)/boris.service"; }
+	umask 022; mkdir -p "$(DESTDIR)$(BINDIR)" "$(DESTDIR)$(MANDIR)/man1"
+	rm -f "$(DESTDIR)$(BINDIR)/boris"
+	cp boris "$(DESTDIR)$(BINDIR)/boris"
+	chmod 755 "$(DESTDIR)$(BINDIR)/boris"
+	cp boris.1 "$(DESTDIR)$(MANDIR)/man1/boris.1"
+	chmod 644 "$(DESTDIR)$(MANDIR)/man1/boris.1"
+	test -z "$(UNITDIR)" || { umask 022; mkdir -p "$(DESTDIR)$(UNITDIR)" && \
+	    bin=$$(echo "$(BINDIR)" | sed 's/[&|\\]/\\&/g') && \
+	    sed "s|/usr/local/bin|$$bin|" packaging/boris.service \
+	        >"$(DESTDIR)$(UNITDIR)/boris.service" && \
+	    chmod 644 "$(DESTDIR)$(UNITDIR)/boris.service"; }
 
 uninstall:
-	rm -f "$(DESTDIR)$(PREFIX)/bin/boris"
-	rm -f "$(DESTDIR)$(PREFIX)/share/man/man1/boris.1"
+	rm -f "$(DESTDIR)$(BINDIR)/boris"
+	rm -f "$(DESTDIR)$(MANDIR)/man1/boris.1"
 	test -z "$(UNITDIR)" || rm -f "$(DESTDIR)$(UNITDIR)/boris.service"
 
 # What is given away: the source, static binaries, a package, a bundle for

@@ -47,6 +47,19 @@ made() {
 	has "$(tail -n 1 src/boris)" ' -Lx '
 }
 
+@test "Q4: they and CPPFLAGS count in the environment as well" {
+	setup_compiler
+	CC=other CFLAGS='-O7 -g' CPPFLAGS=-DX LDFLAGS=-Lx build
+	is "$(grep -c '^# other .* -O7 -g -DX -c ' src/boris)" \
+		"$(ls src/*.c | wc -l)"
+	has "$(tail -n 1 src/boris)" '# other -O7 -g -Lx -o '
+	CC=cc CFLAGS= build CC=other
+	is "$(grep -c '^# other .* -pedantic -c ' src/boris)" \
+		"$(ls src/*.c | wc -l)"
+	CC=other build static
+	made '^# other '
+}
+
 @test "Q4: what another compiler or other flags made is made anew" {
 	setup_compiler
 	build
@@ -59,6 +72,18 @@ made() {
 	made '^# musl-gcc '
 	build
 	made '^# cc '
+}
+
+@test "Q4: so it is with a make that sees no difference within a second" {
+	needs bmake
+	setup_compiler
+	MAKE=bmake build
+	MAKE=bmake build static
+	made '^# musl-gcc '
+	MAKE=bmake build CC=other
+	made '^# other '
+	echo 'exit 1' >bin/other
+	MAKE=bmake build CC=other
 }
 
 @test "Q4: make builds nothing again that is up to date" {
@@ -79,6 +104,22 @@ made() {
 	has "$(tail -n 1 src/boris)" ' -static '
 }
 
+@test "Q2: make static leaves out what the linker does not know" {
+	setup_compiler
+	mv bin/cc bin/real
+	cat >bin/other <<-'END'
+	#!/bin/sh
+	case "$*" in
+	*norelro*) exit 1 ;;
+	*noseparate-code*) echo 'warning: what is noseparate-code?' >&2 ;;
+	esac
+	exec real "$@"
+	END
+	build static CC=other
+	has "$(tail -n 1 src/boris)" ' -static -s -Wl,--gc-sections -o boris '
+	is "$(cd src && echo probe*)" 'probe*'
+}
+
 @test "Q: make install puts in place what was built last" {
 	setup_compiler
 	build static
@@ -95,6 +136,19 @@ made() {
 	build install DESTDIR="$PWD/d"
 	made '^# cc '
 	cmp src/boris d/usr/local/bin/boris
+}
+
+@test "Q: make install can be told BINDIR and MANDIR, and all may read it" {
+	setup_compiler
+	umask 077
+	build install DESTDIR="$PWD/d" BINDIR=/b MANDIR=/m UNITDIR=/u
+	umask 022
+	is "$(cd d && find . -type f | sort | xargs stat -c '%a %n')" \
+		'755 ./b/boris'$'\n''644 ./m/man1/boris.1'$'\n''644 ./u/boris.service'
+	is "$(find d/* -type d ! -perm 755)" ''
+	has "$(cat d/u/boris.service)" 'ExecStart=/b/boris '
+	build uninstall DESTDIR="$PWD/d" BINDIR=/b MANDIR=/m UNITDIR=/u
+	is "$(find d -type f)" ''
 }
 
 @test "Q: make install goes over a boris that runs" {
@@ -115,6 +169,8 @@ made() {
 	has "$(cat 'a b/lib/systemd/system/boris.service')" 'ExecStart=/usr/bin/boris '
 	build uninstall DESTDIR="$PWD/a b" PREFIX=/usr UNITDIR=/lib/systemd/system
 	is "$(find 'a b' -type f)" ''
+	build install DESTDIR="$PWD/d" PREFIX='/r&d|x' UNITDIR=/u
+	has "$(cat d/u/boris.service)" 'ExecStart=/r&d|x/bin/boris '
 }
 
 @test "Q: systemd has nothing against the unit" {
