@@ -13,6 +13,7 @@ MANDIR = $(PREFIX)/share/man
 DESTDIR =
 UNITDIR =
 SECONDS = 60
+OWNER =
 VERSION = $$(sed -n 's/^.define BORIS_VERSION "\(.*\)"/\1/p' *.h)
 
 # The code's own needs, apart from the user's; and those of make static, whose
@@ -127,22 +128,29 @@ uninstall:
 	rm -f "$(DESTDIR)$(MANDIR)/man1/boris.1"
 	test -z "$(UNITDIR)" || rm -f "$(DESTDIR)$(UNITDIR)/boris.service"
 
-# What is given away: the source, static binaries, a package, a bundle for
-# Claude Desktop
-dist:
+# What is given away, all of it in the folder dist, and the parts alone
+dist: ALWAYS
+	@sh t/dist "$(VERSION)" "$(OWNER)"
+
+sign:
+	gpg --yes --armor --detach-sign dist/SHA256SUMS
+
+tarball:
 	git -c tar.tar.gz.command='gzip -cn9' archive HEAD \
 	    --prefix="boris-$(VERSION)/" -o "boris-$(VERSION).tar.gz"
 
 cross: ALWAYS
 	@sh t/cross "$(VERSION)"
 
-deb: dist
+deb:
 	@sh t/deb "$(VERSION)"
 
-mcpb: static
-	@sh t/mcpb "$(VERSION)"
+npm mcpb:
+	@sh t/bundle $@ "$(VERSION)" "$(OWNER)"
 
 clean:
 	rm -f boris flags $(OBJ) t/boris-fast t/io-fast.o t/reply \
 	    t/output_table
-	rm -rf cross boris-*.tar.gz boris-*.mcpb
+
+distclean: clean
+	rm -rf cross dist boris-*.tar.gz boris_*.deb boris-*.tgz boris-*.mcpb
