@@ -182,11 +182,91 @@ made() {
 	is "$(systemd-analyze verify --man=no ./boris.service 2>&1)" ''
 }
 
-@test "Q: make dist makes the same bytes each time, named after --version" {
+# clone: this repository in a, to release from
+clone() {
 	git clone -q "$HERE/.." a 2>/dev/null || skip 'no clone of this to be had'
+	version=$("$BORIS" --version | cut -d' ' -f2)
+	unset MAKEFLAGS MAKELEVEL
+}
+
+@test "Q: make tarball makes the same bytes each time, named after --version" {
+	clone
 	cp -R a b
-	(unset MAKEFLAGS MAKELEVEL; cd a && make -s dist; cd ../b && make -s dist)
+	make -s -C a tarball
+	make -s -C b tarball
 	cmp a/boris-*.tar.gz b/boris-*.tar.gz
-	is "$(cd a && echo boris-*.tar.gz)" \
-		"boris-$("$BORIS" --version | cut -d' ' -f2).tar.gz"
+	is "$(cd a && echo boris-*.tar.gz)" "boris-$version.tar.gz"
+}
+
+@test "Q: make dist refuses a version that CHANGES does not name first" {
+	clone
+	commit=(git -C a -c user.name=a -c user.email=b commit -q -a -m)
+	sed "1,/^[0-9]/s/^[0-9].*/$version/" a/CHANGES >CHANGES
+	mv CHANGES a
+	"${commit[@]}" 'No day yet' || :
+	run make -s -C a dist
+	has "$output" "the newest in CHANGES is $version"
+	sed "1,/^[0-9]/s/^[0-9].*/9.9.9, 2031-01-01/" a/CHANGES >CHANGES
+	mv CHANGES a
+	"${commit[@]}" 'Another version'
+	run make -s -C a dist
+	is "$status" 2
+	has "$output" "this is $version, but the newest in CHANGES is 9.9.9, 2031"
+}
+
+@test "Q: make dist refuses what is not committed" {
+	clone
+	echo >a/new
+	run make -s -C a dist
+	is "$status" 2
+	has "$output" 'a release is made of what is committed'
+}
+
+# What t/bundle needs, with this boris for each processor, in src
+setup_bundle() {
+	mkdir -p src/t src/cross
+	cp -R "$HERE/../packaging" "$HERE"/../{LICENSE,README} src
+	cp "$HERE/bundle" src/t
+	for processor in amd64 arm64 armel armhf i386 ppc64el riscv64 s390x; do
+		cp "$BORIS" "src/cross/boris-9.8.0-$processor"
+	done
+}
+
+@test "Q: the script of the npm package becomes the binary for its processor" {
+	mkdir -p bin a/amd64 a/armhf a/armel
+	cp "$HERE/../packaging/npm/boris" a
+	for processor in amd64 armhf armel; do
+		printf '#!/bin/sh\necho %s $$ "$@"\n' $processor >a/$processor/boris
+		chmod +x a/$processor/boris
+	done
+	ln -s ../a/boris bin/boris
+	printf '#!/bin/sh\necho $MACHINE\n' >bin/uname
+	chmod +x bin/uname
+	PATH=$PWD/bin:$PATH
+	while read -r machine processor; do
+		MACHINE=$machine bin/boris 'a  b' >out 3>&- 6>&- 9>&- &
+		wait $!
+		is "$(cat out)" "$processor $! a  b"
+	done <<-'END'
+	x86_64 amd64
+	armv7l armhf
+	armv6l armel
+	END
+	run env MACHINE=sparc bin/boris
+	is "$status" 1
+	has "$output" 'sparc'
+}
+
+@test "Q: the npm package can be installed, and answers" {
+	needs npm
+	setup_bundle
+	(cd src && sh t/bundle npm 9.8.0 someone) >/dev/null 3>&- 6>&- 9>&-
+	mv src/boris-mcp-9.8.0.tgz 1.tgz
+	(cd src && sh t/bundle npm 9.8.0 someone) >/dev/null 3>&- 6>&- 9>&-
+	cmp 1.tgz src/boris-mcp-9.8.0.tgz
+	has "$(tar xzOf 1.tgz package/package.json)" '"io.github.someone/boris"'
+	case $(uname -m) in x86_64 | aarch64) ;; *) skip 'not here' ;; esac
+	HOME=$PWD npm install -g --offline --no-audit --prefix "$PWD/d" ./1.tgz \
+		>/dev/null 2>&1 3>&- 6>&- 9>&-
+	is "$(d/bin/boris --version)" "$("$BORIS" --version)"
 }
