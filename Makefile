@@ -77,16 +77,12 @@ demo: boris
 t/reply: t/reply.c json.o buf.o json.h
 	$(COMPILE) $$LDFLAGS -o $@ t/reply.c json.o buf.o
 
-t/output_table: t/output_table.c output.o spool.o buf.o output.h
-	$(COMPILE) $$LDFLAGS -o $@ t/output_table.c output.o \
-	    spool.o buf.o
-
 # boris with a clock that runs ten times as fast, for tests that wait long
 t/boris-fast: boris io.c
 	$(COMPILE) -DCLOCK_FACTOR=10 -c -o t/io-fast.o io.c
 	$(LINK) -o $@ $(MOST) t/io-fast.o
 
-test: boris t/boris-fast t/reply t/output_table
+test: boris t/boris-fast t/reply
 	@sh t/run
 
 test-clients: boris
@@ -149,8 +145,7 @@ npm mcpb:
 	@sh t/bundle $@ "$(VERSION)" "$(OWNER)"
 
 clean:
-	rm -f boris flags $(OBJ) t/boris-fast t/io-fast.o t/reply \
-	    t/output_table
+	rm -f boris flags $(OBJ) t/boris-fast t/io-fast.o t/reply
 
 distclean: clean
 	rm -rf cross dist boris-*.tar.gz boris_*.deb boris-*.tgz boris-*.mcpb
