@@ -8,16 +8,24 @@ port=0
 declare -gA wire=()  # descriptors, by connection
 declare -gA visit=() # Mcp-Session-Id, by connection
 declare -gA pieces=() # of a stream, read and not yet looked at
-http='' head='' body='' line='' comments=0
+http='' head='' body='' line='' comments=0 written=0
 
 MODERN='MCP-Protocol-Version: 2026-07-28'
 
-# serve ARGS...: a server that listens, on a port of its own: $port
+# serve ARGS...: a server that listens, on a port of its own: $port; fails where
+# it can't
 serve() {
 	rm -f err # the one of a server before
-	start --transport=http --port=0 "$@" &&
-		eventually grep -qs '^boris: listening on' err || return
-	port=$(sed -n 's|^boris: listening on http://.*:\([0-9]*\)/mcp$|\1|p' err)
+	start --transport=http --port=0 "$@" && eventually listens_or_not || return
+	port=$(sed -n 's|^boris: listening on \(http://.*\)/mcp$|\1|p' err)
+	[ -n "$port" ] || return
+	port=${port##*[:/]}
+	[[ $port == [0-9]* && $port != *.* ]] || port=80
+}
+
+# listens_or_not: the server listens, or has ended
+listens_or_not() {
+	grep -qs '^boris: listening on' err || exited
 }
 
 # leave: what helper.bash does by closing stdin, a signal does here
@@ -49,8 +57,9 @@ unplug() {
 	done
 }
 
-# put PEER TEXT: writes that
+# put PEER TEXT: writes that; $written counts the bytes
 put() {
+	written=$((written + ${#2}))
 	printf '%s' "$2" >&"${wire[$1]}"
 }
 
