@@ -180,7 +180,8 @@ static const struct option {
 	                                * number of that size, or a string */
 	int64_t unit;                  /* of a NUMBER: 1000 makes s to ms */
 	int64_t least, most;           /* as it is given */
-	int64_t preset;                /* in that unit */
+	int64_t preset;                /* in that unit; -1: what is known of
+	                                * the client, and 0 can be given */
 	const char *help;              /* if it begins with "HTTP:", the option
 	                                * counts only there (C5) */
 } option_table[] = {
@@ -218,13 +219,13 @@ static const struct option {
 	{ "--no-network", "BORIS_NO_NETWORK", FLAG_AT(fence.no_network),
 	  "commands reach no network but a loopback of their own" },
 	{ "--call-limit", "BORIS_CALL_LIMIT", "SECONDS",
-	  NUMBER, AT(mcp.call_limit), 1000, 0, 1000000, -1,
-	  "how long a call may be held open (default: what the client "
-	  "waits; 0: any)" },
+	  NUMBER, AT(mcp.call_limit), 1000, 1, 1000000000, -1,
+	  "how long a call may be held open (default: the client's; 0: as "
+	  "long as it takes)" },
 	{ "--result-limit", "BORIS_RESULT_LIMIT", "BYTES",
-	  NUMBER, AT(mcp.result_limit), 1, 0, 100000000, -1,
-	  "how long a result may be, 2000 or more (default: what the client "
-	  "takes; 0: any)" },
+	  NUMBER, AT(mcp.result_limit), 1, 2000, 1000000000, -1,
+	  "how long a result's text may be (default: the client's; 0: as "
+	  "--truncate has it)" },
 	{ "--no-bash", "BORIS_NO_BASH", FLAG_AT(no_bash),
 	  "do not offer the bash and task_output tools" },
 	{ "--transport", "BORIS_TRANSPORT", "stdio|http",
@@ -278,6 +279,7 @@ refuse(const struct option *row, const char *from, const char *value)
 		buf_int(&right, row->least);
 		buf_puts(&right, " to ");
 		buf_int(&right, row->most);
+		buf_puts(&right, row->preset < 0 ? ", or 0" : "");
 		break;
 	case CHOICE:
 		buf_add(&right, "one of ", row->value);
@@ -335,7 +337,8 @@ set_option(struct options *o, const struct option *row, const char *from,
 		free(dir);
 		break;
 	case NUMBER:
-		right = parse_number(value, row->least, row->most, &n);
+		right = parse_number(value, row->least, row->most, &n) ||
+		    (row->preset < 0 && parse_number(value, 0, 0, &n));
 		store(o, row, n * row->unit);
 		break;
 	case CHOICE:

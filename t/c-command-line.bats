@@ -24,11 +24,13 @@ accepts() {
 	is $status 0
 	is "$(cat err)" ''
 	for option in workdir timeout bg-timeout on-timeout truncate save-limit \
-	              structured write no-network no-bash help version; do
+	              structured write no-network call-limit result-limit \
+	              no-bash help version; do
 		has "$(cat out)" --$option
 	done
 	for variable in WORKDIR TIMEOUT BG_TIMEOUT ON_TIMEOUT TRUNCATE SAVE_LIMIT \
-	                STRUCTURED WRITE NO_NETWORK NO_BASH; do
+	                STRUCTURED WRITE NO_NETWORK CALL_LIMIT RESULT_LIMIT \
+	                NO_BASH; do
 		has "$(cat out)" BORIS_$variable
 	done
 }
@@ -157,6 +159,15 @@ accepts() {
 	accepts --save-limit=100
 	refuses --save-limit=-1
 	refuses --save-limit=1M
+}
+
+@test "C: --call-limit and --result-limit may be 0, and a result's no less than 2000" {
+	accepts --call-limit=0 --result-limit=0
+	accepts --call-limit=1 --result-limit=2000
+	refuses --call-limit=-1
+	refuses --result-limit=1999
+	has "$(<err)" '2000 to 1000000000, or 0'
+	BORIS_RESULT_LIMIT=1 refuses
 }
 
 @test "C: BORIS_BG_TIMEOUT and BORIS_SAVE_LIMIT are what the flags are" {
