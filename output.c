@@ -730,7 +730,7 @@ output_show(struct output *o, struct output_cursor *c, bool only_new,
 {
 	struct cut cut = choose(o, most->how, most->limit);
 
-	if (only_new && is_over(o, &cut))
+	if (only_new && most->how != TRUNCATE_LOOK && is_over(o, &cut))
 		cut = choose(o, TRUNCATE_TAIL, most->limit);
 	show(o, cut, most, only_new ? position(o, c) : 0,
 	    total_lines(o) - (only_new ? c->lines : 0), name, b, view);

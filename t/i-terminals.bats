@@ -640,9 +640,9 @@ sees_keys() {
 
 @test "P4: beside a command on a terminal a wait of 0 counts as absent" {
 	boris
-	on_terminal 'echo one; read x' '"wait":0'
+	on_terminal 'printf "one> "; read x' '"wait":0'
 	has "$(plain note)" 'waits for input'
-	is "$(plain stdout)" one
+	is "$(plain stdout)" 'one> '
 	type_in '\n'
 }
 

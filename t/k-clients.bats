@@ -10,6 +10,11 @@ from() {
 	boris "$@"
 }
 
+# long CHARACTERS: a command that prints so many, in lines of 99
+long() {
+	echo "head -c $1 /dev/zero | tr '\\0' a | fold -w 99"
+}
+
 @test "K1: Gemini's wait_for_previous is taken and dropped" {
 	from gemini-cli-mcp-client
 	run_bash 'echo hi' '{"wait_for_previous":true}'
@@ -113,3 +118,43 @@ from() {
 	run_bash 'echo hi'
 	lacks "$(text)" 'cwd: '
 }
+@test "K3: a result fits what its client lets through, start, end and path" {
+	local name most
+	while read -r name most; do
+		from "$name" --structured=off
+		run_bash "$(long 60000)"
+		most ${#reply} $((most + 700))
+		like "$(get -s result content 0 text)" '*a
+[[]stdout truncated: 60606 characters in total, first * and last * shown; full output: /*[]]
+a*'
+		run_bash "$(long 60000); { $(long 60000); } >&2"
+		most ${#reply} $((most + 1700))
+		is "$(get -s result content 0 text | grep -c 'full output: /')" 2
+		leave
+	done <<-'END'
+	codex-mcp-client 36000
+	copilot-cli 20000
+	gemini-cli-mcp-client 38000
+	END
+}
+
+@test "K3: what one stream leaves is the other's" {
+	from copilot-cli
+	run_bash "echo short >&2; $(long 60000)"
+	least ${#reply} 18500
+	has "$(text)" 'short'
+}
+
+@test "K3: a result has no more lines than its client lets through" {
+	from opencode
+	run_bash 'seq 3000; seq 3000 >&2'
+	most "$(get -s result content 0 text | wc -l)" 1900
+	is "$(get -s result content 0 text | grep -c 'full output: /')" 2
+}
+
+@test "K3: --result-limit takes the place of what is known" {
+	boris --result-limit=2000 --structured=off
+	run_bash "$(long 60000)"
+	most ${#reply} 2600
+}
+

@@ -611,7 +611,7 @@ in_batch() {
 		is "$(get -n result tools)" 2
 		is_legacy
 		run_bash 'echo hi; exit 3'
-		is "$(text)" '"exit_code: 3\n\nstdout:\nhi\n"'
+		like "$(text)" '"exit_code: 3\\ncwd: *\\n\\nstdout:\\nhi\\n"'
 		is "$(result exit_code)" 3
 		is_legacy
 		run_tool nope '{}'

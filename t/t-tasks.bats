@@ -632,7 +632,11 @@ ended() {
 	boris
 	local i
 	for i in 1 2 3 4 5; do
-		start_task true
+		start_task 'read <gate'
+		pids="$pids $pid"
+	done
+	release 5
+	for pid in $pids; do
 		eventually gone "$pid"
 	done
 	in_turn
