@@ -4,17 +4,16 @@
 #include "exec.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "guard.h"
 #include "proc.h"
+#include "script.h"
 
 enum {
 	GIVE_UP = 5000,         /* ms after SIGKILL; then it is let be */
@@ -35,11 +34,8 @@ enum {
 	                         * every turn of the loop costs (Q3) */
 	PIPE_FULL = 1 << 20,    /* bytes; no pipe holds more by default */
 	READ_SIZE = 64 << 10,
-	PIECE = (128 << 10) - 1,  /* what Linux takes as one argument (B3) */
 	ARGUMENTS = 32,           /* more than Linux takes of that size */
-	DIR_LIMIT = 16 << 10,     /* bytes a directory's name may have */
-	DIR_FD = 250,             /* of bash, for the directory's pipe */
-	ERROR_START = 4096        /* bytes of messages that may hold the trap */
+	DIR_LIMIT = 16 << 10      /* bytes a directory's name may have */
 };
 
 /* The pipes of a command, by their descriptor there; DIR tells the directory in
@@ -70,139 +66,8 @@ struct exec {
 	struct output *text[PIPES];  /* where OUT and ERR go, the owner's; NULL:
 	                              * what is read is dropped */
 	struct queue input;   /* still to be written to its stdin, or typed */
-	struct buf trap;      /* bash may repeat it in a message; or empty */
-	size_t searched;      /* bytes searched for that */
+	struct script script;
 };
-
-/* -- The script -------------------------------------------------------- */
-
-static bool
-is_bash(const char *shell)
-{
-	size_t n = strlen(shell);
-
-	return n >= 4 && strcmp(shell + n - 4, "bash") == 0;
-}
-
-/* A descriptor that the command does not name, or if there is none, that its
- * redirections do not: `exec 9>lock` is common. dash knows those of one digit
- * only. */
-static int
-free_digit(const char *text, size_t len)
-{
-	const char *digit = "7865943";
-	bool used[UCHAR_MAX + 1] = { false };
-	size_t i;
-
-	for (i = 0; digit[i] != '\0'; i++) {
-		if (memchr(text, digit[i], len) == NULL)
-			return digit[i] - '0';
-	}
-	for (i = 0; i < len; i++) {
-		if ((i > 0 && text[i - 1] == '&') ||
-		    (i + 1 < len && strchr("<>", text[i + 1]) != NULL))
-			used[(unsigned char)text[i]] = true;
-	}
-	while (used[(unsigned char)*digit] && digit[1] != '\0')
-		digit++;
-	return *digit - '0';
-}
-
-/* Is there a | that is not part of ||? */
-static bool
-has_pipe(const char *text, size_t len)
-{
-	const char *end = text + len;
-
-	while ((text = memchr(text, '|', (size_t)(end - text))) != NULL) {
-		if (text + 1 == end || text[1] != '|')
-			return true;
-		text += 2;
-	}
-	return false;
-}
-
-/* Does the command tell in which directory it ends (D2), or may a pipeline of
- * it hide a failure (B7)? */
-static bool
-needs_trap(const struct exec_command *c)
-{
-	return c->tells_dir ||
-	    (is_bash(c->shell) && has_pipe(c->text, c->len));
-}
-
-/* The descriptor under which the shell holds the directory's pipe (D2) */
-static int
-dir_descriptor(const struct exec_command *c)
-{
-	struct rlimit limit;
-
-	if (!is_bash(c->shell))
-		return free_digit(c->text, c->len);
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= DIR_FD)
-		return (int)limit.rlim_cur - 1;
-	return DIR_FD;
-}
-
-/* It stands on the command's own first line, so that line numbers stay (D3). It
- * writes to the pipe what `pwd` prints, in bash behind the exit codes of the
- * last pipeline (B7). Standard output and error are closed meanwhile, so that
- * `set -x` and a DEBUG trap show nothing of it; after `!` nothing ends it under
- * `set -e`. No function or alias of the command's is called: a backslash is
- * before each word, and functions are unset, by a special builtin, which bash
- * prefers to a function named `unset` in POSIX mode alone. mksh takes the
- * trap's own exit code. */
-static void
-put_trap(struct buf *b, const char *shell, int fd)
-{
-	if (is_bash(shell)) {
-		buf_puts(b, "trap '! { __boris=(\"${PIPESTATUS[@]}\") "
-		    "POSIXLY_CORRECT=1; \\unset -f unset builtin; "
-		    "\\unset POSIXLY_CORRECT; "
-		    "\\builtin printf \"%s \" \"${__boris[@]}\" >&");
-		buf_int(b, fd);
-		buf_puts(b, "; \\builtin pwd >&");
-		buf_int(b, fd);
-		buf_puts(b, "; } >&- 2>&-' EXIT; ");
-	} else {
-		buf_puts(b, "trap '{ __boris=$?; ! { \\unset -f command; "
-		    "\\command pwd >&");
-		buf_int(b, fd);
-		buf_puts(b, "; }; \\exit \"$__boris\"; } >&- 2>&-' EXIT; ");
-	}
-}
-
-/* The arguments of SHELL -c -- SCRIPT [SHELL PIECE...], each with a NUL behind
- * it. The command stands unchanged at the end of the script, whatever it ends
- * with: a comment, a here-document, a backslash (D3). If it is too long for one
- * argument, it comes in pieces, which the script joins, and removes from the
- * positional parameters before the command could see them. */
-static void
-put_texts(struct buf *b, const struct exec_command *c, const struct buf *trap)
-{
-	size_t at, n = 0;
-
-	buf_put(b, trap->data, trap->len);
-	if (c->len <= PIECE - b->len) {
-		buf_put(b, c->text, c->len);
-		buf_putc(b, '\0');
-		return;
-	}
-	buf_puts(b, "eval \"set --; ");
-	for (at = 0; at < c->len; at += PIECE) {
-		buf_puts(b, "${");
-		buf_int(b, (int64_t)++n);
-		buf_puts(b, "}");
-	}
-	buf_puts(b, "\"");
-	buf_putc(b, '\0');
-	buf_put(b, c->shell, strlen(c->shell) + 1);
-	for (at = 0; at < c->len; at += PIECE) {
-		n = c->len - at < PIECE ? c->len - at : PIECE;
-		buf_put(b, c->text + at, n);
-		buf_putc(b, '\0');
-	}
-}
 
 /* -- The start --------------------------------------------------------- */
 
@@ -218,7 +83,7 @@ shut(int *fd)
  * them in either case. Both ends of the directory's are non-blocking: if the
  * command has filled it, the trap does not wait. */
 static int
-open_pipes(struct exec_command *c, int ours[], int theirs[])
+open_pipes(struct exec_command *c, bool dir, int ours[], int theirs[])
 {
 	int i, end[2], us;
 
@@ -230,8 +95,7 @@ open_pipes(struct exec_command *c, int ours[], int theirs[])
 		theirs[OUT] = end[1];
 	}
 	for (i = c->terminal ? DIR : IN; i < PIPES; i++) {
-		if ((i == IN && c->input == NULL) ||
-		    (i == DIR && !needs_trap(c)))
+		if ((i == IN && c->input == NULL) || (i == DIR && !dir))
 			continue;
 		us = i == IN;
 		if (proc_pipe(end, i == DIR ? -1 : us) < 0)
@@ -244,18 +108,19 @@ open_pipes(struct exec_command *c, int ours[], int theirs[])
 
 /* Its pid, or -1 with errno */
 static pid_t
-start_shell(const struct exec_command *c, struct buf *texts, char *pwd,
-            int dir_fd, const int theirs[], volatile pid_t *slot)
+start_shell(struct exec *x, const struct exec_command *c, char *pwd,
+            const int theirs[])
 {
-	char *argv[ARGUMENTS] = { (char *)c->shell, "-c", "--" };
-	char *text = texts->data;
-	int n = 3, fd[PIPES];
+	char *argv[ARGUMENTS] = { (char *)c->shell };
+	char *text = x->script.args.data;
+	int n = 1, fd[PIPES];
 	struct proc_child child = {
-		argv, c->env, c->dir, fd, dir_fd, c->terminal, slot
+		argv, c->env, c->dir, fd, x->script.fd, c->terminal, x->slot
 	};
 	pid_t pid;
 
-	while (text < texts->data + texts->len && n < ARGUMENTS - 1) {
+	while (text < x->script.args.data + x->script.args.len &&
+	    n < ARGUMENTS - 1) {
 		argv[n++] = text;
 		text += strlen(text) + 1;
 	}
@@ -321,7 +186,7 @@ exec_free(struct exec_list *list, struct exec *x)
 		shut(&x->fd[i]);
 	reap(x);
 	queue_free(&x->input);
-	buf_free(&x->trap);
+	script_free(&x->script);
 	x->report->open = false;
 	free(x);
 }
@@ -332,8 +197,8 @@ exec_start(struct exec_list *list, struct exec_command *c,
            int64_t now)
 {
 	struct exec *x = calloc(1, sizeof(*x));
-	struct buf texts = { NULL, 0, 0, false }, pwd = texts;
-	int theirs[PIPES], i, error, dir_fd = dir_descriptor(c);
+	struct buf pwd = { NULL, 0, 0, false };
+	int theirs[PIPES], i, error;
 	pid_t pid = -1;
 
 	if (x == NULL)
@@ -344,21 +209,18 @@ exec_start(struct exec_list *list, struct exec_command *c,
 	list->first = x;
 	for (i = 0; i < PIPES; i++)
 		x->fd[i] = x->poll[i] = theirs[i] = -1;
-	if (needs_trap(c))
-		put_trap(&x->trap, c->shell, dir_fd);
-	put_texts(&texts, c, &x->trap);
+	script_write(&x->script, c->shell, c->text, c->len, c->tells_dir);
 	buf_puts(&pwd, "PWD=");
 	buf_put(&pwd, c->dir, strlen(c->dir) + 1);
 	errno = ENOMEM;
-	if (!texts.failed && !pwd.failed && !x->trap.failed &&
+	if (!x->script.args.failed && !pwd.failed &&
 	    (c->guard == NULL || (x->slot = guard_slot(c->guard)) != NULL) &&
-	    open_pipes(c, x->fd, theirs) == 0)
-		pid = start_shell(c, &texts, pwd.data, dir_fd, theirs,
-		    x->slot);
+	    open_pipes(c, x->script.fd >= 0, x->fd, theirs) == 0)
+		pid = start_shell(x, c, pwd.data, theirs);
 	error = errno;
 	for (i = 0; i < PIPES; i++)
 		shut(&theirs[i]);
-	buf_free(&texts);
+	buf_free(&x->script.args);
 	buf_free(&pwd);
 	if (pid < 0) {
 		exec_free(list, x);
@@ -372,8 +234,6 @@ exec_start(struct exec_list *list, struct exec_command *c,
 	x->text[ERR] = err;
 	x->started = now;
 	x->deadline = x->look = x->again = NEVER;
-	if (!is_bash(c->shell))
-		buf_free(&x->trap);  /* others do not repeat a line */
 	if (c->input != NULL) {
 		x->input.bytes = *c->input;
 		memset(c->input, 0, sizeof(*c->input));
@@ -384,28 +244,20 @@ exec_start(struct exec_list *list, struct exec_command *c,
 
 /* -- The pipes --------------------------------------------------------- */
 
-/* If the first line is a syntax error, bash repeats it, and the trap with it,
- * at the start of its stderr, or on the terminal: the trap is taken out of that
- * (D3). */
 static void
-write_without_trap(struct exec *x, struct output *to, const char *p, size_t n)
+show(struct exec *x, int which, const char *p, size_t n)
 {
-	size_t at = 0;
+	struct output *to = x->text[which];
+	struct buf clean = { NULL, 0, 0, false };
 
-	while (x->trap.len > 0 && at + x->trap.len <= n) {
-		if (memcmp(p + at, x->trap.data, x->trap.len) != 0) {
-			at++;
-			continue;
-		}
-		output_write(to, p, at);
-		p += at + x->trap.len;
-		n -= at + x->trap.len;
-		buf_free(&x->trap);
-	}
-	output_write(to, p, n);
-	x->searched += n;
-	if (x->searched > ERROR_START)
-		buf_free(&x->trap);
+	if (to == NULL)
+		return;
+	if ((which == ERR || x->terminal) &&
+	    script_clean(&x->script, p, n, &clean))
+		output_write(to, clean.data, clean.len);
+	else
+		output_write(to, p, n);
+	buf_free(&clean);
 }
 
 /* One read. Returns the number of bytes; 0 at the end, and closes it; -1: there
@@ -433,10 +285,7 @@ take(struct exec *x, int which, int64_t now)
 		return 0;
 	}
 	x->printed = now;
-	if (x->text[which] != NULL && (which == ERR || x->terminal))
-		write_without_trap(x, x->text[which], bytes, (size_t)n);
-	else if (x->text[which] != NULL)
-		output_write(x->text[which], bytes, (size_t)n);
+	show(x, which, bytes, (size_t)n);
 	return n;
 }
 
@@ -455,48 +304,26 @@ take_rest(struct exec *x, ssize_t most, int64_t now)
 	}
 }
 
-/* Did a part of a pipeline of several fail, other than by SIGPIPE, whose cause
- * is that its reader had ended? */
-static bool
-hides_failure(const char *codes)
-{
-	if (strchr(codes, ' ') == NULL)
-		return false;
-	for (; *codes != '\0'; codes += strcspn(codes, " ")) {
-		codes += strspn(codes, " ");
-		if (atoi(codes) != 0 && atoi(codes) != 141)
-			return true;
-	}
-	return false;
-}
-
-/* Reads what the trap wrote: exit codes with a space behind each, an absolute
- * name and a newline (D2, B7). Anything else was not written by the trap. */
+/* Where has it ended (D2), and what did its exit code hide (B7)? */
 static void
 take_dir(struct exec *x)
 {
-	char text[DIR_LIMIT + 1];
+	char text[DIR_LIMIT];
+	const char *dir, *codes;
 	ssize_t n = -1;
-	size_t codes;
 
 	if (x->fd[DIR] >= 0)
-		n = read(x->fd[DIR], text, DIR_LIMIT);
+		n = read(x->fd[DIR], text, sizeof(text));
 	shut(&x->fd[DIR]);
 	/* cppcheck-suppress legacyUninitvar */
-	if (n < 1 || text[n - 1] != '\n' ||
-	    memchr(text, '\0', (size_t)n) != NULL)
+	dir = n > 0 ? script_told(text, (size_t)n, &codes) : NULL;
+	if (dir == NULL)
 		return;
-	text[n - 1] = '\0';
-	codes = strspn(text, "0123456789 ");
-	if (text[codes] != '/')
-		return;
-	x->report->dir = strdup(text + codes);
+	x->report->dir = strdup(dir);
 	x->report->dir_lost = x->report->dir == NULL;
-	if (codes < 3 || codes > sizeof(x->report->pipeline))
-		return;
-	text[codes - 1] = '\0';
-	if (x->report->status == 0 && hides_failure(text))
-		memcpy(x->report->pipeline, text, codes);
+	if (x->report->status == 0 &&
+	    strlen(codes) < sizeof(x->report->pipeline))
+		memcpy(x->report->pipeline, codes, strlen(codes) + 1);
 }
 
 /* -- The group --------------------------------------------------------- */
@@ -526,6 +353,7 @@ end(struct exec *x, int64_t now)
 	if (x->report->state == EXEC_ENDED)
 		return;
 	take_rest(x, PIPE_FULL, now);
+	show(x, x->terminal ? OUT : ERR, NULL, 0);
 	take_dir(x);
 	x->report->scattered = x->group.scattered;
 	/* What was left running may hold the pipes (E4). They are read on, so
@@ -539,7 +367,7 @@ end(struct exec *x, int64_t now)
 	/* What was left running reads end of file, as under any shell. */
 	shut(&x->fd[IN]);
 	queue_free(&x->input);
-	buf_free(&x->trap);
+	script_free(&x->script);
 	x->report->state = EXEC_ENDED;
 	x->deadline = x->look = x->again = NEVER;
 }

@@ -14,8 +14,7 @@
 
 #include "buf.h"
 #include "proc.h"
-
-extern char **environ;
+#include "script.h"
 
 enum { TOKEN_LIMIT = 4096 };  /* bytes (H3) */
 
@@ -465,54 +464,6 @@ print_help(void)
 
 /* -- What the other rooms need of them ---------------------------------- */
 
-/* Is the variable one of these, each a name with its `='? */
-static bool
-is_one_of(const char *variable, const char *const *names)
-{
-	while (*names != NULL &&
-	    strncmp(variable, *names, strlen(*names)) != 0)
-		names++;
-	return *names != NULL;
-}
-
-/* The environment of commands: boris's own, without its token (H3) and OLDPWD,
- * where `cd -` leads, with another TERM and, where there is no terminal,
- * without an editor, so that programs that would draw or open one say so and
- * end (B4). With a terminal there is no pager, nor a variable that hides its
- * size (I1). env[0] is for PWD, which each command gets its own of. */
-static char **
-make_environment(bool terminal)
-{
-	static const char *const never[] = {
-		"PWD=", "OLDPWD=", "TERM=", "BORIS_TOKEN=", NULL
-	}, *const with_terminal[] = {
-		"PAGER=", "GIT_PAGER=", "LINES=", "COLUMNS=", NULL
-	}, *const without[] = {
-		"EDITOR=", "VISUAL=", NULL
-	};
-	size_t n = 0, kept = 1;
-	char **env, **e;
-
-	while (environ[n] != NULL)
-		n++;
-	env = malloc((n + 5) * sizeof(*env));
-	if (env == NULL)
-		fatal(1, "start", NULL, "out of memory");
-	env[0] = "PWD=/";
-	env[kept++] = "TERM=dumb";
-	if (terminal) {
-		env[kept++] = "PAGER=cat";
-		env[kept++] = "GIT_PAGER=cat";
-	}
-	for (e = environ; *e != NULL; e++) {
-		if (!is_one_of(*e, never) &&
-		    !is_one_of(*e, terminal ? with_terminal : without))
-			env[kept++] = *e;
-	}
-	env[kept] = NULL;
-	return env;
-}
-
 /* Commands can write below what --write names, in the directory for saved files
  * and in /dev (F1). */
 static void
@@ -522,12 +473,14 @@ complete_mcp(struct options *o)
 	struct tools_options *t = &o->mcp.tools;
 	const char *tmp = getenv("TMPDIR");
 
-	s->shell = access("/bin/bash", X_OK) == 0 ? "/bin/bash" : "/bin/sh";
+	s->shell = script_shell();
 	if (s->workdir == NULL)
 		s->workdir = absolute(NULL);
 	s->tmpdir = absolute(tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
-	s->env = make_environment(false);
-	s->terminal_env = make_environment(true);
+	s->env = script_environment(false);
+	s->terminal_env = script_environment(true);
+	if (s->env == NULL || s->terminal_env == NULL)
+		fatal(1, "start", NULL, "out of memory");
 	if (o->fence.write != NULL) {
 		append(&o->fence.write, s->tmpdir, strlen(s->tmpdir));
 		append(&o->fence.write, "/dev", strlen("/dev"));

@@ -187,12 +187,33 @@ ends_in() {
 	ends_in "$PWD/d"
 }
 
-@test "D2: in dash a command may make up the digits that it redirects" {
+@test "D2: in dash nothing is told where text from elsewhere may use any digit" {
 	without_bash dash
+	for digit in 3 4 5 6 7 8 9; do
+		echo "exec $digit>>/home/lock"
+	done >root/home/script
 	boris --workdir=/home
-	run_bash 'for digit in 5 6 7 8 9; do eval "exec $digit>lock"; done; cd d'
-	is "$(wc -c <root/home/lock | tr -d ' ')" 0
+	for command in 'for digit in 5 6 7 8 9; do eval "exec $digit>>lock"; done' \
+		'. ./script' 'if true; then . ./script; fi' 'x=1 . ./script'; do
+		run_bash "$command; cd d"
+		is "$(result exit_code) $(wc -c <root/home/lock)" '0 0'
+		ends_in /home
+	done
+	run_bash 'echo . ; test -e . ; cd d'
 	ends_in /home/d
+}
+
+@test "D2: where a DEBUG trap or BASH_XTRACEFD would meet boris nothing is told" {
+	mkdir d
+	boris
+	as_in_a_shell 'trap "echo \"\$BASH_COMMAND\" >>log" DEBUG; true; cat log; rm log'
+	run_bash 'trap "echo x >>log" DEBUG; cd d'
+	is "$(wc -l <log)" 1
+	ends_in "$PWD"
+	rm log
+	run_bash 'exec 4>log; BASH_XTRACEFD=4; set -x; cd d'
+	is "$(<log)" '+ cd d'
+	ends_in "$PWD"
 }
 
 @test "D2: a command may close a descriptor, as exec 9>&- does" {
@@ -429,6 +450,16 @@ own_codes() {
 	without_bash mksh
 	boris --workdir=/home
 	own_codes /home
+}
+
+@test "D3: where a wrong word is long nothing of boris is shown either" {
+	boris
+	as_in_a_shell "( ) $(head -c 5000 /dev/zero | tr '\0' a)"
+	as_in_a_shell "( ) $(head -c 12000 /dev/zero | tr '\0' a)"
+	run_bash "( ) $(head -c 100000 /dev/zero | tr '\0' a)"
+	is "$(grep -c __boris "$(plain stderr_file)")" 0
+	run_bash '/bin/bash -c ")"; printf t >&2' # looks like it, and isn't
+	like "$(plain stderr)" '/bin/bash: -c: *t'
 }
 
 @test "D3: on a terminal a syntax error shows the command's own line only" {

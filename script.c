@@ -1,0 +1,349 @@
+#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700  /* getrlimit */
+
+#include "script.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum {
+	PIECE = (128 << 10) - 1,  /* bytes that Linux takes as one argument
+	                           * (B3) */
+	BASH_FD = 250             /* for the directory's pipe */
+};
+
+/* -- The shell and its environment ------------------------------------- */
+
+const char *
+script_shell(void)
+{
+	return access("/bin/bash", X_OK) == 0 ? "/bin/bash" : "/bin/sh";
+}
+
+/* Is the variable one of these, each a name with its `='? */
+static bool
+is_one_of(const char *variable, const char *const *names)
+{
+	while (*names != NULL &&
+	    strncmp(variable, *names, strlen(*names)) != 0)
+		names++;
+	return *names != NULL;
+}
+
+/* Without boris's token (H3) and OLDPWD, where `cd -` leads, with another TERM
+ * and, where there is no terminal, without an editor, so that programs that
+ * would draw or open one say so and end (B4). With a terminal there is no
+ * pager, nor a variable that hides its size (I1). */
+char **
+script_environment(bool terminal)
+{
+	static const char *const never[] = {
+		"PWD=", "OLDPWD=", "TERM=", "BORIS_TOKEN=", NULL
+	}, *const with_terminal[] = {
+		"PAGER=", "GIT_PAGER=", "LINES=", "COLUMNS=", NULL
+	}, *const without[] = {
+		"EDITOR=", "VISUAL=", NULL
+	};
+	size_t n = 0, kept = 1;
+	char **env, **e;
+
+	while (environ[n] != NULL)
+		n++;
+	env = malloc((n + 5) * sizeof(*env));
+	if (env == NULL)
+		return NULL;
+	env[0] = "PWD=/";
+	env[kept++] = "TERM=dumb";
+	if (terminal) {
+		env[kept++] = "PAGER=cat";
+		env[kept++] = "GIT_PAGER=cat";
+	}
+	for (e = environ; *e != NULL; e++) {
+		if (!is_one_of(*e, never) &&
+		    !is_one_of(*e, terminal ? with_terminal : without))
+			env[kept++] = *e;
+	}
+	env[kept] = NULL;
+	return env;
+}
+
+/* -- What the command names -------------------------------------------- */
+
+static bool
+is_bash(const char *shell)
+{
+	size_t n = strlen(shell);
+
+	return n >= 4 && strcmp(shell + n - 4, "bash") == 0;
+}
+
+/* Does the text name this? */
+static bool
+names(const char *text, const char *end, const char *word)
+{
+	size_t n = strlen(word);
+
+	while ((text = memchr(text, *word, (size_t)(end - text))) != NULL &&
+	    (size_t)(end - text) >= n && memcmp(text, word, n) != 0)
+		text++;
+	return text != NULL && (size_t)(end - text) >= n;
+}
+
+/* May a command of it run what stands elsewhere? */
+static bool
+reads_commands(const char *text, const char *end)
+{
+	static const char *const reads[] = { ".", "eval", "source", NULL };
+	static const char *const before[] = {
+		"then", "do", "else", "elif", "if", "while", "until", "!", "{",
+		"time", "command", NULL
+	};
+	const char *const *word;
+	bool first = true;  /* here a command may begin */
+	size_t n;
+
+	for (; text < end; text += n > 0 ? n : 1) {
+		for (n = 0; text + n < end &&
+		    strchr(" \t\n;&|()`", text[n]) == NULL; n++)
+			;
+		if (n == 0) {
+			first = first || strchr(" \t", *text) == NULL;
+			continue;
+		}
+		for (word = reads; first && *word != NULL; word++) {
+			if (strlen(*word) == n && memcmp(*word, text, n) == 0)
+				return true;
+		}
+		for (word = before; *word != NULL && (strlen(*word) != n ||
+		    memcmp(*word, text, n) != 0); word++)
+			;
+		first = first && (*word != NULL || memchr(text, '=', n));
+	}
+	return false;
+}
+
+/* May the command meet the trap? A DEBUG trap runs for each part of it, `set
+ * -x` may show it elsewhere than on stderr. Other shells than bash know
+ * descriptors of one digit alone, which a text from elsewhere may use. */
+static bool
+meets_trap(const char *text, const char *end, bool bash)
+{
+	return bash ? names(text, end, "BASH_XTRACEFD") ||
+	    (names(text, end, "trap") && names(text, end, "DEBUG"))
+	    : reads_commands(text, end);
+}
+
+/* Is there a | that is not part of ||? */
+static bool
+has_pipe(const char *text, const char *end)
+{
+	for (; (text = memchr(text, '|', (size_t)(end - text))) != NULL;
+	    text += 2) {
+		if (text + 1 == end || text[1] != '|')
+			return true;
+	}
+	return false;
+}
+
+/* A descriptor that the command does not name, or if there is none, that its
+ * redirections do not: `exec 9>lock` is common. */
+static int
+free_digit(const char *text, const char *end)
+{
+	const char *digit = "7865943";
+	bool used[UCHAR_MAX + 1] = { false };
+	const char *p;
+	size_t i;
+
+	for (i = 0; digit[i] != '\0'; i++) {
+		if (memchr(text, digit[i], (size_t)(end - text)) == NULL)
+			return digit[i] - '0';
+	}
+	for (p = text; p < end; p++) {
+		if ((p > text && p[-1] == '&') ||
+		    (p + 1 < end && (p[1] == '<' || p[1] == '>')))
+			used[(unsigned char)*p] = true;
+	}
+	while (used[(unsigned char)*digit] && digit[1] != '\0')
+		digit++;
+	return *digit - '0';
+}
+
+/* 250, or the highest that there may be */
+static int
+bash_descriptor(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= BASH_FD)
+		return (int)limit.rlim_cur - 1;
+	return BASH_FD;
+}
+
+/* -- What the shell is given ------------------------------------------- */
+
+/* It stands on the command's own first line, so that line numbers stay (D3). It
+ * writes to the pipe what `pwd` prints, in bash behind the exit codes of the
+ * last pipeline (B7). Standard output and error are closed meanwhile, so that
+ * `set -x` shows nothing of it; after `!` nothing ends it under `set -e`. No
+ * function or alias of the command's is called: a backslash is before each
+ * word, and functions are unset, by a special builtin, which bash prefers to a
+ * function named `unset` in POSIX mode alone. mksh takes the trap's own exit
+ * code, and shows under `set -x` whatever is not a `case`. */
+static void
+put_trap(struct buf *b, bool bash, int fd)
+{
+	if (bash) {
+		buf_puts(b, "trap '! { __boris=(\"${PIPESTATUS[@]}\") "
+		    "POSIXLY_CORRECT=1; \\unset -f unset builtin; "
+		    "\\unset POSIXLY_CORRECT; "
+		    "\\builtin printf \"%s \" \"${__boris[@]}\" >&");
+		buf_int(b, fd);
+		buf_puts(b, "; \\builtin pwd >&");
+		buf_int(b, fd);
+		buf_puts(b, "; } >&- 2>&-' EXIT; ");
+	} else {
+		buf_puts(b, "trap 'case ${KSH_VERSION-}:$- in *KSH*:*x*) ;; *) "
+		    "{ __boris=$?; ! { \\unset -f command; \\command pwd >&");
+		buf_int(b, fd);
+		buf_puts(b, "; }; \\exit \"$__boris\"; } >&- 2>&- ;; esac' "
+		    "EXIT; ");
+	}
+}
+
+/* The command stands unchanged at the end of the script, whatever it ends with:
+ * a comment, a here-document, a backslash (D3). If it is too long for one
+ * argument, it comes in pieces, which the script joins, and removes from the
+ * positional parameters before the command could see them. */
+void
+script_write(struct script *s, const char *shell, const char *text, size_t len,
+             bool tells_dir)
+{
+	const char *end = text + len;
+	bool bash = is_bash(shell);
+	size_t at, n = 0, room = PIECE;
+
+	s->fd = -1;
+	if ((tells_dir || (bash && has_pipe(text, end))) &&
+	    !meets_trap(text, end, bash)) {
+		s->fd = bash ? bash_descriptor() : free_digit(text, end);
+		put_trap(&s->trap, bash, s->fd);
+		room -= s->trap.len;
+	}
+	if (bash)
+		buf_add(&s->message, shell, ": -c: ");
+	buf_put(&s->args, "-c\0--", 6);
+	buf_put(&s->args, s->trap.data, s->trap.len);
+	s->args.failed |= s->trap.failed || s->message.failed;
+	if (!bash)
+		buf_free(&s->trap);
+	if (len <= room) {
+		buf_put(&s->args, text, len);
+		buf_putc(&s->args, '\0');
+		return;
+	}
+	buf_puts(&s->args, "eval \"set --; ");
+	for (at = 0; at < len; at += PIECE) {
+		buf_puts(&s->args, "${");
+		buf_int(&s->args, (int64_t)++n);
+		buf_puts(&s->args, "}");
+	}
+	buf_put(&s->args, "\"", 2);
+	buf_put(&s->args, shell, strlen(shell) + 1);
+	for (at = 0; at < len; at += PIECE) {
+		buf_put(&s->args, text + at, len - at < PIECE ? len - at
+		    : PIECE);
+		buf_putc(&s->args, '\0');
+	}
+}
+
+/* Nobody shows the trap any more. */
+static void
+forget_trap(struct script *s)
+{
+	buf_free(&s->trap);
+	buf_free(&s->message);
+}
+
+void
+script_free(struct script *s)
+{
+	buf_free(&s->args);
+	forget_trap(s);
+}
+
+/* -- What the shell shows and tells ------------------------------------ */
+
+bool
+script_clean(struct script *s, const char *shown, size_t n, struct buf *b)
+{
+	size_t i = 0;
+
+	while (i < n && s->begun < s->message.len &&
+	    shown[i] == s->message.data[s->begun]) {
+		s->begun++;
+		i++;
+	}
+	if (i < n && s->begun < s->message.len)
+		forget_trap(s);
+	if (s->trap.len == 0)
+		return false;
+	buf_put(b, shown, i);
+	for (; i < n && s->held < s->trap.len; i++) {
+		if (shown[i] == s->trap.data[s->held]) {
+			s->held++;
+			continue;
+		}
+		buf_put(b, s->trap.data, s->held);
+		s->held = shown[i] == *s->trap.data;
+		if (s->held == 0)
+			buf_putc(b, shown[i]);
+	}
+	if (n == 0)
+		buf_put(b, s->trap.data, s->held);
+	if (n == 0 || s->held == s->trap.len)
+		forget_trap(s);
+	buf_put(b, shown + i, n - i);
+	return true;
+}
+
+/* Did a part of a pipeline of several fail, other than by SIGPIPE, whose cause
+ * is that its reader had ended? */
+static bool
+hides_failure(const char *codes)
+{
+	if (strchr(codes, ' ') == NULL)
+		return false;
+	for (; *codes != '\0'; codes += strcspn(codes, " ")) {
+		codes += strspn(codes, " ");
+		if (atoi(codes) != 0 && atoi(codes) != 141)
+			return true;
+	}
+	return false;
+}
+
+/* The trap writes exit codes with a space behind each, an absolute name and a
+ * newline. Anything else was not written by it. */
+char *
+script_told(char *told, size_t n, const char **codes)
+{
+	size_t len;
+
+	*codes = "";
+	if (n == 0 || told[n - 1] != '\n' || memchr(told, '\0', n) != NULL)
+		return NULL;
+	told[n - 1] = '\0';
+	len = strspn(told, "0123456789 ");
+	if (told[len] != '/')
+		return NULL;
+	if (len > 0)
+		told[len - 1] = '\0';
+	if (len > 0 && hides_failure(told))
+		*codes = told;
+	return told + len;
+}

@@ -1,0 +1,46 @@
+#ifndef SCRIPT_H
+#define SCRIPT_H
+
+/* The text around a command (SPEC B2-B4, B7, D2, D3): what its shell is given,
+ * and what that says in which directory it has ended. Text in, text out. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "buf.h"
+
+const char *script_shell(void);  /* absolute; looked for (B2) */
+
+/* boris's own environment as commands see it (B4), with a terminal (I1) or
+ * without; its first place is kept for PWD. NULL: no memory. */
+char **script_environment(bool terminal);
+
+/* Zeroed: empty */
+struct script {
+	struct buf args;  /* -c -- SCRIPT [SHELL PIECE...], each with a NUL
+	                   * behind it */
+	int fd;           /* the descriptor under which the shell is to have a
+	                   * pipe for script_told(); -1: none */
+	struct buf trap;  /* what stands before the command; empty if no shell
+	                   * shows it, or not any more */
+	struct buf message;  /* how a message begins that may show it */
+	size_t begun;     /* so many bytes of that have been shown */
+	size_t held;      /* and so many of the trap, at the end */
+};
+
+/* Fills in a zeroed one. args.failed: there was no memory. */
+void script_write(struct script *, const char *shell, const char *text,
+                  size_t len, bool tells_dir);
+void script_free(struct script *);
+
+/* Appends what the shell has shown on stderr or its terminal, the trap taken
+ * out of it (D3); n is 0 at the end. False: that is not needed any more, and
+ * nothing is appended. */
+bool script_clean(struct script *, const char *shown, size_t n, struct buf *);
+
+/* Reads the n bytes that the trap wrote, and changes them. Returns the
+ * directory in it, absolute (D2), and in *codes the exit codes of the last
+ * pipeline if one of them is a failure that the last one hides (B7), else "".
+ * NULL: the trap has not written it. */
+char *script_told(char *told, size_t n, const char **codes);
+
+#endif
