@@ -19,6 +19,7 @@ enum {
 	COLUMNS = 8000,       /* in a row (O1), */
 	TERMINAL = 200,       /* and in one on a terminal (I1, I6) */
 	ROW_BYTES = 4 * COLUMNS,  /* and so many are taken at a time, at most */
+	SAMPLE = 4000,        /* bytes that say whether it is text (O9) */
 	MANY = INT32_MAX
 };
 
@@ -26,7 +27,7 @@ struct part {
 	int64_t chars, bytes, lines;
 };
 
-/* What is shown of a text that is too long (O3, O4, T3) */
+/* What is shown of a text that is too long (O3, O4, T3), or of no text (O9) */
 static const struct cut {
 	int64_t all;  /* so many characters are shown whole; of more, */
 	struct part first, last;  /* at most that much of start and end */
@@ -40,7 +41,7 @@ static const struct cut {
 	[TRUNCATE_BOTH] = { 30000, { 10000, MANY, MANY },
 		{ 20000, MANY, MANY }, 2, 100 },
 	[TRUNCATE_LOOK] = { 10000, { 0, 0, 0 }, { 10000, MANY, MANY }, 0, 0 }
-};
+}, no_text = { 1000, { 1000, MANY, MANY }, { 0, 0, 0 }, 6, 0 };
 
 static const unsigned char replacement[] = "\xEF\xBF\xBD";  /* U+FFFD */
 static const unsigned char nul_sign[] = "\xE2\x90\x80";  /* U+2400 */
@@ -60,6 +61,9 @@ struct output {
 	bool failed;          /* no memory: text is missing */
 	bool ended;
 	bool screen;          /* output_is_screen() */
+	bool no_text;         /* O9 */
+	int64_t raw;          /* bytes that came, */
+	int64_t bad;          /* of them NUL, or not UTF-8 */
 	size_t width;         /* columns of a row */
 
 	enum state state;
@@ -200,11 +204,13 @@ append(struct output *o, const unsigned char *p, size_t n)
 			memcpy(to, nul_sign, 3);
 			to += 3;
 			inner += 2;
+			o->bad++;
 			continue;
 		}
 		len = read_char(p + i, n - i, &as, &shown);
 		if (len == 0)
 			break;
+		o->bad += as != p + i ? (int64_t)len : 0;
 		inner += shown > 0 ? shown - 1 : 0;
 		while (shown-- > 0)
 			*to++ = *as++;
@@ -337,6 +343,7 @@ read_text(struct output *o, const unsigned char *p, size_t n)
 		o->state = CHARACTER;
 		return n;
 	}
+	o->bad += as != p ? (int64_t)len : 0;
 	if (shown > 0)
 		put(o, as, shown);
 	return len;
@@ -411,6 +418,21 @@ read_sequence(struct output *o, const unsigned char *p, size_t n)
 	return i;
 }
 
+static void
+read_bytes(struct output *o, const unsigned char *p, size_t n)
+{
+	const unsigned char *end = p + n;
+
+	while (p < end) {
+		if (o->state == CHARACTER)
+			p += read_character(o, p);
+		else if (o->state != TEXT || *p == 0x1B)
+			p += read_sequence(o, p, (size_t)(end - p));
+		else
+			p += read_text(o, p, (size_t)(end - p));
+	}
+}
+
 /* -- Showing ----------------------------------------------------------- */
 
 static int64_t
@@ -436,9 +458,10 @@ total_lines(const struct output *o)
 static struct cut
 choose(const struct output *o, enum truncate how, int64_t limit)
 {
-	struct cut cut = cuts[o->ended ? how : TRUNCATE_LOOK];
+	struct cut cut = o->no_text ? no_text :
+	    cuts[o->ended ? how : TRUNCATE_LOOK];
 
-	if (limit > 0) {
+	if (limit > 0 && (limit < cut.all || !o->no_text)) {
 		cut.all = limit;
 		cut.last.chars = limit * (6 - cut.sixths) / 6;
 		cut.first.chars = limit - cut.last.chars;
@@ -495,10 +518,15 @@ put_notice(struct output *o, const struct cut *cut, int64_t first,
            struct buf *b)
 {
 	buf_add(b, "[", name);
-	if (cut->sixths > 0)
+	if (o->no_text)
+		put_number(b, " truncated: not text, ", o->raw,
+		    " bytes in total, ");
+	else if (cut->sixths > 0)
 		put_number(b, " truncated: ", o->chars,
 		    " characters in total, ");
-	if (cut->sixths == 5) {
+	if (o->no_text) {
+		put_number(b, "first ", first, " characters shown");
+	} else if (cut->sixths == 5) {
 		put_number(b, "first ", first, " and ");
 		put_number(b, "last ", e->chars, " shown");
 	} else if (cut->sixths > 0) {
@@ -593,7 +621,7 @@ show(struct output *o, struct cut cut, const struct output_bounds *most,
 	if (b->len > 0 && b->data[b->len - 1] != '\n')
 		buf_putc(b, '\n');
 	put_notice(o, &cut, s.chars, &e, lines, name, b);
-	if (cut.sixths > 0) {
+	if (cut.sixths > 0 && end < o->len) {
 		buf_putc(b, '\n');
 		buf_put(b, o->text + end, o->len - end);
 	}
@@ -634,7 +662,8 @@ output_free(struct output *o)
 void
 output_write(struct output *o, const void *bytes, size_t n)
 {
-	const unsigned char *p = bytes, *end = p + n;
+	const unsigned char *p = bytes;
+	size_t step;
 
 	if (o->ended)
 		return;
@@ -644,13 +673,13 @@ output_write(struct output *o, const void *bytes, size_t n)
 	if (o->text != NULL)
 		o->cells = (unsigned char (*)[4])(o->text + o->size);
 	o->failed = o->failed || o->text == NULL;
-	while (p < end && !o->failed) {
-		if (o->state == CHARACTER)
-			p += read_character(o, p);
-		else if (o->state != TEXT || *p == 0x1B)
-			p += read_sequence(o, p, (size_t)(end - p));
-		else
-			p += read_text(o, p, (size_t)(end - p));
+	for (; n > 0 && !o->failed; n -= step, p += step) {
+		step = o->raw < SAMPLE && n > (size_t)(SAMPLE - o->raw)
+		    ? (size_t)(SAMPLE - o->raw) : n;
+		read_bytes(o, p, step);
+		o->raw += (int64_t)step;
+		if (o->raw <= SAMPLE)
+			o->no_text = o->raw >= 200 && o->bad * 10 > o->raw;
 	}
 	close_row(o);
 }

@@ -137,11 +137,10 @@ add_unknown(struct buf *b, struct json name, int i)
 
 	buf_puts(b, b->len == 0 ? "unknown argument " : ", ");
 	put_snippet(b, name);
-	if (i < ARGUMENTS) {
-		while (arguments[i].described[other] == NULL)
-			other++;
+	while (i < ARGUMENTS && arguments[i].described[other] == NULL)
+		other++;
+	if (i < ARGUMENTS)
 		buf_add(b, ", which ", names[other], " takes");
-	}
 	for (f = 0; f < sizeof(foreign) / sizeof(foreign[0]); f++) {
 		if (json_is(name, foreign[f][0]))
 			buf_add(b, " (", foreign[f][1], ")");
@@ -497,30 +496,25 @@ read_task(const struct tools_options *o, const struct json given[],
 static void
 put_fences(struct buf *b, const struct tools_options *o)
 {
-	struct buf name = { NULL, 0, 0, false };
 	const char *dir = o->write;
-	int more = -1;
+	size_t len = dir != NULL ? strlen(dir) : 0;
+	int more = 0;
 
-	if (o->write == NULL && !o->no_network)
+	if (dir == NULL && !o->no_network)
 		return;
 	buf_puts(b, " Commands ");
-	if (o->write != NULL) {
-		for (; *dir != '\0'; dir += strlen(dir) + 1)
-			more++;
-		json_string(&name, o->write, strlen(o->write));
+	if (dir != NULL) {
 		buf_puts(b, "write nowhere but below ");
-		if (name.len > DIR_SHOWN || name.failed)
+		json_name(b, dir, len < DIR_SHOWN ? len : DIR_SHOWN);
+		buf_puts(b, len < DIR_SHOWN ? "" : "...");
+		while (*(dir += strlen(dir) + 1) != '\0')
 			more++;
-		else
-			buf_put(b, name.data + 1, name.len - 2);
 		if (more > 0) {
-			buf_puts(b, name.len > DIR_SHOWN ? "" : " and ");
+			buf_puts(b, " and ");
 			buf_int(b, more);
-			buf_puts(b, name.len > DIR_SHOWN ? " directories"
-			    : " more");
+			buf_puts(b, " more");
 		}
 		buf_puts(b, o->no_network ? ", and " : "");
-		buf_free(&name);
 	}
 	buf_puts(b, o->no_network
 	    ? "reach no network but their own loopback." : ".");

@@ -662,6 +662,42 @@ kept() {
 	is "$(tr -d a <"$first")$(tr -d b <"$(plain stdout_file)")" ''
 }
 
+# --- O9
+
+@test "O9: of a stream that is no text the first 1,000 characters are shown, and how many bytes there were" {
+	boris
+	run_bash 'head -c 50000 "$(type -P bash)"'
+	plain stdout >shown
+	is "$(tail -n 1 shown | sed 's/;.*//')" '[stdout truncated: not text, 50000 bytes in total, first 1000 characters shown'
+	is "$(file_size stdout)" 50000
+	most "$(wc -c <shown)" 3300
+	run_bash 'head -c 50000 "$(type -P bash)"' '{"truncate":"tail"}'
+	is "$(plain stdout | head -n -1)" "$(head -n -1 shown)"
+}
+
+@test "O9: a stream of which up to a tenth is no text is text, and so is a short one" {
+	boris
+	run_bash 'for ((i = 0; i < 2000; i++)); do printf "123456789\377"; done'
+	is "$(result stdout_chars)" ''
+	run_bash 'for ((i = 0; i < 2000; i++)); do printf "12345678\377"; done'
+	has "$(plain stdout)" 'not text, 18000 bytes in total'
+	run_bash "head -c 4000 /dev/zero | tr '\\0' a; head -c 20000 /dev/zero"
+	is "$(result stdout_chars)" ''
+	run_bash 'head -c 199 /dev/zero; head -c 1000 /dev/zero >&2'
+	is "$(result stdout_chars)$(result stderr_chars)" ''
+}
+
+@test "O9: so does a task that prints no text, while it runs" {
+	boris
+	start_task 'head -c 5000 /dev/zero; echo x >1; read <gate; echo end'
+	printed 1
+	look
+	has "$(plain stdout)" 'not text, 5000 bytes in total, first 1000 characters shown'
+	release
+	look "$task" '{"wait":10000,"new":true}'
+	has "$(plain stdout)" end
+}
+
 # --- O6
 
 @test "O6: yes costs no more memory than true" {
