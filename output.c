@@ -356,6 +356,7 @@ read_character(struct output *o, const unsigned char *p)
 	size_t n = o->cut_len;
 
 	o->cut[n] = *p;
+	o->cut_len = 0;
 	o->state = TEXT;
 	return read_text(o, o->cut, n + 1) - n;
 }
@@ -539,7 +540,9 @@ put_notice(struct output *o, const struct cut *cut, int64_t first,
 		if (e->lines == 0)
 			put_number(b, " (its last ", e->bytes, " bytes)");
 	}
-	spool_tell(o->file, b);
+	/* On a terminal each newline came with a CR, but rows end, too. */
+	spool_tell(o->file, o->bad > 0 || o->width == TERMINAL ||
+	    o->raw - (int64_t)o->cut_len != total_bytes(o), b);
 	buf_putc(b, ']');
 }
 

@@ -204,14 +204,14 @@ spool_end(struct spool_file *f)
 }
 
 void
-spool_tell(struct spool_file *f, struct buf *b)
+spool_tell(struct spool_file *f, bool raw, struct buf *b)
 {
 	make_file(f);
 	if (f->ended)
 		stop(f);
 	f->named = true;
 	if (f->path != NULL)
-		buf_add(b, "; full output: ", f->path);
+		buf_add(b, "; full output", raw ? ", raw: " : ": ", f->path);
 	if (f->why != 0)
 		buf_add(b, f->path != NULL ? " (incomplete: " :
 		    "; full output not saved: ",

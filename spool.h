@@ -35,8 +35,9 @@ void spool_write(struct spool_file *, const void *bytes, size_t n);
 
 void spool_end(struct spool_file *);  /* no more will come */
 
-/* Appends "; full output: PATH", or why there is none or not all of it. */
-void spool_tell(struct spool_file *, struct buf *);
+/* Appends "; full output: PATH" (raw: "; full output, raw: PATH"), or why there
+ * is none or not all of it. */
+void spool_tell(struct spool_file *, bool raw, struct buf *);
 const char *spool_path(const struct spool_file *);  /* NULL: there is none */
 
 #endif

@@ -489,6 +489,30 @@ $(tail -c 2000 shown)"
 	is "$(ls -l "$file" | cut -c 1-10)" -rw-------
 }
 
+# told_raw COMMAND: the line of what it prints says that the file is raw
+told_raw() {
+	run_bash "$1"
+	has "$(plain stdout)" "; full output, raw: $(plain stdout_file)]"
+}
+
+@test "O5: the line says raw where the saved file is not the text shown" {
+	boris
+	told_raw "$(as 40000 a); printf '\\033[mb'"
+	told_raw "printf '\\r\\n'; $(as 40000 a)"
+	told_raw "printf 'x\\by'; $(as 40000 a)"
+	told_raw "printf '\\000'; $(as 40000 a)"
+	told_raw "$(as 40000 a); printf '\\360\\237\\230b'"
+	run_bash "$(as 40000 a); yes é | head -n 10000"
+	has "$(plain stdout)" "; full output: $(plain stdout_file)]"
+}
+
+@test "O5: the line says raw of what a terminal was sent" {
+	boris
+	run_bash 'seq 20000; read x' '{"tty":true,"until":"20000"}'
+	has "$(plain stdout)" "; full output, raw: $(plain stdout_file)]"
+	grep -q $'^19999\r$' "$(plain stdout_file)"
+}
+
 @test "O5: the mode of a saved file is 0600 whatever the umask" {
 	wrap=(sh -c 'umask 0777; exec "$@"' sh)
 	boris
