@@ -26,14 +26,14 @@ MOST = boris.o options.o fence.o guard.o \
 	stdio.o http.o connection.o httprules.o httpmsg.o \
 	mcp.o clients.o answers.o calls.o until.o \
 	tools.o arguments.o results.o notes.o session.o job.o \
-	exec.o script.o proc.o output.o spool.o \
+	exec.o script.o terminal.o proc.o output.o spool.o \
 	buf.o json.o
 OBJ = $(MOST) io.o
 HDR = options.h fence.h guard.h \
 	stdio.h http.h connection.h httprules.h httpmsg.h \
 	mcp.h clients.h reader.h answers.h calls.h until.h \
 	tools.h arguments.h limits.h results.h notes.h session.h job.h \
-	exec.h script.h proc.h output.h spool.h \
+	exec.h script.h terminal.h proc.h output.h spool.h \
 	buf.h json.h io.h
 
 all: boris
@@ -77,12 +77,16 @@ demo: boris
 t/reply: t/reply.c json.o buf.o json.h
 	$(COMPILE) $$LDFLAGS -o $@ t/reply.c json.o buf.o
 
+t/exec_states: t/exec_states.c exec.c proc.o script.o terminal.o buf.o io.o
+	$(COMPILE) $$LDFLAGS -o $@ t/exec_states.c proc.o script.o \
+	    terminal.o buf.o io.o
+
 # boris with a clock that runs ten times as fast, for tests that wait long
 t/boris-fast: boris io.c
 	$(COMPILE) -DCLOCK_FACTOR=10 -c -o t/io-fast.o io.c
 	$(LINK) -o $@ $(MOST) t/io-fast.o
 
-test: boris t/boris-fast t/reply
+test: boris t/boris-fast t/reply t/exec_states
 	@sh t/run
 
 test-clients: boris
@@ -145,7 +149,8 @@ npm mcpb:
 	@sh t/bundle $@ "$(VERSION)" "$(OWNER)"
 
 clean:
-	rm -f boris flags $(OBJ) t/boris-fast t/io-fast.o t/reply
+	rm -f boris flags $(OBJ) t/boris-fast t/io-fast.o t/reply \
+	    t/exec_states
 
 distclean: clean
 	rm -rf cross dist boris-*.tar.gz boris_*.deb boris-*.tgz boris-*.mcpb

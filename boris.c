@@ -317,7 +317,7 @@ main(int argc, char **argv)
 	options.mcp.session.no_input = open_no_input();
 	if (options.mcp.session.no_input < 0)
 		fatal(1, "/dev/null", NULL, strerror(errno));
-	proc_prepare();
+	proc_prepare(guard_visible(options.mcp.session.guard));
 	catch_signals();
 	/* boris itself keeps no directory busy. */
 	if (chdir("/") < 0)

@@ -358,7 +358,8 @@ type(struct call *call)
 	memset(&call->out.place, 0, sizeof(call->out.place));
 	errno = ENOMEM;
 	if (!until_type(&call->until, &asked->input) ||
-	    job_type(call->job, &asked->input, &echoed) < 0) {
+	    job_type(call->job, &asked->input, call->calls->now,
+	    &echoed) < 0) {
 		results_not_typed(&b, call->job, errno);
 		answer_result(&call->from, &b, "Out of memory; nothing was "
 		    "typed");

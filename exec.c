@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE 200809L
-#define _XOPEN_SOURCE 700  /* waitid */
+#define _XOPEN_SOURCE 700
 
 #include "exec.h"
 
@@ -7,8 +7,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "guard.h"
@@ -16,50 +14,44 @@
 #include "script.h"
 
 enum {
-	GIVE_UP = 5000,         /* ms after SIGKILL; then it is let be */
-	HANG_UP = 1000,         /* ms from SIGTERM to SIGHUP (T4) */
-	EARLY = 50,             /* ms; a command that is ended within them ... */
-	AGAIN = 20,             /* ... gets a second SIGTERM after these */
-	SILENCE = 300,          /* ms; then a terminal may be asking (I3) */
-	UNHELD_LOOK = 100,      /* ms between reads of one that is unheld */
-	LINE_MOST = 4095,       /* bytes of a line that a terminal takes (I2) */
-	TYPED_MOST = 4 << 20,   /* bytes that wait to be typed */
-	LOOK_MOST = 32,         /* ms between looks at a group, at most */
-	REVIEW = 10000,         /* ms between looks at which orphans live */
-	LOOK_AFTER_PIPE = 10,   /* ms from the end of an orphan's pipe to one */
 	SETTLE = 20,            /* ms in which what a shell leaves may end */
-	SHORT_LIFE = 250,       /* ms in which pids do not wrap around */
+	GIVE_UP = 5000,         /* ms after SIGKILL; then it is let be */
+	POLL_MOST = 32,         /* ms between polls of a group, at most */
+	REVIEW = 10000,         /* ms between polls of what was left running */
+	PIPE_CLOSED = 10,       /* ms from the end of its last pipe to one */
 	QUIET = 3,              /* ms in which a new command's pipes are not
 	                         * watched: most commands end before that, and
 	                         * every turn of the loop costs (Q3) */
+	SILENCE = 300,          /* ms; then a terminal may prompt (I3), ... */
+	CERTAIN = 100,          /* ... or does, where that is certain */
+	CHECK = 250,            /* ms between checks of that */
+	TYPED_MOST = 4 << 20,   /* bytes that wait to be typed */
 	PIPE_FULL = 1 << 20,    /* bytes; no pipe holds more by default */
 	READ_SIZE = 64 << 10,
-	ARGUMENTS = 32,           /* more than Linux takes of that size */
-	DIR_LIMIT = 16 << 10      /* bytes a directory's name may have */
+	ARGUMENTS = 32,         /* more than Linux takes of PIECE bytes */
+	DIR_LIMIT = 16 << 10    /* bytes a directory's name may have */
 };
 
 /* The pipes of a command, by their descriptor there; DIR tells the directory in
- * which it ended. With a terminal boris's end of that is OUT. */
-enum { IN, OUT, ERR, DIR, PIPES };
+ * which it ended. With a terminal its master is OUT. Its other end boris keeps
+ * open as SLAVE: so its program may close it, and open it again. */
+enum { IN, OUT, ERR, DIR, PIPES, SLAVE = IN };
 
 struct exec {
 	struct exec_report *report;  /* the owner's */
 	struct exec *next;    /* in its list */
-	struct proc_group group;  /* for proc_look() and proc_signal() */
-	volatile pid_t *slot;  /* the guard's, for the group's number */
-	int send;             /* a signal to be sent to the group; 0: none */
-	int64_t started;      /* ms */
-	int64_t deadline;     /* ms; of the grace, while stopping */
-	int64_t look;         /* ms; when to look at the group again */
-	int64_t pause;        /* ms from that look to the next; 0: before the
-	                       * first one after the shell's end, 1: before
-	                       * the first one after SIGTERM */
+	struct guard *guard;
+	struct proc_group *group;  /* the guard's; NULL: the number is not ours
+	                            * (any more) */
+	int64_t deadline;     /* ms; when the state ends by itself */
+	int64_t poll_at;      /* ms; when to poll the group, once the shell has
+	                       * ended, ... */
+	int64_t pace;         /* ... and ms from then to the next time */
 	bool terminal;
-	bool unheld;          /* no program had it open at the last read */
-	int64_t again;        /* ms; when to send a second signal, while
-	                       * stopping */
-	int64_t printed;      /* ms; of the last output; 0: none since the last
-	                       * input */
+	int64_t typed;        /* ms; of the last input, or the start */
+	int64_t printed;      /* ms; of the last output; 0: none since then */
+	int64_t checked;      /* ms; when `prompt` was found */
+	enum terminal_prompt prompt;
 	size_t line;          /* bytes of the unfinished line that was typed */
 	int fd[PIPES];        /* our ends of its pipes; -1: none, or closed */
 	int poll[PIPES];      /* their indexes in the poll set */
@@ -88,11 +80,11 @@ open_pipes(struct exec_command *c, bool dir, int ours[], int theirs[])
 	int i, end[2], us;
 
 	if (c->terminal) {
-		c->no_terminal = proc_terminal(end) < 0;
+		c->no_terminal = terminal_open(end) < 0;
 		if (c->no_terminal)
 			return -1;
 		ours[OUT] = end[0];
-		theirs[OUT] = end[1];
+		ours[SLAVE] = end[1];
 	}
 	for (i = c->terminal ? DIR : IN; i < PIPES; i++) {
 		if ((i == IN && c->input == NULL) || (i == DIR && !dir))
@@ -106,18 +98,17 @@ open_pipes(struct exec_command *c, bool dir, int ours[], int theirs[])
 	return 0;
 }
 
-/* Its pid, or -1 with errno */
-static pid_t
+/* 0, or -1 with errno */
+static int
 start_shell(struct exec *x, const struct exec_command *c, char *pwd,
             const int theirs[])
 {
 	char *argv[ARGUMENTS] = { (char *)c->shell };
 	char *text = x->script.args.data;
-	int n = 1, fd[PIPES];
+	int n = 1, status, fd[PIPES];
 	struct proc_child child = {
-		argv, c->env, c->dir, fd, x->script.fd, c->terminal, x->slot
+		argv, c->env, c->dir, fd, x->script.fd, c->terminal
 	};
-	pid_t pid;
 
 	while (text < x->script.args.data + x->script.args.len &&
 	    n < ARGUMENTS - 1) {
@@ -130,13 +121,13 @@ start_shell(struct exec *x, const struct exec_command *c, char *pwd,
 	}
 	memcpy(fd, theirs, sizeof(fd));
 	if (c->terminal)
-		fd[IN] = fd[ERR] = fd[OUT];
+		fd[IN] = fd[OUT] = fd[ERR] = x->fd[SLAVE];
 	else if (c->input == NULL)
 		fd[IN] = c->no_input;
 	c->env[0] = pwd;
-	pid = proc_start(&child);
+	status = proc_start(&child, x->group);
 	c->env[0] = "PWD=/";
-	return pid;
+	return status;
 }
 
 static void
@@ -158,19 +149,6 @@ write_typed(struct exec *x)
 		queue_free(&x->input);
 }
 
-static void
-reap(struct exec *x)
-{
-	if (x->report->lives && x->report->shell_ended)
-		waitpid(x->report->pid, NULL, 0);
-	x->report->lives = false;
-	x->send = 0;
-	x->look = NEVER;
-	if (x->slot != NULL)
-		*x->slot = 0;
-	x->slot = NULL;
-}
-
 void
 exec_free(struct exec_list *list, struct exec *x)
 {
@@ -182,9 +160,12 @@ exec_free(struct exec_list *list, struct exec *x)
 	while (*at != x)
 		at = &(*at)->next;
 	*at = x->next;
+	if (x->group != NULL && x->group->id != 0) {
+		guard_take(x->guard, x->fd[OUT]);
+		guard_take(x->guard, x->fd[ERR]);
+	}
 	for (i = 0; i < PIPES; i++)
 		shut(&x->fd[i]);
-	reap(x);
 	queue_free(&x->input);
 	script_free(&x->script);
 	x->report->open = false;
@@ -198,8 +179,7 @@ exec_start(struct exec_list *list, struct exec_command *c,
 {
 	struct exec *x = calloc(1, sizeof(*x));
 	struct buf pwd = { NULL, 0, 0, false };
-	int theirs[PIPES], i, error;
-	pid_t pid = -1;
+	int theirs[PIPES], i, error, status = -1;
 
 	if (x == NULL)
 		return NULL;
@@ -207,6 +187,7 @@ exec_start(struct exec_list *list, struct exec_command *c,
 	x->report = report;
 	x->next = list->first;
 	list->first = x;
+	list->guard = x->guard = c->guard;
 	for (i = 0; i < PIPES; i++)
 		x->fd[i] = x->poll[i] = theirs[i] = -1;
 	script_write(&x->script, c->shell, c->text, c->len, c->tells_dir);
@@ -214,26 +195,30 @@ exec_start(struct exec_list *list, struct exec_command *c,
 	buf_put(&pwd, c->dir, strlen(c->dir) + 1);
 	errno = ENOMEM;
 	if (!x->script.args.failed && !pwd.failed &&
-	    (c->guard == NULL || (x->slot = guard_slot(c->guard)) != NULL) &&
-	    open_pipes(c, x->script.fd >= 0, x->fd, theirs) == 0)
-		pid = start_shell(x, c, pwd.data, theirs);
+	    (x->group = guard_group(c->guard)) != NULL &&
+	    open_pipes(c, x->script.fd >= 0, x->fd, theirs) == 0) {
+		x->group->started = now;
+		x->group->second = c->terminal ? SIGHUP
+		    : x->script.fd >= 0 ? SIGTERM : 0;
+		status = start_shell(x, c, pwd.data, theirs);
+	}
 	error = errno;
 	for (i = 0; i < PIPES; i++)
 		shut(&theirs[i]);
 	buf_free(&x->script.args);
 	buf_free(&pwd);
-	if (pid < 0) {
+	if (status < 0) {
 		exec_free(list, x);
 		errno = error;
 		return NULL;
 	}
-	x->report->pid = x->group.id = pid;
-	x->report->lives = x->report->open = true;
+	report->pid = x->group->id;
+	report->open = true;
 	x->terminal = c->terminal;
 	x->text[OUT] = out;
 	x->text[ERR] = err;
-	x->started = now;
-	x->deadline = x->look = x->again = NEVER;
+	x->typed = now;
+	x->deadline = NEVER;
 	if (c->input != NULL) {
 		x->input.bytes = *c->input;
 		memset(c->input, 0, sizeof(*c->input));
@@ -261,8 +246,7 @@ show(struct exec *x, int which, const char *p, size_t n)
 }
 
 /* One read. Returns the number of bytes; 0 at the end, and closes it; -1: there
- * is nothing now. A terminal gives EIO while no program has it open. It stays
- * open then: the shell may open it again, and closing it would hang it up. */
+ * is nothing now. */
 static ssize_t
 take(struct exec *x, int which, int64_t now)
 {
@@ -276,9 +260,6 @@ take(struct exec *x, int which, int64_t now)
 		;
 	if (n < 0 && errno == EAGAIN)
 		return -1;
-	x->unheld = x->terminal && n <= 0;
-	if (x->unheld)
-		return 0;
 	if (n <= 0) {
 		shut(&x->fd[which]);
 		x->report->open = x->fd[OUT] >= 0 || x->fd[ERR] >= 0;
@@ -326,155 +307,195 @@ take_dir(struct exec *x)
 		memcpy(x->report->pipeline, codes, strlen(codes) + 1);
 }
 
-/* -- The group --------------------------------------------------------- */
+/* -- The states -------------------------------------------------------- */
 
-/* Has the leader ended? It stays a zombie for now (WNOWAIT, E3). */
+/* What leads from one to the next, when what is said here is found or is over:
+ *
+ *	RUNNING     its shell has ended                   LEAVING
+ *	LEAVING     nothing of it lives                   GONE
+ *	            20 ms: something does, or who knows   LEFT
+ *	LEFT        nothing of it lives                   GONE
+ *	STOPPING    nothing of it lives                   GONE
+ *	            5 s                                   KILLED
+ *	KILLED      nothing of it lives, or 5 s           GONE
+ *
+ * and from all of the first three exec_stop() to STOPPING. A group is polled
+ * only once its shell has ended. The command ends as it gets to LEFT or GONE;
+ * with GONE the number of its group is free. */
+
+/* When to poll the group again: soon at first. What was left running is polled
+ * for all commands in the same turn, since it takes a walk through /proc. */
 static void
-look_at_leader(struct exec *x)
+poll_later(struct exec *x, int64_t now)
 {
-	siginfo_t info;
+	x->poll_at = now + x->pace;
+	x->pace = x->pace * 2 > POLL_MOST ? POLL_MOST : x->pace * 2;
+	if (x->report->state == EXEC_LEFT)
+		x->poll_at = now - now % REVIEW + REVIEW;
+	else if (now < x->deadline && x->deadline < x->poll_at)
+		x->poll_at = x->deadline;
+}
 
-	if (x->report->shell_ended || !x->report->lives)
-		return;
-	memset(&info, 0, sizeof(info));
-	if (waitid(P_PID, (id_t)x->report->pid, &info,
-	    WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0)
-		return;
-	x->report->shell_ended = true;
-	x->look = 0;  /* at once */
-	x->report->signalled = info.si_code != CLD_EXITED;
-	x->report->status = x->report->signalled ? 128 + info.si_status
-	    : info.si_status & 255;
+static void
+enter(struct exec *x, enum exec_state state, int64_t now)
+{
+	x->report->state = state;
+	x->deadline = state == EXEC_LEAVING ? now + SETTLE :
+	    state == EXEC_STOPPING ? x->group->kill_at :
+	    state == EXEC_KILLED ? now + GIVE_UP : NEVER;
+	x->pace = 1;
+	poll_later(x, now);
+}
+
+/* Has its shell ended? It is a zombie then (E3). */
+static bool
+note_end(struct exec *x, int64_t now)
+{
+	struct exec_report *r = x->report;
+
+	if (r->shell_ended || x->group == NULL ||
+	    !proc_ended(r->pid, &r->status, &r->signalled))
+		return false;
+	r->shell_ended = true;
+	if (r->state == EXEC_RUNNING)
+		enter(x, EXEC_LEAVING, now);
+	x->poll_at = now;
+	return true;
 }
 
 static void
 end(struct exec *x, int64_t now)
 {
-	if (x->report->state == EXEC_ENDED)
+	if (x->report->ended)
 		return;
 	take_rest(x, PIPE_FULL, now);
 	show(x, x->terminal ? OUT : ERR, NULL, 0);
 	take_dir(x);
-	x->report->scattered = x->group.scattered;
 	/* What was left running may hold the pipes (E4). They are read on, so
 	 * that it is not blocked, and what comes is dropped. A terminal ends
 	 * with its shell (I4). */
 	x->text[OUT] = x->text[ERR] = NULL;
 	if (x->terminal) {
 		shut(&x->fd[OUT]);
-		x->report->open = x->unheld = false;
+		x->report->open = false;
 	}
 	/* What was left running reads end of file, as under any shell. */
 	shut(&x->fd[IN]);
 	queue_free(&x->input);
 	script_free(&x->script);
-	x->report->state = EXEC_ENDED;
-	x->deadline = x->look = x->again = NEVER;
+	x->report->ended = true;
+}
+
+/* Nothing of it lives; or it sleeps in the kernel, or is another user's: then
+ * not even SIGKILL has ended it. */
+static void
+let_go(struct exec *x, int64_t now)
+{
+	if (!x->report->shell_ended)
+		x->report->status = 128 + SIGKILL;
+	end(x, now);
+	if (x->report->shell_ended)
+		proc_reap(x->report->pid);
+	x->report->orphans = false;
+	x->group->id = 0;
+	x->group = NULL;
+	enter(x, EXEC_GONE, now);
 }
 
 void
 exec_stop(struct exec *x, bool at_once, int64_t now)
 {
-	enum exec_state state = at_once ? EXEC_KILLED : EXEC_STOPPING;
-
-	if (!x->report->lives || x->report->state == EXEC_KILLED ||
-	    x->report->state == state)
+	if (x->group == NULL || x->report->state == EXEC_KILLED)
 		return;
-	x->report->state = state;
-	x->send = at_once ? SIGKILL : SIGTERM;
-	x->deadline = now + (at_once ? GIVE_UP : PROC_GRACE);
-	/* With a trap bash puts SIGTERM off while it forks, and then waits for
-	 * a child that has not got it: in a command's first moments mostly. */
-	x->again = NEVER;
-	if (!at_once && x->terminal)
-		x->again = now + HANG_UP;
-	else if (!at_once && x->fd[DIR] >= 0 && now - x->started < EARLY)
-		x->again = now + AGAIN;
-	x->look = now;
-	x->pause = 1;
-}
-
-/* Acts on what a look at the group has found. A process that is just about to
- * end, or to get a session of its own, is not left running: before that is said
- * there is a second look (E4, B7). */
-static void
-looked(struct exec *x, bool lives, int64_t now)
-{
-	if (x->report->state == EXEC_RUNNING && lives && x->pause == 0) {
-		x->pause = SETTLE;
-		x->look = now + SETTLE;
-		return;
+	if (x->report->state != EXEC_STOPPING) {
+		proc_stop(x->group, now);
+		enter(x, EXEC_STOPPING, now);
 	}
-	if (x->report->state == EXEC_RUNNING || !lives)
-		end(x, now);
-	if (!lives) {
-		reap(x);
-		return;
-	}
-	x->look = NEVER;
-	if (x->report->state == EXEC_ENDED)
-		return;
-	/* A child forked in the instant of the first SIGTERM has not seen it;
-	 * after SIGKILL somebody may have forked. */
-	if (x->report->state == EXEC_KILLED)
-		x->send = SIGKILL;
-	else if (x->pause == 1)
-		x->send = SIGTERM;
-	x->look = now + x->pause;
-	x->pause = x->pause * 2 > LOOK_MOST ? LOOK_MOST : x->pause * 2;
+	if (at_once)
+		x->group->kill_at = x->deadline = now;
 }
 
 static bool
 is_due(const struct exec *x, int64_t now)
 {
-	return x->report->shell_ended && x->report->lives && now >= x->look;
+	return x->group != NULL && x->report->shell_ended && now >= x->poll_at;
 }
 
-/* Which of the groups left running (E4) still live is looked at every ten
- * seconds at most, and only when boris is awake anyway: it costs a walk through
- * /proc. */
+/* The one function that moves a state on. polled: the group was, in this turn.
+ * A process that is just about to end, or to get a session of its own, is not
+ * left running: so a command is LEAVING for a while (E4, B7). */
 static void
-look_at_groups(struct exec_list *list, int64_t now)
+act(struct exec *x, bool polled, int64_t now)
+{
+	enum exec_state state = x->report->state;
+	struct proc_group *g = x->group;
+	bool late = now >= x->deadline;
+
+	if (g == NULL)
+		return;
+	if ((polled && g->found == PROC_GONE) ||
+	    (late && state == EXEC_KILLED)) {
+		let_go(x, now);
+		return;
+	}
+	if (polled)
+		poll_later(x, now);
+	switch (state) {
+	case EXEC_LEAVING:
+		if (!late)
+			break;
+		x->report->orphans = g->found == PROC_LIVES;
+		x->report->elsewhere = g->elsewhere;
+		end(x, now);
+		enter(x, EXEC_LEFT, now);
+		break;
+	case EXEC_STOPPING:
+		if (late || g->send == 0)
+			proc_stop_on(g, polled, now);
+		if (late)
+			enter(x, EXEC_KILLED, now);
+		break;
+	case EXEC_KILLED:
+		if (polled)
+			proc_stop_on(g, true, now);
+		break;
+	default:
+		break;
+	}
+}
+
+static void
+poll_groups(struct exec_list *list, int64_t now)
 {
 	struct proc_group *due = NULL;
 	struct exec *x;
-	bool review = now >= list->review;
 
 	for (x = list->first; x != NULL; x = x->next) {
-		if (review && x->report->lives &&
-		    x->report->state == EXEC_ENDED)
-			x->look = now;
-		if (!is_due(x, now))
-			continue;
-		x->group.young = now - x->started < SHORT_LIFE;
-		x->group.next = due;
-		due = &x->group;
+		if (is_due(x, now)) {
+			x->group->next = due;
+			due = x->group;
+		}
 	}
-	if (review)
-		list->review = now + REVIEW;
 	if (due != NULL)
-		proc_look(due);
-	for (x = list->first; x != NULL; x = x->next) {
-		if (is_due(x, now))
-			looked(x, x->group.lives, now);
-	}
+		proc_poll(due, guard_visible(list->guard), true, now);
+	for (x = list->first; x != NULL; x = x->next)
+		act(x, is_due(x, now), now);
 }
 
 static void
-send_signals(struct exec_list *list, int sig)
+send_signals(struct exec_list *list)
 {
 	struct proc_group *due = NULL;
 	struct exec *x;
 
 	for (x = list->first; x != NULL; x = x->next) {
-		if (x->send != sig || !x->report->lives)
-			continue;
-		x->send = 0;
-		x->group.next = due;
-		due = &x->group;
+		if (x->group != NULL && x->group->send != 0) {
+			x->group->next = due;
+			due = x->group;
+		}
 	}
 	if (due != NULL)
-		proc_signal(due, sig);
+		proc_signal(due);
 }
 
 /* -- Turns ------------------------------------------------------------- */
@@ -488,139 +509,90 @@ exec_poll_add(struct exec_list *list, struct loop *loop)
 
 	for (x = list->first; x != NULL; x = x->next) {
 		quiet = x->report->state == EXEC_RUNNING &&
-		    loop->now < x->started + QUIET;
+		    loop->now < x->group->started + QUIET;
 		if (quiet)
-			loop_until(loop, x->started + QUIET);
+			loop_until(loop, x->group->started + QUIET);
 		events = x->terminal && queue_unwritten(&x->input) > 0
 		    ? POLLIN | POLLOUT : POLLIN;
-		x->poll[OUT] = loop_add(loop, quiet || x->unheld ? -1
-		    : x->fd[OUT], events);
+		x->poll[OUT] = loop_add(loop, quiet ? -1 : x->fd[OUT], events);
 		x->poll[ERR] = loop_add(loop, quiet ? -1 : x->fd[ERR], POLLIN);
-		x->poll[IN] = loop_add(loop, x->fd[IN], POLLOUT);
-		loop_until(loop, x->send != 0 ? loop->now : x->deadline);
-		loop_until(loop, x->again);
-		if (x->unheld)
-			loop_until(loop, loop->now + UNHELD_LOOK);
+		x->poll[IN] = loop_add(loop, x->terminal ? -1 : x->fd[IN],
+		    POLLOUT);
+		if (x->group == NULL)
+			continue;
+		loop_until(loop, x->group->send != 0 ? loop->now : x->deadline);
+		if (x->group->second != 0 && x->report->state == EXEC_STOPPING)
+			loop_until(loop, x->group->second_at);
 		if (x->report->shell_ended)
-			loop_until(loop, x->look);
+			loop_until(loop, x->poll_at);
 	}
 }
 
-/* Reads and writes what can be, and notes what has ended. */
-static void
+/* Reads and writes what can be. Returns whether its shell was found to have
+ * ended. */
+static bool
 transfer(struct exec *x, const struct loop *loop)
 {
 	bool open = x->report->open;
 
 	if (loop_events(loop, x->poll[OUT]) & POLLOUT)
 		write_typed(x);
-	if (x->unheld || (loop_events(loop, x->poll[OUT]) & ~POLLOUT) != 0)
+	if (loop_events(loop, x->poll[OUT]) & ~POLLOUT)
 		take(x, OUT, loop->now);
 	if (loop_events(loop, x->poll[ERR]))
 		take(x, ERR, loop->now);
 	if (loop_events(loop, x->poll[IN]))
 		write_input(x);
-	if (loop->child)
-		look_at_leader(x);
 	/* When what was left running closes its last pipe, it mostly ends. */
-	if (x->report->state == EXEC_ENDED && open && !x->report->open)
-		x->look = loop->now + LOOK_AFTER_PIPE;
+	if (x->report->state == EXEC_LEFT && open && !x->report->open)
+		x->poll_at = loop->now + PIPE_CLOSED;
+	return loop->child && note_end(x, loop->now);
 }
 
 void
 exec_dispatch(struct exec_list *list, const struct loop *loop)
 {
+	bool ended = false;
 	struct exec *x;
 
-	for (x = list->first; x != NULL; x = x->next) {
-		transfer(x, loop);
-		if (loop->now >= x->again) {
-			x->send = x->terminal ? SIGHUP : SIGTERM;
-			x->again = NEVER;
-		}
-		if (loop->now < x->deadline)
-			continue;
-		if (x->report->state == EXEC_STOPPING) {
-			exec_stop(x, true, loop->now);
-		} else {
-			/* It sleeps in the kernel, or is another user's: not
-			 * even SIGKILL has ended it. */
-			if (!x->report->shell_ended)
-				x->report->status = 128 + SIGKILL;
-			end(x, loop->now);
-			reap(x);
-		}
-	}
-	send_signals(list, SIGTERM);
-	send_signals(list, SIGHUP);
-	send_signals(list, SIGKILL);
-	look_at_groups(list, loop->now);
+	for (x = list->first; x != NULL; x = x->next)
+		ended = transfer(x, loop) || ended;
+	poll_groups(list, loop->now);
+	send_signals(list);
+	/* Another child than these has ended, or may have. */
+	if (loop->child && list->guard != NULL &&
+	    (!ended || !guard_visible(list->guard)))
+		guard_reap(list->guard);
 }
 
 void
 exec_read(struct exec *x, int64_t now)
 {
 	take_rest(x, READ_SIZE / 8, now);  /* less than is kept of it */
-	look_at_leader(x);
+	note_end(x, now);
 }
 
 /* -- The terminal ------------------------------------------------------ */
 
-/* Does the terminal send or drop the line at this character? */
-static bool
-ends_line(const struct termios *mode, unsigned char c)
-{
-	static const int always[] = { VEOF, VEOL, VKILL };
-	static const int signals[] = { VINTR, VQUIT, VSUSP };
-	int i;
-
-	for (i = 0; i < 3 && c != _POSIX_VDISABLE; i++) {
-		if (c == mode->c_cc[always[i]] ||
-		    ((mode->c_lflag & ISIG) && c == mode->c_cc[signals[i]]))
-			return true;
-	}
-	return c == '\n' || (c == '\r' && (mode->c_iflag & ICRNL));
-}
-
-/* The length of the unfinished line, once this text is typed behind it; more
- * than LINE_MOST: some line would be cut (I2). */
-static size_t
-typed_line(const struct termios *mode, size_t line, const struct buf *text)
-{
-	unsigned char c;
-	size_t i;
-
-	for (i = 0; i < text->len && line <= LINE_MOST; i++) {
-		c = (unsigned char)text->data[i];
-		if (ends_line(mode, c))
-			line = 0;
-		else if (c != mode->c_cc[VERASE])
-			line++;
-		else if (line > 0)
-			line--;
-	}
-	return line;
-}
-
 int
-exec_type(struct exec *x, const struct buf *text, bool *echoed)
+exec_type(struct exec *x, const struct buf *text, int64_t now, bool *echoed)
 {
-	struct termios mode;
 	struct buf *typed;
+	bool lines, shows;
 	size_t line = 0;
 
 	errno = x->terminal ? EPIPE : ENOTTY;
 	if (x->fd[OUT] < 0 || !x->terminal ||
-	    tcgetattr(x->fd[OUT], &mode) < 0)
+	    !terminal_mode(x->fd[OUT], &lines, &shows))
 		return -1;
-	if (mode.c_lflag & ICANON)
-		line = typed_line(&mode, x->line, text);
-	errno = line > LINE_MOST ? E2BIG : ENOBUFS;
-	if (line > LINE_MOST ||
+	if (lines)
+		line = terminal_line(x->fd[OUT], x->line, text);
+	errno = line > TERMINAL_LINE ? E2BIG : ENOBUFS;
+	if (line > TERMINAL_LINE ||
 	    queue_unwritten(&x->input) + text->len > TYPED_MOST)
 		return -1;
 	/* A program that reads single keys mostly prints them itself. */
-	*echoed = !(mode.c_lflag & ICANON) || (mode.c_lflag & ECHO);
+	*echoed = !lines || shows;
 	if (text->len == 0)
 		return 0;
 	typed = queue_append(&x->input);
@@ -631,6 +603,7 @@ exec_type(struct exec *x, const struct buf *text, bool *echoed)
 		return -1;
 	}
 	x->line = line;
+	x->typed = now;
 	x->printed = 0;
 	write_typed(x);
 	return 0;
@@ -639,26 +612,46 @@ exec_type(struct exec *x, const struct buf *text, bool *echoed)
 bool
 exec_reads_keys(const struct exec *x)
 {
-	struct termios mode;
+	bool lines, shows;
 
 	return x->terminal && x->fd[OUT] >= 0 &&
-	    tcgetattr(x->fd[OUT], &mode) == 0 && !(mode.c_lflag & ICANON);
+	    terminal_mode(x->fd[OUT], &lines, &shows) && !lines;
 }
 
-int64_t
-exec_asks(const struct exec *x, int64_t now, bool *secret)
+/* Where it can't be known, a terminal may prompt if something was printed since
+ * the last input, and its program reads keys itself, does not show what is
+ * typed, or has not ended the line. */
+struct exec_prompt
+exec_prompts(struct exec *x, int64_t now)
 {
-	struct termios mode;
+	struct exec_prompt p = { TERMINAL_BUSY, false, x->typed, NEVER };
+	bool lines, shows;
 
-	*secret = false;
-	if (!x->terminal || x->fd[OUT] < 0 || x->unheld ||
-	    x->printed == 0 || now < x->printed + SILENCE ||
-	    queue_unwritten(&x->input) > 0 ||
-	    tcgetattr(x->fd[OUT], &mode) < 0)
-		return 0;
-	*secret = (mode.c_lflag & (ICANON | ECHO)) == ICANON;
-	if ((mode.c_lflag & ICANON) && !*secret &&
-	    !output_within_line(x->text[OUT]))
-		return 0;
-	return x->printed;
+	if (x->printed > x->typed)
+		p.since = x->printed;
+	if (!x->terminal || x->fd[OUT] < 0 || queue_unwritten(&x->input) > 0 ||
+	    !terminal_mode(x->fd[OUT], &lines, &shows))
+		return p;
+	p.secret = lines && !shows;
+	p.again = p.since + CERTAIN;
+	if (now < p.again)
+		return p;
+	if (now >= x->checked + CHECK) {
+		x->checked = now;
+		x->prompt = guard_visible(x->guard)
+		    ? terminal_prompts(x->fd[OUT], x->fd[SLAVE])
+		    : TERMINAL_MAY_PROMPT;
+	}
+	p.again = x->checked + CHECK;
+	if (x->checked < p.since + CERTAIN)
+		return p;  /* that was before */
+	p.state = x->prompt;
+	if (p.state != TERMINAL_MAY_PROMPT)
+		return p;
+	if (x->printed == 0 || (lines && !p.secret &&
+	    !output_within_line(x->text[OUT])) || now < x->printed + SILENCE)
+		p.state = TERMINAL_BUSY;
+	if (now < x->printed + SILENCE && x->printed + SILENCE < p.again)
+		p.again = x->printed + SILENCE;
+	return p;
 }

@@ -1,21 +1,19 @@
 #ifndef EXEC_H
 #define EXEC_H
 
-/* One command: the script around it, its pipes or terminal, its process group
- * until that has gone (SPEC B2-B5, D2, D3, E, I). Has never heard of sessions.
- *
- * The shell leads a process group of its own and is reaped last: until then the
- * group's number cannot pass to another (E3). */
+/* One command: its pipes or terminal, its process group, its states (SPEC B4,
+ * B5, E, I). Has never heard of sessions. */
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include "io.h"
 #include "buf.h"
 #include "output.h"
+#include "terminal.h"
 
 struct guard;
+struct exec;
 
 /* What to run; all of it is the caller's, until exec_start() has returned. */
 struct exec_command {
@@ -28,22 +26,25 @@ struct exec_command {
 	bool terminal;      /* it gets one; `out` is all that it prints (I1) */
 	bool no_terminal;   /* set by exec_start(): there was none to be had */
 	int no_input;       /* a descriptor that reads end of file (B4) */
-	struct guard *guard;  /* told of its group (L4); or NULL */
+	struct guard *guard;  /* told of its group (L4); outlives the list */
 	struct buf *input;  /* what its stdin reads (B5), taken over; or NULL */
 };
 
+/* exec.c has them drawn */
 enum exec_state {
-	EXEC_RUNNING,
-	EXEC_STOPPING,  /* SIGTERM sent; SIGKILL follows at `deadline` */
+	EXEC_RUNNING,   /* its shell runs */
+	EXEC_LEAVING,   /* its shell has ended: does anything of it go on? */
+	EXEC_LEFT,      /* it has ended, what it left running may go on (E4) */
+	EXEC_STOPPING,  /* SIGTERM sent, SIGKILL will be */
 	EXEC_KILLED,    /* SIGKILL sent */
-	EXEC_ENDED      /* its status and output are there */
+	EXEC_GONE       /* it has ended, and nothing of it is left to signal */
 };
 
 /* How a command stands: the caller's, filled in as long as there is a struct
- * exec. It stays as it is after exec_free(), which leaves nothing alive or open
- * as far as boris knows; `dir` is the caller's to free. */
+ * exec. It stays as it is after exec_free(); `dir` is the caller's to free. */
 struct exec_report {
 	enum exec_state state;
+	bool ended;           /* its status and output are there */
 	pid_t pid;            /* the shell's */
 	bool shell_ended;     /* it is a zombie, or reaped */
 	int status;           /* then: 0 to 255, or 128+N */
@@ -52,55 +53,50 @@ struct exec_report {
 	                       * hides a failure (B7); else empty */
 	char *dir;            /* where it ended, if it told (D2); or NULL */
 	bool dir_lost;        /* it told, and there was no memory for that */
-	bool lives;           /* its group does, and we hold the number: all of
-	                       * it or, after the end, what it left (E4) */
-	bool scattered;       /* of that, some has other groups of its session:
-	                       * job control, timeout(1) */
+	bool orphans;         /* it has left processes running (E4), ... */
+	bool elsewhere;       /* ... some in other groups of its session */
 	bool open;            /* its pipes may still be written to */
 };
 
-struct exec;
-
-/* The commands of one session: one walk through /proc serves all of them.
- * Zeroed: none yet. */
-struct exec_list {
+struct exec_list {  /* the commands of one session; zeroed: none yet */
 	struct exec *first;
-	int64_t review;  /* ms; when next to look which orphans live */
+	struct guard *guard;  /* of all of them */
 };
 
-/* Starts one, its output going to `out` and `err` until it has ended. NULL: it
- * could not be started; errno says why. */
+/* Starts one, its output going to `out` and `err` until it has ended. NULL with
+ * errno: it could not be started. */
 struct exec *exec_start(struct exec_list *, struct exec_command *,
                         struct exec_report *, struct output *out,
                         struct output *err, int64_t now);
-/* Closes and frees everything; what is left of a group is forgotten. */
+/* Closes and frees everything; what is left of its group is the guard's. */
 void exec_free(struct exec_list *, struct exec *);
 
-/* From the next dispatch on: SIGTERM, after 5 s SIGKILL (E2); or SIGKILL at
- * once. With a terminal SIGHUP after 1 s, since shells ignore SIGTERM there
- * (T4). */
+/* In the next dispatch: SIGTERM, 5 s later SIGKILL (E2); or that at once. */
 void exec_stop(struct exec *, bool at_once, int64_t now);
 
-/* Reads what they print, looks at the groups of those whose shell has ended,
- * sends the signals that are due. */
+/* Reads what they print, polls the groups of those whose shell has ended, sends
+ * the signals that are due. */
 void exec_poll_add(struct exec_list *, struct loop *);
 void exec_dispatch(struct exec_list *, const struct loop *);
-
-/* Reads what it has printed until now, and notes whether its shell has
- * ended. */
+/* Reads what it has printed, and notes whether its shell has ended. */
 void exec_read(struct exec *, int64_t now);
 
-/* Types into its terminal, as fast as it is read there (I2). *echoed: the text
- * will be printed back. Returns 0; or -1 with errno, and nothing is typed:
- * ENOTTY it has no terminal, EPIPE the terminal is closed, E2BIG a line is
- * longer than a terminal takes, ENOBUFS too much waits to be read, ENOMEM. */
-int exec_type(struct exec *, const struct buf *text, bool *echoed);
+/* Types into its terminal, as fast as it is read there (I2). *echoed: it will
+ * be printed back. Returns 0; or -1 with errno, and nothing is typed: ENOTTY it
+ * has no terminal, EPIPE that is closed, E2BIG it would cut a line, ENOBUFS too
+ * much waits to be read, ENOMEM. */
+int exec_type(struct exec *, const struct buf *text, int64_t now,
+              bool *echoed);
 
 /* Does the program on its terminal read single keys (ICANON is off)? */
 bool exec_reads_keys(const struct exec *);
-
-/* Does its terminal ask for input (I3)? When it last printed, in ms; 0: it does
- * not ask. *secret: what is typed is not shown. */
-int64_t exec_asks(const struct exec *, int64_t now, bool *secret);
+/* Does its terminal prompt for input (I3)? */
+struct exec_prompt {
+	enum terminal_prompt state;
+	bool secret;    /* what is typed is not shown */
+	int64_t since;  /* ms; of what was last printed or typed */
+	int64_t again;  /* ms; when there may be another answer */
+};
+struct exec_prompt exec_prompts(struct exec *, int64_t now);
 
 #endif

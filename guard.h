@@ -2,25 +2,43 @@
 #define GUARD_H
 
 /* The guard: a second process that ends what boris has started, and removes its
- * files, when boris itself was killed and no handler could (SPEC L4). It sleeps
- * until then. What it has to know is in memory that both share. */
+ * files, when boris itself was killed and no handler could, or left before all
+ * had ended (SPEC L1, L4). It sleeps until then. What it has to know is in
+ * memory that both share. */
 
 #include <stdbool.h>
 #include <sys/types.h>
+#include "proc.h"
 
 struct guard;
 
 /* Prepares it, without the process. It removes the files in `dir` whose names
- * begin with `prefix`; both are the caller's. NULL, with errno: there is no
- * memory to share. */
+ * are spool.c's and begin with `prefix`; both are the caller's. NULL, with
+ * errno: there is no memory to share. */
 struct guard *guard_open(const char *dir, const char *prefix);
 
-/* Begins the process if it does not run, and returns a free slot for the number
- * of a process group; a slot of 0 is free. NULL, with errno: it can't be begun,
- * or there are too many groups. */
-volatile pid_t *guard_slot(struct guard *);
+/* Can /proc be used (proc_visible)? Asked once, by guard_open(). */
+bool guard_visible(const struct guard *);
 
-/* boris ends by itself: the process is killed. NULL is fine. */
+/* Begins the process if it does not run, and returns a zeroed group; it is
+ * taken as long as its id is not 0. NULL, with errno: the process can't be
+ * begun, or there are too many groups. */
+struct proc_group *guard_group(struct guard *);
+
+/* A child has ended that nobody has begun: those that boris has inherited are
+ * reaped (E8). */
+void guard_reap(struct guard *);
+
+/* boris leaves a group behind: the process shall read what comes through this
+ * pipe or terminal as long as it lives (L1). */
+void guard_take(struct guard *, int fd);
+
+/* The process's pid, 0 if it does not run: also in a process from which boris
+ * was forked, which has inherited it. */
+pid_t guard_pid(const struct guard *);
+
+/* boris leaves: the process is killed, unless a group is still taken. NULL is
+ * fine. */
 void guard_free(struct guard *);
 
 #endif

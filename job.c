@@ -56,10 +56,10 @@ job_read(struct job *job, int64_t now)
 }
 
 int
-job_type(struct job *job, const struct buf *text, bool *echoed)
+job_type(struct job *job, const struct buf *text, int64_t now, bool *echoed)
 {
 	if (job->asked.terminal && job->state == JOB_TASK)
-		return exec_type(job->own.exec, text, echoed);
+		return exec_type(job->own.exec, text, now, echoed);
 	errno = job->asked.terminal ? EPIPE : ENOTTY;
 	return -1;
 }
@@ -73,7 +73,10 @@ job_reads_keys(const struct job *job)
 int64_t
 job_prompts(const struct job *job, int64_t now, bool *secret)
 {
-	*secret = false;
-	return job->state == JOB_TASK
-	    ? exec_asks(job->own.exec, now, secret) : 0;
+	struct exec_prompt p = { TERMINAL_BUSY, false, 0, NEVER };
+
+	if (job->state == JOB_TASK)
+		p = exec_prompts(job->own.exec, now);
+	*secret = p.secret;
+	return p.state != TERMINAL_BUSY ? p.since : 0;
 }

@@ -99,9 +99,10 @@ bool job_killed_by_others(const struct job *);
 /* Reads what it has printed until now, before it is shown. */
 void job_read(struct job *, int64_t now);
 
-/* exec_type(), exec_reads_keys() and exec_asks() for a task; EPIPE too when it
- * has ended. */
-int job_type(struct job *, const struct buf *text, bool *echoed);
+/* exec_type(), exec_reads_keys() and exec_prompts() for a task; EPIPE too when
+ * it has ended. */
+int job_type(struct job *, const struct buf *text, int64_t now,
+             bool *echoed);
 bool job_reads_keys(const struct job *);
 int64_t job_prompts(const struct job *, int64_t now, bool *secret);
 

@@ -161,10 +161,10 @@ static void
 note_end(struct buf *b, const struct subject *r)
 {
 	const struct job *job = r->job;
-	bool in_session = job->asked.terminal || job->end.scattered;
+	bool in_session = job->asked.terminal || job->end.elsewhere;
 	int sig = job->end.status - 128;
 
-	if (job->end.lives) {
+	if (job->end.orphans) {
 		note_number(b, in_session
 		    ? "it left processes running, in session "
 		    : "it left processes running, in group ", job->end.pid,

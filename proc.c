@@ -1,4 +1,5 @@
-#ifdef __linux__
+#if defined(__linux__) && !defined(POSIX_ONLY)
+#define ON_LINUX
 #define _GNU_SOURCE  /* vfork, pipe2, syscall */
 #endif
 #define _POSIX_C_SOURCE 200809L
@@ -16,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifdef __linux__
+#ifdef ON_LINUX
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #endif
@@ -24,39 +25,51 @@
 #include "buf.h"
 
 enum {
-	FEW_PIDS = 16384,  /* so many are asked one by one */
-	ROUNDS = 50        /* of looking at what has been begun meanwhile */
+	HANG_UP = 1000,     /* ms from SIGTERM to SIGHUP (T4) */
+	EARLY = 50,         /* ms; a command that is ended within them ... */
+	AGAIN = 20,         /* ... gets a second SIGTERM after these */
+	SHORT_LIFE = 250,   /* ms in which pids do not wrap around */
+	FEW_PIDS = 16384,   /* so many are asked one by one */
+	ROUNDS = 50         /* of asking what has been begun meanwhile */
 };
 
-/* -- Signals ----------------------------------------------------------- */
+/* -- At the start ------------------------------------------------------ */
 
-/* Does /proc show the pids that our own calls return? Not where it is missing,
- * nor in a pid namespace that still sees an outer /proc. */
-static bool
-proc_is_ours(void)
+bool
+proc_visible(void)
 {
+#ifdef ON_LINUX
 	char self[32];
 	ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
 
 	self[n > 0 ? n : 0] = '\0';
 	return atoi(self) == getpid();
+#else
+	return false;
+#endif
 }
 
 void
-proc_prepare(void)
+proc_prepare(bool visible)
 {
 	struct sigaction action;
 	int sig;
 
-#ifdef __linux__
+#ifdef ON_LINUX
 	static const long zero[16];
 
-	if (!proc_is_ours())
-		prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
+	/* Who started boris may have set it: then all that it left would be
+	 * boris's to reap. */
+	prctl(PR_SET_CHILD_SUBREAPER, (long)!visible, 0L, 0L, 0L);
 	/* sigaction() does not reach the signals that a C library keeps for
-	 * itself. All zero is the default, on every processor. */
-	for (sig = 32; sig < 35; sig++)
-		syscall(SYS_rt_sigaction, sig, zero, NULL, 8);
+	 * itself. All zero is the default, on every processor. A set of signals
+	 * has 8 bytes, on MIPS 16. */
+	for (sig = 32; sig < 35; sig++) {
+		if (syscall(SYS_rt_sigaction, sig, zero, NULL, 8) < 0)
+			syscall(SYS_rt_sigaction, sig, zero, NULL, 16);
+	}
+#else
+	(void)visible;
 #endif
 	memset(&action, 0, sizeof(action));
 	for (sig = 1; sig <= 64; sig++) {
@@ -73,7 +86,7 @@ proc_prepare(void)
 int
 proc_pipe(int end[2], int ours)
 {
-#ifdef __linux__
+#ifdef ON_LINUX
 	if (pipe2(end, O_CLOEXEC) < 0)
 		return -1;
 #else
@@ -87,57 +100,6 @@ proc_pipe(int end[2], int ours)
 	if (ours != 0)
 		fcntl(end[1], F_SETFL, O_NONBLOCK);
 	return 0;
-}
-
-/* Opens the other end of that master; -1 with errno. (ptsname() would bring
- * printf() into a static binary, 16 KB.) */
-static int
-open_slave(int master)
-{
-#ifdef TIOCGPTN
-	struct buf name = { NULL, 0, 0, false };
-	unsigned number;
-	int fd = -1;
-
-	if (ioctl(master, TIOCGPTN, &number) < 0)
-		return -1;
-	buf_puts(&name, "/dev/pts/");
-	buf_int(&name, number);
-	buf_putc(&name, '\0');
-	errno = ENOMEM;
-	if (!name.failed)
-		fd = open(name.data, O_RDWR | O_NOCTTY | O_CLOEXEC);
-	buf_free(&name);
-	return fd;
-#else
-	return open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
-#endif
-}
-
-int
-proc_terminal(int end[2])
-{
-	struct winsize size = { 50, 200, 0, 0 };
-	int error;
-
-	end[1] = -1;
-	end[0] = posix_openpt(O_RDWR | O_NOCTTY);
-	if (end[0] < 0)
-		return -1;
-	fcntl(end[0], F_SETFD, FD_CLOEXEC);
-	fcntl(end[0], F_SETFL, O_NONBLOCK);
-	if (grantpt(end[0]) == 0 && unlockpt(end[0]) == 0)
-		end[1] = open_slave(end[0]);
-	if (end[1] >= 0) {
-		/* The request is an int in musl, while POWER's constant is an
-		 * unsigned long. */
-		ioctl(end[1], (unsigned)TIOCSWINSZ, &size);
-		return 0;
-	}
-	error = errno;
-	close(end[0]);
-	errno = error;
-	return -1;
 }
 
 void
@@ -162,7 +124,7 @@ proc_default_signals(void)
 void
 proc_close_from(int lowest, bool on_exec)
 {
-#if defined(__linux__) && defined(SYS_close_range)
+#if defined(ON_LINUX) && defined(SYS_close_range)
 	int close_on_exec = 4;  /* CLOSE_RANGE_CLOEXEC, since Linux 5.11 */
 
 	if (syscall(SYS_close_range, lowest, ~0U,
@@ -177,18 +139,24 @@ proc_close_from(int lowest, bool on_exec)
 	}
 }
 
+void
+proc_reap(pid_t pid)
+{
+	waitpid(pid, NULL, 0);
+}
+
 /* The child, up to the program; returns only if that can't be begun. It shares
- * the parent's memory (vfork), so it changes nothing but its own locals.
- * Signals are unblocked last, when they are at their default, so that no
- * handler of boris's ever runs here (E1). */
+ * the parent's memory (vfork), so it changes nothing but its own locals, and
+ * the number of its group, which the parent would write as well. Signals are
+ * unblocked last, when they are at their default, so that no handler of boris's
+ * ever runs here (E1). */
 static void
-become(const struct proc_child *c)
+become(const struct proc_child *c, struct proc_group *g)
 {
 	const int *fd = c->fd;
 
 	setsid();
-	if (c->slot != NULL)
-		*c->slot = getpid();
+	g->id = getpid();
 	if (dup2(fd[0], 0) < 0 || dup2(fd[1], 1) < 0 || dup2(fd[2], 2) < 0)
 		return;
 	/* dup2() of a descriptor onto itself leaves it close-on-exec. */
@@ -205,8 +173,8 @@ become(const struct proc_child *c)
 /* vfork() copies no memory, which saves a tenth of what a call of `true` costs,
  * and lets the child tell the parent why exec failed. (Where vfork() is a
  * fork(), as under valgrind, such a shell just ends with 127.) */
-pid_t
-proc_start(const struct proc_child *c)
+int
+proc_start(const struct proc_child *c, struct proc_group *g)
 {
 	volatile int error = 0;  /* written by the child */
 	sigset_t all, before;
@@ -218,13 +186,13 @@ proc_start(const struct proc_child *c)
 		return -1;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-#ifdef __linux__
+#ifdef ON_LINUX
 	pid = vfork();
 #else
 	pid = fork();
 #endif
 	if (pid == 0) {
-		become(c);
+		become(c, g);
 		error = errno;
 		_exit(127);
 	}
@@ -232,105 +200,132 @@ proc_start(const struct proc_child *c)
 		error = errno;
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid > 0 && error != 0) {
-		waitpid(pid, NULL, 0);
+		proc_reap(pid);
 		pid = -1;
 	}
-	if (c->slot != NULL)
-		*c->slot = pid > 0 ? pid : 0;
+	g->id = pid > 0 ? pid : 0;
 	if (chdir("/") < 0)  /* cannot be */
 		error = errno;
 	errno = error;
-	return pid;
+	return pid > 0 ? 0 : -1;
+}
+
+bool
+proc_ended(pid_t pid, int *status, bool *signalled)
+{
+	siginfo_t info;
+
+	memset(&info, 0, sizeof(info));
+	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+	    info.si_pid == 0)
+		return false;
+	*signalled = info.si_code != CLD_EXITED;
+	*status = *signalled ? 128 + info.si_status : info.si_status & 255;
+	return true;
 }
 
 /* -- Which groups live -------------------------------------------------- */
 
-/* The start of a short text file, with a NUL behind it; empty if it can't be
- * read. */
-static void
-read_start(const char *path, char *text, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = -1;
-
-	if (fd >= 0) {
-		n = read(fd, text, size - 1);
-		close(fd);
-	}
-	text[n > 0 ? n : 0] = '\0';
-}
-
-/* Is it dead, state Z or X, and no other thread of it alive? If its entry can't
- * be read, it counts as alive. */
-static bool
-is_zombie(pid_t pid)
+ssize_t
+proc_read(pid_t pid, const char *file, char *text, size_t size)
 {
 	struct buf path = { NULL, 0, 0, false };
-	char text[1024] = "", *p;
-	int i;
+	ssize_t n = -1;
+	int fd, error;
 
 	buf_puts(&path, "/proc/");
-	buf_int(&path, pid);
-	buf_put(&path, "/stat", 6);
-	if (!path.failed)
-		read_start(path.data, text, sizeof(text));
+	if (pid > 0)
+		buf_int(&path, pid);
+	buf_put(&path, file, strlen(file) + 1);
+	errno = ENOMEM;
+	fd = path.failed ? -1 : open(path.data, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		n = read(fd, text, size - 1);
+	error = errno;
+	if (fd >= 0)
+		close(fd);
 	buf_free(&path);
+	text[n > 0 ? n : 0] = '\0';
+	errno = error;
+	return n;
+}
+
+/* Gone is a zombie with no other thread alive, state Z or X. What this user may
+ * not read lives. */
+static enum proc_found
+find(pid_t pid)
+{
+	char text[1024], *p;
+	ssize_t n = proc_read(pid, "/stat", text, sizeof(text));
+	int i;
+
+	if (n < 0 && (errno == ENOENT || errno == ESRCH))
+		return PROC_GONE;
+	if (n < 0)
+		return errno == EACCES || errno == EPERM ? PROC_LIVES
+		    : PROC_UNKNOWN;
 	p = strrchr(text, ')');  /* the name before it may hold anything */
 	if (p == NULL || (p[2] != 'Z' && p[2] != 'X'))
-		return false;
+		return PROC_LIVES;
 	for (i = 0; i < 18 && p != NULL; i++)
 		p = strchr(p + 1, ' ');
-	return p == NULL || atoi(p + 1) <= 1;  /* its threads */
+	return p == NULL || atoi(p + 1) <= 1 ? PROC_GONE
+	    : PROC_LIVES;  /* its threads */
 }
 
 /* A process of the session may be in any group of it (L3). */
 static void
-note_if_member(struct proc_group *g, pid_t pid)
+note_if_member(struct proc_group *g, pid_t pid, bool parent)
 {
 	pid_t session = getsid(pid);
+	enum proc_found found;
 	bool elsewhere;
 
 	for (; g != NULL; g = g->next) {
-		if (g->id != session || (pid == session && !g->orphaned))
+		if (g->id != session || (pid == session && parent))
 			continue;
 		elsewhere = getpgid(pid) != session;
-		if ((g->lives && !elsewhere && pid != session) ||
-		    is_zombie(pid))
+		if (g->found == PROC_LIVES && !elsewhere && pid != session)
 			continue;
-		g->lives = true;
+		found = find(pid);
+		if (found == PROC_GONE)
+			continue;
+		if (g->found != PROC_LIVES)
+			g->found = found;
 		g->led = g->led || pid == session;
-		g->scattered = g->scattered || elsewhere;
+		g->elsewhere = g->elsewhere || elsewhere;
 	}
 }
 
-/* The pid that Linux gave out last: the fifth word of /proc/loadavg. 0: it
- * can't be read. */
+/* The pid that Linux gave out last: the fifth word of /proc/loadavg. 0: it is
+ * not told. */
 static pid_t
 last_pid(void)
 {
 	char text[128], *p;
 
-	read_start("/proc/loadavg", text, sizeof(text));
+	proc_read(0, "loadavg", text, sizeof(text));
 	p = strrchr(text, ' ');
 	return p == NULL ? 0 : (pid_t)atoi(p + 1);
 }
 
-/* The next process in /proc; 0: there are no more. */
+/* The next process in /proc; 0: there are no more; -1: an error. */
 static pid_t
 next_pid(DIR *dir)
 {
 	struct dirent *entry;
 	pid_t pid = 0;
 
-	while (pid <= 0 && dir != NULL && (entry = readdir(dir)) != NULL)
+	errno = 0;
+	while (pid <= 0 && (entry = readdir(dir)) != NULL)
 		pid = (pid_t)atoi(entry->d_name);
-	return pid;
+	return pid > 0 ? pid : errno != 0 ? -1 : 0;
 }
 
-/* Sees every process that lives from before the look until after it. False:
+/* Sees every process that lives from before the walk until after it. False:
  * /proc can't be read. */
 static bool
-look_at_all(struct proc_group *list)
+walk(struct proc_group *list, bool parent)
 {
 	DIR *dir = opendir("/proc");
 	pid_t pid;
@@ -338,33 +333,37 @@ look_at_all(struct proc_group *list)
 	if (dir == NULL)
 		return false;
 	while ((pid = next_pid(dir)) > 0)
-		note_if_member(list, pid);
+		note_if_member(list, pid, parent);
 	closedir(dir);
-	return true;
+	return pid == 0;
 }
 
 /* A process that forks and exits again and again can stay ahead of a walk
  * through /proc. But Linux gives out pids in order. So all pids given out since
- * `from` (0: all that there are) are looked at, until none was given out during
- * the look: then nobody has escaped it. False: that can't be known. */
+ * `from` (0: all that there are) are asked, until none was given out meanwhile:
+ * then nobody has escaped. False: that can't be known. Where the last pid is
+ * not told (gVisor, a masked /proc), two walks have to do. */
 static bool
-look_since(struct proc_group *list, pid_t from)
+walk_since(struct proc_group *list, pid_t from, bool parent)
 {
-	pid_t last, pid;
+	pid_t last = last_pid(), pid;
 	int round;
 
-	for (round = 0; (last = last_pid()) != from; round++) {
+	if (last == 0)
+		return walk(list, parent) && walk(list, parent);
+	for (round = 0; last != from; round++) {
 		if (last == 0 || round == ROUNDS)
 			return false;
 		if (from > 0 && from < last && last - from <= FEW_PIDS) {
 			for (pid = from + 1; pid <= last; pid++)
-				note_if_member(list, pid);
-		} else if (!look_at_all(list)) {
+				note_if_member(list, pid, parent);
+		} else if (!walk(list, parent)) {
 			return false;
 		}
 		from = last;
+		last = last_pid();
 	}
-	return from > 0;
+	return true;
 }
 
 /* Without /proc boris inherits every process that loses its parent
@@ -372,25 +371,24 @@ look_since(struct proc_group *list, pid_t from)
  * and holds the number. The leader is reaped here; its status is known already.
  * What has left the group is not found. */
 static void
-look_at_children(struct proc_group *g)
+poll_children(struct proc_group *g, bool parent)
 {
 	pid_t pid;
 
+#ifndef ON_LINUX  /* init inherits them, and the number is not held */
+	parent = false;
+#endif
 	for (; g != NULL; g = g->next) {
 		while ((pid = waitpid(-g->id, NULL, WNOHANG)) > 0)
 			;
-		g->lives = pid == 0;
-#ifdef __linux__
-		if (!g->orphaned)
-			continue;
-#endif
-		/* Elsewhere init inherits them, and the number is not held. */
-		g->lives = g->lives || kill(-g->id, 0) == 0;
+		if (pid == 0 || (!parent && kill(-g->id, 0) == 0))
+			g->found = PROC_LIVES;
+		g->led = !parent && kill(g->id, 0) == 0;
 	}
 }
 
 void
-proc_look(struct proc_group *list)
+proc_poll(struct proc_group *list, bool visible, bool parent, int64_t now)
 {
 	struct proc_group *g;
 	pid_t from = list->id;
@@ -398,29 +396,62 @@ proc_look(struct proc_group *list)
 	/* All that a young command has started has pids behind its own; mostly
 	 * there are none. */
 	for (g = list; g != NULL; g = g->next) {
-		g->lives = g->led = g->scattered = false;
-		if (!g->young)
+		g->found = PROC_GONE;
+		g->led = g->elsewhere = false;
+		if (!parent || now - g->started >= SHORT_LIFE)
 			from = 0;
 		else if (g->id < from)
 			from = g->id;
 	}
-	if (!proc_is_ours()) {
-		look_at_children(list);
-	} else if (!look_since(list, from)) {
-		/* Out of descriptors, say: none is taken for gone. */
-		for (g = list; g != NULL; g = g->next)
-			g->lives = true;
+	if (!visible) {
+		poll_children(list, parent);
+		return;
+	}
+	if (walk_since(list, from, parent))
+		return;
+	for (g = list; g != NULL; g = g->next) {
+		if (g->found == PROC_GONE)
+			g->found = PROC_UNKNOWN;
 	}
 }
 
-/* -- Signals to groups -------------------------------------------------- */
+/* -- How groups are ended ----------------------------------------------- */
+
+void
+proc_stop(struct proc_group *g, int64_t now)
+{
+	g->send = SIGTERM;
+	g->kill_at = now + PROC_GRACE;
+	g->repeats = true;
+	/* With a trap bash puts SIGTERM off while it forks, and then waits for
+	 * a child that has not got it: in a command's first moments mostly. */
+	if (g->second == SIGTERM && now - g->started >= EARLY)
+		g->second = 0;
+	g->second_at = now + (g->second == SIGTERM ? AGAIN : HANG_UP);
+}
+
+void
+proc_stop_on(struct proc_group *g, bool leaderless, int64_t now)
+{
+	if (now >= g->kill_at) {
+		g->send = SIGKILL;
+	} else if (leaderless && g->repeats) {
+		/* Its last child may have missed the first one. */
+		g->send = SIGTERM;
+		g->repeats = false;
+	} else if (now >= g->second_at && g->second != 0) {
+		g->send = g->second;
+		g->second = 0;
+	}
+}
 
 /* A process of the session with a group of its own. A pidfd, where there is
  * one, makes sure that no later process of its pid is hit (E3). */
 static void
 signal_stray(pid_t pid, pid_t session, int sig)
 {
-#if defined(SYS_pidfd_open) && defined(SYS_pidfd_send_signal)
+#if defined(ON_LINUX) && defined(SYS_pidfd_open) && \
+    defined(SYS_pidfd_send_signal)
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
 	if (fd >= 0) {
@@ -435,27 +466,36 @@ signal_stray(pid_t pid, pid_t session, int sig)
 }
 
 void
-proc_signal(const struct proc_group *list, int sig)
+proc_signal(struct proc_group *list)
 {
-	const struct proc_group *g;
-	DIR *dir = opendir("/proc");
+	struct proc_group *g;
 	pid_t pid, session;
+	bool due = false;
+	DIR *dir;
 
-	for (g = list; g != NULL; g = g->next)
-		kill(-g->id, sig);
-	while ((pid = next_pid(dir)) > 0) {
+	for (g = list; g != NULL; g = g->next) {
+		kill(-g->id, g->send);
+		if (g->send == SIGTERM)
+			kill(-g->id, SIGCONT);  /* it may be stopped */
+		due = due || g->send != 0;
+	}
+	dir = due ? opendir("/proc") : NULL;
+	while (dir != NULL && (pid = next_pid(dir)) > 0) {
 		session = getsid(pid);
-		if (getpgid(pid) == session)
+		if (session <= 0 || getpgid(pid) == session)
 			continue;
 		for (g = list; g != NULL; g = g->next) {
-			if (g->id == session)
-				signal_stray(pid, session, sig);
+			if (g->id != session)
+				continue;
+			signal_stray(pid, session, g->send);
+			if (g->send == SIGTERM)
+				signal_stray(pid, session, SIGCONT);
 		}
 	}
 	if (dir != NULL)
 		closedir(dir);
-	if (sig == SIGTERM)
-		proc_signal(list, SIGCONT);  /* some may be stopped */
+	for (g = list; g != NULL; g = g->next)
+		g->send = 0;
 }
 
 /* -- Random numbers ----------------------------------------------------- */
@@ -469,7 +509,7 @@ proc_random(char *hex, size_t n)
 	size_t i;
 	int fd;
 
-#if defined(__linux__) && defined(SYS_getrandom)
+#if defined(ON_LINUX) && defined(SYS_getrandom)
 	got = syscall(SYS_getrandom, byte, n, 1);  /* 1: do not wait */
 #endif
 	if (got != (ssize_t)n) {

@@ -2,18 +2,40 @@
 #define PROC_H
 
 /* Processes: how a shell is begun, which process groups live, how they are
- * signalled, terminals, random numbers (SPEC C3, E1-E3, I1, T1).
+ * ended, random numbers (SPEC C3, E1-E3, T1).
  *
  * Each shell leads a session and a process group; its pid is the number of
  * both. A process belongs to the command if it is in that session, also when it
  * has a group of its own (`set -m` gives one to each job). The leader stays a
  * zombie until the group has gone, so that the number can't pass to a stranger
  * (E3). kill(-group, 0) succeeds as long as there is the zombie, so whether
- * anything else lives takes a look into /proc. */
+ * anything else lives takes a walk through /proc. */
 
 #include <stdbool.h>
-#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
+
+enum { PROC_GRACE = 5000 };  /* ms from SIGTERM to SIGKILL (E2) */
+enum { PROC_RANDOM = 16 };   /* random bytes asked for at a time, at most */
+enum proc_found { PROC_GONE, PROC_LIVES, PROC_UNKNOWN };
+
+/* A process group, and how far its end has come (E2). It is in memory that
+ * boris shares with its guard, which goes on where boris left off (L4). */
+struct proc_group {
+	struct proc_group *next;  /* in a list; NULL: the last one */
+	pid_t id;             /* its leader's pid; 0: none was begun */
+	int64_t started;      /* ms */
+	int second;           /* what follows SIGTERM, or 0: SIGHUP on a
+	                       * terminal, whose shells ignore SIGTERM (T4);
+	                       * SIGTERM where the shell has a trap */
+	int64_t second_at;    /* ms; when it is due */
+	int64_t kill_at;      /* ms; when SIGKILL is; 0: nobody ends it yet */
+	bool repeats;         /* SIGTERM is due once its leader has ended */
+	int send;             /* for proc_signal(); 0: nothing */
+	enum proc_found found;  /* by proc_poll(): does anything of it live? */
+	bool led;             /* its leader does */
+	bool elsewhere;       /* some of it have other groups of its session */
+};
 
 /* A child to be started; all of it is the caller's. */
 struct proc_child {
@@ -23,60 +45,55 @@ struct proc_child {
 	                       * `extra`, or fd[3] is -1 */
 	int extra;
 	bool terminal;        /* descriptor 0 is to control it (I1) */
-	volatile pid_t *slot;  /* the child writes its pid there; or NULL */
 };
 
+/* Does /proc show the pids that our own calls return? Not in a pid namespace
+ * that still sees an outer /proc. */
+bool proc_visible(void);
+
 /* Before the first child: signals that were ignored when boris started are at
- * their default from now on (C3). Where /proc can't be used, boris becomes the
- * parent of all below it that lose theirs. */
-void proc_prepare(void);
+ * their default from now on (C3). Where /proc is not visible boris becomes the
+ * parent of all below it that lose theirs, elsewhere it does not. */
+void proc_prepare(bool visible);
 
 /* In a forked child: the signals that boris handles are at their default, none
  * is blocked. */
 void proc_default_signals(void);
-
 /* Closes all descriptors from `lowest` on, now or at the next exec. */
 void proc_close_from(int lowest, bool on_exec);
-
-/* Begins the program. Returns its pid; or -1 with errno, and no child is left.
- * boris's own directory is / afterwards. */
-pid_t proc_start(const struct proc_child *);
 
 /* Two ends of a pipe that no program inherits, end[ours] non-blocking, or both
  * where that is -1. Returns 0, or -1 with errno. */
 int proc_pipe(int end[2], int ours);
 
-/* A terminal of 50 lines and 200 columns that no program inherits: end[0] is
- * its master, non-blocking, end[1] what a program reads and writes (I1).
- * Returns 0, or -1 with errno. */
-int proc_terminal(int end[2]);
+/* Begins the program, and gives its number to the group. 0; or -1 with errno,
+ * and no child is left. boris's own directory is / afterwards. */
+int proc_start(const struct proc_child *, struct proc_group *);
 
-enum { PROC_GRACE = 5000 };  /* ms from SIGTERM to SIGKILL (E2) */
+/* Has that child ended? It stays a zombie. *status is as in a shell: its exit
+ * code, or 128 + the signal that ended it. */
+bool proc_ended(pid_t, int *status, bool *signalled);
+void proc_reap(pid_t);
 
-struct proc_group {
-	struct proc_group *next;  /* in a list; NULL: none */
-	pid_t id;
-	bool young;  /* its leader was begun so lately that pids have not been
-	              * given out all around since */
-	bool orphaned;  /* boris is not the parent: the leader counts too */
-	bool lives;  /* what proc_look() found */
-	bool led;    /* so does its leader, if it counts */
-	bool scattered;  /* of them, some have other groups of the session */
-};
+/* The start of a short file in /proc/PID, or in /proc if pid is 0, with a NUL
+ * behind it. The number of bytes, or -1 with errno. */
+ssize_t proc_read(pid_t, const char *file, char *text, size_t size);
 
-/* Finds out which groups of a list live; the leader of each is a zombie by now.
- * Zombies count as gone. No process escapes it by forking. One walk through
- * /proc serves all groups. */
-void proc_look(struct proc_group *list);
+/* Finds out which groups of a list live; the leader of each is a zombie by now
+ * or, where boris is not the parent, counts as well. Zombies count as gone. One
+ * walk through /proc serves all, and no process escapes it by forking. */
+void proc_poll(struct proc_group *list, bool visible, bool parent, int64_t now);
 
-/* Signals all processes of the groups; after SIGTERM SIGCONT too, for those
- * that are stopped (E2). No leader has been reaped, so the numbers are ours. */
-void proc_signal(const struct proc_group *list, int sig);
+/* SIGTERM is due; then, whatever E2 has. leaderless: its leader has ended. */
+void proc_stop(struct proc_group *, int64_t now);
+void proc_stop_on(struct proc_group *, bool leaderless, int64_t now);
 
-enum { PROC_RANDOM = 16 };  /* bytes asked for at a time, at most */
+/* Sends what is due to all processes of the groups, with SIGTERM SIGCONT for
+ * those that are stopped. No leader is reaped yet, so the numbers are ours. */
+void proc_signal(struct proc_group *list);
 
-/* n random bytes as 2n lowercase hexadecimal digits and a NUL. False: the host
- * has no source of random numbers, or no descriptor to read it (T1). */
+/* n random bytes as 2n lowercase hexadecimal digits and a NUL. False: there is
+ * no source of random numbers, or no descriptor to read it (T1). */
 bool proc_random(char *hex, size_t n);
 
 #endif

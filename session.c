@@ -247,10 +247,10 @@ check_rest(struct session *s, struct job *job, int64_t now)
 {
 	const struct exec_report *left = &job->end;
 
-	if (!left->lives && !left->open) {
+	if (left->state == EXEC_GONE && !left->open) {
 		exec_free(&s->execs, job->own.exec);
 		job->own.exec = NULL;
-	} else if (s->closing && left->state == EXEC_ENDED) {
+	} else if (s->closing && left->state == EXEC_LEFT) {
 		exec_stop(job->own.exec, false, now);
 	}
 }
@@ -418,7 +418,7 @@ session_hand_over(struct session *s, struct job *job, int64_t held,
 static void
 check_job(struct session *s, struct job *job, int64_t now)
 {
-	if (job->state != JOB_FINISHED && job->end.state == EXEC_ENDED)
+	if (job->state != JOB_FINISHED && job->end.ended)
 		finish(s, job, now);
 	if (job->state == JOB_FINISHED)
 		check_rest(s, job, now);
@@ -634,7 +634,7 @@ session_closed(const struct session *s)
 	for (job = s->first; job != NULL; job = job->own.next) {
 		if (job->own.holders > 0 || job->state == JOB_RUNNING ||
 		    job->state == JOB_TASK ||
-		    (job->own.exec != NULL && job->end.lives))
+		    (job->own.exec != NULL && job->end.state != EXEC_GONE))
 			return false;
 	}
 	return s->closing;

@@ -355,18 +355,18 @@ sees_keys() {
 
 # --- I3
 
-@test "I3: a terminal asks when the last line has no newline" {
+@test "I3: a terminal may ask when the last line has no newline" {
 	boris
-	on_terminal 'echo line; printf "Go on? "; read <gate'
+	on_terminal 'echo line; printf "Go on? "; read -t 600 <gate'
 	is "$(result status)" '"running"'
 	asks
 	is "$(plain stdout)" $'line\nGo on? '
 	release
 }
 
-@test "I3: a terminal asks when its program reads keys itself" {
+@test "I3: a terminal may ask when its program takes keys" {
 	boris
-	on_terminal 'stty -icanon -echo; echo Menu; read <gate'
+	on_terminal 'stty -icanon -echo; echo Menu; read -t 600 <gate'
 	asks
 	lacks "$(plain note)" secret
 	release
@@ -410,7 +410,7 @@ sees_keys() {
 
 @test "I3: that a terminal asks is said once, and again when something new was printed" {
 	boris
-	on_terminal 'stty -icanon -echo; for i in 1 2; do printf "Key $i? "; read <gate; done'
+	on_terminal 'stty -icanon -echo; for i in 1 2; do printf "Key $i? "; read -t 600 <gate; done'
 	asks
 	look '' '"wait":700'
 	least "$(result elapsed_ms)" 1000 # nothing ended that wait
@@ -425,7 +425,7 @@ sees_keys() {
 
 @test "I3: a terminal that has printed nothing since the last input does not ask" {
 	boris
-	on_terminal 'stty -icanon -echo; printf "> "; head -c 1 >one; read <gate; printf "> "; read <gate'
+	on_terminal 'stty -icanon -echo; printf "> "; head -c 1 >one; read -t 600 <gate; printf "> "; read -t 600 <gate'
 	asks
 	to_type 'x' '"wait":60000,"until":"nosuch"'
 	typed=$id
@@ -463,6 +463,91 @@ sees_keys() {
 	release
 	answer $((id - 2))
 	has "$(plain stdout)" 30030
+}
+
+# quick COMMAND: it is said at once that it asks, though nothing else would do
+quick() {
+	on_terminal "$1" '"wait":30000'
+	asks
+	most "$(result elapsed_ms)" $((2500 * SLOW))
+}
+
+@test "I3: a program that reads the terminal asks, with or without a prompt" {
+	needs_linux
+	boris
+	quick 'echo line; cat >got'
+	type_in 'x\n' '"wait":0'
+	eventually test -s got
+	type_in '\u0004'
+	is "$(result status)" '"completed"'
+	quick 'read x </dev/tty'
+	type_in '\n'
+	on_terminal 'read -s x; read -n 1 y' '"wait":30000'
+	has "$(plain note)" secret
+	type_in '\n'
+	asks
+	lacks "$(plain note)" secret
+	type_in y
+	is "$(result status)" '"completed"'
+}
+
+# busy COMMAND: it is at work, whatever its last line looks like
+busy() {
+	on_terminal "$1" '"wait":1500'
+	silent
+	least "$(result elapsed_ms)" 1500
+	run_tool bash '{"kill_pid":'"$pid"'}'
+}
+
+@test "I3: a program at work does not ask, whatever its last line looks like" {
+	needs_linux
+	boris
+	busy 'printf "checking... "; sleep 60'
+	busy 'printf "checking... "; while :; do :; done'
+	busy 'printf "checking... "; (cat <gate | cat)'
+	busy 'printf "checking... "; sleep 60 & wait'
+	busy 'stty -icanon -echo; printf "checking... "; sleep 60'
+	busy 'printf "checking... "; read x <gate'
+}
+
+@test "I3: what reads the terminal in the background does not ask" {
+	needs_linux
+	boris
+	on_terminal 'set -m; printf "building... "; (trap "" TTIN; read x; sleep 60) & sleep 60' '"wait":1500'
+	silent
+	least "$(result elapsed_ms)" 1500
+}
+
+@test "I3: where nobody says who reads, the last line does" {
+	needs_root
+	needs unshare
+	needs_plain
+	wrap=(unshare -m sh -c 'umount -l /proc && exec "$@"' sh)
+	"${wrap[@]}" true || skip 'no mount namespaces here'
+	boris
+	on_terminal 'printf "Go on? "; sleep 60'
+	asks
+	on_terminal 'echo line; cat' '"wait":1500'
+	silent
+}
+
+# turns: how often the server has been woken
+turns() {
+	awk '/^(non)?voluntary_ctxt/ { n += $2 } END { print n }' \
+		"/proc/$server/status"
+}
+
+@test "I4: a terminal that its program has closed wakes nobody" {
+	needs_plain
+	boris
+	on_terminal 'echo x; exec </dev/null >/dev/null 2>&1; echo x >begun; read <gate' '"wait":0'
+	begun begun
+	look
+	in_turn
+	before=$(turns)
+	pause 2000
+	most $(($(turns) - before)) 2
+	release
 }
 
 # --- I4
@@ -511,7 +596,7 @@ sees_keys() {
 
 @test "W4: timeout ends a task on a terminal" {
 	boris
-	on_terminal 'echo one; read x' '"timeout":300,"wait":60000'
+	on_terminal 'echo one; read <gate' '"timeout":300,"wait":60000'
 	is "$(result status) $(plain stdout)" '"timed_out" one'
 	has "$(plain note)" 'terminated by its timeout'
 }
@@ -627,7 +712,7 @@ sees_keys() {
 
 @test "W2: an input without an answer ends when all has been silent for two seconds" {
 	boris
-	on_terminal cat '"wait":1'
+	on_terminal 'while read -t 600 x; do echo $x; done; exit 0' '"wait":1'
 	begin
 	type_in 'hello\n' '"wait":60000'
 	is "$(plain stdout)" $'hello\nhello'
@@ -700,7 +785,7 @@ sees_keys() {
 
 @test "W3: a text that is the same as the echo does not count, and a note says so" {
 	boris
-	on_terminal 'stty -icanon -echo; printf "> "; head -c 4 >in; echo you chose quit; read <gate'
+	on_terminal 'stty -icanon -echo; printf "> "; head -c 4 >in; echo you chose quit; read -t 600 <gate'
 	type_in quit '"until":"quit"'
 	has "$(plain stdout)" 'you chose quit'
 	has "$(plain note)" 'not seen in time but as the echo of what was typed: quit'

@@ -516,7 +516,7 @@ all_sorts() {
 	run_bash true
 	guard=$(the_guard)
 	is "$(ls "/proc/$guard/fd")" 0
-	like "$(readlink "/proc/$guard/fd/0")" 'pipe:*'
+	like "$(readlink "/proc/$guard/fd/0")" 'socket:*'
 	is "$(process "$guard" 5 6)" "$guard $guard"  # its group and session
 	is "$(readlink "/proc/$guard/cwd")" /
 }

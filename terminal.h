@@ -1,0 +1,35 @@
+#ifndef TERMINAL_H
+#define TERMINAL_H
+
+/* Terminals (SPEC I): how one is opened, what becomes of what is typed, whether
+ * somebody waits for that. Each is known by its master's descriptor. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "buf.h"
+
+/* A terminal of 50 lines and 200 columns that no program inherits: end[0] is
+ * its master, non-blocking, end[1] what a program reads and writes (I1).
+ * Returns 0, or -1 with errno. */
+int terminal_open(int end[2]);
+
+/* Does it take lines, and show what is typed? False: it has been closed. */
+bool terminal_mode(int master, bool *lines, bool *shows);
+
+enum { TERMINAL_LINE = 4095 };  /* bytes that it takes of one (I2) */
+
+/* It takes lines, and `line` bytes of one have been typed. How many will there
+ * be with this text? More than TERMINAL_LINE: it would cut one. */
+size_t terminal_line(int master, size_t line, const struct buf *text);
+
+/* Does its foreground process group wait for input (I3)? */
+enum terminal_prompt {
+	TERMINAL_BUSY,        /* no */
+	TERMINAL_MAY_PROMPT,  /* perhaps: it waits for events, or nobody knows */
+	TERMINAL_PROMPTS      /* yes: one of it reads the terminal */
+};
+
+/* slave: its other end. It takes a walk through /proc. */
+enum terminal_prompt terminal_prompts(int master, int slave);
+
+#endif
