@@ -89,7 +89,7 @@ half_pipe(int which)
 }
 
 /* Opens those of 0 to 2 that are closed, so that nothing opened later takes
- * their place; and keeps from commands what the client left open (C3, Q5). */
+ * their place (C3); and closes what the client left open (F3, Q5). */
 static void
 fill_descriptors(void)
 {
@@ -103,7 +103,7 @@ fill_descriptors(void)
 		if (end != fd)
 			close(end);
 	}
-	proc_close_from(3, true);
+	proc_close_from(3, false);
 }
 
 /* The stdin of commands that are given none (B4), also on a host without
@@ -263,7 +263,7 @@ turn(struct boris *b)
 static void
 serve(const struct options *options)
 {
-	const char *missing;
+	const char *option, *missing;
 	struct boris b;
 
 	memset(&b, 0, sizeof(b));
@@ -272,9 +272,9 @@ serve(const struct options *options)
 		if (b.http == NULL)
 			fail_to_listen(&options->http);
 	}
-	missing = fence_raise(&options->fence);
-	if (missing != NULL)
-		fatal(1, missing, NULL, strerror(errno));
+	option = fence_raise(&options->fence, &missing);
+	if (option != NULL)
+		fatal(1, option, missing, strerror(errno));
 	if (b.http != NULL) {
 		announce(b.http, options);
 	} else {

@@ -16,8 +16,10 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -61,7 +63,6 @@ struct landlock_rule {
 	int32_t parent_fd;
 };
 
-/* A directory that can't be opened is left out: that allows less, not more. */
 static int
 allow_below(int ruleset, const char *dir)
 {
@@ -69,57 +70,63 @@ allow_below(int ruleset, const char *dir)
 
 	rule.allowed_access = ALLOWED;
 	rule.parent_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (rule.parent_fd < 0)
-		return 0;
-	if (syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule,
-	    0) < 0)
+	if (rule.parent_fd < 0 || syscall(SYS_landlock_add_rule, ruleset,
+	    RULE_PATH_BENEATH, &rule, 0) < 0)
 		return -1;
 	close(rule.parent_fd);
 	return 0;
 }
 
+/* Without directories it only keeps the process from making devices, from
+ * mounting, and from reaching into processes outside (F5). *missing: the
+ * directory that has failed. */
 static int
-restrict_writing(const char *dirs)
+restrict_writing(const char *dirs, const char **missing)
 {
 	/* struct landlock_ruleset_attr as of the first ABI */
-	uint64_t handled_access_fs = ALLOWED | DEVICES;
+	uint64_t handled_access_fs = dirs != NULL ? ALLOWED | DEVICES : DEVICES;
 	int ruleset;
 	long abi;
 
 	errno = EOPNOTSUPP;
 	abi = syscall(SYS_landlock_create_ruleset, NULL, (size_t)0,
 	    CREATE_RULESET_VERSION);
-	if (abi < TRUNCATE_ABI)
+	if (abi < (dirs != NULL ? TRUNCATE_ABI : 1))
 		return -1;
 	ruleset = (int)syscall(SYS_landlock_create_ruleset,
 	    &handled_access_fs, sizeof(handled_access_fs), 0);
 	if (ruleset < 0)
 		return -1;
-	for (; *dirs != '\0'; dirs += strlen(dirs) + 1) {
-		if (allow_below(ruleset, dirs) < 0)
+	for (; dirs != NULL && *dirs != '\0'; dirs += strlen(dirs) + 1) {
+		if (allow_below(ruleset, dirs) < 0) {
+			*missing = dirs;
 			return -1;
+		}
 	}
 	/* The kernel asks it of everybody but root. With it no setuid program
 	 * leads out of the fence either. */
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	if ((dirs != NULL && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) ||
 	    syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
 		return -1;
 	close(ruleset);
 	return 0;
 }
 
-/* -- The network (F2) -------------------------------------------------- */
+/* -- Namespaces (F2, F5) ----------------------------------------------- */
 
-/* Capabilities, as in linux/capability.h. With these root could get back: into
- * the network of any process, into a process there, by a link from one network
- * to another, or through the kernel itself. */
+/* Capabilities, as in linux/capability.h */
 enum { CAPABILITY_VERSION_3 = 0x20080522 };
 
 #define CAPABILITY(number) ((uint64_t)1 << (number))
-static const uint64_t ways_back =
-	CAPABILITY(12) /* NET_ADMIN */ | CAPABILITY(16) /* SYS_MODULE */ |
-	CAPABILITY(17) /* SYS_RAWIO */ | CAPABILITY(19) /* SYS_PTRACE */ |
-	CAPABILITY(21) /* SYS_ADMIN */ | CAPABILITY(39) /* BPF */;
+/* With these root could take boris's descriptors; and get back through the
+ * kernel itself, into the mounts or the network of any process, to a file by its
+ * handle, or by a link from one network to another. */
+static const uint64_t of_any = CAPABILITY(19) /* SYS_PTRACE */,
+    of_namespaces = CAPABILITY(16) /* SYS_MODULE */ |
+	CAPABILITY(17) /* SYS_RAWIO */ | CAPABILITY(21) /* SYS_ADMIN */ |
+	CAPABILITY(39) /* BPF */,
+    of_hide = CAPABILITY(2) /* DAC_READ_SEARCH */,
+    of_network = CAPABILITY(12) /* NET_ADMIN */;
 
 struct capability_header {
 	uint32_t version;
@@ -172,7 +179,8 @@ raise_loopback(void)
 	return 0;
 }
 
-/* For good: also out of the bounding set, so that exec gives none back. */
+/* For good: also out of the bounding set, so that exec gives none back. Who may
+ * not change that set, as an ordinary user, gains nothing by exec. */
 static int
 give_up(uint64_t capabilities)
 {
@@ -184,7 +192,8 @@ give_up(uint64_t capabilities)
 	for (i = 0; i < 64; i++) {
 		if ((capabilities & CAPABILITY(i)) != 0 &&
 		    prctl(PR_CAPBSET_READ, i, 0, 0, 0) == 1 &&
-		    prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0)
+		    prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0 &&
+		    prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
 			return -1;
 	}
 	if (syscall(SYS_capget, &header, sets) < 0)
@@ -198,58 +207,104 @@ give_up(uint64_t capabilities)
 	return (int)syscall(SYS_capset, &header, sets);
 }
 
-/* Only root gets a network namespace without a user namespace of its own. In
- * that everybody else has all capabilities; they raise loopback, and go. */
-static const char *
-leave_network(void)
+/* Only root gets other namespaces without a user namespace of its own. In that
+ * everybody else has all capabilities, for as long as the fences take. */
+static int
+enter_user_namespace(void)
 {
-	uid_t uid = geteuid();
-	gid_t gid = getegid();
-	bool root = uid == 0;
+	int64_t uid = geteuid(), gid = getegid();
 
-	if (unshare(root ? CLONE_NEWNET : CLONE_NEWUSER | CLONE_NEWNET) < 0)
-		return root ? "--no-network needs a network namespace"
-		    : "--no-network needs a user namespace";
-	if (!root && (write_file("/proc/self/setgroups", "deny", 4) < 0 ||
-	    keep_id("/proc/self/uid_map", (int64_t)uid) < 0 ||
-	    keep_id("/proc/self/gid_map", (int64_t)gid) < 0))
-		return "--no-network needs its ids in a user namespace";
-	if (raise_loopback() < 0)
-		return "--no-network needs a loopback interface";
-	/* Nor can a command have boris's own HTTP socket, made outside, given
-	 * to it by pidfd_getfd(), or trace boris. */
-	if (give_up(root ? ways_back : ~(uint64_t)0) < 0 ||
-	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		return "--no-network needs to give up capabilities";
-	return NULL;
+	return unshare(CLONE_NEWUSER) < 0 ||
+	    write_file("/proc/self/setgroups", "deny", 4) < 0 ||
+	    keep_id("/proc/self/uid_map", uid) < 0 ||
+	    keep_id("/proc/self/gid_map", gid) < 0 ? -1 : 0;
+}
+
+/* Puts an empty directory or file in the place of each path: mounted, so that
+ * it stays where a directory above is renamed, from a file system that nobody
+ * can write to. That is made on top of /proc, for the time being. Mounts that
+ * are made outside still arrive here. *missing: the path that has failed. */
+static int
+cover(const char *paths, const char **missing)
+{
+	enum { FLAGS = MS_NOSUID | MS_NODEV | MS_NOEXEC };
+	struct stat st;
+	int fd;
+
+	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ||
+	    mount("boris", "/proc", "tmpfs", FLAGS, NULL) < 0 ||
+	    mkdir("/proc/directory", 0555) < 0)
+		return -1;
+	fd = open("/proc/file", O_CREAT | O_WRONLY | O_CLOEXEC, 0444);
+	if (fd < 0 || close(fd) < 0 || mount(NULL, "/proc", NULL, MS_REMOUNT |
+	    MS_RDONLY | FLAGS, NULL) < 0)
+		return -1;
+	for (; *paths != '\0'; paths += strlen(paths) + 1) {
+		if (stat(paths, &st) < 0 || mount(S_ISDIR(st.st_mode)
+		    ? "/proc/directory" : "/proc/file", paths, NULL, MS_BIND,
+		    NULL) < 0) {
+			*missing = paths;
+			return -1;
+		}
+	}
+	return umount2("/proc", MNT_DETACH);
 }
 
 /* -- The door ---------------------------------------------------------- */
 
-/* The network first: behind the other fence /proc can't be written. */
+/* Landlock comes last: behind it /proc can't be written, and nothing mounted.
+ * Where root hides, a process outside of the same user could be used to look
+ * from there, had it no capability that commands lack: Landlock forbids that,
+ * and where boris is not root its user namespace does (F5). */
 const char *
-fence_raise(const struct fence_options *o)
+fence_raise(const struct fence_options *o, const char **missing)
 {
-	const char *missing = o->no_network ? leave_network() : NULL;
+	bool root = geteuid() == 0, spaces = o->no_network || o->hide != NULL;
+	uint64_t unwanted = of_any;
+	const char *option = o->write != NULL ? "--write"
+	    : o->hide != NULL ? "--hide" : "--no-network";
 
-	if (missing != NULL)
-		return missing;
-	if (o->write != NULL && restrict_writing(o->write) < 0)
-		return "--write needs Landlock, its third ABI or a later one "
-		    "(Linux 6.2)";
+	if (!spaces && o->write == NULL)
+		return NULL;
+	*missing = "needs a user namespace";
+	if (spaces && !root && enter_user_namespace() < 0)
+		return o->hide != NULL ? "--hide" : "--no-network";
+	*missing = "needs a network namespace";
+	if (o->no_network && (unshare(CLONE_NEWNET) < 0 ||
+	    raise_loopback() < 0))
+		return "--no-network";
+	*missing = "needs a mount namespace";
+	if (o->hide != NULL && (unshare(CLONE_NEWNS) < 0 ||
+	    cover(o->hide, missing) < 0))
+		return "--hide";
+	*missing = o->write == NULL ? "needs Landlock (Linux 5.13) for root"
+	    : "needs Landlock, its third ABI or a later one (Linux 6.2)";
+	if ((o->write != NULL || (o->hide != NULL && root)) &&
+	    restrict_writing(o->write, missing) < 0)
+		return option;
+	/* Nor can a command have a descriptor of boris's, its HTTP socket or a
+	 * log, given to it by pidfd_getfd(), or trace boris. */
+	*missing = "needs to give up capabilities";
+	if (spaces)
+		unwanted |= root ? of_namespaces : ~(uint64_t)0;
+	if (o->hide != NULL)
+		unwanted |= of_hide;
+	if (o->no_network)
+		unwanted |= of_network;
+	if (give_up(unwanted) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return option;
 	return NULL;
 }
 
 #else /* elsewhere */
 
 const char *
-fence_raise(const struct fence_options *o)
+fence_raise(const struct fence_options *o, const char **missing)
 {
-	if (!o->no_network && o->write == NULL)
-		return NULL;
 	errno = ENOSYS;
-	return o->no_network ? "--no-network needs Linux"
-	    : "--write needs Linux";
+	*missing = "needs Linux";
+	return o->no_network ? "--no-network" : o->write != NULL ? "--write"
+	    : o->hide != NULL ? "--hide" : NULL;
 }
 
 #endif

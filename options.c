@@ -119,6 +119,33 @@ find_dir(const char *option, const char *given, bool as_cd)
 	return dir;
 }
 
+/* Is the file one of the list, or below one? */
+static bool
+is_below(const char *list, const char *file)
+{
+	size_t n;
+
+	for (; list != NULL && *list != '\0'; list += n + 1) {
+		n = strlen(list);
+		if (strncmp(list, file, n) == 0 &&
+		    (n == 1 || file[n] == '/' || file[n] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+/* The file under the one name that no link is in; false: it is not there. */
+static bool
+append_file(const char **list, const char *name)
+{
+	char *real = realpath(name, NULL);
+
+	if (real != NULL && !is_below(*list, real))
+		append(list, real, strlen(real));
+	free(real);
+	return real != NULL;
+}
+
 /* Origins, with commas or spaces between: each a scheme and a host, perhaps a
  * port, and nothing behind that, as browsers send it. */
 static bool
@@ -166,7 +193,7 @@ find_choice(const char *words, const char *value, int64_t *place)
 
 /* -- The table --------------------------------------------------------- */
 
-enum kind { TEXT, SECRET, ORIGINS, DIR, DIRS, NUMBER, CHOICE, FLAG };
+enum kind { TEXT, SECRET, ORIGINS, DIR, DIRS, FILES, NUMBER, CHOICE, FLAG };
 
 /* An option is a row: --help is printed from it, it and its variable are read
  * by it, a wrong value is refused with it, a right one goes into the struct of
@@ -217,6 +244,8 @@ static const struct option {
 	  "/dev (repeatable)" },
 	{ "--no-network", "BORIS_NO_NETWORK", FLAG_AT(fence.no_network),
 	  "commands reach no network but a loopback of their own" },
+	{ "--hide", "BORIS_HIDE", "PATH", FILES, PLAIN_AT(fence.hide),
+	  "commands see nothing of this file or directory (repeatable)" },
 	{ "--call-limit", "BORIS_CALL_LIMIT", "SECONDS",
 	  NUMBER, AT(mcp.call_limit), 1000, 1, 1000000000, -1,
 	  "how long a call may be held open (default: the client's; 0: as "
@@ -268,6 +297,9 @@ refuse(const struct option *row, const char *from, const char *value)
 	case DIR:
 	case DIRS:
 		buf_add(&right, "given a value: ", row->value);
+		break;
+	case FILES:
+		buf_puts(&right, "a file or directory that is there");
 		break;
 	case ORIGINS:
 		buf_puts(&right, "an origin, as https://host or "
@@ -334,6 +366,9 @@ set_option(struct options *o, const struct option *row, const char *from,
 		dir = find_dir(from, value, false);
 		append(text, dir, strlen(dir));
 		free(dir);
+		break;
+	case FILES:
+		right = append_file(text, value);
 		break;
 	case NUMBER:
 		right = parse_number(value, row->least, row->most, &n) ||
@@ -404,7 +439,8 @@ read_variables(struct options *o, const bool given[])
 		row = &option_table[i];
 		value = row->env != NULL ? getenv(row->env) : NULL;
 		none = value == NULL || (*value == '\0' &&
-		    row->kind != SECRET && row->kind != DIRS);
+		    row->kind != SECRET && row->kind != DIRS &&
+		    row->kind != FILES);
 		/* --transport stands before these in the table. */
 		unused = !o->over_http && strncmp(row->help, "HTTP:", 5) == 0;
 		if (given[i]) {
@@ -464,6 +500,18 @@ print_help(void)
 
 /* -- What the other rooms need of them ---------------------------------- */
 
+/* What commands need is not to be hidden from them (F5). */
+static void
+keep_visible(const struct options *o, const char *dir)
+{
+	char *real = realpath(dir, NULL);
+
+	if (is_below(o->fence.hide, real != NULL ? real : dir))
+		fatal(2, "--hide (BORIS_HIDE)", NULL, "must leave --workdir "
+		    "and the directory for saved files ($TMPDIR)");
+	free(real);
+}
+
 /* Commands can write below what --write names, in the directory for saved files
  * and in /dev (F1). */
 static void
@@ -471,7 +519,7 @@ complete_mcp(struct options *o)
 {
 	struct session_options *s = &o->mcp.session;
 	struct tools_options *t = &o->mcp.tools;
-	const char *tmp = getenv("TMPDIR");
+	const char *tmp = getenv("TMPDIR"), *file;
 
 	s->shell = script_shell();
 	if (s->workdir == NULL)
@@ -489,6 +537,11 @@ complete_mcp(struct options *o)
 	t->background = s->background;
 	t->write = o->fence.write;
 	t->no_network = o->fence.no_network;
+	for (file = o->fence.hide; file != NULL && *file != '\0';
+	    file += strlen(file) + 1)
+		t->hidden++;
+	keep_visible(o, s->workdir);
+	keep_visible(o, s->tmpdir);
 }
 
 /* -- What HTTP needs to know (H2 to H5) --------------------------------- */
@@ -601,6 +654,7 @@ options_free(struct options *o)
 	free(o->mcp.session.env);
 	free(o->mcp.session.terminal_env);
 	free((char *)o->fence.write);
+	free((char *)o->fence.hide);
 	free((char *)o->http.rules.token);
 	free((char *)o->http.rules.origins);
 }

@@ -8,7 +8,7 @@
 #include "limits.h"
 #include "results.h"
 
-enum { DIR_SHOWN = 100 };  /* bytes of a directory in a description */
+enum { DIR_SHOWN = 60 };  /* bytes of a directory in a description */
 
 /* -- Descriptions ------------------------------------------------------ */
 
@@ -20,7 +20,7 @@ usual_timeout(const struct tools_options *o, const struct reader *r)
 	    : TIMEOUT_USUAL;
 }
 
-/* What the fences hold, in a sentence (F4): the first directory, and how many
+/* What the fences hold, in sentences (F4): the first directory, and how many
  * more there are */
 static void
 put_fences(struct buf *b, const struct tools_options *o)
@@ -29,11 +29,8 @@ put_fences(struct buf *b, const struct tools_options *o)
 	size_t len = dir != NULL ? strlen(dir) : 0;
 	int more = 0;
 
-	if (dir == NULL && !o->no_network)
-		return;
-	buf_puts(b, " Commands ");
 	if (dir != NULL) {
-		buf_puts(b, "write nowhere but below ");
+		buf_puts(b, " Commands write nowhere but below ");
 		json_name(b, dir, len < DIR_SHOWN ? len : DIR_SHOWN);
 		buf_puts(b, len < DIR_SHOWN ? "" : "...");
 		while (*(dir += strlen(dir) + 1) != '\0')
@@ -43,10 +40,18 @@ put_fences(struct buf *b, const struct tools_options *o)
 			buf_int(b, more);
 			buf_puts(b, " more");
 		}
-		buf_puts(b, o->no_network ? ", and " : "");
+		buf_puts(b, ".");
 	}
-	buf_puts(b, o->no_network
-	    ? "reach no network but their own loopback." : ".");
+	if (o->no_network)
+		buf_puts(b, " Commands reach no network but their own "
+		    "loopback.");
+	if (o->hidden > 0) {
+		buf_puts(b, " Of ");
+		buf_int(b, o->hidden);
+		buf_puts(b, o->hidden == 1
+		    ? " path they see nothing: it is hidden."
+		    : " paths they see nothing: they are hidden.");
+	}
 }
 
 static void
@@ -68,7 +73,7 @@ describe_bash(struct buf *b, const struct tools_options *o,
 	    ? "Each command starts in the server's directory, or in cwd. "
 	    "Nothing stays for the next call: put cd, "
 	    : "cd and cwd move the working directory, which stays for the "
-	    "next call; a command that must not depend on it gives cwd. "
+	    "next call. "
 	    "Nothing else stays: put ",
 	    "export, or . venv/bin/activate &&, into each command that needs "
 	    "it. Calls made together may run in any order: join with && what "
@@ -90,8 +95,7 @@ describe_bash(struct buf *b, const struct tools_options *o,
 	    "default to ", kept[o->truncate],
 	    ", and all of it is saved in a file that the result names: do "
 	    "not pipe into head or tail, grep that file. For builds and tests "
-	    "limit: 2000 is mostly enough.",
-	    shared ? "" : " Foreground commands run one at a time.");
+	    "limit: 2000 is mostly enough.");
 	put_fences(b, o);
 }
 

@@ -18,6 +18,7 @@ struct tools_options {
 	                          * with a NUL behind it, then an empty one;
 	                          * NULL: commands write everywhere (F4) */
 	bool no_network;         /* --no-network, for the description */
+	int hidden;              /* paths of --hide, for the description */
 	int64_t timeout;         /* ms, when a call names none; 0: as long as a
 	                          * command may take without (K2) */
 	enum truncate truncate;  /* when a call names none */

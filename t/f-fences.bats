@@ -359,7 +359,7 @@ talks() {
 	needs perl
 	serve --no-network
 	enter a
-	# pidfd_open(), pidfd_getfd(): the same numbers on all processors
+	# as steals() has it
 	steal='use POSIX; my $p = syscall(434, $ARGV[0] + 0, 0); exit 3 if $p < 0;
 		for (0 .. 40) { print "got $_\n" if syscall(438, $p, $_, 0) >= 0 }
 		print POSIX::strerror($!), "\n"'
@@ -399,7 +399,253 @@ talks() {
 	unreachable 192.0.2.1
 }
 
+# --- F5
+
+# What is to be hidden: `secrets/dir`, with a key in it, and `secrets/p/file`
+setup_hidden() {
+	needs_namespaces
+	needs_landlock # which root needs, for what is outside
+	unshare -m true || [ "$(id -u)" != 0 ] || skip 'no mount namespace here'
+	mkdir -p secrets/dir secrets/p secrets/r
+	secret=secret-$RANDOM$RANDOM
+	echo $secret | tee secrets/dir/key >secrets/p/file
+	hide=("--hide=$PWD/secrets/dir" --hide=secrets/p/file)
+}
+
+# as_other_hidden: the server runs as a user who is not root, who owns them
+as_other_hidden() {
+	as_other
+	[ ${#wrap[@]} = 0 ] || "${wrap[@]}" unshare -Un true ||
+		skip 'no user namespace for others here'
+	[ ${#wrap[@]} = 0 ] || chown -R 54321:54322 secrets
+}
+
+# covered: they are there, empty, and can't be written
+covered() {
+	run_bash 'ls -a secrets/dir; cat secrets/p/file; cat secrets/dir/key; test -f secrets/p/file && test -d secrets/dir'
+	is "$(result exit_code) $(plain stdout)" $'0 .\n..'
+	run_bash 'echo x >secrets/p/file || echo x >secrets/dir/new || rm -r secrets/dir || rmdir secrets/dir || mv secrets/dir secrets/x'
+	isnt "$(result exit_code)" 0
+	like "$(plain stderr)" '*Read-only*Read-only*busy*busy*busy*'
+	is "$(cat secrets/dir/key secrets/p/file)" "$secret"$'\n'"$secret"
+}
+
+# no_way_back ARGS...: none of many uncovers them
+no_way_back() {
+	needs perl unshare nsenter
+	cp "$HERE/uncover" uncover
+	chmod 755 uncover
+	# An open file, a directory and a working directory of the same user
+	(cd secrets && exec "${wrap[@]}" perl -e 'open(A, "<", "dir/key"); open(B, "<", "p/file");
+		opendir(C, "dir"); open(D, ">", "r/ready"); sleep 600') 3>&- 6>&- 9>&- &
+	outside=$!
+	eventually test -e secrets/r/ready
+	handle=$(perl -e 'my $p = "secrets/dir/key"; my $h = pack("Il", 128, 0) . "\0" x 128; my $m = pack("i", 0);
+		my $n = `uname -m` =~ /x86_64/ ? 303 : 264; syscall($n, -100, $p, $h, $m, 0);
+		print unpack("H*", substr($h, 0, 8 + unpack("I", $h)))')
+	SLOW=$((SLOW * 10)) # two seconds where nothing else runs
+	boris "${hide[@]}" "$@"
+	run_bash "./uncover $secret '$PWD/secrets' $outside $handle" '{"timeout":300000}'
+	kill $outside
+	lacks "$reply" "uncovered by"
+	like "$(plain stdout)" '[4-9][0-9] ways'
+	is "$(cat secrets/dir/key secrets/p/file)" "$secret"$'\n'"$secret"
+}
+
+@test "F5: what --hide names is empty, and can't be written" {
+	setup_hidden
+	boris "${hide[@]}"
+	covered
+}
+
+@test "F5: what --hide names is empty for a user who is not root" {
+	setup_hidden
+	as_other_hidden
+	boris "${hide[@]}"
+	covered
+}
+
+@test "F5: root finds no way back" {
+	needs_root
+	setup_hidden
+	no_way_back
+}
+
+@test "F5: root finds no way back behind all fences" {
+	needs_root
+	setup_hidden
+	no_way_back --write=. --no-network
+}
+
+@test "F5: a user who is not root finds no way back" {
+	setup_hidden
+	as_other_hidden
+	chmod 777 .
+	no_way_back
+}
+
+@test "F5: a user who is not root finds no way back behind all fences" {
+	setup_hidden
+	as_other_hidden
+	chmod 777 .
+	no_way_back --write=. --no-network
+}
+
+@test "F5: tasks, what is left running and other sessions see nothing of it" {
+	setup_hidden
+	serve "${hide[@]}"
+	enter a b
+	runs a 'cat secrets/p/file >in/task; echo done >>in/task' '{"run_in_background":true}' && answers a
+	runs a '(cat secrets/p/file >in/left; echo done >>in/left) &' && answers a
+	ran b 'cat secrets/p/file'
+	is "$(result exit_code) $(plain stdout)" '0 '
+	begun in/task in/left
+	eventually grep -q done in/task in/left
+	is "$(cat in/task in/left)" $'done\ndone'
+	kill "$server"
+	died
+	is $status 0
+}
+
+@test "F5: as process 1 too" {
+	setup_hidden
+	needs_root
+	unshare -pf --mount-proc true || skip 'no pid namespace here'
+	wrap=(unshare -pf --mount-proc)
+	boris "${hide[@]}"
+	covered
+	run_bash 'cat /proc/1/root/$PWD/secrets/p/file'
+	isnt "$(result exit_code)" 0
+}
+
+@test "F5: a link leads to what is hidden, and what is below it needs no cover of its own" {
+	setup_hidden
+	ln -s secrets/dir link
+	boris --hide=link --hide=secrets/dir/key --hide=secrets/dir
+	run_bash 'ls secrets/dir link/'
+	is "$(plain stdout)" $'link/:\n\nsecrets/dir:'
+	run_bash 'cat secrets/p/file'
+	is "$(plain stdout)" "$secret"
+}
+
+@test "F5: a FIFO and a socket are hidden by an empty file" {
+	setup_hidden
+	needs perl
+	mkfifo secrets/fifo
+	perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new(Local => "secrets/socket", Listen => 1)'
+	boris --hide=secrets/fifo --hide=secrets/socket
+	run_bash 'stat -c %F secrets/fifo secrets/socket; cat secrets/fifo secrets/socket'
+	is "$(plain stdout)" $'regular empty file\nregular empty file'
+}
+
+@test "F5: BORIS_HIDE is one path, and a flag beats it" {
+	setup_hidden
+	export BORIS_HIDE=secrets/dir
+	boris
+	run_bash 'ls secrets/dir; cat secrets/p/file'
+	is "$(plain stdout)" "$secret"
+	leave
+	boris --hide=secrets/p/file
+	run_bash 'ls secrets/dir; cat secrets/p/file'
+	is "$(plain stdout)" key
+}
+
+@test "F5: root keeps the right to all that is not hidden" {
+	needs_root
+	setup_hidden
+	chown 54321 out/file
+	chmod 600 out/file
+	boris "${hide[@]}"
+	works 'cat out/file' 'chown 12345 out/file' 'echo x >out/file' 'kill -0 1'
+}
+
+@test "F5: what is not there, or is needed, can't be hidden" {
+	setup_fences
+	mkdir -p in/work
+	for args in --hide= --hide=nowhere --hide=in/nowhere --hide=/ --hide=. --hide=tmp \
+	    '--workdir=in/work --hide=in' '--workdir=in/work --hide=in/work/.'; do
+		filter $args </dev/null >seen
+		is "$args -> $status" "$args -> 2"
+		is "$(cat seen)" ''
+		is "$(wc -l <err)" 1
+		has "$(<err)" --hide
+	done
+	BORIS_HIDE='' filter </dev/null
+	is $status 2
+	has "$(<err)" BORIS_HIDE
+}
+
 # --- F3
+
+# steals PID: a command asks for each descriptor of that process
+steals() {
+	# pidfd_open(), pidfd_getfd(): the same numbers on all processors
+	echo 'use POSIX; my $p = syscall(434, $ARGV[0] + 0, 0); exit 3 if $p < 0;
+		for (0 .. 40) { print "got $_\n" if syscall(438, $p, $_, 0) >= 0 }
+		print POSIX::strerror($!), "\n"' >in/steal.pl
+	run_bash "perl in/steal.pl $1"
+	like "$(plain stdout)" '@(Operation not permitted|Function not implemented)'
+	run_bash "cat /proc/$1/environ; ls -l /proc/$1/fd/ | grep pipe; echo x >/proc/$1/fd/2"
+	isnt "$(result exit_code)" 0
+	is "$(plain stdout)" ''
+}
+
+@test "F3: no command takes boris's descriptors, behind any fence" {
+	needs_landlock
+	needs perl
+	as_other
+	boris --write=in
+	steals "$server"
+}
+
+@test "F3: root takes none of boris's descriptors either" {
+	needs_landlock
+	needs_root
+	needs perl
+	boris --write=in
+	run_bash 'perl -e '\''my $p = syscall(434, $ARGV[0] + 0, 0); print syscall(438, $p, 2, 0), "\n"'\'' '"$server"
+	is "$(plain stdout)" -1
+}
+
+@test "F3: what the client left open is closed" {
+	needs_linux
+	exec 5<>never
+	wrap=(bash -c 'exec 11<>never 200<. "$0" "$@"')
+	boris
+	run_bash 'ls -l /proc/self/fd'
+	lacks "$(plain stdout)" never
+	lacks "$(ls -l "/proc/$server/fd")" never
+	[ ! -e "/proc/$server/fd/200" ]
+}
+
+@test "F3: without mount namespaces --hide is refused" {
+	setup_hidden
+	why='boris: --hide needs a * namespace: *'
+	refuses_where unshare:error=EPERM "${hide[@]}"
+	refuses_where mount:error=EPERM "${hide[@]}"
+	refuses_where mkdir:error=ENOSPC "${hide[@]}"
+	refuses_where umount2:error=EBUSY "${hide[@]}"
+	why="boris: --hide $PWD/secrets/dir: *"
+	refuses_where mount:error=EPERM:when=4 "${hide[@]}"
+	why="boris: --hide $PWD/secrets/p/file: *"
+	refuses_where mount:error=EPERM:when=5 "${hide[@]}"
+	why='boris: --hide needs *: *'
+	[ "$(id -u)" != 0 ] || refuses_where landlock_restrict_self:error=EPERM "${hide[@]}"
+	as_other_hidden
+	why='boris: --hide needs a user namespace: *'
+	refuses_where unshare:error=EPERM "${hide[@]}"
+	why='boris: --hide needs a mount namespace: *'
+	refuses_where unshare:error=EPERM:when=2 "${hide[@]}"
+}
+
+@test "F3: a directory that --write needs and that can't be opened is told" {
+	needs_landlock
+	TMPDIR_FOR_BORIS=$PWD/nowhere
+	start --write=in
+	end_input
+	died
+	is "$status $(<err)" "1 boris: --write $PWD/nowhere: No such file or directory"
+}
 
 # refuses_where INJECTION ARGS...: where the kernel answers so, boris ends with
 # 1, has said why in a line like $why, and has neither run nor said anything
@@ -434,7 +680,9 @@ refuses_where() {
 	needs_landlock
 	why='boris: --write needs *: *'
 	refuses_where landlock_create_ruleset:error=ENOMEM:when=2 --write=in
+	why="boris: --write $PWD/in: *"
 	refuses_where landlock_add_rule:error=ENOMEM --write=in
+	why='boris: --write needs *: *'
 	refuses_where landlock_restrict_self:error=E2BIG --write=in
 	refuses_where prctl:error=EINVAL --write=in
 }
@@ -499,17 +747,17 @@ refuses_where() {
 	boris --write="in/a \"b\" c" --no-network
 	ask tools/list
 	has "$(get -s result tools 0 description)" \
-		"write nowhere but below $PWD/in/a \"b\" c, $PWD/tmp, /dev, and reach no network"
+		"write nowhere but below $PWD/in/a \"b\" c and 2 more. Commands reach no network"
 	leave
 	boris --write=in
 	ask tools/list
-	has "$(get -s result tools 0 description)" "below $PWD/in, $PWD/tmp, /dev."
+	has "$(get -s result tools 0 description)" "below $PWD/in and 2 more."
 	lacks "$(get -s result tools 0 description)" network
 	leave
 	boris --no-network
 	ask tools/list
 	has "$(get -s result tools 0 description)" 'Commands reach no network'
-	lacks "$(get -s result tools 0 description)" write
+	lacks "$(get -s result tools 0 description)" 'Commands write'
 	leave
 	boris
 	ask tools/list
