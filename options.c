@@ -520,15 +520,17 @@ complete_mcp(struct options *o)
 	struct session_options *s = &o->mcp.session;
 	struct tools_options *t = &o->mcp.tools;
 	const char *tmp = getenv("TMPDIR"), *file;
+	int i;
 
 	s->shell = script_shell();
 	if (s->workdir == NULL)
 		s->workdir = absolute(NULL);
 	s->tmpdir = absolute(tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
-	s->env = script_environment(false);
-	s->terminal_env = script_environment(true);
-	if (s->env == NULL || s->terminal_env == NULL)
-		fatal(1, "start", NULL, "out of memory");
+	for (i = 0; i < SCRIPT_FOR; i++) {
+		s->env[i] = script_environment((enum script_for)i);
+		if (s->env[i] == NULL)
+			fatal(1, "start", NULL, "out of memory");
+	}
 	if (o->fence.write != NULL) {
 		append(&o->fence.write, s->tmpdir, strlen(s->tmpdir));
 		append(&o->fence.write, "/dev", strlen("/dev"));
@@ -649,10 +651,12 @@ options_read(struct options *o, char **argv)
 void
 options_free(struct options *o)
 {
+	int i;
+
 	free((char *)o->mcp.session.workdir);
 	free((char *)o->mcp.session.tmpdir);
-	free(o->mcp.session.env);
-	free(o->mcp.session.terminal_env);
+	for (i = 0; i < SCRIPT_FOR; i++)
+		free(o->mcp.session.env[i]);
 	free((char *)o->fence.write);
 	free((char *)o->fence.hide);
 	free((char *)o->http.rules.token);

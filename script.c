@@ -40,8 +40,9 @@ is_one_of(const char *variable, const char *const *names)
  * would draw or open one say so and end (B4). With a terminal there is no
  * pager, nor a variable that hides its size (I1). */
 char **
-script_environment(bool terminal)
+script_environment(enum script_for use)
 {
+	bool terminal = use == SCRIPT_TERMINAL;
 	static const char *const never[] = {
 		"PWD=", "OLDPWD=", "TERM=", "BORIS_TOKEN=", NULL
 	}, *const with_terminal[] = {
@@ -54,7 +55,7 @@ script_environment(bool terminal)
 
 	while (environ[n] != NULL)
 		n++;
-	env = malloc((n + 5) * sizeof(*env));
+	env = malloc((n + 6) * sizeof(*env));
 	if (env == NULL)
 		return NULL;
 	env[0] = "PWD=/";
@@ -63,6 +64,9 @@ script_environment(bool terminal)
 		env[kept++] = "PAGER=cat";
 		env[kept++] = "GIT_PAGER=cat";
 	}
+	/* Somebody waits for what a task prints (T1). */
+	if (use != SCRIPT_COMMAND && getenv("PYTHONUNBUFFERED") == NULL)
+		env[kept++] = "PYTHONUNBUFFERED=1";
 	for (e = environ; *e != NULL; e++) {
 		if (!is_one_of(*e, never) &&
 		    !is_one_of(*e, terminal ? with_terminal : without))

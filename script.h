@@ -10,9 +10,13 @@
 
 const char *script_shell(void);  /* absolute; looked for (B2) */
 
-/* boris's own environment as commands see it (B4), with a terminal (I1) or
- * without; its first place is kept for PWD. NULL: no memory. */
-char **script_environment(bool terminal);
+/* boris's own environment as each kind of command sees it (B4, I1, T1); its
+ * first place is kept for PWD. NULL: no memory. */
+enum script_for {
+	SCRIPT_COMMAND, SCRIPT_TASK, SCRIPT_TERMINAL,
+	SCRIPT_FOR             /* how many there are */
+};
+char **script_environment(enum script_for);
 
 /* Zeroed: empty */
 struct script {

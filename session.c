@@ -301,7 +301,8 @@ start_shell(struct session *s, struct job *job, const char *dir, int64_t now)
 	command.text = asked->text.data;
 	command.len = asked->text.len;
 	command.dir = dir;
-	command.env = asked->terminal ? o->terminal_env : o->env;
+	command.env = o->env[asked->terminal ? SCRIPT_TERMINAL
+	    : asked->background ? SCRIPT_TASK : SCRIPT_COMMAND];
 	command.terminal = asked->terminal;
 	command.tells_dir = !asked->background && !s->stateless;
 	command.no_input = o->no_input;

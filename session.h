@@ -14,6 +14,7 @@
 #include "buf.h"
 #include "io.h"
 #include "job.h"
+#include "script.h"
 
 struct guard;
 
@@ -28,8 +29,7 @@ struct session_options {
 	const char *shell;       /* absolute (B2) */
 	const char *workdir;     /* where a session starts; tidy */
 	const char *tmpdir;      /* absolute: where long output is saved */
-	char **env;              /* what commands see; env[0] is for PWD */
-	char **terminal_env;     /* the same for those with a terminal */
+	char **env[SCRIPT_FOR];  /* what each kind of command sees */
 	int no_input;            /* a descriptor that reads end of file (B4) */
 	const char *name;        /* 16 random characters, in its files' names */
 	struct guard *guard;     /* told of all groups (L4); or NULL */

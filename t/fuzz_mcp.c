@@ -601,7 +601,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(&options, 0, sizeof(options));
 	options.session.shell = "/bin/sh";
 	options.session.workdir = options.session.tmpdir = "/";
-	options.session.env = options.session.terminal_env = env;
+	options.session.env[0] = options.session.env[1] =
+	    options.session.env[2] = env;
 	options.session.name = "0123456789abcdef";
 	options.session.bg_timeout = data[0] & 1 ? 30000 : 0;
 	options.session.background = (data[0] & 2) != 0;

@@ -1067,3 +1067,18 @@ row() {
 		within 1000
 	done
 }
+
+@test "T1: a task has PYTHONUNBUFFERED unless it is set, a foreground command not" {
+	unset PYTHONUNBUFFERED
+	boris
+	start_task 'echo "<$PYTHONUNBUFFERED>"'
+	look '' '"wait":20000'
+	is "$(plain stdout)" '<1>'
+	run_bash 'echo "<$PYTHONUNBUFFERED>"'
+	is "$(plain stdout)" '<>'
+	leave
+	PYTHONUNBUFFERED= boris
+	start_task 'echo "<$PYTHONUNBUFFERED>"'
+	look '' '"wait":20000'
+	is "$(plain stdout)" '<>'
+}
