@@ -108,6 +108,10 @@ fuzz:
 torture:
 	@sh t/torture
 
+# Which lines and branches the tests reach, by gcov
+coverage: ALWAYS
+	@sh t/coverage
+
 # What was built last; a binary that runs can be removed, but not written to
 install:
 	test -x boris || $(MAKE) boris
@@ -153,4 +157,4 @@ clean:
 	    t/exec_states
 
 distclean: clean
-	rm -rf cross dist boris-*.tar.gz boris_*.deb boris-*.tgz boris-*.mcpb
+	rm -rf coverage cross dist boris-*.tar.gz boris_*.deb boris-*.tgz boris-*.mcpb
