@@ -503,8 +503,8 @@ void
 results_refused(struct buf *b, struct session *s, const struct job *job,
                 int64_t now)
 {
+	const struct job *running;
 	int waiting;
-	const struct job *running = session_running(s, &waiting);
 	struct buf t = { NULL, 0, 0, false };
 
 	switch (job->refused) {
@@ -519,6 +519,7 @@ results_refused(struct buf *b, struct session *s, const struct job *job,
 		buf_time(&t, job->held);
 		buf_puts(&t, ", as long as this client waits for a call, for "
 		    "the command before it");
+		running = session_running(s, &waiting);
 		if (running != NULL) {
 			buf_puts(&t, ", which still runs: ");
 			json_name(&t, running->asked.text.data,

@@ -84,7 +84,7 @@ accepts() {
 	for given in . d/.. ./d/e/../../ "$PWD/d/../."; do
 		boris --workdir="$given"
 		run_bash 'pwd'
-		is "$(text)" "$(printf '"exit_code: 0\\n\\nstdout:\\n%s\\n"' "$PWD")"
+		is "$(plain stdout)" "$PWD"
 		run_bash 'pwd' '{"cwd":".."}'
 		is "$(plain stdout)" "${PWD%/*}"
 		leave
