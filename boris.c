@@ -56,19 +56,23 @@ catch(int sig, void (*handler)(int), int flags)
 	sigaction(sig, &action, NULL);
 }
 
-/* Installs the handlers and unblocks all signals. */
+/* Installs the handlers and unblocks all signals. A SIGHUP that was ignored,
+ * by nohup, does not end boris (C3). */
 static void
 catch_signals(void)
 {
+	struct sigaction hup;
 	sigset_t none;
 
+	sigaction(SIGHUP, NULL, &hup);
 	if (proc_pipe(signal_pipe, -1) < 0)
 		fatal(1, "pipe", NULL, strerror(errno));
 	catch(SIGPIPE, on_nothing, 0);
 	catch(SIGXFSZ, on_nothing, 0);
 	catch(SIGTERM, on_signal, SA_RESTART);
 	catch(SIGINT, on_signal, SA_RESTART);
-	catch(SIGHUP, on_signal, SA_RESTART);
+	catch(SIGHUP, hup.sa_handler == SIG_IGN ? on_nothing : on_signal,
+	    SA_RESTART);
 	catch(SIGQUIT, on_signal, SA_RESTART);
 	catch(SIGCHLD, on_signal, SA_RESTART | SA_NOCLDSTOP);
 	sigemptyset(&none);
@@ -118,34 +122,37 @@ open_no_input(void)
 
 /* -- Process 1 (E8) ---------------------------------------------------- */
 
-/* Reaps every child until boris has ended, and passes every other signal on to
- * it. All signals are blocked, so none is lost between two waits. If boris was
- * killed, its guard gets the time to end what is left: when process 1 ends, the
- * kernel kills everybody. */
+/* Reaps every child until boris has ended, and its guard, which ends what is
+ * left: when process 1 ends, the kernel kills everybody. Every other signal is
+ * passed on to boris. All signals are blocked, so none is lost between two
+ * waits. */
 static int
-mind_children(pid_t boris)
+mind_children(pid_t boris, const struct guard *guard)
 {
 	sigset_t all;
-	int sig = SIGCHLD, status, killed = 0;
-	pid_t pid;
+	int sig = SIGCHLD, status, result = -1;
+	pid_t pid, last = boris;
 
 	sigfillset(&all);
 	for (;;) {
 		sigwait(&all, &sig);
-		if (sig != SIGCHLD && killed > 0)
-			return 128 + killed;
+		if (sig != SIGCHLD && result >= 0)
+			return result;
 		if (sig != SIGCHLD)
 			kill(boris, sig);
 		while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-			if (pid == boris && WIFEXITED(status))
-				return WEXITSTATUS(status);
-			if (pid != boris)
-				continue;
-			killed = WTERMSIG(status);
-			alarm(2 * PROC_GRACE / 1000 + 1);  /* s */
+			if (pid == boris) {
+				result = WIFEXITED(status)
+				    ? WEXITSTATUS(status)
+				    : 128 + WTERMSIG(status);
+				last = guard_pid(guard);
+				alarm(2 * PROC_GRACE / 1000 + 1);  /* s */
+			} else if (pid == last) {
+				last = 0;
+			}
 		}
-		if (pid < 0 && killed > 0)
-			return 128 + killed;
+		if (result >= 0 && (last == 0 || pid < 0))
+			return result;
 	}
 }
 
@@ -153,7 +160,7 @@ mind_children(pid_t boris)
  * becomes a small init that holds none of the client's descriptors, and boris
  * goes on as its child. */
 static void
-leave_process_1(void)
+leave_process_1(const struct guard *guard)
 {
 	pid_t pid;
 
@@ -164,7 +171,7 @@ leave_process_1(void)
 		fatal(1, "fork", NULL, strerror(errno));
 	if (pid > 0) {
 		proc_close_from(0, false);
-		exit(mind_children(pid));
+		exit(mind_children(pid, guard));
 	}
 	/* In the foreground of a terminal, if there is one, with a group of
 	 * its own: Ctrl-C then comes once, not through the parent as well. */
@@ -218,6 +225,7 @@ struct boris {
 	int in_poll;          /* the pipe of signals */
 	struct stdio *stdio;  /* the transport is this, */
 	struct http *http;    /* or this; the other is NULL */
+	enum transport_state state;
 };
 
 /* Has a signal asked for the end? Notes in the loop whether a child has ended.
@@ -236,8 +244,10 @@ read_signals(struct boris *b)
 	return memchr(bytes, 's', (size_t)n) != NULL;
 }
 
-/* One turn of the loop; false: it was the last one. */
-static bool
+/* One turn of the loop. The first signal closes the sessions. If the end has
+ * begun, boris leaves at once, and the guard does the rest: clients send SIGKILL
+ * soon after the second sign (L1). */
+static void
 turn(struct boris *b)
 {
 	bool end;
@@ -250,17 +260,21 @@ turn(struct boris *b)
 		stdio_poll_add(b->stdio, &b->loop);
 	loop_wait(&b->loop);
 	end = read_signals(b);
-	if (b->http != NULL) {
+	if (end && b->state == TRANSPORT_ENDS) {
+		b->state = TRANSPORT_CLOSED;
+	} else if (b->http != NULL) {
 		if (end)
 			http_close(b->http, b->loop.now);
-		return http_dispatch(b->http, &b->loop);
+		b->state = http_dispatch(b->http, &b->loop);
+	} else {
+		if (end)
+			stdio_close(b->stdio, b->loop.now);
+		b->state = stdio_dispatch(b->stdio, &b->loop);
 	}
-	if (end)
-		stdio_close(b->stdio, b->loop.now);
-	return stdio_dispatch(b->stdio, &b->loop);
 }
 
-static void
+/* The exit status */
+static int
 serve(const struct options *options)
 {
 	const char *option, *missing;
@@ -283,19 +297,24 @@ serve(const struct options *options)
 			fatal(1, "start", NULL, "out of memory");
 		greet();
 	}
-	while (turn(&b))
-		;
+	while (b.state <= TRANSPORT_ENDS)
+		turn(&b);
+	if (b.state == TRANSPORT_STARVED)
+		say("boris: out of memory for an answer, so it ends");
 	stdio_free(b.stdio);
 	http_free(b.http);
 	loop_free(&b.loop);
+	return b.state == TRANSPORT_STARVED;
 }
 
 int
 main(int argc, char **argv)
 {
 	struct options options;
+	struct session_options *session = &options.mcp.session;
 	char prefix[] = "boris-0123456789abcdef";
 	sigset_t all;
+	int status;
 
 	/* Signals are blocked until catch_signals(): the one that ends boris
 	 * may come before that. */
@@ -304,29 +323,28 @@ main(int argc, char **argv)
 	fill_descriptors();
 	/* Before the fork: process 1 is to show no token either (H3). */
 	options_read(&options, argc > 0 ? argv + 1 : argv);
-	if (getpid() == 1)
-		leave_process_1();
 	if (!proc_random(prefix + 6, 8))
 		fatal(1, "start", NULL, "no source of random numbers: neither "
 		    "getrandom() nor /dev/urandom");
-	options.mcp.session.name = prefix + 6;
-	options.mcp.session.guard = guard_open(options.mcp.session.tmpdir,
-	    prefix);
-	if (options.mcp.session.guard == NULL)
+	session->name = prefix + 6;
+	session->guard = guard_open(session->tmpdir, prefix);
+	if (session->guard == NULL)
 		fatal(1, "start", NULL, strerror(errno));
-	options.mcp.session.no_input = open_no_input();
-	if (options.mcp.session.no_input < 0)
+	if (getpid() == 1)
+		leave_process_1(session->guard);
+	session->no_input = open_no_input();
+	if (session->no_input < 0)
 		fatal(1, "/dev/null", NULL, strerror(errno));
-	proc_prepare(guard_visible(options.mcp.session.guard));
 	catch_signals();
+	proc_prepare(guard_visible(session->guard));
 	/* boris itself keeps no directory busy. */
 	if (chdir("/") < 0)
 		fatal(1, "/", NULL, strerror(errno));
-	serve(&options);
-	guard_free(options.mcp.session.guard);
+	status = serve(&options);
+	guard_free(session->guard);
 	options_free(&options);
-	close(options.mcp.session.no_input);
+	close(session->no_input);
 	close(signal_pipe[0]);
 	close(signal_pipe[1]);
-	return 0;
+	return status;
 }

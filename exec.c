@@ -403,16 +403,13 @@ let_go(struct exec *x, int64_t now)
 }
 
 void
-exec_stop(struct exec *x, bool at_once, int64_t now)
+exec_stop(struct exec *x, int64_t now)
 {
-	if (x->group == NULL || x->report->state == EXEC_KILLED)
+	if (x->group == NULL || x->report->state == EXEC_STOPPING ||
+	    x->report->state == EXEC_KILLED)
 		return;
-	if (x->report->state != EXEC_STOPPING) {
-		proc_stop(x->group, now);
-		enter(x, EXEC_STOPPING, now);
-	}
-	if (at_once)
-		x->group->kill_at = x->deadline = now;
+	proc_stop(x->group, now);
+	enter(x, EXEC_STOPPING, now);
 }
 
 static bool

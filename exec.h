@@ -71,8 +71,8 @@ struct exec *exec_start(struct exec_list *, struct exec_command *,
 /* Closes and frees everything; what is left of its group is the guard's. */
 void exec_free(struct exec_list *, struct exec *);
 
-/* In the next dispatch: SIGTERM, 5 s later SIGKILL (E2); or that at once. */
-void exec_stop(struct exec *, bool at_once, int64_t now);
+/* In the next dispatch: SIGTERM, 5 s later SIGKILL (E2) */
+void exec_stop(struct exec *, int64_t now);
 
 /* Reads what they print, polls the groups of those whose shell has ended, sends
  * the signals that are due. */

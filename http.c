@@ -227,10 +227,10 @@ open_session(struct http *h)
 
 /* Begins to close it (L1); review_sessions() frees it once it is closed. */
 static void
-end_session(struct http *h, struct http_session *s, bool at_once)
+end_session(struct http *h, struct http_session *s)
 {
 	s->ended = true;
-	mcp_close(s->client, h->now, at_once);
+	mcp_close(s->client, h->now);
 }
 
 /* Ends sessions whose handshake has failed, or in which no request has been in
@@ -244,7 +244,7 @@ review_sessions(struct http *h)
 	while ((s = *at) != NULL) {
 		if (!s->ended && (mcp_version(s->client) == NULL ||
 		    h->now >= s->used + h->options->session_timeout))
-			end_session(h, s, false);
+			end_session(h, s);
 		if (!s->ended || !mcp_closed(s->client)) {
 			at = &s->next;
 			continue;
@@ -399,7 +399,7 @@ answer_delete(struct http *h, struct peer *p)
 		answer(p, 400, "text/plain", "MCP-Protocol-Version is none "
 		    "that has sessions here\n");
 	} else if (s != NULL) {
-		end_session(h, s, false);
+		end_session(h, s);
 		answer(p, 204, NULL, "");
 	} else {
 		answer(p, id == NULL ? 400 : 404, "text/plain",
@@ -639,7 +639,7 @@ http_poll_add(struct http *h, struct loop *loop)
 	}
 }
 
-bool
+enum transport_state
 http_dispatch(struct http *h, const struct loop *loop)
 {
 	struct http_session *s;
@@ -667,31 +667,32 @@ http_dispatch(struct http *h, const struct loop *loop)
 		end_turn(p);
 	free_peers(h);
 	review_sessions(h);
-	if (h->listener >= 0 || h->sessions != NULL || !mcp_closed(h->anyone))
-		return true;
+	if (h->listener >= 0)
+		return TRANSPORT_SERVES;
+	if (h->sessions != NULL || !mcp_closed(h->anyone))
+		return TRANSPORT_ENDS;
 	if (h->leave_by == NEVER)
 		h->leave_by = h->now + QUEUE_LAST;
 	p = h->peers;
 	while (p != NULL && queue_unwritten(&p->connection.out) == 0)
 		p = p->next;
-	return p != NULL && h->now < h->leave_by;
+	return p != NULL && h->now < h->leave_by ? TRANSPORT_ENDS
+	    : TRANSPORT_CLOSED;
 }
 
 void
 http_close(struct http *h, int64_t now)
 {
-	bool at_once = h->listener < 0;
 	struct http_session *s;
 	struct peer *p;
 
 	h->now = now;
-	if (h->listener >= 0)
-		close(h->listener);
+	close(h->listener);
 	h->listener = -1;
-	mcp_close(h->anyone, now, at_once);
+	mcp_close(h->anyone, now);
 	for (s = h->sessions; s != NULL; s = s->next) {
-		if (!s->ended || at_once)
-			end_session(h, s, at_once);
+		if (!s->ended)
+			end_session(h, s);
 	}
 	for (p = h->peers; p != NULL; p = p->next)
 		connection_close(&p->connection);

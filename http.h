@@ -32,11 +32,9 @@ const char *http_origin(const struct http *);  /* http://ADDRESS:PORT */
 
 void http_poll_add(struct http *, struct loop *);
 
-/* False: it is closed, and what was to be sent is sent, or nobody reads it. */
-bool http_dispatch(struct http *, const struct loop *);
+enum transport_state http_dispatch(struct http *, const struct loop *);
 
-/* A signal has come: stops accepting and closes all sessions (H9); the second
- * one kills what is left. */
+/* A signal has come: stops accepting and closes all sessions (H9); once. */
 void http_close(struct http *, int64_t now);
 
 #endif

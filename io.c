@@ -12,7 +12,7 @@
 
 enum {
 	MORE = 64,            /* places, when the set is full */
-	SHORT_TURN = 10,      /* ms, when a descriptor could not be watched */
+	SHORT_TURN = 10,      /* ms, when descriptors could not be watched */
 	PROGRESS_MOST = 64 << 10, /* bytes of it queued that take no more */
 	LONG_MESSAGE = 16 << 10   /* bytes */
 };
@@ -37,16 +37,34 @@ clock_now(void)
 void
 loop_free(struct loop *loop)
 {
-	free(loop->set);
+	if (loop->set != loop->first)
+		free(loop->set);
 	loop->set = NULL;
 }
 
 void
 loop_begin(struct loop *loop)
 {
+	if (loop->set == NULL) {
+		loop->set = loop->first;
+		loop->room = MORE;
+	}
 	loop->count = 0;
 	loop->until = NEVER;
 	loop->child = false;
+}
+
+/* Where poll() has no memory: all that is waited for is tried, since no
+ * descriptor blocks, but not again and again at once (E7). */
+static void
+try_all(struct loop *loop)
+{
+	struct timespec pause = { 0, SHORT_TURN * 1000000 };
+	int i;
+
+	nanosleep(&pause, NULL);
+	for (i = 0; i < loop->count; i++)
+		loop->set[i].revents = loop->set[i].events;
 }
 
 void
@@ -58,30 +76,37 @@ loop_wait(struct loop *loop)
 	if (loop->until > loop->now)
 		left = (loop->until - loop->now - 1) / CLOCK_FACTOR + 1;
 	/* After EINTR the signal's byte is in its pipe, which must be seen in
-	 * this turn: a deadline may have passed meanwhile. If poll() fails, it
-	 * leaves all revents at 0. */
+	 * this turn: a deadline may have passed meanwhile. */
 	if (poll(loop->set, (nfds_t)loop->count, left < INT_MAX ? (int)left
-	    : INT_MAX) < 0)
-		poll(loop->set, (nfds_t)loop->count, 0);
+	    : INT_MAX) < 0 && poll(loop->set, (nfds_t)loop->count, 0) < 0)
+		try_all(loop);
 	loop->now = clock_now();
+}
+
+static bool
+grow(struct loop *loop)
+{
+	bool first = loop->set == loop->first;
+	struct pollfd *more = realloc(first ? NULL : loop->set,
+	    (size_t)(loop->room + MORE) * sizeof(*more));
+
+	if (more == NULL)
+		return false;
+	if (first)
+		memcpy(more, loop->first, sizeof(loop->first));
+	loop->set = more;
+	loop->room += MORE;
+	return true;
 }
 
 int
 loop_add(struct loop *loop, int fd, short events)
 {
-	struct pollfd *more;
-
 	if (fd < 0)
 		return -1;
-	if (loop->count == loop->room) {
-		more = realloc(loop->set,
-		    (size_t)(loop->room + MORE) * sizeof(*more));
-		if (more == NULL) {
-			loop_until(loop, loop->now + SHORT_TURN);
-			return -1;
-		}
-		loop->set = more;
-		loop->room += MORE;
+	if (loop->count == loop->room && !grow(loop)) {
+		loop_until(loop, loop->now + SHORT_TURN);
+		return -1;
 	}
 	loop->set[loop->count].fd = fd;
 	loop->set[loop->count].events = events;

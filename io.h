@@ -21,6 +21,7 @@ struct loop {
 	bool child;      /* a child may have ended since the last turn */
 	struct pollfd *set;
 	int count, room;
+	struct pollfd first[64];  /* the set, until it has to be larger */
 };
 
 int64_t clock_now(void);  /* milliseconds, monotonic; loop->now in the loop */
@@ -37,6 +38,15 @@ void loop_until(struct loop *, int64_t deadline);  /* wait no longer */
 
 int fd_nonblocking(int fd);  /* the flags before, or -1 */
 void fd_cloexec(int fd);
+
+/* How a transport stands at the end of a turn */
+enum transport_state {
+	TRANSPORT_SERVES,
+	TRANSPORT_ENDS,      /* a signal or the end of input has begun that */
+	TRANSPORT_CLOSED,    /* what was to be sent is sent, or nobody reads it */
+	TRANSPORT_STARVED    /* so it is, but for an answer that has found no
+	                      * memory (E7) */
+};
 
 /* Bytes on their way to a reader. Progress may be dropped, responses may not
  * (P10); and a client loses progress that it reads together with the response

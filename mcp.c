@@ -558,10 +558,10 @@ mcp_awaits(const struct client *c, const void *to)
 }
 
 void
-mcp_close(struct client *c, int64_t now, bool at_once)
+mcp_close(struct client *c, int64_t now)
 {
 	c->calls.now = now;
-	session_close(c->calls.session, now, at_once);
+	session_close(c->calls.session, now);
 	calls_close(&c->calls);
 }
 

@@ -81,9 +81,8 @@ bool mcp_unanswered(const struct client *);   /* is there an open call, apart
                                                * from subscriptions? */
 bool mcp_awaits(const struct client *, const void *to);  /* one from there? */
 
-/* L1: terminates all commands; again or at_once: kills them. Turns go on until
- * mcp_closed(). */
-void mcp_close(struct client *, int64_t now, bool at_once);
+/* L1: terminates all commands; once. Turns go on until mcp_closed(). */
+void mcp_close(struct client *, int64_t now);
 bool mcp_closed(const struct client *);
 
 /* The revision agreed on in the handshake, NULL before; and whether a name is

@@ -251,7 +251,7 @@ check_rest(struct session *s, struct job *job, int64_t now)
 		exec_free(&s->execs, job->own.exec);
 		job->own.exec = NULL;
 	} else if (s->closing && left->state == EXEC_LEFT) {
-		exec_stop(job->own.exec, false, now);
+		exec_stop(job->own.exec, now);
 	}
 }
 
@@ -394,7 +394,7 @@ time_out(struct session *s, struct job *job, int64_t now)
 		return;
 	job->no_room = hand_over;
 	job->timed_out = true;
-	exec_stop(job->own.exec, false, now);
+	exec_stop(job->own.exec, now);
 }
 
 void
@@ -411,7 +411,7 @@ session_hand_over(struct session *s, struct job *job, int64_t held,
 	    !become_task(s, job, now)) {
 		job->own.deadline = NEVER;
 		job->no_room = job->timed_out = true;
-		exec_stop(job->own.exec, false, now);
+		exec_stop(job->own.exec, now);
 	}
 	job->held = held;
 }
@@ -530,7 +530,7 @@ session_cancel(struct session *s, struct job *job, int64_t now)
 		s->queued -= job_bytes(job);
 		job->state = JOB_FINISHED;
 	} else if (job->own.exec != NULL) {
-		exec_stop(job->own.exec, false, now);
+		exec_stop(job->own.exec, now);
 	}
 }
 
@@ -541,7 +541,7 @@ session_kill(struct job *job, int64_t now)
 		return;
 	job->killed = job->killed || !job->end.shell_ended;
 	job->own.deadline = NEVER;
-	exec_stop(job->own.exec, false, now);
+	exec_stop(job->own.exec, now);
 }
 
 const struct job *
@@ -611,7 +611,7 @@ session_dispatch(struct session *s, const struct loop *loop)
 }
 
 void
-session_close(struct session *s, int64_t now, bool at_once)
+session_close(struct session *s, int64_t now)
 {
 	struct job *job;
 
@@ -620,7 +620,7 @@ session_close(struct session *s, int64_t now, bool at_once)
 		    job->state == JOB_TASK) && !job->end.shell_ended);
 		job->own.deadline = NEVER;
 		if (job->own.exec != NULL)
-			exec_stop(job->own.exec, at_once || s->closing, now);
+			exec_stop(job->own.exec, now);
 	}
 	s->closing = true;
 	start_next(s, now);

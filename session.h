@@ -81,8 +81,7 @@ size_t session_queued(const struct session *);  /* bytes that wait */
 void session_poll_add(struct session *, struct loop *);
 void session_dispatch(struct session *, const struct loop *);
 
-/* L1: terminates all there is; when called again, or at_once, kills it. */
-void session_close(struct session *, int64_t now, bool at_once);
+void session_close(struct session *, int64_t now);  /* L1: once */
 bool session_closed(const struct session *);  /* and nothing lives on */
 
 #endif

@@ -13,6 +13,7 @@ enum {
 	UNREAD_LIMIT = 4 << 20,  /* bytes of responses at which no more is read
 	                          * (P10) */
 	FLUSH_SIZE = 16 << 10,   /* bytes that are worth a write */
+	ERRORS_SIZE = 8 << 10,   /* bytes of errors for want of memory (E7) */
 	READ_SIZE = 64 << 10     /* as much as a pipe holds */
 };
 
@@ -31,23 +32,48 @@ struct stdio {
 	struct buf line;          /* the line so far */
 	bool skipping;            /* it is too long, and has been answered */
 
-	struct queue out;         /* failed: what is in it is still written */
+	struct queue out;
+	char errors[ERRORS_SIZE]; /* so many are to be written behind `out`: */
+	size_t errors_len, errors_written;
+	bool starved;             /* there was no room for one more */
 };
 
 /* -- Out --------------------------------------------------------------- */
 
+static size_t
+unwritten(const struct stdio *io)
+{
+	return queue_unwritten(&io->out) + io->errors_len;
+}
+
+/* 0; or -1 with errno: nobody reads. */
+static int
+flush_errors(struct stdio *io)
+{
+	ssize_t n;
+
+	while (io->errors_written < io->errors_len) {
+		n = write(1, io->errors + io->errors_written,
+		    io->errors_len - io->errors_written);
+		if (n < 0)
+			return errno == EAGAIN || errno == EINTR ? 0 : -1;
+		io->errors_written += (size_t)n;
+	}
+	io->errors_len = io->errors_written = 0;
+	return 0;
+}
+
+/* No line is written into another one that is half written. */
 static void
 flush(struct stdio *io)
 {
-	bool failed = io->out.bytes.failed;
-
-	/* There was no memory for an answer, so its request would wait for
-	 * ever: better to end, after the answers that are there (E7). */
-	if (queue_flush(&io->out, 1) < 0 ||
-	    (failed && queue_unwritten(&io->out) == 0))
+	if ((io->errors_written == 0 && queue_flush(&io->out, 1) < 0) ||
+	    (queue_unwritten(&io->out) == 0 && flush_errors(io) < 0) ||
+	    io->out_gone) {
 		io->out_gone = true;
-	if (io->out_gone)
 		queue_free(&io->out);
+		io->errors_len = io->errors_written = 0;
+	}
 }
 
 static bool
@@ -63,9 +89,15 @@ stdio_send(void *transport, void *to, enum mcp_kind kind, int error,
 	buf_putc(message, '\n');
 	if (kind == MCP_PROGRESS)
 		return queue_progress(&io->out, message);
+	if (error == JSONRPC_INTERNAL && !message->failed &&
+	    message->len <= sizeof(io->errors) - io->errors_len) {
+		memcpy(io->errors + io->errors_len, message->data,
+		    message->len);
+		io->errors_len += message->len;
+		return true;
+	}
 	taken = queue_put(&io->out, message);
-	/* Not even the error that says so has found memory. */
-	io->out.bytes.failed |= !taken && error == JSONRPC_INTERNAL;
+	io->starved |= !taken && error == JSONRPC_INTERNAL;
 	if (queue_unwritten(&io->out) >= FLUSH_SIZE)
 		flush(io);
 	return taken;
@@ -79,7 +111,8 @@ room(const struct stdio *io)
 
 	if (io->closing)
 		return SIZE_MAX;
-	return unread < UNREAD_LIMIT ? UNREAD_LIMIT - unread : 0;
+	return io->errors_len == 0 && unread < UNREAD_LIMIT
+	    ? UNREAD_LIMIT - unread : 0;
 }
 
 /* -- In ---------------------------------------------------------------- */
@@ -87,8 +120,7 @@ room(const struct stdio *io)
 static bool
 congested(const struct stdio *io)
 {
-	return io->out.bytes.failed ||
-	    room(io) == 0 ||
+	return io->starved || room(io) == 0 ||
 	    mcp_backlog(io->client) > MCP_BACKLOG;
 }
 
@@ -130,7 +162,8 @@ end_line(struct stdio *io, int64_t now)
 		i++;
 	if (i < io->line.len) {
 		mcp_parse(&message, io->line.data, io->line.len);
-		mcp_handle(io->client, NULL, &message, now);
+		io->starved |= mcp_handle(io->client, NULL, &message, now) ==
+		    MCP_NO_MEMORY;
 	}
 	io->skipping = false;
 	buf_free(&io->line);
@@ -207,7 +240,7 @@ stdio_free(struct stdio *io)
 void
 stdio_poll_add(struct stdio *io, struct loop *loop)
 {
-	short events = queue_unwritten(&io->out) > 0 ? POLLOUT : 0;
+	short events = unwritten(io) > 0 ? POLLOUT : 0;
 	bool some = io->taken < io->got, full = congested(io);
 
 	if (some && !full)
@@ -222,7 +255,15 @@ stdio_poll_add(struct stdio *io, struct loop *loop)
 	mcp_poll_add(io->client, loop);
 }
 
-bool
+static void
+begin_end(struct stdio *io, int64_t now)
+{
+	if (!io->closing)
+		mcp_close(io->client, now);
+	io->closing = true;
+}
+
+enum transport_state
 stdio_dispatch(struct stdio *io, const struct loop *loop)
 {
 	short out = loop_events(loop, io->out_poll);
@@ -239,22 +280,20 @@ stdio_dispatch(struct stdio *io, const struct loop *loop)
 	if (io->leave_by != NEVER && !mcp_closed(io->client))
 		io->leave_by = loop->now + QUEUE_LAST;
 	/* All requests have been answered, or nobody reads the answers (P9). */
-	if (!io->closing && (io->out_gone || (io->in_ended &&
-	    io->taken == io->got && !mcp_unanswered(io->client)))) {
-		mcp_close(io->client, loop->now, false);
-		io->closing = true;
-	}
-	return !io->closing || !mcp_closed(io->client) ||
-	    (queue_unwritten(&io->out) > 0 && loop->now < io->leave_by);
+	if (io->out_gone || (io->in_ended && io->taken == io->got &&
+	    !mcp_unanswered(io->client)))
+		begin_end(io, loop->now);
+	if (io->starved && unwritten(io) == 0)
+		return TRANSPORT_STARVED;
+	if (!io->closing)
+		return io->in_ended ? TRANSPORT_ENDS : TRANSPORT_SERVES;
+	return !mcp_closed(io->client) || (unwritten(io) > 0 &&
+	    loop->now < io->leave_by) ? TRANSPORT_ENDS : TRANSPORT_CLOSED;
 }
 
 void
 stdio_close(struct stdio *io, int64_t now)
 {
-	/* Clients close stdin, send SIGTERM 2 s later and SIGKILL 2 s after
-	 * that: no time is left for a grace. */
-	mcp_close(io->client, now, io->in_ended || io->closing);
-	io->closing = true;
-	if (io->leave_by == NEVER)
-		io->leave_by = now + QUEUE_LAST;
+	begin_end(io, now);
+	io->leave_by = now + QUEUE_LAST;
 }

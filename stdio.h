@@ -17,12 +17,9 @@ void stdio_free(struct stdio *);
 
 void stdio_poll_add(struct stdio *, struct loop *);
 
-/* False: it is closed, by a signal or the end of input, and what was to be sent
- * is sent, or nobody reads it. */
-bool stdio_dispatch(struct stdio *, const struct loop *);
+enum transport_state stdio_dispatch(struct stdio *, const struct loop *);
 
-/* A signal has come: terminates all commands; the second one, or one after the
- * end of input, kills what is left (L1). */
+/* A signal has come: terminates all commands (L1); once. */
 void stdio_close(struct stdio *, int64_t now);
 
 #endif

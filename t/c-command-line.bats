@@ -360,14 +360,25 @@ END
 	died
 }
 
-@test "C3: an ignored SIGTERM still closes boris, as an ignored SIGINT and SIGHUP do" {
+@test "C3: an ignored SIGTERM still closes boris, as an ignored SIGINT does" {
 	wrap=(env --ignore-signal=TERM,INT,HUP)
 	"${wrap[@]}" true || skip "this env has no --ignore-signal"
-	for signal in TERM INT HUP; do
+	for signal in TERM INT; do
 		boris
 		kill -$signal "$server"
 		died
 	done
+}
+
+@test "C3: a SIGHUP that was ignored, by nohup, does not end boris" {
+	wrap=(env --ignore-signal=HUP)
+	"${wrap[@]}" true || skip "this env has no --ignore-signal"
+	boris
+	kill -HUP "$server"
+	run_bash 'kill -HUP $$'
+	is "$(result signal)" '"SIGHUP"'
+	kill -HUP "$server"
+	in_turn
 }
 
 @test "C3: commands start with all signals at their default and none blocked" {

@@ -584,6 +584,49 @@ ends_as_ever() {
 	next_is_ping
 }
 
+# without INJECTION...: what boris answers to calls.in where system calls fail so
+without() {
+	local before=("${wrap[@]}") one
+	for one; do
+		set -- "$@" -e inject="$one"
+		shift
+	done
+	# LeakSanitizer cannot look where strace does.
+	wrap+=(env ASAN_OPTIONS=detect_leaks=0 strace -f -o /dev/null "$@")
+	filter <calls.in >out
+	wrap=("${before[@]}")
+}
+
+# calls_in: a file of what is asked
+calls_in() {
+	needs strace
+	strace -o /dev/null true || skip 'nothing can be traced here'
+	printf '%s\n' "$HELLO" '{"jsonrpc":"2.0","id":1,"method":"ping"}' '{"jsonrpc":"2.0","id":2,"method":"tools/list"}' \
+		'{"jsonrpc":"2.0","id":3,"method":"no/such"}' '{"jsonrpc":"2.0","id":4,"method":"ping"}' >calls.in
+}
+
+@test "E7: where there is no memory for good, all is answered, or stderr says why not, with status 1" {
+	calls_in
+	for n in {1..40}; do
+		without brk:error=ENOMEM:when=2+ mmap:error=ENOMEM:when=$n+
+		case $status in
+		0) is "$n: $(wc -l <out)" "$n: 5" ;;
+		1) like "$n: $(<err)" "$n: boris: *memory*" ;;
+		*) least $status 127 ;; # it could not even be loaded
+		esac
+	done
+	is $status 0
+}
+
+@test "E7: where poll() fails for good, boris answers all the same, and does not spin" {
+	calls_in
+	begin
+	without poll:error=ENOMEM:when=3+
+	is "$status $(wc -l <out)" '0 5'
+	without ppoll:error=ENOMEM:when=3+
+	is "$status $(wc -l <out)" '0 5'
+}
+
 # --- E8
 
 @test "E8: as PID 1 boris reaps children that it does not know" {
@@ -664,6 +707,25 @@ of_process_1() {
 	kill -KILL "$second"
 	died
 	is $status 137
+	is "$(cat said)" bye
+}
+
+@test "E8: as PID 1, when boris leaves at a second signal, process 1 waits for its guard" {
+	needs_root
+	needs unshare ps
+	needs_plain
+	wrap=(unshare --pid --fork --kill-child --mount-proc)
+	"${wrap[@]}" true || skip 'no PID namespaces here'
+	boris
+	start_task "trap 'trap : TERM; echo x >term; read -t 2 <>never; echo bye >said; exit' TERM; echo x >mark; read <gate"
+	begun mark
+	of_process_1
+	kill "$first"
+	begun term
+	kill "$first"
+	eventually gone "$second"
+	died
+	is $status 0
 	is "$(cat said)" bye
 }
 

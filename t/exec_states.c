@@ -26,10 +26,9 @@ static int world_close(int fd);
 
 enum { DEPTH = 6, START = 1234567, SLACK = 33 };  /* ms that a poll is late */
 
-enum step { SHELL_ENDS, OTHERS_END, TIME, STOP, KILL, PIPES_CLOSE, POLLS_FAIL,
-	STEPS };
+enum step { SHELL_ENDS, OTHERS_END, TIME, STOP, PIPES_CLOSE, POLLS_FAIL, STEPS };
 static const char *const step_name[] = {
-	"the shell ends", "the others end", "time passes", "stop", "kill",
+	"the shell ends", "the others end", "time passes", "stop",
 	"the pipes close", "polls fail, or do so no more"
 };
 
@@ -58,7 +57,6 @@ static struct {
 	bool found_living;       /* by the last poll that was answered */
 	int ends, prints;
 	int64_t now, stopped, killed, gone;  /* ms; 0: not yet */
-	bool at_once;
 	struct proc_group group;
 	enum step order[DEPTH];
 	int steps;
@@ -208,8 +206,7 @@ world_signal(struct proc_group *list)
 	must(list->id == 4711 && list->next == NULL && !w.reaped, OURS);
 	list->send = 0;
 	if (sig == SIGKILL) {
-		must(w.at_once || (w.stopped > 0 &&
-		    w.now >= w.stopped + PROC_GRACE), GRACE);
+		must(w.stopped > 0 && w.now >= w.stopped + PROC_GRACE, GRACE);
 		w.killed = w.killed > 0 ? w.killed : w.now;
 		if (!w.unkillable) {
 			end_shell();
@@ -338,9 +335,7 @@ take_step(struct play *p, enum step step)
 		pass_time(p, NEVER - 1);
 		break;
 	case STOP:
-	case KILL:
-		w.at_once = w.at_once || step == KILL;
-		exec_stop(p->exec, step == KILL, w.now);
+		exec_stop(p->exec, w.now);
 		break;
 	case PIPES_CLOSE:
 		w.closed = true;

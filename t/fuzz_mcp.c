@@ -253,12 +253,10 @@ exec_asks(const struct exec *x, int64_t now, bool *secret)
 }
 
 void
-exec_stop(struct exec *x, bool at_once, int64_t now)
+exec_stop(struct exec *x, int64_t now)
 {
 	if (x->report->state == EXEC_ENDED)
 		x->report->lives = false;
-	else if (at_once)
-		x->report->state = EXEC_KILLED;
 	else if (x->report->state == EXEC_RUNNING) {
 		x->report->state = EXEC_STOPPING;
 		x->deadline = said(x, '~') ? now + 5000 : now;
@@ -575,7 +573,7 @@ end(void)
 		must(i < TURNS, "never answered");
 		turn();
 	}
-	mcp_close(f.client, f.loop.now, false);
+	mcp_close(f.client, f.loop.now);
 	for (i = 0; !mcp_closed(f.client); i++) {
 		must(i < TURNS, "never closed");
 		turn();
