@@ -110,6 +110,24 @@ fill_descriptors(void)
 	proc_close_from(3, false);
 }
 
+/* What boris starts is the kernel's first choice when memory runs out: all
+ * inherit this, so the largest goes first (E10). It is never lowered. False: it
+ * was not raised, which is no error. */
+static bool
+offer_memory(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+	char text[8] = "";
+	bool raised;
+
+	if (fd < 0)
+		return false;
+	raised = read(fd, text, sizeof(text) - 1) > 0 && atoi(text) < 500 &&
+	    pwrite(fd, "500", 3, 0) == 3;
+	close(fd);
+	return raised;
+}
+
 /* The stdin of commands that are given none (B4), also on a host without
  * /dev/null. -1 with errno. */
 static int
@@ -332,6 +350,7 @@ main(int argc, char **argv)
 		fatal(1, "start", NULL, strerror(errno));
 	if (getpid() == 1)
 		leave_process_1(session->guard);
+	offer_memory();
 	session->no_input = open_no_input();
 	if (session->no_input < 0)
 		fatal(1, "/dev/null", NULL, strerror(errno));

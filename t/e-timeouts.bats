@@ -729,6 +729,22 @@ of_process_1() {
 	is "$(cat said)" bye
 }
 
+# --- E10
+
+@test "E10: what boris starts goes first when memory runs out" {
+	needs_linux
+	[ -w /proc/self/oom_score_adj ] || skip 'no oom_score_adj here'
+	least 499 "$(cat /proc/self/oom_score_adj)" || skip 'raised already'
+	boris
+	run_bash 'cat /proc/self/oom_score_adj /proc/$PPID/oom_score_adj'
+	is "$(plain stdout)" $'500\n500'
+	leave
+	wrap=(sh -c 'echo 700 >/proc/self/oom_score_adj; exec "$0" "$@"')
+	boris
+	run_bash 'cat /proc/self/oom_score_adj'
+	is "$(plain stdout)" 700
+}
+
 # --- E9
 
 # hundred COMMAND: sends a hundred calls of it and takes the answers
