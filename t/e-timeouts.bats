@@ -19,6 +19,12 @@ none_forks() {
 	is "$(wc -c <count)" "$before"
 }
 
+# zombies: the server's children that have ended and are not reaped
+zombies() {
+	cat /proc/[0-9]*/stat 2>/dev/null |
+		sed -n "s/^\([0-9]*\) (.*) Z $server .*/\1/p"
+}
+
 # --- E1
 
 @test "E1: a command leads a group and a session of its own" {
@@ -214,7 +220,8 @@ ends_as_ever() {
 	least "$(took)" 8000
 	within 10000
 	is "$(result status) $(result exit_code)" '"timed_out" 143'
-	run_bash 'kill -0 "$(cat pid)" 2>/dev/null'
+	# Its new parent may not have reaped it yet.
+	run_bash 'kill -0 "$(cat pid)" 2>/dev/null && ! grep -qs "State:.Z" "/proc/$(cat pid)/status"'
 	is "$(result exit_code)" 1
 	: >forks
 	run_bash "(trap '' TERM; $FORKING; h) & read <gate" '{"timeout":3000}'
@@ -241,6 +248,52 @@ ends_as_ever() {
 	hurried
 	boris
 	ends_as_ever
+}
+
+# masked TEXT: what /proc/loadavg says to the server of this test
+masked() {
+	needs_root
+	needs unshare
+	needs_plain
+	printf '%s' "$1" >loadavg
+	wrap=(unshare -m sh -c 'mount --bind loadavg /proc/loadavg && exec "$@"' sh)
+	"${wrap[@]}" true || skip 'no mount namespaces here'
+}
+
+@test "E2: so it is where /proc does not tell the last pid, and nothing is said to be left" {
+	masked '0.00 0.00 0.00 0/0 0'
+	hurried
+	boris
+	for i in 1 2 3; do
+		run_bash 'echo hi; true'
+		lacks "$reply" 'left processes'
+	done
+	run_bash 'sleep 600 &'
+	has "$reply" 'left processes'
+	ends_as_ever
+}
+
+@test "E2: so it is where /proc/loadavg is masked" {
+	masked ''
+	hurried
+	boris
+	run_bash 'echo hi'
+	lacks "$reply" 'left processes'
+	ends_as_ever
+}
+
+@test "E4: where /proc can't be read nothing is said to be left, until it can be" {
+	needs prlimit
+	needs_plain
+	boris
+	run_bash true
+	# The command takes the descriptors away with which boris would look.
+	run_bash 'prlimit --pid $PPID --nofile=4:; read -t 0.3 <>never; true'
+	lacks "$reply" 'left processes'
+	is "$(result status) $(result exit_code)" '"completed" 0'
+	prlimit --pid "$server" --nofile=1024:
+	run_bash 'sleep 600 &'
+	has "$reply" 'left processes'
 }
 
 @test "E2: a command that is ended while it begins gets SIGTERM again" {
@@ -628,6 +681,59 @@ calls_in() {
 }
 
 # --- E8
+
+# reaps_all: no zombie stays of what leaves its session, and its parent
+reaps_all() {
+	for i in 1 2 3; do
+		run_bash '(setsid true &); (setsid sleep 0.1 &)'
+		is "$(result exit_code)" 0
+	done
+	run_bash true
+	none() { [ -z "$(zombies)" ]; }
+	eventually none
+}
+
+@test "E8: where boris inherits what its commands leave, for want of /proc, it reaps it" {
+	needs_root
+	needs unshare setsid
+	needs_plain
+	wrap=(unshare -m sh -c 'umount -l /proc && exec "$@"' sh)
+	"${wrap[@]}" true || skip 'no mount namespaces here'
+	boris
+	reaps_all
+}
+
+@test "E8: where who starts boris makes it the parent of orphans it leaves no zombie" {
+	needs python3 setsid
+	needs_plain
+	wrap=(python3 -c 'import ctypes, os, sys
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+if os.fork() == 0: os.execvp("sleep", ["sleep", "0.3"])
+os.execvp(sys.argv[1], sys.argv[1:])')
+	boris
+	reaps_all
+}
+
+# reaped_within S: the shell of the last command is, that long after now
+reaped_within() {
+	local leader
+	leader=$(<leader)
+	begin
+	eventually reaped "$leader"
+	within $(($1 * 1000))
+}
+
+@test "E8: a shell that left something running is reaped within 10 s of its end" {
+	needs_linux
+	hurried
+	boris
+	run_bash 'echo $$ >leader; sleep 600 >/dev/null 2>&1 250>&- & echo $! >child'
+	there child
+	kill "$(cat child)"
+	reaped_within 11
+	run_bash 'echo $$ >leader; (sleep 0.3 &)'
+	reaped_within 6 # once its pipes are closed
+}
 
 @test "E8: as PID 1 boris reaps children that it does not know" {
 	needs_root

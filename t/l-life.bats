@@ -449,6 +449,54 @@ all_sorts() {
 	is "$(compgen -G 'tmp/*')" ''
 }
 
+@test "L4: files that commands made stay, whatever their names begin with" {
+	needs_linux
+	boris
+	run_bash 'head -c 100000 /dev/zero | tr "\0" a'
+	file=$(plain stdout_file)
+	for other in "$file.sorted" "${file%.log}" "${file%-*}-x.log" "${file%-*}-.log"; do
+		echo x >"$other"
+	done
+	kill -KILL "$server"
+	died
+	eventually alone
+	[ ! -e "$file" ]
+	is "$(ls tmp | wc -l)" 4
+	rm tmp/*
+}
+
+@test "L4: a command that begins when boris is killed gets SIGTERM again" {
+	needs_plain
+	for ((i = 0; i < 6; i++)); do
+		rm -f got
+		boris
+		call_bash 'trap "echo x >>got" TERM; kill -KILL $PPID
+			until [ "$(wc -l <got)" = 2 ]; do read -t 1 <>never; done'
+		died
+		eventually alone
+		[ "$(wc -l <got)" != 2 ] || return 0
+	done
+	fail 'it never did'
+}
+
+@test "L4: when boris is killed during the grace, that goes on, with no other SIGTERM" {
+	needs_linux
+	boris
+	start_task 'trap "echo x >>terms" TERM; echo $$ >pid; while :; do read -t 1 <>never; done'
+	start_task 'trap "sleep 1.5; echo bye >bye; exit" TERM; echo x >other; while :; do read -t 1 <>never; done'
+	begun pid other
+	begin
+	kill -TERM "$server"
+	begun terms
+	kill -KILL "$server"
+	died
+	eventually gone pid
+	least "$(took)" 4800
+	within 7000
+	is "$(<terms) $(<bye)" 'x bye'
+	eventually alone
+}
+
 @test "L4: when boris is killed, a process that forks and exits all the time ends too" {
 	needs_linux
 	boris
