@@ -17,7 +17,6 @@ enum {
 	BURST = 100,           /* ms behind `until`, whose line goes on (W3) */
 	PROMPT_POLL = 50,      /* ms between checks whether a terminal prompts:
 	                        * a change of its settings is no event (I3) */
-	SEARCHED = 256 << 10,  /* bytes, more than is kept of a stream (W3) */
 	PROGRESS_GAP = 100,    /* ms: at most ten a second (O7) */
 	PROGRESS_PAUSE = 20,   /* ms from news to progress: a command often ends
 	                        * right then, and clients lose progress that
@@ -165,31 +164,25 @@ cancel_call(struct call *call)
 
 /* -- Waiting (W2, W3) --------------------------------------------------- */
 
-/* Reads what is new of one stream. Without memory for that the next turn, or
- * the end of the wait, does it. */
+/* Reads what is new of one stream. */
 static void
 search(struct call *call, struct output *text, struct watched *w)
 {
-	struct output_cursor before = w->searched;
-	struct buf b = { NULL, 0, 0, false };
+	const char *bytes;
+	size_t n;
 
-	if (!output_news(text, &w->searched))
-		return;
-	/* What stood there of a line that is drawn anew counts no more. */
-	if (output_rewritten(text, &w->searched))
-		memset(&w->place, 0, sizeof(w->place));
-	output_since(text, &w->searched, SEARCHED, &b);
-	if (b.failed) {
-		w->searched = before;
-	} else {
-		until_read(&call->until, &w->place, b.data, b.len,
+	while (output_news(text, &w->searched)) {
+		/* What stood there of a line drawn anew counts no more. */
+		if (output_rewritten(text, &w->searched))
+			memset(&w->place, 0, sizeof(w->place));
+		n = output_read(text, &w->searched, &bytes);
+		until_read(&call->until, &w->place, bytes, n,
 		    call->until.echo == ECHO_LATER &&
 		    job_reads_keys(call->job));
 		call->printed = call->calls->now;
 		if (call->until.seen && call->seen == 0)
 			call->seen = call->printed;
 	}
-	buf_free(&b);
 }
 
 static void

@@ -2,6 +2,7 @@
 
 #include "output.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -738,6 +739,22 @@ output_look(struct output *o, struct output_cursor *c)
 	c->rewrites = o->rewrites;
 	if (o->seen < o->len - o->line)
 		o->seen = o->len - o->line;
+}
+
+size_t
+output_read(struct output *o, struct output_cursor *c, const char **text)
+{
+	size_t at = index_of(o, position(o, c));
+	size_t end = o->dropped > 0 && at < o->head_len ? o->head_len : o->len;
+
+	*text = o->len > 0 ? (const char *)o->text + at : NULL;
+	output_look(o, c);
+	if (end < o->len) {
+		c->finished = o->dropped + (int64_t)o->head_len;
+		c->line = 0;
+		c->rewrites = UINT_MAX;  /* never that many */
+	}
+	return end - at;
 }
 
 void

@@ -58,13 +58,17 @@ struct output_cursor {
 /* Does it end in the middle of a line, as behind a prompt? */
 bool output_within_line(const struct output *);
 
-/* Was its line changed after that look? Then that counts as a whole as text
- * behind the cursor. */
+/* Was its line changed after that look, or dropped? Then what is behind the
+ * cursor begins with that line anew, or elsewhere. */
 bool output_rewritten(const struct output *, const struct output_cursor *);
 
 /* Is there text behind the cursor? */
 bool output_news(const struct output *, const struct output_cursor *);
 void output_look(struct output *, struct output_cursor *);  /* to the end */
+
+/* The next piece of what is behind the cursor, in place, and its length; moves
+ * the cursor behind it. All of it is one piece, but for what was dropped. */
+size_t output_read(struct output *, struct output_cursor *, const char **);
 
 /* Appends at most `limit` bytes of what is behind the cursor, the last ones, and
  * moves it to the end; a line that was changed after a look at it counts as new
