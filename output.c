@@ -59,12 +59,12 @@ enum state {
 
 struct output {
 	struct spool_file *file;
-	bool failed;          /* no memory: text is missing */
 	bool ended;
 	bool screen;          /* output_is_screen() */
 	bool no_text;         /* O9 */
 	int64_t raw;          /* bytes that came, */
-	int64_t bad;          /* of them NUL, or not UTF-8 */
+	int64_t bad;          /* of them NUL, or not UTF-8, */
+	int64_t lost;         /* and not in the text, for want of memory */
 	size_t width;         /* columns of a row */
 
 	enum state state;
@@ -473,10 +473,10 @@ choose(const struct output *o, enum truncate how, int64_t limit)
 }
 
 static bool
-is_over(const struct output *o, const struct cut *cut)
+is_over(const struct cut *cut, int64_t chars, int64_t bytes, int64_t lines)
 {
-	return o->chars > cut->all || total_bytes(o) > cut->last.bytes ||
-	    total_lines(o) > cut->last.lines;
+	return chars > cut->all || bytes > cut->last.bytes ||
+	    lines > cut->last.lines;
 }
 
 /* The end of the text between two indices; lines: 0 if it is a part of one */
@@ -512,6 +512,23 @@ put_number(struct buf *b, const char *before, int64_t n, const char *behind)
 	buf_puts(b, behind);
 }
 
+static void
+end_line(struct buf *b)
+{
+	if (b->len > 0 && b->data[b->len - 1] != '\n')
+		buf_putc(b, '\n');
+}
+
+/* The end of a line in brackets */
+static void
+tell_file(const struct output *o, struct buf *b)
+{
+	/* On a terminal each newline came with a CR, but rows end, too. */
+	spool_tell(o->file, o->bad > 0 || o->width == TERMINAL ||
+	    o->raw - (int64_t)o->cut_len != total_bytes(o), b);
+	buf_putc(b, ']');
+}
+
 /* The truncation line. The text from the reader's position on has so many
  * lines. */
 static void
@@ -541,10 +558,7 @@ put_notice(struct output *o, const struct cut *cut, int64_t first,
 		if (e->lines == 0)
 			put_number(b, " (its last ", e->bytes, " bytes)");
 	}
-	/* On a terminal each newline came with a CR, but rows end, too. */
-	spool_tell(o->file, o->bad > 0 || o->width == TERMINAL ||
-	    o->raw - (int64_t)o->cut_len != total_bytes(o), b);
-	buf_putc(b, ']');
+	tell_file(o, b);
 }
 
 static void
@@ -567,7 +581,8 @@ fit(struct output *o, struct cut *cut, const struct output_bounds *most,
 	struct part long_numbers = { o->chars, total_bytes(o), 0 };
 	struct buf b = { NULL, 0, 0, false };
 
-	put_notice(o, cut, o->chars, &long_numbers, lines, name, &b);
+	if (most->bytes > 0)
+		put_notice(o, cut, o->chars, &long_numbers, lines, name, &b);
 	if (most->bytes > 0)
 		share(most->bytes - (int64_t)b.len - 2, cut->sixths,
 		    &cut->first.bytes, &cut->last.bytes);
@@ -597,17 +612,18 @@ show(struct output *o, struct cut cut, const struct output_bounds *most,
      struct output_view *view)
 {
 	size_t at = index_of(o, from), start, rest, end;
+	int64_t bytes = total_bytes(o) - from;
 	struct part s, e;
 
-	b->failed = b->failed || o->failed;
 	view->chars = -1;
 	view->file = NULL;
 	if (o->len == 0)
 		return;
-	if ((most->bytes > 0 && total_bytes(o) - from > most->bytes) ||
+	if (is_over(&cut, from == 0 ? o->chars : bytes, bytes, lines) ||
+	    (most->bytes > 0 && bytes > most->bytes) ||
 	    (most->lines > 0 && lines > most->lines))
 		fit(o, &cut, most, lines, name);
-	else if (!is_over(o, &cut))
+	else
 		cut.first.chars = MANY;
 	rest = o->dropped > 0 && at < o->head_len ? o->head_len : o->len;
 	s = find_start(o->text + at, rest - at, &cut.first);
@@ -622,8 +638,7 @@ show(struct output *o, struct cut cut, const struct output_bounds *most,
 		buf_put(b, o->text + end, o->len - end);
 	if (cut.sixths == 0 && end == at)
 		return;
-	if (b->len > 0 && b->data[b->len - 1] != '\n')
-		buf_putc(b, '\n');
+	end_line(b);
 	put_notice(o, &cut, s.chars, &e, lines, name, b);
 	if (cut.sixths > 0 && end < o->len) {
 		buf_putc(b, '\n');
@@ -676,11 +691,13 @@ output_write(struct output *o, const void *bytes, size_t n)
 		o->text = malloc(o->size + ROW_BYTES);
 	if (o->text != NULL)
 		o->cells = (unsigned char (*)[4])(o->text + o->size);
-	o->failed = o->failed || o->text == NULL;
-	for (; n > 0 && !o->failed; n -= step, p += step) {
+	else
+		o->lost += (int64_t)n;
+	for (; n > 0; n -= step, p += step) {
 		step = o->raw < SAMPLE && n > (size_t)(SAMPLE - o->raw)
 		    ? (size_t)(SAMPLE - o->raw) : n;
-		read_bytes(o, p, step);
+		if (o->text != NULL)
+			read_bytes(o, p, step);
 		o->raw += (int64_t)step;
 		if (o->raw <= SAMPLE)
 			o->no_text = o->raw >= 200 && o->bad * 10 > o->raw;
@@ -693,7 +710,7 @@ output_end(struct output *o)
 {
 	if (o->ended)
 		return;
-	if (o->state == CHARACTER) {
+	if (o->state == CHARACTER) {  /* so there is a text */
 		put(o, replacement, 3);
 		close_row(o);
 	}
@@ -779,9 +796,17 @@ output_show(struct output *o, struct output_cursor *c, bool only_new,
 {
 	struct cut cut = choose(o, most->how, most->limit);
 
-	if (only_new && most->how != TRUNCATE_LOOK && is_over(o, &cut))
+	if (only_new && most->how != TRUNCATE_LOOK &&
+	    is_over(&cut, o->chars, total_bytes(o), total_lines(o)))
 		cut = choose(o, TRUNCATE_TAIL, most->limit);
 	show(o, cut, most, only_new ? position(o, c) : 0,
 	    total_lines(o) - (only_new ? c->lines : 0), name, b, view);
 	output_look(o, c);
+	if (o->lost == 0)
+		return;
+	end_line(b);
+	buf_add(b, "[", name);
+	put_number(b, ": ", o->lost, " bytes are missing, for want of memory");
+	tell_file(o, b);
+	view->file = spool_path(o->file);
 }

@@ -79,8 +79,8 @@ void output_since(struct output *, struct output_cursor *, size_t limit,
 /* Appends the text, or what is new of it behind the cursor (T3), and moves that
  * to the end. The truncation line calls the stream `name` ("stdout"). Before
  * output_end() both are cut as TRUNCATE_LOOK; what is new afterwards only if the
- * text is over the bounds, and then as TRUNCATE_TAIL. Without memory the buf has
- * failed. */
+ * text is over the bounds, and then as TRUNCATE_TAIL. What there was no memory
+ * for is told in a line, too. */
 void output_show(struct output *, struct output_cursor *, bool only_new,
                  const struct output_bounds *, const char *name, struct buf *,
                  struct output_view *);

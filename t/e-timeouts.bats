@@ -600,6 +600,24 @@ masked() {
 	is "$(result stdout)" '"hi\n"'
 }
 
+@test "E7: output for which there was no memory is said to be missing, what comes later is shown" {
+	needs prlimit
+	needs_plain
+	boris
+	start_task 'read <gate; echo one; echo x >1; read <gate; echo two'
+	size=$(sed -n 's/^VmSize:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$server/status")
+	prlimit --pid "$server" --as=$((size * 1024 + 65536)):
+	release
+	printed 1
+	prlimit --pid "$server" --as=unlimited:
+	release
+	look "$task" '{"wait":10000}'
+	is "$(result exit_code)" 0
+	is "$(plain stdout)" "two
+[stdout: 4 bytes are missing, for want of memory; full output, raw: $(plain stdout_file)]"
+	is "$(cat "$(plain stdout_file)")" $'one\ntwo'
+}
+
 @test "E7: without memory for the longest message shorter ones are served" {
 	needs prlimit
 	needs_plain
