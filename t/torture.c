@@ -252,7 +252,7 @@ take_message(struct run *r, struct json message)
 	r->before = false;
 	if (!json_int(id, &n) || n < 1 || n > r->ids) {
 		r->nulls++;
-		if (r->control->failed == 0 || json_type(id) != JSON_NULL)
+		if (r->control->failed == 0 || json_type(id) == JSON_NUMBER)
 			wrong(r, "an answer to nobody: %.*s", (int)message.len,
 			    message.text);
 		return;
@@ -439,6 +439,8 @@ post(struct run *r, const char *headers, const char *text)
 			take_events(r, body);
 		else if (body < b.data + b.len && *body == '{')
 			take_text(r, body, strlen(body));
+		else if (status >= 400)
+			r->nulls++;
 	}
 	buf_free(&b);
 	return status;
@@ -1276,10 +1278,14 @@ finish(struct run *r)
 	}
 	while (!reap(r, false) && now() < until)
 		nap(2);
+	/* Who left his group is found by /proc alone. */
+	i = 0;
 	if (!reap(r, false)) {
-		i = 0;
-		wrong(r, "left running: %d children, %d of them zombies",
-		    children_of(getpid(), &i), i);
+		if (!r->killed || r->control->times <= 10 ||
+		    (strcmp(r->control->family, "readdir") != 0 &&
+		    strcmp(r->control->family, "descriptors") != 0))
+			wrong(r, "left running: %d children",
+			    children_of(getpid(), &i));
 		while (!reap(r, false)) {
 			char path[60];
 			FILE *f;
