@@ -263,7 +263,7 @@ function call_of([out, err, args, more = '']) {
 // The sections of a result's text, and the files that it names
 const section = (text, name) => text.split(/\n(?=std(?:out|err):\n)/)
 	.find(part => part.startsWith(`${name}:\n`))?.slice(name.length + 2);
-const files = text => [...text.matchAll(/full output: (\/.*?)\]/g)]
+const files = text => [...text.matchAll(/full output.*?: (\/.*?)\]/g)]
 	.map(([, name]) => name);
 
 // true_to(SHOWN, PRINTED): the section of a result shows this stream: whole, or
@@ -273,13 +273,13 @@ function true_to(shown, printed, tail) {
 	const near = (length, number) =>
 		is([number, number + 1].includes(length), true,
 			`${number} said, ${length} seen`);
-	const cut = shown.match(/^(.*?)\[std\w+[^\n]*full output: .*?\]\n?(.*)$/s);
+	const cut = shown.match(/^(.*?)\[std\w+[^\n]*full output.*?\]\n?(.*)$/s);
 	if (!cut) {
 		is(shown.length, printed.length, `${shown.slice(0, 200)}...`);
 		is(shown === printed, true);
 		return;
 	}
-	const [line] = shown.match(/\[std\w+.*full output: .*?\]/);
+	const [line] = shown.match(/\[std\w+.*full output.*?\]/);
 	const [, before, after] = cut;
 	const number = pattern => Number(line.match(pattern)?.[1]);
 	const total = number(/(\d+) characters in total/);
@@ -439,7 +439,8 @@ for (const [name, agent] of Object.entries(players)) {
 	const seconds = (agent.held ?? 180) + 25;
 	slow.push(check(`${name}: a call of ${seconds} s (K2, W1)`, async room => {
 		const home = await at_home(room, name, agent, [
-			bash(`sleep ${seconds}; echo slept`),
+			bash({ command: `sleep ${seconds}; echo slept`,
+				...agent.held ? {} : { timeout: 600000 } }),
 			bash('echo beside'),
 			home => agent.held ? [['task_output',
 				{ task_id: task(home.read(0)), wait: 60000 }]] : [],
@@ -447,7 +448,7 @@ for (const [name, agent] of Object.entries(players)) {
 		await home.ask();
 		const { player } = home;
 		within('the call', player.took(0), (agent.held ?? seconds + 10) * 1000);
-		is(home.read(1), 'exit_code: 0\n\nstdout:\nbeside\n');
+		like(home.read(1), /^exit_code: 0\n(cwd: .*\n)?\nstdout:\nbeside\n$/);
 		within('the next call', player.took(1), 10000);
 		if (agent.held)
 			like(home.read(0), /^status: running$/m);

@@ -150,6 +150,7 @@ export class Player {
 				this.failed = error;
 				response.destroy();
 			}));
+		this.server.unref();
 		await new Promise(done => this.server.listen(0, '127.0.0.1', done));
 		this.url = `http://127.0.0.1:${this.server.address().port}`;
 		return this;
