@@ -97,6 +97,21 @@ buf_time(struct buf *b, int64_t ms)
 }
 
 void
+buf_number(struct buf *b, const char *before, int64_t n, const char *behind)
+{
+	buf_puts(b, before);
+	buf_int(b, n);
+	buf_puts(b, behind);
+}
+
+void
+buf_end_line(struct buf *b)
+{
+	if (b->len > 0 && b->data[b->len - 1] != '\n')
+		buf_putc(b, '\n');
+}
+
+void
 buf_shrink(struct buf *b)
 {
 	char *data = b->len > 0 ? realloc(b->data, b->len) : NULL;
@@ -161,6 +176,12 @@ buf_cut(const struct buf *text, int most)
 		i += step > 0 ? (size_t)step : 0;
 	}
 	return i;
+}
+
+bool
+utf8_continues(unsigned char c)
+{
+	return (c & 0xC0) == 0x80;
 }
 
 int

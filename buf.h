@@ -24,6 +24,9 @@ void buf_putc(struct buf *, char c);
 void buf_int(struct buf *, int64_t n);  /* in decimal */
 void buf_seconds(struct buf *, int64_t ms, int decimals);  /* 1 or 3: 12.3 */
 void buf_time(struct buf *, int64_t ms);  /* "12.3 s" */
+void buf_number(struct buf *, const char *before, int64_t n,
+                const char *behind);
+void buf_end_line(struct buf *);  /* a newline, unless one ends it */
 void buf_shrink(struct buf *);  /* no more memory than it needs */
 void buf_drop(struct buf *, size_t n);  /* the first n bytes; memory stays */
 void buf_free(struct buf *);  /* makes it a zeroed buffer; twice is fine */
@@ -35,6 +38,9 @@ int utf8_length(const unsigned char *p, size_t n);
 
 /* The length of the first `most` characters of a text */
 size_t buf_cut(const struct buf *text, int most);
+
+/* Is it a byte of a character behind its first one? */
+bool utf8_continues(unsigned char);
 
 int hex_digit(char);  /* its value, of either case; 16: it is none */
 

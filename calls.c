@@ -202,8 +202,7 @@ wait_ends(struct call *call)
 	const struct tools_call *asked = &call->asked;
 	int64_t quiet = asked->action == TOOLS_TYPE ? QUIET_TYPED : QUIET;
 	struct job *job = call->job;
-	int64_t prompts;
-	bool secret;
+	struct exec_prompt p;
 
 	if (asked->action == TOOLS_KILL)
 		return NEVER;
@@ -216,10 +215,12 @@ wait_ends(struct call *call)
 		call->deadline = call->limit;
 		call->asked.held = call->from.reader.call_limit;
 	}
-	prompts = job_prompts(job, call->calls->now, &secret);
 	if (call->until.seen)
 		return call->seen + BURST;
-	if (prompts > 0 && prompts != job->reported)
+	/* With `until` only what is certain ends the wait. */
+	p = job_prompts(job, call->calls->now);
+	if (p.since != job->reported && (p.state == TERMINAL_PROMPTS ||
+	    (p.state != TERMINAL_BUSY && asked->until.len == 0)))
 		return 0;
 	/* What another call has shown meanwhile is not new any more. */
 	if (call->asked.until.len == 0 && asked->only_new &&
@@ -279,7 +280,7 @@ put_answer(struct call *call, struct buf *b)
 	struct tools_call *asked = &call->asked;
 	struct job *job = call->job;
 	struct output_cursor out, err;
-	int64_t prompts;
+	struct exec_prompt p;
 
 	if (asked->action == TOOLS_LIST) {
 		results_list(b, &call->from.reader, c->session, c->now);
@@ -293,10 +294,12 @@ put_answer(struct call *call, struct buf *b)
 	err = job->err.seen;
 	asked->unseen = call->asked.until.len > 0 && !call->until.seen;
 	asked->echoed = call->until.echoed;
-	prompts = job_prompts(job, c->now, &asked->secret);
-	asked->prompts = prompts > 0;
-	if (prompts > 0)
-		job->reported = prompts;
+	p = job_prompts(job, c->now);
+	asked->secret = p.secret;
+	asked->certain = p.state == TERMINAL_PROMPTS;
+	asked->prompts = p.state != TERMINAL_BUSY;
+	if (asked->prompts)
+		job->reported = p.since;
 	asked->queued = asked->action == TOOLS_RUN
 	    ? job->started - call->read : 0;
 	results_job(b, &call->from.reader, c->session, job, asked, c->now);

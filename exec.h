@@ -58,7 +58,7 @@ struct exec_report {
 	bool open;            /* its pipes may still be written to */
 };
 
-struct exec_list {  /* the commands of one session; zeroed: none yet */
+struct exec_list {  /* of one session's commands; zeroed: none yet */
 	struct exec *first;
 	struct guard *guard;  /* of all of them */
 };
@@ -80,13 +80,11 @@ void exec_poll_add(struct exec_list *, struct loop *);
 void exec_dispatch(struct exec_list *, const struct loop *);
 /* Reads what it has printed, and notes whether its shell has ended. */
 void exec_read(struct exec *, int64_t now);
-
 /* Types into its terminal, as fast as it is read there (I2). *echoed: it will
  * be printed back. Returns 0; or -1 with errno, and nothing is typed: ENOTTY it
  * has no terminal, EPIPE that is closed, E2BIG it would cut a line, ENOBUFS too
  * much waits to be read, ENOMEM. */
-int exec_type(struct exec *, const struct buf *text, int64_t now,
-              bool *echoed);
+int exec_type(struct exec *, const struct buf *, int64_t now, bool *echoed);
 
 /* Does the program on its terminal read single keys (ICANON is off)? */
 bool exec_reads_keys(const struct exec *);

@@ -70,13 +70,12 @@ job_reads_keys(const struct job *job)
 	return job->state == JOB_TASK && exec_reads_keys(job->own.exec);
 }
 
-int64_t
-job_prompts(const struct job *job, int64_t now, bool *secret)
+struct exec_prompt
+job_prompts(const struct job *job, int64_t now)
 {
 	struct exec_prompt p = { TERMINAL_BUSY, false, 0, NEVER };
 
 	if (job->state == JOB_TASK)
 		p = exec_prompts(job->own.exec, now);
-	*secret = p.secret;
-	return p.state != TERMINAL_BUSY ? p.since : 0;
+	return p;
 }

@@ -50,33 +50,30 @@ struct job_stream {
 };
 
 enum { JOB_ID = 33 };  /* 128 random bits in hex, and a NUL */
-
 struct job {
 	struct job_request asked;
 	enum job_state state;
 	enum job_refused refused;
 	int error;               /* errno, with JOB_NO_* and JOB_LOST_DIR */
 	char *dir;               /* with JOB_*_DIR: the one that failed; at the
-	                          * end of a foreground command: where the next
-	                          * one starts; NULL if there was no memory */
+	                          * end: where the next command starts; NULL:
+	                          * no memory */
 	char id[JOB_ID];         /* of a task; else empty */
 	struct exec_report end;  /* how its command stands, once started */
 	int64_t started, ended;  /* ms; 0: not yet */
-	bool moved;              /* the tracked directory has changed by it */
 	bool timed_out, killed;
+	bool moved;              /* the tracked directory has changed by it */
 	bool by_server;          /* a task's deadline is that of --bg-timeout */
 	bool no_room;            /* E5 or K2 found ten tasks running */
-	int64_t held;            /* ms it was held open, as long as its client
-	                          * waits, when it was handed over, refused or
-	                          * terminated for that (K2); else 0 */
+	int64_t held;            /* ms that its client waits, if it was handed
+	                          * over or refused for that (K2); else 0 */
 	bool first;              /* the first result of its session (K4) */
 	bool behind_cancelled;   /* the command before it was cancelled (B7) */
 	bool prompted;           /* a result has said that it prompts, */
 	bool screen_reported;    /* that it draws a screen (I6), */
 	bool end_reported;       /* that it has ended (T8) */
 	struct job_stream out, err;
-	int64_t reported;        /* ms; job_prompts() when a result last said
-	                          * that the terminal prompts (I3) */
+	int64_t reported;        /* ms; the prompt that was told last (I3) */
 
 	struct {                 /* The session's alone: */
 		struct job *next, *previous;  /* in the order they came */
@@ -91,19 +88,13 @@ struct job {
 void job_free(struct job *);  /* its exec has been freed */
 bool job_is_task(const struct job *);  /* has it been in the background? */
 int64_t job_elapsed(const struct job *, int64_t now);  /* ms */
-
-/* Has a signal ended its shell that boris did not send (B7)? On a terminal
- * Ctrl-C or Ctrl-\ may have been typed. */
+/* Has a signal ended its shell that boris did not send, nor was typed (B7)? */
 bool job_killed_by_others(const struct job *);
-
-/* Reads what it has printed until now, before it is shown. */
 void job_read(struct job *, int64_t now);
 
-/* exec_type(), exec_reads_keys() and exec_prompts() for a task; EPIPE too when
- * it has ended. */
-int job_type(struct job *, const struct buf *text, int64_t now,
-             bool *echoed);
+/* As exec_type() and so on for a task; EPIPE too when it has ended. */
+int job_type(struct job *, const struct buf *, int64_t now, bool *echoed);
 bool job_reads_keys(const struct job *);
-int64_t job_prompts(const struct job *, int64_t now, bool *secret);
+struct exec_prompt job_prompts(const struct job *, int64_t now);
 
 #endif

@@ -30,6 +30,7 @@
 #define TAIL_BYTES 51200         /* or bytes */
 #define BOTH_FIRST 10000         /* O4 */
 #define BOTH_LAST 20000
+#define BINARY_FIRST 1000        /* O9: of what is no text */
 #define LOOK_LAST 10000          /* T3: of a task that runs */
 
 #endif

@@ -129,7 +129,8 @@ note_running(struct buf *b, const struct subject *r, bool start)
 	if (r->looks && asked->prompts) {
 		note(b, asked->secret
 		    ? "it asks for a secret, which is not shown"
-		    : "it waits for input");
+		    : r->asked->certain ? "it waits for input"
+		    : "it may wait for input");
 		if (!job->prompted)
 			buf_puts(b, ": give input with this task_id");
 	}

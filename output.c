@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "limits.h"
+
 /* output_write() saves the bytes raw, takes out escape sequences and control
  * characters, and appends the rest to `text`. Of a long stream that holds the
  * head and, right behind it, the end with the current row; what was between
@@ -15,34 +17,13 @@
  * change moves what is behind it. Positions are in bytes. */
 
 enum {
-	HEAD_CHARS = 30000,   /* kept of the start, 4 bytes each at most, */
-	END_CHARS = 20000,    /* and of the end; or as many as a limit has */
+	HEAD_CHARS = HEAD_FIRST,  /* kept of the start, 4 bytes each at most, */
+	END_CHARS = BOTH_LAST,  /* and of the end; or as many as a limit has */
 	COLUMNS = 8000,       /* in a row (O1), */
 	TERMINAL = 200,       /* and in one on a terminal (I1, I6) */
 	ROW_BYTES = 4 * COLUMNS,  /* and so many are taken at a time, at most */
-	SAMPLE = 4000,        /* bytes that say whether it is text (O9) */
-	MANY = INT32_MAX
+	SAMPLE = 4000         /* bytes that say whether it is text (O9) */
 };
-
-struct part {
-	int64_t chars, bytes, lines;
-};
-
-/* What is shown of a text that is too long (O3, O4, T3), or of no text (O9) */
-static const struct cut {
-	int64_t all;  /* so many characters are shown whole; of more, */
-	struct part first, last;  /* at most that much of start and end */
-	int sixths;   /* of a limit for both that are the start's (O8) */
-	int whole;    /* the end begins with a line, where that leaves more
-	               * than so many hundredths of it */
-} cuts[] = {
-	[TRUNCATE_HEAD] = { 30000, { 30000, MANY, MANY },
-		{ 2000, MANY, MANY }, 5, 50 },
-	[TRUNCATE_TAIL] = { MANY, { 0, 0, 0 }, { MANY, 51200, 2000 }, 0, 0 },
-	[TRUNCATE_BOTH] = { 30000, { 10000, MANY, MANY },
-		{ 20000, MANY, MANY }, 2, 100 },
-	[TRUNCATE_LOOK] = { 10000, { 0, 0, 0 }, { 10000, MANY, MANY }, 0, 0 }
-}, no_text = { 1000, { 1000, MANY, MANY }, { 0, 0, 0 }, 6, 0 };
 
 static const unsigned char replacement[] = "\xEF\xBF\xBD";  /* U+FFFD */
 static const unsigned char nul_sign[] = "\xE2\x90\x80";  /* U+2400 */
@@ -95,46 +76,21 @@ struct output {
 
 /* -- The text ---------------------------------------------------------- */
 
-static bool
-continues(unsigned char c)
-{
-	return (c & 0xC0) == 0x80;
-}
-
-static struct part
-find_start(const unsigned char *text, size_t len, const struct part *most)
-{
-	struct part s = { 0, 0, 0 };
-	size_t i = 0;
-
-	while (i < len && s.chars < most->chars && s.lines < most->lines) {
-		s.bytes = (int64_t)i;
-		while (++i < len && continues(text[i]))
-			;
-		if ((int64_t)i > most->bytes)
-			return s;
-		s.chars++;
-		s.lines += text[i - 1] == '\n';
-	}
-	s.bytes = (int64_t)i;
-	return s;
-}
-
 /* Makes room for ROW_BYTES more. (The head takes rows that have ended: until it
  * is full, what is behind it is no longer than a row.) */
 static void
 make_room(struct output *o)
 {
-	struct part head = { o->head_left, MANY, MANY };
+	struct part head = { o->head_left, CUT_ALL, CUT_ALL };
 	size_t end, gone;
 
-	head = find_start(o->text + o->head_len, o->line - o->head_len, &head);
+	head = cut_start(o->text + o->head_len, o->line - o->head_len, &head);
 	o->head_len += (size_t)head.bytes;
 	o->head_left -= head.chars;
 	if (o->len - o->head_len < o->end_bytes / 4 * 5)
 		return;
 	end = o->len - o->end_bytes;
-	while (continues(o->text[end]))
+	while (utf8_continues(o->text[end]))
 		end--;
 	gone = end - o->head_len;
 	memmove(o->text + o->head_len, o->text + end, o->len - end);
@@ -240,7 +196,7 @@ open_row(struct output *o)
 		memset(cell, 0, 4);
 		do
 			*cell++ = o->text[at++];
-		while (at < o->len && continues(o->text[at]));
+		while (at < o->len && utf8_continues(o->text[at]));
 	}
 	o->blanks = 0;
 	o->chars -= (int64_t)o->cols;
@@ -456,69 +412,6 @@ total_lines(const struct output *o)
 	return o->lines + output_within_line(o);
 }
 
-/* How a text is cut, by the caller's wish and limit */
-static struct cut
-choose(const struct output *o, enum truncate how, int64_t limit)
-{
-	struct cut cut = o->no_text ? no_text :
-	    cuts[o->ended ? how : TRUNCATE_LOOK];
-
-	if (limit > 0 && (limit < cut.all || !o->no_text)) {
-		cut.all = limit;
-		cut.last.chars = limit * (6 - cut.sixths) / 6;
-		cut.first.chars = limit - cut.last.chars;
-		cut.last.bytes = cut.last.lines = MANY;
-	}
-	return cut;
-}
-
-static bool
-is_over(const struct cut *cut, int64_t chars, int64_t bytes, int64_t lines)
-{
-	return chars > cut->all || bytes > cut->last.bytes ||
-	    lines > cut->last.lines;
-}
-
-/* The end of the text between two indices; lines: 0 if it is a part of one */
-static struct part
-find_end(const unsigned char *text, size_t from, size_t to,
-         const struct cut *cut)
-{
-	const struct part *most = &cut->last;
-	struct part e = { 0, 0, 0 }, whole = e;
-	size_t i = to;
-
-	while (i > from && e.lines < most->lines && e.chars < most->chars) {
-		if (continues(text[--i]))
-			continue;
-		if ((int64_t)(to - i) > most->bytes)
-			break;
-		e.bytes = (int64_t)(to - i);
-		e.chars++;
-		if (i == 0 || text[i - 1] == '\n') {
-			e.lines++;
-			whole = e;
-		}
-	}
-	return (size_t)e.bytes == to - from ||
-	    whole.chars * 100 <= e.chars * cut->whole ? e : whole;
-}
-
-static void
-put_number(struct buf *b, const char *before, int64_t n, const char *behind)
-{
-	buf_puts(b, before);
-	buf_int(b, n);
-	buf_puts(b, behind);
-}
-
-static void
-end_line(struct buf *b)
-{
-	if (b->len > 0 && b->data[b->len - 1] != '\n')
-		buf_putc(b, '\n');
-}
-
 /* The end of a line in brackets */
 static void
 tell_file(const struct output *o, struct buf *b)
@@ -538,39 +431,27 @@ put_notice(struct output *o, const struct cut *cut, int64_t first,
 {
 	buf_add(b, "[", name);
 	if (o->no_text)
-		put_number(b, " truncated: not text, ", o->raw,
+		buf_number(b, " truncated: not text, ", o->raw,
 		    " bytes in total, ");
 	else if (cut->sixths > 0)
-		put_number(b, " truncated: ", o->chars,
+		buf_number(b, " truncated: ", o->chars,
 		    " characters in total, ");
 	if (o->no_text) {
-		put_number(b, "first ", first, " characters shown");
+		buf_number(b, "first ", first, " characters shown");
 	} else if (cut->sixths == 5) {
-		put_number(b, "first ", first, " and ");
-		put_number(b, "last ", e->chars, " shown");
+		buf_number(b, "first ", first, " and ");
+		buf_number(b, "last ", e->chars, " shown");
 	} else if (cut->sixths > 0) {
-		put_number(b, "", o->chars - first - e->chars,
+		buf_number(b, "", o->chars - first - e->chars,
 		    " left out here");
 	} else {
-		put_number(b, ": showing last ", e->lines > 0 ? e->lines : 1,
+		buf_number(b, ": showing last ", e->lines > 0 ? e->lines : 1,
 		    " of ");
-		put_number(b, "", lines, " lines");
+		buf_number(b, "", lines, " lines");
 		if (e->lines == 0)
-			put_number(b, " (its last ", e->bytes, " bytes)");
+			buf_number(b, " (its last ", e->bytes, " bytes)");
 	}
 	tell_file(o, b);
-}
-
-static void
-share(int64_t room, int sixths, int64_t *first, int64_t *last)
-{
-	int64_t part;
-
-	if (room < 6)
-		room = 6;  /* start and end stand always */
-	part = room * sixths / 6;
-	*first = *first < part ? *first : part;
-	*last = *last < room - part ? *last : room - part;
 }
 
 /* Makes both parts fit, with the truncation line between them (K3). */
@@ -584,10 +465,10 @@ fit(struct output *o, struct cut *cut, const struct output_bounds *most,
 	if (most->bytes > 0)
 		put_notice(o, cut, o->chars, &long_numbers, lines, name, &b);
 	if (most->bytes > 0)
-		share(most->bytes - (int64_t)b.len - 2, cut->sixths,
+		cut_share(most->bytes - (int64_t)b.len - 2, cut->sixths,
 		    &cut->first.bytes, &cut->last.bytes);
 	if (most->lines > 0)
-		share(most->lines - 1, cut->sixths, &cut->first.lines,
+		cut_share(most->lines - 1, cut->sixths, &cut->first.lines,
 		    &cut->last.lines);
 	buf_free(&b);
 }
@@ -619,26 +500,26 @@ show(struct output *o, struct cut cut, const struct output_bounds *most,
 	view->file = NULL;
 	if (o->len == 0)
 		return;
-	if (is_over(&cut, from == 0 ? o->chars : bytes, bytes, lines) ||
+	if (cut_is_over(&cut, from == 0 ? o->chars : bytes, bytes, lines) ||
 	    (most->bytes > 0 && bytes > most->bytes) ||
 	    (most->lines > 0 && lines > most->lines))
 		fit(o, &cut, most, lines, name);
 	else
-		cut.first.chars = MANY;
+		cut.first.chars = CUT_ALL;
 	rest = o->dropped > 0 && at < o->head_len ? o->head_len : o->len;
-	s = find_start(o->text + at, rest - at, &cut.first);
+	s = cut_start(o->text + at, rest - at, &cut.first);
 	start = at + (size_t)s.bytes;
 	buf_put(b, o->text + at, start - at);
 	if (start == o->len)
 		return;
 	rest = o->dropped > 0 && start < o->head_len ? o->head_len : start;
-	e = find_end(o->text, rest, o->len, &cut);
+	e = cut_end(o->text, rest, o->len, &cut);
 	end = o->len - (size_t)e.bytes;
 	if (cut.sixths == 0)
 		buf_put(b, o->text + end, o->len - end);
 	if (cut.sixths == 0 && end == at)
 		return;
-	end_line(b);
+	buf_end_line(b);
 	put_notice(o, &cut, s.chars, &e, lines, name, b);
 	if (cut.sixths > 0 && end < o->len) {
 		buf_putc(b, '\n');
@@ -778,12 +659,12 @@ void
 output_since(struct output *o, struct output_cursor *c, size_t limit,
              struct buf *b)
 {
-	struct cut cut = { 0, { 0, 0, 0 }, { MANY, 0, MANY }, 0, 100 };
+	struct cut cut = { 0, { 0, 0, 0 }, { CUT_ALL, 0, CUT_ALL }, 0, 100 };
 	size_t at = index_of(o, position(o, c));
 	struct part e;
 
 	cut.last.bytes = (int64_t)limit;
-	e = find_end(o->text, at, o->len, &cut);
+	e = cut_end(o->text, at, o->len, &cut);
 	if (e.bytes > 0)
 		buf_put(b, o->text + o->len - e.bytes, (size_t)e.bytes);
 	output_look(o, c);
@@ -794,19 +675,21 @@ output_show(struct output *o, struct output_cursor *c, bool only_new,
             const struct output_bounds *most, const char *name, struct buf *b,
             struct output_view *view)
 {
-	struct cut cut = choose(o, most->how, most->limit);
+	struct cut cut = cut_choose(o->ended ? most->how : TRUNCATE_LOOK,
+	    most->limit, o->no_text);
 
 	if (only_new && most->how != TRUNCATE_LOOK &&
-	    is_over(&cut, o->chars, total_bytes(o), total_lines(o)))
-		cut = choose(o, TRUNCATE_TAIL, most->limit);
+	    cut_is_over(&cut, o->chars, total_bytes(o), total_lines(o)))
+		cut = cut_choose(o->ended ? TRUNCATE_TAIL : TRUNCATE_LOOK,
+		    most->limit, o->no_text);
 	show(o, cut, most, only_new ? position(o, c) : 0,
 	    total_lines(o) - (only_new ? c->lines : 0), name, b, view);
 	output_look(o, c);
 	if (o->lost == 0)
 		return;
-	end_line(b);
+	buf_end_line(b);
 	buf_add(b, "[", name);
-	put_number(b, ": ", o->lost, " bytes are missing, for want of memory");
+	buf_number(b, ": ", o->lost, " bytes are missing, for want of memory");
 	tell_file(o, b);
 	view->file = spool_path(o->file);
 }

@@ -9,12 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "buf.h"
+#include "cut.h"
 #include "spool.h"
-
-/* What is shown of a long text: O3, O4, or T3's look at a running task */
-enum truncate {
-	TRUNCATE_HEAD, TRUNCATE_TAIL, TRUNCATE_BOTH, TRUNCATE_LOOK
-};
 
 /* How a text is cut. Zeroed: as --truncate=head has it. */
 struct output_bounds {

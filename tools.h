@@ -49,7 +49,7 @@ struct tools_call {
 	bool no_enter;           /* a line was typed without its newline */
 	bool unseen;             /* `until` was not printed in time */
 	bool echoed;             /* or it was, as the echo of `input` */
-	bool prompts, secret;    /* the terminal prompts, for a secret (I3) */
+	bool prompts, certain, secret;  /* the terminal does, surely (I3) */
 };
 
 /* The tools as a JSON array, for tools/list. shared: by clients without a

@@ -1,0 +1,45 @@
+#ifndef CUT_H
+#define CUT_H
+
+/* How a long text is cut: how much of its start and of its end is shown (O3,
+ * O4, O8, O9, T3). */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum truncate {
+	TRUNCATE_HEAD, TRUNCATE_TAIL, TRUNCATE_BOTH,
+	TRUNCATE_LOOK    /* T3: of a task that runs */
+};
+
+enum { CUT_ALL = INT32_MAX };  /* no bound */
+
+struct part {
+	int64_t chars, bytes, lines;
+};
+
+struct cut {
+	int64_t all;  /* so many characters are shown whole; of more, */
+	struct part first, last;  /* at most that much of start and end */
+	int sixths;   /* of a limit for both that are the start's (O8) */
+	int whole;    /* the end begins with a line, where that leaves more
+	               * than so many hundredths of it */
+};
+
+/* limit: characters (O8); 0: as `how` has it. binary: it is no text (O9). */
+struct cut cut_choose(enum truncate how, int64_t limit, bool binary);
+bool cut_is_over(const struct cut *, int64_t chars, int64_t bytes,
+                 int64_t lines);
+
+/* Divides what there is room for between the two, as the sixths say. */
+void cut_share(int64_t room, int sixths, int64_t *first, int64_t *last);
+
+/* The start of a text, and the end of that between two indices; lines: 0 if the
+ * end is a part of one */
+struct part cut_start(const unsigned char *text, size_t len,
+                      const struct part *most);
+struct part cut_end(const unsigned char *text, size_t from, size_t to,
+                    const struct cut *);
+
+#endif
