@@ -59,7 +59,8 @@ struct answers {
 };
 
 /* False: no memory for the reserve. */
-bool answers_open(struct answers *, mcp_send *, void *transport, bool null_id);
+bool answers_open(struct answers *, mcp_send *send, void *transport,
+                  bool null_id);
 void answers_free(struct answers *);
 
 /* What it takes to answer a request */
