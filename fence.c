@@ -187,12 +187,15 @@ give_up(uint64_t capabilities)
 	struct capability_header header = { CAPABILITY_VERSION_3, 0 };
 	struct capability_sets sets[2];
 	uint32_t kept;
-	int i;
+	int i, has;
 
 	for (i = 0; i < 64; i++) {
-		if ((capabilities & CAPABILITY(i)) != 0 &&
-		    prctl(PR_CAPBSET_READ, i, 0, 0, 0) == 1 &&
-		    prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0 &&
+		if ((capabilities & CAPABILITY(i)) == 0)
+			continue;
+		has = prctl(PR_CAPBSET_READ, i, 0, 0, 0);
+		if (has < 0 && errno != EINVAL)  /* this kernel knows it */
+			return -1;
+		if (has == 1 && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0 &&
 		    prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
 			return -1;
 	}

@@ -703,7 +703,9 @@ refuses_where() {
 	refuses_where socket:error=EAFNOSUPPORT --no-network
 	refuses_where ioctl:error=EPERM --no-network
 	refuses_where capset:error=EPERM --no-network
-	[ "$(id -u)" != 0 ] || refuses_where prctl:error=EPERM:when=2 --no-network
+	for n in 2 3 4; do
+		[ "$(id -u)" != 0 ] || refuses_where prctl:error=EPERM:when=$n --no-network
+	done
 	as_other
 	[ ${#wrap[@]} = 0 ] || "${wrap[@]}" unshare -Un true ||
 		skip 'no user namespace for others here'
