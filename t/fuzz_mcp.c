@@ -103,8 +103,9 @@ change_dir(struct exec *x)
 }
 
 void
-proc_prepare(void)
+proc_prepare(bool visible)
 {
+	(void)visible;
 }
 
 bool
@@ -135,7 +136,6 @@ exec_start(struct exec_list *list, struct exec_command *c,
 	must(x != NULL, "memory");
 	x->report = report;
 	x->report->pid = ++f.pid;
-	x->report->lives = true;
 	x->deadline = NEVER;
 	x->out = out;
 	x->err = err;
@@ -181,19 +181,18 @@ go_on(struct exec *x, int64_t now)
 			output_write(x->err, x->input.data, x->input.len);
 		return;
 	}
-	if (r->state == EXEC_ENDED && ++x->looks >= 3)
-		r->lives = false;
+	if (r->state == EXEC_LEFT && ++x->looks >= 3)
+		r->state = EXEC_GONE;
 	if ((r->state == EXEC_RUNNING && said(x, '!')) ||
 	    (r->state == EXEC_STOPPING && said(x, '~') && now < x->deadline) ||
-	    r->state == EXEC_ENDED)
+	    r->ended)
 		return;
 	if (r->state == EXEC_RUNNING)
 		change_dir(x);
 	r->status = r->state == EXEC_RUNNING ? 0 : 128 + 15;
-	if (!said(x, '&') || r->state != EXEC_RUNNING)
-		r->lives = false;
-	r->shell_ended = true;
-	r->state = EXEC_ENDED;
+	r->orphans = said(x, '&') && r->state == EXEC_RUNNING;
+	r->shell_ended = r->ended = true;
+	r->state = r->orphans ? EXEC_LEFT : EXEC_GONE;
 	x->deadline = NEVER;
 }
 
@@ -227,15 +226,16 @@ exec_poll_add(struct exec_list *list, struct loop *loop)
 		    (x->turns >= 0 || !said(x, '!')))
 			loop_until(loop, loop->now + 7);
 		if (x->report->state == EXEC_KILLED ||
-		    x->report->state == EXEC_ENDED)
+		    x->report->state == EXEC_LEFT)
 			loop_until(loop, loop->now);
 		loop_until(loop, x->deadline);
 	}
 }
 
 int
-exec_type(struct exec *x, const struct buf *text, bool *echoed)
+exec_type(struct exec *x, const struct buf *text, int64_t now, bool *echoed)
 {
+	(void)now;
 	must(x->terminal, "typed where there is no terminal");
 	errno = said(x, 'E') ? EPIPE : E2BIG;
 	if (said(x, 'E') || text->len > 4095)
@@ -245,18 +245,29 @@ exec_type(struct exec *x, const struct buf *text, bool *echoed)
 	return 0;
 }
 
-int64_t
-exec_asks(const struct exec *x, int64_t now, bool *secret)
+bool
+exec_reads_keys(const struct exec *x)
 {
-	*secret = said(x, 's');
-	return x->terminal && now >= x->printed + 300 ? x->printed : 0;
+	return said(x, 'K');
+}
+
+struct exec_prompt
+exec_prompts(struct exec *x, int64_t now)
+{
+	struct exec_prompt p = { TERMINAL_BUSY, false, 0, NEVER };
+
+	if (x->terminal && said(x, 'A')) {
+		p.state = said(x, 'K') ? TERMINAL_PROMPTS : TERMINAL_MAY_PROMPT;
+		p.since = now;
+	}
+	return p;
 }
 
 void
 exec_stop(struct exec *x, int64_t now)
 {
-	if (x->report->state == EXEC_ENDED)
-		x->report->lives = false;
+	if (x->report->ended)
+		x->report->state = EXEC_GONE;
 	else if (x->report->state == EXEC_RUNNING) {
 		x->report->state = EXEC_STOPPING;
 		x->deadline = said(x, '~') ? now + 5000 : now;
@@ -275,7 +286,6 @@ exec_free(struct exec_list *list, struct exec *x)
 	*at = x->next;
 	buf_free(&x->input);
 	buf_free(&x->text);
-	x->report->lives = false;
 	free(x);
 }
 
