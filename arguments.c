@@ -132,7 +132,9 @@ add_unknown(struct buf *b, struct json name, int i)
 
 	buf_puts(b, b->len == 0 ? "unknown argument " : ", ");
 	put_snippet(b, name);
-	while (i < ARGUMENTS && arguments[i].described[other] == NULL)
+	/* One of the tools takes it, which the analyzer doesn't see. */
+	while (i < ARGUMENTS && other < TOOLS - 1 &&
+	    arguments[i].described[other] == NULL)
 		other++;
 	if (i < ARGUMENTS)
 		buf_add(b, ", which ", tool_names[other], " takes");
