@@ -35,20 +35,6 @@ enum {
 
 /* -- At the start ------------------------------------------------------ */
 
-bool
-proc_visible(void)
-{
-#ifdef ON_LINUX
-	char self[32];
-	ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
-
-	self[n > 0 ? n : 0] = '\0';
-	return atoi(self) == getpid();
-#else
-	return false;
-#endif
-}
-
 void
 proc_prepare(bool visible)
 {
@@ -309,6 +295,20 @@ last_pid(void)
 	return p == NULL ? 0 : (pid_t)atoi(p + 1);
 }
 
+bool
+proc_visible(void)
+{
+#ifdef ON_LINUX
+	char self[32];
+	ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
+
+	self[n > 0 ? n : 0] = '\0';
+	return atoi(self) == getpid() && last_pid() > 0;
+#else
+	return false;
+#endif
+}
+
 /* The next process in /proc; 0: there are no more; -1: an error. */
 static pid_t
 next_pid(DIR *dir)
@@ -341,17 +341,14 @@ walk(struct proc_group *list, bool parent)
 /* A process that forks and exits again and again can stay ahead of a walk
  * through /proc. But Linux gives out pids in order. So all pids given out since
  * `from` (0: all that there are) are asked, until none was given out meanwhile:
- * then nobody has escaped. False: that can't be known. Where the last pid is
- * not told (gVisor, a masked /proc), two walks have to do. */
+ * then nobody has escaped. False: that can't be known. */
 static bool
 walk_since(struct proc_group *list, pid_t from, bool parent)
 {
 	pid_t last = last_pid(), pid;
 	int round;
 
-	if (last == 0)
-		return walk(list, parent) && walk(list, parent);
-	for (round = 0; last != from; round++) {
+	for (round = 0; last != from || last == 0; round++) {
 		if (last == 0 || round == ROUNDS)
 			return false;
 		if (from > 0 && from < last && last - from <= FEW_PIDS) {

@@ -47,10 +47,6 @@ struct proc_child {
 	bool terminal;        /* descriptor 0 is to control it (I1) */
 };
 
-/* Does /proc show the pids that our own calls return? Not in a pid namespace
- * that still sees an outer /proc. */
-bool proc_visible(void);
-
 /* Before the first child: signals that were ignored when boris started are at
  * their default from now on (C3). Where /proc is not visible boris becomes the
  * parent of all below it that lose theirs, elsewhere it does not. */
@@ -78,6 +74,10 @@ void proc_reap(pid_t);
 /* The start of a short file in /proc/PID, or in /proc if pid is 0, with a NUL
  * behind it. The number of bytes, or -1 with errno. */
 ssize_t proc_read(pid_t, const char *file, char *text, size_t size);
+
+/* Does /proc show the pids that our own calls return, and which was given out
+ * last? Not in a pid namespace that still sees an outer /proc, nor in gVisor. */
+bool proc_visible(void);
 
 /* Finds out which groups of a list live; the leader of each is a zombie by now
  * or, where boris is not the parent, counts as well. Zombies count as gone. One
