@@ -377,6 +377,7 @@ wrong=(nosuch $'\nnosuch' $'echo one\nnosuch\necho two' ')' 'echo hi )' $'echo h
 
 @test "D3: some fifty wrong commands say in mksh what mksh -c says, also under set -x" {
 	without_bash mksh
+	mkdir d
 	boris --workdir=/home
 	for command in "${wrong[@]}" 'set -x; cd d; (exit 3)'; do
 		as_in_a_shell "$command" || fail "for: $command" || return

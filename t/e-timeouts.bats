@@ -703,11 +703,14 @@ calls_in() {
 # reaps_all: no zombie stays of what leaves its session, and its parent
 reaps_all() {
 	for i in 1 2 3; do
-		run_bash '(setsid true &); (setsid sleep 0.1 &)'
+		run_bash '(setsid true &); (setsid sh -c "echo \$\$ >>pids; exec sleep 0.1" &)'
 		is "$(result exit_code)" 0
 	done
 	run_bash true
-	none() { [ -z "$(zombies)" ]; }
+	none() {
+		[ -z "$(zombies)" ] && [ "$(wc -l <pids)" = 3 ] &&
+			! sed 's,.*,/proc/&,' pids | xargs ls -d 2>/dev/null
+	}
 	eventually none
 }
 

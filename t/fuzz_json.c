@@ -200,7 +200,7 @@ visit_string(struct json j)
 }
 
 /* The value by digits and a power of ten: is it an integer? Beyond 10^18 it
- * counts as that. */
+ * counts as that, and of what is none there is no value. */
 static bool
 slow_int(struct json j, int64_t *value)
 {
@@ -227,7 +227,7 @@ slow_int(struct json j, int64_t *value)
 		digits.len--;
 	whole = digits.len == 0 || power >= 0;
 	*value = (long)digits.len + power > 18 && digits.len > 0 ? most : 0;
-	for (i = 0; *value < most && i < digits.len; i++)
+	for (i = 0; whole && *value < most && i < digits.len; i++)
 		*value = *value * 10 + (digits.data[i] - '0');
 	for (; *value > 0 && *value < most && power > 0; power--)
 		*value *= 10;

@@ -647,7 +647,7 @@ in_batch() {
 	kill -TERM "$server"
 	died
 	within 1800
-	gone "$pid"
+	eventually gone "$pid" # by the guard
 }
 
 @test "M14.2: a client's timeout cancels the call, and the next one is served" {
