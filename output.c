@@ -496,13 +496,16 @@ show(struct output *o, struct cut cut, const struct output_bounds *most,
 {
 	size_t at = index_of(o, from), start, rest, end;
 	int64_t bytes = total_bytes(o) - from;
-	struct part s, e;
+	struct part s = { CUT_ALL, CUT_ALL, CUT_ALL }, e;
 
 	view->chars = -1;
 	view->file = NULL;
 	if (o->len == 0)
 		return;
-	if (cut_is_over(&cut, from == 0 ? o->chars : bytes, bytes, lines) ||
+	/* Each byte that was dropped counts as a character: there are many. */
+	s = cut_start(o->text + at, o->len - at, &s);
+	s.chars += bytes - s.bytes;
+	if (cut_is_over(&cut, s.chars, bytes, lines) ||
 	    (most->bytes > 0 && bytes > most->bytes) ||
 	    (most->lines > 0 && lines > most->lines))
 		fit(o, &cut, most, lines, name);

@@ -688,6 +688,39 @@ kept() {
 
 # --- O9
 
+@test "O8: limit bounds each stream, in the proportion of head, tail or both" {
+	boris
+	for how in 'head 1000 200' 'tail 0 1200' 'both 400 800'; do
+		# shellcheck disable=SC2086
+		set -- $how
+		run_bash "$(as 3000 a); $(as 2000 b) | tee /dev/stderr" '{"limit":1200,"truncate":"'$1'"}'
+		plain stdout | grep -v '^\[stdout' >got
+		is "$how: $(tr -cd a <got | wc -c) $(grep -o 'b*$' got | tr -cd b | wc -c)" "$how: $2 $3"
+		is "$(result stdout_chars) $(result stderr_chars) $(file_size stdout)" '5000 2000 5000'
+	done
+}
+
+@test "O8: what is within the limit is shown whole, whatever its bytes" {
+	boris
+	run_bash 'printf "%200s" "" | sed "s/ /\xe2\x82\xac/g"' '{"limit":200}'
+	is "$(plain stdout | wc -m -c | xargs)" '600 600'
+	is "$(result stdout_chars)" ''
+	start_task 'echo x; echo x >a; read <gate; printf "%190s" "" | sed "s/ /\xe2\x82\xac/g"; echo x >b' '{"limit":200}'
+	printed a
+	look "$task" '{"new":true}'
+	release
+	look "$task" '{"new":true,"wait":10000}'
+	is "$(plain stdout | wc -c)" 570
+}
+
+@test "O8: a limit out of range is refused" {
+	boris
+	for n in 199 100001; do
+		run_bash true '{"limit":'$n'}'
+		refused '*limit*200*100000*'
+	done
+}
+
 @test "O9: of a stream that is no text the first 1,000 characters are shown, and how many bytes there were" {
 	boris
 	run_bash 'head -c 50000 "$(type -P bash)"'
