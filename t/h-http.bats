@@ -1854,7 +1854,7 @@ median() {
 	died
 	within 3000
 	is $status 0
-	eventually gone pid
+	eventually alone
 }
 
 @test "H9: who reads gets the whole of an answer that was on its way (P10)" {

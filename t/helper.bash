@@ -548,7 +548,12 @@ left_behind() {
 	[ -n "$found" ] && echo "$found"
 }
 
-# none_left: there is none of those; ends them where there is
+# alone: there is none of those
+alone() {
+	! left_behind >/dev/null
+}
+
+# none_left: so it is; ends them where there is
 none_left() {
 	local found
 	found=$(left_behind) || return 0

@@ -412,11 +412,6 @@ zombies() {
 
 # --- L4
 
-# alone: nothing that this test's server started is there any more
-alone() {
-	! left_behind >/dev/null
-}
-
 # the_guard: prints the pid of boris's second process
 the_guard() {
 	local pid

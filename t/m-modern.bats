@@ -647,7 +647,7 @@ in_batch() {
 	kill -TERM "$server"
 	died
 	within 1800
-	eventually gone "$pid" # by the guard
+	eventually alone # by the guard
 }
 
 @test "M14.2: a client's timeout cancels the call, and the next one is served" {

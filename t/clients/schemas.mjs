@@ -238,7 +238,7 @@ const exchanges = {
 	'tool errors': async x => {
 		const wrong = [
 			{}, { command: 1 }, { command: ' ' }, { cmd: 'x' },
-			{ command: 'x', timeout: 0 }, { command: 'x', cwd: '' },
+			{ command: 'x', timeout: 0 }, { command: 'x', cwd: 1 },
 			{ check_pid: 1 }, { command: 'x', 'a\u0000"\ud800': 1 },
 		];
 		for (const args of wrong) {
