@@ -40,6 +40,7 @@ accepts() {
 	filter --help </dev/null >/dev/full
 	is $status 1
 	has "$(<err)" 'No space left'
+	needs_plain
 	needs strace
 	strace -o /dev/null true || skip 'nothing can be traced here'
 	whole=$("$BORIS" --help)

@@ -677,6 +677,7 @@ calls_in() {
 }
 
 @test "E7: where there is no memory for good, all is answered, or stderr says why not, with status 1" {
+	needs_plain
 	calls_in
 	for n in {1..40}; do
 		without brk:error=ENOMEM:when=2+ mmap:error=ENOMEM:when=$n+
