@@ -68,11 +68,12 @@ struct exec_list {  /* of one session's commands; zeroed: none yet */
 struct exec *exec_start(struct exec_list *, struct exec_command *,
                         struct exec_report *, struct output *out,
                         struct output *err, int64_t now);
-/* Closes and frees everything; what is left of its group is the guard's. */
-void exec_free(struct exec_list *, struct exec *);
+void exec_free(struct exec_list *, struct exec *);  /* the group is left */
 
-/* In the next dispatch: SIGTERM, 5 s later SIGKILL (E2) */
+/* In the next dispatch: SIGTERM, 5 s later SIGKILL (E2). exec_close(): when the
+ * session closes; boris may be killed meanwhile (L1). */
 void exec_stop(struct exec *, int64_t now);
+void exec_close(struct exec *, int64_t now);
 
 /* Reads what they print, polls the groups of those whose shell has ended, sends
  * the signals that are due. */
@@ -85,7 +86,6 @@ void exec_read(struct exec *, int64_t now);
  * has no terminal, EPIPE that is closed, E2BIG it would cut a line, ENOBUFS too
  * much waits to be read, ENOMEM. */
 int exec_type(struct exec *, const struct buf *, int64_t now, bool *echoed);
-
 /* Does the program on its terminal read single keys (ICANON is off)? */
 bool exec_reads_keys(const struct exec *);
 /* Does its terminal prompt for input (I3)? */

@@ -29,8 +29,8 @@ struct proc_group *guard_group(struct guard *);
  * reaped (E8). */
 void guard_reap(struct guard *);
 
-/* boris leaves a group behind: the process shall read what comes through this
- * pipe or terminal as long as it lives (L1). */
+/* What comes through this pipe or terminal, the process shall read once boris
+ * has gone: who says good-bye is not ended by SIGPIPE (L1). */
 void guard_take(struct guard *, int fd);
 
 /* The process's pid, 0 if it does not run: also in a process from which boris

@@ -620,7 +620,7 @@ session_close(struct session *s, int64_t now)
 		    job->state == JOB_TASK) && !job->end.shell_ended);
 		job->own.deadline = NEVER;
 		if (job->own.exec != NULL)
-			exec_stop(job->own.exec, now);
+			exec_close(job->own.exec, now);
 	}
 	s->closing = true;
 	start_next(s, now);

@@ -275,6 +275,12 @@ exec_stop(struct exec *x, int64_t now)
 }
 
 void
+exec_close(struct exec *x, int64_t now)
+{
+	exec_stop(x, now);
+}
+
+void
 exec_free(struct exec_list *list, struct exec *x)
 {
 	struct exec **at = &list->first;

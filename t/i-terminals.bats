@@ -791,7 +791,7 @@ turns() {
 @test "W3: a text that is the same as the echo does not count, and a note says so" {
 	boris
 	on_terminal 'stty -icanon -echo; printf "> "; head -c 4 >in; echo you chose quit; read -t 600 <gate'
-	type_in quit '"until":"quit"'
+	type_in quit '"until":"quit","wait":700'
 	has "$(plain stdout)" 'you chose quit'
 	has "$(plain note)" 'not seen in time but as the echo of what was typed: quit'
 	release

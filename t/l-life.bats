@@ -174,6 +174,18 @@ leaves_at_once() {
 	begun bye
 }
 
+@test "L1: who is killed right behind its SIGTERM leaves those in peace who say good-bye" {
+	boris
+	start_task 'trap "echo x >term; read -t 1.5 <>never; echo bye; echo bye >&2; echo x >bye; exit" TERM; echo $$ >pid; while :; do read -t 600 <>never; done'
+	begun pid
+	kill -TERM "$server"
+	begun term
+	kill -KILL "$server"
+	died
+	begun bye
+	eventually alone
+}
+
 @test "L1: closing twice is closing once" {
 	boris
 	start_task 'trap "echo bye >>bye; exit" TERM; echo x >a; read <gate'
