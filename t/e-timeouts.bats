@@ -710,7 +710,7 @@ reaps_all() {
 	run_bash true
 	none() {
 		[ -z "$(zombies)" ] && [ "$(wc -l <pids)" = 3 ] &&
-			! sed 's,.*,/proc/&,' pids | xargs ls -d 2>/dev/null
+			[ -z "$(sed 's,.*,/proc/&,' pids | xargs ls -d 2>/dev/null)" ]
 	}
 	eventually none
 }
