@@ -150,8 +150,8 @@ write_typed(struct exec *x)
 }
 
 /* So that who says good-bye when boris has gone is not ended by SIGPIPE (L1) */
-static void
-leave_pipes(const struct exec *x)
+void
+exec_share(const struct exec *x)
 {
 	if (x->group != NULL && x->group->id != 0) {
 		guard_take(x->guard, x->fd[OUT]);
@@ -170,7 +170,7 @@ exec_free(struct exec_list *list, struct exec *x)
 	while (*at != x)
 		at = &(*at)->next;
 	*at = x->next;
-	leave_pipes(x);
+	exec_share(x);
 	for (i = 0; i < PIPES; i++)
 		shut(&x->fd[i]);
 	queue_free(&x->input);
@@ -417,13 +417,6 @@ exec_stop(struct exec *x, int64_t now)
 		return;
 	proc_stop(x->group, now);
 	enter(x, EXEC_STOPPING, now);
-}
-
-void
-exec_close(struct exec *x, int64_t now)
-{
-	leave_pipes(x);
-	exec_stop(x, now);
 }
 
 static bool

@@ -70,10 +70,10 @@ struct exec *exec_start(struct exec_list *, struct exec_command *,
                         struct output *err, int64_t now);
 void exec_free(struct exec_list *, struct exec *);  /* the group is left */
 
-/* In the next dispatch: SIGTERM, 5 s later SIGKILL (E2). exec_close(): when the
- * session closes; boris may be killed meanwhile (L1). */
+/* The guard holds its pipes or terminal as well, in case boris is killed (L1). */
+void exec_share(const struct exec *);
+/* In the next dispatch: SIGTERM, 5 s later SIGKILL (E2) */
 void exec_stop(struct exec *, int64_t now);
-void exec_close(struct exec *, int64_t now);
 
 /* Reads what they print, polls the groups of those whose shell has ended, sends
  * the signals that are due. */

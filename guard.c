@@ -89,11 +89,27 @@ prepare(struct parcel *p)
 	p->message.msg_controllen = sizeof(p->control.bytes);
 }
 
-/* What boris has left, to be read until it ends */
+/* What boris shares, to be read until it ends once boris has gone */
 struct held {
 	struct pollfd fd[HELD];
 	int count;
 };
+
+/* Closes those that nobody writes to any more. */
+static void
+drop_ended(struct held *held)
+{
+	int i = held->count;
+
+	if (poll(held->fd, (nfds_t)held->count, 0) < 1)
+		return;
+	while (i-- > 0) {
+		if ((held->fd[i].revents & (POLLHUP | POLLERR)) == 0)
+			continue;
+		close(held->fd[i].fd);
+		held->fd[i] = held->fd[--held->count];
+	}
+}
 
 /* Waits for what boris hands over. False: it has gone. */
 static bool
@@ -103,6 +119,7 @@ take_over(struct held *held)
 	struct parcel p;
 	ssize_t n;
 
+	drop_ended(held);
 	prepare(&p);
 	n = recvmsg(0, &p.message, 0);
 	c = n > 0 ? CMSG_FIRSTHDR(&p.message) : NULL;

@@ -345,6 +345,8 @@ start(struct session *s, struct job *job, int64_t now)
 		asked->text.len = TEXT_KEPT;  /* for the list of tasks */
 	buf_shrink(&asked->text);
 	job->started = now;
+	if (asked->background && !asked->terminal)
+		exec_share(job->own.exec);  /* a foreground one has no time */
 	if (asked->background)
 		return;
 	job->state = JOB_RUNNING;
@@ -619,8 +621,10 @@ session_close(struct session *s, int64_t now)
 		job->killed = job->killed || ((job->state == JOB_RUNNING ||
 		    job->state == JOB_TASK) && !job->end.shell_ended);
 		job->own.deadline = NEVER;
-		if (job->own.exec != NULL)
-			exec_close(job->own.exec, now);
+		if (job->own.exec != NULL) {
+			exec_share(job->own.exec);
+			exec_stop(job->own.exec, now);
+		}
 	}
 	s->closing = true;
 	start_next(s, now);

@@ -275,9 +275,9 @@ exec_stop(struct exec *x, int64_t now)
 }
 
 void
-exec_close(struct exec *x, int64_t now)
+exec_share(const struct exec *x)
 {
-	exec_stop(x, now);
+	(void)x;
 }
 
 void
