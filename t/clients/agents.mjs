@@ -70,6 +70,7 @@ const agents = {
 			json('home/.copilot/mcp-config.json').mcpServers.boris,
 		ask: () => 'copilot --allow-all-tools -p hi',
 		env: url => ({ COPILOT_OFFLINE: 'true', COPILOT_MODEL: 'gpt-4',
+			COPILOT_PROVIDER_MAX_PROMPT_TOKENS: '1000000',
 			COPILOT_PROVIDER_BASE_URL: `${url}/v1` }),
 		tool: 'boris-bash',
 		shell: 'bash',
