@@ -107,7 +107,7 @@ fill_descriptors(void)
 		if (end != fd)
 			close(end);
 	}
-	proc_close_from(3, false);
+	proc_close_from(3);
 }
 
 /* What boris starts is the kernel's first choice when memory runs out: all
@@ -188,7 +188,7 @@ leave_process_1(const struct guard *guard)
 	if (pid < 0)
 		fatal(1, "fork", NULL, strerror(errno));
 	if (pid > 0) {
-		proc_close_from(0, false);
+		proc_close_from(0);
 		exit(mind_children(pid, guard));
 	}
 	/* In the foreground of a terminal, if there is one, with a group of

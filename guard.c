@@ -1,6 +1,3 @@
-#ifdef __linux__
-#define _DEFAULT_SOURCE  /* MAP_ANONYMOUS */
-#endif
 #define _POSIX_C_SOURCE 200809L
 #define _XOPEN_SOURCE 700
 
@@ -211,7 +208,7 @@ stand_guard(struct guard *g, int socket)
 	proc_default_signals();
 	if (chdir("/") < 0 || dup2(socket, 0) < 0)
 		_exit(1);
-	proc_close_from(1, false);
+	proc_close_from(1);
 	while (take_over(&held))
 		;
 	remove_files(g);
@@ -225,10 +222,9 @@ stand_guard(struct guard *g, int socket)
 struct guard *
 guard_open(const char *dir, const char *prefix)
 {
-	struct guard *g = mmap(NULL, sizeof(*g), PROT_READ | PROT_WRITE,
-	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct guard *g = proc_shared(sizeof(*g));
 
-	if (g == MAP_FAILED)
+	if (g == NULL)
 		return NULL;
 	g->dir = dir;
 	g->prefix = prefix;

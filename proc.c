@@ -1,9 +1,16 @@
+/* More than POSIX: MAP_ANONYMOUS everywhere; vfork, syscall, closefrom.
+ * (FreeBSD and OpenBSD show all to those who ask for nothing.) */
+#ifdef __linux__
+#define _XOPEN_SOURCE 700
+#define _DEFAULT_SOURCE
+#define _BSD_SOURCE       /* the same before glibc 2.20 */
+#endif
+#define _DARWIN_C_SOURCE  /* macOS */
+#define _NETBSD_SOURCE
+/* POSIX_ONLY leaves out what is Linux only, so that the rest can be tested. */
 #if defined(__linux__) && !defined(POSIX_ONLY)
 #define ON_LINUX
-#define _GNU_SOURCE  /* vfork, pipe2, syscall */
 #endif
-#define _POSIX_C_SOURCE 200809L
-#define _XOPEN_SOURCE 700
 
 #include "proc.h"
 
@@ -14,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,13 +75,22 @@ proc_prepare(bool visible)
 	}
 }
 
+void *
+proc_shared(size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
 /* -- A child ----------------------------------------------------------- */
 
 int
 proc_pipe(int end[2], int ours)
 {
 #ifdef ON_LINUX
-	if (pipe2(end, O_CLOEXEC) < 0)
+	if (syscall(SYS_pipe2, end, O_CLOEXEC) < 0)
 		return -1;
 #else
 	if (pipe(end) < 0)
@@ -108,21 +125,14 @@ proc_default_signals(void)
 }
 
 void
-proc_close_from(int lowest, bool on_exec)
+proc_close_from(int lowest)
 {
 #if defined(ON_LINUX) && defined(SYS_close_range)
-	int close_on_exec = 4;  /* CLOSE_RANGE_CLOEXEC, since Linux 5.11 */
-
-	if (syscall(SYS_close_range, lowest, ~0U,
-	    on_exec ? close_on_exec : 0) == 0)
+	if (syscall(SYS_close_range, lowest, ~0U, 0) == 0)
 		return;
 #endif
-	for (; lowest < 1024; lowest++) {
-		if (on_exec)
-			fcntl(lowest, F_SETFD, FD_CLOEXEC);
-		else
-			close(lowest);
-	}
+	for (; lowest < 1024; lowest++)
+		close(lowest);
 }
 
 void

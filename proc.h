@@ -52,11 +52,15 @@ struct proc_child {
  * parent of all below it that lose theirs, elsewhere it does not. */
 void proc_prepare(bool visible);
 
+/* So many bytes, all 0, that children share; munmap() frees them. NULL with
+ * errno. */
+void *proc_shared(size_t size);
+
 /* In a forked child: the signals that boris handles are at their default, none
  * is blocked. */
 void proc_default_signals(void);
-/* Closes all descriptors from `lowest` on, now or at the next exec. */
-void proc_close_from(int lowest, bool on_exec);
+/* Closes all descriptors from `lowest` on. */
+void proc_close_from(int lowest);
 
 /* Two ends of a pipe that no program inherits, end[ours] non-blocking, or both
  * where that is -1. Returns 0, or -1 with errno. */

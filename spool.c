@@ -1,5 +1,6 @@
 /* POSIX.1-2008: open, write, unlink; files past 2 GiB on 32 bit too. */
 #define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700  /* fchmod on NetBSD */
 #define _FILE_OFFSET_BITS 64
 
 #include "spool.h"

@@ -1,6 +1,5 @@
 #if defined(__linux__) && !defined(POSIX_ONLY)
 #define ON_LINUX
-#define _GNU_SOURCE  /* major, minor */
 #endif
 #define _POSIX_C_SOURCE 200809L
 #define _XOPEN_SOURCE 700

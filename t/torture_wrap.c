@@ -96,7 +96,6 @@ WRAP(void *, mmap, "memory", ENOMEM, MAP_FAILED,
 	WRAP(int, name, "descriptors", EMFILE, -1, params, args)
 
 DESCRIPTOR(pipe, (int *end), (end))
-DESCRIPTOR(pipe2, (int *end, int flags), (end, flags))
 DESCRIPTOR(socket, (int a, int b, int c), (a, b, c))
 DESCRIPTOR(socketpair, (int a, int b, int c, int *end), (a, b, c, end))
 DESCRIPTOR(posix_openpt, (int flags), (flags))
@@ -353,6 +352,8 @@ syscall_fails(long number)
 	switch (number) {
 	case SYS_rt_sigaction:
 		return false;
+	case SYS_pipe2:
+		return fails("pipe2", "descriptors", EMFILE);
 #ifdef SYS_pidfd_send_signal
 	case SYS_pidfd_send_signal:  /* as kill() */
 		return control != NULL && control->times <= 10 &&
