@@ -10,6 +10,8 @@
 /* POSIX_ONLY leaves out what is Linux only, so that the rest can be tested. */
 #if defined(__linux__) && !defined(POSIX_ONLY)
 #define ON_LINUX
+#elif defined(__FreeBSD__) || defined(__NetBSD__) || defined(__OpenBSD__)
+#define ON_BSD
 #endif
 
 #include "proc.h"
@@ -25,6 +27,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifdef __APPLE__
+#include <sys/random.h>
+#endif
 #ifdef ON_LINUX
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -130,6 +135,8 @@ proc_close_from(int lowest)
 #if defined(ON_LINUX) && defined(SYS_close_range)
 	if (syscall(SYS_close_range, lowest, ~0U, 0) == 0)
 		return;
+#elif defined(ON_BSD)
+	closefrom(lowest);
 #endif
 	for (; lowest < 1024; lowest++)
 		close(lowest);
@@ -518,6 +525,8 @@ proc_random(char *hex, size_t n)
 
 #if defined(ON_LINUX) && defined(SYS_getrandom)
 	got = syscall(SYS_getrandom, byte, n, 1);  /* 1: do not wait */
+#elif defined(ON_BSD) || defined(__APPLE__)
+	got = getentropy(byte, n) == 0 ? (ssize_t)n : -1;
 #endif
 	if (got != (ssize_t)n) {
 		fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
