@@ -173,9 +173,51 @@ become(const struct proc_child *c, struct proc_group *g)
 	execve(c->argv[0], c->argv, c->env);
 }
 
-/* vfork() copies no memory, which saves a tenth of what a call of `true` costs,
- * and lets the child tell the parent why exec failed. (Where vfork() is a
+/* Returns the child's pid once its program has begun, or *error says why it has
+ * not. On Linux vfork() copies no memory, which saves a tenth of what a call of
+ * `true` costs, and lets the child tell why exec failed. (Where vfork() is a
  * fork(), as under valgrind, such a shell just ends with 127.) */
+#ifdef ON_LINUX
+static pid_t
+begin(const struct proc_child *c, struct proc_group *g, volatile int *error)
+{
+	pid_t pid = vfork();
+
+	if (pid == 0) {
+		become(c, g);
+		*error = errno;
+		_exit(127);
+	}
+	return pid;
+}
+#else
+/* Elsewhere a pipe tells, which exec closes; above `extra`, where dup2() does
+ * not meet it. */
+static pid_t
+begin(const struct proc_child *c, struct proc_group *g, volatile int *error)
+{
+	int told[2], reason = 0;
+	pid_t pid;
+
+	if (proc_pipe(told, 1) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		told[1] = fcntl(told[1], F_DUPFD_CLOEXEC, c->extra + 1);
+		become(c, g);
+		reason = errno;
+		/* If it can't be told, the exit code has to do. */
+		_exit(write(told[1], &reason, sizeof(reason)) < 0 ? 126 : 127);
+	}
+	close(told[1]);
+	if (pid > 0 && read(told[0], &reason, sizeof(reason)) < 0)
+		reason = 0;  /* cannot be */
+	close(told[0]);
+	*error = reason;
+	return pid;
+}
+#endif
+
 int
 proc_start(const struct proc_child *c, struct proc_group *g)
 {
@@ -189,16 +231,7 @@ proc_start(const struct proc_child *c, struct proc_group *g)
 		return -1;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-#ifdef ON_LINUX
-	pid = vfork();
-#else
-	pid = fork();
-#endif
-	if (pid == 0) {
-		become(c, g);
-		error = errno;
-		_exit(127);
-	}
+	pid = begin(c, g, &error);
 	if (pid < 0)
 		error = errno;
 	sigprocmask(SIG_SETMASK, &before, NULL);
