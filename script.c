@@ -22,7 +22,18 @@ enum {
 const char *
 script_shell(void)
 {
-	return access("/bin/bash", X_OK) == 0 ? "/bin/bash" : "/bin/sh";
+	/* The second is FreeBSD's, OpenBSD's and that of Docker's image of
+	 * bash, the third NetBSD's. */
+	static const char *const bash[] = {
+		"/bin/bash", "/usr/local/bin/bash", "/usr/pkg/bin/bash"
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(bash) / sizeof(bash[0]); i++) {
+		if (access(bash[i], X_OK) == 0)
+			return bash[i];
+	}
+	return "/bin/sh";
 }
 
 /* Is the variable one of these, each a name with its `='? */

@@ -241,6 +241,21 @@ hi"
 	is "$(result stdout)" '"2\n"'
 }
 
+@test "B2: where there is no /bin/bash it is where other systems have it" {
+	needs bash
+	without_bash
+	mkdir -p root/usr/local/bin root/usr/pkg/bin
+	cp "$(type -P bash)" root/usr/pkg/bin
+	boris
+	run_bash 'echo "$BASH $0"'
+	is "$(plain stdout)" '/usr/pkg/bin/bash /usr/pkg/bin/bash'
+	leave
+	cp "$(type -P bash)" root/usr/local/bin
+	boris
+	run_bash 'echo "$BASH $0"'
+	is "$(plain stdout)" '/usr/local/bin/bash /usr/local/bin/bash'
+}
+
 @test "B2: the shell is neither a login shell nor interactive" {
 	boris
 	run_bash 'shopt -q login_shell && echo login; case $- in *i*) echo interactive; esac; echo -'
@@ -757,7 +772,7 @@ all_are() {
 
 @test "B7: what a command left running in other groups than its own is noted, and how to end it" {
 	needs pkill
-	needs_linux
+	needs_linux_parts
 	boris
 	run_bash 'echo $$; set -m; read <gate 2>&1 & echo $! >child'
 	session=$(plain stdout)
