@@ -21,7 +21,11 @@
 #define UNREAD_MOST 10           /* results of tasks that are kept (T2) */
 #define CWD_MOST 4096             /* bytes (D7) */
 #define COMMAND_SHOWN 200        /* characters of a command in a list (T7) */
+#ifdef __linux__
 #define LINE_TYPED_MOST 4095     /* bytes that a terminal takes (I2) */
+#else
+#define LINE_TYPED_MOST 255      /* POSIX promises no more (MAX_CANON) */
+#endif
 
 /* What is shown of a long stream, in characters where nothing else is said */
 #define HEAD_FIRST 30000         /* O3: of the start, */

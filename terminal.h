@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "buf.h"
+#include "limits.h"
 
 /* A terminal of 50 lines and 200 columns that no program inherits: end[0] is
  * its master, non-blocking, end[1] what a program reads and writes (I1).
@@ -16,7 +17,7 @@ int terminal_open(int end[2]);
 /* Does it take lines, and show what is typed? False: it has been closed. */
 bool terminal_mode(int master, bool *lines, bool *shows);
 
-enum { TERMINAL_LINE = 4095 };  /* bytes that it takes of one (I2) */
+enum { TERMINAL_LINE = LINE_TYPED_MOST };  /* bytes that it takes of one (I2) */
 
 /* It takes lines, and `line` bytes of one have been typed. How many will there
  * be with this text? More than TERMINAL_LINE: it would cut one. */
