@@ -1,4 +1,5 @@
-#ifdef __linux__
+#if defined(__linux__) && !defined(POSIX_ONLY)
+#define ON_LINUX
 #define _GNU_SOURCE  /* O_PATH, syscall, unshare */
 #endif
 #define _POSIX_C_SOURCE 200809L
@@ -8,7 +9,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-#ifdef __linux__
+#ifdef ON_LINUX
 
 #include <fcntl.h>
 #include <net/if.h>

@@ -140,6 +140,7 @@ zombies() {
 
 @test "E2: a zombie in the group counts as gone" {
 	needs setsid
+	needs_linux_parts
 	boris
 	call_bash '(true & exec setsid sleep 600) & echo $! >far; read <gate' '{"timeout":'$((400 * SLOW))'}'
 	begin
@@ -319,7 +320,7 @@ masked() {
 # --- E3
 
 @test "E3: while its group lives a leader that has ended is not reaped" {
-	needs_linux
+	needs_linux_parts
 	boris
 	run_bash 'sleep 600 & echo $! >child; echo $$ >leader'
 	in_turn

@@ -8,7 +8,7 @@ load helper # once more: here a server leaves when its stdin ends
 
 # The directory `in` is within the fence, `out` is not.
 setup_fences() {
-	needs_linux
+	needs_linux_parts
 	mkdir -p in out
 	echo before >out/file
 }

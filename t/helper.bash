@@ -257,6 +257,16 @@ needs_linux() {
 	[ -e /proc/self/status ] || skip 'no Linux /proc here'
 }
 
+# linux_parts: boris has what is Linux only
+linux_parts() {
+	[ -e /proc/self/status ] && ! grep -qse -DPOSIX_ONLY "$HERE/../flags"
+}
+
+# needs_linux_parts: skips the test where it has not
+needs_linux_parts() {
+	linux_parts || skip 'for what is Linux only'
+}
+
 # needs_plain: skips the test where boris is not measured as it is built for use
 needs_plain() {
 	needs_linux

@@ -43,6 +43,7 @@ ended() {
 
 @test "T1: a task id is random where there is no /dev too" {
 	needs_root
+	needs_linux_parts
 	needs unshare
 	needs_plain
 	unshare -m true || skip 'no mount namespaces here'
