@@ -220,8 +220,8 @@ static const struct option {
 	  "initial working directory (default: where boris was started)" },
 	{ "--timeout", "BORIS_TIMEOUT", "SECONDS",
 	  NUMBER, AT(mcp.tools.timeout), 1000, 1, 600, 0,
-	  "time a command gets when the call names none, 1 to 600 (default "
-	  "120; 600 where the client goes on without a call)" },
+	  "time of a command that names none, 1 to 600 (120; for some clients "
+	  "600)" },
 	{ "--bg-timeout", "BORIS_BG_TIMEOUT", "SECONDS",
 	  NUMBER, AT(mcp.session.bg_timeout), 1000, 0, 1000000000, 0,
 	  "terminate a background task older than this (default 0: never)" },
@@ -237,23 +237,22 @@ static const struct option {
 	  "0: none)" },
 	{ "--structured", "BORIS_STRUCTURED", "auto|on|off",
 	  CHOICE, PLAIN_AT(mcp.structured),
-	  "off: results are text alone; auto, the default: for clients that "
-	  "would show the data" },
+	  "results as data too (default auto: not for clients that show it)" },
 	{ "--write", "BORIS_WRITE", "DIR", DIRS, PLAIN_AT(fence.write),
-	  "commands write nowhere but below DIR, in $TMPDIR (/tmp) and in "
-	  "/dev (repeatable)" },
+	  "commands write only below DIR, $TMPDIR (/tmp) and /dev "
+	  "(repeatable)" },
 	{ "--no-network", "BORIS_NO_NETWORK", FLAG_AT(fence.no_network),
 	  "commands reach no network but a loopback of their own" },
 	{ "--hide", "BORIS_HIDE", "PATH", FILES, PLAIN_AT(fence.hide),
 	  "commands see nothing of this file or directory (repeatable)" },
 	{ "--call-limit", "BORIS_CALL_LIMIT", "SECONDS",
 	  NUMBER, AT(mcp.call_limit), 1000, 1, 1000000000, -1,
-	  "how long a call may be held open (default: the client's; 0: as "
-	  "long as it takes)" },
+	  "how long a call may be held open (default: the client's; 0: no "
+	  "limit)" },
 	{ "--result-limit", "BORIS_RESULT_LIMIT", "BYTES",
 	  NUMBER, AT(mcp.result_limit), 1, 2000, 1000000000, -1,
-	  "how long a result's text may be (default: the client's; 0: as "
-	  "--truncate has it)" },
+	  "how long a result's text may be (default: the client's; 0: "
+	  "--truncate)" },
 	{ "--no-bash", "BORIS_NO_BASH", FLAG_AT(no_bash),
 	  "do not offer the bash and task_output tools" },
 	{ "--transport", "BORIS_TRANSPORT", "stdio|http",

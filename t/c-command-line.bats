@@ -19,8 +19,9 @@ accepts() {
 	is "$* -> $status: $(cat out err)" "$* -> 0: "
 }
 
-@test "C: --help goes to stdout, names every option and exits 0" {
+@test "C: --help goes to stdout, within 80 columns, names every option and exits 0" {
 	filter --help </dev/null >out
+	is "$(awk 'length > 80' out)" ''
 	is $status 0
 	is "$(cat err)" ''
 	for option in workdir timeout bg-timeout on-timeout truncate save-limit \
