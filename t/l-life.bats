@@ -408,12 +408,17 @@ zombies() {
 	}
 	many
 	many
-	before=$(peak) open=$(ls "/proc/$server/fd" | wc -l)
-	many
-	most "$(peak)" $((before + 256))
+	open=$(ls "/proc/$server/fd" | wc -l)
+	# How many wait at a time is chance; what is lost is lost each time.
+	for i in 3 4 5 6; do
+		before=$(peak)
+		many
+		[ "$(peak)" -gt $((before + 100)) ] || break
+	done
+	most "$(peak)" $((before + 100))
 	is "$(ls "/proc/$server/fd" | wc -l)" "$open"
 	is "$(zombies)" ''
-	is "$(grep -c '"hi' heard)" 1500
+	is "$(grep -c '"hi' heard)" $((500 * i))
 }
 
 @test "L3: no file is left, however boris ends" {
