@@ -34,6 +34,35 @@ clock_now(void)
 	return ((int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000) * CLOCK_FACTOR;
 }
 
+/* Writes the digits of n so that they end there, over zeros. */
+static void
+put_digits(char *end, long n)
+{
+	for (; n > 0; n /= 10)
+		*--end = (char)('0' + n % 10);
+}
+
+void
+clock_date(struct buf *b)
+{
+	char text[] = "0000-00-00T00:00:00.000Z";
+	struct timespec t;
+	struct tm utc;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	/* A year that no int holds, which is no clock's: all zeros. */
+	memset(&utc, 0, sizeof(utc));
+	gmtime_r(&t.tv_sec, &utc);
+	put_digits(text + 4, utc.tm_year + 1900);
+	put_digits(text + 7, utc.tm_mon + 1);
+	put_digits(text + 10, utc.tm_mday);
+	put_digits(text + 13, utc.tm_hour);
+	put_digits(text + 16, utc.tm_min);
+	put_digits(text + 19, utc.tm_sec);
+	put_digits(text + 23, t.tv_nsec / 1000000);
+	buf_puts(b, text);
+}
+
 void
 loop_free(struct loop *loop)
 {

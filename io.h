@@ -25,6 +25,8 @@ struct loop {
 };
 
 int64_t clock_now(void);  /* milliseconds, monotonic; loop->now in the loop */
+void clock_date(struct buf *);  /* appends the time of day, in UTC, as RFC 3339
+                                 * has it: 2026-01-31T23:59:59.123Z */
 
 void loop_free(struct loop *);
 void loop_begin(struct loop *);  /* a new turn: nothing is waited for */
