@@ -367,6 +367,7 @@ hand_over(struct http *h, struct peer *p)
 	struct route to;
 
 	mcp_parse(&m, body->len > 0 ? body->data : "", body->len);
+	m.address = p->connection.from.data;
 	to = route(h, p, &m);
 	p->client = to.client;
 	if (to.client != NULL)

@@ -47,6 +47,7 @@ struct mcp_message {
 	struct json jsonrpc, id, method, params;
 	struct json meta, name, arguments;  /* of params */
 	struct json version;   /* of meta: the stateless era's (M3) */
+	const char *address;   /* its sender's, set by the transport; or NULL */
 };
 
 void mcp_parse(struct mcp_message *, const char *text, size_t len);
