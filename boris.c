@@ -16,6 +16,7 @@
 #include "guard.h"
 #include "http.h"
 #include "io.h"
+#include "log.h"
 #include "stdio.h"
 #include "mcp.h"
 #include "options.h"
@@ -291,6 +292,18 @@ turn(struct boris *b)
 	}
 }
 
+/* If it can't be written, no command can be started, and that is told (A2). */
+static void
+record_boris(const struct options *options, const char *event)
+{
+	const struct log_session none = { options->mcp.session.log, NULL };
+	struct record r = log_begin(&none, event);
+
+	log_number(&r, "pid", getpid());
+	log_text(&r, "version", BORIS_VERSION);
+	log_end(&r);
+}
+
 /* The exit status */
 static int
 serve(const struct options *options)
@@ -307,6 +320,7 @@ serve(const struct options *options)
 	option = fence_raise(&options->fence, &missing);
 	if (option != NULL)
 		fatal(1, option, missing, strerror(errno));
+	record_boris(options, "boris_begin");
 	if (b.http != NULL) {
 		announce(b.http, options);
 	} else {
@@ -322,6 +336,7 @@ serve(const struct options *options)
 	stdio_free(b.stdio);
 	http_free(b.http);
 	loop_free(&b.loop);
+	record_boris(options, "boris_end");
 	return b.state == TRANSPORT_STARVED;
 }
 
@@ -330,6 +345,7 @@ main(int argc, char **argv)
 {
 	struct options options;
 	struct session_options *session = &options.mcp.session;
+	const char *why;
 	char prefix[] = "boris-0123456789abcdef";
 	sigset_t all;
 	int status;
@@ -350,6 +366,11 @@ main(int argc, char **argv)
 		fatal(1, "start", NULL, strerror(errno));
 	if (getpid() == 1)
 		leave_process_1(session->guard);
+	if (options.log != NULL) {
+		session->log = log_open(options.log, &why);
+		if (session->log == NULL)
+			fatal(1, "--log (BORIS_LOG)", options.log, why);
+	}
 	offer_memory();
 	session->no_input = open_no_input();
 	if (session->no_input < 0)
@@ -361,6 +382,7 @@ main(int argc, char **argv)
 		fatal(1, "/", NULL, strerror(errno));
 	status = serve(&options);
 	guard_free(session->guard);
+	log_free(session->log);
 	options_free(&options);
 	close(session->no_input);
 	close(signal_pipe[0]);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "records.h"
 #include "results.h"
 #include "until.h"
 
@@ -22,8 +23,7 @@ enum {
 	                        * right then, and clients lose progress that
 	                        * they read together with the response */
 	PROGRESS_SILENCE = 10000,  /* ms; then there is progress without news */
-	PROGRESS_SIZE = 4000,  /* bytes of each stream */
-	LINE_SHOWN = 400       /* bytes of the last line, for a sign of life */
+	PROGRESS_SIZE = 4000   /* bytes of each stream */
 };
 
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
@@ -144,6 +144,21 @@ end_call(struct call *call, struct buf *result)
 	    ? "Out of memory; nothing was run" : job_is_task(job)
 	    ? "No room for the result; the task can still be read"
 	    : "The command was run, but there is no room for its result"));
+}
+
+/* Whose it is, as members of its records */
+static const struct buf *
+client_of(const struct call *call)
+{
+	return call->asked.action == TOOLS_RUN ? &call->job->asked.client
+	    : &call->asked.job.client;
+}
+
+static void
+log_refused(const struct call *call, const struct buf *result)
+{
+	record_refused(session_log(call->calls->session), call->job,
+	    client_of(call), results_error(result));
 }
 
 static void
@@ -288,6 +303,8 @@ put_answer(struct call *call, struct buf *b)
 	}
 	if (job->refused != JOB_ACCEPTED) {
 		results_refused(b, c->session, job, c->now);
+		if (job->call == 0)
+			log_refused(call, b);
 		return;
 	}
 	out = job->out.seen;
@@ -353,10 +370,16 @@ type(struct call *call)
 	call->until.seen = call->until.news = false;
 	memset(&call->out.place, 0, sizeof(call->out.place));
 	errno = ENOMEM;
-	if (!until_type(&call->until, &asked->input) ||
+	if (job_takes_input(call->job) &&
+	    record_input(session_log(call->calls->session), call->job,
+	    &asked->input, client_of(call), call->calls->now) < 0)
+		results_unlogged(&b, errno);
+	else if (!until_type(&call->until, &asked->input) ||
 	    job_type(call->job, &asked->input, call->calls->now,
-	    &echoed) < 0) {
+	    &echoed) < 0)
 		results_not_typed(&b, call->job, errno);
+	if (b.len > 0 || b.failed) {
+		log_refused(call, &b);
 		answer_result(&call->from, &b, "Out of memory; nothing was "
 		    "typed");
 		close_call(call, false);
@@ -399,6 +422,7 @@ open_wait(struct calls *c, struct call *call)
 	if (job == NULL || (session_stateless(c->session) && asked->by_pid &&
 	    job->end.pid != asked->pid)) {
 		results_no_task(&b, c->session, asked, c->now);
+		log_refused(call, &b);
 		end_call(call, &b);
 		return;
 	}
@@ -554,20 +578,11 @@ static void
 put_sign_of_life(const struct call *call, struct buf *text)
 {
 	struct job *job = job_of(call);
-	struct output_cursor start = { 0, 0, 0, 0 };
-	const char *line;
 
 	if (call->job != NULL && call->job->state == JOB_QUEUED)
 		buf_puts(text, "waits for the command before it");
-	if (job == NULL)
-		return;
-	output_since(job->out.text, &start, LINE_SHOWN, text);
-	while (text->len > 0 && text->data[text->len - 1] == '\n')
-		text->len--;
-	line = text->data + text->len;
-	while (line > text->data && line[-1] != '\n')
-		line--;
-	buf_drop(text, (size_t)(line - text->data));
+	if (job != NULL)
+		job_last_line(job, text);
 }
 
 static void

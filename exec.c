@@ -628,15 +628,17 @@ exec_reads_keys(const struct exec *x)
 struct exec_prompt
 exec_prompts(struct exec *x, int64_t now)
 {
-	struct exec_prompt p = { TERMINAL_BUSY, false, x->typed, NEVER };
+	struct exec_prompt p = { TERMINAL_BUSY, true, x->typed, NEVER };
 	bool lines, shows;
 
 	if (x->printed > x->typed)
 		p.since = x->printed;
-	if (!x->terminal || x->fd[OUT] < 0 || queue_unwritten(&x->input) > 0 ||
+	if (!x->terminal || x->fd[OUT] < 0 ||
 	    !terminal_mode(x->fd[OUT], &lines, &shows))
 		return p;
 	p.secret = lines && !shows;
+	if (queue_unwritten(&x->input) > 0)
+		return p;
 	p.again = p.since + CERTAIN;
 	if (now < p.again)
 		return p;

@@ -91,7 +91,7 @@ bool exec_reads_keys(const struct exec *);
 /* Does its terminal prompt for input (I3)? */
 struct exec_prompt {
 	enum terminal_prompt state;
-	bool secret;    /* what is typed is not shown */
+	bool secret;    /* it takes lines unseen; or nobody knows */
 	int64_t since;  /* ms; of what was last printed or typed */
 	int64_t again;  /* ms; when there may be another answer */
 };

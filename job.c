@@ -7,12 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LINE_SHOWN = 400 };  /* bytes of the last line, at most */
+
 void
 job_request_free(struct job_request *asked)
 {
 	buf_free(&asked->text);
 	buf_free(&asked->input);
 	buf_free(&asked->description);
+	buf_free(&asked->client);
 	free(asked->cwd);
 	memset(asked, 0, sizeof(*asked));
 }
@@ -40,6 +43,47 @@ job_elapsed(const struct job *job, int64_t now)
 	return (job->ended > 0 ? job->ended : now) - job->started;
 }
 
+const char *
+job_status(const struct job *job, bool ended)
+{
+	if (!ended)
+		return "running";
+	if (job->killed)
+		return "killed";
+	return job->timed_out ? "timed_out" : "completed";
+}
+
+const char *
+job_signal(const struct job *job)
+{
+#define NAME(sig) [sig] = #sig
+	static const char *const names[] = {
+		NAME(SIGHUP), NAME(SIGINT), NAME(SIGQUIT), NAME(SIGILL),
+		NAME(SIGTRAP), NAME(SIGABRT), NAME(SIGBUS), NAME(SIGFPE),
+		NAME(SIGKILL), NAME(SIGUSR1), NAME(SIGSEGV), NAME(SIGUSR2),
+		NAME(SIGPIPE), NAME(SIGALRM), NAME(SIGTERM), NAME(SIGXCPU),
+		NAME(SIGXFSZ), NAME(SIGVTALRM), NAME(SIGPROF), NAME(SIGSYS)
+	};
+	size_t sig = (size_t)job->end.status - 128;
+
+	return sig < sizeof(names) / sizeof(names[0]) ? names[sig] : NULL;
+}
+
+void
+job_last_line(const struct job *job, struct buf *b)
+{
+	struct output_cursor start = { 0, 0, 0, 0 };
+	const char *line;
+
+	output_since(job->out.text, &start, LINE_SHOWN, b);
+	while (b->len > 0 && b->data[b->len - 1] == '\n')
+		b->len--;
+	line = b->data + b->len;
+	while (line > b->data && line[-1] != '\n')
+		line--;
+	buf_drop(b, (size_t)(line - b->data));
+}
+
 bool
 job_killed_by_others(const struct job *job)
 {
@@ -55,10 +99,16 @@ job_read(struct job *job, int64_t now)
 		exec_read(job->own.exec, now);
 }
 
+bool
+job_takes_input(const struct job *job)
+{
+	return job->asked.terminal && job->state == JOB_TASK;
+}
+
 int
 job_type(struct job *job, const struct buf *text, int64_t now, bool *echoed)
 {
-	if (job->asked.terminal && job->state == JOB_TASK)
+	if (job_takes_input(job))
 		return exec_type(job->own.exec, text, now, echoed);
 	errno = job->asked.terminal ? EPIPE : ENOTTY;
 	return -1;
@@ -73,7 +123,7 @@ job_reads_keys(const struct job *job)
 struct exec_prompt
 job_prompts(const struct job *job, int64_t now)
 {
-	struct exec_prompt p = { TERMINAL_BUSY, false, 0, NEVER };
+	struct exec_prompt p = { TERMINAL_BUSY, true, 0, NEVER };
 
 	if (job->state == JOB_TASK)
 		p = exec_prompts(job->own.exec, now);

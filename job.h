@@ -22,15 +22,12 @@ struct job_request {
 	struct output_bounds bounds;  /* of what is shown of its output */
 	bool background;
 	bool terminal;           /* a task with a terminal of its own (I1) */
+	struct buf client;       /* whose it is: members of its records (A1) */
 };
 void job_request_free(struct job_request *);
 
-enum job_state {
-	JOB_QUEUED,
-	JOB_RUNNING,             /* in the foreground */
-	JOB_TASK,                /* in the background */
-	JOB_FINISHED             /* ended, or refused */
-};
+/* In the foreground; in the background; ended, or refused */
+enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_TASK, JOB_FINISHED };
 
 enum job_refused {
 	JOB_ACCEPTED,
@@ -39,8 +36,8 @@ enum job_refused {
 	JOB_TOO_MANY,            /* ten tasks run already (T2) */
 	JOB_NO_DIR,              /* `dir` can't be entered (D7) */
 	JOB_LOST_DIR,            /* `dir`, the tracked one, is gone (D5) */
-	JOB_NO_START,            /* the system is short of something (E7) */
-	JOB_NO_TERMINAL          /* or of terminals (I1) */
+	JOB_NO_LOG,              /* its record can't be written (A2) */
+	JOB_NO_START, JOB_NO_TERMINAL  /* for want of something (E7, I1) */
 };
 
 /* One stream of what it prints, and how far that has been looked at (T3) */
@@ -59,19 +56,17 @@ struct job {
 	                          * end: where the next command starts; NULL:
 	                          * no memory */
 	char id[JOB_ID];         /* of a task; else empty */
+	int64_t call;            /* its number in the log; 0: not started */
 	struct exec_report end;  /* how its command stands, once started */
 	int64_t started, ended;  /* ms; 0: not yet */
 	bool timed_out, killed;
 	bool moved;              /* the tracked directory has changed by it */
 	bool by_server;          /* a task's deadline is that of --bg-timeout */
 	bool no_room;            /* E5 or K2 found ten tasks running */
-	int64_t held;            /* ms that its client waits, if it was handed
-	                          * over or refused for that (K2); else 0 */
+	int64_t held;            /* ms its client waits, if that is over (K2) */
 	bool first;              /* the first result of its session (K4) */
 	bool behind_cancelled;   /* the command before it was cancelled (B7) */
-	bool prompted;           /* a result has said that it prompts, */
-	bool screen_reported;    /* that it draws a screen (I6), */
-	bool end_reported;       /* that it has ended (T8) */
+	bool prompted, screen_reported, end_reported;  /* said: I3, I6, T8 */
 	struct job_stream out, err;
 	int64_t reported;        /* ms; the prompt that was told last (I3) */
 
@@ -88,11 +83,16 @@ struct job {
 void job_free(struct job *);  /* its exec has been freed */
 bool job_is_task(const struct job *);  /* has it been in the background? */
 int64_t job_elapsed(const struct job *, int64_t now);  /* ms */
+const char *job_status(const struct job *, bool ended);  /* a result's (B) */
+const char *job_signal(const struct job *);  /* of its exit code; or NULL */
+/* Appends the last line of its output: that of a prompt, mostly. */
+void job_last_line(const struct job *, struct buf *);
 /* Has a signal ended its shell that boris did not send, nor was typed (B7)? */
 bool job_killed_by_others(const struct job *);
 void job_read(struct job *, int64_t now);
 
 /* As exec_type() and so on for a task; EPIPE too when it has ended. */
+bool job_takes_input(const struct job *);  /* while its terminal is there */
 int job_type(struct job *, const struct buf *, int64_t now, bool *echoed);
 bool job_reads_keys(const struct job *);
 struct exec_prompt job_prompts(const struct job *, int64_t now);

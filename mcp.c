@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "log.h"
+#include "results.h"
+
 enum {
 	NAME_SHOWN = 120,      /* bytes of "Unknown tool: ..." */
 	BATCH_MOST = 1000      /* messages of one array (P10) */
@@ -80,9 +83,51 @@ find_reader(const struct client *c, const struct revision *v, struct json info)
 	return r;
 }
 
+/* A string of the client's, or the start of it */
+static void
+put_said(struct record *r, const char *name, struct json string)
+{
+	struct buf b = { NULL, 0, 0, false };
+
+	if (json_type(string) != JSON_STRING)
+		return;
+	json_decode(string, &b);
+	log_string(r, name, b.data, buf_cut(&b, NAME_SHOWN));
+	r->text.failed = r->text.failed || b.failed;
+	buf_free(&b);
+}
+
+/* Who has sent that, as members of records (A1); nothing without a log */
+static struct buf
+find_client(const struct request *r, struct json info)
+{
+	struct record members = { session_log(r->client->calls.session)->log,
+	    { NULL, 0, 0, false } };
+
+	if (members.log == NULL)
+		return members.text;
+	put_said(&members, "client", json_get(info, "name"));
+	put_said(&members, "version", json_get(info, "version"));
+	if (r->message->address != NULL)
+		log_text(&members, "address", r->message->address);
+	return members.text;
+}
+
+/* In the stateless era each call says that, since no session does. */
+static struct buf
+find_caller(const struct request *r)
+{
+	struct buf nobody = { NULL, 0, 0, false };
+
+	return reader_is_stateless(&r->from.reader) ? find_client(r,
+	    json_get(r->message->meta, META_CLIENT)) : nobody;
+}
+
 static const char *
 do_initialize(struct request *r)
 {
+	struct json info = json_get(r->message->params, "clientInfo");
+	struct buf client;
 	struct json wanted = json_get(r->message->params, "protocolVersion");
 	const struct revision *v = revisions;
 
@@ -95,8 +140,10 @@ do_initialize(struct request *r)
 		for (v = revisions; v->stateless; v++)
 			;
 	}
-	r->client->reader = find_reader(r->client, v,
-	    json_get(r->message->params, "clientInfo"));
+	r->client->reader = find_reader(r->client, v, info);
+	client = find_client(r, info);
+	session_begin(r->client->calls.session, &client);
+	buf_free(&client);
 	buf_add(&r->result, "\"protocolVersion\":\"", v->name,
 	    "\",\"capabilities\":{\"tools\":{}},"
 	    "\"serverInfo\":" MCP_SERVER_INFO);
@@ -169,14 +216,33 @@ do_listen(struct request *r)
 	return NULL;
 }
 
+/* A call that is wrong. What is wrong with an `input` is not told: that may be
+ * a secret. */
+static void
+log_wrong(const struct request *r, struct json why)
+{
+	struct record record = log_begin(
+	    session_log(r->client->calls.session), "refused");
+	struct buf caller = find_caller(r);
+
+	log_members(&record, &caller);
+	buf_free(&caller);
+	put_said(&record, "tool", r->message->name);
+	if (json_get(r->message->arguments, "input").text == NULL)
+		log_json(&record, "error", why);
+	/* Nothing is done in any case. */
+	log_end(&record);
+}
+
 /* The name is shown as its JSON text. If the cut splits a character,
  * json_string() mends that. */
 static void
 fail_unknown_tool(struct request *r)
 {
-	struct json name = r->message->name;
+	struct json name = r->message->name, no_more = { NULL, 0 };
 	struct buf *text = &r->result;
 
+	log_wrong(r, no_more);
 	buf_puts(text, "Unknown tool: ");
 	buf_put(text, name.text, name.len < NAME_SHOWN ? name.len : NAME_SHOWN);
 	tools_names(text, r->client->calls.tools);
@@ -198,13 +264,16 @@ do_call(struct request *r)
 		return "arguments must be an object";
 	tools_read(r->client->calls.tools, &r->from.reader, m->name,
 	    m->arguments, &call, &r->result);
-	if (call.action == TOOLS_UNKNOWN)
+	if (call.action == TOOLS_UNKNOWN) {
 		fail_unknown_tool(r);
-	else if (call.action == TOOLS_REFUSED)
+	} else if (call.action == TOOLS_REFUSED) {
+		log_wrong(r, results_error(&r->result));
 		answer_result(&r->from, &r->result, "Out of memory");
-	else
+	} else {
+		call.job.client = find_caller(r);
 		calls_tool(&r->client->calls, &r->from,
 		    json_get(m->meta, "progressToken"), &call);
+	}
 	tools_call_free(&call);
 	return NULL;
 }

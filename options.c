@@ -245,6 +245,8 @@ static const struct option {
 	  "commands reach no network but a loopback of their own" },
 	{ "--hide", "BORIS_HIDE", "PATH", FILES, PLAIN_AT(fence.hide),
 	  "commands see nothing of this file or directory (repeatable)" },
+	{ "--log", "BORIS_LOG", "FILE", TEXT, PLAIN_AT(log),
+	  "append a record of every command, in JSON; /dev/stderr is stderr" },
 	{ "--call-limit", "BORIS_CALL_LIMIT", "SECONDS",
 	  NUMBER, AT(mcp.call_limit), 1000, 1, 1000000000, -1,
 	  "how long a call may be held open (default: the client's; 0: no "

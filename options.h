@@ -14,6 +14,7 @@ struct options {
 	struct fence_options fence;
 	bool over_http;          /* else stdio */
 	struct http_options http;
+	const char *log;         /* --log, or NULL */
 	bool generate_token;     /* boris has made it, and has to print it */
 	const char *token_file;
 	bool no_bash, allow_anyone, help, version;

@@ -29,13 +29,10 @@ static const unsigned char replacement[] = "\xEF\xBF\xBD";  /* U+FFFD */
 static const unsigned char nul_sign[] = "\xE2\x90\x80";  /* U+2400 */
 
 enum state {
-	TEXT,
-	CHARACTER,    /* in one that was split between two reads */
+	TEXT, CHARACTER,  /* in one that was split between two reads */
 	ESCAPE,       /* behind an ESC */
 	ESCAPE_MORE,  /* in a sequence of more than two bytes */
-	CSI,
-	OSC,
-	STRING        /* DCS, SOS, PM or APC */
+	CSI, OSC, STRING  /* DCS, SOS, PM or APC */
 };
 
 struct output {
@@ -608,6 +605,12 @@ bool
 output_is_screen(const struct output *o)
 {
 	return o->screen;
+}
+
+int64_t
+output_bytes(const struct output *o)
+{
+	return o->raw;
 }
 
 /* -- Cursors ----------------------------------------------------------- */

@@ -42,6 +42,7 @@ struct output_view {
 
 /* Has it put its cursor somewhere, as a full-screen program does (I6)? */
 bool output_is_screen(const struct output *);
+int64_t output_bytes(const struct output *);  /* that came, raw */
 
 /* How far a reader has looked. Zeroed: at the start. */
 struct output_cursor {

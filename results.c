@@ -4,7 +4,6 @@
 #include "results.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 
 #include "json.h"
@@ -16,23 +15,39 @@ enum {
 	HEADING_LINES = 20     /* and lines of all that is no stream (K3) */
 };
 
+#define BEFORE_TEXT "\"content\":[{\"type\":\"text\",\"text\":"
+#define BEHIND_TEXT "}]"
+#define ERROR ",\"isError\":true"
+
 /* The members of a result, from its text and, if there is some, its data; frees
  * both. */
 static void
 put_result(struct buf *b, bool error, struct buf *text, struct buf *data)
 {
-	buf_puts(b, "\"content\":[{\"type\":\"text\",\"text\":");
+	buf_puts(b, BEFORE_TEXT);
 	json_string(b, text->data, text->len);
-	buf_puts(b, "}]");
+	buf_puts(b, BEHIND_TEXT);
 	if (data->len > 0) {
 		buf_puts(b, ",\"structuredContent\":");
 		buf_put(b, data->data, data->len);
 		buf_puts(b, "}");
 	}
-	buf_puts(b, error ? ",\"isError\":true" : ",\"isError\":false");
+	buf_puts(b, error ? ERROR : ",\"isError\":false");
 	b->failed = b->failed || text->failed || data->failed;
 	buf_free(text);
 	buf_free(data);
+}
+
+struct json
+results_error(const struct buf *b)
+{
+	struct json text = { NULL, 0 };
+
+	if (b->failed)
+		return text;
+	text.text = b->data + strlen(BEFORE_TEXT);
+	text.len = b->len - strlen(BEFORE_TEXT BEHIND_TEXT ERROR);
+	return text;
 }
 
 void
@@ -53,33 +68,6 @@ struct result {
 	size_t headline;       /* bytes of it that the text begins with */
 	struct buf text, data;
 };
-
-static const char *
-status_of(const struct job *job, bool ended)
-{
-	if (!ended)
-		return "running";
-	if (job->killed)
-		return "killed";
-	return job->timed_out ? "timed_out" : "completed";
-}
-
-/* The name of the signal that an exit code tells of; NULL: of none */
-static const char *
-signal_of(int exit_code)
-{
-#define NAME(sig) [sig] = #sig
-	static const char *const names[] = {
-		NAME(SIGHUP), NAME(SIGINT), NAME(SIGQUIT), NAME(SIGILL),
-		NAME(SIGTRAP), NAME(SIGABRT), NAME(SIGBUS), NAME(SIGFPE),
-		NAME(SIGKILL), NAME(SIGUSR1), NAME(SIGSEGV), NAME(SIGUSR2),
-		NAME(SIGPIPE), NAME(SIGALRM), NAME(SIGTERM), NAME(SIGXCPU),
-		NAME(SIGXFSZ), NAME(SIGVTALRM), NAME(SIGPROF), NAME(SIGSYS)
-	};
-	size_t sig = (size_t)exit_code - 128;
-
-	return sig < sizeof(names) / sizeof(names[0]) ? names[sig] : NULL;
-}
 
 static void
 text_name(struct result *r, const char *name)
@@ -110,7 +98,7 @@ data_number(struct result *r, const char *name, int64_t n)
 static void
 put_exit_code(struct result *r)
 {
-	const char *name = signal_of(r->of.job->end.status);
+	const char *name = job_signal(r->of.job);
 
 	text_name(r, "exit_code");
 	buf_int(&r->text, r->of.job->end.status);
@@ -128,7 +116,7 @@ static void
 put_facts(struct result *r, int64_t now)
 {
 	const struct job *job = r->of.job;
-	const char *status = status_of(job, r->of.ended);
+	const char *status = job_status(job, r->of.ended);
 	size_t skip = r->headline > 0 ? r->headline + strlen("; ") : 0;
 	int64_t time = job_elapsed(job, now);
 
@@ -305,7 +293,7 @@ static void
 put_task(struct result *r, int64_t now)
 {
 	const struct job *job = r->of.job;
-	const char *status = status_of(job, job->state == JOB_FINISHED);
+	const char *status = job_status(job, job->state == JOB_FINISHED);
 	struct buf *t = &r->text;
 
 	buf_add(&r->data, "{\"task_id\":\"", job->id, "\"");
@@ -501,6 +489,17 @@ put_bad_dir(struct buf *t, struct session *s, const struct job *job)
 }
 
 void
+results_unlogged(struct buf *b, int error)
+{
+	struct buf t = { NULL, 0, 0, false };
+
+	buf_add(&t, "nothing was done: the log of this server, without which "
+	    "it does nothing, cannot be written: ", strerror(error),
+	    "; tell your user");
+	results_refusal(b, &t);
+}
+
+void
 results_refused(struct buf *b, struct session *s, const struct job *job,
                 int64_t now)
 {
@@ -531,6 +530,9 @@ results_refused(struct buf *b, struct session *s, const struct job *job,
 	case JOB_LOST_DIR:
 		put_bad_dir(&t, s, job);
 		break;
+	case JOB_NO_LOG:
+		results_unlogged(b, job->error);
+		return;
 	case JOB_NO_TERMINAL:
 		buf_puts(&t, "no terminal could be had, which needs /dev/ptmx "
 		    "and /dev/pts: ");

@@ -8,12 +8,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "buf.h"
+#include "json.h"
 #include "reader.h"
 #include "session.h"
 #include "tools.h"
 
 /* An error of this text, which is freed */
 void results_refusal(struct buf *, struct buf *text);
+/* The text of such a result, for the log; JSON_NONE: there was no memory */
+struct json results_error(const struct buf *);
+/* Nothing was done, since its record could not be written (A2): errno */
+void results_unlogged(struct buf *, int error);
 
 /* The end of a command, or the start of a task; or, as `look` asks, how a task
  * stands. data: with the data. now: ms. */

@@ -13,6 +13,7 @@
 #include "exec.h"
 #include "limits.h"
 #include "proc.h"
+#include "records.h"
 #include "spool.h"
 
 enum {
@@ -24,9 +25,12 @@ struct session {
 	const struct session_options *options;
 	bool stateless;          /* no tracked directory, side by side (H6) */
 	bool closing;
+	bool recorded;           /* its beginning is in the log */
 	bool begun;              /* a result has named its directory (K4) */
 	bool cancelled;          /* the last foreground command was (B7) */
 	char name[25];           /* its files': the process's and its own */
+	struct log_session log;
+	int64_t calls;           /* commands that were started, or tried to */
 	char *dir;               /* the tracked directory */
 	uint32_t last_id;        /* of a task */
 	struct spool spool;
@@ -64,7 +68,7 @@ job_bytes(const struct job *job)
 {
 	const struct job_request *r = &job->asked;
 
-	return sizeof(*job) + r->text.cap + r->input.cap +
+	return sizeof(*job) + r->text.cap + r->input.cap + r->client.cap +
 	    (r->cwd != NULL ? strlen(r->cwd) : 0);
 }
 
@@ -231,6 +235,7 @@ finish(struct session *s, struct job *job, int64_t now)
 		job->asked.bounds.how = TRUNCATE_LOOK;  /* T4 */
 	output_end(job->out.text);
 	output_end(job->err.text);
+	record_end(&s->log, job, now);
 	if (task)
 		return;
 	track_dir(s, job);
@@ -289,6 +294,18 @@ become_task(struct session *s, struct job *job, int64_t now)
 	return true;
 }
 
+/* No command without its record (A2). False: it can't be written. */
+static bool
+has_record(struct session *s, struct job *job, const char *dir)
+{
+	job->call = ++s->calls;
+	if (record_start(&s->log, job, dir) == 0)
+		return true;
+	job->call = 0;
+	job->refused = JOB_NO_LOG;
+	return false;
+}
+
 static void
 start_shell(struct session *s, struct job *job, const char *dir, int64_t now)
 {
@@ -328,14 +345,18 @@ start(struct session *s, struct job *job, int64_t now)
 
 	errno = ENOMEM;
 	job->own.deadline = asked->timeout > 0 ? now + asked->timeout : NEVER;
-	if (dir != NULL && (!asked->background || become_task(s, job, now)))
+	if (dir != NULL && (!asked->background || become_task(s, job, now)) &&
+	    has_record(s, job, dir))
 		start_shell(s, job, dir, now);
 	if (job->own.exec == NULL) {
 		job->error = errno;
 		job->id[0] = '\0';
 		refuse(job, job->refused != JOB_ACCEPTED ? job->refused
 		    : JOB_NO_START);
-		if (dir != NULL && !enterable(dir))
+		if (job->call > 0)
+			record_end(&s->log, job, now);
+		if (dir != NULL && job->refused != JOB_NO_LOG &&
+		    !enterable(dir))
 			refuse_dir(s, job, dir);
 		free(dir);
 		return;
@@ -444,6 +465,8 @@ session_open(const struct session_options *options, bool stateless)
 	spool_init(&s->spool, options->tmpdir, s->name, options->save_limit);
 	s->dir = strdup(options->workdir);
 	memcpy(s->name, options->name, 16);
+	s->log.log = options->log;
+	s->log.id = s->name + 16;
 	if (s->dir == NULL || !proc_random(s->name + 16, 4)) {
 		session_free(s);
 		return NULL;
@@ -455,13 +478,33 @@ session_open(const struct session_options *options, bool stateless)
 void
 session_free(struct session *s)
 {
+	struct record r;
+
 	if (s == NULL)
 		return;
-	while (s->first != NULL)
+	while (s->first != NULL) {
+		if (s->first->state == JOB_RUNNING ||
+		    s->first->state == JOB_TASK)
+			record_end(&s->log, s->first, clock_now());
 		drop(s, s->first);
+	}
+	if (s->recorded) {
+		r = log_begin(&s->log, "session_close");
+		log_end(&r);  /* if it can't be: its commands have ended */
+	}
 	spool_free(&s->spool);
 	free(s->dir);
 	free(s);
+}
+
+void
+session_begin(struct session *s, const struct buf *client)
+{
+	struct record r = log_begin(&s->log, "session_begin");
+
+	log_members(&r, client);
+	/* If it can't be written, no command can be started either. */
+	s->recorded = log_end(&r) == 0 || s->recorded;
 }
 
 struct job *
@@ -573,6 +616,12 @@ const char *
 session_shell(const struct session *s)
 {
 	return s->options->shell;
+}
+
+const struct log_session *
+session_log(const struct session *s)
+{
+	return &s->log;
 }
 
 size_t

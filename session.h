@@ -14,6 +14,7 @@
 #include "buf.h"
 #include "io.h"
 #include "job.h"
+#include "log.h"
 #include "script.h"
 
 struct guard;
@@ -33,6 +34,7 @@ struct session_options {
 	int no_input;            /* a descriptor that reads end of file (B4) */
 	const char *name;        /* 16 random characters, in its files' names */
 	struct guard *guard;     /* told of all groups (L4); or NULL */
+	struct log *log;         /* A; or NULL */
 	int64_t bg_timeout;      /* ms a task may run; 0: for ever (T5) */
 	int64_t save_limit;      /* bytes of one stream (O5) */
 	bool background;         /* a late command becomes a task (E5) */
@@ -44,6 +46,8 @@ struct session;
  * (H6). NULL: errno says why. */
 struct session *session_open(const struct session_options *, bool stateless);
 void session_free(struct session *);
+/* Its client has come: members of a record, for the log (A1). */
+void session_begin(struct session *, const struct buf *client);
 
 /* Queues what is asked for and takes it over. The job is the caller's to let
  * go; NULL: no memory. */
@@ -76,6 +80,7 @@ const struct job *session_running(const struct session *, int *waiting);
 const char *session_dir(const struct session *);  /* the tracked one */
 bool session_stateless(const struct session *);
 const char *session_shell(const struct session *);
+const struct log_session *session_log(const struct session *);
 size_t session_queued(const struct session *);  /* bytes that wait */
 
 void session_poll_add(struct session *, struct loop *);

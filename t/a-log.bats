@@ -1,0 +1,343 @@
+#!/usr/bin/env bats
+# A: the log
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154
+
+load http
+
+# logged EVENT [-n] STEP: what the records of that event have there, as JSON, a
+# line each
+logged() {
+	grep -aF "\"event\":\"$1\"" log | "$HERE/reply" -l "${@:2}"
+}
+
+# the_last: line of several
+the_last() {
+	tail -n 1
+}
+
+# all_gone: nothing of this test's server is left
+all_gone() {
+	! left_behind >/dev/null
+}
+
+# events: those in the log, in their order
+events() {
+	"$HERE/reply" -l event <log | xargs
+}
+
+# each_is_whole: every line of the log is a JSON object with its time
+each_is_whole() {
+	local time
+	while read -r time; do
+		[[ $time =~ ^20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]\.[0-9]{3}Z$ ]] ||
+			fail "time: $time" || return
+	done < <("$HERE/reply" -l time <"${1-log}" | tr -d '"')
+}
+
+# left and cleaned up, whichever transport it was
+leave() {
+	if [ "$port" = 0 ]; then
+		end_input
+	else
+		kill "$server"
+	fi
+	died
+	grep -v '^boris: listening on ' err >said || :
+	mv said err
+}
+
+# --- A1
+
+@test "A1: boris, its session, a command and their ends are recorded" {
+	boris --log=log --workdir=/tmp
+	run_bash $'printf abc; echo "d\te" >&2; exit 3'
+	leave
+	is "$(events)" 'boris_begin session_begin start end session_close boris_end'
+	each_is_whole
+	is "$(logged boris_begin pid)" "$server"
+	is "$(logged boris_end pid)" "$server"
+	is "$(logged session_begin client) $(logged session_begin version)" '"t" "1"'
+	is "$(logged start cwd) $(logged start command)" '"/tmp" "printf abc; echo \"d\te\" >&2; exit 3"'
+	is "$(logged start call) $(logged end call)" '1 1'
+	is "$(logged start session)" "$(logged end session)"
+	is "$(logged end status) $(logged end exit_code) $(logged end stdout_bytes) $(logged end stderr_bytes)" \
+		'"completed" 3 3 4'
+	like "$(logged end elapsed_ms) $(logged end pid)" '[0-9]* [1-9]*'
+}
+
+@test "A1: the file is made with mode 0600, and appended to" {
+	echo '{"old":1}' >old
+	cp old log
+	umask 0
+	filter --log=log </dev/null
+	filter --log new </dev/null
+	is "$(head -n 1 log) $(wc -l <log)" '{"old":1} 3'
+	is "$(stat -c %a new)" 600
+	BORIS_LOG=log filter </dev/null
+	is "$(wc -l <log)" 5
+}
+
+@test "A1: the whole command is recorded, however long" {
+	local long
+	printf -v long '%0100000d' 0
+	boris --log=log
+	run_bash "echo '$long' | wc -c"
+	is "$(plain stdout)" 100001
+	is "$(logged start -n command)" 100015
+	each_is_whole
+}
+
+@test "A1: timeout, kill and cancellation are told, and a signal's name" {
+	boris --log=log
+	run_bash 'read <never' '{"timeout":50}'
+	start_task 'read <never'
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	call_bash 'echo x >begun; read <never'
+	begun begun
+	cancel $id
+	run_bash 'kill -9 $$'
+	is "$(logged end status | xargs)" 'timed_out killed cancelled completed'
+	is "$(logged end signal | the_last) $(logged end exit_code | the_last)" '"SIGKILL" 137'
+}
+
+@test "A1: tasks and terminals have their task_id in both records" {
+	boris --log=log
+	start_task 'echo hi'
+	eventually grep -q '"end"' log
+	is "$(logged start task_id) $(logged end task_id)" "\"$task\" \"$task\""
+	is "$(logged start background)$(logged start tty) $(logged end pid)" "true $pid"
+	run_bash 'echo ho' '{"tty":true}'
+	is "$(logged start background)$(logged start tty)" $'true\ntrue\ntrue'
+}
+
+@test "A1: a command that becomes a task has its task_id at its end" {
+	boris --log=log --on-timeout=background
+	run_bash 'read <gate' '{"timeout":50}'
+	task=$(plain task_id)
+	release
+	eventually grep -q '"end"' log
+	is "$(logged start task_id) $(logged end task_id)" " \"$task\""
+}
+
+@test "A1: what is typed is recorded, but not in a line that is not shown" {
+	boris --log=log
+	run_bash 'read -p "user " u; read -sp "password " p; echo; stty -echo; printf "again "; read q; stty echo; read -p "more " r; echo "$u$r"' '{"tty":true}'
+	task=$(plain task_id)
+	run_tool bash '{"task_id":"'"$task"'","input":"bob\n"}'
+	run_tool bash '{"task_id":"'"$task"'","input":"hunter2\n"}'
+	run_tool bash '{"task_id":"'"$task"'","input":"hunter3\n"}'
+	run_tool bash '{"task_id":"'"$task"'","input":"","wait":0}'
+	run_tool bash '{"task_id":"'"$task"'","input":"x\ty\u0001\n"}'
+	is "$(result status)" '"completed"'
+	is "$(logged input input)" $'"bob\\n"\n\n\n"x\\ty\\u0001\\n"'
+	is "$(logged input secret | xargs)" 'true true'
+	is "$(logged input task_id | sort -u)" "\"$task\""
+	is "$(grep -c hunter log || :)" 0
+}
+
+@test "A1: what was refused as input is not in the log" {
+	boris --log=log
+	run_bash 'stty -echo; printf "pin "; read x' '{"tty":true}'
+	task=$(plain task_id)
+	run_tool bash '{"task_id":"'"$task"'","input":471147}'
+	refused 'argument "input" must be*'
+	run_tool bash '{"task_id":"'"$task"'","input":"471147\n","command":"x"}'
+	refused 'too many*'
+	run_tool bash '{"task_id":"'"$task"'","input":"\n","until":"x"}'
+	eventually grep -q '"end"' log
+	run_tool bash '{"task_id":"'"$task"'","input":"471147\n"}'
+	is "$(get result isError)" true
+	is "$(grep -c 471147 log || :)" 0
+	is "$(logged refused event | wc -l)" 3
+}
+
+@test "A1: refused calls are recorded, with the reason and what was to be run" {
+	boris --log=log
+	run_tool bash '{"comand":"ls"}'
+	has "$(logged refused error)" 'unknown argument \"comand\"; bash takes'
+	run_tool nosuch '{}'
+	is "$(logged refused tool | the_last)" '"nosuch"'
+	run_tool task_output '{"task_id":"nosuch"}'
+	like "$(logged refused error)" '*task not found: nosuch*'
+	for i in 0 1 2 3 4 5 6 7 8 9; do
+		start_task 'read <never'
+	done
+	run_bash 'echo eleventh' '{"run_in_background":true}'
+	is "$(logged refused command | the_last)" '"echo eleventh"'
+	like "$(logged refused error)" '*10 background tasks*'
+	run_bash 'echo no' '{"cwd":"/nosuch"}'
+	is "$(logged end status) $(logged end error)" '"not_started" "No such file or directory"'
+	each_is_whole
+}
+
+@test "A1: what still runs when boris leaves at once is said to run" {
+	hurried
+	boris --log=log
+	call_bash 'trap "" TERM; echo x >begun; while :; do read <never; done' '{"timeout":600000}'
+	begun begun
+	kill "$server"
+	in_turn
+	kill "$server"
+	died
+	is "$(logged end status)" '"running"'
+	is "$(events)" 'boris_begin session_begin start end session_close boris_end'
+	eventually all_gone
+}
+
+@test "A1: of a boris that is killed the last records are missing" {
+	boris --log=log
+	call_bash 'echo x >begun; read <never'
+	begun begun
+	kill -9 "$server"
+	died || :
+	is "$(events)" 'boris_begin session_begin start'
+	status=0
+	eventually all_gone
+}
+
+@test "A1: HTTP sessions have their client's address, modern calls each their client" {
+	serve --log=log
+	enter a
+	ran a 'echo one'
+	plug b
+	post b '{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"bash","arguments":{"command":"echo two"},"_meta":{'"$META"'}}}' "$MODERN" 'Mcp-Method: tools/call' 'Mcp-Name: bash'
+	answers b
+	is "$http" 200
+	like "$(logged session_begin address)" '"127.0.0.1:[0-9]*"'
+	is "$(logged start command | xargs)" 'echo one echo two'
+	like "$(logged start address | the_last)" '"127.0.0.1:[0-9]*"'
+	is "$(logged start client | xargs)" t
+	isnt "$(logged start session | head -n 1)" "$(logged start session | the_last)"
+	asks a DELETE /mcp "Mcp-Session-Id: ${visit[a]}"
+	takes a
+	eventually grep -q session_close log
+}
+
+# --- A2
+
+@test "A2: a command whose record cannot be written is not started, and boris serves on" {
+	[ -c /dev/full ] || skip 'no /dev/full'
+	boris --log=/dev/full
+	run_bash 'echo x >ran'
+	refused 'nothing was done: the log*: No space left on device*'
+	run_bash 'echo x >ran' '{"run_in_background":true}'
+	refused 'nothing was done: the log*'
+	run_bash 'echo x >ran' '{"tty":true}'
+	refused 'nothing was done: the log*'
+	! test -e ran
+	run_tool task_output '{}'
+	has "$(text)" 'no tasks'
+	in_turn
+}
+
+# A file that may have so many bytes more: bash's ulimit counts KiB.
+limited() {
+	local limit=$1
+	shift
+	wrap=(bash -c 'ulimit -f '"$limit"'; exec "$@"' bash)
+}
+
+@test "A2: where the disk is full nothing is typed either, and it goes on with room" {
+	needs_root
+	needs unshare
+	[ -z "$WRAP" ] || skip "under $WRAP"
+	unshare -m true || skip 'no mount namespaces here'
+	mkdir disk
+	wrap=(unshare -m sh -ec 'mount -t tmpfs -o size=8k none disk; exec "$@"' sh)
+	boris --log=disk/log
+	run_bash 'read -p "? " x; echo "<$x>"; read y' '{"tty":true}'
+	task=$(plain task_id)
+	typist=$task
+	start_task 'cp /dev/zero disk/fill; echo x >full; read <gate'
+	begun full
+	for ((i = 0; i < 40; i++)); do
+		run_bash "echo x$i >last # $(printf '%0500d' 0)"
+		[ "$(get result isError)" = false ] || break
+	done
+	refused 'nothing was done: the log*No space left*'
+	isnt "$(cat last)" "x$i"
+	run_tool bash '{"task_id":"'"$typist"'","input":"'"$(printf '%05000d' 0)"'"}'
+	refused 'nothing was done: the log*'
+	rm -f last
+	release
+	run_tool bash '{"kill_pid":'"$pid"'}'
+}
+
+@test "A2: a line that was torn is mended with a newline before the next" {
+	limited 4
+	boris --log=log
+	run_bash 'echo one'
+	run_bash "echo x >ran # $(printf '%05000d' 0)"
+	refused 'nothing was done: the log*File too large*'
+	! test -e ran
+	is "$(stat -c %s log)" 4096
+	: >log
+	run_bash 'echo two'
+	is "$(plain stdout)" two
+	# It was emptied, so the newline that ends the torn line comes first.
+	is "$(head -c 1 log)" ''
+	sed -i 1d log
+	each_is_whole
+}
+
+@test "A2: a line that was torn before boris began is mended, too" {
+	printf '{"time":"2026-01-' >log
+	boris --log=log
+	run_bash 'echo one'
+	leave
+	is "$(sed -n 1p log)" '{"time":"2026-01-'
+	sed -i 1d log
+	each_is_whole
+	is "$(events)" 'boris_begin session_begin start end session_close boris_end'
+}
+
+# --- A3
+
+@test "A3: what is no file for a log is refused in one line" {
+	mkfifo fifo
+	for file in . fifo /nosuch/log "$(printf '%0300d' 0)"; do
+		filter --log="$file" </dev/null >out
+		is "$status $(wc -c <out) $(wc -l <err)" '1 0 1'
+		like "$(<err)" "boris: --log (BORIS_LOG) $file: *"
+	done
+	filter --log= </dev/null
+	is "$status" 2
+	: >err
+	filter --log=/dev/null </dev/null
+	is "$status" 0
+}
+
+@test "A3: /dev/stderr is descriptor 2, and is not waited for" {
+	boris --log=/dev/stderr
+	run_bash 'echo one'
+	cp err log
+	is "$(events)" 'boris_begin session_begin start end'
+	leave
+	: >err  # of which teardown wants to see nothing
+	mkfifo errors
+	exec 4<>errors
+	{ printf '%s\n' "$HELLO"; for i in 1 2 3 4; do
+		printf '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"bash","arguments":{"command":"echo x >>times # %030000d"}}}\n' $i 0
+	done; } | TMPDIR=$PWD/tmp timeout 20 "$BORIS" --log=/dev/stderr 2>errors >out 3>&- 4>&- 5>&- 6>&- 9>&-
+	has "$(<out)" 'nothing was done: the log'
+	most "$(wc -l <times)" 3
+	exec 4>&-
+}
+
+@test "A3: the log lies outside of --write and below --hide, and commands get no descriptor of it" {
+	needs_linux
+	mkdir w h
+	boris --write="$PWD/w" --log="$PWD/log" --workdir="$PWD/w"
+	run_bash "echo x >>$PWD/log || ls -l /proc/self/fd"
+	lacks "$(plain stdout)" "$PWD/log"
+	has "$(plain stderr)" denied
+	each_is_whole
+	leave
+	boris --hide="$PWD/h" --log="$PWD/h/log" --workdir="$PWD/w" ||
+		skip 'no namespaces here'
+	run_bash "ls -A ../h; ls -l /proc/self/fd /proc/$server/fd"
+	lacks "$(plain stdout)" "log"
+	leave
+	each_is_whole h/log
+	is "$(wc -l <h/log)" 6
+}
