@@ -22,19 +22,19 @@ NEEDS = -std=c99 -Wall -Wextra -pedantic
 SMALL = -Os -fno-asynchronous-unwind-tables -fno-pie
 TIGHT = -Wl,-z,noseparate-code -Wl,-z,norelro -Wl,--gc-sections
 
-MOST = boris.o options.o fence.o guard.o \
+MOST = boris.o options.o ask.o fence.o guard.o \
 	stdio.o http.o connection.o httprules.o httpmsg.o \
 	mcp.o clients.o answers.o calls.o until.o \
 	tools.o arguments.o results.o notes.o \
-	session.o records.o job.o log.o \
+	session.o secret.o records.o job.o log.o \
 	exec.o script.o terminal.o proc.o output.o cut.o spool.o \
 	buf.o json.o
 OBJ = $(MOST) io.o
-HDR = options.h fence.h guard.h \
+HDR = options.h ask.h fence.h guard.h \
 	stdio.h http.h connection.h httprules.h httpmsg.h \
 	mcp.h clients.h reader.h answers.h calls.h until.h \
 	tools.h arguments.h limits.h results.h notes.h session.h \
-	records.h job.h log.h \
+	secret.h records.h job.h log.h \
 	exec.h script.h terminal.h proc.h output.h cut.h spool.h \
 	buf.h json.h io.h
 

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ask.h"
 #include "fence.h"
 #include "guard.h"
 #include "http.h"
@@ -357,6 +358,8 @@ main(int argc, char **argv)
 	fill_descriptors();
 	/* Before the fork: process 1 is to show no token either (H3). */
 	options_read(&options, argc > 0 ? argv + 1 : argv);
+	if (options.secret != NULL)
+		return ask_secret(session->tmpdir, options.secret);
 	if (!proc_random(prefix + 6, 8))
 		fatal(1, "start", NULL, "no source of random numbers: neither "
 		    "getrandom() nor /dev/urandom");

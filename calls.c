@@ -313,6 +313,7 @@ put_answer(struct call *call, struct buf *b)
 	asked->echoed = call->until.echoed;
 	p = job_prompts(job, c->now);
 	asked->secret = p.secret;
+	asked->secret_dir = session_secret(c->session, job, c->now);
 	asked->certain = p.state == TERMINAL_PROMPTS;
 	asked->prompts = p.state != TERMINAL_BUSY;
 	if (asked->prompts)

@@ -622,24 +622,33 @@ exec_reads_keys(const struct exec *x)
 	    terminal_mode(x->fd[OUT], &lines, &shows) && !lines;
 }
 
+/* What is known at once. again: NEVER if it can't prompt now, else when it can be
+ * certain. */
+static struct exec_prompt
+begin_prompt(const struct exec *x, bool *lines, bool *shows)
+{
+	struct exec_prompt p = { TERMINAL_BUSY, true, x->typed, NEVER };
+
+	if (x->printed > x->typed)
+		p.since = x->printed;
+	if (!x->terminal || x->fd[OUT] < 0 ||
+	    !terminal_mode(x->fd[OUT], lines, shows))
+		return p;
+	p.secret = *lines && !*shows;
+	if (queue_unwritten(&x->input) == 0)
+		p.again = p.since + CERTAIN;
+	return p;
+}
+
 /* Where it can't be known, a terminal may prompt if something was printed since
  * the last input, and its program reads keys itself, does not show what is
  * typed, or has not ended the line. */
 struct exec_prompt
 exec_prompts(struct exec *x, int64_t now)
 {
-	struct exec_prompt p = { TERMINAL_BUSY, true, x->typed, NEVER };
 	bool lines, shows;
+	struct exec_prompt p = begin_prompt(x, &lines, &shows);
 
-	if (x->printed > x->typed)
-		p.since = x->printed;
-	if (!x->terminal || x->fd[OUT] < 0 ||
-	    !terminal_mode(x->fd[OUT], &lines, &shows))
-		return p;
-	p.secret = lines && !shows;
-	if (queue_unwritten(&x->input) > 0)
-		return p;
-	p.again = p.since + CERTAIN;
 	if (now < p.again)
 		return p;
 	if (now >= x->checked + CHECK) {
@@ -660,4 +669,33 @@ exec_prompts(struct exec *x, int64_t now)
 	if (now < x->printed + SILENCE && x->printed + SILENCE < p.again)
 		p.again = x->printed + SILENCE;
 	return p;
+}
+
+struct exec_prompt
+exec_asks_secret(struct exec *x, bool fresh, int64_t now)
+{
+	bool lines, shows;
+	struct exec_prompt p = begin_prompt(x, &lines, &shows);
+
+	if (fresh)
+		x->checked = 0;
+	if (p.secret && p.again != NEVER)
+		return exec_prompts(x, now);
+	if (now >= p.again)
+		p.again = NEVER;
+	return p;
+}
+
+int
+exec_type_unseen(struct exec *x, const char *line, size_t n, int64_t now)
+{
+	bool lines, shows;
+
+	if (!terminal_mode(x->fd[OUT], &lines, &shows) || !lines || shows ||
+	    write(x->fd[OUT], line, n) != (ssize_t)n)
+		return -1;
+	x->line = 0;
+	x->typed = now;
+	x->printed = 0;
+	return 0;
 }

@@ -30,8 +30,7 @@ struct exec_command {
 	struct buf *input;  /* what its stdin reads (B5), taken over; or NULL */
 };
 
-/* exec.c has them drawn */
-enum exec_state {
+enum exec_state {  /* exec.c has them drawn */
 	EXEC_RUNNING,   /* its shell runs */
 	EXEC_LEAVING,   /* its shell has ended: does anything of it go on? */
 	EXEC_LEFT,      /* it has ended, what it left running may go on (E4) */
@@ -72,8 +71,7 @@ void exec_free(struct exec_list *, struct exec *);  /* the group is left */
 
 /* The guard holds its pipes or terminal as well, in case boris is killed (L1). */
 void exec_share(const struct exec *);
-/* In the next dispatch: SIGTERM, 5 s later SIGKILL (E2) */
-void exec_stop(struct exec *, int64_t now);
+void exec_stop(struct exec *, int64_t now);  /* in the next dispatch (E2) */
 
 /* Reads what they print, polls the groups of those whose shell has ended, sends
  * the signals that are due. */
@@ -96,5 +94,9 @@ struct exec_prompt {
 	int64_t again;  /* ms; when there may be another answer */
 };
 struct exec_prompt exec_prompts(struct exec *, int64_t now);
+/* The same of one that takes lines unseen. fresh: found anew (I5). */
+struct exec_prompt exec_asks_secret(struct exec *, bool fresh, int64_t now);
+/* Types a whole line there, unseen, and keeps no copy; -1: it does not. */
+int exec_type_unseen(struct exec *, const char *line, size_t n, int64_t now);
 
 #endif

@@ -33,7 +33,8 @@ struct guard {
 
 /* -- The second process ------------------------------------------------ */
 
-/* Is it of the form that spool.c makes: PREFIX, 8 more digits, -N.log? */
+/* Is it of the form that spool.c makes: PREFIX, 8 more digits, -N.log; or
+ * secret.c: -ID.secret, -ID.prompt? */
 static bool
 is_ours(const char *name, const char *prefix)
 {
@@ -45,8 +46,10 @@ is_ours(const char *name, const char *prefix)
 	if (strspn(name, "0123456789abcdef") != 8 || name[8] != '-')
 		return false;
 	name += 9;
-	n = strspn(name, "0123456789");
-	return n > 0 && strcmp(name + n, ".log") == 0;
+	n = strspn(name, "0123456789abcdef");
+	name += n;
+	return n > 0 && (strcmp(name, ".log") == 0 ||
+	    strcmp(name, ".secret") == 0 || strcmp(name, ".prompt") == 0);
 }
 
 static void

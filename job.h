@@ -9,6 +9,7 @@
 #include "buf.h"
 #include "exec.h"
 #include "output.h"
+#include "secret.h"
 
 /* What a job is to do. Zeroed: nothing yet. */
 struct job_request {
@@ -36,8 +37,7 @@ enum job_refused {
 	JOB_TOO_MANY,            /* ten tasks run already (T2) */
 	JOB_NO_DIR,              /* `dir` can't be entered (D7) */
 	JOB_LOST_DIR,            /* `dir`, the tracked one, is gone (D5) */
-	JOB_NO_LOG,              /* its record can't be written (A2) */
-	JOB_NO_START, JOB_NO_TERMINAL  /* for want of something (E7, I1) */
+	JOB_NO_LOG, JOB_NO_START, JOB_NO_TERMINAL  /* for want of it (A2, E7) */
 };
 
 /* One stream of what it prints, and how far that has been looked at (T3) */
@@ -73,8 +73,8 @@ struct job {
 	struct {                 /* The session's alone: */
 		struct job *next, *previous;  /* in the order they came */
 		int holders;     /* calls that will let it go */
-		bool read;       /* a finished task: its result was taken */
-		bool cancelled;
+		bool read, cancelled;  /* read: a task's result was taken */
+		struct secret secret;  /* while its terminal asks for one */
 		int64_t deadline;   /* ms; of its timeout */
 		struct exec *exec;  /* until nothing of it remains; or NULL */
 	} own;

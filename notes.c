@@ -97,6 +97,19 @@ note_limits(struct buf *b, const struct subject *r, bool start)
 	return headline;
 }
 
+/* A person may type the secret (I5). */
+static void
+note_secret(struct buf *b, const struct job *job, const char *dir)
+{
+	note(b, "so that it is not in this conversation, your user can type it "
+	    "on that host: ");
+	if (strcmp(dir, "/tmp") != 0)
+		buf_add(b, "TMPDIR='", dir, "' ");
+	buf_puts(b, "boris --secret=");
+	buf_put(b, job->id, SECRET_ID);
+	buf_puts(b, "; then wait with task_output");
+}
+
 /* A task that runs: what became of a wait, and how to go on */
 static void
 note_running(struct buf *b, const struct subject *r, bool start)
@@ -133,6 +146,8 @@ note_running(struct buf *b, const struct subject *r, bool start)
 		    : "it may wait for input");
 		if (!job->prompted)
 			buf_puts(b, ": give input with this task_id");
+		if (asked->secret && asked->secret_dir != NULL)
+			note_secret(b, job, asked->secret_dir);
 	}
 }
 

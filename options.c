@@ -193,7 +193,7 @@ find_choice(const char *words, const char *value, int64_t *place)
 
 /* -- The table --------------------------------------------------------- */
 
-enum kind { TEXT, SECRET, ORIGINS, DIR, DIRS, FILES, NUMBER, CHOICE, FLAG };
+enum kind { TEXT, PERHAPS, SECRET, ORIGINS, DIR, DIRS, FILES, NUMBER, CHOICE, FLAG };
 
 /* An option is a row: --help is printed from it, it and its variable are read
  * by it, a wrong value is refused with it, a right one goes into the struct of
@@ -279,6 +279,8 @@ static const struct option {
 	{ "--session-timeout", "BORIS_SESSION_TIMEOUT", "SECONDS",
 	  NUMBER, AT(http.session_timeout), 1000, 1, 1000000000, 1800000,
 	  "HTTP: end a session unused for this long (default 1800)" },
+	{ "--secret", NULL, "ID", PERHAPS, PLAIN_AT(secret),
+	  "type a secret into a terminal that asks for one (ID: of several)" },
 	{ "--help", NULL, FLAG_AT(help), "print this and exit" },
 	{ "--version", NULL, FLAG_AT(version), "print the version and exit" }
 };
@@ -294,6 +296,7 @@ refuse(const struct option *row, const char *from, const char *value)
 	buf_puts(&right, "must be ");
 	switch (row->kind) {
 	case TEXT:
+	case PERHAPS:
 	case SECRET:
 	case DIR:
 	case DIRS:
@@ -339,7 +342,7 @@ set_option(struct options *o, const struct option *row, const char *from,
            const char *value)
 {
 	const char **text = (const char **)(void *)((char *)o + row->at);
-	bool right = *value != '\0';
+	bool right = *value != '\0' || row->kind == PERHAPS;
 	int64_t n = 0;
 	char *dir;
 
@@ -347,6 +350,7 @@ set_option(struct options *o, const struct option *row, const char *from,
 		refuse(row, from, value);
 	switch (row->kind) {
 	case TEXT:
+	case PERHAPS:
 		*text = value;
 		break;
 	case SECRET:
@@ -405,6 +409,9 @@ read_option(struct options *o, char **word, bool given[])
 		fatal(2, *word, NULL, "must be given without a value");
 	if (row->kind == FLAG)
 		value = "1";
+	else if (value == NULL && row->kind == PERHAPS &&
+	    (word[1] == NULL || word[1][0] == '-'))
+		value = "";
 	else if (value == NULL)
 		value = *++word;
 	if (value == NULL)

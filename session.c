@@ -30,6 +30,7 @@ struct session {
 	bool cancelled;          /* the last foreground command was (B7) */
 	char name[25];           /* its files': the process's and its own */
 	struct log_session log;
+	struct secret_place secrets;
 	int64_t calls;           /* commands that were started, or tried to */
 	char *dir;               /* the tracked directory */
 	uint32_t last_id;        /* of a task */
@@ -59,6 +60,7 @@ drop(struct session *s, struct job *job)
 	    : &s->first) = job->own.next;
 	*(job->own.next != NULL ? &job->own.next->own.previous
 	    : &s->last) = job->own.previous;
+	secret_close(job, false);
 	exec_free(&s->execs, job->own.exec);
 	job_free(job);
 }
@@ -229,6 +231,7 @@ finish(struct session *s, struct job *job, int64_t now)
 {
 	bool task = job->state == JOB_TASK;
 
+	secret_close(job, false);
 	job->ended = now;
 	job->state = JOB_FINISHED;
 	if (task && job->killed)
@@ -294,18 +297,6 @@ become_task(struct session *s, struct job *job, int64_t now)
 	return true;
 }
 
-/* No command without its record (A2). False: it can't be written. */
-static bool
-has_record(struct session *s, struct job *job, const char *dir)
-{
-	job->call = ++s->calls;
-	if (record_start(&s->log, job, dir) == 0)
-		return true;
-	job->call = 0;
-	job->refused = JOB_NO_LOG;
-	return false;
-}
-
 static void
 start_shell(struct session *s, struct job *job, const char *dir, int64_t now)
 {
@@ -345,16 +336,19 @@ start(struct session *s, struct job *job, int64_t now)
 
 	errno = ENOMEM;
 	job->own.deadline = asked->timeout > 0 ? now + asked->timeout : NEVER;
-	if (dir != NULL && (!asked->background || become_task(s, job, now)) &&
-	    has_record(s, job, dir))
-		start_shell(s, job, dir, now);
+	job->call = ++s->calls;
+	if (dir != NULL && (!asked->background || become_task(s, job, now))) {
+		if (record_start(&s->log, job, dir) == 0)
+			start_shell(s, job, dir, now);
+		else
+			job->refused = JOB_NO_LOG;  /* A2 */
+	}
 	if (job->own.exec == NULL) {
 		job->error = errno;
 		job->id[0] = '\0';
 		refuse(job, job->refused != JOB_ACCEPTED ? job->refused
 		    : JOB_NO_START);
-		if (job->call > 0)
-			record_end(&s->log, job, now);
+		record_end(&s->log, job, now);
 		if (dir != NULL && job->refused != JOB_NO_LOG &&
 		    !enterable(dir))
 			refuse_dir(s, job, dir);
@@ -467,6 +461,8 @@ session_open(const struct session_options *options, bool stateless)
 	memcpy(s->name, options->name, 16);
 	s->log.log = options->log;
 	s->log.id = s->name + 16;
+	s->secrets = (struct secret_place){ options->tmpdir, s->name,
+	    &s->log };
 	if (s->dir == NULL || !proc_random(s->name + 16, 4)) {
 		session_free(s);
 		return NULL;
@@ -624,6 +620,12 @@ session_log(const struct session *s)
 	return &s->log;
 }
 
+const char *
+session_secret(const struct session *s, struct job *job, int64_t now)
+{
+	return secret_offer(job, &s->secrets, now) ? s->secrets.dir : NULL;
+}
+
 size_t
 session_queued(const struct session *s)
 {
@@ -635,12 +637,13 @@ session_queued(const struct session *s)
 void
 session_poll_add(struct session *s, struct loop *loop)
 {
-	const struct job *job;
+	struct job *job;
 
 	exec_poll_add(&s->execs, loop);
 	for (job = s->first; job != NULL; job = job->own.next) {
 		if (job->state == JOB_RUNNING || job->state == JOB_TASK)
 			loop_until(loop, job->own.deadline);
+		secret_poll_add(job, loop);
 	}
 }
 
@@ -652,6 +655,7 @@ session_dispatch(struct session *s, const struct loop *loop)
 	exec_dispatch(&s->execs, loop);
 	for (job = s->first; job != NULL; job = next) {
 		next = job->own.next;
+		secret_dispatch(job, &s->secrets, loop);
 		if (job->own.exec != NULL) {
 			check_job(s, job, loop->now);
 			drop_if_done(s, job);

@@ -81,6 +81,10 @@ const char *session_dir(const struct session *);  /* the tracked one */
 bool session_stateless(const struct session *);
 const char *session_shell(const struct session *);
 const struct log_session *session_log(const struct session *);
+
+/* If that task's terminal asks for a secret, and a person can type it (I5): the
+ * directory that its FIFO is in; else NULL */
+const char *session_secret(const struct session *, struct job *, int64_t now);
 size_t session_queued(const struct session *);  /* bytes that wait */
 
 void session_poll_add(struct session *, struct loop *);

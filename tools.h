@@ -50,6 +50,7 @@ struct tools_call {
 	bool unseen;             /* `until` was not printed in time */
 	bool echoed;             /* or it was, as the echo of `input` */
 	bool prompts, certain, secret;  /* the terminal does, surely (I3) */
+	const char *secret_dir;  /* where a person's way to it is; NULL: none */
 };
 
 /* The tools as a JSON array, for tools/list. shared: by clients without a

@@ -15,11 +15,6 @@ the_last() {
 	tail -n 1
 }
 
-# all_gone: nothing of this test's server is left
-all_gone() {
-	! left_behind >/dev/null
-}
-
 # events: those in the log, in their order
 events() {
 	"$HERE/reply" -l event <log | xargs
@@ -121,13 +116,12 @@ leave() {
 
 @test "A1: what is typed is recorded, but not in a line that is not shown" {
 	boris --log=log
-	run_bash 'read -p "user " u; read -sp "password " p; echo; stty -echo; printf "again "; read q; stty echo; read -p "more " r; echo "$u$r"' '{"tty":true}'
-	task=$(plain task_id)
-	run_tool bash '{"task_id":"'"$task"'","input":"bob\n"}'
-	run_tool bash '{"task_id":"'"$task"'","input":"hunter2\n"}'
-	run_tool bash '{"task_id":"'"$task"'","input":"hunter3\n"}'
-	run_tool bash '{"task_id":"'"$task"'","input":"","wait":0}'
-	run_tool bash '{"task_id":"'"$task"'","input":"x\ty\u0001\n"}'
+	on_terminal 'read -p "user " u; read -sp "password " p; echo; stty -echo; printf "again "; read q; stty echo; read -p "more " r; echo "$u$r"'
+	type_in 'bob\n'
+	type_in 'hunter2\n'
+	type_in 'hunter3\n'
+	type_in '' '"wait":0'
+	type_in 'x\ty\u0001\n'
 	is "$(result status)" '"completed"'
 	is "$(logged input input)" $'"bob\\n"\n\n\n"x\\ty\\u0001\\n"'
 	is "$(logged input secret | xargs)" 'true true'
@@ -137,15 +131,14 @@ leave() {
 
 @test "A1: what was refused as input is not in the log" {
 	boris --log=log
-	run_bash 'stty -echo; printf "pin "; read x' '{"tty":true}'
-	task=$(plain task_id)
+	on_terminal 'stty -echo; printf "pin "; read x'
 	run_tool bash '{"task_id":"'"$task"'","input":471147}'
 	refused 'argument "input" must be*'
 	run_tool bash '{"task_id":"'"$task"'","input":"471147\n","command":"x"}'
 	refused 'too many*'
 	run_tool bash '{"task_id":"'"$task"'","input":"\n","until":"x"}'
 	eventually grep -q '"end"' log
-	run_tool bash '{"task_id":"'"$task"'","input":"471147\n"}'
+	type_in '471147\n'
 	is "$(get result isError)" true
 	is "$(grep -c 471147 log || :)" 0
 	is "$(logged refused event | wc -l)" 3
@@ -181,7 +174,7 @@ leave() {
 	died
 	is "$(logged end status)" '"running"'
 	is "$(events)" 'boris_begin session_begin start end session_close boris_end'
-	eventually all_gone
+	eventually alone
 }
 
 @test "A1: of a boris that is killed the last records are missing" {
@@ -192,7 +185,7 @@ leave() {
 	died || :
 	is "$(events)" 'boris_begin session_begin start'
 	status=0
-	eventually all_gone
+	eventually alone
 }
 
 @test "A1: HTTP sessions have their client's address, modern calls each their client" {
@@ -245,8 +238,7 @@ limited() {
 	mkdir disk
 	wrap=(unshare -m sh -ec 'mount -t tmpfs -o size=8k none disk; exec "$@"' sh)
 	boris --log=disk/log
-	run_bash 'read -p "? " x; echo "<$x>"; read y' '{"tty":true}'
-	task=$(plain task_id)
+	on_terminal 'read -p "? " x; echo "<$x>"; read y'
 	typist=$task
 	start_task 'cp /dev/zero disk/fill; echo x >full; read <gate'
 	begun full

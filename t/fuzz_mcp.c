@@ -263,6 +263,21 @@ exec_prompts(struct exec *x, int64_t now)
 	return p;
 }
 
+/* None asks for a secret: that would make files. */
+struct exec_prompt
+exec_asks_secret(struct exec *x, bool fresh, int64_t now)
+{
+	(void)fresh;
+	return exec_prompts(x, now);
+}
+
+int
+exec_type_unseen(struct exec *x, const char *line, size_t n, int64_t now)
+{
+	(void)x, (void)line, (void)n, (void)now;
+	return -1;
+}
+
 void
 exec_stop(struct exec *x, int64_t now)
 {

@@ -479,6 +479,24 @@ start_task() {
 	pid=$(result pid)
 }
 
+# on_terminal COMMAND [ARGUMENTS [META]]: starts it there; sets $task and $pid
+on_terminal() {
+	call_bash "$1" '{"tty":true'"${2:+,$2}"'}' ${3+"$3"} && answer || return
+	task=$(plain task_id) || fail "no task: $reply" || return
+	pid=$(result pid)
+}
+
+# to_type TEXT [ARGUMENTS [META]]: sends what is typed there, as it stands in a
+# JSON string
+to_type() {
+	call bash '{"task_id":"'"$task"'","input":"'"$1"'"'"${2:+,$2}"'}' ${3+"$3"}
+}
+
+# type_in TEXT [ARGUMENTS]: and its answer
+type_in() {
+	to_type "$@" && answer
+}
+
 # look [TASK [ARGUMENTS]]: task_output of it, else of the last one started
 look() {
 	local more=${2-}

@@ -4,24 +4,6 @@
 
 load helper
 
-# on_terminal COMMAND [ARGUMENTS [META]]: starts it there; sets $task and $pid
-on_terminal() {
-	call_bash "$1" '{"tty":true'"${2:+,$2}"'}' ${3+"$3"} && answer || return
-	task=$(plain task_id) || fail "no task: $reply" || return
-	pid=$(result pid)
-}
-
-# to_type TEXT [ARGUMENTS [META]]: sends what is typed there, as it stands in a
-# JSON string
-to_type() {
-	call bash '{"task_id":"'"$task"'","input":"'"$1"'"'"${2:+,$2}"'}' ${3+"$3"}
-}
-
-# type_in TEXT [ARGUMENTS]: and its answer
-type_in() {
-	to_type "$@" && answer
-}
-
 # shown TEXT: what is new has it, perhaps at the next look; a slow machine may
 # pause where that looks like a prompt
 shown() {

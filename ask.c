@@ -1,0 +1,189 @@
+#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
+
+#include "ask.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "options.h"
+#include "secret.h"
+
+enum { ANSWER_TIME = 10000 };  /* ms for boris to take what was written */
+
+/* -- The FIFOs that wait ------------------------------------------------ */
+
+/* The ID in the name of a FIFO; NULL: it is none, or not that of `wanted`. */
+static const char *
+id_in(const char *name, const char *wanted)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *session = name + strlen("boris-"), *id;
+
+	if (strncmp(name, "boris-", strlen("boris-")) != 0 ||
+	    strspn(session, digits) != SECRET_SESSION)
+		return NULL;
+	id = session + SECRET_SESSION;
+	if (*id++ != '-' || strspn(id, digits) != SECRET_ID ||
+	    strcmp(id + SECRET_ID, SECRET_FIFO) != 0)
+		return NULL;
+	return *wanted == '\0' || strncmp(id, wanted, SECRET_ID) == 0 ? id
+	    : NULL;
+}
+
+/* Says "ID: the terminal's last line". */
+static void
+show_prompt(const char *name, const char *id)
+{
+	struct buf path = { NULL, 0, 0, false };
+	char line[512], digits[SECRET_ID + 1] = "";
+	ssize_t n = -1;
+	int fd = -1;
+
+	buf_put(&path, name, (size_t)(id + SECRET_ID - name));
+	buf_put(&path, SECRET_PROMPT, sizeof(SECRET_PROMPT));
+	if (!path.failed)
+		fd = open(path.data, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+	if (fd >= 0) {
+		n = read(fd, line, sizeof(line) - 1);
+		close(fd);
+	}
+	buf_free(&path);
+	memcpy(digits, id, SECRET_ID);
+	line[n > 0 ? n : 0] = '\0';
+	say(digits, ": ", line);
+}
+
+/* Opens those in the process's directory that somebody reads, and shows their
+ * prompts. Returns how many; *fd is the last one's. others: there are some that
+ * are another user's. */
+static int
+find(const char *wanted, int *fd, bool *others)
+{
+	const struct dirent *entry;
+	DIR *dir = opendir(".");
+	const char *id;
+	struct stat st;
+	int one, n = 0;
+
+	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+		id = id_in(entry->d_name, wanted);
+		one = id == NULL ? -1 : open(entry->d_name,
+		    O_WRONLY | O_NONBLOCK | O_NOFOLLOW);
+		if (one < 0) {
+			*others |= id != NULL && errno == EACCES;
+		} else if (fstat(one, &st) == 0 && S_ISFIFO(st.st_mode) &&
+		    st.st_uid == geteuid()) {
+			show_prompt(entry->d_name, id);
+			*fd = one;
+			n++;
+		} else {
+			*others = true;
+			close(one);
+		}
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return n;
+}
+
+/* -- The secret --------------------------------------------------------- */
+
+static void
+on_signal(int sig)
+{
+	(void)sig;
+}
+
+/* These end a read: all signals are blocked until here. */
+static void
+let_signals_in(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	struct sigaction action;
+	sigset_t set;
+	size_t i;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = on_signal;
+	sigemptyset(&set);
+	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		sigaction(signals[i], &action, NULL);
+		sigaddset(&set, signals[i]);
+	}
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+/* A line from stdin; a terminal does not show it. Its length, with its newline,
+ * which the last line of a file may lack; 0: there is none. */
+static size_t
+read_line(char *line)
+{
+	struct termios before, hidden;
+	bool terminal = tcgetattr(0, &before) == 0;
+	size_t len = 0;
+	ssize_t n;
+
+	let_signals_in();
+	if (terminal) {
+		hidden = before;
+		hidden.c_lflag &= ~(tcflag_t)ECHO;
+		tcsetattr(0, TCSAFLUSH, &hidden);
+	}
+	do {
+		n = read(0, line + len, SECRET_LINE - len);
+		len += n > 0 ? (size_t)n : 0;
+	} while (n > 0 && len < SECRET_LINE && line[len - 1] != '\n');
+	if (terminal)
+		tcsetattr(0, TCSAFLUSH, &before);
+	if (n == 0 && len > 0)
+		line[len++] = '\n';
+	return n >= 0 && len > 0 && line[len - 1] == '\n' ? len : 0;
+}
+
+/* Once boris has closed its end, the mode of the FIFO is the answer. (SIGPIPE is
+ * blocked.) */
+static bool
+hand_in(int fd, const char *line, size_t len)
+{
+	struct pollfd closed = { .fd = fd, .events = 0 };
+	struct stat st;
+
+	return write(fd, line, len) == (ssize_t)len &&
+	    poll(&closed, 1, ANSWER_TIME) > 0 && fstat(fd, &st) == 0 &&
+	    (st.st_mode & 0777) == SECRET_TAKEN;
+}
+
+int
+ask_secret(const char *dir, const char *id)
+{
+	char line[SECRET_LINE + 1];
+	bool others = false, taken = false;
+	int fd = -1, n = chdir(dir) == 0 ? find(id, &fd, &others) : 0;
+	size_t len;
+
+	if (n != 1) {
+		say("boris: ", n > 1 ? "several ask: give one of these IDs, as "
+		    "--secret=ID" : others ? "that terminal is another user's"
+		    : *id != '\0' ? "no terminal of this ID asks for a secret"
+		    : "no terminal asks for a secret", n > 1 ? "" : " in ",
+		    n > 1 ? "" : dir);
+		return 1;
+	}
+	say("boris: type it, unseen, and Enter");
+	len = read_line(line);
+	if (len > 0)
+		taken = hand_in(fd, line, len);
+	secret_wipe(line, sizeof(line));
+	say("boris: ", taken ? "it was taken" : len > 0
+	    ? "too late, it was not taken: the terminal asks no more"
+	    : "nothing was typed");
+	return taken ? 0 : 1;
+}

@@ -1,0 +1,205 @@
+#!/usr/bin/env bats
+# I5: a person types the secret
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154
+
+load helper
+
+# asks_secret NAME: a task that asks for one, and writes down what it has read;
+# sets $task, and waits for its FIFO
+asks_secret() {
+	on_terminal 'read -sp "Password for '"$1"': " x && echo "$x" >'"$1"'.got; echo; read <gate' &&
+		has "$(plain note)" "boris --secret=$task" &&
+		eventually fifo
+}
+
+# fifo: the last task has one
+fifo() {
+	compgen -G "tmp/boris-*-$task.secret" >/dev/null
+}
+
+# no_fifo: it has none, nor anything else of it
+no_fifo() {
+	! compgen -G "tmp/boris-*-$task.*" >/dev/null
+}
+
+# person [ID]: types a line of stdin, as another process of that user; sets
+# $status, $said
+person() {
+	status=0
+	said=$(TMPDIR=$PWD/tmp timeout -k 1 $((20 * SLOW)) "$BORIS" --secret${1:+=$1} \
+		2>&1 3>&- 6>&- 7>&- 8>&- 9>&-) || status=$?
+}
+
+@test "I5: a person types what a terminal asks for, by a FIFO of mode 0600" {
+	boris --log=log
+	asks_secret bob
+	is "$(stat -c '%F %a' tmp/boris-*.secret)" 'fifo 600'
+	is "$(stat -c '%F %a' tmp/boris-*.prompt)" 'regular file 600'
+	has "$(plain note)" "TMPDIR='$PWD/tmp' boris --secret=$task"
+	person <<<hunter2
+	is "$status" 0
+	has "$said" 'Password for bob:'
+	has "$said" 'it was taken'
+	begun bob.got
+	is "$(<bob.got)" hunter2
+	eventually no_fifo
+	look
+	run_tool task_output '{}'
+	release
+	is "$(grep -c hunter heard log err | xargs)" 'heard:0 log:0 err:0'
+	has "$(grep '"input"' log)" '"secret":true,"by":"user"}'
+}
+
+@test "I5: in /tmp the note's line needs no TMPDIR" {
+	TMPDIR_FOR_BORIS=/tmp boris
+	on_terminal 'read -sp "Password: " x'
+	has "$(plain note)" "on that host: boris --secret=$task;"
+	type_in '\n'
+	is "$(result status)" '"completed"'
+	! compgen -G "/tmp/boris-*-$task.*"
+}
+
+@test "I5: of several that ask one is chosen by its ID" {
+	boris
+	asks_secret alice
+	one=$task
+	asks_secret bob
+	person <<<nobody
+	is "$status" 1
+	has "$said" "$one: Password for alice:"
+	has "$said" "$task: Password for bob:"
+	has "$said" --secret=ID
+	person "$one" <<<wonder
+	is "$status" 0
+	lacks "$said" bob
+	begun alice.got
+	is "$(<alice.got)" wonder
+	person <<<builder
+	is "$status" 0
+	begun bob.got
+	is "$(<bob.got)" builder
+	release 2
+}
+
+@test "I5: where none asks, or none of that ID, the status is 1" {
+	person <<<x
+	is "$status" 1
+	has "$said" 'no terminal asks'
+	boris
+	on_terminal 'read -p "Name: " x'
+	person <<<x
+	is "$status" 1
+	asks_secret bob
+	person 00000000 <<<x
+	is "$status" 1
+	has "$said" 'no terminal of this ID'
+	person "$task" </dev/null
+	is "$status" 1
+	has "$said" 'nothing was typed'
+	person "$task" <<<y
+	is "$status" 0
+	release
+}
+
+@test "I5: another user's is not written to" {
+	needs_root
+	mkfifo -m 666 tmp/boris-0123456789abcdef01234567-89abcdef.secret
+	chown 65534 tmp/boris-*.secret
+	exec 5<>tmp/boris-0123456789abcdef01234567-89abcdef.secret
+	person 89abcdef <<<hunter2 5>&-
+	is "$status" 1
+	has "$said" "another user's"
+	! IFS= read -rt 0.1 -u 5 line
+	rm tmp/boris-*
+	exec 5>&-
+}
+
+@test "I5: the FIFO goes when the terminal no longer asks, and what comes late is not typed" {
+	boris
+	on_terminal 'stty -echo; printf "Secret: "; read x; stty echo; echo x >over; read y; echo "<$y>"' '"until":"Secret: "'
+	eventually fifo
+	TMPDIR=$PWD/tmp "$BORIS" --secret <gate 2>said 3>&- 6>&- 7>&- 8>&- 9>&- &
+	late=$!
+	eventually grep -q unseen said
+	type_in '\n'
+	begun over
+	eventually no_fifo
+	echo hunter2 >&6
+	status=0
+	wait $late || status=$?
+	is "$status" 1
+	has "$(<said)" 'too late'
+	type_in 'end\n'
+	has "$(plain stdout)" '<end>'
+	lacks "$(<heard)" hunter2
+}
+
+@test "I5: the FIFO goes with the task, and with boris" {
+	boris
+	asks_secret bob
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	no_fifo
+	asks_secret bob
+	leave
+	no_fifo
+}
+
+@test "I5: where boris is killed its FIFO is removed" {
+	boris
+	asks_secret bob
+	kill -9 "$server"
+	died || :
+	status=0
+	eventually no_fifo
+	eventually alone
+}
+
+@test "I5: a part of a line is not typed" {
+	boris
+	asks_secret bob
+	printf part >"$(echo tmp/boris-*.secret)"
+	eventually no_fifo
+	eventually fifo
+	person <<<whole
+	is "$status" 0
+	begun bob.got
+	is "$(<bob.got)" whole
+	release
+}
+
+@test "I5: on a terminal the person's typing is not shown, nor when it is interrupted" {
+	boris
+	asks_secret bob
+	one=$task
+	on_terminal "TMPDIR=$PWD/tmp $BORIS --secret=$one; echo status \$?; stty -a | grep -o ' -*echo '" '"until":"unseen"'
+	has "$(plain stdout)" 'Password for bob:'
+	type_in '\u0003'
+	has "$(plain stdout)" 'status 1'
+	has "$(plain stdout)" $'\n echo'
+	on_terminal "TMPDIR=$PWD/tmp $BORIS --secret=$one; echo status \$?" '"until":"unseen"'
+	type_in 'hunter2\n'
+	has "$(plain stdout)" 'it was taken'
+	has "$(plain stdout)" 'status 0'
+	lacks "$(plain stdout)" hunter2
+	begun bob.got
+	is "$(<bob.got)" hunter2
+	release
+}
+
+@test "I5: with --write and --hide, too" {
+	needs_linux
+	mkdir w h
+	boris --write="$PWD/w" --workdir="$PWD/w" --log="$PWD/log" || skip 'no Landlock here'
+	on_terminal 'read -sp "Password: " x; echo; echo ${#x}'
+	eventually fifo
+	person <<<hunter2
+	is "$status" 0
+	look '' '"wait":10000'
+	has "$(plain stdout)" 7
+	leave
+	boris --hide="$PWD/h" || skip 'no namespaces here'
+	on_terminal 'read -sp "Password: " x; echo; echo ${#x}'
+	eventually fifo
+	person <<<hunter2
+	is "$status" 0
+}
