@@ -4,7 +4,6 @@
 #include "ask.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -24,18 +23,15 @@ enum { ANSWER_TIME = 10000 };  /* ms for boris to take what was written */
 static const char *
 id_in(const char *name, const char *wanted)
 {
-	static const char digits[] = "0123456789abcdef";
-	const char *session = name + strlen("boris-"), *id;
+	const size_t before = strlen("boris-") + SECRET_SESSION + strlen("-");
+	const char *id = name + before;
 
-	if (strncmp(name, "boris-", strlen("boris-")) != 0 ||
-	    strspn(session, digits) != SECRET_SESSION)
+	if (strlen(name) != before + SECRET_ID + strlen(SECRET_FIFO) ||
+	    strncmp(name, "boris-", strlen("boris-")) != 0 ||
+	    strcmp(id + SECRET_ID, SECRET_FIFO) != 0 ||
+	    (*wanted != '\0' && strncmp(id, wanted, SECRET_ID) != 0))
 		return NULL;
-	id = session + SECRET_SESSION;
-	if (*id++ != '-' || strspn(id, digits) != SECRET_ID ||
-	    strcmp(id + SECRET_ID, SECRET_FIFO) != 0)
-		return NULL;
-	return *wanted == '\0' || strncmp(id, wanted, SECRET_ID) == 0 ? id
-	    : NULL;
+	return id;
 }
 
 /* Says "ID: the terminal's last line". */
@@ -61,11 +57,10 @@ show_prompt(const char *name, const char *id)
 	say(digits, ": ", line);
 }
 
-/* Opens those in the process's directory that somebody reads, and shows their
- * prompts. Returns how many; *fd is the last one's. others: there are some that
- * are another user's. */
+/* Opens those in the process's directory that are this user's and that somebody
+ * reads, and shows their prompts. Returns how many; *fd is the last one's. */
 static int
-find(const char *wanted, int *fd, bool *others)
+find(const char *wanted, int *fd)
 {
 	const struct dirent *entry;
 	DIR *dir = opendir(".");
@@ -77,15 +72,14 @@ find(const char *wanted, int *fd, bool *others)
 		id = id_in(entry->d_name, wanted);
 		one = id == NULL ? -1 : open(entry->d_name,
 		    O_WRONLY | O_NONBLOCK | O_NOFOLLOW);
-		if (one < 0) {
-			*others |= id != NULL && errno == EACCES;
-		} else if (fstat(one, &st) == 0 && S_ISFIFO(st.st_mode) &&
+		if (one < 0)
+			continue;
+		if (fstat(one, &st) == 0 && S_ISFIFO(st.st_mode) &&
 		    st.st_uid == geteuid()) {
 			show_prompt(entry->d_name, id);
 			*fd = one;
 			n++;
 		} else {
-			*others = true;
 			close(one);
 		}
 	}
@@ -96,33 +90,9 @@ find(const char *wanted, int *fd, bool *others)
 
 /* -- The secret --------------------------------------------------------- */
 
-static void
-on_signal(int sig)
-{
-	(void)sig;
-}
-
-/* These end a read: all signals are blocked until here. */
-static void
-let_signals_in(void)
-{
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-	struct sigaction action;
-	sigset_t set;
-	size_t i;
-
-	memset(&action, 0, sizeof(action));
-	action.sa_handler = on_signal;
-	sigemptyset(&set);
-	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-		sigaction(signals[i], &action, NULL);
-		sigaddset(&set, signals[i]);
-	}
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
-}
-
 /* A line from stdin; a terminal does not show it. Its length, with its newline,
- * which the last line of a file may lack; 0: there is none. */
+ * which the last line of a file may lack; 0: there is none. Ctrl-C ends the line
+ * rather than the process, which has to set the terminal right again. */
 static size_t
 read_line(char *line)
 {
@@ -131,21 +101,21 @@ read_line(char *line)
 	size_t len = 0;
 	ssize_t n;
 
-	let_signals_in();
-	if (terminal) {
-		hidden = before;
-		hidden.c_lflag &= ~(tcflag_t)ECHO;
+	hidden = before;
+	hidden.c_lflag &= ~(tcflag_t)(ECHO | ISIG);
+	hidden.c_cc[VEOL] = before.c_cc[VINTR];
+	if (terminal)
 		tcsetattr(0, TCSAFLUSH, &hidden);
-	}
 	do {
 		n = read(0, line + len, SECRET_LINE - len);
 		len += n > 0 ? (size_t)n : 0;
-	} while (n > 0 && len < SECRET_LINE && line[len - 1] != '\n');
+	} while (n > 0 && !terminal && len < SECRET_LINE &&
+	    line[len - 1] != '\n');
 	if (terminal)
 		tcsetattr(0, TCSAFLUSH, &before);
 	if (n == 0 && len > 0)
 		line[len++] = '\n';
-	return n >= 0 && len > 0 && line[len - 1] == '\n' ? len : 0;
+	return len > 0 && line[len - 1] == '\n' ? len : 0;
 }
 
 /* Once boris has closed its end, the mode of the FIFO is the answer. (SIGPIPE is
@@ -165,25 +135,27 @@ int
 ask_secret(const char *dir, const char *id)
 {
 	char line[SECRET_LINE + 1];
-	bool others = false, taken = false;
-	int fd = -1, n = chdir(dir) == 0 ? find(id, &fd, &others) : 0;
+	bool taken = false;
+	int fd = -1, n = chdir(dir) == 0 ? find(id, &fd) : 0;
+	sigset_t only;
 	size_t len;
 
 	if (n != 1) {
-		say("boris: ", n > 1 ? "several ask: give one of these IDs, as "
-		    "--secret=ID" : others ? "that terminal is another user's"
-		    : *id != '\0' ? "no terminal of this ID asks for a secret"
-		    : "no terminal asks for a secret", n > 1 ? "" : " in ",
+		say("boris: ", n > 1 ? "several ask: give --secret=ID"
+		    : "no such terminal of yours asks for a secret, in ",
 		    n > 1 ? "" : dir);
 		return 1;
 	}
+	sigemptyset(&only);
+	sigaddset(&only, SIGPIPE);
+	sigprocmask(SIG_SETMASK, &only, NULL);
 	say("boris: type it, unseen, and Enter");
 	len = read_line(line);
 	if (len > 0)
 		taken = hand_in(fd, line, len);
 	secret_wipe(line, sizeof(line));
-	say("boris: ", taken ? "it was taken" : len > 0
-	    ? "too late, it was not taken: the terminal asks no more"
+	say("boris: ", taken ? "taken" : len > 0
+	    ? "not taken: too late, the terminal asks no more"
 	    : "nothing was typed");
 	return taken ? 0 : 1;
 }

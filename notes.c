@@ -101,13 +101,12 @@ note_limits(struct buf *b, const struct subject *r, bool start)
 static void
 note_secret(struct buf *b, const struct job *job, const char *dir)
 {
-	note(b, "so that it is not in this conversation, your user can type it "
-	    "on that host: ");
+	note(b, "or your user types it, unseen here, on that host: ");
 	if (strcmp(dir, "/tmp") != 0)
 		buf_add(b, "TMPDIR='", dir, "' ");
 	buf_puts(b, "boris --secret=");
 	buf_put(b, job->id, SECRET_ID);
-	buf_puts(b, "; then wait with task_output");
+	buf_puts(b, " (then wait with task_output)");
 }
 
 /* A task that runs: what became of a wait, and how to go on */

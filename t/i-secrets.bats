@@ -39,7 +39,7 @@ person() {
 	person <<<hunter2
 	is "$status" 0
 	has "$said" 'Password for bob:'
-	has "$said" 'it was taken'
+	has "$said" 'boris: taken'
 	begun bob.got
 	is "$(<bob.got)" hunter2
 	eventually no_fifo
@@ -53,7 +53,7 @@ person() {
 @test "I5: in /tmp the note's line needs no TMPDIR" {
 	TMPDIR_FOR_BORIS=/tmp boris
 	on_terminal 'read -sp "Password: " x'
-	has "$(plain note)" "on that host: boris --secret=$task;"
+	has "$(plain note)" "on that host: boris --secret=$task ("
 	type_in '\n'
 	is "$(result status)" '"completed"'
 	! compgen -G "/tmp/boris-*-$task.*"
@@ -84,7 +84,7 @@ person() {
 @test "I5: where none asks, or none of that ID, the status is 1" {
 	person <<<x
 	is "$status" 1
-	has "$said" 'no terminal asks'
+	has "$said" 'no such terminal'
 	boris
 	on_terminal 'read -p "Name: " x'
 	person <<<x
@@ -92,7 +92,7 @@ person() {
 	asks_secret bob
 	person 00000000 <<<x
 	is "$status" 1
-	has "$said" 'no terminal of this ID'
+	has "$said" 'no such terminal'
 	person "$task" </dev/null
 	is "$status" 1
 	has "$said" 'nothing was typed'
@@ -108,7 +108,7 @@ person() {
 	exec 5<>tmp/boris-0123456789abcdef01234567-89abcdef.secret
 	person 89abcdef <<<hunter2 5>&-
 	is "$status" 1
-	has "$said" "another user's"
+	has "$said" 'no such terminal of yours'
 	! IFS= read -rt 0.1 -u 5 line
 	rm tmp/boris-*
 	exec 5>&-
@@ -178,7 +178,7 @@ person() {
 	has "$(plain stdout)" $'\n echo'
 	on_terminal "TMPDIR=$PWD/tmp $BORIS --secret=$one; echo status \$?" '"until":"unseen"'
 	type_in 'hunter2\n'
-	has "$(plain stdout)" 'it was taken'
+	has "$(plain stdout)" 'boris: taken'
 	has "$(plain stdout)" 'status 0'
 	lacks "$(plain stdout)" hunter2
 	begun bob.got
