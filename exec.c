@@ -20,8 +20,7 @@ enum {
 	REVIEW = 10000,         /* ms between polls of what was left running */
 	PIPE_CLOSED = 10,       /* ms from the end of its last pipe to one */
 	QUIET = 3,              /* ms in which a new command's pipes are not
-	                         * watched: most commands end before that, and
-	                         * every turn of the loop costs (Q3) */
+	                         * watched: most have ended by then (Q3) */
 	SILENCE = 300,          /* ms; then a terminal may prompt (I3), ... */
 	CERTAIN = 100,          /* ... or does, where that is certain */
 	CHECK = 250,            /* ms between checks of that */

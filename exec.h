@@ -77,15 +77,13 @@ void exec_stop(struct exec *, int64_t now);  /* in the next dispatch (E2) */
  * the signals that are due. */
 void exec_poll_add(struct exec_list *, struct loop *);
 void exec_dispatch(struct exec_list *, const struct loop *);
-/* Reads what it has printed, and notes whether its shell has ended. */
-void exec_read(struct exec *, int64_t now);
+void exec_read(struct exec *, int64_t now);  /* and sees whether it has ended */
 /* Types into its terminal, as fast as it is read there (I2). *echoed: it will
  * be printed back. Returns 0; or -1 with errno, and nothing is typed: ENOTTY it
  * has no terminal, EPIPE that is closed, E2BIG it would cut a line, ENOBUFS too
  * much waits to be read, ENOMEM. */
 int exec_type(struct exec *, const struct buf *, int64_t now, bool *echoed);
-/* Does the program on its terminal read single keys (ICANON is off)? */
-bool exec_reads_keys(const struct exec *);
+bool exec_reads_keys(const struct exec *);  /* its terminal has ICANON off */
 /* Does its terminal prompt for input (I3)? */
 struct exec_prompt {
 	enum terminal_prompt state;

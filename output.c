@@ -17,8 +17,7 @@
  * change moves what is behind it. Positions are in bytes. */
 
 enum {
-	HEAD_CHARS = HEAD_FIRST,  /* kept of the start, 4 bytes each at most, */
-	END_CHARS = BOTH_LAST,  /* and of the end; or as many as a limit has */
+	HEAD_CHARS = HEAD_FIRST, END_CHARS = BOTH_LAST,  /* kept, at least */
 	COLUMNS = 8000,       /* in a row (O1), */
 	TERMINAL = 200,       /* and in one on a terminal (I1, I6) */
 	ROW_BYTES = 4 * COLUMNS,  /* and so many are taken at a time, at most */
@@ -37,8 +36,7 @@ enum state {
 
 struct output {
 	struct spool_file *file;
-	bool ended;
-	bool screen;          /* output_is_screen() */
+	bool ended, screen;   /* output_is_screen() */
 	bool no_text;         /* O9 */
 	int64_t raw;          /* bytes that came, */
 	int64_t bad;          /* of them NUL, or not UTF-8, */
@@ -52,8 +50,7 @@ struct output {
 	size_t cut_len;
 
 	unsigned char *text;  /* allocated with the first byte */
-	size_t len;           /* bytes in it */
-	size_t size;          /* bytes there is room for, without `cells` */
+	size_t len, size;     /* bytes in it; room in it, without `cells` */
 	size_t end_bytes;     /* kept of the end */
 	size_t head_len;      /* bytes of the head */
 	int64_t head_left;    /* characters for which the head has room */
