@@ -2,42 +2,14 @@
 
 #include "until.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { TYPED_MOST = 4096 };  /* bytes of a typed line that are recognised */
 
-/* How much of the pattern's start ends with c, when so much ended before it */
-static size_t
-step(const struct pattern *p, size_t matched, char c)
-{
-	while (matched > 0 && (matched == p->len || p->bytes[matched] != c))
-		matched = p->back[matched - 1];
-	return matched + (p->len > 0 && p->bytes[matched] == c);
-}
-
-static bool
-prepare(struct pattern *p, const char *bytes, size_t len)
-{
-	size_t i;
-
-	if (len == 0)
-		return true;
-	p->back = malloc(len * sizeof(*p->back));
-	if (p->back == NULL)
-		return false;
-	p->bytes = bytes;
-	p->len = len;
-	p->back[0] = 0;
-	for (i = 1; i < len; i++)
-		p->back[i] = (uint16_t)step(p, p->back[i - 1], bytes[i]);
-	return true;
-}
-
 bool
 until_open(struct until *u, const struct buf *text)
 {
-	return prepare(&u->text, text->data, text->len);
+	return pattern_open(&u->text, text->data, text->len);
 }
 
 bool
@@ -49,14 +21,14 @@ until_type(struct until *u, const struct buf *input)
 	    input->data[n] != '\r')
 		n++;
 	buf_put(&u->line, input->data, n);
-	return !u->line.failed && prepare(&u->typed, u->line.data, n);
+	return !u->line.failed && pattern_open(&u->typed, u->line.data, n);
 }
 
 void
 until_free(struct until *u)
 {
-	free(u->text.back);
-	free(u->typed.back);
+	pattern_free(&u->text);
+	pattern_free(&u->typed);
 	buf_free(&u->line);
 	memset(u, 0, sizeof(*u));
 }
@@ -79,10 +51,10 @@ until_read(struct until *u, struct until_place *at, const char *bytes,
 	bool echo;
 
 	for (; bytes < end; bytes++) {
-		at->text = step(&u->text, at->text, *bytes);
+		at->text = pattern_step(&u->text, at->text, *bytes);
 		echo = u->echo != ECHO_NONE;
 		if (echo) {
-			at->typed = step(&u->typed, at->typed, *bytes);
+			at->typed = pattern_step(&u->typed, at->typed, *bytes);
 			at->whole |= at->typed > 0 &&
 			    at->typed == u->typed.len;
 			echo = at->typed > 0 && (u->echo != ECHO_LATER || keys);

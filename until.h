@@ -6,16 +6,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include "buf.h"
-
-/* Bytes to be found, and for each of them how much of their start still fits
- * when the next one does not (Knuth, Morris and Pratt) */
-struct pattern {
-	const char *bytes;
-	size_t len;
-	uint16_t *back;
-};
+#include "pattern.h"
 
 /* Zeroed: nothing is looked for, nothing was typed. */
 struct until {
