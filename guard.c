@@ -26,6 +26,8 @@ struct guard {
 	struct proc_group group[GROUPS];
 	int used;      /* so many of them have ever been taken */
 	const char *dir, *prefix;
+	volatile bool unfinished;  /* so is this file: */
+	char file[4096];
 	bool visible;  /* /proc */
 	pid_t pid;     /* 0: it does not run */
 	int socket;    /* boris's end; its end of file is boris's end */
@@ -58,6 +60,8 @@ remove_files(const struct guard *g)
 	DIR *dir = chdir(g->dir) == 0 ? opendir(".") : NULL;
 	const struct dirent *entry;
 
+	if (g->unfinished)
+		unlink(g->file);
 	while (dir != NULL && (entry = readdir(dir)) != NULL) {
 		if (is_ours(entry->d_name, g->prefix))
 			unlink(entry->d_name);
@@ -296,6 +300,25 @@ guard_group(struct guard *g)
 		g->used++;
 	memset(at, 0, sizeof(*at));
 	return at;
+}
+
+int
+guard_file(struct guard *g, const char *path)
+{
+	g->unfinished = false;
+	if (path == NULL)
+		return 0;
+	if (strlen(path) >= sizeof(g->file)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	/* The calls behind this keep the order: a name that was written in
+	 * part, which may be another file's, is never removed. */
+	memcpy(g->file, path, strlen(path) + 1);
+	if (!runs(g) && begin(g) < 0)
+		return -1;
+	g->unfinished = true;
+	return 0;
 }
 
 void

@@ -25,6 +25,11 @@ bool guard_visible(const struct guard *);
  * begun, or there are too many groups. */
 struct proc_group *guard_group(struct guard *);
 
+/* Begins the process likewise; it removes this file too, of an absolute name
+ * that is nobody else's, until NULL says that the file is finished (X3). -1,
+ * with errno: the process can't be begun, or the name is too long. */
+int guard_file(struct guard *, const char *path);
+
 /* A child has ended that nobody has begun: those that boris has inherited are
  * reaped (E8). */
 void guard_reap(struct guard *);
