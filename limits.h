@@ -21,6 +21,7 @@
 #define UNREAD_MOST 10           /* results of tasks that are kept (T2) */
 #define CWD_MOST 4096             /* bytes (D7) */
 #define COMMAND_SHOWN 200        /* characters of a command in a list (T7) */
+#define EDIT_MOST_MIB 16         /* of a file, before and after (X3) */
 #ifdef __linux__
 #define LINE_TYPED_MOST 4095     /* bytes that a terminal takes (I2) */
 #else
