@@ -26,7 +26,7 @@ MOST = boris.o options.o ask.o fence.o guard.o \
 	stdio.o http.o connection.o httprules.o httpmsg.o \
 	mcp.o clients.o answers.o calls.o until.o \
 	tools.o arguments.o results.o notes.o \
-	session.o secret.o records.o job.o log.o \
+	session.o secret.o records.o job.o log.o edit.o \
 	exec.o script.o terminal.o proc.o output.o cut.o spool.o \
 	pattern.o buf.o json.o
 OBJ = $(MOST) io.o
@@ -34,7 +34,7 @@ HDR = options.h ask.h fence.h guard.h \
 	stdio.h http.h connection.h httprules.h httpmsg.h \
 	mcp.h clients.h reader.h answers.h calls.h until.h \
 	tools.h arguments.h limits.h results.h notes.h session.h \
-	secret.h records.h job.h log.h \
+	secret.h records.h job.h log.h edit.h \
 	exec.h script.h terminal.h proc.h output.h cut.h spool.h \
 	pattern.h buf.h json.h io.h
 

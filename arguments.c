@@ -8,7 +8,7 @@
 
 enum { SNIPPET = 80 };  /* bytes of a wrong value that are quoted */
 
-const char *const tool_names[TOOLS] = { "bash", "task_output" };
+const char *const tool_names[TOOLS] = { "bash", "task_output", "edit" };
 
 #define BOOLEAN "true or false"
 #define MILLISECONDS "an integer number of milliseconds from "
@@ -87,13 +87,25 @@ static const struct argument {
 	    "returned; 2000 is enough for most builds and tests" } },
 	{ "description", JSON_STRING, 0, 0, "a string",
 	  { [BASH] = "What it is for, in a few words; shown in the list of "
-	    "tasks" } }
+	    "tasks" } },
+	{ "path", JSON_STRING, 0, 0, "the name of a file, absolute or relative "
+	  "to the working directory, of at most " SAID(CWD_MOST) " bytes",
+	  { [EDIT] = "The file, absolute or relative to the working "
+	    "directory" } },
+	{ "old", JSON_STRING, 0, 0, "a text that stands in the file, not empty, "
+	  "and not what new is; absent, the file is made",
+	  { [EDIT] = "The text to replace, exactly as it stands there. Absent: "
+	    "make the file" } },
+	{ "new", JSON_STRING, 0, 0, "a string, what comes in its place",
+	  { [EDIT] = "What comes in its place, or the whole new file" } },
+	{ "all", JSON_BOOL, 0, 0, BOOLEAN,
+	  { [EDIT] = "true: replace it wherever it stands" } }
 };
 
 enum {
 	COMMAND, TIMEOUT, IN_BACKGROUND, TTY, INPUT, CHECK_PID, KILL_PID,
 	TASK_ID, WAIT, UNTIL, NEW, CWD, STDIN, TRUNCATE, LIMIT, DESCRIPTION,
-	ARGUMENTS
+	PATH, OLD, NEW_TEXT, ALL, ARGUMENTS
 };
 
 /* -- Arguments --------------------------------------------------------- */
@@ -123,20 +135,32 @@ static const char *const foreign[][2] = {
 	{ "block", "give wait" }
 };
 
-/* One that the tool does not take; i: its row, if another takes it */
+/* The row of an argument that the tool takes; ARGUMENTS: it takes none of that
+ * name */
+static int
+find_argument(struct json name, int tool)
+{
+	int i = 0;
+
+	while (i < ARGUMENTS && (arguments[i].described[tool] == NULL ||
+	    !json_is(name, arguments[i].name)))
+		i++;
+	return i;
+}
+
+/* One that the tool does not take; perhaps another does that is offered. */
 static void
-add_unknown(struct buf *b, struct json name, int i)
+add_unknown(struct buf *b, const struct tools_options *o, struct json name)
 {
 	size_t f;
 	int other = 0;
 
 	buf_puts(b, b->len == 0 ? "unknown argument " : ", ");
 	put_snippet(b, name);
-	/* One of the tools takes it, which the analyzer doesn't see. */
-	while (i < ARGUMENTS && other < TOOLS - 1 &&
-	    arguments[i].described[other] == NULL)
+	while (other < TOOLS && (!tools_offer(o, other) ||
+	    find_argument(name, other) == ARGUMENTS))
 		other++;
-	if (i < ARGUMENTS)
+	if (other < TOOLS)
 		buf_add(b, ", which ", tool_names[other], " takes");
 	for (f = 0; f < sizeof(foreign) / sizeof(foreign[0]); f++) {
 		if (json_is(name, foreign[f][0]))
@@ -210,8 +234,8 @@ drop_empty(struct json given[])
  * absent, and what the client has added of its own is dropped. False: one is
  * wrong, and the refusal says which. So it is with all functions below. */
 static bool
-read_arguments(struct json members, int tool, const char *added,
-               struct json given[], struct buf *refusal)
+read_arguments(const struct tools_options *o, struct json members, int tool,
+               const char *added, struct json given[], struct buf *refusal)
 {
 	struct json name, value;
 	size_t at = 0;
@@ -219,14 +243,11 @@ read_arguments(struct json members, int tool, const char *added,
 
 	memset(given, 0, ARGUMENTS * sizeof(*given));
 	while (json_next(members, &at, &name, &value)) {
-		for (i = 0; i < ARGUMENTS; i++) {
-			if (json_is(name, arguments[i].name))
-				break;
-		}
-		if (i < ARGUMENTS && arguments[i].described[tool] != NULL)
+		i = find_argument(name, tool);
+		if (i < ARGUMENTS)
 			given[i] = unquoted(value, arguments[i].type);
 		else if (added == NULL || !json_is(name, added))
-			add_unknown(refusal, name, i);
+			add_unknown(refusal, o, name);
 	}
 	if (refusal->len > 0) {
 		add_known(refusal, tool);
@@ -274,21 +295,23 @@ read_command(struct json given, struct buf *text, struct buf *refusal)
 	    "a command to run, such as \"ls -l\"");
 }
 
+/* The name of a directory or a file */
 static bool
-read_cwd(struct json given, struct job_request *job, struct buf *refusal)
+read_name(const struct json given[], int i, struct job_request *job,
+          char **name, struct buf *refusal)
 {
 	struct buf b = { NULL, 0, 0, false };
 
-	if (given.text == NULL)
+	if (given[i].text == NULL)
 		return true;
-	json_decode(given, &b);
+	json_decode(given[i], &b);
 	if (!b.failed && (b.len == 0 || b.len > CWD_MOST || has(&b, '\0'))) {
 		buf_free(&b);
-		wrong(refusal, CWD, given);
-		return refuse(refusal, "; nothing was run");
+		wrong(refusal, i, given[i]);
+		return refuse(refusal, "; nothing was done");
 	}
 	buf_putc(&b, '\0');
-	job->cwd = b.data;
+	*name = b.data;
 	job->text.failed = job->text.failed || b.failed;
 	return true;
 }
@@ -354,7 +377,7 @@ read_job(const struct json given[], struct job_request *job,
 	job->description.len = buf_cut(&job->description, COMMAND_SHOWN);
 	buf_shrink(&job->description);
 	return read_command(given[COMMAND], &job->text, refusal) &&
-	    read_cwd(given[CWD], job, refusal);
+	    read_name(given, CWD, job, &job->cwd, refusal);
 }
 
 /* A task by its id or its pid; a string may be either. */
@@ -477,6 +500,27 @@ read_task(const struct json given[], struct tools_call *call,
 	return read_wait(given, call, 0, refusal);
 }
 
+static bool
+read_edit(const struct json given[], struct job_request *job,
+          struct buf *refusal)
+{
+	struct edit *e = &job->edit;
+
+	if (given[PATH].text == NULL || given[NEW_TEXT].text == NULL)
+		return refuse(refusal, given[PATH].text == NULL
+		    ? "argument \"path\" is missing: the file to change"
+		    : "argument \"new\" is missing: what comes in place of "
+		    "old, or \"\"");
+	if (json_is(given[OLD], "") || json_equal(given[OLD], given[NEW_TEXT]))
+		return wrong(refusal, OLD, given[OLD]);
+	job->edits = true;
+	e->makes = given[OLD].text == NULL;
+	e->all = json_true(given[ALL]);
+	json_decode(given[OLD], &e->old);
+	json_decode(given[NEW_TEXT], &e->new);
+	return read_name(given, PATH, job, &e->path, refusal);
+}
+
 bool
 arguments_read(const struct tools_options *o, int tool, const char *added,
                struct json members, struct tools_call *call,
@@ -484,12 +528,15 @@ arguments_read(const struct tools_options *o, int tool, const char *added,
 {
 	struct json given[ARGUMENTS];
 
-	if (!read_arguments(members, tool, added, given, refusal) ||
+	if (!read_arguments(o, members, tool, added, given, refusal) ||
 	    !(tool == BASH ? read_bash(o, given, call, refusal)
+	    : tool == EDIT ? read_edit(given, &call->job, refusal)
 	    : read_task(given, call, refusal)))
 		return false;
 	return !(call->job.text.failed || call->job.input.failed ||
-	    call->job.description.failed || call->id.failed ||
+	    call->job.description.failed || call->job.edit.old.failed ||
+	    call->job.edit.new.failed ||
+	    call->id.failed ||
 	    call->input.failed || call->until.failed) ||
 	    refuse(refusal, "out of memory; try again later");
 }
@@ -513,5 +560,6 @@ arguments_schema(struct buf *b, int tool)
 		    ? ",\"enum\":[\"head\",\"tail\",\"both\"]}" : "}");
 		before = ",";
 	}
-	buf_puts(b, "},\"additionalProperties\":false}");
+	buf_add(b, "},", tool == EDIT ? "\"required\":[\"path\",\"new\"],"
+	    : "", "\"additionalProperties\":false}");
 }

@@ -8,7 +8,7 @@
 #include "json.h"
 #include "tools.h"
 
-enum { BASH, TASK_OUTPUT, TOOLS };
+enum { BASH, TASK_OUTPUT, EDIT, TOOLS };
 extern const char *const tool_names[TOOLS];
 
 /* Reads them into the call. added: one that the client adds itself, or NULL.

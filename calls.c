@@ -307,6 +307,11 @@ put_answer(struct call *call, struct buf *b)
 			log_refused(call, b);
 		return;
 	}
+	if (job->asked.edits) {
+		results_edit(b, &call->from.reader, c->session,
+		    &job->asked.edit);
+		return;
+	}
 	out = job->out.seen;
 	err = job->err.seen;
 	asked->unseen = call->asked.until.len > 0 && !call->until.seen;

@@ -166,9 +166,8 @@ is_space(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Where most of `old` stands, from its start on and white space left out; at
- * least its first line, or half of it (X4). Without memory it is not looked for.
- */
+/* Where most of `old` stands, from its start on and without white space; at
+ * least its first line, or half of it (X4). Without memory that is nowhere. */
 static enum edit_outcome
 find_near(struct edit *e, const struct buf *was)
 {
@@ -225,8 +224,8 @@ write_part(int fd, const struct buf *b, size_t from, size_t to)
 	return 0;
 }
 
-/* Gives the new file what the old one has beside its bytes, ACLs among it. 0, or
- * -1 with errno. */
+/* Gives the new file what the old one has beside its bytes, ACLs among it. 0,
+ * or -1 with errno. */
 static int
 keep_attributes(const struct change *c, int fd)
 {
@@ -451,6 +450,8 @@ edit_run(struct edit *e, struct guard *guard, const char *name)
 		close(c.fd);
 	buf_free(&c.was);
 	buf_free(&c.will);
+	buf_free(&e->old);
+	buf_free(&e->new);
 }
 
 void

@@ -28,7 +28,7 @@ struct edit {
 	char *path;         /* absolute; afterwards no link is in it */
 	bool makes;         /* a file of `new`; there is no `old` */
 	bool all;           /* all places, not the only one */
-	struct buf old, new;
+	struct buf old, new;  /* afterwards freed */
 
 	enum edit_outcome outcome;
 	int error;          /* errno */

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "buf.h"
+#include "edit.h"
 #include "exec.h"
 #include "output.h"
 #include "secret.h"
@@ -24,6 +25,8 @@ struct job_request {
 	bool background;
 	bool terminal;           /* a task with a terminal of its own (I1) */
 	struct buf client;       /* whose it is: members of its records (A1) */
+	bool edits;              /* not a command, but this (X) */
+	struct edit edit;
 };
 void job_request_free(struct job_request *);
 

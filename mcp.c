@@ -52,16 +52,18 @@ static void
 put_instructions(struct request *r)
 {
 	const struct calls *c = &r->client->calls;
+	bool bash = c->tools->bash;
 
-	buf_add(&r->result, ",\"instructions\":\"", !c->tools->offered
-	    ? "Offers no tools: it was started with --no-bash."
+	buf_add(&r->result, ",\"instructions\":\"", !bash && c->tools->edit
+	    ? "Changes files on the host of this server, with the tool edit."
+	    : !bash ? "Offers no tools: it was started with --no-bash."
 	    : "Runs shell commands on the host of this server: builds, tests, "
 	    "git, files, servers, long jobs. Use the tool bash for each "
 	    "command, and task_output for what runs in the background. A "
 	    "long job: run_in_background with wait; a program that talks "
 	    "back: tty. Long output is saved in a file that the result "
-	    "names. ",
-	    !c->tools->offered ? "" : session_stateless(c->session)
+	    "names. ", bash && c->tools->edit ? "Change files with edit. " : "",
+	    !bash ? "" : session_stateless(c->session)
 	    ? "Each command starts in the same directory, or in its cwd."
 	    : "The working directory stays from call to call; variables do "
 	    "not.", "\"");

@@ -255,6 +255,8 @@ static const struct option {
 	  NUMBER, AT(mcp.result_limit), 1, 2000, 1000000000, -1,
 	  "how long a result's text may be (default: the client's; 0: "
 	  "--truncate)" },
+	{ "--edit", "BORIS_EDIT", FLAG_AT(mcp.tools.edit),
+	  "offer the tool edit, which changes files" },
 	{ "--no-bash", "BORIS_NO_BASH", FLAG_AT(no_bash),
 	  "do not offer the bash and task_output tools" },
 	{ "--transport", "BORIS_TRANSPORT", "stdio|http",
@@ -543,7 +545,7 @@ complete_mcp(struct options *o)
 		append(&o->fence.write, s->tmpdir, strlen(s->tmpdir));
 		append(&o->fence.write, "/dev", strlen("/dev"));
 	}
-	t->offered = !o->no_bash;
+	t->bash = !o->no_bash;
 	t->background = s->background;
 	t->write = o->fence.write;
 	t->no_network = o->fence.no_network;

@@ -550,3 +550,85 @@ results_refused(struct buf *b, struct session *s, const struct job *job,
 	}
 	results_refusal(b, &t);
 }
+
+/* -- Edits ------------------------------------------------------------- */
+
+/* What came of it, and what would be right (X4) */
+static void
+put_edit(struct buf *t, const struct edit *e)
+{
+	static const char *const said[] = {
+		[EDIT_FAILED] = "nothing was changed: ",
+		[EDIT_DONE] = "replaced ",
+		[EDIT_NOT_FOUND] = "old was not found, nor a line like its "
+		    "first one; look at the file",
+		[EDIT_SPACED] = "old was not found; but for white space "
+		    "it stands ",
+		[EDIT_BEGUN] = "old was not found; its beginning stands ",
+		[EDIT_SEVERAL] = "give all: true, or in old more of the lines "
+		    "around the place that is meant: it was found ",
+		[EDIT_BROKEN] = "it may be changed in part, and could not be "
+		    "put back: "
+	};
+	static const struct {
+		int error;
+		const char *advice;
+	} known[] = {
+		{ ENOENT, "without old a file is made, in a directory that is "
+		  "there; ~ and variables are not expanded" },
+		{ EEXIST, "give old to change it" },
+		{ EFBIG, "at most " SAID(EDIT_MOST_MIB) " MiB, before and "
+		  "after" },
+		{ EINVAL, "it must be a regular file" },
+		{ EACCES, "its owner, and boris, must have write permission" },
+		{ EPERM, "it may be immutable (lsattr)" }
+	};
+	bool failed = e->outcome == EDIT_FAILED || e->outcome == EDIT_BROKEN;
+	size_t i;
+
+	json_name(t, e->path, strlen(e->path));
+	buf_add(t, ": ", e->outcome == EDIT_DONE && e->makes ? "made"
+	    : said[e->outcome]);
+	if (failed)
+		put_reason(t, e->error);
+	for (i = 0; i < sizeof(known) / sizeof(known[0]) && failed; i++) {
+		if (known[i].error == e->error)
+			buf_add(t, "; ", known[i].advice);
+	}
+	if (failed || e->count == 0)
+		return;
+	if (e->count > 1)
+		buf_number(t, "", e->count, " times, ");
+	buf_puts(t, e->count > 1 ? "in lines" : "in line");
+	for (i = 0; i < EDIT_LINES && (int64_t)i < e->count; i++)
+		buf_number(t, i == 0 ? " " : ", ", e->lines[i], "");
+	buf_puts(t, e->count > EDIT_LINES ? " and so on" : "");
+}
+
+void
+results_edit(struct buf *b, const struct reader *reader, struct session *s,
+             const struct edit *e)
+{
+	bool error = e->outcome != EDIT_DONE;
+	struct buf t = { NULL, 0, 0, false }, data = t, note = t;
+	size_t most, n = e->shown.len;
+
+	put_edit(&t, e);
+	notes_put_ended(&note, s);
+	if (note.len > 0)
+		buf_puts(&t, "\nnote: ");
+	buf_put(&t, note.data, note.len);
+	buf_puts(&t, n > 0 ? "\n\n" : "");
+	/* So many of the lines as the client lets through (K3) */
+	most = reader->bytes > 0 ? (size_t)reader->bytes : SIZE_MAX / 2;
+	while (n > 0 && (t.len + n > most || e->shown.data[n - 1] != '\n'))
+		n--;
+	buf_put(&t, e->shown.data, n);
+	t.failed = t.failed || note.failed || e->shown.failed;
+	buf_free(&note);
+	if (!error && reader->data) {
+		buf_puts(&data, "{\"status\":\"completed\",\"text\":");
+		json_string(&data, t.data, t.len);
+	}
+	put_result(b, error, &t, &data);
+}

@@ -25,6 +25,10 @@ void results_unlogged(struct buf *, int error);
 void results_job(struct buf *, const struct reader *, struct session *,
                  struct job *, const struct tools_call *look, int64_t now);
 
+/* What has come of an edit (X4) */
+void results_edit(struct buf *, const struct reader *, struct session *,
+                  const struct edit *);
+
 /* All tasks of a session (T7); where ids are secrets, an error (H6) */
 void results_list(struct buf *, const struct reader *, struct session *,
                   int64_t now);

@@ -28,6 +28,7 @@ struct session {
 	bool recorded;           /* its beginning is in the log */
 	bool begun;              /* a result has named its directory (K4) */
 	bool cancelled;          /* the last foreground command was (B7) */
+	bool edited;             /* in this turn: the next edit waits (P6) */
 	char name[25];           /* its files': the process's and its own */
 	struct log_session log;
 	struct secret_place secrets;
@@ -71,6 +72,7 @@ job_bytes(const struct job *job)
 	const struct job_request *r = &job->asked;
 
 	return sizeof(*job) + r->text.cap + r->input.cap + r->client.cap +
+	    r->edit.old.cap + r->edit.new.cap +
 	    (r->cwd != NULL ? strlen(r->cwd) : 0);
 }
 
@@ -137,21 +139,20 @@ session_tidy(char *path)
 	path[len] = '\0';
 }
 
-/* Where `cd name` leads to from the tracked directory; NULL: no memory. */
+/* The absolute name of what is seen under that name from the tracked directory;
+ * NULL: no memory. */
 static char *
-resolve(const struct session *s, const char *name)
+absolute(const struct session *s, const char *name)
 {
 	struct buf b = { NULL, 0, 0, false };
 
 	if (name[0] == '/')
 		buf_puts(&b, name);
 	else
-		buf_add(&b, s->dir, "/", name);
+		buf_add(&b, s->dir[1] != '\0' ? s->dir : "", "/", name);
 	buf_putc(&b, '\0');
 	if (b.failed)
 		buf_free(&b);
-	else
-		session_tidy(b.data);
 	return b.data;
 }
 
@@ -331,9 +332,11 @@ static void
 start(struct session *s, struct job *job, int64_t now)
 {
 	struct job_request *asked = &job->asked;
-	char *dir = asked->cwd != NULL ? resolve(s, asked->cwd)
+	char *dir = asked->cwd != NULL ? absolute(s, asked->cwd)
 	    : strdup(s->dir);
 
+	if (asked->cwd != NULL && dir != NULL)
+		session_tidy(dir);  /* as `cd` does */
 	errno = ENOMEM;
 	job->own.deadline = asked->timeout > 0 ? now + asked->timeout : NEVER;
 	job->call = ++s->calls;
@@ -369,6 +372,24 @@ start(struct session *s, struct job *job, int64_t now)
 	s->cancelled = false;
 }
 
+/* An edit runs in no shell, and is done at once (X2). */
+static void
+edit(struct session *s, struct job *job, int64_t now)
+{
+	struct edit *e = &job->asked.edit;
+	char *path = absolute(s, e->path);
+
+	e->error = ENOMEM;
+	if (path != NULL) {
+		free(e->path);
+		e->path = path;
+		edit_run(e, s->options->guard, s->name);
+	}
+	job->started = job->ended = now;
+	job->state = JOB_FINISHED;
+	s->edited = true;
+}
+
 /* The queue moves on, in order; foreground commands one by one (P7). */
 static void
 start_next(struct session *s, int64_t now)
@@ -376,7 +397,8 @@ start_next(struct session *s, int64_t now)
 	int most = s->stateless ? SESSION_ASIDE : 1;
 	struct job *job, *next;
 
-	for (job = s->first; job != NULL; job = next) {
+	s->edited = false;
+	for (job = s->first; job != NULL && !s->edited; job = next) {
 		next = job->own.next;
 		if (job->state != JOB_QUEUED)
 			continue;
@@ -389,6 +411,8 @@ start_next(struct session *s, int64_t now)
 		else if (job->asked.background &&
 		    count(s, JOB_TASK) == TASKS_MOST)
 			refuse(job, JOB_TOO_MANY);
+		else if (job->asked.edits)
+			edit(s, job, now);
 		else
 			start(s, job, now);
 	}
@@ -640,6 +664,8 @@ session_poll_add(struct session *s, struct loop *loop)
 	struct job *job;
 
 	exec_poll_add(&s->execs, loop);
+	if (s->edited)
+		loop_until(loop, loop->now);
 	for (job = s->first; job != NULL; job = job->own.next) {
 		if (job->state == JOB_RUNNING || job->state == JOB_TASK)
 			loop_until(loop, job->own.deadline);

@@ -10,6 +10,12 @@
 
 enum { DIR_SHOWN = 60 };  /* bytes of a directory in a description */
 
+bool
+tools_offer(const struct tools_options *o, int tool)
+{
+	return tool == EDIT ? o->edit : o->bash;
+}
+
 /* -- Descriptions ------------------------------------------------------ */
 
 /* In ms. A command that outlives its call goes on, so it gets longer (K2). */
@@ -78,8 +84,10 @@ describe_bash(struct buf *b, const struct tools_options *o,
 	    "export, or . venv/bin/activate &&, into each command that needs "
 	    "it. Calls made together may run in any order: join with && what "
 	    "must not. There is no terminal, editor or pager, and stdin is "
-	    "empty: use flags such as -y and -m; write a file with cat >F and "
-	    "stdin. A program that talks back (python, gdb, ssh, a password): "
+	    "empty: use flags such as -y and -m; ", o->edit
+	    ? "change or make a file with edit"
+	    : "write a file with cat >F and stdin",
+	    ". A program that talks back (python, gdb, ssh, a password): "
 	    "tty: true; the result comes when it waits for input; answer with "
 	    "input and its task_id. An exit code other than 0 is a result, "
 	    "not an error. After timeout (default ");
@@ -113,6 +121,22 @@ describe_task_output(struct buf *b, const struct tools_options *o,
 	    "is up.");
 }
 
+static void
+describe_edit(struct buf *b, const struct tools_options *o,
+              const struct reader *r, bool shared)
+{
+	(void)r, (void)shared;
+	buf_puts(b, "Changes a file: replaces old, which must stand in it "
+	    "exactly once (with all: at least once), by new; without old it "
+	    "makes the file. Both are taken as they are, with tabs, spaces and "
+	    "newlines: no patterns, no quoting. Give as many lines of old as "
+	    "it takes to name one place. A newline stands for CRLF too. The "
+	    "change is made whole or not at all; the result shows the lines "
+	    "around it.");
+	if (!o->bash)
+		put_fences(b, o);
+}
+
 /* -- The tools --------------------------------------------------------- */
 
 #define STRING(name) "\"" name "\":{\"type\":\"string\"}"
@@ -129,57 +153,72 @@ static const char output_schema[] =
 	INTEGER("stderr_chars") "," STRING("stdout_file") ","
 	STRING("stderr_file");
 
+static const char edit_schema[] =
+	",\"outputSchema\":{\"type\":\"object\",\"properties\":{"
+	STRING("status") "," STRING("text") "}}";
+
 /* A tool is a row. */
 static const struct tool {
 	const char *title;
 	const char *does;         /* what other shells have tools for */
 	void (*describe)(struct buf *, const struct tools_options *,
 	    const struct reader *, bool shared);
-	const char *schema_end;   /* of the schema of its results */
+	const char *schema, *schema_end;  /* of its results */
 	const char *annotations;
 } tools[TOOLS] = {
 	[BASH] = { "Run a shell command",
 	    " (run_in_background starts a task, input types into it, kill_pid "
 	    "ends it)", describe_bash,
-	    "},\"required\":[\"status\"]}",
+	    output_schema, "},\"required\":[\"status\"]}",
 	    "\"readOnlyHint\":false,\"destructiveHint\":true,"
 	    "\"idempotentHint\":false,\"openWorldHint\":true" },
 	[TASK_OUTPUT] = { "Read a background task", " (reads a task)",
-	    describe_task_output, ",\"tasks\":{\"type\":\"array\",\"items\":{\"type\":"
-	    "\"object\"}}}}",
-	    "\"readOnlyHint\":true,\"openWorldHint\":false" }
+	    describe_task_output, output_schema, ",\"tasks\":{\"type\":"
+	    "\"array\",\"items\":{\"type\":\"object\"}}}}",
+	    "\"readOnlyHint\":true,\"openWorldHint\":false" },
+	[EDIT] = { "Edit a file", " (changes or makes a file)",
+	    describe_edit, edit_schema, "",
+	    "\"readOnlyHint\":false,\"destructiveHint\":true,"
+	    "\"idempotentHint\":false,\"openWorldHint\":false" }
 };
 
 void
 tools_list(struct buf *b, const struct tools_options *o,
            const struct reader *r, bool shared)
 {
+	const char *before = "[";
 	int i;
 
-	buf_puts(b, "[");
-	for (i = 0; i < TOOLS && o->offered; i++) {
-		buf_add(b, i > 0 ? "," : "", "{\"name\":\"", tool_names[i],
+	for (i = 0; i < TOOLS; i++) {
+		if (!tools_offer(o, i))
+			continue;
+		buf_add(b, before, "{\"name\":\"", tool_names[i],
 		    "\",\"title\":\"", tools[i].title,
 		    "\",\"description\":\"");
 		tools[i].describe(b, o, r, shared);
 		arguments_schema(b, i);
 		if (r->data)
-			buf_add(b, output_schema, tools[i].schema_end);
+			buf_add(b, tools[i].schema, tools[i].schema_end);
 		buf_add(b, ",\"annotations\":{", tools[i].annotations,
 		    "},\"_meta\":{\"anthropic/maxResultSizeChars\":200000,"
 		    "\"anthropic/alwaysLoad\":true}}");
+		before = ",";
 	}
-	buf_puts(b, "]");
+	buf_puts(b, before[0] == '[' ? "[]" : "]");
 }
 
 void
 tools_names(struct buf *b, const struct tools_options *o)
 {
+	const char *before = o->bash ? "; there are " : "; there is ";
 	int i;
 
-	for (i = 0; i < TOOLS && o->offered; i++)
-		buf_add(b, i == 0 ? "; there are " : i < TOOLS - 1 ? ", "
-		    : " and ", tool_names[i], tools[i].does);
+	for (i = 0; i < TOOLS; i++) {
+		if (!tools_offer(o, i))
+			continue;
+		buf_add(b, before, tool_names[i], tools[i].does);
+		before = o->edit && i == BASH ? ", " : " and ";
+	}
 }
 
 void
@@ -193,7 +232,7 @@ tools_read(const struct tools_options *o, const struct reader *r,
 	memset(call, 0, sizeof(*call));
 	while (tool < TOOLS && !json_is(name, tool_names[tool]))
 		tool++;
-	if (tool == TOOLS || !o->offered)
+	if (tool == TOOLS || !tools_offer(o, tool))
 		return;
 	call->action = TOOLS_RUN;
 	call->job.timeout = usual_timeout(o, r);

@@ -12,7 +12,8 @@
 #include "session.h"
 
 struct tools_options {
-	bool offered;            /* false: --no-bash */
+	bool bash;               /* offered, with task_output; not: --no-bash */
+	bool edit;               /* --edit: offered (X1) */
 	bool background;         /* --on-timeout, for the description */
 	const char *write;       /* --write, for the description: names, each
 	                          * with a NUL behind it, then an empty one;
@@ -33,7 +34,7 @@ enum tools_action {
 /* What a call asks for */
 struct tools_call {
 	enum tools_action action;
-	struct job_request job;  /* TOOLS_RUN: what to run */
+	struct job_request job;  /* TOOLS_RUN: what to run, or to edit */
 	bool by_pid;             /* check_pid or kill_pid, not task_output */
 	int64_t pid;             /* 0: not by a number */
 	struct buf id;           /* of the task; or its pid as text */
@@ -58,7 +59,9 @@ struct tools_call {
 void tools_list(struct buf *, const struct tools_options *,
                 const struct reader *, bool shared);
 
-/* Appends "; there are bash and ...", if any are offered. */
+bool tools_offer(const struct tools_options *, int tool);
+
+/* Appends "; there are: bash ...", if any are offered. */
 void tools_names(struct buf *, const struct tools_options *);
 
 /* A call of the tool of that name, with these arguments (an object, or

@@ -26,12 +26,12 @@ accepts() {
 	is "$(cat err)" ''
 	for option in workdir timeout bg-timeout on-timeout truncate save-limit \
 	              structured write no-network hide call-limit result-limit \
-	              no-bash help version; do
+	              edit no-bash help version; do
 		has "$(cat out)" --$option
 	done
 	for variable in WORKDIR TIMEOUT BG_TIMEOUT ON_TIMEOUT TRUNCATE SAVE_LIMIT \
 	                STRUCTURED WRITE NO_NETWORK HIDE CALL_LIMIT RESULT_LIMIT \
-	                NO_BASH; do
+	                EDIT NO_BASH; do
 		has "$(cat out)" BORIS_$variable
 	done
 }

@@ -4,8 +4,8 @@
  *         calls.c tools.c results.c session.c output.c spool.c json.c io.c
  *
  * The first byte says how boris was started; what follows is lines. Commands
- * are not run: the functions of exec.h are here, and what a command does is
- * read from its text. Time passes at blank lines, and as fast as it may. What
+ * are not run and files not edited: the functions of exec.h and edit.h are here,
+ * and what a command does is read from its text. Time passes at blank lines, and as fast as it may. What
  * stands in a line for what only boris knows: \001 the last task's id; and at
  * its head \002 or \003: the peer of the line before goes away (mcp_forget).
  *
@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "../edit.h"
 #include "../exec.h"
 #include "../guard.h"
 #include "../mcp.h"
@@ -100,6 +101,27 @@ change_dir(struct exec *x)
 	x->report->dir[0] = '/';
 	memcpy(x->report->dir + 1, x->text.data + 3, n - 3);
 	x->report->dir[n - 2] = '\0';
+}
+
+/* What comes of it is as long as `new` is. */
+void
+edit_run(struct edit *e, struct guard *guard, const char *name)
+{
+	(void)guard, (void)name;
+	must(e->path[0] == '/' && (e->makes || e->old.len > 0), "an edit");
+	e->outcome = (enum edit_outcome)(e->new.len % (EDIT_BROKEN + 1));
+	e->error = ENOENT;
+	e->count = e->makes ? 0 : (int64_t)e->new.len;
+	buf_put(&e->shown, e->old.data, e->old.len);
+}
+
+void
+edit_free(struct edit *e)
+{
+	free(e->path);
+	buf_free(&e->old);
+	buf_free(&e->new);
+	buf_free(&e->shown);
 }
 
 void
@@ -636,7 +658,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	options.session.bg_timeout = data[0] & 1 ? 30000 : 0;
 	options.session.background = (data[0] & 2) != 0;
 	options.tools.background = options.session.background;
-	options.tools.offered = (data[0] & 60) != 60;
+	options.tools.bash = (data[0] & 60) != 60;
+	options.tools.edit = (data[0] & 8) != 0;
 	options.structured = data[0] & 4 ? MCP_DATA_OFF : MCP_DATA_AUTO;
 	options.tools.timeout = 120000;
 	options.tools.truncate = (enum truncate)((data[0] & 8) != 0);

@@ -136,11 +136,11 @@ struct field {
 	                    * not be there, or is looked for elsewhere */
 };
 
-/* The fields of SPEC B and T7, in their order. */
+/* The fields of SPEC B, X4 and T7, in their order. */
 enum {
 	STATUS, EXIT_CODE, SIGNAL, TIMED_OUT, NOTE, TASK_ID, PID, CWD, ELAPSED,
 	STDOUT, STDERR, STDOUT_CHARS, STDERR_CHARS, STDOUT_FILE, STDERR_FILE,
-	TASKS, FIELDS
+	TEXT, TASKS, FIELDS
 };
 
 static const struct field fields[FIELDS] = {
@@ -159,6 +159,7 @@ static const struct field fields[FIELDS] = {
 	{ "stderr_chars", JSON_NUMBER, NULL },
 	{ "stdout_file", JSON_STRING, "" },
 	{ "stderr_file", JSON_STRING, "" },
+	{ "text", JSON_STRING, "" },
 	{ "tasks", JSON_ARRAY, NULL }
 };
 
@@ -361,6 +362,10 @@ data_fault(struct json data, const struct buf *text)
 		return why;
 	if (there(found[TASKS]))
 		return list_fault(data, found[TASKS], text);
+	if (there(found[TEXT]))
+		return count(data) == 2 && json_is(found[STATUS], states[0])
+		    ? unsaid(text, fields, found, FIELDS)
+		    : "an edit with other fields, or that is not completed";
 	while (i < 4 && !json_is(found[STATUS], states[i]))
 		i++;
 	if (i == 4)

@@ -1,0 +1,493 @@
+#!/usr/bin/env bats
+# X: editing
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154
+
+load helper
+
+# edit PATH NEW [OLD [MORE]]: a call of edit with JSON strings, and its answer
+edit() {
+	run_tool edit '{"path":"'"$1"'","new":'"$2${3:+,\"old\":$3}${4:+,$4}"'}'
+}
+
+# said PATTERN: the reply is a result that tells the model something like that
+said() {
+	is "$(get result isError)" false &&
+		like "$(get -s result content 0 text)" "$1"
+}
+
+# holds FILE TEXT: these bytes and no others (printf's escapes)
+holds() {
+	is "$(od -An -c "$1")" "$(printf "$2" | od -An -c)"
+}
+
+# alone DIR FILE...: nothing else is in there
+alone() {
+	local dir=$1
+	shift
+	is "$(ls -A "$dir" | xargs)" "$*"
+}
+
+# inode FILE: its number
+inode() {
+	# shellcheck disable=SC2012
+	ls -i "$1" | sed 's/^ *\([0-9]*\).*/\1/'
+}
+
+@test "X1: edit is offered on demand alone" {
+	boris
+	ask tools/list
+	is "$(get result tools 2)" ''
+	lacks "$(get result tools 0 description)" 'with edit'
+	edit f '"x"'
+	is "$(code)" -32602
+	lacks "$(get error message)" 'edit ('
+	run_bash true '{"path":"f"}'
+	refused 'unknown argument "path"; *'
+	leave
+	is "$status$(<err)" 0
+	boris --edit
+	ask tools/list
+	is "$(get -s result tools 2 name)" edit
+	has "$(get result tools 0 description)" 'with edit'
+	lacks "$(get result tools 0 description)" 'cat >F'
+	run_bash true '{"path":"f"}'
+	refused 'unknown argument "path", which edit takes; *'
+	edit f '"x"'
+	said "$PWD/f: made"
+}
+
+@test "X1: with --no-bash edit alone is offered, and BORIS_EDIT=1 does it too" {
+	export BORIS_EDIT=1
+	boris --no-bash
+	has "$reply" 'tool edit'
+	ask tools/list
+	is "$(get -s result tools 0 name)$(get result tools 1)" edit
+	run_tool bash '{"command":"touch ran"}'
+	is "$(code)" -32602
+	has "$(get error message)" '; there is edit (changes or makes a file)'
+	edit f '"x"'
+	said "$PWD/f: made"
+	edit f '"y"' '"x"'
+	said "$PWD/f: replaced in line 1"$'\n\n1\ty'
+	holds f y
+	[ ! -e ran ]
+}
+
+@test "B6: tools/list with edit is at most 7 KiB, and 6 KiB without" {
+	boris
+	ask tools/list
+	most ${#reply} 6144
+	leave
+	boris --edit
+	ask tools/list
+	most ${#reply} 7168
+	most "$(get -s result tools 0 description | wc -c)" 1500
+}
+
+@test "X1: old is replaced where it stands once, with all wherever it does" {
+	boris --edit
+	printf 'a b a\na.*b\n' >f
+	edit f '"X"' '"a.*b"'
+	said '*: replaced in line 2*'
+	holds f 'a b a\nX\n'
+	edit f '"c"' '"a"'
+	refused '*found 2 times, in lines 1, 1'
+	edit f '"c"' '"a"' '"all":true'
+	said '*: replaced 2 times, in lines 1, 1*'
+	holds f 'c b c\nX\n'
+	edit f '""' '"c b c\n"' '"all":true'
+	holds f 'X\n'
+}
+
+@test "X1: without old a file is made, which must not be there yet, its directory must" {
+	boris --edit
+	edit f '"one\ntwo"'
+	said "$PWD/f: made"
+	holds f 'one\ntwo'
+	edit f '"x"' null
+	refused '*File exists; give old to change it'
+	ln -s nowhere dangling
+	edit dangling '"x"'
+	refused '*File exists*'
+	edit no/f '"x"'
+	refused "$PWD/no/f: nothing was changed: No such file*"
+	edit empty '""'
+	holds empty ''
+	holds f 'one\ntwo'
+}
+
+@test "X1: wrong arguments are told with what would be right" {
+	boris --edit
+	echo x >f
+	edit f '"x"' '""'
+	refused 'argument "old" must be a text that stands in the file, not empty*'
+	edit f '"x"' '"x"'
+	refused 'argument "old" must be *not what new is*'
+	run_tool edit '{"new":"x"}'
+	refused 'argument "path" is missing*'
+	run_tool edit '{"path":"f"}'
+	refused 'argument "new" is missing*'
+	edit '' '"x"'
+	refused 'argument "path" must be *'
+	edit 'f\u0000' '"x"'
+	refused 'argument "path" must be *'
+	run_tool edit '{"path":"f","old_string":"x","command":"y","new":""}'
+	refused 'unknown argument "old_string", "command", which bash takes; edit takes path, old, new, all'
+	edit f 1 '"x"'
+	refused 'argument "new" must be a string*'
+	holds f 'x\n'
+}
+
+@test "X2: it waits for the commands before it, and path starts where they end" {
+	boris --edit
+	mkdir d
+	call_bash 'cd d; read <../gate; printf b >f'
+	call edit '{"path":"f","old":"b","new":"c"}'
+	edited=$id
+	call_bash 'cat f; pwd'
+	in_turn
+	release
+	answer $edited
+	said "$PWD/d/f: replaced*"
+	answer $((edited + 1))
+	is "$(plain stdout)" "c$PWD/d"
+}
+
+@test "X2: a queued edit can be cancelled, and is not made" {
+	boris --edit
+	call_bash 'read <gate'
+	held=$id
+	call edit '{"path":"f","new":"x"}'
+	cancel $id
+	in_turn
+	release
+	answer $held
+	in_turn
+	[ ! -e f ]
+	leave
+	unanswered $((held + 1))
+}
+
+@test "X2: without a session path starts in the server's directory" {
+	start --edit
+	modern tools/call '"name":"edit","arguments":{"path":"f","new":"x"}'
+	said "$PWD/f: made"
+}
+
+@test "X2: bytes that are no UTF-8, NUL and a missing newline are kept" {
+	boris --edit
+	printf '\377\0a\tb\n\300x' >f
+	edit f '"c"' '"a\tb"'
+	holds f '\377\0c\n\300x'
+	edit f '"d\u0000"' '"\u0000c\n"'
+	holds f '\377d\0\300x'
+}
+
+@test "X2: where lines end in CRLF, a newline matches that and becomes it" {
+	boris --edit
+	printf 'a\r\nb\r\nc\r\n' >f
+	edit f '"1\n2\r\n3\n"' '"a\nb\n"'
+	said '*: replaced in line 1*'
+	holds f '1\r\n2\r\n3\r\nc\r\n'
+	printf 'a\nb\r\nc\n' >f
+	edit f '"x\ny"' '"b\r\nc"'
+	holds f 'a\nx\ny\n'
+}
+
+@test "X3: the file keeps its mode and owner, and nothing is left beside it" {
+	boris --edit
+	mkdir d
+	echo a=1 >d/f
+	chmod 640 d/f
+	[ "$(id -u)" != 0 ] || chown 1234:4321 d/f
+	before=$(ls -ln d/f | cut -c 1-30) number=$(inode d/f)
+	edit d/f '"2"' '"1"'
+	holds d/f 'a=2\n'
+	is "$(ls -ln d/f | cut -c 1-30)" "$before"
+	isnt "$(inode d/f)" "$number"
+	alone d f
+}
+
+@test "X3: extended attributes and ACLs are kept" {
+	needs python3
+	boris --edit
+	echo a=1 >f
+	python3 -c 'import os, struct
+os.setxattr("f", "user.k", b"v\0w")
+os.setxattr("f", "system.posix_acl_access", struct.pack("<I", 2) + b"".join(
+    struct.pack("<HHI", tag, bits, who) for tag, bits, who in [(1, 6, 0xffffffff),
+    (2, 4, 99), (4, 4, 0xffffffff), (16, 4, 0xffffffff), (32, 0, 0xffffffff)]))' ||
+		skip 'no attributes here'
+	list='import os
+print([(k, os.getxattr("f", k)) for k in sorted(os.listxattr("f"))])'
+	before=$(python3 -c "$list")
+	edit f '"2"' '"1"'
+	holds f 'a=2\n'
+	is "$(python3 -c "$list")" "$before"
+}
+
+@test "X3: a symbolic link is followed, and stays one" {
+	boris --edit
+	mkdir real etc
+	echo a=1 >real/f
+	ln -s ../real/f etc/f
+	edit etc/f '"2"' '"1"'
+	said "$PWD/real/f: replaced in line 1*"
+	holds real/f 'a=2\n'
+	is "$(readlink etc/f)" ../real/f
+	alone etc f
+	alone real f
+}
+
+@test "X3: a file with several names keeps them, longer or shorter" {
+	boris --edit
+	echo a=1 >f
+	ln f g
+	edit f '"longer than it was"' '"1"'
+	holds g 'a=longer than it was\n'
+	edit g '""' '"a=longer "'
+	holds f 'than it was\n'
+	is "$(inode f)" "$(inode g)"
+}
+
+@test "X3: a directory, a device, a FIFO and what its owner may not write are refused" {
+	boris --edit
+	mkdir d
+	echo a >f
+	chmod 444 f
+	edit d '"x"' '"a"'
+	refused "$PWD/d: nothing was changed: Is a directory"
+	edit /dev/null '"x"' '"a"'
+	refused '/dev/null: *it must be a regular file'
+	edit gate '"x"' '"a"'
+	refused '*it must be a regular file'
+	edit f '"x"' '"a"'
+	refused '*Permission denied; its owner*'
+	edit none '"x"' '"a"'
+	refused "$PWD/none: nothing was changed: No such file*"
+	holds f 'a\n'
+}
+
+@test "X3: more than 16 MiB, before or after, is refused" {
+	boris --edit
+	head -c 16777216 /dev/zero | tr '\0' a >f
+	edit f '"aa"' '"a"' '"all":true'
+	refused '*at most 16 MiB, before and after'
+	printf b >>f
+	edit f '"c"' '"b"'
+	refused '*at most 16 MiB, before and after'
+	is "$(wc -c <f | xargs)" 16777217
+}
+
+@test "X3: on a full disk the file stays as it was, in place too" {
+	needs_root
+	needs unshare mount
+	unshare -m true || skip 'no mount namespaces here'
+	mkdir d
+	wrap=(unshare -m sh -c 'mount -t tmpfs -o size=64k none d &&
+		head -c 20000 /dev/zero | tr "\0" a >d/f && echo END >>d/f &&
+		cp d/f d/h && ln d/h d/g && { cat /dev/zero >d/fill; :; } 2>/dev/null
+		exec "$@"' sh)
+	boris --edit
+	edit d/f '"x"' '"END"'
+	refused '*No space left on device'
+	long=$(printf %09000d 0)
+	edit d/g "\"$long\"" '"END"'
+	refused '*No space left on device'
+	edit d/new "\"$long\""
+	refused '*No space left on device'
+	run_bash 'ls -A d | xargs; wc -c <d/f; cmp d/f d/g; tail -c 4 d/g'
+	is "$(plain stdout)" $'f fill g h\n20004\nEND'
+	edit d/g '"SAME"' '"aEND"'
+	said '*replaced*'
+}
+
+@test "X3: an immutable file and a read-only file system are told as such" {
+	needs_root
+	needs unshare mount
+	unshare -m true || skip 'no mount namespaces here'
+	mkdir d
+	wrap=(unshare -m sh -c 'mount -t tmpfs none d && echo a >d/f &&
+		mount -o remount,ro d; exec "$@"' sh)
+	boris --edit
+	edit d/f '"x"' '"a"'
+	refused '*Read-only file system'
+	edit d/new '"x"'
+	refused '*Read-only file system'
+	echo a >f
+	chattr +i f || skip 'no immutable files here'
+	edit f '"x"' '"a"'
+	chattr -i f
+	refused '*Operation not permitted; it may be immutable*'
+	holds f 'a\n'
+}
+
+@test "X3: where no file can be made beside it, or take its name, it is written in place" {
+	needs_root
+	needs unshare mount setpriv
+	unshare -m true || skip 'no mount namespaces here'
+	mkdir d
+	echo a >d/f
+	echo b >d/bound
+	echo b >bound
+	chmod 755 d
+	chmod 666 d/f
+	wrap=(unshare -m sh -c 'mount --bind bound d/bound; exec "$@"' sh)
+	boris --edit
+	edit d/bound '"c"' '"b"'
+	said '*replaced*'
+	alone d bound f
+	leave
+	holds bound 'c\n'
+	[ "$BORIS" -ef boris ] || cp "$BORIS" boris
+	chmod 755 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR" .. . boris 2>/dev/null || :
+	chmod 777 tmp
+	BORIS=$PWD/boris
+	wrap=(setpriv --reuid=54321 --regid=54322 --clear-groups)
+	"${wrap[@]}" test -x "$BORIS" || skip 'no other user may come here'
+	boris --edit
+	number=$(inode d/f)
+	edit d/f '"b"' '"a"'
+	said '*replaced*'
+	holds d/f 'b\n'
+	is "$(inode d/f) $(ls -ln d/f | awk '{print $3}')" "$number 0"
+	edit d/new '"b"'
+	refused '*Permission denied*'
+	alone d bound f
+}
+
+@test "X3: boris killed in an edit leaves the old file or the new one, and nothing else" {
+	needs_linux
+	mkdir d
+	yes 'a line of text' | head -n 200000 >old
+	echo end >>old
+	sed '$s/end/END/' old >new
+	for n in {1..20}; do
+		cp old d/f
+		boris --edit
+		call edit '{"path":"d/f","old":"end","new":"END"}'
+		pause $n
+		kill -9 $server
+		died || :
+		eventually alone d f 2>/dev/null
+		cmp -s d/f old || cmp d/f new
+	done
+}
+
+@test "X3: a file half made when boris is killed is removed" {
+	needs strace
+	strace -o /dev/null true || skip 'nothing can be traced here'
+	mkdir d
+	wrap=(strace -o trace -e trace=fsync -e inject=fsync:delay_enter=20000000)
+	boris --edit
+	call edit '{"path":"d/f","new":"x"}'
+	eventually compgen -G 'd/.boris-*'
+	pid=$(pgrep -P $server)
+	pid=${pid%%$'\n'*}
+	kill -9 $server "$pid"
+	died || :
+	eventually alone d 2>/dev/null
+}
+
+@test "F1: with --write an edit outside is refused by the kernel" {
+	needs_linux
+	mkdir in out
+	echo a >in/f
+	echo a >out/f
+	filter --write=in </dev/null >seen
+	[ "$status" = 0 ] || skip "$(<err)"
+	boris --edit --write=in
+	edit in/f '"b"' '"a"'
+	said '*replaced*'
+	edit out/f '"b"' '"a"'
+	refused '*Permission denied*'
+	edit out/new '"b"'
+	refused '*Permission denied*'
+	holds in/f 'b\n'
+	holds out/f 'a\n'
+	alone out f
+	alone in f
+}
+
+@test "X4: the result has the lines around, three before and after, at most 20" {
+	boris --edit
+	seq 100 >f
+	edit f '"fifty\nand more"' '"50"'
+	is "$(get -s result content 0 text)" "$PWD/f: replaced in line 50
+
+47	47
+48	48
+49	49
+50	fifty
+51	and more
+52	51
+53	52
+54	53"
+	is "$(result text)" "$(text)"
+	is "$(result status)" '"completed"'
+	edit f '"0\n"' '"0\n"'
+	edit f '"!\n"' '"0\n"' '"all":true'
+	said '*: replaced 9 times, in lines 10, 20, 30, 40, 61, 71, 81, 91, 101*'
+	is "$(plain text | grep -c '^[0-9.]')" 22
+	has "$(plain text)" $'\n13\t13\n...\n17\t17\n'
+}
+
+@test "X4: long lines are cut, and control characters left out" {
+	boris --edit
+	long=$(printf %0500d 0)
+	printf '\033[31m%s\rb\n' $long >f
+	edit f '"B"' '"b"'
+	like "$(plain text)" '*1'$'\t''[[]31m0*0...'
+	most "$(plain text | tail -n 1 | wc -c)" 170
+}
+
+@test "X4: what was not found is shown where it stands but for white space" {
+	boris --edit
+	printf 'x\n\tif (a)\n\t\tb();\n' >f
+	edit f '"y"' '"    if (a)\n        b();\n"'
+	refused '*old was not found; but for white space it stands in line 2'$'\n\n1\tx\n2\t\tif (a)\n3\t\t\tb();'
+	edit f '"y"' '"if (a)\n\t\tc();"'
+	refused '*old was not found; its beginning stands in line 2'$'\n\n1\tx\n2\t\tif (a)\n3\t\t\tb();'
+	edit f '"y"' '"elsewhere\nx"'
+	refused '*old was not found, nor a line like its first one*'
+}
+
+@test "X4: what was found several times is told with its lines" {
+	boris --edit
+	seq 30 | sed s/.*/x/ >f
+	edit f '"y"' '"x"'
+	refused '*all: true*found 30 times, in lines 1, 2, *, 19, 20 and so on'
+}
+
+@test "K3: the lines around fit what the client lets through" {
+	boris --edit --result-limit=2000
+	long=$(printf %0300d 0)
+	for n in {1..20}; do echo $long; done >f
+	edit f '"1"' '"0"' '"all":true'
+	most "$(plain text | wc -c)" 2000
+	like "$(plain text)" '*: replaced 6000 times*...'
+}
+
+@test "T8: the result of an edit tells which tasks have ended" {
+	boris --edit
+	start_task 'read <gate'
+	release
+	eventually gone $pid
+	edit f '"x"'
+	said '*: made'$'\n'"note: task $task has ended: *"
+}
+
+@test "P6: an edit of 16 MiB takes at most half a second" {
+	needs_plain
+	boris --edit
+	head -c 16777216 /dev/zero | tr '\0' a >f
+	before=$(ticks)
+	edit f '"b"' '"a"' '"all":true'
+	said '*: replaced 16777216 times*'
+	most $(($(ticks) - before)) $((50 * SLOW))
+	a=$(printf %090000d 0 | tr 0 a)
+	before=$(ticks)
+	edit f '"c"' "\"$a c\""
+	refused '*'
+	most $(($(ticks) - before)) $((50 * SLOW))
+}
