@@ -259,8 +259,10 @@ take_name(const struct change *c, const char *from)
 	const char *to = c->edit->path;
 	struct stat st;
 
-	if (c->fd < 0 && link(from, to) == 0)
-		return unlink(from);
+	if (c->fd < 0 && link(from, to) == 0) {
+		unlink(from);  /* it has its name, whatever becomes of this */
+		return 0;
+	}
 	if (c->fd < 0 && (errno == EEXIST || lstat(to, &st) == 0)) {
 		errno = EEXIST;
 		return -1;
@@ -316,30 +318,27 @@ write_beside(const struct change *c, struct guard *guard, const char *unique)
 	return error == 0 ? 0 : -1;
 }
 
-/* Overwrites `len` bytes of the file, and first writes what is longer: if there
- * is no room for that, nothing was overwritten. 0, or -1 with errno. */
-static int
-overwrite(int fd, const struct buf *b, size_t len)
-{
-	if (len > b->len)
-		len = b->len;
-	return (len < b->len && (write_part(fd, b, len, b->len) < 0 ||
-	    fsync(fd) < 0)) || write_part(fd, b, 0, len) < 0 ||
-	    ftruncate(fd, (off_t)b->len) < 0 || fsync(fd) < 0 ? -1 : 0;
-}
-
-/* What fails is put back, which needs no more room. */
+/* What is longer comes first: if there is no room for that, nothing was
+ * overwritten. What fails later is put back, which needs no more room. */
 static enum edit_outcome
 write_in_place(const struct change *c)
 {
-	int error, back;
+	const struct buf *was = &c->was, *will = &c->will;
+	size_t both = was->len < will->len ? was->len : will->len;
+	bool fits = both == will->len ||
+	    (write_part(c->fd, will, both, will->len) == 0 &&
+	    fsync(c->fd) == 0);
+	int error;
 
-	if (overwrite(c->fd, &c->will, c->was.len) == 0)
+	if (fits && write_part(c->fd, will, 0, both) == 0 &&
+	    ftruncate(c->fd, (off_t)will->len) == 0 && fsync(c->fd) == 0)
 		return EDIT_DONE;
 	error = errno;
-	back = overwrite(c->fd, &c->was, c->was.len);
+	fits = ftruncate(c->fd, (off_t)was->len) == 0 &&
+	    (!fits || write_part(c->fd, was, 0, was->len) == 0) &&
+	    fsync(c->fd) == 0;
 	errno = error;
-	return back == 0 ? EDIT_FAILED : EDIT_BROKEN;
+	return fits ? EDIT_FAILED : EDIT_BROKEN;
 }
 
 /* In place it is written where the file has several names, or where no new one

@@ -385,7 +385,8 @@ edit(struct session *s, struct job *job, int64_t now)
 		e->path = path;
 		edit_run(e, s->options->guard, s->name);
 	}
-	job->started = job->ended = now;
+	if (e->outcome == EDIT_DONE || e->outcome == EDIT_BROKEN)
+		job->started = now;
 	job->state = JOB_FINISHED;
 	s->edited = true;
 }
