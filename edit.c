@@ -6,6 +6,7 @@
 
 #include "edit.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -126,15 +127,17 @@ show(struct edit *e, const struct buf *text, int64_t more)
 
 /* -- Texts ------------------------------------------------------------- */
 
-/* Replaces all places of `old` that do not overlap. False: no memory. */
+/* Replaces all places of `old` that do not overlap. Where that is asked for,
+ * their lines are those of the new file. False: no memory. */
 static bool
 replace(struct change *c)
 {
 	const struct buf *was = &c->was;
 	struct edit *e = c->edit;
+	const struct buf *stays = e->all ? &e->new : &e->old;
+	int64_t line = 1, more = newlines(stays->data, stays->len);
 	struct pattern p = { NULL, 0, NULL };
 	size_t at, begin, from = 0, matched = 0;
-	int64_t line = 1;
 
 	if (e->old.failed || !pattern_open(&p, e->old.data, e->old.len))
 		return false;
@@ -147,7 +150,7 @@ replace(struct change *c)
 		if (e->count < EDIT_LINES)
 			e->lines[e->count] = line;
 		e->count++;
-		line += newlines(was->data + begin, p.len);
+		line += more;
 		if (c->will.len <= EDIT_MOST) {
 			buf_put(&c->will, was->data + from, begin - from);
 			buf_put(&c->will, e->new.data, e->new.len);
@@ -157,13 +160,7 @@ replace(struct change *c)
 	}
 	buf_put(&c->will, was->data + from, was->len - from);
 	pattern_free(&p);
-	return !c->will.failed && !e->new.failed;
-}
-
-static bool
-is_space(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
+	return !e->new.failed;
 }
 
 /* Where most of `old` stands, from its start on and without white space; at
@@ -177,7 +174,7 @@ find_near(struct edit *e, const struct buf *was)
 	bool whole = false;
 
 	for (i = 0; i < e->old.len; i++) {
-		if (!is_space(e->old.data[i]))
+		if (!isspace((unsigned char)e->old.data[i]))
 			buf_putc(&old, e->old.data[i]);
 		else if (e->old.data[i] == '\n' && first == 0)
 			first = old.len;
@@ -186,7 +183,7 @@ find_near(struct edit *e, const struct buf *was)
 		first = old.len / 2;
 	if (!old.failed && pattern_open(&p, old.data, old.len)) {
 		for (i = 0; i < was->len && !whole; i++) {
-			if (is_space(was->data[i]))
+			if (isspace((unsigned char)was->data[i]))
 				continue;
 			matched = pattern_step(&p, matched, was->data[i]);
 			if (matched > most) {
@@ -201,7 +198,7 @@ find_near(struct edit *e, const struct buf *was)
 	if (!whole && (most < first || most < NEAR_LEAST))
 		return EDIT_NOT_FOUND;
 	for (i = end; most > 0; )
-		most -= !is_space(was->data[--i]);
+		most -= !isspace((unsigned char)was->data[--i]);
 	e->count = 1;
 	e->lines[0] = newlines(was->data, i) + 1;
 	show(e, was, newlines(was->data + i, end - i));
@@ -363,20 +360,22 @@ write_file(const struct change *c, struct guard *guard, const char *unique)
 static int
 read_file(struct change *c)
 {
-	const char *path = c->edit->path;
+	char *path = realpath(c->edit->path, NULL);
 	struct buf *b = &c->was;
 	ssize_t n = 1;
 
-	if (stat(path, &c->stat) < 0)
+	if (path == NULL || stat(path, &c->stat) < 0) {
+		free(path);
 		return -1;
+	}
+	free(c->edit->path);
+	c->edit->path = path;
 	errno = S_ISDIR(c->stat.st_mode) ? EISDIR
 	    : !S_ISREG(c->stat.st_mode) ? EINVAL
 	    : !(c->stat.st_mode & S_IWUSR) ? EACCES
 	    : c->stat.st_size > EDIT_MOST ? EFBIG : 0;
-	if (errno != 0)
-		return -1;
-	c->fd = open(path, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (c->fd < 0)
+	if (errno != 0 || (c->fd = open(path,
+	    O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) < 0)
 		return -1;
 	buf_room(b, (size_t)c->stat.st_size);
 	while (n > 0 && b->len <= EDIT_MOST && buf_room(b, 1)) {
@@ -388,63 +387,49 @@ read_file(struct change *c)
 	return n < 0 || b->failed ? -1 : 0;
 }
 
-/* What the file will be; EDIT_DONE: so it is. */
+/* What the file will be; EDIT_DONE: so it can be. */
 static enum edit_outcome
 prepare(struct change *c)
 {
 	struct edit *e = c->edit;
-	char *real;
 
 	if (e->makes) {
-		c->will = e->new;
-		memset(&e->new, 0, sizeof(e->new));
-		return EDIT_DONE;
+		buf_put(&c->will, e->new.data, e->new.len);
+	} else {
+		if (read_file(c) < 0)
+			return EDIT_FAILED;
+		if (has_crlf(&c->was)) {
+			make_crlf(&e->old);
+			make_crlf(&e->new);
+		}
+		errno = ENOMEM;
+		if (!replace(c))
+			return EDIT_FAILED;
+		if (e->count == 0)
+			return find_near(e, &c->was);
+		if (e->count > 1 && !e->all)
+			return EDIT_SEVERAL;
 	}
-	real = realpath(e->path, NULL);
-	if (real == NULL)
-		return EDIT_FAILED;
-	free(e->path);
-	e->path = real;
-	if (read_file(c) < 0)
-		return EDIT_FAILED;
-	if (has_crlf(&c->was)) {
-		make_crlf(&e->old);
-		make_crlf(&e->new);
-	}
-	errno = ENOMEM;
-	if (!replace(c))
-		return EDIT_FAILED;
-	return e->count == 0 ? find_near(e, &c->was)
-	    : e->count > 1 && !e->all ? EDIT_SEVERAL : EDIT_DONE;
+	errno = c->will.failed ? ENOMEM : EFBIG;
+	return c->will.failed || c->will.len > EDIT_MOST ? EDIT_FAILED
+	    : EDIT_DONE;
 }
 
 void
 edit_run(struct edit *e, struct guard *guard, const char *name)
 {
 	struct change c;
-	int64_t less, more;
-	size_t last;
-	int i;
 
 	memset(&c, 0, sizeof(c));
 	c.edit = e;
 	c.fd = -1;
 	e->outcome = prepare(&c);
-	if (e->outcome == EDIT_DONE && c.will.len > EDIT_MOST) {
-		e->outcome = EDIT_FAILED;
-		errno = EFBIG;
-	} else if (e->outcome == EDIT_DONE) {
+	if (e->outcome == EDIT_DONE)
 		e->outcome = write_file(&c, guard, name);
-	}
 	e->error = errno;
-	if (e->outcome == EDIT_DONE && !e->makes) {
-		less = newlines(e->old.data, e->old.len);
-		more = newlines(e->new.data, e->new.len);
-		for (i = 0; i < EDIT_LINES; i++)
-			e->lines[i] += i * (more - less);
-		last = e->new.len > 0 ? e->new.len - 1 : 0;
-		show(e, &c.will, newlines(e->new.data, last));
-	}
+	if (e->outcome == EDIT_DONE)
+		show(e, &c.will, newlines(e->new.data,
+		    e->new.len - (e->new.len > 0)));
 	if (c.fd >= 0)
 		close(c.fd);
 	buf_free(&c.was);
