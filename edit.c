@@ -382,9 +382,9 @@ read_file(struct change *c)
 		n = read(c->fd, b->data + b->len, b->cap - b->len);
 		b->len += n > 0 ? (size_t)n : 0;
 	}
-	if (b->failed)
-		errno = ENOMEM;
-	return n < 0 || b->failed ? -1 : 0;
+	if (n >= 0)
+		errno = b->failed ? ENOMEM : EFBIG;  /* it grows */
+	return n < 0 || b->failed || b->len > EDIT_MOST ? -1 : 0;
 }
 
 /* What the file will be; EDIT_DONE: so it can be. */
