@@ -407,8 +407,10 @@ prepare(struct change *c)
 			return EDIT_FAILED;
 		if (e->count == 0)
 			return find_near(e, &c->was);
-		if (e->count > 1 && !e->all)
+		if (e->count > 1 && !e->all) {
+			show(e, &c->was, newlines(e->old.data, e->old.len - 1));
 			return EDIT_SEVERAL;
+		}
 	}
 	errno = c->will.failed ? ENOMEM : EFBIG;
 	return c->will.failed || c->will.len > EDIT_MOST ? EDIT_FAILED

@@ -576,7 +576,7 @@ put_edit(struct buf *t, const struct edit *e)
 	} known[] = {
 		{ ENOENT, "without old a file is made, in a directory that is "
 		  "there; ~ and variables are not expanded" },
-		{ EEXIST, "give old to change it" },
+		{ EEXIST, "give old to change it, or remove it first" },
 		{ EFBIG, "at most " SAID(EDIT_MOST_MIB) " MiB, before and "
 		  "after" },
 		{ EINVAL, "it must be a regular file" },

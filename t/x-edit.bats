@@ -90,7 +90,7 @@ inode() {
 	said '*: replaced in line 2*'
 	holds f 'a b a\nX\n'
 	edit f '"c"' '"a"'
-	refused '*found 2 times, in lines 1, 1'
+	refused '*found 2 times, in lines 1, 1'$'\n\n1\ta b a\n2\tX'
 	edit f '"c"' '"a"' '"all":true'
 	said '*: replaced 2 times, in lines 1, 1*'
 	holds f 'c b c\nX\n'
@@ -104,7 +104,7 @@ inode() {
 	said "$PWD/f: made"
 	holds f 'one\ntwo'
 	edit f '"x"' null
-	refused '*File exists; give old to change it'
+	refused '*File exists; give old to change it, or remove it first'
 	ln -s nowhere dangling
 	edit dangling '"x"'
 	refused '*File exists*'
@@ -455,7 +455,7 @@ print([(k, os.getxattr("f", k)) for k in sorted(os.listxattr("f"))])'
 	boris --edit
 	seq 30 | sed s/.*/x/ >f
 	edit f '"y"' '"x"'
-	refused '*all: true*found 30 times, in lines 1, 2, *, 19, 20 and so on'
+	refused '*all: true*found 30 times, in lines 1, 2, *, 19, 20 and so on'$'\n\n1\tx\n*\n20\tx'
 }
 
 @test "K3: the lines around fit what the client lets through" {
