@@ -1020,6 +1020,62 @@ play_fence(struct run *r)
 		wrong(r, "boris serves without its fence");
 }
 
+/* An edit of in/f, which holds one line: what it says of that is so, and in has
+ * nothing but what was there (X3). */
+static void
+edit(struct run *r, const char *more, const char *was, const char *is)
+{
+	int id = request(r, "tools/call", "\"name\":\"edit\",\"arguments\":{"
+	    "\"path\":\"in/f\"%s}", more);
+	struct json a = answer(r, id);
+	const char *why = error_of(a);
+	char line[1000];
+	DIR *dir = opendir(path_of(r, "in"));
+	struct dirent *entry;
+
+	snprintf(line, sizeof(line), "%s", first_line(path_of(r, "in/f")));
+	if (why != NULL && r->control->failed == 0)
+		wrong(r, "an error, and nothing had failed: %s", why);
+	if (why == NULL || says_ran(why) ||
+	    (json_type(a) == JSON_NONE && strcmp(line, is) == 0))
+		was = is;
+	if (strcmp(line, was) != 0 &&
+	    (why == NULL || strstr(why, "in part") == NULL))
+		wrong(r, "the file holds %s, and not %s: %s", line, was,
+		    why != NULL ? why : "no error");
+	while (dir != NULL && (entry = readdir(dir)) != NULL)
+		if (strncmp(entry->d_name, ".boris-", 7) == 0 &&
+		    strcmp(r->control->family, "unlink") != 0)
+			wrong(r, "a file is left: %s", entry->d_name);
+	if (dir != NULL)
+		closedir(dir);
+}
+
+static void
+write_line(struct run *r, const char *name, const char *line)
+{
+	FILE *f = fopen(path_of(r, name), "w");
+
+	if (f == NULL || fputs(line, f) < 0 || fclose(f) < 0)
+		die(name);
+}
+
+/* Made, replaced, and written in place */
+static void
+play_edit(struct run *r)
+{
+	char other[400];
+
+	edit(r, ",\"new\":\"made\\n\"", "", "made");
+	write_line(r, "in/f", "old\n");
+	edit(r, ",\"old\":\"old\",\"new\":\"new\"", "old", "new");
+	write_line(r, "in/f", "old\n");
+	snprintf(other, sizeof(other), "%s", path_of(r, "sub/f"));
+	if (link(path_of(r, "in/f"), other) < 0)
+		die("sub/f");
+	edit(r, ",\"old\":\"old\",\"new\":\"longer\"", "old", "longer");
+}
+
 static void
 play_session(struct run *r)
 {
@@ -1099,6 +1155,7 @@ static const struct scenario scenarios[] = {
 	{ "sigterm", play_sigterm, { NULL }, false, true },
 	{ "sigkill", play_sigkill, { NULL }, false, true },
 	{ "fence", play_fence, { "--write=in" }, false, false },
+	{ "edit", play_edit, { "--edit" }, false, false },
 	{ "session", play_session, { "--transport=http", "--port=0" }, true,
 	  false },
 	{ "stateless", play_stateless, { "--transport=http", "--port=0" },

@@ -25,6 +25,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <termios.h>
 #include <unistd.h>
 #include "torture.h"
@@ -230,6 +231,13 @@ CALL(ftruncate, EIO, (int fd, off_t n), (fd, n))
 CALL(ftruncate64, EIO, (int fd, off64_t n), (fd, n))
 CALL(posix_fallocate, EIO, (int fd, off_t at, off_t n), (fd, at, n))
 CALL(rename, EIO, (const char *from, const char *to), (from, to))
+CALL(link, EIO, (const char *from, const char *to), (from, to))
+WRAP(ssize_t, flistxattr, "flistxattr", EIO, -1, (int fd, char *p, size_t n),
+     (fd, p, n))
+WRAP(ssize_t, fgetxattr, "fgetxattr", EIO, -1,
+     (int fd, const char *name, void *p, size_t n), (fd, name, p, n))
+CALL(fsetxattr, ENOSPC, (int fd, const char *name, const void *p, size_t n,
+     int flags), (fd, name, p, n, flags))
 CALL(unlink, EIO, (const char *p), (p))
 CALL(mkdir, ENOSPC, (const char *p, mode_t mode), (p, mode))
 CALL(mkfifo, ENOSPC, (const char *p, mode_t mode), (p, mode))
