@@ -221,31 +221,32 @@ write_part(int fd, const struct buf *b, size_t from, size_t to)
 	return 0;
 }
 
-/* Gives the new file what the old one has beside its bytes, ACLs among it. 0,
- * or -1 with errno. */
-static int
+/* Gives the new file what the old one has beside its bytes, ACLs among it, and
+ * no more: nothing that files get from their directory. */
+static bool
 keep_attributes(const struct change *c, int fd)
 {
 #ifdef ON_LINUX
 	char names[2048], value[4096];
 	const char *name = names;
 	ssize_t n, all;
-#endif
 
+	fremovexattr(fd, "system.posix_acl_access");  /* fails if there is none */
+#endif
 	if (fchown(fd, c->stat.st_uid, c->stat.st_gid) < 0 ||
 	    fchmod(fd, c->stat.st_mode & 07777) < 0)
-		return -1;
+		return false;
 #ifdef ON_LINUX
 	all = flistxattr(c->fd, names, sizeof(names));
 	if (all < 0)
-		return errno == ENOTSUP ? 0 : -1;
+		return errno == ENOTSUP;
 	for (; name < names + all; name += strlen(name) + 1) {
 		n = fgetxattr(c->fd, name, value, sizeof(value));
 		if (n < 0 || fsetxattr(fd, name, value, (size_t)n, 0) < 0)
-			return -1;
+			return false;
 	}
 #endif
-	return 0;
+	return true;
 }
 
 /* The new file takes the name: one that is made not that of a file which has
@@ -283,8 +284,8 @@ sync_dir(char *name)
 }
 
 /* Writes it to a new file, which takes the name when it is whole; the guard
- * removes it if boris is killed before. 0, or -1 with errno, and nothing has
- * changed. */
+ * removes it if boris is killed before. 0; or -1 with errno, EPERM if it can't
+ * be made as the old one is, and nothing has changed. */
 static int
 write_beside(const struct change *c, struct guard *guard, const char *unique)
 {
@@ -299,9 +300,11 @@ write_beside(const struct change *c, struct guard *guard, const char *unique)
 	if (b.failed || guard_file(guard, b.data) < 0 ||
 	    (fd = open(b.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 	    c->fd < 0 ? 0666 : 0600)) < 0 ||
-	    write_part(fd, &c->will, 0, c->will.len) < 0 ||
-	    (c->fd >= 0 && keep_attributes(c, fd) < 0) || fsync(fd) < 0 ||
-	    take_name(c, b.data) < 0)
+	    write_part(fd, &c->will, 0, c->will.len) < 0)
+		error = errno;
+	else if (c->fd >= 0 && !keep_attributes(c, fd))
+		error = EPERM;
+	else if (fsync(fd) < 0 || take_name(c, b.data) < 0)
 		error = errno;
 	if (fd >= 0 && error != 0)
 		unlink(b.data);
@@ -339,8 +342,7 @@ write_in_place(const struct change *c)
 }
 
 /* In place it is written where the file has several names, or where no new one
- * can be made that is as it is and takes its name; but not for want of room, or
- * on a disk that fails. */
+ * may be made that is as it is, or take its name. */
 static enum edit_outcome
 write_file(const struct change *c, struct guard *guard, const char *unique)
 {
@@ -348,9 +350,9 @@ write_file(const struct change *c, struct guard *guard, const char *unique)
 		return write_in_place(c);
 	if (write_beside(c, guard, unique) == 0)
 		return EDIT_DONE;
-	return c->fd < 0 || errno == ENOSPC || errno == EDQUOT ||
-	    errno == EIO || errno == ENOMEM ? EDIT_FAILED
-	    : write_in_place(c);
+	return c->fd >= 0 && (errno == EACCES || errno == EPERM ||
+	    errno == EROFS || errno == EBUSY) ? write_in_place(c)
+	    : EDIT_FAILED;
 }
 
 /* -- The whole --------------------------------------------------------- */

@@ -236,6 +236,7 @@ WRAP(ssize_t, flistxattr, "flistxattr", EIO, -1, (int fd, char *p, size_t n),
      (fd, p, n))
 WRAP(ssize_t, fgetxattr, "fgetxattr", EIO, -1,
      (int fd, const char *name, void *p, size_t n), (fd, name, p, n))
+CALL(fremovexattr, EIO, (int fd, const char *name), (fd, name))
 CALL(fsetxattr, ENOSPC, (int fd, const char *name, const void *p, size_t n,
      int flags), (fd, name, p, n, flags))
 CALL(unlink, EIO, (const char *p), (p))

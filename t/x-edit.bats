@@ -223,6 +223,17 @@ print([(k, os.getxattr("f", k)) for k in sorted(os.listxattr("f"))])'
 	edit f '"2"' '"1"'
 	holds f 'a=2\n'
 	is "$(python3 -c "$list")" "$before"
+	mkdir d
+	echo a=1 >d/f
+	chmod 640 d/f
+	python3 -c 'import os, struct
+os.setxattr("d", "system.posix_acl_default", struct.pack("<I", 2) + b"".join(
+    struct.pack("<HHI", tag, bits, who) for tag, bits, who in [(1, 7, 0xffffffff),
+    (2, 7, 99), (4, 7, 0xffffffff), (16, 7, 0xffffffff), (32, 7, 0xffffffff)]))'
+	edit d/f '"2"' '"1"'
+	holds d/f 'a=2\n'
+	is "$(python3 -c 'import os; print(os.listxattr("d/f"))')" '[]'
+	is "$(ls -l d/f | cut -c 1-10)" -rw-r-----
 }
 
 @test "X3: a symbolic link is followed, and stays one" {
