@@ -28,7 +28,7 @@ MOST = boris.o options.o ask.o fence.o guard.o \
 	tools.o arguments.o results.o notes.o \
 	session.o secret.o records.o job.o log.o edit.o \
 	exec.o script.o terminal.o proc.o output.o cut.o spool.o \
-	pattern.o buf.o json.o
+	path.o pattern.o buf.o json.o
 OBJ = $(MOST) io.o
 HDR = options.h ask.h fence.h guard.h \
 	stdio.h http.h connection.h httprules.h httpmsg.h \
@@ -36,7 +36,7 @@ HDR = options.h ask.h fence.h guard.h \
 	tools.h arguments.h limits.h results.h notes.h session.h \
 	secret.h records.h job.h log.h edit.h \
 	exec.h script.h terminal.h proc.h output.h cut.h spool.h \
-	pattern.h buf.h json.h io.h
+	path.h pattern.h buf.h json.h io.h
 
 all: boris
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "buf.h"
+#include "path.h"
 #include "proc.h"
 #include "script.h"
 
@@ -85,21 +86,17 @@ static char *
 absolute(const char *name)
 {
 	const char *start = getenv("PWD");
-	struct buf b = { NULL, 0, 0, false };
 	struct stat named, real;
-	char dir[4096];
+	char dir[4096], *path;
 
 	if (start == NULL || start[0] != '/' || stat(start, &named) < 0 ||
 	    stat(".", &real) < 0 || named.st_dev != real.st_dev ||
 	    named.st_ino != real.st_ino)
 		start = getcwd(dir, sizeof(dir)) != NULL ? dir : "/";
-	if (name == NULL)
-		buf_puts(&b, start);
-	else if (name[0] == '/')
-		buf_puts(&b, name);
-	else
-		buf_add(&b, start, "/", name);
-	return text_of(&b);
+	path = path_from(start, name != NULL ? name : start);
+	if (path == NULL)
+		fatal(1, "start", NULL, "out of memory");
+	return path;
 }
 
 /* Ends boris if the directory can't be entered (C2). as_cd: its dots are taken
@@ -111,7 +108,7 @@ find_dir(const char *option, const char *given, bool as_cd)
 	char *dir = absolute(given);
 
 	if (as_cd)
-		session_tidy(dir);
+		path_tidy(dir);
 	if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode) ||
 	    access(dir, X_OK) < 0)
 		fatal(2, option, given,

@@ -36,6 +36,16 @@ record_start(const struct log_session *s, const struct job *job,
 }
 
 int
+record_edit(const struct log_session *s, const struct job *job)
+{
+	struct record r = begin(s, job, "edit");
+
+	log_text(&r, "path", job->asked.edit.path);
+	log_members(&r, &job->asked.client);
+	return log_end(&r);
+}
+
+int
 record_input(const struct log_session *s, const struct job *job,
              const struct buf *text, const struct buf *client, int64_t now)
 {

@@ -9,12 +9,13 @@
 #include "json.h"
 #include "log.h"
 
-/* Of these two what is told is done only once it is written (A2): 0; or -1 with
+/* Of these three what is told is done only once it is written (A2): 0; or -1 with
  * errno, and it must not be done. */
 
 /* A job is about to be started in that directory; job->call is its number. */
 int record_start(const struct log_session *, const struct job *,
                  const char *dir);
+int record_edit(const struct log_session *, const struct job *);
 /* This is about to be typed into its terminal, by a client (its members for the
  * log), or NULL: by a person, unseen (I5). The text is left out where the
  * terminal takes a line and does not show it. now: ms. */

@@ -12,6 +12,7 @@
 
 #include "exec.h"
 #include "limits.h"
+#include "path.h"
 #include "proc.h"
 #include "records.h"
 #include "spool.h"
@@ -114,47 +115,6 @@ set_dir(char **at, char *dir)
 }
 
 /* -- The directory ----------------------------------------------------- */
-
-void
-session_tidy(char *path)
-{
-	size_t len = 0, part;
-	const char *p;
-
-	for (p = path; *p != '\0'; p += part) {
-		part = strcspn(p, "/");
-		if (part == 0) {
-			part = 1;
-		} else if (part == 2 && p[0] == '.' && p[1] == '.') {
-			while (len > 0 && path[--len] != '/')
-				;
-		} else if (part != 1 || p[0] != '.') {
-			path[len++] = '/';
-			memmove(path + len, p, part);
-			len += part;
-		}
-	}
-	if (len == 0)
-		path[len++] = '/';
-	path[len] = '\0';
-}
-
-/* The absolute name of what is seen under that name from the tracked directory;
- * NULL: no memory. */
-static char *
-absolute(const struct session *s, const char *name)
-{
-	struct buf b = { NULL, 0, 0, false };
-
-	if (name[0] == '/')
-		buf_puts(&b, name);
-	else
-		buf_add(&b, s->dir[1] != '\0' ? s->dir : "", "/", name);
-	buf_putc(&b, '\0');
-	if (b.failed)
-		buf_free(&b);
-	return b.data;
-}
 
 static bool
 enterable(const char *dir)
@@ -332,11 +292,11 @@ static void
 start(struct session *s, struct job *job, int64_t now)
 {
 	struct job_request *asked = &job->asked;
-	char *dir = asked->cwd != NULL ? absolute(s, asked->cwd)
+	char *dir = asked->cwd != NULL ? path_from(s->dir, asked->cwd)
 	    : strdup(s->dir);
 
 	if (asked->cwd != NULL && dir != NULL)
-		session_tidy(dir);  /* as `cd` does */
+		path_tidy(dir);  /* as `cd` does */
 	errno = ENOMEM;
 	job->own.deadline = asked->timeout > 0 ? now + asked->timeout : NEVER;
 	job->call = ++s->calls;
@@ -377,17 +337,23 @@ static void
 edit(struct session *s, struct job *job, int64_t now)
 {
 	struct edit *e = &job->asked.edit;
-	char *path = absolute(s, e->path);
+	char *path = path_from(s->dir, e->path);
 
 	e->error = ENOMEM;
+	job->call = ++s->calls;
+	job->state = JOB_FINISHED;
 	if (path != NULL) {
 		free(e->path);
 		e->path = path;
-		edit_run(e, s->options->guard, s->name);
+		if (record_edit(&s->log, job) == 0) {
+			edit_run(e, s->options->guard, s->name);
+		} else {
+			job->error = errno;
+			refuse(job, JOB_NO_LOG);
+		}
 	}
 	if (e->outcome == EDIT_DONE || e->outcome == EDIT_BROKEN)
 		job->started = now;
-	job->state = JOB_FINISHED;
 	s->edited = true;
 }
 

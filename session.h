@@ -21,10 +21,6 @@ struct guard;
 
 enum { SESSION_ASIDE = 16 };  /* commands side by side, at most (H6) */
 
-/* Takes "." and ".." out of an absolute name, as `cd` does by default (POSIX,
- * cd -L). */
-void session_tidy(char *path);
-
 /* Filled in by main, changed by nobody. */
 struct session_options {
 	const char *shell;       /* absolute (B2) */

@@ -223,6 +223,19 @@ leave() {
 	in_turn
 }
 
+@test "A2: an edit is recorded before it is made, or not made" {
+	boris --edit --log=log
+	echo old >f
+	run_tool edit '{"path":"f","old":"old","new":"new"}'
+	is "$(<f)" new
+	is "$(logged edit path)" "\"$PWD/f\""
+	leave
+	boris --edit --log=/dev/full
+	run_tool edit '{"path":"f","old":"new","new":"newer"}'
+	refused 'nothing was done: the log*'
+	is "$(<f)" new
+}
+
 # A file that may have so many bytes more: bash's ulimit counts KiB.
 limited() {
 	local limit=$1

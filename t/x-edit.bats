@@ -20,8 +20,8 @@ holds() {
 	is "$(od -An -c "$1")" "$(printf "$2" | od -An -c)"
 }
 
-# alone DIR FILE...: nothing else is in there
-alone() {
+# only DIR FILE...: nothing else is in there
+only() {
 	local dir=$1
 	shift
 	is "$(ls -A "$dir" | xargs)" "$*"
@@ -204,7 +204,7 @@ inode() {
 	holds d/f 'a=2\n'
 	is "$(ls -ln d/f | cut -c 1-30)" "$before"
 	isnt "$(inode d/f)" "$number"
-	alone d f
+	only d f
 }
 
 @test "X3: extended attributes and ACLs are kept" {
@@ -245,8 +245,8 @@ os.setxattr("d", "system.posix_acl_default", struct.pack("<I", 2) + b"".join(
 	said "$PWD/real/f: replaced in line 1*"
 	holds real/f 'a=2\n'
 	is "$(readlink etc/f)" ../real/f
-	alone etc f
-	alone real f
+	only etc f
+	only real f
 }
 
 @test "X3: a file with several names keeps them, longer or shorter" {
@@ -346,7 +346,7 @@ os.setxattr("d", "system.posix_acl_default", struct.pack("<I", 2) + b"".join(
 	boris --edit
 	edit d/bound '"c"' '"b"'
 	said '*replaced*'
-	alone d bound f
+	only d bound f
 	leave
 	holds bound 'c\n'
 	[ "$BORIS" -ef boris ] || cp "$BORIS" boris
@@ -363,7 +363,7 @@ os.setxattr("d", "system.posix_acl_default", struct.pack("<I", 2) + b"".join(
 	is "$(inode d/f) $(ls -ln d/f | awk '{print $3}')" "$number 0"
 	edit d/new '"b"'
 	refused '*Permission denied*'
-	alone d bound f
+	only d bound f
 }
 
 @test "X3: boris killed in an edit leaves the old file or the new one, and nothing else" {
@@ -415,8 +415,8 @@ os.setxattr("d", "system.posix_acl_default", struct.pack("<I", 2) + b"".join(
 	refused '*Permission denied*'
 	holds in/f 'b\n'
 	holds out/f 'a\n'
-	alone out f
-	alone in f
+	only out f
+	only in f
 }
 
 @test "X4: the result has the lines around, three before and after, at most 20" {
