@@ -19,7 +19,7 @@ VERSION = $$(sed -n 's/^.define BORIS_VERSION "\(.*\)"/\1/p' *.h)
 # The code's own needs, apart from the user's; and those of make static, whose
 # flags for the linker are left out where it does not know them
 NEEDS = -std=c99 -Wall -Wextra -pedantic
-SMALL = -Os -fno-asynchronous-unwind-tables -fno-pie
+SMALL = -fno-asynchronous-unwind-tables -fno-pie
 TIGHT = -Wl,-z,noseparate-code -Wl,-z,norelro -Wl,--gc-sections
 
 MOST = boris.o options.o ask.o fence.o guard.o \
@@ -64,13 +64,15 @@ static:
 	if [ "$$cc" = cc ] && command -v musl-gcc >/dev/null; then \
 	    cc=musl-gcc; fi; \
 	echo 'int main(void) { return 0; }' >probe.c; \
-	flags="$$LDFLAGS -static -s"; \
+	flags="$$LDFLAGS -static -s"; size=-Os; \
+	said=$$($$cc -Oz -c -o probe probe.c 2>&1) && \
+	    [ -z "$$said" ] && size=-Oz; \
 	for flag in $(TIGHT); do \
 	    said=$$($$cc $${CFLAGS-} $$flags $$flag -o probe probe.c 2>&1) && \
 	    [ -z "$$said" ] && flags="$$flags $$flag"; \
 	done; \
 	rm -f probe probe.c; \
-	$(MAKE) CC="$$cc" CFLAGS="$${CFLAGS--O2} $(SMALL)" LDFLAGS="$$flags" boris
+	$(MAKE) CC="$$cc" CFLAGS="$${CFLAGS--O2} $$size $(SMALL)" LDFLAGS="$$flags" boris
 
 demo: boris
 	@sh t/demo
