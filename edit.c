@@ -231,7 +231,8 @@ keep_attributes(const struct change *c, int fd)
 	const char *name = names;
 	ssize_t n, all;
 
-	fremovexattr(fd, "system.posix_acl_access");  /* fails if there is none */
+	/* Fails where there is none */
+	fremovexattr(fd, "system.posix_acl_access");
 #endif
 	if (fchown(fd, c->stat.st_uid, c->stat.st_gid) < 0 ||
 	    fchmod(fd, c->stat.st_mode & 07777) < 0)
