@@ -17,7 +17,7 @@ enum edit_outcome {
 	EDIT_DONE,
 	EDIT_NOT_FOUND,
 	EDIT_SPACED,        /* so; but for white space it stands in lines[0], */
-	EDIT_BEGUN,         /* or its first line does, or more of it */
+	EDIT_BEGUN,         /* or its first line does, or half of it */
 	EDIT_SEVERAL,       /* `old` stands there more than once */
 	EDIT_BROKEN         /* `error`, while it was written in place, and it
 	                     * could not be put back: it is neither */
