@@ -360,13 +360,35 @@ has_control(const struct buf *b)
 	return i < b->len;
 }
 
+/* Records what is to be typed, and types it. False: nothing was typed, and the
+ * result says why. */
+static bool
+write_input(struct call *call, bool *echoed, struct buf *result)
+{
+	const struct buf *input = &call->asked.input;
+	int64_t now = call->calls->now;
+
+	if (job_takes_input(call->job) &&
+	    record_input(session_log(call->calls->session), call->job, input,
+	    client_of(call), now) < 0) {
+		results_unlogged(result, errno);
+		return false;
+	}
+	errno = ENOMEM;
+	if (until_type(&call->until, input) &&
+	    job_type(call->job, input, now, echoed) == 0)
+		return true;
+	results_not_typed(result, call->job, errno);
+	return false;
+}
+
 /* Types what is to be typed. False: that can't be, which has been answered. */
 static bool
 type(struct call *call)
 {
 	struct tools_call *asked = &call->asked;
 	struct buf b = { NULL, 0, 0, false };
-	bool keys = job_reads_keys(call->job), echoed;
+	bool keys = job_reads_keys(call->job), echoed = false;
 
 	if (asked->input.len == 0 && call->job->asked.terminal)
 		return true;
@@ -375,19 +397,9 @@ type(struct call *call)
 	call->printed = call->seen = 0;
 	call->until.seen = call->until.news = false;
 	memset(&call->out.place, 0, sizeof(call->out.place));
-	errno = ENOMEM;
-	if (job_takes_input(call->job) &&
-	    record_input(session_log(call->calls->session), call->job,
-	    &asked->input, client_of(call), call->calls->now) < 0)
-		results_unlogged(&b, errno);
-	else if (!until_type(&call->until, &asked->input) ||
-	    job_type(call->job, &asked->input, call->calls->now,
-	    &echoed) < 0)
-		results_not_typed(&b, call->job, errno);
-	if (b.len > 0 || b.failed) {
+	if (!write_input(call, &echoed, &b)) {
 		log_refused(call, &b);
-		answer_result(&call->from, &b, "Out of memory; nothing was "
-		    "typed");
+		answer_result(&call->from, &b, "Out of memory; nothing typed");
 		close_call(call, false);
 		return false;
 	}

@@ -89,7 +89,7 @@ leave() {
 	run_tool bash '{"kill_pid":'"$pid"'}'
 	call_bash 'echo x >begun; read <never'
 	begun begun
-	cancel $id
+	cancel "$id"
 	run_bash 'kill -9 $$'
 	is "$(logged end status | xargs)" 'timed_out killed cancelled completed'
 	is "$(logged end signal | the_last) $(logged end exit_code | the_last)" '"SIGKILL" 137'
@@ -217,7 +217,7 @@ leave() {
 	refused 'nothing was done: the log*'
 	run_bash 'echo x >ran' '{"tty":true}'
 	refused 'nothing was done: the log*'
-	! test -e ran
+	[ ! -e ran ]
 	run_tool task_output '{}'
 	has "$(text)" 'no tasks'
 	in_turn
@@ -274,7 +274,7 @@ limited() {
 	run_bash 'echo one'
 	run_bash "echo x >ran # $(printf '%05000d' 0)"
 	refused 'nothing was done: the log*File too large*'
-	! test -e ran
+	[ ! -e ran ]
 	is "$(stat -c %s log)" 4096
 	: >log
 	run_bash 'echo two'
@@ -325,7 +325,7 @@ limited() {
 		printf '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"bash","arguments":{"command":"echo x >>times # %030000d"}}}\n' $i 0
 	done; } | TMPDIR=$PWD/tmp timeout 20 "$BORIS" --log=/dev/stderr 2>errors >out 3>&- 4>&- 5>&- 6>&- 9>&-
 	has "$(<out)" 'nothing was done: the log'
-	most "$(wc -l <times)" 3
+	most "$(grep -c x times)" 3
 	exec 4>&-
 }
 

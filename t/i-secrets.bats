@@ -56,7 +56,7 @@ person() {
 	has "$(plain note)" "on that host: boris --secret=$task ("
 	type_in '\n'
 	is "$(result status)" '"completed"'
-	! compgen -G "/tmp/boris-*-$task.*"
+	is "$(compgen -G "/tmp/boris-*-$task.*")" ''
 }
 
 @test "I5: of several that ask one is chosen by its ID" {
@@ -109,7 +109,7 @@ person() {
 	person 89abcdef <<<hunter2 5>&-
 	is "$status" 1
 	has "$said" 'no such terminal of yours'
-	! IFS= read -rt 0.1 -u 5 line
+	is "$(IFS= read -rt 0.1 -u 5 line; echo "$line")" ''
 	rm tmp/boris-*
 	exec 5>&-
 }
