@@ -34,14 +34,6 @@ clock_now(void)
 	return ((int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000) * CLOCK_FACTOR;
 }
 
-/* Writes the digits of n so that they end there, over zeros. */
-static void
-put_digits(char *end, int64_t n)
-{
-	for (; n > 0; n /= 10)
-		*--end = (char)('0' + n % 10);
-}
-
 static int
 days_of(int year)
 {
@@ -53,25 +45,31 @@ void
 clock_date(struct buf *b)
 {
 	char days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-	char text[] = "0000-00-00T00:00:00.000Z";
-	int year = 1970, month = 0;
+	static const char end[] = { 4, 7, 10, 13, 16, 19, 23 };
+	char text[] = "0000-00-00T00:00:00.000Z", *p;
+	int year = 1970, month = 0, i;
+	int64_t part[7], time, day, n;
 	struct timespec t;
-	int64_t day;
 
 	clock_gettime(CLOCK_REALTIME, &t);
-	day = (int64_t)t.tv_sec / 86400;
+	time = t.tv_sec;
+	day = time / 86400;
 	while (day >= days_of(year))
 		day -= days_of(year++);
 	days[1] += days_of(year) == 366;
 	while (day >= days[month])
 		day -= days[month++];
-	put_digits(text + 4, year);
-	put_digits(text + 7, month + 1);
-	put_digits(text + 10, day + 1);
-	put_digits(text + 13, (int64_t)t.tv_sec / 3600 % 24);
-	put_digits(text + 16, (int64_t)t.tv_sec / 60 % 60);
-	put_digits(text + 19, (int64_t)t.tv_sec % 60);
-	put_digits(text + 23, t.tv_nsec / 1000000);
+	part[0] = year;
+	part[1] = month + 1;
+	part[2] = day + 1;
+	part[3] = time / 3600 % 24;
+	part[4] = time / 60 % 60;
+	part[5] = time % 60;
+	part[6] = t.tv_nsec / 1000000;
+	for (i = 0; i < 7; i++) {
+		for (p = text + end[i], n = part[i]; n > 0; n /= 10)
+			*--p = (char)('0' + n % 10);
+	}
 	buf_puts(b, text);
 }
 

@@ -190,7 +190,9 @@ find_choice(const char *words, const char *value, int64_t *place)
 
 /* -- The table --------------------------------------------------------- */
 
-enum kind { TEXT, PERHAPS, SECRET, ORIGINS, DIR, DIRS, FILES, NUMBER, CHOICE, FLAG };
+enum kind {
+	TEXT, PERHAPS, SECRET, ORIGINS, DIR, DIRS, FILES, NUMBER, CHOICE, FLAG
+};
 
 /* An option is a row: --help is printed from it, it and its variable are read
  * by it, a wrong value is refused with it, a right one goes into the struct of
