@@ -358,8 +358,11 @@ main(int argc, char **argv)
 	fill_descriptors();
 	/* Before the fork: process 1 is to show no token either (H3). */
 	options_read(&options, argc > 0 ? argv + 1 : argv);
-	if (options.secret != NULL)
-		return ask_secret(session->tmpdir, options.secret);
+	if (options.secret != NULL) {
+		status = ask_secret(session->tmpdir, options.secret);
+		options_free(&options);
+		return status;
+	}
 	if (!proc_random(prefix + 6, 8))
 		fatal(1, "start", NULL, "no source of random numbers: neither "
 		    "getrandom() nor /dev/urandom");

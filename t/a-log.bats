@@ -323,7 +323,7 @@ limited() {
 	exec 4<>errors
 	{ printf '%s\n' "$HELLO"; for i in 1 2 3 4; do
 		printf '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"bash","arguments":{"command":"echo x >>times # %030000d"}}}\n' $i 0
-	done; } | TMPDIR=$PWD/tmp timeout 20 "$BORIS" --log=/dev/stderr 2>errors >out 3>&- 4>&- 5>&- 6>&- 9>&-
+	done; } | TMPDIR=$PWD/tmp timeout -k 1 20 "$BORIS" --log=/dev/stderr 2>errors >out 3>&- 4>&- 5>&- 6>&- 9>&-
 	has "$(<out)" 'nothing was done: the log'
 	most "$(grep -c x times)" 3
 	exec 4>&-
