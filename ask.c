@@ -155,7 +155,7 @@ ask_secret(const char *dir, const char *id)
 		taken = hand_in(fd, line, len);
 	secret_wipe(line, sizeof(line));
 	say("boris: ", taken ? "taken" : len > 0
-	    ? "not taken: too late, the terminal asks no more"
+	    ? "not taken: too late, or the log is full"
 	    : "nothing was typed");
 	return taken ? 0 : 1;
 }

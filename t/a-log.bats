@@ -253,6 +253,8 @@ limited() {
 	boris --log=disk/log
 	on_terminal 'read -p "? " x; echo "<$x>"; read y'
 	typist=$task
+	on_terminal 'read -sp "secret " x && echo "$x" >got'
+	secret=$task
 	start_task 'cp /dev/zero disk/fill; echo x >full; read <gate'
 	begun full
 	for ((i = 0; i < 40; i++)); do
@@ -263,6 +265,11 @@ limited() {
 	isnt "$(cat last)" "x$i"
 	run_tool bash '{"task_id":"'"$typist"'","input":"'"$(printf '%05000d' 0)"'"}'
 	refused 'nothing was done: the log*'
+	status=0
+	TMPDIR=$PWD/tmp "$BORIS" --secret="$secret" <<<hunter2 2>said || status=$?
+	is "$status" 1
+	has "$(<said)" 'the log is full'
+	[ ! -e got ]
 	rm -f last
 	release
 	run_tool bash '{"kill_pid":'"$pid"'}'

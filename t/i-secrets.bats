@@ -92,6 +92,7 @@ person() {
 	asks_secret bob
 	person 00000000 <<<x
 	is "$status" 1
+	! TMPDIR=$PWD/tmp "$BORIS" --secret 00000000 <<<x 2>said || fail taken
 	has "$said" 'no such terminal'
 	person "$task" </dev/null
 	is "$status" 1
