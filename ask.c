@@ -34,26 +34,24 @@ id_in(const char *name, const char *wanted)
 	return id;
 }
 
-/* Says "ID: the terminal's last line". */
+/* Says "ID: the terminal's last line"; the name is as id_in() has found it. */
 static void
 show_prompt(const char *name, const char *id)
 {
-	struct buf path = { NULL, 0, 0, false };
-	char line[512], digits[SECRET_ID + 1] = "";
-	ssize_t n = -1;
-	int fd = -1;
+	char path[64], line[512], digits[SECRET_ID + 1] = "";
+	size_t n = (size_t)(id + SECRET_ID - name);
+	ssize_t got = 0;
+	int fd;
 
-	buf_put(&path, name, (size_t)(id + SECRET_ID - name));
-	buf_put(&path, SECRET_PROMPT, sizeof(SECRET_PROMPT));
-	if (!path.failed)
-		fd = open(path.data, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+	memcpy(path, name, n);
+	memcpy(path + n, SECRET_PROMPT, sizeof(SECRET_PROMPT));
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 	if (fd >= 0) {
-		n = read(fd, line, sizeof(line) - 1);
+		got = read(fd, line, sizeof(line) - 1);
 		close(fd);
 	}
-	buf_free(&path);
+	line[got > 0 ? got : 0] = '\0';
 	memcpy(digits, id, SECRET_ID);
-	line[n > 0 ? n : 0] = '\0';
 	say(digits, ": ", line);
 }
 
@@ -101,11 +99,12 @@ read_line(char *line)
 	size_t len = 0;
 	ssize_t n;
 
-	hidden = before;
-	hidden.c_lflag &= ~(tcflag_t)(ECHO | ISIG);
-	hidden.c_cc[VEOL] = before.c_cc[VINTR];
-	if (terminal)
+	if (terminal) {
+		hidden = before;
+		hidden.c_lflag &= ~(tcflag_t)(ECHO | ISIG);
+		hidden.c_cc[VEOL] = before.c_cc[VINTR];
 		tcsetattr(0, TCSAFLUSH, &hidden);
+	}
 	do {
 		n = read(0, line + len, SECRET_LINE - len);
 		len += n > 0 ? (size_t)n : 0;
