@@ -85,18 +85,12 @@ find_reader(const struct client *c, const struct revision *v, struct json info)
 	return r;
 }
 
-/* A string of the client's, or the start of it */
+/* A string of the client's; one that is too long is no name */
 static void
 put_said(struct record *r, const char *name, struct json string)
 {
-	struct buf b = { NULL, 0, 0, false };
-
-	if (json_type(string) != JSON_STRING)
-		return;
-	json_decode(string, &b);
-	log_string(r, name, b.data, buf_cut(&b, NAME_SHOWN));
-	r->text.failed = r->text.failed || b.failed;
-	buf_free(&b);
+	if (json_type(string) == JSON_STRING && string.len < NAME_SHOWN)
+		log_json(r, name, string);
 }
 
 /* Who has sent that, as members of records (A1); nothing without a log */
