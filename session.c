@@ -85,6 +85,14 @@ is_unread(const struct job *job)
 	    !job->own.read;
 }
 
+static void
+free_output(struct job *job)
+{
+	output_free(job->out.text);
+	output_free(job->err.text);
+	job->out.text = job->err.text = NULL;
+}
+
 /* A finished job that nobody holds or will read loses its output; with nothing
  * left running it goes itself. */
 static void
@@ -93,9 +101,7 @@ drop_if_done(struct session *s, struct job *job)
 	if (job->state != JOB_FINISHED || job->own.holders > 0 ||
 	    is_unread(job))
 		return;
-	output_free(job->out.text);
-	output_free(job->err.text);
-	job->out.text = job->err.text = NULL;
+	free_output(job);
 	if (job->own.exec == NULL)
 		drop(s, job);
 }
@@ -309,6 +315,7 @@ start(struct session *s, struct job *job, int64_t now)
 	if (job->own.exec == NULL) {
 		job->error = errno;
 		job->id[0] = '\0';
+		free_output(job);  /* there may be one stream's alone */
 		refuse(job, job->refused != JOB_ACCEPTED ? job->refused
 		    : JOB_NO_START);
 		record_end(&s->log, job, now);
