@@ -165,6 +165,9 @@ __wrap_fcntl64(int fd, int what, long arg)
 
 /* -- Reading and writing ----------------------------------------------- */
 
+CALL(fstat, EIO, (int fd, struct stat *s), (fd, s))
+CALL(fstat64, EIO, (int fd, struct stat64 *s), (fd, s))
+
 /* A file fails as a disk does. A pipe, a socket, a terminal only has nothing
  * at the moment, and never for good: then nobody could be talked to. For one
  * byte, as of a signal's handler, a pipe that is not full has room. */
@@ -172,7 +175,7 @@ static bool
 moves(int fd, const char *name, size_t n, int of_file, int of_other)
 {
 	struct stat st;
-	bool file = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+	bool file = __real_fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 
 	if (control == NULL || (!file && (control->times > 10 || n == 1)))
 		return true;
@@ -192,6 +195,8 @@ moves(int fd, const char *name, size_t n, int of_file, int of_other)
 MOVE(read, EIO, EINTR, (int fd, void *p, size_t n), (fd, p, n))
 MOVE(pread, EIO, EINTR, (int fd, void *p, size_t n, off_t at),
      (fd, p, n, at))
+MOVE(pread64, EIO, EINTR, (int fd, void *p, size_t n, off64_t at),
+     (fd, p, n, at))
 MOVE(recv, EIO, EINTR, (int fd, void *p, size_t n, int flags),
      (fd, p, n, flags))
 MOVE(write, ENOSPC, EAGAIN, (int fd, const void *p, size_t n), (fd, p, n))
@@ -201,6 +206,11 @@ MOVE(writev, ENOSPC, EAGAIN, (int fd, const struct iovec *v, int n),
      (fd, v, n))
 MOVE(send, ENOSPC, EAGAIN, (int fd, const void *p, size_t n, int flags),
      (fd, p, n, flags))
+
+WRAP(ssize_t, recvmsg, "hear", EINTR, -1, (int fd, struct msghdr *m, int flags),
+     (fd, m, flags))
+WRAP(ssize_t, sendmsg, "say", EAGAIN, -1,
+     (int fd, const struct msghdr *m, int flags), (fd, m, flags))
 
 /* For good it can't: of up to 30 descriptors the kernel needs no memory. */
 int __real_poll(struct pollfd *p, nfds_t n, int ms);
@@ -303,6 +313,9 @@ CALL(execve, ENOMEM, (const char *p, char *const *argv, char *const *env),
 CALL(setpgid, EPERM, (pid_t pid, pid_t group), (pid, group))
 CALL(prctl, EINVAL, (int what, long a, long b, long c, long d),
      (what, a, b, c, d))
+CALL(mount, ENOMEM, (const char *from, const char *to, const char *type,
+     unsigned long flags, const void *data), (from, to, type, flags, data))
+CALL(umount2, ENOMEM, (const char *p, int flags), (p, flags))
 CALL(unshare, ENOSPC, (int flags), (flags))
 
 /* For good nobody could be ended. */
@@ -323,6 +336,7 @@ __wrap_kill(pid_t pid, int sig)
 CALL(grantpt, EACCES, (int fd), (fd))
 CALL(unlockpt, EINVAL, (int fd), (fd))
 CALL(tcgetattr, EIO, (int fd, struct termios *t), (fd, t))
+CALL(tcgetpgrp, EIO, (int fd), (fd))
 CALL(tcsetattr, EIO, (int fd, int how, const struct termios *t), (fd, how, t))
 CALL(bind, ENOMEM, (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n))
 CALL(listen, ENOMEM, (int fd, int n), (fd, n))
