@@ -700,6 +700,20 @@ calls_in() {
 	is "$status $(wc -l <out)" '0 5'
 }
 
+@test "E7: a shell that is not there any more is an error that says why" {
+	without_bash
+	boris
+	run_bash 'echo hi'
+	is "$(plain stdout)" hi
+	mv root/bin/sh root/bin/shell
+	run_bash 'echo hi'
+	has "$reply" '"isError":true'
+	has "$reply" 'could not be started: the shell /bin/sh: No such file or directory'
+	mv root/bin/shell root/bin/sh
+	run_bash 'echo hi'
+	is "$(plain stdout)" hi
+}
+
 # --- E8
 
 # reaps_all: no zombie stays of what leaves its session, and its parent
