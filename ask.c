@@ -1,5 +1,6 @@
 #define _POSIX_C_SOURCE 200809L
 #define _XOPEN_SOURCE 700
+#define _DARWIN_C_SOURCE  /* O_NOFOLLOW on macOS */
 
 #include "ask.h"
 

@@ -1,5 +1,4 @@
 #define _POSIX_C_SOURCE 200809L
-#define _XOPEN_SOURCE 700  /* SIGTRAP on FreeBSD */
 
 #include "results.h"
 
