@@ -337,7 +337,7 @@ limited() {
 }
 
 @test "A3: the log lies outside of --write and below --hide, and commands get no descriptor of it" {
-	needs_linux
+	needs_linux_parts
 	mkdir w h
 	boris --write="$PWD/w" --log="$PWD/log" --workdir="$PWD/w"
 	run_bash "echo x >>$PWD/log || ls -l /proc/self/fd"

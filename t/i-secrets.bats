@@ -188,7 +188,7 @@ person() {
 }
 
 @test "I5: with --write and --hide, too" {
-	needs_linux
+	needs_linux_parts
 	mkdir w h
 	boris --write="$PWD/w" --workdir="$PWD/w" --log="$PWD/log" || skip 'no Landlock here'
 	on_terminal 'read -sp "Password: " x; echo; echo ${#x}'

@@ -209,6 +209,7 @@ inode() {
 
 @test "X3: extended attributes and ACLs are kept" {
 	needs python3
+	needs_linux_parts
 	boris --edit
 	echo a=1 >f
 	python3 -c 'import os, struct
