@@ -639,9 +639,8 @@ begin_prompt(const struct exec *x, bool *lines, bool *shows)
 	return p;
 }
 
-/* Where it can't be known, a terminal may prompt if something was printed since
- * the last input, and its program reads keys itself, does not show what is
- * typed, or has not ended the line. */
+/* Where it can't be known, it may prompt if something was printed since the last
+ * input, and it takes keys, does not show them, or the line has not ended. */
 struct exec_prompt
 exec_prompts(struct exec *x, int64_t now)
 {
@@ -655,9 +654,10 @@ exec_prompts(struct exec *x, int64_t now)
 		x->prompt = guard_visible(x->guard)
 		    ? terminal_prompts(x->fd[OUT], x->fd[SLAVE])
 		    : TERMINAL_MAY_PROMPT;
+		exec_read(x, now);  /* it may have printed before it read */
 	}
 	p.again = x->checked + CHECK;
-	if (x->checked < p.since + CERTAIN)
+	if (x->checked < p.since + CERTAIN || x->printed > p.since)
 		return p;  /* that was before */
 	p.state = x->prompt;
 	if (p.state != TERMINAL_MAY_PROMPT)

@@ -198,7 +198,8 @@ silent() {
 	has "$(text)" '(no new output)'
 	type_in '\n'
 	is "$(plain stdout)" $'\n<>'
-	on_terminal 'echo bye' '"wait":1'
+	on_terminal 'read <gate; echo bye' '"wait":1'
+	release
 	eventually gone "$pid"
 	type_in ''
 	is "$(result status) $(plain stdout)" '"completed" bye'
