@@ -75,15 +75,14 @@ void
 job_last_line(const struct job *job, struct buf *b)
 {
 	struct output_cursor start = { 0, 0, 0, 0 };
-	const char *line;
+	size_t line;
 
 	output_since(job->out.text, &start, LINE_SHOWN, b);
 	while (b->len > 0 && b->data[b->len - 1] == '\n')
 		b->len--;
-	line = b->data + b->len;
-	while (line > b->data && line[-1] != '\n')
-		line--;
-	buf_drop(b, (size_t)(line - b->data));
+	for (line = b->len; line > 0 && b->data[line - 1] != '\n'; line--)
+		;
+	buf_drop(b, line);
 }
 
 bool

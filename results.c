@@ -168,17 +168,16 @@ static void
 show(const struct result *r, struct shown *s, int64_t bytes, int64_t lines)
 {
 	struct output_bounds most = r->of.job->asked.bounds;
-	const char *p, *end;
+	size_t i;
 
 	most.bytes = bytes;
 	most.lines = lines;
 	buf_free(&s->text);
 	output_show(s->stream->text, &s->stream->seen, r->of.looks &&
 	    r->of.asked->only_new, &most, s->name, &s->text, &s->view);
-	end = s->text.data + s->text.len;
 	s->lines = 0;
-	for (p = s->text.data; p < end; p++)
-		s->lines += *p == '\n';
+	for (i = 0; i < s->text.len; i++)
+		s->lines += s->text.data[i] == '\n';
 }
 
 /* What one of two gets of all there is: what it needs, if that is less than
