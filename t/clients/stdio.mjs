@@ -70,7 +70,7 @@ export const stubborn = (name, connect) =>
 		await until('boris has ended', () => boris.exit);
 		const { code, signal, at } = boris.exit;
 		// Its second process ends them when their five seconds are over.
-		await until('all have ended', () => pids.every(gone));
+		await until('all have ended', () => !room.remains().length);
 		is(boris.signals.map(sent => sent.signal), ['SIGTERM']);
 		is([code, signal], [0, null]);
 		within('close', at - began, 4000);
