@@ -62,14 +62,6 @@ struct exec {
 
 /* -- The start --------------------------------------------------------- */
 
-static void
-shut(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
 /* Opens the pipes, ours[] and theirs[]. 0, or -1 with errno; the caller closes
  * them in either case. Both ends of the directory's are non-blocking: if the
  * command has filled it, the trap does not wait. */
@@ -136,7 +128,7 @@ write_input(struct exec *x)
 	if (x->fd[IN] < 0 || (queue_flush(&x->input, x->fd[IN]) == 0 &&
 	    queue_unwritten(&x->input) > 0))
 		return;
-	shut(&x->fd[IN]);
+	fd_close(&x->fd[IN]);
 	queue_free(&x->input);
 }
 
@@ -171,7 +163,7 @@ exec_free(struct exec_list *list, struct exec *x)
 	*at = x->next;
 	exec_share(x);
 	for (i = 0; i < PIPES; i++)
-		shut(&x->fd[i]);
+		fd_close(&x->fd[i]);
 	queue_free(&x->input);
 	script_free(&x->script);
 	x->report->open = false;
@@ -210,7 +202,7 @@ exec_start(struct exec_list *list, struct exec_command *c,
 	}
 	error = errno;
 	for (i = 0; i < PIPES; i++)
-		shut(&theirs[i]);
+		fd_close(&theirs[i]);
 	buf_free(&x->script.args);
 	buf_free(&pwd);
 	if (status < 0) {
@@ -267,7 +259,7 @@ take(struct exec *x, int which, int64_t now)
 	if (n < 0 && errno == EAGAIN)
 		return -1;
 	if (n <= 0) {
-		shut(&x->fd[which]);
+		fd_close(&x->fd[which]);
 		x->report->open = x->fd[OUT] >= 0 || x->fd[ERR] >= 0;
 		return 0;
 	}
@@ -301,7 +293,7 @@ take_dir(struct exec *x)
 
 	if (x->fd[DIR] >= 0)
 		n = read(x->fd[DIR], text, sizeof(text));
-	shut(&x->fd[DIR]);
+	fd_close(&x->fd[DIR]);
 	/* cppcheck-suppress legacyUninitvar */
 	dir = n > 0 ? script_told(text, (size_t)n, &codes) : NULL;
 	if (dir == NULL)
@@ -382,11 +374,11 @@ end(struct exec *x, int64_t now)
 	 * with its shell (I4). */
 	x->text[OUT] = x->text[ERR] = NULL;
 	if (x->terminal) {
-		shut(&x->fd[OUT]);
+		fd_close(&x->fd[OUT]);
 		x->report->open = false;
 	}
 	/* What was left running reads end of file, as under any shell. */
-	shut(&x->fd[IN]);
+	fd_close(&x->fd[IN]);
 	queue_free(&x->input);
 	script_free(&x->script);
 	x->report->ended = true;

@@ -96,7 +96,7 @@ http_is_loopback(const char *address)
 static int
 open_listener(const char *address, int *port)
 {
-	int fd, error, on = 1, size = SEND_SIZE;
+	int fd, on = 1, size = SEND_SIZE;
 	union address a;
 	bool v4 = parse_address(&a, address) && a.any.sa_family == AF_INET;
 	socklen_t len = v4 ? sizeof(a.v4) : sizeof(a.v6);
@@ -118,9 +118,7 @@ open_listener(const char *address, int *port)
 		*port = ntohs(*bound);
 		return fd;
 	}
-	error = errno;
-	close(fd);
-	errno = error;
+	fd_close(&fd);
 	return -1;
 }
 
@@ -577,8 +575,7 @@ http_free(struct http *h)
 	}
 	mcp_free(h->anyone);
 	buf_free(&h->origin);
-	if (h->listener >= 0)
-		close(h->listener);
+	fd_close(&h->listener);
 	free(h);
 }
 
@@ -688,8 +685,7 @@ http_close(struct http *h, int64_t now)
 	struct peer *p;
 
 	h->now = now;
-	close(h->listener);
-	h->listener = -1;
+	fd_close(&h->listener);
 	mcp_close(h->anyone, now);
 	for (s = h->sessions; s != NULL; s = s->next) {
 		if (!s->ended)

@@ -182,6 +182,17 @@ fd_cloexec(int fd)
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
+void
+fd_close(int *fd)
+{
+	int saved = errno;
+
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	errno = saved;
+}
+
 /* -- Bytes for a slow reader ------------------------------------------- */
 
 size_t

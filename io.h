@@ -40,6 +40,7 @@ void loop_until(struct loop *, int64_t deadline);  /* wait no longer */
 
 int fd_nonblocking(int fd);  /* the flags before, or -1 */
 void fd_cloexec(int fd);
+void fd_close(int *fd);  /* if it is open; then it is -1; errno stays */
 
 /* How a transport stands at the end of a turn */
 enum transport_state {

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io.h"
+
 enum { HELD_BYTES = 65536 };  /* kept in memory before a file is made */
 
 /* Why a stream is not saved, or not all of it; or an errno */
@@ -36,9 +38,7 @@ struct spool_file {
 static void
 stop(struct spool_file *f)
 {
-	if (f->fd >= 0)
-		close(f->fd);
-	f->fd = -1;
+	fd_close(&f->fd);
 	buf_free(&f->held);
 }
 

@@ -1,7 +1,7 @@
 /* libFuzzer target for output.c:
  *
  *     clang -fsanitize=fuzzer,address,undefined t/fuzz_output.c \
- *         output.c spool.c buf.c
+ *         output.c cut.c spool.c buf.c io.c
  *
  * What a stream shows must be what a second, slow reader makes of the bytes,
  * however they are split, under each truncation; and what is new from look to
