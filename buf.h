@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes written one behind the other. A zeroed buffer is empty. */
+/* Bytes written one behind the other. A zeroed buffer is empty. One over an
+ * array that has room for all never fails, and is not freed. */
 struct buf {
 	char *data;
 	size_t len, cap;  /* Of cap bytes the first len are written. */

@@ -153,16 +153,12 @@ write_file(const char *name, const void *text, size_t n)
 static int
 keep_id(const char *map, int64_t id)
 {
-	struct buf b = { NULL, 0, 0, false };
-	int result;
+	char text[64];
+	struct buf b = { text, 0, sizeof(text), false };
 
-	buf_int(&b, id);
-	buf_puts(&b, " ");
-	buf_int(&b, id);
-	buf_puts(&b, " 1");
-	result = b.failed ? -1 : write_file(map, b.data, b.len);
-	buf_free(&b);
-	return result;
+	buf_number(&b, "", id, " ");
+	buf_number(&b, "", id, " 1");
+	return write_file(map, text, b.len);
 }
 
 static int

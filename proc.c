@@ -35,7 +35,7 @@
 #include <sys/syscall.h>
 #endif
 
-#include "buf.h"
+#include "io.h"
 
 enum {
 	HANG_UP = 1000,     /* ms from SIGTERM to SIGHUP (T4) */
@@ -265,24 +265,20 @@ proc_ended(pid_t pid, int *status, bool *signalled)
 ssize_t
 proc_read(pid_t pid, const char *file, char *text, size_t size)
 {
-	struct buf path = { NULL, 0, 0, false };
+	char name[64];
+	struct buf path = { name, 0, sizeof(name), false };
 	ssize_t n = -1;
-	int fd, error;
+	int fd;
 
 	buf_puts(&path, "/proc/");
 	if (pid > 0)
 		buf_int(&path, pid);
 	buf_put(&path, file, strlen(file) + 1);
-	errno = ENOMEM;
-	fd = path.failed ? -1 : open(path.data, O_RDONLY | O_CLOEXEC);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
 		n = read(fd, text, size - 1);
-	error = errno;
-	if (fd >= 0)
-		close(fd);
-	buf_free(&path);
+	fd_close(&fd);
 	text[n > 0 ? n : 0] = '\0';
-	errno = error;
 	return n;
 }
 

@@ -7,7 +7,6 @@
 #include "terminal.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include <sys/sysmacros.h>
 #endif
 
+#include "io.h"
 #include "proc.h"
 
 /* -- Its two ends ------------------------------------------------------ */
@@ -31,20 +31,15 @@ static int
 open_slave(int master)
 {
 #ifdef TIOCGPTN
-	struct buf name = { NULL, 0, 0, false };
+	char name[32];
+	struct buf b = { name, 0, sizeof(name), false };
 	unsigned number;
-	int fd = -1;
 
 	if (ioctl(master, TIOCGPTN, &number) < 0)
 		return -1;
-	buf_puts(&name, "/dev/pts/");
-	buf_int(&name, number);
-	buf_putc(&name, '\0');
-	errno = ENOMEM;
-	if (!name.failed)
-		fd = open(name.data, O_RDWR | O_NOCTTY | O_CLOEXEC);
-	buf_free(&name);
-	return fd;
+	buf_number(&b, "/dev/pts/", number, "");
+	buf_putc(&b, '\0');
+	return open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
 #else
 	return open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
 #endif
@@ -54,13 +49,12 @@ int
 terminal_open(int end[2])
 {
 	struct winsize size = { 50, 200, 0, 0 };
-	int error;
 
 	end[1] = -1;
 	end[0] = posix_openpt(O_RDWR | O_NOCTTY);
 	if (end[0] < 0)
 		return -1;
-	fcntl(end[0], F_SETFD, FD_CLOEXEC);
+	fd_cloexec(end[0]);
 	fcntl(end[0], F_SETFL, O_NONBLOCK);
 	if (grantpt(end[0]) == 0 && unlockpt(end[0]) == 0)
 		end[1] = open_slave(end[0]);
@@ -70,9 +64,7 @@ terminal_open(int end[2])
 		ioctl(end[1], (unsigned)TIOCSWINSZ, &size);
 		return 0;
 	}
-	error = errno;
-	close(end[0]);
-	errno = error;
+	fd_close(&end[0]);
 	return -1;
 }
 
@@ -175,20 +167,16 @@ has_our_calls(pid_t pid)
 static bool
 leads_to(pid_t pid, int64_t fd, dev_t terminal)
 {
-	struct buf name = { NULL, 0, 0, false };
+	char name[64];
+	struct buf b = { name, 0, sizeof(name), false };
 	struct stat st;
-	bool found;
 
-	buf_puts(&name, "/proc/");
-	buf_int(&name, pid);
-	buf_puts(&name, "/fd/");
-	buf_int(&name, fd);
-	buf_putc(&name, '\0');
-	found = !name.failed && stat(name.data, &st) == 0 &&
-	    S_ISCHR(st.st_mode) && (st.st_rdev == terminal ||
+	buf_number(&b, "/proc/", pid, "/fd/");
+	buf_int(&b, fd);
+	buf_putc(&b, '\0');
+	return stat(name, &st) == 0 && S_ISCHR(st.st_mode) &&
+	    (st.st_rdev == terminal ||
 	    (major(st.st_rdev) == 5 && minor(st.st_rdev) == 0));
-	buf_free(&name);
-	return found;
 }
 
 /* /proc/PID/syscall is the number of the call that the thread is in, and its
@@ -219,16 +207,15 @@ static enum terminal_prompt
 process_prompts(pid_t pid, pid_t group, dev_t terminal)
 {
 	enum terminal_prompt found = TERMINAL_BUSY, one;
-	struct buf name = { NULL, 0, 0, false };
+	char name[64];
+	struct buf b = { name, 0, sizeof(name), false };
 	const struct dirent *entry;
 	pid_t thread;
 	DIR *dir;
 
-	buf_puts(&name, "/proc/");
-	buf_int(&name, pid);
-	buf_put(&name, "/task", 6);
-	dir = name.failed ? NULL : opendir(name.data);
-	buf_free(&name);
+	buf_number(&b, "/proc/", pid, "/task");
+	buf_putc(&b, '\0');
+	dir = opendir(name);
 	if (dir == NULL)
 		return thread_prompts(pid, group, terminal);
 	while (found != TERMINAL_PROMPTS && (entry = readdir(dir)) != NULL) {
