@@ -36,14 +36,14 @@ script_shell(void)
 	return "/bin/sh";
 }
 
-/* Is the variable one of these, each a name with its `='? */
+/* Is it one of these words? */
 static bool
-is_one_of(const char *variable, const char *const *names)
+is_one_of(const char *word, size_t n, const char *const *words)
 {
-	while (*names != NULL &&
-	    strncmp(variable, *names, strlen(*names)) != 0)
-		names++;
-	return *names != NULL;
+	while (*words != NULL && (strlen(*words) != n ||
+	    memcmp(*words, word, n) != 0))
+		words++;
+	return *words != NULL;
 }
 
 /* Without boris's token (H3) and OLDPWD, where `cd -` leads, with another TERM
@@ -55,13 +55,13 @@ script_environment(enum script_for use)
 {
 	bool terminal = use == SCRIPT_TERMINAL;
 	static const char *const never[] = {
-		"PWD=", "OLDPWD=", "TERM=", "BORIS_TOKEN=", NULL
+		"PWD", "OLDPWD", "TERM", "BORIS_TOKEN", NULL
 	}, *const with_terminal[] = {
-		"PAGER=", "GIT_PAGER=", "LINES=", "COLUMNS=", NULL
+		"PAGER", "GIT_PAGER", "LINES", "COLUMNS", NULL
 	}, *const without[] = {
-		"EDITOR=", "VISUAL=", NULL
+		"EDITOR", "VISUAL", NULL
 	};
-	size_t n = 0, kept = 1;
+	size_t n = 0, kept = 1, name;
 	char **env, **e;
 
 	while (environ[n] != NULL)
@@ -79,8 +79,9 @@ script_environment(enum script_for use)
 	if (use != SCRIPT_COMMAND && getenv("PYTHONUNBUFFERED") == NULL)
 		env[kept++] = "PYTHONUNBUFFERED=1";
 	for (e = environ; *e != NULL; e++) {
-		if (!is_one_of(*e, never) &&
-		    !is_one_of(*e, terminal ? with_terminal : without))
+		name = strcspn(*e, "=");
+		if (!is_one_of(*e, name, never) &&
+		    !is_one_of(*e, name, terminal ? with_terminal : without))
 			env[kept++] = *e;
 	}
 	env[kept] = NULL;
@@ -118,7 +119,6 @@ reads_commands(const char *text, const char *end)
 		"then", "do", "else", "elif", "if", "while", "until", "!", "{",
 		"time", "command", NULL
 	};
-	const char *const *word;
 	bool first = true;  /* here a command may begin */
 	size_t n;
 
@@ -130,14 +130,10 @@ reads_commands(const char *text, const char *end)
 			first = first || strchr(" \t", *text) == NULL;
 			continue;
 		}
-		for (word = reads; first && *word != NULL; word++) {
-			if (strlen(*word) == n && memcmp(*word, text, n) == 0)
-				return true;
-		}
-		for (word = before; *word != NULL && (strlen(*word) != n ||
-		    memcmp(*word, text, n) != 0); word++)
-			;
-		first = first && (*word != NULL || memchr(text, '=', n));
+		if (first && is_one_of(text, n, reads))
+			return true;
+		first = first && (is_one_of(text, n, before) ||
+		    memchr(text, '=', n) != NULL);
 	}
 	return false;
 }
@@ -165,20 +161,15 @@ has_pipe(const char *text, const char *end)
 	return false;
 }
 
-/* A descriptor that the command does not name, or if there is none, that its
- * redirections do not: `exec 9>lock` is common. */
+/* A descriptor that none of the command's redirections names: `exec 9>lock` is
+ * common. */
 static int
 free_digit(const char *text, const char *end)
 {
 	const char *digit = "7865943";
 	bool used[UCHAR_MAX + 1] = { false };
 	const char *p;
-	size_t i;
 
-	for (i = 0; digit[i] != '\0'; i++) {
-		if (memchr(text, digit[i], (size_t)(end - text)) == NULL)
-			return digit[i] - '0';
-	}
 	for (p = text; p < end; p++) {
 		if ((p > text && p[-1] == '&') ||
 		    (p + 1 < end && (p[1] == '<' || p[1] == '>')))
@@ -217,17 +208,14 @@ put_trap(struct buf *b, bool bash, int fd)
 		buf_puts(b, "trap '! { __boris=(\"${PIPESTATUS[@]}\") "
 		    "POSIXLY_CORRECT=1; \\unset -f unset builtin; "
 		    "\\unset POSIXLY_CORRECT; "
-		    "\\builtin printf \"%s \" \"${__boris[@]}\" >&");
-		buf_int(b, fd);
-		buf_puts(b, "; \\builtin pwd >&");
-		buf_int(b, fd);
-		buf_puts(b, "; } >&- 2>&-' EXIT; ");
+		    "\\builtin printf \"%s \" \"${__boris[@]}\"");
+		buf_number(b, " >&", fd, "; \\builtin pwd");
+		buf_number(b, " >&", fd, "; } >&- 2>&-' EXIT; ");
 	} else {
 		buf_puts(b, "trap 'case ${KSH_VERSION-}:$- in *KSH*:*x*) ;; *) "
-		    "{ __boris=$?; ! { \\unset -f command; \\command pwd >&");
-		buf_int(b, fd);
-		buf_puts(b, "; }; \\exit \"$__boris\"; } >&- 2>&- ;; esac' "
-		    "EXIT; ");
+		    "{ __boris=$?; ! { \\unset -f command; \\command pwd");
+		buf_number(b, " >&", fd, "; }; \\exit \"$__boris\"; } "
+		    ">&- 2>&- ;; esac' EXIT; ");
 	}
 }
 
@@ -241,7 +229,8 @@ script_write(struct script *s, const char *shell, const char *text, size_t len,
 {
 	const char *end = text + len;
 	bool bash = is_bash(shell);
-	size_t at, n = 0, room = PIECE;
+	size_t at, room = PIECE;
+	int n = 0;
 
 	s->fd = -1;
 	if ((tells_dir || (bash && has_pipe(text, end))) &&
@@ -263,16 +252,13 @@ script_write(struct script *s, const char *shell, const char *text, size_t len,
 		return;
 	}
 	buf_puts(&s->args, "eval \"set --; ");
-	for (at = 0; at < len; at += PIECE) {
-		buf_puts(&s->args, "${");
-		buf_int(&s->args, (int64_t)++n);
-		buf_puts(&s->args, "}");
-	}
+	for (at = 0; at < len; at += PIECE)
+		buf_number(&s->args, "${", ++n, "}");
 	buf_put(&s->args, "\"", 2);
 	buf_put(&s->args, shell, strlen(shell) + 1);
 	for (at = 0; at < len; at += PIECE) {
-		buf_put(&s->args, text + at, len - at < PIECE ? len - at
-		    : PIECE);
+		buf_put(&s->args, text + at,
+		    len - at < PIECE ? len - at : PIECE);
 		buf_putc(&s->args, '\0');
 	}
 }
