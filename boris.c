@@ -232,8 +232,8 @@ fail_to_listen(const struct http_options *options)
 	const char *why = strerror(errno);
 	struct buf b = { NULL, 0, 0, false };
 
-	buf_add(&b, options->address, " port ");
-	buf_int(&b, options->port);
+	buf_puts(&b, options->address);
+	buf_number(&b, " port ", options->port, "");
 	buf_putc(&b, '\0');
 	fatal(1, "listen on", b.failed ? NULL : b.data, why);
 }

@@ -594,9 +594,8 @@ http_open(const struct http_options *options, const struct mcp_options *mcp)
 	h->leave_by = NEVER;
 	h->listener = open_listener(options->address, &port);
 	h->places = count_places();
-	buf_add(&h->origin, v6 ? "http://[" : "http://", options->address,
-	    v6 ? "]:" : ":");
-	buf_int(&h->origin, port);
+	buf_add(&h->origin, v6 ? "http://[" : "http://", options->address);
+	buf_number(&h->origin, v6 ? "]:" : ":", port, "");
 	buf_putc(&h->origin, '\0');
 	if (h->listener >= 0 && h->anyone != NULL && !h->origin.failed)
 		return h;

@@ -281,9 +281,8 @@ void
 response_put(struct buf *b, const struct request *r,
              const struct response *response)
 {
-	buf_puts(b, "HTTP/1.1 ");
-	buf_int(b, response->status);
-	buf_puts(b, " \r\n");  /* the reason phrase may be empty */
+	/* The reason phrase may be empty. */
+	buf_number(b, "HTTP/1.1 ", response->status, " \r\n");
 	if (response->len > 0)
 		buf_add(b, "Content-Type: ", response->type, "\r\n");
 	buf_put(b, response->headers->data, response->headers->len);
@@ -296,9 +295,8 @@ response_put(struct buf *b, const struct request *r,
 		if (!r->http10)
 			buf_puts(b, "Transfer-Encoding: chunked\r\n");
 	} else if (response->status != 204) {
-		buf_puts(b, "Content-Length: ");
-		buf_int(b, (int64_t)response->len);
-		buf_puts(b, "\r\n");
+		buf_number(b, "Content-Length: ", (int64_t)response->len,
+		    "\r\n");
 	}
 	buf_puts(b, "\r\n");
 	if (r->verb == NULL || strcmp(r->verb, "HEAD") != 0)

@@ -137,9 +137,9 @@ make_file(struct spool_file *f)
 
 	if (f->path != NULL || f->why != 0)
 		return;
-	buf_add(&path, f->spool->dir, "/boris-", f->spool->name, "-");
-	buf_int(&path, (int64_t)++f->spool->count);
-	buf_put(&path, ".log", sizeof(".log"));
+	buf_add(&path, f->spool->dir, "/boris-", f->spool->name);
+	buf_number(&path, "-", ++f->spool->count, ".log");
+	buf_putc(&path, '\0');
 	if (!path.failed)
 		f->fd = open(path.data, O_WRONLY | O_CREAT | O_EXCL |
 		    O_CLOEXEC, 0600);
