@@ -186,7 +186,7 @@ leave_process_1(const struct guard *guard)
 
 	/* If it were ignored, no child would leave a status to wait for. */
 	catch(SIGCHLD, on_nothing, 0);
-	pid = fork();
+	pid = proc_fork();
 	if (pid < 0)
 		fatal(1, "fork", NULL, strerror(errno));
 	if (pid > 0) {

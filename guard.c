@@ -260,7 +260,7 @@ begin(struct guard *g)
 	fd_nonblocking(end[1]);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	pid = fork();
+	pid = proc_fork();
 	if (pid == 0)
 		stand_guard(g, end[0]);
 	sigprocmask(SIG_SETMASK, &before, NULL);

@@ -52,12 +52,12 @@ struct proc_child {
  * parent of all below it that lose theirs, elsewhere it does not. */
 void proc_prepare(bool visible);
 
-/* So many bytes, all 0, that children share; munmap() frees them. NULL with
- * errno. */
+/* Zeroed, shared with children, freed by munmap(). NULL with errno. */
 void *proc_shared(size_t size);
 
-/* In a forked child: the signals that boris handles are at their default, none
- * is blocked. */
+pid_t proc_fork(void);  /* fork() */
+
+/* In a forked child: no signal is handled or blocked any more. */
 void proc_default_signals(void);
 /* Closes all descriptors from `lowest` on. */
 void proc_close_from(int lowest);
