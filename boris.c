@@ -143,9 +143,8 @@ open_no_input(void)
 /* -- Process 1 (E8) ---------------------------------------------------- */
 
 /* Reaps every child until boris has ended, and its guard, which ends what is
- * left: when process 1 ends, the kernel kills everybody. Every other signal is
- * passed on to boris. All signals are blocked, so none is lost between two
- * waits. */
+ * left: when process 1 ends, the kernel kills all. Other signals are passed
+ * on to boris; as they are blocked, none is lost between two waits. */
 static int
 mind_children(pid_t boris, const struct guard *guard)
 {
@@ -242,26 +241,22 @@ fail_to_listen(const struct http_options *options)
 
 struct boris {
 	struct loop loop;
-	int in_poll;          /* the pipe of signals */
 	struct stdio *stdio;  /* the transport is this, */
 	struct http *http;    /* or this; the other is NULL */
 	enum transport_state state;
 };
 
-/* Has a signal asked for the end? Notes in the loop whether a child has ended.
- * What does not fit is read in the next turn. */
-static bool
-read_signals(struct boris *b)
+/* What does not fit is read in the next turn. */
+static void
+read_signals(struct loop *loop)
 {
 	char bytes[64];
-	ssize_t n = -1;
+	ssize_t n = read(signal_pipe[0], bytes, sizeof(bytes));
 
-	if (loop_events(&b->loop, b->in_poll))
-		n = read(signal_pipe[0], bytes, sizeof(bytes));
-	if (n <= 0)
-		return false;
-	b->loop.child = memchr(bytes, 'c', (size_t)n) != NULL;
-	return memchr(bytes, 's', (size_t)n) != NULL;
+	if (n > 0) {
+		loop->child = memchr(bytes, 'c', (size_t)n) != NULL;
+		loop->end = memchr(bytes, 's', (size_t)n) != NULL;
+	}
 }
 
 /* One turn of the loop. The first signal closes the sessions. If the end has
@@ -270,27 +265,23 @@ read_signals(struct boris *b)
 static void
 turn(struct boris *b)
 {
-	bool end;
+	int signals;
 
 	loop_begin(&b->loop);
-	b->in_poll = loop_add(&b->loop, signal_pipe[0], POLLIN);
+	signals = loop_add(&b->loop, signal_pipe[0], POLLIN);
 	if (b->http != NULL)
 		http_poll_add(b->http, &b->loop);
 	else
 		stdio_poll_add(b->stdio, &b->loop);
 	loop_wait(&b->loop);
-	end = read_signals(b);
-	if (end && b->state == TRANSPORT_ENDS) {
+	if (loop_events(&b->loop, signals))
+		read_signals(&b->loop);
+	if (b->loop.end && b->state == TRANSPORT_ENDS)
 		b->state = TRANSPORT_CLOSED;
-	} else if (b->http != NULL) {
-		if (end)
-			http_close(b->http, b->loop.now);
+	else if (b->http != NULL)
 		b->state = http_dispatch(b->http, &b->loop);
-	} else {
-		if (end)
-			stdio_close(b->stdio, b->loop.now);
+	else
 		b->state = stdio_dispatch(b->stdio, &b->loop);
-	}
 }
 
 /* If it can't be written, no command can be started, and that is told (A2). */
@@ -351,8 +342,7 @@ main(int argc, char **argv)
 	sigset_t all;
 	int status;
 
-	/* Signals are blocked until catch_signals(): the one that ends boris
-	 * may come before that. */
+	/* Until catch_signals(): the one that ends boris may come earlier. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	fill_descriptors();

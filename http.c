@@ -636,6 +636,22 @@ http_poll_add(struct http *h, struct loop *loop)
 	}
 }
 
+static void
+begin_end(struct http *h)
+{
+	struct http_session *s;
+	struct peer *p;
+
+	fd_close(&h->listener);
+	mcp_close(h->anyone, h->now);
+	for (s = h->sessions; s != NULL; s = s->next) {
+		if (!s->ended)
+			end_session(h, s);
+	}
+	for (p = h->peers; p != NULL; p = p->next)
+		connection_close(&p->connection);
+}
+
 enum transport_state
 http_dispatch(struct http *h, const struct loop *loop)
 {
@@ -643,6 +659,8 @@ http_dispatch(struct http *h, const struct loop *loop)
 	struct peer *p;
 
 	h->now = loop->now;
+	if (loop->end)
+		begin_end(h);
 	for (p = h->peers; p != NULL; p = p->next) {
 		connection_read(&p->connection, loop);
 		take_requests(h, p);
@@ -675,21 +693,4 @@ http_dispatch(struct http *h, const struct loop *loop)
 		p = p->next;
 	return p != NULL && h->now < h->leave_by ? TRANSPORT_ENDS
 	    : TRANSPORT_CLOSED;
-}
-
-void
-http_close(struct http *h, int64_t now)
-{
-	struct http_session *s;
-	struct peer *p;
-
-	h->now = now;
-	fd_close(&h->listener);
-	mcp_close(h->anyone, now);
-	for (s = h->sessions; s != NULL; s = s->next) {
-		if (!s->ended)
-			end_session(h, s);
-	}
-	for (p = h->peers; p != NULL; p = p->next)
-		connection_close(&p->connection);
 }

@@ -32,9 +32,7 @@ const char *http_origin(const struct http *);  /* http://ADDRESS:PORT */
 
 void http_poll_add(struct http *, struct loop *);
 
+/* When the end is to begin it stops accepting and closes all sessions (H9). */
 enum transport_state http_dispatch(struct http *, const struct loop *);
-
-/* A signal has come: stops accepting and closes all sessions (H9); once. */
-void http_close(struct http *, int64_t now);
 
 #endif

@@ -90,7 +90,7 @@ loop_begin(struct loop *loop)
 	}
 	loop->count = 0;
 	loop->until = NEVER;
-	loop->child = false;
+	loop->child = loop->end = false;
 }
 
 /* Where poll() has no memory: all that is waited for is tried, since no

@@ -19,6 +19,7 @@ struct loop {
 	int64_t now;     /* milliseconds, monotonic, the same all turn */
 	int64_t until;   /* the nearest deadline of this turn */
 	bool child;      /* a child may have ended since the last turn */
+	bool end;        /* the first signal that asks for the end has come */
 	struct pollfd *set;
 	int count, room;
 	struct pollfd first[64];  /* the set, until it has to be larger */

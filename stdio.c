@@ -268,6 +268,10 @@ stdio_dispatch(struct stdio *io, const struct loop *loop)
 {
 	short out = loop_events(loop, io->out_poll);
 
+	if (loop->end) {
+		begin_end(io, loop->now);
+		io->leave_by = loop->now + QUEUE_LAST;
+	}
 	if ((out & (POLLERR | POLLHUP | POLLNVAL)) && !(out & POLLOUT))
 		io->out_gone = true;
 	if (loop_events(loop, io->in_poll))
@@ -289,11 +293,4 @@ stdio_dispatch(struct stdio *io, const struct loop *loop)
 		return io->in_ended ? TRANSPORT_ENDS : TRANSPORT_SERVES;
 	return !mcp_closed(io->client) || (unwritten(io) > 0 &&
 	    loop->now < io->leave_by) ? TRANSPORT_ENDS : TRANSPORT_CLOSED;
-}
-
-void
-stdio_close(struct stdio *io, int64_t now)
-{
-	begin_end(io, now);
-	io->leave_by = now + QUEUE_LAST;
 }

@@ -17,9 +17,7 @@ void stdio_free(struct stdio *);
 
 void stdio_poll_add(struct stdio *, struct loop *);
 
+/* When the end is to begin it terminates all commands (L1). */
 enum transport_state stdio_dispatch(struct stdio *, const struct loop *);
-
-/* A signal has come: terminates all commands (L1); once. */
-void stdio_close(struct stdio *, int64_t now);
 
 #endif
