@@ -209,8 +209,9 @@ connection_go_on(struct connection *c)
 /* Who is at its other end: 192.0.2.1:4711 or [2001:0db8: ... :0001]:4711.
  * (inet_ntop() would bring printf() into a static binary, 16 KB.) */
 static void
-put_address(struct buf *b, int fd)
+put_address(char from[64], int fd)
 {
+	struct buf b = { from, 0, 64, false };
 	union {
 		struct sockaddr any;
 		struct sockaddr_in v4;
@@ -226,19 +227,16 @@ put_address(struct buf *b, int fd)
 	v4 = a.any.sa_family == AF_INET;
 	if (v4)
 		p = (const unsigned char *)&a.v4.sin_addr;
-	buf_puts(b, v4 ? "" : "[");
 	for (i = 0; i < 4 && v4; i++)
-		buf_number(b, i > 0 ? "." : "", p[i], "");
+		buf_number(&b, i > 0 ? "." : "", p[i], "");
 	for (i = 0; i < 16 && !v4; i++) {
-		buf_puts(b, i > 0 && i % 2 == 0 ? ":" : "");
-		buf_putc(b, "0123456789abcdef"[p[i] >> 4]);
-		buf_putc(b, "0123456789abcdef"[p[i] & 15]);
+		buf_puts(&b, i == 0 ? "[" : i % 2 == 0 ? ":" : "");
+		buf_putc(&b, "0123456789abcdef"[p[i] >> 4]);
+		buf_putc(&b, "0123456789abcdef"[p[i] & 15]);
 	}
-	buf_number(b, v4 ? ":" : "]:", ntohs(v4 ? a.v4.sin_port
+	buf_number(&b, v4 ? ":" : "]:", ntohs(v4 ? a.v4.sin_port
 	    : a.v6.sin6_port), "");
-	buf_putc(b, '\0');
-	if (b->failed)
-		buf_free(b);  /* its calls are recorded without */
+	buf_putc(&b, '\0');
 }
 
 void
@@ -252,14 +250,13 @@ connection_open(struct connection *c, int fd, int64_t now)
 	c->deadline = now + HEAD_TIME;
 	fd_cloexec(fd);
 	fd_nonblocking(fd);
-	put_address(&c->from, fd);
+	put_address(c->from, fd);
 }
 
 void
 connection_free(struct connection *c)
 {
 	close(c->fd);
-	buf_free(&c->from);
 	buf_free(&c->in);
 	queue_free(&c->out);
 	request_free(&c->request);

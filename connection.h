@@ -30,7 +30,7 @@ struct connection {
 	int64_t read_by;      /* ms; when the peer must have read something */
 	bool ended;           /* the peer sends no more */
 	bool last;            /* it closes behind this response */
-	struct buf from;      /* its peer's address, for the log; with a NUL */
+	char from[64];        /* its peer's address, for the log; or empty */
 	struct buf in;        /* received, not yet taken */
 	struct queue out;
 	struct request request;

@@ -365,7 +365,8 @@ hand_over(struct http *h, struct peer *p)
 	struct route to;
 
 	mcp_parse(&m, body->len > 0 ? body->data : "", body->len);
-	m.address = p->connection.from.data;
+	if (*p->connection.from != '\0')
+		m.address = p->connection.from;
 	to = route(h, p, &m);
 	p->client = to.client;
 	if (to.client != NULL)
