@@ -633,8 +633,9 @@ output_news(const struct output *o, const struct output_cursor *c)
 	return position(o, c) < total_bytes(o);
 }
 
-void
-output_look(struct output *o, struct output_cursor *c)
+/* Moves it to the end. */
+static void
+look(struct output *o, struct output_cursor *c)
 {
 	c->finished = o->dropped + (int64_t)o->line;
 	c->lines = o->lines;
@@ -651,7 +652,7 @@ output_read(struct output *o, struct output_cursor *c, const char **text)
 	size_t end = o->dropped > 0 && at < o->head_len ? o->head_len : o->len;
 
 	*text = o->len > 0 ? (const char *)o->text + at : NULL;
-	output_look(o, c);
+	look(o, c);
 	if (end < o->len) {
 		c->finished = o->dropped + (int64_t)o->head_len;
 		c->line = 0;
@@ -672,7 +673,7 @@ output_since(struct output *o, struct output_cursor *c, size_t limit,
 	e = cut_end(o->text, at, o->len, &cut);
 	if (e.bytes > 0)
 		buf_put(b, o->text + o->len - e.bytes, (size_t)e.bytes);
-	output_look(o, c);
+	look(o, c);
 }
 
 void
@@ -689,7 +690,7 @@ output_show(struct output *o, struct output_cursor *c, bool only_new,
 		    most->limit, o->no_text);
 	show(o, cut, most, only_new ? position(o, c) : 0,
 	    total_lines(o) - (only_new ? c->lines : 0), name, b, view);
-	output_look(o, c);
+	look(o, c);
 	if (o->lost == 0)
 		return;
 	buf_end_line(b);

@@ -61,7 +61,6 @@ bool output_rewritten(const struct output *, const struct output_cursor *);
 
 /* Is there text behind the cursor? */
 bool output_news(const struct output *, const struct output_cursor *);
-void output_look(struct output *, struct output_cursor *);  /* to the end */
 
 /* The next piece of what is behind the cursor, in place, and its length; moves
  * the cursor behind it. All of it is one piece, but for what was dropped. */
