@@ -130,8 +130,7 @@ offer_memory(void)
 	return raised;
 }
 
-/* The stdin of commands that are given none (B4), also on a host without
- * /dev/null. -1 with errno. */
+/* The stdin of commands that are given none, also without /dev/null (B4) */
 static int
 open_no_input(void)
 {
@@ -176,8 +175,7 @@ mind_children(pid_t boris, const struct guard *guard)
 }
 
 /* The first process of a container inherits all that lose their parent. So it
- * becomes a small init that holds none of the client's descriptors, and boris
- * goes on as its child. */
+ * becomes a small init without descriptors, and boris goes on as its child. */
 static void
 leave_process_1(const struct guard *guard)
 {

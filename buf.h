@@ -33,8 +33,7 @@ void buf_drop(struct buf *, size_t n);  /* the first n bytes; memory stays */
 void buf_free(struct buf *);  /* makes it a zeroed buffer; twice is fine */
 
 /* The length of the UTF-8 character at the start of n > 0 bytes; 0: it goes on
- * behind them; below 0: it is none, and minus the length of what one U+FFFD
- * replaces (Unicode 3.9). */
+ * behind them; below 0: minus that of what a U+FFFD replaces (Unicode 3.9). */
 int utf8_length(const unsigned char *p, size_t n);
 
 /* The length of the first `most` characters of a text */
@@ -45,8 +44,7 @@ bool utf8_continues(unsigned char);
 
 int hex_digit(char);  /* its value, of either case; 16: it is none */
 
-/* The value of the digits, and what stands behind them; -1: there are none, or
- * it would be above 2^56. */
+/* The digits' value, and what is behind; -1: there are none, or above 2^56. */
 int64_t digits_value(const char *text, int base, const char **behind);
 
 #endif

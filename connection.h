@@ -2,8 +2,7 @@
 #define CONNECTION_H
 
 /* A connection of HTTP/1.1: its requests one after the other, each with its
- * response, and peers that are slow, silent or gone (H7, H8). Has never heard of
- * MCP. */
+ * response, and peers that are slow, silent or gone (H7, H8). */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,7 @@
 #ifndef CUT_H
 #define CUT_H
 
-/* How a long text is cut: how much of its start and of its end is shown (O3,
- * O4, O8, O9, T3). */
+/* How much of a long text's start and end is shown (O3, O4, O8, O9, T3). */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,8 +34,7 @@ bool cut_is_over(const struct cut *, int64_t chars, int64_t bytes,
 /* Divides what there is room for between the two, as the sixths say. */
 void cut_share(int64_t room, int sixths, int64_t *first, int64_t *last);
 
-/* The start of a text, and the end of that between two indices; lines: 0 if the
- * end is a part of one */
+/* The start of a text; the end of one, with 0 lines if that is part of one */
 struct part cut_start(const unsigned char *text, size_t len,
                       const struct part *most);
 struct part cut_end(const unsigned char *text, size_t from, size_t to,

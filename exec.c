@@ -243,8 +243,7 @@ show(struct exec *x, int which, const char *p, size_t n)
 	buf_free(&clean);
 }
 
-/* One read. Returns the number of bytes; 0 at the end, and closes it; -1: there
- * is nothing now. */
+/* One read: the number of bytes; 0 at the end, and closes it; -1: none now. */
 static ssize_t
 take(struct exec *x, int which, int64_t now)
 {
@@ -369,9 +368,8 @@ end(struct exec *x, int64_t now)
 	take_rest(x, PIPE_FULL, now);
 	show(x, x->terminal ? OUT : ERR, NULL, 0);
 	take_dir(x);
-	/* What was left running may hold the pipes (E4). They are read on, so
-	 * that it is not blocked, and what comes is dropped. A terminal ends
-	 * with its shell (I4). */
+	/* What was left running may hold the pipes (E4): they are read on, to
+	 * block nobody, and dropped. A terminal ends with its shell (I4). */
 	x->text[OUT] = x->text[ERR] = NULL;
 	if (x->terminal) {
 		fd_close(&x->fd[OUT]);
@@ -523,8 +521,7 @@ exec_poll_add(struct exec_list *list, struct loop *loop)
 	}
 }
 
-/* Reads and writes what can be. Returns whether its shell was found to have
- * ended. */
+/* Reads and writes what can be. Was its shell found to have ended? */
 static bool
 transfer(struct exec *x, const struct loop *loop)
 {
@@ -613,8 +610,7 @@ exec_reads_keys(const struct exec *x)
 	    terminal_mode(x->fd[OUT], &lines, &shows) && !lines;
 }
 
-/* What is known at once. again: NEVER if it can't prompt now, else when it can be
- * certain. */
+/* What is known at once. again: NEVER if it can't prompt, else when certain. */
 static struct exec_prompt
 begin_prompt(const struct exec *x, bool *lines, bool *shows)
 {

@@ -73,8 +73,7 @@ void exec_free(struct exec_list *, struct exec *);  /* the group is left */
 void exec_share(const struct exec *);
 void exec_stop(struct exec *, int64_t now);  /* in the next dispatch (E2) */
 
-/* Reads what they print, polls the groups of those whose shell has ended, sends
- * the signals that are due. */
+/* Reads what they print, polls their groups, sends the signals that are due. */
 void exec_poll_add(struct exec_list *, struct loop *);
 void exec_dispatch(struct exec_list *, const struct loop *);
 void exec_read(struct exec *, int64_t now);  /* and sees whether it has ended */

@@ -43,8 +43,7 @@ enum {
 	TRUNCATE_ABI = 3  /* earlier ones leave truncate(2) open (F3) */
 };
 
-/* LANDLOCK_ACCESS_FS_*, those that write. REFER: to link and to rename from one
- * directory to another. */
+/* LANDLOCK_ACCESS_FS_*, those that write. REFER: between two directories. */
 enum {
 	WRITE_FILE = 1 << 1, REMOVE_DIR = 1 << 4, REMOVE_FILE = 1 << 5,
 	MAKE_CHAR = 1 << 6, MAKE_DIR = 1 << 7, MAKE_REG = 1 << 8,
@@ -53,8 +52,7 @@ enum {
 
 	ALLOWED = WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG |
 	    MAKE_SOCK | MAKE_FIFO | MAKE_SYM | REFER | TRUNCATE,
-	/* Root could write a disk through a device file of its own making, so
-	 * these are allowed nowhere. */
+	/* Allowed nowhere: through its own device file root writes a disk. */
 	DEVICES = MAKE_CHAR | MAKE_BLOCK
 };
 
@@ -78,9 +76,8 @@ allow_below(int ruleset, const char *dir)
 	return 0;
 }
 
-/* Without directories it only keeps the process from making devices, from
- * mounting, and from reaching into processes outside (F5). *missing: the
- * directory that has failed. */
+/* Without directories it only keeps the process from making devices, mounting,
+ * and reaching into processes outside (F5). *missing: what has failed. */
 static int
 restrict_writing(const char *dirs, const char **missing)
 {

@@ -158,8 +158,7 @@ drain(struct held *held)
 	}
 }
 
-/* The groups that live. The others are forgotten: their numbers may be given
- * anew. */
+/* Forgets the groups that have gone: their numbers may be given anew. */
 static void
 keep_living(struct proc_group **list, bool visible, int64_t now)
 {
@@ -204,8 +203,7 @@ end_groups(struct guard *g, struct held *held)
 }
 
 /* No descriptor of the client's stays open, so that it sees the end of boris at
- * once. In a session of its own it gets no signal that is sent to the client's
- * process group. */
+ * once; and no signal to the client's process group reaches another session. */
 static void
 stand_guard(struct guard *g, int socket)
 {

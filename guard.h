@@ -2,9 +2,8 @@
 #define GUARD_H
 
 /* The guard: a second process that ends what boris has started, and removes its
- * files, when boris itself was killed and no handler could, or left before all
- * had ended (SPEC L1, L4). It sleeps until then. What it has to know is in
- * memory that both share. */
+ * files, when boris was killed, or left before all had ended (SPEC L1, L4). It
+ * sleeps until then. What it has to know is in memory that both share. */
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -30,8 +29,7 @@ struct proc_group *guard_group(struct guard *);
  * with errno: the process can't be begun, or the name is too long. */
 int guard_file(struct guard *, const char *path);
 
-/* A child has ended that nobody has begun: those that boris has inherited are
- * reaped (E8). */
+/* Reaps the children that boris has inherited, not begun (E8). */
 void guard_reap(struct guard *);
 
 /* What comes through this pipe or terminal, the process shall read once boris
@@ -42,8 +40,7 @@ void guard_take(struct guard *, int fd);
  * was forked, which has inherited it. */
 pid_t guard_pid(const struct guard *);
 
-/* boris leaves: the process is killed, unless a group is still taken. NULL is
- * fine. */
+/* Kills the process, unless a group is still taken. NULL is fine. */
 void guard_free(struct guard *);
 
 #endif

@@ -471,8 +471,7 @@ end_turn(struct peer *p)
 	connection_end_turn(c);
 }
 
-/* Frees those that have gone. A modern call of theirs is cancelled; a legacy one
- * goes on (H7). */
+/* Frees those that have gone. Their modern calls are cancelled (H7). */
 static void
 free_peers(struct http *h)
 {
@@ -493,8 +492,7 @@ free_peers(struct http *h)
 	}
 }
 
-/* Connections may take a third of the descriptors that there can be; the rest
- * is for commands (H8). */
+/* Connections may take a third of all descriptors, not the commands' (H8). */
 static int
 count_places(void)
 {

@@ -72,8 +72,7 @@ parse_request_line(struct request *r, char *line)
 	return 0;
 }
 
-/* Name: value. What another reader could take for two headers, or for none, is
- * refused (H8). */
+/* Name: value. What another reader could take otherwise is refused (H8). */
 static int
 parse_field(struct request *r, char *line)
 {
@@ -110,8 +109,7 @@ parse_field(struct request *r, char *line)
 	return 0;
 }
 
-/* A target in absolute form, http://host/path: its host replaces that of the
- * header (RFC 9112, 3.2.2). */
+/* The host of http://host/path replaces the header's (RFC 9112, 3.2.2). */
 static void
 split_target(struct request *r)
 {
@@ -207,8 +205,7 @@ take_line(struct request *r, struct buf *in)
 	size_t before = r->state == REQUEST_HEAD ? r->head_taken : 0;
 	int event;
 
-	/* Its time runs from the first byte, also if that is an empty line's
-	 * (H8). */
+	/* Its time runs from the first byte, an empty line's too (H8). */
 	r->begun |= n > 0;
 	if (before + n > REQUEST_HEAD_LIMIT)
 		return 431;

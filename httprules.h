@@ -2,8 +2,7 @@
 #define HTTPRULES_H
 
 /* MCP's rules for HTTP: the endpoint and its methods, who may ask, what headers
- * have to say (H1, H3, H4; MCP 2025-11-25 and 2026-07-28, transports). Makes no
- * system call. */
+ * have to say (H1, H3, H4; MCP 2025-11-25 and 2026-07-28, transports). */
 
 #include <stdbool.h>
 #include "httpmsg.h"
@@ -29,8 +28,7 @@ struct http_verdict {
 struct http_verdict rules_check(const struct request *,
                                 const struct http_rules *, const char *own);
 
-/* Appends the headers of a response to it; session_id: of the session that it
- * has opened, or NULL. */
+/* Appends the response's headers; session_id: that it has opened, or NULL. */
 void rules_headers(struct buf *, const struct request *, int status, bool cors,
                    const char *session_id);
 

@@ -1,9 +1,8 @@
 #ifndef IO_H
 #define IO_H
 
-/* The poll set, the clock, bytes for a slow reader. In every turn of the loop
- * each room says in x_poll_add() what it waits for, and does in x_dispatch()
- * what has become possible. */
+/* The poll set, the clock, bytes for a slow reader. Each turn a room says in
+ * x_poll_add() what it waits for, and does in x_dispatch() what it can. */
 
 #include <poll.h>
 #include <stdbool.h>

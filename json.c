@@ -95,8 +95,7 @@ read_escape(const char *s, const char *end, long *code)
 
 /* -- Checking ---------------------------------------------------------- */
 
-/* In these, something must stand at s. They return its end, or NULL if it does
- * not stand there. */
+/* These return the end of what must stand at s, or NULL if it does not. */
 
 static const char *
 skip_space(const char *s, const char *end)
@@ -217,8 +216,7 @@ json_check(const char *text, size_t len)
 
 /* -- Reading ----------------------------------------------------------- */
 
-/* These read what json_check() has found valid: a string or a bracket that
- * begins in it ends in it. */
+/* What json_check() has found valid: what begins in it ends in it. */
 
 enum json_type
 json_type(struct json j)

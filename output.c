@@ -418,8 +418,7 @@ tell_file(const struct output *o, struct buf *b)
 	buf_putc(b, ']');
 }
 
-/* The truncation line. The text from the reader's position on has so many
- * lines. */
+/* The truncation line; behind the reader's position are so many lines. */
 static void
 put_notice(struct output *o, const struct cut *cut, int64_t first,
            const struct part *e, int64_t lines, const char *name,
@@ -481,8 +480,7 @@ index_of(const struct output *o, int64_t position)
 }
 
 /* Shows the text from a position on, which has so many lines. The truncation
- * line stands between start and end, or behind the end if that is all that is
- * shown. */
+ * line stands between start and end, or behind an end that stands alone. */
 static void
 show(struct output *o, struct cut cut, const struct output_bounds *most,
      int64_t from, int64_t lines, const char *name, struct buf *b,

@@ -66,9 +66,8 @@ bool output_news(const struct output *, const struct output_cursor *);
  * the cursor behind it. All of it is one piece, but for what was dropped. */
 size_t output_read(struct output *, struct output_cursor *, const char **);
 
-/* Appends at most `limit` bytes of what is behind the cursor, the last ones, and
- * moves it to the end; a line that was changed after a look at it counts as new
- * as a whole (O7). */
+/* Appends at most the last `limit` bytes of what is behind the cursor, and
+ * moves it to the end; a line that was changed after a look is new (O7). */
 void output_since(struct output *, struct output_cursor *, size_t limit,
                   struct buf *);
 

@@ -57,12 +57,10 @@ proc_prepare(bool visible)
 #ifdef ON_LINUX
 	static const long zero[16];
 
-	/* Who started boris may have set it: then all that it left would be
-	 * boris's to reap. */
+	/* Who started boris may have set it, and left children to reap. */
 	prctl(PR_SET_CHILD_SUBREAPER, (long)!visible, 0L, 0L, 0L);
-	/* sigaction() does not reach the signals that a C library keeps for
-	 * itself. All zero is the default, on every processor. A set of signals
-	 * has 8 bytes, on MIPS 16. */
+	/* Those that a C library keeps for itself sigaction() does not reach.
+	 * All zero is the default. A set of signals has 8 bytes, on MIPS 16. */
 	for (sig = 32; sig < 35; sig++) {
 		if (syscall(SYS_rt_sigaction, sig, zero, NULL, 8) < 0)
 			syscall(SYS_rt_sigaction, sig, zero, NULL, 16);
@@ -203,8 +201,7 @@ begin(const struct proc_child *c, struct proc_group *g, volatile int *error)
 	return pid;
 }
 #else
-/* Elsewhere a pipe tells, which exec closes; above `extra`, where dup2() does
- * not meet it. */
+/* Elsewhere a pipe tells, which exec closes; above `extra`, out of its way. */
 static pid_t
 begin(const struct proc_child *c, struct proc_group *g, volatile int *error)
 {
@@ -294,8 +291,7 @@ proc_read(pid_t pid, const char *file, char *text, size_t size)
 	return n;
 }
 
-/* Gone is a zombie with no other thread alive, state Z or X. What this user may
- * not read lives. */
+/* Gone is a zombie without threads, state Z or X; what can't be read lives. */
 static enum proc_found
 find(pid_t pid)
 {
@@ -341,8 +337,7 @@ note_if_member(struct proc_group *g, pid_t pid, bool parent)
 	}
 }
 
-/* The pid that Linux gave out last: the fifth word of /proc/loadavg. 0: it is
- * not told. */
+/* The pid that Linux gave out last, in /proc/loadavg; 0: it is not told. */
 static pid_t
 last_pid(void)
 {
@@ -380,8 +375,7 @@ next_pid(DIR *dir)
 	return pid > 0 ? pid : errno != 0 ? -1 : 0;
 }
 
-/* Sees every process that lives from before the walk until after it. False:
- * /proc can't be read. */
+/* Sees all that live from before it until after. False: /proc can't be read. */
 static bool
 walk(struct proc_group *list, bool parent)
 {
@@ -448,8 +442,7 @@ proc_poll(struct proc_group *list, bool visible, bool parent, int64_t now)
 	struct proc_group *g;
 	pid_t from = list->id;
 
-	/* All that a young command has started has pids behind its own; mostly
-	 * there are none. */
+	/* Pids behind a young command's own are all that it has started. */
 	for (g = list; g != NULL; g = g->next) {
 		g->found = PROC_GONE;
 		g->led = g->elsewhere = false;

@@ -22,8 +22,7 @@ enum {
 const char *
 script_shell(void)
 {
-	/* The second is FreeBSD's, OpenBSD's and that of Docker's image of
-	 * bash, the third NetBSD's. */
+	/* Also of FreeBSD, OpenBSD and Docker's image of bash; NetBSD */
 	static const char *const bash[] = {
 		"/bin/bash", "/usr/local/bin/bash", "/usr/pkg/bin/bash"
 	};
@@ -161,8 +160,7 @@ has_pipe(const char *text, const char *end)
 	return false;
 }
 
-/* A descriptor that none of the command's redirections names: `exec 9>lock` is
- * common. */
+/* A descriptor that no redirection of it names: `exec 9>lock` is common. */
 static int
 free_digit(const char *text, const char *end)
 {

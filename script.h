@@ -36,9 +36,8 @@ void script_write(struct script *, const char *shell, const char *text,
                   size_t len, bool tells_dir);
 void script_free(struct script *);
 
-/* Appends what the shell has shown on stderr or its terminal, the trap taken
- * out of it (D3); n is 0 at the end. False: that is not needed any more, and
- * nothing is appended. */
+/* Appends what the shell has shown on stderr or its terminal, without the trap
+ * (D3); n is 0 at the end. False: not needed any more, and nothing appended. */
 bool script_clean(struct script *, const char *shown, size_t n, struct buf *);
 
 /* Reads the n bytes that the trap wrote, and changes them. Returns the

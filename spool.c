@@ -106,8 +106,7 @@ fail(struct spool_file *f, int why)
 	f->why = why;
 }
 
-/* Writes what fits. (Signal handlers are installed with SA_RESTART, so there is
- * no EINTR.) */
+/* Writes what fits. (All handlers have SA_RESTART, so there is no EINTR.) */
 static void
 save(struct spool_file *f, const char *p, size_t n)
 {

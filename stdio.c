@@ -133,9 +133,8 @@ add_to_line(struct stdio *io, const char *p, size_t n)
 
 	if (io->skipping)
 		return;
-	/* Room for the longest line at once, if there is that much: pages that
-	 * are not written take no memory, while a buffer that grows is in
-	 * memory twice. */
+	/* Room for the longest line at once, if there is that much: pages
+	 * not written take no memory; a buffer that grows is there twice. */
 	if (!too_long && io->line.len > 0 &&
 	    !buf_room(&io->line, LINE_LIMIT - io->line.len))
 		io->line.failed = false;

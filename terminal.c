@@ -59,8 +59,7 @@ terminal_open(int end[2])
 	if (grantpt(end[0]) == 0 && unlockpt(end[0]) == 0)
 		end[1] = open_slave(end[0]);
 	if (end[1] >= 0) {
-		/* The request is an int in musl, while POWER's constant is an
-		 * unsigned long. */
+		/* An int in musl; POWER's constant is an unsigned long. */
 		ioctl(end[1], (unsigned)TIOCSWINSZ, &size);
 		return 0;
 	}
@@ -228,8 +227,7 @@ process_prompts(pid_t pid, pid_t group, dev_t terminal)
 	return found;
 }
 
-/* The processes of its foreground group; there are none for a moment when a
- * shell takes it back. */
+/* Its foreground group, empty for a moment when a shell takes it back */
 static enum terminal_prompt
 group_prompts(DIR *dir, pid_t group, dev_t terminal)
 {
