@@ -237,6 +237,8 @@ wait_ends(struct call *call)
 	if (p.since != job->reported && (p.state == TERMINAL_PROMPTS ||
 	    (p.state != TERMINAL_BUSY && asked->until.len == 0)))
 		return 0;
+	if (asked->action == TOOLS_TYPE && p.at_work)
+		return call->deadline;
 	/* What another call has shown meanwhile is not new any more. */
 	if (call->asked.until.len == 0 && asked->only_new &&
 	    call->until.news && (output_news(job->out.text, &job->out.seen) ||

@@ -614,7 +614,7 @@ exec_reads_keys(const struct exec *x)
 static struct exec_prompt
 begin_prompt(const struct exec *x, bool *lines, bool *shows)
 {
-	struct exec_prompt p = { TERMINAL_BUSY, true, x->typed, NEVER };
+	struct exec_prompt p = { TERMINAL_BUSY, false, true, x->typed, NEVER };
 
 	if (x->printed > x->typed)
 		p.since = x->printed;
@@ -648,6 +648,7 @@ exec_prompts(struct exec *x, int64_t now)
 	if (x->checked < p.since + CERTAIN || x->printed > p.since)
 		return p;  /* that was before */
 	p.state = x->prompt;
+	p.at_work = p.state == TERMINAL_BUSY;
 	if (p.state != TERMINAL_MAY_PROMPT)
 		return p;
 	if (x->printed == 0 || (lines && !p.secret &&

@@ -86,6 +86,7 @@ bool exec_reads_keys(const struct exec *);  /* its terminal has ICANON off */
 /* Does its terminal prompt for input (I3)? */
 struct exec_prompt {
 	enum terminal_prompt state;
+	bool at_work;   /* its program does not read it, for certain */
 	bool secret;    /* it takes lines unseen; or nobody knows */
 	int64_t since;  /* ms; of what was last printed or typed */
 	int64_t again;  /* ms; when there may be another answer */

@@ -124,7 +124,7 @@ job_reads_keys(const struct job *job)
 struct exec_prompt
 job_prompts(const struct job *job, int64_t now)
 {
-	struct exec_prompt p = { TERMINAL_BUSY, true, 0, NEVER };
+	struct exec_prompt p = { TERMINAL_BUSY, false, true, 0, NEVER };
 
 	if (job->state == JOB_TASK)
 		p = exec_prompts(job->own.exec, now);

@@ -276,7 +276,7 @@ exec_reads_keys(const struct exec *x)
 struct exec_prompt
 exec_prompts(struct exec *x, int64_t now)
 {
-	struct exec_prompt p = { TERMINAL_BUSY, false, 0, NEVER };
+	struct exec_prompt p = { TERMINAL_BUSY, false, false, 0, NEVER };
 
 	if (x->terminal && said(x, 'A')) {
 		p.state = said(x, 'K') ? TERMINAL_PROMPTS : TERMINAL_MAY_PROMPT;

@@ -702,6 +702,17 @@ turns() {
 	is "$(result stdout)" '"x\n"'
 }
 
+@test "W2: a program that is known to be at work after its input is waited for" {
+	needs_linux_parts
+	boris
+	on_terminal 'read x; echo start; sleep 3; echo end; read y; echo $y'
+	type_in 'go\n'
+	is "$(plain stdout)" $'go\nstart\nend'
+	asks
+	type_in 'bye\n'
+	is "$(result exit_code)" 0
+}
+
 @test "W2: an input without an answer ends when all has been silent for two seconds" {
 	boris
 	on_terminal 'while read -t 600 x; do echo $x; done; exit 0' '"wait":1'
