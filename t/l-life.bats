@@ -193,6 +193,20 @@ leaves_at_once() {
 	eventually alone
 }
 
+@test "L1: who sends SIGTERM to boris and all below it, twice, leaves the guard its work" {
+	needs_linux
+	boris
+	start_task 'trap "trap : TERM; echo x >term; read -t 1.5 <>never; echo bye; echo x >bye; exit" TERM; echo $$ >pid; while :; do read -t 600 <>never; done'
+	begun pid
+	guard=$(the_guard)
+	kill -TERM "$guard" "$server" "$(<pid)"
+	begun term
+	kill -TERM "$guard" "$server"
+	died
+	begun bye
+	eventually alone
+}
+
 @test "L1: of a hundred tasks that have ended the guard holds nothing" {
 	needs_linux
 	boris
