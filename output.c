@@ -562,7 +562,7 @@ output_write(struct output *o, const void *bytes, size_t n)
 	const unsigned char *p = bytes;
 	size_t step;
 
-	if (o->ended)
+	if (o->ended || n == 0)
 		return;
 	spool_write(o->file, p, n);
 	if (o->text == NULL)
