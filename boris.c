@@ -122,11 +122,9 @@ offer_memory(void)
 	char text[8] = "";
 	bool raised;
 
-	if (fd < 0)
-		return false;
 	raised = read(fd, text, sizeof(text) - 1) > 0 && atoi(text) < 500 &&
 	    pwrite(fd, "500", 3, 0) == 3;
-	close(fd);
+	fd_close(&fd);
 	return raised;
 }
 
@@ -257,9 +255,8 @@ read_signals(struct loop *loop)
 	}
 }
 
-/* One turn of the loop. The first signal closes the sessions. If the end has
- * begun, boris leaves at once, and the guard does the rest: clients send SIGKILL
- * soon after the second sign (L1). */
+/* If the end has begun, at a signal boris leaves, and the guard does the rest:
+ * clients send SIGKILL soon after the second sign (L1). */
 static void
 turn(struct boris *b)
 {

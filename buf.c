@@ -80,13 +80,11 @@ buf_int(struct buf *b, int64_t n)
 void
 buf_seconds(struct buf *b, int64_t ms, int decimals)
 {
-	buf_int(b, ms / 1000);
-	buf_putc(b, '.');
-	buf_int(b, ms / 100 % 10);
-	if (decimals == 3) {
-		buf_int(b, ms / 10 % 10);
-		buf_int(b, ms % 10);
-	}
+	int unit = 100;
+
+	buf_number(b, "", ms / 1000, ".");
+	for (; decimals > 0; decimals--, unit /= 10)
+		buf_int(b, ms / unit % 10);
 }
 
 void

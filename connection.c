@@ -14,8 +14,7 @@ enum {
 
 	/* ms */
 	HEAD_TIME = 10000,       /* for a request's headers (H8) */
-	PEER_TIME = 60000,       /* without a request, a byte of its body, or a
-	                          * byte of the response being read */
+	PEER_TIME = 60000,       /* without a byte of a body or of a response */
 	CLOSE_TIME = 2000,       /* for the peer to close after us */
 	COMMENT_TIME = 15000     /* of silence on a stream (H7) */
 };
@@ -39,9 +38,8 @@ put(struct connection *c, struct buf *b)
 	return taken;
 }
 
-/* If the request is answered before its body is there, the body is dropped as
- * it comes. But a peer that expects "100 Continue" may send it or not: nobody
- * can tell whether a body or a request comes next. */
+/* A body that comes after the answer is dropped. But a peer that expects "100
+ * Continue" may send it or not: nobody knows what comes next. */
 bool
 connection_answer(struct connection *c, struct response *response)
 {

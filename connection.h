@@ -15,8 +15,7 @@ enum connection_state {
 	CONNECTION_CALL,      /* it is whole, and to be answered */
 	CONNECTION_STREAM,    /* its answer takes long: a stream of events */
 	CONNECTION_WRITING,   /* its answer is being written */
-	CONNECTION_CLOSING,   /* the last one was written. The peer closes first:
-	                       * otherwise it might not get all that we wrote */
+	CONNECTION_CLOSING,   /* the peer closes first, so it gets all of it */
 	CONNECTION_GONE       /* to be freed */
 };
 
@@ -41,9 +40,8 @@ void connection_poll_add(struct connection *, struct loop *);
 void connection_read(struct connection *, const struct loop *);
 
 /* The next of what has come. REQUEST_ASKS: the headers of `request`, which can
- * be answered now, or go on. REQUEST_ENDS: the rest of it, to be answered, now
- * or later. 413: it is too long, and is to be told so. REQUEST_WAITS: nothing
- * for now; what is no HTTP has been answered. */
+ * be answered now, or go on. REQUEST_ENDS: all of it, to be answered. 413: too
+ * long. REQUEST_WAITS: nothing for now; what is no HTTP has been answered. */
 int connection_take(struct connection *);
 void connection_go_on(struct connection *);
 
@@ -52,8 +50,7 @@ void connection_go_on(struct connection *);
 bool connection_answer(struct connection *, struct response *);
 enum connection_event { EVENT_PROGRESS, EVENT_MORE, EVENT_LAST };
 bool connection_event(struct connection *, enum connection_event,
-                      const struct buf *message);  /* NULL: a comment; or, as
-                                                    * the last, none */
+                      const struct buf *);  /* NULL: a comment, or none */
 
 /* Ends it with that response: what may follow can't be understood. */
 void connection_refuse(struct connection *, int status, const char *text);

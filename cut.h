@@ -22,8 +22,7 @@ struct cut {
 	int64_t all;  /* so many characters are shown whole; of more, */
 	struct part first, last;  /* at most that much of start and end */
 	int sixths;   /* of a limit for both that are the start's (O8) */
-	int whole;    /* the end begins with a line, where that leaves more
-	               * than so many hundredths of it */
+	int whole;    /* hundredths of it that whole lines must exceed */
 };
 
 /* limit: characters (O8); 0: as `how` has it. binary: it is no text (O9). */

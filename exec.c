@@ -19,8 +19,7 @@ enum {
 	POLL_MOST = 32,         /* ms between polls of a group, at most */
 	REVIEW = 10000,         /* ms between polls of what was left running */
 	PIPE_CLOSED = 10,       /* ms from the end of its last pipe to one */
-	QUIET = 3,              /* ms in which a new command's pipes are not
-	                         * watched: most have ended by then (Q3) */
+	QUIET = 3,              /* ms; most have ended before that (Q3) */
 	SILENCE = 300,          /* ms; then a terminal may prompt (I3), ... */
 	CERTAIN = 100,          /* ... or does, where that is certain */
 	CHECK = 250,            /* ms between checks of that */
@@ -40,12 +39,10 @@ struct exec {
 	struct exec_report *report;  /* the owner's */
 	struct exec *next;    /* in its list */
 	struct guard *guard;
-	struct proc_group *group;  /* the guard's; NULL: the number is not ours
-	                            * (any more) */
+	struct proc_group *group;  /* the guard's; NULL: not begun, or gone */
 	int64_t deadline;     /* ms; when the state ends by itself */
-	int64_t poll_at;      /* ms; when to poll the group, once the shell has
-	                       * ended, ... */
-	int64_t pace;         /* ... and ms from then to the next time */
+	int64_t poll_at;      /* ms; when to poll an ended shell's group, */
+	int64_t pace;         /* and ms from then to the next time */
 	bool terminal;
 	int64_t typed;        /* ms; of the last input, or the start */
 	int64_t printed;      /* ms; of the last output; 0: none since then */
@@ -54,17 +51,15 @@ struct exec {
 	size_t line;          /* bytes of the unfinished line that was typed */
 	int fd[PIPES];        /* our ends of its pipes; -1: none, or closed */
 	int poll[PIPES];      /* their indexes in the poll set */
-	struct output *text[PIPES];  /* where OUT and ERR go, the owner's; NULL:
-	                              * what is read is dropped */
+	struct output *text[PIPES];  /* the owner's; NULL: it is dropped */
 	struct queue input;   /* still to be written to its stdin, or typed */
 	struct script script;
 };
 
 /* -- The start --------------------------------------------------------- */
 
-/* Opens the pipes, ours[] and theirs[]. 0, or -1 with errno; the caller closes
- * them in either case. Both ends of the directory's are non-blocking: if the
- * command has filled it, the trap does not wait. */
+/* 0, or -1 with errno; the caller closes them in either case. The directory's
+ * is non-blocking at both ends: if it is full, the trap does not wait. */
 static int
 open_pipes(struct exec_command *c, bool dir, int ours[], int theirs[])
 {

@@ -48,8 +48,7 @@ struct exec_report {
 	bool shell_ended;     /* it is a zombie, or reaped */
 	int status;           /* then: 0 to 255, or 128+N */
 	bool signalled;       /* it was ended by signal N */
-	char pipeline[128];   /* exit codes of its last pipeline, where its own
-	                       * hides a failure (B7); else empty */
+	char pipeline[128];   /* exit codes, where its own hides one (B7) */
 	char *dir;            /* where it ended, if it told (D2); or NULL */
 	bool dir_lost;        /* it told, and there was no memory for that */
 	bool orphans;         /* it has left processes running (E4), ... */
@@ -77,10 +76,9 @@ void exec_stop(struct exec *, int64_t now);  /* in the next dispatch (E2) */
 void exec_poll_add(struct exec_list *, struct loop *);
 void exec_dispatch(struct exec_list *, const struct loop *);
 void exec_read(struct exec *, int64_t now);  /* and sees whether it has ended */
-/* Types into its terminal, as fast as it is read there (I2). *echoed: it will
- * be printed back. Returns 0; or -1 with errno, and nothing is typed: ENOTTY it
- * has no terminal, EPIPE that is closed, E2BIG it would cut a line, ENOBUFS too
- * much waits to be read, ENOMEM. */
+/* Types into its terminal, as fast as it is read (I2). *echoed: it is printed
+ * back. 0; or -1 with errno, and nothing is typed: ENOTTY it has none, EPIPE it
+ * is closed, E2BIG a line would be cut, ENOBUFS too much is unread, ENOMEM. */
 int exec_type(struct exec *, const struct buf *, int64_t now, bool *echoed);
 bool exec_reads_keys(const struct exec *);  /* its terminal has ICANON off */
 /* Does its terminal prompt for input (I3)? */

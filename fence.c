@@ -28,9 +28,8 @@
 
 /* -- Writing (F1) ------------------------------------------------------ */
 
-/* Landlock, as in linux/landlock.h: repeated here because not every libc comes
- * with the kernel's headers. A libc older than Landlock has no numbers for its
- * calls; -1 is a call that fails on every kernel. */
+/* Landlock, as in linux/landlock.h, which not every libc comes with. An older
+ * libc has no numbers for its calls; -1 is one that fails on every kernel. */
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset (-1)
 #define SYS_landlock_add_rule (-1)
@@ -116,9 +115,8 @@ restrict_writing(const char *dirs, const char **missing)
 enum { CAPABILITY_VERSION_3 = 0x20080522 };
 
 #define CAPABILITY(number) ((uint64_t)1 << (number))
-/* With these root could take boris's descriptors; and get back through the
- * kernel itself, into the mounts or the network of any process, to a file by its
- * handle, or by a link from one network to another. */
+/* With these root could take boris's descriptors; and get back: through the
+ * kernel, into a process's mounts or network, by a file's handle, by a link. */
 static const uint64_t of_any = CAPABILITY(19) /* SYS_PTRACE */,
     of_namespaces = CAPABILITY(16) /* SYS_MODULE */ |
 	CAPABILITY(17) /* SYS_RAWIO */ | CAPABILITY(21) /* SYS_ADMIN */ |
@@ -217,10 +215,9 @@ enter_user_namespace(void)
 	    keep_id("/proc/self/gid_map", gid) < 0 ? -1 : 0;
 }
 
-/* Puts an empty directory or file in the place of each path: mounted, so that
- * it stays where a directory above is renamed, from a file system that nobody
- * can write to. That is made on top of /proc, for the time being. Mounts that
- * are made outside still arrive here. *missing: the path that has failed. */
+/* Mounts an empty directory or file on each path, which stays where a directory
+ * above is renamed, from a read-only file system that is for now on /proc. What
+ * is mounted outside still arrives here. *missing: the path that has failed. */
 static int
 cover(const char *paths, const char **missing)
 {

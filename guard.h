@@ -11,9 +11,9 @@
 
 struct guard;
 
-/* Prepares it, without the process. It removes the files in `dir` whose names
- * are spool.c's or secret.c's and begin with `prefix`; both are the caller's. NULL, with
- * errno: there is no memory to share. */
+/* Prepares it, without the process, to remove files in `dir` whose names are
+ * spool.c's or secret.c's and begin with `prefix`; both are the caller's. NULL,
+ * with errno: there is no memory to share. */
 struct guard *guard_open(const char *dir, const char *prefix);
 
 /* Can /proc be used (proc_visible)? Asked once, by guard_open(). */

@@ -231,9 +231,8 @@ end_session(struct http *h, struct http_session *s)
 	mcp_close(s->client, h->now);
 }
 
-/* Ends sessions whose handshake has failed, or in which no request has been in
- * flight for long (H5). Frees those that are closed: they have answered all
- * their calls, so no connection refers to them. */
+/* Ends sessions whose handshake has failed, or that are idle for long (H5).
+ * Frees those that are closed: all is answered, so no connection has them. */
 static void
 review_sessions(struct http *h)
 {
@@ -452,9 +451,8 @@ take_requests(struct http *h, struct peer *p)
 
 /* -- Peers ------------------------------------------------------------- */
 
-/* A call that mcp.c has not answered in this turn gets a stream at once (H7);
- * without memory the next turn tries it again. If it is then cancelled, the
- * stream ends without an answer. */
+/* A call that is not answered in its turn gets a stream (H7), without memory in
+ * the next one. If it is then cancelled, that ends without an answer. */
 static void
 end_turn(struct peer *p)
 {
@@ -528,10 +526,9 @@ make_place(struct http *h)
 	return taken < h->places;
 }
 
-/* Adds it at the end of the list, so that requests which are whole at once are
- * carried out in the order of their connections (P7). Without a descriptor or
- * memory for it, it waits, and the listener is not watched for a while: poll()
- * would return at once, again and again (E7). */
+/* Adds it at the end of the list: requests that are whole at once are carried
+ * out in the order of their connections (P7). Without a descriptor or memory
+ * the listener is not watched for a while: poll() would not wait (E7). */
 static void
 accept_peer(struct http *h)
 {

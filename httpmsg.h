@@ -1,9 +1,8 @@
 #ifndef HTTPMSG_H
 #define HTTPMSG_H
 
-/* HTTP/1.1 as text (RFC 9110, 9112; H8): requests read, responses written.
- * Bytes in, bytes out; makes no system call. It refuses what a proxy could
- * understand in another way (request smuggling). */
+/* HTTP/1.1 as text (RFC 9110, 9112; H8): requests read, responses written. What
+ * a proxy could understand in another way is refused (request smuggling). */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,14 +11,12 @@
 /* Who may ask */
 struct http_rules {
 	bool loopback;        /* Host has to be this machine's (H4) */
-	const char *origins;  /* and these, each with a NUL behind it, then an
-	                       * empty one; NULL: none */
+	const char *origins;  /* strings, the last one empty; NULL: none */
 	const char *token;    /* NULL: none is asked for (H3) */
 };
 
 struct http_verdict {
-	int status;           /* to refuse it with; 0: it is for /health or for
-	                       * /mcp (POST, DELETE, OPTIONS) */
+	int status;           /* to refuse it with; 0: it is for us */
 	const char *why;
 	bool cors;            /* its origin may read the response (H4) */
 	bool authorized;      /* it is for /mcp, and has shown the token (H3) */

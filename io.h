@@ -25,8 +25,7 @@ struct loop {
 };
 
 int64_t clock_now(void);  /* milliseconds, monotonic; loop->now in the loop */
-void clock_date(struct buf *);  /* appends the time of day, in UTC, as RFC 3339
-                                 * has it: 2026-01-31T23:59:59.123Z */
+void clock_date(struct buf *);  /* RFC 3339: 2026-01-31T23:59:59.123Z */
 
 void loop_free(struct loop *);
 void loop_begin(struct loop *);  /* a new turn: nothing is waited for */
@@ -47,18 +46,15 @@ enum transport_state {
 	TRANSPORT_SERVES,
 	TRANSPORT_ENDS,      /* a signal or the end of input has begun that */
 	TRANSPORT_CLOSED,    /* what was to be sent is sent, or nobody reads it */
-	TRANSPORT_STARVED    /* so it is, but for an answer that has found no
-	                      * memory (E7) */
+	TRANSPORT_STARVED    /* so it is; an answer has found no memory (E7) */
 };
 
 /* Bytes on their way to a reader. Progress may be dropped, responses may not
  * (P10); and a client loses progress that it reads together with the response
- * (O7). So progress enters a queue only where there is nothing but progress, is
- * dropped for what comes next if nothing of it has been written, and never
- * shares a write with that. Zeroed is empty. */
+ * (O7). So progress enters only where there is nothing else, gives way to what
+ * comes next if nothing of it has been written, and never shares a write. */
 struct queue {
-	struct buf bytes;  /* failed: there was no memory for something;
-	                    * nothing more is appended */
+	struct buf bytes;  /* failed: no memory; nothing more is appended */
 	size_t written;    /* so many of them are written */
 	size_t progress;   /* so many at the front are progress */
 };

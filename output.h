@@ -1,9 +1,9 @@
 #ifndef OUTPUT_H
 #define OUTPUT_H
 
-/* One stream of what a command prints (O): raw bytes are made into the text
- * that a terminal would show, counted, bounded, and saved raw if there are
- * many. It takes 290 KB of memory at most, 64 more before there is a file. */
+/* One stream of what a command prints (O): raw bytes made into the text that a
+ * terminal would show, counted, bounded, and saved raw if there are many. It
+ * takes 290 KB of memory at most, 64 more before there is a file. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,8 +16,7 @@
 struct output_bounds {
 	enum truncate how;
 	int64_t limit;   /* characters shown at most (O8); 0: as `how` has it */
-	int64_t bytes, lines;  /* of what is shown, with the truncation line
-	                        * (K3); 0: no bound */
+	int64_t bytes, lines;  /* shown, the truncation line too (K3), or 0 */
 };
 
 struct output;  /* in output.c */
@@ -36,8 +35,7 @@ void output_end(struct output *);
 
 struct output_view {
 	int64_t chars;     /* characters in all, when truncated; else -1 */
-	const char *file;  /* the saved file's path, as long as the output is
-	                    * there; or NULL */
+	const char *file;  /* the saved file's path, the output's; or NULL */
 };
 
 /* Has it put its cursor somewhere, as a full-screen program does (I6)? */
@@ -74,8 +72,7 @@ void output_since(struct output *, struct output_cursor *, size_t limit,
 /* Appends the text, or what is new of it behind the cursor (T3), and moves that
  * to the end. The truncation line calls the stream `name` ("stdout"). Before
  * output_end() both are cut as TRUNCATE_LOOK; what is new afterwards only if the
- * text is over the bounds, and then as TRUNCATE_TAIL. What there was no memory
- * for is told in a line, too. */
+ * text is over the bounds, as TRUNCATE_TAIL. A line tells of what is lost. */
 void output_show(struct output *, struct output_cursor *, bool only_new,
                  const struct output_bounds *, const char *name, struct buf *,
                  struct output_view *);

@@ -160,9 +160,8 @@ proc_reap(pid_t pid)
 
 /* The child, up to the program; returns only if that can't be begun. It shares
  * the parent's memory (vfork), so it changes nothing but its own locals, and
- * the number of its group, which the parent would write as well. Signals are
- * unblocked last, when they are at their default, so that no handler of boris's
- * ever runs here (E1). */
+ * the number of its group. Signals are unblocked last, at their default: no
+ * handler of boris's ever runs here (E1). */
 static void
 become(const struct proc_child *c, struct proc_group *g)
 {
@@ -415,10 +414,9 @@ walk_since(struct proc_group *list, pid_t from, bool parent)
 	return true;
 }
 
-/* Without /proc boris inherits every process that loses its parent
- * (proc_prepare). So while anything of a group lives, one of it is our child,
- * and holds the number. The leader is reaped here; its status is known already.
- * What has left the group is not found. */
+/* Without /proc boris inherits what loses its parent (proc_prepare). So while
+ * anything of a group lives, one of it is our child, and holds the number. The
+ * leader, whose status is known, is reaped. What has left is not found. */
 static void
 poll_children(struct proc_group *g, bool parent)
 {

@@ -41,8 +41,7 @@ struct proc_group {
 struct proc_child {
 	char **argv, **env;   /* argv[0]: the program, absolute */
 	const char *dir;      /* absolute; where it starts */
-	const int *fd;        /* what becomes its descriptors 0, 1 and 2; and
-	                       * `extra`, or fd[3] is -1 */
+	const int *fd;        /* for 0, 1, 2 and `extra`; fd[3] may be -1 */
 	int extra;
 	bool terminal;        /* descriptor 0 is to control it (I1) */
 };

@@ -12,8 +12,7 @@
 extern char **environ;
 
 enum {
-	PIECE = (128 << 10) - 1,  /* bytes that Linux takes as one argument
-	                           * (B3) */
+	PIECE = (128 << 10) - 1,  /* bytes of one argument on Linux (B3) */
 	BASH_FD = 250             /* for the directory's pipe */
 };
 

@@ -20,12 +20,9 @@ char **script_environment(enum script_for);
 
 /* Zeroed: empty */
 struct script {
-	struct buf args;  /* -c -- SCRIPT [SHELL PIECE...], each with a NUL
-	                   * behind it */
-	int fd;           /* the descriptor under which the shell is to have a
-	                   * pipe for script_told(); -1: none */
-	struct buf trap;  /* what stands before the command; empty if no shell
-	                   * shows it, or not any more */
+	struct buf args;  /* -c -- SCRIPT [SHELL PIECE...], each with a NUL */
+	int fd;           /* the shell's, of a pipe for script_told(); or -1 */
+	struct buf trap;  /* what is before the command, while it may show */
 	struct buf message;  /* how a message begins that may show it */
 	size_t begun;     /* so many bytes of that have been shown */
 	size_t held;      /* and so many of the trap, at the end */
@@ -40,10 +37,9 @@ void script_free(struct script *);
  * (D3); n is 0 at the end. False: not needed any more, and nothing appended. */
 bool script_clean(struct script *, const char *shown, size_t n, struct buf *);
 
-/* Reads the n bytes that the trap wrote, and changes them. Returns the
- * directory in it, absolute (D2), and in *codes the exit codes of the last
- * pipeline if one of them is a failure that the last one hides (B7), else "".
- * NULL: the trap has not written it. */
+/* Changes the n bytes that the trap wrote. Returns the directory in them (D2),
+ * absolute, and in *codes the exit codes of the last pipeline if the last one
+ * hides a failure (B7), else "". NULL: the trap has not written it. */
 char *script_told(char *told, size_t n, const char **codes);
 
 #endif

@@ -1,9 +1,8 @@
 #ifndef SPOOL_H
 #define SPOOL_H
 
-/* The saved files of one session (O5), with one bound for all of them. A stream
- * is saved raw. Whether its file is needed is known only when it is shown; its
- * first 64 KiB wait in memory for that. */
+/* The saved files of one session (O5), raw, with one bound for all. Whether one
+ * is needed is known when it is shown; its first 64 KiB wait for that. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,8 +10,7 @@
 
 enum {
 	LINE_LIMIT = 16 << 20,   /* bytes of one message (P5) */
-	UNREAD_LIMIT = 4 << 20,  /* bytes of responses at which no more is read
-	                          * (P10) */
+	UNREAD_LIMIT = 4 << 20,  /* bytes queued: then no more is read (P10) */
 	FLUSH_SIZE = 16 << 10,   /* bytes that are worth a write */
 	ERRORS_SIZE = 8 << 10,   /* bytes of errors for want of memory (E7) */
 	READ_SIZE = 64 << 10     /* as much as a pipe holds */

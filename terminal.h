@@ -9,9 +9,8 @@
 #include "buf.h"
 #include "limits.h"
 
-/* A terminal of 50 lines and 200 columns that no program inherits: end[0] is
- * its master, non-blocking, end[1] what a program reads and writes (I1).
- * Returns 0, or -1 with errno. */
+/* A terminal of 50 lines and 200 columns that no program inherits: its master,
+ * non-blocking, and what programs read and write (I1). 0, or -1 with errno. */
 int terminal_open(int end[2]);
 
 /* Does it take lines, and show what is typed? False: it has been closed. */
