@@ -63,7 +63,7 @@ read_unicode(const char *s, const char *end)
 }
 
 /* What stands behind the backslash of a short escape (RFC 8259, section 7) */
-static const char meaning[256] = {
+static const char meaning[] = {
 	['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b',
 	['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'
 };
@@ -73,11 +73,13 @@ static const char meaning[256] = {
 static int
 read_escape(const char *s, const char *end, long *code)
 {
+	unsigned char c;
 	long low;
 
 	if (end - s < 2 || *s != '\\')
 		return 0;
-	*code = (unsigned char)meaning[(unsigned char)s[1]];
+	c = (unsigned char)s[1];
+	*code = c < sizeof(meaning) ? meaning[c] : 0;
 	if (*code != 0)
 		return 2;
 	*code = read_unicode(s, end);
