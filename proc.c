@@ -55,16 +55,14 @@ proc_prepare(bool visible)
 	int sig;
 
 #ifdef ON_LINUX
-	static const long zero[16];
+	const long zero[16] = { 0 };
 
 	/* Who started boris may have set it, and left children to reap. */
 	prctl(PR_SET_CHILD_SUBREAPER, (long)!visible, 0L, 0L, 0L);
 	/* Those that a C library keeps for itself sigaction() does not reach.
-	 * All zero is the default. A set of signals has 8 bytes, on MIPS 16. */
-	for (sig = 32; sig < 35; sig++) {
-		if (syscall(SYS_rt_sigaction, sig, zero, NULL, 8) < 0)
-			syscall(SYS_rt_sigaction, sig, zero, NULL, 16);
-	}
+	 * All zero is the default. */
+	for (sig = 32; sig < 35; sig++)
+		syscall(SYS_rt_sigaction, sig, zero, NULL, _NSIG / 8);
 #else
 	(void)visible;
 #endif
