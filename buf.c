@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* -- Buffers ----------------------------------------------------------- */
-
 bool
 buf_room(struct buf *b, size_t more)
 {
@@ -134,8 +132,6 @@ buf_free(struct buf *b)
 	free(b->data);
 	memset(b, 0, sizeof(*b));
 }
-
-/* -- Characters -------------------------------------------------------- */
 
 /* Unicode, table 3-7; RFC 3629, section 4 */
 int

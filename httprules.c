@@ -6,8 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-/* -- Who may ask ------------------------------------------------------- */
-
 bool
 same_secret(const char *given, const char *secret)
 {
@@ -119,8 +117,6 @@ rules_check(const struct request *r, const struct http_rules *rules,
 		return refuse(v, 413, "a message can have 16 MiB\n");
 	return v;
 }
-
-/* -- Headers ----------------------------------------------------------- */
 
 void
 rules_headers(struct buf *b, const struct request *r, int status, bool cors,

@@ -32,8 +32,6 @@ struct spool_file {
 	bool closed;              /* after spool_close(): the file is all */
 };
 
-/* -- The spool --------------------------------------------------------- */
-
 /* Nothing more will be written. */
 static void
 stop(struct spool_file *f)
@@ -92,8 +90,6 @@ spool_free(struct spool *s)
 	while (s->oldest != NULL)
 		remove_file(s->oldest);
 }
-
-/* -- One file ---------------------------------------------------------- */
 
 static void
 fail(struct spool_file *f, int why)
