@@ -5,12 +5,14 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum {
 	READ_SIZE = 16 << 10,
+	SEND_SIZE = 64 << 10,    /* bytes that the kernel holds for a peer */
 
 	/* ms */
 	HEAD_TIME = 10000,       /* for a request's headers (H8) */
@@ -18,6 +20,109 @@ enum {
 	CLOSE_TIME = 2000,       /* for the peer to close after us */
 	COMMENT_TIME = 15000     /* of silence on a stream (H7) */
 };
+
+/* -- The socket -------------------------------------------------------- */
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+static bool
+parse_address(union address *a, const char *text)
+{
+	memset(a, 0, sizeof(*a));
+	if (inet_pton(AF_INET, text, &a->v4.sin_addr) == 1)
+		a->v4.sin_family = AF_INET;
+	else if (inet_pton(AF_INET6, text, &a->v6.sin6_addr) == 1)
+		a->v6.sin6_family = AF_INET6;
+	return a->any.sa_family != AF_UNSPEC;
+}
+
+int
+connection_is_loopback(const char *address)
+{
+	union address a;
+
+	if (!parse_address(&a, address))
+		return -1;
+	if (a.any.sa_family == AF_INET)
+		return ntohl(a.v4.sin_addr.s_addr) >> 24 == 127;
+	return IN6_IS_ADDR_LOOPBACK(&a.v6.sin6_addr);
+}
+
+int
+connection_listen(const char *address, int *port)
+{
+	int fd, on = 1, size = SEND_SIZE;
+	union address a;
+	bool v4 = parse_address(&a, address) && a.any.sa_family == AF_INET;
+	socklen_t len = v4 ? sizeof(a.v4) : sizeof(a.v6);
+	in_port_t *bound = v4 ? &a.v4.sin_port : &a.v6.sin6_port;
+
+	fd = socket(a.any.sa_family, SOCK_STREAM, 0);
+	if (fd < 0)
+		return -1;
+	fd_cloexec(fd);
+	fd_nonblocking(fd);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	/* Accepted connections inherit these two. With the latter small answers
+	 * do not wait for the peer's acknowledgements. */
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	*bound = htons((uint16_t)*port);
+	if (bind(fd, &a.any, len) == 0 && listen(fd, 128) == 0 &&
+	    getsockname(fd, &a.any, &len) == 0) {
+		*port = ntohs(*bound);
+		return fd;
+	}
+	fd_close(&fd);
+	return -1;
+}
+
+/* Who is at its other end: 192.0.2.1:4711 or [2001:0db8: ... :0001]:4711.
+ * (inet_ntop() would bring printf() into a static binary, 16 KB.) */
+static void
+put_address(struct buf *b, const union address *a)
+{
+	bool v4 = a->any.sa_family == AF_INET;
+	const unsigned char *p = v4 ? (const unsigned char *)&a->v4.sin_addr
+	    : a->v6.sin6_addr.s6_addr;
+	int i;
+
+	for (i = 0; i < 4 && v4; i++)
+		buf_number(b, i > 0 ? "." : "", p[i], "");
+	for (i = 0; i < 16 && !v4; i++) {
+		buf_puts(b, i == 0 ? "[" : i % 2 == 0 ? ":" : "");
+		buf_putc(b, "0123456789abcdef"[p[i] >> 4]);
+		buf_putc(b, "0123456789abcdef"[p[i] & 15]);
+	}
+	buf_number(b, v4 ? ":" : "]:", ntohs(v4 ? a->v4.sin_port
+	    : a->v6.sin6_port), "");
+	buf_putc(b, '\0');
+}
+
+bool
+connection_accept(struct connection *c, int listener, int64_t now)
+{
+	struct buf from = { c->from, 0, sizeof(c->from), false };
+	union address a;
+	socklen_t len = sizeof(a);
+
+	memset(&a, 0, sizeof(a));
+	c->fd = accept(listener, &a.any, &len);
+	if (c->fd < 0)
+		return false;
+	c->now = now;
+	c->in_poll = -1;
+	c->read_by = NEVER;
+	c->deadline = now + HEAD_TIME;
+	fd_cloexec(c->fd);
+	fd_nonblocking(c->fd);
+	put_address(&from, &a);
+	return true;
+}
 
 /* -- Answers ----------------------------------------------------------- */
 
@@ -203,53 +308,6 @@ connection_go_on(struct connection *c)
 }
 
 /* -- Turns ------------------------------------------------------------- */
-
-/* Who is at its other end: 192.0.2.1:4711 or [2001:0db8: ... :0001]:4711.
- * (inet_ntop() would bring printf() into a static binary, 16 KB.) */
-static void
-put_address(char from[64], int fd)
-{
-	struct buf b = { from, 0, 64, false };
-	union {
-		struct sockaddr any;
-		struct sockaddr_in v4;
-		struct sockaddr_in6 v6;
-	} a;
-	socklen_t len = sizeof(a);
-	const unsigned char *p = a.v6.sin6_addr.s6_addr;
-	bool v4;
-	int i;
-
-	if (getpeername(fd, &a.any, &len) < 0)
-		return;  /* it has gone already */
-	v4 = a.any.sa_family == AF_INET;
-	if (v4)
-		p = (const unsigned char *)&a.v4.sin_addr;
-	for (i = 0; i < 4 && v4; i++)
-		buf_number(&b, i > 0 ? "." : "", p[i], "");
-	for (i = 0; i < 16 && !v4; i++) {
-		buf_puts(&b, i == 0 ? "[" : i % 2 == 0 ? ":" : "");
-		buf_putc(&b, "0123456789abcdef"[p[i] >> 4]);
-		buf_putc(&b, "0123456789abcdef"[p[i] & 15]);
-	}
-	buf_number(&b, v4 ? ":" : "]:", ntohs(v4 ? a.v4.sin_port
-	    : a.v6.sin6_port), "");
-	buf_putc(&b, '\0');
-}
-
-void
-connection_open(struct connection *c, int fd, int64_t now)
-{
-	memset(c, 0, sizeof(*c));
-	c->fd = fd;
-	c->now = now;
-	c->in_poll = -1;
-	c->read_by = NEVER;
-	c->deadline = now + HEAD_TIME;
-	fd_cloexec(fd);
-	fd_nonblocking(fd);
-	put_address(c->from, fd);
-}
 
 void
 connection_free(struct connection *c)

@@ -28,13 +28,20 @@ struct connection {
 	int64_t read_by;      /* ms; when the peer must have read something */
 	bool ended;           /* the peer sends no more */
 	bool last;            /* it closes behind this response */
-	char from[64];        /* its peer's address, for the log; or empty */
+	char from[64];        /* its peer's address, for the log */
 	struct buf in;        /* received, not yet taken */
 	struct queue out;
 	struct request request;
 };
 
-void connection_open(struct connection *, int fd, int64_t now);
+/* Is that IPv4 or IPv6 literal one of this machine alone? -1: it is none. */
+int connection_is_loopback(const char *address);
+
+/* A socket that listens; -1 with errno. For port 0 it is a free one. */
+int connection_listen(const char *address, int *port);
+
+/* Fills in a zeroed one. False: there is no descriptor for it. */
+bool connection_accept(struct connection *, int listener, int64_t now);
 void connection_free(struct connection *);
 void connection_poll_add(struct connection *, struct loop *);
 void connection_read(struct connection *, const struct loop *);

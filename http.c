@@ -2,15 +2,10 @@
 
 #include "http.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "connection.h"
 #include "proc.h"
@@ -19,7 +14,6 @@ enum {
 	CONNECTIONS = 64,        /* at a time, at most (H8) */
 	SESSIONS = 64,           /* legacy ones (H5) */
 	SESSION_BYTES = 16,      /* random ones of an Mcp-Session-Id */
-	SEND_SIZE = 64 << 10,    /* bytes that the kernel holds for a peer */
 	ACCEPT_PAUSE = 20        /* ms, when there is no descriptor left (E7) */
 };
 
@@ -60,67 +54,6 @@ struct http {
 	int64_t leave_by;                /* ms, once every session is closed */
 	int64_t now;                     /* ms, of this turn */
 };
-
-/* -- Listening --------------------------------------------------------- */
-
-union address {
-	struct sockaddr any;
-	struct sockaddr_in v4;
-	struct sockaddr_in6 v6;
-};
-
-static bool
-parse_address(union address *a, const char *text)
-{
-	memset(a, 0, sizeof(*a));
-	if (inet_pton(AF_INET, text, &a->v4.sin_addr) == 1)
-		a->v4.sin_family = AF_INET;
-	else if (inet_pton(AF_INET6, text, &a->v6.sin6_addr) == 1)
-		a->v6.sin6_family = AF_INET6;
-	return a->any.sa_family != AF_UNSPEC;
-}
-
-int
-http_is_loopback(const char *address)
-{
-	union address a;
-
-	if (!parse_address(&a, address))
-		return -1;
-	if (a.any.sa_family == AF_INET)
-		return ntohl(a.v4.sin_addr.s_addr) >> 24 == 127;
-	return IN6_IS_ADDR_LOOPBACK(&a.v6.sin6_addr);
-}
-
-/* A socket that listens; -1 with errno. For port 0 it is a free one. */
-static int
-open_listener(const char *address, int *port)
-{
-	int fd, on = 1, size = SEND_SIZE;
-	union address a;
-	bool v4 = parse_address(&a, address) && a.any.sa_family == AF_INET;
-	socklen_t len = v4 ? sizeof(a.v4) : sizeof(a.v6);
-	in_port_t *bound = v4 ? &a.v4.sin_port : &a.v6.sin6_port;
-
-	fd = socket(a.any.sa_family, SOCK_STREAM, 0);
-	if (fd < 0)
-		return -1;
-	fd_cloexec(fd);
-	fd_nonblocking(fd);
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	/* Accepted connections inherit these two. With the latter small answers
-	 * do not wait for the peer's acknowledgements. */
-	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	*bound = htons((uint16_t)*port);
-	if (bind(fd, &a.any, len) == 0 && listen(fd, 128) == 0 &&
-	    getsockname(fd, &a.any, &len) == 0) {
-		*port = ntohs(*bound);
-		return fd;
-	}
-	fd_close(&fd);
-	return -1;
-}
 
 /* -- Answers ----------------------------------------------------------- */
 
@@ -364,8 +297,7 @@ hand_over(struct http *h, struct peer *p)
 	struct route to;
 
 	mcp_parse(&m, body->len > 0 ? body->data : "", body->len);
-	if (*p->connection.from != '\0')
-		m.address = p->connection.from;
+	m.address = p->connection.from;
 	to = route(h, p, &m);
 	p->client = to.client;
 	if (to.client != NULL)
@@ -533,14 +465,13 @@ static void
 accept_peer(struct http *h)
 {
 	struct peer **at = &h->peers, *p = calloc(1, sizeof(*p));
-	int fd = p != NULL ? accept(h->listener, NULL, NULL) : -1;
 
-	if (fd < 0) {
+	if (p == NULL ||
+	    !connection_accept(&p->connection, h->listener, h->now)) {
 		h->accept_at = h->now + ACCEPT_PAUSE;
 		free(p);
 		return;
 	}
-	connection_open(&p->connection, fd, h->now);
 	if (!make_place(h))
 		connection_refuse(&p->connection, 503,
 		    "as many connections are open as there can be\n");
@@ -588,7 +519,7 @@ http_open(const struct http_options *options, const struct mcp_options *mcp)
 	h->mcp = mcp;
 	h->anyone = mcp_open(mcp, MCP_HTTP_STATELESS, http_send, h);
 	h->leave_by = NEVER;
-	h->listener = open_listener(options->address, &port);
+	h->listener = connection_listen(options->address, &port);
 	h->places = count_places();
 	buf_add(&h->origin, v6 ? "http://[" : "http://", options->address);
 	buf_number(&h->origin, v6 ? "]:" : ":", port, "");

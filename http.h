@@ -21,9 +21,6 @@ struct http_options {
 
 struct http;
 
-/* Is that IPv4 or IPv6 literal one of this machine alone? -1: it is none. */
-int http_is_loopback(const char *address);
-
 /* Begins to listen. NULL, with errno: it can't. */
 struct http *http_open(const struct http_options *, const struct mcp_options *);
 void http_free(struct http *);

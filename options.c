@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "buf.h"
+#include "connection.h"
 #include "path.h"
 #include "proc.h"
 #include "script.h"
@@ -620,7 +621,7 @@ complete_http(struct options *o)
 	if (h->address == NULL)
 		h->address = "127.0.0.1";
 	find_token(o);
-	loopback = http_is_loopback(h->address);
+	loopback = connection_is_loopback(h->address);
 	h->rules.loopback = loopback == 1;
 	if (loopback < 0)
 		fatal(2, "--listen (BORIS_LISTEN)", h->address,

@@ -342,8 +342,6 @@ CALL(bind, ENOMEM, (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n))
 CALL(listen, ENOMEM, (int fd, int n), (fd, n))
 CALL(getsockname, ENOBUFS, (int fd, struct sockaddr *a, socklen_t *n),
      (fd, a, n))
-CALL(getpeername, ENOBUFS, (int fd, struct sockaddr *a, socklen_t *n),
-     (fd, a, n))
 CALL(setsockopt, ENOMEM, (int fd, int level, int what, const void *p,
      socklen_t n), (fd, level, what, p, n))
 
