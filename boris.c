@@ -50,11 +50,8 @@ on_nothing(int sig)
 static void
 catch(int sig, void (*handler)(int), int flags)
 {
-	struct sigaction action;
+	struct sigaction action = { .sa_handler = handler, .sa_flags = flags };
 
-	memset(&action, 0, sizeof(action));
-	action.sa_handler = handler;
-	action.sa_flags = flags;
 	sigaction(sig, &action, NULL);
 }
 
@@ -296,9 +293,8 @@ static int
 serve(const struct options *options)
 {
 	const char *option, *missing;
-	struct boris b;
+	struct boris b = { .http = NULL };
 
-	memset(&b, 0, sizeof(b));
 	if (options->over_http) {
 		b.http = http_open(&options->http, &options->mcp);
 		if (b.http == NULL)

@@ -160,11 +160,8 @@ static int
 raise_loopback(void)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct ifreq interface;
+	struct ifreq interface = { .ifr_name = "lo", .ifr_flags = IFF_UP };
 
-	memset(&interface, 0, sizeof(interface));
-	memcpy(interface.ifr_name, "lo", sizeof("lo"));
-	interface.ifr_flags = IFF_UP;
 	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &interface) < 0)
 		return -1;
 	close(fd);

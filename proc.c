@@ -66,7 +66,6 @@ proc_prepare(bool visible)
 #else
 	(void)visible;
 #endif
-	memset(&action, 0, sizeof(action));
 	for (sig = 1; sig <= 64; sig++) {
 		if (sigaction(sig, NULL, &action) == 0 &&
 		    action.sa_handler == SIG_IGN) {
@@ -125,12 +124,10 @@ proc_default_signals(void)
 	static const int handled[] = {
 		SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD, SIGPIPE, SIGXFSZ
 	};
-	struct sigaction action;
+	struct sigaction action = { .sa_handler = SIG_DFL };
 	sigset_t none;
 	size_t i;
 
-	memset(&action, 0, sizeof(action));
-	action.sa_handler = SIG_DFL;
 	for (i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
 		sigaction(handled[i], &action, NULL);
 	sigemptyset(&none);

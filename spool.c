@@ -78,10 +78,7 @@ make_room(const struct spool_file *to, int64_t want)
 void
 spool_init(struct spool *s, const char *dir, const char *name, int64_t limit)
 {
-	memset(s, 0, sizeof(*s));
-	s->dir = dir;
-	s->name = name;
-	s->limit = limit;
+	*s = (struct spool){ .dir = dir, .name = name, .limit = limit };
 }
 
 void
