@@ -3,6 +3,7 @@
 
 #include "options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -191,22 +192,24 @@ find_choice(const char *words, const char *value, int64_t *place)
 
 /* -- The table --------------------------------------------------------- */
 
+/* PERHAPS is a text that may be left out. It and a SWITCH have no variable. */
 enum kind {
-	TEXT, PERHAPS, SECRET, ORIGINS, DIR, DIRS, FILES, NUMBER, CHOICE, FLAG
+	TEXT, SECRET, ORIGINS, DIR, DIRS, FILES, NUMBER, CHOICE, FLAG, PERHAPS,
+	SWITCH
 };
 
 /* An option is a row: --help is printed from it, it and its variable are read
  * by it, a wrong value is refused with it, a right one goes into the struct of
  * the room that needs it. */
 static const struct option {
-	const char *name, *env;
+	const char *name;
 	const char *value;             /* for a CHOICE: all that there are */
 	enum kind kind;
-	size_t at, size;               /* of its member in struct options: a
+	int at, size;                  /* of its member in struct options: a
 	                                * number of that size, or a string */
-	int64_t unit;                  /* of a NUMBER: 1000 makes s to ms */
-	int64_t least, most;           /* as it is given */
-	int64_t preset;                /* in that unit; -1: what is known of
+	int unit;                      /* of a NUMBER: 1000 makes s to ms */
+	int least, most;               /* as it is given */
+	int preset;                    /* in that unit; -1: what is known of
 	                                * the client, and 0 can be given */
 	const char *help;              /* if it begins with "HTTP:", the option
 	                                * counts only there (C5) */
@@ -215,114 +218,112 @@ static const struct option {
 	sizeof(((struct options *)NULL)->member)
 #define PLAIN_AT(member) AT(member), 0, 0, 0, 0
 #define FLAG_AT(member) NULL, FLAG, AT(member), 0, 0, 0, 0
-	{ "--workdir", "BORIS_WORKDIR", "DIR",
-	  DIR, PLAIN_AT(mcp.session.workdir),
+#define SWITCH_AT(member) NULL, SWITCH, AT(member), 0, 0, 0, 0
+	{ "--workdir", "DIR", DIR, PLAIN_AT(mcp.session.workdir),
 	  "initial working directory (default: where boris was started)" },
-	{ "--timeout", "BORIS_TIMEOUT", "SECONDS",
+	{ "--timeout", "SECONDS",
 	  NUMBER, AT(mcp.tools.timeout), 1000, 1, 600, 0,
 	  "time of a command that names none, 1 to 600 (120; for some clients "
 	  "600)" },
-	{ "--bg-timeout", "BORIS_BG_TIMEOUT", "SECONDS",
+	{ "--bg-timeout", "SECONDS",
 	  NUMBER, AT(mcp.session.bg_timeout), 1000, 0, 1000000000, 0,
 	  "terminate a background task older than this (default 0: never)" },
-	{ "--on-timeout", "BORIS_ON_TIMEOUT", "kill|background",
+	{ "--on-timeout", "kill|background",
 	  CHOICE, PLAIN_AT(mcp.session.background),
 	  "what happens to a command after its timeout (default kill)" },
-	{ "--truncate", "BORIS_TRUNCATE", "head|tail|both",
-	  CHOICE, PLAIN_AT(mcp.tools.truncate),
+	{ "--truncate", "head|tail|both", CHOICE, PLAIN_AT(mcp.tools.truncate),
 	  "which end of long output is returned (default head)" },
-	{ "--save-limit", "BORIS_SAVE_LIMIT", "MIB",
+	{ "--save-limit", "MIB",
 	  NUMBER, AT(mcp.session.save_limit), 1 << 20, 0, 1000000, 64 << 20,
 	  "how much of one long stream is saved in a file (default 64; "
 	  "0: none)" },
-	{ "--structured", "BORIS_STRUCTURED", "auto|on|off",
-	  CHOICE, PLAIN_AT(mcp.structured),
+	{ "--structured", "auto|on|off", CHOICE, PLAIN_AT(mcp.structured),
 	  "results as data too (default auto: not for clients that show it)" },
-	{ "--write", "BORIS_WRITE", "DIR", DIRS, PLAIN_AT(fence.write),
+	{ "--write", "DIR", DIRS, PLAIN_AT(fence.write),
 	  "commands write only below DIR, $TMPDIR (/tmp) and /dev "
 	  "(repeatable)" },
-	{ "--no-network", "BORIS_NO_NETWORK", FLAG_AT(fence.no_network),
+	{ "--no-network", FLAG_AT(fence.no_network),
 	  "commands reach no network but a loopback of their own" },
-	{ "--hide", "BORIS_HIDE", "PATH", FILES, PLAIN_AT(fence.hide),
+	{ "--hide", "PATH", FILES, PLAIN_AT(fence.hide),
 	  "commands see nothing of this file or directory (repeatable)" },
-	{ "--log", "BORIS_LOG", "FILE", TEXT, PLAIN_AT(log),
+	{ "--log", "FILE", TEXT, PLAIN_AT(log),
 	  "append a record of every command, in JSON; /dev/stderr is stderr" },
-	{ "--call-limit", "BORIS_CALL_LIMIT", "SECONDS",
+	{ "--call-limit", "SECONDS",
 	  NUMBER, AT(mcp.call_limit), 1000, 1, 1000000000, -1,
 	  "how long a call may be held open (default: the client's; 0: no "
 	  "limit)" },
-	{ "--result-limit", "BORIS_RESULT_LIMIT", "BYTES",
+	{ "--result-limit", "BYTES",
 	  NUMBER, AT(mcp.result_limit), 1, 2000, 1000000000, -1,
 	  "how long a result's text may be (default: the client's; 0: "
 	  "--truncate)" },
-	{ "--edit", "BORIS_EDIT", FLAG_AT(mcp.tools.edit),
+	{ "--edit", FLAG_AT(mcp.tools.edit),
 	  "offer the tool edit, which changes files" },
-	{ "--no-bash", "BORIS_NO_BASH", FLAG_AT(no_bash),
+	{ "--no-bash", FLAG_AT(no_bash),
 	  "do not offer the bash and task_output tools" },
-	{ "--transport", "BORIS_TRANSPORT", "stdio|http",
-	  CHOICE, PLAIN_AT(over_http),
+	{ "--transport", "stdio|http", CHOICE, PLAIN_AT(over_http),
 	  "how clients come: over stdin and stdout, or HTTP (default stdio)" },
-	{ "--listen", "BORIS_LISTEN", "ADDR", TEXT, PLAIN_AT(http.address),
+	{ "--listen", "ADDR", TEXT, PLAIN_AT(http.address),
 	  "HTTP: IPv4 or IPv6 address to listen on (default 127.0.0.1)" },
-	{ "--port", "BORIS_PORT", "N", NUMBER, AT(http.port), 1, 0, 65535, 8080,
+	{ "--port", "N", NUMBER, AT(http.port), 1, 0, 65535, 8080,
 	  "HTTP: port (default 8080; 0: a free one)" },
-	{ "--token", "BORIS_TOKEN", "T", SECRET, PLAIN_AT(http.rules.token),
+	{ "--token", "T", SECRET, PLAIN_AT(http.rules.token),
 	  "HTTP: what clients have to show: Authorization: Bearer T" },
-	{ "--token-file", "BORIS_TOKEN_FILE", "FILE",
-	  TEXT, PLAIN_AT(token_file),
+	{ "--token-file", "FILE", TEXT, PLAIN_AT(token_file),
 	  "HTTP: file with the token" },
-	{ "--generate-token", NULL, FLAG_AT(generate_token),
+	{ "--generate-token", SWITCH_AT(generate_token),
 	  "HTTP: make a token and say it on stderr" },
-	{ "--allow-anyone", "BORIS_ALLOW_ANYONE", FLAG_AT(allow_anyone),
+	{ "--allow-anyone", FLAG_AT(allow_anyone),
 	  "HTTP: listen to other machines without a token" },
-	{ "--allow-origin", "BORIS_ALLOW_ORIGIN", "ORIGIN",
-	  ORIGINS, PLAIN_AT(http.rules.origins),
+	{ "--allow-origin", "ORIGIN", ORIGINS, PLAIN_AT(http.rules.origins),
 	  "HTTP: web pages that may call, as https://host (repeatable)" },
-	{ "--session-timeout", "BORIS_SESSION_TIMEOUT", "SECONDS",
+	{ "--session-timeout", "SECONDS",
 	  NUMBER, AT(http.session_timeout), 1000, 1, 1000000000, 1800000,
 	  "HTTP: end a session unused for this long (default 1800)" },
-	{ "--secret", NULL, "ID", PERHAPS, PLAIN_AT(secret),
+	{ "--secret", "ID", PERHAPS, PLAIN_AT(secret),
 	  "type a secret into a terminal that asks for one (ID: of several)" },
-	{ "--help", NULL, FLAG_AT(help), "print this and exit" },
-	{ "--version", NULL, FLAG_AT(version), "print the version and exit" }
+	{ "--help", SWITCH_AT(help), "print this and exit" },
+	{ "--version", SWITCH_AT(version), "print the version and exit" }
 };
 
 enum { OPTIONS = sizeof(option_table) / sizeof(option_table[0]) };
+
+/* Writes the name of its variable, BORIS_NO_BASH for --no-bash. NULL: it has
+ * none. */
+static const char *
+variable_of(const struct option *row, struct buf *name)
+{
+	const char *c;
+
+	if (row->kind >= PERHAPS)
+		return NULL;
+	name->len = 0;
+	buf_puts(name, "BORIS_");
+	for (c = row->name + strlen("--"); *c != '\0'; c++)
+		buf_putc(name, *c == '-' ? '_' : (char)toupper(*c));
+	return text_of(name);
+}
 
 /* `from` is the option or its variable. */
 static void
 refuse(const struct option *row, const char *from, const char *value)
 {
+	static const char *const must_be[] = {
+		[ORIGINS] = "an origin, as https://host or http://host:8000",
+		[FILES] = "a file or directory that is there",
+		[NUMBER] = "a whole number from ",
+		[CHOICE] = "one of ",
+		[FLAG] = "1 or 0",
+		[SWITCH] = NULL  /* one is never wrong */
+	};
+	const char *words = must_be[row->kind];
 	struct buf right = { NULL, 0, 0, false };
 
-	buf_puts(&right, "must be ");
-	switch (row->kind) {
-	case TEXT:
-	case PERHAPS:
-	case SECRET:
-	case DIR:
-	case DIRS:
-		buf_add(&right, "given a value: ", row->value);
-		break;
-	case FILES:
-		buf_puts(&right, "a file or directory that is there");
-		break;
-	case ORIGINS:
-		buf_puts(&right, "an origin, as https://host or "
-		    "http://host:8000");
-		break;
-	case NUMBER:
-		buf_puts(&right, "a whole number from ");
-		buf_int(&right, row->least);
-		buf_puts(&right, " to ");
-		buf_int(&right, row->most);
-		buf_puts(&right, row->preset < 0 ? ", or 0" : "");
-		break;
-	case CHOICE:
-		buf_add(&right, "one of ", row->value);
-		break;
-	case FLAG:
-		buf_puts(&right, "1 or 0");
+	buf_add(&right, "must be ", words != NULL ? words : "given a value: ",
+	    words == NULL || row->kind == CHOICE ? row->value : "");
+	if (row->kind == NUMBER) {
+		buf_number(&right, "", row->least, " to ");
+		buf_number(&right, "", row->most,
+		    row->preset < 0 ? ", or 0" : "");
 	}
 	fatal(2, from, value, text_of(&right));
 }
@@ -387,6 +388,7 @@ set_option(struct options *o, const struct option *row, const char *from,
 		store(o, row, n);
 		break;
 	case FLAG:
+	case SWITCH:
 		right = parse_number(value, 0, 1, &n);
 		store(o, row, n);
 	}
@@ -407,9 +409,9 @@ read_option(struct options *o, char **word, bool given[])
 		row++;
 	if (row == last)
 		fatal(2, *word, NULL, "not an option; see boris --help");
-	if (row->kind == FLAG && value != NULL)
+	if (row->value == NULL && value != NULL)
 		fatal(2, *word, NULL, "must be given without a value");
-	if (row->kind == FLAG)
+	if (row->value == NULL)
 		value = "1";
 	else if (value == NULL && row->kind == PERHAPS &&
 	    (word[1] == NULL || word[1][0] == '-'))
@@ -441,13 +443,15 @@ static void
 read_variables(struct options *o, const bool given[])
 {
 	const struct option *row;
-	const char *value;
+	const char *name, *value;
+	struct buf b = { NULL, 0, 0, false };
 	bool unused, none;
 	int i;
 
 	for (i = 0; i < OPTIONS && !o->help && !o->version; i++) {
 		row = &option_table[i];
-		value = row->env != NULL ? getenv(row->env) : NULL;
+		name = variable_of(row, &b);
+		value = name != NULL ? getenv(name) : NULL;
 		none = value == NULL || (*value == '\0' &&
 		    row->kind != SECRET && row->kind != DIRS &&
 		    row->kind != FILES);
@@ -459,9 +463,10 @@ read_variables(struct options *o, const bool given[])
 				fatal(2, row->name, NULL,
 				    "counts only with --transport=http");
 		} else if (!none && !unused && !token_is_given(o, row)) {
-			set_option(o, row, row->env, value);
+			set_option(o, row, name, value);
 		}
 	}
+	buf_free(&b);
 }
 
 /* -- --help ------------------------------------------------------------ */
@@ -483,8 +488,9 @@ print(const char *text)
 static void
 print_help(void)
 {
-	struct buf b = { NULL, 0, 0, false };
+	struct buf b = { NULL, 0, 0, false }, name = b;
 	const struct option *row;
+	const char *variable;
 
 	buf_puts(&b, "boris " BORIS_VERSION ": a shell for an AI agent, as an "
 	    "MCP server on stdin and stdout,\nor over HTTP\n\n"
@@ -497,8 +503,9 @@ print_help(void)
 	for (row = option_table; row < option_table + OPTIONS; row++) {
 		buf_add(&b, "  ", row->name, row->value != NULL ? "=" : "",
 		    row->value != NULL ? row->value : "");
-		if (row->env != NULL)
-			buf_add(&b, "  [", row->env,
+		variable = variable_of(row, &name);
+		if (variable != NULL)
+			buf_add(&b, "  [", variable,
 			    row->kind == FLAG ? "=1]" : "]");
 		buf_add(&b, "\n        ", row->help, "\n");
 	}
