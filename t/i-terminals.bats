@@ -211,7 +211,7 @@ silent() {
 	type_in 'x\n'
 	refused 'task not found: nosuch*'
 	run_bash '' '{"input":"x"}'
-	refused 'too many of *: command and input were given*'
+	refused 'command and input given; give exactly one of *'
 	run_tool bash '{"input":"x"}'
 	refused 'argument "task_id" is missing: input*'
 	start_task 'read <gate'

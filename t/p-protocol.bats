@@ -584,7 +584,7 @@ refuses_argument() {
 @test "P4: of arguments that exclude each other those given are named" {
 	boris
 	run_tool bash '{"command":"ls","input":"x","kill_pid":5}'
-	refused 'too many of *: command and input and kill_pid were given; give exactly one'
+	refused 'command and input and kill_pid given; give exactly one of *'
 }
 
 @test "P4: a tool of another shell is answered with what does it here" {

@@ -119,7 +119,7 @@ inode() {
 	boris --edit
 	echo x >f
 	edit f '"x"' '""'
-	refused 'argument "old" must be a text that stands in the file, not empty*'
+	refused 'argument "old" must be a string that stands in the file, not empty*'
 	edit f '"x"' '"x"'
 	refused 'argument "old" must be *not what new is*'
 	run_tool edit '{"new":"x"}'
