@@ -57,6 +57,19 @@ results_refusal(struct buf *b, struct buf *text)
 	put_result(b, true, text, &no_data);
 }
 
+/* As much of a text of the client's as is shown */
+static void
+put_start(struct buf *b, const struct buf *text)
+{
+	json_name(b, text->data, buf_cut(text, COMMAND_SHOWN));
+}
+
+static void
+put_path(struct buf *b, const char *path)
+{
+	json_name(b, path, strlen(path));
+}
+
 /* -- Results ----------------------------------------------------------- */
 
 /* A result that is written as text and as data (B6) */
@@ -81,10 +94,17 @@ data_name(struct result *r, const char *name)
 }
 
 static void
-data_string(struct result *r, const char *name, const char *s, size_t len)
+data_string(struct result *r, const char *name, const char *s)
 {
 	data_name(r, name);
-	json_string(&r->data, s, len);
+	json_string(&r->data, s, strlen(s));
+}
+
+static void
+data_bytes(struct result *r, const char *name, const struct buf *b)
+{
+	data_name(r, name);
+	json_string(&r->data, b->data, b->len);
 }
 
 static void
@@ -94,17 +114,24 @@ data_number(struct result *r, const char *name, int64_t n)
 	buf_int(&r->data, n);
 }
 
+/* As text and as data */
+static void
+put_number(struct result *r, const char *name, int64_t n)
+{
+	text_name(r, name);
+	buf_int(&r->text, n);
+	data_number(r, name, n);
+}
+
 static void
 put_exit_code(struct result *r)
 {
 	const char *name = job_signal(r->of.job);
 
-	text_name(r, "exit_code");
-	buf_int(&r->text, r->of.job->end.status);
-	data_number(r, "exit_code", r->of.job->end.status);
+	put_number(r, "exit_code", r->of.job->end.status);
 	if (name != NULL) {
 		buf_add(&r->text, " (", name, ")");
-		data_string(r, "signal", name, strlen(name));
+		data_string(r, "signal", name);
 	}
 	if (r->of.job->timed_out)
 		buf_puts(&r->data, ",\"timed_out\":true");
@@ -128,19 +155,17 @@ put_facts(struct result *r, int64_t now)
 	if (r->of.ended)
 		put_exit_code(r);
 	if (r->note.len > 0)
-		data_string(r, "note", r->note.data, r->note.len);
+		data_bytes(r, "note", &r->note);
 	if (r->of.task) {
 		text_name(r, "task_id");
 		buf_puts(&r->text, job->id);
-		data_string(r, "task_id", job->id, strlen(job->id));
-		text_name(r, "pid");
-		buf_int(&r->text, job->end.pid);
-		data_number(r, "pid", job->end.pid);
+		data_string(r, "task_id", job->id);
+		put_number(r, "pid", job->end.pid);
 	} else if (job->dir != NULL) {
-		data_string(r, "cwd", job->dir, strlen(job->dir));
+		data_string(r, "cwd", job->dir);
 		if (job->moved || job->timed_out || job->first) {
 			text_name(r, "cwd");
-			json_name(&r->text, job->dir, strlen(job->dir));
+			put_path(&r->text, job->dir);
 		}
 	}
 	data_number(r, "elapsed_ms", time);
@@ -157,8 +182,9 @@ put_facts(struct result *r, int64_t now)
 
 /* A stream of it as it is shown */
 struct shown {
+	const char *name, *chars, *file;  /* its members of the data */
 	struct job_stream *stream;
-	const char *name;
+	struct output_cursor before;      /* how far it had been looked at */
 	struct buf text;
 	int64_t lines;
 	struct output_view view;
@@ -173,6 +199,7 @@ show(const struct result *r, struct shown *s, int64_t bytes, int64_t lines)
 	most.bytes = bytes;
 	most.lines = lines;
 	buf_free(&s->text);
+	s->stream->seen = s->before;
 	output_show(s->stream->text, &s->stream->seen, r->of.looks &&
 	    r->of.asked->only_new, &most, s->name, &s->text, &s->view);
 	s->lines = 0;
@@ -192,70 +219,70 @@ share(int64_t all, int64_t ours, int64_t other)
 /* Cuts both streams so that together they fit what the client lets through
  * (K3). */
 static void
-fit(const struct result *r, struct shown *out, struct shown *err,
-    const struct output_cursor before[2])
+fit(const struct result *r, struct shown s[2])
 {
 	int64_t bytes = r->reader->bytes, lines = r->reader->lines;
 	int64_t most[2], rows[2], head = (int64_t)r->text.len + HEADINGS;
-	struct shown *s;
 	int i;
 
 	bytes = bytes == 0 ? INT32_MAX : bytes > head ? bytes - head : 1;
 	lines = lines == 0 ? INT32_MAX : lines - HEADING_LINES;
-	most[0] = share(bytes, (int64_t)out->text.len, (int64_t)err->text.len);
-	most[1] = share(bytes, (int64_t)err->text.len, (int64_t)out->text.len);
-	rows[0] = share(lines, out->lines, err->lines);
-	rows[1] = share(lines, err->lines, out->lines);
 	for (i = 0; i < 2; i++) {
-		s = i == 0 ? out : err;
-		if ((int64_t)s->text.len <= most[i] && s->lines <= rows[i])
-			continue;
-		s->stream->seen = before[i];
-		show(r, s, most[i], rows[i]);
+		most[i] = share(bytes, (int64_t)s[i].text.len,
+		    (int64_t)s[!i].text.len);
+		rows[i] = share(lines, s[i].lines, s[!i].lines);
+	}
+	for (i = 0; i < 2; i++) {
+		if ((int64_t)s[i].text.len > most[i] || s[i].lines > rows[i])
+			show(r, &s[i], most[i], rows[i]);
 	}
 }
 
 static void
-put_output(struct result *r, struct job_stream *out, struct job_stream *err)
+put_stream(struct result *r, struct shown *s)
 {
-	static const char *const chars[] = { "stdout_chars", "stderr_chars" };
-	static const char *const files[] = { "stdout_file", "stderr_file" };
-	struct output_cursor before[2] = { out->seen, err->seen };
-	struct shown shown[2], *s;
 	struct buf *t = &r->text;
-	size_t len = t->len;
+
+	data_bytes(r, s->name, &s->text);
+	if (s->text.len > 0) {
+		buf_end_line(t);
+		buf_add(t, "\n", s->name, ":\n");
+		buf_put(t, s->text.data, s->text.len);
+	}
+	t->failed = t->failed || s->text.failed;
+	buf_free(&s->text);
+}
+
+static void
+put_output(struct result *r, struct job *job)
+{
+	struct shown shown[2] = {
+		{ .name = "stdout", .chars = "stdout_chars",
+		  .file = "stdout_file", .stream = &job->out },
+		{ .name = "stderr", .chars = "stderr_chars",
+		  .file = "stderr_file", .stream = &job->err }
+	};
+	size_t len = r->text.len;
 	int i;
 
-	memset(shown, 0, sizeof(shown));
-	shown[0].stream = out;
-	shown[0].name = "stdout";
-	shown[1].stream = err;
-	shown[1].name = "stderr";
-	show(r, &shown[0], 0, 0);
-	show(r, &shown[1], 0, 0);
-	fit(r, &shown[0], &shown[1], before);
-	for (s = shown; s < shown + 2; s++) {
-		data_string(r, s->name, s->text.data, s->text.len);
-		if (s->text.len > 0) {
-			buf_add(t, t->len == 0 || t->data[t->len - 1] != '\n'
-			    ? "\n\n" : "\n", s->name, ":\n");
-			buf_put(t, s->text.data, s->text.len);
-		}
-		t->failed = t->failed || s->text.failed;
-		buf_free(&s->text);
+	for (i = 0; i < 2; i++) {
+		shown[i].before = shown[i].stream->seen;
+		show(r, &shown[i], 0, 0);
 	}
-	if (t->len == len)
-		buf_puts(t, r->of.looks && r->of.asked->only_new
-		    ? "\n\n(no new output)" : "\n\n(no output)");
+	fit(r, shown);
+	for (i = 0; i < 2; i++)
+		put_stream(r, &shown[i]);
 	for (i = 0; i < 2; i++) {
 		if (shown[i].view.chars >= 0)
-			data_number(r, chars[i], shown[i].view.chars);
+			data_number(r, shown[i].chars, shown[i].view.chars);
 	}
 	for (i = 0; i < 2; i++) {
 		if (shown[i].view.file != NULL)
-			data_string(r, files[i], shown[i].view.file,
-			    strlen(shown[i].view.file));
+			data_string(r, shown[i].file, shown[i].view.file);
 	}
+	if (r->text.len == len)
+		buf_add(&r->text, "\n\n(no ", r->of.looks &&
+		    r->of.asked->only_new ? "new " : "", "output)");
 }
 
 void
@@ -264,21 +291,15 @@ results_job(struct buf *b, const struct reader *reader, struct session *s,
 {
 	bool task = job_is_task(job), looks = task &&
 	    (asked->action != TOOLS_RUN || asked->wait > 0);
-	struct result r;
+	bool ended = job->state == JOB_FINISHED && (looks || !task);
+	struct result r = { .of = { s, job, asked, looks, task, ended },
+	    .reader = reader };
 
-	memset(&r, 0, sizeof(r));
-	r.of.session = s;
-	r.of.job = job;
-	r.of.asked = asked;
-	r.of.task = task;
-	r.of.looks = looks;
-	r.of.ended = job->state == JOB_FINISHED && (looks || !task);
-	r.reader = reader;
 	r.headline = notes_put(&r.note, &r.of);
 	put_facts(&r, now);
 	/* Not for the start of a task that nobody waited for */
 	if (looks || !job->asked.background)
-		put_output(&r, &job->out, &job->err);
+		put_output(&r, job);
 	r.text.failed = r.text.failed || r.note.failed;
 	buf_free(&r.note);
 	if (!reader->data)
@@ -292,33 +313,31 @@ put_task(struct result *r, int64_t now)
 {
 	const struct job *job = r->of.job;
 	const char *status = job_status(job, job->state == JOB_FINISHED);
+	const struct buf *description = &job->asked.description;
 	struct buf *t = &r->text;
 
 	buf_add(&r->data, "{\"task_id\":\"", job->id, "\"");
 	data_number(r, "pid", job->end.pid);
-	data_string(r, "status", status, strlen(status));
+	data_string(r, "status", status);
 	data_number(r, "elapsed_ms", job_elapsed(job, now));
-	buf_add(t, t->len > 0 ? "\n" : "", job->id, "  pid ");
-	buf_int(t, job->end.pid);
-	buf_add(t, "  ", status);
+	buf_add(t, t->len > 0 ? "\n" : "", job->id);
+	buf_number(t, "  pid ", job->end.pid, "  ");
+	buf_puts(t, status);
 	if (job->state == JOB_FINISHED) {
 		data_number(r, "exit_code", job->end.status);
-		buf_puts(t, "  exit_code ");
-		buf_int(t, job->end.status);
+		buf_number(t, "  exit_code ", job->end.status, "");
 	}
 	buf_puts(t, "  ");
 	buf_time(t, job_elapsed(job, now));
 	buf_puts(t, "  ");
-	if (job->asked.description.len > 0) {
-		data_string(r, "description", job->asked.description.data,
-		    job->asked.description.len);
-		json_name(t, job->asked.description.data,
-	    buf_cut(&job->asked.description, COMMAND_SHOWN));
+	if (description->len > 0) {
+		data_bytes(r, "description", description);
+		put_start(t, description);
 		buf_puts(t, ": ");
 	}
-	json_name(t, job->asked.text.data,
-	    buf_cut(&job->asked.text, COMMAND_SHOWN));
-	data_string(r, "command", job->asked.text.data,
+	put_start(t, &job->asked.text);
+	data_name(r, "command");
+	json_string(&r->data, job->asked.text.data,
 	    buf_cut(&job->asked.text, COMMAND_SHOWN));
 	buf_puts(&r->data, "}");
 }
@@ -361,12 +380,10 @@ results_list(struct buf *b, const struct reader *reader, struct session *s,
 	running = session_running(s, &waiting);
 	if (running != NULL) {
 		buf_puts(&r.text, "\nin the foreground: ");
-		json_name(&r.text, running->asked.text.data,
-		    buf_cut(&running->asked.text, COMMAND_SHOWN));
+		put_start(&r.text, &running->asked.text);
 		buf_puts(&r.text, ", for ");
 		buf_time(&r.text, job_elapsed(running, now));
-		buf_puts(&r.text, "; waiting for it: ");
-		buf_int(&r.text, waiting);
+		buf_number(&r.text, "; waiting for it: ", waiting, "");
 	}
 	if (!reader->data)
 		buf_free(&r.data);
@@ -395,12 +412,11 @@ results_no_task(struct buf *b, struct session *s,
 	struct buf t = { NULL, 0, 0, false };
 
 	if (call->by_pid) {
-		buf_puts(&t, "no background process with pid ");
-		buf_int(&t, call->pid);
+		buf_number(&t, "no background process with pid ", call->pid,
+		    "");
 	} else {
 		buf_puts(&t, "task not found: ");
-		json_name(&t, call->id.data,
-	    buf_cut(&call->id, COMMAND_SHOWN));
+		put_start(&t, &call->id);
 	}
 	buf_add(&t, "\nIt may have been read already, have been dropped ("
 	    SAID(UNREAD_MOST) " unread results are kept), or belong to "
@@ -436,32 +452,37 @@ results_not_typed(struct buf *b, const struct job *job, int error)
 
 /* The system's reason, and what the model can do about it */
 static void
-put_reason(struct buf *t, int error)
+put_reason(struct buf *t, int error, bool edit)
 {
 	static const struct {
 		int error;
-		const char *what, *advice;
+		bool edit;  /* said of an edit alone */
+		const char *advice;
 	} known[] = {
-		{ EAGAIN, "no processes left",
-		  "try again when some have ended" },
-		{ EMFILE, "no descriptors left",
-		  "try again when some commands have ended" },
-		{ ENFILE, "no descriptors left",
-		  "try again when some commands have ended" },
-		{ ENOMEM, "no memory left", "try again later" },
-		{ E2BIG, "the command is too long", "at most 1 MiB: pass more "
-		  "as stdin, or write it to a file in pieces" }
+		{ EAGAIN, false, "no processes are left; try again when some "
+		  "have ended" },
+		{ EMFILE, false, "try again when some commands have ended" },
+		{ ENFILE, false, "try again when some commands have ended" },
+		{ ENOMEM, false, "try again later" },
+		{ E2BIG, false, "the command may be at most 1 MiB long: pass "
+		  "more as stdin, or write it to a file in pieces" },
+		{ ENOENT, true, "without old a file is made, in a directory "
+		  "that is there; ~ and variables are not expanded" },
+		{ EEXIST, true, "give old to change it, or remove it first" },
+		{ EFBIG, true, "at most " SAID(EDIT_MOST_MIB) " MiB, before "
+		  "and after" },
+		{ EINVAL, true, "it must be a regular file" },
+		{ EACCES, true, "its owner, and boris, must have write "
+		  "permission" },
+		{ EPERM, true, "it may be immutable (lsattr)" }
 	};
 	size_t i;
 
-	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		if (known[i].error == error) {
-			buf_add(t, known[i].what, " (", strerror(error), "); ",
-			    known[i].advice);
-			return;
-		}
-	}
 	buf_puts(t, strerror(error));
+	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (known[i].error == error && (edit || !known[i].edit))
+			buf_add(t, "; ", known[i].advice);
+	}
 }
 
 static void
@@ -472,14 +493,14 @@ put_bad_dir(struct buf *t, struct session *s, const struct job *job)
 
 	buf_puts(t, job->refused == JOB_LOST_DIR ? "the working directory "
 	    : cwd != NULL ? "cwd " : "the directory ");
-	json_name(t, dir, strlen(dir));
-	buf_puts(t, " cannot be entered");
-	buf_puts(t, job->refused == JOB_LOST_DIR ? " any more: " : ": ");
-	put_reason(t, job->error);
+	put_path(t, dir);
+	buf_add(t, " cannot be entered", job->refused == JOB_LOST_DIR
+	    ? " any more: " : ": ");
+	put_reason(t, job->error, false);
 	buf_puts(t, "; nothing was run");
 	if (job->refused == JOB_LOST_DIR) {
 		buf_puts(t, "; the next command starts in ");
-		json_name(t, next, strlen(next));
+		put_path(t, next);
 	}
 	if (cwd != NULL && (cwd[0] == '~' || strchr(cwd, '$') != NULL))
 		buf_puts(t, "; ~ and variables are not expanded in cwd, use "
@@ -520,8 +541,7 @@ results_refused(struct buf *b, struct session *s, const struct job *job,
 		running = session_running(s, &waiting);
 		if (running != NULL) {
 			buf_puts(&t, ", which still runs: ");
-			json_name(&t, running->asked.text.data,
-	    buf_cut(&running->asked.text, COMMAND_SHOWN));
+			put_start(&t, &running->asked.text);
 		}
 		break;
 	case JOB_NO_DIR:
@@ -534,14 +554,14 @@ results_refused(struct buf *b, struct session *s, const struct job *job,
 	case JOB_NO_TERMINAL:
 		buf_puts(&t, "no terminal could be had, which needs /dev/ptmx "
 		    "and /dev/pts: ");
-		put_reason(&t, job->error);
+		put_reason(&t, job->error, false);
 		break;
 	case JOB_NO_START:
 		buf_puts(&t, "the command could not be started: ");
 		if (job->error == ENOENT || job->error == EACCES ||
 		    job->error == ENOEXEC || job->error == ELOOP)
 			buf_add(&t, "the shell ", session_shell(s), ": ");
-		put_reason(&t, job->error);
+		put_reason(&t, job->error, false);
 		break;
 	default:
 		buf_puts(&t, "session is closed");
@@ -568,37 +588,20 @@ put_edit(struct buf *t, const struct edit *e)
 		[EDIT_BROKEN] = "it may be changed in part, and could not be "
 		    "put back: "
 	};
-	static const struct {
-		int error;
-		const char *advice;
-	} known[] = {
-		{ ENOENT, "without old a file is made, in a directory that is "
-		  "there; ~ and variables are not expanded" },
-		{ EEXIST, "give old to change it, or remove it first" },
-		{ EFBIG, "at most " SAID(EDIT_MOST_MIB) " MiB, before and "
-		  "after" },
-		{ EINVAL, "it must be a regular file" },
-		{ EACCES, "its owner, and boris, must have write permission" },
-		{ EPERM, "it may be immutable (lsattr)" }
-	};
 	bool failed = e->outcome == EDIT_FAILED || e->outcome == EDIT_BROKEN;
-	size_t i;
+	int i;
 
-	json_name(t, e->path, strlen(e->path));
+	put_path(t, e->path);
 	buf_add(t, ": ", e->outcome == EDIT_DONE && e->makes ? "made"
 	    : said[e->outcome]);
 	if (failed)
-		put_reason(t, e->error);
-	for (i = 0; i < sizeof(known) / sizeof(known[0]) && failed; i++) {
-		if (known[i].error == e->error)
-			buf_add(t, "; ", known[i].advice);
-	}
+		put_reason(t, e->error, true);
 	if (failed || e->count == 0)
 		return;
 	if (e->count > 1)
 		buf_number(t, "", e->count, " times, ");
 	buf_puts(t, e->count > 1 ? "in lines" : "in line");
-	for (i = 0; i < EDIT_LINES && (int64_t)i < e->count; i++)
+	for (i = 0; i < EDIT_LINES && i < e->count; i++)
 		buf_number(t, i == 0 ? " " : ", ", e->lines[i], "");
 	buf_puts(t, e->count > EDIT_LINES ? " and so on" : "");
 }
