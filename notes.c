@@ -24,9 +24,8 @@ note(struct buf *b, const char *text)
 static void
 note_number(struct buf *b, const char *text, int64_t n, const char *behind)
 {
-	note(b, text);
-	buf_int(b, n);
-	buf_puts(b, behind);
+	note(b, "");
+	buf_number(b, text, n, behind);
 }
 
 static void
@@ -35,6 +34,12 @@ note_time(struct buf *b, const char *text, int64_t ms, const char *behind)
 	note(b, text);
 	buf_time(b, ms);
 	buf_puts(b, behind);
+}
+
+static void
+note_held(struct buf *b, const char *text, int64_t ms)
+{
+	note_time(b, text, ms, ", as long as this client waits for a call");
 }
 
 /* A timeout that ended it; returns the headline's bytes. */
@@ -81,12 +86,11 @@ note_limits(struct buf *b, const struct subject *r, bool start)
 		note_number(b, "it will be terminated after ",
 		    job->asked.timeout, " ms: timeout is in milliseconds");
 	if (job->no_room && job->held > 0)
-		note_time(b, "terminated after ", job->held, ", as long as "
-		    "this client waits for a call");
-	if (job->no_room)
-		note(b, "it was terminated rather than put in the background, "
-		    "since " SAID(TASKS_MOST) " background tasks are running "
-		    "already, the most there can be");
+		note_held(b, "terminated after ", job->held);
+	if (job->no_room) {
+		note(b, "it did not go on in the background, since ");
+		buf_puts(b, NOTES_TASKS_FULL);
+	}
 	if (job->killed && !r->task)
 		note(b, "session is closed");
 	if (!r->task && r->asked->queued >= LONG_QUEUE)
@@ -116,21 +120,24 @@ note_running(struct buf *b, const struct subject *r, bool start)
 	const struct job *job = r->job;
 	const struct tools_call *asked = r->asked;
 
-	if (start && job->held > 0) {
-		note_time(b, "still running after ", job->held, ", as long as "
-		    "this client waits for a call; it goes on as a background "
-		    "task, and its timeout still holds: ");
-		buf_int(b, job->asked.timeout);
-		buf_puts(b, "ms; to wait for its end give task_output wait");
-	} else if (start && !job->asked.background) {
-		note_number(b, "still running after ", job->asked.timeout,
-		    "ms; it goes on as a background task");
+	if (start && !job->asked.background) {
+		if (job->held > 0)
+			note_held(b, "still running after ", job->held);
+		else
+			note_number(b, "still running after ",
+			    job->asked.timeout, "ms");
+		buf_puts(b, "; it goes on as a background task");
+		if (job->held > 0)
+			buf_number(b, ", and its timeout still holds: ",
+			    job->asked.timeout, "ms; to wait for its end give "
+			    "task_output wait");
 	}
-	if (asked->held > 0)
-		note_time(b, "the wait was ended after ", asked->held,
-		    ", as long as this client waits for a call: wait again");
-	else if (r->looks && asked->wait > 0 && asked->wait < SHORT_WAIT)
+	if (asked->held > 0) {
+		note_held(b, "the wait was ended after ", asked->held);
+		buf_puts(b, ": wait again");
+	} else if (r->looks && asked->wait > 0 && asked->wait < SHORT_WAIT) {
 		note(b, "wait is in milliseconds, up to " SAID(WAIT_MOST));
+	}
 	if (start && !asked->prompts)
 		note_number(b, "read it with task_output, end it with "
 		    "kill_pid ", job->end.pid,
@@ -166,9 +173,9 @@ note_unseen(struct buf *b, const struct subject *r, bool start)
 	if (!r->ended && !job->asked.terminal &&
 	    !output_news(job->out.text, &begin) &&
 	    !output_news(job->err.text, &begin))
-		note(b, "nothing was printed at all: a program may hold its "
-		    "output back where there is no terminal (python3 -u, "
-		    "stdbuf -oL, tty)");
+		note(b, "nothing was printed at all: without a terminal a "
+		    "program may hold its output back (python3 -u, stdbuf "
+		    "-oL, tty)");
 }
 
 /* What ended it, and what it left */
@@ -180,19 +187,18 @@ note_end(struct buf *b, const struct subject *r)
 	int sig = job->end.status - 128;
 
 	if (job->end.orphans) {
-		note_number(b, in_session
-		    ? "it left processes running, in session "
-		    : "it left processes running, in group ", job->end.pid,
-		    job->asked.terminal ? "; they have lost their terminal"
+		note(b, "it left processes running, in ");
+		buf_number(b, in_session ? "session " : "group ",
+		    job->end.pid, job->asked.terminal
+		    ? "; they have lost their terminal"
 		    : "; what they print is not shown");
-		buf_puts(b, in_session ? "; end them with pkill -s "
-		    : "; end them with kill -- -");
-		buf_int(b, job->end.pid);
+		buf_puts(b, "; end them with ");
+		buf_number(b, in_session ? "pkill -s " : "kill -- -",
+		    job->end.pid, "");
 	}
 	if (job_killed_by_others(job)) {
 		note_number(b, "the shell itself was ended by signal ", sig,
-		    ", which boris did not send; what stood behind in the "
-		    "command was not run");
+		    ", not by boris; the rest of the command was not run");
 		if (!r->task && (sig == SIGTERM || sig == SIGKILL ||
 		    sig == SIGINT || sig == SIGHUP))
 			buf_puts(b, " (pkill -f matches its own command line; "
@@ -201,12 +207,11 @@ note_end(struct buf *b, const struct subject *r)
 			buf_puts(b, " (or memory ran out)");
 	}
 	if (!r->task && job->end.dir_lost)
-		note(b, "the directory in which it ended could not be kept, for "
-		    "want of memory: the next command starts where this one "
-		    "did, unless it gives cwd");
+		note(b, "for want of memory the next command starts where this "
+		    "one did, not where it ended, unless it gives cwd");
 	else if (!r->task && job->dir == NULL)
-		note(b, "where the next command starts cannot be said, for "
-		    "want of memory; see pwd");
+		note(b, "for want of memory it is not said where the next "
+		    "command starts; see pwd");
 	if (job->end.pipeline[0] != '\0') {
 		note(b, "exit codes of the last pipeline: ");
 		buf_puts(b, job->end.pipeline);

@@ -7,8 +7,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "buf.h"
+#include "limits.h"
 #include "session.h"
 #include "tools.h"
+
+#define NOTES_TASKS_FULL SAID(TASKS_MOST) \
+	" background tasks are running, the most there can be"
 
 /* What a result is about */
 struct subject {

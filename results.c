@@ -418,11 +418,10 @@ results_no_task(struct buf *b, struct session *s,
 		buf_puts(&t, "task not found: ");
 		put_start(&t, &call->id);
 	}
-	buf_add(&t, "\nIt may have been read already, have been dropped ("
-	    SAID(UNREAD_MOST) " unread results are kept), or belong to "
-	    "another server. ",
-	    call->by_pid ? "Only tasks are found by their pid; end other "
-	    "processes by the command kill. " : "",
+	buf_add(&t, "\nIt may have been read already or dropped ("
+	    SAID(UNREAD_MOST) " unread results are kept), or be another "
+	    "server's. ", call->by_pid
+	    ? "End what is no task by the command kill. " : "",
 	    session_stateless(s) ? "Its task_id is always needed "
 	    "here, beside check_pid and kill_pid too."
 	    : "The tasks that there are:");
@@ -503,8 +502,8 @@ put_bad_dir(struct buf *t, struct session *s, const struct job *job)
 		put_path(t, next);
 	}
 	if (cwd != NULL && (cwd[0] == '~' || strchr(cwd, '$') != NULL))
-		buf_puts(t, "; ~ and variables are not expanded in cwd, use "
-		    "cd in the command for that");
+		buf_puts(t, "; ~ and variables are not expanded in cwd; use "
+		    "cd");
 }
 
 void
@@ -512,9 +511,8 @@ results_unlogged(struct buf *b, int error)
 {
 	struct buf t = { NULL, 0, 0, false };
 
-	buf_add(&t, "nothing was done: the log of this server, without which "
-	    "it does nothing, cannot be written: ", strerror(error),
-	    "; tell your user");
+	buf_add(&t, "nothing was done: the log of this server cannot be "
+	    "written: ", strerror(error), "; tell your user");
 	results_refusal(b, &t);
 }
 
@@ -528,8 +526,8 @@ results_refused(struct buf *b, struct session *s, const struct job *job,
 
 	switch (job->refused) {
 	case JOB_TOO_MANY:
-		buf_puts(&t, SAID(TASKS_MOST) " background tasks are running, "
-		    "the most there can be; wait for one to end, or end one with kill_pid");
+		buf_add(&t, NOTES_TASKS_FULL, "; wait for one to end, or end "
+		    "one with kill_pid");
 		if (!session_stateless(s))
 			add_tasks(&t, s, true, now);
 		break;

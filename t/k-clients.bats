@@ -92,7 +92,7 @@ long() {
 	run_bash 'read <never'
 	is "$(result status)" '"timed_out"'
 	has "$(plain note)" 'as long as this client waits'
-	has "$(plain note)" 'since 10 background tasks are running already'
+	has "$(plain note)" 'since 10 background tasks are running'
 }
 
 @test "K2: a wait ends with the patience of the client, and says so" {
