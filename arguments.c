@@ -18,82 +18,74 @@ const char *const tool_names[TOOLS] = { "bash", "task_output", "edit" };
 static const struct argument {
 	const char *name;
 	enum json_type type;
-	int least, most;      /* of an integer; most 0: any */
+	int least;            /* of an integer */
 	const char *right;    /* what it should be, beside its type */
 	const char *described[TOOLS];  /* NULL: not taken */
 } arguments[] = {
-	{ "command", JSON_STRING, 0, 0, " that is not blank and has no NUL "
+	{ "command", JSON_STRING, 0, " that is not blank and has no NUL "
 	  "character (\\0 for printf)", { [BASH] = "What to run" } },
-	{ "timeout", JSON_NUMBER, 1, 0,
+	{ "timeout", JSON_NUMBER, 1,
 	  " of milliseconds from 1 to " SAID(TIMEOUT_MOST) " (of a task: to "
 	  SAID(TASK_TIMEOUT_MOST) ", or absent for none)",
 	  { [BASH] = "Milliseconds until the command is terminated, at most "
 	    SAID(TIMEOUT_MOST) ". With run_in_background or tty: at most "
 	    SAID(TASK_TIMEOUT_MOST) ", default none" } },
-	{ "run_in_background", JSON_BOOL, 0, 0, "",
+	{ "run_in_background", JSON_BOOL, 0, "",
 	  { [BASH] = "true: start it as a task and return at once, or after "
-	    "wait or until. For servers, watchers and long jobs" } },
-	{ "tty", JSON_BOOL, 0, 0, "",
-	  { [BASH] = "true: start it as a task with a terminal, for programs "
-	    "that ask: a REPL, gdb, ssh, a password. Returns when it waits "
-	    "for input" } },
-	{ "input", JSON_STRING, 0, 0, "",
+	    "wait or until" } },
+	{ "tty", JSON_BOOL, 0, "",
+	  { [BASH] = "true: start it as a task with a terminal, for a program "
+	    "that talks back" } },
+	{ "input", JSON_STRING, 0, "",
 	  { [BASH] = "Instead of command, with task_id: type this into the "
 	    "terminal of that task (\\\\n is Enter, \\\\u0003 Ctrl-C, "
 	    "\\\\u0004 end of file) and return what it then prints" } },
-	{ "check_pid", JSON_NUMBER, 0, 0, ", the pid of a background task",
-	  { [BASH] = "Instead of command: look at the task of this pid, as "
-	    "returned by run_in_background" } },
-	{ "kill_pid", JSON_NUMBER, 0, 0, ", the pid of a background task",
+	{ "check_pid", JSON_NUMBER, 0, ", the pid of a background task",
+	  { [BASH] = "Instead of command: look at the task of this pid" } },
+	{ "kill_pid", JSON_NUMBER, 0, ", the pid of a background task",
 	  { [BASH] = "Instead of command: end the task of this pid" } },
-	{ "task_id", JSON_STRING, 0, 0,
-	  ", the task_id that bash has returned",
+	{ "task_id", JSON_STRING, 0, ", the task_id that bash has returned",
 	  { [BASH] = "The task to type into; or that of check_pid or "
 	    "kill_pid, where the result of the start asks for it",
 	    [TASK_OUTPUT] = "As bash has returned it" } },
-	{ "wait", JSON_NUMBER, 0, 0,
-	  " of milliseconds from 0 to " SAID(WAIT_MOST),
+	{ "wait", JSON_NUMBER, 0, " of milliseconds from 0 to " SAID(WAIT_MOST),
 	  { [BASH] = "With run_in_background, tty or input: milliseconds to "
 	    "wait, at most " SAID(WAIT_MOST) " (default 0; with tty or input "
 	    SAID(WAIT_TERMINAL) ")",
 	    [TASK_OUTPUT] = "Milliseconds to wait for its end, or with new "
 	    "for new output, at most " SAID(WAIT_MOST) " (default 0)" } },
-	{ "until", JSON_STRING, 0, 0,
+	{ "until", JSON_STRING, 0,
 	  " of 1 to " SAID(UNTIL_MOST) " characters without a newline",
 	  { [BASH] = "With run_in_background, tty or input: return as soon as "
 	    "this text has been printed " OF_WAIT,
 	    [TASK_OUTPUT] = "Wait until this text has been printed since the "
 	    "last look " OF_WAIT } },
-	{ "new", JSON_BOOL, 0, 0, "",
+	{ "new", JSON_BOOL, 0, "",
 	  { [TASK_OUTPUT] = "true: only what was printed since the last "
 	    "look" } },
-	{ "cwd", JSON_STRING, 0, 0, NAME_OF "directory",
-	  { [BASH] = "Directory to start in; a foreground command then moves "
-	    "the working directory as cd would. ~ and variables are not "
+	{ "cwd", JSON_STRING, 0, NAME_OF "directory",
+	  { [BASH] = "Directory to start in; ~ and variables are not "
 	    "expanded" } },
-	{ "stdin", JSON_STRING, 0, 0, "",
-	  { [BASH] = "What the command reads as standard input; else it is "
-	    "empty" } },
-	{ "truncate", JSON_STRING, 0, 0,
-	  ", \"head\", \"tail\" or \"both\"",
+	{ "stdin", JSON_STRING, 0, "",
+	  { [BASH] = "What the command reads as standard input" } },
+	{ "truncate", JSON_STRING, 0, ", \"head\", \"tail\" or \"both\"",
 	  { [BASH] = "Which part of long output to return" } },
-	{ "limit", JSON_NUMBER, LIMIT_LEAST, LIMIT_MOST,
+	{ "limit", JSON_NUMBER, LIMIT_LEAST,
 	  " from " SAID(LIMIT_LEAST) " to " SAID(LIMIT_MOST),
 	  { [BASH] = "At most so many characters of each stream are "
-	    "returned; 2000 is enough for most builds and tests" } },
-	{ "description", JSON_STRING, 0, 0, "",
+	    "returned" } },
+	{ "description", JSON_STRING, 0, "",
 	  { [BASH] = "What it is for, in a few words; shown in the list of "
 	    "tasks" } },
-	{ "path", JSON_STRING, 0, 0, NAME_OF "file",
+	{ "path", JSON_STRING, 0, NAME_OF "file",
 	  { [EDIT] = "The file, absolute or relative to the working "
 	    "directory" } },
-	{ "old", JSON_STRING, 0, 0, " that stands in the file, not empty, and "
+	{ "old", JSON_STRING, 0, " that stands in the file, not empty, and "
 	  "not what new is; absent, the file is made",
-	  { [EDIT] = "The text to replace, exactly as it stands there. Absent: "
-	    "make the file" } },
-	{ "new", JSON_STRING, 0, 0, "",
+	  { [EDIT] = "The text to replace, exactly as it stands there" } },
+	{ "new", JSON_STRING, 0, "",
 	  { [EDIT] = "What comes in its place, or the whole new file" } },
-	{ "all", JSON_BOOL, 0, 0, "",
+	{ "all", JSON_BOOL, 0, "",
 	  { [EDIT] = "true: replace it wherever it stands" } }
 };
 
@@ -258,7 +250,8 @@ is_right(int i, struct json value)
 	if (is_handle(i))
 		return integer || json_type(value) == JSON_STRING;
 	if (a->type == JSON_NUMBER)
-		return integer && n >= a->least && (a->most == 0 || n <= a->most);
+		return integer && n >= a->least &&
+		    (i != LIMIT || n <= LIMIT_MOST);
 	return json_type(value) == a->type;
 }
 
@@ -445,8 +438,8 @@ read_input(struct reading *r)
 {
 	int i;
 
-	if (!must_have(r, TASK_ID, "input is typed into that task, as the "
-	    "start with tty: true has returned it"))
+	if (!must_have(r, TASK_ID, "as the start with tty: true has "
+	    "returned it"))
 		return false;
 	for (i = 0; i < ARGUMENTS; i++) {
 		if (i != INPUT && i != TASK_ID && i != WAIT && i != UNTIL &&
@@ -499,8 +492,8 @@ read_bash(struct reading *r)
 	job->background = json_true(r->given[IN_BACKGROUND]) || job->terminal;
 	if ((is_given(r, WAIT) || is_given(r, UNTIL)) &&
 	    !(is_given(r, COMMAND) && job->background))
-		return refuse(r, "wait and until count only with command and "
-		    "run_in_background: true or tty: true, with input, or in "
+		return refuse(r, "wait and until count only with "
+		    "run_in_background: true, tty: true or input, or in "
 		    "task_output");
 	job->bounds.how = r->options->truncate;
 	json_int(r->given[LIMIT], &job->bounds.limit);

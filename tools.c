@@ -73,14 +73,13 @@ describe_bash(struct buf *b, const struct tools_options *o,
 		    SAID(BOTH_LAST) " characters (both)"
 	};
 
-	buf_add(b, "Runs a command in a shell (bash, or sh where there is "
-	    "none) and returns exit code, stdout and stderr. Give exactly "
-	    "one of command, input, check_pid, kill_pid. ", shared
+	buf_add(b, "Runs a command in bash (sh where there is none) and "
+	    "returns exit code, stdout and stderr. Give exactly one of "
+	    "command, input, check_pid, kill_pid. ", shared
 	    ? "Each command starts in the server's directory, or in cwd. "
 	    "Nothing stays for the next call: put cd, "
-	    : "cd and cwd move the working directory, which stays for the "
-	    "next call. "
-	    "Nothing else stays: put ",
+	    : "cd and cwd move the working directory for the calls that "
+	    "follow. Nothing else stays: put ",
 	    "export, or . venv/bin/activate &&, into each command that needs "
 	    "it. Calls made together may run in any order: join with && what "
 	    "must not. There is no terminal, editor or pager, and stdin is "
@@ -97,7 +96,7 @@ describe_bash(struct buf *b, const struct tools_options *o,
 	    " ms) the command is terminated; what it printed is returned.",
 	    " A longer job: run_in_background with wait. A server: "
 	    "run_in_background with until, a plain text that it prints when "
-	    "it is ready. Read tasks with task_output, end them with kill_pid",
+	    "ready. Read tasks with task_output, end them with kill_pid",
 	    shared ? " and task_id" : "", ". At most " SAID(TASKS_MOST)
 	    " run at a time; all end with this server. Long output is cut, by "
 	    "default to ", kept[o->truncate],

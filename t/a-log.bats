@@ -135,7 +135,7 @@ leave() {
 	run_tool bash '{"task_id":"'"$task"'","input":471147}'
 	refused 'argument "input" must be*'
 	run_tool bash '{"task_id":"'"$task"'","input":"471147\n","command":"x"}'
-	refused 'too many*'
+	refused 'command and input given*'
 	run_tool bash '{"task_id":"'"$task"'","input":"\n","until":"x"}'
 	eventually grep -q '"end"' log
 	type_in '471147\n'

@@ -213,7 +213,7 @@ silent() {
 	run_bash '' '{"input":"x"}'
 	refused 'command and input given; give exactly one of *'
 	run_tool bash '{"input":"x"}'
-	refused 'argument "task_id" is missing: input*'
+	refused 'argument "task_id" is missing: as the start*'
 	start_task 'read <gate'
 	type_in 'x\n'
 	refused "nothing was typed*no terminal*tty: true*"
