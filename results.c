@@ -460,8 +460,10 @@ put_reason(struct buf *t, int error, bool edit)
 	} known[] = {
 		{ EAGAIN, false, "no processes are left; try again when some "
 		  "have ended" },
-		{ EMFILE, false, "try again when some commands have ended" },
-		{ ENFILE, false, "try again when some commands have ended" },
+		{ EMFILE, false, "no descriptors are left; try again when some "
+		  "commands have ended" },
+		{ ENFILE, false, "no descriptors are left; try again when some "
+		  "commands have ended" },
 		{ ENOMEM, false, "try again later" },
 		{ E2BIG, false, "the command may be at most 1 MiB long: pass "
 		  "more as stdin, or write it to a file in pieces" },
