@@ -24,6 +24,8 @@ static const struct revision revisions[] = {
 };
 
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"
+#define NEEDS_VERSION "params._meta needs " META_VERSION \
+	" (a string); or begin with initialize"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_CLIENT "io.modelcontextprotocol/clientInfo"
 
@@ -331,7 +333,7 @@ handle_stateless(struct request *r)
 	const struct revision *v = revisions;
 
 	if (json_type(version) != JSON_STRING)
-		return "_meta's " META_VERSION " must be a string";
+		return NEEDS_VERSION;
 	while (v->name != NULL && !(v->stateless && json_is(version, v->name)))
 		v++;
 	if (v->name == NULL) {
@@ -369,13 +371,11 @@ handle_request(struct request *r)
 	}
 	if (m->version.text != NULL)
 		return handle_stateless(r);
-	if (json_is(m->method, "server/discover"))
-		return "params._meta lacks " META_VERSION " (a string)";
-	if (opens || c->reader.revision != NULL || (json_is(m->method, "ping") &&
-	    c->peer != MCP_HTTP_STATELESS))
+	if (!json_is(m->method, "server/discover") &&
+	    (opens || c->reader.revision != NULL ||
+	    (json_is(m->method, "ping") && c->peer != MCP_HTTP_STATELESS)))
 		return run_method(r);
-	return "params._meta lacks " META_VERSION " (a string); or begin with "
-	    "initialize";
+	return NEEDS_VERSION;
 }
 
 /* -- Messages ---------------------------------------------------------- */
@@ -519,12 +519,9 @@ mcp_unread(struct client *c, void *to, bool too_long)
 {
 	struct reply from = reply_to(c, to);
 
-	if (too_long)
-		answer_error(&from, JSONRPC_INVALID_REQUEST, "The message is "
-		    "over 16 MiB long, the most that is taken", NULL);
-	else
-		answer_error(&from, JSONRPC_INTERNAL,
-		    "Out of memory for the message", NULL);
+	answer_error(&from, too_long ? JSONRPC_INVALID_REQUEST
+	    : JSONRPC_INTERNAL, too_long ? "The message is over 16 MiB long, "
+	    "the most that is taken" : "Out of memory for the message", NULL);
 }
 
 void

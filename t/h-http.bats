@@ -1117,7 +1117,7 @@ unread() {
 	modern_post a
 	answers a
 	told=$(get -s result tools 0 description)$(get -s result tools 1 description)
-	lacks "$told" 'directory, which stays'
+	lacks "$told" 'for the calls that follow'
 	lacks "$told" 'list of all'
 	has "$told" 'starts in the server'
 	has "$told" 'and its task_id'
