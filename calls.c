@@ -161,6 +161,15 @@ log_refused(const struct call *call, const struct buf *result)
 	    client_of(call), results_error(result));
 }
 
+/* Answers that nothing was done, nor read. */
+static void
+refuse_call(struct call *call, struct buf *result)
+{
+	log_refused(call, result);
+	answer_result(&call->from, result, "Out of memory; nothing was done");
+	close_call(call, false);
+}
+
 static void
 cancel_call(struct call *call)
 {
@@ -400,9 +409,7 @@ type(struct call *call)
 	call->until.seen = call->until.news = false;
 	memset(&call->out.place, 0, sizeof(call->out.place));
 	if (!write_input(call, &echoed, &b)) {
-		log_refused(call, &b);
-		answer_result(&call->from, &b, "Out of memory; nothing typed");
-		close_call(call, false);
+		refuse_call(call, &b);
 		return false;
 	}
 	asked->no_enter = !keys && !has_control(&asked->input);
@@ -442,8 +449,7 @@ open_wait(struct calls *c, struct call *call)
 	if (job == NULL || (session_stateless(c->session) && asked->by_pid &&
 	    job->end.pid != asked->pid)) {
 		results_no_task(&b, c->session, asked, c->now);
-		log_refused(call, &b);
-		end_call(call, &b);
+		refuse_call(call, &b);
 		return;
 	}
 	session_hold(job);
@@ -592,19 +598,6 @@ progress_due(const struct call *call)
 	return due > call->pause ? due : call->pause;
 }
 
-/* Nothing is new: the last line once more, since a client shows this in place
- * of what was there; or what the call waits for. */
-static void
-put_sign_of_life(const struct call *call, struct buf *text)
-{
-	struct job *job = job_of(call);
-
-	if (call->job != NULL && call->job->state == JOB_QUEUED)
-		buf_puts(text, "waits for the command before it");
-	if (job != NULL)
-		job_last_line(job, text);
-}
-
 static void
 send_progress(struct call *call)
 {
@@ -617,8 +610,12 @@ send_progress(struct call *call)
 		output_since(job->out.text, &out, PROGRESS_SIZE, &text);
 		output_since(job->err.text, &err, PROGRESS_SIZE, &text);
 	}
-	if (text.len == 0)
-		put_sign_of_life(call, &text);
+	/* Nothing is new: the last line once more, since a client shows this
+	 * in place of what was there. */
+	if (text.len == 0 && job != NULL)
+		job_last_line(job, &text);
+	else if (call->job != NULL && call->job->state == JOB_QUEUED)
+		buf_puts(&text, "waits for the command before it");
 	buf_puts(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
 	    "progress\",\"params\":{\"progressToken\":");
 	json_verbatim(call->token, &b);

@@ -63,11 +63,10 @@ struct job {
 	struct exec_report end;  /* how its command stands, once started */
 	int64_t started, ended;  /* ms; 0: not yet */
 	bool timed_out, killed;
-	bool moved;              /* the tracked directory has changed by it */
+	bool tells_dir;          /* its result, in the text too (B) */
 	bool by_server;          /* a task's deadline is that of --bg-timeout */
 	bool no_room;            /* E5 or K2 found ten tasks running */
 	int64_t held;            /* ms its client waits, if that is over (K2) */
-	bool first;              /* the first result of its session (K4) */
 	bool behind_cancelled;   /* the command before it was cancelled (B7) */
 	bool prompted, screen_reported, end_reported;  /* said: I3, I6, T8 */
 	struct job_stream out, err;

@@ -163,7 +163,7 @@ put_facts(struct result *r, int64_t now)
 		put_number(r, "pid", job->end.pid);
 	} else if (job->dir != NULL) {
 		data_string(r, "cwd", job->dir);
-		if (job->moved || job->timed_out || job->first) {
+		if (job->tells_dir) {
 			text_name(r, "cwd");
 			put_path(&r->text, job->dir);
 		}

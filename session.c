@@ -163,7 +163,7 @@ track_dir(struct session *s, struct job *job)
 		return;
 	set_dir(&s->dir, job->end.dir);
 	job->end.dir = NULL;
-	job->moved = true;
+	job->tells_dir = true;
 }
 
 /* -- The end of a command ---------------------------------------------- */
@@ -210,7 +210,8 @@ finish(struct session *s, struct job *job, int64_t now)
 		return;
 	track_dir(s, job);
 	s->cancelled = job->own.cancelled;
-	job->first = !s->begun && !s->stateless;
+	/* So does the first result of the session (K4). */
+	job->tells_dir |= job->timed_out || (!s->begun && !s->stateless);
 	s->begun = true;
 	set_dir(&job->dir, strdup(s->dir));
 }
