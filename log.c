@@ -94,8 +94,7 @@ log_begin(const struct log_session *s, const char *event)
 	buf_puts(&r.text, "\n{\"time\":\"");
 	clock_date(&r.text);
 	buf_add(&r.text, "\",\"event\":\"", event, "\"");
-	if (s->id != NULL)
-		log_text(&r, "session", s->id);
+	log_text(&r, "session", s->id);
 	return r;
 }
 
@@ -118,7 +117,8 @@ log_string(struct record *r, const char *name, const void *bytes, size_t n)
 void
 log_text(struct record *r, const char *name, const char *text)
 {
-	log_string(r, name, text, strlen(text));
+	if (text != NULL)
+		log_string(r, name, text, strlen(text));
 }
 
 void
@@ -136,9 +136,9 @@ log_number(struct record *r, const char *name, int64_t n)
 }
 
 void
-log_true(struct record *r, const char *name)
+log_flag(struct record *r, const char *name, bool flag)
 {
-	if (put_name(r, name))
+	if (flag && put_name(r, name))
 		buf_puts(&r->text, "true");
 }
 

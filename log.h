@@ -30,13 +30,14 @@ struct record {
 	struct buf text;
 };
 
-/* With "time", "event" and "session" */
+/* With "time", "event" and "session". A text that is NULL, a value that is not
+ * there and a flag that is false are left out. */
 struct record log_begin(const struct log_session *, const char *event);
 void log_text(struct record *, const char *name, const char *text);
 void log_string(struct record *, const char *name, const void *bytes, size_t n);
 void log_json(struct record *, const char *name, struct json);
 void log_number(struct record *, const char *name, int64_t);
-void log_true(struct record *, const char *name);
+void log_flag(struct record *, const char *name, bool flag);
 void log_members(struct record *, const struct buf *);  /* ,"name":value... */
 
 /* Writes it as a whole line. 0; or -1 with errno: it is not in the log, and what

@@ -106,8 +106,7 @@ find_client(const struct request *r, struct json info)
 		return members.text;
 	put_said(&members, "client", json_get(info, "name"));
 	put_said(&members, "version", json_get(info, "version"));
-	if (r->message->address != NULL)
-		log_text(&members, "address", r->message->address);
+	log_text(&members, "address", r->message->address);
 	return members.text;
 }
 

@@ -26,10 +26,8 @@ record_start(const struct log_session *s, const struct job *job,
 	struct record r = begin(s, job, "start");
 
 	log_text(&r, "cwd", dir);
-	if (job->asked.terminal)
-		log_true(&r, "tty");
-	if (job->asked.background)
-		log_true(&r, "background");
+	log_flag(&r, "tty", job->asked.terminal);
+	log_flag(&r, "background", job->asked.background);
 	log_string(&r, "command", job->asked.text.data, job->asked.text.len);
 	log_members(&r, &job->asked.client);
 	return log_end(&r);
@@ -55,7 +53,7 @@ record_input(const struct log_session *s, const struct job *job,
 		return 0;  /* without a look at the terminal */
 	r = begin(s, job, "input");
 	if (client == NULL || job_prompts(job, now).secret)
-		log_true(&r, "secret");
+		log_flag(&r, "secret", true);
 	else
 		log_string(&r, "input", text->data, text->len);
 	if (client == NULL)
@@ -76,10 +74,10 @@ record_end(const struct log_session *s, const struct job *job, int64_t now)
 	if (job->refused != JOB_ACCEPTED) {
 		log_text(&r, "error", strerror(job->error));
 	} else {
-		if (job->end.ended)
+		if (job->end.ended) {
 			log_number(&r, "exit_code", job->end.status);
-		if (job->end.ended && job_signal(job) != NULL)
 			log_text(&r, "signal", job_signal(job));
+		}
 		log_number(&r, "elapsed_ms", job_elapsed(job, now));
 		log_number(&r, "stdout_bytes", output_bytes(job->out.text));
 		log_number(&r, "stderr_bytes", output_bytes(job->err.text));
