@@ -8,7 +8,7 @@
 enum {
 	RESERVE = 2 << 10,     /* bytes put aside for an error (E7) */
 	ARRAY_MOST = 8 << 20   /* bytes of results in one array: clients take no
-	                        * line of 10 MiB, and it is all in memory (P10) */
+	                        * line of 10 MiB; all is in memory (P10) */
 };
 
 #define META_SERVER "io.modelcontextprotocol/serverInfo"

@@ -2,6 +2,7 @@
 
 #include "arguments.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "limits.h"
@@ -534,15 +535,18 @@ static bool
 read_edit(struct reading *r)
 {
 	struct job_request *job = &r->call->job;
-	struct edit *e = &job->edit;
+	struct edit *e = calloc(1, sizeof(*e));
 
+	job->edit = e;
+	r->failed = e == NULL;
+	if (e == NULL)
+		return true;
 	if (!must_have(r, PATH, "the file to change") ||
 	    !must_have(r, NEW_TEXT, "what comes in place of old, or \"\""))
 		return false;
 	if (json_is(r->given[OLD], "") ||
 	    json_equal(r->given[OLD], r->given[NEW_TEXT]))
 		return wrong(r, OLD);
-	job->edits = true;
 	e->makes = !is_given(r, OLD);
 	e->all = json_true(r->given[ALL]);
 	take(r, OLD, &e->old);

@@ -90,7 +90,7 @@ find(const char *wanted, int *fd)
 /* -- The secret --------------------------------------------------------- */
 
 /* A line from stdin; a terminal does not show it. Its length, with its newline,
- * which the last line of a file may lack; 0: there is none. Ctrl-C ends the line
+ * which the last line of a file may lack; 0: there is none. Ctrl-C ends a line
  * rather than the process, which has to set the terminal right again. */
 static size_t
 read_line(char *line)
@@ -118,7 +118,7 @@ read_line(char *line)
 	return len > 0 && line[len - 1] == '\n' ? len : 0;
 }
 
-/* Once boris has closed its end, the mode of the FIFO is the answer. (SIGPIPE is
+/* Once boris has closed its end, the FIFO's mode is the answer. (SIGPIPE is
  * blocked.) */
 static bool
 hand_in(int fd, const char *line, size_t len)

@@ -19,9 +19,8 @@ enum {
 	PROMPT_POLL = 50,      /* ms between checks whether a terminal prompts:
 	                        * a change of its settings is no event (I3) */
 	PROGRESS_GAP = 100,    /* ms: at most ten a second (O7) */
-	PROGRESS_PAUSE = 20,   /* ms from news to progress: a command often ends
-	                        * right then, and clients lose progress that
-	                        * they read together with the response */
+	PROGRESS_PAUSE = 20,   /* ms from news to progress; clients lose it if
+	                        * they read it together with the response */
 	PROGRESS_SILENCE = 10000,  /* ms; then there is progress without news */
 	PROGRESS_SIZE = 4000   /* bytes of each stream */
 };
@@ -35,11 +34,9 @@ struct call {
 	struct reply from;
 	struct buf text;       /* what from.id and token point into */
 	struct json token;     /* for progress; JSON_NONE: none */
-	struct job *job;       /* NULL: subscriptions/listen, which lasts until
-	                        * the end */
+	struct job *job;       /* NULL: subscriptions/listen */
 	struct tools_call asked;
-	int64_t due;           /* ms; when it is to be answered; NEVER: when
-	                        * something happens */
+	int64_t due;           /* ms; of its answer; NEVER: with some event */
 	int64_t deadline;      /* ms; of its wait */
 	int64_t limit;         /* ms; how long it is held open at most (K2) */
 	int64_t read;          /* ms; when the request was read */
@@ -57,8 +54,6 @@ struct call {
 	int64_t printed;       /* ms; of the last output; 0: none yet */
 	int64_t seen;          /* ms; when `until` was; 0: not yet */
 };
-
-/* -- Calls ------------------------------------------------------------- */
 
 /* A new call in the list; NULL: no memory, which has been answered. */
 static struct call *
@@ -318,9 +313,9 @@ put_answer(struct call *call, struct buf *b)
 			log_refused(call, b);
 		return;
 	}
-	if (job->asked.edits) {
+	if (job->asked.edit != NULL) {
 		results_edit(b, &call->from.reader, c->session,
-		    &job->asked.edit);
+		    job->asked.edit);
 		return;
 	}
 	out = job->out.seen;
@@ -700,5 +695,6 @@ calls_free(struct calls *c)
 {
 	/* close_call() moves c->first on, which the analyzer doesn't see. */
 	while (c->first != NULL)
-		close_call(c->first, false);  /* NOLINT(clang-analyzer-unix.Malloc) */
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
+		close_call(c->first, false);
 }

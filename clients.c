@@ -3,8 +3,8 @@
 #include <stddef.h>
 
 /* A client is a row. A call's silence is ended by progress, so those that give
- * up on silence alone have no limit. Codex takes 12,000 bytes with a model that
- * it does not know, and more with none that it tells. */
+ * up on silence alone have no limit. Codex lets 40,000 bytes through, 12,000
+ * for a model that it does not know; it does not say which it has. */
 static const struct known_client known[] = {
 	{ .name = "claude-code", .version = "2.1.330", .shows_data = true,
 	  .bytes = 190000, .call_limit = 110000, .goes_on = true },

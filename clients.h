@@ -16,7 +16,7 @@ struct known_client {
 	int64_t bytes, lines;  /* of a result's text that it lets through whole,
 	                        * less a margin (K3); 0: all */
 	int64_t call_limit;    /* ms that a call may take: shortly before it
-	                        * gives up, or goes on without it (K2); 0: any */
+	                        * gives up or goes on without it (K2); 0: any */
 	bool goes_on;          /* without it, and hears of its end */
 	const char *adds;      /* an argument of its own; or NULL */
 };

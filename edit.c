@@ -163,7 +163,7 @@ replace(struct change *c)
 	return !e->new.failed;
 }
 
-/* Where most of `old` stands, from its start on and without white space; at
+/* Where the longest beginning of `old` stands, white space left out; at
  * least its first line, or half of it (X4). Without memory that is nowhere. */
 static enum edit_outcome
 find_near(struct edit *e, const struct buf *was)
@@ -446,8 +446,11 @@ edit_run(struct edit *e, struct guard *guard, const char *name)
 void
 edit_free(struct edit *e)
 {
+	if (e == NULL)
+		return;
 	free(e->path);
 	buf_free(&e->old);
 	buf_free(&e->new);
 	buf_free(&e->shown);
+	free(e);
 }

@@ -40,6 +40,6 @@ struct edit {
 
 /* name: makes that of a file beside the other one nobody else's. */
 void edit_run(struct edit *, struct guard *, const char *name);
-void edit_free(struct edit *);
+void edit_free(struct edit *);  /* calloc() has made it; NULL is fine */
 
 #endif

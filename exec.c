@@ -622,8 +622,8 @@ begin_prompt(const struct exec *x, bool *lines, bool *shows)
 	return p;
 }
 
-/* Where it can't be known, it may prompt if something was printed since the last
- * input, and it takes keys, does not show them, or the line has not ended. */
+/* Where it can't be known, it may prompt if something was printed since the
+ * last input, and it takes keys or hides them, or the line has not ended. */
 struct exec_prompt
 exec_prompts(struct exec *x, int64_t now)
 {

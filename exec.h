@@ -68,7 +68,7 @@ struct exec *exec_start(struct exec_list *, struct exec_command *,
                         struct output *err, int64_t now);
 void exec_free(struct exec_list *, struct exec *);  /* the group is left */
 
-/* The guard holds its pipes or terminal as well, in case boris is killed (L1). */
+/* The guard holds its pipes or terminal too, in case boris is killed (L1). */
 void exec_share(const struct exec *);
 void exec_stop(struct exec *, int64_t now);  /* in the next dispatch (E2) */
 

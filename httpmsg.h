@@ -35,7 +35,7 @@ struct request {
 	enum request_state state;
 	bool begun;         /* a byte of it is there */
 	bool http10;        /* HTTP/1.0 */
-	bool last;          /* its peer wants no further one on the connection */
+	bool last;          /* its peer wants no further one on this one */
 	bool dropped;       /* its body is dropped as it comes */
 	bool accepts_json, accepts_stream, accepts_given;
 	struct buf head;    /* the texts below are in there */

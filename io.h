@@ -45,7 +45,7 @@ void fd_close(int *fd);  /* if it is open; then it is -1; errno stays */
 enum transport_state {
 	TRANSPORT_SERVES,
 	TRANSPORT_ENDS,      /* a signal or the end of input has begun that */
-	TRANSPORT_CLOSED,    /* what was to be sent is sent, or nobody reads it */
+	TRANSPORT_CLOSED,    /* all is sent, or nobody reads it */
 	TRANSPORT_STARVED    /* so it is; an answer has found no memory (E7) */
 };
 

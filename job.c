@@ -17,7 +17,7 @@ job_request_free(struct job_request *asked)
 	buf_free(&asked->input);
 	buf_free(&asked->description);
 	buf_free(&asked->client);
-	edit_free(&asked->edit);
+	edit_free(asked->edit);
 	free(asked->cwd);
 	memset(asked, 0, sizeof(*asked));
 }

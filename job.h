@@ -22,11 +22,9 @@ struct job_request {
 	int64_t timeout;         /* ms; in the background 0: none (W4) */
 	bool capped;             /* `timeout` was above the most there can be */
 	struct output_bounds bounds;  /* of what is shown of its output */
-	bool background;
-	bool terminal;           /* a task with a terminal of its own (I1) */
+	bool background, terminal;  /* a task; with its own terminal (I1) */
 	struct buf client;       /* whose it is: members of its records (A1) */
-	bool edits;              /* not a command, but this (X) */
-	struct edit edit;
+	struct edit *edit;       /* not a command, but this (X); or NULL */
 };
 void job_request_free(struct job_request *);
 

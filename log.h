@@ -40,8 +40,8 @@ void log_number(struct record *, const char *name, int64_t);
 void log_flag(struct record *, const char *name, bool flag);
 void log_members(struct record *, const struct buf *);  /* ,"name":value... */
 
-/* Writes it as a whole line. 0; or -1 with errno: it is not in the log, and what
- * it tells of must not be done (A2). */
+/* Writes it as a whole line. 0; or -1 with errno: it is not in the log, and
+ * what it tells of must not be done (A2). */
 int log_end(struct record *);
 
 #endif

@@ -253,6 +253,7 @@ static const char *
 do_call(struct request *r)
 {
 	const struct mcp_message *m = r->message;
+	struct buf refusal = { NULL, 0, 0, false };
 	struct tools_call call;
 
 	if (json_type(m->name) != JSON_STRING)
@@ -260,10 +261,12 @@ do_call(struct request *r)
 	if (m->arguments.text != NULL && json_type(m->arguments) != JSON_OBJECT)
 		return "arguments must be an object";
 	tools_read(r->client->calls.tools, &r->from.reader, m->name,
-	    m->arguments, &call, &r->result);
+	    m->arguments, &call, &refusal);
 	if (call.action == TOOLS_UNKNOWN) {
 		fail_unknown_tool(r);
 	} else if (call.action == TOOLS_REFUSED) {
+		results_refusal(&r->result, r->client->calls.session,
+		    &refusal);
 		log_wrong(r, results_error(&r->result));
 		answer_result(&r->from, &r->result, "Out of memory");
 	} else {

@@ -241,7 +241,8 @@ notes_put_ended(struct buf *b, struct session *s)
 		buf_puts(b, ")");
 	}
 	if (n > ENDED_MOST)
-		note_number(b, "and ", n - ENDED_MOST, " more tasks have ended");
+		note_number(b, "and ", n - ENDED_MOST,
+		    " more tasks have ended");
 }
 
 size_t

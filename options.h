@@ -15,7 +15,7 @@ struct options {
 	bool over_http;          /* else stdio */
 	struct http_options http;
 	const char *log;         /* --log, or NULL */
-	const char *secret;      /* --secret: an ID, or empty; NULL: not given */
+	const char *secret;      /* --secret: an ID, or empty; NULL: none */
 	bool generate_token;     /* boris has made it, and has to print it */
 	const char *token_file;
 	bool no_bash, allow_anyone, help, version;

@@ -71,7 +71,7 @@ void output_since(struct output *, struct output_cursor *, size_t limit,
 
 /* Appends the text, or what is new of it behind the cursor (T3), and moves that
  * to the end. The truncation line calls the stream `name` ("stdout"). Before
- * output_end() both are cut as TRUNCATE_LOOK; what is new afterwards only if the
+ * output_end() both are cut as TRUNCATE_LOOK; what is new then only if the
  * text is over the bounds, as TRUNCATE_TAIL. A line tells of what is lost. */
 void output_show(struct output *, struct output_cursor *, bool only_new,
                  const struct output_bounds *, const char *name, struct buf *,

@@ -25,9 +25,8 @@ struct proc_group {
 	struct proc_group *next;  /* in a list; NULL: the last one */
 	pid_t id;             /* its leader's pid; 0: none was begun */
 	int64_t started;      /* ms */
-	int second;           /* what follows SIGTERM, or 0: SIGHUP on a
-	                       * terminal, whose shells ignore SIGTERM (T4);
-	                       * SIGTERM where the shell has a trap */
+	int second;           /* what follows SIGTERM; 0: nothing. SIGHUP on a
+	                       * terminal (T4), SIGTERM with a trap (E2) */
 	int64_t second_at;    /* ms; when it is due */
 	int64_t kill_at;      /* ms; when SIGKILL is; 0: nobody ends it yet */
 	bool repeats;         /* SIGTERM is due once its leader has ended */
@@ -56,10 +55,8 @@ void *proc_shared(size_t size);
 
 pid_t proc_fork(void);  /* fork() */
 
-/* In a forked child: no signal is handled or blocked any more. */
-void proc_default_signals(void);
-/* Closes all descriptors from `lowest` on. */
-void proc_close_from(int lowest);
+void proc_default_signals(void);  /* in a child: none handled, none blocked */
+void proc_close_from(int lowest);  /* this descriptor and all above it */
 
 /* Two ends of a pipe that no program inherits, end[ours] non-blocking, or both
  * where that is -1. Returns 0, or -1 with errno. */
@@ -79,7 +76,7 @@ void proc_reap(pid_t);
 ssize_t proc_read(pid_t, const char *file, char *text, size_t size);
 
 /* Does /proc show the pids that our own calls return, and which was given out
- * last? Not in a pid namespace that still sees an outer /proc, nor in gVisor. */
+ * last? Not in a pid namespace that sees an outer /proc, nor in gVisor. */
 bool proc_visible(void);
 
 /* Finds out which groups of a list live; the leader of each is a zombie by now
@@ -87,7 +84,8 @@ bool proc_visible(void);
  * walk through /proc serves all, and no process escapes it by forking. */
 void proc_poll(struct proc_group *list, bool visible, bool parent, int64_t now);
 
-/* SIGTERM is due; then, whatever E2 has. leaderless: its leader has ended. */
+/* Begins to end a group; then each turn what is due next (E2). leaderless: its
+ * leader has ended. */
 void proc_stop(struct proc_group *, int64_t now);
 void proc_stop_on(struct proc_group *, bool leaderless, int64_t now);
 

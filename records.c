@@ -38,7 +38,7 @@ record_edit(const struct log_session *s, const struct job *job)
 {
 	struct record r = begin(s, job, "edit");
 
-	log_text(&r, "path", job->asked.edit.path);
+	log_text(&r, "path", job->asked.edit->path);
 	log_members(&r, &job->asked.client);
 	return log_end(&r);
 }

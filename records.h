@@ -9,7 +9,7 @@
 #include "json.h"
 #include "log.h"
 
-/* Of these three what is told is done only once it is written (A2): 0; or -1 with
+/* These three are called before what they tell of is done (A2): 0; or -1 with
  * errno, and it must not be done. */
 
 /* A job is about to be started in that directory; job->call is its number. */

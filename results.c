@@ -50,11 +50,18 @@ results_error(const struct buf *b)
 }
 
 void
-results_refusal(struct buf *b, struct buf *text)
+results_refusal(struct buf *b, struct session *s, struct buf *text)
 {
-	struct buf no_data = { NULL, 0, 0, false };
+	struct buf none = { NULL, 0, 0, false }, note = none;
 
-	put_result(b, true, text, &no_data);
+	if (s != NULL)
+		notes_put_ended(&note, s);
+	if (note.len > 0 && text->len > 0)
+		buf_puts(text, text->data[text->len - 1] == '\n' ? "note: "
+		    : "\nnote: ");
+	buf_put(text, note.data, note.len);
+	buf_free(&note);
+	put_result(b, true, text, &none);
 }
 
 /* As much of a text of the client's as is shown */
@@ -371,7 +378,7 @@ results_list(struct buf *b, const struct reader *reader, struct session *s,
 	if (session_stateless(s)) {
 		buf_puts(&r.text, "argument \"task_id\" is missing: tasks are "
 		    "not listed here, where many clients share this server");
-		results_refusal(b, &r.text);
+		results_refusal(b, NULL, &r.text);
 		return;
 	}
 	buf_puts(&r.data, "{\"tasks\":[");
@@ -427,7 +434,7 @@ results_no_task(struct buf *b, struct session *s,
 	    : "The tasks that there are:");
 	if (!session_stateless(s))
 		add_tasks(&t, s, false, now);
-	results_refusal(b, &t);
+	results_refusal(b, NULL, &t);
 }
 
 void
@@ -446,7 +453,7 @@ results_not_typed(struct buf *b, const struct job *job, int error)
 	    : error == ENOBUFS ? " reads more slowly than this: at most 4 MiB "
 	    "may wait to be read; type less, or write it to a file"
 	    : " could not be reached: no memory left; try again later");
-	results_refusal(b, &t);
+	results_refusal(b, NULL, &t);
 }
 
 /* The system's reason, and what the model can do about it */
@@ -515,7 +522,7 @@ results_unlogged(struct buf *b, int error)
 
 	buf_add(&t, "nothing was done: the log of this server cannot be "
 	    "written: ", strerror(error), "; tell your user");
-	results_refusal(b, &t);
+	results_refusal(b, NULL, &t);
 }
 
 void
@@ -566,7 +573,7 @@ results_refused(struct buf *b, struct session *s, const struct job *job,
 	default:
 		buf_puts(&t, "session is closed");
 	}
-	results_refusal(b, &t);
+	results_refusal(b, s, &t);
 }
 
 /* -- Edits ------------------------------------------------------------- */

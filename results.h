@@ -13,17 +13,18 @@
 #include "session.h"
 #include "tools.h"
 
-/* An error of this text, which is freed */
-void results_refusal(struct buf *, struct buf *text);
+/* An error of this text, which is freed; session: whose ended tasks it
+ * tells of, too (T8), or NULL */
+void results_refusal(struct buf *, struct session *, struct buf *text);
 /* The text of such a result, for the log; JSON_NONE: there was no memory */
 struct json results_error(const struct buf *);
 /* Nothing was done, since its record could not be written (A2): errno */
 void results_unlogged(struct buf *, int error);
 
-/* The end of a command, or the start of a task; or, as `look` asks, how a task
- * stands. data: with the data. now: ms. */
+/* The end of a command, or the start of a task; or how a task stands, as the
+ * call asks. now: ms. */
 void results_job(struct buf *, const struct reader *, struct session *,
-                 struct job *, const struct tools_call *look, int64_t now);
+                 struct job *, const struct tools_call *, int64_t now);
 
 /* What has come of an edit (X4) */
 void results_edit(struct buf *, const struct reader *, struct session *,
@@ -37,7 +38,7 @@ void results_list(struct buf *, const struct reader *, struct session *,
 void results_no_task(struct buf *, struct session *,
                      const struct tools_call *, int64_t now);
 
-/* Nothing was typed; error: the errno of session_type(). */
+/* Nothing was typed; error: the errno of job_type(). */
 void results_not_typed(struct buf *, const struct job *, int error);
 
 /* What the session says when it refuses: the 11th task (T2), a lost directory

@@ -1,7 +1,7 @@
 #ifndef SECRET_H
 #define SECRET_H
 
-/* A person's way to a terminal that asks for a secret (I5): while it does, boris
+/* A person's way to a terminal that asks for a secret (I5): while it does boris
  * keeps a FIFO, into which ask.c, another process of the same user, writes a
  * line. Its name is DIR/boris-SESSION-ID.secret, where ID is the start of the
  * task's; DIR/boris-SESSION-ID.prompt has the terminal's last line. When boris
@@ -38,8 +38,8 @@ struct secret_place {
 	const struct log_session *log;
 };
 
-/* For each job; only a task with a terminal, while it runs, has one. A line that
- * has come is typed if the terminal still asks, and its record is written. */
+/* For each job; only a task with a terminal has one, while it runs. A line
+ * that came is typed if the terminal still asks, and its record is written. */
 void secret_poll_add(struct job *, struct loop *);
 void secret_dispatch(struct job *, const struct secret_place *,
                      const struct loop *);

@@ -73,7 +73,7 @@ job_bytes(const struct job *job)
 	const struct job_request *r = &job->asked;
 
 	return sizeof(*job) + r->text.cap + r->input.cap + r->client.cap +
-	    r->edit.old.cap + r->edit.new.cap +
+	    (r->edit != NULL ? r->edit->old.cap + r->edit->new.cap : 0) +
 	    (r->cwd != NULL ? strlen(r->cwd) : 0);
 }
 
@@ -332,7 +332,7 @@ start(struct session *s, struct job *job, int64_t now)
 	buf_shrink(&asked->text);
 	job->started = now;
 	if (asked->background && !asked->terminal)
-		exec_share(job->own.exec);  /* a foreground one has no time */
+		exec_share(job->own.exec);  /* others when it closes (Q3) */
 	if (asked->background)
 		return;
 	job->state = JOB_RUNNING;
@@ -344,7 +344,7 @@ start(struct session *s, struct job *job, int64_t now)
 static void
 edit(struct session *s, struct job *job, int64_t now)
 {
-	struct edit *e = &job->asked.edit;
+	struct edit *e = job->asked.edit;
 	char *path = path_from(s->dir, e->path);
 
 	e->error = ENOMEM;
@@ -386,7 +386,7 @@ start_next(struct session *s, int64_t now)
 		else if (job->asked.background &&
 		    count(s, JOB_TASK) == TASKS_MOST)
 			refuse(job, JOB_TOO_MANY);
-		else if (job->asked.edits)
+		else if (job->asked.edit != NULL)
 			edit(s, job, now);
 		else
 			start(s, job, now);

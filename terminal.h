@@ -25,7 +25,7 @@ size_t terminal_line(int master, size_t line, const struct buf *text);
 /* Does its foreground process group wait for input (I3)? */
 enum terminal_prompt {
 	TERMINAL_BUSY,        /* no */
-	TERMINAL_MAY_PROMPT,  /* perhaps: it waits for events, or nobody knows */
+	TERMINAL_MAY_PROMPT,  /* perhaps: it waits for events; or unknown */
 	TERMINAL_PROMPTS      /* yes: one of it reads the terminal */
 };
 

@@ -6,7 +6,6 @@
 
 #include "arguments.h"
 #include "limits.h"
-#include "results.h"
 
 enum { DIR_SHOWN = 60 };  /* bytes of a directory in a description */
 
@@ -102,7 +101,7 @@ describe_bash(struct buf *b, const struct tools_options *o,
 	    "default to ", kept[o->truncate],
 	    ", and all of it is saved in a file that the result names: do "
 	    "not pipe into head or tail, grep that file. For builds and tests "
-	    "limit: 2000 is mostly enough.");
+	    "limit: 2000 with truncate: tail is mostly enough.");
 	put_fences(b, o);
 }
 
@@ -223,9 +222,8 @@ tools_names(struct buf *b, const struct tools_options *o)
 void
 tools_read(const struct tools_options *o, const struct reader *r,
            struct json name, struct json members, struct tools_call *call,
-           struct buf *result)
+           struct buf *refusal)
 {
-	struct buf refusal = { NULL, 0, 0, false };
 	int tool = 0;
 
 	memset(call, 0, sizeof(*call));
@@ -235,11 +233,8 @@ tools_read(const struct tools_options *o, const struct reader *r,
 		return;
 	call->action = TOOLS_RUN;
 	call->job.timeout = usual_timeout(o, r);
-	if (!arguments_read(o, tool, r->client->adds, members, call,
-	    &refusal)) {
+	if (!arguments_read(o, tool, r->client->adds, members, call, refusal))
 		call->action = TOOLS_REFUSED;
-		results_refusal(result, &refusal);
-	}
 }
 
 void

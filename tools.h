@@ -65,11 +65,11 @@ bool tools_offer(const struct tools_options *, int tool);
 void tools_names(struct buf *, const struct tools_options *);
 
 /* A call of the tool of that name, with these arguments (an object, or
- * JSON_NONE). TOOLS_REFUSED: the result says why (results.h).
+ * JSON_NONE). TOOLS_REFUSED: the refusal says why.
  * tools_call_free() in any case. */
 void tools_read(const struct tools_options *, const struct reader *,
                 struct json name, struct json arguments, struct tools_call *,
-                struct buf *result);
+                struct buf *refusal);
 void tools_call_free(struct tools_call *);
 
 #endif

@@ -118,10 +118,13 @@ edit_run(struct edit *e, struct guard *guard, const char *name)
 void
 edit_free(struct edit *e)
 {
+	if (e == NULL)
+		return;
 	free(e->path);
 	buf_free(&e->old);
 	buf_free(&e->new);
 	buf_free(&e->shown);
+	free(e);
 }
 
 void

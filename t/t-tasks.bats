@@ -629,6 +629,17 @@ ended() {
 	is "$(result exit_code)" 3
 }
 
+@test "T8: a refusal tells of it too, once" {
+	boris
+	start_task 'exit 3'
+	eventually gone "$pid"
+	in_turn
+	run_bash true '{"timeout":0}'
+	refused '*timeout*note: task '"$task"' has ended: exit code 3 (exit 3)'
+	run_bash true
+	is "$(result note)" ''
+}
+
 @test "T8: of five tasks that have ended three are told, and the rest next" {
 	boris
 	local i
