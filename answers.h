@@ -9,7 +9,7 @@
 #include "json.h"
 #include "reader.h"
 
-#define BORIS_VERSION "0.2.0"
+#define BORIS_VERSION "0.3.0"
 #define MCP_SERVER_INFO \
 	"{\"name\":\"boris\",\"version\":\"" BORIS_VERSION "\"}"
 
