@@ -13,7 +13,7 @@ static const struct known_client known[] = {
 	{ .name = "copilot-cli", .version = "1.0.102", .shows_data = true,
 	  .bytes = 20000 },
 	{ .name = "gemini-cli-mcp-client", .version = "0.61.0", .bytes = 38000,
-	  .call_limit = 590000, .adds = "wait_for_previous" },
+	  .call_limit = 585000, .adds = "wait_for_previous" },
 	{ .name = "opencode", .version = "1.18.33", .bytes = 50000,
 	  .lines = 1900 },
 	{ .name = NULL }

@@ -437,7 +437,8 @@ const slow = [];
 // It sleeps for longer than its agent waits; the next command does not wait for
 // it, and its end is waited for.
 for (const [name, agent] of Object.entries(players)) {
-	const seconds = (agent.held ?? 180) + 25;
+	// At 600 s its own timeout would end it.
+	const seconds = Math.min((agent.held ?? 180) + 25, 595);
 	slow.push(check(`${name}: a call of ${seconds} s (K2, W1)`, async room => {
 		const home = await at_home(room, name, agent, [
 			bash({ command: `sleep ${seconds}; echo slept`,
