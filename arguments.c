@@ -469,7 +469,7 @@ read_way(struct reading *r)
 			    arguments[ways[i]].name);
 	}
 	if (n == 1) {
-		b->len = 0;
+		buf_free(b);
 		return true;
 	}
 	buf_add(b, n == 0 ? "none" : "", " given; give exactly one of command, "
