@@ -220,7 +220,8 @@ silent() {
 	type_in ''
 	refused "nothing was typed*no terminal*tty: true*"
 	release
-	on_terminal 'echo bye' '"wait":1'
+	on_terminal 'read <gate; echo bye' '"wait":1'
+	release
 	eventually gone "$pid"
 	in_turn
 	type_in 'x\n'
