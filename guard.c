@@ -211,9 +211,9 @@ stand_guard(struct guard *g, int socket)
 
 	setsid();
 	proc_default_signals();
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGINT, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
+	(void)signal(SIGTERM, SIG_IGN);
+	(void)signal(SIGINT, SIG_IGN);
+	(void)signal(SIGHUP, SIG_IGN);
 	if (chdir("/") < 0 || dup2(socket, 0) < 0)
 		_exit(1);
 	proc_close_from(1);
