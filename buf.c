@@ -9,9 +9,7 @@
 bool
 buf_room(struct buf *b, size_t more)
 {
-	/* Of many small sizes musl would get pages for some in each call, and
-	 * give them back (Q3). */
-	size_t cap = b->cap * 2 + more + 500;
+	size_t cap = b->cap * 2 + more + 64;
 	char *data = NULL;
 
 	if (b->failed || more <= b->cap - b->len)
