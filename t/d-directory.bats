@@ -414,6 +414,21 @@ wrong=(nosuch $'\nnosuch' $'echo one\nnosuch\necho two' ')' 'echo hi )' $'echo h
 	ends_in "$PWD/d"
 }
 
+@test "D3: nor is one that comes from a file, or from where bash looks for them" {
+	mkdir d
+	echo 'builtin() { echo /; }; unset() { exit 9; }' >functions
+	boris
+	run_bash '. ./functions; cd d'
+	ends_in "$PWD/d"
+	run_bash 'cd ..; name=builtin; eval "$name() { echo /; }"'
+	ends_in "$PWD"
+	leave
+	wrap=(env "BASH_ENV=$PWD/functions")
+	boris
+	run_bash 'cd d'
+	ends_in "$PWD/d"
+}
+
 # own_codes: commands that come near to what boris adds end as in a shell
 own_codes() {
 	for command in 'trap "exit 5" TERM; kill $$; echo not here' \
