@@ -217,12 +217,16 @@ put_bash_trap(struct buf *b, int fd, bool codes, bool shadowed)
 /* As above, for the other shells. mksh takes the trap's own exit code, and
  * shows under `set -x` whatever is not a `case`. */
 static void
-put_trap(struct buf *b, int fd)
+put_trap(struct buf *b, int fd, bool shadowed)
 {
-	buf_puts(b, "trap 'case ${KSH_VERSION-}:$- in *KSH*:*x*) ;; *) "
-	    "{ __boris=$?; ! { \\unset -f command; \\command pwd");
-	buf_number(b, " >&", fd, "; }; \\exit \"$__boris\"; } "
-	    ">&- 2>&- ;; esac' EXIT; ");
+	const char *pwd = shadowed ? "! { \\unset -f command; \\command pwd; }"
+	    : "! { \\pwd; }";
+
+	buf_add(b, "case ${KSH_VERSION-} in *KSH*) trap 'case $- in *x*) ;; *) "
+	    "__boris=$?; ", pwd);
+	buf_number(b, " 2>&- >&", fd, "; \\exit \"$__boris\" ;; esac' EXIT ;; ");
+	buf_add(b, "*) trap '", pwd);
+	buf_number(b, " 2>&- >&", fd, "' EXIT ;; esac; ");
 }
 
 /* The trap stands on the command's own first line, so that line numbers stay.
@@ -249,7 +253,7 @@ script_write(struct script *s, const char *shell, const char *text, size_t len,
 			put_bash_trap(&s->trap, s->fd, has_pipe(text, end),
 			    shadows_builtin(text, end));
 		else
-			put_trap(&s->trap, s->fd);
+			put_trap(&s->trap, s->fd, names(text, end, "pwd"));
 		room -= s->trap.len;
 	}
 	if (bash)
