@@ -120,6 +120,31 @@ made() {
 	is "$(cd src && echo probe*)" 'probe*'
 }
 
+@test "Q7: no file has more than 700 lines, no header more than 100" {
+	is "$(cd "$HERE/.." && wc -l ./*.[ch] | awk '
+		$2 != "total" && $1 > ($2 ~ /h$/ ? 100 : 700)')" ''
+}
+
+@test "Q7: calls go down README's map, which names every file" {
+	command -v nm >/dev/null || skip 'needs nm'
+	[ -f "$HERE/../boris.o" ] || skip 'needs what make leaves'
+	awk '/^The source/ { map = 1 }
+	map && /^    / {
+		for (i = 1; $i ~ /\.[ch]$/; i++)
+			if (sub(/\.c$/, "", $i))
+				print NR, $i
+	}' "$HERE/../README" >rows
+	is "$(awk '{ print $2 ".c" }' rows | sort)" "$(cd "$HERE/.." && ls ./*.c | sed 's,./,,' | sort)"
+	while read -r row name; do
+		nm "$HERE/../$name.o" | awk -v row="$row" -v name="$name" '
+			NF == 3 && $2 ~ /[A-Z]/ { print "has", row, name, $3 }
+			$1 == "U" { print "calls", row, name, $2 }'
+	done <rows | sort -r | awk '
+		$1 == "has" { row[$4] = $2 }
+		$1 == "calls" && row[$4] && row[$4] < $2 { print $3, $4 }' >up
+	is "$(cat up)" ''
+}
+
 @test "Q: make install puts in place what was built last" {
 	setup_compiler
 	build static
