@@ -25,7 +25,8 @@ enum {
 
 enum mcp_kind {
 	MCP_RESPONSE,
-	MCP_REFUSAL,           /* an error before the method was reached */
+	MCP_REFUSAL,           /* an error; of a modern request only one
+	                        * before its method was reached */
 	MCP_NOTICE,            /* a notification about an open request */
 	MCP_PROGRESS           /* one that may be dropped, alone of these */
 };

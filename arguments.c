@@ -12,7 +12,7 @@ enum { SNIPPET = 80 };  /* bytes of a wrong value that are quoted */
 const char *const tool_names[TOOLS] = { "bash", "task_output", "edit" };
 
 #define OF_WAIT "(default of wait: " SAID(WAIT_UNTIL) ")"
-#define NAME_OF " of at most " SAID(CWD_MOST) " bytes, the name of a "
+#define NAME_OF " of at most " SAID(PATH_MOST) " bytes, the name of a "
 
 /* An argument is a row: its name and type, what it should be, and what the
  * model is told of it by each tool that takes it. It makes the schemas. */
@@ -337,7 +337,7 @@ read_name(struct reading *r, int argument, char **name)
 	if (!is_given(r, argument))
 		return true;
 	take(r, argument, &b);
-	if (!b.failed && (b.len == 0 || b.len > CWD_MOST || has(&b, '\0'))) {
+	if (!b.failed && (b.len == 0 || b.len > PATH_MOST || has(&b, '\0'))) {
 		buf_free(&b);
 		return wrong(r, argument);
 	}

@@ -159,7 +159,7 @@ mind_children(pid_t boris, const struct guard *guard)
 				    ? WEXITSTATUS(status)
 				    : 128 + WTERMSIG(status);
 				last = guard_pid(guard);
-				alarm(2 * PROC_GRACE / 1000 + 1);  /* s */
+				alarm((PROC_GRACE + PROC_GIVE_UP) / 1000 + 1);
 			} else if (pid == last) {
 				last = 0;
 			}

@@ -31,7 +31,7 @@ enum {
 struct call {
 	struct call *next, *previous;
 	struct calls *calls;   /* those that it is of */
-	struct reply from;
+	struct reply reply;
 	struct buf text;       /* what from.id and token point into */
 	struct json token;     /* for progress; JSON_NONE: none */
 	struct job *job;       /* NULL: subscriptions/listen */
@@ -77,9 +77,9 @@ open_call(struct calls *c, const struct reply *r, struct json token)
 	c->answers.outcome = MCP_LATER;
 	call->calls = c;
 	call->text = text;
-	call->from = *r;
-	call->from.id.text = text.data;
-	call->from.id.len = id_len;
+	call->reply = *r;
+	call->reply.id.text = text.data;
+	call->reply.id.len = id_len;
 	call->token.text = text.len > id_len ? text.data + id_len : NULL;
 	call->token.len = text.len - id_len;
 	call->due = call->deadline = call->limit = NEVER;
@@ -87,7 +87,7 @@ open_call(struct calls *c, const struct reply *r, struct json token)
 		call->limit = c->now + r->reader.call_limit;
 	call->read = call->last = c->now;
 	call->pause = c->now + PROGRESS_GAP;
-	batch_join(&call->from);
+	batch_join(&call->reply);
 	call->next = c->first;
 	if (c->first != NULL)
 		c->first->previous = call;
@@ -101,7 +101,7 @@ static bool
 is_wait(const struct call *call)
 {
 	return call->asked.action != TOOLS_RUN &&
-	    call->asked.action != TOOLS_UNKNOWN;
+	    call->asked.action != TOOLS_NONE;
 }
 
 /* read: its answer was taken, so a finished task is forgotten (T3). */
@@ -117,10 +117,10 @@ close_call(struct call *call, bool read)
 	c->open--;
 	c->held -= call->text.len;
 	c->waits -= is_wait(call);
-	c->listens -= call->asked.action == TOOLS_UNKNOWN;
+	c->listens -= call->asked.action == TOOLS_NONE;
 	if (call->job != NULL)
 		session_let_go(c->session, call->job, read);
-	batch_end(&call->from);
+	batch_end(&call->reply);
 	buf_free(&call->text);
 	until_free(&call->until);
 	tools_call_free(&call->asked);
@@ -134,7 +134,7 @@ end_call(struct call *call, struct buf *result)
 	const struct job *job = call->job;
 
 	c->room -= result->len < c->room ? result->len : c->room;
-	close_call(call, answer_result(&call->from, result,
+	close_call(call, answer_result(&call->reply, result,
 	    job == NULL || job->started == 0
 	    ? "Out of memory; nothing was run" : job_is_task(job)
 	    ? "No room for the result; the task can still be read"
@@ -161,7 +161,7 @@ static void
 refuse_call(struct call *call, struct buf *result)
 {
 	log_refused(call, result);
-	answer_result(&call->from, result, "Out of memory; nothing was done");
+	answer_result(&call->reply, result, "Out of memory; nothing was done");
 	close_call(call, false);
 }
 
@@ -230,9 +230,9 @@ wait_ends(struct call *call)
 		call->deadline = job->started + asked->wait;
 	/* A client that goes on without the call hears of its end (K2). */
 	if (call->limit < call->deadline &&
-	    !call->from.reader.client->goes_on) {
+	    !call->reply.reader.client->goes_on) {
 		call->deadline = call->limit;
-		call->asked.held = call->from.reader.call_limit;
+		call->asked.held = call->reply.reader.call_limit;
 	}
 	if (call->until.seen)
 		return call->seen + BURST;
@@ -281,7 +281,7 @@ answer_due(struct call *call)
 	    job->state == JOB_RUNNING)) {
 		call->limit = NEVER;
 		session_hand_over(call->calls->session, job,
-		    call->from.reader.call_limit, call->calls->now);
+		    call->reply.reader.call_limit, call->calls->now);
 	}
 	if (job->state == JOB_QUEUED || job->state == JOB_RUNNING)
 		return call->limit;
@@ -304,7 +304,7 @@ put_answer(struct call *call, struct buf *b)
 	struct exec_prompt p;
 
 	if (asked->action == TOOLS_LIST) {
-		results_list(b, &call->from.reader, c->session, c->now);
+		results_list(b, &call->reply.reader, c->session, c->now);
 		return;
 	}
 	if (job->refused != JOB_ACCEPTED) {
@@ -314,7 +314,7 @@ put_answer(struct call *call, struct buf *b)
 		return;
 	}
 	if (job->asked.edit != NULL) {
-		results_edit(b, &call->from.reader, c->session,
+		results_edit(b, &call->reply.reader, c->session,
 		    job->asked.edit);
 		return;
 	}
@@ -331,7 +331,7 @@ put_answer(struct call *call, struct buf *b)
 		job->reported = p.since;
 	asked->queued = asked->action == TOOLS_RUN
 	    ? job->started - call->read : 0;
-	results_job(b, &call->from.reader, c->session, job, asked, c->now);
+	results_job(b, &call->reply.reader, c->session, job, asked, c->now);
 	/* Whoever else waits for its end gets the same (T3). */
 	if (job->state == JOB_FINISHED) {
 		job->out.seen = out;
@@ -490,7 +490,7 @@ calls_tool(struct calls *c, const struct reply *r, struct json token,
 		call->job = session_run(c->session, &call->asked.job);
 	}
 	if (call->job == NULL) {
-		answer_error(&call->from, JSONRPC_INTERNAL, "Out of memory; "
+		answer_error(&call->reply, JSONRPC_INTERNAL, "Out of memory; "
 		    "nothing was run", NULL);
 		close_call(call, false);
 	}
@@ -524,7 +524,7 @@ calls_cancel(struct calls *c, struct json id)
 {
 	struct call *call = c->first;
 
-	while (call != NULL && !json_equal(call->from.id, id))
+	while (call != NULL && !json_equal(call->reply.id, id))
 		call = call->next;
 	if (call != NULL)
 		cancel_call(call);
@@ -537,10 +537,10 @@ calls_forget(struct calls *c, void *to, bool cancel)
 
 	for (call = c->first; call != NULL; call = next) {
 		next = call->next;
-		if (call->from.to != to)
+		if (call->reply.to != to)
 			continue;
-		batch_drop(&call->from);
-		call->from.to = NULL;
+		batch_drop(&call->reply);
+		call->reply.to = NULL;
 		call->token.text = NULL;  /* nobody looks at progress */
 		call->asked.wait = 0;  /* nor waits for a task */
 		if (cancel || call->asked.action != TOOLS_RUN ||
@@ -554,7 +554,7 @@ calls_await(const struct calls *c, const void *to)
 {
 	const struct call *call = c->first;
 
-	while (call != NULL && call->from.to != to)
+	while (call != NULL && call->reply.to != to)
 		call = call->next;
 	return call != NULL;
 }
@@ -621,7 +621,7 @@ send_progress(struct call *call)
 	buf_puts(&b, "}}");
 	/* If it is not taken, the next one, before long, holds this text. */
 	call->pause = c->now + PROGRESS_PAUSE;
-	if (!text.failed && answer_notice(&call->from, MCP_PROGRESS, &b)) {
+	if (!text.failed && answer_notice(&call->reply, MCP_PROGRESS, &b)) {
 		call->out.shown = out;
 		call->err.shown = err;
 		call->news = 0;
@@ -678,13 +678,13 @@ calls_close(struct calls *c)
 		/* The one before this was unlinked as it was freed. */
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 		next = call->next;
-		if (call->asked.action != TOOLS_UNKNOWN)
+		if (call->asked.action != TOOLS_NONE)
 			continue;
 		/* It has a _meta of its own. */
-		call->from.reader.revision = NULL;
+		call->reply.reader.revision = NULL;
 		buf_puts(&b, "\"resultType\":\"complete\","
 		    "\"_meta\":{\"" META_SUBSCRIPTION "\":");
-		json_verbatim(call->from.id, &b);
+		json_verbatim(call->reply.id, &b);
 		buf_putc(&b, '}');
 		end_call(call, &b);
 	}

@@ -11,7 +11,7 @@
 #include "session.h"
 #include "tools.h"
 
-/* The open calls of a client; mcp_open() sets the fields before `now`. */
+/* The open calls of a client; mcp_open() sets `room`, and all before `now`. */
 struct calls {
 	const struct tools_options *tools;
 	struct session *session;

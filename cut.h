@@ -21,8 +21,9 @@ struct part {
 struct cut {
 	int64_t all;  /* so many characters are shown whole; of more, */
 	struct part first, last;  /* at most that much of start and end */
-	int sixths;   /* of a limit for both that are the start's (O8) */
-	int whole;    /* hundredths of it that whole lines must exceed */
+	int sixths;   /* of a limit that are the start's; 0: none is (O8) */
+	int whole;    /* hundredths of the end: where whole lines are more, it
+	               * begins with one */
 };
 
 /* limit: characters (O8); 0: as `how` has it. binary: it is no text (O9). */

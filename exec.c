@@ -15,11 +15,10 @@
 
 enum {
 	SETTLE = 20,            /* ms in which what a shell leaves may end */
-	GIVE_UP = 5000,         /* ms after SIGKILL; then it is let be */
 	POLL_MOST = 32,         /* ms between polls of a group, at most */
 	REVIEW = 10000,         /* ms between polls of what was left running */
 	PIPE_CLOSED = 10,       /* ms from the end of its last pipe to one */
-	QUIET = 3,              /* ms; most have ended before that (Q3) */
+	UNWATCHED = 3,          /* ms; most have ended before that (Q3) */
 	SILENCE = 300,          /* ms; then a terminal may prompt (I3), ... */
 	CERTAIN = 100,          /* ... or does, where that is certain */
 	CHECK = 250,            /* ms between checks of that */
@@ -140,8 +139,8 @@ void
 exec_share(const struct exec *x)
 {
 	if (x->group != NULL && x->group->id != 0) {
-		guard_take(x->guard, x->fd[OUT]);
-		guard_take(x->guard, x->fd[ERR]);
+		guard_share(x->guard, x->fd[OUT]);
+		guard_share(x->guard, x->fd[ERR]);
 	}
 }
 
@@ -334,14 +333,14 @@ enter(struct exec *x, enum exec_state state, int64_t now)
 	x->report->state = state;
 	x->deadline = state == EXEC_LEAVING ? now + SETTLE :
 	    state == EXEC_STOPPING ? x->group->kill_at :
-	    state == EXEC_KILLED ? now + GIVE_UP : NEVER;
+	    state == EXEC_KILLED ? now + PROC_GIVE_UP : NEVER;
 	x->pace = 1;
 	poll_later(x, now);
 }
 
 /* Has its shell ended? It is a zombie then (E3). */
 static bool
-note_end(struct exec *x, int64_t now)
+see_end(struct exec *x, int64_t now)
 {
 	struct exec_report *r = x->report;
 
@@ -356,7 +355,7 @@ note_end(struct exec *x, int64_t now)
 }
 
 static void
-end(struct exec *x, int64_t now)
+end_command(struct exec *x, int64_t now)
 {
 	if (x->report->ended)
 		return;
@@ -384,7 +383,7 @@ let_go(struct exec *x, int64_t now)
 {
 	if (!x->report->shell_ended)
 		x->report->status = 128 + SIGKILL;
-	end(x, now);
+	end_command(x, now);
 	if (x->report->shell_ended)
 		proc_reap(x->report->pid);
 	x->report->orphans = false;
@@ -434,7 +433,7 @@ act(struct exec *x, bool polled, int64_t now)
 			break;
 		x->report->orphans = g->found == PROC_LIVES;
 		x->report->elsewhere = g->elsewhere;
-		end(x, now);
+		end_command(x, now);
 		enter(x, EXEC_LEFT, now);
 		break;
 	case EXEC_STOPPING:
@@ -497,9 +496,9 @@ exec_poll_add(struct exec_list *list, struct loop *loop)
 
 	for (x = list->first; x != NULL; x = x->next) {
 		quiet = x->report->state == EXEC_RUNNING &&
-		    loop->now < x->group->started + QUIET;
+		    loop->now < x->group->started + UNWATCHED;
 		if (quiet)
-			loop_until(loop, x->group->started + QUIET);
+			loop_until(loop, x->group->started + UNWATCHED);
 		events = x->terminal && queue_unwritten(&x->input) > 0
 		    ? POLLIN | POLLOUT : POLLIN;
 		x->poll[OUT] = loop_add(loop, quiet ? -1 : x->fd[OUT], events);
@@ -533,7 +532,7 @@ transfer(struct exec *x, const struct loop *loop)
 	/* When what was left running closes its last pipe, it mostly ends. */
 	if (x->report->state == EXEC_LEFT && open && !x->report->open)
 		x->poll_at = loop->now + PIPE_CLOSED;
-	return loop->child && note_end(x, loop->now);
+	return loop->child && see_end(x, loop->now);
 }
 
 void
@@ -556,7 +555,7 @@ void
 exec_read(struct exec *x, int64_t now)
 {
 	take_rest(x, READ_SIZE / 8, now);  /* less than is kept of it */
-	note_end(x, now);
+	see_end(x, now);
 }
 
 /* -- The terminal ------------------------------------------------------ */

@@ -70,7 +70,8 @@ void exec_free(struct exec_list *, struct exec *);  /* the group is left */
 
 /* The guard holds its pipes or terminal too, in case boris is killed (L1). */
 void exec_share(const struct exec *);
-void exec_stop(struct exec *, int64_t now);  /* in the next dispatch (E2) */
+/* Ends it; the first signal goes out in the next dispatch (E2). */
+void exec_stop(struct exec *, int64_t now);
 
 /* Reads what they print, polls their groups, sends the signals that are due. */
 void exec_poll_add(struct exec_list *, struct loop *);

@@ -177,7 +177,7 @@ keep_living(struct proc_group **list, bool visible, int64_t now)
 static void
 end_groups(struct guard *g, struct held *held)
 {
-	int64_t now = clock_now(), give_up = now + 2 * PROC_GRACE;
+	int64_t now = clock_now(), give_up = now + PROC_GRACE + PROC_GIVE_UP;
 	struct proc_group *list = NULL, *at;
 
 	for (at = g->group; at < g->group + g->used; at++) {
@@ -343,7 +343,7 @@ guard_reap(struct guard *g)
 }
 
 void
-guard_take(struct guard *g, int fd)
+guard_share(struct guard *g, int fd)
 {
 	struct parcel p;
 	struct cmsghdr *c;

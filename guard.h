@@ -34,7 +34,7 @@ void guard_reap(struct guard *);
 
 /* What comes through this pipe or terminal, the process shall read once boris
  * has gone: who says good-bye is not ended by SIGPIPE (L1). */
-void guard_take(struct guard *, int fd);
+void guard_share(struct guard *, int fd);
 
 /* The process's pid, 0 if it does not run: also in a process from which boris
  * was forked, which has inherited it. */

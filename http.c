@@ -614,7 +614,7 @@ http_dispatch(struct http *h, const struct loop *loop)
 	if (h->sessions != NULL || !mcp_closed(h->anyone))
 		return TRANSPORT_ENDS;
 	if (h->leave_by == NEVER)
-		h->leave_by = h->now + QUEUE_LAST;
+		h->leave_by = h->now + QUEUE_END_WAIT;
 	p = h->peers;
 	while (p != NULL && queue_unwritten(&p->connection.out) == 0)
 		p = p->next;

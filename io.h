@@ -59,7 +59,7 @@ struct queue {
 	size_t progress;   /* so many at the front are progress */
 };
 
-enum { QUEUE_LAST = 200 };  /* ms for the reader at the end (P10) */
+enum { QUEUE_END_WAIT = 200 };  /* ms for the reader at the end (P10) */
 
 size_t queue_unwritten(const struct queue *);
 struct buf *queue_append(struct queue *);  /* where to write what comes next */

@@ -1,8 +1,8 @@
 #ifndef JOB_H
 #define JOB_H
 
-/* One command as a client asked for it: the request, how it stands, what it has
- * printed. Its session changes it; the rooms above only move the cursors. */
+/* One command as a client asked for it: the request, how it stands, its output.
+ * Its session changes it; those above move cursors, and note what was said. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -70,7 +70,7 @@ struct job {
 	struct job_stream out, err;
 	int64_t reported;        /* ms; the prompt that was told last (I3) */
 
-	struct {                 /* The session's alone: */
+	struct {                 /* Its session's and its secret's alone: */
 		struct job *next, *previous;  /* in the order they came */
 		int holders;     /* calls that will let it go */
 		bool read, cancelled;  /* read: a task's result was taken */

@@ -491,7 +491,7 @@ put_escape(struct buf *b, char c)
 }
 
 void
-json_name(struct buf *b, const void *bytes, size_t n)
+json_escaped(struct buf *b, const void *bytes, size_t n)
 {
 	const char *s = bytes, *end = n > 0 ? s + n : s, *stop;
 	int len;
@@ -515,6 +515,6 @@ void
 json_string(struct buf *b, const void *bytes, size_t n)
 {
 	buf_putc(b, '"');
-	json_name(b, bytes, n);
+	json_escaped(b, bytes, n);
 	buf_putc(b, '"');
 }

@@ -55,6 +55,6 @@ void json_verbatim(struct json, struct buf *);
 /* Appends the bytes as a JSON string, with its quotes. What is not UTF-8
  * becomes U+FFFD, one for each maximal part of a sequence (O2, Unicode 3.9). */
 void json_string(struct buf *, const void *bytes, size_t n);
-void json_name(struct buf *, const void *bytes, size_t n);  /* no quotes */
+void json_escaped(struct buf *, const void *bytes, size_t n);  /* without */
 
 #endif

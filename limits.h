@@ -1,8 +1,8 @@
 #ifndef LIMITS_H
 #define LIMITS_H
 
-/* Every number that a model is told, once. They are macros, so that schemas and
- * sentences can be made of them: "at most " SAID(TIMEOUT_MOST). */
+/* The numbers in schemas and sentences for a model, once. They are macros, so
+ * that the texts can be made of them: "at most " SAID(TIMEOUT_MOST). */
 
 #define SAID(number) SAID_AS_IS(number)
 #define SAID_AS_IS(text) #text
@@ -19,7 +19,7 @@
 
 #define TASKS_MOST 10            /* that run at a time (T2) */
 #define UNREAD_MOST 10           /* results of tasks that are kept (T2) */
-#define CWD_MOST 4096             /* bytes (D7) */
+#define PATH_MOST 4096           /* bytes of a name (D7, X1) */
 #define COMMAND_SHOWN 200        /* characters of a command in a list (T7) */
 #define EDIT_MOST_MIB 16         /* of a file, before and after (X3) */
 #ifdef __linux__

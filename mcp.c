@@ -37,10 +37,10 @@ struct client {
 };
 
 /* A message being handled */
-struct request {
+struct mcp_request {
 	struct client *client;
 	const struct mcp_message *message;
-	struct reply from;
+	struct reply reply;
 	struct buf result;     /* its members */
 };
 
@@ -51,7 +51,7 @@ struct request {
 
 /* What this server is for (P11): at most 500 characters */
 static void
-put_instructions(struct request *r)
+put_instructions(struct mcp_request *r)
 {
 	const struct calls *c = &r->client->calls;
 	bool bash = c->tools->bash;
@@ -97,7 +97,7 @@ put_said(struct record *r, const char *name, struct json string)
 
 /* Who has sent that, as members of records (A1); nothing without a log */
 static struct buf
-find_client(const struct request *r, struct json info)
+describe_client(const struct mcp_request *r, struct json info)
 {
 	struct record members = { session_log(r->client->calls.session)->log,
 	    { NULL, 0, 0, false } };
@@ -112,16 +112,23 @@ find_client(const struct request *r, struct json info)
 
 /* In the stateless era each call says that, since no session does. */
 static struct buf
-find_caller(const struct request *r)
+describe_caller(const struct mcp_request *r)
 {
 	struct buf nobody = { NULL, 0, 0, false };
 
-	return reader_is_stateless(&r->from.reader) ? find_client(r,
+	return reader_is_stateless(&r->reply.reader) ? describe_client(r,
 	    json_get(r->message->meta, META_CLIENT)) : nobody;
 }
 
 static const char *
-do_initialize(struct request *r)
+answer(struct mcp_request *r)
+{
+	answer_result(&r->reply, &r->result, "Out of memory");
+	return NULL;
+}
+
+static const char *
+do_initialize(struct mcp_request *r)
 {
 	struct json info = json_get(r->message->params, "clientInfo");
 	struct buf client;
@@ -138,22 +145,14 @@ do_initialize(struct request *r)
 			;
 	}
 	r->client->reader = find_reader(r->client, v, info);
-	client = find_client(r, info);
+	client = describe_client(r, info);
 	session_begin(r->client->calls.session, &client);
 	buf_free(&client);
 	buf_add(&r->result, "\"protocolVersion\":\"", v->name,
 	    "\",\"capabilities\":{\"tools\":{}},"
 	    "\"serverInfo\":" MCP_SERVER_INFO);
 	put_instructions(r);
-	answer_result(&r->from, &r->result, "Out of memory");
-	return NULL;
-}
-
-static const char *
-do_ping(struct request *r)
-{
-	answer_result(&r->from, &r->result, "Out of memory");
-	return NULL;
+	return answer(r);
 }
 
 /* For how long, and for whom, a client may keep the answer (2026-07-28) */
@@ -176,51 +175,49 @@ put_versions(struct buf *b)
 }
 
 static const char *
-do_discover(struct request *r)
+do_discover(struct mcp_request *r)
 {
 	buf_puts(&r->result, "\"supportedVersions\":");
 	put_versions(&r->result);
 	buf_puts(&r->result, ",\"capabilities\":{\"tools\":{}}"
 	    CACHING("public"));
 	put_instructions(r);
-	answer_result(&r->from, &r->result, "Out of memory");
-	return NULL;
+	return answer(r);
 }
 
 static const char *
-do_list(struct request *r)
+do_list(struct mcp_request *r)
 {
 	if (json_type(json_get(r->message->params, "cursor")) != JSON_NONE)
 		return "Unknown cursor: all tools are on the one page that is "
 		    "asked for without";
 	buf_puts(&r->result, "\"tools\":");
-	tools_list(&r->result, r->client->calls.tools, &r->from.reader,
+	tools_list(&r->result, r->client->calls.tools, &r->reply.reader,
 	    session_stateless(r->client->calls.session));
-	if (reader_is_stateless(&r->from.reader))
+	if (reader_is_stateless(&r->reply.reader))
 		buf_puts(&r->result, CACHING("private"));
-	answer_result(&r->from, &r->result, "Out of memory");
-	return NULL;
+	return answer(r);
 }
 
 static const char *
-do_listen(struct request *r)
+do_listen(struct mcp_request *r)
 {
 	struct json wanted = json_get(r->message->params, "notifications");
 
 	if (json_type(wanted) != JSON_OBJECT)
 		return "params lack notifications (an object)";
-	calls_listen(&r->client->calls, &r->from);
+	calls_listen(&r->client->calls, &r->reply);
 	return NULL;
 }
 
 /* A call that is wrong. What is wrong with an `input` is not told: that may be
  * a secret. */
 static void
-log_wrong(const struct request *r, struct json why)
+log_wrong(const struct mcp_request *r, struct json why)
 {
 	struct record record = log_begin(
 	    session_log(r->client->calls.session), "refused");
-	struct buf caller = find_caller(r);
+	struct buf caller = describe_caller(r);
 
 	log_members(&record, &caller);
 	buf_free(&caller);
@@ -234,7 +231,7 @@ log_wrong(const struct request *r, struct json why)
 /* The name is shown as its JSON text. If the cut splits a character,
  * json_string() mends that. */
 static void
-fail_unknown_tool(struct request *r)
+fail_unknown_tool(struct mcp_request *r)
 {
 	struct json name = r->message->name, no_more = { NULL, 0 };
 	struct buf *text = &r->result;
@@ -244,13 +241,13 @@ fail_unknown_tool(struct request *r)
 	buf_put(text, name.text, name.len < NAME_SHOWN ? name.len : NAME_SHOWN);
 	tools_names(text, r->client->calls.tools);
 	buf_putc(text, '\0');
-	answer_error(&r->from, JSONRPC_INVALID_PARAMS,
+	answer_error(&r->reply, JSONRPC_INVALID_PARAMS,
 	    text->failed ? "Unknown tool" : text->data, NULL);
 	buf_free(text);
 }
 
 static const char *
-do_call(struct request *r)
+do_call(struct mcp_request *r)
 {
 	const struct mcp_message *m = r->message;
 	struct buf refusal = { NULL, 0, 0, false };
@@ -260,18 +257,18 @@ do_call(struct request *r)
 		return "params lack name (a string)";
 	if (m->arguments.text != NULL && json_type(m->arguments) != JSON_OBJECT)
 		return "arguments must be an object";
-	tools_read(r->client->calls.tools, &r->from.reader, m->name,
+	tools_read(r->client->calls.tools, &r->reply.reader, m->name,
 	    m->arguments, &call, &refusal);
-	if (call.action == TOOLS_UNKNOWN) {
+	if (call.action == TOOLS_NONE) {
 		fail_unknown_tool(r);
 	} else if (call.action == TOOLS_REFUSED) {
 		results_refusal(&r->result, r->client->calls.session,
 		    &refusal);
 		log_wrong(r, results_error(&r->result));
-		answer_result(&r->from, &r->result, "Out of memory");
+		answer_result(&r->reply, &r->result, "Out of memory");
 	} else {
-		call.job.client = find_caller(r);
-		calls_tool(&r->client->calls, &r->from,
+		call.job.client = describe_caller(r);
+		calls_tool(&r->client->calls, &r->reply,
 		    json_get(m->meta, "progressToken"), &call);
 	}
 	tools_call_free(&call);
@@ -282,11 +279,11 @@ do_call(struct request *r)
 static const struct method {
 	const char *name;
 	bool legacy, stateless;
-	const char *(*run)(struct request *);
+	const char *(*run)(struct mcp_request *);
 } methods[] = {
 	{ "tools/call", true, true, do_call },
 	{ "tools/list", true, true, do_list },
-	{ "ping", true, false, do_ping },
+	{ "ping", true, false, answer },
 	{ "initialize", true, false, do_initialize },
 	{ "server/discover", false, true, do_discover },
 	{ "subscriptions/listen", false, true, do_listen },
@@ -294,9 +291,9 @@ static const struct method {
 };
 
 static const char *
-run_method(struct request *r)
+run_method(struct mcp_request *r)
 {
-	bool stateless = reader_is_stateless(&r->from.reader);
+	bool stateless = reader_is_stateless(&r->reply.reader);
 	const struct method *m;
 
 	for (m = methods; m->name != NULL; m++) {
@@ -304,14 +301,14 @@ run_method(struct request *r)
 		    json_is(r->message->method, m->name))
 			return m->run(r);
 	}
-	answer_error(&r->from, JSONRPC_NO_METHOD, "Method not found", NULL);
+	answer_error(&r->reply, JSONRPC_NO_METHOD, "Method not found", NULL);
 	return NULL;
 }
 
 /* -- The two eras ------------------------------------------------------ */
 
 static void
-refuse_version(struct request *r)
+refuse_version(struct mcp_request *r)
 {
 	struct buf data = { NULL, 0, 0, false };
 
@@ -320,7 +317,7 @@ refuse_version(struct request *r)
 	buf_puts(&data, ",\"requested\":");
 	json_verbatim(r->message->version, &data);
 	buf_puts(&data, "}");
-	answer_error(&r->from, MCP_UNSUPPORTED_VERSION,
+	answer_error(&r->reply, MCP_UNSUPPORTED_VERSION,
 	    "Unsupported protocol version", data.failed ? NULL : &data);
 	buf_free(&data);
 }
@@ -328,7 +325,7 @@ refuse_version(struct request *r)
 /* A request with its own version (MCP 2026-07-28, basic): refused for that, for
  * the rest of _meta, for the method, for its params, in this order (M8). */
 static const char *
-handle_stateless(struct request *r)
+handle_stateless(struct mcp_request *r)
 {
 	struct json version = r->message->version, meta = r->message->meta;
 	struct json client = json_get(meta, META_CLIENT);
@@ -349,14 +346,14 @@ handle_stateless(struct request *r)
 	    json_type(json_get(client, "version")) != JSON_STRING))
 		return "_meta's " META_CLIENT " must be an object with "
 		    "strings name and version";
-	r->from.reader = find_reader(r->client, v, client);
+	r->reply.reader = find_reader(r->client, v, client);
 	return run_method(r);
 }
 
 /* The era is decided message by message, by the first rule that fits (M3; MCP
  * 2026-07-28, versioning). */
 static const char *
-handle_request(struct request *r)
+handle_request(struct mcp_request *r)
 {
 	const struct mcp_message *m = r->message;
 	const struct client *c = r->client;
@@ -366,8 +363,8 @@ handle_request(struct request *r)
 		return "params must be an object";
 	if (m->meta.text != NULL && json_type(m->meta) != JSON_OBJECT)
 		return "params._meta must be an object";
-	if (r->from.batch != NULL && (m->version.text != NULL || opens)) {
-		answer_error(&r->from, JSONRPC_INVALID_REQUEST,
+	if (r->reply.batch != NULL && (m->version.text != NULL || opens)) {
+		answer_error(&r->reply, JSONRPC_INVALID_REQUEST,
 		    "Not allowed in a batch", NULL);
 		return NULL;
 	}
@@ -441,11 +438,11 @@ wrong_envelope(const struct mcp_message *m)
 	return NULL;
 }
 
-/* `from` has no id yet. */
+/* `reply` has no id yet. */
 static void
-handle(struct client *c, struct reply from, const struct mcp_message *m)
+handle(struct client *c, struct reply reply, const struct mcp_message *m)
 {
-	struct request r = { c, m, from, { NULL, 0, 0, false } };
+	struct mcp_request r = { c, m, reply, { NULL, 0, 0, false } };
 	const char *wrong = wrong_envelope(m);
 
 	if (m->method.text == NULL &&
@@ -453,15 +450,16 @@ handle(struct client *c, struct reply from, const struct mcp_message *m)
 	    json_get(m->whole, "error").text != NULL))
 		return;  /* a response; boris has asked nothing */
 	if (good_id(m->id))
-		r.from.id = m->id;
+		r.reply.id = m->id;
 	if (m->whole.text == NULL) {
-		answer_error(&r.from, JSONRPC_PARSE_ERROR, "Parse error", NULL);
+		answer_error(&r.reply, JSONRPC_PARSE_ERROR, "Parse error",
+		    NULL);
 	} else if (wrong != NULL) {
-		answer_error(&r.from, JSONRPC_INVALID_REQUEST, wrong, NULL);
+		answer_error(&r.reply, JSONRPC_INVALID_REQUEST, wrong, NULL);
 	} else if (m->id.text != NULL) {
 		wrong = handle_request(&r);
 		if (wrong != NULL)
-			answer_error(&r.from, JSONRPC_INVALID_PARAMS, wrong,
+			answer_error(&r.reply, JSONRPC_INVALID_PARAMS, wrong,
 			    NULL);
 	} else if (json_is(m->method, "notifications/cancelled")) {
 		calls_cancel(&c->calls, json_get(m->params, "requestId"));
@@ -471,17 +469,17 @@ handle(struct client *c, struct reply from, const struct mcp_message *m)
 static struct reply
 reply_to(struct client *c, void *to)
 {
-	struct reply from = { &c->calls.answers, to, NULL, c->reader,
+	struct reply reply = { &c->calls.answers, to, NULL, c->reader,
 	    { NULL, 0 } };
 
-	return from;
+	return reply;
 }
 
 enum mcp_outcome
 mcp_handle(struct client *c, void *to, const struct mcp_message *m,
            int64_t now)
 {
-	struct reply from = reply_to(c, to);
+	struct reply reply = reply_to(c, to);
 	struct json element;
 	struct mcp_message part;
 	size_t at = 0;
@@ -492,36 +490,36 @@ mcp_handle(struct client *c, void *to, const struct mcp_message *m,
 	if (json_type(m->whole) != JSON_ARRAY || c->reader.revision == NULL ||
 	    !c->reader.revision->batches ||
 	    !json_next(m->whole, &at, NULL, &element)) {
-		handle(c, from, m);
+		handle(c, reply, m);
 		return c->calls.answers.outcome;
 	}
 	while (elements <= BATCH_MOST &&
 	    json_next(m->whole, &at, NULL, &element))
 		elements++;
 	if (elements > BATCH_MOST) {
-		answer_error(&from, JSONRPC_INVALID_REQUEST,
+		answer_error(&reply, JSONRPC_INVALID_REQUEST,
 		    "An array can have 1000 messages, not more", NULL);
 		return c->calls.answers.outcome;
 	}
-	if (!batch_begin(&from)) {
-		mcp_unread(c, to, false);
+	if (!batch_begin(&reply)) {
+		mcp_refuse_unread(c, to, false);
 		return c->calls.answers.outcome;
 	}
 	at = 0;
 	while (json_next(m->whole, &at, NULL, &element)) {
 		split(&part, element);
-		handle(c, from, &part);
+		handle(c, reply, &part);
 	}
-	batch_end(&from);
+	batch_end(&reply);
 	return c->calls.answers.outcome;
 }
 
 void
-mcp_unread(struct client *c, void *to, bool too_long)
+mcp_refuse_unread(struct client *c, void *to, bool too_long)
 {
-	struct reply from = reply_to(c, to);
+	struct reply reply = reply_to(c, to);
 
-	answer_error(&from, too_long ? JSONRPC_INVALID_REQUEST
+	answer_error(&reply, too_long ? JSONRPC_INVALID_REQUEST
 	    : JSONRPC_INTERNAL, too_long ? "The message is over 16 MiB long, "
 	    "the most that is taken" : "Out of memory for the message", NULL);
 }
@@ -575,7 +573,7 @@ mcp_free(struct client *c)
 }
 
 void
-mcp_room(struct client *c, size_t bytes)
+mcp_set_room(struct client *c, size_t bytes)
 {
 	c->calls.room = bytes;
 }

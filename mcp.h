@@ -2,8 +2,7 @@
 #define MCP_H
 
 /* MCP messages, in all five revisions: envelope, methods, both eras. A client
- * is one peer with one session, over whichever transport. Bytes in, bytes out;
- * makes no system call. */
+ * is one peer with one session, over any transport. Bytes in, bytes out. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,7 +57,7 @@ enum mcp_outcome mcp_handle(struct client *, void *to,
                             const struct mcp_message *, int64_t now);
 
 /* Answers what was not read: too much (P5), or for want of memory (E7). */
-void mcp_unread(struct client *, void *to, bool too_long);
+void mcp_refuse_unread(struct client *, void *to, bool too_long);
 
 /* Appends an error, for the transport to answer that message with. */
 void mcp_error(const struct client *, struct buf *,
@@ -67,7 +66,7 @@ void mcp_error(const struct client *, struct buf *,
 /* How many bytes of answers the transport can take, to be said before each of
  * the next two: what is answered late is answered when there is room (P10). It
  * is SIZE_MAX where nothing is said. */
-void mcp_room(struct client *, size_t bytes);
+void mcp_set_room(struct client *, size_t bytes);
 void mcp_poll_add(struct client *, struct loop *);
 void mcp_dispatch(struct client *, const struct loop *);
 

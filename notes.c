@@ -237,7 +237,7 @@ notes_put_ended(struct buf *b, struct session *s)
 		    " has ended: exit code ");
 		buf_int(b, job->end.status);
 		buf_puts(b, " (");
-		json_name(b, name->data, buf_cut(name, ENDED_SHOWN));
+		json_escaped(b, name->data, buf_cut(name, ENDED_SHOWN));
 		buf_puts(b, ")");
 	}
 	if (n > ENDED_MOST)

@@ -543,7 +543,7 @@ complete_mcp(struct options *o)
 	if (s->workdir == NULL)
 		s->workdir = absolute(NULL);
 	s->tmpdir = absolute(tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
-	for (i = 0; i < SCRIPT_FOR; i++) {
+	for (i = 0; i < SCRIPT_KINDS; i++) {
 		s->env[i] = script_environment((enum script_for)i);
 		if (s->env[i] == NULL)
 			fatal(1, "start", NULL, "out of memory");
@@ -672,7 +672,7 @@ options_free(struct options *o)
 
 	free((char *)o->mcp.session.workdir);
 	free((char *)o->mcp.session.tmpdir);
-	for (i = 0; i < SCRIPT_FOR; i++)
+	for (i = 0; i < SCRIPT_KINDS; i++)
 		free(o->mcp.session.env[i]);
 	free((char *)o->fence.write);
 	free((char *)o->fence.hide);

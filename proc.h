@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { PROC_GRACE = 5000 };  /* ms from SIGTERM to SIGKILL (E2) */
+enum { PROC_GRACE = 5000, PROC_GIVE_UP = 5000 };  /* ms to SIGKILL, and after */
 enum { PROC_RANDOM = 16 };   /* random bytes asked for at a time, at most */
 enum proc_found { PROC_GONE, PROC_LIVES, PROC_UNKNOWN };
 
@@ -32,7 +32,7 @@ struct proc_group {
 	bool repeats;         /* SIGTERM is due once its leader has ended */
 	int send;             /* for proc_signal(); 0: nothing */
 	enum proc_found found;  /* by proc_poll(): does anything of it live? */
-	bool led;             /* its leader does */
+	bool led;             /* its leader lives */
 	bool elsewhere;       /* some of it have other groups of its session */
 };
 

@@ -68,13 +68,13 @@ results_refusal(struct buf *b, struct session *s, struct buf *text)
 static void
 put_start(struct buf *b, const struct buf *text)
 {
-	json_name(b, text->data, buf_cut(text, COMMAND_SHOWN));
+	json_escaped(b, text->data, buf_cut(text, COMMAND_SHOWN));
 }
 
 static void
 put_path(struct buf *b, const char *path)
 {
-	json_name(b, path, strlen(path));
+	json_escaped(b, path, strlen(path));
 }
 
 /* -- Results ----------------------------------------------------------- */

@@ -200,14 +200,15 @@ shadows_builtin(const char *text, const char *end)
 }
 
 /* It writes to the pipe what `pwd` prints, and with `codes` before it the exit
- * codes of the last pipeline (B7). Each part is there only where it is needed:
- * they take 20 us of a call's millisecond each (Q3). No alias is called, since
- * a backslash is before each word, and no function: it is unset by a special
- * builtin, which bash prefers to a function named `unset` in POSIX mode alone. */
+ * codes of the last pipeline (B7). A part that is not needed is left out: each
+ * takes 20 us (Q3). No alias is called, since a backslash is before each word,
+ * and no function: it is unset by a special builtin, which bash prefers to a
+ * function named `unset` in POSIX mode alone. */
 static void
 put_bash_trap(struct buf *b, int fd, bool codes, bool shadowed)
 {
-	buf_add(b, "trap '! { ", codes ? "__boris=(\"${PIPESTATUS[@]}\"); " : "",
+	buf_add(b, "trap '! { ",
+	    codes ? "__boris=(\"${PIPESTATUS[@]}\"); " : "",
 	    shadowed ? "POSIXLY_CORRECT=1; \\unset -f unset builtin; "
 	    "\\unset POSIXLY_CORRECT; " : "",
 	    codes ? "\\builtin printf \"%s \" \"${__boris[@]}\"; " : "");
@@ -224,7 +225,8 @@ put_trap(struct buf *b, int fd, bool shadowed)
 
 	buf_add(b, "case ${KSH_VERSION-} in *KSH*) trap 'case $- in *x*) ;; *) "
 	    "__boris=$?; ", pwd);
-	buf_number(b, " 2>&- >&", fd, "; \\exit \"$__boris\" ;; esac' EXIT ;; ");
+	buf_number(b, " 2>&- >&", fd,
+	    "; \\exit \"$__boris\" ;; esac' EXIT ;; ");
 	buf_add(b, "*) trap '", pwd);
 	buf_number(b, " 2>&- >&", fd, "' EXIT ;; esac; ");
 }

@@ -14,7 +14,7 @@ const char *script_shell(void);  /* absolute; looked for (B2) */
  * first place is kept for PWD. NULL: no memory. */
 enum script_for {
 	SCRIPT_COMMAND, SCRIPT_TASK, SCRIPT_TERMINAL,
-	SCRIPT_FOR             /* how many there are */
+	SCRIPT_KINDS             /* how many there are */
 };
 char **script_environment(enum script_for);
 

@@ -4,7 +4,6 @@
 #include "session.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,7 +29,7 @@ struct session {
 	bool begun;              /* a result has named its directory (K4) */
 	bool cancelled;          /* the last foreground command was (B7) */
 	bool edited;             /* in this turn: the next edit waits (P6) */
-	char name[25];           /* its files': the process's and its own */
+	char name[SECRET_SESSION + 1];  /* its files', in part the process's */
 	struct log_session log;
 	struct secret_place secrets;
 	int64_t calls;           /* commands that were started, or tried to */
@@ -266,7 +265,7 @@ become_task(struct session *s, struct job *job, int64_t now)
 }
 
 static void
-start_shell(struct session *s, struct job *job, const char *dir, int64_t now)
+start_command(struct session *s, struct job *job, const char *dir, int64_t now)
 {
 	const struct session_options *o = s->options;
 	struct job_request *asked = &job->asked;
@@ -309,7 +308,7 @@ start(struct session *s, struct job *job, int64_t now)
 	job->call = ++s->calls;
 	if (dir != NULL && (!asked->background || become_task(s, job, now))) {
 		if (record_start(&s->log, job, dir) == 0)
-			start_shell(s, job, dir, now);
+			start_command(s, job, dir, now);
 		else
 			job->refused = JOB_NO_LOG;  /* A2 */
 	}

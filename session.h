@@ -26,10 +26,10 @@ struct session_options {
 	const char *shell;       /* absolute (B2) */
 	const char *workdir;     /* where a session starts; tidy */
 	const char *tmpdir;      /* absolute: where long output is saved */
-	char **env[SCRIPT_FOR];  /* what each kind of command sees */
+	char **env[SCRIPT_KINDS];  /* what each kind of command sees */
 	int no_input;            /* a descriptor that reads end of file (B4) */
 	const char *name;        /* 16 random characters, in its files' names */
-	struct guard *guard;     /* told of all groups (L4); or NULL */
+	struct guard *guard;     /* told of all groups (L4) */
 	struct log *log;         /* A; or NULL */
 	int64_t bg_timeout;      /* ms a task may run; 0: for ever (T5) */
 	int64_t save_limit;      /* bytes of one stream (O5) */

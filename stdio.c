@@ -140,7 +140,7 @@ add_to_line(struct stdio *io, const char *p, size_t n)
 	if (!too_long)
 		buf_put(&io->line, p, n);
 	if (too_long || io->line.failed) {
-		mcp_unread(io->client, NULL, too_long);
+		mcp_refuse_unread(io->client, NULL, too_long);
 		buf_free(&io->line);
 		io->skipping = true;
 	}
@@ -249,7 +249,7 @@ stdio_poll_add(struct stdio *io, struct loop *loop)
 	io->out_poll = loop_add(loop, io->out_gone ? -1 : 1, events);
 	if (io->leave_by > loop->now)
 		loop_until(loop, io->leave_by);
-	mcp_room(io->client, room(io));
+	mcp_set_room(io->client, room(io));
 	mcp_poll_add(io->client, loop);
 }
 
@@ -268,19 +268,19 @@ stdio_dispatch(struct stdio *io, const struct loop *loop)
 
 	if (loop->end) {
 		begin_end(io, loop->now);
-		io->leave_by = loop->now + QUEUE_LAST;
+		io->leave_by = loop->now + QUEUE_END_WAIT;
 	}
 	if ((out & (POLLERR | POLLHUP | POLLNVAL)) && !(out & POLLOUT))
 		io->out_gone = true;
 	if (loop_events(loop, io->in_poll))
 		read_input(io, loop->now);
 	take_lines(io, loop->now);
-	mcp_room(io->client, room(io));
+	mcp_set_room(io->client, room(io));
 	mcp_dispatch(io->client, loop);
 	flush(io);
 	/* What commands printed as they ended is to be read, too (P10). */
 	if (io->leave_by != NEVER && !mcp_closed(io->client))
-		io->leave_by = loop->now + QUEUE_LAST;
+		io->leave_by = loop->now + QUEUE_END_WAIT;
 	/* All requests have been answered, or nobody reads the answers (P9). */
 	if (io->out_gone || (io->in_ended && io->taken == io->got &&
 	    !mcp_unanswered(io->client)))

@@ -22,7 +22,7 @@ enum { TERMINAL_LINE = LINE_TYPED_MOST };  /* bytes that it takes of one (I2) */
  * be with this text? More than TERMINAL_LINE: it would cut one. */
 size_t terminal_line(int master, size_t line, const struct buf *text);
 
-/* Does its foreground process group wait for input (I3)? */
+/* Does its foreground process group wait for input, that is, ask (I3)? */
 enum terminal_prompt {
 	TERMINAL_BUSY,        /* no */
 	TERMINAL_MAY_PROMPT,  /* perhaps: it waits for events; or unknown */

@@ -36,7 +36,7 @@ put_fences(struct buf *b, const struct tools_options *o)
 
 	if (dir != NULL) {
 		buf_puts(b, " Commands write nowhere but below ");
-		json_name(b, dir, len < DIR_SHOWN ? len : DIR_SHOWN);
+		json_escaped(b, dir, len < DIR_SHOWN ? len : DIR_SHOWN);
 		buf_puts(b, len < DIR_SHOWN ? "" : "...");
 		while (*(dir += strlen(dir) + 1) != '\0')
 			more++;

@@ -1,8 +1,8 @@
 #ifndef TOOLS_H
 #define TOOLS_H
 
-/* The tools: what they offer, and their arguments checked (B, P4). Bytes
- * in, bytes out. */
+/* The tools: what they offer, and a call as it was asked (B, P4). Bytes in,
+ * bytes out. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@ struct tools_options {
 };
 
 enum tools_action {
-	TOOLS_UNKNOWN,            /* no such tool */
+	TOOLS_NONE,              /* no such tool; open: a subscription */
 	TOOLS_REFUSED,           /* wrong arguments */
 	TOOLS_RUN, TOOLS_LOOK, TOOLS_KILL, TOOLS_TYPE, TOOLS_LIST
 };

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { TYPED_MOST = 4096 };  /* bytes of a typed line that are recognised */
+enum { ECHO_MOST = 4096 };  /* bytes of a typed line that are recognised */
 
 bool
 until_open(struct until *u, const struct buf *text)
@@ -17,7 +17,7 @@ until_type(struct until *u, const struct buf *input)
 {
 	size_t n = 0;
 
-	while (n < input->len && n < TYPED_MOST && input->data[n] != '\n' &&
+	while (n < input->len && n < ECHO_MOST && input->data[n] != '\n' &&
 	    input->data[n] != '\r')
 		n++;
 	buf_put(&u->line, input->data, n);

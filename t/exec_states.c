@@ -135,7 +135,7 @@ guard_visible(const struct guard *g)
 }
 
 void
-guard_take(struct guard *g, int fd)
+guard_share(struct guard *g, int fd)
 {
 	(void)g;
 	(void)fd;
@@ -377,7 +377,7 @@ play(void)
 	must(!w.shell || !p.report.ended || w.unkillable, ONCE);
 	must(w.shell || stopped || p.report.ended, LEFT);
 	must(w.gone == 0 || p.report.ended, SOON);
-	let_pass(&p, w.now + PROC_GRACE + GIVE_UP + SLACK);
+	let_pass(&p, w.now + PROC_GRACE + PROC_GIVE_UP + SLACK);
 	must(w.shell || p.report.ended, ENDS);
 	must(!stopped || (p.report.ended && p.report.state == EXEC_GONE), ENDS);
 	must(!stopped || w.killed > 0 || w.gone > 0, KILLED);
