@@ -146,20 +146,21 @@ add_to_line(struct stdio *io, const char *p, size_t n)
 	}
 }
 
+/* A whole line: in what was read last, which takes no memory (E7), or, if it
+ * began before that, put together in io->line. */
 static void
-end_line(struct stdio *io, int64_t now)
+end_line(struct stdio *io, const char *line, size_t n, int64_t now)
 {
 	struct mcp_message message;
 	size_t i = 0;
 
-	if (!io->begun && io->line.len >= 3 &&
-	    memcmp(io->line.data, "\xef\xbb\xbf", 3) == 0)
-		buf_drop(&io->line, 3);
+	if (!io->begun && n >= 3 && memcmp(line, "\xef\xbb\xbf", 3) == 0)
+		i = 3;
 	io->begun = true;
-	while (i < io->line.len && memchr(" \t\r", io->line.data[i], 3) != NULL)
+	while (i < n && memchr(" \t\r", line[i], 3) != NULL)
 		i++;
-	if (i < io->line.len) {
-		mcp_parse(&message, io->line.data, io->line.len);
+	if (i < n) {
+		mcp_parse(&message, line + i, n - i);
 		io->starved |= mcp_handle(io->client, NULL, &message, now) ==
 		    MCP_NO_MEMORY;
 	}
@@ -178,10 +179,14 @@ take_lines(struct stdio *io, int64_t now)
 		p = io->bytes + io->taken;
 		end = memchr(p, '\n', io->got - io->taken);
 		n = end != NULL ? (size_t)(end - p) : io->got - io->taken;
-		add_to_line(io, p, n);
 		io->taken += n + (end != NULL);
+		if (end == NULL || io->line.len > 0 || io->skipping) {
+			add_to_line(io, p, n);
+			p = io->line.data;
+			n = io->line.len;
+		}
 		if (end != NULL)
-			end_line(io, now);
+			end_line(io, p, n, now);
 	}
 }
 
@@ -196,7 +201,8 @@ read_input(struct stdio *io, int64_t now)
 	io->got = n > 0 ? (size_t)n : 0;
 	if (n <= 0) {
 		io->in_ended = true;
-		end_line(io, now);  /* the last one needs no newline */
+		/* The last one needs no newline. */
+		end_line(io, io->line.data, io->line.len, now);
 	}
 }
 
