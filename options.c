@@ -94,8 +94,10 @@ absolute(const char *name)
 	if (start == NULL || start[0] != '/' || stat(start, &named) < 0 ||
 	    stat(".", &real) < 0 || named.st_dev != real.st_dev ||
 	    named.st_ino != real.st_ino)
-		start = getcwd(dir, sizeof(dir)) != NULL ? dir : "/";
-	path = path_from(start, name != NULL ? name : start);
+		start = getcwd(dir, sizeof(dir)) != NULL ? dir
+		    : errno == ENOMEM ? NULL : "/";
+	path = start == NULL ? NULL
+	    : path_from(start, name != NULL ? name : start);
 	if (path == NULL)
 		fatal(1, "start", NULL, "out of memory");
 	return path;
