@@ -245,7 +245,7 @@ connection_read(struct connection *c, const struct loop *loop)
 	} else if (events & (POLLERR | POLLHUP | POLLNVAL)) {
 		connection_lose(c);
 	}
-	if (n < 0 && errno != EAGAIN)
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		connection_lose(c);
 	if (n > 0 && c->state != CONNECTION_CLOSING)
 		buf_put(&c->in, bytes, (size_t)n);

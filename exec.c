@@ -284,7 +284,8 @@ take_dir(struct exec *x)
 	const char *dir, *codes;
 	ssize_t n = -1;
 
-	if (x->fd[DIR] >= 0)
+	errno = EINTR;
+	while (x->fd[DIR] >= 0 && n < 0 && errno == EINTR)
 		n = read(x->fd[DIR], text, sizeof(text));
 	fd_close(&x->fd[DIR]);
 	/* cppcheck-suppress legacyUninitvar */
