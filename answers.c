@@ -97,11 +97,13 @@ answer_error(const struct reply *r, int code, const char *message,
 	enum mcp_kind kind = reader_is_stateless(&r->reader) ? MCP_RESPONSE
 	    : MCP_REFUSAL;
 	struct buf b = { NULL, 0, 0, false }, *reserve = &r->answers->reserve;
+	const struct json no_id = { NULL, 0 };
 
 	answers_put_error(&b, r->answers, r->id, code, message, data);
 	if (!post(r, kind, code, &b)) {
 		reserve->len = 0;
-		answers_put_error(reserve, r->answers, r->id, JSONRPC_INTERNAL,
+		answers_put_error(reserve, r->answers, r->id.len < RESERVE / 2
+		    ? r->id : no_id, JSONRPC_INTERNAL,
 		    code == JSONRPC_INTERNAL ? message : "Out of memory", NULL);
 		if (!post(r, kind, JSONRPC_INTERNAL, reserve))
 			r->answers->outcome = MCP_NO_MEMORY;

@@ -198,16 +198,30 @@ connection_lose(struct connection *c)
 	c->state = CONNECTION_GONE;
 }
 
-/* A stream breaks off, so that nobody takes it for one that has ended. Behind
- * another response the end of the connection has to do. */
+/* Without memory, so it is written at once. Behind what is still unread the
+ * end of the connection has to do. Without an error a stream breaks off, so
+ * that nobody takes it for one that has ended. */
 void
-connection_fail(struct connection *c)
+connection_fail(struct connection *c, const struct buf *error)
 {
-	static const char text[] = "HTTP/1.1 503 \r\nContent-Length: 0\r\n"
-	    "Connection: close\r\n\r\n";
+	static const struct buf none = { NULL, 0, 0, false };
+	char text[CONNECTION_ERROR + 1024];
+	struct buf b = { text, 0, sizeof(text), false };
+	struct response response = { error != NULL ? 200 : 503,
+	    "application/json", "", 0, &none, true };
 
-	if (c->state == CONNECTION_STREAM || (queue_unwritten(&c->out) == 0 &&
-	    write(c->fd, text, sizeof(text) - 1) < 0)) {
+	if (error != NULL) {
+		response.body = error->data;
+		response.len = error->len;
+	}
+	if (c->state != CONNECTION_STREAM) {
+		response_put(&b, &c->request, &response);
+	} else if (error != NULL) {
+		stream_event(&b, &c->request, error);
+		stream_end(&b, &c->request);
+	}
+	if (queue_unwritten(&c->out) > 0 || b.len == 0 ||
+	    write(c->fd, b.data, b.len) < 0) {
 		connection_lose(c);
 	} else {
 		c->last = true;
@@ -226,7 +240,7 @@ connection_refuse(struct connection *c, int status, const char *text)
 	if (c->state == CONNECTION_DROPPING)
 		end_answer(c);
 	else if (!connection_answer(c, &response))
-		connection_fail(c);
+		connection_fail(c, NULL);
 }
 
 /* -- Requests ---------------------------------------------------------- */
@@ -304,7 +318,7 @@ connection_go_on(struct connection *c)
 		return;
 	buf_puts(&b, "HTTP/1.1 100 Continue\r\n\r\n");
 	if (!put(c, &b))
-		connection_fail(c);
+		connection_fail(c, NULL);
 }
 
 /* -- Turns ------------------------------------------------------------- */

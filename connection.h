@@ -61,7 +61,9 @@ bool connection_event(struct connection *, enum connection_event,
 
 /* Ends it with that response: what may follow can't be understood. */
 void connection_refuse(struct connection *, int status, const char *text);
-void connection_fail(struct connection *);  /* no memory for an answer (E7) */
+/* No memory for an answer, so it ends with this short error, or NULL (E7). */
+enum { CONNECTION_ERROR = 2 << 10 };  /* bytes of it, at most */
+void connection_fail(struct connection *, const struct buf *error);
 void connection_lose(struct connection *);  /* the peer has gone, or must */
 void connection_close(struct connection *);  /* no further request */
 void connection_end_turn(struct connection *);  /* writes what is to be sent */

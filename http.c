@@ -29,7 +29,6 @@ struct peer {
 	bool cors;               /* this request's origin may read the answer */
 	const char *session_id;  /* of the session that it opens; or NULL */
 	struct client *client;   /* that has its open call; or NULL */
-	bool unanswered;         /* there was no memory for the answer */
 };
 
 /* One Mcp-Session-Id */
@@ -77,7 +76,7 @@ static void
 answer(struct peer *p, int status, const char *type, const char *text)
 {
 	if (!respond(p, status, type, text, strlen(text)))
-		connection_fail(&p->connection);
+		connection_fail(&p->connection, NULL);
 }
 
 /* The HTTP status of a JSON-RPC answer (MCP 2026-07-28, transports). Earlier
@@ -116,7 +115,11 @@ http_send(void *transport, void *to, enum mcp_kind kind, int error,
 	taken = stream ? connection_event(c, EVENT_LAST, message)
 	    : respond(p, status_of(kind, error, p->client == h->anyone),
 	    JSON_TYPE, message->data, message->len);
-	p->unanswered = !taken;
+	if (!taken && error == JSONRPC_INTERNAL &&
+	    message->len <= CONNECTION_ERROR) {
+		connection_fail(c, message);
+		return true;
+	}
 	return taken;
 }
 
@@ -314,7 +317,7 @@ hand_over(struct http *h, struct peer *p)
 		answer(p, 202, NULL, "");
 	}
 	if (outcome == MCP_NO_MEMORY)
-		connection_fail(&p->connection);
+		connection_fail(&p->connection, NULL);
 }
 
 /* -- Requests ---------------------------------------------------------- */
@@ -348,7 +351,6 @@ begin_request(struct http *h, struct peer *p)
 
 	p->cors = verdict.cors;
 	p->session_id = NULL;
-	p->unanswered = false;
 	p->authenticated |= verdict.authorized;
 	if (verdict.status != 0)
 		answer(p, verdict.status, "text/plain", verdict.why);
@@ -394,9 +396,9 @@ end_turn(struct peer *p)
 		respond(p, 200, NULL, NULL, 0);
 	if (p->client != NULL && !mcp_awaits(p->client, p)) {
 		p->client = NULL;
-		if (p->unanswered || (c->state == CONNECTION_STREAM &&
-		    !connection_event(c, EVENT_LAST, NULL)))
-			connection_fail(c);
+		if (c->state == CONNECTION_STREAM &&
+		    !connection_event(c, EVENT_LAST, NULL))
+			connection_fail(c, NULL);
 	}
 	connection_end_turn(c);
 }
