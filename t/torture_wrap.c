@@ -207,10 +207,19 @@ MOVE(writev, ENOSPC, EAGAIN, (int fd, const struct iovec *v, int n),
 MOVE(send, ENOSPC, EAGAIN, (int fd, const void *p, size_t n, int flags),
      (fd, p, n, flags))
 
-WRAP(ssize_t, recvmsg, "hear", EINTR, -1, (int fd, struct msghdr *m, int flags),
-     (fd, m, flags))
-WRAP(ssize_t, sendmsg, "say", EAGAIN, -1,
-     (int fd, const struct msghdr *m, int flags), (fd, m, flags))
+/* Never for good, as above */
+#define PASS(name, family, error, params) \
+	ssize_t __real_##name params; \
+	ssize_t __wrap_##name params; \
+	ssize_t __wrap_##name params \
+	{ \
+		return control != NULL && control->times <= 10 && \
+		    fails(#name, family, error) ? -1 : \
+		    __real_##name(fd, m, flags); \
+	}
+
+PASS(recvmsg, "hear", EINTR, (int fd, struct msghdr *m, int flags))
+PASS(sendmsg, "say", EAGAIN, (int fd, const struct msghdr *m, int flags))
 
 /* For good it can't: of up to 30 descriptors the kernel needs no memory. */
 int __real_poll(struct pollfd *p, nfds_t n, int ms);
