@@ -1324,6 +1324,14 @@ say_hello(struct run *r)
 	r->greeted = json_type(a) != JSON_NONE && error_of(a) == NULL;
 }
 
+/* Who can't be signalled time and again is another user's, and is let go. */
+static bool
+obeys(const struct run *r)
+{
+	return r->control->times == 1 ||
+	    strcmp(r->control->family, "kill") != 0;
+}
+
 /* When the shortage is over all is as ever (E7). */
 static void
 probe(struct run *r)
@@ -1349,13 +1357,14 @@ probe(struct run *r)
 	if (fds != 4 && runs(r))
 		wrong(r, "a command has other descriptors: %s",
 		    string(answer(r, id), "stdout"));
-	for (i = 0; i < 200 && !r->what->leaves; i++) {
+	for (i = 0; i < 200 && !r->what->leaves && obeys(r); i++) {
 		children = children_of(r->boris, &zombies);
 		if (children <= 1 && zombies == 0)
 			break;
 		nap(10);
 	}
-	if (!r->what->leaves && runs(r) && (children > 1 || zombies > 0))
+	if (!r->what->leaves && runs(r) && obeys(r) &&
+	    (children > 1 || zombies > 0))
 		wrong(r, "%d children are left, %d of them zombies", children,
 		    zombies);
 	r->fds = descriptors_of(r->boris);
@@ -1384,15 +1393,12 @@ finish(struct run *r)
 	}
 	while (!reap(r, false) && now() < until)
 		nap(2);
-	/* Who left his group is found by /proc alone. Who can't be signalled
-	 * time and again is another user's. */
+	/* Who left his group is found by /proc alone. */
 	i = 0;
 	if (!reap(r, false)) {
-		if ((!r->killed || r->control->times <= 10 ||
+		if (obeys(r) && (!r->killed || r->control->times <= 10 ||
 		    (strcmp(r->control->family, "readdir") != 0 &&
-		    strcmp(r->control->family, "descriptors") != 0)) &&
-		    (r->control->times == 1 ||
-		    strcmp(r->control->family, "kill") != 0))
+		    strcmp(r->control->family, "descriptors") != 0)))
 			wrong(r, "left running: %d children",
 			    children_of(getpid(), &i));
 		while (!reap(r, false)) {
