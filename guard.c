@@ -214,7 +214,7 @@ stand_guard(struct guard *g, int socket)
 	(void)signal(SIGTERM, SIG_IGN);
 	(void)signal(SIGINT, SIG_IGN);
 	(void)signal(SIGHUP, SIG_IGN);
-	if (chdir("/") < 0 || dup2(socket, 0) < 0)
+	if (dup2(socket, 0) < 0)
 		_exit(1);
 	proc_close_from(1);
 	while (take_over(&held))
