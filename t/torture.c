@@ -993,7 +993,8 @@ play_left(struct run *r)
 		wrong(r, "what is left is not told");
 	b = call(r, "echo two", "");
 	if (ended_so(r, b, "completed", 0, "two\n") &&
-	    string(answer(r, b), "note")[0] != '\0')
+	    string(answer(r, b), "note")[0] != '\0' &&
+	    !says_short(answer(r, b)))
 		wrong(r, "left running by an echo: %s", string(answer(r, b),
 		    "note"));
 }
@@ -1463,6 +1464,9 @@ check_files(struct run *r)
 	if (t->times > 10 && (strcmp(t->family, "unlink") == 0 ||
 	    strcmp(t->family, "readdir") == 0 ||
 	    strcmp(t->family, "descriptors") == 0))
+		r->no_files = true;
+	/* The guard goes there twice. */
+	if (t->times > 1 && strcmp(t->family, "chdir") == 0)
 		r->no_files = true;
 	while (dir != NULL && (entry = readdir(dir)) != NULL) {
 		if (strcmp(entry->d_name, "boris-mine") == 0)

@@ -133,7 +133,18 @@ OPEN(openat, int dir COMMA const char *path COMMA, (dir, path, flags, mode))
 OPEN(openat64, int dir COMMA const char *path COMMA,
      (dir, path, flags, mode))
 
-CALL(dup2, EMFILE, (int from, int to), (from, to))
+/* The guard's can't: each table has room for 0. */
+int __real_dup2(int from, int to);
+int __wrap_dup2(int from, int to);
+
+int
+__wrap_dup2(int from, int to)
+{
+	if (class != IN_GUARD && fails("dup2", "dup2", EMFILE))
+		return -1;
+	return __real_dup2(from, to);
+}
+
 CALL(dup3, EMFILE, (int from, int to, int flags), (from, to, flags))
 
 /* Of a descriptor that is open nothing else can fail. */
