@@ -778,6 +778,7 @@ play_timeout(struct run *r)
 
 	b = request(r, "ping", "%s", "");
 	answer(r, b);
+	answer(r, a);
 	ended_so(r, a, "timed_out",
 	    strcmp(r->control->family, "kill") == 0 ? -1 : 143, "hi\n");
 }
