@@ -207,6 +207,13 @@ made() {
 	is "$(systemd-analyze verify --man=no ./boris.service 2>&1)" ''
 }
 
+@test "Q: the manual fits 80 columns, as Debian's man sets it" {
+	needs groff
+	groff -mandoc -Tascii -P-cbou -rLL=78n "$HERE/../boris.1" >out 2>err
+	is "$(cat err)" ''
+	is "$(awk 'length > 80' out)" ''
+}
+
 # clone: this repository in a, to release from
 clone() {
 	git clone -q "$HERE/.." a 2>/dev/null || skip 'no clone of this to be had'
