@@ -237,13 +237,13 @@ clone() {
 	mv CHANGES a
 	"${commit[@]}" 'No day yet' || :
 	run make -s -C a dist
-	has "$output" "the newest in CHANGES is $version"
+	has "$output" "the newest in CHANGES is '$version', not '$version, DAY'"
 	sed "1,/^[0-9]/s/^[0-9].*/9.9.9, 2031-01-01/" a/CHANGES >CHANGES
 	mv CHANGES a
 	"${commit[@]}" 'Another version'
 	run make -s -C a dist
 	is "$status" 2
-	has "$output" "this is $version, but the newest in CHANGES is 9.9.9, 2031"
+	has "$output" "the newest in CHANGES is '9.9.9, 2031-01-01', not '$version, DAY'"
 }
 
 @test "Q: make dist refuses what is not committed" {
