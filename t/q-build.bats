@@ -27,7 +27,7 @@ setup_compiler() {
 	cp bin/cc bin/musl-gcc
 	cp bin/cc bin/other
 	PATH=$PWD/bin:$PATH
-	unset MAKEFLAGS MAKELEVEL
+	unset MAKEFLAGS MAKELEVEL CC CFLAGS CPPFLAGS LDFLAGS
 }
 
 # build ARGS...: make with them, in src
@@ -218,7 +218,7 @@ made() {
 clone() {
 	git clone -q "$HERE/.." a 2>/dev/null || skip 'no clone of this to be had'
 	version=$("$BORIS" --version | cut -d' ' -f2)
-	unset MAKEFLAGS MAKELEVEL
+	unset MAKEFLAGS MAKELEVEL CC CFLAGS CPPFLAGS LDFLAGS
 }
 
 @test "Q: make tarball makes the same bytes each time, named after --version" {
