@@ -235,6 +235,11 @@ accepts() {
 	has "$(cat err)" --timeout
 }
 
+@test "C2: a value for an option that takes none is refused" {
+	refuses --no-bash=yes
+	has "$(cat err)" '--no-bash=yes: must be given without a value'
+}
+
 @test "C2: a value out of range: the line has the option, the value and the range" {
 	refuses --timeout=987
 	has "$(cat err)" --timeout

@@ -761,6 +761,15 @@ refuses_where() {
 	has "$(get -s result tools 0 description)" 'Commands reach no network'
 	lacks "$(get -s result tools 0 description)" 'Commands write'
 	leave
+	mkdir a b
+	boris --hide="$PWD/a" --hide="$PWD/b"
+	ask tools/list
+	has "$(get -s result tools 0 description)" 'Of 2 paths they see nothing: they are hidden.'
+	leave
+	boris --hide="$PWD/a"
+	ask tools/list
+	has "$(get -s result tools 0 description)" 'Of 1 path they see nothing: it is hidden.'
+	leave
 	boris
 	ask tools/list
 	lacks "$(get -s result tools 0 description)" network

@@ -420,6 +420,11 @@ load http
 	refused_at_start 2 --token-file=token
 	echo >token
 	refused_at_start 2 --token-file=token
+	printf 'a\0b' >token
+	refused_at_start 2 --token-file=token
+	printf %05000d 1 >token
+	refused_at_start 2 --token-file=token
+	has "$(<err)" 'less than 4096 characters'
 	refused_at_start 2 --token-file=none
 	refused_at_start 2 --token=a --generate-token
 	export BORIS_TOKEN=

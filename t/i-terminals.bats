@@ -703,6 +703,21 @@ turns() {
 	is "$(result stdout)" '"x\n"'
 }
 
+@test "I6: a full-screen program is said to be one, once" {
+	boris
+	for begins in '\033[?1049h' '\033[?1047h' '\033[?47h' '\033[5;1H' '\033[1;9f'; do
+		on_terminal "printf '$begins'; echo drawn; read x; echo more; read x" '"until":"drawn"'
+		is "$(plain stdout)" drawn
+		has "$(plain note)" 'full-screen program'
+		type_in '\n' '"until":"more"'
+		lacks "$(plain note)" 'full-screen'
+		type_in '\n'
+	done
+	on_terminal "printf '\033[H\033[1;1H\033[?25l'; echo drawn; read x" '"until":"drawn"'
+	lacks "$(plain note)" 'full-screen'
+	type_in '\n'
+}
+
 @test "W2: a program that is known to be at work after its input is waited for" {
 	needs_linux_parts
 	boris

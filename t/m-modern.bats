@@ -564,6 +564,20 @@ in_batch() {
 	is "$(get -n)" 1000
 }
 
+@test "M7: a batch of more than 1000 is refused whole" {
+	start
+	hello 2025-03-26
+	{
+		printf '[{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"name":"bash","arguments":{"command":"touch ran"}}}'
+		seq 1000 | sed 's/.*/,{"jsonrpc":"2.0","id":&,"method":"ping"}/' | tr -d '\n'
+		printf ']\n'
+	} >&7
+	hear
+	is "$(code) $(get id)" '-32600 null'
+	has "$reply" 'can have 1000 messages'
+	[ ! -e ran ]
+}
+
 @test "M7: at the end of input a batch is carried out and answered" {
 	printf '%s\n' "${HELLO/2025-11-25/2025-03-26}" '[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"bash","arguments":{"command":"echo hi"}}},{"jsonrpc":"2.0","id":2,"method":"ping"}]' >in
 	filter <in >heard

@@ -145,6 +145,8 @@ file_size() {
 	shows 'abcdef\rxy\033[K\n' 'xy\n'
 	shows 'abcdef\rxy\033[0K\n' 'xy\n'
 	shows 'abcdef\033[2K\rxy\n' 'xy\n'
+	shows 'abcdef\b\b\b\033[1KX\n' '   Xef\n'
+	shows 'ab\033[1KX\n' '  X\n'
 }
 
 @test "O1: a progress bar of many updates shows its last one" {
