@@ -1892,6 +1892,7 @@ on_its_way() {
 }
 
 @test "H9: SIGINT and SIGHUP end all sessions and boris, as SIGTERM does" {
+	[ -z "$(trap -p HUP)" ] || wrap=(env --default-signal=HUP)  # nohup
 	for signal in INT HUP; do
 		serve
 		kill -$signal "$server"

@@ -41,6 +41,7 @@ the_guard() {
 }
 
 @test "L1: SIGTERM, SIGINT, SIGHUP and SIGQUIT close the session: foreground, background, left behind" {
+	[ -z "$(trap -p HUP)" ] || wrap=(env --default-signal=HUP)  # nohup
 	for signal in TERM INT HUP QUIT; do
 		boris
 		run_bash 'sleep 600 & echo $! >left'
@@ -60,6 +61,7 @@ the_guard() {
 }
 
 @test "L1: an idle boris ends at a signal at once" {
+	[ -z "$(trap -p HUP)" ] || wrap=(env --default-signal=HUP)  # nohup
 	for signal in TERM INT HUP QUIT; do
 		boris
 		begin
