@@ -698,7 +698,7 @@ unread() {
 		if [[ ${row[1]} == *:$(printf %04X "$port") && ${row[3]} == 01 ]]; then
 			sum=$((sum + 16#${row[4]#*:}))
 		fi
-	done </proc/net/tcp
+	done <<<"$(cat /proc/net/tcp)"
 	[ $sum = "$1" ]
 }
 
