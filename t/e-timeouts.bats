@@ -816,6 +816,7 @@ of_process_1() {
 	needs_plain
 	wrap=(unshare --pid --fork --kill-child --mount-proc)
 	"${wrap[@]}" true || skip 'no PID namespaces here'
+	[ -z "$(trap -p HUP)" ] || wrap=(env --default-signal=HUP "${wrap[@]}")  # nohup
 	for signal in TERM INT HUP; do
 		boris
 		start_task "trap 'echo bye >said; exit' TERM; echo x >mark; read <gate"
