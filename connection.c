@@ -221,7 +221,7 @@ connection_fail(struct connection *c, const struct buf *error)
 		stream_end(&b, &c->request);
 	}
 	if (queue_unwritten(&c->out) > 0 || b.len == 0 ||
-	    write(c->fd, b.data, b.len) < 0) {
+	    write(c->fd, b.data, b.len) != (ssize_t)b.len) {
 		connection_lose(c);
 	} else {
 		c->last = true;

@@ -62,7 +62,7 @@ bool connection_event(struct connection *, enum connection_event,
 /* Ends it with that response: what may follow can't be understood. */
 void connection_refuse(struct connection *, int status, const char *text);
 /* No memory for an answer, so it ends with this short error, or NULL (E7). */
-enum { CONNECTION_ERROR = 2 << 10 };  /* bytes of it, at most */
+enum { CONNECTION_ERROR = 2 << 10 };  /* bytes: as answers.c's RESERVE */
 void connection_fail(struct connection *, const struct buf *error);
 void connection_lose(struct connection *);  /* the peer has gone, or must */
 void connection_close(struct connection *);  /* no further request */

@@ -414,7 +414,7 @@ wrong=(nosuch $'\nnosuch' $'echo one\nnosuch\necho two' ')' 'echo hi )' $'echo h
 	ends_in "$PWD/d"
 }
 
-@test "D3: nor is one that comes from a file, or from where bash looks for them" {
+@test "D3: no function from a file, eval or BASH_ENV is called in place of what boris uses" {
 	mkdir d
 	echo 'builtin() { echo /; }; unset() { exit 9; }' >functions
 	boris
