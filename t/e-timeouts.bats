@@ -312,11 +312,6 @@ masked() {
 	eventually again
 }
 
-@test "E2: whatever happens to a command, in whatever order, its states hold" {
-	[ -x "$HERE/exec_states" ] || fail "t/exec_states is not built: make t/exec_states"
-	"$HERE/exec_states"
-}
-
 # --- E3
 
 @test "E3: while its group lives a leader that has ended is not reaped" {

@@ -8,7 +8,9 @@ load helper
 # is an object, in which a program finds what each of its parts was made with.
 setup_compiler() {
 	mkdir src bin
-	cp -R "$HERE"/../*.[ch] "$HERE"/../{Makefile,boris.1,packaging} src
+	local to=$PWD/src
+	(cd "$HERE/.." && cp ./*.[ch] Makefile boris.1 "$to" &&
+		cp -R packaging "$to" && { [ ! -d http ] || cp -R http "$to"; })
 	cat >bin/cc <<-'END'
 	#!/bin/sh
 	all="${0##*/} $*"
@@ -51,11 +53,11 @@ made() {
 	setup_compiler
 	CC=other CFLAGS='-O7 -g' CPPFLAGS=-DX LDFLAGS=-Lx build
 	is "$(grep -c '^# other .* -O7 -g -DX -c ' src/boris)" \
-		"$(ls src/*.c | wc -l)"
+		"$(find src -name "*.c" | wc -l)"
 	has "$(tail -n 1 src/boris)" '# other -O7 -g -Lx -o '
 	CC=cc CFLAGS= build CC=other
 	is "$(grep -c '^# other .* -pedantic -c ' src/boris)" \
-		"$(ls src/*.c | wc -l)"
+		"$(find src -name "*.c" | wc -l)"
 	CC=other build static
 	made '^# other '
 }
@@ -254,11 +256,11 @@ clone() {
 	has "$output" 'a release is made of what is committed'
 }
 
-# What t/bundle needs, with this boris for each processor, in src
+# What packaging/release needs, with this boris for each processor, in src
 setup_bundle() {
-	mkdir -p src/t src/cross
-	cp -R "$HERE/../packaging" "$HERE"/../{LICENSE,README} src
-	cp "$HERE/bundle" src/t
+	mkdir -p src/cross
+	cp -R "$HERE/../packaging" "$HERE"/../{LICENSE,README,SECURITY,boris.1} src
+	echo '#define BORIS_VERSION "9.8.0"' >src/boris.h
 	for processor in amd64 arm64 armel armhf i386 ppc64el riscv64 s390x; do
 		cp "$BORIS" "src/cross/boris-9.8.0-$processor"
 	done
@@ -292,9 +294,9 @@ setup_bundle() {
 @test "Q: the npm package can be installed, and answers" {
 	needs npm
 	setup_bundle
-	(cd src && sh t/bundle npm 9.8.0 someone) >/dev/null 3>&- 6>&- 9>&-
+	(cd src && OWNER=someone sh packaging/release npm) >/dev/null 3>&- 6>&- 9>&-
 	mv src/boris-mcp-9.8.0.tgz 1.tgz
-	(cd src && sh t/bundle npm 9.8.0 someone) >/dev/null 3>&- 6>&- 9>&-
+	(cd src && OWNER=someone sh packaging/release npm) >/dev/null 3>&- 6>&- 9>&-
 	cmp 1.tgz src/boris-mcp-9.8.0.tgz
 	has "$(tar xzOf 1.tgz package/package.json)" '"io.github.someone/boris"'
 	case $(uname -m) in x86_64 | aarch64) ;; *) skip 'not here' ;; esac
