@@ -122,29 +122,107 @@ made() {
 	is "$(cd src && echo probe*)" 'probe*'
 }
 
-@test "Q7: no file has more than 700 lines, no header more than 100" {
-	is "$(cd "$HERE/.." && wc -l ./*.[ch] | awk '
-		$2 != "total" && $1 > ($2 ~ /h$/ ? 100 : 700)')" ''
+# lines FOLDER NAME...: of the files below it with such names
+lines() {
+	local folder=$1 names=()
+	shift
+	while (($# > 0)); do
+		names+=(-o -name "$1")
+		shift
+	done
+	find "$HERE/../$folder" -type f \( "${names[@]:1}" \) \
+		! -path '*/node_modules/*' ! -name reply ! -name boris-fast \
+		-exec cat {} + | wc -l
 }
 
-@test "Q7: calls go down README's map, which names every file" {
-	command -v nm >/dev/null || skip 'needs nm'
+@test "Q7: the code, the tests, the manual and the Makefile are small to read" {
+	most "$(($(lines . '*.[ch]') - $(lines t '*.[ch]')))" 14900
+	most "$(lines t '*')" 23200
+	most "$(wc -l <"$HERE/../boris.1")" 1944
+	most "$(wc -l <"$HERE/../Makefile")" 100
+}
+
+# rooms FILE...: the names of their rooms; all of http/ is one
+rooms() {
+	sed -E 's,^(\./)?,,; s,\.[cho]$,,; s,^http/.*,http,'
+}
+
+# included: A B, where the one file includes the other
+included() {
+	local file to
+	cd "$HERE/.." || return
+	for file in ./*.[ch] http/*.[ch]; do
+		[ -e "$file" ] || continue
+		sed -n 's/^#include "\(.*\)"/\1/p' "$file" | while read -r to; do
+			[ "${file%/*}" = . ] || [ ! -e "http/$to" ] || to=http/$to
+			echo "$file ${to#../}"
+		done
+	done
+}
+
+# called: A B, where the one object uses what the other has
+called() {
+	local file objects=()
+	cd "$HERE/.." || return
+	for file in ./*.o http/*.o; do
+		[ ! -e "$file" ] || objects+=("$file")
+	done
+	nm -A "${objects[@]}" | awk '{ sub(/:.*/, "", $1) }
+		NF == 4 && $3 ~ /[A-Z]/ { print "has", $1, $4 }
+		NF == 3 && $2 == "U" { print "uses", $1, $3 }' | sort | awk '
+		$1 == "has" { of[$3] = $2 }
+		$1 == "uses" && of[$3] { print $2, of[$3] }'
+}
+
+# of_rooms: the same of rooms
+of_rooms() {
+	tr ' ' '\n' | rooms | paste -d ' ' - - | sort -u | awk '$1 != $2'
+}
+
+needs_objects() {
+	needs nm tsort
 	[ -f "$HERE/../boris.o" ] || skip 'needs what make leaves'
-	awk '/^The source/ { map = 1 }
-	map && /^    / {
-		for (i = 1; $i ~ /\.[ch]$/; i++)
-			if (sub(/\.c$/, "", $i))
+}
+
+# These two are to go with the new rooms.
+@test "Q7: no two rooms need each other, by header or by symbol" {
+	needs_objects
+	(included && called) >files
+	of_rooms <files >pairs
+	least "$(wc -l <pairs)" 60
+	is "$(grep -vx -e 'arguments tools' -e 'job secret' pairs | tsort 2>&1 >/dev/null)" ''
+	grep '^http/.* http/' files | sed -E 's/\.[cho]( |$)/\1/g' |
+		awk '$1 != $2' >pairs
+	is "$(tsort <pairs 2>&1 >/dev/null)" ''
+}
+
+@test "Q7: calls go down SPEC's map, which names every room" {
+	needs_objects
+	local page
+	for page in SPEC README; do
+		awk '/^ +[a-z]+\.c |^ +http\// {
+			for (i = 1; $i ~ /\.[ch]$|^http\/$/; i++)
 				print NR, $i
-	}' "$HERE/../README" >rows
-	is "$(awk '{ print $2 ".c" }' rows | sort)" "$(cd "$HERE/.." && ls ./*.c | sed 's,./,,' | sort)"
-	while read -r row name; do
-		nm "$HERE/../$name.o" | awk -v row="$row" -v name="$name" '
-			NF == 3 && $2 ~ /[A-Z]/ { print "has", row, name, $3 }
-			$1 == "U" { print "calls", row, name, $2 }'
-	done <rows | sort -r | awk '
-		$1 == "has" { row[$4] = $2 }
-		$1 == "calls" && row[$4] && row[$4] < $2 { print $3, $4 }' >up
+		}' "$HERE/../$page" | sed 's,/$,/x.c,' >rows
+		[ ! -s rows ] || break
+	done
+	awk '$2 ~ /c$/ { print $2 }' rows | rooms | sort >named
+	is "$(cat named)" "$(cd "$HERE/.." && find ./*.c http -name '*.c' \
+		2>/dev/null | rooms | sort -u)"
+	paste -d ' ' <(cut -d' ' -f1 rows) <(cut -d' ' -f2 rows | rooms) >floors
+	called | of_rooms | awk '
+		NR == FNR { row[$2] = $1; next }
+		row[$2] && row[$2] < row[$1]' floors - >up
 	is "$(cat up)" ''
+}
+
+@test "Q7: nothing at file scope changes but the pipe of the signals" {
+	needs_objects
+	needs gcc
+	mkdir o
+	(cd o && find "$HERE"/../*.c "$HERE/../http" -name '*.c' -exec \
+		gcc -std=c99 -fno-pie -c {} + 2>/dev/null) || :
+	is "$(nm o/*.o | sed -n 's/.* [bBdDC] //p')" signal_pipe
 }
 
 @test "Q: make install puts in place what was built last" {
