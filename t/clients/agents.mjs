@@ -11,7 +11,7 @@ import cp from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { boris, check as quick, here, is, like, skip, until, within }
+import { boris, check as quick, here, is, like, until, within }
 	from './check.mjs';
 import { Player } from './players.mjs';
 
@@ -31,16 +31,12 @@ const codex = model => url => `codex exec --skip-git-repo-check -m ${model}
 	-c model_providers.here.wire_api=responses
 	--disable enable_request_compression hi`;
 
-// A row each: what it wrote down of README's line; how it is asked, without a
-// terminal, and what that needs; what `bash` and its own shell are called there
-// and how that is switched off; what a model reads around a result; what it adds
-// to a call; whether calls made at once come in their order, whether it begins
-// boris anew when that is gone, whether `mcp list` says nothing of a connection;
-// and after how many seconds boris has handed a call back.
+// A row each: how it is asked, without a terminal, and what that needs; what
+// `bash` and its own shell are called there and how that is switched off; what a
+// model reads around a result; what it adds to a call; whether calls made at once
+// come in their order; after how many seconds boris has handed a call back.
 const agents = {
 	claude: {
-		wrote: ({ json }) => Object.values(
-			json('home/.claude.json').projects)[0].mcpServers.boris,
 		ask: () => 'claude --permission-mode bypassPermissions -p hi',
 		env: url => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'x',
 			CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
@@ -50,24 +46,17 @@ const agents = {
 		off: 'claude --disallowedTools Bash',
 		around: /^(.*)$/s,
 		ordered: true,
-		again: true,
 		held: 118,
 	},
 	codex: {
-		wrote: ({ text }) => ({ command: text('home/.codex/config.toml')
-			.match(/^\[mcp_servers\.boris\]\ncommand = "(.*)"$/m)[1],
-		args: [] }),
 		ask: codex('gpt-5.4'),
 		tool: 'mcp__boris.bash',
 		shell: 'exec_command',
 		first: 'codex features disable shell_tool',
-		mute: true,
 		ordered: true,
 		held: 298,
 	},
 	copilot: {
-		wrote: ({ json }) =>
-			json('home/.copilot/mcp-config.json').mcpServers.boris,
 		ask: () => 'copilot --allow-all-tools -p hi',
 		env: url => ({ COPILOT_OFFLINE: 'true', COPILOT_MODEL: 'gpt-4',
 			COPILOT_PROVIDER_MAX_PROMPT_TOKENS: '1000000',
@@ -75,12 +64,9 @@ const agents = {
 		tool: 'boris-bash',
 		shell: 'bash',
 		off: 'copilot --excluded-tools bash',
-		mute: true,
 		around: /^(.*)$/s,
 	},
 	gemini: {
-		wrote: ({ json }) =>
-			json('work/.gemini/settings.json').mcpServers.boris,
 		ask: () => 'gemini -y -p hi',
 		env: url => ({ GEMINI_API_KEY: 'x', GOOGLE_GEMINI_BASE_URL: url,
 			GEMINI_CLI_TRUST_WORKSPACE: 'true' }),
@@ -97,12 +83,6 @@ const agents = {
 		held: 598,
 	},
 	opencode: {
-		wrote: ({ json }) => {
-			const { type, command: [command, ...args] } =
-				json('home/.config/opencode/opencode.jsonc').mcp.boris;
-			is(type, 'local');
-			return { command, args };
-		},
 		ask: () => 'opencode run hi',
 		files: url => ({ 'work/opencode.json': JSON.stringify({
 			provider: { here: { npm: '@ai-sdk/openai-compatible',
@@ -148,7 +128,6 @@ class Home {
 		for (const [name, text] of Object.entries(files))
 			this.write(name, text);
 		this.text = name => room.read(name);
-		this.json = name => JSON.parse(room.read(name));
 	}
 
 	write(name, text) {
@@ -207,8 +186,7 @@ async function at_home(room, name, agent, script = []) {
 		() => room.remains().length === 0));
 	const home = new Home(room, agent, player);
 	const [program] = name.split(',');
-	[home.line] = readme.match(new RegExp(`\\b${program} mcp add .*`));
-	home.said = await home.sh(home.line);
+	await home.sh(readme.match(new RegExp(`\\b${program} mcp add .*`))[0]);
 	return home;
 }
 
@@ -216,102 +194,7 @@ const bash = args => [['bash', typeof args === 'string'
 	? { command: args } : args]];
 const task = text => text.match(/task_id: (\w+)/)[1];
 
-// Something to print: lines of 50 characters, as text and as a command
-const rows = (count, last = '') => ({ last,
-	text: Array.from({ length: count }, (_, n) => `row ${String(n + 1)
-		.padStart(6, 0)} 3456789 123456789 123456789 123456789\n`).join(''),
-	command: `seq -f 'row %06.0f 3456789 123456789 123456789 123456789' ` +
-		`${count}` });
-const short = { text: Array.from({ length: 5000 }, (_, n) => `${n + 1}\n`)
-	.join(''), command: 'seq 5000' };
-const wide = { text: 'größer\n'.repeat(6000),
-	command: 'yes größer | head -n 6000' };
-const reason = { text: 'error: the reason\n',
-	command: "echo 'error: the reason'" };
-const many = rows(2000);
-
-// What a model has to read whole, however much was printed: the arguments of
-// each call, and what it prints to stdout and stderr
-const reads = {
-	'12,000 characters': [rows(240)],
-	'35,000 characters': [rows(700)],
-	'100,000 characters': [many],
-	'100,000 characters on stderr': [null, many],
-	'two long streams': [many, rows(1500)],
-	'a long one and a short one': [rows(300), rows(900)],
-	'5,000 short lines': [short],
-	'wide characters': [wide],
-	'tail': [many, null, { truncate: 'tail' }],
-	'tail of short lines': [short, null, { truncate: 'tail' }],
-	'tail of two': [many, many, { truncate: 'tail' }],
-	'both': [many, null, { truncate: 'both' }],
-	'both of two': [many, many, { truncate: 'both' }],
-	'limit': [many, null, { limit: 3000 }],
-	'a build that fails': [many, reason],
-	'a terminal': [many, null, { tty: true }],
-	'a task until its end': [many, null,
-		{ run_in_background: true, wait: 20000 }],
-	'a task that runs': [many, null, { run_in_background: true,
-		until: 'row 002000' }, '; sleep 1000'],
-};
-
-function call_of([out, err, args, more = '']) {
-	const command = [out?.command, err && `${err.command} >&2`]
-		.filter(Boolean).join('; ');
-	return bash({ command: command + more, ...args });
-}
-
-// The sections of a result's text, and the files that it names
-const section = (text, name) => text.split(/\n(?=std(?:out|err):\n)/)
-	.find(part => part.startsWith(`${name}:\n`))?.slice(name.length + 2);
-const files = text => [...text.matchAll(/full output.*?: (\/.*?)\]/g)]
-	.map(([, name]) => name);
-
-// true_to(SHOWN, PRINTED): the section of a result shows this stream: whole, or
-// its start, its end, or both, and says truly how much of it. A cut in the
-// middle of a line adds a newline. What names a file is in its line.
-function true_to(shown, printed, tail) {
-	const near = (length, number) =>
-		is([number, number + 1].includes(length), true,
-			`${number} said, ${length} seen`);
-	const cut = shown.match(/^(.*?)\[std\w+[^\n]*full output.*?\]\n?(.*)$/s);
-	if (!cut) {
-		is(shown.length, printed.length, `${shown.slice(0, 200)}...`);
-		is(shown === printed, true);
-		return;
-	}
-	const [line] = shown.match(/\[std\w+.*full output.*?\]/);
-	const [, before, after] = cut;
-	const number = pattern => Number(line.match(pattern)?.[1]);
-	const total = number(/(\d+) characters in total/);
-	if (total)
-		is(total, printed.length, line);
-	if (/first \d+ and last \d+ shown/.test(line)) {
-		near(before.length, number(/first (\d+)/));
-		near(after.length, number(/last (\d+)/));
-	} else if (/left out here/.test(line)) {
-		near(before.length + after.length, total - number(/(\d+) left out/));
-	} else {
-		is(before.split('\n').length - 1, number(/last (\d+) of/), line);
-		is(printed.split('\n').length - 1, number(/of (\d+) lines/), line);
-	}
-	const whole = before.replace(/\n$/, '');
-	is(tail ? printed.trimEnd().endsWith(whole) : printed.startsWith(whole),
-		true, `what stands before ${line}`);
-	is(printed.endsWith(after), true, `what stands behind ${line}`);
-	is(tail || after.length > 0, true, `${line} stands at the end`);
-}
-
 for (const [name, agent] of Object.entries(agents)) {
-	await check(`${name}: README's line is written down as meant`,
-		async room => {
-			const home = await at_home(room, name, agent);
-			const { command, args, timeout } = agent.wrote(home);
-			is([command, args, timeout], ['boris', [], undefined], home.said);
-			return (await home.sh(`${name} --version`))
-				.match(/\d+\.\d+\.\d+/)[0];
-		});
-
 	await check(`${name}: boris's tools are offered to the model`,
 		async room => {
 			const home = await at_home(room, name, agent);
@@ -333,119 +216,49 @@ for (const [name, agent] of Object.entries(agents)) {
 			is(await home.offers(first || file ? ask : ask.replace(name, off),
 				[agent.tool, agent.shell]), [agent.tool]);
 		});
-
-	if (!agent.mute)
-		await check(`${name}: mcp list has spoken with boris`, async room => {
-			const home = await at_home(room, name, agent);
-			like(await home.sh(`${name} mcp list`), /boris.*connected/is);
-		});
 }
 
-for (const [name, agent] of Object.entries(readers)) {
-	const seen = {}; // what was read of each call, and the sizes of its files
+// Lines of 50 characters: 100,000 of them, and 35,000
+const print = count => `seq -f 'row %06.0f 3456789 123456789 123456789 ` +
+	`123456789' ${count}`;
+const farewell = 'trap "sleep 3; echo ended >ended; exit" TERM; echo up; ' +
+	'while :; do sleep 0.1; done';
 
-	await check(`${name}: the model reads text, and where it is (B6, K4)`,
+for (const [name, agent] of Object.entries(readers)) {
+	await check(`${name}: the model reads text, whole (B6, K3, K4, P7)`,
 		async room => {
 			const home = await at_home(room, name, agent, [
 				bash('echo out; echo err >&2; exit 3'),
-				bash('echo again'),
-				...Object.values(reads).map(call_of),
-				home => [['task_output', { task_id: task(
-					home.read(1 + Object.keys(reads).length)) }]],
-				home => bash(Array.from(home.player.calls, (_, n) => n)
-					.flatMap(n => files(home.player.read(n)))
-					.map(file => `stat -c '%n %s' ${file}`).join('; ')),
+				[1, 2, 3, 4].flatMap(n => bash(`echo ${n} >>order`)),
+				bash(print(2000)),
+				bash({ command: `${print(700)}; ${print(2000)} >&2`,
+					truncate: 'tail' }),
 			]);
 			await home.ask();
-			const count = home.player.results.length;
-			const sizes = Object.fromEntries([...(home.player.read(count - 1)
-				?? '').matchAll(/^(\/.*) (\d+)$/gm)].map(m => m.slice(1)));
-			Object.keys(reads).forEach((what, n) => {
-				seen[what] = { text: home.player.read(n + 2), sizes };
-			});
-			seen['a look'] = { text: home.player.read(count - 2), sizes };
 			is(home.read(0), `exit_code: 3\ncwd: ${room.dir}/work\n\n` +
 				'stdout:\nout\n\nstderr:\nerr\n');
-			is(home.read(1), 'exit_code: 0\n\nstdout:\nagain\n');
+			const order = home.text('work/order').trim().split('\n');
+			is(agent.ordered ? order : order.sort(), ['1', '2', '3', '4']);
+			like(home.read(5), /\nstdout:\nrow 000001 [^]*row 002000 .*\n$/);
+			like(home.read(5), /\[stdout truncated: 100000 characters in total/);
+			like(home.read(6), /row 000700 [^]*row 002000 [^]*$/);
+			return `${home.read(5).length} characters`;
 		}, 600000);
-
-	const looks = { ...reads, 'a look': reads['a task that runs'] };
-	for (const [what, [out, err, args]] of Object.entries(looks))
-		await check(`${name}: ${what} (K3)`, async () => {
-			const { text, sizes } = seen[what] ?? {};
-			like(text ?? 'nothing came back', agent.around);
-			const [, bare] = text.match(agent.around);
-			const tail = args?.truncate === 'tail' || Boolean(args?.until);
-			for (const [stream, printed] of Object.entries(
-				{ stdout: out, stderr: err })) {
-				const shown = section(bare, stream);
-				is(shown !== undefined, Boolean(printed), `${stream} is there`);
-				if (printed)
-					true_to(shown, printed.text, tail);
-				const [file] = files(shown ?? '');
-				if (file && !args?.tty)
-					is(Number(sizes[file]), Buffer.byteLength(printed.text),
-						`bytes in ${file}`);
-			}
-			return `${text.length} characters`;
-		});
-
-	await check(`${name}: calls made at once (P7)`, async room => {
-		const script = ['a', 'b', 'c', 'd'].map(step => [1, 2, 3, 4]
-			.flatMap(n => bash(`echo ${step}${n} >>order`)));
-		const home = await at_home(room, name, agent, script);
-		await home.ask();
-		const order = home.text('work/order').trim().split('\n');
-		is([...order].sort(), ['a', 'b', 'c', 'd'].flatMap(step =>
-			[1, 2, 3, 4].map(n => `${step}${n}`)));
-		if (agent.ordered)
-			is(order, [...order].sort());
-		return order.join(' ') === [...order].sort().join(' ')
-			? 'in order' : 'in another order';
-	});
 }
 
-// A task that says good-bye, and takes three seconds for it
-const farewell = 'trap "sleep 3; echo good-bye; echo ended >ended; exit" ' +
-	'TERM; echo up; while :; do sleep 0.1; done';
-const start = { command: farewell, run_in_background: true, until: 'up' };
-
-for (const [name, agent] of Object.entries(players)) {
-	await check(`${name}: what runs at the end has its time (L1, L4)`,
-		async room => {
-			const home = await at_home(room, name, agent, [bash(start)]);
-			await home.ask();
-			like(home.read(0), /^status: running/);
-			await until('the task has ended', () => home.text('work/ended'));
-		});
-
-	await check(`${name}: boris is killed (L4, K4)`, async room => {
-		const home = await at_home(room, name, agent, [
-			bash('cd /; sleep 1000 & pwd'),
-			bash('kill -9 $PPID'), bash('pwd')]);
-		await home.ask();
-		if (!agent.again)
-			return home.player.read(2)?.match(/.*closed|Not connected/)?.[0];
-		like(home.read(2), new RegExp(`^cwd: ${room.dir}/work$`, 'm'));
-		return 'begun anew';
-	});
-}
-
-// What takes long, side by side
-const slow = [];
-
-// It sleeps for longer than its agent waits; the next command does not wait for
-// it, and its end is waited for.
-for (const [name, agent] of Object.entries(players)) {
+// What takes long, side by side: a command sleeps for longer than its agent
+// waits; the next one does not wait for it, and its end is waited for.
+await Promise.all(Object.entries(players).map(([name, agent]) => {
 	// At 600 s its own timeout would end it.
 	const seconds = Math.min((agent.held ?? 180) + 25, 595);
-	slow.push(check(`${name}: a call of ${seconds} s (K2, W1)`, async room => {
+	return check(`${name}: a call of ${seconds} s (K2, W1)`, async room => {
 		const home = await at_home(room, name, agent, [
 			bash({ command: `sleep ${seconds}; echo slept`,
 				...agent.held ? {} : { timeout: 600000 } }),
 			bash('echo beside'),
 			home => agent.held ? [['task_output',
 				{ task_id: task(home.read(0)), wait: 60000 }]] : [],
+			bash({ command: farewell, run_in_background: true, until: 'up' }),
 		]);
 		await home.ask();
 		const { player } = home;
@@ -455,65 +268,7 @@ for (const [name, agent] of Object.entries(players)) {
 		if (agent.held)
 			like(home.read(0), /^status: running$/m);
 		like(home.read(agent.held ? 2 : 0), /exit_code: 0\n[^]*\nslept\n$/);
+		await until('the task has ended', () => home.text('work/ended'));
 		return `handed back after ${Math.round(player.took(0) / 1000)} s`;
-	}, 900000));
-}
-
-// In a terminal Claude Code lets a call go on by itself, and tells the model of
-// its end.
-async function terminal(room) {
-	const home = await at_home(room, 'claude', agents.claude, [
-		bash('sleep 180; echo slept'),
-		bash('echo beside'),
-		home => [['task_output',
-			{ task_id: task(home.read(0)), wait: 600000 }]],
-		bash(start),
-		home => [['task_output',
-			{ task_id: task(home.read(3)), wait: 600000 }]],
-		home => [['TaskStop',
-			{ task_id: home.read(4).match(/as task (\w+)/)[1] }]],
-		bash('echo after'),
-	]);
-	const settings = home.json('home/.claude.json');
-	Object.assign(settings, { hasCompletedOnboarding: true, theme: 'dark',
-		bypassPermissionsModeAccepted: true,
-		customApiKeyResponses: { approved: ['x'], rejected: [] } });
-	for (const project of Object.values(settings.projects))
-		project.hasTrustDialogAccepted = true;
-	home.write('home/.claude.json', JSON.stringify(settings));
-	home.write('home/.claude/settings.json',
-		'{"skipDangerousModePermissionPrompt":true}');
-	const screen = cp.execFile('script', ['-qec', 'stty cols 160 rows 50; ' +
-		'claude --permission-mode bypassPermissions', '/dev/null'],
-	{ cwd: `${room.dir}/work`, env: { ...home.env, TERM: 'xterm' } });
-	room.after(() => screen.kill());
-	const type = async text => {
-		screen.stdin.write(text);
-		await new Promise(done => setTimeout(done, 1000));
-		screen.stdin.write('\r');
-	};
-	const { player } = home;
-	const called = (n, limit) => until(`call ${n} has come back`,
-		() => player.read(n) !== undefined, limit);
-	await new Promise(done => setTimeout(done, 20000));
-	await type('go');
-	await called(0, 150000);
-	like(home.read(0), /^status: running$/m);
-	await called(2, 150000);
-	within('the next call', player.took(1), 10000);
-	like(home.read(2), /exit_code: 0\n[^]*\nslept\n$/);
-	await called(6, 200000);
-	like(home.read(4), /moved to the background/);
-	is(home.read(6), 'exit_code: 0\n\nstdout:\nafter\n');
-	is(home.text('work/ended'), '');
-	await type('/exit');
-	await until('the task has ended', () => home.text('work/ended'));
-	await until('the agent has ended', () => screen.exitCode !== null);
-}
-if (cp.spawnSync('script', ['--version']).status === 0)
-	slow.push(check('claude, in a terminal: it lets calls go on (K2, P8, L4)',
-		terminal, 900000));
-else
-	skip('claude, in a terminal: it lets calls go on', 'no script(1)');
-
-await Promise.all(slow);
+	}, 900000);
+}));

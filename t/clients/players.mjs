@@ -134,7 +134,6 @@ const languages = [messages, responses, completions, generate];
 // agent's; or what it would have been offered as, where it was not. At its end
 // it says `done`.
 export class Player {
-	requests = []; // all that was asked: { at, path, body }
 	offered = []; // the tools of the last request that had any
 	calls = []; // all that were made: { id, tool, args, step, at }
 	results = []; // what came back: { id, text, at }, in that order
@@ -209,7 +208,6 @@ export class Player {
 		for await (const chunk of request)
 			body += chunk;
 		body = body ? JSON.parse(body) : {};
-		this.requests.push({ at, path, body });
 		const language = languages.find(language => language.path.test(path));
 		if (!language) {
 			const ok = /count|models/i.test(path);
