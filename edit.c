@@ -43,11 +43,11 @@ struct change {
 static int64_t
 newlines(const char *p, size_t n)
 {
-	const char *end = p + n;
 	int64_t lines = 0;
+	size_t i;
 
-	for (; p < end; p++)
-		lines += *p == '\n';
+	for (i = 0; i < n; i++)
+		lines += p[i] == '\n';
 	return lines;
 }
 

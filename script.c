@@ -328,7 +328,8 @@ script_clean(struct script *s, const char *shown, size_t n, struct buf *b)
 		buf_put(b, s->trap.data, s->held);
 	if (n == 0 || s->held == s->trap.len)
 		forget_trap(s);
-	buf_put(b, shown + i, n - i);
+	if (i < n)
+		buf_put(b, shown + i, n - i);
 	return true;
 }
 
