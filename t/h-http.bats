@@ -108,6 +108,23 @@ load http
 	pings a
 }
 
+@test "H1: an array of messages is one -32600 that says so (P1)" {
+	serve
+	plug a
+	post a "${HELLO/2025-11-25/2025-03-26}"
+	takes a
+	visit[a]=$(header Mcp-Session-Id)
+	bash_call "echo >$PWD/ran"
+	for body in "[$message]" '[]'; do
+		post a "$body"
+		takes a
+		is "$http $(code)" '400 -32600'
+		like "$(get error message)" '*@(array|batch)*'
+	done
+	pings a
+	[ ! -e ran ]
+}
+
 @test "H1: Accept may be left out, be in parts, or have wildcards" {
 	serve
 	enter a
@@ -1021,6 +1038,7 @@ unread() {
 	post a '[]' "$MODERN"
 	takes a
 	is "$http $(code)" '400 -32600'
+	like "$(get error message)" '*@(array|batch)*'
 	post a '{"jsonrpc":"2.0","id":1,"result":{}}' "$MODERN"
 	takes a
 	is "$http $(code)" '400 -32600'
@@ -1351,50 +1369,6 @@ unread() {
 	unplug a
 	pings b
 	there pid
-	release
-	ran b pwd
-	is "$(plain stdout)" /
-}
-
-# resident_below KIB: the server has less in memory now
-resident_below() {
-	[ "$(awk '/^VmRSS/ { print $2 }' "/proc/$server/status")" -lt "$1" ]
-}
-
-@test "H7: what was answered of a batch is not kept when its client has hung up (P10)" {
-	needs_linux
-	needs_plain
-	hurried
-	serve
-	enter a
-	most=$(($(peak) + 10000))
-	for i in 1 2 3; do
-		plug b
-		post b "${HELLO/2025-11-25/2025-03-26}"
-		takes b
-		visit[b]=$(header Mcp-Session-Id)
-		bash_call 'read <gate'
-		post b "[$(seq 900 | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"tools\/list"}/' | paste -sd,),$message]"
-		heads b
-		unplug b
-		unset 'visit[b]'
-	done
-	resident_below $most && fail 'the answers are not there at first'
-	eventually resident_below $most
-}
-
-@test "H7: a batch whose client hangs up is carried out, and answered to nobody" {
-	serve
-	plug a
-	post a "${HELLO/2025-11-25/2025-03-26}"
-	takes a
-	visit[a]=$(header Mcp-Session-Id)
-	joins b a
-	bash_call 'echo >begun; read <gate; cd /'
-	post a "[$message"',{"jsonrpc":"2.0","id":"p","method":"ping"}]'
-	begun begun
-	unplug a
-	pings b
 	release
 	ran b pwd
 	is "$(plain stdout)" /

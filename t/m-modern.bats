@@ -408,211 +408,22 @@ listen() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-# --- M7: batches (MCP 2025-03-26, basic)
+# --- M7: arrays of messages (MCP 2025-03-26, basic)
 
-# batch VERSION LINE: that line in that revision, and the next one heard
-batch() {
+@test "M7: an array of messages is one -32600 that says so, whatever is in it, in every revision (P1)" {
 	start
-	hello "$1"
-	send "$2"
-	hear
-}
-
-# in_batch ID STEP...: what the batch's answer to ID has there
-in_batch() {
-	local i id=$1
-	shift
-	for ((i = 0; i < $(get -n); i++)); do
-		[ "$(get -v $i id)" != "$id" ] || get $i "$@" || :
-	done
-}
-
-@test "M7: in 2025-03-26 a batch is answered by one line when all are there" {
-	batch 2025-03-26 '[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","id":"b","method":"nope"},7]'
-	is "$(get -n)" 3
-	is "$(in_batch 1 result)" '{}'
-	is "$(in_batch '"b"' error code)" -32601
-	is "$(in_batch null error code)" -32600
-}
-
-@test "E7: a batch whose answers find no memory is an error, and boris stays up" {
-	needs prlimit
-	needs_plain
-	start
-	hello 2025-03-26
-	size=$(sed -n 's/^VmSize:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$server/status")
-	for mib in 2 4 6 8 10 12 14 16 24; do
-		prlimit --pid "$server" --as=$(((size + mib * 1024) * 1024)):
-		send "[$(seq 900 | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"tools\/list"}/' | paste -sd,)]"
-		hear
-		[ "$(get -n)" = 900 ] || is "$mib MiB: $(code)" "$mib MiB: -32603"
-		request 1 ping
-		hear
-		is "$(get result)" '{}'
-	done
-}
-
-@test "M7: the commands of a batch are carried out in order" {
-	mkdir d
-	batch 2025-03-26 '[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"bash","arguments":{"command":"cd d"}}},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"bash","arguments":{"command":"pwd"}}},{"jsonrpc":"2.0","id":3,"method":"ping"}]'
-	is "$(get -n)" 3
-	is "$(in_batch 2 result structuredContent stdout)" "\"$PWD/d\\n\""
-	is "$(in_batch 3 result)" '{}'
-}
-
-@test "M7: while a batch's command runs, others are answered, and progress has its own line" {
-	start
-	hello 2025-03-26
-	send '[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"bash","arguments":{"command":"echo one; read <gate"},"_meta":{"progressToken":"t"}}},{"jsonrpc":"2.0","id":2,"method":"ping"}]'
-	notice
-	is "$(get params progressToken)" '"t"'
-	request 901 ping
-	hear
-	is "$(get -v id)" 901
-	release
-	hear
-	is "$(get -n)" 2
-}
-
-@test "M7: an empty batch is one -32600 with id null" {
-	batch 2025-03-26 '[]'
-	is "$(code) $(get id)" '-32600 null'
-	next_is_ping
-}
-
-@test "M7: what is no request in a batch is -32600 with id null" {
-	batch 2025-03-26 '[1,"x",null,[],[{"jsonrpc":"2.0","id":1,"method":"ping"}],{}]'
-	is "$(get -n)" 6
-	for i in 0 1 2 3 4 5; do
-		is "$(get $i error code) $(get $i id)" '-32600 null'
-	done
-}
-
-@test "M7: initialize in a batch is -32600 with its id" {
-	batch 2025-03-26 '[{"jsonrpc":"2.0","id":5,"method":"initialize","params":{"protocolVersion":"2025-11-25"}},{"jsonrpc":"2.0","id":6,"method":"ping"}]'
-	is "$(in_batch 5 error code)" -32600
-	is "$(in_batch 6 result)" '{}'
-	send '[{"jsonrpc":"2.0","id":7,"method":"ping"}]'
-	hear
-	is "$(get -n)" 1
-}
-
-@test "M7: a modern element in a batch is -32600 with its id" {
-	batch 2025-03-26 '[{"jsonrpc":"2.0","id":5,"method":"tools/list","params":{"_meta":{'"$META"'}}},{"jsonrpc":"2.0","id":6,"method":"ping"}]'
-	is "$(in_batch 5 error code)" -32600
-	is "$(in_batch 6 result)" '{}'
-}
-
-@test "M7: a batch of notifications gets no answer" {
-	start
-	hello 2025-03-26
-	send '[{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","method":"notifications/y"}]'
-	next_is_ping
-}
-
-@test "M7: a batch of responses gets no answer" {
-	start
-	hello 2025-03-26
-	send '[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"error":{"code":1,"message":"x"}}]'
-	next_is_ping
-}
-
-@test "M7: a batch all of whose calls are cancelled gets no answer" {
-	start
-	hello 2025-03-26
-	send '[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"bash","arguments":{"command":"echo $$ >pid; read <gate"}}},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"bash","arguments":{"command":"touch ran"}}}]'
-	begun pid
-	cancel 2
-	cancel 1
-	eventually gone pid
-	next_is_ping
-	leave
-	is "$(all | cut -c 1 | grep -c '\[')" 0
-	[ ! -e ran ]
-}
-
-@test "M7: a batch one of whose calls is cancelled is answered without it" {
-	start
-	hello 2025-03-26
-	send '[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"bash","arguments":{"command":"echo $$ >pid; read <gate"}}},{"jsonrpc":"2.0","id":2,"method":"ping"}]'
-	begun pid
-	cancel 1
-	hear
-	is "$(get -n) $(get 0 id)" '1 2'
-}
-
-@test "M7: a batch may cancel what is before it" {
-	start
-	hello 2025-03-26
-	call_bash 'echo $$ >pid; read <gate'
-	begun pid
-	send '[{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":'$id'}},{"jsonrpc":"2.0","id":"p","method":"ping"}]'
-	hear
-	is "$(get -n)" 1
-	eventually gone pid
-}
-
-@test "M7: a batch of a thousand is answered by a thousand" {
-	start
-	hello 2025-03-26
-	{
-		printf '[{"jsonrpc":"2.0","id":"first","method":"ping"}'
-		seq 999 | sed 's/.*/,{"jsonrpc":"2.0","id":&,"method":"ping"}/' | tr -d '\n'
-		printf ']\n'
-	} >&7
-	hear
-	is "$(get -n)" 1000
-}
-
-@test "M7: a batch of more than 1000 is refused whole" {
-	start
-	hello 2025-03-26
-	{
-		printf '[{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"name":"bash","arguments":{"command":"touch ran"}}}'
-		seq 1000 | sed 's/.*/,{"jsonrpc":"2.0","id":&,"method":"ping"}/' | tr -d '\n'
-		printf ']\n'
-	} >&7
-	hear
-	is "$(code) $(get id)" '-32600 null'
-	has "$reply" 'can have 1000 messages'
-	[ ! -e ran ]
-}
-
-@test "M7: at the end of input a batch is carried out and answered" {
-	printf '%s\n' "${HELLO/2025-11-25/2025-03-26}" '[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"bash","arguments":{"command":"echo hi"}}},{"jsonrpc":"2.0","id":2,"method":"ping"}]' >in
-	filter <in >heard
-	is $status 0
-	reply=$(tail -n 1 heard)
-	is "$(get -n)" 2
-}
-
-@test "M7: in every other state an array is -32600 with id null" {
-	start
-	send '[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"bash","arguments":{"command":"touch ran"}}}]'
-	hear
-	is "$(code) $(get id)" '-32600 null'
-	send '[{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{'"$META"'}}}]'
-	hear
-	is "$(code) $(get id)" '-32600 null'
-	for version in 2024-11-05 2025-06-18 2025-11-25; do
-		hello $version
-		send '[{"jsonrpc":"2.0","id":1,"method":"ping"}]'
-		hear
-		is "$version $(code) $(get id)" "$version -32600 null"
+	one='{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"bash","arguments":{"command":"touch ran"}}}'
+	for version in none 2024-11-05 2025-03-26 2025-06-18 2025-11-25; do
+		[ $version = none ] || hello $version
+		for line in "[$one]" "[$one,$one]" '[]' '[1]' "[${one/\"arguments\"/\"_meta\":{$META\},\"arguments\"}]"; do
+			send "$line"
+			hear
+			is "$version $(code) $(get id)" "$version -32600 null"
+			like "$(get error message)" '*@(array|batch)*'
+			next_is_ping
+		done
 	done
 	[ ! -e ran ]
-}
-
-@test "M7: a second initialize switches batches on and off" {
-	start
-	hello 2025-03-26
-	send '[{"jsonrpc":"2.0","id":1,"method":"ping"}]'
-	hear
-	is "$(get -n) $(get 0 result)" '1 {}'
-	hello 2025-06-18
-	send '[{"jsonrpc":"2.0","id":1,"method":"ping"}]'
-	hear
-	is "$(code)" -32600
 }
 
 # --- M12: an exchange for each revision is in the tests above and in p-
