@@ -508,8 +508,9 @@ class Run:
             self.port = int(found[1]) if found else 0
             return self.port or not self.runs()
 
-        if not self.until(said, 1 if self.family() == 'say' else PATIENCE) and \
-                self.family() not in ('say', 'poll'):
+        if not self.until(said, 1) and \
+                self.control()[3] not in ('write', 'poll') and \
+                not self.until(said):
             raise Wrong('it does not listen')
         return self.port > 0
 
