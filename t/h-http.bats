@@ -160,7 +160,7 @@ only_listens() {
 	pings a
 }
 
-@test "H1: requests written together are answered in order" {
+@test "H1: requests written together are answered in order, a hundred small ones too" {
 	serve
 	enter a
 	bash_call 'read <gate; cd /'
@@ -183,11 +183,6 @@ only_listens() {
 	is "$(get id) $(plain stdout)" "$((id - 1)) /"
 	takes a
 	is "$(get id) $(get result)" "$id {}"
-}
-
-@test "H1: a hundred small requests in one write are all answered" {
-	serve
-	plug a
 	text=''
 	for ((i = 0; i < 100; i++)); do
 		text+=$'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n'
@@ -199,7 +194,7 @@ only_listens() {
 	done
 }
 
-@test "H1: Connection: close is heeded" {
+@test "H1: Connection: close is heeded, and HTTP/1.0 is answered and closed" {
 	serve
 	plug a b
 	asked a GET /health 'Connection: close'
@@ -207,11 +202,8 @@ only_listens() {
 	hung_up a
 	asked b GET /health 'Connection: x, Close'
 	hung_up b
-}
-
-@test "H1: HTTP/1.0 is answered and closed" {
-	serve
 	enter s
+	unplug a b
 	plug a b c
 	put a $'GET /health HTTP/1.0\r\n\r\n'
 	takes a
@@ -448,7 +440,7 @@ only_listens() {
 	lacks "$(plain stdout)" ran
 }
 
-@test "H4: on loopback a Host that is not is 403, and nothing has run" {
+@test "H4: on loopback a Host that is not is 403, and nothing has run; elsewhere any Host will do" {
 	serve
 	plug a
 	for host in evil.example evil.example:$port localhost.evil.example 127.0.0.1.evil.example \
@@ -463,9 +455,7 @@ only_listens() {
 	done
 	modern_ran a ls
 	lacks "$(plain stdout)" ran
-}
-
-@test "H4: on an address that is not loopback any Host will do" {
+	leave
 	serve --listen=0.0.0.0 --allow-anyone
 	plug a
 	asked a GET /health 'Host: boris.example'
@@ -592,7 +582,7 @@ only_listens() {
 	is "${kinds[*]}" 'data data text text data data'
 }
 
-@test "H5: one session's calls do not wait for another's" {
+@test "H5: calls of one session wait for each other, over whatever connection, not for another session's" {
 	serve
 	enter a b
 	runs a 'echo >begun; read <gate'
@@ -603,19 +593,14 @@ only_listens() {
 	release
 	last_event a
 	is "$(result status)" '"completed"'
-}
-
-@test "H5: calls of one session wait for each other, over whatever connection" {
-	serve
-	enter a
-	joins b a
-	runs a 'echo >begun; read <gate; cd /'
-	begun begun
-	runs b pwd
-	heads b
+	joins c a
+	runs a 'echo >again; read <gate; cd /'
+	begun again
+	runs c pwd
+	heads c
 	release
 	answers a
-	last_event b
+	last_event c
 	is "$(plain stdout)" /
 }
 
@@ -1119,17 +1104,14 @@ unread() {
 	lacks "$(plain stdout)" ran
 }
 
-@test "H7: a modern client that hangs up while a task starts ends it, since it knows no id" {
+@test "H7: a modern client that hangs up ends the task whose id it does not know; while an input waits the wait alone" {
 	serve
 	plug a
 	modern_runs a 'echo $BASHPID >pid; read <gate' '{"tty":true,"wait":60000}'
 	begun pid
 	unplug a
 	eventually gone pid
-}
-
-@test "H7: a modern client that hangs up while an input waits ends the wait alone" {
-	serve
+	rm pid
 	plug a
 	plug b
 	modern_ran b 'printf "? "; read x; echo $BASHPID >pid; read <gate; echo end' '{"tty":true}'

@@ -112,7 +112,8 @@ print(struct json value, char how)
 	} else {
 		printf("%.*s\n", (int)value.len, value.text);
 	}
-	fwrite(out.data, 1, out.len, stdout);
+	if (out.len > 0)
+		fwrite(out.data, 1, out.len, stdout);
 	buf_free(&out);
 }
 

@@ -32,7 +32,7 @@ inode() {
 	ls -i "$1" | sed 's/^ *\([0-9]*\).*/\1/'
 }
 
-@test "X1: edit is offered on demand alone" {
+@test "X1, B6: edit is offered on demand alone; tools/list is at most 7 KiB then" {
 	boris
 	ask tools/list
 	is "$(get result tools 2)" ''
@@ -47,6 +47,8 @@ inode() {
 	boris --edit
 	ask tools/list
 	is "$(get -s result tools 2 name)" edit
+	most ${#reply} 7168
+	most "$(get -n result tools 0 description)" 1499
 	has "$(get result tools 0 description)" 'with edit'
 	lacks "$(get result tools 0 description)" 'cat >F'
 	run_bash true '{"path":"f"}'
@@ -70,17 +72,6 @@ inode() {
 	said "$PWD/f: replaced in line 1"$'\n\n1\ty'
 	holds f y
 	[ ! -e ran ]
-}
-
-@test "B6: tools/list with edit is at most 7 KiB, and 6 KiB without" {
-	boris
-	ask tools/list
-	most ${#reply} 6144
-	leave
-	boris --edit
-	ask tools/list
-	most ${#reply} 7168
-	most "$(get -s result tools 0 description | wc -c)" 1500
 }
 
 @test "X1: old is replaced where it stands once, with all wherever it does" {
@@ -137,40 +128,23 @@ inode() {
 	holds f 'x\n'
 }
 
-@test "X2: it waits for the commands before it, and path starts where they end" {
+@test "X2: it waits for the commands before it, where path starts, and can be cancelled meanwhile" {
 	boris --edit
 	mkdir d
 	call_bash 'cd d; read <../gate; printf b >f'
 	call edit '{"path":"f","old":"b","new":"c"}'
 	edited=$id
-	call_bash 'cat f; pwd'
+	call edit '{"path":"f2","new":"x"}'
+	cancel $id
+	call_bash 'cat f; pwd; ls'
 	in_turn
 	release
 	answer $edited
 	said "$PWD/d/f: replaced*"
-	answer $((edited + 1))
-	is "$(plain stdout)" "c$PWD/d"
-}
-
-@test "X2: a queued edit can be cancelled, and is not made" {
-	boris --edit
-	call_bash 'read <gate'
-	held=$id
-	call edit '{"path":"f","new":"x"}'
-	cancel $id
-	in_turn
-	release
-	answer $held
-	in_turn
-	[ ! -e f ]
+	answer $((edited + 2))
+	is "$(plain stdout)" "c$PWD/d"$'\n'f
 	leave
-	unanswered $((held + 1))
-}
-
-@test "X2: without a session path starts in the server's directory" {
-	start --edit
-	modern tools/call '"name":"edit","arguments":{"path":"f","new":"x"}'
-	said "$PWD/f: made"
+	unanswered $((edited + 1))
 }
 
 @test "X2: bytes that are no UTF-8, NUL and a missing newline are kept" {
@@ -207,7 +181,7 @@ inode() {
 	only d f
 }
 
-@test "X3: a symbolic link is followed, and stays one" {
+@test "X3: a symbolic link is followed, and stays one; a file with several names keeps them, longer or shorter" {
 	boris --edit
 	mkdir real etc
 	echo a=1 >real/f
@@ -218,10 +192,6 @@ inode() {
 	is "$(readlink etc/f)" ../real/f
 	only etc f
 	only real f
-}
-
-@test "X3: a file with several names keeps them, longer or shorter" {
-	boris --edit
 	echo a=1 >f
 	ln f g
 	edit f '"longer than it was"' '"1"'
@@ -407,7 +377,7 @@ inode() {
 	most "$(plain text | tail -n 1 | wc -c)" 170
 }
 
-@test "X4: what was not found is shown where it stands but for white space" {
+@test "X4: what was not found is shown where it stands but for white space, what was found several times with its lines" {
 	boris --edit
 	printf 'x\n\tif (a)\n\t\tb();\n' >f
 	edit f '"y"' '"    if (a)\n        b();\n"'
@@ -415,10 +385,6 @@ inode() {
 	edit f '"y"' '"elsewhere\nx"'
 	refused '*old was not found*'
 	lacks "$(text)" 'white space'
-}
-
-@test "X4: what was found several times is told with its lines" {
-	boris --edit
 	seq 30 | sed s/.*/x/ >f
 	edit f '"y"' '"x"'
 	refused '*all: true*found 30 times, in lines 1, 2, *'
