@@ -250,7 +250,7 @@ END
 	done
 }
 
-@test "C3: an ignored SIGTERM still closes boris, as an ignored SIGINT does" {
+@test "C3: an ignored SIGTERM or SIGINT still closes boris, an ignored SIGHUP (nohup) does not" {
 	wrap=(env --ignore-signal=TERM,INT,HUP)
 	"${wrap[@]}" true || skip "this env has no --ignore-signal"
 	for signal in TERM INT; do
@@ -258,11 +258,7 @@ END
 		kill -$signal "$server"
 		died
 	done
-}
-
-@test "C3: a SIGHUP that was ignored, by nohup, does not end boris" {
 	wrap=(env --ignore-signal=HUP)
-	"${wrap[@]}" true || skip "this env has no --ignore-signal"
 	boris
 	kill -HUP "$server"
 	run_bash 'kill -HUP $$'
@@ -281,7 +277,10 @@ END
 	is "$(plain stdout)" $'0000000000000000\n0000000000000000'
 }
 
-@test "C4: on a terminal boris says on stderr what it is, and serves" {
+@test "C4: on a terminal boris says on stderr what it is, and serves; else it says nothing" {
+	filter </dev/null >out
+	is $status 0
+	is "$(cat out err)" ''
 	needs script
 	[ -z "$WRAP" ] || skip "under $WRAP"
 	export BORIS
@@ -292,12 +291,6 @@ END
 	is "$(wc -l <out | tr -d ' ')" 1
 	reply=$(cat out)
 	is "$(get result protocolVersion)" '"2025-11-25"'
-}
-
-@test "C4: without a terminal boris says nothing when started" {
-	filter </dev/null >out
-	is $status 0
-	is "$(cat out err)" ''
 }
 
 @test "C5: an option that counts only over HTTP is refused without it" {

@@ -602,16 +602,13 @@ refuses_where() {
 	wrap=("${before[@]}")
 }
 
-@test "F3: without Landlock, or with one that is too old, --write is refused" {
+@test "F3: without Landlock, with one that is too old, or where it fails half-way, --write is refused, over HTTP too" {
 	setup_fences
 	why='boris: --write needs Landlock*Linux 6.2*: *'
 	refuses_where landlock_create_ruleset:error=ENOSYS --write=in
 	refuses_where landlock_create_ruleset:error=EOPNOTSUPP --write=in
 	refuses_where landlock_create_ruleset:error=EPERM --write=in
 	refuses_where landlock_create_ruleset:retval=2:when=1 --write=in
-}
-
-@test "F3: where Landlock fails half-way, --write is refused" {
 	needs_landlock
 	why='boris: --write needs *: *'
 	refuses_where landlock_create_ruleset:error=ENOMEM:when=2 --write=in
@@ -620,21 +617,18 @@ refuses_where() {
 	why='boris: --write needs *: *'
 	refuses_where landlock_restrict_self:error=E2BIG --write=in
 	refuses_where prctl:error=EINVAL --write=in
+	why='boris: --write needs *: *'
+	refuses_where landlock_create_ruleset:error=ENOSYS --write=in \
+		--transport=http --port=0
 }
 
-@test "F3: without namespaces --no-network is refused" {
-	setup_fences
-	why='boris: --no-network needs a * namespace: *'
-	refuses_where unshare:error=EPERM --no-network
-	refuses_where unshare:error=ENOSYS --no-network
-	refuses_where unshare:error=ENOSPC --no-network --write=in
-	as_other
-	refuses_where unshare:error=EPERM --no-network
-}
-
-@test "F3: where leaving the network fails half-way, --no-network is refused" {
+@test "F3: without namespaces, or where leaving the network fails half-way, --no-network is refused" {
 	needs_namespaces
 	why='boris: --no-network needs *: *'
+	for error in EPERM ENOSYS; do
+		refuses_where unshare:error=$error --no-network
+	done
+	refuses_where unshare:error=ENOSPC --no-network --write=in
 	refuses_where socket:error=EAFNOSUPPORT --no-network
 	refuses_where ioctl:error=EPERM --no-network
 	refuses_where capset:error=EPERM --no-network
@@ -644,17 +638,11 @@ refuses_where() {
 	as_other
 	[ ${#wrap[@]} = 0 ] || "${wrap[@]}" unshare -Un true ||
 		skip 'no user namespace for others here'
+	refuses_where unshare:error=EPERM --no-network
 	refuses_where socket:error=EAFNOSUPPORT --no-network
 	refuses_where write:error=EPERM:when=1 --no-network
 	refuses_where write:error=EPERM:when=2 --no-network
 	refuses_where write:error=EPERM:when=3 --no-network
-}
-
-@test "F3: over HTTP nobody is served where a fence cannot be raised" {
-	setup_fences
-	why='boris: --write needs *: *'
-	refuses_where landlock_create_ruleset:error=ENOSYS --write=in \
-		--transport=http --port=0
 }
 
 @test "F3: a --write that is no directory is refused, exit 2" {

@@ -449,7 +449,7 @@ busy() {
 	run_tool bash '{"kill_pid":'"$pid"'}'
 }
 
-@test "I3: a program at work does not ask, whatever its last line looks like" {
+@test "I3: a program at work does not ask, whatever its last line looks like, nor what reads in the background" {
 	needs_linux_parts
 	boris
 	busy 'printf "checking... "; sleep 60'
@@ -458,14 +458,7 @@ busy() {
 	busy 'printf "checking... "; sleep 60 & wait'
 	busy 'stty -icanon -echo; printf "checking... "; sleep 60'
 	busy 'printf "checking... "; read x <gate'
-}
-
-@test "I3: what reads the terminal in the background does not ask" {
-	needs_linux
-	boris
-	on_terminal 'set -m; printf "building... "; (trap "" TTIN; read x; sleep 60) & sleep 60' '"wait":1500'
-	silent
-	least "$(result elapsed_ms)" 1500
+	busy 'set -m; printf "building... "; (trap "" TTIN; read x; sleep 60) & sleep 60'
 }
 
 @test "I3: where nobody says who reads, the last line does" {
@@ -610,15 +603,11 @@ turns() {
 
 # --- I6
 
-@test "I6: a line ends at the 200th column, as on the terminal" {
+@test "I6: a line ends at the 200th column, as on the terminal; blanks at its end are not shown, a prompt keeps its own" {
 	boris
 	on_terminal 'printf %0200d 1; echo; printf %0201d 2; printf "\r3\n"; read <gate' '"until":"3"'
 	is "$(plain stdout)" "$(printf '%0200d\n%0200d\n3' 1 0)"
 	release
-}
-
-@test "I6: blanks at the end of a line are not shown, a prompt keeps its own" {
-	boris
 	on_terminal 'printf "%-150s\n\t \n%-300s|\n" a b; printf "name: "; read x' '"until":"name: "'
 	is "$(result stdout)" '"a\n\nb\n'"$(printf '%100s')"'|\nname: "'
 	type_in 'x\n' '"wait":10000'

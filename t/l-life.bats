@@ -477,8 +477,19 @@ all_sorts() {
 	eventually alone
 }
 
-@test "L4: a second process that is stopped does not keep boris from its end" {
+@test "L4: the second process is there from the first command to the end, holds nothing of the client's, keeps nobody from the end" {
 	needs_linux
+	[ -e /proc/self/task/$$/children ] || skip 'no list of children in /proc'
+	boris
+	is "$(the_guard)" ''
+	run_bash true
+	guard=$(the_guard)
+	is "$(ls "/proc/$guard/fd")" 0
+	like "$(readlink "/proc/$guard/fd/0")" 'socket:*'
+	is "$(process "$guard" 5 6)" "$guard $guard"  # its group and session
+	is "$(readlink "/proc/$guard/cwd")" /
+	leave
+	reaped "$guard"
 	boris
 	run_bash true
 	kill -STOP "$(the_guard)"
@@ -486,30 +497,6 @@ all_sorts() {
 	leave
 	within 2000
 	is $status 0
-}
-
-@test "L4: there is no second process before the first command, nor after the end" {
-	needs_linux
-	[ -e /proc/self/task/$$/children ] || skip 'no list of children in /proc'
-	boris
-	is "$(the_guard)" ''
-	run_bash true
-	guard=$(the_guard)
-	isnt "$guard" ''
-	leave
-	reaped "$guard"
-}
-
-@test "L4: the second process holds nothing of the client's and is of no command's group" {
-	needs_linux
-	[ -e /proc/self/task/$$/children ] || skip 'no list of children in /proc'
-	boris
-	run_bash true
-	guard=$(the_guard)
-	is "$(ls "/proc/$guard/fd")" 0
-	like "$(readlink "/proc/$guard/fd/0")" 'socket:*'
-	is "$(process "$guard" 5 6)" "$guard $guard"  # its group and session
-	is "$(readlink "/proc/$guard/cwd")" /
 }
 
 @test "L4: the second process costs at most 96 KiB of private memory" {

@@ -164,7 +164,7 @@ is_legacy() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "M8: progress goes out for a modern request too" {
+@test "M8: progress goes out for a modern request too; cancelled it gets nothing more" {
 	start
 	request 5 tools/call '{"name":"bash","arguments":{"command":"echo one; read <gate"},"_meta":{'"$META"',"progressToken":0}}'
 	notice
@@ -172,19 +172,15 @@ is_legacy() {
 	release
 	answer 5
 	is_modern
-}
-
-@test "M8: a cancelled modern call gets nothing more, progress included" {
-	start
-	request 5 tools/call '{"name":"bash","arguments":{"command":"trap \"echo bye; exit\" TERM; echo one; echo $$ >pid; read <gate"},"_meta":{'"$META"',"progressToken":0}}'
+	request 6 tools/call '{"name":"bash","arguments":{"command":"trap \"echo bye; exit\" TERM; echo one; echo $$ >pid; read <gate"},"_meta":{'"$META"',"progressToken":0}}'
 	notice
 	begun pid
-	tell notifications/cancelled '{"requestId":5,"_meta":{"'$VERSION'":"1900-01-01"}}'
+	tell notifications/cancelled '{"requestId":6,"_meta":{"'$VERSION'":"1900-01-01"}}'
 	eventually gone pid
 	modern tools/list
 	is ${#notices[@]} 0
 	leave
-	unanswered 5
+	unanswered 6
 }
 
 @test "M8: the directory persists from call to call, which bash's description says" {

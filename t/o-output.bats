@@ -308,19 +308,6 @@ $(tail -c 2000 shown)"
 	has "$(plain stdout)" 'last 2000 of 1000000 lines'
 }
 
-@test "O4: handed over after a timeout, the end is shown and then known" {
-	boris --on-timeout=background --truncate=tail
-	run_bash 'seq 5000; read <gate; seq 5001 9000' '{"timeout":'$((400 * SLOW))'}'
-	is "$(result status)" '"running"'
-	task=$(plain task_id)
-	has "$(plain stdout)" 'of 5000 lines'
-	has "$(plain stdout)" $'\n5000\n'
-	release
-	look "$task" '{"wait":10000}'
-	has "$(plain stdout)" 'last 2000 of 9000 lines'
-	has "$(plain stdout)" $'\n9000\n'
-}
-
 # --- O5
 
 @test "O5: a truncated stream is in a file of its own, whole, raw, of mode 0600 whatever the umask, its name absolute, under TMPDIR" {
@@ -386,16 +373,14 @@ told_raw() {
 	lacks "$(plain stdout)" 'full output: /'
 }
 
-@test "O5: past --save-limit the file ends, and the line says that it is incomplete" {
+@test "O5: past --save-limit the file ends, and the line says that it is incomplete; 0 saves nothing" {
 	boris --save-limit=1
 	run_bash 'yes abcdefg | head -c 3000000'
 	is "$(result stdout_chars)" 3000000
 	is "$(file_size stdout)" 1048576
 	has "$(plain stdout)" 'incomplete'
 	yes abcdefg | head -c 1048576 | cmp - "$(plain stdout_file)"
-}
-
-@test "O5: --save-limit=0 saves nothing" {
+	leave
 	boris --save-limit=0
 	run_bash "$(as 40000 a)"
 	is "$(result stdout_chars) $(result stdout_file)" '40000 '
@@ -524,21 +509,19 @@ kept() {
 
 # --- O6
 
-@test "O6: yes costs no more memory than true" {
+@test "O6: yes costs no more memory than true, with tail, both, progress or on stderr; ping is answered at once" {
 	needs_plain
 	boris
 	run_bash true
 	before=$(peak)
-	run_bash 'yes' '{"timeout":1000}'
+	call_bash 'echo x >begun; yes' '{"timeout":1000}'
+	begun begun
+	begin
+	next_is_ping
+	within 500
+	answer 2
 	is "$(result status)" '"timed_out"'
 	most "$(peak)" $((before + 768))
-}
-
-@test "O6: yes with tail, with both, with progress or on stderr costs no more memory than true" {
-	needs_plain
-	boris
-	run_bash true
-	before=$(peak)
 	for truncate in tail both; do
 		run_bash 'yes | head -c 20000000' '{"truncate":"'$truncate'"}'
 	done
@@ -548,17 +531,6 @@ kept() {
 	run_bash 'printf "\033]"; head -c 20000000 /dev/zero | tr "\0" a'
 	run_bash 'printf "\033["; head -c 20000000 /dev/zero | tr "\0" 1'
 	most "$(peak)" $((before + 1024))
-}
-
-@test "O6: while yes runs, ping is answered at once" {
-	boris
-	call_bash 'echo x >begun; yes' '{"timeout":700}'
-	begun begun
-	begin
-	next_is_ping
-	within 500
-	answer 1
-	is "$(result status)" '"timed_out"'
 }
 
 # --- O7

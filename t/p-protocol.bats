@@ -322,7 +322,7 @@ bad_json() {
 	is "$(get -n result tools)" 2
 }
 
-@test "P3: an unknown tool is -32602, named, and told the two that there are" {
+@test "P3: an unknown tool is -32602, named, and told those that there are; of another shell, what does it here" {
 	boris
 	run_tool nope '{}'
 	is "$(code)" -32602
@@ -334,6 +334,9 @@ bad_json() {
 		has "$(get -s error message)" task_output
 	done
 	[ ! -e ran ]
+	call KillShell '{}'
+	answer
+	like "$(get error message)" '*kill_pid*task_output (reads a task)"'
 }
 
 # --- P4
@@ -424,13 +427,6 @@ refuses_argument() {
 	is "$(result exit_code)" 2
 }
 
-@test "P4: a tool of another shell is answered with what does it here" {
-	boris
-	call KillShell '{}'
-	answer
-	like "$(get error message)" '*kill_pid*task_output (reads a task)"'
-}
-
 @test "P4: task_output's arguments are checked the same way" {
 	boris
 	start_task 'read <gate'
@@ -508,7 +504,7 @@ padded() {
 
 # --- P6
 
-@test "P6: while a command runs, ping, tools/list and task_output are answered" {
+@test "P6: while a command runs, ping, tools/list, task_output and wrong arguments are answered" {
 	boris
 	start_task 'echo hi; echo hi >there; read <gate'
 	begun there
@@ -523,6 +519,9 @@ padded() {
 	is "$(get -v id)" 902
 	look
 	is "$(result stdout)" '"hi\n"'
+	request 903 tools/call '{"name":"bash","arguments":{"command":5}}'
+	hear
+	is "$(get -v id)" 903
 	release 2
 	answer $long
 	is "$(result exit_code)" 0
@@ -543,22 +542,13 @@ padded() {
 	is "$(result stdout)" '"15000000\n"'
 }
 
-@test "P6: wrong arguments are refused at once, though a command runs" {
-	boris
-	call_bash 'read <gate'
-	request 901 tools/call '{"name":"bash","arguments":{"command":5}}'
-	hear
-	is "$(get -v id)" 901
-	release
-	answer
-}
-
 # --- P7
 
 @test "P7: cd and pwd written to the pipe together: the second sees the first" {
 	mkdir d
 	boris
-	send '{"jsonrpc":"2.0","id":91,"method":"tools/call","params":{"name":"bash","arguments":{"command":"cd d"}}}'$'\n''{"jsonrpc":"2.0","id":92,"method":"tools/call","params":{"name":"bash","arguments":{"command":"pwd"}}}'
+	printf '%s\n%s\n' '{"jsonrpc":"2.0","id":91,"method":"tools/call","params":{"name":"bash","arguments":{"command":"cd d"}}}' \
+		'{"jsonrpc":"2.0","id":92,"method":"tools/call","params":{"name":"bash","arguments":{"command":"pwd"}}}' >&7
 	answer 92
 	is "$(plain stdout)" "$PWD/d"
 }
@@ -713,11 +703,16 @@ padded() {
 
 # --- P9
 
-@test "P9: at the end of input what has been read is carried out and answered" {
+@test "P9: at the end of input what has been read is carried out and answered, waits too" {
 	boris
+	mkfifo never2
+	exec 5<>never2
+	start_task 'read <never2; echo hi'
+	call task_output '{"task_id":"'"$task"'","wait":60000}'
+	wait=$id
 	call_bash 'echo x >a; read <gate; echo one'
 	first=$id
-	call_bash 'echo two'
+	call_bash 'echo two; echo >never2'
 	second=$id
 	begun a
 	end_input
@@ -725,21 +720,11 @@ padded() {
 	answer $second
 	is "$(result stdout)" '"two\n"'
 	answer $first
-	died
-	is $status 0
-}
-
-@test "P9: at the end of input a wait for a task is carried out too" {
-	boris
-	start_task 'read <gate; echo hi'
-	call task_output '{"task_id":"'"$task"'","wait":60000}'
-	in_turn
-	end_input
-	release
-	answer 2
+	answer $wait
 	is "$(result stdout)" '"hi\n"'
 	died
 	is $status 0
+	exec 5>&-
 }
 
 @test "P9: when the reader goes, before or after the end of input, boris closes at once" {
@@ -837,16 +822,19 @@ unread() {
 	left=1
 }
 
-@test "P10: with some MiB of answers unread, boris reads no further requests" {
+@test "P10: with some MiB of answers unread boris reads no further requests, and closing waits for no reader" {
 	needs_plain
 	boris
 	unread 40000
 	settled traffic
 	kill -0 $writer
 	most "$(peak)" 24576
+	begin
 	kill -TERM "$server"
-	died
+	eventually exited
+	within 2000
 	kill $writer 2>/dev/null || :
+	left=1
 }
 
 @test "P10: a client that reads slowly while it goes on asking costs no more" {
@@ -928,18 +916,6 @@ unread() {
 	end_input
 	eventually exited
 	wait $reader
-	left=1
-}
-
-@test "P10: closing waits for no reader" {
-	boris
-	unread 5000
-	settled traffic
-	begin
-	kill -TERM "$server"
-	eventually exited
-	within 2000
-	kill $writer 2>/dev/null || :
 	left=1
 }
 

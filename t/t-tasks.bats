@@ -280,9 +280,9 @@ listed() {
 	unanswered $wait
 }
 
-@test "T3: new gives only what was printed since the last look" {
+@test "T3: new gives only what was printed since the last look; a plain look and check_pid count as looks" {
 	boris
-	start_task 'echo one; echo x >a; read <gate; echo two; echo e >&2; echo x >b; read <gate; echo three'
+	start_task 'echo one; echo x >a; read <gate; echo two; echo e >&2; echo x >b; read <gate; echo three; echo x >c; read <gate; echo four'
 	printed a
 	look "$task" '{"new":true}'
 	is "$(result stdout)" '"one\n"'
@@ -295,30 +295,18 @@ listed() {
 	look "$task" '{"new":true}'
 	is "$(result stdout) $(result stderr)" '"two\n" "e\n"'
 	release
-	look "$task" '{"new":true,"wait":10000}'
-	is "$(result status) $(result stdout) $(result stderr)" '"completed" "three\n" ""'
-}
-
-@test "T3: for new, a plain look and check_pid count as looks" {
-	boris
-	start_task 'echo one; echo x >a; read <gate; echo two; echo x >b; read <gate; echo three'
-	printed a
-	look
-	is "$(result stdout)" '"one\n"'
-	release
-	printed b
+	printed c
 	run_tool bash '{"check_pid":'"$pid"'}'
-	is "$(result stdout)" '"one\ntwo\n"'
-	look "$task" '{"new":true}'
-	is "$(result stdout)" '""'
+	is "$(result stdout)" '"one\ntwo\nthree\n"'
+	look
 	release
 	look "$task" '{"new":true,"wait":10000}'
-	is "$(result stdout)" '"three\n"'
+	is "$(result status) $(result stdout) $(result stderr)" '"completed" "four\n" ""'
 }
 
 # --- T4
 
-@test "T4: check_pid is task_output by pid" {
+@test "T1, T4: check_pid is task_output by pid; kill_pid, check_pid and task_id each take an id or a pid" {
 	boris
 	start_task 'echo one; echo x >a; read <gate; echo two; exit 3'
 	printed a
@@ -332,6 +320,15 @@ listed() {
 	refused "no background process with pid $pid*"
 	look
 	refused "task not found: $task*"
+	start_task 'echo hi; read <gate'
+	printed() { run_tool bash '{"check_pid":"'"$task"'"}' && [ "$(result stdout)" = '"hi\n"' ]; }
+	eventually printed
+	for value in "$pid" '"'"$pid"'"'; do
+		run_tool task_output '{"task_id":'"$value"'}'
+		is "$(result stdout)" '"hi\n"'
+	done
+	run_tool bash '{"kill_pid":"'"$task"'"}'
+	is "$(result status)" '"killed"'
 }
 
 @test "T4: kill_pid ends the group gently, and gives the last output" {
@@ -450,32 +447,6 @@ listed() {
 		within 3000
 		has "$(plain stdout)" bye
 	done
-}
-
-@test "T3: a wait for what is new does not get at the end what another look has shown" {
-	boris
-	start_task 'echo hi; echo x >begun; read <gate; echo bye'
-	printed begun
-	call task_output '{"task_id":"'"$task"'","new":true,"wait":60000,"until":"never"}'
-	waiting=$id
-	look
-	is "$(result stdout)" '"hi\n"'
-	release
-	answer $waiting
-	is "$(result stdout)" '"bye\n"'
-}
-
-@test "T1: kill_pid, check_pid and task_id each take an id or a pid" {
-	boris
-	start_task 'echo hi; read <gate'
-	printed() { run_tool bash '{"check_pid":"'"$task"'"}' && [ "$(result stdout)" = '"hi\n"' ]; }
-	eventually printed
-	for value in "$pid" '"'"$pid"'"'; do
-		run_tool task_output '{"task_id":'"$value"'}'
-		is "$(result stdout)" '"hi\n"'
-	done
-	run_tool bash '{"kill_pid":"'"$task"'"}'
-	is "$(result status)" '"killed"'
 }
 
 @test "T7: a list with wait comes as soon as one task has ended" {
@@ -694,7 +665,7 @@ row() {
 	fail "not listed: $1"
 }
 
-@test "T7: without a task the list is empty, and the text says so" {
+@test "T7: without a task the list is empty, and the text says so; it takes no other argument" {
 	boris
 	listed
 	is "$(text) $(result)" '"no tasks" {"tasks":[]}'
@@ -703,6 +674,10 @@ row() {
 	is "$(text) $(result tasks)" '"no tasks" []'
 	ask tools/call '{"name":"task_output"}'
 	is "$(text)" '"no tasks"'
+	for argument in '"until":"x"' '"new":true'; do
+		run_tool task_output "{$argument}"
+		refused '*task_id*'
+	done
 }
 
 @test "T7: the tasks running and unread are listed, the fields of each in order" {
@@ -826,14 +801,6 @@ row() {
 	listed
 	is "$(get -n result structuredContent tasks)" 20
 	is "$(result | tr , '\n' | grep -c '"status":"running"')" 10
-}
-
-@test "T7: the list takes no other argument" {
-	boris
-	for argument in '"until":"x"' '"new":true'; do
-		run_tool task_output "{$argument}"
-		refused '*task_id*'
-	done
 }
 
 @test "W1: a wait is shown what is new since the last look, not what that has shown" {
