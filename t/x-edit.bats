@@ -403,7 +403,8 @@ inode() {
 	boris --edit
 	start_task 'read <gate'
 	release
-	eventually gone $pid
+	eventually reaped $pid
+	in_turn
 	edit f '"x"'
 	said '*: made'$'\n'"note: task $task has ended: *"
 }
