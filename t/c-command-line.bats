@@ -19,21 +19,24 @@ accepts() {
 	is "$* -> $status: $(cat out err)" "$* -> 0: "
 }
 
-@test "C: --help goes to stdout, within 80 columns, names every option and exits 0" {
+@test "C: --help (-h) goes to stdout, within 80 columns, names every option and exits 0" {
 	filter --help </dev/null >out
+	is "$status $(cat err)" '0 '
 	is "$(awk 'length > 80' out)" ''
-	is $status 0
-	is "$(cat err)" ''
 	for option in workdir timeout bg-timeout on-timeout truncate save-limit \
-	              structured write no-network hide call-limit result-limit \
-	              edit no-bash help version; do
+	              structured write no-network hide log call-limit result-limit \
+	              edit no-bash transport listen port token token-file \
+	              allow-anyone allow-origin session-timeout; do
+		has "$(cat out)" --$option
+		variable=${option^^}
+		has "$(cat out)" BORIS_${variable//-/_}
+	done
+	for option in generate-token secret help version; do
 		has "$(cat out)" --$option
 	done
-	for variable in WORKDIR TIMEOUT BG_TIMEOUT ON_TIMEOUT TRUNCATE SAVE_LIMIT \
-	                STRUCTURED WRITE NO_NETWORK HIDE CALL_LIMIT RESULT_LIMIT \
-	                EDIT NO_BASH; do
-		has "$(cat out)" BORIS_$variable
-	done
+	filter -h </dev/null >short
+	is "$status $(cat err)" '0 '
+	cmp out short
 }
 
 @test "C: a --help that could not be printed whole is no success, and says why" {
@@ -41,20 +44,6 @@ accepts() {
 	filter --help </dev/null >/dev/full
 	is $status 1
 	has "$(<err)" 'No space left'
-	needs_plain
-	needs strace
-	strace -o /dev/null true || skip 'nothing can be traced here'
-	whole=$("$BORIS" --help)
-	before=("${wrap[@]}")
-	# From the n-th request for memory on there is none.
-	for n in {1..30}; do
-		wrap=("${before[@]}" env ASAN_OPTIONS=detect_leaks=0 strace -o /dev/null
-			-e inject=brk:error=ENOMEM:when=2+ -e inject=mmap:error=ENOMEM:when=$n+)
-		filter --help </dev/null >out
-		[ $status != 0 ] || is "$(<out)" "$whole"
-		[ $status != 1 ] || is "$(<err)" 'boris: start: out of memory'
-	done
-	is "$status $(wc -l <err)" '0 0'
 }
 
 @test "C: --version goes to stdout, is the version the server gives, and exits 0" {
@@ -68,21 +57,20 @@ accepts() {
 	has "$(cat out)" boris
 }
 
-@test "C: commands start where boris was started" {
+@test "C: --workdir, made absolute with its dots as cd takes them, says where commands start" {
+	mkdir -p d/e
 	boris
 	run_bash pwd
 	is "$(plain stdout)" "$PWD"
-}
-
-@test "C: --workdir says where commands start" {
-	mkdir d
-	boris --workdir="$PWD/d"
+	leave
+	boris --workdir=d
+	run_bash pwd
+	is "$(plain cwd) $(plain stdout)" "$PWD/d $PWD/d"
+	leave
+	BORIS_WORKDIR=$PWD/d boris
 	run_bash pwd
 	is "$(plain stdout)" "$PWD/d"
-}
-
-@test "C: dots in --workdir are taken as cd takes them" {
-	mkdir -p d/e
+	leave
 	for given in . d/.. ./d/e/../../ "$PWD/d/../."; do
 		boris --workdir="$given"
 		run_bash 'pwd'
@@ -102,26 +90,8 @@ accepts() {
 	is "$(plain stdout)" "$PWD/here"
 }
 
-@test "C: a relative --workdir is made absolute" {
-	mkdir d
-	boris --workdir=d
-	run_bash true
-	is "$(plain cwd)" "$PWD/d"
-	run_bash 'cd /'
-	run_bash pwd '{"cwd":"'"$PWD"'/d"}'
-	is "$(plain stdout)" "$PWD/d"
-}
-
-@test "C: BORIS_WORKDIR says where commands start" {
-	mkdir d
-	export BORIS_WORKDIR=$PWD/d
-	boris
-	run_bash pwd
-	is "$(plain stdout)" "$PWD/d"
-}
-
-@test "C: --timeout is the time a command gets that names none" {
-	boris --timeout=1
+@test "C: BORIS_TIMEOUT is the time a command gets that names none" {
+	BORIS_TIMEOUT=1 boris
 	begin
 	run_bash 'read <gate'
 	is "$(result status)" '"timed_out"'
@@ -129,44 +99,18 @@ accepts() {
 	least "$(took)" 950
 }
 
-@test "C: BORIS_TIMEOUT is the time a command gets that names none" {
-	export BORIS_TIMEOUT=1
-	boris
-	run_bash 'read <gate'
-	is "$(result status)" '"timed_out"'
-}
-
-@test "C: --timeout goes from 1 to 600 seconds" {
+@test "C: --timeout goes from 1 to 600 seconds, other limits from 0, --result-limit from 2000" {
 	accepts --timeout=1
 	accepts --timeout=600
-	refuses --timeout=0
-	refuses --timeout=601
-	refuses --timeout=-1
-	refuses --timeout=1.5
-	refuses --timeout=ten
-	refuses --timeout=10s
-	refuses --timeout=
-	refuses --timeout=99999999999999999999
-}
-
-@test "C: --bg-timeout may be 0 and no less" {
-	accepts --bg-timeout=0
-	accepts --bg-timeout=86400
-	refuses --bg-timeout=-1
-	refuses --bg-timeout=x
-}
-
-@test "C: --save-limit may be 0 and no less" {
-	accepts --save-limit=0
-	accepts --save-limit=100
-	refuses --save-limit=-1
-	refuses --save-limit=1M
-}
-
-@test "C: --call-limit and --result-limit may be 0, and a result's no less than 2000" {
-	accepts --call-limit=0 --result-limit=0
-	accepts --call-limit=1 --result-limit=2000
-	refuses --call-limit=-1
+	for value in 0 601 -1 1.5 ten 10s '' 99999999999999999999; do
+		refuses --timeout=$value
+	done
+	accepts --bg-timeout=0 --save-limit=0 --call-limit=0 --result-limit=0
+	accepts --bg-timeout=86400 --save-limit=100 --call-limit=1 --result-limit=2000
+	for option in bg-timeout save-limit call-limit result-limit; do
+		refuses --$option=-1
+		refuses --$option=x
+	done
 	refuses --result-limit=1999
 	has "$(<err)" '2000 to 1000000000, or 0'
 	BORIS_RESULT_LIMIT=1 refuses
@@ -182,99 +126,56 @@ accepts() {
 	is "$(result status)" '"timed_out"'
 }
 
-@test "C: --no-bash offers no tools" {
+@test "C: --no-bash, or BORIS_NO_BASH=1, offers no tools" {
 	boris --no-bash
 	ask tools/list
 	is "$(get result tools)" '[]'
-	run_tool bash '{"command":"touch ran"}'
-	is "$(code)" -32602
-	run_tool task_output '{"task_id":"x"}'
-	is "$(code)" -32602
+	for tool in bash task_output; do
+		run_tool $tool '{"command":"touch ran"}'
+		is "$(code)" -32602
+	done
 	[ ! -e ran ]
-}
-
-@test "C: BORIS_NO_BASH=1 offers no tools" {
-	export BORIS_NO_BASH=1
-	boris
+	leave
+	BORIS_NO_BASH=1 boris
 	ask tools/list
 	is "$(get result tools)" '[]'
 }
 
-@test "C1: --name value works as --name=value does" {
-	mkdir d
+@test "C1: --name value works as --name=value does, and a flag beats its variable" {
+	mkdir d e
 	boris --workdir d --timeout 1
 	run_bash 'pwd; read <../gate'
 	is "$(plain stdout)" "$PWD/d"
 	is "$(result status)" '"timed_out"'
-}
-
-@test "C1: a flag beats its variable" {
-	mkdir d e
+	leave
 	export BORIS_WORKDIR=$PWD/d BORIS_STRUCTURED=off
 	boris --workdir="$PWD/e" --structured=on
 	run_bash pwd
 	is "$(plain stdout)" "$PWD/e"
 }
 
-@test "C2: an unknown option is refused, and named" {
-	refuses --nonsense
-	has "$(cat err)" --nonsense
-	refuses --nonsense=5
-	has "$(cat err)" --nonsense
-	refuses -x
-	has "$(cat err)" -x
-}
-
-@test "C2: an operand is refused, and named" {
-	refuses /tmp
-	has "$(cat err)" /tmp
-}
-
-@test "C2: an option without its value is refused" {
-	refuses --timeout
-	has "$(cat err)" --timeout
-}
-
-@test "C2: a value for an option that takes none is refused" {
-	refuses --no-bash=yes
-	has "$(cat err)" '--no-bash=yes: must be given without a value'
-}
-
-@test "C2: a value out of range: the line has the option, the value and the range" {
-	refuses --timeout=987
-	has "$(cat err)" --timeout
-	has "$(cat err)" 987
-	has "$(cat err)" 600
-}
-
-@test "C2: a wrong word: the line has the option, the word and the right ones" {
-	refuses --on-timeout=explode
-	has "$(cat err)" --on-timeout
-	has "$(cat err)" explode
-	has "$(cat err)" kill
-	has "$(cat err)" background
-	refuses --truncate=middle
-	has "$(cat err)" middle
-	has "$(cat err)" tail
-	refuses --structured=maybe
-	has "$(cat err)" maybe
-	has "$(cat err)" off
-}
-
-@test "C2: a directory that is not there is refused, and named" {
-	refuses --workdir=/no/such/place
-	has "$(cat err)" --workdir
-	has "$(cat err)" /no/such/place
-}
-
-@test "C2: a --workdir that is a file is refused" {
+@test "C2: an unknown option, an operand, a missing, needless or wrong value is refused in a line that says what would be right" {
 	touch file
-	refuses --workdir=file
-	has "$(cat err)" --workdir
-}
-
-@test "C2: an empty --workdir is refused" {
-	refuses --workdir=
+	while IFS='|' read -r option words; do
+		refuses "$option"
+		for word in $words; do
+			has "$option: $(cat err)" "$word"
+		done
+	done <<-'END'
+	--nonsense|--nonsense
+	--nonsense=5|--nonsense
+	-x|-x
+	/tmp|/tmp
+	--timeout|--timeout
+	--no-bash=yes|--no-bash=yes: must be given without a value
+	--timeout=987|--timeout 987 600
+	--on-timeout=explode|--on-timeout explode kill background
+	--truncate=middle|middle tail
+	--structured=maybe|maybe off
+	--workdir=/no/such/place|--workdir /no/such/place
+	--workdir=file|--workdir
+	--workdir=|--workdir
+	END
 }
 
 @test "C2: a wrong variable is refused as a wrong flag is, and named" {
@@ -292,19 +193,15 @@ accepts() {
 	refuses $'--non\nsense'
 }
 
-@test "C3: a full stderr does not block boris" {
+@test "C3: a full stderr does not block boris, one without a reader does not end it" {
 	needs dd
-	mkfifo full
+	mkfifo full pipe
 	exec 5<>full
 	dd if=/dev/zero of=full bs=4096 oflag=nonblock 2>dd.err || :
 	status=0
 	timeout -k 1 $((20 * SLOW)) $WRAP "$BORIS" --timeout=0 \
 		</dev/null >out 2>full 3>&- 5>&- 6>&- 9>&- || status=$?
 	is $status 2
-}
-
-@test "C3: a stderr without reader does not end boris" {
-	mkfifo pipe
 	exec 5<>pipe 4>pipe 5>&-
 	status=0
 	$WRAP "$BORIS" --timeout=0 </dev/null >out 2>&4 3>&- 6>&- 9>&- || status=$?
@@ -321,20 +218,13 @@ accepts() {
 	is "$(wc -c <"$(plain stdout_file)" | tr -d ' ')" 40000
 }
 
-@test "C3: with stdin closed, boris ends as at an empty input" {
+@test "C3: with stdin, stdout or all descriptors closed boris ends, and no command writes to what it opened in their place" {
 	wrap=(sh -c 'exec "$0" "$@" <&-')
 	filter >out
-	is $status 0
-	is "$(cat out)" ''
-}
-
-@test "C3: with all descriptors closed, boris ends" {
+	is "$status $(cat out)" '0 '
 	wrap=(sh -c 'exec "$0" "$@" <&- >&- 2>&-')
 	filter
 	most $status 2
-}
-
-@test "C3: with stdout closed, no command writes to what boris opened in its place" {
 	wrap=(sh -c 'exec "$0" "$@" >&-')
 	filter <<END
 $HELLO
@@ -343,31 +233,24 @@ END
 	most $status 2
 }
 
-@test "C3: an ignored SIGCHLD breaks nothing" {
-	needs env
-	wrap=(env --ignore-signal=CHLD)
-	"${wrap[@]}" true || skip "this env has no --ignore-signal"
-	boris
-	run_bash 'exit 3'
-	is "$(result exit_code)" 3
-	start_task 'exit 4'
-	look "$task" '{"wait":10000}'
-	is "$(result exit_code)" 4
+@test "C3: an ignored SIGCHLD, and blocked signals, break nothing" {
+	for how in --ignore-signal=CHLD --block-signal; do
+		wrap=(env $how)
+		"${wrap[@]}" true || skip "this env has no $how"
+		boris
+		run_bash 'exit 3'
+		is "$(result exit_code)" 3
+		start_task 'exit 4'
+		look "$task" '{"wait":10000}'
+		is "$(result exit_code)" 4
+		run_bash 'read <gate' '{"timeout":100}'
+		is "$(result exit_code)" 143
+		kill -TERM "$server"
+		died
+	done
 }
 
-@test "C3: blocked signals break nothing" {
-	wrap=(env --block-signal)
-	"${wrap[@]}" true || skip "this env has no --block-signal"
-	boris
-	run_bash 'exit 3'
-	is "$(result exit_code)" 3
-	run_bash 'read <gate' '{"timeout":100}'
-	is "$(result exit_code)" 143
-	kill -TERM "$server"
-	died
-}
-
-@test "C3: an ignored SIGTERM still closes boris, as an ignored SIGINT does" {
+@test "C3: an ignored SIGTERM or SIGINT still closes boris, an ignored SIGHUP (nohup) does not" {
 	wrap=(env --ignore-signal=TERM,INT,HUP)
 	"${wrap[@]}" true || skip "this env has no --ignore-signal"
 	for signal in TERM INT; do
@@ -375,11 +258,7 @@ END
 		kill -$signal "$server"
 		died
 	done
-}
-
-@test "C3: a SIGHUP that was ignored, by nohup, does not end boris" {
 	wrap=(env --ignore-signal=HUP)
-	"${wrap[@]}" true || skip "this env has no --ignore-signal"
 	boris
 	kill -HUP "$server"
 	run_bash 'kill -HUP $$'
@@ -398,13 +277,10 @@ END
 	is "$(plain stdout)" $'0000000000000000\n0000000000000000'
 }
 
-@test "C3: a command whose reader has gone ends by SIGPIPE" {
-	boris
-	run_bash 'yes | head -n 1; echo ${PIPESTATUS[0]}'
-	is "$(result stdout)" '"y\n141\n"'
-}
-
-@test "C4: on a terminal boris says on stderr what it is, and serves" {
+@test "C4: on a terminal boris says on stderr what it is, and serves; else it says nothing" {
+	filter </dev/null >out
+	is $status 0
+	is "$(cat out err)" ''
 	needs script
 	[ -z "$WRAP" ] || skip "under $WRAP"
 	export BORIS
@@ -415,12 +291,6 @@ END
 	is "$(wc -l <out | tr -d ' ')" 1
 	reply=$(cat out)
 	is "$(get result protocolVersion)" '"2025-11-25"'
-}
-
-@test "C4: without a terminal boris says nothing when started" {
-	filter </dev/null >out
-	is $status 0
-	is "$(cat out err)" ''
 }
 
 @test "C5: an option that counts only over HTTP is refused without it" {

@@ -27,40 +27,20 @@ ends_in() {
 	ends_in /
 }
 
-@test "D1: where a command that fails ends the next one starts" {
+@test "D1: so it does where the command fails, calls exit or is ended by set -e, but not from a subshell" {
 	mkdir d
 	boris
-	run_bash 'cd d; false'
-	is "$(result exit_code)" 1
-	ends_in "$PWD/d"
-}
-
-@test "D1: where a command that calls exit ends the next one starts" {
-	mkdir d
-	boris
-	run_bash 'cd d; exit 3; cd /'
-	is "$(result exit_code)" 3
-	ends_in "$PWD/d"
-}
-
-@test "D1: where a command that set -e ends was the next one starts" {
-	mkdir d
-	boris
-	run_bash 'set -e; cd d; false; cd /'
-	is "$(result exit_code)" 1
-	ends_in "$PWD/d"
-}
-
-@test "D1: pushd, and cd within a function, count for the next command" {
-	mkdir d
-	boris
-	run_bash 'f() { pushd d >/dev/null; exit 0; }; f'
-	ends_in "$PWD/d"
-}
-
-@test "D1: a subshell's cd counts for the subshell alone" {
-	mkdir d
-	boris
+	while read -r code command; do
+		run_bash "$command"
+		is "$command: $(result exit_code)" "$command: $code"
+		ends_in "$PWD/d"
+		run_bash "cd '$PWD'"
+	done <<-'END'
+	1 cd d; false
+	3 cd d; exit 3; cd /
+	1 set -e; cd d; false; cd /
+	0 f() { pushd d >/dev/null; exit 0; }; f
+	END
 	run_bash '(cd d); cd d | cat; $(cd d)'
 	ends_in "$PWD"
 }
@@ -75,68 +55,26 @@ ends_in() {
 	is "$(result stdout) $(result stderr)" '"\n\n" ""'
 }
 
-@test "D2: after exec the directory stays" {
+@test "D2: after exec, SIGKILL, a trap on EXIT of its own or a syntax error on the first line the directory stays" {
 	mkdir d
 	boris
-	run_bash 'cd d; exec echo hi'
-	is "$(result stdout)" '"hi\n"'
-	ends_in "$PWD"
-}
-
-@test "D2: after SIGKILL the directory stays" {
-	mkdir d
-	boris
-	run_bash 'cd d; kill -KILL $$'
-	ends_in "$PWD"
-}
-
-@test "D2: with a trap on EXIT of the command's own the directory stays" {
-	mkdir d
-	boris
-	run_bash 'trap "echo bye" EXIT; cd d'
-	is "$(result stdout)" '"bye\n"'
-	ends_in "$PWD"
-	run_bash 'trap - EXIT; cd d'
-	ends_in "$PWD"
-}
-
-@test "D2: after a timeout the directory stays" {
-	mkdir d
-	boris
-	run_bash 'cd d; read <../gate' '{"timeout":200}'
-	is "$(result status)" '"timed_out"'
-	ends_in "$PWD"
-}
-
-@test "D2: what a shell says of its directory after a timeout is not heeded" {
-	mkdir d
-	boris
-	run_bash 'trap "exit 0" TERM; cd d; read <../gate' '{"timeout":200}'
-	is "$(result status) $(result stdout)" '"timed_out" ""'
-	ends_in "$PWD"
-}
-
-@test "D2: after a syntax error on the first line the directory stays" {
-	mkdir d
-	boris
-	run_bash 'cd d; )'
-	isnt "$(result exit_code)" 0
-	ends_in "$PWD"
+	for command in 'cd d; exec echo hi' 'cd d; kill -KILL $$' 'trap "echo bye" EXIT; cd d' \
+		'trap - EXIT; cd d' 'cd d; )'; do
+		run_bash "$command"
+		ends_in "$PWD"
+	done
 	run_bash $'cd d\n)'
 	ends_in "$PWD/d"
 }
 
-@test "D2: what a command writes to the directory's descriptor is no directory" {
+@test "D2: after a timeout the directory stays, whatever the shell says" {
 	mkdir d
 	boris
-	run_bash 'cd d; echo rubbish >&250'
-	is "$(result exit_code)" 0
-	ends_in "$PWD"
-	run_bash 'cd d; exec 250>&-'
-	ends_in "$PWD"
-	run_bash 'cd d; head -c 200000 /dev/zero >&250 2>/dev/null' '{"timeout":5000}'
-	is "$(result status)" '"completed"'
-	ends_in "$PWD"
+	for command in 'cd d; read <../gate' 'trap "exit 0" TERM; cd d; read <../gate'; do
+		run_bash "$command" '{"timeout":200}'
+		is "$(result status) $(result stdout)" '"timed_out" ""'
+		ends_in "$PWD"
+	done
 }
 
 @test "D2: where fewer descriptors are allowed the directory is still known" {
@@ -148,94 +86,35 @@ ends_in() {
 	ends_in "$PWD/d"
 }
 
-@test "D2: a process that runs on and holds the descriptor delays nothing" {
+@test "D2: a command may redirect or close all single digits but one" {
 	mkdir d
 	boris
-	begin
-	run_bash 'cd d; sleep 600 &'
-	within 3000
+	run_bash 'exec 3>l 4>l 5<gate 6>&1 7>l 8>&- 9>l; cd d; echo hi'
+	is "$(result stdout) $(wc -c <l | tr -d ' ')" '"hi\n" 0'
 	ends_in "$PWD/d"
+	without_bash dash
+	leave
+	boris --workdir=/home
+	for free in 3 6 9; do
+		command=$(printf 'exec %s>l; ' 3 4 5 6 7 8 9 | sed "s/exec $free>l; //")
+		run_bash "cd /home; ${command}cd d; echo hi"
+		is "$free $(result stdout) $(wc -c <root/home/l)" "$free \"hi\\n\" 0"
+		ends_in /home/d
+	done
 }
 
-@test "D2: a command may redirect descriptor 9, as exec 9>lock does" {
+@test "D2: neither a flood nor a process that runs on hides the directory" {
 	mkdir d
 	boris
-	run_bash 'exec 9>lock; cd d; echo hi'
-	is "$(result stdout)" '"hi\n"'
-	is "$(wc -c <lock | tr -d ' ')" 0
-	ends_in "$PWD/d"
-}
-
-@test "D2: a command may redirect any one of the single digits" {
-	mkdir d
-	boris
-	for digit in 3 4 5 6 7 8 9; do
-		run_bash "exec $digit>lock; cd d; echo hi"
-		is "$digit $(result stdout) $(wc -c <lock | tr -d ' ')" "$digit \"hi\\n\" 0"
+	for command in 'yes & cd d' \
+		'head -c 300000 /dev/urandom & head -c 300000 /dev/urandom; cd d; wait' \
+		'sleep 600 & cd d'; do
+		begin
+		run_bash "$command"
+		within 3000
 		ends_in "$PWD/d"
 		run_bash 'cd ..'
 	done
-}
-
-@test "D2: a command may redirect all single digits but one" {
-	mkdir d
-	boris
-	run_bash 'exec 3>l 4>l 5<gate 6>&1 7>l 9>l; cd d; echo hi'
-	is "$(result stdout) $(wc -c <l | tr -d ' ')" '"hi\n" 0'
-	ends_in "$PWD/d"
-	run_bash 'cd ..; exec 4>l 5>l 6>l 7>l 8>l 9>l; cd d'
-	ends_in "$PWD/d"
-}
-
-@test "D2: in dash nothing is told where text from elsewhere may use any digit" {
-	without_bash dash
-	for digit in 3 4 5 6 7 8 9; do
-		echo "exec $digit>>/home/lock"
-	done >root/home/script
-	boris --workdir=/home
-	for command in 'for digit in 5 6 7 8 9; do eval "exec $digit>>lock"; done' \
-		'. ./script' 'if true; then . ./script; fi' 'x=1 . ./script'; do
-		run_bash "$command; cd d"
-		is "$(result exit_code) $(wc -c <root/home/lock)" '0 0'
-		ends_in /home
-	done
-	run_bash 'echo . ; test -e . ; cd d'
-	ends_in /home/d
-}
-
-@test "D2: where a DEBUG trap or BASH_XTRACEFD would meet boris nothing is told" {
-	mkdir d
-	boris
-	as_in_a_shell 'trap "echo \"\$BASH_COMMAND\" >>log" DEBUG; true; cat log; rm log'
-	run_bash 'trap "echo x >>log" DEBUG; cd d'
-	is "$(wc -l <log)" 1
-	ends_in "$PWD"
-	rm log
-	run_bash 'exec 4>log; BASH_XTRACEFD=4; set -x; cd d'
-	is "$(<log)" '+ cd d'
-	ends_in "$PWD"
-}
-
-@test "D2: a command may close a descriptor, as exec 9>&- does" {
-	mkdir d
-	boris
-	run_bash 'exec 9>&- 8<&-; cd d; echo hi'
-	is "$(result stdout)" '"hi\n"'
-	ends_in "$PWD/d"
-}
-
-@test "D2: a flood that others print does not hide the directory" {
-	mkdir d
-	boris
-	run_bash 'yes & cd d'
-	ends_in "$PWD/d"
-}
-
-@test "D2: a flood of binary output does not hide the directory" {
-	mkdir d
-	boris
-	run_bash 'head -c 300000 /dev/urandom & head -c 300000 /dev/urandom; cd d; wait'
-	ends_in "$PWD/d"
 }
 
 @test "D2: what others print after the shell has ended is kept" {
@@ -262,75 +141,24 @@ ends_in() {
 	is "$(result exit_code)" 0
 }
 
-@test "D3: a last line that is a comment works" {
+@test "D3: comments, here-documents, a trailing & or backslash, blank lines and quotes mean what they mean" {
 	boris
-	as_in_a_shell 'echo hi # and nothing else'
-	as_in_a_shell '# nothing'
-	as_in_a_shell $'echo hi\n# the end'
-}
-
-@test "D3: a here-document works, with and without a newline at its end" {
-	boris
-	as_in_a_shell $'cat <<X\nhi\nX'
-	as_in_a_shell $'cat <<X\nhi\nX\n'
-	as_in_a_shell $'cat <<\'X\' >file; cat file\n$hi `there`\nX'
-}
-
-@test "D3: a here-document that is not ended ends with the command" {
-	boris
-	as_in_a_shell $'cat <<X\nhi'
-}
-
-@test "D3: a trailing & works" {
-	boris
-	as_in_a_shell 'true &'
-	as_in_a_shell 'echo hi; true & '
-	as_in_a_shell $'true &\n'
-}
-
-@test "D3: a trailing backslash works" {
-	boris
-	as_in_a_shell 'echo hi \'
-	as_in_a_shell 'echo hi\'
-	as_in_a_shell 'echo hi \\'
-}
-
-@test "D3: several lines, blank ones too, work" {
-	boris
-	as_in_a_shell $'\n\necho one\n\n  echo two\n\n'
-	as_in_a_shell $'if true\nthen echo yes\nfi'
-	as_in_a_shell $'echo one; \n'
-}
-
-@test "D3: quotes, dollars and backslashes mean what they mean" {
-	boris
-	as_in_a_shell 'echo "it'"'"'s" '"'"'$HOME'"'"' "\\" \$x `echo y` $(echo "z  z")'
-	as_in_a_shell 'echo "$#" "$*" "$?" "$!"'
-}
-
-@test "D3: an unfinished command is the shell's own error with its own code" {
-	boris
-	for command in 'if' 'echo "abc' "echo 'abc" 'while true' '(' 'f() {' 'case x in' \
-	               'echo $(echo' 'echo hi |' 'echo hi &&'; do
+	for command in 'echo hi # and nothing else' '# nothing' $'echo hi\n# the end' \
+		$'cat <<X\nhi\nX' $'cat <<X\nhi\nX\n' $'cat <<X\nhi' \
+		$'cat <<\'X\' >file; cat file\n$hi `there`\nX' \
+		'true &' 'echo hi; true & ' $'true &\n' 'echo hi \' 'echo hi\' 'echo hi \\' \
+		$'\n\necho one\n\n  echo two\n\n' $'if true\nthen echo yes\nfi' $'echo one; \n' \
+		'echo "it'"'"'s" '"'"'$HOME'"'"' "\\" \$x `echo y` $(echo "z  z")' \
+		'echo "$#" "$*" "$?" "$!"' $'echo one\nif ;' $'echo one\necho "two' \
+		'echo hi; return 3' 'for i in 1 2; do break; done; echo $i' 'exec no-such-program-at-all'; do
 		as_in_a_shell "$command" || fail "for: $command" || return
-		isnt "$(result exit_code)" 0
-		lacks "$reply" 'trap '
-	done
-}
-
-@test "D3: a wrong word is the shell's own error with its own code" {
-	boris
-	for command in ')' 'fi' '}' 'done' 'echo hi; )' '; echo hi' '| cat' 'if ; then' \
-	               '} ; echo out; {' ') ; echo out; ('; do
-		as_in_a_shell "$command" || fail "for: $command" || return
-		isnt "$(result exit_code)" 0
-		lacks "$reply" 'trap '
 	done
 }
 
 # The wrong commands of a working day, and line numbers wherever a shell says
 # them: on the first line and on later ones
 wrong=(nosuch $'\nnosuch' $'echo one\nnosuch\necho two' ')' 'echo hi )' $'echo hi\n)'
+	'fi' '}' 'done' '| cat' 'while true' '(' 'echo hi |' 'echo hi &&' ') ; echo out; ('
 	$'echo one\necho two; fi' '; echo hi' ';; echo hi' '&& echo hi' 'if' 'if true; fi'
 	$'if true; then\nfoo )\nfi' 'echo "abc' "echo 'abc" $'echo one\necho "two'
 	'echo $(echo' 'for x in; echo; done' 'case x in' 'f() {' '} ; echo out; {'
@@ -347,40 +175,28 @@ wrong=(nosuch $'\nnosuch' $'echo one\nnosuch\necho two' ')' 'echo hi )' $'echo h
 	OLDPWD=/ boris
 	run_bash 'cd - 2>/dev/null'
 	isnt "$(result exit_code)" 0
-	run_bash pwd
-	is "$(plain stdout)" "$boris_from"
+	ends_in "$boris_from"
 }
 
 @test "D3: some fifty wrong commands say what SHELL -c says, line numbers too" {
 	boris
 	for command in "${wrong[@]}"; do
 		as_in_a_shell "$command" || fail "for: $command" || return
+		lacks "$reply" 'trap '
 		run_bash 'cd "$OLDPWD" 2>/dev/null; cd '"$PWD"
 	done
 }
 
-@test "D3: some fifty wrong commands say in dash what dash -c says" {
-	without_bash dash
-	boris --workdir=/home
-	for command in "${wrong[@]}"; do
-		as_in_a_shell "$command" || fail "for: $command" || return
-	done
-}
-
-@test "D3: some fifty wrong commands say in busybox ash what ash -c says" {
-	without_bash busybox
-	boris --workdir=/home
-	for command in "${wrong[@]}"; do
-		as_in_a_shell "$command" || fail "for: $command" || return
-	done
-}
-
-@test "D3: some fifty wrong commands say in mksh what mksh -c says, also under set -x" {
-	without_bash mksh
-	mkdir d
-	boris --workdir=/home
-	for command in "${wrong[@]}" 'set -x; cd d; (exit 3)'; do
-		as_in_a_shell "$command" || fail "for: $command" || return
+@test "D3: in dash and busybox ash wrong commands, and those that come near to what boris adds, are as without it" {
+	for shell in dash busybox; do
+		without_bash $shell
+		boris --workdir=/home
+		for command in "${wrong[@]}"; do
+			as_in_a_shell "$command" || fail "$shell: $command" || return
+		done
+		own_codes /home
+		leave
+		rm -rf root
 	done
 }
 
@@ -406,65 +222,41 @@ wrong=(nosuch $'\nnosuch' $'echo one\nnosuch\necho two' ')' 'echo hi )' $'echo h
 	is "$(result exit_code)" 127
 }
 
-@test "D3: no function of the command's is called in place of what boris uses" {
+@test "D3: no function or alias named pwd is called in place of what boris uses" {
 	mkdir d
 	boris
-	run_bash 'pwd() { echo /; }; builtin() { echo /; }; command() { echo /; }; trap() { :; }; exit() { :; }; unset() { exit 9; }; cd d'
-	is "$(result exit_code) $(result stdout) $(result stderr)" '0 "" ""'
-	ends_in "$PWD/d"
-}
-
-@test "D3: no function from a file, eval or BASH_ENV is called in place of what boris uses" {
-	mkdir d
-	echo 'builtin() { echo /; }; unset() { exit 9; }' >functions
-	boris
-	run_bash '. ./functions; cd d'
-	ends_in "$PWD/d"
-	run_bash 'cd ..; name=builtin; eval "$name() { echo /; }"'
-	ends_in "$PWD"
+	for command in 'pwd() { echo /; }; cd d' \
+		$'shopt -s expand_aliases\nalias pwd="echo /"\ncd d'; do
+		run_bash "$command"
+		is "$(result exit_code) $(result stdout) $(result stderr)" '0 "" ""'
+		ends_in "$PWD/d"
+		run_bash 'cd ..'
+	done
+	without_bash dash
 	leave
-	wrap=(env "BASH_ENV=$PWD/functions")
-	boris
-	run_bash 'cd d'
-	ends_in "$PWD/d"
+	boris --workdir=/home
+	for command in $'alias pwd="echo /"\ncd d' 'pwd() { echo /; }; cd d'; do
+		run_bash "$command"
+		is "$(result stdout) $(result stderr)" '"" ""'
+		ends_in /home/d
+		run_bash 'cd ..'
+	done
 }
 
 # own_codes: commands that come near to what boris adds end as in a shell
 own_codes() {
 	for command in 'trap "exit 5" TERM; kill $$; echo not here' \
 		'set -e; trap "exit 5" USR1; kill -USR1 $$; read x <gate' \
-		$'alias exit="exit 9"\ncd /' $'alias unset="exit 9"\ncd /' \
-		'IFS=0; exit 10' 'IFS=1; sh -c "exit 121"' \
-		'set -e; for f in 2 3 4 5 6 7 8 9; do eval "exec $f>&-"; done; (exit 3)'; do
+		'IFS=0; exit 10' 'IFS=1; sh -c "exit 121"'; do
 		as_in_a_shell "$command" || fail "for: $command" || return
 		run_bash 'cd ..; cd '"$1"
 	done
 }
 
-@test "D3: a command that closes descriptors, traps signals or has aliases ends as it would" {
+@test "D3: a command that traps signals or sets IFS ends as it would" {
 	boris
 	own_codes "$PWD"
-	as_in_a_shell 'set -e; exec 250>&-; exit 3'
-	as_in_a_shell 'set -e; for f in /proc/self/fd/*; do f=${f##*/}; [ "$f" -gt 2 ] && eval "exec $f>&-"; done; true'
 	as_in_a_shell 'set -e -o posix; mkdir y; cd y; rmdir ../y; true'
-}
-
-@test "D3: in dash a command that closes descriptors, traps signals or has aliases ends as it would" {
-	without_bash dash
-	boris --workdir=/home
-	own_codes /home
-}
-
-@test "D3: in busybox ash a command that closes descriptors, traps signals or has aliases ends as it would" {
-	without_bash busybox
-	boris --workdir=/home
-	own_codes /home
-}
-
-@test "D3: in mksh a command that closes descriptors, traps signals or has aliases ends as it would" {
-	without_bash mksh
-	boris --workdir=/home
-	own_codes /home
 }
 
 @test "D3: where a wrong word is long nothing of boris is shown either" {
@@ -484,65 +276,34 @@ own_codes() {
 	lacks "$(plain stdout)" trap
 }
 
-@test "D3: lines before a syntax error run" {
-	mkdir d
+@test "D3: set -x, -v, -u, -e, -f, -C, -o pipefail and posix, and a trap on ERR, show and change nothing of boris" {
 	boris
-	as_in_a_shell $'echo one\nif ;'
-	as_in_a_shell $'echo one\necho "two'
-}
-
-@test "D3: set -x shows the command's own steps and nothing else" {
-	boris
-	as_in_a_shell $'set -x\necho hi'
-	as_in_a_shell 'set -x; true; false'
+	for command in $'set -x\necho hi' 'set -x; true; false' 'set -u; echo hi' \
+		$'set -u; echo $nope\necho more' 'set -e; echo hi; false; echo no' \
+		'set -f -C -o pipefail; false | true' 'set -o posix; echo hi' \
+		'trap "echo err" ERR; false; true' 'set -E; trap "echo err" ERR; exec >&-; true'; do
+		as_in_a_shell "$command" || fail "for: $command" || return
+	done
 	run_bash 'set -x; cd /'
 	is "$(result stderr)" '"+ cd /\n"'
 	ends_in /
-}
-
-@test "D3: set -v adds nothing to stdout, and the directory is still known" {
-	boris
+	run_bash 'set -eufC -o pipefail; cd /tmp'
+	is "$(result stderr) $(result exit_code)" '"" 0'
+	ends_in /tmp
 	run_bash $'set -v\ncd /\necho hi'
 	is "$(result stdout) $(result exit_code)" '"hi\n" 0'
 	ends_in /
 }
 
-@test "D3: set -u changes nothing else" {
-	boris
-	as_in_a_shell 'set -u; echo hi'
-	as_in_a_shell $'set -u; echo $nope\necho more'
-	run_bash 'set -u; cd /'
-	is "$(result stderr) $(result exit_code)" '"" 0'
-	ends_in /
-}
-
-@test "D3: set -e, -f, -C, -o pipefail and posix change nothing else" {
-	boris
-	as_in_a_shell 'set -e; echo hi; false; echo no'
-	as_in_a_shell 'set -f -C -o pipefail; false | true'
-	as_in_a_shell 'set -o posix; echo hi'
-	run_bash 'set -eufC -o pipefail; cd /'
-	is "$(result stderr) $(result exit_code)" '"" 0'
-	ends_in /
-}
-
-@test "D3: exec >file takes the output there, and the directory is still known" {
+@test "D3: exec >file, >&- and 2>&1 do what they should, and the directory is still known" {
 	boris
 	run_bash 'exec >file 2>&1; echo hi; cd /; echo err >&2'
 	is "$(result stdout) $(result stderr)" '"" ""'
 	is "$(cat file)" $'hi\nerr'
 	ends_in /
-}
-
-@test "D3: exec >&- closes stdout, and the directory is still known" {
-	boris
 	run_bash 'exec >&- 2>&-; cd /'
 	is "$(result stdout) $(result stderr) $(result exit_code)" '"" "" 0'
 	ends_in /
-}
-
-@test "D3: exec 2>&1 and 1>&2 mix the streams as they should" {
-	boris
 	as_in_a_shell 'exec 2>&1; echo out; echo err >&2'
 	as_in_a_shell 'exec >&2; echo out; echo err >&2'
 }
@@ -555,58 +316,23 @@ own_codes() {
 	as_in_a_shell 'set -x; trap "echo bye" EXIT; exit 3'
 }
 
-@test "D3: printf foo gives foo without a newline" {
+@test "D3: neither PATH, PWD, IFS nor the parameters are needed to know the directory" {
+	mkdir d 'a b'
 	boris
-	run_bash 'printf foo'
-	is "$(result stdout) $(result stderr)" '"foo" ""'
-	run_bash 'printf foo >&2'
-	is "$(result stderr)" '"foo"'
+	for command in 'PATH=/nowhere; cd d' 'unset PATH; cd d' 'cd d; PWD=/tmp' \
+		'unset PWD; cd d; PWD=' 'IFS=/; cd d; OLDPWD=; set -- x y'; do
+		run_bash "$command"
+		is "$command: $(result stdout) $(result stderr) $(result exit_code)" "$command: \"\" \"\" 0"
+		ends_in "$PWD/d"
+		run_bash 'cd ..'
+	done
 }
 
-@test "D3: nothing is needed from PATH" {
-	mkdir d
-	boris
-	run_bash 'PATH=/nowhere; cd d; echo hi'
-	is "$(result stdout) $(result stderr) $(result exit_code)" '"hi\n" "" 0'
-	ends_in "$PWD/d"
-	run_bash 'unset PATH; cd ..'
-	is "$(result stderr)" '""'
-	ends_in "$PWD"
-}
-
-@test "D3: the directory is what pwd says, not \$PWD" {
-	mkdir d
-	boris
-	run_bash 'cd d; PWD=/tmp'
-	ends_in "$PWD/d"
-	run_bash 'unset PWD; cd ..; PWD='
-	ends_in "$PWD"
-}
-
-@test "D3: IFS and friends do not matter" {
-	mkdir 'a b'
-	boris
-	run_bash 'IFS=/; cd "a b"; OLDPWD=; set -- x y'
-	is "$(result stderr)" '""'
-	ends_in "$PWD/a b"
-}
-
-@test "D3: an ERR trap of the command's own does not see boris" {
-	boris
-	as_in_a_shell 'trap "echo err" ERR; false; true'
-	as_in_a_shell 'set -E; trap "echo err" ERR; exec >&-; true'
-}
-
-@test "D3: return, break and exec without a command end as in a shell" {
-	boris
-	as_in_a_shell 'echo hi; return 3'
-	as_in_a_shell 'for i in 1 2; do break; done; echo $i'
-	as_in_a_shell 'exec no-such-program-at-all'
-}
-
-@test "D3: without /bin/bash a command means to sh what it means to sh -c" {
+@test "B2, D3: without /bin/bash a command means to sh what it means to sh -c" {
 	without_bash
 	boris --workdir=/home
+	run_bash 'echo "[$BASH_VERSION]"; pwd'
+	is "$(result stdout)" '"[]\n/home\n"'
 	for command in 'echo hi # comment' $'cat <<X\nhi\nX' 'true &' 'echo hi \' \
 	               'if' 'echo "abc' ')' $'echo one\nif ;' 'set -x; echo hi' \
 	               'set -u; echo hi' 'trap "echo bye" EXIT; exit 3' 'printf foo' \
@@ -628,13 +354,6 @@ own_codes() {
 	ends_in /home
 }
 
-@test "B2: without /bin/bash the shell is /bin/sh" {
-	without_bash
-	boris --workdir=/home
-	run_bash 'echo "[$BASH_VERSION]"; pwd'
-	is "$(result stdout)" '"[]\n/home\n"'
-}
-
 # --- D4
 
 # goes_to NAME: a directory of that name is entered and stays the directory
@@ -650,43 +369,17 @@ goes_to() {
 	ends_in "$PWD"
 }
 
-@test "D4: directories with spaces and quotes work" {
+@test "D4: directories with spaces, quotes, newlines, a leading dash or bytes that are not UTF-8 work" {
 	boris
-	goes_to 'a b'
-	goes_to ' '
-	goes_to "it's \"here\""
-	goes_to '$(touch x)`y`'
-	goes_to 'back\slash'
-	goes_to '*'
-	goes_to '%s%n'
-	goes_to 'trailing\'
-}
-
-@test "D4: directories with newlines work, at the end too" {
-	boris
-	goes_to $'a\nb'
-	goes_to $'\n'
-	goes_to $'a\n'
-	goes_to $'a\n\n'
-	goes_to $'\n\na'
-	mkdir -p it/$'a\n/b'
-	run_bash $'cd it/a\'\n\'/b'
-	ends_in "$PWD/it/"$'a\n/b'
-}
-
-@test "D4: directories with a leading dash work" {
-	boris
-	goes_to -
-	goes_to -P
-	goes_to --help
-}
-
-@test "D4: directories that are not UTF-8 work, and show U+FFFD" {
-	boris
-	goes_to $'\xff'
-	goes_to $'a\xc3'
+	for name in 'a b' ' ' "it's \"here\"" '$(touch x)`y`' 'back\slash' '*' '%s%n' 'trailing\' \
+		- -P --help $'a\nb' $'\n' $'a\n' $'a\n\n' $'\n\na' $'\xff' $'a\xc3'; do
+		goes_to "$name"
+	done
 	run_bash 'cd it; cd ./*/'
 	is "$(plain cwd)" "$PWD/it/"$'a\xef\xbf\xbd'
+	mkdir -p it/$'a\n/b'
+	run_bash "cd '$PWD/it/a"$'\n\'/b'
+	ends_in "$PWD/it/"$'a\n/b'
 }
 
 @test "D4: a directory with a very long path works" {
@@ -701,17 +394,20 @@ goes_to() {
 
 # --- D5
 
-@test "D5: a directory that is gone is an error that names it, and the --workdir directory is next" {
-	mkdir d
-	boris
-	run_bash 'cd d'
-	rmdir d
-	run_bash 'touch ran'
-	refused "*$PWD/d*"
-	has "$(get -s result content 0 text)" "$PWD"
-	[ ! -e ran ]
-	run_bash pwd
-	is "$(plain stdout)" "$PWD"
+@test "D5: a directory that is gone is an error that names it, and the --workdir directory, which is next" {
+	mkdir w d
+	boris --workdir=w
+	for more in '' '{"run_in_background":true}'; do
+		run_bash "cd '$PWD/d'"
+		rmdir d
+		run_bash 'touch ran' "$more"
+		refused "*$PWD/d*"
+		has "$(get -s result content 0 text)" "$PWD/w"
+		[ ! -e w/ran ]
+		run_bash pwd
+		is "$(plain stdout)" "$PWD/w"
+		mkdir d
+	done
 }
 
 @test "D5: if the --workdir directory is gone too, / is next" {
@@ -725,40 +421,14 @@ goes_to() {
 	is "$(plain stdout)" /
 }
 
-@test "D5: a background start in a directory that is gone is the same error" {
-	mkdir d
-	boris
-	run_bash 'cd d'
-	rmdir d
-	run_bash 'touch ran' '{"run_in_background":true}'
-	refused "*$PWD/d*"
-	run_bash pwd
-	is "$(plain stdout)" "$PWD"
-}
-
-@test "D5: the error about a directory that is gone says where the next command starts" {
-	mkdir w d
-	boris --workdir=w
-	run_bash 'cd ../d'
-	rmdir d
-	run_bash true
-	refused "*$PWD/d*"
-	has "$(get -s result content 0 text)" "$PWD/w"
-}
-
-@test "D5: a directory that is gone can be left by the cwd argument" {
+@test "D5: a directory that is gone can be left by the cwd argument, and removing one's own is no error" {
 	mkdir d e
 	boris
 	run_bash 'cd d'
 	rmdir d
 	run_bash pwd '{"cwd":"'"$PWD/e"'"}'
 	is "$(plain stdout)" "$PWD/e"
-}
-
-@test "D5: a command that removes its own directory is no error" {
-	mkdir d
-	boris
-	run_bash 'cd d; rmdir ../d; echo hi'
+	run_bash "cd '$PWD'; mkdir d; cd d; rmdir ../d; echo hi"
 	is "$(result stdout) $(get result isError)" '"hi\n" false'
 	run_bash pwd
 	[ "$(get result isError)" = false ] || run_bash pwd
@@ -782,17 +452,11 @@ goes_to() {
 
 # --- D7
 
-@test "D7: cwd says where this command starts, absolute" {
-	mkdir d
+@test "D7: cwd says where this command starts, absolute or relative to the tracked directory" {
+	mkdir -p d/e
 	boris
 	run_bash pwd '{"cwd":"'"$PWD/d"'"}'
 	is "$(plain stdout)" "$PWD/d"
-}
-
-@test "D7: cwd says where this command starts, relative to the tracked directory" {
-	mkdir -p d/e
-	boris
-	run_bash 'cd d'
 	run_bash pwd '{"cwd":"e"}'
 	is "$(plain stdout)" "$PWD/d/e"
 	run_bash pwd '{"cwd":".."}'
@@ -811,31 +475,21 @@ goes_to() {
 	ends_in /
 }
 
-@test "D7: after a timeout of a command with cwd the directory is what it was before the call" {
+@test "D7: after a timeout, where the shell said nothing, or in the background the directory is what it was" {
 	mkdir d e
 	boris
 	run_bash 'cd d'
 	run_bash "read <$PWD/gate" '{"cwd":"'"$PWD/e"'","timeout":200}'
 	is "$(result status)" '"timed_out"'
 	ends_in "$PWD/d"
-}
-
-@test "D7: where the shell of a command with cwd says nothing the directory is what it was before" {
-	mkdir d
-	boris
-	run_bash 'exec pwd' '{"cwd":"d"}'
-	is "$(plain stdout)" "$PWD/d"
-	ends_in "$PWD"
-}
-
-@test "D7: a background command starts in its cwd and does not move the directory" {
-	mkdir d
-	boris
-	start_task pwd '{"cwd":"d"}'
+	run_bash 'exec pwd' '{"cwd":"../e"}'
+	is "$(plain stdout)" "$PWD/e"
+	ends_in "$PWD/d"
+	start_task pwd '{"cwd":"../e"}'
 	look "$task" '{"wait":10000}'
-	is "$(plain stdout)" "$PWD/d"
+	is "$(plain stdout)" "$PWD/e"
 	run_bash pwd
-	is "$(plain stdout)" "$PWD"
+	is "$(plain stdout)" "$PWD/d"
 }
 
 # nothing_ran: the refusal says so
@@ -843,30 +497,25 @@ nothing_ran() {
 	like "$(text)" '*[Nn]othing *r[au]n*'
 }
 
-@test "D7: a cwd that is not there is an error that names it, and says that nothing was run" {
+@test "D7: a cwd that cannot be entered is an error that names it, and says that nothing was run" {
 	mkdir d
+	touch d/file
 	boris
 	run_bash 'cd d'
-	run_bash 'touch ran' '{"cwd":"/no/such/place"}'
-	refused '*/no/such/place*'
-	nothing_ran
-	run_bash 'touch ran' '{"cwd":"nowhere"}'
-	refused '*nowhere*'
-	nothing_ran
-	lacks "$(text)" expand
-	run_bash 'touch ran' '{"run_in_background":true,"cwd":"nowhere"}'
-	refused '*nowhere*'
-	nothing_ran
-	run_bash 'pwd; ls'
-	is "$(plain stdout)" "$PWD/d"
-}
-
-@test "D7: a cwd with a NUL is an error" {
-	boris
+	for cwd in /no/such/place nowhere file; do
+		for more in '' ',"run_in_background":true'; do
+			run_bash 'touch ran' '{"cwd":"'$cwd'"'$more'}'
+			refused "*$cwd*"
+			nothing_ran
+			lacks "$(text)" expand
+		done
+	done
 	run_bash 'touch ran' '{"cwd":"/\u0000"}'
 	refused '*cwd*'
-	run_bash true
-	[ ! -e ran ]
+	run_bash pwd '{"cwd":"/'"$(printf '%05000d' 0)"'"}'
+	refused '*at most 4096 bytes*'
+	run_bash 'pwd; ls'
+	is "$(plain stdout)" "$PWD/d"$'\n'file
 }
 
 @test "D7: where cwd begins with ~ or holds \$ the error says that those are not expanded" {
@@ -886,14 +535,6 @@ nothing_ran() {
 	lacks "$(text)" expand
 }
 
-@test "D7: a cwd that is a file is an error that names it" {
-	touch file
-	boris
-	run_bash true '{"cwd":"file"}'
-	refused '*file*'
-	nothing_ran
-}
-
 @test "D7: a cwd without permission is an error that names it" {
 	[ "$(id -u)" != 0 ] || skip 'root may enter any'
 	mkdir closed
@@ -910,17 +551,4 @@ nothing_ran() {
 		run_bash 'pwd; cd ..' '{"cwd":"'"$name"'"}'
 		is "$(result stdout)" "\"$PWD/$name\\n\""
 	done
-}
-
-@test "D7: cwd is no business of check_pid, kill_pid and task_output" {
-	boris
-	start_task 'read <gate'
-	run_tool task_output '{"task_id":"'"$task"'","cwd":"/"}'
-	refused '*cwd*'
-}
-
-@test "D7: a cwd of more than 4096 bytes is refused" {
-	boris
-	run_bash pwd '{"cwd":"/'"$(printf '%05000d' 0)"'"}'
-	refused '*at most 4096 bytes*'
 }

@@ -27,22 +27,17 @@ zombies() {
 
 # --- E1
 
-@test "E1: a command leads a group and a session of its own" {
+@test "E1: a command, in the background too, leads a group and a session of its own" {
 	needs_linux
 	boris
 	run_bash 'read -r pid name state parent group session rest </proc/$$/stat; echo $((pid - $$)) $((group - $$)) $((session - $$))'
 	is "$(result stdout)" '"0 0 0\n"'
-}
-
-@test "E1: a background command leads a group and a session of its own" {
-	needs_linux
-	boris
 	start_task 'read -r pid name state parent group session rest </proc/$$/stat; echo $$ $group $session'
 	look "$task" '{"wait":10000}'
 	is "$(plain stdout)" "$pid $pid $pid"
 }
 
-@test "E1: a SIGTERM at the instant of a start is not lost" {
+@test "E1: a SIGTERM, or a cancellation, at the instant of a start is not lost" {
 	for i in 1 2 3 4 5 6; do
 		boris
 		call_bash 'read <gate'
@@ -50,9 +45,6 @@ zombies() {
 		died
 		none_left
 	done
-}
-
-@test "E1: a cancellation at the instant of a start is not lost" {
 	boris
 	for i in 1 2 3 4 5 6; do
 		call_bash 'read <gate'
@@ -64,7 +56,7 @@ zombies() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "E1: a command inherits no descriptor of boris's but the directory's" {
+@test "E1: a command inherits no descriptor of boris's but the directory's and its own pipes' reading ends" {
 	needs_linux
 	boris
 	start_task 'read <gate'
@@ -74,31 +66,27 @@ zombies() {
 	plain stdout | sort >given
 	(cd /proc/$$/fd && ls) | grep .. | sort >outside
 	is "$(comm -23 given outside | head -n 3 | xargs)" '0 1 2'
-	most "$(comm -23 given outside | wc -l)" 4
+	most "$(comm -23 given outside | wc -l)" 6
 }
 
 # --- E2
 
-@test "E2: at the timeout the command gets SIGTERM, and the call returns at once" {
+@test "E2: at the timeout the command gets SIGTERM; what it printed, its handler too, is in the result, at once" {
 	boris
 	begin
-	run_bash 'echo $$ >pid; read <gate' '{"timeout":'$((200 * SLOW))'}'
+	run_bash 'echo out; echo err >&2; printf part; echo $$ >pid; read <gate' '{"timeout":'$((200 * SLOW))'}'
 	least "$(took)" 190
 	within 3000
 	is "$(result status) $(result timed_out) $(result exit_code)" '"timed_out" true 143'
-	gone pid
-}
-
-@test "E2: what was printed before the timeout is in the result" {
-	boris
-	run_bash 'echo out; echo err >&2; printf part; read <gate' '{"timeout":'$((200 * SLOW))'}'
 	is "$(result stdout) $(result stderr)" '"out\npart" "err\n"'
-}
-
-@test "E2: what a SIGTERM handler prints is in the result, and its exit code" {
-	boris
+	gone pid
 	run_bash 'trap "echo bye; exit 7" TERM; echo hi; read <gate' '{"timeout":'$((200 * SLOW))'}'
 	is "$(result status) $(result exit_code) $(result stdout)" '"timed_out" 7 "hi\nbye\n"'
+	run_bash 'read <gate' '{"timeout":1}'
+	is "$(result status)" '"timed_out"'
+	has "$(text)" 'Command timed out after 1ms'
+	run_bash 'echo hi' '{"timeout":5000}'
+	is "$(result status) $(result timed_out)" '"completed" '
 }
 
 @test "E2: at the timeout all of the group ends, children and grandchildren" {
@@ -138,18 +126,20 @@ zombies() {
 	is "$(result status) $(result exit_code)" '"timed_out" 143'
 }
 
-@test "E2: a zombie in the group counts as gone" {
+@test "E2: a zombie in the group counts as gone, and what has left the group and holds the pipe delays nothing" {
 	needs setsid
 	needs_linux_parts
 	boris
-	call_bash '(true & exec setsid sleep 600) & echo $! >far; read <gate' '{"timeout":'$((400 * SLOW))'}'
-	begin
-	answer
-	within 4000
-	is "$(result status)" '"timed_out"'
-	there far
-	kill -9 "$(cat far)"
-	eventually gone far
+	for command in '(true & exec setsid sleep 600) & echo $! >far; read <gate' \
+		'setsid sh -c "echo \$\$ >far; exec sleep 600" & read <gate'; do
+		begin
+		run_bash "$command" '{"timeout":'$((400 * SLOW))'}'
+		within 4000
+		is "$(result status)" '"timed_out"'
+		there far
+		kill -9 "$(cat far)"
+		eventually gone far
+	done
 }
 
 @test "E2: a child forked as the SIGTERM arrives gets one too" {
@@ -161,52 +151,17 @@ zombies() {
 	gone late
 }
 
-@test "E2: what has left the group and holds the pipe delays nothing" {
-	needs setsid
-	boris
-	begin
-	run_bash 'setsid sh -c "echo \$\$ >far; exec sleep 600" & read <gate' '{"timeout":'$((300 * SLOW))'}'
-	within 4000
-	is "$(result status)" '"timed_out"'
-	there far
-	kill -9 "$(cat far)"
-	eventually gone far
-}
-
-@test "E2: a timeout of one millisecond works" {
-	boris
-	run_bash 'read <gate' '{"timeout":1}'
-	is "$(result status)" '"timed_out"'
-	has "$(text)" 'Command timed out after 1ms'
-}
-
-@test "E2: a command that ends in time is not timed out, nor is the next one" {
-	boris
-	for i in 1 2 3; do
-		run_bash 'echo hi' '{"timeout":5000}'
-		is "$(result status) $(result timed_out)" '"completed" '
-	done
-}
-
-@test "E2: a process that forks and exits all the time does not survive the timeout" {
+@test "E2: who forks and exits all the time does not survive the timeout, a leader neither" {
 	hurried
 	boris
-	for i in 1 2 3; do
+	for command in "(trap '' TERM; $FORKING; h) & read <gate" \
+		"trap '' TERM; $FORKING; h; read <gate"; do
 		: >forks
-		run_bash "(trap '' TERM; $FORKING; h) & read <gate" '{"timeout":3000}'
-		is "$(result status) $(result exit_code)" '"timed_out" 143'
+		run_bash "$command" '{"timeout":3000}'
+		is "$(result status)" '"timed_out"'
 		none_forks
 		rm count
 	done
-}
-
-@test "E2: a leader that ignores SIGTERM and forks all the time does not survive the timeout" {
-	hurried
-	boris
-	: >forks
-	run_bash "trap '' TERM; $FORKING; h; read <gate" '{"timeout":3000}'
-	is "$(result status) $(result exit_code)" '"timed_out" 137'
-	none_forks
 }
 
 # ends_as_ever: a timeout ends the call at once, and a stubborn child later
@@ -229,26 +184,20 @@ ends_as_ever() {
 	none_forks
 }
 
-@test "E2: in a pid namespace with the /proc of an outer one a timeout ends all of the group, too" {
+@test "E2: with the /proc of an outer pid namespace, or without one, a timeout ends all of the group, too" {
 	needs_root
 	needs unshare
 	needs_plain
-	wrap=(unshare --pid --fork --kill-child)
-	"${wrap[@]}" true || skip 'no PID namespaces here'
 	hurried
-	boris
-	ends_as_ever
-}
-
-@test "E2: without /proc a timeout ends all of the group, too" {
-	needs_root
-	needs unshare
-	needs_plain
-	wrap=(unshare -m sh -c 'umount -l /proc && exec "$@"' sh)
-	"${wrap[@]}" true || skip 'no mount namespaces here'
-	hurried
-	boris
-	ends_as_ever
+	for how in 'unshare --pid --fork --kill-child' \
+		'unshare -m sh -c "umount -l /proc && exec \"\$@\"" sh'; do
+		eval "wrap=($how)"
+		"${wrap[@]}" true || skip 'no namespaces here'
+		boris
+		ends_as_ever
+		leave
+		rm -f count forks pid
+	done
 }
 
 # masked TEXT: what /proc/loadavg says to the server of this test
@@ -261,26 +210,21 @@ masked() {
 	"${wrap[@]}" true || skip 'no mount namespaces here'
 }
 
-@test "E2: so it is where /proc does not tell the last pid, and nothing is said to be left" {
-	masked '0.00 0.00 0.00 0/0 0'
-	hurried
-	boris
-	for i in 1 2 3; do
-		run_bash 'echo hi; true'
-		lacks "$reply" 'left processes'
+@test "E2: so it is where /proc/loadavg does not tell the last pid, or is masked; nothing is said to be left" {
+	for loadavg in '0.00 0.00 0.00 0/0 0' ''; do
+		masked "$loadavg"
+		hurried
+		boris
+		for i in 1 2 3; do
+			run_bash 'echo hi; true'
+			lacks "$reply" 'left processes'
+		done
+		run_bash 'sleep 600 &'
+		has "$reply" 'left processes'
+		ends_as_ever
+		leave
+		rm -f count forks pid
 	done
-	run_bash 'sleep 600 &'
-	has "$reply" 'left processes'
-	ends_as_ever
-}
-
-@test "E2: so it is where /proc/loadavg is masked" {
-	masked ''
-	hurried
-	boris
-	run_bash 'echo hi'
-	lacks "$reply" 'left processes'
-	ends_as_ever
 }
 
 @test "E4: where /proc can't be read nothing is said to be left, until it can be" {
@@ -366,13 +310,21 @@ masked() {
 
 # --- E4
 
-@test "E4: a command that leaves a process running returns when its shell ends" {
+@test "E4: a command that leaves a process running, with a session of its own too, returns when its shell ends" {
 	boris
 	begin
 	run_bash 'sleep 600 & echo $! >child; echo hi'
 	within 2000
 	is "$(result stdout) $(result exit_code)" '"hi\n" 0'
 	there child
+	needs setsid
+	begin
+	run_bash 'setsid sh -c "echo \$\$ >far; exec sleep 600" & echo hi'
+	within 2000
+	is "$(result stdout)" '"hi\n"'
+	begun far
+	kill -9 "$(cat far)"
+	eventually gone far
 }
 
 @test "E4: a command that has ended does not time out for what it leaves" {
@@ -381,18 +333,6 @@ masked() {
 	run_bash '(trap "" TERM; sleep 1.3; kill -CONT $PPID; exec sleep 1) &
 		kill -STOP $PPID; exit 3' '{"timeout":1000}'
 	is "$(result status) $(result exit_code)" '"completed" 3'
-}
-
-@test "E4: a command that leaves a process with a session of its own returns when its shell ends" {
-	needs setsid
-	boris
-	begin
-	run_bash 'setsid sh -c "echo \$\$ >far; exec sleep 600" & echo hi'
-	within 2000
-	is "$(result stdout)" '"hi\n"'
-	begun far
-	kill -9 "$(cat far)"
-	eventually gone far
 }
 
 @test "E4: boris does not spin while what has another session holds a pipe" {
@@ -408,17 +348,13 @@ masked() {
 	kill "$(cat child)"
 }
 
-@test "E4: what is left behind is neither blocked nor killed when it prints much" {
+@test "E4: what is left behind is neither blocked nor killed when it prints, and prints into no later result" {
 	boris
 	run_bash '(read <gate; head -c 3000000 /dev/zero; head -c 300000 /dev/zero >&2; echo x >done) & echo hi'
 	is "$(result stdout)" '"hi\n"'
 	release
 	begun done
-	next_is_ping
-}
-
-@test "E4: what is left behind prints into no later result" {
-	boris
+	rm done
 	run_bash '(read <gate; echo late; echo late >&2; echo x >done) & echo hi'
 	release
 	begun done
@@ -431,14 +367,6 @@ masked() {
 	run_bash 'sleep 600 & head -c 29000 /dev/zero | tr "\0" a; printf b'
 	is "$(plain stdout | wc -c | tr -d ' ')" 29001
 	like "$(plain stdout)" '*ab'
-}
-
-@test "E4: a timeout of a later command does not touch what was left behind" {
-	boris
-	run_bash 'sleep 600 & echo $! >child'
-	run_bash 'read <gate' '{"timeout":200}'
-	is "$(result status)" '"timed_out"'
-	there child
 }
 
 # --- E5
@@ -461,16 +389,10 @@ masked() {
 	is "$(result stdout)" '"one\ntwo\n"'
 }
 
-@test "E5: with BORIS_ON_TIMEOUT=background a command that outlives its timeout becomes a task" {
+@test "E5: behind a command that became a task the next one runs, in a directory that has not moved; a cancelled one becomes none" {
+	mkdir d
 	export BORIS_ON_TIMEOUT=background
 	boris
-	run_bash 'read <gate' '{"timeout":100}'
-	is "$(result status)" '"running"'
-}
-
-@test "E5: behind a command that became a task the next one runs, in a directory that has not moved" {
-	mkdir d
-	boris --on-timeout=background
 	run_bash 'cd d; read <../gate; echo hi' '{"timeout":'$((200 * SLOW))'}'
 	task=$(plain task_id)
 	release
@@ -478,6 +400,10 @@ masked() {
 	is "$(result stdout)" '"hi\n"'
 	run_bash pwd
 	is "$(plain stdout)" "$PWD"
+	call_bash 'echo $$ >pid; read <gate'
+	begun pid
+	cancel $id
+	eventually gone pid
 }
 
 @test "E5: with ten tasks running a command that outlives its timeout is ended, and note says why" {
@@ -492,40 +418,24 @@ masked() {
 	gone pid
 }
 
-@test "E5: a cancelled command does not become a task" {
-	boris --on-timeout=background
-	call_bash 'echo $$ >pid; read <gate'
-	begun pid
-	cancel $id
-	eventually gone pid
-}
-
 # --- E6
 
-@test "E6: a cancelled command gets SIGTERM, and time to handle it" {
+@test "E6: a cancelled command gets SIGTERM, and time to handle it; the next one waits until it is gone" {
 	boris
-	call_bash '(echo $BASHPID >child; read <gate) & trap "echo bye >bye; exit" TERM; echo $$ >pid; read <gate'
+	call_bash '(echo $BASHPID >child; read <gate) & trap "read <gate; echo bye >bye; exit" TERM; echo $$ >pid; while :; do read -t 1 <>never; done'
 	begun pid child
 	cancel $id
-	begun bye
-	eventually gone pid
-	eventually gone child
-}
-
-@test "E6: the next command waits until the cancelled one is gone" {
-	boris
-	call_bash 'trap "read <gate; echo bye >bye; exit" TERM; echo $$ >pid; while :; do read -t 1 <>never; done'
-	begun pid
-	cancel $id
 	call_bash 'cat bye'
+	eventually gone child
 	release
 	answer
 	is "$(result stdout)" '"bye\n"'
+	gone pid
 }
 
 # --- E7
 
-@test "E7: without descriptors a call is an error that says so, and boris recovers" {
+@test "E7: without descriptors a call is an error that says so; whatever number is left, nothing leaks or hangs" {
 	needs prlimit
 	needs_plain
 	boris
@@ -539,13 +449,6 @@ masked() {
 	run_bash 'echo hi'
 	is "$(result stdout)" '"hi\n"'
 	[ ! -e ran ]
-}
-
-@test "E7: whatever number of descriptors is left, nothing leaks and nothing hangs" {
-	needs prlimit
-	needs_plain
-	boris
-	run_bash true
 	before=$(ls "/proc/$server/fd" | wc -l)
 	for ((n = before; n < before + 10; n++)); do
 		prlimit --pid "$server" --nofile=$n:
@@ -578,77 +481,23 @@ masked() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "E7: without memory boris stays up and recovers" {
+@test "E7: without memory for what a peer sizes a call is an error, and boris stays up" {
 	needs prlimit
 	needs_plain
 	boris
 	run_bash true
 	size=$(sed -n 's/^VmSize:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$server/status")
-	prlimit --pid "$server" --as=$((size * 1024 + 65536)):
-	run_bash 'head -c 100000 /dev/zero | tr "\0" a'
-	like "$(get result isError)$(code)" '@(true|false|-32603)'
-	printf '{"jsonrpc":"2.0","id":"big","method":"tools/call","params":{"name":"bash","arguments":{"command":"cat","stdin":"' >&7
-	head -c 8000000 /dev/zero | tr '\0' a >&7
+	# Room for all that is small
+	prlimit --pid "$server" --as=$(((size + 4096) * 1024)):
+	printf '{"jsonrpc":"2.0","id":"big","method":"tools/call","params":{"name":"bash","arguments":{"command":"touch ran","stdin":"' >&7
+	head -c 12000000 /dev/zero | tr '\0' a >&7
 	send '"}}}'
 	hear
-	prlimit --pid "$server" --as=unlimited:
+	like "$(get result isError)$(code)" '@(true|-32603)'
 	run_bash 'echo hi'
 	is "$(result stdout)" '"hi\n"'
-}
-
-@test "E7: output for which there was no memory is said to be missing, what comes later is shown" {
-	needs prlimit
-	needs_plain
-	boris
-	start_task 'read <gate; echo one; echo x >1; read <gate; echo two'
-	size=$(sed -n 's/^VmSize:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$server/status")
-	prlimit --pid "$server" --as=$((size * 1024 + 65536)):
-	release
-	printed 1
 	prlimit --pid "$server" --as=unlimited:
-	release
-	look "$task" '{"wait":10000}'
-	is "$(result exit_code)" 0
-	is "$(plain stdout)" "two
-[stdout: 4 bytes are missing, for want of memory; full output, raw: $(plain stdout_file)]"
-	is "$(cat "$(plain stdout_file)")" $'one\ntwo'
-}
-
-@test "E7: without memory for the longest message shorter ones are served" {
-	needs prlimit
-	needs_plain
-	boris
-	size=$(sed -n 's/^VmSize:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$server/status")
-	prlimit --pid "$server" --as=$((size * 1024 + 4000000)):
-	printf -v long '%0200000d' 0
-	ask ping '{"long":"'"$long"'"}'
-	is "$(get result)" '{}'
-}
-
-@test "E7: without memory for an answer those before it still come, whole" {
-	needs prlimit
-	needs_plain
-	boris
-	size=$(sed -n 's/^VmSize:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$server/status")
-	prlimit --pid "$server" --as=$((size * 1024 + 65536)):
-	cat <&8 >rest 7>&- &
-	reader=$!
-	seq 300 | sed 's/.*/{"jsonrpc":"2.0","id":"u&","method":"tools\/list"}/' \
-		>&7 2>/dev/null || :
-	end_input
-	eventually exited
-	wait "$server" || :
-	wait $reader
-	left=1
-	least "$(wc -c <rest)" 40000
-	is "$(tail -c 1 rest | od -An -c | tr -d ' ')" '\n'
-}
-
-@test "E7: a shell that cannot be run is an error or its own, and boris stays up" {
-	boris
-	run_bash 'ulimit -t 1; exec /dev/null'
-	is "$(result exit_code)" 126
-	next_is_ping
+	[ ! -e ran ]
 }
 
 # without INJECTION...: what boris answers to calls.in where system calls fail so
@@ -672,27 +521,18 @@ calls_in() {
 		'{"jsonrpc":"2.0","id":3,"method":"no/such"}' '{"jsonrpc":"2.0","id":4,"method":"ping"}' >calls.in
 }
 
-@test "E7: where there is no memory for good, all is answered, or stderr says why not, with status 1" {
+@test "E7: where there is no memory for what is small, stderr says so in one line, and the status is 1" {
 	needs_plain
 	calls_in
 	for n in {1..40}; do
 		without brk:error=ENOMEM:when=2+ mmap:error=ENOMEM:when=$n+
 		case $status in
 		0) is "$n: $(wc -l <out)" "$n: 5" ;;
-		1) like "$n: $(<err)" "$n: boris: *memory*" ;;
+		1) is "$n: $(wc -l <err)" "$n: 1" && like "$(<err)" 'boris: *memory*' ;;
 		*) least $status 127 ;; # it could not even be loaded
 		esac
 	done
 	is $status 0
-}
-
-@test "E7: where poll() fails for good, boris answers all the same, and does not spin" {
-	calls_in
-	begin
-	without poll:error=ENOMEM:when=3+
-	is "$status $(wc -l <out)" '0 5'
-	without ppoll:error=ENOMEM:when=3+
-	is "$status $(wc -l <out)" '0 5'
 }
 
 @test "E7: a shell that is not there any more is an error that says why" {
@@ -725,25 +565,22 @@ reaps_all() {
 	eventually none
 }
 
-@test "E8: where boris inherits what its commands leave, for want of /proc, it reaps it" {
-	needs_root
-	needs unshare setsid
+@test "E8: where boris inherits what its commands leave, for want of /proc or by who starts it, it reaps it" {
+	needs setsid
 	needs_plain
-	wrap=(unshare -m sh -c 'umount -l /proc && exec "$@"' sh)
-	"${wrap[@]}" true || skip 'no mount namespaces here'
-	boris
-	reaps_all
-}
-
-@test "E8: where who starts boris makes it the parent of orphans it leaves no zombie" {
-	needs python3 setsid
-	needs_plain
-	wrap=(python3 -c 'import ctypes, os, sys
+	# For want of /proc; and by who starts it, with a child of its own
+	for how in 'unshare -m sh -c "umount -l /proc && exec \"\$@\"" sh' "python3 -c 'import ctypes, os, sys
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
-if os.fork() == 0: os.execvp("sleep", ["sleep", "0.3"])
-os.execvp(sys.argv[1], sys.argv[1:])')
-	boris
-	reaps_all
+if os.fork() == 0: os.execvp(\"sleep\", [\"sleep\", \"0.3\"])
+os.execvp(sys.argv[1], sys.argv[1:])'"; do
+		eval "wrap=($how)"
+		needs ${wrap[0]}
+		"${wrap[@]}" true || skip 'no mount namespaces here'
+		boris
+		reaps_all
+		leave
+		rm pids
+	done
 }
 
 # reaped_within S: the shell of the last command is, that long after now
@@ -767,31 +604,26 @@ reaped_within() {
 	reaped_within 6 # once its pipes are closed
 }
 
-@test "E8: as PID 1 boris reaps children that it does not know" {
+# as_process_1: the server will be that of a namespace
+as_process_1() {
 	needs_root
-	needs unshare setsid
+	needs unshare ps
 	needs_plain
 	wrap=(unshare --pid --fork --kill-child --mount-proc)
 	"${wrap[@]}" true || skip 'no PID namespaces here'
+}
+
+@test "E8: as PID 1 boris reaps children that it does not know, and knows its own commands' exit codes" {
+	as_process_1
+	needs setsid
 	boris
-	run_bash 'for i in 1 2 3 4 5; do (setsid true &); done; cat /proc/1/comm'
-	is "$(result stdout)" '"boris\n"'
+	run_bash 'for i in 1 2 3 4 5; do (setsid true &); done; cat /proc/1/comm; exit 3'
+	is "$(result stdout) $(result exit_code)" '"boris\n" 3'
 	no_zombies() {
 		run_bash 'cat /proc/[0-9]*/stat 2>/dev/null | grep -c ") Z"'
 		[ "$(plain stdout)" = 0 ]
 	}
 	eventually no_zombies
-}
-
-@test "E8: as PID 1 boris still knows its own commands' exit codes" {
-	needs_root
-	needs unshare
-	needs_plain
-	wrap=(unshare --pid --fork --kill-child --mount-proc)
-	"${wrap[@]}" true || skip 'no PID namespaces here'
-	boris
-	run_bash '(true &); exit 3'
-	is "$(result exit_code)" 3
 	start_task '(true &); exit 4'
 	look "$task" '{"wait":10000}'
 	is "$(result exit_code)" 4
@@ -806,11 +638,7 @@ of_process_1() {
 }
 
 @test "E8: as PID 1 boris passes signals on, and ends as it would" {
-	needs_root
-	needs unshare ps
-	needs_plain
-	wrap=(unshare --pid --fork --kill-child --mount-proc)
-	"${wrap[@]}" true || skip 'no PID namespaces here'
+	as_process_1
 	[ -z "$(trap -p HUP)" ] || wrap=(env --default-signal=HUP "${wrap[@]}")  # nohup
 	for signal in TERM INT HUP; do
 		boris
@@ -825,36 +653,23 @@ of_process_1() {
 	done
 	filter --no-such-option </dev/null
 	is $status 2
-	boris
-	of_process_1
-	kill -KILL "$second"
-	cat <&8
-	died
-	is $status 137
 }
 
 @test "E8: as PID 1, when boris is killed its commands are ended gently" {
-	needs_root
-	needs unshare ps
-	needs_plain
-	wrap=(unshare --pid --fork --kill-child --mount-proc)
-	"${wrap[@]}" true || skip 'no PID namespaces here'
+	as_process_1
 	boris
 	start_task "trap 'echo bye >said; exit' TERM; echo x >mark; read <gate"
 	begun mark
 	of_process_1
 	kill -KILL "$second"
+	cat <&8 >>heard
 	died
 	is $status 137
 	is "$(cat said)" bye
 }
 
 @test "E8: as PID 1, when boris leaves at a second signal, process 1 waits for its guard" {
-	needs_root
-	needs unshare ps
-	needs_plain
-	wrap=(unshare --pid --fork --kill-child --mount-proc)
-	"${wrap[@]}" true || skip 'no PID namespaces here'
+	as_process_1
 	boris
 	start_task "trap 'trap : TERM; echo x >term; read -t 2 <>never; echo bye >said; exit' TERM; echo x >mark; read <gate"
 	begun mark
@@ -915,25 +730,16 @@ fastest() {
 	is $status 0
 }
 
-@test "E9: with twenty left behind, commands still get none of boris's descriptors" {
+@test "E9: with twenty left behind, commands get none of boris's descriptors; stdin, errors and the directory are as ever" {
 	needs_linux
 	boris
-	for i in {1..20}; do
-		run_bash 'sleep 600 &'
-	done
 	run_bash 'ls -l /proc/self/fd | grep -c "pipe\|socket"'
 	alone=$(result stdout)
-	leave
-	boris
-	run_bash 'ls -l /proc/self/fd | grep -c "pipe\|socket"'
-	is "$alone" "$(result stdout)"
-}
-
-@test "E9: with twenty left behind, stdin, errors and the directory are as ever" {
-	boris
 	for i in {1..20}; do
 		run_bash 'sleep 600 &'
 	done
+	run_bash 'ls -l /proc/self/fd | grep -c "pipe\|socket"'
+	is "$(result stdout)" "$alone"
 	run_bash 'cat; pwd' "{\"stdin\": \"in \", \"cwd\": \"$PWD\"}"
 	is "$(result stdout)" "\"in $PWD\\n\""
 	run_bash pwd '{"cwd": "/nowhere"}'

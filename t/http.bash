@@ -91,6 +91,20 @@ post() {
 		${visit[$peer]:+"Mcp-Session-Id: ${visit[$peer]}"} "$@" -- "$text"
 }
 
+# asked, posted, modern_posted PEER ...: asks, post and modern_post, and takes the
+# response
+asked() {
+	asks "$@" && takes "$1"
+}
+
+posted() {
+	post "$@" && takes "$1"
+}
+
+modern_posted() {
+	modern_post "$@" && takes "$1"
+}
+
 # line_of PEER [SECONDS]: takes a line into $line
 line_of() {
 	IFS= read -rt $((${2:-20} * SLOW)) -u "${wire[$1]}" line ||
@@ -259,6 +273,17 @@ runs() {
 # ran PEER COMMAND [ARGUMENTS]: a call of bash and its answer
 ran() {
 	runs "$@" && answers "$1"
+}
+
+# used, modern_used PEER TOOL ARGUMENTS: a call of it and its answer
+used() {
+	tool "$2" "$3"
+	post "$1" "$message" && answers "$1"
+}
+
+modern_used() {
+	tool "$2" "$3" "$META"
+	modern_post "$1" && answers "$1"
 }
 
 # pings PEER: the connection still serves

@@ -135,7 +135,7 @@ person() {
 	lacks "$(<heard)" hunter2
 }
 
-@test "I5: the FIFO goes with the task, and with boris" {
+@test "I5: the FIFO goes with the task, with boris, and where boris is killed" {
 	boris
 	asks_secret bob
 	run_tool bash '{"kill_pid":'"$pid"'}'
@@ -143,9 +143,6 @@ person() {
 	asks_secret bob
 	leave
 	no_fifo
-}
-
-@test "I5: where boris is killed its FIFO is removed" {
 	boris
 	asks_secret bob
 	kill -9 "$server"

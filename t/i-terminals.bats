@@ -31,30 +31,22 @@ silent() {
 
 # --- I1
 
-@test "I1: a command has a terminal of its own, of 50 lines and 200 columns" {
+@test "I1: a command has a terminal of its own, of 50 lines and 200 columns; TERM is dumb, the pagers are cat" {
+	local PAGER=less GIT_PAGER=more TERM=xterm LINES=24 COLUMNS=80
+	export PAGER GIT_PAGER TERM LINES COLUMNS
 	boris
 	on_terminal 'test -t 0 && test -t 1 && test -t 2 && stty size; echo own >/dev/tty; tty | cmp - <(readlink /proc/$$/fd/0); echo err >&2'
 	is "$(result status) $(result exit_code)" '"completed" 0'
 	is "$(plain stdout)" $'50 200\nown\nerr'
 	is "$(result stderr)" '""'
-}
-
-@test "I1: on a terminal TERM is dumb and the pagers are cat" {
-	local PAGER=less GIT_PAGER=more TERM=xterm LINES=24 COLUMNS=80
-	export PAGER GIT_PAGER TERM LINES COLUMNS
-	boris
 	on_terminal 'echo $TERM $PAGER $GIT_PAGER; env | grep -c PAGER='
 	is "$(plain stdout)" $'dumb cat cat\n2'
 	on_terminal 'env -u BASH_ENV sh -c "echo $LINES $COLUMNS"; stty size'
 	is "$(plain stdout)" $'\n50 200'
-	run_bash 'echo $TERM $PAGER $GIT_PAGER'
-	is "$(plain stdout)" 'dumb less more'
-}
-
-@test "I1: what is printed on a terminal is cleaned, CRLF too" {
-	boris
 	on_terminal 'printf "\033[31mred\033[0m\n50%%\rdone\nend"'
 	is "$(plain stdout)" $'red\ndone\nend'
+	run_bash 'echo $TERM $PAGER $GIT_PAGER'
+	is "$(plain stdout)" 'dumb less more'
 }
 
 @test "I1: what was printed last is in the result of a program that ends" {
@@ -66,12 +58,17 @@ silent() {
 	done
 }
 
-@test "I1: a command with a terminal is a task, and moves no directory" {
+@test "I1: a command with a terminal is a task, one of the ten, and moves no directory" {
 	boris --workdir=/
+	for n in 1 2 3 4 5 6 7 8 9; do
+		start_task "read <'$PWD/never'"
+	done
 	on_terminal 'cd /tmp; read x' '"wait":1'
 	is "$(result status)" '"running"'
 	run_tool task_output '{}'
-	is "$(plain tasks 0 task_id)" "$task"
+	has "$(result tasks)" "$task"
+	run_bash 'echo no' '{"tty":true}'
+	refused '10 background tasks are running*'
 	run_bash pwd
 	is "$(plain stdout)" /
 	type_in '\n'
@@ -119,22 +116,9 @@ silent() {
 	type_in '\n'
 }
 
-@test "I1: ten commands have terminals at a time, the eleventh is refused" {
-	boris
-	for i in 1 2 3 4 5 6 7 8 9 10; do
-		on_terminal 'read x' '"wait":1'
-	done
-	run_bash 'echo no' '{"tty":true}'
-	refused '10 background tasks are running*'
-	type_in '\n'
-	is "$(result status)" '"completed"'
-	on_terminal 'echo yes'
-	is "$(plain stdout)" yes
-}
-
 # --- I2
 
-@test "I2: a program is answered, and its own answer is in that result" {
+@test "I2: a program, a shell too, is answered, and its own answer is in that result; what is typed has no Enter behind it" {
 	boris
 	on_terminal 'read -p "Name: " name; echo "Hello $name"; read -p "Again? " x'
 	is "$(plain stdout)" 'Name: '
@@ -144,10 +128,6 @@ silent() {
 	type_in 'n\n'
 	is "$(result status) $(result exit_code)" '"completed" 0'
 	is "$(plain stdout)" n
-}
-
-@test "I2: a shell goes on from one input to the next" {
-	boris
 	on_terminal 'PS1="% " sh -i'
 	is "$(plain stdout)" '% '
 	type_in 'cd /; x=5\n'
@@ -156,10 +136,6 @@ silent() {
 	is "$(plain stdout)" $'pwd; echo $x\n/\n5\n% '
 	type_in 'exit 3\n'
 	is "$(result status) $(result exit_code)" '"completed" 3'
-}
-
-@test "I2: the text is typed as it is, with no Enter behind it" {
-	boris
 	on_terminal 'read -p "> " x; echo "<$x>"'
 	type_in 'tw'
 	is "$(plain stdout)" 'tw'
@@ -173,6 +149,7 @@ silent() {
 	type_in 'sh -c \"echo x >one; exec sleep 1000\"\n' '"wait":0'
 	begun one
 	type_in '\u0003'
+	lacks "$(result note)" ignal
 	eventually shown '% '
 	type_in 'sh -c \"echo x >two; exec sleep 1000\"\n' '"wait":0'
 	begun two
@@ -220,6 +197,7 @@ silent() {
 	type_in ''
 	refused "nothing was typed*no terminal*tty: true*"
 	release
+	eventually gone "$pid"
 	on_terminal 'read <gate; echo bye' '"wait":1'
 	release
 	eventually gone "$pid"
@@ -336,34 +314,26 @@ sees_keys() {
 	eventually gone "$pid"
 }
 
-@test "I2: with several clients input goes by task_id, which is secret" {
-	boris
-	modern tools/call '"name":"bash","arguments":{"command":"read -p n: x; echo got $x","tty":true}'
-	task=$(plain task_id)
-	modern tools/call '"name":"bash","arguments":{"task_id":"'"$task"'","input":"7\n"}'
-	is "$(plain stdout)" $'7\ngot 7'
-}
-
 # --- I3
 
-@test "I3: a terminal may ask when the last line has no newline" {
+@test "I3: a terminal may ask when the last line has no newline, or its program takes keys; whole lines ask for nothing" {
 	boris
 	on_terminal 'echo line; printf "Go on? "; read -t 600 <gate'
 	is "$(result status)" '"running"'
 	may_ask
 	is "$(plain stdout)" $'line\nGo on? '
-	release
-}
-
-@test "I3: a terminal may ask when its program takes keys" {
-	boris
 	on_terminal 'stty -icanon -echo; echo Menu; read -t 600 <gate'
 	may_ask
 	lacks "$(plain note)" secret
+	release 2
+	on_terminal 'echo line; read <gate' '"wait":1500'
+	is "$(result status) $(plain stdout)" '"running" line'
+	silent
+	least "$(result elapsed_ms)" 1500
 	release
 }
 
-@test "I3: a terminal that does not show what is typed asks for a secret" {
+@test "I3: a terminal that does not show what is typed asks for a secret, after the prompt too" {
 	boris
 	on_terminal 'read -s -p "Password: " x; echo; echo "got ${#x}"'
 	has "$(plain note)" secret
@@ -372,15 +342,10 @@ sees_keys() {
 	on_terminal 'stty -echo; echo Password; read x'
 	has "$(plain note)" secret
 	type_in '\n'
-}
-
-@test "I3: whole lines ask for nothing" {
-	boris
-	on_terminal 'echo line; read <gate' '"wait":1500'
-	is "$(result status) $(plain stdout)" '"running" line'
-	silent
-	least "$(result elapsed_ms)" 1500
-	release
+	on_terminal 'echo Password; read -t 1 <>never; stty -echo; read x' '"wait":60000'
+	has "$(plain note)" secret
+	type_in '\n'
+	is "$(result status)" '"completed"'
 }
 
 @test "I3: pauses between the steps of a program end no wait" {
@@ -389,14 +354,6 @@ sees_keys() {
 	is "$(plain stdout)" $'step 1\nstep 2\nstep 3\nok? '
 	asks
 	type_in '\n'
-}
-
-@test "I3: a terminal asks too where its settings change after the prompt" {
-	boris
-	on_terminal 'echo Password; read -t 1 <>never; stty -echo; read x' '"wait":60000'
-	has "$(plain note)" secret
-	type_in '\n'
-	is "$(result status)" '"completed"'
 }
 
 @test "I3: that a terminal asks is said once, and again when something new was printed" {
@@ -492,7 +449,7 @@ busy() {
 	run_tool bash '{"kill_pid":'"$pid"'}'
 }
 
-@test "I3: a program at work does not ask, whatever its last line looks like" {
+@test "I3: a program at work does not ask, whatever its last line looks like, nor what reads in the background" {
 	needs_linux_parts
 	boris
 	busy 'printf "checking... "; sleep 60'
@@ -501,14 +458,7 @@ busy() {
 	busy 'printf "checking... "; sleep 60 & wait'
 	busy 'stty -icanon -echo; printf "checking... "; sleep 60'
 	busy 'printf "checking... "; read x <gate'
-}
-
-@test "I3: what reads the terminal in the background does not ask" {
-	needs_linux
-	boris
-	on_terminal 'set -m; printf "building... "; (trap "" TTIN; read x; sleep 60) & sleep 60' '"wait":1500'
-	silent
-	least "$(result elapsed_ms)" 1500
+	busy 'set -m; printf "building... "; (trap "" TTIN; read x; sleep 60) & sleep 60'
 }
 
 @test "I3: where nobody says who reads, the last line does" {
@@ -587,39 +537,21 @@ turns() {
 	least "$(took)" 4900
 }
 
-@test "W4: timeout ends a task on a terminal" {
+@test "I4: a program that closes its terminal has its own exit code, and is heard where it opens it again" {
 	boris
-	on_terminal 'echo one; read <gate' '"timeout":300,"wait":60000'
-	is "$(result status) $(plain stdout)" '"timed_out" one'
-	has "$(plain note)" 'terminated by its timeout'
-}
-
-@test "I4: a program that closes its terminal before it ends has its own exit code" {
-	boris
-	for i in 1 2 3 4 5; do
+	for i in 1 2 3; do
 		on_terminal 'exec </dev/null >/dev/null 2>&1; read <gate; exit 3' '"wait":100'
 		release
 		look '' '"wait":10000'
 		is "$(result status) $(result exit_code)" '"completed" 3'
 	done
-}
-
-@test "I4: a program that opens its terminal again is heard" {
-	boris
-	on_terminal 'exec </dev/null >/dev/null 2>&1; echo x >begun; read <gate; echo again >/dev/tty; exit 0' '"wait":100'
+	on_terminal 'exec </dev/null >/dev/null 2>&1; echo x >begun; read <gate; seq 100000 >/dev/tty; echo x >printed; read <gate; echo again >/dev/tty' '"wait":100'
 	begun begun
 	release
-	look '' '"wait":10000'
-	is "$(plain stdout)" again
-}
-
-@test "T6: a program that opens its terminal again is read while nobody looks" {
-	boris
-	on_terminal 'exec </dev/null >/dev/null 2>&1; echo x >begun; read <gate; seq 1 100000 >/dev/tty; echo x >printed; read <gate' '"wait":100'
-	begun begun
+	begun printed # though nobody looks
 	release
-	begun printed
-	release
+	look '' '"wait":10000,"new":true'
+	has "$(plain stdout)" again
 }
 
 @test "I3: a program that asks on a terminal it has opened again is noticed" {
@@ -628,14 +560,6 @@ turns() {
 	has "$(plain note)" secret
 	type_in 'x\n'
 	is "$(result status)" '"completed"'
-}
-
-@test "B7: a program that ends by Ctrl-C has no note of a signal by others" {
-	boris
-	on_terminal 'echo on; exec sleep 1000' '"until":"on"'
-	type_in '\u0003'
-	is "$(result status) $(plain signal)" '"completed" SIGINT'
-	lacks "$(result note)" pkill
 }
 
 @test "I3: a program that prints the same prompt again asks again" {
@@ -660,43 +584,30 @@ turns() {
 	release
 }
 
-@test "L3: with the session all goes that runs on terminals" {
-	boris
-	on_terminal 'PS1="% " bash --norc -i'
-	type_in 'sleep 1000 & echo $! >job\n'
-	begun job
-	on_terminal 'trap "" HUP; sleep 1000' '"wait":1'
-	leave
-	gone job
-	gone "$pid"
+@test "L3, L4: with the session, or boris, all goes that runs on terminals" {
+	for how in end_input 'kill -9'; do
+		boris
+		on_terminal 'PS1="% " bash --norc -i'
+		type_in 'sleep 1000 & echo $! >job\n'
+		begun job
+		on_terminal 'trap "" HUP; sleep 1000' '"wait":1'
+		$how $server
+		died || :
+		eventually gone job
+		eventually gone "$pid"
+		eventually alone
+		status=0
+		rm job
+	done
 }
-
-@test "L4: when boris is killed, all goes that runs on terminals" {
-	boris
-	on_terminal 'PS1="% " bash --norc -i'
-	type_in 'sleep 1000 & echo $! >job\n'
-	begun job
-	kill -9 "$server"
-	eventually gone job
-	eventually gone "$pid"
-	died
-	status=0
-	eventually none_left
-}
-
-# --- W, with a terminal
 
 # --- I6
 
-@test "I6: a line ends at the 200th column, as on the terminal" {
+@test "I6: a line ends at the 200th column, as on the terminal; blanks at its end are not shown, a prompt keeps its own" {
 	boris
 	on_terminal 'printf %0200d 1; echo; printf %0201d 2; printf "\r3\n"; read <gate' '"until":"3"'
 	is "$(plain stdout)" "$(printf '%0200d\n%0200d\n3' 1 0)"
 	release
-}
-
-@test "I6: blanks at the end of a line are not shown, a prompt keeps its own" {
-	boris
 	on_terminal 'printf "%-150s\n\t \n%-300s|\n" a b; printf "name: "; read x' '"until":"name: "'
 	is "$(result stdout)" '"a\n\nb\n'"$(printf '%100s')"'|\nname: "'
 	type_in 'x\n' '"wait":10000'
@@ -740,14 +651,6 @@ turns() {
 	silent
 	type_in '\u0004'
 	is "$(result exit_code)" 0
-}
-
-@test "P4: beside a command on a terminal a wait of 0 counts as absent" {
-	boris
-	on_terminal 'printf "one> "; read x' '"wait":0'
-	asks
-	is "$(plain stdout)" 'one> '
-	type_in '\n'
 }
 
 @test "W2: cancelling an input that waits ends the wait alone" {
@@ -800,6 +703,11 @@ turns() {
 	is "$(plain stdout)" READY
 	lacks "$(result note)" 'not seen'
 	release
+	on_terminal 'stty -icanon -echo; echo x >begun; head -c 1 >key; echo; echo quit; read <gate' '"wait":1'
+	printed begun
+	type_in 'quit' '"until":"quit"'
+	lacks "$(result note)" 'not seen'
+	release
 }
 
 @test "W3: a text that is the same as the echo does not count, and a note says so" {
@@ -819,15 +727,9 @@ turns() {
 	pause 500
 	look '' '"until":"ready"'
 	lacks "$(plain note)" 'not seen'
-	on_terminal 'echo x >started; read <gate; echo ready; printf "> "; echo x >begun; read x' '"wait":1'
-	begun started
-	release
-	printed begun
-	type_in '' '"until":"ready"'
-	lacks "$(result note)" 'not seen'
 }
 
-@test "W3: until is not seen in what was printed before something was typed" {
+@test "W3: until is not seen in what was printed before something was typed, nor in its echo drawn twice" {
 	boris
 	on_terminal 'printf "READY> "; echo x >begun; read x; read <gate' '"wait":1'
 	printed begun
@@ -835,23 +737,11 @@ turns() {
 	has "$(plain stdout)" go
 	has "$(result note)" 'not seen in time'
 	release
-}
-
-@test "W3: until is not seen in the echo of what was typed ahead, drawn twice" {
-	boris
+	rm begun
 	on_terminal 'echo x >begun; read <gate; stty -icanon -echo; printf "> READY\n"; read <gate; echo READY; read <gate' '"wait":1'
 	printed begun
 	type_in 'READY\n' '"until":"READY","wait":300'
 	has "$(result note)" 'as the echo of what was typed'
-	release
-}
-
-@test "W3: until is seen in what a program prints that echoes nothing" {
-	boris
-	on_terminal 'stty -icanon -echo; echo x >begun; head -c 1 >key; echo; echo quit; read <gate' '"wait":1'
-	printed begun
-	type_in 'quit' '"until":"quit"'
-	lacks "$(result note)" 'not seen'
 	release
 }
 

@@ -15,7 +15,7 @@ long() {
 	echo "head -c $1 /dev/zero | tr '\\0' a | fold -w 99"
 }
 
-@test "K1: Gemini's wait_for_previous is taken and dropped" {
+@test "K1: Gemini's wait_for_previous is taken and dropped, another's is an unknown argument" {
 	from gemini-cli-mcp-client
 	run_bash 'echo hi' '{"wait_for_previous":true}'
 	is "$(result stdout)" '"hi\n"'
@@ -23,9 +23,8 @@ long() {
 	look '' '"wait_for_previous":true'
 	is "$(result status)" '"running"'
 	release
-}
-
-@test "K1: another client's wait_for_previous is an unknown argument" {
+	leave
+	called t
 	boris
 	run_bash 'echo hi' '{"wait_for_previous":true}'
 	refused '*unknown argument "wait_for_previous"*'
@@ -118,6 +117,7 @@ long() {
 	run_bash 'echo hi'
 	lacks "$(text)" 'cwd: '
 }
+
 @test "K3: a result fits what its client lets through, start, end and path" {
 	local name most
 	while read -r name most; do
@@ -138,13 +138,6 @@ a*'
 	END
 }
 
-@test "K3: what one stream leaves is the other's" {
-	from copilot-cli
-	run_bash "echo short >&2; $(long 60000)"
-	least ${#reply} 18500
-	has "$(text)" 'short'
-}
-
 @test "K3: a result has no more lines than its client lets through" {
 	from opencode
 	run_bash 'seq 3000; seq 3000 >&2'
@@ -152,9 +145,14 @@ a*'
 	is "$(get -s result content 0 text | grep -c 'full output: /')" 2
 }
 
-@test "K3: --result-limit takes the place of what is known" {
+@test "K3: --result-limit takes the place of what is known; what one stream leaves is the other's" {
 	boris --result-limit=2000 --structured=off
 	run_bash "$(long 60000)"
 	most ${#reply} 2600
+	leave
+	from copilot-cli
+	run_bash "echo short >&2; $(long 60000)"
+	least ${#reply} 18500
+	has "$(text)" 'short'
 }
 

@@ -20,27 +20,19 @@ the_guard() {
 	done
 }
 
-@test "L1: at the end of stdin background tasks are terminated" {
+@test "L1: at the end of stdin background tasks are terminated, and may clean up" {
 	boris
-	start_task 'sleep 600 & echo $! >child; read <gate'
+	start_task 'sleep 600 & echo $! >child; trap "echo bye >bye; exit" TERM; read <gate'
 	begun child
 	begin
 	leave
 	within 3000
-	is $status 0
+	is "$status $(<bye)" '0 bye'
 	gone "$pid"
 	gone child
 }
 
-@test "L1: a task may clean up at its SIGTERM" {
-	boris
-	start_task 'trap "echo bye >bye; exit" TERM; echo x >a; read <gate'
-	begun a
-	leave
-	is "$(cat bye)" bye
-}
-
-@test "L1: SIGTERM, SIGINT, SIGHUP and SIGQUIT close the session: foreground, background, left behind" {
+@test "L1: SIGTERM, SIGINT, SIGHUP and SIGQUIT close the session: foreground, background, left behind; an idle one at once" {
 	[ -z "$(trap -p HUP)" ] || wrap=(env --default-signal=HUP)  # nohup
 	for signal in TERM INT HUP QUIT; do
 		boris
@@ -57,12 +49,6 @@ the_guard() {
 		gone task
 		gone running
 		rm left task running
-	done
-}
-
-@test "L1: an idle boris ends at a signal at once" {
-	[ -z "$(trap -p HUP)" ] || wrap=(env --default-signal=HUP)  # nohup
-	for signal in TERM INT HUP QUIT; do
 		boris
 		begin
 		kill -$signal "$server"
@@ -72,14 +58,21 @@ the_guard() {
 	done
 }
 
-@test "L1: stopped processes are continued, so that they end" {
+@test "L1: stopped processes are continued, so that they end; closing twice is closing once" {
 	boris
-	start_task 'echo $$ >pid; kill -STOP $$; echo no'
-	begun pid
+	start_task 'echo $$ >stopped; kill -STOP $$; echo no'
+	start_task 'trap "echo bye >>bye; exit" TERM; echo x >a; read <gate'
+	begun a stopped
+	pause 100 # a command of less than 50 ms gets SIGTERM twice (E2)
 	begin
-	leave
+	end_input
+	begun bye
+	kill -TERM "$server" 2>/dev/null || :
+	kill -HUP "$server" 2>/dev/null || :
+	died
 	within 3000
-	gone pid
+	gone stopped
+	is "$(cat bye)" bye
 }
 
 @test "L1: a wait for a task gets it as killed" {
@@ -219,35 +212,6 @@ leaves_at_once() {
 	most "$(ls "/proc/$(the_guard)/fd" | wc -l)" 5
 }
 
-@test "L1: closing twice is closing once" {
-	boris
-	start_task 'trap "echo bye >>bye; exit" TERM; echo x >a; read <gate'
-	begun a
-	pause 100 # a command of less than 50 ms gets SIGTERM twice (E2)
-	end_input
-	begun bye
-	kill -TERM "$server" 2>/dev/null || :
-	kill -HUP "$server" 2>/dev/null || :
-	died
-	is "$(cat bye)" bye
-}
-
-@test "L1: a client that closes and sends SIGTERM 2 s later finds boris gone before its SIGKILL" {
-	boris
-	call_bash "$(stubborn pid)"
-	begun pid
-	end_input
-	begin
-	until (($(took) >= 2000)); do
-		read -rt 0.05 -u 9 || :
-	done
-	kill -TERM "$server"
-	died
-	within 3500
-	is $status 0
-	eventually nothing_left
-}
-
 @test "L1: closing with 300 processes left behind is quick" {
 	boris
 	seq 300 | sed 's/.*/{"jsonrpc":"2.0","id":"h&","method":"tools\/call","params":{"name":"bash","arguments":{"command":"sleep 600 \&"}}}/' >&7
@@ -278,7 +242,7 @@ leaves_at_once() {
 
 # --- L2
 
-@test "L2: after closing no command starts: what was queued is an error" {
+@test "L2: after closing no command starts, what was queued and what comes late is an error" {
 	boris
 	call_bash "$(stubborn pid)"
 	call_bash 'touch ran'
@@ -287,6 +251,8 @@ leaves_at_once() {
 	begun pid
 	in_turn
 	kill -TERM "$server"
+	trap '' PIPE
+	call_bash 'touch ran' 2>/dev/null || :
 	begin
 	answer $queued
 	refused '*session is closed*'
@@ -296,53 +262,22 @@ leaves_at_once() {
 	[ ! -e ran ]
 }
 
-@test "L2: a call that comes during the closing is an error, or unread" {
-	boris
-	call_bash "$(stubborn pid)"
-	begun pid
-	kill -TERM "$server"
-	trap '' PIPE
-	call_bash 'touch ran' 2>/dev/null || :
-	pause 500
-	begin
-	leaves_at_once pid
-	[ ! -e ran ]
-}
-
 # --- L3
 
-@test "L3: no process outlives the session: children, grandchildren, jobs of their own group" {
-	boris
-	run_bash 'sleep 600 & (sleep 600 & sleep 600 & true); nohup sleep 600 >/dev/null 2>&1 &'
-	start_task '(sleep 600; true) & (trap "" HUP; sleep 600) & echo x >a; read <gate'
-	begun a
-	leave
-	is $status 0
-	none_left
-}
-
-@test "L3: job control in a command leaves nothing" {
-	needs_linux_parts
-	boris
-	run_bash 'set -m; sleep 600 & echo $! >child'
-	there child
-	leave
-	gone child || {
-		kill "$(cat child)"
-		fail 'its own group, the same session: it outlived boris'
-	}
-}
-
-@test "L3: a process with a session of its own is let be" {
+@test "L3: no process outlives the session: children, grandchildren, jobs of their own group; a session of its own is let be" {
 	needs setsid
 	boris
+	run_bash 'sleep 600 & (sleep 600 & sleep 600 & true); nohup sleep 600 >/dev/null 2>&1 &'
+	! linux_parts || run_bash 'set -m; sleep 600 & echo $! >job'
 	run_bash 'setsid sh -c "echo \$\$ >far; exec sleep 600" & true'
-	begun far
+	start_task '(sleep 600; true) & (trap "" HUP; sleep 600) & echo x >a; read <gate'
+	begun a far
 	leave
 	is $status 0
 	there far
 	kill "$(cat far)"
 	eventually gone far
+	none_left
 }
 
 # zombies: the server's children that have ended and are not reaped
@@ -351,23 +286,7 @@ zombies() {
 		sed -n "s/^\([0-9]*\) (.*) Z $server .*/\1/p"
 }
 
-@test "L3: no zombie is left of commands, tasks and cancelled ones" {
-	needs_linux
-	boris
-	for i in 1 2 3; do
-		run_bash "exit $i"
-		start_task "exit $i"
-		call_bash 'read <gate'
-		cancel $id
-	done
-	run_bash 'read <gate' '{"timeout":50}'
-	look "$task" '{"wait":10000}'
-	in_turn
-	none() { [ -z "$(zombies)" ]; }
-	eventually none
-}
-
-@test "L3: no descriptor is left of commands, tasks and cancelled ones" {
+@test "L3: neither zombie nor descriptor is left of commands, tasks and cancelled ones" {
 	needs_linux
 	boris
 	run_bash true
@@ -382,22 +301,8 @@ zombies() {
 		run_bash true '{"cwd":"/no/such/place"}'
 	done
 	run_bash true
-	same() { [ "$(ls "/proc/$server/fd" | wc -l)" = "$before" ]; }
+	same() { [ "$(ls "/proc/$server/fd" | wc -l)" = "$before" ] && [ -z "$(zombies)" ]; }
 	eventually same
-}
-
-@test "L3: a process that forks and exits all the time does not outlive the session" {
-	hurried
-	boris
-	: >forks
-	run_bash "trap '' TERM; h() { [ -e forks ] && printf x >>count && h & }; h"
-	begun count
-	leave
-	before=$(wc -c <count)
-	pause 3000
-	rm forks
-	is $status 0
-	is "$(wc -c <count)" "$before"
 }
 
 @test "L3: no zombie is left of ten commands where there is no /proc" {
@@ -438,12 +343,17 @@ zombies() {
 }
 
 @test "L3: no file is left, however boris ends" {
-	boris
-	run_bash 'head -c 40000 /dev/zero | tr "\0" a'
-	start_task 'head -c 90000 /dev/zero | tr "\0" a; echo x >a; read <gate'
-	begun a
-	leave
-	is "$(find tmp -type f)" ''
+	for how in end_input 'kill -TERM'; do
+		boris
+		run_bash 'head -c 40000 /dev/zero | tr "\0" a'
+		start_task 'head -c 90000 /dev/zero | tr "\0" a; echo x >a; read <gate'
+		begun a
+		least "$(find tmp -type f | wc -l)" 1
+		$how $server
+		died
+		is "$(find tmp -type f)" ''
+		rm a
+	done
 }
 
 @test "L3: a client that is killed in the middle of a response leaves nothing" {
@@ -477,15 +387,18 @@ all_sorts() {
 	begun stubborn last
 }
 
-@test "L4: when boris is killed, all that it started ends, and its files go" {
+@test "L4: when boris, or its process group, is killed, all that it started ends, and its files go" {
 	needs_linux
-	boris
-	all_sorts
-	kill -KILL "$server"
-	died
-	is $status 137
-	eventually alone
-	is "$(compgen -G 'tmp/*')" ''
+	for whom in '' -; do
+		boris
+		all_sorts
+		kill -KILL -- "$whom$server"
+		died
+		is $status 137
+		eventually alone
+		is "$(compgen -G 'tmp/*')" ''
+		rm stubborn last
+	done
 }
 
 @test "L4: files that commands made stay, whatever their names begin with" {
@@ -536,37 +449,16 @@ all_sorts() {
 	eventually alone
 }
 
-@test "L4: when boris is killed, a process that forks and exits all the time ends too" {
+@test "L4: when boris is killed, who forks and exits all the time, or as it is ended, ends too" {
 	needs_linux
 	boris
+	start_task 'trap "sleep 600 & exit" TERM; echo x >begun2; while :; do read -t 1 <>never; done'
 	call_bash 'trap "" TERM; h() { [ -e forks ] && h & }; : >forks; h; echo x >begun; sleep 600'
-	begun begun
+	begun begun begun2
 	kill -KILL "$server"
 	died
 	eventually alone
 	rm forks
-}
-
-@test "L4: when boris is killed, what a leader forks as it is ended is ended too" {
-	needs_linux
-	boris
-	begin
-	start_task 'trap "sleep 600 & exit" TERM; echo x >begun; while :; do read -t 1 <>never; done'
-	begun begun
-	kill -KILL "$server"
-	died
-	eventually alone
-	within 4000
-}
-
-@test "L4: when boris's process group is killed, all that it started ends, and its files go" {
-	needs_linux
-	boris
-	all_sorts
-	kill -KILL -- "-$server"
-	died
-	eventually alone
-	is "$(compgen -G 'tmp/*')" ''
 }
 
 @test "L4: a second process that was killed is replaced with the next command" {
@@ -585,8 +477,19 @@ all_sorts() {
 	eventually alone
 }
 
-@test "L4: a second process that is stopped does not keep boris from its end" {
+@test "L4: the second process is there from the first command to the end, holds nothing of the client's, keeps nobody from the end" {
 	needs_linux
+	[ -e /proc/self/task/$$/children ] || skip 'no list of children in /proc'
+	boris
+	is "$(the_guard)" ''
+	run_bash true
+	guard=$(the_guard)
+	is "$(ls "/proc/$guard/fd")" 0
+	like "$(readlink "/proc/$guard/fd/0")" 'socket:*'
+	is "$(process "$guard" 5 6)" "$guard $guard"  # its group and session
+	is "$(readlink "/proc/$guard/cwd")" /
+	leave
+	reaped "$guard"
 	boris
 	run_bash true
 	kill -STOP "$(the_guard)"
@@ -594,30 +497,6 @@ all_sorts() {
 	leave
 	within 2000
 	is $status 0
-}
-
-@test "L4: there is no second process before the first command, nor after the end" {
-	needs_linux
-	[ -e /proc/self/task/$$/children ] || skip 'no list of children in /proc'
-	boris
-	is "$(the_guard)" ''
-	run_bash true
-	guard=$(the_guard)
-	isnt "$guard" ''
-	leave
-	reaped "$guard"
-}
-
-@test "L4: the second process holds nothing of the client's and is of no command's group" {
-	needs_linux
-	[ -e /proc/self/task/$$/children ] || skip 'no list of children in /proc'
-	boris
-	run_bash true
-	guard=$(the_guard)
-	is "$(ls "/proc/$guard/fd")" 0
-	like "$(readlink "/proc/$guard/fd/0")" 'socket:*'
-	is "$(process "$guard" 5 6)" "$guard $guard"  # its group and session
-	is "$(readlink "/proc/$guard/cwd")" /
 }
 
 @test "L4: the second process costs at most 96 KiB of private memory" {

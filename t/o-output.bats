@@ -30,83 +30,55 @@ file_size() {
 
 # --- O1
 
-@test "O1: colours and other CSI sequences are taken out" {
+@test "O1: escape sequences are taken out: CSI, OSC, the other strings, two bytes, unended ones" {
 	boris
 	shows '\033[31mred\033[0m plain\n' 'red plain\n'
 	shows '\033[1;38;5;196mx\033[m\033[?25l\033[2J\033[10;20Hy\n' 'xy\n'
 	shows 'a\033[38:2::1:2:3mb\033[>4;2mc\033[!pd\033[ qe' 'abcde'
 	shows 'a\033[Kb' 'ab'
-}
-
-@test "O1: OSC sequences are taken out, ended by BEL or ST" {
-	boris
 	shows '\033]0;title\007text' 'text'
 	shows '\033]0;title\033\\text' 'text'
 	shows '\033]8;;http://x\033\\link\033]8;;\033\\\n' 'link\n'
-}
-
-@test "O1: DCS, APC, PM and SOS sequences are taken out" {
-	boris
 	shows 'a\033Pq#0;1\033\\b' 'ab'
 	shows 'a\033_Gf=1\033\\b' 'ab'
 	shows 'a\033^private\033\\b' 'ab'
 	shows 'a\033Xstring\033\\b' 'ab'
-}
-
-@test "O1: two-byte sequences, and those with an intermediate byte, are taken out" {
-	boris
 	shows 'a\0337b\0338c\033cd\033=e\033>f\033Mg' 'abcdefg'
 	shows 'a\033(Bb\033)0c\033#8d' 'abcd'
-}
-
-@test "O1: a string sequence that nobody ends stops at the newline" {
-	boris
 	shows 'a\033]0;title\nb\n' 'a\nb\n'
 	shows 'a\033Ptitle\nb\n' 'a\nb\n'
-}
-
-@test "O1: a string sequence that nobody ends stops at ESC, CAN and SUB" {
-	boris
 	shows 'a\033]0;title\033[31mb' 'ab'
 	shows 'a\033]0;title\030b' 'ab'
 	shows 'a\033]0;title\032b' 'ab'
-}
-
-@test "O1: a sequence that the end cuts off is taken out" {
-	boris
 	shows 'a\033' 'a'
 	shows 'a\033[' 'a'
 	shows 'a\033[31' 'a'
 	shows 'a\033]0;ti' 'a'
 }
 
-@test "O1: a sequence is taken out also when a read splits it" {
+@test "O1, O2: sequences, CRLF, a lone CR, a backspace and a character work also when a read splits them" {
 	boris
-	start_task 'printf "a\033"; echo x >1; read <gate; printf "[3"; echo x >2; read <gate; printf "1mb\033]0;t"; echo x >3; read <gate; printf "t\033"; echo x >4; read <gate; printf "\\\\c\n"; echo x >5; read <gate'
-	for i in 1 2 3 4; do
-		printed $i
+	start_task 'for part in "a\033" "[3" "1mb\033]0;t" "t\033" "\\\\c\r" "\nabcdef\r" x "y\b\b" "z\n\360\237" "\230" "\200\n"; do
+		printf "$part"; echo x >>part; read <gate; done'
+	parts() { [ "$(cat part 2>/dev/null | wc -l)" = "$n" ]; }
+	for n in 1 2 3 4 5 6 7 8 9 10 11; do
+		eventually parts
 		look
+		case $n in
+		6) has "$(result stdout)" '"abc\nabcdef"' ;;
+		7) has "$(result stdout)" '"abc\nxbcdef"' ;;
+		8) has "$(result stdout)" '"abc\nxycdef"' ;;
+		esac
 		release
 	done
-	printed 5
-	look
-	is "$(result stdout)" '"abc\n"'
+	look "$task" '{"wait":10000}'
+	is "$(plain stdout)" $'abc\nzycdef\n\xf0\x9f\x98\x80'
 }
 
-@test "O1: CRLF becomes LF, also when a read splits it" {
+@test "O1: CRLF becomes LF, a lone CR overwrites the line from its start, by characters" {
 	boris
 	shows 'a\r\nb\r\n' 'a\nb\n'
 	shows 'a\r\r\nb' 'a\nb'
-	start_task 'printf "a\r"; echo x >1; read <gate; printf "\nb"'
-	printed 1
-	look
-	release
-	look "$task" '{"wait":10000}'
-	is "$(result stdout)" '"a\nb"'
-}
-
-@test "O1: a lone CR overwrites the line from its start" {
-	boris
 	shows 'abcdef\rxy' 'xycdef'
 	shows '50%%\rdone' 'done'
 	shows '10%%\r20%%\r30%%\n' '30%%\n'
@@ -114,28 +86,11 @@ file_size() {
 	shows 'abc\r' 'abc'
 	shows 'abc\r\rx' 'xbc'
 	shows '\rabc' 'abc'
-}
-
-@test "O1: a CR overwrites by characters, not by bytes" {
-	boris
 	shows '\303\244\303\266\303\274\rx' 'x\303\266\303\274'
 	shows 'abc\r\303\244' '\303\244bc'
 	shows '\360\237\230\200b\rxy\n' 'xy\n'
-}
-
-@test "O1: a CR works also when a read splits the line" {
-	boris
-	start_task 'printf "abcdef\r"; echo x >1; read <gate; printf x; echo x >2; read <gate; printf "y\n"'
-	printed 1
-	look
-	is "$(result stdout)" '"abcdef"'
-	release
-	printed 2
-	look
-	is "$(result stdout)" '"xbcdef"'
-	release
-	look "$task" '{"wait":10000}'
-	is "$(result stdout)" '"xycdef\n"'
+	run_bash 'for ((i = 0; i <= 5000; i++)); do printf "\r%d of 5000" $i; done; echo'
+	is "$(result stdout)" '"5000 of 5000\n"'
 }
 
 @test "O1: erase-in-line erases" {
@@ -147,12 +102,6 @@ file_size() {
 	shows 'abcdef\033[2K\rxy\n' 'xy\n'
 	shows 'abcdef\b\b\b\033[1KX\n' '   Xef\n'
 	shows 'ab\033[1KX\n' '  X\n'
-}
-
-@test "O1: a progress bar of many updates shows its last one" {
-	boris
-	run_bash 'for ((i = 0; i <= 5000; i++)); do printf "\r%d of 5000" $i; done; echo'
-	is "$(result stdout)" '"5000 of 5000\n"'
 }
 
 @test "O1: a line of up to 8,000 characters is overwritten from its start, of a longer one the last row" {
@@ -177,40 +126,13 @@ file_size() {
 	shows '10%%\b\b\b20%%\b\b\b\033[Kdone' 'done'
 }
 
-@test "O1: a backspace works also when a read splits the line" {
-	boris
-	start_task 'printf "abc\b"; echo x >1; read <gate; printf "\bx"; echo x >2; read <gate; printf "y\n"'
-	printed 1
-	look
-	is "$(result stdout)" '"abc"'
-	release
-	printed 2
-	look
-	is "$(result stdout)" '"axc"'
-	release
-	look "$task" '{"wait":10000}'
-	is "$(result stdout)" '"axy\n"'
-}
-
-@test "O1: NUL is shown as U+2400" {
+@test "O1: NUL is shown as U+2400, other controls but tab and newline, DEL and C1 are dropped, plain text stays" {
 	boris
 	shows 'a\000b\000' 'a\342\220\200b\342\220\200'
 	shows 'abc\r\000' '\342\220\200bc'
-}
-
-@test "O1: other control characters are dropped, tab and newline stay" {
-	boris
 	shows 'a\001b\002\007c\004d\013e\014f\016\017g\177h\ti\n' 'abcdefgh\ti\n'
-}
-
-@test "O1: C1 controls are dropped" {
-	boris
 	shows 'a\302\200b\302\205c\302\237d\n' 'abcd\n'
 	shows '\302\240\303\237\n' '\302\240\303\237\n'
-}
-
-@test "O1: plain text stays what it is" {
-	boris
 	shows 'hello\n' 'hello\n'
 	shows '\n\n\n' '\n\n\n'
 	shows '  a  \t b  ' '  a  \t b  '
@@ -220,16 +142,12 @@ file_size() {
 
 # --- O2
 
-@test "O2: bytes that are not UTF-8 become U+FFFD" {
+@test "O2: bytes that are not UTF-8, overlong, surrogates, cut off, become U+FFFD; messages are valid" {
 	boris
 	shows 'a\377b' 'a\357\277\275b'
 	shows 'a\200b' 'a\357\277\275b'
 	shows 'a\303(' 'a\357\277\275('
 	shows 'a\377\376b' 'a\357\277\275\357\277\275b'
-}
-
-@test "O2: overlong forms, surrogates and numbers too large are not UTF-8" {
-	boris
 	for bytes in '\300\200' '\340\200\200' '\355\240\200' '\364\220\200\200' '\370\210\200\200\200'; do
 		# shellcheck disable=SC2059
 		printf "a${bytes}b" >raw
@@ -237,28 +155,7 @@ file_size() {
 		like "$(plain stdout)" $'a\xef\xbf\xbd*b'
 		is "$(plain stdout | tr -d '\357\277\275')" ab
 	done
-}
-
-@test "O2: a character that the end cuts off becomes U+FFFD" {
-	boris
 	shows 'a\342\202' 'a\357\277\275'
-}
-
-@test "O2: a character is whole also when a read splits it" {
-	boris
-	start_task 'printf "\360\237"; echo x >1; read <gate; printf "\230"; echo x >2; read <gate; printf "\200\n"'
-	printed 1
-	look
-	release
-	printed 2
-	look
-	release
-	look "$task" '{"wait":10000}'
-	is "$(plain stdout)" $'\xf0\x9f\x98\x80'
-}
-
-@test "O2: binary output makes valid messages" {
-	boris
 	run_bash 'head -c 20000 /dev/urandom; head -c 20000 /dev/urandom >&2'
 	is "$(result exit_code)" 0
 	get -s result structuredContent stdout | iconv -f UTF-8 -t UTF-8 >/dev/null
@@ -266,11 +163,14 @@ file_size() {
 
 # --- O3
 
-@test "O3: 30,000 characters are shown whole" {
+@test "O3: 30,000 characters are shown whole, one more truncates the stream" {
 	boris
 	run_bash "$(as 30000 a)"
 	is "$(plain stdout | wc -c | tr -d ' ')" 30000
 	is "$(result stdout_chars)$(result stdout_file)" ''
+	run_bash "$(as 30001 a)"
+	is "$(result stdout_chars)" 30001
+	has "$(plain stdout)" '[stdout truncated: 30001 characters in total, first 30000 and last 1 shown; full output: /'
 }
 
 @test "O3: of more than 30,000 characters the first 30,000, a line that says so, and the last 2,000 are shown" {
@@ -285,7 +185,7 @@ $(tail -c 2000 shown)"
 	is "$(tail -c 2000 shown | tr -d c)" ''
 }
 
-@test "O3: the last 2,000 characters begin with a line, where one begins in their first half" {
+@test "O3: the last 2,000 characters begin with a line, where one begins in their first half, and repeat nothing" {
 	boris
 	run_bash 'seq 20000'
 	last=$(seq 20000 | tail -c 2000 | tail -n +2)
@@ -295,24 +195,15 @@ $(tail -c 2000 shown)"
 	has "$(plain stdout)" 'first 30000 and last 1001 shown; full'
 	run_bash "$(as 40000 a); echo; $(as 999 b)"
 	has "$(plain stdout)" 'first 30000 and last 2000 shown; full'
-}
-
-@test "O3: the last 2,000 characters repeat nothing that stands above" {
-	boris
 	run_bash 'seq 6300'
 	has "$(plain stdout)" 'first 30000 and last 393 shown;'
 	is "$(plain stdout | head -c 30000; plain stdout | tail -c 393)" "$(seq 6300)"
 }
 
-@test "O3: one character over 30,000 truncates the stream" {
-	boris
-	run_bash "$(as 30001 a)"
-	is "$(result stdout_chars)" 30001
-	has "$(plain stdout)" '[stdout truncated: 30001 characters in total, first 30000 and last 1 shown; full output: /'
-}
-
 @test "O3: stderr is truncated on its own" {
 	boris
+	run_bash "$(as 40000 a); ($(as 50000 b)) >&2"
+	is "$(result stdout_chars) $(result stderr_chars)" '40000 50000'
 	run_bash "($(as 40000 a)) >&2; $(as 5000 b)"
 	is "$(result stderr_chars) $(file_size stderr)" '40000 40000'
 	has "$(plain stderr)" "[stderr truncated: 40000 characters in total, first 30000 and last 2000 shown; full output: $(plain stderr_file)]"
@@ -320,14 +211,7 @@ $(tail -c 2000 shown)"
 	is "$(result stdout_chars)$(result stdout_file)" ''
 }
 
-@test "O3: both streams may be truncated" {
-	boris
-	run_bash "$(as 40000 a); ($(as 50000 b)) >&2"
-	is "$(result stdout_chars) $(result stderr_chars)" '40000 50000'
-	is "$(file_size stdout) $(file_size stderr)" '40000 50000'
-}
-
-@test "O3: characters are counted, not bytes, and none is cut" {
+@test "O3: characters are counted, not bytes, none is cut, and what was cleaned away does not count" {
 	boris
 	run_bash 'yes é | head -n 30000 | tr -d "\n"'
 	is "$(get -n result structuredContent stdout)" 30000
@@ -335,10 +219,6 @@ $(tail -c 2000 shown)"
 	run_bash 'printf x; yes 😀 | head -n 30000 | tr -d "\n"'
 	is "$(result stdout_chars)" 30001
 	is "$(plain stdout | head -c 119997 | tail -c 4)" 😀
-}
-
-@test "O3: what was cleaned away does not count" {
-	boris
 	run_bash 'for ((i = 0; i < 20000; i++)); do printf "\033[31mx\033[0m"; done'
 	is "$(plain stdout | wc -c | tr -d ' ')" 20000
 	is "$(result stdout_chars)" ''
@@ -346,8 +226,8 @@ $(tail -c 2000 shown)"
 
 # --- O4
 
-@test "O4: --truncate=tail shows the last 2000 lines" {
-	boris --truncate=tail
+@test "O4: with tail, by BORIS_TRUNCATE, the last 2000 lines are shown" {
+	BORIS_TRUNCATE=tail boris
 	run_bash 'seq 8500'
 	plain stdout >shown
 	is "$(head -n 1 shown)" 6501
@@ -356,30 +236,19 @@ $(tail -c 2000 shown)"
 	is "$(result stdout_chars)" "$(seq 8500 | wc -c | tr -d ' ')"
 }
 
-@test "O4: BORIS_TRUNCATE=tail shows the last 2000 lines" {
-	export BORIS_TRUNCATE=tail
-	boris
-	run_bash 'seq 8500'
-	has "$(plain stdout)" 'last 2000 of 8500 lines'
-}
-
-@test "O4: with tail 2000 lines are shown whole" {
+@test "O4: with tail 2000 lines are shown whole, and a last line without newline is a line" {
 	boris --truncate=tail
 	run_bash 'seq 2000'
 	is "$(plain stdout)" "$(seq 2000)"
 	is "$(result stdout_chars)" ''
 	run_bash 'seq 2000 | tr -d "\n"; seq 1999'
 	is "$(result stdout_chars)" ''
-}
-
-@test "O4: with tail a last line without newline is a line" {
-	boris --truncate=tail
 	run_bash 'seq 2000; printf last'
 	has "$(plain stdout)" 'last 2000 of 2001 lines'
 	like "$(plain stdout)" $'2\n3\n*2000\nlast*'
 }
 
-@test "O4: with tail the last 51,200 bytes are shown, whole lines only" {
+@test "O4: with tail the last 51,200 bytes are shown, whole lines only, of a longer line its end, between characters" {
 	boris --truncate=tail
 	line=$(head -c 99 /dev/zero | tr '\0' x)
 	run_bash "yes $line | head -n 1000"
@@ -389,30 +258,18 @@ $(tail -c 2000 shown)"
 	has "$(plain stdout)" 'of 1000 lines'
 	most "$(plain stdout | grep -c "^$line$line\$")" 257
 	is "$(plain stdout | grep -v '^\[' | grep x | grep -vc "^$line$line\$")" 0
-}
-
-@test "O4: with tail 51,200 bytes are shown whole" {
-	boris --truncate=tail
 	run_bash "$(as 51200 a)"
 	is "$(plain stdout | wc -c | tr -d ' ') $(result stdout_chars)" '51200 '
-}
-
-@test "O4: with tail a single line of over 51,200 bytes keeps its end" {
-	boris --truncate=tail
 	run_bash "$(as 20000 a); $(as 51199 b); printf c"
 	is "$(result stdout_chars)" 71200
 	is "$(plain stdout | sed 's/\[.*//' | tr -dc b | wc -c | tr -d ' ')" 51199
 	like "$(plain stdout)" "bb*bc*[[]stdout: showing last 1 of 1 lines*; full output: /*]*"
-}
-
-@test "O4: with tail a single line of over 51,200 bytes is cut between characters" {
-	boris --truncate=tail
 	run_bash 'yes € | head -n 20000 | tr -d "\n"'
 	like "$(plain stdout)" '€€*'
 	is "$(plain stdout | grep -o € | wc -l | tr -d ' ')" 17066
 }
 
-@test "O4: --truncate=both shows the first 10,000 and the last 20,000 characters" {
+@test "O4: --truncate=both shows the first 10,000 and the last 20,000 characters, none cut; 30,000 whole" {
 	boris --truncate=both
 	run_bash "$(as 9999 x); printf 1; $(as 20000 y); printf 2; $(as 19999 z)"
 	is "$(result stdout_chars)" 50000
@@ -421,37 +278,21 @@ $(tail -c 2000 shown)"
 	is "$(tail -c 20000 shown | tr -d z)" 2
 	lacks "$(grep -v '^\[' shown)" y2  # the name of the file may have that
 	is "$(grep -c "^\[stdout truncated: 50000 characters in total, 20000 left out here; full output: $(plain stdout_file)\]\$" shown)" 1
-}
-
-@test "O4: with both, 30,000 characters are shown whole" {
-	boris --truncate=both
 	run_bash "$(as 30000 a)"
 	is "$(plain stdout | wc -c | tr -d ' ') $(result stdout_chars)" '30000 '
 	run_bash "$(as 30001 a)"
 	has "$(plain stdout)" '[stdout truncated: 30001 characters in total, 1 left out here;'
-}
-
-@test "O4: with both, characters are counted, and none is cut" {
-	boris --truncate=both
 	run_bash 'yes € | head -n 40000 | tr -d "\n"'
 	is "$(result stdout_chars)" 40000
 	is "$(plain stdout | grep -o € | wc -l | tr -d ' ')" 30000
 }
 
-@test "O4: the truncate argument is this call's, and beats the option" {
+@test "O4: the truncate argument is this call's, of a task too, and beats the option" {
 	boris --truncate=tail
 	run_bash 'seq 8500' '{"truncate":"head"}'
 	like "$(plain stdout)" $'1\n2\n*first 30000 and last *'
-	run_bash 'seq 8500' '{"truncate":"both"}'
-	has "$(plain stdout)" 'left out here'
-	run_bash 'seq 8500' '{"truncate":"tail"}'
-	has "$(plain stdout)" 'last 2000 of 8500 lines'
 	run_bash 'seq 8500'
 	has "$(plain stdout)" 'last 2000 of 8500 lines'
-}
-
-@test "O4: a task's final output is cut as its call said" {
-	boris
 	start_task 'seq 8500' '{"truncate":"both"}'
 	look "$task" '{"wait":10000}'
 	has "$(plain stdout)" 'left out here'
@@ -467,28 +308,20 @@ $(tail -c 2000 shown)"
 	has "$(plain stdout)" 'last 2000 of 1000000 lines'
 }
 
-@test "O4: handed over after a timeout, the end is shown and then known" {
-	boris --on-timeout=background --truncate=tail
-	run_bash 'seq 5000; read <gate; seq 5001 9000' '{"timeout":'$((400 * SLOW))'}'
-	is "$(result status)" '"running"'
-	task=$(plain task_id)
-	has "$(plain stdout)" 'of 5000 lines'
-	has "$(plain stdout)" $'\n5000\n'
-	release
-	look "$task" '{"wait":10000}'
-	has "$(plain stdout)" 'last 2000 of 9000 lines'
-	has "$(plain stdout)" $'\n9000\n'
-}
-
 # --- O5
 
-@test "O5: a truncated stream is in a file, whole and raw, of mode 0600, under TMPDIR" {
+@test "O5: a truncated stream is in a file of its own, whole, raw, of mode 0600 whatever the umask, its name absolute, under TMPDIR" {
+	TMPDIR_FOR_BORIS=tmp
+	wrap=(sh -c 'umask 0777; exec "$@"' sh)
 	boris
-	run_bash 'for i in $(seq 10000); do printf "\033[31m%d\377\033[0m\r\n" $i; done | tee copy'
+	run_bash 'umask 022; for i in $(seq 10000); do printf "\033[31m%d\377\033[0m\r\n" $i; done | tee copy'
 	file=$(plain stdout_file)
 	cmp copy "$file"
 	like "$file" "$PWD/tmp/?*"
 	is "$(ls -l "$file" | cut -c 1-10)" -rw-------
+	run_bash "cd /; $(as 40000 b)"
+	is "$(tr -d b <"$(plain stdout_file)")" ''
+	cmp copy "$file" # names differ
 }
 
 # told_raw COMMAND: the line of what it prints says that the file is raw
@@ -497,7 +330,7 @@ told_raw() {
 	has "$(plain stdout)" "; full output, raw: $(plain stdout_file)]"
 }
 
-@test "O5: the line says raw where the saved file is not the text shown" {
+@test "O5: the line says raw where the saved file is not the text shown, as of a terminal" {
 	boris
 	told_raw "$(as 40000 a); printf '\\033[mb'"
 	told_raw "printf '\\r\\n'; $(as 40000 a)"
@@ -506,20 +339,9 @@ told_raw() {
 	told_raw "$(as 40000 a); printf '\\360\\237\\230b'"
 	run_bash "$(as 40000 a); yes é | head -n 10000"
 	has "$(plain stdout)" "; full output: $(plain stdout_file)]"
-}
-
-@test "O5: the line says raw of what a terminal was sent" {
-	boris
 	run_bash 'seq 20000; read x' '{"tty":true,"until":"20000"}'
 	has "$(plain stdout)" "; full output, raw: $(plain stdout_file)]"
 	grep -q $'^19999\r$' "$(plain stdout_file)"
-}
-
-@test "O5: the mode of a saved file is 0600 whatever the umask" {
-	wrap=(sh -c 'umask 0777; exec "$@"' sh)
-	boris
-	run_bash "$(as 40000 a)"
-	is "$(ls -l "$(plain stdout_file)" | cut -c 1-10)" -rw-------
 }
 
 @test "O5: without TMPDIR the file is under /tmp" {
@@ -533,14 +355,6 @@ told_raw() {
 	[ ! -e "$file" ]
 }
 
-@test "O5: the name of a saved file is absolute though TMPDIR is not" {
-	TMPDIR_FOR_BORIS=tmp
-	boris
-	run_bash "cd /; $(as 40000 a)"
-	like "$(plain stdout_file)" "$PWD/tmp/?*"
-	is "$(file_size stdout)" 40000
-}
-
 @test "O5: output that is not truncated leaves no file" {
 	boris
 	run_bash "$(as 30000 a)"
@@ -549,7 +363,7 @@ told_raw() {
 	is "$(find tmp -type f)" ''
 }
 
-@test "O5: a TMPDIR that is not there is told, and stops nothing" {
+@test "O5: a TMPDIR that is not there, or may not be written, is told, and stops nothing" {
 	[ -z "$WRAP" ] || skip "under $WRAP, which needs it"
 	TMPDIR_FOR_BORIS=/no/such/place
 	boris
@@ -559,24 +373,14 @@ told_raw() {
 	lacks "$(plain stdout)" 'full output: /'
 }
 
-@test "O5: a TMPDIR that may not be written is told, and stops nothing" {
-	[ "$(id -u)" != 0 ] || skip 'root may write to any'
-	chmod 500 tmp
-	boris
-	run_bash "$(as 40000 a)"
-	is "$(result exit_code) $(result stdout_file)" '0 '
-}
-
-@test "O5: past --save-limit the file ends, and the line says that it is incomplete" {
+@test "O5: past --save-limit the file ends, and the line says that it is incomplete; 0 saves nothing" {
 	boris --save-limit=1
 	run_bash 'yes abcdefg | head -c 3000000'
 	is "$(result stdout_chars)" 3000000
 	is "$(file_size stdout)" 1048576
 	has "$(plain stdout)" 'incomplete'
 	yes abcdefg | head -c 1048576 | cmp - "$(plain stdout_file)"
-}
-
-@test "O5: --save-limit=0 saves nothing" {
+	leave
 	boris --save-limit=0
 	run_bash "$(as 40000 a)"
 	is "$(result stdout_chars) $(result stdout_file)" '40000 '
@@ -599,19 +403,12 @@ told_raw() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "O5: RLIMIT_FSIZE is told, and stops nothing" {
+@test "O5: RLIMIT_FSIZE is told, and a command meets it as if boris were not there" {
 	wrap=(sh -c 'ulimit -f 100; exec "$@"' sh)
 	boris
 	run_bash "$(as 200000 a)"
 	is "$(result exit_code) $(result stdout_chars)" '0 200000'
 	has "$(plain stdout)" incomplete
-	run_bash 'echo hi'
-	is "$(result stdout)" '"hi\n"'
-}
-
-@test "O5: a command meets RLIMIT_FSIZE as if boris were not there" {
-	wrap=(sh -c 'ulimit -f 100; exec "$@"' sh)
-	boris
 	run_bash 'head -c 200000 /dev/zero >big'
 	isnt "$(result exit_code)" 0
 }
@@ -649,48 +446,9 @@ kept() {
 	has "$(plain stdout)" 'full output not saved: '
 }
 
-@test "O5: running streams that alone are over four times the limit stop being saved, and say so" {
-	boris --save-limit=1
-	ids=()
-	for i in 1 2 3 4 5; do
-		start_task "yes abcdefg | head -c 1048576; echo x >done$i; read <gate"
-		ids+=("$task")
-	done
-	printed done{1,2,3,4,5}
-	said=
-	for task in "${ids[@]}"; do
-		look "$task"
-		is "$(result stdout_chars)" 1048576
-		said+=$(plain stdout | tail -c 400)
-	done
-	most "$(kept)" 4194304
-	like "$said" '*@(incomplete|not saved)*'
-}
-
-@test "O5: all files go when the session closes, at a signal too" {
-	boris
-	run_bash "$(as 40000 a); ($(as 40000 a)) >&2"
-	start_task "$(as 60000 a); echo x >done; read <gate"
-	printed done
-	look
-	least "$(find tmp -type f | wc -l)" 3
-	kill -TERM "$server"
-	died
-	is "$(find tmp -type f)" ''
-}
-
-@test "O5: a command may not be misled by a file of that name: names differ" {
-	boris
-	run_bash "$(as 40000 a)"
-	first=$(plain stdout_file)
-	run_bash "$(as 40000 b)"
-	isnt "$(plain stdout_file)" "$first"
-	is "$(tr -d a <"$first")$(tr -d b <"$(plain stdout_file)")" ''
-}
-
 # --- O9
 
-@test "O8: limit bounds each stream, in the proportion of head, tail or both" {
+@test "O8: limit bounds each stream, in the proportion of head, tail or both; out of range it is refused" {
 	boris
 	for how in 'head 1000 200' 'tail 0 1200' 'both 400 800'; do
 		# shellcheck disable=SC2086
@@ -699,6 +457,10 @@ kept() {
 		plain stdout | grep -v '^\[stdout' >got
 		is "$how: $(tr -cd a <got | wc -c) $(grep -o 'b*$' got | tr -cd b | wc -c)" "$how: $2 $3"
 		is "$(result stdout_chars) $(result stderr_chars) $(file_size stdout)" '5000 2000 5000'
+	done
+	for n in 199 100001; do
+		run_bash true '{"limit":'$n'}'
+		refused '*limit*200*100000*'
 	done
 }
 
@@ -715,14 +477,6 @@ kept() {
 	is "$(plain stdout | wc -c)" 570
 }
 
-@test "O8: a limit out of range is refused" {
-	boris
-	for n in 199 100001; do
-		run_bash true '{"limit":'$n'}'
-		refused '*limit*200*100000*'
-	done
-}
-
 @test "O9: of a stream that is no text the first 1,000 characters are shown, and how many bytes there were" {
 	boris
 	run_bash 'head -c 50000 "$(type -P bash)"'
@@ -734,7 +488,7 @@ kept() {
 	is "$(plain stdout | head -n -1)" "$(head -n -1 shown)"
 }
 
-@test "O9: a stream of which up to a tenth is no text is text, and so is a short one" {
+@test "O9: a stream of which up to a tenth is no text is text, and so is a short one; a task while it runs" {
 	boris
 	run_bash 'for ((i = 0; i < 2000; i++)); do printf "123456789\377"; done'
 	is "$(result stdout_chars)" ''
@@ -744,10 +498,6 @@ kept() {
 	is "$(result stdout_chars)" ''
 	run_bash 'head -c 199 /dev/zero; head -c 1000 /dev/zero >&2'
 	is "$(result stdout_chars)$(result stderr_chars)" ''
-}
-
-@test "O9: so does a task that prints no text, while it runs" {
-	boris
 	start_task 'head -c 5000 /dev/zero; echo x >1; read <gate; echo end'
 	printed 1
 	look
@@ -759,21 +509,19 @@ kept() {
 
 # --- O6
 
-@test "O6: yes costs no more memory than true" {
+@test "O6: yes costs no more memory than true, with tail, both, progress or on stderr; ping is answered at once" {
 	needs_plain
 	boris
 	run_bash true
 	before=$(peak)
-	run_bash 'yes' '{"timeout":1000}'
+	call_bash 'echo x >begun; yes' '{"timeout":1000}'
+	begun begun
+	begin
+	next_is_ping
+	within 500
+	answer 2
 	is "$(result status)" '"timed_out"'
 	most "$(peak)" $((before + 768))
-}
-
-@test "O6: yes with tail, with both, with progress or on stderr costs no more memory than true" {
-	needs_plain
-	boris
-	run_bash true
-	before=$(peak)
 	for truncate in tail both; do
 		run_bash 'yes | head -c 20000000' '{"truncate":"'$truncate'"}'
 	done
@@ -783,17 +531,6 @@ kept() {
 	run_bash 'printf "\033]"; head -c 20000000 /dev/zero | tr "\0" a'
 	run_bash 'printf "\033["; head -c 20000000 /dev/zero | tr "\0" 1'
 	most "$(peak)" $((before + 1024))
-}
-
-@test "O6: while yes runs, ping is answered at once" {
-	boris
-	call_bash 'echo x >begun; yes' '{"timeout":700}'
-	begun begun
-	begin
-	next_is_ping
-	within 500
-	answer 1
-	is "$(result status)" '"timed_out"'
 }
 
 # --- O7
@@ -825,7 +562,7 @@ kept() {
 	done
 }
 
-@test "O7: progress is in milliseconds and always grows" {
+@test "O7: progress is in milliseconds, always grows, at most ten a second, and sends nothing twice" {
 	boris
 	begin
 	run_bash 'for i in {1..25}; do echo $i; read -t 0.05 <>never; done' '{}' '{"progressToken":1}'
@@ -835,53 +572,40 @@ kept() {
 		last=$(progress)
 	done
 	least ${#notices[@]} 2
-	most "$last" "$(took)"
-}
-
-@test "O7: progress goes out at most ten times a second" {
-	boris
-	begin
-	run_bash 'for ((i = 0; i < 60; i++)); do echo $i; read -t 0.01 <>never; done' '{}' '{"progressToken":1}'
 	most ${#notices[@]} $(($(took) / 100 + 2))
-	least ${#notices[@]} 1
+	most "$last" "$(took)"
+	whole=$(all -s result structuredContent stdout; echo .)
+	said=$(all -s params message)
+	is "${whole:0:${#said}}" "$said"
 }
 
-@test "O7: without a token, or with one of another type, there is no progress" {
+@test "O7: without a token, or with one of another type, there is no progress, nor of a background start" {
 	boris
 	run_bash 'echo hi; read -t 0.3 <>never'
 	for token in null true '{}' '[1]' 1.5; do
 		run_bash 'echo hi; read -t 0.2 <>never' '{}' '{"progressToken":'"$token"'}'
 		is "$(result stdout)" '"hi\n"'
 	done
+	call_bash 'echo hi; echo x >begun; read <gate' '{"run_in_background":true}' '{"progressToken":1}'
+	answer
+	begun begun
+	next_is_ping
 	is ${#notices[@]} 0
 }
 
-@test "O7: the message of a progress notification is cleaned" {
+@test "O7: the message of progress is cleaned and bounded, and the result is complete without it" {
 	boris
 	call_bash 'printf "\033[31mred\033[0m\377\r\n"; read <gate' '{}' '{"progressToken":1}'
 	notice
 	is "$(get -s params message)" $'red\xef\xbf\xbd'
 	release
 	answer
-}
-
-@test "O7: each message of progress is bounded in size, and the result is complete without them" {
-	boris
 	run_bash 'seq 100000; read -t 0.2 <>never' '{}' '{"progressToken":1}'
 	for reply2 in "${notices[@]}"; do
 		most ${#reply2} 131072
 	done
 	is "$(result stdout_chars)" "$(seq 100000 | wc -c | tr -d ' ')"
 	like "$(plain stdout)" $'1\n2\n3\n*'
-}
-
-@test "O7: progress sends nothing twice: its messages are parts of the output in order" {
-	boris
-	run_bash 'for ((i = 100; i < 200; i++)); do echo $i; read -t 0.005 <>never; done' '{}' '{"progressToken":1}'
-	whole=$(plain stdout; echo .)
-	said=$(all -s params message)
-	least ${#said} 4
-	is "${whole:0:${#said}}" "$said"
 }
 
 @test "O7: after the response there is no progress" {
@@ -906,15 +630,6 @@ kept() {
 	leave
 	least "$(grep -c notifications/progress trace)" 3
 	is "$(grep notifications/progress trace | grep -c exit_code)" 0
-}
-
-@test "O7: a background start sends no progress" {
-	boris
-	call_bash 'echo hi; echo x >begun; read <gate' '{"run_in_background":true}' '{"progressToken":1}'
-	answer
-	begun begun
-	next_is_ping
-	is ${#notices[@]} 0
 }
 
 @test "O7: after a cancellation there is no progress" {

@@ -42,15 +42,11 @@ made() {
 	is "$(grep '^# ' src/boris | grep -vc -- "$1")" 0 || cat src/boris
 }
 
-@test "Q4: CC, CFLAGS and LDFLAGS are the user's" {
+@test "Q4: CC, CFLAGS and LDFLAGS are the user's, in the environment as well" {
 	setup_compiler
 	build CC=other CFLAGS=-O7 LDFLAGS=-Lx
 	made '^# other .*-O7'
 	has "$(tail -n 1 src/boris)" ' -Lx '
-}
-
-@test "Q4: they and CPPFLAGS count in the environment as well" {
-	setup_compiler
 	CC=other CFLAGS='-O7 -g' CPPFLAGS=-DX LDFLAGS=-Lx build
 	is "$(grep -c '^# other .* -O7 -g -DX -c ' src/boris)" \
 		"$(find src -name "*.c" | wc -l)"
@@ -58,16 +54,15 @@ made() {
 	CC=cc CFLAGS= build CC=other
 	is "$(grep -c '^# other .* -pedantic -c ' src/boris)" \
 		"$(find src -name "*.c" | wc -l)"
-	CC=other build static
-	made '^# other '
 }
 
-@test "Q4: what another compiler or other flags made is made anew" {
+@test "Q4: what another compiler or other flags made is made anew, and nothing else" {
 	setup_compiler
 	build
 	made '^# cc '
-	build CC=other
-	made '^# other '
+	mv bin/cc bin/away
+	build # nothing is built again that is up to date
+	mv bin/away bin/cc
 	build CC=other CFLAGS=-O7
 	made '^# other .*-O7'
 	build static
@@ -86,14 +81,6 @@ made() {
 	made '^# other '
 	echo 'exit 1' >bin/other
 	MAKE=bmake build CC=other
-}
-
-@test "Q4: make builds nothing again that is up to date" {
-	setup_compiler
-	build
-	echo 'exit 1' >bin/cc
-	build
-	made '^# cc '
 }
 
 @test "Q2: make static takes the compiler that CC names, else musl-gcc" {
@@ -136,81 +123,88 @@ lines() {
 }
 
 @test "Q7: the code, the tests, the manual and the Makefile are small to read" {
-	most "$(($(lines . '*.[ch]') - $(lines t '*.[ch]')))" 14900
-	most "$(lines t '*')" 23200
-	most "$(wc -l <"$HERE/../boris.1")" 1944
+	most "$(($(lines . '*.[ch]') - $(lines t '*.[ch]')))" 12000
+	most "$(lines t '*')" 18000
+	most "$(wc -l <"$HERE/../boris.1")" 900
 	most "$(wc -l <"$HERE/../Makefile")" 100
 }
 
-# rooms FILE...: the names of their rooms; all of http/ is one
+# A room is NAME.c with NAME.h; http/ is a wing, whose files are rooms, too.
 rooms() {
-	sed -E 's,^(\./)?,,; s,\.[cho]$,,; s,^http/.*,http,'
+	(cd "$HERE/.." && find ./*.c http -name '*.c' 2>/dev/null) | room_of
 }
 
-# included: A B, where the one file includes the other
+# room_of: the rooms of the files
+room_of() {
+	sed -E 's,(^| )\./,\1,g; s,\.[cho]( |$),\1,g'
+}
+
+# included: A B, where the one room has a header of the other
 included() {
-	local file to
-	cd "$HERE/.." || return
-	for file in ./*.[ch] http/*.[ch]; do
-		[ -e "$file" ] || continue
-		sed -n 's/^#include "\(.*\)"/\1/p' "$file" | while read -r to; do
-			[ "${file%/*}" = . ] || [ ! -e "http/$to" ] || to=http/$to
-			echo "$file ${to#../}"
+	(
+		cd "$HERE/.." || return
+		for file in ./*.[ch] http/*.[ch]; do
+			[ -e "$file" ] || continue
+			sed -n 's/^#include "\(.*\)"/\1/p' "$file" | while read -r to; do
+				case $file:$to in
+				*:../*) to=${to#../} ;;
+				http/*) [ ! -e "http/$to" ] || to=http/$to ;;
+				esac
+				echo "$file $to"
+			done
 		done
-	done
+	) | room_of | sort -u | awk '$1 != $2'
 }
 
-# called: A B, where the one object uses what the other has
+# called: A B, where the one room uses a symbol that the other has
 called() {
-	local file objects=()
-	cd "$HERE/.." || return
-	for file in ./*.o http/*.o; do
-		[ ! -e "$file" ] || objects+=("$file")
-	done
-	nm -A "${objects[@]}" | awk '{ sub(/:.*/, "", $1) }
-		NF == 4 && $3 ~ /[A-Z]/ { print "has", $1, $4 }
-		NF == 3 && $2 == "U" { print "uses", $1, $3 }' | sort | awk '
-		$1 == "has" { of[$3] = $2 }
-		$1 == "uses" && of[$3] { print $2, of[$3] }'
+	(
+		cd "$HERE/.." || return
+		nm -A $(rooms | sed 's/$/.o/') | awk '{ sub(/:.*/, "", $1) }
+			$(NF - 1) == "U" { print "uses", $1, $NF; next }
+			$(NF - 1) ~ /[A-Z]/ { print "has", $1, $NF }' | sort | awk '
+			$1 == "has" { of[$3] = $2 }
+			$1 == "uses" && of[$3] { print $2, of[$3] }'
+	) | room_of | sort -u | awk '$1 != $2'
 }
 
-# of_rooms: the same of rooms
-of_rooms() {
-	tr ' ' '\n' | rooms | paste -d ' ' - - | sort -u | awk '$1 != $2'
-}
-
+# needs_objects: skips the test where make has left none of these sources
 needs_objects() {
 	needs nm tsort
 	[ -f "$HERE/../boris.o" ] || skip 'needs what make leaves'
 }
 
-# These two are to go with the new rooms.
-@test "Q7: no two rooms need each other, by header or by symbol" {
+@test "Q7: at most 26 rooms beside http/, of which no two need each other, by header or by symbol" {
 	needs_objects
-	(included && called) >files
-	of_rooms <files >pairs
-	least "$(wc -l <pairs)" 60
-	is "$(grep -vx -e 'arguments tools' -e 'job secret' pairs | tsort 2>&1 >/dev/null)" ''
-	grep '^http/.* http/' files | sed -E 's/\.[cho]( |$)/\1/g' |
-		awk '$1 != $2' >pairs
-	is "$(tsort <pairs 2>&1 >/dev/null)" ''
+	most "$(rooms | grep -vc /)" 26
+	{ included; called; } | sort -u >needs
+	least "$(wc -l <needs)" 60
+	is "$(tsort needs 2>&1 >/dev/null)" ''
+	# The wing has one door.
+	is "$(awk '$1 !~ /^http\// && $2 ~ /^http\// && $2 != "http/http"' needs)" ''
 }
 
-@test "Q7: calls go down SPEC's map, which names every room" {
-	needs_objects
-	local page
-	for page in SPEC README; do
-		awk '/^ +[a-z]+\.c |^ +http\// {
-			for (i = 1; $i ~ /\.[ch]$|^http\/$/; i++)
-				print NR, $i
-		}' "$HERE/../$page" | sed 's,/$,/x.c,' >rows
-		[ ! -s rows ] || break
+# map: ROW ROOM of SPEC's map; ROW http/ stands for all rooms of the wing
+map() {
+	awk '/^The map$/ { here = 1 }
+	here && /^[A-Z]\. / { exit }
+	here && /^ +([a-z]+\.c|http\/) / {
+		for (i = 1; $i ~ /\.c$|^http\/$/; i++)
+			print NR, $i
+	}' "$HERE/../SPEC" | room_of | while read -r row room; do
+		case $room in
+		http/) rooms | sed -n "s,^http/,$row &,p" ;;
+		*) echo "$row $room" ;;
+		esac
 	done
-	awk '$2 ~ /c$/ { print $2 }' rows | rooms | sort >named
-	is "$(cat named)" "$(cd "$HERE/.." && find ./*.c http -name '*.c' \
-		2>/dev/null | rooms | sort -u)"
-	paste -d ' ' <(cut -d' ' -f1 rows) <(cut -d' ' -f2 rows | rooms) >floors
-	called | of_rooms | awk '
+}
+
+@test "Q7: SPEC's map names every room, and each row needs those below alone" {
+	needs_objects
+	map >floors
+	is "$(cut -d ' ' -f 2 floors | sort)" "$(rooms | sort)"
+	# What options.h has, the options as data, is handed down to all.
+	{ included | grep -v ' options$'; called; } | sort -u | awk '
 		NR == FNR { row[$2] = $1; next }
 		row[$2] && row[$2] < row[$1]' floors - >up
 	is "$(cat up)" ''
@@ -236,24 +230,20 @@ needs_objects() {
 	is "$(find 'a b' -type f)" ''
 }
 
-@test "Q: make install builds where nothing is built" {
-	setup_compiler
-	build install DESTDIR="$PWD/d"
-	made '^# cc '
-	cmp src/boris d/usr/local/bin/boris
-}
-
 @test "Q: make install can be told BINDIR and MANDIR, and all may read it" {
 	setup_compiler
 	umask 077
 	build install DESTDIR="$PWD/d" BINDIR=/b MANDIR=/m UNITDIR=/u
 	umask 022
+	made '^# cc ' # it builds where nothing is built
 	is "$(cd d && find . -type f | sort | xargs stat -c '%a %n')" \
 		'755 ./b/boris'$'\n''644 ./m/man1/boris.1'$'\n''644 ./u/boris.service'
 	is "$(find d/* -type d ! -perm 755)" ''
 	has "$(cat d/u/boris.service)" 'ExecStart=/b/boris '
 	build uninstall DESTDIR="$PWD/d" BINDIR=/b MANDIR=/m UNITDIR=/u
 	is "$(find d -type f)" ''
+	build install DESTDIR="$PWD/d" PREFIX='/r&d|x' UNITDIR=/u
+	has "$(cat d/u/boris.service)" 'ExecStart=/r&d|x/bin/boris '
 }
 
 @test "Q: make install goes over a boris that runs" {
@@ -266,16 +256,6 @@ needs_objects() {
 	kill -0 $!
 	cmp src/boris d/usr/local/bin/boris
 	kill $!
-}
-
-@test "Q: make install puts the unit where UNITDIR says, for this PREFIX" {
-	setup_compiler
-	build install DESTDIR="$PWD/a b" PREFIX=/usr UNITDIR=/lib/systemd/system
-	has "$(cat 'a b/lib/systemd/system/boris.service')" 'ExecStart=/usr/bin/boris '
-	build uninstall DESTDIR="$PWD/a b" PREFIX=/usr UNITDIR=/lib/systemd/system
-	is "$(find 'a b' -type f)" ''
-	build install DESTDIR="$PWD/d" PREFIX='/r&d|x' UNITDIR=/u
-	has "$(cat d/u/boris.service)" 'ExecStart=/r&d|x/bin/boris '
 }
 
 @test "Q: systemd has nothing against the unit" {

@@ -10,17 +10,21 @@ ended() {
 	eventually reaped "$pid"
 }
 
+# listed: task_output without an id
+listed() {
+	run_tool task_output '{}'
+}
+
 # --- T1
 
-@test "T1: run_in_background returns at once, with task_id and pid" {
+@test "T1: run_in_background returns at once, with task_id and pid; a task's stdin is empty" {
 	boris
 	begin
-	start_task 'echo $$ >pid; read <gate'
+	start_task 'cat; echo $? $$ >pid; read <gate'
 	within 2000
 	is "$(result status)" '"running"'
-	like "$(result task_id)" '"?*"'
 	begun pid
-	is "$pid" "$(cat pid)"
+	is "0 $pid" "$(cat pid)"
 	is "$(result exit_code)$(result cwd)" ''
 }
 
@@ -54,18 +58,9 @@ ended() {
 		is "$(result stdout)" '"hi\n"'
 		start_task 'cat; echo there'
 		echo "$task" >>ids
-		look "$task" '{"wait":10000}'
-		is "$(result stdout)" '"there\n"'
 		leave
 	done
 	is "$(sort -u ids | wc -l | tr -d ' ')" 2
-}
-
-@test "T1: a task's stdin is empty" {
-	boris
-	start_task 'cat; echo $?'
-	look "$task" '{"wait":10000}'
-	is "$(result stdout)" '"0\n"'
 }
 
 # --- T2
@@ -92,10 +87,14 @@ ended() {
 	[ ! -e ran ]
 }
 
-@test "T2: when one of ten tasks ends another may start" {
+@test "T2: when one of ten tasks ends another may start; finished tasks do not count" {
 	boris
 	for i in 1 2 3 4 5 6 7 8 9; do
 		start_task 'read <gate'
+	done
+	for i in 1 2; do
+		start_task true
+		ended
 	done
 	start_task 'echo x >last; read <never'
 	run_bash true '{"run_in_background":true}'
@@ -104,67 +103,28 @@ ended() {
 	start_task 'read <gate'
 }
 
-@test "T2: finished tasks do not count" {
-	boris
-	for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
-		start_task true
-		ended
-	done
-}
-
-@test "T2: the last ten finished and unread are kept, the oldest is forgotten" {
-	boris
-	ids=()
-	for i in 0 1 2 3 4 5 6 7 8 9 10; do
-		start_task "echo $i"
-		ended
-		ids+=("$task")
-	done
-	in_turn
-	look "${ids[0]}"
-	refused "task not found: ${ids[0]}*"
-	for i in 1 2 3 4 5 6 7 8 9 10; do
-		look "${ids[i]}"
-		is "$(result stdout)" "\"$i\\n\""
-	done
-}
-
-@test "T2: the list never names more than ten of the finished" {
-	boris
-	for i in 1 2 3 4 5; do
-		start_task true
-		ended
-	done
-	pids=()
-	for i in 1 2 3 4 5 6 7 8 9 10; do
-		start_task 'read <gate'
-		pids+=("$pid")
-	done
-	release 10
-	for pid in "${pids[@]}"; do
-		ended
-	done
-	run_tool task_output '{}'
-	is "$(get -n result structuredContent tasks)" 10
-}
-
-@test "T2: of the finished and unread the one that ended first is forgotten" {
+@test "T2: the last ten finished and unread are kept; the one that ended first is forgotten" {
 	boris
 	start_task 'read <gate; echo long'
 	long=$task long_pid=$pid
-	start_task 'echo first'
-	first=$task
-	ended
-	for i in 1 2 3 4 5 6 7 8 9; do
+	ids=()
+	for i in 0 1 2 3 4 5 6 7 8 9; do
 		start_task "echo $i"
 		ended
+		ids+=("$task")
 	done
 	release
 	pid=$long_pid
 	ended
 	in_turn
-	look "$first"
-	refused "task not found: $first*"
+	look "${ids[0]}"
+	refused "task not found: ${ids[0]}*"
+	listed
+	is "$(get -n result structuredContent tasks)" 10
+	for i in 1 2 3 4 5 6 7 8 9; do
+		look "${ids[i]}"
+		is "$(result stdout)" "\"$i\\n\""
+	done
 	look "$long"
 	is "$(result stdout)" '"long\n"'
 }
@@ -206,28 +166,18 @@ ended() {
 	is "$(get result isError)" false
 	look
 	refused "task not found: $task*"
+	start_task 'kill -KILL $$'
+	look "$task" '{"wait":10000}'
+	is "$(result status) $(result exit_code) $(result signal)" '"completed" 137 "SIGKILL"'
 }
 
 @test "T3: an unknown id is an error that names it" {
 	boris
-	for task in nope '' 0123456789abcdef; do
-		look "$task"
-		refused "task not found: $task*"
-	done
-}
-
-@test "T3: a task's id with something behind it is unknown" {
-	boris
 	start_task 'read <gate'
-	look "$task\u0000"
-	refused "task not found: $task*"
-}
-
-@test "T3: a task that a signal ended has 128 and its number" {
-	boris
-	start_task 'kill -KILL $$'
-	look "$task" '{"wait":10000}'
-	is "$(result status) $(result exit_code) $(result signal)" '"completed" 137 "SIGKILL"'
+	for name in nope 0123456789abcdef "$task\u0000"; do
+		look "$name"
+		refused "task not found: ${name%\\u0000}*"
+	done
 }
 
 @test "T3: a look at a task that has printed nothing says so, and so does its end" {
@@ -286,59 +236,32 @@ ended() {
 	has "$(plain stdout)" "; full output: $(plain stdout_file)]"
 }
 
-@test "T3: long output of a task that has ended is cut as --truncate says" {
-	boris
-	start_task 'seq 20000'
-	look "$task" '{"wait":10000}'
-	like "$(plain stdout)" $'1\n2\n3\n*first 30000 and last *'
-}
-
-@test "T3: a look with wait is answered when the task ends" {
+@test "T3: a look with wait is answered when the task ends, or has, or when the time is up; others are served" {
 	boris
 	start_task 'read <gate; echo hi'
 	call task_output '{"task_id":"'"$task"'","wait":60000}'
-	in_turn
+	wait=$id
+	next_is_ping
+	run_bash 'echo meanwhile'
+	is "$(result stdout)" '"meanwhile\n"'
 	begin
 	release
-	answer 2
+	answer $wait
 	within 1000
 	is "$(result status) $(result stdout)" '"completed" "hi\n"'
-}
-
-@test "T3: a look with wait is answered when the time is up" {
-	boris
-	start_task 'read <gate'
-	begin
-	look "$task" '{"wait":200}'
-	least "$(took)" 190
-	within 2000
-	is "$(result status)" '"running"'
-}
-
-@test "T3: a look with wait is answered at once when the task has ended, and with a wait of 0" {
-	boris
 	start_task 'exit 3'
 	ended
-	begin
 	look "$task" '{"wait":60000}'
 	is "$(result exit_code)" 3
 	start_task 'read <gate'
 	look "$task" '{"wait":0}'
 	is "$(result status)" '"running"'
-	within 3000
-}
-
-@test "T3: while a look waits, other requests are served" {
-	boris
-	start_task 'read <gate'
-	call task_output '{"task_id":"'"$task"'","wait":60000}'
-	wait=$id
-	next_is_ping
-	run_bash 'echo hi'
-	is "$(result stdout)" '"hi\n"'
-	release
-	answer $wait
-	is "$(result status)" '"completed"'
+	within 5000
+	begin
+	look "$task" '{"wait":200}'
+	least "$(took)" 190
+	within 2000
+	is "$(result status)" '"running"'
 }
 
 @test "T3: a cancelled wait ends only the wait" {
@@ -357,9 +280,9 @@ ended() {
 	unanswered $wait
 }
 
-@test "T3: new gives only what was printed since the last look" {
+@test "T3: new gives only what was printed since the last look; a plain look and check_pid count as looks" {
 	boris
-	start_task 'echo one; echo x >a; read <gate; echo two; echo e >&2; echo x >b; read <gate; echo three'
+	start_task 'echo one; echo x >a; read <gate; echo two; echo e >&2; echo x >b; read <gate; echo three; echo x >c; read <gate; echo four'
 	printed a
 	look "$task" '{"new":true}'
 	is "$(result stdout)" '"one\n"'
@@ -372,39 +295,18 @@ ended() {
 	look "$task" '{"new":true}'
 	is "$(result stdout) $(result stderr)" '"two\n" "e\n"'
 	release
-	look "$task" '{"new":true,"wait":10000}'
-	is "$(result status) $(result stdout) $(result stderr)" '"completed" "three\n" ""'
-}
-
-@test "T3: for new, a plain look and check_pid count as looks" {
-	boris
-	start_task 'echo one; echo x >a; read <gate; echo two; echo x >b; read <gate; echo three'
-	printed a
-	look
-	is "$(result stdout)" '"one\n"'
-	release
-	printed b
+	printed c
 	run_tool bash '{"check_pid":'"$pid"'}'
-	is "$(result stdout)" '"one\ntwo\n"'
-	look "$task" '{"new":true}'
-	is "$(result stdout)" '""'
+	is "$(result stdout)" '"one\ntwo\nthree\n"'
+	look
 	release
 	look "$task" '{"new":true,"wait":10000}'
-	is "$(result stdout)" '"three\n"'
-}
-
-@test "T3: a task outlives the calls after it" {
-	boris
-	start_task 'read <gate; echo hi'
-	run_bash 'exit 1'
-	run_bash 'read <never' '{"timeout":100}'
-	look
-	is "$(result status)" '"running"'
+	is "$(result status) $(result stdout) $(result stderr)" '"completed" "four\n" ""'
 }
 
 # --- T4
 
-@test "T4: check_pid is task_output by pid" {
+@test "T1, T4: check_pid is task_output by pid; kill_pid, check_pid and task_id each take an id or a pid" {
 	boris
 	start_task 'echo one; echo x >a; read <gate; echo two; exit 3'
 	printed a
@@ -418,6 +320,15 @@ ended() {
 	refused "no background process with pid $pid*"
 	look
 	refused "task not found: $task*"
+	start_task 'echo hi; read <gate'
+	printed() { run_tool bash '{"check_pid":"'"$task"'"}' && [ "$(result stdout)" = '"hi\n"' ]; }
+	eventually printed
+	for value in "$pid" '"'"$pid"'"'; do
+		run_tool task_output '{"task_id":'"$value"'}'
+		is "$(result stdout)" '"hi\n"'
+	done
+	run_tool bash '{"kill_pid":"'"$task"'"}'
+	is "$(result status)" '"killed"'
 }
 
 @test "T4: kill_pid ends the group gently, and gives the last output" {
@@ -436,15 +347,6 @@ ended() {
 	refused "task not found: $task*"
 	run_tool bash '{"kill_pid":'"$pid"'}'
 	refused "no background process with pid $pid*"
-}
-
-@test "T4: a task that does nothing about SIGTERM ends by it" {
-	boris
-	start_task 'echo hi; echo x >a; read <gate'
-	printed a
-	run_tool bash '{"kill_pid":'"$pid"'}'
-	is "$(result status) $(result exit_code) $(result signal)" '"killed" 143 "SIGTERM"'
-	is "$(result timed_out)" ''
 }
 
 @test "T4: a task that ignores SIGTERM is killed after the grace, others being served meanwhile" {
@@ -468,25 +370,16 @@ ended() {
 	refused "task not found: $task*"
 }
 
-@test "T4: where a task's leader ends by SIGTERM a stubborn child is killed too" {
-	hurried
-	boris
-	start_task '(trap "" TERM; echo $BASHPID >child; read <gate) & echo x >a; read <gate'
-	printed a child
-	run_tool bash '{"kill_pid":'"$pid"'}'
-	is "$(result status)" '"killed"'
-	gone child
-}
-
 @test "T4: kill_pid ends a stopped task" {
 	boris
 	start_task 'echo x >a; kill -STOP $$'
 	begun a
 	run_tool bash '{"kill_pid":'"$pid"'}'
-	is "$(result status) $(result exit_code)" '"killed" 143'
+	is "$(result status) $(result exit_code) $(result signal)" '"killed" 143 "SIGTERM"'
+	is "$(result timed_out)" ''
 }
 
-@test "T4: kill_pid shows the last output as a look does" {
+@test "T4: kill_pid shows what is new, as a look does" {
 	boris
 	start_task 'seq 20000; echo x >a; read <gate'
 	printed a
@@ -494,6 +387,12 @@ ended() {
 	is "$(result status)" '"killed"'
 	has "$(plain stdout)" $'\n19999\n20000\n[stdout: showing last '
 	most "$(get -n result structuredContent stdout)" 10300
+	start_task 'echo one; echo x >begun; read <gate'
+	begun begun
+	look
+	is "$(result stdout)" '"one\n"'
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	is "$(result status) $(result stdout)" '"killed" ""'
 }
 
 @test "T4: kill_pid of a task that has ended gives its output, completed" {
@@ -550,42 +449,6 @@ ended() {
 	done
 }
 
-@test "T3: a wait for what is new does not get at the end what another look has shown" {
-	boris
-	start_task 'echo hi; echo x >begun; read <gate; echo bye'
-	printed begun
-	call task_output '{"task_id":"'"$task"'","new":true,"wait":60000,"until":"never"}'
-	waiting=$id
-	look
-	is "$(result stdout)" '"hi\n"'
-	release
-	answer $waiting
-	is "$(result stdout)" '"bye\n"'
-}
-
-@test "T1: kill_pid, check_pid and task_id each take an id or a pid" {
-	boris
-	start_task 'echo hi; read <gate'
-	printed() { run_tool bash '{"check_pid":"'"$task"'"}' && [ "$(result stdout)" = '"hi\n"' ]; }
-	eventually printed
-	for value in "$pid" '"'"$pid"'"'; do
-		run_tool task_output '{"task_id":'"$value"'}'
-		is "$(result stdout)" '"hi\n"'
-	done
-	run_tool bash '{"kill_pid":"'"$task"'"}'
-	is "$(result status)" '"killed"'
-}
-
-@test "T4: kill_pid shows what is new" {
-	boris
-	start_task 'echo one; echo x >begun; read <gate'
-	begun begun
-	look
-	is "$(result stdout)" '"one\n"'
-	run_tool bash '{"kill_pid":'"$pid"'}'
-	is "$(result status) $(result stdout)" '"killed" ""'
-}
-
 @test "T7: a list with wait comes as soon as one task has ended" {
 	boris
 	run_tool task_output '{"wait":60000}'
@@ -604,19 +467,21 @@ ended() {
 
 @test "T7: the list names the command in the foreground and how many wait for it" {
 	boris
+	start_task 'read <never'
 	call_bash 'echo x >begun; read <gate'
 	begun begun
 	first=$id
 	call_bash true
 	second=$id
-	run_tool task_output '{}'
-	like "$(text)" '"no tasks*in the foreground: echo x >begun; read <gate, for * s; waiting for it: 1"'
+	listed
+	like "$(text)" '*in the foreground: echo x >begun; read <gate, for * s; waiting for it: 1"'
+	is "$(get -n result structuredContent tasks)" 1
 	release
 	answer $first
 	answer $second
 }
 
-@test "T8: the next result tells once that a task has ended" {
+@test "T8: the next result, a refusal too, tells once that a task has ended" {
 	boris
 	start_task 'exit 3' '{"description":"the tests"}'
 	eventually gone "$pid"
@@ -627,10 +492,6 @@ ended() {
 	is "$(result note)" ''
 	look
 	is "$(result exit_code)" 3
-}
-
-@test "T8: a refusal tells of it too, once" {
-	boris
 	start_task 'exit 3'
 	eventually gone "$pid"
 	in_turn
@@ -682,43 +543,26 @@ ended() {
 	done
 }
 
-@test "T4: an unknown pid is an error that names it, and is not signalled" {
+@test "T4: an unknown pid, 0 or a negative one is an error, and is not signalled" {
 	boris
+	start_task 'read <gate'
 	sleep 600 3>&- 6>&- 7>&- 8>&- 9>&- &
 	mine=$!
-	for number in 1 $mine $$ $server 999999999; do
-		for what in check_pid kill_pid; do
+	for what in check_pid kill_pid; do
+		for number in 1 $mine $$ $server 999999999; do
 			run_tool bash '{"'$what'":'$number'}'
 			refused "no background process with pid $number*"
+		done
+		for number in 0 -1 -"$pid" 4294967296 "$((pid + 4294967296))"; do
+			run_tool bash '{"'$what'":'$number'}'
+			refused '*pid*'
 		done
 	done
 	there $mine
 	there "$server"
 	kill $mine
-}
-
-@test "T4: a pid that is 0 or negative is refused" {
-	boris
-	start_task 'read <gate'
-	for number in 0 -1 -"$pid" 4294967296 "$((pid + 4294967296))"; do
-		for what in check_pid kill_pid; do
-			run_tool bash '{"'$what'":'$number'}'
-			refused '*pid*'
-		done
-	done
 	look
 	is "$(result status)" '"running"'
-}
-
-@test "T4: what a command left running is no task, and is not killed" {
-	boris
-	run_bash 'read <gate & echo $! >child; echo $$ >leader'
-	start_task 'read <gate'
-	run_tool task_output '{}'
-	is "$(get -n result structuredContent tasks)" 1
-	run_tool bash '{"kill_pid":'"$(cat leader)"'}'
-	refused "no background process with pid $(cat leader)*"
-	there child
 }
 
 @test "T4: the pid of a foreground command, or of one left behind, is unknown" {
@@ -727,6 +571,8 @@ ended() {
 	call_bash 'echo $$ >pid; read <gate'
 	long=$id
 	begun pid
+	listed
+	is "$(result tasks)" '[]'
 	for file in child leader pid; do
 		run_tool bash '{"kill_pid":'"$(cat $file)"'}'
 		refused "no background process with pid $(cat $file)*"
@@ -738,26 +584,13 @@ ended() {
 	is "$(result exit_code)" 0
 }
 
-@test "T4: another session's task is unknown" {
-	boris
-	start_task 'read <gate'
-	filter >other <<END
-$HELLO
-{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"bash","arguments":{"kill_pid":$pid}}}
-{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"task_output","arguments":{"task_id":"$task"}}}
-END
-	reply=$(sed -n 2p other)
-	refused "no background process with pid $pid*"
-	reply=$(sed -n 3p other)
-	refused "task not found: $task*"
-	look
-	is "$(result status)" '"running"'
-}
-
 # --- T5
 
-@test "T5: a task older than --bg-timeout is terminated" {
+@test "T5: a task older than --bg-timeout is terminated, one that ends in time is completed" {
 	boris --bg-timeout=1
+	start_task 'echo hi'
+	early=$task
+	ended
 	begin
 	start_task 'trap "echo bye; exit 7" TERM; echo hi; read <gate'
 	look "$task" '{"wait":20000}'
@@ -765,16 +598,6 @@ END
 	is "$(result status) $(result stdout) $(result exit_code)" '"timed_out" "hi\nbye\n" 7'
 	is "$(result timed_out)" true
 	eventually gone "$pid"
-}
-
-@test "T5: a task that ends in time is completed" {
-	boris --bg-timeout=1
-	start_task 'echo hi'
-	early=$task
-	ended
-	start_task 'read <gate'
-	look "$task" '{"wait":20000}'
-	is "$(result status)" '"timed_out"'
 	look "$early"
 	is "$(result status) $(result stdout) $(result timed_out)" '"completed" "hi\n" '
 }
@@ -803,19 +626,12 @@ END
 
 # --- T6
 
-@test "T6: a task is not blocked on a full pipe while nobody asks" {
+@test "T6: a task is not blocked on a full pipe while nobody asks, and its file has all of it" {
 	boris
-	start_task 'head -c 3000000 /dev/zero | tr "\0" a; head -c 1000000 /dev/zero | tr "\0" b >&2; echo x >done; read <gate'
+	start_task 'seq 400000 | tee copy; head -c 1000000 /dev/zero | tr "\0" b >&2; echo x >done; read <gate'
 	printed done
 	look
-	is "$(result stdout_chars) $(result stderr_chars)" '3000000 1000000'
-}
-
-@test "T6: what a task printed while nobody asked is in its file, byte for byte" {
-	boris
-	start_task 'seq 200000 | tee copy; echo x >done; read <gate'
-	printed done
-	look
+	is "$(result stdout_chars) $(result stderr_chars)" "$(wc -c <copy) 1000000"
 	cmp copy "$(plain stdout_file)"
 	release
 	look "$task" '{"wait":10000}'
@@ -837,11 +653,6 @@ END
 
 # --- T7
 
-# listed: task_output without an id
-listed() {
-	run_tool task_output '{}'
-}
-
 # row TASK STEP: what the list has there about that task, as JSON
 row() {
 	local i n
@@ -854,7 +665,7 @@ row() {
 	fail "not listed: $1"
 }
 
-@test "T7: without a task the list is empty, and the text says so" {
+@test "T7: without a task the list is empty, and the text says so; it takes no other argument" {
 	boris
 	listed
 	is "$(text) $(result)" '"no tasks" {"tasks":[]}'
@@ -863,9 +674,13 @@ row() {
 	is "$(text) $(result tasks)" '"no tasks" []'
 	ask tools/call '{"name":"task_output"}'
 	is "$(text)" '"no tasks"'
+	for argument in '"until":"x"' '"new":true'; do
+		run_tool task_output "{$argument}"
+		refused '*task_id*'
+	done
 }
 
-@test "T7: the tasks running and unread are listed, with what each is" {
+@test "T7: the tasks running and unread are listed, the fields of each in order" {
 	boris
 	start_task 'read <gate; echo one' '{"description":"Waits for the gate"}'
 	one=$task one_pid=$pid
@@ -877,28 +692,16 @@ row() {
 	is "$(get -n result structuredContent tasks)" 2
 	is "$(row $one pid) $(row $one status) $(row $one exit_code)" "$one_pid \"running\" "
 	is "$(row $one description)" '"Waits for the gate"'
+	is "$(get -k result structuredContent) $(get -k result structuredContent tasks 0 | xargs)" \
+		'tasks task_id pid status elapsed_ms description command'
+	is "$(get -k result structuredContent tasks 1 | xargs)" \
+		'task_id pid status elapsed_ms exit_code command'
 	is "$(row $one command)" '"read <gate; echo one"'
 	least "$(row $one elapsed_ms)" 0
 	is "$(row $two pid) $(row $two status) $(row $two exit_code)" "$two_pid \"completed\" 3"
 	is "$(row $two description)" ''
 	is "$(row $two command)" '"echo two; exit 3"'
 	is "$(result status)" ''
-}
-
-@test "T7: the fields of each task in the list stand in order, and are the only ones" {
-	boris
-	start_task 'exit 3' '{"description":"Fails"}'
-	ended
-	in_turn
-	listed
-	is "$(get -k result structuredContent)" tasks
-	is "$(get -k result structuredContent tasks 0 | xargs)" \
-		'task_id pid status elapsed_ms exit_code description command'
-	look
-	start_task 'read <gate'
-	listed
-	is "$(get -k result structuredContent tasks 0 | xargs)" \
-		'task_id pid status elapsed_ms command'
 }
 
 @test "T7: the text has a line for each task" {
@@ -924,29 +727,19 @@ row() {
 	has "$line" 213
 }
 
-@test "T7: of a long command the first 200 characters are shown, none cut in half" {
+@test "T7: of a long command or description the first 200 characters are shown, none cut in half" {
 	boris
 	long=": $(yes é | head -n 300 | tr -d '\n')"
 	start_task "$long; read <gate"
 	listed
 	is "$(get -n result structuredContent tasks 0 command)" 200
 	is "$(plain tasks 0 command)" ": $(yes é | head -n 198 | tr -d '\n')"
-}
-
-@test "T7: elapsed_ms stands still when a task has ended" {
-	boris
-	start_task 'exit 3'
-	ended
-	in_turn
-	listed
-	first=$(row $task elapsed_ms)
-	pause 100
-	listed
-	is "$(row $task elapsed_ms)" "$first"
-	start_task 'read <gate'
-	pause 100
-	listed
-	least "$(row $task elapsed_ms)" 95
+	long=$(printf 'é%.0s' {1..300})
+	start_task 'read <gate' '{"description":"'"$long"'"}'
+	run_tool task_output '{}'
+	is "$(plain tasks 1 description)" "${long:0:400}"
+	has "$(text)" "  ${long:0:400}: read"
+	release
 }
 
 @test "T7: the list reads nothing: it is no look, and what has ended stays" {
@@ -1008,36 +801,6 @@ row() {
 	listed
 	is "$(get -n result structuredContent tasks)" 20
 	is "$(result | tr , '\n' | grep -c '"status":"running"')" 10
-}
-
-@test "T7: the list takes no other argument" {
-	boris
-	for argument in '"until":"x"' '"new":true'; do
-		run_tool task_output "{$argument}"
-		refused '*task_id*'
-	done
-}
-
-@test "T7: while a command runs the list is answered" {
-	boris
-	start_task 'read <gate'
-	call_bash 'echo x >a; read <gate'
-	long=$id
-	begun a
-	listed
-	is "$(plain tasks 0 task_id) $(get -n result structuredContent tasks)" "$task 1"
-	release 2
-	answer $long
-}
-
-@test "T7: of a long description the first 200 characters are kept, as text and as data" {
-	boris
-	long=$(printf 'é%.0s' {1..300})
-	start_task 'read <gate' '{"description":"'"$long"'"}'
-	run_tool task_output '{}'
-	is "$(plain tasks 0 description)" "${long:0:400}"
-	has "$(text)" "  ${long:0:400}: read"
-	release
 }
 
 @test "W1: a wait is shown what is new since the last look, not what that has shown" {

@@ -1,14 +1,12 @@
 /* What makes boris's calls of the C library fail, for t/torture: linked to it
  * with -Wl,--wrap=NAME for each __wrap_NAME in here. Which of them fails is in
- * memory that t/torture shares (t/torture.h). Without that none does.
+ * memory that t/torture.py shares. Without that none does.
  *
- * A call fails here in the way in which the kernel, or a libc short of memory,
- * may fail it; what never fails with good arguments is left out (t/torture has
- * the list). */
+ * A call fails here in the way in which the kernel may fail it; what never fails
+ * with good arguments is left out (t/torture has the list). */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
-#include <execinfo.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -25,10 +23,24 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
-#include <sys/xattr.h>
 #include <termios.h>
 #include <unistd.h>
-#include "torture.h"
+
+enum { IN_BORIS, IN_CHILD, IN_GUARD, CLASSES };  /* who makes a call: boris,
+                         * a child of it before exec, the guard */
+enum { SIZED = 16384 };  /* bytes of memory from which on a peer has sized it */
+
+struct torture {
+	long long who;      /* of these the call number `at` fails, */
+	long long at;       /* counted from 1 */
+	long long times;    /* and so do further ones, as many as this in all,
+	                     * that want the same thing */
+	volatile long long stop;            /* no more fail */
+	volatile long long count[CLASSES];  /* calls made */
+	volatile long long failed;
+	char name[32];      /* the first one that did; or empty */
+	char family[32];    /* what it wanted */
+};
 
 static struct torture *control;
 static int class = IN_BORIS;
@@ -41,7 +53,7 @@ fails(const char *name, const char *family, int error)
 {
 	struct torture *t = control;
 	int who = class;
-	long n;
+	long long n;
 
 	if (t == NULL || t->stop)
 		return false;
@@ -53,7 +65,6 @@ fails(const char *name, const char *family, int error)
 	if (n == t->at) {
 		strncpy(t->name, name, sizeof(t->name) - 1);
 		strncpy(t->family, family, sizeof(t->family) - 1);
-		backtrace(t->frame, FRAMES);
 	} else if (t->failed == 0 || t->failed >= t->times ||
 	    strcmp(t->family, family) != 0) {
 		return false;
@@ -78,18 +89,23 @@ fails(const char *name, const char *family, int error)
 
 /* -- Memory ------------------------------------------------------------ */
 
-#define MEMORY(name, params, args) \
-	WRAP(void *, name, "memory", ENOMEM, NULL, params, args)
+/* Less than SIZED is there, or ends boris (E7). */
+#define MEMORY(name, size, failed, params, args) \
+	void *__real_##name params; \
+	void *__wrap_##name params; \
+	void *__wrap_##name params \
+	{ \
+		if ((size) >= SIZED && fails(#name, "memory", ENOMEM)) \
+			return failed; \
+		return __real_##name args; \
+	}
 
-MEMORY(malloc, (size_t n), (n))
-MEMORY(calloc, (size_t n, size_t size), (n, size))
-MEMORY(realloc, (void *p, size_t n), (p, n))
-WRAP(char *, strdup, "memory", ENOMEM, NULL, (const char *s), (s))
-WRAP(char *, strndup, "memory", ENOMEM, NULL, (const char *s, size_t n),
-     (s, n))
-WRAP(void *, mmap, "memory", ENOMEM, MAP_FAILED,
-     (void *p, size_t n, int how, int flags, int fd, off_t at),
-     (p, n, how, flags, fd, at))
+MEMORY(malloc, n, NULL, (size_t n), (n))
+MEMORY(calloc, n * m, NULL, (size_t n, size_t m), (n, m))
+MEMORY(realloc, n, NULL, (void *p, size_t n), (p, n))
+MEMORY(mmap, n, MAP_FAILED,
+       (void *p, size_t n, int how, int flags, int fd, off_t at),
+       (p, n, how, flags, fd, at))
 
 /* -- Descriptors ------------------------------------------------------- */
 
@@ -180,18 +196,18 @@ CALL(fstat, EIO, (int fd, struct stat *s), (fd, s))
 CALL(fstat64, EIO, (int fd, struct stat64 *s), (fd, s))
 
 /* A file fails as a disk does. A pipe, a socket, a terminal only has nothing
- * at the moment, and never for good: then nobody could be talked to. For one
- * byte, as of a signal's handler, a pipe that is not full has room. */
+ * at the moment. For one byte, as of a signal's handler, there is room. */
 static bool
 moves(int fd, const char *name, size_t n, int of_file, int of_other)
 {
 	struct stat st;
-	bool file = __real_fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+	bool file;
 
-	if (control == NULL || (!file && (control->times > 10 || n == 1)))
+	if (control == NULL)
 		return true;
-	return !fails(name, file ? name : of_file == EIO ? "hear" : "say",
-	    file ? of_file : of_other);
+	file = __real_fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+	return (!file && n == 1) || !fails(name, file ? name :
+	    of_file == EIO ? "hear" : "say", file ? of_file : of_other);
 }
 
 #define MOVE(name, of_file, of_other, params, args) \
@@ -218,32 +234,11 @@ MOVE(writev, ENOSPC, EAGAIN, (int fd, const struct iovec *v, int n),
 MOVE(send, ENOSPC, EAGAIN, (int fd, const void *p, size_t n, int flags),
      (fd, p, n, flags))
 
-/* Never for good, as above */
-#define PASS(name, family, error, params) \
-	ssize_t __real_##name params; \
-	ssize_t __wrap_##name params; \
-	ssize_t __wrap_##name params \
-	{ \
-		return control != NULL && control->times <= 10 && \
-		    fails(#name, family, error) ? -1 : \
-		    __real_##name(fd, m, flags); \
-	}
-
-PASS(recvmsg, "hear", EINTR, (int fd, struct msghdr *m, int flags))
-PASS(sendmsg, "say", EAGAIN, (int fd, const struct msghdr *m, int flags))
-
-/* For good it can't: of up to 30 descriptors the kernel needs no memory. */
-int __real_poll(struct pollfd *p, nfds_t n, int ms);
-int __wrap_poll(struct pollfd *p, nfds_t n, int ms);
-
-int
-__wrap_poll(struct pollfd *p, nfds_t n, int ms)
-{
-	if (control != NULL && control->times <= 10 &&
-	    fails("poll", "poll", ENOMEM))
-		return -1;
-	return __real_poll(p, n, ms);
-}
+WRAP(ssize_t, recvmsg, "hear", EINTR, -1, (int fd, struct msghdr *m, int flags),
+     (fd, m, flags))
+WRAP(ssize_t, sendmsg, "say", EAGAIN, -1,
+     (int fd, const struct msghdr *m, int flags), (fd, m, flags))
+CALL(poll, ENOMEM, (struct pollfd *p, nfds_t n, int ms), (p, n, ms))
 
 /* -- Files ------------------------------------------------------------- */
 
@@ -262,13 +257,6 @@ CALL(ftruncate64, EIO, (int fd, off64_t n), (fd, n))
 CALL(posix_fallocate, EIO, (int fd, off_t at, off_t n), (fd, at, n))
 CALL(rename, EIO, (const char *from, const char *to), (from, to))
 CALL(link, EIO, (const char *from, const char *to), (from, to))
-WRAP(ssize_t, flistxattr, "flistxattr", EIO, -1, (int fd, char *p, size_t n),
-     (fd, p, n))
-WRAP(ssize_t, fgetxattr, "fgetxattr", EIO, -1,
-     (int fd, const char *name, void *p, size_t n), (fd, name, p, n))
-CALL(fremovexattr, EIO, (int fd, const char *name), (fd, name))
-CALL(fsetxattr, ENOSPC, (int fd, const char *name, const void *p, size_t n,
-     int flags), (fd, name, p, n, flags))
 CALL(unlink, EIO, (const char *p), (p))
 CALL(mkdir, ENOSPC, (const char *p, mode_t mode), (p, mode))
 CALL(mkfifo, ENOSPC, (const char *p, mode_t mode), (p, mode))
@@ -338,18 +326,7 @@ CALL(mount, ENOMEM, (const char *from, const char *to, const char *type,
 CALL(umount2, ENOMEM, (const char *p, int flags), (p, flags))
 CALL(unshare, ENOSPC, (int flags), (flags))
 
-/* For good nobody could be ended. */
-int __real_kill(pid_t pid, int sig);
-int __wrap_kill(pid_t pid, int sig);
-
-int
-__wrap_kill(pid_t pid, int sig)
-{
-	if (control != NULL && control->times <= 10 &&
-	    fails("kill", "kill", EPERM))
-		return -1;
-	return __real_kill(pid, sig);
-}
+CALL(kill, EPERM, (pid_t pid, int sig), (pid, sig))
 
 /* -- Terminals and sockets --------------------------------------------- */
 
@@ -397,8 +374,7 @@ syscall_fails(long number)
 		return fails("pipe2", "descriptors", EMFILE);
 #ifdef SYS_pidfd_send_signal
 	case SYS_pidfd_send_signal:  /* as kill() */
-		return control != NULL && control->times <= 10 &&
-		    fails("pidfd_send_signal", "kill", EPERM);
+		return fails("pidfd_send_signal", "kill", EPERM);
 #endif
 #ifdef SYS_pidfd_open
 	case SYS_pidfd_open:

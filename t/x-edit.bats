@@ -32,7 +32,7 @@ inode() {
 	ls -i "$1" | sed 's/^ *\([0-9]*\).*/\1/'
 }
 
-@test "X1: edit is offered on demand alone" {
+@test "X1, B6: edit is offered on demand alone; tools/list is at most 7 KiB then" {
 	boris
 	ask tools/list
 	is "$(get result tools 2)" ''
@@ -47,6 +47,8 @@ inode() {
 	boris --edit
 	ask tools/list
 	is "$(get -s result tools 2 name)" edit
+	most ${#reply} 7168
+	most "$(get -n result tools 0 description)" 1499
 	has "$(get result tools 0 description)" 'with edit'
 	lacks "$(get result tools 0 description)" 'cat >F'
 	run_bash true '{"path":"f"}'
@@ -72,17 +74,6 @@ inode() {
 	[ ! -e ran ]
 }
 
-@test "B6: tools/list with edit is at most 7 KiB, and 6 KiB without" {
-	boris
-	ask tools/list
-	most ${#reply} 6144
-	leave
-	boris --edit
-	ask tools/list
-	most ${#reply} 7168
-	most "$(get -s result tools 0 description | wc -c)" 1500
-}
-
 @test "X1: old is replaced where it stands once, with all wherever it does" {
 	boris --edit
 	printf 'a b a\na.*b\n' >f
@@ -104,7 +95,7 @@ inode() {
 	said "$PWD/f: made"
 	holds f 'one\ntwo'
 	edit f '"x"' null
-	refused '*File exists; give old to change it, or remove it first'
+	refused '*File exists*'
 	ln -s nowhere dangling
 	edit dangling '"x"'
 	refused '*File exists*'
@@ -137,40 +128,23 @@ inode() {
 	holds f 'x\n'
 }
 
-@test "X2: it waits for the commands before it, and path starts where they end" {
+@test "X2: it waits for the commands before it, where path starts, and can be cancelled meanwhile" {
 	boris --edit
 	mkdir d
 	call_bash 'cd d; read <../gate; printf b >f'
 	call edit '{"path":"f","old":"b","new":"c"}'
 	edited=$id
-	call_bash 'cat f; pwd'
+	call edit '{"path":"f2","new":"x"}'
+	cancel $id
+	call_bash 'cat f; pwd; ls'
 	in_turn
 	release
 	answer $edited
 	said "$PWD/d/f: replaced*"
-	answer $((edited + 1))
-	is "$(plain stdout)" "c$PWD/d"
-}
-
-@test "X2: a queued edit can be cancelled, and is not made" {
-	boris --edit
-	call_bash 'read <gate'
-	held=$id
-	call edit '{"path":"f","new":"x"}'
-	cancel $id
-	in_turn
-	release
-	answer $held
-	in_turn
-	[ ! -e f ]
+	answer $((edited + 2))
+	is "$(plain stdout)" "c$PWD/d"$'\n'f
 	leave
-	unanswered $((held + 1))
-}
-
-@test "X2: without a session path starts in the server's directory" {
-	start --edit
-	modern tools/call '"name":"edit","arguments":{"path":"f","new":"x"}'
-	said "$PWD/f: made"
+	unanswered $((edited + 1))
 }
 
 @test "X2: bytes that are no UTF-8, NUL and a missing newline are kept" {
@@ -207,37 +181,7 @@ inode() {
 	only d f
 }
 
-@test "X3: extended attributes and ACLs are kept" {
-	needs python3
-	needs_linux_parts
-	boris --edit
-	echo a=1 >f
-	python3 -c 'import os, struct
-os.setxattr("f", "user.k", b"v\0w")
-os.setxattr("f", "system.posix_acl_access", struct.pack("<I", 2) + b"".join(
-    struct.pack("<HHI", tag, bits, who) for tag, bits, who in [(1, 6, 0xffffffff),
-    (2, 4, 99), (4, 4, 0xffffffff), (16, 4, 0xffffffff), (32, 0, 0xffffffff)]))' ||
-		skip 'no attributes here'
-	list='import os
-print([(k, os.getxattr("f", k)) for k in sorted(os.listxattr("f"))])'
-	before=$(python3 -c "$list")
-	edit f '"2"' '"1"'
-	holds f 'a=2\n'
-	is "$(python3 -c "$list")" "$before"
-	mkdir d
-	echo a=1 >d/f
-	chmod 640 d/f
-	python3 -c 'import os, struct
-os.setxattr("d", "system.posix_acl_default", struct.pack("<I", 2) + b"".join(
-    struct.pack("<HHI", tag, bits, who) for tag, bits, who in [(1, 7, 0xffffffff),
-    (2, 7, 99), (4, 7, 0xffffffff), (16, 7, 0xffffffff), (32, 7, 0xffffffff)]))'
-	edit d/f '"2"' '"1"'
-	holds d/f 'a=2\n'
-	is "$(python3 -c 'import os; print(os.listxattr("d/f"))')" '[]'
-	is "$(ls -l d/f | cut -c 1-10)" -rw-r-----
-}
-
-@test "X3: a symbolic link is followed, and stays one" {
+@test "X3: a symbolic link is followed, and stays one; a file with several names keeps them, longer or shorter" {
 	boris --edit
 	mkdir real etc
 	echo a=1 >real/f
@@ -248,10 +192,6 @@ os.setxattr("d", "system.posix_acl_default", struct.pack("<I", 2) + b"".join(
 	is "$(readlink etc/f)" ../real/f
 	only etc f
 	only real f
-}
-
-@test "X3: a file with several names keeps them, longer or shorter" {
-	boris --edit
 	echo a=1 >f
 	ln f g
 	edit f '"longer than it was"' '"1"'
@@ -273,7 +213,7 @@ os.setxattr("d", "system.posix_acl_default", struct.pack("<I", 2) + b"".join(
 	edit gate '"x"' '"a"'
 	refused '*it must be a regular file'
 	edit f '"x"' '"a"'
-	refused '*Permission denied; its owner*'
+	refused '*Permission denied*'
 	edit none '"x"' '"a"'
 	refused "$PWD/none: nothing was changed: No such file*"
 	holds f 'a\n'
@@ -313,7 +253,7 @@ os.setxattr("d", "system.posix_acl_default", struct.pack("<I", 2) + b"".join(
 	said '*replaced*'
 }
 
-@test "X3: an immutable file and a read-only file system are told as such" {
+@test "X3: an immutable file and a read-only file system are told by the system's reason" {
 	needs_root
 	needs unshare mount
 	unshare -m true || skip 'no mount namespaces here'
@@ -329,7 +269,7 @@ os.setxattr("d", "system.posix_acl_default", struct.pack("<I", 2) + b"".join(
 	chattr +i f || skip 'no immutable files here'
 	edit f '"x"' '"a"'
 	chattr -i f
-	refused '*Operation not permitted; it may be immutable*'
+	refused '*Operation not permitted*'
 	holds f 'a\n'
 }
 
@@ -385,21 +325,6 @@ os.setxattr("d", "system.posix_acl_default", struct.pack("<I", 2) + b"".join(
 	done
 }
 
-@test "X3: a file half made when boris is killed is removed" {
-	needs strace
-	strace -o /dev/null true || skip 'nothing can be traced here'
-	mkdir d
-	wrap=(strace -o trace -e trace=fsync -e inject=fsync:delay_enter=20000000)
-	boris --edit
-	call edit '{"path":"d/f","new":"x"}'
-	eventually compgen -G 'd/.boris-*'
-	pid=$(pgrep -P $server)
-	pid=${pid%%$'\n'*}
-	kill -9 $server "$pid"
-	died || :
-	eventually alone d 2>/dev/null
-}
-
 @test "F1: with --write an edit outside is refused by the kernel" {
 	needs_linux
 	mkdir in out
@@ -452,22 +377,17 @@ os.setxattr("d", "system.posix_acl_default", struct.pack("<I", 2) + b"".join(
 	most "$(plain text | tail -n 1 | wc -c)" 170
 }
 
-@test "X4: what was not found is shown where it stands but for white space" {
+@test "X4: what was not found is shown where it stands but for white space, what was found several times with its lines" {
 	boris --edit
 	printf 'x\n\tif (a)\n\t\tb();\n' >f
 	edit f '"y"' '"    if (a)\n        b();\n"'
 	refused '*old was not found; but for white space it stands in line 2'$'\n\n1\tx\n2\t\tif (a)\n3\t\t\tb();'
-	edit f '"y"' '"if (a)\n\t\tc();"'
-	refused '*old was not found; its beginning stands in line 2'$'\n\n1\tx\n2\t\tif (a)\n3\t\t\tb();'
 	edit f '"y"' '"elsewhere\nx"'
-	refused '*old was not found, nor a line like its first one*'
-}
-
-@test "X4: what was found several times is told with its lines" {
-	boris --edit
+	refused '*old was not found*'
+	lacks "$(text)" 'white space'
 	seq 30 | sed s/.*/x/ >f
 	edit f '"y"' '"x"'
-	refused '*all: true*found 30 times, in lines 1, 2, *, 19, 20 and so on'$'\n\n1\tx\n*\n20\tx'
+	refused '*all: true*found 30 times, in lines 1, 2, *'
 }
 
 @test "K3: the lines around fit what the client lets through" {
@@ -483,7 +403,8 @@ os.setxattr("d", "system.posix_acl_default", struct.pack("<I", 2) + b"".join(
 	boris --edit
 	start_task 'read <gate'
 	release
-	eventually gone $pid
+	eventually reaped $pid
+	in_turn
 	edit f '"x"'
 	said '*: made'$'\n'"note: task $task has ended: *"
 }
