@@ -61,8 +61,8 @@ t/reply: t/reply.c json.o buf.o
 test: boris t/boris-fast t/reply
 	@sh t/run
 
-demo: boris
-demo bench fuzz torture: ALWAYS
+demo compare: boris
+demo bench compare fuzz torture: ALWAYS
 	@sh t/$@ $(SECONDS)
 
 test-clients: boris
