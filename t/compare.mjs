@@ -29,7 +29,7 @@ let screen = ''; // of the terminal of what runs
 const sleep = ms => new Promise(done => setTimeout(done, ms));
 const within = (ms, promise) => Promise.race([promise, sleep(ms).then(() => {
 	throw Error(`no answer within ${ms / 1000} s`); })]);
-const median = list => list.sort((a, b) => a - b)[list.length >> 1];
+const tenth = list => list.sort((a, b) => a - b)[Math.floor(list.length / 10)];
 function sh(line) { // its milliseconds
 	const began = performance.now();
 	cp.spawnSync(shell, ['-c', line], { env });
@@ -138,29 +138,39 @@ async function ssh(row, words, tty, steps, later) {
 const limit = { timeout: 100000 }, later = { run_in_background: true };
 const free = ['--permission-mode', 'bypassPermissions'];
 const config = JSON.stringify({ mcpServers: { boris: { command: boris } } });
+const said = (...words) => /\d[\w.]*/.exec(cp.spawnSync(...words).output.join(''))[0];
 const rows = {
-	boris: { by: mcp, version: () => cp.execFileSync(boris, ['--version']), call: ['bash', limit], background: ['bash', later],
-		terminal: ['bash', { tty: true }] },
+	boris: { by: mcp, version: () => said(boris, ['--version']), call: ['bash', limit],
+		background: ['bash', later], terminal: ['bash', { tty: true }] },
 	'Claude Code': { by: claude, npm: '@anthropic-ai/claude-code', args: free,
-		call: ['Bash', limit], background: ['Bash', later] },
-	'boris in it': { by: claude, npm: '@anthropic-ai/claude-code',
+		call: ['Bash', limit], background: ['Bash', later],
+		note: `the whole agent is measured; its shell is there already, asks the user,
+  has a sandbox, and keeps all of long output in a file (boris the first 64 MiB)` },
+	'boris in Claude Code': { by: claude, npm: '@anthropic-ai/claude-code',
 		args: [...free, '--strict-mcp-config', '--mcp-config', config],
 		call: ['mcp__boris__bash', limit], background: ['mcp__boris__bash', later],
 		terminal: ['mcp__boris__bash', { tty: true }] },
 	'Desktop Commander': { by: mcp, npm: '@wonderwhy-er/desktop-commander',
 		call: ['start_process', { timeout_ms: 100000 }],
-		background: ['start_process', { timeout_ms: 500 }] },
+		background: ['start_process', { timeout_ms: 500 }],
+		note: `without the browser that it fetches; it has tools for files, searches,
+  spreadsheets and documents, too, and a list of commands that it refuses` },
 	'mcp-server-commands': { by: mcp, npm: 'mcp-server-commands',
-		call: ['run_command'] },
+		call: ['run_command'], note: 'it gives up at 1 MiB of output' },
 	'mako': { by: mcp, npm: '@mako10k/mcp-shell-server',
 		call: ['shell_execute', { execution_mode: 'foreground', timeout_seconds: 100 }],
 		background: ['shell_execute', { execution_mode: 'background' }],
-		terminal: ['terminal_operate'] },
+		terminal: ['terminal_operate'],
+		note: 'its check of each command by a model is turned off here' },
 	'codex-shell-tool-mcp': { by: mcp, npm: '@openai/codex-shell-tool-mcp',
 		first: ['codex/sandbox-state/update', { sandboxCwd: home,
 			sandboxPolicy: { type: 'danger-full-access' } }],
-		call: ['shell', { workdir: home, login: false, timeout_ms: 100000 }] },
-	'ssh host bash': { by: ssh, call: [], version: () => cp.spawnSync('ssh', ['-V']).stderr },
+		call: ['shell', { workdir: home, login: false, timeout_ms: 100000 }],
+		note: `its sandbox is turned off here; it can ask the user about each program
+  that a command starts. It has no background: one of the two commands runs` },
+	'ssh host bash': { by: ssh, call: [], version: () => said('ssh', ['-V']),
+		note: `there already, and a connection for each call (ControlMaster would
+  keep one); nothing is cut, so that a model reads all of the output` },
 };
 
 // -- what is measured -------------------------------------------------------
@@ -229,15 +239,13 @@ async function left(row, name, whom) {
 }
 
 async function measure(row, name) {
-	const took = [], version = row.npm ? fetched(row.npm).version
-		: /[\d.]+\w*/.exec(row.version())[0];
-	let rest, cat, began, peak = 0, yard = [], chars, timer;
-	const calls = Array.from({ length: 100 }, (_, i) => () => {
-		if (i % 5 === 0)
-			yard.push(sh(`exec sh -c 'for i in ${'1 '.repeat(20)}; do ${shell} -c true; done'`));
+	let rest, cat, began, timer, chars = '-', peak = 0;
+	const took = [], yard = [], loop = 'for i in 1 2 3 4 5 6 7 8 9 10; do';
+	const calls = Array.from({ length: 100 }, () => () => {
+		yard.push(sh(`exec sh -c '${loop} ${shell} -c true; done'`) / 10);
 		return ['true'];
 	});
-	const done = play(row, false, [() => ['true'], () => {
+	await within(100000, play(row, false, [() => ['true'], () => {
 		cp.spawnSync('sleep', ['3']);
 		rest = weigh(all());
 		return ['true'];
@@ -245,23 +253,21 @@ async function measure(row, name) {
 		cat = sh(`${flood} | cat >/dev/null`);
 		began = performance.now();
 		timer = setInterval(() => peak = Math.max(peak, weigh(all().filter(pid =>
-			!/^(yes|head|\S*sh) /.test(runs(pid))))), 100);
+			!/^(yes|head|(\S*\/)?(ba|da)?sh) /.test(runs(pid))))), 100);
 		return [flood];
-	}], (said, ms, length = said.length) => {
-		took.push(ms);
-		chars = length;
-	});
-	await within(100000, done).catch(() => {});
+	}], (said, ms, length = said.length) => took.push(ms) > calls.length + 2 &&
+		(chars = length))).catch(() => {});
 	clearInterval(timer);
 	kill(...all());
-	const one = median(took.slice(2, 2 + calls.length)), whole = took.length > calls.length + 2;
-	const flooded = (took.at(whole ? -1 : took.length) ?? performance.now() - began);
-	cat += sh(`${flood} | cat >/dev/null`);
-	return [`${name} ${version}`, row.by === ssh ? '-' : size(row), rest.toFixed(1), (one / median(yard) * 20).toFixed(1),
-		(whole ? '' : '>') + (flooded / cat * 2).toFixed(1), peak.toFixed(1),
-		whole ? chars : '-', await left(row, name, 'client'),
-		await left(row, name, 'server'), await password(row, row.call) +
-		(row.terminal ? `; with a terminal ${await password(row, row.terminal)}` : '')];
+	const ended = took[calls.length + 2], flooded = ended ?? performance.now() - began;
+	cat = (cat + sh(`${flood} | cat >/dev/null`)) / 2;
+	return [`${name} ${row.npm ? fetched(row.npm).version : row.version()}`,
+		row.by === ssh ? '-' : size(row), rest.toFixed(1),
+		(tenth(took.slice(2, calls.length + 2)) / tenth(yard)).toFixed(1),
+		(ended ? '' : '>') + (flooded / cat).toFixed(1), peak.toFixed(1), chars,
+		await left(row, name, 'client'), await left(row, name, 'self'),
+		await password(row, row.call) +
+		(row.terminal ? `; ${await password(row, row.terminal)}` : '')];
 }
 
 if (process.argv[2] === '--client') {
@@ -276,22 +282,33 @@ process.on('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
 	process.on(signal, () => process.exit(1));
+const wanted = process.argv.slice(2);
+const names = Object.keys(rows).filter(name =>
+	!wanted.length || wanted.some(start => name.startsWith(start)));
+console.log(`${new Date().toISOString().slice(0, 10)}, ${os.type()} ${os.release()}, ` +
+	`${os.arch()}, Node.js ${process.version}
+MiB     all that is installed; Node.js itself (${
+	(fs.statSync(process.execPath).size / 1048576).toFixed(0)} MiB) comes on top
+rest    MiB of memory (PSS) of all its processes, 3 s after a call
+call    a call of true, over fork, exec and wait of the same shell
+1 GiB   of output: its time over that of cat >/dev/null; peak: the memory's most
+        in it, in MiB; chars: how many characters came back
+client  how many of two commands, one in the background (+ its own processes),
+        run 8 s after SIGKILL of its client; self: after SIGKILL of itself
+prompt  where a program that asks for a password does so; behind a semicolon
+        with the tool's own terminal
+`);
 const table = [['', 'MiB', 'rest', 'call', '1 GiB', 'peak', 'chars', 'client', 'self',
-	'a prompt for a password']];
-for (const [name, row] of Object.entries(rows)) {
-	const wanted = process.argv.slice(2);
-	if (wanted.length && !wanted.some(start => name.startsWith(start)))
-		continue;
-	try {
-		table.push(await within(170000, measure(row, name)));
-		console.log(table.at(-1).join('  '));
-	} catch (error) {
-		console.log(`${name} is left out: ${error.stack}`);
-	}
+	'prompt']];
+for (const name of names) {
+	await within(170000, measure(rows[name], name)).then(row => table.push(row),
+		error => console.log(`${name} is left out: ${error.message}`));
 	kill(...all());
 }
-const wide = table[0].map((_, i) => Math.max(...table.map(cells => `${cells[i]}`.length)));
-for (const cells of table)
-	console.log(cells.map((cell, i) => i && i < 9 ? `${cell}`.padStart(wide[i])
+const wide = table[0].map((_, i) => Math.max(...table.map(row => `${row[i]}`.length)));
+for (const row of table)
+	console.log(row.map((cell, i) => i && i < 9 ? `${cell}`.padStart(wide[i])
 		: `${cell}`.padEnd(wide[i])).join('  ').trimEnd());
+console.log(['', ...names.filter(name => rows[name].note)
+	.map(name => `${name}: ${rows[name].note}`)].join('\n'));
 process.exit();
