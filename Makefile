@@ -88,7 +88,7 @@ install:
 
 uninstall:
 	rm -f "$(DESTDIR)$(BINDIR)/boris" "$(DESTDIR)$(MANDIR)/man1/boris.1"
-	rm -rf "$(DESTDIR)$(DOCDIR)"
+	rm -f "$(DESTDIR)$(DOCDIR)/README" "$(DESTDIR)$(DOCDIR)/SECURITY"
 	test -z "$(UNITDIR)" || rm -f "$(DESTDIR)$(UNITDIR)/boris.service"
 
 dist sign tarball cross deb npm mcpb: ALWAYS

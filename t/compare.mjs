@@ -55,13 +55,11 @@ function kill(...pids) {
 // spawn(WORDS, TTY): with pipes; with TTY it has a terminal too, as where a user
 // has started the client there, whose screen is kept.
 function spawn(words, tty, more) {
-	const options = { cwd: home, env: { ...env, ...more }, detached: !tty };
 	const line = words.map(word => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
-	const child = tty ? cp.spawn('script', ['-qfec', `exec ${line} <&3 >&4 ` +
-		'2>/dev/null 3<&- 4>&-', '/dev/null'], { ...options,
-		stdio: ['pipe', 'pipe', 'ignore', 'pipe', 'pipe'] })
-		: cp.spawn(words[0], words.slice(1), { ...options,
-			stdio: ['pipe', 'pipe', 'ignore'] });
+	const [program, ...args] = !tty ? words : ['script', '-qfec',
+		`exec ${line} <&3 >&4 2>/dev/null 3<&- 4>&-`, '/dev/null'];
+	const child = cp.spawn(program, args, { cwd: home, env: { ...env, ...more },
+		detached: !tty, stdio: ['pipe', 'pipe', 'ignore', ...tty ? ['pipe', 'pipe'] : []] });
 	if (tty) {
 		child.stdout.on('data', data => screen += data);
 		[child.stdin, child.stdout] = child.stdio.slice(3);
@@ -138,10 +136,15 @@ async function ssh(row, words, tty, steps, later) {
 const limit = { timeout: 100000 }, later = { run_in_background: true };
 const free = ['--permission-mode', 'bypassPermissions'];
 const config = JSON.stringify({ mcpServers: { boris: { command: boris } } });
-const said = (...words) => /\d[\w.]*/.exec(cp.spawnSync(...words).output.join(''))[0];
+function version(program, option) {
+	const { output } = cp.spawnSync(program, [option]);
+	if (!output)
+		throw Error(`there is no ${program}`);
+	return /\d[\w.]*/.exec(output.join(''))[0];
+}
 const rows = {
-	boris: { by: mcp, version: () => said(boris, ['--version']), call: ['bash', limit],
-		background: ['bash', later], terminal: ['bash', { tty: true }] },
+	boris: { by: mcp, version: () => version(boris, '--version'),
+		call: ['bash', limit], background: ['bash', later], terminal: ['bash', { tty: true }] },
 	'Claude Code': { by: claude, npm: '@anthropic-ai/claude-code', args: free,
 		call: ['Bash', limit], background: ['Bash', later],
 		note: `the whole agent is measured; its shell is there already, asks the user,
@@ -168,7 +171,7 @@ const rows = {
 		call: ['shell', { workdir: home, login: false, timeout_ms: 100000 }],
 		note: `its sandbox is turned off here; it can ask the user about each program
   that a command starts. It has no background: one of the two commands runs` },
-	'ssh host bash': { by: ssh, call: [], version: () => said('ssh', ['-V']),
+	'ssh host bash': { by: ssh, call: [], version: () => version('/usr/sbin/sshd', '-V'),
 		note: `there already, and a connection for each call (ControlMaster would
   keep one); nothing is cut, so that a model reads all of the output` },
 };
@@ -191,10 +194,6 @@ function fetched(name) {
 	const { version, bin } = JSON.parse(read(file));
 	return { dir, version, bin: `${dir}/node_modules/.bin/${Object.keys(bin)[0]}` };
 }
-
-// The size of all that was installed, or of boris, in MiB
-const size = row => (parseInt(cp.execFileSync('du',
-	['-sk', row.npm ? fetched(row.npm).dir : boris])) / 1024).toFixed(1);
 
 // play(ROW, TTY, STEPS, LATER): a step is a command, [COMMAND, HOW], or a function
 const play = (row, tty, steps, later = () => {}) => row.by(row,
@@ -239,6 +238,9 @@ async function left(row, name, whom) {
 }
 
 async function measure(row, name) {
+	const { dir, version } = row.npm ? fetched(row.npm)
+		: { dir: boris, version: row.version() };
+	const size = parseInt(cp.execFileSync('du', ['-sk', dir])) / 1024;
 	let rest, cat, began, timer, chars = '-', peak = 0;
 	const took = [], yard = [], loop = 'for i in 1 2 3 4 5 6 7 8 9 10; do';
 	const calls = Array.from({ length: 100 }, () => () => {
@@ -261,12 +263,12 @@ async function measure(row, name) {
 	kill(...all());
 	const ended = took[calls.length + 2], flooded = ended ?? performance.now() - began;
 	cat = (cat + sh(`${flood} | cat >/dev/null`)) / 2;
-	return [`${name} ${row.npm ? fetched(row.npm).version : row.version()}`,
-		row.by === ssh ? '-' : size(row), rest.toFixed(1),
+	const mib = n => n.toFixed(n < 10 ? 2 : 0);
+	return [`${name} ${version}`, row.by === ssh ? '-' : mib(size), mib(rest),
 		(tenth(took.slice(2, calls.length + 2)) / tenth(yard)).toFixed(1),
-		(ended ? '' : '>') + (flooded / cat).toFixed(1), peak.toFixed(1), chars,
-		await left(row, name, 'client'), await left(row, name, 'self'),
-		await password(row, row.call) +
+		flooded < cat / 5 ? 'fails' : (ended ? '' : '>') + (flooded / cat).toFixed(1),
+		peak ? mib(peak) : '-', chars, await left(row, name, 'client'),
+		await left(row, name, 'self'), await password(row, row.call) +
 		(row.terminal ? `; ${await password(row, row.terminal)}` : '')];
 }
 
