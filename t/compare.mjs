@@ -4,7 +4,6 @@
 
 import cp from 'node:child_process';
 import fs from 'node:fs';
-import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -47,6 +46,7 @@ const runs = pid => read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ');
 const weigh = pids => pids.map(pid => // MiB; shared memory is shared out
 	+(/^Pss: +(\d+)/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) / 1024)
 	.reduce((a, b) => a + b, 0);
+const shells = /^(\S*\/)?(ba|da)?sh /;
 function kill(...pids) {
 	for (const pid of pids)
 		try { process.kill(pid, 'SIGKILL'); } catch { /* It has gone already. */ }
@@ -113,8 +113,10 @@ async function claude(row, words, tty, steps, later) {
 // A connection for each command; ssh itself begins its server, without a port.
 async function ssh(row, words, tty, steps, later) {
 	const key = `${home}/key`, set = list => list.flatMap(one => ['-o', one]);
-	if (!process.getuid())
-		fs.mkdirSync('/run/sshd', { recursive: true }); // sshd's own demand
+	if (!process.getuid() && !fs.existsSync('/run/sshd')) { // sshd's own demand
+		fs.mkdirSync('/run/sshd');
+		process.on('exit', () => fs.rmdirSync('/run/sshd'));
+	}
 	if (!fs.existsSync(key))
 		cp.execFileSync('ssh-keygen', ['-qN', '', '-f', key]);
 	const server = ['/usr/sbin/sshd', '-i', '-f', '/dev/null', ...set(['UsePAM=no',
@@ -124,7 +126,8 @@ async function ssh(row, words, tty, steps, later) {
 		let text = '', chars = 0;
 		const child = spawn(['ssh', '-F', 'none', '-i', key, ...set(['BatchMode=yes',
 			'StrictHostKeyChecking=no', 'UserKnownHostsFile=/dev/null',
-			'LogLevel=ERROR', `SetEnv=COMPARE=${home}`, `ProxyCommand=${server.join(' ')}`]), 'host', command], tty);
+			'LogLevel=ERROR', `SetEnv=COMPARE=${home}`,
+			`ProxyCommand=${server.join(' ')}`]), 'host', command], tty);
 		child.stdin.end();
 		for await (const part of child.stdout)
 			[text, chars] = [text || String(part), chars + part.length];
@@ -136,15 +139,11 @@ async function ssh(row, words, tty, steps, later) {
 const limit = { timeout: 100000 }, later = { run_in_background: true };
 const free = ['--permission-mode', 'bypassPermissions'];
 const config = JSON.stringify({ mcpServers: { boris: { command: boris } } });
-function version(program, option) {
-	const { output } = cp.spawnSync(program, [option]);
-	if (!output)
-		throw Error(`there is no ${program}`);
-	return /\d[\w.]*/.exec(output.join(''))[0];
-}
+const number = ({ output }) => /\d[\w.]*/.exec(output.join(''))[0];
 const rows = {
-	boris: { by: mcp, version: () => version(boris, '--version'),
-		call: ['bash', limit], background: ['bash', later], terminal: ['bash', { tty: true }] },
+	boris: { by: mcp, version: () => number(cp.spawnSync(boris, ['--version'])),
+		call: ['bash', limit], background: ['bash', later],
+		terminal: ['bash', { tty: true }] },
 	'Claude Code': { by: claude, npm: '@anthropic-ai/claude-code', args: free,
 		call: ['Bash', limit], background: ['Bash', later],
 		note: `the whole agent is measured; its shell is there already, asks the user,
@@ -170,10 +169,11 @@ const rows = {
 			sandboxPolicy: { type: 'danger-full-access' } }],
 		call: ['shell', { workdir: home, login: false, timeout_ms: 100000 }],
 		note: `its sandbox is turned off here; it can ask the user about each program
-  that a command starts. It has no background: one of the two commands runs` },
-	'ssh host bash': { by: ssh, call: [], version: () => version('/usr/sbin/sshd', '-V'),
-		note: `there already, and a connection for each call (ControlMaster would
-  keep one); nothing is cut, so that a model reads all of the output` },
+  that a command starts` },
+	'ssh host bash': { by: ssh, call: [], needs: '/usr/sbin/sshd',
+		version: () => number(cp.spawnSync('ssh', ['-V'])),
+		note: `there already, and a connection for each call (ControlMaster keeps one);
+  all of the output comes back, and who called it cuts it` },
 };
 
 // -- what is measured -------------------------------------------------------
@@ -228,16 +228,19 @@ async function left(row, name, whom) {
 		await sleep(100);
 	const of = asleep().length < 2 ? ` of ${asleep().length}` : '';
 	const child = all().filter(pid =>
-		read(`/proc/${pid}/stat`).includes(`) S ${client.pid} `));
+		RegExp(`\\) \\w ${client.pid} `).test(read(`/proc/${pid}/stat`)));
 	kill(...whom === 'client' && row.by !== claude ? [client.pid] : child);
 	await sleep(8000);
 	const sleeps = asleep().length;
-	const others = all().filter(pid => !/^(\S*sh|sleep) /.test(runs(pid)));
+	const others = all().filter(pid => !/^sleep /.test(runs(pid)) &&
+		!shells.test(runs(pid)));
 	kill(client.pid, ...all());
 	return sleeps + (others.length ? `+${others.length}` : '') + of;
 }
 
 async function measure(row, name) {
+	if (row.needs && !fs.existsSync(row.needs))
+		throw Error(`there is no ${row.needs}`);
 	const { dir, version } = row.npm ? fetched(row.npm)
 		: { dir: boris, version: row.version() };
 	const size = parseInt(cp.execFileSync('du', ['-sk', dir])) / 1024;
@@ -247,7 +250,7 @@ async function measure(row, name) {
 		yard.push(sh(`exec sh -c '${loop} ${shell} -c true; done'`) / 10);
 		return ['true'];
 	});
-	await within(100000, play(row, false, [() => ['true'], () => {
+	await within(60000, play(row, false, [() => ['true'], () => {
 		cp.spawnSync('sleep', ['3']);
 		rest = weigh(all());
 		return ['true'];
@@ -255,7 +258,7 @@ async function measure(row, name) {
 		cat = sh(`${flood} | cat >/dev/null`);
 		began = performance.now();
 		timer = setInterval(() => peak = Math.max(peak, weigh(all().filter(pid =>
-			!/^(yes|head|(\S*\/)?(ba|da)?sh) /.test(runs(pid))))), 100);
+			!/^(yes|head) /.test(runs(pid)) && !shells.test(runs(pid))))), 100);
 		return [flood];
 	}], (said, ms, length = said.length) => took.push(ms) > calls.length + 2 &&
 		(chars = length))).catch(() => {});
@@ -273,7 +276,7 @@ async function measure(row, name) {
 }
 
 if (process.argv[2] === '--client') {
-	const row = rows[process.argv[3]], hidden = 'sleep 4001 >/dev/null 2>&1 &';
+	const row = rows[process.argv[3]], hidden = 'sleep 4001 >/dev/null 2>&1 & sleep 1';
 	await play(row, false, [() => row.background ? ['sleep 4001', row.background]
 		: [hidden], () => ['sleep 4002']]);
 	process.exit();
@@ -303,7 +306,7 @@ prompt  where a program that asks for a password does so; behind a semicolon
 const table = [['', 'MiB', 'rest', 'call', '1 GiB', 'peak', 'chars', 'client', 'self',
 	'prompt']];
 for (const name of names) {
-	await within(170000, measure(rows[name], name)).then(row => table.push(row),
+	await within(120000, measure(rows[name], name)).then(row => table.push(row),
 		error => console.log(`${name} is left out: ${error.message}`));
 	kill(...all());
 }
