@@ -245,8 +245,8 @@ async function measure(row, name) {
 	const size = parseInt(cp.execFileSync('du', ['-sk', dir])) / 1024;
 	let rest, cat, began, timer, chars = '-', peak = 0;
 	const took = [], yard = [], loop = `for i in ${'i '.repeat(20)}; do`;
-	const calls = Array.from({ length: 100 }, (_, i) => () => {
-		if (i % 4 === 0) // without the loop's own shell
+	const calls = Array.from({ length: 60 }, (_, i) => () => {
+		if (i % 6 === 0) // without the loop's own shell
 			yard.push((sh(`exec sh -c '${loop} ${shell} -c true; done'`) -
 				sh('exec sh -c :')) / 20);
 		return ['true'];
@@ -270,7 +270,7 @@ async function measure(row, name) {
 	const mib = n => n.toFixed(n < 10 ? 2 : 0);
 	return [`${name} ${version}`, row.by === ssh ? '-' : mib(size), mib(rest),
 		(tenth(took.slice(2, calls.length + 2)) / tenth(yard)).toFixed(1),
-		flooded < cat / 5 ? 'fails' : (ended ? '' : '>') + (flooded / cat).toFixed(1),
+		!began ? '-' : flooded < cat / 5 ? 'fails' : (ended ? '' : '>') + (flooded / cat).toFixed(1),
 		peak ? mib(peak) : '-', chars, await left(row, name, 'client'),
 		await left(row, name, 'self'), await password(row, row.call) +
 		(row.terminal ? `; ${await password(row, row.terminal)}` : '')];
