@@ -1,5 +1,4 @@
 .POSIX:
-
 # CC, CFLAGS, CPPFLAGS and LDFLAGS are the user's, given to make or in the
 # environment. The shell expands them, for POSIX make has a CC of its own (c99).
 COMPILE = $${CC:-cc} $(NEEDS) $${CFLAGS--O2} $$CPPFLAGS
@@ -7,6 +6,7 @@ LINK = $${CC:-cc} $${CFLAGS--O2} $$LDFLAGS
 PREFIX = /usr/local
 BINDIR = $(PREFIX)/bin
 MANDIR = $(PREFIX)/share/man
+DOCDIR = $(PREFIX)/share/doc/boris
 
 # The code's own needs; and those of make static, as far as the tools know them
 NEEDS = -std=c99 -Wall -Wextra -pedantic
@@ -61,26 +61,26 @@ t/reply: t/reply.c json.o buf.o
 test: boris t/boris-fast t/reply
 	@sh t/run
 
-demo: boris
-demo bench fuzz torture: ALWAYS
+demo compare: boris
+demo bench compare fuzz torture: ALWAYS
 	@sh t/$@ $(SECONDS)
 
 test-clients: boris
 	@sh t/clients/run
-
 test-agents: boris
 	@sh t/clients/run agents
-
 test-portable:
 	@sh t/portable
 
 # What was built last; a binary that runs can be removed, but not written to
 install:
 	test -x boris || $(MAKE) boris
-	umask 022; mkdir -p "$(DESTDIR)$(BINDIR)" "$(DESTDIR)$(MANDIR)/man1"
+	umask 022; mkdir -p "$(DESTDIR)$(BINDIR)" "$(DESTDIR)$(MANDIR)/man1" \
+	    "$(DESTDIR)$(DOCDIR)"
 	rm -f "$(DESTDIR)$(BINDIR)/boris"
 	install -m 755 boris "$(DESTDIR)$(BINDIR)"
 	install -m 644 boris.1 "$(DESTDIR)$(MANDIR)/man1"
+	install -m 644 README SECURITY "$(DESTDIR)$(DOCDIR)"
 	test -z "$(UNITDIR)" || { umask 022; mkdir -p "$(DESTDIR)$(UNITDIR)" && \
 	    bin=$$(echo "$(BINDIR)" | sed 's/[&|\\]/\\&/g') && \
 	    sed "s|/usr/local/bin|$$bin|" packaging/boris.service \
@@ -88,6 +88,7 @@ install:
 
 uninstall:
 	rm -f "$(DESTDIR)$(BINDIR)/boris" "$(DESTDIR)$(MANDIR)/man1/boris.1"
+	rm -f "$(DESTDIR)$(DOCDIR)/README" "$(DESTDIR)$(DOCDIR)/SECURITY"
 	test -z "$(UNITDIR)" || rm -f "$(DESTDIR)$(UNITDIR)/boris.service"
 
 dist sign tarball cross deb npm mcpb: ALWAYS
@@ -95,6 +96,5 @@ dist sign tarball cross deb npm mcpb: ALWAYS
 
 clean:
 	rm -f boris flags $(OBJ) t/boris-fast t/reply
-
 distclean: clean
 	rm -rf cross dist boris-*.tar.gz boris_*.deb boris-*.tgz boris-*.mcpb

@@ -1,0 +1,328 @@
+// compare.mjs: see t/compare. Each row is called by the same small client over
+// pipes. What it starts bears a mark in its environment, by which it is found,
+// weighed and, at the end, killed.
+
+import cp from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { Player } from './clients/players.mjs';
+
+const self = fileURLToPath(import.meta.url);
+const boris = path.resolve(process.env.BORIS ?? `${path.dirname(self)}/../boris`);
+const home = process.env.COMPARE_HOME ?? fs.mkdtempSync(`${os.tmpdir()}/compare.`);
+const packages = path.resolve(process.env.PACKAGES ?? `${home}/packages`);
+const shell = fs.existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh';
+const env = { PATH: process.env.PATH, HOME: home, TMPDIR: home, SHELL: shell,
+	LANG: 'C.UTF-8', COMPARE: home, MCP_SHELL_ENHANCED_MODE: 'false' };
+const flood = "yes 'a line of the length that a build may print, a log has' |" +
+	' head -c 1073741824';
+// A program that asks as getpass(3) does: on the terminal, else on stdin
+const ask = `sh ${home}/ask`;
+fs.writeFileSync(`${home}/ask`, `(: </dev/tty) 2>/dev/null && exec </dev/tty >/dev/tty
+stty -echo 2>/dev/null; printf 'Password: '; read -r word && echo "got $word"\n`);
+
+let screen = ''; // of the terminal of what runs
+const sleep = ms => new Promise(done => setTimeout(done, ms));
+const within = (ms, promise) => Promise.race([promise, sleep(ms).then(() => {
+	throw Error(`no answer within ${ms / 1000} s`); })]);
+const tenth = list => list.sort((a, b) => a - b)[Math.floor(list.length / 10)];
+function sh(line) { // its milliseconds
+	const began = performance.now();
+	cp.spawnSync(shell, ['-c', line], { env });
+	return performance.now() - began;
+}
+
+// -- processes: those with the mark, what runs in them, and their memory ----
+
+function read(file) {
+	try { return fs.readFileSync(file, 'latin1'); } catch { return ''; }
+}
+const all = () => fs.readdirSync('/proc').filter(pid => /^\d+$/.test(pid) &&
+	read(`/proc/${pid}/environ`).includes(`COMPARE=${home}\0`)).map(Number);
+const runs = pid => read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ');
+const weigh = pids => pids.map(pid => // MiB; shared memory is shared out
+	+(/^Pss: +(\d+)/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) / 1024)
+	.reduce((a, b) => a + b, 0);
+const shells = /^(\S*\/)?(ba|da)?sh /;
+function kill(...pids) {
+	for (const pid of pids)
+		try { process.kill(pid, 'SIGKILL'); } catch { /* It has gone already. */ }
+}
+
+// spawn(WORDS, TTY): with pipes; with TTY it has a terminal too, as where a user
+// has started the client there, whose screen is kept.
+function spawn(words, tty, more) {
+	const line = words.map(word => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
+	const [program, ...args] = !tty ? words : ['script', '-qfec',
+		`exec ${line} <&3 >&4 2>/dev/null 3<&- 4>&-`, '/dev/null'];
+	const child = cp.spawn(program, args, { cwd: home, env: { ...env, ...more },
+		detached: !tty, stdio: ['pipe', 'pipe', 'ignore', ...tty ? ['pipe', 'pipe'] : []] });
+	if (tty) {
+		child.stdout.on('data', data => screen += data);
+		[child.stdin, child.stdout] = child.stdio.slice(3);
+	}
+	for (const one of [child, child.stdin, child.stdout])
+		one.on('error', () => {});
+	return child;
+}
+
+// -- who is called: an MCP server, Claude Code, ssh. Each calls one STEP after the
+// other, a function that gives [TOOL, ARGUMENTS], and tells LATER of its text and
+// its milliseconds.
+
+async function mcp(row, words, tty, steps, later) {
+	const waiting = [], child = spawn(words, tty);
+	const send = message =>
+		child.stdin.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\n');
+	const request = (method, params) => new Promise(done =>
+		send({ id: waiting.push(done) - 1, method, params }));
+	createInterface({ input: child.stdout }).on('line', line => {
+		const message = line.startsWith('{') ? JSON.parse(line) : {};
+		waiting[message.id]?.(message);
+	});
+	await request('initialize', { capabilities: {}, protocolVersion: '2025-06-18',
+		clientInfo: { name: 'compare', version: '1' } });
+	send({ method: 'notifications/initialized' });
+	await (row.first && request(...row.first));
+	for (const step of steps) {
+		const [name, args] = step(), began = performance.now();
+		const { result, error } = await request('tools/call', { name, arguments: args });
+		later(error?.message ?? result.content.map(({ text }) => text).join('\n'),
+			performance.now() - began);
+	}
+}
+
+async function claude(row, words, tty, steps, later) {
+	const tell = n =>
+		player.results[n] && later(player.results[n].text, player.took(n));
+	const player = new Player([...steps.map((step, n) => () => {
+		tell(n - 1);
+		return [step()];
+	}), () => [tell(steps.length - 1)].slice(1)]);
+	await player.listen();
+	const child = spawn([...words, '-p', 'hi'], tty, { ANTHROPIC_BASE_URL: player.url,
+		ANTHROPIC_API_KEY: 'x', IS_SANDBOX: '1',
+		CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' });
+	child.stdin.end();
+	await new Promise(done => child.on('close', done));
+}
+
+// A connection for each command; ssh itself begins its server, without a port.
+async function ssh(row, words, tty, steps, later) {
+	if (!process.getuid() && !fs.existsSync('/run/sshd')) { // sshd's own demand
+		fs.mkdirSync('/run/sshd');
+		process.on('exit', () => fs.rmdirSync('/run/sshd'));
+	}
+	if (!fs.existsSync(`${home}/key`))
+		cp.execFileSync('ssh-keygen', ['-qN', '', '-f', `${home}/key`]);
+	fs.writeFileSync(`${home}/sshd`, `HostKey ${home}/key\nStrictModes no\n` +
+		`AuthorizedKeysFile ${home}/key.pub\nUsePAM no\nAcceptEnv *\n`);
+	fs.writeFileSync(`${home}/ssh`, `IdentityFile ${home}/key\nBatchMode yes\n` +
+		`StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nLogLevel ERROR\n` +
+		`SetEnv COMPARE=${home}\nProxyCommand ${row.needs} -i -f ${home}/sshd\n`);
+	for (const step of steps) {
+		const [, { command }] = step(), began = performance.now();
+		const child = spawn(['ssh', '-F', `${home}/ssh`, 'host', command], tty);
+		let text = '', chars = 0;
+		child.stdin.end();
+		for await (const part of child.stdout)
+			[text, chars] = [text || String(part), chars + part.length];
+		later(text, performance.now() - began, chars);
+	}
+}
+
+// How a command is called, begun in the background, and given a terminal
+const limit = { timeout: 100000 }, later = { run_in_background: true };
+const free = ['--permission-mode', 'bypassPermissions'];
+const config = JSON.stringify({ mcpServers: { boris: { command: boris } } });
+const number = ({ output }) => /\d[\w.]*/.exec(output.join(''))[0];
+const rows = {
+	boris: { by: mcp, version: () => number(cp.spawnSync(boris, ['--version'])),
+		call: ['bash', limit], background: ['bash', later],
+		terminal: ['bash', { tty: true }] },
+	'Claude Code': { by: claude, npm: '@anthropic-ai/claude-code', args: free,
+		call: ['Bash', limit], background: ['Bash', later],
+		note: `the whole agent is measured; its shell is there already, asks the user,
+  has a sandbox, and keeps all of long output in a file (boris the first 64 MiB)` },
+	'boris in Claude Code': { by: claude, npm: '@anthropic-ai/claude-code',
+		args: [...free, '--strict-mcp-config', '--mcp-config', config],
+		call: ['mcp__boris__bash', limit], background: ['mcp__boris__bash', later],
+		terminal: ['mcp__boris__bash', { tty: true }] },
+	'Desktop Commander': { by: mcp, npm: '@wonderwhy-er/desktop-commander',
+		call: ['start_process', { timeout_ms: 100000 }],
+		background: ['start_process', { timeout_ms: 500 }],
+		note: `without the browser that it fetches; it has tools for files, searches,
+  spreadsheets and documents, too, and a list of commands that it refuses` },
+	'mcp-server-commands': { by: mcp, npm: 'mcp-server-commands',
+		call: ['run_command'], note: 'it gives up at 1 MiB of output' },
+	'mako': { by: mcp, npm: '@mako10k/mcp-shell-server',
+		call: ['shell_execute', { execution_mode: 'foreground', timeout_seconds: 100 }],
+		background: ['shell_execute', { execution_mode: 'background' }],
+		terminal: ['terminal_operate'],
+		note: 'its check of each command by a model is turned off here' },
+	'codex-shell-tool-mcp': { by: mcp, npm: '@openai/codex-shell-tool-mcp',
+		first: ['codex/sandbox-state/update', { sandboxCwd: home,
+			sandboxPolicy: { type: 'danger-full-access' } }],
+		call: ['shell', { workdir: home, login: false, timeout_ms: 100000 }],
+		note: `its sandbox is turned off here; it can ask the user about each program
+  that a command starts` },
+	'ssh host bash': { by: ssh, call: [], needs: '/usr/sbin/sshd',
+		version: () => number(cp.spawnSync('ssh', ['-V'])),
+		note: `there already, and a connection for each call (ControlMaster keeps one);
+  all of the output comes back, and who called it cuts it` },
+};
+
+// -- what is measured -------------------------------------------------------
+
+// fetched(NAME): the folder, program and version of a package; a browser that
+// one of them would fetch is left out.
+function fetched(name) {
+	const dir = `${packages}/${name.replaceAll('/', '+')}`;
+	const file = `${dir}/node_modules/${name}/package.json`;
+	fs.mkdirSync(dir, { recursive: true });
+	if (!fs.existsSync(file)) {
+		fs.writeFileSync(`${dir}/package.json`, '{}');
+		cp.spawnSync('npm', ['install', '--no-audit', '--no-fund', name], { cwd: dir,
+			timeout: 110000, env: { ...process.env, PUPPETEER_SKIP_DOWNLOAD: '1' } });
+	}
+	if (!fs.existsSync(file))
+		throw Error('npm could not fetch it');
+	const { version, bin } = JSON.parse(read(file));
+	return { dir, version, bin: `${dir}/node_modules/.bin/${Object.keys(bin)[0]}` };
+}
+
+// play(ROW, TTY, STEPS, LATER): a step is a command, [COMMAND, HOW], or a function
+const play = (row, tty, steps, later = () => {}) => row.by(row,
+	[row.npm ? fetched(row.npm).bin : boris, ...row.args ?? []], tty,
+	steps.map(step => () => {
+		const [command, [name, more] = row.call] = step();
+		return [name, { command, ...more }];
+	}), later);
+
+// Where a password is asked for
+async function password(row, how) {
+	let text;
+	screen = '';
+	await within(30000, new Promise(asked => play(row, true,
+		[() => asked() || [ask, how]], said => text = said)));
+	for (let i = 0; i < 80 && text === undefined; i++)
+		await sleep(100);
+	const waits = all().some(pid => /^sh .*\/ask $/.test(runs(pid)));
+	kill(...all());
+	return screen.includes('Password:') ? "asks on the user's terminal"
+		: text === undefined ? 'hangs' : /boris --secret/.test(text)
+			? 'asks model or person' : waits ? 'asks the model' : 'fails at once';
+}
+
+// left(ROW, NAME, WHOM): how many of two commands, one in the background, and
+// how many other processes are left 8 s after its client, or itself, was killed
+async function left(row, name, whom) {
+	const client = cp.fork(self, ['--client', name], { stdio: 'ignore',
+		env: { ...process.env, COMPARE_HOME: home, PACKAGES: packages } });
+	const asleep = () => all().filter(pid => /^sleep 400/.test(runs(pid)));
+	for (let i = 0; i < 150 && asleep().length < 2; i++)
+		await sleep(100);
+	const of = asleep().length < 2 ? ` of ${asleep().length}` : '';
+	const child = all().filter(pid =>
+		RegExp(`\\) \\w ${client.pid} `).test(read(`/proc/${pid}/stat`)));
+	kill(...whom === 'client' && row.by !== claude ? [client.pid] : child);
+	await sleep(8000);
+	const sleeps = asleep().length;
+	const others = all().filter(pid => !/^sleep /.test(runs(pid)) &&
+		!shells.test(runs(pid)));
+	kill(client.pid, ...all());
+	return sleeps + (others.length ? `+${others.length}` : '') + of;
+}
+
+async function measure(row, name) {
+	if (row.needs && !fs.existsSync(row.needs))
+		throw Error(`there is no ${row.needs}`);
+	const { dir, version } = row.npm ? fetched(row.npm)
+		: { dir: boris, version: row.version() };
+	const size = parseInt(cp.execFileSync('du', ['-sk', dir])) / 1024;
+	let rest, cat, began, timer, chars = '-', peak = 0;
+	const took = [], yard = [], loop = `for i in ${'i '.repeat(20)}; do`;
+	const calls = Array.from({ length: 60 }, (_, i) => () => {
+		if (i % 6 === 0) // without the loop's own shell
+			yard.push((sh(`exec sh -c '${loop} ${shell} -c true; done'`) -
+				sh('exec sh -c :')) / 20);
+		return ['true'];
+	});
+	await within(60000, play(row, false, [() => ['true'], () => {
+		cp.spawnSync('sleep', ['3']);
+		rest = weigh(all());
+		return ['true'];
+	}, ...calls, () => {
+		cat = sh(`${flood} | cat >/dev/null`);
+		began = performance.now();
+		timer = setInterval(() => peak = Math.max(peak, weigh(all().filter(pid =>
+			!/^(yes|head) /.test(runs(pid)) && !shells.test(runs(pid))))), 100);
+		return [flood];
+	}], (said, ms, length = said.length) => took.push(ms) > calls.length + 2 &&
+		(chars = length))).catch(() => {});
+	clearInterval(timer);
+	kill(...all());
+	const ended = took[calls.length + 2], flooded = ended ?? performance.now() - began;
+	cat = (cat + sh(`${flood} | cat >/dev/null`)) / 2;
+	const mib = n => n.toFixed(n < 10 ? 2 : 0);
+	return [`${name} ${version}`, row.by === ssh ? '-' : mib(size), mib(rest),
+		(tenth(took.slice(2, calls.length + 2)) / tenth(yard)).toFixed(1),
+		!began ? '-' : flooded < cat / 5 ? 'fails' : (ended ? '' : '>') + (flooded / cat).toFixed(1),
+		peak ? mib(peak) : '-', chars, await left(row, name, 'client'),
+		await left(row, name, 'self'), await password(row, row.call) +
+		(row.terminal ? `; ${await password(row, row.terminal)}` : '')];
+}
+
+if (process.argv[2] === '--client') {
+	const row = rows[process.argv[3]], hidden = 'sleep 4001 >/dev/null 2>&1 & sleep 1';
+	await play(row, false, [() => row.background ? ['sleep 4001', row.background]
+		: [hidden], () => ['sleep 4002']]);
+	process.exit();
+}
+process.on('exit', () => {
+	kill(...all());
+	fs.rmSync(home, { recursive: true, force: true });
+});
+// What was called has been killed, and then nobody waits for its answer.
+process.on('unhandledRejection', () => {});
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+	process.on(signal, () => process.exit(1));
+const wanted = process.argv.slice(2);
+const names = Object.keys(rows).filter(name =>
+	!wanted.length || wanted.some(start => name.startsWith(start)));
+console.log(`${new Date().toISOString().slice(0, 10)}, ${os.type()} ${os.release()}, ` +
+	`${os.arch()}, Node.js ${process.version}
+MiB     all that is installed; Node.js itself (${
+	(fs.statSync(process.execPath).size / 1048576).toFixed(0)} MiB) comes on top
+rest    MiB of memory (PSS) of all its processes, 3 s after a call
+call    a call of true, over fork, exec and wait of the same shell; of Claude
+        Code with all that it does around a call (make bench is exact)
+1 GiB   of output: its time over that of cat >/dev/null; peak: the memory's most
+        in it, in MiB; chars: how many characters came back
+client  how many of two commands, one in the background (+ its own processes),
+        run 8 s after SIGKILL of its client; self: after SIGKILL of itself
+prompt  where a program that asks for a password does so; behind a semicolon
+        with the tool's own terminal
+`);
+const table = [['', 'MiB', 'rest', 'call', '1 GiB', 'peak', 'chars', 'client', 'self',
+	'prompt']];
+for (const name of names) {
+	try {
+		if (rows[name].npm)
+			fetched(rows[name].npm);
+		table.push(await within(120000, measure(rows[name], name)));
+	} catch (error) {
+		console.log(`${name} is left out: ${error.message}\n`);
+	}
+	kill(...all());
+}
+const wide = table[0].map((_, i) => Math.max(...table.map(row => `${row[i]}`.length)));
+for (const row of table)
+	console.log(row.map((cell, i) => i && i < 9 ? `${cell}`.padStart(wide[i])
+		: `${cell}`.padEnd(wide[i])).join('  ').trimEnd());
+console.log(['', ...names.filter(name => rows[name].note)
+	.map(name => `${name}: ${rows[name].note}`)].join('\n'));
+process.exit();
