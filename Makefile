@@ -14,13 +14,11 @@ SMALL = -fno-asynchronous-unwind-tables -fno-pie
 TIGHT = -Wl,-z,noseparate-code -Wl,-z,norelro -Wl,--gc-sections
 
 # One for each .c file; io.o, the clock, is apart for t/boris-fast.
-MOST = boris.o options.o ask.o fence.o guard.o \
-	stdio.o http.o connection.o httprules.o httpmsg.o \
-	mcp.o clients.o answers.o calls.o until.o \
-	tools.o arguments.o results.o notes.o \
-	session.o secret.o records.o job.o log.o edit.o \
-	exec.o script.o terminal.o proc.o output.o cut.o spool.o \
-	path.o pattern.o buf.o json.o
+MOST = boris.o options.o fence.o guard.o lines.o \
+	http/http.o http/connection.o http/httpmsg.o \
+	mcp.o rpc.o calls.o tools.o results.o session.o job.o \
+	edit.o log.o secret.o exec.o script.o terminal.o proc.o \
+	output.o spool.o buf.o json.o
 OBJ = $(MOST) io.o
 
 all: boris

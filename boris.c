@@ -12,26 +12,27 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ask.h"
+#include "buf.h"
 #include "fence.h"
 #include "guard.h"
-#include "http.h"
+#include "http/http.h"
 #include "io.h"
+#include "lines.h"
 #include "log.h"
-#include "stdio.h"
-#include "mcp.h"
 #include "options.h"
 #include "proc.h"
+#include "script.h"
+#include "secret.h"
+
+#define NO_RANDOM "there is no source of random numbers"
 
 /* The only variable of the program at file scope: the handler writes to it. */
 static int signal_pipe[2] = { -1, -1 };
 
-/* -- The process ------------------------------------------------------- */
-
 static void
 on_signal(int sig)
 {
-	char c = sig == SIGCHLD ? 'c' : 's';
+	char c = sig == SIGCHLD ? 'c' : sig == SIGHUP ? 'h' : 's';
 	int saved = errno;
 
 	/* If the pipe is full, there is enough in it to wake the loop. */
@@ -48,15 +49,17 @@ on_nothing(int sig)
 }
 
 static void
-catch(int sig, void (*handler)(int), int flags)
+catch(int sig, void (*handler)(int))
 {
-	struct sigaction action = { .sa_handler = handler, .sa_flags = flags };
+	struct sigaction action = {
+		.sa_handler = handler, .sa_flags = SA_RESTART | SA_NOCLDSTOP
+	};
 
 	sigaction(sig, &action, NULL);
 }
 
-/* Installs the handlers and unblocks all signals. A SIGHUP that was ignored,
- * by nohup, does not end boris (C3). */
+/* Installs the handlers and unblocks all signals. A SIGHUP that was ignored at
+ * the start, by nohup, does nothing (C3). */
 static void
 catch_signals(void)
 {
@@ -66,75 +69,30 @@ catch_signals(void)
 	sigaction(SIGHUP, NULL, &hup);
 	if (proc_pipe(signal_pipe, -1) < 0)
 		fatal(1, "pipe", NULL, strerror(errno));
-	catch(SIGPIPE, on_nothing, 0);
-	catch(SIGXFSZ, on_nothing, 0);
-	catch(SIGTERM, on_signal, SA_RESTART);
-	catch(SIGINT, on_signal, SA_RESTART);
-	catch(SIGHUP, hup.sa_handler == SIG_IGN ? on_nothing : on_signal,
-	    SA_RESTART);
-	catch(SIGQUIT, on_signal, SA_RESTART);
-	catch(SIGCHLD, on_signal, SA_RESTART | SA_NOCLDSTOP);
+	catch(SIGPIPE, on_nothing);
+	catch(SIGXFSZ, on_nothing);
+	catch(SIGTERM, on_signal);
+	catch(SIGINT, on_signal);
+	catch(SIGHUP, hup.sa_handler == SIG_IGN ? on_nothing : on_signal);
+	catch(SIGQUIT, on_signal);
+	catch(SIGCHLD, on_signal);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* One end of a pipe whose other end is closed: reading gives end of file (0),
- * writing fails (1). -1 with errno. */
-static int
-half_pipe(int which)
-{
-	int end[2];
-
-	if (proc_pipe(end, !which) < 0)
-		return -1;
-	close(end[!which]);
-	return end[which];
-}
-
-/* Opens those of 0 to 2 that are closed, so that nothing opened later takes
- * their place (C3); and closes what the client left open (F3, Q5). */
-static void
-fill_descriptors(void)
-{
-	int fd, end;
-
-	for (fd = 0; fd < 3; fd++) {
-		if (fcntl(fd, F_GETFD) >= 0)
-			continue;
-		end = half_pipe(fd > 0);
-		dup2(end, fd);
-		if (end != fd)
-			close(end);
-	}
-	proc_close_from(3);
-}
-
 /* What boris starts is the kernel's first choice when memory runs out: all
- * inherit this, so the largest goes first (E10). It is never lowered. False: it
- * was not raised, which is no error. */
-static bool
+ * inherit this, so the largest goes first (E10). It is never lowered. */
+static void
 offer_memory(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
 	char text[8] = "";
-	bool raised;
 
-	raised = read(fd, text, sizeof(text) - 1) > 0 && atoi(text) < 500 &&
-	    pwrite(fd, "500", 3, 0) == 3;
+	if (read(fd, text, sizeof(text) - 1) > 0 && atoi(text) < 500 &&
+	    pwrite(fd, "500", 3, 0) < 0)
+		errno = 0;  /* A kernel that refuses is no error. */
 	fd_close(&fd);
-	return raised;
 }
-
-/* The stdin of commands that are given none, also without /dev/null (B4) */
-static int
-open_no_input(void)
-{
-	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
-	return fd >= 0 ? fd : half_pipe(0);
-}
-
-/* -- Process 1 (E8) ---------------------------------------------------- */
 
 /* Reaps every child until boris has ended, and its guard, which ends what is
  * left: when process 1 ends, the kernel kills all. Other signals are passed
@@ -142,15 +100,15 @@ open_no_input(void)
 static int
 mind_children(pid_t boris, const struct guard *guard)
 {
+	pid_t pid = 0, awaited = boris;
+	int sig, status, result = 0;
 	sigset_t all;
-	int sig = SIGCHLD, status, result = -1;
-	pid_t pid, last = boris;
 
 	sigfillset(&all);
-	for (;;) {
+	while (awaited != 0 && pid >= 0) {
 		sigwait(&all, &sig);
-		if (sig != SIGCHLD && result >= 0)
-			return result;
+		if (sig != SIGCHLD && awaited != boris)
+			break;
 		if (sig != SIGCHLD)
 			kill(boris, sig);
 		while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
@@ -158,15 +116,13 @@ mind_children(pid_t boris, const struct guard *guard)
 				result = WIFEXITED(status)
 				    ? WEXITSTATUS(status)
 				    : 128 + WTERMSIG(status);
-				last = guard_pid(guard);
 				alarm((PROC_GRACE + PROC_GIVE_UP) / 1000 + 1);
-			} else if (pid == last) {
-				last = 0;
 			}
+			if (pid == awaited)
+				awaited = pid == boris ? guard_pid(guard) : 0;
 		}
-		if (result >= 0 && (last == 0 || pid < 0))
-			return result;
 	}
+	return result;
 }
 
 /* The first process of a container inherits all that lose their parent. So it
@@ -177,7 +133,7 @@ leave_process_1(const struct guard *guard)
 	pid_t pid;
 
 	/* If it were ignored, no child would leave a status to wait for. */
-	catch(SIGCHLD, on_nothing, 0);
+	catch(SIGCHLD, on_nothing);
 	pid = proc_fork();
 	if (pid < 0)
 		fatal(1, "fork", NULL, strerror(errno));
@@ -191,64 +147,116 @@ leave_process_1(const struct guard *guard)
 	tcsetpgrp(0, getpid());
 }
 
-/* -- Words for the person there ---------------------------------------- */
-
-static void
-greet(void)
-{
-	if (!isatty(0))
-		return;
-	say("boris " BORIS_VERSION " is an MCP server: a program starts it and "
-	    "speaks JSON-RPC with it,");
-	say("one message a line. boris --help says how to set it up. To try it "
-	    "by hand, paste:");
-	say("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\","
-	    "\"params\":{\"protocolVersion\":\"2025-11-25\"}}");
-	say("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
-	    "\"params\":{\"name\":\"bash\",\"arguments\":{\"command\":"
-	    "\"uname -a\"}}}");
-	say("Control-D ends it.");
-}
-
-static void
-announce(const struct http *http, const struct options *options)
-{
-	if (options->generate_token)
-		say("boris: token ", options->http.rules.token);
-	say("boris: listening on ", http_origin(http), "/mcp");
-}
-
-static void
-fail_to_listen(const struct http_options *options)
-{
-	const char *why = strerror(errno);
-	struct buf b = { NULL, 0, 0, false };
-
-	buf_puts(&b, options->address);
-	buf_number(&b, " port ", options->port, "");
-	buf_putc(&b, '\0');
-	fatal(1, "listen on", b.failed ? NULL : b.data, why);
-}
-
-/* -- The whole --------------------------------------------------------- */
-
 struct boris {
+	struct options options;
+	struct buf prefix;    /* of its files' names */
 	struct loop loop;
-	struct stdio *stdio;  /* the transport is this, */
+	struct lines *lines;  /* the transport is this, */
 	struct http *http;    /* or this; the other is NULL */
 	enum transport_state state;
 };
 
+/* Fills in what of the options is found or made at the start, and leaves
+ * process 1 where boris is that. */
+static void
+prepare(struct boris *b)
+{
+	struct options *o = &b->options;
+	char token[2 * PROC_RANDOM + 1];
+	const char *why;
+	int i, empty[2];
+
+	if (!proc_random(o->name, (sizeof(o->name) - 1) / 2) ||
+	    !proc_random(token, PROC_RANDOM))
+		fatal(1, "start", NULL, NO_RANDOM);
+	if (o->generate_token)
+		o->token = mem_copy(token);
+	buf_add(&b->prefix, "boris-", o->name);
+	o->shell = script_shell();
+	for (i = 0; i < ENVIRONMENTS; i++)
+		o->env[i] = script_environment((enum environment)i);
+	o->guard = guard_open(o->tmpdir, buf_text(&b->prefix));
+	if (o->guard == NULL)
+		fatal(1, "start", NULL, strerror(errno));
+	if (getpid() == 1)
+		leave_process_1(o->guard);
+	why = o->log_file != NULL ? log_open(&o->log, o->log_file) : NULL;
+	if (why != NULL)
+		fatal(1, "--log (BORIS_LOG)", o->log_file, why);
+	offer_memory();
+	o->no_input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (o->no_input < 0 && proc_pipe(empty, -1) == 0) {
+		o->no_input = empty[0];  /* It ends at once, too (B4). */
+		close(empty[1]);
+	}
+	/* boris itself keeps no directory busy. */
+	if (o->no_input < 0 || chdir("/") < 0)
+		fatal(1, "start", NULL, strerror(errno));
+	catch_signals();
+	proc_prepare(guard_visible(o->guard));
+}
+
+/* Begins to listen, raises the fences, and tells a person what can be done. */
+static void
+begin_serving(struct boris *b)
+{
+	struct options *o = &b->options;
+	const char *option, *why;
+
+	if (o->http)
+		b->http = http_open(o);
+	if (o->http && b->http == NULL) {
+		stderr_line("boris: listen on ", o->address, " port ",
+		    NUM(o->port), ": ", strerror(errno));
+		exit(1);
+	}
+	option = fence_raise(o, &why);
+	if (option != NULL)
+		fatal(1, option, why, strerror(errno));
+	if (b->http == NULL) {
+		b->lines = lines_open(o);
+		if (b->lines == NULL)
+			fatal(1, "start", NULL, NO_RANDOM);
+		if (isatty(0))  /* a person's (C4) */
+			stderr_line("boris " BORIS_VERSION " is an MCP server: "
+			    "a program starts it and writes JSON-RPC to it. "
+			    "See boris --help. Control-D ends it.");
+		return;
+	}
+	if (o->generate_token)
+		stderr_line("boris: token ", o->token);
+	stderr_line("boris: listening on ", http_origin(b->http), "/mcp");
+}
+
+/* H9: at SIGHUP, over HTTP, what may have been put in another file's place. */
+static void
+reload(struct options *o)
+{
+	const char *why = o->log != NULL ? log_open(&o->log, o->log_file)
+	    : NULL;
+
+	if (why != NULL)
+		stderr_line("boris: --log ", o->log_file, ": ", why,
+		    "; the old one stays");
+	why = o->token_file != NULL ? options_read_token(o) : NULL;
+	if (why != NULL)
+		stderr_line("boris: --token-file ", o->token_file, ": ", why,
+		    "; the old token stays");
+}
+
 /* What does not fit is read in the next turn. */
 static void
-read_signals(struct loop *loop)
+read_signals(struct boris *b)
 {
 	char bytes[64];
 	ssize_t n = read(signal_pipe[0], bytes, sizeof(bytes));
 
-	if (n > 0) {
-		loop->child = memchr(bytes, 'c', (size_t)n) != NULL;
-		loop->end = memchr(bytes, 's', (size_t)n) != NULL;
+	while (n-- > 0) {
+		b->loop.child |= bytes[n] == 'c';
+		if (bytes[n] == 'h' && b->http != NULL)
+			reload(&b->options);
+		else
+			b->loop.end |= bytes[n] != 'c';
 	}
 }
 
@@ -264,115 +272,53 @@ turn(struct boris *b)
 	if (b->http != NULL)
 		http_poll_add(b->http, &b->loop);
 	else
-		stdio_poll_add(b->stdio, &b->loop);
+		lines_poll_add(b->lines, &b->loop);
 	loop_wait(&b->loop);
 	if (loop_events(&b->loop, signals))
-		read_signals(&b->loop);
+		read_signals(b);
 	if (b->loop.end && b->state == TRANSPORT_ENDS)
 		b->state = TRANSPORT_CLOSED;
 	else if (b->http != NULL)
 		b->state = http_dispatch(b->http, &b->loop);
 	else
-		b->state = stdio_dispatch(b->stdio, &b->loop);
-}
-
-/* If it can't be written, no command can be started, and that is told (A2). */
-static void
-record_boris(const struct options *options, const char *event)
-{
-	const struct log_session none = { options->mcp.session.log, NULL };
-	struct record r = log_begin(&none, event);
-
-	log_number(&r, "pid", getpid());
-	log_text(&r, "version", BORIS_VERSION);
-	log_end(&r);
-}
-
-/* The exit status */
-static int
-serve(const struct options *options)
-{
-	const char *option, *missing;
-	struct boris b = { .http = NULL };
-
-	if (options->over_http) {
-		b.http = http_open(&options->http, &options->mcp);
-		if (b.http == NULL)
-			fail_to_listen(&options->http);
-	}
-	option = fence_raise(&options->fence, &missing);
-	if (option != NULL)
-		fatal(1, option, missing, strerror(errno));
-	record_boris(options, "boris_begin");
-	if (b.http != NULL) {
-		announce(b.http, options);
-	} else {
-		b.stdio = stdio_open(&options->mcp);
-		if (b.stdio == NULL)
-			fatal(1, "start", NULL, "out of memory");
-		greet();
-	}
-	while (b.state <= TRANSPORT_ENDS)
-		turn(&b);
-	if (b.state == TRANSPORT_STARVED)
-		say("boris: out of memory for an answer, so it ends");
-	stdio_free(b.stdio);
-	http_free(b.http);
-	loop_free(&b.loop);
-	record_boris(options, "boris_end");
-	return b.state == TRANSPORT_STARVED;
+		b->state = lines_dispatch(b->lines, &b->loop);
 }
 
 int
 main(int argc, char **argv)
 {
-	struct options options;
-	struct session_options *session = &options.mcp.session;
-	const char *why;
-	char prefix[] = "boris-0123456789abcdef";
+	struct boris b = { .state = TRANSPORT_SERVES };
+	int status = 0, fd;
 	sigset_t all;
-	int status;
 
+	(void)argc;
 	/* Until catch_signals(): the one that ends boris may come earlier. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	fill_descriptors();
+	/* Those of 0 to 2 that are closed are filled, so that nothing opened
+	 * later takes their place (C3); what the client left open is closed
+	 * (F3, Q5). */
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd < 3);
+	proc_close_from(3);
 	/* Before the fork: process 1 is to show no token either (H3). */
-	options_read(&options, argc > 0 ? argv + 1 : argv);
-	if (options.secret != NULL) {
-		status = ask_secret(session->tmpdir, options.secret);
-		options_free(&options);
-		return status;
+	options_read(&b.options, argv);
+	if (b.options.secret != NULL) {
+		status = secret_ask(b.options.tmpdir, b.options.secret);
+	} else {
+		prepare(&b);
+		begin_serving(&b);
+		while (b.state != TRANSPORT_CLOSED)
+			turn(&b);
+		lines_free(b.lines);
+		http_free(b.http);
+		guard_free(b.options.guard);
+		close(b.options.no_input);
+		close(signal_pipe[0]);
+		close(signal_pipe[1]);
 	}
-	if (!proc_random(prefix + 6, 8))
-		fatal(1, "start", NULL, "no source of random numbers: neither "
-		    "getrandom() nor /dev/urandom");
-	session->name = prefix + 6;
-	session->guard = guard_open(session->tmpdir, prefix);
-	if (session->guard == NULL)
-		fatal(1, "start", NULL, strerror(errno));
-	if (getpid() == 1)
-		leave_process_1(session->guard);
-	if (options.log != NULL) {
-		session->log = log_open(options.log, &why);
-		if (session->log == NULL)
-			fatal(1, "--log (BORIS_LOG)", options.log, why);
-	}
-	offer_memory();
-	session->no_input = open_no_input();
-	if (session->no_input < 0)
-		fatal(1, "/dev/null", NULL, strerror(errno));
-	catch_signals();
-	proc_prepare(guard_visible(session->guard));
-	/* boris itself keeps no directory busy. */
-	if (chdir("/") < 0)
-		fatal(1, "/", NULL, strerror(errno));
-	status = serve(&options);
-	guard_free(session->guard);
-	log_free(session->log);
-	options_free(&options);
-	close(session->no_input);
-	close(signal_pipe[0]);
-	close(signal_pipe[1]);
-	return status;
+	/* The rest lasts as long as boris: while main() has not returned, all
+	 * is still found from `b` (Q5). */
+	exit(status);
 }

@@ -1,25 +1,126 @@
-/* Needs nothing of the system but C99: no call, no locale, no state. */
+#define _POSIX_C_SOURCE 200809L
 
 #include "buf.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PIECE = 512 };  /* bytes that a pipe takes at once, if any (PIPE_BUF) */
+
+/* A pipe or a terminal is opened anew, so that it does not wait: the flags of
+ * descriptor 2 are shared with other processes. (A file does not wait, and
+ * opened anew it would be written over.) Who can't do that, for want of the
+ * right or of Linux, gives it pieces when it has room. (That can wait on a
+ * terminal which is stopped.) */
+size_t
+stderr_write(const char *p, size_t n)
+{
+	struct pollfd out = { .fd = 2, .events = POLLOUT };
+	size_t at = 0, most = n;
+	ssize_t done = 1;
+	struct stat st;
+	int own = -1, error;
+
+	if (fstat(2, &st) == 0 && !S_ISREG(st.st_mode)) {
+		own = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY |
+		    O_CLOEXEC);
+		out.fd = own < 0 ? 2 : own;
+		most = own < 0 ? PIECE : n;
+	}
+	for (; at < n && done > 0; at += done > 0 ? (size_t)done : 0) {
+		errno = EAGAIN;
+		done = poll(&out, 1, 0);
+		if (done > 0)
+			done = write(out.fd, p + at, n - at < most ? n - at
+			    : most);
+	}
+	error = errno;
+	if (own >= 0)
+		close(own);
+	errno = error;
+	return at;
+}
+
+void
+stderr_all(const char *const *part)
+{
+	char line[1024];  /* there may be no memory to ask for */
+	size_t n = 0;
+	const char *c;
+
+	for (; *part != NULL; part++) {
+		for (c = *part; *c != '\0' && n < sizeof(line) - 1; c++)
+			line[n++] = iscntrl((unsigned char)*c) ? '?' : *c;
+	}
+	line[n++] = '\n';
+	stderr_write(line, n);  /* if it fails, there is nowhere to say so */
+}
+
+void
+fatal(int status, const char *what, const char *value, const char *right)
+{
+	stderr_line("boris: ", what, value != NULL ? " " : "",
+	    value != NULL ? value : "", ": ", right);
+	exit(status);
+}
+
+/* Returns it; where there is none, boris ends (E7). */
+static void *
+there(void *p)
+{
+	if (p == NULL)
+		fatal(1, "memory", NULL, "there is none left, so boris ends");
+	return p;
+}
+
+void *
+mem_resize(void *p, size_t n)
+{
+	return there(realloc(p, n));
+}
+
+void *
+mem_get(size_t n)
+{
+	return there(calloc(1, n));  /* Untouched pages cost nothing. */
+}
+
+char *
+mem_copy(const char *text)
+{
+	size_t n = strlen(text) + 1;
+
+	return memcpy(mem_resize(NULL, n), text, n);
+}
 
 bool
-buf_room(struct buf *b, size_t more)
+mem_is_there(size_t n)
+{
+	void *volatile p = malloc(n);  /* Else a compiler drops both. */
+
+	free(p);
+	return p != NULL;
+}
+
+bool
+buf_reserve(struct buf *b, size_t more)
 {
 	size_t cap = b->cap * 2 + more + 64;
-	char *data = NULL;
+	char *data;
 
-	if (b->failed || more <= b->cap - b->len)
-		return !b->failed;
-	if (more <= SIZE_MAX / 4)  /* else the sum may have wrapped around */
-		data = realloc(b->data, cap);
-	if (data == NULL) {
-		b->failed = true;
+	if (more <= b->cap - b->len)
+		return true;
+	/* A sum that has wrapped around is no size. */
+	data = more <= SIZE_MAX / 4 ? realloc(b->data, cap) : NULL;
+	if (data == NULL)
 		return false;
-	}
 	b->data = data;
 	b->cap = cap;
 	return true;
@@ -28,16 +129,17 @@ buf_room(struct buf *b, size_t more)
 void
 buf_put(struct buf *b, const void *bytes, size_t n)
 {
-	if (n > 0 && buf_room(b, n)) {
-		memcpy(b->data + b->len, bytes, n);
-		b->len += n;
-	}
+	if (n == 0)
+		return;  /* There may be no bytes: NULL. */
+	there(buf_reserve(b, n) ? b : NULL);
+	memcpy(b->data + b->len, bytes, n);
+	b->len += n;
 }
 
 void
-buf_puts(struct buf *b, const char *text)
+buf_putc(struct buf *b, char c)
 {
-	buf_put(b, text, strlen(text));
+	buf_put(b, &c, 1);
 }
 
 void
@@ -48,56 +150,16 @@ buf_add_all(struct buf *b, ...)
 
 	va_start(strings, b);
 	while ((s = va_arg(strings, const char *)) != NULL)
-		buf_puts(b, s);
+		buf_put(b, s, strlen(s));
 	va_end(strings);
 }
 
-void
-buf_putc(struct buf *b, char c)
+char *
+buf_text(struct buf *b)
 {
-	if (buf_room(b, 1))
-		b->data[b->len++] = c;
-}
-
-void
-buf_int(struct buf *b, int64_t n)
-{
-	char digits[20], *d = digits + sizeof(digits);
-	uint64_t rest = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
-
-	/* printf alone would take 7 KiB of a static binary (Q2). */
-	do {
-		*--d = (char)('0' + rest % 10);
-		rest /= 10;
-	} while (rest > 0);
-	if (n < 0)
-		*--d = '-';
-	buf_put(b, d, (size_t)(digits + sizeof(digits) - d));
-}
-
-void
-buf_seconds(struct buf *b, int64_t ms, int decimals)
-{
-	int unit = 100;
-
-	buf_number(b, "", ms / 1000, ".");
-	for (; decimals > 0; decimals--, unit /= 10)
-		buf_int(b, ms / unit % 10);
-}
-
-void
-buf_time(struct buf *b, int64_t ms)
-{
-	buf_seconds(b, ms, 1);
-	buf_puts(b, " s");
-}
-
-void
-buf_number(struct buf *b, const char *before, int64_t n, const char *behind)
-{
-	buf_puts(b, before);
-	buf_int(b, n);
-	buf_puts(b, behind);
+	buf_putc(b, '\0');
+	b->len--;
+	return b->data;
 }
 
 void
@@ -121,9 +183,9 @@ buf_shrink(struct buf *b)
 void
 buf_drop(struct buf *b, size_t n)
 {
-	if (n < b->len)
-		memmove(b->data, b->data + n, b->len - n);
-	b->len -= n < b->len ? n : b->len;
+	b->len -= n;
+	if (b->len > 0)
+		memmove(b->data, b->data + n, b->len);
 }
 
 void
@@ -131,6 +193,60 @@ buf_free(struct buf *b)
 {
 	free(b->data);
 	memset(b, 0, sizeof(*b));
+}
+
+bool
+buf_has(const struct buf *b, char c)
+{
+	return b->len > 0 && memchr(b->data, c, b->len) != NULL;
+}
+
+/* printf() alone would take 7 KiB of a static binary (Q2). */
+const char *
+decimal(char room[24], int64_t n)
+{
+	uint64_t rest = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+	char *p = room + 23;
+
+	do {
+		*--p = (char)('0' + rest % 10);
+		rest /= 10;
+	} while (rest > 0);
+	if (n < 0)
+		*--p = '-';
+	return p;
+}
+
+const char *
+seconds(char room[32], int64_t ms, int decimals)
+{
+	room[23] = '.';
+	/* The 1 keeps the zeros behind the point, and is left out. */
+	memcpy(room + 24, NUM(1000 + ms % 1000) + 1, (size_t)decimals);
+	return decimal(room, ms / 1000);
+}
+
+int
+hex_digit(char c)
+{
+	int letter = c | 0x20;
+
+	if (letter >= 'a' && letter <= 'f')
+		return letter - 'a' + 10;
+	return c >= '0' && c <= '9' ? c - '0' : 16;
+}
+
+int64_t
+digits_value(const char *text, int base, const char **behind)
+{
+	int64_t n = 0;
+
+	for (*behind = text; hex_digit(**behind) < base; ++*behind) {
+		if (n >> 56 != 0)
+			return -1;
+		n = n * base + hex_digit(**behind);
+	}
+	return *behind == text ? -1 : n;
 }
 
 /* Unicode, table 3-7; RFC 3629, section 4 */
@@ -158,45 +274,88 @@ utf8_length(const unsigned char *p, size_t n)
 	return len;
 }
 
-size_t
-buf_cut(const struct buf *text, int most)
-{
-	size_t i = 0;
-	int step = 1;
-
-	for (; most > 0 && i < text->len && step > 0; most--) {
-		step = utf8_length((const unsigned char *)text->data + i,
-		    text->len - i);
-		i += step > 0 ? (size_t)step : 0;
-	}
-	return i;
-}
-
 bool
 utf8_continues(unsigned char c)
 {
 	return (c & 0xC0) == 0x80;
 }
 
-int
-hex_digit(char c)
+size_t
+utf8_cut(const struct buf *text, int most)
 {
-	int letter = c | 0x20;
+	size_t i = 0;
+	int n = 1;
 
-	if (letter >= 'a' && letter <= 'f')
-		return letter - 'a' + 10;
-	return c >= '0' && c <= '9' ? c - '0' : 16;
+	for (; most > 0 && i < text->len && n != 0; most--) {
+		n = utf8_length((const unsigned char *)text->data + i,
+		    text->len - i);
+		i += (size_t)(n > 0 ? n : -n);
+	}
+	return i;
 }
 
-int64_t
-digits_value(const char *text, int base, const char **behind)
+void
+path_tidy(char *path)
 {
-	int64_t n = 0;
+	size_t len = 0, part;
+	const char *p;
 
-	for (*behind = text; hex_digit(**behind) < base; ++*behind) {
-		if (n >> 56 != 0)
-			return -1;
-		n = n * base + hex_digit(**behind);
+	for (p = path; *p != '\0'; p += part) {
+		p += strspn(p, "/");
+		part = strcspn(p, "/");
+		if (part == 2 && p[0] == '.' && p[1] == '.') {
+			while (len > 0 && path[--len] != '/')
+				;
+		} else if (part > 1 || (part == 1 && p[0] != '.')) {
+			path[len++] = '/';
+			memmove(path + len, p, part);
+			len += part;
+		}
 	}
-	return *behind == text ? -1 : n;
+	if (len == 0)
+		path[len++] = '/';
+	path[len] = '\0';
+}
+
+char *
+path_from(const char *dir, const char *name)
+{
+	struct buf b = { NULL, 0, 0 };
+
+	if (name[0] == '/')
+		return mem_copy(name);
+	buf_add(&b, dir[1] != '\0' ? dir : "", "/", name);
+	return buf_text(&b);
+}
+
+bool
+pattern_open(struct pattern *p, const char *bytes, size_t len)
+{
+	size_t i;
+
+	p->back = len > 0 ? malloc(len * sizeof(*p->back)) : NULL;
+	if (p->back == NULL)
+		return len == 0;
+	p->bytes = bytes;
+	p->len = len;
+	p->back[0] = 0;
+	for (i = 1; i < len; i++)
+		p->back[i] = (uint32_t)pattern_step(p, p->back[i - 1],
+		    bytes[i]);
+	return true;
+}
+
+void
+pattern_free(struct pattern *p)
+{
+	free(p->back);
+	memset(p, 0, sizeof(*p));
+}
+
+size_t
+pattern_step(const struct pattern *p, size_t matched, char c)
+{
+	while (matched > 0 && (matched == p->len || p->bytes[matched] != c))
+		matched = p->back[matched - 1];
+	return matched + (p->len > 0 && p->bytes[matched] == c);
 }

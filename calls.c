@@ -6,102 +6,108 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "records.h"
+#include "log.h"
 #include "results.h"
-#include "until.h"
+#include "secret.h"
 
 enum {
-	LISTENS = 32,          /* subscriptions at a time */
-	WAITS = 1000,          /* calls about tasks at a time (P6) */
+	WAITS = 1000,          /* calls about tasks, or subscriptions (P6) */
 	QUIET = 300,           /* ms of silence that end a wait for news (W2) */
 	QUIET_TYPED = 2000,    /* ms, if something was typed */
 	BURST = 100,           /* ms behind `until`, whose line goes on (W3) */
 	PROMPT_POLL = 50,      /* ms between checks whether a terminal prompts:
 	                        * a change of its settings is no event (I3) */
-	PROGRESS_GAP = 100,    /* ms: at most ten a second (O7) */
-	PROGRESS_PAUSE = 20,   /* ms from news to progress; clients lose it if
-	                        * they read it together with the response */
+	ECHO_MOST = 4096,      /* bytes of what was typed that are recognised */
+	PROGRESS_GAP = 100,    /* ms from news to progress (O7); clients lose it
+	                        * if they read it together with the response */
 	PROGRESS_SILENCE = 10000,  /* ms; then there is progress without news */
-	PROGRESS_SIZE = 4000   /* bytes of each stream */
+	PROGRESS_SIZE = 4000,  /* bytes of each stream */
+	SHORT_RESULT = 16 << 10,  /* bytes printed, for which memory is there */
+	LONG_RESULT = 1 << 20  /* bytes; no result shows more */
 };
 
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
+
+/* What is looked for in the output of a task */
+struct until {
+	struct pattern text;   /* `until` */
+	struct buf input;      /* the start of what was typed */
+	bool echo;             /* of it comes in the first new lines: */
+	struct pattern typed;  /* the line that is next, */
+	size_t behind;         /* and where the one behind it begins */
+	int64_t seen;          /* ms; when the text was printed; 0: not yet */
+	bool news;             /* something but echo and white space was */
+};
+
+/* How far one stream has been read */
+struct watched {
+	struct output_cursor shown;     /* as progress */
+	struct output_cursor searched;  /* for `until` and news */
+	struct place {
+		size_t text, typed;  /* how much of either pattern ends there */
+		bool whole;    /* all of `typed` stands in this line */
+	} at;
+};
 
 /* An open call holds its job until it is answered or cancelled. */
 struct call {
 	struct call *next, *previous;
 	struct calls *calls;   /* those that it is of */
 	struct reply reply;
-	struct buf text;       /* what from.id and token point into */
+	struct buf text;       /* what reply.id and token point into */
 	struct json token;     /* for progress; JSON_NONE: none */
-	struct job *job;       /* NULL: subscriptions/listen */
-	struct tools_call asked;
+	const struct tool *tool;  /* NULL: subscriptions/listen */
+	struct job *job;       /* NULL: a list, or a subscription */
+	struct waiting wait;
 	int64_t due;           /* ms; of its answer; NEVER: with some event */
 	int64_t deadline;      /* ms; of its wait */
 	int64_t limit;         /* ms; how long it is held open at most (K2) */
 	int64_t read;          /* ms; when the request was read */
-	int64_t last;          /* ms; of the last progress */
-	int64_t pause;         /* ms; until then there is none */
-	int64_t news;          /* ms; of the first news since then; 0: none */
-	struct watched {
-		struct output_cursor shown;     /* as progress */
-		struct output_cursor searched;  /* for `until` */
-		struct until_place place;
-	} out, err;
-
-	/* Of a wait for more than the end (W2, W3): */
+	int64_t progress_at;   /* ms; of the next progress */
+	struct watched out, err;
 	struct until until;
 	int64_t printed;       /* ms; of the last output; 0: none yet */
-	int64_t seen;          /* ms; when `until` was; 0: not yet */
 };
 
-/* A new call in the list; NULL: no memory, which has been answered. */
+/* A new call in the list; NULL: there are too many, or its memory was refused,
+ * which is answered. */
 static struct call *
-open_call(struct calls *c, const struct reply *r, struct json token)
+open_call(struct calls *c, const struct reply *r, struct json token, bool waits)
 {
-	struct call *call = calloc(1, sizeof(*call));
-	struct buf text = { NULL, 0, 0, false };
+	struct buf text = { NULL, 0, 0 };
+	struct call *call;
 	int64_t number;
 	size_t id_len;
 
+	if ((waits && c->waits == WAITS) ||
+	    !buf_reserve(&text, r->id.len + token.len)) {
+		rpc_error(r, JSONRPC_INTERNAL, waits && c->waits == WAITS
+		    ? "Too many calls wait" : "Out of memory", NULL);
+		return NULL;
+	}
 	json_verbatim(r->id, &text);
 	id_len = text.len;
 	if (json_type(token) == JSON_STRING || json_int(token, &number))
 		json_verbatim(token, &text);
-	if (call == NULL || text.failed) {
-		free(call);
-		buf_free(&text);
-		answer_error(r, JSONRPC_INTERNAL, "Out of memory", NULL);
-		return NULL;
-	}
-	c->answers.outcome = MCP_LATER;
+	c->answers.outcome = RPC_LATER;
+	call = mem_get(sizeof(*call));
 	call->calls = c;
 	call->text = text;
 	call->reply = *r;
-	call->reply.id.text = text.data;
-	call->reply.id.len = id_len;
-	call->token.text = text.len > id_len ? text.data + id_len : NULL;
-	call->token.len = text.len - id_len;
+	call->reply.id = (struct json){ text.data, id_len };
+	call->token = (struct json){ text.len > id_len ? text.data + id_len
+	    : NULL, text.len - id_len };
 	call->due = call->deadline = call->limit = NEVER;
 	if (r->reader.call_limit > 0)
 		call->limit = c->now + r->reader.call_limit;
-	call->read = call->last = c->now;
-	call->pause = c->now + PROGRESS_GAP;
-	batch_join(&call->reply);
-	call->next = c->first;
-	if (c->first != NULL)
-		c->first->previous = call;
-	c->first = call;
-	c->open++;
+	call->read = c->now;
+	call->progress_at = c->now + PROGRESS_SILENCE;
+	call->previous = c->last;
+	*(c->last != NULL ? &c->last->next : &c->first) = call;
+	c->last = call;
+	c->waits += waits;
 	c->held += call->text.len;
 	return call;
-}
-
-static bool
-is_wait(const struct call *call)
-{
-	return call->asked.action != TOOLS_RUN &&
-	    call->asked.action != TOOLS_NONE;
 }
 
 /* read: its answer was taken, so a finished task is forgotten (T3). */
@@ -112,57 +118,18 @@ close_call(struct call *call, bool read)
 
 	*(call->previous != NULL ? &call->previous->next : &c->first) =
 	    call->next;
-	if (call->next != NULL)
-		call->next->previous = call->previous;
-	c->open--;
+	*(call->next != NULL ? &call->next->previous : &c->last) =
+	    call->previous;
+	c->waits -= call->tool == NULL || call->wait.action != WAIT_RUN;
 	c->held -= call->text.len;
-	c->waits -= is_wait(call);
-	c->listens -= call->asked.action == TOOLS_NONE;
 	if (call->job != NULL)
 		session_let_go(c->session, call->job, read);
-	batch_end(&call->reply);
 	buf_free(&call->text);
-	until_free(&call->until);
-	tools_call_free(&call->asked);
+	pattern_free(&call->until.text);
+	pattern_free(&call->until.typed);
+	buf_free(&call->until.input);
+	wait_free(&call->wait);
 	free(call);
-}
-
-static void
-end_call(struct call *call, struct buf *result)
-{
-	struct calls *c = call->calls;
-	const struct job *job = call->job;
-
-	c->room -= result->len < c->room ? result->len : c->room;
-	close_call(call, answer_result(&call->reply, result,
-	    job == NULL || job->started == 0
-	    ? "Out of memory; nothing was run" : job_is_task(job)
-	    ? "No room for the result; the task can still be read"
-	    : "The command was run, but there is no room for its result"));
-}
-
-/* Whose it is, as members of its records */
-static const struct buf *
-client_of(const struct call *call)
-{
-	return call->asked.action == TOOLS_RUN ? &call->job->asked.client
-	    : &call->asked.job.client;
-}
-
-static void
-log_refused(const struct call *call, const struct buf *result)
-{
-	record_refused(session_log(call->calls->session), call->job,
-	    client_of(call), results_error(result));
-}
-
-/* Answers that nothing was done, nor read. */
-static void
-refuse_call(struct call *call, struct buf *result)
-{
-	log_refused(call, result);
-	answer_result(&call->reply, result, "Out of memory; nothing was done");
-	close_call(call, false);
 }
 
 static void
@@ -171,17 +138,64 @@ cancel_call(struct call *call)
 	struct calls *c = call->calls;
 	struct job *job = call->job;
 
-	if (call->asked.action == TOOLS_RUN && !job_is_task(job))
-		session_cancel(c->session, job, c->now);
-	/* The start of a task, being waited for: without a session nobody
-	 * knows its id yet, and nobody could end it (H6, H7). */
-	else if (call->asked.action == TOOLS_RUN &&
-	    session_stateless(c->session))
-		session_kill(job, c->now);
+	if (call->tool != NULL && call->wait.action == WAIT_RUN) {
+		if (!job_is_task(job))
+			session_cancel(c->session, job, c->now);
+		/* The start of a task, being waited for: without a session
+		 * nobody knows its id yet, and could end it (H6, H7). */
+		else if (c->session->stateless)
+			session_kill(job, c->now);
+	}
 	close_call(call, false);
 }
 
-/* -- Waiting (W2, W3) --------------------------------------------------- */
+/* -- Until and echo (W3) ------------------------------------------------- */
+
+/* Begins to expect the echo of the next line that was typed, if any was. */
+static void
+expect_line(struct until *u)
+{
+	size_t begin = u->behind, end = begin;
+
+	pattern_free(&u->typed);
+	while (end < u->input.len && u->input.data[end] != '\n' &&
+	    u->input.data[end] != '\r')
+		end++;
+	u->behind = end + 1;
+	/* Without the memory an echo counts as news. */
+	u->echo = begin < u->input.len &&
+	    pattern_open(&u->typed, u->input.data + begin, end - begin);
+}
+
+/* Reads what a stream prints next. */
+static void
+search_bytes(struct until *u, struct watched *w, const char *bytes, size_t n,
+             int64_t now)
+{
+	const char *end = bytes + n;
+	struct place *at = &w->at;
+
+	for (; bytes < end; bytes++) {
+		at->text = pattern_step(&u->text, at->text, *bytes);
+		if (u->echo)
+			at->typed = pattern_step(&u->typed, at->typed, *bytes);
+		at->whole |= at->typed > 0 && at->typed == u->typed.len;
+		u->news |= at->typed == 0 && (unsigned char)*bytes > ' ';
+		/* Is all of it a part of what was typed? */
+		if (at->text > 0 && at->text == u->text.len &&
+		    at->typed < at->text && u->seen == 0)
+			u->seen = now;
+		if (*bytes != '\n')
+			continue;
+		/* The echo goes on in the next line if this was its. */
+		if (u->echo && (at->whole || u->typed.len == 0))
+			expect_line(u);
+		else
+			u->echo = false;
+		at->typed = 0;
+		at->whole = false;
+	}
+}
 
 /* Reads what is new of one stream. */
 static void
@@ -191,26 +205,33 @@ search(struct call *call, struct output *text, struct watched *w)
 	size_t n;
 
 	while (output_news(text, &w->searched)) {
-		/* What stood there of a line drawn anew counts no more. */
 		if (output_rewritten(text, &w->searched))
-			memset(&w->place, 0, sizeof(w->place));
+			w->at = (struct place){ 0, 0, false };
 		n = output_read(text, &w->searched, &bytes);
-		until_read(&call->until, &w->place, bytes, n,
-		    call->until.echo == ECHO_LATER &&
-		    job_reads_keys(call->job));
 		call->printed = call->calls->now;
-		if (call->until.seen && call->seen == 0)
-			call->seen = call->printed;
+		search_bytes(&call->until, w, bytes, n, call->printed);
 	}
 }
 
 static void
 search_news(struct call *call)
 {
-	if (call->asked.until.len == 0 && !call->asked.only_new)
+	if (call->wait.until.len == 0 && !call->wait.only_new)
 		return;
 	search(call, call->job->out.text, &call->out);
 	search(call, call->job->err.text, &call->err);
+}
+
+/* -- When a call is answered (W2, K2) ------------------------------------ */
+
+/* When the wait is over, or before that when its client gives up; one that goes
+ * on without the call hears of its end (K2). */
+static int64_t
+wait_limit(struct call *call)
+{
+	if (call->reply.reader.client->goes_on)
+		call->limit = NEVER;
+	return call->limit < call->deadline ? call->limit : call->deadline;
 }
 
 /* When the wait for a running task ends, as far as is known now; NEVER: with
@@ -218,54 +239,48 @@ search_news(struct call *call)
 static int64_t
 wait_ends(struct call *call)
 {
-	const struct tools_call *asked = &call->asked;
-	int64_t quiet = asked->action == TOOLS_TYPE ? QUIET_TYPED : QUIET;
+	const struct waiting *w = &call->wait;
+	int64_t quiet = w->action == WAIT_TYPE ? QUIET_TYPED : QUIET;
 	struct job *job = call->job;
 	struct exec_prompt p;
+	int64_t end;
 
-	if (asked->action == TOOLS_KILL)
+	if (w->action == WAIT_KILL)
 		return NEVER;
 	/* A start that waits begins to do so with its command. */
 	if (call->deadline == NEVER)
-		call->deadline = job->started + asked->wait;
-	/* A client that goes on without the call hears of its end (K2). */
-	if (call->limit < call->deadline &&
-	    !call->reply.reader.client->goes_on) {
-		call->deadline = call->limit;
-		call->asked.held = call->reply.reader.call_limit;
-	}
-	if (call->until.seen)
-		return call->seen + BURST;
+		call->deadline = job->started + w->time;
+	end = wait_limit(call);
+	if (call->until.seen > 0)
+		return call->until.seen + BURST;
 	/* With `until` only what is certain ends the wait. */
-	p = job_prompts(job, call->calls->now);
-	if (p.since != job->reported && (p.state == TERMINAL_PROMPTS ||
-	    (p.state != TERMINAL_BUSY && asked->until.len == 0)))
+	p = exec_prompts(&job->exec, EXEC_ANY, call->calls->now);
+	if (p.since != job->asked_at && (p.state == TERMINAL_PROMPTS ||
+	    (p.state != TERMINAL_BUSY && w->until.len == 0)))
 		return 0;
-	if (asked->action == TOOLS_TYPE && p.at_work)
-		return call->deadline;
+	if (w->action == WAIT_TYPE && p.at_work)
+		return end;
 	/* What another call has shown meanwhile is not new any more. */
-	if (call->asked.until.len == 0 && asked->only_new &&
-	    call->until.news && (output_news(job->out.text, &job->out.seen) ||
+	if (w->until.len == 0 && w->only_new && call->until.news &&
+	    (output_news(job->out.text, &job->out.seen) ||
 	    output_news(job->err.text, &job->err.seen)) &&
-	    call->printed + quiet < call->deadline)
+	    call->printed + quiet < end)
 		return call->printed + quiet;
-	return call->deadline;
+	return end;
 }
 
 /* A list waits for the end of any task, as long as one runs (T7). */
 static int64_t
-list_due(const struct call *call)
+list_due(struct call *call)
 {
 	struct session *s = call->calls->session;
 	struct job *job = NULL;
-	bool running = false;
 
 	while ((job = session_next_task(s, job)) != NULL) {
-		if (job->state == JOB_FINISHED)
+		if (job->state != JOB_TASK)
 			return 0;
-		running = true;
 	}
-	return running ? call->deadline : 0;
+	return s->tasks > 0 ? wait_limit(call) : 0;
 }
 
 /* When the call is to be answered, as far as is known now */
@@ -273,249 +288,205 @@ static int64_t
 answer_due(struct call *call)
 {
 	struct job *job = call->job;
+	int64_t now = call->calls->now;
 
+	if (call->tool == NULL)
+		return NEVER;
 	if (job == NULL)
-		return call->asked.action == TOOLS_LIST ? list_due(call)
-		    : NEVER;
-	if (call->calls->now >= call->limit && (job->state == JOB_QUEUED ||
-	    job->state == JOB_RUNNING)) {
+		return list_due(call);
+	if (now >= call->limit && job->state <= JOB_RUNNING) {
 		call->limit = NEVER;
 		session_hand_over(call->calls->session, job,
-		    call->reply.reader.call_limit, call->calls->now);
+		    call->reply.reader.call_limit, now);
 	}
-	if (job->state == JOB_QUEUED || job->state == JOB_RUNNING)
+	if (job->state <= JOB_RUNNING)
 		return call->limit;
 	if (job->out.text != NULL)
 		search_news(call);
 	/* A foreground command that is a task has just become one (E5). */
-	if (job->state == JOB_FINISHED || (call->asked.action == TOOLS_RUN &&
-	    !job->asked.background))
+	if (job->state == JOB_FINISHED ||
+	    (call->wait.action == WAIT_RUN && !job->background))
 		return 0;
 	return wait_ends(call);
 }
 
-static void
-put_answer(struct call *call, struct buf *b)
+/* Would there be memory for the result, as text, as data, as JSON and in the
+ * queue? What was printed sizes it (E7). */
+static bool
+has_memory(const struct job *job)
 {
-	struct calls *c = call->calls;
-	struct tools_call *asked = &call->asked;
-	struct job *job = call->job;
-	struct output_cursor out, err;
-	struct exec_prompt p;
+	int64_t n;
 
-	if (asked->action == TOOLS_LIST) {
-		results_list(b, &call->reply.reader, c->session, c->now);
-		return;
-	}
-	if (job->refused != JOB_ACCEPTED) {
-		results_refused(b, c->session, job, c->now);
-		if (job->call == 0)
-			log_refused(call, b);
-		return;
-	}
-	if (job->asked.edit != NULL) {
-		results_edit(b, &call->reply.reader, c->session,
-		    job->asked.edit);
-		return;
-	}
-	out = job->out.seen;
-	err = job->err.seen;
-	asked->unseen = call->asked.until.len > 0 && !call->until.seen;
-	asked->echoed = call->until.echoed;
-	p = job_prompts(job, c->now);
-	asked->secret = p.secret;
-	asked->secret_dir = session_secret(c->session, job, c->now);
-	asked->certain = p.state == TERMINAL_PROMPTS;
-	asked->prompts = p.state != TERMINAL_BUSY;
-	if (asked->prompts)
-		job->reported = p.since;
-	asked->queued = asked->action == TOOLS_RUN
-	    ? job->started - call->read : 0;
-	results_job(b, &call->reply.reader, c->session, job, asked, c->now);
-	/* Whoever else waits for its end gets the same (T3). */
-	if (job->state == JOB_FINISHED) {
-		job->out.seen = out;
-		job->err.seen = err;
-	}
+	if (job == NULL || job->out.text == NULL)
+		return true;
+	n = output_bytes(job->out.text) + output_bytes(job->err.text);
+	return n < SHORT_RESULT ||
+	    mem_is_there((size_t)(n < LONG_RESULT ? n : LONG_RESULT) * 8);
 }
 
 /* Answers the call if that is due; false: not yet. */
 static bool
 try_answer(struct call *call)
 {
-	struct buf b = { NULL, 0, 0, false };
+	static const char lost[] = "Out of memory for the result; a task can "
+	    "still be read";
+	struct calls *c = call->calls;
+	struct session *s = c->session;
+	struct job *job = call->job;
+	struct waiting *w = &call->wait;
+	struct buf b = { NULL, 0, 0 };
+	bool taken;
 
 	call->due = answer_due(call);
-	if (call->calls->now < call->due || call->calls->room == 0)
+	if (c->now < call->due || c->room == 0)
 		return false;
-	if (call->due != call->deadline)
-		call->asked.held = 0;
-	put_answer(call, &b);
-	end_call(call, &b);
+	if (call->due == call->limit)
+		w->held = call->reply.reader.call_limit;
+	if (!has_memory(job)) {
+		rpc_error(&call->reply, JSONRPC_INTERNAL, lost, NULL);
+		close_call(call, false);
+		return true;
+	}
+	if (job == NULL) {
+		results_list(&b, &call->reply.reader, s, w, c->now);
+	} else if (job->refused != JOB_ACCEPTED) {
+		results_refused(&b, s, job, c->now);
+	} else {
+		w->unseen = w->until.len > 0 && call->until.seen == 0;
+		w->prompt = exec_prompts(&job->exec, EXEC_ANY, c->now);
+		w->secret = secret_offer(job, c->now);
+		call->tool->put(&b, &call->reply.reader, s, job, w, c->now);
+	}
+	c->room -= b.len < c->room ? b.len : c->room;
+	taken = rpc_result(&call->reply, &b, lost);
+	if (taken)
+		session_told(s, job, w, job == NULL);
+	close_call(call, taken);
 	return true;
 }
 
-static bool
-has_control(const struct buf *b)
+/* Types what is to be typed, once its record is written; or appends to `wrong`
+ * why that can't be. */
+static void
+type_input(struct call *call, struct buf *wrong)
 {
-	size_t i = 0;
+	const struct buf *input = &call->wait.input, nobody = { NULL, 0, 0 };
+	struct job *job = call->job;
+	struct calls *c = call->calls;
+	struct until *u = &call->until;
+	bool echoed = false;
+	size_t i;
 
-	while (i < b->len && (unsigned char)b->data[i] >= ' ' &&
-	    b->data[i] != 0x7f)
-		i++;
-	return i < b->len;
-}
-
-/* Records what is to be typed, and types it. False: nothing was typed, and the
- * result says why. */
-static bool
-write_input(struct call *call, bool *echoed, struct buf *result)
-{
-	const struct buf *input = &call->asked.input;
-	int64_t now = call->calls->now;
-
-	if (job_takes_input(call->job) &&
-	    record_input(session_log(call->calls->session), call->job, input,
-	    client_of(call), now) < 0) {
-		results_unlogged(result, errno);
-		return false;
-	}
-	errno = ENOMEM;
-	if (until_type(&call->until, input) &&
-	    job_type(call->job, input, now, echoed) == 0)
-		return true;
-	results_not_typed(result, call->job, errno);
-	return false;
-}
-
-/* Types what is to be typed. False: that can't be, which has been answered. */
-static bool
-type(struct call *call)
-{
-	struct tools_call *asked = &call->asked;
-	struct buf b = { NULL, 0, 0, false };
-	bool keys = job_reads_keys(call->job), echoed = false;
-
-	if (asked->input.len == 0 && call->job->asked.terminal)
-		return true;
+	if (input->len == 0 && job->exec.terminal)
+		return;
+	/* A line lacks its Enter, where no keys are read. */
+	call->wait.no_enter = !exec_reads_keys(&job->exec);
+	for (i = 0; i < input->len; i++)
+		call->wait.no_enter &= (unsigned char)input->data[i] >= ' ' &&
+		    input->data[i] != 0x7f;
 	/* What was printed before is no answer to this, nor its echo. */
 	search_news(call);
-	call->printed = call->seen = 0;
-	call->until.seen = call->until.news = false;
-	memset(&call->out.place, 0, sizeof(call->out.place));
-	if (!write_input(call, &echoed, &b)) {
-		refuse_call(call, &b);
-		return false;
-	}
-	asked->no_enter = !keys && !has_control(&asked->input);
-	call->until.echo = !echoed ? ECHO_NONE : keys ? ECHO_LINE : ECHO_TWICE;
-	buf_free(&asked->input);
-	return true;
+	call->printed = u->seen = 0;
+	u->news = false;
+	call->out.at = (struct place){ 0, 0, false };
+	if (job_takes_input(job) && c->options->log != NULL &&
+	    log_input(job, input, &nobody,
+	    exec_prompts(&job->exec, EXEC_ANY, c->now).secret) < 0)
+		results_unlogged(wrong, errno);
+	else if (exec_type(&job->exec, input, c->now, &echoed) < 0)
+		results_not_typed(wrong, job, errno);
+	buf_put(&u->input, input->data,
+	    input->len < ECHO_MOST ? input->len : ECHO_MOST);
+	if (echoed)
+		expect_line(u);
+	buf_free(&call->wait.input);
 }
 
 /* Reads what the task has printed until now. That may be more than is kept, so
  * the calls that wait for a text search it here. */
 static void
-read_task(struct calls *c, struct job *job)
+read_output(struct calls *c, struct job *job)
 {
 	struct call *call;
 
 	/* Once a turn: what was asked in one turn was asked at once. */
-	if (c->fresh == job)
+	if (c->fresh == job || job->state != JOB_TASK)
 		return;
 	c->fresh = job;
-	job_read(job, c->now);
+	exec_read(&job->exec, c->now);
 	for (call = c->first; call != NULL; call = call->next) {
-		if (call->job == job && job->state == JOB_TASK)
+		if (call->job == job)
 			search_news(call);
 	}
 }
 
-/* A call about a task: it holds that. Without a session all clients share the
- * tasks: whoever asks by pid has to know the id as well (H6). */
-static void
+/* A call about a task: it holds that, and types or kills. False: that can't be,
+ * which has been answered. */
+static bool
 open_wait(struct calls *c, struct call *call)
 {
-	struct tools_call *asked = &call->asked;
-	struct buf b = { NULL, 0, 0, false };
-	struct job *job;
+	struct waiting *w = &call->wait;
+	struct buf wrong = { NULL, 0, 0 };
+	struct job *job = call->job = session_take(c->session, w);
 
-	job = session_task(c->session, &asked->id, asked->pid);
-	if (job == NULL || (session_stateless(c->session) && asked->by_pid &&
-	    job->end.pid != asked->pid)) {
-		results_no_task(&b, c->session, asked, c->now);
-		refuse_call(call, &b);
-		return;
+	if (job != NULL) {
+		call->out.searched = call->out.shown = job->out.seen;
+		call->err.searched = call->err.shown = job->err.seen;
+		read_output(c, job);
+		if (w->action == WAIT_TYPE)
+			type_input(call, &wrong);
+		else if (w->action == WAIT_KILL)
+			session_kill(job, c->now);
+	} else {
+		results_no_task(&wrong, c->session, w, c->now);
 	}
-	session_hold(job);
-	call->job = job;
-	call->out.searched = call->out.shown = job->out.seen;
-	call->err.searched = call->err.shown = job->err.seen;
-	call->deadline = c->now + asked->wait;
-	read_task(c, job);
-	if (asked->action == TOOLS_TYPE && !type(call))
-		return;
-	if (asked->action == TOOLS_KILL)
-		session_kill(job, c->now);
-	try_answer(call);
+	if (wrong.len == 0)
+		return true;
+	rpc_result(&call->reply, &wrong, "Out of memory; nothing was done");
+	close_call(call, false);
+	return false;
 }
 
 void
 calls_tool(struct calls *c, const struct reply *r, struct json token,
-           struct tools_call *asked)
+           const struct tool *tool, struct job *job, struct waiting *wait)
 {
-	struct call *call;
+	struct call *call = open_call(c, r, token, job == NULL);
 
-	if (asked->action != TOOLS_RUN && c->waits == WAITS) {
-		answer_error(r, JSONRPC_INTERNAL, "Too many calls wait", NULL);
+	if (call == NULL) {
+		job_free(job);
+		wait_free(wait);
 		return;
 	}
-	call = open_call(c, r, token);
-	if (call == NULL)
-		return;
-	call->asked = *asked;
-	memset(asked, 0, sizeof(*asked));
-	c->waits += is_wait(call);
-	if (call->asked.action == TOOLS_LIST) {
-		call->deadline = c->now + (session_stateless(c->session) ? 0
-		    : call->asked.wait);
-		try_answer(call);
-		return;
-	}
-	if (until_open(&call->until, &call->asked.until)) {
-		if (is_wait(call)) {
-			open_wait(c, call);
-			return;
-		}
-		call->job = session_run(c->session, &call->asked.job);
-	}
-	if (call->job == NULL) {
-		answer_error(&call->reply, JSONRPC_INTERNAL, "Out of memory; "
-		    "nothing was run", NULL);
-		close_call(call, false);
+	call->tool = tool;
+	call->wait = *wait;
+	memset(wait, 0, sizeof(*wait));
+	/* (`until` has so few characters that this is never refused.) */
+	pattern_open(&call->until.text, call->wait.until.data,
+	    call->wait.until.len);
+	if (job != NULL) {
+		call->job = job;
+		session_run(c->session, job);
+	} else {
+		call->deadline = c->now + call->wait.time;
+		if (call->wait.action == WAIT_LIST || open_wait(c, call))
+			try_answer(call);
 	}
 }
 
 void
 calls_listen(struct calls *c, const struct reply *r)
 {
-	struct buf b = { NULL, 0, 0, false };
-	struct json no_token = { NULL, 0 };
+	struct buf b = { NULL, 0, 0 };
 
-	if (c->listens == LISTENS) {
-		answer_error(r, JSONRPC_INTERNAL,
-		    "Too many subscriptions are open", NULL);
+	if (open_call(c, r, (struct json){ NULL, 0 }, true) == NULL)
 		return;
-	}
-	if (open_call(c, r, no_token) == NULL)
-		return;
-	c->listens++;
-	buf_puts(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+	buf_add(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
 	    "subscriptions/acknowledged\",\"params\":{\"_meta\":{\""
 	    META_SUBSCRIPTION "\":");
 	json_verbatim(r->id, &b);
-	buf_puts(&b, "},\"notifications\":{}}}");
-	answer_notice(r, MCP_NOTICE, &b);
+	buf_add(&b, "},\"notifications\":{}}}");
+	rpc_post(r, RPC_NOTICE, 0, &b);
 	buf_free(&b);
 }
 
@@ -531,20 +502,20 @@ calls_cancel(struct calls *c, struct json id)
 }
 
 void
-calls_forget(struct calls *c, void *to, bool cancel)
+calls_forget(struct calls *c, void *to, bool cancel, int64_t now)
 {
 	struct call *call, *next;
 
+	c->now = now;
 	for (call = c->first; call != NULL; call = next) {
 		next = call->next;
 		if (call->reply.to != to)
 			continue;
-		batch_drop(&call->reply);
 		call->reply.to = NULL;
 		call->token.text = NULL;  /* nobody looks at progress */
-		call->asked.wait = 0;  /* nor waits for a task */
-		if (cancel || call->asked.action != TOOLS_RUN ||
-		    job_is_task(call->job))
+		call->wait.time = 0;  /* nor waits for a task */
+		if (cancel || call->job == NULL ||
+		    call->wait.action != WAIT_RUN || job_is_task(call->job))
 			cancel_call(call);
 	}
 }
@@ -554,97 +525,78 @@ calls_await(const struct calls *c, const void *to)
 {
 	const struct call *call = c->first;
 
-	while (call != NULL && call->reply.to != to)
+	while (call != NULL &&
+	    (to != NULL ? call->reply.to != to : call->tool == NULL))
 		call = call->next;
 	return call != NULL;
 }
 
 /* -- Progress (O7, W1) ------------------------------------------------- */
 
-/* The job whose output the call gets; NULL: none, or it has not started. */
-static struct job *
-job_of(const struct call *call)
-{
-	return call->job != NULL && call->job->out.text != NULL ? call->job
-	    : NULL;
-}
-
-/* Notes when there is something new to be told. */
-static void
-note_news(struct call *call)
-{
-	struct job *job = job_of(call);
-
-	if (call->token.text != NULL && call->news == 0 && job != NULL &&
-	    (output_news(job->out.text, &call->out.shown) ||
-	    output_news(job->err.text, &call->err.shown)))
-		call->news = call->calls->now;
-}
-
-/* When a call's next progress is due; NEVER: nobody has asked for any. */
+/* When a call's next progress is due, sooner with news; NEVER: nobody has asked
+ * for any. */
 static int64_t
-progress_due(const struct call *call)
+progress_due(struct call *call)
 {
-	int64_t due = call->news > 0 ? call->news + PROGRESS_PAUSE
-	    : call->last + PROGRESS_SILENCE;
+	struct job *job = call->job;
+	int64_t soon = call->calls->now + PROGRESS_GAP;
 
 	if (call->token.text == NULL)
 		return NEVER;
-	return due > call->pause ? due : call->pause;
+	if (call->progress_at > soon && job != NULL && job->out.text != NULL &&
+	    (output_news(job->out.text, &call->out.shown) ||
+	    output_news(job->err.text, &call->err.shown)))
+		call->progress_at = soon;
+	return call->progress_at;
 }
 
 static void
 send_progress(struct call *call)
 {
 	struct calls *c = call->calls;
-	struct buf text = { NULL, 0, 0, false }, b = text;
+	struct buf text = { NULL, 0, 0 }, b = text;
 	struct output_cursor out = call->out.shown, err = call->err.shown;
-	struct job *job = job_of(call);
+	const struct job *job = call->job;
 
-	if (job != NULL) {
+	if (job != NULL && job->out.text != NULL) {
 		output_since(job->out.text, &out, PROGRESS_SIZE, &text);
 		output_since(job->err.text, &err, PROGRESS_SIZE, &text);
+		/* Nothing is new: the last line once more, since a client
+		 * shows this in place of what was there. */
+		if (text.len == 0)
+			output_last_line(job->out.text, &text);
+	} else {
+		buf_add(&text, job == NULL ? "waits for a task to end"
+		    : "waits for the command before it");
 	}
-	/* Nothing is new: the last line once more, since a client shows this
-	 * in place of what was there. */
-	if (text.len == 0 && job != NULL)
-		job_last_line(job, &text);
-	else if (call->job != NULL && call->job->state == JOB_QUEUED)
-		buf_puts(&text, "waits for the command before it");
-	buf_puts(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+	buf_add(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
 	    "progress\",\"params\":{\"progressToken\":");
 	json_verbatim(call->token, &b);
-	buf_puts(&b, ",\"progress\":");
-	buf_seconds(&b, c->now - call->read, 3);
-	buf_puts(&b, ",\"message\":");
-	json_string(&b, text.data, text.len);
-	buf_puts(&b, "}}");
+	buf_add(&b, ",\"progress\":",
+	    seconds((char[32]){ 0 }, c->now - call->read, 3));
+	json_put_bytes(&b, "message", text.data, text.len);
+	buf_add(&b, "}}");
 	/* If it is not taken, the next one, before long, holds this text. */
-	call->pause = c->now + PROGRESS_PAUSE;
-	if (!text.failed && answer_notice(&call->reply, MCP_PROGRESS, &b)) {
+	call->progress_at = c->now + PROGRESS_GAP;
+	if (rpc_post(&call->reply, RPC_PROGRESS, 0, &b)) {
 		call->out.shown = out;
 		call->err.shown = err;
-		call->news = 0;
-		call->last = c->now;
-		call->pause = c->now + PROGRESS_GAP;
+		call->progress_at = c->now + PROGRESS_SILENCE;
 	}
 	buf_free(&text);
 	buf_free(&b);
 }
 
-/* -- Turns ------------------------------------------------------------- */
-
 void
 calls_poll_add(struct calls *c, struct loop *loop)
 {
-	const struct call *call;
+	struct call *call;
 
 	for (call = c->first; call != NULL; call = call->next) {
 		if (c->room > 0)
 			loop_until(loop, call->due);
 		loop_until(loop, progress_due(call));
-		if (call->job != NULL && call->job->asked.terminal &&
-		    call->job->state == JOB_TASK)
+		if (call->job != NULL && job_takes_input(call->job))
 			loop_until(loop, loop->now + PROMPT_POLL);
 	}
 }
@@ -657,10 +609,7 @@ calls_dispatch(struct calls *c)
 	c->fresh = NULL;
 	for (call = c->first; call != NULL; call = next) {
 		next = call->next;
-		if (try_answer(call))
-			continue;
-		note_news(call);
-		if (c->now >= progress_due(call))
+		if (!try_answer(call) && c->now >= progress_due(call))
 			send_progress(call);
 	}
 }
@@ -670,31 +619,30 @@ calls_dispatch(struct calls *c)
 void
 calls_close(struct calls *c)
 {
-	struct buf b = { NULL, 0, 0, false };
+	struct buf b = { NULL, 0, 0 };
 	struct call *call, *next;
 
 	calls_dispatch(c);
 	for (call = c->first; call != NULL; call = next) {
 		/* The one before this was unlinked as it was freed. */
-		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
-		next = call->next;
-		if (call->asked.action != TOOLS_NONE)
+		next = call->next;  /* NOLINT(clang-analyzer-unix.Malloc) */
+		if (call->tool != NULL)
 			continue;
 		/* It has a _meta of its own. */
 		call->reply.reader.revision = NULL;
-		buf_puts(&b, "\"resultType\":\"complete\","
+		buf_add(&b, "\"resultType\":\"complete\","
 		    "\"_meta\":{\"" META_SUBSCRIPTION "\":");
 		json_verbatim(call->reply.id, &b);
 		buf_putc(&b, '}');
-		end_call(call, &b);
+		rpc_result(&call->reply, &b, "Out of memory");
+		close_call(call, false);
 	}
 }
 
 void
 calls_free(struct calls *c)
 {
-	/* close_call() moves c->first on, which the analyzer doesn't see. */
-	while (c->first != NULL)
+	while (c->first != NULL)  /* close_call() moves it on. */
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 		close_call(c->first, false);
 }

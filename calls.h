@@ -1,38 +1,44 @@
 #ifndef CALLS_H
 #define CALLS_H
 
-/* Requests that are held open: a call waits for its job, can be cancelled (P8)
- * and gets progress (O7). */
+/* Requests that are held open: a call waits for its job (W), can be cancelled
+ * (P8) and gets progress (O7). */
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "answers.h"
 #include "io.h"
+#include "rpc.h"
 #include "session.h"
 #include "tools.h"
 
-/* The open calls of a client; mcp_open() sets `room`, and all before `now`. */
+/* A client with its open calls; mcp.c fills in what is above `now`, and all set
+ * `now` before they call. */
 struct calls {
-	const struct tools_options *tools;
+	const struct options *options;
+	struct reader reader;  /* as the handshake has it */
+	struct buf said;       /* what the client called itself there: members
+	                        * of the records of its jobs (A1) */
 	struct session *session;
 	struct answers answers;
 	int64_t now;           /* ms, of this turn */
-	struct call *first;    /* the newest */
-	int open, waits, listens;  /* calls; those about tasks, subscriptions */
 	size_t room;           /* bytes of answers that can be sent (P10) */
-	const struct job *fresh;  /* read last in this turn; or NULL */
+	struct call *first, *last;  /* in the order they came */
+	int waits;             /* calls without a job of their own */
 	size_t held;           /* bytes of open ids and tokens (P10) */
+	const struct job *fresh;  /* its output was read in this turn */
 };
 
-/* Each opens a call, unless it can answer now. `token`: for progress, if it is
- * a string or an integer. The first takes over what is asked for. */
+/* Each opens a call, unless it can answer now. token: for progress, if it is a
+ * string or an integer. The first takes over the wait and the job, if any. */
 void calls_tool(struct calls *, const struct reply *, struct json token,
-                struct tools_call *);
+                const struct tool *, struct job *, struct waiting *);
 void calls_listen(struct calls *, const struct reply *);
 
 void calls_cancel(struct calls *, struct json id);  /* P8: of that request */
-void calls_forget(struct calls *, void *to, bool cancel);  /* mcp_forget() */
-bool calls_await(const struct calls *, const void *to);  /* mcp_awaits() */
+/* `to` has gone: its calls are cancelled (E6), or carried out unanswered. */
+void calls_forget(struct calls *, void *to, bool cancel, int64_t now);
+/* Is a call open from there? NULL: a tool's, from anywhere? */
+bool calls_await(const struct calls *, const void *to);
 
 void calls_poll_add(struct calls *, struct loop *);
 void calls_dispatch(struct calls *);  /* after the session's turn */

@@ -1,8 +1,8 @@
 #if defined(__linux__) && !defined(POSIX_ONLY)
 #define ON_LINUX
 #endif
-#define _POSIX_C_SOURCE 200809L
 #define _XOPEN_SOURCE 700
+#define _DARWIN_C_SOURCE  /* O_NOFOLLOW on macOS */
 
 #include "edit.h"
 
@@ -20,25 +20,35 @@
 #endif
 
 #include "guard.h"
-#include "limits.h"
-#include "pattern.h"
+#include "log.h"
+#include "proc.h"
+
+#ifdef __APPLE__
+#define st_ctim st_ctimespec
+#endif
+#if !defined(O_PATH) && defined(ON_LINUX)
+#define O_PATH 010000000  /* as <fcntl.h> has it for GNU programs alone */
+#elif !defined(O_PATH)
+#define O_PATH O_RDONLY  /* a directory has to be readable */
+#endif
 
 enum {
-	EDIT_MOST = EDIT_MOST_MIB << 20,  /* bytes */
 	AROUND = 3,        /* lines shown before a place, and behind it */
-	LINE_SHOWN = 160,  /* characters */
-	NEAR_LEAST = 3     /* bytes that make a place a near one */
+	LINE_SHOWN = 160   /* characters */
 };
 
-/* A file on its way from what it was to what it will be */
+/* A file on its way from what it was to what it will be. It is known by what
+ * was opened; names may be swapped meanwhile (X3). What fails sets errno. */
 struct change {
 	struct edit *edit;
-	int fd;              /* the old file; -1: it is made */
-	struct stat stat;
+	int dir;             /* its directory */
+	const char *name;    /* its name there; in edit->path */
+	int fd;              /* the old file; -1: there is none */
+	struct stat stat;    /* from before it was read */
 	struct buf was, will;
 };
 
-/* -- Lines ------------------------------------------------------------- */
+/* -- Texts -------------------------------------------------------------- */
 
 static int64_t
 newlines(const char *p, size_t n)
@@ -51,161 +61,216 @@ newlines(const char *p, size_t n)
 	return lines;
 }
 
-/* Do most of its lines end in CRLF (X2)? */
+/* Appends it with CRLF for LF. False: the memory is refused. */
 static bool
-has_crlf(const struct buf *b)
+put_crlf(struct buf *out, const struct buf *b)
 {
-	int64_t more = 0;
 	size_t i;
 
-	for (i = 1; i < b->len; i++) {
-		if (b->data[i] == '\n')
-			more += b->data[i - 1] == '\r' ? 1 : -1;
-	}
-	return more > 0;
-}
-
-static void
-make_crlf(struct buf *b)
-{
-	struct buf out = { NULL, 0, 0, b->failed };
-	size_t i;
-
+	if (!buf_reserve(out, 2 * b->len))
+		return false;
 	for (i = 0; i < b->len; i++) {
 		if (b->data[i] == '\n' && (i == 0 || b->data[i - 1] != '\r'))
-			buf_putc(&out, '\r');
-		buf_putc(&out, b->data[i]);
+			buf_putc(out, '\r');
+		buf_putc(out, b->data[i]);
 	}
-	buf_free(b);
-	*b = out;
+	return true;
 }
 
-/* Its number, and its text without what would move a terminal's cursor */
+/* The lines around the places, each of which goes on for `more` lines: their
+ * numbers, and their text without what would move a terminal's cursor */
 static void
-show_line(struct buf *b, int64_t number, const struct buf *line)
+show_around(struct edit *e, const struct buf *text, int64_t more)
 {
-	size_t cut = buf_cut(line, LINE_SHOWN), i;
-
-	buf_number(b, "", number, "\t");
-	for (i = 0; i < cut; i++) {
-		if ((unsigned char)line->data[i] >= ' ' ||
-		    line->data[i] == '\t')
-			buf_putc(b, line->data[i]);
-	}
-	buf_puts(b, cut < line->len ? "...\n" : "\n");
-}
-
-/* The lines around the places, each of which goes on for `more` lines */
-static void
-show(struct edit *e, const struct buf *text, int64_t more)
-{
-	struct buf line = { text->data, 0, 0, false };
-	size_t left = text->len;
-	int64_t number = 1, last = 0;
+	int places = e->count < EDIT_LINES ? (int)e->count : EDIT_LINES;
+	struct buf line = { text->data, 0, 0 }, *b = &e->shown;
+	size_t left = text->len, cut, at;
+	int64_t number = 0, last = 0;
+	const char *end;
 	int i = 0, shown = 0;
 
-	while (left > 0 && shown < EDIT_LINES && i < EDIT_LINES &&
-	    i < e->count) {
-		if (number > e->lines[i] + more + AROUND) {
-			i++;
-			continue;
-		}
-		for (line.len = 0; line.len < left; )
-			if (line.data[line.len++] == '\n')
-				break;
-		if (number >= e->lines[i] - AROUND) {
-			if (shown++ > 0 && number > last + 1)
-				buf_puts(&e->shown, "...\n");
-			show_line(&e->shown, number, &line);
-			last = number;
-		}
-		line.data += line.len;
+	for (; left > 0 && shown < EDIT_LINES; line.data += line.len) {
+		end = memchr(line.data, '\n', left);
+		line.len = end != NULL ? (size_t)(end + 1 - line.data) : left;
 		left -= line.len;
 		number++;
+		while (i < places && number > e->lines[i] + more + AROUND)
+			i++;
+		if (i == places || number < e->lines[i] - AROUND)
+			continue;
+		buf_add(b, shown++ > 0 && number > last + 1 ? "...\n" : "",
+		    NUM(number), "\t");
+		cut = utf8_cut(&line, LINE_SHOWN);
+		for (at = 0; at < cut; at++) {
+			if ((unsigned char)line.data[at] >= ' ' ||
+			    line.data[at] == '\t')
+				buf_putc(b, line.data[at]);
+		}
+		buf_add(b, cut < line.len ? "...\n" : "\n");
+		last = number;
 	}
 }
 
-/* -- Texts ------------------------------------------------------------- */
-
-/* Replaces all places of `old` that do not overlap. Where that is asked for,
- * their lines are those of the new file. False: no memory. */
+/* Replaces all places of `old` that do not overlap, and keeps the lines of the
+ * first: in the new file, where all are asked for. spaced: white space between
+ * its bytes is passed over. False: the memory is refused. */
 static bool
-replace(struct change *c)
+replace_all(struct change *c, const struct buf *old, bool spaced)
 {
 	const struct buf *was = &c->was;
 	struct edit *e = c->edit;
-	const struct buf *stays = e->all ? &e->new : &e->old;
-	int64_t line = 1, more = newlines(stays->data, stays->len);
+	int64_t line = 1, more = newlines(e->new.data, e->new.len);
+	size_t end, from = 0, at, matched = 0;
 	struct pattern p = { NULL, 0, NULL };
-	size_t at, begin, from = 0, matched = 0;
+	bool there = pattern_open(&p, old->data, old->len);
 
-	if (e->old.failed || !pattern_open(&p, e->old.data, e->old.len))
-		return false;
-	for (at = 1; at <= was->len; at++) {
-		matched = pattern_step(&p, matched, was->data[at - 1]);
+	for (end = 1; end <= was->len && there; end++) {
+		if (spaced && isspace((unsigned char)was->data[end - 1]))
+			continue;
+		matched = pattern_step(&p, matched, was->data[end - 1]);
 		if (matched < p.len)
 			continue;
-		begin = at - p.len;
-		line += newlines(was->data + from, begin - from);
+		for (at = end; matched > 0; at--)
+			matched -= !spaced ||
+			    !isspace((unsigned char)was->data[at - 1]);
+		line += newlines(was->data + from, at - from);
 		if (e->count < EDIT_LINES)
 			e->lines[e->count] = line;
 		e->count++;
-		line += more;
-		if (c->will.len <= EDIT_MOST) {
-			buf_put(&c->will, was->data + from, begin - from);
+		line += e->all && !spaced ? more
+		    : newlines(was->data + at, end - at);
+		if (c->will.len <= EDIT_MOST &&
+		    (there = buf_reserve(&c->will, at - from + e->new.len))) {
+			buf_put(&c->will, was->data + from, at - from);
 			buf_put(&c->will, e->new.data, e->new.len);
 		}
-		from = at;
-		matched = 0;
+		from = end;
 	}
-	buf_put(&c->will, was->data + from, was->len - from);
 	pattern_free(&p);
-	return !e->new.failed;
+	there = there && buf_reserve(&c->will, was->len - from);
+	if (there && e->count > 0 && from < was->len)
+		buf_put(&c->will, was->data + from, was->len - from);
+	return there;
 }
 
-/* Where the longest beginning of `old` stands, white space left out; at
- * least its first line, or half of it (X4). Without memory that is nowhere. */
-static enum edit_outcome
-find_near(struct edit *e, const struct buf *was)
+/* The same. Where the first line ends in CRLF, LF in `old` matches that, else
+ * itself, and LF in `new` becomes it (X2). *spaced: `old` stands there only but
+ * for white space (X4). */
+static bool
+replace_lines(struct change *c, bool *spaced)
 {
-	struct pattern p = { NULL, 0, NULL };
-	struct buf old = { NULL, 0, 0, false };
-	size_t i, first = 0, matched = 0, most = 0, end = 0;
-	bool whole = false;
+	const struct buf *was = &c->was;
+	struct buf old = { NULL, 0, 0 }, new = { NULL, 0, 0 };
+	struct edit *e = c->edit;
+	const char *lf = was->len == 0 ? NULL
+	    : memchr(was->data, '\n', was->len);
+	bool there = true;
+	size_t i, n = 0;
 
-	for (i = 0; i < e->old.len; i++) {
+	if (lf != NULL && lf != was->data && lf[-1] == '\r') {
+		there = put_crlf(&old, &e->old) && put_crlf(&new, &e->new);
+		buf_free(&e->new);
+		e->new = new;
+		there = there && replace_all(c, &old, false);
+		buf_free(&old);
+	}
+	if (!there || (e->count == 0 && !replace_all(c, &e->old, false)))
+		return false;
+	*spaced = e->count == 0;
+	for (i = 0; i < e->old.len && *spaced; i++) {
 		if (!isspace((unsigned char)e->old.data[i]))
-			buf_putc(&old, e->old.data[i]);
-		else if (e->old.data[i] == '\n' && first == 0)
-			first = old.len;
+			e->old.data[n++] = e->old.data[i];
 	}
-	if (first == 0 || first > old.len / 2)
-		first = old.len / 2;
-	if (!old.failed && pattern_open(&p, old.data, old.len)) {
-		for (i = 0; i < was->len && !whole; i++) {
-			if (isspace((unsigned char)was->data[i]))
-				continue;
-			matched = pattern_step(&p, matched, was->data[i]);
-			if (matched > most) {
-				most = matched;
-				end = i + 1;
-				whole = most == p.len;
-			}
-		}
-	}
-	pattern_free(&p);
-	buf_free(&old);
-	if (!whole && (most < first || most < NEAR_LEAST))
-		return EDIT_NOT_FOUND;
-	for (i = end; most > 0; )
-		most -= !isspace((unsigned char)was->data[--i]);
-	e->count = 1;
-	e->lines[0] = newlines(was->data, i) + 1;
-	show(e, was, newlines(was->data + i, end - i));
-	return whole ? EDIT_SPACED : EDIT_BEGUN;
+	if (n == 0)
+		return true;
+	e->old.len = n;
+	return replace_all(c, &e->old, true);
 }
 
-/* -- Writing ----------------------------------------------------------- */
+/* -- The file ----------------------------------------------------------- */
+
+/* Reads what was opened, to its end: files of the kernel's have no size. */
+static bool
+read_file(struct change *c)
+{
+	size_t more = (size_t)c->stat.st_size + 1;
+	struct buf *b = &c->was;
+	ssize_t n = 1;
+
+	while (n > 0 && b->len <= EDIT_MOST && buf_reserve(b, more)) {
+		n = read(c->fd, b->data + b->len, b->cap - b->len);
+		b->len += n > 0 ? (size_t)n : 0;
+		more = 1;
+	}
+	if (n >= 0)
+		errno = b->len > 0 && c->edit->makes ? EEXIST
+		    : b->len > EDIT_MOST ? EFBIG : n > 0 ? ENOMEM : 0;
+	return errno == 0;
+}
+
+static bool
+may_change(const struct change *c)
+{
+	mode_t mode = c->stat.st_mode;
+	off_t size = c->stat.st_size;
+
+	/* A file that is made is not another user's empty one. */
+	errno = c->edit->makes && (!S_ISREG(mode) || size > 0 ||
+	    c->stat.st_uid != geteuid()) ? EEXIST
+	    : S_ISDIR(mode) ? EISDIR
+	    : !S_ISREG(mode) ? EINVAL
+	    : !(mode & S_IWUSR) ? EACCES
+	    : size > EDIT_MOST ? EFBIG : 0;
+	return errno == 0;
+}
+
+/* Opens the directory and the file that is there, if it may be changed, and
+ * reads it. What is no regular file is not even opened. */
+static bool
+open_file(struct change *c)
+{
+	struct edit *e = c->edit;
+	char *path = realpath(e->path, NULL), *name, first;
+
+	if (path != NULL) {
+		free(e->path);
+		e->path = path;
+	} else if (errno != ENOENT || !e->makes) {
+		return false;
+	}
+	name = strrchr(e->path, '/') + 1;
+	first = *name;
+	*name = '\0';
+	c->dir = open(e->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	*name = first;
+	c->name = first != '\0' ? name : ".";
+	if (c->dir < 0)
+		return false;
+	if (fstatat(c->dir, c->name, &c->stat, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT && e->makes;
+	if (!may_change(c))
+		return false;
+	c->fd = openat(c->dir, c->name,
+	    O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return c->fd >= 0 && fstat(c->fd, &c->stat) == 0 && may_change(c) &&
+	    read_file(c);
+}
+
+/* Has its name still the file that was read, as it was read; or none, if there
+ * was none? */
+static bool
+is_unchanged(const struct change *c)
+{
+	const struct stat *was = &c->stat;
+	struct stat now;
+
+	if (fstatat(c->dir, c->name, &now, AT_SYMLINK_NOFOLLOW) < 0)
+		return c->fd < 0;
+	return c->fd >= 0 && now.st_dev == was->st_dev &&
+	    now.st_ino == was->st_ino && now.st_size == was->st_size &&
+	    now.st_ctim.tv_sec == was->st_ctim.tv_sec &&
+	    now.st_ctim.tv_nsec == was->st_ctim.tv_nsec;
+}
 
 /* Writes these bytes of it to where they belong. 0, or -1 with errno. */
 static int
@@ -221,233 +286,209 @@ write_part(int fd, const struct buf *b, size_t from, size_t to)
 	return 0;
 }
 
-/* Gives the new file what the old one has beside its bytes, ACLs among it, and
- * no more: nothing that files get from their directory. */
+/* Gives the new file what the old one has beside its bytes, ACLs and labels
+ * among it, and no more: nothing that files get from their directory. */
 static bool
 keep_attributes(const struct change *c, int fd)
 {
+	bool kept = fchown(fd, c->stat.st_uid, c->stat.st_gid) == 0;
 #ifdef ON_LINUX
 	char names[2048], value[4096];
+	ssize_t n, all = flistxattr(c->fd, names, sizeof(names));
 	const char *name = names;
-	ssize_t n, all;
 
+	kept = kept && (all >= 0 || errno == ENOTSUP);
 	/* Fails where there is none */
 	fremovexattr(fd, "system.posix_acl_access");
-#endif
-	if (fchown(fd, c->stat.st_uid, c->stat.st_gid) < 0 ||
-	    fchmod(fd, c->stat.st_mode & 07777) < 0)
-		return false;
-#ifdef ON_LINUX
-	all = flistxattr(c->fd, names, sizeof(names));
-	if (all < 0)
-		return errno == ENOTSUP;
-	for (; name < names + all; name += strlen(name) + 1) {
+	for (; kept && name - names < all; name += strlen(name) + 1) {
 		n = fgetxattr(c->fd, name, value, sizeof(value));
-		if (n < 0 || fsetxattr(fd, name, value, (size_t)n, 0) < 0)
-			return false;
+		kept = n >= 0 && fsetxattr(fd, name, value, (size_t)n, 0) == 0;
 	}
 #endif
-	return true;
+	return kept && fchmod(fd, c->stat.st_mode & 07777) == 0;
 }
 
-/* The new file takes the name: one that is made not that of a file which has
- * come meanwhile. (FAT has no links, where the last look has to do.) */
+/* The new file takes the name; one that is made does not if a file has come
+ * there meanwhile. (Where there are no links the last look has to do.) */
 static int
 take_name(const struct change *c, const char *from)
 {
-	const char *to = c->edit->path;
-	struct stat st;
-
-	if (c->fd < 0 && link(from, to) == 0) {
-		unlink(from);  /* it has its name, whatever becomes of this */
+	if (c->fd < 0 && linkat(c->dir, from, c->dir, c->name, 0) == 0)
 		return 0;
-	}
-	if (c->fd < 0 && (errno == EEXIST || lstat(to, &st) == 0)) {
-		errno = EEXIST;
+	if (c->fd < 0 && errno == EEXIST)
 		return -1;
-	}
-	return rename(from, to);
+	return renameat(c->dir, from, c->dir, c->name);
 }
 
-/* So that the name outlives a loss of power, too. A directory that can't be
- * synced is as it is: the file is there, and has been. */
+/* What was appended between the last look and the renaming follows its file. */
 static void
-sync_dir(char *name)
+carry_over(const struct change *c, int fd)
 {
-	int fd;
+	off_t at = (off_t)c->was.len, to = (off_t)c->will.len;
+	char bytes[4096];
+	ssize_t n;
 
-	strrchr(name, '/')[1] = '\0';
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	fsync(fd);
-	close(fd);
+	while ((n = pread(c->fd, bytes, sizeof(bytes), at)) > 0 &&
+	    pwrite(fd, bytes, (size_t)n, to) == n) {
+		at += n;
+		to += n;
+	}
 }
 
 /* Writes it to a new file, which takes the name when it is whole; the guard
- * removes it if boris is killed before. 0; or -1 with errno, EPERM if it can't
- * be made as the old one is, and nothing has changed. */
-static int
-write_beside(const struct change *c, struct guard *guard, const char *unique)
+ * removes it if boris is killed before. errno is EPERM if it can't be made as
+ * the old one is. */
+static enum edit_outcome
+write_beside(const struct change *c, const struct job *job)
 {
-	const char *path = c->edit->path;
-	struct buf b = { NULL, 0, 0, false };
-	int fd = -1, error = 0;
+	enum edit_outcome outcome = EDIT_FAILED;
+	struct guard *guard = job->options->guard;
+	struct buf path = { NULL, 0, 0 };
+	size_t dir = (size_t)(c->name - c->edit->path);
+	int fd = -1, error;
+	char *name, unique[17];
 
-	buf_put(&b, path, (size_t)(strrchr(path, '/') + 1 - path));
-	buf_add(&b, ".boris-", unique);
-	buf_putc(&b, '\0');
-	errno = ENOMEM;
-	if (b.failed || guard_file(guard, b.data) < 0 ||
-	    (fd = open(b.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-	    c->fd < 0 ? 0666 : 0600)) < 0 ||
-	    write_part(fd, &c->will, 0, c->will.len) < 0)
-		error = errno;
-	else if (c->fd >= 0 && !keep_attributes(c, fd))
-		error = EPERM;
-	else if (fsync(fd) < 0 || take_name(c, b.data) < 0)
-		error = errno;
-	if (fd >= 0 && error != 0)
-		unlink(b.data);
-	if (fd >= 0)
-		close(fd);  /* it was synced */
+	/* Nobody can foresee the name, and take it first. */
+	if (!proc_random(unique, 8))
+		return EDIT_FAILED;
+	buf_put(&path, c->edit->path, dir);
+	buf_add(&path, ".boris-", unique);
+	name = buf_text(&path) + dir;
+	if (guard_file(guard, path.data) == 0)
+		fd = openat(c->dir, name, O_WRONLY | O_CREAT | O_EXCL |
+		    O_CLOEXEC, c->fd < 0 ? 0666 : 0600);
+	if (fd >= 0 && write_part(fd, &c->will, 0, c->will.len) == 0) {
+		if (c->fd >= 0 && !keep_attributes(c, fd))
+			errno = EPERM;
+		else if (fsync(fd) == 0)
+			outcome = !is_unchanged(c) ? EDIT_CHANGED
+			    : take_name(c, name) == 0 ? EDIT_DONE
+			    : EDIT_FAILED;
+	}
+	error = errno;
+	if (outcome == EDIT_DONE && c->fd >= 0)
+		carry_over(c, fd);
+	if (fd >= 0 && (outcome != EDIT_DONE || c->fd < 0))
+		unlinkat(c->dir, name, 0);
 	guard_file(guard, NULL);
-	if (error == 0)
-		sync_dir(b.data);
-	buf_free(&b);
+	buf_free(&path);
+	fd_close(&fd);
 	errno = error;
-	return error == 0 ? 0 : -1;
+	return outcome;
 }
 
 /* What is longer comes first: if there is no room for that, nothing was
- * overwritten. What fails later is put back, which needs no more room. */
+ * overwritten. What fails is put back, which needs no more room. A file of the
+ * kernel's takes all at once, and can't be cut or synced. */
 static enum edit_outcome
 write_in_place(const struct change *c)
 {
 	const struct buf *was = &c->was, *will = &c->will;
 	size_t both = was->len < will->len ? was->len : will->len;
-	bool fits = both == will->len ||
-	    (write_part(c->fd, will, both, will->len) == 0 &&
-	    fsync(c->fd) == 0);
+	bool done;
 	int error;
 
-	if (fits && write_part(c->fd, will, 0, both) == 0 &&
+	if (!is_unchanged(c))
+		return EDIT_CHANGED;
+	if (c->stat.st_size == 0 && was->len > 0)
+		return write_part(c->fd, will, 0, will->len) == 0
+		    ? EDIT_IN_PLACE : EDIT_FAILED;
+	if (write_part(c->fd, will, both, will->len) == 0 &&
+	    fsync(c->fd) == 0 && write_part(c->fd, will, 0, both) == 0 &&
 	    ftruncate(c->fd, (off_t)will->len) == 0 && fsync(c->fd) == 0)
-		return EDIT_DONE;
+		return EDIT_IN_PLACE;
 	error = errno;
-	fits = ftruncate(c->fd, (off_t)was->len) == 0 &&
-	    (!fits || write_part(c->fd, was, 0, was->len) == 0) &&
-	    fsync(c->fd) == 0;
+	done = ftruncate(c->fd, (off_t)was->len) == 0 &&
+	    write_part(c->fd, was, 0, was->len) == 0 && fsync(c->fd) == 0;
 	errno = error;
-	return fits ? EDIT_FAILED : EDIT_BROKEN;
+	return done ? EDIT_FAILED : EDIT_BROKEN;
 }
 
 /* In place it is written where the file has several names, or where no new one
  * may be made that is as it is, or take its name. */
 static enum edit_outcome
-write_file(const struct change *c, struct guard *guard, const char *unique)
+write_change(const struct change *c, const struct job *job)
 {
-	if (c->fd >= 0 && c->stat.st_nlink > 1)
-		return write_in_place(c);
-	if (write_beside(c, guard, unique) == 0)
-		return EDIT_DONE;
-	return c->fd >= 0 && (errno == EACCES || errno == EPERM ||
-	    errno == EROFS || errno == EBUSY) ? write_in_place(c)
-	    : EDIT_FAILED;
+	enum edit_outcome outcome = EDIT_FAILED;
+
+	errno = c->will.len > EDIT_MOST ? EFBIG : EPERM;
+	if (errno == EPERM && (c->fd < 0 || c->stat.st_nlink == 1))
+		outcome = write_beside(c, job);
+	if (outcome == EDIT_FAILED && c->fd >= 0 && (errno == EACCES ||
+	    errno == EPERM || errno == EROFS || errno == EBUSY ||
+	    errno == ENOENT))
+		outcome = write_in_place(c);
+	return outcome;
 }
 
-/* -- The whole --------------------------------------------------------- */
-
-/* Opens the file that is there, and reads it. -1 with errno: EINVAL: it is no
- * regular one. */
-static int
-read_file(struct change *c)
-{
-	char *path = realpath(c->edit->path, NULL);
-	struct buf *b = &c->was;
-	ssize_t n = 1;
-
-	if (path == NULL || stat(path, &c->stat) < 0) {
-		free(path);
-		return -1;
-	}
-	free(c->edit->path);
-	c->edit->path = path;
-	errno = S_ISDIR(c->stat.st_mode) ? EISDIR
-	    : !S_ISREG(c->stat.st_mode) ? EINVAL
-	    : !(c->stat.st_mode & S_IWUSR) ? EACCES
-	    : c->stat.st_size > EDIT_MOST ? EFBIG : 0;
-	if (errno != 0 || (c->fd = open(path,
-	    O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) < 0)
-		return -1;
-	buf_room(b, (size_t)c->stat.st_size);
-	while (n > 0 && b->len <= EDIT_MOST && buf_room(b, 1)) {
-		n = read(c->fd, b->data + b->len, b->cap - b->len);
-		b->len += n > 0 ? (size_t)n : 0;
-	}
-	if (n >= 0)
-		errno = b->failed ? ENOMEM : EFBIG;  /* it grows */
-	return n < 0 || b->failed || b->len > EDIT_MOST ? -1 : 0;
-}
-
-/* What the file will be; EDIT_DONE: so it can be. */
+/* EDIT_FAILED and EDIT_BROKEN set errno. */
 static enum edit_outcome
-prepare(struct change *c)
+change_file(struct change *c, const struct job *job)
 {
 	struct edit *e = c->edit;
+	int64_t more = newlines(e->old.data, e->old.len - (e->old.len > 0));
+	enum edit_outcome outcome;
+	bool spaced = false;
 
-	if (e->makes) {
-		buf_put(&c->will, e->new.data, e->new.len);
-	} else {
-		if (read_file(c) < 0)
-			return EDIT_FAILED;
-		if (has_crlf(&c->was)) {
-			make_crlf(&e->old);
-			make_crlf(&e->new);
-		}
-		errno = ENOMEM;
-		if (!replace(c))
-			return EDIT_FAILED;
-		if (e->count == 0)
-			return find_near(e, &c->was);
-		if (e->count > 1 && !e->all) {
-			show(e, &c->was, newlines(e->old.data, e->old.len - 1));
-			return EDIT_SEVERAL;
-		}
+	if (!open_file(c))
+		return EDIT_FAILED;
+	errno = ENOMEM;
+	if (!e->makes && !replace_lines(c, &spaced))
+		return EDIT_FAILED;
+	if (spaced && e->count == 0)
+		return EDIT_NOT_FOUND;
+	if (spaced || (e->count > 1 && !e->all)) {
+		show_around(e, &c->was, more);
+		return spaced ? EDIT_SPACED : EDIT_SEVERAL;
 	}
-	errno = c->will.failed ? ENOMEM : EFBIG;
-	return c->will.failed || c->will.len > EDIT_MOST ? EDIT_FAILED
-	    : EDIT_DONE;
+	if (e->makes) {
+		c->will = e->new;
+		memset(&e->new, 0, sizeof(e->new));
+	}
+	outcome = write_change(c, job);
+	if (outcome == EDIT_DONE || outcome == EDIT_IN_PLACE)
+		show_around(e, &c->will, newlines(e->new.data,
+		    e->new.len - (e->new.len > 0)));
+	return outcome;
 }
 
 void
-edit_run(struct edit *e, struct guard *guard, const char *name)
+edit_run(struct job *job, const char *dir)
 {
-	struct change c;
+	static const char *const status[] = {
+		[EDIT_FAILED] = "failed", [EDIT_DONE] = "done",
+		[EDIT_IN_PLACE] = "in_place", [EDIT_NOT_FOUND] = "not_found",
+		[EDIT_SPACED] = "not_found", [EDIT_SEVERAL] = "several",
+		[EDIT_CHANGED] = "changed", [EDIT_BROKEN] = "broken"
+	};
+	struct edit *e = job->work;
+	struct change c = { .edit = e, .dir = -1, .fd = -1 };
+	char *path = path_from(dir, e->path);
 
-	memset(&c, 0, sizeof(c));
-	c.edit = e;
-	c.fd = -1;
-	e->outcome = prepare(&c);
-	if (e->outcome == EDIT_DONE)
-		e->outcome = write_file(&c, guard, name);
+	free(e->path);
+	e->path = path;
+	if (log_start(job, "edit", e->path) < 0) {
+		job->refused = JOB_NO_LOG;  /* A2 */
+		job->error = errno;
+		return;
+	}
+	e->outcome = change_file(&c, job);
 	e->error = errno;
-	if (e->outcome == EDIT_DONE)
-		show(e, &c.will, newlines(e->new.data,
-		    e->new.len - (e->new.len > 0)));
-	if (c.fd >= 0)
-		close(c.fd);
+	log_end(job, e->outcome == EDIT_DONE && e->makes ? "made"
+	    : status[e->outcome], e->outcome == EDIT_FAILED ||
+	    e->outcome == EDIT_BROKEN ? strerror(e->error) : NULL,
+	    job->started);
+	fd_close(&c.dir);
+	fd_close(&c.fd);
 	buf_free(&c.was);
 	buf_free(&c.will);
-	buf_free(&e->old);
-	buf_free(&e->new);
 }
 
 void
-edit_free(struct edit *e)
+edit_free(void *work)
 {
-	if (e == NULL)
-		return;
+	struct edit *e = work;
+
 	free(e->path);
 	buf_free(&e->old);
 	buf_free(&e->new);

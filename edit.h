@@ -7,28 +7,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "buf.h"
-
-struct guard;
+#include "job.h"
 
 enum { EDIT_LINES = 20 };  /* that are named, and shown (X4) */
 
 enum edit_outcome {
 	EDIT_FAILED,        /* `error` says why; the file is as it was */
 	EDIT_DONE,
+	EDIT_IN_PLACE,      /* done, but not by a new file that took the name */
 	EDIT_NOT_FOUND,
-	EDIT_SPACED,        /* so; but for white space it stands in lines[0], */
-	EDIT_BEGUN,         /* or its first line does, or half of it */
+	EDIT_SPACED,        /* so; but for white space it stands in `lines` */
 	EDIT_SEVERAL,       /* `old` stands there more than once */
-	EDIT_BROKEN         /* `error`, while it was written in place, and it
-	                     * could not be put back: it is neither */
+	EDIT_CHANGED,       /* somebody has changed the file meanwhile */
+	EDIT_BROKEN         /* `error` in place: it is neither */
 };
 
-/* What is asked for, and what has come of it. Zeroed: nothing yet. */
+/* What is asked for, and what has come of it: a job's work. Zeroed: nothing. */
 struct edit {
-	char *path;         /* absolute; afterwards no link is in it */
+	char *path;         /* as given; afterwards absolute, if the file was
+	                     * there without a link */
 	bool makes;         /* a file of `new`; there is no `old` */
 	bool all;           /* all places, not the only one */
-	struct buf old, new;  /* afterwards freed */
+	struct buf old, new;  /* changed by edit_run() */
 
 	enum edit_outcome outcome;
 	int error;          /* errno */
@@ -38,8 +38,7 @@ struct edit {
 	struct buf shown;   /* the lines around, each with its number */
 };
 
-/* name: makes that of a file beside the other one nobody else's. */
-void edit_run(struct edit *, struct guard *, const char *name);
-void edit_free(struct edit *);  /* calloc() has made it; NULL is fine */
+void edit_run(struct job *, const char *dir);  /* a job's `run` */
+void edit_free(void *);  /* its `free_work` */
 
 #endif

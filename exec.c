@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE 200809L
-#define _XOPEN_SOURCE 700
+#define _XOPEN_SOURCE 700  /* getrlimit; SIGTRAP on FreeBSD */
 
 #include "exec.h"
 
@@ -7,17 +7,17 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "guard.h"
 #include "proc.h"
-#include "script.h"
 
 enum {
 	SETTLE = 20,            /* ms in which what a shell leaves may end */
-	POLL_MOST = 32,         /* ms between polls of a group, at most */
-	REVIEW = 10000,         /* ms between polls of what was left running */
-	PIPE_CLOSED = 10,       /* ms from the end of its last pipe to one */
+	POLL_LEAVING = 4,       /* ms between polls of a group: at first, */
+	POLL = 16,              /* while it is being ended, */
+	REVIEW = 10000,         /* and of what was left running */
 	UNWATCHED = 3,          /* ms; most have ended before that (Q3) */
 	SILENCE = 300,          /* ms; then a terminal may prompt (I3), ... */
 	CERTAIN = 100,          /* ... or does, where that is certain */
@@ -25,278 +25,222 @@ enum {
 	TYPED_MOST = 4 << 20,   /* bytes that wait to be typed */
 	PIPE_FULL = 1 << 20,    /* bytes; no pipe holds more by default */
 	READ_SIZE = 64 << 10,
-	ARGUMENTS = 32,         /* more than Linux takes of PIECE bytes */
-	DIR_LIMIT = 16 << 10    /* bytes a directory's name may have */
+	ARGUMENTS = 512,        /* more than there are pieces of 16 MiB */
+	DIR_LIMIT = 16 << 10,   /* bytes a directory's name may have */
+	DIR_FD = 250,           /* a bash's descriptor for it (D2) */
+	HIGHEST = 252           /* descriptor that a shell is given */
 };
 
-/* The pipes of a command, by their descriptor there; DIR tells the directory in
- * which it ended. With a terminal its master is OUT. Its other end boris keeps
- * open as SLAVE: so its program may close it, and open it again. */
-enum { IN, OUT, ERR, DIR, PIPES, SLAVE = IN };
-
-struct exec {
-	struct exec_report *report;  /* the owner's */
-	struct exec *next;    /* in its list */
-	struct guard *guard;
-	struct proc_group *group;  /* the guard's; NULL: not begun, or gone */
-	int64_t deadline;     /* ms; when the state ends by itself */
-	int64_t poll_at;      /* ms; when to poll an ended shell's group, */
-	int64_t pace;         /* and ms from then to the next time */
-	bool terminal;
-	int64_t typed;        /* ms; of the last input, or the start */
-	int64_t printed;      /* ms; of the last output; 0: none since then */
-	int64_t checked;      /* ms; when `prompt` was found */
-	enum terminal_prompt prompt;
-	size_t line;          /* bytes of the unfinished line that was typed */
-	int fd[PIPES];        /* our ends of its pipes; -1: none, or closed */
-	int poll[PIPES];      /* their indexes in the poll set */
-	struct output *text[PIPES];  /* the owner's; NULL: it is dropped */
-	struct queue input;   /* still to be written to its stdin, or typed */
-	struct script script;
-};
-
-/* -- The start --------------------------------------------------------- */
-
-/* 0, or -1 with errno; the caller closes them in either case. The directory's
- * is non-blocking at both ends: if it is full, the trap does not wait. */
+/* 0, or -1 with errno. The directory's is non-blocking at both ends: if it is
+ * full, the trap does not wait. */
 static int
-open_pipes(struct exec_command *c, bool dir, int ours[], int theirs[])
+open_pipes(struct exec *x, int theirs[])
 {
-	int i, end[2], us;
+	int i, end[2], ours;
 
-	if (c->terminal) {
-		c->no_terminal = terminal_open(end) < 0;
-		if (c->no_terminal)
-			return -1;
-		ours[OUT] = end[0];
-		ours[SLAVE] = end[1];
+	x->no_terminal = x->terminal && terminal_open(end) < 0;
+	if (x->no_terminal)
+		return -1;
+	if (x->terminal) {
+		x->fd[EXEC_OUT] = end[0];
+		x->fd[EXEC_SLAVE] = end[1];
 	}
-	for (i = c->terminal ? DIR : IN; i < PIPES; i++) {
-		if ((i == IN && c->input == NULL) || (i == DIR && !dir))
+	for (i = x->terminal ? EXEC_DIR : EXEC_IN; i < EXEC_PIPES; i++) {
+		if ((i == EXEC_IN && !x->has_input) ||
+		    (i == EXEC_DIR && x->script.fd < 0))
 			continue;
-		us = i == IN;
-		if (proc_pipe(end, i == DIR ? -1 : us) < 0)
+		ours = i == EXEC_IN;
+		if (proc_pipe(end, i == EXEC_DIR ? -1 : ours) < 0)
 			return -1;
-		ours[i] = end[us];
-		theirs[i] = end[!us];
+		x->fd[i] = end[ours];
+		theirs[i] = end[!ours];
 	}
 	return 0;
 }
 
-/* 0, or -1 with errno */
+/* The shell also inherits the reading ends of its own two pipes, so that who
+ * says good-bye when boris has gone is not ended by SIGPIPE (L1): on
+ * descriptors so high that nobody meets them, and only where none of boris's is
+ * as high: one could be replaced before it is copied. 0, or -1 with errno. */
 static int
-start_shell(struct exec *x, const struct exec_command *c, char *pwd,
-            const int theirs[])
+start_shell(struct exec *x, const struct options *o, const char *dir,
+            const int theirs[], int highest)
 {
-	char *argv[ARGUMENTS] = { (char *)c->shell };
-	char *text = x->script.args.data;
-	int n = 1, status, fd[PIPES];
-	struct proc_child child = {
-		argv, c->env, c->dir, fd, x->script.fd, c->terminal
-	};
+	char *argv[ARGUMENTS] = { (char *)o->shell }, *p = x->script.args.data;
+	char *end = p + x->script.args.len, **env = o->env[x->env];
+	int fds[2 * (3 + 2 + 1) + 1], *fd = fds, i, low, status;
+	struct buf pwd = { NULL, 0, 0 };
 
-	while (text < x->script.args.data + x->script.args.len &&
-	    n < ARGUMENTS - 1) {
-		argv[n++] = text;
-		text += strlen(text) + 1;
+	for (i = 1; p < end; p += strlen(p) + 1)
+		argv[i++] = p;
+	for (i = EXEC_IN; i <= EXEC_ERR; i++) {
+		*fd++ = x->terminal ? x->fd[EXEC_SLAVE]
+		    : theirs[i] >= 0 ? theirs[i] : o->no_input;
+		*fd++ = i;
 	}
-	if (n == ARGUMENTS - 1) {
-		errno = E2BIG;  /* the kernel's limit is lower */
-		return -1;
+	low = x->terminal ? 0 : highest - 2;
+	for (i = EXEC_OUT; i <= EXEC_ERR && x->fd[EXEC_OUT] < low &&
+	    x->fd[EXEC_ERR] < low && theirs[EXEC_DIR] < low; i++, highest--) {
+		highest -= highest == x->script.fd;
+		*fd++ = x->fd[i];
+		*fd++ = highest;
 	}
-	memcpy(fd, theirs, sizeof(fd));
-	if (c->terminal)
-		fd[IN] = fd[OUT] = fd[ERR] = x->fd[SLAVE];
-	else if (c->input == NULL)
-		fd[IN] = c->no_input;
-	c->env[0] = pwd;
-	status = proc_start(&child, x->group);
-	c->env[0] = "PWD=/";
+	if (theirs[EXEC_DIR] >= 0) {
+		*fd++ = theirs[EXEC_DIR];
+		*fd++ = x->script.fd;
+	}
+	*fd = -1;
+	buf_add(&pwd, "PWD=", dir);
+	env[0] = buf_text(&pwd);
+	status = proc_start(x->group, argv, env, dir, fds, x->terminal);
+	env[0] = "PWD=/";
+	buf_free(&pwd);
 	return status;
 }
 
+/* Writes what its stdin is to read, and closes that, or what is typed. That
+ * nobody reads it is no error (B5). */
 static void
 write_input(struct exec *x)
 {
-	/* EPIPE: it does not read it, which is no error (B5). */
-	if (x->fd[IN] < 0 || (queue_flush(&x->input, x->fd[IN]) == 0 &&
-	    queue_unwritten(&x->input) > 0))
-		return;
-	fd_close(&x->fd[IN]);
-	queue_free(&x->input);
+	int *fd = &x->fd[x->terminal ? EXEC_OUT : EXEC_IN];
+
+	if (queue_flush(&x->unread, *fd) < 0)
+		queue_free(&x->unread);
+	if (!x->terminal && queue_unwritten(&x->unread) == 0)
+		fd_close(fd);
 }
 
+/* Closes and frees what it has while it runs; also that by which it prints? */
 static void
-write_typed(struct exec *x)
+close_pipes(struct exec *x, bool all)
 {
-	/* EIO: it has hung up. */
-	if (queue_flush(&x->input, x->fd[OUT]) < 0)
-		queue_free(&x->input);
+	fd_close(&x->fd[EXEC_IN]);
+	fd_close(&x->fd[EXEC_DIR]);
+	queue_free(&x->unread);
+	script_free(&x->script);
+	if (all) {
+		fd_close(&x->fd[EXEC_OUT]);
+		fd_close(&x->fd[EXEC_ERR]);
+		x->open = false;
+	}
 }
 
-/* So that who says good-bye when boris has gone is not ended by SIGPIPE (L1) */
-void
-exec_share(const struct exec *x)
+int
+exec_start(struct exec_list *list, struct exec *x, const struct options *o,
+           const char *dir, struct output *out, struct output *err,
+           int64_t now)
 {
-	if (x->group != NULL && x->group->id != 0) {
-		guard_share(x->guard, x->fd[OUT]);
-		guard_share(x->guard, x->fd[ERR]);
+	int theirs[EXEC_PIPES], i, error, status = -1;
+	struct rlimit limit;
+
+	if (list->highest == 0)
+		list->highest = getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+		    limit.rlim_cur <= HIGHEST ? (int)limit.rlim_cur - 1
+		    : HIGHEST;
+	list->guard = x->guard = o->guard;
+	for (i = 0; i < EXEC_PIPES; i++)
+		x->fd[i] = x->poll[i] = theirs[i] = -1;
+	errno = ENOMEM;
+	if (script_write(&x->script, o->shell, &x->text, x->tells_dir,
+	    list->highest < DIR_FD ? list->highest : DIR_FD) &&
+	    queue_put(&x->unread, &x->input) &&
+	    (x->group = guard_group(o->guard)) != NULL &&
+	    open_pipes(x, theirs) == 0) {
+		x->group->started = now;
+		x->group->second = x->terminal ? SIGHUP
+		    : x->script.fd >= 0 ? SIGTERM : 0;
+		status = start_shell(x, o, dir, theirs, list->highest);
 	}
+	error = errno;
+	for (i = 0; i < EXEC_PIPES; i++)
+		fd_close(&theirs[i]);
+	buf_free(&x->script.args);
+	buf_free(&x->input);
+	if (status < 0) {
+		close_pipes(x, true);
+		x->group = NULL;
+		errno = error;
+		return -1;
+	}
+	x->next = list->first;
+	list->first = x;
+	x->state = EXEC_RUNNING;
+	x->pid = x->group->id;
+	x->open = true;
+	x->sink[EXEC_OUT] = out;
+	x->sink[EXEC_ERR] = err;
+	x->typed = now;
+	x->deadline = NEVER;
+	write_input(x);
+	return 0;
 }
 
 void
 exec_free(struct exec_list *list, struct exec *x)
 {
 	struct exec **at = &list->first;
-	int i;
 
-	if (x == NULL)
-		return;
-	while (*at != x)
+	while (*at != NULL && *at != x)
 		at = &(*at)->next;
-	*at = x->next;
-	exec_share(x);
-	for (i = 0; i < PIPES; i++)
-		fd_close(&x->fd[i]);
-	queue_free(&x->input);
-	script_free(&x->script);
-	x->report->open = false;
-	free(x);
-}
-
-struct exec *
-exec_start(struct exec_list *list, struct exec_command *c,
-           struct exec_report *report, struct output *out, struct output *err,
-           int64_t now)
-{
-	struct exec *x = calloc(1, sizeof(*x));
-	struct buf pwd = { NULL, 0, 0, false };
-	int theirs[PIPES], i, error, status = -1;
-
-	if (x == NULL)
-		return NULL;
-	memset(report, 0, sizeof(*report));
-	x->report = report;
-	x->next = list->first;
-	list->first = x;
-	list->guard = x->guard = c->guard;
-	for (i = 0; i < PIPES; i++)
-		x->fd[i] = x->poll[i] = theirs[i] = -1;
-	script_write(&x->script, c->shell, c->text, c->len, c->tells_dir);
-	buf_puts(&pwd, "PWD=");
-	buf_put(&pwd, c->dir, strlen(c->dir) + 1);
-	errno = ENOMEM;
-	if (!x->script.args.failed && !pwd.failed &&
-	    (x->group = guard_group(c->guard)) != NULL &&
-	    open_pipes(c, x->script.fd >= 0, x->fd, theirs) == 0) {
-		x->group->started = now;
-		x->group->second = c->terminal ? SIGHUP
-		    : x->script.fd >= 0 ? SIGTERM : 0;
-		status = start_shell(x, c, pwd.data, theirs);
-	}
-	error = errno;
-	for (i = 0; i < PIPES; i++)
-		fd_close(&theirs[i]);
-	buf_free(&x->script.args);
-	buf_free(&pwd);
-	if (status < 0) {
-		exec_free(list, x);
-		errno = error;
-		return NULL;
-	}
-	report->pid = x->group->id;
-	report->open = true;
-	x->terminal = c->terminal;
-	x->text[OUT] = out;
-	x->text[ERR] = err;
-	x->typed = now;
-	x->deadline = NEVER;
-	if (c->input != NULL) {
-		x->input.bytes = *c->input;
-		memset(c->input, 0, sizeof(*c->input));
-		write_input(x);
-	}
-	return x;
-}
-
-/* -- The pipes --------------------------------------------------------- */
-
-static void
-show(struct exec *x, int which, const char *p, size_t n)
-{
-	struct output *to = x->text[which];
-	struct buf clean = { NULL, 0, 0, false };
-
-	if (to == NULL)
+	if (*at == NULL)
 		return;
-	if ((which == ERR || x->terminal) &&
+	*at = x->next;
+	close_pipes(x, true);
+	x->group = NULL;
+}
+
+/* n is 0 at the end. */
+static void
+show_output(struct exec *x, int which, const char *p, size_t n)
+{
+	struct buf clean = { NULL, 0, 0 };
+
+	if (x->sink[which] == NULL)
+		return;
+	if ((which == EXEC_ERR || x->terminal) &&
 	    script_clean(&x->script, p, n, &clean))
-		output_write(to, clean.data, clean.len);
-	else
-		output_write(to, p, n);
+		output_write(x->sink[which], clean.data, clean.len);
+	else if (n > 0)
+		output_write(x->sink[which], p, n);
 	buf_free(&clean);
 }
 
 /* One read: the number of bytes; 0 at the end, and closes it; -1: none now. */
 static ssize_t
-take(struct exec *x, int which, int64_t now)
+read_pipe(struct exec *x, int which, int64_t now)
 {
 	char bytes[READ_SIZE];
 	ssize_t n;
 
 	if (x->fd[which] < 0)
 		return 0;
-	while ((n = read(x->fd[which], bytes, sizeof(bytes))) < 0 &&
-	    errno == EINTR)
-		;
-	if (n < 0 && errno == EAGAIN)
+	n = read(x->fd[which], bytes, sizeof(bytes));
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return -1;
 	if (n <= 0) {
 		fd_close(&x->fd[which]);
-		x->report->open = x->fd[OUT] >= 0 || x->fd[ERR] >= 0;
+		x->open = x->fd[EXEC_OUT] >= 0 || x->fd[EXEC_ERR] >= 0;
 		return 0;
 	}
 	x->printed = now;
-	show(x, which, bytes, (size_t)n);
+	show_output(x, which, bytes, (size_t)n);
 	return n;
 }
 
 /* What is in the pipes by now, and once `most` bytes of one have been read, no
  * more: somebody may go on printing. */
 static void
-take_rest(struct exec *x, ssize_t most, int64_t now)
+read_rest(struct exec *x, ssize_t most, int64_t now)
 {
 	ssize_t n, sum;
 	int which;
 
-	for (which = OUT; which <= ERR; which++) {
+	for (which = EXEC_OUT; which <= EXEC_ERR; which++) {
 		sum = 0;
-		while (sum < most && (n = take(x, which, now)) > 0)
+		while (sum < most && (n = read_pipe(x, which, now)) > 0)
 			sum += n;
 	}
-}
-
-/* Where has it ended (D2), and what did its exit code hide (B7)? */
-static void
-take_dir(struct exec *x)
-{
-	char text[DIR_LIMIT];
-	const char *dir, *codes;
-	ssize_t n = -1;
-
-	errno = EINTR;
-	while (x->fd[DIR] >= 0 && n < 0 && errno == EINTR)
-		n = read(x->fd[DIR], text, sizeof(text));
-	fd_close(&x->fd[DIR]);
-	/* cppcheck-suppress legacyUninitvar */
-	dir = n > 0 ? script_told(text, (size_t)n, &codes) : NULL;
-	if (dir == NULL)
-		return;
-	x->report->dir = strdup(dir);
-	x->report->dir_lost = x->report->dir == NULL;
-	if (x->report->status == 0 &&
-	    strlen(codes) < sizeof(x->report->pipeline))
-		memcpy(x->report->pipeline, codes, strlen(codes) + 1);
 }
 
 /* -- The states -------------------------------------------------------- */
@@ -311,31 +255,25 @@ take_dir(struct exec *x)
  *	            5 s                                   KILLED
  *	KILLED      nothing of it lives, or 5 s           GONE
  *
- * and from all of the first three exec_stop() to STOPPING. A group is polled
- * only once its shell has ended. The command ends as it gets to LEFT or GONE;
- * with GONE the number of its group is free. */
+ * and from the first three exec_stop() to STOPPING. A group is polled only once
+ * its shell has ended. The command ends as it gets to LEFT or GONE. */
 
-/* When to poll the group again: soon at first. What was left running is polled
- * for all commands in the same turn, since it takes a walk through /proc. */
+/* What was left running is polled for all commands in the same turn, since it
+ * takes a walk through /proc. */
 static void
 poll_later(struct exec *x, int64_t now)
 {
-	x->poll_at = now + x->pace;
-	x->pace = x->pace * 2 > POLL_MOST ? POLL_MOST : x->pace * 2;
-	if (x->report->state == EXEC_LEFT)
-		x->poll_at = now - now % REVIEW + REVIEW;
-	else if (now < x->deadline && x->deadline < x->poll_at)
-		x->poll_at = x->deadline;
+	x->poll_at = x->state == EXEC_LEFT ? now - now % REVIEW + REVIEW
+	    : now + (x->state == EXEC_LEAVING ? POLL_LEAVING : POLL);
 }
 
 static void
-enter(struct exec *x, enum exec_state state, int64_t now)
+enter_state(struct exec *x, enum exec_state state, int64_t now)
 {
-	x->report->state = state;
+	x->state = state;
 	x->deadline = state == EXEC_LEAVING ? now + SETTLE :
 	    state == EXEC_STOPPING ? x->group->kill_at :
 	    state == EXEC_KILLED ? now + PROC_GIVE_UP : NEVER;
-	x->pace = 1;
 	poll_later(x, now);
 }
 
@@ -343,220 +281,192 @@ enter(struct exec *x, enum exec_state state, int64_t now)
 static bool
 see_end(struct exec *x, int64_t now)
 {
-	struct exec_report *r = x->report;
-
-	if (r->shell_ended || x->group == NULL ||
-	    !proc_ended(r->pid, &r->status, &r->signalled))
+	if (x->shell_ended || x->group == NULL ||
+	    !proc_ended(x->pid, &x->status, &x->signalled))
 		return false;
-	r->shell_ended = true;
-	if (r->state == EXEC_RUNNING)
-		enter(x, EXEC_LEAVING, now);
+	x->shell_ended = true;
+	if (x->status == 128 + SIGINT || x->status == 128 + SIGQUIT)
+		x->signalled = x->signalled && !x->terminal;
+	if (x->state == EXEC_RUNNING)
+		enter_state(x, EXEC_LEAVING, now);
 	x->poll_at = now;
 	return true;
 }
 
+/* What was left running may hold the pipes (E4): they are read on, to block
+ * nobody, and dropped. A terminal ends with its shell (I4). */
 static void
 end_command(struct exec *x, int64_t now)
 {
-	if (x->report->ended)
-		return;
-	take_rest(x, PIPE_FULL, now);
-	show(x, x->terminal ? OUT : ERR, NULL, 0);
-	take_dir(x);
-	/* What was left running may hold the pipes (E4): they are read on, to
-	 * block nobody, and dropped. A terminal ends with its shell (I4). */
-	x->text[OUT] = x->text[ERR] = NULL;
-	if (x->terminal) {
-		fd_close(&x->fd[OUT]);
-		x->report->open = false;
-	}
-	/* What was left running reads end of file, as under any shell. */
-	fd_close(&x->fd[IN]);
-	queue_free(&x->input);
-	script_free(&x->script);
-	x->report->ended = true;
-}
+	const char *dir = NULL, *codes = "";
+	char text[DIR_LIMIT];
+	ssize_t n = 0;
 
-/* Nothing of it lives; or it sleeps in the kernel, or is another user's: then
- * not even SIGKILL has ended it. */
-static void
-let_go(struct exec *x, int64_t now)
-{
-	if (!x->report->shell_ended)
-		x->report->status = 128 + SIGKILL;
-	end_command(x, now);
-	if (x->report->shell_ended)
-		proc_reap(x->report->pid);
-	x->report->orphans = false;
-	x->group->id = 0;
-	x->group = NULL;
-	enter(x, EXEC_GONE, now);
+	if (x->ended)
+		return;
+	read_rest(x, PIPE_FULL, now);
+	show_output(x, x->terminal ? EXEC_OUT : EXEC_ERR, NULL, 0);
+	if (x->fd[EXEC_DIR] >= 0)
+		n = read(x->fd[EXEC_DIR], text, sizeof(text));
+	if (n > 0)
+		dir = script_told(&x->script, text, (size_t)n, &codes);
+	if (dir != NULL)
+		x->dir = mem_copy(dir);
+	if (*codes != '\0' && x->status == 0)
+		x->pipeline = mem_copy(codes);
+	x->sink[EXEC_OUT] = x->sink[EXEC_ERR] = NULL;
+	close_pipes(x, x->terminal);
+	x->ended = true;
 }
 
 void
 exec_stop(struct exec *x, int64_t now)
 {
-	if (x->group == NULL || x->report->state == EXEC_STOPPING ||
-	    x->report->state == EXEC_KILLED)
+	if (x->group == NULL || x->state >= EXEC_STOPPING)
 		return;
 	proc_stop(x->group, now);
-	enter(x, EXEC_STOPPING, now);
-}
-
-static bool
-is_due(const struct exec *x, int64_t now)
-{
-	return x->group != NULL && x->report->shell_ended && now >= x->poll_at;
+	enter_state(x, EXEC_STOPPING, now);
 }
 
 /* The one function that moves a state on. polled: the group was, in this turn.
- * A process that is just about to end, or to get a session of its own, is not
- * left running: so a command is LEAVING for a while (E4, B7). */
+ * What is just about to end, or to get a session of its own, is not left
+ * running: so a command is LEAVING for a while (E4, B7). */
 static void
-act(struct exec *x, bool polled, int64_t now)
+move_on(struct exec *x, bool polled, int64_t now)
 {
-	enum exec_state state = x->report->state;
 	struct proc_group *g = x->group;
 	bool late = now >= x->deadline;
 
 	if (g == NULL)
 		return;
+	/* What SIGKILL has not ended sleeps in the kernel, or is another's. */
 	if ((polled && g->found == PROC_GONE) ||
-	    (late && state == EXEC_KILLED)) {
-		let_go(x, now);
+	    (late && x->state == EXEC_KILLED)) {
+		if (!x->shell_ended)
+			x->status = 128 + SIGKILL;
+		end_command(x, now);
+		if (x->shell_ended)
+			proc_reap(x->pid);
+		x->orphans = false;
+		g->id = 0;
+		x->group = NULL;
+		enter_state(x, EXEC_GONE, now);
 		return;
 	}
 	if (polled)
 		poll_later(x, now);
-	switch (state) {
-	case EXEC_LEAVING:
-		if (!late)
-			break;
-		x->report->orphans = g->found == PROC_LIVES;
-		x->report->elsewhere = g->elsewhere;
+	if (x->state == EXEC_LEAVING && late) {
+		x->orphans = g->found == PROC_LIVES;
+		x->elsewhere = g->elsewhere;
 		end_command(x, now);
-		enter(x, EXEC_LEFT, now);
-		break;
-	case EXEC_STOPPING:
+		enter_state(x, EXEC_LEFT, now);
+	} else if (x->state == EXEC_STOPPING) {
 		if (late || g->send == 0)
 			proc_stop_on(g, polled, now);
 		if (late)
-			enter(x, EXEC_KILLED, now);
-		break;
-	case EXEC_KILLED:
-		if (polled)
-			proc_stop_on(g, true, now);
-		break;
-	default:
-		break;
+			enter_state(x, EXEC_KILLED, now);
+	} else if (x->state == EXEC_KILLED && polled) {
+		proc_stop_on(g, true, now);
 	}
 }
 
-static void
-poll_groups(struct exec_list *list, int64_t now)
+static bool
+is_due(const struct exec *x, int64_t now)
 {
-	struct proc_group *due = NULL;
-	struct exec *x;
-
-	for (x = list->first; x != NULL; x = x->next) {
-		if (is_due(x, now)) {
-			x->group->next = due;
-			due = x->group;
-		}
-	}
-	if (due != NULL)
-		proc_poll(due, guard_visible(list->guard), true, now);
-	for (x = list->first; x != NULL; x = x->next)
-		act(x, is_due(x, now), now);
+	return x->group != NULL && x->shell_ended &&
+	    (now >= x->poll_at || now >= x->deadline);
 }
-
-static void
-send_signals(struct exec_list *list)
-{
-	struct proc_group *due = NULL;
-	struct exec *x;
-
-	for (x = list->first; x != NULL; x = x->next) {
-		if (x->group != NULL && x->group->send != 0) {
-			x->group->next = due;
-			due = x->group;
-		}
-	}
-	if (due != NULL)
-		proc_signal(due);
-}
-
-/* -- Turns ------------------------------------------------------------- */
 
 void
 exec_poll_add(struct exec_list *list, struct loop *loop)
 {
-	struct exec *x;
-	short events;
 	bool quiet;
+	struct exec *x;
 
 	for (x = list->first; x != NULL; x = x->next) {
-		quiet = x->report->state == EXEC_RUNNING &&
+		quiet = x->state == EXEC_RUNNING &&
 		    loop->now < x->group->started + UNWATCHED;
-		if (quiet)
-			loop_until(loop, x->group->started + UNWATCHED);
-		events = x->terminal && queue_unwritten(&x->input) > 0
-		    ? POLLIN | POLLOUT : POLLIN;
-		x->poll[OUT] = loop_add(loop, quiet ? -1 : x->fd[OUT], events);
-		x->poll[ERR] = loop_add(loop, quiet ? -1 : x->fd[ERR], POLLIN);
-		x->poll[IN] = loop_add(loop, x->terminal ? -1 : x->fd[IN],
-		    POLLOUT);
+		x->poll[EXEC_OUT] = loop_add(loop, quiet ? -1 : x->fd[EXEC_OUT],
+		    x->terminal && queue_unwritten(&x->unread) > 0
+		    ? POLLIN | POLLOUT : POLLIN);
+		x->poll[EXEC_ERR] = loop_add(loop, quiet ? -1 : x->fd[EXEC_ERR],
+		    POLLIN);
+		x->poll[EXEC_IN] = loop_add(loop,
+		    x->terminal ? -1 : x->fd[EXEC_IN], POLLOUT);
 		if (x->group == NULL)
 			continue;
+		if (quiet)
+			loop_until(loop, x->group->started + UNWATCHED);
 		loop_until(loop, x->group->send != 0 ? loop->now : x->deadline);
-		if (x->group->second != 0 && x->report->state == EXEC_STOPPING)
+		if (x->group->second != 0 && x->state == EXEC_STOPPING)
 			loop_until(loop, x->group->second_at);
-		if (x->report->shell_ended)
+		if (x->shell_ended)
 			loop_until(loop, x->poll_at);
 	}
-}
-
-/* Reads and writes what can be. Was its shell found to have ended? */
-static bool
-transfer(struct exec *x, const struct loop *loop)
-{
-	bool open = x->report->open;
-
-	if (loop_events(loop, x->poll[OUT]) & POLLOUT)
-		write_typed(x);
-	if (loop_events(loop, x->poll[OUT]) & ~POLLOUT)
-		take(x, OUT, loop->now);
-	if (loop_events(loop, x->poll[ERR]))
-		take(x, ERR, loop->now);
-	if (loop_events(loop, x->poll[IN]))
-		write_input(x);
-	/* When what was left running closes its last pipe, it mostly ends. */
-	if (x->report->state == EXEC_LEFT && open && !x->report->open)
-		x->poll_at = loop->now + PIPE_CLOSED;
-	return loop->child && see_end(x, loop->now);
 }
 
 void
 exec_dispatch(struct exec_list *list, const struct loop *loop)
 {
-	bool ended = false;
+	struct proc_group *polled = NULL, *ending = NULL;
+	bool ended = false, visible;
 	struct exec *x;
+	short out;
 
-	for (x = list->first; x != NULL; x = x->next)
-		ended = transfer(x, loop) || ended;
-	poll_groups(list, loop->now);
-	send_signals(list);
+	if (list->guard == NULL)
+		return;
+	visible = guard_visible(list->guard);
+	for (x = list->first; x != NULL; x = x->next) {
+		out = loop_events(loop, x->poll[EXEC_OUT]);
+		if ((out & POLLOUT) || loop_events(loop, x->poll[EXEC_IN]))
+			write_input(x);
+		if (out & ~POLLOUT)
+			read_pipe(x, EXEC_OUT, loop->now);
+		if (loop_events(loop, x->poll[EXEC_ERR]))
+			read_pipe(x, EXEC_ERR, loop->now);
+		ended = (loop->child && see_end(x, loop->now)) || ended;
+		if (is_due(x, loop->now)) {
+			x->group->next = polled;
+			polled = x->group;
+		}
+	}
+	if (polled != NULL)
+		proc_poll(polled, visible, true, loop->now);
+	for (x = list->first; x != NULL; x = x->next) {
+		move_on(x, is_due(x, loop->now), loop->now);
+		if (x->group != NULL && x->group->send != 0) {
+			x->group->next = ending;
+			ending = x->group;
+		}
+	}
+	if (ending != NULL)
+		proc_signal(ending);
 	/* Another child than these has ended, or may have. */
-	if (loop->child && list->guard != NULL &&
-	    (!ended || !guard_visible(list->guard)))
+	if (loop->child && (!ended || !visible))
 		guard_reap(list->guard);
 }
 
 void
 exec_read(struct exec *x, int64_t now)
 {
-	take_rest(x, READ_SIZE / 8, now);  /* less than is kept of it */
+	read_rest(x, READ_SIZE / 8, now);  /* less than is kept of it */
 	see_end(x, now);
+}
+
+const char *
+exec_signal(const struct exec *x)
+{
+#define NAME(sig) [sig] = #sig
+	static const char *const names[] = {
+		NAME(SIGHUP), NAME(SIGINT), NAME(SIGQUIT), NAME(SIGILL),
+		NAME(SIGTRAP), NAME(SIGABRT), NAME(SIGBUS), NAME(SIGFPE),
+		NAME(SIGKILL), NAME(SIGUSR1), NAME(SIGSEGV), NAME(SIGUSR2),
+		NAME(SIGPIPE), NAME(SIGALRM), NAME(SIGTERM), NAME(SIGXCPU),
+		NAME(SIGXFSZ), NAME(SIGVTALRM), NAME(SIGPROF), NAME(SIGSYS)
+	};
+	size_t sig = (size_t)x->status - 128;
+
+	return sig < sizeof(names) / sizeof(names[0]) ? names[sig] : NULL;
 }
 
 /* -- The terminal ------------------------------------------------------ */
@@ -564,35 +474,33 @@ exec_read(struct exec *x, int64_t now)
 int
 exec_type(struct exec *x, const struct buf *text, int64_t now, bool *echoed)
 {
-	struct buf *typed;
+	size_t line = x->line, i;
 	bool lines, shows;
-	size_t line = 0;
 
-	errno = x->terminal ? EPIPE : ENOTTY;
-	if (x->fd[OUT] < 0 || !x->terminal ||
-	    !terminal_mode(x->fd[OUT], &lines, &shows))
+	if (!x->terminal || !terminal_mode(x->fd[EXEC_OUT], &lines, &shows)) {
+		errno = x->terminal ? EPIPE : ENOTTY;
 		return -1;
-	if (lines)
-		line = terminal_line(x->fd[OUT], x->line, text);
-	errno = line > TERMINAL_LINE ? E2BIG : ENOBUFS;
-	if (line > TERMINAL_LINE ||
-	    queue_unwritten(&x->input) + text->len > TYPED_MOST)
+	}
+	/* Enter and end of file send a line, however the terminal is set. */
+	for (i = 0; i < text->len && line <= LINE_TYPED_MOST; i++)
+		line = lines && memchr("\n\r\004", text->data[i], 3) == NULL
+		    ? line + 1 : 0;
+	errno = line > LINE_TYPED_MOST ? E2BIG : ENOBUFS;
+	if (line > LINE_TYPED_MOST ||
+	    queue_unwritten(&x->unread) + text->len > TYPED_MOST)
 		return -1;
 	/* A program that reads single keys mostly prints them itself. */
 	*echoed = !lines || shows;
 	if (text->len == 0)
 		return 0;
-	typed = queue_append(&x->input);
-	buf_put(typed, text->data, text->len);
-	if (typed->failed) {
-		typed->failed = false;  /* what came before is still typed */
-		errno = ENOMEM;
+	errno = ENOMEM;
+	if (!buf_reserve(&x->unread.bytes, text->len))
 		return -1;
-	}
+	buf_put(&x->unread.bytes, text->data, text->len);
 	x->line = line;
 	x->typed = now;
 	x->printed = 0;
-	write_typed(x);
+	write_input(x);
 	return 0;
 }
 
@@ -601,41 +509,47 @@ exec_reads_keys(const struct exec *x)
 {
 	bool lines, shows;
 
-	return x->terminal && x->fd[OUT] >= 0 &&
-	    terminal_mode(x->fd[OUT], &lines, &shows) && !lines;
+	return x->terminal && terminal_mode(x->fd[EXEC_OUT], &lines, &shows) &&
+	    !lines;
 }
 
-/* What is known at once. again: NEVER if it can't prompt, else when certain. */
-static struct exec_prompt
-begin_prompt(const struct exec *x, bool *lines, bool *shows)
+int
+exec_type_unseen(struct exec *x, const char *line, size_t n, int64_t now)
 {
-	struct exec_prompt p = { TERMINAL_BUSY, false, true, x->typed, NEVER };
+	bool lines, shows;
 
-	if (x->printed > x->typed)
-		p.since = x->printed;
-	if (!x->terminal || x->fd[OUT] < 0 ||
-	    !terminal_mode(x->fd[OUT], lines, shows))
-		return p;
-	p.secret = *lines && !*shows;
-	if (queue_unwritten(&x->input) == 0)
-		p.again = p.since + CERTAIN;
-	return p;
+	if (!terminal_mode(x->fd[EXEC_OUT], &lines, &shows) || !lines ||
+	    shows || write(x->fd[EXEC_OUT], line, n) != (ssize_t)n)
+		return -1;
+	x->line = 0;
+	x->typed = now;
+	x->printed = 0;
+	return 0;
 }
 
 /* Where it can't be known, it may prompt if something was printed since the
  * last input, and it takes keys or hides them, or the line has not ended. */
 struct exec_prompt
-exec_prompts(struct exec *x, int64_t now)
+exec_prompts(struct exec *x, enum exec_look look, int64_t now)
 {
+	struct exec_prompt p = { TERMINAL_BUSY, false, true, x->typed, NEVER };
 	bool lines, shows;
-	struct exec_prompt p = begin_prompt(x, &lines, &shows);
 
-	if (now < p.again)
+	if (x->printed > x->typed)
+		p.since = x->printed;
+	if (!x->terminal || !terminal_mode(x->fd[EXEC_OUT], &lines, &shows))
+		return p;
+	p.secret = lines && !shows;
+	if (queue_unwritten(&x->unread) > 0)
+		return p;
+	if (now < p.since + CERTAIN)
+		p.again = p.since + CERTAIN;
+	if (p.again != NEVER || (look != EXEC_ANY && !p.secret))
 		return p;
 	if (now >= x->checked + CHECK) {
 		x->checked = now;
 		x->prompt = guard_visible(x->guard)
-		    ? terminal_prompts(x->fd[OUT], x->fd[SLAVE])
+		    ? terminal_prompts(x->fd[EXEC_OUT], x->fd[EXEC_SLAVE])
 		    : TERMINAL_MAY_PROMPT;
 		exec_read(x, now);  /* it may have printed before it read */
 	}
@@ -646,39 +560,8 @@ exec_prompts(struct exec *x, int64_t now)
 	p.at_work = p.state == TERMINAL_BUSY;
 	if (p.state != TERMINAL_MAY_PROMPT)
 		return p;
-	if (x->printed == 0 || (lines && !p.secret &&
-	    !output_within_line(x->text[OUT])) || now < x->printed + SILENCE)
+	if (x->printed == 0 || now < x->printed + SILENCE ||
+	    (lines && shows && !output_within_line(x->sink[EXEC_OUT])))
 		p.state = TERMINAL_BUSY;
-	if (now < x->printed + SILENCE && x->printed + SILENCE < p.again)
-		p.again = x->printed + SILENCE;
 	return p;
-}
-
-struct exec_prompt
-exec_asks_secret(struct exec *x, bool fresh, int64_t now)
-{
-	bool lines, shows;
-	struct exec_prompt p = begin_prompt(x, &lines, &shows);
-
-	if (fresh)
-		x->checked = 0;
-	if (p.secret && p.again != NEVER)
-		return exec_prompts(x, now);
-	if (now >= p.again)
-		p.again = NEVER;
-	return p;
-}
-
-int
-exec_type_unseen(struct exec *x, const char *line, size_t n, int64_t now)
-{
-	bool lines, shows;
-
-	if (!terminal_mode(x->fd[OUT], &lines, &shows) || !lines || shows ||
-	    write(x->fd[OUT], line, n) != (ssize_t)n)
-		return -1;
-	x->line = 0;
-	x->typed = now;
-	x->printed = 0;
-	return 0;
 }

@@ -26,10 +26,8 @@
 
 #include "buf.h"
 
-/* -- Writing (F1) ------------------------------------------------------ */
-
-/* Landlock, as in linux/landlock.h, which not every libc comes with. An older
- * libc has no numbers for its calls; -1 is one that fails on every kernel. */
+/* As in linux/landlock.h, which not every libc comes with. An older libc has no
+ * numbers for its calls; -1 is one that fails on every kernel. */
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset (-1)
 #define SYS_landlock_add_rule (-1)
@@ -39,99 +37,81 @@
 enum {
 	CREATE_RULESET_VERSION = 1,  /* a flag: only return the ABI's number */
 	RULE_PATH_BENEATH = 1,
+	REFER_ABI = 2,    /* earlier ones forbid what REFER stands for */
 	TRUNCATE_ABI = 3  /* earlier ones leave truncate(2) open (F3) */
 };
 
-/* LANDLOCK_ACCESS_FS_*, those that write. REFER: between two directories. */
+/* LANDLOCK_ACCESS_FS_*, those that write. REFER: rename and link between two
+ * directories, which a domain forbids unless a rule allows it. */
 enum {
 	WRITE_FILE = 1 << 1, REMOVE_DIR = 1 << 4, REMOVE_FILE = 1 << 5,
 	MAKE_CHAR = 1 << 6, MAKE_DIR = 1 << 7, MAKE_REG = 1 << 8,
 	MAKE_SOCK = 1 << 9, MAKE_FIFO = 1 << 10, MAKE_BLOCK = 1 << 11,
 	MAKE_SYM = 1 << 12, REFER = 1 << 13, TRUNCATE = 1 << 14,
 
-	ALLOWED = WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG |
+	WRITING = WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG |
 	    MAKE_SOCK | MAKE_FIFO | MAKE_SYM | REFER | TRUNCATE,
-	/* Allowed nowhere: through its own device file root writes a disk. */
+	/* Allowed nowhere: through its own device file root writes a disk, or
+	 * reads there what is hidden. */
 	DEVICES = MAKE_CHAR | MAKE_BLOCK
 };
 
-/* struct landlock_path_beneath_attr */
-struct landlock_rule {
-	uint64_t allowed_access;
-	int32_t parent_fd;
-};
-
+/* Without --write there is only what every Landlock domain brings: nothing is
+ * mounted, and no process outside is reached into. *missing: which directory
+ * has failed. */
 static int
-allow_below(int ruleset, const char *dir)
-{
-	struct landlock_rule rule;
-
-	rule.allowed_access = ALLOWED;
-	rule.parent_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (rule.parent_fd < 0 || syscall(SYS_landlock_add_rule, ruleset,
-	    RULE_PATH_BENEATH, &rule, 0) < 0)
-		return -1;
-	close(rule.parent_fd);
-	return 0;
-}
-
-/* Without directories it only keeps the process from making devices, mounting,
- * and reaching into processes outside (F5). *missing: what has failed. */
-static int
-restrict_writing(const char *dirs, const char **missing)
+enter_landlock(const struct options *o, const char **missing)
 {
 	/* struct landlock_ruleset_attr as of the first ABI */
-	uint64_t handled_access_fs = dirs != NULL ? ALLOWED | DEVICES : DEVICES;
+	uint64_t handled = o->write != NULL ? WRITING | DEVICES
+	    : o->hide != NULL ? REFER | DEVICES : REFER;
+	const char *dir = o->write != NULL ? o->write : "/\0";
+	struct {  /* landlock_path_beneath_attr */
+		uint64_t allowed;
+		int32_t fd;
+	} rule;
 	int ruleset;
 	long abi;
 
 	errno = EOPNOTSUPP;
 	abi = syscall(SYS_landlock_create_ruleset, NULL, (size_t)0,
 	    CREATE_RULESET_VERSION);
-	if (abi < (dirs != NULL ? TRUNCATE_ABI : 1))
+	if (abi < (o->write != NULL ? TRUNCATE_ABI : REFER_ABI))
 		return -1;
-	ruleset = (int)syscall(SYS_landlock_create_ruleset,
-	    &handled_access_fs, sizeof(handled_access_fs), 0);
+	ruleset = (int)syscall(SYS_landlock_create_ruleset, &handled,
+	    sizeof(handled), 0);
 	if (ruleset < 0)
 		return -1;
-	for (; dirs != NULL && *dirs != '\0'; dirs += strlen(dirs) + 1) {
-		if (allow_below(ruleset, dirs) < 0) {
-			*missing = dirs;
+	for (; *dir != '\0'; dir += strlen(dir) + 1) {
+		rule.allowed = o->write != NULL ? WRITING : REFER;
+		rule.fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (rule.fd < 0 || syscall(SYS_landlock_add_rule, ruleset,
+		    RULE_PATH_BENEATH, &rule, 0) < 0) {
+			*missing = dir;
 			return -1;
 		}
+		close(rule.fd);
 	}
 	/* The kernel asks it of everybody but root. With it no setuid program
 	 * leads out of the fence either. */
-	if ((dirs != NULL && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) ||
+	if ((o->write != NULL && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) ||
 	    syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
 		return -1;
 	close(ruleset);
 	return 0;
 }
 
-/* -- Namespaces (F2, F5) ----------------------------------------------- */
-
-/* Capabilities, as in linux/capability.h */
-enum { CAPABILITY_VERSION_3 = 0x20080522 };
-
 #define CAPABILITY(number) ((uint64_t)1 << (number))
-/* With these root could take boris's descriptors; and get back: through the
- * kernel, into a process's mounts or network, by a file's handle, by a link. */
-static const uint64_t of_any = CAPABILITY(19) /* SYS_PTRACE */,
-    of_namespaces = CAPABILITY(16) /* SYS_MODULE */ |
-	CAPABILITY(17) /* SYS_RAWIO */ | CAPABILITY(21) /* SYS_ADMIN */ |
-	CAPABILITY(39) /* BPF */,
-    of_hide = CAPABILITY(2) /* DAC_READ_SEARCH */,
+/* With the first root could take boris's descriptors, read the memory of any
+ * process (in /proc/PID/environ with PERFMON or SYS_ADMIN since Linux 6.16, in
+ * /proc/kcore), or change the kernel; with the others it could get back: by a
+ * file's handle, by a link into a network. */
+static const uint64_t of_any = CAPABILITY(2) /* DAC_READ_SEARCH */ |
+	CAPABILITY(16) /* SYS_MODULE */ |
+	CAPABILITY(17) /* SYS_RAWIO */ | CAPABILITY(19) /* SYS_PTRACE */ |
+	CAPABILITY(21) /* SYS_ADMIN */ | CAPABILITY(22) /* SYS_BOOT */ |
+	CAPABILITY(38) /* PERFMON */ | CAPABILITY(39) /* BPF */,
     of_network = CAPABILITY(12) /* NET_ADMIN */;
-
-struct capability_header {
-	uint32_t version;
-	int pid;  /* 0: this one */
-};
-
-struct capability_sets {  /* two of them: the lower 32, the upper */
-	uint32_t effective, permitted, inheritable;
-};
 
 static int
 write_file(const char *name, const void *text, size_t n)
@@ -149,10 +129,9 @@ static int
 keep_id(const char *map, int64_t id)
 {
 	char text[64];
-	struct buf b = { text, 0, sizeof(text), false };
+	struct buf b = { text, 0, sizeof(text) };
 
-	buf_number(&b, "", id, " ");
-	buf_number(&b, "", id, " 1");
+	buf_add(&b, NUM(id), " ", NUM(id), " 1");
 	return write_file(map, text, b.len);
 }
 
@@ -173,9 +152,9 @@ raise_loopback(void)
 static int
 give_up(uint64_t capabilities)
 {
-	struct capability_header header = { CAPABILITY_VERSION_3, 0 };
-	struct capability_sets sets[2];
-	uint32_t kept;
+	/* As in linux/capability.h: version 3, this process; and its effective,
+	 * permitted and inheritable ones, the lower 32, then the upper */
+	uint32_t header[] = { 0x20080522, 0 }, sets[6];
 	int i, has;
 
 	for (i = 0; i < 64; i++) {
@@ -188,15 +167,11 @@ give_up(uint64_t capabilities)
 		    prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
 			return -1;
 	}
-	if (syscall(SYS_capget, &header, sets) < 0)
+	if (syscall(SYS_capget, header, sets) < 0)
 		return -1;
-	for (i = 0; i < 2; i++) {
-		kept = ~(uint32_t)(capabilities >> 32 * i);
-		sets[i].effective &= kept;
-		sets[i].permitted &= kept;
-		sets[i].inheritable &= kept;
-	}
-	return (int)syscall(SYS_capset, &header, sets);
+	for (i = 0; i < 6; i++)
+		sets[i] &= ~(uint32_t)(capabilities >> (i / 3 * 32));
+	return (int)syscall(SYS_capset, header, sets);
 }
 
 /* Only root gets other namespaces without a user namespace of its own. In that
@@ -241,25 +216,28 @@ cover(const char *paths, const char **missing)
 	return umount2("/proc", MNT_DETACH);
 }
 
-/* -- The door ---------------------------------------------------------- */
-
 /* Landlock comes last: behind it /proc can't be written, and nothing mounted.
- * Where root hides, a process outside of the same user could be used to look
- * from there, had it no capability that commands lack: Landlock forbids that,
- * and where boris is not root its user namespace does (F5). */
+ * Root needs it behind every fence: a process outside of the same user could be
+ * used to get out, or its descriptors taken, had it no capability that commands
+ * lack. Where boris is not root its user namespace forbids that (F3). */
 const char *
-fence_raise(const struct fence_options *o, const char **missing)
+fence_raise(const struct options *o, const char **missing)
 {
 	bool root = geteuid() == 0, spaces = o->no_network || o->hide != NULL;
 	uint64_t unwanted = of_any;
-	const char *option = o->write != NULL ? "--write"
-	    : o->hide != NULL ? "--hide" : "--no-network";
+	const char *space = o->hide != NULL ? "--hide"
+	    : o->no_network ? "--no-network" : "--write";
+	const char *option = o->write != NULL ? "--write" : space;
 
 	if (!spaces && o->write == NULL)
 		return NULL;
 	*missing = "needs a user namespace";
 	if (spaces && !root && enter_user_namespace() < 0)
-		return o->hide != NULL ? "--hide" : "--no-network";
+		return space;
+	/* The shared memory of processes outside (System V) is out of reach. */
+	*missing = "needs a System V namespace";
+	if ((spaces || root) && unshare(CLONE_NEWIPC) < 0)
+		return space;
 	*missing = "needs a network namespace";
 	if (o->no_network && (unshare(CLONE_NEWNET) < 0 ||
 	    raise_loopback() < 0))
@@ -268,18 +246,16 @@ fence_raise(const struct fence_options *o, const char **missing)
 	if (o->hide != NULL && (unshare(CLONE_NEWNS) < 0 ||
 	    cover(o->hide, missing) < 0))
 		return "--hide";
-	*missing = o->write == NULL ? "needs Landlock (Linux 5.13) for root"
+	*missing = o->write == NULL ? "needs Landlock for root, its second ABI "
+	    "or a later one (Linux 5.19)"
 	    : "needs Landlock, its third ABI or a later one (Linux 6.2)";
-	if ((o->write != NULL || (o->hide != NULL && root)) &&
-	    restrict_writing(o->write, missing) < 0)
+	if ((o->write != NULL || root) && enter_landlock(o, missing) < 0)
 		return option;
 	/* Nor can a command have a descriptor of boris's, its HTTP socket or a
 	 * log, given to it by pidfd_getfd(), or trace boris. */
 	*missing = "needs to give up capabilities";
-	if (spaces)
-		unwanted |= root ? of_namespaces : ~(uint64_t)0;
-	if (o->hide != NULL)
-		unwanted |= of_hide;
+	if (spaces && !root)
+		unwanted = ~(uint64_t)0;  /* its user namespace gave all */
 	if (o->no_network)
 		unwanted |= of_network;
 	if (give_up(unwanted) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
@@ -290,7 +266,7 @@ fence_raise(const struct fence_options *o, const char **missing)
 #else /* elsewhere */
 
 const char *
-fence_raise(const struct fence_options *o, const char **missing)
+fence_raise(const struct options *o, const char **missing)
 {
 	errno = ENOSYS;
 	*missing = "needs Linux";

@@ -5,19 +5,12 @@
  * boris gives up rights; children inherit that, and nobody gets them back.
  * Linux only; elsewhere whatever is asked for is refused. */
 
-#include <stdbool.h>
+#include "options.h"
 
-/* Lists: absolute names, each with a NUL behind it, then an empty one */
-struct fence_options {
-	const char *write;  /* --write: directories; NULL: everywhere */
-	const char *hide;   /* --hide: no one below another; NULL: nothing */
-	bool no_network;    /* --no-network */
-};
-
-/* Raises what is asked for, once, before the process has a thread or a child.
- * NULL: the fences stand. Otherwise the option that can't be had, *missing says
- * why not, or which of its names has failed, and errno for what reason; the
- * process has to end then, since a part may stand (F3). */
-const char *fence_raise(const struct fence_options *, const char **missing);
+/* Raises what --write, --hide and --no-network ask for, once, before there is a
+ * child. NULL: the fences stand. Otherwise the option that can't be had; and
+ * *missing says why not, or which of its names has failed, and errno for what
+ * reason. The process has to end then, since a part may stand (F3). */
+const char *fence_raise(const struct options *, const char **missing);
 
 #endif

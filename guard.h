@@ -15,15 +15,12 @@ struct guard;
  * spool.c's or secret.c's and begin with `prefix`; both are the caller's. NULL,
  * with errno: there is no memory to share. */
 struct guard *guard_open(const char *dir, const char *prefix);
+bool guard_visible(const struct guard *);  /* proc_visible() at the start */
 
-/* Can /proc be used (proc_visible)? Asked once, by guard_open(). */
-bool guard_visible(const struct guard *);
-
-/* Begins the process if it does not run, and returns a zeroed group; it is
- * taken as long as its id is not 0. NULL, with errno: the process can't be
- * begun, or there are too many groups. */
+/* Begins the process if it does not run, and returns a zeroed group, taken as
+ * long as its id is not 0. NULL, with errno: the process can't be begun, or
+ * there are too many groups. */
 struct proc_group *guard_group(struct guard *);
-
 /* Begins the process likewise; it removes this file too, of an absolute name
  * that is nobody else's, until NULL says that the file is finished (X3). -1,
  * with errno: the process can't be begun, or the name is too long. */
@@ -31,15 +28,9 @@ int guard_file(struct guard *, const char *path);
 
 /* Reaps the children that boris has inherited, not begun (E8). */
 void guard_reap(struct guard *);
-
-/* What comes through this pipe or terminal, the process shall read once boris
- * has gone: who says good-bye is not ended by SIGPIPE (L1). */
-void guard_share(struct guard *, int fd);
-
-/* The process's pid, 0 if it does not run: also in a process from which boris
- * was forked, which has inherited it. */
+/* The process's pid, 0 if it does not run. It is in shared memory, so that the
+ * parent that boris was forked from (E8) can ask for it, too. */
 pid_t guard_pid(const struct guard *);
-
 /* Kills the process, unless a group is still taken. NULL is fine. */
 void guard_free(struct guard *);
 

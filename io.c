@@ -10,14 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-	MORE = 64,            /* places, when the set is full */
-	SHORT_TURN = 10,      /* ms, when descriptors could not be watched */
-	PROGRESS_MOST = 64 << 10, /* bytes of it queued that take no more */
-	LONG_MESSAGE = 16 << 10   /* bytes */
-};
-
-/* -- The poll set and the clock ---------------------------------------- */
+enum { PROGRESS_MOST = 64 << 10 };  /* bytes of it queued that take no more */
 
 /* The tests build a boris whose clock runs ten times as fast: what takes it a
  * minute takes them six seconds. */
@@ -34,82 +27,35 @@ clock_now(void)
 	return ((int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000) * CLOCK_FACTOR;
 }
 
-static int
-days_of(int year)
-{
-	return 365 + ((year % 4 == 0 && year % 100 != 0) || year % 400 == 0);
-}
-
-/* (gmtime_r() takes 600 bytes more of a static binary.) */
 void
 clock_date(struct buf *b)
 {
-	char days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-	static const char end[] = { 4, 7, 10, 13, 16, 19, 23 };
-	char text[] = "0000-00-00T00:00:00.000Z", *p;
-	int year = 1970, month = 0, i;
-	int64_t part[7], time, day, n;
 	struct timespec t;
+	struct tm tm;
 
 	clock_gettime(CLOCK_REALTIME, &t);
-	time = t.tv_sec;
-	day = time / 86400;
-	while (day >= days_of(year))
-		day -= days_of(year++);
-	days[1] += days_of(year) == 366;
-	while (day >= days[month])
-		day -= days[month++];
-	part[0] = year;
-	part[1] = month + 1;
-	part[2] = day + 1;
-	part[3] = time / 3600 % 24;
-	part[4] = time / 60 % 60;
-	part[5] = time % 60;
-	part[6] = t.tv_nsec / 1000000;
-	for (i = 0; i < 7; i++) {
-		for (p = text + end[i], n = part[i]; n > 0; n /= 10)
-			*--p = (char)('0' + n % 10);
-	}
-	buf_puts(b, text);
-}
-
-void
-loop_free(struct loop *loop)
-{
-	if (loop->set != loop->first)
-		free(loop->set);
-	loop->set = NULL;
+	gmtime_r(&t.tv_sec, &tm);
+	/* The 1 of a 107 is left out, so that 7 has its zero in front. */
+	buf_add(b, NUM(tm.tm_year + 1900), "-", NUM(101 + tm.tm_mon) + 1, "-",
+	    NUM(100 + tm.tm_mday) + 1, "T", NUM(100 + tm.tm_hour) + 1, ":",
+	    NUM(100 + tm.tm_min) + 1, ":", NUM(100 + tm.tm_sec) + 1, ".",
+	    NUM(1000 + t.tv_nsec / 1000000) + 1, "Z");
 }
 
 void
 loop_begin(struct loop *loop)
 {
-	if (loop->set == NULL) {
-		loop->set = loop->first;
-		loop->room = MORE;
-	}
 	loop->count = 0;
 	loop->until = NEVER;
 	loop->child = loop->end = false;
 }
 
-/* Where poll() has no memory: all that is waited for is tried, since no
- * descriptor blocks, but not again and again at once (E7). */
-static void
-try_all(struct loop *loop)
-{
-	struct timespec pause = { 0, SHORT_TURN * 1000000 };
-	int i;
-
-	nanosleep(&pause, NULL);
-	for (i = 0; i < loop->count; i++)
-		loop->set[i].revents = loop->set[i].events;
-}
-
 void
 loop_wait(struct loop *loop)
 {
+	struct timespec pause = { 0, 10 * 1000000 };
 	int64_t left = 0;
+	int i;
 
 	loop->now = clock_now();  /* the last turn has taken some time */
 	if (loop->until > loop->now)
@@ -117,25 +63,14 @@ loop_wait(struct loop *loop)
 	/* After EINTR the signal's byte is in its pipe, which must be seen in
 	 * this turn: a deadline may have passed meanwhile. */
 	if (poll(loop->set, (nfds_t)loop->count, left < INT_MAX ? (int)left
-	    : INT_MAX) < 0 && poll(loop->set, (nfds_t)loop->count, 0) < 0)
-		try_all(loop);
+	    : INT_MAX) < 0 && poll(loop->set, (nfds_t)loop->count, 0) < 0) {
+		/* The kernel has no memory for it (E7). All that is waited for
+		 * is tried, since no descriptor blocks; but not at once. */
+		nanosleep(&pause, NULL);
+		for (i = 0; i < loop->count; i++)
+			loop->set[i].revents = loop->set[i].events;
+	}
 	loop->now = clock_now();
-}
-
-static bool
-grow(struct loop *loop)
-{
-	bool first = loop->set == loop->first;
-	struct pollfd *more = realloc(first ? NULL : loop->set,
-	    (size_t)(loop->room + MORE) * sizeof(*more));
-
-	if (more == NULL)
-		return false;
-	if (first)
-		memcpy(more, loop->first, sizeof(loop->first));
-	loop->set = more;
-	loop->room += MORE;
-	return true;
 }
 
 int
@@ -143,13 +78,12 @@ loop_add(struct loop *loop, int fd, short events)
 {
 	if (fd < 0)
 		return -1;
-	if (loop->count == loop->room && !grow(loop)) {
-		loop_until(loop, loop->now + SHORT_TURN);
-		return -1;
+	if (loop->count == loop->room) {
+		loop->room += 64;
+		loop->set = mem_resize(loop->set,
+		    (size_t)loop->room * sizeof(*loop->set));
 	}
-	loop->set[loop->count].fd = fd;
-	loop->set[loop->count].events = events;
-	loop->set[loop->count].revents = 0;
+	loop->set[loop->count] = (struct pollfd){ fd, events, 0 };
 	return loop->count++;
 }
 
@@ -165,8 +99,6 @@ loop_until(struct loop *loop, int64_t deadline)
 	if (deadline < loop->until)
 		loop->until = deadline;
 }
-
-/* -- Descriptors ------------------------------------------------------- */
 
 int
 fd_nonblocking(int fd)
@@ -193,48 +125,27 @@ fd_close(int *fd)
 	errno = saved;
 }
 
-/* -- Bytes for a slow reader ------------------------------------------- */
-
 size_t
 queue_unwritten(const struct queue *q)
 {
 	return q->bytes.len - q->written;
 }
 
-struct buf *
-queue_append(struct queue *q)
-{
-	if (q->progress > 0 && q->written == 0) {
-		buf_drop(&q->bytes, q->progress);
-		q->progress = 0;
-	}
-	return &q->bytes;
-}
-
-/* False: no memory, and nothing is appended. */
-static bool
-append(struct buf *b, const struct buf *message)
-{
-	bool room = buf_room(b, message->len);
-
-	b->failed = false;
-	if (room)
-		buf_put(b, message->data, message->len);
-	return room;
-}
-
 bool
 queue_put(struct queue *q, struct buf *message)
 {
-	struct buf *b = queue_append(q);
-	bool copied = false;
+	struct buf *b = &q->bytes;
 
-	if (message->failed || b->failed)
-		return false;
-	if (b->len > 0 || message->len < LONG_MESSAGE)
-		copied = append(b, message);
-	if (copied || b->len > 0)
-		return copied;
+	if (q->progress > 0 && q->written == 0) {
+		buf_drop(b, q->progress);
+		q->progress = 0;
+	}
+	if (b->len > 0) {
+		if (!buf_reserve(b, message->len))
+			return false;
+		buf_put(b, message->data, message->len);
+		return true;
+	}
 	buf_free(b);
 	*b = *message;
 	memset(message, 0, sizeof(*message));
@@ -244,10 +155,9 @@ queue_put(struct queue *q, struct buf *message)
 bool
 queue_progress(struct queue *q, const struct buf *message)
 {
-	if (q->bytes.len > q->progress || q->bytes.len > PROGRESS_MOST ||
-	    message->failed || q->bytes.failed ||
-	    !append(&q->bytes, message))
+	if (q->bytes.len > q->progress || q->bytes.len > PROGRESS_MOST)
 		return false;
+	buf_put(&q->bytes, message->data, message->len);
 	q->progress = q->bytes.len;
 	return true;
 }
@@ -274,13 +184,12 @@ queue_flush(struct queue *q, int fd)
 			return -1;
 		q->written += (size_t)n;
 	}
-	if (q->written == q->bytes.len) {
-		queue_free(q);
-	} else if (q->written > queue_unwritten(q) &&
-	    q->written >= q->progress) {
-		/* So it is at most twice as long as what is unwritten (P10). */
+	/* So it is at most twice as long as what is unwritten (P10). */
+	if (q->written > queue_unwritten(q) && q->written >= q->progress) {
 		buf_drop(&q->bytes, q->written);
 		q->written = q->progress = 0;
 	}
+	if (q->bytes.len == 0)
+		buf_free(&q->bytes);
 	return 0;
 }

@@ -1,34 +1,18 @@
 #ifndef JOB_H
 #define JOB_H
 
-/* One command as a client asked for it: the request, how it stands, its output.
- * Its session changes it; those above move cursors, and note what was said. */
+/* One command from its request to its end, and what a call waits for. A tool's
+ * reader fills it in, its session runs it, results are written from it. */
 
 #include <stdbool.h>
 #include <stdint.h>
 #include "buf.h"
-#include "edit.h"
 #include "exec.h"
+#include "io.h"
+#include "options.h"
 #include "output.h"
-#include "secret.h"
 
-/* What a job is to do. Zeroed: nothing yet. */
-struct job_request {
-	struct buf text;         /* the command */
-	struct buf input;        /* for its stdin (B5) */
-	bool has_input;
-	struct buf description;  /* for the list of tasks (T7) */
-	char *cwd;               /* where it starts (D7), or NULL */
-	int64_t timeout;         /* ms; in the background 0: none (W4) */
-	bool capped;             /* `timeout` was above the most there can be */
-	struct output_bounds bounds;  /* of what is shown of its output */
-	bool background, terminal;  /* a task; with its own terminal (I1) */
-	struct buf client;       /* whose it is: members of its records (A1) */
-	struct edit *edit;       /* not a command, but this (X); or NULL */
-};
-void job_request_free(struct job_request *);
-
-/* In the foreground; in the background; ended, or refused */
+/* In the queue; in the foreground; in the background; ended, or refused */
 enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_TASK, JOB_FINISHED };
 
 enum job_refused {
@@ -47,54 +31,97 @@ struct job_stream {
 	struct output_cursor seen;
 };
 
+/* A person's way to a terminal that asks for a secret; secret.c's alone */
+struct secret {
+	int fd;                  /* of the FIFO; 0: there is none */
+	int in_poll;
+	int64_t again;           /* ms; when to see whether the terminal asks */
+	char id[9];              /* in the names of its files */
+	struct buf path;         /* its name, up to the ending */
+};
+
 enum { JOB_ID = 33 };  /* 128 random bits in hex, and a NUL */
+
 struct job {
-	struct job_request asked;
+	const struct options *options;
+	const char *session;     /* its name; the log has the last 8 digits */
+
+	/* What was asked for. A job without `run` is a command. */
+	struct exec exec;        /* its command, and how that stands */
+	void (*run)(struct job *, const char *dir);  /* at once (X2) */
+	void *work;              /* what that is about */
+	void (*free_work)(void *);
+	size_t work_bytes;       /* of its memory, for job_bytes() */
+	struct buf description;  /* for the list of tasks (T7) */
+	char *cwd;               /* where it starts (D7), or NULL */
+	int64_t timeout;         /* ms; in the background 0: none (W4) */
+	bool capped;             /* `timeout` was above the most there can be */
+	bool background;         /* a task from the start */
+	struct output_bounds bounds;  /* of what is shown of its output */
+	struct buf client;       /* whose it is: members of its records (A1) */
+
+	/* How it stands */
 	enum job_state state;
 	enum job_refused refused;
 	int error;               /* errno, with JOB_NO_* and JOB_LOST_DIR */
-	char *dir;               /* with JOB_*_DIR: the one that failed; at the
-	                          * end: where the next command starts; NULL:
-	                          * no memory */
+	char *dir;               /* with JOB_*_DIR: the one that failed; else
+	                          * where the next command starts */
 	char id[JOB_ID];         /* of a task; else empty */
 	int64_t call;            /* its number in the log; 0: not started */
-	struct exec_report end;  /* how its command stands, once started */
 	int64_t started, ended;  /* ms; 0: not yet */
-	bool timed_out, killed;
-	bool tells_dir;          /* its result, in the text too (B) */
-	bool by_server;          /* a task's deadline is that of --bg-timeout */
+	int64_t deadline;        /* ms; when its time is up; or NEVER */
+	bool timed_out, killed, cancelled;
+	bool tells_dir;          /* its result has its directory as text (K4) */
+	bool by_server;          /* its deadline is that of --bg-timeout (T5) */
 	bool no_room;            /* E5 or K2 found ten tasks running */
 	int64_t held;            /* ms its client waits, if that is over (K2) */
-	bool behind_cancelled;   /* the command before it was cancelled (B7) */
-	bool prompted, screen_reported, end_reported;  /* said: I3, I6, T8 */
 	struct job_stream out, err;
-	int64_t reported;        /* ms; the prompt that was told last (I3) */
 
-	struct {                 /* Its session's and its secret's alone: */
-		struct job *next, *previous;  /* in the order they came */
-		int holders;     /* calls that will let it go */
-		bool read, cancelled;  /* read: a task's result was taken */
-		struct secret secret;  /* while its terminal asks for one */
-		int64_t deadline;   /* ms; of its timeout */
-		struct exec *exec;  /* until nothing of it remains; or NULL */
-	} own;
+	/* What a result has told: session_told() notes it */
+	bool prompt_told;        /* that its terminal asks, and how to answer */
+	int64_t asked_at;        /* ms; `since` of the prompt told last (I3) */
+	bool screen_told;        /* that its screen is not shown (I6) */
+	bool end_told;           /* that the task has ended (T8) */
+
+	/* The session's alone */
+	struct job *next, *previous;  /* in the queue, or among those begun */
+	int holders;             /* calls that will let it go */
+	bool read;               /* its result, a task's, has been taken */
+	struct secret secret;
 };
 
-void job_free(struct job *);  /* its exec has been freed */
+struct job *job_new(const struct options *);  /* zeroed but for that */
+void job_free(struct job *);  /* after its exec_free(); NULL is fine */
+size_t job_bytes(const struct job *);  /* of memory, while it is queued (P10) */
+
 bool job_is_task(const struct job *);  /* has it been in the background? */
 int64_t job_elapsed(const struct job *, int64_t now);  /* ms */
 const char *job_status(const struct job *, bool ended);  /* a result's (B) */
-const char *job_signal(const struct job *);  /* of its exit code; or NULL */
-/* Appends the last line of its output: that of a prompt, mostly. */
-void job_last_line(const struct job *, struct buf *);
-/* Has a signal ended its shell that boris did not send, nor was typed (B7)? */
+/* Has a signal ended its shell that neither boris sent nor who typed? */
 bool job_killed_by_others(const struct job *);
-void job_read(struct job *, int64_t now);
-
-/* As exec_type() and so on for a task; EPIPE too when it has ended. */
 bool job_takes_input(const struct job *);  /* while its terminal is there */
-int job_type(struct job *, const struct buf *, int64_t now, bool *echoed);
-bool job_reads_keys(const struct job *);
-struct exec_prompt job_prompts(const struct job *, int64_t now);
+
+/* What a call asks of a job, and waits for */
+enum wait_action { WAIT_RUN, WAIT_LOOK, WAIT_KILL, WAIT_TYPE, WAIT_LIST };
+
+struct waiting {
+	enum wait_action action;
+	bool by_pid;             /* check_pid or kill_pid named the task, */
+	struct buf id;           /* by its id, or its pid as text, */
+	int64_t pid;             /* or by this; 0: it was no number */
+	int64_t time;            /* ms; for its end, or what follows: */
+	struct buf until;        /* that this has been printed (W3) */
+	bool only_new;           /* what was printed since the last look (T3) */
+	struct buf input;        /* what to type, with WAIT_TYPE (I2) */
+
+	/* What came of it: filled in by calls.c before its result is written */
+	int64_t held;            /* ms its client waits, if that ended it */
+	bool no_enter;           /* a line was typed without its newline */
+	bool unseen;             /* `until` was not printed in time */
+	struct exec_prompt prompt;
+	bool secret;             /* a person can type what it asks for (I5) */
+};
+
+void wait_free(struct waiting *);  /* zeroed again */
 
 #endif

@@ -5,21 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Integers beyond this count as this: it is above every limit, and two of them
- * can be added without overflow. */
+/* Larger ones count as this: it is above all limits, and two can be added. */
 #define INT_LIMIT INT64_C(1000000000000000000)
 
 static const struct json none;
 
-/* -- Characters -------------------------------------------------------- */
-
 /* Writes the character at d, RFC 3629, section 3; returns its length. */
-static int
+static size_t
 utf8_write(char *d, long code)
 {
 	static const int first[] = { 0, 0, 0xC0, 0xE0, 0xF0 };
-	int len = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-	int i;
+	size_t len = code < 0x80 ? 1 : code < 0x800 ? 2
+	    : code < 0x10000 ? 3 : 4, i;
 
 	for (i = len - 1; i > 0; i--) {
 		d[i] = (char)(0x80 | (code & 0x3F));
@@ -37,8 +34,13 @@ skip_plain(const char *s, const char *end)
 	int len;
 
 	for (; s < end && *s != '"' && *s != '\\'; s += len) {
-		len = utf8_length((const unsigned char *)s, (size_t)(end - s));
-		if (len < 1 || (unsigned char)*s < ' ')
+		len = 1;
+		if ((unsigned char)*s < ' ')
+			break;
+		if (*s & 0x80)
+			len = utf8_length((const unsigned char *)s,
+			    (size_t)(end - s));
+		if (len < 1)
 			break;
 	}
 	return s;
@@ -49,16 +51,12 @@ static long
 read_unicode(const char *s, const char *end)
 {
 	long code = 0;
-	int i, digit;
+	int i;
 
 	if (end - s < 6 || s[0] != '\\' || s[1] != 'u')
 		return -1;
-	for (i = 2; i < 6; i++) {
-		digit = hex_digit(s[i]);
-		if (digit == 16)
-			return -1;
-		code = code * 16 + digit;
-	}
+	for (i = 2; i < 6 && code >= 0; i++)
+		code = hex_digit(s[i]) < 16 ? code * 16 + hex_digit(s[i]) : -1;
 	return code;
 }
 
@@ -68,8 +66,7 @@ static const char meaning[] = {
 	['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'
 };
 
-/* Reads the escape at s; returns its length, 0 where there is none. A pair of
- * surrogates is one character. */
+/* Reads the escape at s, or a pair of surrogates; returns its length, or 0. */
 static int
 read_escape(const char *s, const char *end, long *code)
 {
@@ -95,9 +92,7 @@ read_escape(const char *s, const char *end, long *code)
 	return 6;
 }
 
-/* -- Checking ---------------------------------------------------------- */
-
-/* These return the end of what must stand at s, or NULL if it does not. */
+/* -- Checking: each returns the end of what must stand at s, or NULL --- */
 
 static const char *
 skip_space(const char *s, const char *end)
@@ -202,13 +197,9 @@ check_value(const char *s, const char *end, int depth)
 struct json
 json_check(const char *text, size_t len)
 {
-	const char *end;
-	struct json value;
+	const char *end = len > 0 ? text + len : text;
+	struct json value = { skip_space(text, end), 0 };
 
-	if (len == 0)
-		return none;
-	end = text + len;
-	value.text = skip_space(text, end);
 	text = check_value(value.text, end, 0);
 	if (text == NULL || skip_space(text, end) < end)
 		return none;
@@ -216,65 +207,27 @@ json_check(const char *text, size_t len)
 	return value;
 }
 
-/* -- Reading ----------------------------------------------------------- */
-
-/* What json_check() has found valid: what begins in it ends in it. */
+/* -- Reading what json_check() has found valid ------------------------- */
 
 enum json_type
 json_type(struct json j)
 {
+	static const char types[] = {
+		['n'] = JSON_NULL, ['t'] = JSON_BOOL, ['f'] = JSON_BOOL,
+		['"'] = JSON_STRING, ['['] = JSON_ARRAY, ['{'] = JSON_OBJECT
+	};
+
+	/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
 	if (j.text == NULL)
 		return JSON_NONE;
-	switch (*j.text) {
-	case 'n': return JSON_NULL;
-	case 't':
-	case 'f': return JSON_BOOL;
-	case '"': return JSON_STRING;
-	case '[': return JSON_ARRAY;
-	case '{': return JSON_OBJECT;
-	}
-	return JSON_NUMBER;
+	return types[(int)*j.text] == 0 ? JSON_NUMBER
+	    : (enum json_type)types[(int)*j.text];
 }
 
 bool
 json_true(struct json j)
 {
 	return j.text != NULL && *j.text == 't';
-}
-
-/* From the opening quote to the closing one */
-static const char *
-skip_string(const char *s)
-{
-	for (s++; *s != '"'; s++) {
-		if (*s == '\\')
-			s++;
-	}
-	return s;
-}
-
-/* The name or value at *s. Moves *s to the colon, comma or bracket behind. */
-static struct json
-read_slice(const char **s)
-{
-	const char *p = *s;
-	struct json j;
-	int depth = 0;
-
-	j.text = p;
-	for (; depth > 0 || (*p != ',' && *p != ':'); p++) {
-		if (*p == '"')
-			p = skip_string(p);
-		else if (*p == '[' || *p == '{')
-			depth++;
-		else if ((*p == ']' || *p == '}') && depth-- == 0)
-			break;
-	}
-	*s = p;
-	while (p[-1] <= ' ')  /* white space */
-		p--;
-	j.len = (size_t)(p - j.text);
-	return j;
 }
 
 bool
@@ -291,58 +244,49 @@ json_next(struct json j, size_t *at, struct json *name, struct json *value)
 	if (s == end || *s == ']' || *s == '}')
 		return false;
 	if (type == JSON_OBJECT) {
-		*name = read_slice(&s);
-		s = skip_space(s + 1, end);
+		name->text = s;
+		s = check_string(s + 1, end);
+		name->len = (size_t)(s - name->text);
+		s = skip_space(skip_space(s, end) + 1, end);
 	}
-	*value = read_slice(&s);
-	*at = (size_t)(s - j.text);
+	value->text = s;
+	s = check_value(s, end, 0);
+	value->len = (size_t)(s - value->text);
+	*at = (size_t)(skip_space(s, end) - j.text);
 	return true;
 }
 
-/* A string that is decoded byte by byte */
-struct decoder {
-	const char *s, *end;
-	char utf8[4];     /* a character that was escaped: */
-	int at, len;      /* of its bytes so many are taken */
-};
-
-static struct decoder
-decode(struct json string)
-{
-	struct decoder d = { string.text + 1, string.text + string.len - 1,
-	    { 0 }, 0, 0 };
-
-	return d;
-}
-
-/* -1: there are no more. */
-static int
-next_byte(struct decoder *d)
+/* Writes what the byte or escape at *s stands for at d, of 4 bytes, and goes
+ * behind it; returns how many they are. */
+static size_t
+decode(const char **s, const char *end, char *d)
 {
 	long code;
 
-	if (d->at == d->len && d->s < d->end && *d->s == '\\') {
-		d->s += read_escape(d->s, d->end, &code);
-		d->len = utf8_write(d->utf8, code);
-		d->at = 0;
+	if (**s != '\\') {
+		*d = *(*s)++;
+		return 1;
 	}
-	if (d->at < d->len)
-		return (unsigned char)d->utf8[d->at++];
-	return d->s < d->end ? (unsigned char)*d->s++ : -1;
+	*s += read_escape(*s, end, &code);
+	return utf8_write(d, code);
 }
 
 bool
 json_is(struct json string, const char *text)
 {
-	struct decoder d;
-	int c;
+	const char *s, *end;
+	size_t len;
+	char c[4];
 
 	if (json_type(string) != JSON_STRING)
 		return false;
-	d = decode(string);
-	while ((c = next_byte(&d)) > 0 && c == (unsigned char)*text)
-		text++;
-	return c < 0 && *text == '\0';
+	end = string.text + string.len - 1;
+	for (s = string.text + 1; s < end; text += len) {
+		len = decode(&s, end, c);
+		if (strncmp(text, c, len) != 0 || c[0] == '\0')
+			return false;
+	}
+	return *text == '\0';
 }
 
 void
@@ -355,9 +299,8 @@ json_members(struct json object, const char *const names[],
 
 	for (i = 0; i < n; i++)
 		found[i] = none;
-	if (json_type(object) != JSON_OBJECT)
-		return;
-	while (json_next(object, &at, &name, &value)) {
+	while (json_type(object) == JSON_OBJECT &&
+	    json_next(object, &at, &name, &value)) {
 		for (i = 0; i < n; i++) {
 			if (json_is(name, names[i]))
 				found[i] = value;
@@ -377,20 +320,17 @@ json_get(struct json object, const char *name)
 bool
 json_equal(struct json a, struct json b)
 {
-	struct decoder d, e;
-	int c;
+	struct buf d = { NULL, 0, 0 }, e = d;
+	bool strings = json_decode(a, &d) && json_decode(b, &e) &&
+	    json_type(a) == JSON_STRING && json_type(b) == JSON_STRING;
+	bool same = strings ? d.len == e.len &&
+	    (d.len == 0 || memcmp(d.data, e.data, d.len) == 0)
+	    : a.text != NULL && a.len == b.len &&
+	    memcmp(a.text, b.text, a.len) == 0;
 
-	if (json_type(a) == JSON_NUMBER && json_type(b) == JSON_NUMBER)
-		return a.len == b.len && memcmp(a.text, b.text, a.len) == 0;
-	if (json_type(a) != JSON_STRING || json_type(b) != JSON_STRING)
-		return false;
-	d = decode(a);
-	e = decode(b);
-	while ((c = next_byte(&d)) == next_byte(&e)) {
-		if (c < 0)
-			return true;
-	}
-	return false;
+	buf_free(&d);
+	buf_free(&e);
+	return same;
 }
 
 static int64_t
@@ -402,71 +342,60 @@ add_digit(int64_t n, char digit)
 bool
 json_int(struct json number, int64_t *value)
 {
-	const char *s = number.text, *end, *e, *p;
-	int64_t sum = 0, exponent = 0, left;
+	const char *s = number.text, *end;
+	int64_t sum = 0, zeros = 0;
 
 	if (json_type(number) != JSON_NUMBER)
 		return false;
 	end = s + number.len;
-	if (*s == '-')
-		s++;
-	e = check_digits(s, end);
-	left = e - s;
-	while (e < end && *e != 'e' && *e != 'E')
-		e++;
-	for (p = e; p < end; p++) {
-		if (*p >= '0' && *p <= '9')
-			exponent = add_digit(exponent, *p);
-	}
-	/* The exponent moves the point: `left` digits stand before it then, and
-	 * those behind it are all zeros if this is an integer. */
-	left += end - e > 1 && e[1] == '-' ? -exponent : exponent;
-	for (; s < e; s++) {
-		if (*s != '.' && left-- > 0)
-			sum = add_digit(sum, *s);
-		else if (*s != '.' && *s != '0')
+	for (s += *s == '-'; s < end && *s >= '0' && *s <= '9'; s++)
+		sum = add_digit(sum, *s);
+	for (s += s < end && *s == '.'; s < end && *s <= '9'; s++) {
+		if (*s != '0')
 			return false;
 	}
-	while (left-- > 0 && sum > 0 && sum < INT_LIMIT)
+	for (; s < end; s++) {
+		if (*s == '-')
+			return false;
+		if (*s >= '0' && *s <= '9')
+			zeros = add_digit(zeros, *s);
+	}
+	while (zeros-- > 0 && sum > 0 && sum < INT_LIMIT)
 		sum = add_digit(sum, '0');
 	*value = *number.text == '-' ? -sum : sum;
 	return true;
 }
 
-void
+bool
 json_decode(struct json string, struct buf *b)
 {
 	const char *s, *end;
-	long code;
 	char *d;
 
+	if (json_type(string) != JSON_STRING)
+		return true;
 	/* No escape is shorter than what it stands for. */
-	if (json_type(string) != JSON_STRING || !buf_room(b, string.len))
-		return;
+	if (!buf_reserve(b, string.len))
+		return false;
 	d = b->data + b->len;
 	end = string.text + string.len - 1;
-	for (s = string.text + 1; s < end; ) {
-		if (*s != '\\') {
-			*d++ = *s++;
-		} else {
-			s += read_escape(s, end, &code);
-			d += utf8_write(d, code);
-		}
-	}
+	for (s = string.text + 1; s < end; )
+		d += decode(&s, end, d);
 	b->len = (size_t)(d - b->data);
+	return true;
 }
 
 void
 json_verbatim(struct json j, struct buf *b)
 {
-	const char *s = j.text, *end = s != NULL ? s + j.len : s;
+	const char *s, *end = j.len > 0 ? j.text + j.len : j.text;
 	long code = 0;
 	int len;
 
-	for (; s < end; s += len) {
+	for (s = j.text; s < end; s += len) {
 		len = *s == '\\' ? read_escape(s, end, &code) : 1;
 		if (len == 6 && code == 0xFFFD && read_unicode(s, end) != code)
-			buf_puts(b, "\\ufffd");
+			buf_add(b, "\\ufffd");
 		else
 			buf_put(b, s, (size_t)len);
 	}
@@ -477,17 +406,14 @@ json_verbatim(struct json j, struct buf *b)
 static void
 put_escape(struct buf *b, char c)
 {
-	const char *letter = "\"\\bfnrt";
+	const char *found = c == '\0' ? NULL
+	    : memchr(meaning, c, sizeof(meaning));
+	char text[] = { '\\', 'u', '0', '0', (char)('0' + (c >> 4)),
+	    "0123456789abcdef"[c & 15] };
 
-	while (*letter != '\0' && meaning[(int)*letter] != c)
-		letter++;
-	buf_putc(b, '\\');
-	if (*letter != '\0') {
-		buf_putc(b, *letter);
-	} else {
-		buf_puts(b, c < 16 ? "u000" : "u001");
-		buf_putc(b, "0123456789abcdef"[c & 15]);
-	}
+	if (found != NULL)
+		text[1] = (char)(found - meaning);
+	buf_put(b, text, found != NULL ? 2 : sizeof(text));
 }
 
 void
@@ -496,7 +422,7 @@ json_escaped(struct buf *b, const void *bytes, size_t n)
 	const char *s = bytes, *end = n > 0 ? s + n : s, *stop;
 	int len;
 
-	for (;;) {
+	for (; s < end; s = len == 0 ? end : stop + abs(len)) {
 		stop = skip_plain(s, end);
 		buf_put(b, s, (size_t)(stop - s));
 		if (stop == end)
@@ -506,8 +432,7 @@ json_escaped(struct buf *b, const void *bytes, size_t n)
 		if (len == 1)
 			put_escape(b, *stop);
 		else
-			buf_puts(b, "\xEF\xBF\xBD");
-		s = len == 0 ? end : stop + abs(len);
+			buf_add(b, "\xEF\xBF\xBD");
 	}
 }
 
@@ -517,4 +442,51 @@ json_string(struct buf *b, const void *bytes, size_t n)
 	buf_putc(b, '"');
 	json_escaped(b, bytes, n);
 	buf_putc(b, '"');
+}
+
+void
+json_name(struct buf *b, const char *name)
+{
+	if (b->len > 0 && b->data[b->len - 1] != '{')
+		buf_putc(b, ',');
+	buf_add(b, "\"", name, "\":");
+}
+
+void
+json_put_bytes(struct buf *b, const char *name, const void *bytes, size_t n)
+{
+	json_name(b, name);
+	json_string(b, bytes, n);
+}
+
+void
+json_put(struct buf *b, const char *name, const char *text)
+{
+	if (text != NULL)
+		json_put_bytes(b, name, text, strlen(text));
+}
+
+void
+json_put_number(struct buf *b, const char *name, int64_t n)
+{
+	json_name(b, name);
+	buf_add(b, NUM(n));
+}
+
+void
+json_put_true(struct buf *b, const char *name, bool flag)
+{
+	if (flag) {
+		json_name(b, name);
+		buf_add(b, "true");
+	}
+}
+
+void
+json_put_value(struct buf *b, const char *name, struct json value)
+{
+	if (json_type(value) != JSON_NONE) {
+		json_name(b, name);
+		json_verbatim(value, b);
+	}
 }

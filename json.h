@@ -17,8 +17,8 @@ struct json {
 };
 
 enum json_type {
-	JSON_NONE, JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING,
-	JSON_ARRAY, JSON_OBJECT
+	JSON_NONE, JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY,
+	JSON_OBJECT
 };
 enum { JSON_DEPTH = 128 };  /* Deeper nesting is refused. */
 
@@ -33,6 +33,8 @@ bool json_true(struct json);  /* Is it the literal true? */
 bool json_next(struct json, size_t *at, struct json *name, struct json *value);
 
 bool json_is(struct json string, const char *text);  /* same, once decoded? */
+/* Are both the same string once decoded, or else values of the same text? */
+bool json_equal(struct json, struct json);
 
 /* The members of an object by name, in one walk: found[i] is the value under
  * names[i], or JSON_NONE. Of equal names the last counts. */
@@ -40,21 +42,28 @@ void json_members(struct json object, const char *const names[],
     struct json found[], int n);
 struct json json_get(struct json object, const char *name);
 
-/* Are both the same string once decoded, or numbers of the same text? */
-bool json_equal(struct json, struct json);
-
-/* The number's value if it is an integer (5000.0 and 5e3 are, P4); beyond 10^18
- * it counts as that. False: it is not one. */
+/* Is it an integer (5000.0 and 5e3 are, P4)? Beyond 10^18 it counts as that. */
 bool json_int(struct json number, int64_t *value);
 
-/* These append the string decoded to UTF-8; and the value's own JSON text. Lone
- * surrogates become U+FFFD, or \ufffd in the JSON text (P2). */
-void json_decode(struct json string, struct buf *);
+/* Appends the string decoded to UTF-8. A peer sizes it: false, if the memory is
+ * refused (E7). A lone surrogate becomes U+FFFD (P2). */
+bool json_decode(struct json string, struct buf *);
+/* Appends the value's own JSON text, a lone surrogate as \ufffd (P2). */
 void json_verbatim(struct json, struct buf *);
 
 /* Appends the bytes as a JSON string, with its quotes. What is not UTF-8
  * becomes U+FFFD, one for each maximal part of a sequence (O2, Unicode 3.9). */
 void json_string(struct buf *, const void *bytes, size_t n);
 void json_escaped(struct buf *, const void *bytes, size_t n);  /* without */
+
+/* Each appends a member to an object: a comma, unless the object or the buffer
+ * begins there, the name and the value. A text that is NULL, a value that is
+ * JSON_NONE and a flag that is false are left out. */
+void json_name(struct buf *, const char *name);  /* the value is to follow */
+void json_put(struct buf *, const char *name, const char *text);
+void json_put_bytes(struct buf *, const char *name, const void *, size_t n);
+void json_put_number(struct buf *, const char *name, int64_t);
+void json_put_true(struct buf *, const char *name, bool flag);
+void json_put_value(struct buf *, const char *name, struct json);
 
 #endif

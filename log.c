@@ -5,167 +5,160 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "io.h"
-
-enum { PIECE = 512 };  /* bytes that a pipe takes at once, if any (PIPE_BUF) */
+#include "json.h"
 
 struct log {
-	int fd;     /* 2: stderr, which is not boris's alone */
-	bool torn;  /* what was written last is not the end of a line */
+	int fd;     /* 2: stderr, which is not boris's alone, */
+	bool torn;  /* and took only a part of the last record */
 };
 
-/* -- The file ---------------------------------------------------------- */
-
-/* O_NONBLOCK, also for open(): a FIFO is refused, not waited for. */
-struct log *
-log_open(const char *file, const char **why)
+const char *
+log_open(struct log **log, const char *file)
 {
 	bool is_stderr = strcmp(file, "/dev/stderr") == 0;
-	struct log *log = calloc(1, sizeof(*log));
-	char last = '\n';
 	struct stat st;
-
-	*why = strerror(ENOMEM);
-	if (log == NULL)
-		return NULL;
-	log->fd = is_stderr ? 2 : open(file, O_RDWR | O_APPEND | O_CREAT |
+	/* A FIFO is refused, not waited for. */
+	int fd = is_stderr ? 2 : open(file, O_RDWR | O_APPEND | O_CREAT |
 	    O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0600);
-	if (log->fd < 0 || fstat(log->fd, &st) < 0) {
-		*why = strerror(errno);
-	} else if (!is_stderr && !S_ISREG(st.st_mode) &&
-	    !S_ISCHR(st.st_mode)) {
-		*why = "must be a regular file or a character device";
-	} else {
-		/* If it can't be read, a blank line is no harm. */
-		if (!is_stderr && S_ISREG(st.st_mode) && st.st_size > 0 &&
-		    pread(log->fd, &last, 1, st.st_size - 1) < 1)
-			last = '\0';
-		log->torn = last != '\n';
-		return log;
+
+	if (fd < 0)
+		return strerror(errno);
+	if (!is_stderr && (fstat(fd, &st) < 0 ||
+	    !(S_ISREG(st.st_mode) || S_ISCHR(st.st_mode)))) {
+		close(fd);
+		return "must be a regular file or a character device";
 	}
-	log_free(log);
+	if (*log == NULL)
+		*log = mem_get(sizeof(**log));
+	else if ((*log)->fd != 2)
+		close((*log)->fd);
+	(*log)->fd = fd;
 	return NULL;
 }
 
-void
-log_free(struct log *log)
-{
-	if (log != NULL && log->fd > 2)
-		close(log->fd);
-	free(log);
-}
-
-/* Who reads stderr is not waited for, nor is it made non-blocking, since others
- * write to it: so it gets pieces that it has room for. */
-static int
-write_line(struct log *log, const char *p, size_t n)
-{
-	struct pollfd out = { .fd = 2, .events = POLLOUT };
-	ssize_t done;
-
-	for (; n > 0; p += done, n -= (size_t)done) {
-		errno = EAGAIN;
-		if (log->fd == 2 && poll(&out, 1, 0) < 1)
-			return -1;
-		done = write(log->fd, p, log->fd == 2 && n > PIECE ? PIECE : n);
-		if (done < 1)
-			return -1;
-		log->torn = p[done - 1] != '\n';
-	}
-	return 0;
-}
-
-/* -- Records ----------------------------------------------------------- */
-
-/* The newline in front is written only where a torn line is to be mended. */
-struct record
-log_begin(const struct log_session *s, const char *event)
-{
-	struct record r = { s->log, { NULL, 0, 0, false } };
-
-	if (r.log == NULL)
-		return r;
-	buf_puts(&r.text, "\n{\"time\":\"");
-	clock_date(&r.text);
-	buf_add(&r.text, "\",\"event\":\"", event, "\"");
-	log_text(&r, "session", s->id);
-	return r;
-}
-
-/* Appends ,"name": -- false: there is no log. */
+/* Does the file end within a line? Another boris may have left it so, or this
+ * one when the disk was full. If nobody can tell, a blank line is no harm. */
 static bool
-put_name(struct record *r, const char *name)
+log_is_torn(const struct log *log)
 {
-	if (r->log != NULL)
-		buf_add(&r->text, ",\"", name, "\":");
-	return r->log != NULL;
+	char last = '\0';
+	struct stat st;
+
+	if (log->fd == 2)
+		return log->torn;
+	return fstat(log->fd, &st) == 0 && st.st_size > 0 &&
+	    (pread(log->fd, &last, 1, st.st_size - 1) < 1 || last != '\n');
 }
 
-void
-log_string(struct record *r, const char *name, const void *bytes, size_t n)
+/* Begins a record with what all have, as far as the job has it. The newline in
+ * front is written where a torn line comes before. False: there is no log. */
+static bool
+log_begin(struct buf *b, const struct job *job, const char *event)
 {
-	if (put_name(r, name))
-		json_string(&r->text, bytes, n);
+	if (job->options->log == NULL)
+		return false;
+	buf_add(b, "\n{\"time\":\"");
+	clock_date(b);
+	buf_add(b, "\"");
+	json_put(b, "event", event);
+	json_put(b, "session", job->session + 16);
+	if (job->call > 0)
+		json_put_number(b, "call", job->call);
+	if (job_is_task(job))
+		json_put(b, "task_id", job->id);
+	if (job->exec.pid > 0)
+		json_put_number(b, "pid", job->exec.pid);
+	return true;
 }
 
-void
-log_text(struct record *r, const char *name, const char *text)
+/* Writes the record in one piece, so that whoever else appends to the file does
+ * so before or behind it, and frees it. 0, or -1 with errno. */
+static int
+log_finish(struct buf *b, const struct job *job)
 {
-	if (text != NULL)
-		log_string(r, name, text, strlen(text));
-}
+	struct log *log = job->options->log;
+	size_t skip = log_is_torn(log) ? 0 : 1, n;
+	ssize_t done;
+	int error;
 
-void
-log_json(struct record *r, const char *name, struct json value)
-{
-	if (value.text != NULL && put_name(r, name))
-		json_verbatim(value, &r->text);
-}
-
-void
-log_number(struct record *r, const char *name, int64_t n)
-{
-	if (put_name(r, name))
-		buf_int(&r->text, n);
-}
-
-void
-log_flag(struct record *r, const char *name, bool flag)
-{
-	if (flag && put_name(r, name))
-		buf_puts(&r->text, "true");
-}
-
-void
-log_members(struct record *r, const struct buf *members)
-{
-	if (r->log == NULL)
-		return;
-	buf_put(&r->text, members->data, members->len);
-	r->text.failed = r->text.failed || members->failed;
+	buf_add(b, "}\n");
+	n = b->len - skip;
+	done = log->fd == 2 ? (ssize_t)stderr_write(b->data + skip, n)
+	    : write(log->fd, b->data + skip, n);
+	error = done > 0 && log->fd != 2 ? ENOSPC : errno;
+	if (done > 0)
+		log->torn = (size_t)done < n;
+	buf_free(b);
+	errno = error;
+	return done > 0 && (size_t)done == n ? 0 : -1;
 }
 
 int
-log_end(struct record *r)
+log_start(const struct job *job, const char *event, const char *what)
 {
-	size_t skip = r->log == NULL || !r->log->torn;
-	int status = -1, error;
+	struct buf b = { NULL, 0, 0 };
 
-	if (r->log == NULL)
+	if (!log_begin(&b, job, event))
 		return 0;
-	buf_puts(&r->text, "}\n");
-	errno = ENOMEM;
-	if (!r->text.failed)
-		status = write_line(r->log, r->text.data + skip,
-		    r->text.len - skip);
-	error = errno;
-	buf_free(&r->text);
-	errno = error;
-	return status;
+	if (job->run != NULL) {
+		json_put(&b, "path", what);
+	} else {
+		json_put(&b, "cwd", what);
+		json_put_true(&b, "tty", job->exec.terminal);
+		json_put_true(&b, "background", job->background);
+		json_put_bytes(&b, "command", job->exec.text.data,
+		    job->exec.text.len);
+	}
+	if (job->client.len > 0) {
+		buf_add(&b, ",");
+		buf_put(&b, job->client.data, job->client.len);
+	}
+	return log_finish(&b, job);
+}
+
+int
+log_input(const struct job *job, const struct buf *text,
+          const struct buf *client, bool unseen)
+{
+	struct buf b = { NULL, 0, 0 };
+
+	if (!log_begin(&b, job, "input"))
+		return 0;
+	json_put_true(&b, "secret", unseen);
+	if (!unseen)
+		json_put_bytes(&b, "input", text->data, text->len);
+	json_put(&b, "by", client == NULL ? "user" : NULL);
+	return log_finish(&b, job);
+}
+
+void
+log_end(const struct job *job, const char *status, const char *error,
+        int64_t now)
+{
+	struct buf b = { NULL, 0, 0 };
+
+	if (!log_begin(&b, job, "end"))
+		return;
+	json_put(&b, "status", status);
+	json_put(&b, "error", error);
+	if (job->exec.ended) {
+		json_put_number(&b, "exit_code", job->exec.status);
+		json_put(&b, "signal", exec_signal(&job->exec));
+	}
+	if (job->started > 0)
+		json_put_number(&b, "elapsed_ms", job_elapsed(job, now));
+	if (job->out.text != NULL) {
+		json_put_number(&b, "stdout_bytes",
+		    output_bytes(job->out.text));
+		json_put_number(&b, "stderr_bytes",
+		    output_bytes(job->err.text));
+	}
+	/* If it can't be written: its start says what was done. */
+	log_finish(&b, job);
 }

@@ -1,40 +1,92 @@
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
-/* The command line (SPEC C): options and their variables, checked, and written
- * into the structs of the rooms; and messages to the person there. */
+/* The command line (C), read once and handed down whole: all rooms read this
+ * struct, and none changes it but boris.c. */
 
 #include <stdbool.h>
-#include "fence.h"
-#include "http.h"
-#include "mcp.h"
+#include <stdint.h>
 
-struct options {
-	struct mcp_options mcp;
-	struct fence_options fence;
-	bool over_http;          /* else stdio */
-	struct http_options http;
-	const char *log;         /* --log, or NULL */
-	const char *secret;      /* --secret: an ID, or empty; NULL: none */
-	bool generate_token;     /* boris has made it, and has to print it */
-	const char *token_file;
-	bool no_bash, allow_anyone, help, version;
+#define BORIS_VERSION "0.4.0"
+
+enum truncate {
+	TRUNCATE_HEAD, TRUNCATE_TAIL, TRUNCATE_BOTH,
+	TRUNCATE_LOOK    /* of a task that runs (T3); no option has it */
+};
+enum structured { STRUCTURED_AUTO, STRUCTURED_ON, STRUCTURED_OFF };
+/* Whose environment a command gets (B4, I1, T1) */
+enum environment { ENV_COMMAND, ENV_TASK, ENV_TERMINAL, ENVIRONMENTS };
+
+/* Numbers of the contract that nobody may change */
+enum {
+	TIMEOUT_MOST = 600000,         /* ms; of a foreground command (B) */
+	TIMEOUT_USUAL = 120000,        /* ms; when nothing names one (C) */
+	TASK_TIMEOUT_MOST = 86400000,  /* ms; of a task (W4) */
+	WAIT_MOST = 600000,            /* ms (W2) */
+	PATH_MOST = 4096,              /* bytes of a name (D7, X1) */
+	COMMAND_SHOWN = 200,           /* characters of it in a list (T7) */
+	EDIT_MOST = 16 << 20,          /* bytes of a file (X3) */
+#ifdef __linux__
+	LINE_TYPED_MOST = 4095         /* bytes that a terminal takes (I2) */
+#else
+	LINE_TYPED_MOST = 255          /* POSIX promises no more (MAX_CANON) */
+#endif
 };
 
-/* Ends the process for --help and --version, and if something is wrong (C2). */
+/* Numbers, flags and choices (their place in the row, so an enumerator's value)
+ * are of one type, which one function stores; times are milliseconds. A list is
+ * strings, each with a NUL behind it, then an empty one; NULL: none. */
+struct options {
+	const char *workdir;     /* where a session starts; absolute, tidy */
+	int64_t timeout;         /* 0: none is named */
+	int64_t bg_timeout;      /* 0: a task may run for ever (T5) */
+	int64_t on_timeout;      /* a late command goes on in the background */
+	int64_t truncate, structured;
+	int64_t save_limit;      /* bytes of one stream (O5) */
+	const char *write, *hide;  /* lists of absolute names (F1, F5) */
+	int64_t no_network, edit, no_bash;
+	const char *log_file;    /* NULL: none */
+	int64_t call_limit;      /* below 0: the client's, 0: any (K2) */
+	int64_t result_limit;    /* bytes; below 0: the client's, 0: any (K3) */
+	int64_t http;            /* --transport=http; else stdio */
+	const char *address;     /* an IPv4 or IPv6 literal */
+	int64_t port;            /* 0: a free one */
+	char *token;             /* what clients have to show; NULL: nothing */
+	const char *token_file;
+	int64_t generate_token;  /* boris.c makes it, and prints it */
+	int64_t allow_anyone;
+	const char *origins;     /* a list (H4) */
+	int64_t session_timeout;
+	const char *secret;      /* --secret: an ID or empty; NULL: not given */
+	int64_t help, version;
+
+	/* How much of a long stream is shown, in characters where nothing else
+	 * is said (O3, O4, O9, T3); and how many tasks there are (T2) */
+	int64_t head_first, head_last, tail_lines, tail_bytes;
+	int64_t both_first, both_last, binary_first, look_last;
+	int tasks_most, unread_most;
+
+	const char *tmpdir;      /* absolute: where long output is saved */
+	bool bash;               /* not --no-bash */
+	bool loopback;           /* `address` is this machine's alone (H4) */
+
+	/* What a person types to start this boris again (I5): the name it was
+	 * started by. A path is made absolute; else their shell finds it. */
+	const char *self;
+
+	/* What boris.c finds or makes at the start */
+	const char *shell;       /* absolute (B2) */
+	char **env[ENVIRONMENTS];  /* env[i][0] is kept for PWD */
+	int no_input;            /* a descriptor that reads end of file (B4) */
+	char name[17];           /* 16 random digits, in its files' names */
+	struct guard *guard;     /* it ends what boris leaves (L4) */
+	struct log *log;         /* NULL: none (A) */
+};
+
+/* Fills it in from the arguments and the environment. Ends the process for
+ * --help and --version, and if something is wrong (C2). */
 void options_read(struct options *, char **argv);
-void options_free(struct options *);
-
-/* Prints these strings as one line on stderr, without blocking if that is full
- * or closed (C3). */
-#define say(...) say_all((const char *const[]){ __VA_ARGS__, NULL })
-void say_all(const char *const *part);
-
-/* Prints "boris: WHAT VALUE: RIGHT" on stderr and ends the process. Before the
- * loop only. */
-#ifdef __GNUC__
-__attribute__((__noreturn__))  /* for compilers and other checkers */
-#endif
-void fatal(int status, const char *what, const char *value, const char *right);
+/* Reads --token-file into `token` anew (H9). NULL; or why the old one stays. */
+const char *options_read_token(struct options *);
 
 #endif

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "limits.h"
-
 /* output_write() saves the bytes raw, takes out escape sequences and control
  * characters, and appends the rest to `text`. Of a long stream that holds the
  * head and, right behind it, the end with the current row; what was between
@@ -17,71 +15,206 @@
  * change moves what is behind it. Positions are in bytes. */
 
 enum {
-	HEAD_CHARS = HEAD_FIRST, END_CHARS = BOTH_LAST,  /* kept, at least */
 	COLUMNS = 8000,       /* in a row (O1), */
 	TERMINAL = 200,       /* and in one on a terminal (I1, I6) */
 	ROW_BYTES = 4 * COLUMNS,  /* and so many are taken at a time, at most */
-	SAMPLE = 4000         /* bytes that say whether it is text (O9) */
+	SAMPLE = 4000,        /* bytes that say whether it is text, */
+	SAMPLE_LEAST = 200,   /* and so many it takes (O9) */
+	LAST_LINE = 400,      /* bytes of it that are shown alone, at most */
+	NOTICE = 220,         /* bytes of a truncation line, but for its path */
+	ANY = INT32_MAX       /* no bound */
 };
 
 static const unsigned char replacement[] = "\xEF\xBF\xBD";  /* U+FFFD */
 static const unsigned char nul_sign[] = "\xE2\x90\x80";  /* U+2400 */
 
 enum state {
-	TEXT, CHARACTER,  /* in one that was split between two reads */
-	ESCAPE,       /* behind an ESC */
-	ESCAPE_MORE,  /* in a sequence of more than two bytes */
+	TEXT, ESCAPE,  /* behind an ESC */
+	ESCAPE_MORE,   /* in a sequence of more than two bytes */
 	CSI, OSC, STRING  /* DCS, SOS, PM or APC */
 };
 
 struct output {
+	const struct options *options;
 	struct spool_file *file;
 	bool ended, screen;   /* output_is_screen() */
 	bool no_text;         /* O9 */
 	int64_t raw;          /* bytes that came, */
-	int64_t bad;          /* of them NUL, or not UTF-8, */
-	int64_t lost;         /* and not in the text, for want of memory */
+	int64_t bad;          /* and of them NUL, or not UTF-8 */
 	size_t width;         /* columns of a row */
 
 	enum state state;
 	char csi[16];         /* what stands behind its ESC [, the start */
 	size_t csi_len;
-	unsigned char cut[4]; /* a CHARACTER so far */
+	unsigned char cut[4]; /* of a character that a read has split */
 	size_t cut_len;
 
-	unsigned char *text;  /* allocated with the first byte */
-	size_t len, size;     /* bytes in it; room in it, without `cells` */
+	unsigned char *text;  /* allocated with the first byte, */
+	unsigned char (*cells)[4];  /* and COLUMNS of these behind it */
+	size_t len;           /* bytes in it */
 	size_t end_bytes;     /* kept of the end */
-	size_t head_len;      /* bytes of the head */
-	int64_t head_left;    /* characters for which the head has room */
-	int64_t dropped;      /* bytes dropped behind the head */
+	size_t head_len;      /* bytes of the head, ... */
+	int64_t head_left;    /* ... characters for which it has room, ... */
+	int64_t dropped;      /* ... and bytes dropped behind it */
 	int64_t chars, lines; /* characters and newlines of all text */
 
 	size_t line;          /* where in `text` the current row begins */
 	size_t seen;          /* bytes of it that a reader has seen */
 	size_t cols;          /* characters in it */
 	size_t col;           /* which one the next replaces; also behind it */
-	unsigned char (*cells)[4];  /* COLUMNS, behind the text */
-	bool editing;         /* the row is in `cells`, */
-	size_t blanks;        /* and so many of the first are blank */
+	bool editing;         /* the row is in `cells` */
 	unsigned rewrites;    /* changes of rows that were seen */
 	unsigned rewrites_before;  /* the same, when the row began */
 };
 
+/* -- How much of a text is shown (O3, O4, O8, O9, T3) ------------------- */
+
+struct extent {
+	int64_t chars, bytes, lines;
+};
+
+struct cut {
+	struct extent all;  /* so much is shown whole; of more, */
+	struct extent first, last;  /* at most that much of start and end */
+	int sixths;  /* of a limit that are the start's; 0: none is (O8) */
+	int whole;   /* hundredths of the end: where whole lines are more, it
+	              * begins with one */
+};
+
+static const struct extent any = { ANY, ANY, ANY };
+
+/* The start of a text */
+static struct extent
+extent_start(const unsigned char *text, size_t len, const struct extent *most)
+{
+	struct extent s = { 0, 0, 0 };
+	size_t at = 0, n;
+
+	while (at < len && s.chars < most->chars && s.lines < most->lines) {
+		n = (size_t)utf8_length(text + at, len - at);
+		if ((int64_t)(at + n) > most->bytes)
+			break;
+		at += n;
+		s.chars++;
+		s.lines += text[at - 1] == '\n';
+	}
+	s.bytes = (int64_t)at;
+	return s;
+}
+
+/* The end of one, with 0 lines if that is part of one */
+static struct extent
+extent_end(const unsigned char *text, size_t from, size_t to,
+           const struct extent *most, int whole_lines)
+{
+	struct extent e = { 0, 0, 0 }, whole = e;
+	size_t i = to;
+
+	while (i > from && e.lines < most->lines && e.chars < most->chars) {
+		if (utf8_continues(text[--i]))
+			continue;
+		if ((int64_t)(to - i) > most->bytes)
+			break;
+		e.bytes = (int64_t)(to - i);
+		e.chars++;
+		if (i == 0 || text[i - 1] == '\n') {
+			e.lines++;
+			whole = e;
+		}
+	}
+	return (size_t)e.bytes == to - from ||
+	    whole.chars * 100 <= e.chars * whole_lines ? e : whole;
+}
+
+static bool
+cut_needed(const struct cut *cut, const struct extent *text)
+{
+	return text->chars > cut->all.chars || text->bytes > cut->all.bytes ||
+	    text->lines > cut->all.lines;
+}
+
+static int64_t
+least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Of a text with more than `most` (0: any) start and end share `room`. */
+static void
+cut_bound(const struct cut *cut, int64_t most, int64_t room, int64_t *all,
+          int64_t *first, int64_t *last)
+{
+	int64_t part = room * (6 - cut->sixths) / 6;
+
+	if (most <= 0)
+		return;
+	*all = least(*all, most);
+	*first = least(*first, room - part);
+	*last = least(*last, part);
+}
+
+static struct cut
+cut_choose(const struct output *o, enum truncate how,
+           const struct output_bounds *most)
+{
+	const struct options *is = o->options;
+	struct cut cut = { any, any, any, 0, 0 };
+	int64_t limit = most->limit > 0 ? most->limit : ANY;
+	/* K3: the truncation line takes its part. */
+	int64_t bytes = most->bytes - NOTICE - (int64_t)strlen(is->tmpdir);
+
+	if (o->no_text) {
+		cut.sixths = 6;
+		limit = least(limit, is->binary_first);
+	} else if (how == TRUNCATE_HEAD) {
+		cut.all.chars = cut.first.chars = is->head_first;
+		cut.last.chars = is->head_last;
+		cut.sixths = 5;
+		cut.whole = 50;
+	} else if (how == TRUNCATE_BOTH) {
+		cut.first.chars = is->both_first;
+		cut.last.chars = is->both_last;
+		cut.all.chars = is->both_first + is->both_last;
+		cut.sixths = 2;
+		cut.whole = 100;
+	} else if (how == TRUNCATE_LOOK) {
+		limit = least(limit, is->look_last);
+	} else if (limit == ANY) {
+		cut.first.chars = 0;
+		cut.all.bytes = cut.last.bytes = is->tail_bytes;
+		cut.all.lines = cut.last.lines = is->tail_lines;
+	}
+	if (limit < ANY) {
+		cut.all = cut.first = cut.last = any;
+		cut_bound(&cut, limit, limit, &cut.all.chars,
+		    &cut.first.chars, &cut.last.chars);
+	}
+	cut_bound(&cut, most->bytes, bytes > 60 ? bytes : 60, &cut.all.bytes,
+	    &cut.first.bytes, &cut.last.bytes);
+	cut_bound(&cut, most->lines, most->lines > 7 ? most->lines - 1 : 6,
+	    &cut.all.lines, &cut.first.lines, &cut.last.lines);
+	return cut;
+}
+
 /* -- The text ---------------------------------------------------------- */
 
-/* Makes room for ROW_BYTES more. (The head takes rows that have ended: until it
- * is full, what is behind it is no longer than a row.) */
+/* Makes room for ROW_BYTES more. The head takes rows that have ended: until it
+ * is full, what is behind it is no longer than a row, as is the current row,
+ * which stays whole. */
 static void
-make_room(struct output *o)
+text_make_room(struct output *o)
 {
-	struct part head = { o->head_left, CUT_ALL, CUT_ALL };
+	const size_t most = o->end_bytes / 4 * 5;
+	struct extent head = { o->head_left, ANY, ANY };
 	size_t end, gone;
 
-	head = cut_start(o->text + o->head_len, o->line - o->head_len, &head);
-	o->head_len += (size_t)head.bytes;
-	o->head_left -= head.chars;
-	if (o->len - o->head_len < o->end_bytes / 4 * 5)
+	if (o->len - o->head_len >= most) {
+		head = extent_start(o->text + o->head_len,
+		    o->line - o->head_len, &head);
+		o->head_len += (size_t)head.bytes;
+		o->head_left -= head.chars;
+	}
+	if (o->len - o->head_len < most)
 		return;
 	end = o->len - o->end_bytes;
 	while (utf8_continues(o->text[end]))
@@ -89,15 +222,15 @@ make_room(struct output *o)
 	gone = end - o->head_len;
 	memmove(o->text + o->head_len, o->text + end, o->len - end);
 	o->dropped += (int64_t)gone;
-	o->len -= gone;
 	o->line -= gone;
+	o->len -= gone;
 }
 
 /* The length of the character at the start of n bytes; 0: it goes on behind
  * them. *shown bytes at *as are shown in its place. */
 static size_t
-read_char(const unsigned char *p, size_t n, const unsigned char **as,
-          size_t *shown)
+read_char(struct output *o, const unsigned char *p, size_t n,
+          const unsigned char **as, size_t *shown)
 {
 	int len = utf8_length(p, n);
 
@@ -106,112 +239,108 @@ read_char(const unsigned char *p, size_t n, const unsigned char **as,
 	if (*p != 0 && ((*p < 0x20 && *p != '\t') || *p == 0x7F ||
 	    (len == 2 && *p == 0xC2 && p[1] < 0xA0)))  /* C0, DEL, C1 */
 		*shown = 0;
-	return (size_t)(len < 0 ? -len : len);
+	len = len < 0 ? -len : len;
+	o->bad += *as != p ? len : 0;
+	return (size_t)len;
 }
 
 static void
-begin_row(struct output *o, const unsigned char *at)
+row_begin(struct output *o, size_t at)
 {
-	o->line = (size_t)(at - o->text);
+	o->line = at;
 	o->cols = o->seen = 0;
 	o->rewrites_before = o->rewrites;
 }
 
 /* Appends some of the bytes and returns how many, up to a control that moves
  * the cursor, or to a full row. The cursor is at the row's end, or a newline
- * follows. (A byte is copied before it is looked at.) */
+ * follows. (What the loop changes is in locals, and few: with the members of
+ * *o, which any byte that is written may change, it takes twice as long.) */
 static size_t
-append(struct output *o, const unsigned char *p, size_t n)
+row_append(struct output *o, const unsigned char *p, size_t n)
 {
-	unsigned char *to, *from;  /* the row, or what is new of it */
-	size_t i, len, shown, most, inner = 0;
-	const unsigned char *as;
+	const unsigned char *at = p, *stop = p + n, *end = stop, *as;
+	unsigned char *start, *to, *row;  /* Blanks before `row` stay. */
+	const bool terminal = o->width == TERMINAL;
+	size_t len, shown, most;
+	size_t inner = 0, before = 0;  /* bytes but first ones; before `row` */
+	int64_t lines = 0;
 
-	make_room(o);
-	to = from = o->text + o->len;
+	text_make_room(o);
+	start = to = o->text + o->len;
+	row = o->text + o->line + o->seen;
 	most = o->cols < o->width ? o->width - o->cols : *p == '\n';
-	for (i = 0; i < n && i < most; i++) {
-		*to++ = p[i];
-		if (p[i] >= 0x20 && p[i] < 0x7F)
-			continue;
-		to--;
-		if (p[i] == '\r' && i + 1 < n && p[i + 1] == '\n')
-			continue;
-		if (p[i] == '\n') {
-			while (o->width == TERMINAL &&
-			    to > o->text + o->line + o->seen &&
+	if (n > most)
+		stop = p + most;
+	for (;;) {
+		while (at < stop && *at >= 0x20 && *at < 0x7F)
+			*to++ = *at++;
+		if (at >= stop)
+			break;
+		if (*at == '\n') {
+			while (terminal && to > row &&
 			    (to[-1] == ' ' || to[-1] == '\t'))
 				to--;
-			*to++ = '\n';
-			o->lines++;
-			o->chars += to - from - (ptrdiff_t)inner;
-			begin_row(o, from = to);
-			inner = 0;
+			*to++ = *at++;
+			row = to;
+			before = inner;
+			lines++;
 			continue;
 		}
-		if (p[i] == 0x1B || p[i] == '\r' || p[i] == '\b')
+		if (*at == '\r' && at + 1 < end && at[1] == '\n') {
+			at++;
+			continue;
+		}
+		if (*at == 0x1B || *at == '\r' || *at == '\b')
 			break;
-		if (p[i] == 0) {  /* 1.3 ns each, by read_char() 5.9 */
-			memcpy(to, nul_sign, 3);
-			to += 3;
-			inner += 2;
-			o->bad++;
-			continue;
-		}
-		len = read_char(p + i, n - i, &as, &shown);
+		len = read_char(o, at, (size_t)(end - at), &as, &shown);
 		if (len == 0)
 			break;
-		o->bad += as != p + i ? (int64_t)len : 0;
 		inner += shown > 0 ? shown - 1 : 0;
-		/* read_char() has set all that is shown.
-		 * NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign) */
-		for (; shown > 0; shown--)
-			*to++ = *as++;  /* NOLINT */
-		i += len - 1;
+		memcpy(to, as, shown);
+		to += shown;
+		at += len;
 	}
-	o->chars += to - from - (ptrdiff_t)inner;
-	o->cols += (size_t)(to - from) - inner;
-	o->col = o->cols;
 	o->len = (size_t)(to - o->text);
-	return i;
+	o->chars += to - start - (ptrdiff_t)inner;
+	o->lines += lines;
+	if (lines > 0) {
+		row_begin(o, (size_t)(row - o->text));
+		start = row;
+	}
+	o->cols += (size_t)(to - start) - (inner - before);
+	o->col = o->cols;
+	return (size_t)(at - p);
 }
 
-/* -- The current row --------------------------------------------------- */
-
 static void
-open_row(struct output *o)
+row_open(struct output *o)
 {
-	size_t i, at;
-	unsigned char *cell;
+	size_t i, n, at;
 
 	if (o->editing)
 		return;
-	make_room(o);
-	for (i = 0, at = o->line; i < o->cols; i++) {
-		cell = o->cells[i];
-		memset(cell, 0, 4);
-		do
-			*cell++ = o->text[at++];
-		while (at < o->len && utf8_continues(o->text[at]));
+	text_make_room(o);
+	for (i = 0, at = o->line; i < o->cols; i++, at += n) {
+		n = (size_t)utf8_length(o->text + at, o->len - at);
+		memset(o->cells[i], 0, 4);
+		memcpy(o->cells[i], o->text + at, n);
 	}
-	o->blanks = 0;
 	o->chars -= (int64_t)o->cols;
 	o->len = o->line;
 	o->editing = true;
 }
 
 static void
-close_row(struct output *o)
+row_close(struct output *o)
 {
-	size_t i, k;
+	size_t i, n;
 
 	if (!o->editing)
 		return;
-	for (i = 0; i < o->cols; i++) {
-		if (i < o->blanks)
-			o->text[o->len++] = ' ';
-		else for (k = 0; k < 4 && o->cells[i][k] != 0; k++)
-			o->text[o->len++] = o->cells[i][k];
+	for (i = 0; i < o->cols; i++, o->len += n) {
+		n = (size_t)utf8_length(o->cells[i], 4);
+		memcpy(o->text + o->len, o->cells[i], n);
 	}
 	o->chars += (int64_t)o->cols;
 	o->editing = false;
@@ -219,24 +348,22 @@ close_row(struct output *o)
 
 /* Puts a character other than a newline in place of the one at the cursor. */
 static void
-put(struct output *o, const unsigned char *p, size_t n)
+row_put(struct output *o, const unsigned char *p, size_t n)
 {
 	unsigned char cell[4] = { 0 };
 
 	if (o->col == o->width) {
-		close_row(o);
+		row_close(o);
 		if (o->width == TERMINAL)
-			append(o, (const unsigned char *)"\n", 1);
+			row_append(o, (const unsigned char *)"\n", 1);
 		else
-			begin_row(o, o->text + o->len);
-		append(o, p, n);
+			row_begin(o, o->len);
+		row_append(o, p, n);
 		return;
 	}
-	open_row(o);
-	if (o->cols == 0)
-		o->cols = o->blanks = o->col;
-	while (o->blanks > o->col)
-		memcpy(o->cells[--o->blanks], " \0\0", 4);
+	row_open(o);
+	while (o->cols < o->col)
+		memcpy(o->cells[o->cols++], " \0\0", 4);
 	memcpy(cell, p, n);
 	if (o->col == o->cols)
 		o->cols++;
@@ -248,75 +375,53 @@ put(struct output *o, const unsigned char *p, size_t n)
 /* CSI K: erases from the cursor on (0), up to and including it (1), or all of
  * the row (2). The cursor keeps its column, perhaps behind the end. */
 static void
-erase(struct output *o, int64_t what)
+row_erase(struct output *o, int64_t what)
 {
 	size_t left = what > 0 ? 0 : o->col;
 
-	open_row(o);
+	row_open(o);
 	if (left >= o->cols)
 		return;
 	o->rewrites += o->seen > 0;
 	if (what != 1 || o->col >= o->cols)
 		o->cols = left;
-	else if (o->blanks <= o->col)
-		o->blanks = o->col + 1;
+	for (; left < o->cols && left <= o->col && what == 1; left++)
+		memcpy(o->cells[left], " \0\0", 4);
 }
-
-/* -- Reading ----------------------------------------------------------- */
 
 /* Each of these takes some of the n bytes at p and returns how many. */
 
 static size_t
-read_text(struct output *o, const unsigned char *p, size_t n)
+clean_text(struct output *o, const unsigned char *p, size_t n)
 {
-	size_t len = 1, shown;
+	size_t len, shown;
 	const unsigned char *as;
 
 	if (*p == '\n') {
-		close_row(o);
+		row_close(o);
 		o->col = o->cols;
 	}
-	if (!o->editing && o->col == o->cols) {
-		len = append(o, p, n);
-		if (len > 0)
-			return len;
-	}
-	if (*p == '\r') {
-		o->col = 0;
+	if (!o->editing && o->col == o->cols &&
+	    (len = row_append(o, p, n)) > 0)
+		return len;
+	if (*p == '\r' || *p == '\b') {
+		o->col = *p == '\b' && o->col > 0 ? o->col - 1 : 0;
 		return 1;
 	}
-	if (*p == '\b') {
-		o->col -= o->col > 0;
-		return 1;
-	}
-	len = read_char(p, n, &as, &shown);
+	len = read_char(o, p, n, &as, &shown);
 	if (len == 0) {  /* cut off; p may be `cut` */
 		memmove(o->cut, p, n);
 		o->cut_len = n;
-		o->state = CHARACTER;
 		return n;
 	}
-	o->bad += as != p ? (int64_t)len : 0;
 	if (shown > 0)
-		put(o, as, shown);
+		row_put(o, as, shown);
 	return len;
-}
-
-/* The byte behind an unfinished character: both are read again, together. */
-static size_t
-read_character(struct output *o, const unsigned char *p)
-{
-	size_t n = o->cut_len;
-
-	o->cut[n] = *p;
-	o->cut_len = 0;
-	o->state = TEXT;
-	return read_text(o, o->cut, n + 1) - n;
 }
 
 /* A byte behind ESC [, not a control */
 static void
-read_csi(struct output *o, unsigned char c)
+clean_csi(struct output *o, unsigned char c)
 {
 	const char *behind;
 	int64_t n;
@@ -327,29 +432,29 @@ read_csi(struct output *o, unsigned char c)
 		return;
 	}
 	o->state = TEXT;
-	if (c != 'K' && c != 'H' && c != 'f' && c != 'h')
-		return;
 	o->csi[o->csi_len] = '\0';
+	if (c == 'h')
+		o->screen = o->screen || strcmp(o->csi, "?1049") == 0 ||
+		    strcmp(o->csi, "?1047") == 0 || strcmp(o->csi, "?47") == 0;
+	if (c != 'K' && c != 'H' && c != 'f')
+		return;
 	n = digits_value(o->csi, 10, &behind);
 	if (c == 'K' && *behind == '\0' && n <= 2)
-		erase(o, n);
-	else if (c == 'h' && (strcmp(o->csi, "?1049") == 0 ||
-	    strcmp(o->csi, "?1047") == 0 || strcmp(o->csi, "?47") == 0))
-		o->screen = true;
-	else if ((c == 'H' || c == 'f') && (n > 1 || (*behind == ';' &&
+		row_erase(o, n);
+	else if (c != 'K' && (n > 1 || (*behind == ';' &&
 	    digits_value(behind + 1, 10, &behind) > 1)))
 		o->screen = true;
 }
 
 /* A sequence, up to its end, or to a byte that cannot be part of it */
 static size_t
-read_sequence(struct output *o, const unsigned char *p, size_t n)
+clean_sequence(struct output *o, const unsigned char *p, size_t n)
 {
 	size_t i;
 
 	for (i = 0; i < n && (o->state != TEXT || p[i] == 0x1B); i++) {
 		if (o->state == CSI && p[i] >= 0x20 && p[i] < 0x7F) {
-			read_csi(o, p[i]);
+			clean_csi(o, p[i]);
 		} else if (p[i] == '\n' || (p[i] >= 0x7F && o->state < OSC)) {
 			o->state = TEXT;
 			return i;
@@ -372,178 +477,21 @@ read_sequence(struct output *o, const unsigned char *p, size_t n)
 	return i;
 }
 
-static void
-read_bytes(struct output *o, const unsigned char *p, size_t n)
-{
-	const unsigned char *end = p + n;
-
-	while (p < end) {
-		if (o->state == CHARACTER)
-			p += read_character(o, p);
-		else if (o->state != TEXT || *p == 0x1B)
-			p += read_sequence(o, p, (size_t)(end - p));
-		else
-			p += read_text(o, p, (size_t)(end - p));
-	}
-}
-
-/* -- Showing ----------------------------------------------------------- */
-
-static int64_t
-total_bytes(const struct output *o)
-{
-	return o->dropped + (int64_t)o->len;
-}
-
-bool
-output_within_line(const struct output *o)
-{
-	return o->len > 0 && o->text[o->len - 1] != '\n';
-}
-
-/* The last one counts also when it has no newline. */
-static int64_t
-total_lines(const struct output *o)
-{
-	return o->lines + output_within_line(o);
-}
-
-/* The end of a line in brackets */
-static void
-tell_file(const struct output *o, struct buf *b)
-{
-	/* On a terminal each newline came with a CR, but rows end, too. */
-	spool_tell(o->file, o->bad > 0 || o->width == TERMINAL ||
-	    o->raw - (int64_t)o->cut_len != total_bytes(o), b);
-	buf_putc(b, ']');
-}
-
-/* The truncation line; behind the reader's position are so many lines. */
-static void
-put_notice(struct output *o, const struct cut *cut, int64_t first,
-           const struct part *e, int64_t lines, const char *name,
-           struct buf *b)
-{
-	buf_add(b, "[", name);
-	if (o->no_text)
-		buf_number(b, " truncated: not text, ", o->raw,
-		    " bytes in total, ");
-	else if (cut->sixths > 0)
-		buf_number(b, " truncated: ", o->chars,
-		    " characters in total, ");
-	if (o->no_text) {
-		buf_number(b, "first ", first, " characters shown");
-	} else if (cut->sixths == 5) {
-		buf_number(b, "first ", first, " and ");
-		buf_number(b, "last ", e->chars, " shown");
-	} else if (cut->sixths > 0) {
-		buf_number(b, "", o->chars - first - e->chars,
-		    " left out here");
-	} else {
-		buf_number(b, ": showing last ", e->lines > 0 ? e->lines : 1,
-		    " of ");
-		buf_number(b, "", lines, " lines");
-		if (e->lines == 0)
-			buf_number(b, " (its last ", e->bytes, " bytes)");
-	}
-	tell_file(o, b);
-}
-
-/* Makes both parts fit, with the truncation line between them (K3). */
-static void
-fit(struct output *o, struct cut *cut, const struct output_bounds *most,
-    int64_t lines, const char *name)
-{
-	struct part long_numbers = { o->chars, total_bytes(o), 0 };
-	struct buf b = { NULL, 0, 0, false };
-
-	if (most->bytes > 0)
-		put_notice(o, cut, o->chars, &long_numbers, lines, name, &b);
-	if (most->bytes > 0)
-		cut_share(most->bytes - (int64_t)b.len - 2, cut->sixths,
-		    &cut->first.bytes, &cut->last.bytes);
-	if (most->lines > 0)
-		cut_share(most->lines - 1, cut->sixths, &cut->first.lines,
-		    &cut->last.lines);
-	buf_free(&b);
-}
-
-/* Where a position is in `text`; of one that was dropped: what comes next */
-static size_t
-index_of(const struct output *o, int64_t position)
-{
-	int64_t kept = (int64_t)o->head_len;
-
-	if (position < kept || position < kept + o->dropped)
-		return (size_t)(position < kept ? position : kept);
-	return (size_t)(position - o->dropped);
-}
-
-/* Shows the text from a position on, which has so many lines. The truncation
- * line stands between start and end, or behind an end that stands alone. */
-static void
-show(struct output *o, struct cut cut, const struct output_bounds *most,
-     int64_t from, int64_t lines, const char *name, struct buf *b,
-     struct output_view *view)
-{
-	size_t at = index_of(o, from), start, rest, end;
-	int64_t bytes = total_bytes(o) - from;
-	struct part s = { CUT_ALL, CUT_ALL, CUT_ALL }, e;
-
-	view->chars = -1;
-	view->file = NULL;
-	if (o->len == 0)
-		return;
-	/* Each byte that was dropped counts as a character: there are many. */
-	s = cut_start(o->text + at, o->len - at, &s);
-	s.chars += bytes - s.bytes;
-	if (cut_is_over(&cut, s.chars, bytes, lines) ||
-	    (most->bytes > 0 && bytes > most->bytes) ||
-	    (most->lines > 0 && lines > most->lines))
-		fit(o, &cut, most, lines, name);
-	else
-		cut.first.chars = CUT_ALL;
-	rest = o->dropped > 0 && at < o->head_len ? o->head_len : o->len;
-	s = cut_start(o->text + at, rest - at, &cut.first);
-	start = at + (size_t)s.bytes;
-	buf_put(b, o->text + at, start - at);
-	if (start == o->len)
-		return;
-	rest = o->dropped > 0 && start < o->head_len ? o->head_len : start;
-	e = cut_end(o->text, rest, o->len, &cut);
-	end = o->len - (size_t)e.bytes;
-	if (cut.sixths == 0)
-		buf_put(b, o->text + end, o->len - end);
-	if (cut.sixths == 0 && end == at)
-		return;
-	buf_end_line(b);
-	put_notice(o, &cut, s.chars, &e, lines, name, b);
-	if (cut.sixths > 0 && end < o->len) {
-		buf_putc(b, '\n');
-		buf_put(b, o->text + end, o->len - end);
-	}
-	view->chars = o->chars;
-	view->file = spool_path(o->file);
-}
-
 /* -- The stream -------------------------------------------------------- */
 
 struct output *
-output_new(struct spool *s, int64_t limit, bool terminal)
+output_new(const struct options *options, struct spool *spool, int64_t limit,
+           bool terminal)
 {
-	struct output *o = calloc(1, sizeof(*o));
+	struct output *o = mem_get(sizeof(*o));
+	int64_t head = options->head_first, end = options->both_last;
 
-	if (o == NULL)
-		return NULL;
-	o->head_left = limit > HEAD_CHARS ? limit : HEAD_CHARS;
-	o->end_bytes = 4 * (size_t)(limit > END_CHARS ? limit : END_CHARS);
-	o->size = 4 * (size_t)o->head_left + o->end_bytes / 4 * 5 + ROW_BYTES;
+	o->options = options;
+	o->head_left = limit > head ? limit : head;
+	o->end_bytes = 4 * (size_t)(limit > end ? limit : end);
 	o->width = terminal ? TERMINAL : COLUMNS;
-	o->file = spool_open(s);
-	if (o->file != NULL)
-		return o;
-	free(o);
-	return NULL;
+	o->file = spool_open(spool);
+	return o;
 }
 
 void
@@ -559,28 +507,39 @@ output_free(struct output *o)
 void
 output_write(struct output *o, const void *bytes, size_t n)
 {
-	const unsigned char *p = bytes;
-	size_t step;
+	const unsigned char *p = bytes, *end;
+	size_t sample = SAMPLE - (size_t)least(SAMPLE, o->raw), size, cut;
 
 	if (o->ended || n == 0)
 		return;
-	spool_write(o->file, p, n);
-	if (o->text == NULL)
-		o->text = malloc(o->size + ROW_BYTES);
-	if (o->text != NULL)
-		o->cells = (unsigned char (*)[4])(o->text + o->size);
-	else
-		o->lost += (int64_t)n;
-	for (; n > 0; n -= step, p += step) {
-		step = o->raw < SAMPLE && n > (size_t)(SAMPLE - o->raw)
-		    ? (size_t)(SAMPLE - o->raw) : n;
-		if (o->text != NULL)
-			read_bytes(o, p, step);
-		o->raw += (int64_t)step;
-		if (o->raw <= SAMPLE)
-			o->no_text = o->raw >= 200 && o->bad * 10 > o->raw;
+	end = p + n;
+	if (sample > 0 && n > sample) {
+		output_write(o, p, sample);
+		output_write(o, p + sample, n - sample);
+		return;
 	}
-	close_row(o);
+	spool_write(o->file, p, n);
+	if (o->text == NULL) {
+		size = 4 * (size_t)o->head_left + o->end_bytes / 4 * 5;
+		o->text = mem_resize(NULL, size + 2 * ROW_BYTES);
+		o->cells = (unsigned char (*)[4])(o->text + size + ROW_BYTES);
+	}
+	while (p < end) {
+		cut = o->cut_len;
+		if (cut > 0) {  /* It is read again, with one more byte. */
+			o->cut[cut] = *p;
+			o->cut_len = 0;
+			p += clean_text(o, o->cut, cut + 1) - cut;
+		} else if (o->state != TEXT || *p == 0x1B) {
+			p += clean_sequence(o, p, (size_t)(end - p));
+		} else {
+			p += clean_text(o, p, (size_t)(end - p));
+		}
+	}
+	row_close(o);
+	o->raw += (int64_t)n;
+	if (o->raw <= SAMPLE)
+		o->no_text = o->raw >= SAMPLE_LEAST && o->bad * 10 > o->raw;
 }
 
 void
@@ -588,9 +547,9 @@ output_end(struct output *o)
 {
 	if (o->ended)
 		return;
-	if (o->state == CHARACTER) {  /* so there is a text */
-		put(o, replacement, 3);
-		close_row(o);
+	if (o->cut_len > 0) {  /* so there is a text */
+		row_put(o, replacement, 3);
+		row_close(o);
 	}
 	spool_end(o->file);
 	o->ended = true;
@@ -608,7 +567,24 @@ output_bytes(const struct output *o)
 	return o->raw;
 }
 
-/* -- Cursors ----------------------------------------------------------- */
+bool
+output_within_line(const struct output *o)
+{
+	return o->len > 0 && o->text[o->len - 1] != '\n';
+}
+
+static int64_t
+text_bytes(const struct output *o)
+{
+	return o->dropped + (int64_t)o->len;
+}
+
+/* Where the piece of `text` ends that begins there, before what was dropped */
+static size_t
+text_piece(const struct output *o, size_t at)
+{
+	return o->dropped > 0 && at < o->head_len ? o->head_len : o->len;
+}
 
 bool
 output_rewritten(const struct output *o, const struct output_cursor *c)
@@ -620,37 +596,36 @@ output_rewritten(const struct output *o, const struct output_cursor *c)
 
 /* Where the text behind it begins */
 static int64_t
-position(const struct output *o, const struct output_cursor *c)
+cursor_position(const struct output *o, const struct output_cursor *c)
 {
 	return c->finished + (output_rewritten(o, c) ? 0 : c->line);
+}
+
+/* The same in `text`; where that was dropped: where it goes on */
+static size_t
+cursor_index(const struct output *o, const struct output_cursor *c)
+{
+	int64_t at = cursor_position(o, c), head = (int64_t)o->head_len;
+
+	if (at > head)
+		at = at < head + o->dropped ? head : at - o->dropped;
+	return (size_t)at;
 }
 
 bool
 output_news(const struct output *o, const struct output_cursor *c)
 {
-	return position(o, c) < total_bytes(o);
-}
-
-/* Moves it to the end. */
-static void
-look(struct output *o, struct output_cursor *c)
-{
-	c->finished = o->dropped + (int64_t)o->line;
-	c->lines = o->lines;
-	c->line = (int64_t)(o->len - o->line);
-	c->rewrites = o->rewrites;
-	if (o->seen < o->len - o->line)
-		o->seen = o->len - o->line;
+	return cursor_position(o, c) < text_bytes(o);
 }
 
 size_t
 output_read(struct output *o, struct output_cursor *c, const char **text)
 {
-	size_t at = index_of(o, position(o, c));
-	size_t end = o->dropped > 0 && at < o->head_len ? o->head_len : o->len;
+	size_t at = cursor_index(o, c);
+	size_t end = text_piece(o, at);
 
 	*text = o->len > 0 ? (const char *)o->text + at : NULL;
-	look(o, c);
+	output_look(o, c);
 	if (end < o->len) {
 		c->finished = o->dropped + (int64_t)o->head_len;
 		c->line = 0;
@@ -663,37 +638,113 @@ void
 output_since(struct output *o, struct output_cursor *c, size_t limit,
              struct buf *b)
 {
-	struct cut cut = { 0, { 0, 0, 0 }, { CUT_ALL, 0, CUT_ALL }, 0, 100 };
-	size_t at = index_of(o, position(o, c));
-	struct part e;
+	struct extent e = { ANY, (int64_t)limit, ANY };
 
-	cut.last.bytes = (int64_t)limit;
-	e = cut_end(o->text, at, o->len, &cut);
+	e = extent_end(o->text, cursor_index(o, c), o->len, &e, 100);
 	if (e.bytes > 0)
 		buf_put(b, o->text + o->len - e.bytes, (size_t)e.bytes);
-	look(o, c);
+	output_look(o, c);
 }
 
 void
-output_show(struct output *o, struct output_cursor *c, bool only_new,
-            const struct output_bounds *most, const char *name, struct buf *b,
-            struct output_view *view)
+output_last_line(const struct output *o, struct buf *b)
 {
-	struct cut cut = cut_choose(o->ended ? most->how : TRUNCATE_LOOK,
-	    most->limit, o->no_text);
+	struct extent e = { ANY, LAST_LINE, 1 };
+	size_t end = o->len;
 
-	if (only_new && most->how != TRUNCATE_LOOK &&
-	    cut_is_over(&cut, o->chars, total_bytes(o), total_lines(o)))
-		cut = cut_choose(o->ended ? TRUNCATE_TAIL : TRUNCATE_LOOK,
-		    most->limit, o->no_text);
-	show(o, cut, most, only_new ? position(o, c) : 0,
-	    total_lines(o) - (only_new ? c->lines : 0), name, b, view);
-	look(o, c);
-	if (o->lost == 0)
-		return;
+	while (end > 0 && o->text[end - 1] == '\n')
+		end--;
+	e = extent_end(o->text, 0, end, &e, 100);
+	if (e.bytes > 0)
+		buf_put(b, o->text + end - e.bytes, (size_t)e.bytes);
+}
+
+void
+output_look(struct output *o, struct output_cursor *c)
+{
+	c->finished = o->dropped + (int64_t)o->line;
+	c->lines = o->lines;
+	c->line = (int64_t)(o->len - o->line);
+	c->rewrites = o->rewrites;
+	if (o->seen < o->len - o->line)
+		o->seen = o->len - o->line;
+}
+
+/* -- Showing ----------------------------------------------------------- */
+
+/* The truncation line of a text of so many lines: what of it is shown */
+static void
+show_notice(const struct output *o, const struct cut *cut,
+            const struct extent *first, const struct extent *last,
+            int64_t lines, const char *name, struct buf *b)
+{
+	buf_add(b, "[", name, cut->sixths > 0 ? " truncated: " : ": ");
+	if (o->no_text)
+		buf_add(b, "not text, ", NUM(o->raw), " bytes in total, first ",
+		    NUM(first->chars), " characters shown");
+	else if (cut->sixths == 5)
+		buf_add(b, NUM(o->chars), " characters in total, first ",
+		    NUM(first->chars), " and last ", NUM(last->chars),
+		    " shown");
+	else if (cut->sixths > 0)
+		buf_add(b, NUM(o->chars), " characters in total, ", NUM(o->chars
+		    - first->chars - last->chars), " left out here");
+	else
+		buf_add(b, "showing last ", NUM(last->lines > 0 ? last->lines
+		    : 1), " of ", NUM(lines), " lines");
+	if (cut->sixths == 0 && last->lines == 0)
+		buf_add(b, " (its last ", NUM(last->bytes), " bytes)");
+	/* On a terminal each newline came with a CR, but rows end, too. */
+	spool_tell(o->file, o->bad > 0 || o->width == TERMINAL ||
+	    o->raw - (int64_t)o->cut_len != text_bytes(o), b);
+	buf_putc(b, ']');
+}
+
+/* The truncation line stands between start and end, or behind an end that
+ * stands alone. */
+struct output_view
+output_show(struct output *o, const struct output_cursor *c,
+            const struct output_bounds *most, const char *name, struct buf *b)
+{
+	struct output_view view = { -1, NULL };
+	enum truncate how = o->ended ? most->how : TRUNCATE_LOOK;
+	struct cut cut = cut_choose(o, how, most);
+	struct extent s = any, e, text = { o->chars, text_bytes(o),
+		o->lines + output_within_line(o) };
+	size_t at = c != NULL ? cursor_index(o, c) : 0, start, end;
+
+	if (at == o->len && (c != NULL || !o->no_text))
+		return view;
+	if (c != NULL) {
+		if (how != TRUNCATE_LOOK && cut_needed(&cut, &text))
+			cut = cut_choose(o, TRUNCATE_TAIL, most);
+		text.bytes -= cursor_position(o, c);
+		text.lines -= c->lines;
+		/* What was dropped counts by bytes: there are many. */
+		s = extent_start(o->text + at, o->len - at, &s);
+		text.chars = s.chars + text.bytes - s.bytes;
+	}
+	if (!o->no_text && !cut_needed(&cut, &text))
+		cut.first = cut.all;
+	s = extent_start(o->text + at, text_piece(o, at) - at, &cut.first);
+	start = at + (size_t)s.bytes;
+	buf_put(b, o->text + at, start - at);
+	if (start == o->len && !o->no_text)
+		return view;
+	end = o->dropped > 0 && start < o->head_len ? o->head_len : start;
+	e = extent_end(o->text, end, o->len, &cut.last, cut.whole);
+	end = o->len - (size_t)e.bytes;
+	if (cut.sixths == 0)
+		buf_put(b, o->text + end, o->len - end);
+	if (cut.sixths == 0 && end == at)
+		return view;
 	buf_end_line(b);
-	buf_add(b, "[", name);
-	buf_number(b, ": ", o->lost, " bytes are missing, for want of memory");
-	tell_file(o, b);
-	view->file = spool_path(o->file);
+	show_notice(o, &cut, &s, &e, text.lines, name, b);
+	if (cut.sixths > 0 && end < o->len) {
+		buf_putc(b, '\n');
+		buf_put(b, o->text + end, o->len - end);
+	}
+	view.chars = o->chars;
+	view.file = spool_path(o->file);
+	return view;
 }

@@ -2,46 +2,41 @@
 #define OUTPUT_H
 
 /* One stream of what a command prints (O): raw bytes made into the text that a
- * terminal would show, counted, bounded, and saved raw if there are many. It
- * takes 290 KB of memory at most, 1 MB with the highest `limit`, 64 KB more
- * before there is a file. */
+ * terminal would show, counted, bounded, and saved raw if there are many; and
+ * how much of it is shown. It takes 290 KB of memory at most, 1 MB with the
+ * highest `limit`, 64 KB more before there is a file. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "buf.h"
-#include "cut.h"
+#include "options.h"
 #include "spool.h"
 
-/* How a text is cut. Zeroed: as --truncate=head has it. */
+/* How a text is cut */
 struct output_bounds {
 	enum truncate how;
 	int64_t limit;   /* characters shown at most (O8); 0: as `how` has it */
-	int64_t bytes, lines;  /* shown, the truncation line too (K3), or 0 */
+	int64_t bytes, lines;  /* shown, the truncation line too (K3); 0: any */
 };
 
 struct output;  /* in output.c */
 
-/* Empty; NULL without memory. It can be shown with limits up to this one.
- * terminal: lines end at its last column, without blanks (I6). */
-struct output *output_new(struct spool *, int64_t limit, bool terminal);
+/* Empty. It can be shown with limits up to this one. terminal: lines end at its
+ * last column, without blanks (I6). */
+struct output *output_new(const struct options *, struct spool *,
+                          int64_t limit, bool terminal);
 /* The file stays if a reader knows its path (O5). NULL is fine. */
 void output_free(struct output *);
-
 /* Takes raw bytes as they were read. Any split gives the same text. */
 void output_write(struct output *, const void *bytes, size_t n);
-
 /* No more will come: an unfinished character becomes U+FFFD. */
 void output_end(struct output *);
 
-struct output_view {
-	int64_t chars;     /* characters in all, when truncated; else -1 */
-	const char *file;  /* the saved file's path, the output's; or NULL */
-};
-
-/* Has it put its cursor somewhere, as a full-screen program does (I6)? */
+/* Has its program moved the cursor about, as a full-screen one does (I6)? */
 bool output_is_screen(const struct output *);
 int64_t output_bytes(const struct output *);  /* that came, raw */
+bool output_within_line(const struct output *);  /* Is the last line open? */
 
 /* How far a reader has looked. Zeroed: at the start. */
 struct output_cursor {
@@ -51,31 +46,34 @@ struct output_cursor {
 	unsigned rewrites;  /* changes until then of lines looked at before */
 };
 
-/* Does it end in the middle of a line, as behind a prompt? */
-bool output_within_line(const struct output *);
-
 /* Was its line changed after that look, or dropped? Then what is behind the
  * cursor begins with that line anew, or elsewhere. */
 bool output_rewritten(const struct output *, const struct output_cursor *);
-
 /* Is there text behind the cursor? */
 bool output_news(const struct output *, const struct output_cursor *);
-
 /* The next piece of what is behind the cursor, in place, and its length; moves
  * the cursor behind it. All of it is one piece, but for what was dropped. */
 size_t output_read(struct output *, struct output_cursor *, const char **);
-
 /* Appends at most the last `limit` bytes of what is behind the cursor, and
  * moves it to the end; a line that was changed after a look is new (O7). */
 void output_since(struct output *, struct output_cursor *, size_t limit,
                   struct buf *);
+void output_last_line(const struct output *, struct buf *);  /* the end of it */
+/* Moves the cursor to the end: all has been looked at. */
+void output_look(struct output *, struct output_cursor *);
 
-/* Appends the text, or what is new of it behind the cursor (T3), and moves that
- * to the end. The truncation line calls the stream `name` ("stdout"). Before
- * output_end() both are cut as TRUNCATE_LOOK; what is new then only if the
- * text is over the bounds, as TRUNCATE_TAIL. A line tells of what is lost. */
-void output_show(struct output *, struct output_cursor *, bool only_new,
-                 const struct output_bounds *, const char *name, struct buf *,
-                 struct output_view *);
+/* What output_show() has shown */
+struct output_view {
+	int64_t chars;     /* characters in all, when truncated; else -1 */
+	const char *file;  /* the saved file's path, the output's; or NULL */
+};
+
+/* Appends the text, or what is new of it behind the cursor (NULL: all of it).
+ * The truncation line calls the stream `name` ("stdout"). Before output_end()
+ * both are cut as TRUNCATE_LOOK (T3); what is new is cut only if the text is
+ * over the bounds, then as TRUNCATE_TAIL. Only the file may be made by that. */
+struct output_view output_show(struct output *, const struct output_cursor *,
+                               const struct output_bounds *, const char *name,
+                               struct buf *);
 
 #endif

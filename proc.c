@@ -46,8 +46,6 @@ enum {
 	ROUNDS = 50         /* of asking what has been begun meanwhile */
 };
 
-/* -- At the start ------------------------------------------------------ */
-
 void
 proc_prepare(bool visible)
 {
@@ -83,8 +81,6 @@ proc_shared(size_t size)
 
 	return memory == MAP_FAILED ? NULL : memory;
 }
-
-/* -- A child ----------------------------------------------------------- */
 
 int
 proc_pipe(int end[2], int ours)
@@ -154,99 +150,87 @@ proc_reap(pid_t pid)
 }
 
 /* The child, up to the program; returns only if that can't be begun. It shares
- * the parent's memory (vfork), so it changes nothing but its own locals, and
- * the number of its group. Signals are unblocked last, at their default: no
- * handler of boris's ever runs here (E1). */
+ * the parent's memory (vfork), so it changes nothing but its own locals and the
+ * number of its group. Signals are unblocked last, at their default: no handler
+ * of boris's ever runs here (E1). */
 static void
-become(const struct proc_child *c, struct proc_group *g)
+become(struct proc_group *g, char *const argv[], char *const env[],
+       const int *fd, bool terminal)
 {
-	const int *fd = c->fd;
-
 	setsid();
 	g->id = getpid();
-	if (dup2(fd[0], 0) < 0 || dup2(fd[1], 1) < 0 || dup2(fd[2], 2) < 0)
-		return;
-	/* dup2() of a descriptor onto itself leaves it close-on-exec. */
-	if (fd[3] == c->extra)
-		fcntl(fd[3], F_SETFD, 0);
-	else if (fd[3] >= 0 && dup2(fd[3], c->extra) < 0)
-		return;
-	if (c->terminal && ioctl(0, TIOCSCTTY, 0) < 0)
+	for (; *fd >= 0; fd += 2) {
+		/* dup2() of one onto itself leaves it close-on-exec. */
+		if (fd[0] == fd[1])
+			fcntl(fd[0], F_SETFD, 0);
+		else if (dup2(fd[0], fd[1]) < 0 && fd[1] <= 2)
+			return;
+	}
+	if (terminal && ioctl(0, TIOCSCTTY, 0) < 0)
 		return;
 	proc_default_signals();
-	execve(c->argv[0], c->argv, c->env);
+	execve(argv[0], argv, env);
 }
 
-/* Returns the child's pid once its program has begun, or *error says why it has
- * not. On Linux vfork() copies no memory, which saves a tenth of what a call of
- * `true` costs, and lets the child tell why exec failed. (Where vfork() is a
- * fork(), as under valgrind, such a shell just ends with 127.) */
-#ifdef ON_LINUX
+/* Returns the child's pid once its program has begun, or has failed to, for the
+ * reason in `error`, which is in shared memory. On Linux vfork() waits for it
+ * and copies no memory, which saves a tenth of what a call of `true` costs.
+ * Elsewhere a pipe tells, which exec closes. */
 static pid_t
-begin(const struct proc_child *c, struct proc_group *g, volatile int *error)
+beget(struct proc_group *g, char *const argv[], char *const env[],
+      const int fds[], bool terminal)
 {
-	pid_t pid = vfork();
-
-	if (pid == 0) {
-		become(c, g);
-		*error = errno;
-		_exit(127);
-	}
-	return pid;
-}
-#else
-/* Elsewhere a pipe tells, which exec closes; above `extra`, out of its way. */
-static pid_t
-begin(const struct proc_child *c, struct proc_group *g, volatile int *error)
-{
-	int told[2], reason = 0;
 	pid_t pid;
+#ifdef ON_LINUX
+	pid = vfork();
+#else
+	int end[2];
+	char byte;
 
-	if (proc_pipe(told, 1) < 0)
+	if (proc_pipe(end, 1) < 0)
 		return -1;
 	pid = fork();
+	if (pid == 0)  /* above what the child's descriptors replace */
+		fcntl(end[1], F_DUPFD_CLOEXEC, 256);
+#endif
 	if (pid == 0) {
-		told[1] = fcntl(told[1], F_DUPFD_CLOEXEC, c->extra + 1);
-		become(c, g);
-		reason = errno;
-		/* If it can't be told, the exit code has to do. */
-		_exit(write(told[1], &reason, sizeof(reason)) < 0 ? 126 : 127);
+		become(g, argv, env, fds, terminal);
+		g->error = errno;
+		_exit(127);
 	}
-	close(told[1]);
-	if (pid > 0 && read(told[0], &reason, sizeof(reason)) < 0)
-		reason = 0;  /* cannot be */
-	close(told[0]);
-	*error = reason;
+#ifndef ON_LINUX
+	close(end[1]);
+	while (pid > 0 && read(end[0], &byte, 1) > 0)
+		;
+	close(end[0]);
+#endif
 	return pid;
 }
-#endif
 
 int
-proc_start(const struct proc_child *c, struct proc_group *g)
+proc_start(struct proc_group *g, char *const argv[], char *const env[],
+           const char *dir, const int fds[], bool terminal)
 {
-	volatile int error = 0;  /* written by the child */
 	sigset_t all, before;
 	pid_t pid;
 
 	/* The parent itself goes there, so it knows at once if that fails, and
 	 * back again: it must not keep a file system from being unmounted. */
-	if (chdir(c->dir) < 0)
+	if (chdir(dir) < 0)
 		return -1;
+	g->error = 0;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	pid = begin(c, g, &error);
+	pid = beget(g, argv, env, fds, terminal);
 	if (pid < 0)
-		error = errno;
+		g->error = errno;
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	if (pid > 0 && error != 0) {
+	if (pid > 0 && g->error != 0)
 		proc_reap(pid);
-		pid = -1;
-	}
-	g->id = pid > 0 ? pid : 0;
-	if (chdir("/") < 0)  /* cannot be */
-		error = errno;
-	errno = error;
-	return pid > 0 ? 0 : -1;
+	g->id = g->error == 0 ? pid : 0;
+	if (chdir("/") == 0)  /* which cannot fail */
+		errno = g->error;
+	return g->id > 0 ? 0 : -1;
 }
 
 bool
@@ -269,15 +253,12 @@ ssize_t
 proc_read(pid_t pid, const char *file, char *text, size_t size)
 {
 	char name[64];
-	struct buf path = { name, 0, sizeof(name), false };
+	struct buf path = { name, 0, sizeof(name) };
 	ssize_t n = -1;
 	int fd;
 
-	buf_puts(&path, "/proc/");
-	if (pid > 0)
-		buf_int(&path, pid);
-	buf_put(&path, file, strlen(file) + 1);
-	fd = open(name, O_RDONLY | O_CLOEXEC);
+	buf_add(&path, "/proc/", pid > 0 ? NUM(pid) : "", file);
+	fd = open(buf_text(&path), O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
 		n = read(fd, text, size - 1);
 	fd_close(&fd);
@@ -287,24 +268,21 @@ proc_read(pid_t pid, const char *file, char *text, size_t size)
 
 /* Gone is a zombie without threads, state Z or X; what can't be read lives. */
 static enum proc_found
-find(pid_t pid)
+find_process(pid_t pid)
 {
 	char text[1024], *p;
-	ssize_t n = proc_read(pid, "/stat", text, sizeof(text));
 	int i;
 
-	if (n < 0 && (errno == ENOENT || errno == ESRCH))
-		return PROC_GONE;
-	if (n < 0)
-		return errno == EACCES || errno == EPERM ? PROC_LIVES
+	if (proc_read(pid, "/stat", text, sizeof(text)) < 0)
+		return errno == ENOENT || errno == ESRCH ? PROC_GONE
+		    : errno == EACCES || errno == EPERM ? PROC_LIVES
 		    : PROC_UNKNOWN;
 	p = strrchr(text, ')');  /* the name before it may hold anything */
 	if (p == NULL || (p[2] != 'Z' && p[2] != 'X'))
 		return PROC_LIVES;
 	for (i = 0; i < 18 && p != NULL; i++)
 		p = strchr(p + 1, ' ');
-	return p == NULL || atoi(p + 1) <= 1 ? PROC_GONE
-	    : PROC_LIVES;  /* its threads */
+	return p == NULL || atoi(p + 1) <= 1 ? PROC_GONE : PROC_LIVES;
 }
 
 /* A process of the session may be in any group of it (L3). */
@@ -321,7 +299,7 @@ note_if_member(struct proc_group *g, pid_t pid, bool parent)
 		elsewhere = getpgid(pid) != session;
 		if (g->found == PROC_LIVES && !elsewhere && pid != session)
 			continue;
-		found = find(pid);
+		found = find_process(pid);
 		if (found == PROC_GONE)
 			continue;
 		if (g->found != PROC_LIVES)
@@ -356,32 +334,63 @@ proc_visible(void)
 #endif
 }
 
-/* The next process in /proc; 0: there are no more; -1: an error. */
-static pid_t
-next_pid(DIR *dir)
+/* To a process of the session with a group of its own. A pidfd, where there is
+ * one, makes sure that no later process of its pid is hit (E3). */
+static void
+signal_process(pid_t pid, pid_t session, int sig)
 {
-	struct dirent *entry;
-	pid_t pid = 0;
+#if defined(ON_LINUX) && defined(SYS_pidfd_open)
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
-	errno = 0;
-	while (pid <= 0 && (entry = readdir(dir)) != NULL)
-		pid = (pid_t)atoi(entry->d_name);
-	return pid > 0 ? pid : errno != 0 ? -1 : 0;
+	if (fd >= 0) {
+		if (getsid(pid) == session)
+			syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0);
+		close(fd);
+		return;
+	}
+#endif
+	if (getsid(pid) == session)
+		kill(pid, sig);
 }
 
-/* Sees all that live from before it until after. False: /proc can't be read. */
+static void
+signal_if_elsewhere(const struct proc_group *g, pid_t pid)
+{
+	pid_t session = getsid(pid);
+
+	for (; g != NULL; g = g->next) {
+		if (g->id != session || getpgid(pid) == session)
+			continue;
+		signal_process(pid, session, g->send);
+		if (g->send == SIGTERM)
+			signal_process(pid, session, SIGCONT);
+	}
+}
+
+/* Sees all that live from before it until after, and notes them or signals
+ * them. False: /proc can't be read. */
 static bool
-walk(struct proc_group *list, bool parent)
+walk(struct proc_group *list, bool parent, bool signals)
 {
 	DIR *dir = opendir("/proc");
+	struct dirent *entry;
 	pid_t pid;
+	bool all;
 
 	if (dir == NULL)
 		return false;
-	while ((pid = next_pid(dir)) > 0)
-		note_if_member(list, pid, parent);
+	do {
+		errno = 0;
+		entry = readdir(dir);
+		pid = entry != NULL ? (pid_t)atoi(entry->d_name) : 0;
+		if (pid > 0 && signals)
+			signal_if_elsewhere(list, pid);
+		else if (pid > 0)
+			note_if_member(list, pid, parent);
+	} while (entry != NULL);
+	all = errno == 0;
 	closedir(dir);
-	return pid == 0;
+	return all;
 }
 
 /* A process that forks and exits again and again can stay ahead of a walk
@@ -391,22 +400,22 @@ walk(struct proc_group *list, bool parent)
 static bool
 walk_since(struct proc_group *list, pid_t from, bool parent)
 {
-	pid_t last = last_pid(), pid;
+	pid_t last, pid;
 	int round;
 
-	for (round = 0; last != from || last == 0; round++) {
-		if (last == 0 || round == ROUNDS)
-			return false;
-		if (from > 0 && from < last && last - from <= FEW_PIDS) {
-			for (pid = from + 1; pid <= last; pid++)
-				note_if_member(list, pid, parent);
-		} else if (!walk(list, parent)) {
-			return false;
-		}
-		from = last;
+	for (round = 0; round < ROUNDS; round++, from = last) {
 		last = last_pid();
+		if (last == 0 || last == from)
+			return last != 0;
+		if (from == 0 || from > last || last - from > FEW_PIDS) {
+			if (!walk(list, parent, false))
+				return false;
+			continue;
+		}
+		for (pid = from + 1; pid <= last; pid++)
+			note_if_member(list, pid, parent);
 	}
-	return true;
+	return false;
 }
 
 /* Without /proc boris inherits what loses its parent (proc_prepare). So while
@@ -432,8 +441,9 @@ poll_children(struct proc_group *g, bool parent)
 void
 proc_poll(struct proc_group *list, bool visible, bool parent, int64_t now)
 {
-	struct proc_group *g;
 	pid_t from = list->id;
+	struct proc_group *g;
+	bool known = true;
 
 	/* Pids behind a young command's own are all that it has started. */
 	for (g = list; g != NULL; g = g->next) {
@@ -444,19 +454,15 @@ proc_poll(struct proc_group *list, bool visible, bool parent, int64_t now)
 		else if (g->id < from)
 			from = g->id;
 	}
-	if (!visible) {
+	if (visible)
+		known = walk_since(list, from, parent);
+	else
 		poll_children(list, parent);
-		return;
-	}
-	if (walk_since(list, from, parent))
-		return;
-	for (g = list; g != NULL; g = g->next) {
+	for (g = list; g != NULL && !known; g = g->next) {
 		if (g->found == PROC_GONE)
 			g->found = PROC_UNKNOWN;
 	}
 }
-
-/* -- How groups are ended ----------------------------------------------- */
 
 void
 proc_stop(struct proc_group *g, int64_t now)
@@ -486,60 +492,21 @@ proc_stop_on(struct proc_group *g, bool leaderless, int64_t now)
 	}
 }
 
-/* A process of the session with a group of its own. A pidfd, where there is
- * one, makes sure that no later process of its pid is hit (E3). */
-static void
-signal_stray(pid_t pid, pid_t session, int sig)
-{
-#if defined(ON_LINUX) && defined(SYS_pidfd_open) && \
-    defined(SYS_pidfd_send_signal)
-	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-
-	if (fd >= 0) {
-		if (getsid(pid) == session)
-			syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0);
-		close(fd);
-		return;
-	}
-#endif
-	if (getsid(pid) == session)
-		kill(pid, sig);
-}
-
 void
 proc_signal(struct proc_group *list)
 {
 	struct proc_group *g;
-	pid_t pid, session;
-	bool due = false;
-	DIR *dir;
 
 	for (g = list; g != NULL; g = g->next) {
 		kill(-g->id, g->send);
 		if (g->send == SIGTERM)
 			kill(-g->id, SIGCONT);  /* it may be stopped */
-		due = due || g->send != 0;
 	}
-	dir = due ? opendir("/proc") : NULL;
-	while (dir != NULL && (pid = next_pid(dir)) > 0) {
-		session = getsid(pid);
-		if (session <= 0 || getpgid(pid) == session)
-			continue;
-		for (g = list; g != NULL; g = g->next) {
-			if (g->id != session)
-				continue;
-			signal_stray(pid, session, g->send);
-			if (g->send == SIGTERM)
-				signal_stray(pid, session, SIGCONT);
-		}
-	}
-	if (dir != NULL)
-		closedir(dir);
+	/* Where /proc can't be read the others get none. */
+	walk(list, false, true);
 	for (g = list; g != NULL; g = g->next)
 		g->send = 0;
 }
-
-/* -- Random numbers ----------------------------------------------------- */
 
 bool
 proc_random(char *hex, size_t n)
@@ -547,21 +514,19 @@ proc_random(char *hex, size_t n)
 	static const char digit[] = "0123456789abcdef";
 	unsigned char byte[PROC_RANDOM];
 	ssize_t got = -1;
+	int fd = -1;
 	size_t i;
-	int fd;
 
 #if defined(ON_LINUX) && defined(SYS_getrandom)
 	got = syscall(SYS_getrandom, byte, n, 1);  /* 1: do not wait */
 #elif defined(ON_BSD) || defined(__APPLE__)
 	got = getentropy(byte, n) == 0 ? (ssize_t)n : -1;
 #endif
-	if (got != (ssize_t)n) {
+	if (got != (ssize_t)n)
 		fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
-			return false;
+	if (fd >= 0)
 		got = read(fd, byte, n);
-		close(fd);
-	}
+	fd_close(&fd);
 	for (i = 0; i < n && got == (ssize_t)n; i++) {
 		*hex++ = digit[byte[i] >> 4];
 		*hex++ = digit[byte[i] & 15];

@@ -8,8 +8,7 @@
  * both. A process belongs to the command if it is in that session, also when it
  * has a group of its own (`set -m` gives one to each job). The leader stays a
  * zombie until the group has gone, so that the number can't pass to a stranger
- * (E3). kill(-group, 0) succeeds as long as there is the zombie, so whether
- * anything else lives takes a walk through /proc. */
+ * (E3); so whether anything else lives takes a walk through /proc. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,40 +30,34 @@ struct proc_group {
 	int64_t kill_at;      /* ms; when SIGKILL is; 0: nobody ends it yet */
 	bool repeats;         /* SIGTERM is due once its leader has ended */
 	int send;             /* for proc_signal(); 0: nothing */
+	int error;            /* an errno: why its program was not begun */
 	enum proc_found found;  /* by proc_poll(): does anything of it live? */
 	bool led;             /* its leader lives */
 	bool elsewhere;       /* some of it have other groups of its session */
 };
 
-/* A child to be started; all of it is the caller's. */
-struct proc_child {
-	char **argv, **env;   /* argv[0]: the program, absolute */
-	const char *dir;      /* absolute; where it starts */
-	const int *fd;        /* for 0, 1, 2 and `extra`; fd[3] may be -1 */
-	int extra;
-	bool terminal;        /* descriptor 0 is to control it (I1) */
-};
-
-/* Before the first child: signals that were ignored when boris started are at
- * their default from now on (C3). Where /proc is not visible boris becomes the
- * parent of all below it that lose theirs, elsewhere it does not. */
+/* Before the first child: signals found ignored are at their default from now
+ * on (C3). Where /proc is not visible boris becomes the parent of all below it
+ * that lose theirs, elsewhere it does not. */
 void proc_prepare(bool visible);
-
 /* Zeroed, shared with children, freed by munmap(). NULL with errno. */
 void *proc_shared(size_t size);
 
 pid_t proc_fork(void);  /* fork() */
-
 void proc_default_signals(void);  /* in a child: none handled, none blocked */
 void proc_close_from(int lowest);  /* this descriptor and all above it */
-
 /* Two ends of a pipe that no program inherits, end[ours] non-blocking, or both
  * where that is -1. Returns 0, or -1 with errno. */
 int proc_pipe(int end[2], int ours);
 
-/* Begins the program, and gives its number to the group. 0; or -1 with errno,
- * and no child is left. boris's own directory is / afterwards. */
-int proc_start(const struct proc_child *, struct proc_group *);
+/* Begins the program argv[0], an absolute name, in `dir`, as a group's leader.
+ * fds: pairs of a descriptor of ours and its number there, at least those for 0
+ * to 2, then -1. They are copied in that order, so no pair may take the number
+ * of a later one's source; one that can't be had is left out above 2. terminal:
+ * descriptor 0 is to control it (I1). Returns 0; or -1 with errno, and no child
+ * is left. boris's own directory is / afterwards. */
+int proc_start(struct proc_group *, char *const argv[], char *const env[],
+               const char *dir, const int fds[], bool terminal);
 
 /* Has that child ended? It stays a zombie. *status is as in a shell: its exit
  * code, or 128 + the signal that ended it. */
@@ -89,8 +82,8 @@ void proc_poll(struct proc_group *list, bool visible, bool parent, int64_t now);
 void proc_stop(struct proc_group *, int64_t now);
 void proc_stop_on(struct proc_group *, bool leaderless, int64_t now);
 
-/* Sends what is due to all processes of the groups, with SIGTERM SIGCONT for
- * those that are stopped. No leader is reaped yet, so the numbers are ours. */
+/* Sends what is due to all processes of the groups, for those that are stopped
+ * with SIGCONT. No leader is reaped yet, so the numbers are ours. */
 void proc_signal(struct proc_group *list);
 
 /* n random bytes as 2n lowercase hexadecimal digits and a NUL. False: there is

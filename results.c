@@ -3,522 +3,427 @@
 #include "results.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
+#include "edit.h"
 #include "json.h"
-#include "limits.h"
-#include "notes.h"
 
 enum {
 	HEADINGS = 40,         /* bytes between the facts and the streams, */
-	HEADING_LINES = 20     /* and lines of all that is no stream (K3) */
+	HEADING_LINES = 20,    /* and lines of all that is no stream (K3) */
+	ENDED_SHOWN = 60       /* characters of what an ended task is for */
 };
 
-#define BEFORE_TEXT "\"content\":[{\"type\":\"text\",\"text\":"
-#define BEHIND_TEXT "}]"
-#define ERROR ",\"isError\":true"
+/* What a result is about, and what is written of it: as text and as data (B6).
+ * Zeroed but for the reader, it is about nothing. */
+struct result {
+	const struct reader *reader;
+	struct session *session;
+	const struct waiting *wait;
+	struct job *job;
+	int64_t now;
+	bool start;            /* the job was given by this call */
+	bool task;             /* it is one, not a foreground command */
+	bool looks;            /* this shows how a task stands */
+	bool ended;            /* it is said to have ended */
+	struct buf notes, text, data;
+	const char *between;   /* lines of the text */
+};
 
-/* The members of a result, from its text and, if there is some, its data; frees
- * both. */
+/* Appends a name or a command on one line, control characters (C0, DEL, C1) as
+ * JSON escapes them. */
 static void
-put_result(struct buf *b, bool error, struct buf *text, struct buf *data)
+put_visible(struct buf *b, const char *text, size_t n)
 {
-	buf_puts(b, BEFORE_TEXT);
-	json_string(b, text->data, text->len);
-	buf_puts(b, BEHIND_TEXT);
-	if (data->len > 0) {
-		buf_puts(b, ",\"structuredContent\":");
-		buf_put(b, data->data, data->len);
-		buf_puts(b, "}");
+	static const char hex[] = "0123456789abcdef";
+	const unsigned char *p = (const unsigned char *)text;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		bool c1 = p[i] == 0xc2 && i + 1 < n &&
+		    (p[i + 1] & 0xe0) == 0x80;
+
+		if (p[i] < ' ') {
+			json_escaped(b, p + i, 1);
+		} else if (c1 || p[i] == 0x7f) {
+			i += c1;
+			buf_add(b, "\\u00");
+			buf_putc(b, hex[p[i] >> 4]);
+			buf_putc(b, hex[p[i] & 15]);
+		} else {
+			buf_putc(b, text[i]);
+		}
 	}
-	buf_puts(b, error ? ERROR : ",\"isError\":false");
-	b->failed = b->failed || text->failed || data->failed;
-	buf_free(text);
-	buf_free(data);
 }
 
-struct json
-results_error(const struct buf *b)
+static void
+put_path(struct buf *b, const char *path)
 {
-	struct json text = { NULL, 0 };
-
-	if (b->failed)
-		return text;
-	text.text = b->data + strlen(BEFORE_TEXT);
-	text.len = b->len - strlen(BEFORE_TEXT BEHIND_TEXT ERROR);
-	return text;
-}
-
-void
-results_refusal(struct buf *b, struct session *s, struct buf *text)
-{
-	struct buf none = { NULL, 0, 0, false }, note = none;
-
-	if (s != NULL)
-		notes_put_ended(&note, s);
-	if (note.len > 0 && text->len > 0)
-		buf_puts(text, text->data[text->len - 1] == '\n' ? "note: "
-		    : "\nnote: ");
-	buf_put(text, note.data, note.len);
-	buf_free(&note);
-	put_result(b, true, text, &none);
+	put_visible(b, path, strlen(path));
 }
 
 /* As much of a text of the client's as is shown */
 static void
 put_start(struct buf *b, const struct buf *text)
 {
-	json_escaped(b, text->data, buf_cut(text, COMMAND_SHOWN));
+	put_visible(b, text->data, utf8_cut(text, COMMAND_SHOWN));
 }
 
+/* Cuts a text that is longer than its client lets through (K3). */
 static void
-put_path(struct buf *b, const char *path)
+cut_text(struct buf *text, const struct reader *r)
 {
-	json_escaped(b, path, strlen(path));
+	if (r == NULL || r->bytes < 4 || text->len <= (size_t)r->bytes)
+		return;
+	text->len = (size_t)r->bytes - 3;
+	while (utf8_continues((unsigned char)text->data[text->len]))
+		text->len--;
+	buf_add(text, "...");
 }
 
-/* -- Results ----------------------------------------------------------- */
-
-/* A result that is written as text and as data (B6) */
-struct result {
-	struct subject of;
-	const struct reader *reader;
-	struct buf note;       /* all notes */
-	size_t headline;       /* bytes of it that the text begins with */
-	struct buf text, data;
-};
-
+/* Writes the members of a result: its text, and the members of its data, if
+ * there are any and the reader gets them. Frees both. */
 static void
-text_name(struct result *r, const char *name)
+put_result(struct buf *b, const struct reader *reader, bool error,
+           struct buf *text, struct buf *data)
 {
-	buf_add(&r->text, r->text.len > 0 ? "\n" : "", name, ": ");
-}
-
-static void
-data_name(struct result *r, const char *name)
-{
-	buf_add(&r->data, ",\"", name, "\":");
-}
-
-static void
-data_string(struct result *r, const char *name, const char *s)
-{
-	data_name(r, name);
-	json_string(&r->data, s, strlen(s));
-}
-
-static void
-data_bytes(struct result *r, const char *name, const struct buf *b)
-{
-	data_name(r, name);
-	json_string(&r->data, b->data, b->len);
-}
-
-static void
-data_number(struct result *r, const char *name, int64_t n)
-{
-	data_name(r, name);
-	buf_int(&r->data, n);
-}
-
-/* As text and as data */
-static void
-put_number(struct result *r, const char *name, int64_t n)
-{
-	text_name(r, name);
-	buf_int(&r->text, n);
-	data_number(r, name, n);
-}
-
-static void
-put_exit_code(struct result *r)
-{
-	const char *name = job_signal(r->of.job);
-
-	put_number(r, "exit_code", r->of.job->end.status);
-	if (name != NULL) {
-		buf_add(&r->text, " (", name, ")");
-		data_string(r, "signal", name);
+	cut_text(text, reader);
+	buf_add(b, "\"content\":[{\"type\":\"text\",\"text\":");
+	json_string(b, text->data, text->len);
+	buf_add(b, "}]");
+	if (data->len > 0 && reader->data) {
+		buf_add(b, ",\"structuredContent\":{");
+		buf_put(b, data->data, data->len);
+		buf_add(b, "}");
 	}
-	if (r->of.job->timed_out)
-		buf_puts(&r->data, ",\"timed_out\":true");
+	buf_add(b, ",\"isError\":", error ? "true" : "false");
+	buf_free(text);
+	buf_free(data);
 }
 
-/* What stands before the output */
-static void
-put_facts(struct result *r, int64_t now)
-{
-	const struct job *job = r->of.job;
-	const char *status = job_status(job, r->of.ended);
-	size_t skip = r->headline > 0 ? r->headline + strlen("; ") : 0;
-	int64_t time = job_elapsed(job, now);
+enum { TEXT = 1, DATA = 2, BOTH = 3, NUMBER = 4 };
 
-	buf_put(&r->text, r->note.data, r->headline);
-	if (r->of.task) {
-		text_name(r, "status");
-		buf_puts(&r->text, status);
-	}
-	buf_add(&r->data, "{\"status\":\"", status, "\"");
-	if (r->of.ended)
-		put_exit_code(r);
-	if (r->note.len > 0)
-		data_bytes(r, "note", &r->note);
-	if (r->of.task) {
-		text_name(r, "task_id");
-		buf_puts(&r->text, job->id);
-		data_string(r, "task_id", job->id);
-		put_number(r, "pid", job->end.pid);
-	} else if (job->dir != NULL) {
-		data_string(r, "cwd", job->dir);
-		if (job->tells_dir) {
-			text_name(r, "cwd");
-			put_path(&r->text, job->dir);
-		}
-	}
-	data_number(r, "elapsed_ms", time);
-	if (time >= 1000 || (!r->of.ended &&
-	    (r->of.looks || !job->asked.background))) {
-		text_name(r, "elapsed");
-		buf_time(&r->text, time);
-	}
-	if (r->note.len > skip) {
-		text_name(r, "note");
-		buf_put(&r->text, r->note.data + skip, r->note.len - skip);
+/* Says a fact, if there is one: a line of the text; a member of the data, which
+ * may be a number. */
+static void
+result_say(struct result *r, int where, const char *name, const char *value)
+{
+	if (value == NULL)
+		return;
+	if (where & TEXT)
+		buf_add(&r->text, r->text.len > 0 ? r->between : "", name, ": ",
+		    value);
+	if ((where & DATA) && (where & NUMBER)) {
+		json_name(&r->data, name);
+		buf_add(&r->data, value);
+	} else if (where & DATA) {
+		json_put(&r->data, name, value);
 	}
 }
 
-/* A stream of it as it is shown */
-struct shown {
-	const char *name, *chars, *file;  /* its members of the data */
-	struct job_stream *stream;
-	struct output_cursor before;      /* how far it had been looked at */
-	struct buf text;
-	int64_t lines;
-	struct output_view view;
-};
+/* -- Notes ------------------------------------------------------------- */
 
+/* What the model has to know beyond the output, and can do next (B7): short
+ * sentences with "; " between them. */
+#define note(b, ...) buf_add(next_note(b), __VA_ARGS__)
+
+static struct buf *
+next_note(struct buf *b)
+{
+	buf_add(b, b->len > 0 ? "; " : "");
+	return b;
+}
+
+/* Which tasks have ended since that was last said (T8) */
 static void
-show(const struct result *r, struct shown *s, int64_t bytes, int64_t lines)
+note_ended(struct buf *b, struct session *s)
 {
-	struct output_bounds most = r->of.job->asked.bounds;
-	size_t i;
+	const struct buf *name;
+	struct job *job = NULL;
+	int n = 0;
 
-	most.bytes = bytes;
-	most.lines = lines;
-	buf_free(&s->text);
-	s->stream->seen = s->before;
-	output_show(s->stream->text, &s->stream->seen, r->of.looks &&
-	    r->of.asked->only_new, &most, s->name, &s->text, &s->view);
-	s->lines = 0;
-	for (i = 0; i < s->text.len; i++)
-		s->lines += s->text.data[i] == '\n';
-}
-
-/* What one of two gets of all there is: what it needs, if that is less than
- * half, else what the other leaves */
-static int64_t
-share(int64_t all, int64_t ours, int64_t other)
-{
-	return ours <= all / 2 || ours + other <= all ? ours
-	    : other <= all / 2 ? all - other : all / 2;
-}
-
-/* Cuts both streams so that together they fit what the client lets through
- * (K3). */
-static void
-fit(const struct result *r, struct shown s[2])
-{
-	int64_t bytes = r->reader->bytes, lines = r->reader->lines;
-	int64_t most[2], rows[2], head = (int64_t)r->text.len + HEADINGS;
-	int i;
-
-	bytes = bytes == 0 ? INT32_MAX : bytes > head ? bytes - head : 1;
-	lines = lines == 0 ? INT32_MAX : lines - HEADING_LINES;
-	for (i = 0; i < 2; i++) {
-		most[i] = share(bytes, (int64_t)s[i].text.len,
-		    (int64_t)s[!i].text.len);
-		rows[i] = share(lines, s[i].lines, s[!i].lines);
-	}
-	for (i = 0; i < 2; i++) {
-		if ((int64_t)s[i].text.len > most[i] || s[i].lines > rows[i])
-			show(r, &s[i], most[i], rows[i]);
-	}
-}
-
-static void
-put_stream(struct result *r, struct shown *s)
-{
-	struct buf *t = &r->text;
-
-	data_bytes(r, s->name, &s->text);
-	if (s->text.len > 0) {
-		buf_end_line(t);
-		buf_add(t, "\n", s->name, ":\n");
-		buf_put(t, s->text.data, s->text.len);
-	}
-	t->failed = t->failed || s->text.failed;
-	buf_free(&s->text);
-}
-
-static void
-put_output(struct result *r, struct job *job)
-{
-	struct shown shown[2] = {
-		{ .name = "stdout", .chars = "stdout_chars",
-		  .file = "stdout_file", .stream = &job->out },
-		{ .name = "stderr", .chars = "stderr_chars",
-		  .file = "stderr_file", .stream = &job->err }
-	};
-	size_t len = r->text.len;
-	int i;
-
-	for (i = 0; i < 2; i++) {
-		shown[i].before = shown[i].stream->seen;
-		show(r, &shown[i], 0, 0);
-	}
-	fit(r, shown);
-	for (i = 0; i < 2; i++)
-		put_stream(r, &shown[i]);
-	for (i = 0; i < 2; i++) {
-		if (shown[i].view.chars >= 0)
-			data_number(r, shown[i].chars, shown[i].view.chars);
-	}
-	for (i = 0; i < 2; i++) {
-		if (shown[i].view.file != NULL)
-			data_string(r, shown[i].file, shown[i].view.file);
-	}
-	if (r->text.len == len)
-		buf_add(&r->text, "\n\n(no ", r->of.looks &&
-		    r->of.asked->only_new ? "new " : "", "output)");
-}
-
-void
-results_job(struct buf *b, const struct reader *reader, struct session *s,
-            struct job *job, const struct tools_call *asked, int64_t now)
-{
-	bool task = job_is_task(job), looks = task &&
-	    (asked->action != TOOLS_RUN || asked->wait > 0);
-	bool ended = job->state == JOB_FINISHED && (looks || !task);
-	struct result r = { .of = { s, job, asked, looks, task, ended },
-	    .reader = reader };
-
-	r.headline = notes_put(&r.note, &r.of);
-	put_facts(&r, now);
-	/* Not for the start of a task that nobody waited for */
-	if (looks || !job->asked.background)
-		put_output(&r, job);
-	r.text.failed = r.text.failed || r.note.failed;
-	buf_free(&r.note);
-	if (!reader->data)
-		buf_free(&r.data);
-	put_result(b, false, &r.text, &r.data);
-}
-
-/* One task as a line of text, and as data */
-static void
-put_task(struct result *r, int64_t now)
-{
-	const struct job *job = r->of.job;
-	const char *status = job_status(job, job->state == JOB_FINISHED);
-	const struct buf *description = &job->asked.description;
-	struct buf *t = &r->text;
-
-	buf_add(&r->data, "{\"task_id\":\"", job->id, "\"");
-	data_number(r, "pid", job->end.pid);
-	data_string(r, "status", status);
-	data_number(r, "elapsed_ms", job_elapsed(job, now));
-	buf_add(t, t->len > 0 ? "\n" : "", job->id);
-	buf_number(t, "  pid ", job->end.pid, "  ");
-	buf_puts(t, status);
-	if (job->state == JOB_FINISHED) {
-		data_number(r, "exit_code", job->end.status);
-		buf_number(t, "  exit_code ", job->end.status, "");
-	}
-	buf_puts(t, "  ");
-	buf_time(t, job_elapsed(job, now));
-	buf_puts(t, "  ");
-	if (description->len > 0) {
-		data_bytes(r, "description", description);
-		put_start(t, description);
-		buf_puts(t, ": ");
-	}
-	put_start(t, &job->asked.text);
-	data_name(r, "command");
-	json_string(&r->data, job->asked.text.data,
-	    buf_cut(&job->asked.text, COMMAND_SHOWN));
-	buf_puts(&r->data, "}");
-}
-
-static void
-put_tasks(struct result *r, struct session *s, bool running, int64_t now)
-{
-	const char *before = "";
-
-	while ((r->of.job = session_next_task(s, r->of.job)) != NULL) {
-		if (running && r->of.job->state != JOB_TASK)
+	while ((job = session_next_untold(s, job)) != NULL) {
+		if (n++ >= SESSION_ENDED_TOLD)
 			continue;
-		r->of.job->end_reported |= r->of.job->state == JOB_FINISHED;
-		buf_puts(&r->data, before);
-		put_task(r, now);
-		before = ",";
+		name = job->description.len > 0 ? &job->description
+		    : &job->exec.text;
+		note(b, "task ", job->id, " has ended: exit code ",
+		    NUM(job->exec.status), " (");
+		put_visible(b, name->data, utf8_cut(name, ENDED_SHOWN));
+		buf_add(b, ")");
 	}
-	if (before[0] == '\0')
+	if (n > SESSION_ENDED_TOLD)
+		note(b, "and ", NUM(n - SESSION_ENDED_TOLD),
+		    " more tasks have ended");
+}
+
+/* What has ended it: its deadline, with which the text of a foreground command
+ * begins (B), or that of its call, where there was no room for a further task
+ * (E5, K2) */
+static void
+note_limits(struct result *r)
+{
+	const struct job *job = r->job;
+	struct buf *b = &r->notes;
+	bool held = job->no_room && job->held > 0;
+
+	if (job->timed_out && !held && r->task) {
+		note(b, "terminated by ", job->by_server
+		    ? "--bg-timeout, this server's limit" : "its timeout");
+	} else if (job->timed_out && !held) {
+		buf_add(&r->text, "Command timed out after ",
+		    NUM(job->timeout), "ms");
+		note(b, "for longer jobs and servers use run_in_background, "
+		    "for prompts tty");
+	}
+	if (job->capped && r->start)
+		note(b, "timeout counts as ", NUM(job->timeout), ", the most");
+	if (held)
+		note(b, "terminated after ", SECS(job->held), " s, as long as "
+		    "this client waits");
+	if (job->no_room)
+		note(b, "not continued as a task, since 10 background tasks "
+		    "are running");
+	if (job->killed && !r->task)
+		note(b, "session is closed");
+}
+
+/* The terminal asks: how to answer, told once, and how a person can (I5). */
+static void
+note_prompt(struct result *r)
+{
+	const struct options *o = r->job->options;
+	const struct exec_prompt *p = &r->wait->prompt;
+
+	note(&r->notes, p->secret ? "it asks for a secret"
+	    : p->state == TERMINAL_PROMPTS ? "it waits for input"
+	    : "it may wait for input", r->job->prompt_told ? ""
+	    : ": give input with this task_id");
+	if (!p->secret || !r->wait->secret)
+		return;
+	note(&r->notes, "or your user types it there: ");
+	if (strcmp(o->tmpdir, "/tmp") != 0)
+		buf_add(&r->notes, "TMPDIR='", o->tmpdir, "' ");
+	buf_add(&r->notes, o->self, " --secret=", r->job->secret.id);
+}
+
+static void
+put_held(struct buf *b, const struct waiting *w)
+{
+	buf_add(b, "the wait was ended after ", SECS(w->held), " s, as long "
+	    "as this client waits: wait again");
+}
+
+/* A task that runs: what became of a wait, and how to go on */
+static void
+note_running(struct result *r)
+{
+	const struct job *job = r->job;
+	const struct waiting *w = r->wait;
+	bool asks = r->looks && w->prompt.state != TERMINAL_BUSY;
+	struct buf *b = &r->notes;
+
+	if (r->start && !job->background && job->held > 0)
+		note(b, "still running as task ", job->id, " (timeout ",
+		    NUM(job->timeout / 1000), " s), since this client waits ",
+		    SECS(job->held), " s; wait with task_output");
+	else if (r->start && !job->background)
+		note(b, "still running as task ", job->id,
+		    "; wait with task_output");
+	if (w->held > 0)
+		put_held(next_note(b), w);
+	if (r->start && job->background && !asks)
+		note(b, "read it with task_output, end it with kill_pid ",
+		    NUM(job->exec.pid), r->session->stateless
+		    ? " and this task_id" : "");
+	if (w->no_enter)
+		note(b, "no Enter was typed: end input with \\n (Ctrl-C is "
+		    "\\u0003)");
+	if (asks)
+		note_prompt(r);
+}
+
+static void
+note_unseen(struct result *r)
+{
+	const struct job *job = r->job;
+	struct buf *b = &r->notes;
+
+	note(b, "not seen", r->start ? ": " : " since the last look: ");
+	put_start(b, &r->wait->until);
+	buf_add(b, " (until is plain text, no pattern)");
+	if (!r->ended && !job->exec.terminal && output_bytes(job->out.text) +
+	    output_bytes(job->err.text) == 0)
+		note(b, "nothing was printed: without a terminal a program "
+		    "may hold its output back (stdbuf -oL, tty)");
+}
+
+/* What ended it, and what it left */
+static void
+note_end(struct result *r)
+{
+	const struct job *job = r->job;
+	const struct exec *x = &job->exec;
+	struct buf *b = &r->notes;
+	int sig = x->status - 128;
+
+	if (x->orphans)
+		note(b, "it left processes running: ", x->terminal ||
+		    x->elsewhere ? "pkill -s " : "kill -- -", NUM(x->pid));
+	if (job_killed_by_others(job))
+		note(b, "the shell was ended by signal ", NUM(sig),
+		    ", not by boris: the rest was not run",
+		    sig == SIGKILL ? " (or memory ran out)" : "");
+	if (x->pipeline != NULL)
+		note(b, "exit codes of the last pipeline: ", x->pipeline);
+}
+
+/* One task: a line of text, and an object of the data */
+static void
+list_task(struct result *r, const struct job *job)
+{
+	bool ended = job->state == JOB_FINISHED;
+	int64_t time = job_elapsed(job, r->now);
+	const char *status = job_status(job, ended);
+	struct buf *t = &r->text, *d = &r->data;
+
+	buf_add(d, d->len > 0 && d->data[d->len - 1] == '}' ? ",{" : "{");
+	result_say(r, BOTH, "task_id", job->id);
+	r->between = "  ";
+	result_say(r, BOTH | NUMBER, "pid", NUM(job->exec.pid));
+	result_say(r, BOTH, "status", status);
+	result_say(r, DATA | NUMBER, "elapsed_ms", NUM(time));
+	if (ended)
+		result_say(r, BOTH | NUMBER, "exit_code",
+		    NUM(job->exec.status));
+	buf_add(t, "  ", SECS(time), " s  ");
+	r->between = "\n";
+	if (job->description.len > 0) {
+		put_start(t, &job->description);
+		buf_add(t, ": ");
+		json_put_bytes(d, "description", job->description.data,
+		    job->description.len);
+	}
+	put_start(t, &job->exec.text);
+	json_put_bytes(d, "command", job->exec.text.data,
+	    utf8_cut(&job->exec.text, COMMAND_SHOWN));
+	buf_add(d, "}");
+}
+
+/* All tasks, or those that run */
+static void
+list_tasks(struct result *r, bool running)
+{
+	struct job *job = NULL;
+
+	while ((job = session_next_task(r->session, job)) != NULL) {
+		if (!running || job->state == JOB_TASK)
+			list_task(r, job);
+	}
+	if (session_next_task(r->session, NULL) == NULL)
 		buf_add(&r->text, r->text.len > 0 ? "\n" : "", "no tasks");
 }
 
 void
 results_list(struct buf *b, const struct reader *reader, struct session *s,
-             int64_t now)
+             const struct waiting *wait, int64_t now)
 {
+	struct result r = { .reader = reader, .session = s, .now = now,
+	    .between = "\n" };
 	const struct job *running;
-	struct result r;
 	int waiting;
 
-	memset(&r, 0, sizeof(r));
-	if (session_stateless(s)) {
-		buf_puts(&r.text, "argument \"task_id\" is missing: tasks are "
-		    "not listed here, where many clients share this server");
-		results_refusal(b, NULL, &r.text);
-		return;
-	}
-	buf_puts(&r.data, "{\"tasks\":[");
-	put_tasks(&r, s, false, now);
-	buf_puts(&r.data, "]");
+	buf_add(&r.data, "\"tasks\":[");
+	list_tasks(&r, false);
+	buf_add(&r.data, "]");
 	running = session_running(s, &waiting);
 	if (running != NULL) {
-		buf_puts(&r.text, "\nin the foreground: ");
-		put_start(&r.text, &running->asked.text);
-		buf_puts(&r.text, ", for ");
-		buf_time(&r.text, job_elapsed(running, now));
-		buf_number(&r.text, "; waiting for it: ", waiting, "");
+		buf_add(&r.text, "\nin the foreground: ");
+		put_start(&r.text, &running->exec.text);
+		buf_add(&r.text, ", for ", SECS(job_elapsed(running, now)),
+		    " s; waiting for it: ", NUM(waiting));
 	}
-	if (!reader->data)
-		buf_free(&r.data);
-	put_result(b, false, &r.text, &r.data);
+	if (wait->held > 0) {
+		buf_end_line(&r.text);
+		put_held(&r.text, wait);
+	}
+	put_result(b, reader, false, &r.text, &r.data);
 }
 
 /* -- Errors ------------------------------------------------------------ */
 
-/* Appends the list of tasks, or of those that run, to a text. */
+/* The ended tasks, as a line of their own (T8) */
 static void
-add_tasks(struct buf *t, struct session *s, bool running, int64_t now)
+put_ended(struct buf *text, struct session *s)
 {
-	struct result r;
+	struct buf note = { NULL, 0, 0 };
 
-	memset(&r, 0, sizeof(r));
-	r.text = *t;
-	put_tasks(&r, s, running, now);
-	*t = r.text;
-	buf_free(&r.data);
+	note_ended(&note, s);
+	if (note.len > 0) {
+		buf_end_line(text);
+		buf_add(text, "note: ", buf_text(&note));
+	}
+	buf_free(&note);
 }
 
 void
-results_no_task(struct buf *b, struct session *s,
-                const struct tools_call *call, int64_t now)
+results_refusal(struct buf *b, struct session *s, struct buf *text)
 {
-	struct buf t = { NULL, 0, 0, false };
+	struct buf none = { NULL, 0, 0 };
 
-	if (call->by_pid) {
-		buf_number(&t, "no background process with pid ", call->pid,
-		    "");
-	} else {
-		buf_puts(&t, "task not found: ");
-		put_start(&t, &call->id);
-	}
-	buf_add(&t, "\nIt may have been read already or dropped ("
-	    SAID(UNREAD_MOST) " unread results are kept), or be another "
-	    "server's. ", call->by_pid
-	    ? "End what is no task by the command kill. " : "",
-	    session_stateless(s) ? "Its task_id is always needed "
-	    "here, beside check_pid and kill_pid too."
-	    : "The tasks that there are:");
-	if (!session_stateless(s))
-		add_tasks(&t, s, false, now);
-	results_refusal(b, NULL, &t);
+	if (s != NULL)
+		put_ended(text, s);
+	put_result(b, NULL, true, text, &none);
 }
 
-void
-results_not_typed(struct buf *b, const struct job *job, int error)
-{
-	struct buf t = { NULL, 0, 0, false };
+enum subject { ABOUT_ANY, ABOUT_EDIT, ABOUT_INPUT };
 
-	buf_add(&t, "nothing was typed: task ", job->id, error == ENOTTY
-	    ? " has no terminal; start the command with tty: true to type "
-	    "into it"
-	    : error == EPIPE ? " has ended, or closed its terminal; read "
-	    "what is left of it with task_output"
-	    : error == E2BIG ? " reads whole lines, and its terminal cuts one "
-	    "over " SAID(LINE_TYPED_MOST) " bytes; put newlines into it, or "
-	    "write it to a file"
-	    : error == ENOBUFS ? " reads more slowly than this: at most 4 MiB "
-	    "may wait to be read; type less, or write it to a file"
-	    : " could not be reached: no memory left; try again later");
-	results_refusal(b, NULL, &t);
-}
-
-/* The system's reason, and what the model can do about it */
-static void
-put_reason(struct buf *t, int error, bool edit)
-{
-	static const struct {
-		int error;
-		bool edit;  /* said of an edit alone */
-		const char *advice;
-	} known[] = {
-		{ EAGAIN, false, "no processes are left; try again when some "
-		  "have ended" },
-		{ EMFILE, false, "no descriptors are left; try again when some "
-		  "commands have ended" },
-		{ ENFILE, false, "no descriptors are left; try again when some "
-		  "commands have ended" },
-		{ ENOMEM, false, "try again later" },
-		{ E2BIG, false, "the command may be at most 1 MiB long: pass "
-		  "more as stdin, or write it to a file in pieces" },
-		{ ENOENT, true, "without old a file is made, in a directory "
-		  "that is there; ~ and variables are not expanded" },
-		{ EEXIST, true, "give old to change it, or remove it first" },
-		{ EFBIG, true, "at most " SAID(EDIT_MOST_MIB) " MiB, before "
-		  "and after" },
-		{ EINVAL, true, "it must be a regular file" },
-		{ EACCES, true, "its owner, and boris, must have write "
-		  "permission" },
-		{ EPERM, true, "it may be immutable (lsattr)" }
-	};
-	size_t i;
-
-	buf_puts(t, strerror(error));
-	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		if (known[i].error == error && (edit || !known[i].edit))
-			buf_add(t, "; ", known[i].advice);
-	}
-}
+/* What the model can do about the system's reason. `why` stands where the words
+ * of strerror() say too little. */
+static const struct reason {
+	enum subject about;
+	int error;
+	const char *why, *then;
+} reasons[] = {
+	{ ABOUT_INPUT, ENOTTY, "it has no terminal",
+	  "start the command with tty: true" },
+	{ ABOUT_INPUT, EPIPE, "it has ended, or closed its terminal",
+	  "read what is left with task_output" },
+	{ ABOUT_INPUT, E2BIG, "its terminal would cut it",
+	  "put newlines into it, or write it to a file" },
+	{ ABOUT_INPUT, ENOBUFS, "it reads too slowly, and 4 MiB at most may "
+	  "wait for that", "type less, or write it to a file" },
+	{ ABOUT_EDIT, ENOENT, NULL, "without old a file is made, in a "
+	  "directory that is there; ~ and variables are not expanded" },
+	{ ABOUT_EDIT, EEXIST, NULL, "give old to change it, or remove it" },
+	{ ABOUT_EDIT, EFBIG, NULL, "at most 16 MiB, before and after" },
+	{ ABOUT_EDIT, EINVAL, NULL, "it must be a regular file" },
+	{ ABOUT_ANY, EAGAIN, "no processes are left", "try again later" },
+	{ ABOUT_ANY, EMFILE, "no descriptors are left", "try again later" },
+	{ ABOUT_ANY, ENFILE, "no descriptors are left", "try again later" },
+	{ ABOUT_ANY, E2BIG, NULL, "the command may be at most 1 MiB long: pass "
+	  "more as stdin, or write it to a file in pieces" },
+	{ ABOUT_ANY, 0, NULL, NULL }
+};
 
 static void
-put_bad_dir(struct buf *t, struct session *s, const struct job *job)
+put_reason(struct buf *t, enum subject about, int error)
 {
-	const char *cwd = job->asked.cwd, *next = session_dir(s);
-	const char *dir = job->dir != NULL ? job->dir : "";
+	const struct reason *r = reasons;
 
-	buf_puts(t, job->refused == JOB_LOST_DIR ? "the working directory "
-	    : cwd != NULL ? "cwd " : "the directory ");
-	put_path(t, dir);
-	buf_add(t, " cannot be entered", job->refused == JOB_LOST_DIR
-	    ? " any more: " : ": ");
-	put_reason(t, job->error, false);
-	buf_puts(t, "; nothing was run");
-	if (job->refused == JOB_LOST_DIR) {
-		buf_puts(t, "; the next command starts in ");
-		put_path(t, next);
-	}
-	if (cwd != NULL && (cwd[0] == '~' || strchr(cwd, '$') != NULL))
-		buf_puts(t, "; ~ and variables are not expanded in cwd; use "
-		    "cd");
+	while (r->then != NULL && (r->error != error ||
+	    (r->about != about && r->about != ABOUT_ANY)))
+		r++;
+	buf_add(t, r->why != NULL ? r->why : strerror(error));
+	if (r->then != NULL)
+		buf_add(t, "; ", r->then);
 }
 
 void
 results_unlogged(struct buf *b, int error)
 {
-	struct buf t = { NULL, 0, 0, false };
+	struct buf t = { NULL, 0, 0 };
 
 	buf_add(&t, "nothing was done: the log of this server cannot be "
 	    "written: ", strerror(error), "; tell your user");
@@ -526,117 +431,325 @@ results_unlogged(struct buf *b, int error)
 }
 
 void
+results_not_typed(struct buf *b, const struct job *job, int error)
+{
+	struct buf t = { NULL, 0, 0 };
+
+	buf_add(&t, "nothing was typed into task ", job->id, ": ");
+	if (error == E2BIG)
+		buf_add(&t, "a line has over ", NUM(LINE_TYPED_MOST),
+		    " bytes: ");
+	put_reason(&t, ABOUT_INPUT, error);
+	results_refusal(b, NULL, &t);
+}
+
+void
+results_no_task(struct buf *b, struct session *s, const struct waiting *wait,
+                int64_t now)
+{
+	struct result r = { .session = s, .now = now, .between = "\n" };
+
+	if (wait->by_pid && wait->pid != 0) {
+		buf_add(&r.text, "no background process with pid ",
+		    NUM(wait->pid));
+	} else {
+		buf_add(&r.text, "task not found: ");
+		put_start(&r.text, &wait->id);
+	}
+	buf_add(&r.text, "\nIt may have been read already, dropped for newer "
+	    "ones, or be another server's. ", s->stateless
+	    ? "Its task_id is always needed here."
+	    : "The tasks that there are:");
+	if (!s->stateless)
+		list_tasks(&r, false);
+	buf_free(&r.data);
+	results_refusal(b, NULL, &r.text);
+}
+
+static void
+put_bad_dir(struct buf *t, struct session *s, const struct job *job)
+{
+	const char *cwd = job->cwd != NULL ? job->cwd : "";
+
+	buf_add(t, cwd[0] != '\0' ? "cwd " : "the directory ");
+	put_path(t, job->dir);
+	buf_add(t, " cannot be entered: ");
+	put_reason(t, ABOUT_ANY, job->error);
+	buf_add(t, "; nothing was run");
+	if (job->refused == JOB_LOST_DIR) {
+		buf_add(t, "; the next command starts in ");
+		put_path(t, s->dir);
+	}
+	if (cwd[0] == '~' || strchr(cwd, '$') != NULL)
+		buf_add(t, "; ~ and variables are not expanded in cwd; use cd");
+}
+
+void
 results_refused(struct buf *b, struct session *s, const struct job *job,
                 int64_t now)
 {
+	struct result r = { .session = s, .now = now, .between = "\n" };
 	const struct job *running;
+	struct buf *t = &r.text;
 	int waiting;
-	struct buf t = { NULL, 0, 0, false };
 
 	switch (job->refused) {
 	case JOB_TOO_MANY:
-		buf_add(&t, NOTES_TASKS_FULL, "; wait for one to end, or end "
-		    "one with kill_pid");
-		if (!session_stateless(s))
-			add_tasks(&t, s, true, now);
+		buf_add(t, NUM(job->options->tasks_most), " background tasks "
+		    "are running: end one with kill_pid, or wait");
+		if (!s->stateless)
+			list_tasks(&r, true);
+		buf_free(&r.data);
 		break;
 	case JOB_WAITED:
-		buf_puts(&t, "not run: it waited ");
-		buf_time(&t, job->held);
-		buf_puts(&t, ", as long as this client waits for a call, for "
-		    "the command before it");
+		buf_add(t, "not run: it waited ", SECS(job->held), " s, as "
+		    "long as this client waits, for the command before it");
 		running = session_running(s, &waiting);
 		if (running != NULL) {
-			buf_puts(&t, ", which still runs: ");
-			put_start(&t, &running->asked.text);
+			buf_add(t, ", which still runs: ");
+			put_start(t, &running->exec.text);
 		}
 		break;
 	case JOB_NO_DIR:
 	case JOB_LOST_DIR:
-		put_bad_dir(&t, s, job);
+		put_bad_dir(t, s, job);
 		break;
 	case JOB_NO_LOG:
 		results_unlogged(b, job->error);
 		return;
 	case JOB_NO_TERMINAL:
-		buf_puts(&t, "no terminal could be had, which needs /dev/ptmx "
-		    "and /dev/pts: ");
-		put_reason(&t, job->error, false);
+		buf_add(t, "no terminal could be had (/dev/ptmx, /dev/pts): ");
+		put_reason(t, ABOUT_ANY, job->error);
 		break;
 	case JOB_NO_START:
-		buf_puts(&t, "the command could not be started: ");
-		if (job->error == ENOENT || job->error == EACCES ||
-		    job->error == ENOEXEC || job->error == ELOOP)
-			buf_add(&t, "the shell ", session_shell(s), ": ");
-		put_reason(&t, job->error, false);
+		buf_add(t, "the command could not be started: the shell ",
+		    job->options->shell, ": ");
+		put_reason(t, ABOUT_ANY, job->error);
 		break;
 	default:
-		buf_puts(&t, "session is closed");
+		buf_add(t, "session is closed");
 	}
-	results_refusal(b, s, &t);
+	results_refusal(b, s, t);
 }
 
 /* -- Edits ------------------------------------------------------------- */
 
 /* What came of it, and what would be right (X4) */
 static void
-put_edit(struct buf *t, const struct edit *e)
+put_edit(struct buf *t, const struct edit *e, bool done)
 {
 	static const char *const said[] = {
 		[EDIT_FAILED] = "nothing was changed: ",
-		[EDIT_DONE] = "replaced ",
-		[EDIT_NOT_FOUND] = "old was not found, nor a line like its "
-		    "first one; look at the file",
+		[EDIT_DONE] = "replaced ", [EDIT_IN_PLACE] = "replaced ",
+		[EDIT_NOT_FOUND] = "old was not found; look at the file",
 		[EDIT_SPACED] = "old was not found; but for white space "
 		    "it stands ",
-		[EDIT_BEGUN] = "old was not found; its beginning stands ",
 		[EDIT_SEVERAL] = "give all: true, or in old more of the lines "
 		    "around the place that is meant: it was found ",
+		[EDIT_CHANGED] = "the file has changed meanwhile: nothing was "
+		    "done; try again",
 		[EDIT_BROKEN] = "it may be changed in part, and could not be "
 		    "put back: "
 	};
-	bool failed = e->outcome == EDIT_FAILED || e->outcome == EDIT_BROKEN;
 	int i;
 
 	put_path(t, e->path);
-	buf_add(t, ": ", e->outcome == EDIT_DONE && e->makes ? "made"
-	    : said[e->outcome]);
-	if (failed)
-		put_reason(t, e->error, true);
-	if (failed || e->count == 0)
+	buf_add(t, ": ", done && e->makes ? "made" : said[e->outcome]);
+	if (e->outcome == EDIT_FAILED || e->outcome == EDIT_BROKEN) {
+		put_reason(t, ABOUT_EDIT, e->error);
+		return;
+	}
+	if (e->outcome == EDIT_CHANGED)
 		return;
 	if (e->count > 1)
-		buf_number(t, "", e->count, " times, ");
-	buf_puts(t, e->count > 1 ? "in lines" : "in line");
+		buf_add(t, NUM(e->count), " times, ");
 	for (i = 0; i < EDIT_LINES && i < e->count; i++)
-		buf_number(t, i == 0 ? " " : ", ", e->lines[i], "");
-	buf_puts(t, e->count > EDIT_LINES ? " and so on" : "");
+		buf_add(t, i > 0 ? ", " : e->count > 1 ? "in lines "
+		    : "in line ", NUM(e->lines[i]));
+	buf_add(t, e->count > EDIT_LINES ? " and so on" : "",
+	    e->outcome == EDIT_IN_PLACE
+	    ? " (written in place, not by a new file)" : "");
 }
 
 void
 results_edit(struct buf *b, const struct reader *reader, struct session *s,
-             const struct edit *e)
+             struct job *job, const struct waiting *wait, int64_t now)
 {
-	bool error = e->outcome != EDIT_DONE;
-	struct buf t = { NULL, 0, 0, false }, data = t, note = t;
-	size_t most, n = e->shown.len;
+	const struct edit *e = job->work;
+	struct buf t = { NULL, 0, 0 }, data = t;
+	bool done = e->outcome == EDIT_DONE || e->outcome == EDIT_IN_PLACE;
 
-	put_edit(&t, e);
-	notes_put_ended(&note, s);
-	if (note.len > 0)
-		buf_puts(&t, "\nnote: ");
-	buf_put(&t, note.data, note.len);
-	buf_puts(&t, n > 0 ? "\n\n" : "");
-	/* So many of the lines as the client lets through (K3) */
-	most = reader->bytes > 0 ? (size_t)reader->bytes : SIZE_MAX / 2;
-	while (n > 0 && (t.len + n > most || e->shown.data[n - 1] != '\n'))
-		n--;
-	buf_put(&t, e->shown.data, n);
-	t.failed = t.failed || note.failed || e->shown.failed;
-	buf_free(&note);
-	if (!error && reader->data) {
-		buf_puts(&data, "{\"status\":\"completed\",\"text\":");
-		json_string(&data, t.data, t.len);
+	(void)wait, (void)now;
+	put_edit(&t, e, done);
+	put_ended(&t, s);
+	buf_add(&t, e->shown.len > 0 ? "\n\n" : "");
+	buf_put(&t, e->shown.data, e->shown.len);
+	cut_text(&t, reader);
+	if (done) {
+		json_put(&data, "status", "completed");
+		json_put_bytes(&data, "text", t.data, t.len);
 	}
-	put_result(b, error, &t, &data);
+	put_result(b, reader, !done, &t, &data);
+}
+
+/* -- Jobs -------------------------------------------------------------- */
+
+/* What stands before the output */
+static void
+put_facts(struct result *r)
+{
+	const struct job *job = r->job;
+	const char *status = job_status(job, r->ended), *signal = NULL;
+	int64_t time = job_elapsed(job, r->now);
+
+	result_say(r, r->task ? BOTH : DATA, "status", status);
+	if (r->ended) {
+		signal = exec_signal(&job->exec);
+		result_say(r, BOTH | NUMBER, "exit_code",
+		    NUM(job->exec.status));
+		result_say(r, DATA, "signal", signal);
+		if (signal != NULL)
+			buf_add(&r->text, " (", signal, ")");
+		json_put_true(&r->data, "timed_out", job->timed_out);
+	}
+	if (r->notes.len > 0)
+		result_say(r, DATA, "note", buf_text(&r->notes));
+	if (r->task) {
+		result_say(r, BOTH, "task_id", job->id);
+		result_say(r, BOTH | NUMBER, "pid", NUM(job->exec.pid));
+	} else if (job->dir != NULL) {
+		result_say(r, DATA, "cwd", job->dir);
+		if (job->tells_dir) {
+			result_say(r, TEXT, "cwd", "");
+			put_path(&r->text, job->dir);
+		}
+	}
+	result_say(r, DATA | NUMBER, "elapsed_ms", NUM(time));
+	if (time >= 1000 || (!r->ended && (r->looks || !job->background))) {
+		result_say(r, TEXT, "elapsed", SECS(time));
+		buf_add(&r->text, " s");
+	}
+	if (r->notes.len > 0)
+		result_say(r, TEXT, "note", buf_text(&r->notes));
+}
+
+/* A stream of it as it is shown */
+struct shown {
+	const char *name;
+	const struct job_stream *stream;
+	struct buf text;
+	int64_t lines;
+	struct output_view view;
+};
+
+static void
+show_stream(const struct result *r, struct shown *s, int64_t bytes,
+            int64_t lines)
+{
+	struct output_bounds most = r->job->bounds;
+	size_t i;
+
+	most.bytes = bytes;
+	most.lines = lines;
+	buf_free(&s->text);
+	s->view = output_show(s->stream->text, r->looks && r->wait->only_new
+	    ? &s->stream->seen : NULL, &most, s->name, &s->text);
+	s->lines = 0;
+	for (i = 0; i < s->text.len; i++)
+		s->lines += s->text.data[i] == '\n';
+}
+
+/* How much one of two streams gets: what the other leaves, or half, if that is
+ * more; at least 1, since 0 would be no bound. */
+static int64_t
+share(int64_t all, int64_t other)
+{
+	int64_t most = all - other > all / 2 ? all - other : all / 2;
+
+	return most > 1 ? most : 1;
+}
+
+/* Cuts both streams so that together they fit what the client lets through
+ * (K3). */
+static void
+fit_streams(const struct result *r, struct shown s[2])
+{
+	int64_t bytes = r->reader->bytes > 0 ? r->reader->bytes - HEADINGS -
+	    (int64_t)r->text.len : INT32_MAX;
+	int64_t lines = r->reader->lines > 0 ? r->reader->lines - HEADING_LINES
+	    : INT32_MAX;
+	int64_t most, rows;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		most = share(bytes, (int64_t)s[!i].text.len);
+		rows = share(lines, s[!i].lines);
+		if ((int64_t)s[i].text.len > most || s[i].lines > rows)
+			show_stream(r, &s[i], most, rows);
+	}
+}
+
+static void
+put_output(struct result *r)
+{
+	struct shown s[2] = {
+		{ .name = "stdout", .stream = &r->job->out },
+		{ .name = "stderr", .stream = &r->job->err }
+	};
+	size_t len = r->text.len;
+	int i;
+
+	for (i = 0; i < 2; i++)
+		show_stream(r, &s[i], 0, 0);
+	fit_streams(r, s);
+	for (i = 0; i < 2; i++) {
+		json_put_bytes(&r->data, s[i].name, s[i].text.data,
+		    s[i].text.len);
+		if (s[i].text.len == 0)
+			continue;
+		buf_end_line(&r->text);
+		buf_add(&r->text, "\n", s[i].name, ":\n");
+		buf_put(&r->text, s[i].text.data, s[i].text.len);
+		buf_free(&s[i].text);
+	}
+	for (i = 0; i < 2; i++) {
+		if (s[i].view.chars >= 0)
+			buf_add(&r->data, ",\"", s[i].name, "_chars\":",
+			    NUM(s[i].view.chars));
+	}
+	result_say(r, DATA, "stdout_file", s[0].view.file);
+	result_say(r, DATA, "stderr_file", s[1].view.file);
+	if (r->text.len == len)
+		buf_add(&r->text, "\n\n(no ", r->looks && r->wait->only_new
+		    ? "new " : "", "output)");
+}
+
+void
+results_job(struct buf *b, const struct reader *reader, struct session *s,
+            struct job *job, const struct waiting *wait, int64_t now)
+{
+	struct result r = { .reader = reader, .session = s, .wait = wait,
+	    .job = job, .now = now, .between = "\n" };
+
+	r.start = wait->action == WAIT_RUN;
+	r.task = job_is_task(job);
+	r.looks = r.task && (!r.start || wait->time > 0);
+	r.ended = job->state == JOB_FINISHED && (r.looks || !r.task);
+	note_limits(&r);
+	if (r.task && !r.ended)
+		note_running(&r);
+	if (r.looks && wait->unseen)
+		note_unseen(&r);
+	if (r.ended)
+		note_end(&r);
+	if (r.looks && !job->screen_told && output_is_screen(job->out.text))
+		note(&r.notes, "a full-screen program: its screen is not "
+		    "shown");
+	note_ended(&r.notes, s);
+	put_facts(&r);
+	/* The start of a task that nobody waited for has no output. */
+	if (r.looks || !job->background)
+		put_output(&r);
+	buf_free(&r.notes);
+	put_result(b, reader, false, &r.text, &r.data);
 }

@@ -1,129 +1,118 @@
 #define _POSIX_C_SOURCE 200809L
-#define _XOPEN_SOURCE 700  /* fchmod on NetBSD */
+#define _XOPEN_SOURCE 700
+#define _DARWIN_C_SOURCE  /* O_NOFOLLOW on macOS */
 
 #include "secret.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/select.h>
 #include <sys/stat.h>
+#include <termios.h>
 #include <unistd.h>
 
-#include "job.h"
-#include "records.h"
+#include "log.h"
+#include "proc.h"
 
-void
-secret_wipe(volatile char *p, size_t n)
+enum {
+	SESSION = 24,          /* digits of a session's name, */
+	ID = 8,                /* and of an id */
+	TAKEN = 0400,          /* the FIFO's mode, once that is typed */
+	ANSWER_TIME = 10000    /* ms for boris to take what was written */
+};
+#define FIFO ".secret"
+#define PROMPT ".prompt"
+
+/* Overwrites it, also where nobody reads it any more. */
+static void
+wipe(volatile char *p, size_t n)
 {
 	while (n-- > 0)
 		*p++ = 0;
 }
 
-/* -- The two files ----------------------------------------------------- */
-
-/* The name of one of them: the end is put behind what both have. */
 static const char *
-name_of(struct secret *s, const char *end)
+name_of(struct buf *path, const char *ending)
 {
-	memcpy(s->path.data + s->path.len, end, sizeof(SECRET_FIFO));
-	return s->path.data;
-}
+	size_t len = path->len;
 
-static void
-remove_both(struct secret *s)
-{
-	/* They may be gone: others may empty that directory. */
-	unlink(name_of(s, SECRET_FIFO));
-	unlink(name_of(s, SECRET_PROMPT));
-	buf_free(&s->path);
+	buf_add(path, ending);
+	buf_text(path);
+	path->len = len;
+	return path->data;
 }
 
 void
 secret_close(struct job *job, bool taken)
 {
-	struct secret *s = &job->own.secret;
+	struct secret *s = &job->secret;
 
-	if (s->fd == 0)
+	if (s->path.len == 0)
 		return;
 	if (taken)
-		fchmod(s->fd, SECRET_TAKEN);  /* it is our own */
-	remove_both(s);
-	close(s->fd);
-	s->fd = 0;
+		fchmod(s->fd, TAKEN);  /* it is our own */
+	/* They may be gone: others may empty that directory. */
+	unlink(name_of(&s->path, FIFO));
+	unlink(name_of(&s->path, PROMPT));
+	buf_free(&s->path);
+	fd_close(&s->fd);
 }
 
-/* What does not fit on the disk is not shown. */
+/* The id is random and new each time, so that no other user can foresee the
+ * name and take it first. The FIFO is open for writing too, so that it does not
+ * end when a writer goes. If it can't be made, the next look tries it again;
+ * the prompt is only not shown then. */
 static void
-write_prompt(struct job *job)
+open_fifo(struct job *job)
 {
-	struct buf line = { NULL, 0, 0, false };
-	ssize_t n = 0;
-	int fd = open(name_of(&job->own.secret, SECRET_PROMPT),
-	    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	struct secret *s = &job->secret;
+	struct buf line = { NULL, 0, 0 };
+	int fd;
 
-	job_last_line(job, &line);
-	if (fd >= 0 && line.len > 0)
-		n = write(fd, line.data, line.len);
-	if (fd >= 0)
-		close(fd);
-	(void)n;
+	if (!proc_random(s->id, ID / 2))
+		return;
+	buf_add(&s->path, job->options->tmpdir, "/boris-", job->session, "-",
+	    s->id);
+	s->fd = mkfifo(name_of(&s->path, FIFO), 0600) < 0 ? -1
+	    : open(s->path.data, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	if (s->fd < 0) {
+		secret_close(job, false);
+		return;
+	}
+	fd = open(name_of(&s->path, PROMPT),
+	    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	output_last_line(job->out.text, &line);
+	if (fd >= 0 && line.len > 0 && write(fd, line.data, line.len) < 0)
+		unlink(name_of(&s->path, PROMPT));
+	fd_close(&fd);
 	buf_free(&line);
 }
 
-/* Open for writing too, so that it does not end when a writer goes. If it can't
- * be made, the next look tries it again. */
-static void
-open_fifo(struct job *job, const struct secret_place *at)
+bool
+secret_offer(struct job *job, int64_t now)
 {
-	struct secret *s = &job->own.secret;
-	int fd = -1;
-
-	buf_add(&s->path, at->dir, "/boris-", at->session, "-");
-	buf_put(&s->path, job->id, SECRET_ID);
-	if (!buf_room(&s->path, sizeof(SECRET_FIFO))) {
-		buf_free(&s->path);
-		return;
-	}
-	write_prompt(job);
-	if (mkfifo(name_of(s, SECRET_FIFO), 0600) == 0)
-		fd = open(s->path.data, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		remove_both(s);
-	else
-		s->fd = fd;
-}
-
-/* There is a FIFO as long as the terminal asks. */
-static void
-review(struct job *job, const struct secret_place *at, bool fresh, int64_t now)
-{
-	struct secret *s = &job->own.secret;
+	struct secret *s = &job->secret;
 	struct exec_prompt p;
-	bool asks;
 
 	if (!job_takes_input(job))
-		return;
-	p = exec_asks_secret(job->own.exec, fresh, now);
-	asks = p.secret && p.state != TERMINAL_BUSY;
+		return false;
+	p = exec_prompts(&job->exec, EXEC_SECRET, now);
 	s->again = p.again;
-	if (!asks)
+	if (!p.secret || p.state == TERMINAL_BUSY)
 		secret_close(job, false);
-	else if (s->fd == 0)
-		open_fifo(job, at);
-}
-
-/* -- Turns ------------------------------------------------------------- */
-
-bool
-secret_offer(struct job *job, const struct secret_place *at, int64_t now)
-{
-	review(job, at, false, now);
-	return job->own.secret.fd != 0;
+	else if (s->fd <= 0)
+		open_fifo(job);
+	return s->fd > 0;
 }
 
 void
 secret_poll_add(struct job *job, struct loop *loop)
 {
-	struct secret *s = &job->own.secret;
+	struct secret *s = &job->secret;
 
 	if (!job_takes_input(job))
 		return;
@@ -131,30 +120,166 @@ secret_poll_add(struct job *job, struct loop *loop)
 	loop_until(loop, s->again);
 }
 
-/* The first line of what has come; the rest is dropped. */
-static bool
-take_line(struct job *job, const struct secret_place *at, int64_t now)
+void
+secret_dispatch(struct job *job, const struct loop *loop)
 {
-	char bytes[SECRET_LINE];
-	ssize_t n = read(job->own.secret.fd, bytes, sizeof(bytes));
-	const char *end = n > 0 ? memchr(bytes, '\n', (size_t)n) : NULL;
-	bool taken = end != NULL &&
-	    record_input(at->log, job, NULL, NULL, now) == 0 &&
-	    exec_type_unseen(job->own.exec, bytes, (size_t)(end + 1 - bytes),
-	    now) == 0;
+	struct secret *s = &job->secret;
+	bool came = s->fd > 0 && loop_events(loop, s->in_poll) != 0;
+	char bytes[LINE_TYPED_MOST];
+	const char *end;
+	ssize_t n;
 
-	secret_wipe(bytes, sizeof(bytes));
-	return taken;
+	if (!secret_offer(job, loop->now) || !came)
+		return;
+	/* The first line of what has come; the rest is dropped. */
+	n = read(s->fd, bytes, sizeof(bytes));
+	end = n > 0 ? memchr(bytes, '\n', (size_t)n) : NULL;
+	secret_close(job, end != NULL &&
+	    log_input(job, NULL, NULL, true) == 0 && exec_type_unseen(
+	    &job->exec, bytes, (size_t)(end + 1 - bytes), loop->now) == 0);
+	wipe(bytes, sizeof(bytes));
 }
 
-void
-secret_dispatch(struct job *job, const struct secret_place *at,
-                const struct loop *loop)
+/* Opens a file of the process's directory, if it is of that type and this
+ * user's, whatever the name leads to later; else -1. */
+static int
+open_own(const char *name, int flags, mode_t type)
 {
-	struct secret *s = &job->own.secret;
-	bool came = s->fd != 0 && loop_events(loop, s->in_poll) != 0;
+	int fd = open(name, flags | O_NONBLOCK | O_NOFOLLOW);
+	struct stat st;
 
-	review(job, at, came, loop->now);
-	if (came && s->fd != 0)
-		secret_close(job, take_line(job, at, loop->now));
+	if (fd >= 0 && (fstat(fd, &st) < 0 || (st.st_mode & S_IFMT) != type ||
+	    st.st_uid != geteuid()))
+		fd_close(&fd);
+	return fd;
+}
+
+/* Says "ID: the terminal's last line", for the FIFO of that name. */
+static void
+show_prompt(const char *fifo)
+{
+	struct buf path = { NULL, 0, 0 };
+	char line[512];
+	ssize_t n = 0;
+	int fd;
+
+	buf_put(&path, fifo, strlen(fifo) - strlen(FIFO));
+	fd = open_own(name_of(&path, PROMPT), O_RDONLY, S_IFREG);
+	if (fd >= 0)
+		n = read(fd, line, sizeof(line) - 1);
+	fd_close(&fd);
+	line[n > 0 ? n : 0] = '\0';
+	stderr_line(buf_text(&path) + path.len - ID, ": ", line);
+	buf_free(&path);
+}
+
+/* Opens the FIFOs that somebody reads, of that id if it is not empty, and shows
+ * their prompts. Returns how many; *fd is the last one's. */
+static int
+find_fifos(const char *id, int *fd)
+{
+	const size_t before = strlen("boris-") + SESSION + strlen("-");
+	DIR *dir = opendir(".");
+	const struct dirent *entry;
+	int one, found = 0;
+	const char *name;
+
+	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+		name = entry->d_name;
+		if (strlen(name) != before + ID + strlen(FIFO) ||
+		    strncmp(name, "boris-", strlen("boris-")) != 0 ||
+		    strncmp(name + before, id, strlen(id)) != 0 ||
+		    strcmp(name + before + ID, FIFO) != 0)
+			continue;
+		one = open_own(name, O_WRONLY, S_IFIFO);
+		if (one >= 0) {
+			show_prompt(name);
+			*fd = one;
+			found++;
+		}
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return found;
+}
+
+static void
+interrupted(int sig)
+{
+	(void)sig;  /* pselect() returns, and that is all that is needed. */
+}
+
+/* A line from stdin, which a terminal does not show. A signal can end only the
+ * wait for it, so that the terminal is as it was however that ends. Its length
+ * with its newline, which the last line of a file may lack; 0: there is
+ * none. */
+static size_t
+read_secret(char *line)
+{
+	static const int ends[] = {
+		SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP
+	};
+	struct sigaction action = { .sa_handler = interrupted };
+	struct termios before, hidden;
+	bool terminal = tcgetattr(0, &before) == 0;
+	size_t len = 0, i;
+	sigset_t waiting;
+	fd_set set;
+	ssize_t n;
+
+	sigfillset(&waiting);
+	sigdelset(&waiting, SIGTTOU);  /* in the background it stops here */
+	sigprocmask(SIG_SETMASK, &waiting, NULL);
+	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		sigaction(ends[i], &action, NULL);
+		sigdelset(&waiting, ends[i]);
+	}
+	hidden = before;
+	hidden.c_lflag &= ~(tcflag_t)ECHO;
+	if (terminal)
+		tcsetattr(0, TCSAFLUSH, &hidden);
+	do {
+		FD_ZERO(&set);
+		FD_SET(0, &set);
+		n = pselect(1, &set, NULL, NULL, NULL, &waiting) < 0 ? -1
+		    : read(0, line + len, LINE_TYPED_MOST - len);
+		len += n > 0 ? (size_t)n : 0;
+	} while (n > 0 && len < LINE_TYPED_MOST && line[len - 1] != '\n');
+	if (terminal)
+		tcsetattr(0, TCSAFLUSH, &before);
+	if (n == 0 && len > 0)
+		line[len++] = '\n';
+	return n >= 0 && len > 0 && line[len - 1] == '\n' ? len : 0;
+}
+
+int
+secret_ask(const char *dir, const char *id)
+{
+	int fd = -1, found = chdir(dir) == 0 ? find_fifos(id, &fd) : 0;
+	struct pollfd closed = { .events = 0 };
+	char line[LINE_TYPED_MOST + 1];
+	struct stat st;
+	bool taken;
+	size_t len;
+
+	if (found != 1) {
+		stderr_line("boris: ", found > 1
+		    ? "several ask: give --secret=ID"
+		    : "no such terminal of yours asks for a secret, in ",
+		    found > 1 ? "" : dir);
+		return 1;
+	}
+	stderr_line("boris: type it, unseen, and Enter");
+	len = read_secret(line);
+	/* Once boris has closed its end, the FIFO's mode is the answer. (All
+	 * signals are blocked, SIGPIPE among them.) */
+	closed.fd = fd;
+	taken = len > 0 && write(fd, line, len) == (ssize_t)len &&
+	    poll(&closed, 1, ANSWER_TIME) > 0 && fstat(fd, &st) == 0 &&
+	    (st.st_mode & 0777) == TAKEN;
+	wipe(line, sizeof(line));
+	stderr_line("boris: ", taken ? "taken" : len > 0
+	    ? "not taken: too late, or the log is full"
+	    : "nothing was typed");
+	return taken ? 0 : 1;
 }

@@ -1,87 +1,56 @@
 #define _POSIX_C_SOURCE 200809L
-#define _XOPEN_SOURCE 700
 
 #include "session.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "exec.h"
-#include "limits.h"
-#include "path.h"
+#include "log.h"
 #include "proc.h"
-#include "records.h"
-#include "spool.h"
+#include "secret.h"
 
 enum {
+	ASIDE = 16,       /* commands side by side without a session (H6) */
 	TEXT_KEPT = 800,  /* bytes of a command, while and after it runs (T7) */
-	DUE_SOON = 10000  /* ms (K2) */
+	DUE_SOON = 10000  /* ms; so soon a timeout is waited for (K2) */
 };
 
-struct session {
-	const struct session_options *options;
-	bool stateless;          /* no tracked directory, side by side (H6) */
-	bool closing;
-	bool recorded;           /* its beginning is in the log */
-	bool begun;              /* a result has named its directory (K4) */
-	bool cancelled;          /* the last foreground command was (B7) */
-	bool edited;             /* in this turn: the next edit waits (P6) */
-	char name[SECRET_SESSION + 1];  /* its files', in part the process's */
-	struct log_session log;
-	struct secret_place secrets;
-	int64_t calls;           /* commands that were started, or tried to */
-	char *dir;               /* the tracked directory */
-	uint32_t last_id;        /* of a task */
-	struct spool spool;
-	struct job *first, *last;
-	struct exec_list execs;  /* theirs */
-	size_t queued;           /* bytes held by those that wait */
-};
-
-/* -- Jobs -------------------------------------------------------------- */
-
-static int
-count(const struct session *s, enum job_state state)
+/* It, if its turn has come: behind one that waits all do. */
+static struct job *
+begun(struct job *job)
 {
-	const struct job *job;
-	int n = 0;
+	return job != NULL && job->state != JOB_QUEUED ? job : NULL;
+}
 
-	for (job = s->first; job != NULL; job = job->own.next)
-		n += job->state == state;
-	return n;
+/* All that changes a job's state, so that the counts are right. */
+static void
+set_state(struct session *s, struct job *job, enum job_state state)
+{
+	s->queued -= job->state == JOB_QUEUED ? job_bytes(job) : 0;
+	s->running += (state == JOB_RUNNING) - (job->state == JOB_RUNNING);
+	s->tasks += (state == JOB_TASK) - (job->state == JOB_TASK);
+	job->state = state;
 }
 
 static void
-drop(struct session *s, struct job *job)
+session_drop(struct session *s, struct job *job)
 {
-	*(job->own.previous != NULL ? &job->own.previous->own.next
-	    : &s->first) = job->own.next;
-	*(job->own.next != NULL ? &job->own.next->own.previous
-	    : &s->last) = job->own.previous;
+	*(job->previous != NULL ? &job->previous->next : &s->first) = job->next;
+	*(job->next != NULL ? &job->next->previous : &s->last) = job->previous;
 	secret_close(job, false);
-	exec_free(&s->execs, job->own.exec);
+	exec_free(&s->execs, &job->exec);
 	job_free(job);
-}
-
-static size_t
-job_bytes(const struct job *job)
-{
-	const struct job_request *r = &job->asked;
-
-	return sizeof(*job) + r->text.cap + r->input.cap + r->client.cap +
-	    (r->edit != NULL ? r->edit->old.cap + r->edit->new.cap : 0) +
-	    (r->cwd != NULL ? strlen(r->cwd) : 0);
 }
 
 /* Is it a finished task that nobody has read? */
 static bool
 is_unread(const struct job *job)
 {
-	return job->state == JOB_FINISHED && job_is_task(job) &&
-	    !job->own.read;
+	return job->state == JOB_FINISHED && job_is_task(job) && !job->read;
 }
 
 static void
@@ -92,34 +61,32 @@ free_output(struct job *job)
 	job->out.text = job->err.text = NULL;
 }
 
+/* Has its command begun, and is something of it left, that runs or prints? */
+static bool
+is_alive(const struct job *job)
+{
+	return job->exec.state != EXEC_NEW &&
+	    (job->exec.state != EXEC_GONE || job->exec.open);
+}
+
 /* A finished job that nobody holds or will read loses its output; with nothing
  * left running it goes itself. */
 static void
 drop_if_done(struct session *s, struct job *job)
 {
-	if (job->state != JOB_FINISHED || job->own.holders > 0 ||
-	    is_unread(job))
+	if (job->state != JOB_FINISHED || job->holders > 0 || is_unread(job))
 		return;
 	free_output(job);
-	if (job->own.exec == NULL)
-		drop(s, job);
+	if (!is_alive(job))
+		session_drop(s, job);
 }
 
 static void
-refuse(struct job *job, enum job_refused why)
+session_refuse(struct session *s, struct job *job, enum job_refused why)
 {
 	job->refused = why;
-	job->state = JOB_FINISHED;
+	set_state(s, job, JOB_FINISHED);
 }
-
-static void
-set_dir(char **at, char *dir)
-{
-	free(*at);
-	*at = dir;
-}
-
-/* -- The directory ----------------------------------------------------- */
 
 static bool
 enterable(const char *dir)
@@ -135,502 +102,401 @@ enterable(const char *dir)
 static void
 refuse_dir(struct session *s, struct job *job, const char *tried)
 {
-	const char *cwd = job->asked.cwd, *to = s->options->workdir;
-	char *dir;
+	const char *cwd = job->cwd, *workdir = s->options->workdir;
+	bool lost = !s->stateless &&
+	    (cwd == NULL || (cwd[0] != '/' && !enterable(s->dir)));
 
-	job->refused = JOB_NO_DIR;
-	set_dir(&job->dir, strdup(tried));
-	if (s->stateless ||
-	    (cwd != NULL && (cwd[0] == '/' || enterable(s->dir))))
-		return;
-	job->refused = JOB_LOST_DIR;
-	dir = strdup(enterable(to) ? to : "/");
-	if (dir == NULL)
-		return;  /* the next command says so again */
-	set_dir(&job->dir, s->dir);
-	s->dir = dir;
+	job->refused = lost ? JOB_LOST_DIR : JOB_NO_DIR;
+	job->dir = lost ? s->dir : mem_copy(tried);
+	if (lost)
+		s->dir = mem_copy(enterable(workdir) ? workdir : "/");
 }
 
-/* The shell of a foreground command says where it ended (D1). */
-static void
-track_dir(struct session *s, struct job *job)
-{
-	const char *dir = job->end.dir;
-
-	if (dir == NULL || s->stateless || job->timed_out ||
-	    job->killed || job->own.cancelled || strcmp(dir, s->dir) == 0)
-		return;
-	set_dir(&s->dir, job->end.dir);
-	job->end.dir = NULL;
-	job->tells_dir = true;
-}
-
-/* -- The end of a command ---------------------------------------------- */
-
-/* Of tasks that have finished unread so many are kept; those that ended first
- * are forgotten, unless a call holds them. */
-static void
+/* So many tasks that have finished unread are kept; of more, the one that ended
+ * first is forgotten. True: it was, and there may be another one. */
+static bool
 forget_oldest(struct session *s)
 {
-	struct job *job, *oldest;
-	int unread;
+	struct job *job, *oldest = NULL;
+	int unread = 0;
 
-	do {
-		oldest = NULL;
-		unread = 0;
-		for (job = s->first; job != NULL; job = job->own.next) {
-			if (!is_unread(job) || job->own.holders > 0)
-				continue;
-			unread++;
-			if (oldest == NULL || job->ended < oldest->ended)
-				oldest = job;
-		}
-		if (unread > UNREAD_MOST) {
-			oldest->own.read = true;
-			drop_if_done(s, oldest);
-		}
-	} while (unread > UNREAD_MOST + 1);
+	for (job = begun(s->first); job != NULL; job = begun(job->next)) {
+		if (!is_unread(job) || job->holders > 0)
+			continue;
+		unread++;
+		if (oldest == NULL || job->ended < oldest->ended)
+			oldest = job;
+	}
+	if (oldest == NULL || unread <= s->options->unread_most)
+		return false;
+	oldest->read = true;
+	drop_if_done(s, oldest);
+	return true;
+}
+
+static void
+record_end(const struct job *job, int64_t now)
+{
+	log_end(job, job->cancelled ? "cancelled"
+	    : job->refused != JOB_ACCEPTED ? "not_started"
+	    : job_status(job, job->state == JOB_FINISHED),
+	    job->refused != JOB_ACCEPTED ? strerror(job->error) : NULL, now);
 }
 
 static void
 finish(struct session *s, struct job *job, int64_t now)
 {
 	bool task = job->state == JOB_TASK;
+	char *dir = job->exec.dir;
 
 	secret_close(job, false);
 	job->ended = now;
-	job->state = JOB_FINISHED;
+	set_state(s, job, JOB_FINISHED);
 	if (task && job->killed)
-		job->asked.bounds.how = TRUNCATE_LOOK;  /* T4 */
+		job->bounds.how = TRUNCATE_LOOK;  /* T4 */
 	output_end(job->out.text);
 	output_end(job->err.text);
-	record_end(&s->log, job, now);
+	record_end(job, now);
 	if (task)
 		return;
-	track_dir(s, job);
-	s->cancelled = job->own.cancelled;
+	/* The shell of a foreground command says where it ended (D1). */
+	if (dir != NULL && !s->stateless && !job->timed_out && !job->killed &&
+	    !job->cancelled && strcmp(dir, s->dir) != 0) {
+		job->exec.dir = s->dir;  /* freed with the command */
+		s->dir = dir;
+		job->tells_dir = true;
+	}
 	/* So does the first result of the session (K4). */
-	job->tells_dir |= job->timed_out || (!s->begun && !s->stateless);
-	s->begun = true;
-	set_dir(&job->dir, strdup(s->dir));
+	job->tells_dir |= job->timed_out || (!s->dir_told && !s->stateless);
+	s->dir_told = true;
+	job->dir = mem_copy(s->dir);
 }
 
-/* What an ended command left running, or what holds its pipes, is ended with
- * the session. */
-static void
-check_rest(struct session *s, struct job *job, int64_t now)
-{
-	const struct exec_report *left = &job->end;
-
-	if (left->state == EXEC_GONE && !left->open) {
-		exec_free(&s->execs, job->own.exec);
-		job->own.exec = NULL;
-	} else if (s->closing && left->state == EXEC_LEFT) {
-		exec_stop(job->own.exec, now);
-	}
-}
-
-/* -- The start --------------------------------------------------------- */
-
-/* Eight digits that no other task of the session has had: all 2^32 come before
- * one comes again (T1). */
-static void
-next_id(struct session *s, char *id)
-{
-	int i;
-
-	s->last_id += 0x9E3779B1;  /* odd: 2^32 times the golden ratio */
-	for (i = 0; i < 8; i++)
-		id[i] = "0123456789abcdef"[s->last_id >> (28 - 4 * i) & 15];
-	id[8] = '\0';
-}
-
-/* Makes a task of what runs. Of its own deadline and the server's limit the
- * earlier counts (T5, W4). False: there is no random number for its id. */
+/* Eight random digits that no other task of the session has had (T1); without a
+ * session, where they are a secret, 32. False: there is no random number. */
 static bool
-become_task(struct session *s, struct job *job, int64_t now)
+draw_id(struct session *s, struct job *job)
 {
-	int64_t limit = s->options->bg_timeout, own = job->own.deadline;
+	size_t i;
 
-	if (s->stateless && !proc_random(job->id, (JOB_ID - 1) / 2)) {
-		job->id[0] = '\0';
-		return false;
-	}
+	do {
+		if (!proc_random(job->id, s->stateless ? 16 : 4)) {
+			job->id[0] = '\0';
+			return false;
+		}
+		for (i = 0; i < s->ids.len &&
+		    memcmp(s->ids.data + i, job->id, 8) != 0; i += 8)
+			;
+	} while (i < s->ids.len);
 	if (!s->stateless)
-		next_id(s, job->id);
-	job->state = JOB_TASK;
-	job->by_server = limit > 0 && now + limit < own;
-	job->own.deadline = job->by_server ? now + limit : own;
+		buf_put(&s->ids, job->id, 8);
 	return true;
 }
 
-static void
-start_command(struct session *s, struct job *job, const char *dir, int64_t now)
+/* Makes a task of what runs, or is about to. The earlier one of its own
+ * deadline and the server's limit counts (T5, W4). */
+static bool
+become_task(struct session *s, struct job *job, int64_t now)
 {
-	const struct session_options *o = s->options;
-	struct job_request *asked = &job->asked;
-	struct exec_command command;
+	int64_t limit = s->options->bg_timeout;
 
-	memset(&command, 0, sizeof(command));
-	command.shell = o->shell;
-	command.text = asked->text.data;
-	command.len = asked->text.len;
-	command.dir = dir;
-	command.env = o->env[asked->terminal ? SCRIPT_TERMINAL
-	    : asked->background ? SCRIPT_TASK : SCRIPT_COMMAND];
-	command.terminal = asked->terminal;
-	command.tells_dir = !asked->background && !s->stateless;
-	command.no_input = o->no_input;
-	command.guard = o->guard;
-	command.input = asked->has_input ? &asked->input : NULL;
-	errno = ENOMEM;
-	job->out.text = output_new(&s->spool, job->asked.bounds.limit,
-	    job->asked.terminal);
-	job->err.text = output_new(&s->spool, job->asked.bounds.limit, false);
-	if (job->out.text != NULL && job->err.text != NULL)
-		job->own.exec = exec_start(&s->execs, &command, &job->end,
-		    job->out.text, job->err.text, now);
-	if (command.no_terminal)
-		job->refused = JOB_NO_TERMINAL;
+	if (!draw_id(s, job))
+		return false;
+	set_state(s, job, JOB_TASK);
+	job->by_server = limit > 0 && now + limit < job->deadline;
+	if (job->by_server)
+		job->deadline = now + limit;
+	return true;
 }
 
+/* Starts its command in its directory, or refuses it. */
 static void
-start(struct session *s, struct job *job, int64_t now)
+session_start(struct session *s, struct job *job, int64_t now)
 {
-	struct job_request *asked = &job->asked;
-	char *dir = asked->cwd != NULL ? path_from(s->dir, asked->cwd)
-	    : strdup(s->dir);
+	char *dir = path_from(s->dir, job->cwd != NULL ? job->cwd : s->dir);
+	enum job_refused refused = JOB_ACCEPTED;
+	struct exec *x = &job->exec;
 
-	if (asked->cwd != NULL && dir != NULL)
+	if (job->cwd != NULL)
 		path_tidy(dir);  /* as `cd` does */
-	errno = ENOMEM;
-	job->own.deadline = asked->timeout > 0 ? now + asked->timeout : NEVER;
-	job->call = ++s->calls;
-	if (dir != NULL && (!asked->background || become_task(s, job, now))) {
-		if (record_start(&s->log, job, dir) == 0)
-			start_command(s, job, dir, now);
-		else
-			job->refused = JOB_NO_LOG;  /* A2 */
-	}
-	if (job->own.exec == NULL) {
+	set_state(s, job, JOB_RUNNING);
+	job->deadline = job->timeout > 0 ? now + job->timeout : NEVER;
+	x->tells_dir = !job->background && !s->stateless;
+	job->out.text = output_new(s->options, &s->spool, job->bounds.limit,
+	    x->terminal);
+	job->err.text = output_new(s->options, &s->spool, job->bounds.limit,
+	    false);
+	if (job->background && !become_task(s, job, now))
+		refused = JOB_NO_START;
+	else if (log_start(job, "start", dir) < 0)
+		refused = JOB_NO_LOG;  /* A2 */
+	else if (exec_start(&s->execs, x, s->options, dir, job->out.text,
+	    job->err.text, now) < 0)
+		refused = x->no_terminal ? JOB_NO_TERMINAL : JOB_NO_START;
+	if (refused != JOB_ACCEPTED) {
 		job->error = errno;
 		job->id[0] = '\0';
-		free_output(job);  /* there may be one stream's alone */
-		refuse(job, job->refused != JOB_ACCEPTED ? job->refused
-		    : JOB_NO_START);
-		record_end(&s->log, job, now);
-		if (dir != NULL && job->refused != JOB_NO_LOG &&
-		    !enterable(dir))
+		free_output(job);
+		session_refuse(s, job, refused);
+		record_end(job, now);
+		if (refused != JOB_NO_LOG && !enterable(dir))
 			refuse_dir(s, job, dir);
-		free(dir);
-		return;
+	} else {
+		if (x->text.len > TEXT_KEPT)
+			x->text.len = TEXT_KEPT;  /* for the list */
+		buf_shrink(&x->text);
+		job->started = now;
 	}
 	free(dir);
-	if (asked->text.len > TEXT_KEPT)
-		asked->text.len = TEXT_KEPT;  /* for the list of tasks */
-	buf_shrink(&asked->text);
-	job->started = now;
-	if (asked->background && !asked->terminal)
-		exec_share(job->own.exec);  /* others when it closes (Q3) */
-	if (asked->background)
-		return;
-	job->state = JOB_RUNNING;
-	job->behind_cancelled = s->cancelled;
-	s->cancelled = false;
-}
-
-/* An edit runs in no shell, and is done at once (X2). */
-static void
-edit(struct session *s, struct job *job, int64_t now)
-{
-	struct edit *e = job->asked.edit;
-	char *path = path_from(s->dir, e->path);
-
-	e->error = ENOMEM;
-	job->call = ++s->calls;
-	job->state = JOB_FINISHED;
-	if (path != NULL) {
-		free(e->path);
-		e->path = path;
-		if (record_edit(&s->log, job) == 0) {
-			edit_run(e, s->options->guard, s->name);
-		} else {
-			job->error = errno;
-			refuse(job, JOB_NO_LOG);
-		}
-	}
-	if (e->outcome == EDIT_DONE || e->outcome == EDIT_BROKEN)
-		job->started = now;
-	s->edited = true;
 }
 
 /* The queue moves on, in order; foreground commands one by one (P7). */
 static void
 start_next(struct session *s, int64_t now)
 {
-	int most = s->stateless ? SESSION_ASIDE : 1;
-	struct job *job, *next;
+	int most = s->stateless ? ASIDE : 1;
+	struct job *job;
 
 	s->edited = false;
-	for (job = s->first; job != NULL && !s->edited; job = next) {
-		next = job->own.next;
+	for (job = s->first; job != NULL && !s->edited; job = job->next) {
 		if (job->state != JOB_QUEUED)
 			continue;
-		if (!s->closing && !(job->asked.background && s->stateless) &&
-		    count(s, JOB_RUNNING) == most)
+		if (!s->closing && s->running == most &&
+		    !(job->background && s->stateless))
 			return;
-		s->queued -= job_bytes(job);
-		if (s->closing)
-			refuse(job, JOB_CLOSED);
-		else if (job->asked.background &&
-		    count(s, JOB_TASK) == TASKS_MOST)
-			refuse(job, JOB_TOO_MANY);
-		else if (job->asked.edit != NULL)
-			edit(s, job, now);
-		else
-			start(s, job, now);
+		job->call = s->closing ? 0 : ++s->calls;
+		if (s->closing) {
+			session_refuse(s, job, JOB_CLOSED);
+		} else if (job->background &&
+		    s->tasks == s->options->tasks_most) {
+			session_refuse(s, job, JOB_TOO_MANY);
+		} else if (job->run != NULL) {
+			/* It is done at once (X2). */
+			job->started = now;
+			set_state(s, job, JOB_FINISHED);
+			job->run(job, s->dir);
+			s->edited = true;
+		} else {
+			session_start(s, job, now);
+		}
 	}
 }
 
-/* -- Time -------------------------------------------------------------- */
-
-/* With --on-timeout=background a foreground command becomes a task, if there is
- * room (E5). Otherwise it is terminated, and so is a task (T5). */
+/* Its time is up: it is to go on as a task, if there is room (E5, K2), or it is
+ * terminated, and told why. */
 static void
-time_out(struct session *s, struct job *job, int64_t now)
+time_out(struct session *s, struct job *job, bool go_on, int64_t now)
 {
-	bool hand_over = s->options->background && job->state == JOB_RUNNING;
-
-	job->own.deadline = NEVER;
-	if (job->end.shell_ended)
-		return;  /* it was in time (E4) */
-	if (hand_over && count(s, JOB_TASK) < TASKS_MOST &&
+	if (go_on && s->tasks < s->options->tasks_most &&
 	    become_task(s, job, now))
 		return;
-	job->no_room = hand_over;
+	job->deadline = NEVER;
+	job->no_room = go_on;
 	job->timed_out = true;
-	exec_stop(job->own.exec, now);
+	exec_stop(&job->exec, now);
 }
 
 void
 session_hand_over(struct session *s, struct job *job, int64_t held,
                   int64_t now)
 {
-	if (job->state == JOB_QUEUED) {
-		s->queued -= job_bytes(job);
-		refuse(job, JOB_WAITED);
-	} else if (job->end.state != EXEC_RUNNING || job->end.shell_ended ||
-	    job->own.deadline <= now + DUE_SOON) {
+	if (job->state == JOB_QUEUED)
+		session_refuse(s, job, JOB_WAITED);
+	else if (job->exec.state == EXEC_RUNNING && !job->exec.shell_ended &&
+	    job->deadline > now + DUE_SOON)
+		time_out(s, job, true, now);
+	else
 		return;
-	} else if (count(s, JOB_TASK) == TASKS_MOST ||
-	    !become_task(s, job, now)) {
-		job->own.deadline = NEVER;
-		job->no_room = job->timed_out = true;
-		exec_stop(job->own.exec, now);
-	}
 	job->held = held;
 }
 
+/* What an ended command left running, or what holds its pipes, is ended with
+ * the session. */
 static void
 check_job(struct session *s, struct job *job, int64_t now)
 {
-	if (job->state != JOB_FINISHED && job->end.ended)
+	struct exec *x = &job->exec;
+
+	if (job->state != JOB_FINISHED && x->ended)
 		finish(s, job, now);
-	if (job->state == JOB_FINISHED)
-		check_rest(s, job, now);
-	else if (now >= job->own.deadline && job->end.state == EXEC_RUNNING)
-		time_out(s, job, now);
+	if (job->state == JOB_FINISHED && !is_alive(job)) {
+		exec_free(&s->execs, x);
+	} else if (job->state == JOB_FINISHED) {
+		if (s->closing && x->state == EXEC_LEFT)
+			exec_stop(x, now);
+	} else if (now >= job->deadline && x->state == EXEC_RUNNING) {
+		job->deadline = NEVER;
+		if (!x->shell_ended)  /* else it was in time (E4) */
+			time_out(s, job, s->options->on_timeout &&
+			    job->state == JOB_RUNNING, now);
+	}
 }
 
 /* -- The session ------------------------------------------------------- */
 
 struct session *
-session_open(const struct session_options *options, bool stateless)
+session_open(const struct options *options, bool stateless)
 {
-	struct session *s = calloc(1, sizeof(*s));
-	const char *behind;
+	struct session *s = mem_get(sizeof(*s));
 
-	if (s == NULL)
-		return NULL;
 	s->options = options;
 	s->stateless = stateless;
-	spool_init(&s->spool, options->tmpdir, s->name, options->save_limit);
-	s->dir = strdup(options->workdir);
+	s->dir = mem_copy(options->workdir);
 	memcpy(s->name, options->name, 16);
-	s->log.log = options->log;
-	s->log.id = s->name + 16;
-	s->secrets = (struct secret_place){ options->tmpdir, s->name,
-	    &s->log };
-	if (s->dir == NULL || !proc_random(s->name + 16, 4)) {
-		session_free(s);
-		return NULL;
-	}
-	s->last_id = (uint32_t)digits_value(s->name + 16, 16, &behind);
-	return s;
+	s->spool = (struct spool){ .dir = options->tmpdir, .name = s->name,
+	    .limit = options->save_limit };
+	if (proc_random(s->name + 16, 4))
+		return s;
+	session_free(s);
+	return NULL;
 }
 
 void
 session_free(struct session *s)
 {
-	struct record r;
+	struct job *job;
 
 	if (s == NULL)
 		return;
-	while (s->first != NULL) {
-		if (s->first->state == JOB_RUNNING ||
-		    s->first->state == JOB_TASK)
-			record_end(&s->log, s->first, clock_now());
-		drop(s, s->first);
-	}
-	if (s->recorded) {
-		r = log_begin(&s->log, "session_close");
-		log_end(&r);  /* if it can't be: its commands have ended */
+	while ((job = s->first) != NULL) {
+		if (job->state == JOB_RUNNING || job->state == JOB_TASK)
+			record_end(job, clock_now());
+		session_drop(s, job);
 	}
 	spool_free(&s->spool);
+	buf_free(&s->ids);
 	free(s->dir);
 	free(s);
 }
 
 void
-session_begin(struct session *s, const struct buf *client)
+session_run(struct session *s, struct job *job)
 {
-	struct record r = log_begin(&s->log, "session_begin");
-
-	log_members(&r, client);
-	/* If it can't be written, no command can be started either. */
-	s->recorded = log_end(&r) == 0 || s->recorded;
-}
-
-struct job *
-session_run(struct session *s, struct job_request *asked)
-{
-	struct job *job = calloc(1, sizeof(*job));
-
-	if (job == NULL)
-		return NULL;
-	job->asked = *asked;
-	memset(asked, 0, sizeof(*asked));
-	job->own.holders = 1;
-	job->own.previous = s->last;
-	*(s->last != NULL ? &s->last->own.next : &s->first) = job;
+	job->session = s->name;
+	job->holders = 1;
+	job->previous = s->last;
+	*(s->last != NULL ? &s->last->next : &s->first) = job;
 	s->last = job;
 	s->queued += job_bytes(job);
-	return job;
 }
 
-/* The newest first: the pid of an ended task may be that of a newer one. */
+/* The newest first: an ended task's pid may be that of a newer one. Where all
+ * clients share the tasks, who asks by pid has to know the id as well (H6). */
 struct job *
-session_task(struct session *s, const struct buf *id, int64_t pid)
+session_take(struct session *s, const struct waiting *w)
 {
-	struct job *job = s->last, *by_pid = NULL;
+	struct job *job, *found = NULL;
 
-	for (; job != NULL; job = job->own.previous) {
+	for (job = s->last; job != NULL; job = job->previous) {
 		if (job->state != JOB_TASK && !is_unread(job))
 			continue;
-		if (id->len == strlen(job->id) &&
-		    memcmp(job->id, id->data, id->len) == 0)
-			return job;
-		if (by_pid == NULL && job->end.pid == pid)
-			by_pid = job;
+		if (w->id.len == strlen(job->id) &&
+		    memcmp(job->id, w->id.data, w->id.len) == 0) {
+			found = job;
+			break;
+		}
+		if (found == NULL && job->exec.pid == w->pid && !s->stateless)
+			found = job;
 	}
-	return s->stateless ? NULL : by_pid;
+	if (found == NULL || (s->stateless && w->by_pid && w->pid != 0 &&
+	    found->exec.pid != w->pid))
+		return NULL;
+	found->holders++;
+	return found;
 }
 
 struct job *
 session_next_task(struct session *s, const struct job *after)
 {
-	struct job *job = after == NULL ? s->first : after->own.next;
+	struct job *job = begun(after == NULL ? s->first : after->next);
 
 	while (job != NULL && job->state != JOB_TASK && !is_unread(job))
-		job = job->own.next;
+		job = begun(job->next);
 	return job;
 }
 
-void
-session_hold(struct job *job)
+struct job *
+session_next_untold(struct session *s, const struct job *after)
 {
-	job->own.holders++;
+	struct job *job;
+
+	/* A stateless one keeps no ids; one without tasks is not walked. */
+	if (s->ids.len == 0)
+		return NULL;
+	job = session_next_task(s, after);
+	while (job != NULL && (job->state != JOB_FINISHED || job->end_told ||
+	    job->holders > 0))
+		job = session_next_task(s, job);
+	return job;
 }
 
 void
 session_let_go(struct session *s, struct job *job, bool read)
 {
-	job->own.holders--;
-	job->own.read = job->own.read || (read && job->state == JOB_FINISHED);
+	job->holders--;
+	job->read = job->read || (read && job->state == JOB_FINISHED);
 	drop_if_done(s, job);
+}
+
+void
+session_told(struct session *s, struct job *job, const struct waiting *wait,
+             bool listed)
+{
+	bool looks = job != NULL && job_is_task(job) &&
+	    (wait->action != WAIT_RUN || wait->time > 0);
+	struct job *ended;
+	int most = listed ? INT_MAX : SESSION_ENDED_TOLD;
+
+	while (most-- > 0 && (ended = session_next_untold(s, NULL)) != NULL)
+		ended->end_told = true;
+	if (job == NULL || job->out.text == NULL)
+		return;
+	/* Whoever else waits for its end gets the same (T3). */
+	if (job->state != JOB_FINISHED && (looks || !job->background)) {
+		output_look(job->out.text, &job->out.seen);
+		output_look(job->err.text, &job->err.seen);
+	}
+	job->screen_told |= looks && output_is_screen(job->out.text);
+	if (looks && wait->prompt.state != TERMINAL_BUSY) {
+		job->prompt_told = true;
+		job->asked_at = wait->prompt.since;
+	}
 }
 
 void
 session_cancel(struct session *s, struct job *job, int64_t now)
 {
-	job->own.cancelled = true;
-	job->own.deadline = NEVER;
-	if (job->state == JOB_QUEUED) {
-		s->queued -= job_bytes(job);
-		job->state = JOB_FINISHED;
-	} else if (job->own.exec != NULL) {
-		exec_stop(job->own.exec, now);
-	}
+	job->cancelled = true;
+	job->deadline = NEVER;
+	if (job->state == JOB_QUEUED)
+		set_state(s, job, JOB_FINISHED);
+	else
+		exec_stop(&job->exec, now);
 }
 
 void
 session_kill(struct job *job, int64_t now)
 {
-	if (job->state != JOB_TASK)
+	if (job->state == JOB_FINISHED)
 		return;
-	job->killed = job->killed || !job->end.shell_ended;
-	job->own.deadline = NEVER;
-	exec_stop(job->own.exec, now);
+	job->killed = job->killed || !job->exec.shell_ended;
+	job->deadline = NEVER;
+	exec_stop(&job->exec, now);
 }
 
 const struct job *
 session_running(const struct session *s, int *waiting)
 {
-	const struct job *job = s->first;
+	const struct job *job, *running = NULL;
 
-	*waiting = count(s, JOB_QUEUED);
-	while (job != NULL && job->state != JOB_RUNNING)
-		job = job->own.next;
-	return job;
+	*waiting = 0;
+	for (job = s->first; job != NULL; job = job->next) {
+		*waiting += job->state == JOB_QUEUED;
+		if (job->state == JOB_RUNNING)
+			running = job;
+	}
+	return running;
 }
-
-const char *
-session_dir(const struct session *s)
-{
-	return s->dir;
-}
-
-bool
-session_stateless(const struct session *s)
-{
-	return s->stateless;
-}
-
-const char *
-session_shell(const struct session *s)
-{
-	return s->options->shell;
-}
-
-const struct log_session *
-session_log(const struct session *s)
-{
-	return &s->log;
-}
-
-const char *
-session_secret(const struct session *s, struct job *job, int64_t now)
-{
-	return secret_offer(job, &s->secrets, now) ? s->secrets.dir : NULL;
-}
-
-size_t
-session_queued(const struct session *s)
-{
-	return s->queued;
-}
-
-/* -- Turns ------------------------------------------------------------- */
 
 void
 session_poll_add(struct session *s, struct loop *loop)
@@ -640,9 +506,9 @@ session_poll_add(struct session *s, struct loop *loop)
 	exec_poll_add(&s->execs, loop);
 	if (s->edited)
 		loop_until(loop, loop->now);
-	for (job = s->first; job != NULL; job = job->own.next) {
+	for (job = begun(s->first); job != NULL; job = begun(job->next)) {
 		if (job->state == JOB_RUNNING || job->state == JOB_TASK)
-			loop_until(loop, job->own.deadline);
+			loop_until(loop, job->deadline);
 		secret_poll_add(job, loop);
 	}
 }
@@ -653,15 +519,14 @@ session_dispatch(struct session *s, const struct loop *loop)
 	struct job *job, *next;
 
 	exec_dispatch(&s->execs, loop);
-	for (job = s->first; job != NULL; job = next) {
-		next = job->own.next;
-		secret_dispatch(job, &s->secrets, loop);
-		if (job->own.exec != NULL) {
-			check_job(s, job, loop->now);
-			drop_if_done(s, job);
-		}
+	for (job = begun(s->first); job != NULL; job = next) {
+		next = begun(job->next);
+		secret_dispatch(job, loop);
+		check_job(s, job, loop->now);
+		drop_if_done(s, job);
 	}
-	forget_oldest(s);
+	while (forget_oldest(s))
+		;
 	start_next(s, loop->now);
 }
 
@@ -670,14 +535,9 @@ session_close(struct session *s, int64_t now)
 {
 	struct job *job;
 
-	for (job = s->first; job != NULL; job = job->own.next) {
-		job->killed = job->killed || ((job->state == JOB_RUNNING ||
-		    job->state == JOB_TASK) && !job->end.shell_ended);
-		job->own.deadline = NEVER;
-		if (job->own.exec != NULL) {
-			exec_share(job->own.exec);
-			exec_stop(job->own.exec, now);
-		}
+	for (job = begun(s->first); job != NULL; job = begun(job->next)) {
+		session_kill(job, now);
+		exec_stop(&job->exec, now);  /* what an ended one left */
 	}
 	s->closing = true;
 	start_next(s, now);
@@ -689,10 +549,10 @@ session_closed(const struct session *s)
 {
 	const struct job *job;
 
-	for (job = s->first; job != NULL; job = job->own.next) {
-		if (job->own.holders > 0 || job->state == JOB_RUNNING ||
+	for (job = s->first; job != NULL; job = job->next) {
+		if (job->holders > 0 || job->state == JOB_RUNNING ||
 		    job->state == JOB_TASK ||
-		    (job->own.exec != NULL && job->end.state != EXEC_GONE))
+		    (is_alive(job) && job->exec.state != EXEC_GONE))
 			return false;
 	}
 	return s->closing;

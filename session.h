@@ -14,78 +14,65 @@
 #include "buf.h"
 #include "io.h"
 #include "job.h"
-#include "log.h"
-#include "script.h"
+#include "options.h"
+#include "spool.h"
 
-struct guard;
-
-enum { SESSION_ASIDE = 16 };  /* commands side by side, at most (H6) */
-
-/* Filled in by main, changed by nobody. */
-struct session_options {
-	const char *shell;       /* absolute (B2) */
-	const char *workdir;     /* where a session starts; tidy */
-	const char *tmpdir;      /* absolute: where long output is saved */
-	char **env[SCRIPT_KINDS];  /* what each kind of command sees */
-	int no_input;            /* a descriptor that reads end of file (B4) */
-	const char *name;        /* 16 random characters, in its files' names */
-	struct guard *guard;     /* told of all groups (L4) */
-	struct log *log;         /* A; or NULL */
-	int64_t bg_timeout;      /* ms a task may run; 0: for ever (T5) */
-	int64_t save_limit;      /* bytes of one stream (O5) */
-	bool background;         /* a late command becomes a task (E5) */
+/* Others only read `stateless`, `dir`, `tasks` and `queued`. */
+struct session {
+	const struct options *options;
+	bool stateless;          /* no tracked directory, side by side (H6) */
+	bool closing;
+	bool dir_told;           /* a result has named its directory (K4) */
+	bool edited;             /* in this turn: the next edit waits (P6) */
+	char name[25];           /* the process's name and eight more digits */
+	int64_t calls;           /* jobs that were started, or tried to */
+	char *dir;               /* the tracked directory */
+	struct buf ids;          /* that its tasks have had */
+	struct spool spool;
+	struct job *first, *last;  /* in the order they came: those begun, until
+	                          * they are forgotten, then those that wait */
+	struct exec_list execs;  /* theirs */
+	size_t queued;           /* bytes held by those that wait (P10) */
+	int running, tasks;      /* in the foreground, in the background */
 };
 
-struct session;
+/* NULL: there is no random number for its name. */
+struct session *session_open(const struct options *, bool stateless);
+void session_free(struct session *);  /* NULL is fine */
 
-/* A session; stateless: without a tracked directory, commands side by side
- * (H6). NULL: errno says why. */
-struct session *session_open(const struct session_options *, bool stateless);
-void session_free(struct session *);
-/* Its client has come: members of a record, for the log (A1). */
-void session_begin(struct session *, const struct buf *client);
-
-/* Queues what is asked for and takes it over. The job is the caller's to let
- * go; NULL: no memory. */
-struct job *session_run(struct session *, struct job_request *);
-
-/* A task of this session, running or finished and unread, by its id or, if that
- * is none's, by its pid; NULL: none. */
-struct job *session_task(struct session *, const struct buf *id, int64_t pid);
+void session_run(struct session *, struct job *);  /* queues and holds it */
+/* The task named by its id or, if that is none's, by its pid, that runs or is
+ * unread, held for the caller; NULL: none. */
+struct job *session_take(struct session *, const struct waiting *);
 /* Those that run or are unread, one after the other; NULL: no more. */
 struct job *session_next_task(struct session *, const struct job *after);
+/* Of these the ended ones that a note is to tell of now: no result has, and no
+ * call waits for it (T8). */
+struct job *session_next_untold(struct session *, const struct job *after);
 
 /* As long as somebody holds a job, it is there. When the last one lets it go it
  * runs on, but once it has ended it is forgotten: a task not before its result
  * was taken, by whoever lets go and says `read` (T3). */
-void session_hold(struct job *);
 void session_let_go(struct session *, struct job *, bool read);
+
+/* A result has been taken: notes what it has told of the session's ended tasks,
+ * and (NULL: nothing) of this job. listed: all tasks were. */
+enum { SESSION_ENDED_TOLD = 3 };  /* ends that one result tells (T8) */
+void session_told(struct session *, struct job *, const struct waiting *,
+                  bool listed);
 
 /* E6: takes it out of the queue or terminates it. T4: ends a task. */
 void session_cancel(struct session *, struct job *, int64_t now);
 void session_kill(struct job *, int64_t now);
-
-/* K2: its call has been held open for so many ms, as long as its client waits.
- * It becomes a task, leaves the queue, or is terminated; or nothing, if its
- * timeout is due before long. */
+/* K2: its call was held for so many ms, as long as its client waits. It becomes
+ * a task, leaves the queue or is terminated, unless its timeout is due soon. */
 void session_hand_over(struct session *, struct job *, int64_t held,
                        int64_t now);
 /* The foreground command that runs, or NULL; and how many wait for it (T7) */
 const struct job *session_running(const struct session *, int *waiting);
 
-const char *session_dir(const struct session *);  /* the tracked one */
-bool session_stateless(const struct session *);
-const char *session_shell(const struct session *);
-const struct log_session *session_log(const struct session *);
-
-/* If that task's terminal asks for a secret, and a person can type it (I5): the
- * directory that its FIFO is in; else NULL */
-const char *session_secret(const struct session *, struct job *, int64_t now);
-size_t session_queued(const struct session *);  /* bytes that wait */
-
 void session_poll_add(struct session *, struct loop *);
 void session_dispatch(struct session *, const struct loop *);
-
 void session_close(struct session *, int64_t now);  /* L1: once */
 bool session_closed(const struct session *);  /* and nothing lives on */
 

@@ -16,8 +16,13 @@
 
 enum { HELD_BYTES = 65536 };  /* kept in memory before a file is made */
 
-/* Why a stream is not saved, or not all of it; or an errno */
+/* Why a stream is not saved, or not all of it; above 0: an errno */
 enum { FILE_FULL = -1, SPOOL_FULL = -2 };
+
+static const char *const reasons[] = {
+	[-FILE_FULL] = "it is over --save-limit",
+	[-SPOOL_FULL] = "this session's files reached four times --save-limit"
+};
 
 struct spool_file {
 	struct spool *spool;
@@ -32,16 +37,8 @@ struct spool_file {
 	bool closed;              /* after spool_close(): the file is all */
 };
 
-/* Nothing more will be written. */
 static void
-stop(struct spool_file *f)
-{
-	fd_close(&f->fd);
-	buf_free(&f->held);
-}
-
-static void
-remove_file(struct spool_file *f)
+spool_remove(struct spool_file *f)
 {
 	struct spool_file **link = &f->spool->oldest;
 
@@ -49,7 +46,7 @@ remove_file(struct spool_file *f)
 		link = &(*link)->next;
 	*link = f->next;
 	f->spool->total -= f->size;
-	stop(f);
+	fd_close(&f->fd);
 	unlink(f->path);  /* fails if somebody else has removed it: fine */
 	free(f->path);
 	f->path = NULL;
@@ -58,104 +55,88 @@ remove_file(struct spool_file *f)
 		free(f);
 }
 
-/* Removes the oldest finished files but that one, as far as it takes, and
- * returns how many bytes may be written to it, at most `want` (O5). */
-static int64_t
-make_room(const struct spool_file *to, int64_t want)
+/* Writes what fits, once the oldest finished files have made as much room as it
+ * takes (O5). (All handlers have SA_RESTART, so there is no EINTR.) */
+static void
+spool_save(struct spool_file *f, const char *p, size_t n)
 {
-	struct spool *s = to->spool;
-	struct spool_file *f, *next;
-	int64_t most = 4 * s->limit;
+	struct spool *s = f->spool;
+	struct spool_file *old = s->oldest, *next;
+	int64_t left = (int64_t)n, most = 4 * s->limit;
+	ssize_t done;
+	int why = 0;
 
-	for (f = s->oldest; f != NULL && s->total + want > most; f = next) {
-		next = f->next;
-		if (f->ended && f != to)
-			remove_file(f);
+	if (left > s->limit - f->size) {
+		left = s->limit - f->size;
+		why = FILE_FULL;
 	}
-	return want < most - s->total ? want : most - s->total;
+	for (; old != NULL && s->total + left > most; old = next) {
+		next = old->next;
+		if (old->ended && old != f)
+			spool_remove(old);
+	}
+	if (left > most - s->total) {
+		left = most - s->total;
+		why = SPOOL_FULL;
+	}
+	for (; left > 0; left -= done, p += done) {
+		done = write(f->fd, p, (size_t)left);
+		if (done < 0) {
+			why = errno;
+			break;
+		}
+		f->size += done;
+		s->total += done;
+	}
+	if (why == 0)
+		return;
+	fd_close(&f->fd);
+	if (f->size == 0)
+		spool_remove(f);
+	/* It is being written, so it was not closed, nor freed.
+	 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
+	f->why = why;
 }
 
-void
-spool_init(struct spool *s, const char *dir, const char *name, int64_t limit)
+/* Makes the file, unless it is there, out of what was held so far. */
+static void
+spool_make(struct spool_file *f)
 {
-	*s = (struct spool){ .dir = dir, .name = name, .limit = limit };
+	struct spool_file **link = &f->spool->oldest;
+	struct buf path = { NULL, 0, 0 };
+
+	if (f->path != NULL || f->why != 0)
+		return;
+	buf_add(&path, f->spool->dir, "/boris-", f->spool->name, "-",
+	    NUM(++f->spool->count), ".log");
+	f->fd = open(buf_text(&path), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+	    0600);
+	if (f->fd >= 0) {
+		f->path = path.data;
+		fchmod(f->fd, 0600);  /* whatever the umask */
+		while (*link != NULL)
+			link = &(*link)->next;
+		*link = f;
+		spool_save(f, f->held.data, f->held.len);
+	} else {
+		f->why = errno;
+		buf_free(&path);
+	}
+	buf_free(&f->held);
 }
 
 void
 spool_free(struct spool *s)
 {
 	while (s->oldest != NULL)
-		remove_file(s->oldest);
-}
-
-static void
-fail(struct spool_file *f, int why)
-{
-	stop(f);
-	if (f->path != NULL && f->size == 0)
-		remove_file(f);
-	/* It is being written, so it was not closed, nor freed.
-	 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
-	f->why = why;
-}
-
-/* Writes what fits. (All handlers have SA_RESTART, so there is no EINTR.) */
-static void
-save(struct spool_file *f, const char *p, size_t n)
-{
-	int64_t want = (int64_t)n, most = f->spool->limit - f->size;
-	int64_t fits = make_room(f, want < most ? want : most), left;
-	ssize_t done;
-
-	for (left = fits; left > 0; left -= done, p += done) {
-		done = write(f->fd, p, (size_t)left);
-		if (done < 0) {
-			fail(f, errno);
-			return;
-		}
-		f->size += done;
-		f->spool->total += done;
-	}
-	if (fits < want)
-		fail(f, fits == most ? FILE_FULL : SPOOL_FULL);
-}
-
-/* Makes the file, unless it is there, out of what was held so far. */
-static void
-make_file(struct spool_file *f)
-{
-	struct spool_file **link = &f->spool->oldest;
-	struct buf path = { NULL, 0, 0, false };
-
-	if (f->path != NULL || f->why != 0)
-		return;
-	buf_add(&path, f->spool->dir, "/boris-", f->spool->name);
-	buf_number(&path, "-", ++f->spool->count, ".log");
-	buf_putc(&path, '\0');
-	if (!path.failed)
-		f->fd = open(path.data, O_WRONLY | O_CREAT | O_EXCL |
-		    O_CLOEXEC, 0600);
-	if (f->fd < 0) {
-		fail(f, path.failed ? ENOMEM : errno);
-		buf_free(&path);
-		return;
-	}
-	fchmod(f->fd, 0600);  /* whatever the umask */
-	f->path = path.data;
-	while (*link != NULL)
-		link = &(*link)->next;
-	*link = f;
-	save(f, f->held.data, f->held.len);
-	buf_free(&f->held);
+		spool_remove(s->oldest);
 }
 
 struct spool_file *
 spool_open(struct spool *s)
 {
-	struct spool_file *f = calloc(1, sizeof(*f));
+	struct spool_file *f = mem_get(sizeof(*f));
 
-	if (f == NULL)
-		return NULL;
 	f->spool = s;
 	f->fd = -1;
 	f->why = s->limit > 0 ? 0 : FILE_FULL;
@@ -165,14 +146,13 @@ spool_open(struct spool *s)
 void
 spool_close(struct spool_file *f)
 {
-	if (f == NULL)
-		return;
-	stop(f);
-	if (f->path != NULL && !(f->ended && f->named))
-		remove_file(f);
+	spool_end(f);
+	buf_free(&f->held);
 	f->closed = true;
 	if (f->path == NULL)
 		free(f);
+	else if (!f->named)
+		spool_remove(f);
 }
 
 void
@@ -180,40 +160,37 @@ spool_write(struct spool_file *f, const void *bytes, size_t n)
 {
 	if (f->path == NULL && f->why == 0 && f->held.len + n <= HELD_BYTES) {
 		buf_put(&f->held, bytes, n);
-		if (!f->held.failed)
-			return;
+		return;
 	}
-	make_file(f);
+	spool_make(f);
 	if (f->fd >= 0)
-		save(f, bytes, n);
+		spool_save(f, bytes, n);
 }
 
 void
 spool_end(struct spool_file *f)
 {
 	f->ended = true;
-	if (f->fd >= 0)
-		stop(f);
+	fd_close(&f->fd);
 }
 
 void
 spool_tell(struct spool_file *f, bool raw, struct buf *b)
 {
-	make_file(f);
+	const char *why;
+
+	spool_make(f);
 	if (f->ended)
-		stop(f);
+		fd_close(&f->fd);
 	f->named = true;
-	if (f->path != NULL)
+	why = f->why > 0 ? strerror(f->why) : reasons[-f->why];
+	if (f->path == NULL)
+		buf_add(b, "; full output not saved: ", f->why > 0
+		    ? f->spool->dir : "", f->why > 0 ? ": " : "", why);
+	else
 		buf_add(b, "; full output", raw ? ", raw: " : ": ", f->path);
-	if (f->why != 0)
-		buf_add(b, f->path != NULL ? " (incomplete: " :
-		    "; full output not saved: ",
-		    f->path == NULL && f->why > 0 ? f->spool->dir : "",
-		    f->path == NULL && f->why > 0 ? ": " : "",
-		    f->why == FILE_FULL ? "it is over --save-limit" :
-		    f->why == SPOOL_FULL ? "this session's files reached four "
-		    "times --save-limit" : strerror(f->why),
-		    f->path != NULL ? ")" : "");
+	if (f->path != NULL && f->why != 0)
+		buf_add(b, " (incomplete: ", why, ")");
 }
 
 const char *

@@ -20,19 +20,14 @@ struct spool {
 	struct spool_file *oldest;  /* those that are there, by age */
 };
 
-void spool_init(struct spool *, const char *dir, const char *name,
-                int64_t limit);
 void spool_free(struct spool *);  /* removes every file */
 
-/* For a stream that begins; the spool has to outlive it. NULL: no memory. */
+/* For a stream that begins; the spool has to outlive it. */
 struct spool_file *spool_open(struct spool *);
 void spool_close(struct spool_file *);  /* it stays if spool_tell() named it */
-
 /* Takes what is printed. If it can't be saved, spool_tell() says so. */
 void spool_write(struct spool_file *, const void *bytes, size_t n);
-
 void spool_end(struct spool_file *);  /* no more will come */
-
 /* Appends "; full output: PATH" ("..., raw: PATH"), or why it is not whole. */
 void spool_tell(struct spool_file *, bool raw, struct buf *);
 const char *spool_path(const struct spool_file *);  /* NULL: there is none */

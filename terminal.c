@@ -23,8 +23,6 @@
 #include "io.h"
 #include "proc.h"
 
-/* -- Its two ends ------------------------------------------------------ */
-
 /* Opens the other end of that master; -1 with errno. (ptsname() would bring
  * printf() into a static binary, 16 KB.) */
 static int
@@ -32,14 +30,13 @@ open_slave(int master)
 {
 #ifdef TIOCGPTN
 	char name[32];
-	struct buf b = { name, 0, sizeof(name), false };
+	struct buf b = { name, 0, sizeof(name) };
 	unsigned number;
 
 	if (ioctl(master, TIOCGPTN, &number) < 0)
 		return -1;
-	buf_number(&b, "/dev/pts/", number, "");
-	buf_putc(&b, '\0');
-	return open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	buf_add(&b, "/dev/pts/", NUM(number));
+	return open(buf_text(&b), O_RDWR | O_NOCTTY | O_CLOEXEC);
 #else
 	return open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
 #endif
@@ -67,8 +64,6 @@ terminal_open(int end[2])
 	return -1;
 }
 
-/* -- What is typed ------------------------------------------------------ */
-
 bool
 terminal_mode(int master, bool *lines, bool *shows)
 {
@@ -81,45 +76,6 @@ terminal_mode(int master, bool *lines, bool *shows)
 	return true;
 }
 
-/* Does the terminal send or drop the line at this character? */
-static bool
-ends_line(const struct termios *mode, unsigned char c)
-{
-	static const int always[] = { VEOF, VEOL, VKILL };
-	static const int signals[] = { VINTR, VQUIT, VSUSP };
-	int i;
-
-	for (i = 0; i < 3 && c != _POSIX_VDISABLE; i++) {
-		if (c == mode->c_cc[always[i]] ||
-		    ((mode->c_lflag & ISIG) && c == mode->c_cc[signals[i]]))
-			return true;
-	}
-	return c == '\n' || (c == '\r' && (mode->c_iflag & ICRNL));
-}
-
-size_t
-terminal_line(int master, size_t line, const struct buf *text)
-{
-	struct termios mode;
-	unsigned char c;
-	size_t i;
-
-	if (tcgetattr(master, &mode) < 0)
-		return 0;
-	for (i = 0; i < text->len && line <= TERMINAL_LINE; i++) {
-		c = (unsigned char)text->data[i];
-		if (ends_line(&mode, c))
-			line = 0;
-		else if (c != mode.c_cc[VERASE])
-			line++;
-		else if (line > 0)
-			line--;
-	}
-	return line;
-}
-
-/* -- Who reads it ------------------------------------------------------- */
-
 #ifdef ON_LINUX
 /* Does this system call wait for events, one of which may be input? */
 static bool
@@ -129,11 +85,10 @@ waits_for_events(long number)
 #ifdef SYS_poll
 		SYS_poll, SYS_epoll_wait,
 #endif
-#ifdef SYS_select
-		SYS_select,
-#endif
 #ifdef SYS__newselect
 		SYS__newselect,
+#elif defined(SYS_select)
+		SYS_select,
 #endif
 #ifdef SYS_ppoll
 		SYS_ppoll, SYS_pselect6,
@@ -143,11 +98,13 @@ waits_for_events(long number)
 #endif
 		SYS_epoll_pwait
 	};
-	size_t i = 0;
+	size_t i;
 
-	while (i < sizeof(calls) / sizeof(calls[0]) && calls[i] != number)
-		i++;
-	return i < sizeof(calls) / sizeof(calls[0]);
+	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		if (calls[i] == number)
+			return true;
+	}
+	return false;
 }
 
 /* Are the system calls of that program numbered as ours: has it the same class,
@@ -167,19 +124,16 @@ static bool
 leads_to(pid_t pid, int64_t fd, dev_t terminal)
 {
 	char name[64];
-	struct buf b = { name, 0, sizeof(name), false };
+	struct buf b = { name, 0, sizeof(name) };
 	struct stat st;
 
-	buf_number(&b, "/proc/", pid, "/fd/");
-	buf_int(&b, fd);
-	buf_putc(&b, '\0');
-	return stat(name, &st) == 0 && S_ISCHR(st.st_mode) &&
-	    (st.st_rdev == terminal ||
-	    (major(st.st_rdev) == 5 && minor(st.st_rdev) == 0));
+	buf_add(&b, "/proc/", NUM(pid), "/fd/", NUM(fd));
+	return stat(buf_text(&b), &st) == 0 && S_ISCHR(st.st_mode) &&
+	    (st.st_rdev == terminal || st.st_rdev == makedev(5, 0));
 }
 
 /* /proc/PID/syscall is the number of the call that the thread is in, and its
- * arguments; or a word, or -1, if it is in none. */
+ * arguments; or -1, if it is in none, or "running". */
 static enum terminal_prompt
 thread_prompts(pid_t thread, pid_t group, dev_t terminal)
 {
@@ -191,59 +145,48 @@ thread_prompts(pid_t thread, pid_t group, dev_t terminal)
 		return getpgid(thread) == group ? TERMINAL_MAY_PROMPT
 		    : TERMINAL_BUSY;  /* it has ended */
 	number = digits_value(text, 10, &rest);
-	if (number < 0)
-		return TERMINAL_BUSY;
-	if (!has_our_calls(thread) || waits_for_events(number))
+	if (number >= 0 && (!has_our_calls(thread) || waits_for_events(number)))
 		return TERMINAL_MAY_PROMPT;
-	if ((number == SYS_read || number == SYS_readv) &&
+	return (number == SYS_read || number == SYS_readv) &&
 	    strncmp(rest, " 0x", 3) == 0 &&
-	    leads_to(thread, digits_value(rest + 3, 16, &rest), terminal))
-		return TERMINAL_PROMPTS;
-	return TERMINAL_BUSY;
+	    leads_to(thread, digits_value(rest + 3, 16, &rest), terminal)
+	    ? TERMINAL_PROMPTS : TERMINAL_BUSY;
 }
 
+/* What is found of the processes of a group; or of the threads of one of them.
+ * While the main thread runs, the program is at work, whatever events its other
+ * threads wait for. */
 static enum terminal_prompt
-process_prompts(pid_t pid, pid_t group, dev_t terminal)
+find_prompt(pid_t process, pid_t group, dev_t terminal)
 {
-	enum terminal_prompt found = TERMINAL_BUSY, one;
-	char name[64];
-	struct buf b = { name, 0, sizeof(name), false };
+	enum terminal_prompt one, found = TERMINAL_BUSY;
+	char name[64], main[2];
+	struct buf b = { name, 0, sizeof(name) };
 	const struct dirent *entry;
-	pid_t thread;
+	bool any = process > 0;
 	DIR *dir;
+	pid_t pid;
 
-	buf_number(&b, "/proc/", pid, "/task");
-	buf_putc(&b, '\0');
-	dir = opendir(name);
-	if (dir == NULL)
-		return thread_prompts(pid, group, terminal);
+	buf_add(&b, "/proc/", any ? NUM(process) : "", any ? "/task" : "");
+	dir = opendir(buf_text(&b));
+	if (dir == NULL)  /* it has ended, or may not be looked at */
+		return any && getpgid(process) != group ? TERMINAL_BUSY
+		    : TERMINAL_MAY_PROMPT;
 	while (found != TERMINAL_PROMPTS && (entry = readdir(dir)) != NULL) {
-		thread = (pid_t)atoi(entry->d_name);
-		one = thread > 0 ? thread_prompts(thread, group, terminal)
-		    : TERMINAL_BUSY;
+		pid = (pid_t)atoi(entry->d_name);
+		if (pid <= 0 || (process == 0 && getpgid(pid) != group))
+			continue;
+		any = true;
+		one = process == 0 ? find_prompt(pid, group, terminal)
+		    : thread_prompts(pid, group, terminal);
 		found = one > found ? one : found;
 	}
 	closedir(dir);
-	return found;
-}
-
-/* Its foreground group, empty for a moment when a shell takes it back */
-static enum terminal_prompt
-group_prompts(DIR *dir, pid_t group, dev_t terminal)
-{
-	enum terminal_prompt found = TERMINAL_BUSY, one;
-	const struct dirent *entry;
-	bool any = false;
-	pid_t pid;
-
-	while (found != TERMINAL_PROMPTS && (entry = readdir(dir)) != NULL) {
-		pid = (pid_t)atoi(entry->d_name);
-		if (pid <= 0 || getpgid(pid) != group)
-			continue;
-		any = true;
-		one = process_prompts(pid, group, terminal);
-		found = one > found ? one : found;
-	}
+	if (found == TERMINAL_MAY_PROMPT && process > 0 &&
+	    proc_read(process, "/syscall", main, sizeof(main)) > 0 &&
+	    *main == 'r')
+		return TERMINAL_BUSY;
+	/* A group is empty for a moment when a shell takes it back. */
 	return any ? found : TERMINAL_MAY_PROMPT;
 }
 #endif
@@ -251,19 +194,15 @@ group_prompts(DIR *dir, pid_t group, dev_t terminal)
 enum terminal_prompt
 terminal_prompts(int master, int slave)
 {
-	enum terminal_prompt found = TERMINAL_MAY_PROMPT;
 #ifdef ON_LINUX
 	pid_t group = tcgetpgrp(master);
 	struct stat st;
-	DIR *dir = opendir("/proc");
 
-	if (dir != NULL && group > 0 && fstat(slave, &st) == 0)
-		found = group_prompts(dir, group, st.st_rdev);
-	if (dir != NULL)
-		closedir(dir);
+	if (group > 0 && fstat(slave, &st) == 0)
+		return find_prompt(0, group, st.st_rdev);
 #else
 	(void)master;
 	(void)slave;
 #endif
-	return found;
+	return TERMINAL_MAY_PROMPT;
 }

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "buf.h"
-#include "limits.h"
+#include "options.h"
 
 /* A terminal of 50 lines and 200 columns that no program inherits: its master,
  * non-blocking, and what programs read and write (I1). 0, or -1 with errno. */
@@ -15,12 +15,6 @@ int terminal_open(int end[2]);
 
 /* Does it take lines, and show what is typed? False: it has been closed. */
 bool terminal_mode(int master, bool *lines, bool *shows);
-
-enum { TERMINAL_LINE = LINE_TYPED_MOST };  /* bytes that it takes of one (I2) */
-
-/* It takes lines, and `line` bytes of one have been typed. How many will there
- * be with this text? More than TERMINAL_LINE: it would cut one. */
-size_t terminal_line(int master, size_t line, const struct buf *text);
 
 /* Does its foreground process group wait for input, that is, ask (I3)? */
 enum terminal_prompt {

@@ -2,79 +2,562 @@
 
 #include "tools.h"
 
+#include <stddef.h>
 #include <string.h>
 
-#include "arguments.h"
-#include "limits.h"
+#include "edit.h"
+#include "results.h"
 
-enum { DIR_SHOWN = 60 };  /* bytes of a directory in a description */
+enum {
+	SNIPPET = 80,          /* bytes of a wrong value that are quoted */
+	NAMES_TOLD = 10,       /* unknown names of one call (P4) */
+	DESCRIBED_MOST = 1380, /* bytes of a description (B6), less a name */
+	NAME_SHOWN = 80,       /* bytes of a directory's name there (F4) */
+	WAIT_UNTIL = 30000,    /* ms; of a wait with `until` (W2) */
+	WAIT_TERMINAL = 10000  /* ms; of one for a terminal (W2) */
+};
 
-bool
-tools_offer(const struct tools_options *o, int tool)
+enum { BASH, TASK_OUTPUT, EDIT, TOOLS };
+
+static bool
+is_offered(const struct options *o, const struct tool *t)
 {
-	return tool == EDIT ? o->edit : o->bash;
+	return *(const bool *)((const char *)o + t->option);
+}
+
+/* -- Arguments --------------------------------------------------------- */
+
+enum {
+	COMMAND, TIMEOUT, IN_BACKGROUND, TTY, INPUT, CHECK_PID, KILL_PID,
+	TASK_ID, WAIT, UNTIL, NEW, CWD, STDIN, TRUNCATE, LIMIT, DESCRIPTION,
+	PATH, OLD, NEW_TEXT, ALL, ARGUMENTS
+};
+
+enum {
+	EMPTY = 1,      /* an empty string is meant; of the others it counts as
+	                 * absent beside a command, and so does the pid 0, since
+	                 * some clients fill in everything (P4) */
+	HANDLE = 2,     /* it names a task, by its id or its pid */
+	NAME = 4,       /* of a file: `most` counts bytes; it has no NUL */
+	LINE = 8,       /* it has no newline */
+	COMMAND_TEXT = 16,  /* it is not blank, and has no NUL */
+	TYPED = 32      /* it goes with `input` (I2) */
+};
+
+/* The words of TRUNCATE_HEAD and so on */
+static const char *const truncate_words[] = { "head", "tail", "both" };
+
+/* What the model is told of an argument by bash, task_output and edit, and what
+ * it should be. The numbers in these texts are those of options.h. */
+/* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): rows read so */
+static const struct argument {
+	const char *name;
+	enum json_type type;
+	const char *says[TOOLS];  /* NULL: it is not taken */
+	int flags;
+	int64_t least, most;   /* an integer; characters of a string; 0: any */
+	const char *right;     /* what it should be, beside its type; or NULL */
+	bool is_word;          /* one of truncate_words[] */
+} arguments[ARGUMENTS] = {
+	[COMMAND] = { "command", .type = JSON_STRING, { "What to run" },
+	    EMPTY | COMMAND_TEXT, .right = " that is not blank and has no NUL "
+	    "character (\\0 for printf)" },
+	[TIMEOUT] = { "timeout", .type = JSON_NUMBER, { "Milliseconds until it "
+	    "is terminated, at most 600000; with run_in_background or tty at "
+	    "most 86400000, default none" }, .least = 1,
+	    .right = " of milliseconds from 1 to 600000 (task: 86400000)" },
+	[IN_BACKGROUND] = { "run_in_background", .type = JSON_BOOL,
+	    { "true: start a task, return at once or after wait or until" } },
+	[TTY] = { "tty", .type = JSON_BOOL,
+	    { "true: start a task with a terminal, to talk to a program" } },
+	[INPUT] = { "input", .type = JSON_STRING, { "Instead of command, with "
+	    "task_id: type this into its terminal (\\n is Enter, \\u0003 "
+	    "Ctrl-C, \\u0004 end of file), return what it prints" }, TYPED },
+	[CHECK_PID] = { "check_pid", .type = JSON_NUMBER,
+	    { "Instead of command: look at the task of this pid" },
+	    HANDLE, .right = ", as bash has returned it" },
+	[KILL_PID] = { "kill_pid", .type = JSON_NUMBER,
+	    { "Instead of command: end the task of this pid" },
+	    HANDLE, .right = ", as bash has returned it" },
+	[TASK_ID] = { "task_id", .type = JSON_STRING, { "The task to type into "
+	    "or that of check_pid or kill_pid, where its start asks for it",
+	    [TASK_OUTPUT] = "As bash has returned it" },
+	    HANDLE | TYPED, .right = ", as bash has returned it" },
+	[WAIT] = { "wait", .type = JSON_NUMBER, { "With run_in_background, tty "
+	    "or input: milliseconds to wait (default 0; with tty or input "
+	    "10000)", [TASK_OUTPUT] = "Milliseconds to wait for its end, or "
+	    "with new for new output, at most 600000 (default 0)" },
+	    TYPED, .right = " of milliseconds from 0 to 600000" },
+	[UNTIL] = { "until", .type = JSON_STRING, { "With run_in_background, "
+	    "tty or input: return when this text has been printed (default of "
+	    "wait: 30000)", [TASK_OUTPUT] = "Wait until this text has been "
+	    "printed since the last look (default of wait: 30000)" },
+	    LINE | TYPED, 1, 1000, " of 1 to 1000 characters in a line" },
+	[NEW] = { "new", .type = JSON_BOOL, {
+	    [TASK_OUTPUT] = "true: only what is new since the last look" } },
+	[CWD] = { "cwd", .type = JSON_STRING,
+	    { "Directory to start in; ~ and variables are not expanded" }, NAME,
+	    1, PATH_MOST, " of at most 4096 bytes, the name of a directory" },
+	[STDIN] = { "stdin", .type = JSON_STRING,
+	    { "What the command reads as standard input" }, EMPTY },
+	[TRUNCATE] = { "truncate", .type = JSON_STRING,
+	    { "Which part of long output to return" },
+	    .right = ", one of head, tail and both", .is_word = true },
+	[LIMIT] = { "limit", .type = JSON_NUMBER,
+	    { "At most so many characters of each stream are returned" },
+	    0, 200, 100000, " from 200 to 100000" },
+	[DESCRIPTION] = { "description", .type = JSON_STRING,
+	    { "What it is for, in short, for the list of tasks" }, TYPED },
+	[PATH] = { "path", .type = JSON_STRING, {
+	    [EDIT] = "The file, absolute or in the working directory" },
+	    NAME, 1, PATH_MOST, " of at most 4096 bytes, the name of a file" },
+	[OLD] = { "old", .type = JSON_STRING, {
+	    [EDIT] = "The text to replace, exactly as it stands there" } },
+	[NEW_TEXT] = { "new", .type = JSON_STRING, {
+	    [EDIT] = "What comes in its place, or the whole new file" } },
+	[ALL] = { "all", .type = JSON_BOOL, {
+	    [EDIT] = "true: replace it wherever it stands" } }
+};
+
+/* What other shells' tools are called, and what does it here (P4) */
+static const struct foreign { const char *name, *here; } foreign[] = {
+	{ "Bash", ": it is bash here" },
+	{ "exec_command", ": it is bash here" },
+	{ "shell", ": it is bash here" },
+	{ "BashOutput", ": it is task_output here" },
+	{ "TaskOutput", ": it is task_output here" },
+	{ "KillShell", ": it is bash with kill_pid here" },
+	{ "TaskStop", ": it is bash with kill_pid here" },
+	{ "write_stdin", ": it is bash with input and task_id here" },
+	{ NULL, "" }
+};
+
+/* A call whose arguments are being read. The functions that read return false
+ * if one is wrong, and the refusal says which. */
+struct reading {
+	const struct tool *tools;  /* all of them; which is called: */
+	int tool;
+	const struct options *options;
+	const struct reader *reader;
+	struct json given[ARGUMENTS];
+	int64_t number[ARGUMENTS];  /* an integer, or the place among words */
+	struct job **job;
+	struct waiting *wait;
+	struct buf *refusal;
+};
+
+/* ms. What outlives its call goes on, and so gets longer (K2). */
+static int64_t
+usual_timeout(const struct options *o, const struct reader *r)
+{
+	return o->timeout > 0 ? o->timeout
+	    : r->call_limit > 0 ? TIMEOUT_MOST : TIMEOUT_USUAL;
+}
+
+static bool
+is_given(const struct reading *r, int argument)
+{
+	return r->given[argument].text != NULL;
+}
+
+#define refuse_call(r, ...) (buf_add((r)->refusal, __VA_ARGS__), false)
+
+static bool
+must_have(struct reading *r, int argument)
+{
+	const struct argument *a = &arguments[argument];
+
+	return is_given(r, argument) || refuse_call(r, "argument \"", a->name,
+	    "\" is missing: ", a->says[r->tool]);
+}
+
+/* The start of a value; json_string() mends a character that is cut. */
+static void
+put_snippet(struct buf *b, struct json value)
+{
+	buf_put(b, value.text, value.len < SNIPPET ? value.len : SNIPPET);
+	buf_add(b, value.len > SNIPPET ? "..." : "");
+}
+
+/* 'argument "timeout" must be X, not Y' */
+static bool
+refuse_value(struct reading *r, int argument)
+{
+	const struct argument *a = &arguments[argument];
+
+	buf_add(r->refusal, "argument \"", a->name, "\" must be ",
+	    a->type == JSON_BOOL ? "true or false"
+	    : a->type == JSON_NUMBER ? "an integer" : "a string",
+	    a->right != NULL ? a->right : "", ", not ");
+	put_snippet(r->refusal, r->given[argument]);
+	return false;
+}
+
+/* An argument that the tool takes; ARGUMENTS: none of that name */
+static int
+find_argument(struct json name, int tool)
+{
+	int i = 0;
+
+	while (i < ARGUMENTS && (arguments[i].says[tool] == NULL ||
+	    !json_is(name, arguments[i].name)))
+		i++;
+	return i;
+}
+
+/* One that the tool does not take; perhaps another does that is offered. */
+static void
+add_unknown(struct reading *r, struct json name)
+{
+	int other = 0;
+
+	buf_add(r->refusal, r->refusal->len == 0 ? "unknown argument " : ", ");
+	put_snippet(r->refusal, name);
+	while (other < TOOLS && (!is_offered(r->options, &r->tools[other]) ||
+	    find_argument(name, other) == ARGUMENTS))
+		other++;
+	if (other < TOOLS)
+		buf_add(r->refusal, ", which ", r->tools[other].name,
+		    " takes");
+}
+
+/* "5000" counts as 5000, and "true" as true (P4). */
+static struct json
+unquoted(struct json value, enum json_type type)
+{
+	struct json inner;
+
+	if (json_type(value) != JSON_STRING || value.len < 3)
+		return value;
+	inner = json_check(value.text + 1, value.len - 2);
+	return json_type(inner) == type ? inner : value;
+}
+
+/* Is it as if absent? */
+static bool
+is_absent(const struct reading *r, int i)
+{
+	struct json value = r->given[i];
+	int64_t n;
+
+	if (json_type(value) == JSON_NULL)
+		return true;
+	if (!is_given(r, COMMAND) || (arguments[i].flags & EMPTY))
+		return false;
+	return json_is(value, "") || ((arguments[i].flags & HANDLE) &&
+	    json_int(unquoted(value, JSON_NUMBER), &n) && n == 0);
+}
+
+/* Is it of its type, and a number within its bounds? */
+static bool
+is_right(struct reading *r, int i)
+{
+	const struct argument *a = &arguments[i];
+	struct json value = r->given[i];
+	int64_t *n = &r->number[i];
+	bool integer = json_int(value, n);
+
+	if (a->flags & HANDLE)
+		return integer || json_type(value) == JSON_STRING;
+	if (a->type == JSON_NUMBER)
+		return integer && *n >= a->least &&
+		    (a->most == 0 || *n <= a->most);
+	for (*n = 0; a->is_word && *n < 3; ++*n) {
+		if (json_is(value, truncate_words[*n]))
+			return true;
+	}
+	return !a->is_word && json_type(value) == a->type;
+}
+
+/* Sorts the members into given[]; of equal names the last counts. One that the
+ * client has added of its own accord is dropped (K1). */
+static bool
+sort_members(struct reading *r, struct json members)
+{
+	const char *added = r->reader->client->adds, *before = " takes ";
+	struct json name, value;
+	size_t at = 0;
+	int i, unknown = 0;
+
+	while (json_next(members, &at, &name, &value)) {
+		i = find_argument(name, r->tool);
+		if (i < ARGUMENTS)
+			r->given[i] = arguments[i].flags & HANDLE ? value
+			    : unquoted(value, arguments[i].type);
+		else if ((added == NULL || !json_is(name, added)) &&
+		    unknown++ < NAMES_TOLD)
+			add_unknown(r, name);
+	}
+	if (unknown == 0)
+		return true;
+	if (unknown > NAMES_TOLD)
+		buf_add(r->refusal, " and ", NUM(unknown - NAMES_TOLD),
+		    " more");
+	buf_add(r->refusal, "; ", r->tools[r->tool].name);
+	for (i = 0; i < ARGUMENTS; i++) {
+		if (arguments[i].says[r->tool] != NULL) {
+			buf_add(r->refusal, before, arguments[i].name);
+			before = ", ";
+		}
+	}
+	return false;
+}
+
+/* Decodes a string and looks at its bounds; of one that is not given the buffer
+ * stays empty. */
+static bool
+take_text(struct reading *r, int i, struct buf *b)
+{
+	const struct argument *a = &arguments[i];
+	size_t most = (size_t)a->most;
+
+	if (!is_given(r, i))
+		return true;
+	if (!json_decode(r->given[i], b))
+		return refuse_call(r, "out of memory for ", a->name);
+	if ((a->least > 0 && b->len == 0) ||
+	    (most > 0 && (a->flags & NAME ? b->len > most
+	    : utf8_cut(b, (int)most) < b->len)) ||
+	    (a->flags & LINE && buf_has(b, '\n')) ||
+	    (a->flags & (NAME | COMMAND_TEXT) && buf_has(b, '\0')) ||
+	    (a->flags & COMMAND_TEXT &&
+	    strspn(buf_text(b), " \t\n\r\v\f") == b->len))
+		return refuse_value(r, i);
+	return true;
+}
+
+static bool
+take_path(struct reading *r, int argument, char **name)
+{
+	struct buf b = { NULL, 0, 0 };
+	bool taken = take_text(r, argument, &b);
+
+	if (taken && b.len > 0)
+		*name = buf_text(&b);
+	else
+		buf_free(&b);
+	return taken;
+}
+
+/* `wait` and `until` of any tool (W2, W3) */
+static bool
+take_wait(struct reading *r, int64_t usual)
+{
+	struct waiting *w = r->wait;
+
+	w->time = is_given(r, WAIT) ? r->number[WAIT]
+	    : is_given(r, UNTIL) ? WAIT_UNTIL : usual;
+	if (w->time > WAIT_MOST)
+		w->time = WAIT_MOST;
+	return take_text(r, UNTIL, &w->until);
+}
+
+/* The task that these arguments name; a string may be either. */
+static bool
+take_handle(struct reading *r, int pid, int id)
+{
+	json_int(unquoted(r->given[pid], JSON_NUMBER), &r->wait->pid);
+	if (json_type(r->given[id]) != JSON_STRING)
+		json_verbatim(r->given[id], &r->wait->id);
+	return take_text(r, id, &r->wait->id);
+}
+
+/* -- What each tool reads ---------------------------------------------- */
+
+/* What is to be run */
+static bool
+read_command(struct reading *r, bool background)
+{
+	struct job *job = *r->job = job_new(r->options);
+	bool terminal = json_true(r->given[TTY]);
+	int64_t most = background ? TASK_TIMEOUT_MOST : TIMEOUT_MOST;
+
+	if (is_given(r, TASK_ID))
+		return refuse_call(r, "task_id does not go with command; to "
+		    "read a task use task_output, to type into it input");
+	if (terminal && is_given(r, STDIN))
+		return refuse_call(r, "stdin does not go with tty; give input "
+		    "with the task_id that the start returns");
+	if (terminal && is_given(r, IN_BACKGROUND) &&
+	    !json_true(r->given[IN_BACKGROUND]))
+		return refuse_call(r, "run_in_background: false does not go "
+		    "with tty: true, which always starts a task");
+	job->background = background;
+	job->timeout = is_given(r, TIMEOUT) ? r->number[TIMEOUT]
+	    : background ? 0 : usual_timeout(r->options, r->reader);
+	job->capped = job->timeout > most;
+	if (job->capped)
+		job->timeout = most;
+	job->bounds.how = is_given(r, TRUNCATE)
+	    ? (enum truncate)r->number[TRUNCATE] : r->options->truncate;
+	job->bounds.limit = r->number[LIMIT];
+	job->exec.terminal = terminal;
+	job->exec.env = terminal ? ENV_TERMINAL : background ? ENV_TASK
+	    : ENV_COMMAND;
+	job->exec.has_input = is_given(r, STDIN);
+	if (!take_text(r, COMMAND, &job->exec.text) ||
+	    !take_text(r, STDIN, &job->exec.input) ||
+	    !take_text(r, DESCRIPTION, &job->description) ||
+	    !take_path(r, CWD, &job->cwd))
+		return false;
+	job->description.len = utf8_cut(&job->description, COMMAND_SHOWN);
+	buf_shrink(&job->description);
+	return take_wait(r, terminal ? WAIT_TERMINAL : 0);
+}
+
+/* What is to be typed (I2) */
+static bool
+read_input(struct reading *r)
+{
+	int i;
+
+	for (i = 0; i < ARGUMENTS; i++) {
+		if (is_given(r, i) && !(arguments[i].flags & TYPED))
+			return refuse_call(r, arguments[i].name, " does not go "
+			    "with input, which takes task_id, wait, until and "
+			    "description");
+	}
+	r->wait->action = WAIT_TYPE;
+	r->wait->only_new = true;
+	return must_have(r, TASK_ID) && take_handle(r, TASK_ID, TASK_ID) &&
+	    take_text(r, INPUT, &r->wait->input) &&
+	    take_wait(r, WAIT_TERMINAL);
+}
+
+/* One of four arguments says what is to be done. */
+static bool
+has_one_way(struct reading *r)
+{
+	static const int ways[] = { COMMAND, INPUT, CHECK_PID, KILL_PID };
+	int i, n = 0;
+
+	for (i = 0; i < 4; i++) {
+		if (is_given(r, ways[i]))
+			buf_add(r->refusal, n++ > 0 ? " and " : "",
+			    arguments[ways[i]].name);
+	}
+	if (n == 1) {
+		buf_free(r->refusal);
+		return true;
+	}
+	return refuse_call(r, n == 0 ? "none" : "", " given; give exactly one "
+	    "of command, input, check_pid and kill_pid",
+	    n == 0 && is_given(r, TASK_ID) ? "; to read a task use task_output"
+	    : "");
+}
+
+static bool
+read_bash(struct reading *r)
+{
+	bool runs = is_given(r, COMMAND), ends = is_given(r, KILL_PID);
+	int pid = ends ? KILL_PID : CHECK_PID;
+	bool background = runs && (json_true(r->given[IN_BACKGROUND]) ||
+	    json_true(r->given[TTY]));
+	/* Beside a command a wait of 0 was only filled in (P4). */
+	bool waits = is_given(r, UNTIL) || (is_given(r, WAIT) &&
+	    !(runs && r->number[WAIT] == 0));
+
+	if (!has_one_way(r))
+		return false;
+	if (is_given(r, INPUT))
+		return read_input(r);
+	if (waits && !background)
+		return refuse_call(r, "wait and until count only with "
+		    "run_in_background: true, tty: true or input, or in "
+		    "task_output");
+	if (runs)
+		return read_command(r, background);
+	r->wait->action = ends ? WAIT_KILL : WAIT_LOOK;
+	r->wait->only_new = ends;
+	r->wait->by_pid = true;
+	return take_handle(r, pid, is_given(r, TASK_ID) ? TASK_ID : pid);
+}
+
+static bool
+read_task(struct reading *r)
+{
+	bool listed = !is_given(r, TASK_ID);
+
+	/* Where many clients share the server ids are secrets (H6). */
+	if (listed && r->reader->shared)
+		return must_have(r, TASK_ID);
+	if (listed && (is_given(r, UNTIL) || is_given(r, NEW)))
+		return refuse_call(r, is_given(r, UNTIL) ? "until" : "new",
+		    " counts only with task_id; without it all tasks are "
+		    "listed, with wait as soon as one has ended");
+	r->wait->action = listed ? WAIT_LIST : WAIT_LOOK;
+	r->wait->only_new = json_true(r->given[NEW]);
+	return (listed || take_handle(r, TASK_ID, TASK_ID)) && take_wait(r, 0);
+}
+
+static bool
+read_edit(struct reading *r)
+{
+	struct job *job = *r->job = job_new(r->options);
+	struct edit *e = mem_get(sizeof(*e));
+
+	job->run = edit_run;
+	job->work = e;
+	job->free_work = edit_free;
+	e->makes = !is_given(r, OLD);
+	e->all = json_true(r->given[ALL]);
+	if (!must_have(r, PATH) || !must_have(r, NEW_TEXT))
+		return false;
+	if (json_is(r->given[OLD], "") ||
+	    json_equal(r->given[OLD], r->given[NEW_TEXT]))
+		return refuse_call(r, "old must not be empty or equal new; "
+		    "omit old to create a file");
+	if (!take_text(r, OLD, &e->old) || !take_text(r, NEW_TEXT, &e->new) ||
+	    !take_path(r, PATH, &e->path))
+		return false;
+	job->work_bytes = e->old.cap + e->new.cap + strlen(e->path);
+	return true;
 }
 
 /* -- Descriptions ------------------------------------------------------ */
 
-/* In ms. A command that outlives its call goes on, so it gets longer (K2). */
-static int64_t
-usual_timeout(const struct tools_options *o, const struct reader *r)
-{
-	return o->timeout > 0 ? o->timeout : r->call_limit > 0 ? TIMEOUT_MOST
-	    : TIMEOUT_USUAL;
-}
-
-/* What the fences hold, in sentences (F4): the first directory, and how many
- * more there are */
+/* What the fences hold, in sentences (F4): as many of the directories as there
+ * is room for in a description that begins there, but one always. */
 static void
-put_fences(struct buf *b, const struct tools_options *o)
+put_fences(struct buf *b, const struct options *o, size_t begin)
 {
-	const char *dir = o->write;
-	size_t len = dir != NULL ? strlen(dir) : 0;
-	int more = 0;
+	const char *at;
+	size_t names, len;
+	int hidden = 0, left = 0;
 
-	if (dir != NULL) {
-		buf_puts(b, " Commands write nowhere but below ");
-		json_escaped(b, dir, len < DIR_SHOWN ? len : DIR_SHOWN);
-		buf_puts(b, len < DIR_SHOWN ? "" : "...");
-		while (*(dir += strlen(dir) + 1) != '\0')
-			more++;
-		if (more > 0) {
-			buf_puts(b, " and ");
-			buf_int(b, more);
-			buf_puts(b, " more");
-		}
-		buf_puts(b, ".");
-	}
+	for (at = o->hide; at != NULL && *at != '\0'; at += strlen(at) + 1)
+		hidden++;
 	if (o->no_network)
-		buf_puts(b, " Commands reach no network but their own "
+		buf_add(b, " Commands reach no network but their own "
 		    "loopback.");
-	if (o->hidden > 0) {
-		buf_puts(b, " Of ");
-		buf_int(b, o->hidden);
-		buf_puts(b, o->hidden == 1
+	if (hidden > 0)
+		buf_add(b, " Of ", NUM(hidden), hidden == 1
 		    ? " path they see nothing: it is hidden."
 		    : " paths they see nothing: they are hidden.");
+	if (o->write == NULL)
+		return;
+	buf_add(b, " Commands write nowhere but below ");
+	names = b->len;
+	for (at = o->write; *at != '\0'; at += len + 1) {
+		len = strlen(at);
+		if (b->len > names && b->len - begin > DESCRIBED_MOST) {
+			left++;
+			continue;
+		}
+		buf_add(b, b->len > names ? ", " : "");
+		json_escaped(b, at, len < NAME_SHOWN ? len : NAME_SHOWN);
+		buf_add(b, len < NAME_SHOWN ? "" : "...");
 	}
+	if (left > 0)
+		buf_add(b, " and ", NUM(left), " more");
+	buf_add(b, ".");
 }
 
 static void
-describe_bash(struct buf *b, const struct tools_options *o,
-              const struct reader *r, bool shared)
+describe_bash(struct buf *b, const struct options *o, const struct reader *r)
 {
-	static const char *const kept[] = {
-		[TRUNCATE_HEAD] = "its first " SAID(HEAD_FIRST) " and last "
-		    SAID(HEAD_LAST) " characters (head)",
-		[TRUNCATE_TAIL] = "its last " SAID(TAIL_LINES) " lines or "
-		    SAID(TAIL_BYTES) " bytes (tail)",
-		[TRUNCATE_BOTH] = "its first " SAID(BOTH_FIRST) " and last "
-		    SAID(BOTH_LAST) " characters (both)"
-	};
-
-	buf_add(b, "Runs a command in bash (sh where there is none) and "
-	    "returns exit code, stdout and stderr. Give exactly one of "
-	    "command, input, check_pid, kill_pid. ", shared
+	buf_add(b, "Give exactly one of command, input, check_pid, kill_pid. ",
+	    r->shared
 	    ? "Each command starts in the server's directory, or in cwd. "
 	    "Nothing stays for the next call: put cd, "
 	    : "cd and cwd move the working directory for the calls that "
@@ -88,160 +571,181 @@ describe_bash(struct buf *b, const struct tools_options *o,
 	    ". A program that talks back (python, gdb, ssh, a password): "
 	    "tty: true; the result comes when it waits for input; answer with "
 	    "input and its task_id. An exit code other than 0 is a result, "
-	    "not an error. After timeout (default ");
-	buf_int(b, usual_timeout(o, r));
-	buf_add(b, o->background ?
-	    " ms) the command goes on as a background task." :
-	    " ms) the command is terminated; what it printed is returned.",
+	    "no error. After timeout (default ", NUM(usual_timeout(o, r)),
+	    o->on_timeout ? " ms) the command goes on as a background task."
+	    : " ms) the command is terminated.",
 	    " A longer job: run_in_background with wait. A server: "
 	    "run_in_background with until, a plain text that it prints when "
 	    "ready. Read tasks with task_output, end them with kill_pid",
-	    shared ? " and task_id" : "", ". At most " SAID(TASKS_MOST)
-	    " run at a time; all end with this server. Long output is cut, by "
-	    "default to ", kept[o->truncate],
-	    ", and all of it is saved in a file that the result names: do "
-	    "not pipe into head or tail, grep that file. For builds and tests "
-	    "limit: 2000 with truncate: tail is mostly enough.");
-	put_fences(b, o);
+	    r->shared ? " and task_id" : "", ". At most ", NUM(o->tasks_most),
+	    " run at a time; all end with this server. Long output is cut "
+	    "(truncate: ", truncate_words[o->truncate], "), and saved whole "
+	    "in a file that the result names: grep that, do not pipe into "
+	    "head or tail. For builds and tests limit: 2000 with truncate: "
+	    "tail is mostly enough.");
 }
 
 static void
-describe_task_output(struct buf *b, const struct tools_options *o,
-                     const struct reader *r, bool shared)
+describe_task_output(struct buf *b, const struct options *o,
+                     const struct reader *r)
 {
-	(void)o, (void)r;
-	buf_add(b, "Output and status of a background task of bash",
-	    shared ? "" : ", or without task_id the list of all tasks",
-	    ". While it runs: the last " SAID(LOOK_LAST) " characters so far. "
-	    "When it has ended: its final output and exit code, once; then the "
-	    "task is forgotten. Do not poll: set wait, and the answer comes "
-	    "when the task has ended, or until has been printed, or the time "
-	    "is up.");
-}
-
-static void
-describe_edit(struct buf *b, const struct tools_options *o,
-              const struct reader *r, bool shared)
-{
-	(void)r, (void)shared;
-	buf_puts(b, "Changes a file: replaces old, which must stand in it "
-	    "exactly once (with all: at least once), by new; without old it "
-	    "makes the file. Both are taken as they are, with tabs, spaces and "
-	    "newlines: no patterns, no quoting. Give as many lines of old as "
-	    "it takes to name one place. A newline stands for CRLF too. The "
-	    "change is made whole or not at all; the result shows the lines "
-	    "around it.");
-	if (!o->bash)
-		put_fences(b, o);
+	(void)o;
+	buf_add(b, r->shared ? "" : " Without task_id: the list of all tasks.");
 }
 
 /* -- The tools --------------------------------------------------------- */
 
 #define STRING(name) "\"" name "\":{\"type\":\"string\"}"
 #define INTEGER(name) "\"" name "\":{\"type\":\"integer\"}"
+#define RESULT "\"status\":{\"type\":\"string\",\"enum\":[\"completed\"," \
+	"\"running\",\"timed_out\",\"killed\"]}," INTEGER("exit_code") "," \
+	STRING("signal") ",\"timed_out\":{\"type\":\"boolean\"}," \
+	STRING("note") "," STRING("task_id") "," INTEGER("pid") "," \
+	STRING("cwd") "," INTEGER("elapsed_ms") "," STRING("stdout") "," \
+	STRING("stderr") "," INTEGER("stdout_chars") "," \
+	INTEGER("stderr_chars") "," STRING("stdout_file") "," \
+	STRING("stderr_file")
 
-static const char output_schema[] =
-	",\"outputSchema\":{\"type\":\"object\",\"properties\":{"
-	"\"status\":{\"type\":\"string\",\"enum\":[\"completed\",\"running\","
-	"\"timed_out\",\"killed\"]}," INTEGER("exit_code") ","
-	STRING("signal") ",\"timed_out\":{\"type\":\"boolean\"},"
-	STRING("note") "," STRING("task_id") "," INTEGER("pid") ","
-	STRING("cwd") "," INTEGER("elapsed_ms") "," STRING("stdout") ","
-	STRING("stderr") "," INTEGER("stdout_chars") ","
-	INTEGER("stderr_chars") "," STRING("stdout_file") ","
-	STRING("stderr_file");
-
-static const char edit_schema[] =
-	",\"outputSchema\":{\"type\":\"object\",\"properties\":{"
-	STRING("status") "," STRING("text") "}}";
-
-/* A tool is a row. */
-static const struct tool {
-	const char *title;
-	const char *does;         /* what other shells have tools for */
-	void (*describe)(struct buf *, const struct tools_options *,
-	    const struct reader *, bool shared);
-	const char *schema, *schema_end;  /* of its results */
-	const char *annotations;
-} tools[TOOLS] = {
-	[BASH] = { "Run a shell command",
-	    " (run_in_background starts a task, input types into it, kill_pid "
-	    "ends it)", describe_bash,
-	    output_schema, "},\"required\":[\"status\"]}",
-	    "\"readOnlyHint\":false,\"destructiveHint\":true,"
-	    "\"idempotentHint\":false,\"openWorldHint\":true" },
-	[TASK_OUTPUT] = { "Read a background task", " (reads a task)",
-	    describe_task_output, output_schema, ",\"tasks\":{\"type\":"
-	    "\"array\",\"items\":{\"type\":\"object\"}}}}",
-	    "\"readOnlyHint\":true,\"openWorldHint\":false" },
-	[EDIT] = { "Edit a file", " (changes or makes a file)",
-	    describe_edit, edit_schema, "",
-	    "\"readOnlyHint\":false,\"destructiveHint\":true,"
-	    "\"idempotentHint\":false,\"openWorldHint\":false" }
+static const struct tool tools[TOOLS] = {
+	[BASH] = { "bash", offsetof(struct options, bash),
+	    "Run a shell command", "Runs shell commands on the host of this "
+	    "server: builds, tests, git, files, servers, long jobs. Use the "
+	    "tool bash for each command, and task_output for what runs in the "
+	    "background. ", "Runs a command in bash (or sh) and returns exit "
+	    "code, stdout and stderr. ", describe_bash, NULL, RESULT,
+	    "},\"required\":[\"status\"]", true, read_bash, results_job },
+	[TASK_OUTPUT] = { "task_output", offsetof(struct options, bash),
+	    "Read a background task", "", "Output and status of a background "
+	    "task of bash. While it runs: the last 10000 characters "
+	    "so far. When it has ended: its final output and exit code, once; "
+	    "then the task is forgotten. Do not poll: set wait, and the answer "
+	    "comes when the task has ended, or until has been printed, or the "
+	    "time is up.", describe_task_output, NULL, RESULT,
+	    ",\"tasks\":{\"type\":\"array\",\"items\":{\"type\":"
+	    "\"object\"}}}", false, read_task, results_job },
+	[EDIT] = { "edit", offsetof(struct options, edit), "Edit a file",
+	    "Changes files there with the tool edit.", "Changes a file: "
+	    "replaces old, which must stand in it exactly once (with all: at "
+	    "least once), by new; without old it makes the file. Both are "
+	    "taken as they are, with tabs, spaces and newlines: no patterns, "
+	    "no quoting. Give as many lines of old as it takes to name one "
+	    "place. A newline stands for CRLF too. The change is made whole "
+	    "or not at all; the result shows the lines around it.", NULL,
+	    "\"path\",\"new\"", STRING("status"), "," STRING("text") "}",
+	    true, read_edit, results_edit }
 };
 
-void
-tools_list(struct buf *b, const struct tools_options *o,
-           const struct reader *r, bool shared)
+static void
+put_schema(struct buf *b, int tool)
 {
+	const struct argument *a;
+
+	buf_add(b, ",\"inputSchema\":{\"type\":\"object\",\"properties\":{");
+	for (a = arguments; a < arguments + ARGUMENTS; a++) {
+		if (a->says[tool] == NULL)
+			continue;
+		json_name(b, a->name);
+		buf_add(b, "{\"type\":", a->type == JSON_STRING ? "\"string\""
+		    : a->type == JSON_BOOL ? "\"boolean\"" : "\"integer\"");
+		json_put(b, "description", a->says[tool]);
+		buf_add(b, a->is_word
+		    ? ",\"enum\":[\"head\",\"tail\",\"both\"]}" : "}");
+	}
+	if (tools[tool].required != NULL)
+		buf_add(b, "},\"required\":[", tools[tool].required, "]");
+	else
+		buf_add(b, "}");
+	buf_add(b, ",\"additionalProperties\":false}");
+}
+
+void
+tools_list(struct buf *b, const struct options *o, const struct reader *r)
+{
+	const struct tool *t;
 	const char *before = "[";
+	size_t begin;
 	int i;
 
 	for (i = 0; i < TOOLS; i++) {
-		if (!tools_offer(o, i))
+		t = &tools[i];
+		if (!is_offered(o, t))
 			continue;
-		buf_add(b, before, "{\"name\":\"", tool_names[i],
-		    "\",\"title\":\"", tools[i].title,
-		    "\",\"description\":\"");
-		tools[i].describe(b, o, r, shared);
-		arguments_schema(b, i);
+		buf_add(b, before, "{\"name\":\"", t->name,
+		    "\",\"title\":\"", t->title, "\",\"description\":\"");
+		begin = b->len;
+		buf_add(b, t->description);
+		if (t->describe != NULL)
+			t->describe(b, o, r);
+		/* The first one tells of the fences. */
+		if (*before == '[')
+			put_fences(b, o, begin);
+		buf_add(b, "\"");
+		put_schema(b, i);
 		if (r->data)
-			buf_add(b, tools[i].schema, tools[i].schema_end);
-		buf_add(b, ",\"annotations\":{", tools[i].annotations,
+			buf_add(b, ",\"outputSchema\":{\"type\":\"object\","
+			    "\"properties\":{", t->schema, t->more, "}");
+		buf_add(b, ",\"annotations\":{\"readOnlyHint\":false,"
+		    "\"destructiveHint\":", t->destroys ? "true" : "false",
 		    "},\"_meta\":{\"anthropic/maxResultSizeChars\":200000,"
 		    "\"anthropic/alwaysLoad\":true}}");
 		before = ",";
 	}
-	buf_puts(b, before[0] == '[' ? "[]" : "]");
+	buf_add(b, *before == '[' ? "[]" : "]");
 }
 
 void
-tools_names(struct buf *b, const struct tools_options *o)
+tools_instructions(struct buf *b, const struct options *o)
 {
-	const char *before = o->bash ? "; there are " : "; there is ";
+	int i;
+
+	buf_add(b, ",\"instructions\":\"");
+	for (i = 0; i < TOOLS; i++)
+		buf_add(b, is_offered(o, &tools[i]) ? tools[i].purpose : "");
+	buf_putc(b, '"');
+}
+
+const struct tool *
+tools_find(const struct options *o, struct json name, struct buf *unknown)
+{
+	const char *before = "; there is ";
+	const struct foreign *f = foreign;
 	int i;
 
 	for (i = 0; i < TOOLS; i++) {
-		if (!tools_offer(o, i))
-			continue;
-		buf_add(b, before, tool_names[i], tools[i].does);
-		before = o->edit && i == BASH ? ", " : " and ";
+		if (is_offered(o, &tools[i]) && json_is(name, tools[i].name))
+			return &tools[i];
 	}
+	buf_add(unknown, "Unknown tool: ");
+	put_snippet(unknown, name);
+	while (f->name != NULL && !json_is(name, f->name))
+		f++;
+	buf_add(unknown, f->here);
+	for (i = 0; i < TOOLS; i++) {
+		if (is_offered(o, &tools[i])) {
+			buf_add(unknown, before, tools[i].name);
+			before = " and ";
+		}
+	}
+	return NULL;
 }
 
-void
-tools_read(const struct tools_options *o, const struct reader *r,
-           struct json name, struct json members, struct tools_call *call,
-           struct buf *refusal)
+bool
+tools_read(const struct tool *tool, const struct options *o,
+           const struct reader *reader, struct json members, struct job **job,
+           struct waiting *wait, struct buf *refusal)
 {
-	int tool = 0;
+	struct reading r = { .tools = tools, .tool = (int)(tool - tools),
+	    .options = o, .reader = reader, .job = job, .wait = wait,
+	    .refusal = refusal };
+	int i;
 
-	memset(call, 0, sizeof(*call));
-	while (tool < TOOLS && !json_is(name, tool_names[tool]))
-		tool++;
-	if (tool == TOOLS || !tools_offer(o, tool))
-		return;
-	call->action = TOOLS_RUN;
-	call->job.timeout = usual_timeout(o, r);
-	if (!arguments_read(o, tool, r->client->adds, members, call, refusal))
-		call->action = TOOLS_REFUSED;
-}
-
-void
-tools_call_free(struct tools_call *call)
-{
-	job_request_free(&call->job);
-	buf_free(&call->id);
-	buf_free(&call->input);
-	buf_free(&call->until);
+	if (!sort_members(&r, members))
+		return false;
+	for (i = 0; i < ARGUMENTS; i++) {
+		if (is_absent(&r, i))
+			r.given[i].text = NULL;
+		else if (is_given(&r, i) && !is_right(&r, i))
+			return refuse_value(&r, i);
+	}
+	return tool->read(&r);
 }

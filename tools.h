@@ -1,75 +1,50 @@
 #ifndef TOOLS_H
 #define TOOLS_H
 
-/* The tools: what they offer, and a call as it was asked (B, P4). Bytes in,
- * bytes out. */
+/* The tools: one table of what each offers, reads, and writes (B, P4). */
 
 #include <stdbool.h>
 #include <stdint.h>
 #include "json.h"
-#include "output.h"
-#include "reader.h"
-#include "session.h"
+#include "options.h"
+#include "results.h"
+#include "rpc.h"
 
-struct tools_options {
-	bool bash;               /* offered, with task_output; not: --no-bash */
-	bool edit;               /* --edit: offered (X1) */
-	bool background;         /* --on-timeout, for the description */
-	const char *write;       /* --write, for the description: names, each
-	                          * with a NUL behind it, then an empty one;
-	                          * NULL: commands write everywhere (F4) */
-	bool no_network;         /* --no-network, for the description */
-	int hidden;              /* paths of --hide, for the description */
-	int64_t timeout;         /* ms, when a call names none; 0: as long as a
-	                          * command may take without (K2) */
-	enum truncate truncate;  /* when a call names none */
+struct reading;  /* of arguments, in tools.c */
+
+/* A row of the table there */
+struct tool {
+	const char *name;
+	size_t option;         /* where in struct options it is offered */
+	const char *title;
+	const char *purpose;   /* its part of the server's instructions (P11) */
+	const char *description;
+	/* Appends what of its description depends on these; or NULL. */
+	void (*describe)(struct buf *, const struct options *,
+	    const struct reader *);
+	const char *required;  /* arguments; or NULL */
+	const char *schema, *more;  /* of its results */
+	bool destroys;         /* an annotation */
+	bool (*read)(struct reading *);
+	/* Appends the members of the result of a job that was not refused. */
+	void (*put)(struct buf *, const struct reader *, struct session *,
+	    struct job *, const struct waiting *, int64_t now);
 };
 
-enum tools_action {
-	TOOLS_NONE,              /* no such tool; open: a subscription */
-	TOOLS_REFUSED,           /* wrong arguments */
-	TOOLS_RUN, TOOLS_LOOK, TOOLS_KILL, TOOLS_TYPE, TOOLS_LIST
-};
+/* The tools as a JSON array, for tools/list */
+void tools_list(struct buf *, const struct options *, const struct reader *);
+/* What the server is for, as a member (P11): at most 500 characters */
+void tools_instructions(struct buf *, const struct options *);
 
-/* What a call asks for */
-struct tools_call {
-	enum tools_action action;
-	struct job_request job;  /* TOOLS_RUN: what to run, or to edit */
-	bool by_pid;             /* check_pid or kill_pid, not task_output */
-	int64_t pid;             /* 0: not by a number */
-	struct buf id;           /* of the task; or its pid as text */
-	int64_t wait;            /* ms, for its end or what follows */
-	struct buf until;        /* or until this has been printed (W3) */
-	bool only_new;           /* only output since the last look (T3) */
-	struct buf input;        /* TOOLS_TYPE: what to type (I2) */
-
-	/* What has come of it, filled in by calls.c */
-	int64_t held;            /* ms, as long as its client waits, after
-	                          * which the wait was ended; else 0 (K2) */
-	int64_t queued;          /* ms that its command waited for others */
-	bool no_enter;           /* a line was typed without its newline */
-	bool unseen;             /* `until` was not printed in time */
-	bool echoed;             /* or it was, as the echo of `input` */
-	bool prompts, certain, secret;  /* the terminal does, surely (I3) */
-	const char *secret_dir;  /* where a person's way to it is; NULL: none */
-};
-
-/* The tools as a JSON array, for tools/list. shared: by clients without a
- * session (H6). */
-void tools_list(struct buf *, const struct tools_options *,
-                const struct reader *, bool shared);
-
-bool tools_offer(const struct tools_options *, int tool);
-
-/* Appends "; there are: bash ...", if any are offered. */
-void tools_names(struct buf *, const struct tools_options *);
-
-/* A call of the tool of that name, with these arguments (an object, or
- * JSON_NONE). TOOLS_REFUSED: the refusal says why.
- * tools_call_free() in any case. */
-void tools_read(const struct tools_options *, const struct reader *,
-                struct json name, struct json arguments, struct tools_call *,
-                struct buf *refusal);
-void tools_call_free(struct tools_call *);
+/* The tool of that name, if it is offered. Else NULL, and `unknown` is appended
+ * which there are, and what does here what that one does elsewhere. */
+const struct tool *tools_find(const struct options *, struct json name,
+                              struct buf *unknown);
+/* Reads the arguments of a call (an object, or JSON_NONE) into the wait, and
+ * into *job what is to be run: NULL, where wait->action is not WAIT_RUN. False:
+ * they are refused, and `refusal` says why. The caller frees both anyway. */
+bool tools_read(const struct tool *, const struct options *,
+                const struct reader *, struct json arguments,
+                struct job **job, struct waiting *, struct buf *refusal);
 
 #endif

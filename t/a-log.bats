@@ -41,8 +41,6 @@ leave() {
 	mv said err
 }
 
-# --- A1
-
 @test "A1: a command's start and end are recorded, and nothing else" {
 	boris --log=log --workdir=/tmp
 	run_bash $'printf abc; echo "d\te" >&2; exit 3'
@@ -145,6 +143,19 @@ leave() {
 	eventually alone
 }
 
+@test "A1: an edit that failed is recorded as such" {
+	boris --edit --log=log
+	echo old >f
+	# What differs beside numbers, between an edit that fails and one that does not
+	for old in none old; do
+		: >log
+		run_tool edit '{"path":"f","old":"'$old'","new":"x"}'
+		has "$(logged edit path)" "$PWD/f"
+		sed 's/[0-9][0-9]*/N/g' log >$old.log
+	done
+	isnt "$(<none.log)" "$(<old.log)"
+}
+
 @test "A1: over HTTP a start has its client's name and address, whichever the era" {
 	serve --log=log
 	enter a
@@ -158,7 +169,16 @@ leave() {
 	isnt "$(logged start session | head -n 1)" "$(logged start session | the_last)"
 }
 
-# --- A2
+@test "A1: the manual's LOG has every event" {
+	boris --edit --log=log
+	run_tool edit '{"path":"f","new":"x"}'
+	run_bash ''
+	leave
+	for event in $("$HERE/reply" -l event <log | tr -d '"' | sort -u); do
+		sed -n '/^\.Sh LOG/,/^\.Sh SIGNALS/s/^\.It Li//p' "$HERE/../boris.1" |
+			grep -qw "$event" || fail "not in the manual: $event"
+	done
+}
 
 @test "A2: a command whose record cannot be written is not started, and boris serves on" {
 	[ -c /dev/full ] || skip 'no /dev/full'
@@ -199,7 +219,8 @@ leave() {
 	on_terminal 'read -p "? " x; echo "<$x>"; read y'
 	typist=$task
 	on_terminal 'read -sp "secret " x && echo "$x" >got'
-	secret=$task
+	secret=$(plain note)
+	secret=${secret##*--secret=}
 	start_task 'cp /dev/zero disk/fill; echo x >full; read <gate'
 	begun full
 	for ((i = 0; i < 40; i++)); do
@@ -211,7 +232,7 @@ leave() {
 	run_tool bash '{"task_id":"'"$typist"'","input":"'"$(printf '%05000d' 0)"'"}'
 	refused 'nothing was done: the log*'
 	status=0
-	TMPDIR=$PWD/tmp "$BORIS" --secret="$secret" <<<hunter2 2>said || status=$?
+	TMPDIR=$PWD/tmp "$BORIS" --secret="${secret:0:8}" <<<hunter2 2>said || status=$?
 	is "$status" 1
 	has "$(<said)" 'the log is full'
 	[ ! -e got ]
@@ -230,14 +251,12 @@ leave() {
 	is "$(grep -c '^{.*}$' log) $(grep -cx torn log)" '4 3'
 }
 
-# --- A3
-
 @test "A3: what is no file for a log is refused in one line" {
 	mkfifo fifo
 	for file in . fifo /nosuch/log "$(printf '%0300d' 0)"; do
 		filter --log="$file" </dev/null >out
 		is "$status $(wc -c <out) $(wc -l <err)" '1 0 1'
-		like "$(<err)" "boris: --log (BORIS_LOG) $file: *"
+		like "$(<err)" "boris: --log (BORIS_LOG) *$file: *"
 	done
 	filter --log= </dev/null
 	is "$status" 2
@@ -261,6 +280,23 @@ leave() {
 	has "$(<out)" 'nothing was done: the log'
 	most "$(grep -c x times)" 3
 	exec 4>&-
+}
+
+@test "A3: /dev/stderr that is a terminal nobody reads is not waited for" {
+	needs python3
+	# It ends, and its terminal with it, when nobody has `gate` open any more.
+	python3 -c 'import os, pty; m, s = pty.openpty(); print(os.ttyname(s), flush=True)
+open("gate").read()' >pts 3>&- 6>&- 9>&- &
+	begun pts
+	wrap=(bash -c 'exec "$@" 2>"$(<pts)"' bash)
+	boris --log=/dev/stderr
+	for n in {1..30}; do
+		run_bash "echo x >ran$n # $(printf %05000d 0)"
+		[ "$(get result isError)" = false ] || break
+	done
+	refused 'nothing was done: the log*'
+	[ ! -e "ran$n" ]
+	in_turn
 }
 
 @test "A3: the log lies outside of --write and below --hide, and commands get no descriptor of it" {

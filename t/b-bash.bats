@@ -127,7 +127,7 @@ hi"
 	is "$(result stdout) $(result note)" '"hi\n" '
 }
 
-@test "B: a command that changed the directory says so after its exit code, a newline in it escaped" {
+@test "B: a command that changed the directory says so after its exit code, controls in it escaped" {
 	mkdir d $'a\nb'
 	boris
 	run_bash 'cd d; echo hi'
@@ -140,6 +140,13 @@ hi"
 	is "$(plain cwd)" "$PWD/"$'a\nb'
 	get -s result content 0 text >said
 	is "$(grep -c '^cwd: .*a.*b$' said)" 1
+	mkdir $'e\x7f\xc2\x85f'
+	run_bash 'cd ../e*'
+	get -s result content 0 text >said
+	run_bash true '{"cwd":"/no\u007f\u009b"}'
+	refused 'cwd */no* cannot be entered*'
+	get -s result content 0 text >>said
+	! grep $'\x7f\|\xc2[\x80-\x9f]' said
 }
 
 @test "B1: an exit code that is not 0 is no error, nor is 128 and the number of a signal" {
@@ -401,7 +408,7 @@ big() {
 	ask tools/list
 	is "$(get result tools 0 annotations readOnlyHint)" false
 	isnt "$(get result tools 0 annotations destructiveHint)" false
-	is "$(get result tools 1 annotations readOnlyHint)" true
+	is "$(get result tools 1 annotations readOnlyHint)" false
 }
 
 @test "B7: the start of a task says in text and data what it is, and how to read and to end it" {

@@ -12,8 +12,6 @@ ends_in() {
 	is "$(plain stdout)" "$1"
 }
 
-# --- D1
-
 @test "D1: where a command ends the next one starts" {
 	mkdir -p d/e
 	boris
@@ -44,8 +42,6 @@ ends_in() {
 	run_bash '(cd d); cd d | cat; $(cd d)'
 	ends_in "$PWD"
 }
-
-# --- D2
 
 @test "D2: nothing of boris is in the output" {
 	boris
@@ -126,8 +122,6 @@ ends_in() {
 	answer
 	is "$(result status) $(result stdout)" '"timed_out" "late\n"'
 }
-
-# --- D3
 
 @test "D3: the exit code is the command's own" {
 	boris
@@ -354,8 +348,6 @@ own_codes() {
 	ends_in /home
 }
 
-# --- D4
-
 # goes_to NAME: a directory of that name is entered and stays the directory
 goes_to() {
 	rm -rf it
@@ -391,8 +383,6 @@ goes_to() {
 	run_bash 'echo . >here'
 	is "$(result exit_code)" 0
 }
-
-# --- D5
 
 @test "D5: a directory that is gone is an error that names it, and the --workdir directory, which is next" {
 	mkdir w d
@@ -435,8 +425,6 @@ goes_to() {
 	is "$(plain stdout)" "$PWD"
 }
 
-# --- D6
-
 @test "D6: a background command starts in the tracked directory and does not change it" {
 	mkdir -p d/e
 	boris
@@ -449,8 +437,6 @@ goes_to() {
 	run_bash pwd
 	is "$(plain stdout)" "$PWD/d"
 }
-
-# --- D7
 
 @test "D7: cwd says where this command starts, absolute or relative to the tracked directory" {
 	mkdir -p d/e
@@ -542,13 +528,4 @@ nothing_ran() {
 	boris
 	run_bash true '{"cwd":"closed"}'
 	refused '*closed*'
-}
-
-@test "D7: a cwd may have any name: spaces, quotes, newlines, a dash" {
-	mkdir -- 'a b' "it's" -P $'n\nl' '~'
-	boris
-	for name in 'a b' "it's" -P 'n\nl' '~'; do
-		run_bash 'pwd; cd ..' '{"cwd":"'"$name"'"}'
-		is "$(result stdout)" "\"$PWD/$name\\n\""
-	done
 }

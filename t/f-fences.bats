@@ -95,8 +95,6 @@ unreachable() {
 	like "$(plain stderr)" '*Network is unreachable*'
 }
 
-# --- F1
-
 @test "F1: below --write, and in \$TMPDIR, all of writing works; long output is saved there" {
 	needs_landlock
 	boris --write=in
@@ -229,8 +227,6 @@ unreachable() {
 	is "$(plain stdout)" "$(grep NoNewPrivs /proc/self/status)"
 }
 
-# --- F2
-
 @test "F2: with --no-network, or BORIS_NO_NETWORK=1, other machines are unreachable at once; user and group ids stay" {
 	needs_namespaces
 	BORIS_NO_NETWORK=1 boris
@@ -351,8 +347,6 @@ talks() {
 		rm in/*
 	done
 }
-
-# --- F5
 
 # What is to be hidden: `secrets/dir`, with a key in it, and `secrets/p/file`
 setup_hidden() {
@@ -515,8 +509,6 @@ no_way_back() {
 	has "$(<err)" BORIS_HIDE
 }
 
-# --- F3
-
 # steals PID: a command asks for each descriptor of that process
 steals() {
 	# pidfd_open(), pidfd_getfd(): the same numbers on all processors
@@ -540,6 +532,26 @@ steals() {
 		steals "$server"
 		leave
 	done
+}
+
+@test "F3: as root, with --hide alone, files are moved and linked between directories" {
+	needs_root
+	setup_hidden
+	boris "${hide[@]}"
+	works 'echo x >in/a; ln in/a out/b' 'mv in/a out/a; [ out/a -ef out/b ]'
+}
+
+@test "F3: as root, with --no-network alone, no descriptor of a process outside is taken" {
+	needs_root
+	needs_landlock
+	needs_namespaces
+	needs perl setpriv
+	setpriv --bounding-set=-all cat <never 3>&- 6>&- 9>&- &
+	outside=$!
+	eventually grep -q '^CapPrm:[^1-9a-f]*$' "/proc/$outside/status"
+	boris --no-network
+	run_bash 'perl -e '\''my $p = syscall(434, $ARGV[0] + 0, 0); print $p > 0, " ", syscall(438, $p, 0, 0), "\n"'\'' '"$outside; exec 5</proc/$outside/mem && echo open"
+	is "$(plain stdout)" '1 -1'
 }
 
 @test "F3: what the client left open is closed" {
@@ -570,7 +582,7 @@ steals() {
 	why='boris: --hide needs a user namespace: *'
 	refuses_where unshare:error=EPERM "${hide[@]}"
 	why='boris: --hide needs a mount namespace: *'
-	refuses_where unshare:error=EPERM:when=2 "${hide[@]}"
+	refuses_where unshare:error=EPERM:when=3 "${hide[@]}"
 }
 
 @test "F3: a directory that --write needs and that can't be opened is told" {
@@ -663,8 +675,6 @@ refuses_where() {
 	done
 }
 
-# --- F4
-
 @test "F4: the description says where commands can write, and of the network" {
 	needs_landlock
 	needs_namespaces
@@ -672,11 +682,12 @@ refuses_where() {
 	boris --write="in/a \"b\" c" --no-network
 	ask tools/list
 	has "$(get -s result tools 0 description)" \
-		"write nowhere but below $PWD/in/a \"b\" c and 2 more. Commands reach no network"
+		"write nowhere but below $PWD/in/a \"b\" c, $PWD/tmp"
+	has "$(get -s result tools 0 description)" 'Commands reach no network'
 	leave
-	boris --write=in
+	boris --write=in --write=out
 	ask tools/list
-	has "$(get -s result tools 0 description)" "below $PWD/in and 2 more."
+	has "$(get -s result tools 0 description)" "below $PWD/in, $PWD/out, $PWD/tmp"
 	lacks "$(get -s result tools 0 description)" network
 	leave
 	boris --no-network

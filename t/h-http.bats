@@ -977,6 +977,19 @@ unread() {
 	release 9
 }
 
+@test "T1: over modern HTTP check_pid and kill_pid take the task's id" {
+	serve
+	plug a
+	modern_ran a 'echo hi; read <gate' '{"run_in_background":true}'
+	task=$(plain task_id)
+	is ${#task} 32
+	for name in check_pid kill_pid; do
+		modern_used a bash '{"'$name'":"'"$task"'"}'
+		is "$(get result isError)" false
+	done
+	is "$(result status)" '"killed"'
+}
+
 @test "H5: the list of tasks has those of the session alone (T7)" {
 	serve
 	enter a b
@@ -1176,7 +1189,7 @@ refused_with() {
 	           "$get$e${h}Origin: a${e}Origin: b$e$e"; do
 		refused_with 400 "$bad"
 	done
-	refused_with 505 "GET /health HTTP/2.0$e$h$e"
+	refused_with 400 "GET /health HTTP/2.0$e$h$e"
 	plug x
 	printf 'GET /health HTTP/1.1\r\nHost: local\0host\r\n\r\n' >&"${wire[x]}"
 	takes x
@@ -1198,7 +1211,7 @@ refused_with() {
 		refused_with 400 "$post$bad$e${e}abc"
 	done
 	for bad in identity 'gzip, chunked' 'chunked, gzip' 'chunked;q=1' xchunked; do
-		refused_with 501 "${post}Transfer-Encoding: $bad$e${e}0$e$e"
+		refused_with 400 "${post}Transfer-Encoding: $bad$e${e}0$e$e"
 	done
 	refused_with 400 $'POST /mcp HTTP/1.0\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'
 	for bad in "x$e" "-1$e" " 1$e" "$e" "1"$'\n' "0x1$e" "1 $(printf %0300d 0)$e" \
@@ -1381,7 +1394,7 @@ refused_with() {
 
 @test "H8: silent connections leave descriptors to commands" {
 	needs_plain
-	wrap=(bash -c 'ulimit -n 96; exec "$@"' bash)
+	wrap=(bash -c 'ulimit -n 112; exec "$@"' bash)
 	serve
 	for ((i = 0; i < 90; i++)); do
 		plug p$i

@@ -5,21 +5,23 @@
 load helper
 
 # asks_secret NAME: a task that asks for one, and writes down what it has read;
-# sets $task, and waits for its FIFO
+# sets $task, and $offer to the ID that the note gives
 asks_secret() {
-	on_terminal 'read -sp "Password for '"$1"': " x && echo "$x" >'"$1"'.got; echo; read <gate' &&
-		has "$(plain note)" "boris --secret=$task" &&
-		eventually fifo
+	on_terminal 'read -sp "Password for '"$1"': " x && echo "$x" >'"$1"'.got; echo; read <gate' || return
+	[[ $(plain note) =~ boris\ --secret=([0-9a-f]{8}) ]] ||
+		fail "no offer: $reply" || return
+	offer=${BASH_REMATCH[1]}
+	fifo "$offer"
 }
 
-# fifo: the last task has one
+# fifo [ID]: there is one, of that offer
 fifo() {
-	compgen -G "tmp/boris-*-$task.secret" >/dev/null
+	compgen -G "tmp/boris-*-${1-}*.secret" >/dev/null
 }
 
-# no_fifo: it has none, nor anything else of it
+# no_fifo [ID]: there is none, nor anything else of it
 no_fifo() {
-	! compgen -G "tmp/boris-*-$task.*" >/dev/null
+	! compgen -G "tmp/boris-*-${1-}*.*" >/dev/null
 }
 
 # person [ID]: types a line of stdin, as another process of that user; sets
@@ -35,9 +37,12 @@ person() {
 	asks_secret bob
 	is "$(stat -c '%F %a' tmp/boris-*.secret)" 'fifo 600'
 	is "$(stat -c '%F %a' tmp/boris-*.prompt)" 'regular file 600'
-	has "$(plain note)" "TMPDIR='$PWD/tmp' boris --secret=$task"
-	person <<<hunter2
-	is "$status" 0
+	like "$(plain note)" "* TMPDIR='$PWD/tmp' /*/${BORIS##*/} --secret=$offer"
+	isnt "$offer" "$task"
+	# It runs as it stands.
+	[[ $(plain note) =~ TMPDIR=.*--secret=[0-9a-f]+ ]]
+	said=$(PATH=/usr/bin:/bin timeout -k 1 $((20 * SLOW)) bash -c "${BASH_REMATCH[0]}" \
+		<<<hunter2 2>&1 3>&- 6>&- 7>&- 8>&- 9>&-) || fail "$said"
 	has "$said" 'Password for bob:'
 	has "$said" 'boris: taken'
 	begun bob.got
@@ -53,21 +58,23 @@ person() {
 @test "I5: in /tmp the note's line needs no TMPDIR" {
 	TMPDIR_FOR_BORIS=/tmp boris
 	on_terminal 'read -sp "Password: " x'
-	has "$(plain note)" "on that host: boris --secret=$task ("
+	like "$(plain note)" "* there: /*/${BORIS##*/} --secret=*"
+	offer=$(plain note)
+	offer=${offer##*--secret=}
 	type_in '\n'
 	is "$(result status)" '"completed"'
-	is "$(compgen -G "/tmp/boris-*-$task.*")" ''
+	is "$(compgen -G "/tmp/boris-*-$offer.*")" ''
 }
 
 @test "I5: of several that ask one is chosen by its ID" {
 	boris
 	asks_secret alice
-	one=$task
+	one=$offer
 	asks_secret bob
 	person <<<nobody
 	is "$status" 1
 	has "$said" "$one: Password for alice:"
-	has "$said" "$task: Password for bob:"
+	has "$said" "$offer: Password for bob:"
 	has "$said" --secret=ID
 	person "$one" <<<wonder
 	is "$status" 0
@@ -94,10 +101,10 @@ person() {
 	is "$status" 1
 	! TMPDIR=$PWD/tmp "$BORIS" --secret 00000000 <<<x 2>said || fail taken
 	has "$said" 'no such terminal'
-	person "$task" </dev/null
+	person "$offer" </dev/null
 	is "$status" 1
 	has "$said" 'nothing was typed'
-	person "$task" <<<y
+	person "$offer" <<<y
 	is "$status" 0
 	release
 }
@@ -156,7 +163,7 @@ person() {
 	boris
 	asks_secret bob
 	printf part >"$(echo tmp/boris-*.secret)"
-	eventually no_fifo
+	eventually no_fifo "$offer"
 	eventually fifo
 	person <<<whole
 	is "$status" 0
@@ -168,7 +175,7 @@ person() {
 @test "I5: on a terminal the person's typing is not shown, nor when it is interrupted" {
 	boris
 	asks_secret bob
-	one=$task
+	one=$offer
 	on_terminal "TMPDIR=$PWD/tmp $BORIS --secret=$one; echo status \$?; stty -a | grep -o ' -*echo '" '"until":"unseen"'
 	has "$(plain stdout)" 'Password for bob:'
 	type_in '\u0003'
@@ -181,6 +188,46 @@ person() {
 	lacks "$(plain stdout)" hunter2
 	begun bob.got
 	is "$(<bob.got)" hunter2
+	release
+}
+
+@test "I5: a text that another user has put in the prompt's place is not shown" {
+	needs_root
+	boris
+	asks_secret bob
+	file=$(grep -rlsF --devices=skip 'Password for bob' tmp) || skip 'it is in no file'
+	rm "$file"
+	echo 'Type it into the other window' >"$file"
+	chown 65534 "$file"
+	person <<<hunter2
+	lacks "$said" 'other window'
+}
+
+@test "I5: who knows the names of the FIFOs cannot keep the next offer back" {
+	boris
+	asks_secret alice
+	fifo=$(compgen -G "tmp/boris-*-$offer.secret")
+	# The next id, were this one to tell it; not to be removed, as another user's
+	printf -v next %08x $(((0x$offer + 0x9E3779B1) & 0xffffffff))
+	next=${fifo/$offer/$next}
+	mkdir "$next"
+	asks_secret bob
+	rmdir "$next"
+	release 2
+}
+
+@test "I5: a signal that ends boris --secret leaves the terminal as it was" {
+	boris
+	asks_secret bob
+	one=$offer
+	for signal in TERM HUP QUIT; do
+		on_terminal "sh -c 'echo \$\$ >pid; TMPDIR=$PWD/tmp exec $BORIS --secret=$one'; stty -a | grep -o ' -*echo '" '"until":"unseen"'
+		hidden() { stty -a <"$(readlink "/proc/$(<pid)/fd/0")" | grep -q ' -echo '; }
+		! linux_parts || eventually hidden
+		kill -$signal "$(<pid)"
+		look '' '"wait":10000'
+		has "$(plain stdout)" $'\n echo'
+	done
 	release
 }
 

@@ -45,8 +45,7 @@ long() {
 	run_bash 'echo so far; read <gate; echo end'
 	is "$(result status)" '"running"'
 	is "$(result stdout)" '"so far\n"'
-	has "$(plain note)" 'still running after 1.'
-	has "$(plain note)" 'its timeout still holds: 600000ms'
+	like "$(plain note)" 'still running as task *timeout 600 s*this client waits 1.*'
 	task=$(plain task_id)
 	release
 	look '' '"wait":20000'
@@ -69,6 +68,7 @@ long() {
 		pause 500
 	done
 	is "$(result status)" '"timed_out"'
+	has "$(result note)" timeout
 }
 
 @test "K2: what is still queued is not run, and is told what it waited for" {
@@ -76,7 +76,7 @@ long() {
 	call_bash 'echo first; read <gate' '{"timeout":8000}'
 	first=$id
 	run_bash 'echo second'
-	refused 'not run: it waited 1.* s, as long as this client waits for a call, for the command before it, which still runs: echo first*'
+	refused 'not run: it waited 1.* s, as long as this client waits, for the command before it, which still runs: echo first*'
 	release
 	answer $first
 	is "$(result stdout)" '"first\n"'
@@ -100,6 +100,8 @@ long() {
 	look '' '"wait":60000'
 	is "$(result status)" '"running"'
 	has "$(plain note)" 'the wait was ended after 1.'
+	run_tool task_output '{"wait":6000}'
+	like "$(get -s result content 0 text)" '*wait*ended*'
 	release
 }
 
@@ -108,6 +110,17 @@ long() {
 	start_task 'sleep 1.5; echo done'
 	look '' '"wait":20000'
 	is "$(result stdout)" '"done\n"'
+}
+
+@test "K2: Codex, which waits 300 s, gets its answer before that, however deaf a command is" {
+	[ -z "$REAL" ] || skip 'it takes five minutes'
+	hurried
+	from codex-mcp-client
+	begin
+	call_bash "trap '' TERM; while :; do read -t 600 <>never; done" '{"timeout":299000}'
+	pause 200000
+	answer
+	most "$(took)" 299999
 }
 
 @test "K4: the first result of a foreground command names its directory" {
@@ -156,3 +169,10 @@ a*'
 	has "$(text)" 'short'
 }
 
+@test "K3: where the directory's name fills the limit, the output is cut all the same" {
+	dir=$PWD$(printf "/%0200d" {1..13})
+	mkdir -p "$dir"
+	boris --result-limit=2000 --structured=off
+	run_bash "cd '$dir'; $(long 30000); { $(long 30000); } >&2"
+	most "$(get -n result content 0 text)" $((2000 + ${#dir}))
+}

@@ -363,24 +363,6 @@ listen() {
 
 # --- M12: an exchange for each revision is in the tests above and in p-
 
-@test "M12: each handshake revision lists and calls" {
-	for version in 2024-11-05 2025-03-26 2025-06-18 2025-11-25; do
-		start
-		hello $version
-		ask tools/list
-		is "$(get -n result tools)" 2
-		is_legacy
-		run_bash 'echo hi; exit 3'
-		like "$(text)" '"exit_code: 3\\ncwd: *\\n\\nstdout:\\nhi\\n"'
-		is "$(result exit_code)" 3
-		is_legacy
-		run_tool nope '{}'
-		is "$(code)" -32602
-		leave
-		is $status 0
-	done
-}
-
 # --- M13 and M14: what real clients trip over
 
 @test "M13: a probe is answered at once, and its process gone right after its SIGTERM" {
@@ -398,27 +380,6 @@ listen() {
 	within 1000
 }
 
-@test "M14.3: a response has jsonrpc, id and result or error, and no null" {
-	boris
-	run_bash 'echo hi'
-	is "$(get -k | sort | xargs)" 'id jsonrpc result'
-	lacks "$reply" null
-	start_task 'read <gate'
-	lacks "$reply" null
-	look
-	lacks "$reply" null
-	run_bash ''
-	is "$(get -k | sort | xargs)" 'id jsonrpc result'
-	lacks "$reply" null
-	ask tools/list
-	lacks "$reply" null
-	ask nope
-	is "$(get -k | sort | xargs)" 'error id jsonrpc'
-	lacks "$reply" null
-	modern tools/list
-	lacks "$reply" null
-}
-
 @test "M14.4, M14.17: every tool's schemas are objects that any client compiles, each property with a type" {
 	boris
 	ask tools/list
@@ -434,42 +395,6 @@ listen() {
 		done
 	done
 	is "$(get result nextCursor)" ''
-}
-
-@test "M14.8: id 0 and token 0 are an id and a token" {
-	start
-	request 0 tools/list '{"_meta":{'"$META"'}}'
-	hear
-	is "$(get id)" 0
-	hello
-	request 0 tools/call '{"name":"bash","arguments":{"command":"echo hi; read <gate"},"_meta":{"progressToken":0}}'
-	notice
-	is "$(get params progressToken)" 0
-	cancel 0
-	run_bash 'echo next'
-	is "$(result stdout)" '"next\n"'
-}
-
-@test "M14.11: the longest response stays far below 10 MiB" {
-	boris --truncate=tail
-	run_bash 'head -c 60000 /dev/zero | tr "\0" "\""; head -c 60000 /dev/zero | tr "\0" "\\\\" >&2'
-	is "$(result exit_code)" 0
-	most ${#reply} 2000000
-	modern tools/call '"name":"bash","arguments":{"command":"head -c 100000 /dev/urandom; head -c 100000 /dev/urandom >&2","truncate":"tail"}'
-	most ${#reply} 2000000
-}
-
-@test "M14.13: a stderr that nobody reads blocks nothing" {
-	mkfifo errors
-	exec 5<>errors
-	wrap=(sh -c 'exec "$@" 2>errors' sh)
-	boris
-	for i in 1 2 3; do
-		run_bash 'echo hi; head -c 100000 /dev/zero >&2' '{"cwd":"/"}'
-		send '{'
-	done
-	run_bash 'echo hi'
-	is "$(result stdout)" '"hi\n"'
 }
 
 @test "M14.14: boris works in the environment that clients give it, and in none" {

@@ -29,8 +29,6 @@ bad_json() {
 	done
 }
 
-# --- P1
-
 @test "P1, P11: each handshake revision is spoken: tools and nothing else, and instructions of at most 500 characters" {
 	for version in 2024-11-05 2025-03-26 2025-06-18 2025-11-25; do
 		start
@@ -45,6 +43,11 @@ bad_json() {
 		instructions=$(get result instructions)
 		modern server/discover
 		is "$(get result instructions)" "$instructions"
+		hello $version
+		ask tools/list
+		is "$(get -n result tools)" 2
+		run_bash 'exit 3'
+		is "$(result exit_code)" 3
 		leave
 	done
 }
@@ -144,8 +147,6 @@ bad_json() {
 	is "$(get -v id)" 1
 	refuses_line $'\xef\xbb\xbf{"jsonrpc":"2.0","id":1,"method":"ping"}' -32700 null
 }
-
-# --- P2
 
 @test "P2: an id comes back exactly as it was sent, in errors and results of tools as well" {
 	boris
@@ -336,10 +337,8 @@ bad_json() {
 	[ ! -e ran ]
 	call KillShell '{}'
 	answer
-	like "$(get error message)" '*kill_pid*task_output (reads a task)"'
+	like "$(get error message)" '*kill_pid*task_output*'
 }
-
-# --- P4
 
 # refuses_argument ARGUMENTS PART...: bash refuses them; the text has each part
 refuses_argument() {
@@ -395,7 +394,7 @@ refuses_argument() {
 
 @test "P4: 5e3 and a string of digits are integers, \"true\" is true; null, and what clients fill in, counts as absent" {
 	boris
-	for value in '"5000"' 5000.0 5e3 0.5e4 50000e-1 5E+3; do
+	for value in '"5000"' 5000.0 5e3 5E+3; do
 		run_bash 'echo hi' '{"timeout":'$value'}'
 		is "$value $(result stdout)" "$value \"hi\\n\""
 	done
@@ -411,15 +410,18 @@ refuses_argument() {
 	boris
 	start_task 'read <gate'
 	run_tool task_output '{"task_id":"'"$task"'","block":true,"timeout":30000}'
-	refused 'unknown argument "block" (give wait), "timeout", which bash takes; task_output takes *'
+	refused 'unknown argument "block"*"timeout", which bash takes; task_output takes *'
 	run_bash 'touch ran' '{"env":{"A":"1"}}'
-	refused 'unknown argument "env" (write A=1 before the command); bash takes *'
+	refused 'unknown argument "env"*; bash takes *'
 	refuses_argument '{"cmd":"ls"}' cmd command timeout run_in_background
 	refuses_argument '{"command":"touch ran","Timeout":5}' Timeout timeout
 	refuses_argument '{"command":"touch ran","timeout\u0000":5}' timeout
 	long=$(printf %0500d 0)
 	run_tool bash '{"command":"touch ran","x'$long'":1}'
 	refused 'unknown argument "x0000*...*command*'
+	run_tool bash "{$(seq -s, -f '"n%g":1' 100000),\"command\":\"touch ran\"}"
+	refused 'unknown argument "n1"*"n10"*'
+	lacks "$(text)" n11
 	run_tool task_output '{"task_id":"x\n'$long'"}'
 	refused 'task not found: x?n000*'
 	most "$(text | wc -c)" 400
@@ -447,8 +449,6 @@ refuses_argument() {
 	look "$task" '{"wait":null,"until":null,"new":null}'
 	is "$(result status)" '"running"'
 }
-
-# --- P5
 
 # padded BYTES: a ping of just so many bytes, and its newline
 padded() {
@@ -502,8 +502,6 @@ padded() {
 	within 5000
 }
 
-# --- P6
-
 @test "P6: while a command runs, ping, tools/list, task_output and wrong arguments are answered" {
 	boris
 	start_task 'echo hi; echo hi >there; read <gate'
@@ -541,8 +539,6 @@ padded() {
 	answer '"big"'
 	is "$(result stdout)" '"15000000\n"'
 }
-
-# --- P7
 
 @test "P7: cd and pwd written to the pipe together: the second sees the first" {
 	mkdir d
@@ -592,6 +588,17 @@ padded() {
 	is "$(cat d/where)" "$PWD/d"
 }
 
+@test "P7: background starts that were sent together are answered in their order" {
+	boris
+	start_task true
+	for n in {2..9}; do
+		lines[n]='{"jsonrpc":"2.0","id":'$n',"method":"tools/call","params":{"name":"bash","arguments":{"command":"true","run_in_background":true}}}'
+	done
+	send "${lines[@]}"
+	for n in {2..9}; do answer $n; done
+	is "$(all -v id | xargs)" '0 1 2 3 4 5 6 7 8 9'
+}
+
 @test "P7: a queued command's timeout counts from its own start" {
 	boris
 	call_bash 'echo x >first; read <gate'
@@ -603,8 +610,6 @@ padded() {
 	answer $second
 	is "$(result stdout)" '"hi\n"'
 }
-
-# --- P8
 
 @test "P8: a cancelled command is ended as by a timeout, gets no answer, and moves no directory" {
 	mkdir d
@@ -701,8 +706,6 @@ padded() {
 	next_is_ping
 }
 
-# --- P9
-
 @test "P9: at the end of input what has been read is carried out and answered, waits too" {
 	boris
 	mkfifo never2
@@ -762,8 +765,6 @@ padded() {
 	most $status 127
 	left=1
 }
-
-# --- P10
 
 # traffic: what server and writer have read and written so far
 traffic() {
@@ -919,17 +920,6 @@ unread() {
 	left=1
 }
 
-@test "P10: closing gives a reader time for whole lines" {
-	boris
-	unread 200
-	settled traffic
-	kill -TERM "$server"
-	cat <&8 >rest 7>&-
-	eventually exited
-	left=1
-	is "$("$HERE/reply" -l -v id <rest | grep -c '^"u')" 200
-}
-
 @test "P10: progress to a reader that does not read stalls no command" {
 	boris
 	call_bash 'yes | head -c 5000000; echo x >done' '{}' '{"progressToken":1}'
@@ -937,8 +927,6 @@ unread() {
 	answer
 	is "$(result exit_code)" 0
 }
-
-# --- P11
 
 @test "P11: both tools ask to be loaded at once, however they are listed; without them no instructions name them" {
 	boris

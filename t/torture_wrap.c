@@ -21,7 +21,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -114,17 +113,9 @@ MEMORY(mmap, n, MAP_FAILED,
 
 DESCRIPTOR(pipe, (int *end), (end))
 DESCRIPTOR(socket, (int a, int b, int c), (a, b, c))
-DESCRIPTOR(socketpair, (int a, int b, int c, int *end), (a, b, c, end))
 DESCRIPTOR(posix_openpt, (int flags), (flags))
-DESCRIPTOR(dup, (int fd), (fd))
 DESCRIPTOR(accept, (int fd, struct sockaddr *a, socklen_t *n), (fd, a, n))
-DESCRIPTOR(accept4, (int fd, struct sockaddr *a, socklen_t *n, int flags),
-           (fd, a, n, flags))
-DESCRIPTOR(mkstemp, (char *name), (name))
 WRAP(DIR *, opendir, "descriptors", EMFILE, NULL, (const char *name), (name))
-WRAP(DIR *, fdopendir, "descriptors", ENOMEM, NULL, (int fd), (fd))
-WRAP(FILE *, fopen, "descriptors", EMFILE, NULL,
-     (const char *name, const char *how), (name, how))
 
 #define OPEN(name, start, args) \
 	int __real_##name(start int flags, ...); \
@@ -160,8 +151,6 @@ __wrap_dup2(int from, int to)
 		return -1;
 	return __real_dup2(from, to);
 }
-
-CALL(dup3, EMFILE, (int from, int to, int flags), (from, to, flags))
 
 /* Of a descriptor that is open nothing else can fail. */
 int __real_fcntl(int fd, int what, ...);
@@ -224,20 +213,9 @@ MOVE(pread, EIO, EINTR, (int fd, void *p, size_t n, off_t at),
      (fd, p, n, at))
 MOVE(pread64, EIO, EINTR, (int fd, void *p, size_t n, off64_t at),
      (fd, p, n, at))
-MOVE(recv, EIO, EINTR, (int fd, void *p, size_t n, int flags),
-     (fd, p, n, flags))
 MOVE(write, ENOSPC, EAGAIN, (int fd, const void *p, size_t n), (fd, p, n))
 MOVE(pwrite, ENOSPC, EAGAIN, (int fd, const void *p, size_t n, off_t at),
      (fd, p, n, at))
-MOVE(writev, ENOSPC, EAGAIN, (int fd, const struct iovec *v, int n),
-     (fd, v, n))
-MOVE(send, ENOSPC, EAGAIN, (int fd, const void *p, size_t n, int flags),
-     (fd, p, n, flags))
-
-WRAP(ssize_t, recvmsg, "hear", EINTR, -1, (int fd, struct msghdr *m, int flags),
-     (fd, m, flags))
-WRAP(ssize_t, sendmsg, "say", EAGAIN, -1,
-     (int fd, const struct msghdr *m, int flags), (fd, m, flags))
 CALL(poll, ENOMEM, (struct pollfd *p, nfds_t n, int ms), (p, n, ms))
 
 /* -- Files ------------------------------------------------------------- */
@@ -245,23 +223,24 @@ CALL(poll, ENOMEM, (struct pollfd *p, nfds_t n, int ms), (p, n, ms))
 CALL(access, ENOMEM, (const char *p, int how), (p, how))
 CALL(stat, ENOMEM, (const char *p, struct stat *s), (p, s))
 CALL(stat64, ENOMEM, (const char *p, struct stat64 *s), (p, s))
-CALL(lstat, ENOMEM, (const char *p, struct stat *s), (p, s))
-CALL(lstat64, ENOMEM, (const char *p, struct stat64 *s), (p, s))
 CALL(chdir, ENOMEM, (const char *p), (p))
-CALL(fchdir, EIO, (int fd), (fd))
 CALL(fchmod, EIO, (int fd, mode_t mode), (fd, mode))
 CALL(fchown, EIO, (int fd, uid_t uid, gid_t gid), (fd, uid, gid))
 CALL(fsync, EIO, (int fd), (fd))
 CALL(ftruncate, EIO, (int fd, off_t n), (fd, n))
 CALL(ftruncate64, EIO, (int fd, off64_t n), (fd, n))
-CALL(posix_fallocate, EIO, (int fd, off_t at, off_t n), (fd, at, n))
-CALL(rename, EIO, (const char *from, const char *to), (from, to))
-CALL(link, EIO, (const char *from, const char *to), (from, to))
 CALL(unlink, EIO, (const char *p), (p))
+CALL(fstatat, ENOMEM, (int dir, const char *p, struct stat *s, int flags),
+     (dir, p, s, flags))
+CALL(fstatat64, ENOMEM, (int dir, const char *p, struct stat64 *s, int flags),
+     (dir, p, s, flags))
+CALL(linkat, EIO, (int a, const char *from, int b, const char *to, int flags),
+     (a, from, b, to, flags))
+CALL(renameat, EIO, (int a, const char *from, int b, const char *to),
+     (a, from, b, to))
+CALL(unlinkat, EIO, (int dir, const char *p, int flags), (dir, p, flags))
 CALL(mkdir, ENOSPC, (const char *p, mode_t mode), (p, mode))
 CALL(mkfifo, ENOSPC, (const char *p, mode_t mode), (p, mode))
-CALL(rmdir, EIO, (const char *p), (p))
-WRAP(char *, getcwd, "getcwd", ENOMEM, NULL, (char *p, size_t n), (p, n))
 WRAP(char *, realpath, "realpath", ENOMEM, NULL, (const char *p, char *to),
      (p, to))
 WRAP(ssize_t, readlink, "readlink", ENOMEM, -1,

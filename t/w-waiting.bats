@@ -27,8 +27,6 @@ no_output() {
 	lacks "$(text)" 'stdout:'
 }
 
-# --- W1
-
 @test "W1: a call in the queue gives signs of life, counted from when it was read, beside that of the one before it" {
 	hurried
 	boris
@@ -106,8 +104,6 @@ no_output() {
 	is ${#notices[@]} 0
 	next_is_ping
 }
-
-# --- W2
 
 @test "W2: a start that waits gives the task's end, which is then forgotten; others are served" {
 	boris
@@ -343,8 +339,6 @@ no_output() {
 	is "$(result status) $(result stdout)" '"completed" "ready\n"'
 }
 
-# --- W3
-
 @test "W3: a server is started and waited for in one call" {
 	boris
 	start_waiting 'echo starting; echo x >a; read <gate; echo "ready in 5 ms"; read <gate; echo more' \
@@ -492,7 +486,7 @@ no_output() {
 	done
 	look "$task" '{"wait":200,"until":"ready","new":true}'
 	is "$(result stdout)" '" now\n2%"'
-	has "$(plain note)" 'not seen in time'
+	has "$(plain note)" 'not seen since the last look: ready'
 	release
 	answer $waiting
 }
@@ -509,7 +503,7 @@ no_output() {
 	release
 	answer $waiting
 	is "$(result status) $(result stdout)" '"completed" "b\nend\n"'
-	has "$(plain note)" 'not seen before it ended: ab'
+	has "$(plain note)" 'not seen: ab'
 }
 
 @test "W2: what another look has shown is not new to one that waits" {
@@ -592,8 +586,6 @@ no_output() {
 	is "$(result status) $(plain stdout)" "\"running\" $long"
 }
 
-# --- W4
-
 @test "W4: timeout with run_in_background is the task's deadline, of which a start that waits is told" {
 	boris
 	begin
@@ -670,6 +662,17 @@ no_output() {
 	ask ping
 	within 5000
 	run_tool bash '{"kill_pid":'"$pid"'}'
+}
+
+@test "O7: the progress of a wait for any task says what it waits for" {
+	hurried
+	boris
+	start_task 'read <gate'
+	call task_output '{"wait":60000}' '{"progressToken":1}'
+	notice
+	isnt "$(get params message)" '""'
+	release
+	answer
 }
 
 @test "O7: a sign of life repeats the last line" {

@@ -65,7 +65,7 @@ inode() {
 	is "$(get -s result tools 0 name)$(get result tools 1)" edit
 	run_tool bash '{"command":"touch ran"}'
 	is "$(code)" -32602
-	has "$(get error message)" '; there is edit (changes or makes a file)'
+	has "$(get error message)" 'there is edit'
 	edit f '"x"'
 	said "$PWD/f: made"
 	edit f '"y"' '"x"'
@@ -103,6 +103,9 @@ inode() {
 	refused "$PWD/no/f: nothing was changed: No such file*"
 	edit empty '""'
 	holds empty ''
+	edit empty '"x"'
+	said "$PWD/empty: made*"
+	holds empty x
 	holds f 'one\ntwo'
 }
 
@@ -110,9 +113,9 @@ inode() {
 	boris --edit
 	echo x >f
 	edit f '"x"' '""'
-	refused 'argument "old" must be a string that stands in the file, not empty*'
+	refused 'old must not be empty*'
 	edit f '"x"' '"x"'
-	refused 'argument "old" must be *not what new is*'
+	refused 'old must not *equal new*'
 	run_tool edit '{"new":"x"}'
 	refused 'argument "path" is missing*'
 	run_tool edit '{"path":"f"}'
@@ -162,6 +165,10 @@ inode() {
 	edit f '"1\n2\r\n3\n"' '"a\nb\n"'
 	said '*: replaced in line 1*'
 	holds f '1\r\n2\r\n3\r\nc\r\n'
+	printf 'a\r\nb\r\nc\r\nd\r\nx\ny\n' >f
+	edit f '"z"' '"x\ny"'
+	said '*replaced in line 5*'
+	holds f 'a\r\nb\r\nc\r\nd\r\nz\n'
 	printf 'a\nb\r\nc\n' >f
 	edit f '"x\ny"' '"b\r\nc"'
 	holds f 'a\nx\ny\n'
@@ -305,6 +312,79 @@ inode() {
 	edit d/new '"b"'
 	refused '*Permission denied*'
 	only d bound f
+}
+
+# edit_swapping A B ARGUMENTS: eight edits while these names change places
+edit_swapping() {
+	needs perl
+	rm -f stop swaps
+	perl -e '($a, $b) = @ARGV; $n = `uname -m` =~ /x86_64/ ? 316 : 276; $p = getppid();
+		syscall($n, -100, $a, -100, $b, 2) and exit; print "x"; close(STDOUT);
+		until (-e "stop" || getppid() != $p) { syscall($n, -100, $a, -100, $b, 2) for 1 .. 500 }' \
+		"$1" "$2" >swaps 3>&- 6>&- 7>&- 8>&- 9>&- &
+	eventually test -s swaps 2>&- || skip 'names cannot be exchanged here'
+	for m in {1..8}; do run_tool edit "$3"; done
+	touch stop
+	wait $!
+}
+
+@test "X3: while a file and a link are swapped, what the link leads to stays where it is" {
+	boris --edit
+	mkdir d
+	echo 'a secret' >secret
+	for n in {1..10}; do
+		rm -rf d/*
+		echo 'a file' >d/f
+		ln -s ../secret d/g
+		edit_swapping d/f d/g '{"path":"d/f","old":"a","new":"ya"}'
+		is "$(find d -type f -exec grep -H secret {} +)" ''
+	done
+}
+
+@test "X3: while a directory and a link are swapped, each keeps the file that is its own" {
+	boris --edit
+	mkdir d theirs
+	for n in {1..8}; do
+		rm -rf d/*
+		mkdir d/ours
+		echo 'a of ours' >d/ours/f
+		echo 'a of theirs' >theirs/f
+		ln -s ../theirs d/link
+		edit_swapping d/ours d/link '{"path":"d/ours/f","old":"a","new":"ya"}'
+		[ -L d/link ] || { rm d/ours && mv d/link d/ours; }
+		is "$(find d/ours theirs ! -type d | xargs)" 'd/ours/f theirs/f'
+		like "$(<d/ours/f) $(<theirs/f)" '*a of ours *a of theirs'
+	done
+}
+
+@test "X3: what is appended while a file is edited is not lost" {
+	boris --edit
+	mkdir d
+	yes 'a line' | head -c 4000000 >was
+	shopt -s dotglob
+	for n in {1..3}; do
+		{ cat was; echo end; } >d/f
+		call edit '{"path":"d/f","old":"end","new":"END"}'
+		# Until the new file is there, and being written; or all is over.
+		until files=(d/*) && ((${#files[@]} > 1)) || read -rt 0 -u 8; do :; done
+		echo appended >>d/f
+		answer
+		is "$(tail -n 1 d/f)" appended
+		[ "$(get result isError)" = false ] || refused "$PWD/d/f: *"
+		only d f
+	done
+}
+
+@test "X3: below /proc/sys a file is edited in place" {
+	needs_root
+	needs unshare hostname
+	wrap=(unshare -u sh -c 'hostname before && [ -w /proc/sys/kernel/hostname ] && exec "$@"' sh)
+	"${wrap[@]}" true || skip 'no such namespace here'
+	boris --edit
+	edit /proc/sys/kernel/hostname '"now"' '"before"'
+	said '/proc/sys/kernel/hostname: replaced in line 1*in place*'
+	run_bash hostname
+	is "$(plain stdout)" now
 }
 
 @test "X3: boris killed in an edit leaves the old file or the new one, and nothing else" {

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "buf.h"
+#include "../buf.h"
 
 enum {
 	REQUEST_HEAD_LIMIT = 16 << 10,  /* bytes of line and headers */
@@ -35,17 +35,15 @@ struct request {
 	enum request_state state;
 	bool begun;         /* a byte of it is there */
 	bool http10;        /* HTTP/1.0 */
-	bool last;          /* its peer wants no further one on this one */
+	bool last;          /* the connection ends behind its response */
+	bool accepts;       /* Accept is there, and lists these: */
+	bool takes_json, takes_events;
 	bool dropped;       /* its body is dropped as it comes */
-	bool accepts_json, accepts_stream, accepts_given;
 	struct buf head;    /* the texts below are in there */
-	size_t head_taken;  /* bytes of it that have come (H8) */
-	const char *verb;
-	char *path;
+	const char *verb, *path;
 	const char *field[FIELDS];  /* NULL: not there */
-	struct buf body;    /* failed: there was no memory for it */
+	struct buf body;
 	int64_t left;       /* bytes to come of the body, or of a chunk */
-	int64_t taken;      /* bytes of the body that have come */
 };
 
 enum {
@@ -55,8 +53,9 @@ enum {
 };
 
 /* Takes what it can use from the front of the input. Returns one of these, or
- * the status to refuse the request with: after 413 the body is dropped as it
- * comes; after any other nothing that follows can be understood. */
+ * the status to refuse the request with. In REQUEST_BODY, that is for 413, or
+ * 503 if memory was refused, its rest can be dropped as it comes; else nothing
+ * that follows can be understood. */
 int request_take(struct request *, struct buf *input);
 void request_drop(struct request *);  /* its body, from now on */
 void request_free(struct request *);  /* zeroed again */
@@ -64,21 +63,12 @@ void request_free(struct request *);  /* zeroed again */
 /* Is the word an element of a header's value, parameters left aside? */
 bool field_lists(const char *value, const char *word);
 
-/* A response. What it does not have is zero. */
-struct response {
-	int status;
-	const char *type;     /* of the body */
-	const char *body;     /* NULL: a stream of events is to follow */
-	size_t len;
-	const struct buf *headers;  /* more of them, each with its CR LF */
-	bool last;            /* the connection ends with it */
-};
-void response_put(struct buf *, const struct request *,
-                  const struct response *);
-
-/* HTTP/1.0 has no chunks: there a stream ends with the connection. */
+/* Appends a response's status and first headers. len: of its body; below 0: a
+ * stream of events is to follow. Further headers and an empty line do, too. */
+void response_begin(struct buf *, struct request *, int status,
+                    const char *type, int64_t len);
 void stream_event(struct buf *, const struct request *,
                   const struct buf *message);  /* NULL: a comment */
-void stream_end(struct buf *, const struct request *);
+void hex_put(struct buf *, size_t);
 
 #endif

@@ -1,0 +1,692 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include "http.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "../mcp.h"
+#include "../proc.h"
+#include "connection.h"
+
+enum {
+	CONNECTIONS = 64,        /* at a time, at most (H8) */
+	SESSIONS = 64,           /* legacy ones (H5) */
+	SESSION_BYTES = 16,      /* random ones of an Mcp-Session-Id */
+	LONG_RESULT = 16 << 10,  /* bytes; its memory may be refused (E7) */
+	ACCEPT_PAUSE = 20,       /* ms, when there is no descriptor left (E7) */
+	HEADER_MISMATCH = -32020 /* MCP 2026-07-28, transports */
+};
+
+#define JSON_TYPE "application/json"
+#define TOO_LONG "a message can have 16 MiB\n"
+
+/* Who is at the other end of a connection */
+struct peer {
+	struct peer *next;
+	struct connection connection;
+	bool authenticated;      /* a request of it was authorized */
+	bool cors;               /* this request's origin may read the answer */
+	const char *session_id;  /* of the session that it opens; or NULL */
+	struct calls *client;    /* that has its open call; or NULL */
+};
+
+/* One Mcp-Session-Id */
+struct http_session {
+	struct http_session *next;
+	struct calls *client;
+	char id[2 * SESSION_BYTES + 1];
+	int64_t used;            /* ms; when a request was last in flight */
+	bool ended;              /* it is closing; its id is no longer known */
+};
+
+struct http {
+	const struct options *options;
+	struct calls *anyone;            /* the modern requests' */
+	struct http_session *sessions;
+	struct peer *peers;              /* in the order they came */
+	struct buf origin;               /* http://ADDRESS:PORT */
+	int listener, in_poll;           /* -1: it listens no more */
+	int64_t accept_at;               /* ms; not before, after a failure */
+	int64_t leave_by;                /* ms, once every session is closed */
+	int64_t started;                 /* ms */
+	int64_t now;                     /* ms, of this turn */
+};
+
+/* Responds with the headers that this request needs. Without a body it begins a
+ * stream. */
+static void
+respond(struct peer *p, int status, const char *body, size_t len)
+{
+	struct request *r = &p->connection.request;
+	struct buf b = { NULL, 0, 0 };
+
+	response_begin(&b, r, status, body == NULL ? "text/event-stream"
+	    : *body == '{' ? JSON_TYPE : "text/plain",
+	    body == NULL ? -1 : (int64_t)len);
+	if (status == 401)
+		buf_add(&b, "WWW-Authenticate: Bearer\r\n");
+	if (status == 405 || status == 204)
+		buf_add(&b, "Allow: ", strcmp(r->path, "/mcp") == 0
+		    ? "POST, DELETE, OPTIONS" : "GET, HEAD", "\r\n");
+	if (p->cors)
+		buf_add(&b, "Access-Control-Allow-Origin: ",
+		    r->field[FIELD_ORIGIN], "\r\nVary: Origin\r\n"
+		    "Access-Control-Expose-Headers: "
+		    "Mcp-Session-Id, WWW-Authenticate\r\n"
+		    "Access-Control-Allow-Methods: GET, POST, DELETE\r\n"
+		    "Access-Control-Allow-Headers: Authorization, "
+		    "Content-Type, Accept, Mcp-Session-Id, "
+		    "MCP-Protocol-Version, Mcp-Method, Mcp-Name, "
+		    "Last-Event-ID\r\nAccess-Control-Max-Age: 86400\r\n");
+	if (p->session_id != NULL)
+		buf_add(&b, "Mcp-Session-Id: ", p->session_id, "\r\n");
+	buf_add(&b, "\r\n");
+	if (strcmp(r->verb, "HEAD") != 0)
+		buf_put(&b, body, len);
+	connection_answer(&p->connection, &b, body == NULL);
+}
+
+/* Answers with a short text, which may be JSON or empty. True, for who is to
+ * return that the request is answered. */
+static bool
+http_answer(struct peer *p, int status, const char *text)
+{
+	respond(p, status, text, strlen(text));
+	return true;
+}
+
+/* The HTTP status of a JSON-RPC answer (MCP 2026-07-28, transports). Earlier
+ * revisions answer a well-formed request with 200, errors too. */
+static int
+status_of(enum rpc_kind kind, int error, bool modern)
+{
+	if (error == JSONRPC_PARSE_ERROR || error == JSONRPC_INVALID_REQUEST)
+		return 400;
+	if (modern && error == JSONRPC_NO_METHOD)
+		return 404;
+	return modern && kind == RPC_REFUSAL ? 400 : 200;
+}
+
+/* Called from within mcp.c, so it only queues. */
+static bool
+http_send(void *transport, void *to, enum rpc_kind kind, int error,
+          struct buf *message)
+{
+	const struct http *h = transport;
+	struct peer *p = to;
+	struct connection *c;
+
+	if (p == NULL || p->connection.state == CONNECTION_GONE)
+		return true;
+	c = &p->connection;
+	/* Two copies of a result may have to be there, and their headers. */
+	if (error == 0 && message->len > LONG_RESULT &&
+	    !mem_is_there(3 * message->len))
+		return false;
+	if (error != 0)
+		p->session_id = NULL;
+	if (kind == RPC_NOTICE && c->state == CONNECTION_CALL)
+		respond(p, 200, NULL, 0);
+	if (kind == RPC_NOTICE || kind == RPC_PROGRESS)
+		return c->state == CONNECTION_STREAM &&
+		    connection_event(c, message, kind == RPC_PROGRESS);
+	if (c->state != CONNECTION_STREAM)
+		respond(p, status_of(kind, error, p->client == h->anyone),
+		    message->data, message->len);
+	else if (connection_event(c, message, false))
+		connection_end_stream(c);
+	else
+		return false;
+	return true;
+}
+
+/* In a time that does not depend on what is wrong with `given` (H3) */
+static bool
+same_secret(const char *given, const char *secret)
+{
+	size_t n = strlen(secret), i;
+	volatile unsigned char wrong = strlen(given) != n;
+
+	for (i = 0; given[i] != '\0'; i++)
+		wrong |= (unsigned char)(given[i] ^ secret[i % n]);
+	return !wrong;
+}
+
+/* Begins to close it (L1); review_sessions() frees it once it is closed. */
+static void
+end_session(struct http *h, struct http_session *s)
+{
+	s->ended = true;
+	mcp_close(s->client, h->now);
+}
+
+/* Ends sessions whose handshake has failed, or that are idle for long (H5).
+ * Frees those that are closed: all is answered, so no connection has them. */
+static void
+review_sessions(struct http *h)
+{
+	struct http_session **at = &h->sessions, *s;
+
+	while ((s = *at) != NULL) {
+		if (!s->ended && (mcp_version(s->client) == NULL ||
+		    h->now >= s->used + h->options->session_timeout))
+			end_session(h, s);
+		if (s->ended && mcp_closed(s->client)) {
+			*at = s->next;
+			mcp_free(s->client);
+			free(s);
+		} else {
+			at = &s->next;
+		}
+	}
+}
+
+static struct calls *
+refuse_message(struct http *h, struct peer *p, const struct rpc_message *m,
+               int status, int code, const char *text)
+{
+	struct buf b = { NULL, 0, 0 };
+
+	mcp_error(h->anyone, &b, m, code, text);
+	http_answer(p, status, buf_text(&b));
+	buf_free(&b);
+	return NULL;
+}
+
+/* Does the header's value, which may be NULL, stand for that JSON string? What
+ * headers can't hold comes as "=?base64?...?=" (RFC 4648). Of what is no string
+ * mcp.c says so. */
+static bool
+header_says(const char *value, struct json string)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklm"
+	    "nopqrstuvwxyz0123456789+/", before[] = "=?base64?";
+	char text[REQUEST_HEAD_LIMIT], *end = text;
+	size_t n, i, bits = 0;
+
+	if (value == NULL || json_type(string) != JSON_STRING)
+		return json_type(string) != JSON_STRING;
+	if (strncmp(value, before, strlen(before)) != 0)
+		return json_is(string, value);
+	value += strlen(before);
+	n = strspn(value, digits);
+	for (i = 0; i < n; i++) {
+		bits = bits << 6 | (size_t)(strchr(digits, value[i]) - digits);
+		if (i % 4 > 0)
+			*end++ = (char)(bits >> (6 - i % 4 * 2) & 255);
+	}
+	*end = '\0';
+	i = strspn(value + n, "=");
+	return i <= 2 && (n + i) % 4 == 0 && strcmp(value + n + i, "?=") == 0 &&
+	    json_is(string, text) && strlen(text) == (size_t)(end - text);
+}
+
+static struct calls *
+route_modern(struct http *h, struct peer *p, const struct rpc_message *m)
+{
+	const char *const *field = p->connection.request.field;
+
+	/* A notification that cancels could name anybody's call. */
+	if (m->id.text == NULL && json_type(m->method) == JSON_STRING &&
+	    json_is(m->jsonrpc, "2.0")) {
+		http_answer(p, 202, "");
+		return NULL;
+	}
+	if (rpc_is_response(m))
+		return refuse_message(h, p, m, 400, JSONRPC_INVALID_REQUEST,
+		    "Not a request");
+	/* If it lacks one of these, `anyone` says so. */
+	if (rpc_is_request(m) && m->version.text != NULL &&
+	    (!header_says(field[FIELD_MCP_VERSION], m->version) ||
+	    !header_says(field[FIELD_MCP_METHOD], m->method) ||
+	    (json_is(m->method, "tools/call") &&
+	    !header_says(field[FIELD_MCP_NAME], m->name))))
+		return refuse_message(h, p, m, 400, HEADER_MISMATCH,
+		    "MCP-Protocol-Version, Mcp-Method and Mcp-Name have to be "
+		    "what _meta, method and params.name say");
+	return h->anyone;
+}
+
+/* Each of these two returns NULL if it has answered the request. */
+
+static struct http_session *
+named_session(struct http *h, struct peer *p, const struct rpc_message *m)
+{
+	const char *id = p->connection.request.field[FIELD_MCP_SESSION];
+	const char *version = p->connection.request.field[FIELD_MCP_VERSION];
+	struct http_session *s = id != NULL ? h->sessions : NULL;
+	bool spoken = version == NULL || mcp_speaks(version, false);
+
+	while (s != NULL && (s->ended || !same_secret(id, s->id)))
+		s = s->next;
+	if (s != NULL && spoken)
+		return s;
+	refuse_message(h, p, m, spoken && id != NULL ? 404 : 400,
+	    JSONRPC_INVALID_REQUEST, !spoken
+	    ? "MCP-Protocol-Version is none that has sessions here"
+	    : "Mcp-Session-Id is missing, or no session's; begin with "
+	    "initialize");
+	return NULL;
+}
+
+static struct http_session *
+open_session(struct http *h, struct peer *p, const struct rpc_message *m)
+{
+	struct http_session *s;
+	int n = 0;
+
+	for (s = h->sessions; s != NULL; s = s->next)
+		n += !s->ended;
+	s = mem_get(sizeof(*s));
+	s->client = mcp_open(h->options, MCP_HTTP, http_send, h);
+	if (n == SESSIONS || s->client == NULL ||
+	    !proc_random(s->id, SESSION_BYTES)) {
+		refuse_message(h, p, m, 503, JSONRPC_INVALID_REQUEST,
+		    "As many sessions are open as there can be");
+		mcp_free(s->client);
+		free(s);
+		return NULL;
+	}
+	s->next = h->sessions;
+	h->sessions = s;
+	p->session_id = s->id;
+	return s;
+}
+
+/* The client that a message is for; NULL: it has been answered. A version in
+ * _meta makes it modern, and so does one in the header, except for initialize;
+ * server/discover is of that era alone. */
+static struct calls *
+route(struct http *h, struct peer *p, const struct rpc_message *m)
+{
+	const char *const *field = p->connection.request.field;
+	const char *version = field[FIELD_MCP_VERSION];
+	bool named = field[FIELD_MCP_SESSION] != NULL;
+	bool first = rpc_is_request(m) && json_is(m->method, "initialize");
+	struct calls *to = h->anyone;
+	struct http_session *s;
+
+	if (m->version.text != NULL ||
+	    (version != NULL && !first && mcp_speaks(version, true)) ||
+	    (json_is(m->method, "server/discover") && !named)) {
+		to = route_modern(h, p, m);
+	} else if (m->whole.text != NULL) {
+		s = first && !named ? open_session(h, p, m)
+		    : named_session(h, p, m);
+		to = s != NULL ? s->client : NULL;
+		if (s != NULL)
+			s->used = h->now;
+	}
+	if (to != NULL && mcp_backlog(to) > MCP_BACKLOG &&
+	    json_is(m->method, "tools/call"))
+		return refuse_message(h, p, m, 503, JSONRPC_INTERNAL,
+		    "Too much is queued; wait for it or cancel it");
+	return to;
+}
+
+static void
+take_message(struct http *h, struct peer *p)
+{
+	struct request *r = &p->connection.request;
+	enum rpc_outcome outcome;
+	struct rpc_message m;  /* slices of the body */
+
+	rpc_parse(&m, r->body.len > 0 ? r->body.data : "", r->body.len);
+	m.address = p->connection.from;
+	p->client = route(h, p, &m);
+	if (p->client != NULL) {
+		outcome = mcp_handle(p->client, p, &m, h->now);
+		if (outcome != RPC_LATER)
+			p->client = NULL;
+		if (outcome == RPC_NO_ANSWER)
+			http_answer(p, 202, "");
+	}
+	/* Its answer may take long (P10). */
+	request_drop(r);
+}
+
+/* -- Requests: who may ask, and what (H1, H3, H4) ------------------------ */
+
+/* What is behind a name of this machine, one of loopback or that where it
+ * listens: nothing, or ":PORT". NULL: the host has another name. */
+static const char *
+port_of(const struct http *h, const char *host)
+{
+	const char *own = h->origin.data + strlen("http://"), *port;
+	size_t n = (size_t)(strrchr(own, ':') - own);
+
+	if (strncasecmp(host, "localhost", 9) == 0)
+		port = host + 9;
+	else if (strncmp(host, "[::1]", 5) == 0)
+		port = host + 5;
+	else if (strncmp(host, "127.", 4) == 0)
+		port = host + 4 + strspn(host + 4, "0123456789.");
+	else if (strncasecmp(host, own, n) == 0)
+		port = host + n;
+	else
+		return NULL;
+	n = *port == ':' ? 1 + strspn(port + 1, "0123456789") : 0;
+	return port[n] == '\0' ? port : NULL;
+}
+
+/* This server, perhaps under another name of this machine; or one of
+ * --allow-origin */
+static bool
+is_allowed(const struct http *h, const char *origin)
+{
+	const char *given = h->options->origins, *port = NULL;
+
+	if (strncasecmp(origin, "http://", 7) == 0)
+		port = port_of(h, origin + 7);
+	if (port != NULL && strcmp(*port != '\0' ? port : ":80",
+	    strrchr(h->origin.data, ':')) == 0)
+		return true;
+	while (given != NULL && *given != '\0' &&
+	    strcasecmp(given, origin) != 0)
+		given += strlen(given) + 1;
+	return given != NULL && *given != '\0';
+}
+
+static bool
+shows_token(const struct http *h, const struct request *r)
+{
+	const char *given = r->field[FIELD_AUTHORIZATION];
+
+	return given != NULL && h->options->token != NULL &&
+	    strncasecmp(given, "Bearer ", 7) == 0 &&
+	    same_secret(given + 7 + strspn(given + 7, " "), h->options->token);
+}
+
+static bool
+answer_health(const struct http *h, struct peer *p)
+{
+	int tasks = mcp_tasks(h->anyone), sessions = 0;
+	const struct http_session *s;
+	struct buf b = { NULL, 0, 0 };
+
+	for (s = h->sessions; s != NULL; s = s->next) {
+		tasks += mcp_tasks(s->client);
+		sessions += !s->ended;
+	}
+	buf_putc(&b, '{');
+	json_put(&b, "status", "ok");
+	if (shows_token(h, &p->connection.request)) {
+		json_put(&b, "version", BORIS_VERSION);
+		json_put_number(&b, "uptime_s", (h->now - h->started) / 1000);
+		json_put_number(&b, "sessions", sessions);
+		json_put_number(&b, "tasks", tasks);
+	}
+	buf_putc(&b, '}');
+	http_answer(p, 200, buf_text(&b));
+	buf_free(&b);
+	return true;
+}
+
+/* The headers are there. Answers what needs no body, refusals above all. False:
+ * it is a message, and its body may come. */
+static bool
+answer_headers(struct http *h, struct peer *p)
+{
+	const struct request *r = &p->connection.request;
+	const char *host = r->field[FIELD_HOST];
+	const char *origin = r->field[FIELD_ORIGIN];
+	const char *type = r->field[FIELD_CONTENT_TYPE];
+	const struct rpc_message none = { .id = { NULL, 0 } };
+	struct http_session *s;
+	bool options = strcmp(r->verb, "OPTIONS") == 0;
+	bool preflight = origin != NULL && options &&
+	    r->field[FIELD_PREFLIGHT] != NULL;
+
+	p->cors = false;
+	p->session_id = NULL;
+	if (h->options->loopback && host != NULL && port_of(h, host) == NULL)
+		return http_answer(p, 403, "Host must be localhost\n");
+	if (origin != NULL && !is_allowed(h, origin))
+		return http_answer(p, 403,
+		    "Origin is not allowed here; see --allow-origin\n");
+	p->cors = origin != NULL;
+	if (strcmp(r->path, "/health") == 0)
+		return strcmp(r->verb, "GET") == 0 ||
+		    strcmp(r->verb, "HEAD") == 0 ? answer_health(h, p)
+		    : http_answer(p, 405, "GET it\n");
+	if (strcmp(r->path, "/mcp") != 0)
+		return http_answer(p, 404, "there are /mcp and /health\n");
+	if (h->options->token != NULL && !preflight && !shows_token(h, r))
+		return http_answer(p, 401,
+		    "Authorization: Bearer TOKEN is missing or wrong\n");
+	p->authenticated |= !preflight;
+	if (options)
+		return http_answer(p, 204, "");
+	if (strcmp(r->verb, "DELETE") == 0) {
+		s = named_session(h, p, &none);
+		if (s != NULL)
+			end_session(h, s);
+		return s == NULL || http_answer(p, 204, "");
+	}
+	if (strcmp(r->verb, "POST") != 0)
+		return http_answer(p, 405, "POST a message\n");
+	if (type == NULL || strchr(type, ',') != NULL ||
+	    !field_lists(type, JSON_TYPE))
+		return http_answer(p, 415,
+		    "Content-Type must be application/json\n");
+	if (r->accepts && !(r->takes_json && r->takes_events))
+		return http_answer(p, 406, "Accept must list application/json "
+		    "and text/event-stream\n");
+	return r->left > REQUEST_BODY_LIMIT && http_answer(p, 413, TOO_LONG);
+}
+
+/* Goes on with what has come. */
+static void
+take_requests(struct http *h, struct peer *p)
+{
+	int event;
+
+	while ((event = connection_take(&p->connection)) != REQUEST_WAITS) {
+		if (event == REQUEST_ENDS)
+			take_message(h, p);
+		else if (event != REQUEST_ASKS)
+			http_answer(p, event, event == 413 ? TOO_LONG
+			    : "out of memory\n");
+		else if (!answer_headers(h, p) &&
+		    p->connection.request.field[FIELD_EXPECT] != NULL)
+			buf_add(&p->connection.out.bytes,
+			    "HTTP/1.1 100 Continue\r\n\r\n");
+	}
+}
+
+/* -- Peers ------------------------------------------------------------- */
+
+/* A call that is not answered in its turn gets a stream (H7). If it is then
+ * cancelled, that ends without an answer. */
+static void
+end_turn(struct peer *p)
+{
+	struct connection *c = &p->connection;
+
+	if (c->state == CONNECTION_CALL)
+		respond(p, 200, NULL, 0);
+	if (p->client != NULL && !calls_await(p->client, p)) {
+		p->client = NULL;
+		if (c->state == CONNECTION_STREAM)
+			connection_end_stream(c);
+	}
+	connection_end_turn(c);
+}
+
+/* Frees those that have gone. Their modern calls are cancelled (H7). */
+static void
+free_peers(struct http *h)
+{
+	struct peer **at = &h->peers, *p;
+
+	while ((p = *at) != NULL) {
+		if (p->connection.state != CONNECTION_GONE) {
+			at = &p->next;
+			continue;
+		}
+		*at = p->next;
+		if (p->client != NULL)
+			calls_forget(p->client, p, p->client == h->anyone,
+			    h->now);
+		connection_free(&p->connection);
+		free(p);
+		h->accept_at = 0;  /* there is a descriptor again */
+	}
+}
+
+/* Adds a connection at the end of the list: requests that are whole at once are
+ * carried out in the order of their connections (P7). When all places are taken
+ * the oldest gives way that has never shown a token (where none is asked for:
+ * has asked nothing of /mcp), or only waits for its peer to close (H8). */
+static void
+accept_peer(struct http *h)
+{
+	struct peer **at = &h->peers, *p = mem_get(sizeof(*p)), *oldest = NULL;
+	int taken = 0;
+
+	if (!connection_accept(&p->connection, h->listener, h->now)) {
+		/* Without a descriptor poll() would not wait (E7). */
+		h->accept_at = h->now + ACCEPT_PAUSE;
+		free(p);
+		return;
+	}
+	for (; *at != NULL; at = &(*at)->next) {
+		if ((*at)->connection.state == CONNECTION_GONE)
+			continue;
+		taken++;
+		if (oldest == NULL && (!(*at)->authenticated ||
+		    (*at)->connection.state == CONNECTION_CLOSING))
+			oldest = *at;
+	}
+	*at = p;
+	if (taken >= CONNECTIONS && oldest != NULL)
+		connection_lose(&oldest->connection);
+	else if (taken >= CONNECTIONS)
+		connection_refuse(&p->connection, 503);
+}
+
+/* -- The whole --------------------------------------------------------- */
+
+void
+http_free(struct http *h)
+{
+	struct http_session *s;
+	struct peer *p;
+
+	if (h == NULL)
+		return;
+	for (p = h->peers; p != NULL; p = p->next)
+		connection_lose(&p->connection);
+	free_peers(h);
+	while ((s = h->sessions) != NULL) {
+		h->sessions = s->next;
+		mcp_free(s->client);
+		free(s);
+	}
+	mcp_free(h->anyone);
+	buf_free(&h->origin);
+	fd_close(&h->listener);
+	free(h);
+}
+
+struct http *
+http_open(const struct options *options)
+{
+	bool v6 = strchr(options->address, ':') != NULL;
+	struct http *h = mem_get(sizeof(*h));
+	int error, port = options->port;
+
+	h->options = options;
+	h->anyone = mcp_open(options, MCP_HTTP_STATELESS, http_send, h);
+	h->leave_by = NEVER;
+	h->started = clock_now();
+	h->listener = connection_listen(options->address, &port);
+	buf_add(&h->origin, v6 ? "http://[" : "http://", options->address,
+	    v6 ? "]:" : ":", NUM(port));
+	buf_text(&h->origin);
+	if (h->listener >= 0 && h->anyone != NULL)
+		return h;
+	error = errno;
+	http_free(h);
+	errno = error;
+	return NULL;
+}
+
+const char *
+http_origin(const struct http *h)
+{
+	return h->origin.data;
+}
+
+void
+http_poll_add(struct http *h, struct loop *loop)
+{
+	struct http_session *s;
+	struct peer *p;
+
+	h->in_poll = loop_add(loop, loop->now < h->accept_at ? -1
+	    : h->listener, POLLIN);
+	if (loop->now < h->accept_at)
+		loop_until(loop, h->accept_at);
+	loop_until(loop, h->leave_by);
+	for (p = h->peers; p != NULL; p = p->next)
+		connection_poll_add(&p->connection, loop);
+	mcp_poll_add(h->anyone, SIZE_MAX, loop);
+	for (s = h->sessions; s != NULL; s = s->next) {
+		mcp_poll_add(s->client, SIZE_MAX, loop);
+		if (!s->ended)
+			loop_until(loop, s->used + h->options->session_timeout);
+	}
+}
+
+enum transport_state
+http_dispatch(struct http *h, const struct loop *loop)
+{
+	struct http_session *s;
+	struct peer *p;
+
+	h->now = loop->now;
+	if (loop->end) {
+		fd_close(&h->listener);
+		mcp_close(h->anyone, h->now);
+	}
+	for (p = h->peers; p != NULL; p = p->next) {
+		if (loop->end)
+			connection_close(&p->connection);
+		connection_read(&p->connection, loop);
+		take_requests(h, p);
+		/* A legacy call goes on, and is answered: perhaps the peer has
+		 * closed only its sending side (H7). */
+		if (p->connection.ended && p->client == h->anyone)
+			connection_lose(&p->connection);
+	}
+	if (loop_events(loop, h->in_poll))
+		accept_peer(h);
+	mcp_dispatch(h->anyone, SIZE_MAX, loop);
+	for (s = h->sessions; s != NULL; s = s->next) {
+		if (loop->end)
+			end_session(h, s);
+		/* Also for a call that is answered in this turn. */
+		if (calls_await(s->client, NULL))
+			s->used = h->now;
+		mcp_dispatch(s->client, SIZE_MAX, loop);
+	}
+	for (p = h->peers; p != NULL; p = p->next)
+		end_turn(p);
+	free_peers(h);
+	review_sessions(h);
+	if (h->listener >= 0)
+		return TRANSPORT_SERVES;
+	if (h->sessions != NULL || !mcp_closed(h->anyone))
+		return TRANSPORT_ENDS;
+	if (h->leave_by == NEVER)
+		h->leave_by = h->now + QUEUE_END_WAIT;
+	p = h->peers;
+	while (p != NULL && queue_unwritten(&p->connection.out) == 0)
+		p = p->next;
+	return p != NULL && h->now < h->leave_by ? TRANSPORT_ENDS
+	    : TRANSPORT_CLOSED;
+}

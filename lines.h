@@ -1,0 +1,18 @@
+#ifndef LINES_H
+#define LINES_H
+
+/* MCP over stdin and stdout: one message a line, in and out (MCP 2025-11-25,
+ * transports; P5, P9, P10). Reading and writing never block. */
+
+#include "io.h"
+#include "options.h"
+
+struct lines;
+
+struct lines *lines_open(const struct options *);  /* NULL: as mcp_open() */
+void lines_free(struct lines *);  /* NULL is fine */
+void lines_poll_add(struct lines *, struct loop *);
+/* When the end is to begin it terminates all commands (L1). */
+enum transport_state lines_dispatch(struct lines *, const struct loop *);
+
+#endif

@@ -1,0 +1,158 @@
+/* Needs nothing of the system but C99. */
+
+#include "rpc.h"
+
+#include <string.h>
+
+enum { ENVELOPE = 512 };  /* bytes of an answer, beside what a peer sizes */
+
+static struct json
+unless_null(struct json value)
+{
+	if (json_type(value) == JSON_NULL)
+		value.text = NULL;
+	return value;
+}
+
+void
+rpc_parse(struct rpc_message *m, const char *text, size_t len)
+{
+	static const char *const names[] = { "jsonrpc", "id", "method",
+	    "params" }, *const of_params[] = { "_meta", "name", "arguments" };
+	struct json found[4];
+
+	memset(m, 0, sizeof(*m));
+	m->whole = json_check(text, len);
+	json_members(m->whole, names, found, 4);
+	m->jsonrpc = found[0];
+	m->id = found[1];
+	m->method = found[2];
+	m->params = unless_null(found[3]);
+	json_members(m->params, of_params, found, 3);
+	m->meta = unless_null(found[0]);
+	m->name = found[1];
+	m->arguments = unless_null(found[2]);
+	m->version = json_get(m->meta, RPC_META_VERSION);
+}
+
+bool
+rpc_is_request(const struct rpc_message *m)
+{
+	return json_type(m->method) == JSON_STRING && m->id.text != NULL;
+}
+
+bool
+rpc_is_response(const struct rpc_message *m)
+{
+	return m->method.text == NULL &&
+	    (json_get(m->whole, "result").text != NULL ||
+	    json_get(m->whole, "error").text != NULL);
+}
+
+bool
+rpc_good_id(struct json id)
+{
+	return json_type(id) == JSON_STRING || json_type(id) == JSON_NUMBER;
+}
+
+const char *
+rpc_wrong_envelope(const struct rpc_message *m)
+{
+	if (m->whole.text == NULL)
+		return "Parse error";
+	if (json_type(m->whole) == JSON_ARRAY)
+		return "arrays of messages are not taken: send them one by one";
+	if (json_type(m->whole) != JSON_OBJECT)
+		return "Not a request";
+	if (m->id.text != NULL && !rpc_good_id(m->id))
+		return "id must be a string or a number";
+	if (!json_is(m->jsonrpc, "2.0"))
+		return "jsonrpc must be \"2.0\"";
+	if (json_type(m->method) != JSON_STRING)
+		return "method must be a string";
+	return NULL;
+}
+
+bool
+rpc_stateless(const struct reader *r)
+{
+	return r->revision != NULL && r->revision->stateless;
+}
+
+static void
+put_begin(struct buf *b, const struct answers *a, struct json id)
+{
+	buf_add(b, "{\"jsonrpc\":\"2.0\"", id.text != NULL ? ",\"id\":"
+	    : a->null_id ? ",\"id\":null" : "");
+	if (id.text != NULL)
+		json_verbatim(id, b);
+}
+
+void
+rpc_put_error(struct buf *b, const struct answers *a, struct json id, int code,
+              const char *message, const struct buf *data)
+{
+	/* The peer sizes the id and the data. Where the memory for them is
+	 * refused the error goes out without them (E7). */
+	if (!buf_reserve(b, ENVELOPE + id.len +
+	    (data != NULL ? data->len : 0))) {
+		id.text = NULL;
+		data = NULL;
+	}
+	put_begin(b, a, id);
+	buf_add(b, ",\"error\":{\"code\":", NUM(code));
+	json_put(b, "message", message);
+	if (data != NULL) {
+		buf_add(b, ",\"data\":");
+		buf_put(b, data->data, data->len);
+	}
+	buf_add(b, "}}");
+}
+
+bool
+rpc_post(const struct reply *r, enum rpc_kind kind, int error,
+         struct buf *message)
+{
+	struct answers *a = r->answers;
+	bool taken = a->send(a->transport, r->to, kind, error, message);
+
+	if (taken && (kind == RPC_RESPONSE || kind == RPC_REFUSAL))
+		a->outcome = RPC_ANSWERED;
+	return taken;
+}
+
+void
+rpc_error(const struct reply *r, int code, const char *message,
+          const struct buf *data)
+{
+	struct buf b = { NULL, 0, 0 };
+
+	rpc_put_error(&b, r->answers, r->id, code, message, data);
+	/* If it is not taken there is nothing smaller to say. */
+	rpc_post(r, rpc_stateless(&r->reader) ? RPC_RESPONSE : RPC_REFUSAL,
+	    code, &b);
+	buf_free(&b);
+}
+
+bool
+rpc_result(const struct reply *r, struct buf *members, const char *lost)
+{
+	struct buf b = { NULL, 0, 0 };
+	bool taken = buf_reserve(&b, ENVELOPE + r->id.len + members->len);
+
+	if (taken) {
+		put_begin(&b, r->answers, r->id);
+		buf_add(&b, ",\"result\":{", rpc_stateless(&r->reader)
+		    ? "\"resultType\":\"complete\",\"_meta\":{\"io."
+		    "modelcontextprotocol/serverInfo\":" MCP_SERVER_INFO "},"
+		    : "");
+		buf_put(&b, members->data, members->len);
+		buf_add(&b, "}}");
+		taken = rpc_post(r, RPC_RESPONSE, 0, &b);
+	}
+	buf_free(&b);
+	buf_free(members);
+	if (!taken)
+		rpc_error(r, JSONRPC_INTERNAL, lost, NULL);
+	return taken;
+}

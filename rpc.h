@@ -1,0 +1,125 @@
+#ifndef RPC_H
+#define RPC_H
+
+/* JSON-RPC 2.0, as MCP has it: a message taken apart, an answer put together
+ * and sent to who asked. Bytes in, bytes out. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "buf.h"
+#include "json.h"
+#include "options.h"
+
+#define MCP_SERVER_INFO \
+	"{\"name\":\"boris\",\"version\":\"" BORIS_VERSION "\"}"
+#define RPC_META_VERSION "io.modelcontextprotocol/protocolVersion"
+
+/* JSON-RPC 2.0, section 5.1; the last one: MCP 2026-07-28, versioning */
+enum {
+	JSONRPC_PARSE_ERROR = -32700,
+	JSONRPC_INVALID_REQUEST = -32600,
+	JSONRPC_NO_METHOD = -32601,
+	JSONRPC_INVALID_PARAMS = -32602,
+	JSONRPC_INTERNAL = -32603,
+	MCP_UNSUPPORTED_VERSION = -32022
+};
+
+/* A message taken apart: slices of its text, which has to outlive it. What it
+ * does not have is JSON_NONE. */
+struct rpc_message {
+	struct json whole;     /* JSON_NONE: the text is not JSON */
+	struct json jsonrpc, id, method, params;
+	struct json meta, name, arguments;  /* of params */
+	struct json version;   /* of meta: the stateless era's (M3) */
+	const char *address;   /* its sender's, set by the transport; or NULL */
+};
+
+void rpc_parse(struct rpc_message *, const char *text, size_t len);
+bool rpc_is_request(const struct rpc_message *);  /* a method and an id */
+bool rpc_is_response(const struct rpc_message *);
+bool rpc_good_id(struct json id);  /* Can an answer have it? */
+/* What is wrong with the message (sections 4 and 5); NULL: nothing */
+const char *rpc_wrong_envelope(const struct rpc_message *);
+
+/* A revision of MCP; the table is in mcp.c. */
+struct revision {
+	const char *name;
+	bool stateless;        /* no handshake: every request says its version,
+	                        * and every result what it is */
+};
+
+/* What is known of a client; the table is in mcp.c (K1). */
+struct known_client {
+	const char *name;      /* its clientInfo.name */
+	const char *version;   /* the one that was looked at */
+	bool shows_data;       /* to the model, beside or for the text (B6) */
+	int64_t bytes, lines;  /* of a result's text that it lets through whole,
+	                        * less a margin (K3); 0: all */
+	int64_t call_limit;    /* ms; shortly before it gives a call up, or goes
+	                        * on without it (K2); 0: it does not */
+	bool goes_on;          /* without it, and hears of its end */
+	const char *adds;      /* an argument of its own; or NULL */
+};
+
+/* Whom an answer is for */
+struct reader {
+	const struct revision *revision;  /* NULL: before the handshake */
+	const struct known_client *client;
+	bool shared;           /* one of many, without a session (H6) */
+	bool data;             /* results hold the data too (B6) */
+	int64_t bytes, lines;  /* of a result's text, at most (K3); 0: any */
+	int64_t call_limit;    /* ms a call may be held open (K2); 0: any */
+};
+
+bool rpc_stateless(const struct reader *);
+
+enum rpc_kind {
+	RPC_RESPONSE,
+	RPC_REFUSAL,           /* an error; of a modern request only one before
+	                        * its method was reached */
+	RPC_NOTICE,            /* a notification about an open request */
+	RPC_PROGRESS           /* one that may be dropped, alone of these */
+};
+
+/* The transport's way out. `to` is the return address that came with the
+ * request; over HTTP NULL, once that has been forgotten. error: the JSON-RPC
+ * code, 0 for a result. The transport may append to the message, or take it
+ * over; what is left of it the caller frees. False: it was not taken, for want
+ * of memory, or as progress for a slow reader. */
+typedef bool rpc_send(void *transport, void *to, enum rpc_kind, int error,
+                      struct buf *message);
+
+/* What has become of a message: it is to have no answer; or to have it later */
+enum rpc_outcome { RPC_NO_ANSWER, RPC_ANSWERED, RPC_LATER };
+
+/* The answers to one client */
+struct answers {
+	rpc_send *send;
+	void *transport;
+	bool null_id;          /* an error that answers no request has "id":null
+	                        * (JSON-RPC 2.0, section 5), else no id */
+	enum rpc_outcome outcome;  /* so far, of the message being handled */
+};
+
+/* What it takes to answer a request */
+struct reply {
+	struct answers *answers;
+	void *to;              /* the transport's address */
+	struct reader reader;
+	struct json id;        /* JSON_NONE: it could not be read */
+};
+
+/* Sends a message about a request. False: it was not taken. */
+bool rpc_post(const struct reply *, enum rpc_kind, int error,
+              struct buf *message);
+/* Appends an error; or answers with one. `data` is JSON text, or NULL. */
+void rpc_put_error(struct buf *, const struct answers *, struct json id,
+                   int code, const char *message, const struct buf *data);
+void rpc_error(const struct reply *, int code, const char *message,
+               const struct buf *data);
+/* Answers with a result of these members, JSON text, which it frees. False: the
+ * memory for it was refused, and the answer is an error that says `lost`. */
+bool rpc_result(const struct reply *, struct buf *members, const char *lost);
+
+#endif
