@@ -59,10 +59,9 @@ size_t utf8_cut(const struct buf *text, int most);  /* bytes of so many */
 void path_tidy(char *path);  /* takes "." and ".." out, as `cd -L` does */
 char *path_from(const char *dir, const char *name);  /* absolute */
 
-/* What is to be found, which stays the caller's, and for each of its bytes how
- * much of the start still fits when the next one does not (Knuth, Morris and
- * Pratt). Zeroed, it is found nowhere. pattern_open() returns false where the
- * memory is refused. */
+/* A text to be found, which stays the caller's, with its failure function
+ * (Knuth, Morris and Pratt). Zeroed, it is found nowhere. pattern_open()
+ * returns false where the memory is refused. */
 struct pattern {
 	const char *bytes;
 	size_t len;
@@ -71,8 +70,7 @@ struct pattern {
 
 bool pattern_open(struct pattern *, const char *bytes, size_t len);
 void pattern_free(struct pattern *);  /* zeroed again */
-/* How much of the start ends with c, when so much ended before it; all of it:
- * found */
+/* How many bytes match up to c, if `matched` did before it; all: found */
 size_t pattern_step(const struct pattern *, size_t matched, char c);
 
 /* Writes to stderr what it takes at once, and returns how many bytes that were;

@@ -32,9 +32,9 @@ enum {
 struct until {
 	struct pattern text;   /* `until` */
 	struct buf input;      /* the start of what was typed */
-	bool echo;             /* of it comes in the first new lines: */
-	struct pattern typed;  /* the line that is next, */
-	size_t behind;         /* and where the one behind it begins */
+	bool echo;             /* more echo of `input` is expected: */
+	struct pattern typed;  /* its current line, */
+	size_t behind;         /* and where the next one begins in it */
 	int64_t seen;          /* ms; when the text was printed; 0: not yet */
 	bool news;             /* something but echo and white space was */
 };
@@ -181,7 +181,7 @@ search_bytes(struct until *u, struct watched *w, const char *bytes, size_t n,
 			at->typed = pattern_step(&u->typed, at->typed, *bytes);
 		at->whole |= at->typed > 0 && at->typed == u->typed.len;
 		u->news |= at->typed == 0 && (unsigned char)*bytes > ' ';
-		/* Is all of it a part of what was typed? */
+		/* A match within the echo does not count. */
 		if (at->text > 0 && at->text == u->text.len &&
 		    at->typed < at->text && u->seen == 0)
 			u->seen = now;

@@ -153,9 +153,9 @@ replace_all(struct change *c, const struct buf *old, bool spaced)
 	return there;
 }
 
-/* The same. Where the first line ends in CRLF, LF in `old` matches that, else
- * itself, and LF in `new` becomes it (X2). *spaced: `old` stands there only but
- * for white space (X4). */
+/* The same, but if the first line ends in CRLF, LF in `old` and `new` stands
+ * for that; `old` is then tried as it is (X2). *spaced: `old` stands there only
+ * but for white space (X4). */
 static bool
 replace_lines(struct change *c, bool *spaced)
 {

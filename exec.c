@@ -58,10 +58,10 @@ open_pipes(struct exec *x, int theirs[])
 	return 0;
 }
 
-/* The shell also inherits the reading ends of its own two pipes, so that who
- * says good-bye when boris has gone is not ended by SIGPIPE (L1): on
- * descriptors so high that nobody meets them, and only where none of boris's is
- * as high: one could be replaced before it is copied. 0, or -1 with errno. */
+/* The shell also inherits the reading ends of its two output pipes, so that a
+ * last message after boris's end causes no SIGPIPE (L1). They get high numbers
+ * that nobody uses, unless boris has one as high, which dup2() could overwrite
+ * before it is copied. 0, or -1 with errno. */
 static int
 start_shell(struct exec *x, const struct options *o, const char *dir,
             const int theirs[], int highest)
@@ -111,7 +111,7 @@ write_input(struct exec *x)
 		fd_close(fd);
 }
 
-/* Closes and frees what it has while it runs; also that by which it prints? */
+/* Closes the pipes of stdin and directory, frees buffers; all: output, too. */
 static void
 close_pipes(struct exec *x, bool all)
 {

@@ -102,10 +102,10 @@ enter_landlock(const struct options *o, const char **missing)
 }
 
 #define CAPABILITY(number) ((uint64_t)1 << (number))
-/* With the first root could take boris's descriptors, read the memory of any
- * process (in /proc/PID/environ with PERFMON or SYS_ADMIN since Linux 6.16, in
- * /proc/kcore), or change the kernel; with the others it could get back: by a
- * file's handle, by a link into a network. */
+/* Root could use these to open any file by its handle, take descriptors of
+ * boris, read any process's memory (/proc/PID/environ with PERFMON or SYS_ADMIN
+ * since Linux 6.16, /proc/kcore), or change the kernel. With NET_ADMIN it could
+ * link its network to another. */
 static const uint64_t of_any = CAPABILITY(2) /* DAC_READ_SEARCH */ |
 	CAPABILITY(16) /* SYS_MODULE */ |
 	CAPABILITY(17) /* SYS_RAWIO */ | CAPABILITY(19) /* SYS_PTRACE */ |
@@ -217,9 +217,9 @@ cover(const char *paths, const char **missing)
 }
 
 /* Landlock comes last: behind it /proc can't be written, and nothing mounted.
- * Root needs it behind every fence: a process outside of the same user could be
- * used to get out, or its descriptors taken, had it no capability that commands
- * lack. Where boris is not root its user namespace forbids that (F3). */
+ * Root needs it with every fence: else commands could trace a process of root's
+ * outside that has no more capabilities, or take its descriptors. Others are
+ * kept from that by their user namespace (F3). */
 const char *
 fence_raise(const struct options *o, const char **missing)
 {

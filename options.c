@@ -188,8 +188,8 @@ read_origins(const struct option *row, void *at, const char *value)
 	return true;
 }
 
-/* Of a list's that is the one name that no link is in. Dots in --workdir are
- * taken as `cd` takes them. */
+/* A list's name is stored as realpath() has it. Dots in --workdir are resolved
+ * as `cd` resolves them. */
 static bool
 read_name(const struct option *row, void *at, const char *value)
 {

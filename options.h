@@ -33,8 +33,8 @@ enum {
 #endif
 };
 
-/* Numbers, flags and choices (their place in the row, so an enumerator's value)
- * are of one type, which one function stores; times are milliseconds. A list is
+/* Numbers, flags and choices (the word's index, so the enumerator's value) are
+ * all int64_t, as the table stores them. Times are milliseconds. A list is
  * strings, each with a NUL behind it, then an empty one; NULL: none. */
 struct options {
 	const char *workdir;     /* where a session starts; absolute, tidy */

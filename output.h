@@ -46,8 +46,8 @@ struct output_cursor {
 	unsigned rewrites;  /* changes until then of lines looked at before */
 };
 
-/* Was its line changed after that look, or dropped? Then what is behind the
- * cursor begins with that line anew, or elsewhere. */
+/* Was the cursor's open line changed or dropped since? Then reading goes on at
+ * the start of that line, or behind the gap. */
 bool output_rewritten(const struct output *, const struct output_cursor *);
 /* Is there text behind the cursor? */
 bool output_news(const struct output *, const struct output_cursor *);

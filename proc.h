@@ -28,7 +28,7 @@ struct proc_group {
 	                       * terminal (T4), SIGTERM with a trap (E2) */
 	int64_t second_at;    /* ms; when it is due */
 	int64_t kill_at;      /* ms; when SIGKILL is; 0: nobody ends it yet */
-	bool repeats;         /* SIGTERM is due once its leader has ended */
+	bool repeats;         /* SIGTERM is sent again when its leader ends */
 	int send;             /* for proc_signal(); 0: nothing */
 	int error;            /* an errno: why its program was not begun */
 	enum proc_found found;  /* by proc_poll(): does anything of it live? */
@@ -52,8 +52,8 @@ int proc_pipe(int end[2], int ours);
 
 /* Begins the program argv[0], an absolute name, in `dir`, as a group's leader.
  * fds: pairs of a descriptor of ours and its number there, at least those for 0
- * to 2, then -1. They are copied in that order, so no pair may take the number
- * of a later one's source; one that can't be had is left out above 2. terminal:
+ * to 2, then -1. They are copied by dup2() in that order, so no target may be a
+ * later pair's source; a failure counts only for 0 to 2. terminal:
  * descriptor 0 is to control it (I1). Returns 0; or -1 with errno, and no child
  * is left. boris's own directory is / afterwards. */
 int proc_start(struct proc_group *, char *const argv[], char *const env[],
@@ -72,8 +72,8 @@ ssize_t proc_read(pid_t, const char *file, char *text, size_t size);
  * last? Not in a pid namespace that sees an outer /proc, nor in gVisor. */
 bool proc_visible(void);
 
-/* Finds out which groups of a list live; the leader of each is a zombie by now
- * or, where boris is not the parent, counts as well. Zombies count as gone. One
+/* Finds out which groups of a list live. parent: their leaders are our zombies,
+ * and do not count; else leaders count as well. Zombies count as gone. One
  * walk through /proc serves all, and no process escapes it by forking. */
 void proc_poll(struct proc_group *list, bool visible, bool parent, int64_t now);
 

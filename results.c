@@ -183,8 +183,9 @@ note_limits(struct result *r)
 		note(b, "terminated after ", SECS(job->held), " s, as long as "
 		    "this client waits");
 	if (job->no_room)
-		note(b, "not continued as a task, since 10 background tasks "
-		    "are running");
+		note(b, "not continued as a task, since ",
+		    NUM(job->options->tasks_most),
+		    " background tasks are running");
 	if (job->killed && !r->task)
 		note(b, "session is closed");
 }

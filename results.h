@@ -1,8 +1,8 @@
 #ifndef RESULTS_H
 #define RESULTS_H
 
-/* Every word that the model reads: the result of a call, as text and as data
- * (B6), its notes (B7, T8), and errors. Each function appends the members of
+/* The result of a call, as text and as data (B6), its notes (B7, T8), and
+ * errors. Each function appends the members of
  * one to a buffer, and changes nothing: session_told() notes what was told.
  * now: ms. */
 
@@ -28,7 +28,7 @@ void results_list(struct buf *, const struct reader *, struct session *,
 /* The task that is asked for is not there. */
 void results_no_task(struct buf *, struct session *, const struct waiting *,
                      int64_t now);
-/* Nothing was typed; error: the errno of job_type(). */
+/* Nothing was typed; error: the errno of exec_type(). */
 void results_not_typed(struct buf *, const struct job *, int error);
 
 /* The end of a command, or the start of a task; or how a task stands */

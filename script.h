@@ -18,9 +18,9 @@ char **script_environment(enum environment);
 struct script {
 	struct buf args;     /* -c -- SCRIPT [SHELL PIECE...], with NULs */
 	int fd;              /* the shell's, where the trap writes; or -1 */
-	struct buf trap;     /* while a message of the shell's may repeat it, */
-	struct buf message;  /* which starts like this, */
-	struct buf held;     /* and so much of which has been shown */
+	struct buf trap;     /* to be cut out of a message of the shell's */
+	struct buf message;  /* how such a message begins */
+	struct buf held;     /* what has come of it so far */
 	bool greps;          /* an exit code 1 may be grep's (B7) */
 };
 

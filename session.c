@@ -19,7 +19,7 @@ enum {
 	DUE_SOON = 10000  /* ms; so soon a timeout is waited for (K2) */
 };
 
-/* It, if its turn has come: behind one that waits all do. */
+/* The job; NULL if it is queued: those behind it are, too. */
 static struct job *
 begun(struct job *job)
 {

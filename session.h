@@ -50,9 +50,9 @@ struct job *session_next_task(struct session *, const struct job *after);
  * call waits for it (T8). */
 struct job *session_next_untold(struct session *, const struct job *after);
 
-/* As long as somebody holds a job, it is there. When the last one lets it go it
- * runs on, but once it has ended it is forgotten: a task not before its result
- * was taken, by whoever lets go and says `read` (T3). */
+/* A job that a call holds stays. Let go by all, it runs on, and is forgotten
+ * once it has ended: a task only after somebody let go with `read`, since its
+ * result was taken (T3). */
 void session_let_go(struct session *, struct job *, bool read);
 
 /* A result has been taken: notes what it has told of the session's ended tasks,

@@ -39,8 +39,8 @@ bool connection_accept(struct connection *, int listener, int64_t now);
 void connection_free(struct connection *);
 void connection_poll_add(struct connection *, struct loop *);
 void connection_read(struct connection *, const struct loop *);
-/* The next of what has come, as request_take() says it, to be answered; but
- * what is no HTTP has been, and the rest of a dropped body waits. */
+/* The next event of request_take(), to be answered. What is malformed is
+ * answered here; a body that is dropped gives REQUEST_WAITS. */
 int connection_take(struct connection *);
 
 /* Takes over the answer, or the head of a stream. */

@@ -14,8 +14,8 @@ static const char *const field_names[FIELDS] = {
 	"Mcp-Session-Id", "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"
 };
 
-/* What stands behind the word that it begins with, in place of this character;
- * NULL: it does not begin so. */
+/* Ends the token at the start of s, which c must follow, with a NUL. Returns
+ * what is behind c, or NULL. */
 static char *
 behind_word(char *s, char c)
 {
