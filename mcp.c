@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calls.h"
 #include "results.h"
 #include "session.h"
 #include "tools.h"
@@ -22,21 +21,23 @@ static const struct revision revisions[] = {
 	{ NULL, false }
 };
 
-/* What is known of clients, a row each (K1). A call's silence is ended by
- * progress, so those that give up on silence alone have no limit. Codex gives a
- * call up after 300 s; it lets 40,000 bytes through, 12,000 for a model that it
- * does not know, and does not say which it has. */
+/* What is known of clients, a row each, with the version that was looked at
+ * (K1). A call's silence is ended by progress, so those that give up on silence
+ * alone have no limit. Codex gives a call up after 300 s; it lets 40,000 bytes
+ * through, 12,000 for a model that it does not know, and does not say which it
+ * has. */
 static const struct known_client known_clients[] = {
-	{ .name = "claude-code", .version = "2.1.330", .shows_data = true,
-	  .bytes = 190000, .call_limit = 110000, .goes_on = true },
-	{ .name = "codex-mcp-client", .version = "0.169.0", .shows_data = true,
-	  .bytes = 36000, .call_limit = 280000 },
-	{ .name = "copilot-cli", .version = "1.0.102", .shows_data = true,
-	  .bytes = 20000 },
-	{ .name = "gemini-cli-mcp-client", .version = "0.61.0", .bytes = 38000,
-	  .call_limit = 585000, .adds = "wait_for_previous" },
-	{ .name = "opencode", .version = "1.18.33", .bytes = 50000,
-	  .lines = 1900 },
+	{ "claude-code",  /* 2.1.330 */
+	  .bytes = 190000, .call_limit = 110000, .goes_on = true,
+	  .shows_data = true },
+	{ "codex-mcp-client",  /* 0.169.0 */
+	  .bytes = 36000, .call_limit = 280000, .shows_data = true },
+	{ "copilot-cli",  /* 1.0.102 */
+	  .bytes = 20000, .shows_data = true },
+	{ "gemini-cli-mcp-client",  /* 0.61.0 */
+	  "wait_for_previous", .bytes = 38000, .call_limit = 585000 },
+	{ "opencode",  /* 1.18.33 */
+	  .bytes = 50000, .lines = 1900 },
 	{ .name = NULL }  /* any other */
 };
 
@@ -50,7 +51,8 @@ struct mcp_request {
 	struct calls *client;
 	const struct rpc_message *message;
 	struct reply reply;
-	struct buf result;     /* its members */
+	struct buf result;     /* its members; or the data of an error, */
+	int code;              /* whose code this is */
 };
 
 /* The row of that revision, of that era; else the last row, without a name */
@@ -72,18 +74,16 @@ find_reader(const struct calls *c, const struct revision *v, struct json info)
 	const struct options *o = c->options;
 	struct json name = json_get(info, "name");
 	const struct known_client *k = known_clients;
-	struct reader r = { .revision = v };
 
 	while (k->name != NULL && !json_is(name, k->name))
 		k++;
-	r.client = k;
-	r.shared = c->session->stateless;
-	r.bytes = o->result_limit < 0 ? k->bytes : o->result_limit;
-	r.lines = o->result_limit < 0 ? k->lines : 0;
-	r.call_limit = o->call_limit < 0 ? k->call_limit : o->call_limit;
-	r.data = o->structured == STRUCTURED_ON ||
-	    (o->structured == STRUCTURED_AUTO && !k->shows_data);
-	return r;
+	return (struct reader){ .revision = v, .client = k,
+	    .shared = c->session->stateless,
+	    .data = o->structured == STRUCTURED_ON ||
+	    (o->structured == STRUCTURED_AUTO && !k->shows_data),
+	    .bytes = o->result_limit < 0 ? k->bytes : o->result_limit,
+	    .lines = o->result_limit < 0 ? k->lines : 0,
+	    .call_limit = o->call_limit < 0 ? k->call_limit : o->call_limit };
 }
 
 /* What the client calls itself, as members of records (A1). What is too long is
@@ -98,18 +98,6 @@ put_client(struct buf *b, struct json info)
 		json_put_value(b, "client", name);
 	if (json_type(version) == JSON_STRING && version.len < NAME_SHOWN)
 		json_put_value(b, "version", version);
-}
-
-/* Who has sent this request, likewise: in the stateless era each one says it,
- * else the handshake has. */
-static void
-put_sender(const struct mcp_request *r, struct buf *b)
-{
-	if (rpc_stateless(&r->reply.reader))
-		put_client(b, json_get(r->message->meta, META_CLIENT));
-	else
-		buf_put(b, r->client->said.data, r->client->said.len);
-	json_put(b, "address", r->message->address);
 }
 
 /* -- Methods ----------------------------------------------------------- */
@@ -134,11 +122,9 @@ do_initialize(struct mcp_request *r)
 
 	if (json_type(wanted) != JSON_STRING)
 		return "params lack protocolVersion (a string)";
-	if (v->name == NULL) {
-		/* The newest that has a handshake is offered instead. */
-		for (v = revisions; v->stateless; v++)
-			;
-	}
+	/* Else the newest that has a handshake is offered. */
+	for (v = v->name != NULL ? v : revisions; v->stateless; v++)
+		;
 	c->reader = find_reader(c, v, info);
 	buf_free(&c->said);
 	put_client(&c->said, info);
@@ -221,8 +207,16 @@ do_call(struct mcp_request *r)
 	}
 	if (tools_read(tool, c->options, &r->reply.reader, m->arguments, &job,
 	    &wait, &refusal)) {
-		if (job != NULL && c->options->log != NULL)
-			put_sender(r, &job->client);
+		if (job != NULL && c->options->log != NULL) {
+			/* In the stateless era each request says who sends. */
+			if (rpc_stateless(&r->reply.reader))
+				put_client(&job->client,
+				    json_get(m->meta, META_CLIENT));
+			else
+				buf_put(&job->client, c->said.data,
+				    c->said.len);
+			json_put(&job->client, "address", m->address);
+		}
 		calls_tool(c, &r->reply, json_get(m->meta, "progressToken"),
 		    tool, job, &wait);
 		return NULL;
@@ -250,44 +244,26 @@ static const struct method {
 	{ NULL, false, false, NULL }
 };
 
+/* A request with a version (MCP 2026-07-28, basic) is refused for that, then
+ * for the rest of _meta (M8). */
 static const char *
-run_method(struct mcp_request *r)
-{
-	bool stateless = rpc_stateless(&r->reply.reader);
-	const struct method *m;
-
-	for (m = methods; m->name != NULL; m++) {
-		if ((stateless ? m->stateless : m->legacy) &&
-		    json_is(r->message->method, m->name))
-			return m->run(r);
-	}
-	rpc_error(&r->reply, JSONRPC_NO_METHOD, "Method not found", NULL);
-	return NULL;
-}
-
-/* A request with its own version (MCP 2026-07-28, basic): refused for that, for
- * the rest of _meta, for the method, for its params, in this order (M8). */
-static const char *
-handle_stateless(struct mcp_request *r)
+read_meta(struct mcp_request *r)
 {
 	struct json version = r->message->version, meta = r->message->meta;
 	struct json client = json_get(meta, META_CLIENT);
 	const struct revision *v = find_revision(version, true);
-	struct buf data = { NULL, 0, 0 };
 
 	if (json_type(version) != JSON_STRING)
 		return NEEDS_VERSION;
 	if (v->name == NULL) {
-		buf_add(&data, "{\"supported\":");
-		put_versions(&data);
+		buf_add(&r->result, "{\"supported\":");
+		put_versions(&r->result);
 		/* The schema wants it as it came, however long. */
-		if (buf_reserve(&data, version.len + NAME_SHOWN))
-			json_put_value(&data, "requested", version);
-		buf_add(&data, "}");
-		rpc_error(&r->reply, MCP_UNSUPPORTED_VERSION,
-		    "Unsupported protocol version", &data);
-		buf_free(&data);
-		return NULL;
+		if (buf_reserve(&r->result, version.len + NAME_SHOWN))
+			json_put_value(&r->result, "requested", version);
+		buf_add(&r->result, "}");
+		r->code = MCP_UNSUPPORTED_VERSION;
+		return "Unsupported protocol version";
 	}
 	if (json_type(json_get(meta, META_CAPABILITIES)) != JSON_OBJECT)
 		return "params._meta lacks " META_CAPABILITIES " (an object)";
@@ -297,7 +273,7 @@ handle_stateless(struct mcp_request *r)
 		return "_meta's " META_CLIENT " must be an object with "
 		    "strings name and version";
 	r->reply.reader = find_reader(r->client, v, client);
-	return run_method(r);
+	return NULL;
 }
 
 /* The era is decided message by message, by the first rule that fits (M3; MCP
@@ -306,46 +282,55 @@ static const char *
 handle_request(struct mcp_request *r)
 {
 	const struct rpc_message *m = r->message;
-	const struct calls *c = r->client;
+	const struct reader *reader = &r->reply.reader;
+	const struct method *method;
+	const char *wrong = NULL;
 
 	if (m->params.text != NULL && json_type(m->params) != JSON_OBJECT)
 		return "params must be an object";
 	if (m->meta.text != NULL && json_type(m->meta) != JSON_OBJECT)
 		return "params._meta must be an object";
 	if (m->version.text != NULL)
-		return handle_stateless(r);
-	if (!json_is(m->method, "server/discover") &&
-	    (c->reader.revision != NULL || json_is(m->method, "initialize") ||
-	    (json_is(m->method, "ping") && !c->reader.shared)))
-		return run_method(r);
-	return NEEDS_VERSION;
+		wrong = read_meta(r);
+	else if (json_is(m->method, "server/discover") ||
+	    (reader->revision == NULL && !json_is(m->method, "initialize") &&
+	    (reader->shared || !json_is(m->method, "ping"))))
+		wrong = NEEDS_VERSION;
+	if (wrong != NULL)
+		return wrong;
+	for (method = methods; method->name != NULL; method++) {
+		if ((rpc_stateless(reader) ? method->stateless
+		    : method->legacy) && json_is(m->method, method->name))
+			return method->run(r);
+	}
+	r->code = JSONRPC_NO_METHOD;
+	return "Method not found";
 }
 
 enum rpc_outcome
 mcp_handle(struct calls *c, void *to, const struct rpc_message *m,
            int64_t now)
 {
-	struct mcp_request r = { c, m, { &c->answers, to, c->reader,
-	    { NULL, 0 } }, { NULL, 0, 0 } };
+	struct mcp_request r = { c, m, { &c->answers, to, c->reader, m->id },
+	    { NULL, 0, 0 }, JSONRPC_INVALID_PARAMS };
 	const char *wrong = rpc_wrong_envelope(m);
-	int code = JSONRPC_INVALID_PARAMS;
 
 	c->now = now;
 	c->answers.outcome = RPC_NO_ANSWER;
 	/* A response is passed over: boris asks for nothing. */
 	if (rpc_is_response(m))
 		return RPC_NO_ANSWER;
-	if (rpc_good_id(m->id))
-		r.reply.id = m->id;
 	if (wrong != NULL)
-		code = m->whole.text == NULL ? JSONRPC_PARSE_ERROR
+		r.code = m->whole.text == NULL ? JSONRPC_PARSE_ERROR
 		    : JSONRPC_INVALID_REQUEST;
 	else if (m->id.text != NULL)
 		wrong = handle_request(&r);
 	else if (json_is(m->method, "notifications/cancelled"))
 		calls_cancel(c, json_get(m->params, "requestId"));
 	if (wrong != NULL)
-		rpc_error(&r.reply, code, wrong, NULL);
+		rpc_error(&r.reply, r.code, wrong,
+		    r.result.len > 0 ? &r.result : NULL);
+	buf_free(&r.result);
 	return c->answers.outcome;
 }
 
@@ -353,12 +338,9 @@ void
 mcp_error(const struct calls *c, struct buf *b, const struct rpc_message *m,
           int code, const char *text)
 {
-	struct json id = { NULL, 0 };
-
 	/* With a response's id the client could take it for an answer. */
-	if (rpc_is_request(m) && rpc_good_id(m->id))
-		id = m->id;
-	rpc_put_error(b, &c->answers, id, code, text, NULL);
+	rpc_put_error(b, &c->answers, rpc_is_request(m) ? m->id
+	    : (struct json){ NULL, 0 }, code, text, NULL);
 }
 
 struct calls *
@@ -366,18 +348,16 @@ mcp_open(const struct options *options, enum mcp_peer peer, rpc_send *send,
          void *transport)
 {
 	struct calls *c = mem_get(sizeof(*c));
-	const struct json nobody = { NULL, 0 };
 
 	c->options = options;
-	c->answers.send = send;
-	c->answers.transport = transport;
-	c->answers.null_id = peer == MCP_STDIO;
+	c->answers = (struct answers){ send, transport, peer == MCP_STDIO,
+	    RPC_NO_ANSWER };
 	c->session = session_open(options, peer == MCP_HTTP_STATELESS);
 	if (c->session == NULL) {
 		mcp_free(c);
 		return NULL;
 	}
-	c->reader = find_reader(c, NULL, nobody);
+	c->reader = find_reader(c, NULL, (struct json){ NULL, 0 });
 	return c;
 }
 

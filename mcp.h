@@ -25,7 +25,6 @@ enum mcp_peer {
 struct calls *mcp_open(const struct options *, enum mcp_peer, rpc_send *,
                         void *transport);
 void mcp_free(struct calls *);  /* NULL is fine */
-
 /* `to` is its return address: there the answer goes. */
 enum rpc_outcome mcp_handle(struct calls *, void *to,
                             const struct rpc_message *, int64_t now);
@@ -47,7 +46,6 @@ int mcp_tasks(const struct calls *);  /* that run */
 /* L1: terminates all commands; once. Turns go on until mcp_closed(). */
 void mcp_close(struct calls *, int64_t now);
 bool mcp_closed(const struct calls *);
-
 /* The revision agreed on in the handshake, NULL before; and whether a name is
  * that of a revision of this era. */
 const char *mcp_version(const struct calls *);

@@ -12,11 +12,11 @@
 enum {
 	HEADINGS = 40,         /* bytes between the facts and the streams, */
 	HEADING_LINES = 20,    /* and lines of all that is no stream (K3) */
-	ENDED_SHOWN = 60       /* characters of what an ended task is for */
+	ENDED_SHOWN = 60,      /* characters of what an ended task is for */
+	SEMICOLON = 2          /* bytes behind each note */
 };
 
-/* What a result is about, and what is written of it: as text and as data (B6).
- * Zeroed but for the reader, it is about nothing. */
+/* What a result is about, and what is written of it, as text and data (B6) */
 struct result {
 	const struct reader *reader;
 	struct session *session;
@@ -28,11 +28,22 @@ struct result {
 	bool looks;            /* this shows how a task stands */
 	bool ended;            /* it is said to have ended */
 	struct buf notes, text, data;
-	const char *between;   /* lines of the text */
 };
 
-/* Appends a name or a command on one line, control characters (C0, DEL, C1) as
- * JSON escapes them. */
+/* In place NUM() and SECS() would be 600 bytes of binary more. */
+static void
+put_number(struct buf *b, const char *before, int64_t n, const char *behind)
+{
+	buf_add(b, before, NUM(n), behind);
+}
+
+static void
+put_seconds(struct buf *b, const char *before, int64_t ms, const char *behind)
+{
+	buf_add(b, before, SECS(ms), behind);
+}
+
+/* On one line: control characters (C0, DEL, C1) as JSON escapes them */
 static void
 put_visible(struct buf *b, const char *text, size_t n)
 {
@@ -57,12 +68,6 @@ put_visible(struct buf *b, const char *text, size_t n)
 	}
 }
 
-static void
-put_path(struct buf *b, const char *path)
-{
-	put_visible(b, path, strlen(path));
-}
-
 /* As much of a text of the client's as is shown */
 static void
 put_start(struct buf *b, const struct buf *text)
@@ -74,7 +79,7 @@ put_start(struct buf *b, const struct buf *text)
 static void
 cut_text(struct buf *text, const struct reader *r)
 {
-	if (r == NULL || r->bytes < 4 || text->len <= (size_t)r->bytes)
+	if (r == NULL || r->bytes == 0 || text->len <= (size_t)r->bytes)
 		return;
 	text->len = (size_t)r->bytes - 3;
 	while (utf8_continues((unsigned char)text->data[text->len]))
@@ -82,8 +87,7 @@ cut_text(struct buf *text, const struct reader *r)
 	buf_add(text, "...");
 }
 
-/* Writes the members of a result: its text, and the members of its data, if
- * there are any and the reader gets them. Frees both. */
+/* The members of a result, its data where the reader gets any; frees both. */
 static void
 put_result(struct buf *b, const struct reader *reader, bool error,
            struct buf *text, struct buf *data)
@@ -102,38 +106,12 @@ put_result(struct buf *b, const struct reader *reader, bool error,
 	buf_free(data);
 }
 
-enum { TEXT = 1, DATA = 2, BOTH = 3, NUMBER = 4 };
-
-/* Says a fact, if there is one: a line of the text; a member of the data, which
- * may be a number. */
-static void
-result_say(struct result *r, int where, const char *name, const char *value)
-{
-	if (value == NULL)
-		return;
-	if (where & TEXT)
-		buf_add(&r->text, r->text.len > 0 ? r->between : "", name, ": ",
-		    value);
-	if ((where & DATA) && (where & NUMBER)) {
-		json_name(&r->data, name);
-		buf_add(&r->data, value);
-	} else if (where & DATA) {
-		json_put(&r->data, name, value);
-	}
-}
-
 /* -- Notes ------------------------------------------------------------- */
 
-/* What the model has to know beyond the output, and can do next (B7): short
- * sentences with "; " between them. */
-#define note(b, ...) buf_add(next_note(b), __VA_ARGS__)
-
-static struct buf *
-next_note(struct buf *b)
-{
-	buf_add(b, b->len > 0 ? "; " : "");
-	return b;
-}
+/* Notes say what the model has to know beyond the output, and can do next (B7):
+ * short sentences with "; " behind each, which goes behind the last. */
+#define AS_LONG " s, as long as this client waits"
+#define WAIT_ENDED "the wait was ended after "
 
 /* Which tasks have ended since that was last said (T8) */
 static void
@@ -148,46 +126,45 @@ note_ended(struct buf *b, struct session *s)
 			continue;
 		name = job->description.len > 0 ? &job->description
 		    : &job->exec.text;
-		note(b, "task ", job->id, " has ended: exit code ",
+		buf_add(b, "task ", job->id, " has ended: exit code ",
 		    NUM(job->exec.status), " (");
 		put_visible(b, name->data, utf8_cut(name, ENDED_SHOWN));
-		buf_add(b, ")");
+		buf_add(b, "); ");
 	}
 	if (n > SESSION_ENDED_TOLD)
-		note(b, "and ", NUM(n - SESSION_ENDED_TOLD),
-		    " more tasks have ended");
+		put_number(b, "and ", n - SESSION_ENDED_TOLD,
+		    " more tasks have ended; ");
 }
 
-/* What has ended it: its deadline, with which the text of a foreground command
- * begins (B), or that of its call, where there was no room for a further task
- * (E5, K2) */
+/* What has ended it: its deadline, whose headline the text of a foreground
+ * command begins with (B), or that of its call (E5, K2) */
 static void
 note_limits(struct result *r)
 {
 	const struct job *job = r->job;
 	struct buf *b = &r->notes;
-	bool held = job->no_room && job->held > 0;
 
-	if (job->timed_out && !held && r->task) {
-		note(b, "terminated by ", job->by_server
-		    ? "--bg-timeout, this server's limit" : "its timeout");
-	} else if (job->timed_out && !held) {
-		buf_add(&r->text, "Command timed out after ",
-		    NUM(job->timeout), "ms");
-		note(b, "for longer jobs and servers use run_in_background, "
-		    "for prompts tty");
+	if (job->no_room && job->held > 0) {
+		put_seconds(b, "terminated after ", job->held, AS_LONG "; ");
+	} else if (job->timed_out && r->task) {
+		buf_add(b, "terminated by ", job->by_server
+		    ? "--bg-timeout, this server's limit; "
+		    : "its timeout; ");
+	} else if (job->timed_out) {
+		put_number(b, "Command timed out after ", job->timeout, "ms; ");
+		buf_put(&r->text, b->data, b->len - SEMICOLON);
+		buf_add(b, "for longer jobs and servers use "
+		    "run_in_background, for prompts tty; ");
 	}
 	if (job->capped && r->start)
-		note(b, "timeout counts as ", NUM(job->timeout), ", the most");
-	if (held)
-		note(b, "terminated after ", SECS(job->held), " s, as long as "
-		    "this client waits");
+		put_number(b, "timeout counts as ", job->timeout,
+		    ", the most; ");
 	if (job->no_room)
-		note(b, "not continued as a task, since ",
-		    NUM(job->options->tasks_most),
-		    " background tasks are running");
+		put_number(b, "not continued as a task, since ",
+		    job->options->tasks_most,
+		    " background tasks are running; ");
 	if (job->killed && !r->task)
-		note(b, "session is closed");
+		buf_add(b, "session is closed; ");
 }
 
 /* The terminal asks: how to answer, told once, and how a person can (I5). */
@@ -196,24 +173,18 @@ note_prompt(struct result *r)
 {
 	const struct options *o = r->job->options;
 	const struct exec_prompt *p = &r->wait->prompt;
+	struct buf *b = &r->notes;
 
-	note(&r->notes, p->secret ? "it asks for a secret"
+	buf_add(b, p->secret ? "it asks for a secret"
 	    : p->state == TERMINAL_PROMPTS ? "it waits for input"
-	    : "it may wait for input", r->job->prompt_told ? ""
-	    : ": give input with this task_id");
+	    : "it may wait for input", r->job->prompt_told ? "; "
+	    : ": give input with this task_id; ");
 	if (!p->secret || !r->wait->secret)
 		return;
-	note(&r->notes, "or your user types it there: ");
+	buf_add(b, "or your user types it there: ");
 	if (strcmp(o->tmpdir, "/tmp") != 0)
-		buf_add(&r->notes, "TMPDIR='", o->tmpdir, "' ");
-	buf_add(&r->notes, o->self, " --secret=", r->job->secret.id);
-}
-
-static void
-put_held(struct buf *b, const struct waiting *w)
-{
-	buf_add(b, "the wait was ended after ", SECS(w->held), " s, as long "
-	    "as this client waits: wait again");
+		buf_add(b, "TMPDIR='", o->tmpdir, "' ");
+	buf_add(b, o->self, " --secret=", r->job->secret.id, "; ");
 }
 
 /* A task that runs: what became of a wait, and how to go on */
@@ -225,22 +196,24 @@ note_running(struct result *r)
 	bool asks = r->looks && w->prompt.state != TERMINAL_BUSY;
 	struct buf *b = &r->notes;
 
-	if (r->start && !job->background && job->held > 0)
-		note(b, "still running as task ", job->id, " (timeout ",
-		    NUM(job->timeout / 1000), " s), since this client waits ",
-		    SECS(job->held), " s; wait with task_output");
-	else if (r->start && !job->background)
-		note(b, "still running as task ", job->id,
-		    "; wait with task_output");
+	if (r->start && !job->background) {
+		buf_add(b, "still running as task ", job->id);
+		if (job->held > 0) {
+			put_number(b, " (timeout ", job->timeout / 1000, " s)");
+			put_seconds(b, ", since this client waits ", job->held,
+			    " s");
+		}
+		buf_add(b, "; wait with task_output; ");
+	}
 	if (w->held > 0)
-		put_held(next_note(b), w);
+		put_seconds(b, WAIT_ENDED, w->held, AS_LONG ": wait again; ");
 	if (r->start && job->background && !asks)
-		note(b, "read it with task_output, end it with kill_pid ",
-		    NUM(job->exec.pid), r->session->stateless
-		    ? " and this task_id" : "");
+		put_number(b, "read it with task_output, end it with kill_pid ",
+		    job->exec.pid, r->session->stateless
+		    ? " and this task_id; " : "; ");
 	if (w->no_enter)
-		note(b, "no Enter was typed: end input with \\n (Ctrl-C is "
-		    "\\u0003)");
+		buf_add(b, "no Enter was typed: end input with \\n (Ctrl-C "
+		    "is \\u0003); ");
 	if (asks)
 		note_prompt(r);
 }
@@ -251,13 +224,13 @@ note_unseen(struct result *r)
 	const struct job *job = r->job;
 	struct buf *b = &r->notes;
 
-	note(b, "not seen", r->start ? ": " : " since the last look: ");
+	buf_add(b, "not seen", r->start ? ": " : " since the last look: ");
 	put_start(b, &r->wait->until);
-	buf_add(b, " (until is plain text, no pattern)");
+	buf_add(b, " (until is plain text, no pattern); ");
 	if (!r->ended && !job->exec.terminal && output_bytes(job->out.text) +
 	    output_bytes(job->err.text) == 0)
-		note(b, "nothing was printed: without a terminal a program "
-		    "may hold its output back (stdbuf -oL, tty)");
+		buf_add(b, "nothing was printed: without a terminal a program "
+		    "may hold its output back (stdbuf -oL, tty); ");
 }
 
 /* What ended it, and what it left */
@@ -270,68 +243,66 @@ note_end(struct result *r)
 	int sig = x->status - 128;
 
 	if (x->orphans)
-		note(b, "it left processes running: ", x->terminal ||
-		    x->elsewhere ? "pkill -s " : "kill -- -", NUM(x->pid));
+		put_number(b, x->terminal || x->elsewhere
+		    ? "it left processes running: pkill -s "
+		    : "it left processes running: kill -- -", x->pid, "; ");
 	if (job_killed_by_others(job))
-		note(b, "the shell was ended by signal ", NUM(sig),
-		    ", not by boris: the rest was not run",
-		    sig == SIGKILL ? " (or memory ran out)" : "");
+		put_number(b, "the shell was ended by signal ", sig,
+		    sig == SIGKILL ? ", not by boris (or memory ran out): the "
+		    "rest was not run; "
+		    : ", not by boris: the rest was not run; ");
 	if (x->pipeline != NULL)
-		note(b, "exit codes of the last pipeline: ", x->pipeline);
+		buf_add(b, "exit codes of the last pipeline: ", x->pipeline,
+		    "; ");
 }
 
-/* One task: a line of text, and an object of the data */
-static void
-list_task(struct result *r, const struct job *job)
-{
-	bool ended = job->state == JOB_FINISHED;
-	int64_t time = job_elapsed(job, r->now);
-	const char *status = job_status(job, ended);
-	struct buf *t = &r->text, *d = &r->data;
-
-	buf_add(d, d->len > 0 && d->data[d->len - 1] == '}' ? ",{" : "{");
-	result_say(r, BOTH, "task_id", job->id);
-	r->between = "  ";
-	result_say(r, BOTH | NUMBER, "pid", NUM(job->exec.pid));
-	result_say(r, BOTH, "status", status);
-	result_say(r, DATA | NUMBER, "elapsed_ms", NUM(time));
-	if (ended)
-		result_say(r, BOTH | NUMBER, "exit_code",
-		    NUM(job->exec.status));
-	buf_add(t, "  ", SECS(time), " s  ");
-	r->between = "\n";
-	if (job->description.len > 0) {
-		put_start(t, &job->description);
-		buf_add(t, ": ");
-		json_put_bytes(d, "description", job->description.data,
-		    job->description.len);
-	}
-	put_start(t, &job->exec.text);
-	json_put_bytes(d, "command", job->exec.text.data,
-	    utf8_cut(&job->exec.text, COMMAND_SHOWN));
-	buf_add(d, "}");
-}
-
-/* All tasks, or those that run */
+/* All tasks, or those that run: each is a line, and an object of the data. */
 static void
 list_tasks(struct result *r, bool running)
 {
+	struct buf *t = &r->text, *d = &r->data;
 	struct job *job = NULL;
 
 	while ((job = session_next_task(r->session, job)) != NULL) {
-		if (!running || job->state == JOB_TASK)
-			list_task(r, job);
+		bool ended = job->state == JOB_FINISHED;
+		const char *status = job_status(job, ended);
+		int64_t time = job_elapsed(job, r->now);
+
+		if (running && job->state != JOB_TASK)
+			continue;
+		buf_add(d, d->len > 0 && d->data[d->len - 1] == '}'
+		    ? ",{" : "{");
+		json_put(d, "task_id", job->id);
+		json_put_number(d, "pid", job->exec.pid);
+		json_put(d, "status", status);
+		json_put_number(d, "elapsed_ms", time);
+		buf_add(t, t->len > 0 ? "\n" : "", "task_id: ", job->id,
+		    "  pid: ", NUM(job->exec.pid), "  status: ", status);
+		if (ended) {
+			json_put_number(d, "exit_code", job->exec.status);
+			put_number(t, "  exit_code: ", job->exec.status, "");
+		}
+		put_seconds(t, "  ", time, " s  ");
+		if (job->description.len > 0) {
+			put_start(t, &job->description);
+			buf_add(t, ": ");
+			json_put_bytes(d, "description", job->description.data,
+			    job->description.len);
+		}
+		put_start(t, &job->exec.text);
+		json_put_bytes(d, "command", job->exec.text.data,
+		    utf8_cut(&job->exec.text, COMMAND_SHOWN));
+		buf_add(d, "}");
 	}
 	if (session_next_task(r->session, NULL) == NULL)
-		buf_add(&r->text, r->text.len > 0 ? "\n" : "", "no tasks");
+		buf_add(t, t->len > 0 ? "\n" : "", "no tasks");
 }
 
 void
 results_list(struct buf *b, const struct reader *reader, struct session *s,
              const struct waiting *wait, int64_t now)
 {
-	struct result r = { .reader = reader, .session = s, .now = now,
-	    .between = "\n" };
+	struct result r = { .session = s, .now = now };
 	const struct job *running;
 	int waiting;
 
@@ -342,13 +313,13 @@ results_list(struct buf *b, const struct reader *reader, struct session *s,
 	if (running != NULL) {
 		buf_add(&r.text, "\nin the foreground: ");
 		put_start(&r.text, &running->exec.text);
-		buf_add(&r.text, ", for ", SECS(job_elapsed(running, now)),
-		    " s; waiting for it: ", NUM(waiting));
+		put_seconds(&r.text, ", for ", job_elapsed(running, now),
+		    " s; waiting for it: ");
+		put_number(&r.text, "", waiting, "");
 	}
-	if (wait->held > 0) {
-		buf_end_line(&r.text);
-		put_held(&r.text, wait);
-	}
+	if (wait->held > 0)
+		put_seconds(&r.text, "\n" WAIT_ENDED, wait->held, AS_LONG
+		    ": wait again");
 	put_result(b, reader, false, &r.text, &r.data);
 }
 
@@ -358,14 +329,12 @@ results_list(struct buf *b, const struct reader *reader, struct session *s,
 static void
 put_ended(struct buf *text, struct session *s)
 {
-	struct buf note = { NULL, 0, 0 };
-
-	note_ended(&note, s);
-	if (note.len > 0) {
-		buf_end_line(text);
-		buf_add(text, "note: ", buf_text(&note));
-	}
-	buf_free(&note);
+	if (session_next_untold(s, NULL) == NULL)
+		return;
+	buf_end_line(text);
+	buf_add(text, "note: ");
+	note_ended(text, s);
+	text->len -= SEMICOLON;
 }
 
 void
@@ -438,8 +407,7 @@ results_not_typed(struct buf *b, const struct job *job, int error)
 
 	buf_add(&t, "nothing was typed into task ", job->id, ": ");
 	if (error == E2BIG)
-		buf_add(&t, "a line has over ", NUM(LINE_TYPED_MOST),
-		    " bytes: ");
+		put_number(&t, "a line has over ", LINE_TYPED_MOST, " bytes: ");
 	put_reason(&t, ABOUT_INPUT, error);
 	results_refusal(b, NULL, &t);
 }
@@ -448,11 +416,11 @@ void
 results_no_task(struct buf *b, struct session *s, const struct waiting *wait,
                 int64_t now)
 {
-	struct result r = { .session = s, .now = now, .between = "\n" };
+	struct result r = { .session = s, .now = now };
 
 	if (wait->by_pid && wait->pid != 0) {
-		buf_add(&r.text, "no background process with pid ",
-		    NUM(wait->pid));
+		put_number(&r.text, "no background process with pid ",
+		    wait->pid, "");
 	} else {
 		buf_add(&r.text, "task not found: ");
 		put_start(&r.text, &wait->id);
@@ -473,13 +441,13 @@ put_bad_dir(struct buf *t, struct session *s, const struct job *job)
 	const char *cwd = job->cwd != NULL ? job->cwd : "";
 
 	buf_add(t, cwd[0] != '\0' ? "cwd " : "the directory ");
-	put_path(t, job->dir);
+	put_visible(t, job->dir, strlen(job->dir));
 	buf_add(t, " cannot be entered: ");
 	put_reason(t, ABOUT_ANY, job->error);
 	buf_add(t, "; nothing was run");
 	if (job->refused == JOB_LOST_DIR) {
 		buf_add(t, "; the next command starts in ");
-		put_path(t, s->dir);
+		put_visible(t, s->dir, strlen(s->dir));
 	}
 	if (cwd[0] == '~' || strchr(cwd, '$') != NULL)
 		buf_add(t, "; ~ and variables are not expanded in cwd; use cd");
@@ -489,22 +457,22 @@ void
 results_refused(struct buf *b, struct session *s, const struct job *job,
                 int64_t now)
 {
-	struct result r = { .session = s, .now = now, .between = "\n" };
+	struct result r = { .session = s, .now = now };
 	const struct job *running;
 	struct buf *t = &r.text;
 	int waiting;
 
 	switch (job->refused) {
 	case JOB_TOO_MANY:
-		buf_add(t, NUM(job->options->tasks_most), " background tasks "
+		put_number(t, "", job->options->tasks_most, " background tasks "
 		    "are running: end one with kill_pid, or wait");
 		if (!s->stateless)
 			list_tasks(&r, true);
 		buf_free(&r.data);
 		break;
 	case JOB_WAITED:
-		buf_add(t, "not run: it waited ", SECS(job->held), " s, as "
-		    "long as this client waits, for the command before it");
+		put_seconds(t, "not run: it waited ", job->held, AS_LONG
+		    ", for the command before it");
 		running = session_running(s, &waiting);
 		if (running != NULL) {
 			buf_add(t, ", which still runs: ");
@@ -533,8 +501,6 @@ results_refused(struct buf *b, struct session *s, const struct job *job,
 	results_refusal(b, s, t);
 }
 
-/* -- Edits ------------------------------------------------------------- */
-
 /* What came of it, and what would be right (X4) */
 static void
 put_edit(struct buf *t, const struct edit *e, bool done)
@@ -554,7 +520,7 @@ put_edit(struct buf *t, const struct edit *e, bool done)
 	};
 	int i;
 
-	put_path(t, e->path);
+	put_visible(t, e->path, strlen(e->path));
 	buf_add(t, ": ", done && e->makes ? "made" : said[e->outcome]);
 	if (e->outcome == EDIT_FAILED || e->outcome == EDIT_BROKEN) {
 		put_reason(t, ABOUT_EDIT, e->error);
@@ -563,10 +529,10 @@ put_edit(struct buf *t, const struct edit *e, bool done)
 	if (e->outcome == EDIT_CHANGED)
 		return;
 	if (e->count > 1)
-		buf_add(t, NUM(e->count), " times, ");
+		put_number(t, "", e->count, " times, ");
 	for (i = 0; i < EDIT_LINES && i < e->count; i++)
-		buf_add(t, i > 0 ? ", " : e->count > 1 ? "in lines "
-		    : "in line ", NUM(e->lines[i]));
+		put_number(t, i > 0 ? ", " : e->count > 1 ? "in lines "
+		    : "in line ", e->lines[i], "");
 	buf_add(t, e->count > EDIT_LINES ? " and so on" : "",
 	    e->outcome == EDIT_IN_PLACE
 	    ? " (written in place, not by a new file)" : "");
@@ -593,45 +559,48 @@ results_edit(struct buf *b, const struct reader *reader, struct session *s,
 	put_result(b, reader, !done, &t, &data);
 }
 
-/* -- Jobs -------------------------------------------------------------- */
-
 /* What stands before the output */
 static void
 put_facts(struct result *r)
 {
 	const struct job *job = r->job;
-	const char *status = job_status(job, r->ended), *signal = NULL;
+	const char *status = job_status(job, r->ended);
+	const char *signal = exec_signal(&job->exec);
+	const char *notes = r->notes.len > 0 ? buf_text(&r->notes) : NULL;
+	struct buf *t = &r->text, *d = &r->data;
+	size_t headline = t->len > 0 ? t->len + SEMICOLON : 0;
 	int64_t time = job_elapsed(job, r->now);
 
-	result_say(r, r->task ? BOTH : DATA, "status", status);
+	json_put(d, "status", status);
+	if (r->task)
+		buf_add(t, "status: ", status);
 	if (r->ended) {
-		signal = exec_signal(&job->exec);
-		result_say(r, BOTH | NUMBER, "exit_code",
-		    NUM(job->exec.status));
-		result_say(r, DATA, "signal", signal);
+		json_put_number(d, "exit_code", job->exec.status);
+		json_put(d, "signal", signal);
+		json_put_true(d, "timed_out", job->timed_out);
+		put_number(t, t->len > 0 ? "\nexit_code: " : "exit_code: ",
+		    job->exec.status, "");
 		if (signal != NULL)
-			buf_add(&r->text, " (", signal, ")");
-		json_put_true(&r->data, "timed_out", job->timed_out);
+			buf_add(t, " (", signal, ")");
 	}
-	if (r->notes.len > 0)
-		result_say(r, DATA, "note", buf_text(&r->notes));
+	json_put(d, "note", notes);
 	if (r->task) {
-		result_say(r, BOTH, "task_id", job->id);
-		result_say(r, BOTH | NUMBER, "pid", NUM(job->exec.pid));
+		json_put(d, "task_id", job->id);
+		json_put_number(d, "pid", job->exec.pid);
+		buf_add(t, "\ntask_id: ", job->id);
+		put_number(t, "\npid: ", job->exec.pid, "");
 	} else if (job->dir != NULL) {
-		result_say(r, DATA, "cwd", job->dir);
+		json_put(d, "cwd", job->dir);
 		if (job->tells_dir) {
-			result_say(r, TEXT, "cwd", "");
-			put_path(&r->text, job->dir);
+			buf_add(t, "\ncwd: ");
+			put_visible(t, job->dir, strlen(job->dir));
 		}
 	}
-	result_say(r, DATA | NUMBER, "elapsed_ms", NUM(time));
-	if (time >= 1000 || (!r->ended && (r->looks || !job->background))) {
-		result_say(r, TEXT, "elapsed", SECS(time));
-		buf_add(&r->text, " s");
-	}
-	if (r->notes.len > 0)
-		result_say(r, TEXT, "note", buf_text(&r->notes));
+	json_put_number(d, "elapsed_ms", time);
+	if (time >= 1000 || (!r->ended && (r->looks || !job->background)))
+		put_seconds(t, "\nelapsed: ", time, " s");
+	if (notes != NULL)
+		buf_add(t, "\nnote: ", notes + headline);
 }
 
 /* A stream of it as it is shown */
@@ -665,31 +634,12 @@ show_stream(const struct result *r, struct shown *s, int64_t bytes,
 static int64_t
 share(int64_t all, int64_t other)
 {
-	int64_t most = all - other > all / 2 ? all - other : all / 2;
-
-	return most > 1 ? most : 1;
+	if (other > all / 2)
+		other = all / 2;
+	return all - other > 1 ? all - other : 1;
 }
 
-/* Cuts both streams so that together they fit what the client lets through
- * (K3). */
-static void
-fit_streams(const struct result *r, struct shown s[2])
-{
-	int64_t bytes = r->reader->bytes > 0 ? r->reader->bytes - HEADINGS -
-	    (int64_t)r->text.len : INT32_MAX;
-	int64_t lines = r->reader->lines > 0 ? r->reader->lines - HEADING_LINES
-	    : INT32_MAX;
-	int64_t most, rows;
-	int i;
-
-	for (i = 0; i < 2; i++) {
-		most = share(bytes, (int64_t)s[!i].text.len);
-		rows = share(lines, s[!i].lines);
-		if ((int64_t)s[i].text.len > most || s[i].lines > rows)
-			show_stream(r, &s[i], most, rows);
-	}
-}
-
+/* Both streams, cut so that together they fit what the client lets through */
 static void
 put_output(struct result *r)
 {
@@ -698,11 +648,21 @@ put_output(struct result *r)
 		{ .name = "stderr", .stream = &r->job->err }
 	};
 	size_t len = r->text.len;
+	int64_t bytes = r->reader->bytes > 0
+	    ? r->reader->bytes - HEADINGS - (int64_t)len : INT32_MAX;
+	int64_t lines = r->reader->lines > 0 ? r->reader->lines - HEADING_LINES
+	    : INT32_MAX;
+	int64_t most, rows;
 	int i;
 
 	for (i = 0; i < 2; i++)
 		show_stream(r, &s[i], 0, 0);
-	fit_streams(r, s);
+	for (i = 0; i < 2; i++) {
+		most = share(bytes, (int64_t)s[!i].text.len);
+		rows = share(lines, s[!i].lines);
+		if ((int64_t)s[i].text.len > most || s[i].lines > rows)
+			show_stream(r, &s[i], most, rows);
+	}
 	for (i = 0; i < 2; i++) {
 		json_put_bytes(&r->data, s[i].name, s[i].text.data,
 		    s[i].text.len);
@@ -715,11 +675,11 @@ put_output(struct result *r)
 	}
 	for (i = 0; i < 2; i++) {
 		if (s[i].view.chars >= 0)
-			buf_add(&r->data, ",\"", s[i].name, "_chars\":",
-			    NUM(s[i].view.chars));
+			json_put_number(&r->data, i == 0 ? "stdout_chars"
+			    : "stderr_chars", s[i].view.chars);
 	}
-	result_say(r, DATA, "stdout_file", s[0].view.file);
-	result_say(r, DATA, "stderr_file", s[1].view.file);
+	json_put(&r->data, "stdout_file", s[0].view.file);
+	json_put(&r->data, "stderr_file", s[1].view.file);
 	if (r->text.len == len)
 		buf_add(&r->text, "\n\n(no ", r->looks && r->wait->only_new
 		    ? "new " : "", "output)");
@@ -730,10 +690,9 @@ results_job(struct buf *b, const struct reader *reader, struct session *s,
             struct job *job, const struct waiting *wait, int64_t now)
 {
 	struct result r = { .reader = reader, .session = s, .wait = wait,
-	    .job = job, .now = now, .between = "\n" };
+	    .job = job, .now = now, .start = wait->action == WAIT_RUN,
+	    .task = job_is_task(job) };
 
-	r.start = wait->action == WAIT_RUN;
-	r.task = job_is_task(job);
 	r.looks = r.task && (!r.start || wait->time > 0);
 	r.ended = job->state == JOB_FINISHED && (r.looks || !r.task);
 	note_limits(&r);
@@ -744,9 +703,10 @@ results_job(struct buf *b, const struct reader *reader, struct session *s,
 	if (r.ended)
 		note_end(&r);
 	if (r.looks && !job->screen_told && output_is_screen(job->out.text))
-		note(&r.notes, "a full-screen program: its screen is not "
-		    "shown");
+		buf_add(&r.notes, "a full-screen program: its screen is not "
+		    "shown; ");
 	note_ended(&r.notes, s);
+	r.notes.len -= r.notes.len > 0 ? SEMICOLON : 0;
 	put_facts(&r);
 	/* The start of a task that nobody waited for has no output. */
 	if (r.looks || !job->background)

@@ -21,7 +21,6 @@ void results_unlogged(struct buf *, int error);
 /* Why the session has refused the job (T2, D5, E7) */
 void results_refused(struct buf *, struct session *, const struct job *,
                      int64_t now);
-
 /* All tasks of a session (T7) */
 void results_list(struct buf *, const struct reader *, struct session *,
                   const struct waiting *, int64_t now);
@@ -30,7 +29,6 @@ void results_no_task(struct buf *, struct session *, const struct waiting *,
                      int64_t now);
 /* Nothing was typed; error: the errno of exec_type(). */
 void results_not_typed(struct buf *, const struct job *, int error);
-
 /* The end of a command, or the start of a task; or how a task stands */
 void results_job(struct buf *, const struct reader *, struct session *,
                  struct job *, const struct waiting *, int64_t now);

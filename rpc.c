@@ -49,8 +49,8 @@ rpc_is_response(const struct rpc_message *m)
 	    json_get(m->whole, "error").text != NULL);
 }
 
-bool
-rpc_good_id(struct json id)
+static bool
+is_id(struct json id)
 {
 	return json_type(id) == JSON_STRING || json_type(id) == JSON_NUMBER;
 }
@@ -64,7 +64,7 @@ rpc_wrong_envelope(const struct rpc_message *m)
 		return "arrays of messages are not taken: send them one by one";
 	if (json_type(m->whole) != JSON_OBJECT)
 		return "Not a request";
-	if (m->id.text != NULL && !rpc_good_id(m->id))
+	if (m->id.text != NULL && !is_id(m->id))
 		return "id must be a string or a number";
 	if (!json_is(m->jsonrpc, "2.0"))
 		return "jsonrpc must be \"2.0\"";
@@ -82,9 +82,9 @@ rpc_stateless(const struct reader *r)
 static void
 put_begin(struct buf *b, const struct answers *a, struct json id)
 {
-	buf_add(b, "{\"jsonrpc\":\"2.0\"", id.text != NULL ? ",\"id\":"
+	buf_add(b, "{\"jsonrpc\":\"2.0\"", is_id(id) ? ",\"id\":"
 	    : a->null_id ? ",\"id\":null" : "");
-	if (id.text != NULL)
+	if (is_id(id))
 		json_verbatim(id, b);
 }
 
@@ -100,7 +100,8 @@ rpc_put_error(struct buf *b, const struct answers *a, struct json id, int code,
 		data = NULL;
 	}
 	put_begin(b, a, id);
-	buf_add(b, ",\"error\":{\"code\":", NUM(code));
+	buf_add(b, ",\"error\":{");
+	json_put_number(b, "code", code);
 	json_put(b, "message", message);
 	if (data != NULL) {
 		buf_add(b, ",\"data\":");

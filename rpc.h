@@ -17,12 +17,9 @@
 
 /* JSON-RPC 2.0, section 5.1; the last one: MCP 2026-07-28, versioning */
 enum {
-	JSONRPC_PARSE_ERROR = -32700,
-	JSONRPC_INVALID_REQUEST = -32600,
-	JSONRPC_NO_METHOD = -32601,
-	JSONRPC_INVALID_PARAMS = -32602,
-	JSONRPC_INTERNAL = -32603,
-	MCP_UNSUPPORTED_VERSION = -32022
+	JSONRPC_PARSE_ERROR = -32700, JSONRPC_INVALID_REQUEST = -32600,
+	JSONRPC_NO_METHOD = -32601, JSONRPC_INVALID_PARAMS = -32602,
+	JSONRPC_INTERNAL = -32603, MCP_UNSUPPORTED_VERSION = -32022
 };
 
 /* A message taken apart: slices of its text, which has to outlive it. What it
@@ -34,32 +31,28 @@ struct rpc_message {
 	struct json version;   /* of meta: the stateless era's (M3) */
 	const char *address;   /* its sender's, set by the transport; or NULL */
 };
-
 void rpc_parse(struct rpc_message *, const char *text, size_t len);
 bool rpc_is_request(const struct rpc_message *);  /* a method and an id */
 bool rpc_is_response(const struct rpc_message *);
-bool rpc_good_id(struct json id);  /* Can an answer have it? */
 /* What is wrong with the message (sections 4 and 5); NULL: nothing */
 const char *rpc_wrong_envelope(const struct rpc_message *);
 
 /* A revision of MCP; the table is in mcp.c. */
 struct revision {
 	const char *name;
-	bool stateless;        /* no handshake: every request says its version,
-	                        * and every result what it is */
+	bool stateless;        /* no handshake: each request says its version */
 };
 
 /* What is known of a client; the table is in mcp.c (K1). */
 struct known_client {
 	const char *name;      /* its clientInfo.name */
-	const char *version;   /* the one that was looked at */
-	bool shows_data;       /* to the model, beside or for the text (B6) */
-	int64_t bytes, lines;  /* of a result's text that it lets through whole,
+	const char *adds;      /* an argument of its own; or NULL */
+	int bytes, lines;      /* of a result's text that it lets through whole,
 	                        * less a margin (K3); 0: all */
-	int64_t call_limit;    /* ms; shortly before it gives a call up, or goes
+	int call_limit;        /* ms; shortly before it gives a call up, or goes
 	                        * on without it (K2); 0: it does not */
 	bool goes_on;          /* without it, and hears of its end */
-	const char *adds;      /* an argument of its own; or NULL */
+	bool shows_data;       /* to the model, beside or for the text (B6) */
 };
 
 /* Whom an answer is for */
@@ -71,7 +64,6 @@ struct reader {
 	int64_t bytes, lines;  /* of a result's text, at most (K3); 0: any */
 	int64_t call_limit;    /* ms a call may be held open (K2); 0: any */
 };
-
 bool rpc_stateless(const struct reader *);
 
 enum rpc_kind {
@@ -107,9 +99,8 @@ struct reply {
 	struct answers *answers;
 	void *to;              /* the transport's address */
 	struct reader reader;
-	struct json id;        /* JSON_NONE: it could not be read */
+	struct json id;        /* one that no answer can have is left out */
 };
-
 /* Sends a message about a request. False: it was not taken. */
 bool rpc_post(const struct reply *, enum rpc_kind, int error,
               struct buf *message);

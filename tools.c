@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "edit.h"
-#include "results.h"
 
 enum {
 	SNIPPET = 80,          /* bytes of a wrong value that are quoted */
@@ -41,95 +40,92 @@ enum {
 	NAME = 4,       /* of a file: `most` counts bytes; it has no NUL */
 	LINE = 8,       /* it has no newline */
 	COMMAND_TEXT = 16,  /* it is not blank, and has no NUL */
-	TYPED = 32      /* it goes with `input` (I2) */
+	TYPED = 32,     /* it goes with `input` (I2) */
+	WORD = 64       /* it is one of truncate_words[] */
 };
+
+#define AS_RETURNED ", as bash has returned it"
 
 /* The words of TRUNCATE_HEAD and so on */
 static const char *const truncate_words[] = { "head", "tail", "both" };
 
-/* What the model is told of an argument by bash, task_output and edit, and what
- * it should be. The numbers in these texts are those of options.h. */
-/* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): rows read so */
+/* What an argument should be, and what the model is told of it by bash,
+ * task_output and edit. The numbers in these texts are those of options.h. */
 static const struct argument {
 	const char *name;
 	enum json_type type;
-	const char *says[TOOLS];  /* NULL: it is not taken */
 	int flags;
-	int64_t least, most;   /* an integer; characters of a string; 0: any */
+	const char *says[TOOLS];  /* NULL: it is not taken */
+	int least, most;       /* an integer; characters of a string; 0: any */
 	const char *right;     /* what it should be, beside its type; or NULL */
-	bool is_word;          /* one of truncate_words[] */
 } arguments[ARGUMENTS] = {
-	[COMMAND] = { "command", .type = JSON_STRING, { "What to run" },
-	    EMPTY | COMMAND_TEXT, .right = " that is not blank and has no NUL "
+	[COMMAND] = { "command", JSON_STRING, EMPTY | COMMAND_TEXT,
+	    { "What to run" }, .right = " that is not blank and has no NUL "
 	    "character (\\0 for printf)" },
-	[TIMEOUT] = { "timeout", .type = JSON_NUMBER, { "Milliseconds until it "
-	    "is terminated, at most 600000; with run_in_background or tty at "
-	    "most 86400000, default none" }, .least = 1,
-	    .right = " of milliseconds from 1 to 600000 (task: 86400000)" },
-	[IN_BACKGROUND] = { "run_in_background", .type = JSON_BOOL,
-	    { "true: start a task, return at once or after wait or until" } },
-	[TTY] = { "tty", .type = JSON_BOOL,
-	    { "true: start a task with a terminal, to talk to a program" } },
-	[INPUT] = { "input", .type = JSON_STRING, { "Instead of command, with "
-	    "task_id: type this into its terminal (\\n is Enter, \\u0003 "
-	    "Ctrl-C, \\u0004 end of file), return what it prints" }, TYPED },
-	[CHECK_PID] = { "check_pid", .type = JSON_NUMBER,
+	[TIMEOUT] = { "timeout", JSON_NUMBER, 0, { "Milliseconds until it is "
+	    "terminated, at most 600000; with run_in_background or tty at "
+	    "most 86400000, default none" }, 1, 0,
+	    " of milliseconds from 1 to 600000 (task: 86400000)" },
+	[IN_BACKGROUND] = { "run_in_background", JSON_BOOL, .says = {
+	    "true: start a task, return at once or after wait or until" } },
+	[TTY] = { "tty", JSON_BOOL, .says = {
+	    "true: start a task with a terminal, to talk to a program" } },
+	[INPUT] = { "input", JSON_STRING, TYPED, .says = { "Instead of "
+	    "command, with task_id: type this into its terminal (\\n is "
+	    "Enter, \\u0003 Ctrl-C, \\u0004 end of file), return what it "
+	    "prints" } },
+	[CHECK_PID] = { "check_pid", JSON_NUMBER, HANDLE,
 	    { "Instead of command: look at the task of this pid" },
-	    HANDLE, .right = ", as bash has returned it" },
-	[KILL_PID] = { "kill_pid", .type = JSON_NUMBER,
+	    .right = AS_RETURNED },
+	[KILL_PID] = { "kill_pid", JSON_NUMBER, HANDLE,
 	    { "Instead of command: end the task of this pid" },
-	    HANDLE, .right = ", as bash has returned it" },
-	[TASK_ID] = { "task_id", .type = JSON_STRING, { "The task to type into "
-	    "or that of check_pid or kill_pid, where its start asks for it",
-	    [TASK_OUTPUT] = "As bash has returned it" },
-	    HANDLE | TYPED, .right = ", as bash has returned it" },
-	[WAIT] = { "wait", .type = JSON_NUMBER, { "With run_in_background, tty "
+	    .right = AS_RETURNED },
+	[TASK_ID] = { "task_id", JSON_STRING, HANDLE | TYPED, { "The task to "
+	    "type into or that of check_pid or kill_pid, where its start asks "
+	    "for it", "As bash has returned it" }, .right = AS_RETURNED },
+	[WAIT] = { "wait", JSON_NUMBER, TYPED, { "With run_in_background, tty "
 	    "or input: milliseconds to wait (default 0; with tty or input "
-	    "10000)", [TASK_OUTPUT] = "Milliseconds to wait for its end, or "
-	    "with new for new output, at most 600000 (default 0)" },
-	    TYPED, .right = " of milliseconds from 0 to 600000" },
-	[UNTIL] = { "until", .type = JSON_STRING, { "With run_in_background, "
-	    "tty or input: return when this text has been printed (default of "
-	    "wait: 30000)", [TASK_OUTPUT] = "Wait until this text has been "
-	    "printed since the last look (default of wait: 30000)" },
-	    LINE | TYPED, 1, 1000, " of 1 to 1000 characters in a line" },
-	[NEW] = { "new", .type = JSON_BOOL, {
+	    "10000)", "Milliseconds to wait for its end, or with new for new "
+	    "output, at most 600000 (default 0)" },
+	    .right = " of milliseconds from 0 to 600000" },
+	[UNTIL] = { "until", JSON_STRING, LINE | TYPED, { "With "
+	    "run_in_background, tty or input: return when this text has been "
+	    "printed (default of wait: 30000)", "Wait until this text has "
+	    "been printed since the last look (default of wait: 30000)" },
+	    1, 1000, " of 1 to 1000 characters in a line" },
+	[NEW] = { "new", JSON_BOOL, .says = {
 	    [TASK_OUTPUT] = "true: only what is new since the last look" } },
-	[CWD] = { "cwd", .type = JSON_STRING,
-	    { "Directory to start in; ~ and variables are not expanded" }, NAME,
+	[CWD] = { "cwd", JSON_STRING, NAME,
+	    { "Directory to start in; ~ and variables are not expanded" },
 	    1, PATH_MOST, " of at most 4096 bytes, the name of a directory" },
-	[STDIN] = { "stdin", .type = JSON_STRING,
-	    { "What the command reads as standard input" }, EMPTY },
-	[TRUNCATE] = { "truncate", .type = JSON_STRING,
+	[STDIN] = { "stdin", JSON_STRING, EMPTY, .says = {
+	    "What the command reads as standard input" } },
+	[TRUNCATE] = { "truncate", JSON_STRING, WORD,
 	    { "Which part of long output to return" },
-	    .right = ", one of head, tail and both", .is_word = true },
-	[LIMIT] = { "limit", .type = JSON_NUMBER,
+	    .right = ", one of head, tail and both" },
+	[LIMIT] = { "limit", JSON_NUMBER, 0,
 	    { "At most so many characters of each stream are returned" },
-	    0, 200, 100000, " from 200 to 100000" },
-	[DESCRIPTION] = { "description", .type = JSON_STRING,
-	    { "What it is for, in short, for the list of tasks" }, TYPED },
-	[PATH] = { "path", .type = JSON_STRING, {
+	    200, 100000, " from 200 to 100000" },
+	[DESCRIPTION] = { "description", JSON_STRING, TYPED, .says = {
+	    "What it is for, in short, for the list of tasks" } },
+	[PATH] = { "path", JSON_STRING, NAME, {
 	    [EDIT] = "The file, absolute or in the working directory" },
-	    NAME, 1, PATH_MOST, " of at most 4096 bytes, the name of a file" },
-	[OLD] = { "old", .type = JSON_STRING, {
+	    1, PATH_MOST, " of at most 4096 bytes, the name of a file" },
+	[OLD] = { "old", JSON_STRING, .says = {
 	    [EDIT] = "The text to replace, exactly as it stands there" } },
-	[NEW_TEXT] = { "new", .type = JSON_STRING, {
+	[NEW_TEXT] = { "new", JSON_STRING, .says = {
 	    [EDIT] = "What comes in its place, or the whole new file" } },
-	[ALL] = { "all", .type = JSON_BOOL, {
+	[ALL] = { "all", JSON_BOOL, .says = {
 	    [EDIT] = "true: replace it wherever it stands" } }
 };
 
 /* What other shells' tools are called, and what does it here (P4) */
-static const struct foreign { const char *name, *here; } foreign[] = {
-	{ "Bash", ": it is bash here" },
-	{ "exec_command", ": it is bash here" },
-	{ "shell", ": it is bash here" },
-	{ "BashOutput", ": it is task_output here" },
-	{ "TaskOutput", ": it is task_output here" },
-	{ "KillShell", ": it is bash with kill_pid here" },
-	{ "TaskStop", ": it is bash with kill_pid here" },
-	{ "write_stdin", ": it is bash with input and task_id here" },
-	{ NULL, "" }
+static const char *const foreign[][2] = {
+	{ "Bash", "bash" }, { "exec_command", "bash" }, { "shell", "bash" },
+	{ "BashOutput", "task_output" }, { "TaskOutput", "task_output" },
+	{ "KillShell", "bash with kill_pid" },
+	{ "TaskStop", "bash with kill_pid" },
+	{ "write_stdin", "bash with input and task_id" }
 };
 
 /* A call whose arguments are being read. The functions that read return false
@@ -262,11 +258,11 @@ is_right(struct reading *r, int i)
 	if (a->type == JSON_NUMBER)
 		return integer && *n >= a->least &&
 		    (a->most == 0 || *n <= a->most);
-	for (*n = 0; a->is_word && *n < 3; ++*n) {
+	for (*n = 0; (a->flags & WORD) && *n < 3; ++*n) {
 		if (json_is(value, truncate_words[*n]))
 			return true;
 	}
-	return !a->is_word && json_type(value) == a->type;
+	return !(a->flags & WORD) && json_type(value) == a->type;
 }
 
 /* Sorts the members into given[]; of equal names the last counts. One that the
@@ -309,15 +305,14 @@ static bool
 take_text(struct reading *r, int i, struct buf *b)
 {
 	const struct argument *a = &arguments[i];
-	size_t most = (size_t)a->most;
 
 	if (!is_given(r, i))
 		return true;
 	if (!json_decode(r->given[i], b))
 		return refuse_call(r, "out of memory for ", a->name);
 	if ((a->least > 0 && b->len == 0) ||
-	    (most > 0 && (a->flags & NAME ? b->len > most
-	    : utf8_cut(b, (int)most) < b->len)) ||
+	    (a->most > 0 && (a->flags & NAME ? b->len > (size_t)a->most
+	    : utf8_cut(b, a->most) < b->len)) ||
 	    (a->flags & LINE && buf_has(b, '\n')) ||
 	    (a->flags & (NAME | COMMAND_TEXT) && buf_has(b, '\0')) ||
 	    (a->flags & COMMAND_TEXT &&
@@ -332,10 +327,8 @@ take_path(struct reading *r, int argument, char **name)
 	struct buf b = { NULL, 0, 0 };
 	bool taken = take_text(r, argument, &b);
 
-	if (taken && b.len > 0)
+	if (is_given(r, argument))
 		*name = buf_text(&b);
-	else
-		buf_free(&b);
 	return taken;
 }
 
@@ -361,8 +354,6 @@ take_handle(struct reading *r, int pid, int id)
 		json_verbatim(r->given[id], &r->wait->id);
 	return take_text(r, id, &r->wait->id);
 }
-
-/* -- What each tool reads ---------------------------------------------- */
 
 /* What is to be run */
 static bool
@@ -424,44 +415,31 @@ read_input(struct reading *r)
 	    take_wait(r, WAIT_TERMINAL);
 }
 
-/* One of four arguments says what is to be done. */
 static bool
-has_one_way(struct reading *r)
+read_bash(struct reading *r)
 {
 	static const int ways[] = { COMMAND, INPUT, CHECK_PID, KILL_PID };
-	int i, n = 0;
+	bool runs = is_given(r, COMMAND), ends = is_given(r, KILL_PID);
+	int pid = ends ? KILL_PID : CHECK_PID, i, n = 0;
+	bool background = runs && (json_true(r->given[IN_BACKGROUND]) ||
+	    json_true(r->given[TTY]));
 
 	for (i = 0; i < 4; i++) {
 		if (is_given(r, ways[i]))
 			buf_add(r->refusal, n++ > 0 ? " and " : "",
 			    arguments[ways[i]].name);
 	}
-	if (n == 1) {
-		buf_free(r->refusal);
-		return true;
-	}
-	return refuse_call(r, n == 0 ? "none" : "", " given; give exactly one "
-	    "of command, input, check_pid and kill_pid",
-	    n == 0 && is_given(r, TASK_ID) ? "; to read a task use task_output"
-	    : "");
-}
-
-static bool
-read_bash(struct reading *r)
-{
-	bool runs = is_given(r, COMMAND), ends = is_given(r, KILL_PID);
-	int pid = ends ? KILL_PID : CHECK_PID;
-	bool background = runs && (json_true(r->given[IN_BACKGROUND]) ||
-	    json_true(r->given[TTY]));
-	/* Beside a command a wait of 0 was only filled in (P4). */
-	bool waits = is_given(r, UNTIL) || (is_given(r, WAIT) &&
-	    !(runs && r->number[WAIT] == 0));
-
-	if (!has_one_way(r))
-		return false;
+	if (n != 1)
+		return refuse_call(r, n == 0 ? "none" : "", " given; give "
+		    "exactly one of command, input, check_pid and kill_pid",
+		    n == 0 && is_given(r, TASK_ID)
+		    ? "; to read a task use task_output" : "");
+	buf_free(r->refusal);
 	if (is_given(r, INPUT))
 		return read_input(r);
-	if (waits && !background)
+	/* Beside a command a wait of 0 was only filled in (P4). */
+	if (!background && (is_given(r, UNTIL) || (is_given(r, WAIT) &&
+	    !(runs && r->number[WAIT] == 0))))
 		return refuse_call(r, "wait and until count only with "
 		    "run_in_background: true, tty: true or input, or in "
 		    "task_output");
@@ -513,8 +491,6 @@ read_edit(struct reading *r)
 	job->work_bytes = e->old.cap + e->new.cap + strlen(e->path);
 	return true;
 }
-
-/* -- Descriptions ------------------------------------------------------ */
 
 /* What the fences hold, in sentences (F4): as many of the directories as there
  * is room for in a description that begins there, but one always. */
@@ -585,14 +561,6 @@ describe_bash(struct buf *b, const struct options *o, const struct reader *r)
 	    "tail is mostly enough.");
 }
 
-static void
-describe_task_output(struct buf *b, const struct options *o,
-                     const struct reader *r)
-{
-	(void)o;
-	buf_add(b, r->shared ? "" : " Without task_id: the list of all tasks.");
-}
-
 /* -- The tools --------------------------------------------------------- */
 
 #define STRING(name) "\"" name "\":{\"type\":\"string\"}"
@@ -612,7 +580,7 @@ static const struct tool tools[TOOLS] = {
 	    "server: builds, tests, git, files, servers, long jobs. Use the "
 	    "tool bash for each command, and task_output for what runs in the "
 	    "background. ", "Runs a command in bash (or sh) and returns exit "
-	    "code, stdout and stderr. ", describe_bash, NULL, RESULT,
+	    "code, stdout and stderr. ", describe_bash, "", "", RESULT,
 	    "},\"required\":[\"status\"]", true, read_bash, results_job },
 	[TASK_OUTPUT] = { "task_output", offsetof(struct options, bash),
 	    "Read a background task", "", "Output and status of a background "
@@ -620,8 +588,8 @@ static const struct tool tools[TOOLS] = {
 	    "so far. When it has ended: its final output and exit code, once; "
 	    "then the task is forgotten. Do not poll: set wait, and the answer "
 	    "comes when the task has ended, or until has been printed, or the "
-	    "time is up.", describe_task_output, NULL, RESULT,
-	    ",\"tasks\":{\"type\":\"array\",\"items\":{\"type\":"
+	    "time is up.", NULL, " Without task_id: the list of all tasks.",
+	    "", RESULT, ",\"tasks\":{\"type\":\"array\",\"items\":{\"type\":"
 	    "\"object\"}}}", false, read_task, results_job },
 	[EDIT] = { "edit", offsetof(struct options, edit), "Edit a file",
 	    "Changes files there with the tool edit.", "Changes a file: "
@@ -630,9 +598,9 @@ static const struct tool tools[TOOLS] = {
 	    "taken as they are, with tabs, spaces and newlines: no patterns, "
 	    "no quoting. Give as many lines of old as it takes to name one "
 	    "place. A newline stands for CRLF too. The change is made whole "
-	    "or not at all; the result shows the lines around it.", NULL,
-	    "\"path\",\"new\"", STRING("status"), "," STRING("text") "}",
-	    true, read_edit, results_edit }
+	    "or not at all; the result shows the lines around it.", NULL, "",
+	    "\"required\":[\"path\",\"new\"],", STRING("status"), ","
+	    STRING("text") "}", true, read_edit, results_edit }
 };
 
 static void
@@ -648,14 +616,11 @@ put_schema(struct buf *b, int tool)
 		buf_add(b, "{\"type\":", a->type == JSON_STRING ? "\"string\""
 		    : a->type == JSON_BOOL ? "\"boolean\"" : "\"integer\"");
 		json_put(b, "description", a->says[tool]);
-		buf_add(b, a->is_word
+		buf_add(b, a->flags & WORD
 		    ? ",\"enum\":[\"head\",\"tail\",\"both\"]}" : "}");
 	}
-	if (tools[tool].required != NULL)
-		buf_add(b, "},\"required\":[", tools[tool].required, "]");
-	else
-		buf_add(b, "}");
-	buf_add(b, ",\"additionalProperties\":false}");
+	buf_add(b, "},", tools[tool].required,
+	    "\"additionalProperties\":false}");
 }
 
 void
@@ -676,6 +641,8 @@ tools_list(struct buf *b, const struct options *o, const struct reader *r)
 		buf_add(b, t->description);
 		if (t->describe != NULL)
 			t->describe(b, o, r);
+		if (!r->shared)
+			buf_add(b, t->alone);
 		/* The first one tells of the fences. */
 		if (*before == '[')
 			put_fences(b, o, begin);
@@ -708,8 +675,7 @@ const struct tool *
 tools_find(const struct options *o, struct json name, struct buf *unknown)
 {
 	const char *before = "; there is ";
-	const struct foreign *f = foreign;
-	int i;
+	size_t i, n = sizeof(foreign) / sizeof(foreign[0]);
 
 	for (i = 0; i < TOOLS; i++) {
 		if (is_offered(o, &tools[i]) && json_is(name, tools[i].name))
@@ -717,9 +683,10 @@ tools_find(const struct options *o, struct json name, struct buf *unknown)
 	}
 	buf_add(unknown, "Unknown tool: ");
 	put_snippet(unknown, name);
-	while (f->name != NULL && !json_is(name, f->name))
-		f++;
-	buf_add(unknown, f->here);
+	for (i = 0; i < n; i++) {
+		if (json_is(name, foreign[i][0]))
+			buf_add(unknown, ": it is ", foreign[i][1], " here");
+	}
 	for (i = 0; i < TOOLS; i++) {
 		if (is_offered(o, &tools[i])) {
 			buf_add(unknown, before, tools[i].name);

@@ -10,9 +10,8 @@
 #include "results.h"
 #include "rpc.h"
 
-struct reading;  /* of arguments, in tools.c */
-
-/* A row of the table there */
+/* A row of the table in tools.c */
+struct reading;
 struct tool {
 	const char *name;
 	size_t option;         /* where in struct options it is offered */
@@ -22,7 +21,8 @@ struct tool {
 	/* Appends what of its description depends on these; or NULL. */
 	void (*describe)(struct buf *, const struct options *,
 	    const struct reader *);
-	const char *required;  /* arguments; or NULL */
+	const char *alone;     /* what a client with its own session gets too */
+	const char *required;  /* arguments, as a member; or "" */
 	const char *schema, *more;  /* of its results */
 	bool destroys;         /* an annotation */
 	bool (*read)(struct reading *);

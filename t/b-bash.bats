@@ -106,6 +106,7 @@ END
 	boris
 	run_bash 'cd d; echo hi; read <../gate' '{"timeout":1000}'
 	is "$(result status) $(result timed_out) $(get result isError)" '"timed_out" true false'
+	like "$(plain note)" 'Command timed out after 1000ms; *'
 	like "$(get -s result content 0 text)" "Command timed out after 1000ms
 exit_code: 143 (SIGTERM)
 cwd: $PWD

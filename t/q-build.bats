@@ -124,7 +124,7 @@ lines() {
 
 @test "Q7: the code, the tests, the manual and the Makefile are small to read" {
 	# The goal is 12,000: this much is reached, and held.
-	most "$(($(lines . '*.[ch]') - $(lines t '*.[ch]')))" 12360
+	most "$(($(lines . '*.[ch]') - $(lines t '*.[ch]')))" 12254
 	most "$(lines t '*')" 18000
 	most "$(wc -l <"$HERE/../boris.1")" 900
 	most "$(wc -l <"$HERE/../Makefile")" 100
