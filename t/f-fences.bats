@@ -554,6 +554,29 @@ steals() {
 	is "$(plain stdout)" '1 -1'
 }
 
+@test "F3: behind a namespace no command reaches System V objects of a process outside" {
+	needs_namespaces
+	needs ipcmk ipcs ipcrm
+	local queue
+	queue=$(ipcmk -Q | tr -cd 0-9)
+	has "$(ipcs -q)" " $queue "
+	boris --no-network
+	run_bash 'ipcs -q'
+	ipcrm -q "$queue"
+	has "$(plain stdout)" msqid
+	lacks "$(plain stdout)" " $queue "
+}
+
+@test "F3: root behind --write cannot open a file by its handle" {
+	needs_landlock
+	needs_root
+	boris --write=in
+	run_bash 'grep CapBnd /proc/self/status'
+	hex=$(plain stdout)
+	# CAP_DAC_READ_SEARCH, without which the kernel refuses that
+	is $((0x${hex##*[[:space:]]} & 4)) 0
+}
+
 @test "F3: what the client left open is closed" {
 	needs_linux
 	exec 5<>never

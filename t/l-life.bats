@@ -470,6 +470,21 @@ all_sorts() {
 	eventually alone
 }
 
+@test "L4: a second process that was killed beside a task is replaced at once" {
+	needs_linux
+	[ -e /proc/self/task/$$/children ] || skip 'no list of children in /proc'
+	boris
+	run_bash 'sleep 600' '{"run_in_background":true}'
+	first=$(the_guard)
+	kill -KILL "$first"
+	eventually gone "$first"
+	another() { local now && now=$(the_guard) && [ -n "$now" ] && [ "$now" != "$first" ]; }
+	eventually another
+	kill -KILL "$server"
+	died
+	eventually alone
+}
+
 @test "L4: the second process is there from the first command to the end, holds nothing of the client's, keeps nobody from the end" {
 	needs_linux
 	[ -e /proc/self/task/$$/children ] || skip 'no list of children in /proc'

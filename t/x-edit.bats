@@ -375,6 +375,36 @@ edit_swapping() {
 	done
 }
 
+@test "X3: a mode that is changed while a file is edited stays" {
+	boris --edit
+	mkdir d
+	yes 'a line' | head -c 4000000 >was
+	shopt -s dotglob
+	for n in {1..3}; do
+		{ cat was; echo end; } >d/f
+		chmod 644 d/f
+		call edit '{"path":"d/f","old":"end","new":"END"}'
+		until files=(d/*) && ((${#files[@]} > 1)) || read -rt 0 -u 8; do :; done
+		chmod 600 d/f
+		answer
+		is "$(stat -c %a d/f)" 600
+		[ "$(get result isError)" = false ] || refused "$PWD/d/f: *"
+		only d f
+	done
+}
+
+@test "X1: another user's empty file is not filled" {
+	needs_root
+	boris --edit
+	touch theirs own
+	chown nobody theirs
+	edit theirs '"a secret"'
+	refused "$PWD/theirs: *exists*"
+	holds theirs ''
+	edit own '"a secret"'
+	holds own 'a secret'
+}
+
 @test "X3: below /proc/sys a file is edited in place" {
 	needs_root
 	needs unshare hostname
