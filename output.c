@@ -10,9 +10,8 @@
  * characters, and appends the rest to `text`. Of a long stream that holds the
  * head and, right behind it, the end with the current row; what was between
  * them has been dropped. A row is what CR, backspace and erasing can reach: a
- * line, or what a terminal would show of a longer one in its last row. While a
- * row is changed in its middle it stands in `cells`, not in `text`: so no
- * change moves what is behind it. Positions are in bytes. */
+ * line, or what a terminal would show of a longer one in its last row.
+ * Positions are in bytes. */
 
 enum {
 	COLUMNS = 8000,       /* in a row (O1), */
@@ -49,8 +48,7 @@ struct output {
 	unsigned char cut[4]; /* of a character that a read has split */
 	size_t cut_len;
 
-	unsigned char *text;  /* allocated with the first byte, */
-	unsigned char (*cells)[4];  /* and COLUMNS of these behind it */
+	unsigned char *text;  /* allocated with the first byte */
 	size_t len;           /* bytes in it */
 	size_t end_bytes;     /* kept of the end */
 	size_t head_len;      /* bytes of the head, ... */
@@ -61,8 +59,8 @@ struct output {
 	size_t line;          /* where in `text` the current row begins */
 	size_t seen;          /* bytes of it that a reader has seen */
 	size_t cols;          /* characters in it */
-	size_t col;           /* which one the next replaces; also behind it */
-	bool editing;         /* the row is in `cells` */
+	size_t col;           /* which one the next replaces; */
+	size_t at;            /* that one's byte; 0 in an empty row */
 	unsigned rewrites;    /* changes of rows that were seen */
 	unsigned rewrites_before;  /* the same, when the row began */
 };
@@ -310,83 +308,69 @@ row_append(struct output *o, const unsigned char *p, size_t n)
 	}
 	o->cols += (size_t)(to - start) - (inner - before);
 	o->col = o->cols;
+	o->at = o->len - o->line;
 	return (size_t)(at - p);
 }
 
-static void
-row_open(struct output *o)
-{
-	size_t i, n, at;
-
-	if (o->editing)
-		return;
-	text_make_room(o);
-	for (i = 0, at = o->line; i < o->cols; i++, at += n) {
-		n = (size_t)utf8_length(o->text + at, o->len - at);
-		memset(o->cells[i], 0, 4);
-		memcpy(o->cells[i], o->text + at, n);
-	}
-	o->chars -= (int64_t)o->cols;
-	o->len = o->line;
-	o->editing = true;
-}
-
-static void
-row_close(struct output *o)
-{
-	size_t i, n;
-
-	if (!o->editing)
-		return;
-	for (i = 0; i < o->cols; i++, o->len += n) {
-		n = (size_t)utf8_length(o->cells[i], 4);
-		memcpy(o->text + o->len, o->cells[i], n);
-	}
-	o->chars += (int64_t)o->cols;
-	o->editing = false;
-}
-
-/* Puts a character other than a newline in place of the one at the cursor. */
+/* Puts a character but a newline in place of the one at the cursor. */
 static void
 row_put(struct output *o, const unsigned char *p, size_t n)
 {
-	unsigned char cell[4] = { 0 };
+	unsigned char *at;
+	size_t old, blanks;
 
-	if (o->col == o->width) {
-		row_close(o);
-		if (o->width == TERMINAL)
-			row_append(o, (const unsigned char *)"\n", 1);
-		else
-			row_begin(o, o->len);
-		row_append(o, p, n);
+	text_make_room(o);
+	if (o->col < o->cols) {
+		at = o->text + o->line + o->at;
+		old = (size_t)utf8_length(at, 4);
+		if (old != n || memcmp(at, p, n) != 0)
+			o->rewrites += o->seen > 0;
+		if (old != n)
+			memmove(at + n, at + old,
+			    o->len - o->line - o->at - old);
+		memcpy(at, p, n);
+		o->len += n - old;
+		o->at += n;
+		o->col++;
 		return;
 	}
-	row_open(o);
-	while (o->cols < o->col)
-		memcpy(o->cells[o->cols++], " \0\0", 4);
-	memcpy(cell, p, n);
-	if (o->col == o->cols)
-		o->cols++;
-	else if (memcmp(o->cells[o->col], cell, 4) != 0)
-		o->rewrites += o->seen > 0;
-	memcpy(o->cells[o->col++], cell, 4);
+	if (o->col < o->width) {
+		blanks = o->col - o->cols;
+		memset(o->text + o->len, ' ', blanks);
+		o->len += blanks;
+		o->cols += blanks;
+		o->chars += (int64_t)blanks;
+	} else if (o->width == TERMINAL) {
+		row_append(o, (const unsigned char *)"\n", 1);
+	} else {
+		row_begin(o, o->len);
+	}
+	row_append(o, p, n);
 }
 
 /* CSI K: erases from the cursor on (0), up to and including it (1), or all of
- * the row (2). The cursor keeps its column, perhaps behind the end. */
+ * the row (2). The cursor keeps its column, perhaps behind an empty row. */
 static void
 row_erase(struct output *o, int64_t what)
 {
-	size_t left = what > 0 ? 0 : o->col;
+	unsigned char *row = o->text + o->line;
+	size_t left = what > 0 ? 0 : o->col, bytes = o->len - o->line, gone;
 
-	row_open(o);
 	if (left >= o->cols)
 		return;
 	o->rewrites += o->seen > 0;
-	if (what != 1 || o->col >= o->cols)
-		o->cols = left;
-	for (; left < o->cols && left <= o->col && what == 1; left++)
-		memcpy(o->cells[left], " \0\0", 4);
+	if (what == 1 && o->col < o->cols) {
+		gone = o->at + (size_t)utf8_length(row + o->at, 4);
+		o->at = o->col;
+		memmove(row + o->at + 1, row + gone, bytes - gone);
+		memset(row, ' ', o->at + 1);
+		o->len -= gone - (o->at + 1);
+		return;
+	}
+	o->at = what > 0 ? 0 : o->at;
+	o->len = o->line + o->at;
+	o->chars -= (int64_t)(o->cols - left);
+	o->cols = left;
 }
 
 /* Each of these takes some of the n bytes at p and returns how many. */
@@ -397,15 +381,18 @@ clean_text(struct output *o, const unsigned char *p, size_t n)
 	size_t len, shown;
 	const unsigned char *as;
 
-	if (*p == '\n') {
-		row_close(o);
+	if (*p == '\n')
 		o->col = o->cols;
-	}
-	if (!o->editing && o->col == o->cols &&
-	    (len = row_append(o, p, n)) > 0)
+	if (o->col == o->cols && (len = row_append(o, p, n)) > 0)
 		return len;
-	if (*p == '\r' || *p == '\b') {
-		o->col = *p == '\b' && o->col > 0 ? o->col - 1 : 0;
+	if (*p == '\r') {
+		o->col = o->at = 0;
+		return 1;
+	}
+	if (*p == '\b') {
+		o->col -= o->col > 0;
+		while (o->at > 0 && utf8_continues(o->text[o->line + --o->at]))
+			;
 		return 1;
 	}
 	len = read_char(o, p, n, &as, &shown);
@@ -521,8 +508,7 @@ output_write(struct output *o, const void *bytes, size_t n)
 	spool_write(o->file, p, n);
 	if (o->text == NULL) {
 		size = 4 * (size_t)o->head_left + o->end_bytes / 4 * 5;
-		o->text = mem_resize(NULL, size + 2 * ROW_BYTES);
-		o->cells = (unsigned char (*)[4])(o->text + size + ROW_BYTES);
+		o->text = mem_resize(NULL, size + ROW_BYTES);
 	}
 	while (p < end) {
 		cut = o->cut_len;
@@ -536,7 +522,6 @@ output_write(struct output *o, const void *bytes, size_t n)
 			p += clean_text(o, p, (size_t)(end - p));
 		}
 	}
-	row_close(o);
 	o->raw += (int64_t)n;
 	if (o->raw <= SAMPLE)
 		o->no_text = o->raw >= SAMPLE_LEAST && o->bad * 10 > o->raw;
@@ -547,10 +532,8 @@ output_end(struct output *o)
 {
 	if (o->ended)
 		return;
-	if (o->cut_len > 0) {  /* so there is a text */
+	if (o->cut_len > 0)  /* so there is a text */
 		row_put(o, replacement, 3);
-		row_close(o);
-	}
 	spool_end(o->file);
 	o->ended = true;
 }

@@ -3,7 +3,7 @@
 
 /* One stream of what a command prints (O): raw bytes made into the text that a
  * terminal would show, counted, bounded, and saved raw if there are many; and
- * how much of it is shown. It takes 290 KB of memory at most, 1 MB with the
+ * how much of it is shown. It takes 260 KB of memory at most, 1 MB with the
  * highest `limit`, 64 KB more before there is a file. */
 
 #include <stdbool.h>
