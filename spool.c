@@ -16,13 +16,8 @@
 
 enum { HELD_BYTES = 65536 };  /* kept in memory before a file is made */
 
-/* Why a stream is not saved, or not all of it; above 0: an errno */
+/* Why a stream is not saved, or not all of it; else an errno */
 enum { FILE_FULL = -1, SPOOL_FULL = -2 };
-
-static const char *const reasons[] = {
-	[-FILE_FULL] = "it is over --save-limit",
-	[-SPOOL_FULL] = "this session's files reached four times --save-limit"
-};
 
 struct spool_file {
 	struct spool *spool;
@@ -64,11 +59,10 @@ spool_save(struct spool_file *f, const char *p, size_t n)
 	struct spool_file *old = s->oldest, *next;
 	int64_t left = (int64_t)n, most = 4 * s->limit;
 	ssize_t done;
-	int why = 0;
 
 	if (left > s->limit - f->size) {
 		left = s->limit - f->size;
-		why = FILE_FULL;
+		f->why = FILE_FULL;
 	}
 	for (; old != NULL && s->total + left > most; old = next) {
 		next = old->next;
@@ -77,25 +71,18 @@ spool_save(struct spool_file *f, const char *p, size_t n)
 	}
 	if (left > most - s->total) {
 		left = most - s->total;
-		why = SPOOL_FULL;
+		f->why = SPOOL_FULL;
 	}
-	for (; left > 0; left -= done, p += done) {
-		done = write(f->fd, p, (size_t)left);
-		if (done < 0) {
-			why = errno;
-			break;
-		}
+	while (left > 0 && (done = write(f->fd, p, (size_t)left)) >= 0) {
 		f->size += done;
 		s->total += done;
+		left -= done;
+		p += done;
 	}
-	if (why == 0)
-		return;
-	fd_close(&f->fd);
-	if (f->size == 0)
-		spool_remove(f);
-	/* It is being written, so it was not closed, nor freed.
-	 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
-	f->why = why;
+	if (left > 0)
+		f->why = errno;
+	if (f->why != 0)
+		fd_close(&f->fd);
 }
 
 /* Makes the file, unless it is there, out of what was held so far. */
@@ -183,18 +170,20 @@ spool_tell(struct spool_file *f, bool raw, struct buf *b)
 	if (f->ended)
 		fd_close(&f->fd);
 	f->named = true;
-	why = f->why > 0 ? strerror(f->why) : reasons[-f->why];
-	if (f->path == NULL)
+	why = f->why > 0 ? strerror(f->why) : f->why == FILE_FULL
+	    ? "it is over --save-limit"
+	    : "this session's files reached four times --save-limit";
+	if (spool_path(f) == NULL)
 		buf_add(b, "; full output not saved: ", f->why > 0
 		    ? f->spool->dir : "", f->why > 0 ? ": " : "", why);
 	else
 		buf_add(b, "; full output", raw ? ", raw: " : ": ", f->path);
-	if (f->path != NULL && f->why != 0)
+	if (spool_path(f) != NULL && f->why != 0)
 		buf_add(b, " (incomplete: ", why, ")");
 }
 
 const char *
 spool_path(const struct spool_file *f)
 {
-	return f->path;
+	return f->size > 0 ? f->path : NULL;
 }
