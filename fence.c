@@ -224,7 +224,7 @@ const char *
 fence_raise(const struct options *o, const char **missing)
 {
 	bool root = geteuid() == 0, spaces = o->no_network || o->hide != NULL;
-	uint64_t unwanted = of_any;
+	uint64_t unwanted = of_any | (o->no_network ? of_network : 0);
 	const char *space = o->hide != NULL ? "--hide"
 	    : o->no_network ? "--no-network" : "--write";
 	const char *option = o->write != NULL ? "--write" : space;
@@ -256,11 +256,8 @@ fence_raise(const struct options *o, const char **missing)
 	*missing = "needs to give up capabilities";
 	if (spaces && !root)
 		unwanted = ~(uint64_t)0;  /* its user namespace gave all */
-	if (o->no_network)
-		unwanted |= of_network;
-	if (give_up(unwanted) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		return option;
-	return NULL;
+	return give_up(unwanted) < 0 ||
+	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? option : NULL;
 }
 
 #else /* elsewhere */

@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,8 +18,7 @@ enum {
 	PACE = 20       /* ms from one poll of the groups to the next */
 };
 
-/* All of it is in memory that both processes share. */
-struct guard {
+struct guard {  /* in memory that both processes share */
 	struct proc_group group[GROUPS];
 	int used;      /* so many of them have ever been taken */
 	const char *dir, *prefix;
@@ -31,22 +29,17 @@ struct guard {
 	int pipe;      /* boris's end; that it is closed is boris's end */
 };
 
-/* Is it of the form that spool.c makes: PREFIX, 8 more digits, -N.log; or
- * secret.c: -ID.secret, -ID.prompt? */
+/* Is it the name of one of spool.c's or secret.c's files? */
 static bool
 is_ours(const char *name, const char *prefix)
 {
-	static const char digits[] = "0123456789abcdef";
 	size_t n = strlen(prefix);
 
-	if (strncmp(name, prefix, n) != 0 || strspn(name + n, digits) != 8 ||
-	    name[n + 8] != '-')
+	if (strncmp(name, prefix, n) != 0)
 		return false;
-	name += n + 9;
-	n = strspn(name, digits);
-	return n > 0 && (strcmp(name + n, ".log") == 0 ||
-	    strcmp(name + n, ".secret") == 0 ||
-	    strcmp(name + n, ".prompt") == 0);
+	name += n + strspn(name + n, "0123456789abcdef-");
+	return strcmp(name, ".log") == 0 || strcmp(name, ".secret") == 0 ||
+	    strcmp(name, ".prompt") == 0;
 }
 
 static void
@@ -66,60 +59,63 @@ remove_files(const struct guard *g)
 	closedir(dir);
 }
 
+/* A list of the groups that are taken */
+static struct proc_group *
+taken_groups(struct guard *g)
+{
+	struct proc_group *list = NULL, *at;
+
+	for (at = g->group; at < g->group + g->used; at++) {
+		if (at->id == 0)
+			continue;
+		at->next = list;
+		list = at;
+	}
+	return list;
+}
+
 /* Ends all that live as boris would have done (E2), or goes on where it left
  * off: then they have had their SIGTERM, and get no other (L1). */
 static void
 end_groups(struct guard *g)
 {
 	int64_t now = clock_now(), give_up = now + PROC_GRACE + PROC_GIVE_UP;
-	struct proc_group *list = NULL, **link, *at;
+	struct proc_group *list, *at;
 
-	for (at = g->group; at < g->group + g->used; at++) {
+	for (at = taken_groups(g); at != NULL; at = at->next)
 		at->repeats = false;
-		at->next = list;
-		if (at->id != 0)
-			list = at;
-	}
-	for (; list != NULL && now < give_up; now = clock_now()) {
+	for (; (list = taken_groups(g)) != NULL && now < give_up;
+	    now = clock_now()) {
 		proc_poll(list, g->visible, false, now);
-		for (link = &list; (at = *link) != NULL;) {
-			if (at->found == PROC_GONE) {
-				*link = at->next;  /* no number to signal */
-				continue;
-			}
-			if (at->kill_at == 0)
+		for (at = list; at != NULL; at = at->next) {
+			if (at->found == PROC_GONE)
+				at->id = 0;
+			else if (at->kill_at == 0)
 				proc_stop(at, now);
 			else
 				proc_stop_on(at, !at->led, now);
-			link = &at->next;
 		}
-		proc_signal(list);
-		poll(NULL, 0, list != NULL ? PACE : 0);
+		proc_signal(taken_groups(g));
+		poll(NULL, 0, PACE);
 	}
 }
 
 /* No descriptor of the client's stays open, so that it sees the end of boris at
- * once; and no signal to the client's process group reaches another session. */
+ * once; and no SIGKILL to the client's process group reaches another session.
+ * All other signals are blocked. */
 static void
-stand_guard(struct guard *g, int pipe, int ready)
+stand_guard(struct guard *g, int pipe)
 {
-	char byte = 0;
+	char byte;
 
 	setsid();
-	if (write(ready, &byte, 1) < 0)
-		_exit(1);
-	proc_default_signals();
-	(void)signal(SIGTERM, SIG_IGN);
-	(void)signal(SIGINT, SIG_IGN);
-	(void)signal(SIGHUP, SIG_IGN);
 	if (dup2(pipe, 0) < 0)
 		_exit(1);
 	proc_close_from(1);
-	while (read(0, &byte, 1) < 0 && errno == EINTR)
+	while (read(0, &byte, 1) > 0)
 		;
 	remove_files(g);
 	end_groups(g);
-	remove_files(g);
 	_exit(0);
 }
 
@@ -128,11 +124,11 @@ guard_open(const char *dir, const char *prefix)
 {
 	struct guard *g = proc_shared(sizeof(*g));
 
-	if (g == NULL)
-		return NULL;
-	g->dir = dir;
-	g->prefix = prefix;
-	g->visible = proc_visible();
+	if (g != NULL) {
+		g->dir = dir;
+		g->prefix = prefix;
+		g->visible = proc_visible();
+	}
 	return g;
 }
 
@@ -142,7 +138,7 @@ guard_visible(const struct guard *g)
 	return g->visible;
 }
 
-/* The first group of that number (0: that is free), NULL: there is none. */
+/* The first of that number; 0: the first that is free */
 static struct proc_group *
 find_group(struct guard *g, pid_t id)
 {
@@ -169,9 +165,8 @@ static int
 guard_begin(struct guard *g)
 {
 	sigset_t all, before;
-	int end[2], ready[2] = { -1, -1 };
-	char byte;
-	pid_t pid = -1;
+	int end[2];
+	pid_t pid;
 
 	if (guard_runs(g))
 		return 0;
@@ -179,25 +174,22 @@ guard_begin(struct guard *g)
 		return -1;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	if (proc_pipe(ready, 1) == 0)
-		pid = proc_fork();
+	pid = proc_fork();
 	if (pid == 0)
-		stand_guard(g, end[0], ready[1]);
+		stand_guard(g, end[0]);
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	fd_close(&end[0]);
-	fd_close(&ready[1]);
-	/* Until it has a session of its own, a signal to boris's process group
-	 * would end it as well. */
-	if (pid > 0 && read(ready[0], &byte, 1) < 1)
-		pid = -1;
-	fd_close(&ready[0]);
+	close(end[0]);
 	if (pid < 0) {
 		fd_close(&end[1]);  /* errno stays */
 		return -1;
 	}
 	g->pid = pid;
 	g->pipe = end[1];
-	return 0;
+	/* Until it has a session of its own, a SIGKILL to boris's process group
+	 * would end it as well. */
+	while (guard_runs(g) && getsid(pid) != pid)
+		poll(NULL, 0, 1);
+	return g->pid > 0 ? 0 : -1;
 }
 
 struct proc_group *
@@ -230,22 +222,19 @@ guard_file(struct guard *g, const char *path)
 	/* The calls behind this keep the order: a name that was written in
 	 * part, which may be another file's, is never removed. */
 	memcpy(g->file, path, strlen(path) + 1);
-	if (guard_begin(g) < 0)
-		return -1;
-	g->unfinished = true;
-	return 0;
+	g->unfinished = guard_begin(g) == 0;
+	return g->unfinished ? 0 : -1;
 }
 
 void
 guard_reap(struct guard *g)
 {
-	siginfo_t info;
-
 	/* One that was killed has a successor, as long as there is a group. */
-	if (g->pid > 0 && !guard_runs(g))
+	if (g->pid > 0)
 		guard_begin(g);
 	for (;;) {
-		memset(&info, 0, sizeof(info));
+		siginfo_t info = { 0 };
+
 		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
 		    info.si_pid == 0 || find_group(g, info.si_pid) != NULL)
 			return;  /* or it is a leader, whose time will come */
@@ -262,19 +251,10 @@ guard_pid(const struct guard *g)
 void
 guard_free(struct guard *g)
 {
-	const struct proc_group *at;
-
-	if (g == NULL)
-		return;
-	at = g->group;
-	while (at < g->group + g->used && at->id == 0)
-		at++;
-	if (at < g->group + g->used) {
+	if (g != NULL && taken_groups(g) != NULL) {
 		guard_begin(g);
-	} else if (guard_runs(g)) {
+	} else if (g != NULL && g->pid > 0) {
 		kill(g->pid, SIGKILL);
-		close(g->pipe);
 		waitpid(g->pid, NULL, 0);
 	}
-	munmap(g, sizeof(*g));
 }

@@ -11,9 +11,9 @@
 
 struct guard;
 
-/* Prepares it, without the process, to remove files in `dir` whose names are
- * spool.c's or secret.c's and begin with `prefix`; both are the caller's. NULL,
- * with errno: there is no memory to share. */
+/* Prepares it, without the process, to remove spool.c's and secret.c's files in
+ * `dir`, whose names begin with `prefix`; both are the caller's. NULL, with
+ * errno: there is no memory to share. */
 struct guard *guard_open(const char *dir, const char *prefix);
 bool guard_visible(const struct guard *);  /* proc_visible() at the start */
 
@@ -31,7 +31,7 @@ void guard_reap(struct guard *);
 /* The process's pid, 0 if it does not run. It is in shared memory, so that the
  * parent that boris was forked from (E8) can ask for it, too. */
 pid_t guard_pid(const struct guard *);
-/* Kills the process, unless a group is still taken. NULL is fine. */
+/* Kills the process, unless a group is still taken (L1). NULL is fine. */
 void guard_free(struct guard *);
 
 #endif

@@ -27,9 +27,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifdef __APPLE__
-#include <sys/random.h>
-#endif
 #ifdef ON_LINUX
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -114,23 +111,6 @@ proc_fork(void)
 }
 
 void
-proc_default_signals(void)
-{
-	/* Those that boris handles; proc_prepare() has reset all others. */
-	static const int handled[] = {
-		SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD, SIGPIPE, SIGXFSZ
-	};
-	struct sigaction action = { .sa_handler = SIG_DFL };
-	sigset_t none;
-	size_t i;
-
-	for (i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
-		sigaction(handled[i], &action, NULL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-void
 proc_close_from(int lowest)
 {
 #if defined(ON_LINUX) && defined(SYS_close_range)
@@ -147,6 +127,24 @@ void
 proc_reap(pid_t pid)
 {
 	waitpid(pid, NULL, 0);
+}
+
+/* None is handled, none blocked. */
+static void
+default_signals(void)
+{
+	/* Those that boris handles; proc_prepare() has reset all others. */
+	static const int handled[] = {
+		SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD, SIGPIPE, SIGXFSZ
+	};
+	struct sigaction action = { .sa_handler = SIG_DFL };
+	sigset_t none;
+	size_t i;
+
+	for (i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
+		sigaction(handled[i], &action, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 /* The child, up to the program; returns only if that can't be begun. It shares
@@ -168,7 +166,7 @@ become(struct proc_group *g, char *const argv[], char *const env[],
 	}
 	if (terminal && ioctl(0, TIOCSCTTY, 0) < 0)
 		return;
-	proc_default_signals();
+	default_signals();
 	execve(argv[0], argv, env);
 }
 
@@ -236,9 +234,8 @@ proc_start(struct proc_group *g, char *const argv[], char *const env[],
 bool
 proc_ended(pid_t pid, int *status, bool *signalled)
 {
-	siginfo_t info;
+	siginfo_t info = { 0 };
 
-	memset(&info, 0, sizeof(info));
 	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
 	    info.si_pid == 0)
 		return false;
@@ -266,7 +263,7 @@ proc_read(pid_t pid, const char *file, char *text, size_t size)
 	return n;
 }
 
-/* Gone is a zombie without threads, state Z or X; what can't be read lives. */
+/* Gone is a zombie without threads, state Z or X. */
 static enum proc_found
 find_process(pid_t pid)
 {
@@ -275,7 +272,6 @@ find_process(pid_t pid)
 
 	if (proc_read(pid, "/stat", text, sizeof(text)) < 0)
 		return errno == ENOENT || errno == ESRCH ? PROC_GONE
-		    : errno == EACCES || errno == EPERM ? PROC_LIVES
 		    : PROC_UNKNOWN;
 	p = strrchr(text, ')');  /* the name before it may hold anything */
 	if (p == NULL || (p[2] != 'Z' && p[2] != 'X'))
@@ -285,28 +281,36 @@ find_process(pid_t pid)
 	return p == NULL || atoi(p + 1) <= 1 ? PROC_GONE : PROC_LIVES;
 }
 
-/* A process of the session may be in any group of it (L3). */
-static void
-note_if_member(struct proc_group *g, pid_t pid, bool parent)
+/* The group whose session a process is in, whatever its own group (L3) */
+static struct proc_group *
+find_session(struct proc_group *g, pid_t pid)
 {
 	pid_t session = getsid(pid);
+
+	while (g != NULL && g->id != session)
+		g = g->next;
+	return g;
+}
+
+static void
+note_if_member(struct proc_group *list, pid_t pid, bool parent)
+{
+	struct proc_group *g = find_session(list, pid);
 	enum proc_found found;
 	bool elsewhere;
 
-	for (; g != NULL; g = g->next) {
-		if (g->id != session || (pid == session && parent))
-			continue;
-		elsewhere = getpgid(pid) != session;
-		if (g->found == PROC_LIVES && !elsewhere && pid != session)
-			continue;
-		found = find_process(pid);
-		if (found == PROC_GONE)
-			continue;
-		if (g->found != PROC_LIVES)
-			g->found = found;
-		g->led = g->led || pid == session;
-		g->elsewhere = g->elsewhere || elsewhere;
-	}
+	if (g == NULL || (pid == g->id && parent))
+		return;
+	elsewhere = getpgid(pid) != g->id;
+	if (g->found == PROC_LIVES && !elsewhere && pid != g->id)
+		return;
+	found = find_process(pid);
+	if (found == PROC_GONE)
+		return;
+	if (g->found != PROC_LIVES)
+		g->found = found;
+	g->led = g->led || pid == g->id;
+	g->elsewhere = g->elsewhere || elsewhere;
 }
 
 /* The pid that Linux gave out last, in /proc/loadavg; 0: it is not told. */
@@ -334,60 +338,38 @@ proc_visible(void)
 #endif
 }
 
-/* To a process of the session with a group of its own. A pidfd, where there is
- * one, makes sure that no later process of its pid is hit (E3). */
+/* What is stopped goes on, to see SIGTERM. */
 static void
-signal_process(pid_t pid, pid_t session, int sig)
+send_signal(pid_t pid, int sig)
 {
-#if defined(ON_LINUX) && defined(SYS_pidfd_open)
-	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-
-	if (fd >= 0) {
-		if (getsid(pid) == session)
-			syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0);
-		close(fd);
-		return;
-	}
-#endif
-	if (getsid(pid) == session)
-		kill(pid, sig);
+	kill(pid, sig);
+	if (sig == SIGTERM)
+		kill(pid, SIGCONT);
 }
 
-static void
-signal_if_elsewhere(const struct proc_group *g, pid_t pid)
-{
-	pid_t session = getsid(pid);
-
-	for (; g != NULL; g = g->next) {
-		if (g->id != session || getpgid(pid) == session)
-			continue;
-		signal_process(pid, session, g->send);
-		if (g->send == SIGTERM)
-			signal_process(pid, session, SIGCONT);
-	}
-}
-
-/* Sees all that live from before it until after, and notes them or signals
- * them. False: /proc can't be read. */
+/* Sees all that live from before it until after, and notes them, or signals
+ * those with groups of their own. (A pid is given out again after all others
+ * only, so right behind getsid() no stranger has it.) False: /proc can't be
+ * read. */
 static bool
 walk(struct proc_group *list, bool parent, bool signals)
 {
 	DIR *dir = opendir("/proc");
+	const struct proc_group *g;
 	struct dirent *entry;
 	pid_t pid;
 	bool all;
 
 	if (dir == NULL)
 		return false;
-	do {
-		errno = 0;
-		entry = readdir(dir);
-		pid = entry != NULL ? (pid_t)atoi(entry->d_name) : 0;
-		if (pid > 0 && signals)
-			signal_if_elsewhere(list, pid);
-		else if (pid > 0)
+	while (errno = 0, (entry = readdir(dir)) != NULL) {
+		pid = (pid_t)atoi(entry->d_name);
+		if (pid > 0 && !signals)
 			note_if_member(list, pid, parent);
-	} while (entry != NULL);
+		else if (pid > 0 && (g = find_session(list, pid)) != NULL &&
+		    getpgid(pid) != g->id)
+			send_signal(pid, g->send);
+	}
 	all = errno == 0;
 	closedir(dir);
 	return all;
@@ -497,11 +479,8 @@ proc_signal(struct proc_group *list)
 {
 	struct proc_group *g;
 
-	for (g = list; g != NULL; g = g->next) {
-		kill(-g->id, g->send);
-		if (g->send == SIGTERM)
-			kill(-g->id, SIGCONT);  /* it may be stopped */
-	}
+	for (g = list; g != NULL; g = g->next)
+		send_signal(-g->id, g->send);
 	/* Where /proc can't be read the others get none. */
 	walk(list, false, true);
 	for (g = list; g != NULL; g = g->next)
@@ -511,7 +490,6 @@ proc_signal(struct proc_group *list)
 bool
 proc_random(char *hex, size_t n)
 {
-	static const char digit[] = "0123456789abcdef";
 	unsigned char byte[PROC_RANDOM];
 	ssize_t got = -1;
 	int fd = -1;
@@ -519,18 +497,14 @@ proc_random(char *hex, size_t n)
 
 #if defined(ON_LINUX) && defined(SYS_getrandom)
 	got = syscall(SYS_getrandom, byte, n, 1);  /* 1: do not wait */
-#elif defined(ON_BSD) || defined(__APPLE__)
-	got = getentropy(byte, n) == 0 ? (ssize_t)n : -1;
 #endif
-	if (got != (ssize_t)n)
+	if (got < 0)
 		fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
 		got = read(fd, byte, n);
 	fd_close(&fd);
-	for (i = 0; i < n && got == (ssize_t)n; i++) {
-		*hex++ = digit[byte[i] >> 4];
-		*hex++ = digit[byte[i] & 15];
-	}
-	*hex = '\0';
-	return got == (ssize_t)n;
+	for (i = 0; i < 2 * n && got == (ssize_t)n; i++)
+		hex[i] = "0123456789abcdef"[byte[i / 2] >> i % 2 * 4 & 15];
+	hex[i] = '\0';
+	return i > 0;
 }

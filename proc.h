@@ -2,13 +2,12 @@
 #define PROC_H
 
 /* Processes: how a shell is begun, which process groups live, how they are
- * ended, random numbers (SPEC C3, E1-E3, T1).
- *
- * Each shell leads a session and a process group; its pid is the number of
- * both. A process belongs to the command if it is in that session, also when it
- * has a group of its own (`set -m` gives one to each job). The leader stays a
- * zombie until the group has gone, so that the number can't pass to a stranger
- * (E3); so whether anything else lives takes a walk through /proc. */
+ * ended, random numbers (SPEC C3, E1-E3, T1). Each shell leads a session and
+ * a process group; its pid is the number of both. A process belongs to the
+ * command if it is in that session, also when it has a group of its own (`set
+ * -m` gives one to each job). The leader stays a zombie until the group has
+ * gone, so that the number can't pass to a stranger (E3); so whether anything
+ * else lives takes a walk through /proc. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,11 +39,8 @@ struct proc_group {
  * on (C3). Where /proc is not visible boris becomes the parent of all below it
  * that lose theirs, elsewhere it does not. */
 void proc_prepare(bool visible);
-/* Zeroed, shared with children, freed by munmap(). NULL with errno. */
-void *proc_shared(size_t size);
-
+void *proc_shared(size_t);  /* zeroed, with children; NULL with errno */
 pid_t proc_fork(void);  /* fork() */
-void proc_default_signals(void);  /* in a child: none handled, none blocked */
 void proc_close_from(int lowest);  /* this descriptor and all above it */
 /* Two ends of a pipe that no program inherits, end[ours] non-blocking, or both
  * where that is -1. Returns 0, or -1 with errno. */
@@ -59,15 +55,13 @@ int proc_pipe(int end[2], int ours);
 int proc_start(struct proc_group *, char *const argv[], char *const env[],
                const char *dir, const int fds[], bool terminal);
 
-/* Has that child ended? It stays a zombie. *status is as in a shell: its exit
- * code, or 128 + the signal that ended it. */
+/* Has that child ended? It stays a zombie. *status is as in a shell. */
 bool proc_ended(pid_t, int *status, bool *signalled);
 void proc_reap(pid_t);
 
 /* The start of a short file in /proc/PID, or in /proc if pid is 0, with a NUL
  * behind it. The number of bytes, or -1 with errno. */
 ssize_t proc_read(pid_t, const char *file, char *text, size_t size);
-
 /* Does /proc show the pids that our own calls return, and which was given out
  * last? Not in a pid namespace that sees an outer /proc, nor in gVisor. */
 bool proc_visible(void);
