@@ -52,13 +52,13 @@ struct watched {
 /* An open call holds its job until it is answered or cancelled. */
 struct call {
 	struct call *next, *previous;
-	struct calls *calls;   /* those that it is of */
+	struct client *calls;   /* those that it is of */
 	struct reply reply;
 	struct buf text;       /* what reply.id and token point into */
 	struct json token;     /* for progress; JSON_NONE: none */
 	const struct tool *tool;  /* NULL: subscriptions/listen */
 	struct job *job;       /* NULL: a list, or a subscription */
-	struct waiting wait;
+	struct want wait;
 	int64_t due;           /* ms; of its answer; NEVER: with some event */
 	int64_t deadline;      /* ms; of its wait */
 	int64_t limit;         /* ms; how long it is held open at most (K2) */
@@ -72,7 +72,8 @@ struct call {
 /* A new call in the list; NULL: there are too many, or its memory was refused,
  * which is answered. */
 static struct call *
-open_call(struct calls *c, const struct reply *r, struct json token, bool waits)
+open_call(struct client *c, const struct reply *r, struct json token,
+          bool waits)
 {
 	struct buf text = { NULL, 0, 0 };
 	struct call *call;
@@ -98,15 +99,15 @@ open_call(struct calls *c, const struct reply *r, struct json token, bool waits)
 	call->token = (struct json){ text.len > id_len ? text.data + id_len
 	    : NULL, text.len - id_len };
 	call->due = call->deadline = call->limit = NEVER;
-	if (r->reader.call_limit > 0)
-		call->limit = c->now + r->reader.call_limit;
+	if (r->caller.call_limit > 0)
+		call->limit = c->now + r->caller.call_limit;
 	call->read = c->now;
 	call->progress_at = c->now + PROGRESS_SILENCE;
 	call->previous = c->last;
 	*(c->last != NULL ? &c->last->next : &c->first) = call;
 	c->last = call;
 	c->waits += waits;
-	c->held += call->text.len;
+	c->bytes += call->text.len;
 	return call;
 }
 
@@ -114,36 +115,36 @@ open_call(struct calls *c, const struct reply *r, struct json token, bool waits)
 static void
 close_call(struct call *call, bool read)
 {
-	struct calls *c = call->calls;
+	struct client *c = call->calls;
 
 	*(call->previous != NULL ? &call->previous->next : &c->first) =
 	    call->next;
 	*(call->next != NULL ? &call->next->previous : &c->last) =
 	    call->previous;
-	c->waits -= call->tool == NULL || call->wait.action != WAIT_RUN;
-	c->held -= call->text.len;
+	c->waits -= call->tool == NULL || call->wait.action != WANT_RUN;
+	c->bytes -= call->text.len;
 	if (call->job != NULL)
 		session_let_go(c->session, call->job, read);
 	buf_free(&call->text);
 	pattern_free(&call->until.text);
 	pattern_free(&call->until.typed);
 	buf_free(&call->until.input);
-	wait_free(&call->wait);
+	want_free(&call->wait);
 	free(call);
 }
 
 static void
 cancel_call(struct call *call)
 {
-	struct calls *c = call->calls;
+	struct client *c = call->calls;
 	struct job *job = call->job;
 
-	if (call->tool != NULL && call->wait.action == WAIT_RUN) {
+	if (call->tool != NULL && call->wait.action == WANT_RUN) {
 		if (!job_is_task(job))
 			session_cancel(c->session, job, c->now);
 		/* The start of a task, being waited for: without a session
 		 * nobody knows its id yet, and could end it (H6, H7). */
-		else if (c->session->stateless)
+		else if (c->session->shared)
 			session_kill(job, c->now);
 	}
 	close_call(call, false);
@@ -229,7 +230,7 @@ search_news(struct call *call)
 static int64_t
 wait_limit(struct call *call)
 {
-	if (call->reply.reader.client->goes_on)
+	if (call->reply.caller.client->goes_on)
 		call->limit = NEVER;
 	return call->limit < call->deadline ? call->limit : call->deadline;
 }
@@ -239,13 +240,13 @@ wait_limit(struct call *call)
 static int64_t
 wait_ends(struct call *call)
 {
-	const struct waiting *w = &call->wait;
-	int64_t quiet = w->action == WAIT_TYPE ? QUIET_TYPED : QUIET;
+	const struct want *w = &call->wait;
+	int64_t quiet = w->action == WANT_TYPE ? QUIET_TYPED : QUIET;
 	struct job *job = call->job;
 	struct exec_prompt p;
 	int64_t end;
 
-	if (w->action == WAIT_KILL)
+	if (w->action == WANT_KILL)
 		return NEVER;
 	/* A start that waits begins to do so with its command. */
 	if (call->deadline == NEVER)
@@ -258,7 +259,7 @@ wait_ends(struct call *call)
 	if (p.since != job->asked_at && (p.state == TERMINAL_PROMPTS ||
 	    (p.state != TERMINAL_BUSY && w->until.len == 0)))
 		return 0;
-	if (w->action == WAIT_TYPE && p.at_work)
+	if (w->action == WANT_TYPE && p.at_work)
 		return end;
 	/* What another call has shown meanwhile is not new any more. */
 	if (w->until.len == 0 && w->only_new && call->until.news &&
@@ -297,7 +298,7 @@ answer_due(struct call *call)
 	if (now >= call->limit && job->state <= JOB_RUNNING) {
 		call->limit = NEVER;
 		session_hand_over(call->calls->session, job,
-		    call->reply.reader.call_limit, now);
+		    call->reply.caller.call_limit, now);
 	}
 	if (job->state <= JOB_RUNNING)
 		return call->limit;
@@ -305,7 +306,7 @@ answer_due(struct call *call)
 		search_news(call);
 	/* A foreground command that is a task has just become one (E5). */
 	if (job->state == JOB_FINISHED ||
-	    (call->wait.action == WAIT_RUN && !job->background))
+	    (call->wait.action == WANT_RUN && !job->background))
 		return 0;
 	return wait_ends(call);
 }
@@ -330,10 +331,10 @@ try_answer(struct call *call)
 {
 	static const char lost[] = "Out of memory for the result; a task can "
 	    "still be read";
-	struct calls *c = call->calls;
+	struct client *c = call->calls;
 	struct session *s = c->session;
 	struct job *job = call->job;
-	struct waiting *w = &call->wait;
+	struct want *w = &call->wait;
 	struct buf b = { NULL, 0, 0 };
 	bool taken;
 
@@ -341,21 +342,21 @@ try_answer(struct call *call)
 	if (c->now < call->due || c->room == 0)
 		return false;
 	if (call->due == call->limit)
-		w->held = call->reply.reader.call_limit;
+		w->patience = call->reply.caller.call_limit;
 	if (!has_memory(job)) {
 		rpc_error(&call->reply, JSONRPC_INTERNAL, lost, NULL);
 		close_call(call, false);
 		return true;
 	}
 	if (job == NULL) {
-		results_list(&b, &call->reply.reader, s, w, c->now);
+		results_list(&b, &call->reply.caller, s, w, c->now);
 	} else if (job->refused != JOB_ACCEPTED) {
 		results_refused(&b, s, job, c->now);
 	} else {
 		w->unseen = w->until.len > 0 && call->until.seen == 0;
 		w->prompt = exec_prompts(&job->exec, EXEC_ANY, c->now);
 		w->secret = secret_offer(job, c->now);
-		call->tool->put(&b, &call->reply.reader, s, job, w, c->now);
+		call->tool->put(&b, &call->reply.caller, s, job, w, c->now);
 	}
 	c->room -= b.len < c->room ? b.len : c->room;
 	taken = rpc_result(&call->reply, &b, lost);
@@ -372,7 +373,7 @@ type_input(struct call *call, struct buf *wrong)
 {
 	const struct buf *input = &call->wait.input, nobody = { NULL, 0, 0 };
 	struct job *job = call->job;
-	struct calls *c = call->calls;
+	struct client *c = call->calls;
 	struct until *u = &call->until;
 	bool echoed = false;
 	size_t i;
@@ -405,7 +406,7 @@ type_input(struct call *call, struct buf *wrong)
 /* Reads what the task has printed until now. That may be more than is kept, so
  * the calls that wait for a text search it here. */
 static void
-read_output(struct calls *c, struct job *job)
+read_output(struct client *c, struct job *job)
 {
 	struct call *call;
 
@@ -423,9 +424,9 @@ read_output(struct calls *c, struct job *job)
 /* A call about a task: it holds that, and types or kills. False: that can't be,
  * which has been answered. */
 static bool
-open_wait(struct calls *c, struct call *call)
+open_wait(struct client *c, struct call *call)
 {
-	struct waiting *w = &call->wait;
+	struct want *w = &call->wait;
 	struct buf wrong = { NULL, 0, 0 };
 	struct job *job = call->job = session_take(c->session, w);
 
@@ -433,9 +434,9 @@ open_wait(struct calls *c, struct call *call)
 		call->out.searched = call->out.shown = job->out.seen;
 		call->err.searched = call->err.shown = job->err.seen;
 		read_output(c, job);
-		if (w->action == WAIT_TYPE)
+		if (w->action == WANT_TYPE)
 			type_input(call, &wrong);
-		else if (w->action == WAIT_KILL)
+		else if (w->action == WANT_KILL)
 			session_kill(job, c->now);
 	} else {
 		results_no_task(&wrong, c->session, w, c->now);
@@ -448,14 +449,14 @@ open_wait(struct calls *c, struct call *call)
 }
 
 void
-calls_tool(struct calls *c, const struct reply *r, struct json token,
-           const struct tool *tool, struct job *job, struct waiting *wait)
+calls_tool(struct client *c, const struct reply *r, struct json token,
+           const struct tool *tool, struct job *job, struct want *wait)
 {
 	struct call *call = open_call(c, r, token, job == NULL);
 
 	if (call == NULL) {
 		job_free(job);
-		wait_free(wait);
+		want_free(wait);
 		return;
 	}
 	call->tool = tool;
@@ -469,13 +470,13 @@ calls_tool(struct calls *c, const struct reply *r, struct json token,
 		session_run(c->session, job);
 	} else {
 		call->deadline = c->now + call->wait.time;
-		if (call->wait.action == WAIT_LIST || open_wait(c, call))
+		if (call->wait.action == WANT_LIST || open_wait(c, call))
 			try_answer(call);
 	}
 }
 
 void
-calls_listen(struct calls *c, const struct reply *r)
+calls_listen(struct client *c, const struct reply *r)
 {
 	struct buf b = { NULL, 0, 0 };
 
@@ -491,7 +492,7 @@ calls_listen(struct calls *c, const struct reply *r)
 }
 
 void
-calls_cancel(struct calls *c, struct json id)
+calls_cancel(struct client *c, struct json id)
 {
 	struct call *call = c->first;
 
@@ -502,7 +503,7 @@ calls_cancel(struct calls *c, struct json id)
 }
 
 void
-calls_forget(struct calls *c, void *to, bool cancel, int64_t now)
+calls_forget(struct client *c, void *to, bool cancel, int64_t now)
 {
 	struct call *call, *next;
 
@@ -515,13 +516,13 @@ calls_forget(struct calls *c, void *to, bool cancel, int64_t now)
 		call->token.text = NULL;  /* nobody looks at progress */
 		call->wait.time = 0;  /* nor waits for a task */
 		if (cancel || call->job == NULL ||
-		    call->wait.action != WAIT_RUN || job_is_task(call->job))
+		    call->wait.action != WANT_RUN || job_is_task(call->job))
 			cancel_call(call);
 	}
 }
 
 bool
-calls_await(const struct calls *c, const void *to)
+calls_await(const struct client *c, const void *to)
 {
 	const struct call *call = c->first;
 
@@ -553,7 +554,7 @@ progress_due(struct call *call)
 static void
 send_progress(struct call *call)
 {
-	struct calls *c = call->calls;
+	struct client *c = call->calls;
 	struct buf text = { NULL, 0, 0 }, b = text;
 	struct output_cursor out = call->out.shown, err = call->err.shown;
 	const struct job *job = call->job;
@@ -588,7 +589,7 @@ send_progress(struct call *call)
 }
 
 void
-calls_poll_add(struct calls *c, struct loop *loop)
+calls_poll_add(struct client *c, struct loop *loop)
 {
 	struct call *call;
 
@@ -602,7 +603,7 @@ calls_poll_add(struct calls *c, struct loop *loop)
 }
 
 void
-calls_dispatch(struct calls *c)
+calls_dispatch(struct client *c)
 {
 	struct call *call, *next;
 
@@ -617,7 +618,7 @@ calls_dispatch(struct calls *c)
 /* The subscriptions end with the server, and are told so (MCP 2026-07-28,
  * subscriptions). */
 void
-calls_close(struct calls *c)
+calls_close(struct client *c)
 {
 	struct buf b = { NULL, 0, 0 };
 	struct call *call, *next;
@@ -629,7 +630,7 @@ calls_close(struct calls *c)
 		if (call->tool != NULL)
 			continue;
 		/* It has a _meta of its own. */
-		call->reply.reader.revision = NULL;
+		call->reply.caller.revision = NULL;
 		buf_add(&b, "\"resultType\":\"complete\","
 		    "\"_meta\":{\"" META_SUBSCRIPTION "\":");
 		json_verbatim(call->reply.id, &b);
@@ -640,7 +641,7 @@ calls_close(struct calls *c)
 }
 
 void
-calls_free(struct calls *c)
+calls_free(struct client *c)
 {
 	while (c->first != NULL)  /* close_call() moves it on. */
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */

@@ -13,9 +13,9 @@
 
 /* A client with its open calls; mcp.c fills in what is above `now`, and all set
  * `now` before they call. */
-struct calls {
+struct client {
 	const struct options *options;
-	struct reader reader;  /* as the handshake has it */
+	struct caller caller;  /* as the handshake has it */
 	struct buf said;       /* what the client called itself there: members
 	                        * of the records of its jobs (A1) */
 	struct session *session;
@@ -24,25 +24,25 @@ struct calls {
 	size_t room;           /* bytes of answers that can be sent (P10) */
 	struct call *first, *last;  /* in the order they came */
 	int waits;             /* calls without a job of their own */
-	size_t held;           /* bytes of open ids and tokens (P10) */
+	size_t bytes;          /* bytes of open ids and tokens (P10) */
 	const struct job *fresh;  /* its output was read in this turn */
 };
 
 /* Each opens a call, unless it can answer now. token: for progress, if it is a
  * string or an integer. The first takes over the wait and the job, if any. */
-void calls_tool(struct calls *, const struct reply *, struct json token,
-                const struct tool *, struct job *, struct waiting *);
-void calls_listen(struct calls *, const struct reply *);
+void calls_tool(struct client *, const struct reply *, struct json token,
+                const struct tool *, struct job *, struct want *);
+void calls_listen(struct client *, const struct reply *);
 
-void calls_cancel(struct calls *, struct json id);  /* P8: of that request */
+void calls_cancel(struct client *, struct json id);  /* P8: of that request */
 /* `to` has gone: its calls are cancelled (E6), or carried out unanswered. */
-void calls_forget(struct calls *, void *to, bool cancel, int64_t now);
+void calls_forget(struct client *, void *to, bool cancel, int64_t now);
 /* Is a call open from there? NULL: a tool's, from anywhere? */
-bool calls_await(const struct calls *, const void *to);
+bool calls_await(const struct client *, const void *to);
 
-void calls_poll_add(struct calls *, struct loop *);
-void calls_dispatch(struct calls *);  /* after the session's turn */
-void calls_close(struct calls *);     /* nobody listens any more */
-void calls_free(struct calls *);
+void calls_poll_add(struct client *, struct loop *);
+void calls_dispatch(struct client *);  /* after the session's turn */
+void calls_close(struct client *);     /* nobody listens any more */
+void calls_free(struct client *);
 
 #endif

@@ -38,7 +38,7 @@ struct edit {
 	struct buf shown;   /* the lines around, each with its number */
 };
 
-void edit_run(struct job *, const char *dir);  /* a job's `run` */
+void edit_run(struct job *, const char *dir);  /* a job's `do_work` */
 void edit_free(void *);  /* its `free_work` */
 
 #endif

@@ -148,7 +148,7 @@ exec_start(struct exec_list *list, struct exec *x, const struct options *o,
 	    (x->group = guard_group(o->guard)) != NULL &&
 	    open_pipes(x, theirs) == 0) {
 		x->group->started = now;
-		x->group->second = x->terminal ? SIGHUP
+		x->group->follow_up = x->terminal ? SIGHUP
 		    : x->script.fd >= 0 ? SIGTERM : 0;
 		status = start_shell(x, o, dir, theirs, list->highest);
 	}
@@ -362,11 +362,11 @@ move_on(struct exec *x, bool polled, int64_t now)
 		enter_state(x, EXEC_LEFT, now);
 	} else if (x->state == EXEC_STOPPING) {
 		if (late || g->send == 0)
-			proc_stop_on(g, polled, now);
+			proc_stop_due(g, polled, now);
 		if (late)
 			enter_state(x, EXEC_KILLED, now);
 	} else if (x->state == EXEC_KILLED && polled) {
-		proc_stop_on(g, true, now);
+		proc_stop_due(g, true, now);
 	}
 }
 
@@ -398,8 +398,8 @@ exec_poll_add(struct exec_list *list, struct loop *loop)
 		if (quiet)
 			loop_until(loop, x->group->started + UNWATCHED);
 		loop_until(loop, x->group->send != 0 ? loop->now : x->deadline);
-		if (x->group->second != 0 && x->state == EXEC_STOPPING)
-			loop_until(loop, x->group->second_at);
+		if (x->group->follow_up != 0 && x->state == EXEC_STOPPING)
+			loop_until(loop, x->group->follow_up_at);
 		if (x->shell_ended)
 			loop_until(loop, x->poll_at);
 	}

@@ -93,7 +93,7 @@ end_groups(struct guard *g)
 			else if (at->kill_at == 0)
 				proc_stop(at, now);
 			else
-				proc_stop_on(at, !at->led, now);
+				proc_stop_due(at, !at->led, now);
 		}
 		proc_signal(taken_groups(g));
 		poll(NULL, 0, PACE);

@@ -77,7 +77,7 @@ job_takes_input(const struct job *job)
 }
 
 void
-wait_free(struct waiting *wait)
+want_free(struct want *wait)
 {
 	buf_free(&wait->id);
 	buf_free(&wait->until);

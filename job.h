@@ -46,9 +46,9 @@ struct job {
 	const struct options *options;
 	const char *session;     /* its name; the log has the last 8 digits */
 
-	/* What was asked for. A job without `run` is a command. */
+	/* What was asked for. A job without `do_work` is a command. */
 	struct exec exec;        /* its command, and how that stands */
-	void (*run)(struct job *, const char *dir);  /* at once (X2) */
+	void (*do_work)(struct job *, const char *dir);  /* at once (X2) */
 	void *work;              /* what that is about */
 	void (*free_work)(void *);
 	size_t work_bytes;       /* of its memory, for job_bytes() */
@@ -74,7 +74,7 @@ struct job {
 	bool tells_dir;          /* its result has its directory as text (K4) */
 	bool by_server;          /* its deadline is that of --bg-timeout (T5) */
 	bool no_room;            /* E5 or K2 found ten tasks running */
-	int64_t held;            /* ms its client waits, if that is over (K2) */
+	int64_t patience;        /* ms its client waits, if that is over (K2) */
 	struct job_stream out, err;
 
 	/* What a result has told: session_told() notes it */
@@ -102,26 +102,26 @@ bool job_killed_by_others(const struct job *);
 bool job_takes_input(const struct job *);  /* while its terminal is there */
 
 /* What a call asks of a job, and waits for */
-enum wait_action { WAIT_RUN, WAIT_LOOK, WAIT_KILL, WAIT_TYPE, WAIT_LIST };
+enum want_action { WANT_RUN, WANT_LOOK, WANT_KILL, WANT_TYPE, WANT_LIST };
 
-struct waiting {
-	enum wait_action action;
+struct want {
+	enum want_action action;
 	bool by_pid;             /* check_pid or kill_pid named the task, */
 	struct buf id;           /* by its id, or its pid as text, */
 	int64_t pid;             /* or by this; 0: it was no number */
 	int64_t time;            /* ms; for its end, or what follows: */
 	struct buf until;        /* that this has been printed (W3) */
 	bool only_new;           /* what was printed since the last look (T3) */
-	struct buf input;        /* what to type, with WAIT_TYPE (I2) */
+	struct buf input;        /* what to type, with WANT_TYPE (I2) */
 
 	/* What came of it: filled in by calls.c before its result is written */
-	int64_t held;            /* ms its client waits, if that ended it */
+	int64_t patience;        /* ms its client waits, if that ended it */
 	bool no_enter;           /* a line was typed without its newline */
 	bool unseen;             /* `until` was not printed in time */
 	struct exec_prompt prompt;
 	bool secret;             /* a person can type what it asks for (I5) */
 };
 
-void wait_free(struct waiting *);  /* zeroed again */
+void want_free(struct want *);  /* zeroed again */
 
 #endif

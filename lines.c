@@ -18,7 +18,7 @@ enum {
 };
 
 struct lines {
-	struct calls *client;
+	struct client *client;
 	int in_poll, out_poll;
 	int in_flags, out_flags;  /* as found: others share these files */
 	bool in_ended;            /* end of file */

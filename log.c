@@ -106,7 +106,7 @@ log_start(const struct job *job, const char *event, const char *what)
 
 	if (!log_begin(&b, job, event))
 		return 0;
-	if (job->run != NULL) {
+	if (job->do_work != NULL) {
 		json_put(&b, "path", what);
 	} else {
 		json_put(&b, "cwd", what);

@@ -48,7 +48,7 @@ static const struct known_client known_clients[] = {
 
 /* A message being handled */
 struct mcp_request {
-	struct calls *client;
+	struct client *client;
 	const struct rpc_message *message;
 	struct reply reply;
 	struct buf result;     /* its members; or the data of an error, */
@@ -68,8 +68,8 @@ find_revision(struct json name, bool stateless)
 }
 
 /* Whom the answers are for: the client of this clientInfo */
-static struct reader
-find_reader(const struct calls *c, const struct revision *v, struct json info)
+static struct caller
+find_caller(const struct client *c, const struct revision *v, struct json info)
 {
 	const struct options *o = c->options;
 	struct json name = json_get(info, "name");
@@ -77,8 +77,8 @@ find_reader(const struct calls *c, const struct revision *v, struct json info)
 
 	while (k->name != NULL && !json_is(name, k->name))
 		k++;
-	return (struct reader){ .revision = v, .client = k,
-	    .shared = c->session->stateless,
+	return (struct caller){ .revision = v, .client = k,
+	    .shared = c->session->shared,
 	    .data = o->structured == STRUCTURED_ON ||
 	    (o->structured == STRUCTURED_AUTO && !k->shows_data),
 	    .bytes = o->result_limit < 0 ? k->bytes : o->result_limit,
@@ -115,7 +115,7 @@ answer_now(struct mcp_request *r)
 static const char *
 do_initialize(struct mcp_request *r)
 {
-	struct calls *c = r->client;
+	struct client *c = r->client;
 	struct json info = json_get(r->message->params, "clientInfo");
 	struct json wanted = json_get(r->message->params, "protocolVersion");
 	const struct revision *v = find_revision(wanted, false);
@@ -125,7 +125,7 @@ do_initialize(struct mcp_request *r)
 	/* Else the newest that has a handshake is offered. */
 	for (v = v->name != NULL ? v : revisions; v->stateless; v++)
 		;
-	c->reader = find_reader(c, v, info);
+	c->caller = find_caller(c, v, info);
 	buf_free(&c->said);
 	put_client(&c->said, info);
 	json_put(&r->result, "protocolVersion", v->name);
@@ -167,8 +167,8 @@ do_list(struct mcp_request *r)
 		return "Unknown cursor: all tools are on the one page that is "
 		    "asked for without";
 	buf_add(&r->result, "\"tools\":");
-	tools_list(&r->result, r->client->options, &r->reply.reader);
-	if (rpc_stateless(&r->reply.reader))
+	tools_list(&r->result, r->client->options, &r->reply.caller);
+	if (rpc_stateless(&r->reply.caller))
 		buf_add(&r->result, CACHING("private"));
 	return answer_now(r);
 }
@@ -188,9 +188,9 @@ static const char *
 do_call(struct mcp_request *r)
 {
 	const struct rpc_message *m = r->message;
-	struct calls *c = r->client;
+	struct client *c = r->client;
 	struct buf refusal = { NULL, 0, 0 };
-	struct waiting wait = { .action = WAIT_RUN };
+	struct want wait = { .action = WANT_RUN };
 	const struct tool *tool;
 	struct job *job = NULL;
 
@@ -205,11 +205,11 @@ do_call(struct mcp_request *r)
 		buf_free(&refusal);
 		return NULL;
 	}
-	if (tools_read(tool, c->options, &r->reply.reader, m->arguments, &job,
+	if (tools_read(tool, c->options, &r->reply.caller, m->arguments, &job,
 	    &wait, &refusal)) {
 		if (job != NULL && c->options->log != NULL) {
 			/* In the stateless era each request says who sends. */
-			if (rpc_stateless(&r->reply.reader))
+			if (rpc_stateless(&r->reply.caller))
 				put_client(&job->client,
 				    json_get(m->meta, META_CLIENT));
 			else
@@ -225,7 +225,7 @@ do_call(struct mcp_request *r)
 	if (rpc_result(&r->reply, &r->result, "Out of memory"))
 		session_told(c->session, NULL, NULL, false);
 	job_free(job);
-	wait_free(&wait);
+	want_free(&wait);
 	return NULL;
 }
 
@@ -272,7 +272,7 @@ read_meta(struct mcp_request *r)
 	    json_type(json_get(client, "version")) != JSON_STRING))
 		return "_meta's " META_CLIENT " must be an object with "
 		    "strings name and version";
-	r->reply.reader = find_reader(r->client, v, client);
+	r->reply.caller = find_caller(r->client, v, client);
 	return NULL;
 }
 
@@ -282,7 +282,7 @@ static const char *
 handle_request(struct mcp_request *r)
 {
 	const struct rpc_message *m = r->message;
-	const struct reader *reader = &r->reply.reader;
+	const struct caller *caller = &r->reply.caller;
 	const struct method *method;
 	const char *wrong = NULL;
 
@@ -293,13 +293,13 @@ handle_request(struct mcp_request *r)
 	if (m->version.text != NULL)
 		wrong = read_meta(r);
 	else if (json_is(m->method, "server/discover") ||
-	    (reader->revision == NULL && !json_is(m->method, "initialize") &&
-	    (reader->shared || !json_is(m->method, "ping"))))
+	    (caller->revision == NULL && !json_is(m->method, "initialize") &&
+	    (caller->shared || !json_is(m->method, "ping"))))
 		wrong = NEEDS_VERSION;
 	if (wrong != NULL)
 		return wrong;
 	for (method = methods; method->name != NULL; method++) {
-		if ((rpc_stateless(reader) ? method->stateless
+		if ((rpc_stateless(caller) ? method->stateless
 		    : method->legacy) && json_is(m->method, method->name))
 			return method->run(r);
 	}
@@ -308,10 +308,10 @@ handle_request(struct mcp_request *r)
 }
 
 enum rpc_outcome
-mcp_handle(struct calls *c, void *to, const struct rpc_message *m,
+mcp_handle(struct client *c, void *to, const struct rpc_message *m,
            int64_t now)
 {
-	struct mcp_request r = { c, m, { &c->answers, to, c->reader, m->id },
+	struct mcp_request r = { c, m, { &c->answers, to, c->caller, m->id },
 	    { NULL, 0, 0 }, JSONRPC_INVALID_PARAMS };
 	const char *wrong = rpc_wrong_envelope(m);
 
@@ -335,7 +335,7 @@ mcp_handle(struct calls *c, void *to, const struct rpc_message *m,
 }
 
 void
-mcp_error(const struct calls *c, struct buf *b, const struct rpc_message *m,
+mcp_error(const struct client *c, struct buf *b, const struct rpc_message *m,
           int code, const char *text)
 {
 	/* With a response's id the client could take it for an answer. */
@@ -343,26 +343,26 @@ mcp_error(const struct calls *c, struct buf *b, const struct rpc_message *m,
 	    : (struct json){ NULL, 0 }, code, text, NULL);
 }
 
-struct calls *
+struct client *
 mcp_open(const struct options *options, enum mcp_peer peer, rpc_send *send,
          void *transport)
 {
-	struct calls *c = mem_get(sizeof(*c));
+	struct client *c = mem_get(sizeof(*c));
 
 	c->options = options;
 	c->answers = (struct answers){ send, transport, peer == MCP_STDIO,
 	    RPC_NO_ANSWER };
-	c->session = session_open(options, peer == MCP_HTTP_STATELESS);
+	c->session = session_open(options, peer == MCP_HTTP_SHARED);
 	if (c->session == NULL) {
 		mcp_free(c);
 		return NULL;
 	}
-	c->reader = find_reader(c, NULL, (struct json){ NULL, 0 });
+	c->caller = find_caller(c, NULL, (struct json){ NULL, 0 });
 	return c;
 }
 
 void
-mcp_free(struct calls *c)
+mcp_free(struct client *c)
 {
 	if (c == NULL)
 		return;
@@ -373,7 +373,7 @@ mcp_free(struct calls *c)
 }
 
 void
-mcp_poll_add(struct calls *c, size_t room, struct loop *loop)
+mcp_poll_add(struct client *c, size_t room, struct loop *loop)
 {
 	c->room = room;
 	session_poll_add(c->session, loop);
@@ -381,7 +381,7 @@ mcp_poll_add(struct calls *c, size_t room, struct loop *loop)
 }
 
 void
-mcp_dispatch(struct calls *c, size_t room, const struct loop *loop)
+mcp_dispatch(struct client *c, size_t room, const struct loop *loop)
 {
 	c->room = room;
 	c->now = loop->now;
@@ -390,19 +390,19 @@ mcp_dispatch(struct calls *c, size_t room, const struct loop *loop)
 }
 
 size_t
-mcp_backlog(const struct calls *c)
+mcp_backlog(const struct client *c)
 {
-	return c->session->queued + c->held;
+	return c->session->queued + c->bytes;
 }
 
 int
-mcp_tasks(const struct calls *c)
+mcp_tasks(const struct client *c)
 {
 	return c->session->tasks;
 }
 
 void
-mcp_close(struct calls *c, int64_t now)
+mcp_close(struct client *c, int64_t now)
 {
 	c->now = now;
 	session_close(c->session, now);
@@ -410,15 +410,15 @@ mcp_close(struct calls *c, int64_t now)
 }
 
 bool
-mcp_closed(const struct calls *c)
+mcp_closed(const struct client *c)
 {
 	return session_closed(c->session);
 }
 
 const char *
-mcp_version(const struct calls *c)
+mcp_version(const struct client *c)
 {
-	return c->reader.revision == NULL ? NULL : c->reader.revision->name;
+	return c->caller.revision == NULL ? NULL : c->caller.revision->name;
 }
 
 bool

@@ -17,38 +17,38 @@
 enum mcp_peer {
 	MCP_STDIO,             /* one peer for good, of either era */
 	MCP_HTTP,              /* one with a session of the transport's (H5) */
-	MCP_HTTP_STATELESS     /* all those without: they share no directory,
+	MCP_HTTP_SHARED     /* all those without: they share no directory,
 	                        * and their calls run side by side (H6) */
 };
 
 /* NULL: its session has no name for want of a random number. */
-struct calls *mcp_open(const struct options *, enum mcp_peer, rpc_send *,
+struct client *mcp_open(const struct options *, enum mcp_peer, rpc_send *,
                         void *transport);
-void mcp_free(struct calls *);  /* NULL is fine */
+void mcp_free(struct client *);  /* NULL is fine */
 /* `to` is its return address: there the answer goes. */
-enum rpc_outcome mcp_handle(struct calls *, void *to,
+enum rpc_outcome mcp_handle(struct client *, void *to,
                             const struct rpc_message *, int64_t now);
 /* Appends an error, for the transport to answer that message with. */
-void mcp_error(const struct calls *, struct buf *,
+void mcp_error(const struct client *, struct buf *,
                const struct rpc_message *, int code, const char *text);
 
 /* room: how many bytes of answers the transport can take. What is answered late
  * is answered when there is room (P10). */
-void mcp_poll_add(struct calls *, size_t room, struct loop *);
-void mcp_dispatch(struct calls *, size_t room, const struct loop *);
+void mcp_poll_add(struct client *, size_t room, struct loop *);
+void mcp_dispatch(struct client *, size_t room, const struct loop *);
 
 /* The bytes that open calls hold. Above MCP_BACKLOG, which is more than one
  * message can hold, the transport takes no more calls (P10). */
 enum { MCP_BACKLOG = 24 << 20 };
-size_t mcp_backlog(const struct calls *);
-int mcp_tasks(const struct calls *);  /* that run */
+size_t mcp_backlog(const struct client *);
+int mcp_tasks(const struct client *);  /* that run */
 
 /* L1: terminates all commands; once. Turns go on until mcp_closed(). */
-void mcp_close(struct calls *, int64_t now);
-bool mcp_closed(const struct calls *);
+void mcp_close(struct client *, int64_t now);
+bool mcp_closed(const struct client *);
 /* The revision agreed on in the handshake, NULL before; and whether a name is
  * that of a revision of this era. */
-const char *mcp_version(const struct calls *);
+const char *mcp_version(const struct client *);
 bool mcp_speaks(const char *name, bool stateless);
 
 #endif

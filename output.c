@@ -74,7 +74,7 @@ struct extent {
 struct cut {
 	struct extent all;  /* so much is shown whole; of more, */
 	struct extent first, last;  /* at most that much of start and end */
-	int sixths;  /* of a limit that are the start's; 0: none is (O8) */
+	int start_sixths;  /* the start's part of a limit; 0: none (O8) */
 	int whole;   /* hundredths of the end: where whole lines are more, it
 	              * begins with one */
 };
@@ -142,7 +142,7 @@ static void
 cut_bound(const struct cut *cut, int64_t most, int64_t room, int64_t *all,
           int64_t *first, int64_t *last)
 {
-	int64_t part = room * (6 - cut->sixths) / 6;
+	int64_t part = room * (6 - cut->start_sixths) / 6;
 
 	if (most <= 0)
 		return;
@@ -162,18 +162,18 @@ cut_choose(const struct output *o, enum truncate how,
 	int64_t bytes = most->bytes - NOTICE - (int64_t)strlen(is->tmpdir);
 
 	if (o->no_text) {
-		cut.sixths = 6;
+		cut.start_sixths = 6;
 		limit = least(limit, is->binary_first);
 	} else if (how == TRUNCATE_HEAD) {
 		cut.all.chars = cut.first.chars = is->head_first;
 		cut.last.chars = is->head_last;
-		cut.sixths = 5;
+		cut.start_sixths = 5;
 		cut.whole = 50;
 	} else if (how == TRUNCATE_BOTH) {
 		cut.first.chars = is->both_first;
 		cut.last.chars = is->both_last;
 		cut.all.chars = is->both_first + is->both_last;
-		cut.sixths = 2;
+		cut.start_sixths = 2;
 		cut.whole = 100;
 	} else if (how == TRUNCATE_LOOK) {
 		limit = least(limit, is->look_last);
@@ -608,7 +608,7 @@ output_read(struct output *o, struct output_cursor *c, const char **text)
 	size_t end = text_piece(o, at);
 
 	*text = o->len > 0 ? (const char *)o->text + at : NULL;
-	output_look(o, c);
+	output_skip(o, c);
 	if (end < o->len) {
 		c->finished = o->dropped + (int64_t)o->head_len;
 		c->line = 0;
@@ -626,7 +626,7 @@ output_since(struct output *o, struct output_cursor *c, size_t limit,
 	e = extent_end(o->text, cursor_index(o, c), o->len, &e, 100);
 	if (e.bytes > 0)
 		buf_put(b, o->text + o->len - e.bytes, (size_t)e.bytes);
-	output_look(o, c);
+	output_skip(o, c);
 }
 
 void
@@ -643,7 +643,7 @@ output_last_line(const struct output *o, struct buf *b)
 }
 
 void
-output_look(struct output *o, struct output_cursor *c)
+output_skip(struct output *o, struct output_cursor *c)
 {
 	c->finished = o->dropped + (int64_t)o->line;
 	c->lines = o->lines;
@@ -661,21 +661,21 @@ show_notice(const struct output *o, const struct cut *cut,
             const struct extent *first, const struct extent *last,
             int64_t lines, const char *name, struct buf *b)
 {
-	buf_add(b, "[", name, cut->sixths > 0 ? " truncated: " : ": ");
+	buf_add(b, "[", name, cut->start_sixths > 0 ? " truncated: " : ": ");
 	if (o->no_text)
 		buf_add(b, "not text, ", NUM(o->raw), " bytes in total, first ",
 		    NUM(first->chars), " characters shown");
-	else if (cut->sixths == 5)
+	else if (cut->start_sixths == 5)
 		buf_add(b, NUM(o->chars), " characters in total, first ",
 		    NUM(first->chars), " and last ", NUM(last->chars),
 		    " shown");
-	else if (cut->sixths > 0)
+	else if (cut->start_sixths > 0)
 		buf_add(b, NUM(o->chars), " characters in total, ", NUM(o->chars
 		    - first->chars - last->chars), " left out here");
 	else
 		buf_add(b, "showing last ", NUM(last->lines > 0 ? last->lines
 		    : 1), " of ", NUM(lines), " lines");
-	if (cut->sixths == 0 && last->lines == 0)
+	if (cut->start_sixths == 0 && last->lines == 0)
 		buf_add(b, " (its last ", NUM(last->bytes), " bytes)");
 	/* On a terminal each newline came with a CR, but rows end, too. */
 	spool_tell(o->file, o->bad > 0 || o->width == TERMINAL ||
@@ -717,13 +717,13 @@ output_show(struct output *o, const struct output_cursor *c,
 	end = o->dropped > 0 && start < o->head_len ? o->head_len : start;
 	e = extent_end(o->text, end, o->len, &cut.last, cut.whole);
 	end = o->len - (size_t)e.bytes;
-	if (cut.sixths == 0)
+	if (cut.start_sixths == 0)
 		buf_put(b, o->text + end, o->len - end);
-	if (cut.sixths == 0 && end == at)
+	if (cut.start_sixths == 0 && end == at)
 		return view;
 	buf_end_line(b);
 	show_notice(o, &cut, &s, &e, text.lines, name, b);
-	if (cut.sixths > 0 && end < o->len) {
+	if (cut.start_sixths > 0 && end < o->len) {
 		buf_putc(b, '\n');
 		buf_put(b, o->text + end, o->len - end);
 	}

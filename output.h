@@ -60,7 +60,7 @@ void output_since(struct output *, struct output_cursor *, size_t limit,
                   struct buf *);
 void output_last_line(const struct output *, struct buf *);  /* the end of it */
 /* Moves the cursor to the end: all has been looked at. */
-void output_look(struct output *, struct output_cursor *);
+void output_skip(struct output *, struct output_cursor *);
 
 /* What output_show() has shown */
 struct output_view {

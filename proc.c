@@ -454,13 +454,13 @@ proc_stop(struct proc_group *g, int64_t now)
 	g->repeats = true;
 	/* With a trap bash puts SIGTERM off while it forks, and then waits for
 	 * a child that has not got it: in a command's first moments mostly. */
-	if (g->second == SIGTERM && now - g->started >= EARLY)
-		g->second = 0;
-	g->second_at = now + (g->second == SIGTERM ? AGAIN : HANG_UP);
+	if (g->follow_up == SIGTERM && now - g->started >= EARLY)
+		g->follow_up = 0;
+	g->follow_up_at = now + (g->follow_up == SIGTERM ? AGAIN : HANG_UP);
 }
 
 void
-proc_stop_on(struct proc_group *g, bool leaderless, int64_t now)
+proc_stop_due(struct proc_group *g, bool leaderless, int64_t now)
 {
 	if (now >= g->kill_at) {
 		g->send = SIGKILL;
@@ -468,9 +468,9 @@ proc_stop_on(struct proc_group *g, bool leaderless, int64_t now)
 		/* Its last child may have missed the first one. */
 		g->send = SIGTERM;
 		g->repeats = false;
-	} else if (now >= g->second_at && g->second != 0) {
-		g->send = g->second;
-		g->second = 0;
+	} else if (now >= g->follow_up_at && g->follow_up != 0) {
+		g->send = g->follow_up;
+		g->follow_up = 0;
 	}
 }
 

@@ -18,9 +18,9 @@ enum {
 
 /* What a result is about, and what is written of it, as text and data (B6) */
 struct result {
-	const struct reader *reader;
+	const struct caller *caller;
 	struct session *session;
-	const struct waiting *wait;
+	const struct want *wait;
 	struct job *job;
 	int64_t now;
 	bool start;            /* the job was given by this call */
@@ -77,7 +77,7 @@ put_start(struct buf *b, const struct buf *text)
 
 /* Cuts a text that is longer than its client lets through (K3). */
 static void
-cut_text(struct buf *text, const struct reader *r)
+cut_text(struct buf *text, const struct caller *r)
 {
 	if (r == NULL || r->bytes == 0 || text->len <= (size_t)r->bytes)
 		return;
@@ -87,16 +87,16 @@ cut_text(struct buf *text, const struct reader *r)
 	buf_add(text, "...");
 }
 
-/* The members of a result, its data where the reader gets any; frees both. */
+/* The members of a result, its data where the caller gets any; frees both. */
 static void
-put_result(struct buf *b, const struct reader *reader, bool error,
+put_result(struct buf *b, const struct caller *caller, bool error,
            struct buf *text, struct buf *data)
 {
-	cut_text(text, reader);
+	cut_text(text, caller);
 	buf_add(b, "\"content\":[{\"type\":\"text\",\"text\":");
 	json_string(b, text->data, text->len);
 	buf_add(b, "}]");
-	if (data->len > 0 && reader->data) {
+	if (data->len > 0 && caller->data) {
 		buf_add(b, ",\"structuredContent\":{");
 		buf_put(b, data->data, data->len);
 		buf_add(b, "}");
@@ -144,8 +144,9 @@ note_limits(struct result *r)
 	const struct job *job = r->job;
 	struct buf *b = &r->notes;
 
-	if (job->no_room && job->held > 0) {
-		put_seconds(b, "terminated after ", job->held, AS_LONG "; ");
+	if (job->no_room && job->patience > 0) {
+		put_seconds(b, "terminated after ", job->patience,
+		    AS_LONG "; ");
 	} else if (job->timed_out && r->task) {
 		buf_add(b, "terminated by ", job->by_server
 		    ? "--bg-timeout, this server's limit; "
@@ -192,24 +193,25 @@ static void
 note_running(struct result *r)
 {
 	const struct job *job = r->job;
-	const struct waiting *w = r->wait;
+	const struct want *w = r->wait;
 	bool asks = r->looks && w->prompt.state != TERMINAL_BUSY;
 	struct buf *b = &r->notes;
 
 	if (r->start && !job->background) {
 		buf_add(b, "still running as task ", job->id);
-		if (job->held > 0) {
+		if (job->patience > 0) {
 			put_number(b, " (timeout ", job->timeout / 1000, " s)");
-			put_seconds(b, ", since this client waits ", job->held,
-			    " s");
+			put_seconds(b, ", since this client waits ",
+			    job->patience, " s");
 		}
 		buf_add(b, "; wait with task_output; ");
 	}
-	if (w->held > 0)
-		put_seconds(b, WAIT_ENDED, w->held, AS_LONG ": wait again; ");
+	if (w->patience > 0)
+		put_seconds(b, WAIT_ENDED, w->patience,
+		    AS_LONG ": wait again; ");
 	if (r->start && job->background && !asks)
 		put_number(b, "read it with task_output, end it with kill_pid ",
-		    job->exec.pid, r->session->stateless
+		    job->exec.pid, r->session->shared
 		    ? " and this task_id; " : "; ");
 	if (w->no_enter)
 		buf_add(b, "no Enter was typed: end input with \\n (Ctrl-C "
@@ -299,8 +301,8 @@ list_tasks(struct result *r, bool running)
 }
 
 void
-results_list(struct buf *b, const struct reader *reader, struct session *s,
-             const struct waiting *wait, int64_t now)
+results_list(struct buf *b, const struct caller *caller, struct session *s,
+             const struct want *wait, int64_t now)
 {
 	struct result r = { .session = s, .now = now };
 	const struct job *running;
@@ -317,10 +319,10 @@ results_list(struct buf *b, const struct reader *reader, struct session *s,
 		    " s; waiting for it: ");
 		put_number(&r.text, "", waiting, "");
 	}
-	if (wait->held > 0)
-		put_seconds(&r.text, "\n" WAIT_ENDED, wait->held, AS_LONG
+	if (wait->patience > 0)
+		put_seconds(&r.text, "\n" WAIT_ENDED, wait->patience, AS_LONG
 		    ": wait again");
-	put_result(b, reader, false, &r.text, &r.data);
+	put_result(b, caller, false, &r.text, &r.data);
 }
 
 /* -- Errors ------------------------------------------------------------ */
@@ -413,7 +415,7 @@ results_not_typed(struct buf *b, const struct job *job, int error)
 }
 
 void
-results_no_task(struct buf *b, struct session *s, const struct waiting *wait,
+results_no_task(struct buf *b, struct session *s, const struct want *wait,
                 int64_t now)
 {
 	struct result r = { .session = s, .now = now };
@@ -426,10 +428,10 @@ results_no_task(struct buf *b, struct session *s, const struct waiting *wait,
 		put_start(&r.text, &wait->id);
 	}
 	buf_add(&r.text, "\nIt may have been read already, dropped for newer "
-	    "ones, or be another server's. ", s->stateless
+	    "ones, or be another server's. ", s->shared
 	    ? "Its task_id is always needed here."
 	    : "The tasks that there are:");
-	if (!s->stateless)
+	if (!s->shared)
 		list_tasks(&r, false);
 	buf_free(&r.data);
 	results_refusal(b, NULL, &r.text);
@@ -466,12 +468,12 @@ results_refused(struct buf *b, struct session *s, const struct job *job,
 	case JOB_TOO_MANY:
 		put_number(t, "", job->options->tasks_most, " background tasks "
 		    "are running: end one with kill_pid, or wait");
-		if (!s->stateless)
+		if (!s->shared)
 			list_tasks(&r, true);
 		buf_free(&r.data);
 		break;
 	case JOB_WAITED:
-		put_seconds(t, "not run: it waited ", job->held, AS_LONG
+		put_seconds(t, "not run: it waited ", job->patience, AS_LONG
 		    ", for the command before it");
 		running = session_running(s, &waiting);
 		if (running != NULL) {
@@ -539,8 +541,8 @@ put_edit(struct buf *t, const struct edit *e, bool done)
 }
 
 void
-results_edit(struct buf *b, const struct reader *reader, struct session *s,
-             struct job *job, const struct waiting *wait, int64_t now)
+results_edit(struct buf *b, const struct caller *caller, struct session *s,
+             struct job *job, const struct want *wait, int64_t now)
 {
 	const struct edit *e = job->work;
 	struct buf t = { NULL, 0, 0 }, data = t;
@@ -551,12 +553,12 @@ results_edit(struct buf *b, const struct reader *reader, struct session *s,
 	put_ended(&t, s);
 	buf_add(&t, e->shown.len > 0 ? "\n\n" : "");
 	buf_put(&t, e->shown.data, e->shown.len);
-	cut_text(&t, reader);
+	cut_text(&t, caller);
 	if (done) {
 		json_put(&data, "status", "completed");
 		json_put_bytes(&data, "text", t.data, t.len);
 	}
-	put_result(b, reader, !done, &t, &data);
+	put_result(b, caller, !done, &t, &data);
 }
 
 /* What stands before the output */
@@ -648,9 +650,9 @@ put_output(struct result *r)
 		{ .name = "stderr", .stream = &r->job->err }
 	};
 	size_t len = r->text.len;
-	int64_t bytes = r->reader->bytes > 0
-	    ? r->reader->bytes - HEADINGS - (int64_t)len : INT32_MAX;
-	int64_t lines = r->reader->lines > 0 ? r->reader->lines - HEADING_LINES
+	int64_t bytes = r->caller->bytes > 0
+	    ? r->caller->bytes - HEADINGS - (int64_t)len : INT32_MAX;
+	int64_t lines = r->caller->lines > 0 ? r->caller->lines - HEADING_LINES
 	    : INT32_MAX;
 	int64_t most, rows;
 	int i;
@@ -686,11 +688,11 @@ put_output(struct result *r)
 }
 
 void
-results_job(struct buf *b, const struct reader *reader, struct session *s,
-            struct job *job, const struct waiting *wait, int64_t now)
+results_job(struct buf *b, const struct caller *caller, struct session *s,
+            struct job *job, const struct want *wait, int64_t now)
 {
-	struct result r = { .reader = reader, .session = s, .wait = wait,
-	    .job = job, .now = now, .start = wait->action == WAIT_RUN,
+	struct result r = { .caller = caller, .session = s, .wait = wait,
+	    .job = job, .now = now, .start = wait->action == WANT_RUN,
 	    .task = job_is_task(job) };
 
 	r.looks = r.task && (!r.start || wait->time > 0);
@@ -712,5 +714,5 @@ results_job(struct buf *b, const struct reader *reader, struct session *s,
 	if (r.looks || !job->background)
 		put_output(&r);
 	buf_free(&r.notes);
-	put_result(b, reader, false, &r.text, &r.data);
+	put_result(b, caller, false, &r.text, &r.data);
 }

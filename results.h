@@ -22,18 +22,18 @@ void results_unlogged(struct buf *, int error);
 void results_refused(struct buf *, struct session *, const struct job *,
                      int64_t now);
 /* All tasks of a session (T7) */
-void results_list(struct buf *, const struct reader *, struct session *,
-                  const struct waiting *, int64_t now);
+void results_list(struct buf *, const struct caller *, struct session *,
+                  const struct want *, int64_t now);
 /* The task that is asked for is not there. */
-void results_no_task(struct buf *, struct session *, const struct waiting *,
+void results_no_task(struct buf *, struct session *, const struct want *,
                      int64_t now);
 /* Nothing was typed; error: the errno of exec_type(). */
 void results_not_typed(struct buf *, const struct job *, int error);
 /* The end of a command, or the start of a task; or how a task stands */
-void results_job(struct buf *, const struct reader *, struct session *,
-                 struct job *, const struct waiting *, int64_t now);
+void results_job(struct buf *, const struct caller *, struct session *,
+                 struct job *, const struct want *, int64_t now);
 /* What has come of an edit (X4) */
-void results_edit(struct buf *, const struct reader *, struct session *,
-                  struct job *, const struct waiting *, int64_t now);
+void results_edit(struct buf *, const struct caller *, struct session *,
+                  struct job *, const struct want *, int64_t now);
 
 #endif

@@ -74,7 +74,7 @@ rpc_wrong_envelope(const struct rpc_message *m)
 }
 
 bool
-rpc_stateless(const struct reader *r)
+rpc_stateless(const struct caller *r)
 {
 	return r->revision != NULL && r->revision->stateless;
 }
@@ -130,7 +130,7 @@ rpc_error(const struct reply *r, int code, const char *message,
 
 	rpc_put_error(&b, r->answers, r->id, code, message, data);
 	/* If it is not taken there is nothing smaller to say. */
-	rpc_post(r, rpc_stateless(&r->reader) ? RPC_RESPONSE : RPC_REFUSAL,
+	rpc_post(r, rpc_stateless(&r->caller) ? RPC_RESPONSE : RPC_REFUSAL,
 	    code, &b);
 	buf_free(&b);
 }
@@ -143,7 +143,7 @@ rpc_result(const struct reply *r, struct buf *members, const char *lost)
 
 	if (taken) {
 		put_begin(&b, r->answers, r->id);
-		buf_add(&b, ",\"result\":{", rpc_stateless(&r->reader)
+		buf_add(&b, ",\"result\":{", rpc_stateless(&r->caller)
 		    ? "\"resultType\":\"complete\",\"_meta\":{\"io."
 		    "modelcontextprotocol/serverInfo\":" MCP_SERVER_INFO "},"
 		    : "");

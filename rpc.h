@@ -56,7 +56,7 @@ struct known_client {
 };
 
 /* Whom an answer is for */
-struct reader {
+struct caller {
 	const struct revision *revision;  /* NULL: before the handshake */
 	const struct known_client *client;
 	bool shared;           /* one of many, without a session (H6) */
@@ -64,7 +64,7 @@ struct reader {
 	int64_t bytes, lines;  /* of a result's text, at most (K3); 0: any */
 	int64_t call_limit;    /* ms a call may be held open (K2); 0: any */
 };
-bool rpc_stateless(const struct reader *);
+bool rpc_stateless(const struct caller *);
 
 enum rpc_kind {
 	RPC_RESPONSE,
@@ -78,7 +78,7 @@ enum rpc_kind {
  * request; over HTTP NULL, once that has been forgotten. error: the JSON-RPC
  * code, 0 for a result. The transport may append to the message, or take it
  * over; what is left of it the caller frees. False: it was not taken, for want
- * of memory, or as progress for a slow reader. */
+ * of memory, or as progress for a slow caller. */
 typedef bool rpc_send(void *transport, void *to, enum rpc_kind, int error,
                       struct buf *message);
 
@@ -98,7 +98,7 @@ struct answers {
 struct reply {
 	struct answers *answers;
 	void *to;              /* the transport's address */
-	struct reader reader;
+	struct caller caller;
 	struct json id;        /* one that no answer can have is left out */
 };
 /* Sends a message about a request. False: it was not taken. */

@@ -150,32 +150,32 @@ script_free(struct script *s)
 	buf_free(&s->args);
 	buf_free(&s->trap);
 	buf_free(&s->message);
-	buf_free(&s->held);
+	buf_free(&s->received);
 }
 
 bool
 script_clean(struct script *s, const char *shown, size_t n, struct buf *b)
 {
-	struct buf *held = &s->held;
+	struct buf *received = &s->received;
 	size_t same, at = 0;
 	const char *end;
 	bool message;
 
 	if (s->trap.len == 0)
 		return false;
-	buf_put(held, shown, n);
-	same = held->len < s->message.len ? held->len : s->message.len;
-	message = memcmp(buf_text(held), s->message.data, same) == 0;
-	while (message && at < held->len && strncmp(held->data + at,
+	buf_put(received, shown, n);
+	same = received->len < s->message.len ? received->len : s->message.len;
+	message = memcmp(buf_text(received), s->message.data, same) == 0;
+	while (message && at < received->len && strncmp(received->data + at,
 	    s->trap.data, s->trap.len) != 0)
 		at++;
-	end = strchr(held->data, '\n');
+	end = strchr(received->data, '\n');
 	end = end != NULL ? strchr(end + 1, '\n') : NULL;
-	if (message && at == held->len && n > 0 && end == NULL && at < HELD)
+	if (message && at == received->len && n > 0 && end == NULL && at < HELD)
 		return true;  /* it stands in the second line, if at all */
-	buf_put(b, held->data, at);
-	at += message && at < held->len ? s->trap.len : 0;
-	buf_put(b, held->data + at, held->len - at);
+	buf_put(b, received->data, at);
+	at += message && at < received->len ? s->trap.len : 0;
+	buf_put(b, received->data + at, received->len - at);
 	script_free(s);
 	return true;
 }

@@ -103,7 +103,7 @@ static void
 refuse_dir(struct session *s, struct job *job, const char *tried)
 {
 	const char *cwd = job->cwd, *workdir = s->options->workdir;
-	bool lost = !s->stateless &&
+	bool lost = !s->shared &&
 	    (cwd == NULL || (cwd[0] != '/' && !enterable(s->dir)));
 
 	job->refused = lost ? JOB_LOST_DIR : JOB_NO_DIR;
@@ -160,14 +160,14 @@ finish(struct session *s, struct job *job, int64_t now)
 	if (task)
 		return;
 	/* The shell of a foreground command says where it ended (D1). */
-	if (dir != NULL && !s->stateless && !job->timed_out && !job->killed &&
+	if (dir != NULL && !s->shared && !job->timed_out && !job->killed &&
 	    !job->cancelled && strcmp(dir, s->dir) != 0) {
 		job->exec.dir = s->dir;  /* freed with the command */
 		s->dir = dir;
 		job->tells_dir = true;
 	}
 	/* So does the first result of the session (K4). */
-	job->tells_dir |= job->timed_out || (!s->dir_told && !s->stateless);
+	job->tells_dir |= job->timed_out || (!s->dir_told && !s->shared);
 	s->dir_told = true;
 	job->dir = mem_copy(s->dir);
 }
@@ -180,7 +180,7 @@ draw_id(struct session *s, struct job *job)
 	size_t i;
 
 	do {
-		if (!proc_random(job->id, s->stateless ? 16 : 4)) {
+		if (!proc_random(job->id, s->shared ? 16 : 4)) {
 			job->id[0] = '\0';
 			return false;
 		}
@@ -188,7 +188,7 @@ draw_id(struct session *s, struct job *job)
 		    memcmp(s->ids.data + i, job->id, 8) != 0; i += 8)
 			;
 	} while (i < s->ids.len);
-	if (!s->stateless)
+	if (!s->shared)
 		buf_put(&s->ids, job->id, 8);
 	return true;
 }
@@ -221,7 +221,7 @@ session_start(struct session *s, struct job *job, int64_t now)
 		path_tidy(dir);  /* as `cd` does */
 	set_state(s, job, JOB_RUNNING);
 	job->deadline = job->timeout > 0 ? now + job->timeout : NEVER;
-	x->tells_dir = !job->background && !s->stateless;
+	x->tells_dir = !job->background && !s->shared;
 	job->out.text = output_new(s->options, &s->spool, job->bounds.limit,
 	    x->terminal);
 	job->err.text = output_new(s->options, &s->spool, job->bounds.limit,
@@ -254,7 +254,7 @@ session_start(struct session *s, struct job *job, int64_t now)
 static void
 start_next(struct session *s, int64_t now)
 {
-	int most = s->stateless ? ASIDE : 1;
+	int most = s->shared ? ASIDE : 1;
 	struct job *job;
 
 	s->edited = false;
@@ -262,7 +262,7 @@ start_next(struct session *s, int64_t now)
 		if (job->state != JOB_QUEUED)
 			continue;
 		if (!s->closing && s->running == most &&
-		    !(job->background && s->stateless))
+		    !(job->background && s->shared))
 			return;
 		job->call = s->closing ? 0 : ++s->calls;
 		if (s->closing) {
@@ -270,11 +270,11 @@ start_next(struct session *s, int64_t now)
 		} else if (job->background &&
 		    s->tasks == s->options->tasks_most) {
 			session_refuse(s, job, JOB_TOO_MANY);
-		} else if (job->run != NULL) {
+		} else if (job->do_work != NULL) {
 			/* It is done at once (X2). */
 			job->started = now;
 			set_state(s, job, JOB_FINISHED);
-			job->run(job, s->dir);
+			job->do_work(job, s->dir);
 			s->edited = true;
 		} else {
 			session_start(s, job, now);
@@ -297,7 +297,7 @@ time_out(struct session *s, struct job *job, bool go_on, int64_t now)
 }
 
 void
-session_hand_over(struct session *s, struct job *job, int64_t held,
+session_hand_over(struct session *s, struct job *job, int64_t patience,
                   int64_t now)
 {
 	if (job->state == JOB_QUEUED)
@@ -307,7 +307,7 @@ session_hand_over(struct session *s, struct job *job, int64_t held,
 		time_out(s, job, true, now);
 	else
 		return;
-	job->held = held;
+	job->patience = patience;
 }
 
 /* What an ended command left running, or what holds its pipes, is ended with
@@ -335,12 +335,12 @@ check_job(struct session *s, struct job *job, int64_t now)
 /* -- The session ------------------------------------------------------- */
 
 struct session *
-session_open(const struct options *options, bool stateless)
+session_open(const struct options *options, bool shared)
 {
 	struct session *s = mem_get(sizeof(*s));
 
 	s->options = options;
-	s->stateless = stateless;
+	s->shared = shared;
 	s->dir = mem_copy(options->workdir);
 	memcpy(s->name, options->name, 16);
 	s->spool = (struct spool){ .dir = options->tmpdir, .name = s->name,
@@ -383,7 +383,7 @@ session_run(struct session *s, struct job *job)
 /* The newest first: an ended task's pid may be that of a newer one. Where all
  * clients share the tasks, who asks by pid has to know the id as well (H6). */
 struct job *
-session_take(struct session *s, const struct waiting *w)
+session_take(struct session *s, const struct want *w)
 {
 	struct job *job, *found = NULL;
 
@@ -395,10 +395,10 @@ session_take(struct session *s, const struct waiting *w)
 			found = job;
 			break;
 		}
-		if (found == NULL && job->exec.pid == w->pid && !s->stateless)
+		if (found == NULL && job->exec.pid == w->pid && !s->shared)
 			found = job;
 	}
-	if (found == NULL || (s->stateless && w->by_pid && w->pid != 0 &&
+	if (found == NULL || (s->shared && w->by_pid && w->pid != 0 &&
 	    found->exec.pid != w->pid))
 		return NULL;
 	found->holders++;
@@ -420,7 +420,7 @@ session_next_untold(struct session *s, const struct job *after)
 {
 	struct job *job;
 
-	/* A stateless one keeps no ids; one without tasks is not walked. */
+	/* A shared one keeps no ids; one without tasks is not walked. */
 	if (s->ids.len == 0)
 		return NULL;
 	job = session_next_task(s, after);
@@ -439,11 +439,11 @@ session_let_go(struct session *s, struct job *job, bool read)
 }
 
 void
-session_told(struct session *s, struct job *job, const struct waiting *wait,
+session_told(struct session *s, struct job *job, const struct want *wait,
              bool listed)
 {
 	bool looks = job != NULL && job_is_task(job) &&
-	    (wait->action != WAIT_RUN || wait->time > 0);
+	    (wait->action != WANT_RUN || wait->time > 0);
 	struct job *ended;
 	int most = listed ? INT_MAX : SESSION_ENDED_TOLD;
 
@@ -453,8 +453,8 @@ session_told(struct session *s, struct job *job, const struct waiting *wait,
 		return;
 	/* Whoever else waits for its end gets the same (T3). */
 	if (job->state != JOB_FINISHED && (looks || !job->background)) {
-		output_look(job->out.text, &job->out.seen);
-		output_look(job->err.text, &job->err.seen);
+		output_skip(job->out.text, &job->out.seen);
+		output_skip(job->err.text, &job->err.seen);
 	}
 	job->screen_told |= looks && output_is_screen(job->out.text);
 	if (looks && wait->prompt.state != TERMINAL_BUSY) {

@@ -17,10 +17,10 @@
 #include "options.h"
 #include "spool.h"
 
-/* Others only read `stateless`, `dir`, `tasks` and `queued`. */
+/* Others only read `shared`, `dir`, `tasks` and `queued`. */
 struct session {
 	const struct options *options;
-	bool stateless;          /* no tracked directory, side by side (H6) */
+	bool shared;             /* no tracked directory, side by side (H6) */
 	bool closing;
 	bool dir_told;           /* a result has named its directory (K4) */
 	bool edited;             /* in this turn: the next edit waits (P6) */
@@ -37,13 +37,13 @@ struct session {
 };
 
 /* NULL: there is no random number for its name. */
-struct session *session_open(const struct options *, bool stateless);
+struct session *session_open(const struct options *, bool shared);
 void session_free(struct session *);  /* NULL is fine */
 
 void session_run(struct session *, struct job *);  /* queues and holds it */
 /* The task named by its id or, if that is none's, by its pid, that runs or is
  * unread, held for the caller; NULL: none. */
-struct job *session_take(struct session *, const struct waiting *);
+struct job *session_take(struct session *, const struct want *);
 /* Those that run or are unread, one after the other; NULL: no more. */
 struct job *session_next_task(struct session *, const struct job *after);
 /* Of these the ended ones that a note is to tell of now: no result has, and no
@@ -58,15 +58,16 @@ void session_let_go(struct session *, struct job *, bool read);
 /* A result has been taken: notes what it has told of the session's ended tasks,
  * and (NULL: nothing) of this job. listed: all tasks were. */
 enum { SESSION_ENDED_TOLD = 3 };  /* ends that one result tells (T8) */
-void session_told(struct session *, struct job *, const struct waiting *,
+void session_told(struct session *, struct job *, const struct want *,
                   bool listed);
 
 /* E6: takes it out of the queue or terminates it. T4: ends a task. */
 void session_cancel(struct session *, struct job *, int64_t now);
 void session_kill(struct job *, int64_t now);
-/* K2: its call was held for so many ms, as long as its client waits. It becomes
- * a task, leaves the queue or is terminated, unless its timeout is due soon. */
-void session_hand_over(struct session *, struct job *, int64_t held,
+/* K2: its call was open for `patience`, the ms that its client waits. The job
+ * becomes a task, leaves the queue or is terminated, unless its timeout is due
+ * soon. */
+void session_hand_over(struct session *, struct job *, int64_t patience,
                        int64_t now);
 /* The foreground command that runs, or NULL; and how many wait for it (T7) */
 const struct job *session_running(const struct session *, int *waiting);

@@ -14,7 +14,7 @@
 
 #include "io.h"
 
-enum { HELD_BYTES = 65536 };  /* kept in memory before a file is made */
+enum { KEPT_BYTES = 65536 };  /* kept in memory before a file is made */
 
 /* Why a stream is not saved, or not all of it; else an errno */
 enum { FILE_FULL = -1, SPOOL_FULL = -2 };
@@ -25,7 +25,7 @@ struct spool_file {
 	char *path;               /* NULL: there is no file */
 	int64_t size;             /* of the file */
 	int fd;                   /* -1 unless it is being written */
-	struct buf held;          /* what is not in a file yet */
+	struct buf kept;          /* what is not in a file yet */
 	int why;                  /* it is not complete; 0 if it is */
 	bool ended;               /* after spool_end(): it may be evicted */
 	bool named;               /* a reader knows the path */
@@ -85,7 +85,7 @@ spool_save(struct spool_file *f, const char *p, size_t n)
 		fd_close(&f->fd);
 }
 
-/* Makes the file, unless it is there, out of what was held so far. */
+/* Makes the file, unless it is there, out of what is kept so far. */
 static void
 spool_make(struct spool_file *f)
 {
@@ -104,12 +104,12 @@ spool_make(struct spool_file *f)
 		while (*link != NULL)
 			link = &(*link)->next;
 		*link = f;
-		spool_save(f, f->held.data, f->held.len);
+		spool_save(f, f->kept.data, f->kept.len);
 	} else {
 		f->why = errno;
 		buf_free(&path);
 	}
-	buf_free(&f->held);
+	buf_free(&f->kept);
 }
 
 void
@@ -134,7 +134,7 @@ void
 spool_close(struct spool_file *f)
 {
 	spool_end(f);
-	buf_free(&f->held);
+	buf_free(&f->kept);
 	f->closed = true;
 	if (f->path == NULL)
 		free(f);
@@ -145,8 +145,8 @@ spool_close(struct spool_file *f)
 void
 spool_write(struct spool_file *f, const void *bytes, size_t n)
 {
-	if (f->path == NULL && f->why == 0 && f->held.len + n <= HELD_BYTES) {
-		buf_put(&f->held, bytes, n);
+	if (f->path == NULL && f->why == 0 && f->kept.len + n <= KEPT_BYTES) {
+		buf_put(&f->kept, bytes, n);
 		return;
 	}
 	spool_make(f);

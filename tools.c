@@ -134,17 +134,17 @@ struct reading {
 	const struct tool *tools;  /* all of them; which is called: */
 	int tool;
 	const struct options *options;
-	const struct reader *reader;
+	const struct caller *caller;
 	struct json given[ARGUMENTS];
 	int64_t number[ARGUMENTS];  /* an integer, or the place among words */
 	struct job **job;
-	struct waiting *wait;
+	struct want *wait;
 	struct buf *refusal;
 };
 
 /* ms. What outlives its call goes on, and so gets longer (K2). */
 static int64_t
-usual_timeout(const struct options *o, const struct reader *r)
+usual_timeout(const struct options *o, const struct caller *r)
 {
 	return o->timeout > 0 ? o->timeout
 	    : r->call_limit > 0 ? TIMEOUT_MOST : TIMEOUT_USUAL;
@@ -270,7 +270,7 @@ is_right(struct reading *r, int i)
 static bool
 sort_members(struct reading *r, struct json members)
 {
-	const char *added = r->reader->client->adds, *before = " takes ";
+	const char *added = r->caller->client->adds, *before = " takes ";
 	struct json name, value;
 	size_t at = 0;
 	int i, unknown = 0;
@@ -336,7 +336,7 @@ take_path(struct reading *r, int argument, char **name)
 static bool
 take_wait(struct reading *r, int64_t usual)
 {
-	struct waiting *w = r->wait;
+	struct want *w = r->wait;
 
 	w->time = is_given(r, WAIT) ? r->number[WAIT]
 	    : is_given(r, UNTIL) ? WAIT_UNTIL : usual;
@@ -375,7 +375,7 @@ read_command(struct reading *r, bool background)
 		    "with tty: true, which always starts a task");
 	job->background = background;
 	job->timeout = is_given(r, TIMEOUT) ? r->number[TIMEOUT]
-	    : background ? 0 : usual_timeout(r->options, r->reader);
+	    : background ? 0 : usual_timeout(r->options, r->caller);
 	job->capped = job->timeout > most;
 	if (job->capped)
 		job->timeout = most;
@@ -408,7 +408,7 @@ read_input(struct reading *r)
 			    "with input, which takes task_id, wait, until and "
 			    "description");
 	}
-	r->wait->action = WAIT_TYPE;
+	r->wait->action = WANT_TYPE;
 	r->wait->only_new = true;
 	return must_have(r, TASK_ID) && take_handle(r, TASK_ID, TASK_ID) &&
 	    take_text(r, INPUT, &r->wait->input) &&
@@ -445,7 +445,7 @@ read_bash(struct reading *r)
 		    "task_output");
 	if (runs)
 		return read_command(r, background);
-	r->wait->action = ends ? WAIT_KILL : WAIT_LOOK;
+	r->wait->action = ends ? WANT_KILL : WANT_LOOK;
 	r->wait->only_new = ends;
 	r->wait->by_pid = true;
 	return take_handle(r, pid, is_given(r, TASK_ID) ? TASK_ID : pid);
@@ -457,13 +457,13 @@ read_task(struct reading *r)
 	bool listed = !is_given(r, TASK_ID);
 
 	/* Where many clients share the server ids are secrets (H6). */
-	if (listed && r->reader->shared)
+	if (listed && r->caller->shared)
 		return must_have(r, TASK_ID);
 	if (listed && (is_given(r, UNTIL) || is_given(r, NEW)))
 		return refuse_call(r, is_given(r, UNTIL) ? "until" : "new",
 		    " counts only with task_id; without it all tasks are "
 		    "listed, with wait as soon as one has ended");
-	r->wait->action = listed ? WAIT_LIST : WAIT_LOOK;
+	r->wait->action = listed ? WANT_LIST : WANT_LOOK;
 	r->wait->only_new = json_true(r->given[NEW]);
 	return (listed || take_handle(r, TASK_ID, TASK_ID)) && take_wait(r, 0);
 }
@@ -474,7 +474,7 @@ read_edit(struct reading *r)
 	struct job *job = *r->job = job_new(r->options);
 	struct edit *e = mem_get(sizeof(*e));
 
-	job->run = edit_run;
+	job->do_work = edit_run;
 	job->work = e;
 	job->free_work = edit_free;
 	e->makes = !is_given(r, OLD);
@@ -530,7 +530,7 @@ put_fences(struct buf *b, const struct options *o, size_t begin)
 }
 
 static void
-describe_bash(struct buf *b, const struct options *o, const struct reader *r)
+describe_bash(struct buf *b, const struct options *o, const struct caller *r)
 {
 	buf_add(b, "Give exactly one of command, input, check_pid, kill_pid. ",
 	    r->shared
@@ -624,7 +624,7 @@ put_schema(struct buf *b, int tool)
 }
 
 void
-tools_list(struct buf *b, const struct options *o, const struct reader *r)
+tools_list(struct buf *b, const struct options *o, const struct caller *r)
 {
 	const struct tool *t;
 	const char *before = "[";
@@ -698,11 +698,11 @@ tools_find(const struct options *o, struct json name, struct buf *unknown)
 
 bool
 tools_read(const struct tool *tool, const struct options *o,
-           const struct reader *reader, struct json members, struct job **job,
-           struct waiting *wait, struct buf *refusal)
+           const struct caller *caller, struct json members, struct job **job,
+           struct want *wait, struct buf *refusal)
 {
 	struct reading r = { .tools = tools, .tool = (int)(tool - tools),
-	    .options = o, .reader = reader, .job = job, .wait = wait,
+	    .options = o, .caller = caller, .job = job, .wait = wait,
 	    .refusal = refusal };
 	int i;
 

@@ -20,19 +20,19 @@ struct tool {
 	const char *description;
 	/* Appends what of its description depends on these; or NULL. */
 	void (*describe)(struct buf *, const struct options *,
-	    const struct reader *);
+	    const struct caller *);
 	const char *alone;     /* what a client with its own session gets too */
 	const char *required;  /* arguments, as a member; or "" */
 	const char *schema, *more;  /* of its results */
 	bool destroys;         /* an annotation */
 	bool (*read)(struct reading *);
 	/* Appends the members of the result of a job that was not refused. */
-	void (*put)(struct buf *, const struct reader *, struct session *,
-	    struct job *, const struct waiting *, int64_t now);
+	void (*put)(struct buf *, const struct caller *, struct session *,
+	    struct job *, const struct want *, int64_t now);
 };
 
 /* The tools as a JSON array, for tools/list */
-void tools_list(struct buf *, const struct options *, const struct reader *);
+void tools_list(struct buf *, const struct options *, const struct caller *);
 /* What the server is for, as a member (P11): at most 500 characters */
 void tools_instructions(struct buf *, const struct options *);
 
@@ -41,10 +41,10 @@ void tools_instructions(struct buf *, const struct options *);
 const struct tool *tools_find(const struct options *, struct json name,
                               struct buf *unknown);
 /* Reads the arguments of a call (an object, or JSON_NONE) into the wait, and
- * into *job what is to be run: NULL, where wait->action is not WAIT_RUN. False:
+ * into *job what is to be run: NULL, where wait->action is not WANT_RUN. False:
  * they are refused, and `refusal` says why. The caller frees both anyway. */
 bool tools_read(const struct tool *, const struct options *,
-                const struct reader *, struct json arguments,
-                struct job **job, struct waiting *, struct buf *refusal);
+                const struct caller *, struct json arguments,
+                struct job **job, struct want *, struct buf *refusal);
 
 #endif

@@ -30,13 +30,13 @@ struct peer {
 	bool authenticated;      /* a request of it was authorized */
 	bool cors;               /* this request's origin may read the answer */
 	const char *session_id;  /* of the session that it opens; or NULL */
-	struct calls *client;    /* that has its open call; or NULL */
+	struct client *client;    /* that has its open call; or NULL */
 };
 
 /* One Mcp-Session-Id */
 struct http_session {
 	struct http_session *next;
-	struct calls *client;
+	struct client *client;
 	char id[2 * SESSION_BYTES + 1];
 	int64_t used;            /* ms; when a request was last in flight */
 	bool ended;              /* it is closing; its id is no longer known */
@@ -44,7 +44,7 @@ struct http_session {
 
 struct http {
 	const struct options *options;
-	struct calls *anyone;            /* the modern requests' */
+	struct client *shared;            /* the modern requests' */
 	struct http_session *sessions;
 	struct peer *peers;              /* in the order they came */
 	struct buf origin;               /* http://ADDRESS:PORT */
@@ -134,7 +134,7 @@ http_send(void *transport, void *to, enum rpc_kind kind, int error,
 		return c->state == CONNECTION_STREAM &&
 		    connection_event(c, message, kind == RPC_PROGRESS);
 	if (c->state != CONNECTION_STREAM)
-		respond(p, status_of(kind, error, p->client == h->anyone),
+		respond(p, status_of(kind, error, p->client == h->shared),
 		    message->data, message->len);
 	else if (connection_event(c, message, false))
 		connection_end_stream(c);
@@ -184,13 +184,13 @@ review_sessions(struct http *h)
 	}
 }
 
-static struct calls *
+static struct client *
 refuse_message(struct http *h, struct peer *p, const struct rpc_message *m,
                int status, int code, const char *text)
 {
 	struct buf b = { NULL, 0, 0 };
 
-	mcp_error(h->anyone, &b, m, code, text);
+	mcp_error(h->shared, &b, m, code, text);
 	http_answer(p, status, buf_text(&b));
 	buf_free(&b);
 	return NULL;
@@ -224,7 +224,7 @@ header_says(const char *value, struct json string)
 	    json_is(string, text) && strlen(text) == (size_t)(end - text);
 }
 
-static struct calls *
+static struct client *
 route_modern(struct http *h, struct peer *p, const struct rpc_message *m)
 {
 	const char *const *field = p->connection.request.field;
@@ -238,7 +238,7 @@ route_modern(struct http *h, struct peer *p, const struct rpc_message *m)
 	if (rpc_is_response(m))
 		return refuse_message(h, p, m, 400, JSONRPC_INVALID_REQUEST,
 		    "Not a request");
-	/* If it lacks one of these, `anyone` says so. */
+	/* If it lacks one of these, `shared` says so. */
 	if (rpc_is_request(m) && m->version.text != NULL &&
 	    (!header_says(field[FIELD_MCP_VERSION], m->version) ||
 	    !header_says(field[FIELD_MCP_METHOD], m->method) ||
@@ -247,7 +247,7 @@ route_modern(struct http *h, struct peer *p, const struct rpc_message *m)
 		return refuse_message(h, p, m, 400, HEADER_MISMATCH,
 		    "MCP-Protocol-Version, Mcp-Method and Mcp-Name have to be "
 		    "what _meta, method and params.name say");
-	return h->anyone;
+	return h->shared;
 }
 
 /* Each of these two returns NULL if it has answered the request. */
@@ -299,14 +299,14 @@ open_session(struct http *h, struct peer *p, const struct rpc_message *m)
 /* The client that a message is for; NULL: it has been answered. A version in
  * _meta makes it modern, and so does one in the header, except for initialize;
  * server/discover is of that era alone. */
-static struct calls *
+static struct client *
 route(struct http *h, struct peer *p, const struct rpc_message *m)
 {
 	const char *const *field = p->connection.request.field;
 	const char *version = field[FIELD_MCP_VERSION];
 	bool named = field[FIELD_MCP_SESSION] != NULL;
 	bool first = rpc_is_request(m) && json_is(m->method, "initialize");
-	struct calls *to = h->anyone;
+	struct client *to = h->shared;
 	struct http_session *s;
 
 	if (m->version.text != NULL ||
@@ -403,7 +403,7 @@ shows_token(const struct http *h, const struct request *r)
 static bool
 answer_health(const struct http *h, struct peer *p)
 {
-	int tasks = mcp_tasks(h->anyone), sessions = 0;
+	int tasks = mcp_tasks(h->shared), sessions = 0;
 	const struct http_session *s;
 	struct buf b = { NULL, 0, 0 };
 
@@ -529,7 +529,7 @@ free_peers(struct http *h)
 		}
 		*at = p->next;
 		if (p->client != NULL)
-			calls_forget(p->client, p, p->client == h->anyone,
+			calls_forget(p->client, p, p->client == h->shared,
 			    h->now);
 		connection_free(&p->connection);
 		free(p);
@@ -586,7 +586,7 @@ http_free(struct http *h)
 		mcp_free(s->client);
 		free(s);
 	}
-	mcp_free(h->anyone);
+	mcp_free(h->shared);
 	buf_free(&h->origin);
 	fd_close(&h->listener);
 	free(h);
@@ -600,14 +600,14 @@ http_open(const struct options *options)
 	int error, port = options->port;
 
 	h->options = options;
-	h->anyone = mcp_open(options, MCP_HTTP_STATELESS, http_send, h);
+	h->shared = mcp_open(options, MCP_HTTP_SHARED, http_send, h);
 	h->leave_by = NEVER;
 	h->started = clock_now();
 	h->listener = connection_listen(options->address, &port);
 	buf_add(&h->origin, v6 ? "http://[" : "http://", options->address,
 	    v6 ? "]:" : ":", NUM(port));
 	buf_text(&h->origin);
-	if (h->listener >= 0 && h->anyone != NULL)
+	if (h->listener >= 0 && h->shared != NULL)
 		return h;
 	error = errno;
 	http_free(h);
@@ -634,7 +634,7 @@ http_poll_add(struct http *h, struct loop *loop)
 	loop_until(loop, h->leave_by);
 	for (p = h->peers; p != NULL; p = p->next)
 		connection_poll_add(&p->connection, loop);
-	mcp_poll_add(h->anyone, SIZE_MAX, loop);
+	mcp_poll_add(h->shared, SIZE_MAX, loop);
 	for (s = h->sessions; s != NULL; s = s->next) {
 		mcp_poll_add(s->client, SIZE_MAX, loop);
 		if (!s->ended)
@@ -651,7 +651,7 @@ http_dispatch(struct http *h, const struct loop *loop)
 	h->now = loop->now;
 	if (loop->end) {
 		fd_close(&h->listener);
-		mcp_close(h->anyone, h->now);
+		mcp_close(h->shared, h->now);
 	}
 	for (p = h->peers; p != NULL; p = p->next) {
 		if (loop->end)
@@ -660,12 +660,12 @@ http_dispatch(struct http *h, const struct loop *loop)
 		take_requests(h, p);
 		/* A legacy call goes on, and is answered: perhaps the peer has
 		 * closed only its sending side (H7). */
-		if (p->connection.ended && p->client == h->anyone)
+		if (p->connection.ended && p->client == h->shared)
 			connection_lose(&p->connection);
 	}
 	if (loop_events(loop, h->in_poll))
 		accept_peer(h);
-	mcp_dispatch(h->anyone, SIZE_MAX, loop);
+	mcp_dispatch(h->shared, SIZE_MAX, loop);
 	for (s = h->sessions; s != NULL; s = s->next) {
 		if (loop->end)
 			end_session(h, s);
@@ -680,7 +680,7 @@ http_dispatch(struct http *h, const struct loop *loop)
 	review_sessions(h);
 	if (h->listener >= 0)
 		return TRANSPORT_SERVES;
-	if (h->sessions != NULL || !mcp_closed(h->anyone))
+	if (h->sessions != NULL || !mcp_closed(h->shared))
 		return TRANSPORT_ENDS;
 	if (h->leave_by == NEVER)
 		h->leave_by = h->now + QUEUE_END_WAIT;

@@ -672,7 +672,7 @@ run(const uint8_t *p, size_t n, size_t most, uint32_t seed, bool terminal,
 		     lines_in(b.data, b.len) <= (size_t)fit.lines);
 		b.len = 0;
 		output_show(o, &look, most_shown, "x", &b);
-		output_look(o, &look);
+		output_skip(o, &look);
 		check_text(&b);
 		b.len = 0;
 	}
