@@ -8,8 +8,6 @@
 /* Larger ones count as this: it is above all limits, and two can be added. */
 #define INT_LIMIT INT64_C(1000000000000000000)
 
-static const struct json none;
-
 /* Writes the character at d, RFC 3629, section 3; returns its length. */
 static size_t
 utf8_write(char *d, long code)
@@ -115,15 +113,13 @@ check_digits(const char *s, const char *end)
 static const char *
 check_number(const char *s, const char *end)
 {
-	if (s < end && *s == '-')
-		s++;
+	s += *s == '-';
 	s = s < end && *s == '0' ? s + 1 : check_digits(s, end);
 	if (s != NULL && s < end && *s == '.')
 		s = check_digits(s + 1, end);
 	if (s != NULL && s < end && (*s == 'e' || *s == 'E')) {
 		s++;
-		if (s < end && (*s == '+' || *s == '-'))
-			s++;
+		s += s < end && (*s == '+' || *s == '-');
 		s = check_digits(s, end);
 	}
 	return s;
@@ -202,7 +198,7 @@ json_check(const char *text, size_t len)
 
 	text = check_value(value.text, end, 0);
 	if (text == NULL || skip_space(text, end) < end)
-		return none;
+		return (struct json){ NULL, 0 };
 	value.len = (size_t)(text - value.text);
 	return value;
 }
@@ -212,16 +208,16 @@ json_check(const char *text, size_t len)
 enum json_type
 json_type(struct json j)
 {
-	static const char types[] = {
-		['n'] = JSON_NULL, ['t'] = JSON_BOOL, ['f'] = JSON_BOOL,
-		['"'] = JSON_STRING, ['['] = JSON_ARRAY, ['{'] = JSON_OBJECT
-	};
-
 	/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
-	if (j.text == NULL)
-		return JSON_NONE;
-	return types[(int)*j.text] == 0 ? JSON_NUMBER
-	    : (enum json_type)types[(int)*j.text];
+	switch (j.text != NULL ? *j.text : '\0') {
+	case '\0': return JSON_NONE;
+	case 'n': return JSON_NULL;
+	case 't': case 'f': return JSON_BOOL;
+	case '"': return JSON_STRING;
+	case '[': return JSON_ARRAY;
+	case '{': return JSON_OBJECT;
+	default: return JSON_NUMBER;
+	}
 }
 
 bool
@@ -297,8 +293,7 @@ json_members(struct json object, const char *const names[],
 	size_t at = 0;
 	int i;
 
-	for (i = 0; i < n; i++)
-		found[i] = none;
+	memset(found, 0, (size_t)n * sizeof(*found));
 	while (json_type(object) == JSON_OBJECT &&
 	    json_next(object, &at, &name, &value)) {
 		for (i = 0; i < n; i++) {
@@ -321,13 +316,12 @@ bool
 json_equal(struct json a, struct json b)
 {
 	struct buf d = { NULL, 0, 0 }, e = d;
-	bool strings = json_decode(a, &d) && json_decode(b, &e) &&
-	    json_type(a) == JSON_STRING && json_type(b) == JSON_STRING;
-	bool same = strings ? d.len == e.len &&
-	    (d.len == 0 || memcmp(d.data, e.data, d.len) == 0)
-	    : a.text != NULL && a.len == b.len &&
+	bool same = a.text != NULL && a.len == b.len &&
 	    memcmp(a.text, b.text, a.len) == 0;
 
+	if (!same && json_decode(a, &d) && json_decode(b, &e))
+		same = d.len > 0 && d.len == e.len &&
+		    memcmp(d.data, e.data, d.len) == 0;
 	buf_free(&d);
 	buf_free(&e);
 	return same;
