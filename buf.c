@@ -172,12 +172,8 @@ buf_end_line(struct buf *b)
 void
 buf_shrink(struct buf *b)
 {
-	char *data = b->len > 0 ? realloc(b->data, b->len) : NULL;
-
-	if (data != NULL) {
-		b->data = data;
-		b->cap = b->len;
-	}
+	b->cap = b->len + 1;  /* realloc() may not be asked for nothing. */
+	b->data = mem_resize(b->data, b->cap);
 }
 
 void

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -53,7 +52,6 @@ loop_begin(struct loop *loop)
 void
 loop_wait(struct loop *loop)
 {
-	struct timespec pause = { 0, 10 * 1000000 };
 	int64_t left = 0;
 	int i;
 
@@ -66,7 +64,7 @@ loop_wait(struct loop *loop)
 	    : INT_MAX) < 0 && poll(loop->set, (nfds_t)loop->count, 0) < 0) {
 		/* The kernel has no memory for it (E7). All that is waited for
 		 * is tried, since no descriptor blocks; but not at once. */
-		nanosleep(&pause, NULL);
+		poll(NULL, 0, 10);
 		for (i = 0; i < loop->count; i++)
 			loop->set[i].revents = loop->set[i].events;
 	}

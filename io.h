@@ -2,14 +2,12 @@
 #define IO_H
 
 /* The poll set, the clock, descriptors, and bytes for a slow reader. Each turn
- * a room says in x_poll_add() what it waits for, and does in x_dispatch() what
- * has become possible. */
+ * x_poll_add() says what a room waits for, x_dispatch() does what it can. */
 
 #include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 #include "buf.h"
 
 #define NEVER INT64_MAX  /* a deadline that does not come */
@@ -29,8 +27,7 @@ void clock_date(struct buf *);  /* RFC 3339: 2026-01-31T23:59:59.123Z */
 
 void loop_begin(struct loop *);  /* a new turn: nothing is waited for */
 void loop_wait(struct loop *);   /* the one place where boris blocks */
-/* The descriptor's index in this turn's set, for loop_events(); -1: fd is below
- * 0, and nothing is watched. */
+/* Its index in this turn's set, for loop_events(); -1: fd is below 0. */
 int loop_add(struct loop *, int fd, short events);
 short loop_events(const struct loop *, int index);  /* revents; 0 for -1 */
 void loop_until(struct loop *, int64_t deadline);  /* wait no longer */
