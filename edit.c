@@ -48,8 +48,6 @@ struct change {
 	struct buf was, will;
 };
 
-/* -- Texts -------------------------------------------------------------- */
-
 static int64_t
 newlines(const char *p, size_t n)
 {
@@ -154,8 +152,7 @@ replace_all(struct change *c, const struct buf *old, bool spaced)
 }
 
 /* The same, but if the first line ends in CRLF, LF in `old` and `new` stands
- * for that; `old` is then tried as it is (X2). *spaced: `old` stands there only
- * but for white space (X4). */
+ * for that; `old` is then tried as it is (X2), and as *spaced (X4). */
 static bool
 replace_lines(struct change *c, bool *spaced)
 {
@@ -186,8 +183,6 @@ replace_lines(struct change *c, bool *spaced)
 	e->old.len = n;
 	return replace_all(c, &e->old, true);
 }
-
-/* -- The file ----------------------------------------------------------- */
 
 /* Reads what was opened, to its end: files of the kernel's have no size. */
 static bool
@@ -256,8 +251,7 @@ open_file(struct change *c)
 	    read_file(c);
 }
 
-/* Has its name still the file that was read, as it was read; or none, if there
- * was none? */
+/* Has its name still the file that was read, as it was; or still none? */
 static bool
 is_unchanged(const struct change *c)
 {
@@ -336,8 +330,7 @@ carry_over(const struct change *c, int fd)
 }
 
 /* Writes it to a new file, which takes the name when it is whole; the guard
- * removes it if boris is killed before. errno is EPERM if it can't be made as
- * the old one is. */
+ * removes it if boris is killed before. EPERM: it can't be as the old is. */
 static enum edit_outcome
 write_beside(const struct change *c, const struct job *job)
 {

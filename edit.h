@@ -24,8 +24,7 @@ enum edit_outcome {
 
 /* What is asked for, and what has come of it: a job's work. Zeroed: nothing. */
 struct edit {
-	char *path;         /* as given; afterwards absolute, if the file was
-	                     * there without a link */
+	char *path;         /* as given; then absolute, without links */
 	bool makes;         /* a file of `new`; there is no `old` */
 	bool all;           /* all places, not the only one */
 	struct buf old, new;  /* changed by edit_run() */
