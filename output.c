@@ -8,10 +8,9 @@
 
 /* output_write() saves the bytes raw, takes out escape sequences and control
  * characters, and appends the rest to `text`. Of a long stream that holds the
- * head and, right behind it, the end with the current row; what was between
- * them has been dropped. A row is what CR, backspace and erasing can reach: a
- * line, or what a terminal would show of a longer one in its last row.
- * Positions are in bytes. */
+ * head and, right behind it, the end with the current row. A row is what CR,
+ * backspace and erasing can reach: a line, or what a terminal would show of a
+ * longer one in its last row. Positions are in bytes. */
 
 enum {
 	COLUMNS = 8000,       /* in a row (O1), */
@@ -197,8 +196,7 @@ cut_choose(const struct output *o, enum truncate how,
 /* -- The text ---------------------------------------------------------- */
 
 /* Makes room for ROW_BYTES more. The head takes rows that have ended: until it
- * is full, what is behind it is no longer than a row, as is the current row,
- * which stays whole. */
+ * is full, only a row is behind it. The current one is no longer, and stays. */
 static void
 text_make_room(struct output *o)
 {
@@ -683,8 +681,7 @@ show_notice(const struct output *o, const struct cut *cut,
 	buf_putc(b, ']');
 }
 
-/* The truncation line stands between start and end, or behind an end that
- * stands alone. */
+/* The truncation line stands between start and end, or behind a lone end. */
 struct output_view
 output_show(struct output *o, const struct output_cursor *c,
             const struct output_bounds *most, const char *name, struct buf *b)

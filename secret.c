@@ -1,11 +1,9 @@
-#define _POSIX_C_SOURCE 200809L
 #define _XOPEN_SOURCE 700
 #define _DARWIN_C_SOURCE  /* O_NOFOLLOW on macOS */
 
 #include "secret.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -211,8 +209,7 @@ interrupted(int sig)
 
 /* A line from stdin, which a terminal does not show. A signal can end only the
  * wait for it, so that the terminal is as it was however that ends. Its length
- * with its newline, which the last line of a file may lack; 0: there is
- * none. */
+ * with its newline, which a file's last line may lack; 0: there is none. */
 static size_t
 read_secret(char *line)
 {
