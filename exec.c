@@ -1,13 +1,12 @@
-#define _POSIX_C_SOURCE 200809L
 #define _XOPEN_SOURCE 700  /* getrlimit; SIGTRAP on FreeBSD */
 
 #include "exec.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "guard.h"
@@ -27,8 +26,7 @@ enum {
 	READ_SIZE = 64 << 10,
 	ARGUMENTS = 512,        /* more than there are pieces of 16 MiB */
 	DIR_LIMIT = 16 << 10,   /* bytes a directory's name may have */
-	DIR_FD = 250,           /* a bash's descriptor for it (D2) */
-	HIGHEST = 252           /* descriptor that a shell is given */
+	INHERITED = 250         /* a shell's first of three descriptors (D2) */
 };
 
 /* 0, or -1 with errno. The directory's is non-blocking at both ends: if it is
@@ -38,13 +36,10 @@ open_pipes(struct exec *x, int theirs[])
 {
 	int i, end[2], ours;
 
-	x->no_terminal = x->terminal && terminal_open(end) < 0;
+	x->no_terminal = x->terminal &&
+	    terminal_open(&x->fd[EXEC_OUT], &x->fd[EXEC_SLAVE]) < 0;
 	if (x->no_terminal)
 		return -1;
-	if (x->terminal) {
-		x->fd[EXEC_OUT] = end[0];
-		x->fd[EXEC_SLAVE] = end[1];
-	}
 	for (i = x->terminal ? EXEC_DIR : EXEC_IN; i < EXEC_PIPES; i++) {
 		if ((i == EXEC_IN && !x->has_input) ||
 		    (i == EXEC_DIR && x->script.fd < 0))
@@ -58,17 +53,17 @@ open_pipes(struct exec *x, int theirs[])
 	return 0;
 }
 
-/* The shell also inherits the reading ends of its two output pipes, so that a
- * last message after boris's end causes no SIGPIPE (L1). They get high numbers
- * that nobody uses, unless boris has one as high, which dup2() could overwrite
- * before it is copied. 0, or -1 with errno. */
+/* The shell also inherits the reading ends of its two output pipes, behind the
+ * descriptor for its directory, so that a last message after boris's end causes
+ * no SIGPIPE (L1); but not if one of boris's is as high, which dup2() could
+ * overwrite before it is copied. 0, or -1 with errno. */
 static int
 start_shell(struct exec *x, const struct options *o, const char *dir,
-            const int theirs[], int highest)
+            const int theirs[], int first)
 {
 	char *argv[ARGUMENTS] = { (char *)o->shell }, *p = x->script.args.data;
 	char *end = p + x->script.args.len, **env = o->env[x->env];
-	int fds[2 * (3 + 2 + 1) + 1], *fd = fds, i, low, status;
+	int fds[2 * (3 + 2 + 1) + 1], *fd = fds, i, status;
 	struct buf pwd = { NULL, 0, 0 };
 
 	for (i = 1; p < end; p += strlen(p) + 1)
@@ -78,12 +73,11 @@ start_shell(struct exec *x, const struct options *o, const char *dir,
 		    : theirs[i] >= 0 ? theirs[i] : o->no_input;
 		*fd++ = i;
 	}
-	low = x->terminal ? 0 : highest - 2;
-	for (i = EXEC_OUT; i <= EXEC_ERR && x->fd[EXEC_OUT] < low &&
-	    x->fd[EXEC_ERR] < low && theirs[EXEC_DIR] < low; i++, highest--) {
-		highest -= highest == x->script.fd;
+	for (i = EXEC_OUT; i <= EXEC_ERR && !x->terminal &&
+	    x->fd[EXEC_OUT] < first && x->fd[EXEC_ERR] < first &&
+	    theirs[EXEC_DIR] < first; i++) {
 		*fd++ = x->fd[i];
-		*fd++ = highest;
+		*fd++ = first + i;
 	}
 	if (theirs[EXEC_DIR] >= 0) {
 		*fd++ = theirs[EXEC_DIR];
@@ -134,23 +128,22 @@ exec_start(struct exec_list *list, struct exec *x, const struct options *o,
 	int theirs[EXEC_PIPES], i, error, status = -1;
 	struct rlimit limit;
 
-	if (list->highest == 0)
-		list->highest = getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
-		    limit.rlim_cur <= HIGHEST ? (int)limit.rlim_cur - 1
-		    : HIGHEST;
+	if (list->inherited == 0)
+		list->inherited = getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+		    limit.rlim_cur < INHERITED + 3 ? (int)limit.rlim_cur - 3
+		    : INHERITED;
 	list->guard = x->guard = o->guard;
 	for (i = 0; i < EXEC_PIPES; i++)
 		x->fd[i] = x->poll[i] = theirs[i] = -1;
 	errno = ENOMEM;
 	if (script_write(&x->script, o->shell, &x->text, x->tells_dir,
-	    list->highest < DIR_FD ? list->highest : DIR_FD) &&
-	    queue_put(&x->unread, &x->input) &&
+	    list->inherited) && queue_put(&x->unread, &x->input) &&
 	    (x->group = guard_group(o->guard)) != NULL &&
 	    open_pipes(x, theirs) == 0) {
 		x->group->started = now;
 		x->group->follow_up = x->terminal ? SIGHUP
 		    : x->script.fd >= 0 ? SIGTERM : 0;
-		status = start_shell(x, o, dir, theirs, list->highest);
+		status = start_shell(x, o, dir, theirs, list->inherited);
 	}
 	error = errno;
 	for (i = 0; i < EXEC_PIPES; i++)
@@ -243,9 +236,7 @@ read_rest(struct exec *x, ssize_t most, int64_t now)
 	}
 }
 
-/* -- The states -------------------------------------------------------- */
-
-/* What leads from one to the next, when what is said here is found or is over:
+/* What leads from one state to the next, when that is found or is over:
  *
  *	RUNNING     its shell has ended                   LEAVING
  *	LEAVING     nothing of it lives                   GONE
@@ -298,7 +289,6 @@ see_end(struct exec *x, int64_t now)
 static void
 end_command(struct exec *x, int64_t now)
 {
-	const char *dir = NULL, *codes = "";
 	char text[DIR_LIMIT];
 	ssize_t n = 0;
 
@@ -309,11 +299,8 @@ end_command(struct exec *x, int64_t now)
 	if (x->fd[EXEC_DIR] >= 0)
 		n = read(x->fd[EXEC_DIR], text, sizeof(text));
 	if (n > 0)
-		dir = script_told(&x->script, text, (size_t)n, &codes);
-	if (dir != NULL)
-		x->dir = mem_copy(dir);
-	if (*codes != '\0' && x->status == 0)
-		x->pipeline = mem_copy(codes);
+		script_told(&x->script, text, (size_t)n, x->status, &x->dir,
+		    &x->pipeline);
 	x->sink[EXEC_OUT] = x->sink[EXEC_ERR] = NULL;
 	close_pipes(x, x->terminal);
 	x->ended = true;
@@ -346,7 +333,7 @@ move_on(struct exec *x, bool polled, int64_t now)
 			x->status = 128 + SIGKILL;
 		end_command(x, now);
 		if (x->shell_ended)
-			proc_reap(x->pid);
+			waitpid(x->pid, NULL, 0);
 		x->orphans = false;
 		g->id = 0;
 		x->group = NULL;
@@ -457,7 +444,7 @@ const char *
 exec_signal(const struct exec *x)
 {
 #define NAME(sig) [sig] = #sig
-	static const char *const names[] = {
+	static const char names[][10] = {
 		NAME(SIGHUP), NAME(SIGINT), NAME(SIGQUIT), NAME(SIGILL),
 		NAME(SIGTRAP), NAME(SIGABRT), NAME(SIGBUS), NAME(SIGFPE),
 		NAME(SIGKILL), NAME(SIGUSR1), NAME(SIGSEGV), NAME(SIGUSR2),
@@ -466,36 +453,32 @@ exec_signal(const struct exec *x)
 	};
 	size_t sig = (size_t)x->status - 128;
 
-	return sig < sizeof(names) / sizeof(names[0]) ? names[sig] : NULL;
+	return sig < sizeof(names) / sizeof(names[0]) && *names[sig] != '\0'
+	    ? names[sig] : NULL;
 }
-
-/* -- The terminal ------------------------------------------------------ */
 
 int
 exec_type(struct exec *x, const struct buf *text, int64_t now, bool *echoed)
 {
+	enum terminal_mode mode = terminal_mode(x->fd[EXEC_OUT]);
 	size_t line = x->line, i;
-	bool lines, shows;
 
-	if (!x->terminal || !terminal_mode(x->fd[EXEC_OUT], &lines, &shows)) {
-		errno = x->terminal ? EPIPE : ENOTTY;
-		return -1;
-	}
 	/* Enter and end of file send a line, however the terminal is set. */
 	for (i = 0; i < text->len && line <= LINE_TYPED_MOST; i++)
-		line = lines && memchr("\n\r\004", text->data[i], 3) == NULL
+		line = mode != TERMINAL_KEYS &&
+		    memchr("\n\r\004", text->data[i], 3) == NULL
 		    ? line + 1 : 0;
-	errno = line > LINE_TYPED_MOST ? E2BIG : ENOBUFS;
-	if (line > LINE_TYPED_MOST ||
-	    queue_unwritten(&x->unread) + text->len > TYPED_MOST)
+	errno = !x->terminal ? ENOTTY
+	    : mode == TERMINAL_CLOSED ? EPIPE
+	    : line > LINE_TYPED_MOST ? E2BIG
+	    : queue_unwritten(&x->unread) + text->len > TYPED_MOST ? ENOBUFS
+	    : !buf_reserve(&x->unread.bytes, text->len) ? ENOMEM : 0;
+	if (errno != 0)
 		return -1;
 	/* A program that reads single keys mostly prints them itself. */
-	*echoed = !lines || shows;
+	*echoed = mode != TERMINAL_UNSEEN;
 	if (text->len == 0)
 		return 0;
-	errno = ENOMEM;
-	if (!buf_reserve(&x->unread.bytes, text->len))
-		return -1;
 	buf_put(&x->unread.bytes, text->data, text->len);
 	x->line = line;
 	x->typed = now;
@@ -507,19 +490,14 @@ exec_type(struct exec *x, const struct buf *text, int64_t now, bool *echoed)
 bool
 exec_reads_keys(const struct exec *x)
 {
-	bool lines, shows;
-
-	return x->terminal && terminal_mode(x->fd[EXEC_OUT], &lines, &shows) &&
-	    !lines;
+	return terminal_mode(x->fd[EXEC_OUT]) == TERMINAL_KEYS;
 }
 
 int
 exec_type_unseen(struct exec *x, const char *line, size_t n, int64_t now)
 {
-	bool lines, shows;
-
-	if (!terminal_mode(x->fd[EXEC_OUT], &lines, &shows) || !lines ||
-	    shows || write(x->fd[EXEC_OUT], line, n) != (ssize_t)n)
+	if (terminal_mode(x->fd[EXEC_OUT]) != TERMINAL_UNSEEN ||
+	    write(x->fd[EXEC_OUT], line, n) != (ssize_t)n)
 		return -1;
 	x->line = 0;
 	x->typed = now;
@@ -533,14 +511,13 @@ struct exec_prompt
 exec_prompts(struct exec *x, enum exec_look look, int64_t now)
 {
 	struct exec_prompt p = { TERMINAL_BUSY, false, true, x->typed, NEVER };
-	bool lines, shows;
+	enum terminal_mode mode = x->terminal
+	    ? terminal_mode(x->fd[EXEC_OUT]) : TERMINAL_CLOSED;
 
 	if (x->printed > x->typed)
 		p.since = x->printed;
-	if (!x->terminal || !terminal_mode(x->fd[EXEC_OUT], &lines, &shows))
-		return p;
-	p.secret = lines && !shows;
-	if (queue_unwritten(&x->unread) > 0)
+	p.secret = mode == TERMINAL_CLOSED || mode == TERMINAL_UNSEEN;
+	if (mode == TERMINAL_CLOSED || queue_unwritten(&x->unread) > 0)
 		return p;
 	if (now < p.since + CERTAIN)
 		p.again = p.since + CERTAIN;
@@ -561,7 +538,7 @@ exec_prompts(struct exec *x, enum exec_look look, int64_t now)
 	if (p.state != TERMINAL_MAY_PROMPT)
 		return p;
 	if (x->printed == 0 || now < x->printed + SILENCE ||
-	    (lines && shows && !output_within_line(x->sink[EXEC_OUT])))
+	    (mode == TERMINAL_LINES && !output_within_line(x->sink[EXEC_OUT])))
 		p.state = TERMINAL_BUSY;
 	return p;
 }

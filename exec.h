@@ -75,7 +75,7 @@ struct exec {
 struct exec_list {  /* of one session's commands; zeroed: none yet */
 	struct exec *first;
 	struct guard *guard;  /* of all of them */
-	int highest;          /* descriptor that their shells may have */
+	int inherited;        /* the first of their shells' high descriptors */
 };
 
 /* Starts it in that directory, absolute; its output goes to `out` and `err`

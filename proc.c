@@ -54,8 +54,7 @@ proc_prepare(bool visible)
 
 	/* Who started boris may have set it, and left children to reap. */
 	prctl(PR_SET_CHILD_SUBREAPER, (long)!visible, 0L, 0L, 0L);
-	/* Those that a C library keeps for itself sigaction() does not reach.
-	 * All zero is the default. */
+	/* sigaction() can't reach those of a C library. Zero is SIG_DFL. */
 	for (sig = 32; sig < 35; sig++)
 		syscall(SYS_rt_sigaction, sig, zero, NULL, _NSIG / 8);
 #else
@@ -88,8 +87,8 @@ proc_pipe(int end[2], int ours)
 #else
 	if (pipe(end) < 0)
 		return -1;
-	fcntl(end[0], F_SETFD, FD_CLOEXEC);
-	fcntl(end[1], F_SETFD, FD_CLOEXEC);
+	fd_cloexec(end[0]);
+	fd_cloexec(end[1]);
 #endif
 	if (ours != 1)
 		fcntl(end[0], F_SETFL, O_NONBLOCK);
@@ -121,12 +120,6 @@ proc_close_from(int lowest)
 #endif
 	for (; lowest < 1024; lowest++)
 		close(lowest);
-}
-
-void
-proc_reap(pid_t pid)
-{
-	waitpid(pid, NULL, 0);
 }
 
 /* None is handled, none blocked. */
@@ -216,7 +209,6 @@ proc_start(struct proc_group *g, char *const argv[], char *const env[],
 	 * back again: it must not keep a file system from being unmounted. */
 	if (chdir(dir) < 0)
 		return -1;
-	g->error = 0;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 	pid = beget(g, argv, env, fds, terminal);
@@ -224,7 +216,7 @@ proc_start(struct proc_group *g, char *const argv[], char *const env[],
 		g->error = errno;
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid > 0 && g->error != 0)
-		proc_reap(pid);
+		waitpid(pid, NULL, 0);
 	g->id = g->error == 0 ? pid : 0;
 	if (chdir("/") == 0)  /* which cannot fail */
 		errno = g->error;
@@ -348,9 +340,8 @@ send_signal(pid_t pid, int sig)
 }
 
 /* Sees all that live from before it until after, and notes them, or signals
- * those with groups of their own. (A pid is given out again after all others
- * only, so right behind getsid() no stranger has it.) False: /proc can't be
- * read. */
+ * those with groups of their own. (Right behind getsid() no stranger has a pid:
+ * it is given out again after all others only.) False: /proc can't be read. */
 static bool
 walk(struct proc_group *list, bool parent, bool signals)
 {

@@ -29,7 +29,7 @@ struct proc_group {
 	int64_t kill_at;      /* ms; when SIGKILL is; 0: nobody ends it yet */
 	bool repeats;         /* SIGTERM is sent again when its leader ends */
 	int send;             /* for proc_signal(); 0: nothing */
-	int error;            /* an errno: why its program was not begun */
+	int error;            /* errno: why its program was not begun */
 	enum proc_found found;  /* by proc_poll(): does anything of it live? */
 	bool led;             /* its leader lives */
 	bool elsewhere;       /* some of it have other groups of its session */
@@ -46,18 +46,17 @@ void proc_close_from(int lowest);  /* this descriptor and all above it */
  * where that is -1. Returns 0, or -1 with errno. */
 int proc_pipe(int end[2], int ours);
 
-/* Begins the program argv[0], an absolute name, in `dir`, as a group's leader.
- * fds: pairs of a descriptor of ours and its number there, at least those for 0
- * to 2, then -1. They are copied by dup2() in that order, so no target may be a
- * later pair's source; a failure counts only for 0 to 2. terminal:
- * descriptor 0 is to control it (I1). Returns 0; or -1 with errno, and no child
- * is left. boris's own directory is / afterwards. */
+/* Begins the program argv[0], an absolute name, in `dir`, as leader of a zeroed
+ * group. fds: pairs of a descriptor of ours and its number there, at least for
+ * 0 to 2, then -1. They are copied by dup2() in that order, so no target may be
+ * a later pair's source; a failure counts only for 0 to 2. terminal: descriptor
+ * 0 is to control it (I1). Returns 0; or -1 with errno, and no child is left.
+ * boris's own directory is / afterwards. */
 int proc_start(struct proc_group *, char *const argv[], char *const env[],
                const char *dir, const int fds[], bool terminal);
 
 /* Has that child ended? It stays a zombie. *status is as in a shell. */
 bool proc_ended(pid_t, int *status, bool *signalled);
-void proc_reap(pid_t);
 
 /* The start of a short file in /proc/PID, or in /proc if pid is 0, with a NUL
  * behind it. The number of bytes, or -1 with errno. */
@@ -71,8 +70,7 @@ bool proc_visible(void);
  * walk through /proc serves all, and no process escapes it by forking. */
 void proc_poll(struct proc_group *list, bool visible, bool parent, int64_t now);
 
-/* Begins to end a group; then each turn what is due next (E2). leaderless: its
- * leader has ended. */
+/* Begins to end a group; then what is due next (E2), `leaderless` or not. */
 void proc_stop(struct proc_group *, int64_t now);
 void proc_stop_due(struct proc_group *, bool leaderless, int64_t now);
 

@@ -70,9 +70,8 @@ script_environment(enum environment use)
 	return env;
 }
 
-/* Looks for a | that is not part of ||, for grep, and for a digit that no
- * redirection names (`exec 9>lock` is common): other shells than bash know no
- * longer descriptors. */
+/* Looks for a | that is not part of ||, for grep, and for a digit that nothing
+ * redirects (`exec 9>lock` does), since only bash knows longer descriptors. */
 static bool
 has_pipe(const struct buf *text, bool *greps, int *digit)
 {
@@ -181,31 +180,31 @@ script_clean(struct script *s, const char *shown, size_t n, struct buf *b)
 }
 
 /* The trap writes exit codes with a space behind each, an absolute name and a
- * newline. Anything else was not written by it. Of a part of a pipeline that
- * fails with SIGPIPE the cause is that the reader had ended; and grep says by 1
- * that it found nothing. */
-char *
-script_told(const struct script *s, char *told, size_t n, const char **codes)
+ * newline; all else is not from it. A part that SIGPIPE ended has outlived its
+ * reader, and grep says by 1 that it found nothing: neither is a failure. */
+void
+script_told(const struct script *s, char *told, size_t n, int status,
+            char **dir, char **codes)
 {
 	const char *p = told;
+	bool hides = false;
 	int64_t code;
 	size_t len;
 
 	if (told[n - 1] != '\n' || memchr(told, '\0', n) != NULL)
-		return NULL;
+		return;
 	told[n - 1] = '\0';
 	len = strspn(told, "0123456789 ");
 	if (told[len] != '/')
-		return NULL;
-	*codes = "";
-	if (len > 0)
-		told[len - 1] = '\0';
-	if (len == 0 || strchr(told, ' ') == NULL)
-		return told + len;
+		return;
+	*dir = mem_copy(told + len);
+	if (len == 0 || status != 0)
+		return;
+	told[len - 1] = '\0';
 	for (; *p != '\0'; p += *p == ' ') {
 		code = digits_value(p, 10, &p);
-		if (code != 0 && code != 141 && (code != 1 || !s->greps))
-			*codes = told;
+		hides |= code != 0 && code != 141 && (code != 1 || !s->greps);
 	}
-	return told + len;
+	if (hides && strchr(told, ' ') != NULL)
+		*codes = mem_copy(told);
 }

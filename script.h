@@ -34,10 +34,10 @@ void script_free(struct script *);
  * (D3); n is 0 at the end. False: not needed any more, and nothing appended. */
 bool script_clean(struct script *, const char *shown, size_t n, struct buf *);
 
-/* Changes the n > 0 bytes that the trap wrote. Returns the directory in them,
- * absolute (D2), and in *codes the exit codes of the last pipeline if its own
- * hides a failure (B7), else "". NULL: the trap has not written it. */
-char *script_told(const struct script *, char *told, size_t n,
-                  const char **codes);
+/* Changes the n > 0 bytes that the trap wrote. Sets *dir to the directory in
+ * them, absolute (D2), and *codes to the exit codes of the last pipeline if the
+ * status hides a failure (B7), both to be freed; or leaves them. */
+void script_told(const struct script *, char *told, size_t n, int status,
+                 char **dir, char **codes);
 
 #endif

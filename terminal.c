@@ -1,7 +1,6 @@
 #if defined(__linux__) && !defined(POSIX_ONLY)
 #define ON_LINUX
 #endif
-#define _POSIX_C_SOURCE 200809L
 #define _XOPEN_SOURCE 700
 
 #include "terminal.h"
@@ -43,37 +42,37 @@ open_slave(int master)
 }
 
 int
-terminal_open(int end[2])
+terminal_open(int *master, int *slave)
 {
 	struct winsize size = { 50, 200, 0, 0 };
 
-	end[1] = -1;
-	end[0] = posix_openpt(O_RDWR | O_NOCTTY);
-	if (end[0] < 0)
+	*slave = -1;
+	*master = posix_openpt(O_RDWR | O_NOCTTY);
+	if (*master < 0)
 		return -1;
-	fd_cloexec(end[0]);
-	fcntl(end[0], F_SETFL, O_NONBLOCK);
-	if (grantpt(end[0]) == 0 && unlockpt(end[0]) == 0)
-		end[1] = open_slave(end[0]);
-	if (end[1] >= 0) {
-		/* An int in musl; POWER's constant is an unsigned long. */
-		ioctl(end[1], (unsigned)TIOCSWINSZ, &size);
-		return 0;
+	fd_cloexec(*master);
+	fcntl(*master, F_SETFL, O_NONBLOCK);
+	if (grantpt(*master) == 0 && unlockpt(*master) == 0)
+		*slave = open_slave(*master);
+	if (*slave < 0) {
+		fd_close(master);
+		return -1;
 	}
-	fd_close(&end[0]);
-	return -1;
+	/* An int in musl; POWER's constant is an unsigned long. */
+	ioctl(*slave, (unsigned)TIOCSWINSZ, &size);
+	return 0;
 }
 
-bool
-terminal_mode(int master, bool *lines, bool *shows)
+enum terminal_mode
+terminal_mode(int master)
 {
 	struct termios mode;
 
 	if (tcgetattr(master, &mode) < 0)
-		return false;
-	*lines = (mode.c_lflag & ICANON) != 0;
-	*shows = (mode.c_lflag & ECHO) != 0;
-	return true;
+		return TERMINAL_CLOSED;
+	if (!(mode.c_lflag & ICANON))
+		return TERMINAL_KEYS;
+	return mode.c_lflag & ECHO ? TERMINAL_LINES : TERMINAL_UNSEEN;
 }
 
 #ifdef ON_LINUX
@@ -81,30 +80,24 @@ terminal_mode(int master, bool *lines, bool *shows)
 static bool
 waits_for_events(long number)
 {
-	static const long calls[] = {
+	switch (number) {
 #ifdef SYS_poll
-		SYS_poll, SYS_epoll_wait,
+	case SYS_poll: case SYS_epoll_wait:
 #endif
 #ifdef SYS__newselect
-		SYS__newselect,
+	case SYS__newselect:
 #elif defined(SYS_select)
-		SYS_select,
+	case SYS_select:
 #endif
 #ifdef SYS_ppoll
-		SYS_ppoll, SYS_pselect6,
+	case SYS_ppoll: case SYS_pselect6:
 #endif
 #ifdef SYS_ppoll_time64
-		SYS_ppoll_time64, SYS_pselect6_time64,
+	case SYS_ppoll_time64: case SYS_pselect6_time64:
 #endif
-		SYS_epoll_pwait
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		if (calls[i] == number)
-			return true;
+	case SYS_epoll_pwait: return true;
+	default: return false;
 	}
-	return false;
 }
 
 /* Are the system calls of that program numbered as ours: has it the same class,
@@ -153,9 +146,8 @@ thread_prompts(pid_t thread, pid_t group, dev_t terminal)
 	    ? TERMINAL_PROMPTS : TERMINAL_BUSY;
 }
 
-/* What is found of the processes of a group; or of the threads of one of them.
- * While the main thread runs, the program is at work, whatever events its other
- * threads wait for. */
+/* What is found of the processes of a group, or of the threads of one of them.
+ * While its main thread runs, that is at work, whatever its others wait for. */
 static enum terminal_prompt
 find_prompt(pid_t process, pid_t group, dev_t terminal)
 {

@@ -4,17 +4,18 @@
 /* Terminals (SPEC I): how one is opened, what becomes of what is typed, whether
  * somebody waits for that. Each is known by its master's descriptor. */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include "buf.h"
-#include "options.h"
-
 /* A terminal of 50 lines and 200 columns that no program inherits: its master,
  * non-blocking, and what programs read and write (I1). 0, or -1 with errno. */
-int terminal_open(int end[2]);
+int terminal_open(int *master, int *slave);
 
-/* Does it take lines, and show what is typed? False: it has been closed. */
-bool terminal_mode(int master, bool *lines, bool *shows);
+enum terminal_mode {
+	TERMINAL_CLOSED,
+	TERMINAL_KEYS,    /* it takes single keys: ICANON is off */
+	TERMINAL_UNSEEN,  /* it takes lines, and does not show them */
+	TERMINAL_LINES
+};
+
+enum terminal_mode terminal_mode(int master);
 
 /* Does its foreground process group wait for input, that is, ask (I3)? */
 enum terminal_prompt {
