@@ -95,8 +95,10 @@ waits_for_events(long number)
 #ifdef SYS_ppoll_time64
 	case SYS_ppoll_time64: case SYS_pselect6_time64:
 #endif
-	case SYS_epoll_pwait: return true;
-	default: return false;
+	case SYS_epoll_pwait:
+		return true;
+	default:
+		return false;
 	}
 }
 
