@@ -46,11 +46,11 @@ session_drop(struct session *s, struct job *job)
 	job_free(job);
 }
 
-/* Is it a finished task that nobody has read? */
+/* Is it a task that runs, or that nobody has read? */
 static bool
-is_unread(const struct job *job)
+is_listed(const struct job *job)
 {
-	return job->state == JOB_FINISHED && job_is_task(job) && !job->read;
+	return job_is_task(job) && !job->read;
 }
 
 static void
@@ -61,23 +61,22 @@ free_output(struct job *job)
 	job->out.text = job->err.text = NULL;
 }
 
-/* Has its command begun, and is something of it left, that runs or prints? */
-static bool
-is_alive(const struct job *job)
-{
-	return job->exec.state != EXEC_NEW &&
-	    (job->exec.state != EXEC_GONE || job->exec.open);
-}
-
 /* A finished job that nobody holds or will read loses its output; with nothing
- * left running it goes itself. */
+ * left that runs, or holds its pipes, it goes itself. */
 static void
 drop_if_done(struct session *s, struct job *job)
 {
-	if (job->state != JOB_FINISHED || job->holders > 0 || is_unread(job))
+	bool alive = job->exec.state != EXEC_NEW &&
+	    (job->exec.state != EXEC_GONE || job->exec.open);
+
+	if (job->state != JOB_FINISHED)
+		return;
+	if (!alive)
+		exec_free(&s->execs, &job->exec);
+	if (job->holders > 0 || is_listed(job))
 		return;
 	free_output(job);
-	if (!is_alive(job))
+	if (!alive)
 		session_drop(s, job);
 }
 
@@ -121,7 +120,8 @@ forget_oldest(struct session *s)
 	int unread = 0;
 
 	for (job = begun(s->first); job != NULL; job = begun(job->next)) {
-		if (!is_unread(job) || job->holders > 0)
+		if (job->state != JOB_FINISHED || !is_listed(job) ||
+		    job->holders > 0)
 			continue;
 		unread++;
 		if (oldest == NULL || job->ended < oldest->ended)
@@ -172,36 +172,23 @@ finish(struct session *s, struct job *job, int64_t now)
 	job->dir = mem_copy(s->dir);
 }
 
-/* Eight random digits that no other task of the session has had (T1); without a
- * session, where they are a secret, 32. False: there is no random number. */
-static bool
-draw_id(struct session *s, struct job *job)
-{
-	size_t i;
-
-	do {
-		if (!proc_random(job->id, s->shared ? 16 : 4)) {
-			job->id[0] = '\0';
-			return false;
-		}
-		for (i = 0; i < s->ids.len &&
-		    memcmp(s->ids.data + i, job->id, 8) != 0; i += 8)
-			;
-	} while (i < s->ids.len);
-	if (!s->shared)
-		buf_put(&s->ids, job->id, 8);
-	return true;
-}
-
-/* Makes a task of what runs, or is about to. The earlier one of its own
- * deadline and the server's limit counts (T5, W4). */
+/* Makes a task of what runs, or is about to, with an id that no other one of the
+ * session has had (T1). The earlier one of its own deadline and the server's
+ * limit counts (T5, W4). False: there is no room, or no random number. */
 static bool
 become_task(struct session *s, struct job *job, int64_t now)
 {
 	int64_t limit = s->options->bg_timeout;
 
-	if (!draw_id(s, job))
+	job->no_room = s->tasks == s->options->tasks_most;
+	if (job->no_room)
 		return false;
+	do {
+		if (!proc_random(job->id, s->shared ? 16 : 4))
+			return false;
+	} while (strstr(buf_text(&s->ids), job->id) != NULL);
+	if (!s->shared)
+		buf_add(&s->ids, job->id);
 	set_state(s, job, JOB_TASK);
 	job->by_server = limit > 0 && now + limit < job->deadline;
 	if (job->by_server)
@@ -282,16 +269,10 @@ start_next(struct session *s, int64_t now)
 	}
 }
 
-/* Its time is up: it is to go on as a task, if there is room (E5, K2), or it is
- * terminated, and told why. */
 static void
-time_out(struct session *s, struct job *job, bool go_on, int64_t now)
+time_out(struct job *job, int64_t now)
 {
-	if (go_on && s->tasks < s->options->tasks_most &&
-	    become_task(s, job, now))
-		return;
 	job->deadline = NEVER;
-	job->no_room = go_on;
 	job->timed_out = true;
 	exec_stop(&job->exec, now);
 }
@@ -302,34 +283,27 @@ session_hand_over(struct session *s, struct job *job, int64_t patience,
 {
 	if (job->state == JOB_QUEUED)
 		session_refuse(s, job, JOB_WAITED);
-	else if (job->exec.state == EXEC_RUNNING && !job->exec.shell_ended &&
-	    job->deadline > now + DUE_SOON)
-		time_out(s, job, true, now);
-	else
+	else if (job->exec.state != EXEC_RUNNING ||
+	    job->deadline <= now + DUE_SOON ||
+	    (!become_task(s, job, now) && !job->no_room))
 		return;
+	if (job->no_room)
+		time_out(job, now);
 	job->patience = patience;
 }
 
-/* What an ended command left running, or what holds its pipes, is ended with
- * the session. */
 static void
 check_job(struct session *s, struct job *job, int64_t now)
 {
-	struct exec *x = &job->exec;
-
-	if (job->state != JOB_FINISHED && x->ended)
+	if (job->exec.ended && job->state != JOB_FINISHED)
 		finish(s, job, now);
-	if (job->state == JOB_FINISHED && !is_alive(job)) {
-		exec_free(&s->execs, x);
-	} else if (job->state == JOB_FINISHED) {
-		if (s->closing && x->state == EXEC_LEFT)
-			exec_stop(x, now);
-	} else if (now >= job->deadline && x->state == EXEC_RUNNING) {
-		job->deadline = NEVER;
-		if (!x->shell_ended)  /* else it was in time (E4) */
-			time_out(s, job, s->options->on_timeout &&
-			    job->state == JOB_RUNNING, now);
-	}
+	/* (One whose shell has ended was in time, E4.) */
+	if (now < job->deadline || job->exec.state != EXEC_RUNNING)
+		return;
+	job->deadline = NEVER;
+	if (!s->options->on_timeout || job->state != JOB_RUNNING ||
+	    !become_task(s, job, now))
+		time_out(job, now);
 }
 
 /* -- The session ------------------------------------------------------- */
@@ -388,7 +362,7 @@ session_take(struct session *s, const struct want *w)
 	struct job *job, *found = NULL;
 
 	for (job = s->last; job != NULL; job = job->previous) {
-		if (job->state != JOB_TASK && !is_unread(job))
+		if (!is_listed(job))
 			continue;
 		if (w->id.len == strlen(job->id) &&
 		    memcmp(job->id, w->id.data, w->id.len) == 0) {
@@ -410,7 +384,7 @@ session_next_task(struct session *s, const struct job *after)
 {
 	struct job *job = begun(after == NULL ? s->first : after->next);
 
-	while (job != NULL && job->state != JOB_TASK && !is_unread(job))
+	while (job != NULL && !is_listed(job))
 		job = begun(job->next);
 	return job;
 }
@@ -418,12 +392,9 @@ session_next_task(struct session *s, const struct job *after)
 struct job *
 session_next_untold(struct session *s, const struct job *after)
 {
-	struct job *job;
-
 	/* A shared one keeps no ids; one without tasks is not walked. */
-	if (s->ids.len == 0)
-		return NULL;
-	job = session_next_task(s, after);
+	struct job *job = s->ids.len > 0 ? session_next_task(s, after) : NULL;
+
 	while (job != NULL && (job->state != JOB_FINISHED || job->end_told ||
 	    job->holders > 0))
 		job = session_next_task(s, job);
@@ -439,11 +410,11 @@ session_let_go(struct session *s, struct job *job, bool read)
 }
 
 void
-session_told(struct session *s, struct job *job, const struct want *wait,
+session_told(struct session *s, struct job *job, const struct want *want,
              bool listed)
 {
 	bool looks = job != NULL && job_is_task(job) &&
-	    (wait->action != WANT_RUN || wait->time > 0);
+	    (want->action != WANT_RUN || want->time > 0);
 	struct job *ended;
 	int most = listed ? INT_MAX : SESSION_ENDED_TOLD;
 
@@ -457,9 +428,9 @@ session_told(struct session *s, struct job *job, const struct want *wait,
 		output_skip(job->err.text, &job->err.seen);
 	}
 	job->screen_told |= looks && output_is_screen(job->out.text);
-	if (looks && wait->prompt.state != TERMINAL_BUSY) {
+	if (looks && want->prompt.state != TERMINAL_BUSY) {
 		job->prompt_told = true;
-		job->asked_at = wait->prompt.since;
+		job->asked_at = want->prompt.since;
 	}
 }
 
@@ -507,7 +478,7 @@ session_poll_add(struct session *s, struct loop *loop)
 	if (s->edited)
 		loop_until(loop, loop->now);
 	for (job = begun(s->first); job != NULL; job = begun(job->next)) {
-		if (job->state == JOB_RUNNING || job->state == JOB_TASK)
+		if (job->exec.state == EXEC_RUNNING)
 			loop_until(loop, job->deadline);
 		secret_poll_add(job, loop);
 	}
@@ -550,9 +521,8 @@ session_closed(const struct session *s)
 	const struct job *job;
 
 	for (job = s->first; job != NULL; job = job->next) {
-		if (job->holders > 0 || job->state == JOB_RUNNING ||
-		    job->state == JOB_TASK ||
-		    (is_alive(job) && job->exec.state != EXEC_GONE))
+		if (job->holders > 0 || (job->exec.state != EXEC_NEW &&
+		    job->exec.state != EXEC_GONE))
 			return false;
 	}
 	return s->closing;
