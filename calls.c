@@ -22,7 +22,6 @@ enum {
 	                        * if they read it together with the response */
 	PROGRESS_SILENCE = 10000,  /* ms; then there is progress without news */
 	PROGRESS_SIZE = 4000,  /* bytes of each stream */
-	SHORT_RESULT = 16 << 10,  /* bytes printed, for which memory is there */
 	LONG_RESULT = 1 << 20  /* bytes; no result shows more */
 };
 
@@ -58,7 +57,7 @@ struct call {
 	struct json token;     /* for progress; JSON_NONE: none */
 	const struct tool *tool;  /* NULL: subscriptions/listen */
 	struct job *job;       /* NULL: a list, or a subscription */
-	struct want wait;
+	struct want want;
 	int64_t due;           /* ms; of its answer; NEVER: with some event */
 	int64_t deadline;      /* ms; of its wait */
 	int64_t limit;         /* ms; how long it is held open at most (K2) */
@@ -121,7 +120,7 @@ close_call(struct call *call, bool read)
 	    call->next;
 	*(call->next != NULL ? &call->next->previous : &c->last) =
 	    call->previous;
-	c->waits -= call->tool == NULL || call->wait.action != WANT_RUN;
+	c->waits -= call->tool == NULL || call->want.action != WANT_RUN;
 	c->bytes -= call->text.len;
 	if (call->job != NULL)
 		session_let_go(c->session, call->job, read);
@@ -129,7 +128,7 @@ close_call(struct call *call, bool read)
 	pattern_free(&call->until.text);
 	pattern_free(&call->until.typed);
 	buf_free(&call->until.input);
-	want_free(&call->wait);
+	want_free(&call->want);
 	free(call);
 }
 
@@ -139,7 +138,7 @@ cancel_call(struct call *call)
 	struct client *c = call->calls;
 	struct job *job = call->job;
 
-	if (call->tool != NULL && call->wait.action == WANT_RUN) {
+	if (call->tool != NULL && call->want.action == WANT_RUN) {
 		if (!job_is_task(job))
 			session_cancel(c->session, job, c->now);
 		/* The start of a task, being waited for: without a session
@@ -217,7 +216,7 @@ search(struct call *call, struct output *text, struct watched *w)
 static void
 search_news(struct call *call)
 {
-	if (call->wait.until.len == 0 && !call->wait.only_new)
+	if (call->want.until.len == 0 && !call->want.only_new)
 		return;
 	search(call, call->job->out.text, &call->out);
 	search(call, call->job->err.text, &call->err);
@@ -240,7 +239,7 @@ wait_limit(struct call *call)
 static int64_t
 wait_ends(struct call *call)
 {
-	const struct want *w = &call->wait;
+	const struct want *w = &call->want;
 	int64_t quiet = w->action == WANT_TYPE ? QUIET_TYPED : QUIET;
 	struct job *job = call->job;
 	struct exec_prompt p;
@@ -306,7 +305,7 @@ answer_due(struct call *call)
 		search_news(call);
 	/* A foreground command that is a task has just become one (E5). */
 	if (job->state == JOB_FINISHED ||
-	    (call->wait.action == WANT_RUN && !job->background))
+	    (call->want.action == WANT_RUN && !job->background))
 		return 0;
 	return wait_ends(call);
 }
@@ -316,25 +315,21 @@ answer_due(struct call *call)
 static bool
 has_memory(const struct job *job)
 {
-	int64_t n;
+	int64_t n = 1;
 
-	if (job == NULL || job->out.text == NULL)
-		return true;
-	n = output_bytes(job->out.text) + output_bytes(job->err.text);
-	return n < SHORT_RESULT ||
-	    mem_is_there((size_t)(n < LONG_RESULT ? n : LONG_RESULT) * 8);
+	if (job != NULL && job->out.text != NULL)
+		n += output_bytes(job->out.text) + output_bytes(job->err.text);
+	return mem_is_there((size_t)(n < LONG_RESULT ? n : LONG_RESULT) * 8);
 }
 
 /* Answers the call if that is due; false: not yet. */
 static bool
 try_answer(struct call *call)
 {
-	static const char lost[] = "Out of memory for the result; a task can "
-	    "still be read";
 	struct client *c = call->calls;
 	struct session *s = c->session;
 	struct job *job = call->job;
-	struct want *w = &call->wait;
+	struct want *w = &call->want;
 	struct buf b = { NULL, 0, 0 };
 	bool taken;
 
@@ -344,7 +339,7 @@ try_answer(struct call *call)
 	if (call->due == call->limit)
 		w->patience = call->reply.caller.call_limit;
 	if (!has_memory(job)) {
-		rpc_error(&call->reply, JSONRPC_INTERNAL, lost, NULL);
+		rpc_error(&call->reply, JSONRPC_INTERNAL, RPC_NO_MEMORY, NULL);
 		close_call(call, false);
 		return true;
 	}
@@ -359,7 +354,7 @@ try_answer(struct call *call)
 		call->tool->put(&b, &call->reply.caller, s, job, w, c->now);
 	}
 	c->room -= b.len < c->room ? b.len : c->room;
-	taken = rpc_result(&call->reply, &b, lost);
+	taken = rpc_result(&call->reply, &b);
 	if (taken)
 		session_told(s, job, w, job == NULL);
 	close_call(call, taken);
@@ -371,7 +366,7 @@ try_answer(struct call *call)
 static void
 type_input(struct call *call, struct buf *wrong)
 {
-	const struct buf *input = &call->wait.input, nobody = { NULL, 0, 0 };
+	const struct buf *input = &call->want.input;
 	struct job *job = call->job;
 	struct client *c = call->calls;
 	struct until *u = &call->until;
@@ -381,9 +376,9 @@ type_input(struct call *call, struct buf *wrong)
 	if (input->len == 0 && job->exec.terminal)
 		return;
 	/* A line lacks its Enter, where no keys are read. */
-	call->wait.no_enter = !exec_reads_keys(&job->exec);
+	call->want.no_enter = !exec_reads_keys(&job->exec);
 	for (i = 0; i < input->len; i++)
-		call->wait.no_enter &= (unsigned char)input->data[i] >= ' ' &&
+		call->want.no_enter &= (unsigned char)input->data[i] >= ' ' &&
 		    input->data[i] != 0x7f;
 	/* What was printed before is no answer to this, nor its echo. */
 	search_news(call);
@@ -391,7 +386,7 @@ type_input(struct call *call, struct buf *wrong)
 	u->news = false;
 	call->out.at = (struct place){ 0, 0, false };
 	if (job_takes_input(job) && c->options->log != NULL &&
-	    log_input(job, input, &nobody,
+	    log_input(job, input, &job->client,
 	    exec_prompts(&job->exec, EXEC_ANY, c->now).secret) < 0)
 		results_unlogged(wrong, errno);
 	else if (exec_type(&job->exec, input, c->now, &echoed) < 0)
@@ -400,7 +395,7 @@ type_input(struct call *call, struct buf *wrong)
 	    input->len < ECHO_MOST ? input->len : ECHO_MOST);
 	if (echoed)
 		expect_line(u);
-	buf_free(&call->wait.input);
+	buf_free(&call->want.input);
 }
 
 /* Reads what the task has printed until now. That may be more than is kept, so
@@ -426,7 +421,7 @@ read_output(struct client *c, struct job *job)
 static bool
 open_wait(struct client *c, struct call *call)
 {
-	struct want *w = &call->wait;
+	struct want *w = &call->want;
 	struct buf wrong = { NULL, 0, 0 };
 	struct job *job = call->job = session_take(c->session, w);
 
@@ -443,36 +438,33 @@ open_wait(struct client *c, struct call *call)
 	}
 	if (wrong.len == 0)
 		return true;
-	rpc_result(&call->reply, &wrong, "Out of memory; nothing was done");
+	rpc_result(&call->reply, &wrong);
 	close_call(call, false);
 	return false;
 }
 
-void
+bool
 calls_tool(struct client *c, const struct reply *r, struct json token,
-           const struct tool *tool, struct job *job, struct want *wait)
+           const struct tool *tool, struct job *job, const struct want *want)
 {
 	struct call *call = open_call(c, r, token, job == NULL);
 
-	if (call == NULL) {
-		job_free(job);
-		want_free(wait);
-		return;
-	}
+	if (call == NULL)
+		return false;
 	call->tool = tool;
-	call->wait = *wait;
-	memset(wait, 0, sizeof(*wait));
+	call->want = *want;
 	/* (`until` has so few characters that this is never refused.) */
-	pattern_open(&call->until.text, call->wait.until.data,
-	    call->wait.until.len);
+	pattern_open(&call->until.text, call->want.until.data,
+	    call->want.until.len);
 	if (job != NULL) {
 		call->job = job;
 		session_run(c->session, job);
 	} else {
-		call->deadline = c->now + call->wait.time;
-		if (call->wait.action == WANT_LIST || open_wait(c, call))
+		call->deadline = c->now + call->want.time;
+		if (call->want.action == WANT_LIST || open_wait(c, call))
 			try_answer(call);
 	}
+	return true;
 }
 
 void
@@ -514,9 +506,9 @@ calls_forget(struct client *c, void *to, bool cancel, int64_t now)
 			continue;
 		call->reply.to = NULL;
 		call->token.text = NULL;  /* nobody looks at progress */
-		call->wait.time = 0;  /* nor waits for a task */
+		call->want.time = 0;  /* nor waits for a task */
 		if (cancel || call->job == NULL ||
-		    call->wait.action != WANT_RUN || job_is_task(call->job))
+		    call->want.action != WANT_RUN || job_is_task(call->job))
 			cancel_call(call);
 	}
 }
@@ -635,7 +627,7 @@ calls_close(struct client *c)
 		    "\"_meta\":{\"" META_SUBSCRIPTION "\":");
 		json_verbatim(call->reply.id, &b);
 		buf_putc(&b, '}');
-		rpc_result(&call->reply, &b, "Out of memory");
+		rpc_result(&call->reply, &b);
 		close_call(call, false);
 	}
 }

@@ -29,9 +29,10 @@ struct client {
 };
 
 /* Each opens a call, unless it can answer now. token: for progress, if it is a
- * string or an integer. The first takes over the wait and the job, if any. */
-void calls_tool(struct client *, const struct reply *, struct json token,
-                const struct tool *, struct job *, struct want *);
+ * string or an integer. The first takes over the job, if any, and the want's
+ * buffers; false: it has answered with an error, and they are the caller's. */
+bool calls_tool(struct client *, const struct reply *, struct json token,
+                const struct tool *, struct job *, const struct want *);
 void calls_listen(struct client *, const struct reply *);
 
 void calls_cancel(struct client *, struct json id);  /* P8: of that request */

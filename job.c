@@ -77,10 +77,9 @@ job_takes_input(const struct job *job)
 }
 
 void
-want_free(struct want *wait)
+want_free(struct want *want)
 {
-	buf_free(&wait->id);
-	buf_free(&wait->until);
-	buf_free(&wait->input);
-	memset(wait, 0, sizeof(*wait));
+	buf_free(&want->id);
+	buf_free(&want->until);
+	buf_free(&want->input);
 }

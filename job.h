@@ -40,8 +40,6 @@ struct secret {
 	struct buf path;         /* its name, up to the ending */
 };
 
-enum { JOB_ID = 33 };  /* 128 random bits in hex, and a NUL */
-
 struct job {
 	const struct options *options;
 	const char *session;     /* its name; the log has the last 8 digits */
@@ -66,7 +64,7 @@ struct job {
 	int error;               /* errno, with JOB_NO_* and JOB_LOST_DIR */
 	char *dir;               /* with JOB_*_DIR: the one that failed; else
 	                          * where the next command starts */
-	char id[JOB_ID];         /* of a task; else empty */
+	char id[33];             /* of a task, in hex; else empty */
 	int64_t call;            /* its number in the log; 0: not started */
 	int64_t started, ended;  /* ms; 0: not yet */
 	int64_t deadline;        /* ms; when its time is up; or NEVER */
@@ -122,6 +120,6 @@ struct want {
 	bool secret;             /* a person can type what it asks for (I5) */
 };
 
-void want_free(struct want *);  /* zeroed again */
+void want_free(struct want *);
 
 #endif

@@ -52,7 +52,8 @@ struct mcp_request {
 	const struct rpc_message *message;
 	struct reply reply;
 	struct buf result;     /* its members; or the data of an error, */
-	int code;              /* whose code this is */
+	int code;              /* whose code this is, */
+	struct buf refusal;    /* and whose text this may be */
 };
 
 /* The row of that revision, of that era; else the last row, without a name */
@@ -108,7 +109,7 @@ put_client(struct buf *b, struct json info)
 static const char *
 answer_now(struct mcp_request *r)
 {
-	rpc_result(&r->reply, &r->result, "Out of memory");
+	rpc_result(&r->reply, &r->result);
 	return NULL;
 }
 
@@ -189,8 +190,7 @@ do_call(struct mcp_request *r)
 {
 	const struct rpc_message *m = r->message;
 	struct client *c = r->client;
-	struct buf refusal = { NULL, 0, 0 };
-	struct want wait = { .action = WANT_RUN };
+	struct want want = { .action = WANT_RUN };
 	const struct tool *tool;
 	struct job *job = NULL;
 
@@ -198,15 +198,15 @@ do_call(struct mcp_request *r)
 		return "params lack name (a string)";
 	if (m->arguments.text != NULL && json_type(m->arguments) != JSON_OBJECT)
 		return "arguments must be an object";
-	tool = tools_find(c->options, m->name, &refusal);
-	if (tool == NULL) {
-		rpc_error(&r->reply, JSONRPC_INVALID_PARAMS,
-		    buf_text(&refusal), NULL);
-		buf_free(&refusal);
-		return NULL;
-	}
-	if (tools_read(tool, c->options, &r->reply.caller, m->arguments, &job,
-	    &wait, &refusal)) {
+	tool = tools_find(c->options, m->name, &r->refusal);
+	if (tool == NULL)
+		return buf_text(&r->refusal);
+	if (!tools_read(tool, c->options, &r->reply.caller, m->arguments, &job,
+	    &want, &r->refusal)) {
+		results_refusal(&r->result, c->session, &r->refusal);
+		if (rpc_result(&r->reply, &r->result))
+			session_told(c->session, NULL, NULL, false);
+	} else {
 		if (job != NULL && c->options->log != NULL) {
 			/* In the stateless era each request says who sends. */
 			if (rpc_stateless(&r->reply.caller))
@@ -217,15 +217,12 @@ do_call(struct mcp_request *r)
 				    c->said.len);
 			json_put(&job->client, "address", m->address);
 		}
-		calls_tool(c, &r->reply, json_get(m->meta, "progressToken"),
-		    tool, job, &wait);
-		return NULL;
+		if (calls_tool(c, &r->reply, json_get(m->meta,
+		    "progressToken"), tool, job, &want))
+			return NULL;
 	}
-	results_refusal(&r->result, c->session, &refusal);
-	if (rpc_result(&r->reply, &r->result, "Out of memory"))
-		session_told(c->session, NULL, NULL, false);
 	job_free(job);
-	want_free(&wait);
+	want_free(&want);
 	return NULL;
 }
 
@@ -311,8 +308,9 @@ enum rpc_outcome
 mcp_handle(struct client *c, void *to, const struct rpc_message *m,
            int64_t now)
 {
-	struct mcp_request r = { c, m, { &c->answers, to, c->caller, m->id },
-	    { NULL, 0, 0 }, JSONRPC_INVALID_PARAMS };
+	struct mcp_request r = { .client = c, .message = m,
+	    .reply = { &c->answers, to, c->caller, m->id },
+	    .code = JSONRPC_INVALID_PARAMS };
 	const char *wrong = rpc_wrong_envelope(m);
 
 	c->now = now;
@@ -331,6 +329,7 @@ mcp_handle(struct client *c, void *to, const struct rpc_message *m,
 		rpc_error(&r.reply, r.code, wrong,
 		    r.result.len > 0 ? &r.result : NULL);
 	buf_free(&r.result);
+	buf_free(&r.refusal);
 	return c->answers.outcome;
 }
 

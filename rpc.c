@@ -136,7 +136,7 @@ rpc_error(const struct reply *r, int code, const char *message,
 }
 
 bool
-rpc_result(const struct reply *r, struct buf *members, const char *lost)
+rpc_result(const struct reply *r, struct buf *members)
 {
 	struct buf b = { NULL, 0, 0 };
 	bool taken = buf_reserve(&b, ENVELOPE + r->id.len + members->len);
@@ -154,6 +154,6 @@ rpc_result(const struct reply *r, struct buf *members, const char *lost)
 	buf_free(&b);
 	buf_free(members);
 	if (!taken)
-		rpc_error(r, JSONRPC_INTERNAL, lost, NULL);
+		rpc_error(r, JSONRPC_INTERNAL, RPC_NO_MEMORY, NULL);
 	return taken;
 }

@@ -110,7 +110,8 @@ void rpc_put_error(struct buf *, const struct answers *, struct json id,
 void rpc_error(const struct reply *, int code, const char *message,
                const struct buf *data);
 /* Answers with a result of these members, JSON text, which it frees. False: the
- * memory for it was refused, and the answer is an error that says `lost`. */
-bool rpc_result(const struct reply *, struct buf *members, const char *lost);
+ * memory for it was refused, and the answer is an error that says so. */
+#define RPC_NO_MEMORY "Out of memory for the result; a task can still be read"
+bool rpc_result(const struct reply *, struct buf *members);
 
 #endif
