@@ -14,8 +14,8 @@
 #include "json.h"
 
 struct log {
-	int fd;     /* 2: stderr, which is not boris's alone, */
-	bool torn;  /* and took only a part of the last record */
+	int fd;     /* 2: stderr, which is not boris's alone */
+	bool torn;  /* the last record is there only in part */
 };
 
 const char *
@@ -40,20 +40,6 @@ log_open(struct log **log, const char *file)
 		close((*log)->fd);
 	(*log)->fd = fd;
 	return NULL;
-}
-
-/* Does the file end within a line? Another boris may have left it so, or this
- * one when the disk was full. If nobody can tell, a blank line is no harm. */
-static bool
-log_is_torn(const struct log *log)
-{
-	char last = '\0';
-	struct stat st;
-
-	if (log->fd == 2)
-		return log->torn;
-	return fstat(log->fd, &st) == 0 && st.st_size > 0 &&
-	    (pread(log->fd, &last, 1, st.st_size - 1) < 1 || last != '\n');
 }
 
 /* Begins a record with what all have, as far as the job has it. The newline in
@@ -83,20 +69,29 @@ static int
 log_finish(struct buf *b, const struct job *job)
 {
 	struct log *log = job->options->log;
-	size_t skip = log_is_torn(log) ? 0 : 1, n;
+	char last = '\0';
+	struct stat st;
 	ssize_t done;
+	bool whole;
 	int error;
 
+	/* Another boris may have left a part of a line, or this one when the
+	 * disk was full. If nobody can tell, a blank line is no harm. */
+	if (log->fd != 2)
+		log->torn = fstat(log->fd, &st) == 0 && st.st_size > 0 &&
+		    (pread(log->fd, &last, 1, st.st_size - 1) < 1 ||
+		    last != '\n');
+	buf_drop(b, log->torn ? 0 : 1);
 	buf_add(b, "}\n");
-	n = b->len - skip;
-	done = log->fd == 2 ? (ssize_t)stderr_write(b->data + skip, n)
-	    : write(log->fd, b->data + skip, n);
+	done = log->fd == 2 ? (ssize_t)stderr_write(b->data, b->len)
+	    : write(log->fd, b->data, b->len);
 	error = done > 0 && log->fd != 2 ? ENOSPC : errno;
+	whole = done == (ssize_t)b->len;
 	if (done > 0)
-		log->torn = (size_t)done < n;
+		log->torn = !whole;
 	buf_free(b);
 	errno = error;
-	return done > 0 && (size_t)done == n ? 0 : -1;
+	return whole ? 0 : -1;
 }
 
 int
@@ -153,7 +148,7 @@ log_end(const struct job *job, const char *status, const char *error,
 	}
 	if (job->started > 0)
 		json_put_number(&b, "elapsed_ms", job_elapsed(job, now));
-	if (job->out.text != NULL) {
+	if (job->exec.pid > 0) {
 		json_put_number(&b, "stdout_bytes",
 		    output_bytes(job->out.text));
 		json_put_number(&b, "stderr_bytes",
