@@ -2,8 +2,6 @@
 
 #include "rpc.h"
 
-#include <string.h>
-
 enum { ENVELOPE = 512 };  /* bytes of an answer, beside what a peer sizes */
 
 static struct json
@@ -19,15 +17,12 @@ rpc_parse(struct rpc_message *m, const char *text, size_t len)
 {
 	static const char *const names[] = { "jsonrpc", "id", "method",
 	    "params" }, *const of_params[] = { "_meta", "name", "arguments" };
-	struct json found[4];
+	struct json whole = json_check(text, len), found[4];
 
-	memset(m, 0, sizeof(*m));
-	m->whole = json_check(text, len);
-	json_members(m->whole, names, found, 4);
-	m->jsonrpc = found[0];
-	m->id = found[1];
-	m->method = found[2];
-	m->params = unless_null(found[3]);
+	json_members(whole, names, found, 4);
+	*m = (struct rpc_message){ .whole = whole, .jsonrpc = found[0],
+	    .id = found[1], .method = found[2],
+	    .params = unless_null(found[3]) };
 	json_members(m->params, of_params, found, 3);
 	m->meta = unless_null(found[0]);
 	m->name = found[1];
