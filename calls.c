@@ -54,7 +54,7 @@ struct call {
 	struct client *calls;   /* those that it is of */
 	struct reply reply;
 	struct buf text;       /* what reply.id and token point into */
-	struct json token;     /* for progress; JSON_NONE: none */
+	struct json token;     /* for progress; empty: none */
 	const struct tool *tool;  /* NULL: subscriptions/listen */
 	struct job *job;       /* NULL: a list, or a subscription */
 	struct want want;
@@ -95,8 +95,7 @@ open_call(struct client *c, const struct reply *r, struct json token,
 	call->text = text;
 	call->reply = *r;
 	call->reply.id = (struct json){ text.data, id_len };
-	call->token = (struct json){ text.len > id_len ? text.data + id_len
-	    : NULL, text.len - id_len };
+	call->token = (struct json){ text.data + id_len, text.len - id_len };
 	call->due = call->deadline = call->limit = NEVER;
 	if (r->caller.call_limit > 0)
 		call->limit = c->now + r->caller.call_limit;
@@ -356,7 +355,7 @@ try_answer(struct call *call)
 	c->room -= b.len < c->room ? b.len : c->room;
 	taken = rpc_result(&call->reply, &b);
 	if (taken)
-		session_told(s, job, w, job == NULL);
+		session_told(s, job, w);
 	close_call(call, taken);
 	return true;
 }
@@ -505,7 +504,7 @@ calls_forget(struct client *c, void *to, bool cancel, int64_t now)
 		if (call->reply.to != to)
 			continue;
 		call->reply.to = NULL;
-		call->token.text = NULL;  /* nobody looks at progress */
+		call->token.len = 0;  /* nobody looks at progress */
 		call->want.time = 0;  /* nor waits for a task */
 		if (cancel || call->job == NULL ||
 		    call->want.action != WANT_RUN || job_is_task(call->job))
@@ -534,7 +533,7 @@ progress_due(struct call *call)
 	struct job *job = call->job;
 	int64_t soon = call->calls->now + PROGRESS_GAP;
 
-	if (call->token.text == NULL)
+	if (call->token.len == 0)
 		return NEVER;
 	if (call->progress_at > soon && job != NULL && job->out.text != NULL &&
 	    (output_news(job->out.text, &call->out.shown) ||

@@ -27,7 +27,7 @@ enum job_refused {
 
 /* One stream of what it prints, and how far that has been looked at (T3) */
 struct job_stream {
-	struct output *text;     /* NULL: it has not been started */
+	struct output *text;     /* NULL: it has not begun */
 	struct output_cursor seen;
 };
 

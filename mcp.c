@@ -205,7 +205,7 @@ do_call(struct mcp_request *r)
 	    &want, &r->refusal)) {
 		results_refusal(&r->result, c->session, &r->refusal);
 		if (rpc_result(&r->reply, &r->result))
-			session_told(c->session, NULL, NULL, false);
+			session_told(c->session, NULL, NULL);
 	} else {
 		if (job != NULL && c->options->log != NULL) {
 			/* In the stateless era each request says who sends. */

@@ -53,14 +53,6 @@ is_listed(const struct job *job)
 	return job_is_task(job) && !job->read;
 }
 
-static void
-free_output(struct job *job)
-{
-	output_free(job->out.text);
-	output_free(job->err.text);
-	job->out.text = job->err.text = NULL;
-}
-
 /* A finished job that nobody holds or will read loses its output; with nothing
  * left that runs, or holds its pipes, it goes itself. */
 static void
@@ -75,7 +67,9 @@ drop_if_done(struct session *s, struct job *job)
 		exec_free(&s->execs, &job->exec);
 	if (job->holders > 0 || is_listed(job))
 		return;
-	free_output(job);
+	output_free(job->out.text);
+	output_free(job->err.text);
+	job->out.text = job->err.text = NULL;
 	if (!alive)
 		session_drop(s, job);
 }
@@ -223,7 +217,6 @@ session_start(struct session *s, struct job *job, int64_t now)
 	if (refused != JOB_ACCEPTED) {
 		job->error = errno;
 		job->id[0] = '\0';
-		free_output(job);
 		session_refuse(s, job, refused);
 		record_end(job, now);
 		if (refused != JOB_NO_LOG && !enterable(dir))
@@ -248,14 +241,10 @@ start_next(struct session *s, int64_t now)
 	for (job = s->first; job != NULL && !s->edited; job = job->next) {
 		if (job->state != JOB_QUEUED)
 			continue;
-		if (!s->closing && s->running == most &&
-		    !(job->background && s->shared))
+		if (s->running == most && !(job->background && s->shared))
 			return;
-		job->call = s->closing ? 0 : ++s->calls;
-		if (s->closing) {
-			session_refuse(s, job, JOB_CLOSED);
-		} else if (job->background &&
-		    s->tasks == s->options->tasks_most) {
+		job->call = ++s->calls;
+		if (job->background && s->tasks == s->options->tasks_most) {
 			session_refuse(s, job, JOB_TOO_MANY);
 		} else if (job->do_work != NULL) {
 			/* It is done at once (X2). */
@@ -352,6 +341,8 @@ session_run(struct session *s, struct job *job)
 	*(s->last != NULL ? &s->last->next : &s->first) = job;
 	s->last = job;
 	s->queued += job_bytes(job);
+	if (s->closing)
+		session_refuse(s, job, JOB_CLOSED);
 }
 
 /* The newest first: an ended task's pid may be that of a newer one. Where all
@@ -410,13 +401,12 @@ session_let_go(struct session *s, struct job *job, bool read)
 }
 
 void
-session_told(struct session *s, struct job *job, const struct want *want,
-             bool listed)
+session_told(struct session *s, struct job *job, const struct want *want)
 {
 	bool looks = job != NULL && job_is_task(job) &&
 	    (want->action != WANT_RUN || want->time > 0);
 	struct job *ended;
-	int most = listed ? INT_MAX : SESSION_ENDED_TOLD;
+	int most = job == NULL && want != NULL ? INT_MAX : SESSION_ENDED_TOLD;
 
 	while (most-- > 0 && (ended = session_next_untold(s, NULL)) != NULL)
 		ended->end_told = true;
@@ -506,12 +496,13 @@ session_close(struct session *s, int64_t now)
 {
 	struct job *job;
 
-	for (job = begun(s->first); job != NULL; job = begun(job->next)) {
+	s->closing = true;
+	for (job = s->first; job != NULL; job = job->next) {
+		if (job->state == JOB_QUEUED)
+			session_refuse(s, job, JOB_CLOSED);
 		session_kill(job, now);
 		exec_stop(&job->exec, now);  /* what an ended one left */
 	}
-	s->closing = true;
-	start_next(s, now);
 }
 
 /* What calls still hold has an answer to come. */

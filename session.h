@@ -30,9 +30,9 @@ struct session {
 	struct buf ids;          /* that its tasks have had */
 	struct spool spool;
 	struct job *first, *last;  /* in the order they came: those begun, until
-	                          * they are forgotten, then those that wait */
+	                          * they are forgotten, then the queue */
 	struct exec_list execs;  /* theirs */
-	size_t queued;           /* bytes held by those that wait (P10) */
+	size_t queued;           /* bytes held by the queue (P10) */
 	int running, tasks;      /* in the foreground, in the background */
 };
 
@@ -56,10 +56,9 @@ struct job *session_next_untold(struct session *, const struct job *after);
 void session_let_go(struct session *, struct job *, bool read);
 
 /* A result has been taken: notes what it has told of the session's ended tasks,
- * and (NULL: nothing) of this job. listed: all tasks were. */
+ * and of this job. Without one it was a list of all; without both an error. */
 enum { SESSION_ENDED_TOLD = 3 };  /* ends that one result tells (T8) */
-void session_told(struct session *, struct job *, const struct want *,
-                  bool listed);
+void session_told(struct session *, struct job *, const struct want *);
 
 /* E6: takes it out of the queue or terminates it. T4: ends a task. */
 void session_cancel(struct session *, struct job *, int64_t now);
@@ -69,7 +68,7 @@ void session_kill(struct job *, int64_t now);
  * soon. */
 void session_hand_over(struct session *, struct job *, int64_t patience,
                        int64_t now);
-/* The foreground command that runs, or NULL; and how many wait for it (T7) */
+/* The foreground command that runs, or NULL; and how many are queued (T7) */
 const struct job *session_running(const struct session *, int *waiting);
 
 void session_poll_add(struct session *, struct loop *);
