@@ -57,8 +57,6 @@ rpc_wrong_envelope(const struct rpc_message *m)
 		return "Parse error";
 	if (json_type(m->whole) == JSON_ARRAY)
 		return "arrays of messages are not taken: send them one by one";
-	if (json_type(m->whole) != JSON_OBJECT)
-		return "Not a request";
 	if (m->id.text != NULL && !is_id(m->id))
 		return "id must be a string or a number";
 	if (!json_is(m->jsonrpc, "2.0"))
