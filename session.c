@@ -173,6 +173,7 @@ static bool
 become_task(struct session *s, struct job *job, int64_t now)
 {
 	int64_t limit = s->options->bg_timeout;
+	size_t i;
 
 	job->no_room = s->tasks == s->options->tasks_most;
 	if (job->no_room)
@@ -180,9 +181,12 @@ become_task(struct session *s, struct job *job, int64_t now)
 	do {
 		if (!proc_random(job->id, s->shared ? 16 : 4))
 			return false;
-	} while (strstr(buf_text(&s->ids), job->id) != NULL);
+		for (i = 0; i < s->ids.len &&
+		    memcmp(s->ids.data + i, job->id, 8) != 0; i += 8)
+			;
+	} while (i < s->ids.len);
 	if (!s->shared)
-		buf_add(&s->ids, job->id);
+		buf_put(&s->ids, job->id, 8);
 	set_state(s, job, JOB_TASK);
 	job->by_server = limit > 0 && now + limit < job->deadline;
 	if (job->by_server)
