@@ -239,10 +239,10 @@ static int64_t
 wait_ends(struct call *call)
 {
 	const struct want *w = &call->want;
-	int64_t quiet = w->action == WANT_TYPE ? QUIET_TYPED : QUIET;
+	int64_t end, silent = call->printed +
+	    (w->action == WANT_TYPE ? QUIET_TYPED : QUIET);
 	struct job *job = call->job;
 	struct exec_prompt p;
-	int64_t end;
 
 	if (w->action == WANT_KILL)
 		return NEVER;
@@ -262,9 +262,8 @@ wait_ends(struct call *call)
 	/* What another call has shown meanwhile is not new any more. */
 	if (w->until.len == 0 && w->only_new && call->until.news &&
 	    (output_news(job->out.text, &job->out.seen) ||
-	    output_news(job->err.text, &job->err.seen)) &&
-	    call->printed + quiet < end)
-		return call->printed + quiet;
+	    output_news(job->err.text, &job->err.seen)) && silent < end)
+		return silent;
 	return end;
 }
 
