@@ -166,9 +166,9 @@ finish(struct session *s, struct job *job, int64_t now)
 	job->dir = mem_copy(s->dir);
 }
 
-/* Makes a task of what runs, or is about to, with an id that no other one of the
- * session has had (T1). The earlier one of its own deadline and the server's
- * limit counts (T5, W4). False: there is no room, or no random number. */
+/* Makes a task of what runs, or is about to, with an id that no other one of
+ * the session has had (T1). The earlier one of its own deadline and the
+ * server's limit counts (T5, W4). False: no room, or no random number. */
 static bool
 become_task(struct session *s, struct job *job, int64_t now)
 {
