@@ -384,7 +384,7 @@ type_input(struct call *call, struct buf *wrong)
 	u->news = false;
 	call->out.at = (struct place){ 0, 0, false };
 	if (job_takes_input(job) && c->options->log != NULL &&
-	    log_input(job, input, &job->client,
+	    log_input(job, input,
 	    exec_prompts(&job->exec, EXEC_ANY, c->now).secret) < 0)
 		results_unlogged(wrong, errno);
 	else if (exec_type(&job->exec, input, c->now, &echoed) < 0)

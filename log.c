@@ -118,8 +118,7 @@ log_start(const struct job *job, const char *event, const char *what)
 }
 
 int
-log_input(const struct job *job, const struct buf *text,
-          const struct buf *client, bool unseen)
+log_input(const struct job *job, const struct buf *text, bool unseen)
 {
 	struct buf b = { NULL, 0, 0 };
 
@@ -128,7 +127,7 @@ log_input(const struct job *job, const struct buf *text,
 	json_put_true(&b, "secret", unseen);
 	if (!unseen)
 		json_put_bytes(&b, "input", text->data, text->len);
-	json_put(&b, "by", client == NULL ? "user" : NULL);
+	json_put(&b, "by", text == NULL ? "user" : NULL);
 	return log_finish(&b, job);
 }
 

@@ -21,11 +21,9 @@ const char *log_open(struct log **, const char *file);
 /* A command is about to be started in that directory, or an edit to be made of
  * that file; job->call is its number. */
 int log_start(const struct job *, const char *event, const char *what);
-/* This is about to be typed into its terminal, by a client or, where that is
- * NULL, by a person. unseen: the terminal does not show it, so neither does the
- * log. */
-int log_input(const struct job *, const struct buf *text,
-              const struct buf *client, bool unseen);
+/* This is about to be typed into its terminal; NULL: by a person. unseen: the
+ * terminal does not show it, so neither does the log. */
+int log_input(const struct job *, const struct buf *text, bool unseen);
 /* It has ended, with this outcome, or could not be started, or is left running;
  * error: what went wrong, or NULL. */
 void log_end(const struct job *, const char *status, const char *error,

@@ -133,7 +133,7 @@ secret_dispatch(struct job *job, const struct loop *loop)
 	n = read(s->fd, bytes, sizeof(bytes));
 	end = n > 0 ? memchr(bytes, '\n', (size_t)n) : NULL;
 	secret_close(job, end != NULL &&
-	    log_input(job, NULL, NULL, true) == 0 && exec_type_unseen(
+	    log_input(job, NULL, true) == 0 && exec_type_unseen(
 	    &job->exec, bytes, (size_t)(end + 1 - bytes), loop->now) == 0);
 	wipe(bytes, sizeof(bytes));
 }

@@ -254,6 +254,7 @@ masked() {
 
 @test "E3: while its group lives a leader that has ended is not reaped" {
 	needs_linux_parts
+	hurried
 	boris
 	run_bash 'sleep 600 & echo $! >child; echo $$ >leader'
 	in_turn
