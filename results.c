@@ -168,6 +168,21 @@ note_limits(struct result *r)
 		buf_add(b, "session is closed; ");
 }
 
+/* One word for a shell, in quotes unless it needs none, and a blank */
+static void
+put_word(struct buf *b, const char *before, const char *word)
+{
+	const char *quote = word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDE"
+	    "FGHIJKLMNOPQRSTUVWXYZ0123456789_./+-")] == '\0' ? "" : "'";
+
+	buf_add(b, before, quote);
+	for (; *word != '\0'; word++) {
+		buf_add(b, *word == '\'' ? "'\\'" : "");
+		buf_putc(b, *word);
+	}
+	buf_add(b, quote, " ");
+}
+
 /* The terminal asks: how to answer, told once, and how a person can (I5). */
 static void
 note_prompt(struct result *r)
@@ -184,8 +199,9 @@ note_prompt(struct result *r)
 		return;
 	buf_add(b, "or your user types it there: ");
 	if (strcmp(o->tmpdir, "/tmp") != 0)
-		buf_add(b, "TMPDIR='", o->tmpdir, "' ");
-	buf_add(b, o->self, " --secret=", r->job->secret.id, "; ");
+		put_word(b, "TMPDIR=", o->tmpdir);
+	put_word(b, "", o->self);
+	buf_add(b, "--secret=", r->job->secret.id, "; ");
 }
 
 /* A task that runs: what became of a wait, and how to go on */

@@ -37,7 +37,7 @@ person() {
 	asks_secret bob
 	is "$(stat -c '%F %a' tmp/boris-*.secret)" 'fifo 600'
 	is "$(stat -c '%F %a' tmp/boris-*.prompt)" 'regular file 600'
-	like "$(plain note)" "* TMPDIR='$PWD/tmp' /*/${BORIS##*/} --secret=$offer"
+	like "$(plain note)" "* TMPDIR=$PWD/tmp /*/${BORIS##*/} --secret=$offer"
 	isnt "$offer" "$task"
 	# It runs as it stands.
 	[[ $(plain note) =~ TMPDIR=.*--secret=[0-9a-f]+ ]]
@@ -53,6 +53,18 @@ person() {
 	release
 	is "$(grep -c hunter heard log err | xargs)" 'heard:0 log:0 err:0'
 	has "$(grep '"input"' log)" '"secret":true,"by":"user"}'
+}
+
+@test "I5: the note's line is for a shell, whatever name boris was started by" {
+	mkdir "it's here"
+	ln -s "$BORIS" "it's here/boris"
+	BORIS="$PWD/it's here/boris" boris
+	on_terminal 'read -sp "Password: " x && echo "$x" >got'
+	[[ $(plain note) =~ TMPDIR=.*--secret=[0-9a-f]+ ]]
+	said=$(timeout -k 1 $((20 * SLOW)) bash -c "${BASH_REMATCH[0]}" \
+		<<<hunter2 2>&1 3>&- 6>&- 7>&- 8>&- 9>&-) || fail "$said"
+	begun got
+	is "$(<got)" hunter2
 }
 
 @test "I5: in /tmp the note's line needs no TMPDIR" {
