@@ -2,7 +2,6 @@
 
 #include "tools.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "edit.h"
@@ -19,9 +18,9 @@ enum {
 enum { BASH, TASK_OUTPUT, EDIT, TOOLS };
 
 static bool
-is_offered(const struct options *o, const struct tool *t)
+is_offered(const struct options *o, int tool)
 {
-	return *(const bool *)((const char *)o + t->option);
+	return tool == EDIT ? o->edit : o->bash;
 }
 
 /* -- Arguments --------------------------------------------------------- */
@@ -209,7 +208,7 @@ add_unknown(struct reading *r, struct json name)
 
 	buf_add(r->refusal, r->refusal->len == 0 ? "unknown argument " : ", ");
 	put_snippet(r->refusal, name);
-	while (other < TOOLS && (!is_offered(r->options, &r->tools[other]) ||
+	while (other < TOOLS && (!is_offered(r->options, other) ||
 	    find_argument(name, other) == ARGUMENTS))
 		other++;
 	if (other < TOOLS)
@@ -575,14 +574,14 @@ describe_bash(struct buf *b, const struct options *o, const struct caller *r)
 	STRING("stderr_file")
 
 static const struct tool tools[TOOLS] = {
-	[BASH] = { "bash", offsetof(struct options, bash),
+	[BASH] = { "bash",
 	    "Run a shell command", "Runs shell commands on the host of this "
 	    "server: builds, tests, git, files, servers, long jobs. Use the "
 	    "tool bash for each command, and task_output for what runs in the "
 	    "background. ", "Runs a command in bash (or sh) and returns exit "
 	    "code, stdout and stderr. ", describe_bash, "", "", RESULT,
 	    "},\"required\":[\"status\"]", true, read_bash, results_job },
-	[TASK_OUTPUT] = { "task_output", offsetof(struct options, bash),
+	[TASK_OUTPUT] = { "task_output",
 	    "Read a background task", "", "Output and status of a background "
 	    "task of bash. While it runs: the last 10000 characters "
 	    "so far. When it has ended: its final output and exit code, once; "
@@ -591,7 +590,7 @@ static const struct tool tools[TOOLS] = {
 	    "time is up.", NULL, " Without task_id: the list of all tasks.",
 	    "", RESULT, ",\"tasks\":{\"type\":\"array\",\"items\":{\"type\":"
 	    "\"object\"}}}", false, read_task, results_job },
-	[EDIT] = { "edit", offsetof(struct options, edit), "Edit a file",
+	[EDIT] = { "edit", "Edit a file",
 	    "Changes files there with the tool edit.", "Changes a file: "
 	    "replaces old, which must stand in it exactly once (with all: at "
 	    "least once), by new; without old it makes the file. Both are "
@@ -633,7 +632,7 @@ tools_list(struct buf *b, const struct options *o, const struct caller *r)
 
 	for (i = 0; i < TOOLS; i++) {
 		t = &tools[i];
-		if (!is_offered(o, t))
+		if (!is_offered(o, i))
 			continue;
 		buf_add(b, before, "{\"name\":\"", t->name,
 		    "\",\"title\":\"", t->title, "\",\"description\":\"");
@@ -667,7 +666,7 @@ tools_instructions(struct buf *b, const struct options *o)
 
 	buf_add(b, ",\"instructions\":\"");
 	for (i = 0; i < TOOLS; i++)
-		buf_add(b, is_offered(o, &tools[i]) ? tools[i].purpose : "");
+		buf_add(b, is_offered(o, i) ? tools[i].purpose : "");
 	buf_putc(b, '"');
 }
 
@@ -678,7 +677,7 @@ tools_find(const struct options *o, struct json name, struct buf *unknown)
 	size_t i, n = sizeof(foreign) / sizeof(foreign[0]);
 
 	for (i = 0; i < TOOLS; i++) {
-		if (is_offered(o, &tools[i]) && json_is(name, tools[i].name))
+		if (is_offered(o, i) && json_is(name, tools[i].name))
 			return &tools[i];
 	}
 	buf_add(unknown, "Unknown tool: ");
@@ -688,7 +687,7 @@ tools_find(const struct options *o, struct json name, struct buf *unknown)
 			buf_add(unknown, ": it is ", foreign[i][1], " here");
 	}
 	for (i = 0; i < TOOLS; i++) {
-		if (is_offered(o, &tools[i])) {
+		if (is_offered(o, i)) {
 			buf_add(unknown, before, tools[i].name);
 			before = " and ";
 		}

@@ -14,7 +14,6 @@
 struct reading;
 struct tool {
 	const char *name;
-	size_t option;         /* where in struct options it is offered */
 	const char *title;
 	const char *purpose;   /* its part of the server's instructions (P11) */
 	const char *description;
