@@ -7,10 +7,9 @@
 #include "edit.h"
 
 enum {
-	SNIPPET = 80,          /* bytes of a wrong value that are quoted */
+	SNIPPET = 80,          /* bytes of a value, or a name, that are shown */
 	NAMES_TOLD = 10,       /* unknown names of one call (P4) */
 	DESCRIBED_MOST = 1380, /* bytes of a description (B6), less a name */
-	NAME_SHOWN = 80,       /* bytes of a directory's name there (F4) */
 	WAIT_UNTIL = 30000,    /* ms; of a wait with `until` (W2) */
 	WAIT_TERMINAL = 10000  /* ms; of one for a terminal (W2) */
 };
@@ -32,18 +31,16 @@ enum {
 };
 
 enum {
-	EMPTY = 1,      /* an empty string is meant; of the others it counts as
-	                 * absent beside a command, and so does the pid 0, since
-	                 * some clients fill in everything (P4) */
-	HANDLE = 2,     /* it names a task, by its id or its pid */
+	EMPTY = 1,      /* an empty string is meant; others, and the pid 0, are
+	                 * as if absent beside a command, since some clients
+	                 * fill in everything (P4) */
+	HANDLE = 2,     /* it names a task, by its id or its pid, as returned */
 	NAME = 4,       /* of a file: `most` counts bytes; it has no NUL */
 	LINE = 8,       /* it has no newline */
 	COMMAND_TEXT = 16,  /* it is not blank, and has no NUL */
 	TYPED = 32,     /* it goes with `input` (I2) */
 	WORD = 64       /* it is one of truncate_words[] */
 };
-
-#define AS_RETURNED ", as bash has returned it"
 
 /* The words of TRUNCATE_HEAD and so on */
 static const char *const truncate_words[] = { "head", "tail", "both" };
@@ -52,18 +49,18 @@ static const char *const truncate_words[] = { "head", "tail", "both" };
  * task_output and edit. The numbers in these texts are those of options.h. */
 static const struct argument {
 	const char *name;
-	enum json_type type;
-	int flags;
+	unsigned char type, flags;  /* enum json_type; those above */
+	short least;           /* an integer; or characters of a string, */
+	int most;              /* which 0 does not bound */
 	const char *says[TOOLS];  /* NULL: it is not taken */
-	int least, most;       /* an integer; characters of a string; 0: any */
 	const char *right;     /* what it should be, beside its type; or NULL */
 } arguments[ARGUMENTS] = {
-	[COMMAND] = { "command", JSON_STRING, EMPTY | COMMAND_TEXT,
-	    { "What to run" }, .right = " that is not blank and has no NUL "
+	[COMMAND] = { "command", JSON_STRING, EMPTY | COMMAND_TEXT, .says = {
+	    "What to run" }, .right = " that is not blank and has no NUL "
 	    "character (\\0 for printf)" },
-	[TIMEOUT] = { "timeout", JSON_NUMBER, 0, { "Milliseconds until it is "
-	    "terminated, at most 600000; with run_in_background or tty at "
-	    "most 86400000, default none" }, 1, 0,
+	[TIMEOUT] = { "timeout", JSON_NUMBER, 0, 1, 0, { "Milliseconds until "
+	    "it is terminated, at most 600000; with run_in_background or tty "
+	    "at most 86400000, default none" },
 	    " of milliseconds from 1 to 600000 (task: 86400000)" },
 	[IN_BACKGROUND] = { "run_in_background", JSON_BOOL, .says = {
 	    "true: start a task, return at once or after wait or until" } },
@@ -73,43 +70,41 @@ static const struct argument {
 	    "command, with task_id: type this into its terminal (\\n is "
 	    "Enter, \\u0003 Ctrl-C, \\u0004 end of file), return what it "
 	    "prints" } },
-	[CHECK_PID] = { "check_pid", JSON_NUMBER, HANDLE,
-	    { "Instead of command: look at the task of this pid" },
-	    .right = AS_RETURNED },
-	[KILL_PID] = { "kill_pid", JSON_NUMBER, HANDLE,
-	    { "Instead of command: end the task of this pid" },
-	    .right = AS_RETURNED },
-	[TASK_ID] = { "task_id", JSON_STRING, HANDLE | TYPED, { "The task to "
-	    "type into or that of check_pid or kill_pid, where its start asks "
-	    "for it", "As bash has returned it" }, .right = AS_RETURNED },
-	[WAIT] = { "wait", JSON_NUMBER, TYPED, { "With run_in_background, tty "
-	    "or input: milliseconds to wait (default 0; with tty or input "
-	    "10000)", "Milliseconds to wait for its end, or with new for new "
-	    "output, at most 600000 (default 0)" },
+	[CHECK_PID] = { "check_pid", JSON_NUMBER, HANDLE, .says = {
+	    "Instead of command: look at the task of this pid" } },
+	[KILL_PID] = { "kill_pid", JSON_NUMBER, HANDLE, .says = {
+	    "Instead of command: end the task of this pid" } },
+	[TASK_ID] = { "task_id", JSON_STRING, HANDLE | TYPED, .says = { "The "
+	    "task to type into or that of check_pid or kill_pid, where its "
+	    "start asks for it", "As bash has returned it" } },
+	[WAIT] = { "wait", JSON_NUMBER, TYPED, .says = { "With "
+	    "run_in_background, tty or input: milliseconds to wait (default "
+	    "0; with tty or input 10000)", "Milliseconds to wait for its end, "
+	    "or with new for new output, at most 600000 (default 0)" },
 	    .right = " of milliseconds from 0 to 600000" },
-	[UNTIL] = { "until", JSON_STRING, LINE | TYPED, { "With "
+	[UNTIL] = { "until", JSON_STRING, LINE | TYPED, 1, 1000, { "With "
 	    "run_in_background, tty or input: return when this text has been "
 	    "printed (default of wait: 30000)", "Wait until this text has "
 	    "been printed since the last look (default of wait: 30000)" },
-	    1, 1000, " of 1 to 1000 characters in a line" },
+	    " of 1 to 1000 characters in a line" },
 	[NEW] = { "new", JSON_BOOL, .says = {
 	    [TASK_OUTPUT] = "true: only what is new since the last look" } },
-	[CWD] = { "cwd", JSON_STRING, NAME,
+	[CWD] = { "cwd", JSON_STRING, NAME, 1, PATH_MOST,
 	    { "Directory to start in; ~ and variables are not expanded" },
-	    1, PATH_MOST, " of at most 4096 bytes, the name of a directory" },
+	    " of at most 4096 bytes, the name of a directory" },
 	[STDIN] = { "stdin", JSON_STRING, EMPTY, .says = {
 	    "What the command reads as standard input" } },
-	[TRUNCATE] = { "truncate", JSON_STRING, WORD,
-	    { "Which part of long output to return" },
+	[TRUNCATE] = { "truncate", JSON_STRING, WORD, .says = {
+	    "Which part of long output to return" },
 	    .right = ", one of head, tail and both" },
-	[LIMIT] = { "limit", JSON_NUMBER, 0,
+	[LIMIT] = { "limit", JSON_NUMBER, 0, 200, 100000,
 	    { "At most so many characters of each stream are returned" },
-	    200, 100000, " from 200 to 100000" },
+	    " from 200 to 100000" },
 	[DESCRIPTION] = { "description", JSON_STRING, TYPED, .says = {
 	    "What it is for, in short, for the list of tasks" } },
-	[PATH] = { "path", JSON_STRING, NAME, {
+	[PATH] = { "path", JSON_STRING, NAME, 1, PATH_MOST, {
 	    [EDIT] = "The file, absolute or in the working directory" },
-	    1, PATH_MOST, " of at most 4096 bytes, the name of a file" },
+	    " of at most 4096 bytes, the name of a file" },
 	[OLD] = { "old", JSON_STRING, .says = {
 	    [EDIT] = "The text to replace, exactly as it stands there" } },
 	[NEW_TEXT] = { "new", JSON_STRING, .says = {
@@ -183,7 +178,8 @@ refuse_value(struct reading *r, int argument)
 	buf_add(r->refusal, "argument \"", a->name, "\" must be ",
 	    a->type == JSON_BOOL ? "true or false"
 	    : a->type == JSON_NUMBER ? "an integer" : "a string",
-	    a->right != NULL ? a->right : "", ", not ");
+	    a->flags & HANDLE ? ", as bash has returned it"
+	    : a->right != NULL ? a->right : "", ", not ");
 	put_snippet(r->refusal, r->given[argument]);
 	return false;
 }
@@ -240,7 +236,7 @@ is_absent(const struct reading *r, int i)
 	if (!is_given(r, COMMAND) || (arguments[i].flags & EMPTY))
 		return false;
 	return json_is(value, "") || ((arguments[i].flags & HANDLE) &&
-	    json_int(unquoted(value, JSON_NUMBER), &n) && n == 0);
+	    json_int(value, &n) && n == 0);
 }
 
 /* Is it of its type, and a number within its bounds? */
@@ -250,18 +246,15 @@ is_right(struct reading *r, int i)
 	const struct argument *a = &arguments[i];
 	struct json value = r->given[i];
 	int64_t *n = &r->number[i];
-	bool integer = json_int(value, n);
 
 	if (a->flags & HANDLE)
-		return integer || json_type(value) == JSON_STRING;
+		return json_int(value, n) || json_type(value) == JSON_STRING;
 	if (a->type == JSON_NUMBER)
-		return integer && *n >= a->least &&
+		return json_int(value, n) && *n >= a->least &&
 		    (a->most == 0 || *n <= a->most);
-	for (*n = 0; (a->flags & WORD) && *n < 3; ++*n) {
-		if (json_is(value, truncate_words[*n]))
-			return true;
-	}
-	return !(a->flags & WORD) && json_type(value) == a->type;
+	while (a->flags & WORD && *n < 3 && !json_is(value, truncate_words[*n]))
+		++*n;
+	return json_type(value) == a->type && *n < 3;
 }
 
 /* Sorts the members into given[]; of equal names the last counts. One that the
@@ -277,17 +270,14 @@ sort_members(struct reading *r, struct json members)
 	while (json_next(members, &at, &name, &value)) {
 		i = find_argument(name, r->tool);
 		if (i < ARGUMENTS)
-			r->given[i] = arguments[i].flags & HANDLE ? value
-			    : unquoted(value, arguments[i].type);
+			r->given[i] = unquoted(value, arguments[i].flags &
+			    HANDLE ? JSON_NUMBER : arguments[i].type);
 		else if ((added == NULL || !json_is(name, added)) &&
 		    unknown++ < NAMES_TOLD)
 			add_unknown(r, name);
 	}
 	if (unknown == 0)
 		return true;
-	if (unknown > NAMES_TOLD)
-		buf_add(r->refusal, " and ", NUM(unknown - NAMES_TOLD),
-		    " more");
 	buf_add(r->refusal, "; ", r->tools[r->tool].name);
 	for (i = 0; i < ARGUMENTS; i++) {
 		if (arguments[i].says[r->tool] != NULL) {
@@ -298,8 +288,7 @@ sort_members(struct reading *r, struct json members)
 	return false;
 }
 
-/* Decodes a string and looks at its bounds; of one that is not given the buffer
- * stays empty. */
+/* Decodes a string, if it is given, and looks at its bounds. */
 static bool
 take_text(struct reading *r, int i, struct buf *b)
 {
@@ -344,11 +333,13 @@ take_wait(struct reading *r, int64_t usual)
 	return take_text(r, UNTIL, &w->until);
 }
 
-/* The task that these arguments name; a string may be either. */
+/* The task that task_id names, or else `pid`; a string may be either. */
 static bool
-take_handle(struct reading *r, int pid, int id)
+take_handle(struct reading *r, int pid)
 {
-	json_int(unquoted(r->given[pid], JSON_NUMBER), &r->wait->pid);
+	int id = is_given(r, TASK_ID) ? TASK_ID : pid;
+
+	r->wait->pid = r->number[pid];
 	if (json_type(r->given[id]) != JSON_STRING)
 		json_verbatim(r->given[id], &r->wait->id);
 	return take_text(r, id, &r->wait->id);
@@ -409,7 +400,7 @@ read_input(struct reading *r)
 	}
 	r->wait->action = WANT_TYPE;
 	r->wait->only_new = true;
-	return must_have(r, TASK_ID) && take_handle(r, TASK_ID, TASK_ID) &&
+	return must_have(r, TASK_ID) && take_handle(r, TASK_ID) &&
 	    take_text(r, INPUT, &r->wait->input) &&
 	    take_wait(r, WAIT_TERMINAL);
 }
@@ -419,7 +410,7 @@ read_bash(struct reading *r)
 {
 	static const int ways[] = { COMMAND, INPUT, CHECK_PID, KILL_PID };
 	bool runs = is_given(r, COMMAND), ends = is_given(r, KILL_PID);
-	int pid = ends ? KILL_PID : CHECK_PID, i, n = 0;
+	int i, n = 0;
 	bool background = runs && (json_true(r->given[IN_BACKGROUND]) ||
 	    json_true(r->given[TTY]));
 
@@ -447,7 +438,7 @@ read_bash(struct reading *r)
 	r->wait->action = ends ? WANT_KILL : WANT_LOOK;
 	r->wait->only_new = ends;
 	r->wait->by_pid = true;
-	return take_handle(r, pid, is_given(r, TASK_ID) ? TASK_ID : pid);
+	return take_handle(r, ends ? KILL_PID : CHECK_PID);
 }
 
 static bool
@@ -464,7 +455,7 @@ read_task(struct reading *r)
 		    "listed, with wait as soon as one has ended");
 	r->wait->action = listed ? WANT_LIST : WANT_LOOK;
 	r->wait->only_new = json_true(r->given[NEW]);
-	return (listed || take_handle(r, TASK_ID, TASK_ID)) && take_wait(r, 0);
+	return (listed || take_handle(r, TASK_ID)) && take_wait(r, 0);
 }
 
 static bool
@@ -492,12 +483,11 @@ read_edit(struct reading *r)
 }
 
 /* What the fences hold, in sentences (F4): as many of the directories as there
- * is room for in a description that begins there, but one always. */
+ * is room for in the description, but one always */
 static void
-put_fences(struct buf *b, const struct options *o, size_t begin)
+put_fences(struct buf *b, const struct options *o)
 {
-	const char *at;
-	size_t names, len;
+	const char *at, *before = " Commands write nowhere but below ";
 	int hidden = 0, left = 0;
 
 	for (at = o->hide; at != NULL && *at != '\0'; at += strlen(at) + 1)
@@ -511,17 +501,14 @@ put_fences(struct buf *b, const struct options *o, size_t begin)
 		    : " paths they see nothing: they are hidden.");
 	if (o->write == NULL)
 		return;
-	buf_add(b, " Commands write nowhere but below ");
-	names = b->len;
-	for (at = o->write; *at != '\0'; at += len + 1) {
-		len = strlen(at);
-		if (b->len > names && b->len - begin > DESCRIBED_MOST) {
+	for (at = o->write; *at != '\0'; at += strlen(at) + 1) {
+		if (*before == ',' && b->len > DESCRIBED_MOST) {
 			left++;
 			continue;
 		}
-		buf_add(b, b->len > names ? ", " : "");
-		json_escaped(b, at, len < NAME_SHOWN ? len : NAME_SHOWN);
-		buf_add(b, len < NAME_SHOWN ? "" : "...");
+		buf_add(b, before);
+		put_snippet(b, (struct json){ at, strlen(at) });
+		before = ", ";
 	}
 	if (left > 0)
 		buf_add(b, " and ", NUM(left), " more");
@@ -574,32 +561,28 @@ describe_bash(struct buf *b, const struct options *o, const struct caller *r)
 	STRING("stderr_file")
 
 static const struct tool tools[TOOLS] = {
-	[BASH] = { "bash",
-	    "Run a shell command", "Runs shell commands on the host of this "
-	    "server: builds, tests, git, files, servers, long jobs. Use the "
-	    "tool bash for each command, and task_output for what runs in the "
-	    "background. ", "Runs a command in bash (or sh) and returns exit "
-	    "code, stdout and stderr. ", describe_bash, "", "", RESULT,
-	    "},\"required\":[\"status\"]", true, read_bash, results_job },
-	[TASK_OUTPUT] = { "task_output",
-	    "Read a background task", "", "Output and status of a background "
-	    "task of bash. While it runs: the last 10000 characters "
-	    "so far. When it has ended: its final output and exit code, once; "
-	    "then the task is forgotten. Do not poll: set wait, and the answer "
-	    "comes when the task has ended, or until has been printed, or the "
-	    "time is up.", NULL, " Without task_id: the list of all tasks.",
-	    "", RESULT, ",\"tasks\":{\"type\":\"array\",\"items\":{\"type\":"
-	    "\"object\"}}}", false, read_task, results_job },
+	[BASH] = { "bash", "Run a shell command",
+	    "Runs a command in bash (or sh) and returns exit code, stdout and "
+	    "stderr. ", "", RESULT, "},\"required\":[\"status\"]", true,
+	    read_bash, results_job },
+	[TASK_OUTPUT] = { "task_output", "Read a background task",
+	    "Output and status of a background task of bash. While it runs: "
+	    "the last 10000 characters so far. When it has ended: its final "
+	    "output and exit code, once; then the task is forgotten. Do not "
+	    "poll: set wait, and the answer comes when the task has ended, or "
+	    "until has been printed, or the time is up.", "", RESULT,
+	    ",\"tasks\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}}",
+	    false, read_task, results_job },
 	[EDIT] = { "edit", "Edit a file",
-	    "Changes files there with the tool edit.", "Changes a file: "
-	    "replaces old, which must stand in it exactly once (with all: at "
-	    "least once), by new; without old it makes the file. Both are "
-	    "taken as they are, with tabs, spaces and newlines: no patterns, "
-	    "no quoting. Give as many lines of old as it takes to name one "
-	    "place. A newline stands for CRLF too. The change is made whole "
-	    "or not at all; the result shows the lines around it.", NULL, "",
-	    "\"required\":[\"path\",\"new\"],", STRING("status"), ","
-	    STRING("text") "}", true, read_edit, results_edit }
+	    "Changes a file: replaces old, which must stand in it exactly "
+	    "once (with all: at least once), by new; without old it makes the "
+	    "file. Both are taken as they are, with tabs, spaces and "
+	    "newlines: no patterns, no quoting. Give as many lines of old as "
+	    "it takes to name one place. A newline stands for CRLF too. The "
+	    "change is made whole or not at all; the result shows the lines "
+	    "around it.", "\"required\":[\"path\",\"new\"],",
+	    STRING("status"), "," STRING("text") "}", true, read_edit,
+	    results_edit }
 };
 
 static void
@@ -627,25 +610,27 @@ tools_list(struct buf *b, const struct options *o, const struct caller *r)
 {
 	const struct tool *t;
 	const char *before = "[";
-	size_t begin;
+	struct buf text = { NULL, 0, 0 };
 	int i;
 
 	for (i = 0; i < TOOLS; i++) {
 		t = &tools[i];
 		if (!is_offered(o, i))
 			continue;
-		buf_add(b, before, "{\"name\":\"", t->name,
-		    "\",\"title\":\"", t->title, "\",\"description\":\"");
-		begin = b->len;
-		buf_add(b, t->description);
-		if (t->describe != NULL)
-			t->describe(b, o, r);
-		if (!r->shared)
-			buf_add(b, t->alone);
+		buf_add(&text, t->description);
+		if (i == BASH)
+			describe_bash(&text, o, r);
+		if (i == TASK_OUTPUT && !r->shared)
+			buf_add(&text, " Without task_id: the list of all "
+			    "tasks.");
 		/* The first one tells of the fences. */
 		if (*before == '[')
-			put_fences(b, o, begin);
-		buf_add(b, "\"");
+			put_fences(&text, o);
+		buf_add(b, before, "{");
+		json_put(b, "name", t->name);
+		json_put(b, "title", t->title);
+		json_put_bytes(b, "description", text.data, text.len);
+		buf_free(&text);
 		put_schema(b, i);
 		if (r->data)
 			buf_add(b, ",\"outputSchema\":{\"type\":\"object\","
@@ -662,12 +647,11 @@ tools_list(struct buf *b, const struct options *o, const struct caller *r)
 void
 tools_instructions(struct buf *b, const struct options *o)
 {
-	int i;
-
-	buf_add(b, ",\"instructions\":\"");
-	for (i = 0; i < TOOLS; i++)
-		buf_add(b, is_offered(o, i) ? tools[i].purpose : "");
-	buf_putc(b, '"');
+	buf_add(b, ",\"instructions\":\"", o->bash
+	    ? "Runs shell commands on the host of this server: builds, tests, "
+	    "git, files, servers, long jobs. Use the tool bash for each "
+	    "command, and task_output for what runs in the background. " : "",
+	    o->edit ? "Changes files there with the tool edit.\"" : "\"");
 }
 
 const struct tool *

@@ -13,14 +13,8 @@
 /* A row of the table in tools.c */
 struct reading;
 struct tool {
-	const char *name;
-	const char *title;
-	const char *purpose;   /* its part of the server's instructions (P11) */
-	const char *description;
-	/* Appends what of its description depends on these; or NULL. */
-	void (*describe)(struct buf *, const struct options *,
-	    const struct caller *);
-	const char *alone;     /* what a client with its own session gets too */
+	const char *name, *title;
+	const char *description;  /* what all clients get of it */
 	const char *required;  /* arguments, as a member; or "" */
 	const char *schema, *more;  /* of its results */
 	bool destroys;         /* an annotation */
