@@ -47,7 +47,6 @@ put_seconds(struct buf *b, const char *before, int64_t ms, const char *behind)
 static void
 put_visible(struct buf *b, const char *text, size_t n)
 {
-	static const char hex[] = "0123456789abcdef";
 	const unsigned char *p = (const unsigned char *)text;
 	size_t i;
 
@@ -59,9 +58,8 @@ put_visible(struct buf *b, const char *text, size_t n)
 			json_escaped(b, p + i, 1);
 		} else if (c1 || p[i] == 0x7f) {
 			i += c1;
-			buf_add(b, "\\u00");
-			buf_putc(b, hex[p[i] >> 4]);
-			buf_putc(b, hex[p[i] & 15]);
+			buf_add(b, "\\u00", (char[]){ "789"[(p[i] >> 4) - 7],
+			    "0123456789abcdef"[p[i] & 15], '\0' });
 		} else {
 			buf_putc(b, text[i]);
 		}
@@ -87,10 +85,10 @@ cut_text(struct buf *text, const struct caller *r)
 	buf_add(text, "...");
 }
 
-/* The members of a result, its data where the caller gets any; frees both. */
+/* The members of a result, or of an error if it has no data; frees both. */
 static void
-put_result(struct buf *b, const struct caller *caller, bool error,
-           struct buf *text, struct buf *data)
+put_result(struct buf *b, const struct caller *caller, struct buf *text,
+           struct buf *data)
 {
 	cut_text(text, caller);
 	buf_add(b, "\"content\":[{\"type\":\"text\",\"text\":");
@@ -101,7 +99,7 @@ put_result(struct buf *b, const struct caller *caller, bool error,
 		buf_put(b, data->data, data->len);
 		buf_add(b, "}");
 	}
-	buf_add(b, ",\"isError\":", error ? "true" : "false");
+	buf_add(b, ",\"isError\":", data->len > 0 ? "false" : "true");
 	buf_free(text);
 	buf_free(data);
 }
@@ -148,9 +146,8 @@ note_limits(struct result *r)
 		put_seconds(b, "terminated after ", job->patience,
 		    AS_LONG "; ");
 	} else if (job->timed_out && r->task) {
-		buf_add(b, "terminated by ", job->by_server
-		    ? "--bg-timeout, this server's limit; "
-		    : "its timeout; ");
+		buf_add(b, "terminated by ", job->by_server ? "--bg-timeout, "
+		    "this server's limit; " : "its timeout; ");
 	} else if (job->timed_out) {
 		put_number(b, "Command timed out after ", job->timeout, "ms; ");
 		buf_put(&r->text, b->data, b->len - SEMICOLON);
@@ -183,34 +180,16 @@ put_word(struct buf *b, const char *before, const char *word)
 	buf_add(b, quote, " ");
 }
 
-/* The terminal asks: how to answer, told once, and how a person can (I5). */
-static void
-note_prompt(struct result *r)
-{
-	const struct options *o = r->job->options;
-	const struct exec_prompt *p = &r->wait->prompt;
-	struct buf *b = &r->notes;
-
-	buf_add(b, p->secret ? "it asks for a secret"
-	    : p->state == TERMINAL_PROMPTS ? "it waits for input"
-	    : "it may wait for input", r->job->prompt_told ? "; "
-	    : ": give input with this task_id; ");
-	if (!p->secret || !r->wait->secret)
-		return;
-	buf_add(b, "or your user types it there: ");
-	if (strcmp(o->tmpdir, "/tmp") != 0)
-		put_word(b, "TMPDIR=", o->tmpdir);
-	put_word(b, "", o->self);
-	buf_add(b, "--secret=", r->job->secret.id, "; ");
-}
-
-/* A task that runs: what became of a wait, and how to go on */
+/* A task that runs: what became of a wait, and how to go on. Where its terminal
+ * asks: how to answer, told once, and how a person can (I5) */
 static void
 note_running(struct result *r)
 {
 	const struct job *job = r->job;
+	const struct options *o = job->options;
 	const struct want *w = r->wait;
-	bool asks = r->looks && w->prompt.state != TERMINAL_BUSY;
+	const struct exec_prompt *p = &w->prompt;
+	bool asks = r->looks && p->state != TERMINAL_BUSY;
 	struct buf *b = &r->notes;
 
 	if (r->start && !job->background) {
@@ -233,22 +212,17 @@ note_running(struct result *r)
 		buf_add(b, "no Enter was typed: end input with \\n (Ctrl-C "
 		    "is \\u0003); ");
 	if (asks)
-		note_prompt(r);
-}
-
-static void
-note_unseen(struct result *r)
-{
-	const struct job *job = r->job;
-	struct buf *b = &r->notes;
-
-	buf_add(b, "not seen", r->start ? ": " : " since the last look: ");
-	put_start(b, &r->wait->until);
-	buf_add(b, " (until is plain text, no pattern); ");
-	if (!r->ended && !job->exec.terminal && output_bytes(job->out.text) +
-	    output_bytes(job->err.text) == 0)
-		buf_add(b, "nothing was printed: without a terminal a program "
-		    "may hold its output back (stdbuf -oL, tty); ");
+		buf_add(b, p->secret ? "it asks for a secret"
+		    : p->state == TERMINAL_PROMPTS ? "it waits for input"
+		    : "it may wait for input", job->prompt_told ? "; "
+		    : ": give input with this task_id; ");
+	if (!asks || !p->secret || !w->secret)
+		return;
+	buf_add(b, "or your user types it there: ");
+	if (strcmp(o->tmpdir, "/tmp") != 0)
+		put_word(b, "TMPDIR=", o->tmpdir);
+	put_word(b, "", o->self);
+	buf_add(b, "--secret=", job->secret.id, "; ");
 }
 
 /* What ended it, and what it left */
@@ -258,16 +232,15 @@ note_end(struct result *r)
 	const struct job *job = r->job;
 	const struct exec *x = &job->exec;
 	struct buf *b = &r->notes;
-	int sig = x->status - 128;
 
 	if (x->orphans)
 		put_number(b, x->terminal || x->elsewhere
 		    ? "it left processes running: pkill -s "
 		    : "it left processes running: kill -- -", x->pid, "; ");
 	if (job_killed_by_others(job))
-		put_number(b, "the shell was ended by signal ", sig,
-		    sig == SIGKILL ? ", not by boris (or memory ran out): the "
-		    "rest was not run; "
+		put_number(b, "the shell was ended by signal ", x->status - 128,
+		    x->status == 128 + SIGKILL ? ", not by boris (or "
+		    "memory ran out): the rest was not run; "
 		    : ", not by boris: the rest was not run; ");
 	if (x->pipeline != NULL)
 		buf_add(b, "exit codes of the last pipeline: ", x->pipeline,
@@ -294,8 +267,9 @@ list_tasks(struct result *r, bool running)
 		json_put_number(d, "pid", job->exec.pid);
 		json_put(d, "status", status);
 		json_put_number(d, "elapsed_ms", time);
-		buf_add(t, t->len > 0 ? "\n" : "", "task_id: ", job->id,
-		    "  pid: ", NUM(job->exec.pid), "  status: ", status);
+		buf_end_line(t);
+		buf_add(t, "task_id: ", job->id, "  pid: ",
+		    NUM(job->exec.pid), "  status: ", status);
 		if (ended) {
 			json_put_number(d, "exit_code", job->exec.status);
 			put_number(t, "  exit_code: ", job->exec.status, "");
@@ -338,7 +312,7 @@ results_list(struct buf *b, const struct caller *caller, struct session *s,
 	if (wait->patience > 0)
 		put_seconds(&r.text, "\n" WAIT_ENDED, wait->patience, AS_LONG
 		    ": wait again");
-	put_result(b, caller, false, &r.text, &r.data);
+	put_result(b, caller, &r.text, &r.data);
 }
 
 /* -- Errors ------------------------------------------------------------ */
@@ -362,37 +336,35 @@ results_refusal(struct buf *b, struct session *s, struct buf *text)
 
 	if (s != NULL)
 		put_ended(text, s);
-	put_result(b, NULL, true, text, &none);
+	put_result(b, NULL, text, &none);
 }
-
-enum subject { ABOUT_ANY, ABOUT_EDIT, ABOUT_INPUT };
 
 /* What the model can do about the system's reason. `why` stands where the words
  * of strerror() say too little. */
 static const struct reason {
-	enum subject about;
+	enum subject { ABOUT_ANY, ABOUT_EDIT, ABOUT_INPUT } about;
 	int error;
 	const char *why, *then;
 } reasons[] = {
 	{ ABOUT_INPUT, ENOTTY, "it has no terminal",
-	  "start the command with tty: true" },
+	  "; start the command with tty: true" },
 	{ ABOUT_INPUT, EPIPE, "it has ended, or closed its terminal",
-	  "read what is left with task_output" },
+	  "; read what is left with task_output" },
 	{ ABOUT_INPUT, E2BIG, "its terminal would cut it",
-	  "put newlines into it, or write it to a file" },
+	  "; put newlines into it, or write it to a file" },
 	{ ABOUT_INPUT, ENOBUFS, "it reads too slowly, and 4 MiB at most may "
-	  "wait for that", "type less, or write it to a file" },
-	{ ABOUT_EDIT, ENOENT, NULL, "without old a file is made, in a "
+	  "wait for that", "; type less, or write it to a file" },
+	{ ABOUT_EDIT, ENOENT, NULL, "; without old a file is made, in a "
 	  "directory that is there; ~ and variables are not expanded" },
-	{ ABOUT_EDIT, EEXIST, NULL, "give old to change it, or remove it" },
-	{ ABOUT_EDIT, EFBIG, NULL, "at most 16 MiB, before and after" },
-	{ ABOUT_EDIT, EINVAL, NULL, "it must be a regular file" },
-	{ ABOUT_ANY, EAGAIN, "no processes are left", "try again later" },
-	{ ABOUT_ANY, EMFILE, "no descriptors are left", "try again later" },
-	{ ABOUT_ANY, ENFILE, "no descriptors are left", "try again later" },
-	{ ABOUT_ANY, E2BIG, NULL, "the command may be at most 1 MiB long: pass "
-	  "more as stdin, or write it to a file in pieces" },
-	{ ABOUT_ANY, 0, NULL, NULL }
+	{ ABOUT_EDIT, EEXIST, NULL, "; give old to change it, or remove it" },
+	{ ABOUT_EDIT, EFBIG, NULL, "; at most 16 MiB, before and after" },
+	{ ABOUT_EDIT, EINVAL, NULL, "; it must be a regular file" },
+	{ ABOUT_ANY, EAGAIN, "no processes are left", "; try again later" },
+	{ ABOUT_ANY, EMFILE, "no descriptors are left", "; try again later" },
+	{ ABOUT_ANY, ENFILE, "no descriptors are left", "; try again later" },
+	{ ABOUT_ANY, E2BIG, NULL, "; the command may be at most 1 MiB long: "
+	  "pass more as stdin, or write it to a file in pieces" },
+	{ ABOUT_ANY, 0, NULL, "" }
 };
 
 static void
@@ -400,12 +372,10 @@ put_reason(struct buf *t, enum subject about, int error)
 {
 	const struct reason *r = reasons;
 
-	while (r->then != NULL && (r->error != error ||
+	while (r->error != 0 && (r->error != error ||
 	    (r->about != about && r->about != ABOUT_ANY)))
 		r++;
-	buf_add(t, r->why != NULL ? r->why : strerror(error));
-	if (r->then != NULL)
-		buf_add(t, "; ", r->then);
+	buf_add(t, r->why != NULL ? r->why : strerror(error), r->then);
 }
 
 void
@@ -453,29 +423,12 @@ results_no_task(struct buf *b, struct session *s, const struct want *wait,
 	results_refusal(b, NULL, &r.text);
 }
 
-static void
-put_bad_dir(struct buf *t, struct session *s, const struct job *job)
-{
-	const char *cwd = job->cwd != NULL ? job->cwd : "";
-
-	buf_add(t, cwd[0] != '\0' ? "cwd " : "the directory ");
-	put_visible(t, job->dir, strlen(job->dir));
-	buf_add(t, " cannot be entered: ");
-	put_reason(t, ABOUT_ANY, job->error);
-	buf_add(t, "; nothing was run");
-	if (job->refused == JOB_LOST_DIR) {
-		buf_add(t, "; the next command starts in ");
-		put_visible(t, s->dir, strlen(s->dir));
-	}
-	if (cwd[0] == '~' || strchr(cwd, '$') != NULL)
-		buf_add(t, "; ~ and variables are not expanded in cwd; use cd");
-}
-
 void
 results_refused(struct buf *b, struct session *s, const struct job *job,
                 int64_t now)
 {
 	struct result r = { .session = s, .now = now };
+	const char *cwd = job->cwd != NULL ? job->cwd : "";
 	const struct job *running;
 	struct buf *t = &r.text;
 	int waiting;
@@ -499,7 +452,18 @@ results_refused(struct buf *b, struct session *s, const struct job *job,
 		break;
 	case JOB_NO_DIR:
 	case JOB_LOST_DIR:
-		put_bad_dir(t, s, job);
+		buf_add(t, cwd[0] != '\0' ? "cwd " : "the directory ");
+		put_visible(t, job->dir, strlen(job->dir));
+		buf_add(t, " cannot be entered: ");
+		put_reason(t, ABOUT_ANY, job->error);
+		buf_add(t, "; nothing was run");
+		if (job->refused == JOB_LOST_DIR) {
+			buf_add(t, "; the next command starts in ");
+			put_visible(t, s->dir, strlen(s->dir));
+		}
+		if (cwd[0] == '~' || strchr(cwd, '$') != NULL)
+			buf_add(t, "; ~ and variables are not expanded in "
+			    "cwd; use cd");
 		break;
 	case JOB_NO_LOG:
 		results_unlogged(b, job->error);
@@ -519,53 +483,43 @@ results_refused(struct buf *b, struct session *s, const struct job *job,
 	results_refusal(b, s, t);
 }
 
-/* What came of it, and what would be right (X4) */
-static void
-put_edit(struct buf *t, const struct edit *e, bool done)
-{
-	static const char *const said[] = {
-		[EDIT_FAILED] = "nothing was changed: ",
-		[EDIT_DONE] = "replaced ", [EDIT_IN_PLACE] = "replaced ",
-		[EDIT_NOT_FOUND] = "old was not found; look at the file",
-		[EDIT_SPACED] = "old was not found; but for white space "
-		    "it stands ",
-		[EDIT_SEVERAL] = "give all: true, or in old more of the lines "
-		    "around the place that is meant: it was found ",
-		[EDIT_CHANGED] = "the file has changed meanwhile: nothing was "
-		    "done; try again",
-		[EDIT_BROKEN] = "it may be changed in part, and could not be "
-		    "put back: "
-	};
-	int i;
-
-	put_visible(t, e->path, strlen(e->path));
-	buf_add(t, ": ", done && e->makes ? "made" : said[e->outcome]);
-	if (e->outcome == EDIT_FAILED || e->outcome == EDIT_BROKEN) {
-		put_reason(t, ABOUT_EDIT, e->error);
-		return;
-	}
-	if (e->outcome == EDIT_CHANGED)
-		return;
-	if (e->count > 1)
-		put_number(t, "", e->count, " times, ");
-	for (i = 0; i < EDIT_LINES && i < e->count; i++)
-		put_number(t, i > 0 ? ", " : e->count > 1 ? "in lines "
-		    : "in line ", e->lines[i], "");
-	buf_add(t, e->count > EDIT_LINES ? " and so on" : "",
-	    e->outcome == EDIT_IN_PLACE
-	    ? " (written in place, not by a new file)" : "");
-}
+/* What came of an edit, and what would be right (X4) */
+static const char *const outcomes[] = {
+	[EDIT_FAILED] = "nothing was changed: ",
+	[EDIT_DONE] = "replaced ", [EDIT_IN_PLACE] = "replaced ",
+	[EDIT_NOT_FOUND] = "old was not found; look at the file",
+	[EDIT_SPACED] = "old was not found; but for white space it stands ",
+	[EDIT_SEVERAL] = "give all: true, or in old more of the lines around "
+	    "the place that is meant: it was found ",
+	[EDIT_CHANGED] = "the file has changed meanwhile: nothing was done; "
+	    "try again",
+	[EDIT_BROKEN] = "it may be changed in part, and could not be put back: "
+};
 
 void
 results_edit(struct buf *b, const struct caller *caller, struct session *s,
              struct job *job, const struct want *wait, int64_t now)
 {
 	const struct edit *e = job->work;
-	struct buf t = { NULL, 0, 0 }, data = t;
 	bool done = e->outcome == EDIT_DONE || e->outcome == EDIT_IN_PLACE;
+	int64_t i, places = e->outcome == EDIT_CHANGED ? 0 : e->count;
+	struct buf t = { NULL, 0, 0 }, data = t;
 
 	(void)wait, (void)now;
-	put_edit(&t, e, done);
+	put_visible(&t, e->path, strlen(e->path));
+	buf_add(&t, ": ", done && e->makes ? "made" : outcomes[e->outcome]);
+	if (e->outcome == EDIT_FAILED || e->outcome == EDIT_BROKEN) {
+		put_reason(&t, ABOUT_EDIT, e->error);
+		places = 0;
+	}
+	if (places > 1)
+		put_number(&t, "", places, " times, ");
+	for (i = 0; i < EDIT_LINES && i < places; i++)
+		put_number(&t, i > 0 ? ", " : places > 1 ? "in lines "
+		    : "in line ", e->lines[i], "");
+	buf_add(&t, places > EDIT_LINES ? " and so on" : "",
+	    e->outcome == EDIT_IN_PLACE
+	    ? " (written in place, not by a new file)" : "");
 	put_ended(&t, s);
 	buf_add(&t, e->shown.len > 0 ? "\n\n" : "");
 	buf_put(&t, e->shown.data, e->shown.len);
@@ -574,7 +528,7 @@ results_edit(struct buf *b, const struct caller *caller, struct session *s,
 		json_put(&data, "status", "completed");
 		json_put_bytes(&data, "text", t.data, t.len);
 	}
-	put_result(b, caller, !done, &t, &data);
+	put_result(b, caller, &t, &data);
 }
 
 /* What stands before the output */
@@ -631,17 +585,14 @@ struct shown {
 };
 
 static void
-show_stream(const struct result *r, struct shown *s, int64_t bytes,
-            int64_t lines)
+show_stream(const struct result *r, struct shown *s,
+            const struct output_bounds *most)
 {
-	struct output_bounds most = r->job->bounds;
 	size_t i;
 
-	most.bytes = bytes;
-	most.lines = lines;
 	buf_free(&s->text);
 	s->view = output_show(s->stream->text, r->looks && r->wait->only_new
-	    ? &s->stream->seen : NULL, &most, s->name, &s->text);
+	    ? &s->stream->seen : NULL, most, s->name, &s->text);
 	s->lines = 0;
 	for (i = 0; i < s->text.len; i++)
 		s->lines += s->text.data[i] == '\n';
@@ -670,16 +621,17 @@ put_output(struct result *r)
 	    ? r->caller->bytes - HEADINGS - (int64_t)len : INT32_MAX;
 	int64_t lines = r->caller->lines > 0 ? r->caller->lines - HEADING_LINES
 	    : INT32_MAX;
-	int64_t most, rows;
+	struct output_bounds most = r->job->bounds;
 	int i;
 
 	for (i = 0; i < 2; i++)
-		show_stream(r, &s[i], 0, 0);
+		show_stream(r, &s[i], &r->job->bounds);
 	for (i = 0; i < 2; i++) {
-		most = share(bytes, (int64_t)s[!i].text.len);
-		rows = share(lines, s[!i].lines);
-		if ((int64_t)s[i].text.len > most || s[i].lines > rows)
-			show_stream(r, &s[i], most, rows);
+		most.bytes = share(bytes, (int64_t)s[!i].text.len);
+		most.lines = share(lines, s[!i].lines);
+		if ((int64_t)s[i].text.len > most.bytes ||
+		    s[i].lines > most.lines)
+			show_stream(r, &s[i], &most);
 	}
 	for (i = 0; i < 2; i++) {
 		json_put_bytes(&r->data, s[i].name, s[i].text.data,
@@ -716,8 +668,18 @@ results_job(struct buf *b, const struct caller *caller, struct session *s,
 	note_limits(&r);
 	if (r.task && !r.ended)
 		note_running(&r);
-	if (r.looks && wait->unseen)
-		note_unseen(&r);
+	if (r.looks && wait->unseen) {
+		buf_add(&r.notes, "not seen", r.start ? ": "
+		    : " since the last look: ");
+		put_start(&r.notes, &wait->until);
+		buf_add(&r.notes, " (until is plain text, no pattern); ");
+		if (!r.ended && !job->exec.terminal &&
+		    output_bytes(job->out.text) +
+		    output_bytes(job->err.text) == 0)
+			buf_add(&r.notes, "nothing was printed: without a "
+			    "terminal a program may hold its output back "
+			    "(stdbuf -oL, tty); ");
+	}
 	if (r.ended)
 		note_end(&r);
 	if (r.looks && !job->screen_told && output_is_screen(job->out.text))
@@ -730,5 +692,5 @@ results_job(struct buf *b, const struct caller *caller, struct session *s,
 	if (r.looks || !job->background)
 		put_output(&r);
 	buf_free(&r.notes);
-	put_result(b, caller, false, &r.text, &r.data);
+	put_result(b, caller, &r.text, &r.data);
 }

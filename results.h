@@ -2,9 +2,8 @@
 #define RESULTS_H
 
 /* The result of a call, as text and as data (B6), its notes (B7, T8), and
- * errors. Each function appends the members of
- * one to a buffer, and changes nothing: session_told() notes what was told.
- * now: ms. */
+ * errors. Each function appends the members of one to a buffer, and changes
+ * nothing: session_told() notes what was told. now: ms. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,7 +23,6 @@ void results_refused(struct buf *, struct session *, const struct job *,
 /* All tasks of a session (T7) */
 void results_list(struct buf *, const struct caller *, struct session *,
                   const struct want *, int64_t now);
-/* The task that is asked for is not there. */
 void results_no_task(struct buf *, struct session *, const struct want *,
                      int64_t now);
 /* Nothing was typed; error: the errno of exec_type(). */
