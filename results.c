@@ -550,8 +550,8 @@ put_facts(struct result *r)
 		json_put_number(d, "exit_code", job->exec.status);
 		json_put(d, "signal", signal);
 		json_put_true(d, "timed_out", job->timed_out);
-		put_number(t, t->len > 0 ? "\nexit_code: " : "exit_code: ",
-		    job->exec.status, "");
+		buf_end_line(t);
+		put_number(t, "exit_code: ", job->exec.status, "");
 		if (signal != NULL)
 			buf_add(t, " (", signal, ")");
 	}
