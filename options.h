@@ -67,7 +67,7 @@ struct options {
 	int tasks_most, unread_most;
 
 	const char *tmpdir;      /* absolute: where long output is saved */
-	bool bash;               /* not --no-bash */
+	int64_t bash;            /* not --no-bash */
 	bool loopback;           /* `address` is this machine's alone (H4) */
 
 	/* What a person types to start this boris again (I5): the name it was

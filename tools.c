@@ -17,9 +17,9 @@ enum {
 enum { BASH, TASK_OUTPUT, EDIT, TOOLS };
 
 static bool
-is_offered(const struct options *o, int tool)
+is_offered(const struct options *o, const struct tool *t)
 {
-	return tool == EDIT ? o->edit : o->bash;
+	return *(const int64_t *)(const void *)((const char *)o + t->option);
 }
 
 /* -- Arguments --------------------------------------------------------- */
@@ -204,7 +204,7 @@ add_unknown(struct reading *r, struct json name)
 
 	buf_add(r->refusal, r->refusal->len == 0 ? "unknown argument " : ", ");
 	put_snippet(r->refusal, name);
-	while (other < TOOLS && (!is_offered(r->options, other) ||
+	while (other < TOOLS && (!is_offered(r->options, &r->tools[other]) ||
 	    find_argument(name, other) == ARGUMENTS))
 		other++;
 	if (other < TOOLS)
@@ -547,6 +547,13 @@ describe_bash(struct buf *b, const struct options *o, const struct caller *r)
 	    "tail is mostly enough.");
 }
 
+static void
+describe_task(struct buf *b, const struct options *o, const struct caller *r)
+{
+	(void)o;
+	buf_add(b, r->shared ? "" : " Without task_id: the list of all tasks.");
+}
+
 /* -- The tools --------------------------------------------------------- */
 
 #define STRING(name) "\"" name "\":{\"type\":\"string\"}"
@@ -562,25 +569,32 @@ describe_bash(struct buf *b, const struct options *o, const struct caller *r)
 
 static const struct tool tools[TOOLS] = {
 	[BASH] = { "bash", "Run a shell command",
+	    offsetof(struct options, bash),
+	    "Runs shell commands on the host of this server: builds, tests, "
+	    "git, files, servers, long jobs. Use the tool bash for each "
+	    "command, and task_output for what runs in the background. ",
 	    "Runs a command in bash (or sh) and returns exit code, stdout and "
-	    "stderr. ", "", RESULT, "},\"required\":[\"status\"]", true,
-	    read_bash, results_job },
+	    "stderr. ", describe_bash, "", RESULT, "},\"required\":"
+	    "[\"status\"]", true, read_bash, results_job },
 	[TASK_OUTPUT] = { "task_output", "Read a background task",
+	    offsetof(struct options, bash), "",
 	    "Output and status of a background task of bash. While it runs: "
 	    "the last 10000 characters so far. When it has ended: its final "
 	    "output and exit code, once; then the task is forgotten. Do not "
 	    "poll: set wait, and the answer comes when the task has ended, or "
-	    "until has been printed, or the time is up.", "", RESULT,
+	    "until has been printed, or the time is up.", describe_task, "",
+	    RESULT,
 	    ",\"tasks\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}}",
 	    false, read_task, results_job },
-	[EDIT] = { "edit", "Edit a file",
+	[EDIT] = { "edit", "Edit a file", offsetof(struct options, edit),
+	    "Changes files there with the tool edit.",
 	    "Changes a file: replaces old, which must stand in it exactly "
 	    "once (with all: at least once), by new; without old it makes the "
 	    "file. Both are taken as they are, with tabs, spaces and "
 	    "newlines: no patterns, no quoting. Give as many lines of old as "
 	    "it takes to name one place. A newline stands for CRLF too. The "
 	    "change is made whole or not at all; the result shows the lines "
-	    "around it.", "\"required\":[\"path\",\"new\"],",
+	    "around it.", NULL, "\"required\":[\"path\",\"new\"],",
 	    STRING("status"), "," STRING("text") "}", true, read_edit,
 	    results_edit }
 };
@@ -615,14 +629,11 @@ tools_list(struct buf *b, const struct options *o, const struct caller *r)
 
 	for (i = 0; i < TOOLS; i++) {
 		t = &tools[i];
-		if (!is_offered(o, i))
+		if (!is_offered(o, t))
 			continue;
 		buf_add(&text, t->description);
-		if (i == BASH)
-			describe_bash(&text, o, r);
-		if (i == TASK_OUTPUT && !r->shared)
-			buf_add(&text, " Without task_id: the list of all "
-			    "tasks.");
+		if (t->describe != NULL)
+			t->describe(&text, o, r);
 		/* The first one tells of the fences. */
 		if (*before == '[')
 			put_fences(&text, o);
@@ -647,11 +658,12 @@ tools_list(struct buf *b, const struct options *o, const struct caller *r)
 void
 tools_instructions(struct buf *b, const struct options *o)
 {
-	buf_add(b, ",\"instructions\":\"", o->bash
-	    ? "Runs shell commands on the host of this server: builds, tests, "
-	    "git, files, servers, long jobs. Use the tool bash for each "
-	    "command, and task_output for what runs in the background. " : "",
-	    o->edit ? "Changes files there with the tool edit.\"" : "\"");
+	int i;
+
+	buf_add(b, ",\"instructions\":\"");
+	for (i = 0; i < TOOLS; i++)
+		buf_add(b, is_offered(o, &tools[i]) ? tools[i].purpose : "");
+	buf_putc(b, '"');
 }
 
 const struct tool *
@@ -661,7 +673,7 @@ tools_find(const struct options *o, struct json name, struct buf *unknown)
 	size_t i, n = sizeof(foreign) / sizeof(foreign[0]);
 
 	for (i = 0; i < TOOLS; i++) {
-		if (is_offered(o, i) && json_is(name, tools[i].name))
+		if (is_offered(o, &tools[i]) && json_is(name, tools[i].name))
 			return &tools[i];
 	}
 	buf_add(unknown, "Unknown tool: ");
@@ -671,7 +683,7 @@ tools_find(const struct options *o, struct json name, struct buf *unknown)
 			buf_add(unknown, ": it is ", foreign[i][1], " here");
 	}
 	for (i = 0; i < TOOLS; i++) {
-		if (is_offered(o, i)) {
+		if (is_offered(o, &tools[i])) {
 			buf_add(unknown, before, tools[i].name);
 			before = " and ";
 		}

@@ -4,6 +4,7 @@
 /* The tools: one table of what each offers, reads, and writes (B, P4). */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "json.h"
 #include "options.h"
@@ -14,7 +15,12 @@
 struct reading;
 struct tool {
 	const char *name, *title;
-	const char *description;  /* what all clients get of it */
+	size_t option;         /* where in struct options it is offered */
+	const char *purpose;   /* its part of the server's instructions (P11) */
+	const char *description;
+	/* Appends what of that depends on these; or NULL. */
+	void (*describe)(struct buf *, const struct options *,
+	    const struct caller *);
 	const char *required;  /* arguments, as a member; or "" */
 	const char *schema, *more;  /* of its results */
 	bool destroys;         /* an annotation */
