@@ -149,11 +149,17 @@ find_group(struct guard *g, pid_t id)
 	return at < g->group + g->used ? at : NULL;
 }
 
-/* Does it run? It may have been killed itself. */
+/* Does it run? It may have been killed itself, or stopped. */
 static bool
 guard_runs(struct guard *g)
 {
-	if (g->pid > 0 && waitpid(g->pid, NULL, WNOHANG) != 0) {
+	int status = 0;
+	bool changed = g->pid > 0 &&
+	    waitpid(g->pid, &status, WNOHANG | WUNTRACED) != 0;
+
+	if (changed && WIFSTOPPED(status)) {
+		kill(g->pid, SIGCONT);
+	} else if (changed) {
 		close(g->pipe);
 		g->pid = 0;
 	}
@@ -189,6 +195,7 @@ guard_begin(struct guard *g)
 	 * would end it as well. */
 	while (guard_runs(g) && getsid(pid) != pid)
 		poll(NULL, 0, 1);
+	errno = EAGAIN;  /* the reason if it was killed meanwhile */
 	return g->pid > 0 ? 0 : -1;
 }
 
