@@ -1,7 +1,6 @@
-/* POSIX.1-2008: open, write, unlink; files past 2 GiB on 32 bit too. */
 #define _POSIX_C_SOURCE 200809L
 #define _XOPEN_SOURCE 700  /* fchmod on NetBSD */
-#define _FILE_OFFSET_BITS 64
+#define _FILE_OFFSET_BITS 64  /* files past 2 GiB on 32 bit too */
 
 #include "spool.h"
 
@@ -81,7 +80,7 @@ spool_save(struct spool_file *f, const char *p, size_t n)
 	}
 	if (left > 0)
 		f->why = errno;
-	if (f->why != 0)
+	if (f->why != 0 || f->ended)
 		fd_close(&f->fd);
 }
 
@@ -167,8 +166,6 @@ spool_tell(struct spool_file *f, bool raw, struct buf *b)
 	const char *why;
 
 	spool_make(f);
-	if (f->ended)
-		fd_close(&f->fd);
 	f->named = true;
 	why = f->why > 0 ? strerror(f->why) : f->why == FILE_FULL
 	    ? "it is over --save-limit"
