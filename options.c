@@ -169,21 +169,18 @@ read_token(const struct option *row, void *at, const char *value)
 static bool
 read_origins(const struct option *row, void *at, const char *value)
 {
-	size_t host, n;
+	size_t scheme, n;
 
 	(void)row;
 	do {
-		n = strcspn(value, ":/, ");
-		if (n == 0 || strncmp(value + n, "://", 3) != 0)
-			return false;
-		n += 3;
-		host = strcspn(value + n, "/, ");
-		n += host;
-		if (host == 0 || value[n] == '/')
+		n = strcspn(value, ", ");
+		scheme = strcspn(value, ":/");
+		if (scheme == 0 || n <= scheme + 3 ||
+		    strncmp(value + scheme, "://", 3) != 0 ||
+		    memchr(value + scheme + 3, '/', n - scheme - 3) != NULL)
 			return false;
 		words_add(at, value, n);
-		value += n;
-		value += strspn(value, ", ");
+		value += n + strspn(value + n, ", ");
 	} while (*value != '\0');
 	return true;
 }
@@ -217,7 +214,8 @@ read_name(const struct option *row, void *at, const char *value)
 	read_number, "a whole number from ", (unit), (from), (to)
 #define FLAG NUMBER(1, 0, 1)
 #define CHOICE read_choice, "one of ", 0, 0, 0
-#define NAME(right) read_name, right, 0, 0, 0
+#define VALUE(read, right) read, right, 0, 0, 0
+#define NAME(right) VALUE(read_name, right)
 #define DIRECTORY NAME("a directory that is there and can be entered")
 #define LONG 1000000000
 
@@ -253,12 +251,12 @@ static const struct option option_table[] = {
 	  "do not offer the bash and task_output tools" },
 	{ "--transport", "stdio|http", AT(http), CHOICE, 0,
 	  "how clients come: stdin and stdout, or HTTP (default stdio)" },
-	{ "--listen", "ADDR", AT(address), read_address,
-	  "an IPv4 or IPv6 address", 0, 0, 0, HTTP,
+	{ "--listen", "ADDR", AT(address),
+	  VALUE(read_address, "an IPv4 or IPv6 address"), HTTP,
 	  "IPv4 or IPv6 address to listen on (default 127.0.0.1)" },
 	{ "--port", "N", AT(port), NUMBER(1, 0, 65535), HTTP,
 	  "port (default 8080; 0: a free one)" },
-	{ "--token", "T", AT(token), read_token, TOKEN_RIGHT, 0, 0, 0,
+	{ "--token", "T", AT(token), VALUE(read_token, TOKEN_RIGHT),
 	  HTTP | STRICT | TOKEN,
 	  "what clients have to show: Authorization: Bearer T" },
 	{ "--token-file", "FILE", AT(token_file), NAME("the name of a file"),
@@ -267,12 +265,12 @@ static const struct option option_table[] = {
 	  HTTP | TOKEN | NO_VARIABLE, "make a token and say it on stderr" },
 	{ "--allow-anyone", NULL, AT(allow_anyone), FLAG, HTTP,
 	  "listen to other machines without a token" },
-	{ "--allow-origin", "ORIGIN", AT(origins), read_origins,
-	  "an origin, as https://host or http://host:8000", 0, 0, 0, HTTP,
+	{ "--allow-origin", "ORIGIN", AT(origins), VALUE(read_origins,
+	  "an origin, as https://host or http://host:8000"), HTTP,
 	  "web pages that may call, as https://host (repeatable)" },
 	{ "--session-timeout", "SECONDS", AT(session_timeout),
 	  NUMBER(1000, 1, LONG), HTTP, "end a session unused (default 1800)" },
-	{ "--secret", "ID", AT(secret), read_text, NULL, 0, 0, 0,
+	{ "--secret", "ID", AT(secret), VALUE(read_text, NULL),
 	  NO_VARIABLE | NO_VALUE,
 	  "type a secret into a terminal that asks (ID: of several)" },
 	{ "--help", NULL, AT(help), FLAG, NO_VARIABLE, "print this (-h)" },
@@ -371,7 +369,6 @@ read_variables(struct options *o, const bool given[])
 	buf_free(&b);
 }
 
-/* Prints that, or the version, on stdout and ends the process. */
 static void
 print_help(bool help)
 {
@@ -416,14 +413,13 @@ keep_visible(const struct options *o, const char *dir)
 static void
 complete_http(struct options *o)
 {
-	const char *why = NULL;
+	const char *why;
 
 	if ((o->token != NULL) + (o->token_file != NULL) +
 	    o->generate_token > 1)
 		fatal(2, "--token, --token-file, --generate-token", NULL,
 		    "must be given one at a time");
-	if (o->token_file != NULL)
-		why = options_read_token(o);
+	why = o->token_file != NULL ? options_read_token(o) : NULL;
 	if (why != NULL)
 		fatal(2, "--token-file (BORIS_TOKEN_FILE)", o->token_file, why);
 	o->loopback = strncmp(o->address, "127.", 4) == 0 ||
