@@ -1,3 +1,5 @@
+/* One socket: its states, deadlines and streams. The rules of what is asked are
+ * http.c's, which has the map of HTTP; its text is httpmsg.c's. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "connection.h"
@@ -102,13 +104,12 @@ connection_lose(struct connection *c)
 	c->state = CONNECTION_GONE;
 }
 
-/* Something is to be written: connection_flush() sets its deadline. Once an
- * answer is, the connection goes on, or closes. */
+/* deadline: NEVER of what is to be written; connection_flush() sets it then. */
 static void
-begin_writing(struct connection *c, enum connection_state state)
+enter(struct connection *c, enum connection_state state, int64_t deadline)
 {
 	c->state = state;
-	c->deadline = NEVER;
+	c->deadline = deadline;
 }
 
 void
@@ -120,8 +121,8 @@ connection_answer(struct connection *c, struct buf *response, bool stream)
 	if (!whole)
 		request_drop(r);
 	if (whole || r->last)
-		begin_writing(c, stream ? CONNECTION_STREAM
-		    : CONNECTION_WRITING);
+		enter(c, stream ? CONNECTION_STREAM : CONNECTION_WRITING,
+		    NEVER);
 	if (!queue_put(&c->out, response))
 		connection_lose(c);
 	buf_free(response);
@@ -148,7 +149,7 @@ connection_end_stream(struct connection *c)
 {
 	if (!c->request.http10)
 		buf_add(&c->out.bytes, "0\r\n\r\n");
-	begin_writing(c, CONNECTION_WRITING);
+	enter(c, CONNECTION_WRITING, NEVER);
 }
 
 void
@@ -193,7 +194,7 @@ connection_close(struct connection *c)
 {
 	c->request.last = true;
 	if (c->state == CONNECTION_READING)
-		begin_writing(c, CONNECTION_WRITING);
+		enter(c, CONNECTION_WRITING, NEVER);
 }
 
 int
@@ -208,21 +209,17 @@ connection_take(struct connection *c)
 	event = request_take(r, &c->in);
 	if (!begun && r->begun)
 		c->deadline = c->now + HEAD_TIME;
-	if (event == REQUEST_ASKS) {
+	if (event == REQUEST_ASKS)
 		c->deadline = c->now + PEER_TIME;
-	} else if (event == REQUEST_ENDS && !r->dropped) {
-		c->state = CONNECTION_CALL;
-		c->deadline = NEVER;
-	} else if (event == REQUEST_ENDS) {
-		begin_writing(c, CONNECTION_WRITING);
-		event = REQUEST_WAITS;
-	} else if (event == REQUEST_WAITS && c->ended) {
+	else if (event == REQUEST_ENDS)
+		enter(c, r->dropped ? CONNECTION_WRITING : CONNECTION_CALL,
+		    NEVER);
+	else if (event == REQUEST_WAITS && c->ended)
 		connection_close(c);
-	} else if (event != REQUEST_WAITS && r->state != REQUEST_BODY) {
+	else if (event != REQUEST_WAITS && r->state != REQUEST_BODY)
 		connection_refuse(c, event);
-		event = REQUEST_WAITS;
-	}
-	return event;
+	/* Behind these two it is answered. */
+	return c->state <= CONNECTION_CALL ? event : REQUEST_WAITS;
 }
 
 void
@@ -271,12 +268,10 @@ connection_flush(struct connection *c)
 		buf_free(&c->in);
 	if (c->request.last) {
 		shutdown(c->fd, SHUT_WR);
-		c->state = CONNECTION_CLOSING;
-		c->deadline = c->now + CLOSE_TIME;
+		enter(c, CONNECTION_CLOSING, c->now + CLOSE_TIME);
 	} else {
 		request_free(&c->request);
-		c->state = CONNECTION_READING;
-		c->deadline = c->now + PEER_TIME;
+		enter(c, CONNECTION_READING, c->now + PEER_TIME);
 	}
 }
 

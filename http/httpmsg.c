@@ -1,4 +1,5 @@
-/* Needs nothing of the system but C99 and strcasecmp(). */
+/* HTTP/1.1 as text, without a system call: a request read, a response written.
+ * Sockets are connection.c's; http.c has the map of HTTP. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "httpmsg.h"
