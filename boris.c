@@ -24,8 +24,6 @@
 #include "script.h"
 #include "secret.h"
 
-#define NO_RANDOM "there is no source of random numbers"
-
 /* The only variable of the program at file scope: the handler writes to it. */
 static int signal_pipe[2] = { -1, -1 };
 
@@ -58,8 +56,7 @@ catch(int sig, void (*handler)(int))
 	sigaction(sig, &action, NULL);
 }
 
-/* Installs the handlers and unblocks all signals. A SIGHUP that was ignored at
- * the start, by nohup, does nothing (C3). */
+/* A SIGHUP that was ignored at the start, by nohup, does nothing (C3). */
 static void
 catch_signals(void)
 {
@@ -149,35 +146,29 @@ leave_process_1(const struct guard *guard)
 
 struct boris {
 	struct options options;
-	struct buf prefix;    /* of its files' names */
 	struct loop loop;
 	struct lines *lines;  /* the transport is this, */
 	struct http *http;    /* or this; the other is NULL */
 	enum transport_state state;
 };
 
-/* Fills in what of the options is found or made at the start, and leaves
- * process 1 where boris is that. */
+/* Fills in what is found or made at the start, and leaves process 1. */
 static void
-prepare(struct boris *b)
+prepare(struct options *o)
 {
-	struct options *o = &b->options;
 	char token[2 * PROC_RANDOM + 1];
 	const char *why;
 	int i, empty[2];
 
 	if (!proc_random(o->name, (sizeof(o->name) - 1) / 2) ||
 	    !proc_random(token, PROC_RANDOM))
-		fatal(1, "start", NULL, NO_RANDOM);
+		fatal(1, "start", NULL, "there is no source of random numbers");
 	if (o->generate_token)
 		o->token = mem_copy(token);
-	buf_add(&b->prefix, "boris-", o->name);
 	o->shell = script_shell();
 	for (i = 0; i < ENVIRONMENTS; i++)
 		o->env[i] = script_environment((enum environment)i);
-	o->guard = guard_open(o->tmpdir, buf_text(&b->prefix));
-	if (o->guard == NULL)
-		fatal(1, "start", NULL, strerror(errno));
+	o->guard = guard_open(o);
 	if (getpid() == 1)
 		leave_process_1(o->guard);
 	why = o->log_file != NULL ? log_open(&o->log, o->log_file) : NULL;
@@ -200,23 +191,13 @@ prepare(struct boris *b)
 static void
 begin_serving(struct boris *b)
 {
-	struct options *o = &b->options;
-	const char *option, *why;
+	const struct options *o = &b->options;
 
 	if (o->http)
 		b->http = http_open(o);
-	if (o->http && b->http == NULL) {
-		stderr_line("boris: listen on ", o->address, " port ",
-		    NUM(o->port), ": ", strerror(errno));
-		exit(1);
-	}
-	option = fence_raise(o, &why);
-	if (option != NULL)
-		fatal(1, option, why, strerror(errno));
+	fence_raise(o);
 	if (b->http == NULL) {
 		b->lines = lines_open(o);
-		if (b->lines == NULL)
-			fatal(1, "start", NULL, NO_RANDOM);
 		if (isatty(0))  /* a person's (C4) */
 			stderr_line("boris " BORIS_VERSION " is an MCP server: "
 			    "a program starts it and writes JSON-RPC to it. "
@@ -288,8 +269,8 @@ int
 main(int argc, char **argv)
 {
 	struct boris b = { .state = TRANSPORT_SERVES };
-	int status = 0, fd;
 	sigset_t all;
+	int fd;
 
 	(void)argc;
 	/* Until catch_signals(): the one that ends boris may come earlier. */
@@ -304,21 +285,21 @@ main(int argc, char **argv)
 	proc_close_from(3);
 	/* Before the fork: process 1 is to show no token either (H3). */
 	options_read(&b.options, argv);
-	if (b.options.secret != NULL) {
-		status = secret_ask(b.options.tmpdir, b.options.secret);
-	} else {
-		prepare(&b);
-		begin_serving(&b);
-		while (b.state != TRANSPORT_CLOSED)
-			turn(&b);
-		lines_free(b.lines);
-		http_free(b.http);
-		guard_free(b.options.guard);
-		close(b.options.no_input);
-		close(signal_pipe[0]);
-		close(signal_pipe[1]);
-	}
+	if (b.options.secret != NULL)
+		exit(secret_ask(b.options.tmpdir, b.options.secret));
+	prepare(&b.options);
+	begin_serving(&b);
+	while (b.state != TRANSPORT_CLOSED)
+		turn(&b);
+	if (b.http != NULL)
+		http_end(b.http);
+	else
+		lines_end(b.lines);
+	guard_end(b.options.guard);
+	close(b.options.no_input);
+	close(signal_pipe[0]);
+	close(signal_pipe[1]);
 	/* The rest lasts as long as boris: while main() has not returned, all
 	 * is still found from `b` (Q5). */
-	exit(status);
+	exit(0);
 }

@@ -7,15 +7,13 @@
 #include "fence.h"
 
 #include <errno.h>
-#include <stddef.h>
+#include <string.h>
 
 #ifdef ON_LINUX
-
 #include <fcntl.h>
 #include <net/if.h>
 #include <sched.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -23,8 +21,18 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#endif
 
 #include "buf.h"
+
+/* Ends boris: the option can't be had, for that and the reason in errno. */
+static void
+refuse(const char *option, const char *why)
+{
+	fatal(1, option, why, strerror(errno));
+}
+
+#ifdef ON_LINUX
 
 /* As in linux/landlock.h, which not every libc comes with. An older libc has no
  * numbers for its calls; -1 is one that fails on every kernel. */
@@ -57,10 +65,9 @@ enum {
 };
 
 /* Without --write there is only what every Landlock domain brings: nothing is
- * mounted, and no process outside is reached into. *missing: which directory
- * has failed. */
+ * mounted, and no process outside is reached into. */
 static int
-enter_landlock(const struct options *o, const char **missing)
+enter_landlock(const struct options *o, const char *option)
 {
 	/* struct landlock_ruleset_attr as of the first ABI */
 	uint64_t handled = o->write != NULL ? WRITING | DEVICES
@@ -86,10 +93,8 @@ enter_landlock(const struct options *o, const char **missing)
 		rule.allowed = o->write != NULL ? WRITING : REFER;
 		rule.fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (rule.fd < 0 || syscall(SYS_landlock_add_rule, ruleset,
-		    RULE_PATH_BENEATH, &rule, 0) < 0) {
-			*missing = dir;
-			return -1;
-		}
+		    RULE_PATH_BENEATH, &rule, 0) < 0)
+			refuse(option, dir);
 		close(rule.fd);
 	}
 	/* The kernel asks it of everybody but root. With it no setuid program
@@ -107,11 +112,10 @@ enter_landlock(const struct options *o, const char **missing)
  * since Linux 6.16, /proc/kcore), or change the kernel. With NET_ADMIN it could
  * link its network to another. */
 static const uint64_t of_any = CAPABILITY(2) /* DAC_READ_SEARCH */ |
-	CAPABILITY(16) /* SYS_MODULE */ |
-	CAPABILITY(17) /* SYS_RAWIO */ | CAPABILITY(19) /* SYS_PTRACE */ |
-	CAPABILITY(21) /* SYS_ADMIN */ | CAPABILITY(22) /* SYS_BOOT */ |
-	CAPABILITY(38) /* PERFMON */ | CAPABILITY(39) /* BPF */,
-    of_network = CAPABILITY(12) /* NET_ADMIN */;
+	CAPABILITY(16) /* SYS_MODULE */ | CAPABILITY(17) /* SYS_RAWIO */ |
+	CAPABILITY(19) /* SYS_PTRACE */ | CAPABILITY(21) /* SYS_ADMIN */ |
+	CAPABILITY(22) /* SYS_BOOT */ | CAPABILITY(38) /* PERFMON */ |
+	CAPABILITY(39) /* BPF */, of_network = CAPABILITY(12) /* NET_ADMIN */;
 
 static int
 write_file(const char *name, const void *text, size_t n)
@@ -158,9 +162,8 @@ give_up(uint64_t capabilities)
 	int i, has;
 
 	for (i = 0; i < 64; i++) {
-		if ((capabilities & CAPABILITY(i)) == 0)
-			continue;
-		has = prctl(PR_CAPBSET_READ, i, 0, 0, 0);
+		has = (capabilities & CAPABILITY(i)) == 0 ? 0
+		    : prctl(PR_CAPBSET_READ, i, 0, 0, 0);
 		if (has < 0 && errno != EINVAL)  /* this kernel knows it */
 			return -1;
 		if (has == 1 && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0 &&
@@ -189,29 +192,25 @@ enter_user_namespace(void)
 
 /* Mounts an empty directory or file on each path, which stays where a directory
  * above is renamed, from a read-only file system that is for now on /proc. What
- * is mounted outside still arrives here. *missing: the path that has failed. */
+ * is mounted outside still arrives here. */
 static int
-cover(const char *paths, const char **missing)
+cover(const char *paths)
 {
 	enum { FLAGS = MS_NOSUID | MS_NODEV | MS_NOEXEC };
 	struct stat st;
-	int fd;
 
 	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ||
 	    mount("boris", "/proc", "tmpfs", FLAGS, NULL) < 0 ||
-	    mkdir("/proc/directory", 0555) < 0)
-		return -1;
-	fd = open("/proc/file", O_CREAT | O_WRONLY | O_CLOEXEC, 0444);
-	if (fd < 0 || close(fd) < 0 || mount(NULL, "/proc", NULL, MS_REMOUNT |
-	    MS_RDONLY | FLAGS, NULL) < 0)
+	    mkdir("/proc/directory", 0555) < 0 ||
+	    mknod("/proc/file", S_IFREG | 0444, 0) < 0 ||
+	    mount(NULL, "/proc", NULL, MS_REMOUNT | MS_RDONLY | FLAGS,
+	    NULL) < 0)
 		return -1;
 	for (; *paths != '\0'; paths += strlen(paths) + 1) {
 		if (stat(paths, &st) < 0 || mount(S_ISDIR(st.st_mode)
 		    ? "/proc/directory" : "/proc/file", paths, NULL, MS_BIND,
-		    NULL) < 0) {
-			*missing = paths;
-			return -1;
-		}
+		    NULL) < 0)
+			refuse("--hide", paths);
 	}
 	return umount2("/proc", MNT_DETACH);
 }
@@ -220,55 +219,49 @@ cover(const char *paths, const char **missing)
  * Root needs it with every fence: else commands could trace a process of root's
  * outside that has no more capabilities, or take its descriptors. Others are
  * kept from that by their user namespace (F3). */
-const char *
-fence_raise(const struct options *o, const char **missing)
+void
+fence_raise(const struct options *o)
 {
 	bool root = geteuid() == 0, spaces = o->no_network || o->hide != NULL;
-	uint64_t unwanted = of_any | (o->no_network ? of_network : 0);
 	const char *space = o->hide != NULL ? "--hide"
 	    : o->no_network ? "--no-network" : "--write";
 	const char *option = o->write != NULL ? "--write" : space;
 
 	if (!spaces && o->write == NULL)
-		return NULL;
-	*missing = "needs a user namespace";
+		return;
 	if (spaces && !root && enter_user_namespace() < 0)
-		return space;
+		refuse(space, "needs a user namespace");
 	/* The shared memory of processes outside (System V) is out of reach. */
-	*missing = "needs a System V namespace";
 	if ((spaces || root) && unshare(CLONE_NEWIPC) < 0)
-		return space;
-	*missing = "needs a network namespace";
+		refuse(space, "needs a System V namespace");
 	if (o->no_network && (unshare(CLONE_NEWNET) < 0 ||
 	    raise_loopback() < 0))
-		return "--no-network";
-	*missing = "needs a mount namespace";
-	if (o->hide != NULL && (unshare(CLONE_NEWNS) < 0 ||
-	    cover(o->hide, missing) < 0))
-		return "--hide";
-	*missing = o->write == NULL ? "needs Landlock for root, its second ABI "
-	    "or a later one (Linux 5.19)"
-	    : "needs Landlock, its third ABI or a later one (Linux 6.2)";
-	if ((o->write != NULL || root) && enter_landlock(o, missing) < 0)
-		return option;
+		refuse("--no-network", "needs a network namespace");
+	if (o->hide != NULL && (unshare(CLONE_NEWNS) < 0 || cover(o->hide) < 0))
+		refuse("--hide", "needs a mount namespace");
+	if ((o->write != NULL || root) && enter_landlock(o, option) < 0)
+		refuse(option, o->write == NULL ? "needs Landlock for root, "
+		    "its second ABI or a later one (Linux 5.19)"
+		    : "needs Landlock, its third ABI or a later one "
+		    "(Linux 6.2)");
 	/* Nor can a command have a descriptor of boris's, its HTTP socket or a
-	 * log, given to it by pidfd_getfd(), or trace boris. */
-	*missing = "needs to give up capabilities";
-	if (spaces && !root)
-		unwanted = ~(uint64_t)0;  /* its user namespace gave all */
-	return give_up(unwanted) < 0 ||
-	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? option : NULL;
+	 * log, given to it by pidfd_getfd(), or trace boris. Who is not root
+	 * has got all capabilities with its user namespace. */
+	if (give_up(spaces && !root ? ~(uint64_t)0
+	    : of_any | (o->no_network ? of_network : 0)) < 0 ||
+	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		refuse(option, "needs to give up capabilities");
 }
 
 #else /* elsewhere */
 
-const char *
-fence_raise(const struct options *o, const char **missing)
+void
+fence_raise(const struct options *o)
 {
 	errno = ENOSYS;
-	*missing = "needs Linux";
-	return o->no_network ? "--no-network" : o->write != NULL ? "--write"
-	    : o->hide != NULL ? "--hide" : NULL;
+	if (o->no_network || o->write != NULL || o->hide != NULL)
+		refuse(o->no_network ? "--no-network" : o->write != NULL
+		    ? "--write" : "--hide", "needs Linux");
 }
 
 #endif

@@ -8,9 +8,7 @@
 #include "options.h"
 
 /* Raises what --write, --hide and --no-network ask for, once, before there is a
- * child. NULL: the fences stand. Otherwise the option that can't be had; and
- * *missing says why not, or which of its names has failed, and errno for what
- * reason. The process has to end then, since a part may stand (F3). */
-const char *fence_raise(const struct options *, const char **missing);
+ * child. Where one can't be had it ends boris, since a part may stand (F3). */
+void fence_raise(const struct options *);
 
 #endif

@@ -21,7 +21,7 @@ enum {
 struct guard {  /* in memory that both processes share */
 	struct proc_group group[GROUPS];
 	int used;      /* so many of them have ever been taken */
-	const char *dir, *prefix;
+	const struct options *options;
 	volatile bool unfinished;  /* so is this file: */
 	char file[4096];
 	bool visible;  /* /proc */
@@ -31,13 +31,12 @@ struct guard {  /* in memory that both processes share */
 
 /* Is it the name of one of spool.c's or secret.c's files? */
 static bool
-is_ours(const char *name, const char *prefix)
+is_ours(const char *name, const char *id)
 {
-	size_t n = strlen(prefix);
-
-	if (strncmp(name, prefix, n) != 0)
+	if (strncmp(name, "boris-", 6) != 0 ||
+	    strncmp(name + 6, id, strlen(id)) != 0)
 		return false;
-	name += n + strspn(name + n, "0123456789abcdef-");
+	name += 6 + strspn(name + 6, "0123456789abcdef-");
 	return strcmp(name, ".log") == 0 || strcmp(name, ".secret") == 0 ||
 	    strcmp(name, ".prompt") == 0;
 }
@@ -45,7 +44,7 @@ is_ours(const char *name, const char *prefix)
 static void
 remove_files(const struct guard *g)
 {
-	DIR *dir = chdir(g->dir) == 0 ? opendir(".") : NULL;
+	DIR *dir = chdir(g->options->tmpdir) == 0 ? opendir(".") : NULL;
 	const struct dirent *entry;
 
 	if (g->unfinished)
@@ -53,13 +52,12 @@ remove_files(const struct guard *g)
 	if (dir == NULL)
 		return;
 	while ((entry = readdir(dir)) != NULL) {
-		if (is_ours(entry->d_name, g->prefix))
+		if (is_ours(entry->d_name, g->options->name))
 			unlink(entry->d_name);
 	}
 	closedir(dir);
 }
 
-/* A list of the groups that are taken */
 static struct proc_group *
 taken_groups(struct guard *g)
 {
@@ -120,15 +118,14 @@ stand_guard(struct guard *g, int pipe)
 }
 
 struct guard *
-guard_open(const char *dir, const char *prefix)
+guard_open(const struct options *options)
 {
 	struct guard *g = proc_shared(sizeof(*g));
 
-	if (g != NULL) {
-		g->dir = dir;
-		g->prefix = prefix;
-		g->visible = proc_visible();
-	}
+	if (g == NULL)
+		fatal(1, "start", NULL, strerror(errno));
+	g->options = options;
+	g->visible = proc_visible();
 	return g;
 }
 
@@ -209,11 +206,8 @@ guard_group(struct guard *g)
 	at = find_group(g, 0);
 	if (at == NULL && g->used < GROUPS)
 		at = &g->group[g->used++];
-	if (at != NULL)
-		memset(at, 0, sizeof(*at));
-	else
-		errno = EAGAIN;
-	return at;
+	errno = EAGAIN;  /* the reason if all are taken */
+	return at != NULL ? memset(at, 0, sizeof(*at)) : NULL;
 }
 
 int
@@ -256,11 +250,11 @@ guard_pid(const struct guard *g)
 }
 
 void
-guard_free(struct guard *g)
+guard_end(struct guard *g)
 {
-	if (g != NULL && taken_groups(g) != NULL) {
+	if (taken_groups(g) != NULL) {
 		guard_begin(g);
-	} else if (g != NULL && g->pid > 0) {
+	} else if (g->pid > 0) {
 		kill(g->pid, SIGKILL);
 		waitpid(g->pid, NULL, 0);
 	}

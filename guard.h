@@ -7,14 +7,14 @@
 
 #include <stdbool.h>
 #include <sys/types.h>
+#include "options.h"
 #include "proc.h"
 
 struct guard;
 
-/* Prepares it, without the process, to remove spool.c's and secret.c's files in
- * `dir`, whose names begin with `prefix`; both are the caller's. NULL, with
- * errno: there is no memory to share. */
-struct guard *guard_open(const char *dir, const char *prefix);
+/* Prepares it, without the process, to remove spool.c's and secret.c's files.
+ * Where there is no memory to share it ends boris. */
+struct guard *guard_open(const struct options *);
 bool guard_visible(const struct guard *);  /* proc_visible() at the start */
 
 /* Begins the process if it does not run, and returns a zeroed group, taken as
@@ -31,7 +31,7 @@ void guard_reap(struct guard *);
 /* The process's pid, 0 if it does not run. It is in shared memory, so that the
  * parent that boris was forked from (E8) can ask for it, too. */
 pid_t guard_pid(const struct guard *);
-/* Kills the process, unless a group is still taken (L1). NULL is fine. */
-void guard_free(struct guard *);
+/* Kills the process, unless a group is still taken (L1). */
+void guard_end(struct guard *);
 
 #endif

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -167,10 +166,8 @@ lines_open(const struct options *options)
 	struct lines *l = mem_get(sizeof(*l));
 
 	l->client = mcp_open(options, MCP_STDIO, lines_send, l);
-	if (l->client == NULL) {
-		free(l);
-		return NULL;
-	}
+	if (l->client == NULL)
+		fatal(1, "start", NULL, "there is no random number");
 	l->leave_by = NEVER;
 	l->in_flags = fd_nonblocking(0);
 	l->out_flags = fd_nonblocking(1);
@@ -178,18 +175,13 @@ lines_open(const struct options *options)
 }
 
 void
-lines_free(struct lines *l)
+lines_end(struct lines *l)
 {
-	if (l == NULL)
-		return;
 	mcp_free(l->client);
-	buf_free(&l->line);
-	queue_free(&l->out);
 	if (l->out_flags >= 0)
 		fcntl(1, F_SETFL, l->out_flags);
 	if (l->in_flags >= 0)
 		fcntl(0, F_SETFL, l->in_flags);
-	free(l);
 }
 
 void

@@ -9,8 +9,9 @@
 
 struct lines;
 
-struct lines *lines_open(const struct options *);  /* NULL: as mcp_open() */
-void lines_free(struct lines *);  /* NULL is fine */
+struct lines *lines_open(const struct options *);
+/* What the end of the process would not undo: its memory goes with that. */
+void lines_end(struct lines *);
 void lines_poll_add(struct lines *, struct loop *);
 /* When the end is to begin it terminates all commands (L1). */
 enum transport_state lines_dispatch(struct lines *, const struct loop *);

@@ -1,3 +1,9 @@
+/* The map of HTTP (H), a wing of three rooms. Each calls those below it:
+ *
+ * http.c        who listens; who may ask: hosts, origins, tokens (H1, H3, H4);
+ *               peers, sessions, which client a message is for (H5, H6, H9)
+ * connection.c  one socket: its states, deadlines and streams (H7, H8)
+ * httpmsg.c     HTTP/1.1 as text: a request read, a response written (H8) */
 #define _POSIX_C_SOURCE 200809L
 
 #include "http.h"
@@ -55,8 +61,7 @@ struct http {
 	int64_t now;                     /* ms, of this turn */
 };
 
-/* Responds with the headers that this request needs. Without a body it begins a
- * stream. */
+/* Without a body it begins a stream of events. */
 static void
 respond(struct peer *p, int status, const char *body, size_t len)
 {
@@ -89,8 +94,7 @@ respond(struct peer *p, int status, const char *body, size_t len)
 	connection_answer(&p->connection, &b, body == NULL);
 }
 
-/* Answers with a short text, which may be JSON or empty. True, for who is to
- * return that the request is answered. */
+/* True, for who is to return that the request is answered */
 static bool
 http_answer(struct peer *p, int status, const char *text)
 {
@@ -331,19 +335,18 @@ static void
 take_message(struct http *h, struct peer *p)
 {
 	struct request *r = &p->connection.request;
-	enum rpc_outcome outcome;
+	enum rpc_outcome outcome = RPC_ANSWERED;
 	struct rpc_message m;  /* slices of the body */
 
 	rpc_parse(&m, r->body.len > 0 ? r->body.data : "", r->body.len);
 	m.address = p->connection.from;
 	p->client = route(h, p, &m);
-	if (p->client != NULL) {
+	if (p->client != NULL)
 		outcome = mcp_handle(p->client, p, &m, h->now);
-		if (outcome != RPC_LATER)
-			p->client = NULL;
-		if (outcome == RPC_NO_ANSWER)
-			http_answer(p, 202, "");
-	}
+	if (outcome == RPC_NO_ANSWER)
+		http_answer(p, 202, "");
+	if (outcome != RPC_LATER)
+		p->client = NULL;
 	/* Its answer may take long (P10). */
 	request_drop(r);
 }
@@ -425,8 +428,7 @@ answer_health(const struct http *h, struct peer *p)
 	return true;
 }
 
-/* The headers are there. Answers what needs no body, refusals above all. False:
- * it is a message, and its body may come. */
+/* Answers what needs no body, refusals above all. False: its body may come. */
 static bool
 answer_headers(struct http *h, struct peer *p)
 {
@@ -478,7 +480,6 @@ answer_headers(struct http *h, struct peer *p)
 	return r->left > REQUEST_BODY_LIMIT && http_answer(p, 413, TOO_LONG);
 }
 
-/* Goes on with what has come. */
 static void
 take_requests(struct http *h, struct peer *p)
 {
@@ -533,7 +534,6 @@ free_peers(struct http *h)
 			    h->now);
 		connection_free(&p->connection);
 		free(p);
-		h->accept_at = 0;  /* there is a descriptor again */
 	}
 }
 
@@ -554,11 +554,9 @@ accept_peer(struct http *h)
 		return;
 	}
 	for (; *at != NULL; at = &(*at)->next) {
-		if ((*at)->connection.state == CONNECTION_GONE)
-			continue;
 		taken++;
 		if (oldest == NULL && (!(*at)->authenticated ||
-		    (*at)->connection.state == CONNECTION_CLOSING))
+		    (*at)->connection.state >= CONNECTION_CLOSING))
 			oldest = *at;
 	}
 	*at = p;
@@ -568,51 +566,40 @@ accept_peer(struct http *h)
 		connection_refuse(&p->connection, 503);
 }
 
-/* -- The whole --------------------------------------------------------- */
-
-void
-http_free(struct http *h)
-{
-	struct http_session *s;
-	struct peer *p;
-
-	if (h == NULL)
-		return;
-	for (p = h->peers; p != NULL; p = p->next)
-		connection_lose(&p->connection);
-	free_peers(h);
-	while ((s = h->sessions) != NULL) {
-		h->sessions = s->next;
-		mcp_free(s->client);
-		free(s);
-	}
-	mcp_free(h->shared);
-	buf_free(&h->origin);
-	fd_close(&h->listener);
-	free(h);
-}
-
 struct http *
 http_open(const struct options *options)
 {
 	bool v6 = strchr(options->address, ':') != NULL;
 	struct http *h = mem_get(sizeof(*h));
-	int error, port = options->port;
+	int port = options->port;
 
 	h->options = options;
 	h->shared = mcp_open(options, MCP_HTTP_SHARED, http_send, h);
 	h->leave_by = NEVER;
 	h->started = clock_now();
 	h->listener = connection_listen(options->address, &port);
+	if (h->listener < 0 || h->shared == NULL) {
+		stderr_line("boris: listen on ", options->address, " port ",
+		    NUM(port), ": ", strerror(errno));
+		exit(1);
+	}
 	buf_add(&h->origin, v6 ? "http://[" : "http://", options->address,
 	    v6 ? "]:" : ":", NUM(port));
 	buf_text(&h->origin);
-	if (h->listener >= 0 && h->shared != NULL)
-		return h;
-	error = errno;
-	http_free(h);
-	errno = error;
-	return NULL;
+	return h;
+}
+
+void
+http_end(struct http *h)
+{
+	struct http_session *s;
+	struct peer *p;
+
+	for (p = h->peers; p != NULL; p = p->next)
+		connection_free(&p->connection);
+	for (s = h->sessions; s != NULL; s = s->next)
+		mcp_free(s->client);
+	mcp_free(h->shared);
 }
 
 const char *
