@@ -257,5 +257,6 @@ guard_end(struct guard *g)
 	} else if (g->pid > 0) {
 		kill(g->pid, SIGKILL);
 		waitpid(g->pid, NULL, 0);
+		g->pid = 0;
 	}
 }

@@ -641,6 +641,18 @@ of_process_1() {
 	is $status 2
 }
 
+@test "E8: as PID 1 boris ends at once beside a session of its own that a command began (L3)" {
+	as_process_1
+	needs setsid
+	boris
+	run_bash 'setsid sh -c "echo x >mark; exec sleep 600" >/dev/null 2>&1 250>&- &'
+	begun mark
+	begin
+	leave
+	within 5000
+	is $status 0
+}
+
 @test "E8: as PID 1, when boris is killed its commands are ended gently" {
 	as_process_1
 	boris
