@@ -97,26 +97,23 @@ offer_memory(void)
 static int
 mind_children(pid_t boris, const struct guard *guard)
 {
-	pid_t pid = 0, awaited = boris;
+	pid_t pid, awaited = boris;
 	int sig, status, result = 0;
 	sigset_t all;
 
 	sigfillset(&all);
-	while (awaited != 0 && pid >= 0) {
+	while (awaited != 0 && kill(awaited, 0) == 0) {
 		sigwait(&all, &sig);
 		if (sig != SIGCHLD && awaited != boris)
 			break;
 		if (sig != SIGCHLD)
 			kill(boris, sig);
 		while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-			if (pid == boris) {
-				result = WIFEXITED(status)
-				    ? WEXITSTATUS(status)
-				    : 128 + WTERMSIG(status);
-				alarm((PROC_GRACE + PROC_GIVE_UP) / 1000 + 1);
-			}
-			if (pid == awaited)
-				awaited = pid == boris ? guard_pid(guard) : 0;
+			if (pid != boris)
+				continue;
+			result = WIFEXITED(status) ? WEXITSTATUS(status)
+			    : 128 + WTERMSIG(status);
+			awaited = guard_pid(guard);
 		}
 	}
 	return result;

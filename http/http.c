@@ -34,7 +34,6 @@ struct peer {
 	struct peer *next;
 	struct connection connection;
 	bool authenticated;      /* a request of it was authorized */
-	bool cors;               /* this request's origin may read the answer */
 	const char *session_id;  /* of the session that it opens; or NULL */
 	struct client *client;    /* that has its open call; or NULL */
 };
@@ -76,7 +75,8 @@ respond(struct peer *p, int status, const char *body, size_t len)
 	if (status == 405 || status == 204)
 		buf_add(&b, "Allow: ", strcmp(r->path, "/mcp") == 0
 		    ? "POST, DELETE, OPTIONS" : "GET, HEAD", "\r\n");
-	if (p->cors)
+	/* The origin may read the answer, unless that is its refusal (H4). */
+	if (r->field[FIELD_ORIGIN] != NULL && status != 403)
 		buf_add(&b, "Access-Control-Allow-Origin: ",
 		    r->field[FIELD_ORIGIN], "\r\nVary: Origin\r\n"
 		    "Access-Control-Expose-Headers: "
@@ -442,14 +442,12 @@ answer_headers(struct http *h, struct peer *p)
 	bool preflight = origin != NULL && options &&
 	    r->field[FIELD_PREFLIGHT] != NULL;
 
-	p->cors = false;
 	p->session_id = NULL;
 	if (h->options->loopback && host != NULL && port_of(h, host) == NULL)
 		return http_answer(p, 403, "Host must be localhost\n");
 	if (origin != NULL && !is_allowed(h, origin))
 		return http_answer(p, 403,
 		    "Origin is not allowed here; see --allow-origin\n");
-	p->cors = origin != NULL;
 	if (strcmp(r->path, "/health") == 0)
 		return strcmp(r->verb, "GET") == 0 ||
 		    strcmp(r->verb, "HEAD") == 0 ? answer_health(h, p)
