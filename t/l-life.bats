@@ -470,6 +470,18 @@ all_sorts() {
 	eventually alone
 }
 
+@test "L4: a second process that was stopped goes on with the next command" {
+	needs_linux
+	[ -e /proc/self/task/$$/children ] || skip 'no list of children in /proc'
+	boris
+	run_bash 'sleep 600 &'
+	kill -STOP "$(the_guard)"
+	run_bash true
+	kill -KILL "$server"
+	died
+	eventually alone
+}
+
 @test "L4: a second process that was killed beside a task is replaced at once" {
 	needs_linux
 	[ -e /proc/self/task/$$/children ] || skip 'no list of children in /proc'
