@@ -216,7 +216,8 @@ reload(struct options *o)
 	if (why != NULL)
 		stderr_line("boris: --log ", o->log_file, ": ", why,
 		    "; the old one stays");
-	why = o->token_file != NULL ? options_read_token(o) : NULL;
+	why = o->token_file != NULL ? options_read_token(o, O_NONBLOCK)
+	    : NULL;
 	if (why != NULL)
 		stderr_line("boris: --token-file ", o->token_file, ": ", why,
 		    "; the old token stays");
@@ -275,13 +276,13 @@ main(int argc, char **argv)
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	/* Those of 0 to 2 that are closed are filled, so that nothing opened
 	 * later takes their place (C3); what the client left open is closed
-	 * (F3, Q5). */
+	 * (F3, Q5), but not before a token has been read from it. */
 	do
 		fd = open("/dev/null", O_RDWR);
 	while (fd >= 0 && fd < 3);
-	proc_close_from(3);
 	/* Before the fork: process 1 is to show no token either (H3). */
 	options_read(&b.options, argv);
+	proc_close_from(3);
 	if (b.options.secret != NULL)
 		exit(secret_ask(b.options.tmpdir, b.options.secret));
 	prepare(&b.options);

@@ -369,6 +369,29 @@ read_variables(struct options *o, const bool given[])
 	buf_free(&b);
 }
 
+/* Where the manual is that came with this binary, or else how it is called */
+static void
+put_manual(struct buf *b)
+{
+	static const char *const places[] = {  /* make install, deb; npm; mcpb */
+		"/../share/man/man1/boris.1", "/../share/man/man1/boris.1.gz",
+		"/boris.1", "/../boris.1", "/../../boris.1"
+	};
+	char self[4096] = "", *end, *found = NULL;
+	struct buf name = { NULL, 0, 0 };
+	size_t i;
+
+	end = readlink("/proc/self/exe", self, sizeof(self) - 1) > 0
+	    ? strrchr(self, '/') : self;
+	for (i = 0; i < sizeof(places) / sizeof(places[0]) && !found; i++) {
+		buf_put(&name, self, (size_t)(end - self));
+		buf_add(&name, places[i]);
+		found = realpath(buf_text(&name), NULL);
+		name.len = 0;
+	}
+	buf_add(b, "The manual: man ", found != NULL ? found : "boris", "\n");
+}
+
 static void
 print_help(bool help)
 {
@@ -390,8 +413,9 @@ print_help(bool help)
 		buf_add(&b, "\n        ", row->flags & HTTP ? "HTTP: " : "",
 		    row->help, "\n");
 	}
-	buf_add(&b, help ? "\nSet up: claude mcp add boris -- boris\n"
-	    "The manual: man boris\n" : "");
+	buf_add(&b, help ? "\nSet up: claude mcp add boris -- boris\n" : "");
+	if (help)
+		put_manual(&b);
 	errno = ENOSPC;  /* the reason if only a part is written */
 	if (write(1, b.data, b.len) != (ssize_t)b.len)
 		fatal(1, "stdout", NULL, strerror(errno));
@@ -419,7 +443,7 @@ complete_http(struct options *o)
 	    o->generate_token > 1)
 		fatal(2, "--token, --token-file, --generate-token", NULL,
 		    "must be given one at a time");
-	why = o->token_file != NULL ? options_read_token(o) : NULL;
+	why = o->token_file != NULL ? options_read_token(o, 0) : NULL;
 	if (why != NULL)
 		fatal(2, "--token-file (BORIS_TOKEN_FILE)", o->token_file, why);
 	o->loopback = strncmp(o->address, "127.", 4) == 0 ||
@@ -473,10 +497,10 @@ options_read(struct options *o, char **argv)
 /* The file's text without the newline at its end. It may be a pipe, and come in
  * parts (H3). */
 const char *
-options_read_token(struct options *o)
+options_read_token(struct options *o, int flags)
 {
 	char text[TOKEN_MOST + 2] = "";  /* a newline, and one too many */
-	int fd = open(o->token_file, O_RDONLY | O_CLOEXEC);
+	int fd = open(o->token_file, O_RDONLY | O_CLOEXEC | flags);
 	ssize_t n = fd < 0 ? -1 : 1;
 	size_t len = 0;
 

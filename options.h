@@ -86,7 +86,8 @@ struct options {
 /* Fills it in from the arguments and the environment. Ends the process for
  * --help and --version, and if something is wrong (C2). */
 void options_read(struct options *, char **argv);
-/* Reads --token-file into `token` anew (H9). NULL; or why the old one stays. */
-const char *options_read_token(struct options *);
+/* Reads --token-file into `token` anew (H9). flags: for open(); O_NONBLOCK does
+ * not wait for a FIFO's writer. NULL; or why the old token stays. */
+const char *options_read_token(struct options *, int flags);
 
 #endif

@@ -19,6 +19,15 @@ accepts() {
 	is "$* -> $status: $(cat out err)" "$* -> 0: "
 }
 
+@test "C: --help ends with where the manual is that came with this binary" {
+	needs_linux_parts
+	mkdir -p d/bin d/share/man/man1
+	cp "$BORIS" d/bin/boris
+	is "$(d/bin/boris --help | tail -n 1)" 'The manual: man boris'
+	: >d/share/man/man1/boris.1
+	is "$(d/bin/boris --help | tail -n 1)" "The manual: man $PWD/d/share/man/man1/boris.1"
+}
+
 @test "C: --help (-h) goes to stdout, within 80 columns, names every option and exits 0" {
 	filter --help </dev/null >out
 	is "$status $(cat err)" '0 '

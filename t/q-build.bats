@@ -123,8 +123,7 @@ lines() {
 }
 
 @test "Q7: the code, the tests, the manual and the Makefile are small to read" {
-	# The goal is 12,000: this much is reached, and held.
-	most "$(($(lines . '*.[ch]') - $(lines t '*.[ch]')))" 12254
+	most "$(($(lines . '*.[ch]') - $(lines t '*.[ch]')))" 12000
 	most "$(lines t '*')" 18000
 	most "$(wc -l <"$HERE/../boris.1")" 900
 	most "$(wc -l <"$HERE/../Makefile")" 100
@@ -185,19 +184,14 @@ needs_objects() {
 	is "$(awk '$1 !~ /^http\// && $2 ~ /^http\// && $2 != "http/http"' needs)" ''
 }
 
-# map: ROW ROOM of SPEC's map; ROW http/ stands for all rooms of the wing
+# map: ROW ROOM of SPEC's map
 map() {
 	awk '/^The map$/ { here = 1 }
 	here && /^[A-Z]\. / { exit }
-	here && /^ +([a-z]+\.c|http\/) / {
-		for (i = 1; $i ~ /\.c$|^http\/$/; i++)
+	here && /^ +[a-z\/]+\.c / {
+		for (i = 1; $i ~ /\.c$/; i++)
 			print NR, $i
-	}' "$HERE/../SPEC" | room_of | while read -r row room; do
-		case $room in
-		http/) rooms | sed -n "s,^http/,$row &,p" ;;
-		*) echo "$row $room" ;;
-		esac
-	done
+	}' "$HERE/../SPEC" | room_of
 }
 
 @test "Q7: SPEC's map names every room, and each row needs those below alone" {
