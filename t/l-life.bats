@@ -475,7 +475,9 @@ all_sorts() {
 	[ -e /proc/self/task/$$/children ] || skip 'no list of children in /proc'
 	boris
 	run_bash 'sleep 600 &'
-	kill -STOP "$(the_guard)"
+	first=$(the_guard)
+	kill -STOP "$first"
+	eventually grep -q '^State:.T' "/proc/$first/status"
 	run_bash true
 	kill -KILL "$server"
 	died
