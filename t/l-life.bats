@@ -396,7 +396,7 @@ all_sorts() {
 
 @test "L4: a command that begins when boris is killed gets SIGTERM again" {
 	needs_plain
-	for ((i = 0; i < 6; i++)); do
+	for ((i = 0; i < 20; i++)); do
 		rm -f got
 		boris
 		call_bash 'trap "echo x >>got" TERM; kill -KILL $PPID
