@@ -208,8 +208,11 @@ read_pipe(struct exec *x, int which, int64_t now)
 
 	if (x->fd[which] < 0)
 		return 0;
-	n = read(x->fd[which], bytes, sizeof(bytes));
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	/* (After EINTR at once: at the end of a command there is no next turn.) */
+	do
+		n = read(x->fd[which], bytes, sizeof(bytes));
+	while (n < 0 && errno == EINTR);
+	if (n < 0 && errno == EAGAIN)
 		return -1;
 	if (n <= 0) {
 		fd_close(&x->fd[which]);
@@ -297,7 +300,9 @@ end_command(struct exec *x, int64_t now)
 	read_rest(x, PIPE_FULL, now);
 	show_output(x, x->terminal ? EXEC_OUT : EXEC_ERR, NULL, 0);
 	if (x->fd[EXEC_DIR] >= 0)
-		n = read(x->fd[EXEC_DIR], text, sizeof(text));
+		do
+			n = read(x->fd[EXEC_DIR], text, sizeof(text));
+		while (n < 0 && errno == EINTR);
 	if (n > 0)
 		script_told(&x->script, text, (size_t)n, x->status, &x->dir,
 		    &x->pipeline);

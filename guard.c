@@ -114,6 +114,7 @@ stand_guard(struct guard *g, int pipe)
 		;
 	remove_files(g);
 	end_groups(g);
+	remove_files(g);  /* again: a call of the first time may have failed (E7) */
 	_exit(0);
 }
 
