@@ -299,10 +299,11 @@ end_command(struct exec *x, int64_t now)
 		return;
 	read_rest(x, PIPE_FULL, now);
 	show_output(x, x->terminal ? EXEC_OUT : EXEC_ERR, NULL, 0);
-	if (x->fd[EXEC_DIR] >= 0)
+	if (x->fd[EXEC_DIR] >= 0) {
 		do
 			n = read(x->fd[EXEC_DIR], text, sizeof(text));
 		while (n < 0 && errno == EINTR);
+	}
 	if (n > 0)
 		script_told(&x->script, text, (size_t)n, x->status, &x->dir,
 		    &x->pipeline);
