@@ -92,8 +92,8 @@ offer_memory(void)
 }
 
 /* Reaps every child until boris has ended, and its guard, which ends what is
- * left: when process 1 ends, the kernel kills all. Other signals are passed
- * on to boris; as they are blocked, none is lost between two waits. */
+ * left: when process 1 ends, the kernel kills all. Other signals are passed on
+ * to boris while that runs; blocked as they are, none is lost between waits. */
 static int
 mind_children(pid_t boris, const struct guard *guard)
 {
@@ -206,7 +206,7 @@ begin_serving(struct boris *b)
 	stderr_line("boris: listening on ", http_origin(b->http), "/mcp");
 }
 
-/* H9: at SIGHUP, over HTTP, what may have been put in another file's place. */
+/* H9: at SIGHUP, over HTTP, opens the log and reads the token file anew. */
 static void
 reload(struct options *o)
 {
@@ -239,8 +239,8 @@ read_signals(struct boris *b)
 	}
 }
 
-/* If the end has begun, at a signal boris leaves, and the guard does the rest:
- * clients send SIGKILL soon after the second sign (L1). */
+/* Once the end has begun, a signal makes boris leave; its guard goes on.
+ * Clients send SIGKILL soon after the second sign (L1). */
 static void
 turn(struct boris *b)
 {
@@ -271,7 +271,7 @@ main(int argc, char **argv)
 	int fd;
 
 	(void)argc;
-	/* Until catch_signals(): the one that ends boris may come earlier. */
+	/* All are blocked until catch_signals(), one that ends boris too. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	/* Those of 0 to 2 that are closed are filled, so that nothing opened
@@ -297,7 +297,7 @@ main(int argc, char **argv)
 	close(b.options.no_input);
 	close(signal_pipe[0]);
 	close(signal_pipe[1]);
-	/* The rest lasts as long as boris: while main() has not returned, all
-	 * is still found from `b` (Q5). */
+	/* The rest of the memory goes with the process. While main() has not
+	 * returned, all of it is still found from `b` (Q5). */
 	exit(0);
 }

@@ -47,7 +47,7 @@ const char *decimal(char room[24], int64_t n);
 const char *seconds(char room[32], int64_t ms, int decimals);  /* 1 to 3 */
 
 int hex_digit(char);  /* its value, of either case; 16: it is none */
-/* The digits' value, and what is behind; -1: there are none, or above 2^56. */
+/* The digits' value, and what is behind; -1: none, or too large (2^56). */
 int64_t digits_value(const char *text, int base, const char **behind);
 
 /* The length of the character at the start of n > 0 bytes; 0: it goes on

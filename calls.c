@@ -22,7 +22,7 @@ enum {
 	                        * if they read it together with the response */
 	PROGRESS_SILENCE = 10000,  /* ms; then there is progress without news */
 	PROGRESS_SIZE = 4000,  /* bytes of each stream */
-	LONG_RESULT = 1 << 20  /* bytes; no result shows more */
+	RESULT_MOST = 1 << 20  /* bytes; no result shows more */
 };
 
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
@@ -51,7 +51,7 @@ struct watched {
 /* An open call holds its job until it is answered or cancelled. */
 struct call {
 	struct call *next, *previous;
-	struct client *calls;   /* those that it is of */
+	struct client *client; /* whose call it is */
 	struct reply reply;
 	struct buf text;       /* what reply.id and token point into */
 	struct json token;     /* for progress; empty: none */
@@ -61,7 +61,7 @@ struct call {
 	int64_t due;           /* ms; of its answer; NEVER: with some event */
 	int64_t deadline;      /* ms; of its wait */
 	int64_t limit;         /* ms; how long it is held open at most (K2) */
-	int64_t read;          /* ms; when the request was read */
+	int64_t read_at;       /* ms; when the request was read */
 	int64_t progress_at;   /* ms; of the next progress */
 	struct watched out, err;
 	struct until until;
@@ -91,7 +91,7 @@ open_call(struct client *c, const struct reply *r, struct json token,
 		json_verbatim(token, &text);
 	c->answers.outcome = RPC_LATER;
 	call = mem_get(sizeof(*call));
-	call->calls = c;
+	call->client = c;
 	call->text = text;
 	call->reply = *r;
 	call->reply.id = (struct json){ text.data, id_len };
@@ -99,7 +99,7 @@ open_call(struct client *c, const struct reply *r, struct json token,
 	call->due = call->deadline = call->limit = NEVER;
 	if (r->caller.call_limit > 0)
 		call->limit = c->now + r->caller.call_limit;
-	call->read = c->now;
+	call->read_at = c->now;
 	call->progress_at = c->now + PROGRESS_SILENCE;
 	call->previous = c->last;
 	*(c->last != NULL ? &c->last->next : &c->first) = call;
@@ -113,7 +113,7 @@ open_call(struct client *c, const struct reply *r, struct json token,
 static void
 close_call(struct call *call, bool read)
 {
-	struct client *c = call->calls;
+	struct client *c = call->client;
 
 	*(call->previous != NULL ? &call->previous->next : &c->first) =
 	    call->next;
@@ -134,7 +134,7 @@ close_call(struct call *call, bool read)
 static void
 cancel_call(struct call *call)
 {
-	struct client *c = call->calls;
+	struct client *c = call->client;
 	struct job *job = call->job;
 
 	if (call->tool != NULL && call->want.action == WANT_RUN) {
@@ -186,7 +186,7 @@ search_bytes(struct until *u, struct watched *w, const char *bytes, size_t n,
 			u->seen = now;
 		if (*bytes != '\n')
 			continue;
-		/* The echo goes on in the next line if this was its. */
+		/* Behind a line that was the echo the next one's may come. */
 		if (u->echo && (at->whole || u->typed.len == 0))
 			expect_line(u);
 		else
@@ -207,7 +207,7 @@ search(struct call *call, struct output *text, struct watched *w)
 		if (output_rewritten(text, &w->searched))
 			w->at = (struct place){ 0, 0, false };
 		n = output_read(text, &w->searched, &bytes);
-		call->printed = call->calls->now;
+		call->printed = call->client->now;
 		search_bytes(&call->until, w, bytes, n, call->printed);
 	}
 }
@@ -223,10 +223,10 @@ search_news(struct call *call)
 
 /* -- When a call is answered (W2, K2) ------------------------------------ */
 
-/* When the wait is over, or before that when its client gives up; one that goes
- * on without the call hears of its end (K2). */
+/* When the wait is over, or its client gives up before that. A client that goes
+ * on without the call has no limit from now on: it hears of the end (K2). */
 static int64_t
-wait_limit(struct call *call)
+end_of_wait(struct call *call)
 {
 	if (call->reply.caller.client->goes_on)
 		call->limit = NEVER;
@@ -249,11 +249,11 @@ wait_ends(struct call *call)
 	/* A start that waits begins to do so with its command. */
 	if (call->deadline == NEVER)
 		call->deadline = job->started + w->time;
-	end = wait_limit(call);
+	end = end_of_wait(call);
 	if (call->until.seen > 0)
 		return call->until.seen + BURST;
 	/* With `until` only what is certain ends the wait. */
-	p = exec_prompts(&job->exec, EXEC_ANY, call->calls->now);
+	p = exec_prompts(&job->exec, EXEC_ANY, call->client->now);
 	if (p.since != job->asked_at && (p.state == TERMINAL_PROMPTS ||
 	    (p.state != TERMINAL_BUSY && w->until.len == 0)))
 		return 0;
@@ -271,14 +271,14 @@ wait_ends(struct call *call)
 static int64_t
 list_due(struct call *call)
 {
-	struct session *s = call->calls->session;
+	struct session *s = call->client->session;
 	struct job *job = NULL;
 
 	while ((job = session_next_task(s, job)) != NULL) {
 		if (job->state != JOB_TASK)
 			return 0;
 	}
-	return s->tasks > 0 ? wait_limit(call) : 0;
+	return s->tasks > 0 ? end_of_wait(call) : 0;
 }
 
 /* When the call is to be answered, as far as is known now */
@@ -286,7 +286,7 @@ static int64_t
 answer_due(struct call *call)
 {
 	struct job *job = call->job;
-	int64_t now = call->calls->now;
+	int64_t now = call->client->now;
 
 	if (call->tool == NULL)
 		return NEVER;
@@ -294,7 +294,7 @@ answer_due(struct call *call)
 		return list_due(call);
 	if (now >= call->limit && job->state <= JOB_RUNNING) {
 		call->limit = NEVER;
-		session_hand_over(call->calls->session, job,
+		session_hand_over(call->client->session, job,
 		    call->reply.caller.call_limit, now);
 	}
 	if (job->state <= JOB_RUNNING)
@@ -317,14 +317,14 @@ has_memory(const struct job *job)
 
 	if (job != NULL && job->out.text != NULL)
 		n += output_bytes(job->out.text) + output_bytes(job->err.text);
-	return mem_is_there((size_t)(n < LONG_RESULT ? n : LONG_RESULT) * 8);
+	return mem_is_there((size_t)(n < RESULT_MOST ? n : RESULT_MOST) * 8);
 }
 
 /* Answers the call if that is due; false: not yet. */
 static bool
 try_answer(struct call *call)
 {
-	struct client *c = call->calls;
+	struct client *c = call->client;
 	struct session *s = c->session;
 	struct job *job = call->job;
 	struct want *w = &call->want;
@@ -366,7 +366,7 @@ type_input(struct call *call, struct buf *wrong)
 {
 	const struct buf *input = &call->want.input;
 	struct job *job = call->job;
-	struct client *c = call->calls;
+	struct client *c = call->client;
 	struct until *u = &call->until;
 	bool echoed = false;
 	size_t i;
@@ -404,9 +404,9 @@ read_output(struct client *c, struct job *job)
 	struct call *call;
 
 	/* Once a turn: what was asked in one turn was asked at once. */
-	if (c->fresh == job || job->state != JOB_TASK)
+	if (c->just_read == job || job->state != JOB_TASK)
 		return;
-	c->fresh = job;
+	c->just_read = job;
 	exec_read(&job->exec, c->now);
 	for (call = c->first; call != NULL; call = call->next) {
 		if (call->job == job)
@@ -530,7 +530,7 @@ static int64_t
 progress_due(struct call *call)
 {
 	struct job *job = call->job;
-	int64_t soon = call->calls->now + PROGRESS_GAP;
+	int64_t soon = call->client->now + PROGRESS_GAP;
 
 	if (call->token.len == 0)
 		return NEVER;
@@ -544,7 +544,7 @@ progress_due(struct call *call)
 static void
 send_progress(struct call *call)
 {
-	struct client *c = call->calls;
+	struct client *c = call->client;
 	struct buf text = { NULL, 0, 0 }, b = text;
 	struct output_cursor out = call->out.shown, err = call->err.shown;
 	const struct job *job = call->job;
@@ -564,7 +564,7 @@ send_progress(struct call *call)
 	    "progress\",\"params\":{\"progressToken\":");
 	json_verbatim(call->token, &b);
 	buf_add(&b, ",\"progress\":",
-	    seconds((char[32]){ 0 }, c->now - call->read, 3));
+	    seconds((char[32]){ 0 }, c->now - call->read_at, 3));
 	json_put_bytes(&b, "message", text.data, text.len);
 	buf_add(&b, "}}");
 	/* If it is not taken, the next one, before long, holds this text. */
@@ -597,7 +597,7 @@ calls_dispatch(struct client *c)
 {
 	struct call *call, *next;
 
-	c->fresh = NULL;
+	c->just_read = NULL;
 	for (call = c->first; call != NULL; call = next) {
 		next = call->next;
 		if (!try_answer(call) && c->now >= progress_due(call))
@@ -619,7 +619,7 @@ calls_close(struct client *c)
 		next = call->next;  /* NOLINT(clang-analyzer-unix.Malloc) */
 		if (call->tool != NULL)
 			continue;
-		/* It has a _meta of its own. */
+		/* This result has a _meta of its own. */
 		call->reply.caller.revision = NULL;
 		buf_add(&b, "\"resultType\":\"complete\","
 		    "\"_meta\":{\"" META_SUBSCRIPTION "\":");

@@ -12,7 +12,7 @@
 #include "tools.h"
 
 /* A client with its open calls; mcp.c fills in what is above `now`, and all set
- * `now` before they call. */
+ * `now` and `room` before they call. */
 struct client {
 	const struct options *options;
 	struct caller caller;  /* as the handshake has it */
@@ -25,7 +25,7 @@ struct client {
 	struct call *first, *last;  /* in the order they came */
 	int waits;             /* calls without a job of their own */
 	size_t bytes;          /* bytes of open ids and tokens (P10) */
-	const struct job *fresh;  /* its output was read in this turn */
+	const struct job *just_read;  /* its output was read in this turn */
 };
 
 /* Each opens a call, unless it can answer now. token: for progress, if it is a
@@ -38,7 +38,7 @@ void calls_listen(struct client *, const struct reply *);
 void calls_cancel(struct client *, struct json id);  /* P8: of that request */
 /* `to` has gone: its calls are cancelled (E6), or carried out unanswered. */
 void calls_forget(struct client *, void *to, bool cancel, int64_t now);
-/* Is a call open from there? NULL: a tool's, from anywhere? */
+/* Is a call of `to` open? NULL: a call of a tool, of anybody? */
 bool calls_await(const struct client *, const void *to);
 
 void calls_poll_add(struct client *, struct loop *);

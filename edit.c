@@ -109,9 +109,9 @@ show_around(struct edit *e, const struct buf *text, int64_t more)
 	}
 }
 
-/* Replaces all places of `old` that do not overlap, and keeps the lines of the
- * first: in the new file, where all are asked for. spaced: white space between
- * its bytes is passed over. False: the memory is refused. */
+/* Replaces all places of `old` that do not overlap, and notes the lines of the
+ * first few: in the new file, where all are asked for. spaced: white space
+ * between its bytes is passed over. False: the memory is refused. */
 static bool
 replace_all(struct change *c, const struct buf *old, bool spaced)
 {
@@ -120,9 +120,9 @@ replace_all(struct change *c, const struct buf *old, bool spaced)
 	int64_t line = 1, more = newlines(e->new.data, e->new.len);
 	size_t end, from = 0, at, matched = 0;
 	struct pattern p = { NULL, 0, NULL };
-	bool there = pattern_open(&p, old->data, old->len);
+	bool enough = pattern_open(&p, old->data, old->len);
 
-	for (end = 1; end <= was->len && there; end++) {
+	for (end = 1; end <= was->len && enough; end++) {
 		if (spaced && isspace((unsigned char)was->data[end - 1]))
 			continue;
 		matched = pattern_step(&p, matched, was->data[end - 1]);
@@ -138,21 +138,21 @@ replace_all(struct change *c, const struct buf *old, bool spaced)
 		line += e->all && !spaced ? more
 		    : newlines(was->data + at, end - at);
 		if (c->will.len <= EDIT_MOST &&
-		    (there = buf_reserve(&c->will, at - from + e->new.len))) {
+		    (enough = buf_reserve(&c->will, at - from + e->new.len))) {
 			buf_put(&c->will, was->data + from, at - from);
 			buf_put(&c->will, e->new.data, e->new.len);
 		}
 		from = end;
 	}
 	pattern_free(&p);
-	there = there && buf_reserve(&c->will, was->len - from);
-	if (there && e->count > 0 && from < was->len)
+	enough = enough && buf_reserve(&c->will, was->len - from);
+	if (enough && e->count > 0 && from < was->len)
 		buf_put(&c->will, was->data + from, was->len - from);
-	return there;
+	return enough;
 }
 
-/* The same, but if the first line ends in CRLF, LF in `old` and `new` stands
- * for that; `old` is then tried as it is (X2), and as *spaced (X4). */
+/* The same; but if the first line ends in CRLF, LF in both first stands for it,
+ * then `old` is tried as it is (X2); then without white space, *spaced (X4). */
 static bool
 replace_lines(struct change *c, bool *spaced)
 {
@@ -161,17 +161,17 @@ replace_lines(struct change *c, bool *spaced)
 	struct edit *e = c->edit;
 	const char *lf = was->len == 0 ? NULL
 	    : memchr(was->data, '\n', was->len);
-	bool there = true;
+	bool enough = true;
 	size_t i, n = 0;
 
 	if (lf != NULL && lf != was->data && lf[-1] == '\r') {
-		there = put_crlf(&old, &e->old) && put_crlf(&new, &e->new);
+		enough = put_crlf(&old, &e->old) && put_crlf(&new, &e->new);
 		buf_free(&e->new);
 		e->new = new;
-		there = there && replace_all(c, &old, false);
+		enough = enough && replace_all(c, &old, false);
 		buf_free(&old);
 	}
-	if (!there || (e->count == 0 && !replace_all(c, &e->old, false)))
+	if (!enough || (e->count == 0 && !replace_all(c, &e->old, false)))
 		return false;
 	*spaced = e->count == 0;
 	for (i = 0; i < e->old.len && *spaced; i++) {
@@ -370,9 +370,9 @@ write_beside(const struct change *c, const struct job *job)
 	return outcome;
 }
 
-/* What is longer comes first: if there is no room for that, nothing was
- * overwritten. What fails is put back, which needs no more room. A file of the
- * kernel's takes all at once, and can't be cut or synced. */
+/* First comes what is beyond the shorter one's length: if there is no room for
+ * that, nothing was overwritten. What fails is put back: that takes no more. A
+ * file of the kernel's takes all at once, and can't be cut or synced. */
 static enum edit_outcome
 write_in_place(const struct change *c)
 {
@@ -397,8 +397,8 @@ write_in_place(const struct change *c)
 	return done ? EDIT_FAILED : EDIT_BROKEN;
 }
 
-/* In place it is written where the file has several names, or where no new one
- * may be made that is as it is, or take its name. */
+/* Written in place where the file has several names, or where no new one can be
+ * made like it, or take its name. */
 static enum edit_outcome
 write_change(const struct change *c, const struct job *job)
 {

@@ -1,8 +1,8 @@
 #ifndef EDIT_H
 #define EDIT_H
 
-/* One edit of a file: bytes replaced by others, or a file made (X). Whatever
- * happens, the file is the old one or the new one. Has never heard of JSON. */
+/* One edit of a file: bytes replaced by others, or a file made (X). It is the
+ * old one or the new one, but for EDIT_BROKEN. Has never heard of JSON. */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -208,7 +208,7 @@ read_pipe(struct exec *x, int which, int64_t now)
 
 	if (x->fd[which] < 0)
 		return 0;
-	/* (After EINTR at once: at the end of a command there is no next turn.) */
+	/* (After EINTR at once: an ended command has no next turn.) */
 	do
 		n = read(x->fd[which], bytes, sizeof(bytes));
 	while (n < 0 && errno == EINTR);

@@ -25,7 +25,7 @@
 
 #include "buf.h"
 
-/* Ends boris: the option can't be had, for that and the reason in errno. */
+/* Ends boris: says that the option can't be had, why, and errno's reason. */
 static void
 refuse(const char *option, const char *why)
 {
@@ -64,8 +64,8 @@ enum {
 	DEVICES = MAKE_CHAR | MAKE_BLOCK
 };
 
-/* Without --write there is only what every Landlock domain brings: nothing is
- * mounted, and no process outside is reached into. */
+/* Without --write: nothing is mounted, no process outside reached into, as in
+ * every Landlock domain; and with --hide no device file is made. */
 static int
 enter_landlock(const struct options *o, const char *option)
 {
@@ -151,8 +151,8 @@ raise_loopback(void)
 	return 0;
 }
 
-/* For good: also out of the bounding set, so that exec gives none back. Who may
- * not change that set, as an ordinary user, gains nothing by exec. */
+/* For good: also out of the bounding set, so that exec gives none back. An
+ * ordinary user may not change that set, but gains nothing by exec anyway. */
 static int
 give_up(uint64_t capabilities)
 {
@@ -190,8 +190,8 @@ enter_user_namespace(void)
 	    keep_id("/proc/self/gid_map", gid) < 0 ? -1 : 0;
 }
 
-/* Mounts an empty directory or file on each path, which stays where a directory
- * above is renamed, from a read-only file system that is for now on /proc. What
+/* Mounts an empty directory or file, of a read-only file system that is for now
+ * on /proc, on each path, where it stays if a directory above is renamed. What
  * is mounted outside still arrives here. */
 static int
 cover(const char *paths)
@@ -215,7 +215,7 @@ cover(const char *paths)
 	return umount2("/proc", MNT_DETACH);
 }
 
-/* Landlock comes last: behind it /proc can't be written, and nothing mounted.
+/* Landlock comes behind the mounts: it forbids them, and writing to /proc.
  * Root needs it with every fence: else commands could trace a process of root's
  * outside that has no more capabilities, or take its descriptors. Others are
  * kept from that by their user namespace (F3). */

@@ -14,7 +14,7 @@
 #include "io.h"
 
 enum {
-	GROUPS = 4096,  /* that can be left at a time */
+	GROUPS = 4096,  /* that can be taken at a time */
 	PACE = 20       /* ms from one poll of the groups to the next */
 };
 
@@ -22,11 +22,11 @@ struct guard {  /* in memory that both processes share */
 	struct proc_group group[GROUPS];
 	int used;      /* so many of them have ever been taken */
 	const struct options *options;
-	volatile bool unfinished;  /* so is this file: */
+	volatile bool unfinished;  /* this file is, to be removed: */
 	char file[4096];
 	bool visible;  /* /proc */
 	pid_t pid;     /* 0: it does not run */
-	int pipe;      /* boris's end; that it is closed is boris's end */
+	int pipe;      /* boris's end of it, closed when boris ends */
 };
 
 /* Is it the name of one of spool.c's or secret.c's files? */
@@ -114,7 +114,7 @@ stand_guard(struct guard *g, int pipe)
 		;
 	remove_files(g);
 	end_groups(g);
-	remove_files(g);  /* again: a call of the first time may have failed (E7) */
+	remove_files(g);  /* again, if a call of it failed (E7) */
 	_exit(0);
 }
 
@@ -232,7 +232,7 @@ void
 guard_reap(struct guard *g)
 {
 	/* One that was killed has a successor, as long as there is a group. */
-	if (g->pid > 0)
+	if (taken_groups(g) != NULL)
 		guard_begin(g);
 	for (;;) {
 		siginfo_t info = { 0 };

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PROGRESS_MOST = 64 << 10 };  /* bytes of it queued that take no more */
+enum { PROGRESS_MOST = 64 << 10 };  /* bytes queued; then no more is */
 
 /* The tests build a boris whose clock runs ten times as fast: what takes it a
  * minute takes them six seconds. */

@@ -33,7 +33,7 @@ struct job_stream {
 
 /* A person's way to a terminal that asks for a secret; secret.c's alone */
 struct secret {
-	int fd;                  /* of the FIFO; 0: there is none */
+	int fd;                  /* of the FIFO; 0 or -1: there is none */
 	int in_poll;
 	int64_t again;           /* ms; when to see whether the terminal asks */
 	char id[9];              /* in the names of its files */
@@ -69,7 +69,7 @@ struct job {
 	int64_t started, ended;  /* ms; 0: not yet */
 	int64_t deadline;        /* ms; when its time is up; or NEVER */
 	bool timed_out, killed, cancelled;
-	bool tells_dir;          /* its result has its directory as text (K4) */
+	bool shows_dir;          /* its result has its directory as text (K4) */
 	bool by_server;          /* its deadline is that of --bg-timeout (T5) */
 	bool no_room;            /* E5 or K2 found ten tasks running */
 	int64_t patience;        /* ms its client waits, if that is over (K2) */
@@ -104,9 +104,9 @@ enum want_action { WANT_RUN, WANT_LOOK, WANT_KILL, WANT_TYPE, WANT_LIST };
 
 struct want {
 	enum want_action action;
-	bool by_pid;             /* check_pid or kill_pid named the task, */
-	struct buf id;           /* by its id, or its pid as text, */
-	int64_t pid;             /* or by this; 0: it was no number */
+	bool by_pid;             /* check_pid or kill_pid was given */
+	struct buf id;           /* the task's id, or its pid as text */
+	int64_t pid;             /* its pid; 0: no number was given */
 	int64_t time;            /* ms; for its end, or what follows: */
 	struct buf until;        /* that this has been printed (W3) */
 	bool only_new;           /* what was printed since the last look (T3) */

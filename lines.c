@@ -59,8 +59,8 @@ lines_send(void *transport, void *to, enum rpc_kind kind, int error,
 	if (!queue_put(&l->out, message)) {
 		if (error == 0)
 			return false;
-		/* Nothing else would answer the request: it is there, or boris
-		 * says so and ends (E7). */
+		/* Nothing else would answer the request: there is memory, or
+		 * boris says that there is none, and ends (E7). */
 		buf_put(&l->out.bytes, message->data, message->len);
 	}
 	if (queue_unwritten(&l->out) >= FLUSH_SIZE)
@@ -112,8 +112,8 @@ add_to_line(struct lines *l, const char *p, size_t n)
 	l->skipping = true;
 }
 
-/* Takes the lines out of what was read, as long as the answers are read. One
- * that began before that is put together, the others take no memory. */
+/* Takes the lines out of what was read, as long as the answers are read. Only a
+ * line that began in an earlier read is copied, to be put together. */
 static void
 take_lines(struct lines *l, int64_t now)
 {

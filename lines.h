@@ -9,8 +9,8 @@
 
 struct lines;
 
-struct lines *lines_open(const struct options *);
-/* What the end of the process would not undo: its memory goes with that. */
+struct lines *lines_open(const struct options *);  /* or ends boris */
+/* Undoes what would outlast the process; its memory goes with that. */
 void lines_end(struct lines *);
 void lines_poll_add(struct lines *, struct loop *);
 /* When the end is to begin it terminates all commands (L1). */

@@ -241,8 +241,8 @@ static const struct method {
 	{ NULL, false, false, NULL }
 };
 
-/* A request with a version (MCP 2026-07-28, basic) is refused for that, then
- * for the rest of _meta (M8). */
+/* What is wrong with a modern request's version, or with the rest of its _meta
+ * (MCP 2026-07-28, basic; M8); NULL: nothing, and its caller is set. */
 static const char *
 read_meta(struct mcp_request *r)
 {

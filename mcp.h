@@ -17,7 +17,7 @@
 enum mcp_peer {
 	MCP_STDIO,             /* one peer for good, of either era */
 	MCP_HTTP,              /* one with a session of the transport's (H5) */
-	MCP_HTTP_SHARED     /* all those without: they share no directory,
+	MCP_HTTP_SHARED        /* all those without: they share no directory,
 	                        * and their calls run side by side (H6) */
 };
 

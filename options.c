@@ -373,7 +373,8 @@ read_variables(struct options *o, const bool given[])
 static void
 put_manual(struct buf *b)
 {
-	static const char *const places[] = {  /* make install, deb; npm; mcpb */
+	/* Of make install; a deb; the source; npm; mcpb */
+	static const char *const places[] = {
 		"/../share/man/man1/boris.1", "/../share/man/man1/boris.1.gz",
 		"/boris.1", "/../boris.1", "/../../boris.1"
 	};

@@ -74,8 +74,8 @@ struct cut {
 	struct extent all;  /* so much is shown whole; of more, */
 	struct extent first, last;  /* at most that much of start and end */
 	int start_sixths;  /* the start's part of a limit; 0: none (O8) */
-	int whole;   /* hundredths of the end: where whole lines are more, it
-	              * begins with one */
+	int whole_percent;  /* if whole lines are more of the end than this,
+	                     * it begins with a whole line */
 };
 
 static const struct extent any = { ANY, ANY, ANY };
@@ -99,7 +99,7 @@ extent_start(const unsigned char *text, size_t len, const struct extent *most)
 	return s;
 }
 
-/* The end of one, with 0 lines if that is part of one */
+/* The end of a text, of 0 lines if it is only a part of a line */
 static struct extent
 extent_end(const unsigned char *text, size_t from, size_t to,
            const struct extent *most, int whole_lines)
@@ -154,32 +154,32 @@ static struct cut
 cut_choose(const struct output *o, enum truncate how,
            const struct output_bounds *most)
 {
-	const struct options *is = o->options;
+	const struct options *options = o->options;
 	struct cut cut = { any, any, any, 0, 0 };
 	int64_t limit = most->limit > 0 ? most->limit : ANY;
 	/* K3: the truncation line takes its part. */
-	int64_t bytes = most->bytes - NOTICE - (int64_t)strlen(is->tmpdir);
+	int64_t bytes = most->bytes - NOTICE - (int64_t)strlen(options->tmpdir);
 
 	if (o->no_text) {
 		cut.start_sixths = 6;
-		limit = least(limit, is->binary_first);
+		limit = least(limit, options->binary_first);
 	} else if (how == TRUNCATE_HEAD) {
-		cut.all.chars = cut.first.chars = is->head_first;
-		cut.last.chars = is->head_last;
+		cut.all.chars = cut.first.chars = options->head_first;
+		cut.last.chars = options->head_last;
 		cut.start_sixths = 5;
-		cut.whole = 50;
+		cut.whole_percent = 50;
 	} else if (how == TRUNCATE_BOTH) {
-		cut.first.chars = is->both_first;
-		cut.last.chars = is->both_last;
-		cut.all.chars = is->both_first + is->both_last;
+		cut.first.chars = options->both_first;
+		cut.last.chars = options->both_last;
+		cut.all.chars = options->both_first + options->both_last;
 		cut.start_sixths = 2;
-		cut.whole = 100;
+		cut.whole_percent = 100;
 	} else if (how == TRUNCATE_LOOK) {
-		limit = least(limit, is->look_last);
+		limit = least(limit, options->look_last);
 	} else if (limit == ANY) {
 		cut.first.chars = 0;
-		cut.all.bytes = cut.last.bytes = is->tail_bytes;
-		cut.all.lines = cut.last.lines = is->tail_lines;
+		cut.all.bytes = cut.last.bytes = options->tail_bytes;
+		cut.all.lines = cut.last.lines = options->tail_lines;
 	}
 	if (limit < ANY) {
 		cut.all = cut.first = cut.last = any;
@@ -196,7 +196,7 @@ cut_choose(const struct output *o, enum truncate how,
 /* -- The text ---------------------------------------------------------- */
 
 /* Makes room for ROW_BYTES more. The head takes rows that have ended: until it
- * is full, only a row is behind it. The current one is no longer, and stays. */
+ * is full, only a row is behind it. The current row, no longer, stays. */
 static void
 text_make_room(struct output *o)
 {
@@ -259,7 +259,7 @@ row_append(struct output *o, const unsigned char *p, size_t n)
 	unsigned char *start, *to, *row;  /* Blanks before `row` stay. */
 	const bool terminal = o->width == TERMINAL;
 	size_t len, shown, most;
-	size_t inner = 0, before = 0;  /* bytes but first ones; before `row` */
+	size_t inner = 0, before = 0;  /* inner bytes; before `row` */
 	int64_t lines = 0;
 
 	text_make_room(o);
@@ -469,11 +469,23 @@ output_new(const struct options *options, struct spool *spool, int64_t limit,
            bool terminal)
 {
 	struct output *o = mem_get(sizeof(*o));
-	int64_t head = options->head_first, end = options->both_last;
+	/* The most that is shown, and a row (no character has over 4 bytes) */
+	int64_t heads[] = { limit, options->head_first, options->both_first,
+	    options->binary_first };
+	int64_t ends[] = { 4 * limit, 4 * options->head_last,
+	    4 * options->both_last, 4 * options->look_last,
+	    options->tail_bytes, ROW_BYTES };
+	size_t i;
 
 	o->options = options;
-	o->head_left = limit > head ? limit : head;
-	o->end_bytes = 4 * (size_t)(limit > end ? limit : end);
+	for (i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+		if (o->head_left < heads[i])
+			o->head_left = heads[i];
+	}
+	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		if (o->end_bytes < (size_t)ends[i])
+			o->end_bytes = (size_t)ends[i];
+	}
 	o->width = terminal ? TERMINAL : COLUMNS;
 	o->file = spool_open(spool);
 	return o;
@@ -675,7 +687,7 @@ show_notice(const struct output *o, const struct cut *cut,
 		    : 1), " of ", NUM(lines), " lines");
 	if (cut->start_sixths == 0 && last->lines == 0)
 		buf_add(b, " (its last ", NUM(last->bytes), " bytes)");
-	/* On a terminal each newline came with a CR, but rows end, too. */
+	/* On a terminal CRs that went and row ends that came may balance. */
 	spool_tell(o->file, o->bad > 0 || o->width == TERMINAL ||
 	    o->raw - (int64_t)o->cut_len != text_bytes(o), b);
 	buf_putc(b, ']');
@@ -712,7 +724,7 @@ output_show(struct output *o, const struct output_cursor *c,
 	if (start == o->len && !o->no_text)
 		return view;
 	end = o->dropped > 0 && start < o->head_len ? o->head_len : start;
-	e = extent_end(o->text, end, o->len, &cut.last, cut.whole);
+	e = extent_end(o->text, end, o->len, &cut.last, cut.whole_percent);
 	end = o->len - (size_t)e.bytes;
 	if (cut.start_sixths == 0)
 		buf_put(b, o->text + end, o->len - end);

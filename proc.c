@@ -339,9 +339,9 @@ send_signal(pid_t pid, int sig)
 		kill(pid, SIGCONT);
 }
 
-/* Sees all that live from before it until after, and notes them, or signals
- * those with groups of their own. (Right behind getsid() no stranger has a pid:
- * it is given out again after all others only.) False: /proc can't be read. */
+/* Sees all that live as long as it takes, and notes them, or signals those with
+ * groups of their own. (From getsid() to kill() no stranger gets the pid: it is
+ * given out again after all others only.) False: /proc can't be read. */
 static bool
 walk(struct proc_group *list, bool parent, bool signals)
 {

@@ -23,9 +23,9 @@ struct proc_group {
 	struct proc_group *next;  /* in a list; NULL: the last one */
 	pid_t id;             /* its leader's pid; 0: none was begun */
 	int64_t started;      /* ms */
-	int follow_up;          /* what follows SIGTERM; 0: nothing. SIGHUP on a
+	int follow_up;        /* what follows SIGTERM; 0: nothing. SIGHUP on a
 	                       * terminal (T4), SIGTERM with a trap (E2) */
-	int64_t follow_up_at;    /* ms; when it is due */
+	int64_t follow_up_at;  /* ms; when it is due */
 	int64_t kill_at;      /* ms; when SIGKILL is; 0: nobody ends it yet */
 	bool repeats;         /* SIGTERM is sent again when its leader ends */
 	int send;             /* for proc_signal(); 0: nothing */
@@ -70,12 +70,12 @@ bool proc_visible(void);
  * walk through /proc serves all, and no process escapes it by forking. */
 void proc_poll(struct proc_group *list, bool visible, bool parent, int64_t now);
 
-/* Begins to end a group; then what is due next (E2), `leaderless` or not. */
+/* Set `send`, for proc_signal(): to end a group; then what is due next (E2). */
 void proc_stop(struct proc_group *, int64_t now);
 void proc_stop_due(struct proc_group *, bool leaderless, int64_t now);
 
 /* Sends what is due to all processes of the groups, for those that are stopped
- * with SIGCONT. No leader is reaped yet, so the numbers are ours. */
+ * with SIGCONT. A leader or another member still has each group's number. */
 void proc_signal(struct proc_group *list);
 
 /* n random bytes as 2n lowercase hexadecimal digits and a NUL. False: there is

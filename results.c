@@ -20,7 +20,7 @@ enum {
 struct result {
 	const struct caller *caller;
 	struct session *session;
-	const struct want *wait;
+	const struct want *want;
 	struct job *job;
 	int64_t now;
 	bool start;            /* the job was given by this call */
@@ -107,7 +107,7 @@ put_result(struct buf *b, const struct caller *caller, struct buf *text,
 /* -- Notes ------------------------------------------------------------- */
 
 /* Notes say what the model has to know beyond the output, and can do next (B7):
- * short sentences with "; " behind each, which goes behind the last. */
+ * short sentences, each with "; " behind it, which is taken off the last. */
 #define AS_LONG " s, as long as this client waits"
 #define WAIT_ENDED "the wait was ended after "
 
@@ -134,8 +134,8 @@ note_ended(struct buf *b, struct session *s)
 		    " more tasks have ended; ");
 }
 
-/* What has ended it: its deadline, whose headline the text of a foreground
- * command begins with (B), or that of its call (E5, K2) */
+/* What has ended it: its deadline, with which the text of a foreground command
+ * begins (B), or its call's (E5, K2) */
 static void
 note_limits(struct result *r)
 {
@@ -187,7 +187,7 @@ note_running(struct result *r)
 {
 	const struct job *job = r->job;
 	const struct options *o = job->options;
-	const struct want *w = r->wait;
+	const struct want *w = r->want;
 	const struct exec_prompt *p = &w->prompt;
 	bool asks = r->looks && p->state != TERMINAL_BUSY;
 	struct buf *b = &r->notes;
@@ -292,7 +292,7 @@ list_tasks(struct result *r, bool running)
 
 void
 results_list(struct buf *b, const struct caller *caller, struct session *s,
-             const struct want *wait, int64_t now)
+             const struct want *want, int64_t now)
 {
 	struct result r = { .session = s, .now = now };
 	const struct job *running;
@@ -309,8 +309,8 @@ results_list(struct buf *b, const struct caller *caller, struct session *s,
 		    " s; waiting for it: ");
 		put_number(&r.text, "", waiting, "");
 	}
-	if (wait->patience > 0)
-		put_seconds(&r.text, "\n" WAIT_ENDED, wait->patience, AS_LONG
+	if (want->patience > 0)
+		put_seconds(&r.text, "\n" WAIT_ENDED, want->patience, AS_LONG
 		    ": wait again");
 	put_result(b, caller, &r.text, &r.data);
 }
@@ -401,17 +401,17 @@ results_not_typed(struct buf *b, const struct job *job, int error)
 }
 
 void
-results_no_task(struct buf *b, struct session *s, const struct want *wait,
+results_no_task(struct buf *b, struct session *s, const struct want *want,
                 int64_t now)
 {
 	struct result r = { .session = s, .now = now };
 
-	if (wait->by_pid && wait->pid != 0) {
+	if (want->by_pid && want->pid != 0) {
 		put_number(&r.text, "no background process with pid ",
-		    wait->pid, "");
+		    want->pid, "");
 	} else {
 		buf_add(&r.text, "task not found: ");
-		put_start(&r.text, &wait->id);
+		put_start(&r.text, &want->id);
 	}
 	buf_add(&r.text, "\nIt may have been read already, dropped for newer "
 	    "ones, or be another server's. ", s->shared
@@ -498,14 +498,14 @@ static const char *const outcomes[] = {
 
 void
 results_edit(struct buf *b, const struct caller *caller, struct session *s,
-             struct job *job, const struct want *wait, int64_t now)
+             struct job *job, const struct want *want, int64_t now)
 {
 	const struct edit *e = job->work;
 	bool done = e->outcome == EDIT_DONE || e->outcome == EDIT_IN_PLACE;
 	int64_t i, places = e->outcome == EDIT_CHANGED ? 0 : e->count;
 	struct buf t = { NULL, 0, 0 }, data = t;
 
-	(void)wait, (void)now;
+	(void)want, (void)now;
 	put_visible(&t, e->path, strlen(e->path));
 	buf_add(&t, ": ", done && e->makes ? "made" : outcomes[e->outcome]);
 	if (e->outcome == EDIT_FAILED || e->outcome == EDIT_BROKEN) {
@@ -563,7 +563,7 @@ put_facts(struct result *r)
 		put_number(t, "\npid: ", job->exec.pid, "");
 	} else if (job->dir != NULL) {
 		json_put(d, "cwd", job->dir);
-		if (job->tells_dir) {
+		if (job->shows_dir) {
 			buf_add(t, "\ncwd: ");
 			put_visible(t, job->dir, strlen(job->dir));
 		}
@@ -591,7 +591,7 @@ show_stream(const struct result *r, struct shown *s,
 	size_t i;
 
 	buf_free(&s->text);
-	s->view = output_show(s->stream->text, r->looks && r->wait->only_new
+	s->view = output_show(s->stream->text, r->looks && r->want->only_new
 	    ? &s->stream->seen : NULL, most, s->name, &s->text);
 	s->lines = 0;
 	for (i = 0; i < s->text.len; i++)
@@ -651,27 +651,27 @@ put_output(struct result *r)
 	json_put(&r->data, "stdout_file", s[0].view.file);
 	json_put(&r->data, "stderr_file", s[1].view.file);
 	if (r->text.len == len)
-		buf_add(&r->text, "\n\n(no ", r->looks && r->wait->only_new
+		buf_add(&r->text, "\n\n(no ", r->looks && r->want->only_new
 		    ? "new " : "", "output)");
 }
 
 void
 results_job(struct buf *b, const struct caller *caller, struct session *s,
-            struct job *job, const struct want *wait, int64_t now)
+            struct job *job, const struct want *want, int64_t now)
 {
-	struct result r = { .caller = caller, .session = s, .wait = wait,
-	    .job = job, .now = now, .start = wait->action == WANT_RUN,
+	struct result r = { .caller = caller, .session = s, .want = want,
+	    .job = job, .now = now, .start = want->action == WANT_RUN,
 	    .task = job_is_task(job) };
 
-	r.looks = r.task && (!r.start || wait->time > 0);
+	r.looks = r.task && (!r.start || want->time > 0);
 	r.ended = job->state == JOB_FINISHED && (r.looks || !r.task);
 	note_limits(&r);
 	if (r.task && !r.ended)
 		note_running(&r);
-	if (r.looks && wait->unseen) {
+	if (r.looks && want->unseen) {
 		buf_add(&r.notes, "not seen", r.start ? ": "
 		    : " since the last look: ");
-		put_start(&r.notes, &wait->until);
+		put_start(&r.notes, &want->until);
 		buf_add(&r.notes, " (until is plain text, no pattern); ");
 		if (!r.ended && !job->exec.terminal &&
 		    output_bytes(job->out.text) +

@@ -3,7 +3,7 @@
 
 /* The result of a call, as text and as data (B6), its notes (B7, T8), and
  * errors. Each function appends the members of one to a buffer, and changes
- * nothing: session_told() notes what was told. now: ms. */
+ * nothing but a saved file: session_told() notes what was told. now: ms. */
 
 #include <stdbool.h>
 #include <stdint.h>

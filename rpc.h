@@ -71,7 +71,7 @@ enum rpc_kind {
 	RPC_REFUSAL,           /* an error; of a modern request only one before
 	                        * its method was reached */
 	RPC_NOTICE,            /* a notification about an open request */
-	RPC_PROGRESS           /* one that may be dropped, alone of these */
+	RPC_PROGRESS           /* the only kind that may be dropped */
 };
 
 /* The transport's way out. `to` is the return address that came with the

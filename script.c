@@ -17,7 +17,7 @@ enum {
 const char *
 script_shell(void)
 {
-	/* Also of FreeBSD, OpenBSD and Docker's image of bash; NetBSD */
+	/* The second: FreeBSD, OpenBSD, Docker's bash; the third: NetBSD */
 	static const char *const bash[] = {
 		"/bin/bash", "/usr/local/bin/bash", "/usr/pkg/bin/bash"
 	};

@@ -20,7 +20,7 @@ struct script {
 	int fd;              /* the shell's, where the trap writes; or -1 */
 	struct buf trap;     /* to be cut out of a message of the shell's */
 	struct buf message;  /* how such a message begins */
-	struct buf received;     /* what has come of it so far */
+	struct buf received; /* what has come of it so far */
 	bool greps;          /* an exit code 1 may be grep's (B7) */
 };
 

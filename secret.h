@@ -16,7 +16,7 @@
  * came is typed if the terminal still asks, once its record is written. */
 void secret_poll_add(struct job *, struct loop *);
 void secret_dispatch(struct job *, const struct loop *);
-/* Is there one, if it is made now, where the terminal asks? */
+/* Makes it where the terminal asks. Is it there now? */
 bool secret_offer(struct job *, int64_t now);
 void secret_close(struct job *, bool taken);  /* if there is one */
 

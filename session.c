@@ -19,7 +19,7 @@ enum {
 	DUE_SOON = 10000  /* ms; so soon a timeout is waited for (K2) */
 };
 
-/* The job; NULL if it is queued: those behind it are, too. */
+/* The job; NULL if it is queued: none behind it has begun. */
 static struct job *
 begun(struct job *job)
 {
@@ -158,10 +158,10 @@ finish(struct session *s, struct job *job, int64_t now)
 	    !job->cancelled && strcmp(dir, s->dir) != 0) {
 		job->exec.dir = s->dir;  /* freed with the command */
 		s->dir = dir;
-		job->tells_dir = true;
+		job->shows_dir = true;
 	}
 	/* So does the first result of the session (K4). */
-	job->tells_dir |= job->timed_out || (!s->dir_told && !s->shared);
+	job->shows_dir |= job->timed_out || (!s->dir_told && !s->shared);
 	s->dir_told = true;
 	job->dir = mem_copy(s->dir);
 }

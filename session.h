@@ -50,8 +50,8 @@ struct job *session_next_task(struct session *, const struct job *after);
  * call waits for it (T8). */
 struct job *session_next_untold(struct session *, const struct job *after);
 
-/* A job that a call holds stays. Let go by all, it runs on, and is forgotten
- * once it has ended: a task only after somebody let go with `read`, since its
+/* A job stays while a call holds it. Let go by all it runs on, and is forgotten
+ * once it has ended; a task not before one has let it go with `read`, since its
  * result was taken (T3). */
 void session_let_go(struct session *, struct job *, bool read);
 

@@ -25,7 +25,7 @@ struct spool_file {
 	int64_t size;             /* of the file */
 	int fd;                   /* -1 unless it is being written */
 	struct buf kept;          /* what is not in a file yet */
-	int why;                  /* it is not complete; 0 if it is */
+	int why;                  /* why it is not complete; 0: it is */
 	bool ended;               /* after spool_end(): it may be evicted */
 	bool named;               /* a reader knows the path */
 	bool closed;              /* after spool_close(): the file is all */

@@ -58,7 +58,7 @@ terminal_open(int *master, int *slave)
 		fd_close(master);
 		return -1;
 	}
-	/* An int in musl; POWER's constant is an unsigned long. */
+	/* musl takes an int; POWER's constant is an unsigned long. */
 	ioctl(*slave, (unsigned)TIOCSWINSZ, &size);
 	return 0;
 }

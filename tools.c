@@ -132,11 +132,11 @@ struct reading {
 	struct json given[ARGUMENTS];
 	int64_t number[ARGUMENTS];  /* an integer, or the place among words */
 	struct job **job;
-	struct want *wait;
+	struct want *want;
 	struct buf *refusal;
 };
 
-/* ms. What outlives its call goes on, and so gets longer (K2). */
+/* ms; more where a command outlives its call, since that has a limit (K2) */
 static int64_t
 usual_timeout(const struct options *o, const struct caller *r)
 {
@@ -320,11 +320,11 @@ take_path(struct reading *r, int argument, char **name)
 	return taken;
 }
 
-/* `wait` and `until` of any tool (W2, W3) */
+/* `want` and `until` of any tool (W2, W3) */
 static bool
 take_wait(struct reading *r, int64_t usual)
 {
-	struct want *w = r->wait;
+	struct want *w = r->want;
 
 	w->time = is_given(r, WAIT) ? r->number[WAIT]
 	    : is_given(r, UNTIL) ? WAIT_UNTIL : usual;
@@ -339,10 +339,10 @@ take_handle(struct reading *r, int pid)
 {
 	int id = is_given(r, TASK_ID) ? TASK_ID : pid;
 
-	r->wait->pid = r->number[pid];
+	r->want->pid = r->number[pid];
 	if (json_type(r->given[id]) != JSON_STRING)
-		json_verbatim(r->given[id], &r->wait->id);
-	return take_text(r, id, &r->wait->id);
+		json_verbatim(r->given[id], &r->want->id);
+	return take_text(r, id, &r->want->id);
 }
 
 /* What is to be run */
@@ -398,10 +398,10 @@ read_input(struct reading *r)
 			    "with input, which takes task_id, wait, until and "
 			    "description");
 	}
-	r->wait->action = WANT_TYPE;
-	r->wait->only_new = true;
+	r->want->action = WANT_TYPE;
+	r->want->only_new = true;
 	return must_have(r, TASK_ID) && take_handle(r, TASK_ID) &&
-	    take_text(r, INPUT, &r->wait->input) &&
+	    take_text(r, INPUT, &r->want->input) &&
 	    take_wait(r, WAIT_TERMINAL);
 }
 
@@ -435,9 +435,9 @@ read_bash(struct reading *r)
 		    "task_output");
 	if (runs)
 		return read_command(r, background);
-	r->wait->action = ends ? WANT_KILL : WANT_LOOK;
-	r->wait->only_new = ends;
-	r->wait->by_pid = true;
+	r->want->action = ends ? WANT_KILL : WANT_LOOK;
+	r->want->only_new = ends;
+	r->want->by_pid = true;
 	return take_handle(r, ends ? KILL_PID : CHECK_PID);
 }
 
@@ -453,8 +453,8 @@ read_task(struct reading *r)
 		return refuse_call(r, is_given(r, UNTIL) ? "until" : "new",
 		    " counts only with task_id; without it all tasks are "
 		    "listed, with wait as soon as one has ended");
-	r->wait->action = listed ? WANT_LIST : WANT_LOOK;
-	r->wait->only_new = json_true(r->given[NEW]);
+	r->want->action = listed ? WANT_LIST : WANT_LOOK;
+	r->want->only_new = json_true(r->given[NEW]);
 	return (listed || take_handle(r, TASK_ID)) && take_wait(r, 0);
 }
 
@@ -694,10 +694,10 @@ tools_find(const struct options *o, struct json name, struct buf *unknown)
 bool
 tools_read(const struct tool *tool, const struct options *o,
            const struct caller *caller, struct json members, struct job **job,
-           struct want *wait, struct buf *refusal)
+           struct want *want, struct buf *refusal)
 {
 	struct reading r = { .tools = tools, .tool = (int)(tool - tools),
-	    .options = o, .caller = caller, .job = job, .wait = wait,
+	    .options = o, .caller = caller, .job = job, .want = want,
 	    .refusal = refusal };
 	int i;
 

@@ -35,12 +35,12 @@ void tools_list(struct buf *, const struct options *, const struct caller *);
 /* What the server is for, as a member (P11): at most 500 characters */
 void tools_instructions(struct buf *, const struct options *);
 
-/* The tool of that name, if it is offered. Else NULL, and `unknown` is appended
- * which there are, and what does here what that one does elsewhere. */
+/* The tool of that name, if it is offered. Else NULL, and `unknown` gets the
+ * names of all, and which does here what one of that name does elsewhere. */
 const struct tool *tools_find(const struct options *, struct json name,
                               struct buf *unknown);
-/* Reads the arguments of a call (an object, or JSON_NONE) into the wait, and
- * into *job what is to be run: NULL, where wait->action is not WANT_RUN. False:
+/* Reads the arguments of a call (an object, or JSON_NONE) into the want, and
+ * into *job what is to be run: NULL, where want->action is not WANT_RUN. False:
  * they are refused, and `refusal` says why. The caller frees both anyway. */
 bool tools_read(const struct tool *, const struct options *,
                 const struct caller *, struct json arguments,

@@ -104,7 +104,7 @@ connection_lose(struct connection *c)
 	c->state = CONNECTION_GONE;
 }
 
-/* deadline: NEVER of what is to be written; connection_flush() sets it then. */
+/* deadline: NEVER to write an answer; connection_flush() sets it then. */
 static void
 enter(struct connection *c, enum connection_state state, int64_t deadline)
 {
@@ -218,7 +218,7 @@ connection_take(struct connection *c)
 		connection_close(c);
 	else if (event != REQUEST_WAITS && r->state != REQUEST_BODY)
 		connection_refuse(c, event);
-	/* Behind these two it is answered. */
+	/* In any state behind CONNECTION_CALL it has been answered. */
 	return c->state <= CONNECTION_CALL ? event : REQUEST_WAITS;
 }
 
@@ -257,8 +257,8 @@ connection_flush(struct connection *c)
 		return;
 	}
 	left = queue_unwritten(&c->out);
-	/* On a stream it is that of a comment, so that no proxy takes the
-	 * silence for the end. */
+	/* A stream with nothing to write gets the deadline of a comment, so
+	 * that no proxy takes its silence for the end. */
 	if ((c->state == CONNECTION_STREAM || c->state == CONNECTION_WRITING) &&
 	    (left < before || c->deadline == NEVER))
 		c->deadline = c->now + (left > 0 ? PEER_TIME : COMMENT_TIME);

@@ -18,7 +18,8 @@ enum connection_state {
 	CONNECTION_GONE       /* to be freed */
 };
 
-/* Others only read `state`, `ended`, `from` and `request`. */
+/* Others read `state`, `ended`, `from`, `request` and `out`; http.c also drops
+ * a request's body, and writes to `out`. */
 struct connection {
 	enum connection_state state;
 	int fd, in_poll;

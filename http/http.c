@@ -35,7 +35,7 @@ struct peer {
 	struct connection connection;
 	bool authenticated;      /* a request of it was authorized */
 	const char *session_id;  /* of the session that it opens; or NULL */
-	struct client *client;    /* that has its open call; or NULL */
+	struct client *client;   /* that has its open call; or NULL */
 };
 
 /* One Mcp-Session-Id */
@@ -49,7 +49,7 @@ struct http_session {
 
 struct http {
 	const struct options *options;
-	struct client *shared;            /* the modern requests' */
+	struct client *shared;           /* the modern requests' */
 	struct http_session *sessions;
 	struct peer *peers;              /* in the order they came */
 	struct buf origin;               /* http://ADDRESS:PORT */
@@ -94,7 +94,7 @@ respond(struct peer *p, int status, const char *body, size_t len)
 	connection_answer(&p->connection, &b, body == NULL);
 }
 
-/* True, for who is to return that the request is answered */
+/* Returns true, so that its caller can return that it has answered. */
 static bool
 http_answer(struct peer *p, int status, const char *text)
 {
@@ -201,8 +201,8 @@ refuse_message(struct http *h, struct peer *p, const struct rpc_message *m,
 }
 
 /* Does the header's value, which may be NULL, stand for that JSON string? What
- * headers can't hold comes as "=?base64?...?=" (RFC 4648). Of what is no string
- * mcp.c says so. */
+ * headers can't hold comes as "=?base64?...?=" (RFC 4648). What is no string is
+ * left to mcp.c to refuse. */
 static bool
 header_says(const char *value, struct json string)
 {
@@ -301,7 +301,7 @@ open_session(struct http *h, struct peer *p, const struct rpc_message *m)
 }
 
 /* The client that a message is for; NULL: it has been answered. A version in
- * _meta makes it modern, and so does one in the header, except for initialize;
+ * _meta makes it modern, or a modern one in the header but for initialize;
  * server/discover is of that era alone. */
 static struct client *
 route(struct http *h, struct peer *p, const struct rpc_message *m)
@@ -652,7 +652,7 @@ http_dispatch(struct http *h, const struct loop *loop)
 		accept_peer(h);
 	mcp_dispatch(h->shared, SIZE_MAX, loop);
 	for (s = h->sessions; s != NULL; s = s->next) {
-		if (loop->end)
+		if (loop->end && !s->ended)
 			end_session(h, s);
 		/* Also for a call that is answered in this turn. */
 		if (calls_await(s->client, NULL))

@@ -12,7 +12,7 @@ struct http;
 
 /* Begins to listen, or ends boris. */
 struct http *http_open(const struct options *);
-/* What the end of the process would not undo: its memory goes with that. */
+/* Undoes what would outlast the process; its memory goes with that. */
 void http_end(struct http *);
 const char *http_origin(const struct http *);  /* http://ADDRESS:PORT */
 void http_poll_add(struct http *, struct loop *);

@@ -63,8 +63,8 @@ void request_free(struct request *);  /* zeroed again */
 /* Is the word an element of a header's value, parameters left aside? */
 bool field_lists(const char *value, const char *word);
 
-/* Appends a response's status and first headers. len: of its body; below 0: a
- * stream of events is to follow. Further headers and an empty line do, too. */
+/* Appends a response's status and first headers, behind which go others and an
+ * empty line. len: of its body; below 0: it is a stream of events. */
 void response_begin(struct buf *, struct request *, int status,
                     const char *type, int64_t len);
 void stream_event(struct buf *, const struct request *,
