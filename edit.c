@@ -314,19 +314,22 @@ take_name(const struct change *c, const char *from)
 	return renameat(c->dir, from, c->dir, c->name);
 }
 
-/* What was appended between the last look and the renaming follows its file. */
-static void
+/* What was appended behind the last look follows the new bytes, up to what this
+ * returns; but a file's owner could grow it without end. */
+static off_t
 carry_over(const struct change *c, int fd)
 {
 	off_t at = (off_t)c->was.len, to = (off_t)c->will.len;
 	char bytes[4096];
 	ssize_t n;
 
-	while ((n = pread(c->fd, bytes, sizeof(bytes), at)) > 0 &&
+	while (at < 2 * EDIT_MOST &&
+	    (n = pread(c->fd, bytes, sizeof(bytes), at)) > 0 &&
 	    pwrite(fd, bytes, (size_t)n, to) == n) {
 		at += n;
 		to += n;
 	}
+	return to;
 }
 
 /* Writes it to a new file, which takes the name when it is whole; the guard
@@ -388,7 +391,8 @@ write_in_place(const struct change *c)
 		    ? EDIT_IN_PLACE : EDIT_FAILED;
 	if (write_part(c->fd, will, both, will->len) == 0 &&
 	    fsync(c->fd) == 0 && write_part(c->fd, will, 0, both) == 0 &&
-	    ftruncate(c->fd, (off_t)will->len) == 0 && fsync(c->fd) == 0)
+	    (both == was->len || ftruncate(c->fd, carry_over(c, c->fd)) == 0) &&
+	    fsync(c->fd) == 0)
 		return EDIT_IN_PLACE;
 	error = errno;
 	done = ftruncate(c->fd, (off_t)was->len) == 0 &&
