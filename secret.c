@@ -60,6 +60,21 @@ secret_close(struct job *job, bool taken)
 	fd_close(&s->fd);
 }
 
+/* Opens what is of that type and as boris makes it, whatever the name leads to
+ * later; else -1. Another user may have put his own in its place; or have moved
+ * one of this user's there, which he can read. */
+static int
+open_own(const char *name, int flags, mode_t type)
+{
+	int fd = open(name, flags | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd >= 0 && (fstat(fd, &st) < 0 || (st.st_mode & S_IFMT) != type ||
+	    (st.st_mode & 0077) != 0 || st.st_uid != geteuid()))
+		fd_close(&fd);
+	return fd;
+}
+
 /* The id is random and new each time, so that no other user can foresee the
  * name and take it first. The FIFO is open for writing too, so that it does not
  * end when a writer goes. If it can't be made, the next look tries it again;
@@ -76,7 +91,7 @@ open_fifo(struct job *job)
 	buf_add(&s->path, job->options->tmpdir, "/boris-", job->session, "-",
 	    s->id);
 	s->fd = mkfifo(name_of(&s->path, FIFO), 0600) < 0 ? -1
-	    : open(s->path.data, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	    : open_own(s->path.data, O_RDWR, S_IFIFO);
 	if (s->fd < 0) {
 		secret_close(job, false);
 		return;
@@ -136,20 +151,6 @@ secret_dispatch(struct job *job, const struct loop *loop)
 	    log_input(job, NULL, true) == 0 && exec_type_unseen(
 	    &job->exec, bytes, (size_t)(end + 1 - bytes), loop->now) == 0);
 	wipe(bytes, sizeof(bytes));
-}
-
-/* Opens a file of the process's directory, if it is of that type and this
- * user's, whatever the name leads to later; else -1. */
-static int
-open_own(const char *name, int flags, mode_t type)
-{
-	int fd = open(name, flags | O_NONBLOCK | O_NOFOLLOW);
-	struct stat st;
-
-	if (fd >= 0 && (fstat(fd, &st) < 0 || (st.st_mode & S_IFMT) != type ||
-	    st.st_uid != geteuid()))
-		fd_close(&fd);
-	return fd;
 }
 
 /* Says "ID: the terminal's last line", for the FIFO of that name. */

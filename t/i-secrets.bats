@@ -121,17 +121,19 @@ person() {
 	release
 }
 
-@test "I5: another user's is not written to" {
+@test "I5: another user's is not written to, nor one that others can read" {
 	needs_root
-	mkfifo -m 666 tmp/boris-0123456789abcdef01234567-89abcdef.secret
-	chown 65534 tmp/boris-*.secret
-	exec 5<>tmp/boris-0123456789abcdef01234567-89abcdef.secret
-	person 89abcdef <<<hunter2 5>&-
-	is "$status" 1
-	has "$said" 'no such terminal of yours'
-	is "$(IFS= read -rt 0.1 -u 5 line; echo "$line")" ''
-	rm tmp/boris-*
-	exec 5>&-
+	for own in '65534 666' '0 644'; do
+		mkfifo -m "${own#* }" tmp/boris-0123456789abcdef01234567-89abcdef.secret
+		chown "${own% *}" tmp/boris-*.secret
+		exec 5<>tmp/boris-0123456789abcdef01234567-89abcdef.secret
+		person 89abcdef <<<hunter2 5>&-
+		is "$status" 1
+		has "$said" 'no such terminal of yours'
+		is "$(IFS= read -rt 0.1 -u 5 line; echo "$line")" ''
+		rm tmp/boris-*
+		exec 5>&-
+	done
 }
 
 @test "I5: the FIFO goes when the terminal no longer asks, and what comes late is not typed" {
