@@ -65,12 +65,6 @@ job_status(const struct job *job, bool ended)
 }
 
 bool
-job_killed_by_others(const struct job *job)
-{
-	return job->exec.signalled && !job->timed_out && !job->killed;
-}
-
-bool
 job_takes_input(const struct job *job)
 {
 	return job->exec.terminal && job->state == JOB_TASK;

@@ -95,8 +95,6 @@ size_t job_bytes(const struct job *);  /* of memory, while it is queued (P10) */
 bool job_is_task(const struct job *);  /* has it been in the background? */
 int64_t job_elapsed(const struct job *, int64_t now);  /* ms */
 const char *job_status(const struct job *, bool ended);  /* a result's (B) */
-/* Has a signal ended its shell that neither boris sent nor who typed? */
-bool job_killed_by_others(const struct job *);
 bool job_takes_input(const struct job *);  /* while its terminal is there */
 
 /* What a call asks of a job, and waits for */

@@ -237,7 +237,7 @@ note_end(struct result *r)
 		put_number(b, x->terminal || x->elsewhere
 		    ? "it left processes running: pkill -s "
 		    : "it left processes running: kill -- -", x->pid, "; ");
-	if (job_killed_by_others(job))
+	if (x->signalled && !job->timed_out && !job->killed)
 		put_number(b, "the shell was ended by signal ", x->status - 128,
 		    x->status == 128 + SIGKILL ? ", not by boris (or "
 		    "memory ran out): the rest was not run; "
