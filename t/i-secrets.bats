@@ -239,6 +239,7 @@ person() {
 		hidden() { stty -a <"$(readlink "/proc/$(<pid)/fd/0")" | grep -q ' -echo '; }
 		! linux_parts || eventually hidden
 		kill -$signal "$(<pid)"
+		eventually gone pid
 		look '' '"wait":10000'
 		has "$(plain stdout)" $'\n echo'
 	done
