@@ -268,11 +268,11 @@ list_tasks(struct result *r, bool running)
 		json_put(d, "status", status);
 		json_put_number(d, "elapsed_ms", time);
 		buf_end_line(t);
-		buf_add(t, "task_id: ", job->id, "  pid: ",
-		    NUM(job->exec.pid), "  status: ", status);
+		buf_add(t, job->id, "  pid ", NUM(job->exec.pid), "  ",
+		    status);
 		if (ended) {
 			json_put_number(d, "exit_code", job->exec.status);
-			put_number(t, "  exit_code: ", job->exec.status, "");
+			put_number(t, "  exit_code ", job->exec.status, "");
 		}
 		put_seconds(t, "  ", time, " s  ");
 		if (job->description.len > 0) {
