@@ -115,7 +115,7 @@ ends_in() {
 
 @test "D2: what others print after the shell has ended is kept" {
 	boris
-	call_bash 'trap "exit 0" TERM; echo $$ >leader; (trap "read <gate; echo late; exit" TERM; echo x >child; while :; do read -t 1 <>never; done) & while :; do read -t 1 <>never; done' "{\"timeout\":$((1000 * SLOW))}"
+	call_bash 'trap "exit 0" TERM; echo $$ >leader; (trap "" TERM; echo x >child; read <gate; echo late) & while :; do read -t 1 <>never; done' "{\"timeout\":$((1000 * SLOW))}"
 	begun leader child
 	eventually gone leader
 	release
