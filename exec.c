@@ -208,10 +208,7 @@ read_pipe(struct exec *x, int which, int64_t now)
 
 	if (x->fd[which] < 0)
 		return 0;
-	/* (After EINTR at once: an ended command has no next turn.) */
-	do
-		n = read(x->fd[which], bytes, sizeof(bytes));
-	while (n < 0 && errno == EINTR);
+	n = proc_take(x->fd[which], bytes, sizeof(bytes));
 	if (n < 0 && errno == EAGAIN)
 		return -1;
 	if (n <= 0) {
@@ -299,11 +296,8 @@ end_command(struct exec *x, int64_t now)
 		return;
 	read_rest(x, PIPE_FULL, now);
 	show_output(x, x->terminal ? EXEC_OUT : EXEC_ERR, NULL, 0);
-	if (x->fd[EXEC_DIR] >= 0) {
-		do
-			n = read(x->fd[EXEC_DIR], text, sizeof(text));
-		while (n < 0 && errno == EINTR);
-	}
+	if (x->fd[EXEC_DIR] >= 0)
+		n = proc_take(x->fd[EXEC_DIR], text, sizeof(text));
 	if (n > 0)
 		script_told(&x->script, text, (size_t)n, x->status, &x->dir,
 		    &x->pipeline);

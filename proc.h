@@ -46,6 +46,10 @@ void proc_close_from(int lowest);  /* this descriptor and all above it */
  * where that is -1. Returns 0, or -1 with errno. */
 int proc_pipe(int end[2], int ours);
 
+/* read() of a pipe whose reading end commands have, too (L1): they may make it
+ * block, so on Linux that is not asked. Or of a terminal. */
+ssize_t proc_take(int end, void *to, size_t n);
+
 /* Begins the program argv[0], an absolute name, in `dir`, as leader of a zeroed
  * group. fds: pairs of a descriptor of ours and its number there, at least for
  * 0 to 2, then -1. They are copied by dup2() in that order, so no target may be

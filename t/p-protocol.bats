@@ -525,6 +525,16 @@ padded() {
 	is "$(result exit_code)" 0
 }
 
+@test "P6: a command that makes boris's ends of its pipes block holds nobody up" {
+	needs_linux_parts
+	needs perl
+	boris
+	run_bash 'perl -e "for (250..252) { open(F, qq(<&=\$_)) and fcntl(F, 4, 0) }"; sleep 60 & echo hi'
+	is "$(plain stdout)" hi
+	run_bash 'echo more'
+	is "$(plain stdout)" more
+}
+
 @test "P6: behind a queued command of 15 MB a ping is heard" {
 	boris
 	call_bash 'echo x >first; read <gate'
