@@ -102,8 +102,7 @@ enter_landlock(const struct options *o, const char *option)
 	if ((o->write != NULL && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) ||
 	    syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
 		return -1;
-	close(ruleset);
-	return 0;
+	return close(ruleset);
 }
 
 #define CAPABILITY(number) ((uint64_t)1 << (number))
@@ -122,10 +121,7 @@ write_file(const char *name, const void *text, size_t n)
 {
 	int fd = open(name, O_WRONLY | O_CLOEXEC);
 
-	if (fd < 0 || write(fd, text, n) != (ssize_t)n)
-		return -1;
-	close(fd);
-	return 0;
+	return fd < 0 || write(fd, text, n) != (ssize_t)n ? -1 : close(fd);
 }
 
 /* In a user namespace of its own the process keeps this one id. */
@@ -145,10 +141,8 @@ raise_loopback(void)
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct ifreq interface = { .ifr_name = "lo", .ifr_flags = IFF_UP };
 
-	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &interface) < 0)
-		return -1;
-	close(fd);
-	return 0;
+	return fd < 0 || ioctl(fd, SIOCSIFFLAGS, &interface) < 0 ? -1
+	    : close(fd);
 }
 
 /* For good: also out of the bounding set, so that exec gives none back. An
@@ -231,7 +225,8 @@ fence_raise(const struct options *o)
 		return;
 	if (spaces && !root && enter_user_namespace() < 0)
 		refuse(space, "needs a user namespace");
-	/* The shared memory of processes outside (System V) is out of reach. */
+	/* Keys and System V memory of processes outside are out of reach. */
+	syscall(SYS_keyctl, 1, NULL);  /* KEYCTL_JOIN_SESSION_KEYRING */
 	if ((spaces || root) && unshare(CLONE_NEWIPC) < 0)
 		refuse(space, "needs a System V namespace");
 	if (o->no_network && (unshare(CLONE_NEWNET) < 0 ||
