@@ -1,7 +1,6 @@
 /* t/fuzz.c: each room's text against a second, slow reader of the same; the
  * switch is the environment's ROOM: json, output, httpmsg, or mcp, which says what
- * it is given to a boris ($BORIS) whose shell runs nothing. t/fuzz builds both.
- * An input from a file, under any compiler: -DALONE, and ROOM=output fuzz <FILE */
+ * it is given to a boris ($BORIS) whose shell runs nothing. t/fuzz builds both. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <fcntl.h>
@@ -1029,14 +1028,3 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	return 0;
 }
-
-#ifdef ALONE
-int
-main(void)
-{
-	static uint8_t bytes[1 << 20];
-
-	return LLVMFuzzerTestOneInput(bytes, fread(bytes, 1, sizeof(bytes),
-	    stdin));
-}
-#endif

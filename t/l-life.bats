@@ -414,6 +414,7 @@ all_sorts() {
 	start_task 'trap "echo x >>terms" TERM; echo $$ >pid; while :; do read -t 1 <>never; done'
 	start_task 'trap "sleep 1.5; echo bye >bye; exit" TERM; echo x >other; while :; do read -t 1 <>never; done'
 	begun pid other
+	pause 100  # a younger one may get two
 	begin
 	kill -TERM "$server"
 	begun terms
