@@ -308,18 +308,6 @@ answer_due(struct call *call)
 	return wait_ends(call);
 }
 
-/* Would there be memory for the result, as text, as data, as JSON and in the
- * queue? What was printed sizes it (E7). */
-static bool
-has_memory(const struct job *job)
-{
-	int64_t n = 1;
-
-	if (job != NULL && job->out.text != NULL)
-		n += output_bytes(job->out.text) + output_bytes(job->err.text);
-	return mem_is_there((size_t)(n < RESULT_MOST ? n : RESULT_MOST) * 8);
-}
-
 /* Answers the call if that is due; false: not yet. */
 static bool
 try_answer(struct call *call)
@@ -329,6 +317,7 @@ try_answer(struct call *call)
 	struct job *job = call->job;
 	struct want *w = &call->want;
 	struct buf b = { NULL, 0, 0 };
+	int64_t n = 1;
 	bool taken;
 
 	call->due = answer_due(call);
@@ -336,7 +325,11 @@ try_answer(struct call *call)
 		return false;
 	if (call->due == call->limit)
 		w->patience = call->reply.caller.call_limit;
-	if (!has_memory(job)) {
+	/* Is there memory for the result, as text, data and JSON, and in the
+	 * queue? What was printed sizes it (E7). */
+	if (job != NULL && job->out.text != NULL)
+		n += output_bytes(job->out.text) + output_bytes(job->err.text);
+	if (!mem_is_there((size_t)(n < RESULT_MOST ? n : RESULT_MOST) * 8)) {
 		rpc_error(&call->reply, JSONRPC_INTERNAL, RPC_NO_MEMORY, NULL);
 		close_call(call, false);
 		return true;

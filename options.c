@@ -374,23 +374,23 @@ static void
 put_manual(struct buf *b)
 {
 	/* Of make install; a deb; the source; npm; mcpb */
-	static const char *const places[] = {
-		"/../share/man/man1/boris.1", "/../share/man/man1/boris.1.gz",
-		"/boris.1", "/../boris.1", "/../../boris.1"
-	};
+	const char *at = "/../share/man/man1/boris.1\0"
+	    "/../share/man/man1/boris.1.gz\0"
+	    "/boris.1\0/../boris.1\0/../../boris.1\0";
 	char self[4096] = "", *end, *found = NULL;
 	struct buf name = { NULL, 0, 0 };
-	size_t i;
 
 	end = readlink("/proc/self/exe", self, sizeof(self) - 1) > 0
 	    ? strrchr(self, '/') : self;
-	for (i = 0; i < sizeof(places) / sizeof(places[0]) && !found; i++) {
-		buf_put(&name, self, (size_t)(end - self));
-		buf_add(&name, places[i]);
-		found = realpath(buf_text(&name), NULL);
+	for (; *at != '\0' && found == NULL; at += strlen(at) + 1) {
 		name.len = 0;
+		buf_put(&name, self, (size_t)(end - self));
+		buf_add(&name, at);
+		found = realpath(buf_text(&name), NULL);
 	}
 	buf_add(b, "The manual: man ", found != NULL ? found : "boris", "\n");
+	buf_free(&name);
+	free(found);
 }
 
 static void
