@@ -91,9 +91,9 @@ offer_memory(void)
 	fd_close(&fd);
 }
 
-/* Reaps every child until boris has ended, and its guard, which ends what is
- * left: when process 1 ends, the kernel kills all. Other signals are passed on
- * to boris while that runs; blocked as they are, none is lost between waits. */
+/* Reaps every child until boris has ended, and then its guard, which ends what
+ * is left: when process 1 ends, the kernel kills all. While boris runs, other
+ * signals are passed on to it; since they are blocked, none is lost. */
 static int
 mind_children(pid_t boris, const struct guard *guard)
 {
@@ -239,8 +239,8 @@ read_signals(struct boris *b)
 	}
 }
 
-/* Once the end has begun, a signal makes boris leave; its guard goes on.
- * Clients send SIGKILL soon after the second sign (L1). */
+/* Once the end has begun a signal makes boris leave; its guard goes on: clients
+ * send SIGTERM soon after the first sign, and SIGKILL soon after that (L1). */
 static void
 turn(struct boris *b)
 {
@@ -271,7 +271,7 @@ main(int argc, char **argv)
 	int fd;
 
 	(void)argc;
-	/* All are blocked until catch_signals(), one that ends boris too. */
+	/* All are blocked until catch_signals(), even those that end boris. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	/* Those of 0 to 2 that are closed are filled, so that nothing opened

@@ -60,7 +60,7 @@ struct call {
 	struct want want;
 	int64_t due;           /* ms; of its answer; NEVER: with some event */
 	int64_t deadline;      /* ms; of its wait */
-	int64_t limit;         /* ms; how long it is held open at most (K2) */
+	int64_t limit;         /* ms; until when it is held open at most (K2) */
 	int64_t read_at;       /* ms; when the request was read */
 	int64_t progress_at;   /* ms; of the next progress */
 	struct watched out, err;
@@ -140,8 +140,8 @@ cancel_call(struct call *call)
 	if (call->tool != NULL && call->want.action == WANT_RUN) {
 		if (!job_is_task(job))
 			session_cancel(c->session, job, c->now);
-		/* The start of a task, being waited for: without a session
-		 * nobody knows its id yet, and could end it (H6, H7). */
+		/* A task's start that waits: without a session nobody knows its
+		 * id yet, so nobody could end it (H6, H7). */
 		else if (c->session->shared)
 			session_kill(job, c->now);
 	}

@@ -11,8 +11,8 @@
 #include "session.h"
 #include "tools.h"
 
-/* A client with its open calls; mcp.c fills in what is above `now`, and all set
- * `now` and `room` before they call. */
+/* A client with its open calls; mcp.c fills in what is above `now`, and keeps
+ * `now` and `room` up to date. */
 struct client {
 	const struct options *options;
 	struct caller caller;  /* as the handshake has it */
@@ -43,7 +43,7 @@ bool calls_await(const struct client *, const void *to);
 
 void calls_poll_add(struct client *, struct loop *);
 void calls_dispatch(struct client *);  /* after the session's turn */
-void calls_close(struct client *);     /* nobody listens any more */
+void calls_close(struct client *);     /* ends the subscriptions */
 void calls_free(struct client *);
 
 #endif

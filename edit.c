@@ -209,7 +209,7 @@ may_change(const struct change *c)
 	mode_t mode = c->stat.st_mode;
 	off_t size = c->stat.st_size;
 
-	/* A file that is made is not another user's empty one. */
+	/* It may be made over an empty file, but not over another user's. */
 	errno = c->edit->makes && (!S_ISREG(mode) || size > 0 ||
 	    c->stat.st_uid != geteuid()) ? EEXIST
 	    : S_ISDIR(mode) ? EISDIR

@@ -17,7 +17,7 @@ enum {
 	POLL_LEAVING = 4,       /* ms between polls of a group: at first, */
 	POLL = 16,              /* while it is being ended, */
 	REVIEW = 10000,         /* and of what was left running */
-	UNWATCHED = 3,          /* ms; most have ended before that (Q3) */
+	UNWATCHED = 3,          /* ms; its output is not polled in them (Q3) */
 	SILENCE = 300,          /* ms; then a terminal may prompt (I3), ... */
 	CERTAIN = 100,          /* ... or does, where that is certain */
 	CHECK = 250,            /* ms between checks of that */
@@ -92,8 +92,8 @@ start_shell(struct exec *x, const struct options *o, const char *dir,
 	return status;
 }
 
-/* Writes what its stdin is to read, and closes that, or what is typed. That
- * nobody reads it is no error (B5). */
+/* Writes what is typed; or what its stdin is to read, and then closes that.
+ * That nobody reads it is no error (B5). */
 static void
 write_input(struct exec *x)
 {
@@ -505,8 +505,8 @@ exec_type_unseen(struct exec *x, const char *line, size_t n, int64_t now)
 	return 0;
 }
 
-/* Where it can't be known, it may prompt if something was printed since the
- * last input, and it takes keys or hides them, or the line has not ended. */
+/* Where that can't be known, it may prompt if it has printed since the last
+ * input, is silent, and takes keys or unseen lines, or its line is open. */
 struct exec_prompt
 exec_prompts(struct exec *x, enum exec_look look, int64_t now)
 {

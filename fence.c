@@ -64,8 +64,8 @@ enum {
 	DEVICES = MAKE_CHAR | MAKE_BLOCK
 };
 
-/* Without --write: nothing is mounted, no process outside reached into, as in
- * every Landlock domain; and with --hide no device file is made. */
+/* Without --write it only forbids to mount and to reach into processes outside,
+ * as every Landlock domain does; with --hide also to make device files. */
 static int
 enter_landlock(const struct options *o, const char *option)
 {
@@ -171,8 +171,8 @@ give_up(uint64_t capabilities)
 	return (int)syscall(SYS_capset, header, sets);
 }
 
-/* Only root gets other namespaces without a user namespace of its own. In that
- * everybody else has all capabilities, for as long as the fences take. */
+/* Only root gets other namespaces without a user namespace of its own. All the
+ * others have all capabilities in theirs, until the fences stand. */
 static int
 enter_user_namespace(void)
 {
@@ -184,9 +184,9 @@ enter_user_namespace(void)
 	    keep_id("/proc/self/gid_map", gid) < 0 ? -1 : 0;
 }
 
-/* Mounts an empty directory or file, of a read-only file system that is for now
- * on /proc, on each path, where it stays if a directory above is renamed. What
- * is mounted outside still arrives here. */
+/* Covers each path with an empty directory or file of a read-only tmpfs, which
+ * is mounted on /proc meanwhile. A cover stays if a directory above is renamed.
+ * What is mounted outside still arrives here. */
 static int
 cover(const char *paths)
 {

@@ -31,7 +31,7 @@ struct job_stream {
 	struct output_cursor seen;
 };
 
-/* A person's way to a terminal that asks for a secret; secret.c's alone */
+/* A person's way to a terminal that asks for a secret; others read only `id` */
 struct secret {
 	int fd;                  /* of the FIFO; 0 or -1: there is none */
 	int in_poll;

@@ -252,8 +252,8 @@ json_next(struct json j, size_t *at, struct json *name, struct json *value)
 	return true;
 }
 
-/* Writes what the byte or escape at *s stands for at d, of 4 bytes, and goes
- * behind it; returns how many they are. */
+/* Writes what the byte or escape at *s stands for to d, which has 4 bytes, and
+ * moves *s behind it; returns how many bytes it has written. */
 static size_t
 decode(const char **s, const char *end, char *d)
 {

@@ -195,8 +195,8 @@ cut_choose(const struct output *o, enum truncate how,
 
 /* -- The text ---------------------------------------------------------- */
 
-/* Makes room for ROW_BYTES more. The head takes rows that have ended: until it
- * is full, only a row is behind it. The current row, no longer, stays. */
+/* Makes room for ROW_BYTES more: the head takes ended rows; once that is full,
+ * all behind it goes but the last end_bytes, so never the current row. */
 static void
 text_make_room(struct output *o)
 {
@@ -259,7 +259,7 @@ row_append(struct output *o, const unsigned char *p, size_t n)
 	unsigned char *start, *to, *row;  /* Blanks before `row` stay. */
 	const bool terminal = o->width == TERMINAL;
 	size_t len, shown, most;
-	size_t inner = 0, before = 0;  /* inner bytes; before `row` */
+	size_t inner = 0, before = 0;  /* UTF-8 tails; those before `row` */
 	int64_t lines = 0;
 
 	text_make_room(o);

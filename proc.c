@@ -98,8 +98,8 @@ proc_pipe(int end[2], int ours)
 	return 0;
 }
 
-/* vmsplice() takes no notice of how the end is set, and no terminal. EINTR is
- * no reason to wait: an ended command has no next turn. */
+/* vmsplice() takes no notice of how the end is set, and fails on a terminal.
+ * After EINTR it is read again at once: an ended command has no next turn. */
 ssize_t
 proc_take(int end, void *to, size_t n)
 {

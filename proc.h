@@ -46,8 +46,8 @@ void proc_close_from(int lowest);  /* this descriptor and all above it */
  * where that is -1. Returns 0, or -1 with errno. */
 int proc_pipe(int end[2], int ours);
 
-/* read() of a pipe whose reading end commands have, too (L1): they may make it
- * block, so on Linux that is not asked. Or of a terminal. */
+/* read() of a terminal, or of a pipe whose reading end commands have, too (L1).
+ * They may make that block; on Linux it never waits, however the end is set. */
 ssize_t proc_take(int end, void *to, size_t n);
 
 /* Begins the program argv[0], an absolute name, in `dir`, as leader of a zeroed
@@ -78,8 +78,8 @@ void proc_poll(struct proc_group *list, bool visible, bool parent, int64_t now);
 void proc_stop(struct proc_group *, int64_t now);
 void proc_stop_due(struct proc_group *, bool leaderless, int64_t now);
 
-/* Sends what is due to all processes of the groups, for those that are stopped
- * with SIGCONT. A leader or another member still has each group's number. */
+/* Sends what is due to all processes of the groups, and SIGCONT behind SIGTERM.
+ * A leader or another member has to hold each group's number still. */
 void proc_signal(struct proc_group *list);
 
 /* n random bytes as 2n lowercase hexadecimal digits and a NUL. False: there is

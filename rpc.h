@@ -51,7 +51,7 @@ struct known_client {
 	                        * less a margin (K3); 0: all */
 	int call_limit;        /* ms; shortly before it gives a call up, or goes
 	                        * on without it (K2); 0: it does not */
-	bool goes_on;          /* without it, and hears of its end */
+	bool goes_on;          /* without the call, and hears of its end */
 	bool shows_data;       /* to the model, beside or for the text (B6) */
 };
 

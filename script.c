@@ -118,7 +118,7 @@ script_write(struct script *s, const char *shell, const struct buf *text,
 		    "\"%s \" \"${PIPESTATUS[@]}\"; " : "",
 		    bash ? "\\builtin" : "\\command",
 		    " pwd; } 2>&- >&", NUM(s->fd), "' EXIT; ");
-	/* So much less than 1 KiB stands around each piece. */
+	/* What stands around each piece is much less than 1 KiB. */
 	if (!buf_reserve(&s->args, text->len + (text->len / PIECE + 1) * 1024 +
 	    s->trap.len + size))
 		return false;

@@ -160,7 +160,7 @@ finish(struct session *s, struct job *job, int64_t now)
 		s->dir = dir;
 		job->shows_dir = true;
 	}
-	/* So does the first result of the session (K4). */
+	/* The first result of the session shows its directory, too (K4). */
 	job->shows_dir |= job->timed_out || (!s->dir_told && !s->shared);
 	s->dir_told = true;
 	job->dir = mem_copy(s->dir);
@@ -387,7 +387,7 @@ session_next_task(struct session *s, const struct job *after)
 struct job *
 session_next_untold(struct session *s, const struct job *after)
 {
-	/* A shared one keeps no ids; one without tasks is not walked. */
+	/* Shared: it keeps no ids, and is told of none. No tasks: no walk. */
 	struct job *job = s->ids.len > 0 ? session_next_task(s, after) : NULL;
 
 	while (job != NULL && (job->state != JOB_FINISHED || job->end_told ||
@@ -416,7 +416,7 @@ session_told(struct session *s, struct job *job, const struct want *want)
 		ended->end_told = true;
 	if (job == NULL || job->out.text == NULL)
 		return;
-	/* Whoever else waits for its end gets the same (T3). */
+	/* Who else waits for a finished one is to get the same (T3). */
 	if (job->state != JOB_FINISHED && (looks || !job->background)) {
 		output_skip(job->out.text, &job->out.seen);
 		output_skip(job->err.text, &job->err.seen);

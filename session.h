@@ -23,7 +23,7 @@ struct session {
 	bool shared;             /* no tracked directory, side by side (H6) */
 	bool closing;
 	bool dir_told;           /* a result has named its directory (K4) */
-	bool edited;             /* in this turn: the next edit waits (P6) */
+	bool edited;             /* in this turn: the queue behind waits (P6) */
 	char name[25];           /* the process's name and eight more digits */
 	int64_t calls;           /* jobs that were started, or tried to */
 	char *dir;               /* the tracked directory */
@@ -50,13 +50,13 @@ struct job *session_next_task(struct session *, const struct job *after);
  * call waits for it (T8). */
 struct job *session_next_untold(struct session *, const struct job *after);
 
-/* A job stays while a call holds it. Let go by all it runs on, and is forgotten
- * once it has ended; a task not before one has let it go with `read`, since its
- * result was taken (T3). */
+/* A job stays while a call holds it. Once all have let it go it runs on, and is
+ * forgotten when it has ended; a task only if one has let it go with `read`,
+ * since its result was taken (T3). */
 void session_let_go(struct session *, struct job *, bool read);
 
 /* A result has been taken: notes what it has told of the session's ended tasks,
- * and of this job. Without one it was a list of all; without both an error. */
+ * and of this job. Job NULL: it was a list of all; want NULL too: an error. */
 enum { SESSION_ENDED_TOLD = 3 };  /* ends that one result tells (T8) */
 void session_told(struct session *, struct job *, const struct want *);
 

@@ -320,7 +320,7 @@ take_path(struct reading *r, int argument, char **name)
 	return taken;
 }
 
-/* `want` and `until` of any tool (W2, W3) */
+/* `wait` and `until` of any tool (W2, W3) */
 static bool
 take_wait(struct reading *r, int64_t usual)
 {

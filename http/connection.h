@@ -10,7 +10,7 @@
 #include "httpmsg.h"
 
 enum connection_state {
-	CONNECTION_READING,   /* a request comes; dropped: it is answered */
+	CONNECTION_READING,   /* a request comes, or a dropped one's rest */
 	CONNECTION_CALL,      /* it is whole, and to be answered */
 	CONNECTION_STREAM,    /* its answer takes long: a stream of events */
 	CONNECTION_WRITING,   /* its answer is being written */

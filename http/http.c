@@ -233,7 +233,7 @@ route_modern(struct http *h, struct peer *p, const struct rpc_message *m)
 {
 	const char *const *field = p->connection.request.field;
 
-	/* A notification that cancels could name anybody's call. */
+	/* Notifications are passed over: one could cancel anybody's call. */
 	if (m->id.text == NULL && json_type(m->method) == JSON_STRING &&
 	    json_is(m->jsonrpc, "2.0")) {
 		http_answer(p, 202, "");
@@ -242,7 +242,7 @@ route_modern(struct http *h, struct peer *p, const struct rpc_message *m)
 	if (rpc_is_response(m))
 		return refuse_message(h, p, m, 400, JSONRPC_INVALID_REQUEST,
 		    "Not a request");
-	/* If it lacks one of these, `shared` says so. */
+	/* What is no request, or has no version in _meta, `shared` refuses. */
 	if (rpc_is_request(m) && m->version.text != NULL &&
 	    (!header_says(field[FIELD_MCP_VERSION], m->version) ||
 	    !header_says(field[FIELD_MCP_METHOD], m->method) ||
@@ -300,9 +300,9 @@ open_session(struct http *h, struct peer *p, const struct rpc_message *m)
 	return s;
 }
 
-/* The client that a message is for; NULL: it has been answered. A version in
- * _meta makes it modern, or a modern one in the header but for initialize;
- * server/discover is of that era alone. */
+/* The client that a message is for; NULL: it has been answered. It is modern by
+ * a version in _meta, by a modern one in the header (not for initialize), or as
+ * server/discover that names no session. */
 static struct client *
 route(struct http *h, struct peer *p, const struct rpc_message *m)
 {
