@@ -123,8 +123,6 @@ guard_open(const struct options *options)
 {
 	struct guard *g = proc_shared(sizeof(*g));
 
-	if (g == NULL)
-		fatal(1, "start", NULL, strerror(errno));
 	g->options = options;
 	g->visible = proc_visible();
 	return g;
@@ -258,6 +256,7 @@ guard_end(struct guard *g)
 	} else if (g->pid > 0) {
 		kill(g->pid, SIGKILL);
 		waitpid(g->pid, NULL, 0);
+		close(g->pipe);
 		g->pid = 0;
 	}
 }

@@ -377,15 +377,14 @@ put_manual(struct buf *b)
 	const char *at = "/../share/man/man1/boris.1\0"
 	    "/../share/man/man1/boris.1.gz\0"
 	    "/boris.1\0/../boris.1\0/../../boris.1\0";
-	char self[4096] = "", *end, *found = NULL;
 	struct buf name = { NULL, 0, 0 };
+	char self[4096] = "", *found = NULL;
 
-	end = readlink("/proc/self/exe", self, sizeof(self) - 1) > 0
-	    ? strrchr(self, '/') : self;
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) > 0)
+		*strrchr(self, '/') = '\0';
 	for (; *at != '\0' && found == NULL; at += strlen(at) + 1) {
 		name.len = 0;
-		buf_put(&name, self, (size_t)(end - self));
-		buf_add(&name, at);
+		buf_add(&name, self, at);
 		found = realpath(buf_text(&name), NULL);
 	}
 	buf_add(b, "The manual: man ", found != NULL ? found : "boris", "\n");

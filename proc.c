@@ -76,7 +76,9 @@ proc_shared(size_t size)
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
 	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-	return memory == MAP_FAILED ? NULL : memory;
+	if (memory == MAP_FAILED)
+		fatal(1, "start", NULL, strerror(errno));
+	return memory;
 }
 
 int
@@ -98,16 +100,16 @@ proc_pipe(int end[2], int ours)
 	return 0;
 }
 
-/* vmsplice() takes no notice of how the end is set, and fails on a terminal.
- * After EINTR it is read again at once: an ended command has no next turn. */
+/* vmsplice() with its flag 2, NONBLOCK, takes no notice of how the end is set,
+ * and fails on a terminal. (valgrind takes it for one that writes.) After EINTR
+ * it is read again at once: an ended command has no next turn. */
 ssize_t
 proc_take(int end, void *to, size_t n)
 {
 	ssize_t got;
 
-#ifdef ON_LINUX
-	struct iovec all = { to, n };
-	got = syscall(SYS_vmsplice, end, &all, 1, 2);  /* SPLICE_F_NONBLOCK */
+#if defined(ON_LINUX) && !defined(UNDER_VALGRIND)
+	got = syscall(SYS_vmsplice, end, &(struct iovec){ to, n }, 1, 2);
 	if (got >= 0 || errno == EAGAIN)
 		return got;
 #endif

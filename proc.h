@@ -39,7 +39,7 @@ struct proc_group {
  * on (C3). Where /proc is not visible boris becomes the parent of all below it
  * that lose theirs, elsewhere it does not. */
 void proc_prepare(bool visible);
-void *proc_shared(size_t);  /* zeroed, with children; NULL with errno */
+void *proc_shared(size_t);  /* zeroed, with children; or boris ends */
 pid_t proc_fork(void);  /* fork() */
 void proc_close_from(int lowest);  /* this descriptor and all above it */
 /* Two ends of a pipe that no program inherits, end[ours] non-blocking, or both
