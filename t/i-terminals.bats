@@ -656,9 +656,9 @@ turns() {
 	boris
 	on_terminal "perl -e 'print qq(go\n); <STDIN> for 1 .. 3; select(undef, undef, undef, 60)'" '"until":"go"'
 	begin
-	type_in 'a\nb\nc\n' '"wait":6000'
+	type_in 'a\nb\nc\n' '"wait":20000'
 	is "$(plain stdout)" $'a\nb\nc'
-	least "$(took)" 5900
+	least "$(took)" 19900
 	run_tool bash '{"kill_pid":'"$pid"'}'
 }
 

@@ -418,6 +418,7 @@ all_sorts() {
 	begin
 	kill -TERM "$server"
 	begun terms
+	pause 300  # so that boris has sent it to all
 	kill -KILL "$server"
 	died
 	eventually gone pid
