@@ -308,8 +308,8 @@ open("gate").read()' >pts 3>&- 6>&- 9>&- &
 	has "$(plain stderr)" denied
 	each_is_whole
 	leave
-	boris --hide="$PWD/h" --log="$PWD/h/log" --workdir="$PWD/w" ||
-		skip 'no namespaces here'
+	"$BORIS" --hide="$PWD/h" </dev/null || skip 'no namespaces here'
+	boris --hide="$PWD/h" --log="$PWD/h/log" --workdir="$PWD/w"
 	run_bash "ls -A ../h; ls -l /proc/self/fd /proc/$server/fd"
 	lacks "$(plain stdout)" "log"
 	leave

@@ -719,6 +719,7 @@ refuses_where() {
 	lacks "$(get -s result tools 0 description)" 'Commands write'
 	leave
 	mkdir a b
+	"$BORIS" --hide="$PWD/a" </dev/null || skip 'no namespaces here'
 	boris --hide="$PWD/a" --hide="$PWD/b"
 	ask tools/list
 	has "$(get -s result tools 0 description)" 'Of 2 paths they see nothing: they are hidden.'

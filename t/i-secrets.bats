@@ -257,7 +257,8 @@ person() {
 	look '' '"wait":10000'
 	has "$(plain stdout)" 7
 	leave
-	boris --hide="$PWD/h" || skip 'no namespaces here'
+	"$BORIS" --hide="$PWD/h" </dev/null || skip 'no namespaces here'
+	boris --hide="$PWD/h"
 	on_terminal 'read -sp "Password: " x; echo; echo ${#x}'
 	eventually fifo
 	person <<<hunter2
