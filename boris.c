@@ -239,8 +239,8 @@ read_signals(struct boris *b)
 	}
 }
 
-/* Once the end has begun a signal makes boris leave; its guard goes on: clients
- * send SIGTERM soon after the first sign, and SIGKILL soon after that (L1). */
+/* Once the end has begun a signal makes boris leave at once; its guard goes on:
+ * clients close stdin, soon send SIGTERM, and soon after that SIGKILL (L1). */
 static void
 turn(struct boris *b)
 {

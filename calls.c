@@ -14,7 +14,7 @@ enum {
 	WAITS = 1000,          /* calls about tasks, or subscriptions (P6) */
 	QUIET = 300,           /* ms of silence that end a wait for news (W2) */
 	QUIET_TYPED = 2000,    /* ms, if something was typed */
-	BURST = 100,           /* ms behind `until`, whose line goes on (W3) */
+	BURST = 100,           /* ms after `until`: its line may go on (W3) */
 	PROMPT_POLL = 50,      /* ms between checks whether a terminal prompts:
 	                        * a change of its settings is no event (I3) */
 	ECHO_MOST = 4096,      /* bytes of what was typed that are recognised */
@@ -35,7 +35,7 @@ struct until {
 	struct pattern typed;  /* its current line, */
 	size_t behind;         /* and where the next one begins in it */
 	int64_t seen;          /* ms; when the text was printed; 0: not yet */
-	bool news;             /* something but echo and white space was */
+	bool news;             /* more than echo and white space was printed */
 };
 
 /* How far one stream has been read */
@@ -366,7 +366,7 @@ type_input(struct call *call, struct buf *wrong)
 
 	if (input->len == 0 && job->exec.terminal)
 		return;
-	/* A line lacks its Enter, where no keys are read. */
+	/* Where lines are read, text without a control byte lacks its Enter. */
 	call->want.no_enter = !exec_reads_keys(&job->exec);
 	for (i = 0; i < input->len; i++)
 		call->want.no_enter &= (unsigned char)input->data[i] >= ' ' &&

@@ -151,8 +151,8 @@ replace_all(struct change *c, const struct buf *old, bool spaced)
 	return enough;
 }
 
-/* The same; but if the first line ends in CRLF, LF in both first stands for it,
- * then `old` is tried as it is (X2); then without white space, *spaced (X4). */
+/* The same. If the first line ends in CRLF, LF in both counts as CRLF, then in
+ * `new` alone (X2); at last without white space, which sets *spaced (X4). */
 static bool
 replace_lines(struct change *c, bool *spaced)
 {
@@ -314,8 +314,8 @@ take_name(const struct change *c, const char *from)
 	return renameat(c->dir, from, c->dir, c->name);
 }
 
-/* What was appended behind the last look follows the new bytes, up to what this
- * returns; but a file's owner could grow it without end. */
+/* Copies what was appended after the last look behind the new bytes; returns
+ * where that ends. Bounded: a file's owner could grow it without end. */
 static off_t
 carry_over(const struct change *c, int fd)
 {

@@ -19,7 +19,7 @@ enum edit_outcome {
 	EDIT_SPACED,        /* so; but for white space it stands in `lines` */
 	EDIT_SEVERAL,       /* `old` stands there more than once */
 	EDIT_CHANGED,       /* somebody has changed the file meanwhile */
-	EDIT_BROKEN         /* `error` in place: it is neither */
+	EDIT_BROKEN         /* `error` while in place: neither old nor new */
 };
 
 /* What is asked for, and what has come of it: a job's work. Zeroed: nothing. */

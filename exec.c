@@ -221,8 +221,8 @@ read_pipe(struct exec *x, int which, int64_t now)
 	return n;
 }
 
-/* What is in the pipes by now, and once `most` bytes of one have been read, no
- * more: somebody may go on printing. */
+/* What is in the pipes by now, but of each at most one read past `most` bytes:
+ * somebody may go on printing. */
 static void
 read_rest(struct exec *x, ssize_t most, int64_t now)
 {
@@ -532,7 +532,7 @@ exec_prompts(struct exec *x, enum exec_look look, int64_t now)
 	}
 	p.again = x->checked + CHECK;
 	if (x->checked < p.since + CERTAIN || x->printed > p.since)
-		return p;  /* that was before */
+		return p;  /* `prompt` was found too early to count */
 	p.state = x->prompt;
 	p.at_work = p.state == TERMINAL_BUSY;
 	if (p.state != TERMINAL_MAY_PROMPT)

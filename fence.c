@@ -171,8 +171,8 @@ give_up(uint64_t capabilities)
 	return (int)syscall(SYS_capset, header, sets);
 }
 
-/* Only root gets other namespaces without a user namespace of its own. All the
- * others have all capabilities in theirs, until the fences stand. */
+/* Only root gets namespaces without a user namespace of its own; in theirs all
+ * other users have all capabilities, until the fences stand. */
 static int
 enter_user_namespace(void)
 {
@@ -210,9 +210,9 @@ cover(const char *paths)
 }
 
 /* Landlock comes behind the mounts: it forbids them, and writing to /proc.
- * Root needs it with every fence: else commands could trace a process of root's
- * outside that has no more capabilities, or take its descriptors. Others are
- * kept from that by their user namespace (F3). */
+ * Root needs it with every fence: else commands could take the descriptors of a
+ * process of root's outside, or trace it, if it has no capability that they
+ * lack. Others are kept from that by their user namespace (F3). */
 void
 fence_raise(const struct options *o)
 {
@@ -239,9 +239,9 @@ fence_raise(const struct options *o)
 		    "its second ABI or a later one (Linux 5.19)"
 		    : "needs Landlock, its third ABI or a later one "
 		    "(Linux 6.2)");
-	/* Nor can a command have a descriptor of boris's, its HTTP socket or a
-	 * log, given to it by pidfd_getfd(), or trace boris. Who is not root
-	 * has got all capabilities with its user namespace. */
+	/* Then no command can take a descriptor of boris's, its HTTP socket or
+	 * a log, by pidfd_getfd(), or trace boris. Who is not root has got all
+	 * capabilities with its user namespace. */
 	if (give_up(spaces && !root ? ~(uint64_t)0
 	    : of_any | (o->no_network ? of_network : 0)) < 0 ||
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)

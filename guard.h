@@ -21,9 +21,9 @@ bool guard_visible(const struct guard *);  /* proc_visible() at the start */
  * long as its id is not 0. NULL, with errno: the process can't be begun, or
  * there are too many groups. */
 struct proc_group *guard_group(struct guard *);
-/* Begins the process likewise; it removes this file too, of an absolute name
- * that is nobody else's, until NULL says that the file is finished (X3). -1,
- * with errno: the process can't be begun, or the name is too long. */
+/* Begins the process likewise; in the end it is to remove this file too, whose
+ * name is absolute and nobody else's, unless NULL has said that it is finished
+ * (X3). -1, with errno: it can't be begun, or the name is too long. */
 int guard_file(struct guard *, const char *path);
 
 /* Reaps the children that boris has inherited, not begun (E8). */

@@ -29,7 +29,7 @@ struct option {
 	size_t at;           /* of the member */
 	/* Stores a value in the member. False: it is not what is right. */
 	bool (*read)(const struct option *, void *at, const char *value);
-	const char *right;   /* behind it stand the bounds, or the choices */
+	const char *right;   /* of a refusal; bounds or choices follow it */
 	int unit;            /* of a number: 1000 makes s to ms */
 	int least, most;     /* of a number, as it is given */
 	int flags;

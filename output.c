@@ -687,7 +687,7 @@ show_notice(const struct output *o, const struct cut *cut,
 		    : 1), " of ", NUM(lines), " lines");
 	if (cut->start_sixths == 0 && last->lines == 0)
 		buf_add(b, " (its last ", NUM(last->bytes), " bytes)");
-	/* On a terminal CRs that went and row ends that came may balance. */
+	/* On a terminal removed CRs and added row ends may make sizes equal. */
 	spool_tell(o->file, o->bad > 0 || o->width == TERMINAL ||
 	    o->raw - (int64_t)o->cut_len != text_bytes(o), b);
 	buf_putc(b, ']');

@@ -70,8 +70,8 @@ struct output_view {
 
 /* Appends the text, or what is new of it behind the cursor (NULL: all of it).
  * The truncation line calls the stream `name` ("stdout"). Before output_end()
- * both are cut as TRUNCATE_LOOK (T3); what is new is cut only if the text is
- * over the bounds, then as TRUNCATE_TAIL. It changes nothing but the file. */
+ * both are cut as TRUNCATE_LOOK (T3); after it what is new is cut only if the
+ * whole text is over the bounds, as TRUNCATE_TAIL. Only the file is changed. */
 struct output_view output_show(struct output *, const struct output_cursor *,
                                const struct output_bounds *, const char *name,
                                struct buf *);

@@ -361,9 +361,9 @@ send_signal(pid_t pid, int sig)
 		kill(pid, SIGCONT);
 }
 
-/* Sees all that live as long as it takes, and notes them, or signals those with
- * groups of their own. (From getsid() to kill() no stranger gets the pid: it is
- * given out again after all others only.) False: /proc can't be read. */
+/* Sees all that outlive the walk, and notes them, or signals those with groups
+ * of their own. (From getsid() to kill() no stranger gets the pid: it is given
+ * out again after all others only.) False: /proc can't be read. */
 static bool
 walk(struct proc_group *list, bool parent, bool signals)
 {
@@ -440,7 +440,7 @@ proc_poll(struct proc_group *list, bool visible, bool parent, int64_t now)
 	struct proc_group *g;
 	bool known = true;
 
-	/* Pids behind a young command's own are all that it has started. */
+	/* All that a young command has started has pids behind its own. */
 	for (g = list; g != NULL; g = g->next) {
 		g->found = PROC_GONE;
 		g->led = g->elsewhere = false;

@@ -79,7 +79,7 @@ void proc_stop(struct proc_group *, int64_t now);
 void proc_stop_due(struct proc_group *, bool leaderless, int64_t now);
 
 /* Sends what is due to all processes of the groups, and SIGCONT behind SIGTERM.
- * A leader or another member has to hold each group's number still. */
+ * Each group's number must still be held, by its leader or another member. */
 void proc_signal(struct proc_group *list);
 
 /* n random bytes as 2n lowercase hexadecimal digits and a NUL. False: there is

@@ -134,8 +134,8 @@ note_ended(struct buf *b, struct session *s)
 		    " more tasks have ended; ");
 }
 
-/* What has ended it: its deadline, with which the text of a foreground command
- * begins (B), or its call's (E5, K2) */
+/* What has ended it: its own deadline, which begins a foreground command's text
+ * (B), or the limit of its call (E5, K2) */
 static void
 note_limits(struct result *r)
 {

@@ -52,7 +52,7 @@ struct known_client {
 	int call_limit;        /* ms; shortly before it gives a call up, or goes
 	                        * on without it (K2); 0: it does not */
 	bool goes_on;          /* without the call, and hears of its end */
-	bool shows_data;       /* to the model, beside or for the text (B6) */
+	bool shows_data;       /* to the model, with or instead of text (B6) */
 };
 
 /* Whom an answer is for */
@@ -69,7 +69,7 @@ bool rpc_stateless(const struct caller *);
 enum rpc_kind {
 	RPC_RESPONSE,
 	RPC_REFUSAL,           /* an error; of a modern request only one before
-	                        * its method was reached */
+	                        * its _meta was found right */
 	RPC_NOTICE,            /* a notification about an open request */
 	RPC_PROGRESS           /* the only kind that may be dropped */
 };
@@ -82,7 +82,7 @@ enum rpc_kind {
 typedef bool rpc_send(void *transport, void *to, enum rpc_kind, int error,
                       struct buf *message);
 
-/* What has become of a message: it is to have no answer; or to have it later */
+/* What has become of a message; RPC_LATER: its answer is still to come */
 enum rpc_outcome { RPC_NO_ANSWER, RPC_ANSWERED, RPC_LATER };
 
 /* The answers to one client */

@@ -3,9 +3,9 @@
 
 /* A person's way to a terminal that asks for a secret (I5). While it does,
  * boris keeps a FIFO, DIR/boris-SESSION-ID.secret, into which `boris --secret`,
- * another process of the same user, writes a line; beside it ....prompt has the
- * terminal's last line. The FIFO's mode, once that is closed, says by 0400
- * that the line was taken. */
+ * another process of the same user, writes a line; DIR/boris-SESSION-ID.prompt
+ * has the terminal's last line. The FIFO's mode, once that is closed, says by
+ * 0400 that the line was taken. */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -23,7 +23,7 @@ struct session {
 	bool shared;             /* no tracked directory, side by side (H6) */
 	bool closing;
 	bool dir_told;           /* a result has named its directory (K4) */
-	bool edited;             /* in this turn: the queue behind waits (P6) */
+	bool edited;             /* in this turn: what is queued waits (P6) */
 	char name[25];           /* the process's name and eight more digits */
 	int64_t calls;           /* jobs that were started, or tried to */
 	char *dir;               /* the tracked directory */

@@ -31,9 +31,9 @@ enum {
 };
 
 enum {
-	EMPTY = 1,      /* an empty string is meant; others, and the pid 0, are
-	                 * as if absent beside a command, since some clients
-	                 * fill in everything (P4) */
+	EMPTY = 1,      /* an empty string is meant. Without this flag that, as
+	                 * the pid 0, is as if absent beside a command: some
+	                 * clients fill in everything (P4) */
 	HANDLE = 2,     /* it names a task, by its id or its pid, as returned */
 	NAME = 4,       /* of a file: `most` counts bytes; it has no NUL */
 	LINE = 8,       /* it has no newline */
@@ -50,8 +50,8 @@ static const char *const truncate_words[] = { "head", "tail", "both" };
 static const struct argument {
 	const char *name;
 	unsigned char type, flags;  /* enum json_type; those above */
-	short least;           /* an integer; or characters of a string, */
-	int most;              /* which 0 does not bound */
+	short least;           /* of an integer, or of a string's characters */
+	int most;              /* the same; 0: no bound */
 	const char *says[TOOLS];  /* NULL: it is not taken */
 	const char *right;     /* what it should be, beside its type; or NULL */
 } arguments[ARGUMENTS] = {

@@ -18,7 +18,7 @@ struct tool {
 	size_t option;         /* where in struct options it is offered */
 	const char *purpose;   /* its part of the server's instructions (P11) */
 	const char *description;
-	/* Appends what of that depends on these; or NULL. */
+	/* Appends the part of it that options and caller decide; or NULL. */
 	void (*describe)(struct buf *, const struct options *,
 	    const struct caller *);
 	const char *required;  /* arguments, as a member; or "" */
@@ -35,8 +35,8 @@ void tools_list(struct buf *, const struct options *, const struct caller *);
 /* What the server is for, as a member (P11): at most 500 characters */
 void tools_instructions(struct buf *, const struct options *);
 
-/* The tool of that name, if it is offered. Else NULL, and `unknown` gets the
- * names of all, and which does here what one of that name does elsewhere. */
+/* The tool of that name, if it is offered. Else NULL, and `unknown` says so: it
+ * names all, and which one does what other shells' tool of that name does. */
 const struct tool *tools_find(const struct options *, struct json name,
                               struct buf *unknown);
 /* Reads the arguments of a call (an object, or JSON_NONE) into the want, and

@@ -353,8 +353,8 @@ take_message(struct http *h, struct peer *p)
 
 /* -- Requests: who may ask, and what (H1, H3, H4) ------------------------ */
 
-/* What is behind a name of this machine, one of loopback or that where it
- * listens: nothing, or ":PORT". NULL: the host has another name. */
+/* What follows a name of this machine, of loopback or of where boris listens:
+ * nothing, or ":PORT". NULL: the host has another name. */
 static const char *
 port_of(const struct http *h, const char *host)
 {
