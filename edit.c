@@ -314,21 +314,22 @@ take_name(const struct change *c, const char *from)
 	return renameat(c->dir, from, c->dir, c->name);
 }
 
-/* Copies what was appended after the last look behind the new bytes; returns
+/* Copies a mode set, and what was appended, after the last look. It returns
  * where that ends. Bounded: a file's owner could grow it without end. */
 static off_t
 carry_over(const struct change *c, int fd)
 {
 	off_t at = (off_t)c->was.len, to = (off_t)c->will.len;
 	char bytes[4096];
+	struct stat st;
 	ssize_t n;
 
-	while (at < 2 * EDIT_MOST &&
+	if (fstat(c->fd, &st) == 0 && st.st_mode != c->stat.st_mode)
+		fchmod(fd, st.st_mode & 07777);
+	for (; at < 2 * EDIT_MOST &&
 	    (n = pread(c->fd, bytes, sizeof(bytes), at)) > 0 &&
-	    pwrite(fd, bytes, (size_t)n, to) == n) {
+	    pwrite(fd, bytes, (size_t)n, to) == n; to += n)
 		at += n;
-		to += n;
-	}
 	return to;
 }
 

@@ -100,15 +100,14 @@ proc_pipe(int end[2], int ours)
 	return 0;
 }
 
-/* vmsplice() with its flag 2, NONBLOCK, takes no notice of how the end is set,
- * and fails on a terminal. (valgrind takes it for one that writes.) After EINTR
- * it is read again at once: an ended command has no next turn. */
+/* vmsplice() with flag 2, NONBLOCK, takes no notice of how the end is set, and
+ * fails on a terminal. EINTR is no answer, since an end has no next turn. */
 ssize_t
 proc_take(int end, void *to, size_t n)
 {
 	ssize_t got;
 
-#if defined(ON_LINUX) && !defined(UNDER_VALGRIND)
+#if defined(ON_LINUX) && !defined(UNDER_VALGRIND)  /* which misreads it */
 	got = syscall(SYS_vmsplice, end, &(struct iovec){ to, n }, 1, 2);
 	if (got >= 0 || errno == EAGAIN)
 		return got;
