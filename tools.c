@@ -572,7 +572,7 @@ static const struct tool tools[TOOLS] = {
 	    offsetof(struct options, bash),
 	    "Runs shell commands on the host of this server: builds, tests, "
 	    "git, files, servers, long jobs. Use the tool bash for each "
-	    "command, and task_output for what runs in the background. ",
+	    "command, and task_output for what runs in the background.",
 	    "Runs a command in bash (or sh) and returns exit code, stdout and "
 	    "stderr. ", describe_bash, "", RESULT, "},\"required\":"
 	    "[\"status\"]", true, read_bash, results_job },
@@ -587,7 +587,7 @@ static const struct tool tools[TOOLS] = {
 	    ",\"tasks\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}}",
 	    false, read_task, results_job },
 	[EDIT] = { "edit", "Edit a file", offsetof(struct options, edit),
-	    "Changes files there with the tool edit.",
+	    " Changes files there with the tool edit.",
 	    "Changes a file: replaces old, which must stand in it exactly "
 	    "once (with all: at least once), by new; without old it makes the "
 	    "file. Both are taken as they are, with tabs, spaces and "
