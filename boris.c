@@ -165,6 +165,7 @@ prepare(struct options *o)
 	o->shell = script_shell();
 	for (i = 0; i < ENVIRONMENTS; i++)
 		o->env[i] = script_environment((enum environment)i);
+	o->visible = proc_visible();
 	o->guard = guard_open(o);
 	if (getpid() == 1)
 		leave_process_1(o->guard);
@@ -181,7 +182,7 @@ prepare(struct options *o)
 	if (o->no_input < 0 || chdir("/") < 0)
 		fatal(1, "start", NULL, strerror(errno));
 	catch_signals();
-	proc_prepare(guard_visible(o->guard));
+	proc_prepare(o->visible);
 }
 
 /* Begins to listen, raises the fences, and tells a person what can be done. */
@@ -216,8 +217,7 @@ reload(struct options *o)
 	if (why != NULL)
 		stderr_line("boris: --log ", o->log_file, ": ", why,
 		    "; the old one stays");
-	why = o->token_file != NULL ? options_read_token(o, O_NONBLOCK)
-	    : NULL;
+	why = o->token_file != NULL ? options_read_token(o, O_NONBLOCK) : NULL;
 	if (why != NULL)
 		stderr_line("boris: --token-file ", o->token_file, ": ", why,
 		    "; the old token stays");

@@ -16,9 +16,9 @@ enum { PIECE = 512 };  /* bytes that a pipe takes at once, if any (PIPE_BUF) */
 
 /* A pipe or a terminal is opened anew, so that it does not wait: the flags of
  * descriptor 2 are shared with other processes. (A file does not wait, and
- * opened anew it would be written over.) Who can't do that, for want of the
- * right or of Linux, gives it pieces when it has room. (That can wait on a
- * terminal which is stopped.) */
+ * opened anew it would be written over.) If that fails, or this is not Linux,
+ * it is given pieces when it has room. (That can wait on a terminal which is
+ * stopped.) */
 size_t
 stderr_write(const char *p, size_t n)
 {

@@ -18,8 +18,8 @@ void *mem_resize(void *, size_t n);
 char *mem_copy(const char *text);
 bool mem_is_there(size_t n);  /* Would so many bytes be there now? */
 
-/* Bytes written one behind the other. A zeroed buffer is empty. One over an
- * array, which has to have room for all that is put in, is not freed. */
+/* Bytes written one behind the other. A zeroed buffer is empty. If `data` is an
+ * array, it has to have room for all that is put in, and is not freed. */
 struct buf {
 	char *data;
 	size_t len, cap;  /* Of cap bytes the first len are written. */
@@ -51,10 +51,10 @@ int hex_digit(char);  /* its value, of either case; 16: it is none */
 int64_t digits_value(const char *text, int base, const char **behind);
 
 /* The length of the character at the start of n > 0 bytes; 0: it goes on
- * behind them; below 0: minus that of what a U+FFFD replaces (Unicode 3.9). */
+ * behind them; -k: one U+FFFD replaces the first k bytes (Unicode 3.9). */
 int utf8_length(const unsigned char *p, size_t n);
 bool utf8_continues(unsigned char);  /* Is it no character's first byte? */
-size_t utf8_cut(const struct buf *text, int most);  /* bytes of so many */
+size_t utf8_cut(const struct buf *text, int most);  /* bytes in `most` chars */
 
 void path_tidy(char *path);  /* takes "." and ".." out, as `cd -L` does */
 char *path_from(const char *dir, const char *name);  /* absolute */

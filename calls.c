@@ -65,7 +65,7 @@ struct call {
 	int64_t progress_at;   /* ms; of the next progress */
 	struct watched out, err;
 	struct until until;
-	int64_t printed;       /* ms; of the last output; 0: none yet */
+	int64_t printed_at;    /* ms; of the last output; 0: none yet */
 };
 
 /* A new call in the list; NULL: there are too many, or its memory was refused,
@@ -207,8 +207,8 @@ search(struct call *call, struct output *text, struct watched *w)
 		if (output_rewritten(text, &w->searched))
 			w->at = (struct place){ 0, 0, false };
 		n = output_read(text, &w->searched, &bytes);
-		call->printed = call->client->now;
-		search_bytes(&call->until, w, bytes, n, call->printed);
+		call->printed_at = call->client->now;
+		search_bytes(&call->until, w, bytes, n, call->printed_at);
 	}
 }
 
@@ -239,16 +239,16 @@ static int64_t
 wait_ends(struct call *call)
 {
 	const struct want *w = &call->want;
-	int64_t end, silent = call->printed +
+	int64_t end, silent = call->printed_at +
 	    (w->action == WANT_TYPE ? QUIET_TYPED : QUIET);
 	struct job *job = call->job;
 	struct exec_prompt p;
 
 	if (w->action == WANT_KILL)
 		return NEVER;
-	/* A start that waits begins to do so with its command. */
+	/* The wait of a task's start begins when its command does. */
 	if (call->deadline == NEVER)
-		call->deadline = job->started + w->time;
+		call->deadline = job->started_at + w->time;
 	end = end_of_wait(call);
 	if (call->until.seen > 0)
 		return call->until.seen + BURST;
@@ -339,7 +339,7 @@ try_answer(struct call *call)
 	} else if (job->refused != JOB_ACCEPTED) {
 		results_refused(&b, s, job, c->now);
 	} else {
-		w->unseen = w->until.len > 0 && call->until.seen == 0;
+		w->until_missed = w->until.len > 0 && call->until.seen == 0;
 		w->prompt = exec_prompts(&job->exec, EXEC_ANY, c->now);
 		w->secret = secret_offer(job, c->now);
 		call->tool->put(&b, &call->reply.caller, s, job, w, c->now);
@@ -361,30 +361,30 @@ type_input(struct call *call, struct buf *wrong)
 	struct job *job = call->job;
 	struct client *c = call->client;
 	struct until *u = &call->until;
-	bool echoed = false;
+	enum terminal_mode mode = TERMINAL_UNSEEN;
 	size_t i;
 
 	if (input->len == 0 && job->exec.terminal)
 		return;
-	/* Where lines are read, text without a control byte lacks its Enter. */
-	call->want.no_enter = !exec_reads_keys(&job->exec);
-	for (i = 0; i < input->len; i++)
-		call->want.no_enter &= (unsigned char)input->data[i] >= ' ' &&
-		    input->data[i] != 0x7f;
 	/* What was printed before is no answer to this, nor its echo. */
 	search_news(call);
-	call->printed = u->seen = 0;
+	call->printed_at = u->seen = 0;
 	u->news = false;
 	call->out.at = (struct place){ 0, 0, false };
 	if (job_takes_input(job) && c->options->log != NULL &&
 	    log_input(job, input,
 	    exec_prompts(&job->exec, EXEC_ANY, c->now).secret) < 0)
 		results_unlogged(wrong, errno);
-	else if (exec_type(&job->exec, input, c->now, &echoed) < 0)
+	else if (exec_type(&job->exec, input, c->now, &mode) < 0)
 		results_not_typed(wrong, job, errno);
+	/* Where lines are read, text without a control byte lacks its Enter. */
+	call->want.no_enter = mode != TERMINAL_KEYS;
+	for (i = 0; i < input->len; i++)
+		call->want.no_enter &= (unsigned char)input->data[i] >= ' ' &&
+		    input->data[i] != 0x7f;
 	buf_put(&u->input, input->data,
 	    input->len < ECHO_MOST ? input->len : ECHO_MOST);
-	if (echoed)
+	if (mode != TERMINAL_UNSEEN)
 		expect_line(u);
 	buf_free(&call->want.input);
 }
@@ -414,7 +414,7 @@ open_wait(struct client *c, struct call *call)
 {
 	struct want *w = &call->want;
 	struct buf wrong = { NULL, 0, 0 };
-	struct job *job = call->job = session_take(c->session, w);
+	struct job *job = call->job = session_hold(c->session, w);
 
 	if (job != NULL) {
 		call->out.searched = call->out.shown = job->out.seen;

@@ -151,8 +151,8 @@ replace_all(struct change *c, const struct buf *old, bool spaced)
 	return enough;
 }
 
-/* The same. If the first line ends in CRLF, LF in both counts as CRLF, then in
- * `new` alone (X2); at last without white space, which sets *spaced (X4). */
+/* The same. If the first line ends in CRLF, LF in `old` and `new` does, or just
+ * in `new` (X2); at last without white space, which sets *spaced (X4). */
 static bool
 replace_lines(struct change *c, bool *spaced)
 {
@@ -303,7 +303,7 @@ keep_attributes(const struct change *c, int fd)
 }
 
 /* The new file takes the name; one that is made does not if a file has come
- * there meanwhile. (Where there are no links the last look has to do.) */
+ * there meanwhile. (Where there are no links the last look must suffice.) */
 static int
 take_name(const struct change *c, const char *from)
 {
@@ -314,8 +314,8 @@ take_name(const struct change *c, const char *from)
 	return renameat(c->dir, from, c->dir, c->name);
 }
 
-/* Copies a mode set, and what was appended, after the last look. It returns
- * where that ends. Bounded: a file's owner could grow it without end. */
+/* If a mode was set or bytes appended after the last look, copies that; returns
+ * the new end. Bounded: a file's owner could grow it without end. */
 static off_t
 carry_over(const struct change *c, int fd)
 {
@@ -359,8 +359,7 @@ write_beside(const struct change *c, const struct job *job)
 			errno = EPERM;
 		else if (fsync(fd) == 0)
 			outcome = !is_unchanged(c) ? EDIT_CHANGED
-			    : take_name(c, name) == 0 ? EDIT_DONE
-			    : EDIT_FAILED;
+			    : take_name(c, name) == 0 ? EDIT_DONE : EDIT_FAILED;
 	}
 	error = errno;
 	if (outcome == EDIT_DONE && c->fd >= 0)
@@ -375,7 +374,7 @@ write_beside(const struct change *c, const struct job *job)
 }
 
 /* First comes what is beyond the shorter one's length: if there is no room for
- * that, nothing was overwritten. What fails is put back: that takes no more. A
+ * that, nothing was overwritten. What fails is put back, which needs no room. A
  * file of the kernel's takes all at once, and can't be cut or synced. */
 static enum edit_outcome
 write_in_place(const struct change *c)
@@ -475,7 +474,7 @@ edit_run(struct job *job, const char *dir)
 	log_end(job, e->outcome == EDIT_DONE && e->makes ? "made"
 	    : status[e->outcome], e->outcome == EDIT_FAILED ||
 	    e->outcome == EDIT_BROKEN ? strerror(e->error) : NULL,
-	    job->started);
+	    job->started_at);
 	fd_close(&c.dir);
 	fd_close(&c.fd);
 	buf_free(&c.was);

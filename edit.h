@@ -1,8 +1,8 @@
 #ifndef EDIT_H
 #define EDIT_H
 
-/* One edit of a file: bytes replaced by others, or a file made (X). It is the
- * old one or the new one, but for EDIT_BROKEN. Has never heard of JSON. */
+/* One edit of a file: bytes replaced by others, or a file made (X). It leaves
+ * the old file or the new one, but for EDIT_BROKEN. Has never heard of JSON. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@ enum edit_outcome {
 	EDIT_DONE,
 	EDIT_IN_PLACE,      /* done, but not by a new file that took the name */
 	EDIT_NOT_FOUND,
-	EDIT_SPACED,        /* so; but for white space it stands in `lines` */
+	EDIT_SPACED,        /* but for white space it is there, in `lines` */
 	EDIT_SEVERAL,       /* `old` stands there more than once */
 	EDIT_CHANGED,       /* somebody has changed the file meanwhile */
 	EDIT_BROKEN         /* `error` while in place: neither old nor new */

@@ -14,19 +14,19 @@
 
 enum {
 	SETTLE = 20,            /* ms in which what a shell leaves may end */
-	POLL_LEAVING = 4,       /* ms between polls of a group: at first, */
+	POLL_SETTLING = 4,       /* ms between polls of a group: at first, */
 	POLL = 16,              /* while it is being ended, */
 	REVIEW = 10000,         /* and of what was left running */
 	UNWATCHED = 3,          /* ms; its output is not polled in them (Q3) */
 	SILENCE = 300,          /* ms; then a terminal may prompt (I3), ... */
-	CERTAIN = 100,          /* ... or does, where that is certain */
+	CERTAIN = 100,          /* ... or does, where /proc shows that */
 	CHECK = 250,            /* ms between checks of that */
 	TYPED_MOST = 4 << 20,   /* bytes that wait to be typed */
 	PIPE_FULL = 1 << 20,    /* bytes; no pipe holds more by default */
 	READ_SIZE = 64 << 10,
 	ARGUMENTS = 512,        /* more than there are pieces of 16 MiB */
 	DIR_LIMIT = 16 << 10,   /* bytes a directory's name may have */
-	INHERITED = 250         /* a shell's first of three descriptors (D2) */
+	INHERITED = 250         /* a shell's for its directory; 2 more follow */
 };
 
 /* 0, or -1 with errno. The directory's is non-blocking at both ends: if it is
@@ -55,16 +55,15 @@ open_pipes(struct exec *x, int theirs[])
 
 /* The shell also inherits the reading ends of its two output pipes, behind the
  * descriptor for its directory, so that a last message after boris's end causes
- * no SIGPIPE (L1); but not if one of boris's is as high, which dup2() could
- * overwrite before it is copied. 0, or -1 with errno. */
+ * no SIGPIPE (L1); but not if a descriptor to be copied is as high: an earlier
+ * dup2() could overwrite it. 0, or -1 with errno. */
 static int
 start_shell(struct exec *x, const struct options *o, const char *dir,
             const int theirs[], int first)
 {
 	char *argv[ARGUMENTS] = { (char *)o->shell }, *p = x->script.args.data;
-	char *end = p + x->script.args.len, **env = o->env[x->env];
-	int fds[2 * (3 + 2 + 1) + 1], *fd = fds, i, status;
-	struct buf pwd = { NULL, 0, 0 };
+	char *end = p + x->script.args.len;
+	int fds[2 * (3 + 2 + 1) + 1], *fd = fds, i;
 
 	for (i = 1; p < end; p += strlen(p) + 1)
 		argv[i++] = p;
@@ -84,12 +83,7 @@ start_shell(struct exec *x, const struct options *o, const char *dir,
 		*fd++ = x->script.fd;
 	}
 	*fd = -1;
-	buf_add(&pwd, "PWD=", dir);
-	env[0] = buf_text(&pwd);
-	status = proc_start(x->group, argv, env, dir, fds, x->terminal);
-	env[0] = "PWD=/";
-	buf_free(&pwd);
-	return status;
+	return proc_start(x->group, o, x->env, argv, dir, fds);
 }
 
 /* Writes what is typed; or what its stdin is to read, and then closes that.
@@ -122,8 +116,7 @@ close_pipes(struct exec *x, bool all)
 
 int
 exec_start(struct exec_list *list, struct exec *x, const struct options *o,
-           const char *dir, struct output *out, struct output *err,
-           int64_t now)
+           const char *dir, struct output *out, struct output *err, int64_t now)
 {
 	int theirs[EXEC_PIPES], i, error, status = -1;
 	struct rlimit limit;
@@ -132,7 +125,7 @@ exec_start(struct exec_list *list, struct exec *x, const struct options *o,
 		list->inherited = getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
 		    limit.rlim_cur < INHERITED + 3 ? (int)limit.rlim_cur - 3
 		    : INHERITED;
-	list->guard = x->guard = o->guard;
+	x->options = o;
 	for (i = 0; i < EXEC_PIPES; i++)
 		x->fd[i] = x->poll[i] = theirs[i] = -1;
 	errno = ENOMEM;
@@ -163,7 +156,7 @@ exec_start(struct exec_list *list, struct exec *x, const struct options *o,
 	x->open = true;
 	x->sink[EXEC_OUT] = out;
 	x->sink[EXEC_ERR] = err;
-	x->typed = now;
+	x->typed_at = now;
 	x->deadline = NEVER;
 	write_input(x);
 	return 0;
@@ -216,7 +209,7 @@ read_pipe(struct exec *x, int which, int64_t now)
 		x->open = x->fd[EXEC_OUT] >= 0 || x->fd[EXEC_ERR] >= 0;
 		return 0;
 	}
-	x->printed = now;
+	x->printed_at = now;
 	show_output(x, which, bytes, (size_t)n);
 	return n;
 }
@@ -238,31 +231,31 @@ read_rest(struct exec *x, ssize_t most, int64_t now)
 
 /* What leads from one state to the next, when that is found or is over:
  *
- *	RUNNING     its shell has ended                   LEAVING
- *	LEAVING     nothing of it lives                   GONE
- *	            20 ms: something does, or who knows   LEFT
- *	LEFT        nothing of it lives                   GONE
+ *	RUNNING     its shell has ended                   SETTLING
+ *	SETTLING    nothing of it lives                   GONE
+ *	            20 ms: something does, or who knows   LINGERS
+ *	LINGERS     nothing of it lives                   GONE
  *	STOPPING    nothing of it lives                   GONE
  *	            5 s                                   KILLED
  *	KILLED      nothing of it lives, or 5 s           GONE
  *
  * and from the first three exec_stop() to STOPPING. A group is polled only once
- * its shell has ended. The command ends as it gets to LEFT or GONE. */
+ * its shell has ended. The command ends as it gets to LINGERS or GONE. */
 
 /* What was left running is polled for all commands in the same turn, since it
  * takes a walk through /proc. */
 static void
 poll_later(struct exec *x, int64_t now)
 {
-	x->poll_at = x->state == EXEC_LEFT ? now - now % REVIEW + REVIEW
-	    : now + (x->state == EXEC_LEAVING ? POLL_LEAVING : POLL);
+	x->poll_at = x->state == EXEC_LINGERS ? now - now % REVIEW + REVIEW
+	    : now + (x->state == EXEC_SETTLING ? POLL_SETTLING : POLL);
 }
 
 static void
 enter_state(struct exec *x, enum exec_state state, int64_t now)
 {
 	x->state = state;
-	x->deadline = state == EXEC_LEAVING ? now + SETTLE :
+	x->deadline = state == EXEC_SETTLING ? now + SETTLE :
 	    state == EXEC_STOPPING ? x->group->kill_at :
 	    state == EXEC_KILLED ? now + PROC_GIVE_UP : NEVER;
 	poll_later(x, now);
@@ -279,7 +272,7 @@ see_end(struct exec *x, int64_t now)
 	if (x->status == 128 + SIGINT || x->status == 128 + SIGQUIT)
 		x->signalled = x->signalled && !x->terminal;
 	if (x->state == EXEC_RUNNING)
-		enter_state(x, EXEC_LEAVING, now);
+		enter_state(x, EXEC_SETTLING, now);
 	x->poll_at = now;
 	return true;
 }
@@ -317,7 +310,7 @@ exec_stop(struct exec *x, int64_t now)
 
 /* The one function that moves a state on. polled: the group was, in this turn.
  * What is just about to end, or to get a session of its own, is not left
- * running: so a command is LEAVING for a while (E4, B7). */
+ * running: so a command is SETTLING for a while (E4, B7). */
 static void
 move_on(struct exec *x, bool polled, int64_t now)
 {
@@ -342,11 +335,11 @@ move_on(struct exec *x, bool polled, int64_t now)
 	}
 	if (polled)
 		poll_later(x, now);
-	if (x->state == EXEC_LEAVING && late) {
+	if (x->state == EXEC_SETTLING && late) {
 		x->orphans = g->found == PROC_LIVES;
 		x->elsewhere = g->elsewhere;
 		end_command(x, now);
-		enter_state(x, EXEC_LEFT, now);
+		enter_state(x, EXEC_LINGERS, now);
 	} else if (x->state == EXEC_STOPPING) {
 		if (late || g->send == 0)
 			proc_stop_due(g, polled, now);
@@ -393,16 +386,14 @@ exec_poll_add(struct exec_list *list, struct loop *loop)
 }
 
 void
-exec_dispatch(struct exec_list *list, const struct loop *loop)
+exec_dispatch(struct exec_list *list, const struct options *o,
+              const struct loop *loop)
 {
 	struct proc_group *polled = NULL, *ending = NULL;
-	bool ended = false, visible;
+	bool ended = false;
 	struct exec *x;
 	short out;
 
-	if (list->guard == NULL)
-		return;
-	visible = guard_visible(list->guard);
 	for (x = list->first; x != NULL; x = x->next) {
 		out = loop_events(loop, x->poll[EXEC_OUT]);
 		if ((out & POLLOUT) || loop_events(loop, x->poll[EXEC_IN]))
@@ -418,7 +409,7 @@ exec_dispatch(struct exec_list *list, const struct loop *loop)
 		}
 	}
 	if (polled != NULL)
-		proc_poll(polled, visible, true, loop->now);
+		proc_poll(polled, o->visible, true, loop->now);
 	for (x = list->first; x != NULL; x = x->next) {
 		move_on(x, is_due(x, loop->now), loop->now);
 		if (x->group != NULL && x->group->send != 0) {
@@ -429,14 +420,14 @@ exec_dispatch(struct exec_list *list, const struct loop *loop)
 	if (ending != NULL)
 		proc_signal(ending);
 	/* Another child than these has ended, or may have. */
-	if (loop->child && (!ended || !visible))
-		guard_reap(list->guard);
+	if (loop->child && (!ended || !o->visible))
+		guard_reap(o->guard);
 }
 
 void
 exec_read(struct exec *x, int64_t now)
 {
-	read_rest(x, READ_SIZE / 8, now);  /* less than is kept of it */
+	read_rest(x, READ_SIZE / 8, now);  /* so little that all is kept */
 	see_end(x, now);
 }
 
@@ -458,39 +449,31 @@ exec_signal(const struct exec *x)
 }
 
 int
-exec_type(struct exec *x, const struct buf *text, int64_t now, bool *echoed)
+exec_type(struct exec *x, const struct buf *text, int64_t now,
+          enum terminal_mode *mode)
 {
-	enum terminal_mode mode = terminal_mode(x->fd[EXEC_OUT]);
 	size_t line = x->line, i;
 
+	*mode = terminal_mode(x->fd[EXEC_OUT]);
 	/* Enter and end of file send a line, however the terminal is set. */
 	for (i = 0; i < text->len && line <= LINE_TYPED_MOST; i++)
-		line = mode != TERMINAL_KEYS &&
-		    memchr("\n\r\004", text->data[i], 3) == NULL
-		    ? line + 1 : 0;
+		line = *mode != TERMINAL_KEYS &&
+		    memchr("\n\r\004", text->data[i], 3) == NULL ? line + 1 : 0;
 	errno = !x->terminal ? ENOTTY
-	    : mode == TERMINAL_CLOSED ? EPIPE
+	    : *mode == TERMINAL_CLOSED ? EPIPE
 	    : line > LINE_TYPED_MOST ? E2BIG
 	    : queue_unwritten(&x->unread) + text->len > TYPED_MOST ? ENOBUFS
 	    : !buf_reserve(&x->unread.bytes, text->len) ? ENOMEM : 0;
 	if (errno != 0)
 		return -1;
-	/* A program that reads single keys mostly prints them itself. */
-	*echoed = mode != TERMINAL_UNSEEN;
 	if (text->len == 0)
 		return 0;
 	buf_put(&x->unread.bytes, text->data, text->len);
 	x->line = line;
-	x->typed = now;
-	x->printed = 0;
+	x->typed_at = now;
+	x->printed_at = 0;
 	write_input(x);
 	return 0;
-}
-
-bool
-exec_reads_keys(const struct exec *x)
-{
-	return terminal_mode(x->fd[EXEC_OUT]) == TERMINAL_KEYS;
 }
 
 int
@@ -500,22 +483,23 @@ exec_type_unseen(struct exec *x, const char *line, size_t n, int64_t now)
 	    write(x->fd[EXEC_OUT], line, n) != (ssize_t)n)
 		return -1;
 	x->line = 0;
-	x->typed = now;
-	x->printed = 0;
+	x->typed_at = now;
+	x->printed_at = 0;
 	return 0;
 }
 
-/* Where that can't be known, it may prompt if it has printed since the last
+/* Where /proc does not tell, it may prompt if it has printed since the last
  * input, is silent, and takes keys or unseen lines, or its line is open. */
 struct exec_prompt
 exec_prompts(struct exec *x, enum exec_look look, int64_t now)
 {
-	struct exec_prompt p = { TERMINAL_BUSY, false, true, x->typed, NEVER };
+	struct exec_prompt p = { TERMINAL_BUSY, false, true, x->typed_at,
+	    NEVER };
 	enum terminal_mode mode = x->terminal
 	    ? terminal_mode(x->fd[EXEC_OUT]) : TERMINAL_CLOSED;
 
-	if (x->printed > x->typed)
-		p.since = x->printed;
+	if (x->printed_at > x->typed_at)
+		p.since = x->printed_at;
 	p.secret = mode == TERMINAL_CLOSED || mode == TERMINAL_UNSEEN;
 	if (mode == TERMINAL_CLOSED || queue_unwritten(&x->unread) > 0)
 		return p;
@@ -523,21 +507,21 @@ exec_prompts(struct exec *x, enum exec_look look, int64_t now)
 		p.again = p.since + CERTAIN;
 	if (p.again != NEVER || (look != EXEC_ANY && !p.secret))
 		return p;
-	if (now >= x->checked + CHECK) {
-		x->checked = now;
-		x->prompt = guard_visible(x->guard)
+	if (now >= x->checked_at + CHECK) {
+		x->checked_at = now;
+		x->prompt = x->options->visible
 		    ? terminal_prompts(x->fd[EXEC_OUT], x->fd[EXEC_SLAVE])
 		    : TERMINAL_MAY_PROMPT;
 		exec_read(x, now);  /* it may have printed before it read */
 	}
-	p.again = x->checked + CHECK;
-	if (x->checked < p.since + CERTAIN || x->printed > p.since)
+	p.again = x->checked_at + CHECK;
+	if (x->checked_at < p.since + CERTAIN || x->printed_at > p.since)
 		return p;  /* `prompt` was found too early to count */
 	p.state = x->prompt;
 	p.at_work = p.state == TERMINAL_BUSY;
 	if (p.state != TERMINAL_MAY_PROMPT)
 		return p;
-	if (x->printed == 0 || now < x->printed + SILENCE ||
+	if (x->printed_at == 0 || now < x->printed_at + SILENCE ||
 	    (mode == TERMINAL_LINES && !output_within_line(x->sink[EXEC_OUT])))
 		p.state = TERMINAL_BUSY;
 	return p;

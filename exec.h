@@ -17,8 +17,8 @@
 enum exec_state {  /* exec.c has them drawn */
 	EXEC_NEW,       /* zeroed: not started */
 	EXEC_RUNNING,   /* its shell runs */
-	EXEC_LEAVING,   /* its shell has ended: does anything of it go on? */
-	EXEC_LEFT,      /* it has ended, what it left running may go on (E4) */
+	EXEC_SETTLING,  /* its shell has ended: does anything of it go on? */
+	EXEC_LINGERS,   /* it has ended, what it left running may go on (E4) */
 	EXEC_STOPPING,  /* SIGTERM sent, SIGKILL will be */
 	EXEC_KILLED,    /* SIGKILL sent */
 	EXEC_GONE       /* it has ended, and nothing of it is left to signal */
@@ -46,8 +46,8 @@ struct exec {
 	pid_t pid;            /* the shell's */
 	bool shell_ended;     /* it is a zombie, or reaped */
 	int status;           /* then: 0 to 255, or 128+N */
-	bool signalled;       /* signal N ended it that was not typed */
-	char *pipeline;       /* exit codes, where its own hides one (B7) */
+	bool signalled;       /* a signal ended it, not one that was typed */
+	char *pipeline;       /* exit codes, if `status` hides one (B7) */
 	char *dir;            /* where it ended, if it told; or NULL */
 	bool orphans;         /* it has left processes running (E4), ... */
 	bool elsewhere;       /* ... some in other groups of its session */
@@ -56,13 +56,13 @@ struct exec {
 
 	/* exec.c's alone; times in ms */
 	struct exec *next;    /* in its list */
-	struct guard *guard;
+	const struct options *options;
 	struct proc_group *group;  /* the guard's; NULL: not begun, or gone */
 	int64_t deadline;     /* when the state ends by itself */
 	int64_t poll_at;      /* when to poll an ended shell's group */
-	int64_t typed;        /* when input came last, or the start */
-	int64_t printed;      /* when output did; 0: none since then */
-	int64_t checked;      /* when `prompt` was found */
+	int64_t typed_at;     /* when input came last, or the start */
+	int64_t printed_at;   /* when output did; 0: none since then */
+	int64_t checked_at;   /* when `prompt` was found */
 	enum terminal_prompt prompt;
 	size_t line;          /* bytes of the unfinished line that was typed */
 	int fd[EXEC_PIPES];   /* our ends of its pipes; -1: none, or closed */
@@ -74,8 +74,7 @@ struct exec {
 
 struct exec_list {  /* of one session's commands; zeroed: none yet */
 	struct exec *first;
-	struct guard *guard;  /* of all of them */
-	int inherited;        /* the first of their shells' high descriptors */
+	int inherited;        /* a shell's descriptor for its directory */
 };
 
 /* Starts it in that directory, absolute; its output goes to `out` and `err`
@@ -91,17 +90,18 @@ void exec_stop(struct exec *, int64_t now);
 
 /* Reads what they print, polls their groups, sends the signals that are due. */
 void exec_poll_add(struct exec_list *, struct loop *);
-void exec_dispatch(struct exec_list *, const struct loop *);
+void exec_dispatch(struct exec_list *, const struct options *,
+                   const struct loop *);
 void exec_read(struct exec *, int64_t now);  /* and sees whether it has ended */
 
 /* The name of the signal in its status: "SIGPIPE"; or NULL */
 const char *exec_signal(const struct exec *);
 
-/* Types into its terminal, as fast as it is read (I2). *echoed: it is printed
- * back. 0; or -1 with errno, and nothing is typed: ENOTTY it has none, EPIPE it
- * is closed, E2BIG a line would be cut, ENOBUFS too much is unread, ENOMEM. */
-int exec_type(struct exec *, const struct buf *, int64_t now, bool *echoed);
-bool exec_reads_keys(const struct exec *);  /* its terminal has ICANON off */
+/* Types into its terminal, as fast as it is read (I2). *mode: how that is set.
+ * 0; or -1 with errno, and nothing is typed: ENOTTY it has none, EPIPE it is
+ * closed, E2BIG a line would be cut, ENOBUFS too much is unread, ENOMEM. */
+int exec_type(struct exec *, const struct buf *, int64_t now,
+              enum terminal_mode *mode);
 /* Types a whole line that its terminal takes unseen; -1: it does not. */
 int exec_type_unseen(struct exec *, const char *line, size_t n, int64_t now);
 

@@ -8,7 +8,7 @@
 #include "options.h"
 
 /* Raises what --write, --hide and --no-network ask for, once, before there is a
- * child. Where one can't be had it ends boris, since a part may stand (F3). */
+ * child. If one can't be had it ends boris: others may stand already (F3). */
 void fence_raise(const struct options *);
 
 #endif

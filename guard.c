@@ -24,7 +24,6 @@ struct guard {  /* in memory that both processes share */
 	const struct options *options;
 	volatile bool unfinished;  /* so this file is to be removed: */
 	char file[4096];
-	bool visible;  /* /proc */
 	pid_t pid;     /* 0: it does not run */
 	int pipe;      /* boris's end of it, closed when boris ends */
 };
@@ -84,7 +83,7 @@ end_groups(struct guard *g)
 		at->repeats = false;
 	for (; (list = taken_groups(g)) != NULL && now < give_up;
 	    now = clock_now()) {
-		proc_poll(list, g->visible, false, now);
+		proc_poll(list, g->options->visible, false, now);
 		for (at = list; at != NULL; at = at->next) {
 			if (at->found == PROC_GONE)
 				at->id = 0;
@@ -124,14 +123,7 @@ guard_open(const struct options *options)
 	struct guard *g = proc_shared(sizeof(*g));
 
 	g->options = options;
-	g->visible = proc_visible();
 	return g;
-}
-
-bool
-guard_visible(const struct guard *g)
-{
-	return g->visible;
 }
 
 /* The first of that number; 0: the first that is free */
@@ -219,8 +211,8 @@ guard_file(struct guard *g, const char *path)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	/* The calls behind this keep the order: a name that was written in
-	 * part, which may be another file's, is never removed. */
+	/* The call of guard_begin() keeps the order of these stores: a name
+	 * written in part, which may be another file's, is never removed. */
 	memcpy(g->file, path, strlen(path) + 1);
 	g->unfinished = guard_begin(g) == 0;
 	return g->unfinished ? 0 : -1;
@@ -229,7 +221,7 @@ guard_file(struct guard *g, const char *path)
 void
 guard_reap(struct guard *g)
 {
-	/* One that was killed has a successor, as long as there is a group. */
+	/* A guard that was killed has a successor, if there is a group. */
 	if (taken_groups(g) != NULL)
 		guard_begin(g);
 	for (;;) {

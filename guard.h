@@ -15,15 +15,14 @@ struct guard;
 /* Prepares it, without the process, to remove spool.c's and secret.c's files.
  * Where there is no memory to share it ends boris. */
 struct guard *guard_open(const struct options *);
-bool guard_visible(const struct guard *);  /* proc_visible() at the start */
 
 /* Begins the process if it does not run, and returns a zeroed group, taken as
  * long as its id is not 0. NULL, with errno: the process can't be begun, or
  * there are too many groups. */
 struct proc_group *guard_group(struct guard *);
-/* Begins the process likewise; in the end it is to remove this file too, whose
- * name is absolute and nobody else's, unless NULL has said that it is finished
- * (X3). -1, with errno: it can't be begun, or the name is too long. */
+/* Begins the process likewise; in the end it is to remove this file too, unless
+ * a call with NULL came first (X3). The name is absolute and no other file's.
+ * -1, with errno: it can't be begun, or the name is too long. */
 int guard_file(struct guard *, const char *path);
 
 /* Reaps the children that boris has inherited, not begun (E8). */

@@ -58,8 +58,8 @@ loop_wait(struct loop *loop)
 	loop->now = clock_now();  /* the last turn has taken some time */
 	if (loop->until > loop->now)
 		left = (loop->until - loop->now - 1) / CLOCK_FACTOR + 1;
-	/* After EINTR the signal's byte is in its pipe, which must be seen in
-	 * this turn: a deadline may have passed meanwhile. */
+	/* After EINTR the signal's byte is in its pipe, and must be seen before
+	 * a deadline that has passed meanwhile is acted on. */
 	if (poll(loop->set, (nfds_t)loop->count, left < INT_MAX ? (int)left
 	    : INT_MAX) < 0 && poll(loop->set, (nfds_t)loop->count, 0) < 0) {
 		/* The kernel has no memory for it (E7). All that is waited for

@@ -51,7 +51,7 @@ job_is_task(const struct job *job)
 int64_t
 job_elapsed(const struct job *job, int64_t now)
 {
-	return (job->ended > 0 ? job->ended : now) - job->started;
+	return (job->ended_at > 0 ? job->ended_at : now) - job->started_at;
 }
 
 const char *

@@ -18,7 +18,7 @@ enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_TASK, JOB_FINISHED };
 enum job_refused {
 	JOB_ACCEPTED,
 	JOB_CLOSED,              /* the session is closed (L2) */
-	JOB_WAITED,              /* as long as its client waits (K2) */
+	JOB_WAITED,              /* still queued when its client gave up (K2) */
 	JOB_TOO_MANY,            /* ten tasks run already (T2) */
 	JOB_NO_DIR,              /* `dir` can't be entered (D7) */
 	JOB_LOST_DIR,            /* `dir`, the tracked one, is gone (D5) */
@@ -66,13 +66,13 @@ struct job {
 	                          * where the next command starts */
 	char id[33];             /* of a task, in hex; else empty */
 	int64_t call;            /* its number in the log; 0: not started */
-	int64_t started, ended;  /* ms; 0: not yet */
+	int64_t started_at, ended_at;  /* ms; 0: not yet */
 	int64_t deadline;        /* ms; when its time is up; or NEVER */
 	bool timed_out, killed, cancelled;
 	bool shows_dir;          /* its result has its directory as text (K4) */
 	bool by_server;          /* its deadline is that of --bg-timeout (T5) */
-	bool no_room;            /* E5 or K2 found ten tasks running */
-	int64_t patience;        /* ms its client waits, if that is over (K2) */
+	bool no_room;            /* no task of it: ten run already (E5, K2) */
+	int64_t patience;        /* ms; its client waited that long (K2) */
 	struct job_stream out, err;
 
 	/* What a result has told: session_told() notes it */
@@ -111,9 +111,9 @@ struct want {
 	struct buf input;        /* what to type, with WANT_TYPE (I2) */
 
 	/* What came of it: filled in by calls.c before its result is written */
-	int64_t patience;        /* ms its client waits, if that ended it */
+	int64_t patience;        /* ms; its client waited that long (K2) */
 	bool no_enter;           /* a line was typed without its newline */
-	bool unseen;             /* `until` was not printed in time */
+	bool until_missed;       /* `until` was not printed in time */
 	struct exec_prompt prompt;
 	bool secret;             /* a person can type what it asks for (I5) */
 };

@@ -58,7 +58,7 @@ read_unicode(const char *s, const char *end)
 	return code;
 }
 
-/* What stands behind the backslash of a short escape (RFC 8259, section 7) */
+/* What a short escape means, by what is behind its backslash (RFC 8259, 7) */
 static const char meaning[] = {
 	['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b',
 	['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'

@@ -53,7 +53,7 @@ log_begin(struct buf *b, const struct job *job, const char *event)
 	clock_date(b);
 	buf_add(b, "\"");
 	json_put(b, "event", event);
-	json_put(b, "session", job->session + 16);
+	json_put(b, "session", job->session + 8);
 	if (job->call > 0)
 		json_put_number(b, "call", job->call);
 	if (job_is_task(job))
@@ -145,7 +145,7 @@ log_end(const struct job *job, const char *status, const char *error,
 		json_put_number(&b, "exit_code", job->exec.status);
 		json_put(&b, "signal", exec_signal(&job->exec));
 	}
-	if (job->started > 0)
+	if (job->started_at > 0)
 		json_put_number(&b, "elapsed_ms", job_elapsed(job, now));
 	if (job->exec.pid > 0) {
 		json_put_number(&b, "stdout_bytes",

@@ -165,8 +165,7 @@ static const char *
 do_list(struct mcp_request *r)
 {
 	if (json_type(json_get(r->message->params, "cursor")) != JSON_NONE)
-		return "Unknown cursor: all tools are on the one page that is "
-		    "asked for without";
+		return "Unknown cursor: there is one page of tools";
 	buf_add(&r->result, "\"tools\":");
 	tools_list(&r->result, r->client->options, &r->reply.caller);
 	if (rpc_stateless(&r->reply.caller))

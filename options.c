@@ -79,7 +79,7 @@ words_cover(const char *list, const char *file)
 	return false;
 }
 
-/* Boris leaves the directory that it was started in, so names are kept so. */
+/* Boris leaves the directory it was started in, so names are made absolute. */
 static char *
 absolute(const char *name, bool tidy)
 {
@@ -481,8 +481,7 @@ options_read(struct options *o, char **argv)
 	o->bash = !o->no_bash;
 	if (o->workdir == NULL)
 		o->workdir = absolute(".", true);
-	o->tmpdir = absolute(tmp != NULL && *tmp != '\0' ? tmp : "/tmp",
-	    false);
+	o->tmpdir = absolute(tmp != NULL && *tmp != '\0' ? tmp : "/tmp", false);
 	/* Commands can write in these, too (F1). */
 	if (o->write != NULL) {
 		words_add(&o->write, o->tmpdir, strlen(o->tmpdir));

@@ -7,18 +7,18 @@
 #include <string.h>
 
 /* output_write() saves the bytes raw, takes out escape sequences and control
- * characters, and appends the rest to `text`. Of a long stream that holds the
- * head and, right behind it, the end with the current row. A row is what CR,
+ * characters, and appends the rest to `text`. If the stream is long, `text` has
+ * its head and, right behind, its end with the current row. A row is what CR,
  * backspace and erasing can reach: a line, or what a terminal would show of a
  * longer one in its last row. Positions are in bytes. */
 
 enum {
 	COLUMNS = 8000,       /* in a row (O1), */
-	TERMINAL = 200,       /* and in one on a terminal (I1, I6) */
+	TERMINAL_COLUMNS = 200,       /* and in one on a terminal (I1, I6) */
 	ROW_BYTES = 4 * COLUMNS,  /* and so many are taken at a time, at most */
 	SAMPLE = 4000,        /* bytes that say whether it is text, */
 	SAMPLE_LEAST = 200,   /* and so many it takes (O9) */
-	LAST_LINE = 400,      /* bytes of it that are shown alone, at most */
+	LAST_LINE = 400,      /* bytes at most from output_last_line() */
 	NOTICE = 220,         /* bytes of a truncation line, but for its path */
 	ANY = INT32_MAX       /* no bound */
 };
@@ -257,7 +257,7 @@ row_append(struct output *o, const unsigned char *p, size_t n)
 {
 	const unsigned char *at = p, *stop = p + n, *end = stop, *as;
 	unsigned char *start, *to, *row;  /* Blanks before `row` stay. */
-	const bool terminal = o->width == TERMINAL;
+	const bool terminal = o->width == TERMINAL_COLUMNS;
 	size_t len, shown, most;
 	size_t inner = 0, before = 0;  /* UTF-8 tails; those before `row` */
 	int64_t lines = 0;
@@ -338,7 +338,7 @@ row_put(struct output *o, const unsigned char *p, size_t n)
 		o->len += blanks;
 		o->cols += blanks;
 		o->chars += (int64_t)blanks;
-	} else if (o->width == TERMINAL) {
+	} else if (o->width == TERMINAL_COLUMNS) {
 		row_append(o, (const unsigned char *)"\n", 1);
 	} else {
 		row_begin(o, o->len);
@@ -486,7 +486,7 @@ output_new(const struct options *options, struct spool *spool, int64_t limit,
 		if (o->end_bytes < (size_t)ends[i])
 			o->end_bytes = (size_t)ends[i];
 	}
-	o->width = terminal ? TERMINAL : COLUMNS;
+	o->width = terminal ? TERMINAL_COLUMNS : COLUMNS;
 	o->file = spool_open(spool);
 	return o;
 }
@@ -572,7 +572,7 @@ text_bytes(const struct output *o)
 	return o->dropped + (int64_t)o->len;
 }
 
-/* Where the piece of `text` ends that begins there, before what was dropped */
+/* The end of the piece of `text` that `at` is in: a gap splits it in two */
 static size_t
 text_piece(const struct output *o, size_t at)
 {
@@ -594,7 +594,7 @@ cursor_position(const struct output *o, const struct output_cursor *c)
 	return c->finished + (output_rewritten(o, c) ? 0 : c->line);
 }
 
-/* The same in `text`; where that was dropped: where it goes on */
+/* The same as an index in `text`; if that was dropped, of what is behind */
 static size_t
 cursor_index(const struct output *o, const struct output_cursor *c)
 {
@@ -671,7 +671,8 @@ show_notice(const struct output *o, const struct cut *cut,
             const struct extent *first, const struct extent *last,
             int64_t lines, const char *name, struct buf *b)
 {
-	buf_add(b, "[", name, cut->start_sixths > 0 ? " truncated: " : ": ");
+	buf_add(b, "[", name, cut->start_sixths == 0 ||
+	    first->chars == o->chars ? ": " : " truncated: ");
 	if (o->no_text)
 		buf_add(b, "not text, ", NUM(o->raw), " bytes in total, first ",
 		    NUM(first->chars), " characters shown");
@@ -687,8 +688,8 @@ show_notice(const struct output *o, const struct cut *cut,
 		    : 1), " of ", NUM(lines), " lines");
 	if (cut->start_sixths == 0 && last->lines == 0)
 		buf_add(b, " (its last ", NUM(last->bytes), " bytes)");
-	/* On a terminal removed CRs and added row ends may make sizes equal. */
-	spool_tell(o->file, o->bad > 0 || o->width == TERMINAL ||
+	/* On a terminal CRs taken out and row ends put in may cancel out. */
+	spool_tell(o->file, o->bad > 0 || o->width == TERMINAL_COLUMNS ||
 	    o->raw - (int64_t)o->cut_len != text_bytes(o), b);
 	buf_putc(b, ']');
 }
@@ -712,7 +713,7 @@ output_show(struct output *o, const struct output_cursor *c,
 			cut = cut_choose(o, TRUNCATE_TAIL, most);
 		text.bytes -= cursor_position(o, c);
 		text.lines -= c->lines;
-		/* What was dropped counts by bytes: there are many. */
+		/* Dropped bytes count as characters: it is over any bound. */
 		s = extent_start(o->text + at, o->len - at, &s);
 		text.chars = s.chars + text.bytes - s.bytes;
 	}

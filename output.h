@@ -22,8 +22,8 @@ struct output_bounds {
 
 struct output;  /* in output.c */
 
-/* Empty. It can be shown with limits up to this one. terminal: lines end at its
- * last column, without blanks (I6). */
+/* Empty. It can be shown with limits up to this one. terminal: lines break at
+ * its last column, and lose the blanks at their end (I6). */
 struct output *output_new(const struct options *, struct spool *,
                           int64_t limit, bool terminal);
 /* The file stays if a reader knows its path (O5). NULL is fine. */
@@ -43,7 +43,7 @@ struct output_cursor {
 	int64_t finished;   /* bytes of lines that had ended */
 	int64_t lines;      /* their newlines */
 	int64_t line;       /* bytes of the line that had not */
-	unsigned rewrites;  /* changes until then of lines looked at before */
+	unsigned rewrites;  /* the output's own `rewrites` at that time */
 };
 
 /* Was the cursor's open line changed or dropped since? Then reading goes on at
@@ -52,7 +52,7 @@ bool output_rewritten(const struct output *, const struct output_cursor *);
 /* Is there text behind the cursor? */
 bool output_news(const struct output *, const struct output_cursor *);
 /* The next piece of what is behind the cursor, in place, and its length; moves
- * the cursor behind it. All of it is one piece, but for what was dropped. */
+ * the cursor behind it. It is all one piece; if bytes were dropped, two. */
 size_t output_read(struct output *, struct output_cursor *, const char **);
 /* Appends at most the last `limit` bytes of what is behind the cursor, and
  * moves it to the end; a line that was changed after a look is new (O7). */
@@ -70,8 +70,8 @@ struct output_view {
 
 /* Appends the text, or what is new of it behind the cursor (NULL: all of it).
  * The truncation line calls the stream `name` ("stdout"). Before output_end()
- * both are cut as TRUNCATE_LOOK (T3); after it what is new is cut only if the
- * whole text is over the bounds, as TRUNCATE_TAIL. Only the file is changed. */
+ * either is cut as TRUNCATE_LOOK (T3); after it the new part is cut only if the
+ * whole text is over the bounds, as TRUNCATE_TAIL. This may make the file. */
 struct output_view output_show(struct output *, const struct output_cursor *,
                                const struct output_bounds *, const char *name,
                                struct buf *);

@@ -1,4 +1,4 @@
-/* More than POSIX: MAP_ANONYMOUS everywhere; vfork, syscall, closefrom.
+/* More than POSIX: MAP_ANONYMOUS everywhere; vfork and syscall on Linux.
  * (FreeBSD and OpenBSD show all to those who ask for nothing.) */
 #ifdef __linux__
 #define _XOPEN_SOURCE 700
@@ -10,8 +10,6 @@
 /* POSIX_ONLY leaves out what is Linux only, so that the rest can be tested. */
 #if defined(__linux__) && !defined(POSIX_ONLY)
 #define ON_LINUX
-#elif defined(__FreeBSD__) || defined(__NetBSD__) || defined(__OpenBSD__)
-#define ON_BSD
 #endif
 
 #include "proc.h"
@@ -53,7 +51,7 @@ proc_prepare(bool visible)
 #ifdef ON_LINUX
 	const long zero[16] = { 0 };
 
-	/* Who started boris may have set it, and left children to reap. */
+	/* It outlives exec: who started boris may have set it. */
 	prctl(PR_SET_CHILD_SUBREAPER, (long)!visible, 0L, 0L, 0L);
 	/* sigaction() can't reach those of a C library. Zero is SIG_DFL. */
 	for (sig = 32; sig < 35; sig++)
@@ -101,7 +99,7 @@ proc_pipe(int end[2], int ours)
 }
 
 /* vmsplice() with flag 2, NONBLOCK, takes no notice of how the end is set, and
- * fails on a terminal. EINTR is no answer, since an end has no next turn. */
+ * fails on a terminal. EINTR is tried again: this may be the last read. */
 ssize_t
 proc_take(int end, void *to, size_t n)
 {
@@ -136,8 +134,6 @@ proc_close_from(int lowest)
 #if defined(ON_LINUX) && defined(SYS_close_range)
 	if (syscall(SYS_close_range, lowest, ~0U, 0) == 0)
 		return;
-#elif defined(ON_BSD)
-	closefrom(lowest);
 #endif
 	for (; lowest < 1024; lowest++)
 		close(lowest);
@@ -166,8 +162,8 @@ default_signals(void)
  * number of its group. Signals are unblocked last, at their default: no handler
  * of boris's ever runs here (E1). */
 static void
-become(struct proc_group *g, char *const argv[], char *const env[],
-       const int *fd, bool terminal)
+become(struct proc_group *g, const struct options *o, enum environment use,
+       char *const argv[], const int *fd)
 {
 	setsid();
 	g->id = getpid();
@@ -178,10 +174,10 @@ become(struct proc_group *g, char *const argv[], char *const env[],
 		else if (dup2(fd[0], fd[1]) < 0 && fd[1] <= 2)
 			return;
 	}
-	if (terminal && ioctl(0, TIOCSCTTY, 0) < 0)
+	if (use == ENV_TERMINAL && ioctl(0, TIOCSCTTY, 0) < 0)
 		return;
 	default_signals();
-	execve(argv[0], argv, env);
+	execve(o->shell, argv, o->env[use]);
 }
 
 /* Returns the child's pid once its program has begun, or has failed to, for the
@@ -189,8 +185,8 @@ become(struct proc_group *g, char *const argv[], char *const env[],
  * and copies no memory, which saves a tenth of what a call of `true` costs.
  * Elsewhere a pipe tells, which exec closes. */
 static pid_t
-beget(struct proc_group *g, char *const argv[], char *const env[],
-      const int fds[], bool terminal)
+beget(struct proc_group *g, const struct options *o, enum environment use,
+      char *const argv[], const int fds[])
 {
 	pid_t pid;
 #ifdef ON_LINUX
@@ -206,7 +202,7 @@ beget(struct proc_group *g, char *const argv[], char *const env[],
 		fcntl(end[1], F_DUPFD_CLOEXEC, 256);
 #endif
 	if (pid == 0) {
-		become(g, argv, env, fds, terminal);
+		become(g, o, use, argv, fds);
 		g->error = errno;
 		_exit(127);
 	}
@@ -220,9 +216,11 @@ beget(struct proc_group *g, char *const argv[], char *const env[],
 }
 
 int
-proc_start(struct proc_group *g, char *const argv[], char *const env[],
-           const char *dir, const int fds[], bool terminal)
+proc_start(struct proc_group *g, const struct options *o,
+           enum environment use, char *const argv[], const char *dir,
+           const int fds[])
 {
+	struct buf pwd = { NULL, 0, 0 };
 	sigset_t all, before;
 	pid_t pid;
 
@@ -230,11 +228,15 @@ proc_start(struct proc_group *g, char *const argv[], char *const env[],
 	 * back again: it must not keep a file system from being unmounted. */
 	if (chdir(dir) < 0)
 		return -1;
+	buf_add(&pwd, "PWD=", dir);
+	o->env[use][0] = buf_text(&pwd);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	pid = beget(g, argv, env, fds, terminal);
+	pid = beget(g, o, use, argv, fds);
 	if (pid < 0)
 		g->error = errno;
+	o->env[use][0] = "PWD=/";
+	buf_free(&pwd);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid > 0 && g->error != 0)
 		waitpid(pid, NULL, 0);
@@ -414,7 +416,7 @@ walk_since(struct proc_group *list, pid_t from, bool parent)
 
 /* Without /proc boris inherits what loses its parent (proc_prepare). So while
  * anything of a group lives, one of it is our child, and holds the number. The
- * leader, whose status is known, is reaped. What has left is not found. */
+ * leader, whose status is known, is reaped. Who left the group is not found. */
 static void
 poll_children(struct proc_group *g, bool parent)
 {

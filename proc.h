@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "options.h"
+
 enum { PROC_GRACE = 5000, PROC_GIVE_UP = 5000 };  /* ms to SIGKILL, and after */
 enum { PROC_RANDOM = 16 };   /* random bytes asked for at a time, at most */
 enum proc_found { PROC_GONE, PROC_LIVES, PROC_UNKNOWN };
@@ -39,7 +41,7 @@ struct proc_group {
  * on (C3). Where /proc is not visible boris becomes the parent of all below it
  * that lose theirs, elsewhere it does not. */
 void proc_prepare(bool visible);
-void *proc_shared(size_t);  /* zeroed, with children; or boris ends */
+void *proc_shared(size_t);  /* zeroed; children share it; or boris ends */
 pid_t proc_fork(void);  /* fork() */
 void proc_close_from(int lowest);  /* this descriptor and all above it */
 /* Two ends of a pipe that no program inherits, end[ours] non-blocking, or both
@@ -47,17 +49,18 @@ void proc_close_from(int lowest);  /* this descriptor and all above it */
 int proc_pipe(int end[2], int ours);
 
 /* read() of a terminal, or of a pipe whose reading end commands have, too (L1).
- * They may make that block; on Linux it never waits, however the end is set. */
+ * Commands may set that end to block; on Linux this never waits even then. */
 ssize_t proc_take(int end, void *to, size_t n);
 
-/* Begins the program argv[0], an absolute name, in `dir`, as leader of a zeroed
- * group. fds: pairs of a descriptor of ours and its number there, at least for
- * 0 to 2, then -1. They are copied by dup2() in that order, so no target may be
- * a later pair's source; a failure counts only for 0 to 2. terminal: descriptor
- * 0 is to control it (I1). Returns 0; or -1 with errno, and no child is left.
- * boris's own directory is / afterwards. */
-int proc_start(struct proc_group *, char *const argv[], char *const env[],
-               const char *dir, const int fds[], bool terminal);
+/* Begins the shell in `dir`, as leader of a zeroed group, with o->env[use] but
+ * PWD, which is `dir`. fds: pairs of a descriptor of ours and its number there,
+ * at least for 0 to 2, then -1. They are copied by dup2() in that order, so no
+ * target may be a later pair's source; a failure counts only for 0 to 2. With
+ * ENV_TERMINAL the shell's terminal is descriptor 0 (I1). Returns 0; or -1 with
+ * errno, and no child is left. boris's own directory is / afterwards. */
+int proc_start(struct proc_group *, const struct options *o,
+               enum environment use, char *const argv[], const char *dir,
+               const int fds[]);
 
 /* Has that child ended? It stays a zombie. *status is as in a shell. */
 bool proc_ended(pid_t, int *status, bool *signalled);

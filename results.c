@@ -30,7 +30,7 @@ struct result {
 	struct buf notes, text, data;
 };
 
-/* In place NUM() and SECS() would be 600 bytes of binary more. */
+/* With NUM() and SECS() at each place the binary has 600 bytes more. */
 static void
 put_number(struct buf *b, const char *before, int64_t n, const char *behind)
 {
@@ -134,8 +134,8 @@ note_ended(struct buf *b, struct session *s)
 		    " more tasks have ended; ");
 }
 
-/* What has ended it: its own deadline, which begins a foreground command's text
- * (B), or the limit of its call (E5, K2) */
+/* What has ended it: its own timeout (of a foreground command the text begins
+ * with that, B), or the limit of its call (E5, K2) */
 static void
 note_limits(struct result *r)
 {
@@ -268,8 +268,7 @@ list_tasks(struct result *r, bool running)
 		json_put(d, "status", status);
 		json_put_number(d, "elapsed_ms", time);
 		buf_end_line(t);
-		buf_add(t, job->id, "  pid ", NUM(job->exec.pid), "  ",
-		    status);
+		buf_add(t, job->id, "  pid ", NUM(job->exec.pid), "  ", status);
 		if (ended) {
 			json_put_number(d, "exit_code", job->exec.status);
 			put_number(t, "  exit_code ", job->exec.status, "");
@@ -362,8 +361,8 @@ static const struct reason {
 	{ ABOUT_ANY, EAGAIN, "no processes are left", "; try again later" },
 	{ ABOUT_ANY, EMFILE, "no descriptors are left", "; try again later" },
 	{ ABOUT_ANY, ENFILE, "no descriptors are left", "; try again later" },
-	{ ABOUT_ANY, E2BIG, NULL, "; the command may be at most 1 MiB long: "
-	  "pass more as stdin, or write it to a file in pieces" },
+	{ ABOUT_ANY, E2BIG, NULL, "; a command may have 1 MiB: pass more as "
+	  "stdin, or write a file in pieces" },
 	{ ABOUT_ANY, 0, NULL, "" }
 };
 
@@ -413,8 +412,8 @@ results_no_task(struct buf *b, struct session *s, const struct want *want,
 		buf_add(&r.text, "task not found: ");
 		put_start(&r.text, &want->id);
 	}
-	buf_add(&r.text, "\nIt may have been read already, dropped for newer "
-	    "ones, or be another server's. ", s->shared
+	buf_add(&r.text, "\nIt may have been read, dropped for newer ones, or "
+	    "be another server's. ", s->shared
 	    ? "Its task_id is always needed here."
 	    : "The tasks that there are:");
 	if (!s->shared)
@@ -668,7 +667,7 @@ results_job(struct buf *b, const struct caller *caller, struct session *s,
 	note_limits(&r);
 	if (r.task && !r.ended)
 		note_running(&r);
-	if (r.looks && want->unseen) {
+	if (r.looks && want->until_missed) {
 		buf_add(&r.notes, "not seen", r.start ? ": "
 		    : " since the last look: ");
 		put_start(&r.notes, &want->until);

@@ -68,8 +68,8 @@ bool rpc_stateless(const struct caller *);
 
 enum rpc_kind {
 	RPC_RESPONSE,
-	RPC_REFUSAL,           /* an error; of a modern request only one before
-	                        * its _meta was found right */
+	RPC_REFUSAL,           /* an error; but not of a modern request whose
+	                        * _meta was found right */
 	RPC_NOTICE,            /* a notification about an open request */
 	RPC_PROGRESS           /* the only kind that may be dropped */
 };

@@ -17,7 +17,7 @@
 #include "proc.h"
 
 enum {
-	SESSION = 24,          /* digits of a session's name, */
+	SESSION = 16,          /* digits of a session's name, */
 	ID = 8,                /* and of an id */
 	TAKEN = 0400,          /* the FIFO's mode, once that is typed */
 	ANSWER_TIME = 10000    /* ms for boris to take what was written */
@@ -209,8 +209,8 @@ interrupted(int sig)
 }
 
 /* A line from stdin, which a terminal does not show. A signal can end only the
- * wait for it, so that the terminal is as it was however that ends. Its length
- * with its newline, which a file's last line may lack; 0: there is none. */
+ * wait for it, so the terminal is always put back. Returns the length with the
+ * newline, which a file's last line may lack; 0: there is no line. */
 static size_t
 read_secret(char *line)
 {
@@ -277,7 +277,6 @@ secret_ask(const char *dir, const char *id)
 	    (st.st_mode & 0777) == TAKEN;
 	wipe(line, sizeof(line));
 	stderr_line("boris: ", taken ? "taken" : len > 0
-	    ? "not taken: too late, or the log is full"
-	    : "nothing was typed");
+	    ? "not taken: too late, or the log is full" : "nothing was typed");
 	return taken ? 0 : 1;
 }

@@ -118,7 +118,7 @@ forget_oldest(struct session *s)
 		    job->holders > 0)
 			continue;
 		unread++;
-		if (oldest == NULL || job->ended < oldest->ended)
+		if (oldest == NULL || job->ended_at < oldest->ended_at)
 			oldest = job;
 	}
 	if (oldest == NULL || unread <= s->options->unread_most)
@@ -144,7 +144,7 @@ finish(struct session *s, struct job *job, int64_t now)
 	char *dir = job->exec.dir;
 
 	secret_close(job, false);
-	job->ended = now;
+	job->ended_at = now;
 	set_state(s, job, JOB_FINISHED);
 	if (task && job->killed)
 		job->bounds.how = TRUNCATE_LOOK;  /* T4 */
@@ -229,7 +229,7 @@ session_start(struct session *s, struct job *job, int64_t now)
 		if (x->text.len > TEXT_KEPT)
 			x->text.len = TEXT_KEPT;  /* for the list */
 		buf_shrink(&x->text);
-		job->started = now;
+		job->started_at = now;
 	}
 	free(dir);
 }
@@ -252,7 +252,7 @@ start_next(struct session *s, int64_t now)
 			session_refuse(s, job, JOB_TOO_MANY);
 		} else if (job->do_work != NULL) {
 			/* It is done at once (X2). */
-			job->started = now;
+			job->started_at = now;
 			set_state(s, job, JOB_FINISHED);
 			job->do_work(job, s->dir);
 			s->edited = true;
@@ -309,10 +309,11 @@ session_open(const struct options *options, bool shared)
 	s->options = options;
 	s->shared = shared;
 	s->dir = mem_copy(options->workdir);
-	memcpy(s->name, options->name, 16);
-	s->spool = (struct spool){ .dir = options->tmpdir, .name = s->name,
-	    .limit = options->save_limit };
-	if (proc_random(s->name + 16, 4))
+	memcpy(s->name, options->name, 8);
+	/* Over stdio there is one session: a short name will do. */
+	s->spool = (struct spool){ .dir = options->tmpdir, .name = options->http
+	    ? s->name : options->name, .limit = options->save_limit };
+	if (proc_random(s->name + 8, 4))
 		return s;
 	session_free(s);
 	return NULL;
@@ -352,7 +353,7 @@ session_run(struct session *s, struct job *job)
 /* The newest first: an ended task's pid may be that of a newer one. Where all
  * clients share the tasks, who asks by pid has to know the id as well (H6). */
 struct job *
-session_take(struct session *s, const struct want *w)
+session_hold(struct session *s, const struct want *w)
 {
 	struct job *job, *found = NULL;
 
@@ -483,7 +484,7 @@ session_dispatch(struct session *s, const struct loop *loop)
 {
 	struct job *job, *next;
 
-	exec_dispatch(&s->execs, loop);
+	exec_dispatch(&s->execs, s->options, loop);
 	for (job = begun(s->first); job != NULL; job = next) {
 		next = begun(job->next);
 		secret_dispatch(job, loop);

@@ -24,7 +24,7 @@ struct session {
 	bool closing;
 	bool dir_told;           /* a result has named its directory (K4) */
 	bool edited;             /* in this turn: what is queued waits (P6) */
-	char name[25];           /* the process's name and eight more digits */
+	char name[17];           /* the process's name and eight more digits */
 	int64_t calls;           /* jobs that were started, or tried to */
 	char *dir;               /* the tracked directory */
 	struct buf ids;          /* that its tasks have had */
@@ -43,11 +43,11 @@ void session_free(struct session *);  /* NULL is fine */
 void session_run(struct session *, struct job *);  /* queues and holds it */
 /* The task named by its id or, if that is none's, by its pid, that runs or is
  * unread, held for the caller; NULL: none. */
-struct job *session_take(struct session *, const struct want *);
+struct job *session_hold(struct session *, const struct want *);
 /* Those that run or are unread, one after the other; NULL: no more. */
 struct job *session_next_task(struct session *, const struct job *after);
-/* Of these the ended ones that a note is to tell of now: no result has, and no
- * call waits for it (T8). */
+/* The next of these for a note (T8): it has ended, no result has told that,
+ * and no call waits for it. */
 struct job *session_next_untold(struct session *, const struct job *after);
 
 /* A job stays while a call holds it. Once all have let it go it runs on, and is

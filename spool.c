@@ -28,7 +28,7 @@ struct spool_file {
 	int why;                  /* why it is not complete; 0: it is */
 	bool ended;               /* after spool_end(): it may be evicted */
 	bool named;               /* a reader knows the path */
-	bool closed;              /* after spool_close(): the file is all */
+	bool closed;              /* spool_close() left only the file */
 };
 
 static void

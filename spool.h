@@ -1,8 +1,8 @@
 #ifndef SPOOL_H
 #define SPOOL_H
 
-/* The saved files of one session (O5), raw, with one bound for all. Whether one
- * is needed is known when it is shown; its first 64 KiB wait for that. */
+/* The saved files of one session (O5), raw, with one bound for all. Whether a
+ * stream needs one shows with its result: its first 64 KiB wait in memory. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,7 +9,7 @@
 enum {
 	SNIPPET = 80,          /* bytes of a value, or a name, that are shown */
 	NAMES_TOLD = 10,       /* unknown names of one call (P4) */
-	DESCRIBED_MOST = 1380, /* bytes of a description (B6), less a name */
+	DESCRIBED_MOST = 1380, /* bytes; beyond them no further name (B6) */
 	WAIT_UNTIL = 30000,    /* ms; of a wait with `until` (W2) */
 	WAIT_TERMINAL = 10000  /* ms; of one for a terminal (W2) */
 };
@@ -31,9 +31,9 @@ enum {
 };
 
 enum {
-	EMPTY = 1,      /* an empty string is meant. Without this flag that, as
-	                 * the pid 0, is as if absent beside a command: some
-	                 * clients fill in everything (P4) */
+	EMPTY = 1,      /* an empty string is meant. Without this flag one, or
+	                 * a pid of 0, counts as absent if command is given:
+	                 * some clients fill in everything (P4) */
 	HANDLE = 2,     /* it names a task, by its id or its pid, as returned */
 	NAME = 4,       /* of a file: `most` counts bytes; it has no NUL */
 	LINE = 8,       /* it has no newline */
@@ -136,7 +136,7 @@ struct reading {
 	struct buf *refusal;
 };
 
-/* ms; more where a command outlives its call, since that has a limit (K2) */
+/* ms; more where calls have a limit, since a command outlives that (K2) */
 static int64_t
 usual_timeout(const struct options *o, const struct caller *r)
 {
@@ -208,8 +208,7 @@ add_unknown(struct reading *r, struct json name)
 	    find_argument(name, other) == ARGUMENTS))
 		other++;
 	if (other < TOOLS)
-		buf_add(r->refusal, ", which ", r->tools[other].name,
-		    " takes");
+		buf_add(r->refusal, ", which ", r->tools[other].name, " takes");
 }
 
 /* "5000" counts as 5000, and "true" as true (P4). */
@@ -362,7 +361,7 @@ read_command(struct reading *r, bool background)
 	if (terminal && is_given(r, IN_BACKGROUND) &&
 	    !json_true(r->given[IN_BACKGROUND]))
 		return refuse_call(r, "run_in_background: false does not go "
-		    "with tty: true, which always starts a task");
+		    "with tty: true, which starts a task");
 	job->background = background;
 	job->timeout = is_given(r, TIMEOUT) ? r->number[TIMEOUT]
 	    : background ? 0 : usual_timeout(r->options, r->caller);
@@ -401,8 +400,7 @@ read_input(struct reading *r)
 	r->want->action = WANT_TYPE;
 	r->want->only_new = true;
 	return must_have(r, TASK_ID) && take_handle(r, TASK_ID) &&
-	    take_text(r, INPUT, &r->want->input) &&
-	    take_wait(r, WAIT_TERMINAL);
+	    take_text(r, INPUT, &r->want->input) && take_wait(r, WAIT_TERMINAL);
 }
 
 static bool
@@ -430,7 +428,7 @@ read_bash(struct reading *r)
 	/* Beside a command a wait of 0 was only filled in (P4). */
 	if (!background && (is_given(r, UNTIL) || (is_given(r, WAIT) &&
 	    !(runs && r->number[WAIT] == 0))))
-		return refuse_call(r, "wait and until count only with "
+		return refuse_call(r, "wait and until go with "
 		    "run_in_background: true, tty: true or input, or in "
 		    "task_output");
 	if (runs)
@@ -451,8 +449,7 @@ read_task(struct reading *r)
 		return must_have(r, TASK_ID);
 	if (listed && (is_given(r, UNTIL) || is_given(r, NEW)))
 		return refuse_call(r, is_given(r, UNTIL) ? "until" : "new",
-		    " counts only with task_id; without it all tasks are "
-		    "listed, with wait as soon as one has ended");
+		    " goes with task_id; without it all tasks are listed");
 	r->want->action = listed ? WANT_LIST : WANT_LOOK;
 	r->want->only_new = json_true(r->given[NEW]);
 	return (listed || take_handle(r, TASK_ID)) && take_wait(r, 0);

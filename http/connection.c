@@ -138,8 +138,7 @@ connection_event(struct connection *c, const struct buf *message,
 	if (queue_unwritten(&c->out) == 0)
 		c->deadline = NEVER;
 	stream_event(&b, &c->request, message);
-	taken = progress ? queue_progress(&c->out, &b)
-	    : queue_put(&c->out, &b);
+	taken = progress ? queue_progress(&c->out, &b) : queue_put(&c->out, &b);
 	buf_free(&b);
 	return taken;
 }

@@ -703,12 +703,12 @@ END
 	is "$(result exit_code)" 2
 }
 
-@test "B7: the error about an unknown task says why it may be gone, and which tasks there are" {
+@test "B7, T3: the error about an unknown task names it, says why it may be gone, and which tasks there are" {
 	boris
 	start_task 'read <gate'
-	for what in '"task_id":"nope"' '"task_id":"nope","wait":1000'; do
-		run_tool task_output "{$what}"
-		refused $'task not found: nope\n*'
+	for name in nope 0123456789abcdef "$task\u0000"; do
+		look "$name" '{"wait":1000}'
+		refused "task not found: ${name%\\u0000}*"
 		refused '*read*'
 		refused "*$task*"
 	done

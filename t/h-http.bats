@@ -527,7 +527,7 @@ only_listens() {
 	is "$(plain stdout)" /tmp
 }
 
-@test "H5: the tasks of one session are unknown to another" {
+@test "H5, T7: the tasks of one session are unknown to another, and not in its list" {
 	serve
 	enter a b
 	ran a 'echo $$ >pid; read <gate' '{"run_in_background":true}'
@@ -539,6 +539,8 @@ only_listens() {
 		used b bash '{"'$what'":'"$pid"'}'
 		refused "no background process with pid $pid*"
 	done
+	used b task_output '{}'
+	is "$(result)" '{"tasks":[]}'
 	there "$pid"
 	release
 	used a task_output '{"task_id":"'"$task"'","wait":10000}'
@@ -987,18 +989,6 @@ unread() {
 		is "$(get result isError)" false
 	done
 	is "$(result status)" '"killed"'
-}
-
-@test "H5: the list of tasks has those of the session alone (T7)" {
-	serve
-	enter a b
-	ran a 'read <gate' '{"run_in_background":true}'
-	task=$(plain task_id)
-	used b task_output '{}'
-	is "$(result)" '{"tasks":[]}'
-	used a task_output '{}'
-	is "$(plain tasks 0 task_id) $(get -n result structuredContent tasks)" "$task 1"
-	release
 }
 
 @test "H6: both eras share the endpoint" {

@@ -486,7 +486,7 @@ kept() {
 	is "$(result stdout_chars)" ''
 	run_bash 'head -c 199 /dev/zero; head -c 200 /dev/zero >&2'
 	is "$(result stdout_chars) $(result stderr_chars)" ' 200'
-	has "$(plain stderr)" 'not text, 200 bytes in total'
+	has "$(plain stderr)" '[stderr: not text, 200 bytes in total'
 	start_task 'head -c 5000 /dev/zero; echo x >1; read <gate; echo end'
 	printed 1
 	look

@@ -167,15 +167,6 @@ listed() {
 	is "$(result status) $(result exit_code) $(result signal)" '"completed" 137 "SIGKILL"'
 }
 
-@test "T3: an unknown id is an error that names it" {
-	boris
-	start_task 'read <gate'
-	for name in nope 0123456789abcdef "$task\u0000"; do
-		look "$name"
-		refused "task not found: ${name%\\u0000}*"
-	done
-}
-
 @test "T3: a look at a task that has printed nothing says so, and so does its end" {
 	boris
 	start_task 'read <gate'
@@ -362,15 +353,6 @@ listed() {
 	gone child
 	look
 	refused "task not found: $task*"
-}
-
-@test "T4: kill_pid ends a stopped task" {
-	boris
-	start_task 'echo x >a; kill -STOP $$'
-	begun a
-	run_tool bash '{"kill_pid":'"$pid"'}'
-	is "$(result status) $(result exit_code) $(result signal)" '"killed" 143 "SIGTERM"'
-	is "$(result timed_out)" ''
 }
 
 @test "T4: kill_pid shows what is new, as a look does" {
