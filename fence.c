@@ -64,6 +64,29 @@ enum {
 	DEVICES = MAKE_CHAR | MAKE_BLOCK
 };
 
+/* Lets fsopen() fail in all that is started: making an overlay with it empties
+ * a directory named work, which Landlock does not see. It refuses mount(). */
+static int
+forbid_fsopen(void)
+{
+	static const struct {  /* as struct sock_filter in linux/filter.h */
+		uint16_t code;
+		uint8_t if_equal, if_not;  /* so many next steps are skipped */
+		uint32_t value;
+	} steps[] = {
+		{ 0x20, 0, 0, 0 },             /* the call's number, */
+		{ 0x54, 0, 0, ~0x40000000u },  /* without the bit of x32 */
+		{ 0x15, 3, 0, 430 }, { 0x15, 2, 0, 4430 },  /* fsopen's; */
+		{ 0x15, 1, 0, 5430 }, { 0x15, 0, 1, 6430 },  /* MIPS has more */
+		{ 0x06, 0, 0, 0x50000 | ENOSYS }, { 0x06, 0, 0, 0x7fff0000 }
+	};
+	const struct { unsigned short n; const void *steps; } program = {
+		sizeof(steps) / sizeof(steps[0]), steps
+	};
+
+	return prctl(PR_SET_SECCOMP, 2 /* a filter */, &program, 0, 0);
+}
+
 /* Without --write it only forbids to mount and to reach into processes outside,
  * as every Landlock domain does; with --hide also to make device files. */
 static int
@@ -99,7 +122,8 @@ enter_landlock(const struct options *o, const char *option)
 	}
 	/* The kernel asks it of everybody but root. With it no setuid program
 	 * leads out of the fence either. */
-	if ((o->write != NULL && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) ||
+	if ((o->write != NULL && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    forbid_fsopen() < 0)) ||
 	    syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
 		return -1;
 	return close(ruleset);
@@ -210,9 +234,9 @@ cover(const char *paths)
 }
 
 /* Landlock comes behind the mounts: it forbids them, and writing to /proc.
- * Root needs it with every fence: else commands could take the descriptors of a
- * process of root's outside, or trace it, if it has no capability that they
- * lack. Others are kept from that by their user namespace (F3). */
+ * Root needs it with every fence: else commands could trace root's processes
+ * outside, and take their descriptors, but for those with capabilities that the
+ * commands lack. Other users' namespace keeps them from that (F3). */
 void
 fence_raise(const struct options *o)
 {
@@ -235,10 +259,9 @@ fence_raise(const struct options *o)
 	if (o->hide != NULL && (unshare(CLONE_NEWNS) < 0 || cover(o->hide) < 0))
 		refuse("--hide", "needs a mount namespace");
 	if ((o->write != NULL || root) && enter_landlock(o, option) < 0)
-		refuse(option, o->write == NULL ? "needs Landlock for root, "
-		    "its second ABI or a later one (Linux 5.19)"
-		    : "needs Landlock, its third ABI or a later one "
-		    "(Linux 6.2)");
+		refuse(option, o->write == NULL
+		    ? "needs Landlock as in Linux 5.19, for root"
+		    : "needs Landlock as in Linux 6.2, and seccomp filters");
 	/* Then no command can take a descriptor of boris's, its HTTP socket or
 	 * a log, by pidfd_getfd(), or trace boris. Who is not root has got all
 	 * capabilities with its user namespace. */

@@ -124,6 +124,32 @@ unreachable() {
 	is "$(cat in/file out/file)" before
 }
 
+@test "F1: behind --write no overlay's making empties a directory outside" {
+	needs_landlock
+	needs perl
+	case $(uname -m) in x86_64) unshare=272 ;; *) unshare=97 ;; esac
+	cat >overlay.pl <<-'EOF'
+	my ($unshare, $type, $fd, $end) = (shift, 'overlay', 0, 0);
+	syscall($unshare, 0x10020000);
+	$fd = syscall(430, $type, 0);
+	for my $set (['lowerdir', 'in'], ['upperdir', 'up'], ['workdir', 'out']) {
+		my ($name, $value) = @$set;
+		syscall(431, $fd, 1, $name, $value, 0);
+	}
+	syscall(431, $fd, 6, $end, $end, 0);
+	EOF
+	mkdir up out/work
+	touch out/work/file
+	perl overlay.pl "$unshare"
+	[ ! -e out/work/file ] || skip 'no overlay can be made here'
+	rm -r out/work
+	mkdir out/work
+	touch out/work/file
+	boris --write=in
+	run_bash "perl overlay.pl $unshare"
+	test -e out/work/file
+}
+
 @test "F1: behind --write root mounts nothing and makes no device to write through" {
 	needs_landlock
 	needs_root
@@ -642,6 +668,7 @@ refuses_where() {
 	why='boris: --write needs Landlock*Linux 6.2*: *'
 	refuses_where landlock_create_ruleset:error=ENOSYS --write=in
 	refuses_where landlock_create_ruleset:error=EOPNOTSUPP --write=in
+	refuses_where prctl:error=EINVAL:when=3 --write=in
 	refuses_where landlock_create_ruleset:error=EPERM --write=in
 	refuses_where landlock_create_ruleset:retval=2:when=1 --write=in
 	needs_landlock
