@@ -474,7 +474,7 @@ edit_run(struct job *job, const char *dir)
 	log_end(job, e->outcome == EDIT_DONE && e->makes ? "made"
 	    : status[e->outcome], e->outcome == EDIT_FAILED ||
 	    e->outcome == EDIT_BROKEN ? strerror(e->error) : NULL,
-	    job->started_at);
+	    e->path, job->started_at);
 	fd_close(&c.dir);
 	fd_close(&c.fd);
 	buf_free(&c.was);

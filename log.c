@@ -133,7 +133,7 @@ log_input(const struct job *job, const struct buf *text, bool unseen)
 
 void
 log_end(const struct job *job, const char *status, const char *error,
-        int64_t now)
+        const char *path, int64_t now)
 {
 	struct buf b = { NULL, 0, 0 };
 
@@ -141,6 +141,7 @@ log_end(const struct job *job, const char *status, const char *error,
 		return;
 	json_put(&b, "status", status);
 	json_put(&b, "error", error);
+	json_put(&b, "path", path);
 	if (job->exec.ended) {
 		json_put_number(&b, "exit_code", job->exec.status);
 		json_put(&b, "signal", exec_signal(&job->exec));

@@ -25,8 +25,8 @@ int log_start(const struct job *, const char *event, const char *what);
  * terminal does not show it, so neither does the log. */
 int log_input(const struct job *, const struct buf *text, bool unseen);
 /* It has ended, with this outcome, or could not be started, or is left running;
- * error: what went wrong, or NULL. */
+ * error: what went wrong, or NULL. path: where an edit's links led, or NULL. */
 void log_end(const struct job *, const char *status, const char *error,
-             int64_t now);
+             const char *path, int64_t now);
 
 #endif

@@ -488,8 +488,8 @@ static const char *const outcomes[] = {
 	[EDIT_DONE] = "replaced ", [EDIT_IN_PLACE] = "replaced ",
 	[EDIT_NOT_FOUND] = "old was not found; look at the file",
 	[EDIT_SPACED] = "old was not found; but for white space it stands ",
-	[EDIT_SEVERAL] = "give all: true, or in old more of the lines around "
-	    "the place that is meant: it was found ",
+	[EDIT_SEVERAL] = "give all: true, or in old more lines around the "
+	    "place: it was found ",
 	[EDIT_CHANGED] = "the file has changed meanwhile: nothing was done; "
 	    "try again",
 	[EDIT_BROKEN] = "it may be changed in part, and could not be put back: "
@@ -518,7 +518,7 @@ results_edit(struct buf *b, const struct caller *caller, struct session *s,
 		    : "in line ", e->lines[i], "");
 	buf_add(&t, places > EDIT_LINES ? " and so on" : "",
 	    e->outcome == EDIT_IN_PLACE
-	    ? " (written in place, not by a new file)" : "");
+	    ? " (written in place)" : "");
 	put_ended(&t, s);
 	buf_add(&t, e->shown.len > 0 ? "\n\n" : "");
 	buf_put(&t, e->shown.data, e->shown.len);

@@ -134,7 +134,8 @@ record_end(const struct job *job, int64_t now)
 	log_end(job, job->cancelled ? "cancelled"
 	    : job->refused != JOB_ACCEPTED ? "not_started"
 	    : job_status(job, job->state == JOB_FINISHED),
-	    job->refused != JOB_ACCEPTED ? strerror(job->error) : NULL, now);
+	    job->refused != JOB_ACCEPTED ? strerror(job->error) : NULL,
+	    NULL, now);
 }
 
 static void

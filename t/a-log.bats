@@ -195,12 +195,13 @@ leave() {
 	in_turn
 }
 
-@test "A2: an edit is recorded before it is made, or not made" {
+@test "A2: an edit is recorded before it is made, or not made; its end names what a link led to" {
 	boris --edit --log=log
 	echo old >f
-	run_tool edit '{"path":"f","old":"old","new":"new"}'
+	ln -s f link
+	run_tool edit '{"path":"link","old":"old","new":"new"}'
 	is "$(<f)" new
-	is "$(logged edit path)" "\"$PWD/f\""
+	is "$(logged edit path) $(logged end path)" "\"$PWD/link\" \"$PWD/f\""
 	leave
 	boris --edit --log=/dev/full
 	run_tool edit '{"path":"f","old":"new","new":"newer"}'
