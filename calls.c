@@ -186,7 +186,7 @@ search_bytes(struct until *u, struct watched *w, const char *bytes, size_t n,
 			u->seen = now;
 		if (*bytes != '\n')
 			continue;
-		/* Behind a line that was the echo the next one's may come. */
+		/* After a line that was the echo, the next line's may come. */
 		if (u->echo && (at->whole || u->typed.len == 0))
 			expect_line(u);
 		else

@@ -110,7 +110,7 @@ show_around(struct edit *e, const struct buf *text, int64_t more)
 }
 
 /* Replaces all places of `old` that do not overlap, and notes the lines of the
- * first few: in the new file, where all are asked for. spaced: white space
+ * first few (as the new file counts them, if e->all). spaced: white space
  * between its bytes is passed over. False: the memory is refused. */
 static bool
 replace_all(struct change *c, const struct buf *old, bool spaced)
@@ -151,8 +151,8 @@ replace_all(struct change *c, const struct buf *old, bool spaced)
 	return enough;
 }
 
-/* The same. If the first line ends in CRLF, LF in `old` and `new` does, or just
- * in `new` (X2); at last without white space, which sets *spaced (X4). */
+/* The same. If the first line ends in CRLF, LF becomes CRLF in `old` and `new`,
+ * or only in `new` (X2); at last without white space: sets *spaced (X4). */
 static bool
 replace_lines(struct change *c, bool *spaced)
 {
@@ -302,8 +302,8 @@ keep_attributes(const struct change *c, int fd)
 	return kept && fchmod(fd, c->stat.st_mode & 07777) == 0;
 }
 
-/* The new file takes the name; one that is made does not if a file has come
- * there meanwhile. (Where there are no links the last look must suffice.) */
+/* The new file takes the name; if there was no old one, only while it is free.
+ * (Where there are no hard links the last look must suffice.) */
 static int
 take_name(const struct change *c, const char *from)
 {

@@ -26,7 +26,7 @@ enum {
 	READ_SIZE = 64 << 10,
 	ARGUMENTS = 512,        /* more than there are pieces of 16 MiB */
 	DIR_LIMIT = 16 << 10,   /* bytes a directory's name may have */
-	INHERITED = 250         /* a shell's for its directory; 2 more follow */
+	INHERITED = 250         /* a shell's fd for its directory; 2 follow */
 };
 
 /* 0, or -1 with errno. The directory's is non-blocking at both ends: if it is
@@ -309,8 +309,8 @@ exec_stop(struct exec *x, int64_t now)
 }
 
 /* The one function that moves a state on. polled: the group was, in this turn.
- * What is just about to end, or to get a session of its own, is not left
- * running: so a command is SETTLING for a while (E4, B7). */
+ * What is just about to end, or to get a session of its own, is not counted as
+ * left running: so a command is SETTLING for a while (E4, B7). */
 static void
 move_on(struct exec *x, bool polled, int64_t now)
 {
@@ -427,7 +427,7 @@ exec_dispatch(struct exec_list *list, const struct options *o,
 void
 exec_read(struct exec *x, int64_t now)
 {
-	read_rest(x, READ_SIZE / 8, now);  /* so little that all is kept */
+	read_rest(x, READ_SIZE / 8, now);  /* few: `sink` drops none of them */
 	see_end(x, now);
 }
 

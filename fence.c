@@ -65,7 +65,7 @@ enum {
 };
 
 /* Lets fsopen() fail in all that is started: making an overlay with it empties
- * a directory named work, which Landlock does not see. It refuses mount(). */
+ * a directory named work, unseen by Landlock, which does refuse mount(). */
 static int
 forbid_fsopen(void)
 {
@@ -235,7 +235,7 @@ cover(const char *paths)
 
 /* Landlock comes behind the mounts: it forbids them, and writing to /proc.
  * Root needs it with every fence: else commands could trace root's processes
- * outside, and take their descriptors, but for those with capabilities that the
+ * outside, and take their descriptors, unless these have capabilities that the
  * commands lack. Other users' namespace keeps them from that (F3). */
 void
 fence_raise(const struct options *o)

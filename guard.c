@@ -113,7 +113,7 @@ stand_guard(struct guard *g, int pipe)
 		;
 	remove_files(g);
 	end_groups(g);
-	remove_files(g);  /* again, if a call of it failed (E7) */
+	remove_files(g);  /* again, in case the first call failed (E7) */
 	_exit(0);
 }
 

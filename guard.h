@@ -12,8 +12,8 @@
 
 struct guard;
 
-/* Prepares it, without the process, to remove spool.c's and secret.c's files.
- * Where there is no memory to share it ends boris. */
+/* Begins no process yet: prepares one that removes spool.c's and secret.c's
+ * files. Where there is no memory to share it ends boris. */
 struct guard *guard_open(const struct options *);
 
 /* Begins the process if it does not run, and returns a zeroed group, taken as

@@ -56,7 +56,7 @@ struct job {
 	bool capped;             /* `timeout` was above the most there can be */
 	bool background;         /* a task from the start */
 	struct output_bounds bounds;  /* of what is shown of its output */
-	struct buf client;       /* whose it is: members of its records (A1) */
+	struct buf client;       /* JSON members: whose its records are (A1) */
 
 	/* How it stands */
 	enum job_state state;
@@ -71,7 +71,7 @@ struct job {
 	bool timed_out, killed, cancelled;
 	bool shows_dir;          /* its result has its directory as text (K4) */
 	bool by_server;          /* its deadline is that of --bg-timeout (T5) */
-	bool no_room;            /* no task of it: ten run already (E5, K2) */
+	bool no_room;            /* it became no task: ten run (E5, K2) */
 	int64_t patience;        /* ms; its client waited that long (K2) */
 	struct job_stream out, err;
 

@@ -42,7 +42,7 @@ struct output {
 	size_t width;         /* columns of a row */
 
 	enum state state;
-	char csi[16];         /* what stands behind its ESC [, the start */
+	char csi[16];         /* the start of what follows its ESC [ */
 	size_t csi_len;
 	unsigned char cut[4]; /* of a character that a read has split */
 	size_t cut_len;
@@ -74,8 +74,8 @@ struct cut {
 	struct extent all;  /* so much is shown whole; of more, */
 	struct extent first, last;  /* at most that much of start and end */
 	int start_sixths;  /* the start's part of a limit; 0: none (O8) */
-	int whole_percent;  /* if whole lines are more of the end than this,
-	                     * it begins with a whole line */
+	int whole_percent;  /* if whole lines are more than this percentage
+	                     * of the end, it begins with a whole line */
 };
 
 static const struct extent any = { ANY, ANY, ANY };
@@ -259,7 +259,7 @@ row_append(struct output *o, const unsigned char *p, size_t n)
 	unsigned char *start, *to, *row;  /* Blanks before `row` stay. */
 	const bool terminal = o->width == TERMINAL_COLUMNS;
 	size_t len, shown, most;
-	size_t inner = 0, before = 0;  /* UTF-8 tails; those before `row` */
+	size_t inner = 0, before = 0;  /* continuation bytes; before `row` */
 	int64_t lines = 0;
 
 	text_make_room(o);
@@ -594,7 +594,7 @@ cursor_position(const struct output *o, const struct output_cursor *c)
 	return c->finished + (output_rewritten(o, c) ? 0 : c->line);
 }
 
-/* The same as an index in `text`; if that was dropped, of what is behind */
+/* That position's index in `text`; if it was dropped, of what is behind it */
 static size_t
 cursor_index(const struct output *o, const struct output_cursor *c)
 {
@@ -688,7 +688,7 @@ show_notice(const struct output *o, const struct cut *cut,
 		    : 1), " of ", NUM(lines), " lines");
 	if (cut->start_sixths == 0 && last->lines == 0)
 		buf_add(b, " (its last ", NUM(last->bytes), " bytes)");
-	/* On a terminal CRs taken out and row ends put in may cancel out. */
+	/* On a terminal CRs taken out may be as many as row ends put in. */
 	spool_tell(o->file, o->bad > 0 || o->width == TERMINAL_COLUMNS ||
 	    o->raw - (int64_t)o->cut_len != text_bytes(o), b);
 	buf_putc(b, ']');
@@ -713,7 +713,7 @@ output_show(struct output *o, const struct output_cursor *c,
 			cut = cut_choose(o, TRUNCATE_TAIL, most);
 		text.bytes -= cursor_position(o, c);
 		text.lines -= c->lines;
-		/* Dropped bytes count as characters: it is over any bound. */
+		/* Dropped bytes count as characters: any exceed the bounds. */
 		s = extent_start(o->text + at, o->len - at, &s);
 		text.chars = s.chars + text.bytes - s.bytes;
 	}

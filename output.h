@@ -70,8 +70,8 @@ struct output_view {
 
 /* Appends the text, or what is new of it behind the cursor (NULL: all of it).
  * The truncation line calls the stream `name` ("stdout"). Before output_end()
- * either is cut as TRUNCATE_LOOK (T3); after it the new part is cut only if the
- * whole text is over the bounds, as TRUNCATE_TAIL. This may make the file. */
+ * both are cut as TRUNCATE_LOOK (T3); after it what is new is cut, and then as
+ * TRUNCATE_TAIL, if the whole is over the bounds. This may make the file. */
 struct output_view output_show(struct output *, const struct output_cursor *,
                                const struct output_bounds *, const char *name,
                                struct buf *);

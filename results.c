@@ -134,8 +134,8 @@ note_ended(struct buf *b, struct session *s)
 		    " more tasks have ended; ");
 }
 
-/* What has ended it: its own timeout (of a foreground command the text begins
- * with that, B), or the limit of its call (E5, K2) */
+/* What has ended it: its own timeout (a foreground command's text begins with
+ * that, B), or the limit of its call (E5, K2) */
 static void
 note_limits(struct result *r)
 {

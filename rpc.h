@@ -99,7 +99,7 @@ struct reply {
 	struct answers *answers;
 	void *to;              /* the transport's address */
 	struct caller caller;
-	struct json id;        /* one that no answer can have is left out */
+	struct json id;        /* left out if no string or number */
 };
 /* Sends a message about a request. False: it was not taken. */
 bool rpc_post(const struct reply *, enum rpc_kind, int error,

@@ -60,9 +60,9 @@ secret_close(struct job *job, bool taken)
 	fd_close(&s->fd);
 }
 
-/* Opens what is of that type and as boris makes it, whatever the name leads to
- * later; else -1. Another user may have put his own in its place; or have moved
- * one of this user's there, which he can read. */
+/* Opens it if it has that type, and the owner and mode that boris gives; else
+ * -1. Another user may have put his own in its place; or have moved one of this
+ * user's there, which he can read. */
 static int
 open_own(const char *name, int flags, mode_t type)
 {
@@ -77,8 +77,8 @@ open_own(const char *name, int flags, mode_t type)
 
 /* The id is random and new each time, so that no other user can foresee the
  * name and take it first. The FIFO is open for writing too, so that it does not
- * end when a writer goes. If it can't be made, the next look tries it again;
- * the prompt is only not shown then. */
+ * end when a writer goes. If it can't be made, the next look tries it again; if
+ * the prompt's file can't be, only the prompt is not shown. */
 static void
 open_fifo(struct job *job)
 {

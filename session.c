@@ -26,7 +26,7 @@ begun(struct job *job)
 	return job != NULL && job->state != JOB_QUEUED ? job : NULL;
 }
 
-/* All that changes a job's state, so that the counts are right. */
+/* Only this changes a job's state, so that the counts are right. */
 static void
 set_state(struct session *s, struct job *job, enum job_state state)
 {
@@ -105,7 +105,7 @@ refuse_dir(struct session *s, struct job *job, const char *tried)
 		s->dir = mem_copy(enterable(workdir) ? workdir : "/");
 }
 
-/* So many tasks that have finished unread are kept; of more, the one that ended
+/* Of more than unread_most tasks that have finished unread, the one that ended
  * first is forgotten. True: it was, and there may be another one. */
 static bool
 forget_oldest(struct session *s)

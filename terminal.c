@@ -149,7 +149,7 @@ thread_prompts(pid_t thread, pid_t group, dev_t terminal)
 }
 
 /* What is found of the processes of a group, or of the threads of one of them.
- * While its main thread runs, that is at work, whatever its others wait for. */
+ * A process whose main thread runs is at work, whatever its others wait for. */
 static enum terminal_prompt
 find_prompt(pid_t process, pid_t group, dev_t terminal)
 {

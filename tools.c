@@ -9,7 +9,7 @@
 enum {
 	SNIPPET = 80,          /* bytes of a value, or a name, that are shown */
 	NAMES_TOLD = 10,       /* unknown names of one call (P4) */
-	DESCRIBED_MOST = 1380, /* bytes; beyond them no further name (B6) */
+	DESCRIBED_MOST = 1380, /* bytes; then no further --write name (F4) */
 	WAIT_UNTIL = 30000,    /* ms; of a wait with `until` (W2) */
 	WAIT_TERMINAL = 10000  /* ms; of one for a terminal (W2) */
 };

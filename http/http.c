@@ -54,7 +54,7 @@ struct http {
 	struct peer *peers;              /* in the order they came */
 	struct buf origin;               /* http://ADDRESS:PORT */
 	int listener, in_poll;           /* -1: it listens no more */
-	int64_t accept_at;               /* ms; not before, after a failure */
+	int64_t accept_at;               /* ms; after a failure, not before */
 	int64_t leave_by;                /* ms, once every session is closed */
 	int64_t started;                 /* ms */
 	int64_t now;                     /* ms, of this turn */
