@@ -14,7 +14,7 @@
 
 enum {
 	SETTLE = 20,            /* ms in which what a shell leaves may end */
-	POLL_SETTLING = 4,       /* ms between polls of a group: at first, */
+	POLL_SETTLING = 4,      /* ms between polls of a group: at first, */
 	POLL = 16,              /* while it is being ended, */
 	REVIEW = 10000,         /* and of what was left running */
 	UNWATCHED = 3,          /* ms; its output is not polled in them (Q3) */
@@ -459,8 +459,7 @@ exec_type(struct exec *x, const struct buf *text, int64_t now,
 	for (i = 0; i < text->len && line <= LINE_TYPED_MOST; i++)
 		line = *mode != TERMINAL_KEYS &&
 		    memchr("\n\r\004", text->data[i], 3) == NULL ? line + 1 : 0;
-	errno = !x->terminal ? ENOTTY
-	    : *mode == TERMINAL_CLOSED ? EPIPE
+	errno = !x->terminal ? ENOTTY : *mode == TERMINAL_CLOSED ? EPIPE
 	    : line > LINE_TYPED_MOST ? E2BIG
 	    : queue_unwritten(&x->unread) + text->len > TYPED_MOST ? ENOBUFS
 	    : !buf_reserve(&x->unread.bytes, text->len) ? ENOMEM : 0;

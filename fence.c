@@ -66,7 +66,7 @@ enum {
 
 /* Lets fsopen() fail in all that is started: making an overlay with it empties
  * a directory named work, unseen by Landlock, which does refuse mount(). */
-static int
+static void
 forbid_fsopen(void)
 {
 	static const struct {  /* as struct sock_filter in linux/filter.h */
@@ -84,7 +84,8 @@ forbid_fsopen(void)
 		sizeof(steps) / sizeof(steps[0]), steps
 	};
 
-	return prctl(PR_SET_SECCOMP, 2 /* a filter */, &program, 0, 0);
+	if (prctl(PR_SET_SECCOMP, 2 /* a filter */, &program, 0, 0) < 0)
+		refuse("--write", "needs seccomp filters");
 }
 
 /* Without --write it only forbids to mount and to reach into processes outside,
@@ -122,10 +123,11 @@ enter_landlock(const struct options *o, const char *option)
 	}
 	/* The kernel asks it of everybody but root. With it no setuid program
 	 * leads out of the fence either. */
-	if ((o->write != NULL && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-	    forbid_fsopen() < 0)) ||
+	if ((o->write != NULL && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) ||
 	    syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
 		return -1;
+	if (o->write != NULL)
+		forbid_fsopen();
 	return close(ruleset);
 }
 
@@ -259,9 +261,8 @@ fence_raise(const struct options *o)
 	if (o->hide != NULL && (unshare(CLONE_NEWNS) < 0 || cover(o->hide) < 0))
 		refuse("--hide", "needs a mount namespace");
 	if ((o->write != NULL || root) && enter_landlock(o, option) < 0)
-		refuse(option, o->write == NULL
-		    ? "needs Landlock as in Linux 5.19, for root"
-		    : "needs Landlock as in Linux 6.2, and seccomp filters");
+		refuse(option,
+		    "needs Landlock as in Linux 6.2 (5.19 without --write)");
 	/* Then no command can take a descriptor of boris's, its HTTP socket or
 	 * a log, by pidfd_getfd(), or trace boris. Who is not root has got all
 	 * capabilities with its user namespace. */

@@ -105,8 +105,7 @@ stand_guard(struct guard *g, int pipe)
 {
 	char byte;
 
-	setsid();
-	if (dup2(pipe, 0) < 0)
+	if (setsid() < 0 || dup2(pipe, 0) < 0)
 		_exit(1);
 	proc_close_from(1);
 	while (read(0, &byte, 1) > 0)

@@ -14,7 +14,7 @@
 
 enum {
 	COLUMNS = 8000,       /* in a row (O1), */
-	TERMINAL_COLUMNS = 200,       /* and in one on a terminal (I1, I6) */
+	TERMINAL_COLUMNS = 200,  /* and in one on a terminal (I1, I6) */
 	ROW_BYTES = 4 * COLUMNS,  /* and so many are taken at a time, at most */
 	SAMPLE = 4000,        /* bytes that say whether it is text, */
 	SAMPLE_LEAST = 200,   /* and so many it takes (O9) */

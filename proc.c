@@ -1,4 +1,4 @@
-/* More than POSIX: MAP_ANONYMOUS everywhere; vfork and syscall on Linux.
+/* More than POSIX: MAP_ANONYMOUS everywhere; vfork, syscall, closefrom.
  * (FreeBSD and OpenBSD show all to those who ask for nothing.) */
 #ifdef __linux__
 #define _XOPEN_SOURCE 700
@@ -134,6 +134,8 @@ proc_close_from(int lowest)
 #if defined(ON_LINUX) && defined(SYS_close_range)
 	if (syscall(SYS_close_range, lowest, ~0U, 0) == 0)
 		return;
+#elif defined(__FreeBSD__) || defined(__NetBSD__) || defined(__OpenBSD__)
+	closefrom(lowest);
 #endif
 	for (; lowest < 1024; lowest++)
 		close(lowest);

@@ -668,7 +668,6 @@ refuses_where() {
 	why='boris: --write needs Landlock*Linux 6.2*: *'
 	refuses_where landlock_create_ruleset:error=ENOSYS --write=in
 	refuses_where landlock_create_ruleset:error=EOPNOTSUPP --write=in
-	refuses_where prctl:error=EINVAL:when=3 --write=in
 	refuses_where landlock_create_ruleset:error=EPERM --write=in
 	refuses_where landlock_create_ruleset:retval=2:when=1 --write=in
 	needs_landlock
@@ -682,6 +681,8 @@ refuses_where() {
 	why='boris: --write needs *: *'
 	refuses_where landlock_create_ruleset:error=ENOSYS --write=in \
 		--transport=http --port=0
+	why='boris: --write needs seccomp filters: *'
+	refuses_where prctl:error=EINVAL:when=3 --write=in
 }
 
 @test "F3: without namespaces, or where leaving the network fails half-way, --no-network is refused" {
