@@ -40,7 +40,7 @@ script_environment(enum environment use)
 	static const char *const hidden[2][9] = {
 		{ "PWD", "OLDPWD", "TERM", "BORIS_TOKEN", "EDITOR", "VISUAL" },
 		{ "PWD", "OLDPWD", "TERM", "BORIS_TOKEN", "PAGER", "GIT_PAGER",
-		  "LINES", "COLUMNS" }
+		  "LINES", "COLUMNS", NULL }
 	};
 	const char *const *hide;
 	size_t n = 0, kept = 1, len;

@@ -16,7 +16,7 @@ enum {
 	READ_SIZE = 16 << 10,
 	SEND_SIZE = 64 << 10,    /* bytes that the kernel holds for a peer */
 	HEAD_TIME = 10000,       /* ms; for a request's headers (H8) */
-	PEER_TIME = 60000,       /* ms; without a byte of a body or response */
+	PEER_TIME = 60000,       /* ms; without a byte, also between requests */
 	CLOSE_TIME = 2000,       /* ms; for the peer to close after us */
 	COMMENT_TIME = 15000     /* ms; of silence on a stream (H7) */
 };
