@@ -1060,9 +1060,9 @@ unread() {
 	hurried
 	serve
 	enter a
+	begin
 	runs a 'read <gate'
 	heads a
-	begin
 	line_of a
 	is "$line" 3
 	least "$(took)" 14500
@@ -1306,9 +1306,9 @@ refused_with() {
 	put refused "${post/mcp/nope}"$'Transfer-Encoding: chunked\r\n\r\n'
 	takes refused
 	is "$http" 404
+	begin
 	put body "${post}"$'Content-Length: 99\r\n\r\n{'
 	put drip "${post}"$'Transfer-Encoding: chunked\r\n\r\n'
-	begin
 	for ((i = 0; i < 5; i++)); do
 		pause 10000
 		put drip $'1\r\n \r\n'

@@ -410,7 +410,9 @@ class Run:
         if self.has_run(number) and not self.says_ran(why):
             raise Wrong(f'request {number} has run, and the error does not say '
                         f'so: {why}')
-        if 'can still be read' in why and not want.get('again'):
+        foreground = step[0] == 'bash' and not {
+            'run_in_background', 'tty', 'task_id', 'kill_pid'} & set(step[1])
+        if 'can still be read' in why and not foreground and not want.get('again'):
             self.stop()
             tasks = self.answer(self.request('task_output', {}))
             tasks = tasks['result']['structuredContent']['tasks']
