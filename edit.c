@@ -212,8 +212,7 @@ may_change(const struct change *c)
 	/* It may be made over an empty file, but not over another user's. */
 	errno = c->edit->makes && (!S_ISREG(mode) || size > 0 ||
 	    c->stat.st_uid != geteuid()) ? EEXIST
-	    : S_ISDIR(mode) ? EISDIR
-	    : !S_ISREG(mode) ? EINVAL
+	    : S_ISDIR(mode) ? EISDIR : !S_ISREG(mode) ? EINVAL
 	    : !(mode & S_IWUSR) ? EACCES
 	    : size > EDIT_MOST ? EFBIG : 0;
 	return errno == 0;

@@ -205,7 +205,7 @@ note_running(struct result *r)
 		put_seconds(b, WAIT_ENDED, w->patience,
 		    AS_LONG ": wait again; ");
 	if (r->start && job->background && !asks)
-		put_number(b, "read it with task_output, end it with kill_pid ",
+		put_number(b, "read with task_output, end with kill_pid ",
 		    job->exec.pid, r->session->shared
 		    ? " and this task_id; " : "; ");
 	if (w->no_enter)
@@ -215,7 +215,7 @@ note_running(struct result *r)
 		buf_add(b, p->secret ? "it asks for a secret"
 		    : p->state == TERMINAL_PROMPTS ? "it waits for input"
 		    : "it may wait for input", job->prompt_told ? "; "
-		    : ": give input with this task_id; ");
+		    : ": answer with this task_id; ");
 	if (!asks || !p->secret || !w->secret)
 		return;
 	buf_add(b, "or your user types it there: ");
@@ -559,7 +559,8 @@ put_facts(struct result *r)
 		json_put(d, "task_id", job->id);
 		json_put_number(d, "pid", job->exec.pid);
 		buf_add(t, "\ntask_id: ", job->id);
-		put_number(t, "\npid: ", job->exec.pid, "");
+		if (!r->ended)
+			put_number(t, "\npid: ", job->exec.pid, "");
 	} else if (job->dir != NULL) {
 		json_put(d, "cwd", job->dir);
 		if (job->shows_dir) {

@@ -157,8 +157,7 @@ listed() {
 	start_task 'echo one; exit 3'
 	look "$task" '{"wait":10000}'
 	is "$(result status) $(result stdout) $(result exit_code)" '"completed" "one\n" 3'
-	like "$(text)" '"status: completed\\n*'
-	has "$(text)" 'exit_code: 3'
+	is "$(text)" '"status: completed\nexit_code: 3\ntask_id: '"$task"'\n\nstdout:\none\n"'
 	is "$(get result isError)" false
 	look
 	refused "task not found: $task*"
