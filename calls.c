@@ -43,7 +43,7 @@ struct watched {
 	struct output_cursor shown;     /* as progress */
 	struct output_cursor searched;  /* for `until` and news */
 	struct place {
-		size_t text, typed;  /* how much of either pattern ends there */
+		size_t text, typed;  /* bytes of each pattern matched so far */
 		bool whole;    /* all of `typed` stands in this line */
 	} at;
 };

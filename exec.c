@@ -427,7 +427,7 @@ exec_dispatch(struct exec_list *list, const struct options *o,
 void
 exec_read(struct exec *x, int64_t now)
 {
-	read_rest(x, READ_SIZE / 8, now);  /* few: `sink` drops none of them */
+	read_rest(x, READ_SIZE / 8, now);  /* `sink` has room for so few */
 	see_end(x, now);
 }
 

@@ -197,8 +197,8 @@ give_up(uint64_t capabilities)
 	return (int)syscall(SYS_capset, header, sets);
 }
 
-/* Only root gets namespaces without a user namespace of its own; in theirs all
- * other users have all capabilities, until the fences stand. */
+/* Root gets the other namespaces without a user namespace. All others need one,
+ * and have all capabilities in it, until the fences stand. */
 static int
 enter_user_namespace(void)
 {
@@ -235,10 +235,10 @@ cover(const char *paths)
 	return umount2("/proc", MNT_DETACH);
 }
 
-/* Landlock comes behind the mounts: it forbids them, and writing to /proc.
- * Root needs it with every fence: else commands could trace root's processes
- * outside, and take their descriptors, unless these have capabilities that the
- * commands lack. Other users' namespace keeps them from that (F3). */
+/* Landlock comes behind the mounts: it forbids them, and writing to /proc. Root
+ * needs it with every fence: else its commands could trace processes of root's
+ * outside that have no more capabilities than they, and take their descriptors.
+ * All other users are kept from that by their user namespace (F3). */
 void
 fence_raise(const struct options *o)
 {

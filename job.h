@@ -56,7 +56,7 @@ struct job {
 	bool capped;             /* `timeout` was above the most there can be */
 	bool background;         /* a task from the start */
 	struct output_bounds bounds;  /* of what is shown of its output */
-	struct buf client;       /* JSON members: whose its records are (A1) */
+	struct buf client;       /* JSON members of its records: who sent it */
 
 	/* How it stands */
 	enum job_state state;

@@ -218,7 +218,7 @@ lines_dispatch(struct lines *l, const struct loop *loop)
 		mcp_close(l->client, loop->now);
 		l->closing = true;
 	}
-	/* What commands printed as they ended is to be read, too (P10). */
+	/* After a signal: the reader has 200 ms once all have ended (P10). */
 	if (loop->end || (l->leave_by != NEVER && !mcp_closed(l->client)))
 		l->leave_by = loop->now + QUEUE_END_WAIT;
 	if (!l->closing)

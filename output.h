@@ -46,8 +46,8 @@ struct output_cursor {
 	unsigned rewrites;  /* the output's own `rewrites` at that time */
 };
 
-/* Was the cursor's open line changed or dropped since? Then reading goes on at
- * the start of that line, or behind the gap. */
+/* Has the cursor's open line changed since, or did output_read() stop at a gap?
+ * Then reading goes on at the start of that line, or behind the gap. */
 bool output_rewritten(const struct output *, const struct output_cursor *);
 /* Is there text behind the cursor? */
 bool output_news(const struct output *, const struct output_cursor *);
@@ -69,9 +69,9 @@ struct output_view {
 };
 
 /* Appends the text, or what is new of it behind the cursor (NULL: all of it).
- * The truncation line calls the stream `name` ("stdout"). Before output_end()
- * both are cut as TRUNCATE_LOOK (T3); after it what is new is cut, and then as
- * TRUNCATE_TAIL, if the whole is over the bounds. This may make the file. */
+ * The truncation line calls the stream `name` ("stdout"). Until output_end()
+ * either is cut as TRUNCATE_LOOK (T3). After it the bounds say how; where the
+ * whole is cut, what is new is cut as TRUNCATE_TAIL. This may make the file. */
 struct output_view output_show(struct output *, const struct output_cursor *,
                                const struct output_bounds *, const char *name,
                                struct buf *);

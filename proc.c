@@ -481,7 +481,7 @@ proc_stop_due(struct proc_group *g, bool leaderless, int64_t now)
 	if (now >= g->kill_at) {
 		g->send = SIGKILL;
 	} else if (leaderless && g->repeats) {
-		/* Its last child may have missed the first one. */
+		/* A child born as the first came may have missed it (E2). */
 		g->send = SIGTERM;
 		g->repeats = false;
 	} else if (now >= g->follow_up_at && g->follow_up != 0) {

@@ -51,7 +51,7 @@ struct known_client {
 	                        * less a margin (K3); 0: all */
 	int call_limit;        /* ms; shortly before it gives a call up, or goes
 	                        * on without it (K2); 0: it does not */
-	bool goes_on;          /* without the call, and hears of its end */
+	bool goes_on;          /* without the call, but takes its late answer */
 	bool shows_data;       /* to the model, with or instead of text (B6) */
 };
 
@@ -68,8 +68,8 @@ bool rpc_stateless(const struct caller *);
 
 enum rpc_kind {
 	RPC_RESPONSE,
-	RPC_REFUSAL,           /* an error; but not of a modern request whose
-	                        * _meta was found right */
+	RPC_REFUSAL,           /* an error; but those of a modern request with
+	                        * a right _meta are sent as RPC_RESPONSE */
 	RPC_NOTICE,            /* a notification about an open request */
 	RPC_PROGRESS           /* the only kind that may be dropped */
 };

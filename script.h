@@ -30,8 +30,8 @@ bool script_write(struct script *, const char *shell, const struct buf *text,
                   bool tells_dir, int fd);
 void script_free(struct script *);
 
-/* Appends what the shell has shown on stderr or its terminal, without the trap
- * (D3); n is 0 at the end. False: not needed any more, and nothing appended. */
+/* Appends what the shell printed, less the trap that syntax errors quote (D3).
+ * n is 0 at the end. False: not needed any more, and nothing appended. */
 bool script_clean(struct script *, const char *shown, size_t n, struct buf *);
 
 /* Changes the n > 0 bytes that the trap wrote. Sets *dir to the directory in

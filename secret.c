@@ -19,7 +19,7 @@
 enum {
 	SESSION = 16,          /* digits of a session's name, */
 	ID = 8,                /* and of an id */
-	TAKEN = 0400,          /* the FIFO's mode, once that is typed */
+	TAKEN = 0400,          /* the FIFO's mode, once its line is typed */
 	ANSWER_TIME = 10000    /* ms for boris to take what was written */
 };
 #define FIFO ".secret"

@@ -22,7 +22,7 @@ struct tool {
 	void (*describe)(struct buf *, const struct options *,
 	    const struct caller *);
 	const char *required;  /* arguments, as a member; or "" */
-	const char *schema, *more;  /* of its results */
+	const char *schema, *more;  /* of its results: start and end */
 	bool destroys;         /* an annotation */
 	bool (*read)(struct reading *);
 	/* Appends the members of the result of a job that was not refused. */
