@@ -720,7 +720,6 @@ unread() {
 }
 
 @test "H5: DELETE is answered while the session's stubborn commands have their grace" {
-	hurried
 	serve
 	enter a b
 	ran a 'trap "" TERM; echo $BASHPID >pid; while :; do read <gate; done' '{"run_in_background":true}'
@@ -1451,7 +1450,6 @@ quarter() {
 	hurried
 	serve --timeout=5
 	enter a b c
-	joins d a
 	ran c 'true'
 	before=$(peak)
 	runs a 'yes "$(printf %1000d 0)"' '' '"progressToken":1'
@@ -1459,6 +1457,7 @@ quarter() {
 	ran b 'echo meanwhile'
 	is "$(plain stdout)" meanwhile
 	most $(($(peak) - before)) 700
+	joins d a
 	ran d 'echo next'
 	is "$(plain stdout)" next
 	# and it is all there, should somebody look after all
