@@ -117,7 +117,7 @@ buf_reserve(struct buf *b, size_t more)
 
 	if (more <= b->cap - b->len)
 		return true;
-	/* A sum that has wrapped around is no size. */
+	/* What is so much that the sum could wrap around is refused. */
 	data = more <= SIZE_MAX / 4 ? realloc(b->data, cap) : NULL;
 	if (data == NULL)
 		return false;

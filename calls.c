@@ -224,7 +224,7 @@ search_news(struct call *call)
 /* -- When a call is answered (W2, K2) ------------------------------------ */
 
 /* When the wait is over, or its client gives up before that. A client that goes
- * on without the call has no limit from now on: it hears of the end (K2). */
+ * on without the call takes a late answer: it has no limit from now on (K2). */
 static int64_t
 end_of_wait(struct call *call)
 {

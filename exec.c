@@ -308,7 +308,7 @@ exec_stop(struct exec *x, int64_t now)
 	enter_state(x, EXEC_STOPPING, now);
 }
 
-/* The one function that moves a state on. polled: the group was, in this turn.
+/* Moves a state on by time or by poll. polled: its group was, in this turn.
  * What is just about to end, or to get a session of its own, is not counted as
  * left running: so a command is SETTLING for a while (E4, B7). */
 static void
@@ -427,7 +427,7 @@ exec_dispatch(struct exec_list *list, const struct options *o,
 void
 exec_read(struct exec *x, int64_t now)
 {
-	read_rest(x, READ_SIZE / 8, now);  /* `sink` has room for so few */
+	read_rest(x, READ_SIZE / 8, now);  /* `sink` keeps so many bytes */
 	see_end(x, now);
 }
 

@@ -184,7 +184,7 @@ give_up(uint64_t capabilities)
 	for (i = 0; i < 64; i++) {
 		has = (capabilities & CAPABILITY(i)) == 0 ? 0
 		    : prctl(PR_CAPBSET_READ, i, 0, 0, 0);
-		if (has < 0 && errno != EINVAL)  /* this kernel knows it */
+		if (has < 0 && errno != EINVAL)  /* EINVAL: unknown here */
 			return -1;
 		if (has == 1 && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0 &&
 		    prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)

@@ -20,8 +20,8 @@ struct guard *guard_open(const struct options *);
  * long as its id is not 0. NULL, with errno: the process can't be begun, or
  * there are too many groups. */
 struct proc_group *guard_group(struct guard *);
-/* Begins the process likewise; in the end it is to remove this file too, unless
- * a call with NULL came first (X3). The name is absolute and no other file's.
+/* Begins the process likewise; in the end it removes this file too, until NULL
+ * takes that back (X3). The name is absolute, and no file has it yet.
  * -1, with errno: it can't be begun, or the name is too long. */
 int guard_file(struct guard *, const char *path);
 

@@ -50,7 +50,7 @@ lines_send(void *transport, void *to, enum rpc_kind kind, int error,
 	(void)to;
 	if (l->out_gone)
 		return true;
-	/* A result can be long, and may not even have room for that. */
+	/* A result can be so long that there is no memory for this byte. */
 	if (error == 0 && !buf_reserve(message, 1))
 		return false;
 	buf_putc(message, '\n');

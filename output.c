@@ -15,7 +15,7 @@
 enum {
 	COLUMNS = 8000,       /* in a row (O1), */
 	TERMINAL_COLUMNS = 200,  /* and in one on a terminal (I1, I6) */
-	ROW_BYTES = 4 * COLUMNS,  /* and so many are taken at a time, at most */
+	ROW_BYTES = 4 * COLUMNS,  /* bytes; no row and no append has more */
 	SAMPLE = 4000,        /* bytes that say whether it is text, */
 	SAMPLE_LEAST = 200,   /* fewer do not suffice for that (O9) */
 	LAST_LINE = 400,      /* bytes at most from output_last_line() */
@@ -688,7 +688,7 @@ show_notice(const struct output *o, const struct cut *cut,
 		    : 1), " of ", NUM(lines), " lines");
 	if (cut->start_sixths == 0 && last->lines == 0)
 		buf_add(b, " (its last ", NUM(last->bytes), " bytes)");
-	/* On a terminal row ends put in can hide from this that CRs went. */
+	/* On a terminal added newlines can make up for dropped CRs here. */
 	spool_tell(o->file, o->bad > 0 || o->width == TERMINAL_COLUMNS ||
 	    o->raw - (int64_t)o->cut_len != text_bytes(o), b);
 	buf_putc(b, ']');
@@ -713,7 +713,7 @@ output_show(struct output *o, const struct output_cursor *c,
 			cut = cut_choose(o, TRUNCATE_TAIL, most);
 		text.bytes -= cursor_position(o, c);
 		text.lines -= c->lines;
-		/* Dropped bytes count as characters: so many that it is cut. */
+		/* A dropped byte counts as one: enough for it to be cut. */
 		s = extent_start(o->text + at, o->len - at, &s);
 		text.chars = s.chars + text.bytes - s.bytes;
 	}

@@ -77,7 +77,7 @@ bool proc_visible(void);
  * walk through /proc serves all, and no process escapes it by forking. */
 void proc_poll(struct proc_group *list, bool visible, bool parent, int64_t now);
 
-/* Set `send`, for proc_signal(): to end a group; then what is due next (E2). */
+/* Begin to end a group, and go on with that: set `send` to what is due (E2). */
 void proc_stop(struct proc_group *, int64_t now);
 void proc_stop_due(struct proc_group *, bool leaderless, int64_t now);
 

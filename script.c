@@ -171,7 +171,7 @@ script_clean(struct script *s, const char *shown, size_t n, struct buf *b)
 	end = strchr(received->data, '\n');
 	end = end != NULL ? strchr(end + 1, '\n') : NULL;
 	if (message && at == received->len && n > 0 && end == NULL && at < HELD)
-		return true;  /* it stands in the second line, if at all */
+		return true;  /* the trap is in its second line, if at all */
 	buf_put(b, received->data, at);
 	at += message && at < received->len ? s->trap.len : 0;
 	buf_put(b, received->data + at, received->len - at);

@@ -418,7 +418,7 @@ session_told(struct session *s, struct job *job, const struct want *want)
 		ended->end_told = true;
 	if (job == NULL || job->out.text == NULL)
 		return;
-	/* Who else waits for a finished one is to get the same (T3). */
+	/* Not of a finished one: who else waits is to get the same (T3). */
 	if (job->state != JOB_FINISHED && (looks || !job->background)) {
 		output_skip(job->out.text, &job->out.seen);
 		output_skip(job->err.text, &job->err.seen);

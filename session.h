@@ -56,7 +56,7 @@ struct job *session_next_untold(struct session *, const struct job *after);
 void session_let_go(struct session *, struct job *, bool read);
 
 /* A result has been taken: notes what it has told of the session's ended tasks,
- * and of this job. Job NULL: it was a list of all; want NULL too: an error. */
+ * and of this job. Job NULL: it was a list of all; want NULL too: a refusal. */
 enum { SESSION_ENDED_TOLD = 3 };  /* ends that one result tells (T8) */
 void session_told(struct session *, struct job *, const struct want *);
 

@@ -1,8 +1,8 @@
 #ifndef SPOOL_H
 #define SPOOL_H
 
-/* The saved files of one session (O5), raw, with one bound for all. Whether a
- * stream needs one shows with its result: its first 64 KiB wait in memory. */
+/* The saved files of one session (O5), raw, with one bound for all. Only its
+ * result tells if a stream needs one, so its first 64 KiB wait in memory. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -31,8 +31,8 @@ enum {
 };
 
 enum {
-	EMPTY = 1,      /* an empty string is meant. Without this flag one, or
-	                 * a pid of 0, counts as absent if command is given:
+	EMPTY = 1,      /* an empty string is meant. Else it, like a pid of 0,
+	                 * counts as absent if command is given:
 	                 * some clients fill in everything (P4) */
 	HANDLE = 2,     /* it names a task, by its id or its pid, as returned */
 	NAME = 4,       /* of a file: `most` counts bytes; it has no NUL */

@@ -536,9 +536,9 @@ free_peers(struct http *h)
 }
 
 /* Adds a connection at the end of the list: requests that are whole at once are
- * carried out in the order of their connections (P7). When all places are taken
- * the oldest gives way that has never shown a token (where none is asked for:
- * has asked nothing of /mcp), or only waits for its peer to close (H8). */
+ * carried out in the order of their connections (P7). If all places are taken,
+ * the oldest of these gives way: those that have shown no token (if none is
+ * needed: asked nothing of /mcp), and those whose peer is to close (H8). */
 static void
 accept_peer(struct http *h)
 {
