@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PIECE = 512 };  /* bytes that a pipe takes at once, if any (PIPE_BUF) */
+enum { PIECE = 512 };  /* bytes; a pipe with room takes so many (PIPE_BUF) */
 
 /* A pipe or a terminal is opened anew, so that it does not wait: the flags of
  * descriptor 2 are shared with other processes. (A file does not wait, and

@@ -40,7 +40,7 @@ void buf_free(struct buf *);  /* makes it a zeroed buffer; twice is fine */
 bool buf_has(const struct buf *, char);
 
 /* A number as a string, which lasts as long as the block that this stands in:
- * "80"; and milliseconds in seconds: "12.3". The room is zeroed before. */
+ * "80"; and milliseconds in seconds: "12.3". (They want zeroed room.) */
 #define NUM(n) decimal((char[24]){ 0 }, (n))
 #define SECS(ms) seconds((char[32]){ 0 }, (ms), 1)
 const char *decimal(char room[24], int64_t n);

@@ -396,7 +396,7 @@ read_output(struct client *c, struct job *job)
 {
 	struct call *call;
 
-	/* Once a turn: what was asked in one turn was asked at once. */
+	/* Once a turn: what was asked in one turn gets one answer. */
 	if (c->just_read == job || job->state != JOB_TASK)
 		return;
 	c->just_read = job;

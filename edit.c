@@ -151,8 +151,8 @@ replace_all(struct change *c, const struct buf *old, bool spaced)
 	return enough;
 }
 
-/* The same, in up to three tries. If the first line ends in CRLF, LF becomes it
- * in `new`, and for the first try in `old` (X2). The last is *spaced (X4). */
+/* The same, in up to three tries. If the first line ends in CRLF, LF in `new`
+ * becomes CRLF, for the first try in `old` too (X2). The last sets *spaced. */
 static bool
 replace_lines(struct change *c, bool *spaced)
 {

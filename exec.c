@@ -53,9 +53,9 @@ open_pipes(struct exec *x, int theirs[])
 	return 0;
 }
 
-/* The shell also inherits the reading ends of its two output pipes, behind the
- * descriptor for its directory, so that a last message after boris's end causes
- * no SIGPIPE (L1); but not if a descriptor to be copied is as high: an earlier
+/* The shell also inherits the reading ends of its two output pipes, as the two
+ * descriptors after `first`, so that a last message after boris's end causes no
+ * SIGPIPE (L1); but not if a descriptor to be copied is as high: an earlier
  * dup2() could overwrite it. 0, or -1 with errno. */
 static int
 start_shell(struct exec *x, const struct options *o, const char *dir,
@@ -427,7 +427,7 @@ exec_dispatch(struct exec_list *list, const struct options *o,
 void
 exec_read(struct exec *x, int64_t now)
 {
-	read_rest(x, READ_SIZE / 8, now);  /* `sink` keeps so many bytes */
+	read_rest(x, READ_SIZE / 8, now);  /* few: output.c keeps them */
 	see_end(x, now);
 }
 

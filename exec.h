@@ -25,8 +25,8 @@ enum exec_state {  /* exec.c has them drawn */
 };
 
 /* A command's pipes, by their descriptor there; over EXEC_DIR the shell tells
- * the directory in which it ends. A terminal's master is EXEC_OUT; its other
- * end is kept open as EXEC_SLAVE, so that its program may close it. */
+ * the directory in which it ends. A terminal's master is EXEC_OUT; boris keeps
+ * the other end open as EXEC_SLAVE, so that its program may close its own. */
 enum {
 	EXEC_IN, EXEC_OUT, EXEC_ERR, EXEC_DIR, EXEC_PIPES, EXEC_SLAVE = EXEC_IN
 };
@@ -74,7 +74,7 @@ struct exec {
 
 struct exec_list {  /* of one session's commands; zeroed: none yet */
 	struct exec *first;
-	int inherited;        /* a shell's descriptor for its directory */
+	int inherited;        /* a shell's number for EXEC_DIR */
 };
 
 /* Starts it in that directory, absolute; its output goes to `out` and `err`

@@ -59,8 +59,8 @@ enum {
 
 	WRITING = WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG |
 	    MAKE_SOCK | MAKE_FIFO | MAKE_SYM | REFER | TRUNCATE,
-	/* Allowed nowhere: through its own device file root writes a disk, or
-	 * reads there what is hidden. */
+	/* Allowed nowhere: through a device file that it makes root writes a
+	 * disk, or reads there what is hidden. */
 	DEVICES = MAKE_CHAR | MAKE_BLOCK
 };
 
@@ -121,8 +121,8 @@ enter_landlock(const struct options *o, const char *option)
 			refuse(option, dir);
 		close(rule.fd);
 	}
-	/* The kernel asks it of everybody but root. With it no setuid program
-	 * leads out of the fence either. */
+	/* NO_NEW_PRIVS, which the kernel asks for unless this is root: with it
+	 * no setuid program leads out of the fence either. */
 	if ((o->write != NULL && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) ||
 	    syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
 		return -1;

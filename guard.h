@@ -16,12 +16,12 @@ struct guard;
  * files. Where there is no memory to share it ends boris. */
 struct guard *guard_open(const struct options *);
 
-/* Begins the process if it does not run, and returns a zeroed group, taken as
- * long as its id is not 0. NULL, with errno: the process can't be begun, or
- * there are too many groups. */
+/* Begins the process if it does not run, and returns a zeroed group. It is the
+ * caller's from when its id is set until that is 0. NULL, with errno: the
+ * process can't be begun, or there are too many groups. */
 struct proc_group *guard_group(struct guard *);
-/* Begins the process likewise; in the end it removes this file too, until NULL
- * takes that back (X3). The name is absolute, and no file has it yet.
+/* Begins the process likewise, and has it remove this file too at the end, if
+ * no NULL comes first (X3). The name is absolute, and no file has it yet.
  * -1, with errno: it can't be begun, or the name is too long. */
 int guard_file(struct guard *, const char *path);
 

@@ -62,8 +62,8 @@ loop_wait(struct loop *loop)
 	 * a deadline that has passed meanwhile is acted on. */
 	if (poll(loop->set, (nfds_t)loop->count, left < INT_MAX ? (int)left
 	    : INT_MAX) < 0 && poll(loop->set, (nfds_t)loop->count, 0) < 0) {
-		/* The kernel has no memory for it (E7). All that is waited for
-		 * is tried, since no descriptor blocks; but not at once. */
+		/* The kernel has no memory for it (E7). After a pause all that
+		 * is waited for is tried, since no descriptor blocks. */
 		poll(NULL, 0, 10);
 		for (i = 0; i < loop->count; i++)
 			loop->set[i].revents = loop->set[i].events;

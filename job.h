@@ -106,7 +106,7 @@ struct want {
 	struct buf id;           /* the task's id, or its pid as text */
 	int64_t pid;             /* its pid; 0: no number was given */
 	int64_t time;            /* ms to wait, for its end or for `until` */
-	struct buf until;        /* that this has been printed (W3) */
+	struct buf until;        /* the text to wait for (W3); empty: none */
 	bool only_new;           /* what was printed since the last look (T3) */
 	struct buf input;        /* what to type, with WANT_TYPE (I2) */
 

@@ -136,7 +136,7 @@ least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* Of a text with more than `most` (0: any) start and end share `room`. */
+/* If a text has more than `most` (0: no bound), start and end share `room`. */
 static void
 cut_bound(const struct cut *cut, int64_t most, int64_t room, int64_t *all,
           int64_t *first, int64_t *last)
@@ -250,13 +250,13 @@ row_begin(struct output *o, size_t at)
 
 /* Appends some of the bytes and returns how many, up to a control that moves
  * the cursor, or to a full row. The cursor is at the row's end, or a newline
- * follows. (What the loop changes is in locals, and few: with the members of
- * *o, which any byte that is written may change, it takes twice as long.) */
+ * follows. (The loop changes locals alone, and few: to the compiler a byte that
+ * is written may be a member of *o, and with those it takes twice as long.) */
 static size_t
 row_append(struct output *o, const unsigned char *p, size_t n)
 {
 	const unsigned char *at = p, *stop = p + n, *end = stop, *as;
-	unsigned char *start, *to, *row;  /* Blanks before `row` stay. */
+	unsigned char *start, *to, *row;  /* Blanks are cut down to `row`. */
 	const bool terminal = o->width == TERMINAL_COLUMNS;
 	size_t len, shown, most;
 	size_t inner = 0, before = 0;  /* continuation bytes; before `row` */
@@ -310,7 +310,7 @@ row_append(struct output *o, const unsigned char *p, size_t n)
 	return (size_t)(at - p);
 }
 
-/* Puts a character but a newline in place of the one at the cursor. */
+/* Puts a character, not a newline, in place of the one at the cursor. */
 static void
 row_put(struct output *o, const unsigned char *p, size_t n)
 {
@@ -688,7 +688,7 @@ show_notice(const struct output *o, const struct cut *cut,
 		    : 1), " of ", NUM(lines), " lines");
 	if (cut->start_sixths == 0 && last->lines == 0)
 		buf_add(b, " (its last ", NUM(last->bytes), " bytes)");
-	/* On a terminal added newlines can make up for dropped CRs here. */
+	/* Sizes may be equal by chance: a terminal drops CRs, gets newlines. */
 	spool_tell(o->file, o->bad > 0 || o->width == TERMINAL_COLUMNS ||
 	    o->raw - (int64_t)o->cut_len != text_bytes(o), b);
 	buf_putc(b, ']');
@@ -713,7 +713,7 @@ output_show(struct output *o, const struct output_cursor *c,
 			cut = cut_choose(o, TRUNCATE_TAIL, most);
 		text.bytes -= cursor_position(o, c);
 		text.lines -= c->lines;
-		/* A dropped byte counts as one: enough for it to be cut. */
+		/* A dropped byte counts as a character: that exceeds all. */
 		s = extent_start(o->text + at, o->len - at, &s);
 		text.chars = s.chars + text.bytes - s.bytes;
 	}

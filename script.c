@@ -71,7 +71,7 @@ script_environment(enum environment use)
 }
 
 /* Looks for a | that is not part of ||, for grep, and for a digit that nothing
- * redirects (`exec 9>lock` does), since only bash knows longer descriptors. */
+ * redirects (`exec 9>lock` does): only bash redirects numbers above 9. */
 static bool
 has_pipe(const struct buf *text, bool *greps, int *digit)
 {

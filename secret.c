@@ -25,7 +25,7 @@ enum {
 #define FIFO ".secret"
 #define PROMPT ".prompt"
 
-/* Overwrites it, also where nobody reads it any more. */
+/* Overwrites it; volatile, so that no compiler leaves that out. */
 static void
 wipe(volatile char *p, size_t n)
 {
@@ -61,8 +61,8 @@ secret_close(struct job *job, bool taken)
 }
 
 /* Opens it if it has that type, and the owner and mode that boris gives; else
- * -1. Another user may have put his own in its place; or have moved one of this
- * user's there, which he can read. */
+ * -1: another user may have put his own in its place, or have moved there one
+ * of this user's that he can read. */
 static int
 open_own(const char *name, int flags, mode_t type)
 {

@@ -16,7 +16,7 @@
 enum {
 	ASIDE = 16,       /* commands side by side without a session (H6) */
 	TEXT_KEPT = 800,  /* bytes of a command, while and after it runs (T7) */
-	DUE_SOON = 10000  /* ms; so soon a timeout is waited for (K2) */
+	DUE_SOON = 10000  /* ms; a timeout due so soon is waited for (K2) */
 };
 
 /* The job; NULL if it is queued: none behind it has begun. */
@@ -418,7 +418,7 @@ session_told(struct session *s, struct job *job, const struct want *want)
 		ended->end_told = true;
 	if (job == NULL || job->out.text == NULL)
 		return;
-	/* Not of a finished one: who else waits is to get the same (T3). */
+	/* A finished one stays new: who else waits is to get the same (T3). */
 	if (job->state != JOB_FINISHED && (looks || !job->background)) {
 		output_skip(job->out.text, &job->out.seen);
 		output_skip(job->err.text, &job->err.seen);

@@ -1,8 +1,8 @@
 #ifndef SPOOL_H
 #define SPOOL_H
 
-/* The saved files of one session (O5), raw, with one bound for all. Only its
- * result tells if a stream needs one, so its first 64 KiB wait in memory. */
+/* The saved files of one session (O5), raw, with one bound for all. Whether one
+ * is needed is known when a result is cut: till then 64 KiB wait in memory. */
 
 #include <stdbool.h>
 #include <stddef.h>

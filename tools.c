@@ -31,7 +31,7 @@ enum {
 };
 
 enum {
-	EMPTY = 1,      /* an empty string is meant. Else it, like a pid of 0,
+	EMPTY = 1,      /* "" is a value. Without this flag it, like a pid of 0,
 	                 * counts as absent if command is given:
 	                 * some clients fill in everything (P4) */
 	HANDLE = 2,     /* it names a task, by its id or its pid, as returned */
@@ -136,7 +136,7 @@ struct reading {
 	struct buf *refusal;
 };
 
-/* ms; more where calls have a limit, since a command outlives that (K2) */
+/* ms; more where calls have a limit: a command goes on past that (K2) */
 static int64_t
 usual_timeout(const struct options *o, const struct caller *r)
 {

@@ -104,7 +104,7 @@ connection_lose(struct connection *c)
 	c->state = CONNECTION_GONE;
 }
 
-/* deadline: NEVER to write an answer; connection_flush() sets it then. */
+/* deadline: NEVER where an answer is written: connection_flush() sets it. */
 static void
 enter(struct connection *c, enum connection_state state, int64_t deadline)
 {

@@ -353,8 +353,8 @@ take_message(struct http *h, struct peer *p)
 
 /* -- Requests: who may ask, and what (H1, H3, H4) ------------------------ */
 
-/* What follows a name of this machine, of loopback or of where boris listens:
- * nothing, or ":PORT". NULL: the host has another name. */
+/* Returns what follows the host, if that is this machine, loopback or where
+ * boris listens: "" or ":PORT". NULL: it is another. */
 static const char *
 port_of(const struct http *h, const char *host)
 {
@@ -537,8 +537,8 @@ free_peers(struct http *h)
 
 /* Adds a connection at the end of the list: requests that are whole at once are
  * carried out in the order of their connections (P7). If all places are taken,
- * the oldest of these gives way: those that have shown no token (if none is
- * needed: asked nothing of /mcp), and those whose peer is to close (H8). */
+ * the oldest gives way of those that have shown no token (if none is needed:
+ * that have asked nothing of /mcp) or wait for their peer to close (H8). */
 static void
 accept_peer(struct http *h)
 {
