@@ -69,7 +69,7 @@ the_guard() {
 	kill -HUP "$server" 2>/dev/null || :
 	died
 	within 3000
-	gone stopped
+	eventually gone stopped
 	is "$(cat bye)" bye
 }
 

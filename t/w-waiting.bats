@@ -54,7 +54,7 @@ no_output() {
 	release
 	answer $queued
 	is "$(result stdout)" '"hi\n"'
-	most "$(result elapsed_ms)" 9000
+	most "$(result elapsed_ms)" 18000
 }
 
 @test "W1: a wait for a task, and a start that waits, gives a sign of life" {
@@ -607,11 +607,11 @@ no_output() {
 }
 
 @test "W4: of timeout and --bg-timeout the earlier counts, and the result says which" {
-	boris --bg-timeout=1
+	boris --bg-timeout=3
 	start_task 'read <gate' '{"timeout":600000}'
 	begin
 	look "$task" '{"wait":20000}'
-	within 5000
+	within 8000
 	is "$(result status)" '"timed_out"'
 	has "$(plain note)" '--bg-timeout'
 	begin
@@ -619,7 +619,7 @@ no_output() {
 	look "$task" '{"wait":20000}'
 	least "$(took)" 290
 	is "$(result status) $(result timed_out)" '"timed_out" true'
-	most "$(result elapsed_ms)" $((950 * SLOW))
+	most "$(result elapsed_ms)" $((2900 * SLOW))
 	lacks "$reply" '--bg-timeout'
 	[[ $(text) =~ time(out|d out) ]] || fail "$(text)"
 }
