@@ -546,7 +546,8 @@ slow_show(const char *p, size_t n, const struct output_bounds *most,
 			head = chars;
 		buf_put(b, p, char_at(p, n, head));
 		end_with_newline(b);
-		buf_add(b, "[x truncated: not text, ", NUM((int64_t)no_text),
+		buf_add(b, "[x", head < chars ? " truncated" : "",
+		    ": not text, ", NUM((int64_t)no_text),
 		    " bytes in total, first ", NUM((int64_t)head),
 		    " characters shown" NOT_SAVED "]");
 		return;
