@@ -213,8 +213,7 @@ may_change(const struct change *c)
 	errno = c->edit->makes && (!S_ISREG(mode) || size > 0 ||
 	    c->stat.st_uid != geteuid()) ? EEXIST
 	    : S_ISDIR(mode) ? EISDIR : !S_ISREG(mode) ? EINVAL
-	    : !(mode & S_IWUSR) ? EACCES
-	    : size > EDIT_MOST ? EFBIG : 0;
+	    : !(mode & S_IWUSR) ? EACCES : size > EDIT_MOST ? EFBIG : 0;
 	return errno == 0;
 }
 

@@ -80,9 +80,8 @@ forbid_fsopen(void)
 		{ 0x15, 1, 0, 5430 }, { 0x15, 0, 1, 6430 },  /* MIPS has more */
 		{ 0x06, 0, 0, 0x50000 | ENOSYS }, { 0x06, 0, 0, 0x7fff0000 }
 	};
-	const struct { unsigned short n; const void *steps; } program = {
-		sizeof(steps) / sizeof(steps[0]), steps
-	};
+	const struct { unsigned short n; const void *steps; } program =
+	    { sizeof(steps) / sizeof(steps[0]), steps };
 
 	if (prctl(PR_SET_SECCOMP, 2 /* a filter */, &program, 0, 0) < 0)
 		refuse("--write", "needs seccomp filters");

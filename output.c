@@ -269,8 +269,11 @@ row_append(struct output *o, const unsigned char *p, size_t n)
 	if (n > most)
 		stop = p + most;
 	for (;;) {
-		while (at < stop && *at >= 0x20 && *at < 0x7F)
-			*to++ = *at++;
+		for (len = 0; at + len < stop && at[len] >= 0x20 &&
+		    at[len] < 0x7F; len++)
+			to[len] = at[len];
+		to += len;
+		at += len;
 		if (at >= stop)
 			break;
 		if (*at == '\n') {

@@ -517,8 +517,7 @@ results_edit(struct buf *b, const struct caller *caller, struct session *s,
 		put_number(&t, i > 0 ? ", " : places > 1 ? "in lines "
 		    : "in line ", e->lines[i], "");
 	buf_add(&t, places > EDIT_LINES ? " and so on" : "",
-	    e->outcome == EDIT_IN_PLACE
-	    ? " (written in place)" : "");
+	    e->outcome == EDIT_IN_PLACE ? " (written in place)" : "");
 	put_ended(&t, s);
 	buf_add(&t, e->shown.len > 0 ? "\n\n" : "");
 	buf_put(&t, e->shown.data, e->shown.len);
