@@ -584,11 +584,12 @@ all_are() {
 	is "$(result exit_code) $(result note)" '143 '
 }
 
-@test "B7: a shell that boris ends has no note of a signal by others" {
+@test "B7, T4: a shell that boris ends, a stopped task's too, has no note of a signal by others" {
 	boris
-	start_task 'read <gate'
+	start_task 'echo x >a; kill -STOP $$'
+	begun a
 	run_tool bash '{"kill_pid":'"$pid"'}'
-	is "$(result status) $(result note)" '"killed" '
+	is "$(result status) $(result exit_code) $(result signal) $(result timed_out)$(result note)" '"killed" 143 "SIGTERM" '
 	run_bash 'read <gate' '{"timeout":1000}'
 	lacks "$(plain note)" ignal
 }

@@ -541,6 +541,8 @@ only_listens() {
 	done
 	used b task_output '{}'
 	is "$(result)" '{"tasks":[]}'
+	used a task_output '{}'
+	is "$(plain tasks 0 task_id) $(get -n result structuredContent tasks)" "$task 1"
 	there "$pid"
 	release
 	used a task_output '{"task_id":"'"$task"'","wait":10000}'

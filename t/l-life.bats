@@ -456,12 +456,17 @@ all_sorts() {
 	done
 }
 
-@test "L4: a second process that was killed is replaced with the next command" {
+# guarded COMMAND [ARGUMENTS]: runs it in a boris whose second process is $first
+guarded() {
 	needs_linux
 	[ -e /proc/self/task/$$/children ] || skip 'no list of children in /proc'
 	boris
-	run_bash 'sleep 600 &'
+	run_bash "$@"
 	first=$(the_guard)
+}
+
+@test "L4: a second process that was killed is replaced with the next command" {
+	guarded 'sleep 600 &'
 	kill -KILL "$first"
 	eventually gone "$first"
 	run_bash true
@@ -473,11 +478,7 @@ all_sorts() {
 }
 
 @test "L4: a second process that was stopped goes on with the next command" {
-	needs_linux
-	[ -e /proc/self/task/$$/children ] || skip 'no list of children in /proc'
-	boris
-	run_bash 'sleep 600 &'
-	first=$(the_guard)
+	guarded 'sleep 600 &'
 	kill -STOP "$first"
 	eventually grep -q '^State:.T' "/proc/$first/status"
 	run_bash true
@@ -487,11 +488,7 @@ all_sorts() {
 }
 
 @test "L4: a second process that was killed beside a task is replaced at once" {
-	needs_linux
-	[ -e /proc/self/task/$$/children ] || skip 'no list of children in /proc'
-	boris
-	run_bash 'sleep 600' '{"run_in_background":true}'
-	first=$(the_guard)
+	guarded 'sleep 600' '{"run_in_background":true}'
 	kill -KILL "$first"
 	eventually gone "$first"
 	another() { local now && now=$(the_guard) && [ -n "$now" ] && [ "$now" != "$first" ]; }
