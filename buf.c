@@ -17,8 +17,7 @@ enum { PIECE = 512 };  /* bytes; a pipe with room takes so many (PIPE_BUF) */
 /* A pipe or a terminal is opened anew, so that it does not wait: the flags of
  * descriptor 2 are shared with other processes. (A file does not wait, and
  * opened anew it would be written over.) If that fails, or this is not Linux,
- * it is given pieces when it has room. (That can wait on a terminal which is
- * stopped.) */
+ * it is given pieces when it has room, which can wait on a stopped terminal. */
 size_t
 stderr_write(const char *p, size_t n)
 {
@@ -189,6 +188,17 @@ buf_free(struct buf *b)
 {
 	free(b->data);
 	memset(b, 0, sizeof(*b));
+}
+
+int64_t
+buf_lines(const char *p, size_t n)
+{
+	int64_t lines = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		lines += p[i] == '\n';
+	return lines;
 }
 
 bool

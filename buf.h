@@ -38,6 +38,7 @@ void buf_shrink(struct buf *);  /* no more memory than it needs */
 void buf_drop(struct buf *, size_t n);  /* the first n bytes; memory stays */
 void buf_free(struct buf *);  /* makes it a zeroed buffer; twice is fine */
 bool buf_has(const struct buf *, char);
+int64_t buf_lines(const char *, size_t n);  /* newlines in n bytes */
 
 /* A number as a string, which lasts as long as the block that this stands in:
  * "80"; and milliseconds in seconds: "12.3". (They want zeroed room.) */

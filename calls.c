@@ -68,8 +68,7 @@ struct call {
 	int64_t printed_at;    /* ms; of the last output; 0: none yet */
 };
 
-/* A new call in the list; NULL: there are too many, or its memory was refused,
- * which is answered. */
+/* A new call in the list; NULL: too many, or no memory, which is answered. */
 static struct call *
 open_call(struct client *c, const struct reply *r, struct json token,
           bool waits)
@@ -233,8 +232,7 @@ end_of_wait(struct call *call)
 	return call->limit < call->deadline ? call->limit : call->deadline;
 }
 
-/* When the wait for a running task ends, as far as is known now; NEVER: with
- * the task */
+/* When the wait for a running task ends, as known now; NEVER: with the task */
 static int64_t
 wait_ends(struct call *call)
 {
@@ -352,8 +350,7 @@ try_answer(struct call *call)
 	return true;
 }
 
-/* Types what is to be typed, once its record is written; or appends to `wrong`
- * why that can't be. */
+/* Records the input, then types it; or appends to `wrong` why that failed. */
 static void
 type_input(struct call *call, struct buf *wrong)
 {
@@ -517,8 +514,7 @@ calls_await(const struct client *c, const void *to)
 
 /* -- Progress (O7, W1) ------------------------------------------------- */
 
-/* When a call's next progress is due, sooner with news; NEVER: nobody has asked
- * for any. */
+/* When a call's next progress is due, sooner with news; NEVER: none wanted. */
 static int64_t
 progress_due(struct call *call)
 {
@@ -598,8 +594,7 @@ calls_dispatch(struct client *c)
 	}
 }
 
-/* The subscriptions end with the server, and are told so (MCP 2026-07-28,
- * subscriptions). */
+/* Each open subscriptions/listen gets its result (MCP 2026-07-28). */
 void
 calls_close(struct client *c)
 {

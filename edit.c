@@ -48,17 +48,6 @@ struct change {
 	struct buf was, will;
 };
 
-static int64_t
-newlines(const char *p, size_t n)
-{
-	int64_t lines = 0;
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		lines += p[i] == '\n';
-	return lines;
-}
-
 /* Appends it with CRLF for LF. False: the memory is refused. */
 static bool
 put_crlf(struct buf *out, const struct buf *b)
@@ -117,7 +106,7 @@ replace_all(struct change *c, const struct buf *old, bool spaced)
 {
 	const struct buf *was = &c->was;
 	struct edit *e = c->edit;
-	int64_t line = 1, more = newlines(e->new.data, e->new.len);
+	int64_t line = 1, more = buf_lines(e->new.data, e->new.len);
 	size_t end, from = 0, at, matched = 0;
 	struct pattern p = { NULL, 0, NULL };
 	bool enough = pattern_open(&p, old->data, old->len);
@@ -131,12 +120,12 @@ replace_all(struct change *c, const struct buf *old, bool spaced)
 		for (at = end; matched > 0; at--)
 			matched -= !spaced ||
 			    !isspace((unsigned char)was->data[at - 1]);
-		line += newlines(was->data + from, at - from);
+		line += buf_lines(was->data + from, at - from);
 		if (e->count < EDIT_LINES)
 			e->lines[e->count] = line;
 		e->count++;
 		line += e->all && !spaced ? more
-		    : newlines(was->data + at, end - at);
+		    : buf_lines(was->data + at, end - at);
 		if (c->will.len <= EDIT_MOST &&
 		    (enough = buf_reserve(&c->will, at - from + e->new.len))) {
 			buf_put(&c->will, was->data + from, at - from);
@@ -421,7 +410,7 @@ static enum edit_outcome
 change_file(struct change *c, const struct job *job)
 {
 	struct edit *e = c->edit;
-	int64_t more = newlines(e->old.data, e->old.len - (e->old.len > 0));
+	int64_t more = buf_lines(e->old.data, e->old.len - (e->old.len > 0));
 	enum edit_outcome outcome;
 	bool spaced = false;
 
@@ -442,7 +431,7 @@ change_file(struct change *c, const struct job *job)
 	}
 	outcome = write_change(c, job);
 	if (outcome == EDIT_DONE || outcome == EDIT_IN_PLACE)
-		show_around(e, &c->will, newlines(e->new.data,
+		show_around(e, &c->will, buf_lines(e->new.data,
 		    e->new.len - (e->new.len > 0)));
 	return outcome;
 }

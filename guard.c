@@ -178,8 +178,7 @@ guard_begin(struct guard *g)
 	}
 	g->pid = pid;
 	g->pipe = end[1];
-	/* Until it has a session of its own, a SIGKILL to boris's process group
-	 * would end it as well. */
+	/* Before its setsid() a SIGKILL to boris's group would end it, too. */
 	while (guard_runs(g) && getsid(pid) != pid)
 		poll(NULL, 0, 1);
 	errno = EAGAIN;  /* the reason if it was killed meanwhile */

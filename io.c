@@ -53,7 +53,6 @@ void
 loop_wait(struct loop *loop)
 {
 	int64_t left = 0;
-	int i;
 
 	loop->now = clock_now();  /* the last turn has taken some time */
 	if (loop->until > loop->now)
@@ -61,13 +60,8 @@ loop_wait(struct loop *loop)
 	/* After EINTR the signal's byte is in its pipe, and must be seen before
 	 * a deadline that has passed meanwhile is acted on. */
 	if (poll(loop->set, (nfds_t)loop->count, left < INT_MAX ? (int)left
-	    : INT_MAX) < 0 && poll(loop->set, (nfds_t)loop->count, 0) < 0) {
-		/* The kernel has no memory for it (E7). After a pause all that
-		 * is waited for is tried, since no descriptor blocks. */
-		poll(NULL, 0, 10);
-		for (i = 0; i < loop->count; i++)
-			loop->set[i].revents = loop->set[i].events;
-	}
+	    : INT_MAX) < 0 && poll(loop->set, (nfds_t)loop->count, 0) < 0)
+		poll(NULL, 0, 10);  /* The kernel has no memory for it (E7). */
 	loop->now = clock_now();
 }
 

@@ -23,9 +23,8 @@ static const struct revision revisions[] = {
 
 /* What is known of clients, a row each, with the version that was looked at
  * (K1). A call's silence is ended by progress, so those that give up on silence
- * alone have no limit. Codex gives a call up after 300 s; it lets 40,000 bytes
- * through, 12,000 for a model that it does not know, and does not say which it
- * has. */
+ * alone have no limit. Codex gives a call up after 300 s, and lets 40,000 bytes
+ * through, or 12,000 if it does not know the model, which it does not tell. */
 static const struct known_client known_clients[] = {
 	{ "claude-code",  /* 2.1.330 */
 	  .bytes = 190000, .call_limit = 110000, .goes_on = true,
@@ -87,8 +86,7 @@ find_caller(const struct client *c, const struct revision *v, struct json info)
 	    .call_limit = o->call_limit < 0 ? k->call_limit : o->call_limit };
 }
 
-/* What the client calls itself, as members of records (A1). What is too long is
- * no name. */
+/* Appends what the client calls itself, unless that is too long (A1). */
 static void
 put_client(struct buf *b, struct json info)
 {
@@ -103,8 +101,7 @@ put_client(struct buf *b, struct json info)
 
 /* -- Methods ----------------------------------------------------------- */
 
-/* Each answers its request, now or later; or returns what is wrong with its
- * params. */
+/* Each answers its request, now or later, or returns what is wrong with it. */
 
 static const char *
 answer_now(struct mcp_request *r)
@@ -393,12 +390,6 @@ mcp_backlog(const struct client *c)
 	return c->session->queued + c->bytes;
 }
 
-int
-mcp_tasks(const struct client *c)
-{
-	return c->session->tasks;
-}
-
 void
 mcp_close(struct client *c, int64_t now)
 {
@@ -411,12 +402,6 @@ bool
 mcp_closed(const struct client *c)
 {
 	return session_closed(c->session);
-}
-
-const char *
-mcp_version(const struct client *c)
-{
-	return c->caller.revision == NULL ? NULL : c->caller.revision->name;
 }
 
 bool

@@ -41,14 +41,11 @@ void mcp_dispatch(struct client *, size_t room, const struct loop *);
  * message can hold, the transport takes no more calls (P10). */
 enum { MCP_BACKLOG = 24 << 20 };
 size_t mcp_backlog(const struct client *);
-int mcp_tasks(const struct client *);  /* that run */
 
 /* L1: terminates all commands; once. Turns go on until mcp_closed(). */
 void mcp_close(struct client *, int64_t now);
 bool mcp_closed(const struct client *);
-/* The revision agreed on in the handshake, NULL before; and whether a name is
- * that of a revision of this era. */
-const char *mcp_version(const struct client *);
+/* Is it the name of a revision of this era? */
 bool mcp_speaks(const char *name, bool stateless);
 
 #endif

@@ -587,14 +587,10 @@ static void
 show_stream(const struct result *r, struct shown *s,
             const struct output_bounds *most)
 {
-	size_t i;
-
 	buf_free(&s->text);
 	s->view = output_show(s->stream->text, r->looks && r->want->only_new
 	    ? &s->stream->seen : NULL, most, s->name, &s->text);
-	s->lines = 0;
-	for (i = 0; i < s->text.len; i++)
-		s->lines += s->text.data[i] == '\n';
+	s->lines = buf_lines(s->text.data, s->text.len);
 }
 
 /* How much one of two streams gets: what the other leaves, or half, if that is

@@ -175,7 +175,7 @@ review_sessions(struct http *h)
 	struct http_session **at = &h->sessions, *s;
 
 	while ((s = *at) != NULL) {
-		if (!s->ended && (mcp_version(s->client) == NULL ||
+		if (!s->ended && (s->client->caller.revision == NULL ||
 		    h->now >= s->used + h->options->session_timeout))
 			end_session(h, s);
 		if (s->ended && mcp_closed(s->client)) {
@@ -375,8 +375,7 @@ port_of(const struct http *h, const char *host)
 	return port[n] == '\0' ? port : NULL;
 }
 
-/* This server, perhaps under another name of this machine; or one of
- * --allow-origin */
+/* Is it this server, by any name of this machine, or one of --allow-origin? */
 static bool
 is_allowed(const struct http *h, const char *origin)
 {
@@ -406,12 +405,12 @@ shows_token(const struct http *h, const struct request *r)
 static bool
 answer_health(const struct http *h, struct peer *p)
 {
-	int tasks = mcp_tasks(h->shared), sessions = 0;
+	int tasks = h->shared->session->tasks, sessions = 0;
 	const struct http_session *s;
 	struct buf b = { NULL, 0, 0 };
 
 	for (s = h->sessions; s != NULL; s = s->next) {
-		tasks += mcp_tasks(s->client);
+		tasks += s->client->session->tasks;
 		sessions += !s->ended;
 	}
 	buf_putc(&b, '{');
