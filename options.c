@@ -26,13 +26,12 @@ struct option {
 	const char *name;
 	const char *value;   /* its name in --help; of a choice: all there are;
 	                      * NULL: the option is a flag */
-	size_t at;           /* of the member */
 	/* Stores a value in the member. False: it is not what is right. */
 	bool (*read)(const struct option *, void *at, const char *value);
 	const char *right;   /* of a refusal; bounds or choices follow it */
 	int unit;            /* of a number: 1000 makes s to ms */
 	int least, most;     /* of a number, as it is given */
-	int flags;
+	unsigned short at, flags;  /* the member's offset; those below */
 	const char *help;
 };
 
@@ -220,61 +219,61 @@ read_name(const struct option *row, void *at, const char *value)
 #define LONG 1000000000
 
 static const struct option option_table[] = {
-	{ "--workdir", "DIR", AT(workdir), DIRECTORY, DIR,
+	{ "--workdir", "DIR", DIRECTORY, AT(workdir), DIR,
 	  "initial working directory (default: where boris was started)" },
-	{ "--timeout", "SECONDS", AT(timeout), NUMBER(1000, 1, 600), 0,
+	{ "--timeout", "SECONDS", NUMBER(1000, 1, 600), AT(timeout), 0,
 	  "of a command that names none (default 120; some clients 600)" },
-	{ "--bg-timeout", "SECONDS", AT(bg_timeout), NUMBER(1000, 0, LONG), 0,
+	{ "--bg-timeout", "SECONDS", NUMBER(1000, 0, LONG), AT(bg_timeout), 0,
 	  "end a background task older than this (default 0: never)" },
-	{ "--on-timeout", "kill|background", AT(on_timeout), CHOICE, 0,
+	{ "--on-timeout", "kill|background", CHOICE, AT(on_timeout), 0,
 	  "what happens to a command after its timeout (default kill)" },
-	{ "--truncate", "head|tail|both", AT(truncate), CHOICE, 0,
+	{ "--truncate", "head|tail|both", CHOICE, AT(truncate), 0,
 	  "which end of long output is returned (default head)" },
-	{ "--save-limit", "MIB", AT(save_limit), NUMBER(1 << 20, 0, 1000000), 0,
+	{ "--save-limit", "MIB", NUMBER(1 << 20, 0, 1000000), AT(save_limit), 0,
 	  "how much of a long stream is saved (default 64; 0: none)" },
-	{ "--structured", "auto|on|off", AT(structured), CHOICE, 0,
+	{ "--structured", "auto|on|off", CHOICE, AT(structured), 0,
 	  "results as data too (default auto: it depends on the client)" },
-	{ "--write", "DIR", AT(write), DIRECTORY, DIR | LIST | STRICT,
+	{ "--write", "DIR", DIRECTORY, AT(write), DIR | LIST | STRICT,
 	  "commands write only here, $TMPDIR (/tmp), /dev (repeatable)" },
-	{ "--no-network", NULL, AT(no_network), FLAG, 0,
+	{ "--no-network", NULL, FLAG, AT(no_network), 0,
 	  "commands reach no network but a loopback of their own" },
-	{ "--hide", "PATH", AT(hide), NAME("a file or directory that is there"),
+	{ "--hide", "PATH", NAME("a file or directory that is there"), AT(hide),
 	  LIST | STRICT, "commands see nothing of it (repeatable)" },
-	{ "--log", "FILE", AT(log_file), NAME("the name of a file"), 0,
+	{ "--log", "FILE", NAME("the name of a file"), AT(log_file), 0,
 	  "append a record of every command, in JSON; or /dev/stderr" },
-	{ "--call-limit", "SECONDS", AT(call_limit), NUMBER(1000, 0, LONG), 0,
+	{ "--call-limit", "SECONDS", NUMBER(1000, 0, LONG), AT(call_limit), 0,
 	  "how long a call is held open (default: the client's; 0: any)" },
-	{ "--result-limit", "BYTES", AT(result_limit), NUMBER(1, 2000, LONG),
+	{ "--result-limit", "BYTES", NUMBER(1, 2000, LONG), AT(result_limit),
 	  OR_ZERO, "of a result's text (default: the client's; 0: any)" },
-	{ "--edit", NULL, AT(edit), FLAG, 0, "offer the tool edit" },
-	{ "--no-bash", NULL, AT(no_bash), FLAG, 0,
+	{ "--edit", NULL, FLAG, AT(edit), 0, "offer the tool edit" },
+	{ "--no-bash", NULL, FLAG, AT(no_bash), 0,
 	  "do not offer the bash and task_output tools" },
-	{ "--transport", "stdio|http", AT(http), CHOICE, 0,
+	{ "--transport", "stdio|http", CHOICE, AT(http), 0,
 	  "how clients come: stdin and stdout, or HTTP (default stdio)" },
-	{ "--listen", "ADDR", AT(address),
-	  VALUE(read_address, "an IPv4 or IPv6 address"), HTTP,
+	{ "--listen", "ADDR",
+	  VALUE(read_address, "an IPv4 or IPv6 address"), AT(address), HTTP,
 	  "IPv4 or IPv6 address to listen on (default 127.0.0.1)" },
-	{ "--port", "N", AT(port), NUMBER(1, 0, 65535), HTTP,
+	{ "--port", "N", NUMBER(1, 0, 65535), AT(port), HTTP,
 	  "port (default 8080; 0: a free one)" },
-	{ "--token", "T", AT(token), VALUE(read_token, TOKEN_RIGHT),
+	{ "--token", "T", VALUE(read_token, TOKEN_RIGHT), AT(token),
 	  HTTP | STRICT | TOKEN,
 	  "what clients have to show: Authorization: Bearer T" },
-	{ "--token-file", "FILE", AT(token_file), NAME("the name of a file"),
+	{ "--token-file", "FILE", NAME("the name of a file"), AT(token_file),
 	  HTTP | TOKEN, "file with the token" },
-	{ "--generate-token", NULL, AT(generate_token), FLAG,
+	{ "--generate-token", NULL, FLAG, AT(generate_token),
 	  HTTP | TOKEN | NO_VARIABLE, "make a token and say it on stderr" },
-	{ "--allow-anyone", NULL, AT(allow_anyone), FLAG, HTTP,
+	{ "--allow-anyone", NULL, FLAG, AT(allow_anyone), HTTP,
 	  "listen to other machines without a token" },
-	{ "--allow-origin", "ORIGIN", AT(origins), VALUE(read_origins,
-	  "an origin, as https://host or http://host:8000"), HTTP,
+	{ "--allow-origin", "ORIGIN", VALUE(read_origins,
+	  "an origin, as https://host or http://host:8000"), AT(origins), HTTP,
 	  "web pages that may call, as https://host (repeatable)" },
-	{ "--session-timeout", "SECONDS", AT(session_timeout),
-	  NUMBER(1000, 1, LONG), HTTP, "end a session unused (default 1800)" },
-	{ "--secret", "ID", AT(secret), VALUE(read_text, NULL),
+	{ "--session-timeout", "SECONDS", NUMBER(1000, 1, LONG),
+	  AT(session_timeout), HTTP, "end a session unused (default 1800)" },
+	{ "--secret", "ID", VALUE(read_text, NULL), AT(secret),
 	  NO_VARIABLE | NO_VALUE,
 	  "type a secret into a terminal that asks (ID: of several)" },
-	{ "--help", NULL, AT(help), FLAG, NO_VARIABLE, "print this (-h)" },
-	{ "--version", NULL, AT(version), FLAG, NO_VARIABLE, "print that" }
+	{ "--help", NULL, FLAG, AT(help), NO_VARIABLE, "print this (-h)" },
+	{ "--version", NULL, FLAG, AT(version), NO_VARIABLE, "print that" }
 };
 
 enum { OPTIONS = sizeof(option_table) / sizeof(option_table[0]) };
@@ -340,9 +339,8 @@ read_option(struct options *o, char **word, bool given[])
 	return word + 1;
 }
 
-/* A flag beats its variable; an empty variable counts as none (C1). The three
- * ways to give a token are one choice: one of them beats the variables of the
- * others. */
+/* A flag beats its variable; an empty variable counts as none (C1). Any way to
+ * give a token beats the variables of the two others. */
 static void
 read_variables(struct options *o, const bool given[])
 {
