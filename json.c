@@ -226,6 +226,28 @@ json_true(struct json j)
 	return j.text != NULL && *j.text == 't';
 }
 
+/* The end of the value or name at s: white space or punctuation follows, in no
+ * string and no brackets of its own. */
+static const char *
+skip_value(const char *s, const char *end)
+{
+	int depth = 0;
+
+	for (; s < end; s++) {
+		if (depth == 0 && strchr(",:]} \t\r\n", *s) != NULL)
+			break;
+		switch (*s) {
+		case '[': case '{': depth++; break;
+		case ']': case '}': depth--; break;
+		case '"':
+			s = skip_plain(s + 1, end);
+			while (*s == '\\')
+				s = skip_plain(s + 2, end);
+		}
+	}
+	return s;
+}
+
 bool
 json_next(struct json j, size_t *at, struct json *name, struct json *value)
 {
@@ -241,12 +263,12 @@ json_next(struct json j, size_t *at, struct json *name, struct json *value)
 		return false;
 	if (type == JSON_OBJECT) {
 		name->text = s;
-		s = check_string(s + 1, end);
+		s = skip_value(s, end);
 		name->len = (size_t)(s - name->text);
 		s = skip_space(skip_space(s, end) + 1, end);
 	}
 	value->text = s;
-	s = check_value(s, end, 0);
+	s = skip_value(s, end);
 	value->len = (size_t)(s - value->text);
 	*at = (size_t)(skip_space(s, end) - j.text);
 	return true;

@@ -2,8 +2,8 @@
 #define JSON_H
 
 /* JSON text (RFC 8259), read and written. A value is a slice of a text that
- * json_check() has found valid; the other readers rely on that, and each is one
- * walk along it. What is written is valid whatever goes in. */
+ * json_check() has found valid; the other readers rely on that. What is written
+ * is valid whatever goes in. */
 
 #include <stdbool.h>
 #include <stddef.h>
