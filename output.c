@@ -248,6 +248,19 @@ row_begin(struct output *o, size_t at)
 	o->rewrites_before = o->rewrites;
 }
 
+/* The length of the colour (ECMA-48's SGR) that is whole at p; 0: none is. */
+static size_t
+colour_length(const unsigned char *p, size_t n)
+{
+	size_t i = 2;
+
+	if (n < 3 || p[0] != 0x1B || p[1] != '[')
+		return 0;
+	while (i < n && ((p[i] >= '0' && p[i] <= '9') || p[i] == ';'))
+		i++;
+	return i < n && p[i] == 'm' ? i + 1 : 0;
+}
+
 /* Appends some of the bytes and returns how many, up to a control that moves
  * the cursor, or to a full row. The cursor is at the row's end, or a newline
  * follows. (The loop changes locals alone, and few: to the compiler a byte that
@@ -286,10 +299,11 @@ row_append(struct output *o, const unsigned char *p, size_t n)
 			lines++;
 			continue;
 		}
-		if (*at == '\r' && at + 1 < end && at[1] == '\n') {
-			at++;
+		len = *at == '\r' && at + 1 < end && at[1] == '\n' ? 1
+		    : colour_length(at, (size_t)(end - at));
+		at += len;
+		if (len > 0)
 			continue;
-		}
 		if (*at == 0x1B || *at == '\r' || *at == '\b')
 			break;
 		len = read_char(o, at, (size_t)(end - at), &as, &shown);
