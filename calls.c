@@ -31,9 +31,9 @@ enum {
 struct until {
 	struct pattern text;   /* `until` */
 	struct buf input;      /* the start of what was typed */
-	bool echo;             /* more echo of `input` is expected: */
-	struct pattern typed;  /* its current line, */
-	size_t behind;         /* and where the next one begins in it */
+	bool echo;             /* a line of `input` is still to be echoed: */
+	struct pattern typed;  /* that line */
+	size_t behind;         /* where in `input` the line after it begins */
 	int64_t seen;          /* ms; when the text was printed; 0: not yet */
 	bool news;             /* more than echo and white space was printed */
 };
@@ -58,7 +58,7 @@ struct call {
 	const struct tool *tool;  /* NULL: subscriptions/listen */
 	struct job *job;       /* NULL: a list, or a subscription */
 	struct want want;
-	int64_t due;           /* ms; of its answer; NEVER: with some event */
+	int64_t due;           /* ms; when to answer it; NEVER: not by time */
 	int64_t deadline;      /* ms; of its wait */
 	int64_t limit;         /* ms; until when it is held open at most (K2) */
 	int64_t read_at;       /* ms; when the request was read */
@@ -222,8 +222,8 @@ search_news(struct call *call)
 
 /* -- When a call is answered (W2, K2) ------------------------------------ */
 
-/* When the wait is over, or its client gives up before that. A client that goes
- * on without the call takes a late answer: it has no limit from now on (K2). */
+/* When the wait is over, or its client gives up before that. It has no limit if
+ * the client goes on without the call, and takes a late answer (K2). */
 static int64_t
 end_of_wait(struct call *call)
 {
@@ -299,7 +299,7 @@ answer_due(struct call *call)
 		return call->limit;
 	if (job->out.text != NULL)
 		search_news(call);
-	/* A foreground command that is a task has just become one (E5). */
+	/* It ran in the foreground until it became a task, just now (E5). */
 	if (job->state == JOB_FINISHED ||
 	    (call->want.action == WANT_RUN && !job->background))
 		return 0;

@@ -38,7 +38,7 @@ void calls_listen(struct client *, const struct reply *);
 void calls_cancel(struct client *, struct json id);  /* P8: of that request */
 /* `to` has gone: its calls are cancelled (E6), or carried out unanswered. */
 void calls_forget(struct client *, void *to, bool cancel, int64_t now);
-/* Is a call of `to` open? NULL: a call of a tool, of anybody? */
+/* Has `to` an open call? NULL: has anybody one, other than a subscription? */
 bool calls_await(const struct client *, const void *to);
 
 void calls_poll_add(struct client *, struct loop *);

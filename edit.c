@@ -140,8 +140,8 @@ replace_all(struct change *c, const struct buf *old, bool spaced)
 	return enough;
 }
 
-/* The same, in up to three tries. If the first line ends in CRLF, LF in `new`
- * becomes CRLF, for the first try in `old` too (X2). The last sets *spaced. */
+/* In up to three tries: with CRLF for LF in `old`, if the first line ends in it
+ * (and in `new` for good); as it is; then *spaced, which only looks (X2). */
 static bool
 replace_lines(struct change *c, bool *spaced)
 {
@@ -321,7 +321,8 @@ carry_over(const struct change *c, int fd)
 }
 
 /* Writes it to a new file, which takes the name when it is whole; the guard
- * removes it if boris is killed before. EPERM: it can't be as the old is. */
+ * removes it if boris is killed before. EPERM: it can't get the old one's mode,
+ * owner or attributes. */
 static enum edit_outcome
 write_beside(const struct change *c, const struct job *job)
 {

@@ -24,9 +24,9 @@ enum {
 	TYPED_MOST = 4 << 20,   /* bytes that wait to be typed */
 	PIPE_FULL = 1 << 20,    /* bytes; no pipe holds more by default */
 	READ_SIZE = 64 << 10,
-	ARGUMENTS = 512,        /* more than there are pieces of 16 MiB */
+	ARGUMENTS = 512,        /* more than a command's pieces (script.c) */
 	DIR_LIMIT = 16 << 10,   /* bytes a directory's name may have */
-	INHERITED = 250         /* a shell's fd for its directory; 2 follow */
+	INHERITED = 250         /* a shell's fd for its directory (EXEC_DIR) */
 };
 
 /* 0, or -1 with errno. The directory's is non-blocking at both ends: if it is
@@ -55,8 +55,8 @@ open_pipes(struct exec *x, int theirs[])
 
 /* The shell also inherits the reading ends of its two output pipes, as the two
  * descriptors after `first`, so that a last message after boris's end causes no
- * SIGPIPE (L1); but not if a descriptor to be copied is as high: an earlier
- * dup2() could overwrite it. 0, or -1 with errno. */
+ * SIGPIPE (L1). Not so where boris itself has so many open that one that is to
+ * be copied may be among these. 0, or -1 with errno. */
 static int
 start_shell(struct exec *x, const struct options *o, const char *dir,
             const int theirs[], int first)
@@ -427,7 +427,7 @@ exec_dispatch(struct exec_list *list, const struct options *o,
 void
 exec_read(struct exec *x, int64_t now)
 {
-	read_rest(x, READ_SIZE / 8, now);  /* few: output.c keeps them */
+	read_rest(x, READ_SIZE / 8, now);  /* no more than output.c keeps */
 	see_end(x, now);
 }
 
@@ -488,7 +488,7 @@ exec_type_unseen(struct exec *x, const char *line, size_t n, int64_t now)
 }
 
 /* Where /proc does not tell, it may prompt if it has printed since the last
- * input, is silent, and takes keys or unseen lines, or its line is open. */
+ * input and is silent now, in an unfinished line or reading keys or unseen. */
 struct exec_prompt
 exec_prompts(struct exec *x, enum exec_look look, int64_t now)
 {

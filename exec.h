@@ -46,7 +46,7 @@ struct exec {
 	pid_t pid;            /* the shell's */
 	bool shell_ended;     /* it is a zombie, or reaped */
 	int status;           /* then: 0 to 255, or 128+N */
-	bool signalled;       /* a signal ended it, not one that was typed */
+	bool signalled;       /* a signal did it, not one by a key (Ctrl-C) */
 	char *pipeline;       /* exit codes, if `status` hides one (B7) */
 	char *dir;            /* where it ended, if it told; or NULL */
 	bool orphans;         /* it has left processes running (E4), ... */

@@ -59,8 +59,7 @@ enum {
 
 	WRITING = WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG |
 	    MAKE_SOCK | MAKE_FIFO | MAKE_SYM | REFER | TRUNCATE,
-	/* Allowed nowhere: through a device file that it makes root writes a
-	 * disk, or reads there what is hidden. */
+	/* Allowed nowhere: with device files of its own root has every disk. */
 	DEVICES = MAKE_CHAR | MAKE_BLOCK
 };
 

@@ -98,8 +98,8 @@ end_groups(struct guard *g)
 }
 
 /* No descriptor of the client's stays open, so that it sees the end of boris at
- * once; and no SIGKILL to the client's process group reaches another session.
- * All other signals are blocked. */
+ * once; and setsid() takes it out of the process group that a client may send
+ * SIGKILL to. All other signals are blocked. */
 static void
 stand_guard(struct guard *g, int pipe)
 {

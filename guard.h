@@ -20,9 +20,9 @@ struct guard *guard_open(const struct options *);
  * caller's from when its id is set until that is 0. NULL, with errno: the
  * process can't be begun, or there are too many groups. */
 struct proc_group *guard_group(struct guard *);
-/* Begins the process likewise, and has it remove this file too at the end, if
- * no NULL comes first (X3). The name is absolute, and no file has it yet.
- * -1, with errno: it can't be begun, or the name is too long. */
+/* Begins the process likewise, which at the end is to remove this file too; a
+ * later call with NULL takes that back (X3). The name is absolute, and no file
+ * has it yet. -1, with errno: it can't be begun, or the name is too long. */
 int guard_file(struct guard *, const char *path);
 
 /* Reaps the children that boris has inherited, not begun (E8). */

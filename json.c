@@ -226,8 +226,8 @@ json_true(struct json j)
 	return j.text != NULL && *j.text == 't';
 }
 
-/* The end of the value or name at s: white space or punctuation follows, in no
- * string and no brackets of its own. */
+/* The end of the value or name at s: the first white space, comma, colon or
+ * closing bracket that is in no string, and no brackets, begun since s. */
 static const char *
 skip_value(const char *s, const char *end)
 {

@@ -24,7 +24,7 @@ static const struct revision revisions[] = {
 /* What is known of clients, a row each, with the version that was looked at
  * (K1). A call's silence is ended by progress, so those that give up on silence
  * alone have no limit. Codex gives a call up after 300 s, and lets 40,000 bytes
- * through, or 12,000 if it does not know the model, which it does not tell. */
+ * through; 12,000 for models that it does not know, but it names no model. */
 static const struct known_client known_clients[] = {
 	{ "claude-code",  /* 2.1.330 */
 	  .bytes = 190000, .call_limit = 110000, .goes_on = true,

@@ -269,10 +269,11 @@ static size_t
 row_append(struct output *o, const unsigned char *p, size_t n)
 {
 	const unsigned char *at = p, *stop = p + n, *end = stop, *as;
-	unsigned char *start, *to, *row;  /* Blanks are cut down to `row`. */
+	unsigned char *start, *to, *row;  /* where the unseen row begins */
 	const bool terminal = o->width == TERMINAL_COLUMNS;
 	size_t len, shown, most;
-	size_t inner = 0, before = 0;  /* continuation bytes; before `row` */
+	size_t inner = 0;   /* continuation bytes: no characters of their own */
+	size_t before = 0;  /* how many of these are before `row` */
 	int64_t lines = 0;
 
 	text_make_room(o);
@@ -705,7 +706,7 @@ show_notice(const struct output *o, const struct cut *cut,
 		    : 1), " of ", NUM(lines), " lines");
 	if (cut->start_sixths == 0 && last->lines == 0)
 		buf_add(b, " (its last ", NUM(last->bytes), " bytes)");
-	/* Sizes may be equal by chance: a terminal drops CRs, gets newlines. */
+	/* Is the file raw, not this text? (On a terminal lengths may agree.) */
 	spool_tell(o->file, o->bad > 0 || o->width == TERMINAL_COLUMNS ||
 	    o->raw - (int64_t)o->cut_len != text_bytes(o), b);
 	buf_putc(b, ']');
@@ -730,7 +731,7 @@ output_show(struct output *o, const struct output_cursor *c,
 			cut = cut_choose(o, TRUNCATE_TAIL, most);
 		text.bytes -= cursor_position(o, c);
 		text.lines -= c->lines;
-		/* A dropped byte counts as a character: that exceeds all. */
+		/* Dropped bytes count as a character each: it is cut anyway. */
 		s = extent_start(o->text + at, o->len - at, &s);
 		text.chars = s.chars + text.bytes - s.bytes;
 	}

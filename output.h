@@ -69,9 +69,9 @@ struct output_view {
 };
 
 /* Appends the text, or what is new of it behind the cursor (NULL: all of it).
- * The truncation line calls the stream `name` ("stdout"). Both are cut as
- * TRUNCATE_LOOK till output_end() (T3), then as the bounds say; what is new as
- * TRUNCATE_TAIL, if the whole text would be cut. This may make the file. */
+ * The truncation line calls the stream `name` ("stdout"). The text is cut as
+ * the bounds say, before output_end() as TRUNCATE_LOOK (T3); what is new of one
+ * too long to be shown whole, as TRUNCATE_TAIL. This may make the file. */
 struct output_view output_show(struct output *, const struct output_cursor *,
                                const struct output_bounds *, const char *name,
                                struct buf *);

@@ -38,8 +38,8 @@ enum {
 	EARLY = 50,         /* ms; a command that is ended within them ... */
 	AGAIN = 20,         /* ... gets a second SIGTERM after these */
 	SHORT_LIFE = 250,   /* ms in which pids do not wrap around */
-	FEW_PIDS = 16384,   /* so many are asked one by one */
-	ROUNDS = 50         /* of asking what has been begun meanwhile */
+	FEW_PIDS = 16384,   /* so many are looked at one by one */
+	ROUNDS = 50         /* of walk_since(), each for what came meanwhile */
 };
 
 void
@@ -365,8 +365,8 @@ send_signal(pid_t pid, int sig)
 }
 
 /* Sees all that outlive the walk, and notes them, or signals those with groups
- * of their own. (From getsid() to kill() no stranger gets the pid: it is given
- * out again after all others only.) False: /proc can't be read. */
+ * of their own. (Between getsid() and kill() no stranger gets the pid: Linux
+ * gives all other pids out first.) False: /proc can't be read. */
 static bool
 walk(struct proc_group *list, bool parent, bool signals)
 {
@@ -416,9 +416,9 @@ walk_since(struct proc_group *list, pid_t from, bool parent)
 	return false;
 }
 
-/* Without /proc boris inherits what loses its parent (proc_prepare). So while
- * anything of a group lives, one of it is our child, and holds the number. The
- * leader, whose status is known, is reaped. Who left the group is not found. */
+/* Without /proc boris inherits what loses its parent (proc_prepare): while any
+ * of a group lives, one is our child, which keeps the number taken. So a leader
+ * whose status is known is reaped. Who left the group is not found. */
 static void
 poll_children(struct proc_group *g, bool parent)
 {

@@ -6,8 +6,8 @@
  * a process group; its pid is the number of both. A process belongs to the
  * command if it is in that session, also when it has a group of its own (`set
  * -m` gives one to each job). The leader stays a zombie until the group has
- * gone, so that the number can't pass to a stranger (E3); so it takes a walk
- * through /proc to see whether anything else lives. */
+ * gone, so that no stranger gets the number (E3). Since kill() finds zombies
+ * too, it takes a walk through /proc to see whether anything else lives. */
 
 #include <stdbool.h>
 #include <stdint.h>

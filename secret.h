@@ -4,8 +4,8 @@
 /* A person's way to a terminal that asks for a secret (I5). While it does,
  * boris keeps a FIFO, DIR/boris-SESSION-ID.secret, into which `boris --secret`,
  * another process of the same user, writes a line; DIR/boris-SESSION-ID.prompt
- * has the terminal's last line. The FIFO's mode, once that is closed, says by
- * 0400 that the line was taken. */
+ * has the terminal's last line. When the line is typed, boris sets the FIFO's
+ * mode to 0400, and then closes its end: so the writer knows. */
 
 #include <stdbool.h>
 #include <stdint.h>

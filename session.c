@@ -19,7 +19,7 @@ enum {
 	DUE_SOON = 10000  /* ms; a timeout due so soon is waited for (K2) */
 };
 
-/* The job; NULL if it is queued: none behind it has begun. */
+/* The job, if it has begun; else NULL, as none behind it has begun either. */
 static struct job *
 begun(struct job *job)
 {
@@ -389,7 +389,7 @@ session_next_task(struct session *s, const struct job *after)
 struct job *
 session_next_untold(struct session *s, const struct job *after)
 {
-	/* Shared: it keeps no ids, and is told of none. No tasks: no walk. */
+	/* Ids are kept unless it is shared: then no note tells of ends. */
 	struct job *job = s->ids.len > 0 ? session_next_task(s, after) : NULL;
 
 	while (job != NULL && (job->state != JOB_FINISHED || job->end_told ||

@@ -41,8 +41,8 @@ struct session *session_open(const struct options *, bool shared);
 void session_free(struct session *);  /* NULL is fine */
 
 void session_run(struct session *, struct job *);  /* queues and holds it */
-/* The task named by its id or, if that is none's, by its pid, that runs or is
- * unread, held for the caller; NULL: none. */
+/* Finds the task with that id, or else with that pid, among those that run or
+ * are unread, and holds it for the caller. NULL: there is none. */
 struct job *session_hold(struct session *, const struct want *);
 /* Those that run or are unread, one after the other; NULL: no more. */
 struct job *session_next_task(struct session *, const struct job *after);

@@ -15,7 +15,7 @@
 struct reading;
 struct tool {
 	const char *name, *title;
-	size_t option;         /* of the option that offers it */
+	size_t option;         /* in struct options: is it offered? */
 	const char *purpose;   /* its part of the server's instructions (P11) */
 	const char *description;
 	/* Appends the part of it that options and caller decide; or NULL. */
@@ -35,8 +35,8 @@ void tools_list(struct buf *, const struct options *, const struct caller *);
 /* What the server is for, as a member (P11): at most 500 characters */
 void tools_instructions(struct buf *, const struct options *);
 
-/* The tool of that name, if it is offered. Else NULL, and `unknown` names those
- * that there are, and which is like another shell's tool of that name. */
+/* The tool of that name, if it is offered. Else NULL, and `unknown` says which
+ * are, and which does what that tool does in other agents. */
 const struct tool *tools_find(const struct options *, struct json name,
                               struct buf *unknown);
 /* Reads the arguments of a call (an object, or JSON_NONE) into the want, and
