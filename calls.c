@@ -393,7 +393,7 @@ read_output(struct client *c, struct job *job)
 {
 	struct call *call;
 
-	/* Once a turn: what was asked in one turn gets one answer. */
+	/* Once a turn, so that all who ask in one turn are told the same. */
 	if (c->just_read == job || job->state != JOB_TASK)
 		return;
 	c->just_read = job;
@@ -607,7 +607,7 @@ calls_close(struct client *c)
 		next = call->next;  /* NOLINT(clang-analyzer-unix.Malloc) */
 		if (call->tool != NULL)
 			continue;
-		/* This result has a _meta of its own. */
+		/* Without a revision rpc_result() adds no _meta of its own. */
 		call->reply.caller.revision = NULL;
 		buf_add(&b, "\"resultType\":\"complete\","
 		    "\"_meta\":{\"" META_SUBSCRIPTION "\":");

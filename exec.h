@@ -74,7 +74,7 @@ struct exec {
 
 struct exec_list {  /* of one session's commands; zeroed: none yet */
 	struct exec *first;
-	int inherited;        /* a shell's number for EXEC_DIR */
+	int inherited;        /* what EXEC_DIR's pipe is in a shell; 0: unset */
 };
 
 /* Starts it in that directory, absolute; its output goes to `out` and `err`

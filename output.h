@@ -46,8 +46,8 @@ struct output_cursor {
 	unsigned rewrites;  /* the output's own `rewrites` at that time */
 };
 
-/* Has the cursor's open line changed since, or did output_read() stop at a gap?
- * Then reading goes on at the start of that line, or behind the gap. */
+/* Does what is behind the cursor not follow what was read before: has its open
+ * line changed, which is read anew, or were bytes behind it dropped? */
 bool output_rewritten(const struct output *, const struct output_cursor *);
 /* Is there text behind the cursor? */
 bool output_news(const struct output *, const struct output_cursor *);

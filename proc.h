@@ -26,7 +26,7 @@ struct proc_group {
 	pid_t id;             /* its leader's pid; 0: none was begun */
 	int64_t started;      /* ms */
 	int follow_up;        /* what follows SIGTERM; 0: nothing. SIGHUP on a
-	                       * terminal (T4), SIGTERM with a trap (E2) */
+	                       * terminal (T4), SIGTERM if D2's trap is set */
 	int64_t follow_up_at;  /* ms; when it is due */
 	int64_t kill_at;      /* ms; when SIGKILL is; 0: nobody ends it yet */
 	bool repeats;         /* SIGTERM is sent again when its leader ends */

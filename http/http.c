@@ -33,7 +33,8 @@ enum {
 struct peer {
 	struct peer *next;
 	struct connection connection;
-	bool authenticated;      /* a request of it was authorized */
+	bool authenticated;      /* it has shown the token; or, where none is
+	                          * needed, has asked something of /mcp */
 	const char *session_id;  /* of the session that it opens; or NULL */
 	struct client *client;   /* that has its open call; or NULL */
 };
@@ -126,7 +127,7 @@ http_send(void *transport, void *to, enum rpc_kind kind, int error,
 	if (p == NULL || p->connection.state == CONNECTION_GONE)
 		return true;
 	c = &p->connection;
-	/* Two copies of a result may have to be there, and their headers. */
+	/* The response and the queue each copy it, and have headers, too. */
 	if (error == 0 && message->len > LONG_RESULT &&
 	    !mem_is_there(3 * message->len))
 		return false;
@@ -242,7 +243,7 @@ route_modern(struct http *h, struct peer *p, const struct rpc_message *m)
 	if (rpc_is_response(m))
 		return refuse_message(h, p, m, 400, JSONRPC_INVALID_REQUEST,
 		    "Not a request");
-	/* What is no request, or has no version in _meta, `shared` refuses. */
+	/* mcp.c refuses what is no request, or has no version in _meta. */
 	if (rpc_is_request(m) && m->version.text != NULL &&
 	    (!header_says(field[FIELD_MCP_VERSION], m->version) ||
 	    !header_says(field[FIELD_MCP_METHOD], m->method) ||
@@ -536,8 +537,7 @@ free_peers(struct http *h)
 
 /* Adds a connection at the end of the list: requests that are whole at once are
  * carried out in the order of their connections (P7). If all places are taken,
- * the oldest gives way of those that have shown no token (if none is needed:
- * that have asked nothing of /mcp) or wait for their peer to close (H8). */
+ * the oldest peer gives way that is not authenticated or is closing (H8). */
 static void
 accept_peer(struct http *h)
 {
@@ -653,7 +653,7 @@ http_dispatch(struct http *h, const struct loop *loop)
 	for (s = h->sessions; s != NULL; s = s->next) {
 		if (loop->end && !s->ended)
 			end_session(h, s);
-		/* Also for a call that is answered in this turn. */
+		/* Before mcp_dispatch() answers: that call counts, too. */
 		if (calls_await(s->client, NULL))
 			s->used = h->now;
 		mcp_dispatch(s->client, SIZE_MAX, loop);

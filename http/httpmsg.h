@@ -53,9 +53,9 @@ enum {
 };
 
 /* Takes what it can use from the front of the input. Returns one of these, or
- * the status to refuse the request with. In REQUEST_BODY (413, or 503 where
- * memory was refused) request_drop() can skip the rest; else nothing that
- * follows can be understood. */
+ * the status to refuse the request with. After 413, and 503 (memory was
+ * refused), request_drop() can skip the rest of the body; after all others
+ * nothing that follows can be understood. */
 int request_take(struct request *, struct buf *input);
 void request_drop(struct request *);  /* its body, from now on */
 void request_free(struct request *);  /* zeroed again */
