@@ -222,8 +222,8 @@ search_news(struct call *call)
 
 /* -- When a call is answered (W2, K2) ------------------------------------ */
 
-/* When the wait is over, or its client gives up before that. It has no limit if
- * the client goes on without the call, and takes a late answer (K2). */
+/* When the wait is over, or its client gives up before that. Some clients go on
+ * without a call and take its late answer: theirs need no limit (K2). */
 static int64_t
 end_of_wait(struct call *call)
 {
@@ -299,7 +299,7 @@ answer_due(struct call *call)
 		return call->limit;
 	if (job->out.text != NULL)
 		search_news(call);
-	/* It ran in the foreground until it became a task, just now (E5). */
+	/* It has ended; or was made a task just now, by its timeout (E5). */
 	if (job->state == JOB_FINISHED ||
 	    (call->want.action == WANT_RUN && !job->background))
 		return 0;
@@ -363,7 +363,7 @@ type_input(struct call *call, struct buf *wrong)
 
 	if (input->len == 0 && job->exec.terminal)
 		return;
-	/* What was printed before is no answer to this, nor its echo. */
+	/* What was printed before is neither an answer nor an echo of it. */
 	search_news(call);
 	call->printed_at = u->seen = 0;
 	u->news = false;

@@ -140,8 +140,8 @@ replace_all(struct change *c, const struct buf *old, bool spaced)
 	return enough;
 }
 
-/* In up to three tries: with CRLF for LF in `old`, if the first line ends in it
- * (and in `new` for good); as it is; then *spaced, which only looks (X2). */
+/* Tries it with CRLF for LF in both, if the first line ends in CRLF; then with
+ * old as it is; then *spaced, to tell the model where (X2). */
 static bool
 replace_lines(struct change *c, bool *spaced)
 {

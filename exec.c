@@ -55,8 +55,8 @@ open_pipes(struct exec *x, int theirs[])
 
 /* The shell also inherits the reading ends of its two output pipes, as the two
  * descriptors after `first`, so that a last message after boris's end causes no
- * SIGPIPE (L1). Not so where boris itself has so many open that one that is to
- * be copied may be among these. 0, or -1 with errno. */
+ * SIGPIPE (L1). Not so where those to be copied are as high as these: dup2()
+ * could overwrite one before it is copied. 0, or -1 with errno. */
 static int
 start_shell(struct exec *x, const struct options *o, const char *dir,
             const int theirs[], int first)
@@ -427,7 +427,7 @@ exec_dispatch(struct exec_list *list, const struct options *o,
 void
 exec_read(struct exec *x, int64_t now)
 {
-	read_rest(x, READ_SIZE / 8, now);  /* no more than output.c keeps */
+	read_rest(x, READ_SIZE / 8, now);  /* `sink` keeps all of that */
 	see_end(x, now);
 }
 

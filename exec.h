@@ -74,7 +74,7 @@ struct exec {
 
 struct exec_list {  /* of one session's commands; zeroed: none yet */
 	struct exec *first;
-	int inherited;        /* what EXEC_DIR's pipe is in a shell; 0: unset */
+	int inherited;        /* the number of EXEC_DIR's pipe in each shell */
 };
 
 /* Starts it in that directory, absolute; its output goes to `out` and `err`
@@ -109,7 +109,7 @@ int exec_type_unseen(struct exec *, const char *line, size_t n, int64_t now);
 struct exec_prompt {
 	enum terminal_prompt state;
 	bool at_work;   /* its program does not read it, for certain */
-	bool secret;    /* it takes lines unseen; or it is closed */
+	bool secret;    /* what is typed is not shown; or it is closed */
 	int64_t since;  /* ms; when something was last printed or typed */
 	int64_t again;  /* ms; when there may be another answer */
 };

@@ -59,7 +59,7 @@ enum {
 
 	WRITING = WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG |
 	    MAKE_SOCK | MAKE_FIFO | MAKE_SYM | REFER | TRUNCATE,
-	/* Allowed nowhere: with device files of its own root has every disk. */
+	/* Allowed nowhere: root could make a file for any disk, and open it. */
 	DEVICES = MAKE_CHAR | MAKE_BLOCK
 };
 

@@ -59,8 +59,7 @@ lines_send(void *transport, void *to, enum rpc_kind kind, int error,
 	if (!queue_put(&l->out, message)) {
 		if (error == 0)
 			return false;
-		/* Nothing else would answer the request: there is memory, or
-		 * boris says that there is none, and ends (E7). */
+		/* An error has to go out, or boris ends for want of memory. */
 		buf_put(&l->out.bytes, message->data, message->len);
 	}
 	if (queue_unwritten(&l->out) >= FLUSH_SIZE)
@@ -157,7 +156,7 @@ read_lines(struct lines *l)
 	l->got = n > 0 ? (size_t)n : 1;
 	l->in_ended = n <= 0;
 	if (l->in_ended)
-		l->bytes[0] = '\n';  /* The last line needs none. */
+		l->bytes[0] = '\n';  /* for a last line that has none */
 }
 
 struct lines *

@@ -24,7 +24,7 @@ static const struct revision revisions[] = {
 /* What is known of clients, a row each, with the version that was looked at
  * (K1). A call's silence is ended by progress, so those that give up on silence
  * alone have no limit. Codex gives a call up after 300 s, and lets 40,000 bytes
- * through; 12,000 for models that it does not know, but it names no model. */
+ * through; only 12,000 for models new to it, but does not tell its model. */
 static const struct known_client known_clients[] = {
 	{ "claude-code",  /* 2.1.330 */
 	  .bytes = 190000, .call_limit = 110000, .goes_on = true,
@@ -333,7 +333,7 @@ void
 mcp_error(const struct client *c, struct buf *b, const struct rpc_message *m,
           int code, const char *text)
 {
-	/* With a response's id the client could take it for an answer. */
+	/* With the id of what is no request it could pass for an answer. */
 	rpc_put_error(b, &c->answers, rpc_is_request(m) ? m->id
 	    : (struct json){ NULL, 0 }, code, text, NULL);
 }

@@ -262,14 +262,14 @@ colour_length(const unsigned char *p, size_t n)
 }
 
 /* Appends some of the bytes and returns how many, up to a control that moves
- * the cursor, or to a full row. The cursor is at the row's end, or a newline
- * follows. (The loop changes locals alone, and few: to the compiler a byte that
- * is written may be a member of *o, and with those it takes twice as long.) */
+ * the cursor, or to a full row. The cursor has to be at the row's end, unless a
+ * newline comes. (The loop changes locals alone, and few: with members of *o,
+ * since each byte written may be one of them, it takes twice as long.) */
 static size_t
 row_append(struct output *o, const unsigned char *p, size_t n)
 {
 	const unsigned char *at = p, *stop = p + n, *end = stop, *as;
-	unsigned char *start, *to, *row;  /* where the unseen row begins */
+	unsigned char *start, *to, *row;  /* from where blanks are removed */
 	const bool terminal = o->width == TERMINAL_COLUMNS;
 	size_t len, shown, most;
 	size_t inner = 0;   /* continuation bytes: no characters of their own */

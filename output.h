@@ -46,8 +46,8 @@ struct output_cursor {
 	unsigned rewrites;  /* the output's own `rewrites` at that time */
 };
 
-/* Does what is behind the cursor not follow what was read before: has its open
- * line changed, which is read anew, or were bytes behind it dropped? */
+/* Is there a break between what was read before and what is read next? The open
+ * line has changed, and is read anew; or bytes between the two are gone. */
 bool output_rewritten(const struct output *, const struct output_cursor *);
 /* Is there text behind the cursor? */
 bool output_news(const struct output *, const struct output_cursor *);
@@ -69,9 +69,9 @@ struct output_view {
 };
 
 /* Appends the text, or what is new of it behind the cursor (NULL: all of it).
- * The truncation line calls the stream `name` ("stdout"). The text is cut as
- * the bounds say, before output_end() as TRUNCATE_LOOK (T3); what is new of one
- * too long to be shown whole, as TRUNCATE_TAIL. This may make the file. */
+ * The truncation line calls the stream `name` ("stdout"). A stream that has not
+ * ended is cut as TRUNCATE_LOOK (T3), another as the bounds say; but if it is
+ * long and its news are asked for, as TRUNCATE_TAIL. This may make the file. */
 struct output_view output_show(struct output *, const struct output_cursor *,
                                const struct output_bounds *, const char *name,
                                struct buf *);

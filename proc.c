@@ -416,15 +416,15 @@ walk_since(struct proc_group *list, pid_t from, bool parent)
 	return false;
 }
 
-/* Without /proc boris inherits what loses its parent (proc_prepare): while any
- * of a group lives, one is our child, which keeps the number taken. So a leader
- * whose status is known is reaped. Who left the group is not found. */
+/* Without /proc boris inherits orphans (proc_prepare). So while a group has any
+ * member, waitpid() finds a child of ours in it, which keeps its number taken:
+ * its leader need not, and is reaped. Who left the group is not found. */
 static void
 poll_children(struct proc_group *g, bool parent)
 {
 	pid_t pid;
 
-#ifndef ON_LINUX  /* init inherits them, and the number is not held */
+#ifndef ON_LINUX  /* Here init inherits orphans: kill() is to find them. */
 	parent = false;
 #endif
 	for (; g != NULL; g = g->next) {

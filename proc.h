@@ -25,8 +25,8 @@ struct proc_group {
 	struct proc_group *next;  /* in a list; NULL: the last one */
 	pid_t id;             /* its leader's pid; 0: none was begun */
 	int64_t started;      /* ms */
-	int follow_up;        /* what follows SIGTERM; 0: nothing. SIGHUP on a
-	                       * terminal (T4), SIGTERM if D2's trap is set */
+	int follow_up;        /* signal after SIGTERM, or 0. SIGHUP: a terminal
+	                       * (T4); SIGTERM again: bash has D2's trap (E2) */
 	int64_t follow_up_at;  /* ms; when it is due */
 	int64_t kill_at;      /* ms; when SIGKILL is; 0: nobody ends it yet */
 	bool repeats;         /* SIGTERM is sent again when its leader ends */
@@ -68,13 +68,13 @@ bool proc_ended(pid_t, int *status, bool *signalled);
 /* The start of a short file in /proc/PID, or in /proc if pid is 0, with a NUL
  * behind it. The number of bytes, or -1 with errno. */
 ssize_t proc_read(pid_t, const char *file, char *text, size_t size);
-/* Does /proc show the pids that our own calls return, and which was given out
- * last? Not in a pid namespace that sees an outer /proc, nor in gVisor. */
+/* Does /proc show the pids that our own calls return, and in loadavg the last?
+ * Not in a pid namespace that sees an outer /proc, nor in gVisor. */
 bool proc_visible(void);
 
-/* Finds out which groups of a list live. parent: their leaders are our zombies,
- * and do not count; else leaders count as well. Zombies count as gone. One
- * walk through /proc serves all, and no process escapes it by forking. */
+/* Finds out which groups of a list live. Zombies do not count. parent: we are
+ * the leaders' parent, and know that they have ended; else they are looked at.
+ * One walk through /proc serves all, and no process escapes it by forking. */
 void proc_poll(struct proc_group *list, bool visible, bool parent, int64_t now);
 
 /* Begin to end a group, and go on with that: set `send` to what is due (E2). */

@@ -10,8 +10,8 @@
 #include "json.h"
 
 enum {
-	HEADINGS = 40,         /* bytes between the facts and the streams, */
-	HEADING_LINES = 20,    /* and lines of all that is no stream (K3) */
+	HEADINGS = 40,         /* bytes of the words "stdout:" and "stderr:" */
+	HEADING_LINES = 20,    /* lines of a result that are no output (K3) */
 	ENDED_SHOWN = 60,      /* characters of what an ended task is for */
 	SEMICOLON = 2          /* bytes behind each note */
 };

@@ -68,8 +68,8 @@ bool rpc_stateless(const struct caller *);
 
 enum rpc_kind {
 	RPC_RESPONSE,
-	RPC_REFUSAL,           /* an error; but once a stateless request has
-	                        * proved to be one, that is a response, too */
+	RPC_REFUSAL,           /* an error; but of a stateless request whose
+	                        * _meta is right, errors are RPC_RESPONSE */
 	RPC_NOTICE,            /* a notification about an open request */
 	RPC_PROGRESS           /* the only kind that may be dropped */
 };

@@ -70,8 +70,8 @@ script_environment(enum environment use)
 	return env;
 }
 
-/* Looks for a | that is not part of ||, and for grep; and for a descriptor from
- * 3 to 9, all that sh can redirect, which the command does not (as 9>lock). */
+/* Looks for a | that is not part of ||, for grep, and for a descriptor that is
+ * unused (9>lock uses 9); only up to 9, since sh can redirect no others. */
 static bool
 has_pipe(const struct buf *text, bool *greps, int *digit)
 {

@@ -52,7 +52,7 @@ secret_close(struct job *job, bool taken)
 	if (s->path.len == 0)
 		return;
 	if (taken)
-		fchmod(s->fd, TAKEN);  /* it is our own */
+		fchmod(s->fd, TAKEN);  /* That cannot fail: it is ours. */
 	/* They may be gone: others may empty that directory. */
 	unlink(name_of(&s->path, FIFO));
 	unlink(name_of(&s->path, PROMPT));
@@ -60,9 +60,9 @@ secret_close(struct job *job, bool taken)
 	fd_close(&s->fd);
 }
 
-/* Opens it if it has that type, and the owner and mode that boris gives; else
- * -1: another user may have put his own in its place, or have moved there one
- * of this user's that he can read. */
+/* Opens it if it has that type, is this user's, and is closed to others. Else
+ * -1: another user may have put a file of his own there, or have moved there a
+ * file of ours that he can read. */
 static int
 open_own(const char *name, int flags, mode_t type)
 {

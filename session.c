@@ -148,7 +148,7 @@ finish(struct session *s, struct job *job, int64_t now)
 	job->ended_at = now;
 	set_state(s, job, JOB_FINISHED);
 	if (task && job->killed)
-		job->bounds.how = TRUNCATE_LOOK;  /* T4 */
+		job->bounds.how = TRUNCATE_LOOK;  /* as while it ran (T4) */
 	output_end(job->out.text);
 	output_end(job->err.text);
 	record_end(job, now);
@@ -511,7 +511,7 @@ session_close(struct session *s, int64_t now)
 	}
 }
 
-/* What calls still hold has an answer to come. */
+/* A call that holds a job has yet to be answered. */
 bool
 session_closed(const struct session *s)
 {

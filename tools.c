@@ -332,7 +332,8 @@ take_wait(struct reading *r, int64_t usual)
 	return take_text(r, UNTIL, &w->until);
 }
 
-/* The task that task_id names, or else `pid`; a string may be either. */
+/* The task of argument task_id, else of argument `pid`. Each may be a string,
+ * and have an id or a pid in it (T1). */
 static bool
 take_handle(struct reading *r, int pid)
 {

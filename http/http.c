@@ -55,7 +55,7 @@ struct http {
 	struct peer *peers;              /* in the order they came */
 	struct buf origin;               /* http://ADDRESS:PORT */
 	int listener, in_poll;           /* -1: it listens no more */
-	int64_t accept_at;               /* ms; after a failure, not before */
+	int64_t accept_at;               /* ms; of the next try, if one fails */
 	int64_t leave_by;                /* ms, once every session is closed */
 	int64_t started;                 /* ms */
 	int64_t now;                     /* ms, of this turn */
@@ -354,8 +354,8 @@ take_message(struct http *h, struct peer *p)
 
 /* -- Requests: who may ask, and what (H1, H3, H4) ------------------------ */
 
-/* Returns what follows the host, if that is this machine, loopback or where
- * boris listens: "" or ":PORT". NULL: it is another. */
+/* Is the host this machine, by loopback or by the address boris listens on?
+ * Returns what is behind its name: "" or ":PORT"; NULL: it is another. */
 static const char *
 port_of(const struct http *h, const char *host)
 {
