@@ -24,9 +24,9 @@ enum exec_state {  /* exec.c has them drawn */
 	EXEC_GONE       /* it has ended, and nothing of it is left to signal */
 };
 
-/* A command's pipes, by their descriptor there; over EXEC_DIR the shell tells
- * the directory in which it ends. A terminal's master is EXEC_OUT; boris keeps
- * the other end open as EXEC_SLAVE, so that its program may close its own. */
+/* A command's pipes: to its descriptors 0, 1 and 2, and the one over which its
+ * shell tells the directory it ends in. A terminal's master is EXEC_OUT; boris
+ * keeps the other end open as EXEC_SLAVE: its program may close its own. */
 enum {
 	EXEC_IN, EXEC_OUT, EXEC_ERR, EXEC_DIR, EXEC_PIPES, EXEC_SLAVE = EXEC_IN
 };
@@ -46,7 +46,7 @@ struct exec {
 	pid_t pid;            /* the shell's */
 	bool shell_ended;     /* it is a zombie, or reaped */
 	int status;           /* then: 0 to 255, or 128+N */
-	bool signalled;       /* a signal did it, not one by a key (Ctrl-C) */
+	bool signalled;       /* it was ended by a signal, not by Ctrl-C */
 	char *pipeline;       /* exit codes, if `status` hides one (B7) */
 	char *dir;            /* where it ended, if it told; or NULL */
 	bool orphans;         /* it has left processes running (E4), ... */

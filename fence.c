@@ -63,8 +63,8 @@ enum {
 	DEVICES = MAKE_CHAR | MAKE_BLOCK
 };
 
-/* Lets fsopen() fail in all that is started: making an overlay with it empties
- * a directory named work, unseen by Landlock, which does refuse mount(). */
+/* Lets fsopen() fail in all that is started. As mount() it can make an overlay,
+ * which empties a directory; but Landlock refuses only mount(). */
 static void
 forbid_fsopen(void)
 {
@@ -234,9 +234,9 @@ cover(const char *paths)
 }
 
 /* Landlock comes behind the mounts: it forbids them, and writing to /proc. Root
- * needs it with every fence: else its commands could trace processes of root's
- * outside that have no more capabilities than they, and take their descriptors.
- * All other users are kept from that by their user namespace (F3). */
+ * needs it with every fence: else its commands could trace other processes of
+ * root's, if these have no more capabilities, and take their descriptors. Other
+ * users are kept from that by their user namespace (F3). */
 void
 fence_raise(const struct options *o)
 {
@@ -261,9 +261,9 @@ fence_raise(const struct options *o)
 	if ((o->write != NULL || root) && enter_landlock(o, option) < 0)
 		refuse(option,
 		    "needs Landlock as in Linux 6.2 (5.19 without --write)");
-	/* Then no command can take a descriptor of boris's, its HTTP socket or
-	 * a log, by pidfd_getfd(), or trace boris. Who is not root has got all
-	 * capabilities with its user namespace. */
+	/* These two keep commands from tracing boris, and from taking its HTTP
+	 * socket or log by pidfd_getfd(). With a user namespace boris has got
+	 * all capabilities, and gives up all. */
 	if (give_up(spaces && !root ? ~(uint64_t)0
 	    : of_any | (o->no_network ? of_network : 0)) < 0 ||
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)

@@ -34,7 +34,7 @@ clock_date(struct buf *b)
 
 	clock_gettime(CLOCK_REALTIME, &t);
 	gmtime_r(&t.tv_sec, &tm);
-	/* The 1 of a 107 is left out, so that 7 has its zero in front. */
+	/* 100 is added, and its 1 left out, so that 7 comes out as "07". */
 	buf_add(b, NUM(tm.tm_year + 1900), "-", NUM(101 + tm.tm_mon) + 1, "-",
 	    NUM(100 + tm.tm_mday) + 1, "T", NUM(100 + tm.tm_hour) + 1, ":",
 	    NUM(100 + tm.tm_min) + 1, ":", NUM(100 + tm.tm_sec) + 1, ".",

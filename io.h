@@ -45,8 +45,8 @@ enum transport_state {
 
 /* Bytes on their way to a reader. Responses are never dropped, progress may be
  * (P10). A client that reads progress and its response at once loses the
- * progress (O7), so the two never share a write: progress is not queued behind
- * other messages, and another message takes its place if none is written. */
+ * progress (O7), so the two never share a write: no progress is queued behind a
+ * response, and a response removes progress of which no byte is written. */
 struct queue {
 	struct buf bytes;
 	size_t written;    /* so many of them are written */

@@ -227,7 +227,7 @@ json_true(struct json j)
 }
 
 /* The end of the value or name at s: the first white space, comma, colon or
- * closing bracket that is in no string, and no brackets, begun since s. */
+ * closing bracket outside of its strings and brackets. */
 static const char *
 skip_value(const char *s, const char *end)
 {

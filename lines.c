@@ -59,7 +59,7 @@ lines_send(void *transport, void *to, enum rpc_kind kind, int error,
 	if (!queue_put(&l->out, message)) {
 		if (error == 0)
 			return false;
-		/* An error has to go out, or boris ends for want of memory. */
+		/* An error has to go out: without memory this ends boris. */
 		buf_put(&l->out.bytes, message->data, message->len);
 	}
 	if (queue_unwritten(&l->out) >= FLUSH_SIZE)
@@ -77,7 +77,7 @@ lines_room(const struct lines *l)
 	    : unread < UNREAD_LIMIT ? UNREAD_LIMIT - unread : 0;
 }
 
-/* Has so much to be sent or to be done that no more is taken (P10)? */
+/* Is so much to be sent, or to be done, that no more is taken (P10)? */
 static bool
 congested(const struct lines *l)
 {

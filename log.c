@@ -42,8 +42,8 @@ log_open(struct log **log, const char *file)
 	return NULL;
 }
 
-/* Begins a record with what all have, as far as the job has it. The newline in
- * front is written where a torn line comes before. False: there is no log. */
+/* Begins a record with what all have, as far as the job has it, and a newline,
+ * which log_finish() drops unless it follows a torn line. False: no log. */
 static bool
 log_begin(struct buf *b, const struct job *job, const char *event)
 {

@@ -333,7 +333,7 @@ void
 mcp_error(const struct client *c, struct buf *b, const struct rpc_message *m,
           int code, const char *text)
 {
-	/* With the id of what is no request it could pass for an answer. */
+	/* An error with the id of a client's response could pass for one. */
 	rpc_put_error(b, &c->answers, rpc_is_request(m) ? m->id
 	    : (struct json){ NULL, 0 }, code, text, NULL);
 }

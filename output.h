@@ -70,8 +70,8 @@ struct output_view {
 
 /* Appends the text, or what is new of it behind the cursor (NULL: all of it).
  * The truncation line calls the stream `name` ("stdout"). A stream that has not
- * ended is cut as TRUNCATE_LOOK (T3), another as the bounds say; but if it is
- * long and its news are asked for, as TRUNCATE_TAIL. This may make the file. */
+ * ended is cut as TRUNCATE_LOOK (T3). One that has is cut as bounds say; its
+ * news as TRUNCATE_TAIL, if all of it is too long. This may make the file. */
 struct output_view output_show(struct output *, const struct output_cursor *,
                                const struct output_bounds *, const char *name,
                                struct buf *);

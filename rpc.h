@@ -49,9 +49,9 @@ struct known_client {
 	const char *adds;      /* an argument of its own; or NULL */
 	int bytes, lines;      /* of a result's text that it lets through whole,
 	                        * less a margin (K3); 0: all */
-	int call_limit;        /* ms; shortly before it gives a call up, or goes
-	                        * on without it (K2); 0: it does not */
-	bool goes_on;          /* without the call, but takes its late answer */
+	int call_limit;        /* ms; a little less than it waits for a call
+	                        * (K2); 0: it waits for any */
+	bool goes_on;          /* it then goes on, but takes a late answer */
 	bool shows_data;       /* to the model, with or instead of text (B6) */
 };
 
@@ -67,15 +67,15 @@ struct caller {
 bool rpc_stateless(const struct caller *);
 
 enum rpc_kind {
-	RPC_RESPONSE,
-	RPC_REFUSAL,           /* an error; but of a stateless request whose
-	                        * _meta is right, errors are RPC_RESPONSE */
+	RPC_RESPONSE,          /* a result; or an error of a stateless request
+	                        * whose _meta is right */
+	RPC_REFUSAL,           /* any other error */
 	RPC_NOTICE,            /* a notification about an open request */
 	RPC_PROGRESS           /* the only kind that may be dropped */
 };
 
 /* The transport's way out. `to` is the return address that came with the
- * request; over HTTP NULL, once that has been forgotten. error: the JSON-RPC
+ * request; over HTTP NULL, once its connection has gone. error: the JSON-RPC
  * code, 0 for a result. The transport may append to the message, or take it
  * over; what is left of it the caller frees. False: it was not taken, for want
  * of memory, or as progress for a slow caller. */

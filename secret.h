@@ -12,11 +12,11 @@
 #include "io.h"
 #include "job.h"
 
-/* For each job; only a task with a terminal has one, while it runs. A line that
- * came is typed if the terminal still asks, once its record is written. */
+/* For each job; only a task with a terminal has a FIFO, while it runs. What is
+ * written to that is logged, and typed if the terminal still asks. */
 void secret_poll_add(struct job *, struct loop *);
 void secret_dispatch(struct job *, const struct loop *);
-/* Makes it where the terminal asks. Is it there now? */
+/* Makes the FIFO if the terminal asks. Returns whether it is there. */
 bool secret_offer(struct job *, int64_t now);
 void secret_close(struct job *, bool taken);  /* if there is one */
 

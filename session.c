@@ -389,7 +389,7 @@ session_next_task(struct session *s, const struct job *after)
 struct job *
 session_next_untold(struct session *s, const struct job *after)
 {
-	/* Without ids it has had no task, or is shared, and gets no notes. */
+	/* A session without ids has had no task, or is shared: no notes. */
 	struct job *job = s->ids.len > 0 ? session_next_task(s, after) : NULL;
 
 	while (job != NULL && (job->state != JOB_FINISHED || job->end_told ||
@@ -418,7 +418,7 @@ session_told(struct session *s, struct job *job, const struct want *want)
 		ended->end_told = true;
 	if (job == NULL || job->out.text == NULL)
 		return;
-	/* A finished task's output stays unseen: all who wait get it (T4). */
+	/* What is left of a finished task's output goes to all who wait. */
 	if (job->state != JOB_FINISHED && (looks || !job->background)) {
 		output_skip(job->out.text, &job->out.seen);
 		output_skip(job->err.text, &job->err.seen);
@@ -511,7 +511,7 @@ session_close(struct session *s, int64_t now)
 	}
 }
 
-/* A call that holds a job has yet to be answered. */
+/* No job is held by a call that has yet to be answered, none goes on. */
 bool
 session_closed(const struct session *s)
 {

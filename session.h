@@ -50,13 +50,13 @@ struct job *session_next_task(struct session *, const struct job *after);
  * and no call waits for it. */
 struct job *session_next_untold(struct session *, const struct job *after);
 
-/* A job stays while a call holds it. Once all have let it go it runs on, and is
- * forgotten when it has ended; a task only if one has let it go with `read`,
- * since its result was taken (T3). */
+/* A job stays while a call holds it. When it has ended, and all calls have let
+ * it go, it is forgotten; but a task stays until a call lets it go with `read`:
+ * its final result was taken (T3). */
 void session_let_go(struct session *, struct job *, bool read);
 
 /* A result has been taken: notes what it has told of the session's ended tasks,
- * and of this job. Job NULL: it was a list of all; want NULL too: a refusal. */
+ * and of this job. Job NULL: the list of tasks; want NULL too: a refusal. */
 enum { SESSION_ENDED_TOLD = 3 };  /* ends that one result tells (T8) */
 void session_told(struct session *, struct job *, const struct want *);
 

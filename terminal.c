@@ -180,7 +180,7 @@ find_prompt(pid_t process, pid_t group, dev_t terminal)
 	    proc_read(process, "/syscall", main, sizeof(main)) > 0 &&
 	    *main == 'r')
 		return TERMINAL_BUSY;
-	/* A group is empty for a moment before a shell takes the terminal. */
+	/* The last command's group may be gone before a shell takes over. */
 	return any ? found : TERMINAL_MAY_PROMPT;
 }
 #endif

@@ -136,7 +136,7 @@ struct reading {
 	struct buf *refusal;
 };
 
-/* ms; more where calls have a limit: a command goes on past that (K2) */
+/* ms. The client's limit ends no command, so it may have more time (K2). */
 static int64_t
 usual_timeout(const struct options *o, const struct caller *r)
 {

@@ -21,8 +21,8 @@ struct tool {
 	/* Appends the part of it that options and caller decide; or NULL. */
 	void (*describe)(struct buf *, const struct options *,
 	    const struct caller *);
-	const char *required;  /* arguments, as a member; or "" */
-	const char *schema, *more;  /* of its results: start and end */
+	const char *required;  /* that member of the input schema; or "" */
+	const char *schema, *more;  /* output schema: properties; its end */
 	bool destroys;         /* an annotation */
 	bool (*read)(struct reading *);
 	/* Appends the members of the result of a job that was not refused. */

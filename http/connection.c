@@ -104,7 +104,7 @@ connection_lose(struct connection *c)
 	c->state = CONNECTION_GONE;
 }
 
-/* deadline: NEVER where an answer is written: connection_flush() sets it. */
+/* deadline: or NEVER, for states in which connection_flush() sets one. */
 static void
 enter(struct connection *c, enum connection_state state, int64_t deadline)
 {
@@ -217,7 +217,7 @@ connection_take(struct connection *c)
 		connection_close(c);
 	else if (event != REQUEST_WAITS && r->state != REQUEST_BODY)
 		connection_refuse(c, event);
-	/* In any state behind CONNECTION_CALL it has been answered. */
+	/* In states after CONNECTION_CALL it has been answered already. */
 	return c->state <= CONNECTION_CALL ? event : REQUEST_WAITS;
 }
 
@@ -256,8 +256,8 @@ connection_flush(struct connection *c)
 		return;
 	}
 	left = queue_unwritten(&c->out);
-	/* A stream with nothing to write gets the deadline of a comment, so
-	 * that no proxy takes its silence for the end. */
+	/* If a stream has nothing to write, a comment is sent at its deadline,
+	 * so that no proxy takes the silence for the end. */
 	if ((c->state == CONNECTION_STREAM || c->state == CONNECTION_WRITING) &&
 	    (left < before || c->deadline == NEVER))
 		c->deadline = c->now + (left > 0 ? PEER_TIME : COMMENT_TIME);

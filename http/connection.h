@@ -10,7 +10,7 @@
 #include "httpmsg.h"
 
 enum connection_state {
-	CONNECTION_READING,   /* a request comes, or a dropped one's rest */
+	CONNECTION_READING,   /* a request comes, or what is left of its body */
 	CONNECTION_CALL,      /* it is whole, and to be answered */
 	CONNECTION_STREAM,    /* its answer takes long: a stream of events */
 	CONNECTION_WRITING,   /* its answer is being written */
