@@ -58,10 +58,11 @@ loop_wait(struct loop *loop)
 	if (loop->until > loop->now)
 		left = (loop->until - loop->now - 1) / CLOCK_FACTOR + 1;
 	/* After EINTR the signal's byte is in its pipe, and must be seen before
-	 * a deadline that has passed meanwhile is acted on. */
+	 * a deadline that has passed meanwhile is acted on. Without memory for
+	 * poll() all is tried, as loop_add() has set revents: none blocks. */
 	if (poll(loop->set, (nfds_t)loop->count, left < INT_MAX ? (int)left
 	    : INT_MAX) < 0 && poll(loop->set, (nfds_t)loop->count, 0) < 0)
-		poll(NULL, 0, 10);  /* The kernel has no memory for it (E7). */
+		poll(NULL, 0, 10);
 	loop->now = clock_now();
 }
 
@@ -75,7 +76,7 @@ loop_add(struct loop *loop, int fd, short events)
 		loop->set = mem_resize(loop->set,
 		    (size_t)loop->room * sizeof(*loop->set));
 	}
-	loop->set[loop->count] = (struct pollfd){ fd, events, 0 };
+	loop->set[loop->count] = (struct pollfd){ fd, events, events };
 	return loop->count++;
 }
 

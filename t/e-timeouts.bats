@@ -223,13 +223,13 @@ masked() {
 	done
 }
 
-@test "E4: where /proc can't be read nothing is said to be left, until it can be" {
+@test "E4, E7: where neither /proc nor poll() can be had all goes on, and nothing is said to be left" {
 	needs prlimit
 	needs_plain
 	boris
 	run_bash true
 	# The command takes the descriptors away with which boris would look.
-	run_bash 'prlimit --pid $PPID --nofile=4:; read -t 0.3 <>never; true'
+	run_bash 'prlimit --pid $PPID --nofile=1:; read -t 0.3 <>never; true'
 	lacks "$reply" 'left processes'
 	is "$(result status) $(result exit_code)" '"completed" 0'
 	prlimit --pid "$server" --nofile=1024:
