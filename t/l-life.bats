@@ -69,7 +69,7 @@ the_guard() {
 	kill -HUP "$server" 2>/dev/null || :
 	died
 	within 3000
-	eventually gone stopped
+	eventually alone
 	is "$(cat bye)" bye
 }
 
