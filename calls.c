@@ -222,8 +222,8 @@ search_news(struct call *call)
 
 /* -- When a call is answered (W2, K2) ------------------------------------ */
 
-/* When the wait is over, or its client gives up before that. Some clients go on
- * without a call and take its late answer: theirs need no limit (K2). */
+/* When the wait is over, or its client gives up before that. Clients that go on
+ * without a call, and take its late answer, are not thought of here (K2). */
 static int64_t
 end_of_wait(struct call *call)
 {

@@ -141,7 +141,7 @@ replace_all(struct change *c, const struct buf *old, bool spaced)
 }
 
 /* Tries it with CRLF for LF in both, if the first line ends in CRLF; then with
- * old as it is; then *spaced, to tell the model where (X2). */
+ * old as it is; then without white space, to say where it is (X2): *spaced. */
 static bool
 replace_lines(struct change *c, bool *spaced)
 {

@@ -55,7 +55,7 @@ open_pipes(struct exec *x, int theirs[])
 
 /* The shell also inherits the reading ends of its two output pipes, as the two
  * descriptors after `first`, so that a last message after boris's end causes no
- * SIGPIPE (L1). Not so where those to be copied are as high as these: dup2()
+ * SIGPIPE (L1). Not so if boris's own descriptors reach these numbers: dup2()
  * could overwrite one before it is copied. 0, or -1 with errno. */
 static int
 start_shell(struct exec *x, const struct options *o, const char *dir,
@@ -488,7 +488,7 @@ exec_type_unseen(struct exec *x, const char *line, size_t n, int64_t now)
 }
 
 /* Where /proc does not tell, it may prompt if it has printed since the last
- * input and is silent now, in an unfinished line or reading keys or unseen. */
+ * input, is silent, and has left its line open if it reads and shows lines. */
 struct exec_prompt
 exec_prompts(struct exec *x, enum exec_look look, int64_t now)
 {

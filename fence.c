@@ -63,8 +63,8 @@ enum {
 	DEVICES = MAKE_CHAR | MAKE_BLOCK
 };
 
-/* Lets fsopen() fail in all that is started. As mount() it can make an overlay,
- * which empties a directory; but Landlock refuses only mount(). */
+/* Lets fsopen() fail in all that is started: like mount(), but not refused by
+ * Landlock, it can make an overlay, which empties the directory it works in. */
 static void
 forbid_fsopen(void)
 {
@@ -234,8 +234,8 @@ cover(const char *paths)
 }
 
 /* Landlock comes behind the mounts: it forbids them, and writing to /proc. Root
- * needs it with every fence: else its commands could trace other processes of
- * root's, if these have no more capabilities, and take their descriptors. Other
+ * needs it with every fence: else its commands could trace processes of root's
+ * that have no capabilities beyond their own, and take their descriptors. Other
  * users are kept from that by their user namespace (F3). */
 void
 fence_raise(const struct options *o)

@@ -226,8 +226,7 @@ json_true(struct json j)
 	return j.text != NULL && *j.text == 't';
 }
 
-/* The end of the value or name at s: the first white space, comma, colon or
- * closing bracket outside of its strings and brackets. */
+/* The end of the value or name at s: punctuation or white space follows it. */
 static const char *
 skip_value(const char *s, const char *end)
 {

@@ -96,8 +96,8 @@ add_to_line(struct lines *l, const char *p, size_t n)
 
 	if (l->skipping)
 		return;
-	/* The longest line has room at once: pages that are not written take no
-	 * memory, while a buffer that grows is there twice. */
+	/* Room for the longest line, at once: pages that are not written take
+	 * no memory, while a buffer that grows is copied. */
 	if (!too_long && buf_reserve(&l->line, LINE_LIMIT - l->line.len)) {
 		buf_put(&l->line, p, n);
 		return;

@@ -42,8 +42,8 @@ log_open(struct log **log, const char *file)
 	return NULL;
 }
 
-/* Begins a record with what all have, as far as the job has it, and a newline,
- * which log_finish() drops unless it follows a torn line. False: no log. */
+/* Begins a record: a newline, which log_finish() drops unless it follows a torn
+ * line, and what all records have, if the job has it. False: no log. */
 static bool
 log_begin(struct buf *b, const struct job *job, const char *event)
 {

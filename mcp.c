@@ -24,7 +24,7 @@ static const struct revision revisions[] = {
 /* What is known of clients, a row each, with the version that was looked at
  * (K1). A call's silence is ended by progress, so those that give up on silence
  * alone have no limit. Codex gives a call up after 300 s, and lets 40,000 bytes
- * through; only 12,000 for models new to it, but does not tell its model. */
+ * through; 12,000 for a model new to it, but boris can't know the model. */
 static const struct known_client known_clients[] = {
 	{ "claude-code",  /* 2.1.330 */
 	  .bytes = 190000, .call_limit = 110000, .goes_on = true,
@@ -333,7 +333,7 @@ void
 mcp_error(const struct client *c, struct buf *b, const struct rpc_message *m,
           int code, const char *text)
 {
-	/* An error with the id of a client's response could pass for one. */
+	/* A response's id may also be that of a request of the client's. */
 	rpc_put_error(b, &c->answers, rpc_is_request(m) ? m->id
 	    : (struct json){ NULL, 0 }, code, text, NULL);
 }

@@ -706,7 +706,7 @@ show_notice(const struct output *o, const struct cut *cut,
 		    : 1), " of ", NUM(lines), " lines");
 	if (cut->start_sixths == 0 && last->lines == 0)
 		buf_add(b, " (its last ", NUM(last->bytes), " bytes)");
-	/* Is the file raw, not this text? (On a terminal lengths may agree.) */
+	/* Do the file's bytes differ from the text? (A terminal's do.) */
 	spool_tell(o->file, o->bad > 0 || o->width == TERMINAL_COLUMNS ||
 	    o->raw - (int64_t)o->cut_len != text_bytes(o), b);
 	buf_putc(b, ']');

@@ -417,8 +417,8 @@ walk_since(struct proc_group *list, pid_t from, bool parent)
 }
 
 /* Without /proc boris inherits orphans (proc_prepare). So while a group has any
- * member, waitpid() finds a child of ours in it, which keeps its number taken:
- * its leader need not, and is reaped. Who left the group is not found. */
+ * member, waitpid() finds a child of ours in it. That keeps the number taken:
+ * the leader may be reaped. Who left the group is not found. */
 static void
 poll_children(struct proc_group *g, bool parent)
 {
@@ -468,8 +468,8 @@ proc_stop(struct proc_group *g, int64_t now)
 	g->send = SIGTERM;
 	g->kill_at = now + PROC_GRACE;
 	g->repeats = true;
-	/* With a trap bash puts SIGTERM off while it forks, and then waits for
-	 * a child that has not got it: in a command's first moments mostly. */
+	/* A bash with a trap that gets SIGTERM while it forks acts on it when
+	 * the child ends, which has not got it. Mostly that is at the start. */
 	if (g->follow_up == SIGTERM && now - g->started >= EARLY)
 		g->follow_up = 0;
 	g->follow_up_at = now + (g->follow_up == SIGTERM ? AGAIN : HANG_UP);

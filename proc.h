@@ -26,7 +26,7 @@ struct proc_group {
 	pid_t id;             /* its leader's pid; 0: none was begun */
 	int64_t started;      /* ms */
 	int follow_up;        /* signal after SIGTERM, or 0. SIGHUP: a terminal
-	                       * (T4); SIGTERM again: bash has D2's trap (E2) */
+	                       * (T4); SIGTERM again: bash with a trap (E2) */
 	int64_t follow_up_at;  /* ms; when it is due */
 	int64_t kill_at;      /* ms; when SIGKILL is; 0: nobody ends it yet */
 	bool repeats;         /* SIGTERM is sent again when its leader ends */
@@ -68,7 +68,7 @@ bool proc_ended(pid_t, int *status, bool *signalled);
 /* The start of a short file in /proc/PID, or in /proc if pid is 0, with a NUL
  * behind it. The number of bytes, or -1 with errno. */
 ssize_t proc_read(pid_t, const char *file, char *text, size_t size);
-/* Does /proc show the pids that our own calls return, and in loadavg the last?
+/* Does /proc show the pids that our own calls return, and which was given last?
  * Not in a pid namespace that sees an outer /proc, nor in gVisor. */
 bool proc_visible(void);
 

@@ -51,7 +51,7 @@ struct known_client {
 	                        * less a margin (K3); 0: all */
 	int call_limit;        /* ms; a little less than it waits for a call
 	                        * (K2); 0: it waits for any */
-	bool goes_on;          /* it then goes on, but takes a late answer */
+	bool goes_on;          /* after that it still takes a late answer */
 	bool shows_data;       /* to the model, with or instead of text (B6) */
 };
 

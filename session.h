@@ -55,8 +55,8 @@ struct job *session_next_untold(struct session *, const struct job *after);
  * its final result was taken (T3). */
 void session_let_go(struct session *, struct job *, bool read);
 
-/* A result has been taken: notes what it has told of the session's ended tasks,
- * and of this job. Job NULL: the list of tasks; want NULL too: a refusal. */
+/* To be called when a result was taken: what it told of ended tasks and of the
+ * job is noted. Job NULL: it was the list of tasks; and want NULL: an error. */
 enum { SESSION_ENDED_TOLD = 3 };  /* ends that one result tells (T8) */
 void session_told(struct session *, struct job *, const struct want *);
 

@@ -148,8 +148,8 @@ thread_prompts(pid_t thread, pid_t group, dev_t terminal)
 	    ? TERMINAL_PROMPTS : TERMINAL_BUSY;
 }
 
-/* What is found of the processes of a group, or of the threads of one of them.
- * A process whose main thread runs is at work, whatever its others wait for. */
+/* What is found of all processes of a group (process 0), or of one's threads. A
+ * process whose main thread runs is at work, whatever its others wait for. */
 static enum terminal_prompt
 find_prompt(pid_t process, pid_t group, dev_t terminal)
 {

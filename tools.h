@@ -22,7 +22,7 @@ struct tool {
 	void (*describe)(struct buf *, const struct options *,
 	    const struct caller *);
 	const char *required;  /* that member of the input schema; or "" */
-	const char *schema, *more;  /* output schema: properties; its end */
+	const char *schema, *more;  /* output schema: properties and the rest */
 	bool destroys;         /* an annotation */
 	bool (*read)(struct reading *);
 	/* Appends the members of the result of a job that was not refused. */
