@@ -222,8 +222,8 @@ search_news(struct call *call)
 
 /* -- When a call is answered (W2, K2) ------------------------------------ */
 
-/* When the wait is over, or its client gives up before that. Clients that go on
- * without a call, and take its late answer, are not thought of here (K2). */
+/* When the wait is over, or its client gives up before that. One that goes on
+ * without the call, and takes a late answer, never does (K2). */
 static int64_t
 end_of_wait(struct call *call)
 {
@@ -299,7 +299,7 @@ answer_due(struct call *call)
 		return call->limit;
 	if (job->out.text != NULL)
 		search_news(call);
-	/* It has ended; or was made a task just now, by its timeout (E5). */
+	/* It has ended; or has just gone on from foreground to task (E5). */
 	if (job->state == JOB_FINISHED ||
 	    (call->want.action == WANT_RUN && !job->background))
 		return 0;

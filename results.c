@@ -10,7 +10,7 @@
 #include "json.h"
 
 enum {
-	HEADINGS = 40,         /* bytes of the words "stdout:" and "stderr:" */
+	HEADINGS = 40,         /* bytes of the lines "stdout:" and "stderr:" */
 	HEADING_LINES = 20,    /* lines of a result that are no output (K3) */
 	ENDED_SHOWN = 60,      /* characters of what an ended task is for */
 	SEMICOLON = 2          /* bytes behind each note */
