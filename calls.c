@@ -222,8 +222,8 @@ search_news(struct call *call)
 
 /* -- When a call is answered (W2, K2) ------------------------------------ */
 
-/* When the wait is over, or its client gives up before that. One that goes on
- * without the call, and takes a late answer, never does (K2). */
+/* When the wait is over or, if that is sooner, the client gives up. For one
+ * that takes a late answer only the wait counts (K2). */
 static int64_t
 end_of_wait(struct call *call)
 {

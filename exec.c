@@ -17,7 +17,7 @@ enum {
 	POLL_SETTLING = 4,      /* ms between polls of a group: at first, */
 	POLL = 16,              /* while it is being ended, */
 	REVIEW = 10000,         /* and of what was left running */
-	UNWATCHED = 3,          /* ms; its output is not polled in them (Q3) */
+	UNWATCHED = 3,          /* ms from the start without a poll (Q3) */
 	SILENCE = 300,          /* ms; then a terminal may prompt (I3), ... */
 	CERTAIN = 100,          /* ... or does, where /proc shows that */
 	CHECK = 250,            /* ms between checks of that */
@@ -488,7 +488,7 @@ exec_type_unseen(struct exec *x, const char *line, size_t n, int64_t now)
 }
 
 /* Where /proc does not tell, it may prompt if it has printed since the last
- * input, is silent, and has left its line open if it reads and shows lines. */
+ * input and is silent; but in TERMINAL_LINES only within an unended line. */
 struct exec_prompt
 exec_prompts(struct exec *x, enum exec_look look, int64_t now)
 {

@@ -22,7 +22,7 @@ struct guard {  /* in memory that both processes share */
 	struct proc_group group[GROUPS];
 	int used;      /* so many of them have ever been taken */
 	const struct options *options;
-	volatile bool unfinished;  /* so this file is to be removed: */
+	volatile bool unfinished;  /* an edit: its new file is removed, */
 	char file[4096];
 	pid_t pid;     /* 0: it does not run */
 	int pipe;      /* boris's end of it, closed when boris ends */

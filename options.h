@@ -33,9 +33,9 @@ enum {
 #endif
 };
 
-/* Numbers, flags and choices (the word's index, so the enumerator's value) are
- * all int64_t, as the table stores them. Times are milliseconds. A list is
- * strings, each with a NUL behind it, then an empty one; NULL: none. */
+/* Numbers, flags and choices (a word's index in its row, as the enumerators
+ * have it) are all int64_t, for options.c's table. Times are milliseconds. A
+ * list is strings, each with a NUL behind it, then an empty one; NULL: none. */
 struct options {
 	const char *workdir;     /* where a session starts; absolute, tidy */
 	int64_t timeout;         /* 0: none is named */

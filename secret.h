@@ -12,8 +12,8 @@
 #include "io.h"
 #include "job.h"
 
-/* For each job; only a task with a terminal has a FIFO, while it runs. A line in
- * it is typed, if the terminal still asks; the log says only that one came. */
+/* For each job; only a task with a terminal has a FIFO, while it runs. A line
+ * is typed if the terminal still asks; the log says only that it came. */
 void secret_poll_add(struct job *, struct loop *);
 void secret_dispatch(struct job *, const struct loop *);
 /* Makes the FIFO if the terminal asks. Returns whether it is there. */

@@ -23,14 +23,14 @@ struct session {
 	bool shared;             /* no tracked directory, side by side (H6) */
 	bool closing;
 	bool dir_told;           /* a result has named its directory (K4) */
-	bool edited;             /* in this turn: what is queued waits (P6) */
+	bool edited;             /* a file, in this turn: the rest waits (P6) */
 	char name[17];           /* the process's name and eight more digits */
 	int64_t calls;           /* jobs that were started, or tried to */
 	char *dir;               /* the tracked directory */
 	struct buf ids;          /* that its tasks have had */
 	struct spool spool;
-	struct job *first, *last;  /* in the order they came: those begun, until
-	                          * they are forgotten, then the queue */
+	struct job *first, *last;  /* those begun and not forgotten, then the
+	                          * queue; each in the order they came */
 	struct exec_list execs;  /* theirs */
 	size_t queued;           /* bytes held by the queue (P10) */
 	int running, tasks;      /* in the foreground, in the background */
@@ -56,7 +56,7 @@ struct job *session_next_untold(struct session *, const struct job *after);
 void session_let_go(struct session *, struct job *, bool read);
 
 /* To be called when a result was taken: what it told of ended tasks and of the
- * job is noted. Job NULL: it was the list of tasks; and want NULL: an error. */
+ * job is noted. No job: that was the list of tasks; nor a want: an error. */
 enum { SESSION_ENDED_TOLD = 3 };  /* ends that one result tells (T8) */
 void session_told(struct session *, struct job *, const struct want *);
 
