@@ -308,7 +308,7 @@ exec_stop(struct exec *x, int64_t now)
 	enter_state(x, EXEC_STOPPING, now);
 }
 
-/* Moves a state on by time or by poll. polled: its group was, in this turn.
+/* Moves a state on by time or by poll. polled: this turn polled its group.
  * What is just about to end, or to get a session of its own, is not counted as
  * left running: so a command is SETTLING for a while (E4, B7). */
 static void
@@ -419,7 +419,7 @@ exec_dispatch(struct exec_list *list, const struct options *o,
 	}
 	if (ending != NULL)
 		proc_signal(ending);
-	/* Another child than these has ended, or may have. */
+	/* The child that has ended may be none of these, but inherited. */
 	if (loop->child && (!ended || !o->visible))
 		guard_reap(o->guard);
 }

@@ -113,7 +113,7 @@ struct exec_prompt {
 	int64_t since;  /* ms; when something was last printed or typed */
 	int64_t again;  /* ms; when there may be another answer */
 };
-/* EXEC_SECRET: a terminal that does not take lines unseen is not looked at. */
+/* EXEC_SECRET: only a terminal that takes lines unseen is looked at. */
 enum exec_look { EXEC_ANY, EXEC_SECRET };
 struct exec_prompt exec_prompts(struct exec *, enum exec_look, int64_t now);
 

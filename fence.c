@@ -63,8 +63,8 @@ enum {
 	DEVICES = MAKE_CHAR | MAKE_BLOCK
 };
 
-/* Lets fsopen() fail in all that is started: like mount(), but not refused by
- * Landlock, it can make an overlay, which empties the directory it works in. */
+/* Lets fsopen() fail in all that is started. With it an overlay can be made,
+ * and that empties a directory. (Landlock refuses mount(), not fsopen().) */
 static void
 forbid_fsopen(void)
 {
@@ -234,9 +234,9 @@ cover(const char *paths)
 }
 
 /* Landlock comes behind the mounts: it forbids them, and writing to /proc. Root
- * needs it with every fence: else its commands could trace processes of root's
- * that have no capabilities beyond their own, and take their descriptors. Other
- * users are kept from that by their user namespace (F3). */
+ * needs it with every fence: else its commands could trace any process of
+ * root's with no more capabilities than they have, and take its descriptors.
+ * Other users are kept from that by their user namespace (F3). */
 void
 fence_raise(const struct options *o)
 {

@@ -22,7 +22,7 @@ struct guard {  /* in memory that both processes share */
 	struct proc_group group[GROUPS];
 	int used;      /* so many of them have ever been taken */
 	const struct options *options;
-	volatile bool unfinished;  /* an edit: its new file is removed, */
+	volatile bool unfinished;  /* an edit: `file` is to be removed */
 	char file[4096];
 	pid_t pid;     /* 0: it does not run */
 	int pipe;      /* boris's end of it, closed when boris ends */
@@ -71,8 +71,8 @@ taken_groups(struct guard *g)
 	return list;
 }
 
-/* Ends all that live as boris would have done (E2), or goes on where it left
- * off: then they have had their SIGTERM, and get no other (L1). */
+/* Ends each group as boris would have done (E2). One that boris has begun to
+ * end has had its SIGTERM, and gets no second one (L1). */
 static void
 end_groups(struct guard *g)
 {

@@ -83,7 +83,7 @@ struct job {
 
 	/* The session's alone */
 	struct job *next, *previous;  /* in the queue, or among those begun */
-	int holders;             /* calls that will let it go */
+	int holders;             /* calls that hold it, and will let it go */
 	bool read;               /* its result, a task's, has been taken */
 	struct secret secret;
 };

@@ -333,7 +333,7 @@ void
 mcp_error(const struct client *c, struct buf *b, const struct rpc_message *m,
           int code, const char *text)
 {
-	/* A response's id may also be that of a request of the client's. */
+	/* With a response's id this could pass for the answer to a request. */
 	rpc_put_error(b, &c->answers, rpc_is_request(m) ? m->id
 	    : (struct json){ NULL, 0 }, code, text, NULL);
 }

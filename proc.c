@@ -417,8 +417,8 @@ walk_since(struct proc_group *list, pid_t from, bool parent)
 }
 
 /* Without /proc boris inherits orphans (proc_prepare). So while a group has any
- * member, waitpid() finds a child of ours in it. That holds the number, so no
- * zombie has to (E3). Who left the group is not found. */
+ * member, waitpid() finds a child of ours in it, which holds the number, so
+ * that no zombie has to (E3). Who left the group is not found. */
 static void
 poll_children(struct proc_group *g, bool parent)
 {
@@ -468,8 +468,8 @@ proc_stop(struct proc_group *g, int64_t now)
 	g->send = SIGTERM;
 	g->kill_at = now + PROC_GRACE;
 	g->repeats = true;
-	/* If it comes as a bash with a trap forks, bash waits for the child,
-	 * which has not got it: so again. It forks mostly at the start. */
+	/* If SIGTERM comes as a bash with a trap forks, the child does not get
+	 * it, and bash waits for that. This happens mostly at the start. */
 	if (g->follow_up == SIGTERM && now - g->started >= EARLY)
 		g->follow_up = 0;
 	g->follow_up_at = now + (g->follow_up == SIGTERM ? AGAIN : HANG_UP);

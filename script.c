@@ -96,8 +96,8 @@ has_pipe(const struct buf *text, bool *greps, int *digit)
 /* The trap stands on the command's own first line, so that line numbers stay.
  * Standard error is closed in it, so that `set -x` shows nothing of it, and `!`
  * keeps `set -e` from acting on a failure in it. A backslash keeps aliases off,
- * and `builtin` or `command` functions. The exit codes of the last pipeline
- * (B7) are written only where there is one: that takes 20 us (Q3).
+ * `builtin` or `command` keeps functions off. The exit codes of the last
+ * pipeline (B7) are written only where there is one: that takes 20 us (Q3).
  *
  * The command stands unchanged at the end of the script, whatever it ends with:
  * a comment, a here-document, a backslash (D3). If it is too long for one

@@ -148,8 +148,8 @@ thread_prompts(pid_t thread, pid_t group, dev_t terminal)
 	    ? TERMINAL_PROMPTS : TERMINAL_BUSY;
 }
 
-/* What is found of all processes of a group (process 0), or of one's threads. A
- * process whose main thread runs is at work, whatever its others wait for. */
+/* process 0: what is found of the group's processes; else of that one's
+ * threads. If its main thread runs, it is at work, whatever others wait for. */
 static enum terminal_prompt
 find_prompt(pid_t process, pid_t group, dev_t terminal)
 {

@@ -31,9 +31,9 @@ enum {
 };
 
 enum {
-	EMPTY = 1,      /* "" is a value. Without this flag it, like a pid of 0,
-	                 * counts as absent if command is given:
-	                 * some clients fill in everything (P4) */
+	EMPTY = 1,      /* "" is a value. Else "", or a pid of 0, counts as
+	                 * absent if command is given: some clients fill in
+	                 * all arguments (P4) */
 	HANDLE = 2,     /* it names a task, by its id or its pid, as returned */
 	NAME = 4,       /* of a file: `most` counts bytes; it has no NUL */
 	LINE = 8,       /* it has no newline */
@@ -136,7 +136,7 @@ struct reading {
 	struct buf *refusal;
 };
 
-/* ms. The client's limit ends no command, so it may have more time (K2). */
+/* ms. A command outlasts its client's limit, and may then take longer (K2). */
 static int64_t
 usual_timeout(const struct options *o, const struct caller *r)
 {
@@ -196,7 +196,7 @@ find_argument(struct json name, int tool)
 	return i;
 }
 
-/* One that the tool does not take; perhaps another does that is offered. */
+/* Adds an argument that the tool does not take, and which tool here does. */
 static void
 add_unknown(struct reading *r, struct json name)
 {

@@ -35,8 +35,8 @@ void tools_list(struct buf *, const struct options *, const struct caller *);
 /* What the server is for, as a member (P11): at most 500 characters */
 void tools_instructions(struct buf *, const struct options *);
 
-/* The tool of that name, if it is offered. Else NULL, and `unknown` says which
- * are, and which does what that tool does in other agents. */
+/* The tool of that name, if it is offered. Else NULL, and `unknown` lists those
+ * that are, and says what to use for another agent's tool of that name. */
 const struct tool *tools_find(const struct options *, struct json name,
                               struct buf *unknown);
 /* Reads the arguments of a call (an object, or JSON_NONE) into the want, and

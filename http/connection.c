@@ -104,7 +104,7 @@ connection_lose(struct connection *c)
 	c->state = CONNECTION_GONE;
 }
 
-/* deadline: or NEVER, for states in which connection_flush() sets one. */
+/* deadline: if it is NEVER, connection_flush() sets one. */
 static void
 enter(struct connection *c, enum connection_state state, int64_t deadline)
 {
