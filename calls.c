@@ -139,8 +139,8 @@ cancel_call(struct call *call)
 	if (call->tool != NULL && call->want.action == WANT_RUN) {
 		if (!job_is_task(job))
 			session_cancel(c->session, job, c->now);
-		/* A task's start that waits: without a session nobody knows its
-		 * id yet, so nobody could end it (H6, H7). */
+		/* This call has started the task. Without a session nobody else
+		 * knows its id, so nobody could end it (H6, H7). */
 		else if (c->session->shared)
 			session_kill(job, c->now);
 	}

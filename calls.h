@@ -29,7 +29,7 @@ struct client {
 };
 
 /* Each opens a call, unless it can answer now. token: for progress, if it is a
- * string or an integer. The first takes over the job, if any, and the want's
+ * string or an integer. calls_tool() takes over the job, if any, and the want's
  * buffers; false: it has answered with an error, and they are the caller's. */
 bool calls_tool(struct client *, const struct reply *, struct json token,
                 const struct tool *, struct job *, const struct want *);

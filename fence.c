@@ -64,7 +64,7 @@ enum {
 };
 
 /* Lets fsopen() fail in all that is started. With it an overlay can be made,
- * and that empties a directory. (Landlock refuses mount(), not fsopen().) */
+ * which removes all in its work directory. Landlock refuses mount() only. */
 static void
 forbid_fsopen(void)
 {
@@ -234,8 +234,8 @@ cover(const char *paths)
 }
 
 /* Landlock comes behind the mounts: it forbids them, and writing to /proc. Root
- * needs it with every fence: else its commands could trace any process of
- * root's with no more capabilities than they have, and take its descriptors.
+ * needs it with every fence: else its commands could trace those of root's
+ * processes that have only the same capabilities, and take their descriptors.
  * Other users are kept from that by their user namespace (F3). */
 void
 fence_raise(const struct options *o)

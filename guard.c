@@ -209,8 +209,8 @@ guard_file(struct guard *g, const char *path)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	/* The call of guard_begin() keeps the order of these stores: a name
-	 * written in part, which may be another file's, is never removed. */
+	/* With a call between them a compiler keeps the order of both stores,
+	 * so a name that is there in part, another file's, is not removed. */
 	memcpy(g->file, path, strlen(path) + 1);
 	g->unfinished = guard_begin(g) == 0;
 	return g->unfinished ? 0 : -1;

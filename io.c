@@ -59,7 +59,7 @@ loop_wait(struct loop *loop)
 		left = (loop->until - loop->now - 1) / CLOCK_FACTOR + 1;
 	/* After EINTR the signal's byte is in its pipe, and must be seen before
 	 * a deadline that has passed meanwhile is acted on. If poll() has no
-	 * memory, loop_add()'s revents stay: every fd is tried, none blocks. */
+	 * memory, revents stay what events is: all are tried, none blocks. */
 	if (poll(loop->set, (nfds_t)loop->count, left < INT_MAX ? (int)left
 	    : INT_MAX) < 0 && poll(loop->set, (nfds_t)loop->count, 0) < 0)
 		poll(NULL, 0, 10);

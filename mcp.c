@@ -22,9 +22,9 @@ static const struct revision revisions[] = {
 };
 
 /* What is known of clients, a row each, with the version that was looked at
- * (K1). A call's silence is ended by progress, so those that give up on silence
- * alone have no limit. Codex gives a call up after 300 s, and lets 40,000 bytes
- * through; 12,000 for a model new to it, but boris can't know the model. */
+ * (K1). Those that give up only on silence have no limit here, for progress
+ * ends it. Codex gives a call up after 300 s. It cuts results at 40,000 bytes,
+ * or at 12,000 if it does not know its model; boris can't tell which. */
 static const struct known_client known_clients[] = {
 	{ "claude-code",  /* 2.1.330 */
 	  .bytes = 190000, .call_limit = 110000, .goes_on = true,

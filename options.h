@@ -60,8 +60,8 @@ struct options {
 	const char *secret;      /* --secret: an ID or empty; NULL: not given */
 	int64_t help, version;
 
-	/* How much of a long stream is shown, in characters where nothing else
-	 * is said (O3, O4, O9, T3); and how many tasks there are (T2) */
+	/* How much of a long stream is shown, in characters unless the name
+	 * says lines or bytes (O3, O4, O9, T3); how many tasks (T2) */
 	int64_t head_first, head_last, tail_lines, tail_bytes;
 	int64_t both_first, both_last, binary_first, look_last;
 	int tasks_most, unread_most;

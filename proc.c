@@ -364,8 +364,8 @@ send_signal(pid_t pid, int sig)
 		kill(pid, SIGCONT);
 }
 
-/* Sees all that outlive the walk, and notes them, or signals those with groups
- * of their own. (Between getsid() and kill() no stranger gets the pid: Linux
+/* Looks at each process in /proc, and notes it, or signals it if it has a group
+ * of its own. (Between getsid() and kill() no stranger gets the pid: Linux
  * gives all other pids out first.) False: /proc can't be read. */
 static bool
 walk(struct proc_group *list, bool parent, bool signals)

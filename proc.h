@@ -25,11 +25,11 @@ struct proc_group {
 	struct proc_group *next;  /* in a list; NULL: the last one */
 	pid_t id;             /* its leader's pid; 0: none was begun */
 	int64_t started;      /* ms */
-	int follow_up;        /* signal after SIGTERM, or 0. SIGHUP: a terminal
-	                       * (T4); SIGTERM again: bash with a trap (E2) */
+	int follow_up;        /* signal some ms after SIGTERM, or 0. SIGHUP: a
+	                       * terminal (T4); SIGTERM: bash, a trap (E2) */
 	int64_t follow_up_at;  /* ms; when it is due */
 	int64_t kill_at;      /* ms; when SIGKILL is; 0: nobody ends it yet */
-	bool repeats;         /* SIGTERM is sent again when its leader ends */
+	bool repeats;         /* SIGTERM comes also when its leader has ended */
 	int send;             /* for proc_signal(); 0: nothing */
 	int error;            /* errno: why its program was not begun */
 	enum proc_found found;  /* by proc_poll(): does anything of it live? */
@@ -72,9 +72,9 @@ ssize_t proc_read(pid_t, const char *file, char *text, size_t size);
  * Not in a pid namespace that sees an outer /proc, nor in gVisor. */
 bool proc_visible(void);
 
-/* Finds out which groups of a list live. Zombies do not count. parent: we are
- * the leaders' parent, and know that they have ended; else they are looked at.
- * One walk through /proc serves all, and no process escapes it by forking. */
+/* Finds out which groups of a list live. Zombies do not count. parent: all
+ * their leaders are known to be zombies of ours; else leaders count, too. One
+ * walk through /proc serves all, and no process escapes it by forking. */
 void proc_poll(struct proc_group *list, bool visible, bool parent, int64_t now);
 
 /* Begin to end a group, and go on with that: set `send` to what is due (E2). */

@@ -31,7 +31,7 @@ bool script_write(struct script *, const char *shell, const struct buf *text,
 void script_free(struct script *);
 
 /* Appends what the shell printed, less the trap that syntax errors quote (D3).
- * n is 0 at the end. False: not needed any more, and nothing appended. */
+ * n is 0 at the end. False: it needs no cleaning, and nothing is appended. */
 bool script_clean(struct script *, const char *shown, size_t n, struct buf *);
 
 /* Changes the n > 0 bytes that the trap wrote. Sets *dir to the directory in

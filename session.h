@@ -56,7 +56,7 @@ struct job *session_next_untold(struct session *, const struct job *after);
 void session_let_go(struct session *, struct job *, bool read);
 
 /* To be called when a result was taken: what it told of ended tasks and of the
- * job is noted. Both NULL: it was an error; the job alone: a list of tasks. */
+ * job is noted. No job but a want: a list of tasks. Neither: an error. */
 enum { SESSION_ENDED_TOLD = 3 };  /* ends that one result tells (T8) */
 void session_told(struct session *, struct job *, const struct want *);
 

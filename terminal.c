@@ -148,8 +148,8 @@ thread_prompts(pid_t thread, pid_t group, dev_t terminal)
 	    ? TERMINAL_PROMPTS : TERMINAL_BUSY;
 }
 
-/* process 0: what is found of the group's processes; else of that one's
- * threads. If its main thread runs, it is at work, whatever others wait for. */
+/* What is found of that process, by its threads; if it is 0, of all those in
+ * the group. One whose main thread runs is at work, whatever its others do. */
 static enum terminal_prompt
 find_prompt(pid_t process, pid_t group, dev_t terminal)
 {

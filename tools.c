@@ -136,7 +136,7 @@ struct reading {
 	struct buf *refusal;
 };
 
-/* ms. A command outlasts its client's limit, and may then take longer (K2). */
+/* ms. At its call's limit a command becomes a task: so it can be long (K2). */
 static int64_t
 usual_timeout(const struct options *o, const struct caller *r)
 {
@@ -332,8 +332,8 @@ take_wait(struct reading *r, int64_t usual)
 	return take_text(r, UNTIL, &w->until);
 }
 
-/* The task of argument task_id, else of argument `pid`. Each may be a string,
- * and have an id or a pid in it (T1). */
+/* The task that task_id names, or else argument `pid`: check_pid or kill_pid.
+ * Each may be a string, and have an id or a pid in it (T1). */
 static bool
 take_handle(struct reading *r, int pid)
 {

@@ -217,7 +217,7 @@ connection_take(struct connection *c)
 		connection_close(c);
 	else if (event != REQUEST_WAITS && r->state != REQUEST_BODY)
 		connection_refuse(c, event);
-	/* In states after CONNECTION_CALL it has been answered already. */
+	/* In states after CONNECTION_CALL the request has been answered. */
 	return c->state <= CONNECTION_CALL ? event : REQUEST_WAITS;
 }
 
@@ -240,7 +240,7 @@ connection_poll_add(struct connection *c, struct loop *loop)
 		events |= POLLIN;
 	c->in_poll = loop_add(loop, c->fd, events);
 	loop_until(loop, c->deadline);
-	/* The next request, or the end, may be in `in` already. */
+	/* The next request may be in `in` already, or no more will come. */
 	if (c->state == CONNECTION_READING && !c->request.begun &&
 	    (c->in.len > 0 || c->ended))
 		loop_until(loop, loop->now);
