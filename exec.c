@@ -53,17 +53,16 @@ open_pipes(struct exec *x, int theirs[])
 	return 0;
 }
 
-/* The shell also inherits the reading ends of its two output pipes, as the two
- * descriptors after `first`, so that a last message after boris's end causes no
- * SIGPIPE (L1). Not so if boris's own descriptors reach these numbers: dup2()
- * could overwrite one before it is copied. 0, or -1 with errno. */
+/* Starts the shell in dir with its ends of the pipes. The directory's pipe is
+ * copied last, since its number may be that of another end. Returns 0, or -1
+ * with errno set. */
 static int
 start_shell(struct exec *x, const struct options *o, const char *dir,
-            const int theirs[], int first)
+            const int theirs[])
 {
 	char *argv[ARGUMENTS] = { (char *)o->shell }, *p = x->script.args.data;
 	char *end = p + x->script.args.len;
-	int fds[2 * (3 + 2 + 1) + 1], *fd = fds, i;
+	int fds[2 * (3 + 1) + 1], *fd = fds, i;
 
 	for (i = 1; p < end; p += strlen(p) + 1)
 		argv[i++] = p;
@@ -71,12 +70,6 @@ start_shell(struct exec *x, const struct options *o, const char *dir,
 		*fd++ = x->terminal ? x->fd[EXEC_SLAVE]
 		    : theirs[i] >= 0 ? theirs[i] : o->no_input;
 		*fd++ = i;
-	}
-	for (i = EXEC_OUT; i <= EXEC_ERR && !x->terminal &&
-	    x->fd[EXEC_OUT] < first && x->fd[EXEC_ERR] < first &&
-	    theirs[EXEC_DIR] < first; i++) {
-		*fd++ = x->fd[i];
-		*fd++ = first + i;
 	}
 	if (theirs[EXEC_DIR] >= 0) {
 		*fd++ = theirs[EXEC_DIR];
@@ -123,7 +116,7 @@ exec_start(struct exec_list *list, struct exec *x, const struct options *o,
 
 	if (list->inherited == 0)
 		list->inherited = getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
-		    limit.rlim_cur < INHERITED + 3 ? (int)limit.rlim_cur - 3
+		    limit.rlim_cur <= INHERITED ? (int)limit.rlim_cur - 1
 		    : INHERITED;
 	x->options = o;
 	for (i = 0; i < EXEC_PIPES; i++)
@@ -136,7 +129,7 @@ exec_start(struct exec_list *list, struct exec *x, const struct options *o,
 		x->group->started = now;
 		x->group->follow_up = x->terminal ? SIGHUP
 		    : x->script.fd >= 0 ? SIGTERM : 0;
-		status = start_shell(x, o, dir, theirs, list->inherited);
+		status = start_shell(x, o, dir, theirs);
 	}
 	error = errno;
 	for (i = 0; i < EXEC_PIPES; i++)

@@ -28,7 +28,6 @@
 #ifdef ON_LINUX
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #endif
 
 #include "io.h"
@@ -98,18 +97,12 @@ proc_pipe(int end[2], int ours)
 	return 0;
 }
 
-/* vmsplice() with flag 2, NONBLOCK, takes no notice of how the end is set, and
- * fails on a terminal. EINTR is tried again: this may be the last read. */
+/* Retries after EINTR, because this may be the last read of the pipe. */
 ssize_t
 proc_take(int end, void *to, size_t n)
 {
 	ssize_t got;
 
-#if defined(ON_LINUX) && !defined(UNDER_VALGRIND)  /* which misreads it */
-	got = syscall(SYS_vmsplice, end, &(struct iovec){ to, n }, 1, 2);
-	if (got >= 0 || errno == EAGAIN)
-		return got;
-#endif
 	do
 		got = read(end, to, n);
 	while (got < 0 && errno == EINTR);

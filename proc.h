@@ -48,8 +48,8 @@ void proc_close_from(int lowest);  /* this descriptor and all above it */
  * where that is -1. Returns 0, or -1 with errno. */
 int proc_pipe(int end[2], int ours);
 
-/* read() of a terminal, or of a pipe whose reading end commands have, too (L1).
- * Commands may set that end to block; on Linux this never waits even then. */
+/* Reads from a non-blocking pipe or terminal, as read() does, but is never
+ * interrupted by a signal. */
 ssize_t proc_take(int end, void *to, size_t n);
 
 /* Begins the shell in `dir`, as leader of a zeroed group, with o->env[use] but

@@ -48,13 +48,17 @@ script_environment(enum environment use)
 
 	while (environ[n] != NULL)
 		n++;
-	env = mem_get((n + 6) * sizeof(*env));
+	env = mem_get((n + 7) * sizeof(*env));
 	env[0] = "PWD=/";
 	env[kept++] = "TERM=dumb";
 	if (use == ENV_TERMINAL) {
 		env[kept++] = "PAGER=cat";
 		env[kept++] = "GIT_PAGER=cat";
 	}
+	/* LVM's tools warn about each descriptor above 2, and bash holds one of
+	 * boris's (D2). */
+	if (getenv("LVM_SUPPRESS_FD_WARNINGS") == NULL)
+		env[kept++] = "LVM_SUPPRESS_FD_WARNINGS=1";
 	/* Somebody waits for what a task prints (T1). */
 	if (use != ENV_COMMAND && getenv("PYTHONUNBUFFERED") == NULL)
 		env[kept++] = "PYTHONUNBUFFERED=1";

@@ -280,6 +280,21 @@ long() {
 	is "$(result stdout)" '"TERM=dumb\n"'
 }
 
+@test "B4: LVM_SUPPRESS_FD_WARNINGS is 1 in commands and tasks, unless it is set" {
+	wrap=(env -u LVM_SUPPRESS_FD_WARNINGS)
+	boris
+	run_bash 'echo "<$LVM_SUPPRESS_FD_WARNINGS>"'
+	is "$(plain stdout)" '<1>'
+	start_task 'echo "<$LVM_SUPPRESS_FD_WARNINGS>"'
+	look "$task" '{"wait":20000}'
+	is "$(plain stdout)" '<1>'
+	leave
+	wrap=(env LVM_SUPPRESS_FD_WARNINGS=)
+	boris
+	run_bash 'env | grep ^LVM'
+	is "$(plain stdout)" 'LVM_SUPPRESS_FD_WARNINGS='
+}
+
 @test "B5: a command, and a task, reads its stdin byte for byte, then the end of file" {
 	boris
 	run_bash 'cat; echo "[$?]"' '{"stdin":"one\ntwo"}'

@@ -154,7 +154,7 @@ leaves_at_once() {
 
 @test "L1: a signal while the last command is carried out makes boris leave at once" {
 	boris
-	call_bash 'trap "echo bye; echo x >bye; exit" TERM; echo $$ >pid; while :; do read -t 600 <>never; done'
+	call_bash 'trap "echo x >bye; exit" TERM; echo $$ >pid; while :; do read -t 600 <>never; done'
 	begun pid
 	end_input
 	pause 200
@@ -165,7 +165,7 @@ leaves_at_once() {
 
 @test "L1: a signal during the grace makes boris leave at once, and who says good-bye does so in peace" {
 	boris
-	start_task 'trap "trap : TERM; echo x >term; read -t 1.5 <>never; echo bye; echo bye >&2; echo x >bye; exit" TERM; echo $$ >pid; while :; do read -t 600 <>never; done'
+	start_task 'trap "trap : TERM; echo x >term; read -t 1.5 <>never; echo x >bye; exit" TERM; echo $$ >pid; while :; do read -t 600 <>never; done'
 	call_bash "$(stubborn pid2)"
 	begun pid pid2
 	kill -TERM "$server"
@@ -177,7 +177,7 @@ leaves_at_once() {
 
 @test "L1: who is killed right behind its SIGTERM leaves those in peace who say good-bye" {
 	boris
-	start_task 'trap "echo x >term; read -t 1.5 <>never; echo bye; echo bye >&2; echo x >bye; exit" TERM; echo $$ >pid; while :; do read -t 600 <>never; done'
+	start_task 'trap "echo x >term; read -t 1.5 <>never; echo x >bye; exit" TERM; echo $$ >pid; while :; do read -t 600 <>never; done'
 	begun pid
 	kill -TERM "$server"
 	kill -KILL "$server"
@@ -189,7 +189,7 @@ leaves_at_once() {
 @test "L1: who sends SIGTERM to boris and all below it, twice, leaves the guard its work" {
 	needs_linux
 	boris
-	start_task 'trap "trap : TERM; echo x >term; read -t 1.5 <>never; echo bye; echo x >bye; exit" TERM; echo $$ >pid; while :; do read -t 600 <>never; done'
+	start_task 'trap "trap : TERM; echo x >term; read -t 1.5 <>never; echo x >bye; exit" TERM; echo $$ >pid; while :; do read -t 600 <>never; done'
 	begun pid
 	guard=$(the_guard)
 	kill -TERM "$guard" "$server" "$(<pid)"
@@ -197,6 +197,32 @@ leaves_at_once() {
 	kill -TERM "$guard" "$server"
 	died
 	begun bye
+	eventually alone
+}
+
+# printing_daemon: a command that starts a daemon which prints to both streams
+# every 10 ms and writes its pid to `daemon`
+printing_daemon() {
+	echo "setsid sh -c 'echo \$\$ >daemon; while sleep 0.01; do echo x; echo x >&2; done' &"
+}
+
+@test "L1: a daemon that prints to boris's pipes gets SIGPIPE when boris has exited" {
+	needs setsid
+	boris
+	run_bash "$(printing_daemon)"
+	begun daemon
+	leave
+	eventually gone daemon
+}
+
+@test "L1: a daemon that prints to boris's pipes gets SIGPIPE when boris was killed" {
+	needs setsid
+	boris
+	start_task "$(printing_daemon) sleep 600"
+	begun daemon
+	kill -KILL "$server"
+	died
+	eventually gone daemon
 	eventually alone
 }
 
@@ -444,7 +470,7 @@ all_sorts() {
 	needs_linux
 	for timeout in 100 60000; do
 		boris --on-timeout=background
-		call_bash 'trap "read -t 0.2 <>never; echo bye; echo bye >&2; echo x >bye; exit" TERM
+		call_bash 'trap "read -t 0.2 <>never; echo x >bye; exit" TERM
 			echo $$ >pid; while :; do read -t 600 <>never; done' '{"timeout":'$timeout'}'
 		begun pid
 		[ $timeout != 100 ] || answer

@@ -546,9 +546,8 @@ class Run:
         if not self.judge(number, step):
             raise Wrong(f'does not recover: {self.answers[number]}')
         fds = self.answers[number]['result']['structuredContent']['stdout']
-        # 0 to 2, the directory's, that in which the shell looks, and the reading
-        # ends of its own pipes (L1)
-        if not 5 <= len(fds.split()) <= 7:
+        # 0 to 2, the directory's, and the one that the shell lists them with
+        if len(fds.split()) != 5:
             raise Wrong(f'a command has other descriptors: {fds}')
 
         def clean():
