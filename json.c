@@ -354,30 +354,53 @@ add_digit(int64_t n, char digit)
 	return n < INT_LIMIT / 10 ? n * 10 + (digit - '0') : INT_LIMIT;
 }
 
+/* Reads a number's exponent, from after its e on. */
+static int64_t
+read_exponent(const char *s, const char *end)
+{
+	bool negative = *s == '-';
+	int64_t n = 0;
+
+	if (*s == '-' || *s == '+')
+		s++;
+	for (; s < end; s++)
+		n = add_digit(n, *s);
+	return negative ? -n : n;
+}
+
 bool
 json_int(struct json number, int64_t *value)
 {
-	const char *s = number.text, *end;
-	int64_t sum = 0, zeros = 0;
+	const char *s = number.text, *end, *digits, *digits_end;
+	bool negative;
+	int64_t sum = 0;
+	int64_t whole;  /* digits before the decimal point, once it is moved */
 
 	if (json_type(number) != JSON_NUMBER)
 		return false;
 	end = s + number.len;
-	for (s += *s == '-'; s < end && *s >= '0' && *s <= '9'; s++)
-		sum = add_digit(sum, *s);
-	for (s += s < end && *s == '.'; s < end && *s <= '9'; s++) {
-		if (*s != '0')
+	negative = *s == '-';
+	digits = negative ? s + 1 : s;
+	for (s = digits; s < end && *s >= '0' && *s <= '9'; )
+		s++;
+	whole = s - digits;
+	while (s < end && *s != 'e' && *s != 'E')
+		s++;
+	digits_end = s;
+	if (digits_end < end)
+		whole += read_exponent(digits_end + 1, end);
+	for (s = digits; s < digits_end; s++) {
+		if (*s == '.')
+			continue;
+		if (whole > 0)
+			sum = add_digit(sum, *s);
+		else if (*s != '0')
 			return false;
+		whole--;
 	}
-	for (; s < end; s++) {
-		if (*s == '-')
-			return false;
-		if (*s >= '0' && *s <= '9')
-			zeros = add_digit(zeros, *s);
-	}
-	while (zeros-- > 0 && sum > 0 && sum < INT_LIMIT)
+	for (; whole > 0 && sum > 0 && sum < INT_LIMIT; whole--)
 		sum = add_digit(sum, '0');
-	*value = *number.text == '-' ? -sum : sum;
+	*value = negative ? -sum : sum;
 	return true;
 }
 

@@ -42,7 +42,9 @@ void json_members(struct json object, const char *const names[],
     struct json found[], int n);
 struct json json_get(struct json object, const char *name);
 
-/* Is it an integer (5000.0 and 5e3 are, P4)? Beyond 10^18 it counts as that. */
+/* Reads a number whose value is an integer, however it is written: 5000.0, 5e3,
+ * 1.5e3 and 1500e-1 are integers (P4). One beyond 10^18 counts as that. Returns
+ * false if it is not an integer. */
 bool json_int(struct json number, int64_t *value);
 
 /* Appends the string decoded to UTF-8. A peer sizes it: false, if the memory is

@@ -161,7 +161,11 @@ do_discover(struct mcp_request *r)
 static const char *
 do_list(struct mcp_request *r)
 {
-	if (json_type(json_get(r->message->params, "cursor")) != JSON_NONE)
+	struct json cursor = json_get(r->message->params, "cursor");
+
+	/* Some clients send null or "" for the first page. */
+	if (json_type(cursor) != JSON_NONE && json_type(cursor) != JSON_NULL &&
+	    !json_is(cursor, ""))
 		return "Unknown cursor: there is one page of tools";
 	buf_add(&r->result, "\"tools\":");
 	tools_list(&r->result, r->client->options, &r->reply.caller);

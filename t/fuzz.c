@@ -230,6 +230,57 @@ visit_bytes(const char *bytes, size_t n)
 	buf_free(&wanted);
 }
 
+/* Checks json_int() against arithmetic on the decimal digits, for numbers that
+ * are short enough for that. */
+static void
+visit_number(struct json j)
+{
+	char text[64], digits[160];
+	char *exponent, *point;
+	int64_t value = 0, wanted = 0;
+	long shift = 0;
+	size_t len, significant;
+	bool is_integer;
+
+	if (j.len >= sizeof(text))
+		return;
+	memcpy(text, j.text, j.len);
+	text[j.len] = '\0';
+	exponent = strpbrk(text, "eE");
+	if (exponent != NULL) {
+		shift = strtol(exponent + 1, NULL, 10);
+		*exponent = '\0';
+	}
+	if (shift < -60 || shift > 60)
+		return;
+	/* The value is that of the digits without the point, times 10^shift. */
+	memset(digits, '0', sizeof(digits));
+	point = strchr(text, '.');
+	len = strlen(text);
+	if (point != NULL) {
+		shift -= (long)(text + len - point - 1);
+		memmove(point, point + 1, strlen(point));
+		len--;
+	}
+	memcpy(digits, text + (*text == '-'), len - (*text == '-'));
+	len -= *text == '-';
+	is_integer = true;
+	for (; shift < 0; shift++) {
+		if (len > 0 && digits[--len] != '0')
+			is_integer = false;
+	}
+	len += (size_t)shift;
+	must(len < sizeof(digits));
+	digits[len] = '\0';
+	significant = strlen(digits + strspn(digits, "0"));
+	wanted = significant > 18 ? INT64_C(1000000000000000000)
+	    : strtoll(digits, NULL, 10);
+	if (*text == '-')
+		wanted = -wanted;
+	must(json_int(j, &value) == is_integer);
+	must(!is_integer || value == wanted);
+}
+
 /* All values in it, and nothing but punctuation between them */
 static void
 visit(struct json j)
@@ -239,6 +290,8 @@ visit(struct json j)
 	struct buf b = {0};
 	size_t at = 0;
 
+	if (json_type(j) == JSON_NUMBER)
+		visit_number(j);
 	if (json_type(j) == JSON_STRING) {
 		json_decode(j, &b);
 		visit_bytes(b.data, b.len);

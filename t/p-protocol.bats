@@ -303,6 +303,16 @@ bad_json() {
 	done
 }
 
+@test "P3: a cursor that is null or empty is that of the first page of tools" {
+	boris
+	for cursor in null '""'; do
+		ask tools/list '{"cursor":'$cursor'}'
+		is "$(get result tools 0 name)" '"bash"'
+		modern tools/list '"cursor":'$cursor
+		is "$(get result tools 0 name)" '"bash"'
+	done
+}
+
 @test "P3: params, _meta, names, arguments of the wrong type, and a cursor, are -32602; null params count as absent" {
 	boris
 	for value in '[]' '[1]' 5 '"x"' true; do
@@ -404,6 +414,21 @@ refuses_argument() {
 	is "$(result stdout)" '"hi\n"'
 	run_bash 'echo hi' '{"input":"","task_id":"","check_pid":0,"kill_pid":0,"wait":0,"until":"","cwd":"","truncate":"","description":""}'
 	is "$(result stdout)" '"hi\n"'
+}
+
+@test "P4: a number with an exponent or a fraction is an integer if its value is one" {
+	boris
+	for value in 1.5e3 0.1e4 8.64e+07 1500e-1 '"1.5e3"' 150.00e+01 0.00015E7 150000000e-5; do
+		run_bash 'echo hi' '{"run_in_background":true,"wait":10000,"timeout":'$value'}'
+		is "$value $(result stdout)" "$value \"hi\\n\""
+	done
+	run_bash 'seq 1000' '{"limit":0.3e+3}'
+	has "$(plain stdout)" '3893 characters in total, first 250 and last'
+	for value in 1.55e1 15e-1 1e-1 0.1 1e-400 1e400 1.0000000000000000000001; do
+		run_bash 'touch ran' '{"limit":'$value'}'
+		refused "argument \"limit\" must be an integer from 200 to 100000, not $value"
+	done
+	[ ! -e ran ]
 }
 
 @test "P4: all wrong names are told at once, of long ones the start, and what does it here" {
