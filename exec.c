@@ -285,8 +285,7 @@ end_command(struct exec *x, int64_t now)
 	if (x->fd[EXEC_DIR] >= 0)
 		n = proc_take(x->fd[EXEC_DIR], text, sizeof(text));
 	if (n > 0)
-		script_told(&x->script, text, (size_t)n, x->status, &x->dir,
-		    &x->pipeline);
+		script_told(text, (size_t)n, x->status, &x->dir, &x->pipeline);
 	x->sink[EXEC_OUT] = x->sink[EXEC_ERR] = NULL;
 	close_pipes(x, x->terminal);
 	x->ended = true;

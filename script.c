@@ -74,10 +74,10 @@ script_environment(enum environment use)
 	return env;
 }
 
-/* Looks for a | that is not part of ||, for grep, and for a descriptor that is
- * unused (9>lock uses 9); only up to 9, since sh can redirect no others. */
+/* Looks for a | that is not part of ||, and for a descriptor that is unused
+ * (9>lock uses 9); only up to 9, since sh can redirect no others. */
 static bool
-has_pipe(const struct buf *text, bool *greps, int *digit)
+has_pipe(const struct buf *text, int *digit)
 {
 	const char *p = text->data, *end = p + text->len, *d = "7865943";
 	bool used[UCHAR_MAX + 1] = { false }, pipe = false;
@@ -86,8 +86,6 @@ has_pipe(const struct buf *text, bool *greps, int *digit)
 	for (; p < end; before = *p++) {
 		next = p + 1 < end ? p[1] : ' ';
 		pipe = pipe || (*p == '|' && before != '|' && next != '|');
-		*greps = *greps || (*p == 'g' && end - p >= 4 &&
-		    memcmp(p, "grep", 4) == 0);
 		if (before == '&' || next == '<' || next == '>')
 			used[(unsigned char)*p] = true;
 	}
@@ -113,7 +111,7 @@ script_write(struct script *s, const char *shell, const struct buf *text,
 {
 	bool bash = strcmp(strrchr(shell, '/'), "/bash") == 0;
 	int digit, n = 0;
-	bool pipe = has_pipe(text, &s->greps, &digit) && bash;
+	bool pipe = has_pipe(text, &digit) && bash;
 	size_t at, size = strlen(shell) + 1;
 
 	s->fd = tells_dir || pipe ? bash ? fd : digit : -1;
@@ -183,16 +181,30 @@ script_clean(struct script *s, const char *shown, size_t n, struct buf *b)
 	return true;
 }
 
-/* The trap writes exit codes with a space behind each, an absolute name and a
- * newline; all else is not from it. A part that SIGPIPE ended has outlived its
- * reader, and grep says by 1 that it found nothing: neither is a failure. */
-void
-script_told(const struct script *s, char *told, size_t n, int status,
-            char **dir, char **codes)
+/* Returns whether a failed part of a pipeline goes unnoticed: status, the
+ * shell's, is 0 or that of the last part, and some part failed with another
+ * code. 141 is SIGPIPE: that part has outlived its reader and did not fail. */
+static bool
+hides_failure(const char *codes, int status)
 {
-	const char *p = told;
 	bool hides = false;
-	int64_t code;
+	int64_t code = 0;
+
+	while (*codes != '\0') {
+		code = digits_value(codes, 10, &codes);
+		if (code != 0 && code != 141 && code != status)
+			hides = true;
+		if (*codes == ' ')
+			codes++;
+	}
+	return hides && (status == 0 || status == code);
+}
+
+/* The trap writes exit codes with a space behind each, an absolute name and a
+ * newline; all else is not from it. */
+void
+script_told(char *told, size_t n, int status, char **dir, char **codes)
+{
 	size_t len;
 
 	if (told[n - 1] != '\n' || memchr(told, '\0', n) != NULL)
@@ -202,13 +214,9 @@ script_told(const struct script *s, char *told, size_t n, int status,
 	if (told[len] != '/')
 		return;
 	*dir = mem_copy(told + len);
-	if (len == 0 || status != 0)
+	if (len == 0)
 		return;
 	told[len - 1] = '\0';
-	for (; *p != '\0'; p += *p == ' ') {
-		code = digits_value(p, 10, &p);
-		hides |= code != 0 && code != 141 && (code != 1 || !s->greps);
-	}
-	if (hides && strchr(told, ' ') != NULL)
+	if (strchr(told, ' ') != NULL && hides_failure(told, status))
 		*codes = mem_copy(told);
 }

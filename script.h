@@ -21,7 +21,6 @@ struct script {
 	struct buf trap;     /* to be cut out of a message of the shell's */
 	struct buf message;  /* how such a message begins */
 	struct buf received; /* what has come of it so far */
-	bool greps;          /* an exit code 1 may be grep's (B7) */
 };
 
 /* Fills in a zeroed one. tells_dir: the shell is to tell its directory; fd: a
@@ -37,7 +36,6 @@ bool script_clean(struct script *, const char *shown, size_t n, struct buf *);
 /* Changes the n > 0 bytes that the trap wrote. Sets *dir to the directory in
  * them, absolute (D2), and *codes to the exit codes of the last pipeline if the
  * status hides a failure (B7), both to be freed; or leaves them. */
-void script_told(const struct script *, char *told, size_t n, int status,
-                 char **dir, char **codes);
+void script_told(char *told, size_t n, int status, char **dir, char **codes);
 
 #endif

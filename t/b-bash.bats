@@ -656,7 +656,7 @@ is_program() {
 @test "B7: a pipeline that hides no failure has no note of its exit codes" {
 	[ -x /bin/bash ] || skip 'no /bin/bash here'
 	boris
-	# SIGPIPE; an exit code that shows it; one command; a later one; grep's 1; none
+	# SIGPIPE; an exit code that shows it; one command; a later one; none
 	while read -r command; do
 		run_bash "$command"
 		lacks "$command: $(plain note)" pipeline || return
@@ -664,15 +664,40 @@ is_program() {
 yes | head -n 1
 yes | cat | head -n 1
 true | cat
-(exit 2) | (exit 3)
+false | false
+true | (exit 3)
 set -o pipefail; false | cat
 (exit 2) | cat; exit 3
 false; true
 (exit 2)
 (exit 2) | cat; true
-grep nothing-like-it /dev/null | cat
 echo hi
 END
+}
+
+@test "B7: the exit codes of a pipeline are reported although the command contains grep" {
+	[ -x /bin/bash ] || skip 'no /bin/bash here'
+	mkdir grep-test
+	boris
+	while read -r codes command; do
+		run_bash "$command"
+		has "$command: $(plain note)" "exit codes of the last pipeline: ${codes//,/ }" || return
+	done <<'END'
+1,0 cd grep-test; false | tail -n 3; # grep
+1,0,0 { echo x; false; } | grep -v DEBUG | tail
+1,0 grep nothing-like-it /dev/null | cat
+1,0 pgrep nothing-like-it | cat
+END
+}
+
+@test "B7: the exit codes of a pipeline are reported if its last part fails with another code" {
+	[ -x /bin/bash ] || skip 'no /bin/bash here'
+	boris
+	run_bash '(echo built; exit 2) | grep warning'
+	is "$(result exit_code)" 1
+	has "$(plain note)" 'exit codes of the last pipeline: 2 1'
+	run_bash '(exit 2) | (exit 3)'
+	has "$(plain note)" 'exit codes of the last pipeline: 2 3'
 }
 
 @test "B7: keeping a pipeline's exit codes changes nothing of the command" {
