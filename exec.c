@@ -53,6 +53,19 @@ open_pipes(struct exec *x, int theirs[])
 	return 0;
 }
 
+/* Returns the number of EXEC_DIR's pipe in a shell. The limit is read each time,
+ * since prlimit can lower it while boris runs (D2). */
+static int
+report_fd(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+	    limit.rlim_cur <= INHERITED)
+		return (int)limit.rlim_cur - 1;
+	return INHERITED;
+}
+
 /* Starts the shell in dir with its ends of the pipes. The directory's pipe is
  * copied last, since its number may be that of another end. Returns 0, or -1
  * with errno set. */
@@ -112,18 +125,13 @@ exec_start(struct exec_list *list, struct exec *x, const struct options *o,
            const char *dir, struct output *out, struct output *err, int64_t now)
 {
 	int theirs[EXEC_PIPES], i, error, status = -1;
-	struct rlimit limit;
 
-	if (list->inherited == 0)
-		list->inherited = getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
-		    limit.rlim_cur <= INHERITED ? (int)limit.rlim_cur - 1
-		    : INHERITED;
 	x->options = o;
 	for (i = 0; i < EXEC_PIPES; i++)
 		x->fd[i] = x->poll[i] = theirs[i] = -1;
 	errno = ENOMEM;
 	if (script_write(&x->script, o->shell, &x->text, x->tells_dir,
-	    list->inherited) && queue_put(&x->unread, &x->input) &&
+	    report_fd()) && queue_put(&x->unread, &x->input) &&
 	    (x->group = guard_group(o->guard)) != NULL &&
 	    open_pipes(x, theirs) == 0) {
 		x->group->started = now;
@@ -270,6 +278,30 @@ see_end(struct exec *x, int64_t now)
 	return true;
 }
 
+/* Returns why the ended shell has reported no directory. */
+static enum exec_report
+find_missing_report(const struct exec *x)
+{
+	const struct script *s = &x->script;
+	const char *name = strrchr(x->options->shell, '/') + 1;
+	char comm[32];
+
+	if (!x->shell_ended || x->signalled)
+		return REPORT_OK;
+	if (x->group->lacks_fd)
+		return REPORT_NO_FD;
+	if (s->syntax_error)
+		return s->own_trap ? REPORT_LOST : REPORT_OK;
+	/* A zombie keeps the name of the last program that it executed. */
+	if (x->options->visible && proc_read(x->pid, "/comm", comm,
+	    sizeof(comm)) > 0) {
+		comm[strcspn(comm, "\n")] = '\0';
+		if (strcmp(comm, name) != 0)
+			return REPORT_REPLACED;
+	}
+	return s->own_trap ? REPORT_TRAP : REPORT_LOST;
+}
+
 /* What was left running may hold the pipes (E4): they are read on, to block
  * nobody, and dropped. A terminal ends with its shell (I4). */
 static void
@@ -286,6 +318,8 @@ end_command(struct exec *x, int64_t now)
 		n = proc_take(x->fd[EXEC_DIR], text, sizeof(text));
 	if (n > 0)
 		script_told(text, (size_t)n, x->status, &x->dir, &x->pipeline);
+	if (x->tells_dir && x->dir == NULL)
+		x->report = find_missing_report(x);
 	x->sink[EXEC_OUT] = x->sink[EXEC_ERR] = NULL;
 	close_pipes(x, x->terminal);
 	x->ended = true;

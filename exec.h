@@ -31,6 +31,15 @@ enum {
 	EXEC_IN, EXEC_OUT, EXEC_ERR, EXEC_DIR, EXEC_PIPES, EXEC_SLAVE = EXEC_IN
 };
 
+/* Why a shell that exited by itself did not report its directory (D2) */
+enum exec_report {
+	REPORT_OK,        /* it did; or there is nothing to report */
+	REPORT_NO_FD,     /* it lacked the descriptor for that */
+	REPORT_REPLACED,  /* another program has replaced it (exec) */
+	REPORT_TRAP,      /* the command seems to set its own EXIT trap */
+	REPORT_LOST       /* for an unknown reason */
+};
+
 struct exec {
 	/* What to run. Whoever starts it fills this in. */
 	struct buf text;      /* the command, without a NUL */
@@ -49,6 +58,7 @@ struct exec {
 	bool signalled;       /* it was ended by a signal, not by Ctrl-C */
 	char *pipeline;       /* exit codes, if `status` hides one (B7) */
 	char *dir;            /* where it ended, if it told; or NULL */
+	enum exec_report report;
 	bool orphans;         /* it has left processes running (E4), ... */
 	bool elsewhere;       /* ... some in other groups of its session */
 	bool open;            /* its pipes may still be written to */
@@ -74,7 +84,6 @@ struct exec {
 
 struct exec_list {  /* of one session's commands; zeroed: none yet */
 	struct exec *first;
-	int inherited;        /* the number of EXEC_DIR's pipe in each shell */
 };
 
 /* Starts it in that directory, absolute; its output goes to `out` and `err`

@@ -166,8 +166,11 @@ become(struct proc_group *g, const struct options *o, enum environment use,
 		/* dup2() of one onto itself leaves it close-on-exec. */
 		if (fd[0] == fd[1])
 			fcntl(fd[0], F_SETFD, 0);
-		else if (dup2(fd[0], fd[1]) < 0 && fd[1] <= 2)
-			return;
+		else if (dup2(fd[0], fd[1]) < 0) {
+			if (fd[1] <= 2)
+				return;
+			g->lacks_fd = true;
+		}
 	}
 	if (use == ENV_TERMINAL && ioctl(0, TIOCSCTTY, 0) < 0)
 		return;

@@ -32,6 +32,7 @@ struct proc_group {
 	bool repeats;         /* SIGTERM comes also when its leader has ended */
 	int send;             /* for proc_signal(); 0: nothing */
 	int error;            /* errno: why its program was not begun */
+	bool lacks_fd;        /* dup2() failed for one of `fds` above 2 */
 	enum proc_found found;  /* by proc_poll(): does anything of it live? */
 	bool led;             /* its leader lives */
 	bool elsewhere;       /* some of it have other groups of its session */
@@ -55,7 +56,7 @@ ssize_t proc_take(int end, void *to, size_t n);
 /* Begins the shell in `dir`, as leader of a zeroed group, with o->env[use] but
  * PWD, which is `dir`. fds: pairs of a descriptor of ours and its number there,
  * at least for 0 to 2, then -1. They are copied by dup2() in that order, so no
- * target may be a later pair's source; a failure counts only for 0 to 2. With
+ * target may be a later pair's source. A failure above 2 only sets lacks_fd. With
  * ENV_TERMINAL the shell's terminal is descriptor 0 (I1). Returns 0; or -1 with
  * errno, and no child is left. boris's own directory is / afterwards. */
 int proc_start(struct proc_group *, const struct options *o,

@@ -225,6 +225,19 @@ note_running(struct result *r)
 	buf_add(b, "--secret=", job->secret.id, "; ");
 }
 
+/* Why the directory did not follow the command (D2), and what to do */
+#define NOT_UPDATED "the working directory was not updated, because "
+#define CD_ALONE ", so use cd in a separate command; "
+static const char *const reports[] = {
+	[REPORT_OK] = "",
+	[REPORT_NO_FD] = NOT_UPDATED "the limit on open files is too low; ",
+	[REPORT_REPLACED] = NOT_UPDATED "another program replaced the shell "
+	    "(exec)" CD_ALONE,
+	[REPORT_TRAP] = NOT_UPDATED "the command sets its own EXIT trap"
+	    CD_ALONE,
+	[REPORT_LOST] = NOT_UPDATED "the shell did not report it" CD_ALONE
+};
+
 /* What ended it, and what it left */
 static void
 note_end(struct result *r)
@@ -242,6 +255,8 @@ note_end(struct result *r)
 		    x->status == 128 + SIGKILL ? ", not by boris (or "
 		    "memory ran out): the rest was not run; "
 		    : ", not by boris: the rest was not run; ");
+	if (!r->task && !job->timed_out && !job->killed)
+		buf_add(b, reports[x->report]);
 	if (x->pipeline != NULL)
 		buf_add(b, "exit codes of the last pipeline: ", x->pipeline,
 		    "; ");

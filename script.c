@@ -95,10 +95,36 @@ has_pipe(const struct buf *text, int *digit)
 	return pipe;
 }
 
+/* Returns where a word begins in the text from p to end, or NULL. */
+static const char *
+find_word(const char *p, const char *end, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (; (size_t)(end - p) >= n; p++) {
+		if (memcmp(p, word, n) == 0)
+			return p;
+	}
+	return NULL;
+}
+
+/* Returns whether the text seems to set an EXIT trap. This is a guess, and only
+ * explains why a shell has reported no directory (D2). */
+static bool
+sets_exit_trap(const struct buf *text)
+{
+	const char *end = text->data + text->len;
+	const char *trap = find_word(text->data, end, "trap ");
+
+	return trap != NULL && (find_word(trap, end, "EXIT") != NULL ||
+	    find_word(trap, end, " 0") != NULL);
+}
+
 /* The trap stands on the command's own first line, so that line numbers stay.
  * Standard error is closed in it, so that `set -x` shows nothing of it, and `!`
  * keeps `set -e` from acting on a failure in it. A backslash keeps aliases off,
- * `builtin` or `command` keeps functions off. The exit codes of the last
+ * `builtin` or `command` keeps functions off; only bash can have any before the
+ * trap is set, from BASH_ENV or its environment. The exit codes of the last
  * pipeline (B7) are written only where there is one: that takes 20 us (Q3).
  *
  * The command stands unchanged at the end of the script, whatever it ends with:
@@ -116,7 +142,8 @@ script_write(struct script *s, const char *shell, const struct buf *text,
 
 	s->fd = tells_dir || pipe ? bash ? fd : digit : -1;
 	if (s->fd >= 0)
-		buf_add(&s->trap, "trap '! { ", pipe ? "\\builtin printf "
+		buf_add(&s->trap, bash ? "\\builtin " : "",
+		    "trap '! { ", pipe ? "\\builtin printf "
 		    "\"%s \" \"${PIPESTATUS[@]}\"; " : "",
 		    bash ? "\\builtin" : "\\command",
 		    " pwd; } 2>&- >&", NUM(s->fd), "' EXIT; ");
@@ -138,10 +165,11 @@ script_write(struct script *s, const char *shell, const struct buf *text,
 		    text->len - at < PIECE ? text->len - at : PIECE);
 		buf_putc(&s->args, '\0');
 	}
-	if (bash)
-		buf_add(&s->message, shell, ": -c: ");
-	else
-		buf_free(&s->trap);
+	if (s->fd >= 0)
+		buf_add(&s->message, shell, bash ? ": -c: " : ": ");
+	if (!bash)
+		buf_free(&s->trap);  /* it quotes nothing of the command */
+	s->own_trap = sets_exit_trap(text);
 	return true;
 }
 
@@ -154,6 +182,19 @@ script_free(struct script *s)
 	buf_free(&s->received);
 }
 
+/* bash names a syntax error by "-c:" and may quote the first line of its script
+ * in a second line; other shells name it by these words and quote nothing. */
+static bool
+is_syntax_error(const struct script *s)
+{
+	const struct buf *received = &s->received;
+
+	if (received->len < s->message.len)
+		return false;
+	return s->trap.len > 0 || find_word(received->data, received->data +
+	    strcspn(received->data, "\n"), "yntax error") != NULL;
+}
+
 bool
 script_clean(struct script *s, const char *shown, size_t n, struct buf *b)
 {
@@ -162,18 +203,20 @@ script_clean(struct script *s, const char *shown, size_t n, struct buf *b)
 	const char *end;
 	bool message;
 
-	if (s->trap.len == 0)
+	if (s->message.len == 0)
 		return false;
 	buf_put(received, shown, n);
 	same = received->len < s->message.len ? received->len : s->message.len;
 	message = memcmp(buf_text(received), s->message.data, same) == 0;
-	while (message && at < received->len && strncmp(received->data + at,
-	    s->trap.data, s->trap.len) != 0)
+	while (message && at < received->len && (s->trap.len == 0 ||
+	    strncmp(received->data + at, s->trap.data, s->trap.len) != 0))
 		at++;
 	end = strchr(received->data, '\n');
-	end = end != NULL ? strchr(end + 1, '\n') : NULL;
+	if (end != NULL && s->trap.len > 0)
+		end = strchr(end + 1, '\n');
 	if (message && at == received->len && n > 0 && end == NULL && at < HELD)
-		return true;  /* the trap is in its second line, if at all */
+		return true;  /* the line that matters is not complete yet */
+	s->syntax_error = message && is_syntax_error(s);
 	buf_put(b, received->data, at);
 	at += message && at < received->len ? s->trap.len : 0;
 	buf_put(b, received->data + at, received->len - at);

@@ -18,6 +18,8 @@ char **script_environment(enum environment);
 struct script {
 	struct buf args;     /* -c -- SCRIPT [SHELL PIECE...], with NULs */
 	int fd;              /* the shell's, where the trap writes; or -1 */
+	bool own_trap;       /* the command seems to set its own EXIT trap */
+	bool syntax_error;   /* the first message is about one */
 	struct buf trap;     /* to be cut out of a message of the shell's */
 	struct buf message;  /* how such a message begins */
 	struct buf received; /* what has come of it so far */
@@ -29,8 +31,9 @@ bool script_write(struct script *, const char *shell, const struct buf *text,
                   bool tells_dir, int fd);
 void script_free(struct script *);
 
-/* Appends what the shell printed, less the trap that syntax errors quote (D3).
- * n is 0 at the end. False: it needs no cleaning, and nothing is appended. */
+/* Appends what the shell printed, less the trap that syntax errors quote (D3),
+ * and notes such an error. n is 0 at the end. False: it needs no cleaning, and
+ * nothing is appended. */
 bool script_clean(struct script *, const char *shown, size_t n, struct buf *);
 
 /* Changes the n > 0 bytes that the trap wrote. Sets *dir to the directory in

@@ -162,7 +162,8 @@ finish(struct session *s, struct job *job, int64_t now)
 		job->shows_dir = true;
 	}
 	/* The first result of the session shows its directory, too (K4). */
-	job->shows_dir |= job->timed_out || (!s->dir_told && !s->shared);
+	job->shows_dir |= job->timed_out || (!s->dir_told && !s->shared) ||
+	    job->exec.report != REPORT_OK;
 	s->dir_told = true;
 	job->dir = mem_copy(s->dir);
 }

@@ -63,6 +63,125 @@ ends_in() {
 	ends_in "$PWD/d"
 }
 
+# not_updated COMMAND [PATTERN]: the directory stays, and a note with a reason
+# like that says so
+not_updated() {
+	run_bash "$1"
+	like "$1: $(plain note)" "$1: *the working directory was not updated, because ${2-}*" || return
+	has "$(text)" "cwd: $PWD\\n" || return
+	ends_in "$PWD"
+}
+
+@test "D2: if the command sets its own EXIT trap, a note says that the directory was not updated" {
+	mkdir d
+	echo 'trap "echo bye" EXIT' >traps
+	boris
+	own='the command sets its own EXIT trap, so use cd*'
+	not_updated 'cd d; t=$(mktemp); trap "rm $t" EXIT' "$own"
+	not_updated 'cd d; f() { trap "echo bye" EXIT; }; f' "$own"
+	not_updated 'trap - EXIT; cd d' "$own"
+	not_updated 'cd d; trap "" 0; exit 3' "$own"
+	not_updated $'cd d; trap \'\necho bye\n\' EXIT' "$own"
+	not_updated '. ./traps; cd d' 'the shell did not report it, so use cd*'
+}
+
+@test "D2: if exec replaces the shell, a note says that the directory was not updated" {
+	mkdir d
+	boris
+	not_updated 'cd d; exec true' 'another program replaced the shell*'
+	not_updated 'trap "" INT; cd d; exec cat </dev/null' 'another program replaced the shell*'
+	not_updated 'cd d; exec bash -c true'
+}
+
+@test "D2: if the shell cannot write its report, a note says that the directory was not updated" {
+	mkdir d
+	boris
+	for command in 'cd d; exec 250>&-' 'cd d; builtin() { :; }; true' \
+		'cd d; enable -n pwd' 'set -o posix; mkdir e; cd e; rmdir ../e'; do
+		not_updated "$command" 'the shell did not report it*'
+	done
+}
+
+@test "D2: no note about the directory where it is known, or where nothing was run" {
+	mkdir d
+	boris
+	while IFS= read -r command; do
+		run_bash "$command"
+		lacks "$command: $reply" 'not updated' || return
+		run_bash "cd '$PWD'"
+	done <<'END'
+cd d; (trap "echo bye" EXIT; exit 3)
+set -e; cd d; false
+cd d; trap "echo bye" INT; trap -p EXIT
+cd d; ulimit -n 6
+cd d; POSIXLY_CORRECT=1
+cd d; readonly PWD OLDPWD; pwd() { :; }; trap() { :; }; trap x EXIT
+cd d; )
+cd d; echo "abc
+kill -KILL $$
+END
+	run_bash 'cd d; read <../gate' '{"timeout":200}'
+	lacks "$reply" 'not updated'
+	start_task 'trap "echo bye" EXIT; cd d'
+	look "$task" '{"wait":10000}'
+	lacks "$reply" 'not updated'
+}
+
+@test "D2: in dash and busybox ash, too, a note says that the directory was not updated, but not after a syntax error" {
+	for shell in dash busybox; do
+		without_bash $shell
+		boris --workdir=/home
+		PWD=/home not_updated 'cd d; trap "echo bye" EXIT' 'the command sets its own EXIT trap*'
+		run_bash 'cd d; )'
+		lacks "$shell: $reply" 'not updated'
+		has "$(plain stderr)" 'yntax error'
+		run_bash 'cd d; echo "abc'
+		lacks "$shell: $reply" 'not updated'
+		run_bash 'nosuch; cd d'
+		PWD=/home/d ends_in /home/d
+		leave
+		rm -rf root
+	done
+}
+
+@test "D2: functions and aliases from BASH_ENV or the environment neither show nor hide boris's trap" {
+	[ -x /bin/bash ] || skip 'no /bin/bash here'
+	mkdir d
+	cat >env <<-'END'
+	pwd() { echo function; }
+	cd() { builtin cd "$@" && builtin echo entered; }
+	readonly -f pwd
+	shopt -s expand_aliases
+	alias builtin="echo alias" pwd="echo alias" trap="echo alias"
+	END
+	wrap=(env BASH_ENV="$PWD/env")
+	boris
+	run_bash 'cd d'
+	is "$(result stdout) $(result stderr) $(result note)" '"entered\n" "" '
+	is "$(plain cwd)" "$PWD/d"
+	leave
+	wrap=(env 'BASH_FUNC_trap%%=() { echo function "$@"; }' \
+		'BASH_FUNC_printf%%=() { echo function "$@"; }')
+	boris
+	run_bash 'cd d; false | cat'
+	is "$(result stdout) $(result stderr)" '"" ""'
+	has "$(result note)" '1 0'
+	ends_in "$PWD/d"
+}
+
+@test "D2: the directory is known after the limit on open files of boris was lowered" {
+	needs prlimit
+	needs_linux
+	[ -z "$WRAP" ] || skip "under $WRAP"
+	mkdir d
+	boris
+	run_bash true
+	prlimit --pid "$server" --nofile=64:64
+	run_bash 'cd d'
+	is "$(result stderr) $(result note)" '"" '
+	ends_in "$PWD/d"
+}
+
 @test "D2: after a timeout the directory stays, whatever the shell says" {
 	mkdir d
 	boris
