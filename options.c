@@ -78,17 +78,34 @@ words_cover(const char *list, const char *file)
 	return false;
 }
 
-/* Boris leaves the directory it was started in, so names are made absolute. */
+/* Makes a name absolute, since boris leaves the directory it was started in.
+ * Returns NULL with errno set if that directory is needed and unknown. */
 static char *
 absolute(const char *name, bool tidy)
 {
-	char dir[PATH_MOST];
-	char *path = path_from(getcwd(dir, sizeof(dir)) != NULL ? dir : "/",
-	    name);
+	char dir[PATH_MOST] = "/", *path;
 
+	if (*name != '/' && getcwd(dir, sizeof(dir)) == NULL)
+		return NULL;
+	path = path_from(dir, name);
 	if (tidy)
 		path_tidy(path);
 	return path;
+}
+
+/* The same, but exits with status 2 if the directory is unknown (C2). what: the
+ * option or variable that needs it. */
+static char *
+absolute_for(const char *what, const char *name, bool tidy)
+{
+	char *path = absolute(name, tidy);
+	struct buf right = { NULL, 0, 0 };
+
+	if (path != NULL)
+		return path;
+	buf_add(&right, "cannot find the current directory: ", strerror(errno),
+	    "; give an absolute path");
+	fatal(2, what, name, buf_text(&right));
 }
 
 static bool
@@ -191,7 +208,7 @@ read_name(const struct option *row, void *at, const char *value)
 {
 	const char **name = at;
 	char *path = row->flags & LIST ? realpath(value, NULL)
-	    : absolute(value, row->flags & DIR);
+	    : absolute_for(row->name, value, row->flags & DIR);
 	struct stat st;
 	bool right = path != NULL && *value != '\0' &&
 	    (!(row->flags & DIR) || (stat(path, &st) == 0 &&
@@ -459,10 +476,12 @@ options_read(struct options *o, char **argv)
 	bool given[OPTIONS] = { false };
 	const char *tmp = getenv("TMPDIR");
 	const char *self = *argv != NULL ? *argv++ : "boris";
+	const char *self_path = strchr(self, '/') != NULL
+	    ? absolute(self, true) : NULL;
 
 	*o = (struct options){
 		.save_limit = 64 << 20, .call_limit = -1, .result_limit = -1,
-		.self = strchr(self, '/') != NULL ? absolute(self, true) : self,
+		.self = self_path != NULL ? self_path : self,
 		.address = "127.0.0.1", .port = 8080,
 		.session_timeout = 1800000,
 		.head_first = 30000, .head_last = 2000,
@@ -478,8 +497,9 @@ options_read(struct options *o, char **argv)
 	read_variables(o, given);
 	o->bash = !o->no_bash;
 	if (o->workdir == NULL)
-		o->workdir = absolute(".", true);
-	o->tmpdir = absolute(tmp != NULL && *tmp != '\0' ? tmp : "/tmp", false);
+		o->workdir = absolute_for("--workdir", ".", true);
+	o->tmpdir = absolute_for("TMPDIR", tmp != NULL && *tmp != '\0' ? tmp
+	    : "/tmp", false);
 	/* Commands can write in these, too (F1). */
 	if (o->write != NULL) {
 		words_add(&o->write, o->tmpdir, strlen(o->tmpdir));

@@ -66,6 +66,33 @@ accepts() {
 	has "$(cat out)" boris
 }
 
+# in_removed_dir COMMAND...: runs it in a directory that has been removed
+in_removed_dir() {
+	mkdir removed
+	(cd removed && rmdir ../removed && PWD=$OLDPWD "$@")
+}
+
+@test "C2: in a directory that was removed boris exits with status 2, unless all names are absolute" {
+	for args in '' '--workdir=d' "--workdir=$PWD --log=x.log" \
+		"--workdir=$PWD --transport=http --token-file=t"; do
+		# shellcheck disable=SC2086
+		in_removed_dir the_reason $args >said
+		like "$args: $(<said)" "$args: 2 boris: --* cannot find the current directory: *"
+		is "$(wc -l <said | tr -d ' ')" 1
+	done
+	[ ! -e /x.log ]
+	is "$(in_removed_dir the_reason --workdir="$PWD" --log="$PWD/x.log")" '0 '
+	is "$(in_removed_dir the_reason --version)" '0 '
+}
+
+# the_reason ARGS...: boris's exit status and what it prints on stderr
+the_reason() {
+	local code=0 said
+	# shellcheck disable=SC2086
+	said=$(TMPDIR=/tmp $WRAP "$BORIS" "$@" 2>&1 >/dev/null </dev/null) || code=$?
+	echo "$code $said"
+}
+
 @test "C: --workdir, made absolute with its dots as cd takes them, says where commands start" {
 	mkdir -p d/e
 	boris
