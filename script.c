@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -14,20 +15,60 @@ enum {
 	HELD = 64 << 10           /* bytes of a message, at most */
 };
 
+static bool
+is_program(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	    access(path, X_OK) == 0;
+}
+
+/* Returns the absolute path of a program that is found in PATH, or NULL.
+ * Relative entries of PATH are skipped, since boris leaves its directory. */
+static const char *
+find_in_path(const char *name)
+{
+	const char *entry = getenv("PATH");
+	struct buf path = { NULL, 0, 0 };
+	size_t n;
+
+	while (entry != NULL && *entry != '\0') {
+		n = strcspn(entry, ":");
+		path.len = 0;
+		buf_put(&path, entry, n);
+		buf_add(&path, "/", name);
+		if (*entry == '/' && is_program(buf_text(&path)))
+			return path.data;
+		entry += n;
+		if (*entry == ':')
+			entry++;
+	}
+	buf_free(&path);
+	return NULL;
+}
+
 const char *
 script_shell(void)
 {
 	/* The second: FreeBSD, OpenBSD, Docker's bash; the third: NetBSD */
-	static const char *const bash[] = {
+	static const char *const fixed[] = {
 		"/bin/bash", "/usr/local/bin/bash", "/usr/pkg/bin/bash"
 	};
+	const char *found;
 	size_t i;
 
-	for (i = 0; i < sizeof(bash) / sizeof(bash[0]); i++) {
-		if (access(bash[i], X_OK) == 0)
-			return bash[i];
+	for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
+		if (is_program(fixed[i]))
+			return fixed[i];
 	}
-	return "/bin/sh";
+	found = find_in_path("bash");  /* NixOS, Guix, Entware */
+	if (found != NULL)
+		return found;
+	if (is_program("/bin/sh"))
+		return "/bin/sh";
+	found = find_in_path("sh");  /* Termux */
+	return found != NULL ? found : "/bin/sh";
 }
 
 /* Commands see neither boris's token (H3) nor OLDPWD, where `cd -` leads.

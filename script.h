@@ -9,7 +9,9 @@
 #include "buf.h"
 #include "options.h"
 
-const char *script_shell(void);  /* absolute; looked for (B2) */
+/* Finds the shell (B2). Returns its absolute path, which is never freed; it is
+ * "/bin/sh" if no shell was found. */
+const char *script_shell(void);
 /* boris's own environment as each kind of command sees it; its first place is
  * kept for PWD. To be freed. */
 char **script_environment(enum environment);

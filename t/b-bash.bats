@@ -190,6 +190,35 @@ hi"
 	is "$(plain stdout)" '/usr/local/bin/bash /usr/local/bin/bash'
 }
 
+@test "B2: where bash is in none of these places it is looked for in PATH, then /bin/sh, then sh in PATH" {
+	needs bash
+	without_bash
+	mkdir -p root/opt/a/bash root/opt/b root/opt/c
+	cp "$(type -P bash)" root/opt/b/bash
+	export PATH_OF_ROOT=relative::/nosuch:/opt/a:/opt/b:/bin
+	boris --workdir=/home
+	run_bash 'echo "$BASH $0"; cd d'
+	is "$(plain stdout) $(plain cwd)" '/opt/b/bash /opt/b/bash /home/d'
+	leave
+	chmod -x root/opt/b/bash
+	boris --workdir=/home
+	run_bash 'echo "[$BASH] $0"'
+	is "$(plain stdout)" '[] /bin/sh'
+	leave
+	mv root/bin/sh root/opt/c/sh
+	PATH_OF_ROOT=/opt/a:/opt/c:/bin
+	boris --workdir=/home
+	run_bash 'echo "[$BASH] $0"; cd d; false | true'
+	is "$(plain stdout) $(plain cwd)" '[] /opt/c/sh /home/d'
+	leave
+	for PATH_OF_ROOT in /nosuch ''; do
+		boris --workdir=/home
+		run_bash true
+		refused '*the shell /bin/sh*'
+		leave
+	done
+}
+
 @test "B3: a command that is blank, or contains a NUL, is refused" {
 	boris
 	for command in '""' '" "' '"\n"' '" \t\n \r"' '"touch ran\u0000"' '"\u0000touch ran"' \

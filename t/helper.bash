@@ -621,7 +621,7 @@ as_in_a_shell() {
 
 # without_bash [SHELL]: the server will run in a root that has no /bin/bash but
 # dash, or SHELL, as /bin/sh; /home and /home/d are directories in it. Skips
-# where that can't be.
+# where that can't be. PATH_OF_ROOT, exported, is the server's PATH, else /bin.
 without_bash() {
 	needs_root
 	needs "${1:-dash}" unshare chroot busybox
@@ -646,7 +646,7 @@ without_bash() {
 		done
 		chroot=$1
 		shift 2
-		export TMPDIR=/tmp PATH=/bin
+		export TMPDIR=/tmp PATH="${PATH_OF_ROOT-/bin}"
 		exec "$chroot" root /boris "$@"' sh "$(type -P chroot)")
 	SHELL_OF_BORIS=$PWD/root/bin/sh NAME_OF_SHELL=/bin/sh
 }
