@@ -79,7 +79,7 @@ open_call(struct client *c, const struct reply *r, struct json token,
 	size_t id_len;
 
 	if ((waits && c->waits == WAITS) ||
-	    !buf_reserve(&text, r->id.len + token.len)) {
+	    !buf_reserve(&text, JSON_GROWTH * (r->id.len + token.len))) {
 		rpc_error(r, JSONRPC_INTERNAL, waits && c->waits == WAITS
 		    ? "Too many calls wait" : "Out of memory", NULL);
 		return NULL;

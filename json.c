@@ -423,19 +423,55 @@ json_decode(struct json string, struct buf *b)
 	return true;
 }
 
+/* A character outside ASCII at which some line readers split */
+struct line_break {
+	const char *utf8;
+	const char *escape;
+};
+
+/* Returns the line break that starts at s, or NULL. */
+static const struct line_break *
+find_line_break(const char *s, const char *end)
+{
+	static const struct line_break breaks[] = {
+		{ "\xC2\x85", "\\u0085" },
+		{ "\xE2\x80\xA8", "\\u2028" },
+		{ "\xE2\x80\xA9", "\\u2029" }
+	};
+	size_t i, len;
+
+	if (*s != '\xC2' && *s != '\xE2')
+		return NULL;
+	for (i = 0; i < sizeof(breaks) / sizeof(breaks[0]); i++) {
+		len = strlen(breaks[i].utf8);
+		if ((size_t)(end - s) >= len &&
+		    memcmp(s, breaks[i].utf8, len) == 0)
+			return &breaks[i];
+	}
+	return NULL;
+}
+
 void
 json_verbatim(struct json j, struct buf *b)
 {
 	const char *s, *end = j.len > 0 ? j.text + j.len : j.text;
+	const struct line_break *found;
 	long code = 0;
 	int len;
 
 	for (s = j.text; s < end; s += len) {
 		len = *s == '\\' ? read_escape(s, end, &code) : 1;
-		if (len == 6 && code == 0xFFFD && read_unicode(s, end) != code)
+		found = find_line_break(s, end);
+		if (found != NULL) {
+			/* In valid JSON it can only be inside a string. */
+			buf_add(b, found->escape);
+			len = (int)strlen(found->utf8);
+		} else if (len == 6 && code == 0xFFFD &&
+		    read_unicode(s, end) != code) {
 			buf_add(b, "\\ufffd");
-		else
+		} else {
 			buf_put(b, s, (size_t)len);
+		}
 	}
 }
 
@@ -454,6 +490,27 @@ put_escape(struct buf *b, char c)
 	buf_put(b, text, found != NULL ? 2 : sizeof(text));
 }
 
+/* Appends text that needs no escapes but those of line breaks. */
+static void
+put_plain(struct buf *b, const char *s, const char *end)
+{
+	const struct line_break *found;
+	const char *from = s;
+
+	while (s < end) {
+		found = find_line_break(s, end);
+		if (found == NULL) {
+			s++;
+			continue;
+		}
+		buf_put(b, from, (size_t)(s - from));
+		buf_add(b, found->escape);
+		s += strlen(found->utf8);
+		from = s;
+	}
+	buf_put(b, from, (size_t)(s - from));
+}
+
 void
 json_escaped(struct buf *b, const void *bytes, size_t n)
 {
@@ -462,7 +519,7 @@ json_escaped(struct buf *b, const void *bytes, size_t n)
 
 	for (; s < end; s = len == 0 ? end : stop + abs(len)) {
 		stop = skip_plain(s, end);
-		buf_put(b, s, (size_t)(stop - s));
+		put_plain(b, s, stop);
 		if (stop == end)
 			break;
 		len = utf8_length((const unsigned char *)stop,

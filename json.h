@@ -50,11 +50,15 @@ bool json_int(struct json number, int64_t *value);
 /* Appends the string decoded to UTF-8. A peer sizes it: false, if the memory is
  * refused (E7). A lone surrogate becomes U+FFFD (P2). */
 bool json_decode(struct json string, struct buf *);
-/* Appends the value's own JSON text, a lone surrogate as \ufffd (P2). */
+/* Appends the value's own JSON text, but a lone surrogate as \ufffd (P2) and
+ * U+0085, U+2028 and U+2029 as escapes (M14). The result has at most
+ * JSON_GROWTH times as many bytes. */
 void json_verbatim(struct json, struct buf *);
+enum { JSON_GROWTH = 3 };
 
 /* Appends the bytes as a JSON string, with its quotes. What is not UTF-8
- * becomes U+FFFD, one for each maximal part of a sequence (O2, Unicode 3.9). */
+ * becomes U+FFFD, one for each maximal part of a sequence (O2, Unicode 3.9).
+ * U+0085, U+2028 and U+2029 are escaped: some clients split lines there. */
 void json_string(struct buf *, const void *bytes, size_t n);
 void json_escaped(struct buf *, const void *bytes, size_t n);  /* without */
 

@@ -87,7 +87,7 @@ rpc_put_error(struct buf *b, const struct answers *a, struct json id, int code,
 {
 	/* The peer sizes the id and the data. Where the memory for them is
 	 * refused the error goes out without them (E7). */
-	if (!buf_reserve(b, ENVELOPE + id.len +
+	if (!buf_reserve(b, ENVELOPE + JSON_GROWTH * id.len +
 	    (data != NULL ? data->len : 0))) {
 		id.text = NULL;
 		data = NULL;
@@ -132,7 +132,8 @@ bool
 rpc_result(const struct reply *r, struct buf *members)
 {
 	struct buf b = { NULL, 0, 0 };
-	bool taken = buf_reserve(&b, ENVELOPE + r->id.len + members->len);
+	bool taken = buf_reserve(&b, ENVELOPE + JSON_GROWTH * r->id.len +
+	    members->len);
 
 	if (taken) {
 		put_begin(&b, r->answers, r->id);

@@ -909,13 +909,28 @@ struct talk {
 	bool cancels;
 };
 
+/* Returns the length of an id as boris writes it. */
+static size_t
+written_length(struct json id)
+{
+	struct buf text = { NULL, 0, 0 };
+	size_t len;
+
+	json_verbatim(id, &text);
+	len = text.len;
+	buf_free(&text);
+	return len;
+}
+
 static int
 find_id(const struct talk *t, struct json id)
 {
+	size_t len = written_length(id);
 	int i;
 
 	for (i = 0; i < t->ids; i++)
-		if (json_equal(t->id[i].id, id) && t->id[i].id.len == id.len)
+		if (json_equal(t->id[i].id, id) &&
+		    written_length(t->id[i].id) == len)
 			break;
 	return i;
 }

@@ -1057,6 +1057,24 @@ unread() {
 	release
 }
 
+@test "H7: line breaks outside ASCII are escaped in JSON and in streams" {
+	breaks=$'a\xc2\x85b\xe2\x80\xa8c\xe2\x80\xa9d'
+	escaped='a\u0085b\u2028c\u2029d'
+	serve
+	enter a
+	post a '{"jsonrpc":"2.0","id":"'"$breaks"'","method":"ping"}'
+	takes a
+	is "$body" '{"jsonrpc":"2.0","id":"'"$escaped"'","result":{}}'
+	runs a "printf '${breaks#a??}'; read <gate" '' '"progressToken":"'"$breaks"'"'
+	heads a
+	event a
+	has "$reply" '"progressToken":"'"$escaped"'"'
+	has "$reply" '"message":"'"${escaped#a*5}"'"'
+	release
+	last_event a
+	has "$reply" '"stdout":"'"${escaped#a*5}"'"'
+}
+
 @test "H7: silence is broken by a comment every 15 seconds" {
 	hurried
 	serve

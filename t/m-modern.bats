@@ -410,3 +410,73 @@ listen() {
 	is "$(result exit_code) $(result stdout_chars)" '0 40003'
 	like "$(plain stdout_file)" '/tmp/?*'
 }
+
+# U+2028 and U+2029; with U+0085 as well, which is no output (O1)
+BREAKS=$'b\xe2\x80\xa8c\xe2\x80\xa9d'
+ALL_BREAKS=$'a\xc2\x85'$BREAKS
+
+# escaped [TEXT]: the reply has TEXT, or the two characters as escapes, and none
+# of the three as it is
+escaped() {
+	has "$reply" "${1-b\u2028c\u2029d}" && ! [[ $reply == *$'\xc2\x85'* ]] &&
+		! [[ $reply == *$'\xe2\x80'[$'\xa8\xa9']* ]] ||
+		fail "not escaped: $reply"
+}
+
+@test "M14.19: line breaks outside ASCII are escaped in results and lists" {
+	boris
+	run_bash "printf '$BREAKS'"
+	escaped
+	is "$(plain stdout)" "$BREAKS"
+	run_bash "printf '$BREAKS' >&2"
+	escaped
+	start_task "echo '$BREAKS'; read <gate" '{"description":"'"$ALL_BREAKS"'"}'
+	run_tool task_output '{}'
+	escaped
+	is "$(get -s result structuredContent tasks 0 description)" "$ALL_BREAKS"
+	release
+}
+
+@test "M14.19: line breaks outside ASCII are escaped in errors" {
+	boris
+	run_bash true '{"cwd":"'"$BREAKS"'"}'
+	escaped
+	run_tool bash '{"'"$BREAKS"'":1}'
+	escaped
+	run_tool "$BREAKS" '{}'
+	escaped
+}
+
+@test "M14.19: line breaks outside ASCII are escaped in ids and progress tokens" {
+	boris
+	request '"'"$ALL_BREAKS"'"' ping
+	hear
+	escaped 'a\u0085b\u2028c\u2029d'
+	is "$(get -s id)" "$ALL_BREAKS"
+	request '"'"$ALL_BREAKS"'"' "no/$BREAKS"
+	hear
+	escaped 'a\u0085b\u2028c\u2029d'
+	call_bash "printf '$BREAKS'; read <gate" '' '{"progressToken":"'"$ALL_BREAKS"'"}'
+	notice
+	escaped 'a\u0085b\u2028c\u2029d'
+	is "$(get -s params progressToken)" "$ALL_BREAKS"
+	is "$(get -s params message)" "$BREAKS"
+	release
+	answer
+}
+
+@test "M14.19: a request whose id has line breaks outside ASCII can be cancelled" {
+	boris
+	quote "echo \$BASHPID >pid; read <gate"
+	request '"'"$ALL_BREAKS"'"' tools/call '{"name":"bash","arguments":{"command":'"$quoted"'}}'
+	begun pid
+	cancel '"'"$ALL_BREAKS"'"'
+	eventually gone pid
+	next_is_ping
+}
+
+@test "M14.19: the id of a modern request whose version is not known is escaped" {
+	start
+	ask tools/list '{"_meta":{'"${META/2026-07-28/$BREAKS}"'}}'
+	escaped
+}

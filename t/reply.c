@@ -181,6 +181,22 @@ data_fault(struct json data, const char *text)
 	return NULL;
 }
 
+/* Does the line contain U+0085, U+2028 or U+2029 (M14.19)? */
+static bool
+has_line_break(const char *line, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i + 1 < len; i++) {
+		if (memcmp(line + i, "\xC2\x85", 2) == 0)
+			return true;
+		if (i + 2 < len && (memcmp(line + i, "\xE2\x80\xA8", 3) == 0 ||
+		    memcmp(line + i, "\xE2\x80\xA9", 3) == 0))
+			return true;
+	}
+	return false;
+}
+
 static const char *
 line_fault(const char *line, size_t len)
 {
@@ -195,6 +211,8 @@ line_fault(const char *line, size_t len)
 	if (json_type(m) != JSON_OBJECT || m.len != len ||
 	    !json_is(json_get(m, "jsonrpc"), "2.0"))
 		return "no object, or no jsonrpc 2.0, or white space around it";
+	if (has_line_break(line, len))
+		return "a line break that is not escaped";
 	if (json_type(json_get(m, "method")) == JSON_STRING)
 		return count(m) == 2 + there(json_get(m, "params")) ? NULL :
 		    "no good notification";
