@@ -1,8 +1,9 @@
 .POSIX:
 # CC, CFLAGS, CPPFLAGS and LDFLAGS are the user's, given to make or in the
-# environment. The shell expands them, for POSIX make has a CC of its own (c99).
-COMPILE = $${CC:-cc} $(NEEDS) $${CFLAGS--O2} $$CPPFLAGS
-LINK = $${CC:-cc} $${CFLAGS--O2} $$LDFLAGS
+# environment. The file `flags` sets them for the shell, with their defaults.
+# (The shell expands them, since POSIX make has a CC of its own, c99.)
+COMPILE = . ./flags; $$CC $(NEEDS) $$CFLAGS $$CPPFLAGS
+LINK = . ./flags; $$CC $$CFLAGS $$LDFLAGS
 PREFIX = /usr/local
 BINDIR = $(PREFIX)/bin
 MANDIR = $(PREFIX)/share/man
@@ -28,13 +29,30 @@ boris: $(OBJ)
 .c.o:
 	$(COMPILE) -c -o $@ $<
 
-# What all is built with, and all headers: where that has changed, what there is
-# goes. (Some makes see no difference of time within a second.)
+# The user's flags as they were given; empty if there are none
+GIVEN = $${CC+CC=$$CC,}$${CFLAGS+CFLAGS=$$CFLAGS,}$${CPPFLAGS+CPPFLAGS=$$CPPFLAGS,}$${LDFLAGS+LDFLAGS=$$LDFLAGS,}
+
+# The file `flags` has the flags of the last build and a checksum of all headers.
+# If they change, everything that was built is removed. (Some makes see no
+# difference of time within a second.) With KEEP_FLAGS set, the flags of the last
+# build stay, unless others are given; see `built`. GIVEN_FLAGS are those that
+# were given to `make static`.
 $(OBJ): flags
 flags: ALWAYS
-	@{ echo $(COMPILE) $$LDFLAGS; cat *.h */*.h | cksum; } 2>/dev/null >flags.new; \
+	@put() { printf "%s='" "$$1"; \
+	    printf '%s\n' "$$2" | sed "s/'/'\\\\''/g; \$$s/\$$/'/"; }; \
+	given="$${GIVEN_FLAGS-$(GIVEN)}"; \
+	if grep -qs '^given=' flags; then \
+	    last=$$(. ./flags; echo "$$given"); \
+	    case $$KEEP_FLAGS$$given in yes|"yes$$last") . ./flags ;; esac; \
+	fi; \
+	{ put given "$$given"; put CC "$${CC:-cc}"; \
+	    put CFLAGS "$${CFLAGS--O2}"; put CPPFLAGS "$$CPPFLAGS"; \
+	    put LDFLAGS "$$LDFLAGS"; \
+	    echo "# $(NEEDS) $$(cat *.h */*.h 2>/dev/null | cksum)"; \
+	} >flags.new; \
 	if cmp -s flags.new flags; then rm flags.new; \
-	else rm -f boris $(OBJ); mv flags.new flags; fi
+	else rm -f boris $(OBJ) t/boris-fast t/reply; mv flags.new flags; fi
 ALWAYS:
 
 # One small binary, by musl-gcc where that is there and CC names no other
@@ -47,7 +65,8 @@ static:
 	for flag in $(TIGHT); do \
 	    ! knows $$link $$flag || link="$$link $$flag"; \
 	done; rm -f probe probe.c; \
-	$(MAKE) CC="$$cc" CFLAGS="$${CFLAGS--O2} $$size $(SMALL)" LDFLAGS="$$link" boris
+	GIVEN_FLAGS="$(GIVEN)" $(MAKE) CC="$$cc" \
+	    CFLAGS="$${CFLAGS--O2} $$size $(SMALL)" LDFLAGS="$$link" boris
 
 # boris with a clock that runs ten times as fast, for tests that wait long
 t/boris-fast: boris io.c
@@ -56,23 +75,29 @@ t/boris-fast: boris io.c
 t/reply: t/reply.c json.o buf.o
 	$(COMPILE) $$LDFLAGS -o $@ t/reply.c json.o buf.o
 
-test: boris t/boris-fast t/reply
+# boris as `make` or `make static` has built it last, brought up to date
+built: ALWAYS
+	KEEP_FLAGS=yes $(MAKE) -s boris
+
+test: built
+	KEEP_FLAGS=yes $(MAKE) -s t/boris-fast t/reply
 	@sh t/run
 
-demo compare: boris
+demo compare: built
 demo bench compare fuzz torture: ALWAYS
 	@sh t/$@ $(SECONDS)
 
-test-clients: boris
+test-clients: built
 	@sh t/clients/run
-test-agents: boris
+test-agents: built
 	@sh t/clients/run agents
 test-portable:
 	@sh t/portable
 
-# What was built last; a binary that runs can be removed, but not written to
+# A binary that runs can be removed, but not written to. Without flags the last
+# build is installed as it is.
 install:
-	test -x boris || $(MAKE) boris
+	test -x boris && test -z "$(GIVEN)" || KEEP_FLAGS=yes $(MAKE) -s boris
 	umask 022; mkdir -p "$(DESTDIR)$(BINDIR)" "$(DESTDIR)$(MANDIR)/man1" \
 	    "$(DESTDIR)$(DOCDIR)"
 	rm -f "$(DESTDIR)$(BINDIR)/boris"

@@ -83,6 +83,103 @@ made() {
 	MAKE=bmake build CC=other
 }
 
+# setup_users: stubs of what `make demo` and `make test` run; each keeps the boris
+# that it was run with as used, as the clock of the tests' boris keeps used.fast
+setup_users() {
+	mkdir src/t
+	: >src/t/reply.c
+	echo 'cp boris ../used' >src/t/demo
+	echo 'cp boris ../used; cp t/boris-fast ../used.fast' >src/t/run
+}
+
+# uses TARGET COMPILER [ARG...]: what `make TARGET` uses was built by COMPILER alone
+uses() {
+	local target=$1 compiler=$2
+	shift 2
+	rm -rf used used.fast root
+	build "$target" DESTDIR="$PWD/root" "$@" >/dev/null
+	[ "$target" != install ] || cp root/usr/local/bin/boris used
+	is "$target $* $(sed -n 's/^# \([^ ]*\) .*/\1/p' used | sort -u)" \
+		"$target $* $compiler"
+	[ ! -e used.fast ] || is "$(sed -n 's/^# \([^ ]*\) .*/\1/p' used.fast |
+		sort -u)" "$compiler"
+}
+
+# last_build_counts: with ${MAKE:-make}
+last_build_counts() {
+	setup_compiler
+	setup_users
+	local target
+	for target in demo test install; do
+		build static
+		uses $target musl-gcc
+		build
+		uses $target cc
+		build CC=other
+		uses $target other
+		build clean
+		uses $target cc
+	done
+}
+
+@test "Q4: demo, test and install use what make or make static built last" {
+	last_build_counts
+}
+
+@test "Q4: demo, test and install use the last build with bmake" {
+	needs bmake
+	MAKE=bmake
+	last_build_counts
+}
+
+@test "Q4: demo, test and install after make static rebuild nothing" {
+	setup_compiler
+	setup_users
+	build static
+	uses test musl-gcc
+	mv bin/musl-gcc bin/away
+	for target in demo test install demo; do
+		uses $target musl-gcc
+	done
+}
+
+@test "Q4: make test after make static builds a changed file statically" {
+	setup_compiler
+	setup_users
+	build static
+	has "$(tail -n 1 src/boris)" ' -static '
+	echo >>src/json.h
+	uses test musl-gcc
+	has "$(tail -n 1 used)" ' -static '
+	rm src/boris
+	uses install musl-gcc
+}
+
+@test "Q4: other flags given to demo, test or install override the last build" {
+	setup_compiler
+	setup_users
+	for target in demo test install; do
+		build static
+		uses $target other CC=other
+		build static CC=other
+		uses $target other CC=other
+		has "$(tail -n 1 used)" ' -static '
+		uses $target cc CFLAGS=-O7
+		lacks "$(tail -n 1 used)" ' -static '
+		CC=other uses $target other
+	done
+}
+
+@test "Q4: flags with quotes, dollars and blanks are kept for make test" {
+	setup_compiler
+	setup_users
+	CFLAGS="-DA='\$x' -DB=\"c  d\" -DE=\\f" build
+	made " -DA='\$x' -DB=\"c d\" -DE=.f -c\| -o boris "
+	cp src/boris first
+	uses test cc
+	is "$(<used)" "$(<first)"
+}
+
 @test "Q2: make static takes the compiler that CC names, else musl-gcc" {
 	setup_compiler
 	build static
