@@ -12,11 +12,23 @@
 #include <unistd.h>
 
 #include "io.h"
+#include "space.h"
 
-enum { KEPT_BYTES = 65536 };  /* kept in memory before a file is made */
+enum {
+	KEPT_BYTES = 65536,     /* kept in memory before a file is made */
+	MEASURE_BYTES = 65536,  /* written before free space is measured anew */
+	BLOCK_BYTES = 4096      /* file systems count files in blocks */
+};
 
 /* Why a stream is not saved, or not all of it; else an errno */
-enum { FILE_FULL = -1, SPOOL_FULL = -2 };
+enum {
+	FILE_FULL = -1,
+	SPOOL_FULL = -2,
+	DISK_QUARTER = -3,
+	DISK_TENTH = -4,
+	MEMORY_QUARTER = -5,
+	MEMORY_TENTH = -6
+};
 
 struct spool_file {
 	struct spool *spool;
@@ -49,37 +61,102 @@ spool_remove(struct spool_file *f)
 		free(f);
 }
 
-/* Writes what fits, once the oldest finished files have made as much room as it
- * takes (O5). (All handlers have SA_RESTART, so there is no EINTR.) */
+/* The reasons that the truncation line gives (O5) */
+static const char *const reasons[] = {
+	[0] = "",
+	[-FILE_FULL] = "it is over --save-limit",
+	[-SPOOL_FULL] = "this session's files reached four times --save-limit",
+	[-DISK_QUARTER] = "this session's files reached a quarter of the space "
+	    "that was free",
+	[-DISK_TENTH] = "less than a tenth of the file system is free",
+	[-MEMORY_QUARTER] = "this session's files reached a quarter of the "
+	    "memory that was free",
+	[-MEMORY_TENTH] = "less than a tenth of the memory is free"
+};
+
+/* Lowers the bound to `bytes`, but not below 0, if it is higher. */
 static void
-spool_save(struct spool_file *f, const char *p, size_t n)
+lower(struct spool_bound *bound, int64_t bytes, int why)
+{
+	if (bytes < 0)
+		bytes = 0;
+	if (bytes < bound->bytes) {
+		bound->bytes = bytes;
+		bound->why = why;
+	}
+}
+
+/* Measures how much space is free where the file is. The first time, this sets
+ * the bound for all files of the session as well (O5). */
+static void
+spool_measure(struct spool_file *f)
 {
 	struct spool *s = f->spool;
-	struct spool_file *old = s->oldest, *next;
-	int64_t left = (int64_t)n, most = 4 * s->limit;
-	ssize_t done;
+	struct spool_bound quarter = { INT64_MAX, SPOOL_FULL }, free = quarter;
+	struct space disk = space_on_disk(f->fd), memory;
 
-	if (left > s->limit - f->size) {
-		left = s->limit - f->size;
-		f->why = FILE_FULL;
+	lower(&quarter, disk.free / 4, DISK_QUARTER);
+	lower(&free, disk.free - disk.total / 10 - BLOCK_BYTES, DISK_TENTH);
+	if (space_is_memory(f->fd)) {
+		memory = space_in_memory();
+		lower(&quarter, memory.free / 4, MEMORY_QUARTER);
+		lower(&free, memory.free - memory.total / 10 - BLOCK_BYTES,
+		    MEMORY_TENTH);
 	}
-	for (; old != NULL && s->total + left > most; old = next) {
+	if (!s->measured)
+		s->quarter = quarter;
+	s->measured = true;
+	s->free = free;
+	s->unmeasured = 0;
+}
+
+/* Removes the oldest finished files, but not f, until so many more bytes are
+ * within the session's bound or no such file is left. */
+static void
+spool_evict(struct spool *s, const struct spool_file *f, int64_t more,
+            int64_t most)
+{
+	struct spool_file *old = s->oldest, *next;
+
+	for (; old != NULL && s->total + more > most; old = next) {
 		next = old->next;
 		if (old->ended && old != f)
 			spool_remove(old);
 	}
-	if (left > most - s->total) {
-		left = most - s->total;
-		f->why = SPOOL_FULL;
-	}
-	while (left > 0 && (done = write(f->fd, p, (size_t)left)) >= 0) {
+}
+
+/* Writes as much as the bounds allow, after the oldest finished files have been
+ * removed if necessary (O5). (All handlers have SA_RESTART, so there is no
+ * EINTR.) */
+static void
+spool_save(struct spool_file *f, const char *p, size_t n)
+{
+	struct spool *s = f->spool;
+	struct spool_bound most = { 4 * s->limit, SPOOL_FULL };
+	struct spool_bound left = { (int64_t)n, 0 };
+	ssize_t done;
+
+	lower(&left, s->limit - f->size, FILE_FULL);
+	lower(&most, s->quarter.bytes, s->quarter.why);
+	spool_evict(s, f, left.bytes, most.bytes);
+	lower(&left, most.bytes - s->total, most.why);
+	if (s->unmeasured >= MEASURE_BYTES || left.bytes > s->free.bytes)
+		spool_measure(f);
+	lower(&left, s->free.bytes, s->free.why);
+	f->why = left.why;
+	while (left.bytes > 0) {
+		done = write(f->fd, p, (size_t)left.bytes);
+		if (done < 0) {
+			f->why = errno;
+			break;
+		}
 		f->size += done;
 		s->total += done;
-		left -= done;
+		s->free.bytes -= done;
+		s->unmeasured += done;
+		left.bytes -= done;
 		p += done;
 	}
-	if (left > 0)
-		f->why = errno;
 	if (f->why != 0 || f->ended)
 		fd_close(&f->fd);
 }
@@ -103,6 +180,7 @@ spool_make(struct spool_file *f)
 		while (*link != NULL)
 			link = &(*link)->next;
 		*link = f;
+		spool_measure(f);
 		spool_save(f, f->kept.data, f->kept.len);
 	} else {
 		f->why = errno;
@@ -167,9 +245,7 @@ spool_tell(struct spool_file *f, bool raw, struct buf *b)
 
 	spool_make(f);
 	f->named = true;
-	why = f->why > 0 ? strerror(f->why) : f->why == FILE_FULL
-	    ? "it is over --save-limit"
-	    : "this session's files reached four times --save-limit";
+	why = f->why > 0 ? strerror(f->why) : reasons[-f->why];
 	if (spool_path(f) == NULL)
 		buf_add(b, "; full output not saved: ", f->why > 0
 		    ? f->spool->dir : "", f->why > 0 ? ": " : "", why);

@@ -11,12 +11,23 @@
 
 struct spool_file;  /* what one stream prints; in spool.c */
 
+/* A limit of bytes, and the reason that is given when it is reached */
+struct spool_bound {
+	int64_t bytes;
+	int why;
+};
+
 struct spool {
 	const char *dir;   /* absolute; the owner's */
 	const char *name;  /* unguessable part of each name; the owner's */
 	int64_t limit;     /* bytes one file may have; 0: nothing is saved */
 	int64_t total;     /* bytes in all files, at most four limits */
 	unsigned count;    /* files ever made: part of the next one's name */
+	bool measured;     /* `quarter` is known */
+	struct spool_bound quarter;  /* of the space that was free at first */
+	struct spool_bound free;  /* bytes that may be added to all files before
+	                           * the last tenth of the space is used */
+	int64_t unmeasured;  /* bytes written since `free` was measured */
 	struct spool_file *oldest;  /* those that are there, by age */
 };
 

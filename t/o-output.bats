@@ -436,6 +436,124 @@ kept() {
 	has "$(plain stdout)" 'full output not saved: '
 }
 
+# on_memory OPTIONS: the server starts with a file system in memory as TMPDIR,
+# which `of_server PATH` leads to from outside of its mount namespace
+on_memory() {
+	needs unshare mount
+	needs_linux_parts
+	local how=(unshare -m)
+	[ "$(id -u)" = 0 ] || how=(unshare -rm)
+	"${how[@]}" true || skip 'no mount namespaces here'
+	wrap=("${how[@]}" sh -c "mount -t $1 none tmp && exec \"\$@\"" sh)
+	"${wrap[@]}" true || skip "cannot mount: $1"
+}
+
+# saved: bytes of all saved files; left: bytes free in TMPDIR (both are read by
+# a command, because the file system is the server's own)
+saved() {
+	run_bash 'cat tmp/boris-*.log | wc -c'
+	plain stdout | tr -d ' \n'
+}
+
+left() {
+	run_bash 'df -Pk tmp | tail -n 1'
+	plain stdout | awk '{ print $4 * 1024 }'
+}
+
+@test "O5: the saved files of a session take at most a quarter of the space that was free, and the line says so" {
+	on_memory 'tmpfs -o size=32m'
+	boris
+	run_bash 'yes abcdefg | head -c 60000000'
+	is "$(result stdout_chars)" 60000000
+	has "$(plain stdout)" "(incomplete: this session's files reached a quarter of the space that was free)]"
+	most "$(saved)" $((32 << 18))
+	least "$(saved)" $((31 << 18))
+	run_bash 'head -c 16M /dev/zero >tmp/another && wc -c <tmp/another; rm tmp/another'
+	is "$(plain stdout) $(plain stderr)" '16777216 '
+}
+
+@test "O5: within the quarter the oldest finished files are removed first" {
+	on_memory 'tmpfs -o size=32m'
+	boris
+	for i in 1 2 3; do
+		run_bash 'yes abcdefg | head -c 3145728'
+		plain stdout_file >file$i
+	done
+	run_bash 'ls "$(cat file1)"; wc -c <"$(cat file2)"; wc -c <"$(cat file3)"'
+	is "$(plain stdout)" $'3145728\n3145728'
+	has "$(plain stderr)" 'No such file'
+}
+
+@test "O5: saved files never use the last tenth of a file system, also if others fill it meanwhile" {
+	on_memory 'tmpfs -o size=32m'
+	boris
+	run_bash 'yes abcdefg | head -c 100000'
+	run_bash 'head -c 27M /dev/zero >tmp/another'
+	run_bash 'yes abcdefg | head -c 6000000'
+	has "$(plain stdout)" '(incomplete: less than a tenth of the file system is free)]'
+	least "$(left)" $((32 * 104857))
+	run_bash 'yes abcdefg | head -c 6000000'
+	has "$(plain stdout)" '; full output not saved: less than a tenth of the file system is free]'
+	is "$(result stdout_file)" ''
+}
+
+@test "O5: streams of several commands at once stay within the same bounds" {
+	on_memory 'tmpfs -o size=32m'
+	boris
+	for i in 1 2 3 4; do
+		start_task 'yes abcdefg | head -c 20000000; echo >&2; echo >ended'$i
+	done
+	begun ended1 ended2 ended3 ended4
+	eventually reaped "$pid"
+	most "$(saved)" $((32 << 18))
+}
+
+# meminfo AVAILABLE: the server reads that many KiB of 64 MiB as free memory
+meminfo() {
+	printf 'MemTotal: 65536 kB\nMemFree: 1000 kB\nMemAvailable: %d kB\n' "$1" >meminfo
+	wrap[4]="mount --bind meminfo /proc/meminfo && ${wrap[4]}"
+	"${wrap[@]}" true || skip 'cannot replace /proc/meminfo'
+}
+
+@test "O5: where files are in memory, a quarter of the free memory is the bound" {
+	for kind in 'tmpfs -o size=1g' ramfs; do
+		on_memory "$kind"
+		meminfo 20000
+		boris
+		run_bash 'yes abcdefg | head -c 20000000'
+		has "$(plain stdout)" "(incomplete: this session's files reached a quarter of the memory that was free)]"
+		is "$kind $(saved)" "$kind $((5000 << 10))"
+		leave
+	done
+}
+
+@test "O5: where files are in memory, its last tenth is not used" {
+	on_memory ramfs
+	meminfo 6700
+	boris
+	run_bash 'yes abcdefg | head -c 100000'
+	is "$(saved)" 100000
+	sed s/6700/6550/ meminfo >fewer
+	cat fewer >meminfo
+	run_bash 'yes abcdefg | head -c 100000' '{"limit":200}'
+	has "$(plain stdout)" '; full output not saved: less than a tenth of the memory is free]'
+}
+
+@test "O5: the limit of the control group counts as memory, its page cache as free" {
+	on_memory 'tmpfs -o size=1g'
+	mkdir group
+	echo 20000000 >group/memory.max
+	echo 18000000 >group/memory.current
+	printf 'anon 5\ninactive_file 4000000\nactive_file 2000000\n' >group/memory.stat
+	echo 0::/ >name
+	wrap[4]='mount --bind group /sys/fs/cgroup && mount --bind name /proc/$$/cgroup && '${wrap[4]}
+	"${wrap[@]}" true || skip 'cannot replace the control group'
+	boris
+	run_bash 'yes abcdefg | head -c 20000000'
+	has "$(plain stdout)" "(incomplete: this session's files reached a quarter of the memory that was free)]"
+	is "$(saved)" 2000000
+}
+
 @test "O8: limit bounds each stream, in the proportion of head, tail or both; out of range it is refused" {
 	boris
 	for how in 'head 1000 200' 'tail 0 1200' 'both 400 800'; do

@@ -1,0 +1,206 @@
+#if defined(__linux__) && !defined(POSIX_ONLY)
+#define ON_LINUX
+#define _DEFAULT_SOURCE  /* fstatfs, sysinfo */
+#endif
+#define _POSIX_C_SOURCE 200809L
+#define _FILE_OFFSET_BITS 64  /* large file systems on 32 bit too */
+
+#include "space.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#ifdef ON_LINUX
+#include <sys/sysinfo.h>
+#include <sys/vfs.h>
+#endif
+
+#include "buf.h"
+
+static const struct space unknown = { INT64_MAX, 0 };
+
+/* Returns blocks * block_size, or INT64_MAX if that is too large. */
+static int64_t
+multiply(uint64_t blocks, uint64_t block_size)
+{
+	if (block_size > 0 && blocks > INT64_MAX / block_size)
+		return INT64_MAX;
+	return (int64_t)(blocks * block_size);
+}
+
+struct space
+space_on_disk(int fd)
+{
+	struct statvfs st;
+	struct space space;
+
+	if (fstatvfs(fd, &st) < 0 || st.f_blocks == 0)
+		return unknown;
+	space.free = multiply(st.f_bavail, st.f_frsize);
+	space.total = multiply(st.f_blocks, st.f_frsize);
+	return space;
+}
+
+#ifdef ON_LINUX
+
+/* As in linux/magic.h, which not every libc comes with */
+static const uint32_t tmpfs = 0x01021994;
+static const uint32_t ramfs = 0x858458f6;
+
+enum { GROUP_NAME = 1000 };  /* bytes of /proc/self/cgroup that are read */
+
+/* Reads a small text file into text, as a string. Returns false on failure. */
+static bool
+read_text(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t len = 0;
+	ssize_t n = 1;
+
+	if (fd < 0)
+		return false;
+	while (n > 0 && len < size - 1) {
+		n = read(fd, text + len, size - 1 - len);
+		len += n > 0 ? (size_t)n : 0;
+	}
+	close(fd);
+	text[len] = '\0';
+	return n >= 0;
+}
+
+/* Returns the number after the word that starts a line, or -1. */
+static int64_t
+find_number(const char *text, const char *word)
+{
+	size_t len = strlen(word);
+	const char *end;
+
+	while (text != NULL && strncmp(text, word, len) != 0) {
+		text = strchr(text, '\n');
+		text += text != NULL;
+	}
+	if (text == NULL)
+		return -1;
+	text += len;
+	text += strspn(text, " ");
+	return digits_value(text, 10, &end);
+}
+
+/* Reads PATH/memory.NAME and returns the number after the word there, or -1. */
+static int64_t
+group_number(const char *path, const char *name, const char *word)
+{
+	struct buf file = { NULL, 0, 0 };
+	char text[8192];
+	int64_t value = -1;
+
+	buf_add(&file, path, "/memory.", name);
+	if (read_text(buf_text(&file), text, sizeof(text)))
+		value = find_number(text, word);
+	buf_free(&file);
+	return value;
+}
+
+/* Memory left in the control group (version 2) in this directory. Its page
+ * cache counts as free, because the kernel drops that first. */
+static struct space
+group_space(const char *path)
+{
+	int64_t limit = group_number(path, "max", "");
+	int64_t used = group_number(path, "current", "");
+	int64_t active, inactive;
+	struct space space;
+
+	if (limit < 0 || used < 0)
+		return unknown;
+	space.total = limit;
+	space.free = limit - used;
+	active = group_number(path, "stat", "active_file");
+	inactive = group_number(path, "stat", "inactive_file");
+	if (active > 0)
+		space.free += active;
+	if (inactive > 0)
+		space.free += inactive;
+	return space;
+}
+
+static struct space
+host_space(void)
+{
+	struct space space = unknown;
+	struct sysinfo info;
+	char text[8192];
+	int64_t available = -1, total = -1;
+
+	if (read_text("/proc/meminfo", text, sizeof(text))) {
+		total = find_number(text, "MemTotal:");
+		available = find_number(text, "MemAvailable:");
+	}
+	if (total >= 0 && available >= 0) {
+		space.free = multiply((uint64_t)available, 1024);
+		space.total = multiply((uint64_t)total, 1024);
+	} else if (sysinfo(&info) == 0) {
+		/* Without /proc, or before Linux 3.14 */
+		space.free = multiply((uint64_t)info.freeram + info.bufferram,
+		    info.mem_unit);
+		space.total = multiply(info.totalram, info.mem_unit);
+	}
+	return space;
+}
+
+struct space
+space_in_memory(void)
+{
+	static const char root[] = "/sys/fs/cgroup";
+	struct space least = host_space(), group;
+	char text[GROUP_NAME], path[sizeof(root) + GROUP_NAME], *name;
+
+	if (!read_text("/proc/self/cgroup", text, sizeof(text)))
+		return least;
+	name = strstr(text, "0::/");
+	if (name == NULL)
+		return least;
+	name += strlen("0::");
+	name[strcspn(name, "\n")] = '\0';
+	strcpy(path, root);
+	strcat(path, name);
+	/* A limit of any parent applies as well. */
+	while (strlen(path) >= strlen(root)) {
+		group = group_space(path);
+		if (group.free < least.free)
+			least = group;
+		*strrchr(path, '/') = '\0';
+	}
+	return least;
+}
+
+bool
+space_is_memory(int fd)
+{
+	struct statfs st;
+
+	if (fstatfs(fd, &st) < 0)
+		return false;
+	return st.f_blocks == 0 || (uint32_t)st.f_type == tmpfs ||
+	    (uint32_t)st.f_type == ramfs;
+}
+
+#else
+
+struct space
+space_in_memory(void)
+{
+	return unknown;
+}
+
+bool
+space_is_memory(int fd)
+{
+	(void)fd;
+	return false;
+}
+
+#endif
