@@ -1,5 +1,6 @@
 #if defined(__linux__) && !defined(POSIX_ONLY)
 #define ON_LINUX
+#define _DEFAULT_SOURCE  /* syscall */
 #endif
 #define _XOPEN_SOURCE 700
 #define _DARWIN_C_SOURCE  /* O_NOFOLLOW on macOS */
@@ -9,6 +10,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,8 @@
 #include <unistd.h>
 
 #ifdef ON_LINUX
+#include <sys/file.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #endif
 
@@ -32,10 +36,27 @@
 #define O_PATH O_RDONLY  /* a directory has to be readable */
 #endif
 
+/* Flags of renameat2(), as in linux/fs.h */
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE 1U
+#endif
+#ifndef RENAME_EXCHANGE
+#define RENAME_EXCHANGE 2U
+#endif
+
 enum {
 	AROUND = 3,        /* lines shown before a place, and behind it */
-	LINE_SHOWN = 160   /* characters */
+	LINE_SHOWN = 160,  /* characters */
+	LOCK_TRIES = 50,   /* attempts to lock a file, */
+	LOCK_PACE = 10,    /* and the time between two of them, ms */
+	APPEND_WAIT = 2    /* ms that the old file is watched */
 };
+
+/* How the file compares with the bytes that were read */
+enum comparison { SAME, APPENDED, DIFFERENT };
+
+/* What came of an attempt to open and lock a file */
+enum opening { OPEN_FAILED, OPEN_BUSY, OPEN_DONE };
 
 /* A file on its way from what it was to what it will be. It is known by what
  * was opened; names may be swapped meanwhile (X3). What fails sets errno. */
@@ -206,10 +227,41 @@ may_change(const struct change *c)
 	return errno == 0;
 }
 
-/* Opens the directory and the file that is there, if it may be changed, and
- * reads it. What is no regular file is not even opened. */
+/* Locks the file against edits by other boris processes, without waiting.
+ * Returns false if another process has locked it. Where files cannot be locked,
+ * edits are made without a lock. */
 static bool
-open_file(struct change *c)
+try_lock(int fd)
+{
+#ifdef ON_LINUX
+	return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+#else
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	return fcntl(fd, F_SETLK, &lock) == 0 ||
+	    (errno != EACCES && errno != EAGAIN);
+#endif
+}
+
+/* Closes the file if it is open. Unlocks it first, because a process that was
+ * just forked may still have it open as well. */
+static void
+unlock_and_close(int *fd)
+{
+#ifdef ON_LINUX
+	int error = errno;
+
+	if (*fd >= 0)
+		flock(*fd, LOCK_UN);
+	errno = error;
+#endif
+	fd_close(fd);
+}
+
+/* Opens the directory of the edit's path. Returns false with errno set on
+ * failure. */
+static bool
+open_directory(struct change *c)
 {
 	struct edit *e = c->edit;
 	char *path = realpath(e->path, NULL), *name, first;
@@ -226,19 +278,94 @@ open_file(struct change *c)
 	c->dir = open(e->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	*name = first;
 	c->name = first != '\0' ? name : ".";
-	if (c->dir < 0)
-		return false;
-	if (fstatat(c->dir, c->name, &c->stat, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT && e->makes;
-	if (!may_change(c))
-		return false;
-	c->fd = openat(c->dir, c->name,
-	    O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	return c->fd >= 0 && fstat(c->fd, &c->stat) == 0 && may_change(c) &&
-	    read_file(c);
+	return c->dir >= 0;
 }
 
-/* Has its name still the file that was read, as it was; or still none? */
+/* Does the name lead to the file that is open? */
+static bool
+is_at(const struct change *c, const char *name, int fd)
+{
+	struct stat there, opened;
+
+	return fstatat(c->dir, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    fstat(fd, &opened) == 0 && there.st_dev == opened.st_dev &&
+	    there.st_ino == opened.st_ino;
+}
+
+/* Opens and locks the file if it may be changed. What is no regular file is not
+ * even opened. If there is none and the edit makes one, that is OPEN_DONE with
+ * no file open. OPEN_FAILED sets errno. */
+static enum opening
+open_name(struct change *c)
+{
+	if (fstatat(c->dir, c->name, &c->stat, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT && c->edit->makes ? OPEN_DONE
+		    : OPEN_FAILED;
+	if (!may_change(c))
+		return OPEN_FAILED;
+	c->fd = openat(c->dir, c->name,
+	    O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (c->fd < 0)  /* EWOULDBLOCK: another process has a lease on it. */
+		return errno == EWOULDBLOCK ? OPEN_BUSY : OPEN_FAILED;
+	/* Another boris may have replaced the file before it was locked. */
+	if (!try_lock(c->fd) || !is_at(c, c->name, c->fd)) {
+		unlock_and_close(&c->fd);
+		return OPEN_BUSY;
+	}
+	return OPEN_DONE;
+}
+
+/* Opens, locks and reads the file. Returns false with errno set on failure;
+ * EWOULDBLOCK means that another process keeps it locked. */
+static bool
+open_file(struct change *c)
+{
+	enum opening opening;
+	int tries = 1;
+
+	if (!open_directory(c))
+		return false;
+	opening = open_name(c);
+	for (; opening == OPEN_BUSY && tries < LOCK_TRIES; tries++) {
+		poll(NULL, 0, LOCK_PACE);
+		opening = open_name(c);
+	}
+	if (opening == OPEN_BUSY)
+		errno = EWOULDBLOCK;
+	if (opening != OPEN_DONE)
+		return false;
+	return c->fd < 0 || (fstat(c->fd, &c->stat) == 0 && may_change(c) &&
+	    read_file(c));
+}
+
+/* Compares the file as it is now with the bytes that were read. */
+static enum comparison
+compare(const struct change *c)
+{
+	char bytes[65536];
+	size_t at = 0;
+	ssize_t n;
+
+	for (;;) {
+		n = pread(c->fd, bytes, sizeof(bytes), (off_t)at);
+		if (n < 0)
+			return DIFFERENT;
+		if ((size_t)n > c->was.len - at) {
+			n = (ssize_t)(c->was.len - at);
+			return memcmp(bytes, c->was.data + at, (size_t)n) == 0
+			    ? APPENDED : DIFFERENT;
+		}
+		if (n == 0)
+			return at == c->was.len ? SAME : DIFFERENT;
+		if (memcmp(bytes, c->was.data + at, (size_t)n) != 0)
+			return DIFFERENT;
+		at += (size_t)n;
+	}
+}
+
+/* Does the name still lead to the file that was read, and is that unchanged; or
+ * is there still no such file? The bytes are compared because two changes within
+ * one tick of the clock get the same time. */
 static bool
 is_unchanged(const struct change *c)
 {
@@ -250,7 +377,8 @@ is_unchanged(const struct change *c)
 	return c->fd >= 0 && now.st_dev == was->st_dev &&
 	    now.st_ino == was->st_ino && now.st_size == was->st_size &&
 	    now.st_ctim.tv_sec == was->st_ctim.tv_sec &&
-	    now.st_ctim.tv_nsec == was->st_ctim.tv_nsec;
+	    now.st_ctim.tv_nsec == was->st_ctim.tv_nsec &&
+	    compare(c) == SAME;
 }
 
 /* Writes these bytes of it to where they belong. 0, or -1 with errno. */
@@ -289,35 +417,157 @@ keep_attributes(const struct change *c, int fd)
 	return kept && fchmod(fd, c->stat.st_mode & 07777) == 0;
 }
 
-/* The new file takes the name; if there was no old one, only while it is free.
- * (Where there are no hard links the last look must suffice.) */
+/* Removes the bytes from `from` up to `to` by moving forward what follows them.
+ * What others append meanwhile is moved as well, but not without end. Returns 0,
+ * or -1 with errno set. */
 static int
-take_name(const struct change *c, const char *from)
+remove_range(int fd, off_t from, off_t to)
 {
-	if (c->fd < 0 && linkat(c->dir, from, c->dir, c->name, 0) == 0)
-		return 0;
-	if (c->fd < 0 && errno == EEXIST)
-		return -1;
-	return renameat(c->dir, from, c->dir, c->name);
-}
-
-/* If a mode was set or bytes appended after the last look, copies that; returns
- * the new end. Bounded: a file's owner could grow it without end. */
-static off_t
-carry_over(const struct change *c, int fd)
-{
-	off_t at = (off_t)c->was.len, to = (off_t)c->will.len;
-	char bytes[4096];
-	struct stat st;
+	off_t most = to + 2 * (off_t)EDIT_MOST;
+	char bytes[65536];
 	ssize_t n;
 
-	if (fstat(c->fd, &st) == 0 && st.st_mode != c->stat.st_mode)
-		fchmod(fd, st.st_mode & 07777);
-	for (; at < 2 * EDIT_MOST &&
-	    (n = pread(c->fd, bytes, sizeof(bytes), at)) > 0 &&
-	    pwrite(fd, bytes, (size_t)n, to) == n; to += n)
-		at += n;
-	return to;
+	for (;;) {
+		n = pread(fd, bytes, sizeof(bytes), to);
+		if (n == 0)
+			return ftruncate(fd, from);
+		if (n > 0 && to >= most)
+			errno = EFBIG;
+		if (n < 0 || to >= most || pwrite(fd, bytes, (size_t)n, from) != n)
+			return -1;
+		from += n;
+		to += n;
+	}
+}
+
+/* Appends these bytes to the file, where it ends at that moment, all or none of
+ * them. Returns the offset behind them, or -1 with errno set. */
+static off_t
+append(int fd, const char *bytes, size_t len)
+{
+	int flags = fcntl(fd, F_GETFL);
+	off_t end;
+	ssize_t n;
+
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_APPEND) < 0)
+		return -1;
+	n = write(fd, bytes, len);
+	end = lseek(fd, 0, SEEK_CUR);
+	fcntl(fd, F_SETFL, flags);
+	if (n < 0 || (size_t)n == len)
+		return n < 0 ? -1 : end;
+	remove_range(fd, end - n, end);
+	errno = ENOSPC;
+	return -1;
+}
+
+/* Appends to the file `to` what another one, which had `len` bytes, has from the
+ * offset `at` on. Returns the offset up to which it did. Bounded, because the
+ * file's owner could let it grow without end. */
+static size_t
+carry_over(int from, size_t len, size_t at, int to)
+{
+	char bytes[65536];
+	ssize_t n;
+
+	while (at < len + 2 * EDIT_MOST) {
+		n = pread(from, bytes, sizeof(bytes), (off_t)at);
+		if (n <= 0 || append(to, bytes, (size_t)n) < 0)
+			return at;
+		at += (size_t)n;
+	}
+	return at;
+}
+
+/* renameat2() within the directory. Returns -1 with ENOSYS where the system does
+ * not have it. */
+static int
+rename_with(const struct change *c, const char *from, const char *to,
+            unsigned flags)
+{
+#if defined(ON_LINUX) && defined(SYS_renameat2)
+	return (int)syscall(SYS_renameat2, c->dir, from, c->dir, to, flags);
+#else
+	(void)c, (void)from, (void)to, (void)flags;
+	errno = ENOSYS;
+	return -1;
+#endif
+}
+
+/* Gives a file that was made its name, if no other file has that. */
+static enum edit_outcome
+take_free_name(const struct change *c, const char *from)
+{
+	if (linkat(c->dir, from, c->dir, c->name, 0) == 0)
+		return EDIT_DONE;
+	/* Some file systems have no hard links. */
+	if (errno != EEXIST &&
+	    rename_with(c, from, c->name, RENAME_NOREPLACE) == 0)
+		return EDIT_DONE;
+	/* Without renameat2() the last check must suffice. */
+	if (errno != EEXIST && renameat(c->dir, from, c->dir, c->name) == 0)
+		return EDIT_DONE;
+	return EDIT_FAILED;
+}
+
+/* Is the file at this name the one that was read, and as it was, except for
+ * what has been appended? (Its ctime has changed, because it was renamed.) */
+static bool
+is_old_file(const struct change *c, const char *name)
+{
+	const struct stat *was = &c->stat;
+	struct stat now;
+
+	return is_at(c, name, c->fd) && fstat(c->fd, &now) == 0 &&
+	    now.st_mode == was->st_mode && now.st_nlink == was->st_nlink &&
+	    now.st_uid == was->st_uid && now.st_gid == was->st_gid &&
+	    now.st_size <= was->st_size + EDIT_MOST &&
+	    compare(c) != DIFFERENT;
+}
+
+/* Undoes the exchange of names. `fd` is the new file, which is at the old one's
+ * name. */
+static void
+exchange_back(const struct change *c, int fd, const char *name)
+{
+	bool was_old = is_at(c, name, c->fd);
+
+	rename_with(c, name, c->name, RENAME_EXCHANGE);
+	if (!is_at(c, name, fd))  /* Another program has taken the name. */
+		rename_with(c, name, c->name, RENAME_EXCHANGE);
+	else if (was_old)
+		carry_over(fd, c->will.len, c->will.len, c->fd);
+}
+
+/* Gives the new file the old one's name. The two exchange their names if the
+ * system can do that; so if another program has changed or replaced the old file
+ * after the last check, that can be undone. */
+static enum edit_outcome
+take_name(const struct change *c, int fd, const char *name)
+{
+	size_t was = c->was.len, end;
+
+	if (!is_unchanged(c))
+		return EDIT_CHANGED;
+	if (c->fd < 0)
+		return take_free_name(c, name);
+	/* Others wait until what was appended has been carried over. */
+	try_lock(fd);
+	if (rename_with(c, name, c->name, RENAME_EXCHANGE) == 0) {
+		if (!is_old_file(c, name)) {
+			exchange_back(c, fd, name);
+			return EDIT_CHANGED;
+		}
+	} else if (errno == ENOENT) {
+		return EDIT_CHANGED;
+	} else if (renameat(c->dir, name, c->dir, c->name) < 0) {
+		return EDIT_FAILED;
+	}
+	end = carry_over(c->fd, was, was, fd);
+	/* A program that had opened the old file may be about to append. */
+	poll(NULL, 0, APPEND_WAIT);
+	carry_over(c->fd, was, end, fd);
+	return EDIT_DONE;
 }
 
 /* Writes it to a new file, which takes the name when it is whole; the guard
@@ -340,53 +590,164 @@ write_beside(const struct change *c, const struct job *job)
 	buf_add(&path, ".boris-", unique);
 	name = buf_text(&path) + dir;
 	if (guard_file(guard, path.data) == 0)
-		fd = openat(c->dir, name, O_WRONLY | O_CREAT | O_EXCL |
+		fd = openat(c->dir, name, O_RDWR | O_CREAT | O_EXCL |
 		    O_CLOEXEC, c->fd < 0 ? 0666 : 0600);
 	if (fd >= 0 && write_part(fd, &c->will, 0, c->will.len) == 0) {
 		if (c->fd >= 0 && !keep_attributes(c, fd))
 			errno = EPERM;
 		else if (fsync(fd) == 0)
-			outcome = !is_unchanged(c) ? EDIT_CHANGED
-			    : take_name(c, name) == 0 ? EDIT_DONE : EDIT_FAILED;
+			outcome = take_name(c, fd, name);
 	}
 	error = errno;
-	if (outcome == EDIT_DONE && c->fd >= 0)
-		carry_over(c, fd);
-	if (fd >= 0 && (outcome != EDIT_DONE || c->fd < 0))
+	if (fd >= 0)  /* This name is now the old file's, or unused. */
 		unlinkat(c->dir, name, 0);
 	guard_file(guard, NULL);
 	buf_free(&path);
-	fd_close(&fd);
+	unlock_and_close(&fd);
 	errno = error;
 	return outcome;
 }
 
-/* First comes what is beyond the shorter one's length: if there is no room for
- * that, nothing was overwritten. What fails is put back, which needs no room. A
- * file of the kernel's takes all at once, and can't be cut or synced. */
+/* A change in place: the bytes of the file from `start` up to `stop` are
+ * overwritten. If the file grows, room is claimed at its end first. What others
+ * have appended before that, `appended`, moves into the room:
+ *
+ *	was          appended  room      appended later
+ *	will .............. appended     appended later
+ */
+struct overwrite {
+	size_t start, stop;
+	struct buf appended;
+	size_t room, room_end;
+};
+
+/* Finds the bytes that differ, so that no others are overwritten. */
+static void
+find_difference(const struct change *c, struct overwrite *o)
+{
+	const struct buf *was = &c->was, *will = &c->will;
+
+	o->stop = was->len < will->len ? was->len : will->len;
+	while (o->start < o->stop &&
+	    was->data[o->start] == will->data[o->start])
+		o->start++;
+	while (was->len == will->len && o->stop > o->start &&
+	    was->data[o->stop - 1] == will->data[o->stop - 1])
+		o->stop--;
+}
+
+/* Claims room for the file to grow, at its end. Returns false with errno set on
+ * failure; then there is no room. */
+static bool
+claim_room(const struct change *c, struct overwrite *o)
+{
+	size_t more = c->will.len - c->was.len;
+	off_t end = append(c->fd, c->will.data + c->was.len, more);
+	int error;
+
+	if (end < 0)
+		return false;
+	o->room = (size_t)end - more;
+	o->room_end = (size_t)end;
+	/* Some file systems do not report until fsync() that they are full. */
+	if (fsync(c->fd) == 0)
+		return true;
+	error = errno;
+	remove_range(c->fd, (off_t)o->room, end);
+	errno = error;
+	return false;
+}
+
+/* Reads what others have appended to the file before the room. Returns false if
+ * that is too much, or cannot be read, or if the file has been cut. */
+static bool
+read_appended(const struct change *c, struct overwrite *o)
+{
+	size_t len = o->room - c->was.len;
+	ssize_t n;
+
+	if (o->room < c->was.len || len > EDIT_MOST ||
+	    !buf_reserve(&o->appended, len))
+		return false;
+	if (len == 0)
+		return true;
+	n = pread(c->fd, o->appended.data, len, (off_t)c->was.len);
+	o->appended.len = len;
+	return n == (ssize_t)len;
+}
+
+/* Writes the bytes of `text` that differ, and what others have appended before
+ * the room. Returns false with errno set on failure. */
+static bool
+overwrite(int fd, const struct buf *text, const struct overwrite *o)
+{
+	const struct buf *appended = &o->appended;
+	size_t stop = o->room_end > 0 ? text->len : o->stop;
+
+	if (write_part(fd, text, o->start, stop) < 0)
+		return false;
+	if (appended->len == 0)
+		return true;
+	return pwrite(fd, appended->data, appended->len, (off_t)text->len) ==
+	    (ssize_t)appended->len;
+}
+
+/* Removes the room, if there is any. Returns false with errno set on failure. */
+static bool
+release_room(const struct change *c, const struct overwrite *o)
+{
+	return o->room_end == 0 || remove_range(c->fd, (off_t)o->room,
+	    (off_t)o->room_end) == 0;
+}
+
+/* Writes the change into the file. On failure this puts back what it has
+ * overwritten, unless the file has been cut already. */
+static enum edit_outcome
+overwrite_file(const struct change *c, struct overwrite *o)
+{
+	size_t was = c->was.len, will = c->will.len;
+	bool undone;
+	int error;
+
+	if (will > was && !claim_room(c, o))
+		return EDIT_FAILED;
+	if ((will > was && !read_appended(c, o)) || compare(c) == DIFFERENT)
+		return release_room(c, o) ? EDIT_CHANGED : EDIT_BROKEN;
+	if (!overwrite(c->fd, &c->will, o) || fsync(c->fd) < 0) {
+		error = errno;
+		undone = overwrite(c->fd, &c->was, o) && release_room(c, o) &&
+		    fsync(c->fd) == 0;
+		errno = error;
+		return undone ? EDIT_FAILED : EDIT_BROKEN;
+	}
+	if (will < was && (remove_range(c->fd, (off_t)will, (off_t)was) < 0 ||
+	    fsync(c->fd) < 0))
+		return EDIT_BROKEN;
+	return EDIT_IN_PLACE;
+}
+
+/* Writes the change into the file itself. What others append meanwhile is kept,
+ * also on failure. */
 static enum edit_outcome
 write_in_place(const struct change *c)
 {
 	const struct buf *was = &c->was, *will = &c->will;
-	size_t both = was->len < will->len ? was->len : will->len;
-	bool done;
+	struct overwrite o = { .start = 0 };
+	enum edit_outcome outcome;
 	int error;
 
 	if (!is_unchanged(c))
 		return EDIT_CHANGED;
+	/* A file of the kernel's takes all at once, and cannot be cut. */
 	if (c->stat.st_size == 0 && was->len > 0)
 		return write_part(c->fd, will, 0, will->len) == 0
 		    ? EDIT_IN_PLACE : EDIT_FAILED;
-	if (write_part(c->fd, will, both, will->len) == 0 &&
-	    fsync(c->fd) == 0 && write_part(c->fd, will, 0, both) == 0 &&
-	    (both == was->len || ftruncate(c->fd, carry_over(c, c->fd)) == 0) &&
-	    fsync(c->fd) == 0)
-		return EDIT_IN_PLACE;
+	find_difference(c, &o);
+	outcome = overwrite_file(c, &o);
 	error = errno;
-	done = ftruncate(c->fd, (off_t)was->len) == 0 &&
-	    write_part(c->fd, was, 0, was->len) == 0 && fsync(c->fd) == 0;
+	buf_free(&o.appended);
 	errno = error;
-	return done ? EDIT_FAILED : EDIT_BROKEN;
+	return outcome;
 }
 
 /* Written in place where the file has several names, or where no new one can be
@@ -416,7 +777,7 @@ change_file(struct change *c, const struct job *job)
 	bool spaced = false;
 
 	if (!open_file(c))
-		return EDIT_FAILED;
+		return errno == EWOULDBLOCK ? EDIT_LOCKED : EDIT_FAILED;
 	errno = ENOMEM;
 	if (!e->makes && !replace_lines(c, &spaced))
 		return EDIT_FAILED;
@@ -444,7 +805,8 @@ edit_run(struct job *job, const char *dir)
 		[EDIT_FAILED] = "failed", [EDIT_DONE] = "done",
 		[EDIT_IN_PLACE] = "in_place", [EDIT_NOT_FOUND] = "not_found",
 		[EDIT_SPACED] = "not_found", [EDIT_SEVERAL] = "several",
-		[EDIT_CHANGED] = "changed", [EDIT_BROKEN] = "broken"
+		[EDIT_CHANGED] = "changed", [EDIT_LOCKED] = "locked",
+		[EDIT_BROKEN] = "broken"
 	};
 	struct edit *e = job->work;
 	struct change c = { .edit = e, .dir = -1, .fd = -1 };
@@ -464,7 +826,7 @@ edit_run(struct job *job, const char *dir)
 	    e->outcome == EDIT_BROKEN ? strerror(e->error) : NULL,
 	    e->path, job->started_at);
 	fd_close(&c.dir);
-	fd_close(&c.fd);
+	unlock_and_close(&c.fd);
 	buf_free(&c.was);
 	buf_free(&c.will);
 }

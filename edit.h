@@ -19,6 +19,7 @@ enum edit_outcome {
 	EDIT_SPACED,        /* but for white space it is there, in `lines` */
 	EDIT_SEVERAL,       /* `old` stands there more than once */
 	EDIT_CHANGED,       /* somebody has changed the file meanwhile */
+	EDIT_LOCKED,        /* another process kept the file locked */
 	EDIT_BROKEN         /* `error` while in place: neither old nor new */
 };
 

@@ -507,6 +507,8 @@ static const char *const outcomes[] = {
 	    "place: it was found ",
 	[EDIT_CHANGED] = "the file has changed meanwhile: nothing was done; "
 	    "try again",
+	[EDIT_LOCKED] = "another program keeps the file locked: nothing was "
+	    "done; try again later",
 	[EDIT_BROKEN] = "it may be changed in part, and could not be put back: "
 };
 
