@@ -53,8 +53,8 @@ open_pipes(struct exec *x, int theirs[])
 	return 0;
 }
 
-/* Returns the number of EXEC_DIR's pipe in a shell. The limit is read each time,
- * since prlimit can lower it while boris runs (D2). */
+/* Returns the number of EXEC_DIR's pipe in a shell. The limit is read each
+ * time, since prlimit can lower it while boris runs (D2). */
 static int
 report_fd(void)
 {

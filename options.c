@@ -101,11 +101,12 @@ absolute_for(const char *what, const char *name, bool tidy)
 	char *path = absolute(name, tidy);
 	struct buf right = { NULL, 0, 0 };
 
-	if (path != NULL)
-		return path;
-	buf_add(&right, "cannot find the current directory: ", strerror(errno),
-	    "; give an absolute path");
-	fatal(2, what, name, buf_text(&right));
+	if (path == NULL) {
+		buf_add(&right, "cannot find the current directory: ",
+		    strerror(errno), "; give an absolute path");
+		fatal(2, what, name, buf_text(&right));
+	}
+	return path;
 }
 
 static bool

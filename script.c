@@ -71,45 +71,137 @@ script_shell(void)
 	return found != NULL ? found : "/bin/sh";
 }
 
-/* Commands see neither boris's token (H3) nor OLDPWD, where `cd -` leads.
- * Without a terminal they see no editor, and TERM=dumb, so that a program that
- * would draw or open one says so and ends (B4). With a terminal they see no
- * pager, and no variable that hides the terminal's size (I1). */
+/* How a command's environment differs from boris's own (B4, I1): NAME=VALUE is
+ * set, NAME is removed, and *END removes every variable whose name ends so. */
+enum {
+	PIPES = 1 << ENV_COMMAND | 1 << ENV_TASK,  /* without a terminal */
+	TERMINAL = 1 << ENV_TERMINAL,
+	TASKS = 1 << ENV_TASK | TERMINAL,
+	ALL = PIPES | TERMINAL,
+	IF_UNSET = 1 << ENVIRONMENTS,    /* boris's own takes precedence */
+	LOCALE = 2 << ENVIRONMENTS       /* only if default_locale() says so */
+};
+
+static const struct variable {
+	const char *text;
+	int where;
+} variables[] = {
+	{ "PWD", ALL },                  /* has the first place */
+	{ "OLDPWD", ALL },               /* where `cd -` leads */
+	{ "BORIS_TOKEN", ALL },          /* H3 */
+	{ "TERM=dumb", ALL },            /* most editors exit then */
+	{ "LC_CTYPE=C.UTF-8", ALL | LOCALE },
+	/* git uses the text that it has; other programs fail at once. */
+	{ "*EDITOR", PIPES },
+	{ "GIT_EDITOR=true", PIPES },
+	{ "EDITOR=false", PIPES },
+	{ "VISUAL=false", PIPES },
+	/* A passphrase is asked for on the command's own terminal, or not at
+	 * all: not on the client's screen. */
+	{ "GPG_TTY", ALL },
+	{ "SSH_ASKPASS_REQUIRE=never", ALL | IF_UNSET },
+	{ "PAGER=cat", TERMINAL },
+	{ "GIT_PAGER=cat", TERMINAL },
+	{ "LINES", TERMINAL },           /* the terminal has its own size */
+	{ "COLUMNS", TERMINAL },
+	/* LVM's tools warn about each descriptor above 2, and bash holds one
+	 * of boris's (D2). */
+	{ "LVM_SUPPRESS_FD_WARNINGS=1", ALL | IF_UNSET },
+	/* The caller waits for what a task prints (T1). */
+	{ "PYTHONUNBUFFERED=1", TASKS | IF_UNSET }
+};
+
+enum { VARIABLES = sizeof(variables) / sizeof(variables[0]) };
+
+static bool
+is_set(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value != NULL && *value != '\0';
+}
+
+/* Returns whether no variable names a locale and the host has C.UTF-8. The
+ * locale's file is looked for, since a static boris has another C library than
+ * its commands, which setlocale() would ask. */
+static bool
+default_locale(void)
+{
+	static const char *const files[] = {
+		"/usr/lib/locale/C.utf8/LC_CTYPE",
+		"/usr/lib/locale/C.UTF-8/LC_CTYPE",
+		"/usr/share/locale/C.UTF-8/LC_CTYPE"  /* FreeBSD */
+	};
+	size_t i;
+
+	if (is_set("LC_ALL") || is_set("LC_CTYPE") || is_set("LANG"))
+		return false;
+	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		if (access(files[i], R_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Returns whether the row is about the variable, given as NAME=VALUE. */
+static bool
+is_about(const struct variable *row, const char *text)
+{
+	size_t n = strcspn(text, "=");
+	const char *name = row->text;
+
+	if (*name == '*') {
+		name++;
+		if (n > strlen(name))
+			text += n - strlen(name);
+		n = strcspn(text, "=");
+	}
+	return strcspn(name, "=") == n && memcmp(name, text, n) == 0;
+}
+
+/* Returns boris's own value of the row's variable as NAME=VALUE, or NULL. */
+static char *
+find_own(const struct variable *row)
+{
+	size_t i;
+
+	for (i = 0; environ[i] != NULL; i++) {
+		if (is_about(row, environ[i]))
+			return environ[i];
+	}
+	return NULL;
+}
+
 char **
 script_environment(enum environment use)
 {
-	static const char *const hidden[2][9] = {
-		{ "PWD", "OLDPWD", "TERM", "BORIS_TOKEN", "EDITOR", "VISUAL" },
-		{ "PWD", "OLDPWD", "TERM", "BORIS_TOKEN", "PAGER", "GIT_PAGER",
-		  "LINES", "COLUMNS", NULL }
-	};
-	const char *const *hide;
-	size_t n = 0, kept = 1, len;
+	bool applies[VARIABLES], locale = default_locale();
+	const struct variable *row;
+	size_t n = 0, kept = 1, i;
 	char **env;
 
+	for (i = 0; i < VARIABLES; i++) {
+		row = &variables[i];
+		applies[i] = (row->where >> use) & 1;
+		if ((row->where & LOCALE) && !locale)
+			applies[i] = false;
+		if ((row->where & IF_UNSET) && find_own(row) != NULL)
+			applies[i] = false;
+	}
 	while (environ[n] != NULL)
 		n++;
-	env = mem_get((n + 7) * sizeof(*env));
+	env = mem_get((1 + VARIABLES + n + 1) * sizeof(*env));
 	env[0] = "PWD=/";
-	env[kept++] = "TERM=dumb";
-	if (use == ENV_TERMINAL) {
-		env[kept++] = "PAGER=cat";
-		env[kept++] = "GIT_PAGER=cat";
+	for (i = 0; i < VARIABLES; i++) {
+		if (applies[i] && strchr(variables[i].text, '=') != NULL)
+			env[kept++] = (char *)variables[i].text;
 	}
-	/* LVM's tools warn about each descriptor above 2, and bash holds one of
-	 * boris's (D2). */
-	if (getenv("LVM_SUPPRESS_FD_WARNINGS") == NULL)
-		env[kept++] = "LVM_SUPPRESS_FD_WARNINGS=1";
-	/* Somebody waits for what a task prints (T1). */
-	if (use != ENV_COMMAND && getenv("PYTHONUNBUFFERED") == NULL)
-		env[kept++] = "PYTHONUNBUFFERED=1";
 	for (n = 0; environ[n] != NULL; n++) {
-		len = strcspn(environ[n], "=");
-		hide = hidden[use == ENV_TERMINAL];
-		while (*hide != NULL && (strlen(*hide) != len ||
-		    memcmp(*hide, environ[n], len) != 0))
-			hide++;
-		if (*hide == NULL)
+		i = 0;
+		while (i < VARIABLES &&
+		    !(applies[i] && is_about(&variables[i], environ[n])))
+			i++;
+		if (i == VARIABLES)
 			env[kept++] = environ[n];
 	}
 	return env;

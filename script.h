@@ -12,8 +12,8 @@
 /* Finds the shell (B2). Returns its absolute path, which is never freed; it is
  * "/bin/sh" if no shell was found. */
 const char *script_shell(void);
-/* boris's own environment as each kind of command sees it; its first place is
- * kept for PWD. To be freed. */
+/* Returns boris's own environment as this kind of command gets it. The first
+ * entry is kept for PWD. The caller frees the array alone. */
 char **script_environment(enum environment);
 
 /* Zeroed: empty */

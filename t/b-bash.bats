@@ -281,15 +281,88 @@ long() {
 	is "$(result stdout)" '"none\n"'
 }
 
-@test "B4: git commit without -m says that there is no editor to open, and ends" {
+# finishes CODE COMMAND: it exits with that, long before its timeout
+finishes() {
+	run_bash "$2" '{"timeout":20000}'
+	is "$2: $(result status) $(result exit_code)" "$2: \"completed\" $1"
+}
+
+@test "B4: git takes the text that it has, and opens no editor, whatever the user has set" {
 	needs git
+	export EDITOR=vi VISUAL=vi GIT_EDITOR='sleep 60;:' GIT_SEQUENCE_EDITOR='sleep 60;:'
+	wrap=(env HOME="$PWD" TERM=xterm)
+	git init -q r
+	git -C r config core.editor 'sleep 60;:'
+	git -C r config user.name n
+	git -C r config user.email e@x
+	boris --workdir=r
+	finishes 1 'git commit --allow-empty'
+	has "$(plain stderr)" 'empty commit message'
+	finishes 0 'for i in 1 2 3; do git commit --allow-empty -m m$i; done'
+	finishes 0 'git commit --amend --allow-empty'
+	finishes 0 'git rebase -i HEAD~2'
+	finishes 0 'git log --format=%s'
+	is "$(plain stdout)" $'m3\nm2\nm1'
+}
+
+@test "B4: vipw, crontab -e and sensible-editor fail at once" {
+	tried=0
 	export EDITOR=vi VISUAL=vi
 	wrap=(env HOME="$PWD" TERM=xterm)
 	boris
-	run_bash 'git init -q r && cd r && git -c user.name=n -c user.email=e@x commit --allow-empty' '{"timeout":20000}'
-	is "$(result status)" '"completed"'
-	isnt "$(result exit_code)" 0
-	isnt "$(result stderr)" '""'
+	for command in vipw 'crontab -e' 'sensible-editor x'; do
+		[ -n "$(type -P "${command%% *}")" ] || continue
+		finishes 1 "$command"
+		tried=1
+	done
+	[ $tried = 1 ] || skip 'none of them here'
+}
+
+@test "B4: a command without a terminal gets no editor, and none gets GPG_TTY" {
+	export EDITOR=vi VISUAL=vi GIT_EDITOR=vi GIT_SEQUENCE_EDITOR=vi KUBE_EDITOR=vi
+	export EDITORS=kept GPG_TTY=/dev/tty SSH_ASKPASS_REQUIRE=
+	boris
+	want=$'EDITOR=false\nEDITORS=kept\nGIT_EDITOR=true\nSSH_ASKPASS_REQUIRE=\nVISUAL=false'
+	names='EDITOR|VISUAL|GPG_TTY|SSH_ASKPASS'
+	run_bash "env | grep -E '$names' | sort"
+	is "$(plain stdout)" "$want"
+	start_task "env | grep -E '$names' | sort"
+	look "$task" '{"wait":10000}'
+	is "$(plain stdout)" "$want"
+	run_bash "env | grep -E '$names' | sort" '{"tty":true}'
+	is "$(plain stdout | xargs)" \
+		'EDITOR=vi EDITORS=kept GIT_EDITOR=vi GIT_SEQUENCE_EDITOR=vi KUBE_EDITOR=vi SSH_ASKPASS_REQUIRE= VISUAL=vi'
+	leave
+	unset "${!EDITOR@}" VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR KUBE_EDITOR GPG_TTY SSH_ASKPASS_REQUIRE
+	boris
+	run_bash "env | grep -E '$names' | sort | xargs"
+	is "$(plain stdout)" 'EDITOR=false GIT_EDITOR=true SSH_ASKPASS_REQUIRE=never VISUAL=false'
+}
+
+@test "B4: if no locale variable is set, a command gets LC_CTYPE=C.UTF-8, but only if the host has it" {
+	[ -r /usr/lib/locale/C.utf8/LC_CTYPE ] || skip 'no C.UTF-8 here'
+	# what the SDKs pass on (M14), and what the tests need
+	pass=(env -i HOME="$PWD" LOGNAME=u PATH="$PATH" SHELL=/bin/sh TERM=xterm USER=u
+		TEST_MARK="$PWD:" TMPDIR="$PWD/tmp")
+	for how in '' 'LANG= LC_ALL= LC_CTYPE='; do
+		# shellcheck disable=SC2206
+		wrap=("${pass[@]}" $how)
+		boris
+		run_bash 'x=$(printf "gr\xc3\xbcn"); echo ${#x} $LC_CTYPE; env | grep -c ^LC_CTYPE'
+		is "$how: $(plain stdout)" "$how: 4 C.UTF-8"$'\n1'
+		leave
+	done
+	for set in LANG=C LC_ALL=C LC_CTYPE=POSIX; do
+		wrap=("${pass[@]}" $set)
+		boris
+		run_bash 'env | grep -E "^(LC_|LANG)"'
+		is "$(plain stdout)" "$set"
+		leave
+	done
+	without_bash
+	boris --workdir=/home
+	run_bash 'echo "[$LC_CTYPE]"'
+	is "$(plain stdout)" '[]'
 }
 
 @test "B4: TERM is dumb, whatever boris's own is" {

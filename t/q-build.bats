@@ -441,6 +441,20 @@ setup_bundle() {
 	has "$output" 'sparc'
 }
 
+@test "Q: the script of the npm package removes the variables of npx" {
+	mkdir -p a/amd64 bin
+	cp "$HERE/../packaging/npm/boris" a
+	printf '#!/bin/sh\nenv\n' >a/amd64/boris
+	printf '#!/bin/sh\necho x86_64\n' >bin/uname
+	chmod +x a/amd64/boris bin/uname
+	env PATH="$PWD/bin:$PATH" npm_config_yes=true npm_execpath=/x NODE=/x INIT_CWD=/x \
+		npm_lifecycle_script=$'a b\nnpm_x; touch ran=1' NPM_TOKEN=kept MY_npm_x=kept \
+		a/boris >out
+	is "$(grep -c -e '^npm_' -e ^NODE= -e ^INIT_CWD= out)" 0
+	is "$(grep -c =kept out)" 2
+	[ ! -e ran ]
+}
+
 @test "Q: the npm package can be installed, and answers" {
 	needs npm
 	setup_bundle
