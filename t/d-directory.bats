@@ -86,6 +86,7 @@ not_updated() {
 }
 
 @test "D2: if exec replaces the shell, a note says that the directory was not updated" {
+	needs_linux_parts
 	mkdir d
 	boris
 	not_updated 'cd d; exec true' 'another program replaced the shell*'
