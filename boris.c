@@ -56,21 +56,25 @@ catch(int sig, void (*handler)(int))
 	sigaction(sig, &action, NULL);
 }
 
-/* A SIGHUP that was ignored at the start, by nohup, does nothing (C3). */
+/* Over stdio a SIGHUP that was ignored at the start, by nohup, does nothing
+ * (C3). Over HTTP it always reloads: otherwise a revoked token would stay valid
+ * (H9). */
 static void
-catch_signals(void)
+catch_signals(const struct options *o)
 {
 	struct sigaction hup;
+	bool ignored;
 	sigset_t none;
 
 	sigaction(SIGHUP, NULL, &hup);
+	ignored = hup.sa_handler == SIG_IGN && !o->http;
 	if (proc_pipe(signal_pipe, -1) < 0)
 		fatal(1, "pipe", NULL, strerror(errno));
 	catch(SIGPIPE, on_nothing);
 	catch(SIGXFSZ, on_nothing);
 	catch(SIGTERM, on_signal);
 	catch(SIGINT, on_signal);
-	catch(SIGHUP, hup.sa_handler == SIG_IGN ? on_nothing : on_signal);
+	catch(SIGHUP, ignored ? on_nothing : on_signal);
 	catch(SIGQUIT, on_signal);
 	catch(SIGCHLD, on_signal);
 	sigemptyset(&none);
@@ -181,7 +185,7 @@ prepare(struct options *o)
 	/* boris itself keeps no directory busy. */
 	if (o->no_input < 0 || chdir("/") < 0)
 		fatal(1, "start", NULL, strerror(errno));
-	catch_signals();
+	catch_signals(o);
 	proc_prepare(o->visible);
 }
 

@@ -61,6 +61,13 @@ struct http {
 	int64_t now;                     /* ms, of this turn */
 };
 
+/* Some clients add a slash to the URL that they are given (H1). */
+static bool
+is_endpoint(const char *path)
+{
+	return strcmp(path, "/mcp") == 0 || strcmp(path, "/mcp/") == 0;
+}
+
 /* Without a body it begins a stream of events. */
 static void
 respond(struct peer *p, int status, const char *body, size_t len)
@@ -74,7 +81,7 @@ respond(struct peer *p, int status, const char *body, size_t len)
 	if (status == 401)
 		buf_add(&b, "WWW-Authenticate: Bearer\r\n");
 	if (status == 405 || status == 204)
-		buf_add(&b, "Allow: ", strcmp(r->path, "/mcp") == 0
+		buf_add(&b, "Allow: ", is_endpoint(r->path)
 		    ? "POST, DELETE, OPTIONS" : "GET, HEAD", "\r\n");
 	/* The origin may read the answer, unless that is its refusal (H4). */
 	if (r->field[FIELD_ORIGIN] != NULL && status != 403)
@@ -255,6 +262,18 @@ route_modern(struct http *h, struct peer *p, const struct rpc_message *m)
 	return h->shared;
 }
 
+/* Finds the open session that the request names; NULL if there is none. */
+static struct http_session *
+find_session(const struct http *h, const struct peer *p)
+{
+	const char *id = p->connection.request.field[FIELD_MCP_SESSION];
+	struct http_session *s = id != NULL ? h->sessions : NULL;
+
+	while (s != NULL && (s->ended || !same_secret(id, s->id)))
+		s = s->next;
+	return s;
+}
+
 /* Each of these two returns NULL if it has answered the request. */
 
 static struct http_session *
@@ -262,11 +281,9 @@ named_session(struct http *h, struct peer *p, const struct rpc_message *m)
 {
 	const char *id = p->connection.request.field[FIELD_MCP_SESSION];
 	const char *version = p->connection.request.field[FIELD_MCP_VERSION];
-	struct http_session *s = id != NULL ? h->sessions : NULL;
+	struct http_session *s = find_session(h, p);
 	bool spoken = version == NULL || mcp_speaks(version, false);
 
-	while (s != NULL && (s->ended || !same_secret(id, s->id)))
-		s = s->next;
 	if (s != NULL && spoken)
 		return s;
 	refuse_message(h, p, m, spoken && id != NULL ? 404 : 400,
@@ -285,12 +302,18 @@ open_session(struct http *h, struct peer *p, const struct rpc_message *m)
 
 	for (s = h->sessions; s != NULL; s = s->next)
 		n += !s->ended;
+	if (n == SESSIONS) {
+		refuse_message(h, p, m, 503, JSONRPC_INVALID_REQUEST,
+		    "64 sessions are open, the maximum; close one with DELETE, "
+		    "or wait until one expires");
+		return NULL;
+	}
 	s = mem_get(sizeof(*s));
 	s->client = mcp_open(h->options, MCP_HTTP, http_send, h);
-	if (n == SESSIONS || s->client == NULL ||
-	    !proc_random(s->id, SESSION_BYTES)) {
-		refuse_message(h, p, m, 503, JSONRPC_INVALID_REQUEST,
-		    "As many sessions are open as there can be");
+	if (s->client == NULL || !proc_random(s->id, SESSION_BYTES)) {
+		refuse_message(h, p, m, 503, JSONRPC_INTERNAL,
+		    "No random number is available for the session's id; try "
+		    "again later");
 		mcp_free(s->client);
 		free(s);
 		return NULL;
@@ -319,8 +342,11 @@ route(struct http *h, struct peer *p, const struct rpc_message *m)
 	    (json_is(m->method, "server/discover") && !named)) {
 		to = route_modern(h, p, m);
 	} else if (m->whole.text != NULL) {
-		s = first && !named ? open_session(h, p, m)
-		    : named_session(h, p, m);
+		/* After a restart clients keep sending the old id (H5). */
+		if (first && find_session(h, p) == NULL)
+			s = open_session(h, p, m);
+		else
+			s = named_session(h, p, m);
 		to = s != NULL ? s->client : NULL;
 		if (s != NULL)
 			s->used = h->now;
@@ -452,7 +478,7 @@ answer_headers(struct http *h, struct peer *p)
 		return strcmp(r->verb, "GET") == 0 ||
 		    strcmp(r->verb, "HEAD") == 0 ? answer_health(h, p)
 		    : http_answer(p, 405, "GET it\n");
-	if (strcmp(r->path, "/mcp") != 0)
+	if (!is_endpoint(r->path))
 		return http_answer(p, 404, "there are /mcp and /health\n");
 	if (h->options->token != NULL && !preflight && !shows_token(h, r))
 		return http_answer(p, 401,
@@ -572,10 +598,12 @@ http_open(const struct options *options)
 
 	h->options = options;
 	h->shared = mcp_open(options, MCP_HTTP_SHARED, http_send, h);
+	if (h->shared == NULL)
+		fatal(1, "start", NULL, "there is no random number");
 	h->leave_by = NEVER;
 	h->started = clock_now();
 	h->listener = connection_listen(options->address, &port);
-	if (h->listener < 0 || h->shared == NULL) {
+	if (h->listener < 0) {
 		stderr_line("boris: listen on ", options->address, " port ",
 		    NUM(port), ": ", strerror(errno));
 		exit(1);

@@ -118,7 +118,7 @@ static int
 parse_head(struct request *r)
 {
 	char *first = r->head.data, *line = first + strlen(first) + 2, *next;
-	const char *length, *coding;
+	const char *length, *coding, *expect;
 
 	for (; line < first + r->head.len; line = next) {
 		next = line + strlen(line) + 2;
@@ -127,6 +127,12 @@ parse_head(struct request *r)
 	}
 	if (!parse_request_line(r, first))
 		return 400;
+	/* HTTP/1.0 has no such expectation, and no other one is known (RFC
+	 * 9110, 10.1.1). */
+	expect = r->field[FIELD_EXPECT];
+	if (expect != NULL && (r->http10 ||
+	    !field_lists(expect, "100-continue")))
+		r->field[FIELD_EXPECT] = NULL;
 	/* Smuggling takes two opinions about the body's length (H8). */
 	length = r->field[FIELD_CONTENT_LENGTH];
 	coding = r->field[FIELD_TRANSFER_ENCODING];

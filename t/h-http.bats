@@ -73,12 +73,26 @@ only_listens() {
 @test "H1: another path is 404, and its body no message" {
 	serve
 	enter a
-	for path in / /mcp/ /mcpx /healthy '*' //mcp; do
+	for path in / /mcp// /mcp/x /mcpx /healthy '*' //mcp; do
 		asked a POST "$path" 'Content-Type: application/json' -- "$HELLO"
 		is "$path: $http" "$path: 404"
 		lacks "$body" jsonrpc
 	done
 	pings a
+}
+
+@test "H1: /mcp/ is the same endpoint as /mcp" {
+	serve --token=x
+	plug a
+	local json='Content-Type: application/json' auth='Authorization: Bearer x'
+	asked a POST /mcp/ "$json" -- "$HELLO"
+	is "$http" 401
+	for path in /mcp/ '/mcp/?a=b' http://localhost/mcp/; do
+		asked a POST "$path" "$json" "$auth" -- "$HELLO"
+		is "$path: $http" "$path: 200"
+	done
+	asked a GET /mcp/ "$auth"
+	is "$http $(header Allow)" '405 POST, DELETE, OPTIONS'
 }
 
 @test "H1: an error about a well-formed request keeps the connection" {
@@ -249,6 +263,37 @@ only_listens() {
 		asked a GET /health 'Expect: 100-continue'
 		is "$http $(header Connection || echo open)" '200 open'
 	done
+}
+
+# ping_expecting PEER VERSION EXPECTATION: writes a ping of that HTTP version
+ping_expecting() {
+	local end=$'\r\n'
+	message ping
+	put "$1" "POST /mcp HTTP/$2${end}Host: localhost${end}Content-Type: application/json${end}"
+	put "$1" "Content-Length: ${#message}${end}Mcp-Session-Id: ${visit[$1]}${end}"
+	put "$1" "Expect: $3$end$end$message"
+}
+
+@test "H1: Expect: 100-continue in an HTTP/1.0 request is ignored" {
+	serve
+	enter a
+	ping_expecting a 1.0 100-continue
+	takes a
+	is "$http $(get result)" '200 {}'
+	hung_up a
+}
+
+@test "H1: an unknown expectation is ignored" {
+	serve
+	enter a
+	ping_expecting a 1.1 something-else
+	takes a
+	is "$http $(get result)" '200 {}'
+	asked a POST /mcp 'Content-Type: text/plain' 'Expect: something-else' -- x
+	is "$http $(header Connection || echo open)" '415 open'
+	ping_expecting a 1.1 'x, 100-Continue'
+	line_of a
+	is "$line" 'HTTP/1.1 100 Continue'
 }
 
 @test "H1: the target may be a whole URL, and its host is checked" {
@@ -654,7 +699,8 @@ unread() {
 	is "$http $(code) $(get id)" "400 -32600 $id"
 	asked a DELETE /mcp
 	is "$http" 400
-	for visit[a] in 0 "${right}0" "${right:0:31}" "${right^^}x"; do
+	for wrong in 0 "${right}0" "${right:0:31}" "${right^^}x"; do
+		visit[a]=$wrong
 		posted a "$message"
 		is "$http $(get id)" "404 $id"
 		asked a DELETE /mcp "Mcp-Session-Id: ${visit[a]}"
@@ -671,6 +717,62 @@ unread() {
 		posted a "$message" "MCP-Protocol-Version: $version"
 		is "$version: $http" "$version: 200"
 	done
+}
+
+@test "H5: an initialize with an unknown session id opens a new session" {
+	serve
+	enter a
+	closed=${visit[a]}
+	asked a DELETE /mcp "Mcp-Session-Id: $closed"
+	for old in "$closed" 0123456789abcdef0123456789abcdef '' x; do
+		visit[a]=$old
+		posted a "$HELLO" "MCP-Protocol-Version: 2099-01-01"
+		is "$old: $http $(get result protocolVersion)" "$old: 200 \"2025-11-25\""
+		visit[a]=$(header Mcp-Session-Id)
+		isnt "${visit[a]}" "$old"
+		pings a
+	done
+	# All other requests with an unknown id are rejected.
+	visit[a]=$closed
+	for method in ping tools/list server/discover initialized; do
+		message $method
+		posted a "$message"
+		is "$method: $http" "$method: 404"
+	done
+}
+
+@test "H5: an initialize with the id of an open session stays in that session" {
+	serve
+	enter a
+	ran a 'cd /'
+	posted a "$HELLO"
+	is "$http $(header Mcp-Session-Id || echo none)" '200 none'
+	ran a pwd
+	is "$(plain stdout)" /
+}
+
+@test "H5: if no random number is available, the error says so, and a later initialize is served" {
+	needs_root
+	needs unshare nsenter
+	[ -e /dev/urandom ] || skip 'no /dev/urandom here'
+	needs strace
+	strace -o /dev/null true || skip 'nothing can be traced here'
+	wrap=(unshare -m env ASAN_OPTIONS=detect_leaks=0 strace -f -o /dev/null
+		-e inject=getrandom:error=EIO)
+	"${wrap[@]}" true || skip 'no mount namespaces here'
+	serve
+	nsenter -t "$server" -m mount --bind /dev/null /dev/urandom
+	plug a
+	posted a "$HELLO"
+	is "$http $(code)" '503 -32603'
+	like "$(get -s error message)" '*random number*'
+	nsenter -t "$server" -m umount /dev/urandom
+	posted a "$HELLO"
+	is "$http" 200
+	# A signal would end strace, and not boris.
+	kill "$(pgrep -P "$server" -x boris)"
+	died
+	rm err
 }
 
 @test "H5: a handshake that fails opens no session, DELETE with a version that has none ends none" {
@@ -777,6 +879,7 @@ unread() {
 	last=$(header Mcp-Session-Id)
 	posted a "$HELLO"
 	is "$http" 503
+	has "$(get -s error message)" 'the maximum'
 	is "$(header Mcp-Session-Id || echo none)" none
 	asked a DELETE /mcp "Mcp-Session-Id: $last"
 	posted a "$HELLO"
@@ -1614,6 +1717,22 @@ on_its_way() {
 	leave
 	is $status 0
 	: >err
+}
+
+@test "H9: under nohup SIGHUP still reloads, so that a revoked token is rejected" {
+	wrap=(env --ignore-signal=HUP)
+	"${wrap[@]}" true || skip "this env has no --ignore-signal"
+	echo one >token
+	serve --token-file=token
+	plug a
+	discovers 200 'Authorization: Bearer one'
+	echo two >token
+	kill -HUP "$server"
+	revoked() {
+		discovers 401 'Authorization: Bearer one' 2>/dev/null
+	}
+	eventually revoked
+	discovers 200 'Authorization: Bearer two'
 }
 
 @test "H3: process 1, which boris has left, shows no token either (E8)" {
