@@ -284,19 +284,14 @@ static int64_t
 answer_due(struct call *call)
 {
 	struct job *job = call->job;
-	int64_t now = call->client->now;
 
 	if (call->tool == NULL)
 		return NEVER;
 	if (job == NULL)
 		return list_due(call);
-	if (now >= call->limit && job->state <= JOB_RUNNING) {
-		call->limit = NEVER;
-		session_hand_over(call->client->session, job,
-		    call->reply.caller.call_limit, now);
-	}
+	/* The session ends this in time (K2). */
 	if (job->state <= JOB_RUNNING)
-		return call->limit;
+		return NEVER;
 	if (job->out.text != NULL)
 		search_news(call);
 	/* It has ended; or has just gone on from foreground to task (E5). */
@@ -446,6 +441,8 @@ calls_tool(struct client *c, const struct reply *r, struct json token,
 	    call->want.until.len);
 	if (job != NULL) {
 		call->job = job;
+		job->call_limit = r->caller.call_limit;
+		job->hand_over_at = call->limit;
 		session_run(c->session, job);
 	} else {
 		call->deadline = c->now + call->want.time;

@@ -11,6 +11,7 @@ job_new(const struct options *options)
 	struct job *job = mem_get(sizeof(*job));
 
 	job->options = options;
+	job->hand_over_at = NEVER;
 	return job;
 }
 

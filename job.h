@@ -18,7 +18,7 @@ enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_TASK, JOB_FINISHED };
 enum job_refused {
 	JOB_ACCEPTED,
 	JOB_CLOSED,              /* the session is closed (L2) */
-	JOB_WAITED,              /* still queued when its client gave up (K2) */
+	JOB_WAITED,              /* could not be started in time (K2) */
 	JOB_TOO_MANY,            /* ten tasks run already (T2) */
 	JOB_NO_DIR,              /* `dir` can't be entered (D7) */
 	JOB_LOST_DIR,            /* `dir`, the tracked one, is gone (D5) */
@@ -68,11 +68,14 @@ struct job {
 	int64_t call;            /* its number in the log; 0: not started */
 	int64_t started_at, ended_at;  /* ms; 0: not yet */
 	int64_t deadline;        /* ms; when its time is up; or NEVER */
+	int64_t call_limit;      /* ms that its call may be open (K2); 0: any */
+	int64_t hand_over_at;    /* ms; when that time is up; or NEVER */
 	bool timed_out, killed, cancelled;
 	bool shows_dir;          /* its result has its directory as text (K4) */
 	bool by_server;          /* its deadline is that of --bg-timeout (T5) */
 	bool no_room;            /* it became no task: ten run (E5, K2) */
-	int64_t patience;        /* ms; its client waited that long (K2) */
+	int64_t patience;        /* ms; `call_limit`, once that has ended the
+	                          * wait of the client; else 0 */
 	struct job_stream out, err;
 
 	/* What a result has told: session_told() notes it */

@@ -456,12 +456,15 @@ results_refused(struct buf *b, struct session *s, const struct job *job,
 		buf_free(&r.data);
 		break;
 	case JOB_WAITED:
-		put_seconds(t, "not run: it waited ", job->patience, AS_LONG
-		    ", for the command before it");
+		put_seconds(t, "not run: still queued after ", job->patience,
+		    " s, the longest this client waits");
 		running = session_running(s, &waiting);
 		if (running != NULL) {
-			buf_add(t, ", which still runs: ");
+			buf_add(t, "; running: ");
 			put_start(t, &running->exec.text);
+		} else if (s->tasks == job->options->tasks_most) {
+			put_number(t, "; ", s->tasks, " background tasks are "
+			    "running: end one with kill_pid, or wait");
 		}
 		break;
 	case JOB_NO_DIR:

@@ -236,7 +236,71 @@ session_start(struct session *s, struct job *job, int64_t now)
 	free(dir);
 }
 
-/* The queue moves on, in order; foreground commands one by one (P7). */
+static void
+time_out(struct job *job, int64_t now)
+{
+	job->deadline = NEVER;
+	job->timed_out = true;
+	exec_stop(&job->exec, now);
+}
+
+/* Has the call of the job been open for as long as its client waits? */
+static bool
+is_overdue(const struct job *job, int64_t now)
+{
+	return now >= job->hand_over_at;
+}
+
+/* Turns a command in the foreground into a task, or terminates it if ten tasks
+ * are running (K2). A command that is already ending is left alone. */
+static void
+hand_over(struct session *s, struct job *job, int64_t now)
+{
+	if (job->exec.state != EXEC_RUNNING)
+		return;
+	if (!become_task(s, job, now)) {
+		/* Without an id the command stays in the foreground. */
+		if (!job->no_room)
+			return;
+		time_out(job, now);
+	}
+	job->patience = job->call_limit;
+}
+
+static void
+refuse_overdue(struct session *s, struct job *job)
+{
+	job->patience = job->call_limit;
+	session_refuse(s, job, JOB_WAITED);
+}
+
+/* Starts or refuses the job at the head of the queue. An overdue command is
+ * handed over as soon as it has been started (K2). */
+static void
+begin_job(struct session *s, struct job *job, int64_t now)
+{
+	bool full = s->tasks == s->options->tasks_most;
+
+	job->call = ++s->calls;
+	if (job->background && full) {
+		session_refuse(s, job, JOB_TOO_MANY);
+	} else if (job->do_work != NULL) {
+		/* It is done at once (X2). */
+		job->started_at = now;
+		set_state(s, job, JOB_FINISHED);
+		job->do_work(job, s->dir);
+		s->edited = true;
+	} else if (is_overdue(job, now) && full) {
+		/* It would have to be terminated as soon as it runs. */
+		refuse_overdue(s, job);
+	} else {
+		session_start(s, job, now);
+		if (is_overdue(job, now) && job->state == JOB_RUNNING)
+			hand_over(s, job, now);
+	}
+}
+
+/* Starts queued jobs in order, foreground commands one by one (P7). */
 static void
 start_next(struct session *s, int64_t now)
 {
@@ -249,42 +313,23 @@ start_next(struct session *s, int64_t now)
 			continue;
 		if (s->running == most && !(job->background && s->shared))
 			return;
-		job->call = ++s->calls;
-		if (job->background && s->tasks == s->options->tasks_most) {
-			session_refuse(s, job, JOB_TOO_MANY);
-		} else if (job->do_work != NULL) {
-			/* It is done at once (X2). */
-			job->started_at = now;
-			set_state(s, job, JOB_FINISHED);
-			job->do_work(job, s->dir);
-			s->edited = true;
-		} else {
-			session_start(s, job, now);
-		}
+		begin_job(s, job, now);
 	}
 }
 
+/* Refuses the overdue jobs that start_next() could not start (K2). */
 static void
-time_out(struct job *job, int64_t now)
+refuse_waiting(struct session *s, int64_t now)
 {
-	job->deadline = NEVER;
-	job->timed_out = true;
-	exec_stop(&job->exec, now);
-}
+	struct job *job;
 
-void
-session_hand_over(struct session *s, struct job *job, int64_t patience,
-                  int64_t now)
-{
-	if (job->state == JOB_QUEUED)
-		session_refuse(s, job, JOB_WAITED);
-	else if (job->exec.state != EXEC_RUNNING ||
-	    job->deadline <= now + DUE_SOON ||
-	    (!become_task(s, job, now) && !job->no_room))
+	/* After an edit the queue goes on in the next turn. */
+	if (s->edited)
 		return;
-	if (job->no_room)
-		time_out(job, now);
-	job->patience = patience;
+	for (job = s->first; job != NULL; job = job->next) {
+		if (job->state == JOB_QUEUED && is_overdue(job, now))
+			refuse_overdue(s, job);
+	}
 }
 
 static void
@@ -293,12 +338,18 @@ check_job(struct session *s, struct job *job, int64_t now)
 	if (job->exec.ended && job->state != JOB_FINISHED)
 		finish(s, job, now);
 	/* (One whose shell has ended was in time, E4.) */
-	if (now < job->deadline || job->exec.state != EXEC_RUNNING)
-		return;
-	job->deadline = NEVER;
-	if (!s->options->on_timeout || job->state != JOB_RUNNING ||
-	    !become_task(s, job, now))
-		time_out(job, now);
+	if (now >= job->deadline && job->exec.state == EXEC_RUNNING) {
+		job->deadline = NEVER;
+		if (!s->options->on_timeout || job->state != JOB_RUNNING ||
+		    !become_task(s, job, now))
+			time_out(job, now);
+	}
+	if (job->state == JOB_RUNNING && is_overdue(job, now)) {
+		job->hand_over_at = NEVER;
+		/* A timeout that is near is waited for (K2). */
+		if (job->deadline > now + DUE_SOON)
+			hand_over(s, job, now);
+	}
 }
 
 /* -- The session ------------------------------------------------------- */
@@ -479,6 +530,10 @@ session_poll_add(struct session *s, struct loop *loop)
 			loop_until(loop, job->deadline);
 		secret_poll_add(job, loop);
 	}
+	for (job = s->first; job != NULL; job = job->next) {
+		if (job->state <= JOB_RUNNING)
+			loop_until(loop, job->hand_over_at);
+	}
 }
 
 void
@@ -496,6 +551,7 @@ session_dispatch(struct session *s, const struct loop *loop)
 	while (forget_oldest(s))
 		;
 	start_next(s, loop->now);
+	refuse_waiting(s, loop->now);
 }
 
 void

@@ -63,11 +63,6 @@ void session_told(struct session *, struct job *, const struct want *);
 /* E6: takes it out of the queue or terminates it. T4: ends a task. */
 void session_cancel(struct session *, struct job *, int64_t now);
 void session_kill(struct job *, int64_t now);
-/* K2: its call was open for `patience`, the ms that its client waits. The job
- * becomes a task, leaves the queue or is terminated, unless its timeout is due
- * soon, or there is no random number for its id. */
-void session_hand_over(struct session *, struct job *, int64_t patience,
-                       int64_t now);
 /* The foreground command that runs, or NULL; and how many are queued (T7) */
 const struct job *session_running(const struct session *, int *waiting);
 

@@ -71,15 +71,81 @@ long() {
 	has "$(result note)" timeout
 }
 
-@test "K2: what is still queued is not run, and is told what it waited for" {
+@test "K2: a queued command that cannot be started in time is rejected and not run" {
 	boris --call-limit=1
 	call_bash 'echo first; read <gate' '{"timeout":8000}'
 	first=$id
-	run_bash 'echo second'
-	refused 'not run: it waited 1.* s, as long as this client waits, for the command before it, which still runs: echo first*'
+	run_bash 'touch ran'
+	refused 'not run: still queued after 1.0 s, the longest this client waits; running: echo first; read <gate'
 	release
 	answer $first
 	is "$(result stdout)" '"first\n"'
+	leave
+	[ ! -e ran ]
+}
+
+@test "K2: a queued command is started as soon as the command before it is handed over" {
+	boris --call-limit=4
+	call_bash 'read <never'
+	begin
+	pause 2000
+	run_bash 'echo second'
+	is "$(result stdout)" '"second\n"'
+	within 5000
+}
+
+@test "K2: a queued command whose time is up is started and handed over at once" {
+	local form='{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"bash","arguments":{"command":"%s"}}}\n'
+	boris --call-limit=1
+	# One write, so that both reach the limit in the same turn
+	# shellcheck disable=SC2059
+	send "$(printf "$form" 101 'read <never' 102 'echo second; read <gate')"
+	answer 101
+	answer 102
+	like "$(plain note)" 'still running as task *since this client waits 1.0 s*'
+	task=$(plain task_id)
+	run_bash 'echo third'
+	is "$(result stdout)" '"third\n"'
+	release
+	look '' '"wait":20000'
+	is "$(result stdout)" '"second\n"'
+}
+
+@test "K2: all queued commands are handed over in order until ten tasks run" {
+	boris --call-limit=1
+	local i
+	for i in {1..12}; do
+		call_bash "echo $i >>started; read <never"
+	done
+	for i in {1..10}; do
+		answer $((id - 12 + i))
+		is "$(result status)" '"running"'
+	done
+	answer $((id - 1))
+	refused 'not run: still queued after 1.0 s, the longest this client waits; 10 background tasks are running: *'
+	answer
+	refused 'not run: *'
+	ten_started() { [ "$(sort -n started | tail -n 1)" = 10 ]; }
+	eventually ten_started
+}
+
+@test "K2: a queued edit whose time is up is made" {
+	boris --call-limit=1 --edit
+	call_bash 'read <never'
+	run_tool edit '{"path":"f","new":"text"}'
+	has "$(get -s result content 0 text)" 'f: made'
+	is "$(<f)" text
+}
+
+@test "K2: a command is handed over in time although the client does not read" {
+	boris --call-limit=2
+	call_bash 'read <never'
+	call_bash 'echo x >mark'
+	seq 5000 | sed 's/.*/{"jsonrpc":"2.0","id":"u&","method":"tools\/list"}/' \
+		>&7 2>/dev/null 3>&- 6>&- 8>&- 9>&- &
+	writer=$!
+	begun mark
+	kill $writer || :
 }
 
 @test "K2: with ten tasks running the command is terminated, and told why" {
