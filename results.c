@@ -309,19 +309,17 @@ results_list(struct buf *b, const struct caller *caller, struct session *s,
              const struct want *want, int64_t now)
 {
 	struct result r = { .session = s, .now = now };
-	const struct job *running;
-	int waiting;
+	const struct job *running = session_running(s);
 
 	buf_add(&r.data, "\"tasks\":[");
 	list_tasks(&r, false);
 	buf_add(&r.data, "]");
-	running = session_running(s, &waiting);
 	if (running != NULL) {
 		buf_add(&r.text, "\nin the foreground: ");
 		put_start(&r.text, &running->exec.text);
 		put_seconds(&r.text, ", for ", job_elapsed(running, now),
 		    " s; waiting for it: ");
-		put_number(&r.text, "", waiting, "");
+		put_number(&r.text, "", s->waiting, "");
 	}
 	if (want->patience > 0)
 		put_seconds(&r.text, "\n" WAIT_ENDED, want->patience, AS_LONG
@@ -443,9 +441,8 @@ results_refused(struct buf *b, struct session *s, const struct job *job,
 {
 	struct result r = { .session = s, .now = now };
 	const char *cwd = job->cwd != NULL ? job->cwd : "";
-	const struct job *running;
+	const struct job *running = session_running(s);
 	struct buf *t = &r.text;
-	int waiting;
 
 	switch (job->refused) {
 	case JOB_TOO_MANY:
@@ -458,13 +455,15 @@ results_refused(struct buf *b, struct session *s, const struct job *job,
 	case JOB_WAITED:
 		put_seconds(t, "not run: still queued after ", job->patience,
 		    " s, the longest this client waits");
-		running = session_running(s, &waiting);
 		if (running != NULL) {
 			buf_add(t, "; running: ");
 			put_start(t, &running->exec.text);
 		} else if (s->tasks == job->options->tasks_most) {
 			put_number(t, "; ", s->tasks, " background tasks are "
 			    "running: end one with kill_pid, or wait");
+		} else {
+			put_number(t, "; ", s->running,
+			    " commands are running");
 		}
 		break;
 	case JOB_NO_DIR:

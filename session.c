@@ -30,7 +30,10 @@ begun(struct job *job)
 static void
 set_state(struct session *s, struct job *job, enum job_state state)
 {
-	s->queued -= job->state == JOB_QUEUED ? job_bytes(job) : 0;
+	if (job->state == JOB_QUEUED) {
+		s->queued -= job_bytes(job);
+		s->waiting--;
+	}
 	s->running += (state == JOB_RUNNING) - (job->state == JOB_RUNNING);
 	s->tasks += (state == JOB_TASK) - (job->state == JOB_TASK);
 	job->state = state;
@@ -399,6 +402,7 @@ session_run(struct session *s, struct job *job)
 	*(s->last != NULL ? &s->last->next : &s->first) = job;
 	s->last = job;
 	s->queued += job_bytes(job);
+	s->waiting++;
 	if (s->closing)
 		session_refuse(s, job, JOB_CLOSED);
 }
@@ -504,17 +508,13 @@ session_kill(struct job *job, int64_t now)
 }
 
 const struct job *
-session_running(const struct session *s, int *waiting)
+session_running(const struct session *s)
 {
-	const struct job *job, *running = NULL;
+	struct job *job = s->shared || s->running == 0 ? NULL : s->first;
 
-	*waiting = 0;
-	for (job = s->first; job != NULL; job = job->next) {
-		*waiting += job->state == JOB_QUEUED;
-		if (job->state == JOB_RUNNING)
-			running = job;
-	}
-	return running;
+	while (job != NULL && job->state != JOB_RUNNING)
+		job = job->next;
+	return job;
 }
 
 void

@@ -17,7 +17,7 @@
 #include "options.h"
 #include "spool.h"
 
-/* Others only read `shared`, `dir`, `tasks` and `queued`. */
+/* Others only read `shared`, `dir`, `queued`, `waiting`, `running`, `tasks`. */
 struct session {
 	const struct options *options;
 	bool shared;             /* no tracked directory, side by side (H6) */
@@ -33,6 +33,7 @@ struct session {
 	                          * queue; each in the order they came */
 	struct exec_list execs;  /* theirs */
 	size_t queued;           /* bytes held by the queue (P10) */
+	int waiting;             /* number of jobs in the queue */
 	int running, tasks;      /* in the foreground, in the background */
 };
 
@@ -63,8 +64,9 @@ void session_told(struct session *, struct job *, const struct want *);
 /* E6: takes it out of the queue or terminates it. T4: ends a task. */
 void session_cancel(struct session *, struct job *, int64_t now);
 void session_kill(struct job *, int64_t now);
-/* The foreground command that runs, or NULL; and how many are queued (T7) */
-const struct job *session_running(const struct session *, int *waiting);
+/* Returns the command in the foreground, or NULL. In a shared session it is
+ * always NULL, since the command may be that of another client (H6). */
+const struct job *session_running(const struct session *);
 
 void session_poll_add(struct session *, struct loop *);
 void session_dispatch(struct session *, const struct loop *);

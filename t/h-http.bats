@@ -1032,6 +1032,23 @@ unread() {
 	done
 }
 
+@test "H6: a command that waited too long in the queue is not told another caller's command (K2)" {
+	serve --call-limit=1
+	for ((i = 0; i < 16; i++)); do
+		plug p$i
+		modern_runs p$i "echo >>begun; read <gate; : secret" '{"timeout":9000}'
+	done
+	sixteen() { [ "$(cat begun 2>/dev/null | wc -l)" = 16 ]; }
+	eventually sixteen
+	plug late
+	modern_ran late 'echo late'
+	refused 'not run: still queued after 1.0 s, the longest this client waits; 16 commands are running'
+	release 16
+	for ((i = 0; i < 16; i++)); do
+		answers p$i
+	done
+}
+
 @test "H6: what is said of the tools is true without a session (B6, P11)" {
 	serve
 	plug a
