@@ -85,7 +85,8 @@ struct job {
 	bool end_told;           /* that the task has ended (T8) */
 
 	/* The session's alone */
-	struct job *next, *previous;  /* in the queue, or among those begun */
+	struct jobs *list;       /* the list of the session that it is in */
+	struct job *next, *previous;  /* in that list */
 	int holders;             /* calls that hold it, and will let it go */
 	bool read;               /* its result, a task's, has been taken */
 	struct secret secret;

@@ -19,14 +19,55 @@ enum {
 	DUE_SOON = 10000  /* ms; a timeout due so soon is waited for (K2) */
 };
 
-/* The job, if it has begun; else NULL, as none behind it has begun either. */
 static struct job *
-begun(struct job *job)
+first_in(const struct session *s, enum session_list list)
 {
-	return job != NULL && job->state != JOB_QUEUED ? job : NULL;
+	return s->list[list].first;
 }
 
-/* Only this changes a job's state, so that the counts are right. */
+/* Returns the list that the job belongs in. */
+static struct jobs *
+list_for(struct session *s, const struct job *job)
+{
+	if (job_is_task(job))
+		return &s->list[LIST_BACKGROUND];
+	if (job->state == JOB_QUEUED)
+		return &s->list[LIST_QUEUE];
+	return &s->list[job->state == JOB_RUNNING ? LIST_FOREGROUND
+	    : LIST_ENDED];
+}
+
+static void
+list_remove(struct job *job)
+{
+	struct jobs *list = job->list;
+
+	if (job->previous != NULL)
+		job->previous->next = job->next;
+	else
+		list->first = job->next;
+	if (job->next != NULL)
+		job->next->previous = job->previous;
+	else
+		list->last = job->previous;
+	job->list = NULL;
+}
+
+static void
+list_append(struct jobs *list, struct job *job)
+{
+	job->list = list;
+	job->next = NULL;
+	job->previous = list->last;
+	if (list->last != NULL)
+		list->last->next = job;
+	else
+		list->first = job;
+	list->last = job;
+}
+
+/* Changes the state of the job, the counts, and the list that it is in. Nothing
+ * else may change the state. */
 static void
 set_state(struct session *s, struct job *job, enum job_state state)
 {
@@ -37,13 +78,16 @@ set_state(struct session *s, struct job *job, enum job_state state)
 	s->running += (state == JOB_RUNNING) - (job->state == JOB_RUNNING);
 	s->tasks += (state == JOB_TASK) - (job->state == JOB_TASK);
 	job->state = state;
+	if (job->list != list_for(s, job)) {
+		list_remove(job);
+		list_append(list_for(s, job), job);
+	}
 }
 
 static void
 session_drop(struct session *s, struct job *job)
 {
-	*(job->previous != NULL ? &job->previous->next : &s->first) = job->next;
-	*(job->next != NULL ? &job->next->previous : &s->last) = job->previous;
+	list_remove(job);
 	secret_close(job, false);
 	exec_free(&s->execs, &job->exec);
 	job_free(job);
@@ -116,7 +160,7 @@ forget_oldest(struct session *s)
 	struct job *job, *oldest = NULL;
 	int unread = 0;
 
-	for (job = begun(s->first); job != NULL; job = begun(job->next)) {
+	for (job = first_in(s, LIST_BACKGROUND); job != NULL; job = job->next) {
 		if (job->state != JOB_FINISHED || !is_listed(job) ||
 		    job->holders > 0)
 			continue;
@@ -311,9 +355,7 @@ start_next(struct session *s, int64_t now)
 	struct job *job;
 
 	s->edited = false;
-	for (job = s->first; job != NULL && !s->edited; job = job->next) {
-		if (job->state != JOB_QUEUED)
-			continue;
+	while ((job = first_in(s, LIST_QUEUE)) != NULL && !s->edited) {
 		if (s->running == most && !(job->background && s->shared))
 			return;
 		begin_job(s, job, now);
@@ -324,13 +366,14 @@ start_next(struct session *s, int64_t now)
 static void
 refuse_waiting(struct session *s, int64_t now)
 {
-	struct job *job;
+	struct job *job, *next;
 
 	/* After an edit the queue goes on in the next turn. */
 	if (s->edited)
 		return;
-	for (job = s->first; job != NULL; job = job->next) {
-		if (job->state == JOB_QUEUED && is_overdue(job, now))
+	for (job = first_in(s, LIST_QUEUE); job != NULL; job = next) {
+		next = job->next;
+		if (is_overdue(job, now))
 			refuse_overdue(s, job);
 	}
 }
@@ -379,13 +422,16 @@ void
 session_free(struct session *s)
 {
 	struct job *job;
+	int i;
 
 	if (s == NULL)
 		return;
-	while ((job = s->first) != NULL) {
-		if (job->state == JOB_RUNNING || job->state == JOB_TASK)
-			record_end(job, clock_now());
-		session_drop(s, job);
+	for (i = 0; i < LISTS; i++) {
+		while ((job = s->list[i].first) != NULL) {
+			if (job->state == JOB_RUNNING || job->state == JOB_TASK)
+				record_end(job, clock_now());
+			session_drop(s, job);
+		}
 	}
 	spool_free(&s->spool);
 	buf_free(&s->ids);
@@ -398,9 +444,7 @@ session_run(struct session *s, struct job *job)
 {
 	job->session = s->name;
 	job->holders = 1;
-	job->previous = s->last;
-	*(s->last != NULL ? &s->last->next : &s->first) = job;
-	s->last = job;
+	list_append(&s->list[LIST_QUEUE], job);
 	s->queued += job_bytes(job);
 	s->waiting++;
 	if (s->closing)
@@ -414,7 +458,8 @@ session_hold(struct session *s, const struct want *w)
 {
 	struct job *job, *found = NULL;
 
-	for (job = s->last; job != NULL; job = job->previous) {
+	job = s->list[LIST_BACKGROUND].last;
+	for (; job != NULL; job = job->previous) {
 		if (!is_listed(job))
 			continue;
 		if (w->id.len == strlen(job->id) &&
@@ -435,10 +480,11 @@ session_hold(struct session *s, const struct want *w)
 struct job *
 session_next_task(struct session *s, const struct job *after)
 {
-	struct job *job = begun(after == NULL ? s->first : after->next);
+	struct job *job = after == NULL ? first_in(s, LIST_BACKGROUND)
+	    : after->next;
 
 	while (job != NULL && !is_listed(job))
-		job = begun(job->next);
+		job = job->next;
 	return job;
 }
 
@@ -510,11 +556,7 @@ session_kill(struct job *job, int64_t now)
 const struct job *
 session_running(const struct session *s)
 {
-	struct job *job = s->shared || s->running == 0 ? NULL : s->first;
-
-	while (job != NULL && job->state != JOB_RUNNING)
-		job = job->next;
-	return job;
+	return s->shared ? NULL : first_in(s, LIST_FOREGROUND);
 }
 
 void
@@ -525,14 +567,17 @@ session_poll_add(struct session *s, struct loop *loop)
 	exec_poll_add(&s->execs, loop);
 	if (s->edited)
 		loop_until(loop, loop->now);
-	for (job = begun(s->first); job != NULL; job = begun(job->next)) {
+	for (job = first_in(s, LIST_QUEUE); job != NULL; job = job->next)
+		loop_until(loop, job->hand_over_at);
+	for (job = first_in(s, LIST_FOREGROUND); job != NULL; job = job->next) {
+		loop_until(loop, job->hand_over_at);
+		if (job->exec.state == EXEC_RUNNING)
+			loop_until(loop, job->deadline);
+	}
+	for (job = first_in(s, LIST_BACKGROUND); job != NULL; job = job->next) {
 		if (job->exec.state == EXEC_RUNNING)
 			loop_until(loop, job->deadline);
 		secret_poll_add(job, loop);
-	}
-	for (job = s->first; job != NULL; job = job->next) {
-		if (job->state <= JOB_RUNNING)
-			loop_until(loop, job->hand_over_at);
 	}
 }
 
@@ -542,10 +587,19 @@ session_dispatch(struct session *s, const struct loop *loop)
 	struct job *job, *next;
 
 	exec_dispatch(&s->execs, s->options, loop);
-	for (job = begun(s->first); job != NULL; job = next) {
-		next = begun(job->next);
+	for (job = first_in(s, LIST_FOREGROUND); job != NULL; job = next) {
+		next = job->next;
+		check_job(s, job, loop->now);
+		drop_if_done(s, job);
+	}
+	for (job = first_in(s, LIST_BACKGROUND); job != NULL; job = next) {
+		next = job->next;
 		secret_dispatch(job, loop);
 		check_job(s, job, loop->now);
+		drop_if_done(s, job);
+	}
+	for (job = first_in(s, LIST_ENDED); job != NULL; job = next) {
+		next = job->next;
 		drop_if_done(s, job);
 	}
 	while (forget_oldest(s))
@@ -558,13 +612,17 @@ void
 session_close(struct session *s, int64_t now)
 {
 	struct job *job;
+	int i;
 
 	s->closing = true;
-	for (job = s->first; job != NULL; job = job->next) {
-		if (job->state == JOB_QUEUED)
-			session_refuse(s, job, JOB_CLOSED);
-		session_kill(job, now);
-		exec_stop(&job->exec, now);  /* what an ended one left */
+	while ((job = first_in(s, LIST_QUEUE)) != NULL)
+		session_refuse(s, job, JOB_CLOSED);
+	for (i = 0; i < LISTS; i++) {
+		for (job = s->list[i].first; job != NULL; job = job->next) {
+			session_kill(job, now);
+			/* An ended command may have left processes. */
+			exec_stop(&job->exec, now);
+		}
 	}
 }
 
@@ -573,11 +631,15 @@ bool
 session_closed(const struct session *s)
 {
 	const struct job *job;
+	int i;
 
-	for (job = s->first; job != NULL; job = job->next) {
-		if (job->holders > 0 || (job->exec.state != EXEC_NEW &&
-		    job->exec.state != EXEC_GONE))
-			return false;
+	for (i = 0; i < LISTS; i++) {
+		for (job = s->list[i].first; job != NULL; job = job->next) {
+			if (job->holders > 0 ||
+			    (job->exec.state != EXEC_NEW &&
+			    job->exec.state != EXEC_GONE))
+				return false;
+		}
 	}
 	return s->closing;
 }

@@ -17,6 +17,19 @@
 #include "options.h"
 #include "spool.h"
 
+/* Jobs in the order in which they entered the list */
+struct jobs {
+	struct job *first, *last;
+};
+
+enum session_list {
+	LIST_QUEUE,              /* jobs that have not been started */
+	LIST_FOREGROUND,         /* commands that run in the foreground */
+	LIST_BACKGROUND,         /* tasks, running or finished */
+	LIST_ENDED,              /* other jobs that were finished or refused */
+	LISTS
+};
+
 /* Others only read `shared`, `dir`, `queued`, `waiting`, `running`, `tasks`. */
 struct session {
 	const struct options *options;
@@ -29,9 +42,8 @@ struct session {
 	char *dir;               /* the tracked directory */
 	struct buf ids;          /* that its tasks have had */
 	struct spool spool;
-	struct job *first, *last;  /* those begun and not forgotten, then the
-	                          * queue; each in the order they came */
-	struct exec_list execs;  /* theirs */
+	struct jobs list[LISTS]; /* all jobs that are not forgotten */
+	struct exec_list execs;  /* the commands of these jobs */
 	size_t queued;           /* bytes held by the queue (P10) */
 	int waiting;             /* number of jobs in the queue */
 	int running, tasks;      /* in the foreground, in the background */
