@@ -333,19 +333,37 @@ json_get(struct json object, const char *name)
 	return value;
 }
 
-bool
-json_equal(struct json a, struct json b)
+static bool
+has_escape(struct json string)
+{
+	return memchr(string.text, '\\', string.len) != NULL;
+}
+
+static bool
+same_decoded(struct json a, struct json b)
 {
 	struct buf d = { NULL, 0, 0 }, e = d;
-	bool same = a.text != NULL && a.len == b.len &&
-	    memcmp(a.text, b.text, a.len) == 0;
+	bool same = json_decode(a, &d) && json_decode(b, &e) &&
+	    d.len == e.len && memcmp(d.data, e.data, d.len) == 0;
 
-	if (!same && json_decode(a, &d) && json_decode(b, &e))
-		same = d.len > 0 && d.len == e.len &&
-		    memcmp(d.data, e.data, d.len) == 0;
 	buf_free(&d);
 	buf_free(&e);
 	return same;
+}
+
+bool
+json_equal(struct json a, struct json b)
+{
+	if (a.text == NULL || b.text == NULL)
+		return false;
+	if (a.len == b.len && memcmp(a.text, b.text, a.len) == 0)
+		return true;
+	if (json_type(a) != JSON_STRING || json_type(b) != JSON_STRING)
+		return false;
+	/* An escape is at most six times as long as what it stands for. */
+	if (a.len / 6 > b.len || b.len / 6 > a.len)
+		return false;
+	return (has_escape(a) || has_escape(b)) && same_decoded(a, b);
 }
 
 static int64_t

@@ -191,9 +191,12 @@ do_call(struct mcp_request *r)
 	const struct rpc_message *m = r->message;
 	struct client *c = r->client;
 	struct want want = { .action = WANT_RUN };
+	struct json token = json_get(m->meta, "progressToken");
 	const struct tool *tool;
 	struct job *job = NULL;
 
+	if (token.len > RPC_ID_MOST)
+		return "_meta.progressToken must be at most 1024 bytes long";
 	if (json_type(m->name) != JSON_STRING)
 		return "params lack name (a string)";
 	if (m->arguments.text != NULL && json_type(m->arguments) != JSON_OBJECT)
@@ -217,8 +220,7 @@ do_call(struct mcp_request *r)
 				    c->said.len);
 			json_put(&job->client, "address", m->address);
 		}
-		if (calls_tool(c, &r->reply, json_get(m->meta,
-		    "progressToken"), tool, job, &want))
+		if (calls_tool(c, &r->reply, token, tool, job, &want))
 			return NULL;
 	}
 	job_free(job);

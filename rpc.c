@@ -47,7 +47,8 @@ rpc_is_response(const struct rpc_message *m)
 static bool
 is_id(struct json id)
 {
-	return json_type(id) == JSON_STRING || json_type(id) == JSON_NUMBER;
+	return id.len <= RPC_ID_MOST &&
+	    (json_type(id) == JSON_STRING || json_type(id) == JSON_NUMBER);
 }
 
 const char *
@@ -58,7 +59,7 @@ rpc_wrong_envelope(const struct rpc_message *m)
 	if (json_type(m->whole) == JSON_ARRAY)
 		return "arrays of messages are not taken: send them one by one";
 	if (m->id.text != NULL && !is_id(m->id))
-		return "id must be a string or a number";
+		return "id must be a string or a number of at most 1024 bytes";
 	if (!json_is(m->jsonrpc, "2.0"))
 		return "jsonrpc must be \"2.0\"";
 	if (json_type(m->method) != JSON_STRING)

@@ -22,6 +22,8 @@ enum {
 	JSONRPC_INTERNAL = -32603, MCP_UNSUPPORTED_VERSION = -32022
 };
 
+enum { RPC_ID_MOST = 1024 };  /* bytes of an id or a token, as JSON text */
+
 /* A message taken apart: slices of its text, which has to outlive it. What it
  * does not have is JSON_NONE. */
 struct rpc_message {
@@ -99,7 +101,7 @@ struct reply {
 	struct answers *answers;
 	void *to;              /* the transport's address */
 	struct caller caller;
-	struct json id;        /* left out if no string or number */
+	struct json id;        /* left out if it is not valid */
 };
 /* Sends a message about a request. False: it was not taken. */
 bool rpc_post(const struct reply *, enum rpc_kind, int error,

@@ -153,7 +153,7 @@ bad_json() {
 	for id in 0 7 -5 1.0 1.50 1e3 1E+3 -0 0.1e-7 9007199254740993 \
 	          123456789012345678901234567890 '""' '"x"' '"5"' '"a\u0062"' \
 	          '"\/"' '"\n\t\"\\"' '"é"' '"\ud83d\ude00"' '"\u0000"' '"  "' \
-	          \"$(printf %020000d 0)\"; do
+	          \"$(printf %01000d 0)\"; do
 		request "$id" ping
 		hear
 		is "$(get -v id)" "$id"
@@ -741,6 +741,92 @@ padded() {
 	next_is_ping
 }
 
+# letters N: so many letters
+letters() {
+	head -c "$1" /dev/zero | tr '\0' a
+}
+
+@test "P2: an id of 1024 bytes comes back, and a longer one is rejected with -32600" {
+	boris
+	request "\"$(letters 1022)\"" ping
+	hear
+	is "$(get -n id)" 1022
+	request "\"$(letters 1023)\"" ping
+	hear
+	is "$(get -v id) $(code)" 'null -32600'
+	request "$(letters 1025 | tr a 1)" ping
+	hear
+	is "$(get -v id) $(code)" 'null -32600'
+	in_turn
+}
+
+@test "O7: a progress token of more than 1024 bytes is rejected with -32602" {
+	boris
+	run_bash 'echo hi' '{}' "{\"progressToken\":\"$(letters 1022)\"}"
+	is "$(result stdout)" '"hi\n"'
+	run_bash 'touch ran' '{}' "{\"progressToken\":\"$(letters 1023)\"}"
+	is "$(code)" -32602
+	[ ! -e ran ]
+}
+
+@test "P8: a cancellation is found by its id with and without escapes" {
+	boris
+	call_bash 'echo x >first; read <gate'
+	first=$id
+	request '"a/b\u00e9"' tools/call '{"name":"bash","arguments":{"command":"touch ran"}}'
+	request '"cd"' tools/call '{"name":"bash","arguments":{"command":"touch ran"}}'
+	begun first
+	cancel '"\u0061\/b'$'\u00e9''"'
+	cancel '"\u0063\u0064"'
+	in_turn
+	release
+	answer $first
+	next_is_ping
+	[ ! -e ran ]
+}
+
+# many_calls N: queues so many commands
+many_calls() {
+	seq "$1" | sed 's/.*/{"jsonrpc":"2.0","id":"m&","method":"tools\/call","params":{"name":"bash","arguments":{"command":"true"}}}/' >&7
+}
+
+@test "P6: a cancellation with an id of 15 MiB is ignored at once, however many calls are queued" {
+	needs_plain
+	boris
+	call_bash 'echo x >first; read <gate'
+	many_calls 400
+	begun first
+	before=$(ticks)
+	{
+		printf '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"'
+		letters 15000000
+		printf '"}}\n'
+	} >&7
+	in_turn
+	most $(($(ticks) - before)) $((100 * SLOW))
+	kill -TERM "$server"
+	died
+}
+
+@test "P6: 15,000 queued commands that are rejected together cost less than half a second" {
+	needs_plain
+	boris --call-limit=4
+	start_task 'read <never'
+	call_bash 'read <gate' '{"timeout":9000}'
+	cat <&8 >rest 7>&- 9>&- &
+	reader=$!
+	many_calls 15000
+	pause 2000
+	before=$(ticks)
+	all_there() { [ "$(grep -c 'not run' rest)" = 15000 ]; }
+	eventually all_there
+	most $(($(ticks) - before)) $((50 * SLOW))
+	kill -TERM "$server"
+	eventually exited
+	wait $reader
+	left=1
+}
+
 @test "P9: at the end of input what has been read is carried out and answered, waits too" {
 	boris
 	mkfifo never2
@@ -912,25 +998,6 @@ unread() {
 		answer "\"q$i\""
 		is "$(result exit_code)" 0
 	done
-}
-
-@test "P10: ids of calls that wait are counted" {
-	needs_plain
-	boris
-	start_task 'read <gate'
-	for i in 1 2 3 4 5 6; do
-		printf '{"jsonrpc":"2.0","id":"%d' $i
-		head -c 8000000 /dev/zero | tr '\0' a
-		printf '","method":"tools/call","params":{"name":"task_output","arguments":{"wait":600000,"task_id":"%s"}}}\n' "$task"
-	done >&7 3>&- 6>&- 8>&- 9>&- &
-	writer=$!
-	settled traffic
-	kill -0 $writer
-	most "$(peak)" 49152
-	kill -TERM "$server"
-	eventually exited
-	kill $writer 2>/dev/null || :
-	left=1
 }
 
 @test "P10: a thousand waits for one task cost no more than its answers one by one" {
