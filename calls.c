@@ -468,18 +468,50 @@ calls_listen(struct client *c, const struct reply *r)
 	buf_free(&b);
 }
 
-void
-calls_cancel(struct client *c, struct json id)
+/* Returns the open call whose request has that id, or NULL. */
+static struct call *
+find_call(struct client *c, struct json id)
 {
 	struct call *call = c->first;
 
 	/* No request has such an id, and it would take long to compare. */
 	if (id.len > RPC_ID_MOST)
-		return;
+		return NULL;
 	while (call != NULL && !json_equal(call->reply.id, id))
 		call = call->next;
+	return call;
+}
+
+void
+calls_cancel(struct client *c, struct json id)
+{
+	struct call *call = find_call(c, id);
+
 	if (call != NULL)
 		cancel_call(call);
+}
+
+/* Does the call wait for a command that it has started or queued itself? */
+static bool
+runs_command(const struct call *call)
+{
+	return call->tool != NULL && call->want.action == WANT_RUN &&
+	    call->job->do_work == NULL;
+}
+
+void
+calls_abandon(struct client *c, struct json id)
+{
+	struct call *call = find_call(c, id);
+
+	if (call == NULL)
+		return;
+	if (!runs_command(call) || c->session->shared) {
+		cancel_call(call);
+		return;
+	}
+	session_abandon(c->session, call->job, c->now);
+	close_call(call, false);
 }
 
 void

@@ -36,6 +36,8 @@ bool calls_tool(struct client *, const struct reply *, struct json token,
 void calls_listen(struct client *, const struct reply *);
 
 void calls_cancel(struct client *, struct json id);  /* P8: of that request */
+/* A timer of the client has ended that request: its command goes on (E6). */
+void calls_abandon(struct client *, struct json id);
 /* `to` has gone: its calls are cancelled (E6), or carried out unanswered. */
 void calls_forget(struct client *, void *to, bool cancel, int64_t now);
 /* Has `to` an open call? NULL: has anybody one, other than a subscription? */

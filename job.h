@@ -76,6 +76,9 @@ struct job {
 	bool no_room;            /* it became no task: ten run (E5, K2) */
 	int64_t patience;        /* ms; `call_limit`, once that has ended the
 	                          * wait of the client; else 0 */
+	bool abandoned;          /* the timer of its client ended its call (E6) */
+	bool not_run;            /* ... and a result has yet to report that the
+	                          * command could not be started */
 	struct job_stream out, err;
 
 	/* What a result has told: session_told() notes it */
@@ -83,6 +86,7 @@ struct job {
 	int64_t asked_at;        /* ms; `since` of the prompt told last (I3) */
 	bool screen_told;        /* that its screen is not shown (I6) */
 	bool end_told;           /* that the task has ended (T8) */
+	bool abandoned_told;     /* what became of it after its call (E6) */
 
 	/* The session's alone */
 	struct jobs *list;       /* the list of the session that it is in */

@@ -306,6 +306,42 @@ handle_request(struct mcp_request *r)
 	return "Method not found";
 }
 
+/* What the reason of a cancellation contains if a timer of the client has run
+ * out, and not because a person or a model has decided (E6) */
+static const char *const timeout_reasons[] = {
+	"Request timed out",          /* the TypeScript SDK, 1.32 */
+	"request timeout",            /* rmcp, the Rust SDK */
+	"context deadline exceeded",  /* the Go SDK */
+	"Timeout",                    /* LangChain4j; a TimeoutError */
+	NULL
+};
+
+static bool
+is_timeout(struct json reason)
+{
+	const char *const *known = timeout_reasons;
+	struct buf text = { NULL, 0, 0 };
+	bool found = false;
+
+	if (json_decode(reason, &text)) {
+		for (; *known != NULL && !found; known++)
+			found = strstr(buf_text(&text), *known) != NULL;
+	}
+	buf_free(&text);
+	return found;
+}
+
+static void
+handle_cancelled(struct client *c, const struct rpc_message *m)
+{
+	struct json id = json_get(m->params, "requestId");
+
+	if (is_timeout(json_get(m->params, "reason")))
+		calls_abandon(c, id);
+	else
+		calls_cancel(c, id);
+}
+
 enum rpc_outcome
 mcp_handle(struct client *c, void *to, const struct rpc_message *m,
            int64_t now)
@@ -326,7 +362,7 @@ mcp_handle(struct client *c, void *to, const struct rpc_message *m,
 	else if (m->id.text != NULL)
 		wrong = handle_request(&r);
 	else if (json_is(m->method, "notifications/cancelled"))
-		calls_cancel(c, json_get(m->params, "requestId"));
+		handle_cancelled(c, m);
 	if (wrong != NULL)
 		rpc_error(&r.reply, r.code, wrong,
 		    r.result.len > 0 ? &r.result : NULL);

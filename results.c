@@ -134,6 +134,35 @@ note_ended(struct buf *b, struct session *s)
 		    " more tasks have ended; ");
 }
 
+/* Reports what became of the commands whose calls were ended by a timer of the
+ * client (E6). */
+static void
+note_abandoned(struct buf *b, struct session *s)
+{
+	const struct buf *command;
+	struct job *job = NULL;
+	int n;
+
+	for (n = 0; n < SESSION_ABANDONED_TOLD; n++) {
+		job = session_next_abandoned(s, job);
+		if (job == NULL)
+			return;
+		command = &job->exec.text;
+		if (job->not_run)
+			buf_add(b, "your call timed out; its command was not "
+			    "run: ");
+		else if (job->state == JOB_FINISHED)
+			buf_add(b, "your call timed out; its command has ended "
+			    "as task ", job->id, " with exit code ",
+			    NUM(job->exec.status), ": ");
+		else
+			buf_add(b, "your call timed out; its command keeps "
+			    "running as task ", job->id, ": ");
+		put_visible(b, command->data, utf8_cut(command, ENDED_SHOWN));
+		buf_add(b, "; ");
+	}
+}
+
 /* What has ended it: its own timeout (a foreground command's text begins with
  * that, B), or the limit of its call (E5, K2) */
 static void
@@ -142,7 +171,9 @@ note_limits(struct result *r)
 	const struct job *job = r->job;
 	struct buf *b = &r->notes;
 
-	if (job->no_room && job->patience > 0) {
+	if (job->no_room && job->abandoned) {
+		buf_add(b, "terminated when your call timed out; ");
+	} else if (job->no_room && job->patience > 0) {
 		put_seconds(b, "terminated after ", job->patience,
 		    AS_LONG "; ");
 	} else if (job->timed_out && r->task) {
@@ -311,7 +342,13 @@ results_list(struct buf *b, const struct caller *caller, struct session *s,
 	struct result r = { .session = s, .now = now };
 	const struct job *running = session_running(s);
 
-	buf_add(&r.data, "\"tasks\":[");
+	note_abandoned(&r.notes, s);
+	if (r.notes.len > 0) {
+		r.notes.len -= SEMICOLON;
+		json_put(&r.data, "note", buf_text(&r.notes));
+	}
+	json_name(&r.data, "tasks");
+	buf_add(&r.data, "[");
 	list_tasks(&r, false);
 	buf_add(&r.data, "]");
 	if (running != NULL) {
@@ -324,6 +361,9 @@ results_list(struct buf *b, const struct caller *caller, struct session *s,
 	if (want->patience > 0)
 		put_seconds(&r.text, "\n" WAIT_ENDED, want->patience, AS_LONG
 		    ": wait again");
+	if (r.notes.len > 0)
+		buf_add(&r.text, "\nnote: ", buf_text(&r.notes));
+	buf_free(&r.notes);
 	put_result(b, caller, &r.text, &r.data);
 }
 
@@ -333,10 +373,12 @@ results_list(struct buf *b, const struct caller *caller, struct session *s,
 static void
 put_ended(struct buf *text, struct session *s)
 {
-	if (session_next_untold(s, NULL) == NULL)
+	if (session_next_untold(s, NULL) == NULL &&
+	    session_next_abandoned(s, NULL) == NULL)
 		return;
 	buf_end_line(text);
 	buf_add(text, "note: ");
+	note_abandoned(text, s);
 	note_ended(text, s);
 	text->len -= SEMICOLON;
 }
@@ -699,6 +741,7 @@ results_job(struct buf *b, const struct caller *caller, struct session *s,
 	if (r.looks && !job->screen_told && output_is_screen(job->out.text))
 		buf_add(&r.notes, "a full-screen program: its screen is not "
 		    "shown; ");
+	note_abandoned(&r.notes, s);
 	note_ended(&r.notes, s);
 	r.notes.len -= r.notes.len > 0 ? SEMICOLON : 0;
 	put_facts(&r);

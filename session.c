@@ -16,7 +16,8 @@
 enum {
 	ASIDE = 16,       /* commands side by side without a session (H6) */
 	TEXT_KEPT = 800,  /* bytes of a command, while and after it runs (T7) */
-	DUE_SOON = 10000  /* ms; a timeout due so soon is waited for (K2) */
+	DUE_SOON = 10000, /* ms; a timeout due so soon is waited for (K2) */
+	NOT_RUN_MOST = 10 /* abandoned jobs that are kept to report them (E6) */
 };
 
 static struct job *
@@ -29,7 +30,7 @@ first_in(const struct session *s, enum session_list list)
 static struct jobs *
 list_for(struct session *s, const struct job *job)
 {
-	if (job_is_task(job))
+	if (job_is_task(job) || job->not_run)
 		return &s->list[LIST_BACKGROUND];
 	if (job->state == JOB_QUEUED)
 		return &s->list[LIST_QUEUE];
@@ -66,6 +67,16 @@ list_append(struct jobs *list, struct job *job)
 	list->last = job;
 }
 
+/* Moves the job into the list that it belongs in. */
+static void
+list_update(struct session *s, struct job *job)
+{
+	if (job->list != list_for(s, job)) {
+		list_remove(job);
+		list_append(list_for(s, job), job);
+	}
+}
+
 /* Changes the state of the job, the counts, and the list that it is in. Nothing
  * else may change the state. */
 static void
@@ -78,10 +89,7 @@ set_state(struct session *s, struct job *job, enum job_state state)
 	s->running += (state == JOB_RUNNING) - (job->state == JOB_RUNNING);
 	s->tasks += (state == JOB_TASK) - (job->state == JOB_TASK);
 	job->state = state;
-	if (job->list != list_for(s, job)) {
-		list_remove(job);
-		list_append(list_for(s, job), job);
-	}
+	list_update(s, job);
 }
 
 static void
@@ -100,6 +108,13 @@ is_listed(const struct job *job)
 	return job_is_task(job) && !job->read;
 }
 
+/* Was its call abandoned, and has no result reported that? */
+static bool
+is_unreported(const struct job *job)
+{
+	return job->abandoned && !job->abandoned_told;
+}
+
 /* A finished job that nobody holds or will read loses its output; with nothing
  * left that runs, or holds its pipes, it goes itself. */
 static void
@@ -112,7 +127,7 @@ drop_if_done(struct session *s, struct job *job)
 		return;
 	if (!alive)
 		exec_free(&s->execs, &job->exec);
-	if (job->holders > 0 || is_listed(job))
+	if (job->holders > 0 || is_listed(job) || job->not_run)
 		return;
 	output_free(job->out.text);
 	output_free(job->err.text);
@@ -125,6 +140,10 @@ static void
 session_refuse(struct session *s, struct job *job, enum job_refused why)
 {
 	job->refused = why;
+	if (job->abandoned && s->not_run < NOT_RUN_MOST) {
+		job->not_run = true;
+		s->not_run++;
+	}
 	set_state(s, job, JOB_FINISHED);
 }
 
@@ -185,6 +204,34 @@ record_end(const struct job *job, int64_t now)
 	    NULL, now);
 }
 
+/* Gives the job an id that no other task of the session has had (T1). Returns
+ * false if there is no random number. */
+static bool
+draw_id(struct session *s, struct job *job)
+{
+	size_t i;
+
+	do {
+		if (!proc_random(job->id, s->shared ? 16 : 4))
+			return false;
+		for (i = 0; i < s->ids.len &&
+		    memcmp(s->ids.data + i, job->id, 8) != 0; i += 8)
+			;
+	} while (i < s->ids.len);
+	if (!s->shared)
+		buf_put(&s->ids, job->id, 8);
+	return true;
+}
+
+/* Makes a finished task of a command that has ended in the foreground, so that
+ * its result can still be read. Without an id it is forgotten. */
+static void
+keep_result(struct session *s, struct job *job)
+{
+	if (draw_id(s, job))
+		list_update(s, job);
+}
+
 static void
 finish(struct session *s, struct job *job, int64_t now)
 {
@@ -211,31 +258,23 @@ finish(struct session *s, struct job *job, int64_t now)
 	/* The first result of the session shows its directory, too (K4). */
 	job->shows_dir |= job->timed_out || (!s->dir_told && !s->shared) ||
 	    job->exec.report != REPORT_OK;
-	s->dir_told = true;
+	s->dir_told = s->dir_told || !job->abandoned;
 	job->dir = mem_copy(s->dir);
+	if (job->abandoned)
+		keep_result(s, job);
 }
 
-/* Makes a task of what runs, or is about to, with an id that no other one of
- * the session has had (T1). The earlier one of its own deadline and the
- * server's limit counts (T5, W4). False: no room, or no random number. */
+/* Makes a task of what runs, or is about to. The earlier one of its own
+ * deadline and the server's limit counts (T5, W4). False: no room, or no random
+ * number. */
 static bool
 become_task(struct session *s, struct job *job, int64_t now)
 {
 	int64_t limit = s->options->bg_timeout;
-	size_t i;
 
 	job->no_room = s->tasks == s->options->tasks_most;
-	if (job->no_room)
+	if (job->no_room || !draw_id(s, job))
 		return false;
-	do {
-		if (!proc_random(job->id, s->shared ? 16 : 4))
-			return false;
-		for (i = 0; i < s->ids.len &&
-		    memcmp(s->ids.data + i, job->id, 8) != 0; i += 8)
-			;
-	} while (i < s->ids.len);
-	if (!s->shared)
-		buf_put(&s->ids, job->id, 8);
 	set_state(s, job, JOB_TASK);
 	job->by_server = limit > 0 && now + limit < job->deadline;
 	if (job->by_server)
@@ -495,9 +534,34 @@ session_next_untold(struct session *s, const struct job *after)
 	struct job *job = s->ids.len > 0 ? session_next_task(s, after) : NULL;
 
 	while (job != NULL && (job->state != JOB_FINISHED || job->end_told ||
-	    job->holders > 0))
+	    job->holders > 0 || is_unreported(job)))
 		job = session_next_task(s, job);
 	return job;
+}
+
+struct job *
+session_next_abandoned(struct session *s, const struct job *after)
+{
+	struct job *job = after == NULL ? first_in(s, LIST_BACKGROUND)
+	    : after->next;
+
+	while (job != NULL && (!is_unreported(job) ||
+	    (!is_listed(job) && !job->not_run)))
+		job = job->next;
+	return job;
+}
+
+/* Notes that a result has reported what became of the job. */
+static void
+abandoned_told(struct session *s, struct job *job)
+{
+	job->abandoned_told = true;
+	job->end_told = job->state == JOB_FINISHED;
+	if (job->not_run) {
+		job->not_run = false;
+		s->not_run--;
+		drop_if_done(s, job);
+	}
 }
 
 void
@@ -513,11 +577,17 @@ session_told(struct session *s, struct job *job, const struct want *want)
 {
 	bool looks = job != NULL && job_is_task(job) &&
 	    (want->action != WANT_RUN || want->time > 0);
-	struct job *ended;
-	int most = job == NULL && want != NULL ? INT_MAX : SESSION_ENDED_TOLD;
+	struct job *ended, *abandoned;
+	int n, most = job == NULL && want != NULL ? INT_MAX : SESSION_ENDED_TOLD;
 
 	while (most-- > 0 && (ended = session_next_untold(s, NULL)) != NULL)
 		ended->end_told = true;
+	for (n = 0; n < SESSION_ABANDONED_TOLD; n++) {
+		abandoned = session_next_abandoned(s, NULL);
+		if (abandoned == NULL)
+			break;
+		abandoned_told(s, abandoned);
+	}
 	if (job == NULL || job->out.text == NULL)
 		return;
 	/* What is left of a finished task's output goes to all who wait. */
@@ -541,6 +611,20 @@ session_cancel(struct session *s, struct job *job, int64_t now)
 		set_state(s, job, JOB_FINISHED);
 	else
 		exec_stop(&job->exec, now);
+}
+
+void
+session_abandon(struct session *s, struct job *job, int64_t now)
+{
+	job->abandoned = true;
+	if (job->state == JOB_QUEUED) {
+		job->hand_over_at = now;
+	} else if (job->state == JOB_RUNNING) {
+		job->hand_over_at = NEVER;
+		hand_over(s, job, now);
+	} else if (!job_is_task(job) && job->refused == JOB_ACCEPTED) {
+		keep_result(s, job);
+	}
 }
 
 void

@@ -47,6 +47,7 @@ struct session {
 	size_t queued;           /* bytes held by the queue (P10) */
 	int waiting;             /* number of jobs in the queue */
 	int running, tasks;      /* in the foreground, in the background */
+	int not_run;             /* jobs with that flag */
 };
 
 /* NULL: there is no random number for its name. */
@@ -63,19 +64,31 @@ struct job *session_next_task(struct session *, const struct job *after);
  * and no call waits for it. */
 struct job *session_next_untold(struct session *, const struct job *after);
 
+/* Returns the next job whose call was abandoned and of which no result has
+ * reported that, or NULL (E6). */
+struct job *session_next_abandoned(struct session *, const struct job *after);
+
 /* A job stays while a call holds it. When it has ended, and all calls have let
  * it go, it is forgotten; but a task stays until a call lets it go with `read`:
  * its final result was taken (T3). */
 void session_let_go(struct session *, struct job *, bool read);
 
-/* To be called when a result was taken: what it told of ended tasks and of the
- * job is noted. No job but a want: a list of tasks. Neither: an error. */
-enum { SESSION_ENDED_TOLD = 3 };  /* ends that one result tells (T8) */
+/* To be called when a result was taken: what it told of ended tasks, abandoned
+ * calls and the job is noted. No job but a want: a list of tasks. Neither: an
+ * error. */
+enum {
+	SESSION_ENDED_TOLD = 3,      /* ends that one result tells (T8) */
+	SESSION_ABANDONED_TOLD = 3   /* abandoned calls that it tells (E6) */
+};
 void session_told(struct session *, struct job *, const struct want *);
 
 /* E6: takes it out of the queue or terminates it. T4: ends a task. */
 void session_cancel(struct session *, struct job *, int64_t now);
 void session_kill(struct job *, int64_t now);
+/* Keeps a command whose call was ended by a timer of the client: as a running
+ * task, or, once it has ended, as a finished task that is unread (E6). A queued
+ * command is started if its turn has come. */
+void session_abandon(struct session *, struct job *, int64_t now);
 /* Returns the command in the foreground, or NULL. In a shared session it is
  * always NULL, since the command may be that of another client (H6). */
 const struct job *session_running(const struct session *);

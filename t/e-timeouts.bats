@@ -405,6 +405,161 @@ masked() {
 	gone pid
 }
 
+@test "E6: a command keeps running as a task when a timer of the client cancels its call" {
+	boris
+	call_bash 'echo so far; echo x >mark; read <gate; echo end'
+	long=$id
+	begun mark
+	give_up $long
+	run_bash 'echo next'
+	is "$(result stdout)" '"next\n"'
+	like "$(plain note)" 'your call timed out; its command keeps running as task ????????: echo so far; echo x >mark; read <gate; echo end'
+	task=$(plain note | sed 's/.* task \([0-9a-f]*\):.*/\1/')
+	run_bash 'echo again'
+	lacks "$reply" 'timed out'
+	release
+	look '' '"wait":20000'
+	is "$(result stdout)" '"so far\nend\n"'
+	leave
+	unanswered $long
+}
+
+@test "E6: the reasons that SDKs give for their own timers are known, and others terminate the command" {
+	boris
+	for reason in 'request timeout' 'context deadline exceeded' Timeout \
+		'TimeoutError: The operation was aborted due to timeout' \
+		'\u0052equest timed out'; do
+		rm -f pid
+		call_bash 'echo $$ >pid; read <gate'
+		begun pid
+		give_up $id "$reason"
+		run_bash true
+		has "$(plain note)" 'your call timed out; its command keeps running'
+		there pid
+	done
+	for reason in '' user 'the user pressed Escape' 'Request cancelled'; do
+		rm -f pid
+		call_bash 'echo $$ >pid; read <gate'
+		begun pid
+		give_up $id "$reason"
+		eventually gone pid
+		run_bash true
+		lacks "$reply" 'timed out'
+	done
+	release 5
+}
+
+@test "E6: with ten tasks running, an abandoned command is terminated, but its output can be read" {
+	boris
+	local i
+	for i in {1..10}; do
+		start_task 'read <never'
+	done
+	call_bash 'echo so far; echo x >mark; read <never'
+	begun mark
+	give_up $id
+	run_bash 'echo next'
+	like "$(plain note)" 'your call timed out; its command has ended as task ???????? with exit code 143: echo so far; *'
+	lacks "$(plain note)" 'has ended: exit code'
+	task=$(plain note | sed 's/.* task \([0-9a-f]*\) .*/\1/')
+	look
+	is "$(result status) $(result stdout)" '"timed_out" "so far\n"'
+	has "$(plain note)" 'terminated when your call timed out; not continued as a task, since 10 background tasks are running'
+}
+
+@test "E6: an abandoned command that is already being terminated can be read when it has ended" {
+	boris
+	call_bash 'trap "echo bye; echo x >mark; read <gate; exit 3" TERM; echo hi; read <never' \
+		'{"timeout":300}'
+	begun mark
+	give_up $id
+	in_turn
+	release
+	run_bash 'echo next'
+	like "$(plain note)" 'your call timed out; its command has ended as task ???????? with exit code 3: *'
+	task=$(plain note | sed 's/.* task \([0-9a-f]*\) .*/\1/')
+	look
+	is "$(result status) $(result stdout)" '"timed_out" "hi\nbye\n"'
+}
+
+@test "E6: an abandoned command in the queue is started if its turn has come, else reported as not run" {
+	boris
+	call_bash 'echo x >first; read <gate; echo first'
+	first=$id
+	call_bash 'echo second; read <gate'
+	second=$id
+	call_bash 'touch ran'
+	third=$id
+	begun first
+	give_up $third
+	in_turn
+	send "$(give_up $first 7>&1)" "$(give_up $second 7>&1)"
+	run_tool task_output '{}'
+	text=$(get -s result content 0 text)
+	has "$text" 'your call timed out; its command was not run: touch ran'
+	has "$text" ': echo x >first; read <gate; echo first'
+	like "$text" '*keeps running as task ????????: echo second; read <gate'
+	is "$(plain note)" "${text#*note: }"
+	is "$(all -v result structuredContent tasks 1 status | tail -n 1)" '"running"'
+	run_bash true
+	lacks "$reply" 'timed out'
+	release 2
+	leave
+	[ ! -e ran ]
+}
+
+@test "E6: at most ten abandoned commands that were not run are kept to be reported" {
+	boris
+	call_bash 'echo x >first; read <gate'
+	first=$id
+	begun first
+	local i
+	for i in {1..12}; do
+		call_bash "touch ran$i"
+		give_up $id
+	done
+	in_turn
+	release
+	answer $first
+	lacks "$reply" 'ran4'
+	for i in 4 7 10; do
+		has "$(plain note)" "ran$((i - 1))"
+		run_bash true
+	done
+	has "$(plain note)" ran10
+	lacks "$(plain note)" ran11
+	run_bash true
+	lacks "$reply" 'timed out'
+	! compgen -G 'ran*'
+}
+
+@test "E6: the id of a task whose start was abandoned while it waited is reported" {
+	boris
+	call_bash 'echo x >mark; read <gate' '{"run_in_background":true,"wait":60000}'
+	begun mark
+	give_up $id
+	run_tool bash '{"cmd":"ls"}'
+	like "$(get -s result content 0 text)" '*note: your call timed out; its command keeps running as task ????????: echo x >mark; read <gate'
+	release
+}
+
+@test "E6: an abandoned wait ends, and an abandoned edit in the queue is not made" {
+	boris --edit
+	start_task 'read <gate'
+	call task_output '{"task_id":"'"$task"'","wait":60000}'
+	give_up $id
+	call_bash 'echo x >first; read <gate'
+	first=$id
+	call edit '{"path":"f","new":"text"}'
+	begun first
+	give_up $id
+	in_turn
+	release 2
+	answer $first
+	lacks "$reply" 'timed out'
+	[ ! -e f ]
+}
+
 @test "E6: a cancelled command gets SIGTERM, and time to handle it; the next one waits until it is gone" {
 	boris
 	call_bash '(echo $BASHPID >child; read <gate) & trap "read <gate; echo bye >bye; exit" TERM; echo $$ >pid; while :; do read -t 1 <>never; done'

@@ -921,6 +921,21 @@ unread() {
 
 # -- H6: the modern revision
 
+@test "H5: a command keeps running as a task when a timer of the client cancels its call (E6)" {
+	serve
+	enter a
+	joins b a
+	runs a 'echo x >mark; read <gate; echo end'
+	heads a
+	begun mark
+	posted b '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":'$id',"reason":"Request timed out"}}'
+	is "$http" 202
+	! event a
+	ran b 'echo next'
+	like "$(plain note)" 'your call timed out; its command keeps running as task ????????: *'
+	release
+}
+
 @test "H6: a modern request stands alone, with the headers it has to have" {
 	serve
 	plug a

@@ -443,6 +443,13 @@ cancel() {
 	tell notifications/cancelled '{"requestId":'"$1"'}'
 }
 
+# give_up ID [REASON]: cancels it as the TypeScript SDK does when its timer has
+# run out
+give_up() {
+	local reason=${2-McpError: MCP error -32001: Request timed out}
+	tell notifications/cancelled '{"requestId":'"$1"',"reason":"'"$reason"'"}'
+}
+
 # call TOOL ARGUMENTS [META]: sends a call; $id is its id
 call() {
 	id=$((++calls))
