@@ -55,6 +55,13 @@ enum {
 /* How the file compares with the bytes that were read */
 enum comparison { SAME, APPENDED, DIFFERENT };
 
+/* How `old` is matched with the file */
+enum matching {
+	EXACT,
+	ANY_ENDING,  /* each line ending with either, LF or CRLF */
+	NO_SPACE     /* without white space */
+};
+
 /* What came of an attempt to open and lock a file */
 enum opening { OPEN_FAILED, OPEN_BUSY, OPEN_DONE };
 
@@ -67,23 +74,11 @@ struct change {
 	int fd;              /* the old file; -1: there is none */
 	struct stat stat;    /* from before it was read */
 	struct buf was, will;
+	bool literal;        /* line endings of `new` are written as given */
+	int64_t new_lines;   /* newlines in `new` */
+	size_t line_end;     /* end of the last line that was looked at, */
+	bool line_has_crlf;  /* and whether that ends in CRLF */
 };
-
-/* Appends it with CRLF for LF. False: the memory is refused. */
-static bool
-put_crlf(struct buf *out, const struct buf *b)
-{
-	size_t i;
-
-	if (!buf_reserve(out, 2 * b->len))
-		return false;
-	for (i = 0; i < b->len; i++) {
-		if (b->data[i] == '\n' && (i == 0 || b->data[i - 1] != '\r'))
-			buf_putc(out, '\r');
-		buf_putc(out, b->data[i]);
-	}
-	return true;
-}
 
 /* The lines around the places, each of which goes on for `more` lines: their
  * numbers, and their text without what would move a terminal's cursor */
@@ -119,79 +114,156 @@ show_around(struct edit *e, const struct buf *text, int64_t more)
 	}
 }
 
-/* Replaces all places of `old` that do not overlap, and notes the lines of the
- * first few (as the new file counts them, if e->all). spaced: white space
- * between its bytes is passed over. False: the memory is refused. */
+/* Is this byte passed over when the text is matched? */
 static bool
-replace_all(struct change *c, const struct buf *old, bool spaced)
+is_skipped(const struct buf *text, size_t at, enum matching how)
+{
+	const char *byte = text->data + at;
+
+	if (how == NO_SPACE)
+		return isspace((unsigned char)*byte);
+	return how == ANY_ENDING && *byte == '\r' && at + 1 < text->len &&
+	    byte[1] == '\n';
+}
+
+/* Does the line around this offset of the old file end in CRLF? If it is the
+ * last one and has no end: does the one before it? Offsets must not decrease
+ * from call to call. */
+static bool
+line_has_crlf(struct change *c, size_t at)
+{
+	const struct buf *was = &c->was;
+	const char *lf;
+	size_t end = was->len;
+
+	if (at < c->line_end)
+		return c->line_has_crlf;
+	lf = memchr(was->data + at, '\n', was->len - at);
+	if (lf != NULL) {
+		end = (size_t)(lf - was->data) + 1;
+		c->line_end = end;
+	} else {
+		while (end > 0 && was->data[end - 1] != '\n')
+			end--;
+		c->line_end = SIZE_MAX;
+	}
+	c->line_has_crlf = end > 1 && was->data[end - 2] == '\r';
+	return c->line_has_crlf;
+}
+
+/* Appends `new` to the new file, instead of the old one's bytes from `from` up
+ * to `to`. Its first line gets the ending of the first line of these, and so
+ * on; if it has more lines, they get the last of these endings (X2). There has
+ * to be room. */
+static void
+put_new(struct change *c, size_t from, size_t to)
+{
+	const struct buf *new = &c->edit->new;
+	const char *at = c->was.data + from, *end = c->was.data + to, *lf;
+	bool crlf = false;
+	size_t i;
+
+	if (c->new_lines == 0 || c->literal) {
+		buf_put(&c->will, new->data, new->len);
+		return;
+	}
+	if (memchr(at, '\n', to - from) == NULL)
+		crlf = line_has_crlf(c, to);
+	for (i = 0; i < new->len; i++) {
+		if (new->data[i] == '\n') {
+			lf = memchr(at, '\n', (size_t)(end - at));
+			if (lf != NULL) {
+				crlf = lf > at && lf[-1] == '\r';
+				at = lf + 1;
+			}
+			if (crlf && (i == 0 || new->data[i - 1] != '\r'))
+				buf_putc(&c->will, '\r');
+		}
+		buf_putc(&c->will, new->data[i]);
+	}
+}
+
+/* Replaces all occurrences of `old` that do not overlap, and notes the lines of
+ * the first few (as the new file counts them, if e->all). Returns false if
+ * allocation fails. */
+static bool
+replace_all(struct change *c, enum matching how)
 {
 	const struct buf *was = &c->was;
 	struct edit *e = c->edit;
-	int64_t line = 1, more = buf_lines(e->new.data, e->new.len);
-	size_t end, from = 0, at, matched = 0;
+	struct buf old = { NULL, 0, 0 };
 	struct pattern p = { NULL, 0, NULL };
-	bool enough = pattern_open(&p, old->data, old->len);
+	int64_t line = 1;
+	size_t end, from = 0, at, matched = 0, i;
+	size_t room = e->new.len + (size_t)c->new_lines;
+	bool enough = buf_reserve(&old, e->old.len);
 
-	for (end = 1; end <= was->len && enough; end++) {
-		if (spaced && isspace((unsigned char)was->data[end - 1]))
+	for (i = 0; i < e->old.len && enough; i++) {
+		if (!is_skipped(&e->old, i, how))
+			buf_putc(&old, e->old.data[i]);
+	}
+	enough = enough && pattern_open(&p, old.data, old.len);
+	for (end = 1; end <= was->len && enough && old.len > 0; end++) {
+		if (is_skipped(was, end - 1, how))
 			continue;
 		matched = pattern_step(&p, matched, was->data[end - 1]);
 		if (matched < p.len)
 			continue;
 		for (at = end; matched > 0; at--)
-			matched -= !spaced ||
-			    !isspace((unsigned char)was->data[at - 1]);
+			matched -= !is_skipped(was, at - 1, how);
+		/* If it begins with a line's end, that may be CRLF. */
+		if (at > from && is_skipped(was, at - 1, ANY_ENDING) &&
+		    how == ANY_ENDING)
+			at--;
 		line += buf_lines(was->data + from, at - from);
 		if (e->count < EDIT_LINES)
 			e->lines[e->count] = line;
 		e->count++;
-		line += e->all && !spaced ? more
+		line += e->all && how != NO_SPACE ? c->new_lines
 		    : buf_lines(was->data + at, end - at);
-		if (c->will.len <= EDIT_MOST &&
-		    (enough = buf_reserve(&c->will, at - from + e->new.len))) {
-			buf_put(&c->will, was->data + from, at - from);
-			buf_put(&c->will, e->new.data, e->new.len);
+		if (c->will.len <= EDIT_MOST) {
+			enough = buf_reserve(&c->will, at - from + room);
+			if (enough) {
+				buf_put(&c->will, was->data + from, at - from);
+				put_new(c, at, end);
+			}
 		}
 		from = end;
 	}
 	pattern_free(&p);
+	buf_free(&old);
 	enough = enough && buf_reserve(&c->will, was->len - from);
 	if (enough && e->count > 0 && from < was->len)
 		buf_put(&c->will, was->data + from, was->len - from);
 	return enough;
 }
 
-/* Tries it with CRLF for LF in both, if the first line ends in CRLF; then with
- * old as it is; then without white space, to say where it is (X2): *spaced. */
+/* Replaces `old`. If it has an LF without a CR, this and all its line endings
+ * match either ending; else it is matched as it is. If it is not found without
+ * white space only, *how is NO_SPACE. Returns false if allocation fails. */
 static bool
-replace_lines(struct change *c, bool *spaced)
+replace_lines(struct change *c, enum matching *how)
 {
-	const struct buf *was = &c->was;
-	struct buf old = { NULL, 0, 0 }, new = { NULL, 0, 0 };
-	struct edit *e = c->edit;
-	const char *lf = was->len == 0 ? NULL
-	    : memchr(was->data, '\n', was->len);
-	bool enough = true;
-	size_t i, n = 0;
+	const struct buf *old = &c->edit->old;
+	size_t i, crlfs = 0;
+	int64_t lines = buf_lines(old->data, old->len);
 
-	if (lf != NULL && lf != was->data && lf[-1] == '\r') {
-		enough = put_crlf(&old, &e->old) && put_crlf(&new, &e->new);
-		buf_free(&e->new);
-		e->new = new;
-		enough = enough && replace_all(c, &old, false);
-		buf_free(&old);
-	}
-	if (!enough || (e->count == 0 && !replace_all(c, &e->old, false)))
+	for (i = 0; i < old->len; i++)
+		crlfs += is_skipped(old, i, ANY_ENDING);
+	c->literal = crlfs > 0;
+	c->new_lines = buf_lines(c->edit->new.data, c->edit->new.len);
+	*how = lines > (int64_t)crlfs ? ANY_ENDING : EXACT;
+	if (!replace_all(c, *how))
 		return false;
-	*spaced = e->count == 0;
-	for (i = 0; i < e->old.len && *spaced; i++) {
-		if (!isspace((unsigned char)e->old.data[i]))
-			e->old.data[n++] = e->old.data[i];
+	if (c->edit->count == 0 && *how == ANY_ENDING && buf_has(old, '\r')) {
+		*how = EXACT;
+		if (!replace_all(c, *how))
+			return false;
 	}
-	if (n == 0)
+	if (c->edit->count > 0)
 		return true;
-	e->old.len = n;
-	return replace_all(c, &e->old, true);
+	*how = NO_SPACE;
+	return replace_all(c, *how);
 }
 
 /* Reads what was opened, to its end: files of the kernel's have no size. */
@@ -364,8 +436,8 @@ compare(const struct change *c)
 }
 
 /* Does the name still lead to the file that was read, and is that unchanged; or
- * is there still no such file? The bytes are compared because two changes within
- * one tick of the clock get the same time. */
+ * is there still no such file? The bytes are compared because two changes
+ * within one tick of the clock get the same time. */
 static bool
 is_unchanged(const struct change *c)
 {
@@ -418,8 +490,8 @@ keep_attributes(const struct change *c, int fd)
 }
 
 /* Removes the bytes from `from` up to `to` by moving forward what follows them.
- * What others append meanwhile is moved as well, but not without end. Returns 0,
- * or -1 with errno set. */
+ * What others append meanwhile is moved as well, but not without end. Returns
+ * 0, or -1 with errno set. */
 static int
 remove_range(int fd, off_t from, off_t to)
 {
@@ -433,7 +505,9 @@ remove_range(int fd, off_t from, off_t to)
 			return ftruncate(fd, from);
 		if (n > 0 && to >= most)
 			errno = EFBIG;
-		if (n < 0 || to >= most || pwrite(fd, bytes, (size_t)n, from) != n)
+		if (n < 0 || to >= most)
+			return -1;
+		if (pwrite(fd, bytes, (size_t)n, from) != n)
 			return -1;
 		from += n;
 		to += n;
@@ -461,9 +535,9 @@ append(int fd, const char *bytes, size_t len)
 	return -1;
 }
 
-/* Appends to the file `to` what another one, which had `len` bytes, has from the
- * offset `at` on. Returns the offset up to which it did. Bounded, because the
- * file's owner could let it grow without end. */
+/* Appends to the file `to` what another one, which had `len` bytes, has from
+ * the offset `at` on. Returns the offset up to which it did. Bounded, because
+ * the file's owner could let it grow without end. */
 static size_t
 carry_over(int from, size_t len, size_t at, int to)
 {
@@ -479,8 +553,8 @@ carry_over(int from, size_t len, size_t at, int to)
 	return at;
 }
 
-/* renameat2() within the directory. Returns -1 with ENOSYS where the system does
- * not have it. */
+/* renameat2() within the directory. Returns -1 with ENOSYS where the system
+ * does not have it. */
 static int
 rename_with(const struct change *c, const char *from, const char *to,
             unsigned flags)
@@ -540,8 +614,8 @@ exchange_back(const struct change *c, int fd, const char *name)
 }
 
 /* Gives the new file the old one's name. The two exchange their names if the
- * system can do that; so if another program has changed or replaced the old file
- * after the last check, that can be undone. */
+ * system can do that; so if another program has changed or replaced the old
+ * file after the last check, that can be undone. */
 static enum edit_outcome
 take_name(const struct change *c, int fd, const char *name)
 {
@@ -692,7 +766,8 @@ overwrite(int fd, const struct buf *text, const struct overwrite *o)
 	    (ssize_t)appended->len;
 }
 
-/* Removes the room, if there is any. Returns false with errno set on failure. */
+/* Removes the room, if there is any. Returns false with errno set on
+ * failure. */
 static bool
 release_room(const struct change *c, const struct overwrite *o)
 {
@@ -774,18 +849,18 @@ change_file(struct change *c, const struct job *job)
 	struct edit *e = c->edit;
 	int64_t more = buf_lines(e->old.data, e->old.len - (e->old.len > 0));
 	enum edit_outcome outcome;
-	bool spaced = false;
+	enum matching how = EXACT;
 
 	if (!open_file(c))
 		return errno == EWOULDBLOCK ? EDIT_LOCKED : EDIT_FAILED;
 	errno = ENOMEM;
-	if (!e->makes && !replace_lines(c, &spaced))
+	if (!e->makes && !replace_lines(c, &how))
 		return EDIT_FAILED;
-	if (spaced && e->count == 0)
+	if (!e->makes && e->count == 0)
 		return EDIT_NOT_FOUND;
-	if (spaced || (e->count > 1 && !e->all)) {
+	if (how == NO_SPACE || (e->count > 1 && !e->all)) {
 		show_around(e, &c->was, more);
-		return spaced ? EDIT_SPACED : EDIT_SEVERAL;
+		return how == NO_SPACE ? EDIT_SPACED : EDIT_SEVERAL;
 	}
 	if (e->makes) {
 		c->will = e->new;

@@ -37,8 +37,36 @@ def an_old(was):
     return part if how < .9 else pick(4)
 
 
-def crlf(text):
-    return re.sub(rb'(?<!\r)\n', b'\r\n', text)
+def matches(was, old):
+    """Where `old` occurs: (start, end) of each"""
+    exact = re.escape(old)
+    parts = [re.escape(part) for part in re.split(rb'\r?\n', old)]
+    found = []
+    if re.search(rb'(?<!\r)\n', old):
+        # A CR at the end of `old` is none of a CRLF.
+        found = [m.span() for m in re.finditer(
+            rb'\r?\n'.join(parts) + rb'(?<!\r(?=\n))', was)]
+    return found or [m.span() for m in re.finditer(exact, was)]
+
+
+def endings(text):
+    return re.findall(rb'\r?\n', text)
+
+
+def replacement(was, start, end, old, new):
+    """`new` with the line endings of what it replaces"""
+    if b'\r\n' in old:
+        return new
+    lf = was.find(b'\n', end)
+    around = was[:lf + 1] if lf >= 0 else was
+    own = endings(was[start:end]) or endings(around)[-1:] or [b'\n']
+    parts = re.split(rb'(?<!\r)\n', new)
+    text = parts[0]
+    count = len(endings(parts[0]))
+    for part in parts[1:]:
+        text += own[min(count, len(own) - 1)] + part
+        count += 1 + len(endings(part))
+    return text
 
 
 def solid(text):
@@ -72,24 +100,23 @@ def oracle(was, old, new, every):
     if was is None:
         return True, None, [], ''
     old = old.encode()
-    if re.match(rb'[^\n]*\r\n', was):
-        new = crlf(new)
-        old = crlf(old) if crlf(old) in was else old
-    parts = was.split(old)
-    if len(parts) == 1:
+    spans = matches(was, old)
+    if not spans:
         at = solid(was).find(solid(old)) if solid(old) else -1
         there = [m.start() for m in re.finditer(rb'[^ \t\n\r\v\f]', was)]
         return True, was, [was.count(b'\n', 0, there[at]) + 1] if at >= 0 \
             else [], None
-    done = every or len(parts) == 2
-    lines, line, put = [], 1, new if every else old
-    for part in parts[:-1]:
-        line += part.count(b'\n')
+    done = every or len(spans) == 1
+    lines, line, at, will = [], 1, 0, b''
+    for start, end in spans:
+        line += was[at:start].count(b'\n')
         lines.append(line)
-        line += put.count(b'\n')
+        line += (new if every else old).count(b'\n')
+        will += was[at:start] + replacement(was, start, end, old, new)
+        at = end
     if not done:
         return True, was, lines, around(was, lines, old[:-1].count(b'\n'))
-    will = new.join(parts)
+    will += was[at:]
     return False, will, lines, around(will, lines, new[:-1].count(b'\n'))
 
 

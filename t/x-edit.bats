@@ -174,6 +174,67 @@ inode() {
 	holds f 'a\nx\ny\n'
 }
 
+@test "X2: in a file with mixed line endings all matches are counted, and each keeps its endings" {
+	boris --edit
+	printf 'a\r\nb\r\na\nb\n' >f
+	edit f '"x\ny"' '"a\nb"'
+	refused '*found 2 times, in lines 1, 3*'
+	edit f '"x\ny\nz"' '"a\nb"' '"all":true'
+	said '*: replaced 2 times, in lines 1, 4*'
+	holds f 'x\r\ny\r\nz\r\nx\ny\nz\n'
+	printf 'a\r\nb\na\nb\r\n' >f
+	edit f '"x\ny\nz\n"' '"a\nb\n"' '"all":true'
+	holds f 'x\r\ny\nz\nx\ny\r\nz\r\n'
+}
+
+@test "X2: a match that begins or ends with a newline takes the complete CRLF" {
+	boris --edit
+	printf 'a\r\nb\r\nc\n' >f
+	edit f '"\nB"' '"\nb"'
+	holds f 'a\r\nB\r\nc\n'
+	edit f '""' '"\nB"'
+	holds f 'a\r\nc\n'
+	edit f '"-"' '"\n"' '"all":true'
+	holds f 'a-c-'
+}
+
+@test "X2: new lines in a line get the ending of that line, at the end of a file that of the line before" {
+	boris --edit
+	printf 'a\r\nb\nc\r\nd' >f
+	edit f '"1\n2"' '"a"'
+	edit f '"3\n4"' '"b"'
+	edit f '"5\n6"' '"d"'
+	holds f '1\r\n2\r\n3\n4\nc\r\n5\r\n6'
+	printf 'x x\r\nx x\n' >f
+	edit f '"y\n"' '"x"' '"all":true'
+	holds f 'y\r\n y\r\n\r\ny\n y\n\n'
+	printf a >f
+	edit f '"1\n2"' '"a"'
+	holds f '1\n2'
+}
+
+@test "X2: with CRLF in old, line endings can be changed" {
+	boris --edit
+	printf 'a\r\nb\nc\r\n' >f
+	edit f '"\n"' '"\r\n"' '"all":true'
+	said '*: replaced 2 times, in lines 1, 3*'
+	holds f 'a\nb\nc\n'
+	edit f '"b\r\nc"' '"b\nc"'
+	holds f 'a\nb\r\nc\n'
+	edit f '"x\ny"' '"a\nb\r\nc"'
+	holds f 'x\ny\n'
+}
+
+@test "X2: text that stands in the file as given is found, whatever its CRs" {
+	boris --edit
+	printf 'a\nx\r\nb\r\n' >f
+	edit f '"y"' '"a\nx\r"'
+	holds f 'y\nb\r\n'
+	printf 'a\rb\nc\r\r\nd' >f
+	edit f '"1"' '"\rb\nc\r\r\n"'
+	holds f 'a1d'
+}
+
 @test "X3: the file keeps its mode and owner, and nothing is left beside it" {
 	boris --edit
 	mkdir d
