@@ -47,7 +47,7 @@
 enum {
 	AROUND = 3,        /* lines shown before a place, and behind it */
 	LINE_SHOWN = 160,  /* characters */
-	LOCK_TRIES = 50,   /* attempts to lock a file, */
+	LOCK_TRIES = 100,  /* attempts to lock a file, */
 	LOCK_PACE = 10,    /* and the time between two of them, ms */
 	APPEND_WAIT = 2    /* ms that the old file is watched */
 };
