@@ -494,6 +494,8 @@ masked() {
 	give_up $third
 	in_turn
 	send "$(give_up $first 7>&1)" "$(give_up $second 7>&1)"
+	# A list that is read in the same turn is answered before the start.
+	in_turn
 	run_tool task_output '{}'
 	text=$(get -s result content 0 text)
 	has "$text" 'your call timed out; its command was not run: touch ran'
