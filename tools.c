@@ -9,7 +9,7 @@
 enum {
 	SNIPPET = 80,          /* bytes of a value, or a name, that are shown */
 	NAMES_TOLD = 10,       /* unknown names of one call (P4) */
-	DESCRIBED_MOST = 1380, /* bytes; then no further --write name (F4) */
+	DESCRIBED_MOST = 1480, /* bytes; then no further --write name (F4) */
 	WAIT_UNTIL = 30000,    /* ms; of a wait with `until` (W2) */
 	WAIT_TERMINAL = 10000  /* ms; of one for a terminal (W2) */
 };
@@ -480,13 +480,40 @@ read_edit(struct reading *r)
 	return true;
 }
 
-/* What the fences hold, in sentences (F4): as many of the directories as there
- * is room for in the description, but one always */
+/* Names the directories of --write, as many as fit in the description. Each is
+ * named in full, since the start of a path is not a path (F4). */
+static void
+put_writable(struct buf *b, const char *list)
+{
+	const char *at, *before = " Commands write nowhere but below ";
+	int named = 0, left = 0;
+	size_t len;
+
+	for (at = list; *at != '\0'; at += len + 1) {
+		len = strlen(at);
+		if (b->len + strlen(before) + len > DESCRIBED_MOST) {
+			left++;
+			continue;
+		}
+		buf_add(b, before, at);
+		before = ", ";
+		named++;
+	}
+	if (named == 0)
+		buf_add(b, before, NUM(left), " directories, whose names are "
+		    "too long for this description.");
+	else if (left > 0)
+		buf_add(b, " and ", NUM(left), " more.");
+	else
+		buf_add(b, ".");
+}
+
+/* Describes the fences, in sentences (F4). */
 static void
 put_fences(struct buf *b, const struct options *o)
 {
-	const char *at, *before = " Commands write nowhere but below ";
-	int hidden = 0, left = 0;
+	int hidden = 0;
+	const char *at;
 
 	for (at = o->hide; at != NULL && *at != '\0'; at += strlen(at) + 1)
 		hidden++;
@@ -497,20 +524,8 @@ put_fences(struct buf *b, const struct options *o)
 		buf_add(b, " Of ", NUM(hidden), hidden == 1
 		    ? " path they see nothing: it is hidden."
 		    : " paths they see nothing: they are hidden.");
-	if (o->write == NULL)
-		return;
-	for (at = o->write; *at != '\0'; at += strlen(at) + 1) {
-		if (*before == ',' && b->len > DESCRIBED_MOST) {
-			left++;
-			continue;
-		}
-		buf_add(b, before);
-		put_snippet(b, (struct json){ at, strlen(at) });
-		before = ", ";
-	}
-	if (left > 0)
-		buf_add(b, " and ", NUM(left), " more");
-	buf_add(b, ".");
+	if (o->write != NULL)
+		put_writable(b, o->write);
 }
 
 static void

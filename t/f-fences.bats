@@ -761,6 +761,20 @@ refuses_where() {
 	lacks "$(get -s result tools 0 description)" network
 }
 
+@test "F4: a directory with a long name is named in full, or not at all" {
+	needs_landlock
+	long=$(printf 'x%.0s' {1..80})
+	mkdir -p "in/$long" "out/$long/$long/$long/$long"
+	boris --write="in/$long"
+	ask tools/list
+	has "$(get -s result tools 0 description)" "below $PWD/in/$long, $PWD/tmp"
+	leave
+	boris --write="out/$long/$long/$long/$long"
+	ask tools/list
+	lacks "$(get -s result tools 0 description)" xxx
+	like "$(get -s result tools 0 description)" "* below $PWD/tmp, /dev and 1 more."
+}
+
 @test "F4: long names leave the description within its limits" {
 	needs_landlock
 	needs_namespaces
