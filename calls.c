@@ -330,7 +330,7 @@ try_answer(struct call *call)
 	if (job == NULL) {
 		results_list(&b, &call->reply.caller, s, w, c->now);
 	} else if (job->refused != JOB_ACCEPTED) {
-		results_refused(&b, s, job, c->now);
+		results_refused(&b, &call->reply.caller, s, job, c->now);
 	} else {
 		w->until_missed = w->until.len > 0 && call->until.seen == 0;
 		w->prompt = exec_prompts(&job->exec, EXEC_ANY, c->now);
@@ -366,9 +366,10 @@ type_input(struct call *call, struct buf *wrong)
 	if (job_takes_input(job) && c->options->log != NULL &&
 	    log_input(job, input,
 	    exec_prompts(&job->exec, EXEC_ANY, c->now).secret) < 0)
-		results_unlogged(wrong, errno);
+		results_unlogged(wrong, &call->reply.caller, c->session, errno);
 	else if (exec_type(&job->exec, input, c->now, &mode) < 0)
-		results_not_typed(wrong, job, errno);
+		results_not_typed(wrong, &call->reply.caller, c->session, job,
+		    errno);
 	/* Where lines are read, text without a control byte lacks its Enter. */
 	call->want.no_enter = mode != TERMINAL_KEYS;
 	for (i = 0; i < input->len; i++)
@@ -417,11 +418,13 @@ open_wait(struct client *c, struct call *call)
 		else if (w->action == WANT_KILL)
 			session_kill(job, c->now);
 	} else {
-		results_no_task(&wrong, c->session, w, c->now);
+		results_no_task(&wrong, &call->reply.caller, c->session, w,
+		    c->now);
 	}
 	if (wrong.len == 0)
 		return true;
-	rpc_result(&call->reply, &wrong);
+	if (rpc_result(&call->reply, &wrong))
+		session_told(c->session, NULL, NULL);
 	close_call(call, false);
 	return false;
 }

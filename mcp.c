@@ -206,7 +206,8 @@ do_call(struct mcp_request *r)
 		return buf_text(&r->refusal);
 	if (!tools_read(tool, c->options, &r->reply.caller, m->arguments, &job,
 	    &want, &r->refusal)) {
-		results_refusal(&r->result, c->session, &r->refusal);
+		results_refusal(&r->result, &r->reply.caller, c->session,
+		    &r->refusal);
 		if (rpc_result(&r->reply, &r->result))
 			session_told(c->session, NULL, NULL);
 	} else {

@@ -11,8 +11,13 @@
 
 enum {
 	HEADINGS = 40,         /* bytes of the lines "stdout:" and "stderr:" */
+	LIST_END = 120,        /* bytes after the lines of a list of tasks */
+	FACTS_LEAST = 60,      /* bytes of the first lines of a result */
+	LINE_LEAST = 60,       /* bytes of such a line, however many there are */
 	HEADING_LINES = 20,    /* lines of a result that are no output (K3) */
 	ENDED_SHOWN = 60,      /* characters of what an ended task is for */
+	ENDED_BYTES = 150,     /* the same in bytes; so six such notes fit in
+	                        * three quarters of any limit (K3) */
 	SEMICOLON = 2          /* bytes behind each note */
 };
 
@@ -27,6 +32,8 @@ struct result {
 	bool task;             /* it is one, not a foreground command */
 	bool looks;            /* this shows how a task stands */
 	bool ended;            /* it is said to have ended */
+	size_t told;           /* bytes at the end of `notes`: those about
+	                        * abandoned calls and ended tasks (E6, T8) */
 	struct buf notes, text, data;
 };
 
@@ -73,16 +80,51 @@ put_start(struct buf *b, const struct buf *text)
 	put_visible(b, text->data, utf8_cut(text, COMMAND_SHOWN));
 }
 
-/* Cuts a text that is longer than its client lets through (K3). */
+/* Cuts a text to `most` bytes, in front of its last `keep` bytes. `most` must
+ * be larger than `keep` by 3 at least. */
 static void
-cut_text(struct buf *text, const struct caller *r)
+cut_before(struct buf *text, size_t keep, size_t most)
 {
-	if (r == NULL || r->bytes == 0 || text->len <= (size_t)r->bytes)
+	size_t end = most - keep - 3;
+	const char *kept = text->data + text->len - keep;
+
+	if (text->len <= most)
 		return;
-	text->len = (size_t)r->bytes - 3;
-	while (utf8_continues((unsigned char)text->data[text->len]))
-		text->len--;
-	buf_add(text, "...");
+	while (end > 0 && utf8_continues((unsigned char)text->data[end]))
+		end--;
+	memcpy(text->data + end, "...", 3);
+	memmove(text->data + end + 3, kept, keep);
+	text->len = end + 3 + keep;
+}
+
+/* Cuts what was appended to a text since it had `from` bytes. */
+static void
+cut_line(struct buf *text, size_t from, size_t most)
+{
+	struct buf line = { text->data + from, text->len - from,
+	    text->cap - from };
+
+	cut_before(&line, 0, most);
+	text->len = from + line.len;
+}
+
+/* Appends the start of what a task is for, as a note shows it. */
+static void
+put_short(struct buf *b, const struct buf *text)
+{
+	size_t from = b->len;
+
+	put_visible(b, text->data, utf8_cut(text, ENDED_SHOWN));
+	cut_line(b, from, ENDED_BYTES);
+}
+
+/* Cuts a text that is longer than its client lets through (K3), in front of its
+ * last `keep` bytes. */
+static void
+cut_text(struct buf *text, const struct caller *caller, size_t keep)
+{
+	if (caller->bytes > 0)
+		cut_before(text, keep, (size_t)caller->bytes);
 }
 
 /* The members of a result, or of an error if it has no data; frees both. */
@@ -90,7 +132,7 @@ static void
 put_result(struct buf *b, const struct caller *caller, struct buf *text,
            struct buf *data)
 {
-	cut_text(text, caller);
+	cut_text(text, caller, 0);
 	buf_add(b, "\"content\":[{\"type\":\"text\",\"text\":");
 	json_string(b, text->data, text->len);
 	buf_add(b, "}]");
@@ -126,7 +168,7 @@ note_ended(struct buf *b, struct session *s)
 		    : &job->exec.text;
 		buf_add(b, "task ", job->id, " has ended: exit code ",
 		    NUM(job->exec.status), " (");
-		put_visible(b, name->data, utf8_cut(name, ENDED_SHOWN));
+		put_short(b, name);
 		buf_add(b, "); ");
 	}
 	if (n > SESSION_ENDED_TOLD)
@@ -158,7 +200,7 @@ note_abandoned(struct buf *b, struct session *s)
 		else
 			buf_add(b, "your call timed out; its command keeps "
 			    "running as task ", job->id, ": ");
-		put_visible(b, command->data, utf8_cut(command, ENDED_SHOWN));
+		put_short(b, command);
 		buf_add(b, "; ");
 	}
 }
@@ -293,11 +335,30 @@ note_end(struct result *r)
 		    "; ");
 }
 
+/* Returns how many bytes a line of the list of tasks may have, so that all of
+ * them fit in what the client lets through (K3). */
+static size_t
+line_most(const struct result *r)
+{
+	int64_t left = r->caller->bytes - LIST_END - (int64_t)r->text.len -
+	    (int64_t)r->notes.len;
+	int lines = 1;  /* that of the foreground command */
+	struct job *job = NULL;
+
+	if (r->caller->bytes == 0)
+		return SIZE_MAX;
+	while ((job = session_next_task(r->session, job)) != NULL)
+		lines++;
+	return left > lines * LINE_LEAST ? (size_t)(left / lines) - 1
+	    : LINE_LEAST;
+}
+
 /* All tasks, or those that run: each is a line, and an object of the data. */
 static void
 list_tasks(struct result *r, bool running)
 {
 	struct buf *t = &r->text, *d = &r->data;
+	size_t most = line_most(r), line;
 	struct job *job = NULL;
 
 	while ((job = session_next_task(r->session, job)) != NULL) {
@@ -314,6 +375,7 @@ list_tasks(struct result *r, bool running)
 		json_put(d, "status", status);
 		json_put_number(d, "elapsed_ms", time);
 		buf_end_line(t);
+		line = t->len;
 		buf_add(t, job->id, "  pid ", NUM(job->exec.pid), "  ", status);
 		if (ended) {
 			json_put_number(d, "exit_code", job->exec.status);
@@ -327,6 +389,7 @@ list_tasks(struct result *r, bool running)
 			    job->description.len);
 		}
 		put_start(t, &job->exec.text);
+		cut_line(t, line, most);
 		json_put_bytes(d, "command", job->exec.text.data,
 		    utf8_cut(&job->exec.text, COMMAND_SHOWN));
 		buf_add(d, "}");
@@ -339,10 +402,12 @@ void
 results_list(struct buf *b, const struct caller *caller, struct session *s,
              const struct want *want, int64_t now)
 {
-	struct result r = { .session = s, .now = now };
+	struct result r = { .caller = caller, .session = s, .now = now };
 	const struct job *running = session_running(s);
+	size_t line, most;
 
 	note_abandoned(&r.notes, s);
+	most = line_most(&r);
 	if (r.notes.len > 0) {
 		r.notes.len -= SEMICOLON;
 		json_put(&r.data, "note", buf_text(&r.notes));
@@ -352,8 +417,11 @@ results_list(struct buf *b, const struct caller *caller, struct session *s,
 	list_tasks(&r, false);
 	buf_add(&r.data, "]");
 	if (running != NULL) {
-		buf_add(&r.text, "\nin the foreground: ");
+		buf_add(&r.text, "\n");
+		line = r.text.len;
+		buf_add(&r.text, "in the foreground: ");
 		put_start(&r.text, &running->exec.text);
+		cut_line(&r.text, line, most);
 		put_seconds(&r.text, ", for ", job_elapsed(running, now),
 		    " s; waiting for it: ");
 		put_number(&r.text, "", s->waiting, "");
@@ -363,6 +431,7 @@ results_list(struct buf *b, const struct caller *caller, struct session *s,
 		    ": wait again");
 	if (r.notes.len > 0)
 		buf_add(&r.text, "\nnote: ", buf_text(&r.notes));
+	cut_text(&r.text, caller, r.notes.len);
 	buf_free(&r.notes);
 	put_result(b, caller, &r.text, &r.data);
 }
@@ -384,13 +453,15 @@ put_ended(struct buf *text, struct session *s)
 }
 
 void
-results_refusal(struct buf *b, struct session *s, struct buf *text)
+results_refusal(struct buf *b, const struct caller *caller, struct session *s,
+                struct buf *text)
 {
 	struct buf none = { NULL, 0, 0 };
+	size_t len = text->len;
 
-	if (s != NULL)
-		put_ended(text, s);
-	put_result(b, NULL, text, &none);
+	put_ended(text, s);
+	cut_text(text, caller, text->len - len);
+	put_result(b, caller, text, &none);
 }
 
 /* What the model can do about the system's reason. `why` stands where the words
@@ -433,17 +504,19 @@ put_reason(struct buf *t, enum subject about, int error)
 }
 
 void
-results_unlogged(struct buf *b, int error)
+results_unlogged(struct buf *b, const struct caller *caller, struct session *s,
+                 int error)
 {
 	struct buf t = { NULL, 0, 0 };
 
 	buf_add(&t, "nothing was done: the log of this server cannot be "
 	    "written: ", strerror(error), "; tell your user");
-	results_refusal(b, NULL, &t);
+	results_refusal(b, caller, s, &t);
 }
 
 void
-results_not_typed(struct buf *b, const struct job *job, int error)
+results_not_typed(struct buf *b, const struct caller *caller,
+                  struct session *s, const struct job *job, int error)
 {
 	struct buf t = { NULL, 0, 0 };
 
@@ -451,14 +524,14 @@ results_not_typed(struct buf *b, const struct job *job, int error)
 	if (error == E2BIG)
 		put_number(&t, "a line has over ", LINE_TYPED_MOST, " bytes: ");
 	put_reason(&t, ABOUT_INPUT, error);
-	results_refusal(b, NULL, &t);
+	results_refusal(b, caller, s, &t);
 }
 
 void
-results_no_task(struct buf *b, struct session *s, const struct want *want,
-                int64_t now)
+results_no_task(struct buf *b, const struct caller *caller, struct session *s,
+                const struct want *want, int64_t now)
 {
-	struct result r = { .session = s, .now = now };
+	struct result r = { .caller = caller, .session = s, .now = now };
 
 	if (want->by_pid && want->pid != 0) {
 		put_number(&r.text, "no background process with pid ",
@@ -474,14 +547,14 @@ results_no_task(struct buf *b, struct session *s, const struct want *want,
 	if (!s->shared)
 		list_tasks(&r, false);
 	buf_free(&r.data);
-	results_refusal(b, NULL, &r.text);
+	results_refusal(b, caller, s, &r.text);
 }
 
 void
-results_refused(struct buf *b, struct session *s, const struct job *job,
-                int64_t now)
+results_refused(struct buf *b, const struct caller *caller, struct session *s,
+                const struct job *job, int64_t now)
 {
-	struct result r = { .session = s, .now = now };
+	struct result r = { .caller = caller, .session = s, .now = now };
 	const char *cwd = job->cwd != NULL ? job->cwd : "";
 	const struct job *running = session_running(s);
 	struct buf *t = &r.text;
@@ -524,7 +597,7 @@ results_refused(struct buf *b, struct session *s, const struct job *job,
 			    "cwd; use cd");
 		break;
 	case JOB_NO_LOG:
-		results_unlogged(b, job->error);
+		results_unlogged(b, caller, s, job->error);
 		return;
 	case JOB_NO_TERMINAL:
 		buf_add(t, "no terminal could be had (/dev/ptmx, /dev/pts): ");
@@ -538,7 +611,7 @@ results_refused(struct buf *b, struct session *s, const struct job *job,
 	default:
 		buf_add(t, "session is closed");
 	}
-	results_refusal(b, s, t);
+	results_refusal(b, caller, s, t);
 }
 
 /* What came of an edit, and what would be right (X4) */
@@ -564,6 +637,7 @@ results_edit(struct buf *b, const struct caller *caller, struct session *s,
 	bool done = e->outcome == EDIT_DONE || e->outcome == EDIT_IN_PLACE;
 	int64_t i, places = e->outcome == EDIT_CHANGED ? 0 : e->count;
 	struct buf t = { NULL, 0, 0 }, data = t;
+	size_t len;
 
 	(void)want, (void)now;
 	put_visible(&t, e->path, strlen(e->path));
@@ -579,10 +653,12 @@ results_edit(struct buf *b, const struct caller *caller, struct session *s,
 		    : "in line ", e->lines[i], "");
 	buf_add(&t, places > EDIT_LINES ? " and so on" : "",
 	    e->outcome == EDIT_IN_PLACE ? " (written in place)" : "");
+	len = t.len;
 	put_ended(&t, s);
+	cut_text(&t, caller, t.len - len);
 	buf_add(&t, e->shown.len > 0 ? "\n\n" : "");
 	buf_put(&t, e->shown.data, e->shown.len);
-	cut_text(&t, caller);
+	cut_text(&t, caller, 0);
 	if (done) {
 		json_put(&data, "status", "completed");
 		json_put_bytes(&data, "text", t.data, t.len);
@@ -599,7 +675,7 @@ put_facts(struct result *r)
 	const char *signal = exec_signal(&job->exec);
 	const char *notes = r->notes.len > 0 ? buf_text(&r->notes) : NULL;
 	struct buf *t = &r->text, *d = &r->data;
-	size_t headline = t->len > 0 ? t->len + SEMICOLON : 0;
+	size_t headline = t->len > 0 ? t->len + SEMICOLON : 0, most, keep;
 	int64_t time = job_elapsed(job, r->now);
 
 	json_put(d, "status", status);
@@ -628,11 +704,19 @@ put_facts(struct result *r)
 			put_visible(t, job->dir, strlen(job->dir));
 		}
 	}
+	keep = t->len;
 	json_put_number(d, "elapsed_ms", time);
 	if (time >= 1000 || (!r->ended && (r->looks || !job->background)))
 		put_seconds(t, "\nelapsed: ", time, " s");
 	if (notes != NULL)
 		buf_add(t, "\nnote: ", notes + headline);
+	if (r->caller->bytes == 0)
+		return;
+	/* The name of the directory is cut first, then notes, but not those
+	 * that no later result repeats. The rest is for the output. */
+	most = (size_t)r->caller->bytes / 4 * 3;
+	keep = t->len - keep;
+	cut_before(t, keep + FACTS_LEAST < most ? keep : r->told, most);
 }
 
 /* A stream of it as it is shown */
@@ -718,6 +802,7 @@ results_job(struct buf *b, const struct caller *caller, struct session *s,
 	struct result r = { .caller = caller, .session = s, .want = want,
 	    .job = job, .now = now, .start = want->action == WANT_RUN,
 	    .task = job_is_task(job) };
+	size_t told;
 
 	r.looks = r.task && (!r.start || want->time > 0);
 	r.ended = job->state == JOB_FINISHED && (r.looks || !r.task);
@@ -741,9 +826,11 @@ results_job(struct buf *b, const struct caller *caller, struct session *s,
 	if (r.looks && !job->screen_told && output_is_screen(job->out.text))
 		buf_add(&r.notes, "a full-screen program: its screen is not "
 		    "shown; ");
+	told = r.notes.len;
 	note_abandoned(&r.notes, s);
 	note_ended(&r.notes, s);
 	r.notes.len -= r.notes.len > 0 ? SEMICOLON : 0;
+	r.told = r.notes.len > told ? r.notes.len - told : 0;
 	put_facts(&r);
 	/* The start of a task that nobody waited for has no output. */
 	if (r.looks || !job->background)

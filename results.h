@@ -12,21 +12,24 @@
 #include "rpc.h"
 #include "session.h"
 
-/* An error of this text, which is freed; session: whose ended tasks it tells of
- * too (T8), or NULL */
-void results_refusal(struct buf *, struct session *, struct buf *text);
+/* An error with this text, which is freed. Like every result it tells which
+ * tasks of the session have ended (T8), and fits its client (K3). */
+void results_refusal(struct buf *, const struct caller *, struct session *,
+                     struct buf *text);
 /* Nothing was done, since its record could not be written (A2): errno */
-void results_unlogged(struct buf *, int error);
+void results_unlogged(struct buf *, const struct caller *, struct session *,
+                      int error);
 /* Why the session has refused the job (T2, D5, E7) */
-void results_refused(struct buf *, struct session *, const struct job *,
-                     int64_t now);
+void results_refused(struct buf *, const struct caller *, struct session *,
+                     const struct job *, int64_t now);
 /* All tasks of a session (T7) */
 void results_list(struct buf *, const struct caller *, struct session *,
                   const struct want *, int64_t now);
-void results_no_task(struct buf *, struct session *, const struct want *,
-                     int64_t now);
+void results_no_task(struct buf *, const struct caller *, struct session *,
+                     const struct want *, int64_t now);
 /* Nothing was typed; error: the errno of exec_type(). */
-void results_not_typed(struct buf *, const struct job *, int error);
+void results_not_typed(struct buf *, const struct caller *, struct session *,
+                       const struct job *, int error);
 /* The end of a command, or the start of a task; or how a task stands */
 void results_job(struct buf *, const struct caller *, struct session *,
                  struct job *, const struct want *, int64_t now);

@@ -235,6 +235,43 @@ a*'
 	has "$(text)" 'short'
 }
 
+# fits: the text of the reply has at most 2000 bytes
+fits() {
+	most "$(get -s result content 0 text | wc -c)" 2000
+}
+
+# names TASK...: the text has the line of each task
+names() {
+	local each
+	for each; do
+		has "$(get -s result content 0 text)" "$each  pid " || return
+	done
+}
+
+@test "K3: an error with a list of tasks fits, and names every task" {
+	boris --result-limit=2000
+	long=$(printf %0300d 0)
+	for i in {1..10}; do
+		start_task "read <never # $long" "\"description\":\"$long\""
+		started+=("$task")
+	done
+	run_tool task_output '{"task_id":"'"$long"'"}'
+	refused 'task not found: *'
+	fits
+	names "${started[@]}"
+	run_bash true '{"run_in_background":true}'
+	refused '10 background tasks*'
+	fits
+	names "${started[@]}"
+	call_bash "echo x >begun; read <gate # $long"
+	begun begun
+	run_tool task_output '{}'
+	fits
+	names "${started[@]}"
+	has "$(text)" 'in the foreground: echo x'
+	release
+}
+
 @test "K3: where the directory's name fills the limit, the output is cut all the same" {
 	dir=$PWD$(printf "/%0200d" {1..13})
 	mkdir -p "$dir"

@@ -495,6 +495,72 @@ listed() {
 	is "$(plain note | grep -o 'has ended' | wc -l)" 2
 }
 
+# ended_task: starts a task that has ended when the server reads what follows
+ended_task() {
+	start_task 'exit 3'
+	eventually gone "$pid"
+	in_turn
+}
+
+# told_once: the error reports the end of $task, and the next result does not
+told_once() {
+	refused "*note: task $task has ended: exit code 3 (exit 3)"
+	run_bash true
+	is "$(result note)" ''
+}
+
+@test "T8: an error about a full log tells that a task has ended" {
+	needs prlimit
+	boris --log=log
+	ended_task
+	prlimit --pid "$server" --fsize=1:unlimited
+	run_bash 'echo hi'
+	prlimit --pid "$server" --fsize=unlimited:unlimited
+	refused 'nothing was done: the log*'
+	told_once
+}
+
+@test "T8: input that cannot be recorded tells that a task has ended" {
+	needs prlimit
+	boris --log=log
+	on_terminal 'read x'
+	typist=$task
+	ended_task
+	prlimit --pid "$server" --fsize=1:unlimited
+	run_tool bash '{"task_id":"'"$typist"'","input":"x"}'
+	prlimit --pid "$server" --fsize=unlimited:unlimited
+	refused 'nothing was done: the log*'
+	told_once
+}
+
+@test "T8: input into a task without a terminal tells that a task has ended" {
+	boris
+	start_task 'read <gate'
+	reader=$task
+	ended_task
+	run_tool bash '{"task_id":"'"$reader"'","input":"x"}'
+	refused 'nothing was typed*'
+	told_once
+}
+
+@test "T8: an error about an unknown task tells once that a task has ended" {
+	boris
+	ended_task
+	run_tool task_output '{"task_id":"nothing"}'
+	told_once
+}
+
+@test "T8: the end of a task is told even if the directory's name fills the result" {
+	dir=$PWD$(printf "/%0200d" {1..13})
+	mkdir -p "$dir"
+	boris --result-limit=2000
+	ended_task
+	run_bash "cd '$dir'; echo hi"
+	has "$(text)" "task $task has ended: exit code 3 (exit 3)"
+	has "$(text)" 'hi\n'
+	most "$(get -s result content 0 text | wc -c)" 2000
+}
+
 @test "T4: a second SIGTERM is for foreground commands alone" {
 	boris
 	start_task 'trap "echo x >>got; sleep 0.1; exit" TERM; echo x >begun; while :; do read -t 1 <>never; done'
