@@ -12,7 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PIECE = 512 };  /* bytes; a pipe with room takes so many (PIPE_BUF) */
+enum {
+	PIECE = 512,           /* bytes; a pipe with room takes so many
+	                        * (PIPE_BUF) */
+	RESERVE_SMALL = 4096   /* bytes; fewer are taken from the spare memory */
+};
 
 /* A pipe or a terminal is opened anew, so that it does not wait: the flags of
  * descriptor 2 are shared with other processes. (A file does not wait, and
@@ -108,16 +112,24 @@ mem_is_there(size_t n)
 	return p != NULL;
 }
 
-bool
-buf_reserve(struct buf *b, size_t more)
+/* Makes room for so many more. Returns false if the memory is refused. */
+static bool
+grow(struct buf *b, size_t more)
 {
 	size_t cap = b->cap * 2 + more + 64;
 	char *data;
 
 	if (more <= b->cap - b->len)
 		return true;
-	/* What is so much that the sum could wrap around is refused. */
-	data = more <= SIZE_MAX / 4 ? realloc(b->data, cap) : NULL;
+	/* The sum must not wrap around. */
+	if (more > SIZE_MAX / 4)
+		return false;
+	data = realloc(b->data, cap);
+	if (data == NULL) {
+		/* On a small host there may be enough for what is needed. */
+		cap = b->len + more;
+		data = realloc(b->data, cap);
+	}
 	if (data == NULL)
 		return false;
 	b->data = data;
@@ -125,12 +137,28 @@ buf_reserve(struct buf *b, size_t more)
 	return true;
 }
 
+bool
+buf_reserve(struct buf *b, size_t more)
+{
+	void *volatile spare;  /* Else a compiler drops it. */
+	bool grown;
+
+	if (more <= b->cap - b->len)
+		return true;
+	if (b->len + more <= RESERVE_SMALL)
+		return grow(b, more);
+	spare = malloc(MEM_SPARE);
+	grown = spare != NULL && grow(b, more);
+	free(spare);
+	return grown;
+}
+
 void
 buf_put(struct buf *b, const void *bytes, size_t n)
 {
 	if (n == 0)
 		return;  /* There may be no bytes: NULL. */
-	there(buf_reserve(b, n) ? b : NULL);
+	there(grow(b, n) ? b : NULL);
 	memcpy(b->data + b->len, bytes, n);
 	b->len += n;
 }

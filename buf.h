@@ -26,7 +26,10 @@ struct buf {
 };
 
 /* Makes room for so many more, which can be put in without further memory.
- * False: that is refused, and the buffer is as it was. */
+ * False: that is refused, and the buffer is as it was. It is also refused if
+ * less than MEM_SPARE bytes would be left: without memory for the small things
+ * that follow, boris would end. */
+enum { MEM_SPARE = 256 << 10 };
 bool buf_reserve(struct buf *, size_t more);
 void buf_put(struct buf *, const void *bytes, size_t n);
 void buf_putc(struct buf *, char);

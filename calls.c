@@ -22,7 +22,9 @@ enum {
 	                        * if they read it together with the response */
 	PROGRESS_SILENCE = 10000,  /* ms; then there is progress without news */
 	PROGRESS_SIZE = 4000,  /* bytes of each stream */
-	RESULT_MOST = 1 << 20  /* bytes; no result shows more */
+	PROGRESS_ROOM = 2048,  /* bytes of the rest of the message */
+	RESULT_SMALL = 4096,   /* bytes; such results need no check for memory */
+	RESULT_TIMES = 12      /* as many times its output a result can take */
 };
 
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
@@ -78,7 +80,10 @@ open_call(struct client *c, const struct reply *r, struct json token,
 	int64_t number;
 	size_t id_len;
 
+	/* A call on its own is always accepted; but their number is up to the
+	 * client. */
 	if ((waits && c->waits == WAITS) ||
+	    (c->first != NULL && !mem_is_there(MEM_SPARE)) ||
 	    !buf_reserve(&text, JSON_GROWTH * (r->id.len + token.len))) {
 		rpc_error(r, JSONRPC_INTERNAL, waits && c->waits == WAITS
 		    ? "Too many calls wait" : "Out of memory", NULL);
@@ -310,7 +315,7 @@ try_answer(struct call *call)
 	struct job *job = call->job;
 	struct want *w = &call->want;
 	struct buf b = { NULL, 0, 0 };
-	int64_t n = 1;
+	size_t n = 0;
 	bool taken;
 
 	call->due = answer_due(call);
@@ -318,11 +323,11 @@ try_answer(struct call *call)
 		return false;
 	if (call->due == call->limit)
 		w->patience = call->reply.caller.call_limit;
-	/* Is there memory for the result, as text, data and JSON, and in the
-	 * queue? What was printed sizes it (E7). */
+	/* Is there memory for the result, as text, data and JSON, each with
+	 * room to grow, and in the queue? What was printed sizes it (E7). */
 	if (job != NULL && job->out.text != NULL)
-		n += output_bytes(job->out.text) + output_bytes(job->err.text);
-	if (!mem_is_there((size_t)(n < RESULT_MOST ? n : RESULT_MOST) * 8)) {
+		n = output_size(job->out.text) + output_size(job->err.text);
+	if (n > RESULT_SMALL && !mem_is_there(n * RESULT_TIMES + MEM_SPARE)) {
 		rpc_error(&call->reply, JSONRPC_INTERNAL, RPC_NO_MEMORY, NULL);
 		close_call(call, false);
 		return true;
@@ -584,6 +589,11 @@ send_progress(struct call *call)
 		buf_add(&text, job == NULL ? "waits for a task to end"
 		    : "waits for the command before it");
 	}
+	call->progress_at = c->now + PROGRESS_GAP;
+	if (!buf_reserve(&b, PROGRESS_ROOM + text.len * 6)) {
+		buf_free(&text);
+		return;
+	}
 	buf_add(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
 	    "progress\",\"params\":{\"progressToken\":");
 	json_verbatim(call->token, &b);
@@ -592,7 +602,6 @@ send_progress(struct call *call)
 	json_put_bytes(&b, "message", text.data, text.len);
 	buf_add(&b, "}}");
 	/* If it is not taken, the next one, before long, holds this text. */
-	call->progress_at = c->now + PROGRESS_GAP;
 	if (rpc_post(&call->reply, RPC_PROGRESS, 0, &b)) {
 		call->out.shown = out;
 		call->err.shown = err;

@@ -5,6 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+	PIECE = 4096,     /* bytes of a long text that are written at a time */
+	ESCAPE_MOST = 6   /* bytes that one byte becomes at most: \u0001 */
+};
+
 /* Larger ones count as this: it is above all limits, and two can be added. */
 #define INT_LIMIT INT64_C(1000000000000000000)
 
@@ -333,6 +338,41 @@ json_get(struct json object, const char *name)
 	return value;
 }
 
+void
+json_first_members(const char *text, size_t len, const char *const names[],
+    struct json found[], int n)
+{
+	const char *end = text + len, *s = skip_space(text, end), *stop;
+	char before = '{';
+	struct json name;
+	bool whole = true;
+	int i;
+
+	memset(found, 0, (size_t)n * sizeof(*found));
+	for (; whole && s < end && *s == before; before = ',') {
+		name.text = skip_space(s + 1, end);
+		if (name.text == end || *name.text != '"')
+			return;
+		stop = check_string(name.text + 1, end);
+		if (stop == NULL)
+			return;
+		name.len = (size_t)(stop - name.text);
+		s = skip_space(stop, end);
+		if (s == end || *s != ':')
+			return;
+		text = skip_space(s + 1, end);
+		stop = check_value(text, end, 1);
+		s = stop != NULL ? skip_space(stop, end) : end;
+		/* A number at the end may continue after it. */
+		whole = s < end && (*s == ',' || *s == '}');
+		for (i = 0; i < n; i++) {
+			if (json_is(name, names[i]))
+				found[i] = (struct json){ text,
+				    whole ? (size_t)(stop - text) : 0 };
+		}
+	}
+}
+
 static bool
 has_escape(struct json string)
 {
@@ -570,6 +610,38 @@ json_put_bytes(struct buf *b, const char *name, const void *bytes, size_t n)
 {
 	json_name(b, name);
 	json_string(b, bytes, n);
+}
+
+/* Returns where the first piece of a text ends that is longer than a piece: in
+ * front of a character. */
+static size_t
+piece_end(const char *text)
+{
+	size_t end = PIECE;
+
+	while (end > PIECE - 4 && utf8_continues((unsigned char)text[end]))
+		end--;
+	/* A character has four bytes at most, so none of these belong to one
+	 * that begins earlier and ends after PIECE. */
+	return end == PIECE - 4 ? PIECE : end;
+}
+
+bool
+json_try_bytes(struct buf *b, const char *name, const void *bytes, size_t n)
+{
+	const char *p = bytes;
+	size_t piece;
+
+	json_name(b, name);
+	buf_putc(b, '"');
+	for (; n > 0; n -= piece, p += piece) {
+		piece = n > PIECE ? piece_end(p) : n;
+		if (!buf_reserve(b, piece * ESCAPE_MOST + 1))
+			return false;
+		json_escaped(b, p, piece);
+	}
+	buf_putc(b, '"');
+	return true;
 }
 
 void

@@ -41,6 +41,11 @@ bool json_equal(struct json, struct json);
 void json_members(struct json object, const char *const names[],
     struct json found[], int n);
 struct json json_get(struct json object, const char *name);
+/* The same for the start of a text that is not complete, or not checked: the
+ * members up to the first that is cut off or wrong. That one's value has a
+ * length of 0, if its name is there. */
+void json_first_members(const char *text, size_t len, const char *const names[],
+    struct json found[], int n);
 
 /* Reads a number whose value is an integer, however it is written: 5000.0, 5e3,
  * 1.5e3 and 1500e-1 are integers (P4). One beyond 10^18 counts as that. Returns
@@ -68,6 +73,9 @@ void json_escaped(struct buf *, const void *bytes, size_t n);  /* without */
 void json_name(struct buf *, const char *name);  /* the value is to follow */
 void json_put(struct buf *, const char *name, const char *text);
 void json_put_bytes(struct buf *, const char *name, const void *, size_t n);
+/* The same for a text that a peer sizes. Returns false if the memory is refused
+ * (E7); then a part of the member may have been appended. */
+bool json_try_bytes(struct buf *, const char *name, const void *, size_t n);
 void json_put_number(struct buf *, const char *name, int64_t);
 void json_put_true(struct buf *, const char *name, bool flag);
 void json_put_value(struct buf *, const char *name, struct json);

@@ -94,10 +94,20 @@ log_finish(struct buf *b, const struct job *job)
 	return whole ? 0 : -1;
 }
 
+/* The memory for a record that a client sizes was refused (E7). */
+static int
+log_give_up(struct buf *b)
+{
+	buf_free(b);
+	errno = ENOMEM;
+	return -1;
+}
+
 int
 log_start(const struct job *job, const char *event, const char *what)
 {
 	struct buf b = { NULL, 0, 0 };
+	bool whole = true;
 
 	if (!log_begin(&b, job, event))
 		return 0;
@@ -107,9 +117,11 @@ log_start(const struct job *job, const char *event, const char *what)
 		json_put(&b, "cwd", what);
 		json_put_true(&b, "tty", job->exec.terminal);
 		json_put_true(&b, "background", job->background);
-		json_put_bytes(&b, "command", job->exec.text.data,
+		whole = json_try_bytes(&b, "command", job->exec.text.data,
 		    job->exec.text.len);
 	}
+	if (!whole)
+		return log_give_up(&b);
 	if (job->client.len > 0) {
 		buf_add(&b, ",");
 		buf_put(&b, job->client.data, job->client.len);
@@ -125,8 +137,8 @@ log_input(const struct job *job, const struct buf *text, bool unseen)
 	if (!log_begin(&b, job, "input"))
 		return 0;
 	json_put_true(&b, "secret", unseen);
-	if (!unseen)
-		json_put_bytes(&b, "input", text->data, text->len);
+	if (!unseen && !json_try_bytes(&b, "input", text->data, text->len))
+		return log_give_up(&b);
 	json_put(&b, "by", text == NULL ? "user" : NULL);
 	return log_finish(&b, job);
 }

@@ -486,24 +486,32 @@ struct output *
 output_new(const struct options *options, struct spool *spool, int64_t limit,
            bool terminal)
 {
-	struct output *o = mem_get(sizeof(*o));
+	struct output *o;
+	size_t head_left = 0, end_bytes = 0, i;
+	unsigned char *text;
 	/* The most that is shown, and a row (no character has over 4 bytes) */
 	int64_t heads[] = { limit, options->head_first, options->both_first,
 	    options->binary_first };
 	int64_t ends[] = { 4 * limit, 4 * options->head_last,
 	    4 * options->both_last, 4 * options->look_last,
 	    options->tail_bytes, ROW_BYTES };
-	size_t i;
 
-	o->options = options;
 	for (i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
-		if (o->head_left < heads[i])
-			o->head_left = heads[i];
+		if (head_left < (size_t)heads[i])
+			head_left = (size_t)heads[i];
 	}
 	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-		if (o->end_bytes < (size_t)ends[i])
-			o->end_bytes = (size_t)ends[i];
+		if (end_bytes < (size_t)ends[i])
+			end_bytes = (size_t)ends[i];
 	}
+	text = malloc(4 * head_left + end_bytes / 4 * 5 + ROW_BYTES);
+	if (text == NULL)
+		return NULL;
+	o = mem_get(sizeof(*o));
+	o->options = options;
+	o->text = text;
+	o->head_left = (int64_t)head_left;
+	o->end_bytes = end_bytes;
 	o->width = terminal ? TERMINAL_COLUMNS : COLUMNS;
 	o->file = spool_open(spool);
 	return o;
@@ -523,7 +531,7 @@ void
 output_write(struct output *o, const void *bytes, size_t n)
 {
 	const unsigned char *p = bytes, *end;
-	size_t sample = SAMPLE - (size_t)least(SAMPLE, o->raw), size, cut;
+	size_t sample = SAMPLE - (size_t)least(SAMPLE, o->raw), cut;
 
 	if (o->ended || n == 0)
 		return;
@@ -534,10 +542,6 @@ output_write(struct output *o, const void *bytes, size_t n)
 		return;
 	}
 	spool_write(o->file, p, n);
-	if (o->text == NULL) {
-		size = 4 * (size_t)o->head_left + o->end_bytes / 4 * 5;
-		o->text = mem_resize(NULL, size + ROW_BYTES);
-	}
 	while (p < end) {
 		cut = o->cut_len;
 		if (cut > 0) {  /* It is read again, with one more byte. */
@@ -576,6 +580,12 @@ int64_t
 output_bytes(const struct output *o)
 {
 	return o->raw;
+}
+
+size_t
+output_size(const struct output *o)
+{
+	return o->len;
 }
 
 bool

@@ -23,7 +23,9 @@ struct output_bounds {
 struct output;  /* in output.c */
 
 /* Empty. It can be shown with limits up to this one. terminal: lines break at
- * its last column, and lose the blanks at their end (I6). */
+ * its last column, and lose the blanks at their end (I6). Returns NULL if the
+ * memory is refused: all that it needs is taken here, so that nothing that a
+ * command prints can end boris (E7). */
 struct output *output_new(const struct options *, struct spool *,
                           int64_t limit, bool terminal);
 /* The file stays if a reader knows its path (O5). NULL is fine. */
@@ -36,6 +38,7 @@ void output_end(struct output *);
 /* Has its program moved the cursor about, as a full-screen one does (I6)? */
 bool output_is_screen(const struct output *);
 int64_t output_bytes(const struct output *);  /* that came, raw */
+size_t output_size(const struct output *);  /* bytes of text that can be shown */
 bool output_within_line(const struct output *);  /* Is the last line open? */
 
 /* How far a reader has looked. Zeroed: at the start. */

@@ -299,7 +299,14 @@ session_start(struct session *s, struct job *job, int64_t now)
 	    x->terminal);
 	job->err.text = output_new(s->options, &s->spool, job->bounds.limit,
 	    false);
-	if (job->background && !become_task(s, job, now))
+	if (job->out.text == NULL || job->err.text == NULL ||
+	    !mem_is_there(MEM_SPARE)) {
+		output_free(job->out.text);
+		output_free(job->err.text);
+		job->out.text = job->err.text = NULL;
+		errno = ENOMEM;
+		refused = JOB_NO_START;
+	} else if (job->background && !become_task(s, job, now))
 		refused = JOB_NO_START;
 	else if (log_start(job, "start", dir) < 0)
 		refused = JOB_NO_LOG;  /* A2 */

@@ -222,7 +222,9 @@ spool_close(struct spool_file *f)
 void
 spool_write(struct spool_file *f, const void *bytes, size_t n)
 {
-	if (f->path == NULL && f->why == 0 && f->kept.len + n <= KEPT_BYTES) {
+	/* If there is no memory to keep it, the file is made at once. */
+	if (f->path == NULL && f->why == 0 && f->kept.len + n <= KEPT_BYTES &&
+	    buf_reserve(&f->kept, n)) {
 		buf_put(&f->kept, bytes, n);
 		return;
 	}

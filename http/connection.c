@@ -182,6 +182,13 @@ connection_read(struct connection *c, const struct loop *loop)
 		connection_lose(c);
 	if (n <= 0 || c->state == CONNECTION_CLOSING)
 		return;
+	if (!buf_reserve(&c->in, (size_t)n)) {
+		if (c->state == CONNECTION_READING)
+			connection_refuse(c, 503);
+		else
+			connection_lose(c);
+		return;
+	}
 	buf_put(&c->in, bytes, (size_t)n);
 	if (c->state == CONNECTION_READING &&
 	    c->request.state != REQUEST_HEAD)

@@ -160,6 +160,8 @@ use_line(struct request *r, const char *line, size_t n)
 		/* Empty lines before it are ignored (RFC 9112, 2.2). */
 		if (empty)
 			return r->head.len > 0 ? parse_head(r) : GOES_ON;
+		if (!buf_reserve(&r->head, n))
+			return 503;
 		buf_put(&r->head, line, n);
 		return GOES_ON;
 	case REQUEST_SIZE:
