@@ -13,7 +13,8 @@ enum {
 	LINE_LIMIT = 16 << 20,   /* bytes of one message (P5) */
 	UNREAD_LIMIT = 4 << 20,  /* bytes queued: then no more is read (P10) */
 	FLUSH_SIZE = 16 << 10,   /* bytes that are worth a write */
-	READ_SIZE = 64 << 10     /* as much as a pipe holds */
+	SHORT = 4 << 10,         /* bytes; a longer message may be refused */
+	READ_SIZE = 64 << 10     /* bytes; as much as a pipe holds */
 };
 
 struct lines {
@@ -25,10 +26,14 @@ struct lines {
 	bool closing;
 	int64_t leave_by;         /* ms; until then the reader is waited for */
 
-	char bytes[READ_SIZE];    /* what was read last: */
-	size_t taken, got;        /* of `got` bytes so many are taken */
-	struct buf line;          /* the line so far */
-	bool skipping;            /* it is too long, and has been answered */
+	/* What was read. A line that fits in here needs no other memory. */
+	char bytes[READ_SIZE];
+	size_t got;               /* bytes that were read */
+	size_t taken;             /* bytes of lines that were handled */
+	size_t searched;          /* bytes without another newline */
+	struct buf line;          /* the start of a line that does not fit */
+	bool skipping;            /* its rest is skipped; it was rejected */
+	bool first_seen;          /* the first line was handled */
 	struct queue out;
 };
 
@@ -50,16 +55,17 @@ lines_send(void *transport, void *to, enum rpc_kind kind, int error,
 	(void)to;
 	if (l->out_gone)
 		return true;
-	/* A result can be so long that there is no memory for this byte. */
-	if (error == 0 && !buf_reserve(message, 1))
+	/* A message can be so long that there is no memory for this byte. */
+	if (message->len > SHORT && !buf_reserve(message, 1))
 		return false;
 	buf_putc(message, '\n');
 	if (kind == RPC_PROGRESS)
 		return queue_progress(&l->out, message);
 	if (!queue_put(&l->out, message)) {
-		if (error == 0)
+		if (error == 0 || message->len > SHORT)
 			return false;
-		/* An error has to go out: without memory this ends boris. */
+		/* A short error has to go out: without the memory for it boris
+		 * ends. */
 		buf_put(&l->out.bytes, message->data, message->len);
 	}
 	if (queue_unwritten(&l->out) >= FLUSH_SIZE)
@@ -84,79 +90,115 @@ congested(const struct lines *l)
 	return lines_room(l) == 0 || mcp_backlog(l->client) > MCP_BACKLOG;
 }
 
-/* Puts a line together. If it gets too long (P5), or the memory for it is
- * refused, that is answered, and the rest of it is skipped. */
+/* Answers a line that is not accepted, with its own id if that is in its first
+ * bytes: a client that matches responses by id would wait for ever. The rest of
+ * the line is skipped. */
 static void
-add_to_line(struct lines *l, const char *p, size_t n)
+reject_line(struct lines *l, const char *start, size_t n, int code,
+            const char *why)
 {
-	bool too_long = l->line.len + n > LINE_LIMIT;
-	int code = too_long ? JSONRPC_INVALID_REQUEST : JSONRPC_INTERNAL;
-	const struct rpc_message none = { .address = NULL };
 	struct buf b = { NULL, 0, 0 };
 
-	if (l->skipping)
-		return;
-	/* Room for the longest line, at once: pages that are not written take
-	 * no memory, while a buffer that grows is copied. */
-	if (!too_long && buf_reserve(&l->line, LINE_LIMIT - l->line.len)) {
-		buf_put(&l->line, p, n);
-		return;
-	}
-	mcp_error(l->client, &b, &none, code, too_long ? "The message is over "
-	    "16 MiB long, the most that is taken"
-	    : "Out of memory for the message");
+	mcp_error(l->client, &b, rpc_first_id(start, n), code, why);
 	lines_send(l, NULL, RPC_REFUSAL, code, &b);
 	buf_free(&b);
 	buf_free(&l->line);
 	l->skipping = true;
 }
 
-/* Takes the lines out of what was read, as long as the answers are read. Only a
- * line that began in an earlier read is copied, to be put together. */
+/* Appends to a line that is longer than what is read at once. */
+static void
+add_to_line(struct lines *l, const char *p, size_t n)
+{
+	const char *start = l->line.len > 0 ? l->line.data : p;
+	size_t len = l->line.len > 0 ? l->line.len : n;
+
+	if (l->skipping)
+		return;
+	if (l->line.len + n > LINE_LIMIT)
+		reject_line(l, start, len, JSONRPC_INVALID_REQUEST, "The "
+		    "message is longer than 16 MiB, the maximum");
+	else if (buf_reserve(&l->line, n))
+		buf_put(&l->line, p, n);
+	else
+		reject_line(l, start, len, JSONRPC_INTERNAL,
+		    "Out of memory for the message");
+}
+
+static void
+handle_line(struct lines *l, const char *p, size_t n, int64_t now)
+{
+	struct rpc_message message;
+
+	/* Some clients begin with a byte order mark. */
+	if (!l->first_seen && n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) {
+		p += 3;
+		n -= 3;
+	}
+	l->first_seen = true;
+	for (; n > 0 && memchr(" \t\r", *p, 3) != NULL; n--)
+		p++;
+	if (n > 0) {
+		rpc_parse(&message, p, n);
+		mcp_handle(l->client, NULL, &message, now);
+	}
+}
+
+/* Is there something that was read and not yet searched for newlines? */
+static bool
+has_input(const struct lines *l)
+{
+	return l->searched < l->got;
+}
+
+/* Handles the lines that were read, as long as the answers are read. */
 static void
 take_lines(struct lines *l, int64_t now)
 {
-	struct rpc_message message;
 	const char *p, *end;
 	size_t n;
 
-	while (l->taken < l->got && !congested(l)) {
+	while (has_input(l) && !congested(l)) {
+		p = l->bytes + l->searched;
+		end = memchr(p, '\n', l->got - l->searched);
+		l->searched = end != NULL ? (size_t)(end + 1 - l->bytes)
+		    : l->got;
 		p = l->bytes + l->taken;
-		end = memchr(p, '\n', l->got - l->taken);
-		n = end != NULL ? (size_t)(end - p) : l->got - l->taken;
-		l->taken += n + (end != NULL);
-		if (end == NULL || l->line.len > 0 || l->skipping) {
+		n = l->searched - l->taken - (end != NULL);
+		if (l->line.len > 0 || l->skipping || n == sizeof(l->bytes)) {
 			add_to_line(l, p, n);
 			p = l->line.data;
 			n = l->line.len;
+		} else if (end == NULL) {
+			break;
 		}
+		l->taken = l->searched;
 		if (end == NULL)
 			break;
-		for (; n > 0 && memchr(" \t\r", *p, 3) != NULL; n--)
-			p++;
-		if (n > 0) {
-			rpc_parse(&message, p, n);
-			mcp_handle(l->client, NULL, &message, now);
-		}
+		handle_line(l, p, n, now);
 		l->skipping = false;
 		buf_free(&l->line);
 	}
 }
 
+/* Reads more, after the start of a line that is not complete. */
 static void
 read_lines(struct lines *l)
 {
-	ssize_t n = read(0, l->bytes, sizeof(l->bytes));
+	size_t kept = l->got - l->taken;
+	ssize_t n;
 
+	memmove(l->bytes, l->bytes + l->taken, kept);
+	l->taken = 0;
+	l->got = l->searched = kept;
+	n = read(0, l->bytes + kept, sizeof(l->bytes) - kept);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	/* Some clients begin with a byte order mark. */
-	l->taken = l->got == 0 && n >= 3 &&
-	    memcmp(l->bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-	l->got = n > 0 ? (size_t)n : 1;
 	l->in_ended = n <= 0;
 	if (l->in_ended)
-		l->bytes[0] = '\n';  /* for a last line that has none */
+		l->bytes[l->got++] = '\n';  /* for a last line without one */
+	else
+		l->got += (size_t)n;
 }
 
 struct lines *
@@ -186,7 +228,7 @@ lines_end(struct lines *l)
 void
 lines_poll_add(struct lines *l, struct loop *loop)
 {
-	bool some = l->taken < l->got, full = congested(l);
+	bool some = has_input(l), full = congested(l);
 
 	if (some && !full)
 		loop_until(loop, loop->now);
@@ -213,7 +255,7 @@ lines_dispatch(struct lines *l, const struct loop *loop)
 	lines_flush(l);
 	/* All requests have been answered, or nobody reads the answers (P9). */
 	if (!l->closing && (loop->end || l->out_gone || (l->in_ended &&
-	    l->taken == l->got && !calls_await(l->client, NULL)))) {
+	    !has_input(l) && !calls_await(l->client, NULL)))) {
 		mcp_close(l->client, loop->now);
 		l->closing = true;
 	}

@@ -259,7 +259,8 @@ read_meta(struct mcp_request *r)
 		buf_add(&r->result, "{\"supported\":");
 		put_versions(&r->result);
 		/* The schema wants it as it came, however long. */
-		if (buf_reserve(&r->result, version.len + NAME_SHOWN))
+		if (buf_reserve(&r->result, JSON_GROWTH * version.len +
+		    NAME_SHOWN))
 			json_put_value(&r->result, "requested", version);
 		buf_add(&r->result, "}");
 		r->code = MCP_UNSUPPORTED_VERSION;
@@ -373,12 +374,10 @@ mcp_handle(struct client *c, void *to, const struct rpc_message *m,
 }
 
 void
-mcp_error(const struct client *c, struct buf *b, const struct rpc_message *m,
-          int code, const char *text)
+mcp_error(const struct client *c, struct buf *b, struct json id, int code,
+          const char *text)
 {
-	/* With a response's id this could pass for the answer to a request. */
-	rpc_put_error(b, &c->answers, rpc_is_request(m) ? m->id
-	    : (struct json){ NULL, 0 }, code, text, NULL);
+	rpc_put_error(b, &c->answers, id, code, text, NULL);
 }
 
 struct client *

@@ -28,9 +28,9 @@ void mcp_free(struct client *);  /* NULL is fine */
 /* `to` is its return address: there the answer goes. */
 enum rpc_outcome mcp_handle(struct client *, void *to,
                             const struct rpc_message *, int64_t now);
-/* Appends an error, for the transport to answer that message with. */
-void mcp_error(const struct client *, struct buf *,
-               const struct rpc_message *, int code, const char *text);
+/* Appends an error, for the transport to answer a message of that id with. */
+void mcp_error(const struct client *, struct buf *, struct json id, int code,
+               const char *text);
 
 /* room: how many bytes of answers the transport can take. What is answered late
  * is answered when there is room (P10). */

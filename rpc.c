@@ -2,7 +2,10 @@
 
 #include "rpc.h"
 
-enum { ENVELOPE = 512 };  /* bytes of an answer, beside what a peer sizes */
+enum {
+	ENVELOPE = 512,     /* bytes of an answer, beside what a peer sizes */
+	ID_WITHIN = 4096    /* bytes at the start of a message (P5) */
+};
 
 static struct json
 unless_null(struct json value)
@@ -49,6 +52,26 @@ is_id(struct json id)
 {
 	return id.len <= RPC_ID_MOST &&
 	    (json_type(id) == JSON_STRING || json_type(id) == JSON_NUMBER);
+}
+
+struct json
+rpc_first_id(const char *text, size_t len)
+{
+	static const char *const names[] = { "id", "method", "result",
+	    "error" };
+	struct json found[4], id;
+	bool response;
+
+	json_first_members(text, len < ID_WITHIN ? len : ID_WITHIN, names,
+	    found, 4);
+	id = found[0];
+	response = found[1].text == NULL &&
+	    (found[2].text != NULL || found[3].text != NULL);
+	/* With a response's id the error could pass for the answer to a
+	 * request. */
+	if (response || id.len == 0 || !is_id(id))
+		return (struct json){ NULL, 0 };
+	return id;
 }
 
 const char *
@@ -120,12 +143,18 @@ void
 rpc_error(const struct reply *r, int code, const char *message,
           const struct buf *data)
 {
+	enum rpc_kind kind = rpc_stateless(&r->caller) ? RPC_RESPONSE
+	    : RPC_REFUSAL;
 	struct buf b = { NULL, 0, 0 };
+	bool taken;
 
 	rpc_put_error(&b, r->answers, r->id, code, message, data);
-	/* If it is not taken there is nothing smaller to say. */
-	rpc_post(r, rpc_stateless(&r->caller) ? RPC_RESPONSE : RPC_REFUSAL,
-	    code, &b);
+	taken = rpc_post(r, kind, code, &b);
+	if (!taken && data != NULL) {
+		buf_free(&b);
+		rpc_put_error(&b, r->answers, r->id, code, message, NULL);
+		rpc_post(r, kind, code, &b);
+	}
 	buf_free(&b);
 }
 

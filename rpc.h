@@ -34,6 +34,9 @@ struct rpc_message {
 	const char *address;   /* its sender's, set by the transport; or NULL */
 };
 void rpc_parse(struct rpc_message *, const char *text, size_t len);
+/* The id of a message of which only the start is known: none if it is not in the
+ * first 4 KiB, or if the message is a response. */
+struct json rpc_first_id(const char *text, size_t len);
 bool rpc_is_request(const struct rpc_message *);  /* a method and an id */
 bool rpc_is_response(const struct rpc_message *);
 /* What is wrong with the message (sections 4 and 5); NULL: nothing */

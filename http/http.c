@@ -135,8 +135,7 @@ http_send(void *transport, void *to, enum rpc_kind kind, int error,
 		return true;
 	c = &p->connection;
 	/* The response and the queue each copy it, and have headers, too. */
-	if (error == 0 && message->len > LONG_RESULT &&
-	    !mem_is_there(3 * message->len))
+	if (message->len > LONG_RESULT && !mem_is_there(3 * message->len))
 		return false;
 	if (error != 0)
 		p->session_id = NULL;
@@ -201,8 +200,12 @@ refuse_message(struct http *h, struct peer *p, const struct rpc_message *m,
                int status, int code, const char *text)
 {
 	struct buf b = { NULL, 0, 0 };
+	struct json id = m->id;
 
-	mcp_error(h->shared, &b, m, code, text);
+	/* With a response's id this could pass for the answer to a request. */
+	if (!rpc_is_request(m))
+		id.text = NULL;
+	mcp_error(h->shared, &b, id, code, text);
 	http_answer(p, status, buf_text(&b));
 	buf_free(&b);
 	return NULL;

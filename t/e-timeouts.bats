@@ -641,6 +641,105 @@ masked() {
 	[ ! -e ran ]
 }
 
+# small_host KIB: the server will have so much address space; fails if boris does
+# not start with it, or has shown that it needs no more
+small_host() {
+	needs_plain
+	wrap=(sh -c 'ulimit -v '"$1"'; exec "$@"' sh)
+	"${wrap[@]}" "$BORIS" </dev/null 2>/dev/null
+}
+
+# halves FIRST SECOND: the server reads a line in two parts: the answer to a ping
+# shows that it has read the first
+halves() {
+	id=$((++calls))
+	printf '{"jsonrpc":"2.0","id":%d,"method":"ping"}\n%s' $id "$1" >&7
+	answer || return
+	printf '%s\n' "$2" >&7
+}
+
+@test "E7: with little memory, a short message that arrives in two reads is served" {
+	for kib in 3500 5000 8000 14000; do
+		small_host $kib || continue
+		boris
+		halves '{"jsonrpc":"2.0","id":"x","meth' 'od":"ping"}'
+		answer '"x"'
+		is "$kib: $(get result)" "$kib: {}"
+		halves '{"jsonrpc":"2.0","id":"y","meth' \
+			'od":"ping","params":{"x":"'"$(printf %050000d 0)"'"}}'
+		answer '"y"'
+		is "$kib: $(get result)" "$kib: {}"
+		leave
+	done
+}
+
+@test "E7: a line for which there is no memory is rejected with its own id" {
+	small_host 14000
+	boris
+	printf '{"jsonrpc":"2.0","id":"big","method":"ping","params":{"x":"' >&7
+	head -c 14000000 /dev/zero | tr '\0' a >&7
+	send '"}}'
+	hear
+	is "$(code) $(get id)" '-32603 "big"'
+	in_turn
+}
+
+# survives KIB OPTION...: a boris with little memory has answered $call with its id
+survives() {
+	small_host "$1" || return 0
+	boris "${@:2}"
+	printf '%s\n' "$call" >&7
+	answer '"x"'
+	in_turn
+	leave
+	is "$1: $status" "$1: 0"
+}
+
+@test "E7: a log record that is too large for the memory is an error of its call" {
+	text=$(printf '\\u0001%.0s' {1..50000})
+	call='{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"bash","arguments":{"command":": #'$text'"}}}'
+	for kib in {3000..6000..250}; do
+		survives $kib --log=log
+	done
+}
+
+@test "E7: no number of queued calls ends a boris with little memory" {
+	for kib in 3500 4500; do
+		small_host $kib || continue
+		boris
+		call_bash 'read <gate'
+		first=$id
+		for i in {1..3000}; do
+			printf '{"jsonrpc":"2.0","id":"q","method":"tools/call","params":{"name":"bash","arguments":{"command":":"}}}\n'
+		done >&7 &
+		has_refused() {
+			hear && is "$(code)" -32603
+		}
+		has_refused
+		end_input
+		kill "$server"
+		died
+		wait $! || :
+	done
+}
+
+@test "E7: no output ends a boris with little memory" {
+	for kib in {3000..6000..500}; do
+		small_host $kib || continue
+		boris
+		for i in {1..10}; do
+			call_bash 'read <gate; yes' '{"run_in_background":true}'
+			answer
+		done
+		release 10
+		run_bash 'head -c 300000 /dev/zero | tr "\\0" a' '{"limit":100000}'
+		like "$(get result isError)$(code)" '@(true|false|-32603)'
+		in_turn
+		leave
+		is "$kib: $status" "$kib: 0"
+	done
+}
+
 # without INJECTION...: what boris answers to calls.in where system calls fail so
 without() {
 	local before=("${wrap[@]}") one

@@ -483,14 +483,51 @@ padded() {
 	printf '%s\n' "$tail"
 }
 
-@test "P5: a line of 16 MiB is served, one of a byte more is -32600 with id null" {
+@test "P5: a line of 16 MiB is served, one of a byte more is rejected with -32600 and its id" {
 	boris
 	padded 16777216 >&7
 	hear
 	is "$(get result)" '{}'
 	padded 16777217 >&7
 	hear
-	is "$(code) $(get id)" '-32600 null'
+	is "$(code) $(get id)" '-32600 1'
+	next_is_ping
+}
+
+# rejected_with ID START...: a line that begins so, and is too long, is rejected
+# with that id
+rejected_with() {
+	local start want=$1
+	shift
+	for start; do
+		printf %s "$start" >&7
+		head -c 16777216 /dev/zero | tr '\0' a >&7
+		send ''
+		hear
+		is "${start:0:200} -> $(code) $(get -v id)" "${start:0:200} -> -32600 $want"
+	done
+}
+
+@test "P5: a line that is too long is rejected with its own id, a string or a number" {
+	boris
+	rejected_with '"a\"b"' '{"jsonrpc":"2.0","id":"a\"b","method":"ping","params":{"x":"'
+	rejected_with 7 '{"id":7,"jsonrpc":"2.0","params":{"id":8,"x":"' \
+		$' \t{ "params" : {"id":8,"x":[{"id":9}]} , "\\u0069d" : 7 , "x":"'
+	next_is_ping
+}
+
+@test "P5: a line that is too long is rejected with id null if no id is in its first 4 KiB" {
+	boris
+	rejected_with null '{"jsonrpc":"2.0","method":"ping","params":{"id":8,"x":"' \
+		'{"jsonrpc":"2.0","method":"notifications/x","params":{"requestId":8,"x":"' \
+		'{"id":null,"x":"' '{"id":[1],"x":"' '{"id":{"id":3},"x":"' '[{"id":5,"x":"' \
+		'"id":5,"' '{"id":5' '{"id":"5' "{\"x\":\"$(printf %04080d 0)\",\"id\":12345678,\"x\":\""
+	next_is_ping
+}
+
+@test "P5: a response that is too long is not answered with its id" {
+	boris
+	rejected_with null '{"jsonrpc":"2.0","id":5,"result":{"x":"' '{"id":5,"error":"'
 	next_is_ping
 }
 
@@ -511,7 +548,28 @@ padded() {
 	{ printf '%s\n' "$HELLO"; padded 20000000 | tr -d '\n'; } >in
 	filter <in >heard
 	is $status 0
-	is "$(all -v id | xargs)" '0 null'
+	is "$(all -v id | xargs)" '0 1'
+}
+
+@test "P5: lines are put together wherever reads split them" {
+	needs perl
+	boris
+	# Lines around the size that is read at once, in writes of many sizes
+	perl -e '
+		$| = 1;
+		for my $n (65535, 65536, 65537, 131072, 200000, 10) {
+			for my $piece (7777, 65536, 65535, 300000) {
+				my $head = sprintf "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\",\"params\":{\"x\":\"", ++$id;
+				$text .= $head . "a" x ($n - length($head) - 4) . "\"}}\n";
+				syswrite STDOUT, substr($text, 0, $piece, "") while length $text > $piece;
+			}
+		}
+		print $text' >&7 &
+	for ((i = 1; i <= 24; i++)); do
+		hear
+		is "$(get -v id) $(get result)" "$i {}"
+	done
+	wait $!
 }
 
 @test "P5: 16 MiB of small members are read at once" {
