@@ -15,7 +15,7 @@
 enum {
 	PIECE = 512,           /* bytes; a pipe with room takes so many
 	                        * (PIPE_BUF) */
-	RESERVE_SMALL = 4096   /* bytes; fewer are taken from the spare memory */
+	RESERVE_SMALL = 1024   /* bytes; fewer are taken from the spare memory */
 };
 
 /* A pipe or a terminal is opened anew, so that it does not wait: the flags of

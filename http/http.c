@@ -566,12 +566,14 @@ free_peers(struct http *h)
 
 /* Adds a connection at the end of the list: requests that are whole at once are
  * carried out in the order of their connections (P7). If all places are taken,
- * the oldest peer gives way that is not authenticated or is closing (H8). */
+ * or memory is short (E7), the oldest peer gives way that is not authenticated
+ * or is closing (H8). */
 static void
 accept_peer(struct http *h)
 {
 	struct peer **at = &h->peers, *p = mem_get(sizeof(*p)), *oldest = NULL;
 	int taken = 0;
+	bool full;
 
 	if (!connection_accept(&p->connection, h->listener, h->now)) {
 		/* Without a descriptor poll() would not wait (E7). */
@@ -586,9 +588,10 @@ accept_peer(struct http *h)
 			oldest = *at;
 	}
 	*at = p;
-	if (taken >= CONNECTIONS && oldest != NULL)
+	full = taken >= CONNECTIONS || !mem_is_there(MEM_SPARE);
+	if (full && oldest != NULL)
 		connection_lose(&oldest->connection);
-	else if (taken >= CONNECTIONS)
+	else if (full)
 		connection_refuse(&p->connection, 503);
 }
 

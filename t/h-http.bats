@@ -753,7 +753,7 @@ unread() {
 
 @test "H5: if no random number is available, the error says so, and a later initialize is served" {
 	needs_root
-	needs unshare nsenter
+	needs unshare nsenter pgrep
 	[ -e /dev/urandom ] || skip 'no /dev/urandom here'
 	needs strace
 	strace -o /dev/null true || skip 'nothing can be traced here'
@@ -770,7 +770,7 @@ unread() {
 	posted a "$HELLO"
 	is "$http" 200
 	# A signal would end strace, and not boris.
-	kill "$(pgrep -P "$server" -x boris)"
+	kill "$(pgrep -P "$server")"
 	died
 	rm err
 }
@@ -1658,6 +1658,26 @@ quarter() {
 }
 
 # -- H9: the end
+
+@test "E7: no number of connections with long headers ends a boris with little memory" {
+	needs_plain
+	for kib in 3000 3500 4000 4500; do
+		wrap=(sh -c 'ulimit -v '$kib'; exec "$@"' sh)
+		serve || continue
+		for i in {1..64}; do
+			plug p$i
+			put p$i $'POST /mcp HTTP/1.1\r\nX: '"$(printf %015000d 0)" 2>/dev/null || :
+		done
+		unplug p{1..64}
+		served() {
+			plug a && asked a GET /health && unplug a && [ "$http" = 200 ]
+		}
+		eventually served 2>/dev/null
+		leave
+		is "$kib: $status" "$kib: 0"
+	done
+	rm -f err
+}
 
 @test "H9: SIGTERM ends all sessions and their commands, and boris, with 0" {
 	serve
