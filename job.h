@@ -22,6 +22,7 @@ enum job_refused {
 	JOB_TOO_MANY,            /* ten tasks run already (T2) */
 	JOB_NO_DIR,              /* `dir` can't be entered (D7) */
 	JOB_LOST_DIR,            /* `dir`, the tracked one, is gone (D5) */
+	JOB_NO_ID,               /* no random number for its id (T1) */
 	JOB_NO_LOG, JOB_NO_START, JOB_NO_TERMINAL  /* for want of it (A2, E7) */
 };
 

@@ -599,6 +599,10 @@ results_refused(struct buf *b, const struct caller *caller, struct session *s,
 	case JOB_NO_LOG:
 		results_unlogged(b, caller, s, job->error);
 		return;
+	case JOB_NO_ID:
+		buf_add(t, "the task could not be started: no random number is "
+		    "available for its id; try again later");
+		break;
 	case JOB_NO_TERMINAL:
 		buf_add(t, "no terminal could be had (/dev/ptmx, /dev/pts): ");
 		put_reason(t, ABOUT_ANY, job->error);

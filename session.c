@@ -306,9 +306,10 @@ session_start(struct session *s, struct job *job, int64_t now)
 		job->out.text = job->err.text = NULL;
 		errno = ENOMEM;
 		refused = JOB_NO_START;
-	} else if (job->background && !become_task(s, job, now))
-		refused = JOB_NO_START;
-	else if (log_start(job, "start", dir) < 0)
+	} else if (job->background && !become_task(s, job, now)) {
+		errno = EIO;
+		refused = JOB_NO_ID;
+	} else if (log_start(job, "start", dir) < 0)
 		refused = JOB_NO_LOG;  /* A2 */
 	else if (exec_start(&s->execs, x, s->options, dir, job->out.text,
 	    job->err.text, now) < 0)
@@ -393,19 +394,34 @@ begin_job(struct session *s, struct job *job, int64_t now)
 	}
 }
 
+/* Returns the next job of the queue that can be started now; NULL if there is
+ * none. Foreground commands of a session run one by one, in order (P7). Without
+ * a session 16 run side by side, and no start of a task waits for them (H6). */
+static struct job *
+next_to_start(const struct session *s)
+{
+	struct job *job = first_in(s, LIST_QUEUE);
+
+	int most = s->shared ? ASIDE : 1;
+
+	if (s->running < most)
+		return job;
+	if (!s->shared)
+		return NULL;
+	while (job != NULL && !job->background)
+		job = job->next;
+	return job;
+}
+
 /* Starts queued jobs in order, foreground commands one by one (P7). */
 static void
 start_next(struct session *s, int64_t now)
 {
-	int most = s->shared ? ASIDE : 1;
 	struct job *job;
 
 	s->edited = false;
-	while ((job = first_in(s, LIST_QUEUE)) != NULL && !s->edited) {
-		if (s->running == most && !(job->background && s->shared))
-			return;
+	while (!s->edited && (job = next_to_start(s)) != NULL)
 		begin_job(s, job, now);
-	}
 }
 
 /* Refuses the overdue jobs that start_next() could not start (K2). */

@@ -1064,6 +1064,27 @@ unread() {
 	done
 }
 
+@test "H6: the start of a task does not wait for calls in the queue" {
+	serve
+	for ((i = 0; i < 17; i++)); do
+		plug p$i
+		modern_runs p$i "echo >>begun; read <gate"
+	done
+	sixteen() { [ "$(cat begun 2>/dev/null | wc -l)" = 16 ]; }
+	eventually sixteen
+	plug x y
+	modern_ran x 'exit 3' '{"run_in_background":true,"wait":20000}'
+	is "$(result status) $(result exit_code)" '"completed" 3'
+	modern_ran y 'read x' '{"tty":true}'
+	is "$(result status)" '"running"'
+	is "$(wc -l <begun)" 16
+	release 17
+	for ((i = 0; i < 17; i++)); do
+		answers p$i
+		is "$(result exit_code)" 0
+	done
+}
+
 @test "H6: what is said of the tools is true without a session (B6, P11)" {
 	serve
 	plug a

@@ -495,6 +495,22 @@ listed() {
 	is "$(plain note | grep -o 'has ended' | wc -l)" 2
 }
 
+@test "T1: if no random number is available for the id, the error says so" {
+	needs_root
+	needs unshare nsenter strace pgrep
+	[ -e /dev/urandom ] || skip 'no /dev/urandom here'
+	strace -o /dev/null true || skip 'nothing can be traced here'
+	wrap=(unshare -m env ASAN_OPTIONS=detect_leaks=0 strace -f -o /dev/null
+		-e inject=getrandom:error=EIO)
+	"${wrap[@]}" true || skip 'no mount namespaces here'
+	boris
+	nsenter -t "$server" -m mount --bind /dev/null /dev/urandom
+	run_bash true '{"run_in_background":true}'
+	refused '*no random number*'
+	nsenter -t "$server" -m umount /dev/urandom
+	start_task true
+}
+
 # ended_task: starts a task that has ended when the server reads what follows
 ended_task() {
 	start_task 'exit 3'
