@@ -63,27 +63,101 @@ enum {
 	DEVICES = MAKE_CHAR | MAKE_BLOCK
 };
 
-/* Lets fsopen() fail in all that is started. With it an overlay can be made,
- * which removes all in its work directory. Landlock refuses mount() only. */
-static void
-forbid_fsopen(void)
-{
-	static const struct {  /* as struct sock_filter in linux/filter.h */
-		uint16_t code;
-		uint8_t if_equal, if_not;  /* so many next steps are skipped */
-		uint32_t value;
-	} steps[] = {
-		{ 0x20, 0, 0, 0 },             /* the call's number, */
-		{ 0x54, 0, 0, ~0x40000000u },  /* without the bit of x32 */
-		{ 0x15, 3, 0, 430 }, { 0x15, 2, 0, 4430 },  /* fsopen's; */
-		{ 0x15, 1, 0, 5430 }, { 0x15, 0, 1, 6430 },  /* MIPS has more */
-		{ 0x06, 0, 0, 0x50000 | ENOSYS }, { 0x06, 0, 0, 0x7fff0000 }
-	};
-	const struct { unsigned short n; const void *steps; } program =
-	    { sizeof(steps) / sizeof(steps[0]), steps };
+/* An instruction of a seccomp filter, as struct sock_filter in linux/filter.h.
+ * A jump skips so many instructions. */
+struct instruction {
+	uint16_t code;
+	uint8_t if_true, if_false;
+	uint32_t value;
+};
 
-	if (prctl(PR_SET_SECCOMP, 2 /* a filter */, &program, 0, 0) < 0)
-		refuse("--write", "needs seccomp filters");
+struct filter {
+	struct instruction instruction[64];
+	unsigned short len;
+};
+
+/* A range of system calls that fail with ENOSYS. */
+struct denied_calls {
+	uint32_t architecture;  /* AUDIT_ARCH_* in linux/audit.h; 0: any */
+	uint32_t first, last;   /* numbers */
+};
+
+/* add_key(), request_key() and keyctl(), whose numbers are consecutive. A
+ * kernel for x86, ARM or MIPS also runs programs with other numbers. */
+static const struct denied_calls key_calls[] = {
+#if defined(__x86_64__) || defined(__i386__)
+	{ 0xc000003e, 248, 250 }, { 0x40000003, 286, 288 }
+#elif defined(__aarch64__) || defined(__arm__)
+	{ 0xc00000b7, 217, 219 }, { 0x40000028, 309, 311 },
+	{ 0x00000028, 309, 311 }
+#elif defined(__mips__)
+	{ 0, 4280, 4282 }, { 0, 5239, 5241 }, { 0, 6243, 6245 }
+#else
+	{ 0, SYS_add_key, SYS_add_key + 2 }
+#endif
+};
+
+/* fsopen(): it can make an overlay, and that removes all that is in the
+ * overlay's work directory. Landlock denies only mount(). */
+static const struct denied_calls fsopen_calls[] = {
+	{ 0, 430, 430 },
+	{ 0, 4430, 4430 }, { 0, 5430, 5430 }, { 0, 6430, 6430 }  /* MIPS */
+};
+
+static void
+add_instruction(struct filter *f, uint16_t code, uint32_t value,
+                uint8_t if_true, uint8_t if_false)
+{
+	f->instruction[f->len++] = (struct instruction){
+		.code = code, .value = value,
+		.if_true = if_true, .if_false = if_false
+	};
+}
+
+/* Appends instructions that let these calls fail. (Jumps and AND alone let the
+ * kernel cache the answer for each call.) */
+static void
+deny_calls(struct filter *f, const struct denied_calls *calls, size_t n)
+{
+	enum {
+		LOAD = 0x20, AND = 0x54, IS_EQUAL = 0x15, IS_GREATER = 0x25,
+		IS_AT_LEAST = 0x35, RETURN = 0x06,  /* codes */
+		NUMBER = 0, ARCHITECTURE = 4  /* offsets in seccomp_data */
+	};
+
+	for (; n > 0; calls++, n--) {
+		if (calls->architecture != 0) {
+			add_instruction(f, LOAD, ARCHITECTURE, 0, 0);
+			add_instruction(f, IS_EQUAL, calls->architecture, 0, 5);
+		}
+		add_instruction(f, LOAD, NUMBER, 0, 0);
+		/* The bit of x32's calls, which have the same numbers. */
+		add_instruction(f, AND, ~(uint32_t)0x40000000, 0, 0);
+		add_instruction(f, IS_AT_LEAST, calls->first, 0, 2);
+		add_instruction(f, IS_GREATER, calls->last, 1, 0);
+		add_instruction(f, RETURN, 0x50000 | ENOSYS, 0, 0);
+	}
+}
+
+/* Denies the calls for kernel keys behind every fence, because a process can
+ * reach its user's keys through any keyring, and fsopen() behind --write. Needs
+ * CAP_SYS_ADMIN, or NO_NEW_PRIVS, which --write sets. Returns 0, or -1 with
+ * errno set. */
+static int
+enter_filter(bool write)
+{
+	enum { FILTER = 2, RETURN = 0x06, ALLOW = 0x7fff0000 };
+	struct filter f = { .len = 0 };
+	struct { unsigned short len; const void *instruction; } program;
+
+	deny_calls(&f, key_calls, sizeof(key_calls) / sizeof(key_calls[0]));
+	if (write)
+		deny_calls(&f, fsopen_calls,
+		    sizeof(fsopen_calls) / sizeof(fsopen_calls[0]));
+	add_instruction(&f, RETURN, ALLOW, 0, 0);
+	program.len = f.len;
+	program.instruction = f.instruction;
+	return prctl(PR_SET_SECCOMP, FILTER, &program, 0, 0);
 }
 
 /* Without --write it only forbids to mount and to reach into processes outside,
@@ -124,8 +198,6 @@ enter_landlock(const struct options *o, const char *option)
 	if ((o->write != NULL && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) ||
 	    syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
 		return -1;
-	if (o->write != NULL)
-		forbid_fsopen();
 	return close(ruleset);
 }
 
@@ -241,6 +313,7 @@ void
 fence_raise(const struct options *o)
 {
 	bool root = geteuid() == 0, spaces = o->no_network || o->hide != NULL;
+	bool ipc;
 	const char *space = o->hide != NULL ? "--hide"
 	    : o->no_network ? "--no-network" : "--write";
 	const char *option = o->write != NULL ? "--write" : space;
@@ -249,10 +322,13 @@ fence_raise(const struct options *o)
 		return;
 	if (spaces && !root && enter_user_namespace() < 0)
 		refuse(space, "needs a user namespace");
-	/* Keys and System V memory of processes outside are out of reach. */
+	/* The kernel uses the keys of a session for file systems, too. */
 	syscall(SYS_keyctl, 1, NULL);  /* KEYCTL_JOIN_SESSION_KEYRING */
-	if ((spaces || root) && unshare(CLONE_NEWIPC) < 0)
-		refuse(space, "needs a System V namespace");
+	/* --write alone does not promise it: a container's root and ordinary
+	 * users cannot have it without a user namespace (F3, F4). */
+	ipc = unshare(CLONE_NEWIPC) == 0;
+	if (spaces && !ipc)
+		refuse(space, "needs an IPC namespace (as root: CAP_SYS_ADMIN)");
 	if (o->no_network && (unshare(CLONE_NEWNET) < 0 ||
 	    raise_loopback() < 0))
 		refuse("--no-network", "needs a network namespace");
@@ -261,6 +337,8 @@ fence_raise(const struct options *o)
 	if ((o->write != NULL || root) && enter_landlock(o, option) < 0)
 		refuse(option,
 		    "needs Landlock as in Linux 6.2 (5.19 without --write)");
+	if (enter_filter(o->write != NULL) < 0)
+		refuse(option, "needs seccomp filters");
 	/* These two keep commands from tracing boris, and from taking its HTTP
 	 * socket or log by pidfd_getfd(). With a user namespace boris has got
 	 * all capabilities, and gives up all. */

@@ -580,17 +580,116 @@ steals() {
 	is "$(plain stdout)" '1 -1'
 }
 
-@test "F3: behind a namespace no command reaches System V objects of a process outside" {
-	needs_namespaces
-	needs ipcmk ipcs ipcrm
-	local queue
-	queue=$(ipcmk -Q | tr -cd 0-9)
+# make_queue: makes a System V message queue outside of the fences, as the user
+# whom the server will run as; sets $queue to its id
+make_queue() {
+	queue=$("${wrap[@]}" ipcmk -Q | tr -cd 0-9)
 	has "$(ipcs -q)" " $queue "
-	boris --no-network
-	run_bash 'ipcs -q'
-	ipcrm -q "$queue"
-	has "$(plain stdout)" msqid
-	lacks "$(plain stdout)" " $queue "
+}
+
+@test "F3: behind --no-network and --hide no command reaches System V objects of a process outside, as root neither" {
+	setup_hidden
+	needs ipcmk ipcs ipcrm
+	for user in root other; do
+		[ $user = root ] || as_other_hidden
+		make_queue
+		for args in --no-network "${hide[0]}"; do
+			boris "$args"
+			run_bash 'ipcs -q'
+			has "$(plain stdout)" msqid
+			lacks "$(plain stdout)" " $queue "
+			leave
+		done
+		ipcrm -q "$queue"
+	done
+}
+
+@test "F4: behind --write alone a user who is not root has System V objects" {
+	needs_landlock
+	needs ipcmk ipcs ipcrm
+	as_other
+	boris --write=in
+	run_bash 'queue=$(ipcmk -Q | tr -cd 0-9); ipcs -q -i $queue && ipcrm -q $queue'
+	is "$(result exit_code) $(plain stderr)" '0 '
+}
+
+# without_sys_admin: the server runs without CAP_SYS_ADMIN, as in Docker
+without_sys_admin() {
+	needs_root
+	needs setpriv
+	wrap=(setpriv --bounding-set -sys_admin --inh-caps -sys_admin)
+	"${wrap[@]}" true || skip 'no capability can be dropped here'
+}
+
+@test "F3: --write holds for root without CAP_SYS_ADMIN" {
+	needs_landlock
+	without_sys_admin
+	boris --write=in
+	outside_is_out
+	run_bash 'grep -E "^(CapEff|CapBnd|NoNewPrivs|Seccomp):" /proc/self/status'
+	like "$(plain stdout)" $'CapEff*NoNewPrivs:\t1*Seccomp:\t2*'
+}
+
+@test "F3: --no-network and --hide tell root that they need CAP_SYS_ADMIN" {
+	setup_fences
+	mkdir h
+	without_sys_admin
+	for args in --no-network "--hide=h" "--write=in --no-network"; do
+		filter $args </dev/null >seen
+		is "$args -> $status $(cat seen)" "$args -> 1 "
+		is "$(wc -l <err)" 1
+		like "$(<err)" 'boris: --@(no-network|hide) needs * namespace*CAP_SYS_ADMIN*'
+	done
+}
+
+# In each the first argument is add_key()'s number.
+USE_KEYS='my ($add, $type, $name, $value) = (@ARGV, "user", "boris-test", "x");
+	print syscall($add + 0, $type, $name, $value, 1, -4) > 0 ? "made " : "$! ";
+	print syscall($add + 1, $type, $name, 0, 0) > 0 ? "found " : "$! ";
+	print syscall($add + 2, 0, -4, 0) > 0 ? "reached\n" : "$!\n";'
+REMOVE_KEY='my ($add, $type, $name) = (@ARGV, "user", "boris-test");
+	my $key = syscall($add + 2, 10, -4, $type, $name, 0);
+	syscall($add + 2, 9, $key, -4)'
+
+@test "F3: behind every fence kernel keys are out of reach, as root too" {
+	setup_hidden
+	needs perl
+	case $(uname -m) in x86_64) add=248 ;; aarch64) add=217 ;; *) skip 'which numbers?' ;; esac
+	printf '%s\n' "$USE_KEYS" >keys.pl
+	chmod 644 keys.pl
+	for user in root other; do
+		[ $user = root ] || as_other_hidden
+		[ "$("${wrap[@]}" perl keys.pl "$add")" = 'made found reached' ] || skip 'no keys here'
+		for args in --write=in --no-network "${hide[0]}"; do
+			boris "$args"
+			run_bash "perl keys.pl $add"
+			is "$user $args $(plain stdout)" "$user $args Function not implemented Function not implemented Function not implemented"
+			leave
+		done
+		"${wrap[@]}" perl -e "$REMOVE_KEY" "$add"
+	done
+}
+
+@test "F3: behind a fence a call by its number on 32 bit reaches no kernel key" {
+	needs_landlock
+	needs cc
+	[ "$(uname -m)" = x86_64 ] || skip 'for x86-64'
+	cat >keys.c <<-'EOF'
+	#include <stdio.h>
+	int main(void) {
+		long result;
+		/* keyctl(KEYCTL_GET_KEYRING_ID, KEY_SPEC_USER_KEYRING, 0) */
+		__asm__ volatile ("int $0x80" : "=a" (result)
+		    : "a" (288), "b" (0), "c" (-4), "d" (0) : "memory");
+		printf("%d\n", (int)result > 0 ? 1 : (int)result);
+		return 0;
+	}
+	EOF
+	cc -o keys keys.c
+	[ "$(./keys)" = 1 ] || skip 'no keys, or no calls on 32 bit'
+	boris --write=in
+	run_bash ./keys
+	is "$(plain stdout)" -38  # ENOSYS
 }
 
 @test "F3: root behind --write cannot open a file by its handle" {
@@ -616,7 +715,7 @@ steals() {
 
 @test "F3: without mount namespaces --hide is refused" {
 	setup_hidden
-	why='boris: --hide needs a * namespace: *'
+	why='boris: --hide needs a* namespace*: *'
 	refuses_where unshare:error=EPERM "${hide[@]}"
 	refuses_where mount:error=EPERM "${hide[@]}"
 	refuses_where mkdir:error=ENOSPC "${hide[@]}"
