@@ -90,8 +90,9 @@ silent() {
 	needs unshare
 	[ -z "$WRAP" ] || skip "under $WRAP"
 	unshare -m true || skip 'no mount namespaces here'
+	# In a container /dev/ptmx is a link to pts/ptmx.
 	wrap=(unshare -m sh -ec 'mount -t tmpfs none /dev/pts
-		mount --bind /dev/pts /dev/ptmx 2>&- || mount --bind /dev/null /dev/ptmx
+		[ -L /dev/ptmx ] || mount --bind /dev/null /dev/ptmx
 		exec "$@"' sh)
 	boris
 	run_bash 'echo hi' '{"tty":true}'
@@ -100,6 +101,26 @@ silent() {
 	is "$(plain stdout)" on
 	run_tool task_output '{}'
 	has "$(text)" 'no tasks'
+}
+
+@test "I1: terminals work where /dev/ptmx is a link to pts/ptmx" {
+	needs_root
+	needs unshare
+	[ -z "$WRAP" ] || skip "under $WRAP"
+	unshare -m true || skip 'no mount namespaces here'
+	mkdir dev
+	wrap=(unshare -m sh -ec 'mount -t tmpfs none dev
+		mkdir dev/pts
+		mount -t devpts -o newinstance,ptmxmode=666 none dev/pts
+		cp -a /dev/null /dev/tty dev
+		ln -s pts/ptmx dev/ptmx
+		mount --rbind dev /dev
+		exec "$@"' sh)
+	boris
+	run_bash 'tty; ls -l /dev/ptmx' '{"tty":true}'
+	like "$(plain stdout)" '/dev/pts/[0-9]*/dev/ptmx -> pts/ptmx'
+	run_bash 'echo on >/dev/tty' '{"tty":true}'
+	is "$(plain stdout)" on
 }
 
 @test "I1: a terminal's other end reaches no command" {
