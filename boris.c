@@ -167,6 +167,8 @@ prepare(struct options *o)
 	if (o->generate_token)
 		o->token = mem_copy(token);
 	o->shell = script_shell();
+	if (o->bash)
+		options_need(o, o->shell, "the shell");
 	for (i = 0; i < ENVIRONMENTS; i++)
 		o->env[i] = script_environment((enum environment)i);
 	o->visible = proc_visible();

@@ -63,19 +63,26 @@ words_add(const char **list, const char *text, size_t n)
 	*list = all;
 }
 
-/* Is the file one of the list, or below one? */
+/* Is the file that directory, or below it? */
 static bool
-words_cover(const char *list, const char *file)
+is_within(const char *dir, const char *file)
 {
-	size_t n;
+	size_t n = strlen(dir);
 
-	for (; list != NULL && *list != '\0'; list += n + 1) {
-		n = strlen(list);
-		if (strncmp(list, file, n) == 0 &&
-		    (n == 1 || file[n] == '/' || file[n] == '\0'))
-			return true;
+	return strncmp(dir, file, n) == 0 &&
+	    (n == 1 || file[n] == '/' || file[n] == '\0');
+}
+
+/* Returns the first of the list that is the file or a directory above it, or
+ * NULL. */
+static const char *
+find_cover(const char *list, const char *file)
+{
+	for (; list != NULL && *list != '\0'; list += strlen(list) + 1) {
+		if (is_within(list, file))
+			return list;
 	}
-	return false;
+	return NULL;
 }
 
 /* Makes a name absolute, since boris leaves the directory it was started in.
@@ -220,7 +227,7 @@ read_name(const struct option *row, void *at, const char *value)
 		*name = path;
 		return true;
 	}
-	if (right && !words_cover(*name, path))
+	if (right && find_cover(*name, path) == NULL)
 		words_add(name, path, strlen(path));
 	free(path);
 	return right;
@@ -438,16 +445,38 @@ print_help(bool help)
 	exit(0);
 }
 
-/* What commands need is not to be hidden from them (F5). */
-static void
-keep_visible(const struct options *o, const char *dir)
+void
+options_need(const struct options *o, const char *file, const char *what)
 {
-	char *real = realpath(dir, NULL);
+	char *real = realpath(file, NULL);
+	const char *cover = find_cover(o->hide, real != NULL ? real : file);
+	struct buf why = { NULL, 0, 0 };
 
-	if (words_cover(o->hide, real != NULL ? real : dir))
-		fatal(2, "--hide (BORIS_HIDE)", NULL, "must leave --workdir "
-		    "and the directory for saved files ($TMPDIR)");
+	if (cover != NULL) {
+		buf_add(&why, "must not cover ", file, ", ", what);
+		fatal(2, "--hide (BORIS_HIDE)", cover, buf_text(&why));
+	}
 	free(real);
+}
+
+/* Refuses a --hide that covers what boris or every shell script needs. Even a
+ * part of /proc cannot be hidden, as cover() in fence.c mounts on it (F5). */
+static void
+check_hidden(const struct options *o)
+{
+	const char *path = o->hide;
+
+	options_need(o, o->workdir, "the working directory");
+	options_need(o, o->tmpdir, "the directory for saved files ($TMPDIR)");
+	options_need(o, "/proc", "where boris finds processes");
+	options_need(o, "/dev/null", "which shell scripts need");
+	options_need(o, "/dev/ptmx", "which opens terminals");
+	options_need(o, "/dev/pts", "the directory of terminals");
+	for (; path != NULL && *path != '\0'; path += strlen(path) + 1) {
+		if (is_within("/proc", path))
+			fatal(2, "--hide (BORIS_HIDE)", path,
+			    "must not be below /proc, which boris needs");
+	}
 }
 
 static void
@@ -506,8 +535,7 @@ options_read(struct options *o, char **argv)
 		words_add(&o->write, o->tmpdir, strlen(o->tmpdir));
 		words_add(&o->write, "/dev", strlen("/dev"));
 	}
-	keep_visible(o, o->workdir);
-	keep_visible(o, o->tmpdir);
+	check_hidden(o);
 	if (o->http)
 		complete_http(o);
 }

@@ -87,6 +87,9 @@ struct options {
 /* Fills it in from the arguments and the environment. Ends the process for
  * --help and --version, and if something is wrong (C2). */
 void options_read(struct options *, char **argv);
+/* Exits with status 2 if --hide covers the file; `what` says what it is for, as
+ * in "must not cover /bin/bash, the shell" (F5). */
+void options_need(const struct options *, const char *file, const char *what);
 /* Reads --token-file into `token` anew (H9). flags: for open(); O_NONBLOCK does
  * not wait for a FIFO's writer. NULL; or why the old token stays. */
 const char *options_read_token(struct options *, int flags);

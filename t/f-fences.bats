@@ -519,6 +519,59 @@ no_way_back() {
 	works 'cat out/file' 'chown 12345 out/file' 'echo x >out/file' 'kill -0 1'
 }
 
+@test "F5: a path that covers what boris needs, or is below /proc, is refused by its name" {
+	setup_fences
+	mkdir -p in/work dir
+	ln -s /proc proc
+	cp "$(type -P true)" in/shell
+	while read -r path needed; do
+		filter --hide="$path" --workdir=in/work </dev/null >seen
+		is "$path -> $status $(cat seen)" "$path -> 2 "
+		is "$(<err)" "boris: --hide (BORIS_HIDE) $(realpath "$path"): must not $needed"
+	done <<-EOF
+	in cover $PWD/in/work, the working directory
+	tmp cover $PWD/tmp, the directory for saved files (\$TMPDIR)
+	/proc cover /proc, where boris finds processes
+	proc cover /proc, where boris finds processes
+	/proc/sys be below /proc, which boris needs
+	/proc/1 be below /proc, which boris needs
+	/proc/1/status be below /proc, which boris needs
+	/proc/meminfo be below /proc, which boris needs
+	/dev cover /dev/null, which shell scripts need
+	/dev/null cover /dev/null, which shell scripts need
+	/dev/ptmx cover /dev/ptmx, which opens terminals
+	EOF
+	# Where /dev/ptmx is a link to pts/ptmx, this covers both.
+	filter --hide=/dev/pts </dev/null >seen
+	is "$status $(cat seen)" '2 '
+	like "$(<err)" 'boris: --hide (BORIS_HIDE) /dev/pts: must not cover /dev/pt*'
+}
+
+@test "F5: a path that covers the shell is refused, but not with --no-bash" {
+	setup_fences
+	local shell=/bin/bash
+	[ -x $shell ] || skip 'no /bin/bash'
+	for path in $shell "$(dirname "$(realpath $shell)")"; do
+		filter --hide="$path" </dev/null >seen
+		is "$path -> $status $(cat seen)" "$path -> 2 "
+		is "$(<err)" "boris: --hide (BORIS_HIDE) $(realpath "$path"): must not cover $shell, the shell"
+	done
+	setup_hidden
+	boris --no-bash --edit --hide="$(dirname "$(realpath $shell)")"
+	run_tool edit '{"path":"in/new","new":"x"}'
+	is "$(cat in/new)" x
+}
+
+@test "F5: a disk in /dev and settings in /sys can be hidden" {
+	setup_hidden
+	needs_root
+	[ -d /sys/kernel ] || skip 'no /sys here'
+	boris --hide=/dev/zero --hide=/sys
+	run_bash 'stat -c %F /dev/zero; ls /sys; stat -c %F /dev/null; tty' '{"tty":true}'
+	like "$(plain stdout)" $'regular empty file\ncharacter special file\n/dev/pts/*'
+	is "$(result exit_code)" 0
+}
+
 @test "F5: what is not there, or is needed, can't be hidden" {
 	setup_fences
 	mkdir -p in/work
