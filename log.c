@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,9 +14,12 @@
 #include "io.h"
 #include "json.h"
 
+enum { LOCK_TIME = 1000 };  /* ms; longest wait for the lock */
+
 struct log {
 	int fd;     /* 2: stderr, which is not boris's alone */
 	bool torn;  /* the last record is there only in part */
+	bool lock_held;  /* another process has not released its lock */
 };
 
 const char *
@@ -63,6 +67,33 @@ log_begin(struct buf *b, const struct job *job, const char *event)
 	return true;
 }
 
+/* Locks the file, because a record that another server is writing at this
+ * moment looks torn: the kernel writes it page by page. Commands can hold a lock
+ * too, so boris goes on without one after LOCK_TIME, and then does not wait
+ * again until that lock is released. */
+static void
+lock_file(struct log *log)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	int tries = log->lock_held ? 1 : LOCK_TIME;
+
+	for (; tries > 0; tries--) {
+		log->lock_held = fcntl(log->fd, F_SETLK, &lock) < 0 &&
+		    (errno == EAGAIN || errno == EACCES);
+		if (!log->lock_held)
+			return;
+		poll(NULL, 0, 1);
+	}
+}
+
+static void
+unlock_file(struct log *log)
+{
+	struct flock lock = { .l_type = F_UNLCK, .l_whence = SEEK_SET };
+
+	fcntl(log->fd, F_SETLK, &lock);
+}
+
 /* Writes the record in one piece, so that whoever else appends to the file does
  * so before or behind it, and frees it. 0, or -1 with errno. */
 static int
@@ -77,10 +108,12 @@ log_finish(struct buf *b, const struct job *job)
 
 	/* Another boris may have left a part of a line, or this one when the
 	 * disk was full. If nobody can tell, a blank line is no harm. */
-	if (log->fd != 2)
+	if (log->fd != 2) {
+		lock_file(log);
 		log->torn = fstat(log->fd, &st) == 0 && st.st_size > 0 &&
 		    (pread(log->fd, &last, 1, st.st_size - 1) < 1 ||
 		    last != '\n');
+	}
 	buf_drop(b, log->torn ? 0 : 1);
 	buf_add(b, "}\n");
 	done = log->fd == 2 ? (ssize_t)stderr_write(b->data, b->len)
@@ -89,6 +122,8 @@ log_finish(struct buf *b, const struct job *job)
 	whole = done == (ssize_t)b->len;
 	if (done > 0)
 		log->torn = !whole;
+	if (log->fd != 2)
+		unlock_file(log);
 	buf_free(b);
 	errno = error;
 	return whole ? 0 : -1;

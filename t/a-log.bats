@@ -252,6 +252,64 @@ leave() {
 	is "$(grep -c '^{.*}$' log) $(grep -cx torn log)" '4 3'
 }
 
+# lock_log: runs Python with the log open for appending as `f` and locked
+lock_log() {
+	python3 -c 'import fcntl, os, sys, time
+f = open("log", "ab", buffering=0)
+fcntl.lockf(f, fcntl.LOCK_EX)
+'"$1" 3>&- 6>&- 7>&- 8<&- 9>&- &
+	holder=$!
+}
+
+@test "A2: a record waits while another server writes one to the same file" {
+	needs python3
+	# It completes its record when boris has written, or has not for 300 ms.
+	lock_log '
+f.write(b"{\"half\":")
+size = os.path.getsize("log")
+open("begun", "w").write("x")
+end = time.monotonic() + 0.3
+while os.path.getsize("log") == size and time.monotonic() < end: time.sleep(0.01)
+f.write(b"1}\n")'
+	begun begun
+	boris --log=log
+	run_bash true
+	wait $holder
+	is "$(head -n 1 log)" '{"half":1}'
+	is "$(wc -l <log) $(grep -c '^{.*}$' log)" '3 3'
+}
+
+@test "A2: two servers that share a log write no blank lines" {
+	printf -v long '%0120000d' 0
+	for i in {1..40}; do
+		call='{"jsonrpc":"2.0","id":'$i',"method":"tools/call","params":{"name":"bash","arguments":{"command":"true # '$long'"}}}'
+		printf '%s\n' "$call"
+	done >all
+	sed -i "1i $HELLO" all
+	for i in 1 2 3; do
+		TMPDIR=$PWD/tmp "$BORIS" --log=log <all >out$i 3>&- 6>&- 9>&- &
+	done
+	wait
+	is "$(wc -l <log) $(grep -c '^{.*}$' log)" '240 240'
+}
+
+@test "A2: a lock that a command keeps on the log delays one record, and no others" {
+	needs python3
+	lock_log 'open("begun", "w").write("x"); open("gate").read()'
+	begun begun
+	boris --log=log
+	run_bash true
+	is "$(result exit_code)" 0
+	begin
+	for i in {1..20}; do
+		run_bash true
+	done
+	within 10000
+	kill $holder
+	wait $holder || :
+	is "$(wc -l <log) $(grep -c '^{.*}$' log)" '42 42'
+}
+
 @test "A3: what is no file for a log is refused in one line" {
 	mkfifo fifo
 	for file in . fifo /nosuch/log "$(printf '%0300d' 0)"; do
