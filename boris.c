@@ -23,6 +23,7 @@
 #include "proc.h"
 #include "script.h"
 #include "secret.h"
+#include "tempfile.h"
 
 /* The only variable of the program at file scope: the handler writes to it. */
 static int signal_pipe[2] = { -1, -1 };
@@ -172,6 +173,7 @@ prepare(struct options *o)
 	for (i = 0; i < ENVIRONMENTS; i++)
 		o->env[i] = script_environment((enum environment)i);
 	o->visible = proc_visible();
+	o->files = tempfile_open(o->tmpdir);
 	o->guard = guard_open(o);
 	if (getpid() == 1)
 		leave_process_1(o->guard);

@@ -3,7 +3,6 @@
 
 #include "guard.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "io.h"
+#include "tempfile.h"
 
 enum {
 	GROUPS = 4096,  /* that can be taken at a time */
@@ -28,33 +28,12 @@ struct guard {  /* in memory that both processes share */
 	int pipe;      /* boris's end of it, closed when boris ends */
 };
 
-/* Is it the name of one of spool.c's or secret.c's files? */
-static bool
-is_ours(const char *name, const char *id)
-{
-	if (strncmp(name, "boris-", 6) != 0 ||
-	    strncmp(name + 6, id, strlen(id)) != 0)
-		return false;
-	name += 6 + strspn(name + 6, "0123456789abcdef-");
-	return strcmp(name, ".log") == 0 || strcmp(name, ".secret") == 0 ||
-	    strcmp(name, ".prompt") == 0;
-}
-
 static void
 remove_files(const struct guard *g)
 {
-	DIR *dir = chdir(g->options->tmpdir) == 0 ? opendir(".") : NULL;
-	const struct dirent *entry;
-
 	if (g->unfinished)
 		unlink(g->file);
-	if (dir == NULL)
-		return;
-	while ((entry = readdir(dir)) != NULL) {
-		if (is_ours(entry->d_name, g->options->name))
-			unlink(entry->d_name);
-	}
-	closedir(dir);
+	tempfile_remove_all(g->options->files);
 }
 
 static struct proc_group *

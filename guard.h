@@ -12,8 +12,8 @@
 
 struct guard;
 
-/* Begins no process yet: prepares one that removes spool.c's and secret.c's
- * files. Where there is no memory to share it ends boris. */
+/* Begins no process yet: prepares one that removes the temporary files
+ * too. Where there is no memory to share it ends boris. */
 struct guard *guard_open(const struct options *);
 
 /* Begins the process if it does not run, and returns a zeroed group. It is the

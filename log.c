@@ -68,9 +68,9 @@ log_begin(struct buf *b, const struct job *job, const char *event)
 }
 
 /* Locks the file, because a record that another server is writing at this
- * moment looks torn: the kernel writes it page by page. Commands can hold a lock
- * too, so boris goes on without one after LOCK_TIME, and then does not wait
- * again until that lock is released. */
+ * moment looks torn: the kernel writes it page by page. Commands can hold a
+ * lock too, so boris goes on without one after LOCK_TIME, and then does not
+ * wait again until that lock is released. */
 static void
 lock_file(struct log *log)
 {

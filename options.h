@@ -78,8 +78,9 @@ struct options {
 	const char *shell;       /* absolute (B2) */
 	char **env[ENVIRONMENTS];  /* env[i][0] is kept for PWD */
 	int no_input;            /* a descriptor that reads end of file (B4) */
-	char name[9];            /* 8 random digits, in its files' names */
+	char name[9];            /* 8 random digits, in its sessions' names */
 	bool visible;            /* proc_visible() */
+	struct tempfiles *files;  /* those in tmpdir */
 	struct guard *guard;     /* it ends what boris leaves (L4) */
 	struct log *log;         /* NULL: none (A) */
 };

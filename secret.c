@@ -15,6 +15,7 @@
 
 #include "log.h"
 #include "proc.h"
+#include "tempfile.h"
 
 enum {
 	SESSION = 16,          /* digits of a session's name, */
@@ -54,8 +55,8 @@ secret_close(struct job *job, bool taken)
 	if (taken)
 		fchmod(s->fd, TAKEN);  /* That cannot fail: it is ours. */
 	/* They may be gone: others may empty that directory. */
-	unlink(name_of(&s->path, FIFO));
-	unlink(name_of(&s->path, PROMPT));
+	tempfile_remove(job->options->files, name_of(&s->path, FIFO));
+	tempfile_remove(job->options->files, name_of(&s->path, PROMPT));
 	buf_free(&s->path);
 	fd_close(&s->fd);
 }
@@ -82,16 +83,20 @@ open_own(const char *name, int flags, mode_t type)
 static void
 open_fifo(struct job *job)
 {
+	struct tempfiles *files = job->options->files;
 	struct secret *s = &job->secret;
 	struct buf line = { NULL, 0, 0 };
 	int fd;
 
+	s->fd = -1;
 	if (!proc_random(s->id, ID / 2))
 		return;
 	buf_add(&s->path, job->options->tmpdir, "/boris-", job->session, "-",
 	    s->id);
-	s->fd = mkfifo(name_of(&s->path, FIFO), 0600) < 0 ? -1
-	    : open_own(s->path.data, O_RDWR, S_IFIFO);
+	if (tempfile_add(files, name_of(&s->path, PROMPT)) == 0 &&
+	    tempfile_add(files, name_of(&s->path, FIFO)) == 0 &&
+	    mkfifo(s->path.data, 0600) == 0)
+		s->fd = open_own(s->path.data, O_RDWR, S_IFIFO);
 	if (s->fd < 0) {
 		secret_close(job, false);
 		return;

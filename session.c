@@ -472,8 +472,8 @@ session_open(const struct options *options, bool shared)
 	s->dir = mem_copy(options->workdir);
 	memcpy(s->name, options->name, 8);
 	/* Over stdio there is one session: a short name will do. */
-	s->spool = (struct spool){ .dir = options->tmpdir, .name = options->http
-	    ? s->name : options->name, .limit = options->save_limit };
+	s->spool = (struct spool){ .dir = options->tmpdir,
+	    .files = options->files, .limit = options->save_limit };
 	if (proc_random(s->name + 8, 4))
 		return s;
 	session_free(s);

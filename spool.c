@@ -1,18 +1,16 @@
 #define _POSIX_C_SOURCE 200809L
-#define _XOPEN_SOURCE 700  /* fchmod on NetBSD */
 #define _FILE_OFFSET_BITS 64  /* files past 2 GiB on 32 bit too */
 
 #include "spool.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "io.h"
 #include "space.h"
+#include "tempfile.h"
 
 enum {
 	KEPT_BYTES = 65536,     /* kept in memory before a file is made */
@@ -53,7 +51,7 @@ spool_remove(struct spool_file *f)
 	*link = f->next;
 	f->spool->total -= f->size;
 	fd_close(&f->fd);
-	unlink(f->path);  /* fails if somebody else has removed it: fine */
+	tempfile_remove(f->spool->files, f->path);
 	free(f->path);
 	f->path = NULL;
 	f->why = SPOOL_FULL;
@@ -161,22 +159,32 @@ spool_save(struct spool_file *f, const char *p, size_t n)
 		fd_close(&f->fd);
 }
 
+/* Removes the oldest finished file of the session. Returns false if there is
+ * none. */
+static bool
+spool_remove_oldest(struct spool *s)
+{
+	struct spool_file *old = s->oldest;
+
+	while (old != NULL && !old->ended)
+		old = old->next;
+	if (old != NULL)
+		spool_remove(old);
+	return old != NULL;
+}
+
 /* Makes the file, unless it is there, out of what is kept so far. */
 static void
 spool_make(struct spool_file *f)
 {
 	struct spool_file **link = &f->spool->oldest;
-	struct buf path = { NULL, 0, 0 };
 
 	if (f->path != NULL || f->why != 0)
 		return;
-	buf_add(&path, f->spool->dir, "/boris-", f->spool->name, "-",
-	    NUM(++f->spool->count), ".log");
-	f->fd = open(buf_text(&path), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-	    0600);
+	do {
+		f->fd = tempfile_create(f->spool->files, &f->path);
+	} while (f->fd < 0 && errno == EDQUOT && spool_remove_oldest(f->spool));
 	if (f->fd >= 0) {
-		f->path = path.data;
-		fchmod(f->fd, 0600);  /* whatever the umask */
 		while (*link != NULL)
 			link = &(*link)->next;
 		*link = f;
@@ -184,7 +192,6 @@ spool_make(struct spool_file *f)
 		spool_save(f, f->kept.data, f->kept.len);
 	} else {
 		f->why = errno;
-		buf_free(&path);
 	}
 	buf_free(&f->kept);
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include "buf.h"
 
+struct tempfiles;
 struct spool_file;  /* what one stream prints; in spool.c */
 
 /* A limit of bytes, and the reason that is given when it is reached */
@@ -19,10 +20,9 @@ struct spool_bound {
 
 struct spool {
 	const char *dir;   /* absolute; the owner's */
-	const char *name;  /* unguessable part of each name; the owner's */
+	struct tempfiles *files;  /* records the names; the owner's */
 	int64_t limit;     /* bytes one file may have; 0: nothing is saved */
 	int64_t total;     /* bytes in all files, at most four limits */
-	unsigned count;    /* files ever made: part of the next one's name */
 	bool measured;     /* `quarter` is known */
 	struct spool_bound quarter;  /* of the space that was free at first */
 	struct spool_bound free;  /* bytes that may be added to all files before

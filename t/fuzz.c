@@ -690,7 +690,7 @@ run(const uint8_t *p, size_t n, size_t most, uint32_t seed, bool terminal,
     struct buf *pieces)
 {
 	struct output_cursor cursor = {0}, small = {0}, look = {0};
-	struct spool spool = { .dir = "/", .name = "x" };
+	struct spool spool = { .dir = "/" };
 	struct output *o = output_new(&usual, &spool, most_shown->limit, terminal);
 	struct output_bounds fit;
 	struct output_view view;

@@ -409,14 +409,16 @@ all_sorts() {
 	boris
 	run_bash 'head -c 100000 /dev/zero | tr "\0" a'
 	file=$(plain stdout_file)
-	for other in "$file.sorted" "${file%.log}" "${file%-*}-x.log"; do
+	for other in "$file.sorted" "${file%.log}" "${file%-*}-x.log" \
+	    "${file%.log}0.log" "${file%.log}-2.log" "${file%.log}-2.secret" \
+	    "${file%.log}.prompt" tmp/boris-01234567.log; do
 		echo x >"$other"
 	done
 	kill -KILL "$server"
 	died
 	eventually alone
 	[ ! -e "$file" ]
-	is "$(ls tmp | wc -l)" 3
+	is "$(ls tmp | wc -l)" 8
 	rm tmp/*
 }
 

@@ -300,6 +300,36 @@ $(tail -c 2000 shown)"
 	has "$(plain stdout)" 'last 2000 of 1000000 lines'
 }
 
+@test "O5: files with the names that the next ones could have prevent nothing" {
+	boris
+	run_bash 'head -c 100000 /dev/zero | tr "\0" a'
+	file=$(plain stdout_file)
+	file=${file%.log}
+	file=${file%-[0-9]}  # a number, as names had before
+	for i in {2..20}; do
+		: >"$file-$i.log"
+	done
+	for i in 1 2 3; do
+		run_bash 'head -c 100000 /dev/zero | tr "\0" b'
+		is "$(wc -c <"$(plain stdout_file)")" 100000
+	done
+	rm "$file"-*.log
+}
+
+@test "O5: of more than 1,024 saved files the oldest are removed" {
+	local command='printf %0300d 0; printf %0300d 0 >&2'
+	echo "$HELLO" >all
+	for i in {1..530}; do
+		echo '{"jsonrpc":"2.0","id":'"$i"',"method":"tools/call","params":{"name":"bash","arguments":{"command":"'"$command"'","limit":200}}}'
+	done >>all
+	quote 'ls $TMPDIR | wc -l'
+	echo '{"jsonrpc":"2.0","id":531,"method":"tools/call","params":{"name":"bash","arguments":{"command":'"$quoted"'}}}' >>all
+	filter --structured=off <all >seen
+	is "$status $(wc -l <seen)" '0 532'
+	is "$(grep -o 'full output: [^]]*' seen | sort -u | wc -l)" 1060
+	has "$(tail -n 1 seen)" 'stdout:\n1024\n'
+}
+
 @test "O5: a truncated stream is in a file of its own, whole, raw, of mode 0600 whatever the umask, its name absolute, under TMPDIR" {
 	TMPDIR_FOR_BORIS=tmp
 	wrap=(sh -c 'umask 0777; exec "$@"' sh)

@@ -1,0 +1,162 @@
+#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700  /* fchmod on NetBSD */
+
+#include "tempfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "buf.h"
+#include "proc.h"
+
+enum {
+	FILES = 1024,
+	NAME_BYTES = 48,
+	ID_BYTES = 4,  /* random bytes in a name */
+	TRIES = 10     /* to create a file, if its name is in use */
+};
+
+struct name {
+	volatile bool taken;
+	char text[NAME_BYTES];
+};
+
+struct tempfiles {  /* in memory that boris and its guard share */
+	const char *dir;
+	int used;  /* number of names that have ever been taken */
+	struct name name[FILES];
+};
+
+struct tempfiles *
+tempfile_open(const char *dir)
+{
+	struct tempfiles *t = proc_shared(sizeof(*t));
+
+	t->dir = dir;
+	return t;
+}
+
+static const char *
+base_name(const char *path)
+{
+	return strrchr(path, '/') + 1;
+}
+
+static struct name *
+find_name(struct tempfiles *t, const char *path)
+{
+	struct name *at;
+
+	for (at = t->name; at < t->name + t->used; at++) {
+		if (at->taken && strcmp(at->text, base_name(path)) == 0)
+			return at;
+	}
+	return NULL;
+}
+
+static struct name *
+find_free(struct tempfiles *t)
+{
+	struct name *at = t->name;
+
+	while (at < t->name + t->used && at->taken)
+		at++;
+	if (at == t->name + FILES)
+		return NULL;
+	if (at == t->name + t->used)
+		t->used++;
+	return at;
+}
+
+int
+tempfile_add(struct tempfiles *t, const char *path)
+{
+	struct name *at = find_free(t);
+
+	if (at == NULL) {
+		errno = EDQUOT;
+		return -1;
+	}
+	/* The call between the two stores keeps them in order, so that the
+	 * guard never sees a part of a name. */
+	memcpy(at->text, base_name(path), strlen(base_name(path)) + 1);
+	at->taken = true;
+	return 0;
+}
+
+static void
+forget(struct tempfiles *t, const char *path)
+{
+	struct name *at = find_name(t, path);
+
+	if (at != NULL)
+		at->taken = false;
+}
+
+void
+tempfile_remove(struct tempfiles *t, const char *path)
+{
+	unlink(path);  /* fails if another process has removed it: fine */
+	forget(t, path);
+}
+
+/* Creates a file with a new random name; path is a buffer for it. Returns the
+ * descriptor, or -1 with errno set. */
+static int
+try_create(struct tempfiles *t, struct buf *path)
+{
+	char id[2 * ID_BYTES + 1];
+	int fd;
+
+	if (!proc_random(id, ID_BYTES)) {
+		errno = EIO;
+		return -1;
+	}
+	path->len = 0;
+	buf_add(path, t->dir, "/boris-", id, ".log");
+	if (tempfile_add(t, buf_text(path)) < 0)
+		return -1;
+	fd = open(path->data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		forget(t, path->data);  /* errno stays */
+	else
+		fchmod(fd, 0600);  /* whatever the umask */
+	return fd;
+}
+
+int
+tempfile_create(struct tempfiles *t, char **path)
+{
+	struct buf b = { NULL, 0, 0 };
+	int tries = TRIES, fd, error;
+
+	do {
+		fd = try_create(t, &b);
+	} while (fd < 0 && errno == EEXIST && --tries > 0);
+	if (fd >= 0) {
+		*path = b.data;
+		return fd;
+	}
+	error = errno;
+	buf_free(&b);
+	errno = error;
+	return -1;
+}
+
+void
+tempfile_remove_all(const struct tempfiles *t)
+{
+	const struct name *at;
+
+	if (chdir(t->dir) < 0)
+		return;
+	for (at = t->name; at < t->name + t->used; at++) {
+		if (at->taken)
+			unlink(at->text);
+	}
+}

@@ -1,0 +1,27 @@
+#ifndef TEMPFILE_H
+#define TEMPFILE_H
+
+/* boris's temporary files: saved output (O5), and the files that --secret looks
+ * for (I5). All are in one directory. Their names are recorded in memory that
+ * the guard shares, so that it can remove these files, and no others, when
+ * boris was killed (L4). */
+
+struct tempfiles;
+
+/* dir is absolute, and the caller's. Exits if there is no memory to share. */
+struct tempfiles *tempfile_open(const char *dir);
+
+/* Creates a file with a random name, because another user can create one with a
+ * name that he can foresee. Returns its descriptor and sets *path, which the
+ * caller frees; or returns -1 with errno set, EDQUOT if there are too many. */
+int tempfile_create(struct tempfiles *, char **path);
+/* Records the path of a file that the caller will create in the directory, with
+ * a name of less than 48 bytes. Returns 0, or -1 with errno set, as above. */
+int tempfile_add(struct tempfiles *, const char *path);
+/* Removes a file that one of these two has recorded. */
+void tempfile_remove(struct tempfiles *, const char *path);
+
+/* Removes all recorded files; changes to the directory. Allocates nothing. */
+void tempfile_remove_all(const struct tempfiles *);
+
+#endif
