@@ -112,18 +112,22 @@ long() {
 }
 
 @test "K2: all queued commands are handed over in order until ten tasks run" {
+	local form='{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"bash","arguments":{"command":"echo %d >>started; read <never"}}}\n'
+	local i calls=
 	boris --call-limit=1
-	local i
+	# One write, so that all reach the limit in the same turn
 	for i in {1..12}; do
-		call_bash "echo $i >>started; read <never"
+		# shellcheck disable=SC2059
+		printf -v calls "%s$form" "$calls" $((100 + i)) "$i"
 	done
+	send "$calls"
 	for i in {1..10}; do
-		answer $((id - 12 + i))
+		answer $((100 + i))
 		is "$(result status)" '"running"'
 	done
-	answer $((id - 1))
+	answer 111
 	refused 'not run: still queued after 1.0 s, the longest this client waits; 10 background tasks are running: *'
-	answer
+	answer 112
 	refused 'not run: *'
 	ten_started() { [ "$(sort -n started | tail -n 1)" = 10 ]; }
 	eventually ten_started
