@@ -31,15 +31,16 @@ enum {
 };
 
 enum {
-	EMPTY = 1,      /* "" is a value. Else "", or a pid of 0, counts as
-	                 * absent if command is given: some clients fill in
-	                 * all arguments (P4) */
+	EMPTY = 1,      /* the empty value of its type ("" or 0) is a value.
+	                 * Otherwise "", 0, false, [] and {} count as absent,
+	                 * because some clients fill in all arguments (P4) */
 	HANDLE = 2,     /* it names a task, by its id or its pid, as returned */
 	NAME = 4,       /* of a file: `most` counts bytes; it has no NUL */
 	LINE = 8,       /* it has no newline */
 	COMMAND_TEXT = 16,  /* it is not blank, and has no NUL */
 	TYPED = 32,     /* it goes with `input` (I2) */
-	WORD = 64       /* it is one of truncate_words[] */
+	WORD = 64,      /* it is one of truncate_words[] */
+	REQUIRED = 128  /* only null counts as absent */
 };
 
 /* The words of TRUNCATE_HEAD and so on */
@@ -55,7 +56,7 @@ static const struct argument {
 	const char *says[TOOLS];  /* NULL: it is not taken */
 	const char *right;     /* what it should be, beside its type; or NULL */
 } arguments[ARGUMENTS] = {
-	[COMMAND] = { "command", JSON_STRING, EMPTY | COMMAND_TEXT, .says = {
+	[COMMAND] = { "command", JSON_STRING, COMMAND_TEXT, .says = {
 	    "What to run" }, .right = " that is not blank and has no NUL "
 	    "character (\\0 for printf)" },
 	[TIMEOUT] = { "timeout", JSON_NUMBER, 0, 1, 0, { "Milliseconds until "
@@ -66,7 +67,7 @@ static const struct argument {
 	    "true: start a task, return at once or after wait or until" } },
 	[TTY] = { "tty", JSON_BOOL, .says = {
 	    "true: start a task with a terminal, to talk to a program" } },
-	[INPUT] = { "input", JSON_STRING, TYPED, .says = { "Instead of "
+	[INPUT] = { "input", JSON_STRING, EMPTY | TYPED, .says = { "Instead of "
 	    "command, with task_id: type this into its terminal (\\n is "
 	    "Enter, \\u0003 Ctrl-C, \\u0004 end of file), return what it "
 	    "prints" } },
@@ -77,7 +78,7 @@ static const struct argument {
 	[TASK_ID] = { "task_id", JSON_STRING, HANDLE | TYPED, .says = { "The "
 	    "task to type into or that of check_pid or kill_pid, where its "
 	    "start asks for it", "As bash has returned it" } },
-	[WAIT] = { "wait", JSON_NUMBER, TYPED, .says = { "With "
+	[WAIT] = { "wait", JSON_NUMBER, EMPTY | TYPED, .says = { "With "
 	    "run_in_background, tty or input: milliseconds to wait (default "
 	    "0; with tty or input 10000)", "Milliseconds to wait for its end, "
 	    "or with new for new output, at most 600000 (default 0)" },
@@ -92,7 +93,7 @@ static const struct argument {
 	[CWD] = { "cwd", JSON_STRING, NAME, 1, PATH_MOST,
 	    { "Directory to start in; ~ and variables are not expanded" },
 	    " of at most 4096 bytes, the name of a directory" },
-	[STDIN] = { "stdin", JSON_STRING, EMPTY, .says = {
+	[STDIN] = { "stdin", JSON_STRING, .says = {
 	    "What the command reads as standard input" } },
 	[TRUNCATE] = { "truncate", JSON_STRING, WORD, .says = {
 	    "Which part of long output to return" },
@@ -102,12 +103,12 @@ static const struct argument {
 	    " from 200 to 100000" },
 	[DESCRIPTION] = { "description", JSON_STRING, TYPED, .says = {
 	    "What it is for, in short, for the list of tasks" } },
-	[PATH] = { "path", JSON_STRING, NAME, 1, PATH_MOST, {
+	[PATH] = { "path", JSON_STRING, NAME | REQUIRED, 1, PATH_MOST, {
 	    [EDIT] = "The file, absolute or in the working directory" },
 	    " of at most 4096 bytes, the name of a file" },
 	[OLD] = { "old", JSON_STRING, .says = {
 	    [EDIT] = "The text to replace, exactly as it stands there" } },
-	[NEW_TEXT] = { "new", JSON_STRING, .says = {
+	[NEW_TEXT] = { "new", JSON_STRING, REQUIRED, .says = {
 	    [EDIT] = "What comes in its place, or the whole new file" } },
 	[ALL] = { "all", JSON_BOOL, .says = {
 	    [EDIT] = "true: replace it wherever it stands" } }
@@ -223,19 +224,42 @@ unquoted(struct json value, enum json_type type)
 	return json_type(inner) == type ? inner : value;
 }
 
-/* Is it as if absent? */
+/* Is it "", 0, false, [] or {}? A number with an exponent is not: it may be a
+ * task's id, such as 0e123456. */
 static bool
-is_absent(const struct reading *r, int i)
+is_blank(struct json value)
 {
-	struct json value = r->given[i];
+	struct json name, item;
+	size_t at = 0;
 	int64_t n;
+
+	switch (json_type(value)) {
+	case JSON_BOOL:
+		return !json_true(value);
+	case JSON_NUMBER:
+		return json_int(value, &n) && n == 0 &&
+		    memchr(value.text, 'e', value.len) == NULL;
+	case JSON_STRING:
+		return json_is(value, "");
+	case JSON_ARRAY:
+	case JSON_OBJECT:
+		return !json_next(value, &at, &name, &item);
+	default:
+		return false;
+	}
+}
+
+/* Does the value count as if the argument were absent (P4)? */
+static bool
+counts_as_absent(const struct argument *a, struct json value)
+{
+	bool has_meaning = a->flags & EMPTY && json_type(value) == a->type;
 
 	if (json_type(value) == JSON_NULL)
 		return true;
-	if (!is_given(r, COMMAND) || (arguments[i].flags & EMPTY))
+	if (a->flags & REQUIRED || has_meaning)
 		return false;
-	return json_is(value, "") || ((arguments[i].flags & HANDLE) &&
-	    json_int(value, &n) && n == 0);
+	return is_blank(value);
 }
 
 /* Is it of its type, and a number within its bounds? */
@@ -359,10 +383,6 @@ read_command(struct reading *r, bool background)
 	if (terminal && is_given(r, STDIN))
 		return refuse_call(r, "stdin does not go with tty; give input "
 		    "with the task_id that the start returns");
-	if (terminal && is_given(r, IN_BACKGROUND) &&
-	    !json_true(r->given[IN_BACKGROUND]))
-		return refuse_call(r, "run_in_background: false does not go "
-		    "with tty: true, which starts a task");
 	job->background = background;
 	job->timeout = is_given(r, TIMEOUT) ? r->number[TIMEOUT]
 	    : background ? 0 : usual_timeout(r->options, r->caller);
@@ -412,7 +432,12 @@ read_bash(struct reading *r)
 	int i, n = 0;
 	bool background = runs && (json_true(r->given[IN_BACKGROUND]) ||
 	    json_true(r->given[TTY]));
+	bool types = is_given(r, TASK_ID) && !runs && !ends &&
+	    !is_given(r, CHECK_PID);
 
+	/* An empty input reads a terminal, unless it was only filled in. */
+	if (!types && json_is(r->given[INPUT], ""))
+		r->given[INPUT].text = NULL;
 	for (i = 0; i < 4; i++) {
 		if (is_given(r, ways[i]))
 			buf_add(r->refusal, n++ > 0 ? " and " : "",
@@ -426,9 +451,8 @@ read_bash(struct reading *r)
 	buf_free(r->refusal);
 	if (is_given(r, INPUT))
 		return read_input(r);
-	/* Beside a command a wait of 0 was only filled in (P4). */
-	if (!background && (is_given(r, UNTIL) || (is_given(r, WAIT) &&
-	    !(runs && r->number[WAIT] == 0))))
+	/* Where there is nothing to wait for, a wait of 0 was only filled in. */
+	if (!background && (is_given(r, UNTIL) || r->number[WAIT] > 0))
 		return refuse_call(r, "wait and until go with "
 		    "run_in_background: true, tty: true or input, or in "
 		    "task_output");
@@ -469,10 +493,9 @@ read_edit(struct reading *r)
 	e->all = json_true(r->given[ALL]);
 	if (!must_have(r, PATH) || !must_have(r, NEW_TEXT))
 		return false;
-	if (json_is(r->given[OLD], "") ||
-	    json_equal(r->given[OLD], r->given[NEW_TEXT]))
-		return refuse_call(r, "old must not be empty or equal new; "
-		    "omit old to create a file");
+	if (json_equal(r->given[OLD], r->given[NEW_TEXT]))
+		return refuse_call(r, "old must not equal new; omit old to "
+		    "create a file");
 	if (!take_text(r, OLD, &e->old) || !take_text(r, NEW_TEXT, &e->new) ||
 	    !take_path(r, PATH, &e->path))
 		return false;
@@ -717,7 +740,7 @@ tools_read(const struct tool *tool, const struct options *o,
 	if (!sort_members(&r, members))
 		return false;
 	for (i = 0; i < ARGUMENTS; i++) {
-		if (is_absent(&r, i))
+		if (counts_as_absent(&arguments[i], r.given[i]))
 			r.given[i].text = NULL;
 		else if (is_given(&r, i) && !is_right(&r, i))
 			return refuse_value(&r, i);

@@ -73,12 +73,12 @@ silent() {
 	is "$(result status)" '"completed"'
 }
 
-@test "I1: tty with stdin, or with run_in_background: false, is refused" {
+@test "I1: tty with stdin is refused; with run_in_background: false it starts a task" {
 	boris
 	run_bash cat '{"tty":true,"stdin":"x"}'
 	refused 'stdin does not go with tty*'
-	run_bash cat '{"tty":true,"run_in_background":false}'
-	refused 'run_in_background: false does not go with tty*'
+	on_terminal 'echo hi' '"run_in_background":false,"stdin":""'
+	is "$(plain stdout)" hi
 	run_bash 'echo hi' '{"tty":false}'
 	is "$(plain stdout) $(result task_id)" 'hi '
 	on_terminal 'echo hi' '"run_in_background":true'
@@ -204,7 +204,7 @@ silent() {
 	task=nosuch
 	type_in 'x\n'
 	refused 'task not found: nosuch*'
-	run_bash '' '{"input":"x"}'
+	run_bash 'echo hi' '{"input":"x"}'
 	refused 'command and input given; give exactly one of *'
 	run_tool bash '{"input":"x"}'
 	refused 'argument "task_id" is missing*'

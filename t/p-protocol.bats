@@ -364,7 +364,9 @@ refuses_argument() {
 	boris
 	refuses_argument '{}' command check_pid kill_pid
 	refuses_argument '{"timeout":1000}' command
-	refuses_argument '{"command":null}' command
+	for value in null '""' 0 false [] {}; do
+		refuses_argument '{"command":'$value',"input":"","check_pid":0}' command
+	done
 	refuses_argument '{"command":"touch ran","check_pid":1}' command check_pid
 	refuses_argument '{"command":"touch ran","kill_pid":1}' command kill_pid
 	refuses_argument '{"check_pid":1,"kill_pid":1}' check_pid kill_pid
@@ -390,10 +392,10 @@ refuses_argument() {
 		done
 	done <<-'END'
 	command 5 true ["ls"] {"a":1} | string
-	timeout "5s" true [] 1.5 0.5 {} 0 -1 -5000 -1e30 0.0 | 1
-	run_in_background 1 0 "yes" [] |
-	cwd 5 |
-	stdin 5 |
+	timeout "5s" true [0] 1.5 0.5 {"a":1} -1 -5000 -1e30 | 1
+	run_in_background 1 "yes" [false] |
+	cwd 5 true |
+	stdin 5 [""] |
 	truncate "middle" "HEAD" "head\u0000" 5 true | head tail both
 	check_pid 1.5 true |
 	kill_pid 1.5 true |
@@ -402,7 +404,7 @@ refuses_argument() {
 	is "$(result exit_code)" 2
 }
 
-@test "P4: 5e3 and a string of digits are integers, \"true\" is true; null, and what clients fill in, counts as absent" {
+@test "P4: 5e3 and a string of digits are integers, \"true\" is true; null counts as absent" {
 	boris
 	for value in '"5000"' 5000.0 5e3 5E+3; do
 		run_bash 'echo hi' '{"timeout":'$value'}'
@@ -412,8 +414,97 @@ refuses_argument() {
 	isnt "$(result task_id)" ''
 	run_bash 'echo hi' '{"timeout":null,"run_in_background":null,"check_pid":null,"kill_pid":null,"cwd":null,"stdin":null,"truncate":null,"description":null,"wait":null,"until":null}'
 	is "$(result stdout)" '"hi\n"'
-	run_bash 'echo hi' '{"input":"","task_id":"","check_pid":0,"kill_pid":0,"wait":0,"until":"","cwd":"","truncate":"","description":""}'
-	is "$(result stdout)" '"hi\n"'
+}
+
+# fills_in TOOL ARGUMENTS: calls the tool with these arguments and all others,
+# which have the value $empty
+fills_in() {
+	local tool=$1 arguments=$2 all=$bash_arguments name
+	[ "$tool" = bash ] || all=$task_arguments
+	[ "$tool" != edit ] || all='old all'
+	for name in $all; do
+		[[ $2 == *"\"$name\":"* ]] || arguments+=,'"'$name'":'$empty
+	done
+	run_tool "$tool" "{${arguments#,}}"
+	is "$tool {${arguments#,}}: $(get result isError)" "$tool {${arguments#,}}: false"
+}
+
+# starts_filling_in: boris with the names of all arguments of bash and task_output
+starts_filling_in() {
+	boris --edit
+	ask tools/list
+	bash_arguments=$(get -k result tools 0 inputSchema properties)
+	task_arguments=$(get -k result tools 1 inputSchema properties)
+}
+
+@test "P4: a command runs as usual if a client gives all other arguments empty values" {
+	starts_filling_in
+	for empty in null '""' 0 false [] {}; do
+		fills_in bash '"command":"echo hi"'
+		is "$(result stdout) $(result task_id)" '"hi\n" '
+		fills_in bash '"command":"cat","stdin":"hi"'
+		is "$(result stdout)" '"hi"'
+	done
+}
+
+@test "P4: a task starts as usual if a client gives all other arguments empty values" {
+	starts_filling_in
+	for empty in null '""' 0 false [] {}; do
+		for how in '"run_in_background":true' '"tty":true'; do
+			fills_in bash '"command":"echo hi","wait":10000,'"$how"
+			is "$how $(plain stdout)" "$how hi"
+			isnt "$(plain task_id)" ''
+		done
+	done
+}
+
+@test "P4: input is typed as usual if a client gives all other arguments empty values" {
+	starts_filling_in
+	on_terminal cat '"wait":1'
+	for empty in null '""' 0 false [] {}; do
+		fills_in bash '"task_id":"'"$task"'","input":"x\n","until":"x"'
+		fills_in bash '"task_id":"'"$task"'","input":"","wait":1'
+		is "$(plain task_id)" "$task"
+	done
+}
+
+@test "P4: check_pid, kill_pid and task_output work as usual if a client gives all other arguments empty values" {
+	starts_filling_in
+	for empty in null '""' 0 false [] {}; do
+		start_task 'read <gate'
+		fills_in bash '"check_pid":'"$pid"
+		is "$(plain task_id) $(plain status)" "$task running"
+		fills_in task_output '"task_id":"'"$task"'"'
+		is "$(plain task_id) $(plain status)" "$task running"
+		fills_in task_output ''
+		is "$(get -n result structuredContent tasks)" 1
+		fills_in bash '"kill_pid":'"$pid"
+		is "$(plain task_id) $(plain status)" "$task killed"
+	done
+}
+
+@test "P4: an edit works as usual if a client gives all other arguments empty values" {
+	starts_filling_in
+	n=0
+	for empty in null '""' 0 false [] {}; do
+		fills_in edit '"path":"f'$((++n))'","new":"a b"'
+		fills_in edit '"path":"f'$n'","old":"a ","new":""'
+		is "$(cat f$n)" b
+	done
+}
+
+@test "P4: an id of digits and an e is no empty value" {
+	boris
+	for name in 0e345678 00e00000; do
+		look "$name"
+		refused "task not found: $name*"
+	done
+}
+
+@test "P4: an empty stdin is none" {
+	boris
+	run_bash '[ -c /dev/stdin ] && cat' '{"stdin":""}'
+	is "$(result exit_code) $(result stdout)" '0 ""'
 }
 
 @test "P4: a number with an exponent or a fraction is an integer if its value is one" {

@@ -470,7 +470,7 @@ listed() {
 	start_task 'exit 3'
 	eventually gone "$pid"
 	in_turn
-	run_bash true '{"timeout":0}'
+	run_bash true '{"timeout":-1}'
 	refused '*timeout*note: task '"$task"' has ended: exit code 3 (exit 3)'
 	run_bash true
 	is "$(result note)" ''

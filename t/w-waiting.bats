@@ -573,10 +573,9 @@ no_output() {
 	boris
 	start_task 'echo hi; read <gate'
 	long=$(yes é | head -n 1000 | tr -d '\n')
-	for value in '""' 5 true '["x"]' '"a\nb"' '"\n"' "\"${long}x\""; do
+	for value in 5 true '["x"]' '"a\nb"' '"\n"' "\"${long}x\""; do
 		look "$task" '{"until":'"$value"'}'
 		refused '*until*'
-		[ "$value" != '""' ] || continue
 		run_tool bash '{"command":"touch ran","run_in_background":true,"until":'"$value"'}'
 		refused '*until*'
 	done
@@ -644,7 +643,7 @@ no_output() {
 		look
 		is "$(result status)" '"running"'
 	done
-	for value in 0 -1 '"x"' 1.5; do
+	for value in -1 '"x"' 1.5; do
 		run_tool bash '{"command":"touch ran","run_in_background":true,"timeout":'$value'}'
 		refused '*timeout*'
 	done

@@ -113,7 +113,7 @@ inode() {
 	boris --edit
 	echo x >f
 	edit f '"x"' '""'
-	refused 'old must not be empty*'
+	refused '*File exists*'
 	edit f '"x"' '"x"'
 	refused 'old must not *equal new*'
 	run_tool edit '{"new":"x"}'
