@@ -11,6 +11,7 @@ enum {
 	NAMES_TOLD = 10,       /* unknown names of one call (P4) */
 	DESCRIBED_MOST = 1480, /* bytes; then no further --write name (F4) */
 	WAIT_UNTIL = 30000,    /* ms; of a wait with `until` (W2) */
+	WAIT_BLOCK = 30000,    /* ms; of one with `block` and no timeout */
 	WAIT_TERMINAL = 10000  /* ms; of one for a terminal (W2) */
 };
 
@@ -26,12 +27,12 @@ is_offered(const struct options *o, const struct tool *t)
 
 enum {
 	COMMAND, TIMEOUT, IN_BACKGROUND, TTY, INPUT, CHECK_PID, KILL_PID,
-	TASK_ID, WAIT, UNTIL, NEW, CWD, STDIN, TRUNCATE, LIMIT, DESCRIPTION,
+	TASK_ID, WAIT, BLOCK, UNTIL, NEW, CWD, STDIN, TRUNCATE, LIMIT, DESCRIPTION,
 	PATH, OLD, NEW_TEXT, ALL, ARGUMENTS
 };
 
 enum {
-	EMPTY = 1,      /* the empty value of its type ("" or 0) is a value.
+	EMPTY = 1,      /* the empty value of its type ("", 0, false) is one.
 	                 * Otherwise "", 0, false, [] and {} count as absent,
 	                 * because some clients fill in all arguments (P4) */
 	HANDLE = 2,     /* it names a task, by its id or its pid, as returned */
@@ -40,7 +41,8 @@ enum {
 	COMMAND_TEXT = 16,  /* it is not blank, and has no NUL */
 	TYPED = 32,     /* it goes with `input` (I2) */
 	WORD = 64,      /* it is one of truncate_words[] */
-	REQUIRED = 128  /* only null counts as absent */
+	REQUIRED = 128, /* only null counts as absent */
+	UNLISTED = 256  /* it is accepted, but not in the schema */
 };
 
 /* The words of TRUNCATE_HEAD and so on */
@@ -50,11 +52,15 @@ static const char *const truncate_words[] = { "head", "tail", "both" };
  * task_output and edit. The numbers in these texts are those of options.h. */
 static const struct argument {
 	const char *name;
-	unsigned char type, flags;  /* enum json_type; those above */
+	unsigned char type;    /* enum json_type */
+	unsigned short flags;  /* those above */
 	short least;           /* of an integer, or of a string's characters */
 	int most;              /* the same; 0: no bound */
 	const char *says[TOOLS];  /* NULL: it is not taken */
 	const char *right;     /* what it should be, beside its type; or NULL */
+	/* The name that models know it by from other tools (P4): accepted, but
+	 * not in the schema; or NULL. */
+	const char *also[TOOLS];
 } arguments[ARGUMENTS] = {
 	[COMMAND] = { "command", JSON_STRING, COMMAND_TEXT, .says = {
 	    "What to run" }, .right = " that is not blank and has no NUL "
@@ -62,7 +68,7 @@ static const struct argument {
 	[TIMEOUT] = { "timeout", JSON_NUMBER, 0, 1, 0, { "Milliseconds until "
 	    "it is terminated, at most 600000; with run_in_background or tty "
 	    "at most 86400000, default none" },
-	    " of milliseconds from 1 to 600000 (task: 86400000)" },
+	    .right = " of milliseconds from 1 to 600000 (task: 86400000)" },
 	[IN_BACKGROUND] = { "run_in_background", JSON_BOOL, .says = {
 	    "true: start a task, return at once or after wait or until" } },
 	[TTY] = { "tty", JSON_BOOL, .says = {
@@ -82,17 +88,21 @@ static const struct argument {
 	    "run_in_background, tty or input: milliseconds to wait (default "
 	    "0; with tty or input 10000)", "Milliseconds to wait for its end, "
 	    "or with new for new output, at most 600000 (default 0)" },
-	    .right = " of milliseconds from 0 to 600000" },
+	    .right = " of milliseconds from 0 to 600000",
+	    .also = { [TASK_OUTPUT] = "timeout" } },
+	[BLOCK] = { "block", JSON_BOOL, EMPTY | UNLISTED, .says = {
+	    [TASK_OUTPUT] = "false: do not wait" } },
 	[UNTIL] = { "until", JSON_STRING, LINE | TYPED, 1, 1000, { "With "
 	    "run_in_background, tty or input: return when this text has been "
 	    "printed (default of wait: 30000)", "Wait until this text has "
 	    "been printed since the last look (default of wait: 30000)" },
-	    " of 1 to 1000 characters in a line" },
+	    .right = " of 1 to 1000 characters in a line" },
 	[NEW] = { "new", JSON_BOOL, .says = {
 	    [TASK_OUTPUT] = "true: only what is new since the last look" } },
 	[CWD] = { "cwd", JSON_STRING, NAME, 1, PATH_MOST,
 	    { "Directory to start in; ~ and variables are not expanded" },
-	    " of at most 4096 bytes, the name of a directory" },
+	    " of at most 4096 bytes, the name of a directory",
+	    { "workdir" } },
 	[STDIN] = { "stdin", JSON_STRING, .says = {
 	    "What the command reads as standard input" } },
 	[TRUNCATE] = { "truncate", JSON_STRING, WORD, .says = {
@@ -100,18 +110,22 @@ static const struct argument {
 	    .right = ", one of head, tail and both" },
 	[LIMIT] = { "limit", JSON_NUMBER, 0, 200, 100000,
 	    { "At most so many characters of each stream are returned" },
-	    " from 200 to 100000" },
+	    .right = " from 200 to 100000" },
 	[DESCRIPTION] = { "description", JSON_STRING, TYPED, .says = {
 	    "What it is for, in short, for the list of tasks" } },
 	[PATH] = { "path", JSON_STRING, NAME | REQUIRED, 1, PATH_MOST, {
 	    [EDIT] = "The file, absolute or in the working directory" },
-	    " of at most 4096 bytes, the name of a file" },
+	    " of at most 4096 bytes, the name of a file",
+	    { [EDIT] = "file_path" } },
 	[OLD] = { "old", JSON_STRING, .says = {
-	    [EDIT] = "The text to replace, exactly as it stands there" } },
+	    [EDIT] = "The text to replace, exactly as it stands there" },
+	    .also = { [EDIT] = "old_string" } },
 	[NEW_TEXT] = { "new", JSON_STRING, REQUIRED, .says = {
-	    [EDIT] = "What comes in its place, or the whole new file" } },
+	    [EDIT] = "What comes in its place, or the whole new file" },
+	    .also = { [EDIT] = "new_string" } },
 	[ALL] = { "all", JSON_BOOL, .says = {
-	    [EDIT] = "true: replace it wherever it stands" } }
+	    [EDIT] = "true: replace it wherever it stands" },
+	    .also = { [EDIT] = "replace_all" } }
 };
 
 /* What other shells' tools are called, and what does it here (P4) */
@@ -119,6 +133,7 @@ static const char *const foreign[][2] = {
 	{ "Bash", "bash" }, { "exec_command", "bash" }, { "shell", "bash" },
 	{ "BashOutput", "task_output" }, { "TaskOutput", "task_output" },
 	{ "KillShell", "bash with kill_pid" },
+	{ "KillBash", "bash with kill_pid" },
 	{ "TaskStop", "bash with kill_pid" },
 	{ "write_stdin", "bash with input and task_id" }
 };
@@ -131,6 +146,7 @@ struct reading {
 	const struct options *options;
 	const struct caller *caller;
 	struct json given[ARGUMENTS];
+	struct json name[ARGUMENTS];  /* as it was given */
 	int64_t number[ARGUMENTS];  /* an integer, or the place among words */
 	struct job **job;
 	struct want *want;
@@ -176,8 +192,9 @@ refuse_value(struct reading *r, int argument)
 {
 	const struct argument *a = &arguments[argument];
 
-	buf_add(r->refusal, "argument \"", a->name, "\" must be ",
-	    a->type == JSON_BOOL ? "true or false"
+	buf_add(r->refusal, "argument ");
+	put_snippet(r->refusal, r->name[argument]);
+	buf_add(r->refusal, " must be ", a->type == JSON_BOOL ? "true or false"
 	    : a->type == JSON_NUMBER ? "an integer" : "a string",
 	    a->flags & HANDLE ? ", as bash has returned it"
 	    : a->right != NULL ? a->right : "", ", not ");
@@ -185,16 +202,42 @@ refuse_value(struct reading *r, int argument)
 	return false;
 }
 
-/* An argument that the tool takes; ARGUMENTS: none of that name */
+/* Refuses two names that mean the same argument. */
+static bool
+refuse_both(struct reading *r, struct json one, struct json other)
+{
+	buf_free(r->refusal);
+	put_snippet(r->refusal, one);
+	buf_add(r->refusal, " and ");
+	put_snippet(r->refusal, other);
+	return refuse_call(r, " mean the same argument; give one of them");
+}
+
+/* Finds the argument of that name among those that the tool accepts; returns
+ * ARGUMENTS if there is none. */
 static int
 find_argument(struct json name, int tool)
 {
-	int i = 0;
+	const struct argument *a;
+	int i;
 
-	while (i < ARGUMENTS && (arguments[i].says[tool] == NULL ||
-	    !json_is(name, arguments[i].name)))
-		i++;
+	for (i = 0; i < ARGUMENTS; i++) {
+		a = &arguments[i];
+		if (a->says[tool] == NULL)
+			continue;
+		if (json_is(name, a->name))
+			break;
+		if (a->also[tool] != NULL && json_is(name, a->also[tool]))
+			break;
+	}
 	return i;
+}
+
+/* Is it in the tool's schema? */
+static bool
+is_listed(const struct argument *a, int tool)
+{
+	return a->says[tool] != NULL && !(a->flags & UNLISTED);
 }
 
 /* Adds an argument that the tool does not take, and which tool here does. */
@@ -222,6 +265,24 @@ unquoted(struct json value, enum json_type type)
 		return value;
 	inner = json_check(value.text + 1, value.len - 2);
 	return json_type(inner) == type ? inner : value;
+}
+
+/* Is it of its type, and a number within its bounds? */
+static bool
+is_right(struct reading *r, int i)
+{
+	const struct argument *a = &arguments[i];
+	struct json value = r->given[i];
+	int64_t *n = &r->number[i];
+
+	if (a->flags & HANDLE)
+		return json_int(value, n) || json_type(value) == JSON_STRING;
+	if (a->type == JSON_NUMBER)
+		return json_int(value, n) && *n >= a->least &&
+		    (a->most == 0 || *n <= a->most);
+	while (a->flags & WORD && *n < 3 && !json_is(value, truncate_words[*n]))
+		++*n;
+	return json_type(value) == a->type && *n < 3;
 }
 
 /* Is it "", 0, false, [] or {}? A number with an exponent is not: it may be a
@@ -262,26 +323,31 @@ counts_as_absent(const struct argument *a, struct json value)
 	return is_blank(value);
 }
 
-/* Is it of its type, and a number within its bounds? */
+/* Notes a member as given[i], unless it counts as absent. Of members of the same
+ * name the last one counts. Two names of one argument are an error. */
 static bool
-is_right(struct reading *r, int i)
+take_member(struct reading *r, int i, struct json name, struct json value)
 {
 	const struct argument *a = &arguments[i];
-	struct json value = r->given[i];
-	int64_t *n = &r->number[i];
+	enum json_type type = a->flags & HANDLE ? JSON_NUMBER
+	    : (enum json_type)a->type;
+	bool renamed = is_given(r, i) && !json_equal(r->name[i], name);
 
-	if (a->flags & HANDLE)
-		return json_int(value, n) || json_type(value) == JSON_STRING;
-	if (a->type == JSON_NUMBER)
-		return json_int(value, n) && *n >= a->least &&
-		    (a->most == 0 || *n <= a->most);
-	while (a->flags & WORD && *n < 3 && !json_is(value, truncate_words[*n]))
-		++*n;
-	return json_type(value) == a->type && *n < 3;
+	value = unquoted(value, type);
+	if (counts_as_absent(a, value)) {
+		if (!renamed)
+			r->given[i].text = NULL;
+		return true;
+	}
+	if (renamed)
+		return refuse_both(r, r->name[i], name);
+	r->given[i] = value;
+	r->name[i] = name;
+	return true;
 }
 
-/* Sorts the members into given[]; of equal names the last counts. One that the
- * client has added of its own accord is dropped (K1). */
+/* Sorts the members into given[]. One that the client has added of its own
+ * accord is dropped (K1). */
 static bool
 sort_members(struct reading *r, struct json members)
 {
@@ -292,10 +358,11 @@ sort_members(struct reading *r, struct json members)
 
 	while (json_next(members, &at, &name, &value)) {
 		i = find_argument(name, r->tool);
+		if (i < ARGUMENTS && !take_member(r, i, name, value))
+			return false;
 		if (i < ARGUMENTS)
-			r->given[i] = unquoted(value, arguments[i].flags &
-			    HANDLE ? JSON_NUMBER : arguments[i].type);
-		else if ((added == NULL || !json_is(name, added)) &&
+			continue;
+		if ((added == NULL || !json_is(name, added)) &&
 		    unknown++ < NAMES_TOLD)
 			add_unknown(r, name);
 	}
@@ -303,7 +370,7 @@ sort_members(struct reading *r, struct json members)
 		return true;
 	buf_add(r->refusal, "; ", r->tools[r->tool].name);
 	for (i = 0; i < ARGUMENTS; i++) {
-		if (arguments[i].says[r->tool] != NULL) {
+		if (is_listed(&arguments[i], r->tool)) {
 			buf_add(r->refusal, before, arguments[i].name);
 			before = ", ";
 		}
@@ -468,7 +535,11 @@ static bool
 read_task(struct reading *r)
 {
 	bool listed = !is_given(r, TASK_ID);
+	bool blocks = json_true(r->given[BLOCK]);
 
+	if (is_given(r, BLOCK) && is_given(r, WAIT) &&
+	    json_is(r->name[WAIT], "wait"))
+		return refuse_both(r, r->name[WAIT], r->name[BLOCK]);
 	/* Where many clients share the server ids are secrets (H6). */
 	if (listed && r->caller->shared)
 		return must_have(r, TASK_ID);
@@ -477,7 +548,14 @@ read_task(struct reading *r)
 		    " goes with task_id; without it all tasks are listed");
 	r->want->action = listed ? WANT_LIST : WANT_LOOK;
 	r->want->only_new = json_true(r->given[NEW]);
-	return (listed || take_handle(r, TASK_ID)) && take_wait(r, 0);
+	if (!listed && !take_handle(r, TASK_ID))
+		return false;
+	if (!take_wait(r, blocks ? WAIT_BLOCK : 0))
+		return false;
+	/* Without block a timeout says nothing. */
+	if (is_given(r, BLOCK) && !blocks)
+		r->want->time = 0;
+	return true;
 }
 
 static bool
@@ -642,7 +720,7 @@ put_schema(struct buf *b, int tool)
 
 	buf_add(b, ",\"inputSchema\":{\"type\":\"object\",\"properties\":{");
 	for (a = arguments; a < arguments + ARGUMENTS; a++) {
-		if (a->says[tool] == NULL)
+		if (!is_listed(a, tool))
 			continue;
 		json_name(b, a->name);
 		buf_add(b, "{\"type\":", a->type == JSON_STRING ? "\"string\""
@@ -740,9 +818,7 @@ tools_read(const struct tool *tool, const struct options *o,
 	if (!sort_members(&r, members))
 		return false;
 	for (i = 0; i < ARGUMENTS; i++) {
-		if (counts_as_absent(&arguments[i], r.given[i]))
-			r.given[i].text = NULL;
-		else if (is_given(&r, i) && !is_right(&r, i))
+		if (is_given(&r, i) && !is_right(&r, i))
 			return refuse_value(&r, i);
 	}
 	return tool->read(&r);

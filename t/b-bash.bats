@@ -827,7 +827,7 @@ END
 	run_tool bash '{"command":"touch ran","new":true}'
 	refused '*new*task_output*'
 	start_task 'read <gate'
-	for argument in '"command":"touch ran"' '"cwd":"/"' '"timeout":5' '"kill_pid":'"$pid" \
+	for argument in '"command":"touch ran"' '"cwd":"/"' '"kill_pid":'"$pid" \
 	                '"stdin":"x"' '"truncate":"tail"' '"run_in_background":true'; do
 		name=${argument#\"}
 		run_tool task_output '{"task_id":"'"$task"'",'"$argument"'}'

@@ -345,9 +345,10 @@ bad_json() {
 		has "$(get -s error message)" task_output
 	done
 	[ ! -e ran ]
-	call KillShell '{}'
-	answer
-	like "$(get error message)" '*kill_pid*task_output*'
+	for name in KillShell KillBash; do
+		run_tool $name '{}'
+		like "$(get error message)" '*kill_pid*task_output*'
+	done
 }
 
 # refuses_argument ARGUMENTS PART...: bash refuses them; the text has each part
@@ -501,6 +502,54 @@ starts_filling_in() {
 	done
 }
 
+@test "P4: names that models know from other tools are accepted, and not in the schemas" {
+	boris --edit
+	run_bash pwd '{"workdir":"/tmp"}'
+	is "$(plain stdout)" /tmp
+	run_tool edit '{"file_path":"'"$PWD/f"'","new_string":"a a"}'
+	run_tool edit '{"file_path":"'"$PWD/f"'","old_string":"a","new_string":"b","replace_all":true}'
+	is "$(<f)" 'b b'
+	start_task 'echo hi'
+	look "$task" '{"block":true,"timeout":10000}'
+	is "$(result status)" '"completed"'
+	ask tools/list
+	for name in workdir block file_path old_string new_string replace_all; do
+		lacks "$reply" "$name"
+	done
+	is "$(get result tools 1 inputSchema properties timeout)" ''
+}
+
+@test "P4: block and timeout of task_output are a wait" {
+	hurried
+	boris
+	start_task 'read <gate'
+	for how in '30000 "block":true' '20000 "timeout":20000' \
+		'20000 "timeout":"2e4","block":"true"' '0 "block":false,"timeout":20000' \
+		'0 "block":false'; do
+		begin
+		look "$task" "{${how#* }}"
+		is "$how $(result status)" "$how \"running\""
+		least "$(took)" $((${how%% *} - 500))
+		within $((${how%% *} + 1000))
+	done
+}
+
+@test "P4: two names of one argument are an error that names both" {
+	boris --edit
+	refuses_argument '{"command":"touch ran","cwd":"/","workdir":"/tmp"}' \
+		'"cwd" and "workdir" mean the same argument; give one of them'
+	refuses_argument '{"command":"touch ran","workdir":5}' '"workdir" must be a string'
+	run_tool edit '{"path":"f","new":"x","new_string":"y"}'
+	refused '"new" and "new_string" mean*'
+	for more in '"timeout":5' '"block":true' '"block":false'; do
+		look x '{"wait":0,'"$more"'}'
+		name=${more#\"}
+		refused '"wait" and "'${name%%\"*}'" mean*'
+	done
+	run_bash 'ls ran f; pwd' '{"cwd":"","workdir":"/tmp"}'
+	is "$(plain stdout)" /tmp
+}
+
 @test "P4: an empty stdin is none" {
 	boris
 	run_bash '[ -c /dev/stdin ] && cat' '{"stdin":""}'
@@ -525,8 +574,9 @@ starts_filling_in() {
 @test "P4: all wrong names are told at once, of long ones the start, and what does it here" {
 	boris
 	start_task 'read <gate'
-	run_tool task_output '{"task_id":"'"$task"'","block":true,"timeout":30000}'
-	refused 'unknown argument "block"*"timeout", which bash takes; task_output takes *'
+	run_tool task_output '{"task_id":"'"$task"'","lines":5,"cwd":"/"}'
+	refused 'unknown argument "lines"*"cwd", which bash takes; task_output takes *'
+	lacks "$(text)" block
 	run_bash 'touch ran' '{"env":{"A":"1"}}'
 	refused 'unknown argument "env"*; bash takes *'
 	refuses_argument '{"cmd":"ls"}' cmd command timeout run_in_background
