@@ -66,8 +66,8 @@ static const struct argument {
 	    "What to run" }, .right = " that is not blank and has no NUL "
 	    "character (\\0 for printf)" },
 	[TIMEOUT] = { "timeout", JSON_NUMBER, 0, 1, 0, { "Milliseconds until "
-	    "it is terminated, at most 600000; with run_in_background or tty "
-	    "at most 86400000, default none" },
+	    "it is terminated, at most 600000; of a task at most 86400000, "
+	    "default none" },
 	    .right = " of milliseconds from 1 to 600000 (task: 86400000)" },
 	[IN_BACKGROUND] = { "run_in_background", JSON_BOOL, .says = {
 	    "true: start a task, return at once or after wait or until" } },
@@ -85,17 +85,18 @@ static const struct argument {
 	    "task to type into or that of check_pid or kill_pid, where its "
 	    "start asks for it", "As bash has returned it" } },
 	[WAIT] = { "wait", JSON_NUMBER, EMPTY | TYPED, .says = { "With "
-	    "run_in_background, tty or input: milliseconds to wait (default "
-	    "0; with tty or input 10000)", "Milliseconds to wait for its end, "
-	    "or with new for new output, at most 600000 (default 0)" },
+	    "run_in_background, until, tty or input: milliseconds to wait "
+	    "(default 0; with tty or input 10000)", "Milliseconds to wait for "
+	    "its end, or with new for new output, at most 600000 (default 0)" },
 	    .right = " of milliseconds from 0 to 600000",
 	    .also = { [TASK_OUTPUT] = "timeout" } },
 	[BLOCK] = { "block", JSON_BOOL, EMPTY | UNLISTED, .says = {
 	    [TASK_OUTPUT] = "false: do not wait" } },
 	[UNTIL] = { "until", JSON_STRING, LINE | TYPED, 1, 1000, { "With "
-	    "run_in_background, tty or input: return when this text has been "
-	    "printed (default of wait: 30000)", "Wait until this text has "
-	    "been printed since the last look (default of wait: 30000)" },
+	    "command (implies run_in_background), tty or input: return when "
+	    "this text has been printed (default of wait: 30000)", "Wait until "
+	    "this text has been printed since the last look (default of wait: "
+	    "30000)" },
 	    .right = " of 1 to 1000 characters in a line" },
 	[NEW] = { "new", JSON_BOOL, .says = {
 	    [TASK_OUTPUT] = "true: only what is new since the last look" } },
@@ -498,7 +499,7 @@ read_bash(struct reading *r)
 	bool runs = is_given(r, COMMAND), ends = is_given(r, KILL_PID);
 	int i, n = 0;
 	bool background = runs && (json_true(r->given[IN_BACKGROUND]) ||
-	    json_true(r->given[TTY]));
+	    json_true(r->given[TTY]) || is_given(r, UNTIL));
 	bool types = is_given(r, TASK_ID) && !runs && !ends &&
 	    !is_given(r, CHECK_PID);
 
@@ -518,9 +519,12 @@ read_bash(struct reading *r)
 	buf_free(r->refusal);
 	if (is_given(r, INPUT))
 		return read_input(r);
-	/* Where there is nothing to wait for, a wait of 0 was only filled in. */
-	if (!background && (is_given(r, UNTIL) || r->number[WAIT] > 0))
-		return refuse_call(r, "wait and until go with "
+	if (!runs && (is_given(r, UNTIL) || r->number[WAIT] > 0))
+		return refuse_call(r, "wait and until do not go with "
+		    "check_pid and kill_pid; use task_output");
+	/* In the foreground a wait of 0 was only filled in. */
+	if (!background && r->number[WAIT] > 0)
+		return refuse_call(r, "wait goes with until, with "
 		    "run_in_background: true, tty: true or input, or in "
 		    "task_output");
 	if (runs)
@@ -651,8 +655,8 @@ describe_bash(struct buf *b, const struct options *o, const struct caller *r)
 	    o->on_timeout ? " ms) the command goes on as a background task."
 	    : " ms) the command is terminated.",
 	    " A longer job: run_in_background with wait. A server: "
-	    "run_in_background with until, a plain text that it prints when "
-	    "ready. Read tasks with task_output, end them with kill_pid",
+	    "until, a plain text that it prints when ready. Read tasks with "
+	    "task_output, end them with kill_pid",
 	    r->shared ? " and task_id" : "", ". At most ", NUM(o->tasks_most),
 	    " run at a time; all end with this server. Long output is cut "
 	    "(truncate: ", truncate_words[o->truncate], "), and saved whole "

@@ -252,7 +252,7 @@ no_output() {
 	is "$(result status) $(get result isError)" '"running" false'
 }
 
-@test "W2: wait is bounded and typed, and refused without a task, with check_pid and with kill_pid; so is until" {
+@test "W2: wait is bounded and typed, and refused without a task, with check_pid and with kill_pid" {
 	boris
 	start_task 'read <gate'
 	for value in -1 1.5 '"x"' true; do
@@ -262,12 +262,14 @@ no_output() {
 		refused '*wait*600000*'
 	done
 	for argument in '"wait":1000' '"until":"x"'; do
-		name=${argument#\"}
-		for call in '"command":"touch ran"' '"command":"touch ran","run_in_background":false' \
-		            '"check_pid":'"$pid" '"kill_pid":'"$pid"; do
-			run_tool bash "{$call,$argument}"
-			refused "*${name%%\"*}*"
+		for call in check_pid kill_pid; do
+			run_tool bash '{"'$call'":'"$pid,$argument}"
+			refused 'wait and until do not go with check_pid and kill_pid; use task_output*'
 		done
+	done
+	for more in '' ',"run_in_background":false'; do
+		run_bash 'touch ran' '{"wait":1000'$more'}'
+		refused 'wait goes with until, with run_in_background: true*'
 	done
 	release
 	look "$task" '{"wait":700000}'
@@ -275,6 +277,18 @@ no_output() {
 	run_bash true '{"run_in_background":true,"wait":6e5}'
 	is "$(result status)" '"completed"'
 	[ ! -e ran ]
+}
+
+@test "W3: a command with until starts in the background without run_in_background" {
+	boris
+	for more in '' ',"run_in_background":false'; do
+		run_bash 'echo ready; read <gate' '{"until":"ready"'$more'}'
+		is "$(plain status) $(plain stdout)" 'running ready'
+		isnt "$(plain task_id)" ''
+		release
+		look "$(plain task_id)" '{"wait":10000}'
+		is "$(result status)" '"completed"'
+	done
 }
 
 @test "W2: cancelling a start that waits ends the wait alone: the task is in the list" {
