@@ -118,6 +118,9 @@ struct want {
 	struct buf until;        /* the text to wait for (W3); empty: none */
 	bool only_new;           /* what was printed since the last look (T3) */
 	struct buf input;        /* what to type, with WANT_TYPE (I2) */
+	bool truncates;          /* `truncate` was given for this look */
+	enum truncate truncate;  /* if so, how its output is cut */
+	int64_t limit;           /* characters of each stream; 0: not given */
 
 	/* What came of it: filled in by calls.c before its result is written */
 	int64_t patience;        /* ms; its client waited that long (K2) */

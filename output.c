@@ -571,6 +571,12 @@ output_end(struct output *o)
 }
 
 bool
+output_ended(const struct output *o)
+{
+	return o->ended;
+}
+
+bool
 output_is_screen(const struct output *o)
 {
 	return o->screen;
@@ -728,16 +734,16 @@ output_show(struct output *o, const struct output_cursor *c,
             const struct output_bounds *most, const char *name, struct buf *b)
 {
 	struct output_view view = { -1, NULL };
-	enum truncate how = o->ended ? most->how : TRUNCATE_LOOK;
-	struct cut cut = cut_choose(o, how, most);
+	struct cut cut = cut_choose(o, most->how, most);
 	struct extent s = any, e, text = { o->chars, text_bytes(o),
 		o->lines + output_within_line(o) };
 	size_t at = c != NULL ? cursor_index(o, c) : 0, start, end;
+	bool has_gap;
 
 	if (at == o->len && (c != NULL || !o->no_text))
 		return view;
 	if (c != NULL) {
-		if (how != TRUNCATE_LOOK && cut_needed(&cut, &text))
+		if (most->how != TRUNCATE_LOOK && cut_needed(&cut, &text))
 			cut = cut_choose(o, TRUNCATE_TAIL, most);
 		text.bytes -= cursor_position(o, c);
 		text.lines -= c->lines;
@@ -745,7 +751,9 @@ output_show(struct output *o, const struct output_cursor *c,
 		s = extent_start(o->text + at, o->len - at, &s);
 		text.chars = s.chars + text.bytes - s.bytes;
 	}
-	if (!o->no_text && !cut_needed(&cut, &text))
+	/* If bytes were dropped behind the cursor, there is a gap to mark. */
+	has_gap = text_piece(o, at) < o->len;
+	if (!o->no_text && !has_gap && !cut_needed(&cut, &text))
 		cut.first = cut.all;
 	s = extent_start(o->text + at, text_piece(o, at) - at, &cut.first);
 	start = at + (size_t)s.bytes;

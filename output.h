@@ -22,10 +22,10 @@ struct output_bounds {
 
 struct output;  /* in output.c */
 
-/* Empty. It can be shown with limits up to this one. terminal: lines break at
- * its last column, and lose the blanks at their end (I6). Returns NULL if the
- * memory is refused: all that it needs is taken here, so that nothing that a
- * command prints can end boris (E7). */
+/* Empty. With limits up to this one all that they allow is kept. terminal:
+ * lines break at its last column, and lose the blanks at their end (I6).
+ * Returns NULL if the memory is refused: all that it needs is taken here, so
+ * that nothing that a command prints can end boris (E7). */
 struct output *output_new(const struct options *, struct spool *,
                           int64_t limit, bool terminal);
 /* The file stays if a reader knows its path (O5). NULL is fine. */
@@ -35,6 +35,7 @@ void output_write(struct output *, const void *bytes, size_t n);
 /* No more will come: an unfinished character becomes U+FFFD. */
 void output_end(struct output *);
 
+bool output_ended(const struct output *);  /* after output_end() */
 /* Has its program moved the cursor about, as a full-screen one does (I6)? */
 bool output_is_screen(const struct output *);
 int64_t output_bytes(const struct output *);  /* that came, raw */
@@ -71,10 +72,11 @@ struct output_view {
 	const char *file;  /* the saved file's path, the output's; or NULL */
 };
 
-/* Appends the text, or what is new of it behind the cursor (NULL: all of it).
- * The truncation line calls the stream `name` ("stdout"). A stream that has not
- * ended is cut as TRUNCATE_LOOK (T3). One that has is cut as bounds say; its
- * news as TRUNCATE_TAIL, if all of it is too long. This may make the file. */
+/* Appends the text, or what is new of it behind the cursor (NULL: all of it),
+ * cut as the bounds say. If less of it was kept than they allow, less is shown.
+ * The news of a long stream are cut as TRUNCATE_TAIL or TRUNCATE_LOOK. The
+ * truncation line calls the stream `name` ("stdout"). This may make the
+ * file. */
 struct output_view output_show(struct output *, const struct output_cursor *,
                                const struct output_bounds *, const char *name,
                                struct buf *);

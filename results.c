@@ -742,6 +742,27 @@ show_stream(const struct result *r, struct shown *s,
 	s->lines = buf_lines(s->text.data, s->text.len);
 }
 
+/* How a stream is cut: as this call asks, else as the start of the command did.
+ * By default a stream that has not ended shows its end (T3). */
+static struct output_bounds
+choose_bounds(const struct result *r, const struct output *text)
+{
+	struct output_bounds bounds = r->job->bounds;
+	const struct want *w = r->want;
+	bool ended = output_ended(text);
+
+	if (!ended)
+		bounds.how = TRUNCATE_LOOK;
+	if (w->limit > 0) {
+		bounds.limit = w->limit;
+		/* TRUNCATE_LOOK has a limit of its own. */
+		bounds.how = ended ? bounds.how : TRUNCATE_TAIL;
+	}
+	if (w->truncates)
+		bounds.how = w->truncate;
+	return bounds;
+}
+
 /* How much one of two streams gets: what the other leaves, or half, if that is
  * more; at least 1, since 0 would be no bound. */
 static int64_t
@@ -765,12 +786,15 @@ put_output(struct result *r)
 	    ? r->caller->bytes - HEADINGS - (int64_t)len : INT32_MAX;
 	int64_t lines = r->caller->lines > 0 ? r->caller->lines - HEADING_LINES
 	    : INT32_MAX;
-	struct output_bounds most = r->job->bounds;
+	struct output_bounds most;
 	int i;
 
-	for (i = 0; i < 2; i++)
-		show_stream(r, &s[i], &r->job->bounds);
 	for (i = 0; i < 2; i++) {
+		most = choose_bounds(r, s[i].stream->text);
+		show_stream(r, &s[i], &most);
+	}
+	for (i = 0; i < 2; i++) {
+		most = choose_bounds(r, s[i].stream->text);
 		most.bytes = share(bytes, (int64_t)s[!i].text.len);
 		most.lines = share(lines, s[!i].lines);
 		if ((int64_t)s[i].text.len > most.bytes ||

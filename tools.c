@@ -27,8 +27,8 @@ is_offered(const struct options *o, const struct tool *t)
 
 enum {
 	COMMAND, TIMEOUT, IN_BACKGROUND, TTY, INPUT, CHECK_PID, KILL_PID,
-	TASK_ID, WAIT, BLOCK, UNTIL, NEW, CWD, STDIN, TRUNCATE, LIMIT, DESCRIPTION,
-	PATH, OLD, NEW_TEXT, ALL, ARGUMENTS
+	TASK_ID, WAIT, BLOCK, UNTIL, NEW, CWD, STDIN, TRUNCATE, LIMIT,
+	DESCRIPTION, PATH, OLD, NEW_TEXT, ALL, ARGUMENTS
 };
 
 enum {
@@ -106,11 +106,13 @@ static const struct argument {
 	    { "workdir" } },
 	[STDIN] = { "stdin", JSON_STRING, .says = {
 	    "What the command reads as standard input" } },
-	[TRUNCATE] = { "truncate", JSON_STRING, WORD, .says = {
+	[TRUNCATE] = { "truncate", JSON_STRING, WORD | TYPED, .says = {
+	    "Which part of long output to return",
 	    "Which part of long output to return" },
 	    .right = ", one of head, tail and both" },
-	[LIMIT] = { "limit", JSON_NUMBER, 0, 200, 100000,
-	    { "At most so many characters of each stream are returned" },
+	[LIMIT] = { "limit", JSON_NUMBER, TYPED, 200, 100000,
+	    { "At most so many characters of each stream are returned",
+	    "At most so many characters of each stream are returned" },
 	    .right = " from 200 to 100000" },
 	[DESCRIPTION] = { "description", JSON_STRING, TYPED, .says = {
 	    "What it is for, in short, for the list of tasks" } },
@@ -324,8 +326,8 @@ counts_as_absent(const struct argument *a, struct json value)
 	return is_blank(value);
 }
 
-/* Notes a member as given[i], unless it counts as absent. Of members of the same
- * name the last one counts. Two names of one argument are an error. */
+/* Notes a member as given[i], unless it counts as absent. Of members of the
+ * same name the last one counts. Two names of one argument are an error. */
 static bool
 take_member(struct reading *r, int i, struct json name, struct json value)
 {
@@ -424,6 +426,17 @@ take_wait(struct reading *r, int64_t usual)
 	return take_text(r, UNTIL, &w->until);
 }
 
+/* `truncate` and `limit` of a call that reads a task */
+static void
+take_bounds(struct reading *r)
+{
+	struct want *w = r->want;
+
+	w->truncates = is_given(r, TRUNCATE);
+	w->truncate = (enum truncate)r->number[TRUNCATE];
+	w->limit = is_given(r, LIMIT) ? r->number[LIMIT] : 0;
+}
+
 /* The task that task_id names, or else argument `pid`: check_pid or kill_pid.
  * Each may be a string, and have an id or a pid in it (T1). */
 static bool
@@ -483,11 +496,12 @@ read_input(struct reading *r)
 	for (i = 0; i < ARGUMENTS; i++) {
 		if (is_given(r, i) && !(arguments[i].flags & TYPED))
 			return refuse_call(r, arguments[i].name, " does not go "
-			    "with input, which takes task_id, wait, until and "
-			    "description");
+			    "with input, which takes task_id, wait, until, "
+			    "truncate, limit and description");
 	}
 	r->want->action = WANT_TYPE;
 	r->want->only_new = true;
+	take_bounds(r);
 	return must_have(r, TASK_ID) && take_handle(r, TASK_ID) &&
 	    take_text(r, INPUT, &r->want->input) && take_wait(r, WAIT_TERMINAL);
 }
@@ -529,6 +543,7 @@ read_bash(struct reading *r)
 		    "task_output");
 	if (runs)
 		return read_command(r, background);
+	take_bounds(r);
 	r->want->action = ends ? WANT_KILL : WANT_LOOK;
 	r->want->only_new = ends;
 	r->want->by_pid = true;
@@ -552,6 +567,7 @@ read_task(struct reading *r)
 		    " goes with task_id; without it all tasks are listed");
 	r->want->action = listed ? WANT_LIST : WANT_LOOK;
 	r->want->only_new = json_true(r->given[NEW]);
+	take_bounds(r);
 	if (!listed && !take_handle(r, TASK_ID))
 		return false;
 	if (!take_wait(r, blocks ? WAIT_BLOCK : 0))

@@ -500,7 +500,8 @@ big() {
 	is "$(sorted "${types%%|*}")" "$(sorted 'command:string timeout:integer run_in_background:boolean
 		tty:boolean wait:integer until:string task_id:string input:string check_pid:integer
 		kill_pid:integer cwd:string stdin:string truncate:string limit:integer description:string')"
-	is "$(sorted "${types#*|}")" "$(sorted '| task_id:string wait:integer until:string new:boolean')"
+	is "$(sorted "${types#*|}")" "$(sorted '| task_id:string wait:integer until:string new:boolean
+		truncate:string limit:integer')"
 	is "$(get result tools 0 inputSchema properties truncate enum)" '["head","tail","both"]'
 }
 
@@ -828,7 +829,7 @@ END
 	refused '*new*task_output*'
 	start_task 'read <gate'
 	for argument in '"command":"touch ran"' '"cwd":"/"' '"kill_pid":'"$pid" \
-	                '"stdin":"x"' '"truncate":"tail"' '"run_in_background":true'; do
+	                '"stdin":"x"' '"run_in_background":true'; do
 		name=${argument#\"}
 		run_tool task_output '{"task_id":"'"$task"'",'"$argument"'}'
 		refused "*${name%%\"*}*bash*"

@@ -719,6 +719,7 @@ run(const uint8_t *p, size_t n, size_t most, uint32_t seed, bool terminal,
 		fit = *most_shown;
 		fit.bytes = 200 + next_random(&seed) % 2000;
 		fit.lines = 10 + next_random(&seed) % 200;
+		fit.limit = 200 + next_random(&seed) % 60000;
 		output_show(o, NULL, &fit, "x", &b);
 		check_text(&b);
 		must(b.len <= (size_t)fit.bytes &&

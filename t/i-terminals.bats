@@ -243,10 +243,10 @@ silent() {
 	boris
 	on_terminal 'read x' '"wait":1'
 	for other in '"cwd":"/"' '"stdin":"x"' '"timeout":5' '"tty":true' \
-		'"run_in_background":true' '"truncate":"tail"'; do
+		'"run_in_background":true'; do
 		type_in 'x\n' "$other"
 		other=${other#\"}
-		refused "${other%%\"*} does not go with input, which takes task_id, wait, until and description"
+		refused "${other%%\"*} does not go with input, which takes task_id, wait, until, truncate, limit and description"
 	done
 	type_in 'x\n' '"description":"the end"'
 	is "$(result status)" '"completed"'

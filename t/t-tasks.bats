@@ -177,7 +177,7 @@ listed() {
 	like "$(text)" '"status: completed\\n*\(no output\)"'
 }
 
-@test "T3: a look at a task that runs shows the last 10,000 characters, whole lines, whatever truncate and limit say" {
+@test "T3: a look at a task that runs shows the last 10,000 characters, whole lines, whatever its start said" {
 	boris
 	for more in '"truncate":"head"' '"truncate":"tail"' '"truncate":"both"' '"limit":100000'; do
 		start_task 'seq 20000; echo x >a; read <gate' "{$more}"
@@ -190,6 +190,65 @@ listed() {
 		release
 		ended
 		rm a
+	done
+}
+
+# ends_in BYTES: what is shown of `seq 20000` is its last lines, in so
+# many bytes at most, and the truncation line
+ends_in() {
+	local last
+	last=$(seq 20000 | tail -c "$1" | tail -n +2)
+	is "$(plain stdout | sed '$d')" "$last"
+	has "$(plain stdout)" "[stdout: showing last $(wc -l <<<"$last" | tr -d ' ') of 20000 lines;"
+}
+
+@test "T3: truncate and limit of task_output say how the output of a task that has ended is cut" {
+	boris
+	for how in head tail both; do
+		start_task 'seq 20000'
+		look "$task" '{"wait":10000,"truncate":"'$how'","limit":3000}'
+		plain stdout | sed '/^\[stdout/d' >"got.$how"
+		run_bash 'seq 20000' '{"truncate":"'$how'","limit":3000}'
+		is "$how: $(plain stdout | sed '/^\[stdout/d')" "$how: $(cat "got.$how")"
+	done
+	start_task 'seq 20000'
+	look "$task" '{"wait":10000,"truncate":"tail"}'
+	is "$(plain stdout | sed '$d')" "$(seq 20000 | tail -n 2000)"
+	start_task 'seq 20000' '{"truncate":"tail","limit":50000}'
+	look "$task" '{"wait":10000,"limit":2000}'
+	ends_in 2000
+}
+
+@test "T3: truncate and limit of task_output, check_pid and kill_pid say how the output of a task that runs is cut" {
+	boris
+	start_task 'seq 20000; echo x >a; read <gate'
+	printed a
+	look "$task" '{"limit":2000}'
+	ends_in 2000
+	look "$task" '{"limit":20000}'
+	ends_in 20000
+	look "$task" '{"truncate":"tail"}'
+	is "$(plain stdout | sed '$d')" "$(seq 20000 | tail -n 2000)"
+	look "$task" '{"truncate":"head"}'
+	is "$(plain stdout | head -c 30000)" "$(seq 20000 | head -c 30000)"
+	run_tool bash '{"check_pid":'"$pid"',"limit":2000}'
+	ends_in 2000
+	look
+	ends_in 10000
+	start_task 'seq 20000; echo x >b; read <gate'
+	printed b
+	run_tool bash '{"kill_pid":'"$pid"',"limit":2000}'
+	ends_in 2000
+	release
+}
+
+@test "T3: with a limit above what was kept of a task less is shown, and the file has it all" {
+	boris
+	for how in head tail both; do
+		start_task 'yes é | head -n 90000 | tr -d "\n"; echo'
+		look "$task" '{"wait":10000,"limit":100000,"truncate":"'$how'"}'
+		is "$(grep -c '^\[stdout.*full output: /' <<<"$(plain stdout)")" 1
+		is "$(wc -c <"$(plain stdout_file)" | tr -d ' ')" 180001
 	done
 }
 
@@ -731,6 +790,8 @@ row() {
 		run_tool task_output "{$argument}"
 		refused '*task_id*'
 	done
+	run_tool task_output '{"limit":2000,"truncate":"tail"}'
+	is "$(text)" '"no tasks"'
 }
 
 @test "T7: the tasks running and unread are listed, the fields of each in order" {
