@@ -132,13 +132,20 @@ static const struct argument {
 };
 
 /* What other shells' tools are called, and what does it here (P4) */
-static const char *const foreign[][2] = {
-	{ "Bash", "bash" }, { "exec_command", "bash" }, { "shell", "bash" },
-	{ "BashOutput", "task_output" }, { "TaskOutput", "task_output" },
-	{ "KillShell", "bash with kill_pid" },
-	{ "KillBash", "bash with kill_pid" },
-	{ "TaskStop", "bash with kill_pid" },
-	{ "write_stdin", "bash with input and task_id" }
+static const struct foreign {
+	const char *name;
+	int tool;              /* this one, */
+	const char *how;       /* used so */
+} foreign[] = {
+	{ "Bash", BASH, "" },
+	{ "exec_command", BASH, "" },
+	{ "shell", BASH, "" },
+	{ "BashOutput", TASK_OUTPUT, "" },
+	{ "TaskOutput", TASK_OUTPUT, "" },
+	{ "KillShell", BASH, " with kill_pid" },
+	{ "KillBash", BASH, " with kill_pid" },
+	{ "TaskStop", BASH, " with kill_pid" },
+	{ "write_stdin", BASH, " with input and task_id" }
 };
 
 /* A call whose arguments are being read. The functions that read return false
@@ -604,13 +611,14 @@ read_edit(struct reading *r)
 /* Names the directories of --write, as many as fit in the description. Each is
  * named in full, since the start of a path is not a path (F4). */
 static void
-put_writable(struct buf *b, const char *list)
+put_writable(struct buf *b, const struct options *o)
 {
-	const char *at, *before = " Commands write nowhere but below ";
+	const char *at, *before = o->bash ? " Commands write nowhere but below "
+	    : " Files are changed nowhere but below ";
 	int named = 0, left = 0;
 	size_t len;
 
-	for (at = list; *at != '\0'; at += len + 1) {
+	for (at = o->write; *at != '\0'; at += len + 1) {
 		len = strlen(at);
 		if (b->len + strlen(before) + len > DESCRIBED_MOST) {
 			left++;
@@ -638,15 +646,17 @@ put_fences(struct buf *b, const struct options *o)
 
 	for (at = o->hide; at != NULL && *at != '\0'; at += strlen(at) + 1)
 		hidden++;
-	if (o->no_network)
+	if (o->no_network && o->bash)
 		buf_add(b, " Commands reach no network but their own "
 		    "loopback.");
-	if (hidden > 0)
+	if (hidden > 0 && !o->bash)
+		buf_add(b, " Hidden paths: ", NUM(hidden), ".");
+	else if (hidden > 0)
 		buf_add(b, " Of ", NUM(hidden), hidden == 1
 		    ? " path they see nothing: it is hidden."
 		    : " paths they see nothing: they are hidden.");
 	if (o->write != NULL)
-		put_writable(b, o->write);
+		put_writable(b, o);
 }
 
 static void
@@ -711,7 +721,7 @@ static const struct tool tools[TOOLS] = {
 	    "stderr. ", describe_bash, "", RESULT, "},\"required\":"
 	    "[\"status\"]", true, read_bash, results_job },
 	[TASK_OUTPUT] = { "task_output", "Read a background task",
-	    offsetof(struct options, bash), "",
+	    offsetof(struct options, bash), NULL,
 	    "Output and status of a background task of bash. While it runs: "
 	    "the last 10000 characters so far. When it has ended: its final "
 	    "output and exit code, once; then the task is forgotten. Do not "
@@ -721,7 +731,7 @@ static const struct tool tools[TOOLS] = {
 	    ",\"tasks\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}}",
 	    false, read_task, results_job },
 	[EDIT] = { "edit", "Edit a file", offsetof(struct options, edit),
-	    " Changes files there with the tool edit.",
+	    "Use the tool edit to change files on the host of this server.",
 	    "Changes a file: replaces old, which must stand in it exactly "
 	    "once (with all: at least once), by new; without old it makes the "
 	    "file. Both are taken as they are, with tabs, spaces and "
@@ -792,12 +802,17 @@ tools_list(struct buf *b, const struct options *o, const struct caller *r)
 void
 tools_instructions(struct buf *b, const struct options *o)
 {
+	struct buf text = { NULL, 0, 0 };
 	int i;
 
-	buf_add(b, ",\"instructions\":\"");
-	for (i = 0; i < TOOLS; i++)
-		buf_add(b, is_offered(o, &tools[i]) ? tools[i].purpose : "");
-	buf_putc(b, '"');
+	for (i = 0; i < TOOLS; i++) {
+		if (!is_offered(o, &tools[i]) || tools[i].purpose == NULL)
+			continue;
+		buf_add(&text, text.len > 0 ? " " : "", tools[i].purpose);
+	}
+	if (text.len > 0)
+		json_put_bytes(b, "instructions", text.data, text.len);
+	buf_free(&text);
 }
 
 const struct tool *
@@ -813,8 +828,11 @@ tools_find(const struct options *o, struct json name, struct buf *unknown)
 	buf_add(unknown, "Unknown tool: ");
 	put_snippet(unknown, name);
 	for (i = 0; i < n; i++) {
-		if (json_is(name, foreign[i][0]))
-			buf_add(unknown, ": it is ", foreign[i][1], " here");
+		const struct tool *tool = &tools[foreign[i].tool];
+
+		if (is_offered(o, tool) && json_is(name, foreign[i].name))
+			buf_add(unknown, ": it is ", tool->name,
+			    foreign[i].how, " here");
 	}
 	for (i = 0; i < TOOLS; i++) {
 		if (is_offered(o, &tools[i])) {

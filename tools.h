@@ -16,7 +16,8 @@ struct reading;
 struct tool {
 	const char *name, *title;
 	size_t option;         /* in struct options: is it offered? */
-	const char *purpose;   /* its part of the server's instructions (P11) */
+	const char *purpose;   /* its sentences of the server's instructions
+	                        * (P11); or NULL */
 	const char *description;
 	/* Appends the part of it that options and caller decide; or NULL. */
 	void (*describe)(struct buf *, const struct options *,
@@ -32,7 +33,8 @@ struct tool {
 
 /* The tools as a JSON array, for tools/list */
 void tools_list(struct buf *, const struct options *, const struct caller *);
-/* What the server is for, as a member (P11): at most 500 characters */
+/* What the server is for, as a member (P11): at most 500 characters. Without
+ * tools there is none. */
 void tools_instructions(struct buf *, const struct options *);
 
 /* The tool of that name, if it is offered. Else NULL, and `unknown` lists those

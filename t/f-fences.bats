@@ -945,3 +945,14 @@ refuses_where() {
 		leave
 	done
 }
+
+@test "F4: without bash the description of edit names the fences, and no commands" {
+	needs_landlock
+	needs_namespaces
+	mkdir d
+	echo x >hidden
+	boris --edit --no-bash --write=d --hide=hidden --no-network
+	ask tools/list
+	has "$(get -s result tools 0 description)" " Hidden paths: 1. Files are changed nowhere but below $PWD/d,"
+	lacks "${reply,,}" command
+}

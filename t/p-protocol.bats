@@ -1239,5 +1239,6 @@ unread() {
 	done
 	leave
 	boris --no-bash
-	lacks "$(get result instructions)" 'tool bash'
+	is "$(get result instructions)" ''
+	isnt "$(get result serverInfo)" ''
 }

@@ -60,7 +60,7 @@ inode() {
 @test "X1: with --no-bash edit alone is offered, and BORIS_EDIT=1 does it too" {
 	export BORIS_EDIT=1
 	boris --no-bash
-	has "$reply" 'tool edit'
+	is "$(get -s result instructions)" 'Use the tool edit to change files on the host of this server.'
 	ask tools/list
 	is "$(get -s result tools 0 name)$(get result tools 1)" edit
 	run_tool bash '{"command":"touch ran"}'
@@ -107,6 +107,14 @@ inode() {
 	said "$PWD/empty: made*"
 	holds empty x
 	holds f 'one\ntwo'
+}
+
+@test "P4: without bash the error about an unknown tool does not name bash" {
+	boris --edit --no-bash
+	for name in Bash KillShell KillBash TaskOutput write_stdin bash; do
+		run_tool $name '{}'
+		is "$(get -s error message)" 'Unknown tool: "'$name'"; there is edit'
+	done
 }
 
 @test "X1: wrong arguments are told with what would be right" {
