@@ -25,7 +25,8 @@ enum {
 	DISK_QUARTER = -3,
 	DISK_TENTH = -4,
 	MEMORY_QUARTER = -5,
-	MEMORY_TENTH = -6
+	MEMORY_TENTH = -6,
+	SAVING_OFF = -7
 };
 
 struct spool_file {
@@ -69,7 +70,8 @@ static const char *const reasons[] = {
 	[-DISK_TENTH] = "less than a tenth of the file system is free",
 	[-MEMORY_QUARTER] = "this session's files reached a quarter of the "
 	    "memory that was free",
-	[-MEMORY_TENTH] = "less than a tenth of the memory is free"
+	[-MEMORY_TENTH] = "less than a tenth of the memory is free",
+	[-SAVING_OFF] = "--save-limit is 0"
 };
 
 /* Lowers the bound to `bytes`, but not below 0, if it is higher. */
@@ -210,7 +212,7 @@ spool_open(struct spool *s)
 
 	f->spool = s;
 	f->fd = -1;
-	f->why = s->limit > 0 ? 0 : FILE_FULL;
+	f->why = s->limit > 0 ? 0 : SAVING_OFF;
 	return f;
 }
 

@@ -495,7 +495,7 @@ slow_read(struct slow *s, const uint8_t *p, size_t n)
 
 /* What it would show */
 
-#define NOT_SAVED "; full output not saved: it is over --save-limit"
+#define NOT_SAVED "; full output not saved: --save-limit is 0"
 
 static size_t
 chars_in(const char *p, size_t n)

@@ -405,7 +405,7 @@ told_raw() {
 	run_bash "$(as 40000 a)"
 	is "$(result stdout_chars) $(result stdout_file)" '40000 '
 	lacks "$(plain stdout)" 'full output: /'
-	has "$(plain stdout)" 'full output not saved: '
+	has "$(plain stdout)" '; full output not saved: --save-limit is 0]'
 	is "$(find tmp -type f)" ''
 }
 
