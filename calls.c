@@ -253,6 +253,9 @@ wait_ends(struct call *call)
 	if (call->deadline == NEVER)
 		call->deadline = job->started_at + w->time;
 	end = end_of_wait(call);
+	/* The answer to a start says whether the program has started. */
+	if (w->action == WANT_RUN && session_starts(job, call->client->now))
+		return NEVER;
 	if (call->until.seen > 0)
 		return call->until.seen + BURST;
 	/* With `until` only what is certain ends the wait. */
@@ -306,6 +309,19 @@ answer_due(struct call *call)
 	return wait_ends(call);
 }
 
+/* Returns whether the answer shows how a finished job ended, so that a task can
+ * be forgotten (T3). The answer to a start that nobody waited for does not. */
+static bool
+shows_end(const struct call *call)
+{
+	const struct want *w = &call->want;
+	const struct job *job = call->job;
+
+	if (job == NULL || job->refused != JOB_ACCEPTED || !job->background)
+		return true;
+	return w->action != WANT_RUN || w->time > 0;
+}
+
 /* Answers the call if that is due; false: not yet. */
 static bool
 try_answer(struct call *call)
@@ -346,7 +362,7 @@ try_answer(struct call *call)
 	taken = rpc_result(&call->reply, &b);
 	if (taken)
 		session_told(s, job, w);
-	close_call(call, taken);
+	close_call(call, taken && shows_end(call));
 	return true;
 }
 

@@ -66,12 +66,12 @@ report_fd(void)
 	return INHERITED;
 }
 
-/* Starts the shell in dir with its ends of the pipes. The directory's pipe is
- * copied last, since its number may be that of another end. Returns 0, or -1
- * with errno set. */
+/* Starts the shell with its ends of the pipes. The directory's pipe is copied
+ * last, since its number may be that of another end. Returns 0, or -1 with errno
+ * set. */
 static int
-start_shell(struct exec *x, const struct options *o, const char *dir,
-            const int theirs[])
+start_shell(struct exec *x, const struct options *o,
+            const struct proc_dirs *dirs, const int theirs[])
 {
 	char *argv[ARGUMENTS] = { (char *)o->shell }, *p = x->script.args.data;
 	char *end = p + x->script.args.len;
@@ -89,7 +89,8 @@ start_shell(struct exec *x, const struct options *o, const char *dir,
 		*fd++ = x->script.fd;
 	}
 	*fd = -1;
-	return proc_start(x->group, o, x->env, argv, dir, fds);
+	x->outcome_fd = proc_start(x->group, o, x->env, argv, dirs, fds);
+	return x->outcome_fd >= 0 ? 0 : -1;
 }
 
 /* Writes what is typed; or what its stdin is to read, and then closes that.
@@ -111,6 +112,7 @@ close_pipes(struct exec *x, bool all)
 {
 	fd_close(&x->fd[EXEC_IN]);
 	fd_close(&x->fd[EXEC_DIR]);
+	fd_close(&x->outcome_fd);
 	queue_free(&x->unread);
 	script_free(&x->script);
 	if (all) {
@@ -122,13 +124,15 @@ close_pipes(struct exec *x, bool all)
 
 int
 exec_start(struct exec_list *list, struct exec *x, const struct options *o,
-           const char *dir, struct output *out, struct output *err, int64_t now)
+           const struct proc_dirs *dirs, struct output *out,
+           struct output *err, int64_t now)
 {
 	int theirs[EXEC_PIPES], i, error, status = -1;
 
 	x->options = o;
 	for (i = 0; i < EXEC_PIPES; i++)
 		x->fd[i] = x->poll[i] = theirs[i] = -1;
+	x->outcome_fd = x->outcome_poll = -1;
 	errno = ENOMEM;
 	if (script_write(&x->script, o->shell, &x->text, x->tells_dir,
 	    report_fd()) && queue_put(&x->unread, &x->input) &&
@@ -137,7 +141,7 @@ exec_start(struct exec_list *list, struct exec *x, const struct options *o,
 		x->group->started = now;
 		x->group->follow_up = x->terminal ? SIGHUP
 		    : x->script.fd >= 0 ? SIGTERM : 0;
-		status = start_shell(x, o, dir, theirs);
+		status = start_shell(x, o, dirs, theirs);
 	}
 	error = errno;
 	for (i = 0; i < EXEC_PIPES; i++)
@@ -153,6 +157,7 @@ exec_start(struct exec_list *list, struct exec *x, const struct options *o,
 	x->next = list->first;
 	list->first = x;
 	x->state = EXEC_RUNNING;
+	x->starting = true;
 	x->pid = x->group->id;
 	x->open = true;
 	x->sink[EXEC_OUT] = out;
@@ -262,6 +267,19 @@ enter_state(struct exec *x, enum exec_state state, int64_t now)
 	poll_later(x, now);
 }
 
+/* Notes that the program has started, when the child has closed its end of the
+ * outcome's pipe. If it could not be started, the command ends soon. */
+static void
+read_outcome(struct exec *x)
+{
+	char byte;
+
+	if (x->outcome_fd < 0 || proc_take(x->outcome_fd, &byte, 1) != 0)
+		return;
+	fd_close(&x->outcome_fd);
+	x->starting = x->group->outcome.error != 0;
+}
+
 /* Has its shell ended? It is a zombie then (E3). */
 static bool
 see_end(struct exec *x, int64_t now)
@@ -270,6 +288,7 @@ see_end(struct exec *x, int64_t now)
 	    !proc_ended(x->pid, &x->status, &x->signalled))
 		return false;
 	x->shell_ended = true;
+	read_outcome(x);
 	if (x->status == 128 + SIGINT || x->status == 128 + SIGQUIT)
 		x->signalled = x->signalled && !x->terminal;
 	if (x->state == EXEC_RUNNING)
@@ -318,7 +337,10 @@ end_command(struct exec *x, int64_t now)
 		n = proc_take(x->fd[EXEC_DIR], text, sizeof(text));
 	if (n > 0)
 		script_told(text, (size_t)n, x->status, &x->dir, &x->pipeline);
-	if (x->tells_dir && x->dir == NULL)
+	x->outcome = x->group->outcome;
+	x->starting = false;
+	if (x->tells_dir && x->dir == NULL &&
+	    x->outcome.stage == PROC_ENTERED)
 		x->report = find_missing_report(x);
 	x->sink[EXEC_OUT] = x->sink[EXEC_ERR] = NULL;
 	close_pipes(x, x->terminal);
@@ -399,6 +421,8 @@ exec_poll_add(struct exec_list *list, struct loop *loop)
 		    POLLIN);
 		x->poll[EXEC_IN] = loop_add(loop,
 		    x->terminal ? -1 : x->fd[EXEC_IN], POLLOUT);
+		x->outcome_poll = loop_add(loop, quiet ? -1 : x->outcome_fd,
+		    POLLIN);
 		if (x->group == NULL)
 			continue;
 		if (quiet)
@@ -428,6 +452,8 @@ exec_dispatch(struct exec_list *list, const struct options *o,
 			read_pipe(x, EXEC_OUT, loop->now);
 		if (loop_events(loop, x->poll[EXEC_ERR]))
 			read_pipe(x, EXEC_ERR, loop->now);
+		if (loop_events(loop, x->outcome_poll))
+			read_outcome(x);
 		ended = (loop->child && see_end(x, loop->now)) || ended;
 		if (is_due(x, loop->now)) {
 			x->group->next = polled;

@@ -11,6 +11,7 @@
 #include "io.h"
 #include "options.h"
 #include "output.h"
+#include "proc.h"
 #include "script.h"
 #include "terminal.h"
 
@@ -52,6 +53,8 @@ struct exec {
 	/* How it stands. Others read it. */
 	enum exec_state state;
 	bool ended;           /* its status and output are there */
+	bool starting;        /* its program has not started yet, ... */
+	struct proc_outcome outcome;  /* ... how far it came, once it has ended */
 	pid_t pid;            /* the shell's */
 	bool shell_ended;     /* it is a zombie, or reaped */
 	int status;           /* then: 0 to 255, or 128+N */
@@ -77,6 +80,8 @@ struct exec {
 	size_t line;          /* bytes of the unfinished line that was typed */
 	int fd[EXEC_PIPES];   /* our ends of its pipes; -1: none, or closed */
 	int poll[EXEC_PIPES]; /* their indexes in the poll set */
+	int outcome_fd;       /* at its end when `starting` is over; or -1 */
+	int outcome_poll;     /* its index */
 	struct output *sink[EXEC_PIPES];  /* the owner's; NULL: dropped */
 	struct queue unread;  /* input that is still to be written, or typed */
 	struct script script;
@@ -86,11 +91,13 @@ struct exec_list {  /* of one session's commands; zeroed: none yet */
 	struct exec *first;
 };
 
-/* Starts it in that directory, absolute; its output goes to `out` and `err`
- * until it has ended. 0; or -1 with errno, and the state is EXEC_NEW. */
+/* Starts it; its output goes to `out` and `err` until it has ended. 0; or -1
+ * with errno, and the state is EXEC_NEW. Whether its directory can be entered
+ * and its program started is known later: `starting` is false then; if that
+ * failed, the command ends soon, with an error in `outcome`. */
 int exec_start(struct exec_list *, struct exec *, const struct options *,
-               const char *dir, struct output *out, struct output *err,
-               int64_t now);
+               const struct proc_dirs *, struct output *out,
+               struct output *err, int64_t now);
 /* Takes it out of the list, if it is there, and frees what is exec.c's; `text`,
  * `input`, `pipeline` and `dir` are the owner's, the group is the guard's. */
 void exec_free(struct exec_list *, struct exec *);

@@ -31,6 +31,8 @@ job_free(struct job *job)
 	free(job->exec.pipeline);
 	free(job->exec.dir);
 	free(job->cwd);
+	free(job->start_dir);
+	free(job->tracked_dir);
 	free(job->dir);
 	free(job);
 }

@@ -20,8 +20,8 @@ enum job_refused {
 	JOB_CLOSED,              /* the session is closed (L2) */
 	JOB_WAITED,              /* could not be started in time (K2) */
 	JOB_TOO_MANY,            /* ten tasks run already (T2) */
-	JOB_NO_DIR,              /* `dir` can't be entered (D7) */
-	JOB_LOST_DIR,            /* `dir`, the tracked one, is gone (D5) */
+	JOB_NO_DIR,              /* `start_dir` can't be entered (D7) */
+	JOB_LOST_DIR,            /* `tracked_dir` is gone (D5) */
 	JOB_NO_ID,               /* no random number for its id (T1) */
 	JOB_NO_LOG, JOB_NO_START, JOB_NO_TERMINAL  /* for want of it (A2, E7) */
 };
@@ -63,8 +63,9 @@ struct job {
 	enum job_state state;
 	enum job_refused refused;
 	int error;               /* errno, with JOB_NO_* and JOB_LOST_DIR */
-	char *dir;               /* with JOB_*_DIR: the one that failed; else
-	                          * where the next command starts */
+	char *start_dir;         /* where it was to start; NULL: not tried yet */
+	char *tracked_dir;       /* the session's, when it was started */
+	char *dir;               /* where the next command starts */
 	char id[33];             /* of a task, in hex; else empty */
 	int64_t call;            /* its number in the log; 0: not started */
 	int64_t started_at, ended_at;  /* ms; 0: not yet */

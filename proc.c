@@ -1,4 +1,4 @@
-/* More than POSIX: MAP_ANONYMOUS everywhere; vfork, syscall, closefrom.
+/* More than POSIX: MAP_ANONYMOUS everywhere; syscall, closefrom.
  * (FreeBSD and OpenBSD show all to those who ask for nothing.) */
 #ifdef __linux__
 #define _XOPEN_SOURCE 700
@@ -17,6 +17,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,17 +122,28 @@ proc_fork(void)
 #endif
 }
 
+/* Closes the descriptors from `first` to `last`, if there are any. */
+static void
+close_between(int first, int last)
+{
+	if (first > last)
+		return;
+#if defined(ON_LINUX) && defined(SYS_close_range)
+	if (syscall(SYS_close_range, first, last, 0) == 0)
+		return;
+#endif
+	for (; first <= last && first < 1024; first++)
+		close(first);
+}
+
 void
 proc_close_from(int lowest)
 {
-#if defined(ON_LINUX) && defined(SYS_close_range)
-	if (syscall(SYS_close_range, lowest, ~0U, 0) == 0)
-		return;
-#elif defined(__FreeBSD__) || defined(__NetBSD__) || defined(__OpenBSD__)
+#if defined(__FreeBSD__) || defined(__NetBSD__) || defined(__OpenBSD__)
 	closefrom(lowest);
+#else
+	close_between(lowest, INT_MAX);
 #endif
-	for (; lowest < 1024; lowest++)
-		close(lowest);
 }
 
 /* None is handled, none blocked. */
@@ -152,96 +164,110 @@ default_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* The child, up to the program; returns only if that can't be begun. It shares
- * the parent's memory (vfork), so it changes nothing but its own locals and the
- * number of its group. Signals are unblocked last, at their default: no handler
- * of boris's ever runs here (E1). */
-static void
-become(struct proc_group *g, const struct options *o, enum environment use,
-       char *const argv[], const int *fd)
+/* Gives the child its descriptors, as proc_start() describes them, and closes
+ * all others: while it waits for its directory it must not keep a client's
+ * connection or the guard's pipe open (L4). Returns 0, or -1 with errno set. */
+static int
+take_descriptors(struct proc_group *g, const int *fd, int done)
 {
-	setsid();
-	g->id = getpid();
+	int kept = 2, low, high;
+
 	for (; *fd >= 0; fd += 2) {
+		/* Keep the pipe open if its number is needed. If that fails,
+		 * boris takes the program as started until the child exits. */
+		if (fd[1] == done)
+			done = fcntl(done, F_DUPFD_CLOEXEC, 3);
 		/* dup2() of one onto itself leaves it close-on-exec. */
 		if (fd[0] == fd[1])
 			fcntl(fd[0], F_SETFD, 0);
 		else if (dup2(fd[0], fd[1]) < 0) {
 			if (fd[1] <= 2)
-				return;
+				return -1;
 			g->lacks_fd = true;
 		}
+		kept = fd[1];
 	}
+	low = kept < done ? kept : done;
+	high = kept < done ? done : kept;
+	close_between(3, low - 1);
+	close_between(low > 2 ? low + 1 : 3, high - 1);
+	close_between(high + 1, INT_MAX);
+	return 0;
+}
+
+/* Changes to the directory of the command. If that fails, notes whether the
+ * others can be entered. Returns 0, or -1 with errno set. */
+static int
+enter_directory(struct proc_outcome *r, const struct proc_dirs *dirs)
+{
+	int error;
+
+	r->stage = PROC_ENTERING;
+	if (chdir(dirs->start) == 0) {
+		r->stage = PROC_ENTERED;
+		return 0;
+	}
+	error = errno;
+	r->tracked = chdir(dirs->tracked) == 0;
+	r->workdir = chdir(dirs->workdir) == 0;
+	errno = error;
+	return -1;
+}
+
+/* Runs in the child, and returns only if the program cannot be started, with
+ * errno set. All signals are blocked until they are at their default, so no
+ * handler of boris's runs here (E1). They are unblocked before the directory is
+ * entered: a child that waits there must be killable. */
+static void
+exec_child(struct proc_group *g, const struct options *o, enum environment use,
+           char *const argv[], const struct proc_dirs *dirs, const int *fds,
+           int done)
+{
+	setsid();
+	g->id = getpid();
+	if (take_descriptors(g, fds, done) < 0)
+		return;
 	if (use == ENV_TERMINAL && ioctl(0, TIOCSCTTY, 0) < 0)
 		return;
 	default_signals();
-	execve(o->shell, argv, o->env[use]);
-}
-
-/* Returns the child's pid once its program has begun, or has failed to, for the
- * reason in `error`, which is in shared memory. On Linux vfork() waits for it
- * and copies no memory, which saves a tenth of what a call of `true` costs.
- * Elsewhere a pipe tells, which exec closes. */
-static pid_t
-beget(struct proc_group *g, const struct options *o, enum environment use,
-      char *const argv[], const int fds[])
-{
-	pid_t pid;
-#ifdef ON_LINUX
-	pid = vfork();
-#else
-	int end[2];
-	char byte;
-
-	if (proc_pipe(end, 1) < 0)
-		return -1;
-	pid = fork();
-	if (pid == 0)  /* above what the child's descriptors replace */
-		fcntl(end[1], F_DUPFD_CLOEXEC, 256);
-#endif
-	if (pid == 0) {
-		become(g, o, use, argv, fds);
-		g->error = errno;
-		_exit(127);
-	}
-#ifndef ON_LINUX
-	close(end[1]);
-	while (pid > 0 && read(end[0], &byte, 1) > 0)
-		;
-	close(end[0]);
-#endif
-	return pid;
+	if (enter_directory(&g->outcome, dirs) == 0)
+		execve(o->shell, argv, o->env[use]);
 }
 
 int
 proc_start(struct proc_group *g, const struct options *o,
-           enum environment use, char *const argv[], const char *dir,
-           const int fds[])
+           enum environment use, char *const argv[],
+           const struct proc_dirs *dirs, const int fds[])
 {
 	struct buf pwd = { NULL, 0, 0 };
 	sigset_t all, before;
+	int end[2], error;
 	pid_t pid;
 
-	/* The parent itself goes there, so it knows at once if that fails, and
-	 * back again: it must not keep a file system from being unmounted. */
-	if (chdir(dir) < 0)
+	if (proc_pipe(end, 0) < 0)
 		return -1;
-	buf_add(&pwd, "PWD=", dir);
+	buf_add(&pwd, "PWD=", dirs->start);
 	o->env[use][0] = buf_text(&pwd);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	pid = beget(g, o, use, argv, fds);
-	if (pid < 0)
-		g->error = errno;
+	pid = proc_fork();
+	if (pid == 0) {
+		exec_child(g, o, use, argv, dirs, fds, end[1]);
+		g->outcome.error = errno;
+		_exit(127);
+	}
+	error = errno;
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	o->env[use][0] = "PWD=/";
 	buf_free(&pwd);
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	if (pid > 0 && g->error != 0)
-		waitpid(pid, NULL, 0);
-	g->id = g->error == 0 ? pid : 0;
-	if (chdir("/") == 0)  /* which cannot fail */
-		errno = g->error;
-	return g->id > 0 ? 0 : -1;
+	close(end[1]);
+	if (pid < 0) {
+		close(end[0]);
+		errno = error;
+		return -1;
+	}
+	g->id = pid;
+	return end[0];
 }
 
 bool
@@ -491,8 +517,12 @@ proc_signal(struct proc_group *list)
 {
 	struct proc_group *g;
 
-	for (g = list; g != NULL; g = g->next)
+	for (g = list; g != NULL; g = g->next) {
+		/* A child that has just been forked has no group yet. */
+		if (kill(-g->id, 0) < 0 && errno == ESRCH)
+			send_signal(g->id, g->send);
 		send_signal(-g->id, g->send);
+	}
 	/* Where /proc can't be read the others get none. */
 	walk(list, false, true);
 	for (g = list; g != NULL; g = g->next)

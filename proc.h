@@ -19,6 +19,14 @@ enum { PROC_GRACE = 5000, PROC_GIVE_UP = 5000 };  /* ms to SIGKILL, and after */
 enum { PROC_RANDOM = 16 };   /* random bytes asked for at a time, at most */
 enum proc_found { PROC_GONE, PROC_LIVES, PROC_UNKNOWN };
 
+/* How far the start of a program has come; its child fills it in. */
+struct proc_outcome {
+	enum { PROC_FORKED, PROC_ENTERING, PROC_ENTERED } stage;
+	int error;            /* errno: why the start failed; 0: it has not */
+	bool tracked, workdir;  /* whether these of proc_dirs can be entered,
+	                       * if the start failed while PROC_ENTERING */
+};
+
 /* A process group, and how far its end has come (E2). It is in memory that
  * boris shares with its guard, which goes on where boris left off (L4). */
 struct proc_group {
@@ -31,7 +39,7 @@ struct proc_group {
 	int64_t kill_at;      /* ms; when SIGKILL is; 0: nobody ends it yet */
 	bool repeats;         /* SIGTERM comes also when its leader has ended */
 	int send;             /* for proc_signal(); 0: nothing */
-	int error;            /* errno: why its program was not begun */
+	struct proc_outcome outcome;
 	bool lacks_fd;        /* dup2() failed for one of `fds` above 2 */
 	enum proc_found found;  /* by proc_poll(): does anything of it live? */
 	bool led;             /* its leader lives */
@@ -53,15 +61,23 @@ int proc_pipe(int end[2], int ours);
  * interrupted by a signal. */
 ssize_t proc_take(int end, void *to, size_t n);
 
-/* Begins the shell in `dir`, as leader of a zeroed group, with o->env[use] but
- * PWD, which is `dir`. fds: pairs of a descriptor of ours and its number there,
- * at least for 0 to 2, then -1. They are copied by dup2() in that order, so no
- * target may be a later pair's source. A failure above 2 only sets lacks_fd. With
- * ENV_TERMINAL the shell's terminal is descriptor 0 (I1). Returns 0; or -1 with
- * errno, and no child is left. boris's own directory is / afterwards. */
+/* The directories of a start, absolute: where the program starts; and, if that
+ * directory cannot be entered, two others to try (D5). */
+struct proc_dirs { const char *start, *tracked, *workdir; };
+
+/* Starts the shell as the leader of a zeroed group, with o->env[use] but PWD.
+ * fds: pairs of a descriptor of ours and its number there, at least for 0 to 2,
+ * then -1. They are copied by dup2() in that order, so no target may be a later
+ * pair's source, and only the last one may be above 2: if that fails, lacks_fd is
+ * set. With ENV_TERMINAL the shell's terminal is descriptor 0 (I1).
+ *
+ * The child changes to its directory itself, since that may take for ever on a
+ * hung mount. Returns the non-blocking reading end of a pipe, at its end once
+ * the program has started or the child has exited: then the group's outcome is
+ * complete. Returns -1 with errno set if there is no child. */
 int proc_start(struct proc_group *, const struct options *o,
-               enum environment use, char *const argv[], const char *dir,
-               const int fds[]);
+               enum environment use, char *const argv[],
+               const struct proc_dirs *, const int fds[]);
 
 /* Has that child ended? It stays a zombie. *status is as in a shell. */
 bool proc_ended(pid_t, int *status, bool *signalled);

@@ -73,6 +73,13 @@ put_visible(struct buf *b, const char *text, size_t n)
 	}
 }
 
+static void
+put_dir(struct buf *b, const char *before, const char *dir)
+{
+	buf_add(b, before);
+	put_visible(b, dir, strlen(dir));
+}
+
 /* As much of a text of the client's as is shown */
 static void
 put_start(struct buf *b, const struct buf *text)
@@ -277,6 +284,10 @@ note_running(struct result *r)
 	if (w->patience > 0)
 		put_seconds(b, WAIT_ENDED, w->patience,
 		    AS_LONG ": wait again; ");
+	if (job->exec.starting) {
+		put_dir(b, "the directory ", job->start_dir);
+		buf_add(b, " does not respond, so nothing has been run yet; ");
+	}
 	if (r->start && job->background && !asks)
 		put_number(b, "read with task_output, end with kill_pid ",
 		    job->exec.pid, r->session->shared
@@ -319,6 +330,11 @@ note_end(struct result *r)
 	const struct exec *x = &job->exec;
 	struct buf *b = &r->notes;
 
+	if (x->outcome.stage != PROC_ENTERED) {
+		put_dir(b, "the directory ", job->start_dir);
+		buf_add(b, " did not respond, so nothing was run; ");
+		return;
+	}
 	if (x->orphans)
 		put_number(b, x->terminal || x->elsewhere
 		    ? "it left processes running: pkill -s "
@@ -555,7 +571,7 @@ results_refused(struct buf *b, const struct caller *caller, struct session *s,
                 const struct job *job, int64_t now)
 {
 	struct result r = { .caller = caller, .session = s, .now = now };
-	const char *cwd = job->cwd != NULL ? job->cwd : "";
+	const char *cwd = job->cwd != NULL ? job->cwd : "", *dir;
 	const struct job *running = session_running(s);
 	struct buf *t = &r.text;
 
@@ -583,8 +599,10 @@ results_refused(struct buf *b, const struct caller *caller, struct session *s,
 		break;
 	case JOB_NO_DIR:
 	case JOB_LOST_DIR:
+		dir = job->refused == JOB_LOST_DIR ? job->tracked_dir
+		    : job->start_dir;
 		buf_add(t, cwd[0] != '\0' ? "cwd " : "the directory ");
-		put_visible(t, job->dir, strlen(job->dir));
+		put_visible(t, dir, strlen(dir));
 		buf_add(t, " cannot be entered: ");
 		put_reason(t, ABOUT_ANY, job->error);
 		buf_add(t, "; nothing was run");

@@ -6,8 +6,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "log.h"
 #include "proc.h"
@@ -17,7 +15,8 @@ enum {
 	ASIDE = 16,       /* commands side by side without a session (H6) */
 	TEXT_KEPT = 800,  /* bytes of a command, while and after it runs (T7) */
 	DUE_SOON = 10000, /* ms; a timeout due so soon is waited for (K2) */
-	NOT_RUN_MOST = 10 /* abandoned jobs that are kept to report them (E6) */
+	NOT_RUN_MOST = 10, /* abandoned jobs that are kept to report them (E6) */
+	START_WAIT = 1000  /* ms; a start that takes longer holds up nothing */
 };
 
 static struct job *
@@ -147,30 +146,6 @@ session_refuse(struct session *s, struct job *job, enum job_refused why)
 	set_state(s, job, JOB_FINISHED);
 }
 
-static bool
-enterable(const char *dir)
-{
-	struct stat st;
-
-	return stat(dir, &st) == 0 && S_ISDIR(st.st_mode) &&
-	    access(dir, X_OK) == 0;
-}
-
-/* The directory that was tried, by `cwd` or as the tracked one, can't be
- * entered. If the latter has gone, --workdir takes its place (D5). */
-static void
-refuse_dir(struct session *s, struct job *job, const char *tried)
-{
-	const char *cwd = job->cwd, *workdir = s->options->workdir;
-	bool lost = !s->shared &&
-	    (cwd == NULL || (cwd[0] != '/' && !enterable(s->dir)));
-
-	job->refused = lost ? JOB_LOST_DIR : JOB_NO_DIR;
-	job->dir = lost ? s->dir : mem_copy(tried);
-	if (lost)
-		s->dir = mem_copy(enterable(workdir) ? workdir : "/");
-}
-
 /* Of more than unread_most tasks that have finished unread, the one that ended
  * first is forgotten. True: it was, and there may be another one. */
 static bool
@@ -232,6 +207,38 @@ keep_result(struct session *s, struct job *job)
 		list_update(s, job);
 }
 
+/* Refuses a job whose directory could not be entered. If that is so for the
+ * tracked directory, --workdir takes its place, or / if it is gone too (D5). */
+static void
+refuse_dir(struct session *s, struct job *job)
+{
+	const struct proc_outcome *r = &job->exec.outcome;
+	bool relative = job->cwd == NULL || job->cwd[0] != '/';
+
+	if (s->shared || !relative || r->tracked) {
+		session_refuse(s, job, JOB_NO_DIR);
+		return;
+	}
+	session_refuse(s, job, JOB_LOST_DIR);
+	if (strcmp(s->dir, job->tracked_dir) != 0)
+		return;  /* another job has found that out */
+	free(s->dir);
+	s->dir = mem_copy(r->workdir ? s->options->workdir : "/");
+}
+
+/* Ends a job whose program could not be started. */
+static void
+refuse_start(struct session *s, struct job *job, int64_t now)
+{
+	job->error = job->exec.outcome.error;
+	job->ended_at = now;
+	if (job->exec.outcome.stage == PROC_ENTERING)
+		refuse_dir(s, job);
+	else
+		session_refuse(s, job, JOB_NO_START);
+	record_end(job, now);
+}
+
 static void
 finish(struct session *s, struct job *job, int64_t now)
 {
@@ -282,16 +289,20 @@ become_task(struct session *s, struct job *job, int64_t now)
 	return true;
 }
 
-/* Starts its command in its directory, or refuses it. */
+/* Starts its command in its directory, or refuses it. Whether the directory can
+ * be entered is known later: see check_job(). */
 static void
 session_start(struct session *s, struct job *job, int64_t now)
 {
 	char *dir = path_from(s->dir, job->cwd != NULL ? job->cwd : s->dir);
+	struct proc_dirs dirs = { dir, s->dir, s->options->workdir };
 	enum job_refused refused = JOB_ACCEPTED;
 	struct exec *x = &job->exec;
 
 	if (job->cwd != NULL)
 		path_tidy(dir);  /* as `cd` does */
+	job->start_dir = dir;
+	job->tracked_dir = mem_copy(s->dir);
 	set_state(s, job, JOB_RUNNING);
 	job->deadline = job->timeout > 0 ? now + job->timeout : NEVER;
 	x->tells_dir = !job->background && !s->shared;
@@ -311,7 +322,7 @@ session_start(struct session *s, struct job *job, int64_t now)
 		refused = JOB_NO_ID;
 	} else if (log_start(job, "start", dir) < 0)
 		refused = JOB_NO_LOG;  /* A2 */
-	else if (exec_start(&s->execs, x, s->options, dir, job->out.text,
+	else if (exec_start(&s->execs, x, s->options, &dirs, job->out.text,
 	    job->err.text, now) < 0)
 		refused = x->no_terminal ? JOB_NO_TERMINAL : JOB_NO_START;
 	if (refused != JOB_ACCEPTED) {
@@ -319,15 +330,18 @@ session_start(struct session *s, struct job *job, int64_t now)
 		job->id[0] = '\0';
 		session_refuse(s, job, refused);
 		record_end(job, now);
-		if (refused != JOB_NO_LOG && !enterable(dir))
-			refuse_dir(s, job, dir);
-	} else {
-		if (x->text.len > TEXT_KEPT)
-			x->text.len = TEXT_KEPT;  /* for the list */
-		buf_shrink(&x->text);
-		job->started_at = now;
+		return;
 	}
-	free(dir);
+	if (x->text.len > TEXT_KEPT)
+		x->text.len = TEXT_KEPT;  /* for the list */
+	buf_shrink(&x->text);
+	job->started_at = now;
+}
+
+bool
+session_starts(const struct job *job, int64_t now)
+{
+	return job->exec.starting && now < job->started_at + START_WAIT;
 }
 
 static void
@@ -401,7 +415,6 @@ static struct job *
 next_to_start(const struct session *s)
 {
 	struct job *job = first_in(s, LIST_QUEUE);
-
 	int most = s->shared ? ASIDE : 1;
 
 	if (s->running < most)
@@ -413,6 +426,20 @@ next_to_start(const struct session *s)
 	return job;
 }
 
+/* Does the queue wait for the start of a task, so that all starts are answered in
+ * order? */
+static bool
+waits_for_start(const struct session *s, int64_t now)
+{
+	const struct job *job = first_in(s, LIST_BACKGROUND);
+
+	if (s->shared)
+		return false;
+	while (job != NULL && !(job->background && session_starts(job, now)))
+		job = job->next;
+	return job != NULL;
+}
+
 /* Starts queued jobs in order, foreground commands one by one (P7). */
 static void
 start_next(struct session *s, int64_t now)
@@ -420,7 +447,8 @@ start_next(struct session *s, int64_t now)
 	struct job *job;
 
 	s->edited = false;
-	while (!s->edited && (job = next_to_start(s)) != NULL)
+	while (!s->edited && !waits_for_start(s, now) &&
+	    (job = next_to_start(s)) != NULL)
 		begin_job(s, job, now);
 }
 
@@ -431,7 +459,7 @@ refuse_waiting(struct session *s, int64_t now)
 	struct job *job, *next;
 
 	/* After an edit the queue goes on in the next turn. */
-	if (s->edited)
+	if (s->edited || waits_for_start(s, now))
 		return;
 	for (job = first_in(s, LIST_QUEUE); job != NULL; job = next) {
 		next = job->next;
@@ -443,7 +471,11 @@ refuse_waiting(struct session *s, int64_t now)
 static void
 check_job(struct session *s, struct job *job, int64_t now)
 {
-	if (job->exec.ended && job->state != JOB_FINISHED)
+	bool ended = job->exec.ended && job->state != JOB_FINISHED;
+
+	if (ended && job->exec.outcome.error != 0)
+		refuse_start(s, job, now);
+	else if (ended)
 		finish(s, job, now);
 	/* (One whose shell has ended was in time, E4.) */
 	if (now >= job->deadline && job->exec.state == EXEC_RUNNING) {
@@ -684,6 +716,8 @@ session_poll_add(struct session *s, struct loop *loop)
 	for (job = first_in(s, LIST_BACKGROUND); job != NULL; job = job->next) {
 		if (job->exec.state == EXEC_RUNNING)
 			loop_until(loop, job->deadline);
+		if (session_starts(job, loop->now))
+			loop_until(loop, job->started_at + START_WAIT);
 		secret_poll_add(job, loop);
 	}
 }

@@ -92,6 +92,9 @@ void session_abandon(struct session *, struct job *, int64_t now);
 /* Returns the command in the foreground, or NULL. In a shared session it is
  * always NULL, since the command may be that of another client (H6). */
 const struct job *session_running(const struct session *);
+/* Whether the job's program is about to start. After a second of waiting, for a
+ * hung mount for instance, it is not any more. */
+bool session_starts(const struct job *, int64_t now);
 
 void session_poll_add(struct session *, struct loop *);
 void session_dispatch(struct session *, const struct loop *);

@@ -10,17 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
 #ifdef ON_LINUX
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #endif
 
 #include "io.h"
 #include "proc.h"
+
+enum { PATH_SIZE = 4096 };  /* bytes; no link's text is longer */
 
 /* Opens the other end of that master; -1 with errno. (ptsname() would bring
  * printf() into a static binary, 16 KB.) */
@@ -102,37 +102,65 @@ waits_for_events(long number)
 	}
 }
 
-/* Are the system calls of that program numbered as ours: has it the same class,
- * byte order and machine in the head of its file (ELF)? */
-static bool
-has_our_calls(pid_t pid)
-{
-	char ours[20], its[20];
-
-	return proc_read(getpid(), "/exe", ours, sizeof(ours)) > 18 &&
-	    proc_read(pid, "/exe", its, sizeof(its)) > 18 &&
-	    memcmp(ours + 4, its + 4, 2) == 0 && ours[18] == its[18];
-}
-
-/* Is that descriptor of the process the terminal, or /dev/tty? */
-static bool
-leads_to(pid_t pid, int64_t fd, dev_t terminal)
+/* Copies what a link in /proc/PID/fd leads to. Only the text of the link is
+ * read: stat() and open() would wait for a hung mount. Returns its length, or 0
+ * if it cannot be read. */
+static size_t
+read_link(const char *process, int64_t fd, char *text, size_t size)
 {
 	char name[64];
 	struct buf b = { name, 0, sizeof(name) };
-	struct stat st;
+	ssize_t n;
 
-	buf_add(&b, "/proc/", NUM(pid), "/fd/", NUM(fd));
-	return stat(buf_text(&b), &st) == 0 && S_ISCHR(st.st_mode) &&
-	    (st.st_rdev == terminal || st.st_rdev == makedev(5, 0));
+	buf_add(&b, "/proc/", process, "/fd/", NUM(fd));
+	n = readlink(buf_text(&b), text, size - 1);
+	text[n > 0 ? n : 0] = '\0';
+	return strlen(text);
+}
+
+static bool
+ends_with(const char *text, size_t len, const char *end)
+{
+	size_t n = strlen(end);
+
+	return n > 0 && len >= n && strcmp(text + len - n, end) == 0;
+}
+
+/* Is that descriptor of the process the terminal, or /dev/tty? A program in a
+ * chroot sees them below another directory, so only the ends are compared. */
+static bool
+leads_to(pid_t pid, int64_t fd, const char *terminal)
+{
+	char text[PATH_SIZE];
+	size_t len = read_link(NUM(pid), fd, text, sizeof(text));
+
+	return ends_with(text, len, terminal) ||
+	    ends_with(text, len, "/dev/tty");
+}
+
+/* Is this program 64-bit, as boris is? If not, its system calls are numbered
+ * differently. Its stack tells: that of a 32-bit program lies below 4 GiB, that
+ * of a 64-bit one above it. `rest` are six arguments and the stack pointer. */
+static bool
+has_our_calls(const char *rest)
+{
+	int64_t stack;
+	int i;
+
+	for (i = 0; i < 6 && rest != NULL; i++)
+		rest = strchr(rest + 1, ' ');
+	if (rest == NULL || strncmp(rest, " 0x", 3) != 0)
+		return false;
+	stack = digits_value(rest + 3, 16, &rest);
+	return (stack > UINT32_MAX) == (sizeof(void *) > 4);
 }
 
 /* /proc/PID/syscall is the number of the call that the thread is in, and its
  * arguments; or -1, if it is in none, or "running". */
 static enum terminal_prompt
-thread_prompts(pid_t thread, pid_t group, dev_t terminal)
+thread_prompts(pid_t thread, pid_t group, const char *terminal)
 {
-	char text[128];
+	char text[256];
 	const char *rest;
 	int64_t number;
 
@@ -140,18 +168,20 @@ thread_prompts(pid_t thread, pid_t group, dev_t terminal)
 		return getpgid(thread) == group ? TERMINAL_MAY_PROMPT
 		    : TERMINAL_BUSY;  /* it has ended */
 	number = digits_value(text, 10, &rest);
-	if (number >= 0 && (!has_our_calls(thread) || waits_for_events(number)))
+	if (number < 0)
+		return TERMINAL_BUSY;
+	if (!has_our_calls(rest) || waits_for_events(number))
 		return TERMINAL_MAY_PROMPT;
-	return (number == SYS_read || number == SYS_readv) &&
-	    strncmp(rest, " 0x", 3) == 0 &&
-	    leads_to(thread, digits_value(rest + 3, 16, &rest), terminal)
+	if (number != SYS_read && number != SYS_readv)
+		return TERMINAL_BUSY;
+	return leads_to(thread, digits_value(rest + 3, 16, &rest), terminal)
 	    ? TERMINAL_PROMPTS : TERMINAL_BUSY;
 }
 
 /* What is found of that process, by its threads; if it is 0, of all those in
  * the group. One whose main thread runs is at work, whatever its others do. */
 static enum terminal_prompt
-find_prompt(pid_t process, pid_t group, dev_t terminal)
+find_prompt(pid_t process, pid_t group, const char *terminal)
 {
 	enum terminal_prompt one, found = TERMINAL_BUSY;
 	char name[64], main[2];
@@ -190,10 +220,11 @@ terminal_prompts(int master, int slave)
 {
 #ifdef ON_LINUX
 	pid_t group = tcgetpgrp(master);
-	struct stat st;
+	char terminal[PATH_SIZE];
 
-	if (group > 0 && fstat(slave, &st) == 0)
-		return find_prompt(0, group, st.st_rdev);
+	if (group > 0 &&
+	    read_link("self", slave, terminal, sizeof(terminal)) > 0)
+		return find_prompt(0, group, terminal);
 #else
 	(void)master;
 	(void)slave;

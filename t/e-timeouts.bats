@@ -997,3 +997,171 @@ fastest() {
 	run_bash pwd
 	is "$(result stdout)" '"/\n"'
 }
+
+# hanging_mount: mounts the files of ./files on ./mnt; the process id is $mounted
+hanging_mount() {
+	needs_root
+	needs python3
+	needs_plain
+	[ -c /dev/fuse ] || skip 'no /dev/fuse here'
+	mkdir -p files mnt
+	cp "$(type -P cat)" files/
+	echo text >files/file
+	# It unmounts by itself if the test fails.
+	python3 "$HERE/hung.py" "$PWD/files" "$PWD/mnt" 2>mount.err 3>&- 6>&- 9>&- &
+	mounted=$!
+	ready() { [ -s mnt/file ] || gone $mounted; }
+	eventually ready
+	there $mounted || skip "no FUSE here: $(<mount.err)"
+}
+
+# hang: from here on the mount answers nothing
+hang() {
+	kill -USR1 $mounted
+	pause 50
+}
+
+# unmount: all that waits for the mount goes on with an error
+unmount() {
+	kill $mounted
+	wait $mounted 2>/dev/null || :
+}
+
+@test "E11: a cwd on a hung mount delays no other request, and the timeout ends the call" {
+	hurried
+	hanging_mount
+	boris
+	run_bash true
+	hang
+	call_bash 'touch ../ran' '{"cwd":"'"$PWD"'/mnt","timeout":3000}'
+	hung=$id
+	begin
+	in_turn
+	within 1500
+	answer $hung
+	within 15000
+	is "$(result status) $(result stdout)" '"timed_out" ""'
+	has "$(plain note)" "the directory $PWD/mnt did not respond, so nothing was run"
+	run_bash 'echo hi'
+	is "$(result stdout)" '"hi\n"'
+	[ ! -e ran ]
+	unmount
+}
+
+@test "E11: a command whose cwd is on a hung mount runs when the mount responds again" {
+	hanging_mount
+	boris
+	hang
+	call_bash 'echo hi' '{"cwd":"'"$PWD"'/mnt"}'
+	in_turn
+	kill -USR2 $mounted
+	answer $((id - 1))
+	is "$(result stdout) $(plain cwd)" "\"hi\\n\" $PWD/mnt"
+	unmount
+}
+
+@test "E11: a background start on a hung mount is answered after a second, and can be killed" {
+	hurried
+	hanging_mount
+	boris
+	hang
+	start_task 'touch ../ran' '{"cwd":"'"$PWD"'/mnt"}'
+	is "$(result status)" '"running"'
+	has "$(plain note)" "the directory $PWD/mnt does not respond"
+	run_tool bash '{"kill_pid":"'"$task"'"}'
+	is "$(result status)" '"killed"'
+	has "$(plain note)" 'nothing was run'
+	unmount
+	[ ! -e ran ]
+}
+
+@test "E11: a task whose directory turns out to be missing says so when it is read" {
+	hanging_mount
+	boris
+	hang
+	start_task 'touch ran' '{"cwd":"'"$PWD"'/mnt/none"}'
+	is "$(result status)" '"running"'
+	kill -USR2 $mounted
+	look "$task" '{"wait":10000}'
+	refused "cwd $PWD/mnt/none cannot be entered: No such file*nothing was run*"
+	run_tool task_output '{}'
+	is "$(get -s result content 0 text)" 'no tasks'
+	unmount
+}
+
+@test "E11: where a tracked directory is on a hung mount, cwd leads out of it" {
+	hurried
+	hanging_mount
+	boris
+	run_bash 'cd mnt'
+	hang
+	run_bash true '{"timeout":1000}'
+	is "$(result status) $(plain cwd)" "\"timed_out\" $PWD/mnt"
+	run_bash 'pwd' '{"cwd":"/"}'
+	is "$(plain stdout)" /
+	unmount
+}
+
+@test "E11: boris exits when a signal comes while a command waits for a hung mount" {
+	hanging_mount
+	boris
+	start_task 'echo $$ >pid; sleep 600'
+	begun pid
+	hang
+	call_bash true '{"cwd":"'"$PWD"'/mnt"}'
+	in_turn
+	begin
+	kill -TERM "$server"
+	eventually gone pid
+	kill -TERM "$server"
+	died
+	within 3000
+	is $status 0
+	unmount
+	eventually alone
+}
+
+@test "E11: when boris is killed while a command waits for a hung mount, all else ends" {
+	hanging_mount
+	boris
+	start_task 'echo $$ >pid; sleep 600'
+	begun pid
+	hang
+	call_bash true '{"cwd":"'"$PWD"'/mnt"}'
+	in_turn
+	kill -KILL "$server"
+	died
+	eventually gone pid
+	unmount
+	eventually alone
+}
+
+@test "E11: a program on a terminal that reads a file on a hung mount blocks no other request" {
+	hanging_mount
+	boris
+	on_terminal 'exec 3<mnt/file; echo x >a; read y; head -c 9 <&3'
+	begun a
+	hang
+	type_in '\n' '"wait":1500'
+	is "$(result status) $(result note)" '"running" '
+	begin
+	in_turn
+	within 1000
+	kill -USR2 $mounted
+	look "$task" '{"wait":10000}'
+	has "$(plain stdout)" text
+	unmount
+}
+
+@test "E11: a program whose executable is on a hung mount is known to read its terminal" {
+	hanging_mount
+	boris
+	on_terminal 'mnt/cat' '"wait":0'
+	eventually grep -q cat "/proc/$pid/comm"
+	type_in 'one\n' '"until":"one"'
+	hang
+	look "$task" '{"wait":3000}'
+	has "$(plain note)" 'waits for input'
+	in_turn
+	unmount
+}

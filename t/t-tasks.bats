@@ -101,6 +101,15 @@ listed() {
 	start_task 'read <gate'
 }
 
+@test "T1: a task that ends before its start is answered can be read" {
+	boris
+	for i in {1..20}; do
+		start_task "echo $i"
+		look "$task" '{"wait":10000}'
+		is "$(result status) $(plain stdout)" "\"completed\" $i"
+	done
+}
+
 @test "T2: the last ten finished and unread are kept; the one that ended first is forgotten" {
 	boris
 	start_task 'read <gate; echo long'

@@ -43,23 +43,18 @@ struct torture {
 
 static struct torture *control;
 static int class = IN_BORIS;
-static pid_t self;
 
-/* Is this the call that is to fail, or one that the same shortage hits? Of a
- * child that shares boris's memory (vfork) only the pid tells. */
+/* Is this the call that is to fail, or one that the same shortage hits? */
 static bool
 fails(const char *name, const char *family, int error)
 {
 	struct torture *t = control;
-	int who = class;
 	long long n;
 
 	if (t == NULL || t->stop)
 		return false;
-	if (getpid() != self)
-		who = IN_CHILD;
-	n = ++t->count[who];
-	if (who != t->who || n < t->at)
+	n = ++t->count[class];
+	if (class != t->who || n < t->at)
 		return false;
 	if (n == t->at) {
 		strncpy(t->name, name, sizeof(t->name) - 1);
@@ -208,7 +203,18 @@ moves(int fd, const char *name, size_t n, int of_file, int of_other)
 		    __real_##name args : -1; \
 	}
 
-MOVE(read, EIO, EINTR, (int fd, void *p, size_t n), (fd, p, n))
+ssize_t __real_read(int fd, void *p, size_t n);
+ssize_t __wrap_read(int fd, void *p, size_t n);
+
+/* Of boris's children only the guard reads its descriptor 0. */
+ssize_t
+__wrap_read(int fd, void *p, size_t n)
+{
+	if (class == IN_CHILD && fd == 0)
+		class = IN_GUARD;
+	return moves(fd, "read", n, EIO, EINTR) ? __real_read(fd, p, n) : -1;
+}
+
 MOVE(pread, EIO, EINTR, (int fd, void *p, size_t n, off_t at),
      (fd, p, n, at))
 MOVE(pread64, EIO, EINTR, (int fd, void *p, size_t n, off64_t at),
@@ -261,39 +267,10 @@ __wrap_fork(void)
 	if (fails("fork", "processes", EAGAIN))
 		return -1;
 	pid = __real_fork();
-	if (pid == 0) {
-		class = IN_GUARD;
-		self = getpid();
-	}
+	if (pid == 0)
+		class = IN_CHILD;
 	return pid;
 }
-
-/* vfork() must return into its caller's own frame, in child and parent. */
-bool torture_vfork_fails(void);
-
-bool
-torture_vfork_fails(void)
-{
-	return fails("vfork", "processes", EAGAIN);
-}
-
-#ifdef __x86_64__
-__asm__(
-    ".globl __wrap_vfork\n"
-    ".type __wrap_vfork, @function\n"
-    "__wrap_vfork:\n"
-    "	sub $8, %rsp\n"
-    "	call torture_vfork_fails@PLT\n"
-    "	add $8, %rsp\n"
-    "	test %al, %al\n"
-    "	jnz 1f\n"
-    "	jmp __real_vfork@PLT\n"
-    "1:	mov $-1, %eax\n"
-    "	ret\n"
-    ".size __wrap_vfork, . - __wrap_vfork\n");
-#else
-WRAP(pid_t, vfork, "processes", EAGAIN, -1, (void), ())
-#endif
 
 CALL(execve, ENOMEM, (const char *p, char *const *argv, char *const *env),
      (p, argv, env))
@@ -402,7 +379,6 @@ take_control(void)
 	int fd = path != NULL ? __real_open(path, O_RDWR) : -1;
 	void *p;
 
-	self = getpid();
 	if (fd < 0)
 		return;
 	p = __real_mmap(NULL, sizeof(*control), PROT_READ | PROT_WRITE,
