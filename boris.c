@@ -82,20 +82,6 @@ catch_signals(const struct options *o)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* What boris starts is the kernel's first choice when memory runs out: all
- * inherit this, so the largest goes first (E10). It is never lowered. */
-static void
-offer_memory(void)
-{
-	int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
-	char text[8] = "";
-
-	if (read(fd, text, sizeof(text) - 1) > 0 && atoi(text) < 500 &&
-	    pwrite(fd, "500", 3, 0) < 0)
-		errno = 0;  /* A kernel that refuses is no error. */
-	fd_close(&fd);
-}
-
 /* Reaps every child until boris has ended, and then its guard, which ends what
  * is left: when process 1 ends, the kernel kills all. While boris runs, other
  * signals are passed on to it; since they are blocked, none is lost. */
@@ -180,7 +166,8 @@ prepare(struct options *o)
 	why = o->log_file != NULL ? log_open(&o->log, o->log_file) : NULL;
 	if (why != NULL)
 		fatal(1, "--log (BORIS_LOG)", o->log_file, why);
-	offer_memory();
+	o->oom_score = o->write != NULL || o->hide != NULL
+	    ? open(PROC_OOM_SCORE, O_RDWR | O_CLOEXEC) : -1;
 	o->no_input = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (o->no_input < 0 && proc_pipe(empty, -1) == 0) {
 		o->no_input = empty[0];  /* It ends at once, too (B4). */
@@ -303,6 +290,7 @@ main(int argc, char **argv)
 		lines_end(b.lines);
 	guard_end(b.options.guard);
 	close(b.options.no_input);
+	fd_close(&b.options.oom_score);
 	close(signal_pipe[0]);
 	close(signal_pipe[1]);
 	/* exit(), not return: so tools that look for leaks find all memory that

@@ -77,6 +77,8 @@ struct options {
 	/* What boris.c finds or makes at the start */
 	const char *shell;       /* absolute (B2) */
 	char **env[ENVIRONMENTS];  /* env[i][0] is kept for PWD */
+	int oom_score;           /* boris's own, open for writing, where fences
+	                          * keep its children from theirs; else -1 */
 	int no_input;            /* a descriptor that reads end of file (B4) */
 	char name[9];            /* 8 random digits, in its sessions' names */
 	bool visible;            /* proc_visible() */

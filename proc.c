@@ -34,6 +34,7 @@
 #include "io.h"
 
 enum {
+	OOM_SCORE = 500,    /* oom_score_adj of what boris starts */
 	HANG_UP = 1000,     /* ms from SIGTERM to SIGHUP (T4) */
 	EARLY = 50,         /* ms; a command that is ended within them ... */
 	AGAIN = 20,         /* ... gets a second SIGTERM after these */
@@ -214,6 +215,32 @@ enter_directory(struct proc_outcome *r, const struct proc_dirs *dirs)
 	return -1;
 }
 
+static void
+write_oom_score(int fd, int score)
+{
+	const char *text = NUM(score);
+
+	if (pwrite(fd, text, strlen(text), 0) < 0)
+		errno = 0;
+}
+
+/* Makes that process the kernel's choice before boris when memory runs out (E10).
+ * fd: its oom_score_adj, or -1. Returns the value before. A value is never
+ * lowered, and it is no error if the kernel refuses. */
+static int
+raise_oom_score(int fd)
+{
+	char text[8] = "";
+	int before;
+
+	if (fd < 0 || pread(fd, text, sizeof(text) - 1, 0) <= 0)
+		return OOM_SCORE;
+	before = atoi(text);
+	if (before < OOM_SCORE)
+		write_oom_score(fd, OOM_SCORE);
+	return before;
+}
+
 /* Runs in the child, and returns only if the program cannot be started, with
  * errno set. All signals are blocked until they are at their default, so no
  * handler of boris's runs here (E1). They are unblocked before the directory is
@@ -223,10 +250,15 @@ exec_child(struct proc_group *g, const struct options *o, enum environment use,
            char *const argv[], const struct proc_dirs *dirs, const int *fds,
            int done)
 {
+	int fd;
+
 	setsid();
 	g->id = getpid();
 	if (take_descriptors(g, fds, done) < 0)
 		return;
+	fd = open(PROC_OOM_SCORE, O_RDWR | O_CLOEXEC);
+	raise_oom_score(fd);
+	fd_close(&fd);
 	if (use == ENV_TERMINAL && ioctl(0, TIOCSCTTY, 0) < 0)
 		return;
 	default_signals();
@@ -241,7 +273,7 @@ proc_start(struct proc_group *g, const struct options *o,
 {
 	struct buf pwd = { NULL, 0, 0 };
 	sigset_t all, before;
-	int end[2], error;
+	int end[2], error, score;
 	pid_t pid;
 
 	if (proc_pipe(end, 0) < 0)
@@ -250,6 +282,9 @@ proc_start(struct proc_group *g, const struct options *o,
 	o->env[use][0] = buf_text(&pwd);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
+	/* Behind a fence the child inherits the value: Landlock keeps it from
+	 * writing its own. */
+	score = raise_oom_score(o->oom_score);
 	pid = proc_fork();
 	if (pid == 0) {
 		exec_child(g, o, use, argv, dirs, fds, end[1]);
@@ -257,6 +292,8 @@ proc_start(struct proc_group *g, const struct options *o,
 		_exit(127);
 	}
 	error = errno;
+	if (score < OOM_SCORE)
+		write_oom_score(o->oom_score, score);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	o->env[use][0] = "PWD=/";
 	buf_free(&pwd);

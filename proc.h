@@ -50,6 +50,8 @@ struct proc_group {
  * on (C3). Where /proc is not visible boris becomes the parent of all below it
  * that lose theirs, elsewhere it does not. */
 void proc_prepare(bool visible);
+/* The kernel's file about the process that opens it (E10) */
+#define PROC_OOM_SCORE "/proc/self/oom_score_adj"
 void *proc_shared(size_t);  /* zeroed; children share it; or boris ends */
 pid_t proc_fork(void);  /* fork() */
 void proc_close_from(int lowest);  /* this descriptor and all above it */

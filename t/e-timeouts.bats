@@ -933,18 +933,50 @@ of_process_1() {
 	is "$(cat said)" bye
 }
 
-@test "E10: what boris starts goes first when memory runs out" {
+# scores: prints the oom_score_adj of a command, of boris, and of its second
+# process
+scores() {
+	run_bash 'cat /proc/self/oom_score_adj /proc/$PPID/oom_score_adj'
+	plain stdout | xargs
+	cat "/proc/$(the_guard)/oom_score_adj"
+}
+
+# needs_own_score: skips the test where the value cannot be raised
+needs_own_score() {
 	needs_linux
 	[ -w /proc/self/oom_score_adj ] || skip 'no oom_score_adj here'
-	least 499 "$(cat /proc/self/oom_score_adj)" || skip 'raised already'
+	own=$(cat /proc/self/oom_score_adj)
+	most "$own" 499 || skip 'raised already'
+}
+
+@test "E10: a command has oom_score_adj 500, boris and its second process keep theirs" {
+	needs_own_score
 	boris
-	run_bash 'cat /proc/self/oom_score_adj /proc/$PPID/oom_score_adj'
-	is "$(plain stdout)" $'500\n500'
-	leave
+	is "$(scores | xargs)" "500 $own $own"
+	start_task 'cat /proc/self/oom_score_adj'
+	look "$task" '{"wait":10000}'
+	is "$(plain stdout)" 500
+	on_terminal 'cat /proc/self/oom_score_adj; read <gate' '"until":"500"'
+	has "$(plain stdout)" 500
+}
+
+@test "E10: a command has oom_score_adj 500 behind a fence, too" {
+	needs_own_score
+	mkdir secret
+	for fence in --write=. --hide=secret; do
+		filter "$fence" </dev/null
+		[ $status = 0 ] || skip "no fence here: $(<err)"
+		boris "$fence"
+		is "$(scores | xargs)" "500 $own $own"
+		leave
+	done
+}
+
+@test "E10: an oom_score_adj above 500 is not lowered" {
+	needs_own_score
 	wrap=(sh -c 'echo 700 >/proc/self/oom_score_adj; exec "$0" "$@"')
 	boris
-	run_bash 'cat /proc/self/oom_score_adj'
-	is "$(plain stdout)" 700
+	is "$(scores | xargs)" '700 700 700'
 }
 
 # hundred COMMAND: sends a hundred calls of it and takes the answers

@@ -152,6 +152,14 @@ settled() {
 	done
 }
 
+# the_guard: prints the pid of boris's second process
+the_guard() {
+	local pid
+	for pid in $(cat "/proc/$server/task/$server/children"); do
+		! cmp -s "/proc/$server/cmdline" "/proc/$pid/cmdline" || echo "$pid"
+	done
+}
+
 # gone PID|FILE: that process has ended (a zombie has)
 gone() {
 	local pid=$1 stat=''

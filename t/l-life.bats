@@ -10,14 +10,6 @@ stubborn() {
 	echo "trap '' TERM HUP INT; echo \$\$ >$1; while :; do read -t 600 <>never; done"
 }
 
-# the_guard: prints the pid of boris's second process
-the_guard() {
-	local pid
-	for pid in $(cat "/proc/$server/task/$server/children"); do
-		! cmp -s "/proc/$server/cmdline" "/proc/$pid/cmdline" || echo "$pid"
-	done
-}
-
 @test "L1: at the end of stdin background tasks are terminated, and may clean up" {
 	boris
 	start_task 'sleep 600 & echo $! >child; trap "echo bye >bye; exit" TERM; read <gate'
