@@ -20,6 +20,7 @@
 #include "lines.h"
 #include "log.h"
 #include "options.h"
+#include "output.h"
 #include "proc.h"
 #include "script.h"
 #include "secret.h"
@@ -161,6 +162,7 @@ prepare(struct options *o)
 	o->visible = proc_visible();
 	o->files = tempfile_open(o->tmpdir);
 	o->guard = guard_open(o);
+	o->store = mem_get(sizeof(*o->store));
 	if (getpid() == 1)
 		leave_process_1(o->guard);
 	why = o->log_file != NULL ? log_open(&o->log, o->log_file) : NULL;

@@ -103,6 +103,16 @@ mem_copy(const char *text)
 	return memcpy(mem_resize(NULL, n), text, n);
 }
 
+void *
+mem_try(size_t n)
+{
+	void *volatile spare = malloc(MEM_SPARE);  /* Else a compiler drops it. */
+	void *p = spare != NULL ? malloc(n) : NULL;
+
+	free(spare);
+	return p;
+}
+
 bool
 mem_is_there(size_t n)
 {
@@ -140,7 +150,7 @@ grow(struct buf *b, size_t more)
 bool
 buf_reserve(struct buf *b, size_t more)
 {
-	void *volatile spare;  /* Else a compiler drops it. */
+	void *volatile spare;
 	bool grown;
 
 	if (more <= b->cap - b->len)

@@ -16,6 +16,7 @@
 void *mem_get(size_t n);  /* zeroed */
 void *mem_resize(void *, size_t n);
 char *mem_copy(const char *text);
+void *mem_try(size_t n);  /* NULL if it is refused, as by buf_reserve() */
 bool mem_is_there(size_t n);  /* Would so many bytes be there now? */
 
 /* Bytes written one behind the other. A zeroed buffer is empty. If `data` is an

@@ -73,14 +73,20 @@ lines_send(void *transport, void *to, enum rpc_kind kind, int error,
 	return true;
 }
 
-/* Bytes of answers that may still be queued (P10) */
+/* Bytes of answers that may still be queued (P10). If memory is short, what is
+ * queued has to be read first (E7). */
 static size_t
 lines_room(const struct lines *l)
 {
 	size_t unread = queue_unwritten(&l->out);
 
-	return l->closing ? SIZE_MAX
-	    : unread < UNREAD_LIMIT ? UNREAD_LIMIT - unread : 0;
+	if (l->closing)
+		return SIZE_MAX;
+	if (unread >= UNREAD_LIMIT)
+		return 0;
+	if (unread >= FLUSH_SIZE && !mem_is_there(MEM_SPARE))
+		return 0;
+	return UNREAD_LIMIT - unread;
 }
 
 /* Is so much to be sent, or to be done, that no more is taken (P10)? */

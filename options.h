@@ -85,6 +85,7 @@ struct options {
 	struct tempfiles *files;  /* those in tmpdir */
 	struct guard *guard;     /* it ends what boris leaves (L4) */
 	struct log *log;         /* NULL: none (A) */
+	struct output_store *store;  /* NULL: none */
 };
 
 /* Fills it in from the arguments and the environment. Ends the process for

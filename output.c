@@ -19,6 +19,7 @@ enum {
 	SAMPLE = 4000,        /* bytes that say whether it is text, */
 	SAMPLE_LEAST = 200,   /* fewer do not suffice for that (O9) */
 	LAST_LINE = 400,      /* bytes at most from output_last_line() */
+	REUSED_MOST = 8192,   /* bytes printed; then its memory is freed */
 	NOTICE = 220,         /* bytes of a truncation line, but for its path */
 	ANY = INT32_MAX       /* no bound */
 };
@@ -47,7 +48,8 @@ struct output {
 	unsigned char cut[4]; /* of a character that a read has split */
 	size_t cut_len;
 
-	unsigned char *text;  /* allocated with the first byte */
+	unsigned char *text;
+	size_t size;          /* bytes of its memory */
 	size_t len;           /* bytes in it */
 	size_t end_bytes;     /* kept of the end */
 	size_t head_len;      /* bytes of the head, ... */
@@ -482,12 +484,47 @@ clean_sequence(struct output *o, const unsigned char *p, size_t n)
 
 /* -- The stream -------------------------------------------------------- */
 
+/* Returns memory for a text; NULL if that is refused. */
+static unsigned char *
+take_memory(struct output_store *store, size_t size)
+{
+	unsigned char *text;
+	int i;
+
+	for (i = 0; store != NULL && i < 2; i++) {
+		text = store->text[i];
+		if (text != NULL && store->size[i] == size) {
+			store->text[i] = NULL;
+			return text;
+		}
+	}
+	return mem_try(size);
+}
+
+/* Keeps the memory for another output, or frees it: pages that were written to
+ * stay in use, so it is not kept if there are many. */
+static void
+return_memory(struct output *o)
+{
+	struct output_store *store = o->options->store;
+	int i;
+
+	for (i = 0; store != NULL && i < 2 && o->raw <= REUSED_MOST; i++) {
+		if (store->text[i] == NULL) {
+			store->text[i] = o->text;
+			store->size[i] = o->size;
+			return;
+		}
+	}
+	free(o->text);
+}
+
 struct output *
 output_new(const struct options *options, struct spool *spool, int64_t limit,
            bool terminal)
 {
 	struct output *o;
-	size_t head_left = 0, end_bytes = 0, i;
+	size_t head_left = 0, end_bytes = 0, size, i;
 	unsigned char *text;
 	/* The most that is shown, and a row (no character has over 4 bytes) */
 	int64_t heads[] = { limit, options->head_first, options->both_first,
@@ -504,12 +541,14 @@ output_new(const struct options *options, struct spool *spool, int64_t limit,
 		if (end_bytes < (size_t)ends[i])
 			end_bytes = (size_t)ends[i];
 	}
-	text = malloc(4 * head_left + end_bytes / 4 * 5 + ROW_BYTES);
+	size = 4 * head_left + end_bytes / 4 * 5 + ROW_BYTES;
+	text = take_memory(options->store, size);
 	if (text == NULL)
 		return NULL;
 	o = mem_get(sizeof(*o));
 	o->options = options;
 	o->text = text;
+	o->size = size;
 	o->head_left = (int64_t)head_left;
 	o->end_bytes = end_bytes;
 	o->width = terminal ? TERMINAL_COLUMNS : COLUMNS;
@@ -523,7 +562,7 @@ output_free(struct output *o)
 	if (o == NULL)
 		return;
 	spool_close(o->file);
-	free(o->text);
+	return_memory(o);
 	free(o);
 }
 

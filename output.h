@@ -22,6 +22,13 @@ struct output_bounds {
 
 struct output;  /* in output.c */
 
+/* The memory of ended outputs, for the next ones. Zeroed: there is none. (If
+ * each call took and returned it, a short one would take 7 % longer.) */
+struct output_store {
+	unsigned char *text[2];  /* NULL: none */
+	size_t size[2];          /* bytes of each */
+};
+
 /* Empty. With limits up to this one all that they allow is kept. terminal:
  * lines break at its last column, and lose the blanks at their end (I6).
  * Returns NULL if the memory is refused: all that it needs is taken here, so

@@ -310,8 +310,7 @@ session_start(struct session *s, struct job *job, int64_t now)
 	    x->terminal);
 	job->err.text = output_new(s->options, &s->spool, job->bounds.limit,
 	    false);
-	if (job->out.text == NULL || job->err.text == NULL ||
-	    !mem_is_there(MEM_SPARE)) {
+	if (job->out.text == NULL || job->err.text == NULL) {
 		output_free(job->out.text);
 		output_free(job->err.text);
 		job->out.text = job->err.text = NULL;

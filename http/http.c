@@ -22,6 +22,7 @@ enum {
 	SESSIONS = 64,           /* legacy ones (H5) */
 	SESSION_BYTES = 16,      /* random ones of an Mcp-Session-Id */
 	LONG_RESULT = 16 << 10,  /* bytes; its memory may be refused (E7) */
+	PEER_SPARE = 64 << 10,   /* bytes that are left when one is accepted */
 	ACCEPT_PAUSE = 20,       /* ms, when there is no descriptor left (E7) */
 	HEADER_MISMATCH = -32020 /* MCP 2026-07-28, transports */
 };
@@ -588,7 +589,7 @@ accept_peer(struct http *h)
 			oldest = *at;
 	}
 	*at = p;
-	full = taken >= CONNECTIONS || !mem_is_there(MEM_SPARE);
+	full = taken >= CONNECTIONS || !mem_is_there(PEER_SPARE);
 	if (full && oldest != NULL)
 		connection_lose(&oldest->connection);
 	else if (full)
