@@ -103,16 +103,6 @@ mem_copy(const char *text)
 	return memcpy(mem_resize(NULL, n), text, n);
 }
 
-void *
-mem_try(size_t n)
-{
-	void *volatile spare = malloc(MEM_SPARE);  /* Else a compiler drops it. */
-	void *p = spare != NULL ? malloc(n) : NULL;
-
-	free(spare);
-	return p;
-}
-
 bool
 mem_is_there(size_t n)
 {
@@ -120,6 +110,17 @@ mem_is_there(size_t n)
 
 	free(p);
 	return p != NULL;
+}
+
+void *
+mem_try(size_t n)
+{
+	void *p = malloc(n);
+
+	if (p != NULL && mem_is_there(MEM_SPARE))
+		return p;
+	free(p);
+	return NULL;
 }
 
 /* Makes room for so many more. Returns false if the memory is refused. */
@@ -147,20 +148,39 @@ grow(struct buf *b, size_t more)
 	return true;
 }
 
+/* Gives memory back. */
+static void
+shrink(struct buf *b, size_t cap)
+{
+	char *data = NULL;
+
+	if (cap == 0)
+		free(b->data);
+	else
+		data = realloc(b->data, cap);
+	if (cap > 0 && data == NULL)
+		return;
+	b->data = data;
+	b->cap = cap;
+}
+
 bool
 buf_reserve(struct buf *b, size_t more)
 {
-	void *volatile spare;
-	bool grown;
+	size_t before = b->cap;
 
 	if (more <= b->cap - b->len)
 		return true;
-	if (b->len + more <= RESERVE_SMALL)
-		return grow(b, more);
-	spare = malloc(MEM_SPARE);
-	grown = spare != NULL && grow(b, more);
-	free(spare);
-	return grown;
+	if (!grow(b, more))
+		return false;
+	if (b->len + more <= RESERVE_SMALL || mem_is_there(MEM_SPARE))
+		return true;
+	/* Without the room to grow further there may be enough left. */
+	shrink(b, b->len + more);
+	if (mem_is_there(MEM_SPARE))
+		return true;
+	shrink(b, before);
+	return false;
 }
 
 void

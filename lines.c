@@ -11,6 +11,7 @@
 
 enum {
 	LINE_LIMIT = 16 << 20,   /* bytes of one message (P5) */
+	LONG_LINE = 1 << 20,     /* bytes; reserve_line() */
 	UNREAD_LIMIT = 4 << 20,  /* bytes queued: then no more is read (P10) */
 	FLUSH_SIZE = 16 << 10,   /* bytes that are worth a write */
 	SHORT = 4 << 10,         /* bytes; a longer message may be refused */
@@ -112,6 +113,19 @@ reject_line(struct lines *l, const char *start, size_t n, int code,
 	l->skipping = true;
 }
 
+/* Makes room for so many more bytes. Memory that is not written to costs nothing
+ * but addresses, while a buffer that grows may be copied: so a long line gets
+ * room for the longest one, if there is so much. */
+static bool
+reserve_line(struct lines *l, size_t n)
+{
+	struct buf *line = &l->line;
+
+	if (line->len >= LONG_LINE && buf_reserve(line, LINE_LIMIT - line->len))
+		return true;
+	return buf_reserve(line, n);
+}
+
 /* Appends to a line that is longer than what is read at once. */
 static void
 add_to_line(struct lines *l, const char *p, size_t n)
@@ -124,7 +138,7 @@ add_to_line(struct lines *l, const char *p, size_t n)
 	if (l->line.len + n > LINE_LIMIT)
 		reject_line(l, start, len, JSONRPC_INVALID_REQUEST, "The "
 		    "message is longer than 16 MiB, the maximum");
-	else if (buf_reserve(&l->line, n))
+	else if (reserve_line(l, n))
 		buf_put(&l->line, p, n);
 	else
 		reject_line(l, start, len, JSONRPC_INTERNAL,

@@ -109,13 +109,11 @@ void
 rpc_put_error(struct buf *b, const struct answers *a, struct json id, int code,
               const char *message, const struct buf *data)
 {
-	/* The peer sizes the id and the data. Where the memory for them is
-	 * refused the error goes out without them (E7). */
-	if (!buf_reserve(b, ENVELOPE + JSON_GROWTH * id.len +
-	    (data != NULL ? data->len : 0))) {
-		id.text = NULL;
+	/* The peer sizes the data. If the memory for them is refused, the error
+	 * goes out without them (E7), but always with its id, which is short. */
+	if (data != NULL && !buf_reserve(b, ENVELOPE +
+	    JSON_GROWTH * RPC_ID_MOST + data->len))
 		data = NULL;
-	}
 	put_begin(b, a, id);
 	buf_add(b, ",\"error\":{");
 	json_put_number(b, "code", code);
