@@ -601,9 +601,13 @@ send_progress(struct call *call)
 		 * shows this in place of what was there. */
 		if (text.len == 0)
 			output_last_line(job->out.text, &text);
+	} else if (job == NULL) {
+		buf_add(&text, "waits for a task to end");
+	} else if (job->parallel) {
+		buf_add(&text, "waits for one of the commands that run in "
+		    "parallel to end");
 	} else {
-		buf_add(&text, job == NULL ? "waits for a task to end"
-		    : "waits for the command before it");
+		buf_add(&text, "waits for the command before it");
 	}
 	call->progress_at = c->now + PROGRESS_GAP;
 	if (!buf_reserve(&b, PROGRESS_ROOM + text.len * 6)) {

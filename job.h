@@ -93,6 +93,7 @@ struct job {
 	/* The session's alone */
 	struct jobs *list;       /* the list of the session that it is in */
 	struct job *next, *previous;  /* in that list */
+	bool parallel;           /* it takes no place in the order (D7, H6) */
 	int holders;             /* calls that hold it, and will let it go */
 	bool read;               /* its result, a task's, has been taken */
 	struct secret secret;

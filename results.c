@@ -11,6 +11,7 @@
 
 enum {
 	HEADINGS = 40,         /* bytes of the lines "stdout:" and "stderr:" */
+	FOREGROUND_END = 40,   /* bytes after a command in that list */
 	LIST_END = 120,        /* bytes after the lines of a list of tasks */
 	FACTS_LEAST = 60,      /* bytes of the first lines of a result */
 	LINE_LEAST = 60,       /* bytes of such a line, however many there are */
@@ -358,12 +359,15 @@ line_most(const struct result *r)
 {
 	int64_t left = r->caller->bytes - LIST_END - (int64_t)r->text.len -
 	    (int64_t)r->notes.len;
-	int lines = 1;  /* that of the foreground command */
+	int lines = 1;  /* that of the waiting calls */
+	const struct job *running = NULL;
 	struct job *job = NULL;
 
 	if (r->caller->bytes == 0)
 		return SIZE_MAX;
 	while ((job = session_next_task(r->session, job)) != NULL)
+		lines++;
+	while ((running = session_next_running(r->session, running)) != NULL)
 		lines++;
 	return left > lines * LINE_LEAST ? (size_t)(left / lines) - 1
 	    : LINE_LEAST;
@@ -414,13 +418,38 @@ list_tasks(struct result *r, bool running)
 		buf_add(t, t->len > 0 ? "\n" : "", "no tasks");
 }
 
+/* Appends the commands in the foreground, each on a line of at most so many
+ * bytes, and how many calls wait for them (T7). */
+static void
+list_foreground(struct result *r, size_t most)
+{
+	const struct session *s = r->session;
+	const struct job *job = NULL;
+	struct buf *t = &r->text;
+	size_t line;
+
+	while ((job = session_next_running(s, job)) != NULL) {
+		buf_add(t, "\n");
+		line = t->len;
+		buf_add(t, "in the foreground: ");
+		put_start(t, &job->exec.text);
+		cut_line(t, line, most - FOREGROUND_END);
+		put_seconds(t, ", for ", job_elapsed(job, r->now), " s");
+		if (!job->parallel)
+			put_number(t, "; waiting for it: ",
+			    s->waiting - s->waiting_parallel, "");
+	}
+	if (s->waiting_parallel > 0)
+		put_number(t, "\nwaiting for one of those with an absolute "
+		    "cwd: ", s->waiting_parallel, "");
+}
+
 void
 results_list(struct buf *b, const struct caller *caller, struct session *s,
              const struct want *want, int64_t now)
 {
 	struct result r = { .caller = caller, .session = s, .now = now };
-	const struct job *running = session_running(s);
-	size_t line, most;
+	size_t most;
 
 	note_abandoned(&r.notes, s);
 	most = line_most(&r);
@@ -432,16 +461,7 @@ results_list(struct buf *b, const struct caller *caller, struct session *s,
 	buf_add(&r.data, "[");
 	list_tasks(&r, false);
 	buf_add(&r.data, "]");
-	if (running != NULL) {
-		buf_add(&r.text, "\n");
-		line = r.text.len;
-		buf_add(&r.text, "in the foreground: ");
-		put_start(&r.text, &running->exec.text);
-		cut_line(&r.text, line, most);
-		put_seconds(&r.text, ", for ", job_elapsed(running, now),
-		    " s; waiting for it: ");
-		put_number(&r.text, "", s->waiting, "");
-	}
+	list_foreground(&r, most);
 	if (want->patience > 0)
 		put_seconds(&r.text, "\n" WAIT_ENDED, want->patience, AS_LONG
 		    ": wait again");
@@ -572,7 +592,7 @@ results_refused(struct buf *b, const struct caller *caller, struct session *s,
 {
 	struct result r = { .caller = caller, .session = s, .now = now };
 	const char *cwd = job->cwd != NULL ? job->cwd : "", *dir;
-	const struct job *running = session_running(s);
+	const struct job *running = job->parallel ? NULL : session_running(s);
 	struct buf *t = &r.text;
 
 	switch (job->refused) {
@@ -593,8 +613,9 @@ results_refused(struct buf *b, const struct caller *caller, struct session *s,
 			put_number(t, "; ", s->tasks, " background tasks are "
 			    "running: end one with kill_pid, or wait");
 		} else {
-			put_number(t, "; ", s->running,
-			    " commands are running");
+			put_number(t, "; ", s->running_parallel, s->shared
+			    ? " commands are running"
+			    : " commands with an absolute cwd are running");
 		}
 		break;
 	case JOB_NO_DIR:

@@ -12,7 +12,7 @@
 #include "secret.h"
 
 enum {
-	ASIDE = 16,       /* commands side by side without a session (H6) */
+	PARALLEL_MOST = 16,  /* commands in the foreground in parallel (D7) */
 	TEXT_KEPT = 800,  /* bytes of a command, while and after it runs (T7) */
 	DUE_SOON = 10000, /* ms; a timeout due so soon is waited for (K2) */
 	NOT_RUN_MOST = 10, /* abandoned jobs that are kept to report them (E6) */
@@ -81,11 +81,16 @@ list_update(struct session *s, struct job *job)
 static void
 set_state(struct session *s, struct job *job, enum job_state state)
 {
+	int started = (state == JOB_RUNNING) - (job->state == JOB_RUNNING);
+
 	if (job->state == JOB_QUEUED) {
 		s->queued -= job_bytes(job);
 		s->waiting--;
+		s->waiting_parallel -= job->parallel;
 	}
-	s->running += (state == JOB_RUNNING) - (job->state == JOB_RUNNING);
+	s->running += started;
+	if (job->parallel)
+		s->running_parallel += started;
 	s->tasks += (state == JOB_TASK) - (job->state == JOB_TASK);
 	job->state = state;
 	list_update(s, job);
@@ -239,23 +244,14 @@ refuse_start(struct session *s, struct job *job, int64_t now)
 	record_end(job, now);
 }
 
+/* Tracks the directory in which a command in the foreground has ended, and
+ * decides whether the text of its result has it. */
 static void
-finish(struct session *s, struct job *job, int64_t now)
+track_dir(struct session *s, struct job *job)
 {
-	bool task = job->state == JOB_TASK;
 	char *dir = job->exec.dir;
 
-	secret_close(job, false);
-	job->ended_at = now;
-	set_state(s, job, JOB_FINISHED);
-	if (task && job->killed)
-		job->bounds.how = TRUNCATE_LOOK;  /* as while it ran (T4) */
-	output_end(job->out.text);
-	output_end(job->err.text);
-	record_end(job, now);
-	if (task)
-		return;
-	/* The shell of a foreground command says where it ended (D1). */
+	/* The shell reports where it ended (D1). */
 	if (dir != NULL && !s->shared && !job->timed_out && !job->killed &&
 	    !job->cancelled && strcmp(dir, s->dir) != 0) {
 		job->exec.dir = s->dir;  /* freed with the command */
@@ -267,6 +263,26 @@ finish(struct session *s, struct job *job, int64_t now)
 	    job->exec.report != REPORT_OK;
 	s->dir_told = s->dir_told || !job->abandoned;
 	job->dir = mem_copy(s->dir);
+}
+
+static void
+finish(struct session *s, struct job *job, int64_t now)
+{
+	bool task = job->state == JOB_TASK;
+
+	secret_close(job, false);
+	job->ended_at = now;
+	set_state(s, job, JOB_FINISHED);
+	if (task && job->killed)
+		job->bounds.how = TRUNCATE_LOOK;  /* as while it ran (T4) */
+	output_end(job->out.text);
+	output_end(job->err.text);
+	record_end(job, now);
+	if (task)
+		return;
+	/* A command with `cwd` does not move the session's directory (D7). */
+	if (job->cwd == NULL)
+		track_dir(s, job);
 	if (job->abandoned)
 		keep_result(s, job);
 }
@@ -305,7 +321,7 @@ session_start(struct session *s, struct job *job, int64_t now)
 	job->tracked_dir = mem_copy(s->dir);
 	set_state(s, job, JOB_RUNNING);
 	job->deadline = job->timeout > 0 ? now + job->timeout : NEVER;
-	x->tells_dir = !job->background && !s->shared;
+	x->tells_dir = !job->background && !s->shared && job->cwd == NULL;
 	job->out.text = output_new(s->options, &s->spool, job->bounds.limit,
 	    x->terminal);
 	job->err.text = output_new(s->options, &s->spool, job->bounds.limit,
@@ -407,48 +423,54 @@ begin_job(struct session *s, struct job *job, int64_t now)
 	}
 }
 
-/* Returns the next job of the queue that can be started now; NULL if there is
- * none. Foreground commands of a session run one by one, in order (P7). Without
- * a session 16 run side by side, and no start of a task waits for them (H6). */
-static struct job *
-next_to_start(const struct session *s)
+/* Returns whether a job can run in parallel with all others, because it does
+ * not use the session's directory (D7), or because there is no session (H6). An
+ * edit takes no time, so it always has its place in the order. */
+static bool
+is_parallel(const struct session *s, const struct job *job)
 {
-	struct job *job = first_in(s, LIST_QUEUE);
-	int most = s->shared ? ASIDE : 1;
-
-	if (s->running < most)
-		return job;
-	if (!s->shared)
-		return NULL;
-	while (job != NULL && !job->background)
-		job = job->next;
-	return job;
+	if (job->do_work != NULL)
+		return false;
+	return s->shared || (job->cwd != NULL && job->cwd[0] == '/');
 }
 
-/* Does the queue wait for the start of a task, so that all starts are answered in
- * order? */
+/* Returns whether the order waits for the start of a task, so that all starts in
+ * it are answered in order. */
 static bool
 waits_for_start(const struct session *s, int64_t now)
 {
 	const struct job *job = first_in(s, LIST_BACKGROUND);
 
-	if (s->shared)
-		return false;
-	while (job != NULL && !(job->background && session_starts(job, now)))
+	while (job != NULL && (job->parallel || !job->background ||
+	    !session_starts(job, now)))
 		job = job->next;
 	return job != NULL;
 }
 
-/* Starts queued jobs in order, foreground commands one by one (P7). */
+/* Returns whether the job, which is in the queue, can be started, given that
+ * those before it have been started if they can be. */
+static bool
+can_start(const struct session *s, const struct job *job, int64_t now)
+{
+	if (job->parallel)
+		return job->background || s->running_parallel < PARALLEL_MOST;
+	/* One edit in a turn is enough (P6). */
+	return !s->edited && s->running == s->running_parallel &&
+	    !waits_for_start(s, now);
+}
+
+/* Starts queued jobs: one by one in their order, or in parallel (P7, D7). */
 static void
 start_next(struct session *s, int64_t now)
 {
-	struct job *job;
+	struct job *job, *next;
 
 	s->edited = false;
-	while (!s->edited && !waits_for_start(s, now) &&
-	    (job = next_to_start(s)) != NULL)
-		begin_job(s, job, now);
+	for (job = first_in(s, LIST_QUEUE); job != NULL; job = next) {
+		next = job->next;
+		if (can_start(s, job, now))
+			begin_job(s, job, now);
+	}
 }
 
 /* Refuses the overdue jobs that start_next() could not start (K2). */
@@ -456,13 +478,12 @@ static void
 refuse_waiting(struct session *s, int64_t now)
 {
 	struct job *job, *next;
+	/* The order goes on in a later turn. */
+	bool pauses = s->edited || waits_for_start(s, now);
 
-	/* After an edit the queue goes on in the next turn. */
-	if (s->edited || waits_for_start(s, now))
-		return;
 	for (job = first_in(s, LIST_QUEUE); job != NULL; job = next) {
 		next = job->next;
-		if (is_overdue(job, now))
+		if (is_overdue(job, now) && (job->parallel || !pauses))
 			refuse_overdue(s, job);
 	}
 }
@@ -537,9 +558,11 @@ session_run(struct session *s, struct job *job)
 {
 	job->session = s->name;
 	job->holders = 1;
+	job->parallel = is_parallel(s, job);
 	list_append(&s->list[LIST_QUEUE], job);
 	s->queued += job_bytes(job);
 	s->waiting++;
+	s->waiting_parallel += job->parallel;
 	if (s->closing)
 		session_refuse(s, job, JOB_CLOSED);
 }
@@ -694,7 +717,19 @@ session_kill(struct job *job, int64_t now)
 const struct job *
 session_running(const struct session *s)
 {
-	return s->shared ? NULL : first_in(s, LIST_FOREGROUND);
+	const struct job *job = first_in(s, LIST_FOREGROUND);
+
+	while (job != NULL && job->parallel)
+		job = job->next;
+	return job;
+}
+
+const struct job *
+session_next_running(const struct session *s, const struct job *after)
+{
+	if (s->shared)
+		return NULL;
+	return after == NULL ? first_in(s, LIST_FOREGROUND) : after->next;
 }
 
 void

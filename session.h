@@ -30,7 +30,7 @@ enum session_list {
 	LISTS
 };
 
-/* Others only read `shared`, `dir`, `queued`, `waiting`, `running`, `tasks`. */
+/* Others only read `shared`, `dir`, `queued`, and the numbers of jobs. */
 struct session {
 	const struct options *options;
 	bool shared;             /* no tracked directory, side by side (H6) */
@@ -46,7 +46,9 @@ struct session {
 	struct exec_list execs;  /* the commands of these jobs */
 	size_t queued;           /* bytes held by the queue (P10) */
 	int waiting;             /* number of jobs in the queue */
+	int waiting_parallel;    /* number of these that are parallel */
 	int running, tasks;      /* in the foreground, in the background */
+	int running_parallel;    /* number of parallel jobs that are running */
 	int not_run;             /* jobs with that flag */
 };
 
@@ -89,9 +91,13 @@ void session_kill(struct job *, int64_t now);
  * task, or, once it has ended, as a finished task that is unread (E6). A queued
  * command is started if its turn has come. */
 void session_abandon(struct session *, struct job *, int64_t now);
-/* Returns the command in the foreground, or NULL. In a shared session it is
- * always NULL, since the command may be that of another client (H6). */
+/* Returns the command for which the order waits (P7), or NULL. In a shared
+ * session it is always NULL. */
 const struct job *session_running(const struct session *);
+/* Returns the next of all commands in the foreground, or NULL. In a shared
+ * session it is always NULL, since they may be those of another client (H6). */
+const struct job *session_next_running(const struct session *,
+                                       const struct job *after);
 /* Whether the job's program is about to start. After a second of waiting, for a
  * hung mount for instance, it is not any more. */
 bool session_starts(const struct job *, int64_t now);

@@ -101,7 +101,8 @@ static const struct argument {
 	[NEW] = { "new", JSON_BOOL, .says = {
 	    [TASK_OUTPUT] = "true: only what is new since the last look" } },
 	[CWD] = { "cwd", JSON_STRING, NAME, 1, PATH_MOST,
-	    { "Directory to start in; ~ and variables are not expanded" },
+	    { "Directory of this call only; with an absolute one it runs in "
+	    "parallel; ~ and variables are not expanded" },
 	    " of at most 4096 bytes, the name of a directory",
 	    { "workdir" } },
 	[STDIN] = { "stdin", JSON_STRING, .says = {
@@ -666,8 +667,9 @@ describe_bash(struct buf *b, const struct options *o, const struct caller *r)
 	    r->shared
 	    ? "Each command starts in the server's directory, or in cwd. "
 	    "Nothing stays for the next call: put cd, "
-	    : "cd and cwd move the working directory for the calls that "
-	    "follow. Nothing else stays: put ",
+	    : "cd moves the working directory for the calls that follow; cwd "
+	    "applies to one call only. Calls with an absolute cwd run in "
+	    "parallel and wait for no other call. Nothing else stays: put ",
 	    "export, or . venv/bin/activate &&, into each command that needs "
 	    "it. Calls made together may run in any order: join with && what "
 	    "must not. There is no terminal, editor or pager, and stdin is "

@@ -531,14 +531,16 @@ goes_to() {
 	is "$(plain stdout)" /
 }
 
-@test "D5: a directory that is gone can be left by the cwd argument, and removing one's own is no error" {
+@test "D5: an absolute cwd needs no tracked directory, and removing one's own is no error" {
 	mkdir d e
 	boris
 	run_bash 'cd d'
 	rmdir d
 	run_bash pwd '{"cwd":"'"$PWD/e"'"}'
 	is "$(plain stdout)" "$PWD/e"
-	run_bash "cd '$PWD'; mkdir d; cd d; rmdir ../d; echo hi"
+	run_bash 'touch ran' '{"cwd":"f"}'
+	refused "*$PWD/d*the next command starts in $PWD"
+	run_bash "mkdir d; cd d; rmdir ../d; echo hi"
 	is "$(result stdout) $(get result isError)" '"hi\n" false'
 	run_bash pwd
 	[ "$(get result isError)" = false ] || run_bash pwd
@@ -558,44 +560,83 @@ goes_to() {
 	is "$(plain stdout)" "$PWD/d"
 }
 
-@test "D7: cwd says where this command starts, absolute or relative to the tracked directory" {
+@test "D7: cwd applies to one call only, absolute or relative to the tracked directory" {
 	mkdir -p d/e
 	boris
-	run_bash pwd '{"cwd":"'"$PWD/d"'"}'
+	run_bash pwd '{"cwd":"'"$PWD/d/e"'"}'
+	is "$(plain stdout)" "$PWD/d/e"
+	run_bash pwd '{"cwd":"d"}'
 	is "$(plain stdout)" "$PWD/d"
+	run_bash 'cd d'
 	run_bash pwd '{"cwd":"e"}'
 	is "$(plain stdout)" "$PWD/d/e"
 	run_bash pwd '{"cwd":".."}'
-	is "$(plain stdout)" "$PWD/d"
-}
-
-@test "D7: a foreground command with cwd moves the directory as cd would" {
-	mkdir -p d/e
-	boris
-	run_bash true '{"cwd":"d"}'
-	has "$(text)" "cwd: $PWD/d"
-	ends_in "$PWD/d"
-	run_bash 'cd ..' '{"cwd":"e"}'
-	ends_in "$PWD/d"
-	run_bash 'false' '{"cwd":"/"}'
-	ends_in /
-}
-
-@test "D7: after a timeout, where the shell said nothing, or in the background the directory is what it was" {
-	mkdir d e
-	boris
-	run_bash 'cd d'
-	run_bash "read <$PWD/gate" '{"cwd":"'"$PWD/e"'","timeout":200}'
-	is "$(result status)" '"timed_out"'
-	ends_in "$PWD/d"
-	run_bash 'exec pwd' '{"cwd":"../e"}'
-	is "$(plain stdout)" "$PWD/e"
-	ends_in "$PWD/d"
-	start_task pwd '{"cwd":"../e"}'
-	look "$task" '{"wait":10000}'
-	is "$(plain stdout)" "$PWD/e"
+	is "$(plain stdout)" "$PWD"
 	run_bash pwd
 	is "$(plain stdout)" "$PWD/d"
+}
+
+# keeps_dir COMMAND [ARGUMENTS]: it moves no directory, and its result has none
+keeps_dir() {
+	run_bash "$@"
+	lacks "$1: $reply" 'not updated' || return
+	is "$1: $(result cwd)" "$1: " || return
+	lacks "$(text)" '\ncwd: ' || return
+	run_bash pwd
+	is "$(plain stdout)" "$PWD/d"
+}
+
+@test "D7: a command with cwd moves no directory, however it ends, and its result has no cwd" {
+	mkdir -p d/e
+	boris
+	run_bash 'cd d'
+	for cwd in "$PWD/d/e" e; do
+		for command in true false 'cd /' 'cd /; exit 3' 'exec true' 'cd /; )' \
+			'trap "echo bye" EXIT; cd /' 'kill -KILL $$' 'cd /; false | cat'; do
+			keeps_dir "$command" '{"cwd":"'"$cwd"'"}'
+		done
+		keeps_dir "cd /; read <'$PWD/gate'" '{"timeout":200,"cwd":"'"$cwd"'"}'
+		keeps_dir 'cd /' '{"run_in_background":true,"wait":10000,"cwd":"'"$cwd"'"}'
+		keeps_dir 'cd /' '{"tty":true,"cwd":"'"$cwd"'"}'
+	done
+}
+
+@test "D7: the description of the tool says what cwd does" {
+	boris
+	ask tools/list
+	description=$(get -s result tools 0 description)
+	has "$description" 'cwd applies to one call only'
+	has "$description" 'Calls with an absolute cwd run in parallel'
+}
+
+@test "D7: exit codes of a pipeline are reported with cwd, too (B7)" {
+	boris
+	run_bash 'false | true' '{"cwd":"/"}'
+	like "$(plain note)" 'exit codes of the last pipeline: 1 0'
+}
+
+@test "D7: the first result of a command without cwd shows the directory (K4)" {
+	boris
+	run_bash pwd '{"cwd":"/"}'
+	lacks "$(text)" 'cwd: '
+	run_bash true
+	has "$(text)" "cwd: $PWD"
+}
+
+@test "D7: a relative cwd is resolved when the call has its turn" {
+	mkdir -p d/e
+	boris
+	call_bash 'echo x >begun; read <gate; cd d'
+	begun begun
+	call_bash 'pwd' '{"cwd":"e"}'
+	foreground=$id
+	call_bash 'pwd' '{"cwd":"e","run_in_background":true,"wait":10000}'
+	background=$id
+	release
+	answer $foreground
+	is "$(plain stdout)" "$PWD/d/e"
+	answer $background
+	is "$(plain stdout)" "$PWD/d/e"
 }
 
 # nothing_ran: the refusal says so
@@ -608,7 +649,7 @@ nothing_ran() {
 	touch d/file
 	boris
 	run_bash 'cd d'
-	for cwd in /no/such/place nowhere file; do
+	for cwd in /no/such/place "$PWD/d/file" nowhere file; do
 		for more in '' ',"run_in_background":true'; do
 			run_bash 'touch ran' '{"cwd":"'$cwd'"'$more'}'
 			refused "*$cwd*"

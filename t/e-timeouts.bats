@@ -510,6 +510,19 @@ masked() {
 	[ ! -e ran ]
 }
 
+@test "E6: an abandoned command with an absolute cwd keeps running as a task (D7)" {
+	boris
+	call_bash "echo x >'$PWD/begun'; read <'$PWD/gate'; pwd" '{"cwd":"/"}'
+	begun begun
+	give_up $id
+	run_bash true
+	like "$(plain note)" 'your call timed out; its command keeps running as task ????????: *'
+	task=$(plain note | sed 's/.* task \([0-9a-f]*\):.*/\1/')
+	release
+	look '' '{"wait":20000}'
+	is "$(plain stdout)" /
+}
+
 @test "E6: at most ten abandoned commands that were not run are kept to be reported" {
 	boris
 	call_bash 'echo x >first; read <gate'
@@ -1086,7 +1099,7 @@ unmount() {
 	in_turn
 	kill -USR2 $mounted
 	answer $((id - 1))
-	is "$(result stdout) $(plain cwd)" "\"hi\\n\" $PWD/mnt"
+	is "$(result stdout)" '"hi\n"'
 	unmount
 }
 
@@ -1103,6 +1116,20 @@ unmount() {
 	has "$(plain note)" 'nothing was run'
 	unmount
 	[ ! -e ran ]
+}
+
+@test "E11: a start with an absolute cwd on a hung mount delays no other start (D7)" {
+	hanging_mount
+	boris
+	hang
+	call_bash true '{"run_in_background":true,"cwd":"'"$PWD"'/mnt"}'
+	hung=$id
+	run_bash true '{"run_in_background":true}'
+	is "$(result status)" '"running"'
+	[ -z "${early[$hung]+answered}" ]
+	answer $hung
+	has "$(plain note)" "the directory $PWD/mnt does not respond"
+	unmount
 }
 
 @test "E11: a task whose directory turns out to be missing says so when it is read" {

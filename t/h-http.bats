@@ -1026,6 +1026,32 @@ unread() {
 	is "$(plain stdout)" "$PWD/work"
 }
 
+@test "H5: calls of a session with an absolute cwd run in parallel (D7)" {
+	serve
+	enter a
+	joins b a
+	joins c a
+	runs a 'echo x >begun; read <gate; pwd'
+	begun begun
+	ran b pwd '{"cwd":"/"}'
+	is "$(plain stdout) $(result cwd)" '/ '
+	runs c pwd '{"cwd":"."}'
+	release
+	answers a
+	is "$(plain stdout)" "$PWD"
+	answers c
+	is "$(plain stdout)" "$PWD"
+}
+
+@test "H6: the result of a call with cwd has no cwd" {
+	serve
+	plug a
+	modern_ran a pwd
+	is "$(plain cwd)" "$PWD"
+	modern_ran a 'exec pwd' '{"cwd":"/tmp"}'
+	is "$(plain stdout) $(result cwd) $(result note)" '/tmp  '
+}
+
 @test "H6: sixteen calls run side by side, further ones wait" {
 	serve
 	for ((i = 0; i < 18; i++)); do

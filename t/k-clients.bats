@@ -133,6 +133,38 @@ long() {
 	eventually ten_started
 }
 
+@test "K2: commands with an absolute cwd are handed over, each on its own (D7)" {
+	boris --call-limit=1
+	for i in 1 2 3; do
+		call_bash "read <'$PWD/gate'; pwd" '{"cwd":"/"}'
+	done
+	run_bash 'echo hi'
+	is "$(plain stdout)" hi
+	for ((i = id - 3; i < id; i++)); do
+		answer $i
+		is "$(result status)" '"running"'
+		tasks+=("$(plain task_id)")
+	done
+	release 3
+	for task in "${tasks[@]}"; do
+		look "$task" '{"wait":20000}'
+		is "$(plain stdout)" /
+	done
+}
+
+@test "K2: the seventeenth command with an absolute cwd is not run if it waits too long (D7)" {
+	boris --call-limit=1
+	for i in {1..16}; do
+		call_bash "read <'$PWD/gate'" '{"cwd":"/","timeout":9000}'
+	done
+	call_bash 'echo x >begun; read <gate' '{"timeout":9000}'
+	begun begun
+	run_bash 'touch ran' '{"cwd":"'"$PWD"'"}'
+	refused 'not run: still queued after 1.0 s, the longest this client waits; 16 commands with an absolute cwd are running'
+	[ ! -e ran ]
+	release 17
+}
+
 @test "K2: a queued edit whose time is up is made" {
 	boris --call-limit=1 --edit
 	call_bash 'read <never'

@@ -48,6 +48,26 @@ stubborn() {
 	done
 }
 
+@test "L1: closing ends sixteen commands with an absolute cwd, and starts none that waits (D7, L2)" {
+	boris
+	: >begun
+	for i in {1..18}; do
+		call_bash "echo \$\$ >>'$PWD/begun'; read <'$PWD/gate'" '{"cwd":"/"}'
+	done
+	sixteen() { [ "$(wc -l <begun)" = 16 ]; }
+	eventually sixteen
+	begin
+	kill -TERM "$server"
+	died
+	is $status 0
+	within 3000
+	is "$(wc -l <begun)" 16
+	while read -r pid; do
+		gone "$pid"
+	done <begun
+	is "$(grep -c 'session is closed' heard)" 18
+}
+
 @test "L1: stopped processes are continued, so that they end; closing twice is closing once" {
 	boris
 	start_task 'echo $$ >stopped; kill -STOP $$; echo no'

@@ -833,6 +833,135 @@ rejected_with() {
 	is "$(all -v id | xargs)" '0 1 2 3 4 5 6 7 8 9'
 }
 
+# in_parallel N [ARGUMENTS]: sends N calls with an absolute cwd, each of which
+# adds its number to `begun` and waits for the gate; $first is the first one's id
+in_parallel() {
+	local i
+	: >begun
+	first=$((calls + 1))
+	for ((i = 1; i <= $1; i++)); do
+		call_bash "echo $i >>'$PWD/begun'; read <'$PWD/gate'; echo $i" \
+			'{"cwd":"/"'"${2:+,$2}"'}'
+	done
+}
+
+# has_begun N: so many of these run
+has_begun() {
+	[ "$(wc -l <begun)" = "$1" ]
+}
+
+@test "P7: calls with an absolute cwd wait for no other call, and no other call waits for them (D7)" {
+	mkdir d
+	boris
+	call_bash 'echo x >ordered; read <gate; cd d'
+	ordered=$id
+	begun ordered
+	call_bash 'echo second'
+	in_parallel 2
+	eventually has_begun 2
+	run_bash 'echo hi; pwd' '{"cwd":"/"}'
+	is "$(plain stdout)" $'hi\n/'
+	start_task 'read <gate' '{"cwd":"'"$PWD"'"}'
+	on_terminal 'read x' '"cwd":"/"'
+	release 4
+	answer $ordered
+	is "$(plain cwd)" "$PWD/d"
+	answer $((ordered + 1))
+	is "$(plain stdout)" second
+}
+
+@test "P7: a call without cwd, or with a relative one, keeps its place behind the command before it" {
+	mkdir d
+	boris
+	call_bash 'echo x >begun; read <gate; cd d'
+	ordered=$id
+	begun begun
+	call_bash 'touch early' '{"cwd":".."}'
+	call_bash 'touch early' '{"cwd":".","run_in_background":true,"wait":10000}'
+	call_bash 'touch early'
+	last=$id
+	run_bash 'echo hi' '{"cwd":"/"}'
+	[ ! -e early ] && [ ! -e d/early ]
+	release
+	answer $last
+	[ -e early ] && [ -e d/early ]
+}
+
+@test "P7: sixteen calls with an absolute cwd run in parallel; further ones wait, and start in order" {
+	boris
+	in_parallel 19
+	eventually has_begun 16
+	run_bash 'echo hi' # none of them waits
+	is "$(plain stdout)" hi
+	start_task 'echo hi' '{"cwd":"/"}'
+	run_tool task_output '{}'
+	has "$(text)" 'waiting for one of those with an absolute cwd: 3'
+	is "$(wc -l <begun)" 16
+	for i in 17 18 19; do
+		release
+		eventually has_begun $i
+		is "$(tail -n 1 begun)" $i
+	done
+	release 16
+	for i in {1..19}; do
+		answer $((first + i - 1))
+		is "$(plain stdout)" $i
+	done
+}
+
+@test "P7: a call with an absolute cwd is cancelled alone, queued or not (P8)" {
+	boris
+	in_parallel 17
+	eventually has_begun 16
+	cancel $((first + 16))
+	in_turn
+	cancel $first
+	run_bash 'echo hi' '{"cwd":"/"}'
+	is "$(plain stdout)" hi
+	release 15
+	for i in {2..16}; do
+		answer $((first + i - 1))
+		is "$(plain stdout)" $i
+	done
+	is "$(wc -l <begun)" 16
+	leave
+	unanswered $first
+	unanswered $((first + 16))
+}
+
+@test "P7: an edit waits for the command before it, but not for calls with an absolute cwd" {
+	mkdir d
+	boris --edit
+	in_parallel 16
+	eventually has_begun 16
+	run_tool edit '{"path":"f","new":"text"}'
+	has "$(text)" 'f: made'
+	call_bash 'echo x >ordered; read <gate; cd d'
+	begun ordered
+	call edit '{"path":"g","new":"text"}'
+	edit=$id
+	in_turn
+	[ ! -e g ] && [ ! -e d/g ]
+	release 17
+	answer $edit
+	is "$(<d/g)" text
+}
+
+@test "P7: many edits in the queue do not hold up a call with an absolute cwd" {
+	boris --edit
+	call_bash 'echo x >ordered; read <gate'
+	begun ordered
+	for i in {1..50}; do
+		call edit '{"path":"f'$i'","new":"text"}'
+	done
+	run_bash 'echo hi' '{"cwd":"/"}'
+	is "$(plain stdout)" hi
+	[ ! -e f1 ]
+	release
+	answer $((id - 1))
+	is "$(<f50)" text
+}
+
 @test "P7: a queued command's timeout counts from its own start" {
 	boris
 	call_bash 'echo x >first; read <gate'

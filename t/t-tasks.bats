@@ -524,6 +524,22 @@ ends_in() {
 	answer $second
 }
 
+@test "T7: the list names the commands with an absolute cwd, for which none waits (D7)" {
+	boris
+	call_bash 'echo x >begun; read <gate'
+	begun begun
+	call_bash true
+	call_bash "echo x >'$PWD/other'; read <'$PWD/gate'" '{"cwd":"/"}'
+	last=$id
+	begun other
+	listed
+	has "$(text)" 'in the foreground: echo x >begun; read <gate, for '
+	like "$(text)" "*in the foreground: echo x >'$PWD/other'; read <'$PWD/gate', for [0-9.]* s\""
+	is "$(grep -o 'waiting for it: 1' <<<"$(text)")" 'waiting for it: 1'
+	release 2
+	answer $last
+}
+
 @test "T8: the next result, a refusal too, tells once that a task has ended" {
 	boris
 	start_task 'exit 3' '{"description":"the tests"}'

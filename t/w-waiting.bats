@@ -27,6 +27,20 @@ no_output() {
 	lacks "$(text)" 'stdout:'
 }
 
+@test "W1: progress of a queued call with an absolute cwd names what it waits for (D7)" {
+	hurried
+	boris
+	for i in {1..16}; do
+		call_bash "read <'$PWD/gate'" '{"cwd":"/"}'
+	done
+	call_bash 'echo hi' '{"cwd":"/"}' '{"progressToken":"q"}'
+	notice
+	is "$(get params message)" '"waits for one of the commands that run in parallel to end"'
+	release 16
+	answer
+	is "$(plain stdout)" hi
+}
+
 @test "W1: a call in the queue gives signs of life, counted from when it was read, beside that of the one before it" {
 	hurried
 	boris
