@@ -497,7 +497,9 @@ check_job(struct session *s, struct job *job, int64_t now)
 		refuse_start(s, job, now);
 	else if (ended)
 		finish(s, job, now);
-	/* (One whose shell has ended was in time, E4.) */
+	/* A shell that has ended meanwhile was in time (E4). */
+	if (now >= job->deadline && job->exec.state == EXEC_RUNNING)
+		exec_read(&job->exec, now);
 	if (now >= job->deadline && job->exec.state == EXEC_RUNNING) {
 		job->deadline = NEVER;
 		if (!s->options->on_timeout || job->state != JOB_RUNNING ||
