@@ -998,3 +998,59 @@ row() {
 	look '' '"wait":20000'
 	is "$(plain stdout)" '<>'
 }
+
+# unready WAIT: boris will start as if the kernel's random number generator was
+# not ready yet (t/unready.c has what WAIT is)
+unready() {
+	needs_linux_parts
+	needs cc
+	[ -z "$WRAP" ] || skip "under $WRAP"
+	cc -o unready "$HERE/unready.c" || skip 'no seccomp notifications here'
+	./unready 0 true || skip 'no seccomp notifications here'
+	wrap=("$PWD/unready" "$1")
+}
+
+@test "T1: boris waits for the kernel's random number generator, and says so after a second" {
+	unready 2500
+	begin
+	boris
+	least "$(took)" 2500
+	is "$(<err)" "boris: waiting for the kernel's random number generator"
+	start_task 'read <gate'
+	like "$task" '????????'
+	release
+	leave
+	: >err
+}
+
+@test "T1: boris says nothing if the random number generator is ready within a second" {
+	unready 200
+	boris
+	start_task 'read <gate'
+	release
+}
+
+@test "T1: SIGTERM ends a boris that waits for the random number generator" {
+	unready 60000
+	start
+	eventually grep -qs waiting err
+	kill "$server"
+	died
+	is $status 143
+	: >err
+}
+
+@test "T1: on a kernel without getrandom, boris reads /dev/urandom" {
+	unready -38
+	[ -c /dev/urandom ] || skip 'no /dev/urandom here'
+	boris
+	start_task 'read <gate'
+	release
+}
+
+@test "T1: if getrandom fails, boris does not read /dev/urandom, which may not be ready" {
+	unready -1
+	filter </dev/null
+	is $status 1
+	is "$(<err)" 'boris: start: there is no source of random numbers'
+}
