@@ -247,8 +247,9 @@ wait_ends(struct call *call)
 	struct job *job = call->job;
 	struct exec_prompt p;
 
+	/* If boris cannot end the task, it is `killed` no longer. */
 	if (w->action == WANT_KILL)
-		return NEVER;
+		return job_survives(job) && !job->killed ? 0 : NEVER;
 	/* The wait of a task's start begins when its command does. */
 	if (call->deadline == NEVER)
 		call->deadline = job->started_at + w->time;

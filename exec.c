@@ -17,6 +17,8 @@ enum {
 	POLL_SETTLING = 4,      /* ms between polls of a group: at first, */
 	POLL = 16,              /* while it is being ended, */
 	REVIEW = 10000,         /* and of what was left running */
+	FAREWELL = 100,         /* ms in which another user's process may exit,
+	                         * as sudo does when its command has ended */
 	UNWATCHED = 3,          /* ms from the start without a poll (Q3) */
 	SILENCE = 300,          /* ms; then a terminal may prompt (I3), ... */
 	CERTAIN = 100,          /* ... or does, where /proc shows that */
@@ -179,6 +181,9 @@ exec_free(struct exec_list *list, struct exec *x)
 		return;
 	*at = x->next;
 	close_pipes(x, true);
+	/* The guard could not end this either. */
+	if (x->state == EXEC_SURVIVED)
+		x->group->id = 0;
 	x->group = NULL;
 }
 
@@ -242,19 +247,29 @@ read_rest(struct exec *x, ssize_t most, int64_t now)
  *	            20 ms: something does, or who knows   LINGERS
  *	LINGERS     nothing of it lives                   GONE
  *	STOPPING    nothing of it lives                   GONE
+ *	            100 ms: only another user's processes SURVIVED
  *	            5 s                                   KILLED
- *	KILLED      nothing of it lives, or 5 s           GONE
+ *	KILLED      nothing of it lives                   GONE
+ *	            100 ms: only another user's processes SURVIVED
+ *	            5 s                                   SURVIVED
+ *	            5 s, and its program has not started  GONE
+ *	SURVIVED    nothing of it lives                   GONE
+ *	            its shell has ended after all         SETTLING
  *
- * and from the first three exec_stop() to STOPPING. A group is polled only once
- * its shell has ended. The command ends as it gets to LINGERS or GONE. */
+ * and from RUNNING, SETTLING, LINGERS and SURVIVED exec_stop() to STOPPING. A
+ * group is polled once its shell has ended, or cannot be signalled. The command
+ * ends as it gets to LINGERS or GONE, or to SURVIVED if its shell has ended. */
 
 /* What was left running is polled for all commands in the same turn, since it
  * takes a walk through /proc. */
 static void
 poll_later(struct exec *x, int64_t now)
 {
-	x->poll_at = x->state == EXEC_LINGERS ? now - now % REVIEW + REVIEW
-	    : now + (x->state == EXEC_SETTLING ? POLL_SETTLING : POLL);
+	if (x->state == EXEC_LINGERS || x->state == EXEC_SURVIVED)
+		x->poll_at = now - now % REVIEW + REVIEW;
+	else
+		x->poll_at = now + (x->state == EXEC_SETTLING ? POLL_SETTLING
+		    : POLL);
 }
 
 static void
@@ -289,9 +304,11 @@ see_end(struct exec *x, int64_t now)
 		return false;
 	x->shell_ended = true;
 	read_outcome(x);
+	x->group->leader_ended = true;
 	if (x->status == 128 + SIGINT || x->status == 128 + SIGQUIT)
 		x->signalled = x->signalled && !x->terminal;
-	if (x->state == EXEC_RUNNING)
+	if (x->state == EXEC_RUNNING ||
+	    (x->state == EXEC_SURVIVED && !x->ended))
 		enter_state(x, EXEC_SETTLING, now);
 	x->poll_at = now;
 	return true;
@@ -333,7 +350,7 @@ end_command(struct exec *x, int64_t now)
 		return;
 	read_rest(x, PIPE_FULL, now);
 	show_output(x, x->terminal ? EXEC_OUT : EXEC_ERR, NULL, 0);
-	if (x->fd[EXEC_DIR] >= 0)
+	if (x->fd[EXEC_DIR] >= 0 && x->shell_ended)
 		n = proc_take(x->fd[EXEC_DIR], text, sizeof(text));
 	if (n > 0)
 		script_told(text, (size_t)n, x->status, &x->dir, &x->pipeline);
@@ -352,8 +369,99 @@ exec_stop(struct exec *x, int64_t now)
 {
 	if (x->group == NULL || x->state >= EXEC_STOPPING)
 		return;
+	if (x->state == EXEC_SURVIVED && !x->foreign)
+		return;  /* SIGKILL is pending. */
 	proc_stop(x->group, now);
 	enter_state(x, EXEC_STOPPING, now);
+}
+
+void
+exec_abandon(struct exec *x, int64_t now)
+{
+	end_command(x, now);
+}
+
+/* Nothing of it lives: its number is given back. */
+static void
+enter_gone(struct exec *x, int64_t now)
+{
+	end_command(x, now);
+	if (x->shell_ended)
+		waitpid(x->pid, NULL, 0);
+	x->orphans = false;
+	x->group->id = 0;
+	x->group = NULL;
+	enter_state(x, EXEC_GONE, now);
+}
+
+/* Its child is stuck in front of the command, in a directory that does not
+ * respond (E11). SIGKILL is pending, so the command will never run. */
+static void
+enter_gone_unstarted(struct exec *x, int64_t now)
+{
+	x->status = 128 + SIGKILL;
+	enter_gone(x, now);
+	x->shell_ended = true;
+}
+
+/* Something of it lives that boris cannot end: it belongs to another user, or
+ * has survived SIGKILL. */
+static void
+enter_survived(struct exec *x, int64_t now)
+{
+	struct proc_group *g = x->group;
+
+	x->foreign = g->found == PROC_FOREIGN;
+	if (!x->shell_ended && !x->foreign)
+		x->survivor = x->pid;
+	else
+		x->survivor = g->found == PROC_UNKNOWN ? 0 : g->survivor;
+	g->send = 0;
+	if (x->shell_ended)
+		end_command(x, now);
+	enter_state(x, EXEC_SURVIVED, now);
+}
+
+static bool
+is_being_ended(const struct exec *x)
+{
+	return x->state == EXEC_STOPPING || x->state == EXEC_KILLED;
+}
+
+/* Has SIGKILL had no effect as far as boris can tell, without a /proc? What is
+ * left may be zombies whose parent does not wait for them. */
+static bool
+is_survivor_unknown(const struct exec *x)
+{
+	return x->shell_ended && x->group->found == PROC_LIVES &&
+	    x->group->survivor == 0;
+}
+
+/* Moves on what is being ended. */
+static void
+move_on_end(struct exec *x, bool polled, int64_t now)
+{
+	struct proc_group *g = x->group;
+	bool late = now >= x->deadline;
+	/* Each of the two states lasts as long. */
+	int64_t entered = x->deadline - PROC_GRACE;
+
+	if (late && x->state == EXEC_KILLED && x->starting) {
+		enter_gone_unstarted(x, now);
+	} else if (late && x->state == EXEC_KILLED && is_survivor_unknown(x)) {
+		enter_gone(x, now);
+	} else if ((late && x->state == EXEC_KILLED) ||
+	    (polled && g->found == PROC_FOREIGN && now >= entered + FAREWELL)) {
+		enter_survived(x, now);
+	} else if (x->state == EXEC_KILLED) {
+		if (polled)
+			proc_stop_due(g, true, now);
+	} else {
+		if (late || g->send == 0)
+			proc_stop_due(g, polled && x->shell_ended, now);
+		if (late)
+			enter_state(x, EXEC_KILLED, now);
+	}
 }
 
 /* Moves a state on by time or by poll. polled: this turn polled its group.
@@ -363,46 +471,77 @@ static void
 move_on(struct exec *x, bool polled, int64_t now)
 {
 	struct proc_group *g = x->group;
-	bool late = now >= x->deadline;
 
 	if (g == NULL)
 		return;
-	/* What SIGKILL has not ended sleeps in the kernel, or is another's. */
-	if ((polled && g->found == PROC_GONE) ||
-	    (late && x->state == EXEC_KILLED)) {
-		if (!x->shell_ended)
-			x->status = 128 + SIGKILL;
-		end_command(x, now);
-		if (x->shell_ended)
-			waitpid(x->pid, NULL, 0);
-		x->orphans = false;
-		g->id = 0;
-		x->group = NULL;
-		enter_state(x, EXEC_GONE, now);
+	/* A shell that was polled may have ended since. */
+	if (polled && !x->shell_ended)
+		see_end(x, now);
+	if (polled && g->found == PROC_GONE && x->shell_ended) {
+		enter_gone(x, now);
 		return;
 	}
 	if (polled)
 		poll_later(x, now);
-	if (x->state == EXEC_SETTLING && late) {
-		x->orphans = g->found == PROC_LIVES;
+	if (is_being_ended(x)) {
+		move_on_end(x, polled, now);
+	} else if (x->state == EXEC_SETTLING && now >= x->deadline) {
+		x->orphans = g->found == PROC_LIVES || g->found == PROC_FOREIGN;
 		x->elsewhere = g->elsewhere;
 		end_command(x, now);
 		enter_state(x, EXEC_LINGERS, now);
-	} else if (x->state == EXEC_STOPPING) {
-		if (late || g->send == 0)
-			proc_stop_due(g, polled, now);
-		if (late)
-			enter_state(x, EXEC_KILLED, now);
-	} else if (x->state == EXEC_KILLED && polled) {
-		proc_stop_due(g, true, now);
 	}
+}
+
+static bool
+needs_poll(const struct exec *x)
+{
+	if (x->group == NULL)
+		return false;
+	return x->shell_ended ||
+	    (is_being_ended(x) && x->group->leader_foreign);
 }
 
 static bool
 is_due(const struct exec *x, int64_t now)
 {
-	return x->group != NULL && x->shell_ended &&
-	    (now >= x->poll_at || now >= x->deadline);
+	return needs_poll(x) && (now >= x->poll_at || now >= x->deadline);
+}
+
+void
+exec_last_look(struct exec_list *list, const struct options *o, int64_t now)
+{
+	struct proc_group *polled = NULL;
+	struct exec *x;
+
+	for (x = list->first; x != NULL; x = x->next) {
+		if (x->group != NULL && is_being_ended(x)) {
+			x->group->next = polled;
+			polled = x->group;
+		}
+	}
+	if (polled != NULL)
+		proc_poll(polled, o->visible, true, now);
+	for (x = list->first; x != NULL; x = x->next) {
+		if (x->group != NULL && is_being_ended(x) &&
+		    x->group->found == PROC_FOREIGN)
+			enter_survived(x, now);
+	}
+}
+
+void
+exec_put_survivor(const struct exec *x, struct buf *b)
+{
+	const char *state = x->foreign
+	    ? "belongs to another user and is still running"
+	    : "is stuck in the kernel and still running after SIGKILL";
+
+	if (x->survivor > 0)
+		buf_add(b, "pid ", NUM(x->survivor), " ", state);
+	else if (x->foreign)
+		buf_add(b, "a process ", state);
+	else
+		buf_add(b, "a process may still be running after SIGKILL");
 }
 
 void
@@ -430,7 +569,7 @@ exec_poll_add(struct exec_list *list, struct loop *loop)
 		loop_until(loop, x->group->send != 0 ? loop->now : x->deadline);
 		if (x->group->follow_up != 0 && x->state == EXEC_STOPPING)
 			loop_until(loop, x->group->follow_up_at);
-		if (x->shell_ended)
+		if (needs_poll(x))
 			loop_until(loop, x->poll_at);
 	}
 }

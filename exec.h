@@ -20,6 +20,7 @@ enum exec_state {  /* exec.c has them drawn */
 	EXEC_RUNNING,   /* its shell runs */
 	EXEC_SETTLING,  /* its shell has ended: does anything of it go on? */
 	EXEC_LINGERS,   /* it has ended, what it left running may go on (E4) */
+	EXEC_SURVIVED,  /* boris cannot end what is left of it (E12) */
 	EXEC_STOPPING,  /* SIGTERM sent, SIGKILL will be */
 	EXEC_KILLED,    /* SIGKILL sent */
 	EXEC_GONE       /* it has ended, and nothing of it is left to signal */
@@ -64,6 +65,9 @@ struct exec {
 	enum exec_report report;
 	bool orphans;         /* it has left processes running (E4), ... */
 	bool elsewhere;       /* ... some in other groups of its session */
+	bool foreign;         /* EXEC_SURVIVED: it belongs to another user; else
+	                       * it is stuck in the kernel */
+	pid_t survivor;       /* EXEC_SURVIVED: its pid; 0: not known */
 	bool open;            /* its pipes may still be written to */
 	bool no_terminal;     /* it was not started for want of a terminal */
 
@@ -101,8 +105,17 @@ int exec_start(struct exec_list *, struct exec *, const struct options *,
 /* Takes it out of the list, if it is there, and frees what is exec.c's; `text`,
  * `input`, `pipeline` and `dir` are the owner's, the group is the guard's. */
 void exec_free(struct exec_list *, struct exec *);
-/* Ends it; the first signal goes out in the next dispatch (E2). */
+/* Ends it; the first signal goes out in the next dispatch (E2). Does nothing if
+ * a process of it is stuck in the kernel. */
 void exec_stop(struct exec *, int64_t now);
+/* Ends a command in EXEC_SURVIVED whose shell still runs: its further output is
+ * dropped. */
+void exec_abandon(struct exec *, int64_t now);
+/* Looks once more at what is being ended, before boris exits: what boris cannot
+ * end is in EXEC_SURVIVED afterwards. */
+void exec_last_look(struct exec_list *, const struct options *, int64_t now);
+/* Appends a sentence about the process that survives in EXEC_SURVIVED. */
+void exec_put_survivor(const struct exec *, struct buf *);
 
 /* Reads what they print, polls their groups, sends the signals that are due. */
 void exec_poll_add(struct exec_list *, struct loop *);

@@ -64,7 +64,8 @@ end_groups(struct guard *g)
 	    now = clock_now()) {
 		proc_poll(list, g->options->visible, false, now);
 		for (at = list; at != NULL; at = at->next) {
-			if (at->found == PROC_GONE)
+			/* What belongs to another user is left alone. */
+			if (at->found == PROC_GONE || at->found == PROC_FOREIGN)
 				at->id = 0;
 			else if (at->kill_at == 0)
 				proc_stop(at, now);

@@ -60,11 +60,18 @@ job_elapsed(const struct job *job, int64_t now)
 const char *
 job_status(const struct job *job, bool ended)
 {
-	if (!ended)
+	/* What boris was to kill may be still running. */
+	if (!ended || (job->killed && !job->exec.shell_ended))
 		return "running";
 	if (job->killed)
 		return "killed";
 	return job->timed_out ? "timed_out" : "completed";
+}
+
+bool
+job_survives(const struct job *job)
+{
+	return job->exec.state == EXEC_SURVIVED;
 }
 
 bool

@@ -81,6 +81,7 @@ struct job {
 	bool abandoned;          /* the timer of its client ended its call (E6) */
 	bool not_run;            /* ... and a result has yet to report that the
 	                          * command could not be started */
+	bool survivor_logged;    /* the log has that it survives (E12) */
 	struct job_stream out, err;
 
 	/* What a result has told: session_told() notes it */
@@ -89,6 +90,7 @@ struct job {
 	bool screen_told;        /* that its screen is not shown (I6) */
 	bool end_told;           /* that the task has ended (T8) */
 	bool abandoned_told;     /* what became of it after its call (E6) */
+	bool survivor_told;      /* that it survives its cancellation (E12) */
 
 	/* The session's alone */
 	struct jobs *list;       /* the list of the session that it is in */
@@ -106,6 +108,7 @@ size_t job_bytes(const struct job *);  /* of memory, while it is queued (P10) */
 bool job_is_task(const struct job *);  /* has it been in the background? */
 int64_t job_elapsed(const struct job *, int64_t now);  /* ms */
 const char *job_status(const struct job *, bool ended);  /* a result's (B) */
+bool job_survives(const struct job *);  /* can boris not end it (E12)? */
 bool job_takes_input(const struct job *);  /* while its terminal is there */
 
 /* What a call asks of a job, and waits for */

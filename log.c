@@ -178,6 +178,31 @@ log_input(const struct job *job, const struct buf *text, bool unseen)
 	return log_finish(&b, job);
 }
 
+static void
+put_survivor(struct buf *b, const struct job *job)
+{
+	struct buf note = { NULL, 0, 0 };
+
+	if (!job_survives(job))
+		return;
+	exec_put_survivor(&job->exec, &note);
+	json_put_bytes(b, "note", note.data, note.len);
+	buf_free(&note);
+}
+
+void
+log_survivor(const struct job *job)
+{
+	struct buf b = { NULL, 0, 0 };
+
+	if (!log_begin(&b, job, "not_killed"))
+		return;
+	if (job->exec.survivor > 0)
+		json_put_number(&b, "pid", job->exec.survivor);
+	put_survivor(&b, job);
+	log_finish(&b, job);
+}
+
 void
 log_end(const struct job *job, const char *status, const char *error,
         const char *path, int64_t now)
@@ -189,10 +214,11 @@ log_end(const struct job *job, const char *status, const char *error,
 	json_put(&b, "status", status);
 	json_put(&b, "error", error);
 	json_put(&b, "path", path);
-	if (job->exec.ended) {
+	if (job->exec.ended && job->exec.shell_ended) {
 		json_put_number(&b, "exit_code", job->exec.status);
 		json_put(&b, "signal", exec_signal(&job->exec));
 	}
+	put_survivor(&b, job);
 	if (job->started_at > 0)
 		json_put_number(&b, "elapsed_ms", job_elapsed(job, now));
 	if (job->exec.pid > 0) {

@@ -24,6 +24,8 @@ int log_start(const struct job *, const char *event, const char *what);
 /* This is about to be typed into its terminal; NULL: by a person. unseen: the
  * terminal does not show it, so neither does the log. */
 int log_input(const struct job *, const struct buf *text, bool unseen);
+/* It was to be ended, but survives (E12). */
+void log_survivor(const struct job *);
 /* It has ended, with this outcome, or could not be started, or is left running;
  * error: what went wrong, or NULL. path: where an edit's links led, or NULL. */
 void log_end(const struct job *, const char *status, const char *error,

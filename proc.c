@@ -340,6 +340,13 @@ proc_read(pid_t pid, const char *file, char *text, size_t size)
 	return n;
 }
 
+/* Does the process belong to another user, so that boris may not signal it? */
+static bool
+is_foreign(pid_t pid)
+{
+	return kill(pid, 0) < 0 && errno == EPERM;
+}
+
 /* Gone is a zombie without threads, state Z or X. */
 static enum proc_found
 find_process(pid_t pid)
@@ -347,15 +354,20 @@ find_process(pid_t pid)
 	char text[1024], *p;
 	int i;
 
-	if (proc_read(pid, "/stat", text, sizeof(text)) < 0)
-		return errno == ENOENT || errno == ESRCH ? PROC_GONE
-		    : PROC_UNKNOWN;
+	if (proc_read(pid, "/stat", text, sizeof(text)) < 0) {
+		if (errno != ENOENT && errno != ESRCH)
+			return PROC_UNKNOWN;
+		/* With hidepid /proc does not show processes of others. */
+		return is_foreign(pid) ? PROC_FOREIGN : PROC_GONE;
+	}
 	p = strrchr(text, ')');  /* the name before it may hold anything */
 	if (p == NULL || (p[2] != 'Z' && p[2] != 'X'))
-		return PROC_LIVES;
+		return is_foreign(pid) ? PROC_FOREIGN : PROC_LIVES;
 	for (i = 0; i < 18 && p != NULL; i++)
 		p = strchr(p + 1, ' ');
-	return p == NULL || atoi(p + 1) <= 1 ? PROC_GONE : PROC_LIVES;
+	if (p == NULL || atoi(p + 1) <= 1)
+		return PROC_GONE;
+	return is_foreign(pid) ? PROC_FOREIGN : PROC_LIVES;
 }
 
 /* The group whose session a process is in, whatever its own group (L3) */
@@ -376,7 +388,7 @@ note_if_member(struct proc_group *list, pid_t pid, bool parent)
 	enum proc_found found;
 	bool elsewhere;
 
-	if (g == NULL || (pid == g->id && parent))
+	if (g == NULL || (pid == g->id && parent && g->leader_ended))
 		return;
 	elsewhere = getpgid(pid) != g->id;
 	if (g->found == PROC_LIVES && !elsewhere && pid != g->id)
@@ -384,8 +396,11 @@ note_if_member(struct proc_group *list, pid_t pid, bool parent)
 	found = find_process(pid);
 	if (found == PROC_GONE)
 		return;
-	if (g->found != PROC_LIVES)
+	if (g->found == PROC_GONE || found == PROC_LIVES ||
+	    (g->found == PROC_FOREIGN && found == PROC_UNKNOWN)) {
 		g->found = found;
+		g->survivor = pid;
+	}
 	g->led = g->led || pid == g->id;
 	g->elsewhere = g->elsewhere || elsewhere;
 }
@@ -482,15 +497,24 @@ walk_since(struct proc_group *list, pid_t from, bool parent)
 static void
 poll_children(struct proc_group *g, bool parent)
 {
+	const bool ours = parent;
 	pid_t pid;
 
 #ifndef ON_LINUX  /* Here init inherits orphans: kill() is to find them. */
 	parent = false;
 #endif
 	for (; g != NULL; g = g->next) {
-		while ((pid = waitpid(-g->id, NULL, WNOHANG)) > 0)
-			;
-		if (pid == 0 || (!parent && kill(-g->id, 0) == 0))
+		/* The leader's status is not read here. */
+		pid = 0;
+		if (!ours || g->leader_ended) {
+			while ((pid = waitpid(-g->id, NULL, WNOHANG)) > 0)
+				;
+		} else {
+			g->survivor = g->id;
+		}
+		if ((pid == 0 || !parent) && is_foreign(-g->id))
+			g->found = PROC_FOREIGN;
+		else if (pid == 0 || (!parent && kill(-g->id, 0) == 0))
 			g->found = PROC_LIVES;
 		g->led = !parent && kill(g->id, 0) == 0;
 	}
@@ -506,8 +530,10 @@ proc_poll(struct proc_group *list, bool visible, bool parent, int64_t now)
 	/* All that a young command has started has pids behind its own. */
 	for (g = list; g != NULL; g = g->next) {
 		g->found = PROC_GONE;
+		g->survivor = 0;
 		g->led = g->elsewhere = false;
-		if (!parent || now - g->started >= SHORT_LIFE)
+		if (!parent || !g->leader_ended ||
+		    now - g->started >= SHORT_LIFE)
 			from = 0;
 		else if (g->id < from)
 			from = g->id;
@@ -517,7 +543,7 @@ proc_poll(struct proc_group *list, bool visible, bool parent, int64_t now)
 	else
 		poll_children(list, parent);
 	for (g = list; g != NULL && !known; g = g->next) {
-		if (g->found == PROC_GONE)
+		if (g->found == PROC_GONE || g->found == PROC_FOREIGN)
 			g->found = PROC_UNKNOWN;
 	}
 }
@@ -560,6 +586,7 @@ proc_signal(struct proc_group *list)
 		if (kill(-g->id, 0) < 0 && errno == ESRCH)
 			send_signal(g->id, g->send);
 		send_signal(-g->id, g->send);
+		g->leader_foreign = is_foreign(g->id);
 	}
 	/* Where /proc can't be read the others get none. */
 	walk(list, false, true);

@@ -17,7 +17,8 @@
 
 enum { PROC_GRACE = 5000, PROC_GIVE_UP = 5000 };  /* ms to SIGKILL, and after */
 enum { PROC_RANDOM = 16 };   /* random bytes asked for at a time, at most */
-enum proc_found { PROC_GONE, PROC_LIVES, PROC_UNKNOWN };
+/* PROC_FOREIGN: processes live, but boris may not signal any of them. */
+enum proc_found { PROC_GONE, PROC_FOREIGN, PROC_LIVES, PROC_UNKNOWN };
 
 /* How far the start of a program has come; its child fills it in. */
 struct proc_outcome {
@@ -41,7 +42,11 @@ struct proc_group {
 	int send;             /* for proc_signal(); 0: nothing */
 	struct proc_outcome outcome;
 	bool lacks_fd;        /* dup2() failed for one of `fds` above 2 */
+	bool leader_ended;    /* its leader is known to be a zombie of ours */
+	bool leader_foreign;  /* boris may not signal its leader, as last tried */
 	enum proc_found found;  /* by proc_poll(): does anything of it live? */
+	pid_t survivor;       /* pid of a process that proc_poll() has found; 0:
+	                       * none, or its pid is not known */
 	bool led;             /* its leader lives */
 	bool elsewhere;       /* some of it have other groups of its session */
 };
@@ -91,9 +96,10 @@ ssize_t proc_read(pid_t, const char *file, char *text, size_t size);
  * Not in a pid namespace that sees an outer /proc, nor in gVisor. */
 bool proc_visible(void);
 
-/* Finds out which groups of a list live. Zombies do not count. parent: all
- * their leaders are known to be zombies of ours; else leaders count, too. One
- * walk through /proc serves all, and no process escapes it by forking. */
+/* Finds out which groups of a list live. Zombies do not count. parent: their
+ * leaders are our children, and do not count once they have ended; else leaders
+ * count, too. One walk through /proc serves all, and no process escapes it by
+ * forking. */
 void proc_poll(struct proc_group *list, bool visible, bool parent, int64_t now);
 
 /* Begin to end a group, and go on with that: set `send` to what is due (E2). */
@@ -101,6 +107,7 @@ void proc_stop(struct proc_group *, int64_t now);
 void proc_stop_due(struct proc_group *, bool leaderless, int64_t now);
 
 /* Sends what is due to all processes of the groups, and SIGCONT behind SIGTERM.
+ * Finds out whether the leader belongs to another user, as after setuid(0).
  * Each group's number must still be held, by its leader or another member. */
 void proc_signal(struct proc_group *list);
 

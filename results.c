@@ -161,7 +161,8 @@ put_result(struct buf *b, const struct caller *caller, struct buf *text,
 #define AS_LONG " s, as long as this client waits"
 #define WAIT_ENDED "the wait was ended after "
 
-/* Which tasks have ended since that was last said (T8) */
+/* Which tasks have ended since that was last said (T8), and which cancelled
+ * commands have not (E12) */
 static void
 note_ended(struct buf *b, struct session *s)
 {
@@ -174,14 +175,36 @@ note_ended(struct buf *b, struct session *s)
 			continue;
 		name = job->description.len > 0 ? &job->description
 		    : &job->exec.text;
-		buf_add(b, "task ", job->id, " has ended: exit code ",
-		    NUM(job->exec.status), " (");
+		if (job->exec.shell_ended)
+			buf_add(b, "task ", job->id, " has ended: exit code ",
+			    NUM(job->exec.status), " (");
+		else
+			buf_add(b, "task ", job->id, " has timed out, but was "
+			    "not ended (");
 		put_short(b, name);
 		buf_add(b, "); ");
 	}
 	if (n > SESSION_ENDED_TOLD)
 		put_number(b, "and ", n - SESSION_ENDED_TOLD,
 		    " more tasks have ended; ");
+	job = NULL;
+	while ((job = session_next_uncancelled(s, job)) != NULL) {
+		buf_add(b, "a cancelled command was not ended: ");
+		exec_put_survivor(&job->exec, b);
+		buf_add(b, " (");
+		put_short(b, &job->exec.text);
+		buf_add(b, "); ");
+	}
+}
+
+/* What boris could not end (E12) */
+static void
+note_survivor(struct result *r)
+{
+	if (!job_survives(r->job))
+		return;
+	exec_put_survivor(&r->job->exec, &r->notes);
+	buf_add(&r->notes, "; ");
 }
 
 /* Reports what became of the commands whose calls were ended by a timer of the
@@ -201,6 +224,9 @@ note_abandoned(struct buf *b, struct session *s)
 		if (job->not_run)
 			buf_add(b, "your call timed out; its command was not "
 			    "run: ");
+		else if (job->state == JOB_FINISHED && !job->exec.shell_ended)
+			buf_add(b, "your call timed out; its command could not "
+			    "be ended: ");
 		else if (job->state == JOB_FINISHED)
 			buf_add(b, "your call timed out; its command has ended "
 			    "as task ", job->id, " with exit code ",
@@ -222,10 +248,15 @@ note_limits(struct result *r)
 	struct buf *b = &r->notes;
 
 	if (job->no_room && job->abandoned) {
-		buf_add(b, "terminated when your call timed out; ");
+		buf_add(b, job->exec.shell_ended
+		    ? "terminated when your call timed out; "
+		    : "given up when your call timed out; ");
 	} else if (job->no_room && job->patience > 0) {
-		put_seconds(b, "terminated after ", job->patience,
-		    AS_LONG "; ");
+		put_seconds(b, job->exec.shell_ended ? "terminated after "
+		    : "given up after ", job->patience, AS_LONG "; ");
+	} else if (job->timed_out && r->task && !job->exec.shell_ended) {
+		buf_add(b, job->by_server ? "--bg-timeout, this server's "
+		    "limit, has passed; " : "its timeout has passed; ");
 	} else if (job->timed_out && r->task) {
 		buf_add(b, "terminated by ", job->by_server ? "--bg-timeout, "
 		    "this server's limit; " : "its timeout; ");
@@ -397,7 +428,7 @@ list_tasks(struct result *r, bool running)
 		buf_end_line(t);
 		line = t->len;
 		buf_add(t, job->id, "  pid ", NUM(job->exec.pid), "  ", status);
-		if (ended) {
+		if (ended && job->exec.shell_ended) {
 			json_put_number(d, "exit_code", job->exec.status);
 			put_number(t, "  exit_code ", job->exec.status, "");
 		}
@@ -479,7 +510,8 @@ static void
 put_ended(struct buf *text, struct session *s)
 {
 	if (session_next_untold(s, NULL) == NULL &&
-	    session_next_abandoned(s, NULL) == NULL)
+	    session_next_abandoned(s, NULL) == NULL &&
+	    session_next_uncancelled(s, NULL) == NULL)
 		return;
 	buf_end_line(text);
 	buf_add(text, "note: ");
@@ -715,6 +747,7 @@ put_facts(struct result *r)
 {
 	const struct job *job = r->job;
 	const char *status = job_status(job, r->ended);
+	bool exited = r->ended && job->exec.shell_ended;
 	const char *signal = exec_signal(&job->exec);
 	const char *notes = r->notes.len > 0 ? buf_text(&r->notes) : NULL;
 	struct buf *t = &r->text, *d = &r->data;
@@ -722,12 +755,16 @@ put_facts(struct result *r)
 	int64_t time = job_elapsed(job, r->now);
 
 	json_put(d, "status", status);
-	if (r->task)
+	/* A command that boris could not end has no exit code to begin with. */
+	if (r->task || (r->ended && !exited && t->len == 0))
 		buf_add(t, "status: ", status);
-	if (r->ended) {
+	if (exited) {
 		json_put_number(d, "exit_code", job->exec.status);
 		json_put(d, "signal", signal);
+	}
+	if (r->ended)
 		json_put_true(d, "timed_out", job->timed_out);
+	if (exited) {
 		buf_end_line(t);
 		put_number(t, "exit_code: ", job->exec.status, "");
 		if (signal != NULL)
@@ -890,6 +927,7 @@ results_job(struct buf *b, const struct caller *caller, struct session *s,
 	}
 	if (r.ended)
 		note_end(&r);
+	note_survivor(&r);
 	if (r.looks && !job->screen_told && output_is_screen(job->out.text))
 		buf_add(&r.notes, "a full-screen program: its screen is not "
 		    "shown; ");

@@ -488,11 +488,34 @@ refuse_waiting(struct session *s, int64_t now)
 	}
 }
 
+/* Handles what boris cannot end (E12). A task that was to be killed continues;
+ * any other command is over for the client. */
+static void
+check_survivor(struct session *s, struct job *job, int64_t now)
+{
+	if (!job_survives(job)) {
+		job->survivor_logged = false;
+		return;
+	}
+	if (!job->survivor_logged)
+		log_survivor(job);
+	job->survivor_logged = true;
+	s->uncancelled = s->uncancelled || job->cancelled;
+	if (job->exec.ended)
+		return;
+	if (job->state == JOB_TASK && !job->timed_out && !s->closing)
+		job->killed = false;
+	else
+		exec_abandon(&job->exec, now);
+}
+
 static void
 check_job(struct session *s, struct job *job, int64_t now)
 {
-	bool ended = job->exec.ended && job->state != JOB_FINISHED;
+	bool ended;
 
+	check_survivor(s, job, now);
+	ended = job->exec.ended && job->state != JOB_FINISHED;
 	if (ended && job->exec.outcome.error != 0)
 		refuse_start(s, job, now);
 	else if (ended)
@@ -534,6 +557,19 @@ session_open(const struct options *options, bool shared)
 	return NULL;
 }
 
+/* Names on stderr what outlives the session (L3). */
+static void
+report_survivor(const struct job *job)
+{
+	struct buf text = { NULL, 0, 0 };
+
+	if (!job_survives(job))
+		return;
+	exec_put_survivor(&job->exec, &text);
+	stderr_line("boris: ", buf_text(&text));
+	buf_free(&text);
+}
+
 void
 session_free(struct session *s)
 {
@@ -542,8 +578,10 @@ session_free(struct session *s)
 
 	if (s == NULL)
 		return;
+	exec_last_look(&s->execs, s->options, clock_now());
 	for (i = 0; i < LISTS; i++) {
 		while ((job = s->list[i].first) != NULL) {
+			report_survivor(job);
 			if (job->state == JOB_RUNNING || job->state == JOB_TASK)
 				record_end(job, clock_now());
 			session_drop(s, job);
@@ -643,6 +681,20 @@ abandoned_told(struct session *s, struct job *job)
 	}
 }
 
+struct job *
+session_next_uncancelled(struct session *s, const struct job *after)
+{
+	struct job *job = after == NULL ? first_in(s, LIST_ENDED) : after->next;
+
+	/* Without a session a command is its caller's secret (H6). */
+	if (s->shared || !s->uncancelled)
+		return NULL;
+	while (job != NULL && (!job->cancelled || !job_survives(job) ||
+	    job->survivor_told))
+		job = job->next;
+	return job;
+}
+
 void
 session_let_go(struct session *s, struct job *job, bool read)
 {
@@ -666,6 +718,12 @@ session_told(struct session *s, struct job *job, const struct want *want)
 		if (abandoned == NULL)
 			break;
 		abandoned_told(s, abandoned);
+	}
+	/* A list does not report these. */
+	if (job != NULL || want == NULL) {
+		while ((ended = session_next_uncancelled(s, NULL)) != NULL)
+			ended->survivor_told = true;
+		s->uncancelled = false;
 	}
 	if (job == NULL || job->out.text == NULL)
 		return;
@@ -711,9 +769,11 @@ session_kill(struct job *job, int64_t now)
 {
 	if (job->state == JOB_FINISHED)
 		return;
+	exec_stop(&job->exec, now);
+	if (job_survives(job))
+		return;  /* It is stuck in the kernel. */
 	job->killed = job->killed || !job->exec.shell_ended;
 	job->deadline = NEVER;
-	exec_stop(&job->exec, now);
 }
 
 const struct job *
@@ -754,6 +814,8 @@ session_poll_add(struct session *s, struct loop *loop)
 			loop_until(loop, job->deadline);
 		if (session_starts(job, loop->now))
 			loop_until(loop, job->started_at + START_WAIT);
+		if (s->closing && job_survives(job) && !job->exec.ended)
+			loop_until(loop, loop->now);
 		secret_poll_add(job, loop);
 	}
 }
@@ -777,6 +839,7 @@ session_dispatch(struct session *s, const struct loop *loop)
 	}
 	for (job = first_in(s, LIST_ENDED); job != NULL; job = next) {
 		next = job->next;
+		check_survivor(s, job, loop->now);
 		drop_if_done(s, job);
 	}
 	while (forget_oldest(s))
@@ -803,6 +866,14 @@ session_close(struct session *s, int64_t now)
 	}
 }
 
+/* Is there nothing left of the command that boris can end? */
+static bool
+is_over(const struct exec *x)
+{
+	return x->state == EXEC_NEW || x->state == EXEC_GONE ||
+	    (x->state == EXEC_SURVIVED && x->ended);
+}
+
 /* No job is held by a call that has yet to be answered, none goes on. */
 bool
 session_closed(const struct session *s)
@@ -812,9 +883,7 @@ session_closed(const struct session *s)
 
 	for (i = 0; i < LISTS; i++) {
 		for (job = s->list[i].first; job != NULL; job = job->next) {
-			if (job->holders > 0 ||
-			    (job->exec.state != EXEC_NEW &&
-			    job->exec.state != EXEC_GONE))
+			if (job->holders > 0 || !is_over(&job->exec))
 				return false;
 		}
 	}

@@ -36,6 +36,8 @@ struct session {
 	bool shared;             /* no tracked directory, side by side (H6) */
 	bool closing;
 	bool dir_told;           /* a result has named its directory (K4) */
+	bool uncancelled;        /* a cancelled command survives, and no result
+	                          * may have told that (E12) */
 	bool edited;             /* a file, in this turn: the rest waits (P6) */
 	char name[17];           /* the process's name and eight more digits */
 	int64_t calls;           /* jobs that were started, or tried to */
@@ -65,6 +67,9 @@ struct job *session_next_task(struct session *, const struct job *after);
 /* The next of these for a note (T8): it has ended, no result has told that,
  * and no call waits for it. */
 struct job *session_next_untold(struct session *, const struct job *after);
+/* The next command for a note that was cancelled, but that boris could not end,
+ * and that no result has told (E12). */
+struct job *session_next_uncancelled(struct session *, const struct job *after);
 
 /* Returns the next job whose call was abandoned and of which no result has
  * reported that, or NULL (E6). */

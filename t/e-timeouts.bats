@@ -1222,3 +1222,265 @@ unmount() {
 	in_turn
 	unmount
 }
+
+# --- E12: what boris cannot end
+
+# as_user: boris will run as a user of its own, and ./asroot COMMAND, run by it, is
+# root's. No other user can run ./asroot. Skips where that is not possible.
+as_user() {
+	needs_root
+	needs_linux
+	needs cc setpriv
+	[ -z "$WRAP" ] || skip "under $WRAP"
+	cat >asroot.c <<-'END'
+	#include <unistd.h>
+	int
+	main(int argc, char *argv[])
+	{
+		return argc < 2 || setuid(0) < 0 || execvp(argv[1], argv + 1);
+	}
+	END
+	cc -o asroot asroot.c
+	cp "$BORIS" own
+	BORIS=$PWD/own
+	local user=47115
+	chgrp $user asroot "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test"
+	chmod 710 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test"
+	chmod 4750 asroot
+	chown $user . tmp gate
+	wrap=(setpriv --reuid=$user --regid=$user --clear-groups)
+	"${wrap[@]}" ./asroot sh -c '[ "$(id -u)" = 0 ]' ||
+		skip 'set-user-ID programs have no effect here'
+}
+
+# survivor: sets $survivor to the pid in the reply's note, of a process that runs;
+# without what is Linux only the note may say `a process` instead
+survivor() {
+	local pattern='(pid ([0-9]+)|a process) belongs to another user and is still running'
+	[[ $(plain note) =~ $pattern ]] ||
+		fail "no survivor: $reply" || return
+	note=${BASH_REMATCH[0]} survivor=${BASH_REMATCH[2]}
+	[ -n "$survivor" ] || ! linux_parts || return
+	[ -n "$survivor" ] || survivor=$(left_of_root)
+	kill -0 "$survivor"
+}
+
+# left_of_root: the pids of root's processes that came out of this test's server
+left_of_root() {
+	local file
+	for file in $(left_behind); do
+		[ "$(stat -c %u "$file")" != 0 ] || tr -dc '0-9\n' <<<"$file"
+	done
+}
+
+# dismiss: ends the survivor, as root; what boris says of it is not looked at
+dismiss() {
+	kill -9 "$survivor"
+	eventually gone_pid "$survivor"
+	[ -n "$left" ] || leave
+	: >err
+}
+
+# gone_pid PID: no such process, or a zombie
+gone_pid() {
+	! grep -qs '^State:[^Z]*$' "/proc/$1/status"
+}
+
+@test "E12: a timeout does not wait for a process of another user, and its result names it" {
+	as_user
+	boris
+	run_bash './asroot sleep 60' '{"timeout":1000}'
+	survivor
+	is "$(result status) $(result exit_code)" '"timed_out" 143'
+	has "$(text)" 'belongs to another user and is still running'
+	most "$(result elapsed_ms)" 3000
+	is "$(tr '\0' ' ' <"/proc/$survivor/cmdline")" 'sleep 60 '
+	run_bash 'echo next'
+	is "$(plain stdout) $(result note)" 'next '
+	dismiss
+}
+
+@test "E12: a command whose shell has become another user's is timed out without an exit code" {
+	as_user
+	boris
+	run_bash 'echo start; exec ./asroot sleep 60' '{"timeout":1000}'
+	survivor
+	is "$(result status) $(result timed_out) $(result exit_code)$(result signal)" '"timed_out" true '
+	is "$(plain stdout)" start
+	most "$(result elapsed_ms)" 3000
+	dismiss
+}
+
+@test "E12: kill_pid does not report a process of another user as killed" {
+	as_user
+	boris
+	start_task 'echo start; exec ./asroot sh -c "read x <gate; echo end"'
+	look "$task" '{"until":"start","wait":10000}'
+	begin
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	within 1500
+	survivor
+	is "$survivor $(result status) $(result exit_code)" "$pid \"running\" "
+	run_tool task_output '{}'
+	is "$(result tasks 0 status)" '"running"'
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	survivor
+	release
+	look "$task" '{"wait":10000}'
+	is "$(result status) $(result exit_code) $(result note)" '"completed" 0 '
+	is "$(plain stdout)" $'start\nend'
+}
+
+@test "E12: of a group kill_pid ends what it can and names what it cannot" {
+	as_user
+	boris
+	start_task './asroot sh -c "echo >root; exec sleep 60" & sleep 61 & echo $! >pid; sleep 62'
+	begun pid
+	begun root
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	survivor
+	is "$(result status) $(result exit_code)" '"killed" 143'
+	eventually gone pid
+	is "$(tr '\0' ' ' <"/proc/$survivor/cmdline")" 'sleep 60 '
+	dismiss
+}
+
+@test "E12: what ignores SIGTERM is killed also beside a process of another user" {
+	needs_linux_parts
+	hurried
+	as_user
+	boris
+	start_task './asroot sh -c "echo >root; exec sleep 60" & trap "" TERM; sleep 61 & echo $! >pid; wait'
+	begun pid
+	begun root
+	begin
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	survivor
+	is "$(result status) $(result exit_code)" '"killed" 137'
+	least "$(took)" 4900
+	within 7000
+	eventually gone pid
+	dismiss
+}
+
+@test "E12: a program that ends when its killed child does is no survivor" {
+	as_user
+	boris
+	run_bash './asroot sh -c "setpriv --reuid=47115 sleep 60; true"' '{"timeout":1000}'
+	is "$(result status) $(result exit_code)" '"timed_out" 143'
+	lacks "$(plain note)" 'still running'
+	most "$(result elapsed_ms)" 3000
+}
+
+@test "E12: a task whose timeout cannot end it is timed out, and its result names the process" {
+	as_user
+	boris
+	start_task 'exec ./asroot sleep 60' '{"timeout":1000}'
+	look "$task" '{"wait":10000}'
+	survivor
+	is "$survivor $(result status) $(result exit_code)" "$pid \"timed_out\" "
+	has "$(plain note)" 'its timeout has passed'
+	dismiss
+}
+
+@test "E12, E6: after a cancellation the next result names the process of another user, once" {
+	as_user
+	boris
+	call_bash 'echo $BASHPID >pid; exec ./asroot sleep 60'
+	begun pid
+	eventually grep -qs sleep "/proc/$(<pid)/comm"
+	cancel $id
+	run_bash 'echo next'
+	has "$(plain note)" "a cancelled command was not ended: pid $(<pid) belongs to another user"
+	survivor
+	run_bash 'echo next'
+	is "$(result note)" ''
+	dismiss
+}
+
+@test "E12, L1: boris does not wait at its end for a process of another user, and names it on stderr" {
+	as_user
+	for how in end_input 'kill' 'end_input; kill'; do
+		boris
+		start_task 'exec ./asroot sleep 60'
+		eventually grep -qs sleep "/proc/$pid/comm"
+		begin
+		eval "${how/kill/kill \$server}"
+		died
+		within 2000
+		is "$how: $status $(<err)" "$how: 0 boris: pid $pid belongs to another user and is still running"
+		kill -9 "$pid"
+		eventually alone
+		early=()
+	done
+	: >err
+}
+
+@test "E12, L1: a foreground call is answered at the end without an exit code" {
+	as_user
+	boris
+	call_bash 'echo $BASHPID >pid; exec ./asroot sleep 60'
+	begun pid
+	eventually grep -qs sleep "/proc/$(<pid)/comm"
+	kill "$server"
+	answer
+	survivor
+	is "$(result status) $(result exit_code)" '"running" '
+	died
+	dismiss
+}
+
+@test "E12, A1: the log names the process of another user" {
+	as_user
+	boris --log="$PWD/log"
+	run_bash './asroot sleep 60' '{"timeout":1000}'
+	survivor
+	has "$(grep '"event":"not_killed"' log)" ',"note":"'"$note"'"'
+	! linux_parts || has "$(grep '"event":"not_killed"' log)" '"pid":'"$survivor,"
+	has "$(grep '"event":"end"' log)" '"exit_code":143,"signal":"SIGTERM","note":"'"$note"'"'
+	dismiss
+}
+
+@test "E12, L4: the guard of a killed boris does not wait for a process of another user" {
+	as_user
+	boris
+	start_task 'exec ./asroot sleep 60'
+	eventually grep -qs sleep "/proc/$pid/comm"
+	begin
+	kill -9 "$server"
+	died || :
+	survivor=$pid
+	one_left() {
+		[ "$(left_behind | wc -l)" = 1 ]
+	}
+	eventually one_left
+	within 3000
+	dismiss
+}
+
+@test "E12: what SIGKILL does not end is reported as running" {
+	needs_root
+	hurried
+	freezer=/sys/fs/cgroup/freezer/boris-test-$$
+	mkdir "$freezer" 2>/dev/null || skip 'no freezer of version 1 here'
+	boris
+	start_task 'echo $$ >pid; exec sleep 60'
+	begun pid
+	eventually grep -qs sleep "/proc/$pid/comm"
+	echo "$pid" >"$freezer/tasks"
+	echo FROZEN >"$freezer/freezer.state"
+	eventually grep -q FROZEN "$freezer/freezer.state"
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	is "$(result status) $(result exit_code)" '"running" '
+	is "$(plain note)" "pid $pid is stuck in the kernel and still running after SIGKILL"
+	begin
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	within 2000
+	begin
+	leave
+	within 2000
+	is "$status $(<err)" "0 boris: pid $pid is stuck in the kernel and still running after SIGKILL"
+	echo THAWED >"$freezer/freezer.state"
+	eventually rmdir "$freezer"
+	: >err
+}

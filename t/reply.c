@@ -144,7 +144,7 @@ data_fault(struct json data, const char *text)
 {
 	struct json name, value, tasks = json_get(data, "tasks");
 	bool task = there(json_get(data, "task_id"));
-	bool running = json_is(json_get(data, "status"), "running");
+	bool running = json_is(json_get(data, "status"), "running"), survives;
 	size_t at = 0;
 	int i = -1;
 
@@ -164,7 +164,9 @@ data_fault(struct json data, const char *text)
 			return "a task that the text does not have";
 	if (there(tasks) || there(json_get(data, "text")))
 		return NULL;
-	if (running == there(json_get(data, "exit_code")))
+	survives = json_type(json_get(data, "note")) == JSON_STRING &&
+	    strstr(text, "still running") != NULL;
+	if (!survives && running == there(json_get(data, "exit_code")))
 		return "running with an exit code, or ended without one";
 	if (task != there(json_get(data, "pid")) ||
 	    (task && !says(text, json_get(data, "status"), false)))
