@@ -990,16 +990,24 @@ needs_own_score() {
 	is "$(scores | xargs)" '700 700 700'
 }
 
-# hundred COMMAND: sends a hundred calls of it and takes the answers
+# hundred COMMAND: sends a hundred calls of it and takes the answers; prints the
+# milliseconds of CPU time that boris has used for them
 hundred() {
-	local i
-	begin
+	local before
+	before=$(cpu_of_server)
 	seq 100 | sed 's/.*/{"jsonrpc":"2.0","id":"h&","method":"tools\/call","params":{"name":"bash","arguments":{"command":"'"$1"'"}}}/' >&7
 	head -n 100 <&8 >>heard
-	took
+	echo $(($(cpu_of_server) - before))
 }
 
-# fastest: the best of three times a hundred
+# cpu_of_server: the milliseconds of CPU time that boris itself has used
+cpu_of_server() {
+	awk -v tick="$(getconf CLK_TCK)" \
+		'{ sub(/.*\) /, ""); print ($12 + $13) * 1000 / tick }' \
+		"/proc/$server/stat"
+}
+
+# fastest: the least of three times a hundred
 fastest() {
 	for i in 1 2 3; do
 		hundred true
@@ -1014,7 +1022,7 @@ fastest() {
 	hundred 'sleep 600 \&' >/dev/null
 	run_bash 'for ((i = 0; i < 200; i++)); do sleep 600 & done'
 	after=$(fastest)
-	most "$after" $((before * 2 + 300))
+	most "$after" $((before * 2 + 100))
 	begin
 	leave
 	within 3000
