@@ -1178,7 +1178,7 @@ unmount() {
 	begin
 	kill -TERM "$server"
 	eventually gone pid
-	kill -TERM "$server"
+	kill -TERM "$server" 2>/dev/null || : # it may have left already
 	died
 	within 3000
 	is $status 0
