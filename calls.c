@@ -356,6 +356,8 @@ try_answer(struct call *call)
 	} else {
 		w->until_missed = w->until.len > 0 && call->until.seen == 0;
 		w->prompt = exec_prompts(&job->exec, EXEC_ANY, c->now);
+		if (w->prompt.at_work)
+			w->stopped = exec_stopped(&job->exec, &w->stop_signal);
 		w->secret = secret_offer(job, c->now);
 		call->tool->put(&b, &call->reply.caller, s, job, w, c->now);
 	}

@@ -691,7 +691,8 @@ exec_prompts(struct exec *x, enum exec_look look, int64_t now)
 	if (x->printed_at > x->typed_at)
 		p.since = x->printed_at;
 	p.secret = mode == TERMINAL_CLOSED || mode == TERMINAL_UNSEEN;
-	if (mode == TERMINAL_CLOSED || queue_unwritten(&x->unread) > 0)
+	if (mode == TERMINAL_CLOSED || queue_unwritten(&x->unread) > 0 ||
+	    terminal_has_unread(x->fd[EXEC_SLAVE]))
 		return p;
 	if (now < p.since + CERTAIN)
 		p.again = p.since + CERTAIN;
@@ -715,4 +716,12 @@ exec_prompts(struct exec *x, enum exec_look look, int64_t now)
 	    (mode == TERMINAL_LINES && !output_within_line(x->sink[EXEC_OUT])))
 		p.state = TERMINAL_BUSY;
 	return p;
+}
+
+pid_t
+exec_stopped(const struct exec *x, int *signo)
+{
+	if (!x->options->visible || x->fd[EXEC_OUT] < 0)
+		return 0;
+	return terminal_stopped(x->fd[EXEC_OUT], x->pid, signo);
 }

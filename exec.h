@@ -145,5 +145,8 @@ struct exec_prompt {
 /* EXEC_SECRET: only a terminal that takes lines unseen is looked at. */
 enum exec_look { EXEC_ANY, EXEC_SECRET };
 struct exec_prompt exec_prompts(struct exec *, enum exec_look, int64_t now);
+/* Returns a stopped process group on its terminal, and by which signal it was
+ * stopped, as terminal_stopped() does; or 0. */
+pid_t exec_stopped(const struct exec *, int *signo);
 
 #endif

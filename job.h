@@ -132,6 +132,9 @@ struct want {
 	bool no_enter;           /* a line was typed without its newline */
 	bool until_missed;       /* `until` was not printed in time */
 	struct exec_prompt prompt;
+	pid_t stopped;           /* a stopped process group of the terminal; or
+	                          * 0 */
+	int stop_signal;         /* what stopped it; 0: unknown */
 	bool secret;             /* a person can type what it asks for (I5) */
 };
 

@@ -292,6 +292,39 @@ put_word(struct buf *b, const char *before, const char *word)
 	buf_add(b, quote, " ");
 }
 
+/* A process on the terminal that is stopped: by which signal, and what to do */
+static void
+note_stopped(struct result *r)
+{
+	const struct want *w = r->want;
+	struct buf *b = &r->notes;
+
+	if (w->stopped == 0)
+		return;
+	put_number(b, "process group ", w->stopped, " is stopped");
+	switch (w->stop_signal) {
+	case SIGTTIN:
+		buf_add(b, " by SIGTTIN, because it reads from the terminal in "
+		    "the background (with timeout, use timeout --foreground)");
+		break;
+	case SIGTTOU:
+		buf_add(b, " by SIGTTOU, because it changes the terminal in "
+		    "the background (with timeout, use timeout --foreground)");
+		break;
+	case SIGTSTP:
+		buf_add(b, " by SIGTSTP (Ctrl-Z)");
+		break;
+	case SIGSTOP:
+		buf_add(b, " by SIGSTOP");
+		break;
+	}
+	if (w->stop_signal == SIGTTIN || w->stop_signal == SIGTTOU)
+		buf_add(b, "; ");
+	else
+		put_number(b, "; continue it with kill -CONT -- -", w->stopped,
+		    "; ");
+}
+
 /* A task that runs: what became of a wait, and how to go on. Where its terminal
  * asks: how to answer, told once, and how a person can (I5) */
 static void
@@ -327,6 +360,7 @@ note_running(struct result *r)
 	if (w->no_enter)
 		buf_add(b, "no Enter was typed: end input with \\n (Ctrl-C "
 		    "is \\u0003); ");
+	note_stopped(r);
 	if (asks)
 		buf_add(b, p->secret ? "it asks for a secret"
 		    : p->state == TERMINAL_PROMPTS ? "it waits for input"

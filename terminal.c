@@ -75,6 +75,19 @@ terminal_mode(int master)
 	return mode.c_lflag & ECHO ? TERMINAL_LINES : TERMINAL_UNSEEN;
 }
 
+bool
+terminal_has_unread(int slave)
+{
+#ifdef FIONREAD
+	int n = 0;
+
+	return ioctl(slave, FIONREAD, &n) == 0 && n > 0;
+#else
+	(void)slave;
+	return false;
+#endif
+}
+
 #ifdef ON_LINUX
 /* Does this system call wait for events, one of which may be input? */
 static bool
@@ -155,6 +168,40 @@ has_our_calls(const char *rest)
 	return (stack > UINT32_MAX) == (sizeof(void *) > 4);
 }
 
+/* What /proc/PID/stat says of a process or a thread */
+struct stat_fields {
+	char state;       /* 'T': stopped */
+	pid_t parent, group;
+	int exit_code;    /* if it is stopped: the signal; 0: unknown */
+};
+
+/* Reads them. Returns whether that succeeded. */
+static bool
+read_stat(pid_t pid, struct stat_fields *s)
+{
+	char text[1024];
+	const char *p;
+	int field;
+
+	*s = (struct stat_fields){ 0 };
+	if (proc_read(pid, "/stat", text, sizeof(text)) < 0)
+		return false;
+	p = strrchr(text, ')');  /* the name before it may hold anything */
+	for (field = 2; p != NULL && field < 52; field++) {
+		p = strchr(p, ' ');
+		if (p == NULL)
+			break;
+		p++;
+		switch (field + 1) {
+		case 3: s->state = *p; break;
+		case 4: s->parent = (pid_t)atoi(p); break;
+		case 5: s->group = (pid_t)atoi(p); break;
+		case 52: s->exit_code = atoi(p); break;
+		}
+	}
+	return s->state != 0;
+}
+
 /* /proc/PID/syscall is the number of the call that the thread is in, and its
  * arguments; or -1, if it is in none, or "running". */
 static enum terminal_prompt
@@ -162,8 +209,11 @@ thread_prompts(pid_t thread, pid_t group, const char *terminal)
 {
 	char text[256];
 	const char *rest;
+	struct stat_fields s;
 	int64_t number;
 
+	if (read_stat(thread, &s) && s.state == 'T')
+		return TERMINAL_BUSY;
 	if (proc_read(thread, "/syscall", text, sizeof(text)) < 0)
 		return getpgid(thread) == group ? TERMINAL_MAY_PROMPT
 		    : TERMINAL_BUSY;  /* it has ended */
@@ -230,4 +280,50 @@ terminal_prompts(int master, int slave)
 	(void)slave;
 #endif
 	return TERMINAL_MAY_PROMPT;
+}
+
+#ifdef ON_LINUX
+/* Returns whether the process, or one that it descends from within the session,
+ * is in the group. */
+static bool
+descends_from(pid_t pid, pid_t group, pid_t session)
+{
+	struct stat_fields s;
+
+	while (pid > 0 && getsid(pid) == session && read_stat(pid, &s)) {
+		if (s.group == group)
+			return true;
+		pid = s.parent;
+	}
+	return false;
+}
+#endif
+
+pid_t
+terminal_stopped(int master, pid_t session, int *signo)
+{
+	pid_t found = 0;
+#ifdef ON_LINUX
+	pid_t foreground = tcgetpgrp(master), pid;
+	const struct dirent *entry;
+	struct stat_fields s;
+	DIR *dir = foreground > 0 ? opendir("/proc") : NULL;
+
+	while (dir != NULL && found == 0 && (entry = readdir(dir)) != NULL) {
+		pid = (pid_t)atoi(entry->d_name);
+		if (pid <= 0 || getsid(pid) != session || !read_stat(pid, &s))
+			continue;
+		if (s.state == 'T' && descends_from(pid, foreground, session)) {
+			found = s.group;
+			*signo = s.exit_code;
+		}
+	}
+	if (dir != NULL)
+		closedir(dir);
+#else
+	(void)master;
+	(void)session;
+	(void)signo;
+#endif
+	return found;
 }

@@ -774,6 +774,57 @@ turns() {
 	release
 }
 
+@test "I3: a program that has not read its input does not ask for more" {
+	boris
+	on_terminal 'stty -icanon -echo; printf "? "; head -c 1 >key; read -t 600 <gate; printf "more? "; read -t 600 <gate'
+	type_in 'xyz' '"wait":1500'
+	silent
+	release
+	on_terminal 'stty -icanon -echo; printf "? "; head -c 1 >key; printf "more? "; read -t 600 <gate'
+	type_in 'xyz' '"wait":1500'
+	silent
+	release
+}
+
+# is_stopped SIGNAL: a look at last says that a process group is stopped by that
+is_stopped() {
+	look '' '"wait":700'
+	like "$(plain note)" "*process group * is stopped by $1*"
+}
+
+@test "I3: a note says which process group on the terminal is stopped, and by which signal" {
+	needs_linux_parts
+	needs timeout
+	boris
+	on_terminal 'echo begun; timeout 60 cat; echo end' '"until":"begun"'
+	eventually is_stopped SIGTTIN
+	like "$(plain note)" '*timeout --foreground*'
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	on_terminal 'echo $$; cat >got; echo end'
+	group=$(plain stdout)
+	kill -STOP -- "-${group%$'\n'}"
+	eventually is_stopped SIGSTOP
+	lacks "$(plain note)" 'for input'
+	kill -CONT -- "-${group%$'\n'}"
+	type_in '\u0004'
+	has "$(plain stdout)" end
+}
+
+@test "I3: a job that a shell has stopped is no reason for a note" {
+	boris
+	on_terminal 'PS1="% " bash --norc --noediting -i'
+	type_in 'sh -c \"echo x >begun; exec sleep 1000\"\n' '"wait":0'
+	begun begun
+	type_in '\u001a'
+	eventually shown Stopped
+	eventually shown '% '
+	look '' '"wait":500'
+	lacks "$(result note)" 'process group'
+	type_in 'sleep 1000\n' '"wait":1000'
+	lacks "$(result note)" 'process group'
+	run_tool bash '{"kill_pid":'"$pid"'}'
+}
+
 @test "O6: a flood on a terminal costs no more memory than without" {
 	needs_plain
 	boris
