@@ -200,6 +200,15 @@ buf_putc(struct buf *b, char c)
 }
 
 void
+buf_keep_end(struct buf *b, size_t n)
+{
+	if (b->len <= n)
+		return;
+	memmove(b->data, b->data + b->len - n, n);
+	b->len = n;
+}
+
+void
 buf_add_all(struct buf *b, ...)
 {
 	va_list strings;

@@ -34,6 +34,7 @@ enum { MEM_SPARE = 256 << 10 };
 bool buf_reserve(struct buf *, size_t more);
 void buf_put(struct buf *, const void *bytes, size_t n);
 void buf_putc(struct buf *, char);
+void buf_keep_end(struct buf *, size_t n);  /* removes all but n bytes */
 #define buf_add(b, ...) buf_add_all((b), __VA_ARGS__, (const char *)NULL)
 void buf_add_all(struct buf *, ...);  /* strings, one behind the other */
 char *buf_text(struct buf *);  /* as a string: a NUL, not counted, ends it */

@@ -18,6 +18,10 @@ enum {
 	PROMPT_POLL = 50,      /* ms between checks whether a terminal prompts:
 	                        * a change of its settings is no event (I3) */
 	ECHO_MOST = 4096,      /* bytes of what was typed that are recognised */
+	ECHO_MARGIN = 100,     /* bytes; a longer typed line may be broken at
+	                        * the terminal's margin, or scrolled */
+	ECHO_LIMIT = 100,      /* drawings of typed lines that are recognised */
+	PRINTED_KEPT = 8192,   /* bytes of the last output, to recognise them */
 	PROGRESS_GAP = 100,    /* ms from news to progress (O7); clients lose it
 	                        * if they read it together with the response */
 	PROGRESS_SILENCE = 10000,  /* ms; then there is progress without news */
@@ -38,6 +42,8 @@ struct until {
 	size_t behind;         /* where in `input` the line after it begins */
 	int64_t seen;          /* ms; when the text was printed; 0: not yet */
 	bool news;             /* more than echo and white space was printed */
+	bool redraw;           /* a line editor may draw the first line again */
+	int redrawn;           /* how often typed text was drawn again */
 };
 
 /* How far one stream has been read */
@@ -48,6 +54,7 @@ struct watched {
 		size_t text, typed;  /* bytes of each pattern matched so far */
 		bool whole;    /* all of `typed` stands in this line */
 	} at;
+	struct buf printed;    /* the last output, if something was typed */
 };
 
 /* An open call holds its job until it is answered or cancelled. */
@@ -67,6 +74,7 @@ struct call {
 	int64_t progress_at;   /* ms; of the next progress */
 	struct watched out, err;
 	struct until until;
+	enum terminal_mode mode;  /* of the terminal when it was typed into */
 	int64_t printed_at;    /* ms; of the last output; 0: none yet */
 };
 
@@ -131,6 +139,8 @@ close_call(struct call *call, bool read)
 	pattern_free(&call->until.text);
 	pattern_free(&call->until.typed);
 	buf_free(&call->until.input);
+	buf_free(&call->out.printed);
+	buf_free(&call->err.printed);
 	want_free(&call->want);
 	free(call);
 }
@@ -170,15 +180,151 @@ expect_line(struct until *u)
 	    pattern_open(&u->typed, u->input.data + begin, end - begin);
 }
 
-/* Reads what a stream prints next. */
+/* Appends to `typed` what was typed, as the echo shows it: a control character
+ * ends a line, and control sequences (of a bracketed paste) are left out. Keeps
+ * only the last ECHO_MOST bytes. */
 static void
-search_bytes(struct until *u, struct watched *w, const char *bytes, size_t n,
-             int64_t now)
+record_typed(struct buf *typed, const struct buf *input)
 {
-	const char *end = bytes + n;
+	size_t i = input->len > ECHO_MOST ? input->len - ECHO_MOST : 0;
+	unsigned char c;
+
+	for (; i < input->len; i++) {
+		c = (unsigned char)input->data[i];
+		if (c == 0x1b && i + 1 < input->len &&
+		    input->data[i + 1] == '[') {
+			i += 2;
+			while (i < input->len && input->data[i] < '@')
+				i++;
+		} else {
+			buf_putc(typed, c < ' ' || c == 0x7f ? '\n' : (char)c);
+		}
+	}
+	buf_keep_end(typed, ECHO_MOST);
+}
+
+static bool
+is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* Returns the index of the character before text[i] in its line that is not a
+ * blank, plus 1; or where the line begins. */
+static size_t
+skip_blanks(const char *text, size_t i, size_t begin)
+{
+	while (i > begin && is_blank(text[i - 1]))
+		i--;
+	return i;
+}
+
+/* Returns whether the output before printed[i] shows the part of a typed line
+ * that comes before typed[at]. *begins is set if there is no such part. Blanks
+ * are not compared, since those at the end of a line are not shown. */
+static bool
+shows_typed(const struct buf *typed, size_t at, const char *printed, size_t i,
+            bool *begins)
+{
+	size_t begin = at, end = at, same = 0;
+	bool is_long;
+
+	while (begin > 0 && typed->data[begin - 1] != '\n')
+		begin--;
+	while (end < typed->len && typed->data[end] != '\n')
+		end++;
+	is_long = end - begin > ECHO_MARGIN;
+	for (;;) {
+		at = skip_blanks(typed->data, at, begin);
+		*begins = at == begin && same == 0;
+		if (at == begin || same == ECHO_MARGIN)
+			return same > 0;
+		i = skip_blanks(printed, i, 0);
+		if (is_long && i > 0 && printed[i - 1] == '\n')
+			i = skip_blanks(printed, i - 1, 0);
+		if (i == 0 || printed[i - 1] != typed->data[at - 1])
+			break;
+		i--;
+		at--;
+		same++;
+	}
+	/* readline marks a long line whose start it does not show by '<'. */
+	if (!is_long || same == 0 || i == 0 || printed[i - 1] != '<')
+		return false;
+	return i == 1 || printed[i - 2] == '\n';
+}
+
+/* Returns whether the occurrence of `until` that ends w->printed is a part of a
+ * typed line that is drawn again: the kernel echoes what is typed while a
+ * program is at work, and a line editor draws it once more after its prompt. */
+static bool
+is_redrawn(struct until *u, const struct watched *w, const struct buf *typed)
+{
+	size_t begin, at, before;
+	bool begins;
+
+	if (u->redrawn == ECHO_LIMIT || w->printed.len < u->text.len)
+		return false;
+	begin = w->printed.len - u->text.len;
+	before = skip_blanks(w->printed.data, begin, 0);
+	for (at = 0; at + u->text.len <= typed->len; at++) {
+		if (memcmp(typed->data + at, u->text.bytes, u->text.len) != 0)
+			continue;
+		if (shows_typed(typed, at, w->printed.data, begin, &begins)) {
+			u->redrawn++;
+			return true;
+		}
+		/* If nothing is typed before it, it must follow a prompt. */
+		if (begins && u->redraw && before > 0 &&
+		    w->printed.data[before - 1] != '\n') {
+			u->redraw = false;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Appends to w->printed. */
+static void
+keep_printed(struct watched *w, const char *bytes, size_t n)
+{
+	if (n > PRINTED_KEPT) {
+		bytes += n - PRINTED_KEPT;
+		n = PRINTED_KEPT;
+	}
+	buf_put(&w->printed, bytes, n);
+	if (w->printed.len > 2 * PRINTED_KEPT)
+		buf_keep_end(&w->printed, PRINTED_KEPT);
+}
+
+/* Removes the open line from w->printed: it is read anew. */
+static void
+forget_line(struct watched *w)
+{
+	struct buf *b = &w->printed;
+
+	while (b->len > 0 && b->data[b->len - 1] != '\n')
+		b->len--;
+}
+
+/* Returns whether a newline is the margin's, within the echo of a long line. */
+static bool
+within_echo(const struct until *u, const struct place *at)
+{
+	return u->echo && at->typed >= ECHO_MARGIN && !at->whole;
+}
+
+/* Reads what a stream prints next. typed: see struct job. */
+static void
+search_bytes(struct until *u, struct watched *w, const struct buf *typed,
+             const char *bytes, size_t n, int64_t now)
+{
+	const char *end = bytes + n, *unkept = bytes;
 	struct place *at = &w->at;
 
 	for (; bytes < end; bytes++) {
+		if (*bytes == '\n' && within_echo(u, at))
+			continue;
 		at->text = pattern_step(&u->text, at->text, *bytes);
 		if (u->echo)
 			at->typed = pattern_step(&u->typed, at->typed, *bytes);
@@ -186,8 +332,12 @@ search_bytes(struct until *u, struct watched *w, const char *bytes, size_t n,
 		u->news |= at->typed == 0 && (unsigned char)*bytes > ' ';
 		/* A match within the echo does not count. */
 		if (at->text > 0 && at->text == u->text.len &&
-		    at->typed < at->text && u->seen == 0)
-			u->seen = now;
+		    at->typed < at->text && u->seen == 0) {
+			keep_printed(w, unkept, (size_t)(bytes + 1 - unkept));
+			unkept = bytes + 1;
+			if (!is_redrawn(u, w, typed))
+				u->seen = now;
+		}
 		if (*bytes != '\n')
 			continue;
 		/* After a line that was the echo, the next line's may come. */
@@ -198,6 +348,8 @@ search_bytes(struct until *u, struct watched *w, const char *bytes, size_t n,
 		at->typed = 0;
 		at->whole = false;
 	}
+	if (u->text.len > 0 && typed->len > 0)
+		keep_printed(w, unkept, (size_t)(end - unkept));
 }
 
 /* Reads what is new of one stream. */
@@ -208,11 +360,14 @@ search(struct call *call, struct output *text, struct watched *w)
 	size_t n;
 
 	while (output_news(text, &w->searched)) {
-		if (output_rewritten(text, &w->searched))
+		if (output_rewritten(text, &w->searched)) {
 			w->at = (struct place){ 0, 0, false };
+			forget_line(w);
+		}
 		n = output_read(text, &w->searched, &bytes);
 		call->printed_at = call->client->now;
-		search_bytes(&call->until, w, bytes, n, call->printed_at);
+		search_bytes(&call->until, w, &call->job->typed, bytes, n,
+		    call->printed_at);
 	}
 }
 
@@ -377,9 +532,9 @@ type_input(struct call *call, struct buf *wrong)
 	struct job *job = call->job;
 	struct client *c = call->client;
 	struct until *u = &call->until;
-	enum terminal_mode mode = TERMINAL_UNSEEN;
 	size_t i;
 
+	call->mode = TERMINAL_UNSEEN;
 	if (input->len == 0 && job->exec.terminal)
 		return;
 	/* What was printed before is neither an answer nor an echo of it. */
@@ -391,18 +546,21 @@ type_input(struct call *call, struct buf *wrong)
 	    log_input(job, input,
 	    exec_prompts(&job->exec, EXEC_ANY, c->now).secret) < 0)
 		results_unlogged(wrong, &call->reply.caller, c->session, errno);
-	else if (exec_type(&job->exec, input, c->now, &mode) < 0)
+	else if (exec_type(&job->exec, input, c->now, &call->mode) < 0)
 		results_not_typed(wrong, &call->reply.caller, c->session, job,
 		    errno);
 	/* Where lines are read, text without a control byte lacks its Enter. */
-	call->want.no_enter = mode != TERMINAL_KEYS;
+	call->want.no_enter = call->mode != TERMINAL_KEYS;
 	for (i = 0; i < input->len; i++)
 		call->want.no_enter &= (unsigned char)input->data[i] >= ' ' &&
 		    input->data[i] != 0x7f;
 	buf_put(&u->input, input->data,
 	    input->len < ECHO_MOST ? input->len : ECHO_MOST);
-	if (mode != TERMINAL_UNSEEN)
+	if (call->mode != TERMINAL_UNSEEN) {
+		record_typed(&job->typed, input);
 		expect_line(u);
+	}
+	u->redraw = call->mode == TERMINAL_LINES;
 	buf_free(&call->want.input);
 }
 

@@ -28,6 +28,7 @@ job_free(struct job *job)
 	buf_free(&job->exec.input);
 	buf_free(&job->description);
 	buf_free(&job->client);
+	buf_free(&job->typed);
 	free(job->exec.pipeline);
 	free(job->exec.dir);
 	free(job->cwd);

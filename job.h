@@ -83,6 +83,8 @@ struct job {
 	                          * command could not be started */
 	bool survivor_logged;    /* the log has that it survives (E12) */
 	struct job_stream out, err;
+	struct buf typed;        /* lines: the end of what was typed and may be
+	                          * echoed (W3) */
 
 	/* What a result has told: session_told() notes it */
 	bool prompt_told;        /* that its terminal asks, and how to answer */

@@ -774,6 +774,112 @@ turns() {
 	release
 }
 
+# busy_shell COMMAND: a shell with a line editor, which is at work until a release
+busy_shell() {
+	on_terminal "$1"
+	type_in 'echo x >busy; read x <gate\n' '"wait":0'
+	begun busy
+}
+
+# waits_for_mark TEXT [RELEASES]: what is typed creates the file `begun`, reads
+# the gate and prints MARK; only then is `until` seen, after so many releases
+waits_for_mark() {
+	to_type "$1" '"until":"MARK","wait":60000'
+	typed=$id
+	in_turn
+	release $((${2:-1} - 1))
+	printed begun
+	pause 300 # longer than what until has seen is waited for
+	next_is_ping
+	release
+	answer $typed
+	lacks "$(result note)" 'not seen'
+	like "$(plain stdout)" $'*\n?(% )MARK\n*'
+	rm begun
+	run_tool bash '{"kill_pid":'"$pid"'}'
+}
+
+@test "W3: until is not seen in a typed line that a line editor draws again" {
+	boris
+	busy_shell 'PS1="% " bash --norc -i'
+	waits_for_mark 'echo x >begun; read <gate; echo MARK\n' 2
+	busy_shell 'PS1="% " LC_ALL=C.UTF-8 bash --norc -i'
+	waits_for_mark 'echo \u00e9 >begun; read <gate; echo MARK\n' 2
+	busy_shell 'PS1="% " bash --norc -i'
+	type_in 'echo x >begun; read <gate; echo MA' '"wait":0'
+	waits_for_mark 'RK\n' 2
+}
+
+@test "W3: until is not seen in a line that Python's line editor draws again" {
+	needs python3
+	boris
+	on_terminal 'python3 -q' '"until":">>> "'
+	type_in 'f = open(\"gate\"); _ = open(\"busy\", \"w\").write(\"x\"); _ = f.readline()\n' '"wait":0'
+	begun busy
+	waits_for_mark '_ = open(\"begun\", \"w\").write(\"x\"); _ = f.readline(); print(\"MARK\")\n' 2
+}
+
+@test "W3: until is not seen in the echo of a later line of several" {
+	boris
+	on_terminal 'PS1="% " bash --norc -i'
+	waits_for_mark 'echo a\necho x >begun; read <gate; echo MARK\n'
+	on_terminal 'PS1="% " bash --norc -i'
+	waits_for_mark 'for i in 1; do\nread <gate\necho a\ndone\necho x >begun; read <gate; echo MARK\n' 2
+}
+
+@test "W3: until is not seen in the echo after a tab, or after Ctrl-C" {
+	boris
+	mkdir directory
+	on_terminal 'PS1="% " bash --norc -i'
+	waits_for_mark 'ls dir\t; echo x >begun; read <gate; echo MARK\n'
+	on_terminal 'PS1="% " bash --norc -i'
+	type_in 'echo x >busy; sleep 1000\n' '"wait":0'
+	begun busy
+	waits_for_mark '\u0003echo x >begun; read <gate; echo MARK\n'
+}
+
+@test "W3: until is not seen in the echo of a line longer than the terminal is wide" {
+	boris
+	long=": $(printf %0190d 0); echo x >begun; read x <gate; echo MARK\n"
+	for shell in 'TERM=dumb bash --norc -i' 'TERM=xterm bash --norc -i' 'sh -i'; do
+		on_terminal "PS1='% ' $shell"
+		waits_for_mark "$long"
+		busy_shell "PS1='% ' $shell"
+		waits_for_mark "$long" 2
+	done
+}
+
+@test "W3: until is not seen in a line that another call has typed" {
+	boris
+	busy_shell 'PS1="% " bash --norc -i'
+	type_in 'echo x >begun; read <gate; echo MARK\n' '"wait":0'
+	call task_output '{"task_id":"'"$task"'","until":"MARK","wait":60000}'
+	looked=$id
+	in_turn
+	release
+	printed begun
+	pause 300 # longer than what until has seen is waited for
+	next_is_ping
+	release
+	answer $looked
+	like "$(plain stdout)" $'*\nMARK\n*'
+}
+
+@test "W3: until is not seen in a command of that name that is drawn again" {
+	boris
+	busy_shell 'MARK() { echo x >begun; read <gate; }; export -f MARK; PS1="% " bash --norc -i'
+	to_type 'MARK\n' '"until":"MARK","wait":60000'
+	typed=$id
+	in_turn
+	release
+	printed begun
+	pause 300
+	next_is_ping
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	answer $typed
+	has "$(plain stdout)" '% MARK'
+}
+
 @test "I3: a program that has not read its input does not ask for more" {
 	boris
 	on_terminal 'stty -icanon -echo; printf "? "; head -c 1 >key; read -t 600 <gate; printf "more? "; read -t 600 <gate'
@@ -784,6 +890,29 @@ turns() {
 	type_in 'xyz' '"wait":1500'
 	silent
 	release
+}
+
+@test "W3: until is seen in output that has a part of the typed line" {
+	boris
+	on_terminal 'PS1="% " bash --norc -i'
+	type_in 'echo \"the build has finished\"\n' '"until":"finished"'
+	has "$(plain stdout)" $'\nthe build has finished\n'
+	lacks "$(result note)" 'not seen'
+	on_terminal 'cat'
+	type_in 'READY\n' '"until":"READY"'
+	has "$(plain stdout)" $'READY\nREADY'
+	lacks "$(result note)" 'not seen'
+}
+
+@test "W2: the echo of a line longer than the terminal is wide is not news" {
+	needs perl
+	hurried
+	boris
+	on_terminal "perl -e 'print qq(go\n); <STDIN>; select(undef, undef, undef, 60)'" '"until":"go"'
+	begin
+	type_in "$(printf %0300d 0)"'\n' '"wait":20000'
+	least "$(took)" 19900
+	run_tool bash '{"kill_pid":'"$pid"'}'
 }
 
 # is_stopped SIGNAL: a look at last says that a process group is stopped by that
