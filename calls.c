@@ -478,6 +478,21 @@ shows_end(const struct call *call)
 	return w->action != WANT_RUN || w->time > 0;
 }
 
+/* Returns whether a line was typed without its Enter. A program that reads
+ * single keys reacts to them; a line editor only draws them, and waits. */
+static bool
+lacks_enter(const struct call *call)
+{
+	const struct until *u = &call->until;
+	const struct place *at = &call->out.at;
+	bool drawn = u->echo && at->typed == u->typed.len && !u->news;
+
+	if (!call->want.no_enter || call->mode != TERMINAL_KEYS)
+		return call->want.no_enter;
+	return drawn && call->want.prompt.state != TERMINAL_BUSY &&
+	    !output_is_screen(call->job->out.text);
+}
+
 /* Answers the call if that is due; false: not yet. */
 static bool
 try_answer(struct call *call)
@@ -513,6 +528,7 @@ try_answer(struct call *call)
 		w->prompt = exec_prompts(&job->exec, EXEC_ANY, c->now);
 		if (w->prompt.at_work)
 			w->stopped = exec_stopped(&job->exec, &w->stop_signal);
+		w->no_enter = lacks_enter(call);
 		w->secret = secret_offer(job, c->now);
 		call->tool->put(&b, &call->reply.caller, s, job, w, c->now);
 	}
@@ -549,8 +565,8 @@ type_input(struct call *call, struct buf *wrong)
 	else if (exec_type(&job->exec, input, c->now, &call->mode) < 0)
 		results_not_typed(wrong, &call->reply.caller, c->session, job,
 		    errno);
-	/* Where lines are read, text without a control byte lacks its Enter. */
-	call->want.no_enter = call->mode != TERMINAL_KEYS;
+	/* Text without a control character may lack its Enter. */
+	call->want.no_enter = true;
 	for (i = 0; i < input->len; i++)
 		call->want.no_enter &= (unsigned char)input->data[i] >= ' ' &&
 		    input->data[i] != 0x7f;

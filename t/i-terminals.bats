@@ -915,6 +915,50 @@ waits_for_mark() {
 	run_tool bash '{"kill_pid":'"$pid"'}'
 }
 
+# no_enter: the result says that no Enter was typed
+no_enter() {
+	has "$(plain note)" 'no Enter was typed'
+}
+
+@test "I2: a note says that no Enter was typed, also if a line editor reads the line" {
+	boris
+	for program in 'cat' 'PS1="% " bash --norc -i' 'python3 -q' 'sqlite3' 'gdb -q -nx'; do
+		[[ $program = PS1* ]] || type -P ${program%% *} || continue
+		on_terminal "$program" '"wait":60000'
+		type_in 'print 1' '"wait":60000'
+		no_enter
+		type_in '\n'
+		lacks "$(result note)" Enter
+		run_tool bash '{"kill_pid":'"$pid"'}'
+	done
+	on_terminal 'PS1="% " LC_ALL=C.UTF-8 bash --norc -i'
+	type_in 'echo \u00e9' '"wait":60000'
+	no_enter
+}
+
+@test "I2: programs that read single keys lack no Enter" {
+	boris
+	on_terminal 'read -n 1 -p "One? " x; read -n 1 -p "Two? " y; echo; echo $x$y; read -n 1 z'
+	for key in a b c; do
+		type_in $key
+		lacks "$(result note)" Enter
+	done
+	on_terminal 'stty -icanon -echo; while printf "\rchoice: "; do head -c 1 >key; done'
+	type_in x
+	lacks "$(result note)" Enter
+	seq 1000 >lines
+	for program in 'vim -u NONE' 'less lines'; do
+		type -P ${program%% *} || continue
+		on_terminal "$program"
+		type_in '\n'
+		for key in G i hello; do
+			type_in $key
+			lacks "$program: $(result note)" Enter
+		done
+		run_tool bash '{"kill_pid":'"$pid"'}'
+	done
+}
+
 # is_stopped SIGNAL: a look at last says that a process group is stopped by that
 is_stopped() {
 	look '' '"wait":700'
