@@ -47,6 +47,16 @@ lines_flush(struct lines *l)
 	}
 }
 
+/* Queues a message; if memory is short, only once the queue is written. */
+static bool
+put_or_flush(struct lines *l, struct buf *message)
+{
+	if (queue_put(&l->out, message))
+		return true;
+	lines_flush(l);
+	return queue_put(&l->out, message);
+}
+
 static bool
 lines_send(void *transport, void *to, enum rpc_kind kind, int error,
            struct buf *message)
@@ -62,7 +72,7 @@ lines_send(void *transport, void *to, enum rpc_kind kind, int error,
 	buf_putc(message, '\n');
 	if (kind == RPC_PROGRESS)
 		return queue_progress(&l->out, message);
-	if (!queue_put(&l->out, message)) {
+	if (!put_or_flush(l, message)) {
 		if (error == 0 || message->len > SHORT)
 			return false;
 		/* A short error has to go out: without the memory for it boris
@@ -101,9 +111,11 @@ congested(const struct lines *l)
  * bytes: a client that matches responses by id would wait for ever. The rest of
  * the line is skipped. */
 static void
-reject_line(struct lines *l, const char *start, size_t n, int code,
-            const char *why)
+reject_line(struct lines *l, const char *start, size_t n, bool too_long)
 {
+	int code = too_long ? JSONRPC_INVALID_REQUEST : JSONRPC_INTERNAL;
+	const char *why = too_long ? "The message is longer than 16 MiB, the "
+	    "maximum" : "Out of memory for the message";
 	struct buf b = { NULL, 0, 0 };
 
 	mcp_error(l->client, &b, rpc_first_id(start, n), code, why);
@@ -130,19 +142,18 @@ reserve_line(struct lines *l, size_t n)
 static void
 add_to_line(struct lines *l, const char *p, size_t n)
 {
-	const char *start = l->line.len > 0 ? l->line.data : p;
-	size_t len = l->line.len > 0 ? l->line.len : n;
+	bool too_long = l->line.len + n > LINE_LIMIT, first;
 
 	if (l->skipping)
 		return;
-	if (l->line.len + n > LINE_LIMIT)
-		reject_line(l, start, len, JSONRPC_INVALID_REQUEST, "The "
-		    "message is longer than 16 MiB, the maximum");
-	else if (reserve_line(l, n))
+	if (!too_long && reserve_line(l, n)) {
 		buf_put(&l->line, p, n);
-	else
-		reject_line(l, start, len, JSONRPC_INTERNAL,
-		    "Out of memory for the message");
+		return;
+	}
+	/* (Only now, as reserve_line() may have moved the line.) */
+	first = l->line.len == 0;
+	reject_line(l, first ? p : l->line.data, first ? n : l->line.len,
+	    too_long);
 }
 
 static void

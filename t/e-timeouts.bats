@@ -697,6 +697,21 @@ halves() {
 	in_turn
 }
 
+@test "E7: a line is rejected with its own id wherever memory runs out" {
+	for kib in {3200..6400..200}; do
+		small_host $kib || continue
+		boris
+		printf '{"jsonrpc":"2.0","id":"big","method":"ping","params":{"x":"' >&7
+		head -c 4000000 /dev/zero | tr '\0' a >&7
+		send '"}}'
+		hear
+		is "$kib: $(get id)" "$kib: \"big\""
+		in_turn
+		leave
+		is "$kib: $status" "$kib: 0"
+	done
+}
+
 # survives KIB OPTION...: a boris with little memory has answered $call with its id
 survives() {
 	small_host "$1" || return 0
