@@ -239,6 +239,21 @@ note_abandoned(struct buf *b, struct session *s)
 	}
 }
 
+/* The maximum that is meant is options->tasks_most (T2). */
+#define TASKS_FULL " background tasks are running, which is the maximum"
+#define END_ONE "; end one with kill_pid, or wait until one has ended"
+#define END_ONE_BY_ID "; end one with kill_pid and its task_id, or wait until " \
+	"one has ended"
+
+/* Appends the unit of a timeout that has expired, if it may have been meant as
+ * seconds (B7). */
+static void
+note_unit(struct buf *b, const struct job *job)
+{
+	if (job->timeout < 1000)
+		buf_add(b, "timeout is in milliseconds; ");
+}
+
 /* What has ended it: its own timeout (a foreground command's text begins with
  * that, B), or the limit of its call (E5, K2) */
 static void
@@ -260,19 +275,21 @@ note_limits(struct result *r)
 	} else if (job->timed_out && r->task) {
 		buf_add(b, "terminated by ", job->by_server ? "--bg-timeout, "
 		    "this server's limit; " : "its timeout; ");
+		if (!job->by_server)
+			note_unit(b, job);
 	} else if (job->timed_out) {
 		put_number(b, "Command timed out after ", job->timeout, "ms; ");
 		buf_put(&r->text, b->data, b->len - SEMICOLON);
-		buf_add(b, "for longer jobs and servers use "
-		    "run_in_background, for prompts tty; ");
+		note_unit(b, job);
+		buf_add(b, "use run_in_background for longer jobs and servers, "
+		    "and tty for interactive programs; ");
 	}
 	if (job->capped && r->start)
 		put_number(b, "timeout counts as ", job->timeout,
 		    ", the most; ");
 	if (job->no_room)
 		put_number(b, "not continued as a task, since ",
-		    job->options->tasks_most,
-		    " background tasks are running; ");
+		    job->options->tasks_most, TASKS_FULL "; ");
 	if (job->killed && !r->task)
 		buf_add(b, "session is closed; ");
 }
@@ -325,6 +342,31 @@ note_stopped(struct result *r)
 		    "; ");
 }
 
+/* Appends why a command in the foreground has become a task, and what to do
+ * with it: its timeout has expired (E5), or its client would wait no longer
+ * (K2). */
+static void
+note_hand_over(struct result *r)
+{
+	const struct job *job = r->job;
+	struct buf *b = &r->notes;
+
+	if (job->patience > 0) {
+		put_seconds(b, "this client waits at most ", job->patience,
+		    " s, so the command keeps running as task ");
+		buf_add(b, job->id);
+		put_number(b, ", until its timeout of ", job->timeout / 1000,
+		    " s; ");
+	} else {
+		put_number(b, "the command timed out after ", job->timeout,
+		    "ms and keeps running as task ");
+		buf_add(b, job->id, "; ");
+		note_unit(b, job);
+	}
+	put_number(b, "wait for it with task_output, or end it with kill_pid ",
+	    job->exec.pid, r->session->shared ? " and this task_id; " : "; ");
+}
+
 /* A task that runs: what became of a wait, and how to go on. Where its terminal
  * asks: how to answer, told once, and how a person can (I5) */
 static void
@@ -337,15 +379,8 @@ note_running(struct result *r)
 	bool asks = r->looks && p->state != TERMINAL_BUSY;
 	struct buf *b = &r->notes;
 
-	if (r->start && !job->background) {
-		buf_add(b, "still running as task ", job->id);
-		if (job->patience > 0) {
-			put_number(b, " (timeout ", job->timeout / 1000, " s)");
-			put_seconds(b, ", since this client waits ",
-			    job->patience, " s");
-		}
-		buf_add(b, "; wait with task_output; ");
-	}
+	if (r->start && !job->background)
+		note_hand_over(r);
 	if (w->patience > 0)
 		put_seconds(b, WAIT_ENDED, w->patience,
 		    AS_LONG ": wait again; ");
@@ -388,6 +423,9 @@ static const char *const reports[] = {
 	[REPORT_LOST] = NOT_UPDATED "the shell did not report it" CD_ALONE
 };
 
+#define LEFT_RUNNING "the command left processes running, and their further " \
+	"output is not shown; end them with: "
+
 /* What ended it, and what it left */
 static void
 note_end(struct result *r)
@@ -403,8 +441,8 @@ note_end(struct result *r)
 	}
 	if (x->orphans)
 		put_number(b, x->terminal || x->elsewhere
-		    ? "it left processes running: pkill -s "
-		    : "it left processes running: kill -- -", x->pid, "; ");
+		    ? LEFT_RUNNING "pkill -s " : LEFT_RUNNING "kill -- -",
+		    x->pid, "; ");
 	if (x->signalled && !job->timed_out && !job->killed)
 		put_number(b, "the shell was ended by signal ", x->status - 128,
 		    x->status == 128 + SIGKILL ? ", not by boris (or "
@@ -663,8 +701,9 @@ results_refused(struct buf *b, const struct caller *caller, struct session *s,
 
 	switch (job->refused) {
 	case JOB_TOO_MANY:
-		put_number(t, "", job->options->tasks_most, " background tasks "
-		    "are running: end one with kill_pid, or wait");
+		put_number(t, "", job->options->tasks_most, TASKS_FULL
+		    ", so nothing was started");
+		buf_add(t, s->shared ? END_ONE_BY_ID : END_ONE);
 		if (!s->shared)
 			list_tasks(&r, true);
 		buf_free(&r.data);
@@ -676,8 +715,8 @@ results_refused(struct buf *b, const struct caller *caller, struct session *s,
 			buf_add(t, "; running: ");
 			put_start(t, &running->exec.text);
 		} else if (s->tasks == job->options->tasks_most) {
-			put_number(t, "; ", s->tasks, " background tasks are "
-			    "running: end one with kill_pid, or wait");
+			put_number(t, "; ", s->tasks, TASKS_FULL);
+			buf_add(t, s->shared ? END_ONE_BY_ID : END_ONE);
 		} else {
 			put_number(t, "; ", s->running_parallel, s->shared
 			    ? " commands are running"
@@ -952,6 +991,8 @@ results_job(struct buf *b, const struct caller *caller, struct session *s,
 		    : " since the last look: ");
 		put_start(&r.notes, &want->until);
 		buf_add(&r.notes, " (until is plain text, no pattern); ");
+		if (want->time < 1000)
+			buf_add(&r.notes, "wait is in milliseconds; ");
 		if (!r.ended && !job->exec.terminal &&
 		    output_bytes(job->out.text) +
 		    output_bytes(job->err.text) == 0)

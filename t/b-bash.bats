@@ -627,7 +627,39 @@ all_are() {
 	boris
 	run_bash 'read <gate' '{"timeout":1000}'
 	is "$(result status)" '"timed_out"'
-	notes '*for longer jobs and servers use run_in_background, for prompts tty*'
+	notes '*use run_in_background for longer jobs and servers, and tty for interactive programs*'
+}
+
+@test "B7: if a timeout below 1000 expires, the note says that its unit is milliseconds" {
+	boris
+	run_bash 'read <gate' '{"timeout":300}'
+	is "$(plain note)" 'Command timed out after 300ms; timeout is in milliseconds; use run_in_background for longer jobs and servers, and tty for interactive programs'
+	run_bash 'read <gate' '{"timeout":300,"run_in_background":true,"wait":20000}'
+	is "$(plain note)" 'terminated by its timeout; timeout is in milliseconds'
+	run_bash 'read <gate' '{"timeout":1000,"run_in_background":true,"wait":20000}'
+	is "$(plain note)" 'terminated by its timeout'
+	run_bash 'read <gate' '{"timeout":1000}'
+	lacks "$reply" 'milliseconds'
+	run_bash 'echo hi' '{"timeout":999}'
+	is "$(result note)" ''
+}
+
+@test "B7: if until was not seen within less than a second, the note says that the unit of wait is milliseconds" {
+	boris
+	run_bash 'read <gate' '{"until":"ready","wait":30}'
+	has "$(plain note)" 'wait is in milliseconds'
+	run_bash 'read <gate' '{"until":"ready","wait":1000}'
+	lacks "$(plain note)" 'milliseconds'
+}
+
+@test "B7: where processes were left running the note says that their further output is not shown" {
+	boris
+	run_bash 'echo $$; { read; echo late; } <gate & echo early'
+	group=$(plain stdout | head -n 1)
+	is "$(plain note)" "the command left processes running, and their further output is not shown; end them with: kill -- -$group"
+	start_task 'read <gate & exit 3'
+	look "$task" '{"wait":10000}'
+	is "$(plain note)" "the command left processes running, and their further output is not shown; end them with: kill -- -$pid"
 }
 
 @test "B7: a command that left processes running says so, and how to end them" {

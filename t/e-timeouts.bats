@@ -376,6 +376,15 @@ masked() {
 	is "$(result stdout)" '"one\ntwo\n"'
 }
 
+@test "E5: the note says that the timeout has made a task of a command, and how to end that" {
+	boris --on-timeout=background
+	run_bash 'read <gate' '{"timeout":1000}'
+	task=$(plain task_id) pid=$(result pid)
+	is "$(plain note)" "the command timed out after 1000ms and keeps running as task $task; wait for it with task_output, or end it with kill_pid $pid"
+	run_bash 'read <gate' '{"timeout":300}'
+	has "$(plain note)" '; timeout is in milliseconds; wait for it '
+}
+
 @test "E5: behind a command that became a task the next one runs, in a directory that has not moved; a cancelled one becomes none" {
 	mkdir d
 	export BORIS_ON_TIMEOUT=background
@@ -464,7 +473,7 @@ masked() {
 	task=$(plain note | sed 's/.* task \([0-9a-f]*\) .*/\1/')
 	look
 	is "$(result status) $(result stdout)" '"timed_out" "so far\n"'
-	has "$(plain note)" 'terminated when your call timed out; not continued as a task, since 10 background tasks are running'
+	has "$(plain note)" 'terminated when your call timed out; not continued as a task, since 10 background tasks are running, which is the maximum'
 }
 
 @test "E6: an abandoned command that is already being terminated can be read when it has ended" {

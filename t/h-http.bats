@@ -1042,6 +1042,18 @@ unread() {
 	is "$(plain stdout)" "$PWD"
 }
 
+@test "H6: the eleventh task is rejected, and tasks are ended by pid and id together (T2, K2)" {
+	serve --call-limit=1
+	plug a
+	modern_ran a 'read <never'
+	like "$(plain note)" "*or end it with kill_pid $(result pid) and this task_id"
+	for i in {2..10}; do
+		modern_ran a 'read <never' '{"run_in_background":true}'
+	done
+	modern_ran a 'touch ran' '{"run_in_background":true}'
+	refused '10 background tasks are running, which is the maximum, so nothing was started; end one with kill_pid and its task_id, or wait until one has ended'
+}
+
 @test "H6: the result of a call with cwd has no cwd" {
 	serve
 	plug a

@@ -597,7 +597,7 @@ turns() {
 	boris
 	on_terminal 'trap "" HUP; (trap "" TERM; echo x >begun; read <gate; echo late; echo $? >code; read <gate) & begun=1; until test -s begun; do :; done; echo end'
 	is "$(result status) $(plain stdout)" '"completed" end'
-	like "$(plain note)" "*it left processes running*pkill -s $pid*"
+	like "$(plain note)" "*the command left processes running*pkill -s $pid*"
 	release
 	begun code
 	isnt "$(<code)" 0

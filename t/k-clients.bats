@@ -45,8 +45,8 @@ long() {
 	run_bash 'echo so far; read <gate; echo end'
 	is "$(result status)" '"running"'
 	is "$(result stdout)" '"so far\n"'
-	like "$(plain note)" 'still running as task *timeout 600 s*this client waits 1.*'
 	task=$(plain task_id)
+	is "$(plain note)" "this client waits at most 1.0 s, so the command keeps running as task $task, until its timeout of 600 s; wait for it with task_output, or end it with kill_pid $(result pid)"
 	release
 	look '' '"wait":20000'
 	is "$(result stdout)" '"so far\nend\n"'
@@ -102,7 +102,7 @@ long() {
 	send "$(printf "$form" 101 'read <never' 102 'echo second; read <gate')"
 	answer 101
 	answer 102
-	like "$(plain note)" 'still running as task *since this client waits 1.0 s*'
+	like "$(plain note)" 'this client waits at most 1.0 s, so the command keeps running as task *'
 	task=$(plain task_id)
 	run_bash 'echo third'
 	is "$(result stdout)" '"third\n"'
@@ -126,7 +126,7 @@ long() {
 		is "$(result status)" '"running"'
 	done
 	answer 111
-	refused 'not run: still queued after 1.0 s, the longest this client waits; 10 background tasks are running: *'
+	refused 'not run: still queued after 1.0 s, the longest this client waits; 10 background tasks are running, which is the maximum; end one with kill_pid*'
 	answer 112
 	refused 'not run: *'
 	ten_started() { [ "$(sort -n started | tail -n 1)" = 10 ]; }

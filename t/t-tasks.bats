@@ -72,7 +72,8 @@ listed() {
 		pids+=("$pid")
 	done
 	run_bash 'touch ran' '{"run_in_background":true}'
-	refused '*10*'
+	refused '10 background tasks are running, which is the maximum, so nothing was started; end one with kill_pid, or wait until one has ended
+*'
 	get -s result content 0 text >said
 	for i in 1 2 3 4 5 6 7 8 9 10; do
 		line=$(grep -F "${ids[i - 1]}" said)
