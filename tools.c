@@ -84,9 +84,9 @@ static const struct argument {
 	[TASK_ID] = { "task_id", JSON_STRING, HANDLE | TYPED, .says = { "The "
 	    "task to type into or that of check_pid or kill_pid, where its "
 	    "start asks for it", "As bash has returned it" } },
-	[WAIT] = { "wait", JSON_NUMBER, EMPTY | TYPED, .says = { "With "
-	    "run_in_background, until, tty or input: milliseconds to wait "
-	    "(default 0; with tty or input 10000)", "Milliseconds to wait for "
+	[WAIT] = { "wait", JSON_NUMBER, EMPTY | TYPED, .says = { "For a task: "
+	    "milliseconds to wait (default 0; with tty or input 10000, with "
+	    "until 30000)", "Milliseconds to wait for "
 	    "its end, or with new for new output, at most 600000 (default 0)" },
 	    .right = " of milliseconds from 0 to 600000",
 	    .also = { [TASK_OUTPUT] = "timeout" } },
@@ -94,9 +94,8 @@ static const struct argument {
 	    [TASK_OUTPUT] = "false: do not wait" } },
 	[UNTIL] = { "until", JSON_STRING, LINE | TYPED, 1, 1000, { "With "
 	    "command (implies run_in_background), tty or input: return when "
-	    "this text has been printed (default of wait: 30000)", "Wait until "
-	    "this text has been printed since the last look (default of wait: "
-	    "30000)" },
+	    "this text has been printed", "Wait until this text has been "
+	    "printed since the last look (default of wait: 30000)" },
 	    .right = " of 1 to 1000 characters in a line" },
 	[NEW] = { "new", JSON_BOOL, .says = {
 	    [TASK_OUTPUT] = "true: only what is new since the last look" } },
@@ -108,12 +107,10 @@ static const struct argument {
 	[STDIN] = { "stdin", JSON_STRING, .says = {
 	    "What the command reads as standard input" } },
 	[TRUNCATE] = { "truncate", JSON_STRING, WORD | TYPED, .says = {
-	    "Which part of long output to return",
-	    "Which part of long output to return" },
+	    "Which part of long output to return", "As in bash" },
 	    .right = ", one of head, tail and both" },
 	[LIMIT] = { "limit", JSON_NUMBER, TYPED, 200, 100000,
-	    { "At most so many characters of each stream are returned",
-	    "At most so many characters of each stream are returned" },
+	    { "At most so many characters of each stream", "As in bash" },
 	    .right = " from 200 to 100000" },
 	[DESCRIPTION] = { "description", JSON_STRING, TYPED, .says = {
 	    "What it is for, in short, for the list of tasks" } },
