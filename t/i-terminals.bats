@@ -922,7 +922,7 @@ no_enter() {
 
 @test "I2: a note says that no Enter was typed, also if a line editor reads the line" {
 	boris
-	for program in 'cat' 'PS1="% " bash --norc -i' 'python3 -q' 'sqlite3' 'gdb -q -nx'; do
+	for program in 'printf "? "; cat' 'PS1="% " bash --norc -i' 'python3 -q' 'sqlite3' 'gdb -q -nx'; do
 		[[ $program = PS1* ]] || type -P ${program%% *} || continue
 		on_terminal "$program" '"wait":60000'
 		type_in 'print 1' '"wait":60000'
