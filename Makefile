@@ -10,7 +10,7 @@ MANDIR = $(PREFIX)/share/man
 DOCDIR = $(PREFIX)/share/doc/boris
 
 # The code's own needs; and those of make static, as far as the tools know them
-NEEDS = -std=c99 -Wall -Wextra -pedantic
+NEEDS = -std=c99 -Wall -Wextra -pedantic -I.
 SMALL = -fno-asynchronous-unwind-tables -fno-pie
 TIGHT = -Wl,-z,noseparate-code -Wl,-z,norelro -Wl,--gc-sections
 
@@ -102,8 +102,8 @@ install:
 	    "$(DESTDIR)$(DOCDIR)"
 	rm -f "$(DESTDIR)$(BINDIR)/boris"
 	install -m 755 boris "$(DESTDIR)$(BINDIR)"
-	install -m 644 boris.1 "$(DESTDIR)$(MANDIR)/man1"
-	install -m 644 README SECURITY "$(DESTDIR)$(DOCDIR)"
+	install -m 644 doc/boris.1 "$(DESTDIR)$(MANDIR)/man1"
+	install -m 644 README doc/SECURITY "$(DESTDIR)$(DOCDIR)"
 	test -z "$(UNITDIR)" || { umask 022; mkdir -p "$(DESTDIR)$(UNITDIR)" && \
 	    bin=$$(echo "$(BINDIR)" | sed 's/[&|\\]/\\&/g') && \
 	    sed "s|/usr/local/bin|$$bin|" packaging/boris.service \

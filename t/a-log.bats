@@ -175,7 +175,7 @@ leave() {
 	run_bash ''
 	leave
 	for event in $("$HERE/reply" -l event <log | tr -d '"' | sort -u); do
-		sed -n '/^\.Sh LOG/,/^\.Sh SIGNALS/s/^\.It Li//p' "$HERE/../boris.1" |
+		sed -n '/^\.Sh LOG/,/^\.Sh SIGNALS/s/^\.It Li//p' "$HERE/../doc/boris.1" |
 			grep -qw "$event" || fail "not in the manual: $event"
 	done
 }

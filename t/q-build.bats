@@ -9,8 +9,8 @@ load helper
 setup_compiler() {
 	mkdir src bin
 	local to=$PWD/src
-	(cd "$HERE/.." && cp ./*.[ch] Makefile README SECURITY boris.1 "$to" &&
-		cp -R packaging "$to" && { [ ! -d http ] || cp -R http "$to"; })
+	(cd "$HERE/.." && cp ./*.[ch] Makefile README "$to" &&
+		cp -R http doc packaging "$to")
 	cat >bin/cc <<-'END'
 	#!/bin/sh
 	all="${0##*/} $*"
@@ -222,47 +222,43 @@ lines() {
 @test "Q7: the lines of the code, the tests and the manual are reported" {
 	echo "# code $(($(lines . '*.[ch]') - $(lines t '*.[ch]')))," \
 		"tests $(lines t '*')," \
-		"manual $(wc -l <"$HERE/../boris.1")," \
+		"manual $(wc -l <"$HERE/../doc/boris.1")," \
 		"Makefile $(wc -l <"$HERE/../Makefile") lines" >&3
 }
 
-# A room is NAME.c with NAME.h; http/ is a wing, whose files are rooms, too.
-rooms() {
-	(cd "$HERE/.." && find ./*.c http -name '*.c' 2>/dev/null) | room_of
+# modules: each is NAME.c with NAME.h
+modules() {
+	(cd "$HERE/.." && ls ./*.c ./*/*.c) | module_of | grep -v '^t/'
 }
 
-# room_of: the rooms of the files
-room_of() {
+# module_of: the modules of the files
+module_of() {
 	sed -E 's,(^| )\./,\1,g; s,\.[cho]( |$),\1,g'
 }
 
-# included: A B, where the one room has a header of the other
+# included: A B, where module A includes the header of module B
 included() {
 	(
 		cd "$HERE/.." || return
-		for file in ./*.[ch] http/*.[ch]; do
-			[ -e "$file" ] || continue
-			sed -n 's/^#include "\(.*\)"/\1/p' "$file" | while read -r to; do
-				case $file:$to in
-				*:../*) to=${to#../} ;;
-				http/*) [ ! -e "http/$to" ] || to=http/$to ;;
-				esac
-				echo "$file $to"
+		for module in $(modules); do
+			for file in "$module".[ch]; do
+				[ ! -e "$file" ] ||
+					sed -n "s,^#include \"\(.*\)\",$module \1,p" "$file"
 			done
 		done
-	) | room_of | sort -u | awk '$1 != $2'
+	) | module_of | sort -u | awk '$1 != $2'
 }
 
-# called: A B, where the one room uses a symbol that the other has
+# called: A B, where module A uses a symbol that module B defines
 called() {
 	(
 		cd "$HERE/.." || return
-		nm -A $(rooms | sed 's/$/.o/') | awk '{ sub(/:.*/, "", $1) }
+		nm -A $(modules | sed 's/$/.o/') | awk '{ sub(/:.*/, "", $1) }
 			$(NF - 1) == "U" { print "uses", $1, $NF; next }
 			$(NF - 1) ~ /[A-Z]/ { print "has", $1, $NF }' | sort | awk '
 			$1 == "has" { of[$3] = $2 }
 			$1 == "uses" && of[$3] { print $2, of[$3] }'
-	) | room_of | sort -u | awk '$1 != $2'
+	) | module_of | sort -u | awk '$1 != $2'
 }
 
 # needs_objects: skips the test where make has left none of these sources
@@ -271,43 +267,26 @@ needs_objects() {
 	[ -f "$HERE/../boris.o" ] || skip 'needs what make leaves'
 }
 
-@test "Q7: at most 26 rooms beside http/, of which no two need each other, by header or by symbol" {
+@test "Q7: no two modules depend on each other, by header or by symbol" {
 	needs_objects
-	most "$(rooms | grep -vc /)" 26
 	{ included; called; } | sort -u >needs
 	least "$(wc -l <needs)" 60
 	is "$(tsort needs 2>&1 >/dev/null)" ''
-	# The wing has one door.
-	is "$(awk '$1 !~ /^http\// && $2 ~ /^http\// && $2 != "http/http"' needs)" ''
 }
 
-# map: ROW ROOM of SPEC's map
-map() {
-	awk '/^The map$/ { here = 1 }
-	here && /^[A-Z]\. / { exit }
-	here && /^ +[a-z\/]+\.c / {
-		for (i = 1; $i ~ /\.c$/; i++)
-			print NR, $i
-	}' "$HERE/../SPEC" | room_of
-}
-
-@test "Q7: SPEC's map names every room, and each row needs those below alone" {
-	needs_objects
-	map >floors
-	is "$(cut -d ' ' -f 2 floors | sort)" "$(rooms | sort)"
-	# What options.h has, the options as data, is handed down to all.
-	{ included | grep -v ' options$'; called; } | sort -u | awk '
-		NR == FNR { row[$2] = $1; next }
-		row[$2] && row[$2] < row[$1]' floors - >up
-	is "$(cat up)" ''
+@test "Q7: SPEC names every module" {
+	for module in $(modules); do
+		grep -q "\b${module##*/}\.c\b" "$HERE/../doc/SPEC" || fail "SPEC does not name $module"
+	done
 }
 
 @test "Q7: nothing at file scope changes but the pipe of the signals" {
 	needs_objects
 	needs gcc
 	mkdir o
-	(cd o && find "$HERE"/../*.c "$HERE/../http" -name '*.c' -exec \
-		gcc -std=c99 -fno-pie -c {} + 2>/dev/null) || :
+	local sources
+	sources=$(modules | sed "s,.*,$HERE/../&.c,")
+	(cd o && gcc -std=c99 -fno-pie -I"$HERE/.." -c $sources 2>/dev/null) || :
 	is "$(nm o/*.o | sed -n 's/.* [bBdDC] //p')" signal_pipe
 }
 
@@ -316,7 +295,7 @@ map() {
 	build static
 	build install DESTDIR="$PWD/a b" PREFIX=/usr
 	cmp src/boris 'a b/usr/bin/boris'
-	cmp src/boris.1 'a b/usr/share/man/man1/boris.1'
+	cmp src/doc/boris.1 'a b/usr/share/man/man1/boris.1'
 	made '^# musl-gcc '
 	build uninstall DESTDIR="$PWD/a b" PREFIX=/usr
 	is "$(find 'a b' -type f)" ''
@@ -361,7 +340,7 @@ map() {
 
 @test "Q: the manual fits 80 columns, as Debian's man sets it" {
 	needs groff
-	groff -mandoc -Tascii -P-cbou -rLL=78n "$HERE/../boris.1" >out 2>err
+	groff -mandoc -Tascii -P-cbou -rLL=78n "$HERE/../doc/boris.1" >out 2>err
 	is "$(cat err)" ''
 	is "$(awk 'length > 80' out)" ''
 }
@@ -385,13 +364,13 @@ clone() {
 @test "Q: make dist refuses a version that CHANGES does not name first" {
 	clone
 	commit=(git -C a -c user.name=a -c user.email=b commit -q -a -m)
-	sed "1,/^[0-9]/s/^[0-9].*/$version/" a/CHANGES >CHANGES
-	mv CHANGES a
+	sed "1,/^[0-9]/s/^[0-9].*/$version/" a/doc/CHANGES >CHANGES
+	mv CHANGES a/doc
 	"${commit[@]}" 'No day yet' || :
 	run make -s -C a dist
 	has "$output" "the newest in CHANGES is '$version', not '$version, DAY'"
-	sed "1,/^[0-9]/s/^[0-9].*/9.9.9, 2031-01-01/" a/CHANGES >CHANGES
-	mv CHANGES a
+	sed "1,/^[0-9]/s/^[0-9].*/9.9.9, 2031-01-01/" a/doc/CHANGES >CHANGES
+	mv CHANGES a/doc
 	"${commit[@]}" 'Another version'
 	run make -s -C a dist
 	is "$status" 2
@@ -409,8 +388,9 @@ clone() {
 # What packaging/release needs, with this boris for each processor, in src
 setup_bundle() {
 	mkdir -p src/cross
-	cp -R "$HERE/../packaging" "$HERE"/../{LICENSE,README,SECURITY,boris.1} src
-	echo '#define BORIS_VERSION "9.8.0"' >src/boris.h
+	cp -R "$HERE/../packaging" "$HERE"/../{LICENSE,README,doc} src
+	mkdir -p src/base
+	echo '#define BORIS_VERSION "9.8.0"' >src/base/options.h
 	for processor in amd64 arm64 armel armhf i386 ppc64el riscv64 s390x; do
 		cp "$BORIS" "src/cross/boris-9.8.0-$processor"
 	done

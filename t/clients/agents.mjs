@@ -17,7 +17,7 @@ import { Player } from './players.mjs';
 
 const bin = `${here}/agents/node_modules/.bin`;
 const readme = fs.readFileSync(`${here}/../../README`, 'utf8');
-const manual = fs.readFileSync(`${here}/../../boris.1`, 'utf8');
+const manual = fs.readFileSync(`${here}/../../doc/boris.1`, 'utf8');
 const run = promisify(cp.execFile);
 
 // They take their time to start.
