@@ -22,6 +22,7 @@
 #include "options.h"
 #include "output.h"
 #include "proc.h"
+#include "random.h"
 #include "script.h"
 #include "secret.h"
 #include "tempfile.h"
@@ -145,12 +146,12 @@ struct boris {
 static void
 prepare(struct options *o)
 {
-	char token[2 * PROC_RANDOM + 1];
+	char token[2 * RANDOM_MOST + 1];
 	const char *why;
 	int i, empty[2];
 
-	if (!proc_random(o->name, (sizeof(o->name) - 1) / 2) ||
-	    !proc_random(token, PROC_RANDOM))
+	if (!random_hex(o->name, (sizeof(o->name) - 1) / 2) ||
+	    !random_hex(token, RANDOM_MOST))
 		fatal(1, "start", NULL, "there is no source of random numbers");
 	if (o->generate_token)
 		o->token = mem_copy(token);

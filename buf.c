@@ -1,4 +1,11 @@
-#define _POSIX_C_SOURCE 200809L
+/* More than POSIX: MAP_ANONYMOUS */
+#ifdef __linux__
+#define _XOPEN_SOURCE 700
+#define _DEFAULT_SOURCE
+#define _BSD_SOURCE  /* the same before glibc 2.20 */
+#endif
+#define _DARWIN_C_SOURCE  /* macOS */
+#define _NETBSD_SOURCE
 
 #include "buf.h"
 
@@ -9,6 +16,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -93,6 +101,17 @@ void *
 mem_get(size_t n)
 {
 	return there(calloc(1, n));  /* Untouched pages cost nothing. */
+}
+
+void *
+mem_shared(size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		fatal(1, "start", NULL, strerror(errno));
+	return memory;
 }
 
 char *

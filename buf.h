@@ -15,6 +15,7 @@
 /* Freed by free() */
 void *mem_get(size_t n);  /* zeroed */
 void *mem_resize(void *, size_t n);
+void *mem_shared(size_t n);  /* zeroed; child processes share it */
 char *mem_copy(const char *text);
 void *mem_try(size_t n);  /* NULL if it is refused, as by buf_reserve() */
 bool mem_is_there(size_t n);  /* Would so many bytes be there now? */

@@ -25,7 +25,7 @@
 
 #include "guard.h"
 #include "log.h"
-#include "proc.h"
+#include "random.h"
 
 #ifdef __APPLE__
 #define st_ctim st_ctimespec
@@ -658,7 +658,7 @@ write_beside(const struct change *c, const struct job *job)
 	char *name, unique[17];
 
 	/* Nobody can foresee the name, and take it first. */
-	if (!proc_random(unique, 8))
+	if (!random_hex(unique, 8))
 		return EDIT_FAILED;
 	buf_put(&path, c->edit->path, dir);
 	buf_add(&path, ".boris-", unique);

@@ -99,7 +99,7 @@ stand_guard(struct guard *g, int pipe)
 struct guard *
 guard_open(const struct options *options)
 {
-	struct guard *g = proc_shared(sizeof(*g));
+	struct guard *g = mem_shared(sizeof(*g));
 
 	g->options = options;
 	return g;

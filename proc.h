@@ -2,7 +2,7 @@
 #define PROC_H
 
 /* Processes: how a shell is begun, which process groups live, how they are
- * ended, random numbers (SPEC C3, E1-E3, T1). Each shell leads a session and
+ * ended (SPEC C3, E1-E3, T1). Each shell leads a session and
  * a process group; its pid is the number of both. A process belongs to the
  * command if it is in that session, also when it has a group of its own (`set
  * -m` gives one to each job). The leader stays a zombie until the group has
@@ -16,7 +16,6 @@
 #include "options.h"
 
 enum { PROC_GRACE = 5000, PROC_GIVE_UP = 5000 };  /* ms to SIGKILL, and after */
-enum { PROC_RANDOM = 16 };   /* random bytes asked for at a time, at most */
 /* PROC_FOREIGN: processes live, but boris may not signal any of them. */
 enum proc_found { PROC_GONE, PROC_FOREIGN, PROC_LIVES, PROC_UNKNOWN };
 
@@ -57,7 +56,6 @@ struct proc_group {
 void proc_prepare(bool visible);
 /* The kernel's file about the process that opens it (E10) */
 #define PROC_OOM_SCORE "/proc/self/oom_score_adj"
-void *proc_shared(size_t);  /* zeroed; children share it; or boris ends */
 pid_t proc_fork(void);  /* fork() */
 void proc_close_from(int lowest);  /* this descriptor and all above it */
 /* Two ends of a pipe that no program inherits, end[ours] non-blocking, or both
@@ -110,9 +108,5 @@ void proc_stop_due(struct proc_group *, bool leaderless, int64_t now);
  * Finds out whether the leader belongs to another user, as after setuid(0).
  * Each group's number must still be held, by its leader or another member. */
 void proc_signal(struct proc_group *list);
-
-/* n random bytes as 2n lowercase hexadecimal digits and a NUL. False: there is
- * no source of random numbers, or no descriptor to read it (T1). */
-bool proc_random(char *hex, size_t n);
 
 #endif

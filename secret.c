@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "log.h"
-#include "proc.h"
+#include "random.h"
 #include "tempfile.h"
 
 enum {
@@ -89,7 +89,7 @@ open_fifo(struct job *job)
 	int fd;
 
 	s->fd = -1;
-	if (!proc_random(s->id, ID / 2))
+	if (!random_hex(s->id, ID / 2))
 		return;
 	buf_add(&s->path, job->options->tmpdir, "/boris-", job->session, "-",
 	    s->id);

@@ -9,6 +9,7 @@
 
 #include "log.h"
 #include "proc.h"
+#include "random.h"
 #include "secret.h"
 
 enum {
@@ -192,7 +193,7 @@ draw_id(struct session *s, struct job *job)
 	size_t i;
 
 	do {
-		if (!proc_random(job->id, s->shared ? 16 : 4))
+		if (!random_hex(job->id, s->shared ? 16 : 4))
 			return false;
 		for (i = 0; i < s->ids.len &&
 		    memcmp(s->ids.data + i, job->id, 8) != 0; i += 8)
@@ -551,7 +552,7 @@ session_open(const struct options *options, bool shared)
 	/* Over stdio there is one session: a short name will do. */
 	s->spool = (struct spool){ .dir = options->tmpdir,
 	    .files = options->files, .limit = options->save_limit };
-	if (proc_random(s->name + 8, 4))
+	if (random_hex(s->name + 8, 4))
 		return s;
 	session_free(s);
 	return NULL;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "buf.h"
-#include "proc.h"
+#include "random.h"
 
 enum {
 	FILES = 1024,
@@ -35,7 +35,7 @@ struct tempfiles {  /* in memory that boris and its guard share */
 struct tempfiles *
 tempfile_open(const char *dir)
 {
-	struct tempfiles *t = proc_shared(sizeof(*t));
+	struct tempfiles *t = mem_shared(sizeof(*t));
 
 	t->dir = dir;
 	return t;
@@ -113,7 +113,7 @@ try_create(struct tempfiles *t, struct buf *path)
 	char id[2 * ID_BYTES + 1];
 	int fd;
 
-	if (!proc_random(id, ID_BYTES)) {
+	if (!random_hex(id, ID_BYTES)) {
 		errno = EIO;
 		return -1;
 	}

@@ -14,7 +14,7 @@
 #include <strings.h>
 
 #include "../mcp.h"
-#include "../proc.h"
+#include "../random.h"
 #include "connection.h"
 
 enum {
@@ -314,7 +314,7 @@ open_session(struct http *h, struct peer *p, const struct rpc_message *m)
 	}
 	s = mem_get(sizeof(*s));
 	s->client = mcp_open(h->options, MCP_HTTP, http_send, h);
-	if (s->client == NULL || !proc_random(s->id, SESSION_BYTES)) {
+	if (s->client == NULL || !random_hex(s->id, SESSION_BYTES)) {
 		refuse_message(h, p, m, 503, JSONRPC_INTERNAL,
 		    "No random number is available for the session's id; try "
 		    "again later");

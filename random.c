@@ -1,0 +1,109 @@
+/* More than POSIX: syscall() on Linux. */
+#ifdef __linux__
+#define _XOPEN_SOURCE 700
+#define _DEFAULT_SOURCE
+#define _BSD_SOURCE       /* the same before glibc 2.20 */
+#else
+#define _POSIX_C_SOURCE 200809L
+#endif
+/* POSIX_ONLY leaves out what is Linux only, so that the rest can be tested. */
+#if defined(__linux__) && !defined(POSIX_ONLY)
+#define ON_LINUX
+#endif
+
+#include "random.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#ifdef ON_LINUX
+#include <sys/syscall.h>
+#include <sys/time.h>
+#endif
+
+#include "buf.h"
+#include "io.h"
+
+#if defined(ON_LINUX) && defined(SYS_getrandom)
+/* Interrupts getrandom(). */
+static void
+on_alarm(int sig)
+{
+	(void)sig;
+}
+
+/* Waits until the kernel's random number generator is ready, and says so on
+ * stderr after a second. Since Linux 5.6 a waiting getrandom() makes the kernel
+ * ready within one or two seconds; before, it may take minutes, so signals that
+ * end boris are let through. Returns what getrandom() does. */
+static ssize_t
+wait_for_random(void *bytes, size_t n)
+{
+	struct sigaction action = { .sa_handler = on_alarm }, old_action;
+	/* It repeats, in case the first one comes just before the call. */
+	struct itimerval second = { { 1, 0 }, { 1, 0 } };
+	struct itimerval off = { { 0, 0 }, { 0, 0 } };
+	bool reported = false;
+	sigset_t none, before;
+	ssize_t got;
+
+	sigaction(SIGALRM, &action, &old_action);
+	setitimer(ITIMER_REAL, &second, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, &before);
+	while ((got = syscall(SYS_getrandom, bytes, n, 0)) < 0 &&
+	    errno == EINTR) {
+		if (!reported)
+			stderr_line("boris: waiting for the kernel's random "
+			    "number generator");
+		reported = true;
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	setitimer(ITIMER_REAL, &off, NULL);
+	sigaction(SIGALRM, &old_action, NULL);
+	return got;
+}
+#endif
+
+/* Fills the buffer with random bytes. Returns their number, or -1 with errno:
+ * ENOSYS, the system has no getrandom(). */
+static ssize_t
+get_random(void *bytes, size_t n)
+{
+#if defined(ON_LINUX) && defined(SYS_getrandom)
+	enum { NONBLOCK = 1 };  /* the kernel's GRND_NONBLOCK */
+	ssize_t got = syscall(SYS_getrandom, bytes, n, NONBLOCK);
+
+	if (got < 0 && errno == EAGAIN)
+		got = wait_for_random(bytes, n);
+	return got;
+#else
+	(void)bytes;
+	(void)n;
+	errno = ENOSYS;
+	return -1;
+#endif
+}
+
+bool
+random_hex(char *hex, size_t n)
+{
+	unsigned char byte[RANDOM_MOST];
+	ssize_t got = get_random(byte, n);
+	int fd = -1;
+	size_t i;
+
+	/* With any other error /dev/urandom may not be ready either, and what
+	 * it gives then can be guessed. */
+	if (got < 0 && errno == ENOSYS)
+		fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		got = read(fd, byte, n);
+	fd_close(&fd);
+	for (i = 0; i < 2 * n && got == (ssize_t)n; i++)
+		hex[i] = "0123456789abcdef"[byte[i / 2] >> i % 2 * 4 & 15];
+	hex[i] = '\0';
+	return i > 0;
+}
