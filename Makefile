@@ -14,13 +14,13 @@ NEEDS = -std=c99 -Wall -Wextra -pedantic -I.
 SMALL = -fno-asynchronous-unwind-tables -fno-pie
 TIGHT = -Wl,-z,noseparate-code -Wl,-z,norelro -Wl,--gc-sections
 
-# One for each .c file; io.o, the clock, is apart for t/boris-fast.
-MOST = boris.o options.o fence.o guard.o lines.o \
+# One for each .c file; base/io.o, the clock, is apart for t/boris-fast.
+MOST = boris.o base/options.o fence.o guard.o lines.o \
 	http/http.o http/connection.o http/httpmsg.o \
 	mcp.o rpc.o calls.o tools.o results.o session.o job.o \
 	edit.o log.o secret.o exec.o script.o terminal.o proc.o \
-	output.o spool.o space.o tempfile.o random.o buf.o json.o
-OBJ = $(MOST) io.o
+	output.o spool.o base/space.o base/tempfile.o base/random.o base/buf.o json.o
+OBJ = $(MOST) base/io.o
 
 all: boris
 boris: $(OBJ)
@@ -69,11 +69,11 @@ static:
 	    CFLAGS="$${CFLAGS--O2} $$size $(SMALL)" LDFLAGS="$$link" boris
 
 # boris with a clock that runs ten times as fast, for tests that wait long
-t/boris-fast: boris io.c
-	$(COMPILE) -DCLOCK_FACTOR=10 $$LDFLAGS -o $@ io.c $(MOST)
+t/boris-fast: boris base/io.c
+	$(COMPILE) -DCLOCK_FACTOR=10 $$LDFLAGS -o $@ base/io.c $(MOST)
 
-t/reply: t/reply.c json.o buf.o
-	$(COMPILE) $$LDFLAGS -o $@ t/reply.c json.o buf.o
+t/reply: t/reply.c json.o base/buf.o
+	$(COMPILE) $$LDFLAGS -o $@ t/reply.c json.o base/buf.o
 
 # boris as `make` or `make static` has built it last, brought up to date
 built: ALWAYS

@@ -12,20 +12,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "buf.h"
+#include "base/buf.h"
 #include "fence.h"
 #include "guard.h"
 #include "http/http.h"
-#include "io.h"
+#include "base/io.h"
 #include "lines.h"
 #include "log.h"
-#include "options.h"
+#include "base/options.h"
 #include "output.h"
 #include "proc.h"
-#include "random.h"
+#include "base/random.h"
 #include "script.h"
 #include "secret.h"
-#include "tempfile.h"
+#include "base/tempfile.h"
 
 /* The only variable of the program at file scope: the handler writes to it. */
 static int signal_pipe[2] = { -1, -1 };

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "io.h"
+#include "base/io.h"
 #include "rpc.h"
 #include "session.h"
 #include "tools.h"

@@ -25,7 +25,7 @@
 
 #include "guard.h"
 #include "log.h"
-#include "random.h"
+#include "base/random.h"
 
 #ifdef __APPLE__
 #define st_ctim st_ctimespec

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "buf.h"
+#include "base/buf.h"
 #include "job.h"
 
 enum { EDIT_LINES = 20 };  /* that are named, and shown (X4) */

@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "buf.h"
-#include "io.h"
-#include "options.h"
+#include "base/buf.h"
+#include "base/io.h"
+#include "base/options.h"
 #include "output.h"
 #include "proc.h"
 #include "script.h"

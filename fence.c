@@ -23,7 +23,7 @@
 #include <unistd.h>
 #endif
 
-#include "buf.h"
+#include "base/buf.h"
 
 /* Ends boris: says that the option can't be had, why, and errno's reason. */
 static void

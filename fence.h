@@ -5,7 +5,7 @@
  * boris gives up rights; children inherit that, and nobody gets them back.
  * Linux only; elsewhere whatever is asked for is refused. */
 
-#include "options.h"
+#include "base/options.h"
 
 /* Raises what --write, --hide and --no-network ask for, once, before there is a
  * child. If one can't be had it ends boris: others may stand already (F3). */

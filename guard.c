@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "io.h"
-#include "tempfile.h"
+#include "base/io.h"
+#include "base/tempfile.h"
 
 enum {
 	GROUPS = 4096,  /* that can be taken at a time */

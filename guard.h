@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 #include <sys/types.h>
-#include "options.h"
+#include "base/options.h"
 #include "proc.h"
 
 struct guard;

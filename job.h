@@ -6,10 +6,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "buf.h"
+#include "base/buf.h"
 #include "exec.h"
-#include "io.h"
-#include "options.h"
+#include "base/io.h"
+#include "base/options.h"
 #include "output.h"
 
 /* In the queue; in the foreground; in the background; ended, or refused */

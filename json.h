@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "buf.h"
+#include "base/buf.h"
 
 /* A value inside a checked text. */
 struct json {

@@ -4,8 +4,8 @@
 /* MCP over stdin and stdout: one message a line, in and out (MCP 2025-11-25,
  * transports; P5, P9, P10). Reading and writing never block. */
 
-#include "io.h"
-#include "options.h"
+#include "base/io.h"
+#include "base/options.h"
 
 struct lines;
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io.h"
+#include "base/io.h"
 #include "json.h"
 
 enum { LOCK_TIME = 1000 };  /* ms; longest wait for the lock */

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "buf.h"
+#include "base/buf.h"
 #include "job.h"
 
 struct log;  /* the file */

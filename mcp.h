@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "calls.h"
-#include "io.h"
-#include "options.h"
+#include "base/io.h"
+#include "base/options.h"
 #include "rpc.h"
 
 /* Over HTTP an error that answers no request has no id, rather than null

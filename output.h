@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "buf.h"
-#include "options.h"
+#include "base/buf.h"
+#include "base/options.h"
 #include "spool.h"
 
 /* How a text is cut */

@@ -30,7 +30,7 @@
 #include <sys/syscall.h>
 #endif
 
-#include "io.h"
+#include "base/io.h"
 
 enum {
 	OOM_SCORE = 500,    /* oom_score_adj of what boris starts */

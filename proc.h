@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "options.h"
+#include "base/options.h"
 
 enum { PROC_GRACE = 5000, PROC_GIVE_UP = 5000 };  /* ms to SIGKILL, and after */
 /* PROC_FOREIGN: processes live, but boris may not signal any of them. */

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "buf.h"
+#include "base/buf.h"
 #include "job.h"
 #include "rpc.h"
 #include "session.h"

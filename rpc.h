@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "buf.h"
+#include "base/buf.h"
 #include "json.h"
-#include "options.h"
+#include "base/options.h"
 
 #define MCP_SERVER_INFO \
 	"{\"name\":\"boris\",\"version\":\"" BORIS_VERSION "\"}"

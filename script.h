@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "buf.h"
-#include "options.h"
+#include "base/buf.h"
+#include "base/options.h"
 
 /* Finds the shell (B2). Returns its absolute path, which is never freed; it is
  * "/bin/sh" if no shell was found. */

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "log.h"
-#include "random.h"
-#include "tempfile.h"
+#include "base/random.h"
+#include "base/tempfile.h"
 
 enum {
 	SESSION = 16,          /* digits of a session's name, */

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "io.h"
+#include "base/io.h"
 #include "job.h"
 
 /* For each job; only a task with a terminal has a FIFO, while it runs. A line

@@ -9,7 +9,7 @@
 
 #include "log.h"
 #include "proc.h"
-#include "random.h"
+#include "base/random.h"
 #include "secret.h"
 
 enum {

@@ -11,10 +11,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "buf.h"
-#include "io.h"
+#include "base/buf.h"
+#include "base/io.h"
 #include "job.h"
-#include "options.h"
+#include "base/options.h"
 #include "spool.h"
 
 /* Jobs in the order in which they entered the list */

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io.h"
-#include "space.h"
-#include "tempfile.h"
+#include "base/io.h"
+#include "base/space.h"
+#include "base/tempfile.h"
 
 enum {
 	KEPT_BYTES = 65536,     /* kept in memory before a file is made */

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "buf.h"
+#include "base/buf.h"
 
 struct tempfiles;
 struct spool_file;  /* what one stream prints; in spool.c */

@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #endif
 
-#include "io.h"
+#include "base/io.h"
 #include "proc.h"
 
 enum { PATH_SIZE = 4096 };  /* bytes; no link's text is longer */

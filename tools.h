@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "json.h"
-#include "options.h"
+#include "base/options.h"
 #include "results.h"
 #include "rpc.h"
 

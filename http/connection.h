@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "../io.h"
+#include "base/io.h"
 #include "httpmsg.h"
 
 enum connection_state {

@@ -14,7 +14,7 @@
 #include <strings.h>
 
 #include "../mcp.h"
-#include "../random.h"
+#include "base/random.h"
 #include "connection.h"
 
 enum {

@@ -5,8 +5,8 @@
  * this wing; http.c has its map. Each Mcp-Session-Id is a client of its own
  * (H5); all modern requests share one, which tracks no directory (H6). */
 
-#include "../io.h"
-#include "../options.h"
+#include "base/io.h"
+#include "base/options.h"
 
 struct http;
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "../buf.h"
+#include "base/buf.h"
 
 enum {
 	REQUEST_HEAD_LIMIT = 16 << 10,  /* bytes of line and headers */

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "../json.h"
-#include "../output.h"
-#include "../http/httpmsg.h"
+#include "json.h"
+#include "output.h"
+#include "http/httpmsg.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

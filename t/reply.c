@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "../json.h"
+#include "json.h"
 
 /* The fields of a result in their order, each with how a line begins in front of
  * the output, in the text, that tells it (B) */

@@ -7,7 +7,7 @@
 #define _DARWIN_C_SOURCE  /* macOS */
 #define _NETBSD_SOURCE
 
-#include "buf.h"
+#include "base/buf.h"
 
 #include <ctype.h>
 #include <errno.h>

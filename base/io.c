@@ -1,6 +1,6 @@
 #define _POSIX_C_SOURCE 200809L
 
-#include "io.h"
+#include "base/io.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-#ifndef OPTIONS_H
-#define OPTIONS_H
+#ifndef BASE_OPTIONS_H
+#define BASE_OPTIONS_H
 
 /* The command line (C), read once and handed down whole: all rooms read this
  * struct, and none changes it but boris.c. */

@@ -11,7 +11,7 @@
 #define ON_LINUX
 #endif
 
-#include "random.h"
+#include "base/random.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +23,8 @@
 #include <sys/time.h>
 #endif
 
-#include "buf.h"
-#include "io.h"
+#include "base/buf.h"
+#include "base/io.h"
 
 #if defined(ON_LINUX) && defined(SYS_getrandom)
 /* Interrupts getrandom(). */

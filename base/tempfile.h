@@ -1,5 +1,5 @@
-#ifndef TEMPFILE_H
-#define TEMPFILE_H
+#ifndef BASE_TEMPFILE_H
+#define BASE_TEMPFILE_H
 
 /* boris's temporary files: saved output (O5), and the files that --secret looks
  * for (I5). All are in one directory. Their names are recorded in memory that

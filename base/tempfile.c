@@ -1,7 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #define _XOPEN_SOURCE 700  /* fchmod on NetBSD */
 
-#include "tempfile.h"
+#include "base/tempfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "buf.h"
-#include "random.h"
+#include "base/buf.h"
+#include "base/random.h"
 
 enum {
 	FILES = 1024,

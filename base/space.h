@@ -1,5 +1,5 @@
-#ifndef SPACE_H
-#define SPACE_H
+#ifndef BASE_SPACE_H
+#define BASE_SPACE_H
 
 /* How much space is left for files, on a file system and in memory. */
 

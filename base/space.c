@@ -5,7 +5,7 @@
 #define _POSIX_C_SOURCE 200809L
 #define _FILE_OFFSET_BITS 64  /* large file systems on 32 bit too */
 
-#include "space.h"
+#include "base/space.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include <sys/vfs.h>
 #endif
 
-#include "buf.h"
+#include "base/buf.h"
 
 static const struct space unknown = { INT64_MAX, 0 };
 

@@ -1,5 +1,5 @@
-#ifndef RANDOM_H
-#define RANDOM_H
+#ifndef BASE_RANDOM_H
+#define BASE_RANDOM_H
 
 /* Random numbers that cannot be guessed (T1). */
 

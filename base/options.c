@@ -1,7 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #define _XOPEN_SOURCE 700
 
-#include "options.h"
+#include "base/options.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "buf.h"
-#include "io.h"
+#include "base/buf.h"
+#include "base/io.h"
 
 #define TOKEN_RIGHT "a token: visible ASCII, less than 4096 characters"
 enum { TOKEN_MOST = 4095 };  /* bytes (H3) */

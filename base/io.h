@@ -1,5 +1,5 @@
-#ifndef IO_H
-#define IO_H
+#ifndef BASE_IO_H
+#define BASE_IO_H
 
 /* The poll set, the clock, descriptors, and bytes for a slow reader. Each turn
  * x_poll_add() says what a room waits for, x_dispatch() does what it can. */
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "buf.h"
+#include "base/buf.h"
 
 #define NEVER INT64_MAX  /* a deadline that does not come */
 

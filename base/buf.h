@@ -1,5 +1,5 @@
-#ifndef BUF_H
-#define BUF_H
+#ifndef BASE_BUF_H
+#define BASE_BUF_H
 
 /* Bytes, and what is made of them: memory, buffers that grow, UTF-8, numbers
  * and names as text, a text looked for in others; and a line on stderr.
