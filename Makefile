@@ -19,7 +19,7 @@ MOST = boris.o base/options.o fence.o guard.o lines.o \
 	http/http.o http/connection.o http/httpmsg.o \
 	mcp.o rpc.o calls.o tools.o results.o session.o job.o \
 	edit.o log.o secret.o exec.o script.o terminal.o proc.o \
-	output.o spool.o base/space.o base/tempfile.o base/random.o base/buf.o json.o
+	output/output.o output/spool.o base/space.o base/tempfile.o base/random.o base/buf.o json.o
 OBJ = $(MOST) base/io.o
 
 all: boris

@@ -20,7 +20,7 @@
 #include "lines.h"
 #include "log.h"
 #include "base/options.h"
-#include "output.h"
+#include "output/output.h"
 #include "proc.h"
 #include "base/random.h"
 #include "script.h"

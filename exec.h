@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/io.h"
 #include "base/options.h"
-#include "output.h"
+#include "output/output.h"
 #include "proc.h"
 #include "script.h"
 #include "terminal.h"

@@ -10,7 +10,7 @@
 #include "exec.h"
 #include "base/io.h"
 #include "base/options.h"
-#include "output.h"
+#include "output/output.h"
 
 /* In the queue; in the foreground; in the background; ended, or refused */
 enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_TASK, JOB_FINISHED };

@@ -15,7 +15,7 @@
 #include "base/io.h"
 #include "job.h"
 #include "base/options.h"
-#include "spool.h"
+#include "output/spool.h"
 
 /* Jobs in the order in which they entered the list */
 struct jobs {

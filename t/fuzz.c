@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "json.h"
-#include "output.h"
+#include "output/output.h"
 #include "http/httpmsg.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
-#ifndef SPOOL_H
-#define SPOOL_H
+#ifndef OUTPUT_SPOOL_H
+#define OUTPUT_SPOOL_H
 
 /* The saved files of one session (O5), raw, with one bound for all. Whether one
  * is needed is known when a result is cut: till then 64 KiB wait in memory. */

@@ -1,7 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #define _FILE_OFFSET_BITS 64  /* files past 2 GiB on 32 bit too */
 
-#include "spool.h"
+#include "output/spool.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-#ifndef OUTPUT_H
-#define OUTPUT_H
+#ifndef OUTPUT_OUTPUT_H
+#define OUTPUT_OUTPUT_H
 
 /* One stream of what a command prints (O): raw bytes made into the text that a
  * terminal would show, counted, bounded, and saved raw if there are many; and
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include "base/buf.h"
 #include "base/options.h"
-#include "spool.h"
+#include "output/spool.h"
 
 /* How a text is cut */
 struct output_bounds {

@@ -1,6 +1,6 @@
 /* Needs nothing of the system but C99. */
 
-#include "output.h"
+#include "output/output.h"
 
 #include <limits.h>
 #include <stdlib.h>
