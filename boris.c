@@ -13,17 +13,17 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "fence.h"
-#include "guard.h"
+#include "run/fence.h"
+#include "run/guard.h"
 #include "http/http.h"
 #include "base/io.h"
 #include "lines.h"
 #include "log.h"
 #include "base/options.h"
 #include "output/output.h"
-#include "proc.h"
+#include "run/proc.h"
 #include "base/random.h"
-#include "script.h"
+#include "run/script.h"
 #include "secret.h"
 #include "base/tempfile.h"
 

@@ -23,7 +23,7 @@
 #include <sys/xattr.h>
 #endif
 
-#include "guard.h"
+#include "run/guard.h"
 #include "log.h"
 #include "base/random.h"
 

@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "guard.h"
-#include "proc.h"
+#include "run/guard.h"
+#include "run/proc.h"
 
 enum {
 	SETTLE = 20,            /* ms in which what a shell leaves may end */

@@ -11,9 +11,9 @@
 #include "base/io.h"
 #include "base/options.h"
 #include "output/output.h"
-#include "proc.h"
-#include "script.h"
-#include "terminal.h"
+#include "run/proc.h"
+#include "run/script.h"
+#include "run/terminal.h"
 
 enum exec_state {  /* exec.c has them drawn */
 	EXEC_NEW,       /* zeroed: not started */

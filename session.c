@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "log.h"
-#include "proc.h"
+#include "run/proc.h"
 #include "base/random.h"
 #include "secret.h"
 

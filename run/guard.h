@@ -1,5 +1,5 @@
-#ifndef GUARD_H
-#define GUARD_H
+#ifndef RUN_GUARD_H
+#define RUN_GUARD_H
 
 /* The guard: a second process that ends what boris has started, and removes its
  * files, when boris was killed, or left before all had ended (SPEC L1, L4). It
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 #include "base/options.h"
-#include "proc.h"
+#include "run/proc.h"
 
 struct guard;
 

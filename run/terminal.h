@@ -1,5 +1,5 @@
-#ifndef TERMINAL_H
-#define TERMINAL_H
+#ifndef RUN_TERMINAL_H
+#define RUN_TERMINAL_H
 
 #include <stdbool.h>
 #include <sys/types.h>

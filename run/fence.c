@@ -4,7 +4,7 @@
 #endif
 #define _POSIX_C_SOURCE 200809L
 
-#include "fence.h"
+#include "run/fence.h"
 
 #include <errno.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #define ON_LINUX
 #endif
 
-#include "proc.h"
+#include "run/proc.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
-#ifndef SCRIPT_H
-#define SCRIPT_H
+#ifndef RUN_SCRIPT_H
+#define RUN_SCRIPT_H
 
 /* The text around a command (B2-B4, B7, D2, D3): what its shell is given, and
  * what that tells at its end. Text in, text out. */

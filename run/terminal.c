@@ -3,7 +3,7 @@
 #endif
 #define _XOPEN_SOURCE 700
 
-#include "terminal.h"
+#include "run/terminal.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #endif
 
 #include "base/io.h"
-#include "proc.h"
+#include "run/proc.h"
 
 enum { PATH_SIZE = 4096 };  /* bytes; no link's text is longer */
 

@@ -1,5 +1,5 @@
-#ifndef FENCE_H
-#define FENCE_H
+#ifndef RUN_FENCE_H
+#define RUN_FENCE_H
 
 /* What boris and all that it starts may not do, enforced by the kernel (F):
  * boris gives up rights; children inherit that, and nobody gets them back.

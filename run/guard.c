@@ -1,7 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #define _XOPEN_SOURCE 700
 
-#include "guard.h"
+#include "run/guard.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
-#ifndef PROC_H
-#define PROC_H
+#ifndef RUN_PROC_H
+#define RUN_PROC_H
 
 /* Processes: how a shell is begun, which process groups live, how they are
  * ended (SPEC C3, E1-E3, T1). Each shell leads a session and

@@ -1,6 +1,6 @@
 #define _POSIX_C_SOURCE 200809L
 
-#include "script.h"
+#include "run/script.h"
 
 #include <limits.h>
 #include <stdlib.h>
