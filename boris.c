@@ -18,13 +18,13 @@
 #include "http/http.h"
 #include "base/io.h"
 #include "lines.h"
-#include "log.h"
+#include "session/log.h"
 #include "base/options.h"
 #include "output/output.h"
 #include "run/proc.h"
 #include "base/random.h"
 #include "run/script.h"
-#include "secret.h"
+#include "session/secret.h"
 #include "base/tempfile.h"
 
 /* The only variable of the program at file scope: the handler writes to it. */

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "log.h"
+#include "session/log.h"
 #include "results.h"
-#include "secret.h"
+#include "session/secret.h"
 
 enum {
 	WAITS = 1000,          /* calls about tasks, or subscriptions (P6) */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include "base/io.h"
 #include "rpc.h"
-#include "session.h"
+#include "session/session.h"
 #include "tools.h"
 
 /* A client with its open calls; mcp.c fills in what is above `now`, and keeps

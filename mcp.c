@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "results.h"
-#include "session.h"
+#include "session/session.h"
 #include "tools.h"
 
 enum { NAME_SHOWN = 120 };  /* bytes of a name that a client gives itself */

@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "edit.h"
+#include "session/edit.h"
 #include "json.h"
 
 enum {

@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/buf.h"
-#include "job.h"
+#include "session/job.h"
 #include "rpc.h"
-#include "session.h"
+#include "session/session.h"
 
 /* An error with this text, which is freed. Like every result it tells which
  * tasks of the session have ended (T8), and fits its client (K3). */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "edit.h"
+#include "session/edit.h"
 
 enum {
 	SNIPPET = 80,          /* bytes of a value, or a name, that are shown */

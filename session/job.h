@@ -1,5 +1,5 @@
-#ifndef JOB_H
-#define JOB_H
+#ifndef SESSION_JOB_H
+#define SESSION_JOB_H
 
 /* One command from its request to its end, and what a call waits for. A tool's
  * reader fills it in, its session runs it, results are written from it. */

@@ -5,7 +5,7 @@
 #define _XOPEN_SOURCE 700
 #define _DARWIN_C_SOURCE  /* O_NOFOLLOW on macOS */
 
-#include "edit.h"
+#include "session/edit.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -24,7 +24,7 @@
 #endif
 
 #include "run/guard.h"
-#include "log.h"
+#include "session/log.h"
 #include "base/random.h"
 
 #ifdef __APPLE__

@@ -1,5 +1,5 @@
-#ifndef EDIT_H
-#define EDIT_H
+#ifndef SESSION_EDIT_H
+#define SESSION_EDIT_H
 
 /* One edit of a file: bytes replaced by others, or a file made (X). It leaves
  * the old file or the new one, but for EDIT_BROKEN. Has never heard of JSON. */
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/buf.h"
-#include "job.h"
+#include "session/job.h"
 
 enum { EDIT_LINES = 20 };  /* that are named, and shown (X4) */
 

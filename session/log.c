@@ -1,7 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #define _FILE_OFFSET_BITS 64
 
-#include "log.h"
+#include "session/log.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-#ifndef SESSION_H
-#define SESSION_H
+#ifndef SESSION_SESSION_H
+#define SESSION_SESSION_H
 
 /* One client's commands: their order (P7), the directory that one hands to the
  * next (D1), the tasks in the background (T), what commands left running (E4),
@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include "base/buf.h"
 #include "base/io.h"
-#include "job.h"
+#include "session/job.h"
 #include "base/options.h"
 #include "output/spool.h"
 

@@ -1,5 +1,5 @@
-#ifndef LOG_H
-#define LOG_H
+#ifndef SESSION_LOG_H
+#define SESSION_LOG_H
 
 /* The log (A): what was done, for who runs boris, a JSON object a line. Without
  * --log there is none: then all of this does nothing, and succeeds. */
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/buf.h"
-#include "job.h"
+#include "session/job.h"
 
 struct log;  /* the file */
 

@@ -1,5 +1,5 @@
-#ifndef SECRET_H
-#define SECRET_H
+#ifndef SESSION_SECRET_H
+#define SESSION_SECRET_H
 
 /* A person's way to a terminal that asks for a secret (I5). While it does,
  * boris keeps a FIFO, DIR/boris-SESSION-ID.secret, into which `boris --secret`,
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/io.h"
-#include "job.h"
+#include "session/job.h"
 
 /* For each job; only a task with a terminal has a FIFO, while it runs. A line
  * is typed if the terminal still asks; the log says only that it came. */

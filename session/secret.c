@@ -1,7 +1,7 @@
 #define _XOPEN_SOURCE 700
 #define _DARWIN_C_SOURCE  /* O_NOFOLLOW on macOS */
 
-#include "secret.h"
+#include "session/secret.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "log.h"
+#include "session/log.h"
 #include "base/random.h"
 #include "base/tempfile.h"
 

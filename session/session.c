@@ -1,16 +1,16 @@
 #define _POSIX_C_SOURCE 200809L
 
-#include "session.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "log.h"
+#include "session/log.h"
 #include "run/proc.h"
 #include "base/random.h"
-#include "secret.h"
+#include "session/secret.h"
 
 enum {
 	PARALLEL_MOST = 16,  /* commands in the foreground in parallel (D7) */

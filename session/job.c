@@ -1,6 +1,6 @@
 #define _POSIX_C_SOURCE 200809L
 
-#include "job.h"
+#include "session/job.h"
 
 #include <stdlib.h>
 #include <string.h>
