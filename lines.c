@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mcp.h"
+#include "mcp/mcp.h"
 
 enum {
 	LINE_LIMIT = 16 << 20,   /* bytes of one message (P5) */

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "../mcp.h"
+#include "mcp/mcp.h"
 #include "base/random.h"
 #include "connection.h"
 

@@ -1,13 +1,13 @@
 #define _POSIX_C_SOURCE 200809L
 
-#include "calls.h"
+#include "mcp/calls.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "session/log.h"
-#include "results.h"
+#include "mcp/results.h"
 #include "session/secret.h"
 
 enum {

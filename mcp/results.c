@@ -1,6 +1,6 @@
 #define _POSIX_C_SOURCE 200809L
 
-#include "results.h"
+#include "mcp/results.h"
 
 #include <errno.h>
 #include <signal.h>

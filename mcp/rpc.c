@@ -1,6 +1,6 @@
 /* Needs nothing of the system but C99. */
 
-#include "rpc.h"
+#include "mcp/rpc.h"
 
 enum {
 	ENVELOPE = 512,     /* bytes of an answer, beside what a peer sizes */

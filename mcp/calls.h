@@ -1,5 +1,5 @@
-#ifndef CALLS_H
-#define CALLS_H
+#ifndef MCP_CALLS_H
+#define MCP_CALLS_H
 
 /* Requests that are held open: a call waits for its job (W), can be cancelled
  * (P8) and gets progress (O7). */
@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/io.h"
-#include "rpc.h"
+#include "mcp/rpc.h"
 #include "session/session.h"
-#include "tools.h"
+#include "mcp/tools.h"
 
 /* A client with its open calls; mcp.c fills in what is above `now`, and keeps
  * `now` and `room` up to date. */

@@ -1,6 +1,6 @@
 #define _POSIX_C_SOURCE 200809L
 
-#include "tools.h"
+#include "mcp/tools.h"
 
 #include <string.h>
 

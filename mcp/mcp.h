@@ -1,5 +1,5 @@
-#ifndef MCP_H
-#define MCP_H
+#ifndef MCP_MCP_H
+#define MCP_MCP_H
 
 /* MCP's methods in all revisions, and what is known of clients. A client is one
  * peer with one session, over any transport. */
@@ -7,10 +7,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "calls.h"
+#include "mcp/calls.h"
 #include "base/io.h"
 #include "base/options.h"
-#include "rpc.h"
+#include "mcp/rpc.h"
 
 /* Over HTTP an error that answers no request has no id, rather than null
  * (MCP 2025-11-25, transports). */

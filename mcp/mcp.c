@@ -1,13 +1,13 @@
 #define _POSIX_C_SOURCE 200809L
 
-#include "mcp.h"
+#include "mcp/mcp.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "results.h"
+#include "mcp/results.h"
 #include "session/session.h"
-#include "tools.h"
+#include "mcp/tools.h"
 
 enum { NAME_SHOWN = 120 };  /* bytes of a name that a client gives itself */
 

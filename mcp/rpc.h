@@ -1,5 +1,5 @@
-#ifndef RPC_H
-#define RPC_H
+#ifndef MCP_RPC_H
+#define MCP_RPC_H
 
 /* JSON-RPC 2.0, as MCP has it: a message taken apart, an answer put together
  * and sent to who asked. Bytes in, bytes out. */

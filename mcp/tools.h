@@ -1,5 +1,5 @@
-#ifndef TOOLS_H
-#define TOOLS_H
+#ifndef MCP_TOOLS_H
+#define MCP_TOOLS_H
 
 /* The tools: one table of what each offers, reads, and writes (B, P4). */
 
@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include "json.h"
 #include "base/options.h"
-#include "results.h"
-#include "rpc.h"
+#include "mcp/results.h"
+#include "mcp/rpc.h"
 
 /* A row of the table in tools.c */
 struct reading;

@@ -1,5 +1,5 @@
-#ifndef RESULTS_H
-#define RESULTS_H
+#ifndef MCP_RESULTS_H
+#define MCP_RESULTS_H
 
 /* The result of a call, as text and as data (B6), its notes (B7, T8), and
  * errors. Each function appends the members of one to a buffer, and changes
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include "base/buf.h"
 #include "session/job.h"
-#include "rpc.h"
+#include "mcp/rpc.h"
 #include "session/session.h"
 
 /* An error with this text, which is freed. Like every result it tells which
