@@ -15,8 +15,8 @@ SMALL = -fno-asynchronous-unwind-tables -fno-pie
 TIGHT = -Wl,-z,noseparate-code -Wl,-z,norelro -Wl,--gc-sections
 
 # One for each .c file; base/io.o, the clock, is apart for t/boris-fast.
-MOST = boris.o base/options.o run/fence.o run/guard.o lines.o \
-	http/http.o http/connection.o http/httpmsg.o \
+MOST = boris.o base/options.o run/fence.o run/guard.o transport/stdio.o \
+	transport/http.o transport/connection.o transport/httpmsg.o \
 	mcp/mcp.o mcp/rpc.o mcp/calls.o mcp/tools.o mcp/results.o session/session.o session/job.o \
 	session/edit.o session/log.o session/secret.o exec.o run/script.o run/terminal.o run/proc.o \
 	output/output.o output/spool.o base/space.o base/tempfile.o base/random.o base/buf.o json.o

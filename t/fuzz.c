@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include "json.h"
 #include "output/output.h"
-#include "http/httpmsg.h"
+#include "transport/httpmsg.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

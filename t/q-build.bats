@@ -10,7 +10,7 @@ setup_compiler() {
 	mkdir src bin
 	local to=$PWD/src
 	(cd "$HERE/.." && cp ./*.[ch] Makefile README "$to" &&
-		cp -R base output run session mcp http doc packaging "$to")
+		cp -R base output run session mcp transport http doc packaging "$to")
 	cat >bin/cc <<-'END'
 	#!/bin/sh
 	all="${0##*/} $*"

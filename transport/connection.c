@@ -2,7 +2,7 @@
  * http.c's, which has the map of HTTP; its text is httpmsg.c's. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "connection.h"
+#include "transport/connection.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
-#ifndef HTTP_H
-#define HTTP_H
+#ifndef TRANSPORT_HTTP_H
+#define TRANSPORT_HTTP_H
 
 /* MCP over HTTP (H; MCP 2025-11-25 and 2026-07-28, transports), the one door of
  * this wing; http.c has its map. Each Mcp-Session-Id is a client of its own

@@ -1,6 +1,6 @@
 #define _POSIX_C_SOURCE 200809L
 
-#include "lines.h"
+#include "transport/stdio.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-#ifndef LINES_H
-#define LINES_H
+#ifndef TRANSPORT_STDIO_H
+#define TRANSPORT_STDIO_H
 
 /* MCP over stdin and stdout: one message a line, in and out (MCP 2025-11-25,
  * transports; P5, P9, P10). Reading and writing never block. */

@@ -6,7 +6,7 @@
  * httpmsg.c     HTTP/1.1 as text: a request read, a response written (H8) */
 #define _POSIX_C_SOURCE 200809L
 
-#include "http.h"
+#include "transport/http.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 #include "mcp/mcp.h"
 #include "base/random.h"
-#include "connection.h"
+#include "transport/connection.h"
 
 enum {
 	CONNECTIONS = 64,        /* at a time, at most (H8) */

@@ -1,5 +1,5 @@
-#ifndef HTTPMSG_H
-#define HTTPMSG_H
+#ifndef TRANSPORT_HTTPMSG_H
+#define TRANSPORT_HTTPMSG_H
 
 /* HTTP/1.1 as text (RFC 9110, 9112; H8): requests read, responses written. What
  * a proxy could understand in another way is refused (request smuggling). */

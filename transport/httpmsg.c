@@ -2,7 +2,7 @@
  * Sockets are connection.c's; http.c has the map of HTTP. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "httpmsg.h"
+#include "transport/httpmsg.h"
 
 #include <string.h>
 #include <strings.h>

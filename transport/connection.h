@@ -1,5 +1,5 @@
-#ifndef CONNECTION_H
-#define CONNECTION_H
+#ifndef TRANSPORT_CONNECTION_H
+#define TRANSPORT_CONNECTION_H
 
 /* A connection of HTTP/1.1: its requests one after the other, each with its
  * response, and peers that are slow, silent or gone (H7, H8). */
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/io.h"
-#include "httpmsg.h"
+#include "transport/httpmsg.h"
 
 enum connection_state {
 	CONNECTION_READING,   /* a request comes, or what is left of its body */
