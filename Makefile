@@ -15,11 +15,17 @@ SMALL = -fno-asynchronous-unwind-tables -fno-pie
 TIGHT = -Wl,-z,noseparate-code -Wl,-z,norelro -Wl,--gc-sections
 
 # One for each .c file; base/io.o, the clock, is apart for t/boris-fast.
-MOST = boris.o base/options.o run/fence.o run/guard.o transport/stdio.o \
-	transport/http.o transport/connection.o transport/httpmsg.o \
-	mcp/mcp.o mcp/rpc.o mcp/calls.o mcp/tools.o mcp/results.o session/session.o session/job.o \
-	session/edit.o session/log.o session/secret.o exec.o run/script.o run/terminal.o run/proc.o \
-	output/output.o output/spool.o base/space.o base/tempfile.o base/random.o base/buf.o json.o
+MOST = boris.o \
+	transport/stdio.o transport/http.o transport/connection.o \
+	transport/httpmsg.o \
+	mcp/rpc.o mcp/mcp.o mcp/calls.o mcp/tools.o mcp/results.o \
+	session/session.o session/job.o session/edit.o session/secret.o \
+	session/log.o \
+	exec.o \
+	run/script.o run/terminal.o run/proc.o run/guard.o run/fence.o \
+	output/output.o output/spool.o \
+	json.o \
+	base/options.o base/buf.o base/space.o base/tempfile.o base/random.o
 OBJ = $(MOST) base/io.o
 
 all: boris

@@ -940,7 +940,7 @@ refuses_where() {
 		boris --truncate=$truncate --no-network "${few[@]}"
 		ask tools/list
 		most "$(get -n result tools 0 description)" 1499
-		most ${#reply} 6144
+		most ${#reply} 7168
 		like "$(get -s result tools 0 description)" '* [0-9]* more*'
 		leave
 	done
