@@ -25,7 +25,8 @@ MOST = boris.o \
 	run/script.o run/terminal.o run/proc.o run/guard.o run/fence.o \
 	output/output.o output/spool.o \
 	json.o \
-	base/options.o base/buf.o base/space.o base/tempfile.o base/random.o
+	base/options.o base/buf.o base/fmt.o base/text.o base/message.o \
+	base/space.o base/tempfile.o base/random.o
 OBJ = $(MOST) base/io.o
 
 all: boris
@@ -78,8 +79,9 @@ static:
 t/boris-fast: boris base/io.c
 	$(COMPILE) -DCLOCK_FACTOR=10 $$LDFLAGS -o $@ base/io.c $(MOST)
 
-t/reply: t/reply.c json.o base/buf.o
-	$(COMPILE) $$LDFLAGS -o $@ t/reply.c json.o base/buf.o
+REPLY = json.o base/buf.o base/fmt.o base/text.o base/message.o
+t/reply: t/reply.c $(REPLY)
+	$(COMPILE) $$LDFLAGS -o $@ t/reply.c $(REPLY)
 
 # boris as `make` or `make static` has built it last, brought up to date
 built: ALWAYS

@@ -13,19 +13,20 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/io.h"
+#include "base/message.h"
+#include "base/options.h"
+#include "base/random.h"
+#include "base/tempfile.h"
+#include "output/output.h"
 #include "run/fence.h"
 #include "run/guard.h"
-#include "transport/http.h"
-#include "base/io.h"
-#include "transport/stdio.h"
-#include "session/log.h"
-#include "base/options.h"
-#include "output/output.h"
 #include "run/proc.h"
-#include "base/random.h"
 #include "run/script.h"
+#include "session/log.h"
 #include "session/secret.h"
-#include "base/tempfile.h"
+#include "transport/http.h"
+#include "transport/stdio.h"
 
 /* The only variable of the program at file scope: the handler writes to it. */
 static int signal_pipe[2] = { -1, -1 };

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 enum {
 	PIECE = 4096,     /* bytes of a long text that are written at a time */
 	ESCAPE_MOST = 6   /* bytes that one byte becomes at most: \u0001 */

@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 enum { PROGRESS_MOST = 64 << 10 };  /* bytes queued; then no more is */
 
 /* The tests build a boris whose clock runs ten times as fast: what takes it a

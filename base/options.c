@@ -16,6 +16,8 @@
 
 #include "base/buf.h"
 #include "base/io.h"
+#include "base/message.h"
+#include "base/text.h"
 
 #define TOKEN_RIGHT "a token: visible ASCII, less than 4096 characters"
 enum { TOKEN_MOST = 4095 };  /* bytes (H3) */

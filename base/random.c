@@ -25,6 +25,7 @@
 
 #include "base/buf.h"
 #include "base/io.h"
+#include "base/message.h"
 
 #if defined(ON_LINUX) && defined(SYS_getrandom)
 /* Interrupts getrandom(). */

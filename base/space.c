@@ -19,6 +19,7 @@
 #endif
 
 #include "base/buf.h"
+#include "base/text.h"
 
 static const struct space unknown = { INT64_MAX, 0 };
 

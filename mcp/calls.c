@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/log.h"
+#include "base/text.h"
 #include "mcp/results.h"
+#include "session/log.h"
 #include "session/secret.h"
 
 enum {

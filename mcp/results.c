@@ -6,8 +6,9 @@
 #include <signal.h>
 #include <string.h>
 
-#include "session/edit.h"
+#include "base/text.h"
 #include "json.h"
+#include "session/edit.h"
 
 enum {
 	HEADINGS = 40,         /* bytes of the lines "stdout:" and "stderr:" */

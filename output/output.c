@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* output_write() saves the bytes raw, takes out escape sequences and control
  * characters, and appends the rest to `text`. If the stream is long, `text` has
  * its head and, right behind, its end with the current row. A row is what CR,

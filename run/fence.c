@@ -24,6 +24,8 @@
 #endif
 
 #include "base/buf.h"
+#include "base/message.h"
+#include "base/text.h"
 
 /* Ends boris: says that the option can't be had, why, and errno's reason. */
 static void

@@ -31,6 +31,7 @@
 #endif
 
 #include "base/io.h"
+#include "base/text.h"
 
 enum {
 	OOM_SCORE = 500,    /* oom_score_adj of what boris starts */

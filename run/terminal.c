@@ -18,6 +18,7 @@
 #endif
 
 #include "base/io.h"
+#include "base/text.h"
 #include "run/proc.h"
 
 enum { PATH_SIZE = 4096 };  /* bytes; no link's text is longer */

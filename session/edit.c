@@ -23,9 +23,10 @@
 #include <sys/xattr.h>
 #endif
 
+#include "base/random.h"
+#include "base/text.h"
 #include "run/guard.h"
 #include "session/log.h"
-#include "base/random.h"
 
 #ifdef __APPLE__
 #define st_ctim st_ctimespec

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/message.h"
 #include "json.h"
 
 enum { LOCK_TIME = 1000 };  /* ms; longest wait for the lock */

@@ -13,9 +13,10 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "session/log.h"
+#include "base/message.h"
 #include "base/random.h"
 #include "base/tempfile.h"
+#include "session/log.h"
 
 enum {
 	SESSION = 16,          /* digits of a session's name, */

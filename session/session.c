@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/log.h"
-#include "run/proc.h"
+#include "base/message.h"
 #include "base/random.h"
+#include "base/text.h"
+#include "run/proc.h"
+#include "session/log.h"
 #include "session/secret.h"
 
 enum {

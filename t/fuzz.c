@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/text.h"
 #include "json.h"
 #include "output/output.h"
 #include "transport/httpmsg.h"

@@ -12,6 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 enum {
 	READ_SIZE = 16 << 10,
 	SEND_SIZE = 64 << 10,    /* bytes that the kernel holds for a peer */

@@ -13,8 +13,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "mcp/mcp.h"
+#include "base/message.h"
 #include "base/random.h"
+#include "base/text.h"
+#include "mcp/mcp.h"
 #include "transport/connection.h"
 
 enum {

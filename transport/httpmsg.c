@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/text.h"
+
 enum { GOES_ON = -1 };  /* not returned by request_take() */
 
 static const char *const field_names[FIELDS] = {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "mcp/mcp.h"
 
 enum {
