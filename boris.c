@@ -138,7 +138,7 @@ leave_process_1(const struct guard *guard)
 struct boris {
 	struct options options;
 	struct loop loop;
-	struct lines *lines;  /* the transport is this, */
+	struct stdio *stdio;  /* the transport is this, */
 	struct http *http;    /* or this; the other is NULL */
 	enum transport_state state;
 };
@@ -194,7 +194,7 @@ begin_serving(struct boris *b)
 		b->http = http_open(o);
 	fence_raise(o);
 	if (b->http == NULL) {
-		b->lines = lines_open(o);
+		b->stdio = stdio_open(o);
 		if (isatty(0))  /* a person's (C4) */
 			stderr_line("boris " BORIS_VERSION " is an MCP server: "
 			    "a program starts it and writes JSON-RPC to it. "
@@ -250,7 +250,7 @@ turn(struct boris *b)
 	if (b->http != NULL)
 		http_poll_add(b->http, &b->loop);
 	else
-		lines_poll_add(b->lines, &b->loop);
+		stdio_poll_add(b->stdio, &b->loop);
 	loop_wait(&b->loop);
 	if (loop_events(&b->loop, signals))
 		read_signals(b);
@@ -259,7 +259,7 @@ turn(struct boris *b)
 	else if (b->http != NULL)
 		b->state = http_dispatch(b->http, &b->loop);
 	else
-		b->state = lines_dispatch(b->lines, &b->loop);
+		b->state = stdio_dispatch(b->stdio, &b->loop);
 }
 
 int
@@ -291,7 +291,7 @@ main(int argc, char **argv)
 	if (b.http != NULL)
 		http_end(b.http);
 	else
-		lines_end(b.lines);
+		stdio_end(b.stdio);
 	guard_end(b.options.guard);
 	close(b.options.no_input);
 	fd_close(&b.options.oom_score);

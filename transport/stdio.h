@@ -7,13 +7,13 @@
 #include "base/io.h"
 #include "base/options.h"
 
-struct lines;
+struct stdio;
 
-struct lines *lines_open(const struct options *);  /* or ends boris */
+struct stdio *stdio_open(const struct options *);  /* or ends boris */
 /* Undoes what would outlast the process; its memory goes with that. */
-void lines_end(struct lines *);
-void lines_poll_add(struct lines *, struct loop *);
+void stdio_end(struct stdio *);
+void stdio_poll_add(struct stdio *, struct loop *);
 /* When the end is to begin it terminates all commands (L1). */
-enum transport_state lines_dispatch(struct lines *, const struct loop *);
+enum transport_state stdio_dispatch(struct stdio *, const struct loop *);
 
 #endif
