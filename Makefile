@@ -18,7 +18,8 @@ TIGHT = -Wl,-z,noseparate-code -Wl,-z,norelro -Wl,--gc-sections
 MOST = boris.o \
 	transport/stdio.o transport/http.o transport/connection.o \
 	transport/httpmsg.o \
-	mcp/rpc.o mcp/mcp.o mcp/calls.o mcp/tools.o mcp/results.o \
+	mcp/rpc.o mcp/clients.o mcp/mcp.o mcp/calls.o mcp/tools.o \
+	mcp/results.o \
 	session/session.o session/job.o session/edit.o session/secret.o \
 	session/log.o \
 	exec.o \

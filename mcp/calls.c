@@ -388,7 +388,7 @@ search_news(struct call *call)
 static int64_t
 end_of_wait(struct call *call)
 {
-	if (call->reply.caller.client->goes_on)
+	if (call->reply.caller.client->takes_late_answer)
 		call->limit = NEVER;
 	return call->limit < call->deadline ? call->limit : call->deadline;
 }

@@ -11,35 +11,6 @@
 
 enum { NAME_SHOWN = 120 };  /* bytes of a name that a client gives itself */
 
-/* A new revision is a row here, the newest first. */
-static const struct revision revisions[] = {
-	{ "2026-07-28", true },
-	{ "2025-11-25", false },
-	{ "2025-06-18", false },
-	{ "2025-03-26", false },
-	{ "2024-11-05", false },
-	{ NULL, false }
-};
-
-/* What is known of clients, a row each, with the version that was looked at
- * (K1). Those that give up only on silence have no limit here, for progress
- * ends it. Codex gives a call up after 300 s. It cuts results at 40,000 bytes,
- * or at 12,000 if it does not know its model; boris can't tell which. */
-static const struct known_client known_clients[] = {
-	{ "claude-code",  /* 2.1.330 */
-	  .bytes = 190000, .call_limit = 110000, .goes_on = true,
-	  .shows_data = true },
-	{ "codex-mcp-client",  /* 0.169.0 */
-	  .bytes = 36000, .call_limit = 280000, .shows_data = true },
-	{ "copilot-cli",  /* 1.0.102 */
-	  .bytes = 20000, .shows_data = true },
-	{ "gemini-cli-mcp-client",  /* 0.61.0 */
-	  "wait_for_previous", .bytes = 38000, .call_limit = 585000 },
-	{ "opencode",  /* 1.18.33 */
-	  .bytes = 50000, .lines = 1900 },
-	{ .name = NULL }  /* any other */
-};
-
 #define NEEDS_VERSION "params._meta needs " RPC_META_VERSION \
 	" (a string); or begin with initialize"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
@@ -54,37 +25,6 @@ struct mcp_request {
 	int code;              /* whose code this is, */
 	struct buf refusal;    /* and whose text this may be */
 };
-
-/* The row of that revision, of that era; else the last row, without a name */
-static const struct revision *
-find_revision(struct json name, bool stateless)
-{
-	const struct revision *v = revisions;
-
-	while (v->name != NULL &&
-	    (v->stateless != stateless || !json_is(name, v->name)))
-		v++;
-	return v;
-}
-
-/* Whom the answers are for: the client of this clientInfo */
-static struct caller
-find_caller(const struct client *c, const struct revision *v, struct json info)
-{
-	const struct options *o = c->options;
-	struct json name = json_get(info, "name");
-	const struct known_client *k = known_clients;
-
-	while (k->name != NULL && !json_is(name, k->name))
-		k++;
-	return (struct caller){ .revision = v, .client = k,
-	    .shared = c->session->shared,
-	    .data = o->structured == STRUCTURED_ON ||
-	    (o->structured == STRUCTURED_AUTO && !k->shows_data),
-	    .bytes = o->result_limit < 0 ? k->bytes : o->result_limit,
-	    .lines = o->result_limit < 0 ? k->lines : 0,
-	    .call_limit = o->call_limit < 0 ? k->call_limit : o->call_limit };
-}
 
 /* Appends what the client calls itself, unless that is too long (A1). */
 static void
@@ -116,14 +56,13 @@ do_initialize(struct mcp_request *r)
 	struct client *c = r->client;
 	struct json info = json_get(r->message->params, "clientInfo");
 	struct json wanted = json_get(r->message->params, "protocolVersion");
-	const struct revision *v = find_revision(wanted, false);
+	const struct revision *v = revision_find_json(wanted, false);
 
 	if (json_type(wanted) != JSON_STRING)
 		return "params lack protocolVersion (a string)";
-	/* Else the newest that has a handshake is offered. */
-	for (v = v->name != NULL ? v : revisions; v->stateless; v++)
-		;
-	c->caller = find_caller(c, v, info);
+	if (v == NULL)
+		v = revision_newest_with_handshake();
+	c->caller = caller_find(c->options, v, info, c->session->shared);
 	buf_free(&c->said);
 	put_client(&c->said, info);
 	json_put(&r->result, "protocolVersion", v->name);
@@ -136,22 +75,11 @@ do_initialize(struct mcp_request *r)
 /* For how long, and for whom, a client may keep the answer (2026-07-28) */
 #define CACHING(scope) ",\"ttlMs\":3600000,\"cacheScope\":\"" scope "\""
 
-/* The versions that need no handshake, which are the newest, as an array */
-static void
-put_versions(struct buf *b)
-{
-	const struct revision *v;
-
-	for (v = revisions; v->stateless; v++)
-		buf_add(b, v == revisions ? "[\"" : ",\"", v->name, "\"");
-	buf_putc(b, ']');
-}
-
 static const char *
 do_discover(struct mcp_request *r)
 {
 	buf_add(&r->result, "\"supportedVersions\":");
-	put_versions(&r->result);
+	revisions_put_stateless(&r->result);
 	buf_add(&r->result, ",\"capabilities\":{\"tools\":{}}"
 	    CACHING("public"));
 	tools_instructions(&r->result, r->client->options);
@@ -169,7 +97,7 @@ do_list(struct mcp_request *r)
 		return "Unknown cursor: there is one page of tools";
 	buf_add(&r->result, "\"tools\":");
 	tools_list(&r->result, r->client->options, &r->reply.caller);
-	if (rpc_stateless(&r->reply.caller))
+	if (caller_is_stateless(&r->reply.caller))
 		buf_add(&r->result, CACHING("private"));
 	return answer_now(r);
 }
@@ -213,7 +141,7 @@ do_call(struct mcp_request *r)
 	} else {
 		if (job != NULL && c->options->log != NULL) {
 			/* In the stateless era each request says who sends. */
-			if (rpc_stateless(&r->reply.caller))
+			if (caller_is_stateless(&r->reply.caller))
 				put_client(&job->client,
 				    json_get(m->meta, META_CLIENT));
 			else
@@ -251,13 +179,13 @@ read_meta(struct mcp_request *r)
 {
 	struct json version = r->message->version, meta = r->message->meta;
 	struct json client = json_get(meta, META_CLIENT);
-	const struct revision *v = find_revision(version, true);
+	const struct revision *v = revision_find_json(version, true);
 
 	if (json_type(version) != JSON_STRING)
 		return NEEDS_VERSION;
-	if (v->name == NULL) {
+	if (v == NULL) {
 		buf_add(&r->result, "{\"supported\":");
-		put_versions(&r->result);
+		revisions_put_stateless(&r->result);
 		/* The schema wants it as it came, however long. */
 		if (buf_reserve(&r->result, JSON_GROWTH * version.len +
 		    NAME_SHOWN))
@@ -273,7 +201,8 @@ read_meta(struct mcp_request *r)
 	    json_type(json_get(client, "version")) != JSON_STRING))
 		return "_meta's " META_CLIENT " must be an object with "
 		    "strings name and version";
-	r->reply.caller = find_caller(r->client, v, client);
+	r->reply.caller = caller_find(r->client->options, v, client,
+	    r->client->session->shared);
 	return NULL;
 }
 
@@ -300,7 +229,7 @@ handle_request(struct mcp_request *r)
 	if (wrong != NULL)
 		return wrong;
 	for (method = methods; method->name != NULL; method++) {
-		if ((rpc_stateless(caller) ? method->stateless
+		if ((caller_is_stateless(caller) ? method->stateless
 		    : method->legacy) && json_is(m->method, method->name))
 			return method->run(r);
 	}
@@ -394,7 +323,8 @@ mcp_open(const struct options *options, enum mcp_peer peer, rpc_send *send,
 		mcp_free(c);
 		return NULL;
 	}
-	c->caller = find_caller(c, NULL, (struct json){ NULL, 0 });
+	c->caller = caller_find(options, NULL, (struct json){ NULL, 0 },
+	    c->session->shared);
 	return c;
 }
 
@@ -444,15 +374,4 @@ bool
 mcp_closed(const struct client *c)
 {
 	return session_closed(c->session);
-}
-
-bool
-mcp_speaks(const char *name, bool stateless)
-{
-	const struct revision *v = revisions;
-
-	while (v->name != NULL &&
-	    (v->stateless != stateless || strcmp(v->name, name) != 0))
-		v++;
-	return v->name != NULL;
 }

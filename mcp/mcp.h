@@ -1,8 +1,8 @@
 #ifndef MCP_MCP_H
 #define MCP_MCP_H
 
-/* MCP's methods in all revisions, and what is known of clients. A client is one
- * peer with one session, over any transport. */
+/* MCP's methods in all revisions. A client is one peer with one session, over
+ * any transport. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,7 +45,5 @@ size_t mcp_backlog(const struct client *);
 /* L1: terminates all commands; once. Turns go on until mcp_closed(). */
 void mcp_close(struct client *, int64_t now);
 bool mcp_closed(const struct client *);
-/* Is it the name of a revision of this era? */
-bool mcp_speaks(const char *name, bool stateless);
 
 #endif

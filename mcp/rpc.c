@@ -90,12 +90,6 @@ rpc_wrong_envelope(const struct rpc_message *m)
 	return NULL;
 }
 
-bool
-rpc_stateless(const struct caller *r)
-{
-	return r->revision != NULL && r->revision->stateless;
-}
-
 static void
 put_begin(struct buf *b, const struct answers *a, struct json id)
 {
@@ -141,7 +135,7 @@ void
 rpc_error(const struct reply *r, int code, const char *message,
           const struct buf *data)
 {
-	enum rpc_kind kind = rpc_stateless(&r->caller) ? RPC_RESPONSE
+	enum rpc_kind kind = caller_is_stateless(&r->caller) ? RPC_RESPONSE
 	    : RPC_REFUSAL;
 	struct buf b = { NULL, 0, 0 };
 	bool taken;
@@ -165,7 +159,7 @@ rpc_result(const struct reply *r, struct buf *members)
 
 	if (taken) {
 		put_begin(&b, r->answers, r->id);
-		buf_add(&b, ",\"result\":{", rpc_stateless(&r->caller)
+		buf_add(&b, ",\"result\":{", caller_is_stateless(&r->caller)
 		    ? "\"resultType\":\"complete\",\"_meta\":{\"io."
 		    "modelcontextprotocol/serverInfo\":" MCP_SERVER_INFO "},"
 		    : "");

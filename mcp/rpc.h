@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include "base/buf.h"
 #include "json.h"
-#include "base/options.h"
+#include "mcp/clients.h"
 
 #define MCP_SERVER_INFO \
 	"{\"name\":\"boris\",\"version\":\"" BORIS_VERSION "\"}"
@@ -41,35 +41,6 @@ bool rpc_is_request(const struct rpc_message *);  /* a method and an id */
 bool rpc_is_response(const struct rpc_message *);
 /* What is wrong with the message (sections 4 and 5); NULL: nothing */
 const char *rpc_wrong_envelope(const struct rpc_message *);
-
-/* A revision of MCP; the table is in mcp.c. */
-struct revision {
-	const char *name;
-	bool stateless;        /* no handshake: each request says its version */
-};
-
-/* What is known of a client; the table is in mcp.c (K1). */
-struct known_client {
-	const char *name;      /* its clientInfo.name */
-	const char *adds;      /* an argument of its own; or NULL */
-	int bytes, lines;      /* of a result's text that it lets through whole,
-	                        * less a margin (K3); 0: all */
-	int call_limit;        /* ms; a little less than it waits for a call
-	                        * (K2); 0: it waits for any */
-	bool goes_on;          /* after that it still takes a late answer */
-	bool shows_data;       /* to the model, with or instead of text (B6) */
-};
-
-/* Whom an answer is for */
-struct caller {
-	const struct revision *revision;  /* NULL: before the handshake */
-	const struct known_client *client;
-	bool shared;           /* one of many, without a session (H6) */
-	bool data;             /* results hold the data too (B6) */
-	int64_t bytes, lines;  /* of a result's text, at most (K3); 0: any */
-	int64_t call_limit;    /* ms a call may be held open (K2); 0: any */
-};
-bool rpc_stateless(const struct caller *);
 
 enum rpc_kind {
 	RPC_RESPONSE,          /* a result; or an error of a stateless request

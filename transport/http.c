@@ -16,6 +16,7 @@
 #include "base/message.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "mcp/clients.h"
 #include "mcp/mcp.h"
 #include "transport/connection.h"
 
@@ -288,7 +289,7 @@ named_session(struct http *h, struct peer *p, const struct rpc_message *m)
 	const char *id = p->connection.request.field[FIELD_MCP_SESSION];
 	const char *version = p->connection.request.field[FIELD_MCP_VERSION];
 	struct http_session *s = find_session(h, p);
-	bool spoken = version == NULL || mcp_speaks(version, false);
+	bool spoken = version == NULL || revision_find(version, false) != NULL;
 
 	if (s != NULL && spoken)
 		return s;
@@ -344,7 +345,7 @@ route(struct http *h, struct peer *p, const struct rpc_message *m)
 	struct http_session *s;
 
 	if (m->version.text != NULL ||
-	    (version != NULL && !first && mcp_speaks(version, true)) ||
+	    (version != NULL && !first && revision_find(version, true) != NULL) ||
 	    (json_is(m->method, "server/discover") && !named)) {
 		to = route_modern(h, p, m);
 	} else if (m->whole.text != NULL) {

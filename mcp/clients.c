@@ -1,0 +1,121 @@
+/* Needs nothing of the system but C99. */
+
+#include "mcp/clients.h"
+
+#include <string.h>
+
+#include "base/fmt.h"
+
+/* The newest first, the stateless ones before the others */
+static const struct revision revisions[] = {
+	{ .name = "2026-07-28", .stateless = true },
+	{ .name = "2025-11-25" },
+	{ .name = "2025-06-18" },
+	{ .name = "2025-03-26" },
+	{ .name = "2024-11-05" },
+	{ .name = NULL }
+};
+
+/* The comment after a name is the version that was examined (K1). A client that
+ * gives a call up only after silence has no limit here, because progress breaks
+ * the silence. Codex gives a call up after 300 s. It cuts results at 40,000
+ * bytes, or at 12,000 if it does not know its model; boris cannot tell which
+ * applies. */
+static const struct known_client known_clients[] = {
+	{ .name = "claude-code",  /* 2.1.330 */
+	  .bytes = 190000, .call_limit = 110000, .takes_late_answer = true,
+	  .shows_data = true },
+	{ .name = "codex-mcp-client",  /* 0.169.0 */
+	  .bytes = 36000, .call_limit = 280000, .shows_data = true },
+	{ .name = "copilot-cli",  /* 1.0.102 */
+	  .bytes = 20000, .shows_data = true },
+	{ .name = "gemini-cli-mcp-client",  /* 0.61.0 */
+	  .adds = "wait_for_previous", .bytes = 38000, .call_limit = 585000 },
+	{ .name = "opencode",  /* 1.18.33 */
+	  .bytes = 50000, .lines = 1900 },
+	{ .name = NULL }  /* any other client */
+};
+
+/* Returns the row of that client, or the last row. */
+static const struct known_client *
+find_known_client(struct json name)
+{
+	const struct known_client *k = known_clients;
+
+	while (k->name != NULL && !json_is(name, k->name))
+		k++;
+	return k;
+}
+
+struct caller
+caller_find(const struct options *o, const struct revision *revision,
+            struct json info, bool shared)
+{
+	const struct known_client *k =
+	    find_known_client(json_get(info, "name"));
+	struct caller caller = { .revision = revision, .client = k,
+	    .shared = shared, .bytes = k->bytes, .lines = k->lines,
+	    .call_limit = k->call_limit };
+
+	if (o->structured == STRUCTURED_AUTO)
+		caller.data = !k->shows_data;
+	else
+		caller.data = o->structured == STRUCTURED_ON;
+	if (o->result_limit >= 0) {
+		caller.bytes = o->result_limit;
+		caller.lines = 0;
+	}
+	if (o->call_limit >= 0)
+		caller.call_limit = o->call_limit;
+	return caller;
+}
+
+bool
+caller_is_stateless(const struct caller *caller)
+{
+	return caller->revision != NULL && caller->revision->stateless;
+}
+
+const struct revision *
+revision_find(const char *name, bool stateless)
+{
+	const struct revision *v;
+
+	for (v = revisions; v->name != NULL; v++) {
+		if (v->stateless == stateless && strcmp(v->name, name) == 0)
+			return v;
+	}
+	return NULL;
+}
+
+const struct revision *
+revision_find_json(struct json name, bool stateless)
+{
+	const struct revision *v;
+
+	for (v = revisions; v->name != NULL; v++) {
+		if (v->stateless == stateless && json_is(name, v->name))
+			return v;
+	}
+	return NULL;
+}
+
+const struct revision *
+revision_newest_with_handshake(void)
+{
+	const struct revision *v = revisions;
+
+	while (v->stateless)
+		v++;
+	return v;
+}
+
+void
+revisions_put_stateless(struct buf *b)
+{
+	const struct revision *v;
+
+	for (v = revisions; v->stateless; v++)
+		buf_fmt(b, v == revisions ? "[\"%s\"" : ",\"%s\"", v->name);
+	buf_putc(b, ']');
+}

@@ -1,0 +1,63 @@
+#ifndef MCP_CLIENTS_H
+#define MCP_CLIENTS_H
+
+/* What boris knows of the programs that call it: the revisions of MCP, the
+ * table of known clients (K1), and the caller of a request. The tables are in
+ * clients.c; a new revision or a new client is one row there. */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/options.h"
+#include "json.h"
+
+/* A revision of MCP */
+struct revision {
+	const char *name;
+	bool stateless;        /* without a handshake: every request names its
+	                        * revision */
+};
+
+/* A client that boris knows by name */
+struct known_client {
+	const char *name;      /* clientInfo.name */
+	const char *adds;      /* argument that it adds to calls; or NULL */
+	int bytes;             /* text of a result that it passes on complete,
+	                        * less a margin (K3); 0: any length */
+	int lines;             /* the same in lines; 0: any number */
+	int call_limit;        /* ms, a little less than it waits for a call
+	                        * (K2); 0: no limit */
+	bool takes_late_answer;  /* also after that time */
+	bool shows_data;       /* to the model, with or instead of text (B6) */
+};
+
+/* Whom an answer is for. A zeroed `revision` means: before the handshake. */
+struct caller {
+	const struct revision *revision;
+	const struct known_client *client;  /* never NULL */
+	bool shared;           /* one of many, without a session (H6) */
+	bool data;             /* results contain the data, too (B6) */
+	int64_t bytes;         /* of a result's text, at most (K3); 0: any */
+	int64_t lines;         /* of a result's text, at most (K3); 0: any */
+	int64_t call_limit;    /* ms that a call may be open (K2); 0: any */
+};
+
+/* Returns what is known of the client with this clientInfo, which may be
+ * JSON_NONE, with the limits that the options set. */
+struct caller caller_find(const struct options *, const struct revision *,
+                          struct json info, bool shared);
+
+/* Returns whether the caller uses a revision without a handshake. */
+bool caller_is_stateless(const struct caller *);
+
+/* Each of these two returns the revision of that name, or NULL if there is none
+ * of that era. */
+const struct revision *revision_find(const char *name, bool stateless);
+const struct revision *revision_find_json(struct json name, bool stateless);
+
+/* Returns the newest revision that has a handshake. */
+const struct revision *revision_newest_with_handshake(void);
+
+/* Appends the names of the stateless revisions as a JSON array. */
+void revisions_put_stateless(struct buf *);
+
+#endif
