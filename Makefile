@@ -24,7 +24,7 @@ MOST = boris.o \
 	session/log.o \
 	exec.o \
 	run/script.o run/terminal.o run/proc.o run/guard.o run/fence.o \
-	output/output.o output/spool.o \
+	output/output.o output/cut.o output/spool.o \
 	json.o \
 	base/options.o base/buf.o base/fmt.o base/text.o base/message.o \
 	base/space.o base/tempfile.o base/random.o

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fmt.h"
 #include "base/text.h"
+#include "output/cut.h"
 
 /* output_write() saves the bytes raw, takes out escape sequences and control
  * characters, and appends the rest to `text`. If the stream is long, `text` has
@@ -22,8 +24,7 @@ enum {
 	SAMPLE_LEAST = 200,   /* fewer do not suffice for that (O9) */
 	LAST_LINE = 400,      /* bytes at most from output_last_line() */
 	REUSED_MOST = 8192,   /* bytes printed; then its memory is freed */
-	NOTICE = 220,         /* bytes of a truncation line, but for its path */
-	ANY = INT32_MAX       /* no bound */
+	NOTICE = 220          /* bytes of a truncation line without its path */
 };
 
 static const unsigned char replacement[] = "\xEF\xBF\xBD";  /* U+FFFD */
@@ -68,135 +69,6 @@ struct output {
 	unsigned rewrites_before;  /* the same, when the row began */
 };
 
-/* -- How much of a text is shown (O3, O4, O8, O9, T3) ------------------- */
-
-struct extent {
-	int64_t chars, bytes, lines;
-};
-
-struct cut {
-	struct extent all;  /* so much is shown whole; of more, */
-	struct extent first, last;  /* at most that much of start and end */
-	int start_sixths;  /* the start's part of a limit; 0: none (O8) */
-	int whole_percent;  /* if whole lines are more than this percentage
-	                     * of the end, it begins with a whole line */
-};
-
-static const struct extent any = { ANY, ANY, ANY };
-
-/* The start of a text */
-static struct extent
-extent_start(const unsigned char *text, size_t len, const struct extent *most)
-{
-	struct extent s = { 0, 0, 0 };
-	size_t at = 0, n;
-
-	while (at < len && s.chars < most->chars && s.lines < most->lines) {
-		n = (size_t)utf8_length(text + at, len - at);
-		if ((int64_t)(at + n) > most->bytes)
-			break;
-		at += n;
-		s.chars++;
-		s.lines += text[at - 1] == '\n';
-	}
-	s.bytes = (int64_t)at;
-	return s;
-}
-
-/* The end of a text, of 0 lines if it is only a part of a line */
-static struct extent
-extent_end(const unsigned char *text, size_t from, size_t to,
-           const struct extent *most, int whole_lines)
-{
-	struct extent e = { 0, 0, 0 }, whole = e;
-	size_t i = to;
-
-	while (i > from && e.lines < most->lines && e.chars < most->chars) {
-		if (utf8_continues(text[--i]))
-			continue;
-		if ((int64_t)(to - i) > most->bytes)
-			break;
-		e.bytes = (int64_t)(to - i);
-		e.chars++;
-		if (i == 0 || text[i - 1] == '\n') {
-			e.lines++;
-			whole = e;
-		}
-	}
-	return (size_t)e.bytes == to - from ||
-	    whole.chars * 100 <= e.chars * whole_lines ? e : whole;
-}
-
-static bool
-cut_needed(const struct cut *cut, const struct extent *text)
-{
-	return text->chars > cut->all.chars || text->bytes > cut->all.bytes ||
-	    text->lines > cut->all.lines;
-}
-
-static int64_t
-least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-/* If a text has more than `most` (0: no bound), start and end share `room`. */
-static void
-cut_bound(const struct cut *cut, int64_t most, int64_t room, int64_t *all,
-          int64_t *first, int64_t *last)
-{
-	int64_t part = room * (6 - cut->start_sixths) / 6;
-
-	if (most <= 0)
-		return;
-	*all = least(*all, most);
-	*first = least(*first, room - part);
-	*last = least(*last, part);
-}
-
-static struct cut
-cut_choose(const struct output *o, enum truncate how,
-           const struct output_bounds *most)
-{
-	const struct options *options = o->options;
-	struct cut cut = { any, any, any, 0, 0 };
-	int64_t limit = most->limit > 0 ? most->limit : ANY;
-	/* K3: the truncation line takes its part. */
-	int64_t bytes = most->bytes - NOTICE - (int64_t)strlen(options->tmpdir);
-
-	if (o->no_text) {
-		cut.start_sixths = 6;
-		limit = least(limit, options->binary_first);
-	} else if (how == TRUNCATE_HEAD) {
-		cut.all.chars = cut.first.chars = options->head_first;
-		cut.last.chars = options->head_last;
-		cut.start_sixths = 5;
-		cut.whole_percent = 50;
-	} else if (how == TRUNCATE_BOTH) {
-		cut.first.chars = options->both_first;
-		cut.last.chars = options->both_last;
-		cut.all.chars = options->both_first + options->both_last;
-		cut.start_sixths = 2;
-		cut.whole_percent = 100;
-	} else if (how == TRUNCATE_LOOK) {
-		limit = least(limit, options->look_last);
-	} else if (limit == ANY) {
-		cut.first.chars = 0;
-		cut.all.bytes = cut.last.bytes = options->tail_bytes;
-		cut.all.lines = cut.last.lines = options->tail_lines;
-	}
-	if (limit < ANY) {
-		cut.all = cut.first = cut.last = any;
-		cut_bound(&cut, limit, limit, &cut.all.chars,
-		    &cut.first.chars, &cut.last.chars);
-	}
-	cut_bound(&cut, most->bytes, bytes > 60 ? bytes : 60, &cut.all.bytes,
-	    &cut.first.bytes, &cut.last.bytes);
-	cut_bound(&cut, most->lines, most->lines > 7 ? most->lines - 1 : 6,
-	    &cut.all.lines, &cut.first.lines, &cut.last.lines);
-	return cut;
-}
-
 /* -- The text ---------------------------------------------------------- */
 
 /* Makes room for ROW_BYTES more: the head takes ended rows; once that is full,
@@ -205,11 +77,11 @@ static void
 text_make_room(struct output *o)
 {
 	const size_t most = o->end_bytes / 4 * 5;
-	struct extent head = { o->head_left, ANY, ANY };
+	struct extent head = { o->head_left, CUT_UNLIMITED, CUT_UNLIMITED };
 	size_t end, gone;
 
 	if (o->len - o->head_len >= most) {
-		head = extent_start(o->text + o->head_len,
+		head = cut_start((const char *)o->text + o->head_len,
 		    o->line - o->head_len, &head);
 		o->head_len += (size_t)head.bytes;
 		o->head_left -= head.chars;
@@ -572,7 +444,7 @@ void
 output_write(struct output *o, const void *bytes, size_t n)
 {
 	const unsigned char *p = bytes, *end;
-	size_t sample = SAMPLE - (size_t)least(SAMPLE, o->raw), cut;
+	size_t sample = o->raw < SAMPLE ? SAMPLE - (size_t)o->raw : 0, cut;
 
 	if (o->ended || n == 0)
 		return;
@@ -706,9 +578,9 @@ void
 output_since(struct output *o, struct output_cursor *c, size_t limit,
              struct buf *b)
 {
-	struct extent e = { ANY, (int64_t)limit, ANY };
+	struct extent e = { CUT_UNLIMITED, (int64_t)limit, CUT_UNLIMITED };
 
-	e = extent_end(o->text, cursor_index(o, c), o->len, &e, 100);
+	e = cut_end((const char *)o->text, cursor_index(o, c), o->len, &e, 100);
 	if (e.bytes > 0)
 		buf_put(b, o->text + o->len - e.bytes, (size_t)e.bytes);
 	output_skip(o, c);
@@ -717,12 +589,12 @@ output_since(struct output *o, struct output_cursor *c, size_t limit,
 void
 output_last_line(const struct output *o, struct buf *b)
 {
-	struct extent e = { ANY, LAST_LINE, 1 };
+	struct extent e = { CUT_UNLIMITED, LAST_LINE, 1 };
 	size_t end = o->len;
 
 	while (end > 0 && o->text[end - 1] == '\n')
 		end--;
-	e = extent_end(o->text, 0, end, &e, 100);
+	e = cut_end((const char *)o->text, 0, end, &e, 100);
 	if (e.bytes > 0)
 		buf_put(b, o->text + end - e.bytes, (size_t)e.bytes);
 }
@@ -740,79 +612,97 @@ output_skip(struct output *o, struct output_cursor *c)
 
 /* -- Showing ----------------------------------------------------------- */
 
-/* The truncation line of a text of so many lines: what of it is shown */
+/* Appends the truncation line. start, end: the sizes of what is shown; lines:
+ * of the text in all. */
 static void
-show_notice(const struct output *o, const struct cut *cut,
-            const struct extent *first, const struct extent *last,
+show_notice(const struct output *o, enum cut_parts parts,
+            const struct extent *start, const struct extent *end,
             int64_t lines, const char *name, struct buf *b)
 {
-	buf_add(b, "[", name, cut->start_sixths == 0 ||
-	    first->chars == o->chars ? ": " : " truncated: ");
-	if (o->no_text)
-		buf_add(b, "not text, ", NUM(o->raw), " bytes in total, first ",
-		    NUM(first->chars), " characters shown");
-	else if (cut->start_sixths == 5)
-		buf_add(b, NUM(o->chars), " characters in total, first ",
-		    NUM(first->chars), " and last ", NUM(last->chars),
-		    " shown");
-	else if (cut->start_sixths > 0)
-		buf_add(b, NUM(o->chars), " characters in total, ", NUM(o->chars
-		    - first->chars - last->chars), " left out here");
+	/* A terminal adds carriage returns to all lines. */
+	bool is_raw = o->bad > 0 || o->width == TERMINAL_COLUMNS ||
+	    o->raw - (int64_t)o->cut_len != text_bytes(o);
+
+	if (parts == CUT_END && end->lines == 0)
+		buf_fmt(b, "[%s: showing last 1 of %jd lines (its last %jd "
+		    "bytes)", name, lines, end->bytes);
+	else if (parts == CUT_END)
+		buf_fmt(b, "[%s: showing last %jd of %jd lines", name,
+		    end->lines, lines);
+	else if (o->no_text && start->chars == o->chars)
+		buf_fmt(b, "[%s: not text, %jd bytes in total, first %jd "
+		    "characters shown", name, o->raw, start->chars);
+	else if (o->no_text)
+		buf_fmt(b, "[%s truncated: not text, %jd bytes in total, first "
+		    "%jd characters shown", name, o->raw, start->chars);
+	else if (parts == CUT_START_MOSTLY)
+		buf_fmt(b, "[%s truncated: %jd characters in total, first %jd "
+		    "and last %jd shown", name, o->chars, start->chars,
+		    end->chars);
 	else
-		buf_add(b, "showing last ", NUM(last->lines > 0 ? last->lines
-		    : 1), " of ", NUM(lines), " lines");
-	if (cut->start_sixths == 0 && last->lines == 0)
-		buf_add(b, " (its last ", NUM(last->bytes), " bytes)");
-	/* Do the file's bytes differ from the text? (A terminal's do.) */
-	spool_tell(o->file, o->bad > 0 || o->width == TERMINAL_COLUMNS ||
-	    o->raw - (int64_t)o->cut_len != text_bytes(o), b);
+		buf_fmt(b, "[%s truncated: %jd characters in total, %jd left "
+		    "out here", name, o->chars, o->chars - start->chars -
+		    end->chars);
+	spool_tell(o->file, is_raw, b);
 	buf_putc(b, ']');
 }
 
-/* The truncation line stands between start and end, or behind a lone end. */
+static struct cut
+choose_cut(const struct output *o, const struct output_bounds *most)
+{
+	return cut_choose(o->options, most, o->no_text,
+	    NOTICE + (int64_t)strlen(o->options->tmpdir));
+}
+
+/* The truncation line is between start and end, or after a lone end. */
 struct output_view
 output_show(struct output *o, const struct output_cursor *c,
             const struct output_bounds *most, const char *name, struct buf *b)
 {
 	struct output_view view = { -1, NULL };
-	struct cut cut = cut_choose(o, most->how, most);
-	struct extent s = any, e, text = { o->chars, text_bytes(o),
-		o->lines + output_within_line(o) };
+	struct output_bounds tail = *most;
+	struct cut cut = choose_cut(o, most);
+	struct extent s = { CUT_UNLIMITED, CUT_UNLIMITED, CUT_UNLIMITED };
+	struct extent e, text = { o->chars, text_bytes(o),
+	    o->lines + output_within_line(o) };
+	const char *p = (const char *)o->text;
 	size_t at = c != NULL ? cursor_index(o, c) : 0, start, end;
 	bool has_gap;
 
 	if (at == o->len && (c != NULL || !o->no_text))
 		return view;
 	if (c != NULL) {
-		if (most->how != TRUNCATE_LOOK && cut_needed(&cut, &text))
-			cut = cut_choose(o, TRUNCATE_TAIL, most);
+		tail.how = TRUNCATE_TAIL;
+		if (most->how != TRUNCATE_LOOK && cut_is_needed(&cut, &text))
+			cut = choose_cut(o, &tail);
 		text.bytes -= cursor_position(o, c);
 		text.lines -= c->lines;
 		/* Dropped bytes count as a character each: it is cut anyway. */
-		s = extent_start(o->text + at, o->len - at, &s);
+		s = cut_start(p + at, o->len - at, &s);
 		text.chars = s.chars + text.bytes - s.bytes;
 	}
-	/* If bytes were dropped behind the cursor, there is a gap to mark. */
+	/* If bytes were dropped after the cursor, there is a gap to mark. */
 	has_gap = text_piece(o, at) < o->len;
-	if (!o->no_text && !has_gap && !cut_needed(&cut, &text))
-		cut.first = cut.all;
-	s = extent_start(o->text + at, text_piece(o, at) - at, &cut.first);
+	if (!o->no_text && !has_gap && !cut_is_needed(&cut, &text))
+		cut.start = cut.whole;
+	s = cut_start(p + at, text_piece(o, at) - at, &cut.start);
 	start = at + (size_t)s.bytes;
-	buf_put(b, o->text + at, start - at);
+	buf_put(b, p + at, start - at);
 	if (start == o->len && !o->no_text)
 		return view;
 	end = o->dropped > 0 && start < o->head_len ? o->head_len : start;
-	e = extent_end(o->text, end, o->len, &cut.last, cut.whole_percent);
+	e = cut_end(p, end, o->len, &cut.end, cut.line_percent);
 	end = o->len - (size_t)e.bytes;
-	if (cut.start_sixths == 0)
-		buf_put(b, o->text + end, o->len - end);
-	if (cut.start_sixths == 0 && end == at)
-		return view;
+	if (cut.parts == CUT_END) {
+		buf_put(b, p + end, o->len - end);
+		if (end == at)
+			return view;
+	}
 	buf_end_line(b);
-	show_notice(o, &cut, &s, &e, text.lines, name, b);
-	if (cut.start_sixths > 0 && end < o->len) {
+	show_notice(o, cut.parts, &s, &e, text.lines, name, b);
+	if (cut.parts != CUT_END && end < o->len) {
 		buf_putc(b, '\n');
-		buf_put(b, o->text + end, o->len - end);
+		buf_put(b, p + end, o->len - end);
 	}
 	view.chars = o->chars;
 	view.file = spool_path(o->file);

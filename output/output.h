@@ -11,14 +11,8 @@
 #include <stdint.h>
 #include "base/buf.h"
 #include "base/options.h"
+#include "output/cut.h"
 #include "output/spool.h"
-
-/* How a text is cut */
-struct output_bounds {
-	enum truncate how;
-	int64_t limit;   /* characters shown at most (O8); 0: as `how` has it */
-	int64_t bytes, lines;  /* shown, the truncation line too (K3); 0: any */
-};
 
 struct output;  /* in output.c */
 
