@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fmt.h"
 #include "base/io.h"
 #include "base/space.h"
 #include "base/tempfile.h"
@@ -110,18 +111,19 @@ spool_measure(struct spool_file *f)
 	s->unmeasured = 0;
 }
 
-/* Removes the oldest finished files, but not f, until so many more bytes are
- * within the session's bound or no such file is left. */
+/* Removes the oldest finished files, but not f, until `more` bytes fit into
+ * `most` or no such file is left. */
 static void
 spool_evict(struct spool *s, const struct spool_file *f, int64_t more,
             int64_t most)
 {
 	struct spool_file *old = s->oldest, *next;
 
-	for (; old != NULL && s->total + more > most; old = next) {
+	while (old != NULL && s->total + more > most) {
 		next = old->next;
 		if (old->ended && old != f)
 			spool_remove(old);
+		old = next;
 	}
 }
 
@@ -170,12 +172,29 @@ spool_remove_oldest(struct spool *s)
 
 	while (old != NULL && !old->ended)
 		old = old->next;
-	if (old != NULL)
-		spool_remove(old);
-	return old != NULL;
+	if (old == NULL)
+		return false;
+	spool_remove(old);
+	return true;
 }
 
-/* Makes the file, unless it is there, out of what is kept so far. */
+/* Creates the file, after the session's oldest files have been removed if
+ * there are too many. Sets f->fd, or f->why. */
+static void
+spool_create(struct spool_file *f)
+{
+	bool again = true;
+
+	while (again) {
+		f->fd = tempfile_create(f->spool->files, &f->path);
+		again = f->fd < 0 && errno == EDQUOT &&
+		    spool_remove_oldest(f->spool);
+	}
+	if (f->fd < 0)
+		f->why = errno;
+}
+
+/* Creates the file, unless it exists, and writes what is kept so far. */
 static void
 spool_make(struct spool_file *f)
 {
@@ -183,17 +202,13 @@ spool_make(struct spool_file *f)
 
 	if (f->path != NULL || f->why != 0)
 		return;
-	do {
-		f->fd = tempfile_create(f->spool->files, &f->path);
-	} while (f->fd < 0 && errno == EDQUOT && spool_remove_oldest(f->spool));
+	spool_create(f);
 	if (f->fd >= 0) {
 		while (*link != NULL)
 			link = &(*link)->next;
 		*link = f;
 		spool_measure(f);
 		spool_save(f, f->kept.data, f->kept.len);
-	} else {
-		f->why = errno;
 	}
 	buf_free(&f->kept);
 }
@@ -252,18 +267,23 @@ spool_end(struct spool_file *f)
 void
 spool_tell(struct spool_file *f, bool raw, struct buf *b)
 {
-	const char *why;
+	const char *why, *path;
 
 	spool_make(f);
 	f->named = true;
+	path = spool_path(f);
 	why = f->why > 0 ? strerror(f->why) : reasons[-f->why];
-	if (spool_path(f) == NULL)
-		buf_add(b, "; full output not saved: ", f->why > 0
-		    ? f->spool->dir : "", f->why > 0 ? ": " : "", why);
+	if (path == NULL && f->why > 0)
+		buf_fmt(b, "; full output not saved: %s: %s", f->spool->dir,
+		    why);
+	else if (path == NULL)
+		buf_fmt(b, "; full output not saved: %s", why);
+	else if (raw)
+		buf_fmt(b, "; full output, raw: %s", path);
 	else
-		buf_add(b, "; full output", raw ? ", raw: " : ": ", f->path);
-	if (spool_path(f) != NULL && f->why != 0)
-		buf_add(b, " (incomplete: ", why, ")");
+		buf_fmt(b, "; full output: %s", path);
+	if (path != NULL && f->why != 0)
+		buf_fmt(b, " (incomplete: %s)", why);
 }
 
 const char *
