@@ -73,7 +73,7 @@ catch_signals(const struct options *o)
 	sigaction(SIGHUP, NULL, &hup);
 	ignored = hup.sa_handler == SIG_IGN && !o->http;
 	if (proc_pipe(signal_pipe, -1) < 0)
-		fatal(1, "pipe", NULL, strerror(errno));
+		fatal(1, "pipe: %s", strerror(errno));
 	catch(SIGPIPE, on_nothing);
 	catch(SIGXFSZ, on_nothing);
 	catch(SIGTERM, on_signal);
@@ -124,7 +124,7 @@ leave_process_1(const struct guard *guard)
 	catch(SIGCHLD, on_nothing);
 	pid = proc_fork();
 	if (pid < 0)
-		fatal(1, "fork", NULL, strerror(errno));
+		fatal(1, "fork: %s", strerror(errno));
 	if (pid > 0) {
 		proc_close_from(0);
 		exit(mind_children(pid, guard));
@@ -153,7 +153,7 @@ prepare(struct options *o)
 
 	if (!random_hex(o->name, (sizeof(o->name) - 1) / 2) ||
 	    !random_hex(token, RANDOM_MOST))
-		fatal(1, "start", NULL, "there is no source of random numbers");
+		fatal(1, "start: there is no source of random numbers");
 	if (o->generate_token)
 		o->token = mem_copy(token);
 	o->shell = script_shell();
@@ -169,7 +169,7 @@ prepare(struct options *o)
 		leave_process_1(o->guard);
 	why = o->log_file != NULL ? log_open(&o->log, o->log_file) : NULL;
 	if (why != NULL)
-		fatal(1, "--log (BORIS_LOG)", o->log_file, why);
+		fatal(1, "--log (BORIS_LOG) %s: %s", o->log_file, why);
 	o->oom_score = o->write != NULL || o->hide != NULL
 	    ? open(PROC_OOM_SCORE, O_RDWR | O_CLOEXEC) : -1;
 	o->no_input = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -179,7 +179,7 @@ prepare(struct options *o)
 	}
 	/* boris itself keeps no directory busy. */
 	if (o->no_input < 0 || chdir("/") < 0)
-		fatal(1, "start", NULL, strerror(errno));
+		fatal(1, "start: %s", strerror(errno));
 	catch_signals(o);
 	proc_prepare(o->visible);
 }
@@ -202,8 +202,8 @@ begin_serving(struct boris *b)
 		return;
 	}
 	if (o->generate_token)
-		stderr_line("boris: token ", o->token);
-	stderr_line("boris: listening on ", http_origin(b->http), "/mcp");
+		stderr_line("boris: token %s", o->token);
+	stderr_line("boris: listening on %s/mcp", http_origin(b->http));
 }
 
 /* H9: at SIGHUP, over HTTP, opens the log and reads the token file anew. */
@@ -214,12 +214,12 @@ reload(struct options *o)
 	    : NULL;
 
 	if (why != NULL)
-		stderr_line("boris: --log ", o->log_file, ": ", why,
-		    "; the old one stays");
+		stderr_line("boris: --log %s: %s; the old one stays",
+		    o->log_file, why);
 	why = o->token_file != NULL ? options_read_token(o, O_NONBLOCK) : NULL;
 	if (why != NULL)
-		stderr_line("boris: --token-file ", o->token_file, ": ", why,
-		    "; the old token stays");
+		stderr_line("boris: --token-file %s: %s; the old token stays",
+		    o->token_file, why);
 }
 
 /* What does not fit is read in the next turn. */

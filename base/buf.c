@@ -26,7 +26,7 @@ static void *
 check_alloc(void *p)
 {
 	if (p == NULL)
-		fatal(1, "memory", NULL, "there is none left, so boris ends");
+		fatal(1, "memory: there is none left, so boris ends");
 	return p;
 }
 
@@ -49,7 +49,7 @@ mem_shared(size_t size)
 	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (memory == MAP_FAILED)
-		fatal(1, "start", NULL, strerror(errno));
+		fatal(1, "start: %s", strerror(errno));
 	return memory;
 }
 

@@ -6,12 +6,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PIECE = 512 };  /* bytes; a pipe with room takes so many (PIPE_BUF) */
+#include "base/fmt.h"
+
+enum {
+	PIECE = 512,       /* bytes; a pipe with room takes so many (PIPE_BUF) */
+	LINE_SIZE = 1024   /* bytes of a message; the rest is cut off */
+};
 
 /* A pipe or a terminal is opened anew, so that it does not wait: the flags of
  * descriptor 2 are shared with other processes. (A file does not wait, and
@@ -46,25 +53,57 @@ stderr_write(const char *p, size_t n)
 	return at;
 }
 
-void
-stderr_all(const char *const *part)
-{
-	char line[1024];  /* there may be no memory to ask for */
-	size_t n = 0;
-	const char *c;
+/* A line that is put together here, since there may be no memory to ask for */
+struct line {
+	char text[LINE_SIZE];
+	size_t len;
+};
 
-	for (; *part != NULL; part++) {
-		for (c = *part; *c != '\0' && n < sizeof(line) - 1; c++)
-			line[n++] = iscntrl((unsigned char)*c) ? '?' : *c;
+/* Appends what fits, with "?" in place of control characters. */
+static void
+put_piece(void *to, const char *bytes, size_t n)
+{
+	struct line *line = to;
+	size_t i;
+
+	for (i = 0; i < n && line->len < sizeof(line->text) - 1; i++) {
+		bool control = iscntrl((unsigned char)bytes[i]);
+
+		line->text[line->len++] = control ? '?' : bytes[i];
 	}
-	line[n++] = '\n';
-	stderr_write(line, n);  /* if it fails, there is nowhere to say so */
+}
+
+/* Writes the line. If that fails, there is nowhere to report it. */
+static void
+write_line(struct line *line)
+{
+	line->text[line->len++] = '\n';
+	stderr_write(line->text, line->len);
 }
 
 void
-fatal(int status, const char *what, const char *value, const char *right)
+stderr_line(const char *format, ...)
 {
-	stderr_line("boris: ", what, value != NULL ? " " : "",
-	    value != NULL ? value : "", ": ", right);
+	struct line line = { .len = 0 };
+	va_list arguments;
+
+	va_start(arguments, format);
+	fmt_pieces(put_piece, &line, format, arguments);
+	va_end(arguments);
+	write_line(&line);
+}
+
+void
+fatal(int status, const char *format, ...)
+{
+	static const char prefix[] = "boris: ";
+	struct line line = { .len = 0 };
+	va_list arguments;
+
+	put_piece(&line, prefix, sizeof(prefix) - 1);
+	va_start(arguments, format);
+	fmt_pieces(put_piece, &line, format, arguments);
+	va_end(arguments);
+	write_line(&line);
 	exit(status);
 }

@@ -4,20 +4,22 @@
 /* Messages on stderr. Writing one never waits (C3). */
 
 #include <stddef.h>
+#include "base/fmt.h"
 
 /* Writes to stderr what it takes at once, and returns how many bytes that were;
  * if not all, errno says why. It never waits (C3), whatever stderr is. */
 size_t stderr_write(const char *bytes, size_t n);
 
-/* Prints one line on stderr, control characters as "?"; or it is lost. */
-#define stderr_line(...) stderr_all((const char *const[]){ __VA_ARGS__, NULL })
-void stderr_all(const char *const *part);
+/* Prints one line on stderr. The format is that of buf_fmt(). Control characters
+ * become "?". If stderr takes no more, the line is lost. */
+void stderr_line(const char *format, ...) FMT_CHECKED(1, 2);
 
-/* Prints "boris: WHAT VALUE: RIGHT" on stderr, and ends the process. For what
- * is wrong at the start, and for want of memory; else boris stays up (E7). */
+/* Prints "boris: " and one line on stderr, and exits with the status. For
+ * mistakes at the start, and if small allocations fail; in all other cases
+ * boris keeps running (E7). */
 #ifdef __GNUC__
 __attribute__((__noreturn__))
 #endif
-void fatal(int status, const char *what, const char *value, const char *right);
+void fatal(int status, const char *format, ...) FMT_CHECKED(2, 3);
 
 #endif

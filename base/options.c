@@ -113,7 +113,7 @@ absolute_for(const char *what, const char *name, bool tidy)
 	if (path == NULL) {
 		buf_add(&right, "cannot find the current directory: ",
 		    strerror(errno), "; give an absolute path");
-		fatal(2, what, name, buf_text(&right));
+		fatal(2, "%s %s: %s", what, name, buf_text(&right));
 	}
 	return path;
 }
@@ -335,7 +335,9 @@ set_option(struct options *o, const struct option *row, const char *from,
 	if (row->read == read_number)
 		buf_add(&right, NUM(row->least), " to ", NUM(row->most),
 		    row->flags & OR_ZERO ? ", or 0" : "");
-	fatal(2, from, value, buf_text(&right));
+	if (value == NULL)
+		fatal(2, "%s: %s", from, buf_text(&right));
+	fatal(2, "%s %s: %s", from, value, buf_text(&right));
 }
 
 /* --name=value, --name value, --flag; returns where the next one stands. */
@@ -351,9 +353,9 @@ read_option(struct options *o, char **word, bool given[])
 	    row->name[n] != '\0'))
 		row++;
 	if (row == last)
-		fatal(2, name, NULL, "not an option; see boris --help");
+		fatal(2, "%s: not an option; see boris --help", name);
 	if (row->value == NULL && value != NULL)
-		fatal(2, name, NULL, "must be given without a value");
+		fatal(2, "%s: must be given without a value", name);
 	if (row->value == NULL)
 		value = "1";
 	else if (value == NULL && (!(row->flags & NO_VALUE) ||
@@ -383,8 +385,8 @@ read_variables(struct options *o, const bool given[])
 		unused = row->flags & HTTP && !o->http;
 		/* The user would think that boris listens (C5). */
 		if (*given && unused)
-			fatal(2, row->name, NULL,
-			    "counts only with --transport=http");
+			fatal(2, "%s: counts only with --transport=http",
+			    row->name);
 		beaten = *given || (row->flags & TOKEN && (o->token != NULL ||
 		    o->token_file != NULL || o->generate_token));
 		if (!beaten && !unused && value != NULL &&
@@ -443,7 +445,7 @@ print_help(bool help)
 		put_manual(&b);
 	errno = ENOSPC;  /* the reason if only a part is written */
 	if (write(1, b.data, b.len) != (ssize_t)b.len)
-		fatal(1, "stdout", NULL, strerror(errno));
+		fatal(1, "stdout: %s", strerror(errno));
 	exit(0);
 }
 
@@ -456,7 +458,7 @@ options_need(const struct options *o, const char *file, const char *what)
 
 	if (cover != NULL) {
 		buf_add(&why, "must not cover ", file, ", ", what);
-		fatal(2, "--hide (BORIS_HIDE)", cover, buf_text(&why));
+		fatal(2, "--hide (BORIS_HIDE) %s: %s", cover, buf_text(&why));
 	}
 	free(real);
 }
@@ -476,8 +478,8 @@ check_hidden(const struct options *o)
 	options_need(o, "/dev/pts", "the directory of terminals");
 	for (; path != NULL && *path != '\0'; path += strlen(path) + 1) {
 		if (is_within("/proc", path))
-			fatal(2, "--hide (BORIS_HIDE)", path,
-			    "must not be below /proc, which boris needs");
+			fatal(2, "--hide (BORIS_HIDE) %s: must not be below "
+			    "/proc, which boris needs", path);
 	}
 }
 
@@ -488,18 +490,19 @@ complete_http(struct options *o)
 
 	if ((o->token != NULL) + (o->token_file != NULL) +
 	    o->generate_token > 1)
-		fatal(2, "--token, --token-file, --generate-token", NULL,
-		    "must be given one at a time");
+		fatal(2, "--token, --token-file, --generate-token: must be "
+		    "given one at a time");
 	why = o->token_file != NULL ? options_read_token(o, 0) : NULL;
 	if (why != NULL)
-		fatal(2, "--token-file (BORIS_TOKEN_FILE)", o->token_file, why);
+		fatal(2, "--token-file (BORIS_TOKEN_FILE) %s: %s",
+		    o->token_file, why);
 	o->loopback = strncmp(o->address, "127.", 4) == 0 ||
 	    strcmp(o->address, "::1") == 0;
 	if (!o->loopback && o->token == NULL && !o->generate_token &&
 	    !o->allow_anyone)
-		fatal(2, "--listen (BORIS_LISTEN)", o->address, "other "
-		    "machines could run commands here; must come with a token "
-		    "(--token-file, --generate-token) or --allow-anyone");
+		fatal(2, "--listen (BORIS_LISTEN) %s: other machines could run "
+		    "commands here; must come with a token (--token-file, "
+		    "--generate-token) or --allow-anyone", o->address);
 }
 
 void

@@ -31,7 +31,7 @@
 static void
 refuse(const char *option, const char *why)
 {
-	fatal(1, option, why, strerror(errno));
+	fatal(1, "%s %s: %s", option, why, strerror(errno));
 }
 
 #ifdef ON_LINUX

@@ -174,7 +174,7 @@ show_prompt(const char *fifo)
 		n = read(fd, line, sizeof(line) - 1);
 	fd_close(&fd);
 	line[n > 0 ? n : 0] = '\0';
-	stderr_line(buf_text(&path) + path.len - ID, ": ", line);
+	stderr_line("%s: %s", buf_text(&path) + path.len - ID, line);
 	buf_free(&path);
 }
 
@@ -267,10 +267,11 @@ secret_ask(const char *dir, const char *id)
 	size_t len;
 
 	if (found != 1) {
-		stderr_line("boris: ", found > 1
-		    ? "several ask: give --secret=ID"
-		    : "no such terminal of yours asks for a secret, in ",
-		    found > 1 ? "" : dir);
+		if (found > 1)
+			stderr_line("boris: several ask: give --secret=ID");
+		else
+			stderr_line("boris: no such terminal of yours asks for "
+			    "a secret, in %s", dir);
 		return 1;
 	}
 	stderr_line("boris: type it, unseen, and Enter");
@@ -282,7 +283,11 @@ secret_ask(const char *dir, const char *id)
 	    poll(&closed, 1, ANSWER_TIME) > 0 && fstat(fd, &st) == 0 &&
 	    (st.st_mode & 0777) == TAKEN;
 	wipe(line, sizeof(line));
-	stderr_line("boris: ", taken ? "taken" : len > 0
-	    ? "not taken: too late, or the log is full" : "nothing was typed");
+	if (taken)
+		stderr_line("boris: taken");
+	else if (len > 0)
+		stderr_line("boris: not taken: too late, or the log is full");
+	else
+		stderr_line("boris: nothing was typed");
 	return taken ? 0 : 1;
 }

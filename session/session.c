@@ -569,7 +569,7 @@ report_survivor(const struct job *job)
 	if (!job_survives(job))
 		return;
 	exec_put_survivor(&job->exec, &text);
-	stderr_line("boris: ", buf_text(&text));
+	stderr_line("boris: %s", buf_text(&text));
 	buf_free(&text);
 }
 

@@ -609,14 +609,13 @@ http_open(const struct options *options)
 	h->options = options;
 	h->shared = mcp_open(options, MCP_HTTP_SHARED, http_send, h);
 	if (h->shared == NULL)
-		fatal(1, "start", NULL, "there is no random number");
+		fatal(1, "start: there is no random number");
 	h->leave_by = NEVER;
 	h->started = clock_now();
 	h->listener = connection_listen(options->address, &port);
 	if (h->listener < 0) {
-		stderr_line("boris: listen on ", options->address, " port ",
-		    NUM(port), ": ", strerror(errno));
-		exit(1);
+		fatal(1, "listen on %s port %d: %s", options->address, port,
+		    strerror(errno));
 	}
 	buf_add(&h->origin, v6 ? "http://[" : "http://", options->address,
 	    v6 ? "]:" : ":", NUM(port));
