@@ -16,8 +16,8 @@ TIGHT = -Wl,-z,noseparate-code -Wl,-z,norelro -Wl,--gc-sections
 
 # One for each .c file; base/io.o, the clock, is apart for t/boris-fast.
 MOST = boris.o \
-	transport/stdio.o transport/http.o transport/connection.o \
-	transport/httpmsg.o \
+	transport/stdio.o transport/http.o transport/access.o \
+	transport/connection.o transport/httpmsg.o \
 	mcp/rpc.o mcp/clients.o mcp/mcp.o mcp/calls.o mcp/tools.o \
 	mcp/results.o \
 	session/session.o session/job.o session/edit.o session/secret.o \

@@ -1,7 +1,7 @@
-/* The map of HTTP (H), a wing of three rooms. Each calls those below it:
+/* The map of HTTP (H). Each module calls those below it:
  *
- * http.c        who listens; who may ask: hosts, origins, tokens (H1, H3, H4);
- *               peers, sessions, which client a message is for (H5, H6, H9)
+ * http.c        peers, sessions, which client a message is for (H1, H5, H6, H9)
+ * access.c      who may send requests: tokens, origins, hosts (H3, H4)
  * connection.c  one socket: its states, deadlines and streams (H7, H8)
  * httpmsg.c     HTTP/1.1 as text: a request read, a response written (H8) */
 #define _POSIX_C_SOURCE 200809L
@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "mcp/clients.h"
 #include "mcp/mcp.h"
+#include "transport/access.h"
 #include "transport/connection.h"
 
 enum {
@@ -58,6 +59,7 @@ struct http {
 	struct http_session *sessions;
 	struct peer *peers;              /* in the order they came */
 	struct buf origin;               /* http://ADDRESS:PORT */
+	struct access access;
 	int listener, in_poll;           /* -1: it listens no more */
 	int64_t accept_at;               /* ms; of the next try, if one fails */
 	int64_t leave_by;                /* ms, once every session is closed */
@@ -156,18 +158,6 @@ http_send(void *transport, void *to, enum rpc_kind kind, int error,
 	else
 		return false;
 	return true;
-}
-
-/* In a time that does not depend on what is wrong with `given` (H3) */
-static bool
-same_secret(const char *given, const char *secret)
-{
-	size_t n = strlen(secret), i;
-	volatile unsigned char wrong = strlen(given) != n;
-
-	for (i = 0; given[i] != '\0'; i++)
-		wrong |= (unsigned char)(given[i] ^ secret[i % n]);
-	return !wrong;
 }
 
 /* Begins to close it (L1); review_sessions() frees it once it is closed. */
@@ -276,7 +266,7 @@ find_session(const struct http *h, const struct peer *p)
 	const char *id = p->connection.request.field[FIELD_MCP_SESSION];
 	struct http_session *s = id != NULL ? h->sessions : NULL;
 
-	while (s != NULL && (s->ended || !same_secret(id, s->id)))
+	while (s != NULL && (s->ended || !access_same_secret(id, s->id)))
 		s = s->next;
 	return s;
 }
@@ -387,55 +377,6 @@ take_message(struct http *h, struct peer *p)
 
 /* -- Requests: who may ask, and what (H1, H3, H4) ------------------------ */
 
-/* Is the host this machine, by loopback or by the address boris listens on?
- * Returns what is behind its name: "" or ":PORT"; NULL: it is another. */
-static const char *
-port_of(const struct http *h, const char *host)
-{
-	const char *own = h->origin.data + strlen("http://"), *port;
-	size_t n = (size_t)(strrchr(own, ':') - own);
-
-	if (strncasecmp(host, "localhost", 9) == 0)
-		port = host + 9;
-	else if (strncmp(host, "[::1]", 5) == 0)
-		port = host + 5;
-	else if (strncmp(host, "127.", 4) == 0)
-		port = host + 4 + strspn(host + 4, "0123456789.");
-	else if (strncasecmp(host, own, n) == 0)
-		port = host + n;
-	else
-		return NULL;
-	n = *port == ':' ? 1 + strspn(port + 1, "0123456789") : 0;
-	return port[n] == '\0' ? port : NULL;
-}
-
-/* Is it this server, by any name of this machine, or one of --allow-origin? */
-static bool
-is_allowed(const struct http *h, const char *origin)
-{
-	const char *given = h->options->origins, *port = NULL;
-
-	if (strncasecmp(origin, "http://", 7) == 0)
-		port = port_of(h, origin + 7);
-	if (port != NULL && strcmp(*port != '\0' ? port : ":80",
-	    strrchr(h->origin.data, ':')) == 0)
-		return true;
-	while (given != NULL && *given != '\0' &&
-	    strcasecmp(given, origin) != 0)
-		given += strlen(given) + 1;
-	return given != NULL && *given != '\0';
-}
-
-static bool
-shows_token(const struct http *h, const struct request *r)
-{
-	const char *given = r->field[FIELD_AUTHORIZATION];
-
-	return given != NULL && h->options->token != NULL &&
-	    strncasecmp(given, "Bearer ", 7) == 0 &&
-	    same_secret(given + 7 + strspn(given + 7, " "), h->options->token);
-}
-
 static bool
 answer_health(const struct http *h, struct peer *p)
 {
@@ -449,7 +390,8 @@ answer_health(const struct http *h, struct peer *p)
 	}
 	buf_putc(&b, '{');
 	json_put(&b, "status", "ok");
-	if (shows_token(h, &p->connection.request)) {
+	if (access_has_token(&h->access,
+	    p->connection.request.field[FIELD_AUTHORIZATION])) {
 		json_put(&b, "version", BORIS_VERSION);
 		json_put_number(&b, "uptime_s", (h->now - h->started) / 1000);
 		json_put_number(&b, "sessions", sessions);
@@ -476,9 +418,9 @@ answer_headers(struct http *h, struct peer *p)
 	    r->field[FIELD_PREFLIGHT] != NULL;
 
 	p->session_id = NULL;
-	if (h->options->loopback && host != NULL && port_of(h, host) == NULL)
+	if (!access_allows_host(&h->access, host))
 		return http_answer(p, 403, "Host must be localhost\n");
-	if (origin != NULL && !is_allowed(h, origin))
+	if (origin != NULL && !access_allows_origin(&h->access, origin))
 		return http_answer(p, 403,
 		    "Origin is not allowed here; see --allow-origin\n");
 	if (strcmp(r->path, "/health") == 0)
@@ -487,7 +429,8 @@ answer_headers(struct http *h, struct peer *p)
 		    : http_answer(p, 405, "GET it\n");
 	if (!is_endpoint(r->path))
 		return http_answer(p, 404, "there are /mcp and /health\n");
-	if (h->options->token != NULL && !preflight && !shows_token(h, r))
+	if (h->options->token != NULL && !preflight &&
+	    !access_has_token(&h->access, r->field[FIELD_AUTHORIZATION]))
 		return http_answer(p, 401,
 		    "Authorization: Bearer TOKEN is missing or wrong\n");
 	p->authenticated |= !preflight;
@@ -619,7 +562,7 @@ http_open(const struct options *options)
 	}
 	buf_add(&h->origin, v6 ? "http://[" : "http://", options->address,
 	    v6 ? "]:" : ":", NUM(port));
-	buf_text(&h->origin);
+	h->access = (struct access){ options, buf_text(&h->origin) };
 	return h;
 }
 

@@ -1,0 +1,119 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include "transport/access.h"
+
+#include <string.h>
+#include <strings.h>
+
+bool
+access_same_secret(const char *given, const char *secret)
+{
+	size_t n = strlen(secret), i;
+	volatile unsigned char differs = strlen(given) != n;
+
+	for (i = 0; given[i] != '\0'; i++)
+		differs |= (unsigned char)(given[i] ^ secret[i % n]);
+	return !differs;
+}
+
+bool
+access_has_token(const struct access *a, const char *authorization)
+{
+	static const char scheme[] = "Bearer ";
+	const char *given;
+
+	if (authorization == NULL || a->options->token == NULL)
+		return false;
+	if (strncasecmp(authorization, scheme, strlen(scheme)) != 0)
+		return false;
+	given = authorization + strlen(scheme);
+	given += strspn(given, " ");
+	return access_same_secret(given, a->options->token);
+}
+
+/* Returns ":PORT" of the server's own origin. */
+static const char *
+own_port(const struct access *a)
+{
+	return strrchr(a->own_origin, ':');
+}
+
+/* Returns what follows the name at the start of a host, if that is a name of
+ * this machine: a loopback name, or the address that boris listens on. Otherwise
+ * returns NULL. */
+static const char *
+skip_own_name(const struct access *a, const char *host)
+{
+	const char *own = a->own_origin + strlen("http://");
+	size_t own_length = (size_t)(own_port(a) - own);
+
+	if (strncasecmp(host, "localhost", 9) == 0)
+		return host + 9;
+	if (strncmp(host, "[::1]", 5) == 0)
+		return host + 5;
+	if (strncmp(host, "127.", 4) == 0)
+		return host + 4 + strspn(host + 4, "0123456789.");
+	if (strncasecmp(host, own, own_length) == 0)
+		return host + own_length;
+	return NULL;
+}
+
+/* Returns the port of a host that is this machine, "" or ":PORT"; NULL if it is
+ * another host. */
+static const char *
+port_of_own_host(const struct access *a, const char *host)
+{
+	const char *port = skip_own_name(a, host), *end = port;
+
+	if (port == NULL)
+		return NULL;
+	if (*end == ':')
+		end += 1 + strspn(end + 1, "0123456789");
+	return *end == '\0' ? port : NULL;
+}
+
+bool
+access_allows_host(const struct access *a, const char *host)
+{
+	if (!a->options->loopback || host == NULL)
+		return true;
+	return port_of_own_host(a, host) != NULL;
+}
+
+/* Returns whether the origin is this server, by any name of this machine. */
+static bool
+is_own_origin(const struct access *a, const char *origin)
+{
+	const char *port;
+
+	if (strncasecmp(origin, "http://", 7) != 0)
+		return false;
+	port = port_of_own_host(a, origin + 7);
+	if (port == NULL)
+		return false;
+	if (*port == '\0')
+		port = ":80";
+	return strcmp(port, own_port(a)) == 0;
+}
+
+/* Returns whether --allow-origin lists the origin. */
+static bool
+is_listed_origin(const struct access *a, const char *origin)
+{
+	const char *listed = a->options->origins;
+
+	/* Each string ends with a NUL, the list with an empty string. */
+	if (listed == NULL)
+		return false;
+	for (; *listed != '\0'; listed += strlen(listed) + 1) {
+		if (strcasecmp(listed, origin) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool
+access_allows_origin(const struct access *a, const char *origin)
+{
+	return is_own_origin(a, origin) || is_listed_origin(a, origin);
+}
