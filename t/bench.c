@@ -19,8 +19,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/text.h"
-
 enum { CALLS = 1000, TIMES = 5, BIG = 10000000, ANSWER = 1 << 20 };
 
 #define HELLO "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\"," \
