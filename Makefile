@@ -23,7 +23,8 @@ MOST = boris.o \
 	session/session.o session/job.o session/edit.o session/secret.o \
 	session/log.o \
 	exec.o \
-	run/script.o run/terminal.o run/proc.o run/guard.o run/fence.o \
+	run/script.o run/environment.o run/terminal.o run/proc.o run/guard.o \
+	run/fence.o \
 	output/output.o output/cut.o output/spool.o \
 	json.o \
 	base/options.o base/buf.o base/fmt.o base/text.o base/message.o \

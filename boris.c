@@ -19,6 +19,7 @@
 #include "base/random.h"
 #include "base/tempfile.h"
 #include "output/output.h"
+#include "run/environment.h"
 #include "run/fence.h"
 #include "run/guard.h"
 #include "run/proc.h"
@@ -149,7 +150,7 @@ prepare(struct options *o)
 {
 	char token[2 * RANDOM_MOST + 1];
 	const char *why;
-	int i, empty[2];
+	int empty[2];
 
 	if (!random_hex(o->name, (sizeof(o->name) - 1) / 2) ||
 	    !random_hex(token, RANDOM_MOST))
@@ -159,8 +160,7 @@ prepare(struct options *o)
 	o->shell = script_shell();
 	if (o->bash)
 		options_need(o, o->shell, "the shell");
-	for (i = 0; i < ENVIRONMENTS; i++)
-		o->env[i] = script_environment((enum environment)i);
+	o->environment = environment_open();
 	o->visible = proc_visible();
 	o->files = tempfile_open(o->tmpdir);
 	o->guard = guard_open(o);

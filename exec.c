@@ -69,8 +69,7 @@ report_fd(void)
 	return INHERITED;
 }
 
-/* Starts the shell with its ends of the pipes. The directory's pipe is copied
- * last, since its number may be that of another end. Returns 0, or -1 with errno
+/* Starts the shell with its ends of the pipes. Returns 0, or -1 with errno
  * set. */
 static int
 start_shell(struct exec *x, const struct options *o,
@@ -79,20 +78,31 @@ start_shell(struct exec *x, const struct options *o,
 	char *argv[ARGUMENTS] = { (char *)o->shell }, *p = x->script.args.data;
 	char *end = p + x->script.args.len;
 	int fds[2 * (3 + 1) + 1], *fd = fds, i;
+	struct proc_program shell = {
+		.path = o->shell, .argv = argv, .dirs = dirs, .fds = fds,
+		.env = environment_get(o->environment, x->env, dirs->start),
+		.terminal = x->terminal
+	};
 
 	for (i = 1; p < end; p += strlen(p) + 1)
 		argv[i++] = p;
 	for (i = EXEC_IN; i <= EXEC_ERR; i++) {
-		*fd++ = x->terminal ? x->fd[EXEC_SLAVE]
-		    : theirs[i] >= 0 ? theirs[i] : o->no_input;
+		if (x->terminal)
+			*fd++ = x->fd[EXEC_SLAVE];
+		else if (theirs[i] >= 0)
+			*fd++ = theirs[i];
+		else
+			*fd++ = o->no_input;
 		*fd++ = i;
 	}
+	/* The pipe for the directory comes last, since its number in the shell
+	 * may be that of another end here. */
 	if (theirs[EXEC_DIR] >= 0) {
 		*fd++ = theirs[EXEC_DIR];
 		*fd++ = x->script.fd;
 	}
 	*fd = -1;
-	x->outcome_fd = proc_start(x->group, o, x->env, argv, dirs, fds);
+	x->outcome_fd = proc_spawn(x->group, o, &shell);
 	return x->outcome_fd >= 0 ? 0 : -1;
 }
 

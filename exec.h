@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "base/options.h"
 #include "output/output.h"
+#include "run/environment.h"
 #include "run/proc.h"
 #include "run/script.h"
 #include "run/terminal.h"
@@ -49,7 +50,7 @@ struct exec {
 	bool has_input;
 	bool terminal;        /* it gets one, and prints to EXEC_OUT (I1) */
 	bool tells_dir;       /* it is to tell in what directory it ends */
-	enum environment env;
+	enum environment_kind env;
 
 	/* How it stands. Others read it. */
 	enum exec_state state;

@@ -14,8 +14,6 @@ enum truncate {
 	TRUNCATE_LOOK    /* of a task that runs (T3); no option has it */
 };
 enum structured { STRUCTURED_AUTO, STRUCTURED_ON, STRUCTURED_OFF };
-/* Whose environment a command gets (B4, I1, T1) */
-enum environment { ENV_COMMAND, ENV_TASK, ENV_TERMINAL, ENVIRONMENTS };
 
 /* Numbers of the contract that nobody may change */
 enum {
@@ -76,7 +74,7 @@ struct options {
 
 	/* What boris.c finds or makes at the start */
 	const char *shell;       /* absolute (B2) */
-	char **env[ENVIRONMENTS];  /* env[i][0] is kept for PWD */
+	struct environment *environment;  /* of commands (B4) */
 	int oom_score;           /* boris's own, open for writing, where fences
 	                          * keep its children from theirs; else -1 */
 	int no_input;            /* a descriptor that reads end of file (B4) */

@@ -154,7 +154,7 @@ default_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Gives the child its descriptors, as proc_start() describes them, and closes
+/* Gives the child its descriptors, as struct proc_program says, and closes
  * all others: while it waits for its directory it must not keep a client's
  * connection or the guard's pipe open (L4). Returns 0, or -1 with errno set. */
 static int
@@ -235,48 +235,42 @@ raise_oom_score(int fd)
  * handler of boris's runs here (E1). They are unblocked before the directory is
  * entered: a child that waits there must be killable. */
 static void
-exec_child(struct proc_group *g, const struct options *o, enum environment use,
-           char *const argv[], const struct proc_dirs *dirs, const int *fds,
-           int done)
+exec_child(struct proc_group *g, const struct proc_program *program, int done)
 {
 	int fd;
 
 	setsid();
 	g->id = getpid();
-	if (take_descriptors(g, fds, done) < 0)
+	if (take_descriptors(g, program->fds, done) < 0)
 		return;
 	fd = open(PROC_OOM_SCORE, O_RDWR | O_CLOEXEC);
 	raise_oom_score(fd);
 	fd_close(&fd);
-	if (use == ENV_TERMINAL && ioctl(0, TIOCSCTTY, 0) < 0)
+	if (program->terminal && ioctl(0, TIOCSCTTY, 0) < 0)
 		return;
 	default_signals();
-	if (enter_directory(&g->outcome, dirs) == 0)
-		execve(o->shell, argv, o->env[use]);
+	if (enter_directory(&g->outcome, program->dirs) == 0)
+		execve(program->path, program->argv, program->env);
 }
 
 int
-proc_start(struct proc_group *g, const struct options *o,
-           enum environment use, char *const argv[],
-           const struct proc_dirs *dirs, const int fds[])
+proc_spawn(struct proc_group *g, const struct options *o,
+           const struct proc_program *program)
 {
-	struct buf pwd = { NULL, 0, 0 };
 	sigset_t all, before;
 	int end[2], error, score;
 	pid_t pid;
 
 	if (proc_pipe(end, 0) < 0)
 		return -1;
-	buf_add(&pwd, "PWD=", dirs->start);
-	o->env[use][0] = buf_text(&pwd);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	/* Behind a fence the child inherits the value: Landlock keeps it from
-	 * writing its own. */
+	/* With --write or --hide the child inherits the score, since Landlock
+	 * keeps it from writing its own. */
 	score = raise_oom_score(o->oom_score);
 	pid = proc_fork();
 	if (pid == 0) {
-		exec_child(g, o, use, argv, dirs, fds, end[1]);
+		exec_child(g, program, end[1]);
 		g->outcome.error = errno;
 		_exit(127);
 	}
@@ -284,8 +278,6 @@ proc_start(struct proc_group *g, const struct options *o,
 	if (score < OOM_SCORE)
 		write_oom_score(o->oom_score, score);
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	o->env[use][0] = "PWD=/";
-	buf_free(&pwd);
 	close(end[1]);
 	if (pid < 0) {
 		close(end[0]);

@@ -70,19 +70,28 @@ ssize_t proc_take(int end, void *to, size_t n);
  * directory cannot be entered, two others to try (D5). */
 struct proc_dirs { const char *start, *tracked, *workdir; };
 
-/* Starts the shell as the leader of a zeroed group, with o->env[use] but PWD.
- * fds: pairs of a descriptor of ours and its number there, at least for 0 to 2,
- * then -1. They are copied by dup2() in that order, so no target may be a later
- * pair's source, and only the last one may be above 2: if that fails, lacks_fd is
- * set. With ENV_TERMINAL the shell's terminal is descriptor 0 (I1).
- *
- * The child changes to its directory itself, since that may take for ever on a
- * hung mount. Returns the non-blocking reading end of a pipe, at its end once
- * the program has started or the child has exited: then the group's outcome is
+/* A program to be started */
+struct proc_program {
+	const char *path;         /* absolute */
+	char **argv;
+	char **env;
+	const struct proc_dirs *dirs;
+	/* Pairs of a descriptor of boris's and its number in the child, at
+	 * least for 0 to 2, then -1. They are copied by dup2() in that order,
+	 * so no number may be a later pair's source, and only the last number
+	 * may be above 2. */
+	const int *fds;
+	bool terminal;            /* descriptor 0 is its terminal (I1) */
+};
+
+/* Starts the program in a child process, as the leader of a zeroed group. The
+ * group's lacks_fd is set if the number above 2 is not available. The child
+ * changes to its directory itself, since that may take for ever on a hung mount.
+ * Returns the non-blocking reading end of a pipe, which reaches its end once the
+ * program has started or the child has exited: then the group's outcome is
  * complete. Returns -1 with errno set if there is no child. */
-int proc_start(struct proc_group *, const struct options *o,
-               enum environment use, char *const argv[],
-               const struct proc_dirs *, const int fds[]);
+int proc_spawn(struct proc_group *, const struct options *,
+               const struct proc_program *);
 
 /* Has that child ended? It stays a zombie. *status is as in a shell. */
 bool proc_ended(pid_t, int *status, bool *signalled);

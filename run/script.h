@@ -7,14 +7,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "base/buf.h"
-#include "base/options.h"
 
 /* Finds the shell (B2). Returns its absolute path, which is never freed; it is
  * "/bin/sh" if no shell was found. */
 const char *script_shell(void);
-/* Returns boris's own environment as this kind of command gets it. The first
- * entry is kept for PWD. The caller frees the array alone. */
-char **script_environment(enum environment);
 
 /* Zeroed: empty */
 struct script {
