@@ -64,45 +64,82 @@ put_thousandths(const struct sink *s, uintmax_t n, int decimals)
 	put_digits(s, fraction, decimals);
 }
 
+/* Returns the letter of the short escape that JSON has for a control character;
+ * 0: it has none. */
+static char
+short_escape(unsigned control)
+{
+	switch (control) {
+	case '\b':
+		return 'b';
+	case '\f':
+		return 'f';
+	case '\n':
+		return 'n';
+	case '\r':
+		return 'r';
+	case '\t':
+		return 't';
+	default:
+		return 0;
+	}
+}
+
+static void
+put_escape(const struct sink *s, unsigned control)
+{
+	static const char hex[] = "0123456789abcdef";
+	char letter = short_escape(control);
+	char code[] = { '\\', 'u', '0', '0', hex[control >> 4],
+	    hex[control & 15] };
+
+	if (letter != 0)
+		put_bytes(s, (const char[]){ '\\', letter }, 2);
+	else
+		put_bytes(s, code, sizeof(code));
+}
+
+/* Is it the second byte of a C1 control in UTF-8? */
+static bool
+is_c1(unsigned char c)
+{
+	return c >= 0x80 && c < 0xA0;
+}
+
 /* Writes n bytes; C0 controls, DEL and C1 controls as JSON escapes them. */
 static void
 put_printable(const struct sink *s, const char *text, size_t n)
 {
-	static const char hex[] = "0123456789abcdef";
 	const unsigned char *p = (const unsigned char *)text;
 	size_t i, from = 0;
-	unsigned control;
 	bool c1;
 
 	for (i = 0; i < n; i++) {
-		c1 = p[i] == 0xC2 && i + 1 < n && p[i + 1] >= 0x80 &&
-		    p[i + 1] < 0xA0;
+		c1 = p[i] == 0xC2 && i + 1 < n && is_c1(p[i + 1]);
 		if (!c1 && p[i] >= ' ' && p[i] != 0x7F)
 			continue;
 		put_bytes(s, text + from, i - from);
-		control = c1 ? p[++i] : p[i];
+		if (c1)
+			i++;
+		put_escape(s, p[i]);
 		from = i + 1;
-		if (control == '\n')
-			put_bytes(s, "\\n", 2);
-		else if (control == '\r')
-			put_bytes(s, "\\r", 2);
-		else if (control == '\t')
-			put_bytes(s, "\\t", 2);
-		else
-			put_bytes(s, (const char[]){ '\\', 'u', '0', '0',
-			    hex[control >> 4], hex[control & 15] }, 6);
 	}
-	put_bytes(s, text + from, n - from);
+	if (n > 0)
+		put_bytes(s, text + from, n - from);
 }
 
-/* The length of a string of which at most `most` bytes count; -1: all do. */
+/* Returns the length of a %s. With a precision it is at most that; printable
+ * text has exactly as many bytes as its precision says. */
 static size_t
-text_length(const char *text, int most)
+text_length(const struct conversion *c, const char *text)
 {
+	int most = c->precision;
 	const char *end;
 
 	if (most < 0)
 		return strlen(text);
+	if (c->printable)
+		return (size_t)most;
 	end = most > 0 ? memchr(text, '\0', (size_t)most) : text;
 	return end != NULL ? (size_t)(end - text) : (size_t)most;
 }
@@ -149,7 +186,7 @@ fmt_pieces(void (*put)(void *to, const char *bytes, size_t n), void *to,
 			c.precision = va_arg(arguments, int);
 		if (c.letter == 's') {
 			text = va_arg(arguments, const char *);
-			n = text_length(text, c.precision);
+			n = text_length(&c, text);
 			if (c.printable)
 				put_printable(&s, text, n);
 			else

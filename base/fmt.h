@@ -8,7 +8,9 @@
  *	%s      a string, const char *
  *	%.*s    so many bytes of one: int, const char *
  *	%-s     a string as printable text: control characters are escaped as
- *	        in JSON, so that it stays on its line; %-.*s likewise
+ *	        in JSON, so that it stays on its line
+ *	%-.*s   exactly so many bytes as printable text, NULs too; data of a
+ *	        struct buf may be NULL if there are none
  *	%d      an int
  *	%jd     an int64_t
  *	%zu     a size_t

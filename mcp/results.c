@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/fmt.h"
 #include "base/text.h"
 #include "json.h"
 #include "session/edit.h"
@@ -18,9 +19,8 @@ enum {
 	LINE_LEAST = 60,       /* bytes of such a line, however many there are */
 	HEADING_LINES = 20,    /* lines of a result that are no output (K3) */
 	ENDED_SHOWN = 60,      /* characters of what an ended task is for */
-	ENDED_BYTES = 150,     /* the same in bytes; so six such notes fit in
+	ENDED_BYTES = 150      /* the same in bytes; so six such notes fit in
 	                        * three quarters of any limit (K3) */
-	SEMICOLON = 2          /* bytes behind each note */
 };
 
 /* What a result is about, and what is written of it, as text and data (B6) */
@@ -34,60 +34,15 @@ struct result {
 	bool task;             /* it is one, not a foreground command */
 	bool looks;            /* this shows how a task stands */
 	bool ended;            /* it is said to have ended */
-	size_t told;           /* bytes at the end of `notes`: those about
+	struct buf notes;      /* joined by note() */
+	size_t events;         /* bytes at the end of `notes`: those about
 	                        * abandoned calls and ended tasks (E6, T8) */
-	struct buf notes, text, data;
+	struct buf text, data;
 };
 
-/* With NUM() and SECS() at each place the binary has 600 bytes more. */
-static void
-put_number(struct buf *b, const char *before, int64_t n, const char *behind)
-{
-	buf_add(b, before, NUM(n), behind);
-}
-
-static void
-put_seconds(struct buf *b, const char *before, int64_t ms, const char *behind)
-{
-	buf_add(b, before, SECS(ms), behind);
-}
-
-/* On one line: control characters (C0, DEL, C1) as JSON escapes them */
-static void
-put_visible(struct buf *b, const char *text, size_t n)
-{
-	const unsigned char *p = (const unsigned char *)text;
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		bool c1 = p[i] == 0xc2 && i + 1 < n &&
-		    (p[i + 1] & 0xe0) == 0x80;
-
-		if (p[i] < ' ') {
-			json_escaped(b, p + i, 1);
-		} else if (c1 || p[i] == 0x7f) {
-			i += c1;
-			buf_add(b, "\\u00", (char[]){ "789"[(p[i] >> 4) - 7],
-			    "0123456789abcdef"[p[i] & 15], '\0' });
-		} else {
-			buf_putc(b, text[i]);
-		}
-	}
-}
-
-static void
-put_dir(struct buf *b, const char *before, const char *dir)
-{
-	buf_add(b, before);
-	put_visible(b, dir, strlen(dir));
-}
-
-/* As much of a text of the client's as is shown */
-static void
-put_start(struct buf *b, const struct buf *text)
-{
-	put_visible(b, text->data, utf8_cut(text, COMMAND_SHOWN));
-}
+/* Two arguments of buf_fmt(), for %-.*s: as much of a text from the client as
+ * a result repeats */
+#define SHOWN(text) (int)utf8_cut((text), COMMAND_SHOWN), (text)->data
 
 /* Cuts a text to `most` bytes, in front of its last `keep` bytes. `most` must
  * be larger than `keep` by 3 at least. */
@@ -117,13 +72,13 @@ cut_line(struct buf *text, size_t from, size_t most)
 	text->len = from + line.len;
 }
 
-/* Appends the start of what a task is for, as a note shows it. */
+/* Appends the start of a command or a description as a note shows it. */
 static void
 put_short(struct buf *b, const struct buf *text)
 {
 	size_t from = b->len;
 
-	put_visible(b, text->data, utf8_cut(text, ENDED_SHOWN));
+	buf_fmt(b, "%-.*s", (int)utf8_cut(text, ENDED_SHOWN), text->data);
 	cut_line(b, from, ENDED_BYTES);
 }
 
@@ -136,84 +91,143 @@ cut_text(struct buf *text, const struct caller *caller, size_t keep)
 		cut_before(text, keep, (size_t)caller->bytes);
 }
 
-/* The members of a result, or of an error if it has no data; frees both. */
+/* Appends the members of a result, or of an error if it has no data. Frees
+ * both. */
 static void
 put_result(struct buf *b, const struct caller *caller, struct buf *text,
            struct buf *data)
 {
+	bool error = data->len == 0;
+
 	cut_text(text, caller, 0);
-	buf_add(b, "\"content\":[{\"type\":\"text\",\"text\":");
+	buf_fmt(b, "\"content\":[{\"type\":\"text\",\"text\":");
 	json_string(b, text->data, text->len);
-	buf_add(b, "}]");
-	if (data->len > 0 && caller->data) {
-		buf_add(b, ",\"structuredContent\":{");
+	buf_fmt(b, "}]");
+	if (!error && caller->data) {
+		buf_fmt(b, ",\"structuredContent\":{");
 		buf_put(b, data->data, data->len);
-		buf_add(b, "}");
+		buf_fmt(b, "}");
 	}
-	buf_add(b, ",\"isError\":", data->len > 0 ? "false" : "true");
+	buf_fmt(b, error ? ",\"isError\":true" : ",\"isError\":false");
 	buf_free(text);
 	buf_free(data);
 }
 
 /* -- Notes ------------------------------------------------------------- */
 
-/* Notes say what the model has to know beyond the output, and can do next (B7):
- * short sentences, each with "; " behind it, which is taken off the last. */
-#define AS_LONG " s, as long as this client waits"
-#define WAIT_ENDED "the wait was ended after "
+/* Notes say what the model has to know in addition to the output, and what it
+ * can do next (B7). Each is a short sentence. */
+static const char separator[] = "; ";
 
-/* Which tasks have ended since that was last said (T8), and which cancelled
- * commands have not (E12) */
+static void note(struct buf *notes, const char *format, ...) FMT_CHECKED(2, 3);
+
+/* Appends a note, after a separator unless it is the first one. */
+static void
+note(struct buf *notes, const char *format, ...)
+{
+	va_list arguments;
+
+	if (notes->len > 0)
+		buf_fmt(notes, "%s", separator);
+	va_start(arguments, format);
+	buf_vfmt(notes, format, arguments);
+	va_end(arguments);
+}
+
+/* Notes that a task has ended, or that its timeout could not end it (T8). */
+static void
+note_ended_task(struct buf *b, const struct job *job)
+{
+	struct buf purpose = { NULL, 0, 0 };
+
+	put_short(&purpose, job->description.len > 0 ? &job->description
+	    : &job->exec.text);
+	if (job->exec.shell_ended)
+		note(b, "task %s has ended: exit code %d (%s)", job->id,
+		    job->exec.status, buf_text(&purpose));
+	else
+		note(b, "task %s has timed out, but was not ended (%s)",
+		    job->id, buf_text(&purpose));
+	buf_free(&purpose);
+}
+
+/* Notes a cancelled command that boris could not end (E12). */
+static void
+note_uncancelled(struct buf *b, const struct job *job)
+{
+	struct buf survivor = { NULL, 0, 0 }, command = { NULL, 0, 0 };
+
+	exec_put_survivor(&job->exec, &survivor);
+	put_short(&command, &job->exec.text);
+	note(b, "a cancelled command was not ended: %s (%s)",
+	    buf_text(&survivor), buf_text(&command));
+	buf_free(&survivor);
+	buf_free(&command);
+}
+
+/* Notes which tasks have ended since that was last noted (T8), and which
+ * cancelled commands have not (E12). */
 static void
 note_ended(struct buf *b, struct session *s)
 {
-	const struct buf *name;
 	struct job *job = NULL;
 	int n = 0;
 
 	while ((job = session_next_untold(s, job)) != NULL) {
-		if (n++ >= SESSION_ENDED_TOLD)
-			continue;
-		name = job->description.len > 0 ? &job->description
-		    : &job->exec.text;
-		if (job->exec.shell_ended)
-			buf_add(b, "task ", job->id, " has ended: exit code ",
-			    NUM(job->exec.status), " (");
-		else
-			buf_add(b, "task ", job->id, " has timed out, but was "
-			    "not ended (");
-		put_short(b, name);
-		buf_add(b, "); ");
+		if (n < SESSION_ENDED_TOLD)
+			note_ended_task(b, job);
+		n++;
 	}
 	if (n > SESSION_ENDED_TOLD)
-		put_number(b, "and ", n - SESSION_ENDED_TOLD,
-		    " more tasks have ended; ");
+		note(b, "and %d more tasks have ended",
+		    n - SESSION_ENDED_TOLD);
 	job = NULL;
-	while ((job = session_next_uncancelled(s, job)) != NULL) {
-		buf_add(b, "a cancelled command was not ended: ");
-		exec_put_survivor(&job->exec, b);
-		buf_add(b, " (");
-		put_short(b, &job->exec.text);
-		buf_add(b, "); ");
-	}
+	while ((job = session_next_uncancelled(s, job)) != NULL)
+		note_uncancelled(b, job);
 }
 
-/* What boris could not end (E12) */
+/* Notes which process boris could not end (E12). */
 static void
 note_survivor(struct result *r)
 {
+	struct buf survivor = { NULL, 0, 0 };
+
 	if (!job_survives(r->job))
 		return;
-	exec_put_survivor(&r->job->exec, &r->notes);
-	buf_add(&r->notes, "; ");
+	exec_put_survivor(&r->job->exec, &survivor);
+	note(&r->notes, "%s", buf_text(&survivor));
+	buf_free(&survivor);
 }
 
-/* Reports what became of the commands whose calls were ended by a timer of the
- * client (E6). */
+/* Notes what became of a command whose call was ended by a timer of the client
+ * (E6). */
+static void
+note_abandoned_call(struct buf *b, const struct job *job)
+{
+	struct buf command = { NULL, 0, 0 };
+	const char *text;
+
+	put_short(&command, &job->exec.text);
+	text = buf_text(&command);
+	if (job->not_run)
+		note(b, "your call timed out; its command was not run: %s",
+		    text);
+	else if (job->state != JOB_FINISHED)
+		note(b, "your call timed out; its command keeps running as "
+		    "task %s: %s", job->id, text);
+	else if (job->exec.shell_ended)
+		note(b, "your call timed out; its command has ended as task %s "
+		    "with exit code %d: %s", job->id, job->exec.status, text);
+	else
+		note(b, "your call timed out; its command could not be ended: "
+		    "%s", text);
+	buf_free(&command);
+}
+
+/* Notes what became of the commands of abandoned calls (E6). */
 static void
 note_abandoned(struct buf *b, struct session *s)
 {
-	const struct buf *command;
 	struct job *job = NULL;
 	int n;
 
@@ -221,131 +235,128 @@ note_abandoned(struct buf *b, struct session *s)
 		job = session_next_abandoned(s, job);
 		if (job == NULL)
 			return;
-		command = &job->exec.text;
-		if (job->not_run)
-			buf_add(b, "your call timed out; its command was not "
-			    "run: ");
-		else if (job->state == JOB_FINISHED && !job->exec.shell_ended)
-			buf_add(b, "your call timed out; its command could not "
-			    "be ended: ");
-		else if (job->state == JOB_FINISHED)
-			buf_add(b, "your call timed out; its command has ended "
-			    "as task ", job->id, " with exit code ",
-			    NUM(job->exec.status), ": ");
-		else
-			buf_add(b, "your call timed out; its command keeps "
-			    "running as task ", job->id, ": ");
-		put_short(b, command);
-		buf_add(b, "; ");
+		note_abandoned_call(b, job);
 	}
 }
 
-/* The maximum that is meant is options->tasks_most (T2). */
-#define TASKS_FULL " background tasks are running, which is the maximum"
-#define END_ONE "; end one with kill_pid, or wait until one has ended"
-#define END_ONE_BY_ID "; end one with kill_pid and its task_id, or wait until " \
-	"one has ended"
-
-/* Appends the unit of a timeout that has expired, if it may have been meant as
+/* Notes the unit of a timeout that has expired, if it may have been meant as
  * seconds (B7). */
 static void
 note_unit(struct buf *b, const struct job *job)
 {
 	if (job->timeout < 1000)
-		buf_add(b, "timeout is in milliseconds; ");
+		note(b, "timeout is in milliseconds");
 }
 
-/* What has ended it: its own timeout (a foreground command's text begins with
- * that, B), or the limit of its call (E5, K2) */
+/* Notes that the time of a command is up that could not become a task, because
+ * its call was abandoned (E6) or its client waits no longer (K2). */
+static void
+note_no_room(struct buf *b, const struct job *job)
+{
+	bool ended = job->exec.shell_ended;
+
+	if (job->abandoned)
+		note(b, ended ? "terminated when your call timed out"
+		    : "given up when your call timed out");
+	else
+		note(b, ended
+		    ? "terminated after %.1f s, as long as this client waits"
+		    : "given up after %.1f s, as long as this client waits",
+		    fmt_seconds(job->patience));
+}
+
+/* Notes that the timeout of a task has expired (E5, T5). */
+static void
+note_task_timeout(struct buf *b, const struct job *job)
+{
+	bool ended = job->exec.shell_ended;
+
+	if (job->by_server) {
+		note(b, ended
+		    ? "terminated by --bg-timeout, this server's limit"
+		    : "--bg-timeout, this server's limit, has passed");
+		return;
+	}
+	note(b, ended ? "terminated by its timeout"
+	    : "its timeout has passed");
+	if (ended)
+		note_unit(b, job);
+}
+
+/* Notes that a command in the foreground was ended by its timeout. Its text
+ * begins with the first of these notes (B). */
+static void
+note_timeout(struct result *r)
+{
+	struct buf *b = &r->notes;
+
+	note(b, "Command timed out after %jdms", r->job->timeout);
+	buf_put(&r->text, b->data, b->len);
+	note_unit(b, r->job);
+	note(b, "use run_in_background for longer jobs and servers, and tty "
+	    "for interactive programs");
+}
+
+/* Notes what has ended the job: its own timeout, or the limit of its call (E5,
+ * K2); and which limits were applied to it. These are the first notes. */
 static void
 note_limits(struct result *r)
 {
 	const struct job *job = r->job;
 	struct buf *b = &r->notes;
 
-	if (job->no_room && job->abandoned) {
-		buf_add(b, job->exec.shell_ended
-		    ? "terminated when your call timed out; "
-		    : "given up when your call timed out; ");
-	} else if (job->no_room && job->patience > 0) {
-		put_seconds(b, job->exec.shell_ended ? "terminated after "
-		    : "given up after ", job->patience, AS_LONG "; ");
-	} else if (job->timed_out && r->task && !job->exec.shell_ended) {
-		buf_add(b, job->by_server ? "--bg-timeout, this server's "
-		    "limit, has passed; " : "its timeout has passed; ");
-	} else if (job->timed_out && r->task) {
-		buf_add(b, "terminated by ", job->by_server ? "--bg-timeout, "
-		    "this server's limit; " : "its timeout; ");
-		if (!job->by_server)
-			note_unit(b, job);
-	} else if (job->timed_out) {
-		put_number(b, "Command timed out after ", job->timeout, "ms; ");
-		buf_put(&r->text, b->data, b->len - SEMICOLON);
-		note_unit(b, job);
-		buf_add(b, "use run_in_background for longer jobs and servers, "
-		    "and tty for interactive programs; ");
-	}
+	if (job->no_room && (job->abandoned || job->patience > 0))
+		note_no_room(b, job);
+	else if (job->timed_out && r->task)
+		note_task_timeout(b, job);
+	else if (job->timed_out)
+		note_timeout(r);
 	if (job->capped && r->start)
-		put_number(b, "timeout counts as ", job->timeout,
-		    ", the most; ");
+		note(b, "timeout counts as %jd, the most", job->timeout);
 	if (job->no_room)
-		put_number(b, "not continued as a task, since ",
-		    job->options->tasks_most, TASKS_FULL "; ");
+		note(b, "not continued as a task, since %d background tasks "
+		    "are running, which is the maximum",
+		    job->options->tasks_most);
 	if (job->killed && !r->task)
-		buf_add(b, "session is closed; ");
+		note(b, "session is closed");
 }
 
-/* One word for a shell, in quotes unless it needs none, and a blank */
-static void
-put_word(struct buf *b, const char *before, const char *word)
-{
-	const char *quote = word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDE"
-	    "FGHIJKLMNOPQRSTUVWXYZ0123456789_./+-")] == '\0' ? "" : "'";
-
-	buf_add(b, before, quote);
-	for (; *word != '\0'; word++) {
-		buf_add(b, *word == '\'' ? "'\\'" : "");
-		buf_putc(b, *word);
-	}
-	buf_add(b, quote, " ");
-}
-
-/* A process on the terminal that is stopped: by which signal, and what to do */
+/* Notes that a process group of the terminal is stopped: by which signal, and
+ * what to do. */
 static void
 note_stopped(struct result *r)
 {
-	const struct want *w = r->want;
+	int group = r->want->stopped;
 	struct buf *b = &r->notes;
 
-	if (w->stopped == 0)
+	if (group == 0)
 		return;
-	put_number(b, "process group ", w->stopped, " is stopped");
-	switch (w->stop_signal) {
+	switch (r->want->stop_signal) {
 	case SIGTTIN:
-		buf_add(b, " by SIGTTIN, because it reads from the terminal in "
-		    "the background (with timeout, use timeout --foreground)");
-		break;
+		note(b, "process group %d is stopped by SIGTTIN, because it "
+		    "reads from the terminal in the background (with timeout, "
+		    "use timeout --foreground)", group);
+		return;
 	case SIGTTOU:
-		buf_add(b, " by SIGTTOU, because it changes the terminal in "
-		    "the background (with timeout, use timeout --foreground)");
-		break;
+		note(b, "process group %d is stopped by SIGTTOU, because it "
+		    "changes the terminal in the background (with timeout, "
+		    "use timeout --foreground)", group);
+		return;
 	case SIGTSTP:
-		buf_add(b, " by SIGTSTP (Ctrl-Z)");
+		note(b, "process group %d is stopped by SIGTSTP (Ctrl-Z)",
+		    group);
 		break;
 	case SIGSTOP:
-		buf_add(b, " by SIGSTOP");
+		note(b, "process group %d is stopped by SIGSTOP", group);
 		break;
+	default:
+		note(b, "process group %d is stopped", group);
 	}
-	if (w->stop_signal == SIGTTIN || w->stop_signal == SIGTTOU)
-		buf_add(b, "; ");
-	else
-		put_number(b, "; continue it with kill -CONT -- -", w->stopped,
-		    "; ");
+	note(b, "continue it with kill -CONT -- -%d", group);
 }
 
-/* Appends why a command in the foreground has become a task, and what to do
- * with it: its timeout has expired (E5), or its client would wait no longer
- * (K2). */
+/* Notes why a command in the foreground has become a task, and what to do with
+ * it: its timeout has expired (E5), or its client waits no longer (K2). */
 static void
 note_hand_over(struct result *r)
 {
@@ -353,108 +364,203 @@ note_hand_over(struct result *r)
 	struct buf *b = &r->notes;
 
 	if (job->patience > 0) {
-		put_seconds(b, "this client waits at most ", job->patience,
-		    " s, so the command keeps running as task ");
-		buf_add(b, job->id);
-		put_number(b, ", until its timeout of ", job->timeout / 1000,
-		    " s; ");
+		note(b, "this client waits at most %.1f s, so the command "
+		    "keeps running as task %s, until its timeout of %jd s",
+		    fmt_seconds(job->patience), job->id, job->timeout / 1000);
 	} else {
-		put_number(b, "the command timed out after ", job->timeout,
-		    "ms and keeps running as task ");
-		buf_add(b, job->id, "; ");
+		note(b, "the command timed out after %jdms and keeps running "
+		    "as task %s", job->timeout, job->id);
 		note_unit(b, job);
 	}
-	put_number(b, "wait for it with task_output, or end it with kill_pid ",
-	    job->exec.pid, r->session->shared ? " and this task_id; " : "; ");
+	note(b, r->session->shared
+	    ? "wait for it with task_output, or end it with kill_pid %d and "
+	    "this task_id"
+	    : "wait for it with task_output, or end it with kill_pid %d",
+	    job->exec.pid);
 }
 
-/* A task that runs: what became of a wait, and how to go on. Where its terminal
- * asks: how to answer, told once, and how a person can (I5) */
+/* Notes that the terminal asks for input (I3). `told`: how to answer was noted
+ * before. */
+static void
+note_prompt(struct buf *b, const struct exec_prompt *p, bool told)
+{
+	if (p->secret)
+		note(b, told ? "it asks for a secret"
+		    : "it asks for a secret: answer with this task_id");
+	else if (p->state == TERMINAL_PROMPTS)
+		note(b, told ? "it waits for input"
+		    : "it waits for input: answer with this task_id");
+	else
+		note(b, told ? "it may wait for input"
+		    : "it may wait for input: answer with this task_id");
+}
+
+/* Appends a word for a shell, in quotes unless it needs none. */
+static void
+put_word(struct buf *b, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-";
+
+	if (word[strspn(word, plain)] == '\0') {
+		buf_fmt(b, "%s", word);
+		return;
+	}
+	buf_putc(b, '\'');
+	for (; *word != '\0'; word++) {
+		if (*word == '\'')
+			buf_fmt(b, "'\\'");
+		buf_putc(b, *word);
+	}
+	buf_putc(b, '\'');
+}
+
+/* Notes how a person can type the secret that the terminal asks for (I5). */
+static void
+note_secret(struct buf *b, const struct job *job)
+{
+	const struct options *o = job->options;
+	struct buf self = { NULL, 0, 0 }, dir = { NULL, 0, 0 };
+
+	put_word(&self, o->self);
+	put_word(&dir, o->tmpdir);
+	if (strcmp(o->tmpdir, "/tmp") == 0)
+		note(b, "or your user types it there: %s --secret=%s",
+		    buf_text(&self), job->secret.id);
+	else
+		note(b, "or your user types it there: TMPDIR=%s %s --secret=%s",
+		    buf_text(&dir), buf_text(&self), job->secret.id);
+	buf_free(&self);
+	buf_free(&dir);
+}
+
+/* Notes of a task that runs: what became of a wait, how to go on, and what its
+ * terminal waits for. */
 static void
 note_running(struct result *r)
 {
 	const struct job *job = r->job;
-	const struct options *o = job->options;
 	const struct want *w = r->want;
-	const struct exec_prompt *p = &w->prompt;
-	bool asks = r->looks && p->state != TERMINAL_BUSY;
+	bool asks = r->looks && w->prompt.state != TERMINAL_BUSY;
 	struct buf *b = &r->notes;
 
 	if (r->start && !job->background)
 		note_hand_over(r);
 	if (w->patience > 0)
-		put_seconds(b, WAIT_ENDED, w->patience,
-		    AS_LONG ": wait again; ");
-	if (job->exec.starting) {
-		put_dir(b, "the directory ", job->start_dir);
-		buf_add(b, " does not respond, so nothing has been run yet; ");
-	}
+		note(b, "the wait was ended after %.1f s, as long as this "
+		    "client waits: wait again", fmt_seconds(w->patience));
+	if (job->exec.starting)
+		note(b, "the directory %-s does not respond, so nothing has "
+		    "been run yet", job->start_dir);
 	if (r->start && job->background && !asks)
-		put_number(b, "read with task_output, end with kill_pid ",
-		    job->exec.pid, r->session->shared
-		    ? " and this task_id; " : "; ");
+		note(b, r->session->shared
+		    ? "read with task_output, end with kill_pid %d and this "
+		    "task_id"
+		    : "read with task_output, end with kill_pid %d",
+		    job->exec.pid);
 	if (w->no_enter)
-		buf_add(b, "no Enter was typed: end input with \\n (Ctrl-C "
-		    "is \\u0003); ");
+		note(b, "no Enter was typed: end input with \\n (Ctrl-C is "
+		    "\\u0003)");
 	note_stopped(r);
-	if (asks)
-		buf_add(b, p->secret ? "it asks for a secret"
-		    : p->state == TERMINAL_PROMPTS ? "it waits for input"
-		    : "it may wait for input", job->prompt_told ? "; "
-		    : ": answer with this task_id; ");
-	if (!asks || !p->secret || !w->secret)
+	if (!asks)
 		return;
-	buf_add(b, "or your user types it there: ");
-	if (strcmp(o->tmpdir, "/tmp") != 0)
-		put_word(b, "TMPDIR=", o->tmpdir);
-	put_word(b, "", o->self);
-	buf_add(b, "--secret=", job->secret.id, "; ");
+	note_prompt(b, &w->prompt, job->prompt_told);
+	if (w->prompt.secret && w->secret)
+		note_secret(b, job);
 }
 
-/* Why the directory did not follow the command (D2), and what to do */
-#define NOT_UPDATED "the working directory was not updated, because "
-#define CD_ALONE ", so use cd in a separate command; "
+/* Notes why the text of `until` may not have been seen (W3). */
+static void
+note_until_missed(struct result *r)
+{
+	const struct job *job = r->job;
+	const struct want *w = r->want;
+	struct buf *b = &r->notes;
+	int64_t printed = output_bytes(job->out.text) +
+	    output_bytes(job->err.text);
+	bool may_buffer = !r->ended && !job->exec.terminal;
+
+	note(b, r->start
+	    ? "not seen: %-.*s (until is plain text, no pattern)"
+	    : "not seen since the last look: %-.*s (until is plain text, no "
+	    "pattern)", SHOWN(&w->until));
+	if (w->time < 1000)
+		note(b, "wait is in milliseconds");
+	if (may_buffer && printed == 0)
+		note(b, "nothing was printed: without a terminal a program may "
+		    "hold its output back (stdbuf -oL, tty)");
+}
+
+/* Why the directory did not follow the command, and what to do (D2) */
 static const char *const reports[] = {
-	[REPORT_OK] = "",
-	[REPORT_NO_FD] = NOT_UPDATED "the limit on open files is too low; ",
-	[REPORT_REPLACED] = NOT_UPDATED "another program replaced the shell "
-	    "(exec)" CD_ALONE,
-	[REPORT_TRAP] = NOT_UPDATED "the command sets its own EXIT trap"
-	    CD_ALONE,
-	[REPORT_LOST] = NOT_UPDATED "the shell did not report it" CD_ALONE
+	[REPORT_NO_FD] = "the working directory was not updated, because the "
+	    "limit on open files is too low",
+	[REPORT_REPLACED] = "the working directory was not updated, because "
+	    "another program replaced the shell (exec), so use cd in a "
+	    "separate command",
+	[REPORT_TRAP] = "the working directory was not updated, because the "
+	    "command sets its own EXIT trap, so use cd in a separate command",
+	[REPORT_LOST] = "the working directory was not updated, because the "
+	    "shell did not report it, so use cd in a separate command"
 };
 
-#define LEFT_RUNNING "the command left processes running, and their further " \
-	"output is not shown; end them with: "
+/* Notes what the command left running (E4). */
+static void
+note_orphans(struct buf *b, const struct exec *x)
+{
+	if (x->terminal || x->elsewhere)
+		note(b, "the command left processes running, and their further "
+		    "output is not shown; end them with: pkill -s %d", x->pid);
+	else
+		note(b, "the command left processes running, and their further "
+		    "output is not shown; end them with: kill -- -%d", x->pid);
+}
 
-/* What ended it, and what it left */
+/* Notes how the command ended, and what it left. */
 static void
 note_end(struct result *r)
 {
 	const struct job *job = r->job;
 	const struct exec *x = &job->exec;
+	bool by_boris = job->timed_out || job->killed;
+	int signal = x->status - 128;
 	struct buf *b = &r->notes;
 
 	if (x->outcome.stage != PROC_ENTERED) {
-		put_dir(b, "the directory ", job->start_dir);
-		buf_add(b, " did not respond, so nothing was run; ");
+		note(b, "the directory %-s did not respond, so nothing was run",
+		    job->start_dir);
 		return;
 	}
 	if (x->orphans)
-		put_number(b, x->terminal || x->elsewhere
-		    ? LEFT_RUNNING "pkill -s " : LEFT_RUNNING "kill -- -",
-		    x->pid, "; ");
-	if (x->signalled && !job->timed_out && !job->killed)
-		put_number(b, "the shell was ended by signal ", x->status - 128,
-		    x->status == 128 + SIGKILL ? ", not by boris (or "
-		    "memory ran out): the rest was not run; "
-		    : ", not by boris: the rest was not run; ");
-	if (!r->task && !job->timed_out && !job->killed)
-		buf_add(b, reports[x->report]);
+		note_orphans(b, x);
+	if (x->signalled && !by_boris)
+		note(b, signal == SIGKILL
+		    ? "the shell was ended by signal %d, not by boris (or "
+		    "memory ran out): the rest was not run"
+		    : "the shell was ended by signal %d, not by boris: the "
+		    "rest was not run", signal);
+	if (!r->task && !by_boris && x->report != REPORT_OK)
+		note(b, "%s", reports[x->report]);
 	if (x->pipeline != NULL)
-		buf_add(b, "exit codes of the last pipeline: ", x->pipeline,
-		    "; ");
+		note(b, "exit codes of the last pipeline: %s", x->pipeline);
 }
+
+/* Adds the notes that are not about the job: abandoned calls, and tasks that
+ * have ended. No later result repeats them. */
+static void
+note_events(struct result *r)
+{
+	struct buf events = { NULL, 0, 0 };
+
+	note_abandoned(&events, r->session);
+	note_ended(&events, r->session);
+	r->events = events.len;
+	if (events.len > 0)
+		note(&r->notes, "%s", buf_text(&events));
+	buf_free(&events);
+}
+
+/* -- Lists of tasks ---------------------------------------------------- */
 
 /* Returns how many bytes a line of the list of tasks may have, so that all of
  * them fit in what the client lets through (K3). */
@@ -477,49 +583,72 @@ line_most(const struct result *r)
 	    : LINE_LEAST;
 }
 
-/* All tasks, or those that run: each is a line, and an object of the data. */
+/* Appends a task to the data, as an object. */
+static void
+put_task_data(struct result *r, const struct job *job)
+{
+	struct buf *d = &r->data;
+	bool ended = job->state == JOB_FINISHED;
+	bool first = d->len == 0 || d->data[d->len - 1] != '}';
+
+	buf_fmt(d, first ? "{" : ",{");
+	json_put(d, "task_id", job->id);
+	json_put_number(d, "pid", job->exec.pid);
+	json_put(d, "status", job_status(job, ended));
+	json_put_number(d, "elapsed_ms", job_elapsed(job, r->now));
+	if (ended && job->exec.shell_ended)
+		json_put_number(d, "exit_code", job->exec.status);
+	if (job->description.len > 0)
+		json_put_bytes(d, "description", job->description.data,
+		    job->description.len);
+	json_put_bytes(d, "command", job->exec.text.data,
+	    utf8_cut(&job->exec.text, COMMAND_SHOWN));
+	buf_fmt(d, "}");
+}
+
+/* Appends a task to the text, as a line of at most so many bytes. */
+static void
+put_task_line(struct result *r, const struct job *job, size_t most)
+{
+	const struct exec *x = &job->exec;
+	bool ended = job->state == JOB_FINISHED;
+	const char *status = job_status(job, ended);
+	double time = fmt_seconds(job_elapsed(job, r->now));
+	struct buf *t = &r->text, purpose = { NULL, 0, 0 };
+	size_t line;
+
+	if (job->description.len > 0)
+		buf_fmt(&purpose, "%-.*s: %-.*s", SHOWN(&job->description),
+		    SHOWN(&x->text));
+	else
+		buf_fmt(&purpose, "%-.*s", SHOWN(&x->text));
+	buf_end_line(t);
+	line = t->len;
+	if (ended && x->shell_ended)
+		buf_fmt(t, "%s  pid %d  %s  exit_code %d  %.1f s  %s", job->id,
+		    x->pid, status, x->status, time, buf_text(&purpose));
+	else
+		buf_fmt(t, "%s  pid %d  %s  %.1f s  %s", job->id, x->pid,
+		    status, time, buf_text(&purpose));
+	cut_line(t, line, most);
+	buf_free(&purpose);
+}
+
+/* Lists all tasks, or only those that run. */
 static void
 list_tasks(struct result *r, bool running)
 {
-	struct buf *t = &r->text, *d = &r->data;
-	size_t most = line_most(r), line;
+	size_t most = line_most(r);
 	struct job *job = NULL;
 
 	while ((job = session_next_task(r->session, job)) != NULL) {
-		bool ended = job->state == JOB_FINISHED;
-		const char *status = job_status(job, ended);
-		int64_t time = job_elapsed(job, r->now);
-
 		if (running && job->state != JOB_TASK)
 			continue;
-		buf_add(d, d->len > 0 && d->data[d->len - 1] == '}'
-		    ? ",{" : "{");
-		json_put(d, "task_id", job->id);
-		json_put_number(d, "pid", job->exec.pid);
-		json_put(d, "status", status);
-		json_put_number(d, "elapsed_ms", time);
-		buf_end_line(t);
-		line = t->len;
-		buf_add(t, job->id, "  pid ", NUM(job->exec.pid), "  ", status);
-		if (ended && job->exec.shell_ended) {
-			json_put_number(d, "exit_code", job->exec.status);
-			put_number(t, "  exit_code ", job->exec.status, "");
-		}
-		put_seconds(t, "  ", time, " s  ");
-		if (job->description.len > 0) {
-			put_start(t, &job->description);
-			buf_add(t, ": ");
-			json_put_bytes(d, "description", job->description.data,
-			    job->description.len);
-		}
-		put_start(t, &job->exec.text);
-		cut_line(t, line, most);
-		json_put_bytes(d, "command", job->exec.text.data,
-		    utf8_cut(&job->exec.text, COMMAND_SHOWN));
-		buf_add(d, "}");
+		put_task_data(r, job);
+		put_task_line(r, job, most);
 	}
 	if (session_next_task(r->session, NULL) == NULL)
-		buf_add(t, t->len > 0 ? "\n" : "", "no tasks");
+		buf_fmt(&r->text, r->text.len > 0 ? "\nno tasks" : "no tasks");
 }
 
 /* Appends the commands in the foreground, each on a line of at most so many
@@ -529,23 +658,26 @@ list_foreground(struct result *r, size_t most)
 {
 	const struct session *s = r->session;
 	const struct job *job = NULL;
-	struct buf *t = &r->text;
-	size_t line;
+	struct buf line = { NULL, 0, 0 };
+	double time;
 
 	while ((job = session_next_running(s, job)) != NULL) {
-		buf_add(t, "\n");
-		line = t->len;
-		buf_add(t, "in the foreground: ");
-		put_start(t, &job->exec.text);
-		cut_line(t, line, most - FOREGROUND_END);
-		put_seconds(t, ", for ", job_elapsed(job, r->now), " s");
-		if (!job->parallel)
-			put_number(t, "; waiting for it: ",
-			    s->waiting - s->waiting_parallel, "");
+		time = fmt_seconds(job_elapsed(job, r->now));
+		buf_fmt(&line, "in the foreground: %-.*s",
+		    SHOWN(&job->exec.text));
+		cut_line(&line, 0, most - FOREGROUND_END);
+		if (job->parallel)
+			buf_fmt(&r->text, "\n%s, for %.1f s", buf_text(&line),
+			    time);
+		else
+			buf_fmt(&r->text, "\n%s, for %.1f s; waiting for it: "
+			    "%d", buf_text(&line), time,
+			    s->waiting - s->waiting_parallel);
+		buf_free(&line);
 	}
 	if (s->waiting_parallel > 0)
-		put_number(t, "\nwaiting for one of those with an absolute "
-		    "cwd: ", s->waiting_parallel, "");
+		buf_fmt(&r->text, "\nwaiting for one of those with an absolute "
+		    "cwd: %d", s->waiting_parallel);
 }
 
 void
@@ -557,20 +689,19 @@ results_list(struct buf *b, const struct caller *caller, struct session *s,
 
 	note_abandoned(&r.notes, s);
 	most = line_most(&r);
-	if (r.notes.len > 0) {
-		r.notes.len -= SEMICOLON;
+	if (r.notes.len > 0)
 		json_put(&r.data, "note", buf_text(&r.notes));
-	}
 	json_name(&r.data, "tasks");
-	buf_add(&r.data, "[");
+	buf_fmt(&r.data, "[");
 	list_tasks(&r, false);
-	buf_add(&r.data, "]");
+	buf_fmt(&r.data, "]");
 	list_foreground(&r, most);
 	if (want->patience > 0)
-		put_seconds(&r.text, "\n" WAIT_ENDED, want->patience, AS_LONG
-		    ": wait again");
+		buf_fmt(&r.text, "\nthe wait was ended after %.1f s, as long "
+		    "as this client waits: wait again",
+		    fmt_seconds(want->patience));
 	if (r.notes.len > 0)
-		buf_add(&r.text, "\nnote: ", buf_text(&r.notes));
+		buf_fmt(&r.text, "\nnote: %s", buf_text(&r.notes));
 	cut_text(&r.text, caller, r.notes.len);
 	buf_free(&r.notes);
 	put_result(b, caller, &r.text, &r.data);
@@ -578,19 +709,19 @@ results_list(struct buf *b, const struct caller *caller, struct session *s,
 
 /* -- Errors ------------------------------------------------------------ */
 
-/* The ended tasks, as a line of their own (T8) */
+/* Appends the notes that are not about the call, as a line of their own. */
 static void
-put_ended(struct buf *text, struct session *s)
+put_events(struct buf *text, struct session *s)
 {
-	if (session_next_untold(s, NULL) == NULL &&
-	    session_next_abandoned(s, NULL) == NULL &&
-	    session_next_uncancelled(s, NULL) == NULL)
-		return;
-	buf_end_line(text);
-	buf_add(text, "note: ");
-	note_abandoned(text, s);
-	note_ended(text, s);
-	text->len -= SEMICOLON;
+	struct buf events = { NULL, 0, 0 };
+
+	note_abandoned(&events, s);
+	note_ended(&events, s);
+	if (events.len > 0) {
+		buf_end_line(text);
+		buf_fmt(text, "note: %s", buf_text(&events));
+	}
+	buf_free(&events);
 }
 
 void
@@ -600,48 +731,70 @@ results_refusal(struct buf *b, const struct caller *caller, struct session *s,
 	struct buf none = { NULL, 0, 0 };
 	size_t len = text->len;
 
-	put_ended(text, s);
+	put_events(text, s);
 	cut_text(text, caller, text->len - len);
 	put_result(b, caller, text, &none);
 }
 
-/* What the model can do about the system's reason. `why` stands where the words
- * of strerror() say too little. */
+/* What the model can do about the system's reason. `why` replaces the words of
+ * strerror() if they say too little. */
+enum subject { ABOUT_ANY, ABOUT_EDIT, ABOUT_INPUT };
 static const struct reason {
-	enum subject { ABOUT_ANY, ABOUT_EDIT, ABOUT_INPUT } about;
+	enum subject about;
 	int error;
-	const char *why, *then;
+	const char *why, *advice;
 } reasons[] = {
 	{ ABOUT_INPUT, ENOTTY, "it has no terminal",
-	  "; start the command with tty: true" },
+	  "start the command with tty: true" },
 	{ ABOUT_INPUT, EPIPE, "it has ended, or closed its terminal",
-	  "; read what is left with task_output" },
+	  "read what is left with task_output" },
 	{ ABOUT_INPUT, E2BIG, "its terminal would cut it",
-	  "; put newlines into it, or write it to a file" },
-	{ ABOUT_INPUT, ENOBUFS, "it reads too slowly, and 4 MiB at most may "
-	  "wait for that", "; type less, or write it to a file" },
-	{ ABOUT_EDIT, ENOENT, NULL, "; without old a file is made, in a "
-	  "directory that is there; ~ and variables are not expanded" },
-	{ ABOUT_EDIT, EEXIST, NULL, "; give old to change it, or remove it" },
-	{ ABOUT_EDIT, EFBIG, NULL, "; at most 16 MiB, before and after" },
-	{ ABOUT_EDIT, EINVAL, NULL, "; it must be a regular file" },
-	{ ABOUT_ANY, EAGAIN, "no processes are left", "; try again later" },
-	{ ABOUT_ANY, EMFILE, "no descriptors are left", "; try again later" },
-	{ ABOUT_ANY, ENFILE, "no descriptors are left", "; try again later" },
-	{ ABOUT_ANY, E2BIG, NULL, "; a command may have 1 MiB: pass more as "
-	  "stdin, or write a file in pieces" },
-	{ ABOUT_ANY, 0, NULL, "" }
+	  "put newlines into it, or write it to a file" },
+	{ ABOUT_INPUT, ENOBUFS,
+	  "it reads too slowly, and 4 MiB at most may wait for that",
+	  "type less, or write it to a file" },
+	{ ABOUT_EDIT, ENOENT, NULL,
+	  "without old a file is made, in a directory that is there; ~ and "
+	  "variables are not expanded" },
+	{ ABOUT_EDIT, EEXIST, NULL, "give old to change it, or remove it" },
+	{ ABOUT_EDIT, EFBIG, NULL, "at most 16 MiB, before and after" },
+	{ ABOUT_EDIT, EINVAL, NULL, "it must be a regular file" },
+	{ ABOUT_ANY, EAGAIN, "no processes are left", "try again later" },
+	{ ABOUT_ANY, EMFILE, "no descriptors are left", "try again later" },
+	{ ABOUT_ANY, ENFILE, "no descriptors are left", "try again later" },
+	{ ABOUT_ANY, E2BIG, NULL,
+	  "a command may have 1 MiB: pass more as stdin, or write a file in "
+	  "pieces" }
 };
 
-static void
-put_reason(struct buf *t, enum subject about, int error)
+static const struct reason *
+find_reason(enum subject about, int error)
 {
-	const struct reason *r = reasons;
+	size_t i, n = sizeof(reasons) / sizeof(reasons[0]);
+	bool fits;
 
-	while (r->error != 0 && (r->error != error ||
-	    (r->about != about && r->about != ABOUT_ANY)))
-		r++;
-	buf_add(t, r->why != NULL ? r->why : strerror(error), r->then);
+	for (i = 0; i < n; i++) {
+		fits = reasons[i].about == about ||
+		    reasons[i].about == ABOUT_ANY;
+		if (fits && reasons[i].error == error)
+			return &reasons[i];
+	}
+	return NULL;
+}
+
+/* Sets *text to the reason for an error, and what the model can do about it.
+ * Returns it as a string. */
+static const char *
+reason_text(struct buf *text, enum subject about, int error)
+{
+	const struct reason *r = find_reason(about, error);
+	const char *why = r != NULL ? r->why : NULL;
+
+	text->len = 0;
+	note(text, "%s", why != NULL ? why : strerror(error));
+	if (r != NULL)
+		note(text, "%s", r->advice);
+	return buf_text(text);
 }
 
 void
@@ -650,8 +803,8 @@ results_unlogged(struct buf *b, const struct caller *caller, struct session *s,
 {
 	struct buf t = { NULL, 0, 0 };
 
-	buf_add(&t, "nothing was done: the log of this server cannot be "
-	    "written: ", strerror(error), "; tell your user");
+	buf_fmt(&t, "nothing was done: the log of this server cannot be "
+	    "written: %s; tell your user", strerror(error));
 	results_refusal(b, caller, s, &t);
 }
 
@@ -659,12 +812,16 @@ void
 results_not_typed(struct buf *b, const struct caller *caller,
                   struct session *s, const struct job *job, int error)
 {
-	struct buf t = { NULL, 0, 0 };
+	struct buf t = { NULL, 0, 0 }, reason = { NULL, 0, 0 };
+	const char *why = reason_text(&reason, ABOUT_INPUT, error);
 
-	buf_add(&t, "nothing was typed into task ", job->id, ": ");
 	if (error == E2BIG)
-		put_number(&t, "a line has over ", LINE_TYPED_MOST, " bytes: ");
-	put_reason(&t, ABOUT_INPUT, error);
+		buf_fmt(&t, "nothing was typed into task %s: a line has over "
+		    "%d bytes: %s", job->id, LINE_TYPED_MOST, why);
+	else
+		buf_fmt(&t, "nothing was typed into task %s: %s", job->id,
+		    why);
+	buf_free(&reason);
 	results_refusal(b, caller, s, &t);
 }
 
@@ -673,22 +830,87 @@ results_no_task(struct buf *b, const struct caller *caller, struct session *s,
                 const struct want *want, int64_t now)
 {
 	struct result r = { .caller = caller, .session = s, .now = now };
+	struct buf *t = &r.text;
 
-	if (want->by_pid && want->pid != 0) {
-		put_number(&r.text, "no background process with pid ",
-		    want->pid, "");
+	if (want->by_pid && want->pid != 0)
+		buf_fmt(t, "no background process with pid %jd\n", want->pid);
+	else
+		buf_fmt(t, "task not found: %-.*s\n", SHOWN(&want->id));
+	if (s->shared) {
+		buf_fmt(t, "It may have been read, dropped for newer ones, or "
+		    "be another server's. Its task_id is always needed here.");
 	} else {
-		buf_add(&r.text, "task not found: ");
-		put_start(&r.text, &want->id);
-	}
-	buf_add(&r.text, "\nIt may have been read, dropped for newer ones, or "
-	    "be another server's. ", s->shared
-	    ? "Its task_id is always needed here."
-	    : "The tasks that there are:");
-	if (!s->shared)
+		buf_fmt(t, "It may have been read, dropped for newer ones, or "
+		    "be another server's. The tasks that there are:");
 		list_tasks(&r, false);
+	}
 	buf_free(&r.data);
-	results_refusal(b, caller, s, &r.text);
+	results_refusal(b, caller, s, t);
+}
+
+/* Notes what to do if the maximum of tasks, options->tasks_most, is reached
+ * (T2). */
+static void
+note_end_one(struct buf *t, const struct session *s)
+{
+	note(t, s->shared
+	    ? "end one with kill_pid and its task_id, or wait until one has "
+	    "ended"
+	    : "end one with kill_pid, or wait until one has ended");
+}
+
+/* Says that a job is no task, because as many as can be run already (T2). */
+static void
+refuse_too_many(struct result *r, const struct job *job)
+{
+	struct buf *t = &r->text;
+
+	note(t, "%d background tasks are running, which is the maximum, so "
+	    "nothing was started", job->options->tasks_most);
+	note_end_one(t, r->session);
+	if (!r->session->shared)
+		list_tasks(r, true);
+}
+
+/* Says that a job was not started in time, and what it waited for (K2). */
+static void
+refuse_waited(struct buf *t, const struct session *s, const struct job *job)
+{
+	const struct job *running = job->parallel ? NULL : session_running(s);
+
+	note(t, "not run: still queued after %.1f s, the longest this client "
+	    "waits", fmt_seconds(job->patience));
+	if (running != NULL) {
+		note(t, "running: %-.*s", SHOWN(&running->exec.text));
+	} else if (s->tasks == job->options->tasks_most) {
+		note(t, "%d background tasks are running, which is the maximum",
+		    s->tasks);
+		note_end_one(t, s);
+	} else if (s->shared) {
+		note(t, "%d commands are running", s->running_parallel);
+	} else {
+		note(t, "%d commands with an absolute cwd are running",
+		    s->running_parallel);
+	}
+}
+
+/* Says that the directory of a job cannot be entered (D5, D7). */
+static void
+refuse_dir(struct buf *t, const struct session *s, const struct job *job,
+           const char *why)
+{
+	bool lost = job->refused == JOB_LOST_DIR;
+	const char *dir = lost ? job->tracked_dir : job->start_dir;
+	const char *cwd = job->cwd != NULL ? job->cwd : "";
+
+	note(t, cwd[0] != '\0'
+	    ? "cwd %-s cannot be entered: %s; nothing was run"
+	    : "the directory %-s cannot be entered: %s; nothing was run", dir,
+	    why);
+	if (lost)
+		note(t, "the next command starts in %-s", s->dir);
+	if (cwd[0] == '~' || strchr(cwd, '$') != NULL)
+		note(t, "~ and variables are not expanded in cwd; use cd");
 }
 
 void
@@ -696,87 +918,118 @@ results_refused(struct buf *b, const struct caller *caller, struct session *s,
                 const struct job *job, int64_t now)
 {
 	struct result r = { .caller = caller, .session = s, .now = now };
-	const char *cwd = job->cwd != NULL ? job->cwd : "", *dir;
-	const struct job *running = job->parallel ? NULL : session_running(s);
-	struct buf *t = &r.text;
+	struct buf *t = &r.text, reason = { NULL, 0, 0 };
+	const char *why = reason_text(&reason, ABOUT_ANY, job->error);
 
 	switch (job->refused) {
 	case JOB_TOO_MANY:
-		put_number(t, "", job->options->tasks_most, TASKS_FULL
-		    ", so nothing was started");
-		buf_add(t, s->shared ? END_ONE_BY_ID : END_ONE);
-		if (!s->shared)
-			list_tasks(&r, true);
-		buf_free(&r.data);
+		refuse_too_many(&r, job);
 		break;
 	case JOB_WAITED:
-		put_seconds(t, "not run: still queued after ", job->patience,
-		    " s, the longest this client waits");
-		if (running != NULL) {
-			buf_add(t, "; running: ");
-			put_start(t, &running->exec.text);
-		} else if (s->tasks == job->options->tasks_most) {
-			put_number(t, "; ", s->tasks, TASKS_FULL);
-			buf_add(t, s->shared ? END_ONE_BY_ID : END_ONE);
-		} else {
-			put_number(t, "; ", s->running_parallel, s->shared
-			    ? " commands are running"
-			    : " commands with an absolute cwd are running");
-		}
+		refuse_waited(t, s, job);
 		break;
 	case JOB_NO_DIR:
 	case JOB_LOST_DIR:
-		dir = job->refused == JOB_LOST_DIR ? job->tracked_dir
-		    : job->start_dir;
-		buf_add(t, cwd[0] != '\0' ? "cwd " : "the directory ");
-		put_visible(t, dir, strlen(dir));
-		buf_add(t, " cannot be entered: ");
-		put_reason(t, ABOUT_ANY, job->error);
-		buf_add(t, "; nothing was run");
-		if (job->refused == JOB_LOST_DIR) {
-			buf_add(t, "; the next command starts in ");
-			put_visible(t, s->dir, strlen(s->dir));
-		}
-		if (cwd[0] == '~' || strchr(cwd, '$') != NULL)
-			buf_add(t, "; ~ and variables are not expanded in "
-			    "cwd; use cd");
+		refuse_dir(t, s, job, why);
 		break;
 	case JOB_NO_LOG:
+		buf_free(&reason);
 		results_unlogged(b, caller, s, job->error);
 		return;
 	case JOB_NO_ID:
-		buf_add(t, "the task could not be started: no random number is "
+		buf_fmt(t, "the task could not be started: no random number is "
 		    "available for its id; try again later");
 		break;
 	case JOB_NO_TERMINAL:
-		buf_add(t, "no terminal could be had (/dev/ptmx, /dev/pts): ");
-		put_reason(t, ABOUT_ANY, job->error);
+		buf_fmt(t, "no terminal could be had (/dev/ptmx, /dev/pts): %s",
+		    why);
 		break;
 	case JOB_NO_START:
-		buf_add(t, "the command could not be started: the shell ",
-		    job->options->shell, ": ");
-		put_reason(t, ABOUT_ANY, job->error);
+		buf_fmt(t, "the command could not be started: the shell %s: %s",
+		    job->options->shell, why);
 		break;
 	default:
-		buf_add(t, "session is closed");
+		buf_fmt(t, "session is closed");
 	}
+	buf_free(&reason);
+	buf_free(&r.data);
 	results_refusal(b, caller, s, t);
 }
 
-/* What came of an edit, and what would be right (X4) */
-static const char *const outcomes[] = {
-	[EDIT_FAILED] = "nothing was changed: ",
-	[EDIT_DONE] = "replaced ", [EDIT_IN_PLACE] = "replaced ",
-	[EDIT_NOT_FOUND] = "old was not found; look at the file",
-	[EDIT_SPACED] = "old was not found; but for white space it stands ",
-	[EDIT_SEVERAL] = "give all: true, or in old more lines around the "
-	    "place: it was found ",
-	[EDIT_CHANGED] = "the file has changed meanwhile: nothing was done; "
-	    "try again",
-	[EDIT_LOCKED] = "another program keeps the file locked: nothing was "
-	    "done; try again later",
-	[EDIT_BROKEN] = "it may be changed in part, and could not be put back: "
-};
+/* -- Edits ------------------------------------------------------------- */
+
+/* Appends where the places are that an edit has found: "in line 3", or "2
+ * times, in lines 3, 5". */
+static void
+put_places(struct buf *b, const struct edit *e)
+{
+	int64_t i;
+
+	if (e->count == 1) {
+		buf_fmt(b, "in line %jd", e->lines[0]);
+		return;
+	}
+	buf_fmt(b, "%jd times, in lines %jd", e->count, e->lines[0]);
+	for (i = 1; i < EDIT_LINES && i < e->count; i++)
+		buf_fmt(b, ", %jd", e->lines[i]);
+	if (e->count > EDIT_LINES)
+		buf_fmt(b, " and so on");
+}
+
+/* Appends what has come of an edit. */
+static void
+put_outcome(struct buf *t, const struct edit *e)
+{
+	const char *path = e->path;
+	struct buf found = { NULL, 0, 0 }, reason = { NULL, 0, 0 };
+	const char *places, *why = reason_text(&reason, ABOUT_EDIT, e->error);
+
+	put_places(&found, e);
+	places = buf_text(&found);
+	switch (e->outcome) {
+	case EDIT_FAILED:
+		buf_fmt(t, "%-s: nothing was changed: %s", path, why);
+		break;
+	case EDIT_DONE:
+		if (e->makes)
+			buf_fmt(t, "%-s: made", path);
+		else
+			buf_fmt(t, "%-s: replaced %s", path, places);
+		break;
+	case EDIT_IN_PLACE:
+		if (e->makes)
+			buf_fmt(t, "%-s: made (written in place)", path);
+		else
+			buf_fmt(t, "%-s: replaced %s (written in place)", path,
+			    places);
+		break;
+	case EDIT_NOT_FOUND:
+		buf_fmt(t, "%-s: old was not found; look at the file", path);
+		break;
+	case EDIT_SPACED:
+		buf_fmt(t, "%-s: old was not found; but for white space it "
+		    "stands %s", path, places);
+		break;
+	case EDIT_SEVERAL:
+		buf_fmt(t, "%-s: give all: true, or in old more lines around "
+		    "the place: it was found %s", path, places);
+		break;
+	case EDIT_CHANGED:
+		buf_fmt(t, "%-s: the file has changed meanwhile: nothing was "
+		    "done; try again", path);
+		break;
+	case EDIT_LOCKED:
+		buf_fmt(t, "%-s: another program keeps the file locked: "
+		    "nothing was done; try again later", path);
+		break;
+	case EDIT_BROKEN:
+		buf_fmt(t, "%-s: it may be changed in part, and could not be "
+		    "put back: %s", path, why);
+		break;
+	}
+	buf_free(&found);
+	buf_free(&reason);
+}
 
 void
 results_edit(struct buf *b, const struct caller *caller, struct session *s,
@@ -784,29 +1037,19 @@ results_edit(struct buf *b, const struct caller *caller, struct session *s,
 {
 	const struct edit *e = job->work;
 	bool done = e->outcome == EDIT_DONE || e->outcome == EDIT_IN_PLACE;
-	int64_t i, places = e->outcome == EDIT_CHANGED ? 0 : e->count;
-	struct buf t = { NULL, 0, 0 }, data = t;
+	struct buf t = { NULL, 0, 0 }, data = { NULL, 0, 0 };
 	size_t len;
 
-	(void)want, (void)now;
-	put_visible(&t, e->path, strlen(e->path));
-	buf_add(&t, ": ", done && e->makes ? "made" : outcomes[e->outcome]);
-	if (e->outcome == EDIT_FAILED || e->outcome == EDIT_BROKEN) {
-		put_reason(&t, ABOUT_EDIT, e->error);
-		places = 0;
-	}
-	if (places > 1)
-		put_number(&t, "", places, " times, ");
-	for (i = 0; i < EDIT_LINES && i < places; i++)
-		put_number(&t, i > 0 ? ", " : places > 1 ? "in lines "
-		    : "in line ", e->lines[i], "");
-	buf_add(&t, places > EDIT_LINES ? " and so on" : "",
-	    e->outcome == EDIT_IN_PLACE ? " (written in place)" : "");
+	(void)want;
+	(void)now;
+	put_outcome(&t, e);
 	len = t.len;
-	put_ended(&t, s);
+	put_events(&t, s);
 	cut_text(&t, caller, t.len - len);
-	buf_add(&t, e->shown.len > 0 ? "\n\n" : "");
-	buf_put(&t, e->shown.data, e->shown.len);
+	if (e->shown.len > 0) {
+		buf_fmt(&t, "\n\n");
+		buf_put(&t, e->shown.data, e->shown.len);
+	}
 	cut_text(&t, caller, 0);
 	if (done) {
 		json_put(&data, "status", "completed");
@@ -815,62 +1058,83 @@ results_edit(struct buf *b, const struct caller *caller, struct session *s,
 	put_result(b, caller, &t, &data);
 }
 
-/* What stands before the output */
+/* -- Commands and tasks ------------------------------------------------ */
+
+/* Appends the members of the data that precede the output. */
+static void
+put_facts_data(struct result *r)
+{
+	const struct job *job = r->job;
+	struct buf *d = &r->data;
+
+	json_put(d, "status", job_status(job, r->ended));
+	if (r->ended && job->exec.shell_ended) {
+		json_put_number(d, "exit_code", job->exec.status);
+		json_put(d, "signal", exec_signal(&job->exec));
+	}
+	if (r->ended)
+		json_put_true(d, "timed_out", job->timed_out);
+	if (r->notes.len > 0)
+		json_put(d, "note", buf_text(&r->notes));
+	if (r->task) {
+		json_put(d, "task_id", job->id);
+		json_put_number(d, "pid", job->exec.pid);
+	} else if (job->dir != NULL) {
+		json_put(d, "cwd", job->dir);
+	}
+	json_put_number(d, "elapsed_ms", job_elapsed(job, r->now));
+}
+
+/* Appends the line with the exit code and the signal. */
+static void
+put_exit_code(struct buf *t, const struct exec *x)
+{
+	const char *signal = exec_signal(x);
+
+	buf_end_line(t);
+	if (signal != NULL)
+		buf_fmt(t, "exit_code: %d (%s)", x->status, signal);
+	else
+		buf_fmt(t, "exit_code: %d", x->status);
+}
+
+/* Appends the lines of the text that precede the output. The text is empty, or
+ * has the first note already. */
 static void
 put_facts(struct result *r)
 {
 	const struct job *job = r->job;
-	const char *status = job_status(job, r->ended);
 	bool exited = r->ended && job->exec.shell_ended;
-	const char *signal = exec_signal(&job->exec);
-	const char *notes = r->notes.len > 0 ? buf_text(&r->notes) : NULL;
-	struct buf *t = &r->text, *d = &r->data;
-	size_t headline = t->len > 0 ? t->len + SEMICOLON : 0, most, keep;
+	struct buf *t = &r->text;
+	size_t noted = t->len > 0 ? t->len + strlen(separator) : 0;
 	int64_t time = job_elapsed(job, r->now);
+	bool waits = !r->ended && (r->looks || !job->background);
+	bool survives = r->ended && !exited;
+	size_t most, keep;
 
-	json_put(d, "status", status);
 	/* A command that boris could not end has no exit code to begin with. */
-	if (r->task || (r->ended && !exited && t->len == 0))
-		buf_add(t, "status: ", status);
-	if (exited) {
-		json_put_number(d, "exit_code", job->exec.status);
-		json_put(d, "signal", signal);
-	}
-	if (r->ended)
-		json_put_true(d, "timed_out", job->timed_out);
-	if (exited) {
-		buf_end_line(t);
-		put_number(t, "exit_code: ", job->exec.status, "");
-		if (signal != NULL)
-			buf_add(t, " (", signal, ")");
-	}
-	json_put(d, "note", notes);
-	if (r->task) {
-		json_put(d, "task_id", job->id);
-		json_put_number(d, "pid", job->exec.pid);
-		buf_add(t, "\ntask_id: ", job->id);
-		if (!r->ended)
-			put_number(t, "\npid: ", job->exec.pid, "");
-	} else if (job->dir != NULL) {
-		json_put(d, "cwd", job->dir);
-		if (job->shows_dir) {
-			buf_add(t, "\ncwd: ");
-			put_visible(t, job->dir, strlen(job->dir));
-		}
-	}
+	if (r->task || (survives && noted == 0))
+		buf_fmt(t, "status: %s", job_status(job, r->ended));
+	if (exited)
+		put_exit_code(t, &job->exec);
+	if (r->task)
+		buf_fmt(t, "\ntask_id: %s", job->id);
+	if (r->task && !r->ended)
+		buf_fmt(t, "\npid: %d", job->exec.pid);
+	if (!r->task && job->dir != NULL && job->shows_dir)
+		buf_fmt(t, "\ncwd: %-s", job->dir);
 	keep = t->len;
-	json_put_number(d, "elapsed_ms", time);
-	if (time >= 1000 || (!r->ended && (r->looks || !job->background)))
-		put_seconds(t, "\nelapsed: ", time, " s");
-	if (notes != NULL)
-		buf_add(t, "\nnote: ", notes + headline);
+	if (time >= 1000 || waits)
+		buf_fmt(t, "\nelapsed: %.1f s", fmt_seconds(time));
+	if (r->notes.len > 0)
+		buf_fmt(t, "\nnote: %s", buf_text(&r->notes) + noted);
 	if (r->caller->bytes == 0)
 		return;
 	/* The name of the directory is cut first, then notes, but not those
 	 * that no later result repeats. The rest is for the output. */
 	most = (size_t)r->caller->bytes / 4 * 3;
 	keep = t->len - keep;
-	cut_before(t, keep + FACTS_LEAST < most ? keep : r->told, most);
+	cut_before(t, keep + FACTS_LEAST < most ? keep : r->events, most);
 }
 
 /* A stream of it as it is shown */
@@ -957,20 +1221,20 @@ put_output(struct result *r)
 		if (s[i].text.len == 0)
 			continue;
 		buf_end_line(&r->text);
-		buf_add(&r->text, "\n", s[i].name, ":\n");
+		buf_fmt(&r->text, "\n%s:\n", s[i].name);
 		buf_put(&r->text, s[i].text.data, s[i].text.len);
 		buf_free(&s[i].text);
 	}
-	for (i = 0; i < 2; i++) {
-		if (s[i].view.chars >= 0)
-			json_put_number(&r->data, i == 0 ? "stdout_chars"
-			    : "stderr_chars", s[i].view.chars);
-	}
+	if (s[0].view.chars >= 0)
+		json_put_number(&r->data, "stdout_chars", s[0].view.chars);
+	if (s[1].view.chars >= 0)
+		json_put_number(&r->data, "stderr_chars", s[1].view.chars);
 	json_put(&r->data, "stdout_file", s[0].view.file);
 	json_put(&r->data, "stderr_file", s[1].view.file);
-	if (r->text.len == len)
-		buf_add(&r->text, "\n\n(no ", r->looks && r->want->only_new
-		    ? "new " : "", "output)");
+	if (r->text.len > len)
+		return;
+	buf_fmt(&r->text, r->looks && r->want->only_new
+	    ? "\n\n(no new output)" : "\n\n(no output)");
 }
 
 void
@@ -980,38 +1244,22 @@ results_job(struct buf *b, const struct caller *caller, struct session *s,
 	struct result r = { .caller = caller, .session = s, .want = want,
 	    .job = job, .now = now, .start = want->action == WANT_RUN,
 	    .task = job_is_task(job) };
-	size_t told;
 
 	r.looks = r.task && (!r.start || want->time > 0);
 	r.ended = job->state == JOB_FINISHED && (r.looks || !r.task);
 	note_limits(&r);
 	if (r.task && !r.ended)
 		note_running(&r);
-	if (r.looks && want->until_missed) {
-		buf_add(&r.notes, "not seen", r.start ? ": "
-		    : " since the last look: ");
-		put_start(&r.notes, &want->until);
-		buf_add(&r.notes, " (until is plain text, no pattern); ");
-		if (want->time < 1000)
-			buf_add(&r.notes, "wait is in milliseconds; ");
-		if (!r.ended && !job->exec.terminal &&
-		    output_bytes(job->out.text) +
-		    output_bytes(job->err.text) == 0)
-			buf_add(&r.notes, "nothing was printed: without a "
-			    "terminal a program may hold its output back "
-			    "(stdbuf -oL, tty); ");
-	}
+	if (r.looks && want->until_missed)
+		note_until_missed(&r);
 	if (r.ended)
 		note_end(&r);
 	note_survivor(&r);
 	if (r.looks && !job->screen_told && output_is_screen(job->out.text))
-		buf_add(&r.notes, "a full-screen program: its screen is not "
-		    "shown; ");
-	told = r.notes.len;
-	note_abandoned(&r.notes, s);
-	note_ended(&r.notes, s);
-	r.notes.len -= r.notes.len > 0 ? SEMICOLON : 0;
-	r.told = r.notes.len > told ? r.notes.len - told : 0;
+		note(&r.notes, "a full-screen program: its screen is not "
+		    "shown");
+	note_events(&r);
+	put_facts_data(&r);
 	put_facts(&r);
 	/* The start of a task that nobody waited for has no output. */
 	if (r.looks || !job->background)
