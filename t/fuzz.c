@@ -846,7 +846,7 @@ read_http(struct buf *said, const uint8_t *data, size_t size, size_t piece,
 	int64_t length = 0;
 	unsigned n = 0;
 	size_t some;
-	int event = REQUEST_WAITS;
+	int event = REQUEST_NEEDS_INPUT;
 
 	memset(&r, 0, sizeof(r));
 	while (size > 0 && event < 400) {
@@ -854,10 +854,10 @@ read_http(struct buf *said, const uint8_t *data, size_t size, size_t piece,
 		buf_put(&in, data, some);
 		data += some;
 		size -= some;
-		while ((event = request_take(&r, &in)) == REQUEST_ASKS ||
-		    event == REQUEST_ENDS) {
+		while ((event = request_read(&r, &in)) == REQUEST_HAS_HEAD ||
+		    event == REQUEST_COMPLETE) {
 			buf_add(said, NUM(event));
-			if (event == REQUEST_ASKS) {
+			if (event == REQUEST_HAS_HEAD) {
 				note_head(said, &r);
 				length = r.state != REQUEST_SIZE ? r.left : -1;
 				if (refuse >> (n++ & 3) & 1)
@@ -871,9 +871,9 @@ read_http(struct buf *said, const uint8_t *data, size_t size, size_t piece,
 			request_free(&r);
 		}
 	}
-	must(event == REQUEST_WAITS || event >= 400);
+	must(event == REQUEST_NEEDS_INPUT || event >= 400);
 	buf_add(said, NUM(event));
-	buf_add(said, NUM(event == REQUEST_WAITS ? (int)r.state : 0));
+	buf_add(said, NUM(event == REQUEST_NEEDS_INPUT ? (int)r.state : 0));
 	request_free(&r);
 	buf_free(&in);
 }

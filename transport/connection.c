@@ -1,5 +1,3 @@
-/* One socket: its states, deadlines and streams. The rules of what is asked are
- * http.c's, which has the map of HTTP; its text is httpmsg.c's. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "transport/connection.h"
@@ -12,14 +10,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "base/fmt.h"
 
 enum {
 	READ_SIZE = 16 << 10,
 	SEND_SIZE = 64 << 10,    /* bytes that the kernel holds for a peer */
 	HEAD_TIME = 10000,       /* ms; for a request's headers (H8) */
 	PEER_TIME = 60000,       /* ms; without a byte, also between requests */
-	CLOSE_TIME = 2000,       /* ms; for the peer to close after us */
+	CLOSE_TIME = 2000,       /* ms; for the peer to close after boris */
 	COMMENT_TIME = 15000     /* ms; of silence on a stream (H7) */
 };
 
@@ -29,57 +27,77 @@ union address {
 	struct sockaddr_in6 v6;
 };
 
+/* Fills in the address of an IPv4 or IPv6 literal, and returns its length. */
+static socklen_t
+parse_address(union address *a, const char *literal, int port)
+{
+	memset(a, 0, sizeof(*a));
+	if (strchr(literal, ':') == NULL) {
+		a->v4.sin_family = AF_INET;
+		a->v4.sin_port = htons((uint16_t)port);
+		inet_pton(AF_INET, literal, &a->v4.sin_addr);
+		return sizeof(a->v4);
+	}
+	a->v6.sin6_family = AF_INET6;
+	a->v6.sin6_port = htons((uint16_t)port);
+	inet_pton(AF_INET6, literal, &a->v6.sin6_addr);
+	return sizeof(a->v6);
+}
+
+static int
+port_of(const union address *a)
+{
+	if (a->any.sa_family == AF_INET)
+		return ntohs(a->v4.sin_port);
+	return ntohs(a->v6.sin6_port);
+}
+
 int
 connection_listen(const char *address, int *port)
 {
 	union address a;
-	bool v4 = strchr(address, ':') == NULL;
-	socklen_t len = v4 ? sizeof(a.v4) : sizeof(a.v6);
-	in_port_t *bound = v4 ? &a.v4.sin_port : &a.v6.sin6_port;
+	socklen_t len = parse_address(&a, address, *port);
 	int fd, on = 1, size = SEND_SIZE;
 
-	memset(&a, 0, sizeof(a));
-	a.any.sa_family = v4 ? AF_INET : AF_INET6;
-	inet_pton(a.any.sa_family, address, v4 ? (void *)&a.v4.sin_addr
-	    : &a.v6.sin6_addr);
-	*bound = htons((uint16_t)*port);
 	fd = socket(a.any.sa_family, SOCK_STREAM, 0);
 	if (fd < 0)
 		return -1;
 	fd_cloexec(fd);
 	fd_nonblocking(fd);
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	/* Accepted connections inherit these two. With the latter small answers
-	 * do not wait for the peer's acknowledgements. */
+	/* Accepted connections inherit these two. TCP_NODELAY sends small
+	 * responses without waiting for the peer's acknowledgements. */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	if (bind(fd, &a.any, len) == 0 && listen(fd, 128) == 0 &&
 	    getsockname(fd, &a.any, &len) == 0) {
-		*port = ntohs(*bound);
+		*port = port_of(&a);
 		return fd;
 	}
 	fd_close(&fd);
 	return -1;
 }
 
-/* Who is at its other end: 192.0.2.1:4711 or [2001:db8:0:0:0:0:0:1]:4711.
- * (inet_ntop() would bring printf() into a static binary, 16 KB.) */
+/* Appends 192.0.2.1:4711 or [2001:db8:0:0:0:0:0:1]:4711. (inet_ntop() would add
+ * printf(), 16 KB, to a static binary.) */
 static void
 put_address(struct buf *b, const union address *a)
 {
-	bool v4 = a->any.sa_family == AF_INET;
-	const unsigned char *p = v4 ? (const unsigned char *)&a->v4.sin_addr
-	    : a->v6.sin6_addr.s6_addr;
+	const unsigned char *p;
 	int i;
 
-	for (i = 0; i < 4 && v4; i++)
-		buf_add(b, i > 0 ? "." : "", NUM(p[i]));
-	for (i = 0; i < 16 && !v4; i += 2) {
-		buf_add(b, i > 0 ? ":" : "[");
+	if (a->any.sa_family == AF_INET) {
+		p = (const unsigned char *)&a->v4.sin_addr;
+		buf_fmt(b, "%d.%d.%d.%d:%d", p[0], p[1], p[2], p[3],
+		    port_of(a));
+		return;
+	}
+	p = a->v6.sin6_addr.s6_addr;
+	for (i = 0; i < 16; i += 2) {
+		buf_putc(b, i > 0 ? ':' : '[');
 		hex_put(b, (size_t)p[i] << 8 | p[i + 1]);
 	}
-	buf_add(b, v4 ? ":" : "]:",
-	    NUM(ntohs(v4 ? a->v4.sin_port : a->v6.sin6_port)));
+	buf_fmt(b, "]:%d", port_of(a));
 }
 
 bool
@@ -101,12 +119,12 @@ connection_accept(struct connection *c, int listener, int64_t now)
 }
 
 void
-connection_lose(struct connection *c)
+connection_abort(struct connection *c)
 {
 	c->state = CONNECTION_GONE;
 }
 
-/* deadline: if it is NEVER, connection_flush() sets one. */
+/* Sets state and deadline. If that is NEVER, flush() sets one. */
 static void
 enter(struct connection *c, enum connection_state state, int64_t deadline)
 {
@@ -114,8 +132,11 @@ enter(struct connection *c, enum connection_state state, int64_t deadline)
 	c->deadline = deadline;
 }
 
-void
-connection_answer(struct connection *c, struct buf *response, bool stream)
+/* Queues a response, or the start of one, which it frees, and enters the next
+ * state, unless the rest of the request has to be read before that. */
+static void
+queue_response(struct connection *c, struct buf *response,
+               enum connection_state next)
 {
 	struct request *r = &c->request;
 	bool whole = r->state == REQUEST_WHOLE;
@@ -123,47 +144,90 @@ connection_answer(struct connection *c, struct buf *response, bool stream)
 	if (!whole)
 		request_drop(r);
 	if (whole || r->last)
-		enter(c, stream ? CONNECTION_STREAM : CONNECTION_WRITING,
-		    NEVER);
+		enter(c, next, NEVER);
 	if (!queue_put(&c->out, response))
-		connection_lose(c);
+		connection_abort(c);
 	buf_free(response);
 }
 
-bool
-connection_event(struct connection *c, const struct buf *message,
-                 bool progress)
+void
+connection_respond(struct connection *c, struct buf *response)
 {
-	struct buf b = { NULL, 0, 0 };
-	bool taken;
+	queue_response(c, response, CONNECTION_WRITING);
+}
 
+void
+connection_begin_stream(struct connection *c, struct buf *head)
+{
+	queue_response(c, head, CONNECTION_STREAM);
+}
+
+/* The deadline for the peer runs from the first byte that it does not read. */
+static void
+restart_deadline(struct connection *c)
+{
 	if (queue_unwritten(&c->out) == 0)
 		c->deadline = NEVER;
+}
+
+bool
+connection_event(struct connection *c, const struct buf *message)
+{
+	struct buf b = { NULL, 0, 0 };
+	bool queued;
+
+	restart_deadline(c);
 	stream_event(&b, &c->request, message);
-	taken = progress ? queue_progress(&c->out, &b) : queue_put(&c->out, &b);
+	queued = queue_put(&c->out, &b);
 	buf_free(&b);
-	return taken;
+	return queued;
+}
+
+bool
+connection_progress(struct connection *c, const struct buf *message)
+{
+	struct buf b = { NULL, 0, 0 };
+	bool queued;
+
+	restart_deadline(c);
+	stream_event(&b, &c->request, message);
+	queued = queue_progress(&c->out, &b);
+	buf_free(&b);
+	return queued;
+}
+
+/* Sends a comment on a stream, so that no proxy takes the silence for the end
+ * (H7). */
+static void
+send_comment(struct connection *c)
+{
+	struct buf b = { NULL, 0, 0 };
+
+	restart_deadline(c);
+	stream_comment(&b, &c->request);
+	queue_progress(&c->out, &b);
+	buf_free(&b);
 }
 
 void
 connection_end_stream(struct connection *c)
 {
-	if (!c->request.http10)
-		buf_add(&c->out.bytes, "0\r\n\r\n");
+	stream_end(&c->out.bytes, &c->request);
 	enter(c, CONNECTION_WRITING, NEVER);
 }
 
 void
-connection_refuse(struct connection *c, int status)
+connection_reject(struct connection *c, int status)
 {
 	struct buf b = { NULL, 0, 0 };
 
 	c->request.last = true;
+	/* If the body is dropped, the response has been sent. */
 	if (!c->request.dropped) {
-		response_begin(&b, &c->request, status, NULL, 0);
+		response_begin(&b, &c->request, status, "", 0);
 		buf_add(&b, "\r\n");
 	}
-	connection_answer(c, &b, false);
+	connection_respond(c, &b);
 }
 
 void
@@ -178,17 +242,17 @@ connection_read(struct connection *c, const struct loop *loop)
 		n = read(c->fd, bytes, sizeof(bytes));
 		c->ended = n == 0;
 	} else if (events & (POLLERR | POLLHUP | POLLNVAL)) {
-		connection_lose(c);
+		connection_abort(c);
 	}
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
-		connection_lose(c);
+		connection_abort(c);
 	if (n <= 0 || c->state == CONNECTION_CLOSING)
 		return;
 	if (!buf_reserve(&c->in, (size_t)n)) {
 		if (c->state == CONNECTION_READING)
-			connection_refuse(c, 503);
+			connection_reject(c, 503);
 		else
-			connection_lose(c);
+			connection_abort(c);
 		return;
 	}
 	buf_put(&c->in, bytes, (size_t)n);
@@ -206,28 +270,29 @@ connection_close(struct connection *c)
 }
 
 int
-connection_take(struct connection *c)
+connection_next(struct connection *c)
 {
 	struct request *r = &c->request;
 	bool begun = r->begun;
 	int event;
 
 	if (c->state != CONNECTION_READING)
-		return REQUEST_WAITS;
-	event = request_take(r, &c->in);
+		return REQUEST_NEEDS_INPUT;
+	event = request_read(r, &c->in);
 	if (!begun && r->begun)
 		c->deadline = c->now + HEAD_TIME;
-	if (event == REQUEST_ASKS)
+	if (event == REQUEST_HAS_HEAD)
 		c->deadline = c->now + PEER_TIME;
-	else if (event == REQUEST_ENDS)
-		enter(c, r->dropped ? CONNECTION_WRITING : CONNECTION_CALL,
-		    NEVER);
-	else if (event == REQUEST_WAITS && c->ended)
+	else if (event == REQUEST_COMPLETE && r->dropped)
+		enter(c, CONNECTION_WRITING, NEVER);
+	else if (event == REQUEST_COMPLETE)
+		enter(c, CONNECTION_CALL, NEVER);
+	else if (event == REQUEST_NEEDS_INPUT && c->ended)
 		connection_close(c);
-	else if (event != REQUEST_WAITS && r->state != REQUEST_BODY)
-		connection_refuse(c, event);
-	/* In states after CONNECTION_CALL the request has been answered. */
-	return c->state <= CONNECTION_CALL ? event : REQUEST_WAITS;
+	else if (event != REQUEST_NEEDS_INPUT && r->state != REQUEST_BODY)
+		connection_reject(c, event);
+	/* In states after CONNECTION_CALL the request has its response. */
+	return c->state <= CONNECTION_CALL ? event : REQUEST_NEEDS_INPUT;
 }
 
 void
@@ -237,6 +302,16 @@ connection_free(struct connection *c)
 	buf_free(&c->in);
 	queue_free(&c->out);
 	request_free(&c->request);
+}
+
+/* Returns whether there is something to do without waiting for the peer: the
+ * next request may have been received already, or no more will come. */
+static bool
+has_work(const struct connection *c)
+{
+	if (c->state != CONNECTION_READING || c->request.begun)
+		return false;
+	return c->in.len > 0 || c->ended;
 }
 
 void
@@ -249,29 +324,14 @@ connection_poll_add(struct connection *c, struct loop *loop)
 		events |= POLLIN;
 	c->in_poll = loop_add(loop, c->fd, events);
 	loop_until(loop, c->deadline);
-	/* The next request may be in `in` already, or no more will come. */
-	if (c->state == CONNECTION_READING && !c->request.begun &&
-	    (c->in.len > 0 || c->ended))
+	if (has_work(c))
 		loop_until(loop, loop->now);
 }
 
+/* Goes on to the next request, or to the end of the connection. */
 static void
-connection_flush(struct connection *c)
+end_response(struct connection *c)
 {
-	size_t before = queue_unwritten(&c->out), left;
-
-	if (queue_flush(&c->out, c->fd) < 0) {
-		connection_lose(c);
-		return;
-	}
-	left = queue_unwritten(&c->out);
-	/* If a stream has nothing to write, a comment is sent at its deadline,
-	 * so that no proxy takes the silence for the end. */
-	if ((c->state == CONNECTION_STREAM || c->state == CONNECTION_WRITING) &&
-	    (left < before || c->deadline == NEVER))
-		c->deadline = c->now + (left > 0 ? PEER_TIME : COMMENT_TIME);
-	if (left > 0 || c->state != CONNECTION_WRITING)
-		return;
 	if (c->request.last || c->in.len == 0)
 		buf_free(&c->in);
 	if (c->request.last) {
@@ -283,20 +343,44 @@ connection_flush(struct connection *c)
 	}
 }
 
+/* Writes what is queued, as far as the peer reads it. */
+static void
+flush(struct connection *c)
+{
+	bool responding = c->state == CONNECTION_STREAM ||
+	    c->state == CONNECTION_WRITING;
+	size_t before = queue_unwritten(&c->out), left;
+
+	if (queue_flush(&c->out, c->fd) < 0) {
+		connection_abort(c);
+		return;
+	}
+	left = queue_unwritten(&c->out);
+	/* A stream with nothing to write sends a comment at its deadline. */
+	if (responding && (left < before || c->deadline == NEVER))
+		c->deadline = c->now + (left > 0 ? PEER_TIME : COMMENT_TIME);
+	if (left == 0 && c->state == CONNECTION_WRITING)
+		end_response(c);
+}
+
+static void
+handle_deadline(struct connection *c)
+{
+	if (c->state == CONNECTION_STREAM && queue_unwritten(&c->out) == 0)
+		send_comment(c);
+	else if (c->state == CONNECTION_READING && c->request.begun)
+		connection_reject(c, 408);
+	else
+		connection_abort(c);
+}
+
 void
 connection_end_turn(struct connection *c)
 {
-	bool late = c->now >= c->deadline;
-
-	if (late && c->state == CONNECTION_STREAM &&
-	    queue_unwritten(&c->out) == 0)
-		connection_event(c, NULL, true);
-	else if (late && c->state == CONNECTION_READING && c->request.begun)
-		connection_refuse(c, 408);
-	else if (late)
-		connection_lose(c);
+	if (c->now >= c->deadline)
+		handle_deadline(c);
 	if (c->state != CONNECTION_GONE)
-		connection_flush(c);
+		flush(c);
 	if (c->state == CONNECTION_CLOSING && c->ended)
-		connection_lose(c);
+		connection_abort(c);
 }

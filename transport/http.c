@@ -74,46 +74,76 @@ is_endpoint(const char *path)
 	return strcmp(path, "/mcp") == 0 || strcmp(path, "/mcp/") == 0;
 }
 
-/* Without a body it begins a stream of events. */
+/* Appends the headers that depend on the request, and the empty line. */
 static void
-respond(struct peer *p, int status, const char *body, size_t len)
+put_headers(struct buf *b, const struct peer *p, int status)
 {
-	struct request *r = &p->connection.request;
-	struct buf b = { NULL, 0, 0 };
+	const struct request *r = &p->connection.request;
+	const char *origin = r->field[FIELD_ORIGIN];
 
-	response_begin(&b, r, status, body == NULL ? "text/event-stream"
-	    : *body == '{' ? JSON_TYPE : "text/plain",
-	    body == NULL ? -1 : (int64_t)len);
 	if (status == 401)
-		buf_add(&b, "WWW-Authenticate: Bearer\r\n");
+		buf_add(b, "WWW-Authenticate: Bearer\r\n");
 	if (status == 405 || status == 204)
-		buf_add(&b, "Allow: ", is_endpoint(r->path)
-		    ? "POST, DELETE, OPTIONS" : "GET, HEAD", "\r\n");
-	/* The origin may read the answer, unless that is its refusal (H4). */
-	if (r->field[FIELD_ORIGIN] != NULL && status != 403)
-		buf_add(&b, "Access-Control-Allow-Origin: ",
-		    r->field[FIELD_ORIGIN], "\r\nVary: Origin\r\n"
+		buf_add(b, is_endpoint(r->path)
+		    ? "Allow: POST, DELETE, OPTIONS\r\n"
+		    : "Allow: GET, HEAD\r\n");
+	/* Pages of the origin may read the response, unless it says that the
+	 * origin is not allowed (H4). */
+	if (origin != NULL && status != 403)
+		buf_fmt(b, "Access-Control-Allow-Origin: %s\r\n"
+		    "Vary: Origin\r\n"
 		    "Access-Control-Expose-Headers: "
 		    "Mcp-Session-Id, WWW-Authenticate\r\n"
 		    "Access-Control-Allow-Methods: GET, POST, DELETE\r\n"
 		    "Access-Control-Allow-Headers: Authorization, "
 		    "Content-Type, Accept, Mcp-Session-Id, "
 		    "MCP-Protocol-Version, Mcp-Method, Mcp-Name, "
-		    "Last-Event-ID\r\nAccess-Control-Max-Age: 86400\r\n");
+		    "Last-Event-ID\r\n"
+		    "Access-Control-Max-Age: 86400\r\n", origin);
 	if (p->session_id != NULL)
-		buf_add(&b, "Mcp-Session-Id: ", p->session_id, "\r\n");
-	buf_add(&b, "\r\n");
-	if (strcmp(r->verb, "HEAD") != 0)
-		buf_put(&b, body, len);
-	connection_answer(&p->connection, &b, body == NULL);
+		buf_fmt(b, "Mcp-Session-Id: %s\r\n", p->session_id);
+	buf_add(b, "\r\n");
 }
 
-/* Returns true, so that its caller can return that it has answered. */
-static bool
-http_answer(struct peer *p, int status, const char *text)
+/* Responds with a body of that type. An empty body has none. */
+static void
+respond(struct peer *p, int status, const char *type, const char *body,
+        size_t len)
 {
-	respond(p, status, text, strlen(text));
+	struct request *r = &p->connection.request;
+	struct buf b = { NULL, 0, 0 };
+
+	response_begin(&b, r, status, type, len);
+	put_headers(&b, p, status);
+	if (strcmp(r->verb, "HEAD") != 0)
+		buf_put(&b, body, len);
+	connection_respond(&p->connection, &b);
+}
+
+static void
+respond_json(struct peer *p, int status, const struct buf *json)
+{
+	respond(p, status, JSON_TYPE, json->data, json->len);
+}
+
+/* Responds with a text, which may be empty. Returns true, so that its caller can
+ * return that it has responded. */
+static bool
+respond_text(struct peer *p, int status, const char *text)
+{
+	respond(p, status, "text/plain", text, strlen(text));
 	return true;
+}
+
+/* Begins to respond with a stream of events. */
+static void
+begin_stream(struct peer *p)
+{
+	struct buf b = { NULL, 0, 0 };
+
+	stream_begin(&b, &p->connection.request);
+	put_headers(&b, p, 200);
+	connection_begin_stream(&p->connection, &b);
 }
 
 /* The HTTP status of a JSON-RPC answer (MCP 2026-07-28, transports). Earlier
@@ -146,14 +176,15 @@ http_send(void *transport, void *to, enum rpc_kind kind, int error,
 	if (error != 0)
 		p->session_id = NULL;
 	if (kind == RPC_NOTICE && c->state == CONNECTION_CALL)
-		respond(p, 200, NULL, 0);
+		begin_stream(p);
 	if (kind == RPC_NOTICE || kind == RPC_PROGRESS)
 		return c->state == CONNECTION_STREAM &&
-		    connection_event(c, message, kind == RPC_PROGRESS);
+		    (kind == RPC_PROGRESS ? connection_progress(c, message)
+		    : connection_event(c, message));
 	if (c->state != CONNECTION_STREAM)
-		respond(p, status_of(kind, error, p->client == h->shared),
-		    message->data, message->len);
-	else if (connection_event(c, message, false))
+		respond_json(p, status_of(kind, error,
+		    p->client == h->shared), message);
+	else if (connection_event(c, message))
 		connection_end_stream(c);
 	else
 		return false;
@@ -200,7 +231,7 @@ refuse_message(struct http *h, struct peer *p, const struct rpc_message *m,
 	if (!rpc_is_request(m))
 		id.text = NULL;
 	mcp_error(h->shared, &b, id, code, text);
-	http_answer(p, status, buf_text(&b));
+	respond_json(p, status, &b);
 	buf_free(&b);
 	return NULL;
 }
@@ -241,7 +272,7 @@ route_modern(struct http *h, struct peer *p, const struct rpc_message *m)
 	/* Notifications are passed over: one could cancel anybody's call. */
 	if (m->id.text == NULL && json_type(m->method) == JSON_STRING &&
 	    json_is(m->jsonrpc, "2.0")) {
-		http_answer(p, 202, "");
+		respond_text(p, 202, "");
 		return NULL;
 	}
 	if (rpc_is_response(m))
@@ -368,7 +399,7 @@ take_message(struct http *h, struct peer *p)
 	if (p->client != NULL)
 		outcome = mcp_handle(p->client, p, &m, h->now);
 	if (outcome == RPC_NO_ANSWER)
-		http_answer(p, 202, "");
+		respond_text(p, 202, "");
 	if (outcome != RPC_LATER)
 		p->client = NULL;
 	/* Its answer may take long (P10). */
@@ -398,7 +429,7 @@ answer_health(const struct http *h, struct peer *p)
 		json_put_number(&b, "tasks", tasks);
 	}
 	buf_putc(&b, '}');
-	http_answer(p, 200, buf_text(&b));
+	respond_json(p, 200, &b);
 	buf_free(&b);
 	return true;
 }
@@ -419,39 +450,39 @@ answer_headers(struct http *h, struct peer *p)
 
 	p->session_id = NULL;
 	if (!access_allows_host(&h->access, host))
-		return http_answer(p, 403, "Host must be localhost\n");
+		return respond_text(p, 403, "Host must be localhost\n");
 	if (origin != NULL && !access_allows_origin(&h->access, origin))
-		return http_answer(p, 403,
+		return respond_text(p, 403,
 		    "Origin is not allowed here; see --allow-origin\n");
 	if (strcmp(r->path, "/health") == 0)
 		return strcmp(r->verb, "GET") == 0 ||
 		    strcmp(r->verb, "HEAD") == 0 ? answer_health(h, p)
-		    : http_answer(p, 405, "GET it\n");
+		    : respond_text(p, 405, "GET it\n");
 	if (!is_endpoint(r->path))
-		return http_answer(p, 404, "there are /mcp and /health\n");
+		return respond_text(p, 404, "there are /mcp and /health\n");
 	if (h->options->token != NULL && !preflight &&
 	    !access_has_token(&h->access, r->field[FIELD_AUTHORIZATION]))
-		return http_answer(p, 401,
+		return respond_text(p, 401,
 		    "Authorization: Bearer TOKEN is missing or wrong\n");
 	p->authenticated |= !preflight;
 	if (options)
-		return http_answer(p, 204, "");
+		return respond_text(p, 204, "");
 	if (strcmp(r->verb, "DELETE") == 0) {
 		s = named_session(h, p, &none);
 		if (s != NULL)
 			end_session(h, s);
-		return s == NULL || http_answer(p, 204, "");
+		return s == NULL || respond_text(p, 204, "");
 	}
 	if (strcmp(r->verb, "POST") != 0)
-		return http_answer(p, 405, "POST a message\n");
+		return respond_text(p, 405, "POST a message\n");
 	if (type == NULL || strchr(type, ',') != NULL ||
 	    !field_lists(type, JSON_TYPE))
-		return http_answer(p, 415,
+		return respond_text(p, 415,
 		    "Content-Type must be application/json\n");
-	if (r->accepts && !(r->takes_json && r->takes_events))
-		return http_answer(p, 406, "Accept must list application/json "
+	if (r->has_accept && !(r->accepts_json && r->accepts_events))
+		return respond_text(p, 406, "Accept must list application/json "
 		    "and text/event-stream\n");
-	return r->left > REQUEST_BODY_LIMIT && http_answer(p, 413, TOO_LONG);
+	return r->left > REQUEST_BODY_LIMIT && respond_text(p, 413, TOO_LONG);
 }
 
 static void
@@ -459,11 +490,11 @@ take_requests(struct http *h, struct peer *p)
 {
 	int event;
 
-	while ((event = connection_take(&p->connection)) != REQUEST_WAITS) {
-		if (event == REQUEST_ENDS)
+	while ((event = connection_next(&p->connection)) != REQUEST_NEEDS_INPUT) {
+		if (event == REQUEST_COMPLETE)
 			take_message(h, p);
-		else if (event != REQUEST_ASKS)
-			http_answer(p, event, event == 413 ? TOO_LONG
+		else if (event != REQUEST_HAS_HEAD)
+			respond_text(p, event, event == 413 ? TOO_LONG
 			    : "out of memory\n");
 		else if (!answer_headers(h, p) &&
 		    p->connection.request.field[FIELD_EXPECT] != NULL)
@@ -482,7 +513,7 @@ end_turn(struct peer *p)
 	struct connection *c = &p->connection;
 
 	if (c->state == CONNECTION_CALL)
-		respond(p, 200, NULL, 0);
+		begin_stream(p);
 	if (p->client != NULL && !calls_await(p->client, p)) {
 		p->client = NULL;
 		if (c->state == CONNECTION_STREAM)
@@ -537,9 +568,9 @@ accept_peer(struct http *h)
 	*at = p;
 	full = taken >= CONNECTIONS || !mem_is_there(PEER_SPARE);
 	if (full && oldest != NULL)
-		connection_lose(&oldest->connection);
+		connection_abort(&oldest->connection);
 	else if (full)
-		connection_refuse(&p->connection, 503);
+		connection_reject(&p->connection, 503);
 }
 
 struct http *
@@ -625,7 +656,7 @@ http_dispatch(struct http *h, const struct loop *loop)
 		/* A legacy call goes on, and is answered: perhaps the peer has
 		 * closed only its sending side (H7). */
 		if (p->connection.ended && p->client == h->shared)
-			connection_lose(&p->connection);
+			connection_abort(&p->connection);
 	}
 	if (loop_events(loop, h->in_poll))
 		accept_peer(h);

@@ -1,5 +1,3 @@
-/* HTTP/1.1 as text, without a system call: a request read, a response written.
- * Sockets are connection.c's; http.c has the map of HTTP. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "transport/httpmsg.h"
@@ -7,20 +5,30 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/fmt.h"
 #include "base/text.h"
 
-enum { GOES_ON = -1 };  /* not returned by request_take() */
+enum { CONTINUES = -1 };  /* no event yet; request_read() never returns it */
 
 static const char *const field_names[FIELDS] = {
-	"Host", "Origin", "Authorization", "Content-Type", "Content-Length",
-	"Transfer-Encoding", "Expect", "Access-Control-Request-Method",
-	"Mcp-Session-Id", "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"
+	[FIELD_HOST] = "Host",
+	[FIELD_ORIGIN] = "Origin",
+	[FIELD_AUTHORIZATION] = "Authorization",
+	[FIELD_CONTENT_TYPE] = "Content-Type",
+	[FIELD_CONTENT_LENGTH] = "Content-Length",
+	[FIELD_TRANSFER_ENCODING] = "Transfer-Encoding",
+	[FIELD_EXPECT] = "Expect",
+	[FIELD_PREFLIGHT] = "Access-Control-Request-Method",
+	[FIELD_MCP_SESSION] = "Mcp-Session-Id",
+	[FIELD_MCP_VERSION] = "MCP-Protocol-Version",
+	[FIELD_MCP_METHOD] = "Mcp-Method",
+	[FIELD_MCP_NAME] = "Mcp-Name"
 };
 
-/* Ends the token at the start of s, which c must follow, with a NUL. Returns
- * what is behind c, or NULL. */
+/* Ends the token at the start of s with a NUL if the character c follows it.
+ * Returns what follows c, or NULL. */
 static char *
-behind_word(char *s, char c)
+end_token(char *s, char c)
 {
 	size_t n = strspn(s, "!#$%&'*+-.^_`|~0123456789"
 	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
@@ -46,26 +54,46 @@ field_lists(const char *list, const char *word)
 	return false;
 }
 
-/* GET /path HTTP/1.1, once the fields are known. False: it is none. */
+/* -- Reading a request ------------------------------------------------- */
+
+/* Reads the version at the end of a request line. Returns false unless it is
+ * HTTP/1.0 to HTTP/1.9. */
+static bool
+parse_version(struct request *r, const char *version)
+{
+	int minor;
+
+	if (strncmp(version, "HTTP/1.", 7) != 0)
+		return false;
+	minor = hex_digit(version[7]);
+	if (minor > 9 || version[8] != '\0')
+		return false;
+	if (minor == 0) {
+		r->http10 = true;
+		r->last = true;
+	}
+	return true;
+}
+
+/* Reads the request line, such as "GET /path HTTP/1.1", once the headers are
+ * known. Returns false if it is malformed. */
 static bool
 parse_request_line(struct request *r, char *line)
 {
-	char *path = behind_word(line, ' ');
-	char *version = path != NULL ? strchr(path, ' ') : NULL;
+	char *path = end_token(line, ' '), *version;
 	size_t n;
 
+	if (path == NULL)
+		return false;
+	version = strchr(path, ' ');
 	if (version == NULL || version == path)
 		return false;
 	*version++ = '\0';
-	if (strchr(path, '\t') != NULL ||
-	    strncmp(version, "HTTP/1.", 7) != 0 ||
-	    hex_digit(version[7]) > 9 || version[8] != '\0')
+	if (strchr(path, '\t') != NULL || !parse_version(r, version))
 		return false;
-	r->http10 = version[7] == '0';
-	r->last |= r->http10;
 	if (r->field[FIELD_HOST] == NULL && !r->http10)
 		return false;
-	/* The host of a whole URL takes its place (RFC 9112, 3.2.2). */
+	/* The host of a complete URL overrides the header (RFC 9112, 3.2.2). */
 	if (strncasecmp(path, "http://", 7) == 0) {
 		n = strcspn(path + 7, "/?#");
 		r->field[FIELD_HOST] = memmove(path, path + 7, n);
@@ -78,12 +106,26 @@ parse_request_line(struct request *r, char *line)
 	return true;
 }
 
-/* Name: value. False: it is none, or is there twice: what another reader could
- * take otherwise is refused (H8). */
+static void
+parse_accept(struct request *r, const char *value)
+{
+	bool all = field_lists(value, "*/*");
+
+	r->has_accept = true;
+	if (all || field_lists(value, "application/*") ||
+	    field_lists(value, "application/json"))
+		r->accepts_json = true;
+	if (all || field_lists(value, "text/*") ||
+	    field_lists(value, "text/event-stream"))
+		r->accepts_events = true;
+}
+
+/* Reads a header, such as "Name: value". Returns false if it is malformed, or if
+ * it occurs twice: another reader could use the other one (H8). */
 static bool
 parse_field(struct request *r, char *line)
 {
-	char *value = behind_word(line, ':'), *end;
+	char *value = end_token(line, ':'), *end;
 	int i;
 
 	if (value == NULL)
@@ -92,18 +134,11 @@ parse_field(struct request *r, char *line)
 	end = value + strlen(value);
 	while (end > value && (end[-1] == ' ' || end[-1] == '\t'))
 		*--end = '\0';
-	/* These two are lists, and may come in parts. */
-	r->last |= strcasecmp(line, "Connection") == 0 &&
-	    field_lists(value, "close");
-	if (strcasecmp(line, "Accept") == 0) {
-		r->accepts = true;
-		r->takes_json |= field_lists(value, "*/*") ||
-		    field_lists(value, "application/*") ||
-		    field_lists(value, "application/json");
-		r->takes_events |= field_lists(value, "*/*") ||
-		    field_lists(value, "text/*") ||
-		    field_lists(value, "text/event-stream");
-	}
+	/* These two are lists, which may be split into several headers. */
+	if (strcasecmp(line, "Connection") == 0 && field_lists(value, "close"))
+		r->last = true;
+	if (strcasecmp(line, "Accept") == 0)
+		parse_accept(r, value);
 	for (i = 0; i < FIELDS; i++) {
 		if (strcasecmp(line, field_names[i]) != 0)
 			continue;
@@ -114,13 +149,37 @@ parse_field(struct request *r, char *line)
 	return true;
 }
 
-/* The lines in r->head, each with a NUL and a LF behind it. REQUEST_ASKS:
- * nothing is wrong. */
+/* Determines from the headers how long the body is, and how it is coded. Returns
+ * false if two readers could have two opinions about that (H8). */
+static bool
+parse_body_length(struct request *r)
+{
+	const char *length = r->field[FIELD_CONTENT_LENGTH];
+	const char *coding = r->field[FIELD_TRANSFER_ENCODING];
+
+	if (coding != NULL) {
+		if (length != NULL || r->http10 ||
+		    strcasecmp(coding, "chunked") != 0)
+			return false;
+		r->state = REQUEST_SIZE;
+		return true;
+	}
+	if (length != NULL) {
+		r->left = digits_value(length, 10, &length);
+		if (r->left < 0 || *length != '\0')
+			return false;
+	}
+	r->state = r->left > 0 ? REQUEST_BODY : REQUEST_WHOLE;
+	return true;
+}
+
+/* Reads the lines in r->head, each of which ends with a NUL and a LF. Returns
+ * REQUEST_HAS_HEAD, or 400. */
 static int
 parse_head(struct request *r)
 {
 	char *first = r->head.data, *line = first + strlen(first) + 2, *next;
-	const char *length, *coding, *expect;
+	const char *expect;
 
 	for (; line < first + r->head.len; line = next) {
 		next = line + strlen(line) + 2;
@@ -129,92 +188,103 @@ parse_head(struct request *r)
 	}
 	if (!parse_request_line(r, first))
 		return 400;
-	/* HTTP/1.0 has no such expectation, and no other one is known (RFC
+	/* HTTP/1.0 has no such expectation, and HTTP/1.1 no other one (RFC
 	 * 9110, 10.1.1). */
 	expect = r->field[FIELD_EXPECT];
 	if (expect != NULL && (r->http10 ||
 	    !field_lists(expect, "100-continue")))
 		r->field[FIELD_EXPECT] = NULL;
-	/* Smuggling takes two opinions about the body's length (H8). */
-	length = r->field[FIELD_CONTENT_LENGTH];
-	coding = r->field[FIELD_TRANSFER_ENCODING];
-	if (coding != NULL && (length != NULL || r->http10 ||
-	    strcasecmp(coding, "chunked") != 0))
-		return 400;
-	if (length != NULL) {
-		r->left = digits_value(length, 10, &length);
-		if (r->left < 0 || *length != '\0')
-			return 400;
-	}
-	r->state = coding != NULL ? REQUEST_SIZE
-	    : r->left > 0 ? REQUEST_BODY : REQUEST_WHOLE;
-	return REQUEST_ASKS;
+	return parse_body_length(r) ? REQUEST_HAS_HEAD : 400;
 }
 
-/* n: its bytes, with what ends it */
+/* Reads the line before a chunk: its size, and extensions, which are ignored.
+ * Returns false if it is malformed. */
+static bool
+parse_chunk_size(struct request *r, const char *line)
+{
+	r->left = digits_value(line, 16, &line);
+	line += strspn(line, " \t");
+	if (r->left < 0 || (*line != '\0' && *line != ';'))
+		return false;
+	r->state = r->left > 0 ? REQUEST_BODY : REQUEST_TRAILER;
+	return true;
+}
+
+/* Handles a line of n bytes, with those that end it. Returns an event, a status
+ * or CONTINUES. */
 static int
-use_line(struct request *r, const char *line, size_t n)
+handle_line(struct request *r, const char *line, size_t n)
 {
 	bool empty = *line == '\0';
 
 	switch (r->state) {
 	case REQUEST_HEAD:
+		if (empty && r->head.len > 0)
+			return parse_head(r);
 		/* Empty lines before it are ignored (RFC 9112, 2.2). */
 		if (empty)
-			return r->head.len > 0 ? parse_head(r) : GOES_ON;
+			return CONTINUES;
 		if (!buf_reserve(&r->head, n))
 			return 503;
 		buf_put(&r->head, line, n);
-		return GOES_ON;
+		return CONTINUES;
 	case REQUEST_SIZE:
-		r->left = digits_value(line, 16, &line);
-		line += strspn(line, " \t");
-		if (r->left < 0 || (*line != '\0' && *line != ';'))
-			return 400;
-		r->state = r->left > 0 ? REQUEST_BODY : REQUEST_TRAILER;
-		return GOES_ON;
+		return parse_chunk_size(r, line) ? CONTINUES : 400;
 	case REQUEST_CHUNK_END:
 		r->state = REQUEST_SIZE;
-		return empty ? GOES_ON : 400;
+		return empty ? CONTINUES : 400;
 	default:
 		/* Trailers are ignored. */
 		if (empty)
 			r->state = REQUEST_WHOLE;
-		return GOES_ON;
+		return CONTINUES;
 	}
 }
 
-/* A line ends with CR LF, and holds no other control characters but tabs. */
-static int
-take_http_line(struct request *r, struct buf *in)
+/* Returns whether the text contains a control character other than tabs. */
+static bool
+has_control(const char *text, const char *end)
 {
-	char *line = in->data, *c;
+	for (; text < end; text++) {
+		if ((unsigned char)*text < ' ' && *text != '\t')
+			return true;
+		if (*text == 127)
+			return true;
+	}
+	return false;
+}
+
+/* Reads a line, which has to end with CR LF. */
+static int
+read_line(struct request *r, struct buf *in)
+{
+	char *line = in->data;
 	char *end = in->len > 0 ? memchr(line, '\n', in->len) : NULL;
 	size_t n = end != NULL ? (size_t)(end + 1 - line) : in->len;
 	size_t before = r->state == REQUEST_HEAD ? r->head.len : 0;
 	int event;
 
-	/* Its time runs from the first byte, an empty line's too (H8). */
-	r->begun |= n > 0;
+	/* The time limit runs from the first byte, also of an empty line (H8). */
+	if (n > 0)
+		r->begun = true;
 	if (before + n > REQUEST_HEAD_LIMIT)
 		return 431;
 	if (end == NULL)
-		return REQUEST_WAITS;
-	if (n < 2 || *--end != '\r')
+		return REQUEST_NEEDS_INPUT;
+	if (n < 2 || end[-1] != '\r')
 		return 400;
-	for (c = line; c < end; c++) {
-		if (((unsigned char)*c < ' ' && *c != '\t') || *c == 127)
-			return 400;
-	}
+	end--;
+	if (has_control(line, end))
+		return 400;
 	*end = '\0';
-	event = use_line(r, line, n);
+	event = handle_line(r, line, n);
 	buf_drop(in, n);
 	return event;
 }
 
-/* Bytes of the body, or of a chunk of it */
+/* Reads bytes of the body, or of a chunk. */
 static int
-take_bytes(struct request *r, struct buf *in)
+read_bytes(struct request *r, struct buf *in)
 {
 	size_t n = (int64_t)in->len > r->left ? (size_t)r->left : in->len;
 
@@ -228,21 +298,26 @@ take_bytes(struct request *r, struct buf *in)
 	buf_drop(in, n);
 	r->left -= (int64_t)n;
 	if (r->left > 0)
-		return REQUEST_WAITS;
+		return REQUEST_NEEDS_INPUT;
 	r->state = r->field[FIELD_TRANSFER_ENCODING] == NULL ? REQUEST_WHOLE
 	    : REQUEST_CHUNK_END;
-	return GOES_ON;
+	return CONTINUES;
 }
 
 int
-request_take(struct request *r, struct buf *in)
+request_read(struct request *r, struct buf *in)
 {
-	int event = GOES_ON;
+	int event = CONTINUES;
 
-	while (event == GOES_ON && r->state != REQUEST_WHOLE)
-		event = r->state == REQUEST_BODY ? take_bytes(r, in)
-		    : take_http_line(r, in);
-	return event == GOES_ON ? REQUEST_ENDS : event;
+	while (event == CONTINUES) {
+		if (r->state == REQUEST_WHOLE)
+			event = REQUEST_COMPLETE;
+		else if (r->state == REQUEST_BODY)
+			event = read_bytes(r, in);
+		else
+			event = read_line(r, in);
+	}
+	return event;
 }
 
 void
@@ -260,6 +335,8 @@ request_free(struct request *r)
 	memset(r, 0, sizeof(*r));
 }
 
+/* -- Writing a response ------------------------------------------------ */
+
 void
 hex_put(struct buf *b, size_t n)
 {
@@ -268,39 +345,76 @@ hex_put(struct buf *b, size_t n)
 	buf_putc(b, "0123456789abcdef"[n % 16]);
 }
 
-void
-response_begin(struct buf *b, struct request *r, int status, const char *type,
-               int64_t len)
+/* Appends the status line, and whether the connection ends afterwards. */
+static void
+put_status(struct buf *b, struct request *r, int status)
 {
-	/* A peer that expects "100 Continue" may send its body or not: nobody
-	 * knows what comes behind the request. */
-	r->last |= r->state != REQUEST_WHOLE && r->field[FIELD_EXPECT] != NULL;
+	/* A peer that expects "100 Continue" may send its body or not, so what
+	 * follows the request cannot be understood. */
+	if (r->state != REQUEST_WHOLE && r->field[FIELD_EXPECT] != NULL)
+		r->last = true;
 	/* The reason phrase may be empty. */
-	buf_add(b, "HTTP/1.1 ", NUM(status), " \r\n",
-	    r->last ? "Connection: close\r\n" : "");
-	if (len != 0)
-		buf_add(b, "Content-Type: ", type, "\r\n");
-	if (len < 0)
-		buf_add(b, "Cache-Control: no-cache\r\n"
-		    "X-Accel-Buffering: no\r\n",
-		    r->http10 ? "" : "Transfer-Encoding: chunked\r\n");
-	else if (status != 204)
-		buf_add(b, "Content-Length: ", NUM(len), "\r\n");
+	buf_fmt(b, "HTTP/1.1 %d \r\n", status);
+	if (r->last)
+		buf_add(b, "Connection: close\r\n");
 }
 
-/* HTTP/1.0 has no chunks: there a stream ends with the connection. */
+void
+response_begin(struct buf *b, struct request *r, int status, const char *type,
+               size_t len)
+{
+	put_status(b, r, status);
+	if (len > 0)
+		buf_fmt(b, "Content-Type: %s\r\n", type);
+	if (status != 204)
+		buf_fmt(b, "Content-Length: %zu\r\n", len);
+}
+
+/* HTTP/1.0 has no chunks: a stream ends with the connection. */
+void
+stream_begin(struct buf *b, struct request *r)
+{
+	put_status(b, r, 200);
+	buf_add(b, "Content-Type: text/event-stream\r\n"
+	    "Cache-Control: no-cache\r\n"
+	    "X-Accel-Buffering: no\r\n");
+	if (!r->http10)
+		buf_add(b, "Transfer-Encoding: chunked\r\n");
+}
+
+/* Appends a part of a stream, which is two texts, as a chunk. */
+static void
+put_chunk(struct buf *b, const struct request *r, const char *start,
+          const char *rest, size_t rest_length)
+{
+	static const char end[] = "\n\n";
+
+	if (!r->http10) {
+		hex_put(b, strlen(start) + rest_length + strlen(end));
+		buf_add(b, "\r\n");
+	}
+	buf_add(b, start);
+	buf_put(b, rest, rest_length);
+	buf_add(b, end);
+	if (!r->http10)
+		buf_add(b, "\r\n");
+}
+
 void
 stream_event(struct buf *b, const struct request *r, const struct buf *message)
 {
-	const char *before = message != NULL ? "event: message\ndata: " : ":";
-	size_t len = message != NULL ? message->len : 0;
+	put_chunk(b, r, "event: message\ndata: ", message->data, message->len);
+}
 
-	if (!r->http10) {
-		hex_put(b, strlen(before) + len + 2);
-		buf_add(b, "\r\n");
-	}
-	buf_add(b, before);
-	if (message != NULL)
-		buf_put(b, message->data, len);
-	buf_add(b, r->http10 ? "\n\n" : "\n\n\r\n");
+void
+stream_comment(struct buf *b, const struct request *r)
+{
+	put_chunk(b, r, ":", "", 0);
+}
+
+void
+stream_end(struct buf *b, const struct request *r)
+{
+	if (!r->http10)
+		buf_add(b, "0\r\n\r\n");
 }
