@@ -386,8 +386,10 @@ same_decoded(struct json a, struct json b)
 {
 	struct buf d = { NULL, 0, 0 }, e = d;
 	bool same = json_decode(a, &d) && json_decode(b, &e) &&
-	    d.len == e.len && memcmp(d.data, e.data, d.len) == 0;
+	    d.len == e.len;
 
+	if (same && d.len > 0)
+		same = memcmp(d.data, e.data, d.len) == 0;
 	buf_free(&d);
 	buf_free(&e);
 	return same;

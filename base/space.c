@@ -166,8 +166,8 @@ space_in_memory(void)
 		return least;
 	name += strlen("0::");
 	name[strcspn(name, "\n")] = '\0';
-	strcpy(path, root);
-	strcat(path, name);
+	memcpy(path, root, strlen(root));
+	memcpy(path + strlen(root), name, strlen(name) + 1);
 	/* A limit of any parent applies as well. */
 	while (strlen(path) >= strlen(root)) {
 		group = group_space(path);

@@ -154,8 +154,9 @@ settled() {
 
 # the_guard: prints the pid of boris's second process
 the_guard() {
-	local pid
-	for pid in $(cat "/proc/$server/task/$server/children"); do
+	local pid children
+	read -ra children <"/proc/$server/task/$server/children"
+	for pid in "${children[@]}"; do
 		! cmp -s "/proc/$server/cmdline" "/proc/$pid/cmdline" || echo "$pid"
 	done
 }

@@ -15,12 +15,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -232,6 +235,11 @@ CALL(stat64, ENOMEM, (const char *p, struct stat64 *s), (p, s))
 CALL(chdir, ENOMEM, (const char *p), (p))
 CALL(fchmod, EIO, (int fd, mode_t mode), (fd, mode))
 CALL(fchown, EIO, (int fd, uid_t uid, gid_t gid), (fd, uid, gid))
+CALL(flock, ENOLCK, (int fd, int what), (fd, what))
+CALL(fstatfs, EIO, (int fd, struct statfs *s), (fd, s))
+CALL(fstatfs64, EIO, (int fd, struct statfs64 *s), (fd, s))
+CALL(fstatvfs, EIO, (int fd, struct statvfs *s), (fd, s))
+CALL(fstatvfs64, EIO, (int fd, struct statvfs64 *s), (fd, s))
 CALL(fsync, EIO, (int fd), (fd))
 CALL(ftruncate, EIO, (int fd, off_t n), (fd, n))
 CALL(ftruncate64, EIO, (int fd, off64_t n), (fd, n))
