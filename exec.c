@@ -590,7 +590,7 @@ exec_dispatch(struct exec_list *list, const struct options *o,
               const struct loop *loop)
 {
 	struct proc_group *polled = NULL, *ending = NULL;
-	bool ended = false;
+	bool ended = false, released = false, held;
 	struct exec *x;
 	short out;
 
@@ -613,7 +613,9 @@ exec_dispatch(struct exec_list *list, const struct options *o,
 	if (polled != NULL)
 		proc_poll(polled, o->visible, true, loop->now);
 	for (x = list->first; x != NULL; x = x->next) {
+		held = x->group != NULL;
 		move_on(x, is_due(x, loop->now), loop->now);
+		released = released || (held && x->group == NULL);
 		if (x->group != NULL && x->group->send != 0) {
 			x->group->next = ending;
 			ending = x->group;
@@ -621,8 +623,10 @@ exec_dispatch(struct exec_list *list, const struct options *o,
 	}
 	if (ending != NULL)
 		proc_signal(ending);
-	/* The child that has ended may be none of these, but inherited. */
-	if (loop->child && (!ended || !o->visible))
+	/* The child that has ended may be an inherited one. One SIGCHLD can
+	 * stand for several children, and guard_reap() stops at a shell that
+	 * is still held, so it is tried again when a shell was released. */
+	if (released || (loop->child && (!ended || !o->visible)))
 		guard_reap(o->guard);
 }
 

@@ -833,7 +833,8 @@ waits_for_mark() {
 	on_terminal 'PS1="% " bash --norc -i'
 	waits_for_mark 'ls dir\t; echo x >begun; read <gate; echo MARK\n'
 	on_terminal 'PS1="% " bash --norc -i'
-	type_in 'echo x >busy; sleep 1000\n' '"wait":0'
+	# The program that Ctrl-C ends writes the file, not the shell.
+	type_in "sh -c 'echo x >busy; exec sleep 1000'\\n" '"wait":0'
 	begun busy
 	waits_for_mark '\u0003echo x >begun; read <gate; echo MARK\n'
 }

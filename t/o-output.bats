@@ -324,7 +324,7 @@ $(tail -c 2000 shown)"
 	done >>all
 	quote 'ls $TMPDIR | wc -l'
 	echo '{"jsonrpc":"2.0","id":531,"method":"tools/call","params":{"name":"bash","arguments":{"command":'"$quoted"'}}}' >>all
-	filter --structured=off <all >seen
+	SLOW=$((4 * SLOW)) filter --structured=off <all >seen
 	is "$status $(wc -l <seen)" '0 532'
 	is "$(grep -o 'full output: [^]]*' seen | sort -u | wc -l)" 1060
 	has "$(tail -n 1 seen)" 'stdout:\n1024\n'
