@@ -20,8 +20,8 @@ MOST = boris.o \
 	transport/connection.o transport/httpmsg.o \
 	mcp/rpc.o mcp/clients.o mcp/mcp.o mcp/calls.o mcp/tools.o \
 	mcp/results.o \
-	session/session.o session/job.o session/edit.o session/secret.o \
-	session/log.o \
+	session/session.o session/job.o session/edit.o session/replace.o \
+	session/secret.o session/log.o \
 	exec.o \
 	run/script.o run/environment.o run/terminal.o run/proc.o run/guard.o \
 	run/fence.o \

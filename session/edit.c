@@ -1,3 +1,33 @@
+/* A safe edit: afterwards the file's name leads to the complete old file or to
+ * the complete new one, also if boris is killed or the disk is full, and no
+ * change by another program is lost (X3). The steps, in this order:
+ *
+ *	open      open_directory() resolves symbolic links and opens the
+ *	          directory; all later steps use names within that.
+ *	lock      open_file() opens the file and locks it against edits by other
+ *	          boris processes, and read_file() reads it.
+ *	replace   replace_in_file() finds `old` and makes the new text.
+ *	write     create_new_file() and fill_new_file() write that to a file
+ *	          with a random name next to the old one, give it the owner,
+ *	          mode and attributes of the old one, and flush it to the disk.
+ *	check     is_unchanged() checks that no other program has changed the
+ *	          old file since it was read.
+ *	exchange  exchange_names() lets the two files exchange their names, in
+ *	          one system call.
+ *	verify    is_old_file() checks the old file again, which now has the
+ *	          random name. If it was changed after the check, the exchange
+ *	          is undone.
+ *	carry     carry_over_appended() appends to the new file what other
+ *	over      programs have appended to the old one, such as lines of a log.
+ *
+ * At last the random name is removed. If the edit creates a file, there is no
+ * old one, and take_free_name() comes in place of exchange and verify.
+ *
+ * A file with several hard links, or in a directory that boris cannot write to,
+ * cannot be replaced. Then write_in_place() overwrites the bytes that differ.
+ * On failure it writes the old bytes back; if that fails too, the outcome is
+ * EDIT_BROKEN. */
+
 #if defined(__linux__) && !defined(POSIX_ONLY)
 #define ON_LINUX
 #define _DEFAULT_SOURCE  /* syscall */
@@ -7,7 +37,6 @@
 
 #include "session/edit.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -23,10 +52,12 @@
 #include <sys/xattr.h>
 #endif
 
+#include "base/fmt.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "run/guard.h"
 #include "session/log.h"
+#include "session/replace.h"
 
 #ifdef __APPLE__
 #define st_ctim st_ctimespec
@@ -46,228 +77,89 @@
 #endif
 
 enum {
-	AROUND = 3,        /* lines shown before a place, and behind it */
-	LINE_SHOWN = 160,  /* characters */
-	LOCK_TRIES = 100,  /* attempts to lock a file, */
-	LOCK_PACE = 10,    /* and the time between two of them, ms */
-	APPEND_WAIT = 2    /* ms that the old file is watched */
+	AROUND = 3,        /* lines shown before and after an occurrence */
+	LINE_SHOWN = 160,  /* characters shown of a line */
+	LOCK_TRIES = 100,  /* attempts to lock a file */
+	LOCK_PACE = 10,    /* ms between two attempts */
+	APPEND_WAIT = 2,   /* ms in which others may append to the old file */
+	APPENDED_MOST = 2 * EDIT_MOST,  /* bytes that others append meanwhile */
+	COPY_BYTES = 65536  /* read and written at a time */
 };
 
 /* How the file compares with the bytes that were read */
 enum comparison { SAME, APPENDED, DIFFERENT };
 
-/* How `old` is matched with the file */
-enum matching {
-	EXACT,
-	ANY_ENDING,  /* each line ending with either, LF or CRLF */
-	NO_SPACE     /* without white space */
-};
-
-/* What came of an attempt to open and lock a file */
+/* Result of an attempt to open and lock a file */
 enum opening { OPEN_FAILED, OPEN_BUSY, OPEN_DONE };
 
-/* A file on its way from what it was to what it will be. It is known by what
- * was opened; names may be swapped meanwhile (X3). What fails sets errno. */
+/* A file while it is changed. The file is known by its descriptor, because
+ * another program may rename it meanwhile (X3). */
 struct change {
 	struct edit *edit;
-	int dir;             /* its directory */
-	const char *name;    /* its name there; in edit->path */
-	int fd;              /* the old file; -1: there is none */
-	struct stat stat;    /* from before it was read */
-	struct buf was, will;
-	bool literal;        /* line endings of `new` are written as given */
-	int64_t new_lines;   /* newlines in `new` */
-	size_t line_end;     /* end of the last line that was looked at, */
-	bool line_has_crlf;  /* and whether that ends in CRLF */
+	int dir;             /* descriptor of the file's directory */
+	const char *name;    /* name in that directory; part of edit->path */
+	int fd;              /* the old file; -1 if there is none */
+	struct stat stat;    /* of the old file, from before it was read */
+	struct buf was;      /* content of the old file */
+	struct buf will;     /* content of the new file */
 };
 
-/* The lines around the places, each of which goes on for `more` lines: their
- * numbers, and their text without what would move a terminal's cursor */
+/* The file with a random name that is to become the new file */
+struct new_file {
+	struct buf path;
+	const char *name;    /* name in the directory; part of `path` */
+	int fd;
+};
+
+/* Appends a line with its number, without control characters, which could move
+ * the cursor of a terminal. */
+static void
+show_line(struct buf *b, int64_t number, const struct buf *line)
+{
+	size_t cut = utf8_cut(line, LINE_SHOWN), i;
+	bool control;
+
+	buf_fmt(b, "%jd\t", number);
+	for (i = 0; i < cut; i++) {
+		control = (unsigned char)line->data[i] < ' ';
+		if (!control || line->data[i] == '\t')
+			buf_putc(b, line->data[i]);
+	}
+	buf_fmt(b, cut < line->len ? "...\n" : "\n");
+}
+
+/* Appends to edit->shown the lines of the text around the first occurrences.
+ * Each occurrence continues for `more` lines after the one it starts in. */
 static void
 show_around(struct edit *e, const struct buf *text, int64_t more)
 {
-	int places = e->count < EDIT_LINES ? (int)e->count : EDIT_LINES;
-	struct buf line = { text->data, 0, 0 }, *b = &e->shown;
-	size_t left = text->len, cut, at;
-	int64_t number = 0, last = 0;
-	const char *end;
-	int i = 0, shown = 0;
-
-	for (; left > 0 && shown < EDIT_LINES; line.data += line.len) {
-		end = memchr(line.data, '\n', left);
-		line.len = end != NULL ? (size_t)(end + 1 - line.data) : left;
-		left -= line.len;
-		number++;
-		while (i < places && number > e->lines[i] + more + AROUND)
-			i++;
-		if (i == places || number < e->lines[i] - AROUND)
-			continue;
-		buf_add(b, shown++ > 0 && number > last + 1 ? "...\n" : "",
-		    NUM(number), "\t");
-		cut = utf8_cut(&line, LINE_SHOWN);
-		for (at = 0; at < cut; at++) {
-			if ((unsigned char)line.data[at] >= ' ' ||
-			    line.data[at] == '\t')
-				buf_putc(b, line.data[at]);
-		}
-		buf_add(b, cut < line.len ? "...\n" : "\n");
-		last = number;
-	}
-}
-
-/* Is this byte passed over when the text is matched? */
-static bool
-is_skipped(const struct buf *text, size_t at, enum matching how)
-{
-	const char *byte = text->data + at;
-
-	if (how == NO_SPACE)
-		return isspace((unsigned char)*byte);
-	return how == ANY_ENDING && *byte == '\r' && at + 1 < text->len &&
-	    byte[1] == '\n';
-}
-
-/* Does the line around this offset of the old file end in CRLF? If it is the
- * last one and has no end: does the one before it? Offsets must not decrease
- * from call to call. */
-static bool
-line_has_crlf(struct change *c, size_t at)
-{
-	const struct buf *was = &c->was;
+	int64_t count = e->count < EDIT_LINES ? e->count : EDIT_LINES;
+	struct buf line = { text->data, 0, 0 };
+	size_t left = text->len;
+	int64_t number = 0, last = 0, i = 0;
 	const char *lf;
-	size_t end = was->len;
+	int shown = 0;
 
-	if (at < c->line_end)
-		return c->line_has_crlf;
-	lf = memchr(was->data + at, '\n', was->len - at);
-	if (lf != NULL) {
-		end = (size_t)(lf - was->data) + 1;
-		c->line_end = end;
-	} else {
-		while (end > 0 && was->data[end - 1] != '\n')
-			end--;
-		c->line_end = SIZE_MAX;
-	}
-	c->line_has_crlf = end > 1 && was->data[end - 2] == '\r';
-	return c->line_has_crlf;
-}
-
-/* Appends `new` to the new file, instead of the old one's bytes from `from` up
- * to `to`. Its first line gets the ending of the first line of these, and so
- * on; if it has more lines, they get the last of these endings (X2). There has
- * to be room. */
-static void
-put_new(struct change *c, size_t from, size_t to)
-{
-	const struct buf *new = &c->edit->new;
-	const char *at = c->was.data + from, *end = c->was.data + to, *lf;
-	bool crlf = false;
-	size_t i;
-
-	if (c->new_lines == 0 || c->literal) {
-		buf_put(&c->will, new->data, new->len);
-		return;
-	}
-	if (memchr(at, '\n', to - from) == NULL)
-		crlf = line_has_crlf(c, to);
-	for (i = 0; i < new->len; i++) {
-		if (new->data[i] == '\n') {
-			lf = memchr(at, '\n', (size_t)(end - at));
-			if (lf != NULL) {
-				crlf = lf > at && lf[-1] == '\r';
-				at = lf + 1;
-			}
-			if (crlf && (i == 0 || new->data[i - 1] != '\r'))
-				buf_putc(&c->will, '\r');
+	while (left > 0 && shown < EDIT_LINES) {
+		lf = memchr(line.data, '\n', left);
+		line.len = lf != NULL ? (size_t)(lf + 1 - line.data) : left;
+		number++;
+		while (i < count && number > e->lines[i] + more + AROUND)
+			i++;
+		if (i < count && number >= e->lines[i] - AROUND) {
+			if (shown > 0 && number > last + 1)
+				buf_fmt(&e->shown, "...\n");
+			show_line(&e->shown, number, &line);
+			last = number;
+			shown++;
 		}
-		buf_putc(&c->will, new->data[i]);
+		line.data += line.len;
+		left -= line.len;
 	}
 }
 
-/* Replaces all occurrences of `old` that do not overlap, and notes the lines of
- * the first few (as the new file counts them, if e->all). Returns false if
- * allocation fails. */
-static bool
-replace_all(struct change *c, enum matching how)
-{
-	const struct buf *was = &c->was;
-	struct edit *e = c->edit;
-	struct buf old = { NULL, 0, 0 };
-	struct pattern p = { NULL, 0, NULL };
-	int64_t line = 1;
-	size_t end, from = 0, at, matched = 0, i;
-	size_t room = e->new.len + (size_t)c->new_lines;
-	bool enough = buf_reserve(&old, e->old.len);
-
-	for (i = 0; i < e->old.len && enough; i++) {
-		if (!is_skipped(&e->old, i, how))
-			buf_putc(&old, e->old.data[i]);
-	}
-	enough = enough && pattern_open(&p, old.data, old.len);
-	for (end = 1; end <= was->len && enough && old.len > 0; end++) {
-		if (is_skipped(was, end - 1, how))
-			continue;
-		matched = pattern_step(&p, matched, was->data[end - 1]);
-		if (matched < p.len)
-			continue;
-		for (at = end; matched > 0; at--)
-			matched -= !is_skipped(was, at - 1, how);
-		/* If it begins with a line's end, that may be CRLF. */
-		if (at > from && is_skipped(was, at - 1, ANY_ENDING) &&
-		    how == ANY_ENDING)
-			at--;
-		line += buf_lines(was->data + from, at - from);
-		if (e->count < EDIT_LINES)
-			e->lines[e->count] = line;
-		e->count++;
-		line += e->all && how != NO_SPACE ? c->new_lines
-		    : buf_lines(was->data + at, end - at);
-		if (c->will.len <= EDIT_MOST) {
-			enough = buf_reserve(&c->will, at - from + room);
-			if (enough) {
-				buf_put(&c->will, was->data + from, at - from);
-				put_new(c, at, end);
-			}
-		}
-		from = end;
-	}
-	pattern_free(&p);
-	buf_free(&old);
-	enough = enough && buf_reserve(&c->will, was->len - from);
-	if (enough && e->count > 0 && from < was->len)
-		buf_put(&c->will, was->data + from, was->len - from);
-	return enough;
-}
-
-/* Replaces `old`. If it has an LF without a CR, this and all its line endings
- * match either ending; else it is matched as it is. If it is not found without
- * white space only, *how is NO_SPACE. Returns false if allocation fails. */
-static bool
-replace_lines(struct change *c, enum matching *how)
-{
-	const struct buf *old = &c->edit->old;
-	size_t i, crlfs = 0;
-	int64_t lines = buf_lines(old->data, old->len);
-
-	for (i = 0; i < old->len; i++)
-		crlfs += is_skipped(old, i, ANY_ENDING);
-	c->literal = crlfs > 0;
-	c->new_lines = buf_lines(c->edit->new.data, c->edit->new.len);
-	*how = lines > (int64_t)crlfs ? ANY_ENDING : EXACT;
-	if (!replace_all(c, *how))
-		return false;
-	if (c->edit->count == 0 && *how == ANY_ENDING && buf_has(old, '\r')) {
-		*how = EXACT;
-		if (!replace_all(c, *how))
-			return false;
-	}
-	if (c->edit->count > 0)
-		return true;
-	*how = NO_SPACE;
-	return replace_all(c, *how);
-}
-
-/* Reads what was opened, to its end: files of the kernel's have no size. */
+/* Reads the open file to its end. (Files in /proc have a size of 0.) Returns
+ * false with errno set on failure. */
 static bool
 read_file(struct change *c)
 {
@@ -280,24 +172,45 @@ read_file(struct change *c)
 		b->len += n > 0 ? (size_t)n : 0;
 		more = 1;
 	}
-	if (n >= 0)
-		errno = b->len > 0 && c->edit->makes ? EEXIST
-		    : b->len > EDIT_MOST ? EFBIG : n > 0 ? ENOMEM : 0;
-	return errno == 0;
+	if (n < 0)
+		return false;
+	if (b->len > 0 && c->edit->makes)
+		errno = EEXIST;
+	else if (b->len > EDIT_MOST)
+		errno = EFBIG;
+	else if (n > 0)
+		errno = ENOMEM;
+	else
+		return true;
+	return false;
 }
 
+/* May a new file take the place of this one? Only of an empty file that belongs
+ * to this user. */
 static bool
-may_change(const struct change *c)
+is_empty_and_own(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && st->st_size == 0 &&
+	    st->st_uid == geteuid();
+}
+
+/* Returns the errno that says why the file must not be changed, or 0. */
+static int
+find_obstacle(const struct change *c)
 {
 	mode_t mode = c->stat.st_mode;
-	off_t size = c->stat.st_size;
 
-	/* It may be made over an empty file, but not over another user's. */
-	errno = c->edit->makes && (!S_ISREG(mode) || size > 0 ||
-	    c->stat.st_uid != geteuid()) ? EEXIST
-	    : S_ISDIR(mode) ? EISDIR : !S_ISREG(mode) ? EINVAL
-	    : !(mode & S_IWUSR) ? EACCES : size > EDIT_MOST ? EFBIG : 0;
-	return errno == 0;
+	if (c->edit->makes && !is_empty_and_own(&c->stat))
+		return EEXIST;
+	if (S_ISDIR(mode))
+		return EISDIR;
+	if (!S_ISREG(mode))
+		return EINVAL;
+	if (!(mode & S_IWUSR))
+		return EACCES;
+	if (c->stat.st_size > EDIT_MOST)
+		return EFBIG;
+	return 0;
 }
 
 /* Locks the file against edits by other boris processes, without waiting.
@@ -354,27 +267,35 @@ open_directory(struct change *c)
 	return c->dir >= 0;
 }
 
+/* Do both describe the same file? */
+static bool
+is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
 /* Does the name lead to the file that is open? */
 static bool
 is_at(const struct change *c, const char *name, int fd)
 {
-	struct stat there, opened;
+	struct stat named, opened;
 
-	return fstatat(c->dir, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    fstat(fd, &opened) == 0 && there.st_dev == opened.st_dev &&
-	    there.st_ino == opened.st_ino;
+	return fstatat(c->dir, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    fstat(fd, &opened) == 0 && is_same_file(&named, &opened);
 }
 
-/* Opens and locks the file if it may be changed. What is no regular file is not
- * even opened. If there is none and the edit makes one, that is OPEN_DONE with
- * no file open. OPEN_FAILED sets errno. */
+/* Tries to open and lock the file. A file that must not be changed, such as a
+ * FIFO or a device, is not opened. Returns OPEN_DONE with no open file if there
+ * is none and the edit creates it; OPEN_BUSY if another process has locked the
+ * file; OPEN_FAILED with errno set. */
 static enum opening
-open_name(struct change *c)
+try_open(struct change *c)
 {
 	if (fstatat(c->dir, c->name, &c->stat, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT && c->edit->makes ? OPEN_DONE
 		    : OPEN_FAILED;
-	if (!may_change(c))
+	errno = find_obstacle(c);
+	if (errno != 0)
 		return OPEN_FAILED;
 	c->fd = openat(c->dir, c->name,
 	    O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -388,34 +309,45 @@ open_name(struct change *c)
 	return OPEN_DONE;
 }
 
-/* Opens, locks and reads the file. Returns false with errno set on failure;
- * EWOULDBLOCK means that another process keeps it locked. */
+/* Opens and locks the file, and waits up to a second for the lock. Returns false
+ * with errno set on failure; EWOULDBLOCK means that another process keeps the
+ * file locked. */
 static bool
 open_file(struct change *c)
 {
-	enum opening opening;
-	int tries = 1;
+	enum opening opening = try_open(c);
+	int tries;
 
-	if (!open_directory(c))
-		return false;
-	opening = open_name(c);
-	for (; opening == OPEN_BUSY && tries < LOCK_TRIES; tries++) {
+	for (tries = 1; opening == OPEN_BUSY && tries < LOCK_TRIES; tries++) {
 		poll(NULL, 0, LOCK_PACE);
-		opening = open_name(c);
+		opening = try_open(c);
 	}
 	if (opening == OPEN_BUSY)
 		errno = EWOULDBLOCK;
-	if (opening != OPEN_DONE)
+	return opening == OPEN_DONE;
+}
+
+/* Opens, locks and reads the file. Returns false with errno set on failure, as
+ * open_file() does. */
+static bool
+open_and_read(struct change *c)
+{
+	if (!open_directory(c) || !open_file(c))
 		return false;
-	return c->fd < 0 || (fstat(c->fd, &c->stat) == 0 && may_change(c) &&
-	    read_file(c));
+	if (c->fd < 0)
+		return true;
+	/* The file may have changed before it was locked. */
+	if (fstat(c->fd, &c->stat) < 0)
+		return false;
+	errno = find_obstacle(c);
+	return errno == 0 && read_file(c);
 }
 
 /* Compares the file as it is now with the bytes that were read. */
 static enum comparison
 compare(const struct change *c)
 {
-	char bytes[65536];
+	char bytes[COPY_BYTES];
 	size_t at = 0;
 	ssize_t n;
 
@@ -436,68 +368,98 @@ compare(const struct change *c)
 	}
 }
 
+/* Do both describe the same file, not changed in between? (The clock of file
+ * times ticks slowly: two changes within one tick look alike.) */
+static bool
+is_same_version(const struct stat *a, const struct stat *b)
+{
+	if (!is_same_file(a, b) || a->st_size != b->st_size)
+		return false;
+	return a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+	    a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
 /* Does the name still lead to the file that was read, and is that unchanged; or
- * is there still no such file? The bytes are compared because two changes
- * within one tick of the clock get the same time. */
+ * is there still no such file? The bytes are compared as well, because of the
+ * slow clock. */
 static bool
 is_unchanged(const struct change *c)
 {
-	const struct stat *was = &c->stat;
 	struct stat now;
 
 	if (fstatat(c->dir, c->name, &now, AT_SYMLINK_NOFOLLOW) < 0)
 		return c->fd < 0;
-	return c->fd >= 0 && now.st_dev == was->st_dev &&
-	    now.st_ino == was->st_ino && now.st_size == was->st_size &&
-	    now.st_ctim.tv_sec == was->st_ctim.tv_sec &&
-	    now.st_ctim.tv_nsec == was->st_ctim.tv_nsec &&
+	return c->fd >= 0 && is_same_version(&now, &c->stat) &&
 	    compare(c) == SAME;
 }
 
-/* Writes these bytes of it to where they belong. 0, or -1 with errno. */
+/* Writes the bytes of the buffer from `from` up to `to` to the same offsets of
+ * the file. Returns 0, or -1 with errno set. */
 static int
 write_part(int fd, const struct buf *b, size_t from, size_t to)
 {
 	ssize_t n;
 
-	for (; from < to; from += (size_t)n) {
+	while (from < to) {
 		n = pwrite(fd, b->data + from, to - from, (off_t)from);
 		if (n < 0)
 			return -1;
+		from += (size_t)n;
 	}
 	return 0;
 }
 
-/* Gives the new file what the old one has beside its bytes, ACLs and labels
- * among it, and no more: nothing that files get from their directory. */
-static bool
-keep_attributes(const struct change *c, int fd)
-{
-	bool kept = fchown(fd, c->stat.st_uid, c->stat.st_gid) == 0;
 #ifdef ON_LINUX
-	char names[2048], value[4096];
-	ssize_t n, all = flistxattr(c->fd, names, sizeof(names));
-	const char *name = names;
 
-	kept = kept && (all >= 0 || errno == ENOTSUP);
-	/* Fails where there is none */
-	fremovexattr(fd, "system.posix_acl_access");
-	for (; kept && name - names < all; name += strlen(name) + 1) {
-		n = fgetxattr(c->fd, name, value, sizeof(value));
-		kept = n >= 0 && fsetxattr(fd, name, value, (size_t)n, 0) == 0;
+/* Copies the extended attributes, among them ACLs and labels, and removes an
+ * ACL that the new file has from its directory. */
+static bool
+copy_xattrs(int from, int to)
+{
+	char names[2048], value[4096];
+	ssize_t all = flistxattr(from, names, sizeof(names)), n;
+	const char *name;
+
+	if (all < 0 && errno != ENOTSUP)
+		return false;
+	fremovexattr(to, "system.posix_acl_access");  /* fails without one */
+	for (name = names; name - names < all; name += strlen(name) + 1) {
+		n = fgetxattr(from, name, value, sizeof(value));
+		if (n < 0 || fsetxattr(to, name, value, (size_t)n, 0) < 0)
+			return false;
 	}
-#endif
-	return kept && fchmod(fd, c->stat.st_mode & 07777) == 0;
+	return true;
 }
 
-/* Removes the bytes from `from` up to `to` by moving forward what follows them.
- * What others append meanwhile is moved as well, but not without end. Returns
+#else
+
+static bool
+copy_xattrs(int from, int to)
+{
+	(void)from, (void)to;
+	return true;
+}
+
+#endif
+
+/* Gives the new file the owner, the mode and the extended attributes of the old
+ * one, and no others. Returns false if that is not possible. */
+static bool
+copy_attributes(const struct change *c, int fd)
+{
+	/* The mode last: a change of the owner clears bits of it. */
+	return fchown(fd, c->stat.st_uid, c->stat.st_gid) == 0 &&
+	    copy_xattrs(c->fd, fd) && fchmod(fd, c->stat.st_mode & 07777) == 0;
+}
+
+/* Removes the bytes from `from` up to `to` from the file by moving what follows
+ * them. What others append meanwhile is moved as well, up to a limit. Returns
  * 0, or -1 with errno set. */
 static int
 remove_range(int fd, off_t from, off_t to)
 {
-	off_t most = to + 2 * (off_t)EDIT_MOST;
-	char bytes[65536];
+	off_t most = to + APPENDED_MOST;
+	char bytes[COPY_BYTES];
 	ssize_t n;
 
 	for (;;) {
@@ -515,8 +477,8 @@ remove_range(int fd, off_t from, off_t to)
 	}
 }
 
-/* Appends these bytes to the file, where it ends at that moment, all or none of
- * them. Returns the offset behind them, or -1 with errno set. */
+/* Appends all of these bytes to the file, or none of them, at its end at that
+ * moment. Returns the offset after them, or -1 with errno set. */
 static off_t
 append(int fd, const char *bytes, size_t len)
 {
@@ -529,23 +491,24 @@ append(int fd, const char *bytes, size_t len)
 	n = write(fd, bytes, len);
 	end = lseek(fd, 0, SEEK_CUR);
 	fcntl(fd, F_SETFL, flags);
-	if (n < 0 || (size_t)n == len)
-		return n < 0 ? -1 : end;
+	if (n < 0)
+		return -1;
+	if ((size_t)n == len)
+		return end;
 	remove_range(fd, end - n, end);
 	errno = ENOSPC;
 	return -1;
 }
 
-/* Appends to the file `to` what another one, which had `len` bytes, has from
- * the offset `at` on. Returns the offset up to which it did. Bounded, because
- * the file's owner could let it grow without end. */
+/* Appends the bytes of one file from the offset `at` to its end, but not beyond
+ * the offset `most`, to another file. Returns the offset up to which it did. */
 static size_t
-carry_over(int from, size_t len, size_t at, int to)
+carry_over(int from, size_t at, size_t most, int to)
 {
-	char bytes[65536];
+	char bytes[COPY_BYTES];
 	ssize_t n;
 
-	while (at < len + 2 * EDIT_MOST) {
+	while (at < most) {
 		n = pread(from, bytes, sizeof(bytes), (off_t)at);
 		if (n <= 0 || append(to, bytes, (size_t)n) < 0)
 			return at;
@@ -554,8 +517,21 @@ carry_over(int from, size_t len, size_t at, int to)
 	return at;
 }
 
-/* renameat2() within the directory. Returns -1 with ENOSYS where the system
- * does not have it. */
+/* Appends to the new file what other programs have appended to the old one. The
+ * amount is limited, because they might never stop. */
+static void
+carry_over_appended(const struct change *c, int fd)
+{
+	size_t most = c->was.len + APPENDED_MOST;
+	size_t end = carry_over(c->fd, c->was.len, most, fd);
+
+	/* A program that had opened the old file may be about to append. */
+	poll(NULL, 0, APPEND_WAIT);
+	carry_over(c->fd, end, most, fd);
+}
+
+/* Calls renameat2() within the directory. Returns 0, or -1 with errno set,
+ * ENOSYS if the system does not have that call. */
 static int
 rename_with(const struct change *c, const char *from, const char *to,
             unsigned flags)
@@ -569,7 +545,7 @@ rename_with(const struct change *c, const char *from, const char *to,
 #endif
 }
 
-/* Gives a file that was made its name, if no other file has that. */
+/* Gives a file that was created its name if no other file has that name. */
 static enum edit_outcome
 take_free_name(const struct change *c, const char *from)
 {
@@ -579,121 +555,168 @@ take_free_name(const struct change *c, const char *from)
 	if (errno != EEXIST &&
 	    rename_with(c, from, c->name, RENAME_NOREPLACE) == 0)
 		return EDIT_DONE;
-	/* Without renameat2() the last check must suffice. */
+	/* Without renameat2() the check before must suffice. */
 	if (errno != EEXIST && renameat(c->dir, from, c->dir, c->name) == 0)
 		return EDIT_DONE;
 	return EDIT_FAILED;
 }
 
-/* Is the file at this name the one that was read, and as it was, except for
- * what has been appended? (Its ctime has changed, because it was renamed.) */
+/* Do both have the same mode, links and owner? */
+static bool
+has_same_owner_and_mode(const struct stat *a, const struct stat *b)
+{
+	if (a->st_mode != b->st_mode || a->st_nlink != b->st_nlink)
+		return false;
+	return a->st_uid == b->st_uid && a->st_gid == b->st_gid;
+}
+
+/* Is the file of this name the one that was read, and unchanged except for what
+ * has been appended? (Its ctime has changed, because it was renamed.) */
 static bool
 is_old_file(const struct change *c, const char *name)
 {
-	const struct stat *was = &c->stat;
 	struct stat now;
 
-	return is_at(c, name, c->fd) && fstat(c->fd, &now) == 0 &&
-	    now.st_mode == was->st_mode && now.st_nlink == was->st_nlink &&
-	    now.st_uid == was->st_uid && now.st_gid == was->st_gid &&
-	    now.st_size <= was->st_size + EDIT_MOST &&
+	if (!is_at(c, name, c->fd) || fstat(c->fd, &now) < 0)
+		return false;
+	return has_same_owner_and_mode(&now, &c->stat) &&
+	    now.st_size <= c->stat.st_size + EDIT_MOST &&
 	    compare(c) != DIFFERENT;
 }
 
-/* Undoes the exchange of names. `fd` is the new file, which is at the old one's
- * name. */
+/* Undoes the exchange of names. What others have appended to the new file since
+ * then is carried over to the old one. */
 static void
-exchange_back(const struct change *c, int fd, const char *name)
+exchange_back(const struct change *c, const struct new_file *file)
 {
-	bool was_old = is_at(c, name, c->fd);
+	bool was_old = is_at(c, file->name, c->fd);
+	size_t len = c->will.len;
 
-	rename_with(c, name, c->name, RENAME_EXCHANGE);
-	if (!is_at(c, name, fd))  /* Another program has taken the name. */
-		rename_with(c, name, c->name, RENAME_EXCHANGE);
+	rename_with(c, file->name, c->name, RENAME_EXCHANGE);
+	if (!is_at(c, file->name, file->fd))
+		/* Another program has taken the name. */
+		rename_with(c, file->name, c->name, RENAME_EXCHANGE);
 	else if (was_old)
-		carry_over(fd, c->will.len, c->will.len, c->fd);
+		carry_over(file->fd, len, len + APPENDED_MOST, c->fd);
 }
 
-/* Gives the new file the old one's name. The two exchange their names if the
- * system can do that; so if another program has changed or replaced the old
- * file after the last check, that can be undone. */
+/* Exchanges the names of the two files, and verifies that no other program has
+ * changed or replaced the old file after the last check; if one has, the
+ * exchange is undone. Where the system cannot exchange names, the new file
+ * simply takes the name. */
 static enum edit_outcome
-take_name(const struct change *c, int fd, const char *name)
+exchange_names(const struct change *c, const struct new_file *file)
 {
-	size_t was = c->was.len, end;
-
-	if (!is_unchanged(c))
+	if (rename_with(c, file->name, c->name, RENAME_EXCHANGE) == 0) {
+		if (is_old_file(c, file->name))
+			return EDIT_DONE;
+		exchange_back(c, file);
 		return EDIT_CHANGED;
-	if (c->fd < 0)
-		return take_free_name(c, name);
-	/* Others wait until what was appended has been carried over. */
-	try_lock(fd);
-	if (rename_with(c, name, c->name, RENAME_EXCHANGE) == 0) {
-		if (!is_old_file(c, name)) {
-			exchange_back(c, fd, name);
-			return EDIT_CHANGED;
-		}
-	} else if (errno == ENOENT) {
-		return EDIT_CHANGED;
-	} else if (renameat(c->dir, name, c->dir, c->name) < 0) {
-		return EDIT_FAILED;
 	}
-	end = carry_over(c->fd, was, was, fd);
-	/* A program that had opened the old file may be about to append. */
-	poll(NULL, 0, APPEND_WAIT);
-	carry_over(c->fd, was, end, fd);
+	if (errno == ENOENT)
+		return EDIT_CHANGED;
+	if (renameat(c->dir, file->name, c->dir, c->name) < 0)
+		return EDIT_FAILED;
 	return EDIT_DONE;
 }
 
-/* Writes it to a new file, which takes the name when it is whole; the guard
- * removes it if boris is killed before. EPERM: it can't get the old one's mode,
- * owner or attributes. */
-static enum edit_outcome
-write_beside(const struct change *c, const struct job *job)
+/* Creates the file with a random name, which other users cannot guess and so
+ * not take. If boris is killed, its guard removes the file. Returns false with
+ * errno set on failure. */
+static bool
+create_new_file(const struct change *c, struct guard *guard,
+                struct new_file *file)
 {
-	enum edit_outcome outcome = EDIT_FAILED;
-	struct guard *guard = job->options->guard;
-	struct buf path = { NULL, 0, 0 };
 	size_t dir = (size_t)(c->name - c->edit->path);
-	int fd = -1, error;
-	char *name, unique[17];
+	mode_t mode = c->fd < 0 ? 0666 : 0600;
+	char unique[17];
 
-	/* Nobody can foresee the name, and take it first. */
+	*file = (struct new_file){ .fd = -1 };
+	errno = EPERM;  /* random_hex() need not set it */
 	if (!random_hex(unique, 8))
-		return EDIT_FAILED;
-	buf_put(&path, c->edit->path, dir);
-	buf_add(&path, ".boris-", unique);
-	name = buf_text(&path) + dir;
-	if (guard_file(guard, path.data) == 0)
-		fd = openat(c->dir, name, O_RDWR | O_CREAT | O_EXCL |
-		    O_CLOEXEC, c->fd < 0 ? 0666 : 0600);
-	if (fd >= 0 && write_part(fd, &c->will, 0, c->will.len) == 0) {
-		if (c->fd >= 0 && !keep_attributes(c, fd))
-			errno = EPERM;
-		else if (fsync(fd) == 0)
-			outcome = take_name(c, fd, name);
+		return false;
+	buf_fmt(&file->path, "%.*s.boris-%s", (int)dir, c->edit->path, unique);
+	file->name = buf_text(&file->path) + dir;
+	if (guard_file(guard, file->path.data) == 0)
+		file->fd = openat(c->dir, file->name,
+		    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	return file->fd >= 0;
+}
+
+/* Writes the new file completely and flushes it to the disk. Returns false with
+ * errno set on failure; EPERM means that it cannot get the attributes of the
+ * old one. */
+static bool
+fill_new_file(const struct change *c, int fd)
+{
+	if (write_part(fd, &c->will, 0, c->will.len) < 0)
+		return false;
+	if (c->fd >= 0 && !copy_attributes(c, fd)) {
+		errno = EPERM;
+		return false;
 	}
-	error = errno;
-	if (fd >= 0)  /* This name is now the old file's, or unused. */
-		unlinkat(c->dir, name, 0);
+	return fsync(fd) == 0;
+}
+
+/* Gives the new file its name, and the old one the random name. */
+static enum edit_outcome
+take_name(const struct change *c, const struct new_file *file)
+{
+	enum edit_outcome outcome;
+
+	if (c->fd < 0)
+		return take_free_name(c, file->name);
+	/* Other edits wait until what was appended has been carried over. */
+	try_lock(file->fd);
+	outcome = exchange_names(c, file);
+	if (outcome == EDIT_DONE)
+		carry_over_appended(c, file->fd);
+	return outcome;
+}
+
+/* Closes the new file. Its random name, which by now may be the old file's, is
+ * removed. Keeps errno. */
+static void
+close_new_file(const struct change *c, struct guard *guard,
+               struct new_file *file)
+{
+	int error = errno;
+
+	if (file->fd >= 0)
+		unlinkat(c->dir, file->name, 0);
 	guard_file(guard, NULL);
-	buf_free(&path);
-	unlock_and_close(&fd);
+	buf_free(&file->path);
+	unlock_and_close(&file->fd);
 	errno = error;
+}
+
+/* Writes the change to a new file, which then takes the old one's name. If the
+ * outcome is EDIT_FAILED, errno is set, as by fill_new_file(). */
+static enum edit_outcome
+write_new_file(const struct change *c, const struct job *job)
+{
+	struct guard *guard = job->options->guard;
+	enum edit_outcome outcome = EDIT_FAILED;
+	struct new_file file;
+
+	if (create_new_file(c, guard, &file) && fill_new_file(c, file.fd))
+		outcome = is_unchanged(c) ? take_name(c, &file) : EDIT_CHANGED;
+	close_new_file(c, guard, &file);
 	return outcome;
 }
 
 /* A change in place: the bytes of the file from `start` up to `stop` are
- * overwritten. If the file grows, room is claimed at its end first. What others
- * have appended before that, `appended`, moves into the room:
+ * overwritten. If the file grows, it is first extended by as many bytes as it
+ * grows. What others have appended before that, `appended`, moves to its end:
  *
- *	was          appended  room      appended later
- *	will .............. appended     appended later
+ *	was          appended  extension  appended later
+ *	will ...............  appended    appended later
  */
 struct overwrite {
 	size_t start, stop;
 	struct buf appended;
-	size_t room, room_end;
+	size_t extension;      /* offset of the extension's first byte */
+	size_t extension_end;  /* offset after it; 0 if there is none */
 };
 
 /* Finds the bytes that differ, so that no others are overwritten. */
@@ -711,10 +734,10 @@ find_difference(const struct change *c, struct overwrite *o)
 		o->stop--;
 }
 
-/* Claims room for the file to grow, at its end. Returns false with errno set on
- * failure; then there is no room. */
+/* Extends the file at its end by the bytes that it grows by. Returns false with
+ * errno set on failure; then the file is not extended. */
 static bool
-claim_room(const struct change *c, struct overwrite *o)
+extend_file(const struct change *c, struct overwrite *o)
 {
 	size_t more = c->will.len - c->was.len;
 	off_t end = append(c->fd, c->will.data + c->was.len, more);
@@ -722,26 +745,35 @@ claim_room(const struct change *c, struct overwrite *o)
 
 	if (end < 0)
 		return false;
-	o->room = (size_t)end - more;
-	o->room_end = (size_t)end;
+	o->extension = (size_t)end - more;
+	o->extension_end = (size_t)end;
 	/* Some file systems do not report until fsync() that they are full. */
 	if (fsync(c->fd) == 0)
 		return true;
 	error = errno;
-	remove_range(c->fd, (off_t)o->room, end);
+	remove_range(c->fd, (off_t)o->extension, end);
 	errno = error;
 	return false;
 }
 
-/* Reads what others have appended to the file before the room. Returns false if
- * that is too much, or cannot be read, or if the file has been cut. */
+/* Removes the extension, if there is any. Returns false with errno set on
+ * failure. */
+static bool
+remove_extension(const struct change *c, const struct overwrite *o)
+{
+	return o->extension_end == 0 || remove_range(c->fd,
+	    (off_t)o->extension, (off_t)o->extension_end) == 0;
+}
+
+/* Reads what others have appended to the file before the extension. Returns
+ * false if that is too much, or cannot be read, or if the file has been cut. */
 static bool
 read_appended(const struct change *c, struct overwrite *o)
 {
-	size_t len = o->room - c->was.len;
+	size_t len = o->extension - c->was.len;
 	ssize_t n;
 
-	if (o->room < c->was.len || len > EDIT_MOST ||
+	if (o->extension < c->was.len || len > EDIT_MOST ||
 	    !buf_reserve(&o->appended, len))
 		return false;
 	if (len == 0)
@@ -751,13 +783,13 @@ read_appended(const struct change *c, struct overwrite *o)
 	return n == (ssize_t)len;
 }
 
-/* Writes the bytes of `text` that differ, and what others have appended before
- * the room. Returns false with errno set on failure. */
+/* Writes the bytes of `text` that differ, and after the text what others have
+ * appended before the extension. Returns false with errno set on failure. */
 static bool
 overwrite(int fd, const struct buf *text, const struct overwrite *o)
 {
 	const struct buf *appended = &o->appended;
-	size_t stop = o->room_end > 0 ? text->len : o->stop;
+	size_t stop = o->extension_end > 0 ? text->len : o->stop;
 
 	if (write_part(fd, text, o->start, stop) < 0)
 		return false;
@@ -767,57 +799,71 @@ overwrite(int fd, const struct buf *text, const struct overwrite *o)
 	    (ssize_t)appended->len;
 }
 
-/* Removes the room, if there is any. Returns false with errno set on
- * failure. */
+/* Writes the old bytes back and removes the extension. Returns false if that
+ * fails. Keeps errno. */
 static bool
-release_room(const struct change *c, const struct overwrite *o)
+undo_overwrite(const struct change *c, const struct overwrite *o)
 {
-	return o->room_end == 0 || remove_range(c->fd, (off_t)o->room,
-	    (off_t)o->room_end) == 0;
+	int error = errno;
+	bool undone = overwrite(c->fd, &c->was, o) && remove_extension(c, o) &&
+	    fsync(c->fd) == 0;
+
+	errno = error;
+	return undone;
 }
 
-/* Writes the change into the file. On failure this puts back what it has
- * overwritten, unless the file has been cut already. */
+/* Removes the bytes by which the file becomes shorter. Returns false with errno
+ * set on failure. */
+static bool
+shorten_file(const struct change *c)
+{
+	off_t from = (off_t)c->will.len, to = (off_t)c->was.len;
+
+	return remove_range(c->fd, from, to) == 0 && fsync(c->fd) == 0;
+}
+
+/* Writes the change into the file. On failure the old bytes are written back,
+ * unless the file has been shortened already. */
 static enum edit_outcome
 overwrite_file(const struct change *c, struct overwrite *o)
 {
-	size_t was = c->was.len, will = c->will.len;
-	bool undone;
-	int error;
+	bool grows = c->will.len > c->was.len;
+	bool shrinks = c->will.len < c->was.len;
 
-	if (will > was && !claim_room(c, o))
+	if (grows && !extend_file(c, o))
 		return EDIT_FAILED;
-	if ((will > was && !read_appended(c, o)) || compare(c) == DIFFERENT)
-		return release_room(c, o) ? EDIT_CHANGED : EDIT_BROKEN;
-	if (!overwrite(c->fd, &c->will, o) || fsync(c->fd) < 0) {
-		error = errno;
-		undone = overwrite(c->fd, &c->was, o) && release_room(c, o) &&
-		    fsync(c->fd) == 0;
-		errno = error;
-		return undone ? EDIT_FAILED : EDIT_BROKEN;
-	}
-	if (will < was && (remove_range(c->fd, (off_t)will, (off_t)was) < 0 ||
-	    fsync(c->fd) < 0))
+	if ((grows && !read_appended(c, o)) || compare(c) == DIFFERENT)
+		return remove_extension(c, o) ? EDIT_CHANGED : EDIT_BROKEN;
+	if (!overwrite(c->fd, &c->will, o) || fsync(c->fd) < 0)
+		return undo_overwrite(c, o) ? EDIT_FAILED : EDIT_BROKEN;
+	if (shrinks && !shorten_file(c))
 		return EDIT_BROKEN;
 	return EDIT_IN_PLACE;
 }
 
-/* Writes the change into the file itself. What others append meanwhile is kept,
- * also on failure. */
+/* Writes the new text to a file in /proc or /sys. These files take all bytes at
+ * once, and cannot be cut. */
+static enum edit_outcome
+write_kernel_file(const struct change *c)
+{
+	if (write_part(c->fd, &c->will, 0, c->will.len) < 0)
+		return EDIT_FAILED;
+	return EDIT_IN_PLACE;
+}
+
+/* Writes the change into the old file itself. What others append meanwhile is
+ * kept, also on failure. EDIT_FAILED and EDIT_BROKEN set errno. */
 static enum edit_outcome
 write_in_place(const struct change *c)
 {
-	const struct buf *was = &c->was, *will = &c->will;
 	struct overwrite o = { .start = 0 };
 	enum edit_outcome outcome;
 	int error;
 
 	if (!is_unchanged(c))
 		return EDIT_CHANGED;
-	/* A file of the kernel's takes all at once, and cannot be cut. */
-	if (c->stat.st_size == 0 && was->len > 0)
-		return write_part(c->fd, will, 0, will->len) == 0
-		    ? EDIT_IN_PLACE : EDIT_FAILED;
+	if (c->stat.st_size == 0 && c->was.len > 0)
+		return write_kernel_file(c);
 	find_difference(c, &o);
 	outcome = overwrite_file(c, &o);
 	error = errno;
@@ -826,56 +872,111 @@ write_in_place(const struct change *c)
 	return outcome;
 }
 
-/* Written in place where the file has several names, or where no new one can be
- * made like it, or take its name. */
+/* Does this error of write_new_file() mean that the directory, or the attributes
+ * of the old file, do not permit a new file? */
+static bool
+forbids_new_file(int error)
+{
+	switch (error) {
+	case EACCES:
+	case EPERM:
+	case EROFS:
+	case EBUSY:
+	case ENOENT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Writes the new text, to a new file if possible. EDIT_FAILED and EDIT_BROKEN
+ * set errno. */
 static enum edit_outcome
 write_change(const struct change *c, const struct job *job)
 {
-	enum edit_outcome outcome = EDIT_FAILED;
+	enum edit_outcome outcome;
 
-	errno = c->will.len > EDIT_MOST ? EFBIG : EPERM;
-	if (errno == EPERM && (c->fd < 0 || c->stat.st_nlink == 1))
-		outcome = write_beside(c, job);
-	if (outcome == EDIT_FAILED && c->fd >= 0 && (errno == EACCES ||
-	    errno == EPERM || errno == EROFS || errno == EBUSY ||
-	    errno == ENOENT))
-		outcome = write_in_place(c);
+	if (c->will.len > EDIT_MOST) {
+		errno = EFBIG;
+		return EDIT_FAILED;
+	}
+	/* The other names of a file would keep the old text. */
+	if (c->fd >= 0 && c->stat.st_nlink != 1)
+		return write_in_place(c);
+	outcome = write_new_file(c, job);
+	if (outcome == EDIT_FAILED && c->fd >= 0 && forbids_new_file(errno))
+		return write_in_place(c);
 	return outcome;
 }
 
-/* EDIT_FAILED and EDIT_BROKEN set errno. */
+/* Returns how many lines the text continues for after its first one. */
+static int64_t
+lines_after_first(const struct buf *text)
+{
+	return text->len > 0 ? buf_lines(text->data, text->len - 1) : 0;
+}
+
+/* Makes the new text of the file. Returns EDIT_DONE, or the reason why there is
+ * nothing to be written; EDIT_FAILED sets errno. */
+static enum edit_outcome
+replace_in_file(struct change *c)
+{
+	struct edit *e = c->edit;
+	struct replacement r = {
+		.text = &c->was, .old = &e->old, .new = &e->new,
+		.all = e->all, .lines = e->lines, .lines_most = EDIT_LINES
+	};
+	bool replaced = replace_text(&r);
+
+	c->will = r.result;
+	e->count = r.count;
+	if (!replaced) {
+		errno = ENOMEM;
+		return EDIT_FAILED;
+	}
+	if (r.count == 0)
+		return EDIT_NOT_FOUND;
+	if (r.matching == MATCHING_NO_SPACE) {
+		show_around(e, &c->was, lines_after_first(&e->old));
+		return EDIT_SPACED;
+	}
+	if (r.count > 1 && !e->all) {
+		show_around(e, &c->was, lines_after_first(&e->old));
+		return EDIT_SEVERAL;
+	}
+	return EDIT_DONE;
+}
+
+/* Makes `new` the text of the file that is created. */
+static enum edit_outcome
+use_new_text(struct change *c)
+{
+	c->will = c->edit->new;
+	memset(&c->edit->new, 0, sizeof(c->edit->new));
+	return EDIT_DONE;
+}
+
+/* Makes the edit. EDIT_FAILED and EDIT_BROKEN set errno. */
 static enum edit_outcome
 change_file(struct change *c, const struct job *job)
 {
 	struct edit *e = c->edit;
-	int64_t more = buf_lines(e->old.data, e->old.len - (e->old.len > 0));
 	enum edit_outcome outcome;
-	enum matching how = EXACT;
 
-	if (!open_file(c))
+	if (!open_and_read(c))
 		return errno == EWOULDBLOCK ? EDIT_LOCKED : EDIT_FAILED;
-	errno = ENOMEM;
-	if (!e->makes && !replace_lines(c, &how))
-		return EDIT_FAILED;
-	if (!e->makes && e->count == 0)
-		return EDIT_NOT_FOUND;
-	if (how == NO_SPACE || (e->count > 1 && !e->all)) {
-		show_around(e, &c->was, more);
-		return how == NO_SPACE ? EDIT_SPACED : EDIT_SEVERAL;
-	}
-	if (e->makes) {
-		c->will = e->new;
-		memset(&e->new, 0, sizeof(e->new));
-	}
+	outcome = e->makes ? use_new_text(c) : replace_in_file(c);
+	if (outcome != EDIT_DONE)
+		return outcome;
 	outcome = write_change(c, job);
 	if (outcome == EDIT_DONE || outcome == EDIT_IN_PLACE)
-		show_around(e, &c->will, buf_lines(e->new.data,
-		    e->new.len - (e->new.len > 0)));
+		show_around(e, &c->will, lines_after_first(&e->new));
 	return outcome;
 }
 
-void
-edit_run(struct job *job, const char *dir)
+/* Returns the outcome as the log has it (A1). */
+static const char *
+status_for_log(const struct edit *e)
 {
 	static const char *const status[] = {
 		[EDIT_FAILED] = "failed", [EDIT_DONE] = "done",
@@ -884,9 +985,19 @@ edit_run(struct job *job, const char *dir)
 		[EDIT_CHANGED] = "changed", [EDIT_LOCKED] = "locked",
 		[EDIT_BROKEN] = "broken"
 	};
+
+	if (e->outcome == EDIT_DONE && e->makes)
+		return "made";
+	return status[e->outcome];
+}
+
+void
+edit_run(struct job *job, const char *dir)
+{
 	struct edit *e = job->work;
 	struct change c = { .edit = e, .dir = -1, .fd = -1 };
 	char *path = path_from(dir, e->path);
+	const char *error = NULL;
 
 	free(e->path);
 	e->path = path;
@@ -897,10 +1008,9 @@ edit_run(struct job *job, const char *dir)
 	}
 	e->outcome = change_file(&c, job);
 	e->error = errno;
-	log_end(job, e->outcome == EDIT_DONE && e->makes ? "made"
-	    : status[e->outcome], e->outcome == EDIT_FAILED ||
-	    e->outcome == EDIT_BROKEN ? strerror(e->error) : NULL,
-	    e->path, job->started_at);
+	if (e->outcome == EDIT_FAILED || e->outcome == EDIT_BROKEN)
+		error = strerror(e->error);
+	log_end(job, status_for_log(e), error, e->path, job->started_at);
 	fd_close(&c.dir);
 	unlock_and_close(&c.fd);
 	buf_free(&c.was);

@@ -1,44 +1,52 @@
 #ifndef SESSION_EDIT_H
 #define SESSION_EDIT_H
 
-/* One edit of a file: bytes replaced by others, or a file made (X). It leaves
- * the old file or the new one, but for EDIT_BROKEN. Has never heard of JSON. */
+/* An edit of a file: the replacement of a text in it, or the creation of a file
+ * (X). Afterwards the file has the old content or the new one, in full, unless
+ * the outcome is EDIT_BROKEN. Does not depend on JSON. */
 
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/buf.h"
 #include "session/job.h"
 
-enum { EDIT_LINES = 20 };  /* that are named, and shown (X4) */
+enum { EDIT_LINES = 20 };  /* most line numbers and lines reported (X4) */
 
 enum edit_outcome {
 	EDIT_FAILED,        /* `error` says why; the file is as it was */
 	EDIT_DONE,
-	EDIT_IN_PLACE,      /* done, but not by a new file that took the name */
-	EDIT_NOT_FOUND,
-	EDIT_SPACED,        /* but for white space it is there, in `lines` */
-	EDIT_SEVERAL,       /* `old` stands there more than once */
-	EDIT_CHANGED,       /* somebody has changed the file meanwhile */
-	EDIT_LOCKED,        /* another process kept the file locked */
-	EDIT_BROKEN         /* `error` while in place: neither old nor new */
+	EDIT_IN_PLACE,      /* done by overwriting the old file */
+	EDIT_NOT_FOUND,     /* `old` does not occur */
+	EDIT_SPACED,        /* `old` occurs only if white space is ignored */
+	EDIT_SEVERAL,       /* `old` occurs more than once, without `all` */
+	EDIT_CHANGED,       /* another program changed the file meanwhile */
+	EDIT_LOCKED,        /* another process keeps the file locked */
+	EDIT_BROKEN         /* `error` says why writing in place failed; the
+	                     * file may have parts of both contents */
 };
 
-/* What is asked for, and what has come of it: a job's work. Zeroed: nothing. */
+/* The request and its result; the `work` of a job */
 struct edit {
-	char *path;         /* as given; then absolute, without links */
-	bool makes;         /* a file of `new`; there is no `old` */
-	bool all;           /* all places, not the only one */
-	struct buf old, new;  /* changed by edit_run() */
+	char *path;         /* as given; later absolute, without links */
+	bool makes;         /* create a file with the text `new` */
+	bool all;           /* replace all occurrences of `old` */
+	struct buf old, new;  /* `new` is empty after a file was created */
 
 	enum edit_outcome outcome;
 	int error;          /* errno */
-	int64_t count;      /* places */
-	int64_t lines[EDIT_LINES];  /* in which the first of them begin: in the
-	                             * new file if it was done, else the old */
-	struct buf shown;   /* the lines around, each with its number */
+	int64_t count;      /* number of occurrences */
+	int64_t lines[EDIT_LINES];  /* line numbers of the first occurrences,
+	                             * in the new file if the edit was done,
+	                             * else in the old one */
+	struct buf shown;   /* the lines around these, with their numbers */
 };
 
-void edit_run(struct job *, const char *dir);  /* a job's `do_work` */
-void edit_free(void *);  /* its `free_work` */
+/* Makes the edit that is the job's work, and logs it. dir, an absolute path, is
+ * where a relative path starts. The result is in the struct edit; if the log
+ * cannot be written, nothing is done, and job->refused is JOB_NO_LOG. */
+void edit_run(struct job *, const char *dir);
+
+/* Frees a struct edit. */
+void edit_free(void *);
 
 #endif
