@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/fmt.h"
 #include "base/text.h"
 #include "session/edit.h"
 
@@ -48,103 +49,224 @@ enum {
 
 /* The words of TRUNCATE_HEAD and so on */
 static const char *const truncate_words[] = { "head", "tail", "both" };
+enum { TRUNCATE_WORDS = 3 };
 
-/* What an argument should be, and what the model is told of it by bash,
- * task_output and edit. The numbers in these texts are those of options.h. */
+/* The arguments of all tools. The numbers in these texts are those of
+ * options.h. */
 static const struct argument {
 	const char *name;
-	unsigned char type;    /* enum json_type */
-	unsigned short flags;  /* those above */
-	short least;           /* of an integer, or of a string's characters */
+	enum json_type type;
+	int flags;             /* those above */
+	int least;             /* of an integer, or of a string's characters */
 	int most;              /* the same; 0: no bound */
-	const char *says[TOOLS];  /* NULL: it is not taken */
-	const char *right;     /* what it should be, beside its type; or NULL */
+	const char *says[TOOLS];  /* its description in the schema of each
+	                        * tool; NULL: the tool does not accept it */
+	const char *must_be;   /* what a refusal says that it must be */
 	/* The name that models know it by from other tools (P4): accepted, but
 	 * not in the schema; or NULL. */
 	const char *also[TOOLS];
 } arguments[ARGUMENTS] = {
-	[COMMAND] = { "command", JSON_STRING, COMMAND_TEXT, .says = {
-	    "What to run" }, .right = " that is not blank and has no NUL "
-	    "character (\\0 for printf)" },
-	[TIMEOUT] = { "timeout", JSON_NUMBER, 0, 1, 0, { "Milliseconds until "
-	    "it is terminated, at most 600000; of a task at most 86400000, "
-	    "default none" },
-	    .right = " of milliseconds from 1 to 600000 (task: 86400000)" },
-	[IN_BACKGROUND] = { "run_in_background", JSON_BOOL, .says = {
-	    "true: start a task, return at once or after wait or until" } },
-	[TTY] = { "tty", JSON_BOOL, .says = {
-	    "true: start a task with a terminal, to talk to a program" } },
-	[INPUT] = { "input", JSON_STRING, EMPTY | TYPED, .says = { "Instead of "
-	    "command, with task_id: type this into its terminal (\\n is "
-	    "Enter, \\u0003 Ctrl-C, \\u0004 end of file), return what it "
-	    "prints" } },
-	[CHECK_PID] = { "check_pid", JSON_NUMBER, HANDLE, .says = {
-	    "Instead of command: look at the task of this pid" } },
-	[KILL_PID] = { "kill_pid", JSON_NUMBER, HANDLE, .says = {
-	    "Instead of command: end the task of this pid" } },
-	[TASK_ID] = { "task_id", JSON_STRING, HANDLE | TYPED, .says = { "The "
-	    "task to type into or that of check_pid or kill_pid, where its "
-	    "start asks for it", "As bash has returned it" } },
-	[WAIT] = { "wait", JSON_NUMBER, EMPTY | TYPED, .says = { "For a task: "
-	    "milliseconds to wait (default 0; with tty or input 10000, with "
-	    "until 30000)", "Milliseconds to wait for "
-	    "its end, or with new for new output, at most 600000 (default 0)" },
-	    .right = " of milliseconds from 0 to 600000",
-	    .also = { [TASK_OUTPUT] = "timeout" } },
-	[BLOCK] = { "block", JSON_BOOL, EMPTY | UNLISTED, .says = {
-	    [TASK_OUTPUT] = "false: do not wait" } },
-	[UNTIL] = { "until", JSON_STRING, LINE | TYPED, 1, 1000, { "With "
-	    "command (implies run_in_background), tty or input: return when "
-	    "this text has been printed", "Wait until this text has been "
-	    "printed since the last look (default of wait: 30000)" },
-	    .right = " of 1 to 1000 characters in a line" },
-	[NEW] = { "new", JSON_BOOL, .says = {
-	    [TASK_OUTPUT] = "true: only what is new since the last look" } },
-	[CWD] = { "cwd", JSON_STRING, NAME, 1, PATH_MOST,
-	    { "Directory of this call only; with an absolute one it runs in "
-	    "parallel; ~ and variables are not expanded" },
-	    " of at most 4096 bytes, the name of a directory",
-	    { "workdir" } },
-	[STDIN] = { "stdin", JSON_STRING, .says = {
-	    "What the command reads as standard input" } },
-	[TRUNCATE] = { "truncate", JSON_STRING, WORD | TYPED, .says = {
-	    "Which part of long output to return", "As in bash" },
-	    .right = ", one of head, tail and both" },
-	[LIMIT] = { "limit", JSON_NUMBER, TYPED, 200, 100000,
-	    { "At most so many characters of each stream", "As in bash" },
-	    .right = " from 200 to 100000" },
-	[DESCRIPTION] = { "description", JSON_STRING, TYPED, .says = {
-	    "What it is for, in short, for the list of tasks" } },
-	[PATH] = { "path", JSON_STRING, NAME | REQUIRED, 1, PATH_MOST, {
-	    [EDIT] = "The file, absolute or in the working directory" },
-	    " of at most 4096 bytes, the name of a file",
-	    { [EDIT] = "file_path" } },
-	[OLD] = { "old", JSON_STRING, .says = {
-	    [EDIT] = "The text to replace, exactly as it stands there" },
-	    .also = { [EDIT] = "old_string" } },
-	[NEW_TEXT] = { "new", JSON_STRING, REQUIRED, .says = {
-	    [EDIT] = "What comes in its place, or the whole new file" },
-	    .also = { [EDIT] = "new_string" } },
-	[ALL] = { "all", JSON_BOOL, .says = {
-	    [EDIT] = "true: replace it wherever it stands" },
-	    .also = { [EDIT] = "replace_all" } }
+	[COMMAND] = {
+		.name = "command",
+		.type = JSON_STRING,
+		.flags = COMMAND_TEXT,
+		.says = { [BASH] = "What to run" },
+		.must_be = "a string that is not blank and has no NUL "
+		    "character (\\0 for printf)"
+	},
+	[TIMEOUT] = {
+		.name = "timeout",
+		.type = JSON_NUMBER,
+		.least = 1,
+		.says = { [BASH] = "Milliseconds until it is terminated, at "
+		    "most 600000; of a task at most 86400000, default none" },
+		.must_be = "an integer of milliseconds from 1 to 600000 "
+		    "(task: 86400000)"
+	},
+	[IN_BACKGROUND] = {
+		.name = "run_in_background",
+		.type = JSON_BOOL,
+		.says = { [BASH] = "true: start a task, return at once or "
+		    "after wait or until" },
+		.must_be = "true or false"
+	},
+	[TTY] = {
+		.name = "tty",
+		.type = JSON_BOOL,
+		.says = { [BASH] = "true: start a task with a terminal, to "
+		    "talk to a program" },
+		.must_be = "true or false"
+	},
+	[INPUT] = {
+		.name = "input",
+		.type = JSON_STRING,
+		.flags = EMPTY | TYPED,
+		.says = { [BASH] = "Instead of command, with task_id: type "
+		    "this into its terminal (\\n is Enter, \\u0003 Ctrl-C, "
+		    "\\u0004 end of file), return what it prints" },
+		.must_be = "a string"
+	},
+	[CHECK_PID] = {
+		.name = "check_pid",
+		.type = JSON_NUMBER,
+		.flags = HANDLE,
+		.says = { [BASH] = "Instead of command: look at the task of "
+		    "this pid" },
+		.must_be = "an integer, as bash has returned it"
+	},
+	[KILL_PID] = {
+		.name = "kill_pid",
+		.type = JSON_NUMBER,
+		.flags = HANDLE,
+		.says = { [BASH] = "Instead of command: end the task of this "
+		    "pid" },
+		.must_be = "an integer, as bash has returned it"
+	},
+	[TASK_ID] = {
+		.name = "task_id",
+		.type = JSON_STRING,
+		.flags = HANDLE | TYPED,
+		.says = { [BASH] = "The task to type into or that of "
+		    "check_pid or kill_pid, where its start asks for it",
+		    [TASK_OUTPUT] = "As bash has returned it" },
+		.must_be = "a string, as bash has returned it"
+	},
+	[WAIT] = {
+		.name = "wait",
+		.type = JSON_NUMBER,
+		.flags = EMPTY | TYPED,
+		.says = { [BASH] = "For a task: milliseconds to wait (default "
+		    "0; with tty or input 10000, with until 30000)",
+		    [TASK_OUTPUT] = "Milliseconds to wait for its end, or "
+		    "with new for new output, at most 600000 (default 0)" },
+		.must_be = "an integer of milliseconds from 0 to 600000",
+		.also = { [TASK_OUTPUT] = "timeout" }
+	},
+	[BLOCK] = {
+		.name = "block",
+		.type = JSON_BOOL,
+		.flags = EMPTY | UNLISTED,
+		.says = { [TASK_OUTPUT] = "false: do not wait" },
+		.must_be = "true or false"
+	},
+	[UNTIL] = {
+		.name = "until",
+		.type = JSON_STRING,
+		.flags = LINE | TYPED,
+		.least = 1,
+		.most = 1000,
+		.says = { [BASH] = "With command (implies run_in_background), "
+		    "tty or input: return when this text has been printed",
+		    [TASK_OUTPUT] = "Wait until this text has been printed "
+		    "since the last look (default of wait: 30000)" },
+		.must_be = "a string of 1 to 1000 characters in a line"
+	},
+	[NEW] = {
+		.name = "new",
+		.type = JSON_BOOL,
+		.says = { [TASK_OUTPUT] = "true: only what is new since the "
+		    "last look" },
+		.must_be = "true or false"
+	},
+	[CWD] = {
+		.name = "cwd",
+		.type = JSON_STRING,
+		.flags = NAME,
+		.least = 1,
+		.most = PATH_MOST,
+		.says = { [BASH] = "Directory of this call only; with an "
+		    "absolute one it runs in parallel; ~ and variables are "
+		    "not expanded" },
+		.must_be = "a string of at most 4096 bytes, the name of a "
+		    "directory",
+		.also = { [BASH] = "workdir" }
+	},
+	[STDIN] = {
+		.name = "stdin",
+		.type = JSON_STRING,
+		.says = { [BASH] = "What the command reads as standard "
+		    "input" },
+		.must_be = "a string"
+	},
+	[TRUNCATE] = {
+		.name = "truncate",
+		.type = JSON_STRING,
+		.flags = WORD | TYPED,
+		.says = { [BASH] = "Which part of long output to return",
+		    [TASK_OUTPUT] = "As in bash" },
+		.must_be = "a string, one of head, tail and both"
+	},
+	[LIMIT] = {
+		.name = "limit",
+		.type = JSON_NUMBER,
+		.flags = TYPED,
+		.least = 200,
+		.most = 100000,
+		.says = { [BASH] = "At most so many characters of each stream",
+		    [TASK_OUTPUT] = "As in bash" },
+		.must_be = "an integer from 200 to 100000"
+	},
+	[DESCRIPTION] = {
+		.name = "description",
+		.type = JSON_STRING,
+		.flags = TYPED,
+		.says = { [BASH] = "What it is for, in short, for the list of "
+		    "tasks" },
+		.must_be = "a string"
+	},
+	[PATH] = {
+		.name = "path",
+		.type = JSON_STRING,
+		.flags = NAME | REQUIRED,
+		.least = 1,
+		.most = PATH_MOST,
+		.says = { [EDIT] = "The file, absolute or in the working "
+		    "directory" },
+		.must_be = "a string of at most 4096 bytes, the name of a "
+		    "file",
+		.also = { [EDIT] = "file_path" }
+	},
+	[OLD] = {
+		.name = "old",
+		.type = JSON_STRING,
+		.says = { [EDIT] = "The text to replace, exactly as it stands "
+		    "there" },
+		.must_be = "a string",
+		.also = { [EDIT] = "old_string" }
+	},
+	[NEW_TEXT] = {
+		.name = "new",
+		.type = JSON_STRING,
+		.flags = REQUIRED,
+		.says = { [EDIT] = "What comes in its place, or the whole new "
+		    "file" },
+		.must_be = "a string",
+		.also = { [EDIT] = "new_string" }
+	},
+	[ALL] = {
+		.name = "all",
+		.type = JSON_BOOL,
+		.says = { [EDIT] = "true: replace it wherever it stands" },
+		.must_be = "true or false",
+		.also = { [EDIT] = "replace_all" }
+	}
 };
 
-/* What other shells' tools are called, and what does it here (P4) */
+/* The names of other agents' tools, and what does the same here (P4) */
 static const struct foreign {
 	const char *name;
-	int tool;              /* this one, */
-	const char *how;       /* used so */
+	int tool;              /* the tool here */
+	const char *use;       /* its name, and how to use it */
 } foreign[] = {
-	{ "Bash", BASH, "" },
-	{ "exec_command", BASH, "" },
-	{ "shell", BASH, "" },
-	{ "BashOutput", TASK_OUTPUT, "" },
-	{ "TaskOutput", TASK_OUTPUT, "" },
-	{ "KillShell", BASH, " with kill_pid" },
-	{ "KillBash", BASH, " with kill_pid" },
-	{ "TaskStop", BASH, " with kill_pid" },
-	{ "write_stdin", BASH, " with input and task_id" }
+	{ "Bash", BASH, "bash" },
+	{ "exec_command", BASH, "bash" },
+	{ "shell", BASH, "bash" },
+	{ "BashOutput", TASK_OUTPUT, "task_output" },
+	{ "TaskOutput", TASK_OUTPUT, "task_output" },
+	{ "KillShell", BASH, "bash with kill_pid" },
+	{ "KillBash", BASH, "bash with kill_pid" },
+	{ "TaskStop", BASH, "bash with kill_pid" },
+	{ "write_stdin", BASH, "bash with input and task_id" }
 };
 
 /* A call whose arguments are being read. The functions that read return false
@@ -162,12 +284,15 @@ struct reading {
 	struct buf *refusal;
 };
 
-/* ms. At its call's limit a command becomes a task: so it can be long (K2). */
+/* Returns the timeout of a command that has none of its own, in ms. If its call
+ * is limited, the command becomes a task then: so its timeout can be long
+ * (K2). */
 static int64_t
 usual_timeout(const struct options *o, const struct caller *r)
 {
-	return o->timeout > 0 ? o->timeout
-	    : r->call_limit > 0 ? TIMEOUT_MOST : TIMEOUT_USUAL;
+	if (o->timeout > 0)
+		return o->timeout;
+	return r->call_limit > 0 ? TIMEOUT_MOST : TIMEOUT_USUAL;
 }
 
 static bool
@@ -176,50 +301,75 @@ is_given(const struct reading *r, int argument)
 	return r->given[argument].text != NULL;
 }
 
-#define refuse_call(r, ...) (buf_add((r)->refusal, __VA_ARGS__), false)
+static bool refuse(struct reading *, const char *format, ...) FMT_CHECKED(2, 3);
+
+/* Writes the refusal. Returns false, for the caller to return. */
+static bool
+refuse(struct reading *r, const char *format, ...)
+{
+	va_list values;
+
+	va_start(values, format);
+	buf_vfmt(r->refusal, format, values);
+	va_end(values);
+	return false;
+}
 
 static bool
 must_have(struct reading *r, int argument)
 {
 	const struct argument *a = &arguments[argument];
 
-	return is_given(r, argument) || refuse_call(r, "argument \"", a->name,
-	    "\" is missing: ", a->says[r->tool]);
+	if (is_given(r, argument))
+		return true;
+	return refuse(r, "argument \"%s\" is missing: %s", a->name,
+	    a->says[r->tool]);
 }
 
-/* The start of a value; json_string() mends a character that is cut. */
+/* Appends to a list, after a separator unless it is the first item. */
 static void
-put_snippet(struct buf *b, struct json value)
+put_item(struct buf *list, const char *before, const char *item)
 {
-	buf_put(b, value.text, value.len < SNIPPET ? value.len : SNIPPET);
-	buf_add(b, value.len > SNIPPET ? "..." : "");
+	if (list->len > 0)
+		buf_fmt(list, "%s", before);
+	buf_fmt(list, "%s", item);
 }
 
-/* 'argument "timeout" must be X, not Y' */
+/* The room for the start of a value, with dots and a NUL */
+struct snippet {
+	char text[SNIPPET + sizeof("...")];
+};
+
+/* Copies the start of a value or a name, as JSON text. Returns the copy. If it
+ * cuts a character, json_string() mends that. */
+static const char *
+snippet(struct snippet *s, struct json value)
+{
+	size_t len = value.len < SNIPPET ? value.len : SNIPPET;
+
+	memcpy(s->text, value.text, len);
+	strcpy(s->text + len, value.len > SNIPPET ? "..." : "");
+	return s->text;
+}
+
 static bool
 refuse_value(struct reading *r, int argument)
 {
-	const struct argument *a = &arguments[argument];
+	struct snippet name, value;
 
-	buf_add(r->refusal, "argument ");
-	put_snippet(r->refusal, r->name[argument]);
-	buf_add(r->refusal, " must be ", a->type == JSON_BOOL ? "true or false"
-	    : a->type == JSON_NUMBER ? "an integer" : "a string",
-	    a->flags & HANDLE ? ", as bash has returned it"
-	    : a->right != NULL ? a->right : "", ", not ");
-	put_snippet(r->refusal, r->given[argument]);
-	return false;
+	return refuse(r, "argument %s must be %s, not %s",
+	    snippet(&name, r->name[argument]), arguments[argument].must_be,
+	    snippet(&value, r->given[argument]));
 }
 
 /* Refuses two names that mean the same argument. */
 static bool
 refuse_both(struct reading *r, struct json one, struct json other)
 {
-	buf_free(r->refusal);
-	put_snippet(r->refusal, one);
-	buf_add(r->refusal, " and ");
-	put_snippet(r->refusal, other);
-	return refuse_call(r, " mean the same argument; give one of them");
+	struct snippet first, second;
+
+	return refuse(r, "%s and %s mean the same argument; give one of them",
+	    snippet(&first, one), snippet(&second, other));
 }
 
 /* Finds the argument of that name among those that the tool accepts; returns
@@ -249,19 +399,54 @@ is_listed(const struct argument *a, int tool)
 	return a->says[tool] != NULL && !(a->flags & UNLISTED);
 }
 
-/* Adds an argument that the tool does not take, and which tool here does. */
-static void
-add_unknown(struct reading *r, struct json name)
+/* Returns the first tool offered that accepts an argument of that name, or
+ * NULL. */
+static const struct tool *
+find_other_tool(const struct reading *r, struct json name)
 {
-	int other = 0;
+	int i;
 
-	buf_add(r->refusal, r->refusal->len == 0 ? "unknown argument " : ", ");
-	put_snippet(r->refusal, name);
-	while (other < TOOLS && (!is_offered(r->options, &r->tools[other]) ||
-	    find_argument(name, other) == ARGUMENTS))
-		other++;
-	if (other < TOOLS)
-		buf_add(r->refusal, ", which ", r->tools[other].name, " takes");
+	for (i = 0; i < TOOLS; i++) {
+		if (is_offered(r->options, &r->tools[i]) &&
+		    find_argument(name, i) < ARGUMENTS)
+			return &r->tools[i];
+	}
+	return NULL;
+}
+
+/* Appends the name of an argument that the tool does not accept, and which tool
+ * does, to the list of these. */
+static void
+put_unknown(struct buf *list, const struct reading *r, struct json name)
+{
+	const struct tool *other = find_other_tool(r, name);
+	struct buf item = { NULL, 0, 0 };
+	struct snippet start;
+
+	if (other != NULL)
+		buf_fmt(&item, "%s, which %s takes", snippet(&start, name),
+		    other->name);
+	else
+		buf_fmt(&item, "%s", snippet(&start, name));
+	put_item(list, ", ", buf_text(&item));
+	buf_free(&item);
+}
+
+/* Refuses the call for its unknown arguments; lists those of its tool. */
+static bool
+refuse_unknown(struct reading *r, struct buf *unknown)
+{
+	struct buf known = { NULL, 0, 0 };
+	int i;
+
+	for (i = 0; i < ARGUMENTS; i++) {
+		if (is_listed(&arguments[i], r->tool))
+			put_item(&known, ", ", arguments[i].name);
+	}
+	refuse(r, "unknown argument %s; %s takes %s", buf_text(unknown),
+	    r->tools[r->tool].name, buf_text(&known));
+	buf_free(&known);
+	return false;
 }
 
 /* "5000" counts as 5000, and "true" as true (P4). */
@@ -276,9 +461,22 @@ unquoted(struct json value, enum json_type type)
 	return json_type(inner) == type ? inner : value;
 }
 
-/* Is it of its type, and a number within its bounds? */
+/* Returns the place of a string among truncate_words[]; TRUNCATE_WORDS: it is
+ * none of them. */
+static int
+find_word(struct json value)
+{
+	int i = 0;
+
+	while (i < TRUNCATE_WORDS && !json_is(value, truncate_words[i]))
+		i++;
+	return i;
+}
+
+/* Checks the type of a value, and the bounds of a number; notes the number, or
+ * the place of a word. Returns whether it is right. */
 static bool
-is_right(struct reading *r, int i)
+check_value(struct reading *r, int i)
 {
 	const struct argument *a = &arguments[i];
 	struct json value = r->given[i];
@@ -286,12 +484,17 @@ is_right(struct reading *r, int i)
 
 	if (a->flags & HANDLE)
 		return json_int(value, n) || json_type(value) == JSON_STRING;
-	if (a->type == JSON_NUMBER)
-		return json_int(value, n) && *n >= a->least &&
-		    (a->most == 0 || *n <= a->most);
-	while (a->flags & WORD && *n < 3 && !json_is(value, truncate_words[*n]))
-		++*n;
-	return json_type(value) == a->type && *n < 3;
+	if (a->type == JSON_NUMBER) {
+		if (!json_int(value, n) || *n < a->least)
+			return false;
+		return a->most == 0 || *n <= a->most;
+	}
+	if (a->flags & WORD) {
+		*n = find_word(value);
+		if (*n == TRUNCATE_WORDS)
+			return false;
+	}
+	return json_type(value) == a->type;
 }
 
 /* Is it "", 0, false, [] or {}? A number with an exponent is not: it may be a
@@ -338,8 +541,7 @@ static bool
 take_member(struct reading *r, int i, struct json name, struct json value)
 {
 	const struct argument *a = &arguments[i];
-	enum json_type type = a->flags & HANDLE ? JSON_NUMBER
-	    : (enum json_type)a->type;
+	enum json_type type = a->flags & HANDLE ? JSON_NUMBER : a->type;
 	bool renamed = is_given(r, i) && !json_equal(r->name[i], name);
 
 	value = unquoted(value, type);
@@ -355,39 +557,69 @@ take_member(struct reading *r, int i, struct json name, struct json value)
 	return true;
 }
 
-/* Sorts the members into given[]. One that the client has added of its own
- * accord is dropped (K1). */
+/* Did the client add the argument of its own accord (K1)? */
+static bool
+is_added(const struct reading *r, struct json name)
+{
+	const char *added = r->caller->client->adds;
+
+	return added != NULL && json_is(name, added);
+}
+
+/* Sorts the members into given[]. One that the client has added is dropped. */
 static bool
 sort_members(struct reading *r, struct json members)
 {
-	const char *added = r->caller->client->adds, *before = " takes ";
 	struct json name, value;
+	struct buf unknown = { NULL, 0, 0 };
+	bool taken = true;
 	size_t at = 0;
-	int i, unknown = 0;
+	int i, n = 0;
 
-	while (json_next(members, &at, &name, &value)) {
+	while (taken && json_next(members, &at, &name, &value)) {
 		i = find_argument(name, r->tool);
-		if (i < ARGUMENTS && !take_member(r, i, name, value))
-			return false;
-		if (i < ARGUMENTS)
-			continue;
-		if ((added == NULL || !json_is(name, added)) &&
-		    unknown++ < NAMES_TOLD)
-			add_unknown(r, name);
-	}
-	if (unknown == 0)
-		return true;
-	buf_add(r->refusal, "; ", r->tools[r->tool].name);
-	for (i = 0; i < ARGUMENTS; i++) {
-		if (is_listed(&arguments[i], r->tool)) {
-			buf_add(r->refusal, before, arguments[i].name);
-			before = ", ";
+		if (i < ARGUMENTS) {
+			taken = take_member(r, i, name, value);
+		} else if (!is_added(r, name)) {
+			if (n < NAMES_TOLD)
+				put_unknown(&unknown, r, name);
+			n++;
 		}
 	}
-	return false;
+	if (taken && n > 0)
+		taken = refuse_unknown(r, &unknown);
+	buf_free(&unknown);
+	return taken;
 }
 
-/* Decodes a string, if it is given, and looks at its bounds. */
+static bool
+is_too_long(const struct argument *a, const struct buf *b)
+{
+	if (a->most == 0)
+		return false;
+	if (a->flags & NAME)
+		return b->len > (size_t)a->most;
+	return utf8_cut(b, a->most) < b->len;
+}
+
+/* Is the decoded string within the bounds of its argument? */
+static bool
+is_right_text(const struct argument *a, struct buf *b)
+{
+	if (b->len == 0)
+		return a->least == 0 && !(a->flags & COMMAND_TEXT);
+	if (is_too_long(a, b))
+		return false;
+	if (a->flags & LINE && buf_has(b, '\n'))
+		return false;
+	if (a->flags & (NAME | COMMAND_TEXT) && buf_has(b, '\0'))
+		return false;
+	if (a->flags & COMMAND_TEXT)
+		return strspn(buf_text(b), " \t\n\r\v\f") < b->len;
+	return true;
+}
+
+/* Decodes a string, if it is given, and checks its bounds. */
 static bool
 take_text(struct reading *r, int i, struct buf *b)
 {
@@ -396,16 +628,8 @@ take_text(struct reading *r, int i, struct buf *b)
 	if (!is_given(r, i))
 		return true;
 	if (!json_decode(r->given[i], b))
-		return refuse_call(r, "out of memory for ", a->name);
-	if ((a->least > 0 && b->len == 0) ||
-	    (a->most > 0 && (a->flags & NAME ? b->len > (size_t)a->most
-	    : utf8_cut(b, a->most) < b->len)) ||
-	    (a->flags & LINE && buf_has(b, '\n')) ||
-	    (a->flags & (NAME | COMMAND_TEXT) && buf_has(b, '\0')) ||
-	    (a->flags & COMMAND_TEXT &&
-	    strspn(buf_text(b), " \t\n\r\v\f") == b->len))
-		return refuse_value(r, i);
-	return true;
+		return refuse(r, "out of memory for %s", a->name);
+	return is_right_text(a, b) || refuse_value(r, i);
 }
 
 static bool
@@ -419,14 +643,18 @@ take_path(struct reading *r, int argument, char **name)
 	return taken;
 }
 
-/* `wait` and `until` of any tool (W2, W3) */
+/* Reads `wait` and `until` of any tool (W2, W3). usual: ms to wait if neither is
+ * given. */
 static bool
 take_wait(struct reading *r, int64_t usual)
 {
 	struct want *w = r->want;
 
-	w->time = is_given(r, WAIT) ? r->number[WAIT]
-	    : is_given(r, UNTIL) ? WAIT_UNTIL : usual;
+	w->time = usual;
+	if (is_given(r, UNTIL))
+		w->time = WAIT_UNTIL;
+	if (is_given(r, WAIT))
+		w->time = r->number[WAIT];
 	if (w->time > WAIT_MOST)
 		w->time = WAIT_MOST;
 	return take_text(r, UNTIL, &w->until);
@@ -456,7 +684,34 @@ take_handle(struct reading *r, int pid)
 	return take_text(r, id, &r->want->id);
 }
 
-/* What is to be run */
+static int64_t
+choose_timeout(const struct reading *r, bool background)
+{
+	if (is_given(r, TIMEOUT))
+		return r->number[TIMEOUT];
+	return background ? 0 : usual_timeout(r->options, r->caller);
+}
+
+static enum environment_kind
+choose_environment(bool terminal, bool background)
+{
+	if (terminal)
+		return ENV_TERMINAL;
+	return background ? ENV_TASK : ENV_COMMAND;
+}
+
+/* Decodes the texts of a command into its job. */
+static bool
+take_command_texts(struct reading *r, struct job *job)
+{
+	if (!take_text(r, COMMAND, &job->exec.text) ||
+	    !take_text(r, STDIN, &job->exec.input))
+		return false;
+	return take_text(r, DESCRIPTION, &job->description) &&
+	    take_path(r, CWD, &job->cwd);
+}
+
+/* Reads a call that runs a command. */
 static bool
 read_command(struct reading *r, bool background)
 {
@@ -465,14 +720,13 @@ read_command(struct reading *r, bool background)
 	int64_t most = background ? TASK_TIMEOUT_MOST : TIMEOUT_MOST;
 
 	if (is_given(r, TASK_ID))
-		return refuse_call(r, "task_id does not go with command; to "
-		    "read a task use task_output, to type into it input");
+		return refuse(r, "task_id does not go with command; to read a "
+		    "task use task_output, to type into it input");
 	if (terminal && is_given(r, STDIN))
-		return refuse_call(r, "stdin does not go with tty; give input "
-		    "with the task_id that the start returns");
+		return refuse(r, "stdin does not go with tty; give input with "
+		    "the task_id that the start returns");
 	job->background = background;
-	job->timeout = is_given(r, TIMEOUT) ? r->number[TIMEOUT]
-	    : background ? 0 : usual_timeout(r->options, r->caller);
+	job->timeout = choose_timeout(r, background);
 	job->capped = job->timeout > most;
 	if (job->capped)
 		job->timeout = most;
@@ -480,20 +734,16 @@ read_command(struct reading *r, bool background)
 	    ? (enum truncate)r->number[TRUNCATE] : r->options->truncate;
 	job->bounds.limit = r->number[LIMIT];
 	job->exec.terminal = terminal;
-	job->exec.env = terminal ? ENV_TERMINAL : background ? ENV_TASK
-	    : ENV_COMMAND;
+	job->exec.env = choose_environment(terminal, background);
 	job->exec.has_input = is_given(r, STDIN);
-	if (!take_text(r, COMMAND, &job->exec.text) ||
-	    !take_text(r, STDIN, &job->exec.input) ||
-	    !take_text(r, DESCRIPTION, &job->description) ||
-	    !take_path(r, CWD, &job->cwd))
+	if (!take_command_texts(r, job))
 		return false;
 	job->description.len = utf8_cut(&job->description, COMMAND_SHOWN);
 	buf_shrink(&job->description);
 	return take_wait(r, terminal ? WAIT_TERMINAL : 0);
 }
 
-/* What is to be typed (I2) */
+/* Reads a call that types into a terminal (I2). */
 static bool
 read_input(struct reading *r)
 {
@@ -501,59 +751,86 @@ read_input(struct reading *r)
 
 	for (i = 0; i < ARGUMENTS; i++) {
 		if (is_given(r, i) && !(arguments[i].flags & TYPED))
-			return refuse_call(r, arguments[i].name, " does not go "
-			    "with input, which takes task_id, wait, until, "
-			    "truncate, limit and description");
+			return refuse(r, "%s does not go with input, which "
+			    "takes task_id, wait, until, truncate, limit and "
+			    "description", arguments[i].name);
 	}
 	r->want->action = WANT_TYPE;
 	r->want->only_new = true;
 	take_bounds(r);
-	return must_have(r, TASK_ID) && take_handle(r, TASK_ID) &&
-	    take_text(r, INPUT, &r->want->input) && take_wait(r, WAIT_TERMINAL);
+	if (!must_have(r, TASK_ID) || !take_handle(r, TASK_ID))
+		return false;
+	return take_text(r, INPUT, &r->want->input) &&
+	    take_wait(r, WAIT_TERMINAL);
 }
 
+/* Refuses a call of bash unless it gives exactly one of the arguments that say
+ * what to do. */
 static bool
-read_bash(struct reading *r)
+check_action(struct reading *r)
 {
-	static const int ways[] = { COMMAND, INPUT, CHECK_PID, KILL_PID };
-	bool runs = is_given(r, COMMAND), ends = is_given(r, KILL_PID);
+	static const int actions[] = { COMMAND, INPUT, CHECK_PID, KILL_PID };
+	struct buf given = { NULL, 0, 0 };
 	int i, n = 0;
-	bool background = runs && (json_true(r->given[IN_BACKGROUND]) ||
-	    json_true(r->given[TTY]) || is_given(r, UNTIL));
-	bool types = is_given(r, TASK_ID) && !runs && !ends &&
-	    !is_given(r, CHECK_PID);
 
-	/* An empty input reads a terminal, unless it was only filled in. */
-	if (!types && json_is(r->given[INPUT], ""))
-		r->given[INPUT].text = NULL;
 	for (i = 0; i < 4; i++) {
-		if (is_given(r, ways[i]))
-			buf_add(r->refusal, n++ > 0 ? " and " : "",
-			    arguments[ways[i]].name);
+		if (!is_given(r, actions[i]))
+			continue;
+		put_item(&given, " and ", arguments[actions[i]].name);
+		n++;
 	}
-	if (n != 1)
-		return refuse_call(r, n == 0 ? "none" : "", " given; give "
-		    "exactly one of command, input, check_pid and kill_pid",
-		    n == 0 && is_given(r, TASK_ID)
-		    ? "; to read a task use task_output" : "");
-	buf_free(r->refusal);
-	if (is_given(r, INPUT))
-		return read_input(r);
-	if (!runs && (is_given(r, UNTIL) || r->number[WAIT] > 0))
-		return refuse_call(r, "wait and until do not go with "
-		    "check_pid and kill_pid; use task_output");
-	/* In the foreground a wait of 0 was only filled in. */
-	if (!background && r->number[WAIT] > 0)
-		return refuse_call(r, "wait goes with until, with "
-		    "run_in_background: true, tty: true or input, or in "
-		    "task_output");
-	if (runs)
-		return read_command(r, background);
+	if (n > 1)
+		refuse(r, "%s given; give exactly one of command, input, "
+		    "check_pid and kill_pid", buf_text(&given));
+	else if (n == 0 && is_given(r, TASK_ID))
+		refuse(r, "none given; give exactly one of command, input, "
+		    "check_pid and kill_pid; to read a task use task_output");
+	else if (n == 0)
+		refuse(r, "none given; give exactly one of command, input, "
+		    "check_pid and kill_pid");
+	buf_free(&given);
+	return n == 1;
+}
+
+/* Reads a call with check_pid or kill_pid. */
+static bool
+read_pid(struct reading *r)
+{
+	bool ends = is_given(r, KILL_PID);
+
 	take_bounds(r);
 	r->want->action = ends ? WANT_KILL : WANT_LOOK;
 	r->want->only_new = ends;
 	r->want->by_pid = true;
 	return take_handle(r, ends ? KILL_PID : CHECK_PID);
+}
+
+static bool
+read_bash(struct reading *r)
+{
+	bool runs = is_given(r, COMMAND);
+	bool by_pid = is_given(r, CHECK_PID) || is_given(r, KILL_PID);
+	bool types = is_given(r, TASK_ID) && !runs && !by_pid;
+	bool background = json_true(r->given[IN_BACKGROUND]) ||
+	    json_true(r->given[TTY]) || is_given(r, UNTIL);
+	bool waits = r->number[WAIT] > 0;
+
+	/* An empty input reads a terminal, unless it was only filled in. */
+	if (!types && json_is(r->given[INPUT], ""))
+		r->given[INPUT].text = NULL;
+	if (!check_action(r))
+		return false;
+	if (is_given(r, INPUT))
+		return read_input(r);
+	if (!runs && (waits || is_given(r, UNTIL)))
+		return refuse(r, "wait and until do not go with check_pid and "
+		    "kill_pid; use task_output");
+	/* In the foreground a wait of 0 was only filled in. */
+	if (runs && !background && waits)
+		return refuse(r, "wait goes with until, with "
+		    "run_in_background: true, tty: true or input, or in "
+		    "task_output");
+	return runs ? read_command(r, background) : read_pid(r);
 }
 
 static bool
@@ -568,9 +845,12 @@ read_task(struct reading *r)
 	/* Where many clients share the server ids are secrets (H6). */
 	if (listed && r->caller->shared)
 		return must_have(r, TASK_ID);
-	if (listed && (is_given(r, UNTIL) || is_given(r, NEW)))
-		return refuse_call(r, is_given(r, UNTIL) ? "until" : "new",
-		    " goes with task_id; without it all tasks are listed");
+	if (listed && is_given(r, UNTIL))
+		return refuse(r, "until goes with task_id; without it all "
+		    "tasks are listed");
+	if (listed && is_given(r, NEW))
+		return refuse(r, "new goes with task_id; without it all tasks "
+		    "are listed");
 	r->want->action = listed ? WANT_LIST : WANT_LOOK;
 	r->want->only_new = json_true(r->given[NEW]);
 	take_bounds(r);
@@ -598,8 +878,8 @@ read_edit(struct reading *r)
 	if (!must_have(r, PATH) || !must_have(r, NEW_TEXT))
 		return false;
 	if (json_equal(r->given[OLD], r->given[NEW_TEXT]))
-		return refuse_call(r, "old must not equal new; omit old to "
-		    "create a file");
+		return refuse(r, "old must not equal new; omit old to create a "
+		    "file");
 	if (!take_text(r, OLD, &e->old) || !take_text(r, NEW_TEXT, &e->new) ||
 	    !take_path(r, PATH, &e->path))
 		return false;
@@ -607,53 +887,67 @@ read_edit(struct reading *r)
 	return true;
 }
 
+/* -- Descriptions ------------------------------------------------------ */
+
 /* Names the directories of --write, as many as fit in the description. Each is
  * named in full, since the start of a path is not a path (F4). */
 static void
 put_writable(struct buf *b, const struct options *o)
 {
-	const char *at, *before = o->bash ? " Commands write nowhere but below "
-	    : " Files are changed nowhere but below ";
-	int named = 0, left = 0;
-	size_t len;
+	const char *subject = o->bash ? "Commands write" : "Files are changed";
+	size_t len, used = b->len + strlen(subject) +
+	    strlen("  nowhere but below ");
+	struct buf named = { NULL, 0, 0 };
+	const char *at, *before;
+	int left = 0;
 
 	for (at = o->write; *at != '\0'; at += len + 1) {
 		len = strlen(at);
-		if (b->len + strlen(before) + len > DESCRIBED_MOST) {
+		before = named.len > 0 ? ", " : "";
+		if (used + named.len + strlen(before) + len > DESCRIBED_MOST)
 			left++;
-			continue;
-		}
-		buf_add(b, before, at);
-		before = ", ";
-		named++;
+		else
+			put_item(&named, before, at);
 	}
-	if (named == 0)
-		buf_add(b, before, NUM(left), " directories, whose names are "
-		    "too long for this description.");
+	if (named.len == 0)
+		buf_fmt(b, " %s nowhere but below %d directories, whose names "
+		    "are too long for this description.", subject, left);
 	else if (left > 0)
-		buf_add(b, " and ", NUM(left), " more.");
+		buf_fmt(b, " %s nowhere but below %s and %d more.", subject,
+		    buf_text(&named), left);
 	else
-		buf_add(b, ".");
+		buf_fmt(b, " %s nowhere but below %s.", subject,
+		    buf_text(&named));
+	buf_free(&named);
+}
+
+static int
+count_names(const char *list)
+{
+	const char *at = list;
+	int n = 0;
+
+	for (; at != NULL && *at != '\0'; at += strlen(at) + 1)
+		n++;
+	return n;
 }
 
 /* Describes the fences, in sentences (F4). */
 static void
 put_fences(struct buf *b, const struct options *o)
 {
-	int hidden = 0;
-	const char *at;
+	int hidden = count_names(o->hide);
 
-	for (at = o->hide; at != NULL && *at != '\0'; at += strlen(at) + 1)
-		hidden++;
 	if (o->no_network && o->bash)
-		buf_add(b, " Commands reach no network but their own "
+		buf_fmt(b, " Commands reach no network but their own "
 		    "loopback.");
 	if (hidden > 0 && !o->bash)
-		buf_add(b, " Hidden paths: ", NUM(hidden), ".");
-	else if (hidden > 0)
-		buf_add(b, " Of ", NUM(hidden), hidden == 1
-		    ? " path they see nothing: it is hidden."
-		    : " paths they see nothing: they are hidden.");
+		buf_fmt(b, " Hidden paths: %d.", hidden);
+	else if (hidden == 1)
+		buf_fmt(b, " Of 1 path they see nothing: it is hidden.");
+	else if (hidden > 1)
+		buf_fmt(b, " Of %d paths they see nothing: they are hidden.",
+		    hidden);
 	if (o->write != NULL)
 		put_writable(b, o);
 }
@@ -661,47 +955,82 @@ put_fences(struct buf *b, const struct options *o)
 static void
 describe_bash(struct buf *b, const struct options *o, const struct caller *r)
 {
-	buf_add(b, "Give exactly one of command, input, check_pid, kill_pid. ",
-	    r->shared
-	    ? "Each command starts in the server's directory, or in cwd. "
-	    "Nothing stays for the next call: put cd, "
-	    : "cd moves the working directory for the calls that follow; cwd "
-	    "applies to one call only. Calls with an absolute cwd run in "
-	    "parallel and wait for no other call. Nothing else stays: put ",
-	    "export, or . venv/bin/activate &&, into each command that needs "
-	    "it. Calls made together may run in any order: join with && what "
-	    "must not. There is no terminal, editor or pager, and stdin is "
-	    "empty: use flags such as -y and -m; ", o->edit
-	    ? "change or make a file with edit"
-	    : "write a file with cat >F and stdin",
-	    ". A program that talks back (python, gdb, ssh, a password): "
+	buf_fmt(b, "Runs a command in bash (or sh) and returns exit code, "
+	    "stdout and stderr. Give exactly one of command, input, check_pid, "
+	    "kill_pid. ");
+	if (r->shared)
+		buf_fmt(b, "Each command starts in the server's directory, or "
+		    "in cwd. Nothing stays for the next call: put cd, export, "
+		    "or . venv/bin/activate &&, into each command that needs "
+		    "it. ");
+	else
+		buf_fmt(b, "cd moves the working directory for the calls that "
+		    "follow; cwd applies to one call only. Calls with an "
+		    "absolute cwd run in parallel and wait for no other call. "
+		    "Nothing else stays: put export, or . venv/bin/activate "
+		    "&&, into each command that needs it. ");
+	buf_fmt(b, "Calls made together may run in any order: join with && "
+	    "what must not. ");
+	buf_fmt(b, o->edit
+	    ? "There is no terminal, editor or pager, and stdin is empty: use "
+	    "flags such as -y and -m; change or make a file with edit. "
+	    : "There is no terminal, editor or pager, and stdin is empty: use "
+	    "flags such as -y and -m; write a file with cat >F and stdin. ");
+	buf_fmt(b, "A program that talks back (python, gdb, ssh, a password): "
 	    "tty: true; the result comes when it waits for input; answer with "
-	    "input and its task_id. An exit code other than 0 is a result, "
-	    "no error. After timeout (default ", NUM(usual_timeout(o, r)),
-	    o->on_timeout ? " ms) the command goes on as a background task."
-	    : " ms) the command is terminated.",
-	    " A longer job: run_in_background with wait. A server: "
-	    "until, a plain text that it prints when ready. Read tasks with "
-	    "task_output, end them with kill_pid",
-	    r->shared ? " and task_id" : "", ". At most ", NUM(o->tasks_most),
-	    " run at a time; all end with this server. Long output is cut "
-	    "(truncate: ", truncate_words[o->truncate], "), and saved whole "
-	    "in a file that the result names: grep that, do not pipe into "
-	    "head or tail. For builds and tests limit: 2000 with truncate: "
-	    "tail is mostly enough.");
+	    "input and its task_id. An exit code other than 0 is a result, no "
+	    "error. ");
+	buf_fmt(b, o->on_timeout
+	    ? "After timeout (default %jd ms) the command goes on as a "
+	    "background task. "
+	    : "After timeout (default %jd ms) the command is terminated. ",
+	    usual_timeout(o, r));
+	buf_fmt(b, "A longer job: run_in_background with wait. A server: "
+	    "until, a plain text that it prints when ready. ");
+	buf_fmt(b, r->shared
+	    ? "Read tasks with task_output, end them with kill_pid and "
+	    "task_id. "
+	    : "Read tasks with task_output, end them with kill_pid. ");
+	buf_fmt(b, "At most %d run at a time; all end with this server. Long "
+	    "output is cut (truncate: %s), and saved whole in a file that the "
+	    "result names: grep that, do not pipe into head or tail. For "
+	    "builds and tests limit: 2000 with truncate: tail is mostly "
+	    "enough.", o->tasks_most, truncate_words[o->truncate]);
 }
 
 static void
-describe_task(struct buf *b, const struct options *o, const struct caller *r)
+describe_task_output(struct buf *b, const struct options *o,
+                     const struct caller *r)
 {
 	(void)o;
-	buf_add(b, r->shared ? "" : " Without task_id: the list of all tasks.");
+	buf_fmt(b, "Output and status of a background task of bash. While it "
+	    "runs: the last 10000 characters so far. When it has ended: its "
+	    "final output and exit code, once; then the task is forgotten. Do "
+	    "not poll: set wait, and the answer comes when the task has ended, "
+	    "or until has been printed, or the time is up.");
+	if (!r->shared)
+		buf_fmt(b, " Without task_id: the list of all tasks.");
+}
+
+static void
+describe_edit(struct buf *b, const struct options *o, const struct caller *r)
+{
+	(void)o;
+	(void)r;
+	buf_fmt(b, "Changes a file: replaces old, which must stand in it "
+	    "exactly once (with all: at least once), by new; without old it "
+	    "makes the file. Both are taken as they are, with tabs, spaces and "
+	    "newlines: no patterns, no quoting. Give as many lines of old as "
+	    "it takes to name one place. A newline stands for CRLF too. The "
+	    "change is made whole or not at all; the result shows the lines "
+	    "around it.");
 }
 
 /* -- The tools --------------------------------------------------------- */
 
 #define STRING(name) "\"" name "\":{\"type\":\"string\"}"
 #define INTEGER(name) "\"" name "\":{\"type\":\"integer\"}"
+/* The properties of the result of a command or a task */
 #define RESULT "\"status\":{\"type\":\"string\",\"enum\":[\"completed\"," \
 	"\"running\",\"timed_out\",\"killed\"]}," INTEGER("exit_code") "," \
 	STRING("signal") ",\"timed_out\":{\"type\":\"boolean\"}," \
@@ -712,91 +1041,127 @@ describe_task(struct buf *b, const struct options *o, const struct caller *r)
 	STRING("stderr_file")
 
 static const struct tool tools[TOOLS] = {
-	[BASH] = { "bash", "Run a shell command",
-	    offsetof(struct options, bash),
-	    "Runs shell commands on the host of this server: builds, tests, "
-	    "git, files, servers, long jobs. Use the tool bash for each "
-	    "command, and task_output for what runs in the background.",
-	    "Runs a command in bash (or sh) and returns exit code, stdout and "
-	    "stderr. ", describe_bash, "", RESULT, "},\"required\":"
-	    "[\"status\"]", true, read_bash, results_job },
-	[TASK_OUTPUT] = { "task_output", "Read a background task",
-	    offsetof(struct options, bash), NULL,
-	    "Output and status of a background task of bash. While it runs: "
-	    "the last 10000 characters so far. When it has ended: its final "
-	    "output and exit code, once; then the task is forgotten. Do not "
-	    "poll: set wait, and the answer comes when the task has ended, or "
-	    "until has been printed, or the time is up.", describe_task, "",
-	    RESULT,
-	    ",\"tasks\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}}",
-	    false, read_task, results_job },
-	[EDIT] = { "edit", "Edit a file", offsetof(struct options, edit),
-	    "Use the tool edit to change files on the host of this server.",
-	    "Changes a file: replaces old, which must stand in it exactly "
-	    "once (with all: at least once), by new; without old it makes the "
-	    "file. Both are taken as they are, with tabs, spaces and "
-	    "newlines: no patterns, no quoting. Give as many lines of old as "
-	    "it takes to name one place. A newline stands for CRLF too. The "
-	    "change is made whole or not at all; the result shows the lines "
-	    "around it.", NULL, "\"required\":[\"path\",\"new\"],",
-	    STRING("status"), "," STRING("text") "}", true, read_edit,
-	    results_edit }
+	[BASH] = {
+		.name = "bash",
+		.title = "Run a shell command",
+		.option = offsetof(struct options, bash),
+		.purpose = "Runs shell commands on the host of this server: "
+		    "builds, tests, git, files, servers, long jobs. Use the "
+		    "tool bash for each command, and task_output for what runs "
+		    "in the background.",
+		.describe = describe_bash,
+		.required = "",
+		.output_schema = "\"properties\":{" RESULT "},"
+		    "\"required\":[\"status\"]",
+		.destroys = true,
+		.read = read_bash,
+		.put = results_job
+	},
+	[TASK_OUTPUT] = {
+		.name = "task_output",
+		.title = "Read a background task",
+		.option = offsetof(struct options, bash),
+		.describe = describe_task_output,
+		.required = "",
+		.output_schema = "\"properties\":{" RESULT ","
+		    "\"tasks\":{\"type\":\"array\","
+		    "\"items\":{\"type\":\"object\"}}}",
+		.destroys = false,
+		.read = read_task,
+		.put = results_job
+	},
+	[EDIT] = {
+		.name = "edit",
+		.title = "Edit a file",
+		.option = offsetof(struct options, edit),
+		.purpose = "Use the tool edit to change files on the host of "
+		    "this server.",
+		.describe = describe_edit,
+		.required = "\"required\":[\"path\",\"new\"],",
+		.output_schema = "\"properties\":{" STRING("status") ","
+		    STRING("text") "}",
+		.destroys = true,
+		.read = read_edit,
+		.put = results_edit
+	}
 };
 
+static const char *
+type_name(enum json_type type)
+{
+	switch (type) {
+	case JSON_STRING:
+		return "string";
+	case JSON_BOOL:
+		return "boolean";
+	default:
+		return "integer";
+	}
+}
+
+/* Appends the input schema of a tool, as a member. */
 static void
 put_schema(struct buf *b, int tool)
 {
 	const struct argument *a;
 
-	buf_add(b, ",\"inputSchema\":{\"type\":\"object\",\"properties\":{");
+	buf_fmt(b, ",\"inputSchema\":{\"type\":\"object\",\"properties\":{");
 	for (a = arguments; a < arguments + ARGUMENTS; a++) {
 		if (!is_listed(a, tool))
 			continue;
 		json_name(b, a->name);
-		buf_add(b, "{\"type\":", a->type == JSON_STRING ? "\"string\""
-		    : a->type == JSON_BOOL ? "\"boolean\"" : "\"integer\"");
+		buf_fmt(b, "{\"type\":\"%s\"", type_name(a->type));
 		json_put(b, "description", a->says[tool]);
-		buf_add(b, a->flags & WORD
-		    ? ",\"enum\":[\"head\",\"tail\",\"both\"]}" : "}");
+		if (a->flags & WORD)
+			buf_fmt(b, ",\"enum\":[\"head\",\"tail\",\"both\"]");
+		buf_fmt(b, "}");
 	}
-	buf_add(b, "},", tools[tool].required,
-	    "\"additionalProperties\":false}");
+	buf_fmt(b, "},%s\"additionalProperties\":false}",
+	    tools[tool].required);
+}
+
+/* Appends a tool to the list, as an object. */
+static void
+put_tool(struct buf *b, int tool, struct buf *description, bool data)
+{
+	const struct tool *t = &tools[tool];
+
+	buf_fmt(b, "{");
+	json_put(b, "name", t->name);
+	json_put(b, "title", t->title);
+	json_put_bytes(b, "description", description->data, description->len);
+	put_schema(b, tool);
+	if (data)
+		buf_fmt(b, ",\"outputSchema\":{\"type\":\"object\",%s}",
+		    t->output_schema);
+	buf_fmt(b, ",\"annotations\":{\"readOnlyHint\":false,"
+	    "\"destructiveHint\":%s},\"_meta\":{"
+	    "\"anthropic/maxResultSizeChars\":200000,"
+	    "\"anthropic/alwaysLoad\":true}}", t->destroys ? "true" : "false");
 }
 
 void
 tools_list(struct buf *b, const struct options *o, const struct caller *r)
 {
-	const struct tool *t;
-	const char *before = "[";
-	struct buf text = { NULL, 0, 0 };
+	struct buf description = { NULL, 0, 0 };
+	bool first = true;
 	int i;
 
+	buf_fmt(b, "[");
 	for (i = 0; i < TOOLS; i++) {
-		t = &tools[i];
-		if (!is_offered(o, t))
+		if (!is_offered(o, &tools[i]))
 			continue;
-		buf_add(&text, t->description);
-		if (t->describe != NULL)
-			t->describe(&text, o, r);
+		tools[i].describe(&description, o, r);
 		/* The first one tells of the fences. */
-		if (*before == '[')
-			put_fences(&text, o);
-		buf_add(b, before, "{");
-		json_put(b, "name", t->name);
-		json_put(b, "title", t->title);
-		json_put_bytes(b, "description", text.data, text.len);
-		buf_free(&text);
-		put_schema(b, i);
-		if (r->data)
-			buf_add(b, ",\"outputSchema\":{\"type\":\"object\","
-			    "\"properties\":{", t->schema, t->more, "}");
-		buf_add(b, ",\"annotations\":{\"readOnlyHint\":false,"
-		    "\"destructiveHint\":", t->destroys ? "true" : "false",
-		    "},\"_meta\":{\"anthropic/maxResultSizeChars\":200000,"
-		    "\"anthropic/alwaysLoad\":true}}");
-		before = ",";
+		if (first)
+			put_fences(&description, o);
+		else
+			buf_fmt(b, ",");
+		first = false;
+		put_tool(b, i, &description, r->data);
+		buf_free(&description);
 	}
-	buf_add(b, *before == '[' ? "[]" : "]");
+	buf_fmt(b, "]");
 }
 
 void
@@ -806,40 +1171,64 @@ tools_instructions(struct buf *b, const struct options *o)
 	int i;
 
 	for (i = 0; i < TOOLS; i++) {
-		if (!is_offered(o, &tools[i]) || tools[i].purpose == NULL)
-			continue;
-		buf_add(&text, text.len > 0 ? " " : "", tools[i].purpose);
+		if (is_offered(o, &tools[i]) && tools[i].purpose != NULL)
+			put_item(&text, " ", tools[i].purpose);
 	}
 	if (text.len > 0)
 		json_put_bytes(b, "instructions", text.data, text.len);
 	buf_free(&text);
 }
 
+/* Returns what does the same here as another agent's tool of that name, or
+ * NULL. */
+static const struct foreign *
+find_foreign(const struct options *o, struct json name)
+{
+	size_t i, n = sizeof(foreign) / sizeof(foreign[0]);
+
+	for (i = 0; i < n; i++) {
+		if (json_is(name, foreign[i].name) &&
+		    is_offered(o, &tools[foreign[i].tool]))
+			return &foreign[i];
+	}
+	return NULL;
+}
+
+/* Writes that there is no tool of that name, and which there are. */
+static void
+put_unknown_tool(struct buf *b, const struct options *o, struct json name)
+{
+	const struct foreign *same = find_foreign(o, name);
+	struct buf offered = { NULL, 0, 0 };
+	struct snippet start;
+	int i;
+
+	for (i = 0; i < TOOLS; i++) {
+		if (is_offered(o, &tools[i]))
+			put_item(&offered, " and ", tools[i].name);
+	}
+	snippet(&start, name);
+	if (same != NULL)
+		buf_fmt(b, "Unknown tool: %s: it is %s here; there is %s",
+		    start.text, same->use, buf_text(&offered));
+	else if (offered.len > 0)
+		buf_fmt(b, "Unknown tool: %s; there is %s", start.text,
+		    buf_text(&offered));
+	else
+		buf_fmt(b, "Unknown tool: %s", start.text);
+	buf_free(&offered);
+}
+
 const struct tool *
 tools_find(const struct options *o, struct json name, struct buf *unknown)
 {
-	const char *before = "; there is ";
-	size_t i, n = sizeof(foreign) / sizeof(foreign[0]);
+	int i;
 
 	for (i = 0; i < TOOLS; i++) {
 		if (is_offered(o, &tools[i]) && json_is(name, tools[i].name))
 			return &tools[i];
 	}
-	buf_add(unknown, "Unknown tool: ");
-	put_snippet(unknown, name);
-	for (i = 0; i < n; i++) {
-		const struct tool *tool = &tools[foreign[i].tool];
-
-		if (is_offered(o, tool) && json_is(name, foreign[i].name))
-			buf_add(unknown, ": it is ", tool->name,
-			    foreign[i].how, " here");
-	}
-	for (i = 0; i < TOOLS; i++) {
-		if (is_offered(o, &tools[i])) {
-			buf_add(unknown, before, tools[i].name);
-			before = " and ";
-		}
-	}
+	put_unknown_tool(unknown, o, name);
 	return NULL;
 }
 
@@ -856,7 +1245,7 @@ tools_read(const struct tool *tool, const struct options *o,
 	if (!sort_members(&r, members))
 		return false;
 	for (i = 0; i < ARGUMENTS; i++) {
-		if (is_given(&r, i) && !is_right(&r, i))
+		if (is_given(&r, i) && !check_value(&r, i))
 			return refuse_value(&r, i);
 	}
 	return tool->read(&r);

@@ -18,12 +18,11 @@ struct tool {
 	size_t option;         /* in struct options: is it offered? */
 	const char *purpose;   /* its sentences of the server's instructions
 	                        * (P11); or NULL */
-	const char *description;
-	/* Appends the part of it that options and caller decide; or NULL. */
+	/* Appends its description, which depends on options and caller. */
 	void (*describe)(struct buf *, const struct options *,
 	    const struct caller *);
 	const char *required;  /* that member of the input schema; or "" */
-	const char *schema, *more;  /* output schema: properties and the rest */
+	const char *output_schema;  /* members of that object */
 	bool destroys;         /* an annotation */
 	bool (*read)(struct reading *);
 	/* Appends the members of the result of a job that was not refused. */
