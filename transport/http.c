@@ -1,9 +1,9 @@
-/* The map of HTTP (H). Each module calls those below it:
+/* HTTP is four modules. Each depends only on those below it:
  *
  * http.c        peers, sessions, which client a message is for (H1, H5, H6, H9)
  * access.c      who may send requests: tokens, origins, hosts (H3, H4)
  * connection.c  one socket: its states, deadlines and streams (H7, H8)
- * httpmsg.c     HTTP/1.1 as text: a request read, a response written (H8) */
+ * httpmsg.c     HTTP/1.1 as text: requests read, responses written (H8) */
 #define _POSIX_C_SOURCE 200809L
 
 #include "transport/http.h"
@@ -11,61 +11,101 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/fmt.h"
+#include "base/list.h"
 #include "base/message.h"
 #include "base/random.h"
-#include "base/text.h"
 #include "mcp/clients.h"
 #include "mcp/mcp.h"
 #include "transport/access.h"
 #include "transport/connection.h"
 
 enum {
-	CONNECTIONS = 64,        /* at a time, at most (H8) */
-	SESSIONS = 64,           /* legacy ones (H5) */
-	SESSION_BYTES = 16,      /* random ones of an Mcp-Session-Id */
-	LONG_RESULT = 16 << 10,  /* bytes; its memory may be refused (E7) */
-	PEER_SPARE = 64 << 10,   /* bytes that are left when one is accepted */
-	ACCEPT_PAUSE = 20,       /* ms, when there is no descriptor left (E7) */
+	CONNECTIONS = 64,        /* maximum at a time (H8) */
+	SESSIONS = 64,           /* maximum of open ones (H5) */
+	SESSION_BYTES = 16,      /* random bytes of an Mcp-Session-Id */
+	LONG_RESULT = 16 << 10,  /* bytes; a longer result can fail (E7) */
+	PEER_SPARE = 64 << 10,   /* bytes of memory that a new peer needs */
+	ACCEPT_PAUSE = 20,       /* ms, if no descriptor is available (E7) */
 	HEADER_MISMATCH = -32020 /* MCP 2026-07-28, transports */
 };
 
 #define JSON_TYPE "application/json"
 #define TOO_LONG "a message can have 16 MiB\n"
 
-/* Who is at the other end of a connection */
+/* A connection and what is known of its peer */
 struct peer {
-	struct peer *next;
+	struct list_node node;
 	struct connection connection;
-	bool authenticated;      /* it has shown the token; or, where none is
-	                          * needed, has asked something of /mcp */
+	bool authenticated;      /* it has sent the token; or, if none is
+	                          * required, a request to /mcp */
 	const char *session_id;  /* of the session that it opens; or NULL */
-	struct client *client;   /* that has its open call; or NULL */
+	struct client *client;   /* whose call it waits for; or NULL */
 };
 
-/* One Mcp-Session-Id */
+/* A session, which has one Mcp-Session-Id */
 struct http_session {
-	struct http_session *next;
+	struct list_node node;
 	struct client *client;
 	char id[2 * SESSION_BYTES + 1];
-	int64_t used;            /* ms; when a request was last in flight */
-	bool ended;              /* it is closing; its id is no longer known */
+	int64_t used;            /* ms; when it last had an open request */
+	bool ended;              /* it is closing, and its id is unknown now */
 };
 
 struct http {
 	const struct options *options;
-	struct client *shared;           /* the modern requests' */
-	struct http_session *sessions;
-	struct peer *peers;              /* in the order they came */
+	struct client *shared;           /* for requests without a session */
+	struct list sessions;            /* struct http_session */
+	struct list peers;               /* struct peer, in order of arrival */
 	struct buf origin;               /* http://ADDRESS:PORT */
 	struct access access;
-	int listener, in_poll;           /* -1: it listens no more */
+	int listener;                    /* -1: closed */
+	int in_poll;                     /* its index in the poll set */
 	int64_t accept_at;               /* ms; of the next try, if one fails */
 	int64_t leave_by;                /* ms, once every session is closed */
 	int64_t started;                 /* ms */
 	int64_t now;                     /* ms, of this turn */
 };
+
+/* Returns the record of a node; NULL for NULL. */
+static struct peer *
+peer_at(struct list_node *n)
+{
+	return n != NULL ? LIST_ITEM(n, struct peer, node) : NULL;
+}
+
+static struct http_session *
+session_at(struct list_node *n)
+{
+	return n != NULL ? LIST_ITEM(n, struct http_session, node) : NULL;
+}
+
+static struct peer *
+first_peer(const struct http *h)
+{
+	return peer_at(h->peers.first);
+}
+
+static struct peer *
+next_peer(const struct peer *p)
+{
+	return peer_at(p->node.next);
+}
+
+static struct http_session *
+first_session(const struct http *h)
+{
+	return session_at(h->sessions.first);
+}
+
+static struct http_session *
+next_session(const struct http_session *s)
+{
+	return session_at(s->node.next);
+}
+
+/* -- Responses --------------------------------------------------------- */
 
 /* Some clients add a slash to the URL that they are given (H1). */
 static bool
@@ -146,88 +186,80 @@ begin_stream(struct peer *p)
 	connection_begin_stream(&p->connection, &b);
 }
 
-/* The HTTP status of a JSON-RPC answer (MCP 2026-07-28, transports). Earlier
- * revisions answer a well-formed request with 200, errors too. */
+/* Returns the HTTP status of a JSON-RPC response (MCP 2026-07-28, transports).
+ * Earlier revisions respond to a well-formed request with 200, also if the
+ * response is an error. */
 static int
 status_of(enum rpc_kind kind, int error, bool modern)
 {
 	if (error == JSONRPC_PARSE_ERROR || error == JSONRPC_INVALID_REQUEST)
 		return 400;
-	if (modern && error == JSONRPC_NO_METHOD)
+	if (!modern)
+		return 200;
+	if (error == JSONRPC_NO_METHOD)
 		return 404;
-	return modern && kind == RPC_REFUSAL ? 400 : 200;
+	return kind == RPC_REFUSAL ? 400 : 200;
 }
 
-/* Called from within mcp.c, so it only queues. */
+/* Sends the last message about a request. Returns false if memory is short. */
+static bool
+send_response(struct peer *p, int status, const struct buf *message)
+{
+	if (p->connection.state != CONNECTION_STREAM) {
+		respond_json(p, status, message);
+		return true;
+	}
+	if (!connection_event(&p->connection, message))
+		return false;
+	connection_end_stream(&p->connection);
+	return true;
+}
+
+/* Sends a notification, for which it begins a stream. */
+static bool
+send_notice(struct peer *p, const struct buf *message)
+{
+	if (p->connection.state == CONNECTION_CALL)
+		begin_stream(p);
+	return p->connection.state == CONNECTION_STREAM &&
+	    connection_event(&p->connection, message);
+}
+
+/* Is called from within mcp.c, so it only queues. */
 static bool
 http_send(void *transport, void *to, enum rpc_kind kind, int error,
           struct buf *message)
 {
 	const struct http *h = transport;
 	struct peer *p = to;
-	struct connection *c;
 
 	if (p == NULL || p->connection.state == CONNECTION_GONE)
 		return true;
-	c = &p->connection;
-	/* The response and the queue each copy it, and have headers, too. */
+	/* The response and the queue each copy it, and add headers. */
 	if (message->len > LONG_RESULT && !mem_is_there(3 * message->len))
 		return false;
 	if (error != 0)
 		p->session_id = NULL;
-	if (kind == RPC_NOTICE && c->state == CONNECTION_CALL)
-		begin_stream(p);
-	if (kind == RPC_NOTICE || kind == RPC_PROGRESS)
-		return c->state == CONNECTION_STREAM &&
-		    (kind == RPC_PROGRESS ? connection_progress(c, message)
-		    : connection_event(c, message));
-	if (c->state != CONNECTION_STREAM)
-		respond_json(p, status_of(kind, error,
-		    p->client == h->shared), message);
-	else if (connection_event(c, message))
-		connection_end_stream(c);
-	else
-		return false;
-	return true;
+	if (kind == RPC_NOTICE)
+		return send_notice(p, message);
+	if (kind == RPC_PROGRESS)
+		return p->connection.state == CONNECTION_STREAM &&
+		    connection_progress(&p->connection, message);
+	return send_response(p, status_of(kind, error, p->client == h->shared),
+	    message);
 }
 
-/* Begins to close it (L1); review_sessions() frees it once it is closed. */
-static void
-end_session(struct http *h, struct http_session *s)
-{
-	s->ended = true;
-	mcp_close(s->client, h->now);
-}
-
-/* Ends sessions whose handshake has failed, or that are idle for long (H5).
- * Frees those that are closed: all is answered, so no connection has them. */
-static void
-review_sessions(struct http *h)
-{
-	struct http_session **at = &h->sessions, *s;
-
-	while ((s = *at) != NULL) {
-		if (!s->ended && (s->client->caller.revision == NULL ||
-		    h->now >= s->used + h->options->session_timeout))
-			end_session(h, s);
-		if (s->ended && mcp_closed(s->client)) {
-			*at = s->next;
-			mcp_free(s->client);
-			free(s);
-		} else {
-			at = &s->next;
-		}
-	}
-}
-
+/* Responds with an error to a message that no client handles. Returns NULL, for
+ * a caller that returns the client. */
 static struct client *
-refuse_message(struct http *h, struct peer *p, const struct rpc_message *m,
+reject_message(struct http *h, struct peer *p, const struct rpc_message *m,
                int status, int code, const char *text)
 {
 	struct buf b = { NULL, 0, 0 };
 	struct json id = m->id;
 
-	/* With a response's id this could pass for the answer to a request. */
+	/* With the id of a response, the error could be mistaken for the
+	 * response to a request of boris. */
 	if (!rpc_is_request(m))
 		id.text = NULL;
 	mcp_error(h->shared, &b, id, code, text);
@@ -236,102 +268,68 @@ refuse_message(struct http *h, struct peer *p, const struct rpc_message *m,
 	return NULL;
 }
 
-/* Does the header's value, which may be NULL, stand for that JSON string? What
- * headers can't hold comes as "=?base64?...?=" (RFC 4648). What is no string is
- * left to mcp.c to refuse. */
-static bool
-header_says(const char *value, struct json string)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklm"
-	    "nopqrstuvwxyz0123456789+/", before[] = "=?base64?";
-	char text[REQUEST_HEAD_LIMIT], *end = text;
-	size_t n, i, bits = 0;
-
-	if (value == NULL || json_type(string) != JSON_STRING)
-		return json_type(string) != JSON_STRING;
-	if (strncmp(value, before, strlen(before)) != 0)
-		return json_is(string, value);
-	value += strlen(before);
-	n = strspn(value, digits);
-	for (i = 0; i < n; i++) {
-		bits = bits << 6 | (size_t)(strchr(digits, value[i]) - digits);
-		if (i % 4 > 0)
-			*end++ = (char)(bits >> (6 - i % 4 * 2) & 255);
-	}
-	*end = '\0';
-	i = strspn(value + n, "=");
-	return i <= 2 && (n + i) % 4 == 0 && strcmp(value + n + i, "?=") == 0 &&
-	    json_is(string, text) && strlen(text) == (size_t)(end - text);
-}
-
-static struct client *
-route_modern(struct http *h, struct peer *p, const struct rpc_message *m)
-{
-	const char *const *field = p->connection.request.field;
-
-	/* Notifications are passed over: one could cancel anybody's call. */
-	if (m->id.text == NULL && json_type(m->method) == JSON_STRING &&
-	    json_is(m->jsonrpc, "2.0")) {
-		respond_text(p, 202, "");
-		return NULL;
-	}
-	if (rpc_is_response(m))
-		return refuse_message(h, p, m, 400, JSONRPC_INVALID_REQUEST,
-		    "Not a request");
-	/* mcp.c refuses what is no request, or has no version in _meta. */
-	if (rpc_is_request(m) && m->version.text != NULL &&
-	    (!header_says(field[FIELD_MCP_VERSION], m->version) ||
-	    !header_says(field[FIELD_MCP_METHOD], m->method) ||
-	    (json_is(m->method, "tools/call") &&
-	    !header_says(field[FIELD_MCP_NAME], m->name))))
-		return refuse_message(h, p, m, 400, HEADER_MISMATCH,
-		    "MCP-Protocol-Version, Mcp-Method and Mcp-Name have to be "
-		    "what _meta, method and params.name say");
-	return h->shared;
-}
+/* -- Sessions ---------------------------------------------------------- */
 
 /* Finds the open session that the request names; NULL if there is none. */
 static struct http_session *
 find_session(const struct http *h, const struct peer *p)
 {
 	const char *id = p->connection.request.field[FIELD_MCP_SESSION];
-	struct http_session *s = id != NULL ? h->sessions : NULL;
+	struct http_session *s;
 
-	while (s != NULL && (s->ended || !access_same_secret(id, s->id)))
-		s = s->next;
-	return s;
+	if (id == NULL)
+		return NULL;
+	for (s = first_session(h); s != NULL; s = next_session(s)) {
+		if (!s->ended && access_same_secret(id, s->id))
+			return s;
+	}
+	return NULL;
 }
 
-/* Each of these two returns NULL if it has answered the request. */
+static int
+count_sessions(const struct http *h)
+{
+	const struct http_session *s;
+	int n = 0;
 
+	for (s = first_session(h); s != NULL; s = next_session(s)) {
+		if (!s->ended)
+			n++;
+	}
+	return n;
+}
+
+/* Returns the session that the request names; or NULL, after rejecting the
+ * request. */
 static struct http_session *
 named_session(struct http *h, struct peer *p, const struct rpc_message *m)
 {
 	const char *id = p->connection.request.field[FIELD_MCP_SESSION];
 	const char *version = p->connection.request.field[FIELD_MCP_VERSION];
 	struct http_session *s = find_session(h, p);
-	bool spoken = version == NULL || revision_find(version, false) != NULL;
 
-	if (s != NULL && spoken)
+	if (version != NULL && revision_find(version, false) == NULL)
+		reject_message(h, p, m, 400, JSONRPC_INVALID_REQUEST,
+		    "MCP-Protocol-Version is none that has sessions here");
+	else if (s == NULL)
+		reject_message(h, p, m, id != NULL ? 404 : 400,
+		    JSONRPC_INVALID_REQUEST,
+		    "Mcp-Session-Id is missing, or no session's; begin with "
+		    "initialize");
+	else
 		return s;
-	refuse_message(h, p, m, spoken && id != NULL ? 404 : 400,
-	    JSONRPC_INVALID_REQUEST, !spoken
-	    ? "MCP-Protocol-Version is none that has sessions here"
-	    : "Mcp-Session-Id is missing, or no session's; begin with "
-	    "initialize");
 	return NULL;
 }
 
+/* Opens a session, whose id the response will contain. Returns NULL after
+ * rejecting the request. */
 static struct http_session *
 open_session(struct http *h, struct peer *p, const struct rpc_message *m)
 {
 	struct http_session *s;
-	int n = 0;
 
-	for (s = h->sessions; s != NULL; s = s->next)
-		n += !s->ended;
-	if (n == SESSIONS) {
-		refuse_message(h, p, m, 503, JSONRPC_INVALID_REQUEST,
+	if (count_sessions(h) == SESSIONS) {
+		reject_message(h, p, m, 503, JSONRPC_INVALID_REQUEST,
 		    "64 sessions are open, the maximum; close one with DELETE, "
 		    "or wait until one expires");
 		return NULL;
@@ -339,55 +337,212 @@ open_session(struct http *h, struct peer *p, const struct rpc_message *m)
 	s = mem_get(sizeof(*s));
 	s->client = mcp_open(h->options, MCP_HTTP, http_send, h);
 	if (s->client == NULL || !random_hex(s->id, SESSION_BYTES)) {
-		refuse_message(h, p, m, 503, JSONRPC_INTERNAL,
+		reject_message(h, p, m, 503, JSONRPC_INTERNAL,
 		    "No random number is available for the session's id; try "
 		    "again later");
 		mcp_free(s->client);
 		free(s);
 		return NULL;
 	}
-	s->next = h->sessions;
-	h->sessions = s;
+	list_append(&h->sessions, &s->node);
 	p->session_id = s->id;
 	return s;
 }
 
-/* The client that a message is for; NULL: it has been answered. It is modern by
- * a version in _meta, by a modern one in the header (not for initialize), or as
- * server/discover that names no session. */
-static struct client *
-route(struct http *h, struct peer *p, const struct rpc_message *m)
+/* Begins to close the session (L1). free_closed_sessions() frees it later. */
+static void
+end_session(struct http *h, struct http_session *s)
+{
+	s->ended = true;
+	mcp_close(s->client, h->now);
+}
+
+/* Returns whether its handshake has failed, or its idle time is over (H5). */
+static bool
+has_expired(const struct http *h, const struct http_session *s)
+{
+	return s->client->caller.revision == NULL ||
+	    h->now >= s->used + h->options->session_timeout;
+}
+
+static void
+end_expired_sessions(struct http *h)
+{
+	struct http_session *s;
+
+	for (s = first_session(h); s != NULL; s = next_session(s)) {
+		if (!s->ended && has_expired(h, s))
+			end_session(h, s);
+	}
+}
+
+/* Frees the sessions that are closed. All their requests have a response, so no
+ * peer refers to them. */
+static void
+free_closed_sessions(struct http *h)
+{
+	struct http_session *s, *next;
+
+	for (s = first_session(h); s != NULL; s = next) {
+		next = next_session(s);
+		if (!s->ended || !mcp_closed(s->client))
+			continue;
+		list_remove(&h->sessions, &s->node);
+		mcp_free(s->client);
+		free(s);
+	}
+}
+
+/* -- Messages: which client handles them (H5, H6) ---------------------- */
+
+/* Decodes base64 (RFC 4648) in front of "?=" into text, which must be long
+ * enough, and ends it with a NUL. Returns false if it is malformed, or if the
+ * result contains a NUL. */
+static bool
+decode_base64(const char *value, char *text)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklm"
+	    "nopqrstuvwxyz0123456789+/";
+	size_t n = strspn(value, digits), i, bits = 0;
+	size_t padding = strspn(value + n, "=");
+	char *end = text;
+
+	for (i = 0; i < n; i++) {
+		bits = bits << 6 | (size_t)(strchr(digits, value[i]) - digits);
+		if (i % 4 > 0)
+			*end++ = (char)(bits >> (6 - i % 4 * 2) & 255);
+	}
+	*end = '\0';
+	if (padding > 2 || (n + padding) % 4 != 0)
+		return false;
+	return strcmp(value + n + padding, "?=") == 0 &&
+	    strlen(text) == (size_t)(end - text);
+}
+
+/* Returns whether the header's value, which may be NULL, is that JSON string. A
+ * string that headers cannot contain is encoded as "=?base64?...?=". A value
+ * that is no string needs no header, because mcp.c rejects it. */
+static bool
+header_matches(const char *value, struct json string)
+{
+	static const char prefix[] = "=?base64?";
+	char text[REQUEST_HEAD_LIMIT];
+
+	if (json_type(string) != JSON_STRING)
+		return true;
+	if (value == NULL)
+		return false;
+	if (strncmp(value, prefix, strlen(prefix)) != 0)
+		return json_is(string, value);
+	return decode_base64(value + strlen(prefix), text) &&
+	    json_is(string, text);
+}
+
+/* Returns whether the headers repeat what the message says. */
+static bool
+headers_match(const struct peer *p, const struct rpc_message *m)
+{
+	const char *const *field = p->connection.request.field;
+
+	if (!header_matches(field[FIELD_MCP_VERSION], m->version) ||
+	    !header_matches(field[FIELD_MCP_METHOD], m->method))
+		return false;
+	return !json_is(m->method, "tools/call") ||
+	    header_matches(field[FIELD_MCP_NAME], m->name);
+}
+
+static bool
+is_notification(const struct rpc_message *m)
+{
+	return m->id.text == NULL && json_type(m->method) == JSON_STRING &&
+	    json_is(m->jsonrpc, "2.0");
+}
+
+static bool
+is_handshake(const struct rpc_message *m)
+{
+	return rpc_is_request(m) && json_is(m->method, "initialize");
+}
+
+/* Returns whether the message is one without a session: by a version in _meta,
+ * by a modern one in the header (except for initialize), or as server/discover
+ * that names no session. */
+static bool
+is_modern(const struct peer *p, const struct rpc_message *m)
 {
 	const char *const *field = p->connection.request.field;
 	const char *version = field[FIELD_MCP_VERSION];
-	bool named = field[FIELD_MCP_SESSION] != NULL;
-	bool first = rpc_is_request(m) && json_is(m->method, "initialize");
-	struct client *to = h->shared;
+
+	if (m->version.text != NULL)
+		return true;
+	if (json_is(m->method, "server/discover") &&
+	    field[FIELD_MCP_SESSION] == NULL)
+		return true;
+	return version != NULL && !is_handshake(m) &&
+	    revision_find(version, true) != NULL;
+}
+
+/* Each of these three returns the client that handles the message; or NULL if
+ * the message already has its response. */
+
+static struct client *
+route_modern(struct http *h, struct peer *p, const struct rpc_message *m)
+{
+	/* Notifications are ignored: one could cancel any peer's call. */
+	if (is_notification(m)) {
+		respond_text(p, 202, "");
+		return NULL;
+	}
+	if (rpc_is_response(m))
+		return reject_message(h, p, m, 400, JSONRPC_INVALID_REQUEST,
+		    "Not a request");
+	/* mcp.c rejects other messages, and those without a version in
+	 * _meta. */
+	if (rpc_is_request(m) && m->version.text != NULL &&
+	    !headers_match(p, m))
+		return reject_message(h, p, m, 400, HEADER_MISMATCH,
+		    "MCP-Protocol-Version, Mcp-Method and Mcp-Name have to be "
+		    "what _meta, method and params.name say");
+	return h->shared;
+}
+
+static struct client *
+route_to_session(struct http *h, struct peer *p, const struct rpc_message *m)
+{
 	struct http_session *s;
 
-	if (m->version.text != NULL ||
-	    (version != NULL && !first && revision_find(version, true) != NULL) ||
-	    (json_is(m->method, "server/discover") && !named)) {
+	/* After a restart, clients continue to send the old id (H5). */
+	if (is_handshake(m) && find_session(h, p) == NULL)
+		s = open_session(h, p, m);
+	else
+		s = named_session(h, p, m);
+	if (s == NULL)
+		return NULL;
+	s->used = h->now;
+	return s->client;
+}
+
+static struct client *
+route(struct http *h, struct peer *p, const struct rpc_message *m)
+{
+	struct client *to;
+
+	if (is_modern(p, m))
 		to = route_modern(h, p, m);
-	} else if (m->whole.text != NULL) {
-		/* After a restart clients keep sending the old id (H5). */
-		if (first && find_session(h, p) == NULL)
-			s = open_session(h, p, m);
-		else
-			s = named_session(h, p, m);
-		to = s != NULL ? s->client : NULL;
-		if (s != NULL)
-			s->used = h->now;
-	}
+	else if (m->whole.text == NULL)
+		to = h->shared;  /* which rejects it: it is not JSON */
+	else
+		to = route_to_session(h, p, m);
 	if (to != NULL && mcp_backlog(to) > MCP_BACKLOG &&
 	    json_is(m->method, "tools/call"))
-		return refuse_message(h, p, m, 503, JSONRPC_INTERNAL,
+		return reject_message(h, p, m, 503, JSONRPC_INTERNAL,
 		    "Too much is queued; wait for it or cancel it");
 	return to;
 }
 
+/* Handles the message that is a request's body. */
 static void
-take_message(struct http *h, struct peer *p)
+handle_message(struct http *h, struct peer *p)
 {
 	struct request *r = &p->connection.request;
 	enum rpc_outcome outcome = RPC_ANSWERED;
@@ -402,30 +557,53 @@ take_message(struct http *h, struct peer *p)
 		respond_text(p, 202, "");
 	if (outcome != RPC_LATER)
 		p->client = NULL;
-	/* Its answer may take long (P10). */
+	/* The response may take long, so free the body now (P10). */
 	request_drop(r);
 }
 
-/* -- Requests: who may ask, and what (H1, H3, H4) ------------------------ */
+/* -- Requests (H1, H3, H4) ---------------------------------------------- */
 
 static bool
-answer_health(const struct http *h, struct peer *p)
+has_verb(const struct request *r, const char *verb)
 {
-	int tasks = h->shared->session->tasks, sessions = 0;
+	return strcmp(r->verb, verb) == 0;
+}
+
+static bool
+has_token(const struct http *h, const struct request *r)
+{
+	return access_has_token(&h->access, r->field[FIELD_AUTHORIZATION]);
+}
+
+/* Returns whether a browser asks if a page may send a request. */
+static bool
+is_preflight(const struct request *r)
+{
+	return has_verb(r, "OPTIONS") && r->field[FIELD_ORIGIN] != NULL &&
+	    r->field[FIELD_PREFLIGHT] != NULL;
+}
+
+/* Each of the following responds to a request that needs no body, and returns
+ * true; or it returns false, and the body may be read. */
+
+static bool
+respond_health(const struct http *h, struct peer *p)
+{
+	const struct request *r = &p->connection.request;
+	int tasks = h->shared->session->tasks;
 	const struct http_session *s;
 	struct buf b = { NULL, 0, 0 };
 
-	for (s = h->sessions; s != NULL; s = s->next) {
+	if (!has_verb(r, "GET") && !has_verb(r, "HEAD"))
+		return respond_text(p, 405, "GET it\n");
+	for (s = first_session(h); s != NULL; s = next_session(s))
 		tasks += s->client->session->tasks;
-		sessions += !s->ended;
-	}
 	buf_putc(&b, '{');
 	json_put(&b, "status", "ok");
-	if (access_has_token(&h->access,
-	    p->connection.request.field[FIELD_AUTHORIZATION])) {
+	if (has_token(h, r)) {
 		json_put(&b, "version", BORIS_VERSION);
 		json_put_number(&b, "uptime_s", (h->now - h->started) / 1000);
-		json_put_number(&b, "sessions", sessions);
+		json_put_number(&b, "sessions", count_sessions(h));
 		json_put_number(&b, "tasks", tasks);
 	}
 	buf_putc(&b, '}');
@@ -434,47 +612,24 @@ answer_health(const struct http *h, struct peer *p)
 	return true;
 }
 
-/* Answers what needs no body, refusals above all. False: its body may come. */
 static bool
-answer_headers(struct http *h, struct peer *p)
+delete_session(struct http *h, struct peer *p)
+{
+	const struct rpc_message none = { .id = { NULL, 0 } };
+	struct http_session *s = named_session(h, p, &none);
+
+	if (s == NULL)
+		return true;
+	end_session(h, s);
+	return respond_text(p, 204, "");
+}
+
+static bool
+check_post(struct peer *p)
 {
 	const struct request *r = &p->connection.request;
-	const char *host = r->field[FIELD_HOST];
-	const char *origin = r->field[FIELD_ORIGIN];
 	const char *type = r->field[FIELD_CONTENT_TYPE];
-	const struct rpc_message none = { .id = { NULL, 0 } };
-	struct http_session *s;
-	bool options = strcmp(r->verb, "OPTIONS") == 0;
-	bool preflight = origin != NULL && options &&
-	    r->field[FIELD_PREFLIGHT] != NULL;
 
-	p->session_id = NULL;
-	if (!access_allows_host(&h->access, host))
-		return respond_text(p, 403, "Host must be localhost\n");
-	if (origin != NULL && !access_allows_origin(&h->access, origin))
-		return respond_text(p, 403,
-		    "Origin is not allowed here; see --allow-origin\n");
-	if (strcmp(r->path, "/health") == 0)
-		return strcmp(r->verb, "GET") == 0 ||
-		    strcmp(r->verb, "HEAD") == 0 ? answer_health(h, p)
-		    : respond_text(p, 405, "GET it\n");
-	if (!is_endpoint(r->path))
-		return respond_text(p, 404, "there are /mcp and /health\n");
-	if (h->options->token != NULL && !preflight &&
-	    !access_has_token(&h->access, r->field[FIELD_AUTHORIZATION]))
-		return respond_text(p, 401,
-		    "Authorization: Bearer TOKEN is missing or wrong\n");
-	p->authenticated |= !preflight;
-	if (options)
-		return respond_text(p, 204, "");
-	if (strcmp(r->verb, "DELETE") == 0) {
-		s = named_session(h, p, &none);
-		if (s != NULL)
-			end_session(h, s);
-		return s == NULL || respond_text(p, 204, "");
-	}
-	if (strcmp(r->verb, "POST") != 0)
-		return respond_text(p, 405, "POST a message\n");
 	if (type == NULL || strchr(type, ',') != NULL ||
 	    !field_lists(type, JSON_TYPE))
 		return respond_text(p, 415,
@@ -482,31 +637,74 @@ answer_headers(struct http *h, struct peer *p)
 	if (r->has_accept && !(r->accepts_json && r->accepts_events))
 		return respond_text(p, 406, "Accept must list application/json "
 		    "and text/event-stream\n");
-	return r->left > REQUEST_BODY_LIMIT && respond_text(p, 413, TOO_LONG);
+	if (r->left > REQUEST_BODY_LIMIT)
+		return respond_text(p, 413, TOO_LONG);
+	return false;
+}
+
+static bool
+check_headers(struct http *h, struct peer *p)
+{
+	const struct request *r = &p->connection.request;
+	const char *origin = r->field[FIELD_ORIGIN];
+
+	p->session_id = NULL;
+	if (!access_allows_host(&h->access, r->field[FIELD_HOST]))
+		return respond_text(p, 403, "Host must be localhost\n");
+	if (origin != NULL && !access_allows_origin(&h->access, origin))
+		return respond_text(p, 403,
+		    "Origin is not allowed here; see --allow-origin\n");
+	if (strcmp(r->path, "/health") == 0)
+		return respond_health(h, p);
+	if (!is_endpoint(r->path))
+		return respond_text(p, 404, "there are /mcp and /health\n");
+	if (is_preflight(r))
+		return respond_text(p, 204, "");
+	if (h->options->token != NULL && !has_token(h, r))
+		return respond_text(p, 401,
+		    "Authorization: Bearer TOKEN is missing or wrong\n");
+	p->authenticated = true;
+	if (has_verb(r, "OPTIONS"))
+		return respond_text(p, 204, "");
+	if (has_verb(r, "DELETE"))
+		return delete_session(h, p);
+	if (!has_verb(r, "POST"))
+		return respond_text(p, 405, "POST a message\n");
+	return check_post(p);
 }
 
 static void
-take_requests(struct http *h, struct peer *p)
+handle_headers(struct http *h, struct peer *p)
 {
-	int event;
+	struct connection *c = &p->connection;
 
-	while ((event = connection_next(&p->connection)) != REQUEST_NEEDS_INPUT) {
-		if (event == REQUEST_COMPLETE)
-			take_message(h, p);
-		else if (event != REQUEST_HAS_HEAD)
-			respond_text(p, event, event == 413 ? TOO_LONG
-			    : "out of memory\n");
-		else if (!answer_headers(h, p) &&
-		    p->connection.request.field[FIELD_EXPECT] != NULL)
-			buf_add(&p->connection.out.bytes,
-			    "HTTP/1.1 100 Continue\r\n\r\n");
+	if (!check_headers(h, p) && c->request.field[FIELD_EXPECT] != NULL)
+		buf_add(&c->out.bytes, "HTTP/1.1 100 Continue\r\n\r\n");
+}
+
+/* Handles the requests that a peer has sent. */
+static void
+handle_requests(struct http *h, struct peer *p)
+{
+	int event = connection_next(&p->connection);
+
+	while (event != REQUEST_NEEDS_INPUT) {
+		if (event == REQUEST_HAS_HEAD)
+			handle_headers(h, p);
+		else if (event == REQUEST_COMPLETE)
+			handle_message(h, p);
+		else if (event == 413)
+			respond_text(p, event, TOO_LONG);
+		else
+			respond_text(p, event, "out of memory\n");
+		event = connection_next(&p->connection);
 	}
 }
 
 /* -- Peers ------------------------------------------------------------- */
 
-/* A call that is not answered in its turn gets a stream (H7). If it is then
- * cancelled, that ends without an answer. */
+/* Begins a stream for a call without a response, and ends the stream of a call
+ * that will never have one because it was cancelled (H7). */
 static void
 end_turn(struct peer *p)
 {
@@ -522,18 +720,17 @@ end_turn(struct peer *p)
 	connection_end_turn(c);
 }
 
-/* Frees those that have gone. Their modern calls are cancelled (H7). */
+/* Frees the peers that have gone. Their modern calls are cancelled (H7). */
 static void
-free_peers(struct http *h)
+free_gone_peers(struct http *h)
 {
-	struct peer **at = &h->peers, *p;
+	struct peer *p, *next;
 
-	while ((p = *at) != NULL) {
-		if (p->connection.state != CONNECTION_GONE) {
-			at = &p->next;
+	for (p = first_peer(h); p != NULL; p = next) {
+		next = next_peer(p);
+		if (p->connection.state != CONNECTION_GONE)
 			continue;
-		}
-		*at = p->next;
+		list_remove(&h->peers, &p->node);
 		if (p->client != NULL)
 			calls_forget(p->client, p, p->client == h->shared,
 			    h->now);
@@ -542,16 +739,40 @@ free_peers(struct http *h)
 	}
 }
 
-/* Adds a connection at the end of the list: requests that are whole at once are
- * carried out in the order of their connections (P7). If all places are taken,
- * or memory is short (E7), the oldest peer gives way that is not authenticated
- * or is closing (H8). */
+/* Returns whether one more peer is too many, or memory is short (E7). */
+static bool
+is_full(const struct http *h)
+{
+	const struct peer *p;
+	int n = 0;
+
+	for (p = first_peer(h); p != NULL; p = next_peer(p))
+		n++;
+	return n >= CONNECTIONS || !mem_is_there(PEER_SPARE);
+}
+
+/* Finds the peer that is closed to make room for another: the oldest that is
+ * not authenticated or is closing (H8). NULL: there is none. */
+static struct peer *
+find_replaceable_peer(const struct http *h)
+{
+	struct peer *p;
+
+	for (p = first_peer(h); p != NULL; p = next_peer(p)) {
+		if (!p->authenticated ||
+		    p->connection.state >= CONNECTION_CLOSING)
+			return p;
+	}
+	return NULL;
+}
+
+/* Accepts a connection. Its peer is the last of the list, because requests that
+ * are complete in the same turn are carried out in the order of their
+ * connections (P7). */
 static void
 accept_peer(struct http *h)
 {
-	struct peer **at = &h->peers, *p = mem_get(sizeof(*p)), *oldest = NULL;
-	int taken = 0;
-	bool full;
+	struct peer *p = mem_get(sizeof(*p)), *oldest;
 
 	if (!connection_accept(&p->connection, h->listener, h->now)) {
 		/* Without a descriptor poll() would not wait (E7). */
@@ -559,19 +780,32 @@ accept_peer(struct http *h)
 		free(p);
 		return;
 	}
-	for (; *at != NULL; at = &(*at)->next) {
-		taken++;
-		if (oldest == NULL && (!(*at)->authenticated ||
-		    (*at)->connection.state >= CONNECTION_CLOSING))
-			oldest = *at;
+	if (is_full(h)) {
+		oldest = find_replaceable_peer(h);
+		if (oldest != NULL)
+			connection_abort(&oldest->connection);
+		else
+			connection_reject(&p->connection, 503);
 	}
-	*at = p;
-	full = taken >= CONNECTIONS || !mem_is_there(PEER_SPARE);
-	if (full && oldest != NULL)
-		connection_abort(&oldest->connection);
-	else if (full)
-		connection_reject(&p->connection, 503);
+	list_append(&h->peers, &p->node);
 }
+
+static void
+read_peers(struct http *h, const struct loop *loop)
+{
+	struct peer *p;
+
+	for (p = first_peer(h); p != NULL; p = next_peer(p)) {
+		connection_read(&p->connection, loop);
+		handle_requests(h, p);
+		/* A legacy call continues, and its response is sent: the peer
+		 * may have closed only its sending side (H7). */
+		if (p->connection.ended && p->client == h->shared)
+			connection_abort(&p->connection);
+	}
+}
+
+/* -- The interface ----------------------------------------------------- */
 
 struct http *
 http_open(const struct options *options)
@@ -587,12 +821,11 @@ http_open(const struct options *options)
 	h->leave_by = NEVER;
 	h->started = clock_now();
 	h->listener = connection_listen(options->address, &port);
-	if (h->listener < 0) {
+	if (h->listener < 0)
 		fatal(1, "listen on %s port %d: %s", options->address, port,
 		    strerror(errno));
-	}
-	buf_add(&h->origin, v6 ? "http://[" : "http://", options->address,
-	    v6 ? "]:" : ":", NUM(port));
+	buf_fmt(&h->origin, v6 ? "http://[%s]:%d" : "http://%s:%d",
+	    options->address, port);
 	h->access = (struct access){ options, buf_text(&h->origin) };
 	return h;
 }
@@ -603,9 +836,9 @@ http_end(struct http *h)
 	struct http_session *s;
 	struct peer *p;
 
-	for (p = h->peers; p != NULL; p = p->next)
+	for (p = first_peer(h); p != NULL; p = next_peer(p))
 		connection_free(&p->connection);
-	for (s = h->sessions; s != NULL; s = s->next)
+	for (s = first_session(h); s != NULL; s = next_session(s))
 		mcp_free(s->client);
 	mcp_free(h->shared);
 }
@@ -619,69 +852,108 @@ http_origin(const struct http *h)
 void
 http_poll_add(struct http *h, struct loop *loop)
 {
+	bool pause = loop->now < h->accept_at;
 	struct http_session *s;
 	struct peer *p;
 
-	h->in_poll = loop_add(loop, loop->now < h->accept_at ? -1
-	    : h->listener, POLLIN);
-	if (loop->now < h->accept_at)
+	h->in_poll = loop_add(loop, pause ? -1 : h->listener, POLLIN);
+	if (pause)
 		loop_until(loop, h->accept_at);
 	loop_until(loop, h->leave_by);
-	for (p = h->peers; p != NULL; p = p->next)
+	for (p = first_peer(h); p != NULL; p = next_peer(p))
 		connection_poll_add(&p->connection, loop);
 	mcp_poll_add(h->shared, SIZE_MAX, loop);
-	for (s = h->sessions; s != NULL; s = s->next) {
+	for (s = first_session(h); s != NULL; s = next_session(s)) {
 		mcp_poll_add(s->client, SIZE_MAX, loop);
 		if (!s->ended)
 			loop_until(loop, s->used + h->options->session_timeout);
 	}
 }
 
-enum transport_state
-http_dispatch(struct http *h, const struct loop *loop)
+/* Stops listening and reading requests, and begins to close all sessions
+ * (H9). */
+static void
+begin_to_end(struct http *h)
 {
 	struct http_session *s;
 	struct peer *p;
 
-	h->now = loop->now;
-	if (loop->end) {
-		fd_close(&h->listener);
-		mcp_close(h->shared, h->now);
-	}
-	for (p = h->peers; p != NULL; p = p->next) {
-		if (loop->end)
-			connection_close(&p->connection);
-		connection_read(&p->connection, loop);
-		take_requests(h, p);
-		/* A legacy call goes on, and is answered: perhaps the peer has
-		 * closed only its sending side (H7). */
-		if (p->connection.ended && p->client == h->shared)
-			connection_abort(&p->connection);
-	}
-	if (loop_events(loop, h->in_poll))
-		accept_peer(h);
-	mcp_dispatch(h->shared, SIZE_MAX, loop);
-	for (s = h->sessions; s != NULL; s = s->next) {
-		if (loop->end && !s->ended)
+	fd_close(&h->listener);
+	mcp_close(h->shared, h->now);
+	for (p = first_peer(h); p != NULL; p = next_peer(p))
+		connection_close(&p->connection);
+	for (s = first_session(h); s != NULL; s = next_session(s)) {
+		if (!s->ended)
 			end_session(h, s);
-		/* Before mcp_dispatch() answers: that call counts, too. */
+	}
+}
+
+static void
+dispatch_sessions(struct http *h, const struct loop *loop)
+{
+	struct http_session *s;
+
+	mcp_dispatch(h->shared, SIZE_MAX, loop);
+	for (s = first_session(h); s != NULL; s = next_session(s)) {
+		/* A call that gets its response in this turn counts, too. */
 		if (calls_await(s->client, NULL))
 			s->used = h->now;
 		mcp_dispatch(s->client, SIZE_MAX, loop);
 	}
-	for (p = h->peers; p != NULL; p = p->next)
-		end_turn(p);
-	free_peers(h);
-	review_sessions(h);
+}
+
+/* Returns whether every response has been written. */
+static bool
+all_written(const struct http *h)
+{
+	const struct peer *p;
+
+	for (p = first_peer(h); p != NULL; p = next_peer(p)) {
+		if (queue_unwritten(&p->connection.out) > 0)
+			return false;
+	}
+	return true;
+}
+
+/* Returns whether it has stopped listening and all sessions are closed. */
+static bool
+is_closed(const struct http *h)
+{
+	return h->listener < 0 && h->sessions.first == NULL &&
+	    mcp_closed(h->shared);
+}
+
+static enum transport_state
+state_of(const struct http *h)
+{
 	if (h->listener >= 0)
 		return TRANSPORT_SERVES;
-	if (h->sessions != NULL || !mcp_closed(h->shared))
+	if (!is_closed(h))
 		return TRANSPORT_ENDS;
-	if (h->leave_by == NEVER)
+	/* The peers have a moment to read their responses. */
+	if (!all_written(h) && h->now < h->leave_by)
+		return TRANSPORT_ENDS;
+	return TRANSPORT_CLOSED;
+}
+
+enum transport_state
+http_dispatch(struct http *h, const struct loop *loop)
+{
+	struct peer *p;
+
+	h->now = loop->now;
+	if (loop->end)
+		begin_to_end(h);
+	read_peers(h, loop);
+	if (loop_events(loop, h->in_poll))
+		accept_peer(h);
+	dispatch_sessions(h, loop);
+	for (p = first_peer(h); p != NULL; p = next_peer(p))
+		end_turn(p);
+	free_gone_peers(h);
+	end_expired_sessions(h);
+	free_closed_sessions(h);
+	if (h->leave_by == NEVER && is_closed(h))
 		h->leave_by = h->now + QUEUE_END_WAIT;
-	p = h->peers;
-	while (p != NULL && queue_unwritten(&p->connection.out) == 0)
-		p = p->next;
-	return p != NULL && h->now < h->leave_by ? TRANSPORT_ENDS
-	    : TRANSPORT_CLOSED;
+	return state_of(h);
 }

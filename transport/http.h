@@ -1,22 +1,26 @@
 #ifndef TRANSPORT_HTTP_H
 #define TRANSPORT_HTTP_H
 
-/* MCP over HTTP (H; MCP 2025-11-25 and 2026-07-28, transports), the one door of
- * this wing; http.c has its map. Each Mcp-Session-Id is a client of its own
- * (H5); all modern requests share one, which tracks no directory (H6). */
+/* MCP over HTTP (H; MCP 2025-11-25 and 2026-07-28, transports). Each
+ * Mcp-Session-Id is a client of its own (H5). All modern requests share one
+ * client, which tracks no directory (H6). */
 
 #include "base/io.h"
 #include "base/options.h"
 
 struct http;
 
-/* Begins to listen, or ends boris. */
+/* Starts to listen, as the options say. If it cannot, ends boris with a message
+ * and status 1. */
 struct http *http_open(const struct options *);
-/* Undoes what would outlast the process; its memory goes with that. */
+/* Closes the connections and frees the clients. The rest of the memory is freed
+ * when the process exits. */
 void http_end(struct http *);
-const char *http_origin(const struct http *);  /* http://ADDRESS:PORT */
+/* Returns http://ADDRESS:PORT. */
+const char *http_origin(const struct http *);
 void http_poll_add(struct http *, struct loop *);
-/* When the end is to begin it stops accepting and closes all sessions (H9). */
+/* Takes one turn. After a signal to exit it stops listening and closes all
+ * sessions (H9). */
 enum transport_state http_dispatch(struct http *, const struct loop *);
 
 #endif
