@@ -44,21 +44,22 @@ struct result {
  * a result repeats */
 #define SHOWN(text) (int)utf8_cut((text), COMMAND_SHOWN), (text)->data
 
-/* Cuts a text to `most` bytes, in front of its last `keep` bytes. `most` must
- * be larger than `keep` by 3 at least. */
+/* Cuts a text to `most` bytes, in front of its last `keep` bytes; if these do
+ * not fit, at its end. `most` must be at least 3. */
 static void
 cut_before(struct buf *text, size_t keep, size_t most)
 {
-	size_t end = most - keep - 3;
-	const char *kept = text->data + text->len - keep;
+	size_t kept = keep + 3 <= most ? keep : 0;
+	size_t end = most - kept - 3;
+	const char *tail = text->data + text->len - kept;
 
 	if (text->len <= most)
 		return;
 	while (end > 0 && utf8_continues((unsigned char)text->data[end]))
 		end--;
 	memcpy(text->data + end, "...", 3);
-	memmove(text->data + end + 3, kept, keep);
-	text->len = end + 3 + keep;
+	memmove(text->data + end + 3, tail, kept);
+	text->len = end + 3 + kept;
 }
 
 /* Cuts what was appended to a text since it had `from` bytes. */
