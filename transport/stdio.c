@@ -12,29 +12,30 @@
 
 enum {
 	LINE_LIMIT = 16 << 20,   /* bytes of one message (P5) */
-	LONG_LINE = 1 << 20,     /* bytes; reserve_line() */
-	UNREAD_LIMIT = 4 << 20,  /* bytes queued: then no more is read (P10) */
+	LONG_LINE = 1 << 20,     /* bytes; see reserve_line() */
+	UNREAD_LIMIT = 4 << 20,  /* bytes queued; then no more is read (P10) */
 	FLUSH_SIZE = 16 << 10,   /* bytes that are worth a write */
-	SHORT = 4 << 10,         /* bytes; a longer message may be refused */
-	READ_SIZE = 64 << 10     /* bytes; as much as a pipe holds */
+	SHORT = 4 << 10,         /* bytes; a longer message can be refused */
+	READ_SIZE = 64 << 10     /* bytes; the capacity of a pipe */
 };
 
 struct stdio {
 	struct client *client;
-	int in_poll, out_poll;
-	int in_flags, out_flags;  /* as found: others share these files */
+	int in_poll, out_poll;    /* indices in the poll set */
+	int in_flags, out_flags;  /* of the files, which others may share, as
+	                           * they were at the start; -1: unknown */
 	bool in_ended;            /* end of file */
-	bool out_gone;            /* its reader has hung up */
-	bool closing;
-	int64_t leave_by;         /* ms; until then the reader is waited for */
+	bool out_gone;            /* the reader has closed stdout */
+	bool closing;             /* all commands are being terminated */
+	int64_t leave_by;         /* ms; the reader has until then */
 
-	/* What was read. A line that fits in here needs no other memory. */
+	/* Bytes that were read. A line that fits needs no other memory. */
 	char bytes[READ_SIZE];
 	size_t got;               /* bytes that were read */
 	size_t taken;             /* bytes of lines that were handled */
 	size_t searched;          /* bytes without another newline */
 	struct buf line;          /* the start of a line that does not fit */
-	bool skipping;            /* its rest is skipped; it was rejected */
+	bool skipping;            /* the line was rejected; skip its rest */
 	bool first_seen;          /* the first line was handled */
 	struct queue out;
 };
@@ -48,7 +49,8 @@ stdio_flush(struct stdio *s)
 	}
 }
 
-/* Queues a message; if memory is short, only once the queue is written. */
+/* Queues a message. If memory is short, writes the queue first. Returns false if
+ * that does not help. */
 static bool
 put_or_flush(struct stdio *s, struct buf *message)
 {
@@ -85,8 +87,8 @@ stdio_send(void *transport, void *to, enum rpc_kind kind, int error,
 	return true;
 }
 
-/* Bytes of answers that may still be queued (P10). If memory is short, what is
- * queued has to be read first (E7). */
+/* Returns how many bytes of responses may still be queued (P10). If memory is
+ * short, the queued ones have to be read first (E7). */
 static size_t
 stdio_room(const struct stdio *s)
 {
@@ -101,22 +103,21 @@ stdio_room(const struct stdio *s)
 	return UNREAD_LIMIT - unread;
 }
 
-/* Is so much to be sent, or to be done, that no more is taken (P10)? */
+/* Returns whether so much is queued, or to be done, that no more input is
+ * handled (P10). */
 static bool
-congested(const struct stdio *s)
+is_congested(const struct stdio *s)
 {
 	return stdio_room(s) == 0 || mcp_backlog(s->client) > MCP_BACKLOG;
 }
 
-/* Answers a line that is not accepted, with its own id if that is in its first
- * bytes: a client that matches responses by id would wait for ever. The rest of
- * the line is skipped. */
+/* Responds with an error to a line that is not accepted, whose first n bytes are
+ * known, and skips the rest of it. The error has the line's own id if that is in
+ * those bytes, as a client that matches responses by id would wait forever. */
 static void
-reject_line(struct stdio *s, const char *start, size_t n, bool too_long)
+reject_line(struct stdio *s, const char *start, size_t n, int code,
+            const char *why)
 {
-	int code = too_long ? JSONRPC_INVALID_REQUEST : JSONRPC_INTERNAL;
-	const char *why = too_long ? "The message is longer than 16 MiB, the "
-	    "maximum" : "Out of memory for the message";
 	struct buf b = { NULL, 0, 0 };
 
 	mcp_error(s->client, &b, rpc_first_id(start, n), code, why);
@@ -126,9 +127,9 @@ reject_line(struct stdio *s, const char *start, size_t n, bool too_long)
 	s->skipping = true;
 }
 
-/* Makes room for so many more bytes. Memory that is not written to costs nothing
- * but addresses, while a buffer that grows may be copied: so a long line gets
- * room for the longest one, if there is so much. */
+/* Reserves memory for n more bytes of a line. Memory that is not written to
+ * costs only address space, while a buffer that grows may be copied. So a long
+ * line gets room for the longest one if that much is available. */
 static bool
 reserve_line(struct stdio *s, size_t n)
 {
@@ -139,11 +140,13 @@ reserve_line(struct stdio *s, size_t n)
 	return buf_reserve(line, n);
 }
 
-/* Appends to a line that is longer than what is read at once. */
+/* Appends n bytes to a line that does not fit into `bytes`, or rejects it. */
 static void
 add_to_line(struct stdio *s, const char *p, size_t n)
 {
-	bool too_long = s->line.len + n > LINE_LIMIT, first;
+	const char *start = p;
+	size_t known = n;
+	bool too_long = s->line.len + n > LINE_LIMIT;
 
 	if (s->skipping)
 		return;
@@ -152,9 +155,16 @@ add_to_line(struct stdio *s, const char *p, size_t n)
 		return;
 	}
 	/* (Only now, as reserve_line() may have moved the line.) */
-	first = s->line.len == 0;
-	reject_line(s, first ? p : s->line.data, first ? n : s->line.len,
-	    too_long);
+	if (s->line.len > 0) {
+		start = s->line.data;
+		known = s->line.len;
+	}
+	if (too_long)
+		reject_line(s, start, known, JSONRPC_INVALID_REQUEST,
+		    "The message is longer than 16 MiB, the maximum");
+	else
+		reject_line(s, start, known, JSONRPC_INTERNAL,
+		    "Out of memory for the message");
 }
 
 static void
@@ -162,7 +172,7 @@ handle_line(struct stdio *s, const char *p, size_t n, int64_t now)
 {
 	struct rpc_message message;
 
-	/* Some clients begin with a byte order mark. */
+	/* Some clients send a byte order mark first. */
 	if (!s->first_seen && n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) {
 		p += 3;
 		n -= 3;
@@ -176,41 +186,50 @@ handle_line(struct stdio *s, const char *p, size_t n, int64_t now)
 	}
 }
 
-/* Is there something that was read and not yet searched for newlines? */
+/* Returns whether bytes were read and not yet searched for newlines. */
 static bool
 has_input(const struct stdio *s)
 {
 	return s->searched < s->got;
 }
 
-/* Handles the lines that were read, as long as the answers are read. */
+/* Searches for the next newline, and handles the line that it ends. Without one,
+ * all input has been searched. */
+static void
+take_line(struct stdio *s, int64_t now)
+{
+	const char *from = s->bytes + s->searched, *line = s->bytes + s->taken;
+	const char *newline = memchr(from, '\n', s->got - s->searched);
+	size_t n;
+
+	if (newline != NULL) {
+		n = (size_t)(newline - line);
+		s->searched = (size_t)(newline + 1 - s->bytes);
+	} else {
+		n = s->got - s->taken;
+		s->searched = s->got;
+	}
+	if (s->line.len > 0 || s->skipping || n == sizeof(s->bytes)) {
+		add_to_line(s, line, n);
+		line = s->line.data;
+		n = s->line.len;
+		s->taken = s->searched;
+	}
+	if (newline == NULL)
+		return;
+	s->taken = s->searched;
+	handle_line(s, line, n, now);
+	s->skipping = false;
+	buf_free(&s->line);
+}
+
+/* Handles the lines that were read, unless the client is slow to read the
+ * responses. */
 static void
 take_lines(struct stdio *s, int64_t now)
 {
-	const char *p, *end;
-	size_t n;
-
-	while (has_input(s) && !congested(s)) {
-		p = s->bytes + s->searched;
-		end = memchr(p, '\n', s->got - s->searched);
-		s->searched = end != NULL ? (size_t)(end + 1 - s->bytes)
-		    : s->got;
-		p = s->bytes + s->taken;
-		n = s->searched - s->taken - (end != NULL);
-		if (s->line.len > 0 || s->skipping || n == sizeof(s->bytes)) {
-			add_to_line(s, p, n);
-			p = s->line.data;
-			n = s->line.len;
-		} else if (end == NULL) {
-			break;
-		}
-		s->taken = s->searched;
-		if (end == NULL)
-			break;
-		handle_line(s, p, n, now);
-		s->skipping = false;
-		buf_free(&s->line);
-	}
+	while (has_input(s) && !is_congested(s))
+		take_line(s, now);
 }
 
 /* Reads more, after the start of a line that is not complete. */
@@ -260,17 +279,50 @@ stdio_end(struct stdio *s)
 void
 stdio_poll_add(struct stdio *s, struct loop *loop)
 {
-	bool some = has_input(s), full = congested(s);
+	bool unhandled = has_input(s), congested = is_congested(s);
+	bool reading = !unhandled && !congested && !s->in_ended;
+	short out_events = queue_unwritten(&s->out) > 0 ? POLLOUT : 0;
 
-	if (some && !full)
+	if (unhandled && !congested)
 		loop_until(loop, loop->now);
-	s->in_poll = loop_add(loop, some || full || s->in_ended ? -1 : 0,
-	    POLLIN);
-	/* Also with nothing to write: its reader may hang up (P9). */
-	s->out_poll = loop_add(loop, s->out_gone ? -1 : 1,
-	    queue_unwritten(&s->out) > 0 ? POLLOUT : 0);
+	s->in_poll = loop_add(loop, reading ? 0 : -1, POLLIN);
+	/* Poll stdout also with nothing to write: its reader may close it
+	 * (P9). */
+	s->out_poll = loop_add(loop, s->out_gone ? -1 : 1, out_events);
 	loop_until(loop, s->leave_by);
 	mcp_poll_add(s->client, stdio_room(s), loop);
+}
+
+/* Returns whether the input has ended and each request has its response. */
+static bool
+is_finished(const struct stdio *s)
+{
+	return s->in_ended && !has_input(s) && !calls_await(s->client, NULL);
+}
+
+/* Terminates all commands if a signal asks for that, if the client cannot read
+ * more responses, or if it needs none (P9). */
+static void
+close_if_due(struct stdio *s, const struct loop *loop)
+{
+	if (s->closing)
+		return;
+	if (loop->end || s->out_gone || is_finished(s)) {
+		mcp_close(s->client, loop->now);
+		s->closing = true;
+	}
+}
+
+static enum transport_state
+state_of(const struct stdio *s, int64_t now)
+{
+	if (!s->closing)
+		return s->in_ended ? TRANSPORT_ENDS : TRANSPORT_SERVES;
+	if (!mcp_closed(s->client))
+		return TRANSPORT_ENDS;
+	if (queue_unwritten(&s->out) > 0 && now < s->leave_by)
+		return TRANSPORT_ENDS;
+	return TRANSPORT_CLOSED;
 }
 
 enum transport_state
@@ -285,17 +337,10 @@ stdio_dispatch(struct stdio *s, const struct loop *loop)
 	take_lines(s, loop->now);
 	mcp_dispatch(s->client, stdio_room(s), loop);
 	stdio_flush(s);
-	/* All requests have been answered, or nobody reads the answers (P9). */
-	if (!s->closing && (loop->end || s->out_gone || (s->in_ended &&
-	    !has_input(s) && !calls_await(s->client, NULL)))) {
-		mcp_close(s->client, loop->now);
-		s->closing = true;
-	}
-	/* After a signal: the reader has 200 ms once all have ended (P10). */
+	close_if_due(s, loop);
+	/* After a signal, the reader has 200 ms from the end of the last
+	 * command on (P10). */
 	if (loop->end || (s->leave_by != NEVER && !mcp_closed(s->client)))
 		s->leave_by = loop->now + QUEUE_END_WAIT;
-	if (!s->closing)
-		return s->in_ended ? TRANSPORT_ENDS : TRANSPORT_SERVES;
-	return !mcp_closed(s->client) || (queue_unwritten(&s->out) > 0 &&
-	    loop->now < s->leave_by) ? TRANSPORT_ENDS : TRANSPORT_CLOSED;
+	return state_of(s, loop->now);
 }
