@@ -159,7 +159,7 @@ prepare(struct options *o)
 		o->token = mem_copy(token);
 	o->shell = script_shell();
 	if (o->bash)
-		options_need(o, o->shell, "the shell");
+		options_check_visible(o, o->shell, "the shell");
 	o->environment = environment_open();
 	o->visible = proc_visible();
 	o->files = tempfile_open(o->tmpdir);

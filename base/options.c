@@ -15,44 +15,46 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/fmt.h"
 #include "base/io.h"
 #include "base/message.h"
 #include "base/text.h"
 
-#define TOKEN_RIGHT "a token: visible ASCII, less than 4096 characters"
+#define TOKEN_FORM "a token: visible ASCII, less than 4096 characters"
 enum { TOKEN_MOST = 4095 };  /* bytes (H3) */
 
-/* An option is a row: --help is printed from it, it and its variable are read
- * into its member of struct options, and a wrong value is refused with it. */
+/* An option. --help is printed from its row, and the option and its variable
+ * are read according to the row. */
 struct option {
 	const char *name;
-	const char *value;   /* its name in --help; of a choice: all there are;
-	                      * NULL: the option is a flag */
-	/* Stores a value in the member. False: it is not what is right. */
-	bool (*read)(const struct option *, void *at, const char *value);
-	const char *right;   /* of a refusal; bounds or choices follow it */
-	int unit;            /* of a number: 1000 makes s to ms */
-	int least, most;     /* of a number, as it is given */
-	unsigned short at, flags;  /* the member's offset; those below */
+	const char *value;   /* name of the value in --help; of a choice: all
+	                      * words, separated by |; NULL: it is a flag */
+	/* Stores a value in the member. Returns false if it is not valid. */
+	bool (*read)(const struct option *, void *member, const char *value);
+	const char *form;    /* what a valid value is, for the error; NULL for
+	                      * numbers and choices */
+	int unit;            /* of a number: what it is multiplied by */
+	int least, most;     /* of a number: bounds, before that */
+	size_t member;       /* offset of the member in struct options */
+	unsigned flags;      /* those below */
 	const char *help;
 };
 
+/* Flags of an option */
 enum {
-	OR_ZERO = 1,         /* below `least` 0 is right, too */
-	LIST = 2,            /* of a name: it may be given again */
-	DIR = 4,             /* of a name: it is a directory's */
-	HTTP = 8,            /* counts only with --transport=http (C5) */
-	TOKEN = 16,          /* a way to give one; they exclude each other */
-	STRICT = 32,         /* An empty variable is wrong: if it counted as
-	                      * none, boris would be open (F3, H3). */
-	NO_VARIABLE = 64,
-	NO_VALUE = 128       /* its value may be left out */
+	OR_ZERO = 1,         /* 0 is valid as well, although below `least` */
+	DIR = 2,             /* the value is the name of a directory */
+	HTTP = 4,            /* valid only with --transport=http (C5) */
+	TOKEN = 8,           /* gives a token; only one such option may */
+	STRICT = 16,         /* an empty variable is an error: if it counted as
+	                      * unset, boris would be unprotected (F3, H3) */
+	NO_VARIABLE = 32,    /* there is no variable for it */
+	NO_VALUE = 64        /* the value may be omitted */
 };
 
-/* Appends n bytes to a list of strings, each with a NUL behind it, the last one
- * with two. NULL is an empty list. */
+/* Appends a string of n bytes to a list, as described in options.h. */
 static void
-words_add(const char **list, const char *text, size_t n)
+list_add(const char **list, const char *text, size_t n)
 {
 	size_t len = 0;
 	char *all;
@@ -71,8 +73,9 @@ is_within(const char *dir, const char *file)
 {
 	size_t n = strlen(dir);
 
-	return strncmp(dir, file, n) == 0 &&
-	    (n == 1 || file[n] == '/' || file[n] == '\0');
+	if (strncmp(dir, file, n) != 0)
+		return false;
+	return n == 1 || file[n] == '/' || file[n] == '\0';
 }
 
 /* Returns the first of the list that is the file or a directory above it, or
@@ -87,8 +90,9 @@ find_cover(const char *list, const char *file)
 	return NULL;
 }
 
-/* Makes a name absolute, since boris leaves the directory it was started in.
- * Returns NULL with errno set if that directory is needed and unknown. */
+/* Makes a name absolute, because boris leaves the directory that it was started
+ * in. tidy: resolves "." and ".." as well. Returns NULL with errno set if the
+ * current directory is needed and unknown. */
 static char *
 absolute(const char *name, bool tidy)
 {
@@ -102,19 +106,16 @@ absolute(const char *name, bool tidy)
 	return path;
 }
 
-/* The same, but exits with status 2 if the directory is unknown (C2). what: the
- * option or variable that needs it. */
+/* Does the same, but exits with status 2 if the directory is unknown (C2).
+ * what: the option or variable that has the name. */
 static char *
 absolute_for(const char *what, const char *name, bool tidy)
 {
 	char *path = absolute(name, tidy);
-	struct buf right = { NULL, 0, 0 };
 
-	if (path == NULL) {
-		buf_add(&right, "cannot find the current directory: ",
-		    strerror(errno), "; give an absolute path");
-		fatal(2, "%s %s: %s", what, name, buf_text(&right));
-	}
+	if (path == NULL)
+		fatal(2, "%s %s: cannot find the current directory: %s; give "
+		    "an absolute path", what, name, strerror(errno));
 	return path;
 }
 
@@ -129,183 +130,245 @@ is_token(const char *s, size_t n)
 }
 
 static bool
-read_number(const struct option *row, void *at, const char *value)
+read_number(const struct option *row, void *member, const char *value)
 {
 	const char *end;
 	int64_t n = digits_value(value, 10, &end);
+	bool in_bounds = n >= row->least && n <= row->most;
+	bool allowed_zero = n == 0 && (row->flags & OR_ZERO);
 
-	if (*end != '\0' || ((n < row->least || n > row->most) &&
-	    (n != 0 || !(row->flags & OR_ZERO))))
+	if (*end != '\0' || !(in_bounds || allowed_zero))
 		return false;
-	*(int64_t *)at = n * row->unit;
+	*(int64_t *)member = n * row->unit;
 	return true;
 }
 
-/* The value's place among words with | between them */
+/* Stores the index of the word in row->value. */
 static bool
-read_choice(const struct option *row, void *at, const char *value)
+read_choice(const struct option *row, void *member, const char *value)
 {
-	const char *word;
+	const char *word = row->value;
+	int64_t *index = member;
 	size_t n;
-	int64_t *place = at;
 
-	*place = 0;
-	for (word = row->value; *word != '\0'; ++*place) {
+	*index = 0;
+	while (*word != '\0') {
 		n = strcspn(word, "|");
 		if (strlen(value) == n && memcmp(word, value, n) == 0)
 			return true;
 		word += n + (word[n] == '|');
+		++*index;
 	}
 	return false;
 }
 
 static bool
-read_text(const struct option *row, void *at, const char *value)
+read_text(const struct option *row, void *member, const char *value)
 {
 	(void)row;
-	*(const char **)at = value;
+	*(const char **)member = value;
 	return true;
 }
 
 static bool
-read_address(const struct option *row, void *at, const char *value)
+read_address(const struct option *row, void *member, const char *value)
 {
 	unsigned char binary[16];
 
-	return read_text(row, at, value) &&
-	    (inet_pton(AF_INET, value, binary) == 1 ||
-	    inet_pton(AF_INET6, value, binary) == 1);
+	read_text(row, member, value);
+	return inet_pton(AF_INET, value, binary) == 1 ||
+	    inet_pton(AF_INET6, value, binary) == 1;
 }
 
 static bool
-read_token(const struct option *row, void *at, const char *value)
+read_token(const struct option *row, void *member, const char *value)
 {
-	char **token = at;
+	char **token = member;
 
 	(void)row;
 	free(*token);
 	*token = mem_copy(value);
-	/* It must not stand in the list of processes (H3). */
+	/* It must not appear in the list of processes (H3). */
 	memset((char *)value, '*', strlen(value));
 	return is_token(*token, strlen(*token));
 }
 
-/* Origins, with commas or spaces between: each a scheme and a host, perhaps a
- * port, and nothing behind that, as browsers send it. */
+/* Is this an origin as browsers send it: a scheme, a host, perhaps a port, and
+ * no path? */
 static bool
-read_origins(const struct option *row, void *at, const char *value)
+is_origin(const char *text, size_t n)
 {
-	size_t scheme, n;
+	size_t scheme = strcspn(text, ":/");
+	const char *host;
+
+	if (scheme == 0 || n <= scheme + strlen("://"))
+		return false;
+	host = text + scheme + strlen("://");
+	return strncmp(text + scheme, "://", strlen("://")) == 0 &&
+	    memchr(host, '/', (size_t)(text + n - host)) == NULL;
+}
+
+/* Adds origins, separated by commas or spaces, to a list. */
+static bool
+read_origins(const struct option *row, void *member, const char *value)
+{
+	size_t n;
 
 	(void)row;
 	do {
 		n = strcspn(value, ", ");
-		scheme = strcspn(value, ":/");
-		if (scheme == 0 || n <= scheme + 3 ||
-		    strncmp(value + scheme, "://", 3) != 0 ||
-		    memchr(value + scheme + 3, '/', n - scheme - 3) != NULL)
+		if (!is_origin(value, n))
 			return false;
-		words_add(at, value, n);
+		list_add(member, value, n);
 		value += n + strspn(value + n, ", ");
 	} while (*value != '\0');
 	return true;
 }
 
-/* A list's name is stored as realpath() has it. Dots in --workdir are resolved
- * as `cd` resolves them. */
+/* Can this path be a directory to start in? */
 static bool
-read_name(const struct option *row, void *at, const char *value)
+is_directory(const char *path)
 {
-	const char **name = at;
-	char *path = row->flags & LIST ? realpath(value, NULL)
-	    : absolute_for(row->name, value, row->flags & DIR);
 	struct stat st;
-	bool right = path != NULL && *value != '\0' &&
-	    (!(row->flags & DIR) || (stat(path, &st) == 0 &&
-	    S_ISDIR(st.st_mode) && access(path, X_OK) == 0));
 
-	if (right && !(row->flags & LIST)) {
-		free((char *)*name);
-		*name = path;
-		return true;
-	}
-	if (right && find_cover(*name, path) == NULL)
-		words_add(name, path, strlen(path));
-	free(path);
-	return right;
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
+	    access(path, X_OK) == 0;
 }
 
-#define AT(member) offsetof(struct options, member)
-#define NUMBER(unit, from, to) \
-	read_number, "a whole number from ", (unit), (from), (to)
+/* Stores a path, absolute. Dots in --workdir are resolved as `cd` does. */
+static bool
+read_path(const struct option *row, void *member, const char *value)
+{
+	bool is_dir = row->flags & DIR;
+	const char **stored = member;
+	char *path;
+
+	if (*value == '\0')
+		return false;
+	path = absolute_for(row->name, value, is_dir);
+	if (is_dir && !is_directory(path)) {
+		free(path);
+		return false;
+	}
+	free((char *)*stored);
+	*stored = path;
+	return true;
+}
+
+/* Adds a path, as realpath() returns it, to a list, unless that has a directory
+ * above it. */
+static bool
+read_paths(const struct option *row, void *member, const char *value)
+{
+	const char **list = member;
+	char *path = realpath(value, NULL);
+	bool valid = path != NULL &&
+	    (!(row->flags & DIR) || is_directory(path));
+
+	if (valid && find_cover(*list, path) == NULL)
+		list_add(list, path, strlen(path));
+	free(path);
+	return valid;
+}
+
+#define MEMBER(name) .member = offsetof(struct options, name)
+#define NUMBER(factor, from, to) .read = read_number, \
+	.unit = (factor), .least = (from), .most = (to)
 #define FLAG NUMBER(1, 0, 1)
-#define CHOICE read_choice, "one of ", 0, 0, 0
-#define VALUE(read, right) read, right, 0, 0, 0
-#define NAME(right) VALUE(read_name, right)
-#define DIRECTORY NAME("a directory that is there and can be entered")
+#define CHOICE(words) .value = (words), .read = read_choice
+#define PATH .read = read_path
 #define LONG 1000000000
 
 static const struct option option_table[] = {
-	{ "--workdir", "DIR", DIRECTORY, AT(workdir), DIR,
+	{ .name = "--workdir", .value = "DIR", PATH,
+	  .form = "a directory that is there and can be entered",
+	  MEMBER(workdir), .flags = DIR,
+	  .help =
 	  "initial working directory (default: where boris was started)" },
-	{ "--timeout", "SECONDS", NUMBER(1000, 1, 600), AT(timeout), 0,
+	{ .name = "--timeout", .value = "SECONDS", NUMBER(1000, 1, 600),
+	  MEMBER(timeout),
+	  .help =
 	  "of a command that names none (default 120; some clients 600)" },
-	{ "--bg-timeout", "SECONDS", NUMBER(1000, 0, LONG), AT(bg_timeout), 0,
-	  "end a background task older than this (default 0: never)" },
-	{ "--on-timeout", "kill|background", CHOICE, AT(on_timeout), 0,
+	{ .name = "--bg-timeout", .value = "SECONDS", NUMBER(1000, 0, LONG),
+	  MEMBER(bg_timeout),
+	  .help = "end a background task older than this (default 0: never)" },
+	{ .name = "--on-timeout", CHOICE("kill|background"), MEMBER(on_timeout),
+	  .help =
 	  "what happens to a command after its timeout (default kill)" },
-	{ "--truncate", "head|tail|both", CHOICE, AT(truncate), 0,
-	  "which end of long output is returned (default head)" },
-	{ "--save-limit", "MIB", NUMBER(1 << 20, 0, 1000000), AT(save_limit), 0,
-	  "how much of a long stream is saved (default 64; 0: none)" },
-	{ "--structured", "auto|on|off", CHOICE, AT(structured), 0,
+	{ .name = "--truncate", CHOICE("head|tail|both"), MEMBER(truncate),
+	  .help = "which end of long output is returned (default head)" },
+	{ .name = "--save-limit", .value = "MIB", NUMBER(1 << 20, 0, 1000000),
+	  MEMBER(save_limit),
+	  .help = "how much of a long stream is saved (default 64; 0: none)" },
+	{ .name = "--structured", CHOICE("auto|on|off"), MEMBER(structured),
+	  .help =
 	  "results as data too (default auto: it depends on the client)" },
-	{ "--write", "DIR", DIRECTORY, AT(write), DIR | LIST | STRICT,
+	{ .name = "--write", .value = "DIR", .read = read_paths,
+	  .form = "a directory that is there and can be entered", MEMBER(write),
+	  .flags = DIR | STRICT,
+	  .help =
 	  "commands write only here, $TMPDIR (/tmp), /dev (repeatable)" },
-	{ "--no-network", NULL, FLAG, AT(no_network), 0,
-	  "commands reach no network but a loopback of their own" },
-	{ "--hide", "PATH", NAME("a file or directory that is there"), AT(hide),
-	  LIST | STRICT, "commands see nothing of it (repeatable)" },
-	{ "--log", "FILE", NAME("the name of a file"), AT(log_file), 0,
-	  "append a record of every command, in JSON; or /dev/stderr" },
-	{ "--call-limit", "SECONDS", NUMBER(1000, 0, LONG), AT(call_limit), 0,
+	{ .name = "--no-network", FLAG, MEMBER(no_network),
+	  .help = "commands reach no network but a loopback of their own" },
+	{ .name = "--hide", .value = "PATH", .read = read_paths,
+	  .form = "a file or directory that is there", MEMBER(hide),
+	  .flags = STRICT,
+	  .help = "commands see nothing of it (repeatable)" },
+	{ .name = "--log", .value = "FILE", PATH, .form = "the name of a file",
+	  MEMBER(log_file),
+	  .help = "append a record of every command, in JSON; or /dev/stderr" },
+	{ .name = "--call-limit", .value = "SECONDS", NUMBER(1000, 0, LONG),
+	  MEMBER(call_limit),
+	  .help =
 	  "how long a call is held open (default: the client's; 0: any)" },
-	{ "--result-limit", "BYTES", NUMBER(1, 2000, LONG), AT(result_limit),
-	  OR_ZERO, "of a result's text (default: the client's; 0: any)" },
-	{ "--edit", NULL, FLAG, AT(edit), 0, "offer the tool edit" },
-	{ "--no-bash", NULL, FLAG, AT(no_bash), 0,
-	  "do not offer the bash and task_output tools" },
-	{ "--transport", "stdio|http", CHOICE, AT(http), 0,
+	{ .name = "--result-limit", .value = "BYTES", NUMBER(1, 2000, LONG),
+	  MEMBER(result_limit), .flags = OR_ZERO,
+	  .help = "of a result's text (default: the client's; 0: any)" },
+	{ .name = "--edit", FLAG, MEMBER(edit),
+	  .help = "offer the tool edit" },
+	{ .name = "--no-bash", FLAG, MEMBER(no_bash),
+	  .help = "do not offer the bash and task_output tools" },
+	{ .name = "--transport", CHOICE("stdio|http"), MEMBER(http),
+	  .help =
 	  "how clients come: stdin and stdout, or HTTP (default stdio)" },
-	{ "--listen", "ADDR",
-	  VALUE(read_address, "an IPv4 or IPv6 address"), AT(address), HTTP,
-	  "IPv4 or IPv6 address to listen on (default 127.0.0.1)" },
-	{ "--port", "N", NUMBER(1, 0, 65535), AT(port), HTTP,
-	  "port (default 8080; 0: a free one)" },
-	{ "--token", "T", VALUE(read_token, TOKEN_RIGHT), AT(token),
-	  HTTP | STRICT | TOKEN,
-	  "what clients have to show: Authorization: Bearer T" },
-	{ "--token-file", "FILE", NAME("the name of a file"), AT(token_file),
-	  HTTP | TOKEN, "file with the token" },
-	{ "--generate-token", NULL, FLAG, AT(generate_token),
-	  HTTP | TOKEN | NO_VARIABLE, "make a token and say it on stderr" },
-	{ "--allow-anyone", NULL, FLAG, AT(allow_anyone), HTTP,
-	  "listen to other machines without a token" },
-	{ "--allow-origin", "ORIGIN", VALUE(read_origins,
-	  "an origin, as https://host or http://host:8000"), AT(origins), HTTP,
-	  "web pages that may call, as https://host (repeatable)" },
-	{ "--session-timeout", "SECONDS", NUMBER(1000, 1, LONG),
-	  AT(session_timeout), HTTP, "end a session unused (default 1800)" },
-	{ "--secret", "ID", VALUE(read_text, NULL), AT(secret),
-	  NO_VARIABLE | NO_VALUE,
-	  "type a secret into a terminal that asks (ID: of several)" },
-	{ "--help", NULL, FLAG, AT(help), NO_VARIABLE, "print this (-h)" },
-	{ "--version", NULL, FLAG, AT(version), NO_VARIABLE, "print that" }
+	{ .name = "--listen", .value = "ADDR", .read = read_address,
+	  .form = "an IPv4 or IPv6 address", MEMBER(address), .flags = HTTP,
+	  .help = "IPv4 or IPv6 address to listen on (default 127.0.0.1)" },
+	{ .name = "--port", .value = "N", NUMBER(1, 0, 65535), MEMBER(port),
+	  .flags = HTTP,
+	  .help = "port (default 8080; 0: a free one)" },
+	{ .name = "--token", .value = "T", .read = read_token,
+	  .form = TOKEN_FORM, MEMBER(token), .flags = HTTP | STRICT | TOKEN,
+	  .help = "what clients have to show: Authorization: Bearer T" },
+	{ .name = "--token-file", .value = "FILE", PATH,
+	  .form = "the name of a file", MEMBER(token_file),
+	  .flags = HTTP | TOKEN,
+	  .help = "file with the token" },
+	{ .name = "--generate-token", FLAG, MEMBER(generate_token),
+	  .flags = HTTP | TOKEN | NO_VARIABLE,
+	  .help = "make a token and say it on stderr" },
+	{ .name = "--allow-anyone", FLAG, MEMBER(allow_anyone), .flags = HTTP,
+	  .help = "listen to other machines without a token" },
+	{ .name = "--allow-origin", .value = "ORIGIN", .read = read_origins,
+	  .form = "an origin, as https://host or http://host:8000",
+	  MEMBER(origins), .flags = HTTP,
+	  .help = "web pages that may call, as https://host (repeatable)" },
+	{ .name = "--session-timeout", .value = "SECONDS",
+	  NUMBER(1000, 1, LONG), MEMBER(session_timeout), .flags = HTTP,
+	  .help = "end a session unused (default 1800)" },
+	{ .name = "--secret", .value = "ID", .read = read_text, MEMBER(secret),
+	  .flags = NO_VARIABLE | NO_VALUE,
+	  .help = "type a secret into a terminal that asks (ID: of several)" },
+	{ .name = "--help", FLAG, MEMBER(help), .flags = NO_VARIABLE,
+	  .help = "print this (-h)" },
+	{ .name = "--version", FLAG, MEMBER(version), .flags = NO_VARIABLE,
+	  .help = "print that" }
 };
 
 enum { OPTIONS = sizeof(option_table) / sizeof(option_table[0]) };
 
-/* Writes the name of its variable, BORIS_NO_BASH for --no-bash; or NULL */
+/* Returns the name of an option's variable, such as BORIS_NO_BASH for
+ * --no-bash, in this buffer; or NULL if there is none. */
 static const char *
 variable_of(const struct option *row, struct buf *name)
 {
@@ -314,168 +377,250 @@ variable_of(const struct option *row, struct buf *name)
 	if (row->flags & NO_VARIABLE)
 		return NULL;
 	name->len = 0;
-	buf_add(name, "BORIS_");
+	buf_fmt(name, "BORIS_");
 	for (c = row->name + strlen("--"); *c != '\0'; c++)
 		buf_putc(name, *c == '-' ? '_' : (char)toupper(*c));
 	return buf_text(name);
 }
 
-/* Reads a value; NULL: it is missing. `from` is the option or its variable. */
+/* Appends what a valid value of the option is. */
+static void
+put_valid_form(struct buf *b, const struct option *row)
+{
+	if (row->read == read_choice)
+		buf_fmt(b, "must be one of %s", row->value);
+	else if (row->read != read_number)
+		buf_fmt(b, "must be %s", row->form);
+	else if (row->flags & OR_ZERO)
+		buf_fmt(b, "must be a whole number from %d to %d, or 0",
+		    row->least, row->most);
+	else
+		buf_fmt(b, "must be a whole number from %d to %d", row->least,
+		    row->most);
+}
+
+/* Stores a value. Exits with status 2 if it is not valid, or NULL because it is
+ * missing. from: the option or the variable that gives the value. */
 static void
 set_option(struct options *o, const struct option *row, const char *from,
            const char *value)
 {
-	struct buf right = { NULL, 0, 0 };
+	struct buf form = { NULL, 0, 0 };
 
-	if (value != NULL && row->read(row, (char *)o + row->at, value))
+	if (value != NULL && row->read(row, (char *)o + row->member, value))
 		return;
-	buf_add(&right, "must be ", row->right);
-	if (row->read == read_choice)
-		buf_add(&right, row->value);
-	if (row->read == read_number)
-		buf_add(&right, NUM(row->least), " to ", NUM(row->most),
-		    row->flags & OR_ZERO ? ", or 0" : "");
+	put_valid_form(&form, row);
 	if (value == NULL)
-		fatal(2, "%s: %s", from, buf_text(&right));
-	fatal(2, "%s %s: %s", from, value, buf_text(&right));
+		fatal(2, "%s: %s", from, buf_text(&form));
+	fatal(2, "%s %s: %s", from, value, buf_text(&form));
 }
 
-/* --name=value, --name value, --flag; returns where the next one stands. */
+/* Returns the option whose name has these n bytes, or NULL. */
+static const struct option *
+find_option(const char *name, size_t n)
+{
+	const struct option *row = option_table;
+
+	for (; row < option_table + OPTIONS; row++) {
+		if (strlen(row->name) == n && memcmp(name, row->name, n) == 0)
+			return row;
+	}
+	return NULL;
+}
+
+/* Returns the value of an option that is given without "=value": the next word
+ * (NULL if there is none), or a default. Sets *used if it is the next word. */
+static const char *
+value_without_sign(const struct option *row, const char *next, bool *used)
+{
+	bool looks_like_value = next != NULL && next[0] != '-';
+
+	*used = false;
+	if (row->value == NULL)
+		return "1";
+	if ((row->flags & NO_VALUE) && !looks_like_value)
+		return "";
+	*used = true;
+	return next;
+}
+
+/* Reads --name=value, --name value or --flag. Returns the word after it. */
 static char **
 read_option(struct options *o, char **word, bool given[])
 {
-	const struct option *row = option_table, *last = row + OPTIONS;
 	const char *name = strcmp(*word, "-h") == 0 ? "--help" : *word;
 	size_t n = strcspn(name, "=");
-	const char *value = name[n] == '=' ? name + n + 1 : NULL;
+	const struct option *row = find_option(name, n);
+	const char *value;
+	bool next_used = false;
 
-	while (row < last && (strncmp(name, row->name, n) != 0 ||
-	    row->name[n] != '\0'))
-		row++;
-	if (row == last)
+	if (row == NULL)
 		fatal(2, "%s: not an option; see boris --help", name);
-	if (row->value == NULL && value != NULL)
+	if (row->value == NULL && name[n] == '=')
 		fatal(2, "%s: must be given without a value", name);
-	if (row->value == NULL)
-		value = "1";
-	else if (value == NULL && (!(row->flags & NO_VALUE) ||
-	    (word[1] != NULL && word[1][0] != '-')))
-		value = *++word;
-	else if (value == NULL)
-		value = "";
+	if (name[n] == '=')
+		value = name + n + 1;
+	else
+		value = value_without_sign(row, word[1], &next_used);
 	set_option(o, row, row->name, value);
 	given[row - option_table] = true;
-	return word + 1;
+	return word + (next_used ? 2 : 1);
 }
 
-/* A flag beats its variable; an empty variable counts as none (C1). Any way to
- * give a token beats the variables of the two others. */
-static void
-read_variables(struct options *o, const bool given[])
+/* Has any option given a token so far? */
+static bool
+has_token(const struct options *o)
 {
-	const struct option *row = option_table;
-	const char *name, *value;
-	struct buf b = { NULL, 0, 0 };
-	bool unused, beaten;
+	return o->token != NULL || o->token_file != NULL || o->generate_token;
+}
 
-	for (; row < option_table + OPTIONS; row++, given++) {
-		name = variable_of(row, &b);
-		value = name != NULL ? getenv(name) : NULL;
-		/* --transport stands before these in the table. */
-		unused = row->flags & HTTP && !o->http;
-		/* The user would think that boris listens (C5). */
-		if (*given && unused)
-			fatal(2, "%s: counts only with --transport=http",
-			    row->name);
-		beaten = *given || (row->flags & TOKEN && (o->token != NULL ||
-		    o->token_file != NULL || o->generate_token));
-		if (!beaten && !unused && value != NULL &&
-		    (*value != '\0' || row->flags & STRICT))
-			set_option(o, row, name, value);
-	}
+/* Reads an option's variable, unless an option overrides it (C1): the option
+ * itself, or any option that gives a token if this one does, too. An empty
+ * variable counts as unset. */
+static void
+read_variable(struct options *o, const struct option *row, bool given)
+{
+	struct buf b = { NULL, 0, 0 };
+	const char *name = variable_of(row, &b);
+	const char *value = name != NULL ? getenv(name) : NULL;
+	bool overridden = given || (row->flags & TOKEN && has_token(o));
+	bool is_set = value != NULL &&
+	    (*value != '\0' || row->flags & STRICT);
+
+	if (is_set && !overridden)
+		set_option(o, row, name, value);
 	buf_free(&b);
 }
 
-/* Where the manual is that came with this binary, or else how it is called */
+/* Reads the variables of all options; given[i] is true if the command line had
+ * the option i. */
 static void
-put_manual(struct buf *b)
+read_variables(struct options *o, const bool given[])
 {
-	/* Of make install; a deb; the source; npm; mcpb */
-	const char *at = "/../share/man/man1/boris.1\0"
-	    "/../share/man/man1/boris.1.gz\0"
-	    "/boris.1\0/../boris.1\0/../../boris.1\0";
+	const struct option *row;
+	int i;
+
+	for (i = 0; i < OPTIONS; i++) {
+		row = &option_table[i];
+		/* (--transport comes before the options with HTTP.) */
+		if (!(row->flags & HTTP) || o->http)
+			read_variable(o, row, given[i]);
+		else if (given[i])
+			/* The user would think that boris listens (C5). */
+			fatal(2, "%s: counts only with --transport=http",
+			    row->name);
+	}
+}
+
+/* Returns the path of the manual that was installed with this binary, which the
+ * caller frees; or NULL. */
+static char *
+find_manual(void)
+{
+	static const char *const places[] = {  /* relative to the binary's */
+		"/../share/man/man1/boris.1",     /* make install */
+		"/../share/man/man1/boris.1.gz",  /* a deb */
+		"/boris.1",                       /* the source */
+		"/../boris.1",                    /* npm */
+		"/../../boris.1"                  /* mcpb */
+	};
 	struct buf name = { NULL, 0, 0 };
 	char self[4096] = "", *found = NULL;
+	size_t i;
 
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) > 0)
 		*strrchr(self, '/') = '\0';
-	for (; *at != '\0' && found == NULL; at += strlen(at) + 1) {
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		name.len = 0;
-		buf_add(&name, self, at);
+		buf_fmt(&name, "%s%s", self, places[i]);
 		found = realpath(buf_text(&name), NULL);
+		if (found != NULL)
+			break;
 	}
-	buf_add(b, "The manual: man ", found != NULL ? found : "boris", "\n");
 	buf_free(&name);
-	free(found);
+	return found;
+}
+
+/* Appends the help of one option. */
+static void
+put_option(struct buf *b, const struct option *row)
+{
+	struct buf name = { NULL, 0, 0 };
+	const char *variable = variable_of(row, &name);
+
+	buf_fmt(b, "  %s", row->name);
+	if (row->value != NULL)
+		buf_fmt(b, "=%s", row->value);
+	if (variable != NULL && row->value != NULL)
+		buf_fmt(b, "  [%s]", variable);
+	else if (variable != NULL)
+		buf_fmt(b, "  [%s=1]", variable);
+	if (row->flags & HTTP)
+		buf_fmt(b, "\n        HTTP: %s\n", row->help);
+	else
+		buf_fmt(b, "\n        %s\n", row->help);
+	buf_free(&name);
 }
 
 static void
-print_help(bool help)
+put_help(struct buf *b)
 {
-	struct buf b = { NULL, 0, 0 }, name = b;
-	const struct option *row = option_table;
-	const char *variable;
+	char *manual = find_manual();
+	int i;
 
-	buf_add(&b, "boris " BORIS_VERSION, !help ? "\n" : ": a shell for AI "
-	    "agents, an MCP server on stdin and stdout, or HTTP\n\n"
-	    "usage: boris [OPTION]...\n\nAn option is --name=value or --name "
-	    "value. It beats its variable [in brackets].\n\n");
-	for (; help && row < option_table + OPTIONS; row++) {
-		variable = variable_of(row, &name);
-		buf_add(&b, "  ", row->name, row->value != NULL ? "=" : "",
-		    row->value != NULL ? row->value : "");
-		if (variable != NULL)
-			buf_add(&b, "  [", variable,
-			    row->value == NULL ? "=1]" : "]");
-		buf_add(&b, "\n        ", row->flags & HTTP ? "HTTP: " : "",
-		    row->help, "\n");
-	}
-	buf_add(&b, help ? "\nSet up: claude mcp add boris -- boris\n" : "");
-	if (help)
-		put_manual(&b);
+	buf_fmt(b, "boris " BORIS_VERSION ": a shell for AI agents, an MCP "
+	    "server on stdin and stdout, or HTTP\n"
+	    "\n"
+	    "usage: boris [OPTION]...\n"
+	    "\n"
+	    "An option is --name=value or --name value. It beats its variable "
+	    "[in brackets].\n"
+	    "\n");
+	for (i = 0; i < OPTIONS; i++)
+		put_option(b, &option_table[i]);
+	buf_fmt(b, "\nSet up: claude mcp add boris -- boris\n");
+	buf_fmt(b, "The manual: man %s\n", manual != NULL ? manual : "boris");
+	free(manual);
+}
+
+/* Prints a text on stdout and exits, with status 1 if it cannot be printed. */
+static void
+print_and_exit(const struct buf *b)
+{
 	errno = ENOSPC;  /* the reason if only a part is written */
-	if (write(1, b.data, b.len) != (ssize_t)b.len)
+	if (write(1, b->data, b->len) != (ssize_t)b->len)
 		fatal(1, "stdout: %s", strerror(errno));
 	exit(0);
 }
 
 void
-options_need(const struct options *o, const char *file, const char *what)
+options_check_visible(const struct options *o, const char *file,
+                      const char *what)
 {
 	char *real = realpath(file, NULL);
 	const char *cover = find_cover(o->hide, real != NULL ? real : file);
-	struct buf why = { NULL, 0, 0 };
 
-	if (cover != NULL) {
-		buf_add(&why, "must not cover ", file, ", ", what);
-		fatal(2, "--hide (BORIS_HIDE) %s: %s", cover, buf_text(&why));
-	}
+	if (cover != NULL)
+		fatal(2, "--hide (BORIS_HIDE) %s: must not cover %s, %s", cover,
+		    file, what);
 	free(real);
 }
 
-/* Refuses a --hide that covers what boris or every shell script needs. Even a
- * part of /proc cannot be hidden, as cover() in fence.c mounts on it (F5). */
+/* Exits if a --hide covers a file that boris or every shell script needs. No
+ * part of /proc can be hidden, because cover() in fence.c mounts over it
+ * (F5). */
 static void
 check_hidden(const struct options *o)
 {
 	const char *path = o->hide;
 
-	options_need(o, o->workdir, "the working directory");
-	options_need(o, o->tmpdir, "the directory for saved files ($TMPDIR)");
-	options_need(o, "/proc", "where boris finds processes");
-	options_need(o, "/dev/null", "which shell scripts need");
-	options_need(o, "/dev/ptmx", "which opens terminals");
-	options_need(o, "/dev/pts", "the directory of terminals");
+	options_check_visible(o, o->workdir, "the working directory");
+	options_check_visible(o, o->tmpdir,
+	    "the directory for saved files ($TMPDIR)");
+	options_check_visible(o, "/proc", "where boris finds processes");
+	options_check_visible(o, "/dev/null", "which shell scripts need");
+	options_check_visible(o, "/dev/ptmx", "which opens terminals");
+	options_check_visible(o, "/dev/pts", "the directory of terminals");
 	for (; path != NULL && *path != '\0'; path += strlen(path) + 1) {
 		if (is_within("/proc", path))
 			fatal(2, "--hide (BORIS_HIDE) %s: must not be below "
@@ -483,40 +628,48 @@ check_hidden(const struct options *o)
 	}
 }
 
+/* Exits if more than one option gives a token. */
+static void
+check_single_token(const struct options *o)
+{
+	int tokens = 0;
+
+	if (o->token != NULL)
+		tokens++;
+	if (o->token_file != NULL)
+		tokens++;
+	if (o->generate_token)
+		tokens++;
+	if (tokens > 1)
+		fatal(2, "--token, --token-file, --generate-token: must be "
+		    "given one at a time");
+}
+
+/* Completes and checks the options of --transport=http (H3, H4). */
 static void
 complete_http(struct options *o)
 {
 	const char *why;
 
-	if ((o->token != NULL) + (o->token_file != NULL) +
-	    o->generate_token > 1)
-		fatal(2, "--token, --token-file, --generate-token: must be "
-		    "given one at a time");
+	check_single_token(o);
 	why = o->token_file != NULL ? options_read_token(o, 0) : NULL;
 	if (why != NULL)
 		fatal(2, "--token-file (BORIS_TOKEN_FILE) %s: %s",
 		    o->token_file, why);
 	o->loopback = strncmp(o->address, "127.", 4) == 0 ||
 	    strcmp(o->address, "::1") == 0;
-	if (!o->loopback && o->token == NULL && !o->generate_token &&
-	    !o->allow_anyone)
+	if (!o->loopback && !has_token(o) && !o->allow_anyone)
 		fatal(2, "--listen (BORIS_LISTEN) %s: other machines could run "
 		    "commands here; must come with a token (--token-file, "
 		    "--generate-token) or --allow-anyone", o->address);
 }
 
-void
-options_read(struct options *o, char **argv)
+/* Sets the defaults. self: the name that boris was started by, or NULL. */
+static void
+set_defaults(struct options *o, const char *self)
 {
-	bool given[OPTIONS] = { false };
-	const char *tmp = getenv("TMPDIR");
-	const char *self = *argv != NULL ? *argv++ : "boris";
-	const char *self_path = strchr(self, '/') != NULL
-	    ? absolute(self, true) : NULL;
-
 	*o = (struct options){
 		.save_limit = 64 << 20, .call_limit = -1, .result_limit = -1,
-		.self = self_path != NULL ? self_path : self,
 		.address = "127.0.0.1", .port = 8080,
 		.session_timeout = 1800000,
 		.head_first = 30000, .head_last = 2000,
@@ -525,45 +678,84 @@ options_read(struct options *o, char **argv)
 		.binary_first = 1000, .look_last = 10000,
 		.tasks_most = 10, .unread_most = 10
 	};
+	if (self == NULL)
+		self = "boris";
+	if (strchr(self, '/') != NULL)
+		o->self = absolute(self, true);
+	if (o->self == NULL)
+		o->self = self;
+}
+
+void
+options_read(struct options *o, char **argv)
+{
+	bool given[OPTIONS] = { false };
+	const char *tmp = getenv("TMPDIR");
+	struct buf text = { NULL, 0, 0 };
+
+	set_defaults(o, argv[0]);
+	if (*argv != NULL)
+		argv++;
 	while (*argv != NULL)
 		argv = read_option(o, argv, given);
-	if (o->help || o->version)
-		print_help(o->help);
+	if (o->help) {
+		put_help(&text);
+		print_and_exit(&text);
+	}
+	if (o->version) {
+		buf_fmt(&text, "boris " BORIS_VERSION "\n");
+		print_and_exit(&text);
+	}
 	read_variables(o, given);
 	o->bash = !o->no_bash;
 	if (o->workdir == NULL)
 		o->workdir = absolute_for("--workdir", ".", true);
-	o->tmpdir = absolute_for("TMPDIR", tmp != NULL && *tmp != '\0' ? tmp
-	    : "/tmp", false);
-	/* Commands can write in these, too (F1). */
+	if (tmp == NULL || *tmp == '\0')
+		tmp = "/tmp";
+	o->tmpdir = absolute_for("TMPDIR", tmp, false);
+	/* Commands can write to these, too (F1). */
 	if (o->write != NULL) {
-		words_add(&o->write, o->tmpdir, strlen(o->tmpdir));
-		words_add(&o->write, "/dev", strlen("/dev"));
+		list_add(&o->write, o->tmpdir, strlen(o->tmpdir));
+		list_add(&o->write, "/dev", strlen("/dev"));
 	}
 	check_hidden(o);
 	if (o->http)
 		complete_http(o);
 }
 
-/* The file's text without the newline at its end. It may be a pipe, and come in
- * parts (H3). */
+/* Reads the file to its end, but not more than `size` bytes; it may be a pipe.
+ * Returns the number of bytes, or -1 with errno set. */
+static ssize_t
+read_whole(const char *file, int flags, char *text, size_t size)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC | flags);
+	size_t len = 0;
+	ssize_t n = 1;
+
+	if (fd < 0)
+		return -1;
+	while (n > 0 && len < size) {
+		n = read(fd, text + len, size - len);
+		if (n > 0)
+			len += (size_t)n;
+	}
+	fd_close(&fd);
+	return n < 0 ? -1 : (ssize_t)len;
+}
+
 const char *
 options_read_token(struct options *o, int flags)
 {
-	char text[TOKEN_MOST + 2] = "";  /* a newline, and one too many */
-	int fd = open(o->token_file, O_RDONLY | O_CLOEXEC | flags);
-	ssize_t n = fd < 0 ? -1 : 1;
-	size_t len = 0;
+	/* a token, its newline, and one byte more than allowed */
+	char text[TOKEN_MOST + 2] = "";
+	ssize_t len = read_whole(o->token_file, flags, text, sizeof(text));
 
-	for (; n > 0 && len < sizeof(text); len += n > 0 ? (size_t)n : 0)
-		n = read(fd, text + len, sizeof(text) - len);
-	fd_close(&fd);
-	if (n < 0)
+	if (len < 0)
 		return strerror(errno);
 	if (len > 0 && text[len - 1] == '\n')
 		text[--len] = '\0';
-	if (!is_token(text, len))
-		return "must be " TOKEN_RIGHT;
+	if (!is_token(text, (size_t)len))
+		return "must be " TOKEN_FORM;
 	free(o->token);
 	o->token = mem_copy(text);
 	return NULL;

@@ -2,26 +2,25 @@
  * the complete new one, also if boris is killed or the disk is full, and no
  * change by another program is lost (X3). The steps, in this order:
  *
- *	open      open_directory() resolves symbolic links and opens the
- *	          directory; all later steps use names within that.
- *	lock      open_file() opens the file and locks it against edits by other
- *	          boris processes, and read_file() reads it.
- *	replace   replace_in_file() finds `old` and makes the new text.
- *	write     create_new_file() and fill_new_file() write that to a file
- *	          with a random name next to the old one, give it the owner,
- *	          mode and attributes of the old one, and flush it to the disk.
- *	check     is_unchanged() checks that no other program has changed the
- *	          old file since it was read.
- *	exchange  exchange_names() lets the two files exchange their names, in
- *	          one system call.
- *	verify    is_old_file() checks the old file again, which now has the
- *	          random name. If it was changed after the check, the exchange
- *	          is undone.
- *	carry     carry_over_appended() appends to the new file what other
- *	over      programs have appended to the old one, such as lines of a log.
+ *  open      open_directory() resolves symbolic links and opens the
+ *            directory; all later steps use names within that.
+ *  lock      open_file() opens the file and locks it against edits by other
+ *            boris processes, and read_file() reads it.
+ *  replace   replace_in_file() finds `old` and makes the new text.
+ *  write     create_new_file() and fill_new_file() write that to a file with a
+ *            random name next to the old one, give it the owner, mode and
+ *            attributes of the old one, and flush it to the disk.
+ *  check     is_unchanged() checks that no other program has changed the old
+ *            file since it was read.
+ *  exchange  exchange_names() lets the two files exchange their names, in one
+ *            system call.
+ *  verify    is_old_file() checks the old file again, which now has the random
+ *            name. If it was changed after the check, the exchange is undone.
+ *  carry     carry_over_appended() appends to the new file what other programs
+ *  over      have appended to the old one, such as lines of a log.
  *
- * At last the random name is removed. If the edit creates a file, there is no
- * old one, and take_free_name() comes in place of exchange and verify.
+ * Finally the random name is removed. If the edit creates a file, there is no
+ * old one, and take_free_name() replaces exchange and verify.
  *
  * A file with several hard links, or in a directory that boris cannot write to,
  * cannot be replaced. Then write_in_place() overwrites the bytes that differ.
@@ -309,9 +308,9 @@ try_open(struct change *c)
 	return OPEN_DONE;
 }
 
-/* Opens and locks the file, and waits up to a second for the lock. Returns false
- * with errno set on failure; EWOULDBLOCK means that another process keeps the
- * file locked. */
+/* Opens and locks the file, and waits up to a second for the lock. Returns
+ * false with errno set on failure; EWOULDBLOCK means that another process keeps
+ * the file locked. */
 static bool
 open_file(struct change *c)
 {
@@ -872,8 +871,8 @@ write_in_place(const struct change *c)
 	return outcome;
 }
 
-/* Does this error of write_new_file() mean that the directory, or the attributes
- * of the old file, do not permit a new file? */
+/* Does this error of write_new_file() mean that the directory, or the
+ * attributes of the old file, do not permit a new file? */
 static bool
 forbids_new_file(int error)
 {
