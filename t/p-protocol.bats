@@ -224,29 +224,6 @@ bad_json() {
 	is "$(get -v id)" 2
 }
 
-@test "P3: of the files of JSONTestSuite what is JSON is taken, what is not is -32700" {
-	local dir=$HERE/../../shared/jsonsuite file files=() lines codes i
-	[ -d "$dir" ] || skip "no $dir here (nst/JSONTestSuite)"
-	for file in "$dir"/[yn]_*.json; do
-		# Those of one line, and not blank
-		mapfile -t lines <"$file"
-		if [[ ${#lines[@]} == 1 && ${lines[0]} == *[![:space:]]* ]]; then
-			files+=("$file")
-		fi
-	done 2>/dev/null
-	sed '' "${files[@]}" >in
-	filter <in >out
-	mapfile -t codes < <("$HERE/reply" -l error code <out)
-	is ${#codes[@]} ${#files[@]}
-	for i in "${!files[@]}"; do
-		file=${files[i]##*/}
-		case $file in
-		n_*) is "$file ${codes[i]}" "$file -32700" ;;
-		*) isnt "$file ${codes[i]}" "$file -32700" ;;
-		esac
-	done
-}
-
 @test "P3: JSON that is no request is -32600, with the message's id where it has one" {
 	boris
 	for line in 1 -1.5 '"x"' null true false; do
