@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "mcp/results.h"
+#include "mcp/watch.h"
 #include "session/log.h"
 #include "session/secret.h"
 
@@ -18,11 +18,6 @@ enum {
 	BURST = 100,           /* ms after `until`: its line may go on (W3) */
 	PROMPT_POLL = 50,      /* ms between checks whether a terminal prompts:
 	                        * a change of its settings is no event (I3) */
-	ECHO_MOST = 4096,      /* bytes of what was typed that are recognised */
-	ECHO_MARGIN = 100,     /* bytes; a longer typed line may be broken at
-	                        * the terminal's margin, or scrolled */
-	ECHO_LIMIT = 100,      /* drawings of typed lines that are recognised */
-	PRINTED_KEPT = 8192,   /* bytes of the last output, to recognise them */
 	PROGRESS_GAP = 100,    /* ms from news to progress (O7); clients lose it
 	                        * if they read it together with the response */
 	PROGRESS_SILENCE = 10000,  /* ms; then there is progress without news */
@@ -33,30 +28,6 @@ enum {
 };
 
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
-
-/* What is looked for in the output of a task */
-struct until {
-	struct pattern text;   /* `until` */
-	struct buf input;      /* the start of what was typed */
-	bool echo;             /* a line of `input` is still to be echoed: */
-	struct pattern typed;  /* that line */
-	size_t behind;         /* where in `input` the line after it begins */
-	int64_t seen;          /* ms; when the text was printed; 0: not yet */
-	bool news;             /* more than echo and white space was printed */
-	bool redraw;           /* a line editor may draw the first line again */
-	int redrawn;           /* how often typed text was drawn again */
-};
-
-/* How far one stream has been read */
-struct watched {
-	struct output_cursor shown;     /* as progress */
-	struct output_cursor searched;  /* for `until` and news */
-	struct place {
-		size_t text, typed;  /* bytes of each pattern matched so far */
-		bool whole;    /* all of `typed` stands in this line */
-	} at;
-	struct buf printed;    /* the last output, if something was typed */
-};
 
 /* An open call holds its job until it is answered or cancelled. */
 struct call {
@@ -73,10 +44,9 @@ struct call {
 	int64_t limit;         /* ms; until when it is held open at most (K2) */
 	int64_t read_at;       /* ms; when the request was read */
 	int64_t progress_at;   /* ms; of the next progress */
-	struct watched out, err;
-	struct until until;
+	struct output_cursor out_shown, err_shown;  /* as progress */
+	struct watch watch;    /* of the task's output */
 	enum terminal_mode mode;  /* of the terminal when it was typed into */
-	int64_t printed_at;    /* ms; of the last output; 0: none yet */
 };
 
 /* A new call in the list; NULL: too many, or no memory, which is answered. */
@@ -137,11 +107,7 @@ close_call(struct call *call, bool read)
 	if (call->job != NULL)
 		session_let_go(c->session, call->job, read);
 	buf_free(&call->text);
-	pattern_free(&call->until.text);
-	pattern_free(&call->until.typed);
-	buf_free(&call->until.input);
-	buf_free(&call->out.printed);
-	buf_free(&call->err.printed);
+	watch_free(&call->watch);
 	want_free(&call->want);
 	free(call);
 }
@@ -163,222 +129,11 @@ cancel_call(struct call *call)
 	close_call(call, false);
 }
 
-/* -- Until and echo (W3) ------------------------------------------------- */
-
-/* Begins to expect the echo of the next line that was typed, if any was. */
-static void
-expect_line(struct until *u)
-{
-	size_t begin = u->behind, end = begin;
-
-	pattern_free(&u->typed);
-	while (end < u->input.len && u->input.data[end] != '\n' &&
-	    u->input.data[end] != '\r')
-		end++;
-	u->behind = end + 1;
-	/* Without the memory an echo counts as news. */
-	u->echo = begin < u->input.len &&
-	    pattern_open(&u->typed, u->input.data + begin, end - begin);
-}
-
-/* Appends to `typed` what was typed, as the echo shows it: a control character
- * ends a line, and control sequences (of a bracketed paste) are left out. Keeps
- * only the last ECHO_MOST bytes. */
-static void
-record_typed(struct buf *typed, const struct buf *input)
-{
-	size_t i = input->len > ECHO_MOST ? input->len - ECHO_MOST : 0;
-	unsigned char c;
-
-	for (; i < input->len; i++) {
-		c = (unsigned char)input->data[i];
-		if (c == 0x1b && i + 1 < input->len &&
-		    input->data[i + 1] == '[') {
-			i += 2;
-			while (i < input->len && input->data[i] < '@')
-				i++;
-		} else {
-			buf_putc(typed, c < ' ' || c == 0x7f ? '\n' : (char)c);
-		}
-	}
-	buf_keep_end(typed, ECHO_MOST);
-}
-
-static bool
-is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
-/* Returns the index of the character before text[i] in its line that is not a
- * blank, plus 1; or where the line begins. */
-static size_t
-skip_blanks(const char *text, size_t i, size_t begin)
-{
-	while (i > begin && is_blank(text[i - 1]))
-		i--;
-	return i;
-}
-
-/* Returns whether the output before printed[i] shows the part of a typed line
- * that comes before typed[at]. *begins is set if there is no such part. Blanks
- * are not compared, since those at the end of a line are not shown. */
-static bool
-shows_typed(const struct buf *typed, size_t at, const char *printed, size_t i,
-            bool *begins)
-{
-	size_t begin = at, end = at, same = 0;
-	bool is_long;
-
-	while (begin > 0 && typed->data[begin - 1] != '\n')
-		begin--;
-	while (end < typed->len && typed->data[end] != '\n')
-		end++;
-	is_long = end - begin > ECHO_MARGIN;
-	for (;;) {
-		at = skip_blanks(typed->data, at, begin);
-		*begins = at == begin && same == 0;
-		if (at == begin || same == ECHO_MARGIN)
-			return same > 0;
-		i = skip_blanks(printed, i, 0);
-		if (is_long && i > 0 && printed[i - 1] == '\n')
-			i = skip_blanks(printed, i - 1, 0);
-		if (i == 0 || printed[i - 1] != typed->data[at - 1])
-			break;
-		i--;
-		at--;
-		same++;
-	}
-	/* readline marks a long line whose start it does not show by '<'. */
-	if (!is_long || same == 0 || i == 0 || printed[i - 1] != '<')
-		return false;
-	return i == 1 || printed[i - 2] == '\n';
-}
-
-/* Returns whether the occurrence of `until` that ends w->printed is a part of a
- * typed line that is drawn again: the kernel echoes what is typed while a
- * program is at work, and a line editor draws it once more after its prompt. */
-static bool
-is_redrawn(struct until *u, const struct watched *w, const struct buf *typed)
-{
-	size_t begin, at, before;
-	bool begins;
-
-	if (u->redrawn == ECHO_LIMIT || w->printed.len < u->text.len)
-		return false;
-	begin = w->printed.len - u->text.len;
-	before = skip_blanks(w->printed.data, begin, 0);
-	for (at = 0; at + u->text.len <= typed->len; at++) {
-		if (memcmp(typed->data + at, u->text.bytes, u->text.len) != 0)
-			continue;
-		if (shows_typed(typed, at, w->printed.data, begin, &begins)) {
-			u->redrawn++;
-			return true;
-		}
-		/* If nothing is typed before it, it must follow a prompt. */
-		if (begins && u->redraw && before > 0 &&
-		    w->printed.data[before - 1] != '\n') {
-			u->redraw = false;
-			return true;
-		}
-	}
-	return false;
-}
-
-/* Appends to w->printed. */
-static void
-keep_printed(struct watched *w, const char *bytes, size_t n)
-{
-	if (n > PRINTED_KEPT) {
-		bytes += n - PRINTED_KEPT;
-		n = PRINTED_KEPT;
-	}
-	buf_put(&w->printed, bytes, n);
-	if (w->printed.len > 2 * PRINTED_KEPT)
-		buf_keep_end(&w->printed, PRINTED_KEPT);
-}
-
-/* Removes the open line from w->printed: it is read anew. */
-static void
-forget_line(struct watched *w)
-{
-	struct buf *b = &w->printed;
-
-	while (b->len > 0 && b->data[b->len - 1] != '\n')
-		b->len--;
-}
-
-/* Returns whether a newline is the margin's, within the echo of a long line. */
-static bool
-within_echo(const struct until *u, const struct place *at)
-{
-	return u->echo && at->typed >= ECHO_MARGIN && !at->whole;
-}
-
-/* Reads what a stream prints next. typed: see struct job. */
-static void
-search_bytes(struct until *u, struct watched *w, const struct buf *typed,
-             const char *bytes, size_t n, int64_t now)
-{
-	const char *end = bytes + n, *unkept = bytes;
-	struct place *at = &w->at;
-
-	for (; bytes < end; bytes++) {
-		if (*bytes == '\n' && within_echo(u, at))
-			continue;
-		at->text = pattern_step(&u->text, at->text, *bytes);
-		if (u->echo)
-			at->typed = pattern_step(&u->typed, at->typed, *bytes);
-		at->whole |= at->typed > 0 && at->typed == u->typed.len;
-		u->news |= at->typed == 0 && (unsigned char)*bytes > ' ';
-		/* A match within the echo does not count. */
-		if (at->text > 0 && at->text == u->text.len &&
-		    at->typed < at->text && u->seen == 0) {
-			keep_printed(w, unkept, (size_t)(bytes + 1 - unkept));
-			unkept = bytes + 1;
-			if (!is_redrawn(u, w, typed))
-				u->seen = now;
-		}
-		if (*bytes != '\n')
-			continue;
-		/* After a line that was the echo, the next line's may come. */
-		if (u->echo && (at->whole || u->typed.len == 0))
-			expect_line(u);
-		else
-			u->echo = false;
-		at->typed = 0;
-		at->whole = false;
-	}
-	if (u->text.len > 0 && typed->len > 0)
-		keep_printed(w, unkept, (size_t)(end - unkept));
-}
-
-/* Reads what is new of one stream. */
-static void
-search(struct call *call, struct output *text, struct watched *w)
-{
-	const char *bytes;
-	size_t n;
-
-	while (output_news(text, &w->searched)) {
-		if (output_rewritten(text, &w->searched)) {
-			w->at = (struct place){ 0, 0, false };
-			forget_line(w);
-		}
-		n = output_read(text, &w->searched, &bytes);
-		call->printed_at = call->client->now;
-		search_bytes(&call->until, w, &call->job->typed, bytes, n,
-		    call->printed_at);
-	}
-}
-
 static void
 search_news(struct call *call)
 {
-	if (call->want.until.len == 0 && !call->want.only_new)
-		return;
-	search(call, call->job->out.text, &call->out);
-	search(call, call->job->err.text, &call->err);
+	if (call->want.until.len > 0 || call->want.only_new)
+		watch_read(&call->watch, call->job, call->client->now);
 }
 
 /* -- When a call is answered (W2, K2) ------------------------------------ */
@@ -398,7 +153,7 @@ static int64_t
 wait_ends(struct call *call)
 {
 	const struct want *w = &call->want;
-	int64_t end, silent = call->printed_at +
+	int64_t end, silent = call->watch.printed_at +
 	    (w->action == WANT_TYPE ? QUIET_TYPED : QUIET);
 	struct job *job = call->job;
 	struct exec_prompt p;
@@ -413,8 +168,8 @@ wait_ends(struct call *call)
 	/* The answer to a start says whether the program has started. */
 	if (w->action == WANT_RUN && session_starts(job, call->client->now))
 		return NEVER;
-	if (call->until.seen > 0)
-		return call->until.seen + BURST;
+	if (call->watch.seen_at > 0)
+		return call->watch.seen_at + BURST;
 	/* With `until` only what is certain ends the wait. */
 	p = exec_prompts(&job->exec, EXEC_ANY, call->client->now);
 	if (p.since != job->asked_at && (p.state == TERMINAL_PROMPTS ||
@@ -423,7 +178,7 @@ wait_ends(struct call *call)
 	if (w->action == WANT_TYPE && p.at_work)
 		return end;
 	/* What another call has shown meanwhile is not new any more. */
-	if (w->until.len == 0 && w->only_new && call->until.news &&
+	if (w->until.len == 0 && w->only_new && call->watch.news &&
 	    (output_news(job->out.text, &job->out.seen) ||
 	    output_news(job->err.text, &job->err.seen)) && silent < end)
 		return silent;
@@ -484,13 +239,10 @@ shows_end(const struct call *call)
 static bool
 lacks_enter(const struct call *call)
 {
-	const struct until *u = &call->until;
-	const struct place *at = &call->out.at;
-	bool drawn = u->echo && at->typed == u->typed.len && !u->news;
-
 	if (!call->want.no_enter || call->mode != TERMINAL_KEYS)
 		return call->want.no_enter;
-	return drawn && call->want.prompt.state != TERMINAL_BUSY &&
+	return watch_has_only_echo(&call->watch) &&
+	    call->want.prompt.state != TERMINAL_BUSY &&
 	    !output_is_screen(call->job->out.text);
 }
 
@@ -525,7 +277,7 @@ try_answer(struct call *call)
 	} else if (job->refused != JOB_ACCEPTED) {
 		results_refused(&b, &call->reply.caller, s, job, c->now);
 	} else {
-		w->until_missed = w->until.len > 0 && call->until.seen == 0;
+		w->until_missed = w->until.len > 0 && call->watch.seen_at == 0;
 		w->prompt = exec_prompts(&job->exec, EXEC_ANY, c->now);
 		if (w->prompt.at_work)
 			w->stopped = exec_stopped(&job->exec, &w->stop_signal);
@@ -548,7 +300,6 @@ type_input(struct call *call, struct buf *wrong)
 	const struct buf *input = &call->want.input;
 	struct job *job = call->job;
 	struct client *c = call->client;
-	struct until *u = &call->until;
 	size_t i;
 
 	call->mode = TERMINAL_UNSEEN;
@@ -556,9 +307,7 @@ type_input(struct call *call, struct buf *wrong)
 		return;
 	/* What was printed before is neither an answer nor an echo of it. */
 	search_news(call);
-	call->printed_at = u->seen = 0;
-	u->news = false;
-	call->out.at = (struct place){ 0, 0, false };
+	watch_restart(&call->watch);
 	if (job_takes_input(job) && c->options->log != NULL &&
 	    log_input(job, input,
 	    exec_prompts(&job->exec, EXEC_ANY, c->now).secret) < 0)
@@ -571,13 +320,7 @@ type_input(struct call *call, struct buf *wrong)
 	for (i = 0; i < input->len; i++)
 		call->want.no_enter &= (unsigned char)input->data[i] >= ' ' &&
 		    input->data[i] != 0x7f;
-	buf_put(&u->input, input->data,
-	    input->len < ECHO_MOST ? input->len : ECHO_MOST);
-	if (call->mode != TERMINAL_UNSEEN) {
-		record_typed(&job->typed, input);
-		expect_line(u);
-	}
-	u->redraw = call->mode == TERMINAL_LINES;
+	watch_typed(&call->watch, job, input, call->mode);
 	buf_free(&call->want.input);
 }
 
@@ -609,8 +352,9 @@ open_wait(struct client *c, struct call *call)
 	struct job *job = call->job = session_hold(c->session, w);
 
 	if (job != NULL) {
-		call->out.searched = call->out.shown = job->out.seen;
-		call->err.searched = call->err.shown = job->err.seen;
+		watch_begin(&call->watch, job);
+		call->out_shown = job->out.seen;
+		call->err_shown = job->err.seen;
 		read_output(c, job);
 		if (w->action == WANT_TYPE)
 			type_input(call, &wrong);
@@ -639,8 +383,7 @@ calls_tool(struct client *c, const struct reply *r, struct json token,
 	call->tool = tool;
 	call->want = *want;
 	/* (`until` has so few characters that this is never refused.) */
-	pattern_open(&call->until.text, call->want.until.data,
-	    call->want.until.len);
+	watch_open(&call->watch, &call->want.until);
 	if (job != NULL) {
 		call->job = job;
 		job->call_limit = r->caller.call_limit;
@@ -758,8 +501,8 @@ progress_due(struct call *call)
 	if (call->token.len == 0)
 		return NEVER;
 	if (call->progress_at > soon && job != NULL && job->out.text != NULL &&
-	    (output_news(job->out.text, &call->out.shown) ||
-	    output_news(job->err.text, &call->err.shown)))
+	    (output_news(job->out.text, &call->out_shown) ||
+	    output_news(job->err.text, &call->err_shown)))
 		call->progress_at = soon;
 	return call->progress_at;
 }
@@ -769,7 +512,7 @@ send_progress(struct call *call)
 {
 	struct client *c = call->client;
 	struct buf text = { NULL, 0, 0 }, b = text;
-	struct output_cursor out = call->out.shown, err = call->err.shown;
+	struct output_cursor out = call->out_shown, err = call->err_shown;
 	const struct job *job = call->job;
 
 	if (job != NULL && job->out.text != NULL) {
@@ -801,8 +544,8 @@ send_progress(struct call *call)
 	buf_add(&b, "}}");
 	/* If it is not taken, the next one, before long, holds this text. */
 	if (rpc_post(&call->reply, RPC_PROGRESS, 0, &b)) {
-		call->out.shown = out;
-		call->err.shown = err;
+		call->out_shown = out;
+		call->err_shown = err;
 		call->progress_at = c->now + PROGRESS_SILENCE;
 	}
 	buf_free(&text);

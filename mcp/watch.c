@@ -1,0 +1,314 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include "mcp/watch.h"
+
+#include <string.h>
+
+enum {
+	ECHO_MOST = 4096,      /* bytes of what was typed that are recognised */
+	ECHO_MARGIN = 100,     /* bytes; a longer typed line may be broken at
+	                        * the terminal's margin, or scrolled */
+	ECHO_LIMIT = 100,      /* drawings of typed lines that are recognised */
+	PRINTED_KEPT = 8192    /* bytes of the last output, to recognise them */
+};
+
+bool
+watch_open(struct watch *w, const struct buf *text)
+{
+	return pattern_open(&w->text, text->data, text->len);
+}
+
+void
+watch_free(struct watch *w)
+{
+	pattern_free(&w->text);
+	pattern_free(&w->typed);
+	buf_free(&w->input);
+	buf_free(&w->out.printed);
+	buf_free(&w->err.printed);
+}
+
+void
+watch_begin(struct watch *w, const struct job *job)
+{
+	w->out.read = job->out.seen;
+	w->err.read = job->err.seen;
+}
+
+/* -- The echo of typed lines --------------------------------------------- */
+
+/* Expects the echo of the next line that was typed, if there is one. */
+static void
+expect_line(struct watch *w)
+{
+	size_t begin = w->next_line, end = begin;
+
+	pattern_free(&w->typed);
+	while (end < w->input.len && w->input.data[end] != '\n' &&
+	    w->input.data[end] != '\r')
+		end++;
+	w->next_line = end + 1;
+	/* If out of memory, an echo counts as news. */
+	w->expects_echo = begin < w->input.len &&
+	    pattern_open(&w->typed, w->input.data + begin, end - begin);
+}
+
+/* Appends to `typed` what was typed, as the echo shows it: a control character
+ * ends a line, and control sequences (of a bracketed paste) are left out. Keeps
+ * only the last ECHO_MOST bytes. */
+static void
+record_typed(struct buf *typed, const struct buf *input)
+{
+	size_t i = input->len > ECHO_MOST ? input->len - ECHO_MOST : 0;
+	unsigned char c;
+
+	for (; i < input->len; i++) {
+		c = (unsigned char)input->data[i];
+		if (c == 0x1b && i + 1 < input->len &&
+		    input->data[i + 1] == '[') {
+			i += 2;
+			while (i < input->len && input->data[i] < '@')
+				i++;
+		} else {
+			buf_putc(typed, c < ' ' || c == 0x7f ? '\n' : (char)c);
+		}
+	}
+	buf_keep_end(typed, ECHO_MOST);
+}
+
+void
+watch_restart(struct watch *w)
+{
+	w->printed_at = 0;
+	w->seen_at = 0;
+	w->news = false;
+	w->out.text = 0;
+	w->out.typed = 0;
+	w->out.complete = false;
+}
+
+void
+watch_typed(struct watch *w, struct job *job, const struct buf *input,
+            enum terminal_mode mode)
+{
+	size_t kept = input->len < ECHO_MOST ? input->len : ECHO_MOST;
+
+	buf_put(&w->input, input->data, kept);
+	if (mode != TERMINAL_UNSEEN) {
+		record_typed(&job->typed, input);
+		expect_line(w);
+	}
+	w->redraw = mode == TERMINAL_LINES;
+}
+
+bool
+watch_has_only_echo(const struct watch *w)
+{
+	return w->expects_echo && w->out.typed == w->typed.len && !w->news;
+}
+
+/* -- Typed lines that are drawn again ------------------------------------ */
+
+static bool
+is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* Returns the index after the last character before text[i] that is not a
+ * blank; `begin` if there is none from there on. */
+static size_t
+skip_blanks(const char *text, size_t i, size_t begin)
+{
+	while (i > begin && is_blank(text[i - 1]))
+		i--;
+	return i;
+}
+
+/* Returns whether the output before printed[i] shows the part of a typed line
+ * that comes before typed[at]. *begins is set if there is no such part. Blanks
+ * are not compared, since those at the end of a line are not shown. */
+static bool
+shows_typed(const struct buf *typed, size_t at, const char *printed, size_t i,
+            bool *begins)
+{
+	size_t begin = at, end = at, same = 0;
+	bool is_long;
+
+	while (begin > 0 && typed->data[begin - 1] != '\n')
+		begin--;
+	while (end < typed->len && typed->data[end] != '\n')
+		end++;
+	is_long = end - begin > ECHO_MARGIN;
+	for (;;) {
+		at = skip_blanks(typed->data, at, begin);
+		*begins = at == begin && same == 0;
+		if (at == begin || same == ECHO_MARGIN)
+			return same > 0;
+		i = skip_blanks(printed, i, 0);
+		if (is_long && i > 0 && printed[i - 1] == '\n')
+			i = skip_blanks(printed, i - 1, 0);
+		if (i == 0 || printed[i - 1] != typed->data[at - 1])
+			break;
+		i--;
+		at--;
+		same++;
+	}
+	if (!is_long || same == 0)
+		return false;
+	/* readline marks a long line whose start it does not show by '<'. */
+	if (i == 0 || printed[i - 1] != '<')
+		return false;
+	return i == 1 || printed[i - 2] == '\n';
+}
+
+/* Returns whether output comes before printed[i] in its line, as a prompt
+ * does. */
+static bool
+follows_prompt(const char *printed, size_t i)
+{
+	i = skip_blanks(printed, i, 0);
+	return i > 0 && printed[i - 1] != '\n';
+}
+
+/* Decides whether the occurrence of the text that ends s->printed is a part of a
+ * typed line that is drawn again: the kernel echoes what is typed while a
+ * program is at work, and a line editor draws it once more after its prompt.
+ * Counts it if it is. */
+static bool
+skip_redrawn(struct watch *w, const struct watched_stream *s,
+             const struct buf *typed)
+{
+	size_t begin, at;
+	bool begins;
+
+	if (w->redrawn == ECHO_LIMIT || s->printed.len < w->text.len)
+		return false;
+	begin = s->printed.len - w->text.len;
+	for (at = 0; at + w->text.len <= typed->len; at++) {
+		if (memcmp(typed->data + at, w->text.bytes, w->text.len) != 0)
+			continue;
+		if (shows_typed(typed, at, s->printed.data, begin, &begins)) {
+			w->redrawn++;
+			return true;
+		}
+		/* If nothing is typed before it, it must follow a prompt. */
+		if (begins && w->redraw &&
+		    follows_prompt(s->printed.data, begin)) {
+			w->redraw = false;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* -- Searching ------------------------------------------------------------ */
+
+/* Appends to s->printed. */
+static void
+keep_printed(struct watched_stream *s, const char *bytes, size_t n)
+{
+	if (n > PRINTED_KEPT) {
+		bytes += n - PRINTED_KEPT;
+		n = PRINTED_KEPT;
+	}
+	buf_put(&s->printed, bytes, n);
+	if (s->printed.len > 2 * PRINTED_KEPT)
+		buf_keep_end(&s->printed, PRINTED_KEPT);
+}
+
+/* Removes the open line, which is read anew, from s->printed. */
+static void
+forget_line(struct watched_stream *s)
+{
+	struct buf *b = &s->printed;
+
+	s->text = 0;
+	s->typed = 0;
+	s->complete = false;
+	while (b->len > 0 && b->data[b->len - 1] != '\n')
+		b->len--;
+}
+
+/* Returns whether a newline here is the terminal's margin within the echo of a
+ * long line. */
+static bool
+is_within_echo(const struct watch *w, const struct watched_stream *s)
+{
+	return w->expects_echo && s->typed >= ECHO_MARGIN && !s->complete;
+}
+
+/* Returns whether the text has just been matched, but not within the echo. */
+static bool
+is_matched(const struct watch *w, const struct watched_stream *s)
+{
+	return s->text > 0 && s->text == w->text.len && s->typed < s->text;
+}
+
+/* Begins a new line. After a line that was the echo, the next typed line's may
+ * come. */
+static void
+end_line(struct watch *w, struct watched_stream *s)
+{
+	if (w->expects_echo && (s->complete || w->typed.len == 0))
+		expect_line(w);
+	else
+		w->expects_echo = false;
+	s->typed = 0;
+	s->complete = false;
+}
+
+/* Searches the next piece of a stream. typed: see struct job. */
+static void
+search_bytes(struct watch *w, struct watched_stream *s,
+             const struct buf *typed, const char *bytes, size_t n, int64_t now)
+{
+	const char *end = bytes + n, *unkept = bytes;
+
+	for (; bytes < end; bytes++) {
+		if (*bytes == '\n' && is_within_echo(w, s))
+			continue;
+		s->text = pattern_step(&w->text, s->text, *bytes);
+		if (w->expects_echo)
+			s->typed = pattern_step(&w->typed, s->typed, *bytes);
+		if (s->typed > 0 && s->typed == w->typed.len)
+			s->complete = true;
+		if (s->typed == 0 && (unsigned char)*bytes > ' ')
+			w->news = true;
+		if (w->seen_at == 0 && is_matched(w, s)) {
+			keep_printed(s, unkept, (size_t)(bytes + 1 - unkept));
+			unkept = bytes + 1;
+			if (!skip_redrawn(w, s, typed))
+				w->seen_at = now;
+		}
+		if (*bytes == '\n')
+			end_line(w, s);
+	}
+	if (w->text.len > 0 && typed->len > 0)
+		keep_printed(s, unkept, (size_t)(end - unkept));
+}
+
+static void
+search_stream(struct watch *w, struct watched_stream *s,
+              struct output *printed, const struct buf *typed, int64_t now)
+{
+	const char *bytes;
+	size_t n;
+
+	while (output_news(printed, &s->read)) {
+		if (output_rewritten(printed, &s->read))
+			forget_line(s);
+		n = output_read(printed, &s->read, &bytes);
+		w->printed_at = now;
+		search_bytes(w, s, typed, bytes, n, now);
+	}
+}
+
+void
+watch_read(struct watch *w, const struct job *job, int64_t now)
+{
+	if (job->out.text == NULL)
+		return;
+	search_stream(w, &w->out, job->out.text, &job->typed, now);
+	search_stream(w, &w->err, job->err.text, &job->typed, now);
+}
