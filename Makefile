@@ -19,7 +19,7 @@ MOST = boris.o \
 	transport/stdio.o transport/http.o transport/access.o \
 	transport/connection.o transport/httpmsg.o \
 	mcp/rpc.o mcp/clients.o mcp/mcp.o mcp/calls.o mcp/tools.o \
-	mcp/results.o mcp/watch.o \
+	mcp/results.o mcp/watch.o mcp/want.o \
 	session/session.o session/job.o session/edit.o session/replace.o \
 	session/secret.o session/log.o \
 	exec.o \

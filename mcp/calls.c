@@ -246,6 +246,35 @@ lacks_enter(const struct call *call)
 	    !output_is_screen(call->job->out.text);
 }
 
+/* Returns whether the result is about a task that was started before, or whose
+ * start has waited for output: it shows how the task stands. */
+static bool
+shows_task(const struct call *call)
+{
+	return job_is_task(call->job) &&
+	    (call->want.action != WANT_RUN || call->want.time > 0);
+}
+
+/* Marks what the result of the call has reported. */
+static void
+mark_reported(struct call *call)
+{
+	struct session *s = call->client->session;
+	struct job *job = call->job;
+
+	if (job == NULL) {
+		session_mark_list_reported(s);
+		return;
+	}
+	session_mark_notes_reported(s);
+	if (shows_task(call) || !job->background)
+		job_mark_output_reported(job);
+	if (shows_task(call) && job->out.text != NULL) {
+		job_mark_screen_reported(job);
+		job_mark_prompt_reported(job, &call->want.prompt);
+	}
+}
+
 /* Answers the call if that is due; false: not yet. */
 static bool
 try_answer(struct call *call)
@@ -288,7 +317,7 @@ try_answer(struct call *call)
 	c->room -= b.len < c->room ? b.len : c->room;
 	taken = rpc_result(&call->reply, &b);
 	if (taken)
-		session_told(s, job, w);
+		mark_reported(call);
 	close_call(call, taken && shows_end(call));
 	return true;
 }
@@ -342,6 +371,20 @@ read_output(struct client *c, struct job *job)
 	}
 }
 
+/* Returns the task that the call is about, or NULL. */
+static struct job *
+find_task(struct session *s, const struct want *w)
+{
+	struct job *job = session_find_task(s, &w->id, w->pid);
+
+	if (job == NULL || !s->shared)
+		return job;
+	/* A call that gives a pid, too, must give that of this task (H6). */
+	if (w->by_pid && w->pid != 0 && job->exec.pid != w->pid)
+		return NULL;
+	return job;
+}
+
 /* A call about a task: it holds that, and types or kills. False: that can't be,
  * which has been answered. */
 static bool
@@ -349,9 +392,11 @@ open_wait(struct client *c, struct call *call)
 {
 	struct want *w = &call->want;
 	struct buf wrong = { NULL, 0, 0 };
-	struct job *job = call->job = session_hold(c->session, w);
+	struct job *job = find_task(c->session, w);
 
+	call->job = job;
 	if (job != NULL) {
+		session_hold(job);
 		watch_begin(&call->watch, job);
 		call->out_shown = job->out.seen;
 		call->err_shown = job->err.seen;
@@ -367,7 +412,7 @@ open_wait(struct client *c, struct call *call)
 	if (wrong.len == 0)
 		return true;
 	if (rpc_result(&call->reply, &wrong))
-		session_told(c->session, NULL, NULL);
+		session_mark_notes_reported(c->session);
 	close_call(call, false);
 	return false;
 }

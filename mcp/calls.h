@@ -10,6 +10,7 @@
 #include "mcp/rpc.h"
 #include "session/session.h"
 #include "mcp/tools.h"
+#include "mcp/want.h"
 
 /* A client with its open calls; mcp.c fills in what is above `now`, and keeps
  * `now` and `room` up to date. */

@@ -137,7 +137,7 @@ do_call(struct mcp_request *r)
 		results_refusal(&r->result, &r->reply.caller, c->session,
 		    &r->refusal);
 		if (rpc_result(&r->reply, &r->result))
-			session_told(c->session, NULL, NULL);
+			session_mark_notes_reported(c->session);
 	} else {
 		if (job != NULL && c->options->log != NULL) {
 			/* In the stateless era each request says who sends. */

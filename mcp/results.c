@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "json.h"
 #include "session/edit.h"
+#include "session/secret.h"
 
 enum {
 	HEADINGS = 40,         /* bytes of the lines "stdout:" and "stderr:" */
@@ -427,10 +428,10 @@ note_secret(struct buf *b, const struct job *job)
 	put_word(&dir, o->tmpdir);
 	if (strcmp(o->tmpdir, "/tmp") == 0)
 		note(b, "or your user types it there: %s --secret=%s",
-		    buf_text(&self), job->secret.id);
+		    buf_text(&self), secret_id(job));
 	else
 		note(b, "or your user types it there: TMPDIR=%s %s --secret=%s",
-		    buf_text(&dir), buf_text(&self), job->secret.id);
+		    buf_text(&dir), buf_text(&self), secret_id(job));
 	buf_free(&self);
 	buf_free(&dir);
 }

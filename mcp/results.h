@@ -3,13 +3,14 @@
 
 /* The result of a call, as text and as data (B6), its notes (B7, T8), and
  * errors. Each function appends the members of one to a buffer, and changes
- * nothing but a saved file: session_told() notes what was told. now: ms. */
+ * nothing but a saved file: what was reported is marked later. now: ms. */
 
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/buf.h"
 #include "session/job.h"
 #include "mcp/rpc.h"
+#include "mcp/want.h"
 #include "session/session.h"
 
 /* An error with this text, which is freed. Like every result it tells which

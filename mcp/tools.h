@@ -10,6 +10,7 @@
 #include "base/options.h"
 #include "mcp/results.h"
 #include "mcp/rpc.h"
+#include "mcp/want.h"
 
 /* A row of the table in tools.c */
 struct reading;

@@ -82,9 +82,26 @@ job_takes_input(const struct job *job)
 }
 
 void
-want_free(struct want *want)
+job_mark_output_reported(struct job *job)
 {
-	buf_free(&want->id);
-	buf_free(&want->until);
-	buf_free(&want->input);
+	if (job->out.text == NULL || job->state == JOB_FINISHED)
+		return;
+	output_skip(job->out.text, &job->out.seen);
+	output_skip(job->err.text, &job->err.seen);
+}
+
+void
+job_mark_screen_reported(struct job *job)
+{
+	if (job->out.text != NULL && output_is_screen(job->out.text))
+		job->screen_told = true;
+}
+
+void
+job_mark_prompt_reported(struct job *job, const struct exec_prompt *prompt)
+{
+	if (prompt->state == TERMINAL_BUSY)
+		return;
+	job->prompt_told = true;
+	job->asked_at = prompt->since;
 }

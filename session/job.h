@@ -1,8 +1,8 @@
 #ifndef SESSION_JOB_H
 #define SESSION_JOB_H
 
-/* One command from its request to its end, and what a call waits for. A tool's
- * reader fills it in, its session runs it, results are written from it. */
+/* One command from its request to its end. A tool's reader fills it in, its
+ * session runs it, and results are written from it. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,14 +32,7 @@ struct job_stream {
 	struct output_cursor seen;
 };
 
-/* A person's way to a terminal that asks for a secret; others read only `id` */
-struct secret {
-	int fd;                  /* of the FIFO; 0 or -1: there is none */
-	int in_poll;
-	int64_t again;           /* ms; when to see whether the terminal asks */
-	char id[9];              /* in the names of its files */
-	struct buf path;         /* its name, up to the ending */
-};
+struct secret;  /* in secret.c */
 
 struct job {
 	const struct options *options;
@@ -86,7 +79,7 @@ struct job {
 	struct buf typed;        /* lines: the end of what was typed and may be
 	                          * echoed (W3) */
 
-	/* What a result has told: session_told() notes it */
+	/* What a result has reported: session_mark_...() notes it */
 	bool prompt_told;        /* that its terminal asks, and how to answer */
 	int64_t asked_at;        /* ms; `since` of the prompt told last (I3) */
 	bool screen_told;        /* that its screen is not shown (I6) */
@@ -100,7 +93,7 @@ struct job {
 	bool parallel;           /* it takes no place in the order (D7, H6) */
 	int holders;             /* calls that hold it, and will let it go */
 	bool read;               /* its result, a task's, has been taken */
-	struct secret secret;
+	struct secret *secret;   /* NULL: its terminal has asked for none */
 };
 
 struct job *job_new(const struct options *);  /* zeroed but for that */
@@ -113,33 +106,12 @@ const char *job_status(const struct job *, bool ended);  /* a result's (B) */
 bool job_survives(const struct job *);  /* can boris not end it (E12)? */
 bool job_takes_input(const struct job *);  /* while its terminal is there */
 
-/* What a call asks of a job, and waits for */
-enum want_action { WANT_RUN, WANT_LOOK, WANT_KILL, WANT_TYPE, WANT_LIST };
-
-struct want {
-	enum want_action action;
-	bool by_pid;             /* check_pid or kill_pid was given */
-	struct buf id;           /* the task's id, or its pid as text */
-	int64_t pid;             /* its pid; 0: no number was given */
-	int64_t time;            /* ms to wait, for its end or for `until` */
-	struct buf until;        /* the text to wait for (W3); empty: none */
-	bool only_new;           /* what was printed since the last look (T3) */
-	struct buf input;        /* what to type, with WANT_TYPE (I2) */
-	bool truncates;          /* `truncate` was given for this look */
-	enum truncate truncate;  /* if so, how its output is cut */
-	int64_t limit;           /* characters of each stream; 0: not given */
-
-	/* What came of it: filled in by calls.c before its result is written */
-	int64_t patience;        /* ms; its client waited that long (K2) */
-	bool no_enter;           /* a line was typed without its newline */
-	bool until_missed;       /* `until` was not printed in time */
-	struct exec_prompt prompt;
-	pid_t stopped;           /* a stopped process group of the terminal; or
-	                          * 0 */
-	int stop_signal;         /* what stopped it; 0: unknown */
-	bool secret;             /* a person can type what it asks for (I5) */
-};
-
-void want_free(struct want *);
+/* Marks all output of a job that runs as reported by a result. (What a finished
+ * task has printed last is shown to all calls that wait for it.) */
+void job_mark_output_reported(struct job *);
+/* Marks what the result of a call about a task has reported: that its screen is
+ * not shown, and whether its terminal asks for input. */
+void job_mark_screen_reported(struct job *);
+void job_mark_prompt_reported(struct job *, const struct exec_prompt *);
 
 #endif

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/select.h>
 #include <sys/stat.h>
@@ -26,6 +27,15 @@ enum {
 };
 #define FIFO ".secret"
 #define PROMPT ".prompt"
+
+/* The FIFO of a job whose terminal asks for a secret */
+struct secret {
+	int fd;                  /* of the FIFO; 0 or -1: there is none */
+	int in_poll;
+	int64_t again;           /* ms; when to check again whether it asks */
+	char id[ID + 1];         /* in the names of its files */
+	struct buf path;         /* its name, up to the ending */
+};
 
 /* Overwrites it; volatile, so that no compiler leaves that out. */
 static void
@@ -49,9 +59,9 @@ name_of(struct buf *path, const char *ending)
 void
 secret_close(struct job *job, bool taken)
 {
-	struct secret *s = &job->secret;
+	struct secret *s = job->secret;
 
-	if (s->path.len == 0)
+	if (s == NULL || s->path.len == 0)
 		return;
 	if (taken)
 		fchmod(s->fd, TAKEN);  /* That cannot fail: it is ours. */
@@ -85,7 +95,7 @@ static void
 open_fifo(struct job *job)
 {
 	struct tempfiles *files = job->options->files;
-	struct secret *s = &job->secret;
+	struct secret *s = job->secret;
 	struct buf line = { NULL, 0, 0 };
 	int fd;
 
@@ -111,14 +121,38 @@ open_fifo(struct job *job)
 	buf_free(&line);
 }
 
+/* Returns the job's secret, a new one if it has none. */
+static struct secret *
+secret_of(struct job *job)
+{
+	if (job->secret == NULL)
+		job->secret = mem_get(sizeof(*job->secret));
+	return job->secret;
+}
+
+const char *
+secret_id(const struct job *job)
+{
+	return job->secret->id;
+}
+
+void
+secret_free(struct job *job)
+{
+	secret_close(job, false);
+	free(job->secret);
+	job->secret = NULL;
+}
+
 bool
 secret_offer(struct job *job, int64_t now)
 {
-	struct secret *s = &job->secret;
+	struct secret *s;
 	struct exec_prompt p;
 
 	if (!job_takes_input(job))
 		return false;
+	s = secret_of(job);
 	p = exec_prompts(&job->exec, EXEC_SECRET, now);
 	s->again = p.again;
 	if (!p.secret || p.state == TERMINAL_BUSY)
@@ -131,10 +165,11 @@ secret_offer(struct job *job, int64_t now)
 void
 secret_poll_add(struct job *job, struct loop *loop)
 {
-	struct secret *s = &job->secret;
+	struct secret *s;
 
 	if (!job_takes_input(job))
 		return;
+	s = secret_of(job);
 	s->in_poll = loop_add(loop, s->fd > 0 ? s->fd : -1, POLLIN);
 	loop_until(loop, s->again);
 }
@@ -142,8 +177,9 @@ secret_poll_add(struct job *job, struct loop *loop)
 void
 secret_dispatch(struct job *job, const struct loop *loop)
 {
-	struct secret *s = &job->secret;
-	bool came = s->fd > 0 && loop_events(loop, s->in_poll) != 0;
+	struct secret *s = job->secret;
+	bool came = s != NULL && s->fd > 0 &&
+	    loop_events(loop, s->in_poll) != 0;
 	char bytes[LINE_TYPED_MOST];
 	const char *end;
 	ssize_t n;

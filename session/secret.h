@@ -18,7 +18,12 @@ void secret_poll_add(struct job *, struct loop *);
 void secret_dispatch(struct job *, const struct loop *);
 /* Makes the FIFO if the terminal asks. Returns whether it is there. */
 bool secret_offer(struct job *, int64_t now);
-void secret_close(struct job *, bool taken);  /* if there is one */
+/* The id of the job's FIFO; secret_offer() has returned true for the job. */
+const char *secret_id(const struct job *);
+/* Removes the FIFO, if there is one. taken: its line was typed. */
+void secret_close(struct job *, bool taken);
+/* Removes the FIFO and frees the memory; before job_free(). */
+void secret_free(struct job *);
 
 /* The command `boris --secret`: a person types what a terminal asks. dir: where
  * the FIFOs are, absolute; id: of several, or empty. Returns an exit status: 0,

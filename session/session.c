@@ -103,7 +103,7 @@ static void
 session_drop(struct session *s, struct job *job)
 {
 	list_remove(job);
-	secret_close(job, false);
+	secret_free(job);
 	exec_free(&s->execs, &job->exec);
 	job_free(job);
 }
@@ -610,30 +610,29 @@ session_run(struct session *s, struct job *job)
 		session_refuse(s, job, JOB_CLOSED);
 }
 
-/* The newest first: an ended task's pid may be that of a newer one. Where all
- * clients share the tasks, who asks by pid has to know the id as well (H6). */
 struct job *
-session_hold(struct session *s, const struct want *w)
+session_find_task(struct session *s, const struct buf *id, int64_t pid)
 {
-	struct job *job, *found = NULL;
+	struct job *job, *with_pid = NULL;
 
+	/* The newest first: an ended task's pid may be that of a newer one. */
 	job = s->list[LIST_BACKGROUND].last;
 	for (; job != NULL; job = job->previous) {
 		if (!is_listed(job))
 			continue;
-		if (w->id.len == strlen(job->id) &&
-		    memcmp(job->id, w->id.data, w->id.len) == 0) {
-			found = job;
-			break;
-		}
-		if (found == NULL && job->exec.pid == w->pid && !s->shared)
-			found = job;
+		if (id->len == strlen(job->id) &&
+		    memcmp(job->id, id->data, id->len) == 0)
+			return job;
+		if (with_pid == NULL && job->exec.pid == pid)
+			with_pid = job;
 	}
-	if (found == NULL || (s->shared && w->by_pid && w->pid != 0 &&
-	    found->exec.pid != w->pid))
-		return NULL;
-	found->holders++;
-	return found;
+	return s->shared ? NULL : with_pid;
+}
+
+void
+session_hold(struct job *job)
+{
+	job->holders++;
 }
 
 struct job *
@@ -671,19 +670,6 @@ session_next_abandoned(struct session *s, const struct job *after)
 	return job;
 }
 
-/* Notes that a result has reported what became of the job. */
-static void
-abandoned_told(struct session *s, struct job *job)
-{
-	job->abandoned_told = true;
-	job->end_told = job->state == JOB_FINISHED;
-	if (job->not_run) {
-		job->not_run = false;
-		s->not_run--;
-		drop_if_done(s, job);
-	}
-}
-
 struct job *
 session_next_uncancelled(struct session *s, const struct job *after)
 {
@@ -702,44 +688,65 @@ void
 session_let_go(struct session *s, struct job *job, bool read)
 {
 	job->holders--;
-	job->read = job->read || (read && job->state == JOB_FINISHED);
+	if (read && job->state == JOB_FINISHED)
+		job->read = true;
 	drop_if_done(s, job);
 }
 
-void
-session_told(struct session *s, struct job *job, const struct want *want)
+/* Marks the ends of at most so many tasks as reported. */
+static void
+mark_ends_reported(struct session *s, int most)
 {
-	bool looks = job != NULL && job_is_task(job) &&
-	    (want->action != WANT_RUN || want->time > 0);
-	struct job *ended, *abandoned;
-	int n, most = job == NULL && want != NULL ? INT_MAX : SESSION_ENDED_TOLD;
+	struct job *ended;
+	int n;
 
-	while (most-- > 0 && (ended = session_next_untold(s, NULL)) != NULL)
+	for (n = 0; n < most; n++) {
+		ended = session_next_untold(s, NULL);
+		if (ended == NULL)
+			return;
 		ended->end_told = true;
+	}
+}
+
+/* Marks what became of abandoned calls as reported, of as many as a result
+ * reports. */
+static void
+mark_abandoned_reported(struct session *s)
+{
+	struct job *job;
+	int n;
+
 	for (n = 0; n < SESSION_ABANDONED_TOLD; n++) {
-		abandoned = session_next_abandoned(s, NULL);
-		if (abandoned == NULL)
-			break;
-		abandoned_told(s, abandoned);
+		job = session_next_abandoned(s, NULL);
+		if (job == NULL)
+			return;
+		job->abandoned_told = true;
+		job->end_told = job->state == JOB_FINISHED;
+		if (job->not_run) {
+			job->not_run = false;
+			s->not_run--;
+			drop_if_done(s, job);
+		}
 	}
-	/* A list does not report these. */
-	if (job != NULL || want == NULL) {
-		while ((ended = session_next_uncancelled(s, NULL)) != NULL)
-			ended->survivor_told = true;
-		s->uncancelled = false;
-	}
-	if (job == NULL || job->out.text == NULL)
-		return;
-	/* What is left of a finished task's output goes to all who wait. */
-	if (job->state != JOB_FINISHED && (looks || !job->background)) {
-		output_skip(job->out.text, &job->out.seen);
-		output_skip(job->err.text, &job->err.seen);
-	}
-	job->screen_told |= looks && output_is_screen(job->out.text);
-	if (looks && want->prompt.state != TERMINAL_BUSY) {
-		job->prompt_told = true;
-		job->asked_at = want->prompt.since;
-	}
+}
+
+void
+session_mark_notes_reported(struct session *s)
+{
+	struct job *job;
+
+	mark_ends_reported(s, SESSION_ENDED_TOLD);
+	mark_abandoned_reported(s);
+	while ((job = session_next_uncancelled(s, NULL)) != NULL)
+		job->survivor_told = true;
+	s->uncancelled = false;
+}
+
+void
+session_mark_list_reported(struct session *s)
+{
+	mark_ends_reported(s, INT_MAX);
+	mark_abandoned_reported(s);
 }
 
 void

@@ -60,8 +60,11 @@ void session_free(struct session *);  /* NULL is fine */
 
 void session_run(struct session *, struct job *);  /* queues and holds it */
 /* Finds the task with that id, or else with that pid, among those that run or
- * are unread, and holds it for the caller. NULL: there is none. */
-struct job *session_hold(struct session *, const struct want *);
+ * are unread. Returns NULL if there is none. Where all clients share the tasks,
+ * a pid is not enough (H6). */
+struct job *session_find_task(struct session *, const struct buf *id,
+                              int64_t pid);
+void session_hold(struct job *);  /* for a call, until session_let_go() */
 /* Those that run or are unread, one after the other; NULL: no more. */
 struct job *session_next_task(struct session *, const struct job *after);
 /* The next of these for a note (T8): it has ended, no result has told that,
@@ -80,14 +83,17 @@ struct job *session_next_abandoned(struct session *, const struct job *after);
  * its final result was taken (T3). */
 void session_let_go(struct session *, struct job *, bool read);
 
-/* To be called when a result was taken: what it told of ended tasks, abandoned
- * calls and the job is noted. No job but a want: a list of tasks. Neither: an
- * error. */
+/* When the transport has accepted a result, what it has reported is marked, so
+ * that no later result reports it again. */
 enum {
-	SESSION_ENDED_TOLD = 3,      /* ends that one result tells (T8) */
-	SESSION_ABANDONED_TOLD = 3   /* abandoned calls that it tells (E6) */
+	SESSION_ENDED_TOLD = 3,      /* ends that the notes report (T8) */
+	SESSION_ABANDONED_TOLD = 3   /* abandoned calls that they report (E6) */
 };
-void session_told(struct session *, struct job *, const struct want *);
+/* Marks what the notes of a result or an error have reported: ended tasks,
+ * abandoned calls, commands that boris could not end. */
+void session_mark_notes_reported(struct session *);
+/* Marks what a list of all tasks has reported. */
+void session_mark_list_reported(struct session *);
 
 /* E6: takes it out of the queue or terminates it. T4: ends a task. */
 void session_cancel(struct session *, struct job *, int64_t now);
