@@ -19,9 +19,9 @@ MOST = boris.o \
 	transport/stdio.o transport/http.o transport/access.o \
 	transport/connection.o transport/httpmsg.o \
 	mcp/rpc.o mcp/clients.o mcp/mcp.o mcp/calls.o mcp/tools.o \
-	mcp/results.o mcp/watch.o mcp/want.o \
+	mcp/results.o mcp/wait.o mcp/watch.o mcp/want.o \
 	session/session.o session/job.o session/edit.o session/replace.o \
-	session/secret.o session/log.o \
+	session/secret.o session/log.o session/due.o \
 	exec.o \
 	run/script.o run/environment.o run/terminal.o run/proc.o run/guard.o \
 	run/fence.o \

@@ -6,16 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fmt.h"
+#include "mcp/call.h"
 #include "mcp/results.h"
-#include "mcp/watch.h"
+#include "mcp/wait.h"
 #include "session/log.h"
 #include "session/secret.h"
 
 enum {
 	WAITS = 1000,          /* calls about tasks, or subscriptions (P6) */
-	QUIET = 300,           /* ms of silence that end a wait for news (W2) */
-	QUIET_TYPED = 2000,    /* ms, if something was typed */
-	BURST = 100,           /* ms after `until`: its line may go on (W3) */
 	PROMPT_POLL = 50,      /* ms between checks whether a terminal prompts:
 	                        * a change of its settings is no event (I3) */
 	PROGRESS_GAP = 100,    /* ms from news to progress (O7); clients lose it
@@ -29,43 +28,72 @@ enum {
 
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
 
-/* An open call holds its job until it is answered or cancelled. */
-struct call {
-	struct call *next, *previous;
-	struct client *client; /* whose call it is */
-	struct reply reply;
-	struct buf text;       /* what reply.id and token point into */
-	struct json token;     /* for progress; empty: none */
-	const struct tool *tool;  /* NULL: subscriptions/listen */
-	struct job *job;       /* NULL: a list, or a subscription */
-	struct want want;
-	int64_t due;           /* ms; when to answer it; NEVER: not by time */
-	int64_t deadline;      /* ms; of its wait */
-	int64_t limit;         /* ms; until when it is held open at most (K2) */
-	int64_t read_at;       /* ms; when the request was read */
-	int64_t progress_at;   /* ms; of the next progress */
-	struct output_cursor out_shown, err_shown;  /* as progress */
-	struct watch watch;    /* of the task's output */
-	enum terminal_mode mode;  /* of the terminal when it was typed into */
-};
+/* -- The list of open calls ------------------------------------------------ */
 
-/* A new call in the list; NULL: too many, or no memory, which is answered. */
+/* Returns the call with that node; NULL for NULL. */
+static struct call *
+call_at(struct list_node *node)
+{
+	return node != NULL ? LIST_ITEM(node, struct call, node) : NULL;
+}
+
+static struct call *
+first_call(const struct client *c)
+{
+	return call_at(c->calls.first);
+}
+
+/* Returns the call that was opened after this one, or NULL. */
+static struct call *
+next_call(const struct call *call)
+{
+	return call_at(call->node.next);
+}
+
+static bool
+is_subscription(const struct call *call)
+{
+	return call->tool == NULL;
+}
+
+/* Returns whether the call has brought the job that it waits for. */
+static bool
+has_own_job(const struct call *call)
+{
+	return !is_subscription(call) && call->want.action == WANT_RUN;
+}
+
+/* Returns why no more calls can be opened, or NULL. waits: the call would have
+ * no job of its own. */
+static const char *
+find_shortage(const struct client *c, bool waits)
+{
+	if (waits && c->waits == WAITS)
+		return "Too many calls wait";
+	/* A call on its own is always accepted; but their number is up to the
+	 * client. */
+	if (c->calls.first != NULL && !mem_is_there(MEM_SPARE))
+		return "Out of memory";
+	return NULL;
+}
+
+/* Appends a new call to the list. Returns NULL if there are too many, or if out
+ * of memory; that has been answered. */
 static struct call *
 open_call(struct client *c, const struct reply *r, struct json token,
           bool waits)
 {
+	const char *shortage = find_shortage(c, waits);
 	struct buf text = { NULL, 0, 0 };
 	struct call *call;
 	int64_t number;
 	size_t id_len;
 
-	/* A call on its own is always accepted; but their number is up to the
-	 * client. */
-	if ((waits && c->waits == WAITS) ||
-	    (c->first != NULL && !mem_is_there(MEM_SPARE)) ||
-	    !buf_reserve(&text, JSON_GROWTH * (r->id.len + token.len))) {
-		rpc_error(r, JSONRPC_INTERNAL, waits && c->waits == WAITS
-		    ? "Too many calls wait" : "Out of memory", NULL);
+	if (shortage == NULL &&
+	    !buf_reserve(&text, JSON_GROWTH * (r->id.len + token.len)))
+		shortage = "Out of memory";
+	if (shortage != NULL) {
+		rpc_error(r, JSONRPC_INTERNAL, shortage, NULL);
 		return NULL;
 	}
 	json_verbatim(r->id, &text);
@@ -79,30 +107,26 @@ open_call(struct client *c, const struct reply *r, struct json token,
 	call->reply = *r;
 	call->reply.id = (struct json){ text.data, id_len };
 	call->token = (struct json){ text.data + id_len, text.len - id_len };
-	call->due = call->deadline = call->limit = NEVER;
-	if (r->caller.call_limit > 0)
-		call->limit = c->now + r->caller.call_limit;
+	call->deadline = NEVER;
+	call->limit = NEVER;
 	call->read_at = c->now;
 	call->progress_at = c->now + PROGRESS_SILENCE;
-	call->previous = c->last;
-	*(c->last != NULL ? &c->last->next : &c->first) = call;
-	c->last = call;
-	c->waits += waits;
+	list_append(&c->calls, &call->node);
+	if (waits)
+		c->waits++;
 	c->bytes += call->text.len;
 	return call;
 }
 
-/* read: its answer was taken, so a finished task is forgotten (T3). */
+/* read: its answer was accepted, so a finished task is forgotten (T3). */
 static void
 close_call(struct call *call, bool read)
 {
 	struct client *c = call->client;
 
-	*(call->previous != NULL ? &call->previous->next : &c->first) =
-	    call->next;
-	*(call->next != NULL ? &call->next->previous : &c->last) =
-	    call->previous;
-	c->waits -= call->tool == NULL || call->want.action != WANT_RUN;
+	list_remove(&c->calls, &call->node);
+	if (!has_own_job(call))
+		c->waits--;
 	c->bytes -= call->text.len;
 	if (call->job != NULL)
 		session_let_go(c->session, call->job, read);
@@ -118,111 +142,28 @@ cancel_call(struct call *call)
 	struct client *c = call->client;
 	struct job *job = call->job;
 
-	if (call->tool != NULL && call->want.action == WANT_RUN) {
-		if (!job_is_task(job))
-			session_cancel(c->session, job, c->now);
-		/* This call has started the task. Without a session nobody else
-		 * knows its id, so nobody could end it (H6, H7). */
-		else if (c->session->shared)
-			session_kill(job, c->now);
-	}
+	if (has_own_job(call) && !job_is_task(job))
+		session_cancel(c->session, job, c->now);
+	/* This call has started the task. Without a session no other client
+	 * knows its id, so no one could end it (H6, H7). */
+	else if (has_own_job(call) && c->session->shared)
+		session_kill(job, c->now);
 	close_call(call, false);
 }
 
-static void
-search_news(struct call *call)
+/* -- Results --------------------------------------------------------------- */
+
+/* Returns whether the result is about a task that was started before, or whose
+ * start has waited for output: it shows how the task stands. */
+static bool
+shows_task(const struct call *call)
 {
-	if (call->want.until.len > 0 || call->want.only_new)
-		watch_read(&call->watch, call->job, call->client->now);
-}
-
-/* -- When a call is answered (W2, K2) ------------------------------------ */
-
-/* When the wait is over or, if that is sooner, the client gives up. For one
- * that takes a late answer only the wait counts (K2). */
-static int64_t
-end_of_wait(struct call *call)
-{
-	if (call->reply.caller.client->takes_late_answer)
-		call->limit = NEVER;
-	return call->limit < call->deadline ? call->limit : call->deadline;
-}
-
-/* When the wait for a running task ends, as known now; NEVER: with the task */
-static int64_t
-wait_ends(struct call *call)
-{
-	const struct want *w = &call->want;
-	int64_t end, silent = call->watch.printed_at +
-	    (w->action == WANT_TYPE ? QUIET_TYPED : QUIET);
-	struct job *job = call->job;
-	struct exec_prompt p;
-
-	/* If boris cannot end the task, it is `killed` no longer. */
-	if (w->action == WANT_KILL)
-		return job_survives(job) && !job->killed ? 0 : NEVER;
-	/* The wait of a task's start begins when its command does. */
-	if (call->deadline == NEVER)
-		call->deadline = job->started_at + w->time;
-	end = end_of_wait(call);
-	/* The answer to a start says whether the program has started. */
-	if (w->action == WANT_RUN && session_starts(job, call->client->now))
-		return NEVER;
-	if (call->watch.seen_at > 0)
-		return call->watch.seen_at + BURST;
-	/* With `until` only what is certain ends the wait. */
-	p = exec_prompts(&job->exec, EXEC_ANY, call->client->now);
-	if (p.since != job->asked_at && (p.state == TERMINAL_PROMPTS ||
-	    (p.state != TERMINAL_BUSY && w->until.len == 0)))
-		return 0;
-	if (w->action == WANT_TYPE && p.at_work)
-		return end;
-	/* What another call has shown meanwhile is not new any more. */
-	if (w->until.len == 0 && w->only_new && call->watch.news &&
-	    (output_news(job->out.text, &job->out.seen) ||
-	    output_news(job->err.text, &job->err.seen)) && silent < end)
-		return silent;
-	return end;
-}
-
-/* A list waits for the end of any task, as long as one runs (T7). */
-static int64_t
-list_due(struct call *call)
-{
-	struct session *s = call->client->session;
-	struct job *job = NULL;
-
-	while ((job = session_next_task(s, job)) != NULL) {
-		if (job->state != JOB_TASK)
-			return 0;
-	}
-	return s->tasks > 0 ? end_of_wait(call) : 0;
-}
-
-/* When the call is to be answered, as far as is known now */
-static int64_t
-answer_due(struct call *call)
-{
-	struct job *job = call->job;
-
-	if (call->tool == NULL)
-		return NEVER;
-	if (job == NULL)
-		return list_due(call);
-	/* The session ends this in time (K2). */
-	if (job->state <= JOB_RUNNING)
-		return NEVER;
-	if (job->out.text != NULL)
-		search_news(call);
-	/* It has ended; or has just gone on from foreground to task (E5). */
-	if (job->state == JOB_FINISHED ||
-	    (call->want.action == WANT_RUN && !job->background))
-		return 0;
-	return wait_ends(call);
+	return job_is_task(call->job) &&
+	    (call->want.action != WANT_RUN || call->want.time > 0);
 }
 
 /* Returns whether the answer shows how a finished job ended, so that a task can
- * be forgotten (T3). The answer to a start that nobody waited for does not. */
+ * be forgotten (T3). The answer to a start that did not wait does not. */
 static bool
 shows_end(const struct call *call)
 {
@@ -239,20 +180,59 @@ shows_end(const struct call *call)
 static bool
 lacks_enter(const struct call *call)
 {
+	const struct job *job = call->job;
+
 	if (!call->want.no_enter || call->mode != TERMINAL_KEYS)
 		return call->want.no_enter;
 	return watch_has_only_echo(&call->watch) &&
-	    call->want.prompt.state != TERMINAL_BUSY &&
-	    !output_is_screen(call->job->out.text);
+	    job->prompt.state != TERMINAL_BUSY &&
+	    !output_is_screen(job->out.text);
 }
 
-/* Returns whether the result is about a task that was started before, or whose
- * start has waited for output: it shows how the task stands. */
+/* Returns whether there is memory for the result, as text, data and JSON, each
+ * with room to grow, and in the queue. What was printed sizes it (E7). */
 static bool
-shows_task(const struct call *call)
+has_memory_for_result(const struct job *job)
 {
-	return job_is_task(call->job) &&
-	    (call->want.action != WANT_RUN || call->want.time > 0);
+	size_t n = 0;
+
+	if (job != NULL && job->out.text != NULL)
+		n = output_size(job->out.text) + output_size(job->err.text);
+	return n <= RESULT_SMALL || mem_is_there(n * RESULT_TIMES + MEM_SPARE);
+}
+
+/* Sets what the result reports besides the job. */
+static void
+fill_in_want(struct call *call)
+{
+	struct want *w = &call->want;
+	struct job *job = call->job;
+
+	w->until_missed = w->until.len > 0 && call->watch.seen_at == 0;
+	w->prompt = job->prompt;
+	if (w->prompt.at_work)
+		w->stopped = exec_stopped(&job->exec, &w->stop_signal);
+	w->no_enter = lacks_enter(call);
+	w->secret = secret_offer(job);
+}
+
+/* Appends the members of the call's result. */
+static void
+put_result(struct buf *b, struct call *call)
+{
+	const struct caller *caller = &call->reply.caller;
+	struct client *c = call->client;
+	struct job *job = call->job;
+
+	if (job == NULL) {
+		results_list(b, caller, c->session, &call->want, c->now);
+	} else if (job->refused != JOB_ACCEPTED) {
+		results_refused(b, caller, c->session, job, c->now);
+	} else {
+		fill_in_want(call);
+		call->tool->put(b, caller, c->session, job, &call->want,
+		    c->now);
+	}
 }
 
 /* Marks what the result of the call has reported. */
@@ -275,99 +255,234 @@ mark_reported(struct call *call)
 	}
 }
 
-/* Answers the call if that is due; false: not yet. */
-static bool
-try_answer(struct call *call)
+/* Sends the result of the call and closes it. */
+static void
+answer(struct call *call)
 {
 	struct client *c = call->client;
-	struct session *s = c->session;
-	struct job *job = call->job;
-	struct want *w = &call->want;
 	struct buf b = { NULL, 0, 0 };
-	size_t n = 0;
-	bool taken;
+	bool accepted;
 
-	call->due = answer_due(call);
-	if (c->now < call->due || c->room == 0)
-		return false;
-	if (call->due == call->limit)
-		w->patience = call->reply.caller.call_limit;
-	/* Is there memory for the result, as text, data and JSON, each with
-	 * room to grow, and in the queue? What was printed sizes it (E7). */
-	if (job != NULL && job->out.text != NULL)
-		n = output_size(job->out.text) + output_size(job->err.text);
-	if (n > RESULT_SMALL && !mem_is_there(n * RESULT_TIMES + MEM_SPARE)) {
+	if (!has_memory_for_result(call->job)) {
 		rpc_error(&call->reply, JSONRPC_INTERNAL, RPC_NO_MEMORY, NULL);
 		close_call(call, false);
-		return true;
+		return;
 	}
-	if (job == NULL) {
-		results_list(&b, &call->reply.caller, s, w, c->now);
-	} else if (job->refused != JOB_ACCEPTED) {
-		results_refused(&b, &call->reply.caller, s, job, c->now);
-	} else {
-		w->until_missed = w->until.len > 0 && call->watch.seen_at == 0;
-		w->prompt = exec_prompts(&job->exec, EXEC_ANY, c->now);
-		if (w->prompt.at_work)
-			w->stopped = exec_stopped(&job->exec, &w->stop_signal);
-		w->no_enter = lacks_enter(call);
-		w->secret = secret_offer(job, c->now);
-		call->tool->put(&b, &call->reply.caller, s, job, w, c->now);
-	}
+	put_result(&b, call);
 	c->room -= b.len < c->room ? b.len : c->room;
-	taken = rpc_result(&call->reply, &b);
-	if (taken)
+	accepted = rpc_result(&call->reply, &b);
+	if (accepted)
 		mark_reported(call);
-	close_call(call, taken && shows_end(call));
+	close_call(call, accepted && shows_end(call));
+}
+
+/* -- Progress (O7, W1) ------------------------------------------------- */
+
+/* Returns whether the job has printed something since the last progress. */
+static bool
+has_news_to_show(const struct call *call)
+{
+	const struct job *job = call->job;
+
+	if (job == NULL || job->out.text == NULL)
+		return false;
+	return output_news(job->out.text, &call->out_shown) ||
+	    output_news(job->err.text, &call->err_shown);
+}
+
+/* Returns what a call whose job has not started waits for. */
+static const char *
+find_reason_to_wait(const struct job *job)
+{
+	if (job == NULL)
+		return "waits for a task to end";
+	if (job->parallel)
+		return "waits for one of the commands that run in parallel to "
+		    "end";
+	return "waits for the command before it";
+}
+
+static void
+send_progress(struct call *call)
+{
+	struct client *c = call->client;
+	struct buf text = { NULL, 0, 0 }, b = text;
+	struct output_cursor out = call->out_shown, err = call->err_shown;
+	const struct job *job = call->job;
+
+	if (job != NULL && job->out.text != NULL) {
+		output_since(job->out.text, &out, PROGRESS_SIZE, &text);
+		output_since(job->err.text, &err, PROGRESS_SIZE, &text);
+		/* Without news, send the last line once more, since a client
+		 * shows it in place of the progress before. */
+		if (text.len == 0)
+			output_last_line(job->out.text, &text);
+	} else {
+		buf_add(&text, find_reason_to_wait(job));
+	}
+	call->progress_at = c->now + PROGRESS_GAP;
+	if (!buf_reserve(&b, PROGRESS_ROOM + text.len * 6)) {
+		buf_free(&text);
+		return;
+	}
+	buf_add(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+	    "progress\",\"params\":{\"progressToken\":");
+	json_verbatim(call->token, &b);
+	buf_fmt(&b, ",\"progress\":%.3f",
+	    fmt_seconds(c->now - call->read_at));
+	json_put_bytes(&b, "message", text.data, text.len);
+	buf_add(&b, "}}");
+	/* If it is not accepted, the next progress will contain this text. */
+	if (rpc_post(&call->reply, RPC_PROGRESS, 0, &b)) {
+		call->out_shown = out;
+		call->err_shown = err;
+		call->progress_at = c->now + PROGRESS_SILENCE;
+	}
+	buf_free(&text);
+	buf_free(&b);
+}
+
+/* -- Read and act ---------------------------------------------------------- */
+
+/* Searches what the call's job has printed, and notes whether that is to be
+ * sent as progress. */
+static void
+read_call(struct call *call)
+{
+	int64_t now = call->client->now, soon = now + PROGRESS_GAP;
+	bool searches = call->want.until.len > 0 || call->want.only_new;
+
+	if (searches && call->job != NULL)
+		watch_read(&call->watch, call->job, now);
+	if (call->progress_at > soon && has_news_to_show(call))
+		call->progress_at = soon;
+}
+
+/* Sends the call's result or its progress, if that is due. */
+static void
+act_on_call(struct call *call)
+{
+	struct client *c = call->client;
+	struct call_due due = wait_due(call, c->session, c->now);
+
+	if (c->now >= due.answer_at && c->room > 0) {
+		if (due.by_limit)
+			call->want.patience = call->reply.caller.call_limit;
+		answer(call);
+	} else if (c->now >= due.progress_at) {
+		send_progress(call);
+	}
+}
+
+void
+calls_poll_add(struct client *c, struct loop *loop)
+{
+	const struct call *call;
+	struct call_due due;
+
+	for (call = first_call(c); call != NULL; call = next_call(call)) {
+		due = wait_due(call, c->session, loop->now);
+		if (c->room > 0)
+			loop_until(loop, due.answer_at);
+		loop_until(loop, due.progress_at);
+		if (call->job != NULL && job_takes_input(call->job))
+			loop_until(loop, loop->now + PROMPT_POLL);
+	}
+}
+
+void
+calls_read(struct client *c)
+{
+	struct call *call;
+
+	c->just_read = NULL;
+	for (call = first_call(c); call != NULL; call = next_call(call))
+		read_call(call);
+}
+
+void
+calls_act(struct client *c)
+{
+	struct call *call, *next;
+
+	for (call = first_call(c); call != NULL; call = next) {
+		next = next_call(call);
+		act_on_call(call);
+	}
+}
+
+/* -- New calls ------------------------------------------------------------- */
+
+/* Returns whether input could be a line that lacks its Enter: it has no control
+ * character. */
+static bool
+is_plain_text(const struct buf *input)
+{
+	unsigned char c;
+	size_t i;
+
+	for (i = 0; i < input->len; i++) {
+		c = (unsigned char)input->data[i];
+		if (c < ' ' || c == 0x7f)
+			return false;
+	}
 	return true;
+}
+
+/* Records in the log what is about to be typed. Returns 0, or -1 with errno
+ * set. */
+static int
+log_typing(const struct call *call)
+{
+	const struct job *job = call->job;
+
+	if (!job_takes_input(job) || call->client->options->log == NULL)
+		return 0;
+	return log_input(job, &call->want.input, job->prompt.secret);
 }
 
 /* Records the input, then types it; or appends to `wrong` why that failed. */
 static void
 type_input(struct call *call, struct buf *wrong)
 {
+	const struct caller *caller = &call->reply.caller;
 	const struct buf *input = &call->want.input;
 	struct job *job = call->job;
 	struct client *c = call->client;
-	size_t i;
 
 	call->mode = TERMINAL_UNSEEN;
 	if (input->len == 0 && job->exec.terminal)
 		return;
 	/* What was printed before is neither an answer nor an echo of it. */
-	search_news(call);
+	read_call(call);
 	watch_restart(&call->watch);
-	if (job_takes_input(job) && c->options->log != NULL &&
-	    log_input(job, input,
-	    exec_prompts(&job->exec, EXEC_ANY, c->now).secret) < 0)
-		results_unlogged(wrong, &call->reply.caller, c->session, errno);
+	if (log_typing(call) < 0)
+		results_unlogged(wrong, caller, c->session, errno);
 	else if (exec_type(&job->exec, input, c->now, &call->mode) < 0)
-		results_not_typed(wrong, &call->reply.caller, c->session, job,
-		    errno);
-	/* Text without a control character may lack its Enter. */
-	call->want.no_enter = true;
-	for (i = 0; i < input->len; i++)
-		call->want.no_enter &= (unsigned char)input->data[i] >= ' ' &&
-		    input->data[i] != 0x7f;
+		results_not_typed(wrong, caller, c->session, job, errno);
+	call->want.no_enter = is_plain_text(input);
 	watch_typed(&call->watch, job, input, call->mode);
 	buf_free(&call->want.input);
+	job_read_prompt(job, c->now);
 }
 
-/* Reads what the task has printed until now. That may be more than is kept, so
- * the calls that wait for a text search it here. */
+/* Reads what the task has printed until now, and whether its terminal waits for
+ * input. That may be more output than is kept, so the calls that wait for a text
+ * search it here. */
 static void
-read_output(struct client *c, struct job *job)
+read_task(struct client *c, struct job *job)
 {
 	struct call *call;
 
-	/* Once a turn, so that all who ask in one turn are told the same. */
+	/* Once a turn, so that all who ask in one turn get the same answer. */
 	if (c->just_read == job || job->state != JOB_TASK)
 		return;
 	c->just_read = job;
+	job_read_prompt(job, c->now);
 	exec_read(&job->exec, c->now);
-	for (call = c->first; call != NULL; call = call->next) {
+	for (call = first_call(c); call != NULL; call = next_call(call)) {
 		if (call->job == job)
-			search_news(call);
+			read_call(call);
 	}
 }
 
@@ -385,36 +500,60 @@ find_task(struct session *s, const struct want *w)
 	return job;
 }
 
-/* A call about a task: it holds that, and types or kills. False: that can't be,
- * which has been answered. */
-static bool
-open_wait(struct client *c, struct call *call)
+/* Holds the task that the call is about, and types or kills; or appends to
+ * `wrong` why that is impossible. */
+static void
+begin_wait(struct call *call, struct buf *wrong)
 {
+	struct client *c = call->client;
 	struct want *w = &call->want;
-	struct buf wrong = { NULL, 0, 0 };
 	struct job *job = find_task(c->session, w);
 
-	call->job = job;
-	if (job != NULL) {
-		session_hold(job);
-		watch_begin(&call->watch, job);
-		call->out_shown = job->out.seen;
-		call->err_shown = job->err.seen;
-		read_output(c, job);
-		if (w->action == WANT_TYPE)
-			type_input(call, &wrong);
-		else if (w->action == WANT_KILL)
-			session_kill(job, c->now);
-	} else {
-		results_no_task(&wrong, &call->reply.caller, c->session, w,
+	if (job == NULL) {
+		results_no_task(wrong, &call->reply.caller, c->session, w,
 		    c->now);
+		return;
 	}
-	if (wrong.len == 0)
-		return true;
+	call->job = job;
+	session_hold(job);
+	watch_begin(&call->watch, job);
+	call->out_shown = job->out.seen;
+	call->err_shown = job->err.seen;
+	read_task(c, job);
+	if (w->action == WANT_TYPE)
+		type_input(call, wrong);
+	else if (w->action == WANT_KILL)
+		session_kill(job, c->now);
+}
+
+/* Begins to wait for a task, or for any (a list), or answers at once. */
+static void
+open_wait(struct call *call)
+{
+	struct client *c = call->client;
+	struct buf wrong = { NULL, 0, 0 };
+
+	call->deadline = c->now + call->want.time;
+	if (call->want.action != WANT_LIST)
+		begin_wait(call, &wrong);
+	if (wrong.len == 0) {
+		read_call(call);
+		act_on_call(call);
+		return;
+	}
 	if (rpc_result(&call->reply, &wrong))
 		session_mark_notes_reported(c->session);
 	close_call(call, false);
-	return false;
+}
+
+/* Queues the job and holds it. */
+static void
+open_job(struct call *call, struct job *job, int64_t limit)
+{
+	call->job = job;
+	job->call_limit = call->reply.caller.call_limit;
+	job->hand_over_at = limit;
+	session_run(call->client->session, job);
 }
 
 bool
@@ -422,23 +561,23 @@ calls_tool(struct client *c, const struct reply *r, struct json token,
            const struct tool *tool, struct job *job, const struct want *want)
 {
 	struct call *call = open_call(c, r, token, job == NULL);
+	int64_t limit = NEVER;
 
 	if (call == NULL)
 		return false;
+	if (r->caller.call_limit > 0)
+		limit = c->now + r->caller.call_limit;
+	/* For a client that takes a late answer only the wait counts (K2). */
+	if (!r->caller.client->takes_late_answer)
+		call->limit = limit;
 	call->tool = tool;
 	call->want = *want;
-	/* (`until` has so few characters that this is never refused.) */
+	/* (`until` has so few characters that there is memory for it.) */
 	watch_open(&call->watch, &call->want.until);
-	if (job != NULL) {
-		call->job = job;
-		job->call_limit = r->caller.call_limit;
-		job->hand_over_at = call->limit;
-		session_run(c->session, job);
-	} else {
-		call->deadline = c->now + call->want.time;
-		if (call->want.action == WANT_LIST || open_wait(c, call))
-			try_answer(call);
-	}
+	if (job != NULL)
+		open_job(call, job, limit);
+	else
+		open_wait(call);
 	return true;
 }
 
@@ -458,17 +597,19 @@ calls_listen(struct client *c, const struct reply *r)
 	buf_free(&b);
 }
 
+/* -- The end of calls ------------------------------------------------------ */
+
 /* Returns the open call whose request has that id, or NULL. */
 static struct call *
 find_call(struct client *c, struct json id)
 {
-	struct call *call = c->first;
+	struct call *call = first_call(c);
 
 	/* No request has such an id, and it would take long to compare. */
 	if (id.len > RPC_ID_MOST)
 		return NULL;
 	while (call != NULL && !json_equal(call->reply.id, id))
-		call = call->next;
+		call = next_call(call);
 	return call;
 }
 
@@ -481,12 +622,12 @@ calls_cancel(struct client *c, struct json id)
 		cancel_call(call);
 }
 
-/* Does the call wait for a command that it has started or queued itself? */
+/* Returns whether the call waits for a command that it has started or queued
+ * itself. */
 static bool
 runs_command(const struct call *call)
 {
-	return call->tool != NULL && call->want.action == WANT_RUN &&
-	    call->job->do_work == NULL;
+	return has_own_job(call) && call->job->do_work == NULL;
 }
 
 void
@@ -510,15 +651,14 @@ calls_forget(struct client *c, void *to, bool cancel, int64_t now)
 	struct call *call, *next;
 
 	c->now = now;
-	for (call = c->first; call != NULL; call = next) {
-		next = call->next;
+	for (call = first_call(c); call != NULL; call = next) {
+		next = next_call(call);
 		if (call->reply.to != to)
 			continue;
 		call->reply.to = NULL;
-		call->token.len = 0;  /* nobody looks at progress */
-		call->want.time = 0;  /* nor waits for a task */
-		if (cancel || call->job == NULL ||
-		    call->want.action != WANT_RUN || job_is_task(call->job))
+		call->token.len = 0;  /* no reader of progress */
+		call->want.time = 0;  /* no wait for a task */
+		if (cancel || !has_own_job(call) || job_is_task(call->job))
 			cancel_call(call);
 	}
 }
@@ -526,102 +666,21 @@ calls_forget(struct client *c, void *to, bool cancel, int64_t now)
 bool
 calls_await(const struct client *c, const void *to)
 {
-	const struct call *call = c->first;
+	const struct call *call = first_call(c);
 
-	while (call != NULL &&
-	    (to != NULL ? call->reply.to != to : call->tool == NULL))
-		call = call->next;
+	while (call != NULL && call->reply.to != to)
+		call = next_call(call);
 	return call != NULL;
 }
 
-/* -- Progress (O7, W1) ------------------------------------------------- */
-
-/* When a call's next progress is due, sooner with news; NEVER: none wanted. */
-static int64_t
-progress_due(struct call *call)
+bool
+calls_are_open(const struct client *c)
 {
-	struct job *job = call->job;
-	int64_t soon = call->client->now + PROGRESS_GAP;
+	const struct call *call = first_call(c);
 
-	if (call->token.len == 0)
-		return NEVER;
-	if (call->progress_at > soon && job != NULL && job->out.text != NULL &&
-	    (output_news(job->out.text, &call->out_shown) ||
-	    output_news(job->err.text, &call->err_shown)))
-		call->progress_at = soon;
-	return call->progress_at;
-}
-
-static void
-send_progress(struct call *call)
-{
-	struct client *c = call->client;
-	struct buf text = { NULL, 0, 0 }, b = text;
-	struct output_cursor out = call->out_shown, err = call->err_shown;
-	const struct job *job = call->job;
-
-	if (job != NULL && job->out.text != NULL) {
-		output_since(job->out.text, &out, PROGRESS_SIZE, &text);
-		output_since(job->err.text, &err, PROGRESS_SIZE, &text);
-		/* Nothing is new: the last line once more, since a client
-		 * shows this in place of what was there. */
-		if (text.len == 0)
-			output_last_line(job->out.text, &text);
-	} else if (job == NULL) {
-		buf_add(&text, "waits for a task to end");
-	} else if (job->parallel) {
-		buf_add(&text, "waits for one of the commands that run in "
-		    "parallel to end");
-	} else {
-		buf_add(&text, "waits for the command before it");
-	}
-	call->progress_at = c->now + PROGRESS_GAP;
-	if (!buf_reserve(&b, PROGRESS_ROOM + text.len * 6)) {
-		buf_free(&text);
-		return;
-	}
-	buf_add(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
-	    "progress\",\"params\":{\"progressToken\":");
-	json_verbatim(call->token, &b);
-	buf_add(&b, ",\"progress\":",
-	    seconds((char[32]){ 0 }, c->now - call->read_at, 3));
-	json_put_bytes(&b, "message", text.data, text.len);
-	buf_add(&b, "}}");
-	/* If it is not taken, the next one, before long, holds this text. */
-	if (rpc_post(&call->reply, RPC_PROGRESS, 0, &b)) {
-		call->out_shown = out;
-		call->err_shown = err;
-		call->progress_at = c->now + PROGRESS_SILENCE;
-	}
-	buf_free(&text);
-	buf_free(&b);
-}
-
-void
-calls_poll_add(struct client *c, struct loop *loop)
-{
-	struct call *call;
-
-	for (call = c->first; call != NULL; call = call->next) {
-		if (c->room > 0)
-			loop_until(loop, call->due);
-		loop_until(loop, progress_due(call));
-		if (call->job != NULL && job_takes_input(call->job))
-			loop_until(loop, loop->now + PROMPT_POLL);
-	}
-}
-
-void
-calls_dispatch(struct client *c)
-{
-	struct call *call, *next;
-
-	c->just_read = NULL;
-	for (call = c->first; call != NULL; call = next) {
-		next = call->next;
-		if (!try_answer(call) && c->now >= progress_due(call))
-			send_progress(call);
-	}
+	while (call != NULL && is_subscription(call))
+		call = next_call(call);
+	return call != NULL;
 }
 
 /* Each open subscriptions/listen gets its result (MCP 2026-07-28). */
@@ -631,11 +690,12 @@ calls_close(struct client *c)
 	struct buf b = { NULL, 0, 0 };
 	struct call *call, *next;
 
-	calls_dispatch(c);
-	for (call = c->first; call != NULL; call = next) {
+	calls_read(c);
+	calls_act(c);
+	for (call = first_call(c); call != NULL; call = next) {
 		/* The one before this was unlinked as it was freed. */
-		next = call->next;  /* NOLINT(clang-analyzer-unix.Malloc) */
-		if (call->tool != NULL)
+		next = next_call(call);  /* NOLINT(clang-analyzer-unix.Malloc) */
+		if (!is_subscription(call))
 			continue;
 		/* Without a revision rpc_result() adds no _meta of its own. */
 		call->reply.caller.revision = NULL;
@@ -651,7 +711,7 @@ calls_close(struct client *c)
 void
 calls_free(struct client *c)
 {
-	while (c->first != NULL)  /* close_call() moves it on. */
+	while (c->calls.first != NULL)  /* close_call() removes it. */
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
-		close_call(c->first, false);
+		close_call(first_call(c), false);
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/io.h"
+#include "base/list.h"
 #include "mcp/rpc.h"
 #include "session/session.h"
 #include "mcp/tools.h"
@@ -23,7 +24,7 @@ struct client {
 	struct answers answers;
 	int64_t now;           /* ms, of this turn */
 	size_t room;           /* bytes of answers that can be sent (P10) */
-	struct call *first, *last;  /* in the order they came */
+	struct list calls;     /* open ones, in the order they came */
 	int waits;             /* calls without a job of their own */
 	size_t bytes;          /* bytes of open ids and tokens (P10) */
 	const struct job *just_read;  /* its output was read in this turn */
@@ -41,11 +42,16 @@ void calls_cancel(struct client *, struct json id);  /* P8: of that request */
 void calls_abandon(struct client *, struct json id);
 /* `to` has gone: its calls are cancelled (E6), or carried out unanswered. */
 void calls_forget(struct client *, void *to, bool cancel, int64_t now);
-/* Has `to` an open call? NULL: has anybody one, other than a subscription? */
+/* Returns whether `to` has an open call. */
 bool calls_await(const struct client *, const void *to);
+/* Returns whether there is an open call other than a subscription. */
+bool calls_are_open(const struct client *);
 
 void calls_poll_add(struct client *, struct loop *);
-void calls_dispatch(struct client *);  /* after the session's turn */
+/* Searches what the jobs have printed; after session_read(). */
+void calls_read(struct client *);
+/* Sends the results and the progress that are due; after session_act(). */
+void calls_act(struct client *);
 void calls_close(struct client *);     /* ends the subscriptions */
 void calls_free(struct client *);
 

@@ -352,8 +352,10 @@ mcp_dispatch(struct client *c, size_t room, const struct loop *loop)
 {
 	c->room = room;
 	c->now = loop->now;
-	session_dispatch(c->session, loop);
-	calls_dispatch(c);
+	session_read(c->session, loop);
+	calls_read(c);
+	session_act(c->session, loop);
+	calls_act(c);
 }
 
 size_t

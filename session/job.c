@@ -76,9 +76,24 @@ job_survives(const struct job *job)
 }
 
 bool
+job_is_starting(const struct job *job, int64_t now)
+{
+	return job->exec.starting && now < job->started_at + JOB_START_WAIT;
+}
+
+bool
 job_takes_input(const struct job *job)
 {
 	return job->exec.terminal && job->state == JOB_TASK;
+}
+
+void
+job_read_prompt(struct job *job, int64_t now)
+{
+	enum exec_look look = job->holders > 0 ? EXEC_ANY : EXEC_SECRET;
+
+	if (job_takes_input(job))
+		job->prompt = exec_prompts(&job->exec, look, now);
 }
 
 void

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "exec.h"
 #include "base/io.h"
+#include "base/list.h"
 #include "base/options.h"
 #include "output/output.h"
 
@@ -76,6 +77,8 @@ struct job {
 	                          * command could not be started */
 	bool survivor_logged;    /* the log has that it survives (E12) */
 	struct job_stream out, err;
+	struct exec_prompt prompt;  /* of its terminal; BUSY if it takes no
+	                          * input */
 	struct buf typed;        /* lines: the end of what was typed and may be
 	                          * echoed (W3) */
 
@@ -88,8 +91,8 @@ struct job {
 	bool survivor_told;      /* that it survives its cancellation (E12) */
 
 	/* The session's alone */
-	struct jobs *list;       /* the list of the session that it is in */
-	struct job *next, *previous;  /* in that list */
+	struct list *list;       /* the list of the session that it is in */
+	struct list_node node;   /* in that list */
 	bool parallel;           /* it takes no place in the order (D7, H6) */
 	int holders;             /* calls that hold it, and will let it go */
 	bool read;               /* its result, a task's, has been taken */
@@ -105,6 +108,14 @@ int64_t job_elapsed(const struct job *, int64_t now);  /* ms */
 const char *job_status(const struct job *, bool ended);  /* a result's (B) */
 bool job_survives(const struct job *);  /* can boris not end it (E12)? */
 bool job_takes_input(const struct job *);  /* while its terminal is there */
+/* Returns whether the job's program is about to start. After JOB_START_WAIT, for
+ * instance because of a hung mount, it is not about to any more. */
+enum { JOB_START_WAIT = 1000 };  /* ms */
+bool job_is_starting(const struct job *, int64_t now);
+
+/* Refreshes `prompt`. A terminal for which no call waits is checked only for
+ * whether it asks for a secret (I5). */
+void job_read_prompt(struct job *, int64_t now);
 
 /* Marks all output of a job that runs as reported by a result. (What a finished
  * task has printed last is shown to all calls that wait for it.) */

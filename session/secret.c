@@ -32,7 +32,6 @@ enum {
 struct secret {
 	int fd;                  /* of the FIFO; 0 or -1: there is none */
 	int in_poll;
-	int64_t again;           /* ms; when to check again whether it asks */
 	char id[ID + 1];         /* in the names of its files */
 	struct buf path;         /* its name, up to the ending */
 };
@@ -145,17 +144,14 @@ secret_free(struct job *job)
 }
 
 bool
-secret_offer(struct job *job, int64_t now)
+secret_offer(struct job *job)
 {
 	struct secret *s;
-	struct exec_prompt p;
 
 	if (!job_takes_input(job))
 		return false;
 	s = secret_of(job);
-	p = exec_prompts(&job->exec, EXEC_SECRET, now);
-	s->again = p.again;
-	if (!p.secret || p.state == TERMINAL_BUSY)
+	if (!job->prompt.secret || job->prompt.state == TERMINAL_BUSY)
 		secret_close(job, false);
 	else if (s->fd <= 0)
 		open_fifo(job);
@@ -171,7 +167,7 @@ secret_poll_add(struct job *job, struct loop *loop)
 		return;
 	s = secret_of(job);
 	s->in_poll = loop_add(loop, s->fd > 0 ? s->fd : -1, POLLIN);
-	loop_until(loop, s->again);
+	loop_until(loop, job->prompt.again);
 }
 
 void
@@ -184,7 +180,7 @@ secret_dispatch(struct job *job, const struct loop *loop)
 	const char *end;
 	ssize_t n;
 
-	if (!secret_offer(job, loop->now) || !came)
+	if (!secret_offer(job) || !came)
 		return;
 	/* The first line of what has come; the rest is dropped. */
 	n = read(s->fd, bytes, sizeof(bytes));
@@ -192,6 +188,7 @@ secret_dispatch(struct job *job, const struct loop *loop)
 	secret_close(job, end != NULL &&
 	    log_input(job, NULL, true) == 0 && exec_type_unseen(
 	    &job->exec, bytes, (size_t)(end + 1 - bytes), loop->now) == 0);
+	job_read_prompt(job, loop->now);
 	wipe(bytes, sizeof(bytes));
 }
 

@@ -16,8 +16,9 @@
  * is typed if the terminal still asks; the log says only that it came. */
 void secret_poll_add(struct job *, struct loop *);
 void secret_dispatch(struct job *, const struct loop *);
-/* Makes the FIFO if the terminal asks. Returns whether it is there. */
-bool secret_offer(struct job *, int64_t now);
+/* Makes the FIFO if the terminal asks, else removes it. Returns whether it
+ * exists. */
+bool secret_offer(struct job *);
 /* The id of the job's FIFO; secret_offer() has returned true for the job. */
 const char *secret_id(const struct job *);
 /* Removes the FIFO, if there is one. taken: its line was typed. */

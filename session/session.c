@@ -11,71 +11,97 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "run/proc.h"
+#include "session/due.h"
 #include "session/log.h"
 #include "session/secret.h"
 
 enum {
-	PARALLEL_MOST = 16,  /* commands in the foreground in parallel (D7) */
-	TEXT_KEPT = 800,  /* bytes of a command, while and after it runs (T7) */
-	DUE_SOON = 10000, /* ms; a timeout due so soon is waited for (K2) */
-	NOT_RUN_MOST = 10, /* abandoned jobs that are kept to report them (E6) */
-	START_WAIT = 1000  /* ms; a start that takes longer holds up nothing */
+	ID_LEN = 8,        /* digits of a task's id, in a session */
+	TEXT_KEPT = 800,   /* bytes of a command, while and after it runs (T7) */
+	NOT_RUN_MOST = 10  /* abandoned jobs that are kept to report them (E6) */
 };
+
+/* Returns the job with that node; NULL for NULL. */
+static struct job *
+job_at(struct list_node *node)
+{
+	return node != NULL ? LIST_ITEM(node, struct job, node) : NULL;
+}
 
 static struct job *
 first_in(const struct session *s, enum session_list list)
 {
-	return s->list[list].first;
+	return job_at(s->list[list].first);
+}
+
+/* Returns the next job in the same list, or NULL. */
+static struct job *
+next_in(const struct job *job)
+{
+	return job_at(job->node.next);
 }
 
 /* Returns the list that the job belongs in. */
-static struct jobs *
+static struct list *
 list_for(struct session *s, const struct job *job)
 {
 	if (job_is_task(job) || job->not_run)
 		return &s->list[LIST_BACKGROUND];
 	if (job->state == JOB_QUEUED)
 		return &s->list[LIST_QUEUE];
-	return &s->list[job->state == JOB_RUNNING ? LIST_FOREGROUND
-	    : LIST_ENDED];
+	if (job->state == JOB_RUNNING)
+		return &s->list[LIST_FOREGROUND];
+	return &s->list[LIST_ENDED];
 }
 
 static void
-list_remove(struct job *job)
+enter_list(struct list *list, struct job *job)
 {
-	struct jobs *list = job->list;
-
-	if (job->previous != NULL)
-		job->previous->next = job->next;
-	else
-		list->first = job->next;
-	if (job->next != NULL)
-		job->next->previous = job->previous;
-	else
-		list->last = job->previous;
-	job->list = NULL;
-}
-
-static void
-list_append(struct jobs *list, struct job *job)
-{
+	list_append(list, &job->node);
 	job->list = list;
-	job->next = NULL;
-	job->previous = list->last;
-	if (list->last != NULL)
-		list->last->next = job;
-	else
-		list->first = job;
-	list->last = job;
+}
+
+static void
+leave_list(struct job *job)
+{
+	list_remove(job->list, &job->node);
+	job->list = NULL;
 }
 
 /* Moves the job into the list that it belongs in. */
 static void
-list_update(struct session *s, struct job *job)
+update_list(struct session *s, struct job *job)
 {
 	if (job->list != list_for(s, job)) {
-		list_remove(job);
-		list_append(list_for(s, job), job);
+		leave_list(job);
+		enter_list(list_for(s, job), job);
+	}
+}
+
+/* Adds n, 1 or -1, to the counts of jobs in the state that the job is in. */
+static void
+count_job(struct session *s, const struct job *job, int n)
+{
+	int parallel = job->parallel ? n : 0;
+
+	switch (job->state) {
+	case JOB_QUEUED:
+		s->waiting += n;
+		s->waiting_parallel += parallel;
+		if (n > 0)
+			s->queued += job_bytes(job);
+		else
+			s->queued -= job_bytes(job);
+		break;
+	case JOB_RUNNING:
+		s->running += n;
+		s->running_parallel += parallel;
+		break;
+	case JOB_TASK:
+		s->tasks += n;
+		break;
+	case JOB_FINISHED:
+		break;
 	}
 }
 
@@ -84,25 +110,18 @@ list_update(struct session *s, struct job *job)
 static void
 set_state(struct session *s, struct job *job, enum job_state state)
 {
-	int started = (state == JOB_RUNNING) - (job->state == JOB_RUNNING);
-
-	if (job->state == JOB_QUEUED) {
-		s->queued -= job_bytes(job);
-		s->waiting--;
-		s->waiting_parallel -= job->parallel;
-	}
-	s->running += started;
-	if (job->parallel)
-		s->running_parallel += started;
-	s->tasks += (state == JOB_TASK) - (job->state == JOB_TASK);
+	count_job(s, job, -1);
 	job->state = state;
-	list_update(s, job);
+	count_job(s, job, 1);
+	/* A terminal is asked only while its task runs. */
+	job->prompt = (struct exec_prompt){ .state = TERMINAL_BUSY };
+	update_list(s, job);
 }
 
 static void
 session_drop(struct session *s, struct job *job)
 {
-	list_remove(job);
+	leave_list(job);
 	secret_free(job);
 	exec_free(&s->execs, &job->exec);
 	job_free(job);
@@ -162,7 +181,7 @@ forget_oldest(struct session *s)
 	struct job *job, *oldest = NULL;
 	int unread = 0;
 
-	for (job = first_in(s, LIST_BACKGROUND); job != NULL; job = job->next) {
+	for (job = first_in(s, LIST_BACKGROUND); job != NULL; job = next_in(job)) {
 		if (job->state != JOB_FINISHED || !is_listed(job) ||
 		    job->holders > 0)
 			continue;
@@ -180,11 +199,27 @@ forget_oldest(struct session *s)
 static void
 record_end(const struct job *job, int64_t now)
 {
-	log_end(job, job->cancelled ? "cancelled"
-	    : job->refused != JOB_ACCEPTED ? "not_started"
-	    : job_status(job, job->state == JOB_FINISHED),
-	    job->refused != JOB_ACCEPTED ? strerror(job->error) : NULL,
-	    NULL, now);
+	bool refused = job->refused != JOB_ACCEPTED;
+	const char *status = job_status(job, job->state == JOB_FINISHED);
+
+	if (job->cancelled)
+		status = "cancelled";
+	else if (refused)
+		status = "not_started";
+	log_end(job, status, refused ? strerror(job->error) : NULL, NULL, now);
+}
+
+/* Returns whether a task of the session has had that id. */
+static bool
+has_had_id(const struct session *s, const char *id)
+{
+	size_t i;
+
+	for (i = 0; i < s->ids.len; i += ID_LEN) {
+		if (memcmp(s->ids.data + i, id, ID_LEN) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* Gives the job an id that no other task of the session has had (T1). Returns
@@ -192,17 +227,12 @@ record_end(const struct job *job, int64_t now)
 static bool
 draw_id(struct session *s, struct job *job)
 {
-	size_t i;
-
 	do {
 		if (!random_hex(job->id, s->shared ? 16 : 4))
 			return false;
-		for (i = 0; i < s->ids.len &&
-		    memcmp(s->ids.data + i, job->id, 8) != 0; i += 8)
-			;
-	} while (i < s->ids.len);
+	} while (has_had_id(s, job->id));
 	if (!s->shared)
-		buf_put(&s->ids, job->id, 8);
+		buf_put(&s->ids, job->id, ID_LEN);
 	return true;
 }
 
@@ -212,7 +242,7 @@ static void
 keep_result(struct session *s, struct job *job)
 {
 	if (draw_id(s, job))
-		list_update(s, job);
+		update_list(s, job);
 }
 
 /* Refuses a job whose directory could not be entered. If that is so for the
@@ -320,6 +350,7 @@ session_start(struct session *s, struct job *job, int64_t now)
 
 	if (job->cwd != NULL)
 		path_tidy(dir);  /* as `cd` does */
+	job->call = ++s->calls;
 	job->start_dir = dir;
 	job->tracked_dir = mem_copy(s->dir);
 	set_state(s, job, JOB_RUNNING);
@@ -338,11 +369,12 @@ session_start(struct session *s, struct job *job, int64_t now)
 	} else if (job->background && !become_task(s, job, now)) {
 		errno = EIO;
 		refused = JOB_NO_ID;
-	} else if (log_start(job, "start", dir) < 0)
+	} else if (log_start(job, "start", dir) < 0) {
 		refused = JOB_NO_LOG;  /* A2 */
-	else if (exec_start(&s->execs, x, s->options, &dirs, job->out.text,
-	    job->err.text, now) < 0)
+	} else if (exec_start(&s->execs, x, s->options, &dirs, job->out.text,
+	    job->err.text, now) < 0) {
 		refused = x->no_terminal ? JOB_NO_TERMINAL : JOB_NO_START;
+	}
 	if (refused != JOB_ACCEPTED) {
 		job->error = errno;
 		job->id[0] = '\0';
@@ -356,12 +388,6 @@ session_start(struct session *s, struct job *job, int64_t now)
 	job->started_at = now;
 }
 
-bool
-session_starts(const struct job *job, int64_t now)
-{
-	return job->exec.starting && now < job->started_at + START_WAIT;
-}
-
 static void
 time_out(struct job *job, int64_t now)
 {
@@ -370,18 +396,12 @@ time_out(struct job *job, int64_t now)
 	exec_stop(&job->exec, now);
 }
 
-/* Has the call of the job been open for as long as its client waits? */
-static bool
-is_overdue(const struct job *job, int64_t now)
-{
-	return now >= job->hand_over_at;
-}
-
 /* Turns a command in the foreground into a task, or terminates it if ten tasks
  * are running (K2). A command that is already ending is left alone. */
 static void
 hand_over(struct session *s, struct job *job, int64_t now)
 {
+	job->hand_over_at = NEVER;
 	if (job->exec.state != EXEC_RUNNING)
 		return;
 	if (!become_task(s, job, now)) {
@@ -391,39 +411,6 @@ hand_over(struct session *s, struct job *job, int64_t now)
 		time_out(job, now);
 	}
 	job->patience = job->call_limit;
-}
-
-static void
-refuse_overdue(struct session *s, struct job *job)
-{
-	job->patience = job->call_limit;
-	session_refuse(s, job, JOB_WAITED);
-}
-
-/* Starts or refuses the job at the head of the queue. An overdue command is
- * handed over as soon as it has been started (K2). */
-static void
-begin_job(struct session *s, struct job *job, int64_t now)
-{
-	bool full = s->tasks == s->options->tasks_most;
-
-	job->call = ++s->calls;
-	if (job->background && full) {
-		session_refuse(s, job, JOB_TOO_MANY);
-	} else if (job->do_work != NULL) {
-		/* It is done at once (X2). */
-		job->started_at = now;
-		set_state(s, job, JOB_FINISHED);
-		job->do_work(job, s->dir);
-		s->edited = true;
-	} else if (is_overdue(job, now) && full) {
-		/* It would have to be terminated as soon as it runs. */
-		refuse_overdue(s, job);
-	} else {
-		session_start(s, job, now);
-		if (is_overdue(job, now) && job->state == JOB_RUNNING)
-			hand_over(s, job, now);
-	}
 }
 
 /* Returns whether a job can run in parallel with all others, because it does
@@ -445,56 +432,90 @@ waits_for_start(const struct session *s, int64_t now)
 	const struct job *job = first_in(s, LIST_BACKGROUND);
 
 	while (job != NULL && (job->parallel || !job->background ||
-	    !session_starts(job, now)))
-		job = job->next;
+	    !job_is_starting(job, now)))
+		job = next_in(job);
 	return job != NULL;
 }
 
-/* Returns whether the job, which is in the queue, can be started, given that
- * those before it have been started if they can be. */
-static bool
-can_start(const struct session *s, const struct job *job, int64_t now)
+/* Carries out an edit, which takes no time (X2). */
+static void
+do_work(struct session *s, struct job *job, int64_t now)
 {
-	if (job->parallel)
-		return job->background || s->running_parallel < PARALLEL_MOST;
+	job->call = ++s->calls;
+	job->started_at = now;
+	set_state(s, job, JOB_FINISHED);
+	job->do_work(job, s->dir);
+	s->edited = true;
+}
+
+/* Refuses a job that was not started while its client waited (K2). */
+static void
+give_up(struct session *s, struct job *job)
+{
+	job->patience = job->call_limit;
+	session_refuse(s, job, JOB_WAITED);
+}
+
+/* Returns what decides which job of the queue is started next. */
+static struct job_order
+find_order(const struct session *s, int64_t now)
+{
 	/* One edit in a turn is enough (P6). */
-	return !s->edited && s->running == s->running_parallel &&
-	    !waits_for_start(s, now);
+	return (struct job_order){
+		.ordered = s->running - s->running_parallel,
+		.parallel = s->running_parallel,
+		.paused = s->edited || waits_for_start(s, now),
+		.tasks_full = s->tasks == s->options->tasks_most
+	};
+}
+
+/* Starts a job of the queue, or refuses it, if that is due. */
+static void
+act_on_queued(struct session *s, struct job *job, int64_t now)
+{
+	struct job_order order = find_order(s, now);
+
+	switch (due_queued(job, &order, now).action) {
+	case JOB_REJECT_TASK:
+		job->call = ++s->calls;
+		session_refuse(s, job, JOB_TOO_MANY);
+		break;
+	case JOB_DO_WORK:
+		do_work(s, job, now);
+		break;
+	case JOB_GIVE_UP:
+		give_up(s, job);
+		break;
+	case JOB_START:
+		session_start(s, job, now);
+		break;
+	case JOB_START_LATE:
+		session_start(s, job, now);
+		if (job->state == JOB_RUNNING)
+			hand_over(s, job, now);
+		break;
+	default:
+		break;
+	}
 }
 
 /* Starts queued jobs: one by one in their order, or in parallel (P7, D7). */
 static void
-start_next(struct session *s, int64_t now)
+act_on_queue(struct session *s, int64_t now)
 {
 	struct job *job, *next;
 
 	s->edited = false;
 	for (job = first_in(s, LIST_QUEUE); job != NULL; job = next) {
-		next = job->next;
-		if (can_start(s, job, now))
-			begin_job(s, job, now);
-	}
-}
-
-/* Refuses the overdue jobs that start_next() could not start (K2). */
-static void
-refuse_waiting(struct session *s, int64_t now)
-{
-	struct job *job, *next;
-	/* The order goes on in a later turn. */
-	bool pauses = s->edited || waits_for_start(s, now);
-
-	for (job = first_in(s, LIST_QUEUE); job != NULL; job = next) {
-		next = job->next;
-		if (is_overdue(job, now) && (job->parallel || !pauses))
-			refuse_overdue(s, job);
+		next = next_in(job);
+		act_on_queued(s, job, now);
 	}
 }
 
 /* Handles what boris cannot end (E12). A task that was to be killed continues;
  * any other command is over for the client. */
 static void
-check_survivor(struct session *s, struct job *job, int64_t now)
+act_on_survivor(struct session *s, struct job *job, int64_t now)
 {
 	if (!job_survives(job)) {
 		job->survivor_logged = false;
@@ -503,7 +524,8 @@ check_survivor(struct session *s, struct job *job, int64_t now)
 	if (!job->survivor_logged)
 		log_survivor(job);
 	job->survivor_logged = true;
-	s->uncancelled = s->uncancelled || job->cancelled;
+	if (job->cancelled)
+		s->uncancelled = true;
 	if (job->exec.ended)
 		return;
 	if (job->state == JOB_TASK && !job->timed_out && !s->closing)
@@ -512,32 +534,43 @@ check_survivor(struct session *s, struct job *job, int64_t now)
 		exec_abandon(&job->exec, now);
 }
 
+/* Ends a job whose timeout has passed, or keeps it as a task. */
 static void
-check_job(struct session *s, struct job *job, int64_t now)
+keep_or_time_out(struct session *s, struct job *job, int64_t now)
 {
-	bool ended;
+	job->deadline = NEVER;
+	if (!become_task(s, job, now))
+		time_out(job, now);
+}
 
-	check_survivor(s, job, now);
-	ended = job->exec.ended && job->state != JOB_FINISHED;
-	if (ended && job->exec.outcome.error != 0)
-		refuse_start(s, job, now);
-	else if (ended)
-		finish(s, job, now);
-	/* A shell that has ended meanwhile was in time (E4). */
-	if (now >= job->deadline && job->exec.state == EXEC_RUNNING)
-		exec_read(&job->exec, now);
-	if (now >= job->deadline && job->exec.state == EXEC_RUNNING) {
-		job->deadline = NEVER;
-		if (!s->options->on_timeout || job->state != JOB_RUNNING ||
-		    !become_task(s, job, now))
+/* Does everything that is due for a job that has been started. */
+static void
+act_on_started(struct session *s, struct job *job, int64_t now)
+{
+	struct job_due due;
+
+	do {
+		due = due_started(job, now);
+		switch (due.action) {
+		case JOB_FAIL:
+			refuse_start(s, job, now);
+			break;
+		case JOB_END:
+			finish(s, job, now);
+			break;
+		case JOB_TIME_OUT:
 			time_out(job, now);
-	}
-	if (job->state == JOB_RUNNING && is_overdue(job, now)) {
-		job->hand_over_at = NEVER;
-		/* A timeout that is near is waited for (K2). */
-		if (job->deadline > now + DUE_SOON)
+			break;
+		case JOB_KEEP:
+			keep_or_time_out(s, job, now);
+			break;
+		case JOB_HAND_OVER:
 			hand_over(s, job, now);
-	}
+			break;
+		default:
+			break;
+		}
+	} while (due.action != JOB_WAIT);
 }
 
 /* -- The session ------------------------------------------------------- */
@@ -583,7 +616,7 @@ session_free(struct session *s)
 		return;
 	exec_last_look(&s->execs, s->options, clock_now());
 	for (i = 0; i < LISTS; i++) {
-		while ((job = s->list[i].first) != NULL) {
+		while ((job = first_in(s, i)) != NULL) {
 			report_survivor(job);
 			if (job->state == JOB_RUNNING || job->state == JOB_TASK)
 				record_end(job, clock_now());
@@ -602,10 +635,8 @@ session_run(struct session *s, struct job *job)
 	job->session = s->name;
 	job->holders = 1;
 	job->parallel = is_parallel(s, job);
-	list_append(&s->list[LIST_QUEUE], job);
-	s->queued += job_bytes(job);
-	s->waiting++;
-	s->waiting_parallel += job->parallel;
+	enter_list(&s->list[LIST_QUEUE], job);
+	count_job(s, job, 1);
 	if (s->closing)
 		session_refuse(s, job, JOB_CLOSED);
 }
@@ -616,8 +647,8 @@ session_find_task(struct session *s, const struct buf *id, int64_t pid)
 	struct job *job, *with_pid = NULL;
 
 	/* The newest first: an ended task's pid may be that of a newer one. */
-	job = s->list[LIST_BACKGROUND].last;
-	for (; job != NULL; job = job->previous) {
+	job = job_at(s->list[LIST_BACKGROUND].last);
+	for (; job != NULL; job = job_at(job->node.previous)) {
 		if (!is_listed(job))
 			continue;
 		if (id->len == strlen(job->id) &&
@@ -636,13 +667,13 @@ session_hold(struct job *job)
 }
 
 struct job *
-session_next_task(struct session *s, const struct job *after)
+session_next_task(const struct session *s, const struct job *after)
 {
 	struct job *job = after == NULL ? first_in(s, LIST_BACKGROUND)
-	    : after->next;
+	    : next_in(after);
 
 	while (job != NULL && !is_listed(job))
-		job = job->next;
+		job = next_in(job);
 	return job;
 }
 
@@ -662,25 +693,25 @@ struct job *
 session_next_abandoned(struct session *s, const struct job *after)
 {
 	struct job *job = after == NULL ? first_in(s, LIST_BACKGROUND)
-	    : after->next;
+	    : next_in(after);
 
 	while (job != NULL && (!is_unreported(job) ||
 	    (!is_listed(job) && !job->not_run)))
-		job = job->next;
+		job = next_in(job);
 	return job;
 }
 
 struct job *
 session_next_uncancelled(struct session *s, const struct job *after)
 {
-	struct job *job = after == NULL ? first_in(s, LIST_ENDED) : after->next;
+	struct job *job = after == NULL ? first_in(s, LIST_ENDED) : next_in(after);
 
 	/* Without a session a command is its caller's secret (H6). */
 	if (s->shared || !s->uncancelled)
 		return NULL;
 	while (job != NULL && (!job->cancelled || !job_survives(job) ||
 	    job->survivor_told))
-		job = job->next;
+		job = next_in(job);
 	return job;
 }
 
@@ -792,7 +823,7 @@ session_running(const struct session *s)
 	const struct job *job = first_in(s, LIST_FOREGROUND);
 
 	while (job != NULL && job->parallel)
-		job = job->next;
+		job = next_in(job);
 	return job;
 }
 
@@ -801,61 +832,94 @@ session_next_running(const struct session *s, const struct job *after)
 {
 	if (s->shared)
 		return NULL;
-	return after == NULL ? first_in(s, LIST_FOREGROUND) : after->next;
+	return after == NULL ? first_in(s, LIST_FOREGROUND) : next_in(after);
+}
+
+/* Returns whether the job survives and is ended in the next turn, since the
+ * session is closing. */
+static bool
+is_left_behind(const struct session *s, const struct job *job)
+{
+	return s->closing && job_survives(job) && !job->exec.ended;
 }
 
 void
 session_poll_add(struct session *s, struct loop *loop)
 {
+	struct job_order order = find_order(s, loop->now);
 	struct job *job;
 
 	exec_poll_add(&s->execs, loop);
 	if (s->edited)
 		loop_until(loop, loop->now);
-	for (job = first_in(s, LIST_QUEUE); job != NULL; job = job->next)
-		loop_until(loop, job->hand_over_at);
-	for (job = first_in(s, LIST_FOREGROUND); job != NULL; job = job->next) {
-		loop_until(loop, job->hand_over_at);
-		if (job->exec.state == EXEC_RUNNING)
-			loop_until(loop, job->deadline);
-	}
-	for (job = first_in(s, LIST_BACKGROUND); job != NULL; job = job->next) {
-		if (job->exec.state == EXEC_RUNNING)
-			loop_until(loop, job->deadline);
-		if (session_starts(job, loop->now))
-			loop_until(loop, job->started_at + START_WAIT);
-		if (s->closing && job_survives(job) && !job->exec.ended)
+	for (job = first_in(s, LIST_QUEUE); job != NULL; job = next_in(job))
+		loop_until(loop, due_queued(job, &order, loop->now).at);
+	for (job = first_in(s, LIST_FOREGROUND); job != NULL;
+	    job = next_in(job))
+		loop_until(loop, due_started(job, loop->now).at);
+	for (job = first_in(s, LIST_BACKGROUND); job != NULL;
+	    job = next_in(job)) {
+		loop_until(loop, due_started(job, loop->now).at);
+		if (job_is_starting(job, loop->now))
+			loop_until(loop, job->started_at + JOB_START_WAIT);
+		if (is_left_behind(s, job))
 			loop_until(loop, loop->now);
 		secret_poll_add(job, loop);
 	}
 }
 
-void
-session_dispatch(struct session *s, const struct loop *loop)
+/* Reads what a command has printed by the time its timeout passes, and notes
+ * whether its shell has ended: then it was in time (E4). */
+static void
+read_late(struct job *job, int64_t now)
 {
-	struct job *job, *next;
+	if (now >= job->deadline && job->exec.state == EXEC_RUNNING)
+		exec_read(&job->exec, now);
+}
+
+void
+session_read(struct session *s, const struct loop *loop)
+{
+	struct job *job;
 
 	exec_dispatch(&s->execs, s->options, loop);
+	for (job = first_in(s, LIST_FOREGROUND); job != NULL;
+	    job = next_in(job))
+		read_late(job, loop->now);
+	for (job = first_in(s, LIST_BACKGROUND); job != NULL;
+	    job = next_in(job)) {
+		read_late(job, loop->now);
+		job_read_prompt(job, loop->now);
+	}
+}
+
+void
+session_act(struct session *s, const struct loop *loop)
+{
+	int64_t now = loop->now;
+	struct job *job, *next;
+
 	for (job = first_in(s, LIST_FOREGROUND); job != NULL; job = next) {
-		next = job->next;
-		check_job(s, job, loop->now);
+		next = next_in(job);
+		act_on_survivor(s, job, now);
+		act_on_started(s, job, now);
 		drop_if_done(s, job);
 	}
 	for (job = first_in(s, LIST_BACKGROUND); job != NULL; job = next) {
-		next = job->next;
+		next = next_in(job);
 		secret_dispatch(job, loop);
-		check_job(s, job, loop->now);
+		act_on_survivor(s, job, now);
+		act_on_started(s, job, now);
 		drop_if_done(s, job);
 	}
 	for (job = first_in(s, LIST_ENDED); job != NULL; job = next) {
-		next = job->next;
-		check_survivor(s, job, loop->now);
+		next = next_in(job);
+		act_on_survivor(s, job, now);
 		drop_if_done(s, job);
 	}
 	while (forget_oldest(s))
 		;
-	start_next(s, loop->now);
-	refuse_waiting(s, loop->now);
+	act_on_queue(s, now);
 }
 
 void
@@ -868,7 +932,7 @@ session_close(struct session *s, int64_t now)
 	while ((job = first_in(s, LIST_QUEUE)) != NULL)
 		session_refuse(s, job, JOB_CLOSED);
 	for (i = 0; i < LISTS; i++) {
-		for (job = s->list[i].first; job != NULL; job = job->next) {
+		for (job = first_in(s, i); job != NULL; job = next_in(job)) {
 			session_kill(job, now);
 			/* An ended command may have left processes. */
 			exec_stop(&job->exec, now);
@@ -892,7 +956,7 @@ session_closed(const struct session *s)
 	int i;
 
 	for (i = 0; i < LISTS; i++) {
-		for (job = s->list[i].first; job != NULL; job = job->next) {
+		for (job = first_in(s, i); job != NULL; job = next_in(job)) {
 			if (job->holders > 0 || !is_over(&job->exec))
 				return false;
 		}

@@ -13,14 +13,10 @@
 #include <stdint.h>
 #include "base/buf.h"
 #include "base/io.h"
+#include "base/list.h"
 #include "session/job.h"
 #include "base/options.h"
 #include "output/spool.h"
-
-/* Jobs in the order in which they entered the list */
-struct jobs {
-	struct job *first, *last;
-};
 
 enum session_list {
 	LIST_QUEUE,              /* jobs that have not been started */
@@ -44,7 +40,8 @@ struct session {
 	char *dir;               /* the tracked directory */
 	struct buf ids;          /* that its tasks have had */
 	struct spool spool;
-	struct jobs list[LISTS]; /* all jobs that are not forgotten */
+	struct list list[LISTS]; /* all jobs that are not forgotten, each list
+	                          * in the order in which they entered it */
 	struct exec_list execs;  /* the commands of these jobs */
 	size_t queued;           /* bytes held by the queue (P10) */
 	int waiting;             /* number of jobs in the queue */
@@ -66,7 +63,8 @@ struct job *session_find_task(struct session *, const struct buf *id,
                               int64_t pid);
 void session_hold(struct job *);  /* for a call, until session_let_go() */
 /* Those that run or are unread, one after the other; NULL: no more. */
-struct job *session_next_task(struct session *, const struct job *after);
+struct job *session_next_task(const struct session *,
+                              const struct job *after);
 /* The next of these for a note (T8): it has ended, no result has told that,
  * and no call waits for it. */
 struct job *session_next_untold(struct session *, const struct job *after);
@@ -109,12 +107,12 @@ const struct job *session_running(const struct session *);
  * session it is always NULL, since they may be those of another client (H6). */
 const struct job *session_next_running(const struct session *,
                                        const struct job *after);
-/* Whether the job's program is about to start. After a second of waiting, for a
- * hung mount for instance, it is not any more. */
-bool session_starts(const struct job *, int64_t now);
-
 void session_poll_add(struct session *, struct loop *);
-void session_dispatch(struct session *, const struct loop *);
+/* Reads what the commands print, which of them have ended, and whether terminals
+ * wait for input. */
+void session_read(struct session *, const struct loop *);
+/* Does what is due for each job: ends it, makes it a task, starts it. */
+void session_act(struct session *, const struct loop *);
 void session_close(struct session *, int64_t now);  /* L1: once */
 bool session_closed(const struct session *);  /* and nothing lives on */
 

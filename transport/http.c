@@ -896,7 +896,7 @@ dispatch_sessions(struct http *h, const struct loop *loop)
 	mcp_dispatch(h->shared, SIZE_MAX, loop);
 	for (s = first_session(h); s != NULL; s = next_session(s)) {
 		/* A call that gets its response in this turn counts, too. */
-		if (calls_await(s->client, NULL))
+		if (calls_are_open(s->client))
 			s->used = h->now;
 		mcp_dispatch(s->client, SIZE_MAX, loop);
 	}

@@ -297,7 +297,7 @@ stdio_poll_add(struct stdio *s, struct loop *loop)
 static bool
 is_finished(const struct stdio *s)
 {
-	return s->in_ended && !has_input(s) && !calls_await(s->client, NULL);
+	return s->in_ended && !has_input(s) && !calls_are_open(s->client);
 }
 
 /* Terminates all commands if a signal asks for that, if the client cannot read

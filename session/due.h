@@ -1,0 +1,52 @@
+#ifndef SESSION_DUE_H
+#define SESSION_DUE_H
+
+/* What is due for a job: decisions that depend on the state of the job, of its
+ * session and on the time. These functions change nothing; session.c carries
+ * the actions out. */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "session/job.h"
+
+enum job_action {
+	JOB_WAIT,           /* nothing is due yet */
+
+	/* of a job in the queue */
+	JOB_START,
+	JOB_START_LATE,     /* its client waits no longer: as a task (K2) */
+	JOB_DO_WORK,        /* it is an edit */
+	JOB_REJECT_TASK,    /* too many tasks are running (T2) */
+	JOB_GIVE_UP,        /* it was not started in time (K2) */
+
+	/* of a job that has been started */
+	JOB_END,            /* its command has ended */
+	JOB_FAIL,           /* its program could not be started */
+	JOB_TIME_OUT,       /* its timeout has passed: terminate it (E1) */
+	JOB_KEEP,           /* ... or keep it as a task (E5) */
+	JOB_HAND_OVER       /* its client waits no longer: make it a task (K2) */
+};
+
+struct job_due {
+	enum job_action action;
+	int64_t at;         /* ms; with JOB_WAIT: when to decide again unless
+	                     * something happens before; or NEVER */
+};
+
+/* What decides in which order a session starts its jobs (P7) */
+struct job_order {
+	int ordered;        /* running jobs that the order waits for */
+	int parallel;       /* running jobs in the foreground beside the order */
+	bool paused;        /* the order continues in a later turn */
+	bool tasks_full;    /* no more tasks can be started (T2) */
+};
+
+/* Returns what to do with a job in the queue, given that this has been decided
+ * for all jobs before it. */
+struct job_due due_queued(const struct job *, const struct job_order *,
+                          int64_t now);
+/* Returns what to do with a job that has been started, next: once that has been
+ * done, something else may be due at the same time. */
+struct job_due due_started(const struct job *, int64_t now);
+
+#endif
