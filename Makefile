@@ -14,8 +14,9 @@ NEEDS = -std=c99 -Wall -Wextra -pedantic -I.
 SMALL = -fno-asynchronous-unwind-tables -fno-pie
 TIGHT = -Wl,-z,noseparate-code -Wl,-z,norelro -Wl,--gc-sections
 
-# One for each .c file; base/io.o, the clock, is apart for t/boris-fast.
-MOST = boris.o \
+# One for each .c file; base/io.o, the clock, is apart for t/boris-fast, and
+# boris.o for t/decide.
+PARTS = \
 	transport/stdio.o transport/http.o transport/access.o \
 	transport/connection.o transport/httpmsg.o \
 	mcp/rpc.o mcp/clients.o mcp/mcp.o mcp/calls.o mcp/tools.o \
@@ -29,6 +30,7 @@ MOST = boris.o \
 	json.o \
 	base/options.o base/buf.o base/fmt.o base/text.o base/message.o \
 	base/space.o base/tempfile.o base/random.o
+MOST = boris.o $(PARTS)
 OBJ = $(MOST) base/io.o
 
 all: boris
@@ -61,7 +63,7 @@ flags: ALWAYS
 	    echo "# $(NEEDS) $$(cat *.h */*.h 2>/dev/null | cksum)"; \
 	} >flags.new; \
 	if cmp -s flags.new flags; then rm flags.new; \
-	else rm -f boris $(OBJ) t/boris-fast t/reply; mv flags.new flags; fi
+	else rm -f boris $(OBJ) t/boris-fast t/reply t/decide; mv flags.new flags; fi
 ALWAYS:
 
 # One small binary, by musl-gcc where that is there and CC names no other
@@ -85,12 +87,16 @@ REPLY = json.o base/buf.o base/fmt.o base/text.o base/message.o
 t/reply: t/reply.c $(REPLY)
 	$(COMPILE) $$LDFLAGS -o $@ t/reply.c $(REPLY)
 
+# Tables of what the event loop decides
+t/decide: t/decide.c boris
+	$(COMPILE) $$LDFLAGS -o $@ t/decide.c $(PARTS) base/io.o
+
 # boris as `make` or `make static` has built it last, brought up to date
 built: ALWAYS
 	KEEP_FLAGS=yes $(MAKE) -s boris
 
 test: built
-	KEEP_FLAGS=yes $(MAKE) -s t/boris-fast t/reply
+	KEEP_FLAGS=yes $(MAKE) -s t/boris-fast t/reply t/decide
 	@sh t/run
 
 demo compare: built
@@ -128,6 +134,6 @@ dist sign tarball cross deb npm mcpb: ALWAYS
 	@OWNER="$(OWNER)" sh packaging/release $@
 
 clean:
-	rm -f boris flags $(OBJ) t/boris-fast t/reply
+	rm -f boris flags $(OBJ) t/boris-fast t/reply t/decide
 distclean: clean
 	rm -rf cross dist boris-*.tar.gz boris_*.deb boris-*.tgz boris-*.mcpb

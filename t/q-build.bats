@@ -88,6 +88,7 @@ made() {
 setup_users() {
 	mkdir src/t
 	: >src/t/reply.c
+	: >src/t/decide.c
 	echo 'cp boris ../used' >src/t/demo
 	echo 'cp boris ../used; cp t/boris-fast ../used.fast' >src/t/run
 }

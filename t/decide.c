@@ -1,0 +1,479 @@
+/* decide: tests what the event loop decides, without a process.
+ *
+ *	decide TABLE
+ *
+ * TABLE is `queue`, `jobs`, `calls` or `lists`. Each row of a table is a state
+ * and what is due in it at NOW. Prints the rows that are decided in another way,
+ * and exits with status 1 if there are any. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "mcp/tools.h"
+#include "mcp/wait.h"
+#include "session/due.h"
+
+enum { NOW = 100000 };
+
+static struct options keep_late = { .on_timeout = true };
+static struct options end_late = { .on_timeout = false };
+
+static void
+do_nothing(struct job *job, const char *dir)
+{
+	(void)job;
+	(void)dir;
+}
+
+/* -- Jobs in the queue --------------------------------------------------- */
+
+/* hand_over_at is NEVER where a row has 0. */
+static const struct {
+	const char *name;
+	struct job job;
+	struct job_order order;
+	struct job_due due;
+} queue[] = {
+	{ "a job starts if nothing runs",
+	  .due = { JOB_START, NOW } },
+	{ "a job waits for the one before it",
+	  .order.ordered = 1, .due = { JOB_WAIT, NEVER } },
+	{ "a job does not wait for parallel ones",
+	  .order.parallel = 16, .due = { JOB_START, NOW } },
+	{ "a job waits until the order continues",
+	  .order.paused = true, .due = { JOB_WAIT, NEVER } },
+	{ "an edit is done",
+	  .job.do_work = do_nothing, .due = { JOB_DO_WORK, NOW } },
+	{ "an edit waits for the command before it",
+	  .job.do_work = do_nothing, .order.ordered = 1,
+	  .due = { JOB_WAIT, NEVER } },
+	{ "an edit is done even if it is late",
+	  .job = { .do_work = do_nothing, .hand_over_at = NOW - 1 },
+	  .due = { JOB_DO_WORK, NOW } },
+
+	{ "a parallel job starts beside the order",
+	  .job.parallel = true, .order = { .ordered = 1, .paused = true },
+	  .due = { JOB_START, NOW } },
+	{ "the sixteenth parallel job starts",
+	  .job.parallel = true, .order.parallel = 15,
+	  .due = { JOB_START, NOW } },
+	{ "the seventeenth parallel job waits",
+	  .job.parallel = true, .order.parallel = 16,
+	  .due = { JOB_WAIT, NEVER } },
+	{ "a parallel task does not count as one",
+	  .job = { .parallel = true, .background = true },
+	  .order.parallel = 16, .due = { JOB_START, NOW } },
+
+	{ "a task starts in its turn",
+	  .job.background = true, .due = { JOB_START, NOW } },
+	{ "a task waits for the command before it",
+	  .job.background = true, .order.ordered = 1,
+	  .due = { JOB_WAIT, NEVER } },
+	{ "a task is rejected if too many run",
+	  .job.background = true, .order.tasks_full = true,
+	  .due = { JOB_REJECT_TASK, NOW } },
+	{ "a command in the foreground starts although too many tasks run",
+	  .order.tasks_full = true, .due = { JOB_START, NOW } },
+
+	{ "a waiting job is decided again when its client stops waiting",
+	  .job.hand_over_at = NOW + 1, .order.ordered = 1,
+	  .due = { JOB_WAIT, NOW + 1 } },
+	{ "a job is given up when its client stops waiting",
+	  .job.hand_over_at = NOW, .order.ordered = 1,
+	  .due = { JOB_GIVE_UP, NOW } },
+	{ "a late job is not given up while the order pauses",
+	  .job.hand_over_at = NOW, .order.paused = true,
+	  .due = { JOB_WAIT, NEVER } },
+	{ "a late parallel job is given up although the order pauses",
+	  .job = { .parallel = true, .hand_over_at = NOW },
+	  .order = { .parallel = 16, .paused = true },
+	  .due = { JOB_GIVE_UP, NOW } },
+	{ "a late job whose turn has come starts as a task",
+	  .job.hand_over_at = NOW, .due = { JOB_START_LATE, NOW } },
+	{ "a late job is given up if it can be no task",
+	  .job.hand_over_at = NOW, .order.tasks_full = true,
+	  .due = { JOB_GIVE_UP, NOW } },
+	{ "a late task starts as any task",
+	  .job = { .background = true, .hand_over_at = NOW },
+	  .due = { JOB_START, NOW } },
+};
+
+static bool
+check_due(const char *name, struct job_due is, struct job_due should)
+{
+	if (is.action == should.action && is.at == should.at)
+		return true;
+	printf("%s: action %d at %jd, should be %d at %jd\n", name,
+	    (int)is.action, (intmax_t)is.at, (int)should.action,
+	    (intmax_t)should.at);
+	return false;
+}
+
+static int
+check_queue(void)
+{
+	struct job job;
+	size_t i;
+	int wrong = 0;
+
+	for (i = 0; i < sizeof(queue) / sizeof(queue[0]); i++) {
+		job = queue[i].job;
+		if (job.hand_over_at == 0)
+			job.hand_over_at = NEVER;
+		if (!check_due(queue[i].name,
+		    due_queued(&job, &queue[i].order, NOW), queue[i].due))
+			wrong++;
+	}
+	return wrong;
+}
+
+/* -- Jobs that have been started ----------------------------------------- */
+
+/* deadline and hand_over_at are NEVER where a row has 0. */
+static const struct {
+	const char *name;
+	struct job job;
+	struct job_due due;
+} jobs[] = {
+	{ "a command runs without limits",
+	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_RUNNING },
+	  .due = { JOB_WAIT, NEVER } },
+	{ "a command that has ended ends its job",
+	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_LINGERS,
+	           .exec.ended = true },
+	  .due = { JOB_END, NOW } },
+	{ "a task that has ended ends its job",
+	  .job = { .state = JOB_TASK, .exec.state = EXEC_GONE,
+	           .exec.ended = true },
+	  .due = { JOB_END, NOW } },
+	{ "a command that ends at its timeout was in time",
+	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_GONE,
+	           .exec.ended = true, .deadline = NOW },
+	  .due = { JOB_END, NOW } },
+	{ "a program that could not be started fails",
+	  .job = { .state = JOB_RUNNING,
+	           .exec = { .state = EXEC_GONE, .ended = true,
+	                     .outcome.error = 2 } },
+	  .due = { JOB_FAIL, NOW } },
+	{ "nothing is due for a finished job",
+	  .job = { .state = JOB_FINISHED, .exec.state = EXEC_GONE,
+	           .exec.ended = true },
+	  .due = { JOB_WAIT, NEVER } },
+
+	{ "a command waits for its timeout",
+	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_RUNNING,
+	           .deadline = NOW + 1 },
+	  .due = { JOB_WAIT, NOW + 1 } },
+	{ "a command is terminated at its timeout",
+	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_RUNNING,
+	           .deadline = NOW },
+	  .due = { JOB_TIME_OUT, NOW } },
+	{ "a command is kept at its timeout with --on-timeout=background",
+	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_RUNNING,
+	           .deadline = NOW, .options = &keep_late },
+	  .due = { JOB_KEEP, NOW } },
+	{ "a task is terminated at its timeout all the same",
+	  .job = { .state = JOB_TASK, .exec.state = EXEC_RUNNING,
+	           .deadline = NOW, .options = &keep_late },
+	  .due = { JOB_TIME_OUT, NOW } },
+	{ "a command that is being ended has no timeout",
+	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_STOPPING,
+	           .deadline = NOW },
+	  .due = { JOB_WAIT, NEVER } },
+
+	{ "a command waits for its client's limit",
+	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_RUNNING,
+	           .deadline = NOW + 60000, .hand_over_at = NOW + 1 },
+	  .due = { JOB_WAIT, NOW + 1 } },
+	{ "a command is handed over when its client stops waiting",
+	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_RUNNING,
+	           .deadline = NOW + 60000, .hand_over_at = NOW },
+	  .due = { JOB_HAND_OVER, NOW } },
+	{ "a command without a timeout is handed over",
+	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_RUNNING,
+	           .hand_over_at = NOW },
+	  .due = { JOB_HAND_OVER, NOW } },
+	{ "a command whose timeout is near is not handed over",
+	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_RUNNING,
+	           .deadline = NOW + 10000, .hand_over_at = NOW },
+	  .due = { JOB_WAIT, NOW + 10000 } },
+	{ "a command that is being ended is not handed over",
+	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_SETTLING,
+	           .hand_over_at = NOW },
+	  .due = { JOB_WAIT, NEVER } },
+	{ "a task is not handed over",
+	  .job = { .state = JOB_TASK, .exec.state = EXEC_RUNNING,
+	           .hand_over_at = NOW },
+	  .due = { JOB_WAIT, NEVER } },
+};
+
+static int
+check_jobs(void)
+{
+	struct job job;
+	size_t i;
+	int wrong = 0;
+
+	for (i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
+		job = jobs[i].job;
+		if (job.options == NULL)
+			job.options = &end_late;
+		if (job.deadline == 0)
+			job.deadline = NEVER;
+		if (job.hand_over_at == 0)
+			job.hand_over_at = NEVER;
+		if (!check_due(jobs[i].name, due_started(&job, NOW),
+		    jobs[i].due))
+			wrong++;
+	}
+	return wrong;
+}
+
+/* -- Calls ---------------------------------------------------------------- */
+
+/* The deadline of a call is NOW + 30000, its limit is NEVER where a row has 0.
+ * A job is a task that runs, unless its row has another state. */
+enum { END = NOW + 30000 };
+#define RUNS .state = JOB_TASK, .background = true
+#define UNTIL { .data = "ready", .len = 5 }
+
+static const struct {
+	const char *name;
+	struct want want;
+	struct watch watch;
+	struct job job;
+	int64_t limit;
+	bool printed;          /* something that no result has shown */
+	int64_t answer_at;     /* 0: now */
+	bool by_limit;
+} calls[] = {
+	/* Calls that start a job */
+	{ "a queued command has no answer",
+	  .job.state = JOB_QUEUED, .limit = NOW, .answer_at = NEVER },
+	{ "a running command has no answer",
+	  .job.state = JOB_RUNNING, .limit = NOW, .answer_at = NEVER },
+	{ "a finished command is answered",
+	  .job.state = JOB_FINISHED },
+	{ "a command that has become a task is answered",
+	  .job.state = JOB_TASK },
+	{ "the start of a task is answered at once",
+	  .job = { RUNS, .started_at = NOW }, .answer_at = NOW },
+	{ "the start of a task waits until its program has started",
+	  .job = { RUNS, .started_at = NOW, .exec.starting = true },
+	  .answer_at = NEVER },
+	{ "the start of a task does not wait for a hung mount",
+	  .job = { RUNS, .started_at = NOW - 1000, .exec.starting = true },
+	  .answer_at = NOW - 1000 },
+	{ "the wait of a start begins with its command",
+	  .want.time = 5000, .job = { RUNS, .started_at = NOW - 1000 },
+	  .answer_at = NOW + 4000 },
+
+	/* The wait for a task */
+	{ "a wait ends at its deadline",
+	  .want.action = WANT_LOOK, .job = { RUNS }, .answer_at = END },
+	{ "a wait ends with the task",
+	  .want.action = WANT_LOOK, .job.state = JOB_FINISHED },
+	{ "a wait ends when its client stops waiting",
+	  .want.action = WANT_LOOK, .job = { RUNS }, .limit = END - 1,
+	  .answer_at = END - 1, .by_limit = true },
+	{ "a wait that is shorter than its client waits ends by itself",
+	  .want.action = WANT_LOOK, .job = { RUNS }, .limit = END + 1,
+	  .answer_at = END },
+
+	/* until */
+	{ "a wait for a text lasts as long as it is not printed",
+	  .want = { .action = WANT_LOOK, .until = UNTIL, .only_new = true },
+	  .job = { RUNS }, .watch = { .news = true, .printed_at = NOW },
+	  .printed = true, .answer_at = END },
+	{ "a wait for a text ends soon after it is printed",
+	  .want = { .action = WANT_LOOK, .until = UNTIL }, .job = { RUNS },
+	  .watch.seen_at = NOW, .answer_at = NOW + 100 },
+	{ "the start of a task waits for a text",
+	  .want = { .time = 9000, .until = UNTIL },
+	  .job = { RUNS, .started_at = NOW }, .watch.seen_at = NOW + 7,
+	  .answer_at = NOW + 107 },
+
+	/* Quiet periods */
+	{ "a wait for news ends after 300 ms of silence",
+	  .want = { .action = WANT_LOOK, .only_new = true }, .job = { RUNS },
+	  .watch = { .news = true, .printed_at = NOW }, .printed = true,
+	  .answer_at = NOW + 300 },
+	{ "a wait for news does not end without news",
+	  .want = { .action = WANT_LOOK, .only_new = true }, .job = { RUNS },
+	  .watch = { .printed_at = NOW }, .printed = true,
+	  .answer_at = END },
+	{ "what another call has shown is not new",
+	  .want = { .action = WANT_LOOK, .only_new = true }, .job = { RUNS },
+	  .watch = { .news = true, .printed_at = NOW }, .answer_at = END },
+	{ "a quiet period does not last beyond the wait",
+	  .want = { .action = WANT_LOOK, .only_new = true }, .job = { RUNS },
+	  .watch = { .news = true, .printed_at = END - 1 }, .printed = true,
+	  .answer_at = END },
+	{ "after input the quiet period is 2 s",
+	  .want = { .action = WANT_TYPE, .only_new = true }, .job = { RUNS },
+	  .watch = { .news = true, .printed_at = NOW }, .printed = true,
+	  .answer_at = NOW + 2000 },
+	{ "after input silence is no answer if the program is at work",
+	  .want = { .action = WANT_TYPE, .only_new = true },
+	  .job = { RUNS, .prompt.at_work = true },
+	  .watch = { .news = true, .printed_at = NOW }, .printed = true,
+	  .answer_at = END },
+
+	/* Prompts */
+	{ "a terminal that may prompt ends a wait",
+	  .want.action = WANT_LOOK,
+	  .job = { RUNS, .prompt = { .state = TERMINAL_MAY_PROMPT,
+	                             .since = 1 } } },
+	{ "a terminal that prompts ends a wait for a text",
+	  .want = { .action = WANT_LOOK, .until = UNTIL },
+	  .job = { RUNS, .prompt = { .state = TERMINAL_PROMPTS,
+	                             .since = 1 } } },
+	{ "a terminal that may prompt does not end a wait for a text",
+	  .want = { .action = WANT_LOOK, .until = UNTIL },
+	  .job = { RUNS, .prompt = { .state = TERMINAL_MAY_PROMPT,
+	                             .since = 1 } }, .answer_at = END },
+	{ "a prompt that was reported does not end a wait again",
+	  .want.action = WANT_LOOK,
+	  .job = { RUNS, .asked_at = 1,
+	           .prompt = { .state = TERMINAL_PROMPTS, .since = 1 } },
+	  .answer_at = END },
+
+	/* Killing */
+	{ "a kill waits for the end of the task, however long",
+	  .want.action = WANT_KILL, .job = { RUNS, .killed = true },
+	  .limit = NOW, .answer_at = NEVER },
+	{ "a kill that boris cannot carry out is answered",
+	  .want.action = WANT_KILL,
+	  .job = { RUNS, .exec.state = EXEC_SURVIVED } },
+};
+
+/* Returns an output; printed: with a line that no one has read. */
+static struct output *
+make_output(bool printed)
+{
+	static struct options options;
+	static struct spool spool = { .dir = "/" };
+	struct output *output = output_new(&options, &spool, 0, false);
+
+	if (output != NULL && printed)
+		output_write(output, "news\n", 5);
+	return output;
+}
+
+static int
+check_calls(void)
+{
+	static const struct tool tool = { .name = "bash" };
+	struct session session = { .calls = 0 };
+	struct call_due due;
+	struct call call;
+	struct job job;
+	size_t i;
+	int wrong = 0;
+
+	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		job = calls[i].job;
+		job.out.text = make_output(calls[i].printed);
+		job.err.text = make_output(false);
+		call = (struct call){ .tool = &tool, .job = &job,
+		    .want = calls[i].want, .watch = calls[i].watch,
+		    .deadline = END, .limit = calls[i].limit };
+		if (call.limit == 0)
+			call.limit = NEVER;
+		due = wait_due(&call, &session, NOW);
+		if (due.answer_at != calls[i].answer_at ||
+		    due.by_limit != calls[i].by_limit) {
+			printf("%s: answer at %jd, should be at %jd\n",
+			    calls[i].name, (intmax_t)due.answer_at,
+			    (intmax_t)calls[i].answer_at);
+			wrong++;
+		}
+		output_free(job.out.text);
+		output_free(job.err.text);
+	}
+	return wrong;
+}
+
+/* -- Lists, subscriptions and progress ------------------------------------ */
+
+static const struct {
+	const char *name;
+	int running, unread;   /* tasks that run, and that have ended */
+	bool subscription;
+	const char *token;     /* for progress; NULL: none */
+	int64_t answer_at, progress_at;
+} lists[] = {
+	{ "a list without tasks is answered", .progress_at = NEVER },
+	{ "a list waits while tasks run",
+	  .running = 2, .answer_at = END, .progress_at = NEVER },
+	{ "a list is answered if a task has ended",
+	  .running = 2, .unread = 1, .progress_at = NEVER },
+	{ "progress is due if it is wanted",
+	  .running = 1, .token = "7", .answer_at = END,
+	  .progress_at = NOW + 50 },
+	{ "a subscription has no answer", .subscription = true,
+	  .answer_at = NEVER, .progress_at = NEVER },
+};
+
+static int
+check_lists(void)
+{
+	static const struct tool tool = { .name = "bash" };
+	struct job tasks[8];
+	struct session session;
+	struct call_due due;
+	struct call call;
+	size_t i;
+	int n, wrong = 0;
+
+	for (i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		session = (struct session){ .tasks = lists[i].running };
+		for (n = 0; n < lists[i].running + lists[i].unread; n++) {
+			tasks[n] = (struct job){ .id = "12345678",
+			    .state = n < lists[i].running ? JOB_TASK
+			    : JOB_FINISHED };
+			list_append(&session.list[LIST_BACKGROUND],
+			    &tasks[n].node);
+		}
+		call = (struct call){ .want.action = WANT_LIST,
+		    .deadline = END, .limit = NEVER,
+		    .progress_at = NOW + 50 };
+		if (!lists[i].subscription)
+			call.tool = &tool;
+		if (lists[i].token != NULL)
+			call.token = (struct json){ lists[i].token,
+			    strlen(lists[i].token) };
+		due = wait_due(&call, &session, NOW);
+		if (due.answer_at != lists[i].answer_at ||
+		    due.progress_at != lists[i].progress_at) {
+			printf("%s: answer at %jd, progress at %jd\n",
+			    lists[i].name, (intmax_t)due.answer_at,
+			    (intmax_t)due.progress_at);
+			wrong++;
+		}
+	}
+	return wrong;
+}
+
+int
+main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*check)(void);
+	} tables[] = {
+		{ "queue", check_queue }, { "jobs", check_jobs },
+		{ "calls", check_calls }, { "lists", check_lists }
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		if (argc == 2 && strcmp(argv[1], tables[i].name) == 0)
+			return tables[i].check() > 0;
+	}
+	fprintf(stderr, "usage: decide queue|jobs|calls|lists\n");
+	return 2;
+}
