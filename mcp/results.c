@@ -14,35 +14,38 @@
 
 enum {
 	HEADINGS = 40,         /* bytes of the lines "stdout:" and "stderr:" */
-	FOREGROUND_END = 40,   /* bytes after a command in that list */
+	FOREGROUND_END = 40,   /* bytes after a command in the list of those in
+	                        * the foreground */
 	LIST_END = 120,        /* bytes after the lines of a list of tasks */
 	FACTS_LEAST = 60,      /* bytes of the first lines of a result */
-	LINE_LEAST = 60,       /* bytes of such a line, however many there are */
+	LINE_LEAST = 60,       /* bytes of such a line, however many follow */
 	HEADING_LINES = 20,    /* lines of a result that are no output (K3) */
-	ENDED_SHOWN = 60,      /* characters of what an ended task is for */
-	ENDED_BYTES = 150      /* the same in bytes; so six such notes fit in
-	                        * three quarters of any limit (K3) */
+	ENDED_SHOWN = 60,      /* characters of the purpose of an ended task */
+	ENDED_BYTES = 150      /* the same in bytes, so that six such notes fit
+	                        * in three quarters of any limit (K3) */
 };
 
-/* What a result is about, and what is written of it, as text and data (B6) */
+/* A result that is being written: what it is about, and its text and data so
+ * far (B6) */
 struct result {
 	const struct caller *caller;
 	struct session *session;
 	const struct want *want;
 	struct job *job;
 	int64_t now;
-	bool start;            /* the job was given by this call */
-	bool task;             /* it is one, not a foreground command */
-	bool looks;            /* this shows how a task stands */
-	bool ended;            /* it is said to have ended */
+	bool starts_job;       /* this call has started the job */
+	bool is_task;          /* the job is a task, not in the foreground */
+	bool reads_task;       /* the result has the state of a task, and its
+	                        * output */
+	bool ended;            /* the result reports that the job has ended */
 	struct buf notes;      /* joined by note() */
 	size_t events;         /* bytes at the end of `notes`: those about
 	                        * abandoned calls and ended tasks (E6, T8) */
 	struct buf text, data;
 };
 
-/* Two arguments of buf_fmt(), for %-.*s: as much of a text from the client as
- * a result repeats */
+/* The two arguments of buf_fmt() for %-.*s: as much of a text from the client
+ * as a result repeats */
 #define SHOWN(text) (int)utf8_cut((text), COMMAND_SHOWN), (text)->data
 
 /* Cuts a text to `most` bytes, in front of its last `keep` bytes; if these do
@@ -309,17 +312,17 @@ note_limits(struct result *r)
 
 	if (job->no_room && (job->abandoned || job->patience > 0))
 		note_no_room(b, job);
-	else if (job->timed_out && r->task)
+	else if (job->timed_out && r->is_task)
 		note_task_timeout(b, job);
 	else if (job->timed_out)
 		note_timeout(r);
-	if (job->capped && r->start)
+	if (job->capped && r->starts_job)
 		note(b, "timeout counts as %jd, the most", job->timeout);
 	if (job->no_room)
 		note(b, "not continued as a task, since %d background tasks "
 		    "are running, which is the maximum",
 		    job->options->tasks_most);
-	if (job->killed && !r->task)
+	if (job->killed && !r->is_task)
 		note(b, "session is closed");
 }
 
@@ -443,10 +446,10 @@ note_running(struct result *r)
 {
 	const struct job *job = r->job;
 	const struct want *w = r->want;
-	bool asks = r->looks && w->prompt.state != TERMINAL_BUSY;
+	bool asks = r->reads_task && w->prompt.state != TERMINAL_BUSY;
 	struct buf *b = &r->notes;
 
-	if (r->start && !job->background)
+	if (r->starts_job && !job->background)
 		note_hand_over(r);
 	if (w->patience > 0)
 		note(b, "the wait was ended after %.1f s, as long as this "
@@ -454,7 +457,7 @@ note_running(struct result *r)
 	if (job->exec.starting)
 		note(b, "the directory %-s does not respond, so nothing has "
 		    "been run yet", job->start_dir);
-	if (r->start && job->background && !asks)
+	if (r->starts_job && job->background && !asks)
 		note(b, r->session->shared
 		    ? "read with task_output, end with kill_pid %d and this "
 		    "task_id"
@@ -482,7 +485,7 @@ note_until_missed(struct result *r)
 	    output_bytes(job->err.text);
 	bool may_buffer = !r->ended && !job->exec.terminal;
 
-	note(b, r->start
+	note(b, r->starts_job
 	    ? "not seen: %-.*s (until is plain text, no pattern)"
 	    : "not seen since the last look: %-.*s (until is plain text, no "
 	    "pattern)", SHOWN(&w->until));
@@ -541,7 +544,7 @@ note_end(struct result *r)
 		    "memory ran out): the rest was not run"
 		    : "the shell was ended by signal %d, not by boris: the "
 		    "rest was not run", signal);
-	if (!r->task && !by_boris && x->report != REPORT_OK)
+	if (!r->is_task && !by_boris && x->report != REPORT_OK)
 		note(b, "%s", reports[x->report]);
 	if (x->pipeline != NULL)
 		note(b, "exit codes of the last pipeline: %s", x->pipeline);
@@ -1078,7 +1081,7 @@ put_facts_data(struct result *r)
 		json_put_true(d, "timed_out", job->timed_out);
 	if (r->notes.len > 0)
 		json_put(d, "note", buf_text(&r->notes));
-	if (r->task) {
+	if (r->is_task) {
 		json_put(d, "task_id", job->id);
 		json_put_number(d, "pid", job->exec.pid);
 	} else if (job->dir != NULL) {
@@ -1110,20 +1113,20 @@ put_facts(struct result *r)
 	struct buf *t = &r->text;
 	size_t noted = t->len > 0 ? t->len + strlen(separator) : 0;
 	int64_t time = job_elapsed(job, r->now);
-	bool waits = !r->ended && (r->looks || !job->background);
+	bool waits = !r->ended && (r->reads_task || !job->background);
 	bool survives = r->ended && !exited;
 	size_t most, keep;
 
 	/* A command that boris could not end has no exit code to begin with. */
-	if (r->task || (survives && noted == 0))
+	if (r->is_task || (survives && noted == 0))
 		buf_fmt(t, "status: %s", job_status(job, r->ended));
 	if (exited)
 		put_exit_code(t, &job->exec);
-	if (r->task)
+	if (r->is_task)
 		buf_fmt(t, "\ntask_id: %s", job->id);
-	if (r->task && !r->ended)
+	if (r->is_task && !r->ended)
 		buf_fmt(t, "\npid: %d", job->exec.pid);
-	if (!r->task && job->dir != NULL && job->shows_dir)
+	if (!r->is_task && job->dir != NULL && job->shows_dir)
 		buf_fmt(t, "\ncwd: %-s", job->dir);
 	keep = t->len;
 	if (time >= 1000 || waits)
@@ -1139,7 +1142,7 @@ put_facts(struct result *r)
 	cut_before(t, keep + FACTS_LEAST < most ? keep : r->events, most);
 }
 
-/* A stream of it as it is shown */
+/* A stream as the result shows it */
 struct shown {
 	const char *name;
 	const struct job_stream *stream;
@@ -1148,18 +1151,22 @@ struct shown {
 	struct output_view view;
 };
 
+/* Fills in the text of a stream, within these bounds. */
 static void
 show_stream(const struct result *r, struct shown *s,
             const struct output_bounds *most)
 {
+	bool only_new = r->reads_task && r->want->only_new;
+
 	buf_free(&s->text);
-	s->view = output_show(s->stream->text, r->looks && r->want->only_new
-	    ? &s->stream->seen : NULL, most, s->name, &s->text);
+	s->view = output_show(s->stream->text, only_new ? &s->stream->seen
+	    : NULL, most, s->name, &s->text);
 	s->lines = buf_lines(s->text.data, s->text.len);
 }
 
-/* How a stream is cut: as this call asks, else as the start of the command did.
- * By default a stream that has not ended shows its end (T3). */
+/* Returns how a stream is cut: as this call asks, else as the call did that
+ * started the command. By default the end of an unfinished stream is shown
+ * (T3). */
 static struct output_bounds
 choose_bounds(const struct result *r, const struct output *text)
 {
@@ -1179,8 +1186,8 @@ choose_bounds(const struct result *r, const struct output *text)
 	return bounds;
 }
 
-/* How much one of two streams gets: what the other leaves, or half, if that is
- * more; at least 1, since 0 would be no bound. */
+/* Returns how much of a limit one of two streams gets: what the other leaves,
+ * or half of it if that is more; at least 1, because 0 means no limit. */
 static int64_t
 share(int64_t all, int64_t other)
 {
@@ -1189,22 +1196,20 @@ share(int64_t all, int64_t other)
 	return all - other > 1 ? all - other : 1;
 }
 
-/* Both streams, cut so that together they fit what the client lets through */
+/* Fills in the texts of both streams, cut so that together they fit in what the
+ * client lets through (K3). */
 static void
-put_output(struct result *r)
+show_streams(const struct result *r, struct shown s[2])
 {
-	struct shown s[2] = {
-		{ .name = "stdout", .stream = &r->job->out },
-		{ .name = "stderr", .stream = &r->job->err }
-	};
-	size_t len = r->text.len;
-	int64_t bytes = r->caller->bytes > 0
-	    ? r->caller->bytes - HEADINGS - (int64_t)len : INT32_MAX;
-	int64_t lines = r->caller->lines > 0 ? r->caller->lines - HEADING_LINES
-	    : INT32_MAX;
+	const struct caller *c = r->caller;
+	int64_t bytes = INT32_MAX, lines = INT32_MAX;
 	struct output_bounds most;
 	int i;
 
+	if (c->bytes > 0)
+		bytes = c->bytes - HEADINGS - (int64_t)r->text.len;
+	if (c->lines > 0)
+		lines = c->lines - HEADING_LINES;
 	for (i = 0; i < 2; i++) {
 		most = choose_bounds(r, s[i].stream->text);
 		show_stream(r, &s[i], &most);
@@ -1217,6 +1222,20 @@ put_output(struct result *r)
 		    s[i].lines > most.lines)
 			show_stream(r, &s[i], &most);
 	}
+}
+
+/* Appends both streams. */
+static void
+put_output(struct result *r)
+{
+	struct shown s[2] = {
+		{ .name = "stdout", .stream = &r->job->out },
+		{ .name = "stderr", .stream = &r->job->err }
+	};
+	size_t len = r->text.len;
+	int i;
+
+	show_streams(r, s);
 	for (i = 0; i < 2; i++) {
 		json_put_bytes(&r->data, s[i].name, s[i].text.data,
 		    s[i].text.len);
@@ -1235,7 +1254,7 @@ put_output(struct result *r)
 	json_put(&r->data, "stderr_file", s[1].view.file);
 	if (r->text.len > len)
 		return;
-	buf_fmt(&r->text, r->looks && r->want->only_new
+	buf_fmt(&r->text, r->reads_task && r->want->only_new
 	    ? "\n\n(no new output)" : "\n\n(no output)");
 }
 
@@ -1244,27 +1263,28 @@ results_job(struct buf *b, const struct caller *caller, struct session *s,
             struct job *job, const struct want *want, int64_t now)
 {
 	struct result r = { .caller = caller, .session = s, .want = want,
-	    .job = job, .now = now, .start = want->action == WANT_RUN,
-	    .task = job_is_task(job) };
+	    .job = job, .now = now, .starts_job = want->action == WANT_RUN,
+	    .is_task = job_is_task(job) };
 
-	r.looks = r.task && (!r.start || want->time > 0);
-	r.ended = job->state == JOB_FINISHED && (r.looks || !r.task);
+	r.reads_task = r.is_task && (!r.starts_job || want->time > 0);
+	r.ended = job->state == JOB_FINISHED && (r.reads_task || !r.is_task);
 	note_limits(&r);
-	if (r.task && !r.ended)
+	if (r.is_task && !r.ended)
 		note_running(&r);
-	if (r.looks && want->until_missed)
+	if (r.reads_task && want->until_missed)
 		note_until_missed(&r);
 	if (r.ended)
 		note_end(&r);
 	note_survivor(&r);
-	if (r.looks && !job->screen_told && output_is_screen(job->out.text))
+	if (r.reads_task && !job->screen_told &&
+	    output_is_screen(job->out.text))
 		note(&r.notes, "a full-screen program: its screen is not "
 		    "shown");
 	note_events(&r);
 	put_facts_data(&r);
 	put_facts(&r);
 	/* The start of a task that nobody waited for has no output. */
-	if (r.looks || !job->background)
+	if (r.reads_task || !job->background)
 		put_output(&r);
 	buf_free(&r.notes);
 	put_result(b, caller, &r.text, &r.data);

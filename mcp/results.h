@@ -1,9 +1,14 @@
 #ifndef MCP_RESULTS_H
 #define MCP_RESULTS_H
 
-/* The result of a call, as text and as data (B6), its notes (B7, T8), and
- * errors. Each function appends the members of one to a buffer, and changes
- * nothing but a saved file: what was reported is marked later. now: ms. */
+/* Writes the results of calls, as text and as data (B6), with notes that tell
+ * the model what to do next (B7), and errors.
+ *
+ * Each function appends the members of one JSON-RPC result to a buffer, for a
+ * caller and its session. The result fits in what the client lets through (K3),
+ * and has notes about tasks and abandoned calls of the session (T8, E6). No
+ * function changes the session or a job, except that the file of a long output
+ * may be created. What was reported is marked later. now: ms. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,28 +18,29 @@
 #include "mcp/want.h"
 #include "session/session.h"
 
-/* An error with this text, which is freed. Like every result it tells which
- * tasks of the session have ended (T8), and fits its client (K3). */
+/* Writes an error with this text, which it frees. */
 void results_refusal(struct buf *, const struct caller *, struct session *,
                      struct buf *text);
-/* Nothing was done, since its record could not be written (A2): errno */
+/* Writes that nothing was done, because the record of the call could not be
+ * written (A2). error: errno. */
 void results_unlogged(struct buf *, const struct caller *, struct session *,
                       int error);
-/* Why the session has refused the job (T2, D5, E7) */
+/* Writes why the session has rejected the job (T2, D5, E7). */
 void results_refused(struct buf *, const struct caller *, struct session *,
                      const struct job *, int64_t now);
-/* All tasks of a session (T7) */
+/* Writes the list of all tasks of the session (T7). */
 void results_list(struct buf *, const struct caller *, struct session *,
                   const struct want *, int64_t now);
+/* Writes that no task has the id or the pid that was given. */
 void results_no_task(struct buf *, const struct caller *, struct session *,
                      const struct want *, int64_t now);
-/* Nothing was typed; error: the errno of exec_type(). */
+/* Writes that nothing was typed. error: errno of exec_type(). */
 void results_not_typed(struct buf *, const struct caller *, struct session *,
                        const struct job *, int error);
-/* The end of a command, or the start of a task; or how a task stands */
+/* Writes the end of a command, the start of a task, or the state of a task. */
 void results_job(struct buf *, const struct caller *, struct session *,
                  struct job *, const struct want *, int64_t now);
-/* What has come of an edit (X4) */
+/* Writes the outcome of an edit (X4). */
 void results_edit(struct buf *, const struct caller *, struct session *,
                   struct job *, const struct want *, int64_t now);
 

@@ -643,8 +643,8 @@ take_path(struct reading *r, int argument, char **name)
 	return taken;
 }
 
-/* Reads `wait` and `until` of any tool (W2, W3). usual: ms to wait if neither is
- * given. */
+/* Reads `wait` and `until` of any tool (W2, W3). usual: ms to wait if neither
+ * is given. */
 static bool
 take_wait(struct reading *r, int64_t usual)
 {
