@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mcp/clients.h"
 #include "mcp/results.h"
-#include "session/session.h"
 #include "mcp/tools.h"
+#include "session/session.h"
 
 enum { NAME_SHOWN = 120 };  /* bytes of a name that a client gives itself */
 
@@ -21,9 +22,9 @@ struct mcp_request {
 	struct client *client;
 	const struct rpc_message *message;
 	struct reply reply;
-	struct buf result;     /* its members; or the data of an error, */
-	int code;              /* whose code this is, */
-	struct buf refusal;    /* and whose text this may be */
+	struct buf result;     /* members of the result; or data of the error */
+	int code;              /* of the error */
+	struct buf refusal;    /* text of the error, if it is not a constant */
 };
 
 /* Appends what the client calls itself, unless that is too long (A1). */
@@ -41,10 +42,11 @@ put_client(struct buf *b, struct json info)
 
 /* -- Methods ----------------------------------------------------------- */
 
-/* Each answers its request, now or later, or returns what is wrong with it. */
+/* Each responds to its request, now or later, and returns NULL; or it returns
+ * what is wrong with the request. */
 
 static const char *
-answer_now(struct mcp_request *r)
+respond(struct mcp_request *r)
 {
 	rpc_result(&r->reply, &r->result);
 	return NULL;
@@ -69,10 +71,10 @@ do_initialize(struct mcp_request *r)
 	buf_add(&r->result, ",\"capabilities\":{\"tools\":{}},"
 	    "\"serverInfo\":" MCP_SERVER_INFO);
 	tools_instructions(&r->result, c->options);
-	return answer_now(r);
+	return respond(r);
 }
 
-/* For how long, and for whom, a client may keep the answer (2026-07-28) */
+/* How long the response may be cached, and for whom (2026-07-28) */
 #define CACHING(scope) ",\"ttlMs\":3600000,\"cacheScope\":\"" scope "\""
 
 static const char *
@@ -83,7 +85,7 @@ do_discover(struct mcp_request *r)
 	buf_add(&r->result, ",\"capabilities\":{\"tools\":{}}"
 	    CACHING("public"));
 	tools_instructions(&r->result, r->client->options);
-	return answer_now(r);
+	return respond(r);
 }
 
 static const char *
@@ -99,7 +101,7 @@ do_list(struct mcp_request *r)
 	tools_list(&r->result, r->client->options, &r->reply.caller);
 	if (caller_is_stateless(&r->reply.caller))
 		buf_add(&r->result, CACHING("private"));
-	return answer_now(r);
+	return respond(r);
 }
 
 static const char *
@@ -113,6 +115,32 @@ do_listen(struct mcp_request *r)
 	return NULL;
 }
 
+/* Responds that the arguments of a call are not accepted. */
+static void
+respond_refusal(struct mcp_request *r)
+{
+	struct session *s = r->client->session;
+
+	results_refusal(&r->result, &r->reply.caller, s, &r->refusal);
+	if (rpc_result(&r->reply, &r->result))
+		session_mark_notes_reported(s);
+}
+
+/* Appends who has sent the call, for the log (A1). */
+static void
+put_sender(struct buf *b, const struct mcp_request *r)
+{
+	const struct rpc_message *m = r->message;
+	const struct client *c = r->client;
+
+	/* A stateless request names its sender itself. */
+	if (caller_is_stateless(&r->reply.caller))
+		put_client(b, json_get(m->meta, META_CLIENT));
+	else
+		buf_put(b, c->said.data, c->said.len);
+	json_put(b, "address", m->address);
+}
+
 static const char *
 do_call(struct mcp_request *r)
 {
@@ -122,6 +150,7 @@ do_call(struct mcp_request *r)
 	struct json token = json_get(m->meta, "progressToken");
 	const struct tool *tool;
 	struct job *job = NULL;
+	bool taken = false;
 
 	if (token.len > RPC_ID_MOST)
 		return "_meta.progressToken must be at most 1024 bytes long";
@@ -132,48 +161,70 @@ do_call(struct mcp_request *r)
 	tool = tools_find(c->options, m->name, &r->refusal);
 	if (tool == NULL)
 		return buf_text(&r->refusal);
-	if (!tools_read(tool, c->options, &r->reply.caller, m->arguments, &job,
+	if (tools_read(tool, c->options, &r->reply.caller, m->arguments, &job,
 	    &want, &r->refusal)) {
-		results_refusal(&r->result, &r->reply.caller, c->session,
-		    &r->refusal);
-		if (rpc_result(&r->reply, &r->result))
-			session_mark_notes_reported(c->session);
+		if (job != NULL && c->options->log != NULL)
+			put_sender(&job->client, r);
+		taken = calls_tool(c, &r->reply, token, tool, job, &want);
 	} else {
-		if (job != NULL && c->options->log != NULL) {
-			/* In the stateless era each request says who sends. */
-			if (caller_is_stateless(&r->reply.caller))
-				put_client(&job->client,
-				    json_get(m->meta, META_CLIENT));
-			else
-				buf_put(&job->client, c->said.data,
-				    c->said.len);
-			json_put(&job->client, "address", m->address);
-		}
-		if (calls_tool(c, &r->reply, token, tool, job, &want))
-			return NULL;
+		respond_refusal(r);
 	}
-	job_free(job);
-	want_free(&want);
+	if (!taken) {
+		job_free(job);
+		want_free(&want);
+	}
 	return NULL;
 }
 
-/* A method is a row: in which eras it exists, and what does it. */
+/* A method is a row: in which eras it exists, and the function that runs it. */
 static const struct method {
 	const char *name;
 	bool legacy, stateless;
 	const char *(*run)(struct mcp_request *);
 } methods[] = {
-	{ "tools/call", true, true, do_call },
-	{ "tools/list", true, true, do_list },
-	{ "ping", true, false, answer_now },
-	{ "initialize", true, false, do_initialize },
-	{ "server/discover", false, true, do_discover },
-	{ "subscriptions/listen", false, true, do_listen },
-	{ NULL, false, false, NULL }
+	{ .name = "tools/call", .legacy = true, .stateless = true,
+	  .run = do_call },
+	{ .name = "tools/list", .legacy = true, .stateless = true,
+	  .run = do_list },
+	{ .name = "ping", .legacy = true, .run = respond },
+	{ .name = "initialize", .legacy = true, .run = do_initialize },
+	{ .name = "server/discover", .stateless = true, .run = do_discover },
+	{ .name = "subscriptions/listen", .stateless = true,
+	  .run = do_listen },
+	{ .name = NULL }
 };
 
-/* What is wrong with a modern request's version, or with the rest of its _meta
- * (MCP 2026-07-28, basic; M8); NULL: nothing, and its caller is set. */
+/* Returns the method of that name in the caller's era, or NULL. */
+static const struct method *
+find_method(struct json name, const struct caller *caller)
+{
+	bool stateless = caller_is_stateless(caller), exists;
+	const struct method *method;
+
+	for (method = methods; method->name != NULL; method++) {
+		exists = stateless ? method->stateless : method->legacy;
+		if (exists && json_is(name, method->name))
+			return method;
+	}
+	return NULL;
+}
+
+/* Responds to a version that boris does not know, which the schema wants to be
+ * repeated as it was sent, however long. */
+static const char *
+refuse_version(struct mcp_request *r, struct json version)
+{
+	buf_add(&r->result, "{\"supported\":");
+	revisions_put_stateless(&r->result);
+	if (buf_reserve(&r->result, JSON_GROWTH * version.len + NAME_SHOWN))
+		json_put_value(&r->result, "requested", version);
+	buf_putc(&r->result, '}');
+	r->code = MCP_UNSUPPORTED_VERSION;
+	return "Unsupported protocol version";
+}
+
+/* Reads the version and the rest of a modern request's _meta (MCP 2026-07-28,
+ * basic; M8), and sets the caller. Returns NULL, or what is wrong with it. */
 static const char *
 read_meta(struct mcp_request *r)
 {
@@ -183,17 +234,8 @@ read_meta(struct mcp_request *r)
 
 	if (json_type(version) != JSON_STRING)
 		return NEEDS_VERSION;
-	if (v == NULL) {
-		buf_add(&r->result, "{\"supported\":");
-		revisions_put_stateless(&r->result);
-		/* The schema wants it as it came, however long. */
-		if (buf_reserve(&r->result, JSON_GROWTH * version.len +
-		    NAME_SHOWN))
-			json_put_value(&r->result, "requested", version);
-		buf_add(&r->result, "}");
-		r->code = MCP_UNSUPPORTED_VERSION;
-		return "Unsupported protocol version";
-	}
+	if (v == NULL)
+		return refuse_version(r, version);
 	if (json_type(json_get(meta, META_CAPABILITIES)) != JSON_OBJECT)
 		return "params._meta lacks " META_CAPABILITIES " (an object)";
 	if (client.text != NULL &&
@@ -206,13 +248,25 @@ read_meta(struct mcp_request *r)
 	return NULL;
 }
 
-/* The era is decided message by message, by the first rule that fits (M3; MCP
- * 2026-07-28, versioning). */
+/* Returns whether a request without a version in _meta needs one: it is modern,
+ * or it comes before the handshake. */
+static bool
+needs_version(const struct rpc_message *m, const struct caller *caller)
+{
+	if (json_is(m->method, "server/discover"))
+		return true;
+	if (caller->revision != NULL || json_is(m->method, "initialize"))
+		return false;
+	/* Before the handshake a session only accepts ping. */
+	return caller->shared || !json_is(m->method, "ping");
+}
+
+/* Handles a request. Each message has an era of its own (M3; MCP 2026-07-28,
+ * versioning). Returns NULL, or what is wrong with the request. */
 static const char *
 handle_request(struct mcp_request *r)
 {
 	const struct rpc_message *m = r->message;
-	const struct caller *caller = &r->reply.caller;
 	const struct method *method;
 	const char *wrong = NULL;
 
@@ -222,23 +276,19 @@ handle_request(struct mcp_request *r)
 		return "params._meta must be an object";
 	if (m->version.text != NULL)
 		wrong = read_meta(r);
-	else if (json_is(m->method, "server/discover") ||
-	    (caller->revision == NULL && !json_is(m->method, "initialize") &&
-	    (caller->shared || !json_is(m->method, "ping"))))
+	else if (needs_version(m, &r->reply.caller))
 		wrong = NEEDS_VERSION;
 	if (wrong != NULL)
 		return wrong;
-	for (method = methods; method->name != NULL; method++) {
-		if ((caller_is_stateless(caller) ? method->stateless
-		    : method->legacy) && json_is(m->method, method->name))
-			return method->run(r);
-	}
+	method = find_method(m->method, &r->reply.caller);
+	if (method != NULL)
+		return method->run(r);
 	r->code = JSONRPC_NO_METHOD;
 	return "Method not found";
 }
 
-/* What the reason of a cancellation contains if a timer of the client has run
- * out, and not because a person or a model has decided (E6) */
+/* What the reason of a cancellation contains if a timer of the client has
+ * expired, and neither a person nor a model has cancelled the request (E6) */
 static const char *const timeout_reasons[] = {
 	"Request timed out",          /* the TypeScript SDK, 1.32 */
 	"request timeout",            /* rmcp, the Rust SDK */
@@ -255,8 +305,8 @@ is_timeout(struct json reason)
 	bool found = false;
 
 	if (json_decode(reason, &text)) {
-		for (; *known != NULL && !found; known++)
-			found = strstr(buf_text(&text), *known) != NULL;
+		while (*known != NULL && !found)
+			found = strstr(buf_text(&text), *known++) != NULL;
 	}
 	buf_free(&text);
 	return found;
@@ -284,7 +334,7 @@ mcp_handle(struct client *c, void *to, const struct rpc_message *m,
 
 	c->now = now;
 	c->answers.outcome = RPC_NO_ANSWER;
-	/* A response is passed over: boris asks for nothing. */
+	/* Ignore responses: boris sends no requests. */
 	if (rpc_is_response(m))
 		return RPC_NO_ANSWER;
 	if (wrong != NULL)

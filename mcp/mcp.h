@@ -1,8 +1,9 @@
 #ifndef MCP_MCP_H
 #define MCP_MCP_H
 
-/* MCP's methods in all revisions. A client is one peer with one session, over
- * any transport. */
+/* MCP: the methods of all revisions. A client is one peer with one session, over
+ * any transport. The transport passes each message to mcp_handle() and gives the
+ * client a turn with mcp_poll_add() and mcp_dispatch(). */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,37 +13,45 @@
 #include "base/options.h"
 #include "mcp/rpc.h"
 
-/* Over HTTP an error that answers no request has no id, rather than null
- * (MCP 2025-11-25, transports). */
+/* What a client is to its transport. Over HTTP, an error that belongs to no
+ * request has no id; over stdio it has the id null (MCP 2025-11-25,
+ * transports). */
 enum mcp_peer {
-	MCP_STDIO,             /* one peer for good, of either era */
-	MCP_HTTP,              /* one with a session of the transport's (H5) */
-	MCP_HTTP_SHARED        /* all those without: they share no directory,
-	                        * and their calls run side by side (H6) */
+	MCP_STDIO,             /* the only peer, of either era */
+	MCP_HTTP,              /* a peer with a session of the transport (H5) */
+	MCP_HTTP_SHARED        /* all peers without one: they share no
+	                        * directory, and their calls run side by side
+	                        * (H6) */
 };
 
-/* NULL: its session has no name for want of a random number. */
+/* Opens a client, to which send() sends messages. Returns NULL if no random
+ * number is available for its session. */
 struct client *mcp_open(const struct options *, enum mcp_peer, rpc_send *,
                         void *transport);
 void mcp_free(struct client *);  /* NULL is fine */
-/* `to` is its return address: there the answer goes. */
+
+/* Handles a message. Its response is sent with the return address `to`, now or
+ * later. Returns what has become of the message. */
 enum rpc_outcome mcp_handle(struct client *, void *to,
                             const struct rpc_message *, int64_t now);
-/* Appends an error, for the transport to answer a message of that id with. */
+
+/* Appends an error that the transport sends itself, in response to a message
+ * with that id, which may be JSON_NONE. */
 void mcp_error(const struct client *, struct buf *, struct json id, int code,
                const char *text);
 
-/* room: how many bytes of answers the transport can take. What is answered late
- * is answered when there is room (P10). */
+/* Both take room, the number of bytes of responses that the transport can queue.
+ * Responses that are not sent at once wait until there is room (P10). */
 void mcp_poll_add(struct client *, size_t room, struct loop *);
 void mcp_dispatch(struct client *, size_t room, const struct loop *);
 
-/* The bytes that open calls hold. Above MCP_BACKLOG, which is more than one
- * message can hold, the transport takes no more calls (P10). */
+/* Returns how many bytes the open calls occupy. Above MCP_BACKLOG, which is more
+ * than one message can occupy, the transport accepts no more calls (P10). */
 enum { MCP_BACKLOG = 24 << 20 };
 size_t mcp_backlog(const struct client *);
 
-/* L1: terminates all commands; once. Turns go on until mcp_closed(). */
+/* Terminates all commands (L1). It may be called once. The client needs further
+ * turns until mcp_closed() returns true. */
 void mcp_close(struct client *, int64_t now);
 bool mcp_closed(const struct client *);
 

@@ -3,7 +3,7 @@
 #include "mcp/rpc.h"
 
 enum {
-	ENVELOPE = 512,     /* bytes of an answer, beside what a peer sizes */
+	ENVELOPE = 512,     /* bytes of a response, except what a peer sizes */
 	ID_WITHIN = 4096    /* bytes at the start of a message (P5) */
 };
 
@@ -67,8 +67,8 @@ rpc_first_id(const char *text, size_t len)
 	id = found[0];
 	response = found[1].text == NULL &&
 	    (found[2].text != NULL || found[3].text != NULL);
-	/* With a response's id the error could pass for the answer to a
-	 * request. */
+	/* With the id of a response, the error could be mistaken for the
+	 * response to a request of boris. */
 	if (response || id.len == 0 || !is_id(id))
 		return (struct json){ NULL, 0 };
 	return id;
@@ -90,21 +90,26 @@ rpc_wrong_envelope(const struct rpc_message *m)
 	return NULL;
 }
 
+/* Appends the start of a response, with its id. */
 static void
 put_begin(struct buf *b, const struct answers *a, struct json id)
 {
-	buf_add(b, "{\"jsonrpc\":\"2.0\"", is_id(id) ? ",\"id\":"
-	    : a->null_id ? ",\"id\":null" : "");
-	if (is_id(id))
+	buf_add(b, "{\"jsonrpc\":\"2.0\"");
+	if (is_id(id)) {
+		buf_add(b, ",\"id\":");
 		json_verbatim(id, b);
+	} else if (a->null_id) {
+		buf_add(b, ",\"id\":null");
+	}
 }
 
 void
 rpc_put_error(struct buf *b, const struct answers *a, struct json id, int code,
               const char *message, const struct buf *data)
 {
-	/* The peer sizes the data. If the memory for them is refused, the error
-	 * goes out without them (E7), but always with its id, which is short. */
+	/* The peer determines the size of the data. If memory is short, the
+	 * error is sent without them (E7), but always with its id, which is
+	 * short. */
 	if (data != NULL && !buf_reserve(b, ENVELOPE +
 	    JSON_GROWTH * RPC_ID_MOST + data->len))
 		data = NULL;
@@ -150,6 +155,11 @@ rpc_error(const struct reply *r, int code, const char *message,
 	buf_free(&b);
 }
 
+/* What every result for a stateless caller begins with */
+#define STATELESS_MEMBERS "\"resultType\":\"complete\"," \
+	"\"_meta\":{\"io.modelcontextprotocol/serverInfo\":" \
+	MCP_SERVER_INFO "},"
+
 bool
 rpc_result(const struct reply *r, struct buf *members)
 {
@@ -159,10 +169,9 @@ rpc_result(const struct reply *r, struct buf *members)
 
 	if (taken) {
 		put_begin(&b, r->answers, r->id);
-		buf_add(&b, ",\"result\":{", caller_is_stateless(&r->caller)
-		    ? "\"resultType\":\"complete\",\"_meta\":{\"io."
-		    "modelcontextprotocol/serverInfo\":" MCP_SERVER_INFO "},"
-		    : "");
+		buf_add(&b, ",\"result\":{");
+		if (caller_is_stateless(&r->caller))
+			buf_add(&b, STATELESS_MEMBERS);
 		buf_put(&b, members->data, members->len);
 		buf_add(&b, "}}");
 		taken = rpc_post(r, RPC_RESPONSE, 0, &b);
