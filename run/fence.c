@@ -27,7 +27,8 @@
 #include "base/message.h"
 #include "base/text.h"
 
-/* Ends boris: says that the option can't be had, why, and errno's reason. */
+/* Ends boris: reports that the option is not available, why, and the reason in
+ * errno. */
 static void
 refuse(const char *option, const char *why)
 {
@@ -47,8 +48,8 @@ refuse(const char *option, const char *why)
 enum {
 	CREATE_RULESET_VERSION = 1,  /* a flag: only return the ABI's number */
 	RULE_PATH_BENEATH = 1,
-	REFER_ABI = 2,    /* earlier ones forbid what REFER stands for */
-	TRUNCATE_ABI = 3  /* earlier ones leave truncate(2) open (F3) */
+	REFER_ABI = 2,    /* ABIs before 2 always deny cross-directory renames */
+	TRUNCATE_ABI = 3  /* ABIs before 3 cannot deny truncate(2) (F3) */
 };
 
 /* LANDLOCK_ACCESS_FS_*, those that write. REFER: rename and link between two
@@ -141,8 +142,8 @@ deny_calls(struct filter *f, const struct denied_calls *calls, size_t n)
 	}
 }
 
-/* Denies the calls for kernel keys behind every fence, because a process can
- * reach its user's keys through any keyring, and fsopen() behind --write. Needs
+/* Denies the calls for kernel keys with every fence, because a process can
+ * reach its user's keys through any keyring, and fsopen() with --write. Needs
  * CAP_SYS_ADMIN, or NO_NEW_PRIVS, which --write sets. Returns 0, or -1 with
  * errno set. */
 static int
@@ -162,43 +163,71 @@ enter_filter(bool write)
 	return prctl(PR_SET_SECCOMP, FILTER, &program, 0, 0);
 }
 
-/* Without --write it only forbids to mount and to reach into processes outside,
- * as every Landlock domain does; with --hide also to make device files. */
+/* What a Landlock domain controls, and what its rules allow */
+struct landlock_plan {
+	uint64_t handled;  /* rights that are denied where no rule allows them */
+	uint64_t allowed;  /* rights below the directories of `dirs` */
+	const char *dirs;  /* a list of directories (options.h) */
+	long abi;          /* the ABI that is needed */
+};
+
+/* Without --write the domain only denies mounting and access to processes
+ * outside of it, as every domain does; with --hide also making device files. */
+static struct landlock_plan
+plan_landlock(const struct options *o)
+{
+	struct landlock_plan plan = {
+		.handled = REFER, .allowed = REFER, .dirs = "/\0",
+		.abi = REFER_ABI
+	};
+
+	if (o->hide != NULL)
+		plan.handled = REFER | DEVICES;
+	if (o->write != NULL) {
+		plan.handled = WRITING | DEVICES;
+		plan.allowed = WRITING;
+		plan.dirs = o->write;
+		plan.abi = TRUNCATE_ABI;
+	}
+	return plan;
+}
+
+/* Enters a Landlock domain. Returns 0, or -1 with errno set. */
 static int
 enter_landlock(const struct options *o, const char *option)
 {
-	/* struct landlock_ruleset_attr as of the first ABI */
-	uint64_t handled = o->write != NULL ? WRITING | DEVICES
-	    : o->hide != NULL ? REFER | DEVICES : REFER;
-	const char *dir = o->write != NULL ? o->write : "/\0";
+	/* plan.handled is struct landlock_ruleset_attr as of the first ABI. */
+	struct landlock_plan plan = plan_landlock(o);
 	struct {  /* landlock_path_beneath_attr */
 		uint64_t allowed;
 		int32_t fd;
 	} rule;
+	const char *dir;
 	int ruleset;
 	long abi;
 
 	errno = EOPNOTSUPP;
 	abi = syscall(SYS_landlock_create_ruleset, NULL, (size_t)0,
 	    CREATE_RULESET_VERSION);
-	if (abi < (o->write != NULL ? TRUNCATE_ABI : REFER_ABI))
+	if (abi < plan.abi)
 		return -1;
-	ruleset = (int)syscall(SYS_landlock_create_ruleset, &handled,
-	    sizeof(handled), 0);
+	ruleset = (int)syscall(SYS_landlock_create_ruleset, &plan.handled,
+	    sizeof(plan.handled), 0);
 	if (ruleset < 0)
 		return -1;
-	for (; *dir != '\0'; dir += strlen(dir) + 1) {
-		rule.allowed = o->write != NULL ? WRITING : REFER;
+	for (dir = plan.dirs; *dir != '\0'; dir += strlen(dir) + 1) {
+		rule.allowed = plan.allowed;
 		rule.fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (rule.fd < 0 || syscall(SYS_landlock_add_rule, ruleset,
 		    RULE_PATH_BENEATH, &rule, 0) < 0)
 			refuse(option, dir);
 		close(rule.fd);
 	}
-	/* NO_NEW_PRIVS, which the kernel asks for unless this is root: with it
-	 * no setuid program leads out of the fence either. */
-	if ((o->write != NULL && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) ||
-	    syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
+	/* The kernel requires NO_NEW_PRIVS unless this is root. It also keeps
+	 * setuid programs from leaving the domain. */
+	if (o->write != NULL && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -1;
+	if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
 		return -1;
 	return close(ruleset);
 }
@@ -208,28 +237,32 @@ enter_landlock(const struct options *o, const char *option)
  * boris, read any process's memory (/proc/PID/environ with PERFMON or SYS_ADMIN
  * since Linux 6.16, /proc/kcore), or change the kernel. With NET_ADMIN it could
  * link its network to another. */
-static const uint64_t of_any = CAPABILITY(2) /* DAC_READ_SEARCH */ |
-	CAPABILITY(16) /* SYS_MODULE */ | CAPABILITY(17) /* SYS_RAWIO */ |
-	CAPABILITY(19) /* SYS_PTRACE */ | CAPABILITY(21) /* SYS_ADMIN */ |
-	CAPABILITY(22) /* SYS_BOOT */ | CAPABILITY(38) /* PERFMON */ |
-	CAPABILITY(39) /* BPF */, of_network = CAPABILITY(12) /* NET_ADMIN */;
+static const uint64_t dangerous_capabilities =
+	CAPABILITY(2) /* DAC_READ_SEARCH */ | CAPABILITY(16) /* SYS_MODULE */ |
+	CAPABILITY(17) /* SYS_RAWIO */ | CAPABILITY(19) /* SYS_PTRACE */ |
+	CAPABILITY(21) /* SYS_ADMIN */ | CAPABILITY(22) /* SYS_BOOT */ |
+	CAPABILITY(38) /* PERFMON */ | CAPABILITY(39) /* BPF */;
+static const uint64_t network_capabilities = CAPABILITY(12) /* NET_ADMIN */;
 
 static int
 write_file(const char *name, const void *text, size_t n)
 {
 	int fd = open(name, O_WRONLY | O_CLOEXEC);
 
-	return fd < 0 || write(fd, text, n) != (ssize_t)n ? -1 : close(fd);
+	if (fd < 0 || write(fd, text, n) != (ssize_t)n)
+		return -1;
+	return close(fd);
 }
 
-/* In a user namespace of its own the process keeps this one id. */
+/* Maps one id to itself in the process's own user namespace. map: the file for
+ * user or group ids. Returns 0, or -1 with errno set. */
 static int
 keep_id(const char *map, int64_t id)
 {
 	char text[64];
 	struct buf b = { text, 0, sizeof(text) };
 
-	buf_add(&b, NUM(id), " ", NUM(id), " 1");
+	buf_fmt(&b, "%jd %jd 1", (intmax_t)id, (intmax_t)id);
 	return write_file(map, text, b.len);
 }
 
@@ -239,14 +272,16 @@ raise_loopback(void)
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct ifreq interface = { .ifr_name = "lo", .ifr_flags = IFF_UP };
 
-	return fd < 0 || ioctl(fd, SIOCSIFFLAGS, &interface) < 0 ? -1
-	    : close(fd);
+	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &interface) < 0)
+		return -1;
+	return close(fd);
 }
 
-/* For good: also out of the bounding set, so that exec gives none back. An
- * ordinary user may not change that set, but gains nothing by exec anyway. */
+/* Drops the capabilities for good: also from the bounding set, so that exec
+ * gives none back. (A user other than root may not change that set, but gains
+ * nothing by exec anyway.) Returns 0, or -1 with errno set. */
 static int
-give_up(uint64_t capabilities)
+drop_capabilities(uint64_t capabilities)
 {
 	/* As in linux/capability.h: version 3, this process; and its effective,
 	 * permitted and inheritable ones, the lower 32, then the upper */
@@ -254,8 +289,9 @@ give_up(uint64_t capabilities)
 	int i, has;
 
 	for (i = 0; i < 64; i++) {
-		has = (capabilities & CAPABILITY(i)) == 0 ? 0
-		    : prctl(PR_CAPBSET_READ, i, 0, 0, 0);
+		if ((capabilities & CAPABILITY(i)) == 0)
+			continue;
+		has = prctl(PR_CAPBSET_READ, i, 0, 0, 0);
 		if (has < 0 && errno != EINVAL)  /* EINVAL: unknown here */
 			return -1;
 		if (has == 1 && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0 &&
@@ -269,83 +305,130 @@ give_up(uint64_t capabilities)
 	return (int)syscall(SYS_capset, header, sets);
 }
 
-/* Root gets the other namespaces without a user namespace. All others need one,
- * and have all capabilities in it, until the fences stand. */
+/* Enters a user namespace, which users other than root need for the other
+ * namespaces. The process has all capabilities in it. Returns 0, or -1 with
+ * errno set. */
 static int
 enter_user_namespace(void)
 {
 	int64_t uid = geteuid(), gid = getegid();
 
-	return unshare(CLONE_NEWUSER) < 0 ||
-	    write_file("/proc/self/setgroups", "deny", 4) < 0 ||
-	    keep_id("/proc/self/uid_map", uid) < 0 ||
-	    keep_id("/proc/self/gid_map", gid) < 0 ? -1 : 0;
+	if (unshare(CLONE_NEWUSER) < 0 ||
+	    write_file("/proc/self/setgroups", "deny", 4) < 0)
+		return -1;
+	if (keep_id("/proc/self/uid_map", uid) < 0)
+		return -1;
+	return keep_id("/proc/self/gid_map", gid);
 }
 
-/* Covers each path with an empty directory or file of a read-only tmpfs, which
- * is mounted on /proc meanwhile. A cover stays if a directory above is renamed.
- * What is mounted outside still arrives here. */
+enum { COVER_FLAGS = MS_NOSUID | MS_NODEV | MS_NOEXEC };
+
+/* Mounts a read-only tmpfs on /proc, with an empty directory and an empty file.
+ * Returns 0, or -1 with errno set. */
 static int
-cover(const char *paths)
+mount_covers(void)
 {
-	enum { FLAGS = MS_NOSUID | MS_NODEV | MS_NOEXEC };
+	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ||
+	    mount("boris", "/proc", "tmpfs", COVER_FLAGS, NULL) < 0)
+		return -1;
+	if (mkdir("/proc/directory", 0555) < 0 ||
+	    mknod("/proc/file", S_IFREG | 0444, 0) < 0)
+		return -1;
+	return mount(NULL, "/proc", NULL, MS_REMOUNT | MS_RDONLY | COVER_FLAGS,
+	    NULL);
+}
+
+/* Covers each path of a list with an empty directory or file. A cover stays if
+ * a directory above it is renamed. File systems that are mounted outside later
+ * still appear here. Returns 0, or -1 with errno set. */
+static int
+cover(const char *path)
+{
+	const char *empty;
 	struct stat st;
 
-	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ||
-	    mount("boris", "/proc", "tmpfs", FLAGS, NULL) < 0 ||
-	    mkdir("/proc/directory", 0555) < 0 ||
-	    mknod("/proc/file", S_IFREG | 0444, 0) < 0 ||
-	    mount(NULL, "/proc", NULL, MS_REMOUNT | MS_RDONLY | FLAGS,
-	    NULL) < 0)
+	if (mount_covers() < 0)
 		return -1;
-	for (; *paths != '\0'; paths += strlen(paths) + 1) {
-		if (stat(paths, &st) < 0 || mount(S_ISDIR(st.st_mode)
-		    ? "/proc/directory" : "/proc/file", paths, NULL, MS_BIND,
-		    NULL) < 0)
-			refuse("--hide", paths);
+	for (; *path != '\0'; path += strlen(path) + 1) {
+		if (stat(path, &st) < 0)
+			refuse("--hide", path);
+		empty = S_ISDIR(st.st_mode) ? "/proc/directory" : "/proc/file";
+		if (mount(empty, path, NULL, MS_BIND, NULL) < 0)
+			refuse("--hide", path);
 	}
 	return umount2("/proc", MNT_DETACH);
 }
 
-/* Landlock comes behind the mounts: it forbids them, and writing to /proc. Root
- * needs it with every fence: else its commands could trace those of root's
- * processes that have only the same capabilities, and take their descriptors.
- * Other users are kept from that by their user namespace (F3). */
-void
-fence_raise(const struct options *o)
+/* Enters the namespaces of --hide and --no-network but the user's. option: the
+ * one that is reported if a namespace is missing that both need. */
+static void
+enter_namespaces(const struct options *o, const char *option)
 {
-	bool root = geteuid() == 0, spaces = o->no_network || o->hide != NULL;
-	bool ipc;
-	const char *space = o->hide != NULL ? "--hide"
-	    : o->no_network ? "--no-network" : "--write";
-	const char *option = o->write != NULL ? "--write" : space;
-
-	if (!spaces && o->write == NULL)
-		return;
-	if (spaces && !root && enter_user_namespace() < 0)
-		refuse(space, "needs a user namespace");
-	/* The kernel uses the keys of a session for file systems, too. */
-	syscall(SYS_keyctl, 1, NULL);  /* KEYCTL_JOIN_SESSION_KEYRING */
-	/* --write alone does not promise it: a container's root and ordinary
-	 * users cannot have it without a user namespace (F3, F4). */
-	ipc = unshare(CLONE_NEWIPC) == 0;
-	if (spaces && !ipc)
-		refuse(space, "needs an IPC namespace (as root: CAP_SYS_ADMIN)");
+	if (unshare(CLONE_NEWIPC) < 0)
+		refuse(option,
+		    "needs an IPC namespace (as root: CAP_SYS_ADMIN)");
 	if (o->no_network && (unshare(CLONE_NEWNET) < 0 ||
 	    raise_loopback() < 0))
 		refuse("--no-network", "needs a network namespace");
 	if (o->hide != NULL && (unshare(CLONE_NEWNS) < 0 || cover(o->hide) < 0))
 		refuse("--hide", "needs a mount namespace");
+}
+
+/* Returns the capabilities that boris gives up. In a user namespace it has got
+ * all of them. */
+static uint64_t
+find_unneeded_capabilities(const struct options *o, bool user_namespace)
+{
+	if (user_namespace)
+		return ~(uint64_t)0;
+	if (o->no_network)
+		return dangerous_capabilities | network_capabilities;
+	return dangerous_capabilities;
+}
+
+/* Returns the option that is named if a fence of --hide and --no-network, or
+ * else of --write, is not available. */
+static const char *
+find_option(const struct options *o)
+{
+	if (o->hide != NULL)
+		return "--hide";
+	return o->no_network ? "--no-network" : "--write";
+}
+
+/* Landlock comes after the mounts, because it denies mounting and writing to
+ * /proc. Root needs it with every fence: otherwise its commands could trace
+ * those of root's processes that have only the same capabilities, and take
+ * their descriptors. Other users cannot do that from their user namespace (F3).
+ * */
+void
+fence_raise(const struct options *o)
+{
+	bool root = geteuid() == 0, namespaces = o->no_network || o->hide != NULL;
+	const char *option = o->write != NULL ? "--write" : find_option(o);
+	uint64_t unneeded = find_unneeded_capabilities(o, namespaces && !root);
+
+	if (!namespaces && o->write == NULL)
+		return;
+	if (namespaces && !root && enter_user_namespace() < 0)
+		refuse(find_option(o), "needs a user namespace");
+	/* The kernel uses the keys of a session for file systems, too. */
+	syscall(SYS_keyctl, 1, NULL);  /* KEYCTL_JOIN_SESSION_KEYRING */
+	if (namespaces)
+		enter_namespaces(o, find_option(o));
+	else
+		/* --write alone does not promise an IPC namespace: a
+		 * container's root and ordinary users cannot have one without a
+		 * user namespace (F3, F4). */
+		(void)unshare(CLONE_NEWIPC);
 	if ((o->write != NULL || root) && enter_landlock(o, option) < 0)
 		refuse(option,
 		    "needs Landlock as in Linux 6.2 (5.19 without --write)");
 	if (enter_filter(o->write != NULL) < 0)
 		refuse(option, "needs seccomp filters");
 	/* These two keep commands from tracing boris, and from taking its HTTP
-	 * socket or log by pidfd_getfd(). With a user namespace boris has got
-	 * all capabilities, and gives up all. */
-	if (give_up(spaces && !root ? ~(uint64_t)0
-	    : of_any | (o->no_network ? of_network : 0)) < 0 ||
+	 * socket or log by pidfd_getfd(). */
+	if (drop_capabilities(unneeded) < 0 ||
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		refuse(option, "needs to give up capabilities");
 }
@@ -356,9 +439,12 @@ void
 fence_raise(const struct options *o)
 {
 	errno = ENOSYS;
-	if (o->no_network || o->write != NULL || o->hide != NULL)
-		refuse(o->no_network ? "--no-network" : o->write != NULL
-		    ? "--write" : "--hide", "needs Linux");
+	if (o->no_network)
+		refuse("--no-network", "needs Linux");
+	if (o->write != NULL)
+		refuse("--write", "needs Linux");
+	if (o->hide != NULL)
+		refuse("--hide", "needs Linux");
 }
 
 #endif

@@ -1,14 +1,16 @@
 #ifndef RUN_FENCE_H
 #define RUN_FENCE_H
 
-/* What boris and all that it starts may not do, enforced by the kernel (F):
- * boris gives up rights; children inherit that, and nobody gets them back.
- * Linux only; elsewhere whatever is asked for is refused. */
+/* Fences: restrictions of boris and of all that it starts, enforced by the
+ * kernel (F). boris gives up rights. Its children inherit that, and no process
+ * can get the rights back. On other systems than Linux, the options are
+ * rejected. */
 
 #include "base/options.h"
 
-/* Raises what --write, --hide and --no-network ask for, once, before there is a
- * child. If one can't be had it ends boris: others may stand already (F3). */
+/* Raises the fences of --write, --hide and --no-network, once, before the first
+ * child. If one is not available it ends boris, since others may be in effect
+ * already (F3). */
 void fence_raise(const struct options *);
 
 #endif
