@@ -24,8 +24,8 @@ PARTS = \
 	session/session.o session/job.o session/edit.o session/replace.o \
 	session/secret.o session/log.o session/due.o \
 	exec.o \
-	run/script.o run/environment.o run/terminal.o run/proc.o run/guard.o \
-	run/fence.o \
+	run/script.o run/environment.o run/terminal.o run/spawn.o \
+	run/proc.o run/guard.o run/fence.o \
 	output/output.o output/cut.o output/spool.o \
 	json.o \
 	base/options.o base/buf.o base/fmt.o base/text.o base/message.o \

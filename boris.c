@@ -24,6 +24,7 @@
 #include "run/guard.h"
 #include "run/proc.h"
 #include "run/script.h"
+#include "run/spawn.h"
 #include "session/log.h"
 #include "session/secret.h"
 #include "transport/http.h"
@@ -73,8 +74,10 @@ catch_signals(const struct options *o)
 
 	sigaction(SIGHUP, NULL, &hup);
 	ignored = hup.sa_handler == SIG_IGN && !o->http;
-	if (proc_pipe(signal_pipe, -1) < 0)
+	if (fd_pipe(signal_pipe) < 0)
 		fatal(1, "pipe: %s", strerror(errno));
+	fd_nonblocking(signal_pipe[0]);
+	fd_nonblocking(signal_pipe[1]);
 	catch(SIGPIPE, on_nothing);
 	catch(SIGXFSZ, on_nothing);
 	catch(SIGTERM, on_signal);
@@ -123,11 +126,11 @@ leave_process_1(const struct guard *guard)
 
 	/* If it were ignored, no child would leave a status to wait for. */
 	catch(SIGCHLD, on_nothing);
-	pid = proc_fork();
+	pid = fork();
 	if (pid < 0)
 		fatal(1, "fork: %s", strerror(errno));
 	if (pid > 0) {
-		proc_close_from(0);
+		spawn_close_from(0);
 		exit(mind_children(pid, guard));
 	}
 	/* In the foreground of a terminal, if there is one, with a group of
@@ -171,9 +174,9 @@ prepare(struct options *o)
 	if (why != NULL)
 		fatal(1, "--log (BORIS_LOG) %s: %s", o->log_file, why);
 	o->oom_score = o->write != NULL || o->hide != NULL
-	    ? open(PROC_OOM_SCORE, O_RDWR | O_CLOEXEC) : -1;
+	    ? open(SPAWN_OOM_SCORE, O_RDWR | O_CLOEXEC) : -1;
 	o->no_input = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	if (o->no_input < 0 && proc_pipe(empty, -1) == 0) {
+	if (o->no_input < 0 && fd_pipe(empty) == 0) {
 		o->no_input = empty[0];  /* It ends at once, too (B4). */
 		close(empty[1]);
 	}
@@ -181,7 +184,7 @@ prepare(struct options *o)
 	if (o->no_input < 0 || chdir("/") < 0)
 		fatal(1, "start: %s", strerror(errno));
 	catch_signals(o);
-	proc_prepare(o->visible);
+	spawn_prepare(o->visible);
 }
 
 /* Begins to listen, raises the fences, and tells a person what can be done. */
@@ -281,7 +284,7 @@ main(int argc, char **argv)
 	while (fd >= 0 && fd < 3);
 	/* Before the fork: process 1 is to show no token either (H3). */
 	options_read(&b.options, argv);
-	proc_close_from(3);
+	spawn_close_from(3);
 	if (b.options.secret != NULL)
 		exit(secret_ask(b.options.tmpdir, b.options.secret));
 	prepare(&b.options);

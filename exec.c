@@ -9,9 +9,49 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fmt.h"
 #include "base/text.h"
 #include "run/guard.h"
 #include "run/proc.h"
+#include "run/spawn.h"
+
+/* The states of a command
+ *
+ *	                 its shell ends
+ *	  RUNNING ----------------------> SETTLING ------> LINGERS
+ *	     |                               |     20 ms      |
+ *	     | exec_stop()                   | exec_stop()    | exec_stop()
+ *	     v                               v                v
+ *	  STOPPING <-------------------------+----------------+
+ *	     | 5 s
+ *	     v
+ *	  KILLED ------> SURVIVED            all of them ---> GONE
+ *	           5 s
+ *
+ * Each state ends as follows. "Gone" means that nothing of the command lives.
+ *
+ *	RUNNING   the shell has ended                        SETTLING
+ *	SETTLING  gone                                       GONE
+ *	          20 ms: something lives, or it is unknown   LINGERS
+ *	LINGERS   gone                                       GONE
+ *	STOPPING  gone                                       GONE
+ *	          100 ms: only another user's processes live SURVIVED
+ *	          5 s                                        KILLED
+ *	KILLED    gone                                       GONE
+ *	          100 ms: only another user's processes live SURVIVED
+ *	          5 s                                        SURVIVED
+ *	          5 s, and the program has not started       GONE
+ *	SURVIVED  gone                                       GONE
+ *	          the shell has ended after all              SETTLING
+ *
+ * exec_stop() leads from RUNNING, SETTLING, LINGERS and SURVIVED to STOPPING,
+ * which sends SIGTERM; KILLED sends SIGKILL. SETTLING exists because processes
+ * that are just about to end, or to move to a session of their own, are not
+ * counted as left running (E4, B7).
+ *
+ * A command ends (`ended`, with status and output) as it enters LINGERS or
+ * GONE, or SURVIVED if its shell has ended. Its group is polled once its shell
+ * has ended, or cannot be signalled. */
 
 enum {
 	SETTLE = 20,            /* ms in which what a shell leaves may end */
@@ -20,7 +60,7 @@ enum {
 	REVIEW = 10000,         /* and of what was left running */
 	FAREWELL = 100,         /* ms in which another user's process may exit,
 	                         * as sudo does when its command has ended */
-	UNWATCHED = 3,          /* ms from the start without a poll (Q3) */
+	YOUNG = 3,              /* ms from the start without a poll (Q3) */
 	SILENCE = 300,          /* ms; then a terminal may prompt (I3), ... */
 	CERTAIN = 100,          /* ... or does, where /proc shows that */
 	CHECK = 250,            /* ms between checks of that */
@@ -32,8 +72,20 @@ enum {
 	INHERITED = 250         /* a shell's fd for its directory (EXEC_DIR) */
 };
 
-/* 0, or -1 with errno. The directory's is non-blocking at both ends: if it is
- * full, the trap does not wait. */
+/* Returns whether the command gets this pipe. With a terminal it gets only the
+ * one for the directory. */
+static bool
+needs_pipe(const struct exec *x, int which)
+{
+	if (which == EXEC_DIR)
+		return x->script.fd >= 0;
+	if (x->terminal)
+		return false;
+	return which != EXEC_IN || x->has_input;
+}
+
+/* Opens the command's pipes or its terminal; theirs[] are the other ends of the
+ * pipes. Returns 0, or -1 with errno set. */
 static int
 open_pipes(struct exec *x, int theirs[])
 {
@@ -43,15 +95,18 @@ open_pipes(struct exec *x, int theirs[])
 	    terminal_open(&x->fd[EXEC_OUT], &x->fd[EXEC_SLAVE]) < 0;
 	if (x->no_terminal)
 		return -1;
-	for (i = x->terminal ? EXEC_DIR : EXEC_IN; i < EXEC_PIPES; i++) {
-		if ((i == EXEC_IN && !x->has_input) ||
-		    (i == EXEC_DIR && x->script.fd < 0))
+	for (i = EXEC_IN; i < EXEC_PIPES; i++) {
+		if (!needs_pipe(x, i))
 			continue;
-		ours = i == EXEC_IN;
-		if (proc_pipe(end, i == EXEC_DIR ? -1 : ours) < 0)
+		if (fd_pipe(end) < 0)
 			return -1;
+		ours = i == EXEC_IN ? 1 : 0;
 		x->fd[i] = end[ours];
-		theirs[i] = end[!ours];
+		theirs[i] = end[1 - ours];
+		fd_nonblocking(x->fd[i]);
+		/* If this pipe is full, the trap must not wait. */
+		if (i == EXEC_DIR)
+			fd_nonblocking(theirs[i]);
 	}
 	return 0;
 }
@@ -73,15 +128,15 @@ report_fd(void)
  * set. */
 static int
 start_shell(struct exec *x, const struct options *o,
-            const struct proc_dirs *dirs, const int theirs[])
+            const struct spawn_dirs *dirs, const int theirs[])
 {
 	char *argv[ARGUMENTS] = { (char *)o->shell }, *p = x->script.args.data;
 	char *end = p + x->script.args.len;
 	int fds[2 * (3 + 1) + 1], *fd = fds, i;
-	struct proc_program shell = {
+	struct spawn_program shell = {
 		.path = o->shell, .argv = argv, .dirs = dirs, .fds = fds,
 		.env = environment_get(o->environment, x->env, dirs->start),
-		.terminal = x->terminal
+		.terminal = x->terminal, .oom_score = o->oom_score
 	};
 
 	for (i = 1; p < end; p += strlen(p) + 1)
@@ -102,12 +157,12 @@ start_shell(struct exec *x, const struct options *o,
 		*fd++ = x->script.fd;
 	}
 	*fd = -1;
-	x->outcome_fd = proc_spawn(x->group, o, &shell);
+	x->outcome_fd = spawn(x->group, &shell);
 	return x->outcome_fd >= 0 ? 0 : -1;
 }
 
-/* Writes what is typed; or what its stdin is to read, and then closes that.
- * That nobody reads it is no error (B5). */
+/* Writes input to the terminal or to the command's stdin, and closes stdin
+ * after the last byte. It is no error if no process reads it (B5). */
 static void
 write_input(struct exec *x)
 {
@@ -119,56 +174,74 @@ write_input(struct exec *x)
 		fd_close(fd);
 }
 
-/* Closes the pipes of stdin and directory, frees buffers; all: output, too. */
+/* Closes the pipes for the input, the directory and the start, and frees
+ * buffers. */
 static void
-close_pipes(struct exec *x, bool all)
+close_pipes(struct exec *x)
 {
 	fd_close(&x->fd[EXEC_IN]);
 	fd_close(&x->fd[EXEC_DIR]);
 	fd_close(&x->outcome_fd);
 	queue_free(&x->unread);
 	script_free(&x->script);
-	if (all) {
-		fd_close(&x->fd[EXEC_OUT]);
-		fd_close(&x->fd[EXEC_ERR]);
-		x->open = false;
-	}
+}
+
+/* Closes the pipes for the output, or the terminal. */
+static void
+close_output(struct exec *x)
+{
+	fd_close(&x->fd[EXEC_OUT]);
+	fd_close(&x->fd[EXEC_ERR]);
+	x->open = false;
+}
+
+/* Prepares the script, the group and the pipes, and starts the shell. Returns
+ * 0, or -1 with errno set, and then some of them may be prepared. */
+static int
+try_start(struct exec *x, const struct options *o,
+          const struct spawn_dirs *dirs, int theirs[], int64_t now)
+{
+	errno = ENOMEM;
+	if (!script_write(&x->script, o->shell, &x->text, x->tells_dir,
+	    report_fd()) || !queue_put(&x->unread, &x->input))
+		return -1;
+	x->group = guard_group(o->guard);
+	if (x->group == NULL || open_pipes(x, theirs) < 0)
+		return -1;
+	x->group->started = now;
+	if (x->terminal)
+		x->group->follow_up = SIGHUP;
+	else if (x->script.fd >= 0)
+		x->group->follow_up = SIGTERM;
+	return start_shell(x, o, dirs, theirs);
 }
 
 int
-exec_start(struct exec_list *list, struct exec *x, const struct options *o,
-           const struct proc_dirs *dirs, struct output *out,
+exec_start(struct list *list, struct exec *x, const struct options *o,
+           const struct spawn_dirs *dirs, struct output *out,
            struct output *err, int64_t now)
 {
-	int theirs[EXEC_PIPES], i, error, status = -1;
+	int theirs[EXEC_PIPES], i, error, status;
 
 	x->options = o;
 	for (i = 0; i < EXEC_PIPES; i++)
 		x->fd[i] = x->poll[i] = theirs[i] = -1;
 	x->outcome_fd = x->outcome_poll = -1;
-	errno = ENOMEM;
-	if (script_write(&x->script, o->shell, &x->text, x->tells_dir,
-	    report_fd()) && queue_put(&x->unread, &x->input) &&
-	    (x->group = guard_group(o->guard)) != NULL &&
-	    open_pipes(x, theirs) == 0) {
-		x->group->started = now;
-		x->group->follow_up = x->terminal ? SIGHUP
-		    : x->script.fd >= 0 ? SIGTERM : 0;
-		status = start_shell(x, o, dirs, theirs);
-	}
+	status = try_start(x, o, dirs, theirs, now);
 	error = errno;
 	for (i = 0; i < EXEC_PIPES; i++)
 		fd_close(&theirs[i]);
 	buf_free(&x->script.args);
 	buf_free(&x->input);
 	if (status < 0) {
-		close_pipes(x, true);
+		close_pipes(x);
+		close_output(x);
 		x->group = NULL;
 		errno = error;
 		return -1;
 	}
-	x->next = list->first;
-	list->first = x;
+	list_append(list, &x->node);
+	x->listed = true;
 	x->state = EXEC_RUNNING;
 	x->starting = true;
 	x->pid = x->group->id;
@@ -182,23 +255,22 @@ exec_start(struct exec_list *list, struct exec *x, const struct options *o,
 }
 
 void
-exec_free(struct exec_list *list, struct exec *x)
+exec_free(struct list *list, struct exec *x)
 {
-	struct exec **at = &list->first;
-
-	while (*at != NULL && *at != x)
-		at = &(*at)->next;
-	if (*at == NULL)
+	if (!x->listed)
 		return;
-	*at = x->next;
-	close_pipes(x, true);
+	list_remove(list, &x->node);
+	x->listed = false;
+	close_pipes(x);
+	close_output(x);
 	/* The guard could not end this either. */
 	if (x->state == EXEC_SURVIVED)
 		x->group->id = 0;
 	x->group = NULL;
 }
 
-/* n is 0 at the end. */
+/* Passes output on, without the trap that a syntax error quotes. n is 0 at the
+ * end of the stream. */
 static void
 show_output(struct exec *x, int which, const char *p, size_t n)
 {
@@ -214,7 +286,8 @@ show_output(struct exec *x, int which, const char *p, size_t n)
 	buf_free(&clean);
 }
 
-/* One read: the number of bytes; 0 at the end, and closes it; -1: none now. */
+/* Reads once from a pipe or the terminal. Returns the number of bytes; 0 at its
+ * end, which closes it; -1 if there are none now. */
 static ssize_t
 read_pipe(struct exec *x, int which, int64_t now)
 {
@@ -223,7 +296,7 @@ read_pipe(struct exec *x, int which, int64_t now)
 
 	if (x->fd[which] < 0)
 		return 0;
-	n = proc_take(x->fd[which], bytes, sizeof(bytes));
+	n = fd_read(x->fd[which], bytes, sizeof(bytes));
 	if (n < 0 && errno == EAGAIN)
 		return -1;
 	if (n <= 0) {
@@ -236,8 +309,8 @@ read_pipe(struct exec *x, int which, int64_t now)
 	return n;
 }
 
-/* What is in the pipes by now, but of each at most one read past `most` bytes:
- * somebody may go on printing. */
+/* Reads what is in the pipes by now, but of each at most one read past `most`
+ * bytes, since the command may keep printing. */
 static void
 read_rest(struct exec *x, ssize_t most, int64_t now)
 {
@@ -246,33 +319,16 @@ read_rest(struct exec *x, ssize_t most, int64_t now)
 
 	for (which = EXEC_OUT; which <= EXEC_ERR; which++) {
 		sum = 0;
-		while (sum < most && (n = read_pipe(x, which, now)) > 0)
+		do {
+			n = read_pipe(x, which, now);
 			sum += n;
+		} while (n > 0 && sum < most);
 	}
 }
 
-/* What leads from one state to the next, when that is found or is over:
- *
- *	RUNNING     its shell has ended                   SETTLING
- *	SETTLING    nothing of it lives                   GONE
- *	            20 ms: something does, or who knows   LINGERS
- *	LINGERS     nothing of it lives                   GONE
- *	STOPPING    nothing of it lives                   GONE
- *	            100 ms: only another user's processes SURVIVED
- *	            5 s                                   KILLED
- *	KILLED      nothing of it lives                   GONE
- *	            100 ms: only another user's processes SURVIVED
- *	            5 s                                   SURVIVED
- *	            5 s, and its program has not started  GONE
- *	SURVIVED    nothing of it lives                   GONE
- *	            its shell has ended after all         SETTLING
- *
- * and from RUNNING, SETTLING, LINGERS and SURVIVED exec_stop() to STOPPING. A
- * group is polled once its shell has ended, or cannot be signalled. The command
- * ends as it gets to LINGERS or GONE, or to SURVIVED if its shell has ended. */
-
-/* What was left running is polled for all commands in the same turn, since it
- * takes a walk through /proc. */
+/* Sets when the group is polled next. All commands that have left processes
+ * running are polled in the same turn, since that takes a walk through /proc.
+ * */
 static void
 poll_later(struct exec *x, int64_t now)
 {
@@ -287,9 +343,14 @@ static void
 enter_state(struct exec *x, enum exec_state state, int64_t now)
 {
 	x->state = state;
-	x->deadline = state == EXEC_SETTLING ? now + SETTLE :
-	    state == EXEC_STOPPING ? x->group->kill_at :
-	    state == EXEC_KILLED ? now + PROC_GIVE_UP : NEVER;
+	if (state == EXEC_SETTLING)
+		x->deadline = now + SETTLE;
+	else if (state == EXEC_STOPPING)
+		x->deadline = x->group->kill_at;
+	else if (state == EXEC_KILLED)
+		x->deadline = now + PROC_GIVE_UP;
+	else
+		x->deadline = NEVER;
 	poll_later(x, now);
 }
 
@@ -300,15 +361,16 @@ read_outcome(struct exec *x)
 {
 	char byte;
 
-	if (x->outcome_fd < 0 || proc_take(x->outcome_fd, &byte, 1) != 0)
+	if (x->outcome_fd < 0 || fd_read(x->outcome_fd, &byte, 1) != 0)
 		return;
 	fd_close(&x->outcome_fd);
 	x->starting = x->group->outcome.error != 0;
 }
 
-/* Has its shell ended? It is a zombie then (E3). */
+/* Notes the end of the shell, which is a zombie then (E3). Returns whether it
+ * has ended since the last call. */
 static bool
-see_end(struct exec *x, int64_t now)
+note_shell_end(struct exec *x, int64_t now)
 {
 	if (x->shell_ended || x->group == NULL ||
 	    !proc_ended(x->pid, &x->status, &x->signalled))
@@ -340,7 +402,7 @@ find_missing_report(const struct exec *x)
 	if (s->syntax_error)
 		return s->own_trap ? REPORT_LOST : REPORT_OK;
 	/* A zombie keeps the name of the last program that it executed. */
-	if (x->options->visible && proc_read(x->pid, "/comm", comm,
+	if (x->options->visible && proc_read(x->pid, "comm", comm,
 	    sizeof(comm)) > 0) {
 		comm[strcspn(comm, "\n")] = '\0';
 		if (strcmp(comm, name) != 0)
@@ -349,8 +411,10 @@ find_missing_report(const struct exec *x)
 	return s->own_trap ? REPORT_TRAP : REPORT_LOST;
 }
 
-/* What was left running may hold the pipes (E4): they are read on, to block
- * nobody, and dropped. A terminal ends with its shell (I4). */
+/* Reads the rest of the output and the shell's report. Processes that were left
+ * running may hold the pipes (E4): these stay open and are read, so that no
+ * process blocks, but the output is dropped. A terminal ends with its shell
+ * (I4). */
 static void
 end_command(struct exec *x, int64_t now)
 {
@@ -362,16 +426,18 @@ end_command(struct exec *x, int64_t now)
 	read_rest(x, PIPE_FULL, now);
 	show_output(x, x->terminal ? EXEC_OUT : EXEC_ERR, NULL, 0);
 	if (x->fd[EXEC_DIR] >= 0 && x->shell_ended)
-		n = proc_take(x->fd[EXEC_DIR], text, sizeof(text));
+		n = fd_read(x->fd[EXEC_DIR], text, sizeof(text));
 	if (n > 0)
-		script_told(text, (size_t)n, x->status, &x->dir, &x->pipeline);
+		script_read_report(text, (size_t)n, x->status, &x->dir, &x->pipeline);
 	x->outcome = x->group->outcome;
 	x->starting = false;
 	if (x->tells_dir && x->dir == NULL &&
 	    x->outcome.stage == PROC_ENTERED)
 		x->report = find_missing_report(x);
 	x->sink[EXEC_OUT] = x->sink[EXEC_ERR] = NULL;
-	close_pipes(x, x->terminal);
+	close_pipes(x);
+	if (x->terminal)
+		close_output(x);
 	x->ended = true;
 }
 
@@ -392,7 +458,7 @@ exec_abandon(struct exec *x, int64_t now)
 	end_command(x, now);
 }
 
-/* Nothing of it lives: its number is given back. */
+/* Ends a command of which nothing lives, and gives its pid back. */
 static void
 enter_gone(struct exec *x, int64_t now)
 {
@@ -405,7 +471,7 @@ enter_gone(struct exec *x, int64_t now)
 	enter_state(x, EXEC_GONE, now);
 }
 
-/* Its child is stuck in front of the command, in a directory that does not
+/* Ends a command whose child hangs before exec, in a directory that does not
  * respond (E11). SIGKILL is pending, so the command will never run. */
 static void
 enter_gone_unstarted(struct exec *x, int64_t now)
@@ -415,8 +481,8 @@ enter_gone_unstarted(struct exec *x, int64_t now)
 	x->shell_ended = true;
 }
 
-/* Something of it lives that boris cannot end: it belongs to another user, or
- * has survived SIGKILL. */
+/* Gives up ending a command: a process of it belongs to another user, or has
+ * survived SIGKILL. */
 static void
 enter_survived(struct exec *x, int64_t now)
 {
@@ -439,8 +505,8 @@ is_being_ended(const struct exec *x)
 	return x->state == EXEC_STOPPING || x->state == EXEC_KILLED;
 }
 
-/* Has SIGKILL had no effect as far as boris can tell, without a /proc? What is
- * left may be zombies whose parent does not wait for them. */
+/* Returns whether it is unknown, without a /proc, if SIGKILL has had an effect.
+ * What is left may be zombies whose parent does not wait for them. */
 static bool
 is_survivor_unknown(const struct exec *x)
 {
@@ -448,36 +514,50 @@ is_survivor_unknown(const struct exec *x)
 	    x->group->survivor == 0;
 }
 
-/* Moves on what is being ended. */
+/* Moves on a command in EXEC_STOPPING whose deadline may have come (late). */
+static void
+move_on_stopping(struct exec *x, bool polled, bool late, int64_t now)
+{
+	if (late || x->group->send == 0)
+		proc_stop_due(x->group, polled && x->shell_ended, now);
+	if (late)
+		enter_state(x, EXEC_KILLED, now);
+}
+
+/* Moves on a command in EXEC_KILLED whose deadline may have come (late). */
+static void
+move_on_killed(struct exec *x, bool polled, bool late, int64_t now)
+{
+	if (late && x->starting)
+		enter_gone_unstarted(x, now);
+	else if (late && is_survivor_unknown(x))
+		enter_gone(x, now);
+	else if (late)
+		enter_survived(x, now);
+	else if (polled)
+		proc_stop_due(x->group, true, now);
+}
+
+/* Moves on a command that is being ended. */
 static void
 move_on_end(struct exec *x, bool polled, int64_t now)
 {
-	struct proc_group *g = x->group;
 	bool late = now >= x->deadline;
-	/* Each of the two states lasts as long. */
+	/* Both states last equally long. */
 	int64_t entered = x->deadline - PROC_GRACE;
+	bool only_foreign = polled && x->group->found == PROC_FOREIGN &&
+	    now >= entered + FAREWELL;
 
-	if (late && x->state == EXEC_KILLED && x->starting) {
-		enter_gone_unstarted(x, now);
-	} else if (late && x->state == EXEC_KILLED && is_survivor_unknown(x)) {
-		enter_gone(x, now);
-	} else if ((late && x->state == EXEC_KILLED) ||
-	    (polled && g->found == PROC_FOREIGN && now >= entered + FAREWELL)) {
+	if (only_foreign && !(late && x->state == EXEC_KILLED))
 		enter_survived(x, now);
-	} else if (x->state == EXEC_KILLED) {
-		if (polled)
-			proc_stop_due(g, true, now);
-	} else {
-		if (late || g->send == 0)
-			proc_stop_due(g, polled && x->shell_ended, now);
-		if (late)
-			enter_state(x, EXEC_KILLED, now);
-	}
+	else if (x->state == EXEC_KILLED)
+		move_on_killed(x, polled, late, now);
+	else
+		move_on_stopping(x, polled, late, now);
 }
 
-/* Moves a state on by time or by poll. polled: this turn polled its group.
- * What is just about to end, or to get a session of its own, is not counted as
- * left running: so a command is SETTLING for a while (E4, B7). */
+/* Moves a command on to its next state, by time or by the result of a poll.
+ * polled: its group was polled in this turn. */
 static void
 move_on(struct exec *x, bool polled, int64_t now)
 {
@@ -487,7 +567,7 @@ move_on(struct exec *x, bool polled, int64_t now)
 		return;
 	/* A shell that was polled may have ended since. */
 	if (polled && !x->shell_ended)
-		see_end(x, now);
+		note_shell_end(x, now);
 	if (polled && g->found == PROC_GONE && x->shell_ended) {
 		enter_gone(x, now);
 		return;
@@ -520,20 +600,21 @@ is_due(const struct exec *x, int64_t now)
 }
 
 void
-exec_last_look(struct exec_list *list, const struct options *o, int64_t now)
+exec_poll_ending(struct list *list, const struct options *o, int64_t now)
 {
-	struct proc_group *polled = NULL;
+	struct list ending = { NULL, NULL };
+	struct list_node *n;
 	struct exec *x;
 
-	for (x = list->first; x != NULL; x = x->next) {
-		if (x->group != NULL && is_being_ended(x)) {
-			x->group->next = polled;
-			polled = x->group;
-		}
+	for (n = list->first; n != NULL; n = n->next) {
+		x = LIST_ITEM(n, struct exec, node);
+		if (x->group != NULL && is_being_ended(x))
+			list_append(&ending, &x->group->node);
 	}
-	if (polled != NULL)
-		proc_poll(polled, o->visible, true, now);
-	for (x = list->first; x != NULL; x = x->next) {
+	if (ending.first != NULL)
+		proc_poll(&ending, o->visible, now);
+	for (n = list->first; n != NULL; n = n->next) {
+		x = LIST_ITEM(n, struct exec, node);
 		if (x->group != NULL && is_being_ended(x) &&
 		    x->group->found == PROC_FOREIGN)
 			enter_survived(x, now);
@@ -543,40 +624,54 @@ exec_last_look(struct exec_list *list, const struct options *o, int64_t now)
 void
 exec_put_survivor(const struct exec *x, struct buf *b)
 {
-	const char *state = x->foreign
-	    ? "belongs to another user and is still running"
-	    : "is stuck in the kernel and still running after SIGKILL";
+	intmax_t pid = x->survivor;
 
-	if (x->survivor > 0)
-		buf_add(b, "pid ", NUM(x->survivor), " ", state);
+	if (pid > 0 && x->foreign)
+		buf_fmt(b, "pid %jd belongs to another user and is still "
+		    "running", pid);
+	else if (pid > 0)
+		buf_fmt(b, "pid %jd is stuck in the kernel and still running "
+		    "after SIGKILL", pid);
 	else if (x->foreign)
-		buf_add(b, "a process ", state);
+		buf_fmt(b, "a process belongs to another user and is still "
+		    "running");
 	else
-		buf_add(b, "a process may still be running after SIGKILL");
+		buf_fmt(b, "a process may still be running after SIGKILL");
+}
+
+/* Adds the descriptors of a command to the poll set. Those of its output are
+ * left out while it is young (see YOUNG). */
+static void
+add_descriptors(struct exec *x, struct loop *loop)
+{
+	bool young = x->state == EXEC_RUNNING &&
+	    loop->now < x->group->started + YOUNG;
+	bool types = x->terminal && queue_unwritten(&x->unread) > 0;
+
+	x->poll[EXEC_IN] = x->terminal ? -1
+	    : loop_add(loop, x->fd[EXEC_IN], POLLOUT);
+	x->poll[EXEC_OUT] = x->poll[EXEC_ERR] = x->outcome_poll = -1;
+	if (young) {
+		loop_until(loop, x->group->started + YOUNG);
+		return;
+	}
+	x->poll[EXEC_OUT] = loop_add(loop, x->fd[EXEC_OUT],
+	    types ? POLLIN | POLLOUT : POLLIN);
+	x->poll[EXEC_ERR] = loop_add(loop, x->fd[EXEC_ERR], POLLIN);
+	x->outcome_poll = loop_add(loop, x->outcome_fd, POLLIN);
 }
 
 void
-exec_poll_add(struct exec_list *list, struct loop *loop)
+exec_poll_add(const struct list *list, struct loop *loop)
 {
-	bool quiet;
+	struct list_node *n;
 	struct exec *x;
 
-	for (x = list->first; x != NULL; x = x->next) {
-		quiet = x->state == EXEC_RUNNING &&
-		    loop->now < x->group->started + UNWATCHED;
-		x->poll[EXEC_OUT] = loop_add(loop, quiet ? -1 : x->fd[EXEC_OUT],
-		    x->terminal && queue_unwritten(&x->unread) > 0
-		    ? POLLIN | POLLOUT : POLLIN);
-		x->poll[EXEC_ERR] = loop_add(loop, quiet ? -1 : x->fd[EXEC_ERR],
-		    POLLIN);
-		x->poll[EXEC_IN] = loop_add(loop,
-		    x->terminal ? -1 : x->fd[EXEC_IN], POLLOUT);
-		x->outcome_poll = loop_add(loop, quiet ? -1 : x->outcome_fd,
-		    POLLIN);
+	for (n = list->first; n != NULL; n = n->next) {
+		x = LIST_ITEM(n, struct exec, node);
+		add_descriptors(x, loop);
 		if (x->group == NULL)
 			continue;
-		if (quiet)
-			loop_until(loop, x->group->started + UNWATCHED);
 		loop_until(loop, x->group->send != 0 ? loop->now : x->deadline);
 		if (x->group->follow_up != 0 && x->state == EXEC_STOPPING)
 			loop_until(loop, x->group->follow_up_at);
@@ -585,44 +680,52 @@ exec_poll_add(struct exec_list *list, struct loop *loop)
 	}
 }
 
+/* Reads and writes what the poll set has found ready. */
+static void
+dispatch_descriptors(struct exec *x, const struct loop *loop)
+{
+	short out = loop_events(loop, x->poll[EXEC_OUT]);
+
+	if ((out & POLLOUT) || loop_events(loop, x->poll[EXEC_IN]))
+		write_input(x);
+	if (out & ~POLLOUT)
+		read_pipe(x, EXEC_OUT, loop->now);
+	if (loop_events(loop, x->poll[EXEC_ERR]))
+		read_pipe(x, EXEC_ERR, loop->now);
+	if (loop_events(loop, x->outcome_poll))
+		read_outcome(x);
+}
+
 void
-exec_dispatch(struct exec_list *list, const struct options *o,
+exec_dispatch(struct list *list, const struct options *o,
               const struct loop *loop)
 {
-	struct proc_group *polled = NULL, *ending = NULL;
+	struct list polled = { NULL, NULL }, ending = { NULL, NULL };
 	bool ended = false, released = false, held;
+	struct list_node *n;
 	struct exec *x;
-	short out;
 
-	for (x = list->first; x != NULL; x = x->next) {
-		out = loop_events(loop, x->poll[EXEC_OUT]);
-		if ((out & POLLOUT) || loop_events(loop, x->poll[EXEC_IN]))
-			write_input(x);
-		if (out & ~POLLOUT)
-			read_pipe(x, EXEC_OUT, loop->now);
-		if (loop_events(loop, x->poll[EXEC_ERR]))
-			read_pipe(x, EXEC_ERR, loop->now);
-		if (loop_events(loop, x->outcome_poll))
-			read_outcome(x);
-		ended = (loop->child && see_end(x, loop->now)) || ended;
-		if (is_due(x, loop->now)) {
-			x->group->next = polled;
-			polled = x->group;
-		}
+	for (n = list->first; n != NULL; n = n->next) {
+		x = LIST_ITEM(n, struct exec, node);
+		dispatch_descriptors(x, loop);
+		if (loop->child && note_shell_end(x, loop->now))
+			ended = true;
+		if (is_due(x, loop->now))
+			list_append(&polled, &x->group->node);
 	}
-	if (polled != NULL)
-		proc_poll(polled, o->visible, true, loop->now);
-	for (x = list->first; x != NULL; x = x->next) {
+	if (polled.first != NULL)
+		proc_poll(&polled, o->visible, loop->now);
+	for (n = list->first; n != NULL; n = n->next) {
+		x = LIST_ITEM(n, struct exec, node);
 		held = x->group != NULL;
 		move_on(x, is_due(x, loop->now), loop->now);
-		released = released || (held && x->group == NULL);
-		if (x->group != NULL && x->group->send != 0) {
-			x->group->next = ending;
-			ending = x->group;
-		}
+		if (held && x->group == NULL)
+			released = true;
+		if (x->group != NULL && x->group->send != 0)
+			list_append(&ending, &x->group->node);
 	}
-	if (ending != NULL)
-		proc_signal(ending);
+	if (ending.first != NULL)
+		proc_signal(&ending);
 	/* The child that has ended may be an inherited one. One SIGCHLD can
 	 * stand for several children, and guard_reap() stops at a shell that
 	 * is still held, so it is tried again when a shell was released. */
@@ -634,7 +737,7 @@ void
 exec_read(struct exec *x, int64_t now)
 {
 	read_rest(x, READ_SIZE / 8, now);  /* `sink` keeps all of that */
-	see_end(x, now);
+	note_shell_end(x, now);
 }
 
 const char *
@@ -654,21 +757,51 @@ exec_signal(const struct exec *x)
 	    ? names[sig] : NULL;
 }
 
+/* Returns the length of the unfinished line after the text was typed, in bytes.
+ * If a line is too long for the terminal, returns more than LINE_TYPED_MOST. */
+static size_t
+line_after(size_t line, const struct buf *text)
+{
+	size_t i;
+
+	for (i = 0; i < text->len && line <= LINE_TYPED_MOST; i++) {
+		/* Enter and end of file send a line, however the terminal is
+		 * set. */
+		if (memchr("\n\r\004", text->data[i], 3) != NULL)
+			line = 0;
+		else
+			line++;
+	}
+	return line;
+}
+
+/* Returns why the text cannot be typed, as exec_type() does in errno, or 0.
+ * line: the length that line_after() has returned. */
+static int
+check_typing(struct exec *x, const struct buf *text, enum terminal_mode mode,
+             size_t line)
+{
+	if (!x->terminal)
+		return ENOTTY;
+	if (mode == TERMINAL_CLOSED)
+		return EPIPE;
+	if (line > LINE_TYPED_MOST)
+		return E2BIG;
+	if (queue_unwritten(&x->unread) + text->len > TYPED_MOST)
+		return ENOBUFS;
+	return buf_reserve(&x->unread.bytes, text->len) ? 0 : ENOMEM;
+}
+
 int
 exec_type(struct exec *x, const struct buf *text, int64_t now,
           enum terminal_mode *mode)
 {
-	size_t line = x->line, i;
+	size_t line = 0;
 
 	*mode = terminal_mode(x->fd[EXEC_OUT]);
-	/* Enter and end of file send a line, however the terminal is set. */
-	for (i = 0; i < text->len && line <= LINE_TYPED_MOST; i++)
-		line = *mode != TERMINAL_KEYS &&
-		    memchr("\n\r\004", text->data[i], 3) == NULL ? line + 1 : 0;
-	errno = !x->terminal ? ENOTTY : *mode == TERMINAL_CLOSED ? EPIPE
-	    : line > LINE_TYPED_MOST ? E2BIG
-	    : queue_unwritten(&x->unread) + text->len > TYPED_MOST ? ENOBUFS
-	    : !buf_reserve(&x->unread.bytes, text->len) ? ENOMEM : 0;
+	if (*mode != TERMINAL_KEYS || text->len == 0)
+		line = line_after(x->line, text);
+	errno = check_typing(x, text, *mode, line);
 	if (errno != 0)
 		return -1;
 	if (text->len == 0)
@@ -693,42 +826,61 @@ exec_type_unseen(struct exec *x, const char *line, size_t n, int64_t now)
 	return 0;
 }
 
-/* Where /proc does not tell, it may prompt if it has printed since the last
- * input and is silent; but in TERMINAL_LINES only within an unended line. */
+/* Finds out anew whether the terminal prompts, and reads what it has printed
+ * before. */
+static void
+check_prompt(struct exec *x, int64_t now)
+{
+	x->checked_at = now;
+	x->prompt = TERMINAL_MAY_PROMPT;
+	if (x->options->visible)
+		x->prompt = terminal_prompts(x->fd[EXEC_OUT],
+		    x->fd[EXEC_SLAVE]);
+	exec_read(x, now);
+}
+
+/* Returns whether the terminal seems to prompt, where /proc does not show it:
+ * it has printed since the last input and is silent; in TERMINAL_LINES it has
+ * also left its last line unfinished. */
+static bool
+seems_to_prompt(const struct exec *x, enum terminal_mode mode, int64_t now)
+{
+	if (x->printed_at == 0 || now < x->printed_at + SILENCE)
+		return false;
+	return mode != TERMINAL_LINES || output_within_line(x->sink[EXEC_OUT]);
+}
+
 struct exec_prompt
 exec_prompts(struct exec *x, enum exec_look look, int64_t now)
 {
-	struct exec_prompt p = { TERMINAL_BUSY, false, true, x->typed_at,
-	    NEVER };
-	enum terminal_mode mode = x->terminal
-	    ? terminal_mode(x->fd[EXEC_OUT]) : TERMINAL_CLOSED;
+	struct exec_prompt p = {
+		.state = TERMINAL_BUSY, .since = x->typed_at, .again = NEVER
+	};
+	enum terminal_mode mode = TERMINAL_CLOSED;
 
+	if (x->terminal)
+		mode = terminal_mode(x->fd[EXEC_OUT]);
 	if (x->printed_at > x->typed_at)
 		p.since = x->printed_at;
 	p.secret = mode == TERMINAL_CLOSED || mode == TERMINAL_UNSEEN;
 	if (mode == TERMINAL_CLOSED || queue_unwritten(&x->unread) > 0 ||
 	    terminal_has_unread(x->fd[EXEC_SLAVE]))
 		return p;
-	if (now < p.since + CERTAIN)
+	if (now < p.since + CERTAIN) {
 		p.again = p.since + CERTAIN;
-	if (p.again != NEVER || (look != EXEC_ANY && !p.secret))
 		return p;
-	if (now >= x->checked_at + CHECK) {
-		x->checked_at = now;
-		x->prompt = x->options->visible
-		    ? terminal_prompts(x->fd[EXEC_OUT], x->fd[EXEC_SLAVE])
-		    : TERMINAL_MAY_PROMPT;
-		exec_read(x, now);  /* it may have printed before it read */
 	}
+	if (look == EXEC_SECRET && !p.secret)
+		return p;
+	if (now >= x->checked_at + CHECK)
+		check_prompt(x, now);
 	p.again = x->checked_at + CHECK;
+	/* A prompt that was found too early does not count. */
 	if (x->checked_at < p.since + CERTAIN || x->printed_at > p.since)
-		return p;  /* `prompt` was found too early to count */
+		return p;
 	p.state = x->prompt;
 	p.at_work = p.state == TERMINAL_BUSY;
-	if (p.state != TERMINAL_MAY_PROMPT)
-		return p;
-	if (x->printed_at == 0 || now < x->printed_at + SILENCE ||
-	    (mode == TERMINAL_LINES && !output_within_line(x->sink[EXEC_OUT])))
+	if (p.state == TERMINAL_MAY_PROMPT && !seems_to_prompt(x, mode, now))
 		p.state = TERMINAL_BUSY;
 	return p;
 }

@@ -9,11 +9,13 @@
 #include <sys/types.h>
 #include "base/buf.h"
 #include "base/io.h"
+#include "base/list.h"
 #include "base/options.h"
 #include "output/output.h"
 #include "run/environment.h"
 #include "run/proc.h"
 #include "run/script.h"
+#include "run/spawn.h"
 #include "run/terminal.h"
 
 enum exec_state {  /* exec.c has them drawn */
@@ -73,7 +75,8 @@ struct exec {
 	bool no_terminal;     /* it was not started for want of a terminal */
 
 	/* exec.c's alone; times in ms */
-	struct exec *next;    /* in its list */
+	struct list_node node;  /* in the session's list, if `listed` */
+	bool listed;
 	const struct options *options;
 	struct proc_group *group;  /* the guard's; NULL: not begun, or gone */
 	int64_t deadline;     /* when the state ends by itself */
@@ -92,35 +95,33 @@ struct exec {
 	struct script script;
 };
 
-struct exec_list {  /* of one session's commands; zeroed: none yet */
-	struct exec *first;
-};
+/* In the functions below the list has the commands of one session. */
 
 /* Starts it; its output goes to `out` and `err` until it has ended. 0; or -1
  * with errno, and the state is EXEC_NEW. Whether its directory can be entered
  * and its program started is known later: `starting` is false then; if that
  * failed, the command ends soon, with an error in `outcome`. */
-int exec_start(struct exec_list *, struct exec *, const struct options *,
-               const struct proc_dirs *, struct output *out,
+int exec_start(struct list *, struct exec *, const struct options *,
+               const struct spawn_dirs *, struct output *out,
                struct output *err, int64_t now);
 /* Takes it out of the list, if it is there, and frees what is exec.c's; `text`,
  * `input`, `pipeline` and `dir` are the owner's, the group is the guard's. */
-void exec_free(struct exec_list *, struct exec *);
+void exec_free(struct list *, struct exec *);
 /* Ends it; the first signal goes out in the next dispatch (E2). Does nothing if
  * a process of it is stuck in the kernel. */
 void exec_stop(struct exec *, int64_t now);
 /* Ends a command in EXEC_SURVIVED whose shell still runs: its further output is
  * dropped. */
 void exec_abandon(struct exec *, int64_t now);
-/* Looks once more at what is being ended, before boris exits: what boris cannot
- * end is in EXEC_SURVIVED afterwards. */
-void exec_last_look(struct exec_list *, const struct options *, int64_t now);
+/* Polls the commands that are being ended once more, before boris exits. Those
+ * that boris cannot end are in EXEC_SURVIVED afterwards. */
+void exec_poll_ending(struct list *, const struct options *, int64_t now);
 /* Appends a sentence about the process that survives in EXEC_SURVIVED. */
 void exec_put_survivor(const struct exec *, struct buf *);
 
 /* Reads what they print, polls their groups, sends the signals that are due. */
-void exec_poll_add(struct exec_list *, struct loop *);
-void exec_dispatch(struct exec_list *, const struct options *,
+void exec_poll_add(const struct list *, struct loop *);
+void exec_dispatch(struct list *, const struct options *,
                    const struct loop *);
 void exec_read(struct exec *, int64_t now);  /* and sees whether it has ended */
 

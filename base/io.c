@@ -96,6 +96,27 @@ loop_until(struct loop *loop, int64_t deadline)
 }
 
 int
+fd_pipe(int end[2])
+{
+	if (pipe(end) < 0)
+		return -1;
+	fd_cloexec(end[0]);
+	fd_cloexec(end[1]);
+	return 0;
+}
+
+ssize_t
+fd_read(int fd, void *to, size_t n)
+{
+	ssize_t got;
+
+	do
+		got = read(fd, to, n);
+	while (got < 0 && errno == EINTR);
+	return got;
+}
+
+int
 fd_nonblocking(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);

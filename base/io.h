@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include "base/buf.h"
 
 #define NEVER INT64_MAX  /* a deadline that does not come */
@@ -32,6 +33,10 @@ int loop_add(struct loop *, int fd, short events);
 short loop_events(const struct loop *, int index);  /* revents; 0 for -1 */
 void loop_until(struct loop *, int64_t deadline);  /* wait no longer */
 
+/* Opens a pipe that no program inherits. Returns 0, or -1 with errno set. */
+int fd_pipe(int end[2]);
+/* Reads as read() does, but is never interrupted by a signal. */
+ssize_t fd_read(int fd, void *to, size_t n);
 int fd_nonblocking(int fd);  /* the flags before, or -1 */
 void fd_cloexec(int fd);
 void fd_close(int *fd);  /* if it is open; then it is -1; errno stays */

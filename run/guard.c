@@ -12,17 +12,38 @@
 
 #include "base/io.h"
 #include "base/tempfile.h"
+#include "run/spawn.h"
+
+/* The second process
+ *
+ * boris may be killed by SIGKILL, or its host may have no time for it to end
+ * its commands. Then its guard ends the process groups that are left and
+ * removes boris's temporary files.
+ *
+ *	boris   writes struct guard and the groups           shared memory
+ *	guard   reads them after boris has ended             shared memory
+ *	guard   waits in read() for the end of this pipe <-- boris holds its end
+ *
+ * The guard is a child of boris, forked before the first command. It executes
+ * no other program. boris alone holds the writing end of the pipe, so the
+ * kernel closes that end when boris ends, in whatever way. Until then the guard
+ * sleeps.
+ *
+ * A group is "taken" from when its id is set, by the child before exec, until
+ * boris sets the id to 0 once nothing of the group lives. All that has been
+ * decided about its end is in struct proc_group, so the guard continues there.
+ * boris starts a new guard before a command if the old one was killed. */
 
 enum {
-	GROUPS = 4096,  /* that can be taken at a time */
+	GROUPS = 4096,  /* number of groups that can be taken at a time */
 	PACE = 20       /* ms from one poll of the groups to the next */
 };
 
 struct guard {  /* in memory that both processes share */
 	struct proc_group group[GROUPS];
-	int used;      /* so many of them have ever been taken */
+	int used;      /* number of groups that have ever been taken */
 	const struct options *options;
-	volatile bool unfinished;  /* an edit: `file` is to be removed */
+	volatile bool unfinished;  /* an edit is; `file` is to be removed */
 	char file[4096];
 	pid_t pid;     /* 0: it does not run */
 	int pipe;      /* boris's end of it, closed when boris ends */
@@ -36,58 +57,84 @@ remove_files(const struct guard *g)
 	tempfile_remove_all(g->options->files);
 }
 
-static struct proc_group *
-taken_groups(struct guard *g)
+/* Makes a list of all groups that are taken. */
+static void
+list_taken(struct guard *g, struct list *list)
 {
-	struct proc_group *list = NULL, *at;
+	struct proc_group *at;
 
+	*list = (struct list){ NULL, NULL };
 	for (at = g->group; at < g->group + g->used; at++) {
-		if (at->id == 0)
-			continue;
-		at->next = list;
-		list = at;
+		if (at->id != 0)
+			list_append(list, &at->node);
 	}
-	return list;
 }
 
-/* Ends each group as boris would have done (E2). One that boris has begun to
- * end has had its SIGTERM, and gets no second one (L1). */
+static bool
+has_taken(const struct guard *g)
+{
+	const struct proc_group *at;
+
+	for (at = g->group; at < g->group + g->used; at++) {
+		if (at->id != 0)
+			return true;
+	}
+	return false;
+}
+
+/* Decides what is due for a group that was polled, as boris would have done. A
+ * group that lives only in processes of another user is left alone. */
+static void
+move_on_group(struct proc_group *group, int64_t now)
+{
+	if (group->found == PROC_GONE || group->found == PROC_FOREIGN)
+		group->id = 0;
+	else if (group->kill_at == 0)
+		proc_stop(group, now);
+	else
+		proc_stop_due(group, !group->led, now);
+}
+
+/* Ends all groups (E2). Those that boris has started to end have received
+ * SIGTERM, and get no second one (L1). */
 static void
 end_groups(struct guard *g)
 {
 	int64_t now = clock_now(), give_up = now + PROC_GRACE + PROC_GIVE_UP;
-	struct proc_group *list, *at;
+	struct list groups;
+	struct list_node *n;
+	struct proc_group *at;
 
-	for (at = taken_groups(g); at != NULL; at = at->next)
+	for (at = g->group; at < g->group + g->used; at++) {
 		at->repeats = false;
-	for (; (list = taken_groups(g)) != NULL && now < give_up;
-	    now = clock_now()) {
-		proc_poll(list, g->options->visible, false, now);
-		for (at = list; at != NULL; at = at->next) {
-			/* What belongs to another user is left alone. */
-			if (at->found == PROC_GONE || at->found == PROC_FOREIGN)
-				at->id = 0;
-			else if (at->kill_at == 0)
-				proc_stop(at, now);
-			else
-				proc_stop_due(at, !at->led, now);
-		}
-		proc_signal(taken_groups(g));
+		/* The leaders are no children of this process. */
+		at->leader_ended = false;
+	}
+	while (has_taken(g) && now < give_up) {
+		list_taken(g, &groups);
+		proc_poll_orphans(&groups, g->options->visible);
+		for (n = groups.first; n != NULL; n = n->next)
+			move_on_group(LIST_ITEM(n, struct proc_group, node),
+			    now);
+		list_taken(g, &groups);
+		proc_signal(&groups);
 		poll(NULL, 0, PACE);
+		now = clock_now();
 	}
 }
 
-/* No descriptor of the client's stays open, so that it sees the end of boris at
- * once; and setsid() takes it out of the process group that a client may send
- * SIGKILL to. All other signals are blocked. */
+/* Runs in the guard's process. It keeps no descriptor of the client's open, so
+ * that the client notices at once when boris ends. setsid() removes it from the
+ * process group that a client may send SIGKILL to. All other signals are
+ * blocked. */
 static void
-stand_guard(struct guard *g, int pipe)
+run_guard(struct guard *g, int pipe)
 {
 	char byte;
 
 	if (setsid() < 0 || dup2(pipe, 0) < 0)
 		_exit(1);
-	proc_close_from(1);
+	spawn_close_from(1);
 	while (read(0, &byte, 1) > 0)
 		;
 	remove_files(g);
@@ -105,7 +152,8 @@ guard_open(const struct options *options)
 	return g;
 }
 
-/* The first of that number; 0: the first that is free */
+/* Returns the first group with that id, or with 0 the first that is free; NULL
+ * if there is none. */
 static struct proc_group *
 find_group(struct guard *g, pid_t id)
 {
@@ -116,9 +164,10 @@ find_group(struct guard *g, pid_t id)
 	return at < g->group + g->used ? at : NULL;
 }
 
-/* Does it run? It may have been killed itself, or stopped. */
+/* Notes that the process has ended, or resumes it if it was stopped. Returns
+ * whether it runs. */
 static bool
-guard_runs(struct guard *g)
+check_process(struct guard *g)
 {
 	int status = 0;
 	bool changed = g->pid > 0 &&
@@ -133,23 +182,24 @@ guard_runs(struct guard *g)
 	return g->pid > 0;
 }
 
-/* Begins it, unless it runs. 0, or -1 with errno */
+/* Starts the process, unless it runs. Returns 0, or -1 with errno set. */
 static int
-guard_begin(struct guard *g)
+start_process(struct guard *g)
 {
 	sigset_t all, before;
 	int end[2];
 	pid_t pid;
 
-	if (guard_runs(g))
+	if (check_process(g))
 		return 0;
-	if (proc_pipe(end, 1) < 0)
+	if (fd_pipe(end) < 0)
 		return -1;
+	fd_nonblocking(end[1]);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	pid = proc_fork();
+	pid = fork();
 	if (pid == 0)
-		stand_guard(g, end[0]);
+		run_guard(g, end[0]);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	close(end[0]);
 	if (pid < 0) {
@@ -159,7 +209,7 @@ guard_begin(struct guard *g)
 	g->pid = pid;
 	g->pipe = end[1];
 	/* Before its setsid() a SIGKILL to boris's group would end it, too. */
-	while (guard_runs(g) && getsid(pid) != pid)
+	while (check_process(g) && getsid(pid) != pid)
 		poll(NULL, 0, 1);
 	errno = EAGAIN;  /* the reason if it was killed meanwhile */
 	return g->pid > 0 ? 0 : -1;
@@ -170,7 +220,7 @@ guard_group(struct guard *g)
 {
 	struct proc_group *at;
 
-	if (guard_begin(g) < 0)
+	if (start_process(g) < 0)
 		return NULL;
 	at = find_group(g, 0);
 	if (at == NULL && g->used < GROUPS)
@@ -189,10 +239,10 @@ guard_file(struct guard *g, const char *path)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	/* With a call between them a compiler keeps the order of both stores,
-	 * so a name that is there in part, another file's, is not removed. */
+	/* The call between both stores keeps a compiler from reordering them,
+	 * so that the guard never removes the file of an incomplete name. */
 	memcpy(g->file, path, strlen(path) + 1);
-	g->unfinished = guard_begin(g) == 0;
+	g->unfinished = start_process(g) == 0;
 	return g->unfinished ? 0 : -1;
 }
 
@@ -200,14 +250,17 @@ void
 guard_reap(struct guard *g)
 {
 	/* A guard that was killed has a successor, if there is a group. */
-	if (taken_groups(g) != NULL)
-		guard_begin(g);
+	if (has_taken(g))
+		start_process(g);
 	for (;;) {
 		siginfo_t info = { 0 };
 
 		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
-		    info.si_pid == 0 || find_group(g, info.si_pid) != NULL)
-			return;  /* or it is a leader, whose time will come */
+		    info.si_pid == 0)
+			return;
+		/* A leader is reaped when its command has ended. */
+		if (find_group(g, info.si_pid) != NULL)
+			return;
 		waitpid(info.si_pid, NULL, 0);
 	}
 }
@@ -221,8 +274,8 @@ guard_pid(const struct guard *g)
 void
 guard_end(struct guard *g)
 {
-	if (taken_groups(g) != NULL) {
-		guard_begin(g);
+	if (has_taken(g)) {
+		start_process(g);
 	} else if (g->pid > 0) {
 		kill(g->pid, SIGKILL);
 		waitpid(g->pid, NULL, 0);

@@ -1,9 +1,10 @@
 #ifndef RUN_GUARD_H
 #define RUN_GUARD_H
 
-/* The guard: a second process that ends what boris has started, and removes its
- * files, when boris was killed, or left before all had ended (SPEC L1, L4). It
- * sleeps until then. What it has to know is in memory that both share. */
+/* The guard: a second process that ends the commands and removes the files that
+ * boris has left, if boris was killed or had to exit before all commands had
+ * ended (L1, L4). It sleeps until then. Both processes share the memory that
+ * has what the guard needs to know. */
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -12,23 +13,27 @@
 
 struct guard;
 
-/* Begins no process yet: prepares one that removes the temporary files
- * too. Where there is no memory to share it ends boris. */
+/* Prepares a guard, which also removes the temporary files. Starts no process
+ * yet. Ends boris if there is no memory to share. */
 struct guard *guard_open(const struct options *);
 
-/* Begins the process if it does not run, and returns a zeroed group. It is the
- * caller's from when its id is set until that is 0. NULL, with errno: the
- * process can't be begun, or there are too many groups. */
+/* Starts the process if it does not run, and returns a zeroed group. The group
+ * is the caller's from when its id is set until that is 0. Returns NULL with
+ * errno set if the process cannot be started, or if there are too many groups.
+ * */
 struct proc_group *guard_group(struct guard *);
-/* Begins the process likewise, which at the end is to remove this file too; a
- * later call with NULL takes that back (X3). The name is absolute, and no file
- * has it yet. -1, with errno: it can't be begun, or the name is too long. */
+/* Starts the process if it does not run, and tells it to remove this file at
+ * the end as well; a later call with another name replaces it, one with NULL
+ * takes it back (X3). The path is absolute, and no file has it yet. Returns 0,
+ * or -1 with errno set if the process cannot be started or the path is too
+ * long. */
 int guard_file(struct guard *, const char *path);
 
-/* Reaps the children that boris has inherited, not begun (E8). */
+/* Reaps the children that boris has inherited, not started (E8). */
 void guard_reap(struct guard *);
-/* The process's pid, 0 if it does not run. It is in shared memory, so that the
- * parent that boris was forked from (E8) can ask for it, too. */
+/* Returns the process's pid, or 0 if it does not run. The pid is in shared
+ * memory, so that the parent which boris was forked from (E8) can ask for it.
+ * */
 pid_t guard_pid(const struct guard *);
 /* Kills the process, unless a group is still taken (L1). */
 void guard_end(struct guard *);

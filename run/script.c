@@ -8,7 +8,43 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fmt.h"
 #include "base/text.h"
+
+/* The directory trap
+ *
+ * A shell reports the directory in which it exits, and the exit codes of the
+ * last pipeline, by an EXIT trap, which boris puts in front of the command.
+ * bash runs
+ *
+ *	bash -c -- "\builtin trap '! { \builtin printf "%s " "${PIPESTATUS[@]}";
+ *	    \builtin pwd; } 2>&- >&250' EXIT; COMMAND"
+ *
+ * and writes "0 1 0 /tmp" and a newline to descriptor 250, a pipe to boris,
+ * when it exits. (sh has no PIPESTATUS and can redirect descriptors up to 9
+ * only.) Each part of the trap has a reason:
+ *
+ * - It is on the command's own first line, so that line numbers in messages
+ * stay
+ *   as they are.
+ * - `2>&-` closes stderr in it, so that `set -x` does not show it. - `!` keeps
+ * `set -e` from acting on a failure in it. - A backslash bypasses aliases;
+ * `builtin` or `command` bypasses functions. Only
+ *   bash can have any before the trap is set, from BASH_ENV or its environment.
+ * - The exit codes are written only if the command seems to have a pipeline. So
+ * a
+ *   background command without one gets no trap at all, and its shell can exec
+ *   its last program in place.
+ *
+ * The command is unchanged and comes last, whatever it ends with: a comment, a
+ * here-document, a backslash (D3). If it is too long for one argument, it is
+ * divided into pieces, which become positional parameters. The script joins
+ * them with eval and removes them before the command can see them:
+ *
+ *	bash -c -- "TRAP eval "set --; ${1}${2}"" bash PIECE1 PIECE2
+ *
+ * bash quotes the line of a syntax error, and so the trap. script_clean()
+ * removes the trap from that message. */
 
 enum {
 	PIECE = (128 << 10) - 1,  /* bytes of one argument on Linux (B3) */
@@ -36,8 +72,7 @@ find_in_path(const char *name)
 	while (entry != NULL && *entry != '\0') {
 		n = strcspn(entry, ":");
 		path.len = 0;
-		buf_put(&path, entry, n);
-		buf_add(&path, "/", name);
+		buf_fmt(&path, "%.*s/%s", (int)n, entry, name);
 		if (*entry == '/' && is_program(buf_text(&path)))
 			return path.data;
 		entry += n;
@@ -71,25 +106,42 @@ script_shell(void)
 	return found != NULL ? found : "/bin/sh";
 }
 
-/* Looks for a | that is not part of ||, and for a descriptor that is unused
- * (9>lock uses 9); only up to 9, since sh can redirect no others. */
+/* Returns whether the text has a | that is not part of ||. */
 static bool
-has_pipe(const struct buf *text, int *digit)
+has_pipe(const struct buf *text)
 {
-	const char *p = text->data, *end = p + text->len, *d = "7865943";
-	bool used[UCHAR_MAX + 1] = { false }, pipe = false;
+	const char *p = text->data, *end = p + text->len;
 	char before = ' ', next;
 
-	for (; p < end; before = *p++) {
+	for (; p < end; p++) {
 		next = p + 1 < end ? p[1] : ' ';
-		pipe = pipe || (*p == '|' && before != '|' && next != '|');
+		if (*p == '|' && before != '|' && next != '|')
+			return true;
+		before = *p;
+	}
+	return false;
+}
+
+/* Returns a descriptor that the text does not seem to redirect (9>lock
+ * redirects 9), at most 9. */
+static int
+find_unused_fd(const struct buf *text)
+{
+	static const char candidates[] = "7865943";
+	const char *p = text->data, *end = p + text->len, *c;
+	bool used[UCHAR_MAX + 1] = { false };
+	char before = ' ', next;
+
+	for (; p < end; p++) {
+		next = p + 1 < end ? p[1] : ' ';
 		if (before == '&' || next == '<' || next == '>')
 			used[(unsigned char)*p] = true;
+		before = *p;
 	}
-	while (used[(unsigned char)*d] && d[1] != '\0')
-		d++;
-	*digit = *d - '0';
-	return pipe;
+	c = candidates;
+	while (used[(unsigned char)*c] && c[1] != '\0')
+		c++;
+	return *c - '0';
 }
 
 /* Returns where a word begins in the text from p to end, or NULL. */
@@ -117,55 +169,77 @@ sets_exit_trap(const struct buf *text)
 	    find_word(trap, end, " 0") != NULL);
 }
 
-/* The trap stands on the command's own first line, so that line numbers stay.
- * Standard error is closed in it, so that `set -x` shows nothing of it, and `!`
- * keeps `set -e` from acting on a failure in it. A backslash keeps aliases off,
- * `builtin` or `command` keeps functions off; only bash can have any before the
- * trap is set, from BASH_ENV or its environment. The exit codes of the last
- * pipeline (B7) are written only where there is one: that takes 20 us (Q3).
- *
- * The command stands unchanged at the end of the script, whatever it ends with:
- * a comment, a here-document, a backslash (D3). If it is too long for one
- * argument, it comes in pieces, which the script joins, and removes from the
- * positional parameters before the command could see them. */
+/* Writes the trap. codes: it reports the exit codes of the last pipeline. */
+static void
+put_trap(struct script *s, bool bash, bool codes)
+{
+	if (codes)
+		buf_fmt(&s->trap, "\\builtin trap '! { \\builtin printf \"%%s \" "
+		    "\"${PIPESTATUS[@]}\"; \\builtin pwd; } 2>&- >&%d' EXIT; ",
+		    s->fd);
+	else if (bash)
+		buf_fmt(&s->trap, "\\builtin trap '! { \\builtin pwd; } "
+		    "2>&- >&%d' EXIT; ", s->fd);
+	else
+		buf_fmt(&s->trap, "trap '! { \\command pwd; } 2>&- >&%d' "
+		    "EXIT; ", s->fd);
+}
+
+/* Writes the end of the script that joins so many bytes in pieces, and the name
+ * of the shell, which is its $0. */
+static void
+put_join(struct script *s, const char *shell, size_t bytes)
+{
+	size_t at;
+	int n = 1;
+
+	buf_fmt(&s->args, "eval \"set --; ");
+	for (at = 0; at < bytes; at += PIECE)
+		buf_fmt(&s->args, "${%d}", n++);
+	buf_put(&s->args, "\"", 2);  /* with its NUL */
+	buf_put(&s->args, shell, strlen(shell) + 1);
+}
+
+/* Writes the shell's arguments. Returns false if allocation fails. */
+static bool
+put_arguments(struct script *s, const char *shell, const struct buf *text)
+{
+	size_t at, n, pieces = text->len / PIECE + 1;
+
+	/* Around each piece there are much less than 1 KiB. */
+	if (!buf_reserve(&s->args, text->len + pieces * 1024 + s->trap.len +
+	    strlen(shell) + 1))
+		return false;
+	buf_put(&s->args, "-c\0--", 6);
+	buf_put(&s->args, s->trap.data, s->trap.len);
+	if (s->trap.len + text->len > PIECE)
+		put_join(s, shell, text->len);
+	for (at = 0; at < text->len; at += n) {
+		n = text->len - at < PIECE ? text->len - at : PIECE;
+		buf_put(&s->args, text->data + at, n);
+		buf_putc(&s->args, '\0');
+	}
+	return true;
+}
+
 bool
 script_write(struct script *s, const char *shell, const struct buf *text,
              bool tells_dir, int fd)
 {
 	bool bash = strcmp(strrchr(shell, '/'), "/bash") == 0;
-	int digit, n = 0;
-	bool pipe = has_pipe(text, &digit) && bash;
-	size_t at, size = strlen(shell) + 1;
+	bool codes = bash && has_pipe(text);
 
-	s->fd = tells_dir || pipe ? bash ? fd : digit : -1;
+	s->fd = -1;
+	if (tells_dir || codes)
+		s->fd = bash ? fd : find_unused_fd(text);
 	if (s->fd >= 0)
-		buf_add(&s->trap, bash ? "\\builtin " : "",
-		    "trap '! { ", pipe ? "\\builtin printf "
-		    "\"%s \" \"${PIPESTATUS[@]}\"; " : "",
-		    bash ? "\\builtin" : "\\command",
-		    " pwd; } 2>&- >&", NUM(s->fd), "' EXIT; ");
-	/* What stands around each piece is much less than 1 KiB. */
-	if (!buf_reserve(&s->args, text->len + (text->len / PIECE + 1) * 1024 +
-	    s->trap.len + size))
+		put_trap(s, bash, codes);
+	if (!put_arguments(s, shell, text))
 		return false;
-	buf_put(&s->args, "-c\0--", 6);
-	buf_put(&s->args, s->trap.data, s->trap.len);
-	if (s->trap.len + text->len > PIECE) {
-		buf_add(&s->args, "eval \"set --; ");
-		for (at = 0; at < text->len; at += PIECE)
-			buf_add(&s->args, "${", NUM(++n), "}");
-		buf_put(&s->args, "\"", 2);
-		buf_put(&s->args, shell, size);
-	}
-	for (at = 0; at < text->len; at += PIECE) {
-		buf_put(&s->args, text->data + at,
-		    text->len - at < PIECE ? text->len - at : PIECE);
-		buf_putc(&s->args, '\0');
-	}
 	if (s->fd >= 0)
-		buf_add(&s->message, shell, bash ? ": -c: " : ": ");
+		buf_fmt(&s->message, bash ? "%s: -c: " : "%s: ", shell);
 	if (!bash)
-		buf_free(&s->trap);  /* it quotes nothing of the command */
+		buf_free(&s->trap);  /* sh does not quote it. */
 	s->own_trap = sets_exit_trap(text);
 	return true;
 }
@@ -179,8 +253,50 @@ script_free(struct script *s)
 	buf_free(&s->received);
 }
 
-/* bash names a syntax error by "-c:" and may quote the first line of its script
- * in a second line; other shells name it by these words and quote nothing. */
+/* Returns whether the start of stderr that was received is, as far as it goes,
+ * that of one of the shell's own messages. */
+static bool
+is_message(const struct script *s)
+{
+	size_t n = s->received.len;
+
+	if (n > s->message.len)
+		n = s->message.len;
+	return memcmp(s->received.data, s->message.data, n) == 0;
+}
+
+/* Returns whether such a message has been received with all its lines: bash may
+ * quote the first line of the script in a second line. */
+static bool
+is_message_complete(const struct script *s)
+{
+	const char *end = strchr(s->received.data, '\n');
+
+	if (end != NULL && s->trap.len > 0)
+		end = strchr(end + 1, '\n');
+	return end != NULL;
+}
+
+/* Returns where the trap begins in what was received; the length if it does not
+ * occur. */
+static size_t
+find_trap(const struct script *s)
+{
+	const struct buf *received = &s->received;
+	size_t at;
+
+	if (s->trap.len == 0)
+		return received->len;
+	for (at = 0; at < received->len; at++) {
+		if (strncmp(received->data + at, s->trap.data,
+		    s->trap.len) == 0)
+			return at;
+	}
+	return received->len;
+}
+
+/* Returns whether the message is about a syntax error. bash marks one by "-c:",
+ * other shells by words. */
 static bool
 is_syntax_error(const struct script *s)
 {
@@ -196,26 +312,23 @@ bool
 script_clean(struct script *s, const char *shown, size_t n, struct buf *b)
 {
 	struct buf *received = &s->received;
-	size_t same, at = 0;
-	const char *end;
-	bool message;
+	bool message, waits;
+	size_t at = 0;
 
 	if (s->message.len == 0)
 		return false;
 	buf_put(received, shown, n);
-	same = received->len < s->message.len ? received->len : s->message.len;
-	message = memcmp(buf_text(received), s->message.data, same) == 0;
-	while (message && at < received->len && (s->trap.len == 0 ||
-	    strncmp(received->data + at, s->trap.data, s->trap.len) != 0))
-		at++;
-	end = strchr(received->data, '\n');
-	if (end != NULL && s->trap.len > 0)
-		end = strchr(end + 1, '\n');
-	if (message && at == received->len && n > 0 && end == NULL && at < HELD)
-		return true;  /* the line that matters is not complete yet */
+	buf_text(received);  /* as a string */
+	message = is_message(s);
+	if (message)
+		at = find_trap(s);
+	waits = n > 0 && received->len < HELD && !is_message_complete(s);
+	if (message && at == received->len && waits)
+		return true;
 	s->syntax_error = message && is_syntax_error(s);
 	buf_put(b, received->data, at);
-	at += message && at < received->len ? s->trap.len : 0;
+	if (message && at < received->len)
+		at += s->trap.len;
 	buf_put(b, received->data + at, received->len - at);
 	script_free(s);
 	return true;
@@ -240,23 +353,23 @@ hides_failure(const char *codes, int status)
 	return hides && (status == 0 || status == code);
 }
 
-/* The trap writes exit codes with a space behind each, an absolute name and a
- * newline; all else is not from it. */
+/* The trap writes exit codes with a space after each, an absolute name and a
+ * newline. Anything else is not from the trap and is ignored. */
 void
-script_told(char *told, size_t n, int status, char **dir, char **codes)
+script_read_report(char *report, size_t n, int status, char **dir, char **codes)
 {
 	size_t len;
 
-	if (told[n - 1] != '\n' || memchr(told, '\0', n) != NULL)
+	if (report[n - 1] != '\n' || memchr(report, '\0', n) != NULL)
 		return;
-	told[n - 1] = '\0';
-	len = strspn(told, "0123456789 ");
-	if (told[len] != '/')
+	report[n - 1] = '\0';
+	len = strspn(report, "0123456789 ");
+	if (report[len] != '/')
 		return;
-	*dir = mem_copy(told + len);
+	*dir = mem_copy(report + len);
 	if (len == 0)
 		return;
-	told[len - 1] = '\0';
-	if (strchr(told, ' ') != NULL && hides_failure(told, status))
-		*codes = mem_copy(told);
+	report[len - 1] = '\0';
+	if (strchr(report, ' ') != NULL && hides_failure(report, status))
+		*codes = mem_copy(report);
 }

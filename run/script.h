@@ -1,8 +1,9 @@
 #ifndef RUN_SCRIPT_H
 #define RUN_SCRIPT_H
 
-/* The text around a command (B2-B4, B7, D2, D3): what its shell is given, and
- * what that tells at its end. Text in, text out. */
+/* The script around a command (B2, B3, B7, D2, D3): the arguments that its
+ * shell gets, and the report that the shell writes at its end. This module
+ * neither starts nor reads anything; it turns text into text. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,25 +19,29 @@ struct script {
 	int fd;              /* the shell's, where the trap writes; or -1 */
 	bool own_trap;       /* the command seems to set its own EXIT trap */
 	bool syntax_error;   /* the first message is about one */
-	struct buf trap;     /* to be cut out of a message of the shell's */
-	struct buf message;  /* how such a message begins */
-	struct buf received; /* what has come of it so far */
+	struct buf trap;     /* text to be removed from the shell's message */
+	struct buf message;  /* the start of such a message */
+	struct buf received; /* the part of it that was received so far */
 };
 
-/* Fills in a zeroed one. tells_dir: the shell is to tell its directory; fd: a
- * bash does so on this descriptor. False: the memory for it is refused. */
+/* Fills in a zeroed script. tells_dir: the shell is to report its directory.
+ * fd: the descriptor on which a bash does so. Returns false if allocation
+ * fails. */
 bool script_write(struct script *, const char *shell, const struct buf *text,
                   bool tells_dir, int fd);
 void script_free(struct script *);
 
-/* Appends what the shell printed, less the trap that syntax errors quote (D3),
- * and notes such an error. n is 0 at the end. False: it needs no cleaning, and
- * nothing is appended. */
-bool script_clean(struct script *, const char *shown, size_t n, struct buf *);
+/* Appends n bytes of the shell's stderr without the trap that syntax errors
+ * quote (D3), and notes such an error. It may hold back a message that is
+ * incomplete; n is 0 at the end of stderr. Returns false, and appends nothing,
+ * if the bytes need no cleaning. */
+bool script_clean(struct script *, const char *bytes, size_t n, struct buf *);
 
-/* Changes the n > 0 bytes that the trap wrote. Sets *dir to the directory in
- * them, absolute (D2), and *codes to the exit codes of the last pipeline if the
- * status hides a failure (B7), both to be freed; or leaves them. */
-void script_told(char *told, size_t n, int status, char **dir, char **codes);
+/* Reads the n > 0 bytes that the trap wrote, and changes them. Sets *dir to the
+ * directory in them, absolute (D2), and *codes to the exit codes of the last
+ * pipeline if the status hides a failure (B7). Both are to be freed by the
+ * caller. Leaves them as they are if there is no such part. */
+void script_read_report(char *report, size_t n, int status, char **dir,
+                        char **codes);
 
 #endif

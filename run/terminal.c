@@ -17,35 +17,18 @@
 #include <sys/syscall.h>
 #endif
 
+#include "base/fmt.h"
 #include "base/io.h"
 #include "base/text.h"
 #include "run/proc.h"
 
 enum { PATH_SIZE = 4096 };  /* bytes; no link's text is longer */
 
-/* Opens the other end of that master; -1 with errno. (ptsname() would bring
- * printf() into a static binary, 16 KB.) */
-static int
-open_slave(int master)
-{
-#ifdef TIOCGPTN
-	char name[32];
-	struct buf b = { name, 0, sizeof(name) };
-	unsigned number;
-
-	if (ioctl(master, TIOCGPTN, &number) < 0)
-		return -1;
-	buf_add(&b, "/dev/pts/", NUM(number));
-	return open(buf_text(&b), O_RDWR | O_NOCTTY | O_CLOEXEC);
-#else
-	return open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
-#endif
-}
-
 int
 terminal_open(int *master, int *slave)
 {
 	struct winsize size = { 50, 200, 0, 0 };
+	const char *name = NULL;
 
 	*slave = -1;
 	*master = posix_openpt(O_RDWR | O_NOCTTY);
@@ -54,7 +37,9 @@ terminal_open(int *master, int *slave)
 	fd_cloexec(*master);
 	fcntl(*master, F_SETFL, O_NONBLOCK);
 	if (grantpt(*master) == 0 && unlockpt(*master) == 0)
-		*slave = open_slave(*master);
+		name = ptsname(*master);
+	if (name != NULL)
+		*slave = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (*slave < 0) {
 		fd_close(master);
 		return -1;
@@ -90,7 +75,8 @@ terminal_has_unread(int slave)
 }
 
 #ifdef ON_LINUX
-/* Does this system call wait for events, one of which may be input? */
+/* Returns whether this system call waits for events, one of which may be input.
+ * */
 static bool
 waits_for_events(long number)
 {
@@ -120,13 +106,13 @@ waits_for_events(long number)
  * read: stat() and open() would wait for a hung mount. Returns its length, or 0
  * if it cannot be read. */
 static size_t
-read_link(const char *process, int64_t fd, char *text, size_t size)
+read_link(pid_t process, int64_t fd, char *text, size_t size)
 {
 	char name[64];
 	struct buf b = { name, 0, sizeof(name) };
 	ssize_t n;
 
-	buf_add(&b, "/proc/", process, "/fd/", NUM(fd));
+	buf_fmt(&b, "/proc/%jd/fd/%jd", (intmax_t)process, (intmax_t)fd);
 	n = readlink(buf_text(&b), text, size - 1);
 	text[n > 0 ? n : 0] = '\0';
 	return strlen(text);
@@ -140,21 +126,23 @@ ends_with(const char *text, size_t len, const char *end)
 	return n > 0 && len >= n && strcmp(text + len - n, end) == 0;
 }
 
-/* Is that descriptor of the process the terminal, or /dev/tty? A program in a
- * chroot sees them below another directory, so only the ends are compared. */
+/* Returns whether that descriptor of the process is the terminal, or /dev/tty.
+ * A program in a chroot sees them below another directory, so only the ends of
+ * the names are compared. */
 static bool
 leads_to(pid_t pid, int64_t fd, const char *terminal)
 {
 	char text[PATH_SIZE];
-	size_t len = read_link(NUM(pid), fd, text, sizeof(text));
+	size_t len = read_link(pid, fd, text, sizeof(text));
 
 	return ends_with(text, len, terminal) ||
 	    ends_with(text, len, "/dev/tty");
 }
 
-/* Is this program 64-bit, as boris is? If not, its system calls are numbered
- * differently. Its stack tells: that of a 32-bit program lies below 4 GiB, that
- * of a 64-bit one above it. `rest` are six arguments and the stack pointer. */
+/* Returns whether the program is 64-bit if boris is, and 32-bit if not. If they
+ * differ, the program's system calls have other numbers. The stack of a 32-bit
+ * program is below 4 GiB, that of a 64-bit program above. rest: the call's six
+ * arguments and the stack pointer as /proc/PID/syscall shows them, or NULL. */
 static bool
 has_our_calls(const char *rest)
 {
@@ -169,55 +157,24 @@ has_our_calls(const char *rest)
 	return (stack > UINT32_MAX) == (sizeof(void *) > 4);
 }
 
-/* What /proc/PID/stat says of a process or a thread */
-struct stat_fields {
-	char state;       /* 'T': stopped */
-	pid_t parent, group;
-	int exit_code;    /* if it is stopped: the signal; 0: unknown */
-};
-
-/* Reads them. Returns whether that succeeded. */
-static bool
-read_stat(pid_t pid, struct stat_fields *s)
-{
-	char text[1024];
-	const char *p;
-	int field;
-
-	*s = (struct stat_fields){ 0 };
-	if (proc_read(pid, "/stat", text, sizeof(text)) < 0)
-		return false;
-	p = strrchr(text, ')');  /* the name before it may hold anything */
-	for (field = 2; p != NULL && field < 52; field++) {
-		p = strchr(p, ' ');
-		if (p == NULL)
-			break;
-		p++;
-		switch (field + 1) {
-		case 3: s->state = *p; break;
-		case 4: s->parent = (pid_t)atoi(p); break;
-		case 5: s->group = (pid_t)atoi(p); break;
-		case 52: s->exit_code = atoi(p); break;
-		}
-	}
-	return s->state != 0;
-}
-
-/* /proc/PID/syscall is the number of the call that the thread is in, and its
- * arguments; or -1, if it is in none, or "running". */
+/* Finds out whether a thread of that group waits for input from the terminal.
+ * /proc/PID/syscall shows the number of the system call that the thread is in,
+ * and its arguments; or -1, if it is in none, or "running". */
 static enum terminal_prompt
 thread_prompts(pid_t thread, pid_t group, const char *terminal)
 {
 	char text[256];
 	const char *rest;
-	struct stat_fields s;
+	struct proc_stat s;
 	int64_t number;
 
-	if (read_stat(thread, &s) && s.state == 'T')
+	if (proc_stat(thread, &s) == 0 && s.state == 'T')
 		return TERMINAL_BUSY;
-	if (proc_read(thread, "/syscall", text, sizeof(text)) < 0)
-		return getpgid(thread) == group ? TERMINAL_MAY_PROMPT
-		    : TERMINAL_BUSY;  /* it has ended */
+	if (proc_read(thread, "syscall", text, sizeof(text)) < 0) {
+		if (getpgid(thread) == group)
+			return TERMINAL_MAY_PROMPT;
+		return TERMINAL_BUSY;  /* It has ended. */
+	}
 	number = digits_value(text, 10, &rest);
 	if (number < 0)
 		return TERMINAL_BUSY;
@@ -229,38 +186,72 @@ thread_prompts(pid_t thread, pid_t group, const char *terminal)
 	    ? TERMINAL_PROMPTS : TERMINAL_BUSY;
 }
 
-/* What is found of that process, by its threads; if it is 0, of all those in
- * the group. One whose main thread runs is at work, whatever its others do. */
+/* Returns whether the main thread of the process is in no system call. */
+static bool
+main_thread_runs(pid_t process)
+{
+	char text[2];
+
+	return proc_read(process, "syscall", text, sizeof(text)) > 0 &&
+	    *text == 'r';  /* "running" */
+}
+
+/* Finds out whether one of the threads of a process waits for input. If the
+ * main thread runs, the process is busy, whatever events its other threads wait
+ * for. */
 static enum terminal_prompt
-find_prompt(pid_t process, pid_t group, const char *terminal)
+process_prompts(pid_t process, pid_t group, const char *terminal)
 {
 	enum terminal_prompt one, found = TERMINAL_BUSY;
-	char name[64], main[2];
+	char name[64];
 	struct buf b = { name, 0, sizeof(name) };
 	const struct dirent *entry;
-	bool any = process > 0;
+	pid_t thread;
 	DIR *dir;
-	pid_t pid;
 
-	buf_add(&b, "/proc/", any ? NUM(process) : "", any ? "/task" : "");
+	buf_fmt(&b, "/proc/%jd/task", (intmax_t)process);
 	dir = opendir(buf_text(&b));
-	if (dir == NULL)  /* it has ended, or may not be looked at */
-		return any && getpgid(process) != group ? TERMINAL_BUSY
-		    : TERMINAL_MAY_PROMPT;
+	if (dir == NULL) {
+		if (getpgid(process) == group)
+			return TERMINAL_MAY_PROMPT;
+		return TERMINAL_BUSY;  /* It has ended. */
+	}
 	while (found != TERMINAL_PROMPTS && (entry = readdir(dir)) != NULL) {
-		pid = (pid_t)atoi(entry->d_name);
-		if (pid <= 0 || (process == 0 && getpgid(pid) != group))
+		thread = (pid_t)atoi(entry->d_name);
+		if (thread <= 0)
 			continue;
-		any = true;
-		one = process == 0 ? find_prompt(pid, group, terminal)
-		    : thread_prompts(pid, group, terminal);
-		found = one > found ? one : found;
+		one = thread_prompts(thread, group, terminal);
+		if (one > found)
+			found = one;
 	}
 	closedir(dir);
-	if (found == TERMINAL_MAY_PROMPT && process > 0 &&
-	    proc_read(process, "/syscall", main, sizeof(main)) > 0 &&
-	    *main == 'r')
+	if (found == TERMINAL_MAY_PROMPT && main_thread_runs(process))
 		return TERMINAL_BUSY;
+	return found;
+}
+
+/* Finds out whether one of the processes of a group waits for input. */
+static enum terminal_prompt
+group_prompts(pid_t group, const char *terminal)
+{
+	enum terminal_prompt one, found = TERMINAL_BUSY;
+	const struct dirent *entry;
+	bool any = false;
+	pid_t pid;
+	DIR *dir = opendir("/proc");
+
+	if (dir == NULL)
+		return TERMINAL_MAY_PROMPT;
+	while (found != TERMINAL_PROMPTS && (entry = readdir(dir)) != NULL) {
+		pid = (pid_t)atoi(entry->d_name);
+		if (pid <= 0 || getpgid(pid) != group)
+			continue;
+		any = true;
+		one = process_prompts(pid, group, terminal);
+		if (one > found)
+			found = one;
+	}
+	closedir(dir);
 	/* The last command's group may be gone before a shell takes over. */
 	return any ? found : TERMINAL_MAY_PROMPT;
 }
@@ -274,8 +265,8 @@ terminal_prompts(int master, int slave)
 	char terminal[PATH_SIZE];
 
 	if (group > 0 &&
-	    read_link("self", slave, terminal, sizeof(terminal)) > 0)
-		return find_prompt(0, group, terminal);
+	    read_link(getpid(), slave, terminal, sizeof(terminal)) > 0)
+		return group_prompts(group, terminal);
 #else
 	(void)master;
 	(void)slave;
@@ -289,9 +280,10 @@ terminal_prompts(int master, int slave)
 static bool
 descends_from(pid_t pid, pid_t group, pid_t session)
 {
-	struct stat_fields s;
+	struct proc_stat s;
 
-	while (pid > 0 && getsid(pid) == session && read_stat(pid, &s)) {
+	while (pid > 0 && getsid(pid) == session &&
+	    proc_stat(pid, &s) == 0) {
 		if (s.group == group)
 			return true;
 		pid = s.parent;
@@ -307,12 +299,13 @@ terminal_stopped(int master, pid_t session, int *signo)
 #ifdef ON_LINUX
 	pid_t foreground = tcgetpgrp(master), pid;
 	const struct dirent *entry;
-	struct stat_fields s;
+	struct proc_stat s;
 	DIR *dir = foreground > 0 ? opendir("/proc") : NULL;
 
 	while (dir != NULL && found == 0 && (entry = readdir(dir)) != NULL) {
 		pid = (pid_t)atoi(entry->d_name);
-		if (pid <= 0 || getsid(pid) != session || !read_stat(pid, &s))
+		if (pid <= 0 || getsid(pid) != session ||
+		    proc_stat(pid, &s) < 0)
 			continue;
 		if (s.state == 'T' && descends_from(pid, foreground, session)) {
 			found = s.group;

@@ -4,33 +4,35 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Terminals (SPEC I): how one is opened, what becomes of what is typed, whether
- * somebody waits for that. Each is known by its master's descriptor. */
+/* Terminals (I): how one is opened, how it treats input, and whether a program
+ * waits for input. A terminal is identified by its master's descriptor. */
 
-/* A terminal of 50 lines and 200 columns that no program inherits: its master,
- * non-blocking, and what programs read and write (I1). 0, or -1 with errno. */
+/* Opens a terminal of 50 lines and 200 columns that no program inherits. Sets
+ * *master, which is non-blocking, and *slave, which programs read and write
+ * (I1). Returns 0, or -1 with errno set. */
 int terminal_open(int *master, int *slave);
 
 enum terminal_mode {
 	TERMINAL_CLOSED,
-	TERMINAL_KEYS,    /* it takes single keys: ICANON is off */
-	TERMINAL_UNSEEN,  /* it takes lines, and does not show them */
-	TERMINAL_LINES
+	TERMINAL_KEYS,    /* it passes on single keys: ICANON is off */
+	TERMINAL_UNSEEN,  /* it passes on lines and does not echo them */
+	TERMINAL_LINES    /* it passes on lines and echoes them */
 };
 
+/* Returns how the terminal is set now. */
 enum terminal_mode terminal_mode(int master);
 /* Returns whether input is waiting for a program to read it: in TERMINAL_LINES
  * and TERMINAL_UNSEEN, a complete line. */
 bool terminal_has_unread(int slave);
 
-/* Does its foreground process group wait for input, that is, ask (I3)? */
+/* Whether the terminal's foreground process group waits for input (I3) */
 enum terminal_prompt {
-	TERMINAL_BUSY,        /* no */
-	TERMINAL_MAY_PROMPT,  /* perhaps: it waits for events; or unknown */
-	TERMINAL_PROMPTS      /* yes: one of it reads the terminal */
+	TERMINAL_BUSY,        /* it does not */
+	TERMINAL_MAY_PROMPT,  /* it waits for events, or this is unknown */
+	TERMINAL_PROMPTS      /* a process of it reads the terminal */
 };
 
-/* slave: its other end. It takes a walk through /proc. */
+/* Finds that out by a walk through /proc. slave: the terminal's other end. */
 enum terminal_prompt terminal_prompts(int master, int slave);
 
 /* Finds a stopped process of that session which is in the terminal's foreground

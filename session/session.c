@@ -344,7 +344,7 @@ static void
 session_start(struct session *s, struct job *job, int64_t now)
 {
 	char *dir = path_from(s->dir, job->cwd != NULL ? job->cwd : s->dir);
-	struct proc_dirs dirs = { dir, s->dir, s->options->workdir };
+	struct spawn_dirs dirs = { dir, s->dir, s->options->workdir };
 	enum job_refused refused = JOB_ACCEPTED;
 	struct exec *x = &job->exec;
 
@@ -614,7 +614,7 @@ session_free(struct session *s)
 
 	if (s == NULL)
 		return;
-	exec_last_look(&s->execs, s->options, clock_now());
+	exec_poll_ending(&s->execs, s->options, clock_now());
 	for (i = 0; i < LISTS; i++) {
 		while ((job = first_in(s, i)) != NULL) {
 			report_survivor(job);

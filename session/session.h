@@ -42,7 +42,7 @@ struct session {
 	struct spool spool;
 	struct list list[LISTS]; /* all jobs that are not forgotten, each list
 	                          * in the order in which they entered it */
-	struct exec_list execs;  /* the commands of these jobs */
+	struct list execs;  /* the commands of these jobs */
 	size_t queued;           /* bytes held by the queue (P10) */
 	int waiting;             /* number of jobs in the queue */
 	int waiting_parallel;    /* number of these that are parallel */

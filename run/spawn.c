@@ -1,0 +1,243 @@
+/* More than POSIX: syscall, closefrom. (FreeBSD and OpenBSD show all functions
+ * to those who ask for nothing.) */
+#ifdef __linux__
+#define _XOPEN_SOURCE 700
+#define _DEFAULT_SOURCE
+#define _BSD_SOURCE       /* the same before glibc 2.20 */
+#endif
+#define _DARWIN_C_SOURCE  /* macOS */
+#define _NETBSD_SOURCE
+/* POSIX_ONLY leaves out what is Linux only, so that the rest can be tested. */
+#if defined(__linux__) && !defined(POSIX_ONLY)
+#define ON_LINUX
+#endif
+
+#include "run/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#ifdef ON_LINUX
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#endif
+
+#include "base/fmt.h"
+#include "base/io.h"
+
+enum { OOM_SCORE = 500 };  /* oom_score_adj of what boris starts */
+
+void
+spawn_prepare(bool visible)
+{
+	struct sigaction action;
+	int sig;
+
+#ifdef ON_LINUX
+	const long zero[16] = { 0 };
+
+	/* Set it in both cases: it survives exec, so that the program which
+	 * started boris may have set it. */
+	prctl(PR_SET_CHILD_SUBREAPER, (long)!visible, 0L, 0L, 0L);
+	/* sigaction() rejects the signals that the C library uses itself. Zero
+	 * is SIG_DFL. */
+	for (sig = 32; sig < 35; sig++)
+		syscall(SYS_rt_sigaction, sig, zero, NULL, _NSIG / 8);
+#else
+	(void)visible;
+#endif
+	for (sig = 1; sig <= 64; sig++) {
+		if (sigaction(sig, NULL, &action) == 0 &&
+		    action.sa_handler == SIG_IGN) {
+			action.sa_handler = SIG_DFL;
+			sigaction(sig, &action, NULL);
+		}
+	}
+}
+
+/* Closes the descriptors from `first` to `last`, if there are any. (With a loop
+ * of close() for 1,024 descriptors a call of `true` takes 15 % longer.) */
+static void
+close_between(int first, int last)
+{
+	if (first > last)
+		return;
+#if defined(ON_LINUX) && defined(SYS_close_range)
+	if (syscall(SYS_close_range, first, last, 0) == 0)
+		return;
+#endif
+	for (; first <= last && first < 1024; first++)
+		close(first);
+}
+
+void
+spawn_close_from(int lowest)
+{
+#if defined(__FreeBSD__) || defined(__NetBSD__) || defined(__OpenBSD__)
+	closefrom(lowest);
+#else
+	close_between(lowest, INT_MAX);
+#endif
+}
+
+/* Resets all signal handlers and unblocks all signals. */
+static void
+default_signals(void)
+{
+	/* boris handles these; spawn_prepare() has reset all others. */
+	static const int handled[] = {
+		SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD, SIGPIPE, SIGXFSZ
+	};
+	struct sigaction action = { .sa_handler = SIG_DFL };
+	sigset_t none;
+	size_t i;
+
+	for (i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
+		sigaction(handled[i], &action, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Copies the child's descriptors, as struct spawn_program says, and closes all
+ * others except the pipe `done`: while the child waits for its directory it
+ * must not keep a client's connection or the guard's pipe open (L4). Returns 0,
+ * or -1 with errno set. */
+static int
+copy_descriptors(struct proc_group *g, const int *fd, int done)
+{
+	int kept = 2, low, high;
+
+	for (; *fd >= 0; fd += 2) {
+		/* Keep the pipe open if its number is needed. If that fails,
+		 * boris takes the program as started until the child exits. */
+		if (fd[1] == done)
+			done = fcntl(done, F_DUPFD_CLOEXEC, 3);
+		/* dup2() of one onto itself leaves it close-on-exec. */
+		if (fd[0] == fd[1])
+			fcntl(fd[0], F_SETFD, 0);
+		else if (dup2(fd[0], fd[1]) < 0) {
+			if (fd[1] <= 2)
+				return -1;
+			g->lacks_fd = true;
+		}
+		kept = fd[1];
+	}
+	low = kept < done ? kept : done;
+	high = kept < done ? done : kept;
+	close_between(3, low - 1);
+	close_between(low > 2 ? low + 1 : 3, high - 1);
+	close_between(high + 1, INT_MAX);
+	return 0;
+}
+
+/* Changes to the directory of the command. If that fails, notes whether boris
+ * can change to the other two. Returns 0, or -1 with errno set. */
+static int
+enter_directory(struct proc_outcome *r, const struct spawn_dirs *dirs)
+{
+	int error;
+
+	r->stage = PROC_ENTERING;
+	if (chdir(dirs->start) == 0) {
+		r->stage = PROC_ENTERED;
+		return 0;
+	}
+	error = errno;
+	r->tracked = chdir(dirs->tracked) == 0;
+	r->workdir = chdir(dirs->workdir) == 0;
+	errno = error;
+	return -1;
+}
+
+static void
+write_oom_score(int fd, int score)
+{
+	char room[16];
+	struct buf text = { room, 0, sizeof(room) };
+
+	buf_fmt(&text, "%d", score);
+	if (pwrite(fd, text.data, text.len, 0) < 0)
+		errno = 0;
+}
+
+/* Raises the process's score, so that the kernel kills it before boris when
+ * memory runs out (E10). A higher score is left as it is, and it is no error if
+ * the kernel rejects the change. fd: the process's oom_score_adj, or -1.
+ * Returns the score before. */
+static int
+raise_oom_score(int fd)
+{
+	char text[8] = "";
+	int before;
+
+	if (fd < 0 || pread(fd, text, sizeof(text) - 1, 0) <= 0)
+		return OOM_SCORE;
+	before = atoi(text);
+	if (before < OOM_SCORE)
+		write_oom_score(fd, OOM_SCORE);
+	return before;
+}
+
+/* Starts the program in the child. Returns only if that fails, with errno set.
+ * All signals are blocked until their handlers are reset, so that no handler of
+ * boris's runs here (E1). They are unblocked before the child changes to its
+ * directory, so that a child which hangs there can be killed. */
+static void
+exec_child(struct proc_group *g, const struct spawn_program *program, int done)
+{
+	int fd;
+
+	setsid();
+	g->id = getpid();
+	if (copy_descriptors(g, program->fds, done) < 0)
+		return;
+	fd = open(SPAWN_OOM_SCORE, O_RDWR | O_CLOEXEC);
+	raise_oom_score(fd);
+	fd_close(&fd);
+	if (program->terminal && ioctl(0, TIOCSCTTY, 0) < 0)
+		return;
+	default_signals();
+	if (enter_directory(&g->outcome, program->dirs) == 0)
+		execve(program->path, program->argv, program->env);
+}
+
+int
+spawn(struct proc_group *g, const struct spawn_program *program)
+{
+	sigset_t all, before;
+	int end[2], error, score;
+	pid_t pid;
+
+	if (fd_pipe(end) < 0)
+		return -1;
+	fd_nonblocking(end[0]);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	/* With --write or --hide the child inherits the score, since Landlock
+	 * keeps it from writing its own. */
+	score = raise_oom_score(program->oom_score);
+	pid = fork();
+	if (pid == 0) {
+		exec_child(g, program, end[1]);
+		g->outcome.error = errno;
+		_exit(127);
+	}
+	error = errno;
+	if (score < OOM_SCORE)
+		write_oom_score(program->oom_score, score);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	close(end[1]);
+	if (pid < 0) {
+		close(end[0]);
+		errno = error;
+		return -1;
+	}
+	g->id = pid;
+	return end[0];
+}
