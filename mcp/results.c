@@ -178,16 +178,16 @@ note_ended(struct buf *b, struct session *s)
 	struct job *job = NULL;
 	int n = 0;
 
-	while ((job = session_next_untold(s, job)) != NULL) {
-		if (n < SESSION_ENDED_TOLD)
+	while ((job = session_next_unreported_end(s, job)) != NULL) {
+		if (n < SESSION_ENDS_REPORTED)
 			note_ended_task(b, job);
 		n++;
 	}
-	if (n > SESSION_ENDED_TOLD)
+	if (n > SESSION_ENDS_REPORTED)
 		note(b, "and %d more tasks have ended",
-		    n - SESSION_ENDED_TOLD);
+		    n - SESSION_ENDS_REPORTED);
 	job = NULL;
-	while ((job = session_next_uncancelled(s, job)) != NULL)
+	while ((job = session_next_survivor(s, job)) != NULL)
 		note_uncancelled(b, job);
 }
 
@@ -236,7 +236,7 @@ note_abandoned(struct buf *b, struct session *s)
 	struct job *job = NULL;
 	int n;
 
-	for (n = 0; n < SESSION_ABANDONED_TOLD; n++) {
+	for (n = 0; n < SESSION_ABANDONED_REPORTED; n++) {
 		job = session_next_abandoned(s, job);
 		if (job == NULL)
 			return;
@@ -469,7 +469,7 @@ note_running(struct result *r)
 	note_stopped(r);
 	if (!asks)
 		return;
-	note_prompt(b, &w->prompt, job->prompt_told);
+	note_prompt(b, &w->prompt, job->prompt_reported);
 	if (w->prompt.secret && w->secret)
 		note_secret(b, job);
 }
@@ -1276,7 +1276,7 @@ results_job(struct buf *b, const struct caller *caller, struct session *s,
 	if (r.ended)
 		note_end(&r);
 	note_survivor(&r);
-	if (r.reads_task && !job->screen_told &&
+	if (r.reads_task && !job->screen_reported &&
 	    output_is_screen(job->out.text))
 		note(&r.notes, "a full-screen program: its screen is not "
 		    "shown");

@@ -109,7 +109,7 @@ void
 job_mark_screen_reported(struct job *job)
 {
 	if (job->out.text != NULL && output_is_screen(job->out.text))
-		job->screen_told = true;
+		job->screen_reported = true;
 }
 
 void
@@ -117,6 +117,6 @@ job_mark_prompt_reported(struct job *job, const struct exec_prompt *prompt)
 {
 	if (prompt->state == TERMINAL_BUSY)
 		return;
-	job->prompt_told = true;
+	job->prompt_reported = true;
 	job->asked_at = prompt->since;
 }

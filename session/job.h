@@ -13,24 +13,31 @@
 #include "base/options.h"
 #include "output/output.h"
 
-/* In the queue; in the foreground; in the background; ended, or refused */
-enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_TASK, JOB_FINISHED };
+enum job_state {
+	JOB_QUEUED,
+	JOB_RUNNING,             /* in the foreground */
+	JOB_TASK,                /* in the background */
+	JOB_FINISHED             /* ended, or refused */
+};
 
+/* Why a job was not run */
 enum job_refused {
 	JOB_ACCEPTED,
 	JOB_CLOSED,              /* the session is closed (L2) */
-	JOB_WAITED,              /* could not be started in time (K2) */
-	JOB_TOO_MANY,            /* ten tasks run already (T2) */
-	JOB_NO_DIR,              /* `start_dir` can't be entered (D7) */
-	JOB_LOST_DIR,            /* `tracked_dir` is gone (D5) */
+	JOB_WAITED,              /* it could not be started in time (K2) */
+	JOB_TOO_MANY,            /* too many tasks are running (T2) */
+	JOB_NO_DIR,              /* `start_dir` cannot be entered (D7) */
+	JOB_LOST_DIR,            /* `tracked_dir` no longer exists (D5) */
 	JOB_NO_ID,               /* no random number for its id (T1) */
-	JOB_NO_LOG, JOB_NO_START, JOB_NO_TERMINAL  /* for want of it (A2, E7) */
+	JOB_NO_LOG,              /* the log cannot be written (A2) */
+	JOB_NO_START,            /* its program cannot be started (E7) */
+	JOB_NO_TERMINAL          /* no terminal is available (E7) */
 };
 
-/* One stream of what it prints, and how far that has been looked at (T3) */
+/* One stream of a job's output */
 struct job_stream {
-	struct output *text;     /* NULL: it has not begun */
-	struct output_cursor seen;
+	struct output *text;     /* NULL: the job has not been started */
+	struct output_cursor seen;  /* end of what a result has shown (T3) */
 };
 
 struct secret;  /* in secret.c */
@@ -39,75 +46,90 @@ struct job {
 	const struct options *options;
 	const char *session;     /* its name; the log has the last 8 digits */
 
-	/* What was asked for. A job without `do_work` is a command. */
-	struct exec exec;        /* its command, and how that stands */
-	void (*do_work)(struct job *, const char *dir);  /* at once (X2) */
-	void *work;              /* what that is about */
+	/* The request. A job without `do_work` is a command. */
+	struct exec exec;        /* the command and its state */
+	void (*do_work)(struct job *, const char *dir);  /* an edit (X2) */
+	void *work;              /* the argument of do_work() */
 	void (*free_work)(void *);
-	size_t work_bytes;       /* of its memory, for job_bytes() */
+	size_t work_bytes;       /* bytes of memory of `work` */
 	struct buf description;  /* for the list of tasks (T7) */
-	char *cwd;               /* where it starts (D7), or NULL */
+	char *cwd;               /* directory to start in (D7), or NULL */
 	int64_t timeout;         /* ms; in the background 0: none (W4) */
-	bool capped;             /* `timeout` was above the most there can be */
-	bool background;         /* a task from the start */
-	struct output_bounds bounds;  /* of what is shown of its output */
-	struct buf client;       /* JSON members of its records: who sent it */
+	bool capped;             /* `timeout` was reduced to the maximum */
+	bool background;         /* it is a task from the start */
+	struct output_bounds bounds;  /* of the output that is shown */
+	struct buf client;       /* who sent it: JSON members for the log */
 
-	/* How it stands */
+	/* State */
 	enum job_state state;
 	enum job_refused refused;
 	int error;               /* errno, with JOB_NO_* and JOB_LOST_DIR */
-	char *start_dir;         /* where it was to start; NULL: not tried yet */
-	char *tracked_dir;       /* the session's, when it was started */
-	char *dir;               /* where the next command starts */
+	char *start_dir;         /* where it was started; NULL: not yet */
+	char *tracked_dir;       /* the session's directory at the start */
+	char *dir;               /* where the next command will start */
 	char id[33];             /* of a task, in hex; else empty */
 	int64_t call;            /* its number in the log; 0: not started */
-	int64_t started_at, ended_at;  /* ms; 0: not yet */
-	int64_t deadline;        /* ms; when its time is up; or NEVER */
+	int64_t started_at;      /* ms; 0: not yet */
+	int64_t ended_at;        /* ms; 0: not yet */
+	int64_t deadline;        /* ms; end of its timeout; or NEVER */
 	int64_t call_limit;      /* ms that its call may be open (K2); 0: any */
-	int64_t hand_over_at;    /* ms; when that time is up; or NEVER */
-	bool timed_out, killed, cancelled;
-	bool shows_dir;          /* its result has its directory as text (K4) */
+	int64_t hand_over_at;    /* ms; end of `call_limit`; or NEVER */
+	bool timed_out;
+	bool killed;             /* by kill_pid or at the end of the session */
+	bool cancelled;
+	bool shows_dir;          /* the text of its result has `dir` (K4) */
 	bool by_server;          /* its deadline is that of --bg-timeout (T5) */
-	bool no_room;            /* it became no task: ten run (E5, K2) */
-	int64_t patience;        /* ms; `call_limit`, once that has ended the
-	                          * wait of the client; else 0 */
-	bool abandoned;          /* the timer of its client ended its call (E6) */
-	bool not_run;            /* ... and a result has yet to report that the
-	                          * command could not be started */
+	bool no_room;            /* it became no task: too many (E5, K2) */
+	int64_t patience;        /* ms; `call_limit` if its client stopped
+	                          * waiting; else 0 */
+	bool abandoned;          /* a timer of its client ended its call (E6) */
+	bool not_run;            /* it was abandoned and refused, and no result
+	                          * has reported that */
 	bool survivor_logged;    /* the log has that it survives (E12) */
-	struct job_stream out, err;
+	struct job_stream out;
+	struct job_stream err;
 	struct exec_prompt prompt;  /* of its terminal; BUSY if it takes no
 	                          * input */
-	struct buf typed;        /* lines: the end of what was typed and may be
+	struct buf typed;        /* end of the lines that were typed and may be
 	                          * echoed (W3) */
 
-	/* What a result has reported: session_mark_...() notes it */
-	bool prompt_told;        /* that its terminal asks, and how to answer */
-	int64_t asked_at;        /* ms; `since` of the prompt told last (I3) */
-	bool screen_told;        /* that its screen is not shown (I6) */
-	bool end_told;           /* that the task has ended (T8) */
-	bool abandoned_told;     /* what became of it after its call (E6) */
-	bool survivor_told;      /* that it survives its cancellation (E12) */
+	/* What results have reported: set by session_mark_...() and
+	 * job_mark_...() */
+	bool prompt_reported;    /* its terminal asks, and how to answer */
+	int64_t asked_at;        /* ms; `since` of that prompt (I3) */
+	bool screen_reported;    /* its screen is not shown (I6) */
+	bool end_reported;       /* the task has ended (T8) */
+	bool abandoned_reported; /* what happened after its call ended (E6) */
+	bool survivor_reported;  /* it survives its cancellation (E12) */
 
-	/* The session's alone */
+	/* For session.c only */
 	struct list *list;       /* the list of the session that it is in */
 	struct list_node node;   /* in that list */
-	bool parallel;           /* it takes no place in the order (D7, H6) */
-	int holders;             /* calls that hold it, and will let it go */
-	bool read;               /* its result, a task's, has been taken */
-	struct secret *secret;   /* NULL: its terminal has asked for none */
+	bool parallel;           /* it runs beside the order (D7, H6) */
+	int holders;             /* number of calls that hold it */
+	bool read;               /* the result of the finished task was sent */
+
+	/* For secret.c only */
+	struct secret *secret;   /* NULL: none yet */
 };
 
-struct job *job_new(const struct options *);  /* zeroed but for that */
-void job_free(struct job *);  /* after its exec_free(); NULL is fine */
-size_t job_bytes(const struct job *);  /* of memory, while it is queued (P10) */
+/* Returns a new job, which is zeroed except for the options and deadlines. */
+struct job *job_new(const struct options *);
+/* Frees a job after its exec_free(). NULL does nothing. */
+void job_free(struct job *);
+/* Returns the bytes of memory that the job takes while it is queued (P10). */
+size_t job_bytes(const struct job *);
 
-bool job_is_task(const struct job *);  /* has it been in the background? */
-int64_t job_elapsed(const struct job *, int64_t now);  /* ms */
-const char *job_status(const struct job *, bool ended);  /* a result's (B) */
-bool job_survives(const struct job *);  /* can boris not end it (E12)? */
-bool job_takes_input(const struct job *);  /* while its terminal is there */
+/* Returns whether the job is or was in the background. */
+bool job_is_task(const struct job *);
+/* Returns for how many ms the job has been running, or ran. */
+int64_t job_elapsed(const struct job *, int64_t now);
+/* Returns the status that a result reports (B). ended: the job has ended. */
+const char *job_status(const struct job *, bool ended);
+/* Returns whether boris cannot end the job (E12). */
+bool job_survives(const struct job *);
+/* Returns whether the job is a running task with a terminal. */
+bool job_takes_input(const struct job *);
 /* Returns whether the job's program is about to start. After JOB_START_WAIT, for
  * instance because of a hung mount, it is not about to any more. */
 enum { JOB_START_WAIT = 1000 };  /* ms */

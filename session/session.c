@@ -138,7 +138,7 @@ is_listed(const struct job *job)
 static bool
 is_unreported(const struct job *job)
 {
-	return job->abandoned && !job->abandoned_told;
+	return job->abandoned && !job->abandoned_reported;
 }
 
 /* A finished job that nobody holds or will read loses its output; with nothing
@@ -277,24 +277,37 @@ refuse_start(struct session *s, struct job *job, int64_t now)
 	record_end(job, now);
 }
 
+/* Returns whether the job's shell has ended by itself in another directory than
+ * the session's, and has reported that (D1). */
+static bool
+has_moved(const struct session *s, const struct job *job)
+{
+	const char *dir = job->exec.dir;
+
+	if (job->timed_out || job->killed || job->cancelled)
+		return false;
+	return dir != NULL && !s->shared && strcmp(dir, s->dir) != 0;
+}
+
 /* Tracks the directory in which a command in the foreground has ended, and
  * decides whether the text of its result has it. */
 static void
 track_dir(struct session *s, struct job *job)
 {
-	char *dir = job->exec.dir;
+	char *dir = s->dir;
 
-	/* The shell reports where it ended (D1). */
-	if (dir != NULL && !s->shared && !job->timed_out && !job->killed &&
-	    !job->cancelled && strcmp(dir, s->dir) != 0) {
-		job->exec.dir = s->dir;  /* freed with the command */
-		s->dir = dir;
+	if (has_moved(s, job)) {
+		s->dir = job->exec.dir;
+		job->exec.dir = dir;  /* freed with the command */
 		job->shows_dir = true;
 	}
+	if (job->timed_out || job->exec.report != REPORT_OK)
+		job->shows_dir = true;
 	/* The first result of the session shows its directory, too (K4). */
-	job->shows_dir |= job->timed_out || (!s->dir_told && !s->shared) ||
-	    job->exec.report != REPORT_OK;
-	s->dir_told = s->dir_told || !job->abandoned;
+	if (!s->dir_reported && !s->shared)
+		job->shows_dir = true;
+	if (!job->abandoned)
+		s->dir_reported = true;
 	job->dir = mem_copy(s->dir);
 }
 
@@ -429,12 +442,16 @@ is_parallel(const struct session *s, const struct job *job)
 static bool
 waits_for_start(const struct session *s, int64_t now)
 {
-	const struct job *job = first_in(s, LIST_BACKGROUND);
+	const struct job *job;
+	bool ordered;
 
-	while (job != NULL && (job->parallel || !job->background ||
-	    !job_is_starting(job, now)))
-		job = next_in(job);
-	return job != NULL;
+	for (job = first_in(s, LIST_BACKGROUND); job != NULL;
+	    job = next_in(job)) {
+		ordered = job->background && !job->parallel;
+		if (ordered && job_is_starting(job, now))
+			return true;
+	}
+	return false;
 }
 
 /* Carries out an edit, which takes no time (X2). */
@@ -469,13 +486,12 @@ find_order(const struct session *s, int64_t now)
 	};
 }
 
-/* Starts a job of the queue, or refuses it, if that is due. */
+/* Starts a job of the queue, or refuses it. */
 static void
-act_on_queued(struct session *s, struct job *job, int64_t now)
+act_on_queued(struct session *s, struct job *job, enum job_action action,
+              int64_t now)
 {
-	struct job_order order = find_order(s, now);
-
-	switch (due_queued(job, &order, now).action) {
+	switch (action) {
 	case JOB_REJECT_TASK:
 		job->call = ++s->calls;
 		session_refuse(s, job, JOB_TOO_MANY);
@@ -504,11 +520,18 @@ static void
 act_on_queue(struct session *s, int64_t now)
 {
 	struct job *job, *next;
+	struct job_order order;
+	struct job_due due;
 
 	s->edited = false;
+	order = find_order(s, now);
 	for (job = first_in(s, LIST_QUEUE); job != NULL; job = next) {
 		next = next_in(job);
-		act_on_queued(s, job, now);
+		due = due_queued(job, &order, now);
+		if (due.action == JOB_WAIT)
+			continue;
+		act_on_queued(s, job, due.action, now);
+		order = find_order(s, now);
 	}
 }
 
@@ -677,14 +700,25 @@ session_next_task(const struct session *s, const struct job *after)
 	return job;
 }
 
-struct job *
-session_next_untold(struct session *s, const struct job *after)
+/* Returns whether the end of the task is news for a client: no call waits for
+ * it, and no result has reported or will report it as abandoned. */
+static bool
+is_unreported_end(const struct job *job)
 {
-	/* A session without ids has had no task, or is shared: no notes. */
-	struct job *job = s->ids.len > 0 ? session_next_task(s, after) : NULL;
+	if (job->state != JOB_FINISHED || job->holders > 0)
+		return false;
+	return !job->end_reported && !is_unreported(job);
+}
 
-	while (job != NULL && (job->state != JOB_FINISHED || job->end_told ||
-	    job->holders > 0 || is_unreported(job)))
+struct job *
+session_next_unreported_end(struct session *s, const struct job *after)
+{
+	struct job *job = session_next_task(s, after);
+
+	/* In a shared session the task may be another client's (H6). */
+	if (s->shared)
+		return NULL;
+	while (job != NULL && !is_unreported_end(job))
 		job = session_next_task(s, job);
 	return job;
 }
@@ -695,23 +729,26 @@ session_next_abandoned(struct session *s, const struct job *after)
 	struct job *job = after == NULL ? first_in(s, LIST_BACKGROUND)
 	    : next_in(after);
 
-	while (job != NULL && (!is_unreported(job) ||
-	    (!is_listed(job) && !job->not_run)))
-		job = next_in(job);
+	for (; job != NULL; job = next_in(job)) {
+		if (is_unreported(job) && (is_listed(job) || job->not_run))
+			break;
+	}
 	return job;
 }
 
 struct job *
-session_next_uncancelled(struct session *s, const struct job *after)
+session_next_survivor(struct session *s, const struct job *after)
 {
 	struct job *job = after == NULL ? first_in(s, LIST_ENDED) : next_in(after);
 
 	/* Without a session a command is its caller's secret (H6). */
 	if (s->shared || !s->uncancelled)
 		return NULL;
-	while (job != NULL && (!job->cancelled || !job_survives(job) ||
-	    job->survivor_told))
-		job = next_in(job);
+	for (; job != NULL; job = next_in(job)) {
+		if (job->cancelled && job_survives(job) &&
+		    !job->survivor_reported)
+			break;
+	}
 	return job;
 }
 
@@ -732,10 +769,10 @@ mark_ends_reported(struct session *s, int most)
 	int n;
 
 	for (n = 0; n < most; n++) {
-		ended = session_next_untold(s, NULL);
+		ended = session_next_unreported_end(s, NULL);
 		if (ended == NULL)
 			return;
-		ended->end_told = true;
+		ended->end_reported = true;
 	}
 }
 
@@ -747,12 +784,12 @@ mark_abandoned_reported(struct session *s)
 	struct job *job;
 	int n;
 
-	for (n = 0; n < SESSION_ABANDONED_TOLD; n++) {
+	for (n = 0; n < SESSION_ABANDONED_REPORTED; n++) {
 		job = session_next_abandoned(s, NULL);
 		if (job == NULL)
 			return;
-		job->abandoned_told = true;
-		job->end_told = job->state == JOB_FINISHED;
+		job->abandoned_reported = true;
+		job->end_reported = job->state == JOB_FINISHED;
 		if (job->not_run) {
 			job->not_run = false;
 			s->not_run--;
@@ -766,10 +803,10 @@ session_mark_notes_reported(struct session *s)
 {
 	struct job *job;
 
-	mark_ends_reported(s, SESSION_ENDED_TOLD);
+	mark_ends_reported(s, SESSION_ENDS_REPORTED);
 	mark_abandoned_reported(s);
-	while ((job = session_next_uncancelled(s, NULL)) != NULL)
-		job->survivor_told = true;
+	while ((job = session_next_survivor(s, NULL)) != NULL)
+		job->survivor_reported = true;
 	s->uncancelled = false;
 }
 
@@ -940,15 +977,15 @@ session_close(struct session *s, int64_t now)
 	}
 }
 
-/* Is there nothing left of the command that boris can end? */
+/* Returns whether nothing is left of the command that boris can end. */
 static bool
 is_over(const struct exec *x)
 {
-	return x->state == EXEC_NEW || x->state == EXEC_GONE ||
-	    (x->state == EXEC_SURVIVED && x->ended);
+	if (x->state == EXEC_SURVIVED)
+		return x->ended;
+	return x->state == EXEC_NEW || x->state == EXEC_GONE;
 }
 
-/* No job is held by a call that has yet to be answered, none goes on. */
 bool
 session_closed(const struct session *s)
 {
