@@ -9,16 +9,19 @@
 #include "session/edit.h"
 
 enum {
-	SNIPPET = 80,          /* bytes of a value, or a name, that are shown */
-	NAMES_TOLD = 10,       /* unknown names of one call (P4) */
-	DESCRIBED_MOST = 1480, /* bytes; then no further --write name (F4) */
-	WAIT_UNTIL = 30000,    /* ms; of a wait with `until` (W2) */
-	WAIT_BLOCK = 30000,    /* ms; of one with `block` and no timeout */
-	WAIT_TERMINAL = 10000  /* ms; of one for a terminal (W2) */
+	SNIPPET = 80,          /* bytes of a value, or of a name, in an error */
+	NAMES_LISTED = 10,     /* unknown arguments named in an error (P4) */
+	DESCRIBED_MOST = 1480, /* bytes of a description after which no further
+	                        * directory of --write is named (F4) */
+	WAIT_UNTIL = 30000,    /* ms; default of a wait with `until` (W2) */
+	WAIT_BLOCK = 30000,    /* ms; default of a wait with `block` */
+	WAIT_TERMINAL = 10000  /* ms; default of a wait for a terminal (W2) */
 };
 
+/* The indexes of tools[] */
 enum { BASH, TASK_OUTPUT, EDIT, TOOLS };
 
+/* Do the options offer the tool? */
 static bool
 is_offered(const struct options *o, const struct tool *t)
 {
@@ -27,24 +30,27 @@ is_offered(const struct options *o, const struct tool *t)
 
 /* -- Arguments --------------------------------------------------------- */
 
+/* The indexes of arguments[] */
 enum {
 	COMMAND, TIMEOUT, IN_BACKGROUND, TTY, INPUT, CHECK_PID, KILL_PID,
 	TASK_ID, WAIT, BLOCK, UNTIL, NEW, CWD, STDIN, TRUNCATE, LIMIT,
 	DESCRIPTION, PATH, OLD, NEW_TEXT, ALL, ARGUMENTS
 };
 
+/* Flags of an argument */
 enum {
-	EMPTY = 1,      /* the empty value of its type ("", 0, false) is one.
-	                 * Otherwise "", 0, false, [] and {} count as absent,
-	                 * because some clients fill in all arguments (P4) */
-	HANDLE = 2,     /* it names a task, by its id or its pid, as returned */
-	NAME = 4,       /* of a file: `most` counts bytes; it has no NUL */
-	LINE = 8,       /* it has no newline */
-	COMMAND_TEXT = 16,  /* it is not blank, and has no NUL */
-	TYPED = 32,     /* it goes with `input` (I2) */
-	WORD = 64,      /* it is one of truncate_words[] */
+	EMPTY = 1,      /* the empty value of its type ("", 0, false) has a
+	                 * meaning. Otherwise "", 0, false, [] and {} count as
+	                 * absent, because some clients fill in all arguments
+	                 * (P4) */
+	HANDLE = 2,     /* names a task, by its id or its pid, as returned */
+	NAME = 4,       /* a file name: `most` counts bytes, a NUL is wrong */
+	LINE = 8,       /* a newline is wrong */
+	COMMAND_TEXT = 16,  /* a blank text and a NUL are wrong */
+	TYPED = 32,     /* can be given together with `input` (I2) */
+	WORD = 64,      /* one of truncate_words[] */
 	REQUIRED = 128, /* only null counts as absent */
-	UNLISTED = 256  /* it is accepted, but not in the schema */
+	UNLISTED = 256  /* is accepted, but is not in the schema */
 };
 
 /* The words of TRUNCATE_HEAD and so on */
@@ -56,21 +62,23 @@ enum { TRUNCATE_WORDS = 3 };
 static const struct argument {
 	const char *name;
 	enum json_type type;
-	int flags;             /* those above */
-	int least;             /* of an integer, or of a string's characters */
-	int most;              /* the same; 0: no bound */
-	const char *says[TOOLS];  /* its description in the schema of each
-	                        * tool; NULL: the tool does not accept it */
-	const char *must_be;   /* what a refusal says that it must be */
-	/* The name that models know it by from other tools (P4): accepted, but
-	 * not in the schema; or NULL. */
+	int flags;
+	int least;             /* minimum of an integer, or of the number of
+	                        * characters of a string */
+	int most;              /* maximum of these; 0: no maximum */
+	/* The description in the schema of each tool; NULL: the tool does not
+	 * accept it. */
+	const char *help[TOOLS];
+	const char *must_be;   /* "argument X must be ..., not Y" */
+	/* The name that models know from other tools (P4): accepted, but not in
+	 * the schema; or NULL. */
 	const char *also[TOOLS];
 } arguments[ARGUMENTS] = {
 	[COMMAND] = {
 		.name = "command",
 		.type = JSON_STRING,
 		.flags = COMMAND_TEXT,
-		.says = { [BASH] = "What to run" },
+		.help = { [BASH] = "What to run" },
 		.must_be = "a string that is not blank and has no NUL "
 		    "character (\\0 for printf)"
 	},
@@ -78,7 +86,7 @@ static const struct argument {
 		.name = "timeout",
 		.type = JSON_NUMBER,
 		.least = 1,
-		.says = { [BASH] = "Milliseconds until it is terminated, at "
+		.help = { [BASH] = "Milliseconds until it is terminated, at "
 		    "most 600000; of a task at most 86400000, default none" },
 		.must_be = "an integer of milliseconds from 1 to 600000 "
 		    "(task: 86400000)"
@@ -86,14 +94,14 @@ static const struct argument {
 	[IN_BACKGROUND] = {
 		.name = "run_in_background",
 		.type = JSON_BOOL,
-		.says = { [BASH] = "true: start a task, return at once or "
+		.help = { [BASH] = "true: start a task, return at once or "
 		    "after wait or until" },
 		.must_be = "true or false"
 	},
 	[TTY] = {
 		.name = "tty",
 		.type = JSON_BOOL,
-		.says = { [BASH] = "true: start a task with a terminal, to "
+		.help = { [BASH] = "true: start a task with a terminal, to "
 		    "talk to a program" },
 		.must_be = "true or false"
 	},
@@ -101,7 +109,7 @@ static const struct argument {
 		.name = "input",
 		.type = JSON_STRING,
 		.flags = EMPTY | TYPED,
-		.says = { [BASH] = "Instead of command, with task_id: type "
+		.help = { [BASH] = "Instead of command, with task_id: type "
 		    "this into its terminal (\\n is Enter, \\u0003 Ctrl-C, "
 		    "\\u0004 end of file), return what it prints" },
 		.must_be = "a string"
@@ -110,7 +118,7 @@ static const struct argument {
 		.name = "check_pid",
 		.type = JSON_NUMBER,
 		.flags = HANDLE,
-		.says = { [BASH] = "Instead of command: look at the task of "
+		.help = { [BASH] = "Instead of command: look at the task of "
 		    "this pid" },
 		.must_be = "an integer, as bash has returned it"
 	},
@@ -118,7 +126,7 @@ static const struct argument {
 		.name = "kill_pid",
 		.type = JSON_NUMBER,
 		.flags = HANDLE,
-		.says = { [BASH] = "Instead of command: end the task of this "
+		.help = { [BASH] = "Instead of command: end the task of this "
 		    "pid" },
 		.must_be = "an integer, as bash has returned it"
 	},
@@ -126,7 +134,7 @@ static const struct argument {
 		.name = "task_id",
 		.type = JSON_STRING,
 		.flags = HANDLE | TYPED,
-		.says = { [BASH] = "The task to type into or that of "
+		.help = { [BASH] = "The task to type into or that of "
 		    "check_pid or kill_pid, where its start asks for it",
 		    [TASK_OUTPUT] = "As bash has returned it" },
 		.must_be = "a string, as bash has returned it"
@@ -135,7 +143,7 @@ static const struct argument {
 		.name = "wait",
 		.type = JSON_NUMBER,
 		.flags = EMPTY | TYPED,
-		.says = { [BASH] = "For a task: milliseconds to wait (default "
+		.help = { [BASH] = "For a task: milliseconds to wait (default "
 		    "0; with tty or input 10000, with until 30000)",
 		    [TASK_OUTPUT] = "Milliseconds to wait for its end, or "
 		    "with new for new output, at most 600000 (default 0)" },
@@ -146,7 +154,7 @@ static const struct argument {
 		.name = "block",
 		.type = JSON_BOOL,
 		.flags = EMPTY | UNLISTED,
-		.says = { [TASK_OUTPUT] = "false: do not wait" },
+		.help = { [TASK_OUTPUT] = "false: do not wait" },
 		.must_be = "true or false"
 	},
 	[UNTIL] = {
@@ -155,7 +163,7 @@ static const struct argument {
 		.flags = LINE | TYPED,
 		.least = 1,
 		.most = 1000,
-		.says = { [BASH] = "With command (implies run_in_background), "
+		.help = { [BASH] = "With command (implies run_in_background), "
 		    "tty or input: return when this text has been printed",
 		    [TASK_OUTPUT] = "Wait until this text has been printed "
 		    "since the last look (default of wait: 30000)" },
@@ -164,7 +172,7 @@ static const struct argument {
 	[NEW] = {
 		.name = "new",
 		.type = JSON_BOOL,
-		.says = { [TASK_OUTPUT] = "true: only what is new since the "
+		.help = { [TASK_OUTPUT] = "true: only what is new since the "
 		    "last look" },
 		.must_be = "true or false"
 	},
@@ -174,7 +182,7 @@ static const struct argument {
 		.flags = NAME,
 		.least = 1,
 		.most = PATH_MOST,
-		.says = { [BASH] = "Directory of this call only; with an "
+		.help = { [BASH] = "Directory of this call only; with an "
 		    "absolute one it runs in parallel; ~ and variables are "
 		    "not expanded" },
 		.must_be = "a string of at most 4096 bytes, the name of a "
@@ -184,7 +192,7 @@ static const struct argument {
 	[STDIN] = {
 		.name = "stdin",
 		.type = JSON_STRING,
-		.says = { [BASH] = "What the command reads as standard "
+		.help = { [BASH] = "What the command reads as standard "
 		    "input" },
 		.must_be = "a string"
 	},
@@ -192,7 +200,7 @@ static const struct argument {
 		.name = "truncate",
 		.type = JSON_STRING,
 		.flags = WORD | TYPED,
-		.says = { [BASH] = "Which part of long output to return",
+		.help = { [BASH] = "Which part of long output to return",
 		    [TASK_OUTPUT] = "As in bash" },
 		.must_be = "a string, one of head, tail and both"
 	},
@@ -202,7 +210,7 @@ static const struct argument {
 		.flags = TYPED,
 		.least = 200,
 		.most = 100000,
-		.says = { [BASH] = "At most so many characters of each stream",
+		.help = { [BASH] = "At most so many characters of each stream",
 		    [TASK_OUTPUT] = "As in bash" },
 		.must_be = "an integer from 200 to 100000"
 	},
@@ -210,7 +218,7 @@ static const struct argument {
 		.name = "description",
 		.type = JSON_STRING,
 		.flags = TYPED,
-		.says = { [BASH] = "What it is for, in short, for the list of "
+		.help = { [BASH] = "What it is for, in short, for the list of "
 		    "tasks" },
 		.must_be = "a string"
 	},
@@ -220,7 +228,7 @@ static const struct argument {
 		.flags = NAME | REQUIRED,
 		.least = 1,
 		.most = PATH_MOST,
-		.says = { [EDIT] = "The file, absolute or in the working "
+		.help = { [EDIT] = "The file, absolute or in the working "
 		    "directory" },
 		.must_be = "a string of at most 4096 bytes, the name of a "
 		    "file",
@@ -229,7 +237,7 @@ static const struct argument {
 	[OLD] = {
 		.name = "old",
 		.type = JSON_STRING,
-		.says = { [EDIT] = "The text to replace, exactly as it stands "
+		.help = { [EDIT] = "The text to replace, exactly as it stands "
 		    "there" },
 		.must_be = "a string",
 		.also = { [EDIT] = "old_string" }
@@ -238,7 +246,7 @@ static const struct argument {
 		.name = "new",
 		.type = JSON_STRING,
 		.flags = REQUIRED,
-		.says = { [EDIT] = "What comes in its place, or the whole new "
+		.help = { [EDIT] = "What comes in its place, or the whole new "
 		    "file" },
 		.must_be = "a string",
 		.also = { [EDIT] = "new_string" }
@@ -246,7 +254,7 @@ static const struct argument {
 	[ALL] = {
 		.name = "all",
 		.type = JSON_BOOL,
-		.says = { [EDIT] = "true: replace it wherever it stands" },
+		.help = { [EDIT] = "true: replace it wherever it stands" },
 		.must_be = "true or false",
 		.also = { [EDIT] = "replace_all" }
 	}
@@ -269,24 +277,25 @@ static const struct foreign {
 	{ "write_stdin", BASH, "bash with input and task_id" }
 };
 
-/* A call whose arguments are being read. The functions that read return false
- * if one is wrong, and the refusal says which. */
+/* A call whose arguments are being read. The functions that take a struct
+ * reading and return false have written to `refusal` which argument is wrong,
+ * and why. */
 struct reading {
-	const struct tool *tools;  /* all of them; which is called: */
-	int tool;
+	const struct tool *tools;  /* all tools */
+	int tool;              /* index of the tool that is called */
 	const struct options *options;
 	const struct caller *caller;
-	struct json given[ARGUMENTS];
-	struct json name[ARGUMENTS];  /* as it was given */
-	int64_t number[ARGUMENTS];  /* an integer, or the place among words */
-	struct job **job;
+	struct json given[ARGUMENTS];  /* values; JSON_NONE: absent */
+	struct json name[ARGUMENTS];   /* the names they were given by */
+	int64_t number[ARGUMENTS];  /* values of integers; indexes of words */
+	struct job **job;      /* what to run */
 	struct want *want;
 	struct buf *refusal;
 };
 
-/* Returns the timeout of a command that has none of its own, in ms. If its call
- * is limited, the command becomes a task then: so its timeout can be long
- * (K2). */
+/* Returns the default timeout of a command in the foreground, in ms. If the
+ * client limits its calls, the timeout can be long, because the command becomes
+ * a task when that limit expires (K2). */
 static int64_t
 usual_timeout(const struct options *o, const struct caller *r)
 {
@@ -315,6 +324,7 @@ refuse(struct reading *r, const char *format, ...)
 	return false;
 }
 
+/* Refuses the call if the argument is absent. */
 static bool
 must_have(struct reading *r, int argument)
 {
@@ -323,15 +333,15 @@ must_have(struct reading *r, int argument)
 	if (is_given(r, argument))
 		return true;
 	return refuse(r, "argument \"%s\" is missing: %s", a->name,
-	    a->says[r->tool]);
+	    a->help[r->tool]);
 }
 
-/* Appends to a list, after a separator unless it is the first item. */
+/* Appends an item to a list, after a separator unless it is the first one. */
 static void
-put_item(struct buf *list, const char *before, const char *item)
+put_item(struct buf *list, const char *separator, const char *item)
 {
 	if (list->len > 0)
-		buf_fmt(list, "%s", before);
+		buf_fmt(list, "%s", separator);
 	buf_fmt(list, "%s", item);
 }
 
@@ -382,7 +392,7 @@ find_argument(struct json name, int tool)
 
 	for (i = 0; i < ARGUMENTS; i++) {
 		a = &arguments[i];
-		if (a->says[tool] == NULL)
+		if (a->help[tool] == NULL)
 			continue;
 		if (json_is(name, a->name))
 			break;
@@ -396,7 +406,7 @@ find_argument(struct json name, int tool)
 static bool
 is_listed(const struct argument *a, int tool)
 {
-	return a->says[tool] != NULL && !(a->flags & UNLISTED);
+	return a->help[tool] != NULL && !(a->flags & UNLISTED);
 }
 
 /* Returns the first tool offered that accepts an argument of that name, or
@@ -449,7 +459,8 @@ refuse_unknown(struct reading *r, struct buf *unknown)
 	return false;
 }
 
-/* "5000" counts as 5000, and "true" as true (P4). */
+/* Returns the value without its quotes, if that has the type: "5000" counts as
+ * 5000, and "true" as true (P4). */
 static struct json
 unquoted(struct json value, enum json_type type)
 {
@@ -461,7 +472,7 @@ unquoted(struct json value, enum json_type type)
 	return json_type(inner) == type ? inner : value;
 }
 
-/* Returns the place of a string among truncate_words[]; TRUNCATE_WORDS: it is
+/* Returns the index of a string in truncate_words[], or TRUNCATE_WORDS if it is
  * none of them. */
 static int
 find_word(struct json value)
@@ -473,8 +484,8 @@ find_word(struct json value)
 	return i;
 }
 
-/* Checks the type of a value, and the bounds of a number; notes the number, or
- * the place of a word. Returns whether it is right. */
+/* Checks the type of a value and the bounds of a number, and stores the number
+ * or the index of the word. Returns whether the value is right. */
 static bool
 check_value(struct reading *r, int i)
 {
@@ -535,7 +546,7 @@ counts_as_absent(const struct argument *a, struct json value)
 	return is_blank(value);
 }
 
-/* Notes a member as given[i], unless it counts as absent. Of members of the
+/* Stores a member as given[i], unless it counts as absent. Of members of the
  * same name the last one counts. Two names of one argument are an error. */
 static bool
 take_member(struct reading *r, int i, struct json name, struct json value)
@@ -581,7 +592,7 @@ sort_members(struct reading *r, struct json members)
 		if (i < ARGUMENTS) {
 			taken = take_member(r, i, name, value);
 		} else if (!is_added(r, name)) {
-			if (n < NAMES_TOLD)
+			if (n < NAMES_LISTED)
 				put_unknown(&unknown, r, name);
 			n++;
 		}
@@ -898,16 +909,17 @@ put_writable(struct buf *b, const struct options *o)
 	size_t len, used = b->len + strlen(subject) +
 	    strlen("  nowhere but below ");
 	struct buf named = { NULL, 0, 0 };
-	const char *at, *before;
+	const char *at;
 	int left = 0;
 
-	for (at = o->write; *at != '\0'; at += len + 1) {
-		len = strlen(at);
-		before = named.len > 0 ? ", " : "";
-		if (used + named.len + strlen(before) + len > DESCRIBED_MOST)
+	for (at = o->write; *at != '\0'; at += strlen(at) + 1) {
+		len = named.len + strlen(at);
+		if (named.len > 0)
+			len += strlen(", ");
+		if (used + len > DESCRIBED_MOST)
 			left++;
 		else
-			put_item(&named, before, at);
+			put_item(&named, ", ", at);
 	}
 	if (named.len == 0)
 		buf_fmt(b, " %s nowhere but below %d directories, whose names "
@@ -1111,7 +1123,7 @@ put_schema(struct buf *b, int tool)
 			continue;
 		json_name(b, a->name);
 		buf_fmt(b, "{\"type\":\"%s\"", type_name(a->type));
-		json_put(b, "description", a->says[tool]);
+		json_put(b, "description", a->help[tool]);
 		if (a->flags & WORD)
 			buf_fmt(b, ",\"enum\":[\"head\",\"tail\",\"both\"]");
 		buf_fmt(b, "}");

@@ -1,7 +1,8 @@
 #ifndef MCP_TOOLS_H
 #define MCP_TOOLS_H
 
-/* The tools: one table of what each offers, reads, and writes (B, P4). */
+/* The tools: their descriptions, how their arguments are read, and who writes
+ * their results (B, P4). */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,34 +17,39 @@
 struct reading;
 struct tool {
 	const char *name, *title;
-	size_t option;         /* in struct options: is it offered? */
-	const char *purpose;   /* its sentences of the server's instructions
-	                        * (P11); or NULL */
-	/* Appends its description, which depends on options and caller. */
+	size_t option;         /* offset in struct options of the int64_t that
+	                        * says whether the tool is offered */
+	const char *purpose;   /* its part of the server's instructions (P11);
+	                        * or NULL */
+	/* Appends the description, which depends on options and caller. */
 	void (*describe)(struct buf *, const struct options *,
 	    const struct caller *);
-	const char *required;  /* that member of the input schema; or "" */
-	const char *output_schema;  /* members of that object */
-	bool destroys;         /* an annotation */
+	const char *required;  /* member "required" of the input schema, with a
+	                        * comma; or "" */
+	const char *output_schema;  /* members of the output schema */
+	bool destroys;         /* the annotation destructiveHint */
+	/* Reads the arguments. Returns false if the call is refused. */
 	bool (*read)(struct reading *);
 	/* Appends the members of the result of a job that was not refused. */
 	void (*put)(struct buf *, const struct caller *, struct session *,
 	    struct job *, const struct want *, int64_t now);
 };
 
-/* The tools as a JSON array, for tools/list */
+/* Appends the tools as a JSON array, for tools/list. */
 void tools_list(struct buf *, const struct options *, const struct caller *);
-/* What the server is for, as a member (P11): at most 500 characters. Without
- * tools there is none. */
+/* Appends what the server is for, as a member "instructions" of at most 500
+ * characters (P11). Appends nothing if no tool is offered. */
 void tools_instructions(struct buf *, const struct options *);
 
-/* The tool of that name, if it is offered. Else NULL, and `unknown` lists those
- * that are, and says what to use for another agent's tool of that name. */
+/* Returns the tool of that name, if it is offered. Otherwise returns NULL, and
+ * writes to `unknown` which tools are offered, and what to use instead of
+ * another agent's tool of that name. */
 const struct tool *tools_find(const struct options *, struct json name,
                               struct buf *unknown);
-/* Reads the arguments of a call (an object, or JSON_NONE) into the want, and
- * into *job what is to be run: NULL, where want->action is not WANT_RUN. False:
- * they are refused, and `refusal` says why. The caller frees both anyway. */
+/* Reads the arguments of a call, an object or JSON_NONE, into the want. If
+ * want->action is WANT_RUN, *job is set to a new job. Returns false if the
+ * arguments are wrong, with the reason in `refusal`. The caller frees the job
+ * and the want in any case. */
 bool tools_read(const struct tool *, const struct options *,
                 const struct caller *, struct json arguments,
                 struct job **job, struct want *, struct buf *refusal);
