@@ -15,6 +15,7 @@ struct sink {
 /* One conversion as the format spells it */
 struct conversion {
 	bool printable;  /* the flag '-' */
+	int digits;      /* the least number of digits */
 	int precision;   /* -1: none is given */
 	char length;     /* 'j', 'z' or 0 */
 	char letter;
@@ -43,11 +44,11 @@ put_digits(const struct sink *s, uintmax_t n, int least)
 }
 
 static void
-put_integer(const struct sink *s, intmax_t n)
+put_integer(const struct sink *s, intmax_t n, int least)
 {
 	if (n < 0)
 		put_bytes(s, "-", 1);
-	put_digits(s, n < 0 ? 0 - (uintmax_t)n : (uintmax_t)n, 1);
+	put_digits(s, n < 0 ? 0 - (uintmax_t)n : (uintmax_t)n, least);
 }
 
 /* Writes a number that is at least 0, in thousandths, with 1 to 3 decimals. */
@@ -150,11 +151,15 @@ text_length(const struct conversion *c, const char *text)
 static const char *
 read_conversion(const char *p, struct conversion *c, bool *star)
 {
-	*c = (struct conversion){ .precision = -1 };
+	*c = (struct conversion){ .digits = 1, .precision = -1 };
 	*star = false;
 	if (*p == '-') {
 		c->printable = true;
 		p++;
+	}
+	if (*p == '0') {
+		c->digits = p[1] - '0';
+		p += 2;
 	}
 	if (*p == '.' && p[1] == '*') {
 		*star = true;
@@ -192,9 +197,9 @@ fmt_pieces(void (*put)(void *to, const char *bytes, size_t n), void *to,
 			else
 				put_bytes(&s, text, n);
 		} else if (c.letter == 'd' && c.length == 'j') {
-			put_integer(&s, va_arg(arguments, intmax_t));
+			put_integer(&s, va_arg(arguments, intmax_t), c.digits);
 		} else if (c.letter == 'd') {
-			put_integer(&s, va_arg(arguments, int));
+			put_integer(&s, va_arg(arguments, int), c.digits);
 		} else if (c.letter == 'u' && c.length == 'z') {
 			put_digits(&s, va_arg(arguments, size_t), 1);
 		} else if (c.letter == 'f') {

@@ -12,6 +12,7 @@
  *	%-.*s   exactly so many bytes as printable text, NULs too; data of a
  *	        struct buf may be NULL if there are none
  *	%d      an int
+ *	%02d    an int, with zeros in front up to so many digits
  *	%jd     an int64_t
  *	%zu     a size_t
  *	%.1f    a double with so many decimals, 1 to 3, the rest cut off; for

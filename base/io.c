@@ -9,12 +9,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "base/fmt.h"
 
-enum { PROGRESS_MOST = 64 << 10 };  /* bytes queued; then no more is */
+/* bytes in a queue; if there are more, no progress is added */
+enum { PROGRESS_MOST = 64 << 10 };
 
-/* The tests build a boris whose clock runs ten times as fast: what takes it a
- * minute takes them six seconds. */
+/* The tests build a boris whose clock runs ten times as fast, so that a timeout
+ * of a minute takes six seconds. */
 #ifndef CLOCK_FACTOR
 #define CLOCK_FACTOR 1
 #endif
@@ -36,11 +37,9 @@ clock_date(struct buf *b)
 
 	clock_gettime(CLOCK_REALTIME, &t);
 	gmtime_r(&t.tv_sec, &tm);
-	/* 100 is added, and its 1 left out, so that 7 comes out as "07". */
-	buf_add(b, NUM(tm.tm_year + 1900), "-", NUM(101 + tm.tm_mon) + 1, "-",
-	    NUM(100 + tm.tm_mday) + 1, "T", NUM(100 + tm.tm_hour) + 1, ":",
-	    NUM(100 + tm.tm_min) + 1, ":", NUM(100 + tm.tm_sec) + 1, ".",
-	    NUM(1000 + t.tv_nsec / 1000000) + 1, "Z");
+	buf_fmt(b, "%d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900,
+	    tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
+	    (int)(t.tv_nsec / 1000000));
 }
 
 void
@@ -54,16 +53,23 @@ loop_begin(struct loop *loop)
 void
 loop_wait(struct loop *loop)
 {
+	nfds_t count = (nfds_t)loop->count;
 	int64_t left = 0;
+	int ready;
 
 	loop->now = clock_now();  /* the last turn has taken some time */
 	if (loop->until > loop->now)
 		left = (loop->until - loop->now - 1) / CLOCK_FACTOR + 1;
-	/* After EINTR the signal's byte is in its pipe, and must be seen before
-	 * a deadline that has passed meanwhile is acted on. If poll() has no
-	 * memory, revents stay what events is: all are tried, none blocks. */
-	if (poll(loop->set, (nfds_t)loop->count, left < INT_MAX ? (int)left
-	    : INT_MAX) < 0 && poll(loop->set, (nfds_t)loop->count, 0) < 0)
+	if (left > INT_MAX)
+		left = INT_MAX;
+	ready = poll(loop->set, count, (int)left);
+	/* After EINTR the signal's byte is in its pipe. It must be read before
+	 * boris acts on a deadline that has passed meanwhile. */
+	if (ready < 0)
+		ready = poll(loop->set, count, 0);
+	/* If poll() has no memory, revents stay equal to events. All are tried
+	 * then; none blocks. */
+	if (ready < 0)
 		poll(NULL, 0, 10);
 	loop->now = clock_now();
 }
@@ -200,7 +206,7 @@ queue_flush(struct queue *q, int fd)
 			return -1;
 		q->written += (size_t)n;
 	}
-	/* So it is at most twice as long as what is unwritten (P10). */
+	/* The queue has at most twice as many bytes as are unwritten (P10). */
 	if (q->written > queue_unwritten(q) && q->written >= q->progress) {
 		buf_drop(&q->bytes, q->written);
 		q->written = q->progress = 0;

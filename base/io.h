@@ -1,8 +1,9 @@
 #ifndef BASE_IO_H
 #define BASE_IO_H
 
-/* The poll set, the clock, descriptors, and bytes for a slow reader. Each turn
- * x_poll_add() says what a room waits for, x_dispatch() does what it can. */
+/* The poll set, the clock, descriptors, and queues of bytes for slow readers. In
+ * each turn of the loop a module's x_poll_add() adds what the module waits for,
+ * and its x_dispatch() acts on what is ready. */
 
 #include <poll.h>
 #include <stdbool.h>
@@ -11,62 +12,79 @@
 #include <sys/types.h>
 #include "base/buf.h"
 
-#define NEVER INT64_MAX  /* a deadline that does not come */
+#define NEVER INT64_MAX  /* a deadline that never passes */
 
-/* Zeroed: before the first turn */
+/* The state of the event loop; zeroed before the first turn */
 struct loop {
-	int64_t now;     /* milliseconds, monotonic, the same all turn */
-	int64_t until;   /* the nearest deadline of this turn */
-	bool child;      /* a child may have ended since the last turn */
-	bool end;        /* a signal has asked for the end */
+	int64_t now;     /* ms, monotonic; the same during a turn */
+	int64_t until;   /* ms; the nearest deadline of this turn */
+	bool child;      /* a child may have exited since the last turn */
+	bool end;        /* a signal has asked boris to exit */
 	struct pollfd *set;
-	int count, room;
+	int count;       /* number of entries in the set */
+	int room;        /* number of entries that it has memory for */
 };
 
-int64_t clock_now(void);  /* milliseconds, monotonic; loop->now in the loop */
-void clock_date(struct buf *);  /* RFC 3339: 2026-01-31T23:59:59.123Z */
+/* Returns the monotonic time, ms. In the loop, loop->now is used instead. */
+int64_t clock_now(void);
+/* Appends the time of day as in RFC 3339: 2026-01-31T23:59:59.123Z */
+void clock_date(struct buf *);
 
-void loop_begin(struct loop *);  /* a new turn: nothing is waited for */
-void loop_wait(struct loop *);   /* the one place where boris blocks */
-/* Its index in this turn's set, for loop_events(); -1: fd is below 0. */
+/* Starts a turn: the set is empty and there is no deadline. */
+void loop_begin(struct loop *);
+/* Waits until a descriptor is ready or a deadline has passed. No other function
+ * blocks. */
+void loop_wait(struct loop *);
+/* Adds a descriptor to the set of this turn. Returns its index for
+ * loop_events(), or -1 if fd is below 0. */
 int loop_add(struct loop *, int fd, short events);
-short loop_events(const struct loop *, int index);  /* revents; 0 for -1 */
-void loop_until(struct loop *, int64_t deadline);  /* wait no longer */
+/* Returns the revents of an entry; 0 for the index -1. */
+short loop_events(const struct loop *, int index);
+/* Adds a deadline, ms. */
+void loop_until(struct loop *, int64_t deadline);
 
 /* Opens a pipe that no program inherits. Returns 0, or -1 with errno set. */
 int fd_pipe(int end[2]);
 /* Reads as read() does, but is never interrupted by a signal. */
 ssize_t fd_read(int fd, void *to, size_t n);
-int fd_nonblocking(int fd);  /* the flags before, or -1 */
+/* Sets O_NONBLOCK. Returns the flags from before, or -1 with errno set. */
+int fd_nonblocking(int fd);
+/* Sets FD_CLOEXEC. */
 void fd_cloexec(int fd);
-void fd_close(int *fd);  /* if it is open; then it is -1; errno stays */
+/* Closes the descriptor unless it is below 0, and sets it to -1. Keeps errno. */
+void fd_close(int *fd);
 
-/* How a transport stands at the end of a turn */
+/* State of a transport at the end of a turn */
 enum transport_state {
 	TRANSPORT_SERVES,
-	TRANSPORT_ENDS,      /* a signal or the end of input has begun that */
-	TRANSPORT_CLOSED     /* all is sent, or nobody reads it */
+	TRANSPORT_ENDS,      /* after a signal or the end of input */
+	TRANSPORT_CLOSED     /* all is sent, or there is no reader */
 };
 
-/* Bytes on their way to a reader. Responses are never dropped, progress may be
- * (P10). A client that reads progress and its response at once loses the
- * progress (O7), so the two never share a write: no progress is queued behind a
- * response, and a response removes progress of which no byte is written. */
+/* Bytes that wait for a slow reader. Responses are never dropped; progress may
+ * be (P10). A client that reads progress and its response at once loses the
+ * progress (O7), so the two never share a write: no progress is queued after a
+ * response, and a response removes progress that is completely unwritten. */
 struct queue {
 	struct buf bytes;
-	size_t written;    /* so many of them are written */
-	size_t progress;   /* so many at the front are progress */
+	size_t written;    /* number of these that are written */
+	size_t progress;   /* number of bytes of progress, at the front */
 };
 
-enum { QUEUE_END_WAIT = 200 };  /* ms for the reader at the end (P10) */
+enum { QUEUE_END_WAIT = 200 };  /* ms for the reader when boris exits (P10) */
 
+/* Returns the number of bytes that are not written yet. */
 size_t queue_unwritten(const struct queue *);
-/* Queues a message. An empty queue takes its memory over, and never refuses;
- * false: the memory for it is refused (E7), and nothing of it is queued. */
+/* Appends a message. An empty queue takes the message's memory and cannot fail.
+ * Returns false, with nothing appended, if allocation fails (E7). */
 bool queue_put(struct queue *, struct buf *message);
-bool queue_progress(struct queue *, const struct buf *);  /* false: not taken */
-void queue_free(struct queue *);  /* empty again */
-/* Writes what it can without waiting. 0; or -1 with errno: nobody reads. */
+/* Appends progress, unless there is a response or too much progress in the
+ * queue. Returns whether it did. */
+bool queue_progress(struct queue *, const struct buf *);
+/* Empties the queue. */
+void queue_free(struct queue *);
+/* Writes what can be written without waiting. Returns 0, or -1 with errno set if
+ * there is no reader. */
 int queue_flush(struct queue *, int fd);
 
 #endif

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fmt.h"
+
 /* printf() alone would take 7 KiB of a static binary (Q2). */
 const char *
 decimal(char room[24], int64_t n)
@@ -41,39 +43,69 @@ hex_digit(char c)
 }
 
 int64_t
-digits_value(const char *text, int base, const char **behind)
+digits_value(const char *text, int base, const char **end)
 {
 	int64_t n = 0;
+	const char *p = text;
 
-	for (*behind = text; hex_digit(**behind) < base; ++*behind) {
+	for (; hex_digit(*p) < base; p++) {
 		if (n >> 56 != 0)
-			return -1;
-		n = n * base + hex_digit(**behind);
+			break;
+		n = n * base + hex_digit(*p);
 	}
-	return *behind == text ? -1 : n;
+	*end = p;
+	return p == text || hex_digit(*p) < base ? -1 : n;
 }
 
-/* Unicode, table 3-7; RFC 3629, section 4 */
+/* Returns the length that the first byte of a character gives it, or 0 if no
+ * character starts with that byte. */
+static int
+length_from_first(unsigned char first)
+{
+	if (first < 0x80)
+		return 1;
+	if (first < 0xC2 || first > 0xF4)
+		return 0;
+	if (first < 0xE0)
+		return 2;
+	return first < 0xF0 ? 3 : 4;
+}
+
+/* Can a character of more than one byte start with these two? (Unicode, table
+ * 3-7; RFC 3629, section 4) */
+static bool
+is_second_byte(unsigned char first, unsigned char second)
+{
+	if (!utf8_continues(second))
+		return false;
+	switch (first) {
+	case 0xE0:  /* less would be an overlong form */
+		return second >= 0xA0;
+	case 0xED:  /* more would be a surrogate */
+		return second <= 0x9F;
+	case 0xF0:  /* less would be an overlong form */
+		return second >= 0x90;
+	case 0xF4:  /* more would be above U+10FFFF */
+		return second <= 0x8F;
+	default:
+		return true;
+	}
+}
+
 int
 utf8_length(const unsigned char *p, size_t n)
 {
-	/* What the second byte may be; those behind are 0x80 to 0xBF. */
-	unsigned char least = p[0] == 0xE0 ? 0xA0 : p[0] == 0xF0 ? 0x90 : 0x80;
-	unsigned char most = p[0] == 0xED ? 0x9F : p[0] == 0xF4 ? 0x8F : 0xBF;
-	int len = p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : 4;
-	int i;
+	int len = length_from_first(p[0]), i;
 
-	if (p[0] < 0x80)
-		return 1;
-	if (p[0] < 0xC2 || p[0] > 0xF4)
-		return -1;
+	if (len < 2)
+		return len == 1 ? 1 : -1;
 	for (i = 1; i < len; i++) {
 		if ((size_t)i == n)
 			return 0;
-		if (p[i] < least || p[i] > most)
+		if (i == 1 && !is_second_byte(p[0], p[1]))
+			return -1;
+		if (!utf8_continues(p[i]))
 			return -i;
-		least = 0x80;
-		most = 0xBF;
 	}
 	return len;
 }
@@ -90,12 +122,25 @@ utf8_cut(const struct buf *text, int most)
 	size_t i = 0;
 	int n = 1;
 
-	for (; most > 0 && i < text->len && n != 0; most--) {
+	while (most > 0 && i < text->len && n != 0) {
 		n = utf8_length((const unsigned char *)text->data + i,
 		    text->len - i);
-		i += (size_t)(n > 0 ? n : -n);
+		i += (size_t)abs(n);
+		most--;
 	}
 	return i;
+}
+
+/* Returns the length of the path without its last component. */
+static size_t
+parent_length(const char *path, size_t len)
+{
+	while (len > 0) {
+		len--;
+		if (path[len] == '/')
+			break;
+	}
+	return len;
 }
 
 void
@@ -107,10 +152,9 @@ path_tidy(char *path)
 	for (p = path; *p != '\0'; p += part) {
 		p += strspn(p, "/");
 		part = strcspn(p, "/");
-		if (part == 2 && p[0] == '.' && p[1] == '.') {
-			while (len > 0 && path[--len] != '/')
-				;
-		} else if (part > 1 || (part == 1 && p[0] != '.')) {
+		if (part == 2 && memcmp(p, "..", 2) == 0) {
+			len = parent_length(path, len);
+		} else if (part > 0 && !(part == 1 && p[0] == '.')) {
 			path[len++] = '/';
 			memmove(path + len, p, part);
 			len += part;
@@ -128,7 +172,10 @@ path_from(const char *dir, const char *name)
 
 	if (name[0] == '/')
 		return mem_copy(name);
-	buf_add(&b, dir[1] != '\0' ? dir : "", "/", name);
+	if (strcmp(dir, "/") == 0)
+		buf_fmt(&b, "/%s", name);
+	else
+		buf_fmt(&b, "%s/%s", dir, name);
 	return buf_text(&b);
 }
 

@@ -16,31 +16,44 @@
 const char *decimal(char room[24], int64_t n);
 const char *seconds(char room[32], int64_t ms, int decimals);  /* 1 to 3 */
 
-int hex_digit(char);  /* its value, of either case; 16: it is none */
-/* The digits' value, and what is behind; -1: none, or too large (2^56). */
-int64_t digits_value(const char *text, int base, const char **behind);
+/* Returns the value of a hexadecimal digit of either case, or 16 for any other
+ * character. */
+int hex_digit(char);
+/* Reads the digits that a text starts with. Returns their value, or -1 if there
+ * are none or the value is too large (about 2^60). Sets *end to the first
+ * character that was not read. */
+int64_t digits_value(const char *text, int base, const char **end);
 
-/* The length of the character at the start of n > 0 bytes; 0: it goes on
- * behind them; -k: one U+FFFD replaces the first k bytes (Unicode 3.9). */
+/* Returns the length of the character that n > 0 bytes start with; 0 if these
+ * are only the start of a character; -k if the first k bytes are no character,
+ * and one U+FFFD is to replace them (Unicode 3.9). */
 int utf8_length(const unsigned char *p, size_t n);
-bool utf8_continues(unsigned char);  /* Is it no character's first byte? */
-size_t utf8_cut(const struct buf *text, int most);  /* bytes in `most` chars */
+/* Can this byte only follow others in a character? */
+bool utf8_continues(unsigned char);
+/* Returns the length in bytes of the first `most` characters. */
+size_t utf8_cut(const struct buf *text, int most);
 
-void path_tidy(char *path);  /* takes "." and ".." out, as `cd -L` does */
-char *path_from(const char *dir, const char *name);  /* absolute */
+/* Removes "." and ".." from an absolute path, as `cd -L` does. */
+void path_tidy(char *path);
+/* Returns the path of a name that is relative to the absolute path dir, or
+ * absolute itself; the caller frees it. */
+char *path_from(const char *dir, const char *name);
 
-/* A text to be found, which stays the caller's, with its failure function
- * (Knuth, Morris and Pratt). Zeroed, it is found nowhere. pattern_open()
- * returns false where the memory is refused. */
+/* A text to search for, with its failure function (Knuth, Morris and Pratt).
+ * Zeroed, it is never found. */
 struct pattern {
-	const char *bytes;
+	const char *bytes;  /* the caller's */
 	size_t len;
 	uint32_t *back;
 };
 
+/* Prepares the search. Returns false if allocation fails. */
 bool pattern_open(struct pattern *, const char *bytes, size_t len);
-void pattern_free(struct pattern *);  /* zeroed again */
-/* How many bytes match up to c, if `matched` did before it; all: found */
+/* Frees the failure function; the pattern is zeroed. */
+void pattern_free(struct pattern *);
+/* Returns how many bytes of the pattern match the text up to and including c,
+ * if `matched` of them match the text before it. At len, the pattern is
+ * found. */
 size_t pattern_step(const struct pattern *, size_t matched, char c);
 
 #endif
