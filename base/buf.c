@@ -18,7 +18,7 @@
 #include "base/message.h"
 
 enum {
-	RESERVE_SMALL = 1024   /* bytes; fewer are taken from the spare memory */
+	RESERVE_SMALL = 1024   /* bytes; fewer may be taken from MEM_SPARE */
 };
 
 /* Returns p. If the allocation has failed, boris exits (E7). */
@@ -64,7 +64,7 @@ mem_copy(const char *text)
 bool
 mem_is_there(size_t n)
 {
-	void *volatile p = malloc(n);  /* Else a compiler drops both. */
+	void *volatile p = malloc(n);  /* or compilers drop both calls */
 
 	free(p);
 	return p != NULL;
@@ -81,7 +81,7 @@ mem_try(size_t n)
 	return NULL;
 }
 
-/* Makes room for so many more. Returns false if the memory is refused. */
+/* Allocates memory for so many more bytes. Returns false if that fails. */
 static bool
 grow(struct buf *b, size_t more)
 {
@@ -95,7 +95,7 @@ grow(struct buf *b, size_t more)
 		return false;
 	data = realloc(b->data, cap);
 	if (data == NULL) {
-		/* On a small host there may be enough for what is needed. */
+		/* A small host may have just enough for what is needed. */
 		cap = b->len + more;
 		data = realloc(b->data, cap);
 	}
@@ -106,17 +106,18 @@ grow(struct buf *b, size_t more)
 	return true;
 }
 
-/* Gives memory back. */
+/* Reduces the memory to `cap` bytes, if that succeeds. */
 static void
 shrink(struct buf *b, size_t cap)
 {
-	char *data = NULL;
+	char *data;
 
-	if (cap == 0)
-		free(b->data);
-	else
-		data = realloc(b->data, cap);
-	if (cap > 0 && data == NULL)
+	if (cap == 0) {
+		buf_free(b);
+		return;
+	}
+	data = realloc(b->data, cap);
+	if (data == NULL)
 		return;
 	b->data = data;
 	b->cap = cap;
@@ -133,7 +134,7 @@ buf_reserve(struct buf *b, size_t more)
 		return false;
 	if (b->len + more <= RESERVE_SMALL || mem_is_there(MEM_SPARE))
 		return true;
-	/* Without the room to grow further there may be enough left. */
+	/* Without memory to grow further, enough may be left. */
 	shrink(b, b->len + more);
 	if (mem_is_there(MEM_SPARE))
 		return true;
@@ -145,8 +146,9 @@ void
 buf_put(struct buf *b, const void *bytes, size_t n)
 {
 	if (n == 0)
-		return;  /* There may be no bytes: NULL. */
-	check_alloc(grow(b, n) ? b : NULL);
+		return;  /* `bytes` may be NULL then. */
+	if (!grow(b, n))
+		check_alloc(NULL);
 	memcpy(b->data + b->len, bytes, n);
 	b->len += n;
 }
@@ -173,9 +175,34 @@ buf_add_all(struct buf *b, ...)
 	const char *s;
 
 	va_start(strings, b);
-	while ((s = va_arg(strings, const char *)) != NULL)
+	s = va_arg(strings, const char *);
+	while (s != NULL) {
 		buf_put(b, s, strlen(s));
+		s = va_arg(strings, const char *);
+	}
 	va_end(strings);
+}
+
+static void
+put_into_buf(void *to, const char *bytes, size_t n)
+{
+	buf_put(to, bytes, n);
+}
+
+void
+buf_vfmt(struct buf *b, const char *format, va_list arguments)
+{
+	fmt_pieces(put_into_buf, b, format, arguments);
+}
+
+void
+buf_fmt(struct buf *b, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	buf_vfmt(b, format, arguments);
+	va_end(arguments);
 }
 
 char *
@@ -196,7 +223,7 @@ buf_end_line(struct buf *b)
 void
 buf_shrink(struct buf *b)
 {
-	b->cap = b->len + 1;  /* realloc() may not be asked for nothing. */
+	b->cap = b->len + 1;  /* realloc() must not be called with 0 */
 	b->data = mem_resize(b->data, b->cap);
 }
 
@@ -221,8 +248,10 @@ buf_lines(const char *p, size_t n)
 	int64_t lines = 0;
 	size_t i;
 
-	for (i = 0; i < n; i++)
-		lines += p[i] == '\n';
+	for (i = 0; i < n; i++) {
+		if (p[i] == '\n')
+			lines++;
+	}
 	return lines;
 }
 

@@ -8,42 +8,69 @@
  * if one of them fails, boris reports that on stderr and exits with status 1,
  * so that no caller has to check. */
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/fmt.h"
 
-/* Freed by free() */
-void *mem_get(size_t n);  /* zeroed */
+/* Return memory that the caller frees with free(), zeroed by mem_get(). boris
+ * exits if there is none. */
+void *mem_get(size_t n);
 void *mem_resize(void *, size_t n);
-void *mem_shared(size_t n);  /* zeroed; child processes share it */
+/* Returns zeroed memory that child processes share. */
+void *mem_shared(size_t n);
+/* Returns a copy of a string. */
 char *mem_copy(const char *text);
-void *mem_try(size_t n);  /* NULL if it is refused, as by buf_reserve() */
-bool mem_is_there(size_t n);  /* Would so many bytes be there now? */
+/* Returns memory for what a peer determines in size; or NULL, also if less than
+ * MEM_SPARE bytes would be left. */
+void *mem_try(size_t n);
+/* Would an allocation of so many bytes succeed now? */
+bool mem_is_there(size_t n);
 
-/* Bytes written one behind the other. A zeroed buffer is empty. If `data` is an
- * array, it has to have room for all that is put in, and is not freed. */
+/* bytes that must be left after an allocation that a peer determines in size:
+ * without memory for the small allocations that follow, boris would exit */
+enum { MEM_SPARE = 256 << 10 };
+
+/* A growable byte buffer. Zeroed, it is empty. If `data` is an array, that has
+ * to be large enough for all bytes that are put in, and is not freed. */
 struct buf {
 	char *data;
-	size_t len, cap;  /* Of cap bytes the first len are written. */
+	size_t len;  /* number of bytes in use */
+	size_t cap;  /* number of bytes allocated */
 };
 
-/* Makes room for so many more, which can be put in without further memory.
- * False: that is refused, and the buffer is as it was. It is also refused if
- * less than MEM_SPARE bytes would be left: without memory for the small things
- * that follow, boris would end. */
-enum { MEM_SPARE = 256 << 10 };
+/* Allocates memory for so many more bytes, so that putting them in cannot fail.
+ * Returns false, with the buffer unchanged, if allocation fails or less than
+ * MEM_SPARE bytes would be left. */
 bool buf_reserve(struct buf *, size_t more);
+
+/* Append bytes; boris exits if allocation fails. */
 void buf_put(struct buf *, const void *bytes, size_t n);
 void buf_putc(struct buf *, char);
-void buf_keep_end(struct buf *, size_t n);  /* removes all but n bytes */
 #define buf_add(b, ...) buf_add_all((b), __VA_ARGS__, (const char *)NULL)
-void buf_add_all(struct buf *, ...);  /* strings, one behind the other */
-char *buf_text(struct buf *);  /* as a string: a NUL, not counted, ends it */
-void buf_end_line(struct buf *);  /* appends a newline, unless one ends it */
-void buf_shrink(struct buf *);  /* no more memory than it needs */
-void buf_drop(struct buf *, size_t n);  /* the first n bytes; memory stays */
-void buf_free(struct buf *);  /* makes it a zeroed buffer; twice is fine */
+void buf_add_all(struct buf *, ...);  /* strings; the last argument is NULL */
+/* Append a text in the format that base/fmt.h describes. */
+void buf_fmt(struct buf *, const char *format, ...) FMT_CHECKED(2, 3);
+void buf_vfmt(struct buf *, const char *format, va_list);
+/* Appends a newline unless the buffer is empty or ends with one. */
+void buf_end_line(struct buf *);
+
+/* Returns the bytes as a string: puts a NUL after them, which is not counted. */
+char *buf_text(struct buf *);
+
+/* Removes all bytes except for the last n. */
+void buf_keep_end(struct buf *, size_t n);
+/* Removes the first n bytes; the memory stays allocated. */
+void buf_drop(struct buf *, size_t n);
+/* Gives back memory that is not in use. */
+void buf_shrink(struct buf *);
+/* Frees the memory; the buffer is zeroed. */
+void buf_free(struct buf *);
+
+/* Does the buffer contain this character? */
 bool buf_has(const struct buf *, char);
-int64_t buf_lines(const char *, size_t n);  /* newlines in n bytes */
+/* Returns the number of newlines in n bytes. */
+int64_t buf_lines(const char *, size_t n);
 
 #endif

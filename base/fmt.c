@@ -215,28 +215,6 @@ fmt_pieces(void (*put)(void *to, const char *bytes, size_t n), void *to,
 	put_bytes(&s, p, strlen(p));
 }
 
-static void
-put_into_buf(void *to, const char *bytes, size_t n)
-{
-	buf_put(to, bytes, n);
-}
-
-void
-buf_vfmt(struct buf *b, const char *format, va_list arguments)
-{
-	fmt_pieces(put_into_buf, b, format, arguments);
-}
-
-void
-buf_fmt(struct buf *b, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	buf_vfmt(b, format, arguments);
-	va_end(arguments);
-}
-
 double
 fmt_seconds(int64_t ms)
 {

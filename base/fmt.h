@@ -1,7 +1,7 @@
 #ifndef BASE_FMT_H
 #define BASE_FMT_H
 
-/* Sentences with placeholders. Each text that a person or a model reads stands
+/* Sentences with placeholders. Each text that a person or a model reads occurs
  * in the source as one format string; buf_fmt() fills it in. The conversions
  * are a subset of printf()'s, so that gcc and clang check the arguments:
  *
@@ -22,8 +22,8 @@
  * Any other conversion is a mistake in boris and ends it with abort(). */
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
-#include "base/buf.h"
 
 #if defined(__GNUC__) && !defined(__APPLE__)
 #define FMT_CHECKED(format, first) \
@@ -31,10 +31,6 @@
 #else
 #define FMT_CHECKED(format, first)
 #endif
-
-/* Appends the text to the buffer. */
-void buf_fmt(struct buf *, const char *format, ...) FMT_CHECKED(2, 3);
-void buf_vfmt(struct buf *, const char *format, va_list);
 
 /* Passes the text in pieces to put(), in order; it allocates nothing. */
 void fmt_pieces(void (*put)(void *to, const char *bytes, size_t n), void *to,

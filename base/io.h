@@ -1,9 +1,9 @@
 #ifndef BASE_IO_H
 #define BASE_IO_H
 
-/* The poll set, the clock, descriptors, and queues of bytes for slow readers. In
- * each turn of the loop a module's x_poll_add() adds what the module waits for,
- * and its x_dispatch() acts on what is ready. */
+/* The poll set, the clock, descriptors, and queues of bytes for slow readers.
+ * In each turn of the loop a module's x_poll_add() adds what the module waits
+ * for, and its x_dispatch() acts on what is ready. */
 
 #include <poll.h>
 #include <stdbool.h>
@@ -51,7 +51,7 @@ ssize_t fd_read(int fd, void *to, size_t n);
 int fd_nonblocking(int fd);
 /* Sets FD_CLOEXEC. */
 void fd_cloexec(int fd);
-/* Closes the descriptor unless it is below 0, and sets it to -1. Keeps errno. */
+/* Closes the descriptor unless it is below 0; sets it to -1. Keeps errno. */
 void fd_close(int *fd);
 
 /* State of a transport at the end of a turn */
@@ -83,8 +83,8 @@ bool queue_put(struct queue *, struct buf *message);
 bool queue_progress(struct queue *, const struct buf *);
 /* Empties the queue. */
 void queue_free(struct queue *);
-/* Writes what can be written without waiting. Returns 0, or -1 with errno set if
- * there is no reader. */
+/* Writes what can be written without waiting. Returns 0, or -1 with errno set
+ * if there is no reader. */
 int queue_flush(struct queue *, int fd);
 
 #endif

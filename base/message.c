@@ -16,44 +16,66 @@
 #include "base/fmt.h"
 
 enum {
-	PIECE = 512,       /* bytes; a pipe with room takes so many (PIPE_BUF) */
+	PIECE = 512,       /* bytes; a pipe that is ready takes as many */
 	LINE_SIZE = 1024   /* bytes of a message; the rest is cut off */
 };
 
-/* A pipe or a terminal is opened anew, so that it does not wait: the flags of
- * descriptor 2 are shared with other processes. (A file does not wait, and
- * opened anew it would be written over.) If that fails, or this is not Linux,
- * it is given pieces when it has room, which can wait on a stopped terminal. */
-size_t
-stderr_write(const char *p, size_t n)
+/* Opens stderr, a pipe or a terminal, again with O_NONBLOCK: the flags of the
+ * descriptor 2 are shared with other processes. Returns a descriptor, or -1. */
+static int
+reopen_stderr(void)
 {
-	struct pollfd out = { .fd = 2, .events = POLLOUT };
-	size_t at = 0, most = n;
-	ssize_t done = 1;
-	struct stat st;
-	int own = -1, error;
+	return open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY |
+	    O_CLOEXEC);
+}
 
-	if (fstat(2, &st) == 0 && !S_ISREG(st.st_mode)) {
-		own = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY |
-		    O_CLOEXEC);
-		out.fd = own < 0 ? 2 : own;
-		most = own < 0 ? PIECE : n;
-	}
-	for (; at < n && done > 0; at += done > 0 ? (size_t)done : 0) {
+/* Writes until all n bytes are written, at most `most` of them at a time, or
+ * until the descriptor takes no more. Returns the number of bytes written, with
+ * errno set if that is not all. */
+static size_t
+write_ready(int fd, const char *p, size_t n, size_t most)
+{
+	struct pollfd out = { .fd = fd, .events = POLLOUT };
+	size_t at = 0, piece;
+	ssize_t done = 1;
+
+	while (at < n && done > 0) {
 		errno = EAGAIN;
 		done = poll(&out, 1, 0);
+		if (done > 0) {
+			piece = n - at < most ? n - at : most;
+			done = write(fd, p + at, piece);
+		}
 		if (done > 0)
-			done = write(out.fd, p + at, n - at < most ? n - at
-			    : most);
+			at += (size_t)done;
 	}
-	error = errno;
-	if (own >= 0)
-		close(own);
-	errno = error;
 	return at;
 }
 
-/* A line that is put together here, since there may be no memory to ask for */
+size_t
+stderr_write(const char *p, size_t n)
+{
+	struct stat st;
+	size_t done;
+	int own, error;
+
+	/* A file does not block; opened again, it would be overwritten. */
+	if (fstat(2, &st) < 0 || S_ISREG(st.st_mode))
+		return write_ready(2, p, n, n);
+	own = reopen_stderr();
+	/* Without a descriptor of its own, boris writes pieces when there is
+	 * room for them. That can wait on a stopped terminal. */
+	if (own < 0)
+		return write_ready(2, p, n, PIECE);
+	done = write_ready(own, p, n, n);
+	error = errno;
+	close(own);
+	errno = error;
+	return done;
+}
+
+/* A line of a message. It needs no allocation, because the message may be that
+ * there is no memory. */
 struct line {
 	char text[LINE_SIZE];
 	size_t len;

@@ -6,12 +6,12 @@
 #include <stddef.h>
 #include "base/fmt.h"
 
-/* Writes to stderr what it takes at once, and returns how many bytes that were;
- * if not all, errno says why. It never waits (C3), whatever stderr is. */
+/* Writes to stderr as many of these bytes as it takes at once. Returns their
+ * number, with errno set if that is not all. */
 size_t stderr_write(const char *bytes, size_t n);
 
-/* Prints one line on stderr. The format is that of buf_fmt(). Control characters
- * become "?". If stderr takes no more, the line is lost. */
+/* Prints one line on stderr. The format is that of buf_fmt(). Control
+ * characters become "?". If stderr takes no more, the line is lost. */
 void stderr_line(const char *format, ...) FMT_CHECKED(1, 2);
 
 /* Prints "boris: " and one line on stderr, and exits with the status. For

@@ -35,10 +35,10 @@ on_alarm(int sig)
 	(void)sig;
 }
 
-/* Waits until the kernel's random number generator is ready, and says so on
- * stderr after a second. Since Linux 5.6 a waiting getrandom() makes the kernel
+/* Waits until the kernel's random number generator is ready, and reports that
+ * on stderr after a second. Since Linux 5.6 a waiting getrandom() makes the kernel
  * ready within one or two seconds; before, it may take minutes, so signals that
- * end boris are let through. Returns what getrandom() does. */
+ * terminate boris are unblocked. Returns what getrandom() returns. */
 static ssize_t
 wait_for_random(void *bytes, size_t n)
 {
@@ -54,12 +54,13 @@ wait_for_random(void *bytes, size_t n)
 	setitimer(ITIMER_REAL, &second, NULL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, &before);
-	while ((got = syscall(SYS_getrandom, bytes, n, 0)) < 0 &&
-	    errno == EINTR) {
+	got = syscall(SYS_getrandom, bytes, n, 0);
+	while (got < 0 && errno == EINTR) {
 		if (!reported)
 			stderr_line("boris: waiting for the kernel's random "
 			    "number generator");
 		reported = true;
+		got = syscall(SYS_getrandom, bytes, n, 0);
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	setitimer(ITIMER_REAL, &off, NULL);
@@ -68,8 +69,8 @@ wait_for_random(void *bytes, size_t n)
 }
 #endif
 
-/* Fills the buffer with random bytes. Returns their number, or -1 with errno:
- * ENOSYS, the system has no getrandom(). */
+/* Fills the array with n random bytes. Returns their number, or -1 with errno
+ * set, ENOSYS if the system does not have getrandom(). */
 static ssize_t
 get_random(void *bytes, size_t n)
 {
@@ -91,20 +92,26 @@ get_random(void *bytes, size_t n)
 bool
 random_hex(char *hex, size_t n)
 {
+	static const char digits[] = "0123456789abcdef";
 	unsigned char byte[RANDOM_MOST];
 	ssize_t got = get_random(byte, n);
 	int fd = -1;
 	size_t i;
 
-	/* With any other error /dev/urandom may not be ready either, and what
-	 * it gives then can be guessed. */
+	/* With any other error /dev/urandom may not be ready either. Then its
+	 * bytes can be guessed. */
 	if (got < 0 && errno == ENOSYS)
 		fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
 		got = read(fd, byte, n);
 	fd_close(&fd);
-	for (i = 0; i < 2 * n && got == (ssize_t)n; i++)
-		hex[i] = "0123456789abcdef"[byte[i / 2] >> i % 2 * 4 & 15];
-	hex[i] = '\0';
-	return i > 0;
+	hex[0] = '\0';
+	if (got != (ssize_t)n)
+		return false;
+	for (i = 0; i < n; i++) {
+		hex[2 * i] = digits[byte[i] >> 4];
+		hex[2 * i + 1] = digits[byte[i] & 15];
+	}
+	hex[2 * n] = '\0';
+	return true;
 }

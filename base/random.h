@@ -9,9 +9,9 @@
 enum { RANDOM_MOST = 16 };   /* random bytes asked for at a time, at most */
 
 /* Writes n random bytes, at most RANDOM_MOST, as 2n lowercase hexadecimal
- * digits and a NUL. Waits if the kernel's generator is not ready yet, and says
- * so on stderr after a second. Returns false if there is no source of random
- * numbers, or no descriptor to read it. */
+ * digits and a NUL. Waits if the kernel's generator is not ready yet, and
+ * reports that on stderr after a second. Returns false, with an empty string,
+ * if there is no source of random numbers, or no descriptor to read it. */
 bool random_hex(char *hex, size_t n);
 
 #endif

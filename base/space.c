@@ -65,7 +65,8 @@ read_text(const char *path, char *text, size_t size)
 		return false;
 	while (n > 0 && len < size - 1) {
 		n = read(fd, text + len, size - 1 - len);
-		len += n > 0 ? (size_t)n : 0;
+		if (n > 0)
+			len += (size_t)n;
 	}
 	close(fd);
 	text[len] = '\0';
@@ -79,12 +80,12 @@ find_number(const char *text, const char *word)
 	size_t len = strlen(word);
 	const char *end;
 
-	while (text != NULL && strncmp(text, word, len) != 0) {
+	while (strncmp(text, word, len) != 0) {
 		text = strchr(text, '\n');
-		text += text != NULL;
+		if (text == NULL)
+			return -1;
+		text++;
 	}
-	if (text == NULL)
-		return -1;
 	text += len;
 	text += strspn(text, " ");
 	return digits_value(text, 10, &end);
@@ -98,7 +99,7 @@ group_number(const char *path, const char *name, const char *word)
 	char text[8192];
 	int64_t value = -1;
 
-	buf_add(&file, path, "/memory.", name);
+	buf_fmt(&file, "%s/memory.%s", path, name);
 	if (read_text(buf_text(&file), text, sizeof(text)))
 		value = find_number(text, word);
 	buf_free(&file);

@@ -12,11 +12,12 @@ struct space {
 	int64_t total;
 };
 
-/* Space of the file system that holds this open file */
+/* Returns the space of the file system that has this open file. */
 struct space space_on_disk(int fd);
-/* Memory of the host, or of boris's control group if that has less left */
+/* Returns the memory of the host, or of boris's control group if that has less
+ * left. */
 struct space space_in_memory(void);
-/* Do files on this file system occupy memory? True as well if the file system
+/* Do files on this file system occupy memory? Also true if the file system
  * reports no size, as ramfs does. */
 bool space_is_memory(int fd);
 

@@ -15,10 +15,10 @@
 #include "base/random.h"
 
 enum {
-	FILES = 1024,
-	NAME_BYTES = 48,
-	ID_BYTES = 4,  /* random bytes in a name */
-	TRIES = 10     /* to create a file, if its name is in use */
+	FILES = 1024,     /* most files at a time */
+	NAME_BYTES = 48,  /* longest name and its NUL */
+	ID_BYTES = 4,     /* random bytes in a name */
+	TRIES = 10        /* attempts to create a file with an unused name */
 };
 
 struct name {
@@ -118,14 +118,14 @@ try_create(struct tempfiles *t, struct buf *path)
 		return -1;
 	}
 	path->len = 0;
-	buf_add(path, t->dir, "/boris-", id, ".log");
+	buf_fmt(path, "%s/boris-%s.log", t->dir, id);
 	if (tempfile_add(t, buf_text(path)) < 0)
 		return -1;
 	fd = open(path->data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
-		forget(t, path->data);  /* errno stays */
+		forget(t, path->data);  /* keeps errno */
 	else
-		fchmod(fd, 0600);  /* whatever the umask */
+		fchmod(fd, 0600);  /* independent of the umask */
 	return fd;
 }
 
@@ -133,11 +133,10 @@ int
 tempfile_create(struct tempfiles *t, char **path)
 {
 	struct buf b = { NULL, 0, 0 };
-	int tries = TRIES, fd, error;
+	int fd = try_create(t, &b), tries, error;
 
-	do {
+	for (tries = 1; tries < TRIES && fd < 0 && errno == EEXIST; tries++)
 		fd = try_create(t, &b);
-	} while (fd < 0 && errno == EEXIST && --tries > 0);
 	if (fd >= 0) {
 		*path = b.data;
 		return fd;
