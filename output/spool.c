@@ -19,7 +19,7 @@ enum {
 	BLOCK_BYTES = 4096      /* file systems count files in blocks */
 };
 
-/* Why a stream is not saved, or not all of it; else an errno */
+/* Why a stream is not saved, or not completely; else 0, or an errno */
 enum {
 	FILE_FULL = -1,
 	SPOOL_FULL = -2,
@@ -32,25 +32,30 @@ enum {
 
 struct spool_file {
 	struct spool *spool;
-	struct spool_file *next;  /* the next younger that is there */
+	struct list_node node;    /* in spool->saved, while there is a file */
 	char *path;               /* NULL: there is no file */
-	int64_t size;             /* of the file */
-	int fd;                   /* -1 unless it is being written */
-	struct buf kept;          /* what is not in a file yet */
-	int why;                  /* why it is not complete; 0: it is */
-	bool ended;               /* after spool_end(): it may be evicted */
+	int64_t size;             /* of the file, bytes */
+	int fd;                   /* -1 unless the file is being written */
+	struct buf kept;          /* the output that is not in a file yet */
+	int why;                  /* why the output is not saved completely;
+	                           * 0 if it is */
+	bool ended;               /* after spool_end(): it may be removed */
 	bool named;               /* a reader knows the path */
-	bool closed;              /* spool_close() left only the file */
+	bool closed;              /* after spool_close(): the struct is freed
+	                           * with the file */
 };
 
+static struct spool_file *
+file_of(struct list_node *node)
+{
+	return LIST_ITEM(node, struct spool_file, node);
+}
+
+/* Removes the file, and frees the struct if spool_close() was called. */
 static void
 spool_remove(struct spool_file *f)
 {
-	struct spool_file **link = &f->spool->oldest;
-
-	while (*link != f)
-		link = &(*link)->next;
-	*link = f->next;
+	list_remove(&f->spool->saved, &f->node);
 	f->spool->total -= f->size;
 	fd_close(&f->fd);
 	tempfile_remove(f->spool->files, f->path);
@@ -117,13 +122,15 @@ static void
 spool_evict(struct spool *s, const struct spool_file *f, int64_t more,
             int64_t most)
 {
-	struct spool_file *old = s->oldest, *next;
+	struct list_node *n = s->saved.first, *next;
+	struct spool_file *old;
 
-	while (old != NULL && s->total + more > most) {
-		next = old->next;
+	while (n != NULL && s->total + more > most) {
+		next = n->next;
+		old = file_of(n);
 		if (old->ended && old != f)
 			spool_remove(old);
-		old = next;
+		n = next;
 	}
 }
 
@@ -168,13 +175,13 @@ spool_save(struct spool_file *f, const char *p, size_t n)
 static bool
 spool_remove_oldest(struct spool *s)
 {
-	struct spool_file *old = s->oldest;
+	struct list_node *n = s->saved.first;
 
-	while (old != NULL && !old->ended)
-		old = old->next;
-	if (old == NULL)
+	while (n != NULL && !file_of(n)->ended)
+		n = n->next;
+	if (n == NULL)
 		return false;
-	spool_remove(old);
+	spool_remove(file_of(n));
 	return true;
 }
 
@@ -194,19 +201,16 @@ spool_create(struct spool_file *f)
 		f->why = errno;
 }
 
-/* Creates the file, unless it exists, and writes what is kept so far. */
+/* Creates the file, unless it exists or cannot be saved, and writes the output
+ * that was kept in memory. */
 static void
 spool_make(struct spool_file *f)
 {
-	struct spool_file **link = &f->spool->oldest;
-
 	if (f->path != NULL || f->why != 0)
 		return;
 	spool_create(f);
 	if (f->fd >= 0) {
-		while (*link != NULL)
-			link = &(*link)->next;
-		*link = f;
+		list_append(&f->spool->saved, &f->node);
 		spool_measure(f);
 		spool_save(f, f->kept.data, f->kept.len);
 	}
@@ -216,8 +220,8 @@ spool_make(struct spool_file *f)
 void
 spool_free(struct spool *s)
 {
-	while (s->oldest != NULL)
-		spool_remove(s->oldest);
+	while (s->saved.first != NULL)
+		spool_remove(file_of(s->saved.first));
 }
 
 struct spool_file *
@@ -246,8 +250,10 @@ spool_close(struct spool_file *f)
 void
 spool_write(struct spool_file *f, const void *bytes, size_t n)
 {
-	/* If there is no memory to keep it, the file is made at once. */
-	if (f->path == NULL && f->why == 0 && f->kept.len + n <= KEPT_BYTES &&
+	bool undecided = f->path == NULL && f->why == 0;
+
+	/* If there is no memory to keep it, the file is created at once. */
+	if (undecided && f->kept.len + n <= KEPT_BYTES &&
 	    buf_reserve(&f->kept, n)) {
 		buf_put(&f->kept, bytes, n);
 		return;
