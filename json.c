@@ -1,27 +1,45 @@
-/* Needs nothing of the system but C99: no call, no locale, no state. */
+/* Needs only C99: no system calls, no locale, no state. */
 
 #include "json.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fmt.h"
 #include "base/text.h"
 
 enum {
-	PIECE = 4096,     /* bytes of a long text that are written at a time */
-	ESCAPE_MOST = 6   /* bytes that one byte becomes at most: \u0001 */
+	PIECE = 4096,          /* bytes of a long text, written at a time */
+	REPLACEMENT = 0xFFFD,  /* the character for what is not valid */
+	ESCAPE_MOST = 6        /* bytes of the longest escape of one byte: \u0001 */
 };
 
-/* Larger ones count as this: it is above all limits, and two can be added. */
+#define REPLACEMENT_UTF8 "\xEF\xBF\xBD"
+
+/* Larger integers count as this: it is above all limits, and the sum of two does
+ * not overflow. */
 #define INT_LIMIT INT64_C(1000000000000000000)
 
-/* Writes the character at d, RFC 3629, section 3; returns its length. */
+/* Returns how many bytes of UTF-8 the character has. */
+static size_t
+utf8_size(long code)
+{
+	if (code < 0x80)
+		return 1;
+	if (code < 0x800)
+		return 2;
+	if (code < 0x10000)
+		return 3;
+	return 4;
+}
+
+/* Writes the character to d as UTF-8 (RFC 3629, section 3), and returns how many
+ * bytes that are. */
 static size_t
 utf8_write(char *d, long code)
 {
 	static const int first[] = { 0, 0, 0xC0, 0xE0, 0xF0 };
-	size_t len = code < 0x80 ? 1 : code < 0x800 ? 2
-	    : code < 0x10000 ? 3 : 4, i;
+	size_t len = utf8_size(code), i;
 
 	for (i = len - 1; i > 0; i--) {
 		d[i] = (char)(0x80 | (code & 0x3F));
@@ -31,27 +49,38 @@ utf8_write(char *d, long code)
 	return len;
 }
 
-/* Skips to the first byte that can't stand in a string as it is: a quote, a
+/* Returns the length of the character at s if a string contains it as it is; 0 if
+ * it has to be escaped, or is not UTF-8. */
+static size_t
+plain_length(const char *s, const char *end)
+{
+	int len;
+
+	if (*s == '"' || *s == '\\' || (unsigned char)*s < ' ')
+		return 0;
+	if (!(*s & 0x80))
+		return 1;
+	len = utf8_length((const unsigned char *)s, (size_t)(end - s));
+	return len > 0 ? (size_t)len : 0;
+}
+
+/* Returns the first byte that a string cannot contain as it is: a quote, a
  * backslash, a control character, or one that is not UTF-8. */
 static const char *
 skip_plain(const char *s, const char *end)
 {
-	int len;
+	size_t len;
 
-	for (; s < end && *s != '"' && *s != '\\'; s += len) {
-		len = 1;
-		if ((unsigned char)*s < ' ')
+	while (s < end) {
+		len = plain_length(s, end);
+		if (len == 0)
 			break;
-		if (*s & 0x80)
-			len = utf8_length((const unsigned char *)s,
-			    (size_t)(end - s));
-		if (len < 1)
-			break;
+		s += len;
 	}
 	return s;
 }
 
-/* The code of the \uXXXX at s; -1 where there is none. */
+/* Returns the code of the \uXXXX at s; -1 if there is none. */
 static long
 read_unicode(const char *s, const char *end)
 {
@@ -60,18 +89,36 @@ read_unicode(const char *s, const char *end)
 
 	if (end - s < 6 || s[0] != '\\' || s[1] != 'u')
 		return -1;
-	for (i = 2; i < 6 && code >= 0; i++)
-		code = hex_digit(s[i]) < 16 ? code * 16 + hex_digit(s[i]) : -1;
+	for (i = 2; i < 6; i++) {
+		if (hex_digit(s[i]) > 15)
+			return -1;
+		code = code * 16 + hex_digit(s[i]);
+	}
 	return code;
 }
 
-/* What a short escape means, by what is behind its backslash (RFC 8259, 7) */
+/* The meaning of short escapes, by the character after the backslash (RFC 8259,
+ * section 7) */
 static const char meaning[] = {
 	['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b',
 	['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'
 };
 
-/* Reads the escape at s, or a pair of surrogates; returns its length, or 0. */
+static bool
+is_high_surrogate(long code)
+{
+	return code >= 0xD800 && code <= 0xDBFF;
+}
+
+static bool
+is_low_surrogate(long code)
+{
+	return code >= 0xDC00 && code <= 0xDFFF;
+}
+
+/* Reads the escape at s, or two if they are a pair of surrogates. A lone
+ * surrogate has the code U+FFFD. Returns the length; 0 if there is no valid
+ * escape. */
 static int
 read_escape(const char *s, const char *end, long *code)
 {
@@ -87,24 +134,43 @@ read_escape(const char *s, const char *end, long *code)
 	*code = read_unicode(s, end);
 	if (*code < 0)
 		return 0;
-	low = *code >= 0xD800 && *code < 0xDC00 ? read_unicode(s + 6, end) : 0;
-	if (low >= 0xDC00 && low <= 0xDFFF) {
-		*code = 0x10000 + (*code - 0xD800) * 0x400 + (low - 0xDC00);
-		return 12;
+	if (is_high_surrogate(*code)) {
+		low = read_unicode(s + 6, end);
+		if (is_low_surrogate(low)) {
+			*code = 0x10000 + (*code - 0xD800) * 0x400 +
+			    (low - 0xDC00);
+			return 12;
+		}
 	}
-	if (*code >= 0xD800 && *code <= 0xDFFF)
-		*code = 0xFFFD;
+	if (is_high_surrogate(*code) || is_low_surrogate(*code))
+		*code = REPLACEMENT;
 	return 6;
 }
 
-/* -- Checking: each returns the end of what must stand at s, or NULL --- */
+/* -- Checking: each returns the end of what it expects at s, or NULL --- */
+
+static bool
+is_space(char c)
+{
+	switch (c) {
+	case ' ': case '\t': case '\r': case '\n': return true;
+	default: return false;
+	}
+}
 
 static const char *
 skip_space(const char *s, const char *end)
 {
-	while (s < end && (*s == ' ' || *s == '\t' || *s == '\n' || *s == '\r'))
+	while (s < end && is_space(*s))
 		s++;
 	return s;
+}
+
+/* Returns whether the character at s is c. */
+static bool
+has(const char *s, const char *end, char c)
+{
+	return s < end && *s == c;
 }
 
 static const char *
@@ -118,21 +184,30 @@ check_digits(const char *s, const char *end)
 }
 
 static const char *
+check_exponent(const char *s, const char *end)
+{
+	if (has(s, end, '+') || has(s, end, '-'))
+		s++;
+	return check_digits(s, end);
+}
+
+static const char *
 check_number(const char *s, const char *end)
 {
-	s += *s == '-';
-	s = s < end && *s == '0' ? s + 1 : check_digits(s, end);
-	if (s != NULL && s < end && *s == '.')
-		s = check_digits(s + 1, end);
-	if (s != NULL && s < end && (*s == 'e' || *s == 'E')) {
+	if (has(s, end, '-'))
 		s++;
-		s += s < end && (*s == '+' || *s == '-');
+	if (has(s, end, '0'))
+		s++;
+	else
 		s = check_digits(s, end);
-	}
+	if (s != NULL && has(s, end, '.'))
+		s = check_digits(s + 1, end);
+	if (s != NULL && (has(s, end, 'e') || has(s, end, 'E')))
+		s = check_exponent(s + 1, end);
 	return s;
 }
 
-/* From behind the opening quote */
+/* s: after the opening quote */
 static const char *
 check_string(const char *s, const char *end)
 {
@@ -144,7 +219,7 @@ check_string(const char *s, const char *end)
 		len = read_escape(s, end, &code);
 		s += len;
 	} while (len > 0);
-	return s < end && *s == '"' ? s + 1 : NULL;
+	return has(s, end, '"') ? s + 1 : NULL;
 }
 
 static const char *
@@ -157,6 +232,45 @@ check_literal(const char *s, const char *end, const char *literal)
 	return s + n;
 }
 
+/* Checks a name and its colon. Returns where the value starts. */
+static const char *
+check_name(const char *s, const char *end)
+{
+	if (!has(s, end, '"'))
+		return NULL;
+	s = check_string(s + 1, end);
+	if (s == NULL)
+		return NULL;
+	s = skip_space(s, end);
+	return has(s, end, ':') ? skip_space(s + 1, end) : NULL;
+}
+
+static const char *check_value(const char *s, const char *end, int depth);
+
+/* Checks an array or object from its first member, or closing bracket, on. close:
+ * the bracket that ends it. */
+static const char *
+check_members(const char *s, const char *end, char close, int depth)
+{
+	if (has(s, end, close))
+		return s + 1;
+	for (;;) {
+		if (close == '}')
+			s = check_name(s, end);
+		if (s != NULL)
+			s = check_value(s, end, depth);
+		if (s == NULL)
+			return NULL;
+		s = skip_space(s, end);
+		if (has(s, end, close))
+			return s + 1;
+		if (!has(s, end, ','))
+			return NULL;
+		s = skip_space(s + 1, end);
+	}
+}
+
+/* depth: how many arrays and objects contain the value */
 static const char *
 check_value(const char *s, const char *end, int depth)
 {
@@ -173,28 +287,9 @@ check_value(const char *s, const char *end, int depth)
 	case '{': close = '}'; break;
 	default: return check_number(s, end);
 	}
-	s = skip_space(s + 1, end);
-	if (depth == JSON_DEPTH || s == end)
+	if (depth == JSON_DEPTH)
 		return NULL;
-	if (*s == close)
-		return s + 1;
-	for (;; s = skip_space(s + 1, end)) {
-		if (close == '}') {
-			if (s == end || *s != '"')
-				return NULL;
-			s = check_string(s + 1, end);
-			s = s != NULL ? skip_space(s, end) : end;
-			if (s == end || *s != ':')
-				return NULL;
-			s = skip_space(s + 1, end);
-		}
-		s = check_value(s, end, depth + 1);
-		s = s != NULL ? skip_space(s, end) : end;
-		if (s < end && *s == close)
-			return s + 1;
-		if (s == end || *s != ',')
-			return NULL;
-	}
+	return check_members(skip_space(s + 1, end), end, close, depth + 1);
 }
 
 struct json
@@ -233,7 +328,8 @@ json_true(struct json j)
 	return j.text != NULL && *j.text == 't';
 }
 
-/* The end of the value or name at s: punctuation or white space follows it. */
+/* Returns the end of the value or name at s. Punctuation or white space follows
+ * it. */
 static const char *
 skip_value(const char *s, const char *end)
 {
@@ -262,7 +358,7 @@ json_next(struct json j, size_t *at, struct json *name, struct json *value)
 
 	if (type != JSON_ARRAY && type != JSON_OBJECT)
 		return false;
-	/* At *at is a bracket or a comma. */
+	/* A bracket or a comma is at *at. */
 	end = j.text + j.len;
 	s = skip_space(j.text + *at + 1, end);
 	if (s == end || *s == ']' || *s == '}')
@@ -280,8 +376,8 @@ json_next(struct json j, size_t *at, struct json *name, struct json *value)
 	return true;
 }
 
-/* Writes what the byte or escape at *s stands for to d, which has 4 bytes, and
- * moves *s behind it; returns how many bytes it has written. */
+/* Decodes the byte or escape at *s to d, which has 4 bytes, and moves *s to what
+ * follows. Returns how many bytes it has written. */
 static size_t
 decode(const char **s, const char *end, char *d)
 {
@@ -340,39 +436,52 @@ json_get(struct json object, const char *name)
 	return value;
 }
 
+/* Reads the member at s of an object that may be cut off, or wrong. If its name
+ * and the colon are there, sets name and value; else name->text is NULL. The
+ * value has a length of 0 if it is not complete. Returns the comma or bracket
+ * after the member; NULL if there is none. */
+static const char *
+first_member(const char *s, const char *end, struct json *name,
+             struct json *value)
+{
+	const char *stop;
+
+	*name = (struct json){ NULL, 0 };
+	*value = *name;
+	value->text = check_name(s, end);
+	if (value->text == NULL)
+		return NULL;
+	stop = check_string(s + 1, end);
+	*name = (struct json){ s, (size_t)(stop - s) };
+	stop = check_value(value->text, end, 1);
+	if (stop == NULL)
+		return NULL;
+	s = skip_space(stop, end);
+	/* A number at the end of the text may continue after it. */
+	if (!has(s, end, ',') && !has(s, end, '}'))
+		return NULL;
+	value->len = (size_t)(stop - value->text);
+	return s;
+}
+
 void
 json_first_members(const char *text, size_t len, const char *const names[],
     struct json found[], int n)
 {
-	const char *end = text + len, *s = skip_space(text, end), *stop;
-	char before = '{';
-	struct json name;
-	bool whole = true;
+	const char *end = text + len, *s = skip_space(text, end);
+	struct json name, value;
 	int i;
 
 	memset(found, 0, (size_t)n * sizeof(*found));
-	for (; whole && s < end && *s == before; before = ',') {
-		name.text = skip_space(s + 1, end);
-		if (name.text == end || *name.text != '"')
-			return;
-		stop = check_string(name.text + 1, end);
-		if (stop == NULL)
-			return;
-		name.len = (size_t)(stop - name.text);
-		s = skip_space(stop, end);
-		if (s == end || *s != ':')
-			return;
-		text = skip_space(s + 1, end);
-		stop = check_value(text, end, 1);
-		s = stop != NULL ? skip_space(stop, end) : end;
-		/* A number at the end may continue after it. */
-		whole = s < end && (*s == ',' || *s == '}');
-		for (i = 0; i < n; i++) {
+	if (!has(s, end, '{'))
+		return;
+	do {
+		s = first_member(skip_space(s + 1, end), end, &name, &value);
+		for (i = 0; i < n && name.text != NULL; i++) {
 			if (json_is(name, names[i]))
-				found[i] = (struct json){ text,
-				    whole ? (size_t)(stop - text) : 0 };
+				found[i] = value;
 		}
-	}
+	} while (s != NULL && *s == ',');
 }
 
 static bool
@@ -404,7 +513,7 @@ json_equal(struct json a, struct json b)
 		return true;
 	if (json_type(a) != JSON_STRING || json_type(b) != JSON_STRING)
 		return false;
-	/* An escape is at most six times as long as what it stands for. */
+	/* An escape is at most six times as long as its character. */
 	if (a.len / 6 > b.len || b.len / 6 > a.len)
 		return false;
 	return (has_escape(a) || has_escape(b)) && same_decoded(a, b);
@@ -436,15 +545,15 @@ json_int(struct json number, int64_t *value)
 	const char *s = number.text, *end, *digits, *digits_end;
 	bool negative;
 	int64_t sum = 0;
-	int64_t whole;  /* digits before the decimal point, once it is moved */
+	int64_t whole;  /* digits before the decimal point, after the exponent
+	                 * has moved it */
 
 	if (json_type(number) != JSON_NUMBER)
 		return false;
 	end = s + number.len;
 	negative = *s == '-';
 	digits = negative ? s + 1 : s;
-	for (s = digits; s < end && *s >= '0' && *s <= '9'; )
-		s++;
+	s = check_digits(digits, end);
 	whole = s - digits;
 	while (s < end && *s != 'e' && *s != 'E')
 		s++;
@@ -474,7 +583,7 @@ json_decode(struct json string, struct buf *b)
 
 	if (json_type(string) != JSON_STRING)
 		return true;
-	/* No escape is shorter than what it stands for. */
+	/* No escape is shorter than its character. */
 	if (!buf_reserve(b, string.len))
 		return false;
 	d = b->data + b->len;
@@ -518,18 +627,20 @@ json_verbatim(struct json j, struct buf *b)
 {
 	const char *s, *end = j.len > 0 ? j.text + j.len : j.text;
 	const struct line_break *found;
+	bool lone_surrogate;
 	long code = 0;
 	int len;
 
 	for (s = j.text; s < end; s += len) {
 		len = *s == '\\' ? read_escape(s, end, &code) : 1;
+		lone_surrogate = len == 6 && code == REPLACEMENT &&
+		    read_unicode(s, end) != REPLACEMENT;
 		found = find_line_break(s, end);
 		if (found != NULL) {
 			/* In valid JSON it can only be inside a string. */
 			buf_add(b, found->escape);
 			len = (int)strlen(found->utf8);
-		} else if (len == 6 && code == 0xFFFD &&
-		    read_unicode(s, end) != code) {
+		} else if (lone_surrogate) {
 			buf_add(b, "\\ufffd");
 		} else {
 			buf_put(b, s, (size_t)len);
@@ -539,20 +650,23 @@ json_verbatim(struct json j, struct buf *b)
 
 /* -- Writing ----------------------------------------------------------- */
 
+/* Appends the escape of an ASCII character. */
 static void
 put_escape(struct buf *b, char c)
 {
-	const char *found = c == '\0' ? NULL
-	    : memchr(meaning, c, sizeof(meaning));
-	char text[] = { '\\', 'u', '0', '0', (char)('0' + (c >> 4)),
-	    "0123456789abcdef"[c & 15] };
+	static const char hex[] = "0123456789abcdef";
+	const char *found = NULL;
 
+	if (c != '\0')
+		found = memchr(meaning, c, sizeof(meaning));
 	if (found != NULL)
-		text[1] = (char)(found - meaning);
-	buf_put(b, text, found != NULL ? 2 : sizeof(text));
+		buf_put(b, (char[]){ '\\', (char)(found - meaning) }, 2);
+	else
+		buf_put(b, (char[]){ '\\', 'u', '0', '0', hex[c >> 4],
+		    hex[c & 15] }, 6);
 }
 
-/* Appends text that needs no escapes but those of line breaks. */
+/* Appends text that needs no escapes except those of line breaks. */
 static void
 put_plain(struct buf *b, const char *s, const char *end)
 {
@@ -579,7 +693,7 @@ json_escaped(struct buf *b, const void *bytes, size_t n)
 	const char *s = bytes, *end = n > 0 ? s + n : s, *stop;
 	int len;
 
-	for (; s < end; s = len == 0 ? end : stop + abs(len)) {
+	while (s < end) {
 		stop = skip_plain(s, end);
 		put_plain(b, s, stop);
 		if (stop == end)
@@ -589,7 +703,9 @@ json_escaped(struct buf *b, const void *bytes, size_t n)
 		if (len == 1)
 			put_escape(b, *stop);
 		else
-			buf_add(b, "\xEF\xBF\xBD");
+			buf_add(b, REPLACEMENT_UTF8);
+		/* 0: the text ends inside a character. */
+		s = len != 0 ? stop + abs(len) : end;
 	}
 }
 
@@ -606,7 +722,7 @@ json_name(struct buf *b, const char *name)
 {
 	if (b->len > 0 && b->data[b->len - 1] != '{')
 		buf_putc(b, ',');
-	buf_add(b, "\"", name, "\":");
+	buf_fmt(b, "\"%s\":", name);
 }
 
 void
@@ -616,8 +732,8 @@ json_put_bytes(struct buf *b, const char *name, const void *bytes, size_t n)
 	json_string(b, bytes, n);
 }
 
-/* Returns where the first piece of a text ends that is longer than a piece: in
- * front of a character. */
+/* Returns how many bytes of a text that is longer than a piece are its first
+ * piece, which ends at the end of a character. */
 static size_t
 piece_end(const char *text)
 {
@@ -659,7 +775,7 @@ void
 json_put_number(struct buf *b, const char *name, int64_t n)
 {
 	json_name(b, name);
-	buf_add(b, NUM(n));
+	buf_fmt(b, "%jd", n);
 }
 
 void
