@@ -33,6 +33,9 @@ PARTS = \
 MOST = boris.o $(PARTS)
 OBJ = $(MOST) base/io.o
 
+# What only the tests need
+TESTED = t/boris-fast t/reply t/decide t/tables
+
 all: boris
 boris: $(OBJ)
 	$(LINK) -o $@ $(OBJ)
@@ -63,7 +66,7 @@ flags: ALWAYS
 	    echo "# $(NEEDS) $$(cat *.h */*.h 2>/dev/null | cksum)"; \
 	} >flags.new; \
 	if cmp -s flags.new flags; then rm flags.new; \
-	else rm -f boris $(OBJ) t/boris-fast t/reply t/decide; mv flags.new flags; fi
+	else rm -f boris $(OBJ) $(TESTED); mv flags.new flags; fi
 ALWAYS:
 
 # One small binary, by musl-gcc where that is there and CC names no other
@@ -87,6 +90,10 @@ REPLY = json.o base/buf.o base/fmt.o base/text.o base/message.o
 t/reply: t/reply.c $(REPLY)
 	$(COMPILE) $$LDFLAGS -o $@ t/reply.c $(REPLY)
 
+# Tables of modules that need no process
+t/tables: t/tables.c $(REPLY) transport/httpmsg.o
+	$(COMPILE) $$LDFLAGS -o $@ t/tables.c $(REPLY) transport/httpmsg.o
+
 # Tables of what the event loop decides
 t/decide: t/decide.c boris
 	$(COMPILE) $$LDFLAGS -o $@ t/decide.c $(PARTS) base/io.o
@@ -96,7 +103,7 @@ built: ALWAYS
 	KEEP_FLAGS=yes $(MAKE) -s boris
 
 test: built
-	KEEP_FLAGS=yes $(MAKE) -s t/boris-fast t/reply t/decide
+	KEEP_FLAGS=yes $(MAKE) -s $(TESTED)
 	@sh t/run
 
 demo compare: built
@@ -134,6 +141,6 @@ dist sign tarball cross deb npm mcpb: ALWAYS
 	@OWNER="$(OWNER)" sh packaging/release $@
 
 clean:
-	rm -f boris flags $(OBJ) t/boris-fast t/reply t/decide
+	rm -f boris flags $(OBJ) $(TESTED)
 distclean: clean
 	rm -rf cross dist boris-*.tar.gz boris_*.deb boris-*.tgz boris-*.mcpb

@@ -89,6 +89,7 @@ setup_users() {
 	mkdir src/t
 	: >src/t/reply.c
 	: >src/t/decide.c
+	: >src/t/tables.c
 	echo 'cp boris ../used' >src/t/demo
 	echo 'cp boris ../used; cp t/boris-fast ../used.fast' >src/t/run
 }
