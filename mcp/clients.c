@@ -1,4 +1,4 @@
-/* Needs nothing of the system but C99. */
+/* Needs only C99. */
 
 #include "mcp/clients.h"
 

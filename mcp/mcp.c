@@ -150,7 +150,7 @@ do_call(struct mcp_request *r)
 	struct json token = json_get(m->meta, "progressToken");
 	const struct tool *tool;
 	struct job *job = NULL;
-	bool taken = false;
+	bool accepted = false;
 
 	if (token.len > RPC_ID_MOST)
 		return "_meta.progressToken must be at most 1024 bytes long";
@@ -165,11 +165,11 @@ do_call(struct mcp_request *r)
 	    &want, &r->refusal)) {
 		if (job != NULL && c->options->log != NULL)
 			put_sender(&job->client, r);
-		taken = calls_tool(c, &r->reply, token, tool, job, &want);
+		accepted = calls_tool(c, &r->reply, token, tool, job, &want);
 	} else {
 		respond_refusal(r);
 	}
-	if (!taken) {
+	if (!accepted) {
 		job_free(job);
 		want_free(&want);
 	}
@@ -328,7 +328,8 @@ mcp_handle(struct client *c, void *to, const struct rpc_message *m,
            int64_t now)
 {
 	struct mcp_request r = { .client = c, .message = m,
-	    .reply = { &c->answers, to, c->caller, m->id },
+	    .reply = { .answers = &c->answers, .to = to,
+	        .caller = c->caller, .id = m->id },
 	    .code = JSONRPC_INVALID_PARAMS };
 	const char *wrong = rpc_wrong_envelope(m);
 
@@ -366,8 +367,8 @@ mcp_open(const struct options *options, enum mcp_peer peer, rpc_send *send,
 	struct client *c = mem_get(sizeof(*c));
 
 	c->options = options;
-	c->answers = (struct answers){ send, transport, peer == MCP_STDIO,
-	    RPC_NO_ANSWER };
+	c->answers = (struct answers){ .send = send, .transport = transport,
+	    .null_id = peer == MCP_STDIO };
 	c->session = session_open(options, peer == MCP_HTTP_SHARED);
 	if (c->session == NULL) {
 		mcp_free(c);

@@ -1,4 +1,4 @@
-/* Needs nothing of the system but C99. */
+/* Needs only C99. */
 
 #include "mcp/rpc.h"
 
@@ -107,7 +107,7 @@ void
 rpc_put_error(struct buf *b, const struct answers *a, struct json id, int code,
               const char *message, const struct buf *data)
 {
-	/* The peer determines the size of the data. If memory is short, the
+	/* A peer determines the size of the data. If memory is short, the
 	 * error is sent without them (E7), but always with its id, which is
 	 * short. */
 	if (data != NULL && !buf_reserve(b, ENVELOPE +
@@ -129,11 +129,11 @@ rpc_post(const struct reply *r, enum rpc_kind kind, int error,
          struct buf *message)
 {
 	struct answers *a = r->answers;
-	bool taken = a->send(a->transport, r->to, kind, error, message);
+	bool sent = a->send(a->transport, r->to, kind, error, message);
 
-	if (taken && (kind == RPC_RESPONSE || kind == RPC_REFUSAL))
+	if (sent && (kind == RPC_RESPONSE || kind == RPC_REFUSAL))
 		a->outcome = RPC_ANSWERED;
-	return taken;
+	return sent;
 }
 
 void
@@ -143,11 +143,11 @@ rpc_error(const struct reply *r, int code, const char *message,
 	enum rpc_kind kind = caller_is_stateless(&r->caller) ? RPC_RESPONSE
 	    : RPC_REFUSAL;
 	struct buf b = { NULL, 0, 0 };
-	bool taken;
+	bool sent;
 
 	rpc_put_error(&b, r->answers, r->id, code, message, data);
-	taken = rpc_post(r, kind, code, &b);
-	if (!taken && data != NULL) {
+	sent = rpc_post(r, kind, code, &b);
+	if (!sent && data != NULL) {
 		buf_free(&b);
 		rpc_put_error(&b, r->answers, r->id, code, message, NULL);
 		rpc_post(r, kind, code, &b);
@@ -160,25 +160,33 @@ rpc_error(const struct reply *r, int code, const char *message,
 	"\"_meta\":{\"io.modelcontextprotocol/serverInfo\":" \
 	MCP_SERVER_INFO "},"
 
+static bool
+send_result(const struct reply *r, const struct buf *members)
+{
+	struct buf b = { NULL, 0, 0 };
+	bool sent;
+
+	if (!buf_reserve(&b, ENVELOPE + JSON_GROWTH * r->id.len +
+	    members->len))
+		return false;
+	put_begin(&b, r->answers, r->id);
+	buf_add(&b, ",\"result\":{");
+	if (caller_is_stateless(&r->caller))
+		buf_add(&b, STATELESS_MEMBERS);
+	buf_put(&b, members->data, members->len);
+	buf_add(&b, "}}");
+	sent = rpc_post(r, RPC_RESPONSE, 0, &b);
+	buf_free(&b);
+	return sent;
+}
+
 bool
 rpc_result(const struct reply *r, struct buf *members)
 {
-	struct buf b = { NULL, 0, 0 };
-	bool taken = buf_reserve(&b, ENVELOPE + JSON_GROWTH * r->id.len +
-	    members->len);
+	bool sent = send_result(r, members);
 
-	if (taken) {
-		put_begin(&b, r->answers, r->id);
-		buf_add(&b, ",\"result\":{");
-		if (caller_is_stateless(&r->caller))
-			buf_add(&b, STATELESS_MEMBERS);
-		buf_put(&b, members->data, members->len);
-		buf_add(&b, "}}");
-		taken = rpc_post(r, RPC_RESPONSE, 0, &b);
-	}
-	buf_free(&b);
 	buf_free(members);
-	if (!taken)
+	if (!sent)
 		rpc_error(r, JSONRPC_INTERNAL, RPC_NO_MEMORY, NULL);
-	return taken;
+	return sent;
 }

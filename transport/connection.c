@@ -328,7 +328,7 @@ connection_poll_add(struct connection *c, struct loop *loop)
 		loop_until(loop, loop->now);
 }
 
-/* Goes on to the next request, or to the end of the connection. */
+/* Continues with the next request, or ends the connection. */
 static void
 end_response(struct connection *c)
 {
