@@ -18,26 +18,36 @@
 enum { LOCK_TIME = 1000 };  /* ms; longest wait for the lock */
 
 struct log {
-	int fd;     /* 2: stderr, which is not boris's alone */
-	bool torn;  /* the last record is there only in part */
+	int fd;          /* 2: stderr, which other processes share */
+	bool torn;       /* the last record was not written completely */
 	bool lock_held;  /* another process has not released its lock */
 };
+
+/* Can records be appended to this file? A FIFO would block. */
+static bool
+is_log_file(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return false;
+	return S_ISREG(st.st_mode) || S_ISCHR(st.st_mode);
+}
 
 const char *
 log_open(struct log **log, const char *file)
 {
-	bool is_stderr = strcmp(file, "/dev/stderr") == 0;
-	struct stat st;
-	/* A FIFO is refused, not waited for. */
-	int fd = is_stderr ? 2 : open(file, O_RDWR | O_APPEND | O_CREAT |
-	    O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0600);
+	int fd = 2;
 
-	if (fd < 0)
-		return strerror(errno);
-	if (!is_stderr && (fstat(fd, &st) < 0 ||
-	    !(S_ISREG(st.st_mode) || S_ISCHR(st.st_mode)))) {
-		close(fd);
-		return "must be a regular file or a character device";
+	if (strcmp(file, "/dev/stderr") != 0) {
+		fd = open(file, O_RDWR | O_APPEND | O_CREAT | O_NOCTTY |
+		    O_NONBLOCK | O_CLOEXEC, 0600);
+		if (fd < 0)
+			return strerror(errno);
+		if (!is_log_file(fd)) {
+			close(fd);
+			return "must be a regular file or a character device";
+		}
 	}
 	if (*log == NULL)
 		*log = mem_get(sizeof(**log));
@@ -47,16 +57,17 @@ log_open(struct log **log, const char *file)
 	return NULL;
 }
 
-/* Begins a record: a newline, which log_finish() drops unless it follows a torn
- * line, and what all records have, if the job has it. False: no log. */
+/* Starts a record: a newline, which log_finish() drops unless it follows a torn
+ * line, and the members that all records have, as far as the job has them.
+ * Returns false if there is no log. */
 static bool
 log_begin(struct buf *b, const struct job *job, const char *event)
 {
 	if (job->options->log == NULL)
 		return false;
-	buf_add(b, "\n{\"time\":\"");
+	buf_fmt(b, "\n{\"time\":\"");
 	clock_date(b);
-	buf_add(b, "\"");
+	buf_fmt(b, "\"");
 	json_put(b, "event", event);
 	json_put(b, "session", job->session + 8);
 	if (job->call > 0)
@@ -70,13 +81,13 @@ log_begin(struct buf *b, const struct job *job, const char *event)
 
 /* Locks the file, because a record that another server is writing at this
  * moment looks torn: the kernel writes it page by page. Commands can hold a
- * lock too, so boris goes on without one after LOCK_TIME, and then does not
+ * lock too, so boris continues without one after LOCK_TIME, and then does not
  * wait again until that lock is released. */
 static void
 lock_file(struct log *log)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	int tries = log->lock_held ? 1 : LOCK_TIME;
+	int tries = log->lock_held ? 1 : LOCK_TIME;  /* one each millisecond */
 
 	for (; tries > 0; tries--) {
 		log->lock_held = fcntl(log->fd, F_SETLK, &lock) < 0 &&
@@ -95,42 +106,68 @@ unlock_file(struct log *log)
 	fcntl(log->fd, F_SETLK, &lock);
 }
 
-/* Writes the record in one piece, so that whoever else appends to the file does
- * so before or behind it, and frees it. 0, or -1 with errno. */
+/* Reads whether the file ends with a part of a line, which another boris may
+ * have left, or this one when the disk was full. If the last byte cannot be
+ * read, a blank line does no harm. */
+static bool
+ends_torn(int fd)
+{
+	char last = '\0';
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || st.st_size == 0)
+		return false;
+	return pread(fd, &last, 1, st.st_size - 1) < 1 || last != '\n';
+}
+
+/* Writes the record to the log, in one piece, so that it does not mix with what
+ * others append. Drops its first newline unless that ends a torn line. Returns
+ * 0, or -1 with errno set. */
+static int
+write_record(struct log *log, struct buf *b)
+{
+	bool is_stderr = log->fd == 2;
+	ssize_t done;
+
+	buf_drop(b, log->torn ? 0 : 1);
+	if (is_stderr)
+		done = (ssize_t)stderr_write(b->data, b->len);
+	else
+		done = write(log->fd, b->data, b->len);
+	if (done > 0)
+		log->torn = done < (ssize_t)b->len;
+	if (done == (ssize_t)b->len)
+		return 0;
+	if (done > 0 && !is_stderr)
+		errno = ENOSPC;
+	return -1;
+}
+
+/* Ends the record, writes it and frees it. Returns 0, or -1 with errno set. */
 static int
 log_finish(struct buf *b, const struct job *job)
 {
 	struct log *log = job->options->log;
-	char last = '\0';
-	struct stat st;
-	ssize_t done;
-	bool whole;
-	int error;
+	int result, error;
 
-	/* Another boris may have left a part of a line, or this one when the
-	 * disk was full. If nobody can tell, a blank line is no harm. */
-	if (log->fd != 2) {
+	buf_fmt(b, "}\n");
+	if (log->fd == 2) {
+		result = write_record(log, b);
+		error = errno;
+	} else {
 		lock_file(log);
-		log->torn = fstat(log->fd, &st) == 0 && st.st_size > 0 &&
-		    (pread(log->fd, &last, 1, st.st_size - 1) < 1 ||
-		    last != '\n');
-	}
-	buf_drop(b, log->torn ? 0 : 1);
-	buf_add(b, "}\n");
-	done = log->fd == 2 ? (ssize_t)stderr_write(b->data, b->len)
-	    : write(log->fd, b->data, b->len);
-	error = done > 0 && log->fd != 2 ? ENOSPC : errno;
-	whole = done == (ssize_t)b->len;
-	if (done > 0)
-		log->torn = !whole;
-	if (log->fd != 2)
+		log->torn = ends_torn(log->fd);
+		result = write_record(log, b);
+		error = errno;
 		unlock_file(log);
+	}
 	buf_free(b);
 	errno = error;
-	return whole ? 0 : -1;
+	return result;
 }
 
-/* The memory for a record that a client sizes was refused (E7). */
+/* Frees a record whose size a client determines, because allocation has failed
+ * (E7). Returns -1 with errno set. */
 static int
 log_give_up(struct buf *b)
 {
@@ -139,46 +176,62 @@ log_give_up(struct buf *b)
 	return -1;
 }
 
+/* Appends the members that describe a command. Returns false if allocation
+ * fails. */
+static bool
+put_command(struct buf *b, const struct job *job, const char *dir)
+{
+	json_put(b, "cwd", dir);
+	json_put_true(b, "tty", job->exec.terminal);
+	json_put_true(b, "background", job->background);
+	return json_try_bytes(b, "command", job->exec.text.data,
+	    job->exec.text.len);
+}
+
 int
-log_start(const struct job *job, const char *event, const char *what)
+log_start(const struct job *job, const char *event, const char *place)
 {
 	struct buf b = { NULL, 0, 0 };
-	bool whole = true;
 
 	if (!log_begin(&b, job, event))
 		return 0;
-	if (job->do_work != NULL) {
-		json_put(&b, "path", what);
-	} else {
-		json_put(&b, "cwd", what);
-		json_put_true(&b, "tty", job->exec.terminal);
-		json_put_true(&b, "background", job->background);
-		whole = json_try_bytes(&b, "command", job->exec.text.data,
-		    job->exec.text.len);
-	}
-	if (!whole)
+	if (job->do_work != NULL)
+		json_put(&b, "path", place);
+	else if (!put_command(&b, job, place))
 		return log_give_up(&b);
 	if (job->client.len > 0) {
-		buf_add(&b, ",");
+		buf_putc(&b, ',');
 		buf_put(&b, job->client.data, job->client.len);
 	}
 	return log_finish(&b, job);
 }
 
 int
-log_input(const struct job *job, const struct buf *text, bool unseen)
+log_input(const struct job *job, const struct buf *text, bool secret)
 {
 	struct buf b = { NULL, 0, 0 };
 
 	if (!log_begin(&b, job, "input"))
 		return 0;
-	json_put_true(&b, "secret", unseen);
-	if (!unseen && !json_try_bytes(&b, "input", text->data, text->len))
+	json_put_true(&b, "secret", secret);
+	if (!secret && !json_try_bytes(&b, "input", text->data, text->len))
 		return log_give_up(&b);
-	json_put(&b, "by", text == NULL ? "user" : NULL);
 	return log_finish(&b, job);
 }
 
+int
+log_user_input(const struct job *job)
+{
+	struct buf b = { NULL, 0, 0 };
+
+	if (!log_begin(&b, job, "input"))
+		return 0;
+	json_put_true(&b, "secret", true);
+	json_put(&b, "by", "user");
+	return log_finish(&b, job);
+}
+
+/* Appends why a command cannot be terminated, if that is so (E12). */
 static void
 put_survivor(struct buf *b, const struct job *job)
 {
@@ -228,6 +281,6 @@ log_end(const struct job *job, const char *status, const char *error,
 		json_put_number(&b, "stderr_bytes",
 		    output_bytes(job->err.text));
 	}
-	/* If it can't be written: its start says what was done. */
+	/* If this fails, the start of the job is in the log already. */
 	log_finish(&b, job);
 }

@@ -13,8 +13,8 @@ struct replacing {
 	struct replacement *r;
 	bool literal;        /* line endings of `new` are written as given */
 	int64_t new_lines;   /* newlines in `new` */
-	size_t line_end;     /* end of the line that line_has_crlf() read last */
-	bool line_has_crlf;  /* what it found */
+	size_t line_end;     /* end of the last line of line_has_crlf() */
+	bool line_has_crlf;  /* its result for that line */
 };
 
 /* A search for the occurrences of a text, from the first to the last */

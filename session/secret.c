@@ -36,7 +36,7 @@ struct secret {
 	struct buf path;         /* its name, up to the ending */
 };
 
-/* Overwrites it; volatile, so that no compiler leaves that out. */
+/* Overwrites a secret; volatile, so that compilers keep the stores. */
 static void
 wipe(volatile char *p, size_t n)
 {
@@ -44,12 +44,13 @@ wipe(volatile char *p, size_t n)
 		*p++ = 0;
 }
 
+/* Returns the path with this ending, until it is called again. */
 static const char *
 name_of(struct buf *path, const char *ending)
 {
 	size_t len = path->len;
 
-	buf_add(path, ending);
+	buf_fmt(path, "%s", ending);
 	buf_text(path);
 	path->len = len;
 	return path->data;
@@ -63,61 +64,86 @@ secret_close(struct job *job, bool taken)
 	if (s == NULL || s->path.len == 0)
 		return;
 	if (taken)
-		fchmod(s->fd, TAKEN);  /* That cannot fail: it is ours. */
-	/* They may be gone: others may empty that directory. */
+		fchmod(s->fd, TAKEN);  /* cannot fail: the FIFO is ours */
+	/* Another process may have removed the files already. */
 	tempfile_remove(job->options->files, name_of(&s->path, FIFO));
 	tempfile_remove(job->options->files, name_of(&s->path, PROMPT));
 	buf_free(&s->path);
 	fd_close(&s->fd);
 }
 
-/* Opens it if it has that type, is this user's, and is closed to others. Else
- * -1: another user may have put a file of his own there, or have moved there a
- * file of ours that he can read. */
+/* Is this file of that type, this user's, and closed to other users? */
+static bool
+is_private(int fd, mode_t type)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || (st.st_mode & S_IFMT) != type)
+		return false;
+	return (st.st_mode & 0077) == 0 && st.st_uid == geteuid();
+}
+
+/* Opens a file if it is private. Another user may have created a file with that
+ * name, or have moved one of ours there that he can read. Returns the
+ * descriptor, or -1. */
 static int
 open_own(const char *name, int flags, mode_t type)
 {
 	int fd = open(name, flags | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
 
-	if (fd >= 0 && (fstat(fd, &st) < 0 || (st.st_mode & S_IFMT) != type ||
-	    (st.st_mode & 0077) != 0 || st.st_uid != geteuid()))
+	if (fd >= 0 && !is_private(fd, type))
 		fd_close(&fd);
 	return fd;
 }
 
-/* The id is random and new each time, so that no other user can foresee the
- * name and take it first. The FIFO is open for writing too, so that it does not
- * end when a writer goes. If it can't be made, the next look tries it again; if
- * the prompt's file can't be, only the prompt is not shown. */
+/* Creates the FIFO and opens it; also for writing, so that it does not end when
+ * a writer closes it. Sets s->fd, to -1 on failure. */
 static void
-open_fifo(struct job *job)
+create_fifo(struct job *job)
 {
 	struct tempfiles *files = job->options->files;
 	struct secret *s = job->secret;
-	struct buf line = { NULL, 0, 0 };
-	int fd;
 
-	s->fd = -1;
-	if (!random_hex(s->id, ID / 2))
-		return;
-	buf_add(&s->path, job->options->tmpdir, "/boris-", job->session, "-",
-	    s->id);
 	if (tempfile_add(files, name_of(&s->path, PROMPT)) == 0 &&
 	    tempfile_add(files, name_of(&s->path, FIFO)) == 0 &&
 	    mkfifo(s->path.data, 0600) == 0)
 		s->fd = open_own(s->path.data, O_RDWR, S_IFIFO);
-	if (s->fd < 0) {
-		secret_close(job, false);
-		return;
-	}
-	fd = open(name_of(&s->path, PROMPT),
-	    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+}
+
+/* Creates the file with the terminal's last line. If that fails, a person sees
+ * no prompt. */
+static void
+write_prompt(struct job *job)
+{
+	const char *name = name_of(&job->secret->path, PROMPT);
+	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	struct buf line = { NULL, 0, 0 };
+
 	output_last_line(job->out.text, &line);
 	if (fd >= 0 && line.len > 0 && write(fd, line.data, line.len) < 0)
-		unlink(name_of(&s->path, PROMPT));
+		unlink(name);
 	fd_close(&fd);
 	buf_free(&line);
+}
+
+/* Creates the FIFO and the file with the prompt. The id is random, and new each
+ * time, so that no other user can guess the name and create it first. If it
+ * fails, the next call tries again. */
+static void
+open_fifo(struct job *job)
+{
+	struct secret *s = job->secret;
+
+	s->fd = -1;
+	if (!random_hex(s->id, ID / 2))
+		return;
+	buf_fmt(&s->path, "%s/boris-%s-%s", job->options->tmpdir, job->session,
+	    s->id);
+	create_fifo(job);
+	if (s->fd >= 0)
+		write_prompt(job);
+	else
+		secret_close(job, false);
 }
 
 /* Returns the job's secret, a new one if it has none. */
@@ -170,29 +196,41 @@ secret_poll_add(struct job *job, struct loop *loop)
 	loop_until(loop, job->prompt.again);
 }
 
+/* Types a line into the terminal, if that can be logged. Returns whether it
+ * did. */
+static bool
+type_secret(struct job *job, const char *line, size_t len, int64_t now)
+{
+	return log_user_input(job) == 0 &&
+	    exec_type_unseen(&job->exec, line, len, now) == 0;
+}
+
 void
 secret_dispatch(struct job *job, const struct loop *loop)
 {
 	struct secret *s = job->secret;
-	bool came = s != NULL && s->fd > 0 &&
+	bool ready = s != NULL && s->fd > 0 &&
 	    loop_events(loop, s->in_poll) != 0;
 	char bytes[LINE_TYPED_MOST];
-	const char *end;
+	const char *end = NULL;
+	bool typed = false;
 	ssize_t n;
 
-	if (!secret_offer(job) || !came)
+	if (!secret_offer(job) || !ready)
 		return;
-	/* The first line of what has come; the rest is dropped. */
+	/* Only the first line counts. */
 	n = read(s->fd, bytes, sizeof(bytes));
-	end = n > 0 ? memchr(bytes, '\n', (size_t)n) : NULL;
-	secret_close(job, end != NULL &&
-	    log_input(job, NULL, true) == 0 && exec_type_unseen(
-	    &job->exec, bytes, (size_t)(end + 1 - bytes), loop->now) == 0);
+	if (n > 0)
+		end = memchr(bytes, '\n', (size_t)n);
+	if (end != NULL)
+		typed = type_secret(job, bytes, (size_t)(end + 1 - bytes),
+		    loop->now);
+	secret_close(job, typed);
 	job_read_prompt(job, loop->now);
 	wipe(bytes, sizeof(bytes));
 }
 
-/* Says "ID: the terminal's last line", for the FIFO of that name. */
+/* Prints "ID: the terminal's last line" for the FIFO of that name. */
 static void
 show_prompt(const char *fifo)
 {
@@ -211,116 +249,172 @@ show_prompt(const char *fifo)
 	buf_free(&path);
 }
 
-/* Opens the FIFOs that somebody reads, of that id if it is not empty, and shows
- * their prompts. Returns how many; *fd is the last one's. */
+/* Is this the name of a FIFO, with this id unless that is empty? */
+static bool
+is_fifo_name(const char *name, const char *id)
+{
+	const size_t before = strlen("boris-") + SESSION + strlen("-");
+
+	if (strlen(name) != before + ID + strlen(FIFO))
+		return false;
+	return strncmp(name, "boris-", strlen("boris-")) == 0 &&
+	    strncmp(name + before, id, strlen(id)) == 0 &&
+	    strcmp(name + before + ID, FIFO) == 0;
+}
+
+/* Opens the FIFOs that have a reader, with this id unless that is empty, and
+ * shows their prompts. Returns their number; *fd is the last one's. */
 static int
 find_fifos(const char *id, int *fd)
 {
-	const size_t before = strlen("boris-") + SESSION + strlen("-");
 	DIR *dir = opendir(".");
 	const struct dirent *entry;
 	int one, found = 0;
-	const char *name;
 
-	while (dir != NULL && (entry = readdir(dir)) != NULL) {
-		name = entry->d_name;
-		if (strlen(name) != before + ID + strlen(FIFO) ||
-		    strncmp(name, "boris-", strlen("boris-")) != 0 ||
-		    strncmp(name + before, id, strlen(id)) != 0 ||
-		    strcmp(name + before + ID, FIFO) != 0)
+	if (dir == NULL)
+		return 0;
+	for (entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+		if (!is_fifo_name(entry->d_name, id))
 			continue;
-		one = open_own(name, O_WRONLY, S_IFIFO);
+		one = open_own(entry->d_name, O_WRONLY, S_IFIFO);
 		if (one >= 0) {
-			show_prompt(name);
+			show_prompt(entry->d_name);
 			*fd = one;
 			found++;
 		}
 	}
-	if (dir != NULL)
-		closedir(dir);
+	closedir(dir);
 	return found;
 }
 
 static void
 interrupted(int sig)
 {
-	(void)sig;  /* pselect() returns, and that is all that is needed. */
+	(void)sig;  /* makes pselect() return; no more is needed */
 }
 
-/* A line from stdin, which a terminal does not show. A signal can end only the
- * wait for it, so the terminal is always put back. Returns the length with the
- * newline, which a file's last line may lack; 0: there is no line. */
-static size_t
-read_secret(char *line)
+/* Blocks all signals, and makes those that end boris interrupt pselect() with
+ * the mask *waiting instead, so that the terminal's mode is always restored. */
+static void
+hold_signals(sigset_t *waiting)
 {
 	static const int ends[] = {
 		SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP
 	};
 	struct sigaction action = { .sa_handler = interrupted };
-	struct termios before, hidden;
-	bool terminal = tcgetattr(0, &before) == 0;
-	size_t len = 0, i;
-	sigset_t waiting;
-	fd_set set;
-	ssize_t n;
+	size_t i;
 
-	sigfillset(&waiting);
-	sigdelset(&waiting, SIGTTOU);  /* in the background it stops here */
-	sigprocmask(SIG_SETMASK, &waiting, NULL);
+	sigfillset(waiting);
+	sigdelset(waiting, SIGTTOU);  /* stops boris in the background */
+	sigprocmask(SIG_SETMASK, waiting, NULL);
 	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
 		sigaction(ends[i], &action, NULL);
-		sigdelset(&waiting, ends[i]);
+		sigdelset(waiting, ends[i]);
 	}
-	hidden = before;
-	hidden.c_lflag &= ~(tcflag_t)ECHO;
-	if (terminal)
-		tcsetattr(0, TCSAFLUSH, &hidden);
-	do {
+}
+
+/* Reads a line from stdin, which may come in parts. Returns its length with the
+ * newline, which the last line of a file may lack; or 0 if there is no complete
+ * line, or a signal interrupted it. */
+static size_t
+read_line(char *line, const sigset_t *waiting)
+{
+	size_t len = 0;
+	fd_set set;
+	ssize_t n = 1;
+
+	while (n > 0 && len < LINE_TYPED_MOST) {
 		FD_ZERO(&set);
 		FD_SET(0, &set);
-		n = pselect(1, &set, NULL, NULL, NULL, &waiting) < 0 ? -1
-		    : read(0, line + len, LINE_TYPED_MOST - len);
-		len += n > 0 ? (size_t)n : 0;
-	} while (n > 0 && len < LINE_TYPED_MOST && line[len - 1] != '\n');
-	if (terminal)
-		tcsetattr(0, TCSAFLUSH, &before);
-	if (n == 0 && len > 0)
-		line[len++] = '\n';
-	return n >= 0 && len > 0 && line[len - 1] == '\n' ? len : 0;
+		if (pselect(1, &set, NULL, NULL, NULL, waiting) < 0)
+			return 0;
+		n = read(0, line + len, LINE_TYPED_MOST - len);
+		if (n > 0)
+			len += (size_t)n;
+		if (len > 0 && line[len - 1] == '\n')
+			return len;
+	}
+	if (n != 0 || len == 0)
+		return 0;
+	line[len] = '\n';
+	return len + 1;
+}
+
+/* Reads a line as read_line() does. A terminal does not show it. */
+static size_t
+read_secret(char *line)
+{
+	struct termios before, hidden;
+	bool terminal = tcgetattr(0, &before) == 0;
+	sigset_t waiting;
+	size_t len;
+
+	hold_signals(&waiting);
+	if (!terminal)
+		return read_line(line, &waiting);
+	hidden = before;
+	hidden.c_lflag &= ~(tcflag_t)ECHO;
+	tcsetattr(0, TCSAFLUSH, &hidden);
+	len = read_line(line, &waiting);
+	tcsetattr(0, TCSAFLUSH, &before);
+	return len;
+}
+
+/* Writes the line to the FIFO and waits until boris has closed its end. Returns
+ * whether boris has typed the line, which the mode of the FIFO shows then.
+ * (SIGPIPE is blocked.) */
+static bool
+send_secret(int fd, const char *line, size_t len)
+{
+	struct pollfd closed = { .fd = fd, .events = 0 };
+	struct stat st;
+
+	if (write(fd, line, len) != (ssize_t)len)
+		return false;
+	if (poll(&closed, 1, ANSWER_TIME) <= 0 || fstat(fd, &st) < 0)
+		return false;
+	return (st.st_mode & 0777) == TAKEN;
+}
+
+/* Reads a secret and sends it to the FIFO. Returns an exit status. */
+static int
+read_and_send(int fd)
+{
+	char line[LINE_TYPED_MOST + 1];
+	size_t len;
+	bool taken;
+
+	stderr_line("boris: type it, unseen, and Enter");
+	len = read_secret(line);
+	taken = len > 0 && send_secret(fd, line, len);
+	wipe(line, sizeof(line));
+	if (len == 0) {
+		stderr_line("boris: nothing was typed");
+		return 1;
+	}
+	if (!taken) {
+		stderr_line("boris: not taken: too late, or the log is full");
+		return 1;
+	}
+	stderr_line("boris: taken");
+	return 0;
 }
 
 int
 secret_ask(const char *dir, const char *id)
 {
-	int fd = -1, found = chdir(dir) == 0 ? find_fifos(id, &fd) : 0;
-	struct pollfd closed = { .events = 0 };
-	char line[LINE_TYPED_MOST + 1];
-	struct stat st;
-	bool taken;
-	size_t len;
+	int fd = -1, found = 0;
 
-	if (found != 1) {
-		if (found > 1)
-			stderr_line("boris: several ask: give --secret=ID");
-		else
-			stderr_line("boris: no such terminal of yours asks for "
-			    "a secret, in %s", dir);
+	if (chdir(dir) == 0)
+		found = find_fifos(id, &fd);
+	if (found == 0) {
+		stderr_line("boris: no such terminal of yours asks for "
+		    "a secret, in %s", dir);
 		return 1;
 	}
-	stderr_line("boris: type it, unseen, and Enter");
-	len = read_secret(line);
-	/* Once boris has closed its end, the FIFO's mode is the answer. (All
-	 * signals are blocked, SIGPIPE among them.) */
-	closed.fd = fd;
-	taken = len > 0 && write(fd, line, len) == (ssize_t)len &&
-	    poll(&closed, 1, ANSWER_TIME) > 0 && fstat(fd, &st) == 0 &&
-	    (st.st_mode & 0777) == TAKEN;
-	wipe(line, sizeof(line));
-	if (taken)
-		stderr_line("boris: taken");
-	else if (len > 0)
-		stderr_line("boris: not taken: too late, or the log is full");
-	else
-		stderr_line("boris: nothing was typed");
-	return taken ? 0 : 1;
+	if (found > 1) {
+		stderr_line("boris: several ask: give --secret=ID");
+		return 1;
+	}
+	return read_and_send(fd);
 }
