@@ -1,8 +1,8 @@
 #define _POSIX_C_SOURCE 200809L
 #define _XOPEN_SOURCE 700
 
-/* boris: an agent's shell over MCP. The process: its descriptors, signals,
- * the loop, its end (C3, E8, L1). */
+/* boris: an agent's shell over MCP. This file has the process: its descriptors,
+ * its signals, the event loop and the exit (C3, E8, L1). */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,19 +33,27 @@
 /* The only variable of the program at file scope: the handler writes to it. */
 static int signal_pipe[2] = { -1, -1 };
 
+/* Kinds of signals, as on_signal() writes them to the pipe */
+enum { SIGNAL_CHILD = 'c', SIGNAL_RELOAD = 'h', SIGNAL_END = 'e' };
+
+/* Writes the kind of the signal to the pipe, which wakes the loop. */
 static void
 on_signal(int sig)
 {
-	char c = sig == SIGCHLD ? 'c' : sig == SIGHUP ? 'h' : 's';
+	char kind = SIGNAL_END;
 	int saved = errno;
 
-	/* If the pipe is full, there is enough in it to wake the loop. */
-	if (write(signal_pipe[1], &c, 1) < 0)
+	if (sig == SIGCHLD)
+		kind = SIGNAL_CHILD;
+	else if (sig == SIGHUP)
+		kind = SIGNAL_RELOAD;
+	/* If the pipe is full, it has enough bytes to wake the loop. */
+	if (write(signal_pipe[1], &kind, 1) < 0)
 		errno = saved;
 }
 
-/* With this handler write() fails with EPIPE or EFBIG, and boris goes on. If
- * the signal were ignored instead, commands would inherit that. */
+/* Does nothing, but makes write() fail with EPIPE or EFBIG. If the signal were
+ * ignored instead, commands would inherit that. */
 static void
 on_nothing(int sig)
 {
@@ -62,9 +70,9 @@ catch(int sig, void (*handler)(int))
 	sigaction(sig, &action, NULL);
 }
 
-/* Over stdio a SIGHUP that was ignored at the start, by nohup, does nothing
- * (C3). Over HTTP it always reloads: otherwise a revoked token would stay valid
- * (H9). */
+/* Sets all signal handlers and unblocks all signals. Over stdio, SIGHUP does
+ * nothing if it was ignored at the start, as by nohup (C3). Over HTTP it always
+ * reloads; otherwise a revoked token would stay valid (H9). */
 static void
 catch_signals(const struct options *o)
 {
@@ -89,9 +97,10 @@ catch_signals(const struct options *o)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Reaps every child until boris has ended, and then its guard, which ends what
- * is left: when process 1 ends, the kernel kills all. While boris runs, other
- * signals are passed on to it; since they are blocked, none is lost. */
+/* Reaps every child until boris has exited, and then its guard, which ends what
+ * is left: when process 1 exits, the kernel kills all processes. Passes other
+ * signals on to boris while it runs; since they are blocked, none is lost.
+ * Returns the exit status of boris. */
 static int
 mind_children(pid_t boris, const struct guard *guard)
 {
@@ -106,7 +115,8 @@ mind_children(pid_t boris, const struct guard *guard)
 			break;
 		if (sig != SIGCHLD)
 			kill(boris, sig);
-		while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		for (pid = waitpid(-1, &status, WNOHANG); pid > 0;
+		    pid = waitpid(-1, &status, WNOHANG)) {
 			if (pid != boris)
 				continue;
 			result = WIFEXITED(status) ? WEXITSTATUS(status)
@@ -117,14 +127,15 @@ mind_children(pid_t boris, const struct guard *guard)
 	return result;
 }
 
-/* The first process of a container inherits all that lose their parent. So it
- * becomes a small init without descriptors, and boris goes on as its child. */
+/* Makes this process, the first of a container, an init without descriptors,
+ * because it inherits all processes that lose their parent. boris continues as
+ * its child. */
 static void
 leave_process_1(const struct guard *guard)
 {
 	pid_t pid;
 
-	/* If it were ignored, no child would leave a status to wait for. */
+	/* If SIGCHLD were ignored, waitpid() would return no status. */
 	catch(SIGCHLD, on_nothing);
 	pid = fork();
 	if (pid < 0)
@@ -133,8 +144,9 @@ leave_process_1(const struct guard *guard)
 		spawn_close_from(0);
 		exit(mind_children(pid, guard));
 	}
-	/* In the foreground of a terminal, if there is one, with a group of
-	 * its own: Ctrl-C then comes once, not through the parent as well. */
+	/* boris gets a process group of its own, in the foreground of the
+	 * terminal if there is one. Otherwise Ctrl-C would reach it twice, the
+	 * second time through its parent. */
 	setpgid(0, 0);
 	tcsetpgrp(0, getpid());
 }
@@ -142,24 +154,56 @@ leave_process_1(const struct guard *guard)
 struct boris {
 	struct options options;
 	struct loop loop;
-	struct stdio *stdio;  /* the transport is this, */
-	struct http *http;    /* or this; the other is NULL */
+	struct stdio *stdio;  /* the transport, or NULL */
+	struct http *http;    /* the transport, or NULL */
 	enum transport_state state;
 };
 
-/* Fills in what is found or made at the start, and leaves process 1. */
+/* Makes the random name of this boris, and the token of --generate-token. */
 static void
-prepare(struct options *o)
+make_random(struct options *o)
 {
 	char token[2 * RANDOM_MOST + 1];
-	const char *why;
-	int empty[2];
 
 	if (!random_hex(o->name, (sizeof(o->name) - 1) / 2) ||
 	    !random_hex(token, RANDOM_MOST))
 		fatal(1, "start: there is no source of random numbers");
 	if (o->generate_token)
 		o->token = mem_copy(token);
+}
+
+static void
+open_log(struct options *o)
+{
+	const char *why;
+
+	if (o->log_file == NULL)
+		return;
+	why = log_open(&o->log, o->log_file);
+	if (why != NULL)
+		fatal(1, "--log (BORIS_LOG) %s: %s", o->log_file, why);
+}
+
+/* Returns a descriptor that reads end of file, or -1 with errno set (B4). */
+static int
+open_no_input(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int empty[2];
+
+	if (fd < 0 && fd_pipe(empty) == 0) {
+		fd = empty[0];
+		close(empty[1]);
+	}
+	return fd;
+}
+
+/* Fills in the options that boris finds or makes at the start, and leaves
+ * process 1. */
+static void
+prepare(struct options *o)
+{
+	make_random(o);
 	o->shell = script_shell();
 	if (o->bash)
 		options_check_visible(o, o->shell, "the shell");
@@ -170,24 +214,19 @@ prepare(struct options *o)
 	o->store = mem_get(sizeof(*o->store));
 	if (getpid() == 1)
 		leave_process_1(o->guard);
-	why = o->log_file != NULL ? log_open(&o->log, o->log_file) : NULL;
-	if (why != NULL)
-		fatal(1, "--log (BORIS_LOG) %s: %s", o->log_file, why);
-	o->oom_score = o->write != NULL || o->hide != NULL
-	    ? open(SPAWN_OOM_SCORE, O_RDWR | O_CLOEXEC) : -1;
-	o->no_input = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	if (o->no_input < 0 && fd_pipe(empty) == 0) {
-		o->no_input = empty[0];  /* It ends at once, too (B4). */
-		close(empty[1]);
-	}
-	/* boris itself keeps no directory busy. */
+	open_log(o);
+	o->oom_score = -1;
+	if (o->write != NULL || o->hide != NULL)
+		o->oom_score = open(SPAWN_OOM_SCORE, O_RDWR | O_CLOEXEC);
+	o->no_input = open_no_input();
+	/* boris keeps no directory busy. */
 	if (o->no_input < 0 || chdir("/") < 0)
 		fatal(1, "start: %s", strerror(errno));
 	catch_signals(o);
 	spawn_prepare(o->visible);
 }
 
-/* Begins to listen, raises the fences, and tells a person what can be done. */
+/* Starts to listen, raises the fences, and prints what a person can do. */
 static void
 begin_serving(struct boris *b)
 {
@@ -198,7 +237,7 @@ begin_serving(struct boris *b)
 	fence_raise(o);
 	if (b->http == NULL) {
 		b->stdio = stdio_open(o);
-		if (isatty(0))  /* a person's (C4) */
+		if (isatty(0))  /* started by a person (C4) */
 			stderr_line("boris " BORIS_VERSION " is an MCP server: "
 			    "a program starts it and writes JSON-RPC to it. "
 			    "See boris --help. Control-D ends it.");
@@ -209,35 +248,40 @@ begin_serving(struct boris *b)
 	stderr_line("boris: listening on %s/mcp", http_origin(b->http));
 }
 
-/* H9: at SIGHUP, over HTTP, opens the log and reads the token file anew. */
+/* Opens the log and reads the token file again, on SIGHUP over HTTP (H9). */
 static void
 reload(struct options *o)
 {
-	const char *why = o->log != NULL ? log_open(&o->log, o->log_file)
-	    : NULL;
+	const char *why = NULL;
 
+	if (o->log != NULL)
+		why = log_open(&o->log, o->log_file);
 	if (why != NULL)
 		stderr_line("boris: --log %s: %s; the old one stays",
 		    o->log_file, why);
-	why = o->token_file != NULL ? options_read_token(o, O_NONBLOCK) : NULL;
+	why = NULL;
+	if (o->token_file != NULL)
+		why = options_read_token(o, O_NONBLOCK);
 	if (why != NULL)
 		stderr_line("boris: --token-file %s: %s; the old token stays",
 		    o->token_file, why);
 }
 
-/* What does not fit is read in the next turn. */
+/* Notes which kinds of signals have arrived. Bytes that do not fit into the
+ * array are read in the next turn. */
 static void
 read_signals(struct boris *b)
 {
-	char bytes[64];
-	ssize_t n = read(signal_pipe[0], bytes, sizeof(bytes));
+	char kinds[64];
+	ssize_t n = read(signal_pipe[0], kinds, sizeof(kinds)), i;
 
-	while (n-- > 0) {
-		b->loop.child |= bytes[n] == 'c';
-		if (bytes[n] == 'h' && b->http != NULL)
+	for (i = 0; i < n; i++) {
+		if (kinds[i] == SIGNAL_CHILD)
+			b->loop.child = true;
+		else if (kinds[i] == SIGNAL_RELOAD && b->http != NULL)
 			reload(&b->options);
 		else
-			b->loop.end |= bytes[n] != 'c';
+			b->loop.end = true;
 	}
 }
 
@@ -265,25 +309,33 @@ turn(struct boris *b)
 		b->state = stdio_dispatch(b->stdio, &b->loop);
 }
 
+/* Opens those of the descriptors 0 to 2 that are closed, so that no other file
+ * takes their place (C3). */
+static void
+fill_descriptors(void)
+{
+	int fd = 0;
+
+	while (fd >= 0 && fd < 3)
+		fd = open("/dev/null", O_RDWR);
+}
+
 int
 main(int argc, char **argv)
 {
 	struct boris b = { .state = TRANSPORT_SERVES };
 	sigset_t all;
-	int fd;
 
 	(void)argc;
-	/* All are blocked until catch_signals(), even those that end boris. */
+	/* Block all signals until catch_signals(). */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	/* Those of 0 to 2 that are closed are filled, so that nothing opened
-	 * later takes their place (C3); what the client left open is closed
-	 * (F3, Q5), but not before a token has been read from it. */
-	do
-		fd = open("/dev/null", O_RDWR);
-	while (fd >= 0 && fd < 3);
-	/* Before the fork: process 1 is to show no token either (H3). */
+	fill_descriptors();
+	/* Read the options before process 1 forks, so that neither process
+	 * shows a token (H3). */
 	options_read(&b.options, argv);
+	/* Close what the client left open (F3, Q5), now that a token has been
+	 * read from it. */
 	spawn_close_from(3);
 	if (b.options.secret != NULL)
 		exit(secret_ask(b.options.tmpdir, b.options.secret));
@@ -300,7 +352,7 @@ main(int argc, char **argv)
 	fd_close(&b.options.oom_score);
 	close(signal_pipe[0]);
 	close(signal_pipe[1]);
-	/* exit(), not return: so tools that look for leaks find all memory that
-	 * is not freed still reachable from `b` (Q5). */
+	/* exit() instead of return keeps all memory reachable from `b` for
+	 * tools that search for leaks (Q5). */
 	exit(0);
 }
