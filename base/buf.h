@@ -56,7 +56,7 @@ void buf_vfmt(struct buf *, const char *format, va_list);
 /* Appends a newline unless the buffer is empty or ends with one. */
 void buf_end_line(struct buf *);
 
-/* Returns the bytes as a string: puts a NUL after them, which is not counted. */
+/* Returns the bytes as a string: puts a NUL, which is not counted, at the end. */
 char *buf_text(struct buf *);
 
 /* Removes all bytes except for the last n. */

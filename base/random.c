@@ -36,9 +36,10 @@ on_alarm(int sig)
 }
 
 /* Waits until the kernel's random number generator is ready, and reports that
- * on stderr after a second. Since Linux 5.6 a waiting getrandom() makes the kernel
- * ready within one or two seconds; before, it may take minutes, so signals that
- * terminate boris are unblocked. Returns what getrandom() returns. */
+ * on stderr after a second. Since Linux 5.6 a waiting getrandom() makes the
+ * generator ready within one or two seconds; before, it may take minutes, so
+ * signals that terminate boris are unblocked. Returns what getrandom()
+ * returns. */
 static ssize_t
 wait_for_random(void *bytes, size_t n)
 {
