@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/fmt.h"
 #include "base/text.h"
 #include "json.h"
 #include "output/output.h"
@@ -579,11 +580,12 @@ slow_tail(const char *p, size_t n, size_t from, size_t most, struct buf *b)
 	if (at == 0)
 		return;
 	end_with_newline(b);
-	buf_add(b, "[x: showing last ", NUM((int64_t)lines), " of ",
-	    NUM((int64_t)lines_in(p, n)), " lines");
-	if (p[at - 1] != '\n')
-		buf_add(b, " (its last ", NUM((int64_t)(n - at)), " bytes)");
-	buf_add(b, NOT_SAVED "]");
+	if (p[at - 1] == '\n')
+		buf_fmt(b, "[x: showing last %zu of %zu lines" NOT_SAVED "]",
+		    lines, lines_in(p, n));
+	else
+		buf_fmt(b, "[x: showing last %zu of %zu lines (its last %zu "
+		    "bytes)" NOT_SAVED "]", lines, lines_in(p, n), n - at);
 }
 
 static void
@@ -600,10 +602,11 @@ slow_show(const char *p, size_t n, const struct output_bounds *most,
 			head = chars;
 		buf_put(b, p, char_at(p, n, head));
 		end_with_newline(b);
-		buf_add(b, "[x", head < chars ? " truncated" : "",
-		    ": not text, ", NUM((int64_t)no_text),
-		    " bytes in total, first ", NUM((int64_t)head),
-		    " characters shown" NOT_SAVED "]");
+		buf_fmt(b, head < chars
+		    ? "[x truncated: not text, %zu bytes in total, first %zu "
+		    "characters shown" NOT_SAVED "]"
+		    : "[x: not text, %zu bytes in total, first %zu characters "
+		    "shown" NOT_SAVED "]", no_text, head);
 		return;
 	}
 	if (n > 0 && (how == TRUNCATE_TAIL || how == TRUNCATE_LOOK)) {
@@ -630,22 +633,20 @@ slow_show(const char *p, size_t n, const struct output_bounds *most,
 		last = chars - head;
 	buf_put(b, p, char_at(p, n, head));
 	end_with_newline(b);
-	buf_add(b, "[x truncated: ", NUM((int64_t)chars),
-	    " characters in total, ");
 	if (how == TRUNCATE_HEAD) {
 		from = chars_back(p, n, last);
 		if (from > char_at(p, n, head))
 			from = line_at(p, n, from);
 		if (chars_in(p + from, n - from) * 2 <= last)
 			from = chars_back(p, n, last);
-		buf_add(b, "first ", NUM((int64_t)head), " and last ",
-		    NUM((int64_t)chars_in(p + from, n - from)), " shown");
+		buf_fmt(b, "[x truncated: %zu characters in total, first %zu "
+		    "and last %zu shown" NOT_SAVED "]\n", chars, head,
+		    chars_in(p + from, n - from));
 	} else {
 		from = chars_back(p, n, last);
-		buf_add(b, NUM((int64_t)(chars - head - last)),
-		    " left out here");
+		buf_fmt(b, "[x truncated: %zu characters in total, %zu left "
+		    "out here" NOT_SAVED "]\n", chars, chars - head - last);
 	}
-	buf_add(b, NOT_SAVED "]\n");
 	buf_put(b, p + from, n - from);
 }
 
@@ -832,8 +833,7 @@ note_head(struct buf *said, const struct request *r)
 	note(said, r->path);
 	for (i = 0; i < FIELDS; i++)
 		note(said, r->field[i]);
-	buf_add(said, NUM(r->left));
-	buf_add(said, NUM(r->http10 * 2 + r->last));
+	buf_fmt(said, "%jd%d", r->left, r->http10 * 2 + r->last);
 }
 
 /* All that is said of the bytes, given in pieces */
@@ -856,7 +856,7 @@ read_http(struct buf *said, const uint8_t *data, size_t size, size_t piece,
 		size -= some;
 		while ((event = request_read(&r, &in)) == REQUEST_HAS_HEAD ||
 		    event == REQUEST_COMPLETE) {
-			buf_add(said, NUM(event));
+			buf_fmt(said, "%d", event);
 			if (event == REQUEST_HAS_HEAD) {
 				note_head(said, &r);
 				length = r.state != REQUEST_SIZE ? r.left : -1;
@@ -872,8 +872,8 @@ read_http(struct buf *said, const uint8_t *data, size_t size, size_t piece,
 		}
 	}
 	must(event == REQUEST_NEEDS_INPUT || event >= 400);
-	buf_add(said, NUM(event));
-	buf_add(said, NUM(event == REQUEST_NEEDS_INPUT ? (int)r.state : 0));
+	buf_fmt(said, "%d%d", event, event == REQUEST_NEEDS_INPUT
+	    ? (int)r.state : 0);
 	request_free(&r);
 	buf_free(&in);
 }
