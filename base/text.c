@@ -7,31 +7,6 @@
 
 #include "base/fmt.h"
 
-/* printf() alone would take 7 KiB of a static binary (Q2). */
-const char *
-decimal(char room[24], int64_t n)
-{
-	uint64_t rest = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
-	char *p = room + 23;
-
-	do {
-		*--p = (char)('0' + rest % 10);
-		rest /= 10;
-	} while (rest > 0);
-	if (n < 0)
-		*--p = '-';
-	return p;
-}
-
-const char *
-seconds(char room[32], int64_t ms, int decimals)
-{
-	room[23] = '.';
-	/* The 1 keeps the zeros behind the point, and is left out. */
-	memcpy(room + 24, NUM(1000 + ms % 1000) + 1, (size_t)decimals);
-	return decimal(room, ms / 1000);
-}
-
 int
 hex_digit(char c)
 {

@@ -1,20 +1,12 @@
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
-/* Text: numbers in decimal, UTF-8, file names, and a search for one text in
- * another. */
+/* Text: digits, UTF-8, file names, and a search for one text in another. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "base/buf.h"
-
-/* A number as a string, which lasts as long as the block that this stands in:
- * "80"; and milliseconds in seconds: "12.3". (They want zeroed room.) */
-#define NUM(n) decimal((char[24]){ 0 }, (n))
-#define SECS(ms) seconds((char[32]){ 0 }, (ms), 1)
-const char *decimal(char room[24], int64_t n);
-const char *seconds(char room[32], int64_t ms, int decimals);  /* 1 to 3 */
 
 /* Returns the value of a hexadecimal digit of either case, or 16 for any other
  * character. */
