@@ -224,13 +224,13 @@ put_arguments(struct script *s, const char *shell, const struct buf *text)
 
 bool
 script_write(struct script *s, const char *shell, const struct buf *text,
-             bool tells_dir, int fd)
+             bool reports_dir, int fd)
 {
 	bool bash = strcmp(strrchr(shell, '/'), "/bash") == 0;
 	bool codes = bash && has_pipe(text);
 
 	s->fd = -1;
-	if (tells_dir || codes)
+	if (reports_dir || codes)
 		s->fd = bash ? fd : find_unused_fd(text);
 	if (s->fd >= 0)
 		put_trap(s, bash, codes);

@@ -24,11 +24,11 @@ struct script {
 	struct buf received; /* the part of it that was received so far */
 };
 
-/* Fills in a zeroed script. tells_dir: the shell is to report its directory.
+/* Fills in a zeroed script. reports_dir: the shell is to report its directory.
  * fd: the descriptor on which a bash does so. Returns false if allocation
  * fails. */
 bool script_write(struct script *, const char *shell, const struct buf *text,
-                  bool tells_dir, int fd);
+                  bool reports_dir, int fd);
 void script_free(struct script *);
 
 /* Appends n bytes of the shell's stderr without the trap that syntax errors

@@ -90,10 +90,12 @@ job_takes_input(const struct job *job)
 void
 job_read_prompt(struct job *job, int64_t now)
 {
-	enum exec_look look = job->holders > 0 ? EXEC_ANY : EXEC_SECRET;
-
-	if (job_takes_input(job))
-		job->prompt = exec_prompts(&job->exec, look, now);
+	if (!job_takes_input(job))
+		return;
+	if (job->holders > 0)
+		job->prompt = exec_read_prompt(&job->exec, now);
+	else
+		job->prompt = exec_read_secret_prompt(&job->exec, now);
 }
 
 void

@@ -368,7 +368,7 @@ session_start(struct session *s, struct job *job, int64_t now)
 	job->tracked_dir = mem_copy(s->dir);
 	set_state(s, job, JOB_RUNNING);
 	job->deadline = job->timeout > 0 ? now + job->timeout : NEVER;
-	x->tells_dir = !job->background && !s->shared && job->cwd == NULL;
+	x->reports_dir = !job->background && !s->shared && job->cwd == NULL;
 	job->out.text = output_new(s->options, &s->spool, job->bounds.limit,
 	    x->terminal);
 	job->err.text = output_new(s->options, &s->spool, job->bounds.limit,

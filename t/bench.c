@@ -224,7 +224,7 @@ bench_calls(char *boris, char *shell)
 	pb = percentile(b, CALLS, 10);
 	printf("call of true, %-18s %7.3f %7.3f ms  x %.2f", shell, pa * 1e3,
 	    pb * 1e3, pa / pb);
-	goal(pa / pb <= 1.25, "<=", 1.25);
+	goal(pa / pb <= 1.20, "<=", 1.20);
 }
 
 /* -- Q6 ---------------------------------------------------------------- */
