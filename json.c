@@ -11,13 +11,13 @@
 enum {
 	PIECE = 4096,          /* bytes of a long text, written at a time */
 	REPLACEMENT = 0xFFFD,  /* the character for what is not valid */
-	ESCAPE_MOST = 6        /* bytes of the longest escape of one byte: \u0001 */
+	ESCAPE_MOST = 6        /* bytes of the longest escape, \u0001 */
 };
 
 #define REPLACEMENT_UTF8 "\xEF\xBF\xBD"
 
-/* Larger integers count as this: it is above all limits, and the sum of two does
- * not overflow. */
+/* Larger integers count as this: it is above all limits, and the sum of two
+ * does not overflow. */
 #define INT_LIMIT INT64_C(1000000000000000000)
 
 /* Returns how many bytes of UTF-8 the character has. */
@@ -33,8 +33,8 @@ utf8_size(long code)
 	return 4;
 }
 
-/* Writes the character to d as UTF-8 (RFC 3629, section 3), and returns how many
- * bytes that are. */
+/* Writes the character to d as UTF-8 (RFC 3629, section 3), and returns how
+ * many bytes that are. */
 static size_t
 utf8_write(char *d, long code)
 {
@@ -49,8 +49,8 @@ utf8_write(char *d, long code)
 	return len;
 }
 
-/* Returns the length of the character at s if a string contains it as it is; 0 if
- * it has to be escaped, or is not UTF-8. */
+/* Returns the length of the character at s if a string contains it as it is; 0
+ * if it has to be escaped, or is not UTF-8. */
 static size_t
 plain_length(const char *s, const char *end)
 {
@@ -247,8 +247,8 @@ check_name(const char *s, const char *end)
 
 static const char *check_value(const char *s, const char *end, int depth);
 
-/* Checks an array or object from its first member, or closing bracket, on. close:
- * the bracket that ends it. */
+/* Checks an array or object from its first member, or closing bracket, on.
+ * close: the bracket that ends it. */
 static const char *
 check_members(const char *s, const char *end, char close, int depth)
 {
@@ -376,8 +376,8 @@ json_next(struct json j, size_t *at, struct json *name, struct json *value)
 	return true;
 }
 
-/* Decodes the byte or escape at *s to d, which has 4 bytes, and moves *s to what
- * follows. Returns how many bytes it has written. */
+/* Decodes the byte or escape at *s to d, which has 4 bytes, and moves *s to
+ * what follows. Returns how many bytes it has written. */
 static size_t
 decode(const char **s, const char *end, char *d)
 {

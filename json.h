@@ -2,8 +2,8 @@
 #define JSON_H
 
 /* JSON (RFC 8259), read and written. A value that is read is a slice of a text
- * that json_check() has accepted; the other readers rely on that. What is written
- * is valid JSON, whatever the arguments are. */
+ * that json_check() has accepted; the other readers rely on that. What is
+ * written is valid JSON, whatever the arguments are. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,9 +34,9 @@ enum json_type json_type(struct json);
 /* Returns whether the value is the literal true. */
 bool json_true(struct json);
 
-/* Finds the next member of an array or object. Start with *at = 0. Returns false
- * at the end, and for other values. Sets *name for objects only; it may be NULL
- * for arrays. */
+/* Finds the next member of an array or object. Start with *at = 0. Returns
+ * false at the end, and for other values. Sets *name for objects only; it may
+ * be NULL for arrays. */
 bool json_next(struct json, size_t *at, struct json *name, struct json *value);
 
 /* Returns whether the value is a string that equals the text once decoded. */
@@ -59,13 +59,13 @@ void json_first_members(const char *text, size_t len, const char *const names[],
     struct json found[], int n);
 
 /* Reads a number whose value is an integer, however it is written: 5000.0, 5e3,
- * 1.5e3 and 1500e-1 are integers (P4). One beyond 10^18 counts as 10^18. Returns
- * false if the value is not an integer. */
+ * 1.5e3 and 1500e-1 are integers (P4). One beyond 10^18 counts as 10^18.
+ * Returns false if the value is not an integer. */
 bool json_int(struct json number, int64_t *value);
 
-/* Appends a string, decoded to UTF-8; a lone surrogate becomes U+FFFD (P2). Other
- * values append nothing. Returns false if memory is short (E7): a peer determines
- * the size. */
+/* Appends a string, decoded to UTF-8; a lone surrogate becomes U+FFFD (P2).
+ * Other values append nothing. Returns false if memory is short (E7): a peer
+ * determines the size. */
 bool json_decode(struct json string, struct buf *);
 
 /* Appends the JSON text of the value, with these changes: a lone surrogate
@@ -76,16 +76,17 @@ enum { JSON_GROWTH = 3 };
 
 /* -- Writing ----------------------------------------------------------- */
 
-/* Appends the bytes as a JSON string. Each maximal part of a sequence that is not
- * UTF-8 becomes U+FFFD (O2, Unicode 3.9). U+0085, U+2028 and U+2029 are escaped,
- * because some clients split lines there. */
+/* Appends the bytes as a JSON string. Each maximal part of a sequence that is
+ * not UTF-8 becomes U+FFFD (O2, Unicode 3.9). U+0085, U+2028 and U+2029 are
+ * escaped, because some clients split lines there. */
 void json_string(struct buf *, const void *bytes, size_t n);
 /* The same without quotes. */
 void json_escaped(struct buf *, const void *bytes, size_t n);
 
-/* Each of the following appends a member to an object: a comma, unless it is the
- * first member or the buffer is empty, the name and the value. A text that is
- * NULL, a value that is JSON_NONE and a flag that is false append nothing. */
+/* Each of the following appends a member to an object: a comma, unless it is
+ * the first member or the buffer is empty, the name and the value. A text that
+ * is NULL, a value that is JSON_NONE and a flag that is false append
+ * nothing. */
 
 /* Appends all but the value, which the caller appends. */
 void json_name(struct buf *, const char *name);

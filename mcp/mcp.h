@@ -1,9 +1,9 @@
 #ifndef MCP_MCP_H
 #define MCP_MCP_H
 
-/* MCP: the methods of all revisions. A client is one peer with one session, over
- * any transport. The transport passes each message to mcp_handle() and gives the
- * client a turn with mcp_poll_add() and mcp_dispatch(). */
+/* MCP: the methods of all revisions. A client is one peer with one session,
+ * over any transport. The transport passes each message to mcp_handle() and
+ * gives the client a turn with mcp_poll_add() and mcp_dispatch(). */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,13 +40,14 @@ enum rpc_outcome mcp_handle(struct client *, void *to,
 void mcp_error(const struct client *, struct buf *, struct json id, int code,
                const char *text);
 
-/* Both take room, the number of bytes of responses that the transport can queue.
- * Responses that are not sent at once wait until there is room (P10). */
+/* Both take room, the number of bytes of responses that the transport can
+ * queue. Responses that are not sent at once wait until there is room (P10). */
 void mcp_poll_add(struct client *, size_t room, struct loop *);
 void mcp_dispatch(struct client *, size_t room, const struct loop *);
 
-/* Returns how many bytes the open calls occupy. Above MCP_BACKLOG, which is more
- * than one message can occupy, the transport accepts no more calls (P10). */
+/* Returns how many bytes the open calls occupy. Above MCP_BACKLOG, which is
+ * more than one message can occupy, the transport accepts no more calls
+ * (P10). */
 enum { MCP_BACKLOG = 24 << 20 };
 size_t mcp_backlog(const struct client *);
 

@@ -61,12 +61,12 @@ enum rpc_kind {
 	RPC_PROGRESS           /* the only kind that may be dropped */
 };
 
-/* The transport's function that sends a message. `to` is the return address that
- * came with the request; over HTTP it is NULL once the connection has gone.
- * error: the JSON-RPC code, 0 for a result. The transport may append to the
- * message or take its memory; the caller frees what is left. Returns false if
- * the message is not sent, because memory is short, or because it is progress
- * for a slow client. */
+/* The transport's function that sends a message. `to` is the return address
+ * that came with the request; over HTTP it is NULL once the connection has
+ * gone. error: the JSON-RPC code, 0 for a result. The transport may append to
+ * the message or take its memory; the caller frees what is left. Returns false
+ * if the message is not sent, because memory is short, or because it is
+ * progress for a slow client. */
 typedef bool rpc_send(void *transport, void *to, enum rpc_kind, int error,
                       struct buf *message);
 

@@ -39,8 +39,8 @@ own_port(const struct access *a)
 }
 
 /* Returns what follows the name at the start of a host, if that is a name of
- * this machine: a loopback name, or the address that boris listens on. Otherwise
- * returns NULL. */
+ * this machine: a loopback name, or the address that boris listens on.
+ * Otherwise returns NULL. */
 static const char *
 skip_own_name(const struct access *a, const char *host)
 {

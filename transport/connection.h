@@ -13,7 +13,7 @@
 enum connection_state {
 	CONNECTION_READING,   /* a request, or the rest of its body, is read */
 	CONNECTION_CALL,      /* the request is complete, without a response */
-	CONNECTION_STREAM,    /* the response is a stream of events, still open */
+	CONNECTION_STREAM,    /* the response is an open stream of events */
 	CONNECTION_WRITING,   /* the response is written */
 	CONNECTION_CLOSING,   /* boris has ended it, and waits for the peer, so
 	                       * that the peer receives everything */
@@ -35,8 +35,8 @@ struct connection {
 	struct request request;
 };
 
-/* Opens a socket that listens on an IPv4 or IPv6 literal. If *port is 0, sets it
- * to a free port. Returns the socket, or -1 with errno set. */
+/* Opens a socket that listens on an IPv4 or IPv6 literal. If *port is 0, sets
+ * it to a free port. Returns the socket, or -1 with errno set. */
 int connection_listen(const char *address, int *port);
 
 /* Accepts a connection into a zeroed record. Returns false if no descriptor is

@@ -166,8 +166,8 @@ respond_json(struct peer *p, int status, const struct buf *json)
 	respond(p, status, JSON_TYPE, json->data, json->len);
 }
 
-/* Responds with a text, which may be empty. Returns true, so that its caller can
- * return that it has responded. */
+/* Responds with a text, which may be empty. Returns true, so that its caller
+ * can return that it has responded. */
 static bool
 respond_text(struct peer *p, int status, const char *text)
 {

@@ -120,8 +120,8 @@ parse_accept(struct request *r, const char *value)
 		r->accepts_events = true;
 }
 
-/* Reads a header, such as "Name: value". Returns false if it is malformed, or if
- * it occurs twice: another reader could use the other one (H8). */
+/* Reads a header, such as "Name: value". Returns false if it is malformed, or
+ * if it occurs twice: another reader could use the other one (H8). */
 static bool
 parse_field(struct request *r, char *line)
 {
@@ -149,8 +149,8 @@ parse_field(struct request *r, char *line)
 	return true;
 }
 
-/* Determines from the headers how long the body is, and how it is coded. Returns
- * false if two readers could have two opinions about that (H8). */
+/* Determines from the headers how long the body is, and how it is coded.
+ * Returns false if two readers could have two opinions about that (H8). */
 static bool
 parse_body_length(struct request *r)
 {
@@ -264,7 +264,8 @@ read_line(struct request *r, struct buf *in)
 	size_t before = r->state == REQUEST_HEAD ? r->head.len : 0;
 	int event;
 
-	/* The time limit runs from the first byte, also of an empty line (H8). */
+	/* The time limit runs from the first byte, also of an empty line
+	 * (H8). */
 	if (n > 0)
 		r->begun = true;
 	if (before + n > REQUEST_HEAD_LIMIT)

@@ -70,8 +70,8 @@ void request_free(struct request *);
  * an element are ignored. */
 bool field_lists(const char *value, const char *word);
 
-/* Appends the status line and the first headers of a response with a body of len
- * bytes. Further headers and an empty line must follow. type: Content-Type,
+/* Appends the status line and the first headers of a response with a body of
+ * len bytes. Further headers and an empty line must follow. type: Content-Type,
  * which is left out if len is 0. */
 void response_begin(struct buf *, struct request *, int status,
                     const char *type, size_t len);

@@ -49,8 +49,8 @@ stdio_flush(struct stdio *s)
 	}
 }
 
-/* Queues a message. If memory is short, writes the queue first. Returns false if
- * that does not help. */
+/* Queues a message. If memory is short, writes the queue first. Returns false
+ * if that does not help. */
 static bool
 put_or_flush(struct stdio *s, struct buf *message)
 {
@@ -111,9 +111,10 @@ is_congested(const struct stdio *s)
 	return stdio_room(s) == 0 || mcp_backlog(s->client) > MCP_BACKLOG;
 }
 
-/* Responds with an error to a line that is not accepted, whose first n bytes are
- * known, and skips the rest of it. The error has the line's own id if that is in
- * those bytes, as a client that matches responses by id would wait forever. */
+/* Responds with an error to a line that is not accepted, whose first n bytes
+ * are known, and skips the rest of it. The error has the line's own id if that
+ * is in those bytes, as a client that matches responses by id would wait
+ * forever. */
 static void
 reject_line(struct stdio *s, const char *start, size_t n, int code,
             const char *why)
@@ -193,8 +194,8 @@ has_input(const struct stdio *s)
 	return s->searched < s->got;
 }
 
-/* Searches for the next newline, and handles the line that it ends. Without one,
- * all input has been searched. */
+/* Searches for the next newline, and handles the line that it ends. Without
+ * one, all input has been searched. */
 static void
 take_line(struct stdio *s, int64_t now)
 {
