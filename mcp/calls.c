@@ -683,7 +683,6 @@ calls_are_open(const struct client *c)
 	return call != NULL;
 }
 
-/* Each open subscriptions/listen gets its result (MCP 2026-07-28). */
 void
 calls_close(struct client *c)
 {
