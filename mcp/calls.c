@@ -325,10 +325,10 @@ send_progress(struct call *call)
 		buf_free(&text);
 		return;
 	}
-	buf_add(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
-	    "progress\",\"params\":{\"progressToken\":");
-	json_verbatim(call->token, &b);
-	buf_fmt(&b, ",\"progress\":%.3f",
+	buf_fmt(&b, "{\"jsonrpc\":\"2.0\",\"method\":"
+	    "\"notifications/progress\",\"params\":{"
+	    "\"progressToken\":%.*s,\"progress\":%.3f",
+	    (int)call->token.len, call->token.text,
 	    fmt_seconds(c->now - call->read_at));
 	json_put_bytes(&b, "message", text.data, text.len);
 	buf_add(&b, "}}");
@@ -467,8 +467,8 @@ type_input(struct call *call, struct buf *wrong)
 }
 
 /* Reads what the task has printed until now, and whether its terminal waits for
- * input. That may be more output than is kept, so the calls that wait for a text
- * search it here. */
+ * input. That may be more output than is kept, so the calls that wait for a
+ * text search it here. */
 static void
 read_task(struct client *c, struct job *job)
 {
@@ -584,15 +584,17 @@ calls_tool(struct client *c, const struct reply *r, struct json token,
 void
 calls_listen(struct client *c, const struct reply *r)
 {
+	struct json no_token = { NULL, 0 };
 	struct buf b = { NULL, 0, 0 };
+	struct call *call = open_call(c, r, no_token, true);
 
-	if (open_call(c, r, (struct json){ NULL, 0 }, true) == NULL)
+	if (call == NULL)
 		return;
-	buf_add(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
-	    "subscriptions/acknowledged\",\"params\":{\"_meta\":{\""
-	    META_SUBSCRIPTION "\":");
-	json_verbatim(r->id, &b);
-	buf_add(&b, "},\"notifications\":{}}}");
+	buf_fmt(&b, "{\"jsonrpc\":\"2.0\",\"method\":"
+	    "\"notifications/subscriptions/acknowledged\",\"params\":{"
+	    "\"_meta\":{\"" META_SUBSCRIPTION "\":%.*s},"
+	    "\"notifications\":{}}}",
+	    (int)call->reply.id.len, call->reply.id.text);
 	rpc_post(r, RPC_NOTICE, 0, &b);
 	buf_free(&b);
 }
@@ -698,10 +700,9 @@ calls_close(struct client *c)
 			continue;
 		/* Without a revision rpc_result() adds no _meta of its own. */
 		call->reply.caller.revision = NULL;
-		buf_add(&b, "\"resultType\":\"complete\","
-		    "\"_meta\":{\"" META_SUBSCRIPTION "\":");
-		json_verbatim(call->reply.id, &b);
-		buf_putc(&b, '}');
+		buf_fmt(&b, "\"resultType\":\"complete\",\"_meta\":{"
+		    "\"" META_SUBSCRIPTION "\":%.*s}",
+		    (int)call->reply.id.len, call->reply.id.text);
 		rpc_result(&call->reply, &b);
 		close_call(call, false);
 	}

@@ -32,9 +32,9 @@ struct client {
 };
 
 /* Opens a call of a tool, unless it can be answered at once. token: for
- * progress, if it is a string or an integer. Takes over the job, if any, and the
- * buffers of the want. Returns false if there are too many calls or if out of
- * memory: that has been answered, and job and buffers stay the caller's. */
+ * progress, if it is a string or an integer. Takes over the job, if any, and
+ * the buffers of the want. Returns false if there are too many calls or if out
+ * of memory: that has been answered, and job and buffers stay the caller's. */
 bool calls_tool(struct client *, const struct reply *, struct json token,
                 const struct tool *, struct job *, const struct want *);
 /* Opens a subscription (subscriptions/listen). */

@@ -171,8 +171,8 @@ follows_prompt(const char *printed, size_t i)
 	return i > 0 && printed[i - 1] != '\n';
 }
 
-/* Decides whether the occurrence of the text that ends s->printed is a part of a
- * typed line that is drawn again: the kernel echoes what is typed while a
+/* Decides whether the occurrence of the text that ends s->printed is a part of
+ * a typed line that is drawn again: the kernel echoes what is typed while a
  * program is at work, and a line editor draws it once more after its prompt.
  * Counts it if it is. */
 static bool

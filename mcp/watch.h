@@ -2,8 +2,8 @@
 #define MCP_WATCH_H
 
 /* A watcher of a task's output: it searches what is printed for a text (W3) and
- * for news (W2). A terminal shows what is typed into it. This echo, and the same
- * line drawn again by a line editor, is neither the text nor news. */
+ * for news (W2). A terminal shows what is typed into it. This echo, and the
+ * same line drawn again by a line editor, is neither the text nor news. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -130,8 +130,8 @@ const char *job_status(const struct job *, bool ended);
 bool job_survives(const struct job *);
 /* Returns whether the job is a running task with a terminal. */
 bool job_takes_input(const struct job *);
-/* Returns whether the job's program is about to start. After JOB_START_WAIT, for
- * instance because of a hung mount, it is not about to any more. */
+/* Returns whether the job's program is about to start. After JOB_START_WAIT,
+ * for instance because of a hung mount, it is not about to any more. */
 enum { JOB_START_WAIT = 1000 };  /* ms */
 bool job_is_starting(const struct job *, int64_t now);
 

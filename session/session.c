@@ -127,22 +127,23 @@ session_drop(struct session *s, struct job *job)
 	job_free(job);
 }
 
-/* Is it a task that runs, or that nobody has read? */
+/* Returns whether the job is a task that runs or is unread. */
 static bool
 is_listed(const struct job *job)
 {
 	return job_is_task(job) && !job->read;
 }
 
-/* Was its call abandoned, and has no result reported that? */
+/* Returns whether the job's call was abandoned, and no result has reported
+ * that. */
 static bool
 is_unreported(const struct job *job)
 {
 	return job->abandoned && !job->abandoned_reported;
 }
 
-/* A finished job that nobody holds or will read loses its output; with nothing
- * left that runs, or holds its pipes, it goes itself. */
+/* Frees the output of a finished job that no call holds or will read. Frees the
+ * job, too, unless processes of it run or hold its pipes. */
 static void
 drop_if_done(struct session *s, struct job *job)
 {
@@ -173,8 +174,8 @@ session_refuse(struct session *s, struct job *job, enum job_refused why)
 	set_state(s, job, JOB_FINISHED);
 }
 
-/* Of more than unread_most tasks that have finished unread, the one that ended
- * first is forgotten. True: it was, and there may be another one. */
+/* If more than unread_most tasks have finished unread, forgets the one that
+ * ended first. Returns whether it did, so that there may be another one. */
 static bool
 forget_oldest(struct session *s)
 {
@@ -245,8 +246,9 @@ keep_result(struct session *s, struct job *job)
 		update_list(s, job);
 }
 
-/* Refuses a job whose directory could not be entered. If that is so for the
- * tracked directory, --workdir takes its place, or / if it is gone too (D5). */
+/* Refuses a job whose directory could not be entered. If that is the tracked
+ * directory, the session moves to --workdir, or to / if that does not exist
+ * either (D5). */
 static void
 refuse_dir(struct session *s, struct job *job)
 {
@@ -333,9 +335,9 @@ finish(struct session *s, struct job *job, int64_t now)
 		keep_result(s, job);
 }
 
-/* Makes a task of what runs, or is about to. The earlier one of its own
- * deadline and the server's limit counts (T5, W4). False: no room, or no random
- * number. */
+/* Makes a task of a job that runs or is about to. The earlier one of its own
+ * deadline and the server's limit counts (T5, W4). Returns false if there are
+ * too many tasks, or if there is no random number. */
 static bool
 become_task(struct session *s, struct job *job, int64_t now)
 {
@@ -351,8 +353,8 @@ become_task(struct session *s, struct job *job, int64_t now)
 	return true;
 }
 
-/* Starts its command in its directory, or refuses it. Whether the directory can
- * be entered is known later: see check_job(). */
+/* Starts a job's command in its directory, or refuses it. Whether the directory
+ * can be entered is known later (JOB_FAIL). */
 static void
 session_start(struct session *s, struct job *job, int64_t now)
 {
@@ -409,8 +411,8 @@ time_out(struct job *job, int64_t now)
 	exec_stop(&job->exec, now);
 }
 
-/* Turns a command in the foreground into a task, or terminates it if ten tasks
- * are running (K2). A command that is already ending is left alone. */
+/* Turns a command in the foreground into a task, or terminates it if too many
+ * tasks are running (K2). A command that is already ending is left alone. */
 static void
 hand_over(struct session *s, struct job *job, int64_t now)
 {
@@ -437,8 +439,8 @@ is_parallel(const struct session *s, const struct job *job)
 	return s->shared || (job->cwd != NULL && job->cwd[0] == '/');
 }
 
-/* Returns whether the order waits for the start of a task, so that all starts in
- * it are answered in order. */
+/* Returns whether the order waits for the start of a task, so that all starts
+ * in it are answered in order. */
 static bool
 waits_for_start(const struct session *s, int64_t now)
 {
@@ -607,7 +609,7 @@ session_open(const struct options *options, bool shared)
 	s->shared = shared;
 	s->dir = mem_copy(options->workdir);
 	memcpy(s->name, options->name, 8);
-	/* Over stdio there is one session: a short name will do. */
+	/* Over stdio there is one session, so a short name is unique. */
 	s->spool = (struct spool){ .dir = options->tmpdir,
 	    .files = options->files, .limit = options->save_limit };
 	if (random_hex(s->name + 8, 4))
@@ -616,7 +618,7 @@ session_open(const struct options *options, bool shared)
 	return NULL;
 }
 
-/* Names on stderr what outlives the session (L3). */
+/* Reports on stderr a process that outlives the session (L3). */
 static void
 report_survivor(const struct job *job)
 {

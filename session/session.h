@@ -1,14 +1,14 @@
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
 
-/* One client's commands: their order (P7), the directory that each command hands
- * to the next (D1), the tasks in the background (T), processes that commands
- * left running (E4), the end (L). It does not depend on JSON.
+/* One client's commands: their order (P7), the directory that each command
+ * hands to the next (D1), the tasks in the background (T), processes that
+ * commands left running (E4), the end (L). It does not depend on JSON.
  *
- * What a session is asked to run is a job. It never calls back: the layer above
- * holds the job that it waits for, reads its state, and lets it go. Each turn
- * session_read() updates the state; then session_act() does what due.c decides
- * for each job. */
+ * What a session is asked to run is a job. It never calls back: the layer
+ * above holds the job that it waits for, reads its state, and lets it go. Each
+ * turn session_read() updates the state; then session_act() does what due.c
+ * decides for each job. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -89,8 +89,8 @@ void session_let_go(struct session *, struct job *, bool read);
 
 /* Of the tasks that run or are unread */
 struct job *session_next_task(const struct session *, const struct job *after);
-/* Of the tasks that have ended, if no result has reported that and no call waits
- * for them (T8) */
+/* Of the tasks that have ended, if no result has reported that and no call
+ * waits for them (T8) */
 struct job *session_next_unreported_end(struct session *,
                                         const struct job *after);
 /* Of the cancelled commands that boris could not end, if no result has reported
@@ -98,8 +98,8 @@ struct job *session_next_unreported_end(struct session *,
 struct job *session_next_survivor(struct session *, const struct job *after);
 /* Of the jobs whose call was abandoned, if no result has reported that (E6) */
 struct job *session_next_abandoned(struct session *, const struct job *after);
-/* Of the commands in the foreground; none in a shared session, since they may be
- * those of another client (H6) */
+/* Of the commands in the foreground; none in a shared session, since they may
+ * be those of another client (H6) */
 const struct job *session_next_running(const struct session *,
                                        const struct job *after);
 
@@ -121,8 +121,8 @@ void session_mark_list_reported(struct session *);
 
 /* Adds what the session waits for to the poll set. */
 void session_poll_add(struct session *, struct loop *);
-/* Reads what the commands print, which of them have ended, and whether terminals
- * wait for input. */
+/* Reads what the commands print, which of them have ended, and whether
+ * terminals wait for input. */
 void session_read(struct session *, const struct loop *);
 /* Does what is due for each job: ends it, makes it a task, starts it. */
 void session_act(struct session *, const struct loop *);

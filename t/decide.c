@@ -3,7 +3,7 @@
  *	decide TABLE
  *
  * TABLE is `queue`, `jobs`, `calls` or `lists`. Each row of a table is a state
- * and what is due in it at NOW. Prints the rows that are decided in another way,
+ * and what is due in it at NOW. Prints the rows that are decided otherwise,
  * and exits with status 1 if there are any. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdbool.h>
