@@ -285,10 +285,9 @@ read_signals(struct boris *b)
 	}
 }
 
-/* Once the end has begun a signal makes boris leave at once; its guard goes on:
- * clients close stdin, soon send SIGTERM, and soon after that SIGKILL (L1). */
+/* Waits until something is ready or due, and reads the signals. */
 static void
-turn(struct boris *b)
+wait_for_events(struct boris *b)
 {
 	int signals;
 
@@ -301,6 +300,24 @@ turn(struct boris *b)
 	loop_wait(&b->loop);
 	if (loop_events(&b->loop, signals))
 		read_signals(b);
+}
+
+/* One turn of the loop. The transport reads requests and opens them as calls;
+ * then, for each client, mcp_dispatch() has three phases:
+ *
+ *	read    session_read(), calls_read(): output, ended processes, prompts
+ *	decide  due.c for each job, wait.c for each call: what is due
+ *	act     session_act(), calls_act(): start, end, hand over, answer
+ *
+ * Decisions change nothing. Each is taken just before its action, so that it
+ * sees what the actions before it have changed in this turn. */
+static void
+turn(struct boris *b)
+{
+	wait_for_events(b);
+	/* Once the end has begun, a signal makes boris exit at once, and its
+	 * guard does the rest: clients close stdin, soon send SIGTERM, and soon
+	 * after that SIGKILL (L1). */
 	if (b->loop.end && b->state == TRANSPORT_ENDS)
 		b->state = TRANSPORT_CLOSED;
 	else if (b->http != NULL)
