@@ -62,7 +62,7 @@ mem_copy(const char *text)
 }
 
 bool
-mem_is_there(size_t n)
+mem_is_available(size_t n)
 {
 	void *volatile p = malloc(n);  /* or compilers drop both calls */
 
@@ -75,7 +75,7 @@ mem_try(size_t n)
 {
 	void *p = malloc(n);
 
-	if (p != NULL && mem_is_there(MEM_SPARE))
+	if (p != NULL && mem_is_available(MEM_SPARE))
 		return p;
 	free(p);
 	return NULL;
@@ -132,11 +132,11 @@ buf_reserve(struct buf *b, size_t more)
 		return true;
 	if (!grow(b, more))
 		return false;
-	if (b->len + more <= RESERVE_SMALL || mem_is_there(MEM_SPARE))
+	if (b->len + more <= RESERVE_SMALL || mem_is_available(MEM_SPARE))
 		return true;
 	/* Without memory to grow further, enough may be left. */
 	shrink(b, b->len + more);
-	if (mem_is_there(MEM_SPARE))
+	if (mem_is_available(MEM_SPARE))
 		return true;
 	shrink(b, before);
 	return false;

@@ -26,7 +26,7 @@ char *mem_copy(const char *text);
  * MEM_SPARE bytes would be left. */
 void *mem_try(size_t n);
 /* Would an allocation of so many bytes succeed now? */
-bool mem_is_there(size_t n);
+bool mem_is_available(size_t n);
 
 /* bytes that must be left after an allocation that a peer determines in size:
  * without memory for the small allocations that follow, boris would exit */

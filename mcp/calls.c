@@ -72,7 +72,7 @@ find_shortage(const struct client *c, bool waits)
 		return "Too many calls wait";
 	/* A call on its own is always accepted; but their number is up to the
 	 * client. */
-	if (c->calls.first != NULL && !mem_is_there(MEM_SPARE))
+	if (c->calls.first != NULL && !mem_is_available(MEM_SPARE))
 		return "Out of memory";
 	return NULL;
 }
@@ -198,7 +198,8 @@ has_memory_for_result(const struct job *job)
 
 	if (job != NULL && job->out.text != NULL)
 		n = output_size(job->out.text) + output_size(job->err.text);
-	return n <= RESULT_SMALL || mem_is_there(n * RESULT_TIMES + MEM_SPARE);
+	return n <= RESULT_SMALL ||
+	    mem_is_available(n * RESULT_TIMES + MEM_SPARE);
 }
 
 /* Sets what the result reports besides the job. */

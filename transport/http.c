@@ -236,7 +236,7 @@ http_send(void *transport, void *to, enum rpc_kind kind, int error,
 	if (p == NULL || p->connection.state == CONNECTION_GONE)
 		return true;
 	/* The response and the queue each copy it, and add headers. */
-	if (message->len > LONG_RESULT && !mem_is_there(3 * message->len))
+	if (message->len > LONG_RESULT && !mem_is_available(3 * message->len))
 		return false;
 	if (error != 0)
 		p->session_id = NULL;
@@ -748,7 +748,7 @@ is_full(const struct http *h)
 
 	for (p = first_peer(h); p != NULL; p = next_peer(p))
 		n++;
-	return n >= CONNECTIONS || !mem_is_there(PEER_SPARE);
+	return n >= CONNECTIONS || !mem_is_available(PEER_SPARE);
 }
 
 /* Finds the peer that is closed to make room for another: the oldest that is

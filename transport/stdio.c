@@ -98,7 +98,7 @@ stdio_room(const struct stdio *s)
 		return SIZE_MAX;
 	if (unread >= UNREAD_LIMIT)
 		return 0;
-	if (unread >= FLUSH_SIZE && !mem_is_there(MEM_SPARE))
+	if (unread >= FLUSH_SIZE && !mem_is_available(MEM_SPARE))
 		return 0;
 	return UNREAD_LIMIT - unread;
 }
