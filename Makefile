@@ -91,8 +91,9 @@ t/reply: t/reply.c $(REPLY)
 	$(COMPILE) $$LDFLAGS -o $@ t/reply.c $(REPLY)
 
 # Tables of modules that need no process
-t/tables: t/tables.c $(REPLY) transport/httpmsg.o
-	$(COMPILE) $$LDFLAGS -o $@ t/tables.c $(REPLY) transport/httpmsg.o
+TABLED = $(REPLY) transport/access.o transport/httpmsg.o
+t/tables: t/tables.c $(TABLED)
+	$(COMPILE) $$LDFLAGS -o $@ t/tables.c $(TABLED)
 
 # Tables of what the event loop decides
 t/decide: t/decide.c boris

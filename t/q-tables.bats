@@ -73,3 +73,15 @@ setup() {
 @test "Q7: field_lists finds an element of a header's value" {
 	"$tables" field-lists
 }
+
+@test "H4: on loopback, access_allows_host accepts only names of this machine" {
+	"$tables" access-host
+}
+
+@test "H4: access_allows_origin accepts its own origin and the listed ones" {
+	"$tables" access-origin
+}
+
+@test "H3: access_has_token accepts only the complete token" {
+	"$tables" access-token
+}

@@ -1,5 +1,5 @@
-/* tables.c: table tests of modules that need no process: json, text, fmt, list
- * and httpmsg. A row is an input and the output that is expected; a table is a
+/* tables.c: table tests of modules that need no process: json, text, fmt, list,
+ * access and httpmsg. A row is an input and the output that is expected; a table is a
  * function that turns one into the other, and its rows.
  *
  *	t/tables TABLE
@@ -19,6 +19,7 @@
 #include "base/list.h"
 #include "base/text.h"
 #include "json.h"
+#include "transport/access.h"
 #include "transport/httpmsg.h"
 
 struct row {
@@ -591,6 +592,82 @@ static const struct row lists_rows[] = {
 	{ NULL, NULL }
 };
 
+/* -- access: the server listens on http://127.0.0.1:8080 ----------------- */
+
+static char token[] = "secret";
+
+static const struct options access_options = {
+	.loopback = true, .token = token,
+	.origins = "https://a.example\0http://b.example:1\0"
+};
+
+static const struct access rules = {
+	&access_options, "http://127.0.0.1:8080"
+};
+
+static void
+apply_host(const char *input, struct buf *output)
+{
+	buf_fmt(output, "%s", access_allows_host(&rules, input) ? "yes" : "no");
+}
+
+static const struct row host_rows[] = {
+	{ "localhost", "yes" },
+	{ "LocalHost:1", "yes" },
+	{ "127.0.0.1:8080", "yes" },
+	{ "127.1.2.3", "yes" },
+	{ "[::1]:8080", "yes" },
+	{ "localhost.example", "no" },
+	{ "localhost:80x", "no" },
+	{ "127.0.0.1.example", "no" },
+	{ "128.0.0.1", "no" },
+	{ "example", "no" },
+	{ "", "no" },
+	{ NULL, NULL }
+};
+
+static void
+apply_origin(const char *input, struct buf *output)
+{
+	buf_fmt(output, "%s",
+	    access_allows_origin(&rules, input) ? "yes" : "no");
+}
+
+static const struct row origin_rows[] = {
+	{ "http://localhost:8080", "yes" },
+	{ "HTTP://127.0.0.1:8080", "yes" },
+	{ "https://a.example", "yes" },
+	{ "http://B.example:1", "yes" },
+	{ "http://localhost", "no" },
+	{ "http://localhost:80", "no" },
+	{ "https://localhost:8080", "no" },
+	{ "http://a.example", "no" },
+	{ "https://a.example.org", "no" },
+	{ "null", "no" },
+	{ "", "no" },
+	{ NULL, NULL }
+};
+
+static void
+apply_token(const char *input, struct buf *output)
+{
+	buf_fmt(output, "%s", access_has_token(&rules, input) ? "yes" : "no");
+}
+
+static const struct row token_rows[] = {
+	{ "Bearer secret", "yes" },
+	{ "bearer   secret", "yes" },
+	{ "Bearer Secret", "no" },
+	{ "Bearer secre", "no" },
+	{ "Bearer secrets", "no" },
+	{ "Bearer secretsecret", "no" },
+	{ "Bearer ", "no" },
+	{ "Basic secret", "no" },
+	{ "secret", "no" },
+	{ "", "no" },
+	{ NULL, NULL }
+};
+
 /* -- The driver ---------------------------------------------------------- */
 
 static const struct table tables[] = {
@@ -611,6 +688,9 @@ static const struct table tables[] = {
 	{ "list", apply_list, list_rows },
 	{ "request", apply_request, request_rows },
 	{ "field-lists", apply_lists, lists_rows },
+	{ "access-host", apply_host, host_rows },
+	{ "access-origin", apply_origin, origin_rows },
+	{ "access-token", apply_token, token_rows },
 	{ NULL, NULL, NULL }
 };
 
