@@ -384,6 +384,14 @@ note_hand_over(struct result *r)
 	    job->exec.pid);
 }
 
+/* Notes that the limit of a call has ended its wait. patience: ms (K2) */
+static void
+note_wait_ended(struct buf *b, int64_t patience)
+{
+	note(b, "the wait was ended after %.1f s, as long as this client "
+	    "waits: wait again", fmt_seconds(patience));
+}
+
 /* Notes that the terminal asks for input (I3). `told`: how to answer was noted
  * before. */
 static void
@@ -452,8 +460,7 @@ note_running(struct result *r)
 	if (r->starts_job && !job->background)
 		note_hand_over(r);
 	if (w->patience > 0)
-		note(b, "the wait was ended after %.1f s, as long as this "
-		    "client waits: wait again", fmt_seconds(w->patience));
+		note_wait_ended(b, w->patience);
 	if (job->exec.starting)
 		note(b, "the directory %-s does not respond, so nothing has "
 		    "been run yet", job->start_dir);
@@ -690,6 +697,7 @@ results_list(struct buf *b, const struct caller *caller, struct session *s,
              const struct want *want, int64_t now)
 {
 	struct result r = { .caller = caller, .session = s, .now = now };
+	struct buf wait = { NULL, 0, 0 };
 	size_t most;
 
 	note_abandoned(&r.notes, s);
@@ -701,10 +709,11 @@ results_list(struct buf *b, const struct caller *caller, struct session *s,
 	list_tasks(&r, false);
 	buf_fmt(&r.data, "]");
 	list_foreground(&r, most);
-	if (want->patience > 0)
-		buf_fmt(&r.text, "\nthe wait was ended after %.1f s, as long "
-		    "as this client waits: wait again",
-		    fmt_seconds(want->patience));
+	if (want->patience > 0) {
+		note_wait_ended(&wait, want->patience);
+		buf_fmt(&r.text, "\n%s", buf_text(&wait));
+		buf_free(&wait);
+	}
 	if (r.notes.len > 0)
 		buf_fmt(&r.text, "\nnote: %s", buf_text(&r.notes));
 	cut_text(&r.text, caller, r.notes.len);
