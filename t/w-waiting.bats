@@ -216,10 +216,10 @@ no_output() {
 	in_turn
 	begin
 	release
-	pause 1500
+	pause 500
 	: >stop
 	answer $wait
-	least "$(took)" 1500
+	least "$(took)" 500
 	within 10000
 	is "$(result status)" '"running"'
 	like "$(plain stdout)" $'*\nthe end\n*'
