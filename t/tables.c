@@ -1,6 +1,6 @@
 /* tables.c: table tests of modules that need no process: json, text, fmt, list,
- * access and httpmsg. A row is an input and the output that is expected; a table is a
- * function that turns one into the other, and its rows.
+ * access and httpmsg. A row is an input and the output that is expected; a
+ * table is a function that turns one into the other, and its rows.
  *
  *	t/tables TABLE
  *
