@@ -456,6 +456,8 @@ read_option(struct options *o, char **word, bool given[])
 
 	if (row == NULL)
 		fatal(2, "%s: not an option; see boris --help", name);
+	/* fatal() has not returned. */
+	/* cppcheck-suppress nullPointerRedundantCheck */
 	if (row->value == NULL && name[n] == '=')
 		fatal(2, "%s: must be given without a value", name);
 	if (name[n] == '=')

@@ -356,9 +356,10 @@ static const char *
 snippet(struct snippet *s, struct json value)
 {
 	size_t len = value.len < SNIPPET ? value.len : SNIPPET;
+	const char *end = value.len > SNIPPET ? "..." : "";
 
 	memcpy(s->text, value.text, len);
-	strcpy(s->text + len, value.len > SNIPPET ? "..." : "");
+	memcpy(s->text + len, end, strlen(end) + 1);
 	return s->text;
 }
 

@@ -88,6 +88,8 @@ function fits(fit, message, shape) {
 	} else if (result) {
 		fit(message, 'JSONRPCResultResponse', 'JSONRPCResponse');
 		fit(result, shape);
+		// The SDK takes a result without content for an empty one.
+		assert(shape !== 'CallToolResult' || Array.isArray(result.content));
 	} else {
 		fit(id === null ? { ...rest, id: 0 } : message,
 			'JSONRPCErrorResponse', 'JSONRPCError');
