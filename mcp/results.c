@@ -900,6 +900,9 @@ refuse_waited(struct buf *t, const struct session *s, const struct job *job)
 		note(t, "%d background tasks are running, which is the maximum",
 		    s->tasks);
 		note_end_one(t, s);
+	} else if (session_waits_for_edit(s)) {
+		note(t, "an edit waits for a file that another program keeps "
+		    "locked");
 	} else if (s->shared) {
 		note(t, "%d commands are running", s->running_parallel);
 	} else {

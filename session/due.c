@@ -31,11 +31,19 @@ is_overdue(const struct job *job, int64_t now)
 	return now >= job->hand_over_at;
 }
 
+/* Returns whether an edit has begun before this job, and waits. */
+static bool
+is_held(const struct job *job, const struct job_order *order)
+{
+	return order->held && job->work_at == 0;
+}
+
 static bool
 can_start(const struct job *job, const struct job_order *order)
 {
 	if (!job->parallel)
-		return order->ordered == 0 && !order->paused;
+		return order->ordered == 0 && !order->paused &&
+		    !is_held(job, order);
 	return job->background || order->parallel < PARALLEL_MOST;
 }
 
@@ -56,6 +64,8 @@ choose_start(const struct job *job, const struct job_order *order, int64_t now)
 struct job_due
 due_queued(const struct job *job, const struct job_order *order, int64_t now)
 {
+	if (job->work_at > now)
+		return due_later(job->work_at);
 	if (can_start(job, order))
 		return due_now(choose_start(job, order, now), now);
 	if (!is_overdue(job, now))

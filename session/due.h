@@ -38,6 +38,7 @@ struct job_order {
 	int ordered;        /* running jobs that the order waits for */
 	int parallel;       /* running jobs in the foreground beside the order */
 	bool paused;        /* the order continues in a later turn */
+	bool held;          /* an edit has begun and waits (X5) */
 	bool tasks_full;    /* no more tasks can be started (T2) */
 };
 

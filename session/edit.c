@@ -16,8 +16,9 @@
  *            system call.
  *  verify    is_old_file() checks the old file again, which now has the random
  *            name. If it was changed after the check, the exchange is undone.
- *  carry     carry_over_appended() appends to the new file what other programs
- *  over      have appended to the old one, such as lines of a log.
+ *  carry     carry_over() appends to the new file what other programs have
+ *  over      appended to the old one, such as lines of a log. It does so again
+ *            APPEND_WAIT later, in another call of edit_run().
  *
  * Finally the random name is removed. If the edit creates a file, there is no
  * old one, and take_free_name() replaces exchange and verify.
@@ -25,7 +26,10 @@
  * A file with several hard links, or in a directory that boris cannot write to,
  * cannot be replaced. Then write_in_place() overwrites the bytes that differ.
  * On failure it writes the old bytes back; if that fails too, the outcome is
- * EDIT_BROKEN. */
+ * EDIT_BROKEN.
+ *
+ * Nothing here waits, because boris serves other clients meanwhile (P6). A step
+ * that has to wait sets job->work_at, and edit_run() is called again then. */
 
 #if defined(__linux__) && !defined(POSIX_ONLY)
 #define ON_LINUX
@@ -38,7 +42,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,8 +81,8 @@
 enum {
 	AROUND = 3,        /* lines shown before and after an occurrence */
 	LINE_SHOWN = 160,  /* characters shown of a line */
-	LOCK_TRIES = 100,  /* attempts to lock a file */
-	LOCK_PACE = 10,    /* ms between two attempts */
+	LOCK_WAIT = 1000,  /* ms in which attempts are made to lock a file */
+	LOCK_PACE = 20,    /* ms between two attempts */
 	APPEND_WAIT = 2,   /* ms in which others may append to the old file */
 	APPENDED_MOST = 2 * EDIT_MOST,  /* bytes that others append meanwhile */
 	COPY_BYTES = 65536  /* read and written at a time */
@@ -95,8 +98,9 @@ enum opening { OPEN_FAILED, OPEN_BUSY, OPEN_DONE };
  * another program may rename it meanwhile (X3). */
 struct change {
 	struct edit *edit;
+	char *path;          /* absolute, without links; NULL if unknown */
 	int dir;             /* descriptor of the file's directory */
-	const char *name;    /* name in that directory; part of edit->path */
+	const char *name;    /* name in that directory; part of `path` */
 	int fd;              /* the old file; -1 if there is none */
 	struct stat stat;    /* of the old file, from before it was read */
 	struct buf was;      /* content of the old file */
@@ -108,6 +112,15 @@ struct new_file {
 	struct buf path;
 	const char *name;    /* name in the directory; part of `path` */
 	int fd;
+	bool kept;           /* the file stays open in edit->exchanged */
+};
+
+/* Two files that have exchanged their names. They stay open and locked until
+ * what other programs append to the old one has been carried over. */
+struct exchanged {
+	int old, new;        /* descriptors */
+	size_t end;          /* offset in the old file up to which it was read */
+	size_t most;         /* offset in the old file to read up to at most */
 };
 
 /* Appends a line with its number, without control characters, which could move
@@ -248,19 +261,18 @@ unlock_and_close(int *fd)
 static bool
 open_directory(struct change *c)
 {
-	struct edit *e = c->edit;
-	char *path = realpath(e->path, NULL), *name, first;
+	const struct edit *e = c->edit;
+	char *name, first;
 
-	if (path != NULL) {
-		free(e->path);
-		e->path = path;
-	} else if (errno != ENOENT || !e->makes) {
+	c->path = realpath(e->path, NULL);
+	if (c->path == NULL && errno == ENOENT && e->makes)
+		c->path = mem_copy(e->path);
+	if (c->path == NULL)
 		return false;
-	}
-	name = strrchr(e->path, '/') + 1;
+	name = strrchr(c->path, '/') + 1;
 	first = *name;
 	*name = '\0';
-	c->dir = open(e->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	c->dir = open(c->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	*name = first;
 	c->name = first != '\0' ? name : ".";
 	return c->dir >= 0;
@@ -308,31 +320,17 @@ try_open(struct change *c)
 	return OPEN_DONE;
 }
 
-/* Opens and locks the file, and waits up to a second for the lock. Returns
- * false with errno set on failure; EWOULDBLOCK means that another process keeps
- * the file locked. */
-static bool
+/* Makes one attempt to open and lock the file. Returns as try_open(). */
+static enum opening
 open_file(struct change *c)
 {
-	enum opening opening = try_open(c);
-	int tries;
-
-	for (tries = 1; opening == OPEN_BUSY && tries < LOCK_TRIES; tries++) {
-		poll(NULL, 0, LOCK_PACE);
-		opening = try_open(c);
-	}
-	if (opening == OPEN_BUSY)
-		errno = EWOULDBLOCK;
-	return opening == OPEN_DONE;
+	return open_directory(c) ? try_open(c) : OPEN_FAILED;
 }
 
-/* Opens, locks and reads the file. Returns false with errno set on failure, as
- * open_file() does. */
+/* Reads the file if there is one. Returns false with errno set on failure. */
 static bool
-open_and_read(struct change *c)
+read_old_file(struct change *c)
 {
-	if (!open_directory(c) || !open_file(c))
-		return false;
 	if (c->fd < 0)
 		return true;
 	/* The file may have changed before it was locked. */
@@ -517,16 +515,33 @@ carry_over(int from, size_t at, size_t most, int to)
 }
 
 /* Appends to the new file what other programs have appended to the old one. The
- * amount is limited, because they might never stop. */
+ * amount is limited, because they might never stop. Keeps both files open: a
+ * program that had opened the old one may be about to append. */
 static void
-carry_over_appended(const struct change *c, int fd)
+carry_over_and_keep(struct change *c, struct new_file *file)
 {
-	size_t most = c->was.len + APPENDED_MOST;
-	size_t end = carry_over(c->fd, c->was.len, most, fd);
+	struct exchanged *x = mem_get(sizeof(*x));
 
-	/* A program that had opened the old file may be about to append. */
-	poll(NULL, 0, APPEND_WAIT);
-	carry_over(c->fd, end, most, fd);
+	x->old = c->fd;
+	x->new = file->fd;
+	x->most = c->was.len + APPENDED_MOST;
+	x->end = carry_over(x->old, c->was.len, x->most, x->new);
+	c->edit->exchanged = x;
+	c->fd = -1;
+	file->kept = true;
+}
+
+/* Carries over what has been appended since then, and closes both files. */
+static void
+finish_exchange(struct edit *e)
+{
+	struct exchanged *x = e->exchanged;
+
+	carry_over(x->old, x->end, x->most, x->new);
+	unlock_and_close(&x->old);
+	unlock_and_close(&x->new);
+	free(x);
+	e->exchanged = NULL;
 }
 
 /* Calls renameat2() within the directory. Returns 0, or -1 with errno set,
@@ -626,7 +641,7 @@ static bool
 create_new_file(const struct change *c, struct guard *guard,
                 struct new_file *file)
 {
-	size_t dir = (size_t)(c->name - c->edit->path);
+	size_t dir = (size_t)(c->name - c->path);
 	mode_t mode = c->fd < 0 ? 0666 : 0600;
 	char unique[17];
 
@@ -634,7 +649,7 @@ create_new_file(const struct change *c, struct guard *guard,
 	errno = EPERM;  /* random_hex() need not set it */
 	if (!random_hex(unique, 8))
 		return false;
-	buf_fmt(&file->path, "%.*s.boris-%s", (int)dir, c->edit->path, unique);
+	buf_fmt(&file->path, "%.*s.boris-%s", (int)dir, c->path, unique);
 	file->name = buf_text(&file->path) + dir;
 	if (guard_file(guard, file->path.data) == 0)
 		file->fd = openat(c->dir, file->name,
@@ -659,7 +674,7 @@ fill_new_file(const struct change *c, int fd)
 
 /* Gives the new file its name, and the old one the random name. */
 static enum edit_outcome
-take_name(const struct change *c, const struct new_file *file)
+take_name(struct change *c, struct new_file *file)
 {
 	enum edit_outcome outcome;
 
@@ -669,11 +684,11 @@ take_name(const struct change *c, const struct new_file *file)
 	try_lock(file->fd);
 	outcome = exchange_names(c, file);
 	if (outcome == EDIT_DONE)
-		carry_over_appended(c, file->fd);
+		carry_over_and_keep(c, file);
 	return outcome;
 }
 
-/* Closes the new file. Its random name, which by now may be the old file's, is
+/* Closes the new file unless it is kept. Its random name, which by now may be the old file's, is
  * removed. Keeps errno. */
 static void
 close_new_file(const struct change *c, struct guard *guard,
@@ -685,14 +700,15 @@ close_new_file(const struct change *c, struct guard *guard,
 		unlinkat(c->dir, file->name, 0);
 	guard_file(guard, NULL);
 	buf_free(&file->path);
-	unlock_and_close(&file->fd);
+	if (!file->kept)
+		unlock_and_close(&file->fd);
 	errno = error;
 }
 
 /* Writes the change to a new file, which then takes the old one's name. If the
  * outcome is EDIT_FAILED, errno is set, as by fill_new_file(). */
 static enum edit_outcome
-write_new_file(const struct change *c, const struct job *job)
+write_new_file(struct change *c, const struct job *job)
 {
 	struct guard *guard = job->options->guard;
 	enum edit_outcome outcome = EDIT_FAILED;
@@ -891,7 +907,7 @@ forbids_new_file(int error)
 /* Writes the new text, to a new file if possible. EDIT_FAILED and EDIT_BROKEN
  * set errno. */
 static enum edit_outcome
-write_change(const struct change *c, const struct job *job)
+write_change(struct change *c, const struct job *job)
 {
 	enum edit_outcome outcome;
 
@@ -955,15 +971,16 @@ use_new_text(struct change *c)
 	return EDIT_DONE;
 }
 
-/* Makes the edit. EDIT_FAILED and EDIT_BROKEN set errno. */
+/* Makes the edit in the file that is open. EDIT_FAILED and EDIT_BROKEN set
+ * errno. */
 static enum edit_outcome
 change_file(struct change *c, const struct job *job)
 {
 	struct edit *e = c->edit;
 	enum edit_outcome outcome;
 
-	if (!open_and_read(c))
-		return errno == EWOULDBLOCK ? EDIT_LOCKED : EDIT_FAILED;
+	if (!read_old_file(c))
+		return EDIT_FAILED;
 	outcome = e->makes ? use_new_text(c) : replace_in_file(c);
 	if (outcome != EDIT_DONE)
 		return outcome;
@@ -990,30 +1007,90 @@ status_for_log(const struct edit *e)
 	return status[e->outcome];
 }
 
+/* Closes the files of the change that are still open, and frees its buffers. */
+static void
+end_change(struct change *c)
+{
+	fd_close(&c->dir);
+	unlock_and_close(&c->fd);
+	buf_free(&c->was);
+	buf_free(&c->will);
+	free(c->path);
+}
+
+/* Returns whether another attempt is to be made to lock the file, and notes
+ * when the first one was made. */
+static bool
+tries_again(struct edit *e, int64_t now)
+{
+	if (e->locked_at == 0)
+		e->locked_at = now;
+	return now - e->locked_at < LOCK_WAIT;
+}
+
+/* Makes the edit after an attempt to open the file, and notes its outcome. */
+static void
+finish_change(struct change *c, struct job *job, enum opening opening)
+{
+	struct edit *e = c->edit;
+
+	switch (opening) {
+	case OPEN_BUSY:
+		e->outcome = EDIT_LOCKED;
+		break;
+	case OPEN_FAILED:
+		e->outcome = EDIT_FAILED;
+		break;
+	case OPEN_DONE:
+		e->outcome = change_file(c, job);
+		break;
+	}
+	e->error = errno;
+	if (c->path != NULL) {
+		free(e->path);
+		e->path = mem_copy(c->path);
+	}
+}
+
 void
-edit_run(struct job *job, const char *dir)
+edit_run(struct job *job, const char *dir, int64_t now)
 {
 	struct edit *e = job->work;
 	struct change c = { .edit = e, .dir = -1, .fd = -1 };
-	char *path = path_from(dir, e->path);
-	const char *error = NULL;
+	const char *reason = NULL;
+	enum opening opening;
+	char *path;
+	int error;
 
+	if (e->exchanged != NULL) {
+		finish_exchange(e);
+		return;
+	}
+	path = path_from(dir, e->path);
 	free(e->path);
 	e->path = path;
+	opening = open_file(&c);
+	error = errno;
+	if (opening == OPEN_BUSY && tries_again(e, now)) {
+		job->work_at = now + LOCK_PACE;
+		end_change(&c);
+		return;
+	}
+	job->work_begun = true;
 	if (log_start(job, "edit", e->path) < 0) {
 		job->refused = JOB_NO_LOG;  /* A2 */
 		job->error = errno;
+		end_change(&c);
 		return;
 	}
-	e->outcome = change_file(&c, job);
-	e->error = errno;
+	errno = error;
+	finish_change(&c, job, opening);
 	if (e->outcome == EDIT_FAILED || e->outcome == EDIT_BROKEN)
-		error = strerror(e->error);
-	log_end(job, status_for_log(e), error, e->path, job->started_at);
-	fd_close(&c.dir);
-	unlock_and_close(&c.fd);
-	buf_free(&c.was);
-	buf_free(&c.will);
+		reason = strerror(e->error);
+	log_end(job, status_for_log(e), reason, e->path, job->started_at);
+	if (e->exchanged != NULL)
+		job->work_at = now + APPEND_WAIT;
+	end_change(&c);
 }
 
 void
@@ -1021,6 +1098,8 @@ edit_free(void *work)
 {
 	struct edit *e = work;
 
+	if (e->exchanged != NULL)
+		finish_exchange(e);
 	free(e->path);
 	buf_free(&e->old);
 	buf_free(&e->new);

@@ -39,14 +39,20 @@ struct edit {
 	                             * in the new file if the edit was done,
 	                             * else in the old one */
 	struct buf shown;   /* the lines around these, with their numbers */
+
+	/* For edit.c only */
+	int64_t locked_at;  /* ms; when the file was first found locked; or 0 */
+	struct exchanged *exchanged;  /* files to finish with; NULL: none */
 };
 
 /* Makes the edit that is the job's work, and logs it. dir, an absolute path, is
- * where a relative path starts. The result is in the struct edit; if the log
+ * where a relative path starts. Does not wait: if the file is locked, or if
+ * others may still append to the old file, sets job->work_at, the time to call
+ * it again with the same dir. The result is in the struct edit; if the log
  * cannot be written, nothing is done, and job->refused is JOB_NO_LOG. */
-void edit_run(struct job *, const char *dir);
+void edit_run(struct job *, const char *dir, int64_t now);
 
-/* Frees a struct edit. */
+/* Frees a struct edit, and finishes it if edit_run() has not. */
 void edit_free(void *);
 
 #endif

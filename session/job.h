@@ -48,7 +48,9 @@ struct job {
 
 	/* The request. A job without `do_work` is a command. */
 	struct exec exec;        /* the command and its state */
-	void (*do_work)(struct job *, const char *dir);  /* an edit (X2) */
+	void (*do_work)(struct job *, const char *dir, int64_t now);
+	                         /* an edit (X2); called again if it sets
+	                          * `work_at` */
 	void *work;              /* the argument of do_work() */
 	void (*free_work)(void *);
 	size_t work_bytes;       /* bytes of memory of `work` */
@@ -68,6 +70,9 @@ struct job {
 	char *tracked_dir;       /* the session's directory at the start */
 	char *dir;               /* where the next command will start */
 	char id[33];             /* of a task, in hex; else empty */
+	int64_t work_at;         /* ms; when to call do_work() again; 0: not */
+	bool work_begun;         /* do_work() has changed or refused something,
+	                          * so its outcome has to be reported */
 	int64_t call;            /* its number in the log; 0: not started */
 	int64_t started_at;      /* ms; 0: not yet */
 	int64_t ended_at;        /* ms; 0: not yet */

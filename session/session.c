@@ -430,7 +430,7 @@ hand_over(struct session *s, struct job *job, int64_t now)
 
 /* Returns whether a job can run in parallel with all others, because it does
  * not use the session's directory (D7), or because there is no session (H6). An
- * edit takes no time, so it always has its place in the order. */
+ * edit takes little time, so it always has its place in the order. */
 static bool
 is_parallel(const struct session *s, const struct job *job)
 {
@@ -456,15 +456,31 @@ waits_for_start(const struct session *s, int64_t now)
 	return false;
 }
 
-/* Carries out an edit, which takes no time (X2). */
+bool
+session_waits_for_edit(const struct session *s)
+{
+	const struct job *job;
+
+	for (job = first_in(s, LIST_QUEUE); job != NULL; job = next_in(job)) {
+		if (!job->parallel)
+			return job->work_at > 0 && !s->shared;
+	}
+	return false;
+}
+
+/* Carries out an edit (X2). If it has to wait, it stays in the queue. */
 static void
 do_work(struct session *s, struct job *job, int64_t now)
 {
-	job->call = ++s->calls;
+	if (job->call == 0)
+		job->call = ++s->calls;
 	job->started_at = now;
-	set_state(s, job, JOB_FINISHED);
-	job->do_work(job, s->dir);
-	s->edited = true;
+	job->work_at = 0;
+	job->do_work(job, s->dir, now);
+	if (job->work_begun)
+		s->edited = true;
+	if (job->work_at == 0)
+		set_state(s, job, JOB_FINISHED);
 }
 
 /* Refuses a job that was not started while its client waited (K2). */
@@ -484,6 +500,7 @@ find_order(const struct session *s, int64_t now)
 		.ordered = s->running - s->running_parallel,
 		.parallel = s->running_parallel,
 		.paused = s->edited || waits_for_start(s, now),
+		.held = session_waits_for_edit(s),
 		.tasks_full = s->tasks == s->options->tasks_most
 	};
 }
@@ -968,8 +985,12 @@ session_close(struct session *s, int64_t now)
 	int i;
 
 	s->closing = true;
-	while ((job = first_in(s, LIST_QUEUE)) != NULL)
-		session_refuse(s, job, JOB_CLOSED);
+	while ((job = first_in(s, LIST_QUEUE)) != NULL) {
+		if (job->work_begun)  /* The edit has been made. */
+			set_state(s, job, JOB_FINISHED);
+		else
+			session_refuse(s, job, JOB_CLOSED);
+	}
 	for (i = 0; i < LISTS; i++) {
 		for (job = first_in(s, i); job != NULL; job = next_in(job)) {
 			session_kill(job, now);

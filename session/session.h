@@ -107,6 +107,10 @@ const struct job *session_next_running(const struct session *,
  * session it is always NULL. */
 const struct job *session_running(const struct session *);
 
+/* Returns whether the order waits for an edit that has begun, because its file
+ * is locked (X5). In a shared session no other edit waits for it. */
+bool session_waits_for_edit(const struct session *);
+
 /* When the transport has accepted a result, what it has reported is marked, so
  * that no later result reports it again. */
 enum {

@@ -22,10 +22,11 @@ static struct options keep_late = { .on_timeout = true };
 static struct options end_late = { .on_timeout = false };
 
 static void
-do_nothing(struct job *job, const char *dir)
+do_nothing(struct job *job, const char *dir, int64_t now)
 {
 	(void)job;
 	(void)dir;
+	(void)now;
 }
 
 /* -- Jobs in the queue --------------------------------------------------- */
@@ -53,6 +54,15 @@ static const struct {
 	{ "an edit is done even if it is late",
 	  .job = { .do_work = do_nothing, .hand_over_at = NOW - 1 },
 	  .due = { JOB_DO_WORK, NOW } },
+
+	{ "an edit of a locked file waits for its next attempt",
+	  .job = { .do_work = do_nothing, .work_at = NOW + 20 },
+	  .order.held = true, .due = { JOB_WAIT, NOW + 20 } },
+	{ "an edit of a locked file is tried again",
+	  .job = { .do_work = do_nothing, .work_at = NOW },
+	  .order.held = true, .due = { JOB_DO_WORK, NOW } },
+	{ "a job waits for the edit of a locked file before it",
+	  .order.held = true, .due = { JOB_WAIT, NEVER } },
 
 	{ "a parallel job starts beside the order",
 	  .job.parallel = true, .order = { .ordered = 1, .paused = true },

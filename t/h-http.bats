@@ -1122,6 +1122,30 @@ unread() {
 	done
 }
 
+@test "X5: without sessions an edit waits for no lock but that of its own file" {
+	needs flock
+	serve --edit
+	echo a >f
+	exec 5<f
+	flock 5
+	for ((i = 0; i < 6; i++)); do
+		plug p$i
+		tool edit '{"path":"f","old":"a","new":"b"}' "$META"
+		modern_post p$i
+	done
+	plug other
+	begin
+	modern_used other edit '{"path":"g","new":"text"}'
+	within 900
+	has "$(plain text)" 'g: made'
+	for ((i = 0; i < 6; i++)); do
+		answers p$i
+		refused '*keeps the file locked*'
+	done
+	within 2500
+	exec 5<&-
+}
+
 @test "H6: what is said of the tools is true without a session (B6, P11)" {
 	serve
 	plug a

@@ -511,6 +511,75 @@ edit_line() {
 	said '*replaced*'
 }
 
+# locked FILE: holds a lock on it until unlocked
+locked() {
+	needs_linux_parts
+	needs flock
+	echo a >"$1"
+	exec 5<"$1"
+	flock 5
+}
+
+unlocked() {
+	flock -u 5
+	exec 5<&-
+}
+
+@test "X5: while an edit waits for a lock, boris answers pings and parallel calls" {
+	boris --edit
+	locked f
+	call edit '{"path":"f","old":"a","new":"b"}'
+	edited=$id
+	ask ping
+	run_bash 'echo parallel' '{"cwd":"/"}'
+	is "$(plain stdout)" parallel
+	lacks "$(<heard)" "\"id\":$edited,"
+	unlocked
+	answer $edited
+	said '*replaced*'
+	holds f 'b\n'
+}
+
+@test "X5: later commands in the order wait for an edit that waits for a lock" {
+	boris --edit
+	locked f
+	call edit '{"path":"f","old":"a","new":"b"}'
+	call_bash 'cat f'
+	ask ping
+	unlocked
+	answer $((id - 1))
+	is "$(plain stdout)" b
+}
+
+@test "X5: an edit that waits for a lock can be cancelled" {
+	boris --edit --log=log
+	locked f
+	call edit '{"path":"f","old":"a","new":"b"}'
+	edited=$id
+	ask ping
+	cancel $edited
+	run_bash 'cat f'
+	is "$(plain stdout)" a
+	unlocked
+	leave
+	unanswered $edited
+	holds f 'a\n'
+	lacks "$(<log)" '"event":"edit"'
+}
+
+@test "X5: SIGTERM closes a session whose edit waits for a lock" {
+	boris --edit
+	locked f
+	call edit '{"path":"f","old":"a","new":"b"}'
+	edited=$id
+	ask ping
+	kill -TERM $server
+	answer $edited
+	refused 'session is closed'
+	died
+	holds f 'a\n'
+}
+
 # tampered [-P FILE] CALLS: the server's edits run under strace, which tampers
 # with these calls (see strace's --inject), or with those on that file alone
 tampered() {
