@@ -449,6 +449,16 @@ copy_attributes(const struct change *c, int fd)
 	    copy_xattrs(c->fd, fd) && fchmod(fd, c->stat.st_mode & 07777) == 0;
 }
 
+/* Returns whether the file has more bytes than that. Returns false if that is
+ * unknown. */
+static bool
+is_longer(int fd, off_t size)
+{
+	struct stat now;
+
+	return fstat(fd, &now) == 0 && now.st_size > size;
+}
+
 /* Removes the bytes from `from` up to `to` from the file by moving what follows
  * them. What others append meanwhile is moved as well, up to a limit. Returns
  * 0, or -1 with errno set. */
@@ -461,6 +471,9 @@ remove_range(int fd, off_t from, off_t to)
 
 	for (;;) {
 		n = pread(fd, bytes, sizeof(bytes), to);
+		/* Others may have appended since pread(). */
+		if (n == 0 && is_longer(fd, to))
+			continue;
 		if (n == 0)
 			return ftruncate(fd, from);
 		if (n > 0 && to >= most)

@@ -689,6 +689,19 @@ meanwhile() {
 	done
 }
 
+@test "X6: an edit in place that shortens a file keeps what is appended right before" {
+	tampered -P f pread64:delay_exit=500000:when=5
+	printf 'one\ntwo\n' >f
+	ln f g
+	call edit '{"path":"f","old":"two","new":"2"}'
+	fifth() { [ "$(grep -c 'pread64(' trace)" = 5 ]; }
+	eventually fifth
+	echo appended >>f
+	answer
+	said '*replaced*'
+	holds f 'one\n2\nappended\n'
+}
+
 @test "X1: another user's empty file is not filled" {
 	needs_root
 	boris --edit
