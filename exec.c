@@ -17,16 +17,25 @@
 
 /* The states of a command
  *
- *	                 its shell ends
- *	  RUNNING ----------------------> SETTLING ------> LINGERS
- *	     |                               |     20 ms      |
- *	     | exec_stop()                   | exec_stop()    | exec_stop()
- *	     v                               v                v
- *	  STOPPING <-------------------------+----------------+
- *	     | 5 s
- *	     v
- *	  KILLED ------> SURVIVED            all of them ---> GONE
- *	           5 s
+ *	          the shell ends            20 ms
+ *	  RUNNING ----------------> SETTLING ------> LINGERS
+ *	     |                       |    ^             |
+ *	     |     exec_stop()       |    |             |
+ *	     +<----------------------+----|-------------+
+ *	     |                            |
+ *	     v      100 ms: foreign       | the shell ends
+ *	  STOPPING ----------------+      | after all
+ *	   | ^                     v      |
+ *	   | +------------------ SURVIVED-+
+ *	   |     exec_stop()       ^
+ *	   |     if foreign        |
+ *	   | 5 s                   |
+ *	   v                       |
+ *	  KILLED ------------------+
+ *	     100 ms: foreign; 5 s: any
+ *
+ * From all of these a command enters GONE when nothing of it lives. "Foreign"
+ * means that only processes of another user live.
  *
  * Each state ends as follows. "Gone" means that nothing of the command lives.
  *
@@ -43,9 +52,10 @@
  *	          5 s, and the program has not started       GONE
  *	SURVIVED  gone                                       GONE
  *	          the shell has ended after all              SETTLING
+ *	          exec_stop(), and the survivor is foreign   STOPPING
  *
- * exec_stop() leads from RUNNING, SETTLING, LINGERS and SURVIVED to STOPPING,
- * which sends SIGTERM; KILLED sends SIGKILL. SETTLING exists because processes
+ * exec_stop() also leads from RUNNING, SETTLING and LINGERS to STOPPING, which
+ * sends SIGTERM. KILLED sends SIGKILL. SETTLING exists because processes
  * that are just about to end, or to move to a session of their own, are not
  * counted as left running (E4, B7).
  *
@@ -332,8 +342,7 @@ read_rest(struct exec *x, ssize_t most, int64_t now)
 }
 
 /* Sets when the group is polled next. All commands that have left processes
- * running are polled in the same turn, since that takes a walk through /proc.
- * */
+ * running are polled in the same turn, since a poll walks through /proc. */
 static void
 poll_later(struct exec *x, int64_t now)
 {
@@ -731,9 +740,10 @@ exec_dispatch(struct list *list, const struct options *o,
 	}
 	if (ending.first != NULL)
 		proc_signal(&ending);
-	/* The child that has ended may be an inherited one. One SIGCHLD can
-	 * stand for several children, and guard_reap() stops at a shell that
-	 * is still held, so it is tried again when a shell was released. */
+	/* A SIGCHLD that no shell explains came from the guard or an inherited
+	 * child. Without /proc boris is a subreaper: an orphan may have ended
+	 * together with a shell. guard_reap() stops at the first shell that is
+	 * still held, so it is also called after one was released. */
 	inherited = loop->child && (!ended || !o->visible);
 	if (released || inherited)
 		guard_reap(o->guard);

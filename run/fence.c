@@ -399,8 +399,8 @@ find_option(const struct options *o)
 /* Landlock comes after the mounts, because it denies mounting and writing to
  * /proc. Root needs it with every fence: otherwise its commands could trace
  * those of root's processes that have only the same capabilities, and take
- * their descriptors. Other users cannot do that from their user namespace (F3).
- * */
+ * their descriptors. Other users cannot do that from their user namespace
+ * (F3). */
 void
 fence_raise(const struct options *o)
 {

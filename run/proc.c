@@ -58,6 +58,7 @@
  * boris's guard continues at the same point if boris is killed, since all this
  * is in the struct. */
 
+/* PROC_GRACE, the 5 s from SIGTERM to SIGKILL, is in proc.h. */
 enum {
 	HANG_UP = 1000,     /* ms from SIGTERM to SIGHUP (T4) */
 	EARLY = 50,         /* ms from the start; a bash that is stopped within
@@ -322,8 +323,9 @@ reap_members(pid_t id)
 	return pid == 0;
 }
 
-/* Finds out by waitpid() which groups live. While a child of boris is in the
- * group, the child holds the group's number, so no zombie has to (E3). */
+/* Finds out by waitpid() which groups live. The number of a group whose leader
+ * is reaped stays taken while a child of boris is in the group (see "How a
+ * process group is found"), so no zombie has to hold it (E3). */
 static void
 poll_children(const struct list *groups)
 {
@@ -334,12 +336,13 @@ poll_children(const struct list *groups)
 	for (n = groups->first; n != NULL; n = n->next) {
 		g = LIST_ITEM(n, struct proc_group, node);
 		children = true;
-		/* The leader is not reaped here, so that exec.c can read its
-		 * status. */
-		if (g->leader_ended)
+		if (g->leader_ended) {
 			children = reap_members(g->id);
-		else
+		} else {
+			/* The leader is not reaped here, so that exec.c can
+			 * read its status. */
 			g->survivor = g->id;
+		}
 		if (children)
 			g->found = is_foreign(-g->id) ? PROC_FOREIGN
 			    : PROC_LIVES;

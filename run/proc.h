@@ -5,9 +5,12 @@
  *
  * Each shell leads a session and a process group; its pid is the number of
  * both. A process belongs to the command if it is in that session, also if it
- * has a group of its own (`set -m` gives one to each job). The leader stays a
- * zombie until nothing of the group lives, so that the kernel gives its number
- * to no other process (E3). */
+ * has a group of its own (`set -m` gives one to each job). With /proc, the
+ * leader stays a zombie until nothing of the group lives, so that the kernel
+ * gives its number to no other process (E3). Without /proc, the leader is
+ * reaped as soon as its status is known. The number stays taken while a child
+ * of boris is in the group. On systems where init inherits orphans, it stays
+ * taken only while the group has a member. */
 
 #include <stdbool.h>
 #include <stdint.h>

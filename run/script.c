@@ -25,16 +25,15 @@
  * only.) Each part of the trap has a reason:
  *
  * - It is on the command's own first line, so that line numbers in messages
- * stay
- *   as they are.
- * - `2>&-` closes stderr in it, so that `set -x` does not show it. - `!` keeps
- * `set -e` from acting on a failure in it. - A backslash bypasses aliases;
- * `builtin` or `command` bypasses functions. Only
- *   bash can have any before the trap is set, from BASH_ENV or its environment.
+ *   stay as they are.
+ * - `2>&-` closes stderr in it, so that `set -x` does not show it.
+ * - `!` keeps `set -e` from acting on a failure in it.
+ * - A backslash bypasses aliases; `builtin` or `command` bypasses functions.
+ *   Only bash can have any before the trap is set, from BASH_ENV or its
+ *   environment.
  * - The exit codes are written only if the command seems to have a pipeline. So
- * a
- *   background command without one gets no trap at all, and its shell can exec
- *   its last program in place.
+ *   a background command without one gets no trap at all, and its shell can
+ *   exec its last program in place.
  *
  * The command is unchanged and comes last, whatever it ends with: a comment, a
  * here-document, a backslash (D3). If it is too long for one argument, it is

@@ -75,8 +75,8 @@ terminal_has_unread(int slave)
 }
 
 #ifdef ON_LINUX
-/* Returns whether this system call waits for events, one of which may be input.
- * */
+/* Returns whether this system call waits for events, one of which may be
+ * input. */
 static bool
 waits_for_events(long number)
 {

@@ -625,8 +625,9 @@ session_open(const struct options *options, bool shared)
 	s->options = options;
 	s->shared = shared;
 	s->dir = mem_copy(options->workdir);
+	/* The process's 8 digits, then 8 of the session's own; the log shows
+	 * only the latter. */
 	memcpy(s->name, options->name, 8);
-	/* Over stdio there is one session, so a short name is unique. */
 	s->spool = (struct spool){ .dir = options->tmpdir,
 	    .files = options->files, .limit = options->save_limit };
 	if (random_hex(s->name + 8, 4))
