@@ -357,6 +357,7 @@ static void
 enter_state(struct exec *x, enum exec_state state, int64_t now)
 {
 	x->state = state;
+	x->entered_at = now;
 	if (state == EXEC_SETTLING)
 		x->deadline = now + SETTLE;
 	else if (state == EXEC_STOPPING)
@@ -528,28 +529,37 @@ is_survivor_unknown(const struct exec *x)
 	    x->group->survivor == 0;
 }
 
-/* Moves on a command in EXEC_STOPPING whose deadline may have come (late). */
+/* Moves on a command in EXEC_STOPPING. late: its deadline has come. */
 static void
 move_on_stopping(struct exec *x, bool polled, bool late, int64_t now)
 {
+	/* Do not replace the SIGTERM that is still to be sent, except by
+	 * SIGKILL. */
 	if (late || x->group->send == 0)
 		proc_stop_due(x->group, polled && x->shell_ended, now);
 	if (late)
 		enter_state(x, EXEC_KILLED, now);
 }
 
-/* Moves on a command in EXEC_KILLED whose deadline may have come (late). */
+/* Ends or gives up a command in EXEC_KILLED whose deadline has come. */
 static void
-move_on_killed(struct exec *x, bool polled, bool late, int64_t now)
+leave_killed(struct exec *x, int64_t now)
 {
-	if (late && x->starting)
+	if (x->starting)
 		enter_gone_unstarted(x, now);
-	else if (late && is_survivor_unknown(x))
+	else if (is_survivor_unknown(x))
 		enter_gone(x, now);
-	else if (late)
+	else
 		enter_survived(x, now);
-	else if (polled)
-		proc_stop_due(x->group, true, now);
+}
+
+/* Returns whether only another user's processes have been left for so long that
+ * they will not exit by themselves. */
+static bool
+is_left_to_foreign(const struct exec *x, int64_t now)
+{
+	return x->group->found == PROC_FOREIGN &&
+	    now >= x->entered_at + FAREWELL;
 }
 
 /* Moves on a command that is being ended. */
@@ -557,17 +567,15 @@ static void
 move_on_end(struct exec *x, bool polled, int64_t now)
 {
 	bool late = now >= x->deadline;
-	/* Both states last equally long. */
-	int64_t entered = x->deadline - PROC_GRACE;
-	bool only_foreign = polled && x->group->found == PROC_FOREIGN &&
-	    now >= entered + FAREWELL;
 
-	if (only_foreign && !(late && x->state == EXEC_KILLED))
+	if (late && x->state == EXEC_KILLED)
+		leave_killed(x, now);
+	else if (polled && is_left_to_foreign(x, now))
 		enter_survived(x, now);
-	else if (x->state == EXEC_KILLED)
-		move_on_killed(x, polled, late, now);
-	else
+	else if (x->state == EXEC_STOPPING)
 		move_on_stopping(x, polled, late, now);
+	else if (polled)
+		proc_stop_due(x->group, true, now);
 }
 
 /* Moves a command on to its next state, by time or by the result of a poll.

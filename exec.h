@@ -86,6 +86,7 @@ struct exec {
 	bool listed;
 	const struct options *options;
 	struct proc_group *group;  /* the guard's; NULL: not started, or gone */
+	int64_t entered_at;   /* start of the current state, ms */
 	int64_t deadline;     /* end of the current state, ms */
 	int64_t poll_at;      /* time of the next poll of the group, ms */
 	int64_t typed_at;     /* time of the last input or else the start, ms */
