@@ -123,7 +123,7 @@ void exec_free(struct list *, struct exec *);
 void exec_stop(struct exec *, int64_t now);
 /* Ends a command in EXEC_SURVIVED whose shell still runs. Its further output is
  * dropped. */
-void exec_abandon(struct exec *, int64_t now);
+void exec_write_off(struct exec *, int64_t now);
 /* Polls the commands that are being ended once more, before boris exits. Those
  * that boris cannot end are in EXEC_SURVIVED afterwards. */
 void exec_poll_ending(struct list *, const struct options *, int64_t now);

@@ -322,7 +322,7 @@ note_limits(struct result *r)
 		note(b, "not continued as a task, since %d background tasks "
 		    "are running, which is the maximum",
 		    job->options->tasks_most);
-	if (job->killed && !r->is_task)
+	if (job->kill_requested && !r->is_task)
 		note(b, "session is closed");
 }
 
@@ -534,7 +534,7 @@ note_end(struct result *r)
 {
 	const struct job *job = r->job;
 	const struct exec *x = &job->exec;
-	bool by_boris = job->timed_out || job->killed;
+	bool by_boris = job->timed_out || job->kill_requested;
 	int signal = x->status - 128;
 	struct buf *b = &r->notes;
 

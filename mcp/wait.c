@@ -102,8 +102,8 @@ job_answer_at(const struct call *call, int64_t now)
 		return NOW;
 	if (call->want.action != WANT_KILL)
 		return task_answer_at(call, now);
-	/* If boris cannot end the task, it is `killed` no longer. */
-	return job_survives(job) && !job->killed ? NOW : NEVER;
+	/* If boris cannot end the task, the kill is given up. */
+	return job_survives(job) && !job->kill_requested ? NOW : NEVER;
 }
 
 /* Returns when a list of the tasks is answered: at the end of any task, as long

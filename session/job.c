@@ -61,10 +61,10 @@ job_elapsed(const struct job *job, int64_t now)
 const char *
 job_status(const struct job *job, bool ended)
 {
-	/* What boris was to kill may be still running. */
-	if (!ended || (job->killed && !job->exec.shell_ended))
+	/* A command that boris was to kill may still be running. */
+	if (!ended || (job->kill_requested && !job->exec.shell_ended))
 		return "running";
-	if (job->killed)
+	if (job->kill_requested)
 		return "killed";
 	return job->timed_out ? "timed_out" : "completed";
 }

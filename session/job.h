@@ -80,7 +80,8 @@ struct job {
 	int64_t call_limit;      /* ms that its call may be open (K2); 0: any */
 	int64_t hand_over_at;    /* ms; end of `call_limit`; or NEVER */
 	bool timed_out;
-	bool killed;             /* by kill_pid or at the end of the session */
+	bool kill_requested;     /* by kill_pid or the end of the session, and
+	                          * boris has not given up (E12) */
 	bool cancelled;
 	bool shows_dir;          /* the text of its result has `dir` (K4) */
 	bool by_server;          /* its deadline is that of --bg-timeout (T5) */

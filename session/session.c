@@ -286,7 +286,7 @@ has_moved(const struct session *s, const struct job *job)
 {
 	const char *dir = job->exec.dir;
 
-	if (job->timed_out || job->killed || job->cancelled)
+	if (job->timed_out || job->kill_requested || job->cancelled)
 		return false;
 	return dir != NULL && !s->shared && strcmp(dir, s->dir) != 0;
 }
@@ -321,7 +321,7 @@ finish(struct session *s, struct job *job, int64_t now)
 	secret_close(job, false);
 	job->ended_at = now;
 	set_state(s, job, JOB_FINISHED);
-	if (task && job->killed)
+	if (task && job->kill_requested)
 		job->bounds.how = TRUNCATE_LOOK;  /* as while it ran (T4) */
 	output_end(job->out.text);
 	output_end(job->err.text);
@@ -554,8 +554,9 @@ act_on_queue(struct session *s, int64_t now)
 	}
 }
 
-/* Handles what boris cannot end (E12). A task that was to be killed continues;
- * any other command is over for the client. */
+/* Handles what boris cannot end (E12). A kill that was requested for a task is
+ * given up, and the task continues. Any other command is over for the
+ * client. */
 static void
 act_on_survivor(struct session *s, struct job *job, int64_t now)
 {
@@ -571,9 +572,9 @@ act_on_survivor(struct session *s, struct job *job, int64_t now)
 	if (job->exec.ended)
 		return;
 	if (job->state == JOB_TASK && !job->timed_out && !s->closing)
-		job->killed = false;
+		job->kill_requested = false;
 	else
-		exec_abandon(&job->exec, now);
+		exec_write_off(&job->exec, now);
 }
 
 /* Ends a job whose timeout has passed, or keeps it as a task. */
@@ -869,8 +870,8 @@ session_kill(struct job *job, int64_t now)
 		return;
 	exec_stop(&job->exec, now);
 	if (job_survives(job))
-		return;  /* It is stuck in the kernel. */
-	job->killed = job->killed || !job->exec.shell_ended;
+		return;  /* Still SURVIVED after exec_stop(): stuck, not foreign */
+	job->kill_requested = job->kill_requested || !job->exec.shell_ended;
 	job->deadline = NEVER;
 }
 

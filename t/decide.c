@@ -353,7 +353,7 @@ static const struct {
 
 	/* Killing */
 	{ "a kill waits for the end of the task, however long",
-	  .want.action = WANT_KILL, .job = { RUNS, .killed = true },
+	  .want.action = WANT_KILL, .job = { RUNS, .kill_requested = true },
 	  .limit = NOW, .answer_at = NEVER },
 	{ "a kill that boris cannot carry out is answered",
 	  .want.action = WANT_KILL,
