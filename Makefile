@@ -21,8 +21,8 @@ PARTS = \
 	transport/connection.o transport/httpmsg.o \
 	mcp/rpc.o mcp/clients.o mcp/mcp.o mcp/calls.o mcp/tools.o \
 	mcp/results.o mcp/wait.o mcp/watch.o mcp/want.o \
-	session/session.o session/job.o session/edit.o session/replace.o \
-	session/secret.o session/log.o session/due.o \
+	session/session.o session/job.o session/edit.o \
+	session/substitute.o session/secret.o session/log.o session/due.o \
 	exec.o \
 	run/script.o run/environment.o run/terminal.o run/spawn.o \
 	run/proc.o run/guard.o run/fence.o \

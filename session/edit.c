@@ -59,7 +59,7 @@
 #include "base/text.h"
 #include "run/guard.h"
 #include "session/log.h"
-#include "session/replace.h"
+#include "session/substitute.h"
 
 #ifdef __APPLE__
 #define st_ctim st_ctimespec

@@ -1,6 +1,6 @@
 #define _POSIX_C_SOURCE 200809L
 
-#include "session/replace.h"
+#include "session/substitute.h"
 
 #include <ctype.h>
 #include <string.h>

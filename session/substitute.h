@@ -1,5 +1,5 @@
-#ifndef SESSION_REPLACE_H
-#define SESSION_REPLACE_H
+#ifndef SESSION_SUBSTITUTE_H
+#define SESSION_SUBSTITUTE_H
 
 /* The replacement of one text by another in a third one, in memory (X2). Line
  * endings are kept: `old` matches lines that end in LF or CRLF, and `new` gets
