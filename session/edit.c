@@ -616,14 +616,18 @@ is_old_file(const struct change *c, const char *name)
 static void
 exchange_back(const struct change *c, const struct new_file *file)
 {
-	bool was_old = is_at(c, file->name, c->fd);
+	bool old_still_there = is_at(c, file->name, c->fd);
 	size_t len = c->will.len;
 
+	/* The same call has just succeeded. It fails now only if another
+	 * program has removed c->name since; then the name stays free. */
 	rename_with(c, file->name, c->name, RENAME_EXCHANGE);
+	/* If another program has put its own file at c->name since the
+	 * exchange, that file has just got the random name, which will be
+	 * removed. Exchange again: its file wins, and the old one goes. */
 	if (!is_at(c, file->name, file->fd))
-		/* Another program has taken the name. */
 		rename_with(c, file->name, c->name, RENAME_EXCHANGE);
-	else if (was_old)
+	else if (old_still_there)
 		carry_over(file->fd, len, len + APPENDED_MOST, c->fd);
 }
 
@@ -640,8 +644,11 @@ exchange_names(const struct change *c, const struct new_file *file)
 		exchange_back(c, file);
 		return EDIT_CHANGED;
 	}
+	/* Another program has removed one of the two files. */
 	if (errno == ENOENT)
 		return EDIT_CHANGED;
+	/* Any other error means that the system or the file system cannot
+	 * exchange names. */
 	if (renameat(c->dir, file->name, c->dir, c->name) < 0)
 		return EDIT_FAILED;
 	return EDIT_DONE;
@@ -659,7 +666,9 @@ create_new_file(const struct change *c, struct guard *guard,
 	char unique[17];
 
 	*file = (struct new_file){ .fd = -1 };
-	errno = EPERM;  /* random_hex() need not set it */
+	/* random_hex() may leave errno as it was. Without a random name the
+	 * old file is written in place, as forbids_new_file() has it. */
+	errno = EPERM;
 	if (!random_hex(unique, 8))
 		return false;
 	buf_fmt(&file->path, "%.*s.boris-%s", (int)dir, c->path, unique);
@@ -733,21 +742,26 @@ write_new_file(struct change *c, const struct job *job)
 	return outcome;
 }
 
-/* A change in place: the bytes of the file from `start` up to `stop` are
- * overwritten. If the file grows, it is first extended by as many bytes as it
- * grows. What others have appended before that, `appended`, moves to its end:
+/* A change in place. A file that grows is first extended at its end by the rest
+ * of the new text. Bytes that others append between reading and extending stay
+ * in the file, and come after the new text; so do those that they append later:
  *
- *	was          appended  extension  appended later
- *	will ...............  appended    appended later
+ *	before   | was   | appended | rest of will | later |
+ *	after    | will                 | appended | later |
  */
 struct overwrite {
-	size_t start, stop;
-	struct buf appended;
+	size_t start;          /* offset of the first byte that differs */
+	size_t stop;           /* offset after the last byte to overwrite; not
+	                        * used with an extension, because then the
+	                        * text is written up to its end */
+	struct buf appended;   /* bytes that others append before the
+	                        * extension */
 	size_t extension;      /* offset of the extension's first byte */
 	size_t extension_end;  /* offset after it; 0 if there is none */
 };
 
-/* Finds the bytes that differ, so that no others are overwritten. */
+/* Finds the bytes that differ, so that no others are overwritten. If the texts
+ * differ in length, `stop` is the end of the shorter one. */
 static void
 find_difference(const struct change *c, struct overwrite *o)
 {
@@ -814,7 +828,7 @@ read_appended(const struct change *c, struct overwrite *o)
 /* Writes the bytes of `text` that differ, and after the text what others have
  * appended before the extension. Returns false with errno set on failure. */
 static bool
-overwrite(int fd, const struct buf *text, const struct overwrite *o)
+write_over(int fd, const struct buf *text, const struct overwrite *o)
 {
 	const struct buf *appended = &o->appended;
 	size_t stop = o->extension_end > 0 ? text->len : o->stop;
@@ -833,8 +847,8 @@ static bool
 undo_overwrite(const struct change *c, const struct overwrite *o)
 {
 	int error = errno;
-	bool undone = overwrite(c->fd, &c->was, o) && remove_extension(c, o) &&
-	    fsync(c->fd) == 0;
+	bool undone = write_over(c->fd, &c->was, o) &&
+	    remove_extension(c, o) && fsync(c->fd) == 0;
 
 	errno = error;
 	return undone;
@@ -862,7 +876,7 @@ overwrite_file(const struct change *c, struct overwrite *o)
 		return EDIT_FAILED;
 	if ((grows && !read_appended(c, o)) || compare(c) == DIFFERENT)
 		return remove_extension(c, o) ? EDIT_CHANGED : EDIT_BROKEN;
-	if (!overwrite(c->fd, &c->will, o) || fsync(c->fd) < 0)
+	if (!write_over(c->fd, &c->will, o) || fsync(c->fd) < 0)
 		return undo_overwrite(c, o) ? EDIT_FAILED : EDIT_BROKEN;
 	if (shrinks && !shorten_file(c))
 		return EDIT_BROKEN;
@@ -900,17 +914,18 @@ write_in_place(const struct change *c)
 	return outcome;
 }
 
-/* Does this error of write_new_file() mean that the directory, or the
- * attributes of the old file, do not permit a new file? */
+/* Does this error of write_new_file() mean that no new file can take the place
+ * of the old one, although the old one may be writable? */
 static bool
 forbids_new_file(int error)
 {
 	switch (error) {
-	case EACCES:
-	case EPERM:
-	case EROFS:
-	case EBUSY:
-	case ENOENT:
+	case EACCES:  /* boris may not write to the directory */
+	case EPERM:   /* no random name, or the attributes cannot be copied */
+	case EROFS:   /* only the file is mounted to be written */
+	case EBUSY:   /* the file is a mount point */
+	case ENOENT:  /* a directory such as /proc, where files cannot be
+	               * created */
 		return true;
 	default:
 		return false;
