@@ -238,6 +238,8 @@ http_send(void *transport, void *to, enum rpc_kind kind, int error,
 	/* The response and the queue each copy it, and add headers. */
 	if (message->len > LONG_RESULT && !mem_is_available(3 * message->len))
 		return false;
+	/* The headers must not name the session of a failed initialize, which
+	 * has_expired() will end. */
 	if (error != 0)
 		p->session_id = NULL;
 	if (kind == RPC_NOTICE)
@@ -357,7 +359,8 @@ end_session(struct http *h, struct http_session *s)
 	mcp_close(s->client, h->now);
 }
 
-/* Returns whether its handshake has failed, or its idle time is over (H5). */
+/* Returns whether the session is to be ended: its initialize was rejected, so
+ * that no revision was agreed on, or it was idle for too long (H5). */
 static bool
 has_expired(const struct http *h, const struct http_session *s)
 {
@@ -583,9 +586,10 @@ is_preflight(const struct request *r)
 	    r->field[FIELD_PREFLIGHT] != NULL;
 }
 
-/* Each of the following responds to a request that needs no body, and returns
- * true; or it returns false, and the body may be read. */
+/* Each of the following returns true if it has responded; then the body of the
+ * request is not needed. If it returns false, the body is read. */
 
+/* Responds to a request for /health. */
 static bool
 respond_health(const struct http *h, struct peer *p)
 {
@@ -612,6 +616,7 @@ respond_health(const struct http *h, struct peer *p)
 	return true;
 }
 
+/* Responds to DELETE. */
 static bool
 delete_session(struct http *h, struct peer *p)
 {
@@ -624,8 +629,9 @@ delete_session(struct http *h, struct peer *p)
 	return respond_text(p, 204, "");
 }
 
+/* Refuses a POST whose headers are wrong. */
 static bool
-check_post(struct peer *p)
+refuse_post(struct peer *p)
 {
 	const struct request *r = &p->connection.request;
 	const char *type = r->field[FIELD_CONTENT_TYPE];
@@ -642,8 +648,10 @@ check_post(struct peer *p)
 	return false;
 }
 
+/* Responds to a request whose headers suffice for that: one that is refused, or
+ * that has no body to be read. */
 static bool
-check_headers(struct http *h, struct peer *p)
+answer_early(struct http *h, struct peer *p)
 {
 	const struct request *r = &p->connection.request;
 	const char *origin = r->field[FIELD_ORIGIN];
@@ -670,15 +678,19 @@ check_headers(struct http *h, struct peer *p)
 		return delete_session(h, p);
 	if (!has_verb(r, "POST"))
 		return respond_text(p, 405, "POST a message\n");
-	return check_post(p);
+	return refuse_post(p);
 }
 
+/* Handles a request whose headers are complete, before its body is read. */
 static void
 handle_headers(struct http *h, struct peer *p)
 {
 	struct connection *c = &p->connection;
 
-	if (!check_headers(h, p) && c->request.field[FIELD_EXPECT] != NULL)
+	if (answer_early(h, p))
+		return;
+	/* The client waits for this before it sends the body. */
+	if (c->request.field[FIELD_EXPECT] != NULL)
 		buf_add(&c->out.bytes, "HTTP/1.1 100 Continue\r\n\r\n");
 }
 
@@ -693,9 +705,9 @@ handle_requests(struct http *h, struct peer *p)
 			handle_headers(h, p);
 		else if (event == REQUEST_COMPLETE)
 			handle_message(h, p);
-		else if (event == 413)
+		else if (event == 413)  /* a body without Content-Length */
 			respond_text(p, event, TOO_LONG);
-		else
+		else  /* 503: no memory for the body */
 			respond_text(p, event, "out of memory\n");
 		event = connection_next(&p->connection);
 	}
@@ -703,8 +715,10 @@ handle_requests(struct http *h, struct peer *p)
 
 /* -- Peers ------------------------------------------------------------- */
 
-/* Begins a stream for a call without a response, and ends the stream of a call
- * that will never have one because it was cancelled (H7). */
+/* Ends the turn of a peer. A call that got no response in the turn in which it
+ * arrived gets a stream. A call that is over is forgotten: it was answered
+ * (then its stream has been ended already), or cancelled (then its stream is
+ * ended here, H7). */
 static void
 end_turn(struct peer *p)
 {
@@ -798,8 +812,9 @@ read_peers(struct http *h, const struct loop *loop)
 	for (p = first_peer(h); p != NULL; p = next_peer(p)) {
 		connection_read(&p->connection, loop);
 		handle_requests(h, p);
-		/* A legacy call continues, and its response is sent: the peer
-		 * may have closed only its sending side (H7). */
+		/* The peer has closed its sending side, which cancels a modern
+		 * call. A legacy call continues, and its response is sent,
+		 * because the peer may still read (H7). */
 		if (p->connection.ended && p->client == h->shared)
 			connection_abort(&p->connection);
 	}
