@@ -666,7 +666,9 @@ complete_http(struct options *o)
 		    "--generate-token) or --allow-anyone", o->address);
 }
 
-/* Sets the defaults. self: the name that boris was started by, or NULL. */
+/* Sets the defaults. `timeout` stays 0, because its default depends on the
+ * client: see usual_timeout() in mcp/tools.c. self: the name that boris was
+ * started by, or NULL. */
 static void
 set_defaults(struct options *o, const char *self)
 {

@@ -30,7 +30,13 @@ is_offered(const struct options *o, const struct tool *t)
 
 /* -- Arguments --------------------------------------------------------- */
 
-/* The indexes of arguments[] */
+/* The indexes of arguments[]. To add an argument:
+ * 1. Add its index here, before ARGUMENTS.
+ * 2. Describe it in arguments[], with `help` for each tool that accepts it.
+ * 3. Use it in read_command(), read_input(), read_pid(), read_task() or
+ *    read_edit(), and store what it asks for in struct want or struct job.
+ * 4. If it conflicts with others, refuse that in read_bash() or the like.
+ * 5. Describe it in doc/SPEC and CHANGES, and test it. */
 enum {
 	COMMAND, TIMEOUT, IN_BACKGROUND, TTY, INPUT, CHECK_PID, KILL_PID,
 	TASK_ID, WAIT, BLOCK, UNTIL, NEW, CWD, STDIN, TRUNCATE, LIMIT,
@@ -49,7 +55,8 @@ enum {
 	COMMAND_TEXT = 16,  /* a blank text and a NUL are wrong */
 	TYPED = 32,     /* can be given together with `input` (I2) */
 	WORD = 64,      /* one of truncate_words[] */
-	REQUIRED = 128, /* only null counts as absent */
+	BLANK_COUNTS = 128,  /* only null counts as absent; "" is a value, and
+	                      * 0 is a value of the wrong type */
 	UNLISTED = 256  /* is accepted, but is not in the schema */
 };
 
@@ -86,6 +93,8 @@ static const struct argument {
 		.name = "timeout",
 		.type = JSON_NUMBER,
 		.least = 1,
+		/* No `most`: read_command() reduces a larger value to the
+		 * maximum (W4). */
 		.help = { [BASH] = "Milliseconds until it is terminated, at "
 		    "most 600000; of a task at most 86400000, default none" },
 		.must_be = "an integer of milliseconds from 1 to 600000 "
@@ -143,6 +152,8 @@ static const struct argument {
 		.name = "wait",
 		.type = JSON_NUMBER,
 		.flags = EMPTY | TYPED,
+		/* No `most`: take_wait() reduces a larger value to the maximum
+		 * (W2). */
 		.help = { [BASH] = "For a task: milliseconds to wait (default "
 		    "0; with tty or input 10000, with until 30000)",
 		    [TASK_OUTPUT] = "Milliseconds to wait for its end, or "
@@ -225,7 +236,7 @@ static const struct argument {
 	[PATH] = {
 		.name = "path",
 		.type = JSON_STRING,
-		.flags = NAME | REQUIRED,
+		.flags = NAME | BLANK_COUNTS,
 		.least = 1,
 		.most = PATH_MOST,
 		.help = { [EDIT] = "The file, absolute or in the working "
@@ -245,7 +256,7 @@ static const struct argument {
 	[NEW_TEXT] = {
 		.name = "new",
 		.type = JSON_STRING,
-		.flags = REQUIRED,
+		.flags = BLANK_COUNTS,
 		.help = { [EDIT] = "What comes in its place, or the whole new "
 		    "file" },
 		.must_be = "a string",
@@ -542,7 +553,7 @@ counts_as_absent(const struct argument *a, struct json value)
 
 	if (json_type(value) == JSON_NULL)
 		return true;
-	if (a->flags & REQUIRED || has_meaning)
+	if (a->flags & BLANK_COUNTS || has_meaning)
 		return false;
 	return is_blank(value);
 }
@@ -683,17 +694,22 @@ take_bounds(struct reading *r)
 	w->limit = is_given(r, LIMIT) ? r->number[LIMIT] : 0;
 }
 
-/* The task that task_id names, or else argument `pid`: check_pid or kill_pid.
- * Each may be a string, and have an id or a pid in it (T1). */
+/* Reads which task the call is about: `argument` is TASK_ID, CHECK_PID or
+ * KILL_PID. want->id gets the text of task_id if that is given, else the text
+ * of `argument`; the text may be an id or the digits of a pid (T1). want->pid
+ * gets the number in `argument`, or 0 if that is a string. task_id and a pid
+ * may both be given, because a server that clients share accepts a pid only
+ * with the id of its task, which is a secret (H6). */
 static bool
-take_handle(struct reading *r, int pid)
+take_handle(struct reading *r, int argument)
 {
-	int id = is_given(r, TASK_ID) ? TASK_ID : pid;
+	int named_by = is_given(r, TASK_ID) ? TASK_ID : argument;
 
-	r->want->pid = r->number[pid];
-	if (json_type(r->given[id]) != JSON_STRING)
-		json_verbatim(r->given[id], &r->want->id);
-	return take_text(r, id, &r->want->id);
+	r->want->pid = r->number[argument];
+	if (json_type(r->given[named_by]) == JSON_STRING)
+		return take_text(r, named_by, &r->want->id);
+	json_verbatim(r->given[named_by], &r->want->id);
+	return true;
 }
 
 static int64_t
@@ -817,19 +833,30 @@ read_pid(struct reading *r)
 	return take_handle(r, ends ? KILL_PID : CHECK_PID);
 }
 
+/* Drops an empty `input` that the client has only filled in. It counts only
+ * with task_id and no other action; then it reads the terminal. */
+static void
+drop_filled_in_input(struct reading *r)
+{
+	bool other_action = is_given(r, COMMAND) || is_given(r, CHECK_PID) ||
+	    is_given(r, KILL_PID);
+	bool reads_terminal = is_given(r, TASK_ID) && !other_action;
+
+	if (!reads_terminal && json_is(r->given[INPUT], ""))
+		r->given[INPUT].text = NULL;
+}
+
+/* Reads the arguments of bash: they run a command, type into a terminal, or
+ * poll or end a task. */
 static bool
 read_bash(struct reading *r)
 {
 	bool runs = is_given(r, COMMAND);
-	bool by_pid = is_given(r, CHECK_PID) || is_given(r, KILL_PID);
-	bool types = is_given(r, TASK_ID) && !runs && !by_pid;
 	bool background = json_true(r->given[IN_BACKGROUND]) ||
 	    json_true(r->given[TTY]) || is_given(r, UNTIL);
 	bool waits = r->number[WAIT] > 0;
 
-	/* An empty input reads a terminal, unless it was only filled in. */
-	if (!types && json_is(r->given[INPUT], ""))
-		r->given[INPUT].text = NULL;
+	drop_filled_in_input(r);
 	if (!check_action(r))
 		return false;
 	if (is_given(r, INPUT))
@@ -837,7 +864,8 @@ read_bash(struct reading *r)
 	if (!runs && (waits || is_given(r, UNTIL)))
 		return refuse(r, "wait and until do not go with check_pid and "
 		    "kill_pid; use task_output");
-	/* In the foreground a wait of 0 was only filled in. */
+	/* wait: 0 is tolerated here, because some clients fill it in; a wait
+	 * above 0 is refused. */
 	if (runs && !background && waits)
 		return refuse(r, "wait goes with until, with "
 		    "run_in_background: true, tty: true or input, or in "
@@ -870,7 +898,7 @@ read_task(struct reading *r)
 		return false;
 	if (!take_wait(r, blocks ? WAIT_BLOCK : 0))
 		return false;
-	/* Without block a timeout says nothing. */
+	/* With block: false do not wait, whatever timeout says. */
 	if (is_given(r, BLOCK) && !blocks)
 		r->want->time = 0;
 	return true;
