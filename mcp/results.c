@@ -220,6 +220,11 @@ note_abandoned_call(struct buf *b, const struct job *job)
 	else if (job->state != JOB_FINISHED)
 		note(b, "your call timed out; its command keeps running as "
 		    "task %s: %s", job->id, text);
+	else if (job->no_room)
+		note(b, "your call timed out; boris terminated its command, "
+		    "because %d background tasks were running, which is the "
+		    "maximum; read its output with task_output, task_id %s: %s",
+		    job->options->tasks_most, job->id, text);
 	else if (job->exec.shell_ended)
 		note(b, "your call timed out; its command has ended as task %s "
 		    "with exit code %d: %s", job->id, job->exec.status, text);

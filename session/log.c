@@ -252,7 +252,7 @@ log_survivor(const struct job *job)
 	if (!log_begin(&b, job, "not_killed"))
 		return;
 	if (job->exec.survivor > 0)
-		json_put_number(&b, "pid", job->exec.survivor);
+		json_put_number(&b, "survivor_pid", job->exec.survivor);
 	put_survivor(&b, job);
 	log_finish(&b, job);
 }

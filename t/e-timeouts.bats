@@ -467,9 +467,9 @@ masked() {
 	begun mark
 	give_up $id
 	run_bash 'echo next'
-	like "$(plain note)" 'your call timed out; its command has ended as task ???????? with exit code 143: echo so far; *'
+	like "$(plain note)" 'your call timed out; boris terminated its command, because 10 background tasks were running, which is the maximum; read its output with task_output, task_id ????????: echo so far; *'
 	lacks "$(plain note)" 'has ended: exit code'
-	task=$(plain note | sed 's/.* task \([0-9a-f]*\) .*/\1/')
+	task=$(plain note | sed 's/.* task_id \([0-9a-f]*\): .*/\1/')
 	look
 	is "$(result status) $(result stdout)" '"timed_out" "so far\n"'
 	has "$(plain note)" 'terminated when your call timed out; not continued as a task, since 10 background tasks are running, which is the maximum'
@@ -1467,7 +1467,7 @@ gone_pid() {
 	run_bash './asroot sleep 60' '{"timeout":1000}'
 	survivor
 	has "$(grep '"event":"not_killed"' log)" ',"note":"'"$note"'"'
-	! linux_parts || has "$(grep '"event":"not_killed"' log)" '"pid":'"$survivor,"
+	! linux_parts || has "$(grep '"event":"not_killed"' log)" '"survivor_pid":'"$survivor,"
 	has "$(grep '"event":"end"' log)" '"exit_code":143,"signal":"SIGTERM","note":"'"$note"'"'
 	dismiss
 }
