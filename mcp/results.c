@@ -96,6 +96,25 @@ cut_text(struct buf *text, const struct caller *caller, size_t keep)
 		cut_before(text, keep, (size_t)caller->bytes);
 }
 
+/* Appends the name of a file as printable text. If it is long for what its
+ * client lets through (K3), only its start and its end, so that the sentence
+ * around it is not cut. */
+static void
+put_name(struct buf *b, const struct caller *caller, const char *name)
+{
+	size_t from = b->len, most = (size_t)caller->bytes / 4, keep = most / 2;
+	struct buf shown;
+
+	buf_fmt(b, "%-s", name);
+	if (caller->bytes == 0 || b->len - from <= most)
+		return;
+	while (utf8_continues((unsigned char)b->data[b->len - keep]))
+		keep--;
+	shown = (struct buf){ b->data + from, b->len - from, b->cap - from };
+	cut_before(&shown, keep, most);
+	b->len = from + shown.len;
+}
+
 /* Appends the members of a result, or of an error if it has no data. Frees
  * both. */
 static void
@@ -918,19 +937,24 @@ refuse_waited(struct buf *t, const struct session *s, const struct job *job)
 
 /* Says that the directory of a job cannot be entered (D5, D7). */
 static void
-refuse_dir(struct buf *t, const struct session *s, const struct job *job,
-           const char *why)
+refuse_dir(struct result *r, const struct job *job, const char *why)
 {
 	bool lost = job->refused == JOB_LOST_DIR;
 	const char *dir = lost ? job->tracked_dir : job->start_dir;
 	const char *cwd = job->cwd != NULL ? job->cwd : "";
+	struct buf name = { NULL, 0, 0 }, next = { NULL, 0, 0 };
+	struct buf *t = &r->text;
 
+	put_name(&name, r->caller, dir);
+	put_name(&next, r->caller, r->session->dir);
 	note(t, cwd[0] != '\0'
-	    ? "cwd %-s cannot be entered: %s; nothing was run"
-	    : "the directory %-s cannot be entered: %s; nothing was run", dir,
-	    why);
+	    ? "cwd %s cannot be entered: %s; nothing was run"
+	    : "the directory %s cannot be entered: %s; nothing was run",
+	    buf_text(&name), why);
 	if (lost)
-		note(t, "the next command starts in %-s", s->dir);
+		note(t, "the next command starts in %s", buf_text(&next));
+	buf_free(&name);
+	buf_free(&next);
 	if (cwd[0] == '~' || strchr(cwd, '$') != NULL)
 		note(t, "~ and variables are not expanded in cwd; use cd");
 }
@@ -952,7 +976,7 @@ results_refused(struct buf *b, const struct caller *caller, struct session *s,
 		break;
 	case JOB_NO_DIR:
 	case JOB_LOST_DIR:
-		refuse_dir(t, s, job, why);
+		refuse_dir(&r, job, why);
 		break;
 	case JOB_NO_LOG:
 		buf_free(&reason);
@@ -1000,57 +1024,61 @@ put_places(struct buf *b, const struct edit *e)
 
 /* Appends what has come of an edit. */
 static void
-put_outcome(struct buf *t, const struct edit *e)
+put_outcome(struct buf *t, const struct edit *e, const struct caller *caller)
 {
-	const char *path = e->path;
 	struct buf found = { NULL, 0, 0 }, reason = { NULL, 0, 0 };
-	const char *places, *why = reason_text(&reason, ABOUT_EDIT, e->error);
+	struct buf name = { NULL, 0, 0 };
+	const char *path, *places;
+	const char *why = reason_text(&reason, ABOUT_EDIT, e->error);
 
+	put_name(&name, caller, e->path);
+	path = buf_text(&name);
 	put_places(&found, e);
 	places = buf_text(&found);
 	switch (e->outcome) {
 	case EDIT_FAILED:
-		buf_fmt(t, "%-s: nothing was changed: %s", path, why);
+		buf_fmt(t, "%s: nothing was changed: %s", path, why);
 		break;
 	case EDIT_DONE:
 		if (e->makes)
-			buf_fmt(t, "%-s: made", path);
+			buf_fmt(t, "%s: made", path);
 		else
-			buf_fmt(t, "%-s: replaced %s", path, places);
+			buf_fmt(t, "%s: replaced %s", path, places);
 		break;
 	case EDIT_IN_PLACE:
 		if (e->makes)
-			buf_fmt(t, "%-s: made (written in place)", path);
+			buf_fmt(t, "%s: made (written in place)", path);
 		else
-			buf_fmt(t, "%-s: replaced %s (written in place)", path,
+			buf_fmt(t, "%s: replaced %s (written in place)", path,
 			    places);
 		break;
 	case EDIT_NOT_FOUND:
-		buf_fmt(t, "%-s: old was not found; look at the file", path);
+		buf_fmt(t, "%s: old was not found; look at the file", path);
 		break;
 	case EDIT_SPACED:
-		buf_fmt(t, "%-s: old was not found; but for white space it "
+		buf_fmt(t, "%s: old was not found; but for white space it "
 		    "stands %s", path, places);
 		break;
 	case EDIT_SEVERAL:
-		buf_fmt(t, "%-s: give all: true, or in old more lines around "
+		buf_fmt(t, "%s: give all: true, or in old more lines around "
 		    "the place: it was found %s", path, places);
 		break;
 	case EDIT_CHANGED:
-		buf_fmt(t, "%-s: the file has changed meanwhile: nothing was "
+		buf_fmt(t, "%s: the file has changed meanwhile: nothing was "
 		    "done; try again", path);
 		break;
 	case EDIT_LOCKED:
-		buf_fmt(t, "%-s: another program keeps the file locked: "
+		buf_fmt(t, "%s: another program keeps the file locked: "
 		    "nothing was done; try again later", path);
 		break;
 	case EDIT_BROKEN:
-		buf_fmt(t, "%-s: it may be changed in part, and could not be "
+		buf_fmt(t, "%s: it may be changed in part, and could not be "
 		    "put back: %s", path, why);
 		break;
 	}
 	buf_free(&found);
 	buf_free(&reason);
+	buf_free(&name);
 }
 
 void
@@ -1064,7 +1092,7 @@ results_edit(struct buf *b, const struct caller *caller, struct session *s,
 
 	(void)want;
 	(void)now;
-	put_outcome(&t, e);
+	put_outcome(&t, e, caller);
 	len = t.len;
 	put_events(&t, s);
 	cut_text(&t, caller, t.len - len);

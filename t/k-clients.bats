@@ -315,3 +315,16 @@ names() {
 	run_bash "cd '$dir'; $(long 30000); { $(long 30000); } >&2"
 	most "$(get -n result content 0 text)" $((2000 + ${#dir}))
 }
+
+@test "K3: a long path in an error is shortened in the middle, not the sentence" {
+	boris --edit --result-limit=2000
+	for letter in p € ü; do
+		long=$(printf '%01000d' 0)
+		long=/start${long//0/$letter}/end
+		run_bash true '{"cwd":"'$long'"}'
+		refused 'cwd /start*...*/end cannot be entered: *; nothing was run'
+		run_tool edit '{"path":"'$long'","old":"x","new":"y"}'
+		refused '/start*...*/end: nothing was changed: *'
+		most "$(get -s result content 0 text | wc -c)" 2000
+	done
+}
