@@ -26,7 +26,7 @@ end_of_wait(const struct call *call)
 	int64_t deadline = call->deadline;
 
 	/* The wait of a task's start begins when its command does. */
-	if (call->want.action == WANT_RUN)
+	if (call->want.action == WANT_RUN && call->job != NULL)
 		deadline = call->job->started_at + call->want.time;
 	return earlier(deadline, call->limit);
 }
