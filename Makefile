@@ -26,7 +26,8 @@ PARTS = \
 	exec.o \
 	run/script.o run/environment.o run/terminal.o run/spawn.o \
 	run/proc.o run/guard.o run/fence.o \
-	output/output.o output/cut.o output/spool.o \
+	output/output.o output/screen.o output/width.o output/cut.o \
+	output/spool.o \
 	json.o \
 	base/options.o base/buf.o base/fmt.o base/text.o base/message.o \
 	base/space.o base/tempfile.o base/random.o
@@ -34,7 +35,7 @@ MOST = boris.o $(PARTS)
 OBJ = $(MOST) base/io.o
 
 # What only the tests need
-TESTED = t/boris-fast t/reply t/decide t/tables
+TESTED = t/boris-fast t/reply t/decide t/tables t/screen
 
 all: boris
 boris: $(OBJ)
@@ -94,6 +95,11 @@ t/reply: t/reply.c $(REPLY)
 TABLED = $(REPLY) transport/access.o transport/httpmsg.o
 t/tables: t/tables.c $(TABLED)
 	$(COMPILE) $$LDFLAGS -o $@ t/tables.c $(TABLED)
+
+SCREEN = output/screen.o output/width.o base/buf.o base/fmt.o base/text.o \
+	base/message.o base/io.o
+t/screen: t/screen.c $(SCREEN)
+	$(COMPILE) $$LDFLAGS -o $@ t/screen.c $(SCREEN)
 
 # Tables of what the event loop decides
 t/decide: t/decide.c boris

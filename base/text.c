@@ -91,6 +91,39 @@ utf8_continues(unsigned char c)
 	return (c & 0xC0) == 0x80;
 }
 
+uint32_t
+utf8_decode(const unsigned char *p, int len)
+{
+	/* The bits of the first byte that belong to the code point */
+	static const unsigned char first[] = { 0, 0x7F, 0x1F, 0x0F, 0x07 };
+	uint32_t code = p[0] & first[len];
+	int i;
+
+	for (i = 1; i < len; i++)
+		code = code << 6 | (p[i] & 0x3Fu);
+	return code;
+}
+
+size_t
+utf8_encode(uint32_t code, unsigned char *to)
+{
+	static const unsigned char first[] = { 0, 0, 0xC0, 0xE0, 0xF0 };
+	size_t len = 4, i;
+
+	if (code < 0x80)
+		len = 1;
+	else if (code < 0x800)
+		len = 2;
+	else if (code < 0x10000)
+		len = 3;
+	for (i = len - 1; i > 0; i--) {
+		to[i] = (unsigned char)(0x80 | (code & 0x3F));
+		code >>= 6;
+	}
+	to[0] = (unsigned char)(first[len] | code);
+	return len;
+}
+
 size_t
 utf8_cut(const struct buf *text, int most)
 {

@@ -20,6 +20,11 @@ int64_t digits_value(const char *text, int base, const char **end);
  * are only the start of a character; -k if the first k bytes are no character,
  * and one U+FFFD is to replace them (Unicode 3.9). */
 int utf8_length(const unsigned char *p, size_t n);
+/* Returns the code point of the character of len bytes at p, which utf8_length()
+ * has found. */
+uint32_t utf8_decode(const unsigned char *p, int len);
+/* Writes a code point as UTF-8 and returns the number of bytes, 1 to 4. */
+size_t utf8_encode(uint32_t code, unsigned char *to);
 /* Can this byte only follow others in a character? */
 bool utf8_continues(unsigned char);
 /* Returns the length in bytes of the first `most` characters. */

@@ -90,6 +90,7 @@ setup_users() {
 	: >src/t/reply.c
 	: >src/t/decide.c
 	: >src/t/tables.c
+	: >src/t/screen.c
 	echo 'cp boris ../used' >src/t/demo
 	echo 'cp boris ../used; cp t/boris-fast ../used.fast' >src/t/run
 }
