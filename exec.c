@@ -284,6 +284,21 @@ exec_free(struct list *list, struct exec *x)
 	x->group = NULL;
 }
 
+/* Types what the terminal answers to its program's queries (I6). Without memory
+ * there is no answer. */
+static void
+type_replies(struct exec *x)
+{
+	struct buf *replies = output_replies(x->sink[EXEC_OUT]);
+
+	if (replies->len == 0)
+		return;
+	if (buf_reserve(&x->unread.bytes, replies->len))
+		buf_put(&x->unread.bytes, replies->data, replies->len);
+	replies->len = 0;
+	write_input(x);
+}
+
 /* Passes output on, without the trap that a syntax error quotes. n is 0 at the
  * end of the stream. */
 static void
@@ -299,6 +314,8 @@ show_output(struct exec *x, int which, const char *p, size_t n)
 	else if (n > 0)
 		output_write(x->sink[which], p, n);
 	buf_free(&clean);
+	if (x->terminal)
+		type_replies(x);
 }
 
 /* Reads once from a pipe or the terminal. Returns the number of bytes; 0 at its

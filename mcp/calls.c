@@ -252,10 +252,8 @@ mark_reported(struct call *call)
 	session_mark_notes_reported(s);
 	if (shows_task(call) || !job->background)
 		job_mark_output_reported(job);
-	if (shows_task(call) && job->out.text != NULL) {
-		job_mark_screen_reported(job);
+	if (shows_task(call) && job->out.text != NULL)
 		job_mark_prompt_reported(job, &call->want.prompt);
-	}
 }
 
 /* Sends the result of the call and closes it. */

@@ -1280,6 +1280,8 @@ put_output(struct result *r)
 	size_t len = r->text.len;
 	int i;
 
+	if (output_is_screen(r->job->out.text))
+		s[0].name = "screen";
 	show_streams(r, s);
 	for (i = 0; i < 2; i++) {
 		json_put_bytes(&r->data, s[i].name, s[i].text.data,
@@ -1321,10 +1323,6 @@ results_job(struct buf *b, const struct caller *caller, struct session *s,
 	if (r.ended)
 		note_end(&r);
 	note_survivor(&r);
-	if (r.reads_task && !job->screen_reported &&
-	    output_is_screen(job->out.text))
-		note(&r.notes, "a full-screen program: its screen is not "
-		    "shown");
 	note_events(&r);
 	put_facts_data(&r);
 	put_facts(&r);

@@ -1077,6 +1077,7 @@ describe_edit(struct buf *b, const struct options *o, const struct caller *r)
 	STRING("signal") ",\"timed_out\":{\"type\":\"boolean\"}," \
 	STRING("note") "," STRING("task_id") "," INTEGER("pid") "," \
 	STRING("cwd") "," INTEGER("elapsed_ms") "," STRING("stdout") "," \
+	STRING("screen") "," \
 	STRING("stderr") "," INTEGER("stdout_chars") "," \
 	INTEGER("stderr_chars") "," STRING("stdout_file") "," \
 	STRING("stderr_file")

@@ -2,358 +2,469 @@
 
 #include "output/output.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fmt.h"
 #include "base/text.h"
 #include "output/cut.h"
+#include "output/screen.h"
 
-/* output_write() saves the bytes raw, takes out escape sequences and control
- * characters, and appends the rest to `text`. If the stream is long, `text` has
- * its head and, right behind, its end with the current row. A row is what CR,
- * backspace and erasing can reach: a line, or what a terminal would show of a
- * longer one in its last row. Positions are in bytes. */
+/* output_write() saves the bytes raw and draws them on the screen. What is kept
+ * of the stream's text is in one piece of memory:
+ *
+ *	head    the start of the final text
+ *	tail    its end; `dropped` bytes between the two are gone
+ *	lines   the rows of the screen that continue the final text
+ *	shown   the rows of the alternate screen, if it is shown
+ *
+ * The last two are drawn there when somebody reads (draw_rows()). A position in
+ * the text counts the dropped bytes too, an index in the memory does not. */
 
 enum {
-	COLUMNS = 8000,       /* in a row (O1), */
-	TERMINAL_COLUMNS = 200,  /* and in one on a terminal (I1, I6) */
-	ROW_BYTES = 4 * COLUMNS,  /* bytes; no row and no append has more */
 	SAMPLE = 4000,        /* bytes that say whether it is text, */
 	SAMPLE_LEAST = 200,   /* fewer do not suffice for that (O9) */
 	LAST_LINE = 400,      /* bytes at most from output_last_line() */
 	REUSED_MOST = 8192,   /* bytes printed; then its memory is freed */
+	BATCH = 64 << 10,     /* bytes that are drawn before the tail moves */
+	JOINED_MOST = 64 << 10,  /* bytes of new text that can be copied */
 	NOTICE = 220          /* bytes of a truncation line without its path */
 };
 
-static const unsigned char replacement[] = "\xEF\xBF\xBD";  /* U+FFFD */
-static const unsigned char nul_sign[] = "\xE2\x90\x80";  /* U+2400 */
-
-enum state {
-	TEXT, ESCAPE,  /* behind an ESC */
-	ESCAPE_MORE,   /* in a sequence of more than two bytes */
-	CSI, OSC, STRING  /* DCS, SOS, PM or APC */
+static const struct extent unlimited = {
+	CUT_UNLIMITED, CUT_UNLIMITED, CUT_UNLIMITED
 };
 
 struct output {
 	const struct options *options;
 	struct spool_file *file;
-	bool ended, screen;   /* output_is_screen() */
+	struct screen *screen;
+	bool terminal, ended;
 	bool no_text;         /* O9 */
-	int64_t raw;          /* bytes that came, */
-	int64_t bad;          /* and of them NUL, or not UTF-8 */
-	size_t width;         /* columns of a row */
+	int64_t raw;          /* bytes received */
 
-	enum state state;
-	char csi[16];         /* the start of what follows its ESC [ */
-	size_t csi_len;
-	unsigned char cut[4]; /* of a character that a read has split */
-	size_t cut_len;
-
-	unsigned char *text;
-	size_t size;          /* bytes of its memory */
-	size_t len;           /* bytes in it */
+	unsigned char *memory;  /* the screen's cells, then the text */
+	size_t size;
+	struct buf text;      /* head and tail, without room for the rows */
+	size_t rows_most;     /* bytes of room for the rows after them */
 	size_t end_bytes;     /* kept of the end */
 	size_t head_len;      /* bytes of the head, ... */
 	int64_t head_left;    /* ... characters for which it has room, ... */
-	int64_t dropped;      /* ... and bytes dropped behind it */
-	int64_t chars, lines; /* characters and newlines of all text */
+	int64_t dropped;      /* ... and bytes dropped after it */
 
-	size_t line;          /* where in `text` the current row begins */
-	size_t seen;          /* bytes of it that a reader has seen */
-	size_t cols;          /* characters in it */
-	size_t col;           /* which one the next replaces; */
-	size_t at;            /* that one's byte; 0 in an empty row */
-	unsigned rewrites;    /* changes of rows that were seen */
-	unsigned rewrites_before;  /* the same, when the row began */
+	bool drawn;           /* the following are up to date: */
+	int lines, shown;     /* rows of both kinds */
+	size_t line_at[SCREEN_ROWS + 1];   /* where each begins, and the end */
+	size_t shown_at[SCREEN_ROWS + 1];
+	struct extent all;    /* of the final text and the lines */
 };
 
 /* -- The text ---------------------------------------------------------- */
 
-/* Makes room for ROW_BYTES more: the head takes ended rows; once that is full,
- * all behind it goes but the last end_bytes, so never the current row. */
+/* Makes room: the head takes text; once that is full, all after it goes but the
+ * last end_bytes. */
 static void
-text_make_room(struct output *o)
+make_room(struct output *o)
 {
 	const size_t most = o->end_bytes / 4 * 5;
-	struct extent head = { o->head_left, CUT_UNLIMITED, CUT_UNLIMITED };
+	struct extent head = unlimited;
+	struct buf *t = &o->text;
 	size_t end, gone;
 
-	if (o->len - o->head_len >= most) {
-		head = cut_start((const char *)o->text + o->head_len,
-		    o->line - o->head_len, &head);
+	if (t->len - o->head_len < most)
+		return;
+	head.chars = o->head_left;
+	if (o->dropped == 0) {
+		head = cut_start(t->data + o->head_len, t->len - o->head_len,
+		    &head);
 		o->head_len += (size_t)head.bytes;
 		o->head_left -= head.chars;
 	}
-	if (o->len - o->head_len < most)
+	if (t->len - o->head_len < most)
 		return;
-	end = o->len - o->end_bytes;
-	while (utf8_continues(o->text[end]))
+	end = t->len - o->end_bytes;
+	while (utf8_continues((unsigned char)t->data[end]))
 		end--;
 	gone = end - o->head_len;
-	memmove(o->text + o->head_len, o->text + end, o->len - end);
+	memmove(t->data + o->head_len, t->data + end, t->len - end);
 	o->dropped += (int64_t)gone;
-	o->line -= gone;
-	o->len -= gone;
+	t->len -= gone;
 }
 
-/* The length of the character at the start of n bytes; 0: it goes on behind
- * them. *shown bytes at *as are shown in its place. */
-static size_t
-read_char(struct output *o, const unsigned char *p, size_t n,
-          const unsigned char **as, size_t *shown)
-{
-	int len = utf8_length(p, n);
-
-	*as = len < 0 ? replacement : *p == 0 ? nul_sign : p;
-	*shown = *as == p ? (size_t)len : 3;
-	if (*p != 0 && ((*p < 0x20 && *p != '\t') || *p == 0x7F ||
-	    (len == 2 && *p == 0xC2 && p[1] < 0xA0)))  /* C0, DEL, C1 */
-		*shown = 0;
-	len = len < 0 ? -len : len;
-	o->bad += *as != p ? len : 0;
-	return (size_t)len;
-}
-
+/* Draws the rows of the screen after the text, unless they are up to date. */
 static void
-row_begin(struct output *o, size_t at)
+draw_rows(struct output *o)
 {
-	o->line = at;
-	o->cols = o->seen = 0;
-	o->rewrites_before = o->rewrites;
-}
-
-/* The length of the colour (ECMA-48's SGR) that is whole at p; 0: none is. */
-static size_t
-colour_length(const unsigned char *p, size_t n)
-{
-	size_t i = 2;
-
-	if (n < 3 || p[0] != 0x1B || p[1] != '[')
-		return 0;
-	while (i < n && ((p[i] >= '0' && p[i] <= '9') || p[i] == ';'))
-		i++;
-	return i < n && p[i] == 'm' ? i + 1 : 0;
-}
-
-/* Appends some of the bytes and returns how many, up to a control that moves
- * the cursor, or to a full row. The cursor has to be at the row's end, unless a
- * newline comes. (The loop changes locals alone, and few: with members of *o,
- * since each byte written may be one of them, it takes twice as long.) */
-static size_t
-row_append(struct output *o, const unsigned char *p, size_t n)
-{
-	const unsigned char *at = p, *stop = p + n, *end = stop, *as;
-	unsigned char *start, *to, *row;  /* from where blanks are removed */
-	const bool terminal = o->width == TERMINAL_COLUMNS;
-	size_t len, shown, most;
-	size_t inner = 0;   /* continuation bytes: no characters of their own */
-	size_t before = 0;  /* how many of these are before `row` */
-	int64_t lines = 0;
-
-	text_make_room(o);
-	start = to = o->text + o->len;
-	row = o->text + o->line + o->seen;
-	most = o->cols < o->width ? o->width - o->cols : *p == '\n';
-	if (n > most)
-		stop = p + most;
-	for (;;) {
-		for (len = 0; at + len < stop && at[len] >= 0x20 &&
-		    at[len] < 0x7F; len++)
-			to[len] = at[len];
-		to += len;
-		at += len;
-		if (at >= stop)
-			break;
-		if (*at == '\n') {
-			while (terminal && to > row &&
-			    (to[-1] == ' ' || to[-1] == '\t'))
-				to--;
-			*to++ = *at++;
-			row = to;
-			before = inner;
-			lines++;
-			continue;
-		}
-		len = *at == '\r' && at + 1 < end && at[1] == '\n' ? 1
-		    : colour_length(at, (size_t)(end - at));
-		at += len;
-		if (len > 0)
-			continue;
-		if (*at == 0x1B || *at == '\r' || *at == '\b')
-			break;
-		len = read_char(o, at, (size_t)(end - at), &as, &shown);
-		if (len == 0)
-			break;
-		inner += shown > 0 ? shown - 1 : 0;
-		memcpy(to, as, shown);
-		to += shown;
-		at += len;
-	}
-	o->len = (size_t)(to - o->text);
-	o->chars += to - start - (ptrdiff_t)inner;
-	o->lines += lines;
-	if (lines > 0) {
-		row_begin(o, (size_t)(row - o->text));
-		start = row;
-	}
-	o->cols += (size_t)(to - start) - (inner - before);
-	o->col = o->cols;
-	o->at = o->len - o->line;
-	return (size_t)(at - p);
-}
-
-/* Puts a character, not a newline, in place of the one at the cursor. */
-static void
-row_put(struct output *o, const unsigned char *p, size_t n)
-{
-	unsigned char *at;
-	size_t old, blanks;
-
-	text_make_room(o);
-	if (o->col < o->cols) {
-		at = o->text + o->line + o->at;
-		old = (size_t)utf8_length(at, 4);
-		if (old != n || memcmp(at, p, n) != 0)
-			o->rewrites += o->seen > 0;
-		if (old != n)
-			memmove(at + n, at + old,
-			    o->len - o->line - o->at - old);
-		memcpy(at, p, n);
-		o->len += n - old;
-		o->at += n;
-		o->col++;
-		return;
-	}
-	if (o->col < o->width) {
-		blanks = o->col - o->cols;
-		memset(o->text + o->len, ' ', blanks);
-		o->len += blanks;
-		o->cols += blanks;
-		o->chars += (int64_t)blanks;
-	} else if (o->width == TERMINAL_COLUMNS) {
-		row_append(o, (const unsigned char *)"\n", 1);
-	} else {
-		row_begin(o, o->len);
-	}
-	row_append(o, p, n);
-}
-
-/* CSI K: erases from the cursor on (0), up to and including it (1), or all of
- * the row (2). The cursor keeps its column, perhaps behind an empty row. */
-static void
-row_erase(struct output *o, int64_t what)
-{
-	unsigned char *row = o->text + o->line;
-	size_t left = what > 0 ? 0 : o->col, bytes = o->len - o->line, gone;
-
-	if (left >= o->cols)
-		return;
-	o->rewrites += o->seen > 0;
-	if (what == 1 && o->col < o->cols) {
-		gone = o->at + (size_t)utf8_length(row + o->at, 4);
-		o->at = o->col;
-		memmove(row + o->at + 1, row + gone, bytes - gone);
-		memset(row, ' ', o->at + 1);
-		o->len -= gone - (o->at + 1);
-		return;
-	}
-	o->at = what > 0 ? 0 : o->at;
-	o->len = o->line + o->at;
-	o->chars -= (int64_t)(o->cols - left);
-	o->cols = left;
-}
-
-/* Each of these takes some of the n bytes at p and returns how many. */
-
-static size_t
-clean_text(struct output *o, const unsigned char *p, size_t n)
-{
-	size_t len, shown;
-	const unsigned char *as;
-
-	if (*p == '\n')
-		o->col = o->cols;
-	if (o->col == o->cols && (len = row_append(o, p, n)) > 0)
-		return len;
-	if (*p == '\r') {
-		o->col = o->at = 0;
-		return 1;
-	}
-	if (*p == '\b') {
-		o->col -= o->col > 0;
-		while (o->at > 0 && utf8_continues(o->text[o->line + --o->at]))
-			;
-		return 1;
-	}
-	len = read_char(o, p, n, &as, &shown);
-	if (len == 0) {  /* cut off; p may be `cut` */
-		memmove(o->cut, p, n);
-		o->cut_len = n;
-		return n;
-	}
-	if (shown > 0)
-		row_put(o, as, shown);
-	return len;
-}
-
-/* A byte behind ESC [, not a control */
-static void
-clean_csi(struct output *o, unsigned char c)
-{
-	const char *behind;
-	int64_t n;
-
-	if (c < 0x40) {
-		if (o->csi_len < sizeof(o->csi) - 1)
-			o->csi[o->csi_len++] = (char)c;
-		return;
-	}
-	o->state = TEXT;
-	o->csi[o->csi_len] = '\0';
-	if (c == 'h')
-		o->screen = o->screen || strcmp(o->csi, "?1049") == 0 ||
-		    strcmp(o->csi, "?1047") == 0 || strcmp(o->csi, "?47") == 0;
-	if (c != 'K' && c != 'H' && c != 'f')
-		return;
-	n = digits_value(o->csi, 10, &behind);
-	if (c == 'K' && *behind == '\0' && n <= 2)
-		row_erase(o, n);
-	else if (c != 'K' && (n > 1 || (*behind == ';' &&
-	    digits_value(behind + 1, 10, &behind) > 1)))
-		o->screen = true;
-}
-
-/* A sequence, up to its end, or to a byte that cannot be part of it */
-static size_t
-clean_sequence(struct output *o, const unsigned char *p, size_t n)
-{
+	struct buf b = o->text;
+	struct screen_final final = screen_final(o->screen);
 	size_t i;
+	int n;
 
-	for (i = 0; i < n && (o->state != TEXT || p[i] == 0x1B); i++) {
-		if (o->state == CSI && p[i] >= 0x20 && p[i] < 0x7F) {
-			clean_csi(o, p[i]);
-		} else if (p[i] == '\n' || (p[i] >= 0x7F && o->state < OSC)) {
-			o->state = TEXT;
-			return i;
-		} else if (p[i] == 0x1B) {  /* also of a string's ESC \ */
-			o->state = ESCAPE;
-		} else if (p[i] == 0x18 || p[i] == 0x1A ||
-		    (p[i] == 0x07 && o->state == OSC)) {
-			o->state = TEXT;
-		} else if (p[i] < 0x20 || o->state >= OSC) {
-			continue;
-		} else if (o->state == ESCAPE) {
-			o->csi_len = 0;
-			o->state = p[i] == '[' ? CSI : p[i] == ']' ? OSC :
-			    strchr("PX^_", p[i]) != NULL ? STRING :
-			    p[i] < 0x30 ? ESCAPE_MORE : TEXT;
-		} else if (p[i] >= 0x30) {
-			o->state = TEXT;
-		}
+	if (o->drawn)
+		return;
+	b.cap += o->rows_most;
+	o->lines = screen_lines(o->screen);
+	for (n = 0; n < o->lines; n++) {
+		o->line_at[n] = b.len;
+		screen_line(o->screen, n, &b);
+		if (n < o->lines - 1)
+			buf_putc(&b, '\n');
 	}
-	return i;
+	o->line_at[n] = b.len;
+	o->all = (struct extent){ final.chars, final.bytes, final.lines };
+	for (i = o->text.len; i < b.len; i++)
+		o->all.chars += !utf8_continues((unsigned char)b.data[i]);
+	o->all.bytes += (int64_t)(b.len - o->text.len);
+	o->all.lines += o->lines - 1;
+	o->shown = 0;
+	if (screen_is_alternate(o->screen))
+		o->shown = screen_height(o->screen);
+	for (n = 0; n < o->shown; n++) {
+		o->shown_at[n] = b.len;
+		screen_row(o->screen, n, &b);
+		buf_putc(&b, '\n');
+	}
+	o->shown_at[n] = b.len;
+	o->drawn = true;
+}
+
+/* Returns the index of the end of the text; the rows have to be drawn. */
+static size_t
+text_end(const struct output *o)
+{
+	return o->line_at[o->lines];
+}
+
+/* Returns the index of that position; if it was dropped, of what follows. If
+ * more rows have changed than the list of late ones holds, it may be within a
+ * character: the next one follows. */
+static size_t
+text_index(const struct output *o, int64_t position)
+{
+	int64_t head = (int64_t)o->head_len;
+	size_t at = o->head_len, end = text_end(o);
+
+	if (position <= head)
+		at = (size_t)position;
+	else if (position >= head + o->dropped)
+		at = (size_t)(position - o->dropped);
+	while (at < end && utf8_continues((unsigned char)o->text.data[at]))
+		at++;
+	return at;
+}
+
+static bool
+is_dropped(const struct output *o, int64_t position)
+{
+	int64_t head = (int64_t)o->head_len;
+
+	return position >= head && position < head + o->dropped;
+}
+
+/* Returns the end of the part of the memory that the index is in: the gap
+ * divides it into two. */
+static size_t
+part_end(const struct output *o, size_t at)
+{
+	return o->dropped > 0 && at < o->head_len ? o->head_len : text_end(o);
+}
+
+/* -- What is new ------------------------------------------------------- */
+
+/* A row of the text that has changed may be read as a whole; the text after
+ * what was read, as far as it is in one part; and rows of the screen that is
+ * shown. */
+enum piece_kind { PIECE_ROW, PIECE_TEXT, PIECE_SHOWN };
+
+struct piece {
+	enum piece_kind kind;
+	size_t at, len;       /* in the memory */
+	int64_t row;          /* of PIECE_ROW: its number; of PIECE_SHOWN, from
+	                       * 0 */
+	bool continues;       /* it follows what was read before */
+};
+
+static bool
+is_blank(const struct output *o, size_t at, size_t end)
+{
+	return at == end || (end - at == 1 && o->text.data[at] == '\n');
+}
+
+static const struct screen_late *
+find_late(const struct output *o, int64_t row)
+{
+	const struct screen_late *late = NULL;
+	int i;
+
+	for (i = 0; i < SCREEN_LATE; i++) {
+		late = screen_late(o->screen, i);
+		if (late == NULL || late->row == row)
+			return late;
+	}
+	return NULL;
+}
+
+/* Finds the first rewritten row before c->row that became final. */
+static bool
+find_late_row(const struct output *o, const struct output_cursor *c,
+              struct piece *p)
+{
+	const struct screen_late *late;
+	size_t at, end;
+	int i;
+
+	for (i = 0; i < SCREEN_LATE; i++) {
+		late = screen_late(o->screen, i);
+		if (late == NULL || late->row >= c->row)
+			return false;
+		if (late->row < c->next_row || late->rewrite <= c->change ||
+		    is_dropped(o, late->start))
+			continue;
+		at = text_index(o, late->start);
+		end = text_index(o, late->end);
+		if (is_blank(o, at, end))
+			continue;
+		*p = (struct piece){ PIECE_ROW, at, end - at, late->row,
+		    false };
+		return true;
+	}
+	return false;
+}
+
+/* Finds the first rewritten row before c->row that is on the screen. */
+static bool
+find_rewritten_line(const struct output *o, const struct output_cursor *c,
+                    struct piece *p)
+{
+	int64_t first = screen_final(o->screen).rows, row;
+	size_t at, end;
+	int i;
+
+	for (i = 0; i < o->lines && first + i < c->row; i++) {
+		row = first + i;
+		at = o->line_at[i];
+		end = o->line_at[i + 1];
+		if (row < c->next_row || is_blank(o, at, end) ||
+		    screen_line_rewrite(o->screen, i) <= c->change)
+			continue;
+		*p = (struct piece){ PIECE_ROW, at, end - at, row, false };
+		return true;
+	}
+	return false;
+}
+
+/* Finds the first rewritten row before c->row. */
+static bool
+find_row(const struct output *o, const struct output_cursor *c,
+         struct piece *p)
+{
+	return find_late_row(o, c, p) || find_rewritten_line(o, c, p);
+}
+
+/* Where the text after what was read begins */
+struct position {
+	int64_t at;
+	bool continues;       /* after what was read of its row */
+};
+
+/* Returns where a row is read on that begins at `start`, has len bytes, and was
+ * rewritten at last by that change. */
+static struct position
+position_in_row(const struct output_cursor *c, int64_t start, int64_t len,
+                int64_t rewrite)
+{
+	struct position p = { start, false };
+
+	if (rewrite > c->change)
+		return p;
+	p.continues = true;
+	p.at += c->bytes < len ? c->bytes : len;
+	return p;
+}
+
+static struct position
+find_position(const struct output *o, const struct output_cursor *c)
+{
+	struct screen_final final = screen_final(o->screen);
+	const struct screen_late *late;
+	struct position p = { c->start + c->bytes, true };
+	int64_t start, len;
+	int i;
+
+	if (c->next_start > 0)
+		return (struct position){ c->next_start, false };
+	if (c->row >= final.rows + o->lines)
+		return (struct position){ o->all.bytes, false };
+	if (c->row >= final.rows) {
+		i = (int)(c->row - final.rows);
+		start = final.bytes + (int64_t)(o->line_at[i] - o->text.len);
+		len = (int64_t)(o->line_at[i + 1] - o->line_at[i]);
+		if (i < o->lines - 1)
+			len--;  /* the newline */
+		return position_in_row(c, start, len,
+		    screen_line_rewrite(o->screen, i));
+	}
+	late = find_late(o, c->row);
+	if (late != NULL)
+		p = position_in_row(c, late->start, late->end - late->start,
+		    late->rewrite);
+	return p;
+}
+
+static bool
+find_text(const struct output *o, const struct output_cursor *c,
+          struct piece *p)
+{
+	struct position from = find_position(o, c);
+
+	if (from.at >= o->all.bytes)
+		return false;
+	p->kind = PIECE_TEXT;
+	p->at = text_index(o, from.at);
+	p->len = part_end(o, p->at) - p->at;
+	p->continues = from.continues && c->next_row == 0 &&
+	    !is_dropped(o, from.at);
+	return p->len > 0;
+}
+
+static bool
+find_shown(const struct output *o, const struct output_cursor *c,
+           struct piece *p)
+{
+	size_t at, end;
+	int i;
+
+	for (i = c->next_shown; i < o->shown; i++) {
+		at = o->shown_at[i];
+		end = o->shown_at[i + 1];
+		if (screen_row_change(o->screen, i) <= c->change ||
+		    is_blank(o, at, end))
+			continue;
+		*p = (struct piece){ PIECE_SHOWN, at, end - at, i, false };
+		return true;
+	}
+	return false;
+}
+
+/* Finds the next piece of what is new after the cursor. */
+static bool
+find_piece(struct output *o, const struct output_cursor *c, struct piece *p)
+{
+	bool has_changed = screen_change(o->screen) > c->change;
+
+	draw_rows(o);
+	if (has_changed && c->next_start == 0 && find_row(o, c, p))
+		return true;
+	if (c->next_shown == 0 && find_text(o, c, p))
+		return true;
+	return has_changed && find_shown(o, c, p);
+}
+
+/* Moves the cursor after that piece, so that the next one can be found. */
+static void
+pass_piece(const struct output *o, struct output_cursor *c,
+           const struct piece *p)
+{
+	switch (p->kind) {
+	case PIECE_ROW:
+		c->next_row = p->row + 1;
+		break;
+	case PIECE_TEXT:
+		c->next_start = o->all.bytes;
+		if (p->at + p->len < text_end(o))
+			c->next_start = (int64_t)o->head_len + o->dropped;
+		break;
+	case PIECE_SHOWN:
+		c->next_shown = (int)p->row + 1;
+		break;
+	}
+}
+
+bool
+output_rewritten(struct output *o, const struct output_cursor *c)
+{
+	struct piece p;
+
+	return find_piece(o, c, &p) && !p.continues;
+}
+
+bool
+output_news(struct output *o, const struct output_cursor *c)
+{
+	struct piece p;
+
+	return find_piece(o, c, &p);
+}
+
+size_t
+output_read(struct output *o, struct output_cursor *c, const char **text)
+{
+	struct piece p, next;
+
+	*text = NULL;
+	if (!find_piece(o, c, &p))
+		return 0;
+	*text = o->text.data + p.at;
+	pass_piece(o, c, &p);
+	if (!find_piece(o, c, &next))
+		output_skip(o, c);
+	return p.len;
+}
+
+void
+output_since(struct output *o, struct output_cursor *c, size_t limit,
+             struct buf *b)
+{
+	struct extent most = { CUT_UNLIMITED, (int64_t)limit, CUT_UNLIMITED };
+	struct extent e;
+	size_t before = b->len, over;
+	struct piece p;
+
+	while (find_piece(o, c, &p)) {
+		e = cut_end(o->text.data, p.at, p.at + p.len, &most, 100);
+		buf_put(b, o->text.data + p.at + p.len - e.bytes,
+		    (size_t)e.bytes);
+		pass_piece(o, c, &p);
+	}
+	e = cut_end(b->data, before, b->len, &most, 100);
+	over = b->len - before - (size_t)e.bytes;
+	if (over > 0)
+		memmove(b->data + before, b->data + before + over,
+		    (size_t)e.bytes);
+	b->len -= over;
+	output_skip(o, c);
+}
+
+void
+output_last_line(struct output *o, struct buf *b)
+{
+	struct extent e = { CUT_UNLIMITED, LAST_LINE, 1 };
+	const char *p = o->text.data;
+	size_t end;
+
+	draw_rows(o);
+	end = o->shown > 0 ? o->shown_at[o->shown] : text_end(o);
+	while (end > 0 && p[end - 1] == '\n')
+		end--;
+	e = cut_end(p, 0, end, &e, 100);
+	buf_put(b, p + end - e.bytes, (size_t)e.bytes);
+}
+
+void
+output_skip(struct output *o, struct output_cursor *c)
+{
+	struct screen_final final = screen_final(o->screen);
+	int last;
+
+	draw_rows(o);
+	last = o->lines - 1;
+	memset(c, 0, sizeof(*c));
+	c->row = final.rows + last;
+	c->start = final.bytes + (int64_t)(o->line_at[last] - o->text.len);
+	c->bytes = (int64_t)(o->line_at[last + 1] - o->line_at[last]);
+	c->lines = o->all.lines;
+	c->change = screen_change(o->screen);
+	screen_mark_read(o->screen);
 }
 
 /* -- The stream -------------------------------------------------------- */
@@ -385,47 +496,59 @@ return_memory(struct output *o)
 
 	for (i = 0; store != NULL && i < 2 && o->raw <= REUSED_MOST; i++) {
 		if (store->text[i] == NULL) {
-			store->text[i] = o->text;
+			store->text[i] = o->memory;
 			store->size[i] = o->size;
 			return;
 		}
 	}
-	free(o->text);
+	free(o->memory);
+}
+
+/* Returns the greatest of n numbers. */
+static size_t
+greatest(const int64_t *number, size_t n)
+{
+	int64_t most = number[0];
+	size_t i;
+
+	for (i = 1; i < n; i++) {
+		if (most < number[i])
+			most = number[i];
+	}
+	return (size_t)most;
 }
 
 struct output *
 output_new(const struct options *options, struct spool *spool, int64_t limit,
            bool terminal)
 {
-	struct output *o;
-	size_t head_left = 0, end_bytes = 0, size, i;
-	unsigned char *text;
-	/* The most that is shown, and a row (no character has over 4 bytes) */
+	/* The most that is shown; no character has more than 4 bytes. */
 	int64_t heads[] = { limit, options->head_first, options->both_first,
 	    options->binary_first };
 	int64_t ends[] = { 4 * limit, 4 * options->head_last,
 	    4 * options->both_last, 4 * options->look_last,
-	    options->tail_bytes, ROW_BYTES };
+	    options->tail_bytes, LAST_LINE };
+	size_t head = greatest(heads, sizeof(heads) / sizeof(heads[0]));
+	size_t end = greatest(ends, sizeof(ends) / sizeof(ends[0]));
+	size_t cells = screen_memory(terminal);
+	size_t text = 4 * head + end / 4 * 5 + SCREEN_STEP_MOST + BATCH;
+	size_t rows = (terminal ? 2 : 1) * SCREEN_STEP_MOST;
+	unsigned char *memory;
+	struct output *o;
 
-	for (i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
-		if (head_left < (size_t)heads[i])
-			head_left = (size_t)heads[i];
-	}
-	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-		if (end_bytes < (size_t)ends[i])
-			end_bytes = (size_t)ends[i];
-	}
-	size = 4 * head_left + end_bytes / 4 * 5 + ROW_BYTES;
-	text = take_memory(options->store, size);
-	if (text == NULL)
+	memory = take_memory(options->store, cells + text + rows);
+	if (memory == NULL)
 		return NULL;
 	o = mem_get(sizeof(*o));
 	o->options = options;
-	o->text = text;
-	o->size = size;
-	o->head_left = (int64_t)head_left;
-	o->end_bytes = end_bytes;
-	o->width = terminal ? TERMINAL_COLUMNS : COLUMNS;
+	o->memory = memory;
+	o->size = cells + text + rows;
+	o->screen = screen_new(terminal, memory);
+	o->text = (struct buf){ (char *)memory + cells, 0, text };
+	o->rows_most = rows;
+	o->head_left = (int64_t)head;
+	o->end_bytes = end;
+	o->terminal = terminal;
 	o->file = spool_open(spool);
 	return o;
 }
@@ -436,40 +559,45 @@ output_free(struct output *o)
 	if (o == NULL)
 		return;
 	spool_close(o->file);
+	screen_free(o->screen);
 	return_memory(o);
 	free(o);
+}
+
+/* Draws the bytes, and decides with those of the sample whether it is text. */
+static void
+write_part(struct output *o, const unsigned char *p, size_t n)
+{
+	size_t done;
+
+	spool_write(o->file, p, n);
+	o->raw += (int64_t)n;
+	o->drawn = false;
+	while (n > 0) {
+		make_room(o);
+		done = screen_write(o->screen, p, n, &o->text);
+		p += done;
+		n -= done;
+	}
+	if (o->raw <= SAMPLE)
+		o->no_text = o->raw >= SAMPLE_LEAST &&
+		    screen_bad_bytes(o->screen) * 10 > o->raw;
 }
 
 void
 output_write(struct output *o, const void *bytes, size_t n)
 {
-	const unsigned char *p = bytes, *end;
-	size_t sample = o->raw < SAMPLE ? SAMPLE - (size_t)o->raw : 0, cut;
+	const unsigned char *p = bytes;
+	size_t sample = o->raw < SAMPLE ? SAMPLE - (size_t)o->raw : 0;
 
-	if (o->ended || n == 0)
+	if (o->ended)
 		return;
-	end = p + n;
-	if (sample > 0 && n > sample) {
-		output_write(o, p, sample);
-		output_write(o, p + sample, n - sample);
-		return;
-	}
-	spool_write(o->file, p, n);
-	while (p < end) {
-		cut = o->cut_len;
-		if (cut > 0) {  /* It is read again, with one more byte. */
-			o->cut[cut] = *p;
-			o->cut_len = 0;
-			p += clean_text(o, o->cut, cut + 1) - cut;
-		} else if (o->state != TEXT || *p == 0x1B) {
-			p += clean_sequence(o, p, (size_t)(end - p));
-		} else {
-			p += clean_text(o, p, (size_t)(end - p));
-		}
-	}
-	o->raw += (int64_t)n;
-	if (o->raw <= SAMPLE)
-		o->no_text = o->raw >= SAMPLE_LEAST && o->bad * 10 > o->raw;
+	if (sample > n)
+		sample = n;
+	if (sample > 0)
+		write_part(o, p, sample);
+	if (n > sample)
+		write_part(o, p + sample, n - sample);
 }
 
 void
@@ -477,8 +605,9 @@ output_end(struct output *o)
 {
 	if (o->ended)
 		return;
-	if (o->cut_len > 0)  /* so there is a text */
-		row_put(o, replacement, 3);
+	make_room(o);
+	screen_end(o->screen, &o->text);
+	o->drawn = false;
 	spool_end(o->file);
 	o->ended = true;
 }
@@ -492,7 +621,13 @@ output_ended(const struct output *o)
 bool
 output_is_screen(const struct output *o)
 {
-	return o->screen;
+	return screen_is_full(o->screen);
+}
+
+struct buf *
+output_replies(struct output *o)
+{
+	return screen_replies(o->screen);
 }
 
 int64_t
@@ -502,134 +637,48 @@ output_bytes(const struct output *o)
 }
 
 size_t
-output_size(const struct output *o)
+output_size(struct output *o)
 {
-	return o->len;
+	draw_rows(o);
+	return o->shown_at[o->shown];
 }
 
 bool
-output_within_line(const struct output *o)
+output_within_line(struct output *o)
 {
-	return o->len > 0 && o->text[o->len - 1] != '\n';
-}
-
-static int64_t
-text_bytes(const struct output *o)
-{
-	return o->dropped + (int64_t)o->len;
-}
-
-/* The end of the piece of `text` that `at` is in: a gap splits it in two */
-static size_t
-text_piece(const struct output *o, size_t at)
-{
-	return o->dropped > 0 && at < o->head_len ? o->head_len : o->len;
-}
-
-bool
-output_rewritten(const struct output *o, const struct output_cursor *c)
-{
-	/* A cursor in a line before is not concerned by changes of this one. */
-	return c->rewrites != (c->finished == o->dropped + (int64_t)o->line
-	    ? o->rewrites : o->rewrites_before);
-}
-
-/* Where the text behind it begins */
-static int64_t
-cursor_position(const struct output *o, const struct output_cursor *c)
-{
-	return c->finished + (output_rewritten(o, c) ? 0 : c->line);
-}
-
-/* That position's index in `text`; if it was dropped, of what is behind it */
-static size_t
-cursor_index(const struct output *o, const struct output_cursor *c)
-{
-	int64_t at = cursor_position(o, c), head = (int64_t)o->head_len;
-
-	if (at > head)
-		at = at < head + o->dropped ? head : at - o->dropped;
-	return (size_t)at;
-}
-
-bool
-output_news(const struct output *o, const struct output_cursor *c)
-{
-	return cursor_position(o, c) < text_bytes(o);
-}
-
-size_t
-output_read(struct output *o, struct output_cursor *c, const char **text)
-{
-	size_t at = cursor_index(o, c);
-	size_t end = text_piece(o, at);
-
-	*text = o->len > 0 ? (const char *)o->text + at : NULL;
-	output_skip(o, c);
-	if (end < o->len) {
-		c->finished = o->dropped + (int64_t)o->head_len;
-		c->line = 0;
-		c->rewrites = UINT_MAX;  /* never that many */
-	}
-	return end - at;
-}
-
-void
-output_since(struct output *o, struct output_cursor *c, size_t limit,
-             struct buf *b)
-{
-	struct extent e = { CUT_UNLIMITED, (int64_t)limit, CUT_UNLIMITED };
-
-	e = cut_end((const char *)o->text, cursor_index(o, c), o->len, &e, 100);
-	if (e.bytes > 0)
-		buf_put(b, o->text + o->len - e.bytes, (size_t)e.bytes);
-	output_skip(o, c);
-}
-
-void
-output_last_line(const struct output *o, struct buf *b)
-{
-	struct extent e = { CUT_UNLIMITED, LAST_LINE, 1 };
-	size_t end = o->len;
-
-	while (end > 0 && o->text[end - 1] == '\n')
-		end--;
-	e = cut_end((const char *)o->text, 0, end, &e, 100);
-	if (e.bytes > 0)
-		buf_put(b, o->text + end - e.bytes, (size_t)e.bytes);
-}
-
-void
-output_skip(struct output *o, struct output_cursor *c)
-{
-	c->finished = o->dropped + (int64_t)o->line;
-	c->lines = o->lines;
-	c->line = (int64_t)(o->len - o->line);
-	c->rewrites = o->rewrites;
-	if (o->seen < o->len - o->line)
-		o->seen = o->len - o->line;
+	draw_rows(o);
+	return o->line_at[o->lines - 1] < text_end(o);
 }
 
 /* -- Showing ----------------------------------------------------------- */
 
-/* Appends the truncation line. start, end: the sizes of what is shown; lines:
- * of the text in all. */
+/* A text to be shown: from byte `at` on, perhaps with a gap */
+struct region {
+	const char *text;
+	size_t at, end;
+	size_t gap;           /* where the gap is; `end`: there is none */
+	struct extent size;   /* with what was dropped in the gap */
+	bool is_new;          /* what follows a cursor, with no start to keep */
+};
+
+/* Appends the truncation line. start, end: the sizes of what is shown; all:
+ * of the text */
 static void
 show_notice(const struct output *o, enum cut_parts parts,
             const struct extent *start, const struct extent *end,
-            int64_t lines, const char *name, struct buf *b)
+            const struct extent *all, const char *name, struct buf *b)
 {
 	/* A terminal adds carriage returns to all lines. */
-	bool is_raw = o->bad > 0 || o->width == TERMINAL_COLUMNS ||
-	    o->raw - (int64_t)o->cut_len != text_bytes(o);
+	bool is_raw = o->terminal || screen_bad_bytes(o->screen) > 0 ||
+	    o->raw - screen_pending_bytes(o->screen) != o->all.bytes;
 
 	if (parts == CUT_END && end->lines == 0)
 		buf_fmt(b, "[%s: showing last 1 of %jd lines (its last %jd "
-		    "bytes)", name, lines, end->bytes);
+		    "bytes)", name, all->lines, end->bytes);
 	else if (parts == CUT_END)
 		buf_fmt(b, "[%s: showing last %jd of %jd lines", name,
-		    end->lines, lines);
-	else if (o->no_text && start->chars == o->chars)
+		    end->lines, all->lines);
+	else if (o->no_text && start->chars == all->chars)
 		buf_fmt(b, "[%s: not text, %jd bytes in total, first %jd "
 		    "characters shown", name, o->raw, start->chars);
 	else if (o->no_text)
@@ -637,11 +686,11 @@ show_notice(const struct output *o, enum cut_parts parts,
 		    "%jd characters shown", name, o->raw, start->chars);
 	else if (parts == CUT_START_MOSTLY)
 		buf_fmt(b, "[%s truncated: %jd characters in total, first %jd "
-		    "and last %jd shown", name, o->chars, start->chars,
+		    "and last %jd shown", name, all->chars, start->chars,
 		    end->chars);
 	else
 		buf_fmt(b, "[%s truncated: %jd characters in total, %jd left "
-		    "out here", name, o->chars, o->chars - start->chars -
+		    "out here", name, all->chars, all->chars - start->chars -
 		    end->chars);
 	spool_tell(o->file, is_raw, b);
 	buf_putc(b, ']');
@@ -654,7 +703,123 @@ choose_cut(const struct output *o, const struct output_bounds *most)
 	    NOTICE + (int64_t)strlen(o->options->tmpdir));
 }
 
-/* The truncation line is between start and end, or after a lone end. */
+/* Returns the size of the text; a last line without a newline counts. */
+static struct extent
+measure(const char *text, size_t from, size_t to)
+{
+	struct extent e = cut_start(text + from, to - from, &unlimited);
+
+	e.lines += to > from && text[to - 1] != '\n';
+	return e;
+}
+
+/* Draws the screen as it is shown now. */
+static struct region
+screen_region(const struct output *o, struct buf *drawn)
+{
+	int i, n = screen_height(o->screen);
+	struct region r = { "", 0, 0, 0, { 0, 0, 0 }, false };
+
+	for (i = 0; i < n; i++) {
+		screen_row(o->screen, i, drawn);
+		buf_putc(drawn, '\n');
+	}
+	if (n > 0)
+		r.text = drawn->data;
+	r.end = r.gap = drawn->len;
+	r.size = measure(r.text, 0, r.end);
+	return r;
+}
+
+/* Returns all of the text. */
+static struct region
+text_region(const struct output *o)
+{
+	struct region r = { o->text.data, 0, text_end(o), part_end(o, 0),
+	    o->all, false };
+
+	r.size.lines += o->line_at[o->lines - 1] < text_end(o);
+	return r;
+}
+
+/* Returns the text after the cursor. If rows before it were rewritten, they are
+ * joined with it in `joined`, unless that is long: then only its end would be
+ * shown anyway. */
+static struct region
+new_region(struct output *o, const struct output_cursor *cursor,
+           struct buf *joined)
+{
+	struct region r = { o->text.data, text_end(o), text_end(o),
+	    text_end(o), { 0, 0, 0 }, true };
+	struct output_cursor c = *cursor;
+	struct position from = find_position(o, &c);
+	struct piece p;
+	bool fits;
+
+	r.at = text_index(o, from.at);
+	r.gap = part_end(o, r.at);
+	fits = r.gap == r.end && r.end - r.at <= JOINED_MOST;
+	while (fits && find_piece(o, &c, &p) && p.kind != PIECE_SHOWN) {
+		if (p.kind == PIECE_TEXT && joined->len == 0)
+			break;
+		buf_put(joined, o->text.data + p.at, p.len);
+		pass_piece(o, &c, &p);
+	}
+	if (joined->len > 0) {
+		r.text = joined->data;
+		r.at = 0;
+		r.end = r.gap = joined->len;
+		r.size = measure(r.text, 0, r.end);
+		return r;
+	}
+	r.size.bytes = o->all.bytes - from.at;
+	r.size.lines = o->all.lines - c.lines + output_within_line(o);
+	/* Dropped bytes count as a character each: it is cut anyway. */
+	r.size.chars = measure(r.text, r.at, r.end).chars + r.size.bytes -
+	    (int64_t)(r.end - r.at);
+	return r;
+}
+
+/* Appends what the cut leaves of the region, with the truncation line between
+ * start and end, or after a lone end. */
+static struct output_view
+show_region(struct output *o, const struct region *r, struct cut cut,
+            const char *name, struct buf *b)
+{
+	struct output_view view = { -1, NULL };
+	struct extent s, e, all = r->size;
+	size_t start, end;
+
+	if (!o->no_text && r->gap == r->end && !cut_is_needed(&cut, &r->size))
+		cut.start = cut.whole;
+	s = cut_start(r->text + r->at, r->gap - r->at, &cut.start);
+	start = r->at + (size_t)s.bytes;
+	buf_put(b, r->text + r->at, start - r->at);
+	if (start == r->end && !o->no_text)
+		return view;
+	end = start < r->gap ? r->gap : start;
+	if (r->gap == r->end)
+		end = start;
+	e = cut_end(r->text, end, r->end, &cut.end, cut.line_percent);
+	end = r->end - (size_t)e.bytes;
+	if (cut.parts == CUT_END) {
+		buf_put(b, r->text + end, r->end - end);
+		if (end == r->at)
+			return view;
+	}
+	if (r->is_new)
+		all.chars = o->all.chars;
+	buf_end_line(b);
+	show_notice(o, cut.parts, &s, &e, &all, name, b);
+	if (cut.parts != CUT_END && end < r->end) {
+		buf_putc(b, '\n');
+		buf_put(b, r->text + end, r->end - end);
+	}
+	view.chars = all.chars;
+	view.file = spool_path(o->file);
+	return view;
+}
+
 struct output_view
 output_show(struct output *o, const struct output_cursor *c,
             const struct output_bounds *most, const char *name, struct buf *b)
@@ -662,49 +827,26 @@ output_show(struct output *o, const struct output_cursor *c,
 	struct output_view view = { -1, NULL };
 	struct output_bounds tail = *most;
 	struct cut cut = choose_cut(o, most);
-	struct extent s = { CUT_UNLIMITED, CUT_UNLIMITED, CUT_UNLIMITED };
-	struct extent e, text = { o->chars, text_bytes(o),
-	    o->lines + output_within_line(o) };
-	const char *p = (const char *)o->text;
-	size_t at = c != NULL ? cursor_index(o, c) : 0, start, end;
-	bool has_gap;
+	struct buf drawn = { NULL, 0, 0 };
+	struct extent text;
+	struct region r;
 
-	if (at == o->len && (c != NULL || !o->no_text))
+	draw_rows(o);
+	tail.how = TRUNCATE_TAIL;
+	text = text_region(o).size;
+	if (c != NULL && !output_news(o, c)) {
 		return view;
-	if (c != NULL) {
-		tail.how = TRUNCATE_TAIL;
+	} else if (screen_is_full(o->screen)) {
+		r = screen_region(o, &drawn);
+	} else if (c == NULL) {
+		r = text_region(o);
+	} else {
+		r = new_region(o, c, &drawn);
 		if (most->how != TRUNCATE_LOOK && cut_is_needed(&cut, &text))
 			cut = choose_cut(o, &tail);
-		text.bytes -= cursor_position(o, c);
-		text.lines -= c->lines;
-		/* Dropped bytes count as a character each: it is cut anyway. */
-		s = cut_start(p + at, o->len - at, &s);
-		text.chars = s.chars + text.bytes - s.bytes;
 	}
-	/* If bytes were dropped after the cursor, there is a gap to mark. */
-	has_gap = text_piece(o, at) < o->len;
-	if (!o->no_text && !has_gap && !cut_is_needed(&cut, &text))
-		cut.start = cut.whole;
-	s = cut_start(p + at, text_piece(o, at) - at, &cut.start);
-	start = at + (size_t)s.bytes;
-	buf_put(b, p + at, start - at);
-	if (start == o->len && !o->no_text)
-		return view;
-	end = o->dropped > 0 && start < o->head_len ? o->head_len : start;
-	e = cut_end(p, end, o->len, &cut.end, cut.line_percent);
-	end = o->len - (size_t)e.bytes;
-	if (cut.parts == CUT_END) {
-		buf_put(b, p + end, o->len - end);
-		if (end == at)
-			return view;
-	}
-	buf_end_line(b);
-	show_notice(o, cut.parts, &s, &e, text.lines, name, b);
-	if (cut.parts != CUT_END && end < o->len) {
-		buf_putc(b, '\n');
-		buf_put(b, p + end, o->len - end);
-	}
-	view.chars = o->chars;
-	view.file = spool_path(o->file);
+	if (r.at < r.end || (c == NULL && o->no_text))
+		view = show_region(o, &r, cut, name, b);
+	buf_free(&drawn);
 	return view;
 }

@@ -432,11 +432,20 @@ last_moved_row(const struct screen *s)
 	return inside ? s->bottom : s->height - 1;
 }
 
+/* Notes that the text of the row before the cursor's one ends there. */
+static void
+end_row_before(struct screen *s)
+{
+	if (s->cursor.y > 0)
+		cursor_row(s)[-1].wraps = false;
+}
+
 static void
 insert_rows(struct screen *s, int n)
 {
 	int last = last_moved_row(s);
 
+	end_row_before(s);
 	for (; n > 0; n--)
 		rotate_down(s, s->cursor.y, last);
 }
@@ -447,6 +456,7 @@ delete_rows(struct screen *s, int n)
 	int last = last_moved_row(s);
 	int i;
 
+	end_row_before(s);
 	for (i = 0; i < n; i++)
 		rotate_up(s, s->cursor.y, last);
 	mark_rows(s, s->cursor.y, last);
@@ -531,9 +541,9 @@ put_character(struct screen *s, uint32_t code, int width)
 	struct row *r = cursor_row(s);
 	int x = s->cursor.x, used = r->used;
 	cell *at = &r->cells[x];
+	bool has_tail = width == 1 || at[1] == CELL_TAIL;
 
-	if (x + width <= used && at[0] == code &&
-	    (width == 1 || at[1] == CELL_TAIL))
+	if (x + width <= used && at[0] == code && has_tail)
 		return;
 	split_wide(r, x, width);
 	widen_row(r, x + width);
@@ -694,14 +704,14 @@ leave_rows_below(struct screen *s)
 static void
 erase_in_screen(struct screen *s, int what)
 {
-	bool home = s->cursor.x == 0 && s->cursor.y == 0;
+	bool home = s->cursor.x == 0 && s->cursor.y == 0 && s->moved;
 	int i;
 
 	if (!s->terminal) {
 		/* As on a terminal, erased screens remain in the text. */
 		if (what != 2)
 			erase_in_row(s, what);
-	} else if (what == 2 || (what == 0 && home && s->moved)) {
+	} else if (what == 2 || (what == 0 && home)) {
 		erase_all(s);
 	} else if (what == 0) {
 		erase_in_row(s, 0);
@@ -1276,9 +1286,9 @@ static bool
 can_copy(const struct screen *s)
 {
 	bool usual = !s->insert && !s->no_wrap && !s->drawing[s->charset];
+	bool is_new = s->cursor.x == 0 && s->rows[0].change == 0;
 
-	return usual && !s->terminal && s->cursor.x == 0 &&
-	    s->rows[0].change == 0;
+	return usual && is_new && !s->terminal;
 }
 
 /* Returns the length of the character, of more than one byte, at p if it can be
@@ -1456,6 +1466,19 @@ continue_character(struct screen *s, unsigned char c)
 	return taken == n;
 }
 
+static bool
+is_printable(unsigned char c)
+{
+	return c >= 0x20 && c < 0x7F;
+}
+
+/* Does the next character that is drawn finish the row of a pipe? */
+static bool
+is_full_row(const struct screen *s)
+{
+	return !s->terminal && s->cursor.x == s->columns && !s->insert;
+}
+
 /* Takes some of the bytes where no sequence and no character is split. */
 static size_t
 write_text(struct screen *s, const unsigned char *p, size_t n)
@@ -1464,8 +1487,7 @@ write_text(struct screen *s, const unsigned char *p, size_t n)
 
 	/* On a pipe a full row is finished before the next one is drawn, so
 	 * that this can be copied. */
-	if (!s->terminal && s->cursor.x == s->columns && *p >= 0x20 &&
-	    *p < 0x7F && !s->insert) {
+	if (is_full_row(s) && is_printable(*p)) {
 		line_feed(s, false);
 		s->cursor.x = 0;
 	}

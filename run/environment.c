@@ -37,7 +37,10 @@ static const struct variable {
 	{ "PWD", ALL },                  /* environment_get() adds it */
 	{ "OLDPWD", ALL },               /* where `cd -` leads */
 	{ "BORIS_TOKEN", ALL },          /* H3 */
-	{ "TERM=dumb", ALL },            /* most editors exit then */
+	{ "TERM=dumb", PIPES },          /* most editors exit then */
+	/* output/screen.c implements it, each host has its description, and
+	 * arrow keys are the same in all modes: ESC [ A. */
+	{ "TERM=linux", TERMINAL },
 	{ "LC_CTYPE=C.UTF-8", ALL | LOCALE },
 	/* git uses the text that it has; other programs fail at once. */
 	{ "*EDITOR", PIPES },

@@ -108,13 +108,6 @@ job_mark_output_reported(struct job *job)
 }
 
 void
-job_mark_screen_reported(struct job *job)
-{
-	if (job->out.text != NULL && output_is_screen(job->out.text))
-		job->screen_reported = true;
-}
-
-void
 job_mark_prompt_reported(struct job *job, const struct exec_prompt *prompt)
 {
 	if (prompt->state == TERMINAL_BUSY)

@@ -103,7 +103,6 @@ struct job {
 	 * job_mark_...() */
 	bool prompt_reported;    /* its terminal asks, and how to answer */
 	int64_t asked_at;        /* ms; `since` of that prompt (I3) */
-	bool screen_reported;    /* its screen is not shown (I6) */
 	bool end_reported;       /* the task has ended (T8) */
 	bool abandoned_reported; /* what happened after its call ended (E6) */
 	bool survivor_reported;  /* it survives its cancellation (E12) */
@@ -148,9 +147,8 @@ void job_read_prompt(struct job *, int64_t now);
 /* Marks all output of a job that runs as reported by a result. (What a finished
  * task has printed last is shown to all calls that wait for it.) */
 void job_mark_output_reported(struct job *);
-/* Marks what the result of a call about a task has reported: that its screen is
- * not shown, and whether its terminal asks for input. */
-void job_mark_screen_reported(struct job *);
+/* Marks what the result of a call about a task has reported: whether its
+ * terminal asks for input. */
 void job_mark_prompt_reported(struct job *, const struct exec_prompt *);
 
 #endif

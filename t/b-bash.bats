@@ -512,7 +512,7 @@ big() {
 		for name in $(get -k result tools $tool outputSchema properties); do
 			echo "$name:$(get -s result tools $tool outputSchema properties $name type)"
 		done | xargs >types
-		is "$(sed 's/ tasks:array$//' types)" 'status:string exit_code:integer signal:string timed_out:boolean note:string task_id:string pid:integer cwd:string elapsed_ms:integer stdout:string stderr:string stdout_chars:integer stderr_chars:integer stdout_file:string stderr_file:string'
+		is "$(sed 's/ tasks:array$//' types)" 'status:string exit_code:integer signal:string timed_out:boolean note:string task_id:string pid:integer cwd:string elapsed_ms:integer stdout:string screen:string stderr:string stdout_chars:integer stderr_chars:integer stdout_file:string stderr_file:string'
 		is "$(get result tools $tool outputSchema properties status enum)" \
 			'["completed","running","timed_out","killed"]'
 	done

@@ -29,7 +29,7 @@ silent() {
 	lacks "$(result note)" secret
 }
 
-@test "I1: a command has a terminal of its own, of 50 lines and 200 columns; TERM is dumb, the pagers are cat" {
+@test "I1: a command has a terminal of its own, of 50 lines and 200 columns; TERM is linux, the pagers are cat" {
 	local PAGER=less GIT_PAGER=more TERM=xterm LINES=24 COLUMNS=80
 	export PAGER GIT_PAGER TERM LINES COLUMNS
 	boris
@@ -38,7 +38,7 @@ silent() {
 	is "$(plain stdout)" $'50 200\nown\nerr'
 	is "$(result stderr)" '""'
 	on_terminal 'echo $TERM $PAGER $GIT_PAGER; env | grep -c PAGER='
-	is "$(plain stdout)" $'dumb cat cat\n2'
+	is "$(plain stdout)" $'linux cat cat\n2'
 	on_terminal 'env -u BASH_ENV sh -c "echo $LINES $COLUMNS"; stty size'
 	is "$(plain stdout)" $'\n50 200'
 	on_terminal 'printf "\033[31mred\033[0m\n50%%\rdone\nend"'
@@ -632,19 +632,68 @@ turns() {
 	is "$(result stdout)" '"x\n"'
 }
 
-@test "I6: a full-screen program is said to be one, once" {
+@test "I6: of a full-screen program the screen is shown as it is now" {
 	boris
-	for begins in '\033[?1049h' '\033[?1047h' '\033[?47h' '\033[5;1H' '\033[1;9f'; do
-		on_terminal "printf '$begins'; echo drawn; read x; echo more; read x" '"until":"drawn"'
-		is "$(plain stdout)" drawn
-		has "$(plain note)" 'full-screen program'
+	for begins in '\033[?1049h' '\033[?1047h' '\033[?47h' '\033[H' '\033[1;1f'; do
+		on_terminal "echo before; printf '$begins'; echo one; printf '\033[3;5Htwo  '; read x; printf '\033[H\033[Kmore'; read x" '"until":"two"'
+		has "$(plain screen)" '    two'
+		is "$(result stdout)" ''
 		type_in '\n' '"until":"more"'
-		lacks "$(plain note)" 'full-screen'
+		like "$(plain screen)" $'more*\n    two*'
+		has "$(get result content 0 text)" 'screen:\nmore'
 		type_in '\n'
 	done
-	on_terminal "printf '\033[H\033[1;1H\033[?25l'; echo drawn; read x" '"until":"drawn"'
-	lacks "$(plain note)" 'full-screen'
-	type_in '\n'
+}
+
+@test "I6: a program that leaves the alternate screen prints lines again" {
+	boris
+	on_terminal 'echo before; printf "\033[?1049h\033[Hdrawn"; read x; printf "\033[?1049l"; echo after; read x' '"until":"drawn"'
+	is "$(plain screen)" drawn
+	type_in '\n' '"until":"after"'
+	like "$(plain stdout)" '*after'
+	lacks "$(plain stdout)" drawn
+	run_tool task_output '{"task_id":"'"$task"'"}'
+	like "$(plain stdout)" $'before\n*after'
+}
+
+@test "I6: with new, a screen that has not changed is not shown again" {
+	boris
+	on_terminal 'printf "\033[?1049h\033[5;5Hdrawn"; read x; printf "\033[5;5Hagain"; read x' '"until":"drawn"'
+	run_tool task_output '{"task_id":"'"$task"'","new":true}'
+	is "$(plain screen)" ''
+	type_in '\n' '"until":"again"'
+	has "$(plain screen)" '    again'
+}
+
+@test "I6: clear, a saved cursor and a query of the size do not make a program a full-screen one" {
+	boris
+	for begins in '\033[H\033[2J' '\033[2J\033[H' '\033[H\033[J' '\033[H\033[1;1H\033[?25l\033[J' '\0337\033[999;999f\0338'; do
+		on_terminal "printf '$begins'; echo drawn; read x" '"until":"drawn"'
+		is "$(plain stdout)" drawn
+		type_in '\n'
+	done
+}
+
+@test "I6: nested progress bars are as many lines as there are bars" {
+	boris
+	on_terminal 'for i in 1 2 3; do printf "outer $i\ninner $i\r\033[A"; done; printf "\n\nend\n"' '"wait":10000'
+	is "$(plain stdout)" $'outer 3\ninner 3\nend'
+}
+
+@test "I6: the terminal answers queries of its cursor, status and attributes, in order" {
+	boris
+	on_terminal 'stty raw -echo; printf "ab\033[6n\033[5n\033[c\033[>c"; head -c 26 | tr "\033" E; stty sane; echo; echo end' '"until":"end"'
+	has "$(plain stdout)" 'E[1;3RE[0nE[?1;2cE[>0;0;0c'
+	on_terminal 'stty raw -echo; printf "\0337\033[999;999f\033[6n\0338"; head -c 9 | tr "\033" E; stty sane; echo; echo end' '"until":"end"'
+	has "$(plain stdout)" 'E[50;200R'
+}
+
+@test "W3: until is seen in rows that a full-screen program has drawn again" {
+	boris
+	on_terminal 'printf "\033[?1049h\033[5;5Hready: no"; read x; sleep 0.2; printf "\033[5;12Hyes"; read x' '"until":"ready: no"'
+	type_in '\n' '"until":"ready: yes"'
+	has "$(plain screen)" 'ready: yes'
+	lacks "$(plain note)" 'not seen'
 }
 
 @test "W2: a program that is known to be at work after its input is waited for" {

@@ -41,8 +41,9 @@ file_size() {
 	shows 'a\033_Gf=1\033\\b' 'ab'
 	shows 'a\033^private\033\\b' 'ab'
 	shows 'a\033Xstring\033\\b' 'ab'
-	shows 'a\0337b\0338c\033cd\033=e\033>f\033Mg' 'abcdefg'
+	shows 'a\033cd\033=e\033>f\033Mg' 'adefg'
 	shows 'a\033(Bb\033)0c\033#8d' 'abcd'
+	shows 'a\0337b\0338c' 'ac'
 	shows 'a\033]0;title\nb\n' 'a\nb\n'
 	shows 'a\033Ptitle\nb\n' 'a\nb\n'
 	shows 'a\033]0;title\033[31mb' 'ab'
@@ -86,7 +87,7 @@ file_size() {
 	shows '\rabc' 'abc'
 	shows '\303\244\303\266\303\274\rx' 'x\303\266\303\274'
 	shows 'abc\r\303\244' '\303\244bc'
-	shows '\360\237\230\200b\rxy\n' 'xy\n'
+	shows '\360\237\230\200b\rxy\n' 'xyb\n'
 	run_bash 'for ((i = 0; i <= 5000; i++)); do printf "\r%d of 5000" $i; done; echo'
 	is "$(result stdout)" '"5000 of 5000\n"'
 }
@@ -119,15 +120,44 @@ file_size() {
 	shows 'N\bNA\bAM\bME\bE\n_\bf_\bo_\bo\n' 'NAME\nfoo\n'
 	shows 'abc\b\b\b\b\bx\n' 'xbc\n'
 	shows 'abc\b\b\n' 'abc\n'
-	shows '\303\244\b\360\237\230\200\by' 'y'
+	shows '\303\244\b\360\237\230\200\b\by' 'y '
 	shows 'one\n\btwo' 'one\ntwo'
 	shows '10%%\b\b\b20%%\b\b\b\033[Kdone' 'done'
 }
 
-@test "O1: NUL is shown as U+2400, other controls but tab and newline, DEL and C1 are dropped, plain text stays" {
+@test "O1: each control draws what a terminal shows, as a table says" {
+	[ -x "$HERE/screen" ] || fail "t/screen is not built: make t/screen"
+	is "$("$HERE/screen" | grep '^not ok')" ''
+}
+
+@test "O1: cursor movements within a line, inserted, deleted and erased characters are shown as on a terminal" {
 	boris
-	shows 'a\000b\000' 'a\342\220\200b\342\220\200'
-	shows 'abc\r\000' '\342\220\200bc'
+	shows 'hello\033[1Cworld\n' 'hello world\n'
+	shows 'OS:\033[10CDebian\n' 'OS:          Debian\n'
+	shows '50%%\033[3D75%%' '75%%'
+	shows 'abcdef\033[3G\033[2P' 'abef'
+	shows 'abcdef\033[3G\033[2@' 'ab  cdef'
+	shows 'abcdef\033[3G\033[3X' 'ab   f'
+	run_bash 'for i in $(seq 60); do printf "\033[2K\033[1Gstep $i of 60"; done; printf "\033[2K\033[1Gall done"'
+	is "$(result stdout)" '"all done"'
+}
+
+@test "O1: a row of 8,000 characters of different widths is drawn at once" {
+	boris
+	e=$(yes é | head -n 4000 | tr -d '\n')
+	w=$(yes a字 | head -n 2000 | tr -d '\n')
+	for i in {1..100}; do
+		printf '%s\r%s\r' "$e" "$w"
+	done >row
+	run_bash 'cat row'
+	is "$(plain stdout)" "$w$(yes é | head -n 1000 | tr -d '\n' | head -c 0)"
+	most "$(get result structuredContent elapsed_ms)" $((2000 * SLOW))
+}
+
+@test "O1: NUL and other controls but tab and newline, DEL and C1 are dropped, plain text stays" {
+	boris
+	shows 'a\000b\000' 'ab'
+	shows 'abc\r\000x' 'xbc'
 	shows 'a\001b\002\007c\004d\013e\014f\016\017g\177h\ti\n' 'abcdefgh\ti\n'
 	shows 'a\302\200b\302\205c\302\237d\n' 'abcd\n'
 	shows '\302\240\303\237\n' '\302\240\303\237\n'
@@ -633,12 +663,12 @@ meminfo() {
 	run_bash "head -c 4000 /dev/zero | tr '\\0' a; head -c 20000 /dev/zero"
 	is "$(result stdout_chars)" ''
 	run_bash 'head -c 199 /dev/zero; head -c 200 /dev/zero >&2'
-	is "$(result stdout_chars) $(result stderr_chars)" ' 200'
+	is "$(result stdout_chars) $(result stderr_chars)" ' 0'
 	has "$(plain stderr)" '[stderr: not text, 200 bytes in total'
 	start_task 'head -c 5000 /dev/zero; echo x >1; read <gate; echo end'
 	printed 1
 	look
-	has "$(plain stdout)" 'not text, 5000 bytes in total, first 1000 characters shown'
+	has "$(plain stdout)" 'not text, 5000 bytes in total, first 0 characters shown'
 	release
 	look "$task" '{"wait":10000,"new":true}'
 	has "$(plain stdout)" end

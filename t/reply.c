@@ -27,6 +27,7 @@ static const char *const fields[][2] = {
 	{ "signal", NULL }, { "timed_out", "Command timed out after " },
 	{ "note", "note: " }, { "task_id", "task_id: " }, { "pid", "pid: " },
 	{ "cwd", "cwd: " }, { "elapsed_ms", "elapsed: " }, { "stdout", "(no " },
+	{ "screen", NULL },
 	{ "stderr", NULL }, { "stdout_chars", NULL }, { "stderr_chars", NULL },
 	{ "stdout_file", NULL }, { "stderr_file", NULL }, { "text", NULL },
 	{ "tasks", NULL }
