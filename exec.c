@@ -960,9 +960,23 @@ exec_read_secret_prompt(struct exec *x, int64_t now)
 }
 
 pid_t
-exec_stopped(const struct exec *x, int *signo)
+exec_find_stopped(struct exec *x, int64_t now, int *signo)
 {
-	if (!x->options->visible || x->fd[EXEC_OUT] < 0)
+	int master = x->fd[EXEC_OUT];
+
+	if (!x->options->visible || !x->terminal || master < 0)
 		return 0;
-	return terminal_stopped(x->fd[EXEC_OUT], x->pid, signo);
+	/* Many calls can ask in one turn, and a check takes two walks through
+	 * /proc. */
+	if (now != x->stopped_at) {
+		x->stopped_at = now;
+		x->stopped = 0;
+		/* A shell that reads the terminal knows of its stopped jobs. */
+		if (terminal_prompts(master, x->fd[EXEC_SLAVE]) ==
+		    TERMINAL_BUSY)
+			x->stopped = terminal_stopped(master, x->pid,
+			    &x->stop_signal);
+	}
+	*signo = x->stop_signal;
+	return x->stopped;
 }

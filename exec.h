@@ -94,6 +94,9 @@ struct exec {
 	                       * last input */
 	int64_t checked_at;   /* time when `prompt` was found, ms */
 	enum terminal_prompt prompt;
+	int64_t stopped_at;   /* time when `stopped` was found, ms */
+	pid_t stopped;        /* a stopped process group on its terminal, or 0 */
+	int stop_signal;      /* what has stopped it; 0: unknown */
 	size_t line;          /* bytes in the unfinished line that was typed */
 	int fd[EXEC_PIPES];   /* boris's ends of the pipes; -1: none, or closed */
 	int poll[EXEC_PIPES]; /* their indexes in the poll set */
@@ -166,7 +169,8 @@ struct exec_prompt exec_read_prompt(struct exec *, int64_t now);
  * count as TERMINAL_BUSY. */
 struct exec_prompt exec_read_secret_prompt(struct exec *, int64_t now);
 /* Returns a stopped process group on its terminal, and by which signal it was
- * stopped, as terminal_stopped() does; or 0. */
-pid_t exec_stopped(const struct exec *, int *signo);
+ * stopped, as terminal_stopped() does; or 0, also if its program may read the
+ * terminal. */
+pid_t exec_find_stopped(struct exec *, int64_t now, int *signo);
 
 #endif

@@ -213,8 +213,11 @@ fill_in_want(struct call *call)
 
 	w->until_missed = w->until.len > 0 && call->watch.seen_at == 0;
 	w->prompt = job->prompt;
-	if (w->prompt.at_work)
-		w->stopped = exec_stopped(&job->exec, &w->stop_signal);
+	/* The prompt may be unknown yet, because input is unread or output is
+	 * recent. */
+	if (job_takes_input(job) && w->prompt.state == TERMINAL_BUSY)
+		w->stopped = exec_find_stopped(&job->exec, call->client->now,
+		    &w->stop_signal);
 	w->no_enter = lacks_enter(call);
 	w->secret = secret_offer(job);
 }

@@ -1033,6 +1033,26 @@ is_stopped() {
 	has "$(plain stdout)" end
 }
 
+@test "I3: a stopped process is noted also after input that it has not read, and after output" {
+	needs_linux_parts
+	needs timeout
+	boris
+	on_terminal 'timeout 60 cat; echo end' '"wait":1500'
+	eventually is_stopped SIGTTIN
+	type_in 'x\n' '"wait":300'
+	like "$(plain note)" '*process group * is stopped by SIGTTIN*'
+	look
+	like "$(plain note)" '*process group * is stopped by SIGTTIN*'
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	on_terminal 'timeout 60 cat </dev/tty & while echo line; do sleep 0.02; done' '"wait":1500'
+	stopped_at_once() {
+		look '' '"new":true,"wait":300'
+		like "$(plain note)" '*process group * is stopped by SIGTTIN*'
+	}
+	eventually stopped_at_once
+	run_tool bash '{"kill_pid":'"$pid"'}'
+}
+
 @test "I3: a job that a shell has stopped is no reason for a note" {
 	boris
 	on_terminal 'PS1="% " bash --norc --noediting -i'
