@@ -555,6 +555,7 @@ static void
 open_job(struct call *call, struct job *job, int64_t limit)
 {
 	call->job = job;
+	job->queued_at = call->client->now;
 	job->call_limit = call->reply.caller.call_limit;
 	job->hand_over_at = limit;
 	session_run(call->client->session, job);

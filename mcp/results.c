@@ -18,6 +18,7 @@ enum {
 	                        * the foreground */
 	LIST_END = 120,        /* bytes after the lines of a list of tasks */
 	FACTS_LEAST = 60,      /* bytes of the first lines of a result */
+	QUEUED_LEAST = 100,    /* ms in the queue that a note mentions */
 	LINE_LEAST = 60,       /* bytes of such a line, however many follow */
 	HEADING_LINES = 20,    /* lines of a result that are no output (K3) */
 	ENDED_SHOWN = 60,      /* characters of the purpose of an ended task */
@@ -283,10 +284,19 @@ static void
 note_no_room(struct buf *b, const struct job *job)
 {
 	bool ended = job->exec.shell_ended;
+	int64_t queued = job_queued(job);
 
 	if (job->abandoned)
 		note(b, ended ? "terminated when your call timed out"
 		    : "given up when your call timed out");
+	else if (queued >= QUEUED_LEAST)
+		note(b, ended
+		    ? "terminated after %.1f s, since this client waits at "
+		    "most %.1f s, and the command was queued for %.1f s before"
+		    : "given up after %.1f s, since this client waits at most "
+		    "%.1f s, and the command was queued for %.1f s before",
+		    fmt_seconds(job->patience - queued),
+		    fmt_seconds(job->patience), fmt_seconds(queued));
 	else
 		note(b, ended
 		    ? "terminated after %.1f s, as long as this client waits"
@@ -915,15 +925,23 @@ static void
 refuse_waited(struct buf *t, const struct session *s, const struct job *job)
 {
 	const struct job *running = job->parallel ? NULL : session_running(s);
+	int64_t queued = job_queued(job);
 
-	note(t, "not run: still queued after %.1f s, the longest this client "
-	    "waits", fmt_seconds(job->patience));
-	if (running != NULL) {
-		note(t, "running: %-.*s", SHOWN(&running->exec.text));
-	} else if (s->tasks == job->options->tasks_most) {
+	if (queued < job->patience)
+		note(t, "not run: it was queued for %.1f s, so it would have "
+		    "been terminated after %.1f s, because this client waits "
+		    "at most %.1f s", fmt_seconds(queued),
+		    fmt_seconds(job->patience - queued),
+		    fmt_seconds(job->patience));
+	else
+		note(t, "not run: still queued after %.1f s, the longest this "
+		    "client waits", fmt_seconds(job->patience));
+	if (job->no_room) {
 		note(t, "%d background tasks are running, which is the maximum",
-		    s->tasks);
+		    job->options->tasks_most);
 		note_end_one(t, s);
+	} else if (running != NULL) {
+		note(t, "running: %-.*s", SHOWN(&running->exec.text));
 	} else if (session_waits_for_edit(s)) {
 		note(t, "an edit waits for a file that another program keeps "
 		    "locked");

@@ -6,7 +6,9 @@
 
 enum {
 	PARALLEL_MOST = 16,  /* commands in the foreground in parallel (D7) */
-	DUE_SOON = 10000     /* ms; a timeout due so soon is waited for (K2) */
+	DUE_SOON = 10000,    /* ms; a timeout due so soon is waited for (K2) */
+	START_LEAST = 1000   /* ms of its call that a job which can be no task
+	                      * must have left to be started (K2) */
 };
 
 /* Returns that this is due now. */
@@ -47,6 +49,20 @@ can_start(const struct job *job, const struct job_order *order)
 	return job->background || order->parallel < PARALLEL_MOST;
 }
 
+/* Returns whether a queued job has little time left until its client stops
+ * waiting: less than START_LEAST, and less than it has waited. It has enough if
+ * its own timeout comes first, or is waited for (K2). */
+static bool
+has_little_time(const struct job *job, int64_t now)
+{
+	int64_t left = job->hand_over_at - now;
+	int64_t waited = now - job->queued_at;
+
+	if (left >= START_LEAST || left >= waited)
+		return false;
+	return job->timeout > left + DUE_SOON;
+}
+
 /* Returns how to start a job whose turn has come. */
 static enum job_action
 choose_start(const struct job *job, const struct job_order *order, int64_t now)
@@ -55,10 +71,12 @@ choose_start(const struct job *job, const struct job_order *order, int64_t now)
 		return order->tasks_full ? JOB_REJECT_TASK : JOB_START;
 	if (job->do_work != NULL)
 		return JOB_DO_WORK;
-	if (!is_overdue(job, now))
-		return JOB_START;
-	/* With no room for a task it would be terminated as soon as it runs. */
-	return order->tasks_full ? JOB_GIVE_UP : JOB_START_LATE;
+	if (is_overdue(job, now))
+		return order->tasks_full ? JOB_REJECT_LATE : JOB_START_LATE;
+	/* It could not become a task, and would be terminated soon. */
+	if (order->tasks_full && has_little_time(job, now))
+		return JOB_REJECT_LATE;
+	return JOB_START;
 }
 
 struct job_due

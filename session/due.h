@@ -18,6 +18,8 @@ enum job_action {
 	JOB_DO_WORK,        /* it is an edit */
 	JOB_REJECT_TASK,    /* too many tasks are running (T2) */
 	JOB_GIVE_UP,        /* it was not started in time (K2) */
+	JOB_REJECT_LATE,    /* it would be terminated soon, because too many
+	                     * tasks are running (K2) */
 
 	/* of a job that has been started */
 	JOB_END,            /* its command has ended */

@@ -58,6 +58,13 @@ job_elapsed(const struct job *job, int64_t now)
 	return (job->ended_at > 0 ? job->ended_at : now) - job->started_at;
 }
 
+int64_t
+job_queued(const struct job *job)
+{
+	return (job->started_at > 0 ? job->started_at : job->ended_at) -
+	    job->queued_at;
+}
+
 const char *
 job_status(const struct job *job, bool ended)
 {

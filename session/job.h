@@ -74,8 +74,10 @@ struct job {
 	bool work_begun;         /* do_work() has changed or refused something,
 	                          * so its outcome has to be reported */
 	int64_t call;            /* its number in the log; 0: not started */
+	int64_t queued_at;       /* ms */
 	int64_t started_at;      /* ms; 0: not yet */
-	int64_t ended_at;        /* ms; 0: not yet */
+	int64_t ended_at;        /* ms, also if it was given up in the queue;
+	                          * 0: not yet */
 	int64_t deadline;        /* ms; end of its timeout; or NEVER */
 	int64_t call_limit;      /* ms that its call may be open (K2); 0: any */
 	int64_t hand_over_at;    /* ms; end of `call_limit`; or NEVER */
@@ -129,6 +131,9 @@ size_t job_bytes(const struct job *);
 bool job_is_task(const struct job *);
 /* Returns for how many ms the job has been running, or ran. */
 int64_t job_elapsed(const struct job *, int64_t now);
+/* Returns for how many ms the job was queued before it started or was given
+ * up. */
+int64_t job_queued(const struct job *);
 /* Returns the status that a result reports (B). ended: the job has ended. */
 const char *job_status(const struct job *, bool ended);
 /* Returns whether boris cannot end the job (E12). */

@@ -485,9 +485,10 @@ do_work(struct session *s, struct job *job, int64_t now)
 
 /* Refuses a job that was not started while its client waited (K2). */
 static void
-give_up(struct session *s, struct job *job)
+give_up(struct session *s, struct job *job, int64_t now)
 {
 	job->patience = job->call_limit;
+	job->ended_at = now;
 	session_refuse(s, job, JOB_WAITED);
 }
 
@@ -519,7 +520,11 @@ act_on_queued(struct session *s, struct job *job, enum job_action action,
 		do_work(s, job, now);
 		break;
 	case JOB_GIVE_UP:
-		give_up(s, job);
+		give_up(s, job, now);
+		break;
+	case JOB_REJECT_LATE:
+		job->no_room = true;
+		give_up(s, job, now);
 		break;
 	case JOB_START:
 		session_start(s, job, now);

@@ -196,6 +196,41 @@ long() {
 	has "$(plain note)" 'since 10 background tasks are running'
 }
 
+@test "K2: with ten tasks running a queued command without time to run is rejected" {
+	local i first
+	boris --call-limit=3
+	for i in {1..10}; do
+		start_task 'read <never'
+	done
+	call_bash 'echo x >begun; read <never'
+	first=$id
+	begun begun
+	pause 500  # so much time the second one has left when its turn comes
+	run_bash 'touch ran'
+	like "$(text)" '*not run: it was queued for [23].* s, so it would have been terminated after 0.* s, because this client waits at most 3.0 s; 10 background tasks are running, which is the maximum; end one with kill_pid*'
+	answer $first
+	has "$(plain note)" 'terminated after 3.0 s, as long as this client waits'
+	leave
+	[ ! -e ran ]
+}
+
+@test "K2: a command that is terminated after it was queued is told how long it ran" {
+	local i first
+	boris --call-limit=4
+	for i in {1..10}; do
+		start_task 'read <never'
+	done
+	call_bash 'echo x >begun; read <gate'
+	first=$id
+	begun begun
+	call_bash 'read <never'
+	pause 1000
+	release
+	answer $id
+	like "$(plain note)" 'terminated after [123].* s, since this client waits at most 4.0 s, and the command was queued for *'
+	answer $first
+}
+
 @test "K2: a wait ends with the patience of the client, and says so" {
 	boris --call-limit=1
 	start_task 'read <gate'
