@@ -495,8 +495,10 @@ note_running(struct result *r)
 		note_hand_over(r);
 	if (w->patience > 0)
 		note_wait_ended(b, w->patience);
-	if (job->exec.starting)
-		note(b, "the directory %-s does not respond, so nothing has "
+	if (job_dir_hangs(job, r->now))
+		note(b, job_survives(job)
+		    ? "the directory %-s does not respond, so nothing was run"
+		    : "the directory %-s does not respond, so nothing has "
 		    "been run yet", job->start_dir);
 	if (r->starts_job && job->background && !asks)
 		note(b, r->session->shared
@@ -573,8 +575,10 @@ note_end(struct result *r)
 	struct buf *b = &r->notes;
 
 	if (x->outcome.stage != PROC_ENTERED) {
-		note(b, "the directory %-s did not respond, so nothing was run",
-		    job->start_dir);
+		note(b, job_elapsed(job, r->now) >= JOB_START_WAIT
+		    ? "the directory %-s did not respond, so nothing was run"
+		    : "the command was ended before it had entered the "
+		    "directory %-s, so nothing was run", job->start_dir);
 		return;
 	}
 	if (x->orphans)

@@ -89,6 +89,12 @@ job_is_starting(const struct job *job, int64_t now)
 }
 
 bool
+job_dir_hangs(const struct job *job, int64_t now)
+{
+	return job->exec.starting && now >= job->started_at + JOB_START_WAIT;
+}
+
+bool
 job_takes_input(const struct job *job)
 {
 	return job->exec.terminal && job->state == JOB_TASK;

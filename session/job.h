@@ -144,6 +144,9 @@ bool job_takes_input(const struct job *);
  * for instance because of a hung mount, it is not about to any more. */
 enum { JOB_START_WAIT = 1000 };  /* ms */
 bool job_is_starting(const struct job *, int64_t now);
+/* Returns whether the job's program has not started within JOB_START_WAIT, so
+ * that its directory seems not to respond (E11). */
+bool job_dir_hangs(const struct job *, int64_t now);
 
 /* Refreshes `prompt`. A terminal for which no call waits is checked only for
  * whether it asks for a secret (I5). */

@@ -231,6 +231,23 @@ long() {
 	answer $first
 }
 
+@test "K2: a command that is handed over as it starts is not said to hang (E11)" {
+	local form='{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"bash","arguments":{"command":"%s"}}}\n'
+	local i calls=
+	boris --call-limit=1
+	# One write, so that all reach the limit in the same turn
+	for i in {1..10}; do
+		# shellcheck disable=SC2059
+		printf -v calls "%s$form" "$calls" $((100 + i)) 'read <never'
+	done
+	send "$calls"
+	for i in {1..10}; do
+		answer $((100 + i))
+		is "$(result status)" '"running"'
+		lacks "$(plain note)" 'does not respond'
+	done
+}
+
 @test "K2: a wait ends with the patience of the client, and says so" {
 	boris --call-limit=1
 	start_task 'read <gate'
