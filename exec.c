@@ -49,7 +49,6 @@
  *	KILLED    gone                                       GONE
  *	          100 ms: only another user's processes live SURVIVED
  *	          5 s                                        SURVIVED
- *	          5 s, and the program has not started       GONE
  *	SURVIVED  gone                                       GONE
  *	          the shell has ended after all              SETTLING
  *	          exec_stop(), and the survivor is foreign   STOPPING
@@ -503,16 +502,6 @@ enter_gone(struct exec *x, int64_t now)
 	enter_state(x, EXEC_GONE, now);
 }
 
-/* Ends a command whose child hangs before exec, in a directory that does not
- * respond (E11). SIGKILL is pending, so the command will never run. */
-static void
-enter_gone_unstarted(struct exec *x, int64_t now)
-{
-	x->status = 128 + SIGKILL;
-	enter_gone(x, now);
-	x->shell_ended = true;
-}
-
 /* Gives up ending a command: a process of it belongs to another user, or has
  * survived SIGKILL. */
 static void
@@ -562,9 +551,7 @@ move_on_stopping(struct exec *x, bool polled, bool late, int64_t now)
 static void
 leave_killed(struct exec *x, int64_t now)
 {
-	if (x->starting)
-		enter_gone_unstarted(x, now);
-	else if (is_survivor_unknown(x))
+	if (is_survivor_unknown(x))
 		enter_gone(x, now);
 	else
 		enter_survived(x, now);

@@ -91,6 +91,7 @@ static int64_t
 job_answer_at(const struct call *call, int64_t now)
 {
 	const struct job *job = call->job;
+	bool may_end;
 
 	/* The session ends or hands over a command in time (K2). */
 	if (job->state == JOB_QUEUED || job->state == JOB_RUNNING)
@@ -102,8 +103,9 @@ job_answer_at(const struct call *call, int64_t now)
 		return NOW;
 	if (call->want.action != WANT_KILL)
 		return task_answer_at(call, now);
-	/* If boris cannot end the task, the kill is given up. */
-	return job_survives(job) && !job->kill_requested ? NOW : NEVER;
+	/* A kill of another user's task is given up if boris cannot end it. */
+	may_end = job->kill_requested && job->exec.foreign;
+	return job_survives(job) && !may_end ? NOW : NEVER;
 }
 
 /* Returns when a list of the tasks is answered: at the end of any task, as long

@@ -559,9 +559,9 @@ act_on_queue(struct session *s, int64_t now)
 	}
 }
 
-/* Handles what boris cannot end (E12). A kill that was requested for a task is
- * given up, and the task continues. Any other command is over for the
- * client. */
+/* Handles what boris cannot end (E12). A task for which a kill was requested
+ * continues; the kill is given up, unless SIGKILL is pending. Any other command
+ * is over for the client. */
 static void
 act_on_survivor(struct session *s, struct job *job, int64_t now)
 {
@@ -577,7 +577,8 @@ act_on_survivor(struct session *s, struct job *job, int64_t now)
 	if (job->exec.ended)
 		return;
 	if (job->state == JOB_TASK && !job->timed_out && !s->closing)
-		job->kill_requested = false;
+		job->kill_requested = job->kill_requested &&
+		    !job->exec.foreign;
 	else
 		exec_write_off(&job->exec, now);
 }

@@ -374,6 +374,10 @@ static const struct {
 	{ "a kill that boris cannot carry out is answered",
 	  .want.action = WANT_KILL,
 	  .job = { RUNS, .exec.state = EXEC_SURVIVED } },
+	{ "a kill of a task that is stuck in the kernel is answered",
+	  .want.action = WANT_KILL,
+	  .job = { RUNS, .exec.state = EXEC_SURVIVED,
+	    .kill_requested = true } },
 };
 
 /* Returns an output; printed: with a line that no one has read. */

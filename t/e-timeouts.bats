@@ -1095,10 +1095,22 @@ hang() {
 	pause 50
 }
 
-# unmount: all that waits for the mount goes on with an error
+# unmount: all that waits for the mount goes on with an error; boris learns that
+# the process $stuck, if any, has ended
 unmount() {
 	kill $mounted
 	wait $mounted 2>/dev/null || :
+	[ -n "$stuck" ] || return 0
+	eventually gone_pid "$stuck"
+	in_turn
+}
+
+# stuck: sets $stuck to the pid in the reply's note, of a process that is stuck
+stuck() {
+	local pattern='pid ([0-9]+) is stuck in the kernel and still running after SIGKILL'
+	[[ $(plain note) =~ $pattern ]] || fail "none is stuck: $reply" || return
+	stuck=${BASH_REMATCH[1]}
+	grep -q '^State:[[:space:]]*D' "/proc/$stuck/status"
 }
 
 @test "E11: a cwd on a hung mount delays no other request, and the timeout ends the call" {
@@ -1114,8 +1126,9 @@ unmount() {
 	within 1500
 	answer $hung
 	within 15000
-	is "$(result status) $(result stdout)" '"timed_out" ""'
+	is "$(result status) $(result stdout) $(result exit_code)" '"timed_out" "" '
 	has "$(plain note)" "the directory $PWD/mnt did not respond, so nothing was run"
+	stuck
 	run_bash 'echo hi'
 	is "$(result stdout)" '"hi\n"'
 	[ ! -e ran ]
@@ -1143,9 +1156,13 @@ unmount() {
 	is "$(result status)" '"running"'
 	has "$(plain note)" "the directory $PWD/mnt does not respond"
 	run_tool bash '{"kill_pid":"'"$task"'"}'
+	stuck
+	is "$stuck $(result status) $(result exit_code)" "$pid \"running\" "
+	has "$(plain note)" "the directory $PWD/mnt does not respond, so nothing was run"
+	unmount
+	look "$task" '{"wait":10000}'
 	is "$(result status)" '"killed"'
 	has "$(plain note)" 'nothing was run'
-	unmount
 	[ ! -e ran ]
 }
 
@@ -1177,6 +1194,24 @@ unmount() {
 	unmount
 }
 
+@test "E12, E11: a child that waits for a hung mount is logged and named at the end" {
+	hurried
+	hanging_mount
+	boris --log="$PWD/log"
+	hang
+	run_bash true '{"cwd":"'"$PWD"'/mnt","timeout":1000}'
+	note='is stuck in the kernel and still running after SIGKILL'
+	has "$(grep '"event":"not_killed"' log)" "$note"
+	lacks "$(grep '"event":"end"' log)" exit_code
+	start_task true '{"cwd":"'"$PWD"'/mnt"}'
+	leave
+	is "$status $(grep -c "^boris: pid [0-9]* $note" err)" '0 2'
+	has "$(<err)" "boris: pid $pid $note"
+	unmount
+	eventually alone
+	: >err
+}
+
 @test "E11: where a tracked directory is on a hung mount, cwd leads out of it" {
 	hurried
 	hanging_mount
@@ -1185,6 +1220,7 @@ unmount() {
 	hang
 	run_bash true '{"timeout":1000}'
 	is "$(result status) $(plain cwd)" "\"timed_out\" $PWD/mnt"
+	stuck
 	run_bash 'pwd' '{"cwd":"/"}'
 	is "$(plain stdout)" /
 	unmount
