@@ -4,6 +4,7 @@
 /* An open call: a request that is held until it is answered or cancelled. Its
  * client has a list of them (calls.c). */
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "base/buf.h"
 #include "base/list.h"
@@ -28,6 +29,9 @@ struct call {
 	struct want want;
 	struct watch watch;    /* of the job's output */
 	enum terminal_mode mode;  /* of the terminal when it was typed into */
+	bool orphaned;         /* its peer has gone: it gets neither progress
+	                        * nor a result, so nothing counts as reported,
+	                        * and it does not wait for a task */
 
 	/* Times in ms */
 	int64_t read_at;       /* when the request was read */

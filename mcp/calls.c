@@ -259,7 +259,7 @@ mark_reported(struct call *call)
 		job_mark_prompt_reported(job, &call->want.prompt);
 }
 
-/* Sends the result of the call and closes it. */
+/* Sends the result of the call, unless it is orphaned, and closes it. */
 static void
 answer(struct call *call)
 {
@@ -267,6 +267,10 @@ answer(struct call *call)
 	struct buf b = { NULL, 0, 0 };
 	bool accepted;
 
+	if (call->orphaned) {
+		close_call(call, false);
+		return;
+	}
 	if (!has_memory_for_result(call->job)) {
 		rpc_error(&call->reply, JSONRPC_INTERNAL, RPC_NO_MEMORY, NULL);
 		close_call(call, false);
@@ -663,8 +667,7 @@ calls_forget(struct client *c, void *to, bool cancel, int64_t now)
 		if (call->reply.to != to)
 			continue;
 		call->reply.to = NULL;
-		call->token.len = 0;  /* no reader of progress */
-		call->want.time = 0;  /* no wait for a task */
+		call->orphaned = true;
 		if (cancel || !has_own_job(call) || job_is_task(call->job))
 			cancel_call(call);
 	}

@@ -65,8 +65,8 @@ enum rpc_kind {
  * that came with the request; over HTTP it is NULL once the connection has
  * gone. error: the JSON-RPC code, 0 for a result. The transport may append to
  * the message or take its memory; the caller frees what is left. Returns false
- * if the message is not sent, because memory is short, or because it is
- * progress for a slow client. */
+ * if the message is not sent, because memory is short, because the connection
+ * has gone, or because it is progress for a slow client. */
 typedef bool rpc_send(void *transport, void *to, enum rpc_kind, int error,
                       struct buf *message);
 

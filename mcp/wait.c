@@ -25,6 +25,8 @@ end_of_wait(const struct call *call)
 {
 	int64_t deadline = call->deadline;
 
+	if (call->orphaned)
+		return NOW;
 	/* The wait of a task's start begins when its command does. */
 	if (call->want.action == WANT_RUN && call->job != NULL)
 		deadline = call->job->started_at + call->want.time;
@@ -93,7 +95,7 @@ job_answer_at(const struct call *call, int64_t now)
 	const struct job *job = call->job;
 	bool may_end;
 
-	/* The session ends or hands over a command in time (K2). */
+	/* due.c decides when the session ends or hands over a command (K2). */
 	if (job->state == JOB_QUEUED || job->state == JOB_RUNNING)
 		return NEVER;
 	if (job->state == JOB_FINISHED)
@@ -134,7 +136,7 @@ wait_due(const struct call *call, const struct session *s, int64_t now)
 	else
 		due.answer_at = list_answer_at(call, s);
 	due.by_limit = due.answer_at == call->limit && call->limit != NEVER;
-	if (call->token.len > 0)
+	if (call->token.len > 0 && !call->orphaned)
 		due.progress_at = call->progress_at;
 	return due;
 }

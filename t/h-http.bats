@@ -1370,6 +1370,24 @@ unread() {
 	is "$(plain stdout)" /
 }
 
+@test "H7: an answer to a legacy client that hung up does not report the end of a task (T8)" {
+	serve
+	enter a
+	joins b a
+	ran b 'echo $BASHPID >pid; read <gate' '"run_in_background":true'
+	begun pid
+	runs a 'echo x >mark; until [ -e go ]; do sleep 0.02; done; echo x >done'
+	begun mark
+	unplug a
+	pings b
+	release
+	eventually gone pid
+	>go
+	begun done
+	ran b 'echo next'
+	like "$(plain note)" '*task ???????? has ended: exit code 0 (echo $BASHPID*'
+}
+
 @test "H7: a call that is cancelled ends its stream without an answer" {
 	serve
 	enter a

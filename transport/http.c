@@ -234,7 +234,7 @@ http_send(void *transport, void *to, enum rpc_kind kind, int error,
 	struct peer *p = to;
 
 	if (p == NULL || p->connection.state == CONNECTION_GONE)
-		return true;
+		return false;
 	/* The response and the queue each copy it, and add headers. */
 	if (message->len > LONG_RESULT && !mem_is_available(3 * message->len))
 		return false;
