@@ -29,6 +29,8 @@ struct call {
 	struct want want;
 	struct watch watch;    /* of the job's output */
 	enum terminal_mode mode;  /* of the terminal when it was typed into */
+	bool typed_plain;      /* what was typed has no control character, such
+	                        * as Enter */
 	bool orphaned;         /* its peer has gone: it gets neither progress
 	                        * nor a result, so nothing counts as reported,
 	                        * and it does not wait for a task */

@@ -184,8 +184,10 @@ lacks_enter(const struct call *call)
 {
 	const struct job *job = call->job;
 
-	if (!call->want.no_enter || call->mode != TERMINAL_KEYS)
-		return call->want.no_enter;
+	if (!call->typed_plain)
+		return false;
+	if (call->mode != TERMINAL_KEYS)
+		return true;
 	return watch_has_only_echo(&call->watch) &&
 	    job->prompt.state != TERMINAL_BUSY &&
 	    !output_is_screen(job->out.text);
@@ -468,7 +470,7 @@ type_input(struct call *call, struct buf *wrong)
 		results_unlogged(wrong, caller, c->session, errno);
 	else if (exec_type(&job->exec, input, c->now, &call->mode) < 0)
 		results_not_typed(wrong, caller, c->session, job, errno);
-	call->want.no_enter = is_plain_text(input);
+	call->typed_plain = is_plain_text(input);
 	watch_typed(&call->watch, job, input, call->mode);
 	buf_free(&call->want.input);
 	job_read_prompt(job, c->now);

@@ -30,7 +30,7 @@ struct want {
 
 	/* Set by calls.c before the result is written */
 	int64_t patience;        /* ms that its client waited (K2); else 0 */
-	bool no_enter;           /* a line was typed without its newline */
+	bool no_enter;           /* a typed line seems to lack its Enter */
 	bool until_missed;       /* `until` was not printed in time */
 	struct exec_prompt prompt;  /* whether its terminal asks (I3) */
 	pid_t stopped;           /* a stopped process group of the terminal; or
