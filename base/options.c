@@ -261,10 +261,15 @@ static bool
 read_paths(const struct option *row, void *member, const char *value)
 {
 	const char **list = member;
-	char *path = realpath(value, NULL);
-	bool valid = path != NULL &&
-	    (!(row->flags & DIR) || is_directory(path));
+	char *name, *path;
+	bool valid;
 
+	if (*value == '\0')
+		return false;
+	name = absolute_for(row->name, value, false);
+	path = realpath(name, NULL);
+	valid = path != NULL && (!(row->flags & DIR) || is_directory(path));
+	free(name);
 	if (valid && find_cover(*list, path) == NULL)
 		list_add(list, path, strlen(path));
 	free(path);

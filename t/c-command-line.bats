@@ -74,7 +74,8 @@ in_removed_dir() {
 
 @test "C2: in a directory that was removed boris exits with status 2, unless all names are absolute" {
 	for args in '' '--workdir=d' "--workdir=$PWD --log=x.log" \
-		"--workdir=$PWD --transport=http --token-file=t"; do
+		"--workdir=$PWD --transport=http --token-file=t" \
+		"--workdir=$PWD --write=." "--workdir=$PWD --hide=x"; do
 		# shellcheck disable=SC2086
 		in_removed_dir the_reason $args >said
 		like "$args: $(<said)" "$args: 2 boris: --* cannot find the current directory: *"
