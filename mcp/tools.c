@@ -285,7 +285,11 @@ static const struct foreign {
 	{ "KillShell", BASH, "bash with kill_pid" },
 	{ "KillBash", BASH, "bash with kill_pid" },
 	{ "TaskStop", BASH, "bash with kill_pid" },
-	{ "write_stdin", BASH, "bash with input and task_id" }
+	{ "write_stdin", BASH, "bash with input and task_id" },
+	{ "Edit", EDIT, "edit" },
+	{ "MultiEdit", EDIT, "edit" },
+	{ "str_replace", EDIT, "edit" },
+	{ "Write", EDIT, "edit without old, for a new file" }
 };
 
 /* A call whose arguments are being read. The functions that take a struct

@@ -117,6 +117,18 @@ inode() {
 	done
 }
 
+@test "P4: for a foreign tool that edits files, the error names edit" {
+	boris --edit
+	for name in Edit MultiEdit Write str_replace; do
+		run_tool $name '{}'
+		like "$(get -s error message)" "Unknown tool: \"$name\": it is edit*"
+	done
+	leave
+	boris
+	run_tool Edit '{}'
+	lacks "$(get -s error message)" 'it is edit'
+}
+
 @test "X1: wrong arguments are told with what would be right" {
 	boris --edit
 	echo x >f
