@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/fmt.h"
 #include "base/text.h"
@@ -21,6 +22,7 @@ enum {
 	QUEUED_LEAST = 100,    /* ms in the queue that a note mentions */
 	LINE_LEAST = 60,       /* bytes of such a line, however many follow */
 	HEADING_LINES = 20,    /* lines of a result that are no output (K3) */
+	FILES_FEW = 24,        /* a limit on open files below this is too low */
 	ENDED_SHOWN = 60,      /* characters of the purpose of an ended task */
 	ENDED_BYTES = 150      /* the same in bytes, so that six such notes fit
 	                        * in three quarters of any limit (K3) */
@@ -834,6 +836,19 @@ find_reason(enum subject about, int error)
 	return NULL;
 }
 
+/* Returns whether so few open files are permitted that no command can be
+ * started, even if no other one runs. *limit: the number of open files. */
+static bool
+permits_few_files(int64_t *limit)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= FILES_FEW)
+		return false;
+	*limit = (int64_t)files.rlim_cur;
+	return true;
+}
+
 /* Sets *text to the reason for an error, and what the model can do about it.
  * Returns it as a string. */
 static const char *
@@ -841,8 +856,15 @@ reason_text(struct buf *text, enum subject about, int error)
 {
 	const struct reason *r = find_reason(about, error);
 	const char *why = r != NULL ? r->why : NULL;
+	int64_t limit;
 
 	text->len = 0;
+	if (error == EMFILE && permits_few_files(&limit)) {
+		note(text, "no descriptors are left: this server may open only "
+		    "%jd files (ulimit -n); ask your user to raise that limit",
+		    limit);
+		return buf_text(text);
+	}
 	note(text, "%s", why != NULL ? why : strerror(error));
 	if (r != NULL)
 		note(text, "%s", r->advice);

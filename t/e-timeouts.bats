@@ -457,6 +457,14 @@ masked() {
 	release 5
 }
 
+@test "E7: if the limit on open files is too low, the error says so" {
+	wrap=(sh -c 'ulimit -n 10; exec "$@"' sh)
+	boris
+	run_bash true
+	refused '*: no descriptors are left: this server may open only 10 files (ulimit -n); *'
+	lacks "$(text)" 'try again'
+}
+
 @test "E6: with ten tasks running, an abandoned command is terminated, but its output can be read" {
 	boris
 	local i
