@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "json.h"
 #include "output/output.h"
+#include "output/screen.h"
 #include "transport/httpmsg.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -797,6 +798,68 @@ check_output(const uint8_t *p, size_t n, uint32_t seed)
 	free(s.cell);
 }
 
+/* -- screen: any split of the bytes gives the same rows, within the memory ---- */
+
+/* Draws the bytes in pieces of at most `most` and appends the final text and the
+ * rows. reads: the rows are read meanwhile. */
+static void
+draw_screen(const uint8_t *p, size_t n, size_t most, bool terminal, bool reads,
+            struct buf *seen)
+{
+	void *cells = malloc(screen_memory(terminal));
+	struct screen *s = screen_new(terminal, cells);
+	struct buf text = { malloc(2 * SCREEN_STEP_MOST), 0,
+	    2 * SCREEN_STEP_MOST };
+	int64_t bytes = 0;
+	size_t done, some;
+	int i;
+
+	for (; n > 0; p += done, n -= done) {
+		some = n < most ? n : most;
+		done = screen_write(s, p, some, &text);
+		must(done > 0 && done <= some && text.len <= text.cap);
+		if (reads)
+			screen_mark_read(s);
+		bytes += (int64_t)text.len;
+		buf_put(seen, text.data, text.len);
+		text.len = 0;
+	}
+	screen_end(s, &text);
+	bytes += (int64_t)text.len;
+	buf_put(seen, text.data, text.len);
+	must(bytes == screen_final(s).bytes);
+	for (i = 0; i < screen_lines(s); i++) {
+		text.len = 0;
+		screen_line(s, i, &text);
+		must(text.len <= SCREEN_STEP_MOST);
+	}
+	for (i = 0; i < screen_height(s); i++) {
+		screen_row(s, i, seen);
+		buf_putc(seen, '\n');
+	}
+	screen_free(s);
+	free(cells);
+	free(text.data);
+}
+
+static void
+fuzz_screen(const uint8_t *data, size_t size)
+{
+	struct buf whole = {0}, split = {0};
+	bool terminal = size % 4 > 0;
+
+	draw_screen(data, size, size + 1, terminal, false, &whole);
+	draw_screen(data, size, 1, terminal, false, &split);
+	must(same(&whole, &split));
+	check_text(&whole);
+	/* A row that was read keeps its trailing blanks. */
+	split.len = 0;
+	draw_screen(data, size, 7, terminal, true, &split);
+	check_text(&split);
+	buf_free(&whole);
+	buf_free(&split);
+}
+
 /* Some inputs are repeated until they are long enough to be cut. */
 static void
 fuzz_output(const uint8_t *data, size_t size)
@@ -1099,6 +1162,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 'o':
 		fuzz_output(data, size);
+		break;
+	case 's':
+		fuzz_screen(data, size);
 		break;
 	case 'h':
 		fuzz_httpmsg(data, size);
