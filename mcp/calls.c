@@ -109,8 +109,8 @@ open_call(struct client *c, const struct reply *r, struct json token,
 	call->reply = *r;
 	call->reply.id = (struct json){ text.data, id_len };
 	call->token = (struct json){ text.data + id_len, text.len - id_len };
-	call->deadline = NEVER;
-	call->limit = NEVER;
+	call->wait_until = NEVER;
+	call->answer_by = NEVER;
 	call->read_at = c->now;
 	call->progress_at = c->now + PROGRESS_SILENCE;
 	list_append(&c->calls, &call->node);
@@ -376,8 +376,7 @@ act_on_call(struct call *call)
 	struct call_due due = wait_due(call, c->session, c->now);
 
 	if (c->now >= due.answer_at && c->room > 0) {
-		if (due.by_limit)
-			call->want.patience = call->reply.caller.call_limit;
+		call->want.limit_reached = due.by_limit;
 		answer(call);
 	} else if (c->now >= due.progress_at) {
 		send_progress(call);
@@ -543,7 +542,7 @@ open_wait(struct call *call)
 	struct client *c = call->client;
 	struct buf wrong = { NULL, 0, 0 };
 
-	call->deadline = c->now + call->want.time;
+	call->wait_until = c->now + call->want.time;
 	if (call->want.action != WANT_LIST)
 		begin_wait(call, &wrong);
 	if (wrong.len == 0) {
@@ -576,11 +575,12 @@ calls_tool(struct client *c, const struct reply *r, struct json token,
 
 	if (call == NULL)
 		return false;
+	/* call.h explains the two uses of the limit. */
 	if (r->caller.call_limit > 0)
 		limit = c->now + r->caller.call_limit;
 	/* For a client that takes a late answer only the wait counts (K2). */
 	if (!r->caller.client->takes_late_answer)
-		call->limit = limit;
+		call->answer_by = limit;
 	call->tool = tool;
 	call->want = *want;
 	/* (`until` has so few characters that there is memory for it.) */

@@ -297,13 +297,13 @@ note_no_room(struct buf *b, const struct job *job)
 		    "most %.1f s, and the command was queued for %.1f s before"
 		    : "given up after %.1f s, since this client waits at most "
 		    "%.1f s, and the command was queued for %.1f s before",
-		    fmt_seconds(job->patience - queued),
-		    fmt_seconds(job->patience), fmt_seconds(queued));
+		    fmt_seconds(job->call_limit - queued),
+		    fmt_seconds(job->call_limit), fmt_seconds(queued));
 	else
 		note(b, ended
 		    ? "terminated after %.1f s, as long as this client waits"
 		    : "given up after %.1f s, as long as this client waits",
-		    fmt_seconds(job->patience));
+		    fmt_seconds(job->call_limit));
 }
 
 /* Notes that the timeout of a task has expired (E5, T5). */
@@ -346,7 +346,7 @@ note_limits(struct result *r)
 	const struct job *job = r->job;
 	struct buf *b = &r->notes;
 
-	if (job->no_room && (job->abandoned || job->patience > 0))
+	if (job->no_room && (job->abandoned || job->limit_reached))
 		note_no_room(b, job);
 	else if (job->timed_out && r->is_task)
 		note_task_timeout(b, job);
@@ -404,10 +404,10 @@ note_hand_over(struct result *r)
 	const struct job *job = r->job;
 	struct buf *b = &r->notes;
 
-	if (job->patience > 0) {
+	if (job->limit_reached) {
 		note(b, "this client waits at most %.1f s, so the command "
 		    "keeps running as task %s, until its timeout of %jd s",
-		    fmt_seconds(job->patience), job->id, job->timeout / 1000);
+		    fmt_seconds(job->call_limit), job->id, job->timeout / 1000);
 	} else {
 		note(b, "the command timed out after %jdms and keeps running "
 		    "as task %s", job->timeout, job->id);
@@ -420,12 +420,12 @@ note_hand_over(struct result *r)
 	    job->exec.pid);
 }
 
-/* Notes that the limit of a call has ended its wait. patience: ms (K2) */
+/* Notes that the limit of the caller's calls has ended a wait (K2). */
 static void
-note_wait_ended(struct buf *b, int64_t patience)
+note_wait_ended(struct buf *b, const struct caller *caller)
 {
 	note(b, "the wait was ended after %.1f s, as long as this client "
-	    "waits: wait again", fmt_seconds(patience));
+	    "waits: wait again", fmt_seconds(caller->call_limit));
 }
 
 /* Notes that the terminal asks for input (I3). `told`: how to answer was noted
@@ -495,8 +495,8 @@ note_running(struct result *r)
 
 	if (r->starts_job && !job->background)
 		note_hand_over(r);
-	if (w->patience > 0)
-		note_wait_ended(b, w->patience);
+	if (w->limit_reached)
+		note_wait_ended(b, r->caller);
 	if (job_dir_hangs(job, r->now))
 		note(b, job_survives(job)
 		    ? "the directory %-s does not respond, so nothing was run"
@@ -749,8 +749,8 @@ results_list(struct buf *b, const struct caller *caller, struct session *s,
 	list_tasks(&r, false);
 	buf_fmt(&r.data, "]");
 	list_foreground(&r, most);
-	if (want->patience > 0) {
-		note_wait_ended(&wait, want->patience);
+	if (want->limit_reached) {
+		note_wait_ended(&wait, caller);
 		buf_fmt(&r.text, "\n%s", buf_text(&wait));
 		buf_free(&wait);
 	}
@@ -953,15 +953,15 @@ refuse_waited(struct buf *t, const struct session *s, const struct job *job)
 	const struct job *running = job->parallel ? NULL : session_running(s);
 	int64_t queued = job_queued(job);
 
-	if (queued < job->patience)
+	if (queued < job->call_limit)
 		note(t, "not run: it was queued for %.1f s, so it would have "
 		    "been terminated after %.1f s, because this client waits "
 		    "at most %.1f s", fmt_seconds(queued),
-		    fmt_seconds(job->patience - queued),
-		    fmt_seconds(job->patience));
+		    fmt_seconds(job->call_limit - queued),
+		    fmt_seconds(job->call_limit));
 	else
 		note(t, "not run: still queued after %.1f s, the longest this "
-		    "client waits", fmt_seconds(job->patience));
+		    "client waits", fmt_seconds(job->call_limit));
 	if (job->no_room) {
 		note(t, "%d background tasks are running, which is the maximum",
 		    job->options->tasks_most);

@@ -23,14 +23,14 @@ earlier(int64_t a, int64_t b)
 static int64_t
 end_of_wait(const struct call *call)
 {
-	int64_t deadline = call->deadline;
+	int64_t end = call->wait_until;
 
 	if (call->orphaned)
 		return NOW;
 	/* The wait of a task's start begins when its command does. */
 	if (call->want.action == WANT_RUN && call->job != NULL)
-		deadline = call->job->started_at + call->want.time;
-	return earlier(deadline, call->limit);
+		end = call->job->started_at + call->want.time;
+	return earlier(end, call->answer_by);
 }
 
 /* Returns whether the terminal asks for input, and no result has reported that.
@@ -135,7 +135,7 @@ wait_due(const struct call *call, const struct session *s, int64_t now)
 		due.answer_at = job_answer_at(call, now);
 	else
 		due.answer_at = list_answer_at(call, s);
-	due.by_limit = due.answer_at == call->limit && call->limit != NEVER;
+	due.by_limit = due.answer_at == call->answer_by && call->answer_by != NEVER;
 	if (call->token.len > 0 && !call->orphaned)
 		due.progress_at = call->progress_at;
 	return due;

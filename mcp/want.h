@@ -29,7 +29,7 @@ struct want {
 	int64_t limit;           /* characters of each stream; 0: not given */
 
 	/* Set by calls.c before the result is written */
-	int64_t patience;        /* ms that its client waited (K2); else 0 */
+	bool limit_reached;      /* the caller's call_limit has ended it (K2) */
 	bool no_enter;           /* a typed line seems to lack its Enter */
 	bool until_missed;       /* `until` was not printed in time */
 	struct exec_prompt prompt;  /* whether its terminal asks (I3) */

@@ -79,8 +79,9 @@ struct job {
 	int64_t ended_at;        /* ms, also if it was given up in the queue;
 	                          * 0: not yet */
 	int64_t deadline;        /* ms; end of its timeout; or NEVER */
-	int64_t call_limit;      /* ms that its call may be open (K2); 0: any */
-	int64_t hand_over_at;    /* ms; end of `call_limit`; or NEVER */
+	int64_t call_limit;      /* ms; the caller's (clients.h); 0: none */
+	int64_t hand_over_at;    /* ms; when its call reaches call_limit, and it
+	                          * becomes a task (K2); or NEVER */
 	bool timed_out;
 	bool kill_requested;     /* by kill_pid or the end of the session, and
 	                          * boris has not given up (E12) */
@@ -88,8 +89,8 @@ struct job {
 	bool shows_dir;          /* the text of its result has `dir` (K4) */
 	bool by_server;          /* its deadline is that of --bg-timeout (T5) */
 	bool no_room;            /* it became no task: too many (E5, K2) */
-	int64_t patience;        /* ms; `call_limit` if its client stopped
-	                          * waiting; else 0 */
+	bool limit_reached;      /* its `call_limit` has ended its call, or
+	                          * kept it from being started (K2) */
 	bool abandoned;          /* a timer of its client ended its call (E6) */
 	bool not_run;            /* it was abandoned and refused, and no result
 	                          * has reported that */

@@ -425,7 +425,7 @@ hand_over(struct session *s, struct job *job, int64_t now)
 			return;
 		time_out(job, now);
 	}
-	job->patience = job->call_limit;
+	job->limit_reached = job->call_limit > 0;
 }
 
 /* Returns whether a job can run in parallel with all others, because it does
@@ -487,7 +487,7 @@ do_work(struct session *s, struct job *job, int64_t now)
 static void
 give_up(struct session *s, struct job *job, int64_t now)
 {
-	job->patience = job->call_limit;
+	job->limit_reached = job->call_limit > 0;
 	job->ended_at = now;
 	session_refuse(s, job, JOB_WAITED);
 }

@@ -260,7 +260,7 @@ check_jobs(void)
 
 /* -- Calls ---------------------------------------------------------------- */
 
-/* The deadline of a call is NOW + 30000, its limit is NEVER where a row has 0.
+/* The wait of a call ends at NOW + 30000. Its limit is NEVER where a row has 0.
  * A job is a task that runs, unless its row has another state. */
 enum { END = NOW + 30000 };
 #define RUNS .state = JOB_TASK, .background = true
@@ -410,9 +410,9 @@ check_calls(void)
 		job.err.text = make_output(false);
 		call = (struct call){ .tool = &tool, .job = &job,
 		    .want = calls[i].want, .watch = calls[i].watch,
-		    .deadline = END, .limit = calls[i].limit };
-		if (call.limit == 0)
-			call.limit = NEVER;
+		    .wait_until = END, .answer_by = calls[i].limit };
+		if (call.answer_by == 0)
+			call.answer_by = NEVER;
 		due = wait_due(&call, &session, NOW);
 		if (due.answer_at != calls[i].answer_at ||
 		    due.by_limit != calls[i].by_limit) {
@@ -469,7 +469,7 @@ check_lists(void)
 			    &tasks[n].node);
 		}
 		call = (struct call){ .want.action = WANT_LIST,
-		    .deadline = END, .limit = NEVER,
+		    .wait_until = END, .answer_by = NEVER,
 		    .progress_at = NOW + 50 };
 		if (!lists[i].subscription)
 			call.tool = &tool;
