@@ -42,13 +42,16 @@ struct result {
 	                        * output */
 	bool ended;            /* the result reports that the job has ended */
 	struct buf notes;      /* joined by note() */
+	size_t first_note;     /* bytes of the first note and its separator if
+	                        * the text begins with that note; else 0 */
 	size_t events;         /* bytes at the end of `notes`: those about
 	                        * abandoned calls and ended tasks (E6, T8) */
 	struct buf text, data;
 };
 
 /* The two arguments of buf_fmt() for %-.*s: as much of a text from the client
- * as a result repeats */
+ * as a result repeats. (%-s and %-.*s escape control characters; see
+ * base/fmt.h.) */
 #define SHOWN(text) (int)utf8_cut((text), COMMAND_SHOWN), (text)->data
 
 /* Cuts a text to `most` bytes, in front of its last `keep` bytes; if these do
@@ -280,10 +283,11 @@ note_unit(struct buf *b, const struct job *job)
 		note(b, "timeout is in milliseconds");
 }
 
-/* Notes that the time of a command is up that could not become a task, because
- * its call was abandoned (E6) or its client waits no longer (K2). */
+/* Notes that a command was ended together with its call, which was abandoned
+ * (E6) or which the client no longer waits for (K2). It should have become a
+ * task; note_limits() adds that there was no room. */
 static void
-note_no_room(struct buf *b, const struct job *job)
+note_ended_with_call(struct buf *b, const struct job *job)
 {
 	bool ended = job->exec.shell_ended;
 	int64_t queued = job_queued(job);
@@ -333,6 +337,7 @@ note_timeout(struct result *r)
 
 	note(b, "Command timed out after %jdms", r->job->timeout);
 	buf_put(&r->text, b->data, b->len);
+	r->first_note = b->len + strlen(separator);
 	note_unit(b, r->job);
 	note(b, "use run_in_background for longer jobs and servers, and tty "
 	    "for interactive programs");
@@ -347,7 +352,7 @@ note_limits(struct result *r)
 	struct buf *b = &r->notes;
 
 	if (job->no_room && (job->abandoned || job->limit_reached))
-		note_no_room(b, job);
+		note_ended_with_call(b, job);
 	else if (job->timed_out && r->is_task)
 		note_task_timeout(b, job);
 	else if (job->timed_out)
@@ -1192,22 +1197,39 @@ put_exit_code(struct buf *t, const struct exec *x)
 		buf_fmt(t, "exit_code: %d", x->status);
 }
 
+/* Cuts the lines that precede the output, so that a quarter of the result is
+ * left for the output (K3). tail: bytes at their end that come after the line
+ * with the directory. */
+static void
+cut_facts(struct result *r, size_t tail)
+{
+	size_t most = (size_t)r->caller->bytes / 4 * 3;
+
+	if (r->caller->bytes == 0)
+		return;
+	/* If too long: keep everything after the cwd line, and cut that. If
+	 * that tail alone is too long, keep only its last `events` bytes, since
+	 * no later result repeats them. */
+	if (tail + FACTS_LEAST >= most)
+		tail = r->events;
+	cut_before(&r->text, tail, most);
+}
+
 /* Appends the lines of the text that precede the output. The text is empty, or
- * has the first note already. */
+ * has the first note already (note_timeout()). */
 static void
 put_facts(struct result *r)
 {
 	const struct job *job = r->job;
 	bool exited = r->ended && job->exec.shell_ended;
 	struct buf *t = &r->text;
-	size_t noted = t->len > 0 ? t->len + strlen(separator) : 0;
 	int64_t time = job_elapsed(job, r->now);
 	bool waits = !r->ended && (r->reads_task || !job->background);
 	bool survives = r->ended && !exited;
-	size_t most, keep;
+	size_t facts_end;
 
 	/* A command that boris could not end has no exit code to begin with. */
-	if (r->is_task || (survives && noted == 0))
+	if (r->is_task || (survives && r->first_note == 0))
 		buf_fmt(t, "status: %s", job_status(job, r->ended));
 	if (exited)
 		put_exit_code(t, &job->exec);
@@ -1217,18 +1239,12 @@ put_facts(struct result *r)
 		buf_fmt(t, "\npid: %d", job->exec.pid);
 	if (!r->is_task && job->dir != NULL && job->shows_dir)
 		buf_fmt(t, "\ncwd: %-s", job->dir);
-	keep = t->len;
+	facts_end = t->len;
 	if (time >= 1000 || waits)
 		buf_fmt(t, "\nelapsed: %.1f s", fmt_seconds(time));
 	if (r->notes.len > 0)
-		buf_fmt(t, "\nnote: %s", buf_text(&r->notes) + noted);
-	if (r->caller->bytes == 0)
-		return;
-	/* The name of the directory is cut first, then notes, but not those
-	 * that no later result repeats. The rest is for the output. */
-	most = (size_t)r->caller->bytes / 4 * 3;
-	keep = t->len - keep;
-	cut_before(t, keep + FACTS_LEAST < most ? keep : r->events, most);
+		buf_fmt(t, "\nnote: %s", buf_text(&r->notes) + r->first_note);
+	cut_facts(r, t->len - facts_end);
 }
 
 /* A stream as the result shows it */
