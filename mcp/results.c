@@ -24,8 +24,9 @@ enum {
 	HEADING_LINES = 20,    /* lines of a result that are no output (K3) */
 	FILES_FEW = 24,        /* a limit on open files below this is too low */
 	ENDED_SHOWN = 60,      /* characters of the purpose of an ended task */
-	ENDED_BYTES = 150      /* the same in bytes, so that six such notes fit
-	                        * in three quarters of any limit (K3) */
+	ENDED_BYTES = 135      /* the same in bytes, so that the notes of
+	                        * note_session() fit in three quarters of any
+	                        * limit (K3) */
 };
 
 /* A result that is being written: what it is about, and its text and data so
@@ -195,8 +196,7 @@ note_uncancelled(struct buf *b, const struct job *job)
 	buf_free(&command);
 }
 
-/* Notes which tasks have ended since that was last noted (T8), and which
- * cancelled commands have not (E12). */
+/* Notes which tasks have ended since that was last noted (T8). */
 static void
 note_ended(struct buf *b, struct session *s)
 {
@@ -211,9 +211,22 @@ note_ended(struct buf *b, struct session *s)
 	if (n > SESSION_ENDS_REPORTED)
 		note(b, "and %d more tasks have ended",
 		    n - SESSION_ENDS_REPORTED);
-	job = NULL;
-	while ((job = session_next_survivor(s, job)) != NULL)
+}
+
+/* Notes which cancelled commands have not ended (E12). Later results report
+ * those that are too many for this one. */
+static void
+note_survivors(struct buf *b, struct session *s)
+{
+	struct job *job = NULL;
+	int n;
+
+	for (n = 0; n < SESSION_SURVIVORS_REPORTED; n++) {
+		job = session_next_survivor(s, job);
+		if (job == NULL)
+			return;
 		note_uncancelled(b, job);
+	}
 }
 
 /* Notes which process boris could not end (E12). */
@@ -259,7 +272,8 @@ note_abandoned_call(struct buf *b, const struct job *job)
 	buf_free(&command);
 }
 
-/* Notes what became of the commands of abandoned calls (E6). */
+/* Notes what became of the commands of abandoned calls (E6). Later results
+ * report those that are too many for this one. */
 static void
 note_abandoned(struct buf *b, struct session *s)
 {
@@ -272,6 +286,16 @@ note_abandoned(struct buf *b, struct session *s)
 			return;
 		note_abandoned_call(b, job);
 	}
+}
+
+/* Notes what has happened in the session, apart from the job of this result. No
+ * later result repeats these notes. */
+static void
+note_session(struct buf *b, struct session *s)
+{
+	note_abandoned(b, s);
+	note_ended(b, s);
+	note_survivors(b, s);
 }
 
 /* Notes the unit of a timeout that has expired, if it may have been meant as
@@ -602,15 +626,13 @@ note_end(struct result *r)
 		note(b, "exit codes of the last pipeline: %s", x->pipeline);
 }
 
-/* Adds the notes that are not about the job: abandoned calls, and tasks that
- * have ended. No later result repeats them. */
+/* Adds the notes that are not about the job. */
 static void
 note_events(struct result *r)
 {
 	struct buf events = { NULL, 0, 0 };
 
-	note_abandoned(&events, r->session);
-	note_ended(&events, r->session);
+	note_session(&events, r->session);
 	r->events = events.len;
 	if (events.len > 0)
 		note(&r->notes, "%s", buf_text(&events));
@@ -774,8 +796,7 @@ put_events(struct buf *text, struct session *s)
 {
 	struct buf events = { NULL, 0, 0 };
 
-	note_abandoned(&events, s);
-	note_ended(&events, s);
+	note_session(&events, s);
 	if (events.len > 0) {
 		buf_end_line(text);
 		buf_fmt(text, "note: %s", buf_text(&events));

@@ -825,16 +825,28 @@ mark_abandoned_reported(struct session *s)
 	}
 }
 
+/* Marks cancelled commands that boris could not end as reported, as many as a
+ * result reports. */
+static void
+mark_survivors_reported(struct session *s)
+{
+	struct job *job;
+	int n;
+
+	for (n = 0; n < SESSION_SURVIVORS_REPORTED; n++) {
+		job = session_next_survivor(s, NULL);
+		if (job != NULL)
+			job->survivor_reported = true;
+	}
+	s->uncancelled = session_next_survivor(s, NULL) != NULL;
+}
+
 void
 session_mark_notes_reported(struct session *s)
 {
-	struct job *job;
-
 	mark_ends_reported(s, SESSION_ENDS_REPORTED);
 	mark_abandoned_reported(s);
-	while ((job = session_next_survivor(s, NULL)) != NULL)
-		job->survivor_reported = true;
-	s->uncancelled = false;
+	mark_survivors_reported(s);
 }
 
 void

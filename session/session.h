@@ -115,7 +115,9 @@ bool session_waits_for_edit(const struct session *);
  * that no later result reports it again. */
 enum {
 	SESSION_ENDS_REPORTED = 3,      /* ended tasks in the notes (T8) */
-	SESSION_ABANDONED_REPORTED = 3  /* abandoned calls in the notes (E6) */
+	SESSION_ABANDONED_REPORTED = 3, /* abandoned calls in the notes (E6) */
+	SESSION_SURVIVORS_REPORTED = 1  /* cancelled commands that boris could
+	                                 * not end (E12) */
 };
 /* Marks what the notes of a result or an error have reported: ended tasks,
  * abandoned calls, commands that boris could not end. */

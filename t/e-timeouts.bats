@@ -1473,6 +1473,28 @@ gone_pid() {
 	dismiss
 }
 
+@test "E12, K3: each result names one cancelled command that could not be ended" {
+	as_user
+	boris
+	local n first
+	for n in 1 2; do
+		call_bash "echo \$BASHPID >pid$n; exec ./asroot sleep 60"
+		begun pid$n
+		eventually grep -qs sleep "/proc/$(<pid$n)/comm"
+		cancel $id
+	done
+	run_bash 'echo next'
+	survivor
+	first=$survivor
+	run_bash 'echo next'
+	survivor
+	[ "$survivor" != "$first" ] || fail "$first was named twice"
+	run_bash 'echo next'
+	is "$(result note)" ''
+	kill -9 "$first"
+	dismiss
+}
+
 @test "E12, L1: boris does not wait at its end for a process of another user, and names it on stderr" {
 	as_user
 	for how in end_input 'kill' 'end_input; kill'; do
