@@ -155,26 +155,16 @@ cancel_call(struct call *call)
 
 /* -- Results --------------------------------------------------------------- */
 
-/* Returns whether the result is about a task that was started before, or whose
- * start has waited for output: it shows how the task stands. */
-static bool
-shows_task(const struct call *call)
-{
-	return job_is_task(call->job) &&
-	    (call->want.action != WANT_RUN || call->want.time > 0);
-}
-
 /* Returns whether the answer shows how a finished job ended, so that a task can
  * be forgotten (T3). The answer to a start that did not wait does not. */
 static bool
 shows_end(const struct call *call)
 {
-	const struct want *w = &call->want;
 	const struct job *job = call->job;
 
-	if (job == NULL || job->refused != JOB_ACCEPTED || !job->background)
+	if (job == NULL || job->refused != JOB_ACCEPTED)
 		return true;
-	return w->action != WANT_RUN || w->time > 0;
+	return results_about(job, &call->want) != ABOUT_TASK_START;
 }
 
 /* Returns whether a line was typed without its Enter. A program that reads
@@ -249,15 +239,17 @@ mark_reported(struct call *call)
 {
 	struct session *s = call->client->session;
 	struct job *job = call->job;
+	enum results_about about;
 
 	if (job == NULL) {
 		session_mark_list_reported(s);
 		return;
 	}
 	session_mark_notes_reported(s);
-	if (shows_task(call) || !job->background)
+	about = results_about(job, &call->want);
+	if (about != ABOUT_TASK_START)
 		job_mark_output_reported(job);
-	if (shows_task(call) && job->out.text != NULL)
+	if (about == ABOUT_TASK_STATE && job->out.text != NULL)
 		job_mark_prompt_reported(job, &call->want.prompt);
 }
 

@@ -38,9 +38,9 @@ struct result {
 	struct job *job;
 	int64_t now;
 	bool starts_job;       /* this call has started the job */
+	enum results_about about;
 	bool is_task;          /* the job is a task, not in the foreground */
-	bool reads_task;       /* the result has the state of a task, and its
-	                        * output */
+	bool reads_task;       /* it is about ABOUT_TASK_STATE */
 	bool ended;            /* the result reports that the job has ended */
 	struct buf notes;      /* joined by note() */
 	size_t first_note;     /* bytes of the first note and its separator if
@@ -522,7 +522,7 @@ note_running(struct result *r)
 	bool asks = r->reads_task && w->prompt.state != TERMINAL_BUSY;
 	struct buf *b = &r->notes;
 
-	if (r->starts_job && !job->background)
+	if (r->about == ABOUT_HAND_OVER)
 		note_hand_over(r);
 	if (w->limit_reached)
 		note_wait_ended(b, r->caller);
@@ -1245,7 +1245,7 @@ put_facts(struct result *r)
 	bool exited = r->ended && job->exec.shell_ended;
 	struct buf *t = &r->text;
 	int64_t time = job_elapsed(job, r->now);
-	bool waits = !r->ended && (r->reads_task || !job->background);
+	bool waits = !r->ended && r->about != ABOUT_TASK_START;
 	bool survives = r->ended && !exited;
 	size_t facts_end;
 
@@ -1386,16 +1386,29 @@ put_output(struct result *r)
 	    ? "\n\n(no new output)" : "\n\n(no output)");
 }
 
+enum results_about
+results_about(const struct job *job, const struct want *want)
+{
+	if (!job_is_task(job))
+		return ABOUT_COMMAND_END;
+	if (want->action != WANT_RUN || want->time > 0)
+		return ABOUT_TASK_STATE;
+	return job->background ? ABOUT_TASK_START : ABOUT_HAND_OVER;
+}
+
 void
 results_job(struct buf *b, const struct caller *caller, struct session *s,
             struct job *job, const struct want *want, int64_t now)
 {
 	struct result r = { .caller = caller, .session = s, .want = want,
 	    .job = job, .now = now, .starts_job = want->action == WANT_RUN,
-	    .is_task = job_is_task(job) };
+	    .is_task = job_is_task(job), .about = results_about(job, want) };
 
-	r.reads_task = r.is_task && (!r.starts_job || want->time > 0);
-	r.ended = job->state == JOB_FINISHED && (r.reads_task || !r.is_task);
+	r.reads_task = r.about == ABOUT_TASK_STATE;
+	/* A start and a hand-over report a running task, even if it has just
+	 * ended: a later result reports its end. */
+	r.ended = job->state == JOB_FINISHED &&
+	    (r.reads_task || r.about == ABOUT_COMMAND_END);
 	note_limits(&r);
 	if (r.is_task && !r.ended)
 		note_running(&r);
@@ -1407,8 +1420,7 @@ results_job(struct buf *b, const struct caller *caller, struct session *s,
 	note_events(&r);
 	put_facts_data(&r);
 	put_facts(&r);
-	/* The start of a task that nobody waited for has no output. */
-	if (r.reads_task || !job->background)
+	if (r.about != ABOUT_TASK_START)
 		put_output(&r);
 	buf_free(&r.notes);
 	put_result(b, caller, &r.text, &r.data);

@@ -18,6 +18,20 @@
 #include "mcp/want.h"
 #include "session/session.h"
 
+/* What the result of an accepted call with a job is about */
+enum results_about {
+	ABOUT_COMMAND_END,     /* the end of a command in the foreground */
+	ABOUT_TASK_START,      /* the start of a task for whose output the call
+	                        * did not wait: the result shows none */
+	ABOUT_HAND_OVER,       /* a command in the foreground that became a task
+	                        * (E5, K2), with its output so far */
+	ABOUT_TASK_STATE       /* the state or the end of a task, with its
+	                        * output: it was started by another call, or
+	                        * this call has waited after starting it */
+};
+/* Returns which of these the result is about. */
+enum results_about results_about(const struct job *, const struct want *);
+
 /* Writes an error with this text, which it frees. */
 void results_refusal(struct buf *, const struct caller *, struct session *,
                      struct buf *text);
