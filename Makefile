@@ -19,8 +19,8 @@ TIGHT = -Wl,-z,noseparate-code -Wl,-z,norelro -Wl,--gc-sections
 PARTS = \
 	transport/stdio.o transport/http.o transport/access.o \
 	transport/connection.o transport/httpmsg.o \
-	mcp/rpc.o mcp/clients.o mcp/mcp.o mcp/calls.o mcp/tools.o \
-	mcp/results.o mcp/wait.o mcp/watch.o mcp/want.o \
+	mcp/rpc.o mcp/revisions.o mcp/clients.o mcp/mcp.o mcp/calls.o \
+	mcp/tools.o mcp/results.o mcp/wait.o mcp/watch.o mcp/want.o \
 	session/session.o session/job.o session/edit.o \
 	session/substitute.o session/secret.o session/log.o session/due.o \
 	exec.o \

@@ -2,20 +2,6 @@
 
 #include "mcp/clients.h"
 
-#include <string.h>
-
-#include "base/fmt.h"
-
-/* The newest first, the stateless ones before the others */
-static const struct revision revisions[] = {
-	{ .name = "2026-07-28", .stateless = true },
-	{ .name = "2025-11-25" },
-	{ .name = "2025-06-18" },
-	{ .name = "2025-03-26" },
-	{ .name = "2024-11-05" },
-	{ .name = NULL }
-};
-
 /* The comment after a name is the version that was examined (K1). A client that
  * gives a call up only after silence has no limit here, because progress breaks
  * the silence. Codex gives a call up after 300 s. It cuts results at 40,000
@@ -74,48 +60,4 @@ bool
 caller_is_stateless(const struct caller *caller)
 {
 	return caller->revision != NULL && caller->revision->stateless;
-}
-
-const struct revision *
-revision_find(const char *name, bool stateless)
-{
-	const struct revision *v;
-
-	for (v = revisions; v->name != NULL; v++) {
-		if (v->stateless == stateless && strcmp(v->name, name) == 0)
-			return v;
-	}
-	return NULL;
-}
-
-const struct revision *
-revision_find_json(struct json name, bool stateless)
-{
-	const struct revision *v;
-
-	for (v = revisions; v->name != NULL; v++) {
-		if (v->stateless == stateless && json_is(name, v->name))
-			return v;
-	}
-	return NULL;
-}
-
-const struct revision *
-revision_newest_with_handshake(void)
-{
-	const struct revision *v = revisions;
-
-	while (v->stateless)
-		v++;
-	return v;
-}
-
-void
-revisions_put_stateless(struct buf *b)
-{
-	const struct revision *v;
-
-	for (v = revisions; v->stateless; v++)
-		buf_fmt(b, v == revisions ? "[\"%s\"" : ",\"%s\"", v->name);
-	buf_putc(b, ']');
 }

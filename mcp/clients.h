@@ -1,21 +1,14 @@
 #ifndef MCP_CLIENTS_H
 #define MCP_CLIENTS_H
 
-/* What boris knows of the programs that call it: the revisions of MCP, the
- * table of known clients (K1), and the caller of a request. The tables are in
- * clients.c; a new revision or a new client is one row there. */
+/* What boris knows of the programs that call it: the table of known clients
+ * (K1), and the caller of a request. A new client is one row in clients.c. */
 
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/options.h"
 #include "json.h"
-
-/* A revision of MCP */
-struct revision {
-	const char *name;
-	bool stateless;        /* without a handshake: every request names its
-	                        * revision */
-};
+#include "mcp/revisions.h"
 
 /* A client that boris knows by name */
 struct known_client {
@@ -48,16 +41,5 @@ struct caller caller_find(const struct options *, const struct revision *,
 
 /* Returns whether the caller uses a revision without a handshake. */
 bool caller_is_stateless(const struct caller *);
-
-/* Each of these two returns the revision of that name, or NULL if there is none
- * of that era. */
-const struct revision *revision_find(const char *name, bool stateless);
-const struct revision *revision_find_json(struct json name, bool stateless);
-
-/* Returns the newest revision that has a handshake. */
-const struct revision *revision_newest_with_handshake(void);
-
-/* Appends the names of the stateless revisions as a JSON array. */
-void revisions_put_stateless(struct buf *);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "mcp/clients.h"
 #include "mcp/results.h"
+#include "mcp/revisions.h"
 #include "mcp/tools.h"
 #include "session/session.h"
 

@@ -1,9 +1,10 @@
 #ifndef MCP_MCP_H
 #define MCP_MCP_H
 
-/* MCP: the methods of all revisions. A client is one peer with one session,
- * over any transport. The transport passes each message to mcp_handle() and
- * gives the client a turn with mcp_poll_add() and mcp_dispatch(). */
+/* MCP: the methods of all revisions. (revisions.c lists the revisions.) A
+ * client is one peer with one session, over any transport. The transport passes
+ * each message to mcp_handle() and gives the client a turn with mcp_poll_add()
+ * and mcp_dispatch(). */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -16,8 +16,8 @@
 #include "base/list.h"
 #include "base/message.h"
 #include "base/random.h"
-#include "mcp/clients.h"
 #include "mcp/mcp.h"
+#include "mcp/revisions.h"
 #include "transport/access.h"
 #include "transport/connection.h"
 
