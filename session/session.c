@@ -335,22 +335,30 @@ finish(struct session *s, struct job *job, int64_t now)
 		keep_result(s, job);
 }
 
+/* Whether a job has become a task */
+enum task_begun {
+	TASK_BEGUN,
+	TASK_NO_ROOM,  /* too many tasks are running */
+	TASK_NO_ID     /* there is no random number for its id */
+};
+
 /* Makes a task of a job that runs or is about to. The earlier one of its own
- * deadline and the server's limit counts (T5, W4). Returns false if there are
- * too many tasks, or if there is no random number. */
-static bool
+ * deadline and the server's limit counts (T5, W4). */
+static enum task_begun
 become_task(struct session *s, struct job *job, int64_t now)
 {
 	int64_t limit = s->options->bg_timeout;
 
 	job->no_room = s->tasks == s->options->tasks_most;
-	if (job->no_room || !draw_id(s, job))
-		return false;
+	if (job->no_room)
+		return TASK_NO_ROOM;
+	if (!draw_id(s, job))
+		return TASK_NO_ID;
 	set_state(s, job, JOB_TASK);
 	job->by_server = limit > 0 && now + limit < job->deadline;
 	if (job->by_server)
 		job->deadline = now + limit;
-	return true;
+	return TASK_BEGUN;
 }
 
 /* Starts a job's command in its directory, or refuses it. Whether the directory
@@ -381,7 +389,7 @@ session_start(struct session *s, struct job *job, int64_t now)
 		job->out.text = job->err.text = NULL;
 		errno = ENOMEM;
 		refused = JOB_NO_START;
-	} else if (job->background && !become_task(s, job, now)) {
+	} else if (job->background && become_task(s, job, now) != TASK_BEGUN) {
 		errno = EIO;
 		refused = JOB_NO_ID;
 	} else if (log_start(job, "start", dir) < 0) {
@@ -392,7 +400,7 @@ session_start(struct session *s, struct job *job, int64_t now)
 	}
 	if (refused != JOB_ACCEPTED) {
 		job->error = errno;
-		job->id[0] = '\0';
+		job->id[0] = '\0';  /* First, so that it enters LIST_ENDED. */
 		session_refuse(s, job, refused);
 		record_end(job, now);
 		return;
@@ -419,11 +427,14 @@ hand_over(struct session *s, struct job *job, int64_t now)
 	job->hand_over_at = NEVER;
 	if (job->exec.state != EXEC_RUNNING)
 		return;
-	if (!become_task(s, job, now)) {
-		/* Without an id the command stays in the foreground. */
-		if (!job->no_room)
-			return;
+	switch (become_task(s, job, now)) {
+	case TASK_BEGUN:
+		break;
+	case TASK_NO_ROOM:
 		time_out(job, now);
+		break;
+	case TASK_NO_ID:
+		return;  /* The command stays in the foreground. */
 	}
 	job->limit_reached = job->call_limit > 0;
 }
@@ -588,7 +599,7 @@ static void
 keep_or_time_out(struct session *s, struct job *job, int64_t now)
 {
 	job->deadline = NEVER;
-	if (!become_task(s, job, now))
+	if (become_task(s, job, now) != TASK_BEGUN)
 		time_out(job, now);
 }
 
