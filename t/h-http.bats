@@ -1123,6 +1123,7 @@ unread() {
 }
 
 @test "X5: without sessions an edit waits for no lock but that of its own file" {
+	needs_linux_parts
 	needs flock
 	serve --edit
 	echo a >f
