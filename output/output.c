@@ -662,7 +662,8 @@ struct region {
 };
 
 /* Appends the truncation line. start, end: the sizes of what is shown; all:
- * of the text */
+ * of the text. If the line gets longer, raise NOTICE, which leaves room for
+ * it. */
 static void
 show_notice(const struct output *o, enum cut_parts parts,
             const struct extent *start, const struct extent *end,
