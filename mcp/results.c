@@ -818,31 +818,31 @@ results_refusal(struct buf *b, const struct caller *caller, struct session *s,
 
 /* What the model can do about the system's reason. `why` replaces the words of
  * strerror() if they say too little. */
-enum subject { ABOUT_ANY, ABOUT_EDIT, ABOUT_INPUT };
+enum subject { REASON_ANY, REASON_EDIT, REASON_INPUT };
 static const struct reason {
 	enum subject about;
 	int error;
 	const char *why, *advice;
 } reasons[] = {
-	{ ABOUT_INPUT, ENOTTY, "it has no terminal",
+	{ REASON_INPUT, ENOTTY, "it has no terminal",
 	  "start the command with tty: true" },
-	{ ABOUT_INPUT, EPIPE, "it has ended, or closed its terminal",
+	{ REASON_INPUT, EPIPE, "it has ended, or closed its terminal",
 	  "read what is left with task_output" },
-	{ ABOUT_INPUT, E2BIG, "its terminal would cut it",
+	{ REASON_INPUT, E2BIG, "its terminal would cut it",
 	  "put newlines into it, or write it to a file" },
-	{ ABOUT_INPUT, ENOBUFS,
+	{ REASON_INPUT, ENOBUFS,
 	  "it reads too slowly, and 4 MiB at most may wait for that",
 	  "type less, or write it to a file" },
-	{ ABOUT_EDIT, ENOENT, NULL,
+	{ REASON_EDIT, ENOENT, NULL,
 	  "without old a file is made, in a directory that is there; ~ and "
 	  "variables are not expanded" },
-	{ ABOUT_EDIT, EEXIST, NULL, "give old to change it, or remove it" },
-	{ ABOUT_EDIT, EFBIG, NULL, "at most 16 MiB, before and after" },
-	{ ABOUT_EDIT, EINVAL, NULL, "it must be a regular file" },
-	{ ABOUT_ANY, EAGAIN, "no processes are left", "try again later" },
-	{ ABOUT_ANY, EMFILE, "no descriptors are left", "try again later" },
-	{ ABOUT_ANY, ENFILE, "no descriptors are left", "try again later" },
-	{ ABOUT_ANY, E2BIG, NULL,
+	{ REASON_EDIT, EEXIST, NULL, "give old to change it, or remove it" },
+	{ REASON_EDIT, EFBIG, NULL, "at most 16 MiB, before and after" },
+	{ REASON_EDIT, EINVAL, NULL, "it must be a regular file" },
+	{ REASON_ANY, EAGAIN, "no processes are left", "try again later" },
+	{ REASON_ANY, EMFILE, "no descriptors are left", "try again later" },
+	{ REASON_ANY, ENFILE, "no descriptors are left", "try again later" },
+	{ REASON_ANY, E2BIG, NULL,
 	  "a command may have 1 MiB: pass more as stdin, or write a file in "
 	  "pieces" }
 };
@@ -855,7 +855,7 @@ find_reason(enum subject about, int error)
 
 	for (i = 0; i < n; i++) {
 		fits = reasons[i].about == about ||
-		    reasons[i].about == ABOUT_ANY;
+		    reasons[i].about == REASON_ANY;
 		if (fits && reasons[i].error == error)
 			return &reasons[i];
 	}
@@ -913,7 +913,7 @@ results_not_typed(struct buf *b, const struct caller *caller,
                   struct session *s, const struct job *job, int error)
 {
 	struct buf t = { NULL, 0, 0 }, reason = { NULL, 0, 0 };
-	const char *why = reason_text(&reason, ABOUT_INPUT, error);
+	const char *why = reason_text(&reason, REASON_INPUT, error);
 
 	if (error == E2BIG)
 		buf_fmt(&t, "nothing was typed into task %s: a line has over "
@@ -1035,7 +1035,7 @@ results_refused(struct buf *b, const struct caller *caller, struct session *s,
 {
 	struct result r = { .caller = caller, .session = s, .now = now };
 	struct buf *t = &r.text, reason = { NULL, 0, 0 };
-	const char *why = reason_text(&reason, ABOUT_ANY, job->error);
+	const char *why = reason_text(&reason, REASON_ANY, job->error);
 
 	switch (job->refused) {
 	case JOB_TOO_MANY:
@@ -1099,7 +1099,7 @@ put_outcome(struct buf *t, const struct edit *e, const struct caller *caller)
 	struct buf found = { NULL, 0, 0 }, reason = { NULL, 0, 0 };
 	struct buf name = { NULL, 0, 0 };
 	const char *path, *places;
-	const char *why = reason_text(&reason, ABOUT_EDIT, e->error);
+	const char *why = reason_text(&reason, REASON_EDIT, e->error);
 
 	put_name(&name, caller, e->path);
 	path = buf_text(&name);
