@@ -402,7 +402,7 @@ slow_erase(struct slow *s, int what)
 	if (what == 0) {
 		if (s->col < s->cells)
 			s->cells = s->col;
-	} else if (what == 2 || s->col >= s->cells) {
+	} else if (what == 2 || s->col + 1 >= s->cells) {
 		s->cells = 0;
 	} else {
 		for (i = 0; i <= s->col; i++)
