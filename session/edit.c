@@ -710,8 +710,8 @@ take_name(struct change *c, struct new_file *file)
 	return outcome;
 }
 
-/* Closes the new file unless it is kept. Its random name, which by now may be the old file's, is
- * removed. Keeps errno. */
+/* Closes the new file unless it is kept. Its random name, which by now may be
+ * the old file's, is removed. Keeps errno. */
 static void
 close_new_file(const struct change *c, struct guard *guard,
                struct new_file *file)
