@@ -17,9 +17,11 @@ struct known_client {
 	int bytes;             /* text of a result that it passes on complete,
 	                        * less a margin (K3); 0: any length */
 	int lines;             /* the same in lines; 0: any number */
-	int call_limit;        /* ms, a little less than it waits for a call
-	                        * (K2); 0: no limit */
-	bool takes_late_answer;  /* also after that time */
+	int call_limit;        /* ms after which boris answers a call or hands
+	                        * its command over: the client's own limit less
+	                        * a margin (K2); 0: no limit */
+	bool takes_late_answer;  /* the client accepts an answer after its own
+	                          * limit */
 	bool shows_data;       /* to the model, with or instead of text (B6) */
 };
 

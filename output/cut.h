@@ -3,7 +3,7 @@
 
 /* Which part of a long text is shown (O3, O4, O8, O9, T3, K3). Texts are UTF-8.
  * A text that fits is shown whole; of a longer one its start, its end or both
- * are shown, with a line that says so between or after them. */
+ * are shown. output.c writes the line that says so. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,8 +37,9 @@ struct cut {
 	enum cut_parts parts;
 	struct extent whole;  /* up to this size a text is shown whole */
 	struct extent start, end;  /* of a longer one, at most so much */
-	int line_percent;     /* the end starts with a whole line if at least
-	                       * this percentage of it is kept by that */
+	int line_percent;     /* the end is shortened to start with a whole line
+	                       * if more than this percentage of its characters
+	                       * remains; 100: it is never shortened */
 };
 
 /* Chooses how to cut. binary: the text is not text (O9). notice: bytes that the

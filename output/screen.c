@@ -698,9 +698,10 @@ leave_rows_below(struct screen *s)
 	s->reached = s->cursor.y;
 }
 
-/* ED: the same for the screen. `clear` moves to the first column of the first
- * row and erases from there: what was on the screen remains in the text. A
- * prompt that is drawn again from there moves up to it, and leaves nothing. */
+/* ED: the same for the screen. Erasing from the first cell after an absolute
+ * move (`home`) is how `clear` works: what was on the screen remains in the
+ * text. A program that redraws its prompt reaches that cell by relative moves:
+ * what it erases there is dropped. */
 static void
 erase_in_screen(struct screen *s, int what)
 {

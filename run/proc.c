@@ -458,8 +458,9 @@ send_signal(pid_t pid, int sig)
 }
 
 /* Signals the processes of the sessions that have groups of their own. Does
- * nothing if /proc cannot be read. (No other process gets a pid between
- * getsid() and kill(), because Linux gives out all other pids first.) */
+ * nothing if /proc cannot be read. (If the process ends between getsid() and
+ * kill(), its pid is not reused in that time, because Linux gives out all other
+ * pids first.) */
 static void
 signal_other_groups(const struct list *groups)
 {

@@ -31,10 +31,11 @@ bool script_write(struct script *, const char *shell, const struct buf *text,
                   bool reports_dir, int fd);
 void script_free(struct script *);
 
-/* Appends n bytes of the shell's stderr without the trap that syntax errors
- * quote (D3), and notes such an error. It may hold back a message that is
- * incomplete; n is 0 at the end of stderr. Returns false, and appends nothing,
- * if the bytes need no cleaning. */
+/* Filters the start of the shell's stderr: appends the n bytes without the text
+ * of the EXIT trap, which bash quotes in a syntax error (D3), and notes such an
+ * error. It may hold back a message that is incomplete; n is 0 at the end of
+ * stderr. Returns false, and appends nothing, if there is nothing to filter:
+ * the caller then uses the bytes as they are. */
 bool script_clean(struct script *, const char *bytes, size_t n, struct buf *);
 
 /* Reads the n > 0 bytes that the trap wrote, and changes them. Sets *dir to the

@@ -7,8 +7,8 @@
 enum {
 	PARALLEL_MOST = 16,  /* commands in the foreground in parallel (D7) */
 	DUE_SOON = 10000,    /* ms; a timeout due so soon is waited for (K2) */
-	START_LEAST = 1000   /* ms of its call that a job which can be no task
-	                      * must have left to be started (K2) */
+	START_LEAST = 1000   /* ms; a job that cannot become a task is started
+	                      * only if its call stays open for so long (K2) */
 };
 
 /* Returns that this is due now. */
@@ -50,8 +50,9 @@ can_start(const struct job *job, const struct job_order *order)
 }
 
 /* Returns whether a queued job has little time left until its client stops
- * waiting: less than START_LEAST, and less than it has waited. It has enough if
- * its own timeout comes first, or is waited for (K2). */
+ * waiting: less than START_LEAST, and less than it has waited. It has enough
+ * time if the command's own timeout ends before the client stops waiting, or at
+ * most DUE_SOON later, because boris then waits for that timeout (K2). */
 static bool
 has_little_time(const struct job *job, int64_t now)
 {
@@ -88,7 +89,8 @@ due_queued(const struct job *job, const struct job_order *order, int64_t now)
 		return due_now(choose_start(job, order, now), now);
 	if (!is_overdue(job, now))
 		return due_later(job->hand_over_at);
-	/* After the pause its turn may come. */
+	/* The end of the pause makes boris decide again. Then its turn may
+	 * come, so it needs no timer. */
 	if (!job->parallel && order->paused)
 		return due_later(NEVER);
 	return due_now(JOB_GIVE_UP, now);
