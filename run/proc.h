@@ -87,9 +87,9 @@ struct proc_stat {
 /* Returns 0, or -1 with errno set. */
 int proc_stat(pid_t, struct proc_stat *);
 
-/* Returns whether /proc can be used: its pids are those that getpid() and fork()
- * return here, and /proc/loadavg shows the pid that was given out last. It
- * cannot in a pid namespace that sees an outer /proc, nor in gVisor. */
+/* Returns whether /proc can be used: its pids are those that getpid() and
+ * fork() return here, and /proc/loadavg shows the pid that was given out last.
+ * It cannot in a pid namespace that sees an outer /proc, nor in gVisor. */
 bool proc_visible(void);
 
 /* Finds out which groups of a list live. Zombies do not count. One walk through
