@@ -157,6 +157,19 @@ has_our_calls(const char *rest)
 	return (stack > UINT32_MAX) == (sizeof(void *) > 4);
 }
 
+/* Returns whether /proc shows system calls by the numbers that this boris was
+ * built with. An emulator such as qemu-user shows those of its host. */
+static bool
+numbers_are_ours(void)
+{
+	char text[256];
+	const char *rest;
+
+	if (proc_read(getpid(), "syscall", text, sizeof(text)) < 0)
+		return false;
+	return digits_value(text, 10, &rest) == SYS_read;
+}
+
 /* Finds out whether a thread of that group waits for input from the terminal.
  * /proc/PID/syscall shows the number of the system call that the thread is in,
  * and its arguments; or -1, if it is in none, or "running". */
@@ -179,6 +192,8 @@ thread_prompts(pid_t thread, pid_t group, const char *terminal)
 	if (number < 0)
 		return TERMINAL_BUSY;
 	if (!has_our_calls(rest) || waits_for_events(number))
+		return TERMINAL_MAY_PROMPT;
+	if (!numbers_are_ours())
 		return TERMINAL_MAY_PROMPT;
 	if (number != SYS_read && number != SYS_readv)
 		return TERMINAL_BUSY;
