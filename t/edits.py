@@ -38,15 +38,14 @@ def an_old(was):
 
 
 def matches(was, old):
-    """Where `old` occurs: (start, end) of each"""
-    exact = re.escape(old)
-    parts = [re.escape(part) for part in re.split(rb'\r?\n', old)]
+    """Where `old` occurs: (start, end) of each. If `old` has a plain LF, its
+    line endings match either ending, and its other CRs are no part of one."""
     found = []
     if re.search(rb'(?<!\r)\n', old):
-        # A CR at the end of `old` is none of a CRLF.
-        found = [m.span() for m in re.finditer(
-            rb'\r?\n'.join(parts) + rb'(?<!\r(?=\n))', was)]
-    return found or [m.span() for m in re.finditer(exact, was)]
+        parts = [re.escape(part).replace(b'\\\r', rb'\r(?!\n)')
+                 for part in re.split(rb'\r?\n', old)]
+        found = [m.span() for m in re.finditer(rb'\r?\n'.join(parts), was)]
+    return found or [m.span() for m in re.finditer(re.escape(old), was)]
 
 
 def endings(text):

@@ -255,6 +255,14 @@ inode() {
 	holds f 'a1d'
 }
 
+@test "X2: a CR before a line ending in old does not match the CR of a CRLF" {
+	boris --edit
+	printf 'a\r\n\r\nb\n\r\r\nc' >f
+	edit f '"1"' '"\n\r\r\n"'
+	said '*: replaced in line 3*'
+	holds f 'a\r\n\r\nb1c'
+}
+
 @test "X3: the file keeps its mode and owner, and nothing is left beside it" {
 	boris --edit
 	mkdir d
