@@ -215,9 +215,7 @@ prepare(struct options *o)
 	if (getpid() == 1)
 		leave_process_1(o->guard);
 	open_log(o);
-	o->oom_score = -1;
-	if (o->write != NULL || o->hide != NULL)
-		o->oom_score = open(SPAWN_OOM_SCORE, O_RDWR | O_CLOEXEC);
+	o->oom_score = open(SPAWN_OOM_SCORE, O_RDWR | O_CLOEXEC);
 	o->no_input = open_no_input();
 	/* boris keeps no directory busy. */
 	if (o->no_input < 0 || chdir("/") < 0)

@@ -86,8 +86,7 @@ struct options {
 	/* Filled in by boris.c at the start */
 	const char *shell;       /* absolute (B2) */
 	struct environment *environment;  /* of commands (B4) */
-	int oom_score;           /* boris's own, open for writing, if fences
-	                          * keep children from changing theirs; or -1 */
+	int oom_score;           /* boris's own, open for writing, or -1 */
 	int no_input;            /* a descriptor that reads end of file (B4) */
 	char name[9];            /* 8 random digits, in its sessions' names */
 	bool visible;            /* proc_visible() */

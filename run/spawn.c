@@ -166,10 +166,10 @@ write_oom_score(int fd, int score)
 		errno = 0;
 }
 
-/* Raises the process's score, so that the kernel kills it before boris when
- * memory runs out (E10). A higher score is left as it is, and it is no error if
- * the kernel rejects the change. fd: the process's oom_score_adj, or -1.
- * Returns the score before. */
+/* Raises boris's score for a child that inherits it, so that the kernel kills
+ * the child before boris when memory runs out (E10). A higher score is left as
+ * it is, and it is no error if the kernel rejects the change. fd: boris's
+ * oom_score_adj, or -1. Returns the score before. */
 static int
 raise_oom_score(int fd)
 {
@@ -191,15 +191,10 @@ raise_oom_score(int fd)
 static void
 exec_child(struct proc_group *g, const struct spawn_program *program, int done)
 {
-	int fd;
-
 	setsid();
 	g->id = getpid();
 	if (copy_descriptors(g, program->fds, done) < 0)
 		return;
-	fd = open(SPAWN_OOM_SCORE, O_RDWR | O_CLOEXEC);
-	raise_oom_score(fd);
-	fd_close(&fd);
 	if (program->terminal && ioctl(0, TIOCSCTTY, 0) < 0)
 		return;
 	default_signals();
@@ -219,8 +214,8 @@ spawn(struct proc_group *g, const struct spawn_program *program)
 	fd_nonblocking(end[0]);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	/* With --write or --hide the child inherits the score, since Landlock
-	 * keeps it from writing its own. */
+	/* The child inherits the score, since Landlock may keep it from writing
+	 * its own. */
 	score = raise_oom_score(program->oom_score);
 	pid = fork();
 	if (pid == 0) {

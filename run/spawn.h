@@ -36,8 +36,8 @@ struct spawn_program {
 	 * may be above 2. */
 	const int *fds;
 	bool terminal;        /* descriptor 0 is its terminal (I1) */
-	int oom_score;        /* boris's own oom_score_adj, open for writing, if
-	                       * the child cannot write its own; or -1 */
+	int oom_score;        /* boris's own oom_score_adj, open for writing, or
+	                       * -1 if the system has none */
 };
 
 /* Starts the program in a child process, as the leader of a zeroed group. The
