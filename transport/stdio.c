@@ -78,9 +78,11 @@ stdio_send(void *transport, void *to, enum rpc_kind kind, int error,
 	if (!put_or_flush(s, message)) {
 		if (error == 0 || message->len > SHORT)
 			return false;
-		/* A short error has to go out: without the memory for it boris
-		 * ends. */
-		buf_put(&s->out.bytes, message->data, message->len);
+		/* A short error must be sent, so boris exits if there is no
+		 * memory for it. While boris is closing, the client has stopped
+		 * reading, and the error is dropped. */
+		if (!s->closing)
+			buf_put(&s->out.bytes, message->data, message->len);
 	}
 	if (queue_unwritten(&s->out) >= FLUSH_SIZE)
 		stdio_flush(s);
