@@ -136,7 +136,7 @@ install:
 	install -m 644 README doc/SECURITY "$(DESTDIR)$(DOCDIR)"
 	test -z "$(UNITDIR)" || { umask 022; mkdir -p "$(DESTDIR)$(UNITDIR)" && \
 	    bin=$$(echo "$(BINDIR)" | sed 's/[&|\\]/\\&/g') && \
-	    sed "s|/usr/local/bin|$$bin|" packaging/boris.service \
+	    sed "s|/usr/local/bin|$$bin|" doc/packaging/boris.service \
 	        >"$(DESTDIR)$(UNITDIR)/boris.service"; }
 
 uninstall:
@@ -145,7 +145,7 @@ uninstall:
 	test -z "$(UNITDIR)" || rm -f "$(DESTDIR)$(UNITDIR)/boris.service"
 
 dist sign tarball cross deb npm mcpb: ALWAYS
-	@OWNER="$(OWNER)" sh packaging/release $@
+	@OWNER="$(OWNER)" sh doc/packaging/release $@
 
 clean:
 	rm -f boris flags $(OBJ) $(TESTED)

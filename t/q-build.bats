@@ -10,7 +10,7 @@ setup_compiler() {
 	mkdir src bin
 	local to=$PWD/src
 	(cd "$HERE/.." && cp ./*.[ch] Makefile README "$to" &&
-		cp -R base output run session mcp transport doc packaging "$to")
+		cp -R base output run session mcp transport doc "$to")
 	cat >bin/cc <<-'END'
 	#!/bin/sh
 	all="${0##*/} $*"
@@ -360,7 +360,7 @@ needs_objects() {
 	needs systemd-analyze
 	[ -d /run/systemd ] || mkdir /run/systemd 2>/dev/null ||
 		skip 'systemd does not run here'
-	sed "s|/usr/local/bin/boris|$BORIS|" "$HERE/../packaging/boris.service" \
+	sed "s|/usr/local/bin/boris|$BORIS|" "$HERE/../doc/packaging/boris.service" \
 		>boris.service
 	is "$(systemd-analyze verify --man=no ./boris.service 2>&1)" ''
 }
@@ -412,10 +412,10 @@ clone() {
 	has "$output" 'a release is made of what is committed'
 }
 
-# What packaging/release needs, with this boris for each processor, in src
+# What doc/packaging/release needs, with this boris for each processor, in src
 setup_bundle() {
 	mkdir -p src/cross
-	cp -R "$HERE/../packaging" "$HERE"/../{LICENSE,README,doc} src
+	cp -R "$HERE"/../{LICENSE,README,doc} src
 	mkdir -p src/base
 	echo '#define BORIS_VERSION "9.8.0"' >src/base/options.h
 	for processor in amd64 arm64 armel armhf i386 ppc64el riscv64 s390x; do
@@ -425,7 +425,7 @@ setup_bundle() {
 
 @test "Q: the script of the npm package becomes the binary for its processor" {
 	mkdir -p bin a/amd64 a/armhf a/armel
-	cp "$HERE/../packaging/npm/boris" a
+	cp "$HERE/../doc/packaging/npm/boris" a
 	for processor in amd64 armhf armel; do
 		printf '#!/bin/sh\necho %s $$ "$@"\n' $processor >a/$processor/boris
 		chmod +x a/$processor/boris
@@ -450,7 +450,7 @@ setup_bundle() {
 
 @test "Q: the script of the npm package removes the variables of npx" {
 	mkdir -p a/amd64 bin
-	cp "$HERE/../packaging/npm/boris" a
+	cp "$HERE/../doc/packaging/npm/boris" a
 	printf '#!/bin/sh\nenv\n' >a/amd64/boris
 	printf '#!/bin/sh\necho x86_64\n' >bin/uname
 	chmod +x a/amd64/boris bin/uname
@@ -465,9 +465,9 @@ setup_bundle() {
 @test "Q: the npm package can be installed, and answers" {
 	needs npm
 	setup_bundle
-	(cd src && OWNER=someone sh packaging/release npm) >/dev/null 3>&- 6>&- 9>&-
+	(cd src && OWNER=someone sh doc/packaging/release npm) >/dev/null 3>&- 6>&- 9>&-
 	mv src/boris-mcp-9.8.0.tgz 1.tgz
-	(cd src && OWNER=someone sh packaging/release npm) >/dev/null 3>&- 6>&- 9>&-
+	(cd src && OWNER=someone sh doc/packaging/release npm) >/dev/null 3>&- 6>&- 9>&-
 	cmp 1.tgz src/boris-mcp-9.8.0.tgz
 	has "$(tar xzOf 1.tgz package/package.json)" '"io.github.someone/boris"'
 	case $(uname -m) in x86_64 | aarch64) ;; *) skip 'not here' ;; esac
