@@ -20,7 +20,7 @@ PARTS = \
 	transport/stdio.o transport/http.o transport/access.o \
 	transport/connection.o transport/httpmsg.o \
 	mcp/rpc.o mcp/revisions.o mcp/clients.o mcp/mcp.o mcp/calls.o \
-	mcp/tools.o mcp/results.o mcp/wait.o mcp/watch.o mcp/want.o \
+	mcp/tools.o mcp/results.o mcp/wait.o mcp/watch.o mcp/request.o \
 	session/session.o session/job.o session/edit.o \
 	session/substitute.o session/secret.o session/log.o session/due.o \
 	exec.o \

@@ -163,10 +163,10 @@ struct boris {
 static void
 make_random(struct options *o)
 {
-	char token[2 * RANDOM_MOST + 1];
+	char token[2 * RANDOM_MAX + 1];
 
 	if (!random_hex(o->name, (sizeof(o->name) - 1) / 2) ||
-	    !random_hex(token, RANDOM_MOST))
+	    !random_hex(token, RANDOM_MAX))
 		fatal(1, "start: there is no source of random numbers");
 	if (o->generate_token)
 		o->token = mem_copy(token);

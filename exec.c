@@ -78,7 +78,7 @@ enum {
 	                         * prompt (I3) */
 	CERTAIN = 100,          /* likewise where /proc shows that it does */
 	CHECK = 250,            /* ms between two checks of that */
-	TYPED_MOST = 4 << 20,   /* bytes of input that are kept */
+	TYPED_MAX = 4 << 20,   /* bytes of input that are kept */
 	PIPE_FULL = 1 << 20,    /* bytes; no pipe holds more by default */
 	READ_SIZE = 64 << 10,
 	ARGUMENTS = 512,        /* more than a command's pieces (script.c) */
@@ -786,13 +786,13 @@ exec_signal(const struct exec *x)
 }
 
 /* Returns the length of the unfinished line after the text was typed, in bytes.
- * If a line is too long for the terminal, returns more than LINE_TYPED_MOST. */
+ * If a line is too long for the terminal, returns more than LINE_TYPED_MAX. */
 static size_t
 line_after(size_t line, const struct buf *text)
 {
 	size_t i;
 
-	for (i = 0; i < text->len && line <= LINE_TYPED_MOST; i++) {
+	for (i = 0; i < text->len && line <= LINE_TYPED_MAX; i++) {
 		/* Enter and end of file send a line, however the terminal is
 		 * set. */
 		if (memchr("\n\r\004", text->data[i], 3) != NULL)
@@ -813,9 +813,9 @@ check_typing(struct exec *x, const struct buf *text, enum terminal_mode mode,
 		return ENOTTY;
 	if (mode == TERMINAL_CLOSED)
 		return EPIPE;
-	if (line > LINE_TYPED_MOST)
+	if (line > LINE_TYPED_MAX)
 		return E2BIG;
-	if (queue_unwritten(&x->unread) + text->len > TYPED_MOST)
+	if (queue_unwritten(&x->unread) + text->len > TYPED_MAX)
 		return ENOBUFS;
 	return buf_reserve(&x->unread.bytes, text->len) ? 0 : ENOMEM;
 }

@@ -11,7 +11,7 @@
 enum {
 	PIECE = 4096,          /* bytes of a long text, written at a time */
 	REPLACEMENT = 0xFFFD,  /* the character for what is not valid */
-	ESCAPE_MOST = 6        /* bytes of the longest escape, \u0001 */
+	ESCAPE_MAX = 6        /* bytes of the longest escape, \u0001 */
 };
 
 #define REPLACEMENT_UTF8 "\xEF\xBF\xBD"
@@ -756,7 +756,7 @@ json_try_bytes(struct buf *b, const char *name, const void *bytes, size_t n)
 	buf_putc(b, '"');
 	for (; n > 0; n -= piece, p += piece) {
 		piece = n > PIECE ? piece_end(p) : n;
-		if (!buf_reserve(b, piece * ESCAPE_MOST + 1))
+		if (!buf_reserve(b, piece * ESCAPE_MAX + 1))
 			return false;
 		json_escaped(b, p, piece);
 	}

@@ -12,7 +12,7 @@
 #include "base/fmt.h"
 
 /* bytes in a queue; if there are more, no progress is added */
-enum { PROGRESS_MOST = 64 << 10 };
+enum { PROGRESS_MAX = 64 << 10 };
 
 /* The tests build a boris whose clock runs ten times as fast, so that a timeout
  * of a minute takes six seconds. */
@@ -177,7 +177,7 @@ queue_put(struct queue *q, struct buf *message)
 bool
 queue_progress(struct queue *q, const struct buf *message)
 {
-	if (q->bytes.len > q->progress || q->bytes.len > PROGRESS_MOST)
+	if (q->bytes.len > q->progress || q->bytes.len > PROGRESS_MAX)
 		return false;
 	buf_put(&q->bytes, message->data, message->len);
 	q->progress = q->bytes.len;

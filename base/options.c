@@ -21,7 +21,7 @@
 #include "base/text.h"
 
 #define TOKEN_FORM "a token: visible ASCII, less than 4096 characters"
-enum { TOKEN_MOST = 4095 };  /* bytes (H3) */
+enum { TOKEN_MAX = 4095 };  /* bytes (H3) */
 
 /* An option. --help is printed from its row, and the option and its variable
  * are read according to the row. */
@@ -96,7 +96,7 @@ find_cover(const char *list, const char *file)
 static char *
 absolute(const char *name, bool tidy)
 {
-	char dir[PATH_MOST] = "/", *path;
+	char dir[PATH_LIMIT] = "/", *path;
 
 	if (*name != '/' && getcwd(dir, sizeof(dir)) == NULL)
 		return NULL;
@@ -126,7 +126,7 @@ is_token(const char *s, size_t n)
 
 	while (i < n && s[i] > ' ' && s[i] < 127)
 		i++;
-	return n > 0 && n <= TOKEN_MOST && i == n;
+	return n > 0 && n <= TOKEN_MAX && i == n;
 }
 
 static bool
@@ -685,7 +685,7 @@ set_defaults(struct options *o, const char *self)
 		.tail_lines = 2000, .tail_bytes = 51200,
 		.both_first = 10000, .both_last = 20000,
 		.binary_first = 1000, .look_last = 10000,
-		.tasks_most = 10, .unread_most = 10
+		.tasks_max = 10, .unread_max = 10
 	};
 	if (self == NULL)
 		self = "boris";
@@ -756,7 +756,7 @@ const char *
 options_read_token(struct options *o, int flags)
 {
 	/* a token, its newline, and one byte more than allowed */
-	char text[TOKEN_MOST + 2] = "";
+	char text[TOKEN_MAX + 2] = "";
 	ssize_t len = read_whole(o->token_file, flags, text, sizeof(text));
 
 	if (len < 0)

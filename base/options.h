@@ -11,23 +11,23 @@
 
 enum truncate {
 	TRUNCATE_HEAD, TRUNCATE_TAIL, TRUNCATE_BOTH,
-	TRUNCATE_LOOK    /* output of a running task (T3); not an option */
+	TRUNCATE_RECENT    /* output of a running task (T3); not an option */
 };
 enum structured { STRUCTURED_AUTO, STRUCTURED_ON, STRUCTURED_OFF };
 
 /* Limits that are part of the contract */
 enum {
-	TIMEOUT_MOST = 600000,         /* ms; of a foreground command (B) */
+	TIMEOUT_MAX = 600000,         /* ms; of a foreground command (B) */
 	TIMEOUT_USUAL = 120000,        /* ms; if none is given (C) */
-	TASK_TIMEOUT_MOST = 86400000,  /* ms; of a task (W4) */
-	WAIT_MOST = 600000,            /* ms (W2) */
-	PATH_MOST = 4096,              /* bytes of a path (D7, X1) */
+	TASK_TIMEOUT_MAX = 86400000,  /* ms; of a task (W4) */
+	WAIT_MAX = 600000,            /* ms (W2) */
+	PATH_LIMIT = 4096,              /* bytes of a path (D7, X1) */
 	COMMAND_SHOWN = 200,           /* characters of it in a list (T7) */
-	EDIT_MOST = 16 << 20,          /* bytes of a file (X3) */
+	EDIT_MAX = 16 << 20,          /* bytes of a file (X3) */
 #ifdef __linux__
-	LINE_TYPED_MOST = 4095         /* bytes that a terminal accepts (I2) */
+	LINE_TYPED_MAX = 4095         /* bytes that a terminal accepts (I2) */
 #else
-	LINE_TYPED_MOST = 255          /* POSIX promises no more (MAX_CANON) */
+	LINE_TYPED_MAX = 255          /* POSIX promises no more (MAX_CANON) */
 #endif
 };
 
@@ -72,8 +72,8 @@ struct options {
 	int64_t binary_first;
 	int64_t look_last;
 
-	int tasks_most;          /* running tasks of a session (T2) */
-	int unread_most;         /* ended tasks whose result is unread (T2) */
+	int tasks_max;          /* running tasks of a session (T2) */
+	int unread_max;         /* ended tasks whose result is unread (T2) */
 
 	const char *tmpdir;      /* absolute: where long output is saved */
 	int64_t bash;            /* not --no-bash */

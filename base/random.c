@@ -94,7 +94,7 @@ bool
 random_hex(char *hex, size_t n)
 {
 	static const char digits[] = "0123456789abcdef";
-	unsigned char byte[RANDOM_MOST];
+	unsigned char byte[RANDOM_MAX];
 	ssize_t got = get_random(byte, n);
 	int fd = -1;
 	size_t i;

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { RANDOM_MOST = 16 };   /* random bytes asked for at a time, at most */
+enum { RANDOM_MAX = 16 };   /* random bytes asked for at a time, at most */
 
-/* Writes n random bytes, at most RANDOM_MOST, as 2n lowercase hexadecimal
+/* Writes n random bytes, at most RANDOM_MAX, as 2n lowercase hexadecimal
  * digits and a NUL. Waits if the kernel's generator is not ready yet, and
  * reports that on stderr after a second. Returns false, with an empty string,
  * if there is no source of random numbers, or no descriptor to read it. */

@@ -26,7 +26,7 @@
 #include "base/list.h"
 #include "json.h"
 #include "mcp/rpc.h"
-#include "mcp/want.h"
+#include "mcp/request.h"
 #include "mcp/watch.h"
 #include "session/job.h"
 
@@ -42,7 +42,7 @@ struct call {
 	const struct tool *tool;  /* NULL: subscriptions/listen */
 	struct job *job;       /* which it holds; NULL: a list of tasks, or a
 	                        * subscription */
-	struct want want;
+	struct call_request request;
 	struct watch watch;    /* of the job's output */
 	enum terminal_mode mode;  /* of the terminal when it was typed into */
 	bool typed_plain;      /* what was typed has no control character, such

@@ -21,7 +21,7 @@ enum {
 	                        * if they read it together with the response */
 	PROGRESS_SILENCE = 10000,  /* ms; then there is progress without news */
 	PROGRESS_SIZE = 4000,  /* bytes of each stream */
-	PROGRESS_ROOM = 2048,  /* bytes of the rest of the message */
+	PROGRESS_ENVELOPE = 2048,  /* bytes of the rest of the message */
 	RESULT_SMALL = 4096,   /* bytes; such results need no check for memory */
 	RESULT_TIMES = 12      /* as many times its output a result can take */
 };
@@ -62,7 +62,7 @@ is_subscription(const struct call *call)
 static bool
 has_own_job(const struct call *call)
 {
-	return !is_subscription(call) && call->want.action == WANT_RUN;
+	return !is_subscription(call) && call->request.action == CALL_RUN;
 }
 
 /* Returns why no more calls can be opened, or NULL. waits: the call would have
@@ -131,10 +131,10 @@ close_call(struct call *call, bool read)
 		c->waits--;
 	c->bytes -= call->text.len;
 	if (call->job != NULL)
-		session_let_go(c->session, call->job, read);
+		session_unref(c->session, call->job, read);
 	buf_free(&call->text);
 	watch_free(&call->watch);
-	want_free(&call->want);
+	call_request_free(&call->request);
 	free(call);
 }
 
@@ -162,9 +162,9 @@ shows_end(const struct call *call)
 {
 	const struct job *job = call->job;
 
-	if (job == NULL || job->refused != JOB_ACCEPTED)
+	if (job == NULL || job->rejected != REJECT_NONE)
 		return true;
-	return results_about(job, &call->want) != ABOUT_TASK_START;
+	return results_about(job, &call->request) != ABOUT_TASK_START;
 }
 
 /* Returns whether a line was typed without its Enter. A program that reads
@@ -198,20 +198,20 @@ has_memory_for_result(const struct job *job)
 
 /* Sets what the result reports besides the job. */
 static void
-fill_in_want(struct call *call)
+fill_in_request(struct call *call)
 {
-	struct want *w = &call->want;
+	struct call_request *req = &call->request;
 	struct job *job = call->job;
 
-	w->until_missed = w->until.len > 0 && call->watch.seen_at == 0;
-	w->prompt = job->prompt;
+	req->until_missed = req->until.len > 0 && call->watch.seen_at == 0;
+	req->prompt = job->prompt;
 	/* The prompt may be unknown yet, because input is unread or output is
 	 * recent. */
-	if (job_takes_input(job) && w->prompt.state == TERMINAL_BUSY)
-		w->stopped = exec_find_stopped(&job->exec, call->client->now,
-		    &w->stop_signal);
-	w->no_enter = lacks_enter(call);
-	w->secret = secret_offer(job);
+	if (job_takes_input(job) && req->prompt.state == TERMINAL_BUSY)
+		req->stopped = exec_find_stopped(&job->exec, call->client->now,
+		    &req->stop_signal);
+	req->no_enter = lacks_enter(call);
+	req->secret = secret_offer(job);
 }
 
 /* Appends the members of the call's result. */
@@ -223,12 +223,12 @@ put_result(struct buf *b, struct call *call)
 	struct job *job = call->job;
 
 	if (job == NULL) {
-		results_list(b, caller, c->session, &call->want, c->now);
-	} else if (job->refused != JOB_ACCEPTED) {
-		results_refused(b, caller, c->session, job, c->now);
+		results_list(b, caller, c->session, &call->request, c->now);
+	} else if (job->rejected != REJECT_NONE) {
+		results_rejected(b, caller, c->session, job, c->now);
 	} else {
-		fill_in_want(call);
-		call->tool->put(b, caller, c->session, job, &call->want,
+		fill_in_request(call);
+		call->tool->put(b, caller, c->session, job, &call->request,
 		    c->now);
 	}
 }
@@ -246,11 +246,11 @@ mark_reported(struct call *call)
 		return;
 	}
 	session_mark_notes_reported(s);
-	about = results_about(job, &call->want);
+	about = results_about(job, &call->request);
 	if (about != ABOUT_TASK_START)
 		job_mark_output_reported(job);
 	if (about == ABOUT_TASK_STATE && job->out.text != NULL)
-		job_mark_prompt_reported(job, &call->want.prompt);
+		job_mark_prompt_reported(job, &call->request.prompt);
 }
 
 /* Sends the result of the call, unless it is orphaned, and closes it. */
@@ -271,7 +271,7 @@ answer(struct call *call)
 		return;
 	}
 	put_result(&b, call);
-	c->room -= b.len < c->room ? b.len : c->room;
+	c->queue_space -= b.len < c->queue_space ? b.len : c->queue_space;
 	accepted = rpc_result(&call->reply, &b);
 	if (accepted)
 		mark_reported(call);
@@ -323,7 +323,7 @@ send_progress(struct call *call)
 		buf_add(&text, find_reason_to_wait(job));
 	}
 	call->progress_at = c->now + PROGRESS_GAP;
-	if (!buf_reserve(&b, PROGRESS_ROOM + text.len * 6)) {
+	if (!buf_reserve(&b, PROGRESS_ENVELOPE + text.len * 6)) {
 		buf_free(&text);
 		return;
 	}
@@ -352,7 +352,7 @@ static void
 read_call(struct call *call)
 {
 	int64_t now = call->client->now, soon = now + PROGRESS_GAP;
-	bool searches = call->want.until.len > 0 || call->want.only_new;
+	bool searches = call->request.until.len > 0 || call->request.only_new;
 
 	if (searches && call->job != NULL)
 		watch_read(&call->watch, call->job, now);
@@ -367,8 +367,8 @@ act_on_call(struct call *call)
 	struct client *c = call->client;
 	struct call_due due = wait_due(call, c->session, c->now);
 
-	if (c->now >= due.answer_at && c->room > 0) {
-		call->want.limit_reached = due.by_limit;
+	if (c->now >= due.answer_at && c->queue_space > 0) {
+		call->request.limit_reached = due.by_limit;
 		answer(call);
 	} else if (c->now >= due.progress_at) {
 		send_progress(call);
@@ -383,7 +383,7 @@ calls_poll_add(struct client *c, struct loop *loop)
 
 	for (call = first_call(c); call != NULL; call = next_call(call)) {
 		due = wait_due(call, c->session, loop->now);
-		if (c->room > 0)
+		if (c->queue_space > 0)
 			loop_until(loop, due.answer_at);
 		loop_until(loop, due.progress_at);
 		if (call->job != NULL && job_takes_input(call->job))
@@ -439,7 +439,7 @@ log_typing(const struct call *call)
 
 	if (!job_takes_input(job) || call->client->options->log == NULL)
 		return 0;
-	return log_input(job, &call->want.input, job->prompt.secret);
+	return log_input(job, &call->request.input, job->prompt.secret);
 }
 
 /* Records the input, then types it; or appends to `wrong` why that failed. */
@@ -447,7 +447,7 @@ static void
 type_input(struct call *call, struct buf *wrong)
 {
 	const struct caller *caller = &call->reply.caller;
-	const struct buf *input = &call->want.input;
+	const struct buf *input = &call->request.input;
 	struct job *job = call->job;
 	struct client *c = call->client;
 
@@ -463,7 +463,7 @@ type_input(struct call *call, struct buf *wrong)
 		results_not_typed(wrong, caller, c->session, job, errno);
 	call->typed_plain = is_plain_text(input);
 	watch_typed(&call->watch, job, input, call->mode);
-	buf_free(&call->want.input);
+	buf_free(&call->request.input);
 	job_read_prompt(job, c->now);
 }
 
@@ -489,14 +489,14 @@ read_task(struct client *c, struct job *job)
 
 /* Returns the task that the call is about, or NULL. */
 static struct job *
-find_task(struct session *s, const struct want *w)
+find_task(struct session *s, const struct call_request *req)
 {
-	struct job *job = session_find_task(s, &w->id, w->pid);
+	struct job *job = session_find_task(s, &req->id, req->pid);
 
 	if (job == NULL || !s->shared)
 		return job;
 	/* A call that gives a pid, too, must give that of this task (H6). */
-	if (w->by_pid && w->pid != 0 && job->exec.pid != w->pid)
+	if (req->by_pid && req->pid != 0 && job->exec.pid != req->pid)
 		return NULL;
 	return job;
 }
@@ -507,23 +507,23 @@ static void
 begin_wait(struct call *call, struct buf *wrong)
 {
 	struct client *c = call->client;
-	struct want *w = &call->want;
-	struct job *job = find_task(c->session, w);
+	struct call_request *req = &call->request;
+	struct job *job = find_task(c->session, req);
 
 	if (job == NULL) {
-		results_no_task(wrong, &call->reply.caller, c->session, w,
+		results_no_task(wrong, &call->reply.caller, c->session, req,
 		    c->now);
 		return;
 	}
 	call->job = job;
-	session_hold(job);
+	session_ref(job);
 	watch_begin(&call->watch, job);
 	call->out_shown = job->out.seen;
 	call->err_shown = job->err.seen;
 	read_task(c, job);
-	if (w->action == WANT_TYPE)
+	if (req->action == CALL_TYPE)
 		type_input(call, wrong);
-	else if (w->action == WANT_KILL)
+	else if (req->action == CALL_KILL)
 		session_kill(job, c->now);
 }
 
@@ -534,8 +534,8 @@ open_wait(struct call *call)
 	struct client *c = call->client;
 	struct buf wrong = { NULL, 0, 0 };
 
-	call->wait_until = c->now + call->want.time;
-	if (call->want.action != WANT_LIST)
+	call->wait_until = c->now + call->request.time;
+	if (call->request.action != CALL_LIST)
 		begin_wait(call, &wrong);
 	if (wrong.len == 0) {
 		read_call(call);
@@ -560,7 +560,8 @@ open_job(struct call *call, struct job *job, int64_t limit)
 
 bool
 calls_tool(struct client *c, const struct reply *r, struct json token,
-           const struct tool *tool, struct job *job, const struct want *want)
+           const struct tool *tool, struct job *job,
+           const struct call_request *request)
 {
 	struct call *call = open_call(c, r, token, job == NULL);
 	int64_t limit = NEVER;
@@ -574,9 +575,9 @@ calls_tool(struct client *c, const struct reply *r, struct json token,
 	if (!r->caller.client->takes_late_answer)
 		call->answer_by = limit;
 	call->tool = tool;
-	call->want = *want;
+	call->request = *request;
 	/* (`until` has so few characters that there is memory for it.) */
-	watch_open(&call->watch, &call->want.until);
+	watch_open(&call->watch, &call->request.until);
 	if (job != NULL)
 		open_job(call, job, limit);
 	else
@@ -611,7 +612,7 @@ find_call(struct client *c, struct json id)
 	struct call *call = first_call(c);
 
 	/* No request has such an id, and it would take long to compare. */
-	if (id.len > RPC_ID_MOST)
+	if (id.len > RPC_ID_MAX)
 		return NULL;
 	while (call != NULL && !json_equal(call->reply.id, id))
 		call = next_call(call);

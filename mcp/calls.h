@@ -12,7 +12,7 @@
 #include "mcp/rpc.h"
 #include "session/session.h"
 #include "mcp/tools.h"
-#include "mcp/want.h"
+#include "mcp/request.h"
 
 /* A client with its open calls. mcp.c fills in the members before `now`, and
  * keeps `now` and `room` up to date. */
@@ -24,7 +24,7 @@ struct client {
 	struct session *session;
 	struct answers answers;
 	int64_t now;           /* ms, of this turn */
-	size_t room;           /* bytes of answers that can be sent (P10) */
+	size_t queue_space;           /* bytes of answers that can be sent (P10) */
 	struct list calls;     /* open calls, in the order of their requests */
 	int waits;             /* number of calls without a job of their own */
 	size_t bytes;          /* bytes of ids and tokens of open calls (P10) */
@@ -36,7 +36,7 @@ struct client {
  * the buffers of the want. Returns false if there are too many calls or if out
  * of memory: that has been answered, and job and buffers stay the caller's. */
 bool calls_tool(struct client *, const struct reply *, struct json token,
-                const struct tool *, struct job *, const struct want *);
+                const struct tool *, struct job *, const struct call_request *);
 /* Opens a subscription (subscriptions/listen). */
 void calls_listen(struct client *, const struct reply *);
 

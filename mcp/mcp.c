@@ -25,7 +25,7 @@ struct mcp_request {
 	struct reply reply;
 	struct buf result;     /* members of the result; or data of the error */
 	int code;              /* of the error */
-	struct buf refusal;    /* text of the error, if it is not a constant */
+	struct buf error_text;    /* text of the error, if it is not a constant */
 };
 
 /* Appends what the client calls itself, unless that is too long (A1). */
@@ -118,11 +118,11 @@ do_listen(struct mcp_request *r)
 
 /* Responds that the arguments of a call are not accepted. */
 static void
-respond_refusal(struct mcp_request *r)
+respond_bad_arguments(struct mcp_request *r)
 {
 	struct session *s = r->client->session;
 
-	results_refusal(&r->result, &r->reply.caller, s, &r->refusal);
+	results_error(&r->result, &r->reply.caller, s, &r->error_text);
 	if (rpc_result(&r->reply, &r->result))
 		session_mark_notes_reported(s);
 }
@@ -147,32 +147,32 @@ do_call(struct mcp_request *r)
 {
 	const struct rpc_message *m = r->message;
 	struct client *c = r->client;
-	struct want want = { .action = WANT_RUN };
+	struct call_request request = { .action = CALL_RUN };
 	struct json token = json_get(m->meta, "progressToken");
 	const struct tool *tool;
 	struct job *job = NULL;
 	bool accepted = false;
 
-	if (token.len > RPC_ID_MOST)
+	if (token.len > RPC_ID_MAX)
 		return "_meta.progressToken must be at most 1024 bytes long";
 	if (json_type(m->name) != JSON_STRING)
 		return "params lack name (a string)";
 	if (m->arguments.text != NULL && json_type(m->arguments) != JSON_OBJECT)
 		return "arguments must be an object";
-	tool = tools_find(c->options, m->name, &r->refusal);
+	tool = tools_find(c->options, m->name, &r->error_text);
 	if (tool == NULL)
-		return buf_text(&r->refusal);
+		return buf_text(&r->error_text);
 	if (tools_read(tool, c->options, &r->reply.caller, m->arguments, &job,
-	    &want, &r->refusal)) {
+	    &request, &r->error_text)) {
 		if (job != NULL && c->options->log != NULL)
 			put_sender(&job->client, r);
-		accepted = calls_tool(c, &r->reply, token, tool, job, &want);
+		accepted = calls_tool(c, &r->reply, token, tool, job, &request);
 	} else {
-		respond_refusal(r);
+		respond_bad_arguments(r);
 	}
 	if (!accepted) {
 		job_free(job);
-		want_free(&want);
+		call_request_free(&request);
 	}
 	return NULL;
 }
@@ -213,7 +213,7 @@ find_method(struct json name, const struct caller *caller)
 /* Responds to a version that boris does not know, which the schema wants to be
  * repeated as it was sent, however long. */
 static const char *
-refuse_version(struct mcp_request *r, struct json version)
+reject_version(struct mcp_request *r, struct json version)
 {
 	buf_add(&r->result, "{\"supported\":");
 	revisions_put_stateless(&r->result);
@@ -236,7 +236,7 @@ read_meta(struct mcp_request *r)
 	if (json_type(version) != JSON_STRING)
 		return NEEDS_VERSION;
 	if (v == NULL)
-		return refuse_version(r, version);
+		return reject_version(r, version);
 	if (json_type(json_get(meta, META_CAPABILITIES)) != JSON_OBJECT)
 		return "params._meta lacks " META_CAPABILITIES " (an object)";
 	if (client.text != NULL &&
@@ -350,7 +350,7 @@ mcp_handle(struct client *c, void *to, const struct rpc_message *m,
 		rpc_error(&r.reply, r.code, wrong,
 		    r.result.len > 0 ? &r.result : NULL);
 	buf_free(&r.result);
-	buf_free(&r.refusal);
+	buf_free(&r.error_text);
 	return c->answers.outcome;
 }
 
@@ -392,17 +392,17 @@ mcp_free(struct client *c)
 }
 
 void
-mcp_poll_add(struct client *c, size_t room, struct loop *loop)
+mcp_poll_add(struct client *c, size_t queue_space, struct loop *loop)
 {
-	c->room = room;
+	c->queue_space = queue_space;
 	session_poll_add(c->session, loop);
 	calls_poll_add(c, loop);
 }
 
 void
-mcp_dispatch(struct client *c, size_t room, const struct loop *loop)
+mcp_dispatch(struct client *c, size_t queue_space, const struct loop *loop)
 {
-	c->room = room;
+	c->queue_space = queue_space;
 	c->now = loop->now;
 	session_read(c->session, loop);
 	calls_read(c);

@@ -43,8 +43,8 @@ void mcp_error(const struct client *, struct buf *, struct json id, int code,
 
 /* Both take room, the number of bytes of responses that the transport can
  * queue. Responses that are not sent at once wait until there is room (P10). */
-void mcp_poll_add(struct client *, size_t room, struct loop *);
-void mcp_dispatch(struct client *, size_t room, const struct loop *);
+void mcp_poll_add(struct client *, size_t queue_space, struct loop *);
+void mcp_dispatch(struct client *, size_t queue_space, const struct loop *);
 
 /* Returns how many bytes the open calls occupy. Above MCP_BACKLOG, which is
  * more than one message can occupy, the transport accepts no more calls

@@ -18,9 +18,9 @@ enum {
 	FOREGROUND_END = 40,   /* bytes after a command in the list of those in
 	                        * the foreground */
 	LIST_END = 120,        /* bytes after the lines of a list of tasks */
-	FACTS_LEAST = 60,      /* bytes of the first lines of a result */
-	QUEUED_LEAST = 100,    /* ms in the queue that a note mentions */
-	LINE_LEAST = 60,       /* bytes of such a line, however many follow */
+	FACTS_MIN = 60,      /* bytes of the first lines of a result */
+	QUEUED_MIN = 100,    /* ms in the queue that a note mentions */
+	LINE_MIN = 60,       /* bytes of such a line, however many follow */
 	HEADING_LINES = 20,    /* lines of a result that are no output (K3) */
 	FILES_FEW = 24,        /* a limit on open files below this is too low */
 	ENDED_SHOWN = 60,      /* characters of the purpose of an ended task */
@@ -34,7 +34,7 @@ enum {
 struct result {
 	const struct caller *caller;
 	struct session *session;
-	const struct want *want;
+	const struct call_request *request;
 	struct job *job;
 	int64_t now;
 	bool starts_job;       /* this call has started the job */
@@ -258,11 +258,11 @@ note_abandoned_call(struct buf *b, const struct job *job)
 	else if (job->state != JOB_FINISHED)
 		note(b, "your call timed out; its command keeps running as "
 		    "task %s: %s", job->id, text);
-	else if (job->no_room)
+	else if (job->too_many_tasks)
 		note(b, "your call timed out; boris terminated its command, "
 		    "because %d background tasks were running, which is the "
 		    "maximum; read its output with task_output, task_id %s: %s",
-		    job->options->tasks_most, job->id, text);
+		    job->options->tasks_max, job->id, text);
 	else if (job->exec.shell_ended)
 		note(b, "your call timed out; its command has ended as task %s "
 		    "with exit code %d: %s", job->id, job->exec.status, text);
@@ -319,7 +319,7 @@ note_ended_with_call(struct buf *b, const struct job *job)
 	if (job->abandoned)
 		note(b, ended ? "terminated when your call timed out"
 		    : "given up when your call timed out");
-	else if (queued >= QUEUED_LEAST)
+	else if (queued >= QUEUED_MIN)
 		note(b, ended
 		    ? "terminated after %.1f s, since this client waits at "
 		    "most %.1f s, and the command was queued for %.1f s before"
@@ -375,7 +375,7 @@ note_limits(struct result *r)
 	const struct job *job = r->job;
 	struct buf *b = &r->notes;
 
-	if (job->no_room && (job->abandoned || job->limit_reached))
+	if (job->too_many_tasks && (job->abandoned || job->limit_reached))
 		note_ended_with_call(b, job);
 	else if (job->timed_out && r->is_task)
 		note_task_timeout(b, job);
@@ -383,10 +383,10 @@ note_limits(struct result *r)
 		note_timeout(r);
 	if (job->capped && r->starts_job)
 		note(b, "timeout counts as %jd, the most", job->timeout);
-	if (job->no_room)
+	if (job->too_many_tasks)
 		note(b, "not continued as a task, since %d background tasks "
 		    "are running, which is the maximum",
-		    job->options->tasks_most);
+		    job->options->tasks_max);
 	if (job->kill_requested && !r->is_task)
 		note(b, "session is closed");
 }
@@ -396,12 +396,12 @@ note_limits(struct result *r)
 static void
 note_stopped(struct result *r)
 {
-	int group = r->want->stopped;
+	int group = r->request->stopped;
 	struct buf *b = &r->notes;
 
 	if (group == 0)
 		return;
-	switch (r->want->stop_signal) {
+	switch (r->request->stop_signal) {
 	case SIGTTIN:
 		note(b, "process group %d is stopped by SIGTTIN, because it "
 		    "reads from the terminal in the background (with timeout, "
@@ -460,16 +460,16 @@ note_wait_ended(struct buf *b, const struct caller *caller)
 /* Notes that the terminal asks for input (I3). `told`: how to answer was noted
  * before. */
 static void
-note_prompt(struct buf *b, const struct exec_prompt *p, bool told)
+note_prompt(struct buf *b, const struct exec_prompt *p, bool reported)
 {
 	if (p->secret)
-		note(b, told ? "it asks for a secret"
+		note(b, reported ? "it asks for a secret"
 		    : "it asks for a secret: answer with this task_id");
 	else if (p->state == TERMINAL_PROMPTS)
-		note(b, told ? "it waits for input"
+		note(b, reported ? "it waits for input"
 		    : "it waits for input: answer with this task_id");
 	else
-		note(b, told ? "it may wait for input"
+		note(b, reported ? "it may wait for input"
 		    : "it may wait for input: answer with this task_id");
 }
 
@@ -518,13 +518,13 @@ static void
 note_running(struct result *r)
 {
 	const struct job *job = r->job;
-	const struct want *w = r->want;
-	bool asks = r->reads_task && w->prompt.state != TERMINAL_BUSY;
+	const struct call_request *req = r->request;
+	bool asks = r->reads_task && req->prompt.state != TERMINAL_BUSY;
 	struct buf *b = &r->notes;
 
 	if (r->about == ABOUT_HAND_OVER)
 		note_hand_over(r);
-	if (w->limit_reached)
+	if (req->limit_reached)
 		note_wait_ended(b, r->caller);
 	if (job_dir_hangs(job, r->now))
 		note(b, job_survives(job)
@@ -537,14 +537,14 @@ note_running(struct result *r)
 		    "task_id"
 		    : "read with task_output, end with kill_pid %d",
 		    job->exec.pid);
-	if (w->no_enter)
+	if (req->no_enter)
 		note(b, "no Enter was typed: end input with \\n (Ctrl-C is "
 		    "\\u0003)");
 	note_stopped(r);
 	if (!asks)
 		return;
-	note_prompt(b, &w->prompt, job->prompt_reported);
-	if (w->prompt.secret && w->secret)
+	note_prompt(b, &req->prompt, job->prompt_reported);
+	if (req->prompt.secret && req->secret)
 		note_secret(b, job);
 }
 
@@ -553,7 +553,7 @@ static void
 note_until_missed(struct result *r)
 {
 	const struct job *job = r->job;
-	const struct want *w = r->want;
+	const struct call_request *req = r->request;
 	struct buf *b = &r->notes;
 	int64_t printed = output_bytes(job->out.text) +
 	    output_bytes(job->err.text);
@@ -562,8 +562,8 @@ note_until_missed(struct result *r)
 	note(b, r->starts_job
 	    ? "not seen: %-.*s (until is plain text, no pattern)"
 	    : "not seen since the last look: %-.*s (until is plain text, no "
-	    "pattern)", SHOWN(&w->until));
-	if (w->time < 1000)
+	    "pattern)", SHOWN(&req->until));
+	if (req->time < 1000)
 		note(b, "wait is in milliseconds");
 	if (may_buffer && printed == 0)
 		note(b, "nothing was printed: without a terminal a program may "
@@ -644,7 +644,7 @@ note_events(struct result *r)
 /* Returns how many bytes a line of the list of tasks may have, so that all of
  * them fit in what the client lets through (K3). */
 static size_t
-line_most(const struct result *r)
+line_max(const struct result *r)
 {
 	int64_t left = r->caller->bytes - LIST_END - (int64_t)r->text.len -
 	    (int64_t)r->notes.len;
@@ -658,8 +658,8 @@ line_most(const struct result *r)
 		lines++;
 	while ((running = session_next_running(r->session, running)) != NULL)
 		lines++;
-	return left > lines * LINE_LEAST ? (size_t)(left / lines) - 1
-	    : LINE_LEAST;
+	return left > lines * LINE_MIN ? (size_t)(left / lines) - 1
+	    : LINE_MIN;
 }
 
 /* Appends a task to the data, as an object. */
@@ -717,7 +717,7 @@ put_task_line(struct result *r, const struct job *job, size_t most)
 static void
 list_tasks(struct result *r, bool running)
 {
-	size_t most = line_most(r);
+	size_t most = line_max(r);
 	struct job *job = NULL;
 
 	while ((job = session_next_task(r->session, job)) != NULL) {
@@ -761,14 +761,14 @@ list_foreground(struct result *r, size_t most)
 
 void
 results_list(struct buf *b, const struct caller *caller, struct session *s,
-             const struct want *want, int64_t now)
+             const struct call_request *request, int64_t now)
 {
 	struct result r = { .caller = caller, .session = s, .now = now };
 	struct buf wait = { NULL, 0, 0 };
 	size_t most;
 
 	note_abandoned(&r.notes, s);
-	most = line_most(&r);
+	most = line_max(&r);
 	if (r.notes.len > 0)
 		json_put(&r.data, "note", buf_text(&r.notes));
 	json_name(&r.data, "tasks");
@@ -776,7 +776,7 @@ results_list(struct buf *b, const struct caller *caller, struct session *s,
 	list_tasks(&r, false);
 	buf_fmt(&r.data, "]");
 	list_foreground(&r, most);
-	if (want->limit_reached) {
+	if (request->limit_reached) {
 		note_wait_ended(&wait, caller);
 		buf_fmt(&r.text, "\n%s", buf_text(&wait));
 		buf_free(&wait);
@@ -805,7 +805,7 @@ put_events(struct buf *text, struct session *s)
 }
 
 void
-results_refusal(struct buf *b, const struct caller *caller, struct session *s,
+results_error(struct buf *b, const struct caller *caller, struct session *s,
                 struct buf *text)
 {
 	struct buf none = { NULL, 0, 0 };
@@ -905,7 +905,7 @@ results_unlogged(struct buf *b, const struct caller *caller, struct session *s,
 
 	buf_fmt(&t, "nothing was done: the log of this server cannot be "
 	    "written: %s; tell your user", strerror(error));
-	results_refusal(b, caller, s, &t);
+	results_error(b, caller, s, &t);
 }
 
 void
@@ -917,25 +917,26 @@ results_not_typed(struct buf *b, const struct caller *caller,
 
 	if (error == E2BIG)
 		buf_fmt(&t, "nothing was typed into task %s: a line has over "
-		    "%d bytes: %s", job->id, LINE_TYPED_MOST, why);
+		    "%d bytes: %s", job->id, LINE_TYPED_MAX, why);
 	else
 		buf_fmt(&t, "nothing was typed into task %s: %s", job->id,
 		    why);
 	buf_free(&reason);
-	results_refusal(b, caller, s, &t);
+	results_error(b, caller, s, &t);
 }
 
 void
 results_no_task(struct buf *b, const struct caller *caller, struct session *s,
-                const struct want *want, int64_t now)
+                const struct call_request *request, int64_t now)
 {
 	struct result r = { .caller = caller, .session = s, .now = now };
 	struct buf *t = &r.text;
 
-	if (want->by_pid && want->pid != 0)
-		buf_fmt(t, "no background process with pid %jd\n", want->pid);
+	if (request->by_pid && request->pid != 0)
+		buf_fmt(t, "no background process with pid %jd\n",
+		    request->pid);
 	else
-		buf_fmt(t, "task not found: %-.*s\n", SHOWN(&want->id));
+		buf_fmt(t, "task not found: %-.*s\n", SHOWN(&request->id));
 	if (s->shared) {
 		buf_fmt(t, "It may have been read, dropped for newer ones, or "
 		    "be another server's. Its task_id is always needed here.");
@@ -945,10 +946,10 @@ results_no_task(struct buf *b, const struct caller *caller, struct session *s,
 		list_tasks(&r, false);
 	}
 	buf_free(&r.data);
-	results_refusal(b, caller, s, t);
+	results_error(b, caller, s, t);
 }
 
-/* Notes what to do if the maximum of tasks, options->tasks_most, is reached
+/* Notes what to do if the maximum of tasks, options->tasks_max, is reached
  * (T2). */
 static void
 note_end_one(struct buf *t, const struct session *s)
@@ -961,12 +962,12 @@ note_end_one(struct buf *t, const struct session *s)
 
 /* Says that a job is no task, because as many as can be run already (T2). */
 static void
-refuse_too_many(struct result *r, const struct job *job)
+put_too_many_tasks(struct result *r, const struct job *job)
 {
 	struct buf *t = &r->text;
 
 	note(t, "%d background tasks are running, which is the maximum, so "
-	    "nothing was started", job->options->tasks_most);
+	    "nothing was started", job->options->tasks_max);
 	note_end_one(t, r->session);
 	if (!r->session->shared)
 		list_tasks(r, true);
@@ -974,7 +975,7 @@ refuse_too_many(struct result *r, const struct job *job)
 
 /* Says that a job was not started in time, and what it waited for (K2). */
 static void
-refuse_waited(struct buf *t, const struct session *s, const struct job *job)
+put_not_started(struct buf *t, const struct session *s, const struct job *job)
 {
 	const struct job *running = job->parallel ? NULL : session_running(s);
 	int64_t queued = job_queued(job);
@@ -988,9 +989,9 @@ refuse_waited(struct buf *t, const struct session *s, const struct job *job)
 	else
 		note(t, "not run: still queued after %.1f s, the longest this "
 		    "client waits", fmt_seconds(job->call_limit));
-	if (job->no_room) {
+	if (job->too_many_tasks) {
 		note(t, "%d background tasks are running, which is the maximum",
-		    job->options->tasks_most);
+		    job->options->tasks_max);
 		note_end_one(t, s);
 	} else if (running != NULL) {
 		note(t, "running: %-.*s", SHOWN(&running->exec.text));
@@ -1007,9 +1008,9 @@ refuse_waited(struct buf *t, const struct session *s, const struct job *job)
 
 /* Says that the directory of a job cannot be entered (D5, D7). */
 static void
-refuse_dir(struct result *r, const struct job *job, const char *why)
+put_bad_dir(struct result *r, const struct job *job, const char *why)
 {
-	bool lost = job->refused == JOB_LOST_DIR;
+	bool lost = job->rejected == REJECT_LOST_DIR;
 	const char *dir = lost ? job->tracked_dir : job->start_dir;
 	const char *cwd = job->cwd != NULL ? job->cwd : "";
 	struct buf name = { NULL, 0, 0 }, next = { NULL, 0, 0 };
@@ -1030,37 +1031,37 @@ refuse_dir(struct result *r, const struct job *job, const char *why)
 }
 
 void
-results_refused(struct buf *b, const struct caller *caller, struct session *s,
+results_rejected(struct buf *b, const struct caller *caller, struct session *s,
                 const struct job *job, int64_t now)
 {
 	struct result r = { .caller = caller, .session = s, .now = now };
 	struct buf *t = &r.text, reason = { NULL, 0, 0 };
 	const char *why = reason_text(&reason, REASON_ANY, job->error);
 
-	switch (job->refused) {
-	case JOB_TOO_MANY:
-		refuse_too_many(&r, job);
+	switch (job->rejected) {
+	case REJECT_TOO_MANY:
+		put_too_many_tasks(&r, job);
 		break;
-	case JOB_WAITED:
-		refuse_waited(t, s, job);
+	case REJECT_LATE:
+		put_not_started(t, s, job);
 		break;
-	case JOB_NO_DIR:
-	case JOB_LOST_DIR:
-		refuse_dir(&r, job, why);
+	case REJECT_NO_DIR:
+	case REJECT_LOST_DIR:
+		put_bad_dir(&r, job, why);
 		break;
-	case JOB_NO_LOG:
+	case REJECT_NO_LOG:
 		buf_free(&reason);
 		results_unlogged(b, caller, s, job->error);
 		return;
-	case JOB_NO_ID:
+	case REJECT_NO_ID:
 		buf_fmt(t, "the task could not be started: no random number is "
 		    "available for its id; try again later");
 		break;
-	case JOB_NO_TERMINAL:
+	case REJECT_NO_TERMINAL:
 		buf_fmt(t, "no terminal could be had (/dev/ptmx, /dev/pts): %s",
 		    why);
 		break;
-	case JOB_NO_START:
+	case REJECT_NO_START:
 		buf_fmt(t, "the command could not be started: the shell %s: %s",
 		    job->options->shell, why);
 		break;
@@ -1069,7 +1070,7 @@ results_refused(struct buf *b, const struct caller *caller, struct session *s,
 	}
 	buf_free(&reason);
 	buf_free(&r.data);
-	results_refusal(b, caller, s, t);
+	results_error(b, caller, s, t);
 }
 
 /* -- Edits ------------------------------------------------------------- */
@@ -1077,7 +1078,7 @@ results_refused(struct buf *b, const struct caller *caller, struct session *s,
 /* Appends where the places are that an edit has found: "in line 3", or "2
  * times, in lines 3, 5". */
 static void
-put_places(struct buf *b, const struct edit *e)
+put_line_numbers(struct buf *b, const struct edit *e)
 {
 	int64_t i;
 
@@ -1098,13 +1099,13 @@ put_outcome(struct buf *t, const struct edit *e, const struct caller *caller)
 {
 	struct buf found = { NULL, 0, 0 }, reason = { NULL, 0, 0 };
 	struct buf name = { NULL, 0, 0 };
-	const char *path, *places;
+	const char *path, *lines;
 	const char *why = reason_text(&reason, REASON_EDIT, e->error);
 
 	put_name(&name, caller, e->path);
 	path = buf_text(&name);
-	put_places(&found, e);
-	places = buf_text(&found);
+	put_line_numbers(&found, e);
+	lines = buf_text(&found);
 	switch (e->outcome) {
 	case EDIT_FAILED:
 		buf_fmt(t, "%s: nothing was changed: %s", path, why);
@@ -1113,25 +1114,25 @@ put_outcome(struct buf *t, const struct edit *e, const struct caller *caller)
 		if (e->makes)
 			buf_fmt(t, "%s: made", path);
 		else
-			buf_fmt(t, "%s: replaced %s", path, places);
+			buf_fmt(t, "%s: replaced %s", path, lines);
 		break;
 	case EDIT_IN_PLACE:
 		if (e->makes)
 			buf_fmt(t, "%s: made (written in place)", path);
 		else
 			buf_fmt(t, "%s: replaced %s (written in place)", path,
-			    places);
+			    lines);
 		break;
 	case EDIT_NOT_FOUND:
 		buf_fmt(t, "%s: old was not found; look at the file", path);
 		break;
 	case EDIT_SPACED:
 		buf_fmt(t, "%s: old was not found; but for white space it "
-		    "stands %s", path, places);
+		    "stands %s", path, lines);
 		break;
 	case EDIT_SEVERAL:
 		buf_fmt(t, "%s: give all: true, or in old more lines around "
-		    "the place: it was found %s", path, places);
+		    "the place: it was found %s", path, lines);
 		break;
 	case EDIT_CHANGED:
 		buf_fmt(t, "%s: the file has changed meanwhile: nothing was "
@@ -1153,14 +1154,14 @@ put_outcome(struct buf *t, const struct edit *e, const struct caller *caller)
 
 void
 results_edit(struct buf *b, const struct caller *caller, struct session *s,
-             struct job *job, const struct want *want, int64_t now)
+             struct job *job, const struct call_request *request, int64_t now)
 {
 	const struct edit *e = job->work;
 	bool done = e->outcome == EDIT_DONE || e->outcome == EDIT_IN_PLACE;
 	struct buf t = { NULL, 0, 0 }, data = { NULL, 0, 0 };
 	size_t len;
 
-	(void)want;
+	(void)request;
 	(void)now;
 	put_outcome(&t, e, caller);
 	len = t.len;
@@ -1231,7 +1232,7 @@ cut_facts(struct result *r, size_t tail)
 	/* If too long: keep everything after the cwd line, and cut that. If
 	 * that tail alone is too long, keep only its last `events` bytes, since
 	 * no later result repeats them. */
-	if (tail + FACTS_LEAST >= most)
+	if (tail + FACTS_MIN >= most)
 		tail = r->events;
 	cut_before(&r->text, tail, most);
 }
@@ -1282,7 +1283,7 @@ static void
 show_stream(const struct result *r, struct shown *s,
             const struct output_bounds *most)
 {
-	bool only_new = r->reads_task && r->want->only_new;
+	bool only_new = r->reads_task && r->request->only_new;
 
 	buf_free(&s->text);
 	s->view = output_show(s->stream->text, only_new ? &s->stream->seen
@@ -1297,18 +1298,18 @@ static struct output_bounds
 choose_bounds(const struct result *r, const struct output *text)
 {
 	struct output_bounds bounds = r->job->bounds;
-	const struct want *w = r->want;
+	const struct call_request *req = r->request;
 	bool ended = output_ended(text);
 
 	if (!ended)
-		bounds.how = TRUNCATE_LOOK;
-	if (w->limit > 0) {
-		bounds.limit = w->limit;
-		/* TRUNCATE_LOOK has a limit of its own. */
+		bounds.how = TRUNCATE_RECENT;
+	if (req->limit > 0) {
+		bounds.limit = req->limit;
+		/* TRUNCATE_RECENT has a limit of its own. */
 		bounds.how = ended ? bounds.how : TRUNCATE_TAIL;
 	}
-	if (w->truncates)
-		bounds.how = w->truncate;
+	if (req->truncates)
+		bounds.how = req->truncate;
 	return bounds;
 }
 
@@ -1382,27 +1383,27 @@ put_output(struct result *r)
 	json_put(&r->data, "stderr_file", s[1].view.file);
 	if (r->text.len > len)
 		return;
-	buf_fmt(&r->text, r->reads_task && r->want->only_new
+	buf_fmt(&r->text, r->reads_task && r->request->only_new
 	    ? "\n\n(no new output)" : "\n\n(no output)");
 }
 
 enum results_about
-results_about(const struct job *job, const struct want *want)
+results_about(const struct job *job, const struct call_request *request)
 {
 	if (!job_is_task(job))
 		return ABOUT_COMMAND_END;
-	if (want->action != WANT_RUN || want->time > 0)
+	if (request->action != CALL_RUN || request->time > 0)
 		return ABOUT_TASK_STATE;
 	return job->background ? ABOUT_TASK_START : ABOUT_HAND_OVER;
 }
 
 void
 results_job(struct buf *b, const struct caller *caller, struct session *s,
-            struct job *job, const struct want *want, int64_t now)
+            struct job *job, const struct call_request *request, int64_t now)
 {
-	struct result r = { .caller = caller, .session = s, .want = want,
-	    .job = job, .now = now, .starts_job = want->action == WANT_RUN,
-	    .is_task = job_is_task(job), .about = results_about(job, want) };
+	struct result r = { .caller = caller, .session = s, .request = request,
+	    .job = job, .now = now, .starts_job = request->action == CALL_RUN,
+	    .is_task = job_is_task(job), .about = results_about(job, request) };
 
 	r.reads_task = r.about == ABOUT_TASK_STATE;
 	/* A start and a hand-over report a running task, even if it has just
@@ -1412,7 +1413,7 @@ results_job(struct buf *b, const struct caller *caller, struct session *s,
 	note_limits(&r);
 	if (r.is_task && !r.ended)
 		note_running(&r);
-	if (r.reads_task && want->until_missed)
+	if (r.reads_task && request->until_missed)
 		note_until_missed(&r);
 	if (r.ended)
 		note_end(&r);

@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "session/job.h"
 #include "mcp/rpc.h"
-#include "mcp/want.h"
+#include "mcp/request.h"
 #include "session/session.h"
 
 /* What the result of an accepted call with a job is about */
@@ -30,32 +30,33 @@ enum results_about {
 	                        * this call has waited after starting it */
 };
 /* Returns which of these the result is about. */
-enum results_about results_about(const struct job *, const struct want *);
+enum results_about results_about(const struct job *,
+                                 const struct call_request *);
 
 /* Writes an error with this text, which it frees. */
-void results_refusal(struct buf *, const struct caller *, struct session *,
+void results_error(struct buf *, const struct caller *, struct session *,
                      struct buf *text);
 /* Writes that nothing was done, because the record of the call could not be
  * written (A2). error: errno. */
 void results_unlogged(struct buf *, const struct caller *, struct session *,
                       int error);
 /* Writes why the session has rejected the job (T2, D5, E7). */
-void results_refused(struct buf *, const struct caller *, struct session *,
+void results_rejected(struct buf *, const struct caller *, struct session *,
                      const struct job *, int64_t now);
 /* Writes the list of all tasks of the session (T7). */
 void results_list(struct buf *, const struct caller *, struct session *,
-                  const struct want *, int64_t now);
+                  const struct call_request *, int64_t now);
 /* Writes that no task has the id or the pid that was given. */
 void results_no_task(struct buf *, const struct caller *, struct session *,
-                     const struct want *, int64_t now);
+                     const struct call_request *, int64_t now);
 /* Writes that nothing was typed. error: errno of exec_type(). */
 void results_not_typed(struct buf *, const struct caller *, struct session *,
                        const struct job *, int error);
 /* Writes the end of a command, the start of a task, or the state of a task. */
 void results_job(struct buf *, const struct caller *, struct session *,
-                 struct job *, const struct want *, int64_t now);
+                 struct job *, const struct call_request *, int64_t now);
 /* Writes the outcome of an edit (X4). */
 void results_edit(struct buf *, const struct caller *, struct session *,
-                  struct job *, const struct want *, int64_t now);
+                  struct job *, const struct call_request *, int64_t now);
 
 #endif

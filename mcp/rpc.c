@@ -50,7 +50,7 @@ rpc_is_response(const struct rpc_message *m)
 static bool
 is_id(struct json id)
 {
-	return id.len <= RPC_ID_MOST &&
+	return id.len <= RPC_ID_MAX &&
 	    (json_type(id) == JSON_STRING || json_type(id) == JSON_NUMBER);
 }
 
@@ -111,7 +111,7 @@ rpc_put_error(struct buf *b, const struct answers *a, struct json id, int code,
 	 * error is sent without them (E7), but always with its id, which is
 	 * short. */
 	if (data != NULL && !buf_reserve(b, ENVELOPE +
-	    JSON_GROWTH * RPC_ID_MOST + data->len))
+	    JSON_GROWTH * RPC_ID_MAX + data->len))
 		data = NULL;
 	put_begin(b, a, id);
 	buf_add(b, ",\"error\":{");
@@ -131,7 +131,7 @@ rpc_post(const struct reply *r, enum rpc_kind kind, int error,
 	struct answers *a = r->answers;
 	bool sent = a->send(a->transport, r->to, kind, error, message);
 
-	if (sent && (kind == RPC_RESPONSE || kind == RPC_REFUSAL))
+	if (sent && (kind == RPC_RESPONSE || kind == RPC_REJECTION))
 		a->outcome = RPC_ANSWERED;
 	return sent;
 }
@@ -141,7 +141,7 @@ rpc_error(const struct reply *r, int code, const char *message,
           const struct buf *data)
 {
 	enum rpc_kind kind = caller_is_stateless(&r->caller) ? RPC_RESPONSE
-	    : RPC_REFUSAL;
+	    : RPC_REJECTION;
 	struct buf b = { NULL, 0, 0 };
 	bool sent;
 

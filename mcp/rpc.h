@@ -22,7 +22,7 @@ enum {
 	JSONRPC_INTERNAL = -32603, MCP_UNSUPPORTED_VERSION = -32022
 };
 
-enum { RPC_ID_MOST = 1024 };  /* bytes of an id or a token, as JSON text */
+enum { RPC_ID_MAX = 1024 };  /* bytes of an id or a token, as JSON text */
 
 /* -- Messages ---------------------------------------------------------- */
 
@@ -56,7 +56,7 @@ const char *rpc_wrong_envelope(const struct rpc_message *);
 enum rpc_kind {
 	RPC_RESPONSE,          /* a result; or an error of a stateless request
 	                        * whose _meta is right */
-	RPC_REFUSAL,           /* any other error */
+	RPC_REJECTION,           /* any other error */
 	RPC_NOTICE,            /* a notification about an open request */
 	RPC_PROGRESS           /* the only kind that may be dropped */
 };

@@ -11,7 +11,7 @@
 enum {
 	SNIPPET = 80,          /* bytes of a value, or of a name, in an error */
 	NAMES_LISTED = 10,     /* unknown arguments named in an error (P4) */
-	DESCRIBED_MOST = 1480, /* bytes of a description after which no further
+	DESCRIBED_MAX = 1480, /* bytes of a description after which no further
 	                        * directory of --write is named (F4) */
 	WAIT_UNTIL = 30000,    /* ms; default of a wait with `until` (W2) */
 	WAIT_BLOCK = 30000,    /* ms; default of a wait with `block` */
@@ -192,7 +192,7 @@ static const struct argument {
 		.type = JSON_STRING,
 		.flags = NAME,
 		.least = 1,
-		.most = PATH_MOST,
+		.most = PATH_LIMIT,
 		.help = { [BASH] = "Directory of this call only; with an "
 		    "absolute one it runs in parallel; ~ and variables are "
 		    "not expanded" },
@@ -238,7 +238,7 @@ static const struct argument {
 		.type = JSON_STRING,
 		.flags = NAME | BLANK_COUNTS,
 		.least = 1,
-		.most = PATH_MOST,
+		.most = PATH_LIMIT,
 		.help = { [EDIT] = "The file, absolute or in the working "
 		    "directory" },
 		.must_be = "a string of at most 4096 bytes, the name of a "
@@ -304,8 +304,8 @@ struct reading {
 	struct json name[ARGUMENTS];   /* the names they were given by */
 	int64_t number[ARGUMENTS];  /* values of integers; indexes of words */
 	struct job **job;      /* what to run */
-	struct want *want;
-	struct buf *refusal;
+	struct call_request *request;
+	struct buf *error;
 };
 
 /* Returns the default timeout of a command in the foreground, in ms. If the
@@ -316,7 +316,7 @@ usual_timeout(const struct options *o, const struct caller *r)
 {
 	if (o->timeout > 0)
 		return o->timeout;
-	return r->call_limit > 0 ? TIMEOUT_MOST : TIMEOUT_USUAL;
+	return r->call_limit > 0 ? TIMEOUT_MAX : TIMEOUT_USUAL;
 }
 
 static bool
@@ -325,16 +325,16 @@ is_given(const struct reading *r, int argument)
 	return r->given[argument].text != NULL;
 }
 
-static bool refuse(struct reading *, const char *format, ...) FMT_CHECKED(2, 3);
+static bool reject(struct reading *, const char *format, ...) FMT_CHECKED(2, 3);
 
 /* Writes the refusal. Returns false, for the caller to return. */
 static bool
-refuse(struct reading *r, const char *format, ...)
+reject(struct reading *r, const char *format, ...)
 {
 	va_list values;
 
 	va_start(values, format);
-	buf_vfmt(r->refusal, format, values);
+	buf_vfmt(r->error, format, values);
 	va_end(values);
 	return false;
 }
@@ -347,7 +347,7 @@ must_have(struct reading *r, int argument)
 
 	if (is_given(r, argument))
 		return true;
-	return refuse(r, "argument \"%s\" is missing: %s", a->name,
+	return reject(r, "argument \"%s\" is missing: %s", a->name,
 	    a->help[r->tool]);
 }
 
@@ -379,22 +379,22 @@ snippet(struct snippet *s, struct json value)
 }
 
 static bool
-refuse_value(struct reading *r, int argument)
+reject_value(struct reading *r, int argument)
 {
 	struct snippet name, value;
 
-	return refuse(r, "argument %s must be %s, not %s",
+	return reject(r, "argument %s must be %s, not %s",
 	    snippet(&name, r->name[argument]), arguments[argument].must_be,
 	    snippet(&value, r->given[argument]));
 }
 
 /* Refuses two names that mean the same argument. */
 static bool
-refuse_both(struct reading *r, struct json one, struct json other)
+reject_both(struct reading *r, struct json one, struct json other)
 {
 	struct snippet first, second;
 
-	return refuse(r, "%s and %s mean the same argument; give one of them",
+	return reject(r, "%s and %s mean the same argument; give one of them",
 	    snippet(&first, one), snippet(&second, other));
 }
 
@@ -460,7 +460,7 @@ put_unknown(struct buf *list, const struct reading *r, struct json name)
 
 /* Refuses the call for its unknown arguments; lists those of its tool. */
 static bool
-refuse_unknown(struct reading *r, struct buf *unknown)
+reject_unknown(struct reading *r, struct buf *unknown)
 {
 	struct buf known = { NULL, 0, 0 };
 	int i;
@@ -469,7 +469,7 @@ refuse_unknown(struct reading *r, struct buf *unknown)
 		if (is_listed(&arguments[i], r->tool))
 			put_item(&known, ", ", arguments[i].name);
 	}
-	refuse(r, "unknown argument %s; %s takes %s", buf_text(unknown),
+	reject(r, "unknown argument %s; %s takes %s", buf_text(unknown),
 	    r->tools[r->tool].name, buf_text(&known));
 	buf_free(&known);
 	return false;
@@ -578,7 +578,7 @@ take_member(struct reading *r, int i, struct json name, struct json value)
 		return true;
 	}
 	if (renamed)
-		return refuse_both(r, r->name[i], name);
+		return reject_both(r, r->name[i], name);
 	r->given[i] = value;
 	r->name[i] = name;
 	return true;
@@ -614,7 +614,7 @@ sort_members(struct reading *r, struct json members)
 		}
 	}
 	if (taken && n > 0)
-		taken = refuse_unknown(r, &unknown);
+		taken = reject_unknown(r, &unknown);
 	buf_free(&unknown);
 	return taken;
 }
@@ -655,8 +655,8 @@ take_text(struct reading *r, int i, struct buf *b)
 	if (!is_given(r, i))
 		return true;
 	if (!json_decode(r->given[i], b))
-		return refuse(r, "out of memory for %s", a->name);
-	return is_right_text(a, b) || refuse_value(r, i);
+		return reject(r, "out of memory for %s", a->name);
+	return is_right_text(a, b) || reject_value(r, i);
 }
 
 static bool
@@ -675,27 +675,27 @@ take_path(struct reading *r, int argument, char **name)
 static bool
 take_wait(struct reading *r, int64_t usual)
 {
-	struct want *w = r->want;
+	struct call_request *req = r->request;
 
-	w->time = usual;
+	req->time = usual;
 	if (is_given(r, UNTIL))
-		w->time = WAIT_UNTIL;
+		req->time = WAIT_UNTIL;
 	if (is_given(r, WAIT))
-		w->time = r->number[WAIT];
-	if (w->time > WAIT_MOST)
-		w->time = WAIT_MOST;
-	return take_text(r, UNTIL, &w->until);
+		req->time = r->number[WAIT];
+	if (req->time > WAIT_MAX)
+		req->time = WAIT_MAX;
+	return take_text(r, UNTIL, &req->until);
 }
 
 /* `truncate` and `limit` of a call that reads a task */
 static void
 take_bounds(struct reading *r)
 {
-	struct want *w = r->want;
+	struct call_request *req = r->request;
 
-	w->truncates = is_given(r, TRUNCATE);
-	w->truncate = (enum truncate)r->number[TRUNCATE];
-	w->limit = is_given(r, LIMIT) ? r->number[LIMIT] : 0;
+	req->truncates = is_given(r, TRUNCATE);
+	req->truncate = (enum truncate)r->number[TRUNCATE];
+	req->limit = is_given(r, LIMIT) ? r->number[LIMIT] : 0;
 }
 
 /* Reads which task the call is about: `argument` is TASK_ID, CHECK_PID or
@@ -709,10 +709,10 @@ take_handle(struct reading *r, int argument)
 {
 	int named_by = is_given(r, TASK_ID) ? TASK_ID : argument;
 
-	r->want->pid = r->number[argument];
+	r->request->pid = r->number[argument];
 	if (json_type(r->given[named_by]) == JSON_STRING)
-		return take_text(r, named_by, &r->want->id);
-	json_verbatim(r->given[named_by], &r->want->id);
+		return take_text(r, named_by, &r->request->id);
+	json_verbatim(r->given[named_by], &r->request->id);
 	return true;
 }
 
@@ -749,13 +749,13 @@ read_command(struct reading *r, bool background)
 {
 	struct job *job = *r->job = job_new(r->options);
 	bool terminal = json_true(r->given[TTY]);
-	int64_t most = background ? TASK_TIMEOUT_MOST : TIMEOUT_MOST;
+	int64_t most = background ? TASK_TIMEOUT_MAX : TIMEOUT_MAX;
 
 	if (is_given(r, TASK_ID))
-		return refuse(r, "task_id does not go with command; to read a "
+		return reject(r, "task_id does not go with command; to read a "
 		    "task use task_output, to type into it input");
 	if (terminal && is_given(r, STDIN))
-		return refuse(r, "stdin does not go with tty; give input with "
+		return reject(r, "stdin does not go with tty; give input with "
 		    "the task_id that the start returns");
 	job->background = background;
 	job->timeout = choose_timeout(r, background);
@@ -783,16 +783,16 @@ read_input(struct reading *r)
 
 	for (i = 0; i < ARGUMENTS; i++) {
 		if (is_given(r, i) && !(arguments[i].flags & TYPED))
-			return refuse(r, "%s does not go with input, which "
+			return reject(r, "%s does not go with input, which "
 			    "takes task_id, wait, until, truncate, limit and "
 			    "description", arguments[i].name);
 	}
-	r->want->action = WANT_TYPE;
-	r->want->only_new = true;
+	r->request->action = CALL_TYPE;
+	r->request->only_new = true;
 	take_bounds(r);
 	if (!must_have(r, TASK_ID) || !take_handle(r, TASK_ID))
 		return false;
-	return take_text(r, INPUT, &r->want->input) &&
+	return take_text(r, INPUT, &r->request->input) &&
 	    take_wait(r, WAIT_TERMINAL);
 }
 
@@ -812,13 +812,13 @@ check_action(struct reading *r)
 		n++;
 	}
 	if (n > 1)
-		refuse(r, "%s given; give exactly one of command, input, "
+		reject(r, "%s given; give exactly one of command, input, "
 		    "check_pid and kill_pid", buf_text(&given));
 	else if (n == 0 && is_given(r, TASK_ID))
-		refuse(r, "none given; give exactly one of command, input, "
+		reject(r, "none given; give exactly one of command, input, "
 		    "check_pid and kill_pid; to read a task use task_output");
 	else if (n == 0)
-		refuse(r, "none given; give exactly one of command, input, "
+		reject(r, "none given; give exactly one of command, input, "
 		    "check_pid and kill_pid");
 	buf_free(&given);
 	return n == 1;
@@ -831,9 +831,9 @@ read_pid(struct reading *r)
 	bool ends = is_given(r, KILL_PID);
 
 	take_bounds(r);
-	r->want->action = ends ? WANT_KILL : WANT_LOOK;
-	r->want->only_new = ends;
-	r->want->by_pid = true;
+	r->request->action = ends ? CALL_KILL : CALL_READ;
+	r->request->only_new = ends;
+	r->request->by_pid = true;
 	return take_handle(r, ends ? KILL_PID : CHECK_PID);
 }
 
@@ -866,12 +866,12 @@ read_bash(struct reading *r)
 	if (is_given(r, INPUT))
 		return read_input(r);
 	if (!runs && (waits || is_given(r, UNTIL)))
-		return refuse(r, "wait and until do not go with check_pid and "
+		return reject(r, "wait and until do not go with check_pid and "
 		    "kill_pid; use task_output");
 	/* wait: 0 is tolerated here, because some clients fill it in; a wait
 	 * above 0 is refused. */
 	if (runs && !background && waits)
-		return refuse(r, "wait goes with until, with "
+		return reject(r, "wait goes with until, with "
 		    "run_in_background: true, tty: true or input, or in "
 		    "task_output");
 	return runs ? read_command(r, background) : read_pid(r);
@@ -885,18 +885,18 @@ read_task(struct reading *r)
 
 	if (is_given(r, BLOCK) && is_given(r, WAIT) &&
 	    json_is(r->name[WAIT], "wait"))
-		return refuse_both(r, r->name[WAIT], r->name[BLOCK]);
+		return reject_both(r, r->name[WAIT], r->name[BLOCK]);
 	/* Where many clients share the server ids are secrets (H6). */
 	if (listed && r->caller->shared)
 		return must_have(r, TASK_ID);
 	if (listed && is_given(r, UNTIL))
-		return refuse(r, "until goes with task_id; without it all "
+		return reject(r, "until goes with task_id; without it all "
 		    "tasks are listed");
 	if (listed && is_given(r, NEW))
-		return refuse(r, "new goes with task_id; without it all tasks "
+		return reject(r, "new goes with task_id; without it all tasks "
 		    "are listed");
-	r->want->action = listed ? WANT_LIST : WANT_LOOK;
-	r->want->only_new = json_true(r->given[NEW]);
+	r->request->action = listed ? CALL_LIST : CALL_READ;
+	r->request->only_new = json_true(r->given[NEW]);
 	take_bounds(r);
 	if (!listed && !take_handle(r, TASK_ID))
 		return false;
@@ -904,7 +904,7 @@ read_task(struct reading *r)
 		return false;
 	/* With block: false do not wait, whatever timeout says. */
 	if (is_given(r, BLOCK) && !blocks)
-		r->want->time = 0;
+		r->request->time = 0;
 	return true;
 }
 
@@ -922,7 +922,7 @@ read_edit(struct reading *r)
 	if (!must_have(r, PATH) || !must_have(r, NEW_TEXT))
 		return false;
 	if (json_equal(r->given[OLD], r->given[NEW_TEXT]))
-		return refuse(r, "old must not equal new; omit old to create a "
+		return reject(r, "old must not equal new; omit old to create a "
 		    "file");
 	if (!take_text(r, OLD, &e->old) || !take_text(r, NEW_TEXT, &e->new) ||
 	    !take_path(r, PATH, &e->path))
@@ -949,7 +949,7 @@ put_writable(struct buf *b, const struct options *o)
 		len = named.len + strlen(at);
 		if (named.len > 0)
 			len += strlen(", ");
-		if (used + len > DESCRIBED_MOST)
+		if (used + len > DESCRIBED_MAX)
 			left++;
 		else
 			put_item(&named, ", ", at);
@@ -1040,7 +1040,7 @@ describe_bash(struct buf *b, const struct options *o, const struct caller *r)
 	    "output is cut (truncate: %s), and saved whole in a file that the "
 	    "result names: grep that, do not pipe into head or tail. For "
 	    "builds and tests limit: 2000 with truncate: tail is mostly "
-	    "enough.", o->tasks_most, truncate_words[o->truncate]);
+	    "enough.", o->tasks_max, truncate_words[o->truncate]);
 }
 
 static void
@@ -1281,18 +1281,18 @@ tools_find(const struct options *o, struct json name, struct buf *unknown)
 bool
 tools_read(const struct tool *tool, const struct options *o,
            const struct caller *caller, struct json members, struct job **job,
-           struct want *want, struct buf *refusal)
+           struct call_request *request, struct buf *error)
 {
 	struct reading r = { .tools = tools, .tool = (int)(tool - tools),
-	    .options = o, .caller = caller, .job = job, .want = want,
-	    .refusal = refusal };
+	    .options = o, .caller = caller, .job = job, .request = request,
+	    .error = error };
 	int i;
 
 	if (!sort_members(&r, members))
 		return false;
 	for (i = 0; i < ARGUMENTS; i++) {
 		if (is_given(&r, i) && !check_value(&r, i))
-			return refuse_value(&r, i);
+			return reject_value(&r, i);
 	}
 	return tool->read(&r);
 }

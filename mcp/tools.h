@@ -11,7 +11,7 @@
 #include "base/options.h"
 #include "mcp/results.h"
 #include "mcp/rpc.h"
-#include "mcp/want.h"
+#include "mcp/request.h"
 
 /* A row of the table in tools.c */
 struct reading;
@@ -32,7 +32,7 @@ struct tool {
 	bool (*read)(struct reading *);
 	/* Appends the members of the result of a job that was not refused. */
 	void (*put)(struct buf *, const struct caller *, struct session *,
-	    struct job *, const struct want *, int64_t now);
+	    struct job *, const struct call_request *, int64_t now);
 };
 
 /* Appends the tools as a JSON array, for tools/list. */
@@ -47,11 +47,11 @@ void tools_instructions(struct buf *, const struct options *);
 const struct tool *tools_find(const struct options *, struct json name,
                               struct buf *unknown);
 /* Reads the arguments of a call, an object or JSON_NONE, into the want. If
- * want->action is WANT_RUN, *job is set to a new job. Returns false if the
+ * want->action is CALL_RUN, *job is set to a new job. Returns false if the
  * arguments are wrong, with the reason in `refusal`. The caller frees the job
  * and the want in any case. */
 bool tools_read(const struct tool *, const struct options *,
                 const struct caller *, struct json arguments,
-                struct job **job, struct want *, struct buf *refusal);
+                struct job **job, struct call_request *, struct buf *error);
 
 #endif

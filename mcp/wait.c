@@ -28,8 +28,8 @@ end_of_wait(const struct call *call)
 	if (call->orphaned)
 		return NOW;
 	/* The wait of a task's start begins when its command does. */
-	if (call->want.action == WANT_RUN && call->job != NULL)
-		end = call->job->started_at + call->want.time;
+	if (call->request.action == CALL_RUN && call->job != NULL)
+		end = call->job->started_at + call->request.time;
 	return earlier(end, call->answer_by);
 }
 
@@ -43,7 +43,7 @@ has_new_prompt(const struct call *call)
 
 	if (p->state == TERMINAL_BUSY || p->since == job->asked_at)
 		return false;
-	return p->state == TERMINAL_PROMPTS || call->want.until.len == 0;
+	return p->state == TERMINAL_PROMPTS || call->request.until.len == 0;
 }
 
 /* Returns whether the job has printed something that no result has shown. What
@@ -61,7 +61,7 @@ has_unseen_output(const struct job *job)
 static bool
 has_news(const struct call *call)
 {
-	if (call->want.until.len > 0 || !call->want.only_new)
+	if (call->request.until.len > 0 || !call->request.only_new)
 		return false;
 	return call->watch.news && has_unseen_output(call->job);
 }
@@ -70,12 +70,12 @@ has_news(const struct call *call)
 static int64_t
 task_answer_at(const struct call *call, int64_t now)
 {
-	bool typed = call->want.action == WANT_TYPE;
+	bool typed = call->request.action == CALL_TYPE;
 	const struct job *job = call->job;
 	int64_t end = end_of_wait(call);
 
 	/* The answer to a start says whether the program has started. */
-	if (call->want.action == WANT_RUN && job_is_starting(job, now))
+	if (call->request.action == CALL_RUN && job_is_starting(job, now))
 		return NEVER;
 	if (call->watch.seen_at > 0)
 		return call->watch.seen_at + BURST;
@@ -101,9 +101,9 @@ job_answer_at(const struct call *call, int64_t now)
 	if (job->state == JOB_FINISHED)
 		return NOW;
 	/* A command in the foreground has become a task (E5). */
-	if (call->want.action == WANT_RUN && !job->background)
+	if (call->request.action == CALL_RUN && !job->background)
 		return NOW;
-	if (call->want.action != WANT_KILL)
+	if (call->request.action != CALL_KILL)
 		return task_answer_at(call, now);
 	/* A kill of another user's task is given up if boris cannot end it. */
 	may_end = job->kill_requested && job->exec.foreign;

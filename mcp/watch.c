@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum {
-	ECHO_MOST = 4096,      /* bytes of what was typed that are recognised */
+	ECHO_MAX = 4096,      /* bytes of what was typed that are recognised */
 	ECHO_MARGIN = 100,     /* bytes; a longer typed line may be broken at
 	                        * the terminal's margin, or scrolled */
 	ECHO_LIMIT = 100,      /* drawings of typed lines that are recognised */
@@ -55,11 +55,11 @@ expect_line(struct watch *w)
 
 /* Appends to `typed` what was typed, as the echo shows it: a control character
  * ends a line, and control sequences (of a bracketed paste) are left out. Keeps
- * only the last ECHO_MOST bytes. */
+ * only the last ECHO_MAX bytes. */
 static void
 record_typed(struct buf *typed, const struct buf *input)
 {
-	size_t i = input->len > ECHO_MOST ? input->len - ECHO_MOST : 0;
+	size_t i = input->len > ECHO_MAX ? input->len - ECHO_MAX : 0;
 	unsigned char c;
 
 	for (; i < input->len; i++) {
@@ -73,7 +73,7 @@ record_typed(struct buf *typed, const struct buf *input)
 			buf_putc(typed, c < ' ' || c == 0x7f ? '\n' : (char)c);
 		}
 	}
-	buf_keep_end(typed, ECHO_MOST);
+	buf_keep_end(typed, ECHO_MAX);
 }
 
 void
@@ -91,7 +91,7 @@ void
 watch_typed(struct watch *w, struct job *job, const struct buf *input,
             enum terminal_mode mode)
 {
-	size_t kept = input->len < ECHO_MOST ? input->len : ECHO_MOST;
+	size_t kept = input->len < ECHO_MAX ? input->len : ECHO_MAX;
 
 	buf_put(&w->input, input->data, kept);
 	if (mode != TERMINAL_UNSEEN) {

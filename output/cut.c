@@ -5,8 +5,8 @@
 #include "base/text.h"
 
 enum {
-	BYTES_LEAST = 60,     /* that a bound leaves for the text */
-	LINES_LEAST = 6
+	BYTES_MIN = 60,     /* that a bound leaves for the text */
+	LINES_MIN = 6
 };
 
 static const struct extent unlimited = {
@@ -143,17 +143,17 @@ cut_choose(const struct options *o, const struct output_bounds *most,
 	} else {
 		choose_parts(&cut, o, most->how);
 	}
-	if (!binary && most->how == TRUNCATE_LOOK)
+	if (!binary && most->how == TRUNCATE_RECENT)
 		limit = lesser(limit, o->look_last);
 	if (limit < CUT_UNLIMITED) {
 		cut.whole = cut.start = cut.end = unlimited;
 		limit_dimension(cut.parts, limit, limit, &cut.whole.chars,
 		    &cut.start.chars, &cut.end.chars);
 	}
-	if (bytes < BYTES_LEAST)
-		bytes = BYTES_LEAST;
-	if (lines < LINES_LEAST)
-		lines = LINES_LEAST;
+	if (bytes < BYTES_MIN)
+		bytes = BYTES_MIN;
+	if (lines < LINES_MIN)
+		lines = LINES_MIN;
 	limit_dimension(cut.parts, most->bytes, bytes, &cut.whole.bytes,
 	    &cut.start.bytes, &cut.end.bytes);
 	limit_dimension(cut.parts, most->lines, lines, &cut.whole.lines,

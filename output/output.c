@@ -23,11 +23,11 @@
 
 enum {
 	SAMPLE = 4000,        /* bytes that say whether it is text, */
-	SAMPLE_LEAST = 200,   /* fewer do not suffice for that (O9) */
+	SAMPLE_MIN = 200,   /* fewer do not suffice for that (O9) */
 	LAST_LINE = 400,      /* bytes at most from output_last_line() */
-	REUSED_MOST = 8192,   /* bytes printed; then its memory is freed */
+	REUSED_MAX = 8192,   /* bytes printed; then its memory is freed */
 	BATCH = 64 << 10,     /* bytes that are drawn before the tail moves */
-	JOINED_MOST = 64 << 10,  /* bytes of new text that can be copied */
+	JOINED_MAX = 64 << 10,  /* bytes of new text that can be copied */
 	NOTICE = 220          /* bytes of a truncation line without its path */
 };
 
@@ -46,7 +46,7 @@ struct output {
 	unsigned char *memory;  /* the screen's cells, then the text */
 	size_t size;
 	struct buf text;      /* head and tail, without room for the rows */
-	size_t rows_most;     /* bytes of room for the rows after them */
+	size_t rows_max;     /* bytes of room for the rows after them */
 	size_t end_bytes;     /* kept of the end */
 	size_t head_len;      /* bytes of the head, ... */
 	int64_t head_left;    /* ... characters for which it has room, ... */
@@ -102,7 +102,7 @@ draw_rows(struct output *o)
 
 	if (o->drawn)
 		return;
-	b.cap += o->rows_most;
+	b.cap += o->rows_max;
 	o->lines = screen_lines(o->screen);
 	for (n = 0; n < o->lines; n++) {
 		o->line_at[n] = b.len;
@@ -494,7 +494,7 @@ return_memory(struct output *o)
 	struct output_store *store = o->options->store;
 	int i;
 
-	for (i = 0; store != NULL && i < 2 && o->raw <= REUSED_MOST; i++) {
+	for (i = 0; store != NULL && i < 2 && o->raw <= REUSED_MAX; i++) {
 		if (store->text[i] == NULL) {
 			store->text[i] = o->memory;
 			store->size[i] = o->size;
@@ -531,8 +531,8 @@ output_new(const struct options *options, struct spool *spool, int64_t limit,
 	size_t head = greatest(heads, sizeof(heads) / sizeof(heads[0]));
 	size_t end = greatest(ends, sizeof(ends) / sizeof(ends[0]));
 	size_t cells = screen_memory(terminal);
-	size_t text = 4 * head + end / 4 * 5 + SCREEN_STEP_MOST + BATCH;
-	size_t rows = (terminal ? 2 : 1) * SCREEN_STEP_MOST;
+	size_t text = 4 * head + end / 4 * 5 + SCREEN_STEP_MAX + BATCH;
+	size_t rows = (terminal ? 2 : 1) * SCREEN_STEP_MAX;
 	unsigned char *memory;
 	struct output *o;
 
@@ -545,7 +545,7 @@ output_new(const struct options *options, struct spool *spool, int64_t limit,
 	o->size = cells + text + rows;
 	o->screen = screen_new(terminal, memory);
 	o->text = (struct buf){ (char *)memory + cells, 0, text };
-	o->rows_most = rows;
+	o->rows_max = rows;
 	o->head_left = (int64_t)head;
 	o->end_bytes = end;
 	o->terminal = terminal;
@@ -580,7 +580,7 @@ write_part(struct output *o, const unsigned char *p, size_t n)
 		n -= done;
 	}
 	if (o->raw <= SAMPLE)
-		o->no_text = o->raw >= SAMPLE_LEAST &&
+		o->no_text = o->raw >= SAMPLE_MIN &&
 		    screen_bad_bytes(o->screen) * 10 > o->raw;
 }
 
@@ -759,7 +759,7 @@ new_region(struct output *o, const struct output_cursor *cursor,
 
 	r.at = text_index(o, from.at);
 	r.gap = part_end(o, r.at);
-	fits = r.gap == r.end && r.end - r.at <= JOINED_MOST;
+	fits = r.gap == r.end && r.end - r.at <= JOINED_MAX;
 	while (fits && find_piece(o, &c, &p) && p.kind != PIECE_SHOWN) {
 		if (p.kind == PIECE_TEXT && joined->len == 0)
 			break;
@@ -843,7 +843,7 @@ output_show(struct output *o, const struct output_cursor *c,
 		r = text_region(o);
 	} else {
 		r = new_region(o, c, &drawn);
-		if (most->how != TRUNCATE_LOOK && cut_is_needed(&cut, &text))
+		if (most->how != TRUNCATE_RECENT && cut_is_needed(&cut, &text))
 			cut = choose_cut(o, &tail);
 	}
 	if (r.at < r.end || (c == NULL && o->no_text))

@@ -89,7 +89,7 @@ struct output_view {
  * cut as the bounds say; of a full-screen program the screen as it is now, with
  * a cursor only if there is something new. If less of it was kept than they
  * allow, less is shown. The news of a long stream are cut as TRUNCATE_TAIL or
- * TRUNCATE_LOOK. The truncation line calls the stream `name` ("stdout"). This
+ * TRUNCATE_RECENT. The truncation line calls the stream `name` ("stdout"). This
  * may make the file. */
 struct output_view output_show(struct output *, const struct output_cursor *,
                                const struct output_bounds *, const char *name,

@@ -33,9 +33,9 @@ enum { CODE_BITS = 21, CODE_MASK = (1 << CODE_BITS) - 1 };
 
 enum {
 	PARAMETERS = 16,      /* numbers of one control sequence */
-	PARAMETER_MOST = 9999,
-	REPLY_MOST = 32,      /* bytes of one answer */
-	REPLIES_MOST = 1024,  /* bytes of answers that wait to be read */
+	PARAMETER_MAX = 9999,
+	REPLY_MAX = 32,      /* bytes of one answer */
+	REPLIES_MAX = 1024,  /* bytes of answers that wait to be read */
 	TAB_STOP = 8          /* columns */
 };
 
@@ -107,7 +107,7 @@ struct screen {
 	bool shifted;             /* one of them has changed and become final */
 	struct screen_late late[SCREEN_LATE];
 	size_t lates;             /* ever added */
-	char reply[REPLIES_MOST];
+	char reply[REPLIES_MAX];
 	struct buf replies;       /* its data is `reply` */
 	struct buf *out;          /* of the call of screen_write() */
 };
@@ -888,7 +888,7 @@ count(const struct screen *s)
 static void
 reply(struct screen *s, const char *text)
 {
-	if (s->terminal && s->replies.len + strlen(text) <= REPLIES_MOST)
+	if (s->terminal && s->replies.len + strlen(text) <= REPLIES_MAX)
 		buf_put(&s->replies, text, strlen(text));
 }
 
@@ -896,7 +896,7 @@ reply(struct screen *s, const char *text)
 static void
 report_cursor(struct screen *s)
 {
-	char text[REPLY_MOST] = "";
+	char text[REPLY_MAX] = "";
 	struct buf b = { text, 0, sizeof(text) };
 	int x = clamp(s->cursor.x, 0, s->columns - 1);
 
@@ -1147,8 +1147,8 @@ parse_digit(struct screen *s, int digit)
 		s->parameter[s->parameters++] = -1;
 	p = &s->parameter[s->parameters - 1];
 	*p = (*p < 0 ? 0 : *p) * 10 + digit;
-	if (*p > PARAMETER_MOST)
-		*p = PARAMETER_MOST;
+	if (*p > PARAMETER_MAX)
+		*p = PARAMETER_MAX;
 }
 
 /* Starts a further parameter. Those past the last one overwrite it. */
@@ -1519,7 +1519,7 @@ screen_write(struct screen *s, const void *bytes, size_t n, struct buf *final)
 	const unsigned char *p = bytes, *end = p + n;
 
 	s->out = final;
-	while (p < end && final->cap - final->len >= SCREEN_STEP_MOST) {
+	while (p < end && final->cap - final->len >= SCREEN_STEP_MAX) {
 		if (s->cut_len > 0)
 			p += continue_character(s, *p);
 		else if (s->state != PARSE_TEXT)

@@ -22,7 +22,7 @@ enum {
 	SCREEN_PIPE_COLUMNS = 8000,
 	SCREEN_CELL_BYTES = 12,  /* of a character and two combining ones */
 	/* Bytes of text that all rows have at most, each with a newline */
-	SCREEN_STEP_MOST = SCREEN_ROWS *
+	SCREEN_STEP_MAX = SCREEN_ROWS *
 	    (SCREEN_COLUMNS * SCREEN_CELL_BYTES + 1),
 	SCREEN_LATE = 64         /* rows in the list of late ones */
 };
@@ -38,7 +38,7 @@ struct screen *screen_new(bool terminal, void *memory);
 void screen_free(struct screen *);
 
 /* Draws the first of the n > 0 bytes and appends the rows that become final to
- * `final`, as UTF-8, until less than SCREEN_STEP_MOST bytes of its memory are
+ * `final`, as UTF-8, until less than SCREEN_STEP_MAX bytes of its memory are
  * left. Allocates nothing. Returns the number of bytes drawn. Any split of the
  * bytes into calls gives the same result. */
 size_t screen_write(struct screen *, const void *bytes, size_t n,

@@ -84,7 +84,7 @@ enum {
 	LOCK_WAIT = 1000,  /* ms in which attempts are made to lock a file */
 	LOCK_PACE = 20,    /* ms between two attempts */
 	APPEND_WAIT = 2,   /* ms in which others may append to the old file */
-	APPENDED_MOST = 2 * EDIT_MOST,  /* bytes that others append meanwhile */
+	APPENDED_MAX = 2 * EDIT_MAX,  /* bytes that others append meanwhile */
 	COPY_BYTES = 65536  /* read and written at a time */
 };
 
@@ -179,7 +179,7 @@ read_file(struct change *c)
 	struct buf *b = &c->was;
 	ssize_t n = 1;
 
-	while (n > 0 && b->len <= EDIT_MOST && buf_reserve(b, more)) {
+	while (n > 0 && b->len <= EDIT_MAX && buf_reserve(b, more)) {
 		n = read(c->fd, b->data + b->len, b->cap - b->len);
 		b->len += n > 0 ? (size_t)n : 0;
 		more = 1;
@@ -188,7 +188,7 @@ read_file(struct change *c)
 		return false;
 	if (b->len > 0 && c->edit->makes)
 		errno = EEXIST;
-	else if (b->len > EDIT_MOST)
+	else if (b->len > EDIT_MAX)
 		errno = EFBIG;
 	else if (n > 0)
 		errno = ENOMEM;
@@ -220,7 +220,7 @@ find_obstacle(const struct change *c)
 		return EINVAL;
 	if (!(mode & S_IWUSR))
 		return EACCES;
-	if (c->stat.st_size > EDIT_MOST)
+	if (c->stat.st_size > EDIT_MAX)
 		return EFBIG;
 	return 0;
 }
@@ -465,7 +465,7 @@ is_longer(int fd, off_t size)
 static int
 remove_range(int fd, off_t from, off_t to)
 {
-	off_t most = to + APPENDED_MOST;
+	off_t most = to + APPENDED_MAX;
 	char bytes[COPY_BYTES];
 	ssize_t n;
 
@@ -537,7 +537,7 @@ carry_over_and_keep(struct change *c, struct new_file *file)
 
 	x->old = c->fd;
 	x->new = file->fd;
-	x->most = c->was.len + APPENDED_MOST;
+	x->most = c->was.len + APPENDED_MAX;
 	x->end = carry_over(x->old, c->was.len, x->most, x->new);
 	c->edit->exchanged = x;
 	c->fd = -1;
@@ -607,7 +607,7 @@ is_old_file(const struct change *c, const char *name)
 	if (!is_at(c, name, c->fd) || fstat(c->fd, &now) < 0)
 		return false;
 	return has_same_owner_and_mode(&now, &c->stat) &&
-	    now.st_size <= c->stat.st_size + EDIT_MOST &&
+	    now.st_size <= c->stat.st_size + EDIT_MAX &&
 	    compare(c) != DIFFERENT;
 }
 
@@ -628,7 +628,7 @@ exchange_back(const struct change *c, const struct new_file *file)
 	if (!is_at(c, file->name, file->fd))
 		rename_with(c, file->name, c->name, RENAME_EXCHANGE);
 	else if (old_still_there)
-		carry_over(file->fd, len, len + APPENDED_MOST, c->fd);
+		carry_over(file->fd, len, len + APPENDED_MAX, c->fd);
 }
 
 /* Exchanges the names of the two files, and verifies that no other program has
@@ -815,7 +815,7 @@ read_appended(const struct change *c, struct overwrite *o)
 	size_t len = o->extension - c->was.len;
 	ssize_t n;
 
-	if (o->extension < c->was.len || len > EDIT_MOST ||
+	if (o->extension < c->was.len || len > EDIT_MAX ||
 	    !buf_reserve(&o->appended, len))
 		return false;
 	if (len == 0)
@@ -939,7 +939,7 @@ write_change(struct change *c, const struct job *job)
 {
 	enum edit_outcome outcome;
 
-	if (c->will.len > EDIT_MOST) {
+	if (c->will.len > EDIT_MAX) {
 		errno = EFBIG;
 		return EDIT_FAILED;
 	}
@@ -967,7 +967,7 @@ replace_in_file(struct change *c)
 	struct edit *e = c->edit;
 	struct replacement r = {
 		.text = &c->was, .old = &e->old, .new = &e->new,
-		.all = e->all, .lines = e->lines, .lines_most = EDIT_LINES
+		.all = e->all, .lines = e->lines, .lines_max = EDIT_LINES
 	};
 	bool replaced = replace_text(&r);
 
@@ -1106,7 +1106,7 @@ edit_run(struct job *job, const char *dir, int64_t now)
 	}
 	job->work_begun = true;
 	if (log_start(job, "edit", e->path) < 0) {
-		job->refused = JOB_NO_LOG;  /* A2 */
+		job->rejected = REJECT_NO_LOG;  /* A2 */
 		job->error = errno;
 		end_change(&c);
 		return;

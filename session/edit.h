@@ -49,7 +49,7 @@ struct edit {
  * where a relative path starts. Does not wait: if the file is locked, or if
  * others may still append to the old file, sets job->work_at, the time to call
  * it again with the same dir. The result is in the struct edit; if the log
- * cannot be written, nothing is done, and job->refused is JOB_NO_LOG. */
+ * cannot be written, nothing is done, and job->refused is REJECT_NO_LOG. */
 void edit_run(struct job *, const char *dir, int64_t now);
 
 /* Frees a struct edit, and finishes it if edit_run() has not. */

@@ -105,7 +105,7 @@ job_read_prompt(struct job *job, int64_t now)
 {
 	if (!job_takes_input(job))
 		return;
-	if (job->holders > 0)
+	if (job->refs > 0)
 		job->prompt = exec_read_prompt(&job->exec, now);
 	else
 		job->prompt = exec_read_secret_prompt(&job->exec, now);

@@ -21,17 +21,17 @@ enum job_state {
 };
 
 /* Why a job was not run */
-enum job_refused {
-	JOB_ACCEPTED,
-	JOB_CLOSED,              /* the session is closed (L2) */
-	JOB_WAITED,              /* it could not be started in time (K2) */
-	JOB_TOO_MANY,            /* too many tasks are running (T2) */
-	JOB_NO_DIR,              /* `start_dir` cannot be entered (D7) */
-	JOB_LOST_DIR,            /* `tracked_dir` no longer exists (D5) */
-	JOB_NO_ID,               /* no random number for its id (T1) */
-	JOB_NO_LOG,              /* the log cannot be written (A2) */
-	JOB_NO_START,            /* its program cannot be started (E7) */
-	JOB_NO_TERMINAL          /* no terminal is available (E7) */
+enum job_rejection {
+	REJECT_NONE,
+	REJECT_CLOSED,              /* the session is closed (L2) */
+	REJECT_LATE,              /* it could not be started in time (K2) */
+	REJECT_TOO_MANY,            /* too many tasks are running (T2) */
+	REJECT_NO_DIR,              /* `start_dir` cannot be entered (D7) */
+	REJECT_LOST_DIR,            /* `tracked_dir` no longer exists (D5) */
+	REJECT_NO_ID,               /* no random number for its id (T1) */
+	REJECT_NO_LOG,              /* the log cannot be written (A2) */
+	REJECT_NO_START,            /* its program cannot be started (E7) */
+	REJECT_NO_TERMINAL          /* no terminal is available (E7) */
 };
 
 /* One stream of a job's output */
@@ -64,8 +64,8 @@ struct job {
 
 	/* State */
 	enum job_state state;
-	enum job_refused refused;
-	int error;               /* errno, with JOB_NO_* and JOB_LOST_DIR */
+	enum job_rejection rejected;
+	int error;               /* errno, with JOB_NO_* and REJECT_LOST_DIR */
 	char *start_dir;         /* where it was started; NULL: not yet */
 	char *tracked_dir;       /* the session's directory at the start */
 	char *dir;               /* where the next command will start */
@@ -88,7 +88,7 @@ struct job {
 	bool cancelled;
 	bool shows_dir;          /* the text of its result has `dir` (K4) */
 	bool by_server;          /* its deadline is that of --bg-timeout (T5) */
-	bool no_room;            /* it became no task: too many (E5, K2) */
+	bool too_many_tasks;            /* it became no task: too many (E5, K2) */
 	bool limit_reached;      /* its `call_limit` has ended its call, or
 	                          * kept it from being started (K2) */
 	bool abandoned;          /* a timer of its client ended its call (E6) */
@@ -114,7 +114,7 @@ struct job {
 	struct list *list;       /* the list of the session that it is in */
 	struct list_node node;   /* in that list */
 	bool parallel;           /* it runs beside the order (D7, H6) */
-	int holders;             /* number of calls that hold it */
+	int refs;             /* number of calls that hold it */
 	bool read;               /* the result of the finished task was sent */
 
 	/* For secret.c only */

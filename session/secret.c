@@ -211,7 +211,7 @@ secret_dispatch(struct job *job, const struct loop *loop)
 	struct secret *s = job->secret;
 	bool ready = s != NULL && s->fd > 0 &&
 	    loop_events(loop, s->in_poll) != 0;
-	char bytes[LINE_TYPED_MOST];
+	char bytes[LINE_TYPED_MAX];
 	const char *end = NULL;
 	bool typed = false;
 	ssize_t n;
@@ -323,12 +323,12 @@ read_line(char *line, const sigset_t *waiting)
 	fd_set set;
 	ssize_t n = 1;
 
-	while (n > 0 && len < LINE_TYPED_MOST) {
+	while (n > 0 && len < LINE_TYPED_MAX) {
 		FD_ZERO(&set);
 		FD_SET(0, &set);
 		if (pselect(1, &set, NULL, NULL, NULL, waiting) < 0)
 			return 0;
-		n = read(0, line + len, LINE_TYPED_MOST - len);
+		n = read(0, line + len, LINE_TYPED_MAX - len);
 		if (n > 0)
 			len += (size_t)n;
 		if (len > 0 && line[len - 1] == '\n')
@@ -380,7 +380,7 @@ send_secret(int fd, const char *line, size_t len)
 static int
 read_and_send(int fd)
 {
-	char line[LINE_TYPED_MOST + 1];
+	char line[LINE_TYPED_MAX + 1];
 	size_t len;
 	bool taken;
 

@@ -18,7 +18,7 @@
 enum {
 	ID_LEN = 8,        /* digits of a task's id, in a session */
 	TEXT_KEPT = 800,   /* bytes of a command, while and after it runs (T7) */
-	NOT_RUN_MOST = 10  /* abandoned jobs that are kept to report them (E6) */
+	NOT_RUN_MAX = 10  /* abandoned jobs that are kept to report them (E6) */
 };
 
 /* Returns the job with that node; NULL for NULL. */
@@ -154,7 +154,7 @@ drop_if_done(struct session *s, struct job *job)
 		return;
 	if (!alive)
 		exec_free(&s->execs, &job->exec);
-	if (job->holders > 0 || is_listed(job) || job->not_run)
+	if (job->refs > 0 || is_listed(job) || job->not_run)
 		return;
 	output_free(job->out.text);
 	output_free(job->err.text);
@@ -164,17 +164,17 @@ drop_if_done(struct session *s, struct job *job)
 }
 
 static void
-session_refuse(struct session *s, struct job *job, enum job_refused why)
+session_reject(struct session *s, struct job *job, enum job_rejection why)
 {
-	job->refused = why;
-	if (job->abandoned && s->not_run < NOT_RUN_MOST) {
+	job->rejected = why;
+	if (job->abandoned && s->not_run < NOT_RUN_MAX) {
 		job->not_run = true;
 		s->not_run++;
 	}
 	set_state(s, job, JOB_FINISHED);
 }
 
-/* If more than unread_most tasks have finished unread, forgets the one that
+/* If more than unread_max tasks have finished unread, forgets the one that
  * ended first. Returns whether it did, so that there may be another one. */
 static bool
 forget_oldest(struct session *s)
@@ -184,13 +184,13 @@ forget_oldest(struct session *s)
 
 	for (job = first_in(s, LIST_BACKGROUND); job != NULL; job = next_in(job)) {
 		if (job->state != JOB_FINISHED || !is_listed(job) ||
-		    job->holders > 0)
+		    job->refs > 0)
 			continue;
 		unread++;
 		if (oldest == NULL || job->ended_at < oldest->ended_at)
 			oldest = job;
 	}
-	if (oldest == NULL || unread <= s->options->unread_most)
+	if (oldest == NULL || unread <= s->options->unread_max)
 		return false;
 	oldest->read = true;
 	drop_if_done(s, oldest);
@@ -200,14 +200,14 @@ forget_oldest(struct session *s)
 static void
 record_end(const struct job *job, int64_t now)
 {
-	bool refused = job->refused != JOB_ACCEPTED;
+	bool rejected = job->rejected != REJECT_NONE;
 	const char *status = job_status(job, job->state == JOB_FINISHED);
 
 	if (job->cancelled)
 		status = "cancelled";
-	else if (refused)
+	else if (rejected)
 		status = "not_started";
-	log_end(job, status, refused ? strerror(job->error) : NULL, NULL, now);
+	log_end(job, status, rejected ? strerror(job->error) : NULL, NULL, now);
 }
 
 /* Returns whether a task of the session has had that id. */
@@ -250,16 +250,16 @@ keep_result(struct session *s, struct job *job)
  * directory, the session moves to --workdir, or to / if that does not exist
  * either (D5). */
 static void
-refuse_dir(struct session *s, struct job *job)
+reject_dir(struct session *s, struct job *job)
 {
 	const struct proc_outcome *r = &job->exec.outcome;
 	bool relative = job->cwd == NULL || job->cwd[0] != '/';
 
 	if (s->shared || !relative || r->tracked) {
-		session_refuse(s, job, JOB_NO_DIR);
+		session_reject(s, job, REJECT_NO_DIR);
 		return;
 	}
-	session_refuse(s, job, JOB_LOST_DIR);
+	session_reject(s, job, REJECT_LOST_DIR);
 	if (strcmp(s->dir, job->tracked_dir) != 0)
 		return;  /* another job has found that out */
 	free(s->dir);
@@ -268,14 +268,14 @@ refuse_dir(struct session *s, struct job *job)
 
 /* Ends a job whose program could not be started. */
 static void
-refuse_start(struct session *s, struct job *job, int64_t now)
+reject_start(struct session *s, struct job *job, int64_t now)
 {
 	job->error = job->exec.outcome.error;
 	job->ended_at = now;
 	if (job->exec.outcome.stage == PROC_ENTERING)
-		refuse_dir(s, job);
+		reject_dir(s, job);
 	else
-		session_refuse(s, job, JOB_NO_START);
+		session_reject(s, job, REJECT_NO_START);
 	record_end(job, now);
 }
 
@@ -322,7 +322,7 @@ finish(struct session *s, struct job *job, int64_t now)
 	job->ended_at = now;
 	set_state(s, job, JOB_FINISHED);
 	if (task && job->kill_requested)
-		job->bounds.how = TRUNCATE_LOOK;  /* as while it ran (T4) */
+		job->bounds.how = TRUNCATE_RECENT;  /* as while it ran (T4) */
 	output_end(job->out.text);
 	output_end(job->err.text);
 	record_end(job, now);
@@ -338,7 +338,7 @@ finish(struct session *s, struct job *job, int64_t now)
 /* Whether a job has become a task */
 enum task_begun {
 	TASK_BEGUN,
-	TASK_NO_ROOM,  /* too many tasks are running */
+	TASK_TOO_MANY,  /* too many tasks are running */
 	TASK_NO_ID     /* there is no random number for its id */
 };
 
@@ -349,9 +349,9 @@ become_task(struct session *s, struct job *job, int64_t now)
 {
 	int64_t limit = s->options->bg_timeout;
 
-	job->no_room = s->tasks == s->options->tasks_most;
-	if (job->no_room)
-		return TASK_NO_ROOM;
+	job->too_many_tasks = s->tasks == s->options->tasks_max;
+	if (job->too_many_tasks)
+		return TASK_TOO_MANY;
 	if (!draw_id(s, job))
 		return TASK_NO_ID;
 	set_state(s, job, JOB_TASK);
@@ -362,13 +362,13 @@ become_task(struct session *s, struct job *job, int64_t now)
 }
 
 /* Starts a job's command in its directory, or refuses it. Whether the directory
- * can be entered is known later (JOB_FAIL). */
+ * can be entered is known later (DUE_FAIL). */
 static void
 session_start(struct session *s, struct job *job, int64_t now)
 {
 	char *dir = path_from(s->dir, job->cwd != NULL ? job->cwd : s->dir);
 	struct spawn_dirs dirs = { dir, s->dir, s->options->workdir };
-	enum job_refused refused = JOB_ACCEPTED;
+	enum job_rejection rejected = REJECT_NONE;
 	struct exec *x = &job->exec;
 
 	if (job->cwd != NULL)
@@ -388,20 +388,21 @@ session_start(struct session *s, struct job *job, int64_t now)
 		output_free(job->err.text);
 		job->out.text = job->err.text = NULL;
 		errno = ENOMEM;
-		refused = JOB_NO_START;
+		rejected = REJECT_NO_START;
 	} else if (job->background && become_task(s, job, now) != TASK_BEGUN) {
 		errno = EIO;
-		refused = JOB_NO_ID;
+		rejected = REJECT_NO_ID;
 	} else if (log_start(job, "start", dir) < 0) {
-		refused = JOB_NO_LOG;  /* A2 */
+		rejected = REJECT_NO_LOG;  /* A2 */
 	} else if (exec_start(&s->execs, x, s->options, &dirs, job->out.text,
 	    job->err.text, now) < 0) {
-		refused = x->no_terminal ? JOB_NO_TERMINAL : JOB_NO_START;
+		rejected = x->no_terminal ? REJECT_NO_TERMINAL
+		    : REJECT_NO_START;
 	}
-	if (refused != JOB_ACCEPTED) {
+	if (rejected != REJECT_NONE) {
 		job->error = errno;
 		job->id[0] = '\0';  /* First, so that it enters LIST_ENDED. */
-		session_refuse(s, job, refused);
+		session_reject(s, job, rejected);
 		record_end(job, now);
 		return;
 	}
@@ -430,7 +431,7 @@ hand_over(struct session *s, struct job *job, int64_t now)
 	switch (become_task(s, job, now)) {
 	case TASK_BEGUN:
 		break;
-	case TASK_NO_ROOM:
+	case TASK_TOO_MANY:
 		time_out(job, now);
 		break;
 	case TASK_NO_ID:
@@ -500,47 +501,47 @@ give_up(struct session *s, struct job *job, int64_t now)
 {
 	job->limit_reached = job->call_limit > 0;
 	job->ended_at = now;
-	session_refuse(s, job, JOB_WAITED);
+	session_reject(s, job, REJECT_LATE);
 }
 
 /* Returns what decides which job of the queue is started next. */
-static struct job_order
-find_order(const struct session *s, int64_t now)
+static struct queue_state
+get_queue_state(const struct session *s, int64_t now)
 {
 	/* One edit in a turn is enough (P6). */
-	return (struct job_order){
-		.ordered = s->running - s->running_parallel,
-		.parallel = s->running_parallel,
+	return (struct queue_state){
+		.running_in_order = s->running - s->running_parallel,
+		.running_parallel = s->running_parallel,
 		.paused = s->edited || waits_for_start(s, now),
-		.held = session_waits_for_edit(s),
-		.tasks_full = s->tasks == s->options->tasks_most
+		.edit_waits = session_waits_for_edit(s),
+		.tasks_full = s->tasks == s->options->tasks_max
 	};
 }
 
 /* Starts a job of the queue, or refuses it. */
 static void
-act_on_queued(struct session *s, struct job *job, enum job_action action,
+act_on_queued(struct session *s, struct job *job, enum due_action action,
               int64_t now)
 {
 	switch (action) {
-	case JOB_REJECT_TASK:
+	case DUE_REJECT_TASK:
 		job->call = ++s->calls;
-		session_refuse(s, job, JOB_TOO_MANY);
+		session_reject(s, job, REJECT_TOO_MANY);
 		break;
-	case JOB_DO_WORK:
+	case DUE_WORK:
 		do_work(s, job, now);
 		break;
-	case JOB_GIVE_UP:
+	case DUE_GIVE_UP:
 		give_up(s, job, now);
 		break;
-	case JOB_REJECT_LATE:
-		job->no_room = true;
+	case DUE_REJECT_LATE:
+		job->too_many_tasks = true;
 		give_up(s, job, now);
 		break;
-	case JOB_START:
+	case DUE_START:
 		session_start(s, job, now);
 		break;
-	case JOB_START_LATE:
+	case DUE_START_LATE:
 		session_start(s, job, now);
 		if (job->state == JOB_RUNNING)
 			hand_over(s, job, now);
@@ -555,18 +556,18 @@ static void
 act_on_queue(struct session *s, int64_t now)
 {
 	struct job *job, *next;
-	struct job_order order;
+	struct queue_state queue;
 	struct job_due due;
 
 	s->edited = false;
-	order = find_order(s, now);
+	queue = get_queue_state(s, now);
 	for (job = first_in(s, LIST_QUEUE); job != NULL; job = next) {
 		next = next_in(job);
-		due = due_queued(job, &order, now);
-		if (due.action == JOB_WAIT)
+		due = due_queued(job, &queue, now);
+		if (due.action == DUE_NOTHING)
 			continue;
 		act_on_queued(s, job, due.action, now);
-		order = find_order(s, now);
+		queue = get_queue_state(s, now);
 	}
 }
 
@@ -584,7 +585,7 @@ act_on_survivor(struct session *s, struct job *job, int64_t now)
 		log_survivor(job);
 	job->survivor_logged = true;
 	if (job->cancelled)
-		s->uncancelled = true;
+		s->has_survivors = true;
 	if (job->exec.ended)
 		return;
 	if (job->state == JOB_TASK && !job->timed_out && !s->closing)
@@ -612,25 +613,25 @@ act_on_started(struct session *s, struct job *job, int64_t now)
 	do {
 		due = due_started(job, now);
 		switch (due.action) {
-		case JOB_FAIL:
-			refuse_start(s, job, now);
+		case DUE_FAIL:
+			reject_start(s, job, now);
 			break;
-		case JOB_END:
+		case DUE_END:
 			finish(s, job, now);
 			break;
-		case JOB_TIME_OUT:
+		case DUE_TIME_OUT:
 			time_out(job, now);
 			break;
-		case JOB_KEEP:
+		case DUE_KEEP:
 			keep_or_time_out(s, job, now);
 			break;
-		case JOB_HAND_OVER:
+		case DUE_HAND_OVER:
 			hand_over(s, job, now);
 			break;
 		default:
 			break;
 		}
-	} while (due.action != JOB_WAIT);
+	} while (due.action != DUE_NOTHING);
 }
 
 /* -- The session ------------------------------------------------------- */
@@ -694,12 +695,12 @@ void
 session_run(struct session *s, struct job *job)
 {
 	job->session = s->name;
-	job->holders = 1;
+	job->refs = 1;
 	job->parallel = is_parallel(s, job);
 	enter_list(&s->list[LIST_QUEUE], job);
 	count_job(s, job, 1);
 	if (s->closing)
-		session_refuse(s, job, JOB_CLOSED);
+		session_reject(s, job, REJECT_CLOSED);
 }
 
 struct job *
@@ -722,9 +723,9 @@ session_find_task(struct session *s, const struct buf *id, int64_t pid)
 }
 
 void
-session_hold(struct job *job)
+session_ref(struct job *job)
 {
-	job->holders++;
+	job->refs++;
 }
 
 struct job *
@@ -743,7 +744,7 @@ session_next_task(const struct session *s, const struct job *after)
 static bool
 is_unreported_end(const struct job *job)
 {
-	if (job->state != JOB_FINISHED || job->holders > 0)
+	if (job->state != JOB_FINISHED || job->refs > 0)
 		return false;
 	return !job->end_reported && !is_unreported(job);
 }
@@ -780,7 +781,7 @@ session_next_survivor(struct session *s, const struct job *after)
 	struct job *job = after == NULL ? first_in(s, LIST_ENDED) : next_in(after);
 
 	/* Without a session a command is its caller's secret (H6). */
-	if (s->shared || !s->uncancelled)
+	if (s->shared || !s->has_survivors)
 		return NULL;
 	for (; job != NULL; job = next_in(job)) {
 		if (job->cancelled && job_survives(job) &&
@@ -791,9 +792,9 @@ session_next_survivor(struct session *s, const struct job *after)
 }
 
 void
-session_let_go(struct session *s, struct job *job, bool read)
+session_unref(struct session *s, struct job *job, bool read)
 {
-	job->holders--;
+	job->refs--;
 	if (read && job->state == JOB_FINISHED)
 		job->read = true;
 	drop_if_done(s, job);
@@ -849,7 +850,7 @@ mark_survivors_reported(struct session *s)
 		if (job != NULL)
 			job->survivor_reported = true;
 	}
-	s->uncancelled = session_next_survivor(s, NULL) != NULL;
+	s->has_survivors = session_next_survivor(s, NULL) != NULL;
 }
 
 void
@@ -887,7 +888,7 @@ session_abandon(struct session *s, struct job *job, int64_t now)
 	} else if (job->state == JOB_RUNNING) {
 		job->hand_over_at = NEVER;
 		hand_over(s, job, now);
-	} else if (!job_is_task(job) && job->refused == JOB_ACCEPTED) {
+	} else if (!job_is_task(job) && job->rejected == REJECT_NONE) {
 		keep_result(s, job);
 	}
 }
@@ -933,14 +934,14 @@ is_left_behind(const struct session *s, const struct job *job)
 void
 session_poll_add(struct session *s, struct loop *loop)
 {
-	struct job_order order = find_order(s, loop->now);
+	struct queue_state queue = get_queue_state(s, loop->now);
 	struct job *job;
 
 	exec_poll_add(&s->execs, loop);
 	if (s->edited)
 		loop_until(loop, loop->now);
 	for (job = first_in(s, LIST_QUEUE); job != NULL; job = next_in(job))
-		loop_until(loop, due_queued(job, &order, loop->now).at);
+		loop_until(loop, due_queued(job, &queue, loop->now).at);
 	for (job = first_in(s, LIST_FOREGROUND); job != NULL;
 	    job = next_in(job))
 		loop_until(loop, due_started(job, loop->now).at);
@@ -1020,7 +1021,7 @@ session_close(struct session *s, int64_t now)
 		if (job->work_begun)  /* The edit has been made. */
 			set_state(s, job, JOB_FINISHED);
 		else
-			session_refuse(s, job, JOB_CLOSED);
+			session_reject(s, job, REJECT_CLOSED);
 	}
 	for (i = 0; i < LISTS; i++) {
 		for (job = first_in(s, i); job != NULL; job = next_in(job)) {
@@ -1048,7 +1049,7 @@ session_closed(const struct session *s)
 
 	for (i = 0; i < LISTS; i++) {
 		for (job = first_in(s, i); job != NULL; job = next_in(job)) {
-			if (job->holders > 0 || !is_over(&job->exec))
+			if (job->refs > 0 || !is_over(&job->exec))
 				return false;
 		}
 	}

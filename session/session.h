@@ -35,7 +35,7 @@ struct session {
 	                          * directory and runs all in parallel (H6) */
 	bool closing;
 	bool dir_reported;       /* a result has named its directory (K4) */
-	bool uncancelled;        /* a cancelled command survives, and perhaps no
+	bool has_survivors;        /* a cancelled command survives, and perhaps no
 	                          * result has reported that (E12) */
 	bool edited;             /* a file, in this turn: the order pauses (P6) */
 	char name[17];           /* the process's name and eight more digits */
@@ -77,12 +77,12 @@ void session_kill(struct job *, int64_t now);
  * enough (H6). */
 struct job *session_find_task(struct session *, const struct buf *id,
                               int64_t pid);
-/* Holds a job for a call, until session_let_go(). */
-void session_hold(struct job *);
+/* Holds a job for a call, until session_unref(). */
+void session_ref(struct job *);
 /* Lets go of a job that a call has held. A job that has ended is forgotten when
  * no call holds it; but a task stays until a call lets it go with `read`: its
  * final result was sent (T3). */
-void session_let_go(struct session *, struct job *, bool read);
+void session_unref(struct session *, struct job *, bool read);
 
 /* Each returns the next job of a kind after that one, the first after NULL; or
  * NULL if there are no more. */

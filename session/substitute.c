@@ -178,7 +178,7 @@ append_replaced(struct replacing *s, size_t from, const struct range *replaced)
 	struct replacement *r = s->r;
 	size_t before = replaced->start - from;
 
-	if (r->result.len > EDIT_MOST)
+	if (r->result.len > EDIT_MAX)
 		return true;
 	/* Each newline of `new` may get a carriage return. */
 	if (!buf_reserve(&r->result,
@@ -218,7 +218,7 @@ lines_in(const struct replacing *s, const struct range *occurrence)
 static void
 count_occurrence(struct replacement *r, int64_t line)
 {
-	if (r->count < r->lines_most)
+	if (r->count < r->lines_max)
 		r->lines[r->count] = line;
 	r->count++;
 }

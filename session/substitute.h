@@ -24,13 +24,13 @@ struct replacement {
 	int64_t *lines;      /* array for the line numbers of the first
 	                      * occurrences, as `result` counts them if all
 	                      * are to be replaced, else as `text` does */
-	int64_t lines_most;  /* length of that array */
+	int64_t lines_max;  /* length of that array */
 
 	/* The result */
 	int64_t count;       /* number of occurrences that do not overlap */
 	enum matching matching;  /* how they were found */
 	struct buf result;   /* `text` with each occurrence replaced; it is
-	                      * longer than EDIT_MOST, and incomplete, if it
+	                      * longer than EDIT_MAX, and incomplete, if it
 	                      * would be too long; freed by the caller */
 };
 

@@ -616,7 +616,7 @@ slow_show(const char *p, size_t n, const struct output_bounds *most,
 		    "shown" NOT_SAVED "]", no_text, head);
 		return;
 	}
-	if (n > 0 && (how == TRUNCATE_TAIL || how == TRUNCATE_LOOK)) {
+	if (n > 0 && (how == TRUNCATE_TAIL || how == TRUNCATE_RECENT)) {
 		from = most->limit > 0 ?
 		       chars_back(p, n, (size_t)most->limit) :
 		       how == TRUNCATE_TAIL ? bytes_back(p, n, 51200) :
@@ -808,8 +808,8 @@ draw_screen(const uint8_t *p, size_t n, size_t most, bool terminal, bool reads,
 {
 	void *cells = malloc(screen_memory(terminal));
 	struct screen *s = screen_new(terminal, cells);
-	struct buf text = { malloc(2 * SCREEN_STEP_MOST), 0,
-	    2 * SCREEN_STEP_MOST };
+	struct buf text = { malloc(2 * SCREEN_STEP_MAX), 0,
+	    2 * SCREEN_STEP_MAX };
 	int64_t bytes = 0;
 	size_t done, some;
 	int i;
@@ -831,7 +831,7 @@ draw_screen(const uint8_t *p, size_t n, size_t most, bool terminal, bool reads,
 	for (i = 0; i < screen_lines(s); i++) {
 		text.len = 0;
 		screen_line(s, i, &text);
-		must(text.len <= SCREEN_STEP_MOST);
+		must(text.len <= SCREEN_STEP_MAX);
 	}
 	for (i = 0; i < screen_height(s); i++) {
 		screen_row(s, i, seen);

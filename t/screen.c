@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "output/width.h"
 
-enum { TEXT_MOST = 4 << 20 };  /* bytes of text in a test */
+enum { TEXT_MAX = 4 << 20 };  /* bytes of text in a test */
 
 struct drawn {
 	struct screen *screen;
@@ -29,7 +29,7 @@ draw_begin(struct drawn *d, bool terminal)
 {
 	d->cells = malloc(screen_memory(terminal));
 	d->screen = screen_new(terminal, d->cells);
-	d->text = (struct buf){ malloc(TEXT_MOST), 0, TEXT_MOST };
+	d->text = (struct buf){ malloc(TEXT_MAX), 0, TEXT_MAX };
 }
 
 static void

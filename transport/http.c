@@ -198,7 +198,7 @@ status_of(enum rpc_kind kind, int error, bool modern)
 		return 200;
 	if (error == JSONRPC_NO_METHOD)
 		return 404;
-	return kind == RPC_REFUSAL ? 400 : 200;
+	return kind == RPC_REJECTION ? 400 : 200;
 }
 
 /* Sends the last message about a request. Returns false if memory is short. */
@@ -631,7 +631,7 @@ delete_session(struct http *h, struct peer *p)
 
 /* Refuses a POST whose headers are wrong. */
 static bool
-refuse_post(struct peer *p)
+reject_post(struct peer *p)
 {
 	const struct request *r = &p->connection.request;
 	const char *type = r->field[FIELD_CONTENT_TYPE];
@@ -651,7 +651,7 @@ refuse_post(struct peer *p)
 /* Responds to a request whose headers suffice for that: one that is refused, or
  * that has no body to be read. */
 static bool
-answer_early(struct http *h, struct peer *p)
+respond_early(struct http *h, struct peer *p)
 {
 	const struct request *r = &p->connection.request;
 	const char *origin = r->field[FIELD_ORIGIN];
@@ -678,7 +678,7 @@ answer_early(struct http *h, struct peer *p)
 		return delete_session(h, p);
 	if (!has_verb(r, "POST"))
 		return respond_text(p, 405, "POST a message\n");
-	return refuse_post(p);
+	return reject_post(p);
 }
 
 /* Handles a request whose headers are complete, before its body is read. */
@@ -687,7 +687,7 @@ handle_headers(struct http *h, struct peer *p)
 {
 	struct connection *c = &p->connection;
 
-	if (answer_early(h, p))
+	if (respond_early(h, p))
 		return;
 	/* The client waits for this before it sends the body. */
 	if (c->request.field[FIELD_EXPECT] != NULL)

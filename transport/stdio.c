@@ -92,7 +92,7 @@ stdio_send(void *transport, void *to, enum rpc_kind kind, int error,
 /* Returns how many bytes of responses may still be queued (P10). If memory is
  * short, the queued ones have to be read first (E7). */
 static size_t
-stdio_room(const struct stdio *s)
+queue_space(const struct stdio *s)
 {
 	size_t unread = queue_unwritten(&s->out);
 
@@ -110,7 +110,7 @@ stdio_room(const struct stdio *s)
 static bool
 is_congested(const struct stdio *s)
 {
-	return stdio_room(s) == 0 || mcp_backlog(s->client) > MCP_BACKLOG;
+	return queue_space(s) == 0 || mcp_backlog(s->client) > MCP_BACKLOG;
 }
 
 /* Responds with an error to a line that is not accepted, whose first n bytes
@@ -124,7 +124,7 @@ reject_line(struct stdio *s, const char *start, size_t n, int code,
 	struct buf b = { NULL, 0, 0 };
 
 	mcp_error(s->client, &b, rpc_first_id(start, n), code, why);
-	stdio_send(s, NULL, RPC_REFUSAL, code, &b);
+	stdio_send(s, NULL, RPC_REJECTION, code, &b);
 	buf_free(&b);
 	buf_free(&s->line);
 	s->skipping = true;
@@ -293,7 +293,7 @@ stdio_poll_add(struct stdio *s, struct loop *loop)
 	 * (P9). */
 	s->out_poll = loop_add(loop, s->out_gone ? -1 : 1, out_events);
 	loop_until(loop, s->leave_by);
-	mcp_poll_add(s->client, stdio_room(s), loop);
+	mcp_poll_add(s->client, queue_space(s), loop);
 }
 
 /* Returns whether the input has ended and each request has its response. */
@@ -338,7 +338,7 @@ stdio_dispatch(struct stdio *s, const struct loop *loop)
 	if (loop_events(loop, s->in_poll))
 		read_lines(s);
 	take_lines(s, loop->now);
-	mcp_dispatch(s->client, stdio_room(s), loop);
+	mcp_dispatch(s->client, queue_space(s), loop);
 	stdio_flush(s);
 	close_if_due(s, loop);
 	/* After a signal, the reader has 200 ms from the end of the last

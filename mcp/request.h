@@ -1,5 +1,5 @@
-#ifndef MCP_WANT_H
-#define MCP_WANT_H
+#ifndef MCP_REQUEST_H
+#define MCP_REQUEST_H
 
 /* The arguments of a call that are not the job's: what it asks for, how long it
  * waits, which output it shows. And what its result reports besides the job. */
@@ -12,18 +12,18 @@
 #include "exec.h"
 
 /* Run a job; read a task; kill it; type into its terminal; list all tasks */
-enum want_action { WANT_RUN, WANT_LOOK, WANT_KILL, WANT_TYPE, WANT_LIST };
+enum call_action { CALL_RUN, CALL_READ, CALL_KILL, CALL_TYPE, CALL_LIST };
 
 /* Zeroed, it asks to run a job and waits for nothing else. */
-struct want {
-	enum want_action action;
+struct call_request {
+	enum call_action action;
 	bool by_pid;             /* check_pid or kill_pid was given */
 	struct buf id;           /* the task's id, or its pid as text */
 	int64_t pid;             /* its pid; 0: no number was given */
 	int64_t time;            /* ms to wait, for its end or for `until` */
 	struct buf until;        /* the text to wait for (W3); empty: none */
 	bool only_new;           /* output since the last result (T3) */
-	struct buf input;        /* what to type, with WANT_TYPE (I2) */
+	struct buf input;        /* what to type, with CALL_TYPE (I2) */
 	bool truncates;          /* `truncate` was given for this result */
 	enum truncate truncate;  /* if so, how its output is cut */
 	int64_t limit;           /* characters of each stream; 0: not given */
@@ -40,6 +40,6 @@ struct want {
 };
 
 /* Frees the buffers. */
-void want_free(struct want *);
+void call_request_free(struct call_request *);
 
 #endif
