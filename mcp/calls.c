@@ -14,7 +14,7 @@
 #include "session/secret.h"
 
 enum {
-	WAITS = 1000,          /* calls about tasks, or subscriptions (P6) */
+	WAITS_MAX = 1000,          /* calls about tasks, or subscriptions (P6) */
 	PROMPT_POLL = 50,      /* ms between checks whether a terminal prompts:
 	                        * a change of its settings is no event (I3) */
 	PROGRESS_GAP = 100,    /* ms from news to progress (O7); clients lose it
@@ -23,7 +23,7 @@ enum {
 	PROGRESS_SIZE = 4000,  /* bytes of each stream */
 	PROGRESS_ENVELOPE = 2048,  /* bytes of the rest of the message */
 	RESULT_SMALL = 4096,   /* bytes; such results need no check for memory */
-	RESULT_TIMES = 12      /* as many times its output a result can take */
+	RESULT_FACTOR = 12      /* as many times its output a result can take */
 };
 
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
@@ -70,7 +70,7 @@ has_own_job(const struct call *call)
 static const char *
 find_shortage(const struct client *c, bool waits)
 {
-	if (waits && c->waits == WAITS)
+	if (waits && c->waits == WAITS_MAX)
 		return "Too many calls wait";
 	/* A call on its own is always accepted; but their number is up to the
 	 * client. */
@@ -193,7 +193,7 @@ has_memory_for_result(const struct job *job)
 	if (job != NULL && job->out.text != NULL)
 		n = output_size(job->out.text) + output_size(job->err.text);
 	return n <= RESULT_SMALL ||
-	    mem_is_available(n * RESULT_TIMES + MEM_SPARE);
+	    mem_is_available(n * RESULT_FACTOR + MEM_SPARE);
 }
 
 /* Sets what the result reports besides the job. */

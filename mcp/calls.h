@@ -19,7 +19,7 @@
 struct client {
 	const struct options *options;
 	struct caller caller;  /* as the handshake names it */
-	struct buf said;       /* the client's name from there: JSON members for
+	struct buf log_names;       /* the client's name from there: JSON members for
 	                        * the log (A1) */
 	struct session *session;
 	struct answers answers;

@@ -16,7 +16,8 @@ static const struct known_client known_clients[] = {
 	{ .name = "copilot-cli",  /* 1.0.102 */
 	  .bytes = 20000, .shows_data = true },
 	{ .name = "gemini-cli-mcp-client",  /* 0.61.0 */
-	  .adds = "wait_for_previous", .bytes = 38000, .call_limit = 585000 },
+	  .extra_argument = "wait_for_previous", .bytes = 38000,
+	  .call_limit = 585000 },
 	{ .name = "opencode",  /* 1.18.33 */
 	  .bytes = 50000, .lines = 1900 },
 	{ .name = NULL }  /* any other client */

@@ -13,7 +13,7 @@
 /* A client that boris knows by name */
 struct known_client {
 	const char *name;      /* clientInfo.name */
-	const char *adds;      /* argument that it adds to calls; or NULL */
+	const char *extra_argument;      /* argument that it adds to calls; or NULL */
 	int bytes;             /* text of a result that it passes on complete,
 	                        * less a margin (K3); 0: any length */
 	int lines;             /* the same in lines; 0: any number */

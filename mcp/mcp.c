@@ -66,8 +66,8 @@ do_initialize(struct mcp_request *r)
 	if (v == NULL)
 		v = revision_newest_with_handshake();
 	c->caller = caller_find(c->options, v, info, c->session->shared);
-	buf_free(&c->said);
-	put_client(&c->said, info);
+	buf_free(&c->log_names);
+	put_client(&c->log_names, info);
 	json_put(&r->result, "protocolVersion", v->name);
 	buf_add(&r->result, ",\"capabilities\":{\"tools\":{}},"
 	    "\"serverInfo\":" MCP_SERVER_INFO);
@@ -138,7 +138,7 @@ put_sender(struct buf *b, const struct mcp_request *r)
 	if (caller_is_stateless(&r->reply.caller))
 		put_client(b, json_get(m->meta, META_CLIENT));
 	else
-		buf_put(b, c->said.data, c->said.len);
+		buf_put(b, c->log_names.data, c->log_names.len);
 	json_put(b, "address", m->address);
 }
 
@@ -340,7 +340,7 @@ mcp_handle(struct client *c, void *to, const struct rpc_message *m,
 	if (rpc_is_response(m))
 		return RPC_NO_ANSWER;
 	if (wrong != NULL)
-		r.code = m->whole.text == NULL ? JSONRPC_PARSE_ERROR
+		r.code = m->root.text == NULL ? JSONRPC_PARSE_ERROR
 		    : JSONRPC_INVALID_REQUEST;
 	else if (m->id.text != NULL)
 		wrong = handle_request(&r);
@@ -387,7 +387,7 @@ mcp_free(struct client *c)
 		return;
 	calls_free(c);
 	session_free(c->session);
-	buf_free(&c->said);
+	buf_free(&c->log_names);
 	free(c);
 }
 

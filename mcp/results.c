@@ -340,7 +340,7 @@ note_task_timeout(struct buf *b, const struct job *job)
 {
 	bool ended = job->exec.shell_ended;
 
-	if (job->by_server) {
+	if (job->server_deadline) {
 		note(b, ended
 		    ? "terminated by --bg-timeout, this server's limit"
 		    : "--bg-timeout, this server's limit, has passed");
@@ -1111,13 +1111,13 @@ put_outcome(struct buf *t, const struct edit *e, const struct caller *caller)
 		buf_fmt(t, "%s: nothing was changed: %s", path, why);
 		break;
 	case EDIT_DONE:
-		if (e->makes)
+		if (e->creates)
 			buf_fmt(t, "%s: made", path);
 		else
 			buf_fmt(t, "%s: replaced %s", path, lines);
 		break;
 	case EDIT_IN_PLACE:
-		if (e->makes)
+		if (e->creates)
 			buf_fmt(t, "%s: made (written in place)", path);
 		else
 			buf_fmt(t, "%s: replaced %s (written in place)", path,
@@ -1126,11 +1126,11 @@ put_outcome(struct buf *t, const struct edit *e, const struct caller *caller)
 	case EDIT_NOT_FOUND:
 		buf_fmt(t, "%s: old was not found; look at the file", path);
 		break;
-	case EDIT_SPACED:
+	case EDIT_SPACE_DIFFERS:
 		buf_fmt(t, "%s: old was not found; but for white space it "
 		    "stands %s", path, lines);
 		break;
-	case EDIT_SEVERAL:
+	case EDIT_AMBIGUOUS:
 		buf_fmt(t, "%s: give all: true, or in old more lines around "
 		    "the place: it was found %s", path, lines);
 		break;

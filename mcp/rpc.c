@@ -20,10 +20,10 @@ rpc_parse(struct rpc_message *m, const char *text, size_t len)
 {
 	static const char *const names[] = { "jsonrpc", "id", "method",
 	    "params" }, *const of_params[] = { "_meta", "name", "arguments" };
-	struct json whole = json_check(text, len), found[4];
+	struct json root = json_check(text, len), found[4];
 
-	json_members(whole, names, found, 4);
-	*m = (struct rpc_message){ .whole = whole, .jsonrpc = found[0],
+	json_members(root, names, found, 4);
+	*m = (struct rpc_message){ .root = root, .jsonrpc = found[0],
 	    .id = found[1], .method = found[2],
 	    .params = unless_null(found[3]) };
 	json_members(m->params, of_params, found, 3);
@@ -43,8 +43,8 @@ bool
 rpc_is_response(const struct rpc_message *m)
 {
 	return m->method.text == NULL &&
-	    (json_get(m->whole, "result").text != NULL ||
-	    json_get(m->whole, "error").text != NULL);
+	    (json_get(m->root, "result").text != NULL ||
+	    json_get(m->root, "error").text != NULL);
 }
 
 static bool
@@ -77,9 +77,9 @@ rpc_first_id(const char *text, size_t len)
 const char *
 rpc_wrong_envelope(const struct rpc_message *m)
 {
-	if (m->whole.text == NULL)
+	if (m->root.text == NULL)
 		return "Parse error";
-	if (json_type(m->whole) == JSON_ARRAY)
+	if (json_type(m->root) == JSON_ARRAY)
 		return "arrays of messages are not taken: send them one by one";
 	if (m->id.text != NULL && !is_id(m->id))
 		return "id must be a string or a number of at most 1024 bytes";

@@ -29,7 +29,7 @@ enum { RPC_ID_MAX = 1024 };  /* bytes of an id or a token, as JSON text */
 /* A parsed message. The values are slices of its text, which has to outlive it;
  * those that it does not have are JSON_NONE. */
 struct rpc_message {
-	struct json whole;     /* JSON_NONE: the text is not JSON */
+	struct json root;     /* JSON_NONE: the text is not JSON */
 	struct json jsonrpc, id, method, params;
 	struct json meta, name, arguments;  /* of params */
 	struct json version;   /* of meta; stateless requests have it (M3) */

@@ -70,16 +70,16 @@ static const struct argument {
 	const char *name;
 	enum json_type type;
 	int flags;
-	int least;             /* minimum of an integer, or of the number of
+	int min;             /* minimum of an integer, or of the number of
 	                        * characters of a string */
-	int most;              /* maximum of these; 0: no maximum */
+	int max;              /* maximum of these; 0: no maximum */
 	/* The description in the schema of each tool; NULL: the tool does not
 	 * accept it. */
 	const char *help[TOOLS];
 	const char *must_be;   /* "argument X must be ..., not Y" */
 	/* The name that models know from other tools (P4): accepted, but not in
 	 * the schema; or NULL. */
-	const char *also[TOOLS];
+	const char *alias[TOOLS];
 } arguments[ARGUMENTS] = {
 	[COMMAND] = {
 		.name = "command",
@@ -92,7 +92,7 @@ static const struct argument {
 	[TIMEOUT] = {
 		.name = "timeout",
 		.type = JSON_NUMBER,
-		.least = 1,
+		.min = 1,
 		/* No `most`: read_command() reduces a larger value to the
 		 * maximum (W4). */
 		.help = { [BASH] = "Milliseconds until it is terminated, at "
@@ -152,14 +152,14 @@ static const struct argument {
 		.name = "wait",
 		.type = JSON_NUMBER,
 		.flags = EMPTY | TYPED,
-		/* No `most`: take_wait() reduces a larger value to the maximum
+		/* No `most`: read_wait() reduces a larger value to the maximum
 		 * (W2). */
 		.help = { [BASH] = "For a task: milliseconds to wait (default "
 		    "0; with tty or input 10000, with until 30000)",
 		    [TASK_OUTPUT] = "Milliseconds to wait for its end, or "
 		    "with new for new output, at most 600000 (default 0)" },
 		.must_be = "an integer of milliseconds from 0 to 600000",
-		.also = { [TASK_OUTPUT] = "timeout" }
+		.alias = { [TASK_OUTPUT] = "timeout" }
 	},
 	[BLOCK] = {
 		.name = "block",
@@ -172,8 +172,8 @@ static const struct argument {
 		.name = "until",
 		.type = JSON_STRING,
 		.flags = LINE | TYPED,
-		.least = 1,
-		.most = 1000,
+		.min = 1,
+		.max = 1000,
 		.help = { [BASH] = "With command (implies run_in_background), "
 		    "tty or input: return when this text has been printed",
 		    [TASK_OUTPUT] = "Wait until this text has been printed "
@@ -191,14 +191,14 @@ static const struct argument {
 		.name = "cwd",
 		.type = JSON_STRING,
 		.flags = NAME,
-		.least = 1,
-		.most = PATH_LIMIT,
+		.min = 1,
+		.max = PATH_LIMIT,
 		.help = { [BASH] = "Directory of this call only; with an "
 		    "absolute one it runs in parallel; ~ and variables are "
 		    "not expanded" },
 		.must_be = "a string of at most 4096 bytes, the name of a "
 		    "directory",
-		.also = { [BASH] = "workdir" }
+		.alias = { [BASH] = "workdir" }
 	},
 	[STDIN] = {
 		.name = "stdin",
@@ -219,8 +219,8 @@ static const struct argument {
 		.name = "limit",
 		.type = JSON_NUMBER,
 		.flags = TYPED,
-		.least = 200,
-		.most = 100000,
+		.min = 200,
+		.max = 100000,
 		.help = { [BASH] = "At most so many characters of each stream",
 		    [TASK_OUTPUT] = "As in bash" },
 		.must_be = "an integer from 200 to 100000"
@@ -237,13 +237,13 @@ static const struct argument {
 		.name = "path",
 		.type = JSON_STRING,
 		.flags = NAME | BLANK_COUNTS,
-		.least = 1,
-		.most = PATH_LIMIT,
+		.min = 1,
+		.max = PATH_LIMIT,
 		.help = { [EDIT] = "The file, absolute or in the working "
 		    "directory" },
 		.must_be = "a string of at most 4096 bytes, the name of a "
 		    "file",
-		.also = { [EDIT] = "file_path" }
+		.alias = { [EDIT] = "file_path" }
 	},
 	[OLD] = {
 		.name = "old",
@@ -251,7 +251,7 @@ static const struct argument {
 		.help = { [EDIT] = "The text to replace, exactly as it stands "
 		    "there" },
 		.must_be = "a string",
-		.also = { [EDIT] = "old_string" }
+		.alias = { [EDIT] = "old_string" }
 	},
 	[NEW_TEXT] = {
 		.name = "new",
@@ -260,14 +260,14 @@ static const struct argument {
 		.help = { [EDIT] = "What comes in its place, or the whole new "
 		    "file" },
 		.must_be = "a string",
-		.also = { [EDIT] = "new_string" }
+		.alias = { [EDIT] = "new_string" }
 	},
 	[ALL] = {
 		.name = "all",
 		.type = JSON_BOOL,
 		.help = { [EDIT] = "true: replace it wherever it stands" },
 		.must_be = "true or false",
-		.also = { [EDIT] = "replace_all" }
+		.alias = { [EDIT] = "replace_all" }
 	}
 };
 
@@ -295,7 +295,7 @@ static const struct foreign {
 /* A call whose arguments are being read. The functions that take a struct
  * reading and return false have written to `refusal` which argument is wrong,
  * and why. */
-struct reading {
+struct arg_reader {
 	const struct tool *tools;  /* all tools */
 	int tool;              /* index of the tool that is called */
 	const struct options *options;
@@ -320,16 +320,17 @@ usual_timeout(const struct options *o, const struct caller *r)
 }
 
 static bool
-is_given(const struct reading *r, int argument)
+is_given(const struct arg_reader *r, int argument)
 {
 	return r->given[argument].text != NULL;
 }
 
-static bool reject(struct reading *, const char *format, ...) FMT_CHECKED(2, 3);
+static bool reject(struct arg_reader *, const char *format, ...)
+    FMT_CHECKED(2, 3);
 
 /* Writes the refusal. Returns false, for the caller to return. */
 static bool
-reject(struct reading *r, const char *format, ...)
+reject(struct arg_reader *r, const char *format, ...)
 {
 	va_list values;
 
@@ -341,7 +342,7 @@ reject(struct reading *r, const char *format, ...)
 
 /* Refuses the call if the argument is absent. */
 static bool
-must_have(struct reading *r, int argument)
+require(struct arg_reader *r, int argument)
 {
 	const struct argument *a = &arguments[argument];
 
@@ -379,7 +380,7 @@ snippet(struct snippet *s, struct json value)
 }
 
 static bool
-reject_value(struct reading *r, int argument)
+reject_value(struct arg_reader *r, int argument)
 {
 	struct snippet name, value;
 
@@ -390,7 +391,7 @@ reject_value(struct reading *r, int argument)
 
 /* Refuses two names that mean the same argument. */
 static bool
-reject_both(struct reading *r, struct json one, struct json other)
+reject_both(struct arg_reader *r, struct json one, struct json other)
 {
 	struct snippet first, second;
 
@@ -412,7 +413,7 @@ find_argument(struct json name, int tool)
 			continue;
 		if (json_is(name, a->name))
 			break;
-		if (a->also[tool] != NULL && json_is(name, a->also[tool]))
+		if (a->alias[tool] != NULL && json_is(name, a->alias[tool]))
 			break;
 	}
 	return i;
@@ -428,7 +429,7 @@ is_listed(const struct argument *a, int tool)
 /* Returns the first tool offered that accepts an argument of that name, or
  * NULL. */
 static const struct tool *
-find_other_tool(const struct reading *r, struct json name)
+find_other_tool(const struct arg_reader *r, struct json name)
 {
 	int i;
 
@@ -443,7 +444,7 @@ find_other_tool(const struct reading *r, struct json name)
 /* Appends the name of an argument that the tool does not accept, and which tool
  * does, to the list of these. */
 static void
-put_unknown(struct buf *list, const struct reading *r, struct json name)
+put_unknown(struct buf *list, const struct arg_reader *r, struct json name)
 {
 	const struct tool *other = find_other_tool(r, name);
 	struct buf item = { NULL, 0, 0 };
@@ -460,7 +461,7 @@ put_unknown(struct buf *list, const struct reading *r, struct json name)
 
 /* Refuses the call for its unknown arguments; lists those of its tool. */
 static bool
-reject_unknown(struct reading *r, struct buf *unknown)
+reject_unknown(struct arg_reader *r, struct buf *unknown)
 {
 	struct buf known = { NULL, 0, 0 };
 	int i;
@@ -503,7 +504,7 @@ find_word(struct json value)
 /* Checks the type of a value and the bounds of a number, and stores the number
  * or the index of the word. Returns whether the value is right. */
 static bool
-check_value(struct reading *r, int i)
+check_value(struct arg_reader *r, int i)
 {
 	const struct argument *a = &arguments[i];
 	struct json value = r->given[i];
@@ -512,9 +513,9 @@ check_value(struct reading *r, int i)
 	if (a->flags & HANDLE)
 		return json_int(value, n) || json_type(value) == JSON_STRING;
 	if (a->type == JSON_NUMBER) {
-		if (!json_int(value, n) || *n < a->least)
+		if (!json_int(value, n) || *n < a->min)
 			return false;
-		return a->most == 0 || *n <= a->most;
+		return a->max == 0 || *n <= a->max;
 	}
 	if (a->flags & WORD) {
 		*n = find_word(value);
@@ -565,7 +566,7 @@ counts_as_absent(const struct argument *a, struct json value)
 /* Stores a member as given[i], unless it counts as absent. Of members of the
  * same name the last one counts. Two names of one argument are an error. */
 static bool
-take_member(struct reading *r, int i, struct json name, struct json value)
+store_member(struct arg_reader *r, int i, struct json name, struct json value)
 {
 	const struct argument *a = &arguments[i];
 	enum json_type type = a->flags & HANDLE ? JSON_NUMBER : a->type;
@@ -586,16 +587,16 @@ take_member(struct reading *r, int i, struct json name, struct json value)
 
 /* Did the client add the argument of its own accord (K1)? */
 static bool
-is_added(const struct reading *r, struct json name)
+is_added(const struct arg_reader *r, struct json name)
 {
-	const char *added = r->caller->client->adds;
+	const char *added = r->caller->client->extra_argument;
 
 	return added != NULL && json_is(name, added);
 }
 
 /* Sorts the members into given[]. One that the client has added is dropped. */
 static bool
-sort_members(struct reading *r, struct json members)
+sort_members(struct arg_reader *r, struct json members)
 {
 	struct json name, value;
 	struct buf unknown = { NULL, 0, 0 };
@@ -606,7 +607,7 @@ sort_members(struct reading *r, struct json members)
 	while (taken && json_next(members, &at, &name, &value)) {
 		i = find_argument(name, r->tool);
 		if (i < ARGUMENTS) {
-			taken = take_member(r, i, name, value);
+			taken = store_member(r, i, name, value);
 		} else if (!is_added(r, name)) {
 			if (n < NAMES_LISTED)
 				put_unknown(&unknown, r, name);
@@ -622,11 +623,11 @@ sort_members(struct reading *r, struct json members)
 static bool
 is_too_long(const struct argument *a, const struct buf *b)
 {
-	if (a->most == 0)
+	if (a->max == 0)
 		return false;
 	if (a->flags & NAME)
-		return b->len > (size_t)a->most;
-	return utf8_cut(b, a->most) < b->len;
+		return b->len > (size_t)a->max;
+	return utf8_cut(b, a->max) < b->len;
 }
 
 /* Is the decoded string within the bounds of its argument? */
@@ -634,7 +635,7 @@ static bool
 is_right_text(const struct argument *a, struct buf *b)
 {
 	if (b->len == 0)
-		return a->least == 0 && !(a->flags & COMMAND_TEXT);
+		return a->min == 0 && !(a->flags & COMMAND_TEXT);
 	if (is_too_long(a, b))
 		return false;
 	if (a->flags & LINE && buf_has(b, '\n'))
@@ -648,7 +649,7 @@ is_right_text(const struct argument *a, struct buf *b)
 
 /* Decodes a string, if it is given, and checks its bounds. */
 static bool
-take_text(struct reading *r, int i, struct buf *b)
+decode_text(struct arg_reader *r, int i, struct buf *b)
 {
 	const struct argument *a = &arguments[i];
 
@@ -660,10 +661,10 @@ take_text(struct reading *r, int i, struct buf *b)
 }
 
 static bool
-take_path(struct reading *r, int argument, char **name)
+decode_path(struct arg_reader *r, int argument, char **name)
 {
 	struct buf b = { NULL, 0, 0 };
-	bool taken = take_text(r, argument, &b);
+	bool taken = decode_text(r, argument, &b);
 
 	if (is_given(r, argument))
 		*name = buf_text(&b);
@@ -673,7 +674,7 @@ take_path(struct reading *r, int argument, char **name)
 /* Reads `wait` and `until` of any tool (W2, W3). usual: ms to wait if neither
  * is given. */
 static bool
-take_wait(struct reading *r, int64_t usual)
+read_wait(struct arg_reader *r, int64_t usual)
 {
 	struct call_request *req = r->request;
 
@@ -684,12 +685,12 @@ take_wait(struct reading *r, int64_t usual)
 		req->time = r->number[WAIT];
 	if (req->time > WAIT_MAX)
 		req->time = WAIT_MAX;
-	return take_text(r, UNTIL, &req->until);
+	return decode_text(r, UNTIL, &req->until);
 }
 
 /* `truncate` and `limit` of a call that reads a task */
 static void
-take_bounds(struct reading *r)
+read_bounds(struct arg_reader *r)
 {
 	struct call_request *req = r->request;
 
@@ -705,19 +706,19 @@ take_bounds(struct reading *r)
  * may both be given, because a server that clients share accepts a pid only
  * with the id of its task, which is a secret (H6). */
 static bool
-take_handle(struct reading *r, int argument)
+read_handle(struct arg_reader *r, int argument)
 {
 	int named_by = is_given(r, TASK_ID) ? TASK_ID : argument;
 
 	r->request->pid = r->number[argument];
 	if (json_type(r->given[named_by]) == JSON_STRING)
-		return take_text(r, named_by, &r->request->id);
+		return decode_text(r, named_by, &r->request->id);
 	json_verbatim(r->given[named_by], &r->request->id);
 	return true;
 }
 
 static int64_t
-choose_timeout(const struct reading *r, bool background)
+choose_timeout(const struct arg_reader *r, bool background)
 {
 	if (is_given(r, TIMEOUT))
 		return r->number[TIMEOUT];
@@ -734,22 +735,22 @@ choose_environment(bool terminal, bool background)
 
 /* Decodes the texts of a command into its job. */
 static bool
-take_command_texts(struct reading *r, struct job *job)
+decode_command_texts(struct arg_reader *r, struct job *job)
 {
-	if (!take_text(r, COMMAND, &job->exec.text) ||
-	    !take_text(r, STDIN, &job->exec.input))
+	if (!decode_text(r, COMMAND, &job->exec.text) ||
+	    !decode_text(r, STDIN, &job->exec.input))
 		return false;
-	return take_text(r, DESCRIPTION, &job->description) &&
-	    take_path(r, CWD, &job->cwd);
+	return decode_text(r, DESCRIPTION, &job->description) &&
+	    decode_path(r, CWD, &job->cwd);
 }
 
 /* Reads a call that runs a command. */
 static bool
-read_command(struct reading *r, bool background)
+read_command(struct arg_reader *r, bool background)
 {
 	struct job *job = *r->job = job_new(r->options);
 	bool terminal = json_true(r->given[TTY]);
-	int64_t most = background ? TASK_TIMEOUT_MAX : TIMEOUT_MAX;
+	int64_t max = background ? TASK_TIMEOUT_MAX : TIMEOUT_MAX;
 
 	if (is_given(r, TASK_ID))
 		return reject(r, "task_id does not go with command; to read a "
@@ -759,25 +760,25 @@ read_command(struct reading *r, bool background)
 		    "the task_id that the start returns");
 	job->background = background;
 	job->timeout = choose_timeout(r, background);
-	job->capped = job->timeout > most;
+	job->capped = job->timeout > max;
 	if (job->capped)
-		job->timeout = most;
+		job->timeout = max;
 	job->bounds.how = is_given(r, TRUNCATE)
 	    ? (enum truncate)r->number[TRUNCATE] : r->options->truncate;
 	job->bounds.limit = r->number[LIMIT];
 	job->exec.terminal = terminal;
 	job->exec.env = choose_environment(terminal, background);
 	job->exec.has_input = is_given(r, STDIN);
-	if (!take_command_texts(r, job))
+	if (!decode_command_texts(r, job))
 		return false;
 	job->description.len = utf8_cut(&job->description, COMMAND_SHOWN);
 	buf_shrink(&job->description);
-	return take_wait(r, terminal ? WAIT_TERMINAL : 0);
+	return read_wait(r, terminal ? WAIT_TERMINAL : 0);
 }
 
 /* Reads a call that types into a terminal (I2). */
 static bool
-read_input(struct reading *r)
+read_input(struct arg_reader *r)
 {
 	int i;
 
@@ -789,17 +790,17 @@ read_input(struct reading *r)
 	}
 	r->request->action = CALL_TYPE;
 	r->request->only_new = true;
-	take_bounds(r);
-	if (!must_have(r, TASK_ID) || !take_handle(r, TASK_ID))
+	read_bounds(r);
+	if (!require(r, TASK_ID) || !read_handle(r, TASK_ID))
 		return false;
-	return take_text(r, INPUT, &r->request->input) &&
-	    take_wait(r, WAIT_TERMINAL);
+	return decode_text(r, INPUT, &r->request->input) &&
+	    read_wait(r, WAIT_TERMINAL);
 }
 
 /* Refuses a call of bash unless it gives exactly one of the arguments that say
  * what to do. */
 static bool
-check_action(struct reading *r)
+check_action(struct arg_reader *r)
 {
 	static const int actions[] = { COMMAND, INPUT, CHECK_PID, KILL_PID };
 	struct buf given = { NULL, 0, 0 };
@@ -826,21 +827,21 @@ check_action(struct reading *r)
 
 /* Reads a call with check_pid or kill_pid. */
 static bool
-read_pid(struct reading *r)
+read_pid(struct arg_reader *r)
 {
 	bool ends = is_given(r, KILL_PID);
 
-	take_bounds(r);
+	read_bounds(r);
 	r->request->action = ends ? CALL_KILL : CALL_READ;
 	r->request->only_new = ends;
 	r->request->by_pid = true;
-	return take_handle(r, ends ? KILL_PID : CHECK_PID);
+	return read_handle(r, ends ? KILL_PID : CHECK_PID);
 }
 
 /* Drops an empty `input` that the client has only filled in. It counts only
  * with task_id and no other action; then it reads the terminal. */
 static void
-drop_filled_in_input(struct reading *r)
+drop_filled_in_input(struct arg_reader *r)
 {
 	bool other_action = is_given(r, COMMAND) || is_given(r, CHECK_PID) ||
 	    is_given(r, KILL_PID);
@@ -853,7 +854,7 @@ drop_filled_in_input(struct reading *r)
 /* Reads the arguments of bash: they run a command, type into a terminal, or
  * poll or end a task. */
 static bool
-read_bash(struct reading *r)
+read_bash(struct arg_reader *r)
 {
 	bool runs = is_given(r, COMMAND);
 	bool background = json_true(r->given[IN_BACKGROUND]) ||
@@ -878,7 +879,7 @@ read_bash(struct reading *r)
 }
 
 static bool
-read_task(struct reading *r)
+read_task(struct arg_reader *r)
 {
 	bool listed = !is_given(r, TASK_ID);
 	bool blocks = json_true(r->given[BLOCK]);
@@ -888,7 +889,7 @@ read_task(struct reading *r)
 		return reject_both(r, r->name[WAIT], r->name[BLOCK]);
 	/* Where many clients share the server ids are secrets (H6). */
 	if (listed && r->caller->shared)
-		return must_have(r, TASK_ID);
+		return require(r, TASK_ID);
 	if (listed && is_given(r, UNTIL))
 		return reject(r, "until goes with task_id; without it all "
 		    "tasks are listed");
@@ -897,10 +898,10 @@ read_task(struct reading *r)
 		    "are listed");
 	r->request->action = listed ? CALL_LIST : CALL_READ;
 	r->request->only_new = json_true(r->given[NEW]);
-	take_bounds(r);
-	if (!listed && !take_handle(r, TASK_ID))
+	read_bounds(r);
+	if (!listed && !read_handle(r, TASK_ID))
 		return false;
-	if (!take_wait(r, blocks ? WAIT_BLOCK : 0))
+	if (!read_wait(r, blocks ? WAIT_BLOCK : 0))
 		return false;
 	/* With block: false do not wait, whatever timeout says. */
 	if (is_given(r, BLOCK) && !blocks)
@@ -909,7 +910,7 @@ read_task(struct reading *r)
 }
 
 static bool
-read_edit(struct reading *r)
+read_edit(struct arg_reader *r)
 {
 	struct job *job = *r->job = job_new(r->options);
 	struct edit *e = mem_get(sizeof(*e));
@@ -917,15 +918,16 @@ read_edit(struct reading *r)
 	job->do_work = edit_run;
 	job->work = e;
 	job->free_work = edit_free;
-	e->makes = !is_given(r, OLD);
+	e->creates = !is_given(r, OLD);
 	e->all = json_true(r->given[ALL]);
-	if (!must_have(r, PATH) || !must_have(r, NEW_TEXT))
+	if (!require(r, PATH) || !require(r, NEW_TEXT))
 		return false;
 	if (json_equal(r->given[OLD], r->given[NEW_TEXT]))
 		return reject(r, "old must not equal new; omit old to create a "
 		    "file");
-	if (!take_text(r, OLD, &e->old) || !take_text(r, NEW_TEXT, &e->new) ||
-	    !take_path(r, PATH, &e->path))
+	if (!decode_text(r, OLD, &e->old) ||
+	    !decode_text(r, NEW_TEXT, &e->new) ||
+	    !decode_path(r, PATH, &e->path))
 		return false;
 	job->work_bytes = e->old.cap + e->new.cap + strlen(e->path);
 	return true;
@@ -1283,7 +1285,7 @@ tools_read(const struct tool *tool, const struct options *o,
            const struct caller *caller, struct json members, struct job **job,
            struct call_request *request, struct buf *error)
 {
-	struct reading r = { .tools = tools, .tool = (int)(tool - tools),
+	struct arg_reader r = { .tools = tools, .tool = (int)(tool - tools),
 	    .options = o, .caller = caller, .job = job, .request = request,
 	    .error = error };
 	int i;

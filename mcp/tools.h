@@ -14,7 +14,7 @@
 #include "mcp/request.h"
 
 /* A row of the table in tools.c */
-struct reading;
+struct arg_reader;
 struct tool {
 	const char *name, *title;
 	size_t option;         /* offset in struct options of the int64_t that
@@ -29,7 +29,7 @@ struct tool {
 	const char *output_schema;  /* members of the output schema */
 	bool destroys;         /* the annotation destructiveHint */
 	/* Reads the arguments. Returns false if the call is refused. */
-	bool (*read)(struct reading *);
+	bool (*read)(struct arg_reader *);
 	/* Appends the members of the result of a job that was not refused. */
 	void (*put)(struct buf *, const struct caller *, struct session *,
 	    struct job *, const struct call_request *, int64_t now);

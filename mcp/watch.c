@@ -8,7 +8,7 @@ enum {
 	ECHO_MAX = 4096,      /* bytes of what was typed that are recognised */
 	ECHO_MARGIN = 100,     /* bytes; a longer typed line may be broken at
 	                        * the terminal's margin, or scrolled */
-	ECHO_LIMIT = 100,      /* drawings of typed lines that are recognised */
+	REDRAWN_MAX = 100,      /* drawings of typed lines that are recognised */
 	PRINTED_KEPT = 8192    /* bytes of the last output, to recognise them */
 };
 
@@ -182,7 +182,7 @@ skip_redrawn(struct watch *w, const struct watched_stream *s,
 	size_t begin, at;
 	bool begins;
 
-	if (w->redrawn == ECHO_LIMIT || s->printed.len < w->text.len)
+	if (w->redrawn == REDRAWN_MAX || s->printed.len < w->text.len)
 		return false;
 	begin = s->printed.len - w->text.len;
 	for (at = 0; at + w->text.len <= typed->len; at++) {

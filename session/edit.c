@@ -79,10 +79,10 @@
 #endif
 
 enum {
-	AROUND = 3,        /* lines shown before and after an occurrence */
+	CONTEXT = 3,        /* lines shown before and after an occurrence */
 	LINE_SHOWN = 160,  /* characters shown of a line */
 	LOCK_WAIT = 1000,  /* ms in which attempts are made to lock a file */
-	LOCK_PACE = 20,    /* ms between two attempts */
+	LOCK_INTERVAL = 20,    /* ms between two attempts */
 	APPEND_WAIT = 2,   /* ms in which others may append to the old file */
 	APPENDED_MAX = 2 * EDIT_MAX,  /* bytes that others append meanwhile */
 	COPY_BYTES = 65536  /* read and written at a time */
@@ -103,8 +103,8 @@ struct change {
 	const char *name;    /* name in that directory; part of `path` */
 	int fd;              /* the old file; -1 if there is none */
 	struct stat stat;    /* of the old file, from before it was read */
-	struct buf was;      /* content of the old file */
-	struct buf will;     /* content of the new file */
+	struct buf old_text;      /* content of the old file */
+	struct buf new_text;     /* content of the new file */
 };
 
 /* The file with a random name that is to become the new file */
@@ -156,9 +156,9 @@ show_around(struct edit *e, const struct buf *text, int64_t more)
 		lf = memchr(line.data, '\n', left);
 		line.len = lf != NULL ? (size_t)(lf + 1 - line.data) : left;
 		number++;
-		while (i < count && number > e->lines[i] + more + AROUND)
+		while (i < count && number > e->lines[i] + more + CONTEXT)
 			i++;
-		if (i < count && number >= e->lines[i] - AROUND) {
+		if (i < count && number >= e->lines[i] - CONTEXT) {
 			if (shown > 0 && number > last + 1)
 				buf_fmt(&e->shown, "...\n");
 			show_line(&e->shown, number, &line);
@@ -176,7 +176,7 @@ static bool
 read_file(struct change *c)
 {
 	size_t more = (size_t)c->stat.st_size + 1;
-	struct buf *b = &c->was;
+	struct buf *b = &c->old_text;
 	ssize_t n = 1;
 
 	while (n > 0 && b->len <= EDIT_MAX && buf_reserve(b, more)) {
@@ -186,7 +186,7 @@ read_file(struct change *c)
 	}
 	if (n < 0)
 		return false;
-	if (b->len > 0 && c->edit->makes)
+	if (b->len > 0 && c->edit->creates)
 		errno = EEXIST;
 	else if (b->len > EDIT_MAX)
 		errno = EFBIG;
@@ -212,7 +212,7 @@ find_obstacle(const struct change *c)
 {
 	mode_t mode = c->stat.st_mode;
 
-	if (c->edit->makes && !is_empty_and_own(&c->stat))
+	if (c->edit->creates && !is_empty_and_own(&c->stat))
 		return EEXIST;
 	if (S_ISDIR(mode))
 		return EISDIR;
@@ -265,7 +265,7 @@ open_directory(struct change *c)
 	char *name, first;
 
 	c->path = realpath(e->path, NULL);
-	if (c->path == NULL && errno == ENOENT && e->makes)
+	if (c->path == NULL && errno == ENOENT && e->creates)
 		c->path = mem_copy(e->path);
 	if (c->path == NULL)
 		return false;
@@ -303,7 +303,7 @@ static enum opening
 try_open(struct change *c)
 {
 	if (fstatat(c->dir, c->name, &c->stat, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT && c->edit->makes ? OPEN_DONE
+		return errno == ENOENT && c->edit->creates ? OPEN_DONE
 		    : OPEN_FAILED;
 	errno = find_obstacle(c);
 	if (errno != 0)
@@ -352,14 +352,14 @@ compare(const struct change *c)
 		n = pread(c->fd, bytes, sizeof(bytes), (off_t)at);
 		if (n < 0)
 			return DIFFERENT;
-		if ((size_t)n > c->was.len - at) {
-			n = (ssize_t)(c->was.len - at);
-			return memcmp(bytes, c->was.data + at, (size_t)n) == 0
-			    ? APPENDED : DIFFERENT;
+		if ((size_t)n > c->old_text.len - at) {
+			n = (ssize_t)(c->old_text.len - at);
+			return memcmp(bytes, c->old_text.data + at,
+			    (size_t)n) == 0 ? APPENDED : DIFFERENT;
 		}
 		if (n == 0)
-			return at == c->was.len ? SAME : DIFFERENT;
-		if (memcmp(bytes, c->was.data + at, (size_t)n) != 0)
+			return at == c->old_text.len ? SAME : DIFFERENT;
+		if (memcmp(bytes, c->old_text.data + at, (size_t)n) != 0)
 			return DIFFERENT;
 		at += (size_t)n;
 	}
@@ -537,8 +537,8 @@ carry_over_and_keep(struct change *c, struct new_file *file)
 
 	x->old = c->fd;
 	x->new = file->fd;
-	x->most = c->was.len + APPENDED_MAX;
-	x->end = carry_over(x->old, c->was.len, x->most, x->new);
+	x->most = c->old_text.len + APPENDED_MAX;
+	x->end = carry_over(x->old, c->old_text.len, x->most, x->new);
 	c->edit->exchanged = x;
 	c->fd = -1;
 	file->kept = true;
@@ -617,7 +617,7 @@ static void
 exchange_back(const struct change *c, const struct new_file *file)
 {
 	bool old_still_there = is_at(c, file->name, c->fd);
-	size_t len = c->will.len;
+	size_t len = c->new_text.len;
 
 	/* The same call has just succeeded. It fails now only if another
 	 * program has removed c->name since; then the name stays free. */
@@ -685,7 +685,7 @@ create_new_file(const struct change *c, struct guard *guard,
 static bool
 fill_new_file(const struct change *c, int fd)
 {
-	if (write_part(fd, &c->will, 0, c->will.len) < 0)
+	if (write_part(fd, &c->new_text, 0, c->new_text.len) < 0)
 		return false;
 	if (c->fd >= 0 && !copy_attributes(c, fd)) {
 		errno = EPERM;
@@ -765,14 +765,14 @@ struct overwrite {
 static void
 find_difference(const struct change *c, struct overwrite *o)
 {
-	const struct buf *was = &c->was, *will = &c->will;
+	const struct buf *old_text = &c->old_text, *new_text = &c->new_text;
 
-	o->stop = was->len < will->len ? was->len : will->len;
+	o->stop = old_text->len < new_text->len ? old_text->len : new_text->len;
 	while (o->start < o->stop &&
-	    was->data[o->start] == will->data[o->start])
+	    old_text->data[o->start] == new_text->data[o->start])
 		o->start++;
-	while (was->len == will->len && o->stop > o->start &&
-	    was->data[o->stop - 1] == will->data[o->stop - 1])
+	while (old_text->len == new_text->len && o->stop > o->start &&
+	    old_text->data[o->stop - 1] == new_text->data[o->stop - 1])
 		o->stop--;
 }
 
@@ -781,8 +781,8 @@ find_difference(const struct change *c, struct overwrite *o)
 static bool
 extend_file(const struct change *c, struct overwrite *o)
 {
-	size_t more = c->will.len - c->was.len;
-	off_t end = append(c->fd, c->will.data + c->was.len, more);
+	size_t more = c->new_text.len - c->old_text.len;
+	off_t end = append(c->fd, c->new_text.data + c->old_text.len, more);
 	int error;
 
 	if (end < 0)
@@ -812,15 +812,15 @@ remove_extension(const struct change *c, const struct overwrite *o)
 static bool
 read_appended(const struct change *c, struct overwrite *o)
 {
-	size_t len = o->extension - c->was.len;
+	size_t len = o->extension - c->old_text.len;
 	ssize_t n;
 
-	if (o->extension < c->was.len || len > EDIT_MAX ||
+	if (o->extension < c->old_text.len || len > EDIT_MAX ||
 	    !buf_reserve(&o->appended, len))
 		return false;
 	if (len == 0)
 		return true;
-	n = pread(c->fd, o->appended.data, len, (off_t)c->was.len);
+	n = pread(c->fd, o->appended.data, len, (off_t)c->old_text.len);
 	o->appended.len = len;
 	return n == (ssize_t)len;
 }
@@ -847,7 +847,7 @@ static bool
 undo_overwrite(const struct change *c, const struct overwrite *o)
 {
 	int error = errno;
-	bool undone = write_over(c->fd, &c->was, o) &&
+	bool undone = write_over(c->fd, &c->old_text, o) &&
 	    remove_extension(c, o) && fsync(c->fd) == 0;
 
 	errno = error;
@@ -859,7 +859,7 @@ undo_overwrite(const struct change *c, const struct overwrite *o)
 static bool
 shorten_file(const struct change *c)
 {
-	off_t from = (off_t)c->will.len, to = (off_t)c->was.len;
+	off_t from = (off_t)c->new_text.len, to = (off_t)c->old_text.len;
 
 	return remove_range(c->fd, from, to) == 0 && fsync(c->fd) == 0;
 }
@@ -869,14 +869,14 @@ shorten_file(const struct change *c)
 static enum edit_outcome
 overwrite_file(const struct change *c, struct overwrite *o)
 {
-	bool grows = c->will.len > c->was.len;
-	bool shrinks = c->will.len < c->was.len;
+	bool grows = c->new_text.len > c->old_text.len;
+	bool shrinks = c->new_text.len < c->old_text.len;
 
 	if (grows && !extend_file(c, o))
 		return EDIT_FAILED;
 	if ((grows && !read_appended(c, o)) || compare(c) == DIFFERENT)
 		return remove_extension(c, o) ? EDIT_CHANGED : EDIT_BROKEN;
-	if (!write_over(c->fd, &c->will, o) || fsync(c->fd) < 0)
+	if (!write_over(c->fd, &c->new_text, o) || fsync(c->fd) < 0)
 		return undo_overwrite(c, o) ? EDIT_FAILED : EDIT_BROKEN;
 	if (shrinks && !shorten_file(c))
 		return EDIT_BROKEN;
@@ -888,7 +888,7 @@ overwrite_file(const struct change *c, struct overwrite *o)
 static enum edit_outcome
 write_kernel_file(const struct change *c)
 {
-	if (write_part(c->fd, &c->will, 0, c->will.len) < 0)
+	if (write_part(c->fd, &c->new_text, 0, c->new_text.len) < 0)
 		return EDIT_FAILED;
 	return EDIT_IN_PLACE;
 }
@@ -904,7 +904,7 @@ write_in_place(const struct change *c)
 
 	if (!is_unchanged(c))
 		return EDIT_CHANGED;
-	if (c->stat.st_size == 0 && c->was.len > 0)
+	if (c->stat.st_size == 0 && c->old_text.len > 0)
 		return write_kernel_file(c);
 	find_difference(c, &o);
 	outcome = overwrite_file(c, &o);
@@ -939,7 +939,7 @@ write_change(struct change *c, const struct job *job)
 {
 	enum edit_outcome outcome;
 
-	if (c->will.len > EDIT_MAX) {
+	if (c->new_text.len > EDIT_MAX) {
 		errno = EFBIG;
 		return EDIT_FAILED;
 	}
@@ -966,12 +966,12 @@ replace_in_file(struct change *c)
 {
 	struct edit *e = c->edit;
 	struct replacement r = {
-		.text = &c->was, .old = &e->old, .new = &e->new,
+		.text = &c->old_text, .old = &e->old, .new = &e->new,
 		.all = e->all, .lines = e->lines, .lines_max = EDIT_LINES
 	};
 	bool replaced = replace_text(&r);
 
-	c->will = r.result;
+	c->new_text = r.result;
 	e->count = r.count;
 	if (!replaced) {
 		errno = ENOMEM;
@@ -980,12 +980,12 @@ replace_in_file(struct change *c)
 	if (r.count == 0)
 		return EDIT_NOT_FOUND;
 	if (r.matching == MATCHING_NO_SPACE) {
-		show_around(e, &c->was, lines_after_first(&e->old));
-		return EDIT_SPACED;
+		show_around(e, &c->old_text, lines_after_first(&e->old));
+		return EDIT_SPACE_DIFFERS;
 	}
 	if (r.count > 1 && !e->all) {
-		show_around(e, &c->was, lines_after_first(&e->old));
-		return EDIT_SEVERAL;
+		show_around(e, &c->old_text, lines_after_first(&e->old));
+		return EDIT_AMBIGUOUS;
 	}
 	return EDIT_DONE;
 }
@@ -994,7 +994,7 @@ replace_in_file(struct change *c)
 static enum edit_outcome
 use_new_text(struct change *c)
 {
-	c->will = c->edit->new;
+	c->new_text = c->edit->new;
 	memset(&c->edit->new, 0, sizeof(c->edit->new));
 	return EDIT_DONE;
 }
@@ -1009,12 +1009,12 @@ change_file(struct change *c, const struct job *job)
 
 	if (!read_old_file(c))
 		return EDIT_FAILED;
-	outcome = e->makes ? use_new_text(c) : replace_in_file(c);
+	outcome = e->creates ? use_new_text(c) : replace_in_file(c);
 	if (outcome != EDIT_DONE)
 		return outcome;
 	outcome = write_change(c, job);
 	if (outcome == EDIT_DONE || outcome == EDIT_IN_PLACE)
-		show_around(e, &c->will, lines_after_first(&e->new));
+		show_around(e, &c->new_text, lines_after_first(&e->new));
 	return outcome;
 }
 
@@ -1025,12 +1025,13 @@ status_for_log(const struct edit *e)
 	static const char *const status[] = {
 		[EDIT_FAILED] = "failed", [EDIT_DONE] = "done",
 		[EDIT_IN_PLACE] = "in_place", [EDIT_NOT_FOUND] = "not_found",
-		[EDIT_SPACED] = "not_found", [EDIT_SEVERAL] = "several",
+		[EDIT_SPACE_DIFFERS] = "not_found",
+		[EDIT_AMBIGUOUS] = "several",
 		[EDIT_CHANGED] = "changed", [EDIT_LOCKED] = "locked",
 		[EDIT_BROKEN] = "broken"
 	};
 
-	if (e->outcome == EDIT_DONE && e->makes)
+	if (e->outcome == EDIT_DONE && e->creates)
 		return "made";
 	return status[e->outcome];
 }
@@ -1041,15 +1042,15 @@ end_change(struct change *c)
 {
 	fd_close(&c->dir);
 	unlock_and_close(&c->fd);
-	buf_free(&c->was);
-	buf_free(&c->will);
+	buf_free(&c->old_text);
+	buf_free(&c->new_text);
 	free(c->path);
 }
 
 /* Returns whether another attempt is to be made to lock the file, and notes
  * when the first one was made. */
 static bool
-tries_again(struct edit *e, int64_t now)
+may_retry(struct edit *e, int64_t now)
 {
 	if (e->locked_at == 0)
 		e->locked_at = now;
@@ -1099,8 +1100,8 @@ edit_run(struct job *job, const char *dir, int64_t now)
 	e->path = path;
 	opening = open_file(&c);
 	error = errno;
-	if (opening == OPEN_BUSY && tries_again(e, now)) {
-		job->work_at = now + LOCK_PACE;
+	if (opening == OPEN_BUSY && may_retry(e, now)) {
+		job->work_at = now + LOCK_INTERVAL;
 		end_change(&c);
 		return;
 	}

@@ -17,8 +17,8 @@ enum edit_outcome {
 	EDIT_DONE,
 	EDIT_IN_PLACE,      /* done by overwriting the old file */
 	EDIT_NOT_FOUND,     /* `old` does not occur */
-	EDIT_SPACED,        /* `old` occurs only if white space is ignored */
-	EDIT_SEVERAL,       /* `old` occurs more than once, without `all` */
+	EDIT_SPACE_DIFFERS,        /* `old` occurs only if white space is ignored */
+	EDIT_AMBIGUOUS,       /* `old` occurs more than once, without `all` */
 	EDIT_CHANGED,       /* another program changed the file meanwhile */
 	EDIT_LOCKED,        /* another process keeps the file locked */
 	EDIT_BROKEN         /* `error` says why writing in place failed; the
@@ -28,7 +28,7 @@ enum edit_outcome {
 /* The request and its result; the `work` of a job */
 struct edit {
 	char *path;         /* as given; later absolute, without links */
-	bool makes;         /* create a file with the text `new` */
+	bool creates;         /* create a file with the text `new` */
 	bool all;           /* replace all occurrences of `old` */
 	struct buf old, new;  /* `new` is empty after a file was created */
 

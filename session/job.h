@@ -87,7 +87,7 @@ struct job {
 	                          * boris has not given up (E12) */
 	bool cancelled;
 	bool shows_dir;          /* the text of its result has `dir` (K4) */
-	bool by_server;          /* its deadline is that of --bg-timeout (T5) */
+	bool server_deadline;          /* its deadline is that of --bg-timeout (T5) */
 	bool too_many_tasks;            /* it became no task: too many (E5, K2) */
 	bool limit_reached;      /* its `call_limit` has ended its call, or
 	                          * kept it from being started (K2) */

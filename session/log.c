@@ -20,7 +20,7 @@ enum { LOCK_TIME = 1000 };  /* ms; longest wait for the lock */
 struct log {
 	int fd;          /* 2: stderr, which other processes share */
 	bool torn;       /* the last record was not written completely */
-	bool lock_held;  /* another process has not released its lock */
+	bool lock_busy;  /* another process has not released its lock */
 };
 
 /* Can records be appended to this file? A FIFO would block. */
@@ -87,12 +87,12 @@ static void
 lock_file(struct log *log)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	int tries = log->lock_held ? 1 : LOCK_TIME;  /* one each millisecond */
+	int tries = log->lock_busy ? 1 : LOCK_TIME;  /* one each millisecond */
 
 	for (; tries > 0; tries--) {
-		log->lock_held = fcntl(log->fd, F_SETLK, &lock) < 0 &&
+		log->lock_busy = fcntl(log->fd, F_SETLK, &lock) < 0 &&
 		    (errno == EAGAIN || errno == EACCES);
-		if (!log->lock_held)
+		if (!log->lock_busy)
 			return;
 		poll(NULL, 0, 1);
 	}
@@ -189,15 +189,15 @@ put_command(struct buf *b, const struct job *job, const char *dir)
 }
 
 int
-log_start(const struct job *job, const char *event, const char *place)
+log_start(const struct job *job, const char *event, const char *path)
 {
 	struct buf b = { NULL, 0, 0 };
 
 	if (!log_begin(&b, job, event))
 		return 0;
 	if (job->do_work != NULL)
-		json_put(&b, "path", place);
-	else if (!put_command(&b, job, place))
+		json_put(&b, "path", path);
+	else if (!put_command(&b, job, path))
 		return log_give_up(&b);
 	if (job->client.len > 0) {
 		buf_putc(&b, ',');

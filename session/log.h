@@ -22,7 +22,7 @@ const char *log_open(struct log **, const char *file);
 
 /* Records that a command is started, or an edit is made; job->call is its
  * number. place: the directory of the command, or the file of the edit. */
-int log_start(const struct job *, const char *event, const char *place);
+int log_start(const struct job *, const char *event, const char *path);
 
 /* Records that a client types this text into a terminal; without the text if
  * the terminal asks for a secret. */

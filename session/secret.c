@@ -22,7 +22,7 @@
 enum {
 	SESSION = 16,          /* digits of a session's name, */
 	ID = 8,                /* and of an id */
-	TAKEN = 0400,          /* the FIFO's mode, once its line is typed */
+	ACCEPTED = 0400,          /* the FIFO's mode, once its line is typed */
 	ANSWER_TIME = 10000    /* ms for boris to take what was written */
 };
 #define FIFO ".secret"
@@ -46,7 +46,7 @@ wipe(volatile char *p, size_t n)
 
 /* Returns the path with this ending, until it is called again. */
 static const char *
-name_of(struct buf *path, const char *ending)
+path_with(struct buf *path, const char *ending)
 {
 	size_t len = path->len;
 
@@ -57,17 +57,17 @@ name_of(struct buf *path, const char *ending)
 }
 
 void
-secret_close(struct job *job, bool taken)
+secret_close(struct job *job, bool typed)
 {
 	struct secret *s = job->secret;
 
 	if (s == NULL || s->path.len == 0)
 		return;
-	if (taken)
-		fchmod(s->fd, TAKEN);  /* cannot fail: the FIFO is ours */
+	if (typed)
+		fchmod(s->fd, ACCEPTED);  /* cannot fail: the FIFO is ours */
 	/* Another process may have removed the files already. */
-	tempfile_remove(job->options->files, name_of(&s->path, FIFO));
-	tempfile_remove(job->options->files, name_of(&s->path, PROMPT));
+	tempfile_remove(job->options->files, path_with(&s->path, FIFO));
+	tempfile_remove(job->options->files, path_with(&s->path, PROMPT));
 	buf_free(&s->path);
 	fd_close(&s->fd);
 }
@@ -104,8 +104,8 @@ create_fifo(struct job *job)
 	struct tempfiles *files = job->options->files;
 	struct secret *s = job->secret;
 
-	if (tempfile_add(files, name_of(&s->path, PROMPT)) == 0 &&
-	    tempfile_add(files, name_of(&s->path, FIFO)) == 0 &&
+	if (tempfile_add(files, path_with(&s->path, PROMPT)) == 0 &&
+	    tempfile_add(files, path_with(&s->path, FIFO)) == 0 &&
 	    mkfifo(s->path.data, 0600) == 0)
 		s->fd = open_own(s->path.data, O_RDWR, S_IFIFO);
 }
@@ -115,7 +115,7 @@ create_fifo(struct job *job)
 static void
 write_prompt(struct job *job)
 {
-	const char *name = name_of(&job->secret->path, PROMPT);
+	const char *name = path_with(&job->secret->path, PROMPT);
 	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	struct buf line = { NULL, 0, 0 };
 
@@ -240,7 +240,7 @@ show_prompt(const char *fifo)
 	int fd;
 
 	buf_put(&path, fifo, strlen(fifo) - strlen(FIFO));
-	fd = open_own(name_of(&path, PROMPT), O_RDONLY, S_IFREG);
+	fd = open_own(path_with(&path, PROMPT), O_RDONLY, S_IFREG);
 	if (fd >= 0)
 		n = read(fd, line, sizeof(line) - 1);
 	fd_close(&fd);
@@ -296,7 +296,7 @@ interrupted(int sig)
 /* Blocks all signals, and makes those that end boris interrupt pselect() with
  * the mask *waiting instead, so that the terminal's mode is always restored. */
 static void
-hold_signals(sigset_t *waiting)
+block_signals(sigset_t *waiting)
 {
 	static const int ends[] = {
 		SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP
@@ -349,7 +349,7 @@ read_secret(char *line)
 	sigset_t waiting;
 	size_t len;
 
-	hold_signals(&waiting);
+	block_signals(&waiting);
 	if (!terminal)
 		return read_line(line, &waiting);
 	hidden = before;
@@ -373,7 +373,7 @@ send_secret(int fd, const char *line, size_t len)
 		return false;
 	if (poll(&closed, 1, ANSWER_TIME) <= 0 || fstat(fd, &st) < 0)
 		return false;
-	return (st.st_mode & 0777) == TAKEN;
+	return (st.st_mode & 0777) == ACCEPTED;
 }
 
 /* Reads a secret and sends it to the FIFO. Returns an exit status. */
@@ -382,17 +382,17 @@ read_and_send(int fd)
 {
 	char line[LINE_TYPED_MAX + 1];
 	size_t len;
-	bool taken;
+	bool typed;
 
 	stderr_line("boris: type it, unseen, and Enter");
 	len = read_secret(line);
-	taken = len > 0 && send_secret(fd, line, len);
+	typed = len > 0 && send_secret(fd, line, len);
 	wipe(line, sizeof(line));
 	if (len == 0) {
 		stderr_line("boris: nothing was typed");
 		return 1;
 	}
-	if (!taken) {
+	if (!typed) {
 		stderr_line("boris: not taken: too late, or the log is full");
 		return 1;
 	}

@@ -29,7 +29,7 @@ bool secret_offer(struct job *);
 const char *secret_id(const struct job *);
 
 /* Removes the FIFO, if there is one. taken: its line was typed. */
-void secret_close(struct job *, bool taken);
+void secret_close(struct job *, bool typed);
 
 /* Removes the FIFO and frees the memory; before job_free(). */
 void secret_free(struct job *);

@@ -182,7 +182,8 @@ forget_oldest(struct session *s)
 	struct job *job, *oldest = NULL;
 	int unread = 0;
 
-	for (job = first_in(s, LIST_BACKGROUND); job != NULL; job = next_in(job)) {
+	for (job = first_in(s, LIST_BACKGROUND); job != NULL;
+	    job = next_in(job)) {
 		if (job->state != JOB_FINISHED || !is_listed(job) ||
 		    job->refs > 0)
 			continue;
@@ -355,8 +356,8 @@ become_task(struct session *s, struct job *job, int64_t now)
 	if (!draw_id(s, job))
 		return TASK_NO_ID;
 	set_state(s, job, JOB_TASK);
-	job->by_server = limit > 0 && now + limit < job->deadline;
-	if (job->by_server)
+	job->server_deadline = limit > 0 && now + limit < job->deadline;
+	if (job->server_deadline)
 		job->deadline = now + limit;
 	return TASK_BEGUN;
 }
@@ -778,7 +779,8 @@ session_next_abandoned(struct session *s, const struct job *after)
 struct job *
 session_next_survivor(struct session *s, const struct job *after)
 {
-	struct job *job = after == NULL ? first_in(s, LIST_ENDED) : next_in(after);
+	struct job *job = after == NULL ? first_in(s, LIST_ENDED)
+	    : next_in(after);
 
 	/* Without a session a command is its caller's secret (H6). */
 	if (s->shared || !s->has_survivors)
@@ -959,7 +961,7 @@ session_poll_add(struct session *s, struct loop *loop)
 /* Reads what a command has printed by the time its timeout passes, and notes
  * whether its shell has ended: then it was in time (E4). */
 static void
-read_late(struct job *job, int64_t now)
+read_before_timeout(struct job *job, int64_t now)
 {
 	if (now >= job->deadline && job->exec.state == EXEC_RUNNING)
 		exec_read(&job->exec, now);
@@ -973,10 +975,10 @@ session_read(struct session *s, const struct loop *loop)
 	exec_dispatch(&s->execs, s->options, loop);
 	for (job = first_in(s, LIST_FOREGROUND); job != NULL;
 	    job = next_in(job))
-		read_late(job, loop->now);
+		read_before_timeout(job, loop->now);
 	for (job = first_in(s, LIST_BACKGROUND); job != NULL;
 	    job = next_in(job)) {
-		read_late(job, loop->now);
+		read_before_timeout(job, loop->now);
 		job_read_prompt(job, loop->now);
 	}
 }

@@ -905,7 +905,7 @@ note_head(struct buf *said, const struct request *r)
 	must(r->http10 || r->field[FIELD_HOST] != NULL);
 	must(r->left >= 0 && r->head.len <= REQUEST_HEAD_LIMIT + 1);
 	must(r->state == (coding != NULL ? REQUEST_SIZE
-	    : r->left > 0 ? REQUEST_BODY : REQUEST_WHOLE));
+	    : r->left > 0 ? REQUEST_BODY : REQUEST_DONE));
 	note(said, r->verb);
 	note(said, r->path);
 	for (i = 0; i < FIELDS; i++)

@@ -126,7 +126,7 @@ connection_abort(struct connection *c)
 
 /* Sets state and deadline. If that is NEVER, flush() sets one. */
 static void
-enter(struct connection *c, enum connection_state state, int64_t deadline)
+set_state(struct connection *c, enum connection_state state, int64_t deadline)
 {
 	c->state = state;
 	c->deadline = deadline;
@@ -139,12 +139,12 @@ queue_response(struct connection *c, struct buf *response,
                enum connection_state next)
 {
 	struct request *r = &c->request;
-	bool whole = r->state == REQUEST_WHOLE;
+	bool complete = r->state == REQUEST_DONE;
 
-	if (!whole)
+	if (!complete)
 		request_drop(r);
-	if (whole || r->last)
-		enter(c, next, NEVER);
+	if (complete || r->last)
+		set_state(c, next, NEVER);
 	if (!queue_put(&c->out, response))
 		connection_abort(c);
 	buf_free(response);
@@ -213,7 +213,7 @@ void
 connection_end_stream(struct connection *c)
 {
 	stream_end(&c->out.bytes, &c->request);
-	enter(c, CONNECTION_WRITING, NEVER);
+	set_state(c, CONNECTION_WRITING, NEVER);
 }
 
 void
@@ -240,7 +240,7 @@ connection_read(struct connection *c, const struct loop *loop)
 	c->now = loop->now;
 	if (events & POLLIN) {
 		n = read(c->fd, bytes, sizeof(bytes));
-		c->ended = n == 0;
+		c->eof = n == 0;
 	} else if (events & (POLLERR | POLLHUP | POLLNVAL)) {
 		connection_abort(c);
 	}
@@ -266,28 +266,28 @@ connection_close(struct connection *c)
 {
 	c->request.last = true;
 	if (c->state == CONNECTION_READING)
-		enter(c, CONNECTION_WRITING, NEVER);
+		set_state(c, CONNECTION_WRITING, NEVER);
 }
 
 int
 connection_next(struct connection *c)
 {
 	struct request *r = &c->request;
-	bool begun = r->begun;
+	bool started = r->started;
 	int event;
 
 	if (c->state != CONNECTION_READING)
 		return REQUEST_NEEDS_INPUT;
 	event = request_read(r, &c->in);
-	if (!begun && r->begun)
+	if (!started && r->started)
 		c->deadline = c->now + HEAD_TIME;
 	if (event == REQUEST_HAS_HEAD)
 		c->deadline = c->now + PEER_TIME;
 	else if (event == REQUEST_COMPLETE && r->dropped)
-		enter(c, CONNECTION_WRITING, NEVER);
+		set_state(c, CONNECTION_WRITING, NEVER);
 	else if (event == REQUEST_COMPLETE)
-		enter(c, CONNECTION_CALL, NEVER);
-	else if (event == REQUEST_NEEDS_INPUT && c->ended)
+		set_state(c, CONNECTION_CALL, NEVER);
+	else if (event == REQUEST_NEEDS_INPUT && c->eof)
 		connection_close(c);
 	else if (event != REQUEST_NEEDS_INPUT && r->state != REQUEST_BODY)
 		connection_reject(c, event);
@@ -309,9 +309,9 @@ connection_free(struct connection *c)
 static bool
 has_work(const struct connection *c)
 {
-	if (c->state != CONNECTION_READING || c->request.begun)
+	if (c->state != CONNECTION_READING || c->request.started)
 		return false;
-	return c->in.len > 0 || c->ended;
+	return c->in.len > 0 || c->eof;
 }
 
 void
@@ -319,7 +319,7 @@ connection_poll_add(struct connection *c, struct loop *loop)
 {
 	short events = queue_unwritten(&c->out) > 0 ? POLLOUT : 0;
 
-	if (!c->ended && c->state != CONNECTION_WRITING &&
+	if (!c->eof && c->state != CONNECTION_WRITING &&
 	    c->in.len <= REQUEST_HEAD_LIMIT)
 		events |= POLLIN;
 	c->in_poll = loop_add(loop, c->fd, events);
@@ -336,10 +336,10 @@ end_response(struct connection *c)
 		buf_free(&c->in);
 	if (c->request.last) {
 		shutdown(c->fd, SHUT_WR);
-		enter(c, CONNECTION_CLOSING, c->now + CLOSE_TIME);
+		set_state(c, CONNECTION_CLOSING, c->now + CLOSE_TIME);
 	} else {
 		request_free(&c->request);
-		enter(c, CONNECTION_READING, c->now + PEER_TIME);
+		set_state(c, CONNECTION_READING, c->now + PEER_TIME);
 	}
 }
 
@@ -368,7 +368,7 @@ handle_deadline(struct connection *c)
 {
 	if (c->state == CONNECTION_STREAM && queue_unwritten(&c->out) == 0)
 		send_comment(c);
-	else if (c->state == CONNECTION_READING && c->request.begun)
+	else if (c->state == CONNECTION_READING && c->request.started)
 		connection_reject(c, 408);
 	else
 		connection_abort(c);
@@ -381,6 +381,6 @@ connection_end_turn(struct connection *c)
 		handle_deadline(c);
 	if (c->state != CONNECTION_GONE)
 		flush(c);
-	if (c->state == CONNECTION_CLOSING && c->ended)
+	if (c->state == CONNECTION_CLOSING && c->eof)
 		connection_abort(c);
 }

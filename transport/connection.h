@@ -28,7 +28,7 @@ struct connection {
 	int in_poll;          /* index in the poll set */
 	int64_t now;          /* ms, of this turn */
 	int64_t deadline;     /* ms, of the current state */
-	bool ended;           /* the peer sends no more */
+	bool eof;           /* the peer sends no more */
 	char from[64];        /* the peer's address and port, for the log */
 	struct buf in;        /* bytes that were received and not yet used */
 	struct queue out;

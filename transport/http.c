@@ -50,7 +50,7 @@ struct http_session {
 	struct client *client;
 	char id[2 * SESSION_BYTES + 1];
 	int64_t used;            /* ms; when it last had an open request */
-	bool ended;              /* it is closing, and its id is unknown now */
+	bool closing;              /* it is closing, and its id is unknown now */
 };
 
 struct http {
@@ -63,7 +63,7 @@ struct http {
 	int listener;                    /* -1: closed */
 	int in_poll;                     /* its index in the poll set */
 	int64_t accept_at;               /* ms; of the next try, if one fails */
-	int64_t leave_by;                /* ms, once every session is closed */
+	int64_t flush_until;                /* ms, once every session is closed */
 	int64_t started;                 /* ms */
 	int64_t now;                     /* ms, of this turn */
 };
@@ -282,7 +282,7 @@ find_session(const struct http *h, const struct peer *p)
 	if (id == NULL)
 		return NULL;
 	for (s = first_session(h); s != NULL; s = next_session(s)) {
-		if (!s->ended && access_same_secret(id, s->id))
+		if (!s->closing && access_same_secret(id, s->id))
 			return s;
 	}
 	return NULL;
@@ -295,7 +295,7 @@ count_sessions(const struct http *h)
 	int n = 0;
 
 	for (s = first_session(h); s != NULL; s = next_session(s)) {
-		if (!s->ended)
+		if (!s->closing)
 			n++;
 	}
 	return n;
@@ -355,7 +355,7 @@ open_session(struct http *h, struct peer *p, const struct rpc_message *m)
 static void
 end_session(struct http *h, struct http_session *s)
 {
-	s->ended = true;
+	s->closing = true;
 	mcp_close(s->client, h->now);
 }
 
@@ -374,7 +374,7 @@ end_expired_sessions(struct http *h)
 	struct http_session *s;
 
 	for (s = first_session(h); s != NULL; s = next_session(s)) {
-		if (!s->ended && has_expired(h, s))
+		if (!s->closing && has_expired(h, s))
 			end_session(h, s);
 	}
 }
@@ -388,7 +388,7 @@ free_closed_sessions(struct http *h)
 
 	for (s = first_session(h); s != NULL; s = next) {
 		next = next_session(s);
-		if (!s->ended || !mcp_closed(s->client))
+		if (!s->closing || !mcp_closed(s->client))
 			continue;
 		list_remove(&h->sessions, &s->node);
 		mcp_free(s->client);
@@ -532,7 +532,7 @@ route(struct http *h, struct peer *p, const struct rpc_message *m)
 
 	if (is_modern(p, m))
 		to = route_modern(h, p, m);
-	else if (m->whole.text == NULL)
+	else if (m->root.text == NULL)
 		to = h->shared;  /* which rejects it: it is not JSON */
 	else
 		to = route_to_session(h, p, m);
@@ -815,7 +815,7 @@ read_peers(struct http *h, const struct loop *loop)
 		/* The peer has closed its sending side, which cancels a modern
 		 * call. A legacy call continues, and its response is sent,
 		 * because the peer may still read (H7). */
-		if (p->connection.ended && p->client == h->shared)
+		if (p->connection.eof && p->client == h->shared)
 			connection_abort(&p->connection);
 	}
 }
@@ -833,7 +833,7 @@ http_open(const struct options *options)
 	h->shared = mcp_open(options, MCP_HTTP_SHARED, http_send, h);
 	if (h->shared == NULL)
 		fatal(1, "start: there is no random number");
-	h->leave_by = NEVER;
+	h->flush_until = NEVER;
 	h->started = clock_now();
 	h->listener = connection_listen(options->address, &port);
 	if (h->listener < 0)
@@ -874,13 +874,13 @@ http_poll_add(struct http *h, struct loop *loop)
 	h->in_poll = loop_add(loop, pause ? -1 : h->listener, POLLIN);
 	if (pause)
 		loop_until(loop, h->accept_at);
-	loop_until(loop, h->leave_by);
+	loop_until(loop, h->flush_until);
 	for (p = first_peer(h); p != NULL; p = next_peer(p))
 		connection_poll_add(&p->connection, loop);
 	mcp_poll_add(h->shared, SIZE_MAX, loop);
 	for (s = first_session(h); s != NULL; s = next_session(s)) {
 		mcp_poll_add(s->client, SIZE_MAX, loop);
-		if (!s->ended)
+		if (!s->closing)
 			loop_until(loop, s->used + h->options->session_timeout);
 	}
 }
@@ -898,7 +898,7 @@ begin_to_end(struct http *h)
 	for (p = first_peer(h); p != NULL; p = next_peer(p))
 		connection_close(&p->connection);
 	for (s = first_session(h); s != NULL; s = next_session(s)) {
-		if (!s->ended)
+		if (!s->closing)
 			end_session(h, s);
 	}
 }
@@ -946,7 +946,7 @@ state_of(const struct http *h)
 	if (!is_closed(h))
 		return TRANSPORT_ENDS;
 	/* The peers have a moment to read their responses. */
-	if (!all_written(h) && h->now < h->leave_by)
+	if (!all_written(h) && h->now < h->flush_until)
 		return TRANSPORT_ENDS;
 	return TRANSPORT_CLOSED;
 }
@@ -968,7 +968,7 @@ http_dispatch(struct http *h, const struct loop *loop)
 	free_gone_peers(h);
 	end_expired_sessions(h);
 	free_closed_sessions(h);
-	if (h->leave_by == NEVER && is_closed(h))
-		h->leave_by = h->now + QUEUE_END_WAIT;
+	if (h->flush_until == NEVER && is_closed(h))
+		h->flush_until = h->now + QUEUE_END_WAIT;
 	return state_of(h);
 }

@@ -169,7 +169,7 @@ parse_body_length(struct request *r)
 		if (r->left < 0 || *length != '\0')
 			return false;
 	}
-	r->state = r->left > 0 ? REQUEST_BODY : REQUEST_WHOLE;
+	r->state = r->left > 0 ? REQUEST_BODY : REQUEST_DONE;
 	return true;
 }
 
@@ -236,7 +236,7 @@ handle_line(struct request *r, const char *line, size_t n)
 	default:
 		/* Trailers are ignored. */
 		if (empty)
-			r->state = REQUEST_WHOLE;
+			r->state = REQUEST_DONE;
 		return CONTINUES;
 	}
 }
@@ -267,7 +267,7 @@ read_line(struct request *r, struct buf *in)
 	/* The time limit runs from the first byte, also of an empty line
 	 * (H8). */
 	if (n > 0)
-		r->begun = true;
+		r->started = true;
 	if (before + n > REQUEST_HEAD_LIMIT)
 		return 431;
 	if (end == NULL)
@@ -300,7 +300,7 @@ read_bytes(struct request *r, struct buf *in)
 	r->left -= (int64_t)n;
 	if (r->left > 0)
 		return REQUEST_NEEDS_INPUT;
-	r->state = r->field[FIELD_TRANSFER_ENCODING] == NULL ? REQUEST_WHOLE
+	r->state = r->field[FIELD_TRANSFER_ENCODING] == NULL ? REQUEST_DONE
 	    : REQUEST_CHUNK_END;
 	return CONTINUES;
 }
@@ -311,7 +311,7 @@ request_read(struct request *r, struct buf *in)
 	int event = CONTINUES;
 
 	while (event == CONTINUES) {
-		if (r->state == REQUEST_WHOLE)
+		if (r->state == REQUEST_DONE)
 			event = REQUEST_COMPLETE;
 		else if (r->state == REQUEST_BODY)
 			event = read_bytes(r, in);
@@ -352,7 +352,7 @@ put_status(struct buf *b, struct request *r, int status)
 {
 	/* A peer that expects "100 Continue" may send its body or not, so what
 	 * follows the request cannot be understood. */
-	if (r->state != REQUEST_WHOLE && r->field[FIELD_EXPECT] != NULL)
+	if (r->state != REQUEST_DONE && r->field[FIELD_EXPECT] != NULL)
 		r->last = true;
 	/* The reason phrase may be empty. */
 	buf_fmt(b, "HTTP/1.1 %d \r\n", status);

@@ -29,13 +29,13 @@ enum request_state {
 	REQUEST_BODY,       /* `left` bytes of the body, or of a chunk */
 	REQUEST_CHUNK_END,  /* the empty line after a chunk */
 	REQUEST_TRAILER,    /* the lines after the last chunk */
-	REQUEST_WHOLE       /* nothing: the request is complete */
+	REQUEST_DONE       /* nothing: the request is complete */
 };
 
 /* Zeroed: nothing has been read yet. */
 struct request {
 	enum request_state state;
-	bool begun;           /* at least one byte has been read */
+	bool started;           /* at least one byte has been read */
 	bool http10;          /* HTTP/1.0 */
 	bool last;            /* the connection ends after its response */
 	bool has_accept;      /* the header Accept occurs */

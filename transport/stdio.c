@@ -24,15 +24,15 @@ struct stdio {
 	int in_poll, out_poll;    /* indices in the poll set */
 	int in_flags, out_flags;  /* of the files, which others may share, as
 	                           * they were at the start; -1: unknown */
-	bool in_ended;            /* end of file */
-	bool out_gone;            /* the reader has closed stdout */
+	bool in_eof;            /* end of file */
+	bool out_closed;            /* the reader has closed stdout */
 	bool closing;             /* all commands are being terminated */
-	int64_t leave_by;         /* ms; the reader has until then */
+	int64_t flush_until;         /* ms; the reader has until then */
 
 	/* Bytes that were read. A line that fits needs no other memory. */
 	char bytes[READ_SIZE];
-	size_t got;               /* bytes that were read */
-	size_t taken;             /* bytes of lines that were handled */
+	size_t received;               /* bytes that were read */
+	size_t consumed;             /* bytes of lines that were handled */
 	size_t searched;          /* bytes without another newline */
 	struct buf line;          /* the start of a line that does not fit */
 	bool skipping;            /* the line was rejected; skip its rest */
@@ -43,8 +43,8 @@ struct stdio {
 static void
 stdio_flush(struct stdio *s)
 {
-	if (s->out_gone || queue_flush(&s->out, 1) < 0) {
-		s->out_gone = true;
+	if (s->out_closed || queue_flush(&s->out, 1) < 0) {
+		s->out_closed = true;
 		queue_free(&s->out);
 	}
 }
@@ -67,7 +67,7 @@ stdio_send(void *transport, void *to, enum rpc_kind kind, int error,
 	struct stdio *s = transport;
 
 	(void)to;
-	if (s->out_gone)
+	if (s->out_closed)
 		return true;
 	/* A message can be so long that there is no memory for this byte. */
 	if (message->len > SHORT && !buf_reserve(message, 1))
@@ -193,34 +193,35 @@ handle_line(struct stdio *s, const char *p, size_t n, int64_t now)
 static bool
 has_input(const struct stdio *s)
 {
-	return s->searched < s->got;
+	return s->searched < s->received;
 }
 
 /* Searches for the next newline, and handles the line that it ends. Without
  * one, all input has been searched. */
 static void
-take_line(struct stdio *s, int64_t now)
+handle_next_line(struct stdio *s, int64_t now)
 {
-	const char *from = s->bytes + s->searched, *line = s->bytes + s->taken;
-	const char *newline = memchr(from, '\n', s->got - s->searched);
+	const char *from = s->bytes + s->searched;
+	const char *line = s->bytes + s->consumed;
+	const char *newline = memchr(from, '\n', s->received - s->searched);
 	size_t n;
 
 	if (newline != NULL) {
 		n = (size_t)(newline - line);
 		s->searched = (size_t)(newline + 1 - s->bytes);
 	} else {
-		n = s->got - s->taken;
-		s->searched = s->got;
+		n = s->received - s->consumed;
+		s->searched = s->received;
 	}
 	if (s->line.len > 0 || s->skipping || n == sizeof(s->bytes)) {
 		add_to_line(s, line, n);
 		line = s->line.data;
 		n = s->line.len;
-		s->taken = s->searched;
+		s->consumed = s->searched;
 	}
 	if (newline == NULL)
 		return;
-	s->taken = s->searched;
+	s->consumed = s->searched;
 	handle_line(s, line, n, now);
 	s->skipping = false;
 	buf_free(&s->line);
@@ -229,30 +230,30 @@ take_line(struct stdio *s, int64_t now)
 /* Handles the lines that were read, unless the client is slow to read the
  * responses. */
 static void
-take_lines(struct stdio *s, int64_t now)
+handle_lines(struct stdio *s, int64_t now)
 {
 	while (has_input(s) && !is_congested(s))
-		take_line(s, now);
+		handle_next_line(s, now);
 }
 
 /* Reads more, after the start of a line that is not complete. */
 static void
 read_lines(struct stdio *s)
 {
-	size_t kept = s->got - s->taken;
+	size_t kept = s->received - s->consumed;
 	ssize_t n;
 
-	memmove(s->bytes, s->bytes + s->taken, kept);
-	s->taken = 0;
-	s->got = s->searched = kept;
+	memmove(s->bytes, s->bytes + s->consumed, kept);
+	s->consumed = 0;
+	s->received = s->searched = kept;
 	n = read(0, s->bytes + kept, sizeof(s->bytes) - kept);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	s->in_ended = n <= 0;
-	if (s->in_ended)
-		s->bytes[s->got++] = '\n';  /* for a last line without one */
+	s->in_eof = n <= 0;
+	if (s->in_eof)
+		s->bytes[s->received++] = '\n';  /* for a last line without one */
 	else
-		s->got += (size_t)n;
+		s->received += (size_t)n;
 }
 
 struct stdio *
@@ -263,7 +264,7 @@ stdio_open(const struct options *options)
 	s->client = mcp_open(options, MCP_STDIO, stdio_send, s);
 	if (s->client == NULL)
 		fatal(1, "start: there is no random number");
-	s->leave_by = NEVER;
+	s->flush_until = NEVER;
 	s->in_flags = fd_nonblocking(0);
 	s->out_flags = fd_nonblocking(1);
 	return s;
@@ -283,7 +284,7 @@ void
 stdio_poll_add(struct stdio *s, struct loop *loop)
 {
 	bool unhandled = has_input(s), congested = is_congested(s);
-	bool reading = !unhandled && !congested && !s->in_ended;
+	bool reading = !unhandled && !congested && !s->in_eof;
 	short out_events = queue_unwritten(&s->out) > 0 ? POLLOUT : 0;
 
 	if (unhandled && !congested)
@@ -291,8 +292,8 @@ stdio_poll_add(struct stdio *s, struct loop *loop)
 	s->in_poll = loop_add(loop, reading ? 0 : -1, POLLIN);
 	/* Poll stdout also with nothing to write: its reader may close it
 	 * (P9). */
-	s->out_poll = loop_add(loop, s->out_gone ? -1 : 1, out_events);
-	loop_until(loop, s->leave_by);
+	s->out_poll = loop_add(loop, s->out_closed ? -1 : 1, out_events);
+	loop_until(loop, s->flush_until);
 	mcp_poll_add(s->client, queue_space(s), loop);
 }
 
@@ -300,7 +301,7 @@ stdio_poll_add(struct stdio *s, struct loop *loop)
 static bool
 is_finished(const struct stdio *s)
 {
-	return s->in_ended && !has_input(s) && !calls_are_open(s->client);
+	return s->in_eof && !has_input(s) && !calls_are_open(s->client);
 }
 
 /* Terminates all commands if a signal asks for that, if the client cannot read
@@ -310,7 +311,7 @@ close_if_due(struct stdio *s, const struct loop *loop)
 {
 	if (s->closing)
 		return;
-	if (loop->end || s->out_gone || is_finished(s)) {
+	if (loop->end || s->out_closed || is_finished(s)) {
 		mcp_close(s->client, loop->now);
 		s->closing = true;
 	}
@@ -320,10 +321,10 @@ static enum transport_state
 state_of(const struct stdio *s, int64_t now)
 {
 	if (!s->closing)
-		return s->in_ended ? TRANSPORT_ENDS : TRANSPORT_SERVES;
+		return s->in_eof ? TRANSPORT_ENDS : TRANSPORT_SERVES;
 	if (!mcp_closed(s->client))
 		return TRANSPORT_ENDS;
-	if (queue_unwritten(&s->out) > 0 && now < s->leave_by)
+	if (queue_unwritten(&s->out) > 0 && now < s->flush_until)
 		return TRANSPORT_ENDS;
 	return TRANSPORT_CLOSED;
 }
@@ -334,16 +335,16 @@ stdio_dispatch(struct stdio *s, const struct loop *loop)
 	short out = loop_events(loop, s->out_poll);
 
 	if ((out & (POLLERR | POLLHUP | POLLNVAL)) && !(out & POLLOUT))
-		s->out_gone = true;
+		s->out_closed = true;
 	if (loop_events(loop, s->in_poll))
 		read_lines(s);
-	take_lines(s, loop->now);
+	handle_lines(s, loop->now);
 	mcp_dispatch(s->client, queue_space(s), loop);
 	stdio_flush(s);
 	close_if_due(s, loop);
 	/* After a signal, the reader has 200 ms from the end of the last
 	 * command on (P10). */
-	if (loop->end || (s->leave_by != NEVER && !mcp_closed(s->client)))
-		s->leave_by = loop->now + QUEUE_END_WAIT;
+	if (loop->end || (s->flush_until != NEVER && !mcp_closed(s->client)))
+		s->flush_until = loop->now + QUEUE_END_WAIT;
 	return state_of(s, loop->now);
 }
