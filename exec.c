@@ -459,7 +459,8 @@ end_command(struct exec *x, int64_t now)
 	if (x->fd[EXEC_DIR] >= 0 && x->shell_ended)
 		n = fd_read(x->fd[EXEC_DIR], text, sizeof(text));
 	if (n > 0)
-		script_read_report(text, (size_t)n, x->status, &x->dir, &x->pipeline);
+		script_read_report(text, (size_t)n, x->status, &x->dir,
+		    &x->pipeline);
 	x->outcome = x->group->outcome;
 	x->starting = false;
 	if (x->reports_dir && x->dir == NULL &&

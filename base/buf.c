@@ -1,8 +1,8 @@
-/* More than POSIX: MAP_ANONYMOUS */
+/* Request MAP_ANONYMOUS, which POSIX does not define. */
 #ifdef __linux__
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
-#define _BSD_SOURCE  /* the same before glibc 2.20 */
+#define _BSD_SOURCE  /* needed by glibc before 2.20 */
 #endif
 #define _DARWIN_C_SOURCE  /* macOS */
 #define _NETBSD_SOURCE
@@ -18,10 +18,12 @@
 #include "base/message.h"
 
 enum {
-	RESERVE_SMALL = 1024   /* bytes; fewer may be taken from MEM_SPARE */
+	RESERVE_SMALL = 1024   /* size of a buffer, in bytes, that may use
+	                        * MEM_SPARE */
 };
 
-/* Returns p. If the allocation has failed, boris exits (E7). */
+/* Returns p, the result of an allocation. Exits with status 1 if it is NULL
+ * (E7). */
 static void *
 check_alloc(void *p)
 {
@@ -39,7 +41,9 @@ mem_resize(void *p, size_t n)
 void *
 mem_get(size_t n)
 {
-	return check_alloc(calloc(1, n));  /* Untouched pages cost nothing. */
+	/* calloc() leaves zeroed pages untouched, so unused memory costs
+	 * nothing. */
+	return check_alloc(calloc(1, n));
 }
 
 void *
@@ -64,7 +68,9 @@ mem_copy(const char *text)
 bool
 mem_is_available(size_t n)
 {
-	void *volatile p = malloc(n);  /* or compilers drop both calls */
+	/* The pointer is volatile because compilers remove an unused
+	 * malloc(). */
+	void *volatile p = malloc(n);
 
 	free(p);
 	return p != NULL;
@@ -81,7 +87,8 @@ mem_try(size_t n)
 	return NULL;
 }
 
-/* Allocates memory for so many more bytes. Returns false if that fails. */
+/* Allocates memory for `more` further bytes. Returns false, with the buffer
+ * unchanged, if allocation fails. */
 static bool
 grow(struct buf *b, size_t more)
 {
@@ -90,12 +97,13 @@ grow(struct buf *b, size_t more)
 
 	if (more <= b->cap - b->len)
 		return true;
-	/* The sum must not wrap around. */
+	/* Reject sizes for which b->len + more could overflow. */
 	if (more > SIZE_MAX / 4)
 		return false;
 	data = realloc(b->data, cap);
 	if (data == NULL) {
-		/* A small host may have just enough for what is needed. */
+		/* Try again with the exact size, because doubling the buffer
+		 * may need more memory than a small host has. */
 		cap = b->len + more;
 		data = realloc(b->data, cap);
 	}
@@ -106,7 +114,8 @@ grow(struct buf *b, size_t more)
 	return true;
 }
 
-/* Reduces the memory to `cap` bytes, if that succeeds. */
+/* Reduces the buffer's memory to `cap` bytes. Does nothing if realloc()
+ * fails. */
 static void
 shrink(struct buf *b, size_t cap)
 {
@@ -134,7 +143,8 @@ buf_reserve(struct buf *b, size_t more)
 		return false;
 	if (b->len + more <= RESERVE_SMALL || mem_is_available(MEM_SPARE))
 		return true;
-	/* Without memory to grow further, enough may be left. */
+	/* Release the spare capacity, because the exact size may leave enough
+	 * memory free. */
 	shrink(b, b->len + more);
 	if (mem_is_available(MEM_SPARE))
 		return true;
@@ -146,7 +156,8 @@ void
 buf_put(struct buf *b, const void *bytes, size_t n)
 {
 	if (n == 0)
-		return;  /* `bytes` may be NULL then. */
+		/* Return early because `bytes` may be NULL if n is 0. */
+		return;
 	if (!grow(b, n))
 		check_alloc(NULL);
 	memcpy(b->data + b->len, bytes, n);
@@ -223,7 +234,8 @@ buf_end_line(struct buf *b)
 void
 buf_shrink(struct buf *b)
 {
-	b->cap = b->len + 1;  /* realloc() must not be called with 0 */
+	/* Add 1 because realloc(p, 0) may free p and return NULL. */
+	b->cap = b->len + 1;
 	b->data = mem_resize(b->data, b->cap);
 }
 

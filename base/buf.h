@@ -1,12 +1,13 @@
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
 
-/* Memory, and buffers of bytes that grow.
+/* Memory allocation, and buffers of bytes that grow.
  *
- * Memory is of two kinds (E7). If a peer determines the size, it is taken with
- * buf_reserve() or mem_try(), which can fail. All other allocations are small:
- * if one of them fails, boris reports that on stderr and exits with status 1,
- * so that no caller has to check. */
+ * There are two kinds of allocations (E7). Memory whose size a client or
+ * another peer determines is allocated with buf_reserve() or mem_try(), which
+ * return an error if allocation fails. All other allocations are small. If one
+ * of them fails, boris reports that on stderr and exits with status 1, so
+ * callers do not check for NULL. */
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -14,63 +15,68 @@
 #include <stdint.h>
 #include "base/fmt.h"
 
-/* Return memory that the caller frees with free(), zeroed by mem_get(). boris
- * exits if there is none. */
+/* Allocate n bytes, which the caller frees with free(). mem_get() returns
+ * zeroed memory. boris exits if allocation fails. */
 void *mem_get(size_t n);
 void *mem_resize(void *, size_t n);
-/* Returns zeroed memory that child processes share. */
+/* Allocates zeroed memory that boris shares with its child processes. boris
+ * exits if allocation fails. */
 void *mem_shared(size_t n);
-/* Returns a copy of a string. */
+/* Returns a copy of a string, which the caller frees. */
 char *mem_copy(const char *text);
-/* Returns memory for what a peer determines in size; or NULL, also if less than
- * MEM_SPARE bytes would be left. */
+/* Allocates n bytes for data whose size a peer determines. Returns NULL if
+ * allocation fails or would leave less than MEM_SPARE bytes free. */
 void *mem_try(size_t n);
-/* Would an allocation of so many bytes succeed now? */
+/* Returns whether an allocation of n bytes would succeed now. */
 bool mem_is_available(size_t n);
 
-/* bytes that must be left after an allocation that a peer determines in size:
- * without memory for the small allocations that follow, boris would exit */
+/* number of bytes that must stay free after an allocation whose size a peer
+ * determines, because boris exits if a later small allocation fails */
 enum { MEM_SPARE = 256 << 10 };
 
-/* A growable byte buffer. Zeroed, it is empty. If `data` is an array, that has
- * to be large enough for all bytes that are put in, and is not freed. */
+/* A growable byte buffer. A zeroed buffer is empty. `data` may also point to an
+ * array. That array must be large enough for all bytes that are appended, and
+ * the buffer must not be freed. */
 struct buf {
 	char *data;
 	size_t len;  /* number of bytes in use */
 	size_t cap;  /* number of bytes allocated */
 };
 
-/* Allocates memory for so many more bytes, so that putting them in cannot fail.
- * Returns false, with the buffer unchanged, if allocation fails or less than
- * MEM_SPARE bytes would be left. */
+/* Allocates memory for `more` further bytes, so that appending them cannot
+ * fail. Returns false, with the buffer unchanged, if allocation fails or would
+ * leave less than MEM_SPARE bytes free. */
 bool buf_reserve(struct buf *, size_t more);
 
-/* Append bytes; boris exits if allocation fails. */
+/* Append bytes to the buffer. boris exits if allocation fails. */
 void buf_put(struct buf *, const void *bytes, size_t n);
 void buf_putc(struct buf *, char);
 #define buf_add(b, ...) buf_add_all((b), __VA_ARGS__, (const char *)NULL)
-void buf_add_all(struct buf *, ...);  /* strings; the last argument is NULL */
-/* Append a text in the format that base/fmt.h describes. */
+/* Appends strings to the buffer. The last argument must be NULL. */
+void buf_add_all(struct buf *, ...);
+/* Append formatted text to the buffer. base/fmt.h describes the format. */
 void buf_fmt(struct buf *, const char *format, ...) FMT_CHECKED(2, 3);
 void buf_vfmt(struct buf *, const char *format, va_list);
-/* Appends a newline unless the buffer is empty or ends with one. */
+/* Appends a newline, unless the buffer is empty or already ends with a
+ * newline. */
 void buf_end_line(struct buf *);
 
-/* Returns the bytes as a string: puts a NUL, which is not counted, at the end. */
+/* Returns the contents of the buffer as a string. The NUL after them is not
+ * counted in `len`. */
 char *buf_text(struct buf *);
 
-/* Removes all bytes except for the last n. */
+/* Removes all bytes from the buffer except for the last n. */
 void buf_keep_end(struct buf *, size_t n);
-/* Removes the first n bytes; the memory stays allocated. */
+/* Removes the first n bytes from the buffer. Its memory stays allocated. */
 void buf_drop(struct buf *, size_t n);
-/* Gives back memory that is not in use. */
+/* Reduces the buffer's memory to what its contents need. */
 void buf_shrink(struct buf *);
-/* Frees the memory; the buffer is zeroed. */
+/* Frees the buffer's memory and zeroes the buffer. */
 void buf_free(struct buf *);
 
-/* Does the buffer contain this character? */
+/* Returns whether the buffer contains the character. */
 bool buf_has(const struct buf *, char);
-/* Returns the number of newlines in n bytes. */
+/* Returns the number of newlines in the first n bytes of a text. */
 int64_t buf_lines(const char *, size_t n);
 
 #endif

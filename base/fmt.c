@@ -1,4 +1,4 @@
-/* Needs nothing of the system but C99. */
+/* This file depends only on C99, not on the operating system. */
 
 #include "base/fmt.h"
 
@@ -6,22 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the text goes */
+/* The destination of the formatted text */
 struct sink {
 	void (*put)(void *to, const char *bytes, size_t n);
 	void *to;
 };
 
-/* One conversion as the format spells it */
+/* A conversion specification of a format, such as %-.*s */
 struct conversion {
-	bool printable;  /* the flag '-' */
-	int digits;      /* the least number of digits */
-	int precision;   /* -1: none is given */
-	char length;     /* 'j', 'z' or 0 */
+	bool printable;  /* true if it has the flag '-' */
+	int digits;      /* minimum number of digits */
+	int precision;   /* precision, or -1 if none is given */
+	char length;     /* 'j', 'z', or 0 for no length modifier */
 	char letter;
 };
 
-enum { DIGITS_ROOM = 24 };  /* bytes that the digits of any number fit into */
+/* size of a buffer for the digits of any number, in bytes */
+enum { DIGITS_SIZE = 24 };
 
 static void
 put_bytes(const struct sink *s, const char *bytes, size_t n)
@@ -30,17 +31,17 @@ put_bytes(const struct sink *s, const char *bytes, size_t n)
 		s->put(s->to, bytes, n);
 }
 
-/* Writes the digits of n, at least `least` of them. */
+/* Writes n in decimal, with leading zeros up to `least` digits. */
 static void
 put_digits(const struct sink *s, uintmax_t n, int least)
 {
-	char room[DIGITS_ROOM], *p = room + sizeof(room);
+	char digits[DIGITS_SIZE], *p = digits + sizeof(digits);
 
 	for (; n > 0 || least > 0; least--) {
 		*--p = (char)('0' + n % 10);
 		n /= 10;
 	}
-	put_bytes(s, p, (size_t)(room + sizeof(room) - p));
+	put_bytes(s, p, (size_t)(digits + sizeof(digits) - p));
 }
 
 static void
@@ -51,7 +52,8 @@ put_integer(const struct sink *s, intmax_t n, int least)
 	put_digits(s, n < 0 ? 0 - (uintmax_t)n : (uintmax_t)n, least);
 }
 
-/* Writes a number that is at least 0, in thousandths, with 1 to 3 decimals. */
+/* Writes n / 1000 with one to three decimals. Further decimals are cut off, not
+ * rounded. */
 static void
 put_thousandths(const struct sink *s, uintmax_t n, int decimals)
 {
@@ -65,8 +67,8 @@ put_thousandths(const struct sink *s, uintmax_t n, int decimals)
 	put_digits(s, fraction, decimals);
 }
 
-/* Returns the letter of the short escape that JSON has for a control character;
- * 0: it has none. */
+/* Returns the letter of JSON's two-character escape for a control character,
+ * such as 'n' for a newline, or 0 if there is no such escape. */
 static char
 short_escape(unsigned control)
 {
@@ -100,14 +102,16 @@ put_escape(const struct sink *s, unsigned control)
 		put_bytes(s, code, sizeof(code));
 }
 
-/* Is it the second byte of a C1 control in UTF-8? */
+/* Returns whether the byte is the second byte of a C1 control character in
+ * UTF-8. */
 static bool
 is_c1(unsigned char c)
 {
 	return c >= 0x80 && c < 0xA0;
 }
 
-/* Writes n bytes; C0 controls, DEL and C1 controls as JSON escapes them. */
+/* Writes n bytes. C0 controls, DEL and C1 controls are written as JSON
+ * escapes. */
 static void
 put_printable(const struct sink *s, const char *text, size_t n)
 {
@@ -129,25 +133,24 @@ put_printable(const struct sink *s, const char *text, size_t n)
 		put_bytes(s, text + from, n - from);
 }
 
-/* Returns the length of a %s. With a precision it is at most that; printable
- * text has exactly as many bytes as its precision says. */
+/* Returns the number of bytes that a %s conversion writes. The precision is a
+ * maximum, except for printable text, which has exactly that many bytes. */
 static size_t
 text_length(const struct conversion *c, const char *text)
 {
-	int most = c->precision;
+	int max = c->precision;
 	const char *end;
 
-	if (most < 0)
+	if (max < 0)
 		return strlen(text);
 	if (c->printable)
-		return (size_t)most;
-	end = most > 0 ? memchr(text, '\0', (size_t)most) : text;
-	return end != NULL ? (size_t)(end - text) : (size_t)most;
+		return (size_t)max;
+	end = max > 0 ? memchr(text, '\0', (size_t)max) : text;
+	return end != NULL ? (size_t)(end - text) : (size_t)max;
 }
 
-/* Reads the flag, precision, length and letter after a percent sign, and
- * returns the end of the conversion. star: it takes its precision from an
- * argument. */
+/* Parses the conversion whose first character after '%' is at p. Sets *star if
+ * the precision is the next argument. Returns the end of the conversion. */
 static const char *
 read_conversion(const char *p, struct conversion *c, bool *star)
 {
@@ -203,7 +206,8 @@ fmt_pieces(void (*put)(void *to, const char *bytes, size_t n), void *to,
 		} else if (c.letter == 'u' && c.length == 'z') {
 			put_digits(&s, va_arg(arguments, size_t), 1);
 		} else if (c.letter == 'f') {
-			/* The half keeps 12.3 from becoming 12.299. */
+			/* Add one half to round to the nearest thousandth, so
+			 * that 12.3 is not printed as 12.299. */
 			put_thousandths(&s, (uintmax_t)(va_arg(arguments,
 			    double) * 1000 + 0.5), c.precision);
 		} else if (c.letter == '%') {

@@ -1,25 +1,27 @@
 #ifndef BASE_FMT_H
 #define BASE_FMT_H
 
-/* Sentences with placeholders. Each text that a person or a model reads occurs
- * in the source as one format string; buf_fmt() fills it in. The conversions
- * are a subset of printf()'s, so that gcc and clang check the arguments:
+/* Formatted text.
  *
- *	%s      a string, const char *
- *	%.*s    so many bytes of one: int, const char *
- *	%-s     a string as printable text: control characters are escaped as
- *	        in JSON, so that it stays on its line
- *	%-.*s   exactly so many bytes as printable text, NULs too; data of a
- *	        struct buf may be NULL if there are none
+ * Each text that a person or a model reads occurs in the source as one format
+ * string. The conversions are a subset of those of printf(), so gcc and clang
+ * check the arguments:
+ *
+ *	%s      a string: const char *
+ *	%.*s    at most N bytes of a string: int N, const char *
+ *	%-s     a string as printable text: control characters are written
+ *	        as JSON escapes, so that the text stays on one line
+ *	%-.*s   exactly N bytes as printable text, including NULs. The pointer
+ *	        may be NULL if N is 0.
  *	%d      an int
- *	%02d    an int, with zeros in front up to so many digits
+ *	%02d    an int with leading zeros up to that number of digits, 1 to 9
  *	%jd     an int64_t
  *	%zu     a size_t
- *	%.1f    a double with so many decimals, 1 to 3, the rest cut off; for
- *	        seconds: fmt_seconds(milliseconds)
+ *	%.1f    a double with that number of decimals, 1 to 3. Further decimals
+ *	        are cut off. For seconds, use fmt_seconds(milliseconds).
  *	%%      a percent sign
  *
- * Any other conversion is a mistake in boris and ends it with abort(). */
+ * fmt_pieces() calls abort() for any other conversion. */
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,11 +34,13 @@
 #define FMT_CHECKED(format, first)
 #endif
 
-/* Passes the text in pieces to put(), in order; it allocates nothing. */
+/* Formats a text and passes it to put() in pieces, in order. Allocates no
+ * memory. */
 void fmt_pieces(void (*put)(void *to, const char *bytes, size_t n), void *to,
                 const char *format, va_list);
 
-/* Converts milliseconds, at least 0, for %.1f. */
+/* Converts a time in milliseconds, which must not be negative, to seconds for
+ * %.1f. */
 double fmt_seconds(int64_t ms);
 
 #endif

@@ -11,11 +11,11 @@
 
 #include "base/fmt.h"
 
-/* bytes in a queue; if there are more, no progress is added */
+/* size of a queue, in bytes, above which no further progress is added */
 enum { PROGRESS_MAX = 64 << 10 };
 
-/* The tests build a boris whose clock runs ten times as fast, so that a timeout
- * of a minute takes six seconds. */
+/* factor by which the clock runs faster than real time. The tests build boris
+ * with a factor of 10, so that a timeout of one minute takes six seconds. */
 #ifndef CLOCK_FACTOR
 #define CLOCK_FACTOR 1
 #endif
@@ -57,18 +57,21 @@ loop_wait(struct loop *loop)
 	int64_t left = 0;
 	int ready;
 
-	loop->now = clock_now();  /* the last turn has taken some time */
+	/* Read the clock again, because this turn may have taken some time. */
+	loop->now = clock_now();
 	if (loop->until > loop->now)
 		left = (loop->until - loop->now - 1) / CLOCK_FACTOR + 1;
 	if (left > INT_MAX)
 		left = INT_MAX;
 	ready = poll(loop->set, count, (int)left);
-	/* After EINTR the signal's byte is in its pipe. It must be read before
-	 * boris acts on a deadline that has passed meanwhile. */
+	/* Poll again after EINTR, because the signal handler has written to its
+	 * pipe. The signal must be read before boris acts on a deadline that
+	 * has passed in the meantime. */
 	if (ready < 0)
 		ready = poll(loop->set, count, 0);
-	/* If poll() has no memory, revents stay equal to events. All are tried
-	 * then; none blocks. */
+	/* If poll() is out of memory, revents still equals events, so every
+	 * descriptor counts as ready. That is safe because all of them are
+	 * non-blocking. */
 	if (ready < 0)
 		poll(NULL, 0, 10);
 	loop->now = clock_now();
@@ -79,10 +82,10 @@ loop_add(struct loop *loop, int fd, short events)
 {
 	if (fd < 0)
 		return -1;
-	if (loop->count == loop->room) {
-		loop->room += 64;
+	if (loop->count == loop->cap) {
+		loop->cap += 64;
 		loop->set = mem_resize(loop->set,
-		    (size_t)loop->room * sizeof(*loop->set));
+		    (size_t)loop->cap * sizeof(*loop->set));
 	}
 	loop->set[loop->count] = (struct pollfd){ fd, events, events };
 	return loop->count++;
@@ -206,7 +209,8 @@ queue_flush(struct queue *q, int fd)
 			return -1;
 		q->written += (size_t)n;
 	}
-	/* The queue has at most twice as many bytes as are unwritten (P10). */
+	/* Remove the written bytes once they are more than half of the queue
+	 * (P10). */
 	if (q->written > queue_unwritten(q) && q->written >= q->progress) {
 		buf_drop(&q->bytes, q->written);
 		q->written = q->progress = 0;

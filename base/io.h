@@ -1,9 +1,12 @@
 #ifndef BASE_IO_H
 #define BASE_IO_H
 
-/* The poll set, the clock, descriptors, and queues of bytes for slow readers.
- * In each turn of the loop a module's x_poll_add() adds what the module waits
- * for, and its x_dispatch() acts on what is ready. */
+/* The poll set, the clock, descriptors, and output queues.
+ *
+ * In each turn of the event loop, the x_poll_add() function of each module adds
+ * the module's descriptors and deadlines to the poll set. After poll(), its
+ * x_dispatch() function handles the descriptors that are ready. Only
+ * loop_wait() blocks. */
 
 #include <poll.h>
 #include <stdbool.h>
@@ -14,77 +17,93 @@
 
 #define NEVER INT64_MAX  /* a deadline that never passes */
 
-/* The state of the event loop; zeroed before the first turn */
+/* The state of the event loop, which is zeroed before the first turn */
 struct loop {
-	int64_t now;     /* ms, monotonic; the same during a turn */
-	int64_t until;   /* ms; the nearest deadline of this turn */
-	bool child;      /* a child may have exited since the last turn */
-	bool end;        /* a signal has asked boris to exit */
+	int64_t now;     /* monotonic time in ms, read once per turn */
+	int64_t until;   /* earliest deadline of this turn, in ms */
+	bool child;      /* true if a child may have exited since the last
+	                  * turn */
+	bool end;        /* true if a signal has asked boris to exit */
 	struct pollfd *set;
-	int count;       /* number of entries in the set */
-	int room;        /* number of entries that it has memory for */
+	int count;       /* number of entries in the poll set */
+	int cap;         /* number of entries allocated for the poll set */
 };
 
-/* Returns the monotonic time, ms. In the loop, loop->now is used instead. */
+/* Returns the monotonic time in ms. Code in the event loop uses loop->now
+ * instead. */
 int64_t clock_now(void);
-/* Appends the time of day as in RFC 3339: 2026-01-31T23:59:59.123Z */
+/* Appends the current date and time in the format of RFC 3339, such as
+ * 2026-01-31T23:59:59.123Z. */
 void clock_date(struct buf *);
 
-/* Starts a turn: the set is empty and there is no deadline. */
+/* Starts a turn of the event loop with an empty poll set and no deadline. */
 void loop_begin(struct loop *);
-/* Waits until a descriptor is ready or a deadline has passed. No other function
- * blocks. */
+/* Waits until a descriptor is ready or the earliest deadline has passed. No
+ * other function blocks. */
 void loop_wait(struct loop *);
-/* Adds a descriptor to the set of this turn. Returns its index for
- * loop_events(), or -1 if fd is below 0. */
+/* Adds a descriptor to the poll set of this turn. Returns its index for
+ * loop_events(), or -1 if fd is negative. */
 int loop_add(struct loop *, int fd, short events);
-/* Returns the revents of an entry; 0 for the index -1. */
+/* Returns the events that poll() has reported for an entry of the poll set, or
+ * 0 if the index is -1. */
 short loop_events(const struct loop *, int index);
-/* Adds a deadline, ms. */
+/* Adds a deadline, in ms, to this turn of the event loop. */
 void loop_until(struct loop *, int64_t deadline);
 
-/* Opens a pipe that no program inherits. Returns 0, or -1 with errno set. */
+/* Creates a pipe whose ends are close-on-exec. Returns 0, or -1 with errno
+ * set. */
 int fd_pipe(int end[2]);
-/* Reads as read() does, but is never interrupted by a signal. */
+/* Calls read() again as long as a signal interrupts it. Returns the number of
+ * bytes read, or -1 with errno set. */
 ssize_t fd_read(int fd, void *to, size_t n);
-/* Sets O_NONBLOCK. Returns the flags from before, or -1 with errno set. */
+/* Sets O_NONBLOCK on a descriptor. Returns its previous flags, or -1 with errno
+ * set. */
 int fd_nonblocking(int fd);
-/* Sets FD_CLOEXEC. */
+/* Makes a descriptor close-on-exec. */
 void fd_cloexec(int fd);
-/* Closes the descriptor unless it is below 0; sets it to -1. Keeps errno. */
+/* Closes a descriptor unless it is negative, and sets it to -1. Preserves
+ * errno. */
 void fd_close(int *fd);
 
-/* State of a transport at the end of a turn */
+/* The state of a transport at the end of a turn */
 enum transport_state {
 	TRANSPORT_SERVES,
-	TRANSPORT_ENDS,      /* after a signal or the end of input */
-	TRANSPORT_CLOSED     /* all is sent, or there is no reader */
+	TRANSPORT_ENDS,      /* boris is exiting, after a signal or end of
+	                      * file */
+	TRANSPORT_CLOSED     /* all responses are sent, or the client has closed
+	                      * the connection */
 };
 
-/* Bytes that wait for a slow reader. Responses are never dropped; progress may
- * be (P10). A client that reads progress and its response at once loses the
- * progress (O7), so the two never share a write: no progress is queued after a
- * response, and a response removes progress that is completely unwritten. */
+/* Bytes that are queued until a slow client reads them.
+ *
+ * Responses are never dropped, but progress notifications may be (P10). A
+ * client that reads a progress notification and its response in one read()
+ * loses the progress (O7). So the two never share a write: no progress is
+ * queued after a response, and a response removes all progress if none of its
+ * bytes has been written. */
 struct queue {
 	struct buf bytes;
-	size_t written;    /* number of these that are written */
-	size_t progress;   /* number of bytes of progress, at the front */
+	size_t written;    /* number of bytes of the queue that are written */
+	size_t progress;   /* number of bytes of progress at the start of the
+	                    * queue */
 };
 
-enum { QUEUE_END_WAIT = 200 };  /* ms for the reader when boris exits (P10) */
+/* ms that boris waits for a slow reader before it exits (P10) */
+enum { QUEUE_END_WAIT = 200 };
 
-/* Returns the number of bytes that are not written yet. */
+/* Returns the number of bytes in the queue that are not written yet. */
 size_t queue_unwritten(const struct queue *);
-/* Appends a message. An empty queue takes the message's memory and cannot fail.
- * Returns false, with nothing appended, if allocation fails (E7). */
+/* Appends a message to the queue. If the queue is empty, it takes over the
+ * message's memory and cannot fail. Returns false, with the queue unchanged, if
+ * allocation fails (E7). */
 bool queue_put(struct queue *, struct buf *message);
-/* Appends progress, unless there is a response or too much progress in the
- * queue. Returns whether it did. */
+/* Appends a progress notification, unless the queue contains a response or too
+ * much progress. Returns whether it was appended. */
 bool queue_progress(struct queue *, const struct buf *);
-/* Empties the queue. */
+/* Removes all bytes from the queue and frees its memory. */
 void queue_free(struct queue *);
-/* Writes what can be written without waiting. Returns 0, or -1 with errno set
- * if there is no reader. */
+/* Writes as much of the queue as the descriptor accepts without blocking.
+ * Returns 0, or -1 with errno set if the write fails. */
 int queue_flush(struct queue *, int fd);
 
 #endif

@@ -1,16 +1,17 @@
 #ifndef BASE_LIST_H
 #define BASE_LIST_H
 
-/* Doubly linked lists without allocation. A record that is in a list has a
- * member of type struct list_node; the list itself is a struct list. Zeroed, a
- * list is empty and a node is in no list. LIST_ITEM() leads from the node back
- * to its record:
+/* Doubly linked lists that allocate no memory.
+ *
+ * Each record in a list has a member of type struct list_node. A zeroed struct
+ * list is an empty list, and a zeroed node is in no list. LIST_ITEM() converts
+ * a pointer to the node into a pointer to its record:
  *
  *	for (n = jobs.first; n != NULL; n = n->next)
  *		job = LIST_ITEM(n, struct job, node);
  *
- * A node may be removed while its list is walked if its `next` was read
- * before. */
+ * A loop that removes nodes must read a node's `next` before it removes the
+ * node. */
 
 #include <stddef.h>
 
@@ -22,12 +23,12 @@ struct list {
 	struct list_node *first, *last;
 };
 
-/* The record of that type that has this node as the member of that name; the
+/* Returns the record of the given type whose given member is this node. The
  * node must not be NULL. */
 #define LIST_ITEM(node, type, member) \
 	((type *)(void *)((char *)(node) - offsetof(type, member)))
 
-/* Appends a node that is in no list. */
+/* Appends a node to a list. The node must not be in any list. */
 static inline void
 list_append(struct list *list, struct list_node *node)
 {
@@ -40,7 +41,7 @@ list_append(struct list *list, struct list_node *node)
 	list->last = node;
 }
 
-/* Removes a node from the list that it is in. */
+/* Removes a node from the list that contains it. */
 static inline void
 list_remove(struct list *list, struct list_node *node)
 {

@@ -16,12 +16,15 @@
 #include "base/fmt.h"
 
 enum {
-	PIECE = 512,       /* bytes; a pipe that is ready takes as many */
-	LINE_SIZE = 1024   /* bytes of a message; the rest is cut off */
+	PIECE = 512,       /* number of bytes that a pipe accepts without
+	                    * blocking if poll() reports it as ready */
+	LINE_SIZE = 1024   /* maximum size of a message, in bytes; longer
+	                    * messages are cut off */
 };
 
-/* Opens stderr, a pipe or a terminal, again with O_NONBLOCK: the flags of the
- * descriptor 2 are shared with other processes. Returns a descriptor, or -1. */
+/* Opens stderr, a pipe or a terminal, a second time with O_NONBLOCK, because
+ * the flags of descriptor 2 are shared with other processes. Returns the new
+ * descriptor, or -1 with errno set. */
 static int
 reopen_stderr(void)
 {
@@ -29,11 +32,11 @@ reopen_stderr(void)
 	    O_CLOEXEC);
 }
 
-/* Writes until all n bytes are written, at most `most` of them at a time, or
- * until the descriptor takes no more. Returns the number of bytes written, with
- * errno set if that is not all. */
+/* Writes n bytes, at most `max` at a time, until the descriptor accepts no
+ * more. Returns the number of bytes written, with errno set if that is less
+ * than n. */
 static size_t
-write_ready(int fd, const char *p, size_t n, size_t most)
+write_ready(int fd, const char *p, size_t n, size_t max)
 {
 	struct pollfd out = { .fd = fd, .events = POLLOUT };
 	size_t at = 0, piece;
@@ -43,7 +46,7 @@ write_ready(int fd, const char *p, size_t n, size_t most)
 		errno = EAGAIN;
 		done = poll(&out, 1, 0);
 		if (done > 0) {
-			piece = n - at < most ? n - at : most;
+			piece = n - at < max ? n - at : max;
 			done = write(fd, p + at, piece);
 		}
 		if (done > 0)
@@ -59,12 +62,13 @@ stderr_write(const char *p, size_t n)
 	size_t done;
 	int own, error;
 
-	/* A file does not block; opened again, it would be overwritten. */
+	/* Do not reopen a regular file: it never blocks, and the new descriptor
+	 * would overwrite it from the start. */
 	if (fstat(2, &st) < 0 || S_ISREG(st.st_mode))
 		return write_ready(2, p, n, n);
 	own = reopen_stderr();
-	/* Without a descriptor of its own, boris writes pieces when there is
-	 * room for them. That can wait on a stopped terminal. */
+	/* If stderr cannot be reopened, write only pieces for which poll()
+	 * reports space. This can still block on a stopped terminal. */
 	if (own < 0)
 		return write_ready(2, p, n, PIECE);
 	done = write_ready(own, p, n, n);
@@ -74,14 +78,15 @@ stderr_write(const char *p, size_t n)
 	return done;
 }
 
-/* A line of a message. It needs no allocation, because the message may be that
- * there is no memory. */
+/* A line of text. It is not allocated because it may report that boris is out
+ * of memory. */
 struct line {
 	char text[LINE_SIZE];
 	size_t len;
 };
 
-/* Appends what fits, with "?" in place of control characters. */
+/* Appends as many bytes as the line has space for, and replaces control
+ * characters with "?". */
 static void
 put_piece(void *to, const char *bytes, size_t n)
 {
@@ -95,7 +100,8 @@ put_piece(void *to, const char *bytes, size_t n)
 	}
 }
 
-/* Writes the line. If that fails, there is nowhere to report it. */
+/* Writes the line to stderr. Errors are ignored, because boris cannot report
+ * them anywhere. */
 static void
 write_line(struct line *line)
 {

@@ -42,7 +42,7 @@ struct option {
 
 /* Flags of an option */
 enum {
-	OR_ZERO = 1,         /* 0 is valid as well, although below `least` */
+	ALLOW_ZERO = 1,      /* 0 is valid as well, although below `least` */
 	DIR = 2,             /* the value is the name of a directory */
 	HTTP = 4,            /* valid only with --transport=http (C5) */
 	TOKEN = 8,           /* gives a token; only one such option may */
@@ -135,7 +135,7 @@ read_number(const struct option *row, void *member, const char *value)
 	const char *end;
 	int64_t n = digits_value(value, 10, &end);
 	bool in_bounds = n >= row->least && n <= row->most;
-	bool allowed_zero = n == 0 && (row->flags & OR_ZERO);
+	bool allowed_zero = n == 0 && (row->flags & ALLOW_ZERO);
 
 	if (*end != '\0' || !(in_bounds || allowed_zero))
 		return false;
@@ -327,7 +327,7 @@ static const struct option option_table[] = {
 	  .help =
 	  "how long a call is held open (default: the client's; 0: any)" },
 	{ .name = "--result-limit", .value = "BYTES", NUMBER(1, 2000, LONG),
-	  MEMBER(result_limit), .flags = OR_ZERO,
+	  MEMBER(result_limit), .flags = ALLOW_ZERO,
 	  .help = "of a result's text (default: the client's; 0: any)" },
 	{ .name = "--edit", FLAG, MEMBER(edit),
 	  .help = "offer the tool edit" },
@@ -396,7 +396,7 @@ put_valid_form(struct buf *b, const struct option *row)
 		buf_fmt(b, "must be one of %s", row->value);
 	else if (row->read != read_number)
 		buf_fmt(b, "must be %s", row->form);
-	else if (row->flags & OR_ZERO)
+	else if (row->flags & ALLOW_ZERO)
 		buf_fmt(b, "must be a whole number from %d to %d, or 0",
 		    row->least, row->most);
 	else
@@ -524,7 +524,7 @@ read_variables(struct options *o, const bool given[])
 static char *
 find_manual(void)
 {
-	static const char *const places[] = {  /* relative to the binary's */
+	static const char *const candidates[] = {  /* relative to the binary's */
 		"/../share/man/man1/boris.1",     /* make install */
 		"/../share/man/man1/boris.1.gz",  /* a deb */
 		"/boris.1",                       /* the source */
@@ -537,9 +537,9 @@ find_manual(void)
 
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) > 0)
 		*strrchr(self, '/') = '\0';
-	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
 		name.len = 0;
-		buf_fmt(&name, "%s%s", self, places[i]);
+		buf_fmt(&name, "%s%s", self, candidates[i]);
 		found = realpath(buf_text(&name), NULL);
 		if (found != NULL)
 			break;
@@ -684,7 +684,7 @@ set_defaults(struct options *o, const char *self)
 		.head_first = 30000, .head_last = 2000,
 		.tail_lines = 2000, .tail_bytes = 51200,
 		.both_first = 10000, .both_last = 20000,
-		.binary_first = 1000, .look_last = 10000,
+		.binary_first = 1000, .recent_last = 10000,
 		.tasks_max = 10, .unread_max = 10
 	};
 	if (self == NULL)

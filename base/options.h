@@ -18,7 +18,7 @@ enum structured { STRUCTURED_AUTO, STRUCTURED_ON, STRUCTURED_OFF };
 /* Limits that are part of the contract */
 enum {
 	TIMEOUT_MAX = 600000,         /* ms; of a foreground command (B) */
-	TIMEOUT_USUAL = 120000,        /* ms; if none is given (C) */
+	TIMEOUT_DEFAULT = 120000,        /* ms; if none is given (C) */
 	TASK_TIMEOUT_MAX = 86400000,  /* ms; of a task (W4) */
 	WAIT_MAX = 600000,            /* ms (W2) */
 	PATH_LIMIT = 4096,              /* bytes of a path (D7, X1) */
@@ -70,7 +70,7 @@ struct options {
 	int64_t tail_lines, tail_bytes;
 	int64_t both_first, both_last;
 	int64_t binary_first;
-	int64_t look_last;
+	int64_t recent_last;
 
 	int tasks_max;          /* running tasks of a session (T2) */
 	int unread_max;         /* ended tasks whose result is unread (T2) */

@@ -1,12 +1,13 @@
-/* More than POSIX: syscall() on Linux. */
+/* Request syscall(), which POSIX does not define. */
 #ifdef __linux__
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
-#define _BSD_SOURCE       /* the same before glibc 2.20 */
+#define _BSD_SOURCE       /* needed by glibc before 2.20 */
 #else
 #define _POSIX_C_SOURCE 200809L
 #endif
-/* POSIX_ONLY leaves out what is Linux only, so that the rest can be tested. */
+/* With POSIX_ONLY, Linux-specific code is omitted, so that the portable code
+ * can be tested on Linux. */
 #if defined(__linux__) && !defined(POSIX_ONLY)
 #define ON_LINUX
 #endif
@@ -28,7 +29,7 @@
 #include "base/message.h"
 
 #if defined(ON_LINUX) && defined(SYS_getrandom)
-/* Interrupts getrandom(). */
+/* Handles SIGALRM. It does nothing, but the signal interrupts getrandom(). */
 static void
 on_alarm(int sig)
 {
@@ -36,15 +37,16 @@ on_alarm(int sig)
 }
 
 /* Waits until the kernel's random number generator is ready, and reports that
- * on stderr after a second. Since Linux 5.6 a waiting getrandom() makes the
- * generator ready within one or two seconds; before, it may take minutes, so
- * signals that terminate boris are unblocked. Returns what getrandom()
- * returns. */
+ * on stderr after one second. Since Linux 5.6, the kernel makes the generator
+ * ready within two seconds; before, that can take minutes. Therefore all
+ * signals are unblocked, so that they can terminate boris. Returns the result
+ * of getrandom(). */
 static ssize_t
 wait_for_random(void *bytes, size_t n)
 {
 	struct sigaction action = { .sa_handler = on_alarm }, old_action;
-	/* It repeats, in case the first one comes just before the call. */
+	/* Repeat the alarm, because the first one may arrive just before the
+	 * system call. */
 	struct itimerval second = { { 1, 0 }, { 1, 0 } };
 	struct itimerval off = { { 0, 0 }, { 0, 0 } };
 	bool reported = false;
@@ -70,13 +72,13 @@ wait_for_random(void *bytes, size_t n)
 }
 #endif
 
-/* Fills the array with n random bytes. Returns their number, or -1 with errno
- * set, ENOSYS if the system does not have getrandom(). */
+/* Fills the array with n random bytes. Returns the number of bytes, or -1 with
+ * errno set. The error is ENOSYS if the system has no getrandom(). */
 static ssize_t
 get_random(void *bytes, size_t n)
 {
 #if defined(ON_LINUX) && defined(SYS_getrandom)
-	enum { NONBLOCK = 1 };  /* the kernel's GRND_NONBLOCK */
+	enum { NONBLOCK = 1 };  /* value of GRND_NONBLOCK in the kernel */
 	ssize_t got = syscall(SYS_getrandom, bytes, n, NONBLOCK);
 
 	if (got < 0 && errno == EAGAIN)
@@ -99,8 +101,9 @@ random_hex(char *hex, size_t n)
 	int fd = -1;
 	size_t i;
 
-	/* With any other error /dev/urandom may not be ready either. Then its
-	 * bytes can be guessed. */
+	/* Read /dev/urandom only if getrandom() does not exist. After any other
+	 * error, the generator may not be ready, and the bytes could be
+	 * guessed. */
 	if (got < 0 && errno == ENOSYS)
 		fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)

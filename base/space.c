@@ -3,7 +3,8 @@
 #define _DEFAULT_SOURCE  /* fstatfs, sysinfo */
 #endif
 #define _POSIX_C_SOURCE 200809L
-#define _FILE_OFFSET_BITS 64  /* large file systems on 32 bit too */
+/* Support file systems of more than 2 GiB on 32-bit hosts. */
+#define _FILE_OFFSET_BITS 64
 
 #include "base/space.h"
 
@@ -23,7 +24,7 @@
 
 static const struct space unknown = { INT64_MAX, 0 };
 
-/* Returns blocks * block_size, or INT64_MAX if that is too large. */
+/* Returns the product of both numbers, or INT64_MAX if it would overflow. */
 static int64_t
 multiply(uint64_t blocks, uint64_t block_size)
 {
@@ -47,13 +48,15 @@ space_on_disk(int fd)
 
 #ifdef ON_LINUX
 
-/* As in linux/magic.h, which not every libc comes with */
+/* These values are copied from linux/magic.h, which some C libraries lack. */
 static const uint32_t tmpfs = 0x01021994;
 static const uint32_t ramfs = 0x858458f6;
 
-enum { GROUP_NAME = 1000 };  /* bytes of /proc/self/cgroup that are read */
+/* number of bytes of /proc/self/cgroup that are read */
+enum { GROUP_NAME = 1000 };
 
-/* Reads a small text file into text, as a string. Returns false on failure. */
+/* Reads a small file into `text` as a string, at most size - 1 bytes. Returns
+ * false if the file cannot be read. */
 static bool
 read_text(const char *path, char *text, size_t size)
 {
@@ -73,7 +76,8 @@ read_text(const char *path, char *text, size_t size)
 	return n >= 0;
 }
 
-/* Returns the number after the word that starts a line, or -1. */
+/* Finds the line that starts with the given word. Returns the number after the
+ * word, or -1 if there is no such line. */
 static int64_t
 find_number(const char *text, const char *word)
 {
@@ -91,7 +95,8 @@ find_number(const char *text, const char *word)
 	return digits_value(text, 10, &end);
 }
 
-/* Reads PATH/memory.NAME and returns the number after the word there, or -1. */
+/* Reads the file memory.NAME in the directory of a control group. Returns the
+ * number after the given word, or -1 if it cannot be found. */
 static int64_t
 group_number(const char *path, const char *name, const char *word)
 {
@@ -106,8 +111,9 @@ group_number(const char *path, const char *name, const char *word)
 	return value;
 }
 
-/* Memory left in the control group (version 2) in this directory. Its page
- * cache counts as free, because the kernel drops that first. */
+/* Returns the available memory of the control group (version 2) in the given
+ * directory. Page cache counts as available, because the kernel reclaims it
+ * before it kills a process. */
 static struct space
 group_space(const char *path)
 {
@@ -145,7 +151,8 @@ host_space(void)
 		space.free = multiply((uint64_t)available, 1024);
 		space.total = multiply((uint64_t)total, 1024);
 	} else if (sysinfo(&info) == 0) {
-		/* Without /proc, or before Linux 3.14 */
+		/* Use sysinfo() without /proc, and before Linux 3.14, which
+		 * added MemAvailable. */
 		space.free = multiply((uint64_t)info.freeram + info.bufferram,
 		    info.mem_unit);
 		space.total = multiply(info.totalram, info.mem_unit);
@@ -169,7 +176,8 @@ space_in_memory(void)
 	name[strcspn(name, "\n")] = '\0';
 	memcpy(path, root, strlen(root));
 	memcpy(path + strlen(root), name, strlen(name) + 1);
-	/* A limit of any parent applies as well. */
+	/* Check all parents of the control group, because their limits apply as
+	 * well. */
 	while (strlen(path) >= strlen(root)) {
 		group = group_space(path);
 		if (group.free < least.free)

@@ -1,24 +1,27 @@
 #ifndef BASE_SPACE_H
 #define BASE_SPACE_H
 
-/* How much space is left for files, on a file system and in memory. */
+/* Free space on a file system and in memory. It is read from the system at each
+ * call. */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bytes. Where they are unknown, `free` is INT64_MAX and `total` is 0. */
+/* Free and total space in bytes. If the space is unknown, `free` is INT64_MAX
+ * and `total` is 0. */
 struct space {
 	int64_t free;
 	int64_t total;
 };
 
-/* Returns the space of the file system that has this open file. */
+/* Returns the space on the file system that contains the open file. */
 struct space space_on_disk(int fd);
-/* Returns the memory of the host, or of boris's control group if that has less
- * left. */
+/* Returns the available memory of the host or of boris's control group,
+ * whichever is less. */
 struct space space_in_memory(void);
-/* Do files on this file system occupy memory? Also true if the file system
- * reports no size, as ramfs does. */
+/* Returns whether the open file is on a file system that keeps files in memory,
+ * such as tmpfs. File systems that report no size count as well, because ramfs
+ * reports none. */
 bool space_is_memory(int fd);
 
 #endif

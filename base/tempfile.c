@@ -15,20 +15,23 @@
 #include "base/random.h"
 
 enum {
-	FILES = 1024,     /* most files at a time */
-	NAME_BYTES = 48,  /* longest name and its NUL */
-	ID_BYTES = 4,     /* random bytes in a name */
-	TRIES = 10        /* attempts to create a file with an unused name */
+	FILES = 1024,     /* maximum number of temporary files */
+	NAME_BYTES = 48,  /* maximum size of a file name with its NUL, in
+	                   * bytes */
+	ID_BYTES = 4,     /* number of random bytes in a file name */
+	TRIES = 10        /* maximum number of attempts to find an unused file
+	                   * name */
 };
 
 struct name {
-	volatile bool taken;
+	volatile bool in_use;
 	char text[NAME_BYTES];
 };
 
-struct tempfiles {  /* in memory that boris and its guard share */
+/* This struct is in memory that boris and its guard share. */
+struct tempfiles {
 	const char *dir;
-	int used;  /* number of names that have ever been taken */
+	int used;  /* number of entries of `name` that have ever been used */
 	struct name name[FILES];
 };
 
@@ -53,7 +56,7 @@ find_name(struct tempfiles *t, const char *path)
 	struct name *at;
 
 	for (at = t->name; at < t->name + t->used; at++) {
-		if (at->taken && strcmp(at->text, base_name(path)) == 0)
+		if (at->in_use && strcmp(at->text, base_name(path)) == 0)
 			return at;
 	}
 	return NULL;
@@ -64,7 +67,7 @@ find_free(struct tempfiles *t)
 {
 	struct name *at = t->name;
 
-	while (at < t->name + t->used && at->taken)
+	while (at < t->name + t->used && at->in_use)
 		at++;
 	if (at == t->name + FILES)
 		return NULL;
@@ -82,10 +85,10 @@ tempfile_add(struct tempfiles *t, const char *path)
 		errno = EDQUOT;
 		return -1;
 	}
-	/* The call between the two stores keeps them in order, so that the
-	 * guard never sees a part of a name. */
+	/* Call a function between the two stores, so that the compiler does not
+	 * reorder them. Otherwise the guard could read an incomplete name. */
 	memcpy(at->text, base_name(path), strlen(base_name(path)) + 1);
-	at->taken = true;
+	at->in_use = true;
 	return 0;
 }
 
@@ -95,18 +98,20 @@ forget(struct tempfiles *t, const char *path)
 	struct name *at = find_name(t, path);
 
 	if (at != NULL)
-		at->taken = false;
+		at->in_use = false;
 }
 
 void
 tempfile_remove(struct tempfiles *t, const char *path)
 {
-	unlink(path);  /* fails if another process has removed it: fine */
+	/* It is no error if another process has already removed the file. */
+	unlink(path);
 	forget(t, path);
 }
 
-/* Creates a file with a new random name; path is a buffer for it. Returns the
- * descriptor, or -1 with errno set. */
+/* Creates a file with a random name and stores its path in the buffer. Returns
+ * the descriptor, or -1 with errno set. The error is EEXIST if the name is
+ * already in use. */
 static int
 try_create(struct tempfiles *t, struct buf *path)
 {
@@ -123,9 +128,10 @@ try_create(struct tempfiles *t, struct buf *path)
 		return -1;
 	fd = open(path->data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
-		forget(t, path->data);  /* keeps errno */
+		forget(t, path->data);
 	else
-		fchmod(fd, 0600);  /* independent of the umask */
+		/* Set the mode explicitly, because open() applies the umask. */
+		fchmod(fd, 0600);
 	return fd;
 }
 
@@ -155,7 +161,7 @@ tempfile_remove_all(const struct tempfiles *t)
 	if (chdir(t->dir) < 0)
 		return;
 	for (at = t->name; at < t->name + t->used; at++) {
-		if (at->taken)
+		if (at->in_use)
 			unlink(at->text);
 	}
 }

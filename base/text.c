@@ -32,8 +32,8 @@ digits_value(const char *text, int base, const char **end)
 	return p == text || hex_digit(*p) < base ? -1 : n;
 }
 
-/* Returns the length that the first byte of a character gives it, or 0 if no
- * character starts with that byte. */
+/* Returns the length in bytes of a UTF-8 character that starts with this byte,
+ * or 0 if no character does. */
 static int
 length_from_first(unsigned char first)
 {
@@ -46,21 +46,22 @@ length_from_first(unsigned char first)
 	return first < 0xF0 ? 3 : 4;
 }
 
-/* Can a character of more than one byte start with these two? (Unicode, table
- * 3-7; RFC 3629, section 4) */
+/* Returns whether a UTF-8 character can start with these two bytes (Unicode,
+ * table 3-7; RFC 3629, section 4). The first byte must be the start of a longer
+ * character. */
 static bool
 is_second_byte(unsigned char first, unsigned char second)
 {
 	if (!utf8_continues(second))
 		return false;
 	switch (first) {
-	case 0xE0:  /* less would be an overlong form */
+	case 0xE0:  /* Smaller values would be an overlong form. */
 		return second >= 0xA0;
-	case 0xED:  /* more would be a surrogate */
+	case 0xED:  /* Larger values would be a surrogate. */
 		return second <= 0x9F;
-	case 0xF0:  /* less would be an overlong form */
+	case 0xF0:  /* Smaller values would be an overlong form. */
 		return second >= 0x90;
-	case 0xF4:  /* more would be above U+10FFFF */
+	case 0xF4:  /* Larger values would be above U+10FFFF. */
 		return second <= 0x8F;
 	default:
 		return true;
@@ -94,7 +95,7 @@ utf8_continues(unsigned char c)
 uint32_t
 utf8_decode(const unsigned char *p, int len)
 {
-	/* The bits of the first byte that belong to the code point */
+	/* masks for the bits of the first byte that belong to the code point */
 	static const unsigned char first[] = { 0, 0x7F, 0x1F, 0x0F, 0x07 };
 	uint32_t code = p[0] & first[len];
 	int i;
@@ -125,16 +126,16 @@ utf8_encode(uint32_t code, unsigned char *to)
 }
 
 size_t
-utf8_cut(const struct buf *text, int most)
+utf8_cut(const struct buf *text, int max)
 {
 	size_t i = 0;
 	int n = 1;
 
-	while (most > 0 && i < text->len && n != 0) {
+	while (max > 0 && i < text->len && n != 0) {
 		n = utf8_length((const unsigned char *)text->data + i,
 		    text->len - i);
 		i += (size_t)abs(n);
-		most--;
+		max--;
 	}
 	return i;
 }

@@ -1,56 +1,57 @@
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
-/* Text: digits, UTF-8, file names, and a search for one text in another. */
+/* Functions for text: numbers, UTF-8, file names, and a search for a pattern.
+ * None of them depends on the locale. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "base/buf.h"
 
-/* Returns the value of a hexadecimal digit of either case, or 16 for any other
- * character. */
+/* Returns the value of a hexadecimal digit, or 16 for any other character. */
 int hex_digit(char);
-/* Reads the digits that a text starts with. Returns their value, or -1 if there
- * are none or the value is too large (about 2^60). Sets *end to the first
- * character that was not read. */
+/* Parses the digits at the start of a text. Returns their value, or -1 if there
+ * are no digits or the value is too large (about 2^60). Sets *end to the first
+ * character after the digits. */
 int64_t digits_value(const char *text, int base, const char **end);
 
-/* Returns the length of the character that n > 0 bytes start with; 0 if these
- * are only the start of a character; -k if the first k bytes are no character,
- * and one U+FFFD is to replace them (Unicode 3.9). */
+/* Checks the UTF-8 character at the start of n > 0 bytes. Returns its length in
+ * bytes, or 0 if the character is incomplete. If the bytes are not valid,
+ * returns -k: the first k bytes must be replaced with one U+FFFD (Unicode
+ * 3.9). */
 int utf8_length(const unsigned char *p, size_t n);
-/* Returns the code point of the character of len bytes at p, which utf8_length()
- * has found. */
+/* Returns the code point of the UTF-8 character at p. `len` is the result of
+ * utf8_length(), which must be positive. */
 uint32_t utf8_decode(const unsigned char *p, int len);
-/* Writes a code point as UTF-8 and returns the number of bytes, 1 to 4. */
+/* Writes a code point as UTF-8. Returns the number of bytes, 1 to 4. */
 size_t utf8_encode(uint32_t code, unsigned char *to);
-/* Can this byte only follow others in a character? */
+/* Returns whether the byte is a continuation byte of a UTF-8 character. */
 bool utf8_continues(unsigned char);
-/* Returns the length in bytes of the first `most` characters. */
-size_t utf8_cut(const struct buf *text, int most);
+/* Returns the number of bytes in the first `max` characters of a text. */
+size_t utf8_cut(const struct buf *text, int max);
 
-/* Removes "." and ".." from an absolute path, as `cd -L` does. */
+/* Removes "." and ".." components from an absolute path, as `cd -L` does. */
 void path_tidy(char *path);
-/* Returns the path of a name that is relative to the absolute path dir, or
- * absolute itself; the caller frees it. */
+/* Returns the absolute path of a file, which the caller frees. A relative name
+ * is resolved against `dir`, an absolute path. */
 char *path_from(const char *dir, const char *name);
 
-/* A text to search for, with its failure function (Knuth, Morris and Pratt).
- * Zeroed, it is never found. */
+/* A text to search for, with its failure function (Knuth, Morris and Pratt). A
+ * zeroed pattern never matches. */
 struct pattern {
-	const char *bytes;  /* the caller's */
+	const char *bytes;  /* not copied; must stay valid */
 	size_t len;
 	uint32_t *back;
 };
 
-/* Prepares the search. Returns false if allocation fails. */
+/* Prepares a search. Returns false if allocation fails. */
 bool pattern_open(struct pattern *, const char *bytes, size_t len);
-/* Frees the failure function; the pattern is zeroed. */
+/* Frees the failure function and zeroes the pattern. */
 void pattern_free(struct pattern *);
-/* Returns how many bytes of the pattern match the text up to and including c,
- * if `matched` of them match the text before it. At len, the pattern is
- * found. */
+/* Advances a search by one character. `matched` is the number of bytes of the
+ * pattern that matched before c. Returns the number that match including c. The
+ * pattern is found if the result equals its length. */
 size_t pattern_step(const struct pattern *, size_t matched, char c);
 
 #endif

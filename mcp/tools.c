@@ -316,7 +316,7 @@ usual_timeout(const struct options *o, const struct caller *r)
 {
 	if (o->timeout > 0)
 		return o->timeout;
-	return r->call_limit > 0 ? TIMEOUT_MAX : TIMEOUT_USUAL;
+	return r->call_limit > 0 ? TIMEOUT_MAX : TIMEOUT_DEFAULT;
 }
 
 static bool

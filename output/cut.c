@@ -144,7 +144,7 @@ cut_choose(const struct options *o, const struct output_bounds *most,
 		choose_parts(&cut, o, most->how);
 	}
 	if (!binary && most->how == TRUNCATE_RECENT)
-		limit = lesser(limit, o->look_last);
+		limit = lesser(limit, o->recent_last);
 	if (limit < CUT_UNLIMITED) {
 		cut.whole = cut.start = cut.end = unlimited;
 		limit_dimension(cut.parts, limit, limit, &cut.whole.chars,

@@ -526,7 +526,7 @@ output_new(const struct options *options, struct spool *spool, int64_t limit,
 	int64_t heads[] = { limit, options->head_first, options->both_first,
 	    options->binary_first };
 	int64_t ends[] = { 4 * limit, 4 * options->head_last,
-	    4 * options->both_last, 4 * options->look_last,
+	    4 * options->both_last, 4 * options->recent_last,
 	    options->tail_bytes, LAST_LINE };
 	size_t head = greatest(heads, sizeof(heads) / sizeof(heads[0]));
 	size_t end = greatest(ends, sizeof(ends) / sizeof(ends[0]));

@@ -689,7 +689,7 @@ ends_so(const struct buf *b, const struct buf *text)
 static const struct options usual = {
 	.head_first = 30000, .head_last = 2000, .tail_lines = 2000,
 	.tail_bytes = 51200, .both_first = 10000, .both_last = 20000,
-	.binary_first = 1000, .look_last = 10000, .tmpdir = "/"
+	.binary_first = 1000, .recent_last = 10000, .tmpdir = "/"
 };
 
 /* One way to split the input; `pieces` takes what is new at each look. */
