@@ -11,7 +11,7 @@
 enum {
 	SNIPPET = 80,          /* bytes of a value, or of a name, in an error */
 	NAMES_LISTED = 10,     /* unknown arguments named in an error (P4) */
-	DESCRIBED_MAX = 1480, /* bytes of a description after which no further
+	DESCRIBED_MAX = 1780, /* bytes of a description after which no further
 	                        * directory of --write is named (F4) */
 	WAIT_UNTIL = 30000,    /* ms; default of a wait with `until` (W2) */
 	WAIT_BLOCK = 30000,    /* ms; default of a wait with `block` */
@@ -85,9 +85,9 @@ static const struct argument {
 		.name = "command",
 		.type = JSON_STRING,
 		.flags = COMMAND_TEXT,
-		.help = { [BASH] = "What to run" },
-		.must_be = "a string that is not blank and has no NUL "
-		    "character (\\0 for printf)"
+		.help = { [BASH] = "The shell command to run" },
+		.must_be = "a nonblank string without NUL characters "
+		    "(in printf, write them as \\0)"
 	},
 	[TIMEOUT] = {
 		.name = "timeout",
@@ -95,58 +95,62 @@ static const struct argument {
 		.min = 1,
 		/* No `most`: read_command() reduces a larger value to the
 		 * maximum (W4). */
-		.help = { [BASH] = "Milliseconds until it is terminated, at "
-		    "most 600000; of a task at most 86400000, default none" },
-		.must_be = "an integer of milliseconds from 1 to 600000 "
-		    "(task: 86400000)"
+		.help = { [BASH] = "Maximum run time in "
+		    "milliseconds, up to 600000; for a background task up to "
+		    "86400000, with no limit by default" },
+		.must_be = "an integer of milliseconds from 1 to 600000, "
+		    "or to 86400000 for a background task"
 	},
 	[IN_BACKGROUND] = {
 		.name = "run_in_background",
 		.type = JSON_BOOL,
-		.help = { [BASH] = "true: start a task, return at once or "
-		    "after wait or until" },
+		.help = { [BASH] = "Set to true to run the command as "
+		    "a background task; the call returns at once unless wait "
+		    "or until is given" },
 		.must_be = "true or false"
 	},
 	[TTY] = {
 		.name = "tty",
 		.type = JSON_BOOL,
-		.help = { [BASH] = "true: start a task with a terminal, to "
-		    "talk to a program" },
+		.help = { [BASH] = "Set to true to run the command as "
+		    "a background task with its own terminal, for interactive "
+		    "programs" },
 		.must_be = "true or false"
 	},
 	[INPUT] = {
 		.name = "input",
 		.type = JSON_STRING,
 		.flags = EMPTY | TYPED,
-		.help = { [BASH] = "Instead of command, with task_id: type "
-		    "this into its terminal (\\n is Enter, \\u0003 Ctrl-C, "
-		    "\\u0004 end of file), return what it prints" },
+		.help = { [BASH] = "Text to type into the terminal of "
+		    "the task given by task_id (\\n is Enter, \\u0003 Ctrl-C, "
+		    "\\u0004 end of file); the call returns the new output" },
 		.must_be = "a string"
 	},
 	[CHECK_PID] = {
 		.name = "check_pid",
 		.type = JSON_NUMBER,
 		.flags = HANDLE,
-		.help = { [BASH] = "Instead of command: look at the task of "
-		    "this pid" },
-		.must_be = "an integer, as bash has returned it"
+		.help = { [BASH] = "Process ID of a background task whose "
+		    "status and output the call returns" },
+		.must_be = "a process ID that bash returned"
 	},
 	[KILL_PID] = {
 		.name = "kill_pid",
 		.type = JSON_NUMBER,
 		.flags = HANDLE,
-		.help = { [BASH] = "Instead of command: end the task of this "
-		    "pid" },
-		.must_be = "an integer, as bash has returned it"
+		.help = { [BASH] = "Process ID of a background task to "
+		    "stop" },
+		.must_be = "a process ID that bash returned"
 	},
 	[TASK_ID] = {
 		.name = "task_id",
 		.type = JSON_STRING,
 		.flags = HANDLE | TYPED,
-		.help = { [BASH] = "The task to type into or that of "
-		    "check_pid or kill_pid, where its start asks for it",
-		    [TASK_OUTPUT] = "As bash has returned it" },
-		.must_be = "a string, as bash has returned it"
+		.help = { [BASH] = "ID of the task to type input into; "
+		    "check_pid and kill_pid need it only if the result that "
+		    "started the task says so",
+		    [TASK_OUTPUT] = "ID of the task, as returned by bash" },
+		.must_be = "a task ID that bash returned"
 	},
 	[WAIT] = {
 		.name = "wait",
@@ -154,10 +158,12 @@ static const struct argument {
 		.flags = EMPTY | TYPED,
 		/* No `most`: read_wait() reduces a larger value to the maximum
 		 * (W2). */
-		.help = { [BASH] = "For a task: milliseconds to wait (default "
-		    "0; with tty or input 10000, with until 30000)",
-		    [TASK_OUTPUT] = "Milliseconds to wait for its end, or "
-		    "with new for new output, at most 600000 (default 0)" },
+		.help = { [BASH] = "Maximum time in milliseconds to wait for "
+		    "a background task (default 0; with tty or input 10000; "
+		    "with until 30000)",
+		    [TASK_OUTPUT] = "Maximum time in milliseconds to wait for "
+		    "the task to end, or with new: true for new output "
+		    "(default 0, at most 600000)" },
 		.must_be = "an integer of milliseconds from 0 to 600000",
 		.alias = { [TASK_OUTPUT] = "timeout" }
 	},
@@ -165,7 +171,7 @@ static const struct argument {
 		.name = "block",
 		.type = JSON_BOOL,
 		.flags = EMPTY | UNLISTED,
-		.help = { [TASK_OUTPUT] = "false: do not wait" },
+		.help = { [TASK_OUTPUT] = "Set to false to return at once" },
 		.must_be = "true or false"
 	},
 	[UNTIL] = {
@@ -174,17 +180,20 @@ static const struct argument {
 		.flags = LINE | TYPED,
 		.min = 1,
 		.max = 1000,
-		.help = { [BASH] = "With command (implies run_in_background), "
-		    "tty or input: return when this text has been printed",
-		    [TASK_OUTPUT] = "Wait until this text has been printed "
-		    "since the last look (default of wait: 30000)" },
-		.must_be = "a string of 1 to 1000 characters in a line"
+		.help = { [BASH] = "Plain text to wait for: the call returns "
+		    "as soon as it is printed, and the command runs as a "
+		    "background task",
+		    [TASK_OUTPUT] = "Plain text to wait for in the output "
+		    "printed since the task was last read; wait is 30000 by "
+		    "default" },
+		.must_be = "a string of 1 to 1000 characters without "
+		    "newlines"
 	},
 	[NEW] = {
 		.name = "new",
 		.type = JSON_BOOL,
-		.help = { [TASK_OUTPUT] = "true: only what is new since the "
-		    "last look" },
+		.help = { [TASK_OUTPUT] = "Set to true to return only "
+		    "the output printed since the task was last read" },
 		.must_be = "true or false"
 	},
 	[CWD] = {
@@ -193,17 +202,17 @@ static const struct argument {
 		.flags = NAME,
 		.min = 1,
 		.max = PATH_LIMIT,
-		.help = { [BASH] = "Directory of this call only; with an "
-		    "absolute one it runs in parallel; ~ and variables are "
-		    "not expanded" },
-		.must_be = "a string of at most 4096 bytes, the name of a "
+		.help = { [BASH] = "Working directory for this call only; with "
+		    "an absolute path, the call runs in parallel with others; "
+		    "~ and variables are not expanded" },
+		.must_be = "a string of at most 4096 bytes, the path of a "
 		    "directory",
 		.alias = { [BASH] = "workdir" }
 	},
 	[STDIN] = {
 		.name = "stdin",
 		.type = JSON_STRING,
-		.help = { [BASH] = "What the command reads as standard "
+		.help = { [BASH] = "Text that the command reads from standard "
 		    "input" },
 		.must_be = "a string"
 	},
@@ -212,8 +221,8 @@ static const struct argument {
 		.type = JSON_STRING,
 		.flags = WORD | TYPED,
 		.help = { [BASH] = "Which part of long output to return",
-		    [TASK_OUTPUT] = "As in bash" },
-		.must_be = "a string, one of head, tail and both"
+		    [TASK_OUTPUT] = "Which part of long output to return" },
+		.must_be = "one of the strings head, tail and both"
 	},
 	[LIMIT] = {
 		.name = "limit",
@@ -221,16 +230,18 @@ static const struct argument {
 		.flags = TYPED,
 		.min = 200,
 		.max = 100000,
-		.help = { [BASH] = "At most so many characters of each stream",
-		    [TASK_OUTPUT] = "As in bash" },
+		.help = { [BASH] = "Maximum number of characters to return of "
+		    "stdout and of stderr, from 200 to 100000",
+		    [TASK_OUTPUT] = "Maximum number of characters to return "
+		    "of stdout and of stderr, from 200 to 100000" },
 		.must_be = "an integer from 200 to 100000"
 	},
 	[DESCRIPTION] = {
 		.name = "description",
 		.type = JSON_STRING,
 		.flags = TYPED,
-		.help = { [BASH] = "What it is for, in short, for the list of "
-		    "tasks" },
+		.help = { [BASH] = "Short description of what the command "
+		    "does, shown in the list of tasks" },
 		.must_be = "a string"
 	},
 	[PATH] = {
@@ -239,17 +250,17 @@ static const struct argument {
 		.flags = NAME | BLANK_COUNTS,
 		.min = 1,
 		.max = PATH_LIMIT,
-		.help = { [EDIT] = "The file, absolute or in the working "
-		    "directory" },
-		.must_be = "a string of at most 4096 bytes, the name of a "
+		.help = { [EDIT] = "Path of the file, absolute or relative to "
+		    "the working directory" },
+		.must_be = "a string of at most 4096 bytes, the path of a "
 		    "file",
 		.alias = { [EDIT] = "file_path" }
 	},
 	[OLD] = {
 		.name = "old",
 		.type = JSON_STRING,
-		.help = { [EDIT] = "The text to replace, exactly as it stands "
-		    "there" },
+		.help = { [EDIT] = "Text to replace, exactly as it appears in "
+		    "the file; omit it to create a file" },
 		.must_be = "a string",
 		.alias = { [EDIT] = "old_string" }
 	},
@@ -257,15 +268,16 @@ static const struct argument {
 		.name = "new",
 		.type = JSON_STRING,
 		.flags = BLANK_COUNTS,
-		.help = { [EDIT] = "What comes in its place, or the whole new "
-		    "file" },
+		.help = { [EDIT] = "Text that replaces old, or the complete "
+		    "content of a new file" },
 		.must_be = "a string",
 		.alias = { [EDIT] = "new_string" }
 	},
 	[ALL] = {
 		.name = "all",
 		.type = JSON_BOOL,
-		.help = { [EDIT] = "true: replace it wherever it stands" },
+		.help = { [EDIT] = "Set to true to replace all occurrences of "
+		    "old" },
 		.must_be = "true or false",
 		.alias = { [EDIT] = "replace_all" }
 	}
@@ -289,7 +301,7 @@ static const struct foreign {
 	{ "Edit", EDIT, "edit" },
 	{ "MultiEdit", EDIT, "edit" },
 	{ "str_replace", EDIT, "edit" },
-	{ "Write", EDIT, "edit without old, for a new file" }
+	{ "Write", EDIT, "edit without old to create a file" }
 };
 
 /* A call whose arguments are being read. The functions that take a struct
@@ -395,8 +407,8 @@ reject_both(struct arg_reader *r, struct json one, struct json other)
 {
 	struct snippet first, second;
 
-	return reject(r, "%s and %s mean the same argument; give one of them",
-	    snippet(&first, one), snippet(&second, other));
+	return reject(r, "%s and %s set the same argument; give only one of "
+	    "them", snippet(&first, one), snippet(&second, other));
 }
 
 /* Finds the argument of that name among those that the tool accepts; returns
@@ -451,8 +463,8 @@ put_unknown(struct buf *list, const struct arg_reader *r, struct json name)
 	struct snippet start;
 
 	if (other != NULL)
-		buf_fmt(&item, "%s, which %s takes", snippet(&start, name),
-		    other->name);
+		buf_fmt(&item, "%s (an argument of %s)",
+		    snippet(&start, name), other->name);
 	else
 		buf_fmt(&item, "%s", snippet(&start, name));
 	put_item(list, ", ", buf_text(&item));
@@ -461,7 +473,7 @@ put_unknown(struct buf *list, const struct arg_reader *r, struct json name)
 
 /* Refuses the call for its unknown arguments; lists those of its tool. */
 static bool
-reject_unknown(struct arg_reader *r, struct buf *unknown)
+reject_unknown(struct arg_reader *r, int n, struct buf *unknown)
 {
 	struct buf known = { NULL, 0, 0 };
 	int i;
@@ -470,7 +482,8 @@ reject_unknown(struct arg_reader *r, struct buf *unknown)
 		if (is_listed(&arguments[i], r->tool))
 			put_item(&known, ", ", arguments[i].name);
 	}
-	reject(r, "unknown argument %s; %s takes %s", buf_text(unknown),
+	reject(r, n == 1 ? "unknown argument %s; %s accepts %s"
+	    : "unknown arguments %s; %s accepts %s", buf_text(unknown),
 	    r->tools[r->tool].name, buf_text(&known));
 	buf_free(&known);
 	return false;
@@ -615,7 +628,7 @@ sort_members(struct arg_reader *r, struct json members)
 		}
 	}
 	if (taken && n > 0)
-		taken = reject_unknown(r, &unknown);
+		taken = reject_unknown(r, n, &unknown);
 	buf_free(&unknown);
 	return taken;
 }
@@ -656,7 +669,7 @@ decode_text(struct arg_reader *r, int i, struct buf *b)
 	if (!is_given(r, i))
 		return true;
 	if (!json_decode(r->given[i], b))
-		return reject(r, "out of memory for %s", a->name);
+		return reject(r, "out of memory while reading %s", a->name);
 	return is_right_text(a, b) || reject_value(r, i);
 }
 
@@ -753,11 +766,12 @@ read_command(struct arg_reader *r, bool background)
 	int64_t max = background ? TASK_TIMEOUT_MAX : TIMEOUT_MAX;
 
 	if (is_given(r, TASK_ID))
-		return reject(r, "task_id does not go with command; to read a "
-		    "task use task_output, to type into it input");
+		return reject(r, "task_id cannot be used with command; read a "
+		    "task with task_output, or type into it with input");
 	if (terminal && is_given(r, STDIN))
-		return reject(r, "stdin does not go with tty; give input with "
-		    "the task_id that the start returns");
+		return reject(r, "stdin cannot be used with tty; start the "
+		    "program without stdin, then send it input with the "
+		    "task_id that bash returns");
 	job->background = background;
 	job->timeout = choose_timeout(r, background);
 	job->capped = job->timeout > max;
@@ -784,9 +798,10 @@ read_input(struct arg_reader *r)
 
 	for (i = 0; i < ARGUMENTS; i++) {
 		if (is_given(r, i) && !(arguments[i].flags & TYPED))
-			return reject(r, "%s does not go with input, which "
-			    "takes task_id, wait, until, truncate, limit and "
-			    "description", arguments[i].name);
+			return reject(r, "%s cannot be used with input, "
+			    "which accepts only task_id, wait, until, "
+			    "truncate, limit and description",
+			    arguments[i].name);
 	}
 	r->request->action = CALL_TYPE;
 	r->request->only_new = true;
@@ -813,13 +828,14 @@ check_action(struct arg_reader *r)
 		n++;
 	}
 	if (n > 1)
-		reject(r, "%s given; give exactly one of command, input, "
-		    "check_pid and kill_pid", buf_text(&given));
+		reject(r, "%s were given; give only one of command, "
+		    "input, check_pid and kill_pid", buf_text(&given));
 	else if (n == 0 && is_given(r, TASK_ID))
-		reject(r, "none given; give exactly one of command, input, "
-		    "check_pid and kill_pid; to read a task use task_output");
+		reject(r, "no action given; give one of command, input, "
+		    "check_pid and kill_pid, or use task_output to read a "
+		    "task");
 	else if (n == 0)
-		reject(r, "none given; give exactly one of command, input, "
+		reject(r, "no action given; give one of command, input, "
 		    "check_pid and kill_pid");
 	buf_free(&given);
 	return n == 1;
@@ -867,14 +883,14 @@ read_bash(struct arg_reader *r)
 	if (is_given(r, INPUT))
 		return read_input(r);
 	if (!runs && (waits || is_given(r, UNTIL)))
-		return reject(r, "wait and until do not go with check_pid and "
-		    "kill_pid; use task_output");
+		return reject(r, "wait and until cannot be used with check_pid "
+		    "or kill_pid; use task_output instead");
 	/* wait: 0 is tolerated here, because some clients fill it in; a wait
 	 * above 0 is refused. */
 	if (runs && !background && waits)
-		return reject(r, "wait goes with until, with "
-		    "run_in_background: true, tty: true or input, or in "
-		    "task_output");
+		return reject(r, "wait requires run_in_background: true, "
+		    "tty: true, until or input; to wait for a running task, "
+		    "use task_output");
 	return runs ? read_command(r, background) : read_pid(r);
 }
 
@@ -891,11 +907,11 @@ read_task(struct arg_reader *r)
 	if (listed && r->caller->shared)
 		return require(r, TASK_ID);
 	if (listed && is_given(r, UNTIL))
-		return reject(r, "until goes with task_id; without it all "
-		    "tasks are listed");
+		return reject(r, "until requires task_id; without task_id, "
+		    "task_output lists all tasks");
 	if (listed && is_given(r, NEW))
-		return reject(r, "new goes with task_id; without it all tasks "
-		    "are listed");
+		return reject(r, "new requires task_id; without task_id, "
+		    "task_output lists all tasks");
 	r->request->action = listed ? CALL_LIST : CALL_READ;
 	r->request->only_new = json_true(r->given[NEW]);
 	read_bounds(r);
@@ -923,8 +939,8 @@ read_edit(struct arg_reader *r)
 	if (!require(r, PATH) || !require(r, NEW_TEXT))
 		return false;
 	if (json_equal(r->given[OLD], r->given[NEW_TEXT]))
-		return reject(r, "old must not equal new; omit old to create a "
-		    "file");
+		return reject(r, "old and new are identical; to create a file, "
+		    "omit old");
 	if (!decode_text(r, OLD, &e->old) ||
 	    !decode_text(r, NEW_TEXT, &e->new) ||
 	    !decode_path(r, PATH, &e->path))
@@ -940,9 +956,10 @@ read_edit(struct arg_reader *r)
 static void
 put_writable(struct buf *b, const struct options *o)
 {
-	const char *subject = o->bash ? "Commands write" : "Files are changed";
+	const char *subject = o->bash ? "Commands can write" :
+	    "Files can be changed";
 	size_t len, used = b->len + strlen(subject) +
-	    strlen("  nowhere but below ");
+	    strlen("  only below ");
 	struct buf named = { NULL, 0, 0 };
 	const char *at;
 	int left = 0;
@@ -957,14 +974,13 @@ put_writable(struct buf *b, const struct options *o)
 			put_item(&named, ", ", at);
 	}
 	if (named.len == 0)
-		buf_fmt(b, " %s nowhere but below %d directories, whose names "
-		    "are too long for this description.", subject, left);
+		buf_fmt(b, " %s only below %d directories, whose names are too "
+		    "long for this description.", subject, left);
 	else if (left > 0)
-		buf_fmt(b, " %s nowhere but below %s and %d more.", subject,
+		buf_fmt(b, " %s only below %s and %d more.", subject,
 		    buf_text(&named), left);
 	else
-		buf_fmt(b, " %s nowhere but below %s.", subject,
-		    buf_text(&named));
+		buf_fmt(b, " %s only below %s.", subject, buf_text(&named));
 	buf_free(&named);
 }
 
@@ -986,15 +1002,14 @@ put_fences(struct buf *b, const struct options *o)
 	int hidden = count_names(o->hide);
 
 	if (o->no_network && o->bash)
-		buf_fmt(b, " Commands reach no network but their own "
-		    "loopback.");
-	if (hidden > 0 && !o->bash)
-		buf_fmt(b, " Hidden paths: %d.", hidden);
-	else if (hidden == 1)
-		buf_fmt(b, " Of 1 path they see nothing: it is hidden.");
+		buf_fmt(b, " Commands have no network except for a "
+		    "loopback interface of their own.");
+	if (hidden == 1)
+		buf_fmt(b, " One path of this host is hidden and appears "
+		    "empty.");
 	else if (hidden > 1)
-		buf_fmt(b, " Of %d paths they see nothing: they are hidden.",
-		    hidden);
+		buf_fmt(b, " %d paths of this host are hidden and appear "
+		    "empty.", hidden);
 	if (o->write != NULL)
 		put_writable(b, o);
 }
@@ -1002,46 +1017,53 @@ put_fences(struct buf *b, const struct options *o)
 static void
 describe_bash(struct buf *b, const struct options *o, const struct caller *r)
 {
-	buf_fmt(b, "Runs a command in bash (or sh) and returns exit code, "
-	    "stdout and stderr. Give exactly one of command, input, check_pid, "
-	    "kill_pid. ");
+	buf_fmt(b, "Runs a shell command with bash (or sh) and returns its "
+	    "exit code, stdout and stderr. Give exactly one of the arguments "
+	    "command, input, check_pid and kill_pid. ");
 	if (r->shared)
-		buf_fmt(b, "Each command starts in the server's directory, or "
-		    "in cwd. Nothing stays for the next call: put cd, export, "
-		    "or . venv/bin/activate &&, into each command that needs "
-		    "it. ");
+		buf_fmt(b, "Each command starts in the server's working "
+		    "directory, or in cwd. Nothing carries over to the next "
+		    "call, so repeat cd, export or . venv/bin/activate in "
+		    "each command that needs it. ");
 	else
-		buf_fmt(b, "cd moves the working directory for the calls that "
-		    "follow; cwd applies to one call only. Calls with an "
-		    "absolute cwd run in parallel and wait for no other call. "
-		    "Nothing else stays: put export, or . venv/bin/activate "
-		    "&&, into each command that needs it. ");
-	buf_fmt(b, "Calls made together may run in any order: join with && "
-	    "what must not. ");
+		buf_fmt(b, "A cd changes the working directory for all later "
+		    "calls, whereas cwd applies to one call only. Calls with "
+		    "an absolute cwd run in parallel and do not wait for other "
+		    "calls. Only the working directory carries over to later "
+		    "calls, so repeat export or . venv/bin/activate in each "
+		    "command that needs it. ");
+	buf_fmt(b, "Calls sent together may run in any order, so join "
+	    "commands that depend on each other with &&. ");
 	buf_fmt(b, o->edit
-	    ? "There is no terminal, editor or pager, and stdin is empty: use "
-	    "flags such as -y and -m; change or make a file with edit. "
-	    : "There is no terminal, editor or pager, and stdin is empty: use "
-	    "flags such as -y and -m; write a file with cat >F and stdin. ");
-	buf_fmt(b, "A program that talks back (python, gdb, ssh, a password): "
-	    "tty: true; the result comes when it waits for input; answer with "
-	    "input and its task_id. An exit code other than 0 is a result, no "
-	    "error. ");
+	    ? "Commands have no terminal, editor or pager, and their stdin is "
+	    "empty, so use flags such as -y and -m. To create or change a "
+	    "file, use the edit tool. "
+	    : "Commands have no terminal, editor or pager, and their stdin is "
+	    "empty, so use flags such as -y and -m. To write a file, run "
+	    "cat >FILE and give the text in stdin. ");
+	buf_fmt(b, "For an interactive program (python, gdb, ssh, a password "
+	    "prompt), set tty: true; the call returns when the program waits "
+	    "for input, which you type with input and task_id. A nonzero exit "
+	    "code is a normal result, not a tool error. ");
 	buf_fmt(b, o->on_timeout
-	    ? "After timeout (default %jd ms) the command goes on as a "
-	    "background task. "
-	    : "After timeout (default %jd ms) the command is terminated. ",
+	    ? "A command that is still running after timeout (default %jd "
+	    "ms) becomes a background task. "
+	    : "A command that is still running after timeout (default %jd "
+	    "ms) is terminated. ",
 	    usual_timeout(o, r));
-	buf_fmt(b, "A longer job: run_in_background with wait. A server: "
-	    "until, a plain text that it prints when ready. ");
+	buf_fmt(b, "For a longer job, use run_in_background with wait. To "
+	    "start a server, set until to a text that it prints when it is "
+	    "ready. ");
 	buf_fmt(b, r->shared
-	    ? "Read tasks with task_output, end them with kill_pid and "
-	    "task_id. "
-	    : "Read tasks with task_output, end them with kill_pid. ");
-	buf_fmt(b, "At most %d run at a time; all end with this server. Long "
-	    "output is cut (truncate: %s), and saved whole in a file that the "
-	    "result names: grep that, do not pipe into head or tail. For "
-	    "builds and tests limit: 2000 with truncate: tail is mostly "
+	    ? "Read the output of a task with task_output, and stop a task "
+	    "with kill_pid and task_id. "
+	    : "Read the output of a task with task_output, and stop a task "
+	    "with kill_pid. ");
+	buf_fmt(b, "At most %d tasks run at a time, and all are terminated "
+	    "when this server exits. Long output is truncated (default: %s) "
+	    "and saved in full to a file that the result names; search that "
+	    "file with grep instead of piping commands into head or tail. For "
+	    "builds and tests, limit: 2000 with truncate: tail is usually "
 	    "enough.", o->tasks_max, truncate_words[o->truncate]);
 }
 
@@ -1050,13 +1072,15 @@ describe_task_output(struct buf *b, const struct options *o,
                      const struct caller *r)
 {
 	(void)o;
-	buf_fmt(b, "Output and status of a background task of bash. While it "
-	    "runs: the last 10000 characters so far. When it has ended: its "
-	    "final output and exit code, once; then the task is forgotten. Do "
-	    "not poll: set wait, and the answer comes when the task has ended, "
-	    "or until has been printed, or the time is up.");
+	buf_fmt(b, "Returns the status and output of a background task that "
+	    "bash started. While the task runs, the result shows the "
+	    "last 10000 characters of its output so far. After the task has "
+	    "ended, its final output and exit code are returned once, and "
+	    "then the task is removed. Do not poll: set wait, and the call "
+	    "returns when the task ends, the text of until is printed, or the "
+	    "time is up.");
 	if (!r->shared)
-		buf_fmt(b, " Without task_id: the list of all tasks.");
+		buf_fmt(b, " Without task_id, it lists all tasks.");
 }
 
 static void
@@ -1064,13 +1088,14 @@ describe_edit(struct buf *b, const struct options *o, const struct caller *r)
 {
 	(void)o;
 	(void)r;
-	buf_fmt(b, "Changes a file: replaces old, which must stand in it "
-	    "exactly once (with all: at least once), by new; without old it "
-	    "makes the file. Both are taken as they are, with tabs, spaces and "
-	    "newlines: no patterns, no quoting. Give as many lines of old as "
-	    "it takes to name one place. A newline stands for CRLF too. The "
-	    "change is made whole or not at all; the result shows the lines "
-	    "around it.");
+	buf_fmt(b, "Replaces the text old in a file with the text new, or "
+	    "creates the file if old is omitted. The text old must occur "
+	    "exactly once in the file, or at least once with all: true. Both "
+	    "texts are literal, including tabs, spaces and newlines, so do "
+	    "not use patterns or quoting. Include enough surrounding lines in "
+	    "old to make it unique. A newline in old also matches CRLF, and "
+	    "line endings are preserved. The edit is made completely or not "
+	    "at all, and the result shows the lines around each change.");
 }
 
 /* -- The tools --------------------------------------------------------- */
@@ -1093,10 +1118,10 @@ static const struct tool tools[TOOLS] = {
 		.name = "bash",
 		.title = "Run a shell command",
 		.option = offsetof(struct options, bash),
-		.purpose = "Runs shell commands on the host of this server: "
-		    "builds, tests, git, files, servers, long jobs. Use the "
-		    "tool bash for each command, and task_output for what runs "
-		    "in the background.",
+		.purpose = "Runs shell commands on this server's host: builds, "
+		    "tests, git, file operations, servers and long jobs. Use "
+		    "the bash tool to run each command, and task_output to "
+		    "read the output of background tasks.",
 		.describe = describe_bash,
 		.required = "",
 		.output_schema = "\"properties\":{" RESULT "},"
@@ -1122,8 +1147,8 @@ static const struct tool tools[TOOLS] = {
 		.name = "edit",
 		.title = "Edit a file",
 		.option = offsetof(struct options, edit),
-		.purpose = "Use the tool edit to change files on the host of "
-		    "this server.",
+		.purpose = "Use the edit tool to create and change files on "
+		    "this server's host.",
 		.describe = describe_edit,
 		.required = "\"required\":[\"path\",\"new\"],",
 		.output_schema = "\"properties\":{" STRING("status") ","
@@ -1253,17 +1278,18 @@ put_unknown_tool(struct buf *b, const struct options *o, struct json name)
 
 	for (i = 0; i < TOOLS; i++) {
 		if (is_offered(o, &tools[i]))
-			put_item(&offered, " and ", tools[i].name);
+			put_item(&offered, ", ", tools[i].name);
 	}
 	snippet(&start, name);
 	if (same != NULL)
-		buf_fmt(b, "Unknown tool: %s: it is %s here; there is %s",
-		    start.text, same->use, buf_text(&offered));
+		buf_fmt(b, "unknown tool %s; use %s instead; available tools: "
+		    "%s", start.text, same->use, buf_text(&offered));
 	else if (offered.len > 0)
-		buf_fmt(b, "Unknown tool: %s; there is %s", start.text,
+		buf_fmt(b, "unknown tool %s; available tools: %s", start.text,
 		    buf_text(&offered));
 	else
-		buf_fmt(b, "Unknown tool: %s", start.text);
+		buf_fmt(b, "unknown tool %s; no tools are available",
+		    start.text);
 	buf_free(&offered);
 }
 

@@ -469,12 +469,12 @@ big() {
 	boris
 	ask tools/list
 	is "$(get result tools 0 name) $(get result tools 1 name)" '"bash" "task_output"'
-	most ${#reply} 6144
+	most ${#reply} 7168
 	# a control character would stand there as an escape, \u0003 or \n
 	lacks "${reply//\\\\/}" '\u00'
 	lacks "${reply//\\\\/}" '\n'
 	for tool in 0 1; do
-		most "$(get -n result tools $tool description)" 1499
+		most "$(get -n result tools $tool description)" 1799
 		is "$(get result tools $tool _meta anthropic/maxResultSizeChars)" 200000
 		is "$(get result tools $tool inputSchema required)" ''
 		is "$(get result tools $tool inputSchema additionalProperties)" false

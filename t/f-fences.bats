@@ -885,8 +885,8 @@ refuses_where() {
 	boris --write="in/a \"b\" c" --no-network
 	ask tools/list
 	has "$(get -s result tools 0 description)" \
-		"write nowhere but below $PWD/in/a \"b\" c, $PWD/tmp"
-	has "$(get -s result tools 0 description)" 'Commands reach no network'
+		"Commands can write only below $PWD/in/a \"b\" c, $PWD/tmp"
+	has "$(get -s result tools 0 description)" 'Commands have no network'
 	leave
 	boris --write=in --write=out
 	ask tools/list
@@ -895,18 +895,18 @@ refuses_where() {
 	leave
 	boris --no-network
 	ask tools/list
-	has "$(get -s result tools 0 description)" 'Commands reach no network'
-	lacks "$(get -s result tools 0 description)" 'Commands write'
+	has "$(get -s result tools 0 description)" 'Commands have no network'
+	lacks "$(get -s result tools 0 description)" 'Commands can write'
 	leave
 	mkdir a b
 	"$BORIS" --hide="$PWD/a" </dev/null || skip 'no namespaces here'
 	boris --hide="$PWD/a" --hide="$PWD/b"
 	ask tools/list
-	has "$(get -s result tools 0 description)" 'Of 2 paths they see nothing: they are hidden.'
+	has "$(get -s result tools 0 description)" ' 2 paths of this host are hidden and appear empty.'
 	leave
 	boris --hide="$PWD/a"
 	ask tools/list
-	has "$(get -s result tools 0 description)" 'Of 1 path they see nothing: it is hidden.'
+	has "$(get -s result tools 0 description)" ' One path of this host is hidden and appears empty.'
 	leave
 	boris
 	ask tools/list
@@ -939,7 +939,7 @@ refuses_where() {
 	for truncate in head tail both; do
 		boris --truncate=$truncate --no-network "${few[@]}"
 		ask tools/list
-		most "$(get -n result tools 0 description)" 1499
+		most "$(get -n result tools 0 description)" 1799
 		most ${#reply} 7168
 		like "$(get -s result tools 0 description)" '* [0-9]* more*'
 		leave
@@ -953,6 +953,6 @@ refuses_where() {
 	echo x >hidden
 	boris --edit --no-bash --write=d --hide=hidden --no-network
 	ask tools/list
-	has "$(get -s result tools 0 description)" " Hidden paths: 1. Files are changed nowhere but below $PWD/d,"
+	has "$(get -s result tools 0 description)" " One path of this host is hidden and appears empty. Files can be changed only below $PWD/d,"
 	lacks "${reply,,}" command
 }

@@ -76,7 +76,7 @@ silent() {
 @test "I1: tty with stdin is refused; with run_in_background: false it starts a task" {
 	boris
 	run_bash cat '{"tty":true,"stdin":"x"}'
-	refused 'stdin does not go with tty*'
+	refused 'stdin cannot be used with tty*'
 	on_terminal 'echo hi' '"run_in_background":false,"stdin":""'
 	is "$(plain stdout)" hi
 	run_bash 'echo hi' '{"tty":false}'
@@ -205,7 +205,7 @@ silent() {
 	type_in 'x\n'
 	refused 'task not found: nosuch*'
 	run_bash 'echo hi' '{"input":"x"}'
-	refused 'command and input given; give exactly one of *'
+	refused 'command and input were given; give only one of *'
 	run_tool bash '{"input":"x"}'
 	refused 'argument "task_id" is missing*'
 	start_task 'read <gate'
@@ -246,7 +246,7 @@ silent() {
 		'"run_in_background":true'; do
 		type_in 'x\n' "$other"
 		other=${other#\"}
-		refused "${other%%\"*} does not go with input, which takes task_id, wait, until, truncate, limit and description"
+		refused "${other%%\"*} cannot be used with input, which accepts only task_id, wait, until, truncate, limit and description"
 	done
 	type_in 'x\n' '"description":"the end"'
 	is "$(result status)" '"completed"'

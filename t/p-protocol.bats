@@ -349,7 +349,7 @@ refuses_argument() {
 	refuses_argument '{"command":"touch ran","kill_pid":1}' command kill_pid
 	refuses_argument '{"check_pid":1,"kill_pid":1}' check_pid kill_pid
 	refuses_argument '{"command":"touch ran","input":"x","kill_pid":5}' \
-		'command and input and kill_pid given; give exactly one of '
+		'command and input and kill_pid were given; give only one of '
 	ask tools/call '{"name":"bash"}'
 	refused '*command*'
 	run_bash 'ls ran'
@@ -514,14 +514,14 @@ starts_filling_in() {
 @test "P4: two names of one argument are an error that names both" {
 	boris --edit
 	refuses_argument '{"command":"touch ran","cwd":"/","workdir":"/tmp"}' \
-		'"cwd" and "workdir" mean the same argument; give one of them'
+		'"cwd" and "workdir" set the same argument; give only one of them'
 	refuses_argument '{"command":"touch ran","workdir":5}' '"workdir" must be a string'
 	run_tool edit '{"path":"f","new":"x","new_string":"y"}'
-	refused '"new" and "new_string" mean*'
+	refused '"new" and "new_string" set*'
 	for more in '"timeout":5' '"block":true' '"block":false'; do
 		look x '{"wait":0,'"$more"'}'
 		name=${more#\"}
-		refused '"wait" and "'${name%%\"*}'" mean*'
+		refused '"wait" and "'${name%%\"*}'" set*'
 	done
 	run_bash pwd '{"cwd":"","workdir":"/tmp"}'
 	is "$(plain stdout)" /tmp
@@ -553,10 +553,10 @@ starts_filling_in() {
 	boris
 	start_task 'read <gate'
 	run_tool task_output '{"task_id":"'"$task"'","lines":5,"cwd":"/"}'
-	refused 'unknown argument "lines"*"cwd", which bash takes; task_output takes *'
+	refused 'unknown arguments "lines"*"cwd" (an argument of bash); task_output accepts *'
 	lacks "$(text)" block
 	run_bash 'touch ran' '{"env":{"A":"1"}}'
-	refused 'unknown argument "env"*; bash takes *'
+	refused 'unknown argument* "env"*; bash accepts *'
 	refuses_argument '{"cmd":"ls"}' cmd command timeout run_in_background
 	refuses_argument '{"command":"touch ran","Timeout":5}' Timeout timeout
 	refuses_argument '{"command":"touch ran","timeout\u0000":5}' timeout
@@ -564,7 +564,7 @@ starts_filling_in() {
 	run_tool bash '{"command":"touch ran","x'$long'":1}'
 	refused 'unknown argument "x0000*...*command*'
 	run_tool bash "{$(seq -s, -f '"n%g":1' 100000),\"command\":\"touch ran\"}"
-	refused 'unknown argument "n1"*"n10"*'
+	refused 'unknown arguments "n1"*"n10"*'
 	lacks "$(text)" n11
 	run_tool task_output '{"task_id":"x\n'$long'"}'
 	refused 'task not found: x?n000*'

@@ -278,12 +278,12 @@ no_output() {
 	for argument in '"wait":1000' '"until":"x"'; do
 		for call in check_pid kill_pid; do
 			run_tool bash '{"'$call'":'"$pid,$argument}"
-			refused 'wait and until do not go with check_pid and kill_pid; use task_output*'
+			refused 'wait and until cannot be used with check_pid or kill_pid; use task_output*'
 		done
 	done
 	for more in '' ',"run_in_background":false'; do
 		run_bash 'touch ran' '{"wait":1000'$more'}'
-		refused 'wait goes with until, with run_in_background: true*'
+		refused 'wait requires run_in_background: true*'
 	done
 	release
 	look "$task" '{"wait":700000}'

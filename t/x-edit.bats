@@ -32,7 +32,7 @@ inode() {
 	ls -i "$1" | sed 's/^ *\([0-9]*\).*/\1/'
 }
 
-@test "X1, B6: edit is offered on demand alone; tools/list is at most 7 KiB then" {
+@test "X1, B6: edit is offered on demand alone; tools/list is at most 8 KiB then" {
 	boris
 	ask tools/list
 	is "$(get result tools 2)" ''
@@ -47,12 +47,12 @@ inode() {
 	boris --edit
 	ask tools/list
 	is "$(get -s result tools 2 name)" edit
-	most ${#reply} 7168
-	most "$(get -n result tools 0 description)" 1499
-	has "$(get result tools 0 description)" 'with edit'
-	lacks "$(get result tools 0 description)" 'cat >F'
+	most ${#reply} 8192
+	most "$(get -n result tools 0 description)" 1799
+	has "$(get result tools 0 description)" 'use the edit tool'
+	lacks "$(get result tools 0 description)" 'cat >'
 	run_bash true '{"path":"f"}'
-	refused 'unknown argument "path", which edit takes; *'
+	refused 'unknown argument "path" (an argument of edit); *'
 	edit f '"x"'
 	said "$PWD/f: made"
 }
@@ -60,12 +60,12 @@ inode() {
 @test "X1: with --no-bash edit alone is offered, and BORIS_EDIT=1 does it too" {
 	export BORIS_EDIT=1
 	boris --no-bash
-	is "$(get -s result instructions)" 'Use the tool edit to change files on the host of this server.'
+	is "$(get -s result instructions)" "Use the edit tool to create and change files on this server's host."
 	ask tools/list
 	is "$(get -s result tools 0 name)$(get result tools 1)" edit
 	run_tool bash '{"command":"touch ran"}'
 	is "$(code)" -32602
-	has "$(get error message)" 'there is edit'
+	has "$(get error message)" 'available tools: edit'
 	edit f '"x"'
 	said "$PWD/f: made"
 	edit f '"y"' '"x"'
@@ -113,7 +113,7 @@ inode() {
 	boris --edit --no-bash
 	for name in Bash KillShell KillBash TaskOutput write_stdin bash; do
 		run_tool $name '{}'
-		is "$(get -s error message)" 'Unknown tool: "'$name'"; there is edit'
+		is "$(get -s error message)" 'unknown tool "'$name'"; available tools: edit'
 	done
 }
 
@@ -121,12 +121,12 @@ inode() {
 	boris --edit
 	for name in Edit MultiEdit Write str_replace; do
 		run_tool $name '{}'
-		like "$(get -s error message)" "Unknown tool: \"$name\": it is edit*"
+		like "$(get -s error message)" "unknown tool \"$name\"; use edit *"
 	done
 	leave
 	boris
 	run_tool Edit '{}'
-	lacks "$(get -s error message)" 'it is edit'
+	lacks "$(get -s error message)" 'use edit'
 }
 
 @test "X1: wrong arguments are told with what would be right" {
@@ -135,7 +135,7 @@ inode() {
 	edit f '"x"' '""'
 	refused '*File exists*'
 	edit f '"x"' '"x"'
-	refused 'old must not *equal new*'
+	refused 'old and new are identical*'
 	run_tool edit '{"new":"x"}'
 	refused 'argument "path" is missing*'
 	run_tool edit '{"path":"f"}'
@@ -145,7 +145,7 @@ inode() {
 	edit 'f\u0000' '"x"'
 	refused 'argument "path" must be *'
 	run_tool edit '{"path":"f","text":"x","command":"y","new":""}'
-	refused 'unknown argument "text", "command", which bash takes; edit takes path, old, new, all'
+	refused 'unknown arguments "text", "command" (an argument of bash); edit accepts path, old, new, all'
 	edit f 1 '"x"'
 	refused 'argument "new" must be a string*'
 	holds f 'x\n'
