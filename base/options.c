@@ -21,38 +21,42 @@
 #include "base/text.h"
 
 #define TOKEN_FORM "a token: visible ASCII, less than 4096 characters"
-enum { TOKEN_MAX = 4095 };  /* bytes (H3) */
+enum { TOKEN_MAX = 4095 };  /* maximum length of a token in bytes (H3) */
 
-/* An option. --help is printed from its row, and the option and its variable
- * are read according to the row. */
+/* A row of the table of options. It describes the option on the command line,
+ * its environment variable, and its entry in --help. */
 struct option {
 	const char *name;
-	const char *value;   /* name of the value in --help; of a choice: all
-	                      * words, separated by |; NULL: it is a flag */
-	/* Stores a value in the member. Returns false if it is not valid. */
+	const char *value;   /* name of the value in --help, or all words of a
+	                      * choice, separated by "|"; NULL for a flag */
+	/* Parses a value and stores it in the member of struct options. Returns
+	 * false if the value is not valid. */
 	bool (*read)(const struct option *, void *member, const char *value);
-	const char *form;    /* what a valid value is, for the error; NULL for
-	                      * numbers and choices */
-	int unit;            /* of a number: what it is multiplied by */
-	int least, most;     /* of a number: bounds, before that */
+	const char *form;    /* description of a valid value, for error
+	                      * messages; NULL for numbers and choices */
+	int unit;            /* factor by which a number is multiplied */
+	int least, most;     /* bounds of a number as it is given */
 	size_t member;       /* offset of the member in struct options */
-	unsigned flags;      /* those below */
+	unsigned flags;      /* flags from the enum below */
 	const char *help;
 };
 
 /* Flags of an option */
 enum {
-	ALLOW_ZERO = 1,      /* 0 is valid as well, although below `least` */
+	ALLOW_ZERO = 1,      /* 0 is valid even if it is less than `least` */
 	DIR = 2,             /* the value is the name of a directory */
-	HTTP = 4,            /* valid only with --transport=http (C5) */
-	TOKEN = 8,           /* gives a token; only one such option may */
-	STRICT = 16,         /* an empty variable is an error: if it counted as
-	                      * unset, boris would be unprotected (F3, H3) */
-	NO_VARIABLE = 32,    /* there is no variable for it */
+	HTTP = 4,            /* the option requires --transport=http (C5) */
+	TOKEN = 8,           /* the option gives a token; only one of these
+	                      * options is allowed */
+	/* an empty variable is an error; if it counted as unset, boris would
+	 * run without protection (F3, H3) */
+	STRICT = 16,
+	NO_VARIABLE = 32,    /* the option has no environment variable */
 	NO_VALUE = 64        /* the value may be omitted */
 };
 
-/* Appends a string of n bytes to a list, as described in options.h. */
+/* Appends a string of n bytes to a list of strings. base/options.h describes
+ * the format of the list. */
 static void
 list_add(const char **list, const char *text, size_t n)
 {
@@ -67,7 +71,7 @@ list_add(const char **list, const char *text, size_t n)
 	*list = all;
 }
 
-/* Is the file that directory, or below it? */
+/* Returns whether the file is the directory itself or below it. */
 static bool
 is_within(const char *dir, const char *file)
 {
@@ -78,8 +82,8 @@ is_within(const char *dir, const char *file)
 	return n == 1 || file[n] == '/' || file[n] == '\0';
 }
 
-/* Returns the first of the list that is the file or a directory above it, or
- * NULL. */
+/* Returns the first path of a list that is the given file or a directory above
+ * it, or NULL if there is none. */
 static const char *
 find_cover(const char *list, const char *file)
 {
@@ -90,9 +94,9 @@ find_cover(const char *list, const char *file)
 	return NULL;
 }
 
-/* Makes a name absolute, because boris leaves the directory that it was started
- * in. tidy: resolves "." and ".." as well. Returns NULL with errno set if the
- * current directory is needed and unknown. */
+/* Makes a file name absolute, because boris leaves its initial directory. If
+ * `tidy` is true, also removes "." and "..". Returns NULL with errno set if the
+ * current directory is needed but cannot be found. */
 static char *
 absolute(const char *name, bool tidy)
 {
@@ -106,8 +110,8 @@ absolute(const char *name, bool tidy)
 	return path;
 }
 
-/* Does the same, but exits with status 2 if the directory is unknown (C2).
- * what: the option or variable that has the name. */
+/* Makes a file name absolute, and exits with status 2 if that fails (C2).
+ * `what` is the option or variable that the error message names. */
 static char *
 absolute_for(const char *what, const char *name, bool tidy)
 {
@@ -143,7 +147,8 @@ read_number(const struct option *row, void *member, const char *value)
 	return true;
 }
 
-/* Stores the index of the word in row->value. */
+/* Stores the index of the given word among the words of a choice. Returns false
+ * if the choice has no such word. */
 static bool
 read_choice(const struct option *row, void *member, const char *value)
 {
@@ -188,13 +193,14 @@ read_token(const struct option *row, void *member, const char *value)
 	(void)row;
 	free(*token);
 	*token = mem_copy(value);
-	/* It must not appear in the list of processes (H3). */
+	/* Overwrite the token so that it does not appear in the process list
+	 * (H3). */
 	memset((char *)value, '*', strlen(value));
 	return is_token(*token, strlen(*token));
 }
 
-/* Is this an origin as browsers send it: a scheme, a host, perhaps a port, and
- * no path? */
+/* Returns whether the text is an origin as browsers send it: a scheme, a host
+ * and an optional port, without a path. */
 static bool
 is_origin(const char *text, size_t n)
 {
@@ -208,7 +214,8 @@ is_origin(const char *text, size_t n)
 	    memchr(host, '/', (size_t)(text + n - host)) == NULL;
 }
 
-/* Adds origins, separated by commas or spaces, to a list. */
+/* Adds origins, separated by commas or spaces, to a list. Returns false if one
+ * of them is not valid. */
 static bool
 read_origins(const struct option *row, void *member, const char *value)
 {
@@ -225,7 +232,7 @@ read_origins(const struct option *row, void *member, const char *value)
 	return true;
 }
 
-/* Can this path be a directory to start in? */
+/* Returns whether the path is a directory that boris can change to. */
 static bool
 is_directory(const char *path)
 {
@@ -235,7 +242,8 @@ is_directory(const char *path)
 	    access(path, X_OK) == 0;
 }
 
-/* Stores a path, absolute. Dots in --workdir are resolved as `cd` does. */
+/* Stores the absolute path of a file or directory. For a directory, "." and
+ * ".." are resolved as `cd` does. Returns false if the path is not valid. */
 static bool
 read_path(const struct option *row, void *member, const char *value)
 {
@@ -255,8 +263,8 @@ read_path(const struct option *row, void *member, const char *value)
 	return true;
 }
 
-/* Adds a path, as realpath() returns it, to a list, unless that has a directory
- * above it. */
+/* Adds the real path of a file or directory to a list, unless the list already
+ * contains a directory above it. Returns false if the path is not valid. */
 static bool
 read_paths(const struct option *row, void *member, const char *value)
 {
@@ -372,8 +380,9 @@ static const struct option option_table[] = {
 
 enum { OPTIONS = sizeof(option_table) / sizeof(option_table[0]) };
 
-/* Returns the name of an option's variable, such as BORIS_NO_BASH for
- * --no-bash, in this buffer; or NULL if there is none. */
+/* Returns the name of an option's environment variable, such as BORIS_NO_BASH
+ * for --no-bash. The name is stored in the given buffer. Returns NULL if the
+ * option has no variable. */
 static const char *
 variable_of(const struct option *row, struct buf *name)
 {
@@ -388,7 +397,7 @@ variable_of(const struct option *row, struct buf *name)
 	return buf_text(name);
 }
 
-/* Appends what a valid value of the option is. */
+/* Appends a description of the values that are valid for the option. */
 static void
 put_valid_form(struct buf *b, const struct option *row)
 {
@@ -404,8 +413,9 @@ put_valid_form(struct buf *b, const struct option *row)
 		    row->most);
 }
 
-/* Stores a value. Exits with status 2 if it is not valid, or NULL because it is
- * missing. from: the option or the variable that gives the value. */
+/* Parses and stores the value of an option. Exits with status 2 if it is not
+ * valid, or if it is missing (NULL). `from` is the option or variable that the
+ * error message names. */
 static void
 set_option(struct options *o, const struct option *row, const char *from,
            const char *value)
@@ -420,7 +430,8 @@ set_option(struct options *o, const struct option *row, const char *from,
 	fatal(2, "%s %s: %s", from, value, buf_text(&form));
 }
 
-/* Returns the option whose name has these n bytes, or NULL. */
+/* Returns the option with the given name, which has n bytes, or NULL if there
+ * is none. */
 static const struct option *
 find_option(const char *name, size_t n)
 {
@@ -433,8 +444,9 @@ find_option(const char *name, size_t n)
 	return NULL;
 }
 
-/* Returns the value of an option that is given without "=value": the next word
- * (NULL if there is none), or a default. Sets *used if it is the next word. */
+/* Returns the value of an option that is given without "=": the next argument,
+ * or a default. Sets *used if the next argument is the value. Returns NULL if a
+ * required value is missing. */
 static const char *
 value_without_sign(const struct option *row, const char *next, bool *used)
 {
@@ -449,7 +461,8 @@ value_without_sign(const struct option *row, const char *next, bool *used)
 	return next;
 }
 
-/* Reads --name=value, --name value or --flag. Returns the word after it. */
+/* Parses one option, which may have the forms --name=value, --name value and
+ * --flag. Returns a pointer to the next argument. */
 static char **
 read_option(struct options *o, char **word, bool given[])
 {
@@ -461,7 +474,7 @@ read_option(struct options *o, char **word, bool given[])
 
 	if (row == NULL)
 		fatal(2, "%s: not an option; see boris --help", name);
-	/* fatal() has not returned. */
+	/* `row` is not NULL here, because fatal() does not return. */
 	/* cppcheck-suppress nullPointerRedundantCheck */
 	if (row->value == NULL && name[n] == '=')
 		fatal(2, "%s: must be given without a value", name);
@@ -474,16 +487,16 @@ read_option(struct options *o, char **word, bool given[])
 	return word + (next_used ? 2 : 1);
 }
 
-/* Has any option given a token so far? */
+/* Returns whether one of the options that were read so far gives a token. */
 static bool
 has_token(const struct options *o)
 {
 	return o->token != NULL || o->token_file != NULL || o->generate_token;
 }
 
-/* Reads an option's variable, unless an option overrides it (C1): the option
- * itself, or any option that gives a token if this one does, too. An empty
- * variable counts as unset. */
+/* Reads an option's environment variable, unless the command line overrides it
+ * (C1). A token variable is also overridden by any other option that gives a
+ * token. An empty variable counts as unset, except for STRICT options. */
 static void
 read_variable(struct options *o, const struct option *row, bool given)
 {
@@ -499,8 +512,8 @@ read_variable(struct options *o, const struct option *row, bool given)
 	buf_free(&b);
 }
 
-/* Reads the variables of all options; given[i] is true if the command line had
- * the option i. */
+/* Reads the environment variables of all options. given[i] is true if option i
+ * was given on the command line. */
 static void
 read_variables(struct options *o, const bool given[])
 {
@@ -509,25 +522,28 @@ read_variables(struct options *o, const bool given[])
 
 	for (i = 0; i < OPTIONS; i++) {
 		row = &option_table[i];
-		/* (--transport comes before the options with HTTP.) */
+		/* The table lists --transport before the options that depend on
+		 * it. */
 		if (!(row->flags & HTTP) || o->http)
 			read_variable(o, row, given[i]);
 		else if (given[i])
-			/* The user would think that boris listens (C5). */
+			/* Reject the option, because the user would expect
+			 * boris to listen (C5). */
 			fatal(2, "%s: counts only with --transport=http",
 			    row->name);
 	}
 }
 
-/* Returns the path of the manual that was installed with this binary, which the
- * caller frees; or NULL. */
+/* Finds the manual page that was installed with this binary. Returns its path,
+ * which the caller frees, or NULL. */
 static char *
 find_manual(void)
 {
-	static const char *const candidates[] = {  /* relative to the binary's */
+	/* paths relative to the directory of the binary */
+	static const char *const candidates[] = {
 		"/../share/man/man1/boris.1",     /* make install */
-		"/../share/man/man1/boris.1.gz",  /* a deb */
-		"/boris.1",                       /* the source */
+		"/../share/man/man1/boris.1.gz",  /* a Debian package */
+		"/boris.1",                       /* the source tree */
 		"/../boris.1",                    /* npm */
 		"/../../boris.1"                  /* mcpb */
 	};
@@ -548,7 +564,7 @@ find_manual(void)
 	return found;
 }
 
-/* Appends the help of one option. */
+/* Appends the entry of one option to the text of --help. */
 static void
 put_option(struct buf *b, const struct option *row)
 {
@@ -590,11 +606,12 @@ put_help(struct buf *b)
 	free(manual);
 }
 
-/* Prints a text on stdout and exits, with status 1 if it cannot be printed. */
+/* Prints a text on stdout and exits with status 0, or with status 1 if the text
+ * cannot be written. */
 static void
 print_and_exit(const struct buf *b)
 {
-	errno = ENOSPC;  /* the reason if only a part is written */
+	errno = ENOSPC;  /* reported if write() writes only part of the text */
 	if (write(1, b->data, b->len) != (ssize_t)b->len)
 		fatal(1, "stdout: %s", strerror(errno));
 	exit(0);
@@ -613,9 +630,9 @@ options_check_visible(const struct options *o, const char *file,
 	free(real);
 }
 
-/* Exits if a --hide covers a file that boris or every shell script needs. No
- * part of /proc can be hidden, because cover() in fence.c mounts over it
- * (F5). */
+/* Exits if --hide covers a file that boris or every shell script needs. No file
+ * in /proc can be hidden, because cover() in run/fence.c mounts a file system
+ * there while it covers the paths (F5). */
 static void
 check_hidden(const struct options *o)
 {
@@ -652,7 +669,8 @@ check_single_token(const struct options *o)
 		    "given one at a time");
 }
 
-/* Completes and checks the options of --transport=http (H3, H4). */
+/* Completes and checks the options for HTTP. Exits if they are not valid (H3,
+ * H4). */
 static void
 complete_http(struct options *o)
 {
@@ -671,9 +689,9 @@ complete_http(struct options *o)
 		    "--generate-token) or --allow-anyone", o->address);
 }
 
-/* Sets the defaults. `timeout` stays 0, because its default depends on the
- * client: see usual_timeout() in mcp/tools.c. self: the name that boris was
- * started by, or NULL. */
+/* Sets all options to their defaults. `timeout` stays 0, because its default
+ * depends on the client (usual_timeout() in mcp/tools.c). `self` is the name
+ * that boris was started by, or NULL. */
 static void
 set_defaults(struct options *o, const char *self)
 {
@@ -722,7 +740,7 @@ options_read(struct options *o, char **argv)
 	if (tmp == NULL || *tmp == '\0')
 		tmp = "/tmp";
 	o->tmpdir = absolute_for("TMPDIR", tmp, false);
-	/* Commands can write to these, too (F1). */
+	/* With --write, commands can also write to these directories (F1). */
 	if (o->write != NULL) {
 		list_add(&o->write, o->tmpdir, strlen(o->tmpdir));
 		list_add(&o->write, "/dev", strlen("/dev"));
@@ -732,8 +750,8 @@ options_read(struct options *o, char **argv)
 		complete_http(o);
 }
 
-/* Reads the file to its end, but not more than `size` bytes; it may be a pipe.
- * Returns the number of bytes, or -1 with errno set. */
+/* Reads a file or FIFO to its end, but at most `size` bytes. Returns the number
+ * of bytes read, or -1 with errno set. */
 static ssize_t
 read_whole(const char *file, int flags, char *text, size_t size)
 {
@@ -755,7 +773,8 @@ read_whole(const char *file, int flags, char *text, size_t size)
 const char *
 options_read_token(struct options *o, int flags)
 {
-	/* a token, its newline, and one byte more than allowed */
+	/* space for the longest token, a newline, and one byte that shows that
+	 * the file is too long */
 	char text[TOKEN_MAX + 2] = "";
 	ssize_t len = read_whole(o->token_file, flags, text, sizeof(text));
 

@@ -1,8 +1,8 @@
 #ifndef BASE_OPTIONS_H
 #define BASE_OPTIONS_H
 
-/* The command line (C). It is read once; all other modules read the struct
- * options that results, and only boris.c changes it. */
+/* The command line options (C). They are read once, when boris starts. All other
+ * modules read the resulting struct options, and only boris.c changes it. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,104 +11,123 @@
 
 enum truncate {
 	TRUNCATE_HEAD, TRUNCATE_TAIL, TRUNCATE_BOTH,
-	TRUNCATE_RECENT    /* output of a running task (T3); not an option */
+	/* recent output of a running task (T3); not a value of --truncate */
+	TRUNCATE_RECENT
 };
 enum structured { STRUCTURED_AUTO, STRUCTURED_ON, STRUCTURED_OFF };
 
 /* Limits that are part of the contract */
 enum {
-	TIMEOUT_MAX = 600000,         /* ms; of a foreground command (B) */
-	TIMEOUT_DEFAULT = 120000,        /* ms; if none is given (C) */
-	TASK_TIMEOUT_MAX = 86400000,  /* ms; of a task (W4) */
-	WAIT_MAX = 600000,            /* ms (W2) */
-	PATH_LIMIT = 4096,              /* bytes of a path (D7, X1) */
-	COMMAND_SHOWN = 200,           /* characters of it in a list (T7) */
-	EDIT_MAX = 16 << 20,          /* bytes of a file (X3) */
+	TIMEOUT_MAX = 600000,         /* timeout of a foreground command, ms */
+	TIMEOUT_DEFAULT = 120000,     /* timeout if none is given, ms */
+	TASK_TIMEOUT_MAX = 86400000,  /* timeout of a task, ms (W4) */
+	WAIT_MAX = 600000,            /* time that a call can wait, ms (W2) */
+	PATH_LIMIT = 4096,            /* length of a path in bytes (D7, X1) */
+	COMMAND_SHOWN = 200,          /* number of characters of a command that
+	                               * are shown in a list of tasks (T7) */
+	EDIT_MAX = 16 << 20,          /* size of an edited file in bytes (X3) */
+	/* length of a line, in bytes, that a terminal accepts as input (I2);
+	 * POSIX guarantees only 255 (MAX_CANON) */
 #ifdef __linux__
-	LINE_TYPED_MAX = 4095         /* bytes that a terminal accepts (I2) */
+	LINE_TYPED_MAX = 4095
 #else
-	LINE_TYPED_MAX = 255          /* POSIX promises no more (MAX_CANON) */
+	LINE_TYPED_MAX = 255
 #endif
 };
 
-/* Numbers, flags and choices are all int64_t, because they are read with one
- * table. A choice is the index of the word in its row, as the enumerators have
- * it. Times are in milliseconds. A list is a series of strings, each with a NUL
- * after it, and an empty string at the end; NULL is an empty list. */
+/* The values of all options.
+ *
+ * Numbers, flags and choices are all int64_t, because one table in options.c
+ * describes them. The value of a choice is the index of its word in that table,
+ * which equals its enumerator. Times are in milliseconds. A list is a series of
+ * strings, each followed by a NUL, with an empty string at the end. A null
+ * pointer is an empty list. */
 struct options {
-	const char *workdir;     /* initial directory; absolute, tidy */
-	int64_t timeout;         /* 0: not given */
-	int64_t bg_timeout;      /* 0: no limit for tasks (T5) */
-	int64_t on_timeout;      /* 1: a command continues as a task */
+	const char *workdir;     /* initial directory, an absolute path without
+	                          * "." and ".." */
+	int64_t timeout;         /* default timeout; 0 if not given */
+	int64_t bg_timeout;      /* time limit of tasks; 0 for none (T5) */
+	int64_t on_timeout;      /* 1 if a command continues as a task after its
+	                          * timeout, 0 if it is killed */
 	int64_t truncate;        /* an enum truncate */
 	int64_t structured;      /* an enum structured */
-	int64_t save_limit;      /* bytes of one stream (O5) */
-	const char *write;       /* list of absolute paths (F1) */
-	const char *hide;        /* list of absolute paths (F5) */
+	int64_t save_limit;      /* bytes of a stream that are saved (O5) */
+	const char *write;       /* list of writable absolute paths (F1) */
+	const char *hide;        /* list of hidden absolute paths (F5) */
 	int64_t no_network;
 	int64_t edit;
 	int64_t no_bash;
-	const char *log_file;    /* NULL: no log */
-	int64_t call_limit;      /* -1: the client's; 0: none (K2) */
-	int64_t result_limit;    /* bytes; -1: the client's; 0: none (K3) */
-	int64_t http;            /* --transport=http; else stdio */
-	const char *address;     /* an IPv4 or IPv6 literal */
-	int64_t port;            /* 0: any free one */
-	char *token;             /* that clients have to send, or NULL */
+	const char *log_file;    /* path of the log; NULL for no log */
+	int64_t call_limit;      /* maximum duration of a call; 0 for no limit,
+	                          * -1 for the client's limit (K2) */
+	int64_t result_limit;    /* maximum size of a result in bytes; 0 for no
+	                          * limit, -1 for the client's limit (K3) */
+	int64_t http;            /* 1 with --transport=http, 0 with stdio */
+	const char *address;     /* IPv4 or IPv6 address to listen on */
+	int64_t port;            /* port to listen on; 0 for any free port */
+	char *token;             /* token that clients must send, or NULL */
 	const char *token_file;
-	int64_t generate_token;  /* boris.c generates and prints it */
+	int64_t generate_token;  /* 1 if boris.c must generate a token */
 	int64_t allow_anyone;
-	const char *origins;     /* list (H4) */
+	const char *origins;     /* list of allowed origins (H4) */
 	int64_t session_timeout;
-	const char *secret;      /* --secret: an ID or empty; NULL: not given */
+	const char *secret;      /* ID given with --secret, or an empty string;
+	                          * NULL without --secret */
 	int64_t help;
 	int64_t version;
 
-	/* How much of a long stream is shown, in characters unless the name
-	 * says lines or bytes (O3, O4, O9, T3) */
+	/* Limits of the output that is returned (O3, O4, O9, T3). They are in
+	 * characters, except for tail_lines and tail_bytes. */
 	int64_t head_first, head_last;
 	int64_t tail_lines, tail_bytes;
 	int64_t both_first, both_last;
 	int64_t binary_first;
 	int64_t recent_last;
 
-	int tasks_max;          /* running tasks of a session (T2) */
-	int unread_max;         /* ended tasks whose result is unread (T2) */
+	int tasks_max;           /* maximum number of running tasks in a session
+	                          * (T2) */
+	int unread_max;          /* maximum number of finished tasks whose
+	                          * result is unread (T2) */
 
-	const char *tmpdir;      /* absolute: where long output is saved */
-	int64_t bash;            /* not --no-bash */
-	bool loopback;           /* `address` is a loopback address (H4) */
+	const char *tmpdir;      /* absolute path of $TMPDIR or /tmp */
+	int64_t bash;            /* 1 unless --no-bash is given */
+	bool loopback;           /* true if `address` is a loopback address
+	                          * (H4) */
 
-	/* What a person types to start this boris again (I5): the name it was
-	 * started by. A path is made absolute; the shell finds a name. */
+	/* command that starts the running boris, shown to the user (I5). It is
+	 * an absolute path if boris was started by a path, or else a name that
+	 * the shell finds in PATH. */
 	const char *self;
 
-	/* Filled in by boris.c at the start */
-	const char *shell;       /* absolute (B2) */
-	struct environment *environment;  /* of commands (B4) */
-	int oom_score;           /* boris's own, open for writing, or -1 */
-	int no_input;            /* a descriptor that reads end of file (B4) */
-	char name[9];            /* 8 random digits, in its sessions' names */
-	bool visible;            /* proc_visible() */
-	struct tempfiles *files;  /* the files in tmpdir */
-	struct guard *guard;     /* ends what boris leaves (L4) */
-	struct log *log;         /* NULL: no log (A) */
-	struct output_store *store;  /* NULL: none */
+	/* The members below are set by boris.c when it starts. */
+	const char *shell;       /* absolute path of the shell (B2) */
+	struct environment *environment;  /* environment of commands (B4) */
+	int oom_score;           /* descriptor for writing to boris's own
+	                          * oom_score_adj, or -1 */
+	int no_input;            /* descriptor that is always at end of file
+	                          * (B4) */
+	char name[9];            /* random name of this boris process, eight
+	                          * hexadecimal digits, used in session names */
+	bool visible;            /* result of proc_visible() */
+	struct tempfiles *files;  /* temporary files in tmpdir */
+	struct guard *guard;     /* the guard process (L4) */
+	struct log *log;         /* the log (A), or NULL */
+	struct output_store *store;  /* memory that outputs reuse, or NULL */
 };
 
-/* Reads the options from the arguments and the environment. Answers --help and
- * --version, and exits with status 0. Exits with status 2 if an option is wrong
- * (C2). */
+/* Reads the options from the command line and the environment. Prints the text
+ * of --help and --version, and exits with status 0. Exits with status 2 if an
+ * option is not valid (C2). */
 void options_read(struct options *, char **argv);
 
-/* Exits with status 2 if --hide covers the file, which is needed. what: what it
- * is, as in "must not cover /bin/bash, the shell" (F5). */
+/* Exits with status 2 if --hide covers the given file, which must stay visible
+ * (F5). The error message describes the file with the text `what`. */
 void options_check_visible(const struct options *, const char *file,
                            const char *what);
 
-/* Reads --token-file into `token` again (H9). flags: further flags for open();
- * with O_NONBLOCK it does not wait for the writer of a FIFO. Returns NULL; or a
- * text that says why the old token stays. */
+/* Reads the token from --token-file again (H9). `flags` are further flags for
+ * open(); O_NONBLOCK keeps it from waiting for the writer of a FIFO. Returns
+ * NULL, or an error message if the old token is kept. */
 const char *options_read_token(struct options *, int flags);
 
 #endif
