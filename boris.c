@@ -1,8 +1,9 @@
 #define _POSIX_C_SOURCE 200809L
 #define _XOPEN_SOURCE 700
 
-/* boris: an agent's shell over MCP. This file has the process: its descriptors,
- * its signals, the event loop and the exit (C3, E8, L1). */
+/* boris is an MCP server that gives an AI agent a shell. This file contains
+ * main(), the signal handlers, the event loop, and the exit of the process. In
+ * the loop, no function except loop_wait() blocks. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,13 +31,14 @@
 #include "transport/http.h"
 #include "transport/stdio.h"
 
-/* The only variable of the program at file scope: the handler writes to it. */
+/* The pipe that wakes the event loop after a signal. It is the only variable at
+ * file scope, because a signal handler takes no other arguments. */
 static int signal_pipe[2] = { -1, -1 };
 
-/* Kinds of signals, as on_signal() writes them to the pipe */
+/* Kinds of signals, as bytes in the signal pipe */
 enum { SIGNAL_CHILD = 'c', SIGNAL_RELOAD = 'h', SIGNAL_END = 'e' };
 
-/* Writes the kind of the signal to the pipe, which wakes the loop. */
+/* Writes the kind of the signal to the pipe, which wakes the event loop. */
 static void
 on_signal(int sig)
 {
@@ -47,15 +49,16 @@ on_signal(int sig)
 		kind = SIGNAL_CHILD;
 	else if (sig == SIGHUP)
 		kind = SIGNAL_RELOAD;
-	/* If the pipe is full, it has enough bytes to wake the loop. */
+	/* If the pipe is full, the byte is not needed, because the pipe already
+	 * wakes the loop. */
 	if (write(signal_pipe[1], &kind, 1) < 0)
 		errno = saved;
 }
 
-/* Does nothing, but makes write() fail with EPIPE or EFBIG. If the signal were
- * ignored instead, commands would inherit that. */
+/* Handles signals that boris ignores, so that write() fails with EPIPE or
+ * EFBIG. SIG_IGN is not used because commands would inherit it. */
 static void
-on_nothing(int sig)
+do_nothing(int sig)
 {
 	(void)sig;
 }
@@ -70,9 +73,10 @@ catch(int sig, void (*handler)(int))
 	sigaction(sig, &action, NULL);
 }
 
-/* Sets all signal handlers and unblocks all signals. Over stdio, SIGHUP does
- * nothing if it was ignored at the start, as by nohup (C3). Over HTTP it always
- * reloads; otherwise a revoked token would stay valid (H9). */
+/* Installs all signal handlers and unblocks all signals. Over stdio, SIGHUP
+ * stays without effect if it was ignored before, for example by nohup (C3).
+ * Over HTTP, SIGHUP always reloads the token, so that a token can be revoked
+ * (H9). */
 static void
 catch_signals(const struct options *o)
 {
@@ -86,23 +90,23 @@ catch_signals(const struct options *o)
 		fatal(1, "pipe: %s", strerror(errno));
 	fd_nonblocking(signal_pipe[0]);
 	fd_nonblocking(signal_pipe[1]);
-	catch(SIGPIPE, on_nothing);
-	catch(SIGXFSZ, on_nothing);
+	catch(SIGPIPE, do_nothing);
+	catch(SIGXFSZ, do_nothing);
 	catch(SIGTERM, on_signal);
 	catch(SIGINT, on_signal);
-	catch(SIGHUP, ignored ? on_nothing : on_signal);
+	catch(SIGHUP, ignored ? do_nothing : on_signal);
 	catch(SIGQUIT, on_signal);
 	catch(SIGCHLD, on_signal);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Reaps every child until boris has exited, and then its guard, which ends what
- * is left: when process 1 exits, the kernel kills all processes. Passes other
- * signals on to boris while it runs; since they are blocked, none is lost.
+/* Reaps all children until both boris and its guard have exited. Process 1
+ * waits for the guard because the kernel kills all processes when process 1
+ * exits. All signals are blocked; until boris exits, they are passed on to it.
  * Returns the exit status of boris. */
 static int
-mind_children(pid_t boris, const struct guard *guard)
+reap_children(pid_t boris, const struct guard *guard)
 {
 	pid_t pid, awaited = boris;
 	int sig, status, result = 0;
@@ -127,26 +131,25 @@ mind_children(pid_t boris, const struct guard *guard)
 	return result;
 }
 
-/* Makes this process, the first of a container, an init without descriptors,
- * because it inherits all processes that lose their parent. boris continues as
- * its child. */
+/* Forks. The parent, process 1 of a container, becomes an init process that
+ * holds no descriptors and reaps orphans. boris continues as its child. */
 static void
-leave_process_1(const struct guard *guard)
+fork_from_init(const struct guard *guard)
 {
 	pid_t pid;
 
-	/* If SIGCHLD were ignored, waitpid() would return no status. */
-	catch(SIGCHLD, on_nothing);
+	/* Do not ignore SIGCHLD, or waitpid() would return no status. */
+	catch(SIGCHLD, do_nothing);
 	pid = fork();
 	if (pid < 0)
 		fatal(1, "fork: %s", strerror(errno));
 	if (pid > 0) {
 		spawn_close_from(0);
-		exit(mind_children(pid, guard));
+		exit(reap_children(pid, guard));
 	}
-	/* boris gets a process group of its own, in the foreground of the
-	 * terminal if there is one. Otherwise Ctrl-C would reach it twice, the
-	 * second time through its parent. */
+	/* Move boris to a foreground process group of its own. Otherwise it
+	 * would receive SIGINT twice after Ctrl-C, from the terminal and from
+	 * its parent. */
 	setpgid(0, 0);
 	tcsetpgrp(0, getpid());
 }
@@ -154,12 +157,13 @@ leave_process_1(const struct guard *guard)
 struct boris {
 	struct options options;
 	struct loop loop;
-	struct stdio *stdio;  /* the transport, or NULL */
-	struct http *http;    /* the transport, or NULL */
+	struct stdio *stdio;  /* stdio transport, or NULL */
+	struct http *http;    /* HTTP transport, or NULL */
 	enum transport_state state;
 };
 
-/* Makes the random name of this boris, and the token of --generate-token. */
+/* Generates the random name of this boris process, and the token for
+ * --generate-token. Exits if no random numbers are available. */
 static void
 make_random(struct options *o)
 {
@@ -184,7 +188,8 @@ open_log(struct options *o)
 		fatal(1, "--log (BORIS_LOG) %s: %s", o->log_file, why);
 }
 
-/* Returns a descriptor that reads end of file, or -1 with errno set (B4). */
+/* Opens a descriptor that is always at end of file. Returns it, or -1 with
+ * errno set (B4). */
 static int
 open_no_input(void)
 {
@@ -198,8 +203,8 @@ open_no_input(void)
 	return fd;
 }
 
-/* Fills in the options that boris finds or makes at the start, and leaves
- * process 1. */
+/* Sets the options that are found or created at startup, and forks if boris is
+ * process 1. Exits on failure. */
 static void
 prepare(struct options *o)
 {
@@ -213,20 +218,22 @@ prepare(struct options *o)
 	o->guard = guard_open(o);
 	o->store = mem_get(sizeof(*o->store));
 	if (getpid() == 1)
-		leave_process_1(o->guard);
+		fork_from_init(o->guard);
 	open_log(o);
 	o->oom_score = open(SPAWN_OOM_SCORE, O_RDWR | O_CLOEXEC);
 	o->no_input = open_no_input();
-	/* boris keeps no directory busy. */
+	/* Leave the initial directory, so that its file system can be
+	 * unmounted. */
 	if (o->no_input < 0 || chdir("/") < 0)
 		fatal(1, "start: %s", strerror(errno));
 	catch_signals(o);
 	spawn_prepare(o->visible);
 }
 
-/* Starts to listen, raises the fences, and prints what a person can do. */
+/* Starts to listen, activates the fences, and prints a short hint for a person
+ * who starts boris in a terminal. */
 static void
-begin_serving(struct boris *b)
+start_serving(struct boris *b)
 {
 	const struct options *o = &b->options;
 
@@ -235,7 +242,7 @@ begin_serving(struct boris *b)
 	fence_raise(o);
 	if (b->http == NULL) {
 		b->stdio = stdio_open(o);
-		if (isatty(0))  /* started by a person (C4) */
+		if (isatty(0))  /* true if a person has started boris (C4) */
 			stderr_line("boris " BORIS_VERSION " is an MCP server: "
 			    "a program starts it and writes JSON-RPC to it. "
 			    "See boris --help. Control-D ends it.");
@@ -246,7 +253,8 @@ begin_serving(struct boris *b)
 	stderr_line("boris: listening on %s/mcp", http_origin(b->http));
 }
 
-/* Opens the log and reads the token file again, on SIGHUP over HTTP (H9). */
+/* Reopens the log and reads the token file again, after SIGHUP over HTTP
+ * (H9). */
 static void
 reload(struct options *o)
 {
@@ -265,8 +273,8 @@ reload(struct options *o)
 		    o->token_file, why);
 }
 
-/* Notes which kinds of signals have arrived. Bytes that do not fit into the
- * array are read in the next turn. */
+/* Reads the signal pipe and records which kinds of signals have arrived. Bytes
+ * that do not fit into the array are read in the next turn. */
 static void
 read_signals(struct boris *b)
 {
@@ -283,7 +291,7 @@ read_signals(struct boris *b)
 	}
 }
 
-/* Waits until something is ready or due, and reads the signals. */
+/* Waits for events or the earliest deadline, and then reads the signal pipe. */
 static void
 wait_for_events(struct boris *b)
 {
@@ -300,22 +308,22 @@ wait_for_events(struct boris *b)
 		read_signals(b);
 }
 
-/* One turn of the loop. The transport reads requests and opens them as calls;
- * then, for each client, mcp_dispatch() has three phases:
+/* Runs one turn of the event loop. The transport reads requests and opens them
+ * as calls. Then, for each client, mcp_dispatch() has three phases:
  *
- *	read    session_read(), calls_read(): output, ended processes, prompts
- *	decide  due.c for each job, wait.c for each call: what is due
- *	act     session_act(), calls_act(): start, end, hand over, answer
+ *	read    session_read(), calls_read(): output, exited processes, prompts
+ *	decide  due.c for each job, wait.c for each call: which actions are due
+ *	act     session_act(), calls_act(): start or stop jobs, send results
  *
- * Decisions change nothing. Each is taken just before its action, so that it
- * sees what the actions before it have changed in this turn. */
+ * Functions that decide change no state. Each decision is made just before its
+ * action, so it takes earlier actions of the same turn into account. */
 static void
-turn(struct boris *b)
+run_turn(struct boris *b)
 {
 	wait_for_events(b);
-	/* Once the end has begun, a signal makes boris exit at once, and its
-	 * guard does the rest: clients close stdin, soon send SIGTERM, and soon
-	 * after that SIGKILL (L1). */
+	/* If boris is already exiting, a signal makes it exit at once, and its
+	 * guard terminates the commands. Clients close stdin, send SIGTERM soon
+	 * after, and then send SIGKILL (L1). */
 	if (b->loop.end && b->state == TRANSPORT_ENDS)
 		b->state = TRANSPORT_CLOSED;
 	else if (b->http != NULL)
@@ -324,8 +332,8 @@ turn(struct boris *b)
 		b->state = stdio_dispatch(b->stdio, &b->loop);
 }
 
-/* Opens those of the descriptors 0 to 2 that are closed, so that no other file
- * takes their place (C3). */
+/* Opens /dev/null as those of the descriptors 0 to 2 that are closed, so that
+ * they are not used for other files (C3). */
 static void
 fill_descriptors(void)
 {
@@ -342,22 +350,23 @@ main(int argc, char **argv)
 	sigset_t all;
 
 	(void)argc;
-	/* Block all signals until catch_signals(). */
+	/* Block all signals until catch_signals() has installed their
+	 * handlers. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	fill_descriptors();
 	/* Read the options before process 1 forks, so that neither process
-	 * shows a token (H3). */
+	 * shows a token in its arguments (H3). */
 	options_read(&b.options, argv);
-	/* Close what the client left open (F3, Q5), now that a token has been
-	 * read from it. */
+	/* Close the descriptors that were inherited from the client (F3, Q5). A
+	 * token may be read from one of them, so the options are read first. */
 	spawn_close_from(3);
 	if (b.options.secret != NULL)
 		exit(secret_ask(b.options.tmpdir, b.options.secret));
 	prepare(&b.options);
-	begin_serving(&b);
+	start_serving(&b);
 	while (b.state != TRANSPORT_CLOSED)
-		turn(&b);
+		run_turn(&b);
 	if (b.http != NULL)
 		http_end(b.http);
 	else
@@ -367,7 +376,7 @@ main(int argc, char **argv)
 	fd_close(&b.options.oom_score);
 	close(signal_pipe[0]);
 	close(signal_pipe[1]);
-	/* exit() instead of return keeps all memory reachable from `b` for
-	 * tools that search for leaks (Q5). */
+	/* Use exit() instead of a return, because it keeps all memory reachable
+	 * from `b` for tools that search for leaks (Q5). */
 	exit(0);
 }

@@ -1,4 +1,5 @@
-/* Needs only C99: no system calls, no locale, no state. */
+/* This file depends only on C99. It uses no system calls, no locale and no
+ * global state. */
 
 #include "json.h"
 
@@ -9,18 +10,20 @@
 #include "base/text.h"
 
 enum {
-	PIECE = 4096,          /* bytes of a long text, written at a time */
-	REPLACEMENT = 0xFFFD,  /* the character for what is not valid */
-	ESCAPE_MAX = 6        /* bytes of the longest escape, \u0001 */
+	PIECE = 4096,          /* size of the pieces in which a long text is
+	                        * written, in bytes */
+	REPLACEMENT = 0xFFFD,  /* U+FFFD, which replaces invalid characters */
+	ESCAPE_MAX = 6         /* length of the longest escape, \u0001, in
+	                        * bytes */
 };
 
 #define REPLACEMENT_UTF8 "\xEF\xBF\xBD"
 
-/* Larger integers count as this: it is above all limits, and the sum of two
- * does not overflow. */
+/* The limit for integers. It is higher than all limits of arguments, and the
+ * sum of two such integers does not overflow. */
 #define INT_LIMIT INT64_C(1000000000000000000)
 
-/* Returns how many bytes of UTF-8 the character has. */
+/* Returns the length of a character in UTF-8, in bytes. */
 static size_t
 utf8_size(long code)
 {
@@ -33,8 +36,8 @@ utf8_size(long code)
 	return 4;
 }
 
-/* Writes the character to d as UTF-8 (RFC 3629, section 3), and returns how
- * many bytes that are. */
+/* Writes a character to d as UTF-8 (RFC 3629, section 3). Returns the number of
+ * bytes. */
 static size_t
 utf8_write(char *d, long code)
 {
@@ -49,8 +52,8 @@ utf8_write(char *d, long code)
 	return len;
 }
 
-/* Returns the length of the character at s if a string contains it as it is; 0
- * if it has to be escaped, or is not UTF-8. */
+/* Returns the length of the character at s if a JSON string can contain it
+ * unescaped. Returns 0 if it must be escaped or is not valid UTF-8. */
 static size_t
 plain_length(const char *s, const char *end)
 {
@@ -64,8 +67,9 @@ plain_length(const char *s, const char *end)
 	return len > 0 ? (size_t)len : 0;
 }
 
-/* Returns the first byte that a string cannot contain as it is: a quote, a
- * backslash, a control character, or one that is not UTF-8. */
+/* Returns the first character that a JSON string cannot contain unescaped: a
+ * quote, a backslash, a control character, or an invalid byte. Returns `end` if
+ * there is none. */
 static const char *
 skip_plain(const char *s, const char *end)
 {
@@ -80,7 +84,8 @@ skip_plain(const char *s, const char *end)
 	return s;
 }
 
-/* Returns the code of the \uXXXX at s; -1 if there is none. */
+/* Returns the code point of the escape \uXXXX at s, or -1 if there is no such
+ * escape. */
 static long
 read_unicode(const char *s, const char *end)
 {
@@ -97,8 +102,8 @@ read_unicode(const char *s, const char *end)
 	return code;
 }
 
-/* The meaning of short escapes, by the character after the backslash (RFC 8259,
- * section 7) */
+/* characters of the two-character escapes, indexed by the letter after the
+ * backslash (RFC 8259, section 7) */
 static const char meaning[] = {
 	['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b',
 	['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'
@@ -116,9 +121,9 @@ is_low_surrogate(long code)
 	return code >= 0xDC00 && code <= 0xDFFF;
 }
 
-/* Reads the escape at s, or two if they are a pair of surrogates. A lone
- * surrogate has the code U+FFFD. Returns the length; 0 if there is no valid
- * escape. */
+/* Parses the escape at s, or two escapes that are a surrogate pair. Sets *code
+ * to the code point, which is U+FFFD for a lone surrogate. Returns the number
+ * of bytes parsed, or 0 if there is no valid escape. */
 static int
 read_escape(const char *s, const char *end, long *code)
 {
@@ -147,7 +152,10 @@ read_escape(const char *s, const char *end, long *code)
 	return 6;
 }
 
-/* -- Checking: each returns the end of what it expects at s, or NULL --- */
+/* -- Checking ---------------------------------------------------------- */
+
+/* Each check_...() function returns the end of the text that it has checked at
+ * s, or NULL if that text is not valid JSON. */
 
 static bool
 is_space(char c)
@@ -166,7 +174,7 @@ skip_space(const char *s, const char *end)
 	return s;
 }
 
-/* Returns whether the character at s is c. */
+/* Returns whether c is the character at s. */
 static bool
 has(const char *s, const char *end, char c)
 {
@@ -207,7 +215,7 @@ check_number(const char *s, const char *end)
 	return s;
 }
 
-/* s: after the opening quote */
+/* Checks a string from the character after the opening quote. */
 static const char *
 check_string(const char *s, const char *end)
 {
@@ -232,7 +240,8 @@ check_literal(const char *s, const char *end, const char *literal)
 	return s + n;
 }
 
-/* Checks a name and its colon. Returns where the value starts. */
+/* Checks the name of a member and the colon after it. Returns the start of the
+ * value, or NULL if they are not valid. */
 static const char *
 check_name(const char *s, const char *end)
 {
@@ -247,8 +256,8 @@ check_name(const char *s, const char *end)
 
 static const char *check_value(const char *s, const char *end, int depth);
 
-/* Checks an array or object from its first member, or closing bracket, on.
- * close: the bracket that ends it. */
+/* Checks an array or object from the character after the opening bracket.
+ * `close` is the closing bracket that it must end with. */
 static const char *
 check_members(const char *s, const char *end, char close, int depth)
 {
@@ -270,7 +279,8 @@ check_members(const char *s, const char *end, char close, int depth)
 	}
 }
 
-/* depth: how many arrays and objects contain the value */
+/* Checks a value. `depth` is the number of arrays and objects that contain
+ * it. */
 static const char *
 check_value(const char *s, const char *end, int depth)
 {
@@ -305,7 +315,7 @@ json_check(const char *text, size_t len)
 	return value;
 }
 
-/* -- Reading what json_check() has found valid ------------------------- */
+/* -- Reading a checked text -------------------------------------------- */
 
 enum json_type
 json_type(struct json j)
@@ -328,8 +338,8 @@ json_true(struct json j)
 	return j.text != NULL && *j.text == 't';
 }
 
-/* Returns the end of the value or name at s. Punctuation or white space follows
- * it. */
+/* Returns the end of the value or name at s. In a checked text, punctuation or
+ * white space follows a value. */
 static const char *
 skip_value(const char *s, const char *end)
 {
@@ -358,7 +368,7 @@ json_next(struct json j, size_t *at, struct json *name, struct json *value)
 
 	if (type != JSON_ARRAY && type != JSON_OBJECT)
 		return false;
-	/* A bracket or a comma is at *at. */
+	/* The character at *at is the opening bracket or a comma. */
 	end = j.text + j.len;
 	s = skip_space(j.text + *at + 1, end);
 	if (s == end || *s == ']' || *s == '}')
@@ -376,8 +386,8 @@ json_next(struct json j, size_t *at, struct json *name, struct json *value)
 	return true;
 }
 
-/* Decodes the byte or escape at *s to d, which has 4 bytes, and moves *s to
- * what follows. Returns how many bytes it has written. */
+/* Decodes the byte or escape at *s to d, an array of 4 bytes, and advances *s.
+ * Returns the number of bytes written. */
 static size_t
 decode(const char **s, const char *end, char *d)
 {
@@ -436,10 +446,10 @@ json_get(struct json object, const char *name)
 	return value;
 }
 
-/* Reads the member at s of an object that may be cut off, or wrong. If its name
- * and the colon are there, sets name and value; else name->text is NULL. The
- * value has a length of 0 if it is not complete. Returns the comma or bracket
- * after the member; NULL if there is none. */
+/* Parses a member of an object that may be cut off or not valid. Sets
+ * name->text to NULL if the name and the colon are not complete, and value->len
+ * to 0 if the value is not complete. Returns the comma or closing bracket after
+ * the member, or NULL if there is none. */
 static const char *
 first_member(const char *s, const char *end, struct json *name,
              struct json *value)
@@ -457,7 +467,8 @@ first_member(const char *s, const char *end, struct json *name,
 	if (stop == NULL)
 		return NULL;
 	s = skip_space(stop, end);
-	/* A number at the end of the text may continue after it. */
+	/* A number at the end of the text is not complete, because more digits
+	 * may follow. */
 	if (!has(s, end, ',') && !has(s, end, '}'))
 		return NULL;
 	value->len = (size_t)(stop - value->text);
@@ -513,7 +524,8 @@ json_equal(struct json a, struct json b)
 		return true;
 	if (json_type(a) != JSON_STRING || json_type(b) != JSON_STRING)
 		return false;
-	/* An escape is at most six times as long as its character. */
+	/* Avoid decoding if the lengths differ too much. An escape is at most
+	 * six times as long as its character. */
 	if (a.len / 6 > b.len || b.len / 6 > a.len)
 		return false;
 	return (has_escape(a) || has_escape(b)) && same_decoded(a, b);
@@ -525,7 +537,7 @@ add_digit(int64_t n, char digit)
 	return n < INT_LIMIT / 10 ? n * 10 + (digit - '0') : INT_LIMIT;
 }
 
-/* Reads a number's exponent, from after its e on. */
+/* Parses the exponent of a number, from the character after the "e". */
 static int64_t
 read_exponent(const char *s, const char *end)
 {
@@ -545,8 +557,8 @@ json_int(struct json number, int64_t *value)
 	const char *s = number.text, *end, *digits, *digits_end;
 	bool negative;
 	int64_t sum = 0;
-	int64_t whole;  /* digits before the decimal point, after the exponent
-	                 * has moved it */
+	int64_t whole;  /* number of digits before the decimal point after the
+	                 * exponent is applied */
 
 	if (json_type(number) != JSON_NUMBER)
 		return false;
@@ -583,7 +595,8 @@ json_decode(struct json string, struct buf *b)
 
 	if (json_type(string) != JSON_STRING)
 		return true;
-	/* No escape is shorter than its character. */
+	/* Each escape is at least as long as the character that it stands
+	 * for. */
 	if (!buf_reserve(b, string.len))
 		return false;
 	d = b->data + b->len;
@@ -594,13 +607,13 @@ json_decode(struct json string, struct buf *b)
 	return true;
 }
 
-/* A character outside ASCII at which some line readers split */
+/* A character outside ASCII at which some clients split lines */
 struct line_break {
 	const char *utf8;
 	const char *escape;
 };
 
-/* Returns the line break that starts at s, or NULL. */
+/* Returns the line break at s, or NULL if the character is not a line break. */
 static const struct line_break *
 find_line_break(const char *s, const char *end)
 {
@@ -637,7 +650,8 @@ json_verbatim(struct json j, struct buf *b)
 		    read_unicode(s, end) != REPLACEMENT;
 		found = find_line_break(s, end);
 		if (found != NULL) {
-			/* In valid JSON it can only be inside a string. */
+			/* The character is inside a string, because the text is
+			 * valid JSON. */
 			buf_add(b, found->escape);
 			len = (int)strlen(found->utf8);
 		} else if (lone_surrogate) {
@@ -666,7 +680,8 @@ put_escape(struct buf *b, char c)
 		    hex[c & 15] }, 6);
 }
 
-/* Appends text that needs no escapes except those of line breaks. */
+/* Appends a text in which only the line breaks outside ASCII must be
+ * escaped. */
 static void
 put_plain(struct buf *b, const char *s, const char *end)
 {
@@ -704,7 +719,8 @@ json_escaped(struct buf *b, const void *bytes, size_t n)
 			put_escape(b, *stop);
 		else
 			buf_add(b, REPLACEMENT_UTF8);
-		/* 0: the text ends inside a character. */
+		/* utf8_length() returns 0 if the text ends inside a
+		 * character. */
 		s = len != 0 ? stop + abs(len) : end;
 	}
 }
@@ -732,8 +748,8 @@ json_put_bytes(struct buf *b, const char *name, const void *bytes, size_t n)
 	json_string(b, bytes, n);
 }
 
-/* Returns how many bytes of a text that is longer than a piece are its first
- * piece, which ends at the end of a character. */
+/* Returns the length of the first piece of a text that is longer than PIECE.
+ * The piece does not end inside a character. */
 static size_t
 piece_end(const char *text)
 {
@@ -741,8 +757,9 @@ piece_end(const char *text)
 
 	while (end > PIECE - 4 && utf8_continues((unsigned char)text[end]))
 		end--;
-	/* A character has four bytes at most, so none of these belong to one
-	 * that begins earlier and ends after PIECE. */
+	/* If all four bytes are continuation bytes, they are not valid UTF-8,
+	 * because a character has at most four bytes. The piece may then end
+	 * anywhere. */
 	return end == PIECE - 4 ? PIECE : end;
 }
 
