@@ -1,3 +1,14 @@
+/* How boris decides whether to accept an HTTP request:
+ *
+ * Token   The header "Authorization: Bearer TOKEN" must contain the configured
+ *         token (H3). Tokens are compared in constant time.
+ * Origin  Browsers add this header to requests that a web page sends. boris
+ *         accepts its own origin and those of --allow-origin. Otherwise any
+ *         web page could run commands through the browser of its reader (H4).
+ * Host    A web site can let its own domain name resolve to 127.0.0.1 (DNS
+ *         rebinding). Browsers then treat boris as a part of that site. So if
+ *         boris listens on a loopback address, this header must name a loopback
+ *         address, localhost, or the address that boris listens on (H4). */
 #define _POSIX_C_SOURCE 200809L
 
 #include "transport/access.h"
@@ -31,16 +42,16 @@ access_has_token(const struct access *a, const char *authorization)
 	return access_same_secret(given, a->options->token);
 }
 
-/* Returns ":PORT" of the server's own origin. */
+/* Returns the port of the server's own origin, in the form ":PORT". */
 static const char *
 own_port(const struct access *a)
 {
 	return strrchr(a->own_origin, ':');
 }
 
-/* Returns what follows the name at the start of a host, if that is a name of
- * this machine: a loopback name, or the address that boris listens on.
- * Otherwise returns NULL. */
+/* Skips the name at the start of host if it is localhost, a loopback address or
+ * the address that boris listens on. Returns a pointer to the text after the
+ * name, or NULL if host starts with another name. */
 static const char *
 skip_own_name(const struct access *a, const char *host)
 {
@@ -58,8 +69,8 @@ skip_own_name(const struct access *a, const char *host)
 	return NULL;
 }
 
-/* Returns the port of a host that is this machine, "" or ":PORT"; NULL if it is
- * another host. */
+/* Returns the port of a host that is this machine, either "" or ":PORT".
+ * Returns NULL for any other host. */
 static const char *
 port_of_own_host(const struct access *a, const char *host)
 {
@@ -80,7 +91,8 @@ access_allows_host(const struct access *a, const char *host)
 	return port_of_own_host(a, host) != NULL;
 }
 
-/* Returns whether the origin is this server, by any name of this machine. */
+/* Returns whether the origin is that of this server, under any name of this
+ * machine. */
 static bool
 is_own_origin(const struct access *a, const char *origin)
 {
@@ -96,13 +108,14 @@ is_own_origin(const struct access *a, const char *origin)
 	return strcmp(port, own_port(a)) == 0;
 }
 
-/* Returns whether --allow-origin lists the origin. */
+/* Returns whether the origin was given with --allow-origin. */
 static bool
 is_listed_origin(const struct access *a, const char *origin)
 {
 	const char *listed = a->options->origins;
 
-	/* Each string ends with a NUL, the list with an empty string. */
+	/* The list consists of NUL-terminated strings. An empty string ends
+	 * it. */
 	if (listed == NULL)
 		return false;
 	for (; *listed != '\0'; listed += strlen(listed) + 1) {

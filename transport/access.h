@@ -1,35 +1,40 @@
 #ifndef TRANSPORT_ACCESS_H
 #define TRANSPORT_ACCESS_H
 
-/* Who may use boris over HTTP: the rules for the headers Authorization, Origin
- * and Host of a request (H3, H4). None of these functions changes anything. */
+/* Access control for HTTP: decides from the headers Authorization, Origin and
+ * Host whether boris accepts a request (H3, H4). The functions only read their
+ * arguments; none of them changes any state. */
 
 #include <stdbool.h>
 #include "base/options.h"
 
-/* What the rules depend on. Both stay the caller's. */
+/* The configuration that access decisions depend on. The caller keeps ownership
+ * of both. */
 struct access {
-	const struct options *options;  /* its token can change (H9) */
-	const char *own_origin;         /* http://ADDRESS:PORT, where boris
-	                                 * listens */
+	const struct options *options;  /* command-line options, whose token can
+	                                 * change at a SIGHUP (H9) */
+	const char *own_origin;  /* the URL http://ADDRESS:PORT that boris
+	                          * listens on */
 };
 
-/* Returns whether a request for this host is accepted. A web page can give a
- * name of its own the address 127.0.0.1 (DNS rebinding). So if boris listens on
- * a loopback address, the host must be this machine. host: NULL if the request
- * does not name one, which is accepted. */
+/* Returns whether boris accepts a request for this host. host: value of the
+ * Host header, or NULL if the request has none; such a request is accepted. If
+ * boris listens on a loopback address, the host must be a name of this
+ * machine. */
 bool access_allows_host(const struct access *, const char *host);
 
-/* Returns whether web pages of this origin may send requests: the server's own
- * origin, by any name of this machine, and those of --allow-origin. */
+/* Returns whether web pages of this origin may send requests. Allowed are the
+ * server's own origin, under any name of this machine, and the origins that
+ * were given with --allow-origin. */
 bool access_allows_origin(const struct access *, const char *origin);
 
-/* Returns whether the header Authorization, which may be NULL, contains the
- * token; false also if boris has no token. */
+/* Returns whether the value of the Authorization header contains the configured
+ * token. Returns false if the value is NULL or if no token is configured. */
 bool access_has_token(const struct access *, const char *authorization);
 
-/* Returns whether both strings are the same. The time that it takes does not
- * depend on where they differ. */
+/* Returns whether the two strings are equal. The time it takes does not depend
+ * on the position of the first difference, so that an attacker cannot guess a
+ * secret byte by byte. */
 bool access_same_secret(const char *given, const char *secret);
 
 #endif

@@ -14,11 +14,14 @@
 
 enum {
 	READ_SIZE = 16 << 10,
-	SEND_SIZE = 64 << 10,    /* bytes that the kernel holds for a peer */
-	HEAD_TIME = 10000,       /* ms; for a request's headers (H8) */
-	PEER_TIME = 60000,       /* ms; without a byte, also between requests */
-	CLOSE_TIME = 2000,       /* ms; for the peer to close after boris */
-	COMMENT_TIME = 15000     /* ms; of silence on a stream (H7) */
+	SEND_SIZE = 64 << 10,  /* size of a socket's send buffer, bytes */
+	HEAD_TIME = 10000,     /* ms in which a request's headers must arrive
+	                        * (H8) */
+	PEER_TIME = 60000,     /* ms without a byte from the peer, also between
+	                        * requests */
+	CLOSE_TIME = 2000,     /* ms in which the peer must close its side */
+	COMMENT_TIME = 15000   /* ms of silence on a stream until a comment is
+	                        * sent (H7) */
 };
 
 union address {
@@ -27,7 +30,8 @@ union address {
 	struct sockaddr_in6 v6;
 };
 
-/* Fills in the address of an IPv4 or IPv6 literal, and returns its length. */
+/* Fills in a socket address from an IPv4 or IPv6 literal and a port. Returns
+ * the length of the address. */
 static socklen_t
 parse_address(union address *a, const char *literal, int port)
 {
@@ -65,8 +69,9 @@ connection_listen(const char *address, int *port)
 	fd_cloexec(fd);
 	fd_nonblocking(fd);
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	/* Accepted connections inherit these two. TCP_NODELAY sends small
-	 * responses without waiting for the peer's acknowledgements. */
+	/* Accepted connections inherit these two options. Without TCP_NODELAY,
+	 * a small response could wait until the peer has acknowledged an
+	 * earlier one. */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	if (bind(fd, &a.any, len) == 0 && listen(fd, 128) == 0 &&
@@ -78,8 +83,9 @@ connection_listen(const char *address, int *port)
 	return -1;
 }
 
-/* Appends 192.0.2.1:4711 or [2001:db8:0:0:0:0:0:1]:4711. (inet_ntop() would add
- * printf(), 16 KB, to a static binary.) */
+/* Appends an address with its port, such as 192.0.2.1:4711 or
+ * [2001:db8:0:0:0:0:0:1]:4711. It does not use inet_ntop(), because that would
+ * add printf(), 16 KB, to a static binary. */
 static void
 put_address(struct buf *b, const union address *a)
 {
@@ -124,7 +130,8 @@ connection_abort(struct connection *c)
 	c->state = CONNECTION_GONE;
 }
 
-/* Sets state and deadline. If that is NEVER, flush() sets one. */
+/* Sets the state and its deadline, in ms. While a response is being written,
+ * flush() replaces a deadline that is NEVER. */
 static void
 set_state(struct connection *c, enum connection_state state, int64_t deadline)
 {
@@ -132,8 +139,8 @@ set_state(struct connection *c, enum connection_state state, int64_t deadline)
 	c->deadline = deadline;
 }
 
-/* Queues a response, or the start of one, which it frees, and enters the next
- * state, unless the rest of the request has to be read before that. */
+/* Queues a response, or the head of a stream, and frees the buffer. Enters the
+ * state `next` unless the rest of the request has to be read first. */
 static void
 queue_response(struct connection *c, struct buf *response,
                enum connection_state next)
@@ -162,7 +169,8 @@ connection_begin_stream(struct connection *c, struct buf *head)
 	queue_response(c, head, CONNECTION_STREAM);
 }
 
-/* The deadline for the peer runs from the first byte that it does not read. */
+/* Clears the deadline if the queue is empty, so that the peer's time limit
+ * starts with the first byte that it does not read. */
 static void
 restart_deadline(struct connection *c)
 {
@@ -196,7 +204,7 @@ connection_progress(struct connection *c, const struct buf *message)
 	return queued;
 }
 
-/* Sends a comment on a stream, so that no proxy takes the silence for the end
+/* Sends a comment on a silent stream, so that no proxy closes the connection
  * (H7). */
 static void
 send_comment(struct connection *c)
@@ -222,7 +230,7 @@ connection_reject(struct connection *c, int status)
 	struct buf b = { NULL, 0, 0 };
 
 	c->request.last = true;
-	/* If the body is dropped, the response has been sent. */
+	/* If the body is being dropped, the response was sent before. */
 	if (!c->request.dropped) {
 		response_begin(&b, &c->request, status, "", 0);
 		buf_add(&b, "\r\n");
@@ -291,7 +299,8 @@ connection_next(struct connection *c)
 		connection_close(c);
 	else if (event != REQUEST_NEEDS_INPUT && r->state != REQUEST_BODY)
 		connection_reject(c, event);
-	/* In states after CONNECTION_CALL the request has its response. */
+	/* In all states after CONNECTION_CALL, the request already has its
+	 * response, so its events are not reported. */
 	return c->state <= CONNECTION_CALL ? event : REQUEST_NEEDS_INPUT;
 }
 
@@ -304,8 +313,9 @@ connection_free(struct connection *c)
 	request_free(&c->request);
 }
 
-/* Returns whether there is something to do without waiting for the peer: the
- * next request may have been received already, or no more will come. */
+/* Returns whether the connection can continue without new input, because the
+ * next request may have been received already or because the peer has closed
+ * its sending side. */
 static bool
 has_work(const struct connection *c)
 {
@@ -328,7 +338,8 @@ connection_poll_add(struct connection *c, struct loop *loop)
 		loop_until(loop, loop->now);
 }
 
-/* Continues with the next request, or ends the connection. */
+/* Starts to read the next request, or shuts the connection down if this was the
+ * last response. */
 static void
 end_response(struct connection *c)
 {
@@ -343,7 +354,8 @@ end_response(struct connection *c)
 	}
 }
 
-/* Writes what is queued, as far as the peer reads it. */
+/* Writes queued bytes as far as the peer reads them, and updates the
+ * deadline. */
 static void
 flush(struct connection *c)
 {
@@ -356,7 +368,7 @@ flush(struct connection *c)
 		return;
 	}
 	left = queue_unwritten(&c->out);
-	/* A stream with nothing to write sends a comment at its deadline. */
+	/* At its deadline, a stream with nothing to write sends a comment. */
 	if (responding && (left < before || c->deadline == NEVER))
 		c->deadline = c->now + (left > 0 ? PEER_TIME : COMMENT_TIME);
 	if (left == 0 && c->state == CONNECTION_WRITING)

@@ -1,9 +1,9 @@
 #ifndef TRANSPORT_CONNECTION_H
 #define TRANSPORT_CONNECTION_H
 
-/* One connection of HTTP/1.1: its requests one after the other, each with its
- * response, and its deadlines for peers that are slow, silent or gone (H7, H8).
- * Which response a request gets is decided by http.c. */
+/* One HTTP/1.1 connection: it reads requests one after another, writes their
+ * responses, and enforces time limits for slow, silent and vanished peers (H7,
+ * H8). http.c decides which response a request gets. No function blocks. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,66 +11,73 @@
 #include "transport/httpmsg.h"
 
 enum connection_state {
-	CONNECTION_READING,   /* a request, or the rest of its body, is read */
-	CONNECTION_CALL,      /* the request is complete, without a response */
-	CONNECTION_STREAM,    /* the response is an open stream of events */
-	CONNECTION_WRITING,   /* the response is written */
-	CONNECTION_CLOSING,   /* boris has ended it, and waits for the peer, so
-	                       * that the peer receives everything */
-	CONNECTION_GONE       /* to be freed */
+	CONNECTION_READING,  /* reading a request, or the rest of its body */
+	CONNECTION_CALL,     /* the request is complete and waits for its
+	                      * response */
+	CONNECTION_STREAM,   /* the response is an open stream of events */
+	CONNECTION_WRITING,  /* the response is being written */
+	CONNECTION_CLOSING,  /* boris has shut down its side and waits for the
+	                      * peer to close the connection, so that no
+	                      * response is lost */
+	CONNECTION_GONE      /* closed; http.c has to free the connection */
 };
 
-/* http.c reads `state`, `ended`, `from`, `request` and `out`. It also drops a
- * request's body, and writes to `out`. */
+/* The state of one connection. http.c may read `state`, `eof`, `from`,
+ * `request` and `out`, append to `out`, and drop the body of `request`. The
+ * other members are private. */
 struct connection {
 	enum connection_state state;
 	int fd;
-	int in_poll;          /* index in the poll set */
-	int64_t now;          /* ms, of this turn */
-	int64_t deadline;     /* ms, of the current state */
-	bool eof;           /* the peer sends no more */
-	char from[64];        /* the peer's address and port, for the log */
-	struct buf in;        /* bytes that were received and not yet used */
+	int in_poll;       /* index in the poll set */
+	int64_t now;       /* time of this turn, ms */
+	int64_t deadline;  /* deadline of the current state, ms */
+	bool eof;          /* the peer has closed its sending side */
+	char from[64];     /* address and port of the peer, for the log */
+	struct buf in;     /* bytes that were received but not parsed yet */
 	struct queue out;
 	struct request request;
 };
 
-/* Opens a socket that listens on an IPv4 or IPv6 literal. If *port is 0, sets
- * it to a free port. Returns the socket, or -1 with errno set. */
+/* Opens a listening socket on an address, an IPv4 or IPv6 literal. If *port is
+ * 0, the system chooses a free port, which is stored in *port. Returns the
+ * socket, or -1 with errno set. */
 int connection_listen(const char *address, int *port);
 
-/* Accepts a connection into a zeroed record. Returns false if no descriptor is
- * available for it. */
+/* Accepts a connection into a zeroed struct. now: ms. Returns false if the
+ * connection cannot be accepted, for example because no descriptor is
+ * available. */
 bool connection_accept(struct connection *, int listener, int64_t now);
 void connection_free(struct connection *);
 
 void connection_poll_add(struct connection *, struct loop *);
-/* Reads what the peer has sent. */
+/* Reads the bytes that the peer has sent, if there are any. */
 void connection_read(struct connection *, const struct loop *);
-/* Returns the next event of request_read(), or a status, that http.c has to
- * respond to. A malformed request is rejected here. If the body is dropped, the
- * event is REQUEST_NEEDS_INPUT. */
+/* Parses the received bytes and returns the next event that http.c has to
+ * handle: REQUEST_HAS_HEAD, REQUEST_COMPLETE, or the status 413 or 503. Returns
+ * REQUEST_NEEDS_INPUT if no event is due. Rejects malformed requests itself. */
 int connection_next(struct connection *);
 
-/* Sends the response, which it frees. */
+/* Queues the response and frees the buffer. */
 void connection_respond(struct connection *, struct buf *response);
-/* Sends the head of a stream of events, which it frees. */
+/* Starts a stream of events with this head, and frees the buffer. */
 void connection_begin_stream(struct connection *, struct buf *head);
-/* Sends an event of the stream. Returns false, and sends nothing, if memory is
- * short. */
+/* Queues the message as an event of the stream. Returns false, and queues
+ * nothing, if memory is short. */
 bool connection_event(struct connection *, const struct buf *message);
-/* The same for an event that may be lost: nothing is sent to a slow peer. */
+/* Queues a progress message as an event of the stream. Returns false, and
+ * queues nothing, if memory is short or the peer is slow to read. */
 bool connection_progress(struct connection *, const struct buf *message);
 void connection_end_stream(struct connection *);
 
-/* Rejects the request with that status, and closes the connection: what follows
- * cannot be understood. */
+/* Rejects the request with this HTTP status and closes the connection, because
+ * the start of the next request cannot be found. */
 void connection_reject(struct connection *, int status);
-/* Closes the connection after the response that is due or being written. */
+/* Closes the connection after the current response, if there is one. */
 void connection_close(struct connection *);
-/* Closes the connection at once. */
+/* Closes the connection immediately, without writing the queued bytes. */
 void connection_abort(struct connection *);
-/* Acts on the deadline, and writes what is queued. */
+/* Ends the turn: handles the deadline if it has passed, and writes queued
+ * bytes. */
 void connection_end_turn(struct connection *);
 
 #endif

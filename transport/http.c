@@ -1,9 +1,9 @@
-/* HTTP is four modules. Each depends only on those below it:
+/* MCP over HTTP consists of four modules. Each depends only on those below it:
  *
- * http.c        peers, sessions, which client a message is for (H1, H5, H6, H9)
+ * http.c        peers, sessions, and which client handles a message (H1, H5-H9)
  * access.c      who may send requests: tokens, origins, hosts (H3, H4)
- * connection.c  one socket: its states, deadlines and streams (H7, H8)
- * httpmsg.c     HTTP/1.1 as text: requests read, responses written (H8) */
+ * connection.c  one connection: its states, deadlines and streams (H7, H8)
+ * httpmsg.c     HTTP/1.1 as text: parses requests, writes responses (H8) */
 #define _POSIX_C_SOURCE 200809L
 
 #include "transport/http.h"
@@ -22,53 +22,66 @@
 #include "transport/connection.h"
 
 enum {
-	CONNECTIONS = 64,        /* maximum at a time (H8) */
-	SESSIONS = 64,           /* maximum of open ones (H5) */
-	SESSION_BYTES = 16,      /* random bytes of an Mcp-Session-Id */
-	LONG_RESULT = 16 << 10,  /* bytes; a longer result can fail (E7) */
-	PEER_SPARE = 64 << 10,   /* bytes of memory that a new peer needs */
-	ACCEPT_PAUSE = 20,       /* ms, if no descriptor is available (E7) */
-	HEADER_MISMATCH = -32020 /* MCP 2026-07-28, transports */
+	CONNECTIONS = 64,         /* maximum number of connections (H8) */
+	SESSIONS = 64,            /* maximum number of open sessions (H5) */
+	SESSION_BYTES = 16,       /* number of random bytes in an
+	                           * Mcp-Session-Id */
+	LONG_RESULT = 16 << 10,   /* size above which a result can fail for lack
+	                           * of memory, bytes (E7) */
+	PEER_SPARE = 64 << 10,    /* memory that must be available for a new
+	                           * peer, bytes */
+	ACCEPT_PAUSE = 20,        /* ms between attempts to accept a connection
+	                           * if one fails (E7) */
+	HEADER_MISMATCH = -32020  /* error code of MCP 2026-07-28, transports */
 };
 
 #define JSON_TYPE "application/json"
 #define TOO_LONG "a message can have 16 MiB\n"
 
-/* A connection and what is known of its peer */
+/* A connection and the state of its peer */
 struct peer {
 	struct list_node node;
 	struct connection connection;
-	bool authenticated;      /* it has sent the token; or, if none is
+	bool authenticated;      /* the peer has sent the token or, if none is
 	                          * required, a request to /mcp */
-	const char *session_id;  /* of the session that it opens; or NULL */
-	struct client *client;   /* whose call it waits for; or NULL */
+	const char *session_id;  /* id of the session that the request opens, or
+	                          * NULL */
+	struct client *client;   /* the client whose response the peer waits
+	                          * for, or NULL */
 };
 
-/* A session, which has one Mcp-Session-Id */
+/* A session of a legacy client, identified by its Mcp-Session-Id */
 struct http_session {
 	struct list_node node;
 	struct client *client;
 	char id[2 * SESSION_BYTES + 1];
-	int64_t used;            /* ms; when it last had an open request */
-	bool closing;              /* it is closing, and its id is unknown now */
+	int64_t used;  /* time of the last open request, ms */
+	bool closing;  /* the session is closing, and its id is no longer
+	                * accepted */
 };
 
 struct http {
 	const struct options *options;
-	struct client *shared;           /* for requests without a session */
-	struct list sessions;            /* struct http_session */
-	struct list peers;               /* struct peer, in order of arrival */
-	struct buf origin;               /* http://ADDRESS:PORT */
+	struct client *shared;  /* the client of all requests without a
+	                         * session */
+	struct list sessions;   /* list of struct http_session */
+	struct list peers;      /* list of struct peer, in the order of
+	                         * arrival */
+	struct buf origin;      /* http://ADDRESS:PORT */
 	struct access access;
-	int listener;                    /* -1: closed */
-	int in_poll;                     /* its index in the poll set */
-	int64_t accept_at;               /* ms; of the next try, if one fails */
-	int64_t flush_until;                /* ms, once every session is closed */
-	int64_t started;                 /* ms */
-	int64_t now;                     /* ms, of this turn */
+	int listener;           /* listening socket, or -1 after it was
+	                         * closed */
+	int in_poll;            /* index of the listening socket in the poll
+	                         * set */
+	int64_t accept_at;      /* time of the next attempt to accept a
+	                         * connection, ms */
+	int64_t flush_until;    /* end of the time to write the last responses,
+	                         * ms; NEVER until all sessions are closed */
+	int64_t started;        /* time at which boris started to listen, ms */
+	int64_t now;            /* time of this turn, ms */
 };
 
-/* Returns the record of a node; NULL for NULL. */
+/* Returns the peer that contains the list node, or NULL if the node is NULL. */
 static struct peer *
 peer_at(struct list_node *n)
 {
@@ -107,14 +120,16 @@ next_session(const struct http_session *s)
 
 /* -- Responses --------------------------------------------------------- */
 
-/* Some clients add a slash to the URL that they are given (H1). */
+/* Returns whether the path is that of the MCP endpoint. Some clients append a
+ * slash to the URL that they are given (H1). */
 static bool
 is_endpoint(const char *path)
 {
 	return strcmp(path, "/mcp") == 0 || strcmp(path, "/mcp/") == 0;
 }
 
-/* Appends the headers that depend on the request, and the empty line. */
+/* Appends the headers that depend on the request and the status, and the empty
+ * line after all headers. */
 static void
 put_headers(struct buf *b, const struct peer *p, int status)
 {
@@ -127,8 +142,8 @@ put_headers(struct buf *b, const struct peer *p, int status)
 		buf_add(b, is_endpoint(r->path)
 		    ? "Allow: POST, DELETE, OPTIONS\r\n"
 		    : "Allow: GET, HEAD\r\n");
-	/* Pages of the origin may read the response, unless it says that the
-	 * origin is not allowed (H4). */
+	/* Let web pages of this origin read the response, unless the origin is
+	 * not allowed (H4). */
 	if (origin != NULL && status != 403)
 		buf_fmt(b, "Access-Control-Allow-Origin: %s\r\n"
 		    "Vary: Origin\r\n"
@@ -145,7 +160,8 @@ put_headers(struct buf *b, const struct peer *p, int status)
 	buf_add(b, "\r\n");
 }
 
-/* Responds with a body of that type. An empty body has none. */
+/* Responds with a body of this content type. An empty body has no
+ * Content-Type. */
 static void
 respond(struct peer *p, int status, const char *type, const char *body,
         size_t len)
@@ -166,8 +182,8 @@ respond_json(struct peer *p, int status, const struct buf *json)
 	respond(p, status, JSON_TYPE, json->data, json->len);
 }
 
-/* Responds with a text, which may be empty. Returns true, so that its caller
- * can return that it has responded. */
+/* Responds with a plain text, which may be empty. Always returns true, so that
+ * its caller can return that it has responded. */
 static bool
 respond_text(struct peer *p, int status, const char *text)
 {
@@ -175,7 +191,7 @@ respond_text(struct peer *p, int status, const char *text)
 	return true;
 }
 
-/* Begins to respond with a stream of events. */
+/* Starts a stream of events as the response. */
 static void
 begin_stream(struct peer *p)
 {
@@ -187,8 +203,8 @@ begin_stream(struct peer *p)
 }
 
 /* Returns the HTTP status of a JSON-RPC response (MCP 2026-07-28, transports).
- * Earlier revisions respond to a well-formed request with 200, also if the
- * response is an error. */
+ * Before that revision, the status of the response to a well-formed request is
+ * 200, even if the response is an error. */
 static int
 status_of(enum rpc_kind kind, int error, bool modern)
 {
@@ -201,7 +217,8 @@ status_of(enum rpc_kind kind, int error, bool modern)
 	return kind == RPC_REJECTION ? 400 : 200;
 }
 
-/* Sends the last message about a request. Returns false if memory is short. */
+/* Sends the result or the error of a request, and ends its stream if it has
+ * one. Returns false if memory is short. */
 static bool
 send_response(struct peer *p, int status, const struct buf *message)
 {
@@ -215,7 +232,8 @@ send_response(struct peer *p, int status, const struct buf *message)
 	return true;
 }
 
-/* Sends a notification, for which it begins a stream. */
+/* Sends a notification about a request on its stream, and starts the stream if
+ * necessary. Returns false if the notification cannot be sent. */
 static bool
 send_notice(struct peer *p, const struct buf *message)
 {
@@ -225,7 +243,8 @@ send_notice(struct peer *p, const struct buf *message)
 	    connection_event(&p->connection, message);
 }
 
-/* Is called from within mcp.c, so it only queues. */
+/* Queues a message for a peer; see rpc_send in mcp/rpc.h. It does not write
+ * to the connection, since mcp.c calls it in the middle of its own work. */
 static bool
 http_send(void *transport, void *to, enum rpc_kind kind, int error,
           struct buf *message)
@@ -235,11 +254,11 @@ http_send(void *transport, void *to, enum rpc_kind kind, int error,
 
 	if (p == NULL || p->connection.state == CONNECTION_GONE)
 		return false;
-	/* The response and the queue each copy it, and add headers. */
+	/* The message is copied twice, into the response and into the queue. */
 	if (message->len > LONG_RESULT && !mem_is_available(3 * message->len))
 		return false;
-	/* The headers must not name the session of a failed initialize, which
-	 * has_expired() will end. */
+	/* The response to a failed initialize must not contain the id of its
+	 * session, which end_expired_sessions() is going to close. */
 	if (error != 0)
 		p->session_id = NULL;
 	if (kind == RPC_NOTICE)
@@ -251,8 +270,8 @@ http_send(void *transport, void *to, enum rpc_kind kind, int error,
 	    message);
 }
 
-/* Responds with an error to a message that no client handles. Returns NULL, for
- * a caller that returns the client. */
+/* Rejects a message that is not passed to a client. Always returns NULL, so
+ * that its caller can return that no client handles the message. */
 static struct client *
 reject_message(struct http *h, struct peer *p, const struct rpc_message *m,
                int status, int code, const char *text)
@@ -260,8 +279,8 @@ reject_message(struct http *h, struct peer *p, const struct rpc_message *m,
 	struct buf b = { NULL, 0, 0 };
 	struct json id = m->id;
 
-	/* With the id of a response, the error could be mistaken for the
-	 * response to a request of boris. */
+	/* If the error had the id of a response, the client could mistake it
+	 * for the response to a request that boris has sent. */
 	if (!rpc_is_request(m))
 		id.text = NULL;
 	mcp_error(h->shared, &b, id, code, text);
@@ -272,7 +291,8 @@ reject_message(struct http *h, struct peer *p, const struct rpc_message *m,
 
 /* -- Sessions ---------------------------------------------------------- */
 
-/* Finds the open session that the request names; NULL if there is none. */
+/* Finds the open session that the Mcp-Session-Id header names. Returns NULL if
+ * there is no such session. */
 static struct http_session *
 find_session(const struct http *h, const struct peer *p)
 {
@@ -301,8 +321,8 @@ count_sessions(const struct http *h)
 	return n;
 }
 
-/* Returns the session that the request names; or NULL, after rejecting the
- * request. */
+/* Returns the session that the Mcp-Session-Id header names. If there is no such
+ * session, rejects the request and returns NULL. */
 static struct http_session *
 named_session(struct http *h, struct peer *p, const struct rpc_message *m)
 {
@@ -323,8 +343,8 @@ named_session(struct http *h, struct peer *p, const struct rpc_message *m)
 	return NULL;
 }
 
-/* Opens a session, whose id the response will contain. Returns NULL after
- * rejecting the request. */
+/* Opens a session, whose id the response will contain. If that fails, rejects
+ * the request and returns NULL. */
 static struct http_session *
 open_session(struct http *h, struct peer *p, const struct rpc_message *m)
 {
@@ -351,7 +371,7 @@ open_session(struct http *h, struct peer *p, const struct rpc_message *m)
 	return s;
 }
 
-/* Begins to close the session (L1). free_closed_sessions() frees it later. */
+/* Starts to close the session (L1). free_closed_sessions() frees it later. */
 static void
 end_session(struct http *h, struct http_session *s)
 {
@@ -359,8 +379,8 @@ end_session(struct http *h, struct http_session *s)
 	mcp_close(s->client, h->now);
 }
 
-/* Returns whether the session is to be ended: its initialize was rejected, so
- * that no revision was agreed on, or it was idle for too long (H5). */
+/* Returns whether the session has to be closed, because its initialize request
+ * was rejected, or because it was idle for too long (H5). */
 static bool
 has_expired(const struct http *h, const struct http_session *s)
 {
@@ -379,8 +399,8 @@ end_expired_sessions(struct http *h)
 	}
 }
 
-/* Frees the sessions that are closed. All their requests have a response, so no
- * peer refers to them. */
+/* Frees the sessions that are closed. No peer refers to such a session, because
+ * all its requests have been answered. */
 static void
 free_closed_sessions(struct http *h)
 {
@@ -398,9 +418,9 @@ free_closed_sessions(struct http *h)
 
 /* -- Messages: which client handles them (H5, H6) ---------------------- */
 
-/* Decodes base64 (RFC 4648) in front of "?=" into text, which must be long
- * enough, and ends it with a NUL. Returns false if it is malformed, or if the
- * result contains a NUL. */
+/* Decodes base64 (RFC 4648) that is followed by "?=". text: receives the result
+ * and a NUL, and must be long enough. Returns false if the value is malformed
+ * or if the result contains a NUL. */
 static bool
 decode_base64(const char *value, char *text)
 {
@@ -422,9 +442,10 @@ decode_base64(const char *value, char *text)
 	    strlen(text) == (size_t)(end - text);
 }
 
-/* Returns whether the header's value, which may be NULL, is that JSON string. A
- * string that headers cannot contain is encoded as "=?base64?...?=". A value
- * that is no string needs no header, because mcp.c rejects it. */
+/* Returns whether the value of a header, which may be NULL, equals the JSON
+ * string. A string that headers cannot contain is encoded as "=?base64?...?=".
+ * Returns true if the JSON value is not a string, because mcp.c rejects
+ * that. */
 static bool
 header_matches(const char *value, struct json string)
 {
@@ -441,7 +462,8 @@ header_matches(const char *value, struct json string)
 	    json_is(string, text);
 }
 
-/* Returns whether the headers repeat what the message says. */
+/* Returns whether the headers contain the same version, method and tool name as
+ * the message. */
 static bool
 headers_match(const struct peer *p, const struct rpc_message *m)
 {
@@ -467,9 +489,9 @@ is_handshake(const struct rpc_message *m)
 	return rpc_is_request(m) && json_is(m->method, "initialize");
 }
 
-/* Returns whether the message is one without a session: by a version in _meta,
- * by a modern one in the header (except for initialize), or as server/discover
- * that names no session. */
+/* Returns whether the message is stateless. It is if it has a version in _meta,
+ * if the version in its header is a stateless one (except for initialize), or
+ * if it is a server/discover request that names no session. */
 static bool
 is_modern(const struct peer *p, const struct rpc_message *m)
 {
@@ -485,13 +507,14 @@ is_modern(const struct peer *p, const struct rpc_message *m)
 	    revision_find(version, true) != NULL;
 }
 
-/* Each of these three returns the client that handles the message; or NULL if
- * the message already has its response. */
 
+/* Returns the shared client if it can handle the stateless message. Otherwise
+ * responds to the message and returns NULL. */
 static struct client *
 route_modern(struct http *h, struct peer *p, const struct rpc_message *m)
 {
-	/* Notifications are ignored: one could cancel any peer's call. */
+	/* Ignore notifications, since a cancellation could end the call of any
+	 * other client. */
 	if (is_notification(m)) {
 		respond_text(p, 202, "");
 		return NULL;
@@ -499,8 +522,8 @@ route_modern(struct http *h, struct peer *p, const struct rpc_message *m)
 	if (rpc_is_response(m))
 		return reject_message(h, p, m, 400, JSONRPC_INVALID_REQUEST,
 		    "Not a request");
-	/* mcp.c rejects other messages, and those without a version in
-	 * _meta. */
+	/* mcp.c rejects messages that are not requests, and requests without a
+	 * version in _meta. */
 	if (rpc_is_request(m) && m->version.text != NULL &&
 	    !headers_match(p, m))
 		return reject_message(h, p, m, 400, HEADER_MISMATCH,
@@ -509,12 +532,15 @@ route_modern(struct http *h, struct peer *p, const struct rpc_message *m)
 	return h->shared;
 }
 
+/* Returns the client of the session that the message belongs to. An initialize
+ * request can open a new session. Returns NULL if the message was rejected. */
 static struct client *
 route_to_session(struct http *h, struct peer *p, const struct rpc_message *m)
 {
 	struct http_session *s;
 
-	/* After a restart, clients continue to send the old id (H5). */
+	/* After a restart of boris, clients still send the ids of old sessions
+	 * (H5). */
 	if (is_handshake(m) && find_session(h, p) == NULL)
 		s = open_session(h, p, m);
 	else
@@ -525,6 +551,8 @@ route_to_session(struct http *h, struct peer *p, const struct rpc_message *m)
 	return s->client;
 }
 
+/* Returns the client that handles the message, or NULL if the message has been
+ * answered already. */
 static struct client *
 route(struct http *h, struct peer *p, const struct rpc_message *m)
 {
@@ -533,7 +561,7 @@ route(struct http *h, struct peer *p, const struct rpc_message *m)
 	if (is_modern(p, m))
 		to = route_modern(h, p, m);
 	else if (m->root.text == NULL)
-		to = h->shared;  /* which rejects it: it is not JSON */
+		to = h->shared;  /* rejects it: it is not JSON */
 	else
 		to = route_to_session(h, p, m);
 	if (to != NULL && mcp_backlog(to) > MCP_BACKLOG &&
@@ -543,13 +571,13 @@ route(struct http *h, struct peer *p, const struct rpc_message *m)
 	return to;
 }
 
-/* Handles the message that is a request's body. */
+/* Handles the message in the body of a complete request. */
 static void
 handle_message(struct http *h, struct peer *p)
 {
 	struct request *r = &p->connection.request;
 	enum rpc_outcome outcome = RPC_ANSWERED;
-	struct rpc_message m;  /* slices of the body */
+	struct rpc_message m;  /* its values point into the body */
 
 	rpc_parse(&m, r->body.len > 0 ? r->body.data : "", r->body.len);
 	m.address = p->connection.from;
@@ -560,7 +588,7 @@ handle_message(struct http *h, struct peer *p)
 		respond_text(p, 202, "");
 	if (outcome != RPC_LATER)
 		p->client = NULL;
-	/* The response may take long, so free the body now (P10). */
+	/* Free the body now, since the response may take a long time (P10). */
 	request_drop(r);
 }
 
@@ -578,7 +606,8 @@ has_token(const struct http *h, const struct request *r)
 	return access_has_token(&h->access, r->field[FIELD_AUTHORIZATION]);
 }
 
-/* Returns whether a browser asks if a page may send a request. */
+/* Returns whether this is a CORS preflight, a request by which a browser asks
+ * whether a web page may send another request. */
 static bool
 is_preflight(const struct request *r)
 {
@@ -586,10 +615,11 @@ is_preflight(const struct request *r)
 	    r->field[FIELD_PREFLIGHT] != NULL;
 }
 
-/* Each of the following returns true if it has responded; then the body of the
- * request is not needed. If it returns false, the body is read. */
+/* The following functions return true if they have responded to the request, so
+ * that its body is not needed. Otherwise they return false. */
 
-/* Responds to a request for /health. */
+/* Responds to a request for /health, in detail if it has the token (H1). Always
+ * returns true. */
 static bool
 respond_health(const struct http *h, struct peer *p)
 {
@@ -616,7 +646,8 @@ respond_health(const struct http *h, struct peer *p)
 	return true;
 }
 
-/* Responds to DELETE. */
+/* Responds to a DELETE request, which closes its session. Always returns
+ * true. */
 static bool
 delete_session(struct http *h, struct peer *p)
 {
@@ -629,7 +660,8 @@ delete_session(struct http *h, struct peer *p)
 	return respond_text(p, 204, "");
 }
 
-/* Refuses a POST whose headers are wrong. */
+/* Rejects a POST request if its headers are wrong. Returns whether the request
+ * was rejected. */
 static bool
 reject_post(struct peer *p)
 {
@@ -648,8 +680,8 @@ reject_post(struct peer *p)
 	return false;
 }
 
-/* Responds to a request whose headers suffice for that: one that is refused, or
- * that has no body to be read. */
+/* Responds to a request if its headers suffice for that, because it is rejected
+ * or has no body to be read. Returns whether it has responded. */
 static bool
 respond_early(struct http *h, struct peer *p)
 {
@@ -689,12 +721,13 @@ handle_headers(struct http *h, struct peer *p)
 
 	if (respond_early(h, p))
 		return;
-	/* The client waits for this before it sends the body. */
+	/* The client waits for this interim response before it sends the
+	 * body. */
 	if (c->request.field[FIELD_EXPECT] != NULL)
 		buf_add(&c->out.bytes, "HTTP/1.1 100 Continue\r\n\r\n");
 }
 
-/* Handles the requests that a peer has sent. */
+/* Handles the requests that the peer has sent. */
 static void
 handle_requests(struct http *h, struct peer *p)
 {
@@ -705,9 +738,9 @@ handle_requests(struct http *h, struct peer *p)
 			handle_headers(h, p);
 		else if (event == REQUEST_COMPLETE)
 			handle_message(h, p);
-		else if (event == 413)  /* a body without Content-Length */
+		else if (event == 413)  /* a chunked body was too long */
 			respond_text(p, event, TOO_LONG);
-		else  /* 503: no memory for the body */
+		else  /* 503: out of memory for the body */
 			respond_text(p, event, "out of memory\n");
 		event = connection_next(&p->connection);
 	}
@@ -715,10 +748,9 @@ handle_requests(struct http *h, struct peer *p)
 
 /* -- Peers ------------------------------------------------------------- */
 
-/* Ends the turn of a peer. A call that got no response in the turn in which it
- * arrived gets a stream. A call that is over is forgotten: it was answered
- * (then its stream has been ended already), or cancelled (then its stream is
- * ended here, H7). */
+/* Ends the turn of a peer. If a call was not answered in the turn in which it
+ * arrived, its response becomes a stream. If a call was cancelled, its stream
+ * is ended (H7). */
 static void
 end_turn(struct peer *p)
 {
@@ -734,7 +766,8 @@ end_turn(struct peer *p)
 	connection_end_turn(c);
 }
 
-/* Frees the peers that have gone. Their modern calls are cancelled (H7). */
+/* Frees the peers whose connections are closed, and cancels their stateless
+ * calls (H7). */
 static void
 free_gone_peers(struct http *h)
 {
@@ -753,7 +786,7 @@ free_gone_peers(struct http *h)
 	}
 }
 
-/* Returns whether one more peer is too many, or memory is short (E7). */
+/* Returns whether one more peer would be too many, or memory is short (E7). */
 static bool
 is_full(const struct http *h)
 {
@@ -765,8 +798,9 @@ is_full(const struct http *h)
 	return n >= CONNECTIONS || !mem_is_available(PEER_SPARE);
 }
 
-/* Finds the peer that is closed to make room for another: the oldest that is
- * not authenticated or is closing (H8). NULL: there is none. */
+/* Finds the peer that is closed to make room for another one: the oldest peer
+ * that is not authenticated or whose connection is closing (H8). Returns NULL
+ * if there is no such peer. */
 static struct peer *
 find_replaceable_peer(const struct http *h)
 {
@@ -780,16 +814,17 @@ find_replaceable_peer(const struct http *h)
 	return NULL;
 }
 
-/* Accepts a connection. Its peer is the last of the list, because requests that
- * are complete in the same turn are carried out in the order of their
- * connections (P7). */
+/* Accepts a connection and appends its peer to the list. The order of the list
+ * matters: requests that are complete in the same turn are handled in the order
+ * in which their connections were accepted (P7). */
 static void
 accept_peer(struct http *h)
 {
 	struct peer *p = mem_get(sizeof(*p)), *oldest;
 
 	if (!connection_accept(&p->connection, h->listener, h->now)) {
-		/* Without a descriptor poll() would not wait (E7). */
+		/* Pause, since poll() would return at once as long as the
+		 * connection is not accepted (E7). */
 		h->accept_at = h->now + ACCEPT_PAUSE;
 		free(p);
 		return;
@@ -812,8 +847,8 @@ read_peers(struct http *h, const struct loop *loop)
 	for (p = first_peer(h); p != NULL; p = next_peer(p)) {
 		connection_read(&p->connection, loop);
 		handle_requests(h, p);
-		/* The peer has closed its sending side, which cancels a modern
-		 * call. A legacy call continues, and its response is sent,
+		/* If a peer closes its sending side, its stateless call is
+		 * cancelled. A legacy call continues, and its response is sent,
 		 * because the peer may still read (H7). */
 		if (p->connection.eof && p->client == h->shared)
 			connection_abort(&p->connection);
@@ -885,7 +920,7 @@ http_poll_add(struct http *h, struct loop *loop)
 	}
 }
 
-/* Stops listening and reading requests, and begins to close all sessions
+/* Stops listening and reading requests, and starts to close all sessions
  * (H9). */
 static void
 begin_to_end(struct http *h)
@@ -910,14 +945,15 @@ dispatch_sessions(struct http *h, const struct loop *loop)
 
 	mcp_dispatch(h->shared, SIZE_MAX, loop);
 	for (s = first_session(h); s != NULL; s = next_session(s)) {
-		/* A call that gets its response in this turn counts, too. */
+		/* A call that is answered in this turn also keeps its session
+		 * open. */
 		if (calls_are_open(s->client))
 			s->used = h->now;
 		mcp_dispatch(s->client, SIZE_MAX, loop);
 	}
 }
 
-/* Returns whether every response has been written. */
+/* Returns whether all responses have been written. */
 static bool
 all_written(const struct http *h)
 {
@@ -930,7 +966,7 @@ all_written(const struct http *h)
 	return true;
 }
 
-/* Returns whether it has stopped listening and all sessions are closed. */
+/* Returns whether boris has stopped listening and all sessions are closed. */
 static bool
 is_closed(const struct http *h)
 {
@@ -945,7 +981,7 @@ state_of(const struct http *h)
 		return TRANSPORT_SERVES;
 	if (!is_closed(h))
 		return TRANSPORT_ENDS;
-	/* The peers have a moment to read their responses. */
+	/* Give the peers a short time to read their last responses. */
 	if (!all_written(h) && h->now < h->flush_until)
 		return TRANSPORT_ENDS;
 	return TRANSPORT_CLOSED;

@@ -8,7 +8,8 @@
 #include "base/fmt.h"
 #include "base/text.h"
 
-enum { CONTINUES = -1 };  /* no event yet; request_read() never returns it */
+enum { CONTINUES = -1 };  /* parsing continues; never returned by
+                           * request_read() */
 
 static const char *const field_names[FIELDS] = {
 	[FIELD_HOST] = "Host",
@@ -25,8 +26,9 @@ static const char *const field_names[FIELDS] = {
 	[FIELD_MCP_NAME] = "Mcp-Name"
 };
 
-/* Ends the token at the start of s with a NUL if the character c follows it.
- * Returns what follows c, or NULL. */
+/* Terminates the token at the start of s with a NUL if the character c follows
+ * the token. Returns a pointer to the text after c, or NULL if s does not start
+ * with such a token. */
 static char *
 end_token(char *s, char c)
 {
@@ -56,8 +58,8 @@ field_lists(const char *list, const char *word)
 
 /* -- Reading a request ------------------------------------------------- */
 
-/* Reads the version at the end of a request line. Returns false unless it is
- * HTTP/1.0 to HTTP/1.9. */
+/* Parses the HTTP version at the end of a request line. Returns false unless it
+ * is HTTP/1.0 to HTTP/1.9. */
 static bool
 parse_version(struct request *r, const char *version)
 {
@@ -75,8 +77,8 @@ parse_version(struct request *r, const char *version)
 	return true;
 }
 
-/* Reads the request line, such as "GET /path HTTP/1.1", once the headers are
- * known. Returns false if it is malformed. */
+/* Parses a request line such as "GET /path HTTP/1.1". The headers must have
+ * been parsed before. Returns false if the line is malformed. */
 static bool
 parse_request_line(struct request *r, char *line)
 {
@@ -93,7 +95,8 @@ parse_request_line(struct request *r, char *line)
 		return false;
 	if (r->field[FIELD_HOST] == NULL && !r->http10)
 		return false;
-	/* The host of a complete URL overrides the header (RFC 9112, 3.2.2). */
+	/* The host in a complete URL overrides the Host header (RFC 9112,
+	 * 3.2.2). */
 	if (strncasecmp(path, "http://", 7) == 0) {
 		n = strcspn(path + 7, "/?#");
 		r->field[FIELD_HOST] = memmove(path, path + 7, n);
@@ -120,8 +123,9 @@ parse_accept(struct request *r, const char *value)
 		r->accepts_events = true;
 }
 
-/* Reads a header, such as "Name: value". Returns false if it is malformed, or
- * if it occurs twice: another reader could use the other one (H8). */
+/* Parses a header such as "Name: value". Returns false if the header is
+ * malformed, or if it occurs twice, since a proxy could use the other value
+ * (H8). */
 static bool
 parse_field(struct request *r, char *line)
 {
@@ -134,7 +138,8 @@ parse_field(struct request *r, char *line)
 	end = value + strlen(value);
 	while (end > value && (end[-1] == ' ' || end[-1] == '\t'))
 		*--end = '\0';
-	/* These two are lists, which may be split into several headers. */
+	/* A client may split these two headers, which are lists, into
+	 * several. */
 	if (strcasecmp(line, "Connection") == 0 && field_lists(value, "close"))
 		r->last = true;
 	if (strcasecmp(line, "Accept") == 0)
@@ -149,8 +154,8 @@ parse_field(struct request *r, char *line)
 	return true;
 }
 
-/* Determines from the headers how long the body is, and how it is coded.
- * Returns false if two readers could have two opinions about that (H8). */
+/* Determines the length and the encoding of the body from the headers. Returns
+ * false if a proxy could interpret the headers differently (H8). */
 static bool
 parse_body_length(struct request *r)
 {
@@ -173,8 +178,8 @@ parse_body_length(struct request *r)
 	return true;
 }
 
-/* Reads the lines in r->head, each of which ends with a NUL and a LF. Returns
- * REQUEST_HAS_HEAD, or 400. */
+/* Parses the lines in r->head, each of which ends with a NUL and a LF. Returns
+ * REQUEST_HAS_HEAD, or 400 if a line is malformed. */
 static int
 parse_head(struct request *r)
 {
@@ -188,8 +193,8 @@ parse_head(struct request *r)
 	}
 	if (!parse_request_line(r, first))
 		return 400;
-	/* HTTP/1.0 has no such expectation, and HTTP/1.1 no other one (RFC
-	 * 9110, 10.1.1). */
+	/* Ignore Expect in HTTP/1.0 requests, and any expectation other than
+	 * 100-continue (RFC 9110, 10.1.1). */
 	expect = r->field[FIELD_EXPECT];
 	if (expect != NULL && (r->http10 ||
 	    !field_lists(expect, "100-continue")))
@@ -197,8 +202,8 @@ parse_head(struct request *r)
 	return parse_body_length(r) ? REQUEST_HAS_HEAD : 400;
 }
 
-/* Reads the line before a chunk: its size, and extensions, which are ignored.
- * Returns false if it is malformed. */
+/* Parses the line before a chunk, which contains the size of the chunk. Chunk
+ * extensions are ignored. Returns false if the line is malformed. */
 static bool
 parse_chunk_size(struct request *r, const char *line)
 {
@@ -210,8 +215,8 @@ parse_chunk_size(struct request *r, const char *line)
 	return true;
 }
 
-/* Handles a line of n bytes, with those that end it. Returns an event, a status
- * or CONTINUES. */
+/* Handles a line of n bytes, including its CR LF. Returns an event, an HTTP
+ * status, or CONTINUES. */
 static int
 handle_line(struct request *r, const char *line, size_t n)
 {
@@ -221,7 +226,8 @@ handle_line(struct request *r, const char *line, size_t n)
 	case REQUEST_HEAD:
 		if (empty && r->head.len > 0)
 			return parse_head(r);
-		/* Empty lines before it are ignored (RFC 9112, 2.2). */
+		/* Ignore empty lines before the request line (RFC 9112,
+		 * 2.2). */
 		if (empty)
 			return CONTINUES;
 		if (!buf_reserve(&r->head, n))
@@ -234,14 +240,14 @@ handle_line(struct request *r, const char *line, size_t n)
 		r->state = REQUEST_SIZE;
 		return empty ? CONTINUES : 400;
 	default:
-		/* Trailers are ignored. */
+		/* Ignore the trailers. */
 		if (empty)
 			r->state = REQUEST_DONE;
 		return CONTINUES;
 	}
 }
 
-/* Returns whether the text contains a control character other than tabs. */
+/* Returns whether the text contains a control character other than a tab. */
 static bool
 has_control(const char *text, const char *end)
 {
@@ -254,7 +260,8 @@ has_control(const char *text, const char *end)
 	return false;
 }
 
-/* Reads a line, which has to end with CR LF. */
+/* Reads and handles the next line, which must end with CR LF. Returns an event,
+ * an HTTP status, or CONTINUES. */
 static int
 read_line(struct request *r, struct buf *in)
 {
@@ -264,8 +271,8 @@ read_line(struct request *r, struct buf *in)
 	size_t before = r->state == REQUEST_HEAD ? r->head.len : 0;
 	int event;
 
-	/* The time limit runs from the first byte, also of an empty line
-	 * (H8). */
+	/* The time limit for the headers starts with the first byte of a
+	 * request, even if that byte belongs to an empty line (H8). */
 	if (n > 0)
 		r->started = true;
 	if (before + n > REQUEST_HEAD_LIMIT)
@@ -283,7 +290,8 @@ read_line(struct request *r, struct buf *in)
 	return event;
 }
 
-/* Reads bytes of the body, or of a chunk. */
+/* Reads bytes of the body or of a chunk. Returns an event, an HTTP status, or
+ * CONTINUES. */
 static int
 read_bytes(struct request *r, struct buf *in)
 {
@@ -346,15 +354,16 @@ hex_put(struct buf *b, size_t n)
 	buf_putc(b, "0123456789abcdef"[n % 16]);
 }
 
-/* Appends the status line, and whether the connection ends afterwards. */
+/* Appends the status line, and a Connection header if the connection is closed
+ * after the response. */
 static void
 put_status(struct buf *b, struct request *r, int status)
 {
-	/* A peer that expects "100 Continue" may send its body or not, so what
-	 * follows the request cannot be understood. */
+	/* A client that expects "100 Continue" may or may not send its body
+	 * after this response, so the next request cannot be found. */
 	if (r->state != REQUEST_DONE && r->field[FIELD_EXPECT] != NULL)
 		r->last = true;
-	/* The reason phrase may be empty. */
+	/* HTTP allows an empty reason phrase. */
 	buf_fmt(b, "HTTP/1.1 %d \r\n", status);
 	if (r->last)
 		buf_add(b, "Connection: close\r\n");
@@ -371,7 +380,7 @@ response_begin(struct buf *b, struct request *r, int status, const char *type,
 		buf_fmt(b, "Content-Length: %zu\r\n", len);
 }
 
-/* HTTP/1.0 has no chunks: a stream ends with the connection. */
+/* HTTP/1.0 has no chunks. There, closing the connection ends the stream. */
 void
 stream_begin(struct buf *b, struct request *r)
 {
@@ -383,7 +392,8 @@ stream_begin(struct buf *b, struct request *r)
 		buf_add(b, "Transfer-Encoding: chunked\r\n");
 }
 
-/* Appends a part of a stream, which is two texts, as a chunk. */
+/* Appends a part of the stream: `start`, then `rest`, then an empty line. With
+ * HTTP/1.1, the part is a chunk. */
 static void
 put_chunk(struct buf *b, const struct request *r, const char *start,
           const char *rest, size_t rest_length)

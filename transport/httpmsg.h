@@ -1,9 +1,9 @@
 #ifndef TRANSPORT_HTTPMSG_H
 #define TRANSPORT_HTTPMSG_H
 
-/* HTTP/1.1 as text (RFC 9110, 9112; H8): requests are read, responses are
- * written. A request that a proxy could understand in another way is rejected
- * (request smuggling). Nothing here makes a system call. */
+/* HTTP/1.1 messages as text (RFC 9110, RFC 9112; H8): parses requests and
+ * writes responses. A request that a proxy could parse in a different way is
+ * rejected (request smuggling). The module makes no system calls. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,76 +11,90 @@
 #include "base/buf.h"
 
 enum {
-	REQUEST_HEAD_LIMIT = 16 << 10,  /* bytes of line and headers */
-	REQUEST_BODY_LIMIT = 16 << 20   /* bytes, chunks joined */
+	REQUEST_HEAD_LIMIT = 16 << 10,  /* maximum size of request line and
+	                                 * headers, bytes */
+	REQUEST_BODY_LIMIT = 16 << 20   /* maximum size of a body without chunk
+	                                 * headers, bytes */
 };
 
-enum request_field {  /* each may occur once in a request */
+enum request_field {  /* Headers of a request that boris reads. Each may occur
+                       * once. */
 	FIELD_HOST, FIELD_ORIGIN, FIELD_AUTHORIZATION, FIELD_CONTENT_TYPE,
 	FIELD_CONTENT_LENGTH, FIELD_TRANSFER_ENCODING, FIELD_EXPECT,
 	FIELD_PREFLIGHT, FIELD_MCP_SESSION, FIELD_MCP_VERSION,
 	FIELD_MCP_METHOD, FIELD_MCP_NAME, FIELDS
 };
 
-/* What is read next of a request */
+/* The part of a request that is read next */
 enum request_state {
 	REQUEST_HEAD,       /* the request line and the headers */
-	REQUEST_SIZE,       /* the line before a chunk */
-	REQUEST_BODY,       /* `left` bytes of the body, or of a chunk */
+	REQUEST_SIZE,       /* the line with the size of the next chunk */
+	REQUEST_BODY,       /* `left` more bytes of the body or of a chunk */
 	REQUEST_CHUNK_END,  /* the empty line after a chunk */
-	REQUEST_TRAILER,    /* the lines after the last chunk */
-	REQUEST_DONE       /* nothing: the request is complete */
+	REQUEST_TRAILER,    /* the trailer lines after the last chunk */
+	REQUEST_DONE        /* nothing, since the request is complete */
 };
 
-/* Zeroed: nothing has been read yet. */
+/* A request while it is being read. A zeroed struct is ready to read one. */
 struct request {
 	enum request_state state;
-	bool started;           /* at least one byte has been read */
-	bool http10;          /* HTTP/1.0 */
-	bool last;            /* the connection ends after its response */
-	bool has_accept;      /* the header Accept occurs */
-	bool accepts_json;    /* it lists application/json */
-	bool accepts_events;  /* it lists text/event-stream */
-	bool dropped;         /* the body is dropped as it arrives */
-	struct buf head;      /* the text of `verb`, `path` and `field` */
-	const char *verb;     /* HTTP's method */
-	const char *path;     /* without a query */
-	const char *field[FIELDS];  /* values of headers; NULL: it is missing */
+	bool started;               /* at least one byte was read */
+	bool http10;                /* the client uses HTTP/1.0 */
+	bool last;                  /* the connection is closed after the
+	                             * response */
+	bool has_accept;            /* the request has an Accept header */
+	bool accepts_json;          /* the Accept header lists
+	                             * application/json */
+	bool accepts_events;        /* the Accept header lists
+	                             * text/event-stream */
+	bool dropped;               /* the body is discarded as it arrives */
+	struct buf head;            /* the text that `verb`, `path` and `field`
+	                             * point into */
+	const char *verb;           /* the HTTP method */
+	const char *path;           /* the path of the URL, without the query */
+	const char *field[FIELDS];  /* values of the headers; NULL if a header
+	                             * is missing */
 	struct buf body;
-	int64_t left;         /* bytes missing of the body, or of a chunk */
+	int64_t left;               /* missing bytes of the body or of the
+	                             * current chunk */
 };
 
 enum {
-	REQUEST_NEEDS_INPUT,  /* the input ends before the next event */
-	REQUEST_HAS_HEAD,     /* the headers are known; the body is to follow */
+	REQUEST_NEEDS_INPUT,  /* more input is needed for the next event */
+	REQUEST_HAS_HEAD,     /* the headers are complete, and the body
+	                       * follows */
 	REQUEST_COMPLETE
 };
 
-/* Reads the request from the front of the input, which it removes, up to the
- * next event. Returns the event, or the HTTP status to reject the request with.
- * After 413 (too long) and 503 (out of memory) request_drop() can skip the rest
- * of the body; after all others nothing that follows can be understood. */
+/* Parses the request at the start of the input, up to the next event, and
+ * removes the parsed bytes. Returns the event, or the HTTP status to reject the
+ * request with. After 413 (too long) and 503 (out of memory), request_drop()
+ * can skip the rest of the body. After any other status, the next request
+ * cannot be found. */
 int request_read(struct request *, struct buf *input);
-/* Drops the body, also what is still to arrive. */
+/* Discards the body, including the bytes that have not arrived yet. */
 void request_drop(struct request *);
-/* Frees its memory and zeroes it. */
+/* Frees the memory of the request and zeroes the struct. */
 void request_free(struct request *);
 
-/* Returns whether the word is an element of a header's value. Parameters after
- * an element are ignored. */
+/* Returns whether the list in a header's value contains the word. Parameters
+ * after a list element are ignored. */
 bool field_lists(const char *value, const char *word);
 
 /* Appends the status line and the first headers of a response with a body of
- * len bytes. Further headers and an empty line must follow. type: Content-Type,
- * which is left out if len is 0. */
+ * len bytes. The caller must append further headers and an empty line. type:
+ * value of Content-Type, which is left out if len is 0. */
 void response_begin(struct buf *, struct request *, int status,
                     const char *type, size_t len);
-/* The same for a stream of events, with status 200. */
+/* Appends the status line and the first headers of a stream of events. The
+ * caller must append further headers and an empty line. */
 void stream_begin(struct buf *, struct request *);
-/* Each appends a part of the stream. A comment keeps the connection alive. */
+/* Appends a message as an event of the stream. */
 void stream_event(struct buf *, const struct request *,
                   const struct buf *message);
+/* Appends a comment to the stream, which keeps the connection alive. */
 void stream_comment(struct buf *, const struct request *);
+/* Appends the end of the stream. */
 void stream_end(struct buf *, const struct request *);
 
 /* Appends a number in hexadecimal digits. */

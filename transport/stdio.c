@@ -11,32 +11,40 @@
 #include "mcp/mcp.h"
 
 enum {
-	LINE_LIMIT = 16 << 20,   /* bytes of one message (P5) */
-	LONG_LINE = 1 << 20,     /* bytes; see reserve_line() */
-	UNREAD_LIMIT = 4 << 20,  /* bytes queued; then no more is read (P10) */
-	FLUSH_SIZE = 16 << 10,   /* bytes that are worth a write */
-	SHORT = 4 << 10,         /* bytes; a longer message can be refused */
-	READ_SIZE = 64 << 10     /* bytes; the capacity of a pipe */
+	LINE_LIMIT = 16 << 20,   /* maximum size of a message, bytes (P5) */
+	LONG_LINE = 1 << 20,     /* size from which a line gets the maximum of
+	                          * memory, bytes */
+	UNREAD_LIMIT = 4 << 20,  /* size of the queue from which no input is
+	                          * read (P10) */
+	FLUSH_SIZE = 16 << 10,   /* size of the queue from which boris writes at
+	                          * once, bytes */
+	SHORT = 4 << 10,         /* maximum size of an error that is always
+	                          * sent, bytes */
+	READ_SIZE = 64 << 10     /* size of the read buffer, bytes: that of a
+	                          * pipe */
 };
 
 struct stdio {
 	struct client *client;
 	int in_poll, out_poll;    /* indices in the poll set */
-	int in_flags, out_flags;  /* of the files, which others may share, as
-	                           * they were at the start; -1: unknown */
-	bool in_eof;            /* end of file */
-	bool out_closed;            /* the reader has closed stdout */
+	int in_flags, out_flags;  /* file flags of stdin and stdout at the
+	                           * start, or -1; other processes may share the
+	                           * files */
+	bool in_eof;              /* stdin has reached its end */
+	bool out_closed;          /* the client has closed stdout */
 	bool closing;             /* all commands are being terminated */
-	int64_t flush_until;         /* ms; the reader has until then */
+	int64_t flush_until;      /* end of the time to write the last
+	                           * responses, ms */
 
-	/* Bytes that were read. A line that fits needs no other memory. */
+	/* The read buffer. A line that fits into it needs no other memory. */
 	char bytes[READ_SIZE];
-	size_t received;               /* bytes that were read */
-	size_t consumed;             /* bytes of lines that were handled */
-	size_t searched;          /* bytes without another newline */
-	struct buf line;          /* the start of a line that does not fit */
-	bool skipping;            /* the line was rejected; skip its rest */
-	bool first_seen;          /* the first line was handled */
+	size_t received;  /* number of bytes in the buffer */
+	size_t consumed;  /* number of bytes of lines that were handled */
+	size_t searched;  /* number of bytes that were searched for newlines */
+	struct buf line;  /* start of a line that does not fit into the
+	                   * buffer */
+	bool skipping;    /* the rest of a rejected line is being skipped */
+	bool first_seen;  /* the first line was handled */
 	struct queue out;
 };
 
@@ -49,8 +57,8 @@ stdio_flush(struct stdio *s)
 	}
 }
 
-/* Queues a message. If memory is short, writes the queue first. Returns false
- * if that does not help. */
+/* Queues a message. If memory is short, writes the queued messages first and
+ * tries again. Returns false if memory is still short. */
 static bool
 put_or_flush(struct stdio *s, struct buf *message)
 {
@@ -69,7 +77,7 @@ stdio_send(void *transport, void *to, enum rpc_kind kind, int error,
 	(void)to;
 	if (s->out_closed)
 		return true;
-	/* A message can be so long that there is no memory for this byte. */
+	/* A message may be so long that there is no memory for its newline. */
 	if (message->len > SHORT && !buf_reserve(message, 1))
 		return false;
 	buf_putc(message, '\n');
@@ -89,8 +97,8 @@ stdio_send(void *transport, void *to, enum rpc_kind kind, int error,
 	return true;
 }
 
-/* Returns how many bytes of responses may still be queued (P10). If memory is
- * short, the queued ones have to be read first (E7). */
+/* Returns how many more bytes of responses may be queued (P10). If memory is
+ * short, this is 0 until the client has read the queued responses (E7). */
 static size_t
 queue_space(const struct stdio *s)
 {
@@ -105,18 +113,18 @@ queue_space(const struct stdio *s)
 	return UNREAD_LIMIT - unread;
 }
 
-/* Returns whether so much is queued, or to be done, that no more input is
- * handled (P10). */
+/* Returns whether so many bytes of responses or of open calls are queued that
+ * boris must not handle more input (P10). */
 static bool
 is_congested(const struct stdio *s)
 {
 	return queue_space(s) == 0 || mcp_backlog(s->client) > MCP_BACKLOG;
 }
 
-/* Responds with an error to a line that is not accepted, whose first n bytes
- * are known, and skips the rest of it. The error has the line's own id if that
- * is in those bytes, as a client that matches responses by id would wait
- * forever. */
+/* Rejects a line with an error, and skips the rest of the line. start: the
+ * first n bytes of the line. If the id of the request is in these bytes, the
+ * error has that id, because a client that matches responses by id would
+ * otherwise wait forever. */
 static void
 reject_line(struct stdio *s, const char *start, size_t n, int code,
             const char *why)
@@ -130,9 +138,10 @@ reject_line(struct stdio *s, const char *start, size_t n, int code,
 	s->skipping = true;
 }
 
-/* Reserves memory for n more bytes of a line. Memory that is not written to
- * costs only address space, while a buffer that grows may be copied. So a long
- * line gets room for the longest one if that much is available. */
+/* Reserves memory for n more bytes of a line. A buffer that grows may be
+ * copied, while memory that is not written to costs only address space. So a
+ * long line gets memory for the maximum at once, if that is available. Returns
+ * false if allocation fails. */
 static bool
 reserve_line(struct stdio *s, size_t n)
 {
@@ -143,7 +152,8 @@ reserve_line(struct stdio *s, size_t n)
 	return buf_reserve(line, n);
 }
 
-/* Appends n bytes to a line that does not fit into `bytes`, or rejects it. */
+/* Appends n bytes to a line that does not fit into the read buffer, or rejects
+ * the line. */
 static void
 add_to_line(struct stdio *s, const char *p, size_t n)
 {
@@ -157,7 +167,7 @@ add_to_line(struct stdio *s, const char *p, size_t n)
 		buf_put(&s->line, p, n);
 		return;
 	}
-	/* (Only now, as reserve_line() may have moved the line.) */
+	/* This is set only now, since reserve_line() may move the line. */
 	if (s->line.len > 0) {
 		start = s->line.data;
 		known = s->line.len;
@@ -175,7 +185,7 @@ handle_line(struct stdio *s, const char *p, size_t n, int64_t now)
 {
 	struct rpc_message message;
 
-	/* Some clients send a byte order mark first. */
+	/* Some clients send a byte order mark before their first message. */
 	if (!s->first_seen && n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) {
 		p += 3;
 		n -= 3;
@@ -189,15 +199,16 @@ handle_line(struct stdio *s, const char *p, size_t n, int64_t now)
 	}
 }
 
-/* Returns whether bytes were read and not yet searched for newlines. */
+/* Returns whether the read buffer contains bytes that were not searched for
+ * newlines. */
 static bool
 has_input(const struct stdio *s)
 {
 	return s->searched < s->received;
 }
 
-/* Searches for the next newline, and handles the line that it ends. Without
- * one, all input has been searched. */
+/* Searches for the next newline and handles the line that it ends. If there is
+ * no newline, marks all input as searched. */
 static void
 handle_next_line(struct stdio *s, int64_t now)
 {
@@ -227,7 +238,7 @@ handle_next_line(struct stdio *s, int64_t now)
 	buf_free(&s->line);
 }
 
-/* Handles the lines that were read, unless the client is slow to read the
+/* Handles the lines in the read buffer. Stops if the client is slow to read its
  * responses. */
 static void
 handle_lines(struct stdio *s, int64_t now)
@@ -236,7 +247,8 @@ handle_lines(struct stdio *s, int64_t now)
 		handle_next_line(s, now);
 }
 
-/* Reads more, after the start of a line that is not complete. */
+/* Reads more input. The start of an incomplete line stays in the read
+ * buffer. */
 static void
 read_lines(struct stdio *s)
 {
@@ -251,7 +263,7 @@ read_lines(struct stdio *s)
 		return;
 	s->in_eof = n <= 0;
 	if (s->in_eof)
-		s->bytes[s->received++] = '\n';  /* for a last line without one */
+		s->bytes[s->received++] = '\n';  /* complete the last line */
 	else
 		s->received += (size_t)n;
 }
@@ -290,22 +302,22 @@ stdio_poll_add(struct stdio *s, struct loop *loop)
 	if (unhandled && !congested)
 		loop_until(loop, loop->now);
 	s->in_poll = loop_add(loop, reading ? 0 : -1, POLLIN);
-	/* Poll stdout also with nothing to write: its reader may close it
-	 * (P9). */
+	/* Poll stdout even with nothing to write, to detect that the client has
+	 * closed it (P9). */
 	s->out_poll = loop_add(loop, s->out_closed ? -1 : 1, out_events);
 	loop_until(loop, s->flush_until);
 	mcp_poll_add(s->client, queue_space(s), loop);
 }
 
-/* Returns whether the input has ended and each request has its response. */
+/* Returns whether stdin has ended and all requests have their responses. */
 static bool
 is_finished(const struct stdio *s)
 {
 	return s->in_eof && !has_input(s) && !calls_are_open(s->client);
 }
 
-/* Terminates all commands if a signal asks for that, if the client cannot read
- * more responses, or if it needs none (P9). */
+/* Terminates all commands if a signal asks for it, if the client has closed
+ * stdout, or if stdin has ended and all requests are answered (P9). */
 static void
 close_if_due(struct stdio *s, const struct loop *loop)
 {
@@ -342,8 +354,8 @@ stdio_dispatch(struct stdio *s, const struct loop *loop)
 	mcp_dispatch(s->client, queue_space(s), loop);
 	stdio_flush(s);
 	close_if_due(s, loop);
-	/* After a signal, the reader has 200 ms from the end of the last
-	 * command on (P10). */
+	/* After a signal, the client has 200 ms to read its last responses. The
+	 * time starts when the last command has ended (P10). */
 	if (loop->end || (s->flush_until != NEVER && !mcp_closed(s->client)))
 		s->flush_until = loop->now + QUEUE_END_WAIT;
 	return state_of(s, loop->now);
