@@ -87,7 +87,7 @@ catch_signals(const struct options *o)
 	sigaction(SIGHUP, NULL, &hup);
 	ignored = hup.sa_handler == SIG_IGN && !o->http;
 	if (fd_pipe(signal_pipe) < 0)
-		fatal(1, "pipe: %s", strerror(errno));
+		fatal(1, "cannot create a pipe: %s", strerror(errno));
 	fd_nonblocking(signal_pipe[0]);
 	fd_nonblocking(signal_pipe[1]);
 	catch(SIGPIPE, do_nothing);
@@ -142,7 +142,7 @@ fork_from_init(const struct guard *guard)
 	catch(SIGCHLD, do_nothing);
 	pid = fork();
 	if (pid < 0)
-		fatal(1, "fork: %s", strerror(errno));
+		fatal(1, "cannot fork: %s", strerror(errno));
 	if (pid > 0) {
 		spawn_close_from(0);
 		exit(reap_children(pid, guard));
@@ -171,7 +171,7 @@ make_random(struct options *o)
 
 	if (!random_hex(o->name, (sizeof(o->name) - 1) / 2) ||
 	    !random_hex(token, RANDOM_MAX))
-		fatal(1, "start: there is no source of random numbers");
+		fatal(1, "cannot start: no source of random numbers");
 	if (o->generate_token)
 		o->token = mem_copy(token);
 }
@@ -185,7 +185,7 @@ open_log(struct options *o)
 		return;
 	why = log_open(&o->log, o->log_file);
 	if (why != NULL)
-		fatal(1, "--log (BORIS_LOG) %s: %s", o->log_file, why);
+		fatal(1, "--log=%s: %s", o->log_file, why);
 }
 
 /* Opens a descriptor that is always at end of file. Returns it, or -1 with
@@ -225,7 +225,7 @@ prepare(struct options *o)
 	/* Leave the initial directory, so that its file system can be
 	 * unmounted. */
 	if (o->no_input < 0 || chdir("/") < 0)
-		fatal(1, "start: %s", strerror(errno));
+		fatal(1, "cannot start: %s", strerror(errno));
 	catch_signals(o);
 	spawn_prepare(o->visible);
 }
@@ -243,13 +243,14 @@ start_serving(struct boris *b)
 	if (b->http == NULL) {
 		b->stdio = stdio_open(o);
 		if (isatty(0))  /* true if a person has started boris (C4) */
-			stderr_line("boris " BORIS_VERSION " is an MCP server: "
-			    "a program starts it and writes JSON-RPC to it. "
-			    "See boris --help. Control-D ends it.");
+			stderr_line("boris " BORIS_VERSION " is an MCP server, "
+			    "waiting for JSON-RPC messages on stdin. MCP "
+			    "clients start it themselves; see boris --help. "
+			    "Press Ctrl-D to exit.");
 		return;
 	}
 	if (o->generate_token)
-		stderr_line("boris: token %s", o->token);
+		stderr_line("boris: generated token: %s", o->token);
 	stderr_line("boris: listening on %s/mcp", http_origin(b->http));
 }
 
@@ -263,14 +264,14 @@ reload(struct options *o)
 	if (o->log != NULL)
 		why = log_open(&o->log, o->log_file);
 	if (why != NULL)
-		stderr_line("boris: --log %s: %s; the old one stays",
+		stderr_line("boris: --log=%s: %s; still using the old file",
 		    o->log_file, why);
 	why = NULL;
 	if (o->token_file != NULL)
 		why = options_read_token(o, O_NONBLOCK);
 	if (why != NULL)
-		stderr_line("boris: --token-file %s: %s; the old token stays",
-		    o->token_file, why);
+		stderr_line("boris: --token-file=%s: %s; still using the old "
+		    "token", o->token_file, why);
 }
 
 /* Reads the signal pipe and records which kinds of signals have arrived. Bytes

@@ -28,7 +28,7 @@ static void *
 check_alloc(void *p)
 {
 	if (p == NULL)
-		fatal(1, "memory: there is none left, so boris ends");
+		fatal(1, "out of memory");
 	return p;
 }
 
@@ -53,7 +53,8 @@ mem_shared(size_t size)
 	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (memory == MAP_FAILED)
-		fatal(1, "start: %s", strerror(errno));
+		fatal(1, "cannot allocate shared memory: %s",
+		    strerror(errno));
 	return memory;
 }
 

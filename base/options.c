@@ -20,7 +20,7 @@
 #include "base/message.h"
 #include "base/text.h"
 
-#define TOKEN_FORM "a token: visible ASCII, less than 4096 characters"
+#define TOKEN_FORM "1 to 4095 visible ASCII characters"
 enum { TOKEN_MAX = 4095 };  /* maximum length of a token in bytes (H3) */
 
 /* A row of the table of options. It describes the option on the command line,
@@ -118,8 +118,8 @@ absolute_for(const char *what, const char *name, bool tidy)
 	char *path = absolute(name, tidy);
 
 	if (path == NULL)
-		fatal(2, "%s %s: cannot find the current directory: %s; give "
-		    "an absolute path", what, name, strerror(errno));
+		fatal(2, "%s=%s: cannot determine the current directory: %s; "
+		    "use an absolute path", what, name, strerror(errno));
 	return path;
 }
 
@@ -232,30 +232,37 @@ read_origins(const struct option *row, void *member, const char *value)
 	return true;
 }
 
-/* Returns whether the path is a directory that boris can change to. */
+/* Returns whether the path is a directory that boris can change to. If it is
+ * not, errno says why. */
 static bool
 is_directory(const char *path)
 {
 	struct stat st;
 
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
-	    access(path, X_OK) == 0;
+	if (stat(path, &st) < 0)
+		return false;
+	errno = ENOTDIR;
+	return S_ISDIR(st.st_mode) && access(path, X_OK) == 0;
 }
 
 /* Stores the absolute path of a file or directory. For a directory, "." and
- * ".." are resolved as `cd` does. Returns false if the path is not valid. */
+ * ".." are resolved as `cd` does. Returns false if the path is not valid, with
+ * errno set if the directory is not accessible. */
 static bool
 read_path(const struct option *row, void *member, const char *value)
 {
 	bool is_dir = row->flags & DIR;
 	const char **stored = member;
 	char *path;
+	int error;
 
 	if (*value == '\0')
 		return false;
 	path = absolute_for(row->name, value, is_dir);
 	if (is_dir && !is_directory(path)) {
+		error = errno;
 		free(path);
+		errno = error;
 		return false;
 	}
 	free((char *)*stored);
@@ -271,16 +278,19 @@ read_paths(const struct option *row, void *member, const char *value)
 	const char **list = member;
 	char *name, *path;
 	bool valid;
+	int error;
 
 	if (*value == '\0')
 		return false;
 	name = absolute_for(row->name, value, false);
 	path = realpath(name, NULL);
 	valid = path != NULL && (!(row->flags & DIR) || is_directory(path));
+	error = errno;
 	free(name);
 	if (valid && find_cover(*list, path) == NULL)
 		list_add(list, path, strlen(path));
 	free(path);
+	errno = error;
 	return valid;
 }
 
@@ -294,88 +304,90 @@ read_paths(const struct option *row, void *member, const char *value)
 
 static const struct option option_table[] = {
 	{ .name = "--workdir", .value = "DIR", PATH,
-	  .form = "a directory that is there and can be entered",
-	  MEMBER(workdir), .flags = DIR,
-	  .help =
-	  "initial working directory (default: where boris was started)" },
+	  .form = "the name of a directory", MEMBER(workdir), .flags = DIR,
+	  .help = "start commands in DIR (default: the current directory)" },
 	{ .name = "--timeout", .value = "SECONDS", NUMBER(1000, 1, 600),
 	  MEMBER(timeout),
 	  .help =
-	  "of a command that names none (default 120; some clients 600)" },
+	  "default timeout of commands (120, or 600 for some clients)" },
 	{ .name = "--bg-timeout", .value = "SECONDS", NUMBER(1000, 0, LONG),
 	  MEMBER(bg_timeout),
-	  .help = "end a background task older than this (default 0: never)" },
-	{ .name = "--on-timeout", CHOICE("kill|background"), MEMBER(on_timeout),
 	  .help =
-	  "what happens to a command after its timeout (default kill)" },
+	  "terminate background tasks after this time (default: 0, never)" },
+	{ .name = "--on-timeout", CHOICE("kill|background"), MEMBER(on_timeout),
+	  .help = "what to do with a command that times out (default: kill)" },
 	{ .name = "--truncate", CHOICE("head|tail|both"), MEMBER(truncate),
-	  .help = "which end of long output is returned (default head)" },
+	  .help = "which part of long output to return (default: head)" },
 	{ .name = "--save-limit", .value = "MIB", NUMBER(1 << 20, 0, 1000000),
 	  MEMBER(save_limit),
-	  .help = "how much of a long stream is saved (default 64; 0: none)" },
+	  .help =
+	  "maximum size of a saved output file (default: 64; 0: none)" },
 	{ .name = "--structured", CHOICE("auto|on|off"), MEMBER(structured),
 	  .help =
-	  "results as data too (default auto: it depends on the client)" },
+	  "add structured data to results (auto, the default: by client)" },
 	{ .name = "--write", .value = "DIR", .read = read_paths,
-	  .form = "a directory that is there and can be entered", MEMBER(write),
+	  .form = "the name of a directory", MEMBER(write),
 	  .flags = DIR | STRICT,
 	  .help =
-	  "commands write only here, $TMPDIR (/tmp), /dev (repeatable)" },
+	  "let commands write only below DIR, $TMPDIR and /dev (repeatable)" },
 	{ .name = "--no-network", FLAG, MEMBER(no_network),
-	  .help = "commands reach no network but a loopback of their own" },
+	  .help = "give commands no network except a loopback of their own" },
 	{ .name = "--hide", .value = "PATH", .read = read_paths,
-	  .form = "a file or directory that is there", MEMBER(hide),
+	  .form = "the name of a file or directory", MEMBER(hide),
 	  .flags = STRICT,
-	  .help = "commands see nothing of it (repeatable)" },
+	  .help = "hide a file or directory from commands (repeatable)" },
 	{ .name = "--log", .value = "FILE", PATH, .form = "the name of a file",
 	  MEMBER(log_file),
-	  .help = "append a record of every command, in JSON; or /dev/stderr" },
+	  .help = "append a JSON record of each command to FILE" },
 	{ .name = "--call-limit", .value = "SECONDS", NUMBER(1000, 0, LONG),
 	  MEMBER(call_limit),
 	  .help =
-	  "how long a call is held open (default: the client's; 0: any)" },
+	  "answer calls within this time (default: depends on the client)" },
 	{ .name = "--result-limit", .value = "BYTES", NUMBER(1, 2000, LONG),
 	  MEMBER(result_limit), .flags = ALLOW_ZERO,
-	  .help = "of a result's text (default: the client's; 0: any)" },
+	  .help =
+	  "maximum size of a result (default: depends on the client)" },
 	{ .name = "--edit", FLAG, MEMBER(edit),
-	  .help = "offer the tool edit" },
+	  .help = "offer the edit tool" },
 	{ .name = "--no-bash", FLAG, MEMBER(no_bash),
 	  .help = "do not offer the bash and task_output tools" },
 	{ .name = "--transport", CHOICE("stdio|http"), MEMBER(http),
 	  .help =
-	  "how clients come: stdin and stdout, or HTTP (default stdio)" },
+	  "serve one client on stdin and stdout (default), or many over HTTP" },
 	{ .name = "--listen", .value = "ADDR", .read = read_address,
 	  .form = "an IPv4 or IPv6 address", MEMBER(address), .flags = HTTP,
-	  .help = "IPv4 or IPv6 address to listen on (default 127.0.0.1)" },
+	  .help = "IPv4 or IPv6 address to listen on (default: 127.0.0.1)" },
 	{ .name = "--port", .value = "N", NUMBER(1, 0, 65535), MEMBER(port),
 	  .flags = HTTP,
-	  .help = "port (default 8080; 0: a free one)" },
+	  .help = "port to listen on (default: 8080; 0: any free port)" },
 	{ .name = "--token", .value = "T", .read = read_token,
 	  .form = TOKEN_FORM, MEMBER(token), .flags = HTTP | STRICT | TOKEN,
-	  .help = "what clients have to show: Authorization: Bearer T" },
+	  .help = "require clients to send this bearer token" },
 	{ .name = "--token-file", .value = "FILE", PATH,
 	  .form = "the name of a file", MEMBER(token_file),
 	  .flags = HTTP | TOKEN,
-	  .help = "file with the token" },
+	  .help = "read the bearer token from FILE" },
 	{ .name = "--generate-token", FLAG, MEMBER(generate_token),
 	  .flags = HTTP | TOKEN | NO_VARIABLE,
-	  .help = "make a token and say it on stderr" },
+	  .help = "generate a bearer token and print it on stderr" },
 	{ .name = "--allow-anyone", FLAG, MEMBER(allow_anyone), .flags = HTTP,
-	  .help = "listen to other machines without a token" },
+	  .help = "allow access from other machines without a token" },
 	{ .name = "--allow-origin", .value = "ORIGIN", .read = read_origins,
-	  .form = "an origin, as https://host or http://host:8000",
+	  .form = "an origin, such as https://host or http://host:8000",
 	  MEMBER(origins), .flags = HTTP,
-	  .help = "web pages that may call, as https://host (repeatable)" },
+	  .help = "accept requests from web pages of ORIGIN (repeatable)" },
 	{ .name = "--session-timeout", .value = "SECONDS",
 	  NUMBER(1000, 1, LONG), MEMBER(session_timeout), .flags = HTTP,
-	  .help = "end a session unused (default 1800)" },
+	  .help =
+	  "close sessions that are unused for this long (default: 1800)" },
 	{ .name = "--secret", .value = "ID", .read = read_text, MEMBER(secret),
 	  .flags = NO_VARIABLE | NO_VALUE,
-	  .help = "type a secret into a terminal that asks (ID: of several)" },
+	  .help =
+	  "answer a terminal of a running boris that asks for a secret" },
 	{ .name = "--help", FLAG, MEMBER(help), .flags = NO_VARIABLE,
-	  .help = "print this (-h)" },
+	  .help = "print this help and exit (also -h)" },
 	{ .name = "--version", FLAG, MEMBER(version), .flags = NO_VARIABLE,
-	  .help = "print that" }
+	  .help = "print the version and exit" }
 };
 
 enum { OPTIONS = sizeof(option_table) / sizeof(option_table[0]) };
@@ -397,20 +409,37 @@ variable_of(const struct option *row, struct buf *name)
 	return buf_text(name);
 }
 
+/* Appends the words of a choice, as in "head, tail or both". */
+static void
+put_words(struct buf *b, const char *words)
+{
+	size_t n = strcspn(words, "|");
+	const char *after;
+
+	buf_put(b, words, n);
+	for (words += n; *words != '\0'; words += n) {
+		words++;
+		n = strcspn(words, "|");
+		after = words + n;
+		buf_fmt(b, *after == '|' ? ", " : " or ");
+		buf_put(b, words, n);
+	}
+}
+
 /* Appends a description of the values that are valid for the option. */
 static void
 put_valid_form(struct buf *b, const struct option *row)
 {
+	buf_fmt(b, "must be ");
 	if (row->read == read_choice)
-		buf_fmt(b, "must be one of %s", row->value);
+		put_words(b, row->value);
 	else if (row->read != read_number)
-		buf_fmt(b, "must be %s", row->form);
+		buf_fmt(b, "%s", row->form);
 	else if (row->flags & ALLOW_ZERO)
-		buf_fmt(b, "must be a whole number from %d to %d, or 0",
-		    row->least, row->most);
-	else
-		buf_fmt(b, "must be a whole number from %d to %d", row->least,
+		buf_fmt(b, "0, or an integer from %d to %d", row->least,
 		    row->most);
+	else
+		buf_fmt(b, "an integer from %d to %d", row->least, row->most);
 }
 
 /* Parses and stores the value of an option. Exits with status 2 if it is not
@@ -421,13 +450,22 @@ set_option(struct options *o, const struct option *row, const char *from,
            const char *value)
 {
 	struct buf form = { NULL, 0, 0 };
+	bool is_path = row->read == read_path || row->read == read_paths;
+	int error;
 
+	errno = 0;
 	if (value != NULL && row->read(row, (char *)o + row->member, value))
 		return;
+	error = is_path ? errno : 0;
 	put_valid_form(&form, row);
 	if (value == NULL)
-		fatal(2, "%s: %s", from, buf_text(&form));
-	fatal(2, "%s %s: %s", from, value, buf_text(&form));
+		fatal(2, "%s: value missing; %s", from, buf_text(&form));
+	if (error != 0 && (row->flags & DIR))
+		fatal(2, "%s=%s: cannot change to directory: %s", from, value,
+		    strerror(error));
+	if (error != 0)
+		fatal(2, "%s=%s: %s", from, value, strerror(error));
+	fatal(2, "%s=%s: %s", from, value, buf_text(&form));
 }
 
 /* Returns the option with the given name, which has n bytes, or NULL if there
@@ -472,12 +510,14 @@ read_option(struct options *o, char **word, bool given[])
 	const char *value;
 	bool next_used = false;
 
+	if (name[0] != '-')
+		fatal(2, "%s: unexpected argument; see boris --help", name);
 	if (row == NULL)
-		fatal(2, "%s: not an option; see boris --help", name);
+		fatal(2, "%s: unknown option; see boris --help", name);
 	/* `row` is not NULL here, because fatal() does not return. */
 	/* cppcheck-suppress nullPointerRedundantCheck */
 	if (row->value == NULL && name[n] == '=')
-		fatal(2, "%s: must be given without a value", name);
+		fatal(2, "%s: this option takes no value", name);
 	if (name[n] == '=')
 		value = name + n + 1;
 	else
@@ -529,7 +569,7 @@ read_variables(struct options *o, const bool given[])
 		else if (given[i])
 			/* Reject the option, because the user would expect
 			 * boris to listen (C5). */
-			fatal(2, "%s: counts only with --transport=http",
+			fatal(2, "%s: requires --transport=http",
 			    row->name);
 	}
 }
@@ -572,7 +612,9 @@ put_option(struct buf *b, const struct option *row)
 	const char *variable = variable_of(row, &name);
 
 	buf_fmt(b, "  %s", row->name);
-	if (row->value != NULL)
+	if (row->flags & NO_VALUE)
+		buf_fmt(b, "[=%s]", row->value);
+	else if (row->value != NULL)
 		buf_fmt(b, "=%s", row->value);
 	if (variable != NULL && row->value != NULL)
 		buf_fmt(b, "  [%s]", variable);
@@ -591,18 +633,20 @@ put_help(struct buf *b)
 	char *manual = find_manual();
 	int i;
 
-	buf_fmt(b, "boris " BORIS_VERSION ": a shell for AI agents, an MCP "
-	    "server on stdin and stdout, or HTTP\n"
+	buf_fmt(b, "boris " BORIS_VERSION ", an MCP server that gives an AI "
+	    "agent a shell\n"
 	    "\n"
 	    "usage: boris [OPTION]...\n"
 	    "\n"
-	    "An option is --name=value or --name value. It beats its variable "
-	    "[in brackets].\n"
+	    "Options are given as --name=value or --name value. They override "
+	    "the\n"
+	    "environment variables that are shown in brackets.\n"
 	    "\n");
 	for (i = 0; i < OPTIONS; i++)
 		put_option(b, &option_table[i]);
-	buf_fmt(b, "\nSet up: claude mcp add boris -- boris\n");
-	buf_fmt(b, "The manual: man %s\n", manual != NULL ? manual : "boris");
+	buf_fmt(b, "\n"
+	    "To add boris to Claude Code: claude mcp add boris -- boris\n"
+	    "Manual: man %s\n", manual != NULL ? manual : "boris");
 	free(manual);
 }
 
@@ -613,7 +657,7 @@ print_and_exit(const struct buf *b)
 {
 	errno = ENOSPC;  /* reported if write() writes only part of the text */
 	if (write(1, b->data, b->len) != (ssize_t)b->len)
-		fatal(1, "stdout: %s", strerror(errno));
+		fatal(1, "cannot write to stdout: %s", strerror(errno));
 	exit(0);
 }
 
@@ -625,8 +669,8 @@ options_check_visible(const struct options *o, const char *file,
 	const char *cover = find_cover(o->hide, real != NULL ? real : file);
 
 	if (cover != NULL)
-		fatal(2, "--hide (BORIS_HIDE) %s: must not cover %s, %s", cover,
-		    file, what);
+		fatal(2, "--hide=%s: must not cover %s, %s", cover, file,
+		    what);
 	free(real);
 }
 
@@ -643,12 +687,12 @@ check_hidden(const struct options *o)
 	    "the directory for saved files ($TMPDIR)");
 	options_check_visible(o, "/proc", "where boris finds processes");
 	options_check_visible(o, "/dev/null", "which shell scripts need");
-	options_check_visible(o, "/dev/ptmx", "which opens terminals");
-	options_check_visible(o, "/dev/pts", "the directory of terminals");
+	options_check_visible(o, "/dev/ptmx", "which terminals need");
+	options_check_visible(o, "/dev/pts", "which terminals need");
 	for (; path != NULL && *path != '\0'; path += strlen(path) + 1) {
 		if (is_within("/proc", path))
-			fatal(2, "--hide (BORIS_HIDE) %s: must not be below "
-			    "/proc, which boris needs", path);
+			fatal(2, "--hide=%s: must not be below /proc, which "
+			    "boris needs", path);
 	}
 }
 
@@ -665,8 +709,8 @@ check_single_token(const struct options *o)
 	if (o->generate_token)
 		tokens++;
 	if (tokens > 1)
-		fatal(2, "--token, --token-file, --generate-token: must be "
-		    "given one at a time");
+		fatal(2, "--token, --token-file and --generate-token cannot be "
+		    "used together");
 }
 
 /* Completes and checks the options for HTTP. Exits if they are not valid (H3,
@@ -679,14 +723,13 @@ complete_http(struct options *o)
 	check_single_token(o);
 	why = o->token_file != NULL ? options_read_token(o, 0) : NULL;
 	if (why != NULL)
-		fatal(2, "--token-file (BORIS_TOKEN_FILE) %s: %s",
-		    o->token_file, why);
+		fatal(2, "--token-file=%s: %s", o->token_file, why);
 	o->loopback = strncmp(o->address, "127.", 4) == 0 ||
 	    strcmp(o->address, "::1") == 0;
 	if (!o->loopback && !has_token(o) && !o->allow_anyone)
-		fatal(2, "--listen (BORIS_LISTEN) %s: other machines could run "
-		    "commands here; must come with a token (--token-file, "
-		    "--generate-token) or --allow-anyone", o->address);
+		fatal(2, "--listen=%s: other machines can reach this address; "
+		    "requires --token-file, --generate-token or --allow-anyone",
+		    o->address);
 }
 
 /* Sets all options to their defaults. `timeout` stays 0, because its default
@@ -783,7 +826,7 @@ options_read_token(struct options *o, int flags)
 	if (len > 0 && text[len - 1] == '\n')
 		text[--len] = '\0';
 	if (!is_token(text, (size_t)len))
-		return "must be " TOKEN_FORM;
+		return "the token must be " TOKEN_FORM;
 	free(o->token);
 	o->token = mem_copy(text);
 	return NULL;

@@ -61,7 +61,7 @@ wait_for_random(void *bytes, size_t n)
 	while (got < 0 && errno == EINTR) {
 		if (!reported)
 			stderr_line("boris: waiting for the kernel's random "
-			    "number generator");
+			    "number generator to be initialized");
 		reported = true;
 		got = syscall(SYS_getrandom, bytes, n, 0);
 	}

@@ -27,15 +27,22 @@
 #include "base/message.h"
 #include "base/text.h"
 
-/* Ends boris: reports that the option is not available, why, and the reason in
- * errno. */
+/* Exits: reports what the option requires, and the reason in errno. */
 static void
-refuse(const char *option, const char *why)
+refuse(const char *option, const char *requirement)
 {
-	fatal(1, "%s %s: %s", option, why, strerror(errno));
+	fatal(1, "%s: requires %s: %s", option, requirement, strerror(errno));
 }
 
 #ifdef ON_LINUX
+
+/* Exits: reports that the option's path cannot be used, and the reason in
+ * errno. */
+static void
+refuse_path(const char *option, const char *path)
+{
+	fatal(1, "%s=%s: %s", option, path, strerror(errno));
+}
 
 /* As in linux/landlock.h, which not every libc comes with. An older libc has no
  * numbers for its calls; -1 is one that fails on every kernel. */
@@ -220,7 +227,7 @@ enter_landlock(const struct options *o, const char *option)
 		rule.fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (rule.fd < 0 || syscall(SYS_landlock_add_rule, ruleset,
 		    RULE_PATH_BENEATH, &rule, 0) < 0)
-			refuse(option, dir);
+			refuse_path(option, dir);
 		close(rule.fd);
 	}
 	/* The kernel requires NO_NEW_PRIVS unless this is root. It also keeps
@@ -351,10 +358,10 @@ cover(const char *path)
 		return -1;
 	for (; *path != '\0'; path += strlen(path) + 1) {
 		if (stat(path, &st) < 0)
-			refuse("--hide", path);
+			refuse_path("--hide", path);
 		empty = S_ISDIR(st.st_mode) ? "/proc/directory" : "/proc/file";
 		if (mount(empty, path, NULL, MS_BIND, NULL) < 0)
-			refuse("--hide", path);
+			refuse_path("--hide", path);
 	}
 	return umount2("/proc", MNT_DETACH);
 }
@@ -365,13 +372,12 @@ static void
 enter_namespaces(const struct options *o, const char *option)
 {
 	if (unshare(CLONE_NEWIPC) < 0)
-		refuse(option,
-		    "needs an IPC namespace (as root: CAP_SYS_ADMIN)");
+		refuse(option, "an IPC namespace (root needs CAP_SYS_ADMIN)");
 	if (o->no_network && (unshare(CLONE_NEWNET) < 0 ||
 	    raise_loopback() < 0))
-		refuse("--no-network", "needs a network namespace");
+		refuse("--no-network", "a network namespace");
 	if (o->hide != NULL && (unshare(CLONE_NEWNS) < 0 || cover(o->hide) < 0))
-		refuse("--hide", "needs a mount namespace");
+		refuse("--hide", "a mount namespace");
 }
 
 /* Returns the capabilities that boris gives up. In a user namespace it has got
@@ -411,7 +417,7 @@ fence_raise(const struct options *o)
 	if (!namespaces && o->write == NULL)
 		return;
 	if (namespaces && !root && enter_user_namespace() < 0)
-		refuse(find_option(o), "needs a user namespace");
+		refuse(find_option(o), "a user namespace");
 	/* The kernel uses the keys of a session for file systems, too. */
 	syscall(SYS_keyctl, 1, NULL);  /* KEYCTL_JOIN_SESSION_KEYRING */
 	if (namespaces)
@@ -423,14 +429,15 @@ fence_raise(const struct options *o)
 		(void)unshare(CLONE_NEWIPC);
 	if ((o->write != NULL || root) && enter_landlock(o, option) < 0)
 		refuse(option,
-		    "needs Landlock as in Linux 6.2 (5.19 without --write)");
+		    "Landlock of Linux 6.2 or later (5.19 without --write)");
 	if (enter_filter(o->write != NULL) < 0)
-		refuse(option, "needs seccomp filters");
+		refuse(option, "seccomp filters");
 	/* These two keep commands from tracing boris, and from taking its HTTP
 	 * socket or log by pidfd_getfd(). */
 	if (drop_capabilities(unneeded) < 0 ||
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		refuse(option, "needs to give up capabilities");
+		fatal(1, "%s: cannot drop capabilities: %s", option,
+		    strerror(errno));
 }
 
 #else /* elsewhere */
@@ -440,11 +447,11 @@ fence_raise(const struct options *o)
 {
 	errno = ENOSYS;
 	if (o->no_network)
-		refuse("--no-network", "needs Linux");
+		refuse("--no-network", "Linux");
 	if (o->write != NULL)
-		refuse("--write", "needs Linux");
+		refuse("--write", "Linux");
 	if (o->hide != NULL)
-		refuse("--hide", "needs Linux");
+		refuse("--hide", "Linux");
 }
 
 #endif

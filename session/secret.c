@@ -384,19 +384,21 @@ read_and_send(int fd)
 	size_t len;
 	bool typed;
 
-	stderr_line("boris: type it, unseen, and Enter");
+	stderr_line("boris: type the secret, which is not shown, and press "
+	    "Enter");
 	len = read_secret(line);
 	typed = len > 0 && send_secret(fd, line, len);
 	wipe(line, sizeof(line));
 	if (len == 0) {
-		stderr_line("boris: nothing was typed");
+		stderr_line("boris: no secret was typed");
 		return 1;
 	}
 	if (!typed) {
-		stderr_line("boris: not taken: too late, or the log is full");
+		stderr_line("boris: secret not accepted: the terminal no "
+		    "longer asks for it, or the log cannot be written");
 		return 1;
 	}
-	stderr_line("boris: taken");
+	stderr_line("boris: secret accepted");
 	return 0;
 }
 
@@ -407,13 +409,19 @@ secret_ask(const char *dir, const char *id)
 
 	if (chdir(dir) == 0)
 		found = find_fifos(id, &fd);
+	if (found == 0 && *id != '\0') {
+		stderr_line("boris: --secret=%s: no terminal of this user with "
+		    "this ID asks for a secret; searched %s", id, dir);
+		return 1;
+	}
 	if (found == 0) {
-		stderr_line("boris: no such terminal of yours asks for "
-		    "a secret, in %s", dir);
+		stderr_line("boris: no terminal of this user asks for a "
+		    "secret; searched %s", dir);
 		return 1;
 	}
 	if (found > 1) {
-		stderr_line("boris: several ask: give --secret=ID");
+		stderr_line("boris: several terminals ask for a secret; choose "
+		    "one with --secret=ID");
 		return 1;
 	}
 	return read_and_send(fd);

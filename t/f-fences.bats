@@ -527,7 +527,7 @@ no_way_back() {
 	while read -r path needed; do
 		filter --hide="$path" --workdir=in/work </dev/null >seen
 		is "$path -> $status $(cat seen)" "$path -> 2 "
-		is "$(<err)" "boris: --hide (BORIS_HIDE) $(realpath "$path"): must not $needed"
+		is "$(<err)" "boris: --hide=$(realpath "$path"): must not $needed"
 	done <<-EOF
 	in cover $PWD/in/work, the working directory
 	tmp cover $PWD/tmp, the directory for saved files (\$TMPDIR)
@@ -539,12 +539,12 @@ no_way_back() {
 	/proc/meminfo be below /proc, which boris needs
 	/dev cover /dev/null, which shell scripts need
 	/dev/null cover /dev/null, which shell scripts need
-	/dev/ptmx cover /dev/ptmx, which opens terminals
+	/dev/ptmx cover /dev/ptmx, which terminals need
 	EOF
 	# Where /dev/ptmx is a link to pts/ptmx, this covers both.
 	filter --hide=/dev/pts </dev/null >seen
 	is "$status $(cat seen)" '2 '
-	like "$(<err)" 'boris: --hide (BORIS_HIDE) /dev/pts: must not cover /dev/pt*'
+	like "$(<err)" 'boris: --hide=/dev/pts: must not cover /dev/pt*'
 }
 
 @test "F5: a path that covers the shell is refused, but not with --no-bash" {
@@ -554,7 +554,7 @@ no_way_back() {
 	for path in $shell "$(dirname "$(realpath $shell)")"; do
 		filter --hide="$path" </dev/null >seen
 		is "$path -> $status $(cat seen)" "$path -> 2 "
-		is "$(<err)" "boris: --hide (BORIS_HIDE) $(realpath "$path"): must not cover $shell, the shell"
+		is "$(<err)" "boris: --hide=$(realpath "$path"): must not cover $shell, the shell"
 	done
 	setup_hidden
 	boris --no-bash --edit --hide="$(dirname "$(realpath $shell)")"
@@ -691,7 +691,7 @@ without_sys_admin() {
 		filter $args </dev/null >seen
 		is "$args -> $status $(cat seen)" "$args -> 1 "
 		is "$(wc -l <err)" 1
-		like "$(<err)" 'boris: --@(no-network|hide) needs * namespace*CAP_SYS_ADMIN*'
+		like "$(<err)" 'boris: --@(no-network|hide): requires * namespace*CAP_SYS_ADMIN*'
 	done
 }
 
@@ -768,21 +768,21 @@ REMOVE_KEY='my ($add, $type, $name) = (@ARGV, "user", "boris-test");
 
 @test "F3: without mount namespaces --hide is refused" {
 	setup_hidden
-	why='boris: --hide needs a* namespace*: *'
+	why='boris: --hide: requires a* namespace*: *'
 	refuses_where unshare:error=EPERM "${hide[@]}"
 	refuses_where mount:error=EPERM "${hide[@]}"
 	refuses_where mkdir:error=ENOSPC "${hide[@]}"
 	refuses_where umount2:error=EBUSY "${hide[@]}"
-	why="boris: --hide $PWD/secrets/dir: *"
+	why="boris: --hide=$PWD/secrets/dir: *"
 	refuses_where mount:error=EPERM:when=4 "${hide[@]}"
-	why="boris: --hide $PWD/secrets/p/file: *"
+	why="boris: --hide=$PWD/secrets/p/file: *"
 	refuses_where mount:error=EPERM:when=5 "${hide[@]}"
-	why='boris: --hide needs *: *'
+	why='boris: --hide: *: *'
 	[ "$(id -u)" != 0 ] || refuses_where landlock_restrict_self:error=EPERM "${hide[@]}"
 	as_other_hidden
-	why='boris: --hide needs a user namespace: *'
+	why='boris: --hide: requires a user namespace: *'
 	refuses_where unshare:error=EPERM "${hide[@]}"
-	why='boris: --hide needs a mount namespace: *'
+	why='boris: --hide: requires a mount namespace: *'
 	refuses_where unshare:error=EPERM:when=3 "${hide[@]}"
 }
 
@@ -792,7 +792,7 @@ REMOVE_KEY='my ($add, $type, $name) = (@ARGV, "user", "boris-test");
 	start --write=in
 	end_input
 	died
-	is "$status $(<err)" "1 boris: --write $PWD/nowhere: No such file or directory"
+	is "$status $(<err)" "1 boris: --write=$PWD/nowhere: No such file or directory"
 }
 
 # refuses_where INJECTION ARGS...: where the kernel answers so, boris ends with
@@ -817,29 +817,29 @@ refuses_where() {
 
 @test "F3: without Landlock, with one that is too old, or where it fails half-way, --write is refused, over HTTP too" {
 	setup_fences
-	why='boris: --write needs Landlock*Linux 6.2*: *'
+	why='boris: --write: requires Landlock*Linux 6.2*: *'
 	refuses_where landlock_create_ruleset:error=ENOSYS --write=in
 	refuses_where landlock_create_ruleset:error=EOPNOTSUPP --write=in
 	refuses_where landlock_create_ruleset:error=EPERM --write=in
 	refuses_where landlock_create_ruleset:retval=2:when=1 --write=in
 	needs_landlock
-	why='boris: --write needs *: *'
+	why='boris: --write: *: *'
 	refuses_where landlock_create_ruleset:error=ENOMEM:when=2 --write=in
-	why="boris: --write $PWD/in: *"
+	why="boris: --write=$PWD/in: *"
 	refuses_where landlock_add_rule:error=ENOMEM --write=in
-	why='boris: --write needs *: *'
+	why='boris: --write: *: *'
 	refuses_where landlock_restrict_self:error=E2BIG --write=in
 	refuses_where prctl:error=EINVAL --write=in
-	why='boris: --write needs *: *'
+	why='boris: --write: *: *'
 	refuses_where landlock_create_ruleset:error=ENOSYS --write=in \
 		--transport=http --port=0
-	why='boris: --write needs seccomp filters: *'
+	why='boris: --write: requires seccomp filters: *'
 	refuses_where prctl:error=EINVAL:when=3 --write=in
 }
 
 @test "F3: without namespaces, or where leaving the network fails half-way, --no-network is refused" {
 	needs_namespaces
-	why='boris: --no-network needs *: *'
+	why='boris: --no-network: *: *'
 	for error in EPERM ENOSYS; do
 		refuses_where unshare:error=$error --no-network
 	done

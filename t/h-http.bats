@@ -336,7 +336,7 @@ ping_expecting() {
 	asked a GET /health
 	is "$http" 200
 	refused_at_start 1 --port=$port
-	like "$(<err)" "boris: *127.0.0.1 port $port: *"
+	like "$(<err)" "boris: cannot listen on 127.0.0.1 port $port: *"
 	rm err
 	: >err
 }
@@ -405,13 +405,13 @@ ping_expecting() {
 
 @test "H3: a token that is made is told once, and is another each time" {
 	serve --generate-token
-	token=$(sed -n 's/^boris: token //p' err)
+	token=$(sed -n 's/^boris: generated token: //p' err)
 	like "$token" '????????????????????????????????'
 	plug a
 	discovers 200 "Authorization: Bearer $token"
 	leave
 	serve --generate-token
-	isnt "$(sed -n 's/^boris: token //p' err)" "$token"
+	isnt "$(sed -n 's/^boris: generated token: //p' err)" "$token"
 }
 
 @test "H3: an empty token, a bad one, two of them are refused" {
@@ -427,7 +427,7 @@ ping_expecting() {
 	refused_at_start 2 --token-file=token
 	printf %05000d 1 >token
 	refused_at_start 2 --token-file=token
-	has "$(<err)" 'less than 4096 characters'
+	has "$(<err)" 'the token must be 1 to 4095 visible ASCII characters'
 	refused_at_start 2 --token-file=none
 	refused_at_start 2 --token=a --generate-token
 	export BORIS_TOKEN=

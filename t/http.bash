@@ -33,7 +33,7 @@ leave() {
 	kill "$server"
 	died
 	# Teardown wants to see that nothing else was said.
-	grep -v '^boris: \(listening on\|token\) ' err >said || :
+	grep -v '^boris: \(listening on\|generated token:\) ' err >said || :
 	mv said err
 }
 

@@ -44,7 +44,7 @@ person() {
 	said=$(PATH=/usr/bin:/bin timeout -k 1 $((20 * SLOW)) bash -c "${BASH_REMATCH[0]}" \
 		<<<hunter2 2>&1 3>&- 6>&- 7>&- 8>&- 9>&-) || fail "$said"
 	has "$said" 'Password for bob:'
-	has "$said" 'boris: taken'
+	has "$said" 'boris: secret accepted'
 	begun bob.got
 	is "$(<bob.got)" hunter2
 	eventually no_fifo
@@ -103,7 +103,7 @@ person() {
 @test "I5: where none asks, or none of that ID, the status is 1" {
 	person <<<x
 	is "$status" 1
-	has "$said" 'no such terminal'
+	has "$said" 'no terminal of this user'
 	boris
 	on_terminal 'read -p "Name: " x'
 	person <<<x
@@ -112,10 +112,10 @@ person() {
 	person 00000000 <<<x
 	is "$status" 1
 	! TMPDIR=$PWD/tmp "$BORIS" --secret 00000000 <<<x 2>said || fail taken
-	has "$said" 'no such terminal'
+	has "$said" 'no terminal of this user'
 	person "$offer" </dev/null
 	is "$status" 1
-	has "$said" 'nothing was typed'
+	has "$said" 'no secret was typed'
 	person "$offer" <<<y
 	is "$status" 0
 	release
@@ -129,7 +129,7 @@ person() {
 		exec 5<>tmp/boris-0123456789abcdef01234567-89abcdef.secret
 		person 89abcdef <<<hunter2 5>&-
 		is "$status" 1
-		has "$said" 'no such terminal of yours'
+		has "$said" 'no terminal of this user'
 		is "$(IFS= read -rt 0.1 -u 5 line; echo "$line")" ''
 		rm tmp/boris-*
 		exec 5>&-
@@ -142,7 +142,7 @@ person() {
 	eventually fifo
 	TMPDIR=$PWD/tmp "$BORIS" --secret <gate 2>said 3>&- 6>&- 7>&- 8>&- 9>&- &
 	late=$!
-	eventually grep -q unseen said
+	eventually grep -q 'not shown' said
 	type_in '\n'
 	begun over
 	eventually no_fifo
@@ -150,7 +150,7 @@ person() {
 	status=0
 	wait $late || status=$?
 	is "$status" 1
-	has "$(<said)" 'too late'
+	has "$(<said)" 'the terminal no longer asks for it'
 	type_in 'end\n'
 	has "$(plain stdout)" '<end>'
 	lacks "$(<heard)" hunter2
@@ -190,14 +190,14 @@ person() {
 	boris
 	asks_secret bob
 	one=$offer
-	on_terminal "TMPDIR=$PWD/tmp $BORIS --secret=$one; echo status \$?; stty -a | grep -o ' -*echo '" '"until":"unseen"'
+	on_terminal "TMPDIR=$PWD/tmp $BORIS --secret=$one; echo status \$?; stty -a | grep -o ' -*echo '" '"until":"not shown"'
 	has "$(plain stdout)" 'Password for bob:'
 	type_in '\u0003'
 	has "$(plain stdout)" 'status 1'
 	has "$(plain stdout)" $'\n echo'
-	on_terminal "TMPDIR=$PWD/tmp $BORIS --secret=$one; echo status \$?" '"until":"unseen"'
+	on_terminal "TMPDIR=$PWD/tmp $BORIS --secret=$one; echo status \$?" '"until":"not shown"'
 	type_in 'hunter2\n'
-	has "$(plain stdout)" 'boris: taken'
+	has "$(plain stdout)" 'boris: secret accepted'
 	has "$(plain stdout)" 'status 0'
 	lacks "$(plain stdout)" hunter2
 	begun bob.got
@@ -235,7 +235,7 @@ person() {
 	asks_secret bob
 	one=$offer
 	for signal in TERM HUP QUIT; do
-		on_terminal "sh -c 'echo \$\$ >pid; TMPDIR=$PWD/tmp exec $BORIS --secret=$one'; stty -a | grep -o ' -*echo '" '"until":"unseen"'
+		on_terminal "sh -c 'echo \$\$ >pid; TMPDIR=$PWD/tmp exec $BORIS --secret=$one'; stty -a | grep -o ' -*echo '" '"until":"not shown"'
 		hidden() { stty -a <"$(readlink "/proc/$(<pid)/fd/0")" | grep -q ' -echo '; }
 		! linux_parts || eventually hidden
 		kill -$signal "$(<pid)"

@@ -1016,7 +1016,7 @@ unready() {
 	begin
 	boris
 	least "$(took)" 2500
-	is "$(<err)" "boris: waiting for the kernel's random number generator"
+	is "$(<err)" "boris: waiting for the kernel's random number generator to be initialized"
 	start_task 'read <gate'
 	like "$task" '????????'
 	release
@@ -1053,5 +1053,5 @@ unready() {
 	unready -1
 	filter </dev/null
 	is $status 1
-	is "$(<err)" 'boris: start: there is no source of random numbers'
+	is "$(<err)" 'boris: cannot start: no source of random numbers'
 }

@@ -867,13 +867,13 @@ http_open(const struct options *options)
 	h->options = options;
 	h->shared = mcp_open(options, MCP_HTTP_SHARED, http_send, h);
 	if (h->shared == NULL)
-		fatal(1, "start: there is no random number");
+		fatal(1, "cannot start: no source of random numbers");
 	h->flush_until = NEVER;
 	h->started = clock_now();
 	h->listener = connection_listen(options->address, &port);
 	if (h->listener < 0)
-		fatal(1, "listen on %s port %d: %s", options->address, port,
-		    strerror(errno));
+		fatal(1, "cannot listen on %s port %d: %s", options->address,
+		    port, strerror(errno));
 	buf_fmt(&h->origin, v6 ? "http://[%s]:%d" : "http://%s:%d",
 	    options->address, port);
 	h->access = (struct access){ options, buf_text(&h->origin) };

@@ -275,7 +275,7 @@ stdio_open(const struct options *options)
 
 	s->client = mcp_open(options, MCP_STDIO, stdio_send, s);
 	if (s->client == NULL)
-		fatal(1, "start: there is no random number");
+		fatal(1, "cannot start: no source of random numbers");
 	s->flush_until = NEVER;
 	s->in_flags = fd_nonblocking(0);
 	s->out_flags = fd_nonblocking(1);
