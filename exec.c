@@ -1,4 +1,4 @@
-#define _XOPEN_SOURCE 700  /* getrlimit; SIGTRAP on FreeBSD */
+#define _XOPEN_SOURCE 700  /* Request getrlimit(), and SIGTRAP on FreeBSD. */
 
 #include "exec.h"
 
@@ -17,77 +17,64 @@
 
 /* The states of a command
  *
- *	          the shell ends            20 ms
- *	  RUNNING ----------------> SETTLING ------> LINGERS
- *	     |                       |    ^             |
- *	     |     exec_stop()       |    |             |
- *	     +<----------------------+----|-------------+
- *	     |                            |
- *	     v      100 ms: foreign       | the shell ends
- *	  STOPPING ----------------+      | after all
- *	   | ^                     v      |
- *	   | +------------------ SURVIVED-+
- *	   |     exec_stop()       ^
- *	   |     if foreign        |
- *	   | 5 s                   |
- *	   v                       |
- *	  KILLED ------------------+
- *	     100 ms: foreign; 5 s: any
+ *	  RUNNING --- shell exits ---> SETTLING --- 20 ms ---> ORPHANED
+ *	     |                            |                       |
+ *	     +----------------------------+-----------------------+
+ *	     | exec_stop(): SIGTERM
+ *	     v
+ *	  STOPPING --- foreign for 100 ms ----------> SURVIVED
+ *	     |                                           ^
+ *	     | 5 s: SIGKILL                              |
+ *	     v                                           |
+ *	  KILLED ----- foreign for 100 ms, or 5 s -------+
  *
- * From all of these a command enters GONE when nothing of it lives. "Foreign"
- * means that only processes of another user live.
+ * From every state except RUNNING, a command enters GONE when all of its
+ * processes have exited. "Foreign" means that only processes of another user
+ * are left, which boris is not permitted to signal. From SURVIVED, a command
+ * returns to SETTLING if its shell exits after all, and to STOPPING if
+ * exec_stop() is called again and the survivor is foreign.
  *
- * Each state ends as follows. "Gone" means that nothing of the command lives.
+ * In SETTLING, boris waits for processes that are about to exit or to start a
+ * session of their own, so that it does not report them as left running
+ * (E4, B7). In ORPHANED, processes of the command were left running. In
+ * SURVIVED, boris has given up: a process belongs to another user, or is stuck
+ * in the kernel.
  *
- *	RUNNING   the shell has ended                        SETTLING
- *	SETTLING  gone                                       GONE
- *	          20 ms: something lives, or it is unknown   LINGERS
- *	LINGERS   gone                                       GONE
- *	STOPPING  gone                                       GONE
- *	          100 ms: only another user's processes live SURVIVED
- *	          5 s                                        KILLED
- *	KILLED    gone                                       GONE
- *	          100 ms: only another user's processes live SURVIVED
- *	          5 s                                        SURVIVED
- *	SURVIVED  gone                                       GONE
- *	          the shell has ended after all              SETTLING
- *	          exec_stop(), and the survivor is foreign   STOPPING
- *
- * exec_stop() also leads from RUNNING, SETTLING and LINGERS to STOPPING, which
- * sends SIGTERM. KILLED sends SIGKILL. SETTLING exists because processes
- * that are just about to end, or to move to a session of their own, are not
- * counted as left running (E4, B7).
- *
- * A command ends (`ended`, with status and output) as it enters LINGERS or
- * GONE, or SURVIVED if its shell has ended. Its group is polled once its shell
- * has ended, or cannot be signalled. */
+ * A command ends when it enters ORPHANED or GONE, or SURVIVED after its shell
+ * has exited. Its exit status and output are complete then, and `ended` is
+ * true. boris polls the process group from the time when the shell has exited,
+ * or cannot be signalled. */
 
 enum {
-	SETTLE = 20,            /* ms of EXEC_SETTLING */
-	POLL_SETTLING = 4,      /* ms between two polls of a group in it */
-	POLL = 16,              /* ms between polls of a group being ended */
-	REVIEW = 10000,         /* ms between polls of what was left running */
-	FAREWELL = 100,         /* ms in which another user's process may exit,
-	                         * as sudo does when its command has ended */
+	SETTLE = 20,            /* duration of EXEC_SETTLING, ms */
+	SETTLE_POLL = 4,        /* interval between polls of a process group in
+	                         * EXEC_SETTLING, ms */
+	STOP_POLL = 16,         /* interval between polls of a process group
+	                         * that is being terminated, ms */
+	ORPHAN_POLL = 10000,    /* interval between polls of processes that were
+	                         * left running, ms */
+	FOREIGN_GRACE = 100,    /* time in which processes of another user may
+	                         * exit, ms; sudo exits after its command */
 	/* ms from the start in which boris does not poll a command's output.
 	 * Without this boris is woken twice more in each call. On a busy host
 	 * with two processors, a call of `true` then takes 1.37 instead of 1.21
 	 * times fork, exec and wait (medians of ten runs of t/bench calls). */
 	YOUNG = 3,
-	SILENCE = 300,          /* ms without output after which a terminal may
-	                         * prompt (I3) */
-	CERTAIN = 100,          /* likewise where /proc shows that it does */
-	CHECK = 250,            /* ms between two checks of that */
-	TYPED_MAX = 4 << 20,   /* bytes of input that are kept */
-	PIPE_FULL = 1 << 20,    /* bytes; no pipe holds more by default */
+	PROMPT_SILENCE = 300,   /* time without output after which a terminal
+	                         * may show a prompt, ms (I3) */
+	READ_SILENCE = 100,     /* time without output after which a terminal
+	                         * prompts if /proc shows a reader, ms */
+	PROMPT_CHECK = 250,     /* interval between checks for a prompt, ms */
+	TYPED_MAX = 4 << 20,    /* maximum size of queued input, bytes */
+	PIPE_FULL = 1 << 20,    /* maximum capacity of a pipe, bytes */
 	READ_SIZE = 64 << 10,
-	ARGUMENTS = 512,        /* more than a command's pieces (script.c) */
-	DIR_LIMIT = 16 << 10,   /* bytes a directory's name may have */
-	INHERITED = 250         /* a shell's fd for its directory (EXEC_DIR) */
+	ARGUMENTS = 512,        /* more arguments than script.c writes */
+	DIR_LIMIT = 16 << 10,   /* maximum size of a shell's report, bytes */
+	DIR_FD = 250            /* descriptor in the shell for EXEC_DIR */
 };
 
-/* Returns whether the command gets this pipe. With a terminal it gets only the
- * one for the directory. */
+/* Returns whether the command gets the given pipe. A command in a terminal gets
+ * only EXEC_DIR. */
 static bool
 needs_pipe(const struct exec *x, int which)
 {
@@ -98,8 +85,8 @@ needs_pipe(const struct exec *x, int which)
 	return which != EXEC_IN || x->has_input;
 }
 
-/* Opens the command's pipes or its terminal; theirs[] are the other ends of the
- * pipes. Returns 0, or -1 with errno set. */
+/* Opens the pipes or the terminal of a command. Sets theirs[] to the ends of
+ * the pipes that the shell gets. Returns 0, or -1 with errno set. */
 static int
 open_pipes(struct exec *x, int theirs[])
 {
@@ -118,28 +105,29 @@ open_pipes(struct exec *x, int theirs[])
 		x->fd[i] = end[ours];
 		theirs[i] = end[1 - ours];
 		fd_nonblocking(x->fd[i]);
-		/* If this pipe is full, the trap must not wait. */
+		/* Make the shell's end non-blocking too, because the trap must
+		 * not wait if the pipe is full. */
 		if (i == EXEC_DIR)
 			fd_nonblocking(theirs[i]);
 	}
 	return 0;
 }
 
-/* Returns the number of EXEC_DIR's pipe in a shell. The limit is read each
- * time, since prlimit can lower it while boris runs (D2). */
+/* Returns the number that EXEC_DIR's pipe gets in a shell. The limit is read
+ * each time because prlimit can change it while boris runs (D2). */
 static int
 report_fd(void)
 {
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
-	    limit.rlim_cur <= INHERITED)
+	    limit.rlim_cur <= DIR_FD)
 		return (int)limit.rlim_cur - 1;
-	return INHERITED;
+	return DIR_FD;
 }
 
-/* Starts the shell with its ends of the pipes. Returns 0, or -1 with errno
- * set. */
+/* Starts the shell. theirs[] are the ends of the pipes that it gets. Returns 0,
+ * or -1 with errno set. */
 static int
 start_shell(struct exec *x, const struct options *o,
             const struct spawn_dirs *dirs, const int theirs[])
@@ -164,8 +152,8 @@ start_shell(struct exec *x, const struct options *o,
 			*fd++ = o->no_input;
 		*fd++ = i;
 	}
-	/* The pipe for the directory comes last, since its number in the shell
-	 * may be that of another end here. */
+	/* Copy the pipe for the directory last, because its number in the shell
+	 * may be the number of another of these descriptors in boris. */
 	if (theirs[EXEC_DIR] >= 0) {
 		*fd++ = theirs[EXEC_DIR];
 		*fd++ = x->script.fd;
@@ -175,8 +163,9 @@ start_shell(struct exec *x, const struct options *o,
 	return x->outcome_fd >= 0 ? 0 : -1;
 }
 
-/* Writes input to the terminal or to the command's stdin, and closes stdin
- * after the last byte. It is no error if no process reads it (B5). */
+/* Writes queued input to the terminal or to the command's stdin. Closes stdin
+ * when all input is written. If no process can read the input, it is discarded
+ * (B5). */
 static void
 write_input(struct exec *x)
 {
@@ -188,8 +177,8 @@ write_input(struct exec *x)
 		fd_close(fd);
 }
 
-/* Closes the pipes for the input, the directory and the start, and frees
- * buffers. */
+/* Closes the pipes for the input, the directory and the outcome of the start,
+ * and frees the queued input and the script. */
 static void
 close_pipes(struct exec *x)
 {
@@ -209,8 +198,9 @@ close_output(struct exec *x)
 	x->open = false;
 }
 
-/* Prepares the script, the group and the pipes, and starts the shell. Returns
- * 0, or -1 with errno set, and then some of them may be prepared. */
+/* Prepares the script, the process group and the pipes, and starts the shell.
+ * Returns 0, or -1 with errno set. After a failure, some of the pipes may be
+ * open. */
 static int
 try_start(struct exec *x, const struct options *o,
           const struct spawn_dirs *dirs, int theirs[], int64_t now)
@@ -277,14 +267,15 @@ exec_free(struct list *list, struct exec *x)
 	x->listed = false;
 	close_pipes(x);
 	close_output(x);
-	/* The guard could not end this either. */
+	/* Release the group, because the guard could not terminate it
+	 * either. */
 	if (x->state == EXEC_SURVIVED)
 		x->group->id = 0;
 	x->group = NULL;
 }
 
-/* Types what the terminal answers to its program's queries (I6). Without memory
- * there is no answer. */
+/* Types the terminal's replies to queries from its program (I6). Replies are
+ * dropped if allocation fails. */
 static void
 type_replies(struct exec *x)
 {
@@ -298,8 +289,8 @@ type_replies(struct exec *x)
 	write_input(x);
 }
 
-/* Passes output on, without the trap that a syntax error quotes. n is 0 at the
- * end of the stream. */
+/* Passes output to its destination, after script_clean() has removed the text
+ * of the trap from it. n is 0 at the end of a stream. */
 static void
 show_output(struct exec *x, int which, const char *p, size_t n)
 {
@@ -317,8 +308,9 @@ show_output(struct exec *x, int which, const char *p, size_t n)
 		type_replies(x);
 }
 
-/* Reads once from a pipe or the terminal. Returns the number of bytes; 0 at its
- * end, which closes it; -1 if there are none now. */
+/* Reads output from a pipe or the terminal with one read(). Returns the number
+ * of bytes, or -1 if no output is available now. At the end of the output,
+ * closes the descriptor and returns 0. */
 static ssize_t
 read_pipe(struct exec *x, int which, int64_t now)
 {
@@ -340,10 +332,10 @@ read_pipe(struct exec *x, int which, int64_t now)
 	return n;
 }
 
-/* Reads what is in the pipes by now, but of each at most one read past `most`
- * bytes, since the command may keep printing. */
+/* Reads the output that is available now. Stops reading a pipe after `max`
+ * bytes, because the command may still be printing. */
 static void
-read_rest(struct exec *x, ssize_t most, int64_t now)
+read_rest(struct exec *x, ssize_t max, int64_t now)
 {
 	ssize_t n, sum;
 	int which;
@@ -353,20 +345,21 @@ read_rest(struct exec *x, ssize_t most, int64_t now)
 		do {
 			n = read_pipe(x, which, now);
 			sum += n;
-		} while (n > 0 && sum < most);
+		} while (n > 0 && sum < max);
 	}
 }
 
-/* Sets when the group is polled next. All commands that have left processes
- * running are polled in the same turn, since a poll walks through /proc. */
+/* Sets the time of the next poll of the process group. Commands in
+ * EXEC_ORPHANED and EXEC_SURVIVED are all polled in the same turn, because one
+ * walk through /proc is enough for all of them. */
 static void
 poll_later(struct exec *x, int64_t now)
 {
-	if (x->state == EXEC_LINGERS || x->state == EXEC_SURVIVED)
-		x->poll_at = now - now % REVIEW + REVIEW;
+	if (x->state == EXEC_ORPHANED || x->state == EXEC_SURVIVED)
+		x->poll_at = now - now % ORPHAN_POLL + ORPHAN_POLL;
 	else
-		x->poll_at = now + (x->state == EXEC_SETTLING ? POLL_SETTLING
-		    : POLL);
+		x->poll_at = now + (x->state == EXEC_SETTLING ? SETTLE_POLL
+		    : STOP_POLL);
 }
 
 static void
@@ -385,8 +378,9 @@ enter_state(struct exec *x, enum exec_state state, int64_t now)
 	poll_later(x, now);
 }
 
-/* Notes that the program has started, when the child has closed its end of the
- * outcome's pipe. If it could not be started, the command ends soon. */
+/* Checks whether the child has closed its end of the outcome's pipe. If it has,
+ * the program has started, or the start has failed and the command ends
+ * soon. */
 static void
 read_outcome(struct exec *x)
 {
@@ -398,8 +392,8 @@ read_outcome(struct exec *x)
 	x->starting = x->group->outcome.error != 0;
 }
 
-/* Notes the end of the shell, which is a zombie then (E3). Returns whether it
- * has ended since the last call. */
+/* Checks whether the shell has exited. It stays a zombie (E3). Returns true if
+ * it has exited since the last call. */
 static bool
 note_shell_end(struct exec *x, int64_t now)
 {
@@ -418,7 +412,7 @@ note_shell_end(struct exec *x, int64_t now)
 	return true;
 }
 
-/* Returns why the ended shell has reported no directory. */
+/* Returns the reason why the shell has not reported its directory. */
 static enum exec_report
 find_missing_report(const struct exec *x)
 {
@@ -432,7 +426,8 @@ find_missing_report(const struct exec *x)
 		return REPORT_NO_FD;
 	if (s->syntax_error)
 		return s->own_trap ? REPORT_LOST : REPORT_OK;
-	/* A zombie keeps the name of the last program that it executed. */
+	/* /proc shows the name of the last program that a zombie has
+	 * executed. */
 	if (x->options->visible && proc_read(x->pid, "comm", comm,
 	    sizeof(comm)) > 0) {
 		comm[strcspn(comm, "\n")] = '\0';
@@ -442,9 +437,9 @@ find_missing_report(const struct exec *x)
 	return s->own_trap ? REPORT_TRAP : REPORT_LOST;
 }
 
-/* Reads the rest of the output and the shell's report. Processes that were left
- * running may hold the pipes (E4): these stay open and are read, so that no
- * process blocks, but the output is dropped. A terminal ends with its shell
+/* Ends a command: reads the rest of its output and the shell's report. If
+ * processes left running hold the pipes, these stay open and are read, so that
+ * no process blocks, but the output is discarded (E4). The terminal is closed
  * (I4). */
 static void
 end_command(struct exec *x, int64_t now)
@@ -479,18 +474,20 @@ exec_stop(struct exec *x, int64_t now)
 	if (x->group == NULL || x->state >= EXEC_STOPPING)
 		return;
 	if (x->state == EXEC_SURVIVED && !x->foreign)
-		return;  /* SIGKILL is pending. */
+		/* SIGKILL takes effect as soon as the kernel wakes the
+		 * process. */
+		return;
 	proc_stop(x->group, now);
 	enter_state(x, EXEC_STOPPING, now);
 }
 
 void
-exec_write_off(struct exec *x, int64_t now)
+exec_abandon(struct exec *x, int64_t now)
 {
 	end_command(x, now);
 }
 
-/* Ends a command of which nothing lives, and gives its pid back. */
+/* Ends a command whose processes have all exited, and reaps its shell. */
 static void
 enter_gone(struct exec *x, int64_t now)
 {
@@ -503,8 +500,8 @@ enter_gone(struct exec *x, int64_t now)
 	enter_state(x, EXEC_GONE, now);
 }
 
-/* Gives up ending a command: a process of it belongs to another user, or has
- * survived SIGKILL. */
+/* Gives up on terminating a command, because one of its processes belongs to
+ * another user or has survived SIGKILL. */
 static void
 enter_survived(struct exec *x, int64_t now)
 {
@@ -522,13 +519,14 @@ enter_survived(struct exec *x, int64_t now)
 }
 
 static bool
-is_being_ended(const struct exec *x)
+is_stopping(const struct exec *x)
 {
 	return x->state == EXEC_STOPPING || x->state == EXEC_KILLED;
 }
 
-/* Returns whether it is unknown, without a /proc, if SIGKILL has had an effect.
- * What is left may be zombies whose parent does not wait for them. */
+/* Returns whether the effect of SIGKILL is unknown because /proc is not
+ * available. The remaining members of the group may be zombies that their
+ * parent does not reap. */
 static bool
 is_survivor_unknown(const struct exec *x)
 {
@@ -536,21 +534,23 @@ is_survivor_unknown(const struct exec *x)
 	    x->group->survivor == 0;
 }
 
-/* Moves on a command in EXEC_STOPPING. late: its deadline has come. */
+/* Advances a command in EXEC_STOPPING. `late` is true if its deadline has
+ * passed. */
 static void
-move_on_stopping(struct exec *x, bool polled, bool late, int64_t now)
+advance_stopping(struct exec *x, bool polled, bool late, int64_t now)
 {
-	/* Do not replace the SIGTERM that is still to be sent, except by
-	 * SIGKILL. */
+	/* If SIGTERM has not been sent yet, no signal except SIGKILL may
+	 * replace it. */
 	if (late || x->group->send == 0)
 		proc_stop_due(x->group, polled && x->shell_ended, now);
 	if (late)
 		enter_state(x, EXEC_KILLED, now);
 }
 
-/* Ends or gives up a command in EXEC_KILLED whose deadline has come. */
+/* Leaves EXEC_KILLED when its deadline has passed. The command enters EXEC_GONE
+ * or EXEC_SURVIVED. */
 static void
-leave_killed(struct exec *x, int64_t now)
+finish_killed(struct exec *x, int64_t now)
 {
 	if (is_survivor_unknown(x))
 		enter_gone(x, now);
@@ -558,41 +558,42 @@ leave_killed(struct exec *x, int64_t now)
 		enter_survived(x, now);
 }
 
-/* Returns whether only another user's processes have been left for so long that
- * they will not exit by themselves. */
+/* Returns whether only processes of another user have been left for so long
+ * that they probably do not exit by themselves. */
 static bool
-is_left_to_foreign(const struct exec *x, int64_t now)
+has_only_foreign(const struct exec *x, int64_t now)
 {
 	return x->group->found == PROC_FOREIGN &&
-	    now >= x->entered_at + FAREWELL;
+	    now >= x->entered_at + FOREIGN_GRACE;
 }
 
-/* Moves on a command that is being ended. */
+/* Advances a command that is being terminated. `polled` is true if its process
+ * group was polled in this turn. */
 static void
-move_on_end(struct exec *x, bool polled, int64_t now)
+advance_stop(struct exec *x, bool polled, int64_t now)
 {
 	bool late = now >= x->deadline;
 
 	if (late && x->state == EXEC_KILLED)
-		leave_killed(x, now);
-	else if (polled && is_left_to_foreign(x, now))
+		finish_killed(x, now);
+	else if (polled && has_only_foreign(x, now))
 		enter_survived(x, now);
 	else if (x->state == EXEC_STOPPING)
-		move_on_stopping(x, polled, late, now);
+		advance_stopping(x, polled, late, now);
 	else if (polled)
 		proc_stop_due(x->group, true, now);
 }
 
-/* Moves a command on to its next state, by time or by the result of a poll.
- * polled: its group was polled in this turn. */
+/* Moves a command to its next state if that is due. `polled` is true if its
+ * process group was polled in this turn. */
 static void
-move_on(struct exec *x, bool polled, int64_t now)
+advance(struct exec *x, bool polled, int64_t now)
 {
 	struct proc_group *g = x->group;
 
 	if (g == NULL)
 		return;
-	/* A shell that was polled may have ended since. */
+	/* The shell may have exited after the process group was polled. */
 	if (polled && !x->shell_ended)
 		note_shell_end(x, now);
 	if (polled && g->found == PROC_GONE && x->shell_ended) {
@@ -601,13 +602,13 @@ move_on(struct exec *x, bool polled, int64_t now)
 	}
 	if (polled)
 		poll_later(x, now);
-	if (is_being_ended(x)) {
-		move_on_end(x, polled, now);
+	if (is_stopping(x)) {
+		advance_stop(x, polled, now);
 	} else if (x->state == EXEC_SETTLING && now >= x->deadline) {
 		x->orphans = g->found == PROC_LIVES || g->found == PROC_FOREIGN;
-		x->elsewhere = g->elsewhere;
+		x->other_groups = g->other_groups;
 		end_command(x, now);
-		enter_state(x, EXEC_LINGERS, now);
+		enter_state(x, EXEC_ORPHANED, now);
 	}
 }
 
@@ -617,7 +618,7 @@ needs_poll(const struct exec *x)
 	if (x->group == NULL)
 		return false;
 	return x->shell_ended ||
-	    (is_being_ended(x) && x->group->leader_foreign);
+	    (is_stopping(x) && x->group->leader_foreign);
 }
 
 static bool
@@ -627,22 +628,22 @@ is_due(const struct exec *x, int64_t now)
 }
 
 void
-exec_poll_ending(struct list *list, const struct options *o, int64_t now)
+exec_poll_stopping(struct list *list, const struct options *o, int64_t now)
 {
-	struct list ending = { NULL, NULL };
+	struct list stopping = { NULL, NULL };
 	struct list_node *n;
 	struct exec *x;
 
 	for (n = list->first; n != NULL; n = n->next) {
 		x = LIST_ITEM(n, struct exec, node);
-		if (x->group != NULL && is_being_ended(x))
-			list_append(&ending, &x->group->node);
+		if (x->group != NULL && is_stopping(x))
+			list_append(&stopping, &x->group->node);
 	}
-	if (ending.first != NULL)
-		proc_poll(&ending, o->visible, now);
+	if (stopping.first != NULL)
+		proc_poll(&stopping, o->visible, now);
 	for (n = list->first; n != NULL; n = n->next) {
 		x = LIST_ITEM(n, struct exec, node);
-		if (x->group != NULL && is_being_ended(x) &&
+		if (x->group != NULL && is_stopping(x) &&
 		    x->group->found == PROC_FOREIGN)
 			enter_survived(x, now);
 	}
@@ -666,8 +667,8 @@ exec_put_survivor(const struct exec *x, struct buf *b)
 		buf_fmt(b, "a process may still be running after SIGKILL");
 }
 
-/* Adds the descriptors of a command to the poll set. Those of its output are
- * left out while it is young (see YOUNG). */
+/* Adds the descriptors of a command to the poll set. The descriptors of its
+ * output are left out during its first milliseconds (see YOUNG). */
 static void
 add_descriptors(struct exec *x, struct loop *loop)
 {
@@ -707,7 +708,7 @@ exec_poll_add(const struct list *list, struct loop *loop)
 	}
 }
 
-/* Reads and writes what the poll set has found ready. */
+/* Reads and writes the descriptors that are ready. */
 static void
 dispatch_descriptors(struct exec *x, const struct loop *loop)
 {
@@ -727,8 +728,8 @@ void
 exec_dispatch(struct list *list, const struct options *o,
               const struct loop *loop)
 {
-	struct list polled = { NULL, NULL }, ending = { NULL, NULL };
-	bool ended = false, released = false, held, inherited;
+	struct list polled = { NULL, NULL }, stopping = { NULL, NULL };
+	bool ended = false, released = false, had_group, inherited;
 	struct list_node *n;
 	struct exec *x;
 
@@ -744,19 +745,20 @@ exec_dispatch(struct list *list, const struct options *o,
 		proc_poll(&polled, o->visible, loop->now);
 	for (n = list->first; n != NULL; n = n->next) {
 		x = LIST_ITEM(n, struct exec, node);
-		held = x->group != NULL;
-		move_on(x, is_due(x, loop->now), loop->now);
-		if (held && x->group == NULL)
+		had_group = x->group != NULL;
+		advance(x, is_due(x, loop->now), loop->now);
+		if (had_group && x->group == NULL)
 			released = true;
 		if (x->group != NULL && x->group->send != 0)
-			list_append(&ending, &x->group->node);
+			list_append(&stopping, &x->group->node);
 	}
-	if (ending.first != NULL)
-		proc_signal(&ending);
-	/* A SIGCHLD that no shell explains came from the guard or an inherited
-	 * child. Without /proc boris is a subreaper: an orphan may have ended
-	 * together with a shell. guard_reap() stops at the first shell that is
-	 * still held, so it is also called after one was released. */
+	if (stopping.first != NULL)
+		proc_signal(&stopping);
+	/* A SIGCHLD that does not come from a shell comes from the guard or an
+	 * orphan. Without /proc, boris is a subreaper, and an orphan may have
+	 * exited together with a shell. guard_reap() stops at the first exited
+	 * shell that still has a group, so it is also called when a group was
+	 * released. */
 	inherited = loop->child && (!ended || !o->visible);
 	if (released || inherited)
 		guard_reap(o->guard);
@@ -765,7 +767,8 @@ exec_dispatch(struct list *list, const struct options *o,
 void
 exec_read(struct exec *x, int64_t now)
 {
-	read_rest(x, READ_SIZE / 8, now);  /* `sink` keeps all of that */
+	/* The output buffer can keep this many bytes without losing any. */
+	read_rest(x, READ_SIZE / 8, now);
 	note_shell_end(x, now);
 }
 
@@ -786,16 +789,17 @@ exec_signal(const struct exec *x)
 	    ? names[sig] : NULL;
 }
 
-/* Returns the length of the unfinished line after the text was typed, in bytes.
- * If a line is too long for the terminal, returns more than LINE_TYPED_MAX. */
+/* Returns the length in bytes of the unfinished input line after the text is
+ * typed. `line` is its length before. Returns more than LINE_TYPED_MAX if a
+ * line is too long for the terminal. */
 static size_t
 line_after(size_t line, const struct buf *text)
 {
 	size_t i;
 
 	for (i = 0; i < text->len && line <= LINE_TYPED_MAX; i++) {
-		/* Enter and end of file send a line, however the terminal is
-		 * set. */
+		/* A newline, a carriage return and Control-D all complete the
+		 * line in common terminal modes. */
 		if (memchr("\n\r\004", text->data[i], 3) != NULL)
 			line = 0;
 		else
@@ -804,8 +808,8 @@ line_after(size_t line, const struct buf *text)
 	return line;
 }
 
-/* Returns why the text cannot be typed, as exec_type() does in errno, or 0.
- * line: the length that line_after() has returned. */
+/* Checks whether text can be typed into a terminal. `line` is the result of
+ * line_after(). Returns 0, or the error that exec_type() reports. */
 static int
 check_typing(struct exec *x, const struct buf *text, enum terminal_mode mode,
              size_t line)
@@ -855,8 +859,8 @@ exec_type_unseen(struct exec *x, const char *line, size_t n, int64_t now)
 	return 0;
 }
 
-/* Finds out anew whether the terminal prompts, and reads what it has printed
- * before. */
+/* Checks whether the terminal prompts, and then reads the output that the
+ * program has printed before. */
 static void
 check_prompt(struct exec *x, int64_t now)
 {
@@ -868,26 +872,27 @@ check_prompt(struct exec *x, int64_t now)
 	exec_read(x, now);
 }
 
-/* Returns whether the terminal seems to prompt, where /proc does not show it:
- * it has printed since the last input and is silent; in TERMINAL_LINES it has
- * also left its last line unfinished. */
+/* Returns whether a terminal seems to prompt for input if /proc cannot show
+ * that. The program has printed something since the last input and is silent
+ * now. In TERMINAL_LINES, its last line must also be unfinished. */
 static bool
 seems_to_prompt(const struct exec *x, enum terminal_mode mode, int64_t now)
 {
-	if (x->printed_at == 0 || now < x->printed_at + SILENCE)
+	if (x->printed_at == 0 || now < x->printed_at + PROMPT_SILENCE)
 		return false;
 	return mode != TERMINAL_LINES || output_within_line(x->sink[EXEC_OUT]);
 }
 
-/* Fills in what is known without a check. Returns whether a check is possible:
- * the terminal is open, all input was read, and there was no output or input
- * for a while. */
+/* Sets the members of `p` that are known without a check. Returns whether a
+ * check can be made: the terminal is open, all input was read, and there was no
+ * input or output for READ_SILENCE ms. */
 static bool
 begin_prompt(const struct exec *x, enum terminal_mode mode, int64_t now,
                  struct exec_prompt *p)
 {
 	*p = (struct exec_prompt){
-		.state = TERMINAL_BUSY, .since = x->typed_at, .again = NEVER
+		.state = TERMINAL_BUSY, .since = x->typed_at,
+		.recheck_at = NEVER
 	};
 	if (x->printed_at > x->typed_at)
 		p->since = x->printed_at;
@@ -895,26 +900,27 @@ begin_prompt(const struct exec *x, enum terminal_mode mode, int64_t now,
 	if (mode == TERMINAL_CLOSED || queue_unwritten(&x->unread) > 0 ||
 	    terminal_has_unread(x->fd[EXEC_SLAVE]))
 		return false;
-	if (now >= p->since + CERTAIN)
+	if (now >= p->since + READ_SILENCE)
 		return true;
-	p->again = p->since + CERTAIN;
+	p->recheck_at = p->since + READ_SILENCE;
 	return false;
 }
 
-/* Fills in whether the terminal prompts, by a check that is not older than
- * CHECK. */
+/* Sets `p` to the result of a check for a prompt that is at most PROMPT_CHECK
+ * ms old. */
 static void
 find_prompt(struct exec *x, enum terminal_mode mode, int64_t now,
             struct exec_prompt *p)
 {
-	if (now >= x->checked_at + CHECK)
+	if (now >= x->checked_at + PROMPT_CHECK)
 		check_prompt(x, now);
-	p->again = x->checked_at + CHECK;
-	/* A prompt that was found too early does not count. */
-	if (x->checked_at < p->since + CERTAIN || x->printed_at > p->since)
+	p->recheck_at = x->checked_at + PROMPT_CHECK;
+	/* Ignore the result of a check that was made too soon after the last
+	 * output or input. */
+	if (x->checked_at < p->since + READ_SILENCE || x->printed_at > p->since)
 		return;
 	p->state = x->prompt;
-	p->at_work = p->state == TERMINAL_BUSY;
+	p->not_reading = p->state == TERMINAL_BUSY;
 	if (p->state == TERMINAL_MAY_PROMPT && !seems_to_prompt(x, mode, now))
 		p->state = TERMINAL_BUSY;
 }
@@ -954,12 +960,13 @@ exec_find_stopped(struct exec *x, int64_t now, int *signo)
 
 	if (!x->options->visible || !x->terminal || master < 0)
 		return 0;
-	/* Many calls can ask in one turn, and a check takes two walks through
-	 * /proc. */
+	/* Cache the result for one turn, because many calls can ask for it and
+	 * each search walks through /proc twice. */
 	if (now != x->stopped_at) {
 		x->stopped_at = now;
 		x->stopped = 0;
-		/* A shell that reads the terminal knows of its stopped jobs. */
+		/* If the shell reads from the terminal, it has already reported
+		 * its stopped jobs. */
 		if (terminal_prompts(master, x->fd[EXEC_SLAVE]) ==
 		    TERMINAL_BUSY)
 			x->stopped = terminal_stopped(master, x->pid,

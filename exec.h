@@ -1,8 +1,9 @@
 #ifndef EXEC_H
 #define EXEC_H
 
-/* One command: its pipes or terminal, its process group, its states (B4, B5, E,
- * I). This module does not depend on sessions. */
+/* A command, from its start until all of its processes have exited (B4, B5, E,
+ * I). This module starts the shell, reads its output, writes its input, and
+ * terminates it. It does not depend on sessions. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,159 +19,185 @@
 #include "run/spawn.h"
 #include "run/terminal.h"
 
-enum exec_state {  /* exec.c describes what leads from one to the next. */
-	EXEC_NEW,       /* zeroed: not started */
-	EXEC_RUNNING,   /* its shell runs */
-	EXEC_SETTLING,  /* its shell has ended; other processes may be ending */
-	EXEC_LINGERS,   /* it has ended; processes that it has left running may
-	                 * live (E4) */
-	EXEC_SURVIVED,  /* boris cannot end a process of it (E12) */
-	EXEC_STOPPING,  /* SIGTERM was sent, SIGKILL follows */
+/* The states of a command. exec.c describes the transitions between them. */
+enum exec_state {
+	EXEC_NEW,       /* not started yet (the value of a zeroed struct) */
+	EXEC_RUNNING,   /* the shell is running */
+	EXEC_SETTLING,  /* the shell has exited; other processes of the command
+	                 * may be about to exit */
+	EXEC_ORPHANED,  /* the command has ended; processes that it left running
+	                 * may still live (E4) */
+	EXEC_SURVIVED,  /* boris cannot terminate a process of the command
+	                 * (E12) */
+	EXEC_STOPPING,  /* SIGTERM was sent, and SIGKILL will follow */
 	EXEC_KILLED,    /* SIGKILL was sent */
-	EXEC_GONE       /* it has ended, and no process of it lives */
+	EXEC_GONE       /* all processes of the command have exited */
 };
 
-/* The pipes of a command, as indexes */
+/* Indexes of the pipes of a command */
 enum {
-	EXEC_IN,       /* to its stdin */
-	EXEC_OUT,      /* from its stdout; or its terminal's master */
-	EXEC_ERR,      /* from its stderr */
-	EXEC_DIR,      /* from the shell, which reports its last directory */
-	EXEC_PIPES,    /* the number of them */
-	/* The terminal's slave, which boris keeps open since the program may
-	 * close its own */
+	EXEC_IN,       /* pipe to the command's stdin */
+	EXEC_OUT,      /* pipe from the command's stdout, or the master side of
+	                * its terminal */
+	EXEC_ERR,      /* pipe from the command's stderr */
+	EXEC_DIR,      /* pipe through which the shell reports its last
+	                * directory */
+	EXEC_PIPES,    /* number of pipes */
+	/* slave side of the terminal, which boris keeps open because the
+	 * program may close its own descriptors */
 	EXEC_SLAVE = EXEC_IN
 };
 
-/* Why a shell that exited by itself did not report its directory (D2) */
+/* The reason why a shell that exited by itself did not report its directory
+ * (D2) */
 enum exec_report {
-	REPORT_OK,        /* it did; or there is nothing to report */
-	REPORT_NO_FD,     /* it lacked the descriptor for that */
-	REPORT_REPLACED,  /* another program has replaced it (exec) */
+	REPORT_OK,        /* the directory was reported or is not needed */
+	REPORT_NO_FD,     /* the descriptor for the report was not available */
+	REPORT_REPLACED,  /* another program has replaced the shell (exec) */
 	REPORT_TRAP,      /* the command seems to set its own EXIT trap */
-	REPORT_LOST       /* for an unknown reason */
+	REPORT_LOST       /* the reason is unknown */
 };
 
 struct exec {
-	/* What to run; filled in by the caller of exec_start() */
-	struct buf text;      /* the command, without a NUL */
-	struct buf input;     /* bytes for its stdin (B5) */
-	bool has_input;       /* its stdin is a pipe, with `input` in it */
-	bool terminal;        /* it gets a terminal, and prints to EXEC_OUT (I1) */
-	bool reports_dir;     /* its shell is to report its last directory */
+	/* The members below are set by the caller of exec_start(). */
+	struct buf text;      /* text of the command, without a NUL */
+	struct buf input;     /* bytes for the command's stdin (B5) */
+	bool has_input;       /* true if stdin is a pipe that gets `input` */
+	bool terminal;        /* true if the command runs in a terminal; all
+	                       * output then comes from EXEC_OUT (I1) */
+	bool reports_dir;     /* true if the shell must report its last
+	                       * directory */
 	enum environment_kind env;
 
-	/* Results, for all modules to read */
+	/* The members below are results. All modules may read them. */
 	enum exec_state state;
-	bool ended;           /* its status and output are complete */
-	bool starting;        /* its program has not started yet */
-	struct proc_outcome outcome;  /* once it has ended: how far it came */
-	pid_t pid;            /* pid of its shell */
-	bool shell_ended;     /* its shell is a zombie, or reaped */
-	int status;           /* if shell_ended: 0 to 255, or 128+N */
-	bool signalled;       /* it was killed by a signal, not by Ctrl-C */
-	char *pipeline;       /* exit codes, if `status` hides a failure (B7) */
-	char *dir;            /* the directory that it has reported; or NULL */
+	bool ended;           /* true if the exit status and the output are
+	                       * complete */
+	bool starting;        /* true if the program has not started yet */
+	struct proc_outcome outcome;  /* result of the start, set when the
+	                               * command has ended */
+	pid_t pid;            /* pid of the shell */
+	bool shell_ended;     /* true if the shell has exited */
+	int status;           /* exit status of the shell, 0 to 255, or 128 + N
+	                       * after signal N */
+	bool signalled;       /* true if a signal has killed the shell, except
+	                       * for Ctrl-C and Ctrl-\ in a terminal */
+	char *pipeline;       /* exit codes of the last pipeline if `status`
+	                       * hides a failure, or NULL (B7) */
+	char *dir;            /* directory that the shell has reported, or
+	                       * NULL */
 	enum exec_report report;
-	bool orphans;         /* it has left processes running (E4) */
-	bool elsewhere;       /* some of these have other groups of its session */
-	bool foreign;         /* in EXEC_SURVIVED: the survivor belongs to
-	                       * another user; else it is stuck in the kernel */
-	pid_t survivor;       /* in EXEC_SURVIVED: a pid; 0: not known */
-	bool open;            /* its output is read; more may come */
-	bool no_terminal;     /* it was not started, as no terminal was
-	                       * available */
+	bool orphans;         /* true if the command has left processes running
+	                       * (E4) */
+	bool other_groups;    /* true if some of the processes left running are
+	                       * in other process groups */
+	bool foreign;         /* true if the survivor belongs to another user,
+	                       * false if it is stuck in the kernel */
+	pid_t survivor;       /* pid of a process that survives, set in
+	                       * EXEC_SURVIVED; 0 if it is unknown */
+	bool open;            /* true while stdout or stderr is open */
+	bool no_terminal;     /* true if the command was not started because no
+	                       * terminal was available */
 
-	/* For exec.c alone */
-	struct list_node node;  /* in the session's list, if `listed` */
-	bool listed;
+	/* The members below are private to exec.c. */
+	struct list_node node;  /* node in the session's list of commands */
+	bool listed;            /* true if `node` is in the list */
 	const struct options *options;
-	struct proc_group *group;  /* the guard's; NULL: not started, or gone */
+	struct proc_group *group;  /* process group, shared with the guard; NULL
+	                            * before the start and in EXEC_GONE */
 	int64_t entered_at;   /* start of the current state, ms */
 	int64_t deadline;     /* end of the current state, ms */
 	int64_t poll_at;      /* time of the next poll of the group, ms */
-	int64_t typed_at;     /* time of the last input or else the start, ms */
-	int64_t printed_at;   /* time of the last output, ms; 0: none since the
-	                       * last input */
-	int64_t checked_at;   /* time when `prompt` was found, ms */
-	enum terminal_prompt prompt;
-	int64_t stopped_at;   /* time when `stopped` was found, ms */
-	pid_t stopped;        /* a stopped process group on its terminal, or 0 */
-	int stop_signal;      /* what has stopped it; 0: unknown */
-	size_t line;          /* bytes in the unfinished line that was typed */
-	int fd[EXEC_PIPES];   /* boris's ends of the pipes; -1: none, or closed */
-	int poll[EXEC_PIPES]; /* their indexes in the poll set */
-	int outcome_fd;       /* a pipe at its end if the start is over; or -1 */
-	int outcome_poll;     /* its index in the poll set */
-	struct output *sink[EXEC_PIPES];  /* the caller's; NULL: output is
-	                                   * dropped */
+	int64_t typed_at;     /* time of the last input or of the start, ms */
+	int64_t printed_at;   /* time of the last output, ms; 0 if there was
+	                       * none since the last input */
+	int64_t checked_at;   /* time of the last check for a prompt, ms */
+	enum terminal_prompt prompt;  /* result of that check */
+	int64_t stopped_at;   /* time of the last search for a stopped process
+	                       * group, ms */
+	pid_t stopped;        /* stopped process group in the terminal, or 0 */
+	int stop_signal;      /* signal that has stopped it; 0 if unknown */
+	size_t line;          /* length of the unfinished input line in the
+	                       * terminal, bytes */
+	int fd[EXEC_PIPES];   /* boris's ends of the pipes, or -1 */
+	int poll[EXEC_PIPES]; /* indexes of the pipes in the poll set */
+	int outcome_fd;       /* pipe that spawn() returns, or -1 */
+	int outcome_poll;     /* index of outcome_fd in the poll set */
+	struct output *sink[EXEC_PIPES];  /* destinations of the output; NULL to
+	                                   * discard it */
 	struct queue unread;  /* input that is not written yet */
 	struct script script;
 };
 
-/* In the functions below the list has the commands of one session. */
+/* The list that most functions take contains the commands of one session. */
 
-/* Starts the command. Its output goes to `out` and `err` until it has ended.
- * Returns 0, or -1 with errno set, and the state is EXEC_NEW then. Whether its
- * program could be started in that directory is known later: `starting` is
- * false then, and if it failed, the command ends soon, with an error in
- * `outcome`. */
+/* Starts a command, whose output is appended to `out` and `err` until it ends.
+ * Returns 0, or -1 with errno set and the state EXEC_NEW. A result of 0 does
+ * not mean that the program has started. If the program cannot be executed, the
+ * command ends soon with an error in `outcome`. */
 int exec_start(struct list *, struct exec *, const struct options *,
                const struct spawn_dirs *, struct output *out,
                struct output *err, int64_t now);
-/* Removes the command from the list, if it is in it, and frees what exec.c has
- * allocated. `text`, `input`, `pipeline` and `dir` are the caller's. */
+/* Removes a command from the list, if it is in the list, and frees what exec.c
+ * has allocated. The caller frees `text`, `input`, `pipeline` and `dir`. */
 void exec_free(struct list *, struct exec *);
-/* Starts to end the command; the first signal is sent in the next dispatch
- * (E2). Does nothing if a process of it is stuck in the kernel. */
+/* Starts to terminate a command. exec_dispatch() sends the signals (E2). Does
+ * nothing if a process of the command is stuck in the kernel. */
 void exec_stop(struct exec *, int64_t now);
-/* Ends a command in EXEC_SURVIVED whose shell still runs. Its further output is
- * dropped. */
-void exec_write_off(struct exec *, int64_t now);
-/* Polls the commands that are being ended once more, before boris exits. Those
- * that boris cannot end are in EXEC_SURVIVED afterwards. */
-void exec_poll_ending(struct list *, const struct options *, int64_t now);
-/* Appends a sentence about the process that survives in EXEC_SURVIVED. */
+/* Ends a command in EXEC_SURVIVED although its shell is still running. Further
+ * output is discarded. */
+void exec_abandon(struct exec *, int64_t now);
+/* Polls the commands in EXEC_STOPPING and EXEC_KILLED a last time before boris
+ * exits. Commands with a process of another user enter EXEC_SURVIVED. */
+void exec_poll_stopping(struct list *, const struct options *, int64_t now);
+/* Appends a phrase that describes the surviving process of a command in
+ * EXEC_SURVIVED. */
 void exec_put_survivor(const struct exec *, struct buf *);
 
-/* Adds the commands' descriptors and deadlines to the poll set. */
+/* Adds the descriptors and deadlines of the commands to the poll set. */
 void exec_poll_add(const struct list *, struct loop *);
-/* Reads output, writes input, polls the groups and sends the signals that are
- * due. */
+/* Reads the output and writes the input of the commands, polls their process
+ * groups, and sends the signals that are due. */
 void exec_dispatch(struct list *, const struct options *,
                    const struct loop *);
-/* Reads the output that is ready, and notes whether the shell has ended. */
+/* Reads the output that is available now, and checks whether the shell has
+ * exited. */
 void exec_read(struct exec *, int64_t now);
 
-/* Returns the name of the signal in the status ("SIGPIPE"), or NULL. */
+/* Returns the name of the signal that has killed the shell, such as "SIGPIPE",
+ * or NULL. */
 const char *exec_signal(const struct exec *);
 
-/* Types text into the command's terminal, as fast as it is read (I2). Sets
- * *mode to the terminal's mode. Returns 0, or -1 with errno set, and then
- * nothing is typed: ENOTTY (no terminal), EPIPE (closed), E2BIG (a line is too
- * long), ENOBUFS (too much is unread), ENOMEM. */
+/* Types text into the terminal of a command. Text that the terminal does not
+ * accept yet is queued (I2). Sets *mode to the mode of the terminal. Returns 0,
+ * or -1 with errno set if nothing was typed: ENOTTY if the command has no
+ * terminal, EPIPE if it is closed, E2BIG if a line is too long, ENOBUFS if too
+ * much input is unread, or ENOMEM. */
 int exec_type(struct exec *, const struct buf *, int64_t now,
               enum terminal_mode *mode);
 /* Types a complete line into a terminal that does not echo. Returns 0, or -1 if
- * the terminal echoes. */
+ * the terminal echoes or does not accept the line. */
 int exec_type_unseen(struct exec *, const char *line, size_t n, int64_t now);
 
-/* Whether a command's terminal prompts for input (I3) */
+/* Whether a program prompts for input in a terminal (I3) */
 struct exec_prompt {
 	enum terminal_prompt state;
-	bool at_work;   /* its program certainly does not read the terminal */
-	bool secret;    /* the terminal does not echo, or is closed */
-	int64_t since;  /* time of the last output or input, ms */
-	int64_t again;  /* when the result may change, ms */
+	bool not_reading;    /* true if /proc shows that the program does not
+	                      * read from the terminal */
+	bool secret;         /* true if the terminal does not echo or is
+	                      * closed */
+	int64_t since;       /* time of the last output or input, ms */
+	int64_t recheck_at;  /* time at which the result may change, ms */
 };
-/* Finds out whether the terminal prompts, and reads its output. */
+/* Reads the output of a terminal, and returns whether a program prompts for
+ * input in it. */
 struct exec_prompt exec_read_prompt(struct exec *, int64_t now);
-/* Does the same for a terminal that does not echo. Others are not checked, and
- * count as TERMINAL_BUSY. */
+/* Returns whether a program prompts for input in a terminal that does not echo.
+ * The state of a terminal that echoes is always TERMINAL_BUSY. */
 struct exec_prompt exec_read_secret_prompt(struct exec *, int64_t now);
-/* Returns a stopped process group on its terminal, and by which signal it was
- * stopped, as terminal_stopped() does; or 0, also if its program may read the
- * terminal. */
+/* Returns a stopped process group in the terminal. Sets *signo to the signal
+ * that has stopped it, or to 0 if it is unknown. Returns 0 if no group is
+ * stopped, or if a program may be reading from the terminal. */
 pid_t exec_find_stopped(struct exec *, int64_t now, int *signo);
 
 #endif

@@ -587,7 +587,7 @@ static const char *const reports[] = {
 static void
 note_orphans(struct buf *b, const struct exec *x)
 {
-	if (x->terminal || x->elsewhere)
+	if (x->terminal || x->other_groups)
 		note(b, "the command left processes running, and their further "
 		    "output is not shown; end them with: pkill -s %d", x->pid);
 	else

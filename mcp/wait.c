@@ -82,7 +82,7 @@ task_answer_at(const struct call *call, int64_t now)
 	if (has_new_prompt(call))
 		return NOW;
 	/* A program that is at work has not yet answered what was typed. */
-	if ((typed && job->prompt.at_work) || !has_news(call))
+	if ((typed && job->prompt.not_reading) || !has_news(call))
 		return end;
 	return earlier(end,
 	    call->watch.printed_at + (typed ? QUIET_TYPED : QUIET));

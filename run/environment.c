@@ -24,7 +24,7 @@ enum {
 	TASKS = 1 << ENV_TASK | TERMINAL,
 	ALL = PIPES | TERMINAL,
 	IF_UNSET = 1 << ENVIRONMENTS,    /* boris's own takes precedence */
-	LOCALE = 2 << ENVIRONMENTS       /* only if default_locale() says so */
+	LOCALE = 2 << ENVIRONMENTS       /* only if needs_locale() says so */
 };
 
 /* How a command's environment differs from boris's own: NAME=VALUE sets the
@@ -76,7 +76,7 @@ is_set(const char *name)
  * locale's file is looked for, since a static boris has another C library than
  * its commands, which setlocale() would ask. */
 static bool
-default_locale(void)
+needs_locale(void)
 {
 	static const char *const files[] = {
 		"/usr/lib/locale/C.utf8/LC_CTYPE",
@@ -129,7 +129,7 @@ applies_to(const struct variable *row, enum environment_kind kind)
 {
 	if (((row->where >> kind) & 1) == 0)
 		return false;
-	if ((row->where & LOCALE) && !default_locale())
+	if ((row->where & LOCALE) && !needs_locale())
 		return false;
 	return (row->where & IF_UNSET) == 0 || find_own(row) == NULL;
 }

@@ -59,7 +59,7 @@ remove_files(const struct guard *g)
 
 /* Makes a list of all groups that are taken. */
 static void
-list_taken(struct guard *g, struct list *list)
+list_used(struct guard *g, struct list *list)
 {
 	struct proc_group *at;
 
@@ -71,7 +71,7 @@ list_taken(struct guard *g, struct list *list)
 }
 
 static bool
-has_taken(const struct guard *g)
+has_used(const struct guard *g)
 {
 	const struct proc_group *at;
 
@@ -85,20 +85,20 @@ has_taken(const struct guard *g)
 /* Decides what is due for a group that was polled, as boris would have done. A
  * group that lives only in processes of another user is left alone. */
 static void
-move_on_group(struct proc_group *group, int64_t now)
+advance_group(struct proc_group *group, int64_t now)
 {
 	if (group->found == PROC_GONE || group->found == PROC_FOREIGN)
 		group->id = 0;
 	else if (group->kill_at == 0)
 		proc_stop(group, now);
 	else
-		proc_stop_due(group, !group->led, now);
+		proc_stop_due(group, !group->leader_lives, now);
 }
 
 /* Ends all groups (E2). Those that boris has started to end have received
  * SIGTERM, and get no second one (L1). */
 static void
-end_groups(struct guard *g)
+stop_groups(struct guard *g)
 {
 	int64_t now = clock_now(), give_up = now + PROC_GRACE + PROC_GIVE_UP;
 	struct list groups;
@@ -106,17 +106,17 @@ end_groups(struct guard *g)
 	struct proc_group *at;
 
 	for (at = g->group; at < g->group + g->used; at++) {
-		at->repeats = false;
+		at->resend_term = false;
 		/* The leaders are no children of this process. */
 		at->leader_ended = false;
 	}
-	while (has_taken(g) && now < give_up) {
-		list_taken(g, &groups);
+	while (has_used(g) && now < give_up) {
+		list_used(g, &groups);
 		proc_poll_orphans(&groups, g->options->visible);
 		for (n = groups.first; n != NULL; n = n->next)
-			move_on_group(LIST_ITEM(n, struct proc_group, node),
+			advance_group(LIST_ITEM(n, struct proc_group, node),
 			    now);
-		list_taken(g, &groups);
+		list_used(g, &groups);
 		proc_signal(&groups);
 		poll(NULL, 0, PACE);
 		now = clock_now();
@@ -138,7 +138,7 @@ run_guard(struct guard *g, int pipe)
 	while (read(0, &byte, 1) > 0)
 		;
 	remove_files(g);
-	end_groups(g);
+	stop_groups(g);
 	remove_files(g);  /* again, in case the first call failed (E7) */
 	_exit(0);
 }
@@ -250,7 +250,7 @@ void
 guard_reap(struct guard *g)
 {
 	/* A guard that was killed has a successor, if there is a group. */
-	if (has_taken(g))
+	if (has_used(g))
 		start_process(g);
 	for (;;) {
 		siginfo_t info = { 0 };
@@ -274,7 +274,7 @@ guard_pid(const struct guard *g)
 void
 guard_end(struct guard *g)
 {
-	if (has_taken(g)) {
+	if (has_used(g)) {
 		start_process(g);
 	} else if (g->pid > 0) {
 		kill(g->pid, SIGKILL);

@@ -34,7 +34,7 @@
  *	last pid  4000            4003            4004       4004
  *	          walk of /proc   4001 to 4003    4004       no process escaped
  *
- * All processes of a command that is younger than SHORT_LIFE have pids after
+ * All processes of a command that is younger than PID_WRAP_MIN have pids after
  * its leader's, so these are asked at once and the walk is left out. (With the
  * walk a call of `true` takes 25 % longer on a host with 220 processes.)
  *
@@ -60,13 +60,13 @@
 
 /* PROC_GRACE, the 5 s from SIGTERM to SIGKILL, is in proc.h. */
 enum {
-	HANG_UP = 1000,     /* ms from SIGTERM to SIGHUP (T4) */
-	EARLY = 50,         /* ms from the start; a bash that is stopped within
+	HANGUP = 1000,     /* ms from SIGTERM to SIGHUP (T4) */
+	EARLY_STOP = 50,         /* ms from the start; a bash that is stopped within
 	                     * them gets a second SIGTERM ... */
-	AGAIN = 20,         /* ms after the first one */
-	SHORT_LIFE = 250,   /* ms in which pids do not wrap around */
-	FEW_PIDS = 16384,   /* number of pids that are asked one by one */
-	ROUNDS = 50         /* of note_since(), each for the pids given out
+	SECOND_TERM = 20,         /* ms after the first one */
+	PID_WRAP_MIN = 250,   /* ms in which pids do not wrap around */
+	PID_RANGE_MAX = 16384,   /* number of pids that are asked one by one */
+	SCAN_ROUNDS = 50         /* of note_since(), each for the pids given out
 	                     * during the round before */
 };
 
@@ -226,12 +226,12 @@ note_if_member(const struct list *groups, pid_t pid)
 {
 	struct proc_group *g = find_session(groups, pid);
 	enum proc_found found;
-	bool elsewhere;
+	bool other_group;
 
 	if (g == NULL || (pid == g->id && g->leader_ended))
 		return;
-	elsewhere = getpgid(pid) != g->id;
-	if (g->found == PROC_LIVES && !elsewhere && pid != g->id)
+	other_group = getpgid(pid) != g->id;
+	if (g->found == PROC_LIVES && !other_group && pid != g->id)
 		return;  /* It would change nothing. */
 	found = find_process(pid);
 	if (found == PROC_GONE)
@@ -240,8 +240,8 @@ note_if_member(const struct list *groups, pid_t pid)
 		g->found = found;
 		g->survivor = pid;
 	}
-	g->led = g->led || pid == g->id;
-	g->elsewhere = g->elsewhere || elsewhere;
+	g->leader_lives = g->leader_lives || pid == g->id;
+	g->other_groups = g->other_groups || other_group;
 }
 
 /* Notes all processes that /proc shows. Returns false if it cannot be read. */
@@ -268,13 +268,13 @@ note_since(const struct list *groups, pid_t from)
 	pid_t last, pid;
 	int round;
 
-	for (round = 0; round < ROUNDS; round++) {
+	for (round = 0; round < SCAN_ROUNDS; round++) {
 		last = last_pid();
 		if (last == 0)
 			return false;
 		if (last == from)
 			return true;
-		if (from == 0 || from > last || last - from > FEW_PIDS) {
+		if (from == 0 || from > last || last - from > PID_RANGE_MAX) {
 			if (!note_all(groups))
 				return false;
 		} else {
@@ -364,7 +364,7 @@ oldest_pid(const struct list *groups, int64_t now)
 
 	for (n = groups->first; n != NULL; n = n->next) {
 		g = LIST_ITEM(n, struct proc_group, node);
-		if (!g->leader_ended || now - g->started >= SHORT_LIFE)
+		if (!g->leader_ended || now - g->started >= PID_WRAP_MIN)
 			return 0;
 		if (oldest == 0 || g->id < oldest)
 			oldest = g->id;
@@ -383,7 +383,7 @@ clear_findings(const struct list *groups)
 		g = LIST_ITEM(n, struct proc_group, node);
 		g->found = PROC_GONE;
 		g->survivor = 0;
-		g->led = g->elsewhere = false;
+		g->leader_lives = g->other_groups = false;
 	}
 }
 
@@ -411,7 +411,7 @@ proc_poll_orphans(const struct list *groups, bool visible)
 	for (n = groups->first; n != NULL; n = n->next) {
 		g = LIST_ITEM(n, struct proc_group, node);
 		g->found = find_by_signal(g->id);
-		g->led = kill(g->id, 0) == 0;
+		g->leader_lives = kill(g->id, 0) == 0;
 	}
 }
 
@@ -422,13 +422,13 @@ proc_stop(struct proc_group *g, int64_t now)
 {
 	g->send = SIGTERM;
 	g->kill_at = now + PROC_GRACE;
-	g->repeats = true;
+	g->resend_term = true;
 	/* If SIGTERM arrives while a bash with a trap forks, the child does not
 	 * receive it, and bash waits for the child. That happens mostly at the
 	 * start. */
-	if (g->follow_up == SIGTERM && now - g->started >= EARLY)
+	if (g->follow_up == SIGTERM && now - g->started >= EARLY_STOP)
 		g->follow_up = 0;
-	g->follow_up_at = now + (g->follow_up == SIGTERM ? AGAIN : HANG_UP);
+	g->follow_up_at = now + (g->follow_up == SIGTERM ? SECOND_TERM : HANGUP);
 }
 
 void
@@ -436,11 +436,11 @@ proc_stop_due(struct proc_group *g, bool leaderless, int64_t now)
 {
 	if (now >= g->kill_at) {
 		g->send = SIGKILL;
-	} else if (leaderless && g->repeats) {
+	} else if (leaderless && g->resend_term) {
 		/* A child that was forked as the first one arrived may have
 		 * missed it (E2). */
 		g->send = SIGTERM;
-		g->repeats = false;
+		g->resend_term = false;
 	} else if (now >= g->follow_up_at && g->follow_up != 0) {
 		g->send = g->follow_up;
 		g->follow_up = 0;

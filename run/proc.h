@@ -51,7 +51,7 @@ struct proc_group {
 	                       * terminal (T4); SIGTERM: bash, a trap (E2) */
 	int64_t follow_up_at;  /* when that is due, ms */
 	int64_t kill_at;      /* when SIGKILL is due, ms; 0: not being ended */
-	bool repeats;         /* SIGTERM is sent again once its leader has
+	bool resend_term;         /* SIGTERM is sent again once its leader has
 	                       * ended */
 	int send;             /* signal for proc_signal(); 0: none */
 	struct proc_outcome outcome;
@@ -62,8 +62,8 @@ struct proc_group {
 	enum proc_found found;  /* result of the last poll */
 	pid_t survivor;       /* pid of a process that the last poll has found;
 	                       * 0: none, or its pid is not known */
-	bool led;             /* the last poll has found its leader alive */
-	bool elsewhere;       /* the last poll has found processes in other
+	bool leader_lives;             /* the last poll has found its leader alive */
+	bool other_groups;       /* the last poll has found processes in other
 	                       * groups of its session */
 };
 

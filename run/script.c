@@ -47,7 +47,7 @@
 
 enum {
 	PIECE = (128 << 10) - 1,  /* bytes of one argument on Linux (B3) */
-	HELD = 64 << 10           /* bytes of a message, at most */
+	MESSAGE_MAX = 64 << 10           /* bytes of a message, at most */
 };
 
 static bool
@@ -321,7 +321,7 @@ script_clean(struct script *s, const char *shown, size_t n, struct buf *b)
 	message = is_message(s);
 	if (message)
 		at = find_trap(s);
-	waits = n > 0 && received->len < HELD && !is_message_complete(s);
+	waits = n > 0 && received->len < MESSAGE_MAX && !is_message_complete(s);
 	if (message && at == received->len && waits)
 		return true;
 	s->syntax_error = message && is_syntax_error(s);

@@ -193,7 +193,7 @@ secret_poll_add(struct job *job, struct loop *loop)
 		return;
 	s = secret_of(job);
 	s->in_poll = loop_add(loop, s->fd > 0 ? s->fd : -1, POLLIN);
-	loop_until(loop, job->prompt.again);
+	loop_until(loop, job->prompt.recheck_at);
 }
 
 /* Types a line into the terminal, if that can be logged. Returns whether it

@@ -593,7 +593,7 @@ act_on_survivor(struct session *s, struct job *job, int64_t now)
 		job->kill_requested = job->kill_requested &&
 		    !job->exec.foreign;
 	else
-		exec_write_off(&job->exec, now);
+		exec_abandon(&job->exec, now);
 }
 
 /* Ends a job whose timeout has passed, or keeps it as a task. */
@@ -677,7 +677,7 @@ session_free(struct session *s)
 
 	if (s == NULL)
 		return;
-	exec_poll_ending(&s->execs, s->options, clock_now());
+	exec_poll_stopping(&s->execs, s->options, clock_now());
 	for (i = 0; i < LISTS; i++) {
 		while ((job = first_in(s, i)) != NULL) {
 			report_survivor(job);

@@ -169,7 +169,7 @@ static const struct {
 	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_RUNNING },
 	  .due = { DUE_NOTHING, NEVER } },
 	{ "a command that has ended ends its job",
-	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_LINGERS,
+	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_ORPHANED,
 	           .exec.ended = true },
 	  .due = { DUE_END, NOW } },
 	{ "a task that has ended ends its job",
@@ -345,7 +345,7 @@ static const struct {
 	  .answer_at = NOW + 2000 },
 	{ "after input silence is no answer if the program is at work",
 	  .request = { .action = CALL_TYPE, .only_new = true },
-	  .job = { RUNS, .prompt.at_work = true },
+	  .job = { RUNS, .prompt.not_reading = true },
 	  .watch = { .news = true, .printed_at = NOW }, .printed = true,
 	  .answer_at = END },
 
