@@ -174,10 +174,10 @@ note_ended_task(struct buf *b, const struct job *job)
 	put_short(&purpose, job->description.len > 0 ? &job->description
 	    : &job->exec.text);
 	if (job->exec.shell_ended)
-		note(b, "task %s has ended: exit code %d (%s)", job->id,
+		note(b, "task %s ended with exit code %d (%s)", job->id,
 		    job->exec.status, buf_text(&purpose));
 	else
-		note(b, "task %s has timed out, but was not ended (%s)",
+		note(b, "task %s timed out but could not be stopped (%s)",
 		    job->id, buf_text(&purpose));
 	buf_free(&purpose);
 }
@@ -190,7 +190,7 @@ note_uncancelled(struct buf *b, const struct job *job)
 
 	exec_put_survivor(&job->exec, &survivor);
 	put_short(&command, &job->exec.text);
-	note(b, "a cancelled command was not ended: %s (%s)",
+	note(b, "a cancelled command could not be stopped: %s (%s)",
 	    buf_text(&survivor), buf_text(&command));
 	buf_free(&survivor);
 	buf_free(&command);
@@ -209,7 +209,7 @@ note_ended(struct buf *b, struct session *s)
 		n++;
 	}
 	if (n > SESSION_ENDS_REPORTED)
-		note(b, "and %d more tasks have ended",
+		note(b, "%d more tasks ended",
 		    n - SESSION_ENDS_REPORTED);
 }
 
@@ -261,14 +261,15 @@ note_abandoned_call(struct buf *b, const struct job *job)
 	else if (job->too_many_tasks)
 		note(b, "your call timed out; boris terminated its command, "
 		    "because %d background tasks were running, which is the "
-		    "maximum; read its output with task_output, task_id %s: %s",
+		    "maximum; read its output with task_output and task_id "
+		    "%s: %s",
 		    job->options->tasks_max, job->id, text);
 	else if (job->exec.shell_ended)
-		note(b, "your call timed out; its command has ended as task %s "
+		note(b, "your call timed out; its command ended as task %s "
 		    "with exit code %d: %s", job->id, job->exec.status, text);
 	else
-		note(b, "your call timed out; its command could not be ended: "
-		    "%s", text);
+		note(b, "your call timed out; its command could not be "
+		    "stopped: %s", text);
 	buf_free(&command);
 }
 
@@ -318,19 +319,19 @@ note_ended_with_call(struct buf *b, const struct job *job)
 
 	if (job->abandoned)
 		note(b, ended ? "terminated when your call timed out"
-		    : "given up when your call timed out");
+		    : "not stopped when your call timed out");
 	else if (queued >= QUEUED_MIN)
 		note(b, ended
-		    ? "terminated after %.1f s, since this client waits at "
-		    "most %.1f s, and the command was queued for %.1f s before"
-		    : "given up after %.1f s, since this client waits at most "
-		    "%.1f s, and the command was queued for %.1f s before",
+		    ? "terminated after %.1f s, because this client waits at "
+		    "most %.1f s and the command had been queued for %.1f s"
+		    : "not stopped after %.1f s; this client waits at most "
+		    "%.1f s, and the command had been queued for %.1f s",
 		    fmt_seconds(job->call_limit - queued),
 		    fmt_seconds(job->call_limit), fmt_seconds(queued));
 	else
 		note(b, ended
-		    ? "terminated after %.1f s, as long as this client waits"
-		    : "given up after %.1f s, as long as this client waits",
+		    ? "terminated after %.1f s, the longest this client waits"
+		    : "not stopped after %.1f s, the longest this client waits",
 		    fmt_seconds(job->call_limit));
 }
 
@@ -342,12 +343,14 @@ note_task_timeout(struct buf *b, const struct job *job)
 
 	if (job->server_deadline) {
 		note(b, ended
-		    ? "terminated by --bg-timeout, this server's limit"
-		    : "--bg-timeout, this server's limit, has passed");
+		    ? "terminated after the server's time limit for tasks "
+		    "(--bg-timeout)"
+		    : "the server's time limit for tasks (--bg-timeout) has "
+		    "expired");
 		return;
 	}
-	note(b, ended ? "terminated by its timeout"
-	    : "its timeout has passed");
+	note(b, ended ? "terminated because its timeout expired"
+	    : "its timeout has expired");
 	if (ended)
 		note_unit(b, job);
 }
@@ -382,13 +385,13 @@ note_limits(struct result *r)
 	else if (job->timed_out)
 		note_timeout(r);
 	if (job->capped && r->starts_job)
-		note(b, "timeout counts as %jd, the most", job->timeout);
+		note(b, "timeout reduced to the maximum, %jd ms", job->timeout);
 	if (job->too_many_tasks)
-		note(b, "not continued as a task, since %d background tasks "
-		    "are running, which is the maximum",
+		note(b, "not continued as a task, because %d background "
+		    "tasks are running, which is the maximum",
 		    job->options->tasks_max);
 	if (job->kill_requested && !r->is_task)
-		note(b, "session is closed");
+		note(b, "the session was closed");
 }
 
 /* Notes that a process group of the terminal is stopped: by which signal, and
@@ -403,26 +406,27 @@ note_stopped(struct result *r)
 		return;
 	switch (r->request->stop_signal) {
 	case SIGTTIN:
-		note(b, "process group %d is stopped by SIGTTIN, because it "
-		    "reads from the terminal in the background (with timeout, "
-		    "use timeout --foreground)", group);
+		note(b, "process group %d was stopped by SIGTTIN, because it "
+		    "tried to read from the terminal in the background (if it "
+		    "was started with timeout, use timeout --foreground)",
+		    group);
 		return;
 	case SIGTTOU:
-		note(b, "process group %d is stopped by SIGTTOU, because it "
-		    "changes the terminal in the background (with timeout, "
-		    "use timeout --foreground)", group);
+		note(b, "process group %d was stopped by SIGTTOU, because it "
+		    "tried to change the terminal in the background (if it was "
+		    "started with timeout, use timeout --foreground)", group);
 		return;
 	case SIGTSTP:
-		note(b, "process group %d is stopped by SIGTSTP (Ctrl-Z)",
+		note(b, "process group %d was stopped by SIGTSTP (Ctrl-Z)",
 		    group);
 		break;
 	case SIGSTOP:
-		note(b, "process group %d is stopped by SIGSTOP", group);
+		note(b, "process group %d was stopped by SIGSTOP", group);
 		break;
 	default:
 		note(b, "process group %d is stopped", group);
 	}
-	note(b, "continue it with kill -CONT -- -%d", group);
+	note(b, "continue it with: kill -CONT -- -%d", group);
 }
 
 /* Notes why a command in the foreground has become a task, and what to do with
@@ -435,17 +439,17 @@ note_hand_over(struct result *r)
 
 	if (job->limit_reached) {
 		note(b, "this client waits at most %.1f s, so the command "
-		    "keeps running as task %s, until its timeout of %jd s",
+		    "keeps running as task %s until its timeout of %jd s",
 		    fmt_seconds(job->call_limit), job->id, job->timeout / 1000);
 	} else {
-		note(b, "the command timed out after %jdms and keeps running "
+		note(b, "the command timed out after %jd ms and keeps running "
 		    "as task %s", job->timeout, job->id);
 		note_unit(b, job);
 	}
 	note(b, r->session->shared
-	    ? "wait for it with task_output, or end it with kill_pid %d and "
+	    ? "wait for it with task_output, or stop it with kill_pid %d and "
 	    "this task_id"
-	    : "wait for it with task_output, or end it with kill_pid %d",
+	    : "wait for it with task_output, or stop it with kill_pid %d",
 	    job->exec.pid);
 }
 
@@ -453,8 +457,8 @@ note_hand_over(struct result *r)
 static void
 note_wait_ended(struct buf *b, const struct caller *caller)
 {
-	note(b, "the wait was ended after %.1f s, as long as this client "
-	    "waits: wait again", fmt_seconds(caller->call_limit));
+	note(b, "the wait ended after %.1f s, the longest this client waits; "
+	    "wait again", fmt_seconds(caller->call_limit));
 }
 
 /* Notes that the terminal asks for input (I3). `told`: how to answer was noted
@@ -463,14 +467,17 @@ static void
 note_prompt(struct buf *b, const struct exec_prompt *p, bool reported)
 {
 	if (p->secret)
-		note(b, reported ? "it asks for a secret"
-		    : "it asks for a secret: answer with this task_id");
+		note(b, reported ? "the program asks for a secret"
+		    : "the program asks for a secret; answer with input and "
+		    "this task_id");
 	else if (p->state == TERMINAL_PROMPTS)
-		note(b, reported ? "it waits for input"
-		    : "it waits for input: answer with this task_id");
+		note(b, reported ? "the program waits for input"
+		    : "the program waits for input; answer with input and this "
+		    "task_id");
 	else
-		note(b, reported ? "it may wait for input"
-		    : "it may wait for input: answer with this task_id");
+		note(b, reported ? "the program may be waiting for input"
+		    : "the program may be waiting for input; answer with "
+		    "input and this task_id");
 }
 
 /* Appends a word for a shell, in quotes unless it needs none. */
@@ -503,10 +510,11 @@ note_secret(struct buf *b, const struct job *job)
 	put_word(&self, o->self);
 	put_word(&dir, o->tmpdir);
 	if (strcmp(o->tmpdir, "/tmp") == 0)
-		note(b, "or your user types it there: %s --secret=%s",
+		note(b, "or your user can type it with: %s --secret=%s",
 		    buf_text(&self), secret_id(job));
 	else
-		note(b, "or your user types it there: TMPDIR=%s %s --secret=%s",
+		note(b, "or your user can type it with: TMPDIR=%s %s "
+		    "--secret=%s",
 		    buf_text(&dir), buf_text(&self), secret_id(job));
 	buf_free(&self);
 	buf_free(&dir);
@@ -528,17 +536,19 @@ note_running(struct result *r)
 		note_wait_ended(b, r->caller);
 	if (job_dir_hangs(job, r->now))
 		note(b, job_survives(job)
-		    ? "the directory %-s does not respond, so nothing was run"
-		    : "the directory %-s does not respond, so nothing has "
-		    "been run yet", job->start_dir);
+		    ? "the directory %-s does not respond, so the command was "
+		    "not run"
+		    : "the directory %-s does not respond, so the command has "
+		    "not been run yet", job->start_dir);
 	if (r->starts_job && job->background && !asks)
 		note(b, r->session->shared
-		    ? "read with task_output, end with kill_pid %d and this "
-		    "task_id"
-		    : "read with task_output, end with kill_pid %d",
+		    ? "read its output with task_output, or stop it with "
+		    "kill_pid %d and this task_id"
+		    : "read its output with task_output, or stop it with "
+		    "kill_pid %d",
 		    job->exec.pid);
 	if (req->no_enter)
-		note(b, "no Enter was typed: end input with \\n (Ctrl-C is "
+		note(b, "Enter was not typed: end input with \\n (Ctrl-C is "
 		    "\\u0003)");
 	note_stopped(r);
 	if (!asks)
@@ -560,14 +570,15 @@ note_until_missed(struct result *r)
 	bool may_buffer = !r->ended && !job->exec.terminal;
 
 	note(b, r->starts_job
-	    ? "not seen: %-.*s (until is plain text, no pattern)"
-	    : "not seen since the last look: %-.*s (until is plain text, no "
-	    "pattern)", SHOWN(&req->until));
+	    ? "the text of until was not printed: %-.*s (it is plain text, not "
+	    "a pattern)"
+	    : "the text of until was not printed since the last read: %-.*s "
+	    "(it is plain text, not a pattern)", SHOWN(&req->until));
 	if (req->time < 1000)
 		note(b, "wait is in milliseconds");
 	if (may_buffer && printed == 0)
-		note(b, "nothing was printed: without a terminal a program may "
-		    "hold its output back (stdbuf -oL, tty)");
+		note(b, "nothing was printed: without a terminal, a program "
+		    "may buffer its output (use stdbuf -oL or tty)");
 }
 
 /* Why the directory did not follow the command, and what to do (D2) */
@@ -575,12 +586,12 @@ static const char *const reports[] = {
 	[REPORT_NO_FD] = "the working directory was not updated, because the "
 	    "limit on open files is too low",
 	[REPORT_REPLACED] = "the working directory was not updated, because "
-	    "another program replaced the shell (exec), so use cd in a "
-	    "separate command",
+	    "another program replaced the shell (exec); use cd in a separate "
+	    "command",
 	[REPORT_TRAP] = "the working directory was not updated, because the "
-	    "command sets its own EXIT trap, so use cd in a separate command",
+	    "command sets its own EXIT trap; use cd in a separate command",
 	[REPORT_LOST] = "the working directory was not updated, because the "
-	    "shell did not report it, so use cd in a separate command"
+	    "shell did not report it; use cd in a separate command"
 };
 
 /* Notes what the command left running (E4). */
@@ -589,10 +600,10 @@ note_orphans(struct buf *b, const struct exec *x)
 {
 	if (x->terminal || x->other_groups)
 		note(b, "the command left processes running, and their further "
-		    "output is not shown; end them with: pkill -s %d", x->pid);
+		    "output is not shown; stop them with: pkill -s %d", x->pid);
 	else
 		note(b, "the command left processes running, and their further "
-		    "output is not shown; end them with: kill -- -%d", x->pid);
+		    "output is not shown; stop them with: kill -- -%d", x->pid);
 }
 
 /* Notes how the command ended, and what it left. */
@@ -607,18 +618,19 @@ note_end(struct result *r)
 
 	if (x->outcome.stage != PROC_ENTERED) {
 		note(b, job_elapsed(job, r->now) >= JOB_START_WAIT
-		    ? "the directory %-s did not respond, so nothing was run"
-		    : "the command was ended before it had entered the "
-		    "directory %-s, so nothing was run", job->start_dir);
+		    ? "the directory %-s did not respond, so the command was "
+		    "not run"
+		    : "the command was stopped before it had changed to the "
+		    "directory %-s, so it was not run", job->start_dir);
 		return;
 	}
 	if (x->orphans)
 		note_orphans(b, x);
 	if (x->signalled && !by_boris)
 		note(b, signal == SIGKILL
-		    ? "the shell was ended by signal %d, not by boris (or "
-		    "memory ran out): the rest was not run"
-		    : "the shell was ended by signal %d, not by boris: the "
+		    ? "the shell was killed by signal %d, not by boris "
+		    "(perhaps out of memory); the rest was not run"
+		    : "the shell was killed by signal %d, not by boris; the "
 		    "rest was not run", signal);
 	if (!r->is_task && !by_boris && x->report != REPORT_OK)
 		note(b, "%s", reports[x->report]);
@@ -749,14 +761,14 @@ list_foreground(struct result *r, size_t most)
 			buf_fmt(&r->text, "\n%s, for %.1f s", buf_text(&line),
 			    time);
 		else
-			buf_fmt(&r->text, "\n%s, for %.1f s; waiting for it: "
-			    "%d", buf_text(&line), time,
+			buf_fmt(&r->text, "\n%s, for %.1f s; calls waiting "
+			    "for it: %d", buf_text(&line), time,
 			    s->waiting - s->waiting_parallel);
 		buf_free(&line);
 	}
 	if (s->waiting_parallel > 0)
-		buf_fmt(&r->text, "\nwaiting for one of those with an absolute "
-		    "cwd: %d", s->waiting_parallel);
+		buf_fmt(&r->text, "\ncalls waiting for a command with an "
+		    "absolute cwd to end: %d", s->waiting_parallel);
 }
 
 void
@@ -824,27 +836,30 @@ static const struct reason {
 	int error;
 	const char *why, *advice;
 } reasons[] = {
-	{ REASON_INPUT, ENOTTY, "it has no terminal",
+	{ REASON_INPUT, ENOTTY, "the task has no terminal",
 	  "start the command with tty: true" },
-	{ REASON_INPUT, EPIPE, "it has ended, or closed its terminal",
-	  "read what is left with task_output" },
-	{ REASON_INPUT, E2BIG, "its terminal would cut it",
-	  "put newlines into it, or write it to a file" },
+	{ REASON_INPUT, EPIPE, "the task has ended or closed its terminal",
+	  "read the remaining output with task_output" },
+	{ REASON_INPUT, E2BIG, "the terminal would truncate it",
+	  "split it with newlines, or write it to a file" },
 	{ REASON_INPUT, ENOBUFS,
-	  "it reads too slowly, and 4 MiB at most may wait for that",
-	  "type less, or write it to a file" },
+	  "the program reads too slowly, and at most 4 MiB of input can wait",
+	  "type less, or write the text to a file" },
 	{ REASON_EDIT, ENOENT, NULL,
-	  "without old a file is made, in a directory that is there; ~ and "
+	  "to create a file, omit old; its directory must exist, and ~ and "
 	  "variables are not expanded" },
-	{ REASON_EDIT, EEXIST, NULL, "give old to change it, or remove it" },
-	{ REASON_EDIT, EFBIG, NULL, "at most 16 MiB, before and after" },
-	{ REASON_EDIT, EINVAL, NULL, "it must be a regular file" },
-	{ REASON_ANY, EAGAIN, "no processes are left", "try again later" },
-	{ REASON_ANY, EMFILE, "no descriptors are left", "try again later" },
-	{ REASON_ANY, ENFILE, "no descriptors are left", "try again later" },
+	{ REASON_EDIT, EEXIST, NULL, "give old to change the file, or remove "
+	    "the file first" },
+	{ REASON_EDIT, EFBIG, NULL,
+	  "the file can have at most 16 MiB, before and after the edit" },
+	{ REASON_EDIT, EINVAL, NULL, "path must name a regular file" },
+	{ REASON_ANY, EAGAIN, "no more processes can be started",
+	  "try again later" },
+	{ REASON_ANY, EMFILE, "too many open files", "try again later" },
+	{ REASON_ANY, ENFILE, "too many open files", "try again later" },
 	{ REASON_ANY, E2BIG, NULL,
-	  "a command may have 1 MiB: pass more as stdin, or write a file in "
-	  "pieces" }
+	  "a command can have at most 1 MiB; pass longer text in stdin, or "
+	  "write it to a file in parts" }
 };
 
 static const struct reason *
@@ -886,8 +901,8 @@ reason_text(struct buf *text, enum subject about, int error)
 
 	text->len = 0;
 	if (error == EMFILE && permits_few_files(&limit)) {
-		note(text, "no descriptors are left: this server may open only "
-		    "%jd files (ulimit -n); ask your user to raise that limit",
+		note(text, "too many open files: this server can open only %jd "
+		    "(ulimit -n); ask your user to raise that limit",
 		    limit);
 		return buf_text(text);
 	}
@@ -903,8 +918,8 @@ results_unlogged(struct buf *b, const struct caller *caller, struct session *s,
 {
 	struct buf t = { NULL, 0, 0 };
 
-	buf_fmt(&t, "nothing was done: the log of this server cannot be "
-	    "written: %s; tell your user", strerror(error));
+	buf_fmt(&t, "nothing was done: cannot write the log of this server: %s; "
+	    "tell your user", strerror(error));
 	results_error(b, caller, s, &t);
 }
 
@@ -916,8 +931,8 @@ results_not_typed(struct buf *b, const struct caller *caller,
 	const char *why = reason_text(&reason, REASON_INPUT, error);
 
 	if (error == E2BIG)
-		buf_fmt(&t, "nothing was typed into task %s: a line has over "
-		    "%d bytes: %s", job->id, LINE_TYPED_MAX, why);
+		buf_fmt(&t, "nothing was typed into task %s: a line is longer "
+		    "than %d bytes: %s", job->id, LINE_TYPED_MAX, why);
 	else
 		buf_fmt(&t, "nothing was typed into task %s: %s", job->id,
 		    why);
@@ -938,11 +953,13 @@ results_no_task(struct buf *b, const struct caller *caller, struct session *s,
 	else
 		buf_fmt(t, "task not found: %-.*s\n", SHOWN(&request->id));
 	if (s->shared) {
-		buf_fmt(t, "It may have been read, dropped for newer ones, or "
-		    "be another server's. Its task_id is always needed here.");
+		buf_fmt(t, "The task may have been read already, removed to "
+		    "make room for newer ones, or started by another server. "
+		    "This server always requires its task_id.");
 	} else {
-		buf_fmt(t, "It may have been read, dropped for newer ones, or "
-		    "be another server's. The tasks that there are:");
+		buf_fmt(t, "The task may have been read already, removed to "
+		    "make room for newer ones, or started by another server. "
+		    "Existing tasks:");
 		list_tasks(&r, false);
 	}
 	buf_free(&r.data);
@@ -955,9 +972,8 @@ static void
 note_end_one(struct buf *t, const struct session *s)
 {
 	note(t, s->shared
-	    ? "end one with kill_pid and its task_id, or wait until one has "
-	    "ended"
-	    : "end one with kill_pid, or wait until one has ended");
+	    ? "stop one with kill_pid and its task_id, or wait until one ends"
+	    : "stop one with kill_pid, or wait until one ends");
 }
 
 /* Says that a job is no task, because as many as can be run already (T2). */
@@ -966,8 +982,8 @@ put_too_many_tasks(struct result *r, const struct job *job)
 {
 	struct buf *t = &r->text;
 
-	note(t, "%d background tasks are running, which is the maximum, so "
-	    "nothing was started", job->options->tasks_max);
+	note(t, "the command was not started, because %d background tasks are "
+	    "running, which is the maximum", job->options->tasks_max);
 	note_end_one(t, r->session);
 	if (!r->session->shared)
 		list_tasks(r, true);
@@ -981,9 +997,9 @@ put_not_started(struct buf *t, const struct session *s, const struct job *job)
 	int64_t queued = job_queued(job);
 
 	if (queued < job->call_limit)
-		note(t, "not run: it was queued for %.1f s, so it would have "
-		    "been terminated after %.1f s, because this client waits "
-		    "at most %.1f s", fmt_seconds(queued),
+		note(t, "not run: the command was queued for %.1f s, so it "
+		    "would have been terminated after %.1f s, because this "
+		    "client waits at most %.1f s", fmt_seconds(queued),
 		    fmt_seconds(job->call_limit - queued),
 		    fmt_seconds(job->call_limit));
 	else
@@ -996,8 +1012,8 @@ put_not_started(struct buf *t, const struct session *s, const struct job *job)
 	} else if (running != NULL) {
 		note(t, "running: %-.*s", SHOWN(&running->exec.text));
 	} else if (session_waits_for_edit(s)) {
-		note(t, "an edit waits for a file that another program keeps "
-		    "locked");
+		note(t, "an edit is waiting for a file that another program "
+		    "has locked");
 	} else if (s->shared) {
 		note(t, "%d commands are running", s->running_parallel);
 	} else {
@@ -1019,15 +1035,16 @@ put_bad_dir(struct result *r, const struct job *job, const char *why)
 	put_name(&name, r->caller, dir);
 	put_name(&next, r->caller, r->session->dir);
 	note(t, cwd[0] != '\0'
-	    ? "cwd %s cannot be entered: %s; nothing was run"
-	    : "the directory %s cannot be entered: %s; nothing was run",
+	    ? "cannot change to cwd %s: %s; the command was not run"
+	    : "cannot change to directory %s: %s; the command was not run",
 	    buf_text(&name), why);
 	if (lost)
 		note(t, "the next command starts in %s", buf_text(&next));
 	buf_free(&name);
 	buf_free(&next);
 	if (cwd[0] == '~' || strchr(cwd, '$') != NULL)
-		note(t, "~ and variables are not expanded in cwd; use cd");
+		note(t, "~ and variables are not expanded in cwd; use cd in "
+		    "the command");
 }
 
 void
@@ -1054,19 +1071,20 @@ results_rejected(struct buf *b, const struct caller *caller, struct session *s,
 		results_unlogged(b, caller, s, job->error);
 		return;
 	case REJECT_NO_ID:
-		buf_fmt(t, "the task could not be started: no random number is "
-		    "available for its id; try again later");
+		buf_fmt(t, "the task could not be started, because no random "
+		    "number is available for its ID; try again later");
 		break;
 	case REJECT_NO_TERMINAL:
-		buf_fmt(t, "no terminal could be had (/dev/ptmx, /dev/pts): %s",
+		buf_fmt(t, "cannot open a terminal (/dev/ptmx, /dev/pts): %s",
 		    why);
 		break;
 	case REJECT_NO_START:
-		buf_fmt(t, "the command could not be started: the shell %s: %s",
+		buf_fmt(t, "the command was not run: cannot start the shell "
+		    "%s: %s",
 		    job->options->shell, why);
 		break;
 	default:
-		buf_fmt(t, "session is closed");
+		buf_fmt(t, "not run, because the session was closed");
 	}
 	buf_free(&reason);
 	buf_free(&r.data);
@@ -1090,7 +1108,7 @@ put_line_numbers(struct buf *b, const struct edit *e)
 	for (i = 1; i < EDIT_LINES && i < e->count; i++)
 		buf_fmt(b, ", %jd", e->lines[i]);
 	if (e->count > EDIT_LINES)
-		buf_fmt(b, " and so on");
+		buf_fmt(b, " and others");
 }
 
 /* Appends what has come of an edit. */
@@ -1108,43 +1126,46 @@ put_outcome(struct buf *t, const struct edit *e, const struct caller *caller)
 	lines = buf_text(&found);
 	switch (e->outcome) {
 	case EDIT_FAILED:
-		buf_fmt(t, "%s: nothing was changed: %s", path, why);
+		buf_fmt(t, "%s: the file was not changed: %s", path, why);
 		break;
 	case EDIT_DONE:
 		if (e->creates)
-			buf_fmt(t, "%s: made", path);
+			buf_fmt(t, "%s: created", path);
 		else
-			buf_fmt(t, "%s: replaced %s", path, lines);
+			buf_fmt(t, "%s: replaced old %s", path, lines);
 		break;
 	case EDIT_IN_PLACE:
 		if (e->creates)
-			buf_fmt(t, "%s: made (written in place)", path);
+			buf_fmt(t, "%s: created (written in place)",
+			    path);
 		else
-			buf_fmt(t, "%s: replaced %s (written in place)", path,
+			buf_fmt(t, "%s: replaced old %s (written in place)",
+			    path,
 			    lines);
 		break;
 	case EDIT_NOT_FOUND:
-		buf_fmt(t, "%s: old was not found; look at the file", path);
+		buf_fmt(t, "%s: old not found; read the file and copy the text "
+		    "exactly", path);
 		break;
 	case EDIT_SPACE_DIFFERS:
-		buf_fmt(t, "%s: old was not found; but for white space it "
-		    "stands %s", path, lines);
+		buf_fmt(t, "%s: old not found, but text that differs only in "
+		    "white space occurs %s", path, lines);
 		break;
 	case EDIT_AMBIGUOUS:
-		buf_fmt(t, "%s: give all: true, or in old more lines around "
-		    "the place: it was found %s", path, lines);
+		buf_fmt(t, "%s: old occurs %s; add surrounding lines to make "
+		    "it unique, or set all: true", path, lines);
 		break;
 	case EDIT_CHANGED:
-		buf_fmt(t, "%s: the file has changed meanwhile: nothing was "
-		    "done; try again", path);
+		buf_fmt(t, "%s: the file was not changed, because another "
+		    "program changed it during the edit; try again", path);
 		break;
 	case EDIT_LOCKED:
-		buf_fmt(t, "%s: another program keeps the file locked: "
-		    "nothing was done; try again later", path);
+		buf_fmt(t, "%s: the file was not changed, because another "
+		    "program has locked it; try again later", path);
 		break;
 	case EDIT_BROKEN:
-		buf_fmt(t, "%s: it may be changed in part, and could not be "
-		    "put back: %s", path, why);
+		buf_fmt(t, "%s: the file may be partly changed and could not "
+		    "be restored: %s", path, why);
 		break;
 	}
 	buf_free(&found);

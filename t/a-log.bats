@@ -184,11 +184,11 @@ leave() {
 	[ -c /dev/full ] || skip 'no /dev/full'
 	boris --log=/dev/full
 	run_bash 'echo x >ran'
-	refused 'nothing was done: the log*: No space left on device*'
+	refused 'nothing was done: cannot write the log*: No space left on device*'
 	run_bash 'echo x >ran' '{"run_in_background":true}'
-	refused 'nothing was done: the log*'
+	refused 'nothing was done: cannot write the log*'
 	run_bash 'echo x >ran' '{"tty":true}'
-	refused 'nothing was done: the log*'
+	refused 'nothing was done: cannot write the log*'
 	[ ! -e ran ]
 	run_tool task_output '{}'
 	has "$(text)" 'no tasks'
@@ -205,7 +205,7 @@ leave() {
 	leave
 	boris --edit --log=/dev/full
 	run_tool edit '{"path":"f","old":"new","new":"newer"}'
-	refused 'nothing was done: the log*'
+	refused 'nothing was done: cannot write the log*'
 	is "$(<f)" new
 }
 
@@ -228,10 +228,10 @@ leave() {
 		run_bash "echo x$i >last # $(printf '%0500d' 0)"
 		[ "$(get result isError)" = false ] || break
 	done
-	refused 'nothing was done: the log*No space left*'
+	refused 'nothing was done: cannot write the log*No space left*'
 	isnt "$(cat last)" "x$i"
 	run_tool bash '{"task_id":"'"$typist"'","input":"'"$(printf '%05000d' 0)"'"}'
-	refused 'nothing was done: the log*'
+	refused 'nothing was done: cannot write the log*'
 	status=0
 	TMPDIR=$PWD/tmp "$BORIS" --secret="${secret:0:8}" <<<hunter2 2>said || status=$?
 	is "$status" 1
@@ -336,7 +336,7 @@ f.write(b"1}\n")'
 	{ printf '%s\n' "$HELLO"; for i in 1 2 3 4; do
 		printf '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"bash","arguments":{"command":"echo x >>times # %030000d"}}}\n' $i 0
 	done; } | TMPDIR=$PWD/tmp timeout -k 1 20 "$BORIS" --log=/dev/stderr 2>errors >out 3>&- 4>&- 5>&- 6>&- 9>&-
-	has "$(<out)" 'nothing was done: the log'
+	has "$(<out)" 'nothing was done: cannot write the log'
 	most "$(grep -c x times)" 3
 	exec 4>&-
 }
@@ -353,7 +353,7 @@ open("gate").read()' >pts 3>&- 6>&- 9>&- &
 		run_bash "echo x >ran$n # $(printf %05000d 0)"
 		[ "$(get result isError)" = false ] || break
 	done
-	refused 'nothing was done: the log*'
+	refused 'nothing was done: cannot write the log*'
 	[ ! -e "ran$n" ]
 	in_turn
 }

@@ -145,7 +145,7 @@ hi"
 	run_bash 'cd ../e*'
 	get -s result content 0 text >said
 	run_bash true '{"cwd":"/no\u007f\u009b"}'
-	refused 'cwd */no* cannot be entered*'
+	refused 'cannot change to cwd */no*'
 	get -s result content 0 text >>said
 	! grep $'\x7f\|\xc2[\x80-\x9f]' said
 }
@@ -635,9 +635,9 @@ all_are() {
 	run_bash 'read <gate' '{"timeout":300}'
 	is "$(plain note)" 'Command timed out after 300ms; timeout is in milliseconds; use run_in_background for longer jobs and servers, and tty for interactive programs'
 	run_bash 'read <gate' '{"timeout":300,"run_in_background":true,"wait":20000}'
-	is "$(plain note)" 'terminated by its timeout; timeout is in milliseconds'
+	is "$(plain note)" 'terminated because its timeout expired; timeout is in milliseconds'
 	run_bash 'read <gate' '{"timeout":1000,"run_in_background":true,"wait":20000}'
-	is "$(plain note)" 'terminated by its timeout'
+	is "$(plain note)" 'terminated because its timeout expired'
 	run_bash 'read <gate' '{"timeout":1000}'
 	lacks "$reply" 'milliseconds'
 	run_bash 'echo hi' '{"timeout":999}'
@@ -656,10 +656,10 @@ all_are() {
 	boris
 	run_bash 'echo $$; { read; echo late; } <gate & echo early'
 	group=$(plain stdout | head -n 1)
-	is "$(plain note)" "the command left processes running, and their further output is not shown; end them with: kill -- -$group"
+	is "$(plain note)" "the command left processes running, and their further output is not shown; stop them with: kill -- -$group"
 	start_task 'read <gate & exit 3'
 	look "$task" '{"wait":10000}'
-	is "$(plain note)" "the command left processes running, and their further output is not shown; end them with: kill -- -$pid"
+	is "$(plain note)" "the command left processes running, and their further output is not shown; stop them with: kill -- -$pid"
 }
 
 @test "B7: a command that left processes running says so, and how to end them" {
@@ -893,10 +893,10 @@ END
 @test "B7: where until was not seen the note says what it is, and why nothing may come" {
 	boris
 	run_bash 'read <gate' '{"run_in_background":true,"until":"ready|listening","wait":100}'
-	has "$(plain note)" 'plain text, no pattern'
-	notes '*hold*output*'
+	has "$(plain note)" 'plain text, not a pattern'
+	notes '*buffer*output*'
 	notes '*terminal*'
 	run_bash 'echo other; read <gate' '{"run_in_background":true,"until":"ready","wait":100}'
-	has "$(plain note)" 'plain text, no pattern'
+	has "$(plain note)" 'plain text, not a pattern'
 	lacks "$(plain note)" hold
 }

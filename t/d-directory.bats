@@ -76,13 +76,13 @@ not_updated() {
 	mkdir d
 	echo 'trap "echo bye" EXIT' >traps
 	boris
-	own='the command sets its own EXIT trap, so use cd*'
+	own='the command sets its own EXIT trap; use cd*'
 	not_updated 'cd d; t=$(mktemp); trap "rm $t" EXIT' "$own"
 	not_updated 'cd d; f() { trap "echo bye" EXIT; }; f' "$own"
 	not_updated 'trap - EXIT; cd d' "$own"
 	not_updated 'cd d; trap "" 0; exit 3' "$own"
 	not_updated $'cd d; trap \'\necho bye\n\' EXIT' "$own"
-	not_updated '. ./traps; cd d' 'the shell did not report it, so use cd*'
+	not_updated '. ./traps; cd d' 'the shell did not report it; use cd*'
 }
 
 @test "D2: if exec replaces the shell, a note says that the directory was not updated" {

@@ -379,7 +379,7 @@ masked() {
 	boris --on-timeout=background
 	run_bash 'read <gate' '{"timeout":1000}'
 	task=$(plain task_id) pid=$(result pid)
-	is "$(plain note)" "the command timed out after 1000ms and keeps running as task $task; wait for it with task_output, or end it with kill_pid $pid"
+	is "$(plain note)" "the command timed out after 1000 ms and keeps running as task $task; wait for it with task_output, or stop it with kill_pid $pid"
 	run_bash 'read <gate' '{"timeout":300}'
 	has "$(plain note)" '; timeout is in milliseconds; wait for it '
 }
@@ -461,7 +461,7 @@ masked() {
 	wrap=(sh -c 'ulimit -n 10; exec "$@"' sh)
 	boris
 	run_bash true
-	refused '*: no descriptors are left: this server may open only 10 files (ulimit -n); *'
+	refused '*: too many open files: this server can open only 10 (ulimit -n); *'
 	lacks "$(text)" 'try again'
 }
 
@@ -475,12 +475,12 @@ masked() {
 	begun mark
 	give_up $id
 	run_bash 'echo next'
-	like "$(plain note)" 'your call timed out; boris terminated its command, because 10 background tasks were running, which is the maximum; read its output with task_output, task_id ????????: echo so far; *'
-	lacks "$(plain note)" 'has ended: exit code'
+	like "$(plain note)" 'your call timed out; boris terminated its command, because 10 background tasks were running, which is the maximum; read its output with task_output and task_id ????????: echo so far; *'
+	lacks "$(plain note)" 'ended with exit code'
 	task=$(plain note | sed 's/.* task_id \([0-9a-f]*\): .*/\1/')
 	look
 	is "$(result status) $(result stdout)" '"timed_out" "so far\n"'
-	has "$(plain note)" 'terminated when your call timed out; not continued as a task, since 10 background tasks are running, which is the maximum'
+	has "$(plain note)" 'terminated when your call timed out; not continued as a task, because 10 background tasks are running, which is the maximum'
 }
 
 @test "E6: an abandoned command that is already being terminated can be read when it has ended" {
@@ -492,7 +492,7 @@ masked() {
 	in_turn
 	release
 	run_bash 'echo next'
-	like "$(plain note)" 'your call timed out; its command has ended as task ???????? with exit code 3: *'
+	like "$(plain note)" 'your call timed out; its command ended as task ???????? with exit code 3: *'
 	task=$(plain note | sed 's/.* task \([0-9a-f]*\) .*/\1/')
 	look
 	is "$(result status) $(result stdout)" '"timed_out" "hi\nbye\n"'
@@ -825,7 +825,7 @@ calls_in() {
 	mv root/bin/sh root/bin/shell
 	run_bash 'echo hi'
 	has "$reply" '"isError":true'
-	has "$reply" 'could not be started: the shell /bin/sh: No such file or directory'
+	has "$reply" 'cannot start the shell /bin/sh: No such file or directory'
 	mv root/bin/shell root/bin/sh
 	run_bash 'echo hi'
 	is "$(plain stdout)" hi
@@ -1138,7 +1138,7 @@ stuck() {
 	answer $hung
 	within 15000
 	is "$(result status) $(result stdout) $(result exit_code)" '"timed_out" "" '
-	has "$(plain note)" "the directory $PWD/mnt did not respond, so nothing was run"
+	has "$(plain note)" "the directory $PWD/mnt did not respond, so the command was not run"
 	stuck
 	run_bash 'echo hi'
 	is "$(result stdout)" '"hi\n"'
@@ -1169,11 +1169,11 @@ stuck() {
 	run_tool bash '{"kill_pid":"'"$task"'"}'
 	stuck
 	is "$stuck $(result status) $(result exit_code)" "$pid \"running\" "
-	has "$(plain note)" "the directory $PWD/mnt does not respond, so nothing was run"
+	has "$(plain note)" "the directory $PWD/mnt does not respond, so the command was not run"
 	unmount
 	look "$task" '{"wait":10000}'
 	is "$(result status)" '"killed"'
-	has "$(plain note)" 'nothing was run'
+	has "$(plain note)" 'not run'
 	[ ! -e ran ]
 }
 
@@ -1199,7 +1199,7 @@ stuck() {
 	is "$(result status)" '"running"'
 	kill -USR2 $mounted
 	look "$task" '{"wait":10000}'
-	refused "cwd $PWD/mnt/none cannot be entered: No such file*nothing was run*"
+	refused "cannot change to cwd $PWD/mnt/none: No such file*not run*"
 	run_tool task_output '{}'
 	is "$(get -s result content 0 text)" 'no tasks'
 	unmount
@@ -1457,7 +1457,7 @@ gone_pid() {
 	look "$task" '{"wait":10000}'
 	survivor
 	is "$survivor $(result status) $(result exit_code)" "$pid \"timed_out\" "
-	has "$(plain note)" 'its timeout has passed'
+	has "$(plain note)" 'its timeout has expired'
 	dismiss
 }
 
@@ -1469,7 +1469,7 @@ gone_pid() {
 	eventually grep -qs sleep "/proc/$(<pid)/comm"
 	cancel $id
 	run_bash 'echo next'
-	has "$(plain note)" "a cancelled command was not ended: pid $(<pid) belongs to another user"
+	has "$(plain note)" "a cancelled command could not be stopped: pid $(<pid) belongs to another user"
 	survivor
 	run_bash 'echo next'
 	is "$(result note)" ''

@@ -812,7 +812,7 @@ unread() {
 	last_event c
 	is "$(result status)" '"killed"'
 	last_event d
-	refused '*session is closed*'
+	refused '*session was closed*'
 	eventually gone task
 	eventually gone running
 	there other
@@ -1046,12 +1046,12 @@ unread() {
 	serve --call-limit=1
 	plug a
 	modern_ran a 'read <never'
-	like "$(plain note)" "*or end it with kill_pid $(result pid) and this task_id"
+	like "$(plain note)" "*or stop it with kill_pid $(result pid) and this task_id"
 	for i in {2..10}; do
 		modern_ran a 'read <never' '{"run_in_background":true}'
 	done
 	modern_ran a 'touch ran' '{"run_in_background":true}'
-	refused '10 background tasks are running, which is the maximum, so nothing was started; end one with kill_pid and its task_id, or wait until one has ended'
+	refused 'the command was not started, because 10 background tasks are running, which is the maximum; stop one with kill_pid and its task_id, or wait until one ends'
 }
 
 @test "H6: the result of a call with cwd has no cwd" {
@@ -1138,10 +1138,10 @@ unread() {
 	begin
 	modern_used other edit '{"path":"g","new":"text"}'
 	within 900
-	has "$(plain text)" 'g: made'
+	has "$(plain text)" 'g: created'
 	for ((i = 0; i < 6; i++)); do
 		answers p$i
-		refused '*keeps the file locked*'
+		refused '*has locked it*'
 	done
 	within 2500
 	exec 5<&-
@@ -1386,7 +1386,7 @@ unread() {
 	>go
 	begun done
 	ran b 'echo next'
-	like "$(plain note)" '*task ???????? has ended: exit code 0 (echo $BASHPID*'
+	like "$(plain note)" '*task ???????? ended with exit code 0 (echo $BASHPID*'
 }
 
 @test "H7: a call that is cancelled ends its stream without an answer" {

@@ -15,12 +15,12 @@ shown() {
 # where boris can't know
 asks() {
 	linux_parts || { may_ask; return; }
-	has "$(plain note)" 'it waits for input'
+	has "$(plain note)" 'the program waits for input'
 }
 
 # may_ask: the result says that the terminal may wait for input
 may_ask() {
-	has "$(plain note)" 'it may wait for input'
+	has "$(plain note)" 'the program may be waiting for input'
 }
 
 # silent: it does not say so, nor that a secret is asked for
@@ -96,7 +96,7 @@ silent() {
 		exec "$@"' sh)
 	boris
 	run_bash 'echo hi' '{"tty":true}'
-	refused 'no terminal could be had*/dev/ptmx*: *'
+	refused 'cannot open a terminal*/dev/ptmx*: *'
 	run_bash 'echo on'
 	is "$(plain stdout)" on
 	run_tool task_output '{}'
@@ -262,10 +262,10 @@ silent() {
 	type_in x
 	refused 'nothing was typed*4095 bytes*'
 	type_in '\n' '"until":"4095"'
-	lacks "$(result note)" 'not seen'
+	lacks "$(result note)" 'not printed'
 	eventually sees_keys
 	type_in "$long$long" '"until":"5000"'
-	lacks "$(result note)" 'not seen'
+	lacks "$(result note)" 'not printed'
 }
 
 @test "I2: only Enter and end of file end a line, however the terminal is set" {
@@ -304,7 +304,7 @@ sees_keys() {
 	done
 	release
 	answer 0
-	lacks "$(result note)" 'not seen'
+	lacks "$(result note)" 'not printed'
 	has "$(plain stdout)" 1040000
 }
 
@@ -401,9 +401,9 @@ sees_keys() {
 	boris
 	on_terminal 'printf "Sure? "; read x; echo ready; read x' '"until":"ready"'
 	asks
-	has "$(plain note)" 'not seen: ready'
+	has "$(plain note)" 'not printed: ready'
 	type_in 'y\n' '"until":"ready"'
-	lacks "$(result note)" 'not seen'
+	lacks "$(result note)" 'not printed'
 	type_in '\n'
 }
 
@@ -693,7 +693,7 @@ turns() {
 	on_terminal 'printf "\033[?1049h\033[5;5Hready: no"; read x; sleep 0.2; printf "\033[5;12Hyes"; read x' '"until":"ready: no"'
 	type_in '\n' '"until":"ready: yes"'
 	has "$(plain screen)" 'ready: yes'
-	lacks "$(plain note)" 'not seen'
+	lacks "$(plain note)" 'not printed'
 }
 
 @test "W2: a program that is known to be at work after its input is waited for" {
@@ -757,7 +757,7 @@ turns() {
 	release
 	answer $typed
 	has "$(plain stdout)" $'echo READY\nREADY'
-	lacks "$(result note)" 'not seen'
+	lacks "$(result note)" 'not printed'
 	type_in 'exit\n'
 }
 
@@ -771,7 +771,7 @@ turns() {
 	release
 	answer $typed
 	is "$(plain stdout)" $'echo READY\nREADY'
-	lacks "$(result note)" 'not seen'
+	lacks "$(result note)" 'not printed'
 	release
 }
 
@@ -780,12 +780,12 @@ turns() {
 	on_terminal 'stty -echo; printf "? "; read x; echo "$x"; read <gate'
 	type_in 'READY\n' '"until":"READY"'
 	is "$(plain stdout)" READY
-	lacks "$(result note)" 'not seen'
+	lacks "$(result note)" 'not printed'
 	release
 	on_terminal 'stty -icanon -echo; echo x >begun; head -c 1 >key; echo; echo quit; read <gate' '"wait":1'
 	printed begun
 	type_in 'quit' '"until":"quit"'
-	lacks "$(result note)" 'not seen'
+	lacks "$(result note)" 'not printed'
 	release
 }
 
@@ -794,7 +794,7 @@ turns() {
 	on_terminal 'stty -icanon -echo; printf "> "; head -c 4 >in; echo you chose quit; read -t 600 <gate'
 	type_in quit '"until":"quit","wait":700'
 	has "$(plain stdout)" 'you chose quit'
-	has "$(plain note)" ': quit (until is plain text'
+	has "$(plain note)" ': quit (it is plain text'
 	release
 }
 
@@ -805,7 +805,7 @@ turns() {
 	release
 	pause 500
 	look '' '"until":"ready"'
-	lacks "$(plain note)" 'not seen'
+	lacks "$(plain note)" 'not printed'
 }
 
 @test "W3: until is not seen in what was printed before something was typed, nor in its echo drawn twice" {
@@ -814,12 +814,12 @@ turns() {
 	printed begun
 	type_in 'go\n' '"until":"READY> ","wait":300'
 	has "$(plain stdout)" go
-	has "$(result note)" 'not seen since the last look'
+	has "$(result note)" 'not printed since the last read'
 	rm begun
 	on_terminal 'echo x >begun; read <gate; stty -icanon -echo; printf "> READY\n"; read <gate; echo READY; read <gate' '"wait":1'
 	printed begun
 	type_in 'READY\n' '"until":"READY","wait":300'
-	has "$(result note)" ': READY (until is plain text'
+	has "$(result note)" ': READY (it is plain text'
 	release
 }
 
@@ -842,7 +842,7 @@ waits_for_mark() {
 	next_is_ping
 	release
 	answer $typed
-	lacks "$(result note)" 'not seen'
+	lacks "$(result note)" 'not printed'
 	like "$(plain stdout)" $'*\n?(% )MARK\n*'
 	rm begun
 	run_tool bash '{"kill_pid":'"$pid"'}'
@@ -947,11 +947,11 @@ waits_for_mark() {
 	on_terminal 'PS1="% " bash --norc -i'
 	type_in 'echo \"the build has finished\"\n' '"until":"finished"'
 	has "$(plain stdout)" $'\nthe build has finished\n'
-	lacks "$(result note)" 'not seen'
+	lacks "$(result note)" 'not printed'
 	on_terminal 'cat'
 	type_in 'READY\n' '"until":"READY"'
 	has "$(plain stdout)" $'READY\nREADY'
-	lacks "$(result note)" 'not seen'
+	lacks "$(result note)" 'not printed'
 }
 
 @test "W2: the echo of a line longer than the terminal is wide is not news" {
@@ -967,7 +967,7 @@ waits_for_mark() {
 
 # no_enter: the result says that no Enter was typed
 no_enter() {
-	has "$(plain note)" 'no Enter was typed'
+	has "$(plain note)" 'Enter was not typed'
 }
 
 @test "I2: a note says that no Enter was typed, also if a line editor reads the line" {
@@ -1012,7 +1012,7 @@ no_enter() {
 # is_stopped SIGNAL: a look at last says that a process group is stopped by that
 is_stopped() {
 	look '' '"wait":700'
-	like "$(plain note)" "*process group * is stopped by $1*"
+	like "$(plain note)" "*process group * was stopped by $1*"
 }
 
 @test "I3: a note says which process group on the terminal is stopped, and by which signal" {
@@ -1040,14 +1040,14 @@ is_stopped() {
 	on_terminal 'timeout 60 cat; echo end' '"wait":1500'
 	eventually is_stopped SIGTTIN
 	type_in 'x\n' '"wait":300'
-	like "$(plain note)" '*process group * is stopped by SIGTTIN*'
+	like "$(plain note)" '*process group * was stopped by SIGTTIN*'
 	look
-	like "$(plain note)" '*process group * is stopped by SIGTTIN*'
+	like "$(plain note)" '*process group * was stopped by SIGTTIN*'
 	run_tool bash '{"kill_pid":'"$pid"'}'
 	on_terminal 'timeout 60 cat </dev/tty & while echo line; do sleep 0.02; done' '"wait":1500'
 	stopped_at_once() {
 		look '' '"new":true,"wait":300'
-		like "$(plain note)" '*process group * is stopped by SIGTTIN*'
+		like "$(plain note)" '*process group * was stopped by SIGTTIN*'
 	}
 	eventually stopped_at_once
 	run_tool bash '{"kill_pid":'"$pid"'}'

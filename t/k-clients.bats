@@ -46,7 +46,7 @@ long() {
 	is "$(result status)" '"running"'
 	is "$(result stdout)" '"so far\n"'
 	task=$(plain task_id)
-	is "$(plain note)" "this client waits at most 1.0 s, so the command keeps running as task $task, until its timeout of 600 s; wait for it with task_output, or end it with kill_pid $(result pid)"
+	is "$(plain note)" "this client waits at most 1.0 s, so the command keeps running as task $task until its timeout of 600 s; wait for it with task_output, or stop it with kill_pid $(result pid)"
 	release
 	look '' '"wait":20000'
 	is "$(result stdout)" '"so far\nend\n"'
@@ -126,7 +126,7 @@ long() {
 		is "$(result status)" '"running"'
 	done
 	answer 111
-	refused 'not run: still queued after 1.0 s, the longest this client waits; 10 background tasks are running, which is the maximum; end one with kill_pid*'
+	refused 'not run: still queued after 1.0 s, the longest this client waits; 10 background tasks are running, which is the maximum; stop one with kill_pid*'
 	answer 112
 	refused 'not run: *'
 	ten_started() { [ "$(sort -n started | tail -n 1)" = 10 ]; }
@@ -169,7 +169,7 @@ long() {
 	boris --call-limit=1 --edit
 	call_bash 'read <never'
 	run_tool edit '{"path":"f","new":"text"}'
-	has "$(get -s result content 0 text)" 'f: made'
+	has "$(get -s result content 0 text)" 'f: created'
 	is "$(<f)" text
 }
 
@@ -207,9 +207,9 @@ long() {
 	begun begun
 	pause 500  # so much time the second one has left when its turn comes
 	run_bash 'touch ran'
-	like "$(text)" '*not run: it was queued for [23].* s, so it would have been terminated after 0.* s, because this client waits at most 3.0 s; 10 background tasks are running, which is the maximum; end one with kill_pid*'
+	like "$(text)" '*not run: the command was queued for [23].* s, so it would have been terminated after 0.* s, because this client waits at most 3.0 s; 10 background tasks are running, which is the maximum; stop one with kill_pid*'
 	answer $first
-	has "$(plain note)" 'terminated after 3.0 s, as long as this client waits'
+	has "$(plain note)" 'terminated after 3.0 s, the longest this client waits'
 	leave
 	[ ! -e ran ]
 }
@@ -227,7 +227,7 @@ long() {
 	pause 1000
 	release
 	answer $id
-	like "$(plain note)" 'terminated after [123].* s, since this client waits at most 4.0 s, and the command was queued for *'
+	like "$(plain note)" 'terminated after [123].* s, because this client waits at most 4.0 s and the command had been queued for *'
 	answer $first
 }
 
@@ -253,7 +253,7 @@ long() {
 	start_task 'read <gate'
 	look '' '"wait":60000'
 	is "$(result status)" '"running"'
-	has "$(plain note)" 'the wait was ended after 1.'
+	has "$(plain note)" 'the wait ended after 1.'
 	run_tool task_output '{"wait":6000}'
 	like "$(get -s result content 0 text)" '*wait*ended*'
 	release
@@ -374,9 +374,9 @@ names() {
 		long=$(printf '%01000d' 0)
 		long=/start${long//0/$letter}/end
 		run_bash true '{"cwd":"'$long'"}'
-		refused 'cwd /start*...*/end cannot be entered: *; nothing was run'
+		refused 'cannot change to cwd /start*...*/end: *; the command was not run'
 		run_tool edit '{"path":"'$long'","old":"x","new":"y"}'
-		refused '/start*...*/end: nothing was changed: *'
+		refused '/start*...*/end: the file was not changed: *'
 		most "$(get -s result content 0 text | wc -c)" 2000
 	done
 }

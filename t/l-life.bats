@@ -65,7 +65,7 @@ stubborn() {
 	while read -r pid; do
 		gone "$pid"
 	done <begun
-	is "$(grep -c 'session is closed' heard)" 18
+	is "$(grep -c 'session was closed' heard)" 18
 }
 
 @test "L1: stopped processes are continued, so that they end; closing twice is closing once" {
@@ -265,7 +265,7 @@ printing_daemon() {
 		kill -TERM "$server"
 		died
 		elapsed=$(took)
-		said=$(grep -c '"id":"q.*session is closed' heard)
+		said=$(grep -c '"id":"q.*session was closed' heard)
 		# Where the reader is so slow, it has been waited for (P10).
 		[ "$said" = $n ] || least "$elapsed" 200
 		is $status 0
@@ -289,9 +289,9 @@ printing_daemon() {
 	call_bash 'touch ran' 2>/dev/null || :
 	begin
 	answer $queued
-	refused '*session is closed*'
+	refused '*session was closed*'
 	answer 3
-	refused '*session is closed*'
+	refused '*session was closed*'
 	leaves_at_once pid
 	[ ! -e ran ]
 }

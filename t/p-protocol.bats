@@ -873,7 +873,7 @@ has_begun() {
 	is "$(plain stdout)" hi
 	start_task 'echo hi' '{"cwd":"/"}'
 	run_tool task_output '{}'
-	has "$(text)" 'waiting for one of those with an absolute cwd: 3'
+	has "$(text)" 'calls waiting for a command with an absolute cwd to end: 3'
 	is "$(wc -l <begun)" 16
 	for i in 17 18 19; do
 		release
@@ -913,7 +913,7 @@ has_begun() {
 	in_parallel 16
 	eventually has_begun 16
 	run_tool edit '{"path":"f","new":"text"}'
-	has "$(text)" 'f: made'
+	has "$(text)" 'f: created'
 	call_bash 'echo x >ordered; read <gate; cd d'
 	begun ordered
 	call edit '{"path":"g","new":"text"}'

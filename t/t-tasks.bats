@@ -72,7 +72,7 @@ listed() {
 		pids+=("$pid")
 	done
 	run_bash 'touch ran' '{"run_in_background":true}'
-	refused '10 background tasks are running, which is the maximum, so nothing was started; end one with kill_pid, or wait until one has ended
+	refused 'the command was not started, because 10 background tasks are running, which is the maximum; stop one with kill_pid, or wait until one ends
 *'
 	get -s result content 0 text >said
 	for i in 1 2 3 4 5 6 7 8 9 10; do
@@ -518,7 +518,7 @@ ends_in() {
 	call_bash true
 	second=$id
 	listed
-	like "$(text)" '*in the foreground: echo x >begun; read <gate, for * s; waiting for it: 1"'
+	like "$(text)" '*in the foreground: echo x >begun; read <gate, for * s; calls waiting for it: 1"'
 	is "$(get -n result structuredContent tasks)" 1
 	release
 	answer $first
@@ -536,7 +536,7 @@ ends_in() {
 	listed
 	has "$(text)" 'in the foreground: echo x >begun; read <gate, for '
 	like "$(text)" "*in the foreground: echo x >'$PWD/other'; read <'$PWD/gate', for [0-9.]* s\""
-	is "$(grep -o 'waiting for it: 1' <<<"$(text)")" 'waiting for it: 1'
+	is "$(grep -o 'calls waiting for it: 1' <<<"$(text)")" 'calls waiting for it: 1'
 	release 2
 	answer $last
 }
@@ -547,7 +547,7 @@ ends_in() {
 	eventually gone "$pid"
 	in_turn
 	run_bash 'echo hi'
-	is "$(plain note)" "task $task has ended: exit code 3 (the tests)"
+	is "$(plain note)" "task $task ended with exit code 3 (the tests)"
 	run_bash 'echo hi'
 	is "$(result note)" ''
 	look
@@ -556,7 +556,7 @@ ends_in() {
 	eventually gone "$pid"
 	in_turn
 	run_bash true '{"timeout":-1}'
-	refused '*timeout*note: task '"$task"' has ended: exit code 3 (exit 3)'
+	refused '*timeout*note: task '"$task"' ended with exit code 3 (exit 3)'
 	run_bash true
 	is "$(result note)" ''
 }
@@ -574,10 +574,10 @@ ends_in() {
 	done
 	in_turn
 	run_bash true
-	is "$(plain note | grep -o 'has ended' | wc -l)" 3
-	has "$(plain note)" 'and 2 more tasks have ended'
+	is "$(plain note | grep -o ' ended with' | wc -l)" 3
+	has "$(plain note)" '2 more tasks ended'
 	run_bash true
-	is "$(plain note | grep -o 'has ended' | wc -l)" 2
+	is "$(plain note | grep -o ' ended with' | wc -l)" 2
 }
 
 @test "T1: if no random number is available for the id, the error says so" {
@@ -605,7 +605,7 @@ ended_task() {
 
 # told_once: the error reports the end of $task, and the next result does not
 told_once() {
-	refused "*note: task $task has ended: exit code 3 (exit 3)"
+	refused "*note: task $task ended with exit code 3 (exit 3)"
 	run_bash true
 	is "$(result note)" ''
 }
@@ -617,7 +617,7 @@ told_once() {
 	prlimit --pid "$server" --fsize=1:unlimited
 	run_bash 'echo hi'
 	prlimit --pid "$server" --fsize=unlimited:unlimited
-	refused 'nothing was done: the log*'
+	refused 'nothing was done: cannot write the log*'
 	told_once
 }
 
@@ -630,7 +630,7 @@ told_once() {
 	prlimit --pid "$server" --fsize=1:unlimited
 	run_tool bash '{"task_id":"'"$typist"'","input":"x"}'
 	prlimit --pid "$server" --fsize=unlimited:unlimited
-	refused 'nothing was done: the log*'
+	refused 'nothing was done: cannot write the log*'
 	told_once
 }
 
@@ -657,7 +657,7 @@ told_once() {
 	boris --result-limit=2000
 	ended_task
 	run_bash "cd '$dir'; echo hi"
-	has "$(text)" "task $task has ended: exit code 3 (exit 3)"
+	has "$(text)" "task $task ended with exit code 3 (exit 3)"
 	has "$(text)" 'hi\n'
 	most "$(get -s result content 0 text | wc -c)" 2000
 }

@@ -515,7 +515,7 @@ no_output() {
 	done
 	look "$task" '{"wait":200,"until":"ready","new":true}'
 	is "$(result stdout)" '" now\n2%"'
-	has "$(plain note)" 'not seen since the last look: ready'
+	has "$(plain note)" 'not printed since the last read: ready'
 	release
 	answer $waiting
 }
@@ -532,7 +532,7 @@ no_output() {
 	release
 	answer $waiting
 	is "$(result status) $(result stdout)" '"completed" "b\nend\n"'
-	has "$(plain note)" 'not seen: ab'
+	has "$(plain note)" 'not printed: ab'
 }
 
 @test "W2: what another look has shown is not new to one that waits" {

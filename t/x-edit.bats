@@ -54,7 +54,7 @@ inode() {
 	run_bash true '{"path":"f"}'
 	refused 'unknown argument "path" (an argument of edit); *'
 	edit f '"x"'
-	said "$PWD/f: made"
+	said "$PWD/f: created"
 }
 
 @test "X1: with --no-bash edit alone is offered, and BORIS_EDIT=1 does it too" {
@@ -67,9 +67,9 @@ inode() {
 	is "$(code)" -32602
 	has "$(get error message)" 'available tools: edit'
 	edit f '"x"'
-	said "$PWD/f: made"
+	said "$PWD/f: created"
 	edit f '"y"' '"x"'
-	said "$PWD/f: replaced in line 1"$'\n\n1\ty'
+	said "$PWD/f: replaced old in line 1"$'\n\n1\ty'
 	holds f y
 	[ ! -e ran ]
 }
@@ -78,12 +78,12 @@ inode() {
 	boris --edit
 	printf 'a b a\na.*b\n' >f
 	edit f '"X"' '"a.*b"'
-	said '*: replaced in line 2*'
+	said '*: replaced old in line 2*'
 	holds f 'a b a\nX\n'
 	edit f '"c"' '"a"'
-	refused '*found 2 times, in lines 1, 1'$'\n\n1\ta b a\n2\tX'
+	refused '*old occurs 2 times, in lines 1, 1; *'$'\n\n1\ta b a\n2\tX'
 	edit f '"c"' '"a"' '"all":true'
-	said '*: replaced 2 times, in lines 1, 1*'
+	said '*: replaced old 2 times, in lines 1, 1*'
 	holds f 'c b c\nX\n'
 	edit f '""' '"c b c\n"' '"all":true'
 	holds f 'X\n'
@@ -92,7 +92,7 @@ inode() {
 @test "X1: without old a file is made, which must not be there yet, its directory must" {
 	boris --edit
 	edit f '"one\ntwo"'
-	said "$PWD/f: made"
+	said "$PWD/f: created"
 	holds f 'one\ntwo'
 	edit f '"x"' null
 	refused '*File exists*'
@@ -100,11 +100,11 @@ inode() {
 	edit dangling '"x"'
 	refused '*File exists*'
 	edit no/f '"x"'
-	refused "$PWD/no/f: nothing was changed: No such file*"
+	refused "$PWD/no/f: the file was not changed: No such file*"
 	edit empty '""'
 	holds empty ''
 	edit empty '"x"'
-	said "$PWD/empty: made*"
+	said "$PWD/empty: created*"
 	holds empty x
 	holds f 'one\ntwo'
 }
@@ -183,11 +183,11 @@ inode() {
 	boris --edit
 	printf 'a\r\nb\r\nc\r\n' >f
 	edit f '"1\n2\r\n3\n"' '"a\nb\n"'
-	said '*: replaced in line 1*'
+	said '*: replaced old in line 1*'
 	holds f '1\r\n2\r\n3\r\nc\r\n'
 	printf 'a\r\nb\r\nc\r\nd\r\nx\ny\n' >f
 	edit f '"z"' '"x\ny"'
-	said '*replaced in line 5*'
+	said '*replaced old in line 5*'
 	holds f 'a\r\nb\r\nc\r\nd\r\nz\n'
 	printf 'a\nb\r\nc\n' >f
 	edit f '"x\ny"' '"b\r\nc"'
@@ -198,9 +198,9 @@ inode() {
 	boris --edit
 	printf 'a\r\nb\r\na\nb\n' >f
 	edit f '"x\ny"' '"a\nb"'
-	refused '*found 2 times, in lines 1, 3*'
+	refused '*old occurs 2 times, in lines 1, 3; *'
 	edit f '"x\ny\nz"' '"a\nb"' '"all":true'
-	said '*: replaced 2 times, in lines 1, 4*'
+	said '*: replaced old 2 times, in lines 1, 4*'
 	holds f 'x\r\ny\r\nz\r\nx\ny\nz\n'
 	printf 'a\r\nb\na\nb\r\n' >f
 	edit f '"x\ny\nz\n"' '"a\nb\n"' '"all":true'
@@ -237,7 +237,7 @@ inode() {
 	boris --edit
 	printf 'a\r\nb\nc\r\n' >f
 	edit f '"\n"' '"\r\n"' '"all":true'
-	said '*: replaced 2 times, in lines 1, 3*'
+	said '*: replaced old 2 times, in lines 1, 3*'
 	holds f 'a\nb\nc\n'
 	edit f '"b\r\nc"' '"b\nc"'
 	holds f 'a\nb\r\nc\n'
@@ -259,7 +259,7 @@ inode() {
 	boris --edit
 	printf 'a\r\n\r\nb\n\r\r\nc' >f
 	edit f '"1"' '"\n\r\r\n"'
-	said '*: replaced in line 3*'
+	said '*: replaced old in line 3*'
 	holds f 'a\r\n\r\nb1c'
 }
 
@@ -283,7 +283,7 @@ inode() {
 	echo a=1 >real/f
 	ln -s ../real/f etc/f
 	edit etc/f '"2"' '"1"'
-	said "$PWD/real/f: replaced in line 1*"
+	said "$PWD/real/f: replaced old in line 1*"
 	holds real/f 'a=2\n'
 	is "$(readlink etc/f)" ../real/f
 	only etc f
@@ -303,15 +303,15 @@ inode() {
 	echo a >f
 	chmod 444 f
 	edit d '"x"' '"a"'
-	refused "$PWD/d: nothing was changed: Is a directory"
+	refused "$PWD/d: the file was not changed: Is a directory"
 	edit /dev/null '"x"' '"a"'
-	refused '/dev/null: *it must be a regular file'
+	refused '/dev/null: *must name a regular file'
 	edit gate '"x"' '"a"'
-	refused '*it must be a regular file'
+	refused '*must name a regular file'
 	edit f '"x"' '"a"'
 	refused '*Permission denied*'
 	edit none '"x"' '"a"'
-	refused "$PWD/none: nothing was changed: No such file*"
+	refused "$PWD/none: the file was not changed: No such file*"
 	holds f 'a\n'
 }
 
@@ -319,10 +319,10 @@ inode() {
 	boris --edit
 	head -c 16777216 /dev/zero | tr '\0' a >f
 	edit f '"aa"' '"a"' '"all":true'
-	refused '*at most 16 MiB, before and after'
+	refused '*at most 16 MiB, before and after the edit'
 	printf b >>f
 	edit f '""' '"ab"'
-	refused '*at most 16 MiB, before and after'
+	refused '*at most 16 MiB, before and after the edit'
 	is "$(wc -c <f | xargs)" 16777217
 }
 
@@ -512,7 +512,7 @@ edit_line() {
 		for name in a b c; do edit_line $name; done
 		wait
 		holds f 'a done\nb done\nc done\n'
-		is "$(cat a b c | grep -c '"text":"[^"]*: replaced in line')" 3
+		is "$(cat a b c | grep -c '"text":"[^"]*: replaced old in line')" 3
 	done
 }
 
@@ -524,7 +524,7 @@ edit_line() {
 	exec 5<f
 	flock 5
 	edit f '"b"' '"a"'
-	refused "$PWD/f: another program keeps the file locked: nothing was done; try again later"
+	refused "$PWD/f: the file was not changed, because another program has locked it; try again later"
 	holds f 'a\n'
 	flock -u 5
 	edit f '"b"' '"a"'
@@ -595,7 +595,7 @@ unlocked() {
 	ask ping
 	kill -TERM $server
 	answer $edited
-	refused 'session is closed'
+	refused 'not run, because the session was closed'
 	died
 	holds f 'a\n'
 }
@@ -631,7 +631,7 @@ meanwhile() {
 	echo 'of another program' >other
 	call edit '{"path":"f","old":"two","new":"2"}'
 	meanwhile renameat2 'mv other f'
-	refused '*the file has changed meanwhile: nothing was done; try again*'
+	refused '*another program changed it during the edit; try again*'
 	holds f 'of another program\n'
 	lacks "$(ls -A)" .boris-
 }
@@ -644,7 +644,7 @@ meanwhile() {
 		number=$(inode f)
 		call edit '{"path":"f","old":"two","new":"2"}'
 		meanwhile renameat2 "$change"
-		refused '*the file has changed meanwhile: nothing was done; try again*'
+		refused '*another program changed it during the edit; try again*'
 		is "$(tail -n 1 f) $(inode f)" "two $number"
 		leave
 		rm trace
@@ -659,7 +659,7 @@ meanwhile() {
 	call edit '{"path":"f","old":"two","new":"2"}'
 	meanwhile renameat2 'until grep -q 2 f; do :; done; echo appended >>f; echo ONE >&5'
 	exec 5>&-
-	refused '*the file has changed meanwhile: nothing was done; try again*'
+	refused '*another program changed it during the edit; try again*'
 	holds f 'ONE\ntwo\nappended\n'
 }
 
@@ -667,10 +667,10 @@ meanwhile() {
 	tampered renameat2:error=ENOSYS
 	printf 'one\ntwo\n' >f
 	edit f '"2"' '"two"'
-	said '*replaced in line 2*'
+	said '*replaced old in line 2*'
 	holds f 'one\n2\n'
 	edit new '"x"'
-	said '*made'
+	said '*created'
 	holds new x
 	lacks "$(ls -A)" .boris-
 }
@@ -681,7 +681,7 @@ meanwhile() {
 	ln f g
 	call edit '{"path":"f","old":"two","new":"more than two"}'
 	meanwhile fsync 'printf ONE | dd of=f conv=notrunc status=none; echo appended >>f'
-	refused '*the file has changed meanwhile: nothing was done; try again*'
+	refused '*another program changed it during the edit; try again*'
 	holds f 'ONE\ntwo\nappended\n'
 }
 
@@ -702,7 +702,7 @@ meanwhile() {
 		ln -f f g
 		call edit '{"path":"f","old":"two","new":"'"$new"'"}'
 		meanwhile pwrite64 'echo appended >>f'
-		refused "$PWD/f: nothing was changed: Input/output error"
+		refused "$PWD/f: the file was not changed: Input/output error"
 		holds f 'one\ntwo\nappended\n'
 		leave
 		rm trace
@@ -741,7 +741,7 @@ meanwhile() {
 	"${wrap[@]}" true || skip 'no such namespace here'
 	boris --edit
 	edit /proc/sys/kernel/hostname '"now"' '"before"'
-	said '/proc/sys/kernel/hostname: replaced in line 1*in place*'
+	said '/proc/sys/kernel/hostname: replaced old in line 1*in place*'
 	run_bash hostname
 	is "$(plain stdout)" now
 }
@@ -788,7 +788,7 @@ meanwhile() {
 	boris --edit
 	seq 100 >f
 	edit f '"fifty\nand more"' '"50"'
-	is "$(get -s result content 0 text)" "$PWD/f: replaced in line 50
+	is "$(get -s result content 0 text)" "$PWD/f: replaced old in line 50
 
 47	47
 48	48
@@ -802,7 +802,7 @@ meanwhile() {
 	is "$(result status)" '"completed"'
 	edit f '"0\n"' '"0\n"'
 	edit f '"!\n"' '"0\n"' '"all":true'
-	said '*: replaced 9 times, in lines 10, 20, 30, 40, 61, 71, 81, 91, 101*'
+	said '*: replaced old 9 times, in lines 10, 20, 30, 40, 61, 71, 81, 91, 101*'
 	is "$(plain text | grep -c '^[0-9.]')" 22
 	has "$(plain text)" $'\n13\t13\n...\n17\t17\n'
 }
@@ -820,13 +820,13 @@ meanwhile() {
 	boris --edit
 	printf 'x\n\tif (a)\n\t\tb();\n' >f
 	edit f '"y"' '"    if (a)\n        b();\n"'
-	refused '*old was not found; but for white space it stands in line 2'$'\n\n1\tx\n2\t\tif (a)\n3\t\t\tb();'
+	refused '*old not found, but text that differs only in white space occurs in line 2'$'\n\n1\tx\n2\t\tif (a)\n3\t\t\tb();'
 	edit f '"y"' '"elsewhere\nx"'
-	refused '*old was not found*'
+	refused '*old not found*'
 	lacks "$(text)" 'white space'
 	seq 30 | sed s/.*/x/ >f
 	edit f '"y"' '"x"'
-	refused '*all: true*found 30 times, in lines 1, 2, *'
+	refused '*old occurs 30 times, in lines 1, 2, *all: true*'
 }
 
 @test "K3: the lines around fit what the client lets through" {
@@ -845,7 +845,7 @@ meanwhile() {
 	eventually reaped $pid
 	in_turn
 	edit f '"x"'
-	said '*: made'$'\n'"note: task $task has ended: *"
+	said '*: created'$'\n'"note: task $task ended with *"
 }
 
 @test "P6: an edit of 16 MiB takes at most half a second" {
