@@ -13,52 +13,59 @@
 extern char **environ;
 
 struct environment {
-	char **variables[ENVIRONMENTS];  /* the first entry is PWD=... */
-	struct buf pwd;                  /* the text of that entry */
+	char **variables[ENVIRONMENTS];  /* variables of each kind of command;
+	                                  * the first entry is for PWD */
+	struct buf pwd;                  /* text of the entry for PWD */
 };
 
-/* In which kinds of command a row of the table applies, and when */
+/* Bits for the kinds of commands to which a row of the table applies, and for
+ * further conditions */
 enum {
-	PIPES = 1 << ENV_COMMAND | 1 << ENV_TASK,  /* without a terminal */
+	PIPES = 1 << ENV_COMMAND | 1 << ENV_TASK,  /* all commands without a
+	                                            * terminal */
 	TERMINAL = 1 << ENV_TERMINAL,
 	TASKS = 1 << ENV_TASK | TERMINAL,
 	ALL = PIPES | TERMINAL,
-	IF_UNSET = 1 << ENVIRONMENTS,    /* boris's own takes precedence */
-	LOCALE = 2 << ENVIRONMENTS       /* only if needs_locale() says so */
+	IF_UNSET = 1 << ENVIRONMENTS,    /* not if boris's environment has the
+	                                  * variable */
+	LOCALE = 2 << ENVIRONMENTS       /* if needs_locale() returns true */
 };
 
-/* How a command's environment differs from boris's own: NAME=VALUE sets the
- * variable, NAME removes it, and *END removes every variable whose name ends
- * with END. */
+/* Differences between a command's environment and that of boris. NAME=VALUE
+ * sets a variable, NAME removes it, and *END removes every variable whose name
+ * ends with END. */
 static const struct variable {
 	const char *text;
 	int where;
 } variables[] = {
-	{ "PWD", ALL },                  /* environment_get() adds it */
-	{ "OLDPWD", ALL },               /* where `cd -` leads */
-	{ "BORIS_TOKEN", ALL },          /* H3 */
-	{ "TERM=dumb", PIPES },          /* most editors exit then */
-	/* output/screen.c implements it, each host has its description, and
-	 * arrow keys are the same in all modes: ESC [ A. */
+	{ "PWD", ALL },                  /* environment_get() adds it again */
+	{ "OLDPWD", ALL },               /* set by the shell that ran boris */
+	{ "BORIS_TOKEN", ALL },          /* secret of boris (H3) */
+	{ "TERM=dumb", PIPES },          /* most editors exit if they find it */
+	/* output/screen.c implements this terminal type. Every host has a
+	 * description of it, and its arrow keys send the same sequences in all
+	 * modes, such as ESC [ A. */
 	{ "TERM=linux", TERMINAL },
 	{ "LC_CTYPE=C.UTF-8", ALL | LOCALE },
-	/* git uses the text that it has; other programs fail at once. */
+	/* With `true` as its editor, git uses the existing text. With `false`,
+	 * other programs fail at once instead of waiting for an editor. */
 	{ "*EDITOR", PIPES },
 	{ "GIT_EDITOR=true", PIPES },
 	{ "EDITOR=false", PIPES },
 	{ "VISUAL=false", PIPES },
-	/* A passphrase is asked for on the command's own terminal, or not at
-	 * all: not on the client's screen. */
+	/* Let programs ask for a passphrase on the command's own terminal or
+	 * not at all, but never on the terminal of the client. */
 	{ "GPG_TTY", ALL },
 	{ "SSH_ASKPASS_REQUIRE=never", ALL | IF_UNSET },
 	{ "PAGER=cat", TERMINAL },
 	{ "GIT_PAGER=cat", TERMINAL },
 	{ "LINES", TERMINAL },           /* the terminal has its own size */
 	{ "COLUMNS", TERMINAL },
-	/* LVM's tools warn about each descriptor above 2, and bash holds one
-	 * of boris's (D2). */
+	/* LVM prints a warning for each open descriptor above 2, and boris
+	 * opens one in bash (D2). */
 	{ "LVM_SUPPRESS_FD_WARNINGS=1", ALL | IF_UNSET },
-	/* The caller waits for what a task prints (T1). */
+	/* Disable buffering in Python, because the caller may wait for the
+	 * output of a task (T1). */
 	{ "PYTHONUNBUFFERED=1", TASKS | IF_UNSET }
 };
 
@@ -72,9 +79,9 @@ is_set(const char *name)
 	return value != NULL && *value != '\0';
 }
 
-/* Returns whether no variable names a locale and the host has C.UTF-8. The
- * locale's file is looked for, since a static boris has another C library than
- * its commands, which setlocale() would ask. */
+/* Returns whether the locale variables are unset and the host has the locale
+ * C.UTF-8. Checks for the locale's file instead of calling setlocale(), because
+ * a static boris has another C library than its commands. */
 static bool
 needs_locale(void)
 {
@@ -94,7 +101,7 @@ needs_locale(void)
 	return false;
 }
 
-/* Returns whether the row is about the variable, given as NAME=VALUE. */
+/* Returns whether the row matches a variable, which is given as NAME=VALUE. */
 static bool
 is_about(const struct variable *row, const char *text)
 {
@@ -110,7 +117,8 @@ is_about(const struct variable *row, const char *text)
 	return strcspn(name, "=") == n && memcmp(name, text, n) == 0;
 }
 
-/* Returns boris's own value of the row's variable as NAME=VALUE, or NULL. */
+/* Returns the row's variable in boris's own environment as NAME=VALUE, or NULL
+ * if it is unset. */
 static char *
 find_own(const struct variable *row)
 {
@@ -123,7 +131,7 @@ find_own(const struct variable *row)
 	return NULL;
 }
 
-/* Returns whether the row changes a command of that kind. */
+/* Returns whether the row applies to a kind of command. */
 static bool
 applies_to(const struct variable *row, enum environment_kind kind)
 {
@@ -134,7 +142,8 @@ applies_to(const struct variable *row, enum environment_kind kind)
 	return (row->where & IF_UNSET) == 0 || find_own(row) == NULL;
 }
 
-/* Returns whether one of the rows sets or removes the variable NAME=VALUE. */
+/* Returns whether a row that applies sets or removes a variable, which is given
+ * as NAME=VALUE. */
 static bool
 is_replaced(const bool applies[], const char *text)
 {
@@ -147,8 +156,8 @@ is_replaced(const bool applies[], const char *text)
 	return false;
 }
 
-/* Returns the variables of a command of that kind, ended by NULL. The first
- * entry is left for PWD. */
+/* Returns the environment of a kind of command, with NULL at the end. The first
+ * entry is reserved for PWD. */
 static char **
 make_variables(enum environment_kind kind)
 {
@@ -178,7 +187,8 @@ environment_open(void)
 	int kind;
 
 	for (kind = 0; kind < ENVIRONMENTS; kind++)
-		e->variables[kind] = make_variables((enum environment_kind)kind);
+		e->variables[kind] =
+		    make_variables((enum environment_kind)kind);
 	return e;
 }
 

@@ -27,25 +27,47 @@
 #include "base/message.h"
 #include "base/text.h"
 
-/* Exits: reports what the option requires, and the reason in errno. */
+/* What the fences do
+ *
+ * fence_raise() restricts boris itself before it starts its first child. All
+ * commands inherit the restrictions.
+ *
+ *	--write        a Landlock domain, in which only the given directories
+ *	               are writable, and NO_NEW_PRIVS
+ *	--hide         a mount namespace, in which an empty directory or file is
+ *	               mounted over each given path
+ *	--no-network   a network namespace with only a loopback interface
+ *	each of them   an IPC namespace, a new session keyring, a seccomp filter
+ *	               that denies access to kernel keys, and fewer capabilities
+ *
+ * Users other than root enter a user namespace first, because they need it to
+ * create other namespaces. Landlock comes after the mounts, because it denies
+ * mounting and writing to /proc. Root enters a Landlock domain with every
+ * fence. Otherwise its commands could trace other processes of root that have
+ * no further capabilities, and take their descriptors (F3). Other users cannot
+ * do that from their user namespace. */
+
+/* Reports that the option requires a feature that is not available, with the
+ * reason from errno, and exits with status 1. */
 static void
-refuse(const char *option, const char *requirement)
+reject_option(const char *option, const char *requirement)
 {
 	fatal(1, "%s: requires %s: %s", option, requirement, strerror(errno));
 }
 
 #ifdef ON_LINUX
 
-/* Exits: reports that the option's path cannot be used, and the reason in
- * errno. */
+/* Reports that the path of an option cannot be used, with the reason from
+ * errno, and exits with status 1. */
 static void
-refuse_path(const char *option, const char *path)
+reject_path(const char *option, const char *path)
 {
 	fatal(1, "%s=%s: %s", option, path, strerror(errno));
 }
 
-/* As in linux/landlock.h, which not every libc comes with. An older libc has no
- * numbers for its calls; -1 is one that fails on every kernel. */
+/* These definitions are copied from linux/landlock.h, which some C libraries
+ * lack. If the C library does not define the system calls, -1 is used, which
+ * fails on every kernel. */
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset (-1)
 #define SYS_landlock_add_rule (-1)
@@ -53,14 +75,14 @@ refuse_path(const char *option, const char *path)
 #endif
 
 enum {
-	CREATE_RULESET_VERSION = 1,  /* a flag: only return the ABI's number */
+	CREATE_RULESET_VERSION = 1,  /* flag to request only the ABI version */
 	RULE_PATH_BENEATH = 1,
-	REFER_ABI = 2,    /* ABIs before 2 always deny cross-directory renames */
-	TRUNCATE_ABI = 3  /* ABIs before 3 cannot deny truncate(2) (F3) */
+	REFER_ABI = 2,    /* earlier ABIs always deny cross-directory renames */
+	TRUNCATE_ABI = 3  /* earlier ABIs cannot deny truncate(2) (F3) */
 };
 
-/* LANDLOCK_ACCESS_FS_*, those that write. REFER: rename and link between two
- * directories, which a domain forbids unless a rule allows it. */
+/* Landlock access rights for writing (LANDLOCK_ACCESS_FS_*). REFER is the right
+ * to rename or link a file from one directory to another. */
 enum {
 	WRITE_FILE = 1 << 1, REMOVE_DIR = 1 << 4, REMOVE_FILE = 1 << 5,
 	MAKE_CHAR = 1 << 6, MAKE_DIR = 1 << 7, MAKE_REG = 1 << 8,
@@ -69,12 +91,14 @@ enum {
 
 	WRITING = WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG |
 	    MAKE_SOCK | MAKE_FIFO | MAKE_SYM | REFER | TRUNCATE,
-	/* Allowed nowhere: root could make a file for any disk, and open it. */
+	/* never allowed, because root could create a device file for any disk
+	 * and write to the disk */
 	DEVICES = MAKE_CHAR | MAKE_BLOCK
 };
 
-/* An instruction of a seccomp filter, as struct sock_filter in linux/filter.h.
- * A jump skips so many instructions. */
+/* An instruction of a seccomp filter, like struct sock_filter in
+ * linux/filter.h. if_true and if_false are the numbers of instructions that a
+ * jump skips. */
 struct instruction {
 	uint16_t code;
 	uint8_t if_true, if_false;
@@ -86,14 +110,16 @@ struct filter {
 	unsigned short len;
 };
 
-/* A range of system calls that fail with ENOSYS. */
+/* A range of system calls that fail with ENOSYS */
 struct denied_calls {
-	uint32_t architecture;  /* AUDIT_ARCH_* in linux/audit.h; 0: any */
-	uint32_t first, last;   /* numbers */
+	uint32_t architecture;  /* architecture (AUDIT_ARCH_* in linux/audit.h);
+	                         * 0 for any */
+	uint32_t first, last;   /* system call numbers */
 };
 
-/* add_key(), request_key() and keyctl(), whose numbers are consecutive. A
- * kernel for x86, ARM or MIPS also runs programs with other numbers. */
+/* add_key(), request_key() and keyctl(), which have consecutive numbers. A
+ * kernel for x86, ARM or MIPS also runs programs for other ABIs, which use
+ * other numbers. */
 static const struct denied_calls key_calls[] = {
 #if defined(__x86_64__) || defined(__i386__)
 	{ 0xc000003e, 248, 250 }, { 0x40000003, 286, 288 }
@@ -107,11 +133,12 @@ static const struct denied_calls key_calls[] = {
 #endif
 };
 
-/* fsopen(): it can make an overlay, and that removes all that is in the
- * overlay's work directory. Landlock denies only mount(). */
+/* fsopen(), which can mount an overlay and thereby delete files in the work
+ * directory of the overlay. Landlock denies mount(), but not fsopen(). */
 static const struct denied_calls fsopen_calls[] = {
 	{ 0, 430, 430 },
-	{ 0, 4430, 4430 }, { 0, 5430, 5430 }, { 0, 6430, 6430 }  /* MIPS */
+	/* numbers of the three ABIs for MIPS */
+	{ 0, 4430, 4430 }, { 0, 5430, 5430 }, { 0, 6430, 6430 }
 };
 
 static void
@@ -124,15 +151,17 @@ add_instruction(struct filter *f, uint16_t code, uint32_t value,
 	};
 }
 
-/* Appends instructions that let these calls fail. (Jumps and AND alone let the
- * kernel cache the answer for each call.) */
+/* Appends instructions that make the given system calls fail with ENOSYS. The
+ * only arithmetic that they use is AND, so that the kernel can cache its
+ * decision for each system call. */
 static void
 deny_calls(struct filter *f, const struct denied_calls *calls, size_t n)
 {
 	enum {
 		LOAD = 0x20, AND = 0x54, IS_EQUAL = 0x15, IS_GREATER = 0x25,
-		IS_AT_LEAST = 0x35, RETURN = 0x06,  /* codes */
-		NUMBER = 0, ARCHITECTURE = 4  /* offsets in seccomp_data */
+		IS_AT_LEAST = 0x35, RETURN = 0x06,  /* instruction codes */
+		NUMBER = 0, ARCHITECTURE = 4  /* offsets in struct
+		                               * seccomp_data */
 	};
 
 	for (; n > 0; calls++, n--) {
@@ -141,7 +170,8 @@ deny_calls(struct filter *f, const struct denied_calls *calls, size_t n)
 			add_instruction(f, IS_EQUAL, calls->architecture, 0, 5);
 		}
 		add_instruction(f, LOAD, NUMBER, 0, 0);
-		/* The bit of x32's calls, which have the same numbers. */
+		/* Clear the bit that marks system calls of the x32 ABI, because
+		 * their other bits are the same. */
 		add_instruction(f, AND, ~(uint32_t)0x40000000, 0, 0);
 		add_instruction(f, IS_AT_LEAST, calls->first, 0, 2);
 		add_instruction(f, IS_GREATER, calls->last, 1, 0);
@@ -149,10 +179,10 @@ deny_calls(struct filter *f, const struct denied_calls *calls, size_t n)
 	}
 }
 
-/* Denies the calls for kernel keys with every fence, because a process can
- * reach its user's keys through any keyring, and fsopen() with --write. Needs
- * CAP_SYS_ADMIN, or NO_NEW_PRIVS, which --write sets. Returns 0, or -1 with
- * errno set. */
+/* Installs a seccomp filter. It denies the system calls for kernel keys,
+ * because a process can reach all keys of its user through any keyring. With
+ * --write, it also denies fsopen(). This requires CAP_SYS_ADMIN or
+ * NO_NEW_PRIVS. Returns 0, or -1 with errno set. */
 static int
 enter_filter(bool write)
 {
@@ -170,16 +200,20 @@ enter_filter(bool write)
 	return prctl(PR_SET_SECCOMP, FILTER, &program, 0, 0);
 }
 
-/* What a Landlock domain controls, and what its rules allow */
+/* The parameters of a Landlock domain */
 struct landlock_plan {
-	uint64_t handled;  /* rights that are denied where no rule allows them */
-	uint64_t allowed;  /* rights below the directories of `dirs` */
-	const char *dirs;  /* a list of directories (options.h) */
-	long abi;          /* the ABI that is needed */
+	uint64_t handled;  /* access rights that are denied unless a rule allows
+	                    * them */
+	uint64_t allowed;  /* access rights that are allowed below the
+	                    * directories in `dirs` */
+	const char *dirs;  /* list of directories (base/options.h) */
+	long abi;          /* lowest Landlock ABI that is sufficient */
 };
 
-/* Without --write the domain only denies mounting and access to processes
- * outside of it, as every domain does; with --hide also making device files. */
+/* Returns the parameters of the Landlock domain. Every domain denies mounting
+ * and access to processes outside of it. With --hide, the domain also denies
+ * the creation of device files, and with --write, writing outside of the given
+ * directories. */
 static struct landlock_plan
 plan_landlock(const struct options *o)
 {
@@ -199,13 +233,15 @@ plan_landlock(const struct options *o)
 	return plan;
 }
 
-/* Enters a Landlock domain. Returns 0, or -1 with errno set. */
+/* Enters a Landlock domain, which restricts this process and its children.
+ * Returns 0, or -1 with errno set. */
 static int
 enter_landlock(const struct options *o, const char *option)
 {
-	/* plan.handled is struct landlock_ruleset_attr as of the first ABI. */
+	/* plan.handled has the layout that struct landlock_ruleset_attr has in
+	 * the first ABI. */
 	struct landlock_plan plan = plan_landlock(o);
-	struct {  /* landlock_path_beneath_attr */
+	struct {  /* struct landlock_path_beneath_attr */
 		uint64_t allowed;
 		int32_t fd;
 	} rule;
@@ -227,11 +263,12 @@ enter_landlock(const struct options *o, const char *option)
 		rule.fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (rule.fd < 0 || syscall(SYS_landlock_add_rule, ruleset,
 		    RULE_PATH_BENEATH, &rule, 0) < 0)
-			refuse_path(option, dir);
+			reject_path(option, dir);
 		close(rule.fd);
 	}
-	/* The kernel requires NO_NEW_PRIVS unless this is root. It also keeps
-	 * setuid programs from leaving the domain. */
+	/* Only root can enter a domain without NO_NEW_PRIVS. This flag also
+	 * makes exec ignore setuid bits, so that no program can leave the
+	 * domain. */
 	if (o->write != NULL && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -1;
 	if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
@@ -240,10 +277,11 @@ enter_landlock(const struct options *o, const char *option)
 }
 
 #define CAPABILITY(number) ((uint64_t)1 << (number))
-/* Root could use these to open any file by its handle, take descriptors of
- * boris, read any process's memory (/proc/PID/environ with PERFMON or SYS_ADMIN
- * since Linux 6.16, /proc/kcore), or change the kernel. With NET_ADMIN it could
- * link its network to another. */
+/* Capabilities that root must drop. With them, commands could open any file by
+ * its handle, take descriptors from boris, read the memory of any process (with
+ * PERFMON or SYS_ADMIN, also through /proc/PID/environ since Linux 6.16), or
+ * modify the kernel. With NET_ADMIN, they could connect their network namespace
+ * to another one. */
 static const uint64_t dangerous_capabilities =
 	CAPABILITY(2) /* DAC_READ_SEARCH */ | CAPABILITY(16) /* SYS_MODULE */ |
 	CAPABILITY(17) /* SYS_RAWIO */ | CAPABILITY(19) /* SYS_PTRACE */ |
@@ -261,8 +299,8 @@ write_file(const char *name, const void *text, size_t n)
 	return close(fd);
 }
 
-/* Maps one id to itself in the process's own user namespace. map: the file for
- * user or group ids. Returns 0, or -1 with errno set. */
+/* Maps a user or group id to itself in the new user namespace. `map` is the
+ * file that contains the mapping. Returns 0, or -1 with errno set. */
 static int
 keep_id(const char *map, int64_t id)
 {
@@ -284,14 +322,16 @@ raise_loopback(void)
 	return close(fd);
 }
 
-/* Drops the capabilities for good: also from the bounding set, so that exec
- * gives none back. (A user other than root may not change that set, but gains
- * nothing by exec anyway.) Returns 0, or -1 with errno set. */
+/* Drops capabilities permanently. They are also removed from the bounding set,
+ * so that exec does not restore them. Users other than root may not change the
+ * bounding set, but exec grants them no capabilities. Returns 0, or -1 with
+ * errno set. */
 static int
 drop_capabilities(uint64_t capabilities)
 {
-	/* As in linux/capability.h: version 3, this process; and its effective,
-	 * permitted and inheritable ones, the lower 32, then the upper */
+	/* structs for version 3 of the interface, as in linux/capability.h. The
+	 * sets are effective, permitted and inheritable, first for capabilities
+	 * 0 to 31 and then for 32 to 63. */
 	uint32_t header[] = { 0x20080522, 0 }, sets[6];
 	int i, has;
 
@@ -299,7 +339,8 @@ drop_capabilities(uint64_t capabilities)
 		if ((capabilities & CAPABILITY(i)) == 0)
 			continue;
 		has = prctl(PR_CAPBSET_READ, i, 0, 0, 0);
-		if (has < 0 && errno != EINVAL)  /* EINVAL: unknown here */
+		/* EINVAL if the kernel does not have it */
+		if (has < 0 && errno != EINVAL)
 			return -1;
 		if (has == 1 && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0 &&
 		    prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
@@ -312,8 +353,8 @@ drop_capabilities(uint64_t capabilities)
 	return (int)syscall(SYS_capset, header, sets);
 }
 
-/* Enters a user namespace, which users other than root need for the other
- * namespaces. The process has all capabilities in it. Returns 0, or -1 with
+/* Enters a user namespace, in which the process has all capabilities. Users
+ * other than root need it to create other namespaces. Returns 0, or -1 with
  * errno set. */
 static int
 enter_user_namespace(void)
@@ -330,8 +371,8 @@ enter_user_namespace(void)
 
 enum { COVER_FLAGS = MS_NOSUID | MS_NODEV | MS_NOEXEC };
 
-/* Mounts a read-only tmpfs on /proc, with an empty directory and an empty file.
- * Returns 0, or -1 with errno set. */
+/* Mounts a read-only tmpfs on /proc that contains an empty directory and an
+ * empty file. Returns 0, or -1 with errno set. */
 static int
 mount_covers(void)
 {
@@ -345,9 +386,10 @@ mount_covers(void)
 	    NULL);
 }
 
-/* Covers each path of a list with an empty directory or file. A cover stays if
- * a directory above it is renamed. File systems that are mounted outside later
- * still appear here. Returns 0, or -1 with errno set. */
+/* Mounts an empty directory or file over each path of a list. The mount moves
+ * along if a directory above the path is renamed. File systems that are mounted
+ * outside of the namespace later also appear inside. Returns 0, or -1 with
+ * errno set. */
 static int
 cover(const char *path)
 {
@@ -358,30 +400,32 @@ cover(const char *path)
 		return -1;
 	for (; *path != '\0'; path += strlen(path) + 1) {
 		if (stat(path, &st) < 0)
-			refuse_path("--hide", path);
+			reject_path("--hide", path);
 		empty = S_ISDIR(st.st_mode) ? "/proc/directory" : "/proc/file";
 		if (mount(empty, path, NULL, MS_BIND, NULL) < 0)
-			refuse_path("--hide", path);
+			reject_path("--hide", path);
 	}
 	return umount2("/proc", MNT_DETACH);
 }
 
-/* Enters the namespaces of --hide and --no-network but the user's. option: the
- * one that is reported if a namespace is missing that both need. */
+/* Enters the namespaces of --hide and --no-network, except for the user
+ * namespace. Exits if one of them is not available. `option` is named in the
+ * message for a namespace that both options need. */
 static void
 enter_namespaces(const struct options *o, const char *option)
 {
 	if (unshare(CLONE_NEWIPC) < 0)
-		refuse(option, "an IPC namespace (root needs CAP_SYS_ADMIN)");
+		reject_option(option,
+		    "an IPC namespace (root needs CAP_SYS_ADMIN)");
 	if (o->no_network && (unshare(CLONE_NEWNET) < 0 ||
 	    raise_loopback() < 0))
-		refuse("--no-network", "a network namespace");
+		reject_option("--no-network", "a network namespace");
 	if (o->hide != NULL && (unshare(CLONE_NEWNS) < 0 || cover(o->hide) < 0))
-		refuse("--hide", "a mount namespace");
+		reject_option("--hide", "a mount namespace");
 }
 
-/* Returns the capabilities that boris gives up. In a user namespace it has got
- * all of them. */
+/* Returns the capabilities that boris must drop. In a user namespace these are
+ * all capabilities. */
 static uint64_t
 find_unneeded_capabilities(const struct options *o, bool user_namespace)
 {
@@ -392,8 +436,8 @@ find_unneeded_capabilities(const struct options *o, bool user_namespace)
 	return dangerous_capabilities;
 }
 
-/* Returns the option that is named if a fence of --hide and --no-network, or
- * else of --write, is not available. */
+/* Returns the option that is named in an error message if several options need
+ * the same feature. */
 static const char *
 find_option(const struct options *o)
 {
@@ -402,56 +446,54 @@ find_option(const struct options *o)
 	return o->no_network ? "--no-network" : "--write";
 }
 
-/* Landlock comes after the mounts, because it denies mounting and writing to
- * /proc. Root needs it with every fence: otherwise its commands could trace
- * those of root's processes that have only the same capabilities, and take
- * their descriptors. Other users cannot do that from their user namespace
- * (F3). */
 void
 fence_raise(const struct options *o)
 {
-	bool root = geteuid() == 0, namespaces = o->no_network || o->hide != NULL;
+	bool root = geteuid() == 0;
+	bool namespaces = o->no_network || o->hide != NULL;
 	const char *option = o->write != NULL ? "--write" : find_option(o);
 	uint64_t unneeded = find_unneeded_capabilities(o, namespaces && !root);
 
 	if (!namespaces && o->write == NULL)
 		return;
 	if (namespaces && !root && enter_user_namespace() < 0)
-		refuse(find_option(o), "a user namespace");
-	/* The kernel uses the keys of a session for file systems, too. */
+		reject_option(find_option(o), "a user namespace");
+	/* Join a new session keyring, because the kernel also uses the keys of
+	 * a session to access file systems. */
 	syscall(SYS_keyctl, 1, NULL);  /* KEYCTL_JOIN_SESSION_KEYRING */
 	if (namespaces)
 		enter_namespaces(o, find_option(o));
 	else
-		/* --write alone does not promise an IPC namespace: a
-		 * container's root and ordinary users cannot have one without a
-		 * user namespace (F3, F4). */
+		/* With --write alone the IPC namespace is optional, because a
+		 * container's root and ordinary users cannot create one without
+		 * a user namespace (F3, F4). */
 		(void)unshare(CLONE_NEWIPC);
 	if ((o->write != NULL || root) && enter_landlock(o, option) < 0)
-		refuse(option,
+		reject_option(option,
 		    "Landlock of Linux 6.2 or later (5.19 without --write)");
 	if (enter_filter(o->write != NULL) < 0)
-		refuse(option, "seccomp filters");
-	/* These two keep commands from tracing boris, and from taking its HTTP
-	 * socket or log by pidfd_getfd(). */
+		reject_option(option, "seccomp filters");
+	/* Without these capabilities, and if boris is not dumpable, commands
+	 * cannot trace boris or take its log and HTTP socket with
+	 * pidfd_getfd(). */
 	if (drop_capabilities(unneeded) < 0 ||
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		fatal(1, "%s: cannot drop capabilities: %s", option,
 		    strerror(errno));
 }
 
-#else /* elsewhere */
+#else /* not Linux */
 
 void
 fence_raise(const struct options *o)
 {
 	errno = ENOSYS;
 	if (o->no_network)
-		refuse("--no-network", "Linux");
+		reject_option("--no-network", "Linux");
 	if (o->write != NULL)
-		refuse("--write", "Linux");
+		reject_option("--write", "Linux");
 	if (o->hide != NULL)
-		refuse("--hide", "Linux");
+		reject_option("--hide", "Linux");
 }
 
 #endif

@@ -1,16 +1,16 @@
 #ifndef RUN_FENCE_H
 #define RUN_FENCE_H
 
-/* Fences: restrictions of boris and of all that it starts, enforced by the
- * kernel (F). boris gives up rights. Its children inherit that, and no process
- * can get the rights back. On other systems than Linux, the options are
- * rejected. */
+/* Fences: restrictions that the Linux kernel enforces on boris and on all
+ * commands (F). boris drops rights, its child processes inherit that, and no
+ * process can regain the rights. On other systems, boris exits if a fence is
+ * requested. */
 
 #include "base/options.h"
 
-/* Raises the fences of --write, --hide and --no-network, once, before the first
- * child. If one is not available it ends boris, since others may be in effect
- * already (F3). */
+/* Applies the restrictions of --write, --hide and --no-network to boris. Must
+ * be called once, before boris starts its first child. Exits with status 1 if a
+ * restriction is not available (F3). */
 void fence_raise(const struct options *);
 
 #endif

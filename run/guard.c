@@ -14,39 +14,52 @@
 #include "base/tempfile.h"
 #include "run/spawn.h"
 
-/* The second process
+/* The guard, boris's second process
  *
- * boris may be killed by SIGKILL, or its host may have no time for it to end
- * its commands. Then its guard ends the process groups that are left and
- * removes boris's temporary files.
+ * If boris is killed with SIGKILL, or must exit before its commands have
+ * exited, the guard terminates the remaining process groups and removes boris's
+ * temporary files.
  *
- *	boris   writes struct guard and the groups           shared memory
- *	guard   reads them after boris has ended             shared memory
- *	guard   waits in read() for the end of this pipe <-- boris holds its end
+ *	    boris                                guard
+ *	      |  fork, before the first command    |
+ *	      +----------------------------------->|
+ *	      |                                    |  blocks in read()
+ *	      |  writes struct guard, which        |  on the pipe
+ *	      |  both processes share              |
+ *	      |                                    |
+ *	    exits or is killed: the kernel         |
+ *	    closes the writing end of the pipe --->|  read() returns 0
+ *	                                           |  reads struct guard
+ *	                                           |  removes the files
+ *	                                           |  terminates the groups
+ *	                                         exits
  *
- * The guard is a child of boris, forked before the first command. It executes
- * no other program. boris alone holds the writing end of the pipe, so the
- * kernel closes that end when boris ends, in whatever way. Until then the guard
- * sleeps.
+ * Only boris holds the writing end of the pipe, so the guard notices every way
+ * in which boris can exit. The guard executes no other program.
  *
- * A group is "taken" from when its id is set, by the child before exec, until
- * boris sets the id to 0 once nothing of the group lives. All that has been
- * decided about its end is in struct proc_group, so the guard continues there.
- * boris starts a new guard before a command if the old one was killed. */
+ * A process group is in use from the moment when its id is set, by the child
+ * before it calls exec, until boris sets the id to 0 because all processes of
+ * the group have exited. The state of a group that is being terminated is in
+ * struct proc_group, so the guard continues at the point that boris had
+ * reached. If the guard was killed, boris starts a new one before the next
+ * command. */
 
 enum {
-	GROUPS = 4096,  /* number of groups that can be taken at a time */
-	PACE = 20       /* ms from one poll of the groups to the next */
+	GROUPS = 4096,  /* maximum number of process groups in use */
+	PACE = 20       /* interval between polls of the groups, ms */
 };
 
-struct guard {  /* in memory that both processes share */
+/* The state of the guard, in memory that boris and the guard share */
+struct guard {
 	struct proc_group group[GROUPS];
-	int used;      /* number of groups that have ever been taken */
+	int used;      /* number of entries of `group` that have ever been
+	                * used */
 	const struct options *options;
-	volatile bool unfinished;  /* an edit is; `file` is to be removed */
+	volatile bool unfinished;  /* true if `file` must be removed, because an
+	                            * edit is not finished */
 	char file[4096];
-	pid_t pid;     /* 0: it does not run */
-	int pipe;      /* boris's end of it, closed when boris ends */
+	pid_t pid;     /* pid of the guard, or 0 if it is not running */
+	int pipe;      /* writing end of the pipe, open until boris exits */
 };
 
 static void
@@ -57,7 +70,7 @@ remove_files(const struct guard *g)
 	tempfile_remove_all(g->options->files);
 }
 
-/* Makes a list of all groups that are taken. */
+/* Sets `list` to all process groups that are in use. */
 static void
 list_used(struct guard *g, struct list *list)
 {
@@ -82,8 +95,8 @@ has_used(const struct guard *g)
 	return false;
 }
 
-/* Decides what is due for a group that was polled, as boris would have done. A
- * group that lives only in processes of another user is left alone. */
+/* Sets the signal that is due for a process group after a poll, as exec.c does.
+ * If only processes of another user are left, gives up on the group. */
 static void
 advance_group(struct proc_group *group, int64_t now)
 {
@@ -95,8 +108,8 @@ advance_group(struct proc_group *group, int64_t now)
 		proc_stop_due(group, !group->leader_lives, now);
 }
 
-/* Ends all groups (E2). Those that boris has started to end have received
- * SIGTERM, and get no second one (L1). */
+/* Terminates all process groups (E2). Groups that boris was already terminating
+ * have received SIGTERM and do not get it again (L1). */
 static void
 stop_groups(struct guard *g)
 {
@@ -107,7 +120,8 @@ stop_groups(struct guard *g)
 
 	for (at = g->group; at < g->group + g->used; at++) {
 		at->resend_term = false;
-		/* The leaders are no children of this process. */
+		/* The leaders are not children of the guard, so it cannot know
+		 * that they are zombies. */
 		at->leader_ended = false;
 	}
 	while (has_used(g) && now < give_up) {
@@ -123,10 +137,9 @@ stop_groups(struct guard *g)
 	}
 }
 
-/* Runs in the guard's process. It keeps no descriptor of the client's open, so
- * that the client notices at once when boris ends. setsid() removes it from the
- * process group that a client may send SIGKILL to. All other signals are
- * blocked. */
+/* Runs the guard. It closes all descriptors that it inherited, so that the
+ * client notices at once when boris exits. It calls setsid(), because a client
+ * may send SIGKILL to boris's process group. All signals are blocked. */
 static void
 run_guard(struct guard *g, int pipe)
 {
@@ -139,7 +152,8 @@ run_guard(struct guard *g, int pipe)
 		;
 	remove_files(g);
 	stop_groups(g);
-	remove_files(g);  /* again, in case the first call failed (E7) */
+	/* Try again, because the first attempt may have failed (E7). */
+	remove_files(g);
 	_exit(0);
 }
 
@@ -152,8 +166,8 @@ guard_open(const struct options *options)
 	return g;
 }
 
-/* Returns the first group with that id, or with 0 the first that is free; NULL
- * if there is none. */
+/* Returns the first process group with the given id, or NULL if there is none.
+ * With an id of 0, returns a group that is not in use. */
 static struct proc_group *
 find_group(struct guard *g, pid_t id)
 {
@@ -164,8 +178,8 @@ find_group(struct guard *g, pid_t id)
 	return at < g->group + g->used ? at : NULL;
 }
 
-/* Notes that the process has ended, or resumes it if it was stopped. Returns
- * whether it runs. */
+/* Checks whether the guard is running. Resumes it if it is stopped, and reaps
+ * it if it has exited. */
 static bool
 check_process(struct guard *g)
 {
@@ -182,7 +196,7 @@ check_process(struct guard *g)
 	return g->pid > 0;
 }
 
-/* Starts the process, unless it runs. Returns 0, or -1 with errno set. */
+/* Starts the guard unless it is running. Returns 0, or -1 with errno set. */
 static int
 start_process(struct guard *g)
 {
@@ -203,15 +217,16 @@ start_process(struct guard *g)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	close(end[0]);
 	if (pid < 0) {
-		fd_close(&end[1]);  /* errno stays */
+		fd_close(&end[1]);
 		return -1;
 	}
 	g->pid = pid;
 	g->pipe = end[1];
-	/* Before its setsid() a SIGKILL to boris's group would end it, too. */
+	/* Wait until the guard has called setsid(). Before that, a SIGKILL to
+	 * boris's process group would kill the guard too. */
 	while (check_process(g) && getsid(pid) != pid)
 		poll(NULL, 0, 1);
-	errno = EAGAIN;  /* the reason if it was killed meanwhile */
+	errno = EAGAIN;  /* reported if the guard was killed meanwhile */
 	return g->pid > 0 ? 0 : -1;
 }
 
@@ -225,7 +240,7 @@ guard_group(struct guard *g)
 	at = find_group(g, 0);
 	if (at == NULL && g->used < GROUPS)
 		at = &g->group[g->used++];
-	errno = EAGAIN;  /* the reason if all are taken */
+	errno = EAGAIN;  /* reported if all groups are in use */
 	return at != NULL ? memset(at, 0, sizeof(*at)) : NULL;
 }
 
@@ -239,8 +254,9 @@ guard_file(struct guard *g, const char *path)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	/* The call between both stores keeps a compiler from reordering them,
-	 * so that the guard never removes the file of an incomplete name. */
+	/* Call a function between the two stores, so that the compiler does not
+	 * reorder them. Otherwise the guard could remove the file of an
+	 * incomplete path. */
 	memcpy(g->file, path, strlen(path) + 1);
 	g->unfinished = start_process(g) == 0;
 	return g->unfinished ? 0 : -1;
@@ -249,7 +265,7 @@ guard_file(struct guard *g, const char *path)
 void
 guard_reap(struct guard *g)
 {
-	/* A guard that was killed has a successor, if there is a group. */
+	/* Replace a guard that was killed, if a process group is in use. */
 	if (has_used(g))
 		start_process(g);
 	for (;;) {
@@ -258,7 +274,8 @@ guard_reap(struct guard *g)
 		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
 		    info.si_pid == 0)
 			return;
-		/* A leader is reaped when its command has ended. */
+		/* Stop here, because exec.c reaps the shell of a command when
+		 * all of its processes have exited. */
 		if (find_group(g, info.si_pid) != NULL)
 			return;
 		waitpid(info.si_pid, NULL, 0);

@@ -1,10 +1,10 @@
 #ifndef RUN_GUARD_H
 #define RUN_GUARD_H
 
-/* The guard: a second process that ends the commands and removes the files that
- * boris has left, if boris was killed or had to exit before all commands had
- * ended (L1, L4). It sleeps until then. Both processes share the memory that
- * has what the guard needs to know. */
+/* The guard: a second process that terminates commands and removes files if
+ * boris is killed, or must exit before its commands have exited (L1, L4). It
+ * sleeps until then. boris and the guard share the memory that the guard
+ * reads. */
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -13,29 +13,30 @@
 
 struct guard;
 
-/* Prepares a guard, which also removes the temporary files. Starts no process
- * yet. Ends boris if there is no memory to share. */
+/* Creates the shared memory of the guard, but does not start the process. boris
+ * exits if allocation fails. */
 struct guard *guard_open(const struct options *);
 
-/* Starts the process if it does not run, and returns a zeroed group. The group
- * is the caller's from when its id is set until that is 0. Returns NULL with
- * errno set if the process cannot be started, or if there are too many
- * groups. */
+/* Starts the guard if it is not running, and returns a zeroed process group in
+ * shared memory. The group is in use from the moment when the caller sets its
+ * id until the id is 0 again. Returns NULL with errno set if the guard cannot
+ * be started or too many groups are in use. */
 struct proc_group *guard_group(struct guard *);
-/* Starts the process if it does not run, and tells it to remove this file at
- * the end as well; a later call with another name replaces it, one with NULL
- * takes it back (X3). The path is absolute, and no file has it yet. Returns 0,
- * or -1 with errno set if the process cannot be started or the path is too
+/* Makes the guard remove the given file if boris is killed. The path must be
+ * absolute, and the file need not exist yet (X3). Another path replaces the
+ * previous one, and NULL cancels the removal. Starts the guard if it is not
+ * running. Returns 0, or -1 with errno set if that fails or the path is too
  * long. */
 int guard_file(struct guard *, const char *path);
 
-/* Reaps the children that boris has inherited, not started (E8). */
+/* Reaps exited children that boris has not started itself, such as orphans that
+ * it has inherited (E8). */
 void guard_reap(struct guard *);
-/* Returns the process's pid, or 0 if it does not run. The pid is in shared
- * memory, so that the parent which boris was forked from (E8) can ask for
- * it. */
+/* Returns the pid of the guard, or 0 if it is not running. The parent process
+ * that boris was forked from as process 1 can call this too, because the pid is
+ * in shared memory (E8). */
 pid_t guard_pid(const struct guard *);
-/* Kills the process, unless a group is still taken (L1). */
+/* Kills the guard, unless a process group is still in use (L1). */
 void guard_end(struct guard *);
 
 #endif
