@@ -1,3 +1,22 @@
+/* When a job is started, and how long it keeps the next job waiting.
+ *
+ * A session starts its jobs one by one, in the order of their requests, since
+ * each command starts in the directory in which the one before it has ended
+ * (P7). A job with an absolute `cwd` does not depend on that directory, so it
+ * runs in parallel to the queue. A task runs in the background, so the queue
+ * waits only for its start.
+ *
+ * A client waits for the response to a call only until job->hand_over_at (K2).
+ * What happens at that time depends on the state of the job:
+ *
+ *   running        It is handed over: it becomes a task, and the next job
+ *                  starts. If its own timeout expires soon, boris waits for
+ *                  that instead.
+ *   next to start  It is started and handed over at once.
+ *   queued         It is rejected.
+ *
+ * If the maximum number of tasks is running, a job cannot be handed over and is
+ * terminated instead. A job that would soon be terminated is not started. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "session/due.h"
@@ -5,27 +24,29 @@
 #include "base/io.h"
 
 enum {
-	PARALLEL_MAX = 16,  /* commands in the foreground in parallel (D7) */
-	TIMEOUT_SOON = 10000,    /* ms; a timeout due so soon is waited for (K2) */
-	START_MIN = 1000   /* ms; a job that cannot become a task is started
-	                      * only if its call stays open for so long (K2) */
+	PARALLEL_MAX = 16,     /* maximum number of parallel commands in the
+	                        * foreground (D7) */
+	TIMEOUT_SOON = 10000,  /* ms; a timeout that expires within this time is
+	                        * waited for (K2) */
+	START_MIN = 1000       /* ms for which a call must stay open to start a
+	                        * job that cannot become a task (K2) */
 };
 
-/* Returns that this is due now. */
+/* Returns the decision that this action is due now. */
 static struct job_due
 due_now(enum due_action action, int64_t now)
 {
 	return (struct job_due){ action, now };
 }
 
-/* Returns that nothing is due before that time. */
+/* Returns the decision that nothing is due before the time `at`, in ms. */
 static struct job_due
 due_later(int64_t at)
 {
 	return (struct job_due){ DUE_NOTHING, at };
 }
 
-/* Returns whether the call of the job has been open for as long as its client
+/* Returns whether the job's call has been open for as long as its client
  * waits. */
 static bool
 is_overdue(const struct job *job, int64_t now)
@@ -33,7 +54,8 @@ is_overdue(const struct job *job, int64_t now)
 	return now >= job->hand_over_at;
 }
 
-/* Returns whether an edit has begun before this job, and waits. */
+/* Returns whether the job has to wait for an edit that started before it and
+ * whose file is locked. */
 static bool
 waits_for_edit(const struct job *job, const struct queue_state *queue)
 {
@@ -50,9 +72,9 @@ can_start(const struct job *job, const struct queue_state *queue)
 }
 
 /* Returns whether a queued job has little time left until its client stops
- * waiting: less than START_MIN, and less than it has waited. It has enough
- * time if the command's own timeout ends before the client stops waiting, or at
- * most TIMEOUT_SOON later, because boris then waits for that timeout (K2). */
+ * waiting: less than START_MIN, and less than it has waited so far. The time is
+ * not too little if the command's own timeout expires by then, or at most
+ * TIMEOUT_SOON later, because boris waits for that timeout (K2). */
 static bool
 has_little_time(const struct job *job, int64_t now)
 {
@@ -64,7 +86,7 @@ has_little_time(const struct job *job, int64_t now)
 	return job->timeout > left + TIMEOUT_SOON;
 }
 
-/* Returns how to start a job whose turn has come. */
+/* Returns how to start a job whose turn has come, or why to reject it. */
 static enum due_action
 choose_start(const struct job *job, const struct queue_state *queue,
              int64_t now)
@@ -75,7 +97,7 @@ choose_start(const struct job *job, const struct queue_state *queue,
 		return DUE_WORK;
 	if (is_overdue(job, now))
 		return queue->tasks_full ? DUE_REJECT_LATE : DUE_START_LATE;
-	/* It could not become a task, and would be terminated soon. */
+	/* The job could not become a task, so it would soon be terminated. */
 	if (queue->tasks_full && has_little_time(job, now))
 		return DUE_REJECT_LATE;
 	return DUE_START;
@@ -90,14 +112,14 @@ due_queued(const struct job *job, const struct queue_state *queue, int64_t now)
 		return due_now(choose_start(job, queue, now), now);
 	if (!is_overdue(job, now))
 		return due_later(job->hand_over_at);
-	/* The end of the pause makes boris decide again. Then its turn may
-	 * come, so it needs no timer. */
+	/* The job needs no timer: boris decides again when the pause ends, and
+	 * then the turn of the job may have come. */
 	if (!job->parallel && queue->paused)
 		return due_later(NEVER);
 	return due_now(DUE_GIVE_UP, now);
 }
 
-/* Returns what the timeout of a job leads to. */
+/* Returns the action that is due when the timeout of the job expires. */
 static enum due_action
 choose_timeout(const struct job *job)
 {
@@ -115,7 +137,7 @@ due_started(const struct job *job, int64_t now)
 		return due_now(DUE_FAIL, now);
 	if (job->exec.ended)
 		return due_now(DUE_END, now);
-	/* A command that is already ending is left alone. */
+	/* Nothing more is due for a command that is being terminated. */
 	if (job->exec.state != EXEC_RUNNING)
 		return due_later(NEVER);
 	if (now >= job->deadline)
@@ -125,7 +147,7 @@ due_started(const struct job *job, int64_t now)
 	if (!is_overdue(job, now))
 		return due_later(job->hand_over_at < job->deadline
 		    ? job->hand_over_at : job->deadline);
-	/* A timeout that is near is waited for (K2). */
+	/* Wait for a timeout that expires soon (K2). */
 	if (job->deadline <= now + TIMEOUT_SOON)
 		return due_later(job->deadline);
 	return due_now(DUE_HAND_OVER, now);

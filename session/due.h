@@ -1,55 +1,63 @@
 #ifndef SESSION_DUE_H
 #define SESSION_DUE_H
 
-/* What is due for a job: decisions that depend on the state of the job, of its
- * session and on the time. These functions change nothing; session.c carries
- * the actions out. */
+/* Decides what is due for a job, from the states of the job and its session and
+ * from the time. The functions of this module change nothing; session.c carries
+ * out the actions. */
 
 #include <stdbool.h>
 #include <stdint.h>
 #include "session/job.h"
 
 enum due_action {
-	DUE_NOTHING,           /* nothing is due yet */
+	DUE_NOTHING,  /* nothing is due yet */
 
-	/* of a job in the queue */
+	/* Actions for a job in the queue */
 	DUE_START,
-	DUE_START_LATE,     /* its client waits no longer: as a task (K2) */
-	DUE_WORK,        /* it is an edit */
-	DUE_REJECT_TASK,    /* too many tasks are running (T2) */
-	DUE_GIVE_UP,        /* it was not started in time (K2) */
-	DUE_REJECT_LATE,    /* it would be terminated soon, because too many
-	                     * tasks are running (K2) */
+	DUE_START_LATE,   /* start it as a task, since its client no longer
+	                   * waits (K2) */
+	DUE_WORK,         /* carry out the edit */
+	DUE_REJECT_TASK,  /* reject it, since too many tasks are running (T2) */
+	DUE_GIVE_UP,      /* reject it, since it could not be started in time
+	                   * (K2) */
+	DUE_REJECT_LATE,  /* reject it, since too many tasks are running and it
+	                   * would soon be terminated (K2) */
 
-	/* of a job that has been started */
-	DUE_END,            /* its command has ended */
-	DUE_FAIL,           /* its program could not be started */
-	DUE_TIME_OUT,       /* its timeout has passed: terminate it (E1) */
-	DUE_KEEP,           /* ... or keep it as a task (E5) */
-	DUE_HAND_OVER       /* its client waits no longer: make it a task (K2) */
+	/* Actions for a job that has been started */
+	DUE_END,       /* finish it, since its command has ended */
+	DUE_FAIL,      /* reject it, since its program could not be started */
+	DUE_TIME_OUT,  /* terminate it, since its timeout has expired (E2) */
+	DUE_KEEP,      /* make it a task, since its timeout has expired (E5) */
+	DUE_HAND_OVER  /* make it a task, since its client no longer waits
+	                * (K2) */
 };
 
+/* An action, and the time at which it is due */
 struct job_due {
 	enum due_action action;
-	int64_t at;         /* ms; with DUE_NOTHING: when to decide again unless
-	                     * something happens before; or NEVER */
+	int64_t at;  /* time of the action, ms; with DUE_NOTHING, the time to
+	              * decide again unless something happens before, or
+	              * NEVER */
 };
 
-/* What decides in which order a session starts its jobs (P7) */
+/* The state of a session that decides which queued jobs can be started (P7) */
 struct queue_state {
-	int running_in_order;        /* running jobs that the order waits for */
-	int running_parallel;       /* running jobs in the foreground beside the order */
-	bool paused;        /* the order continues in a later turn */
-	bool edit_waits;          /* an edit has begun and waits (X5) */
-	bool tasks_full;    /* no more tasks can be started (T2) */
+	int running_in_order;  /* number of running jobs that the queue waits
+	                        * for */
+	int running_parallel;  /* number of foreground jobs that run in parallel
+	                        * to the queue */
+	bool paused;           /* the queue continues in a later turn */
+	bool edit_waits;       /* an edit has started and waits for its file
+	                        * (X5) */
+	bool tasks_full;       /* no more tasks can be started (T2) */
 };
 
-/* Returns what to do with a job in the queue, given that this has been decided
- * for all jobs before it. */
+/* Returns the action that is due for a job in the queue. The actions that are
+ * due for the jobs before it must have been carried out. */
 struct job_due due_queued(const struct job *, const struct queue_state *,
                           int64_t now);
-/* Returns what to do with a job that has been started, next: once that has been
- * done, something else may be due at the same time. */
+/* Returns the next action that is due for a job that has been started. After
+ * the action was carried out, another one may be due at the same time. */
 struct job_due due_started(const struct job *, int64_t now);
 
 #endif

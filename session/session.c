@@ -1,3 +1,20 @@
+/* A session keeps its jobs in four lists. The state of a job decides which:
+ *
+ *   LIST_QUEUE ----> LIST_FOREGROUND ----> LIST_ENDED
+ *        |                  |
+ *        | start of         | hand-over: the command
+ *        | a task           | becomes a task
+ *        v                  v
+ *   LIST_BACKGROUND <-------+
+ *
+ * In each turn, session_act() asks due.c what is due for each job, and carries
+ * it out. It handles the running commands before the queue, so that a job which
+ * waits for a command starts in the turn in which that command ends (P7).
+ *
+ * A hand-over (E5, K2) gives the command an id and moves it to LIST_BACKGROUND.
+ * The command itself does not notice it. A finished task stays in its list
+ * until its result was read. Any other job is freed when it has ended, no call
+ * refers to it, and all its processes have exited. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "session/session.h"
@@ -16,12 +33,15 @@
 #include "session/secret.h"
 
 enum {
-	ID_LEN = 8,        /* digits of a task's id, in a session */
-	TEXT_KEPT = 800,   /* bytes of a command, while and after it runs (T7) */
-	NOT_RUN_MAX = 10  /* abandoned jobs that are kept to report them (E6) */
+	ID_LEN = 8,       /* digits of a task's id, except in a shared
+	                   * session */
+	TEXT_KEPT = 800,  /* bytes of a command that are kept after its start
+	                   * (T7) */
+	NOT_RUN_MAX = 10  /* maximum number of rejected jobs that are kept to
+	                   * report them (E6) */
 };
 
-/* Returns the job with that node; NULL for NULL. */
+/* Returns the job that contains the list node, or NULL if the node is NULL. */
 static struct job *
 job_at(struct list_node *node)
 {
@@ -34,14 +54,14 @@ first_in(const struct session *s, enum session_list list)
 	return job_at(s->list[list].first);
 }
 
-/* Returns the next job in the same list, or NULL. */
+/* Returns the next job in the list of this job, or NULL if there is none. */
 static struct job *
 next_in(const struct job *job)
 {
 	return job_at(job->node.next);
 }
 
-/* Returns the list that the job belongs in. */
+/* Returns the list that the job belongs to. */
 static struct list *
 list_for(struct session *s, const struct job *job)
 {
@@ -68,7 +88,7 @@ leave_list(struct job *job)
 	job->list = NULL;
 }
 
-/* Moves the job into the list that it belongs in. */
+/* Moves the job to the list that it belongs to. */
 static void
 update_list(struct session *s, struct job *job)
 {
@@ -78,7 +98,8 @@ update_list(struct session *s, struct job *job)
 	}
 }
 
-/* Adds n, 1 or -1, to the counts of jobs in the state that the job is in. */
+/* Adds n, which is 1 or -1, to the number of jobs that are in the same state as
+ * this job. */
 static void
 count_job(struct session *s, const struct job *job, int n)
 {
@@ -105,15 +126,15 @@ count_job(struct session *s, const struct job *job, int n)
 	}
 }
 
-/* Changes the state of the job, the counts, and the list that it is in. Nothing
- * else may change the state. */
+/* Changes the state of the job, the numbers of jobs, and the list that contains
+ * the job. No other function may change the state. */
 static void
 set_state(struct session *s, struct job *job, enum job_state state)
 {
 	count_job(s, job, -1);
 	job->state = state;
 	count_job(s, job, 1);
-	/* A terminal is asked only while its task runs. */
+	/* Forget the prompt: a terminal is checked only while its task runs. */
 	job->prompt = (struct exec_prompt){ .state = TERMINAL_BUSY };
 	update_list(s, job);
 }
@@ -127,14 +148,14 @@ session_drop(struct session *s, struct job *job)
 	job_free(job);
 }
 
-/* Returns whether the job is a task that runs or is unread. */
+/* Returns whether the job is a task that runs or has not been read. */
 static bool
 is_listed(const struct job *job)
 {
 	return job_is_task(job) && !job->read;
 }
 
-/* Returns whether the job's call was abandoned, and no result has reported
+/* Returns whether the job's call was abandoned and no result has reported
  * that. */
 static bool
 is_unreported(const struct job *job)
@@ -142,8 +163,9 @@ is_unreported(const struct job *job)
 	return job->abandoned && !job->abandoned_reported;
 }
 
-/* Frees the output of a finished job that no call holds or will read. Frees the
- * job, too, unless processes of it run or hold its pipes. */
+/* Frees the output of a finished job that no call refers to and no call will
+ * read. Also frees the job, unless some of its processes still run or keep its
+ * pipes open. */
 static void
 drop_if_done(struct session *s, struct job *job)
 {
@@ -174,8 +196,8 @@ session_reject(struct session *s, struct job *job, enum job_rejection why)
 	set_state(s, job, JOB_FINISHED);
 }
 
-/* If more than unread_max tasks have finished unread, forgets the one that
- * ended first. Returns whether it did, so that there may be another one. */
+/* If more than unread_max finished tasks have not been read, forgets the one
+ * that ended first. Returns whether it did; then there may be another one. */
 static bool
 forget_oldest(struct session *s)
 {
@@ -211,7 +233,7 @@ record_end(const struct job *job, int64_t now)
 	log_end(job, status, rejected ? strerror(job->error) : NULL, NULL, now);
 }
 
-/* Returns whether a task of the session has had that id. */
+/* Returns whether any task of the session has had this id. */
 static bool
 has_had_id(const struct session *s, const char *id)
 {
@@ -225,7 +247,7 @@ has_had_id(const struct session *s, const char *id)
 }
 
 /* Gives the job an id that no other task of the session has had (T1). Returns
- * false if there is no random number. */
+ * false if no random number is available. */
 static bool
 draw_id(struct session *s, struct job *job)
 {
@@ -238,8 +260,9 @@ draw_id(struct session *s, struct job *job)
 	return true;
 }
 
-/* Makes a finished task of a command that has ended in the foreground, so that
- * its result can still be read. Without an id it is forgotten. */
+/* Turns a command that has ended in the foreground into a finished task, so
+ * that its result can still be read. If no id is available, the result is
+ * lost. */
 static void
 keep_result(struct session *s, struct job *job)
 {
@@ -247,9 +270,9 @@ keep_result(struct session *s, struct job *job)
 		update_list(s, job);
 }
 
-/* Refuses a job whose directory could not be entered. If that is the tracked
- * directory, the session moves to --workdir, or to / if that does not exist
- * either (D5). */
+/* Rejects a job whose process could not change to its directory. If that is the
+ * tracked directory, the session changes to --workdir, or to / if --workdir
+ * does not exist either (D5). */
 static void
 reject_dir(struct session *s, struct job *job)
 {
@@ -262,12 +285,12 @@ reject_dir(struct session *s, struct job *job)
 	}
 	session_reject(s, job, REJECT_LOST_DIR);
 	if (strcmp(s->dir, job->tracked_dir) != 0)
-		return;  /* another job has found that out */
+		return;  /* the session has another directory already */
 	free(s->dir);
 	s->dir = mem_copy(r->workdir ? s->options->workdir : "/");
 }
 
-/* Ends a job whose program could not be started. */
+/* Rejects a job whose program could not be started. */
 static void
 reject_start(struct session *s, struct job *job, int64_t now)
 {
@@ -280,8 +303,8 @@ reject_start(struct session *s, struct job *job, int64_t now)
 	record_end(job, now);
 }
 
-/* Returns whether the job's shell has ended by itself in another directory than
- * the session's, and has reported that (D1). */
+/* Returns whether the command has changed the tracked directory: its shell has
+ * exited by itself and has reported a different directory (D1). */
 static bool
 has_moved(const struct session *s, const struct job *job)
 {
@@ -292,8 +315,8 @@ has_moved(const struct session *s, const struct job *job)
 	return dir != NULL && !s->shared && strcmp(dir, s->dir) != 0;
 }
 
-/* Tracks the directory in which a command in the foreground has ended, and
- * decides whether the text of its result has it. */
+/* Updates the tracked directory after a command in the foreground has ended,
+ * and decides whether the text of the result shows the directory. */
 static void
 track_dir(struct session *s, struct job *job)
 {
@@ -306,7 +329,7 @@ track_dir(struct session *s, struct job *job)
 	}
 	if (job->timed_out || job->exec.report != REPORT_OK)
 		job->shows_dir = true;
-	/* The first result of the session shows its directory, too (K4). */
+	/* The first result of a session always shows the directory (K4). */
 	if (!s->dir_reported && !s->shared)
 		job->shows_dir = true;
 	if (!job->abandoned)
@@ -323,28 +346,31 @@ finish(struct session *s, struct job *job, int64_t now)
 	job->ended_at = now;
 	set_state(s, job, JOB_FINISHED);
 	if (task && job->kill_requested)
-		job->bounds.how = TRUNCATE_RECENT;  /* as while it ran (T4) */
+		job->bounds.how = TRUNCATE_RECENT;  /* as while the task ran
+		                                     * (T4) */
 	output_end(job->out.text);
 	output_end(job->err.text);
 	record_end(job, now);
 	if (task)
 		return;
-	/* A command with `cwd` does not move the session's directory (D7). */
+	/* A command with the argument `cwd` does not change the tracked
+	 * directory (D7). */
 	if (job->cwd == NULL)
 		track_dir(s, job);
 	if (job->abandoned)
 		keep_result(s, job);
 }
 
-/* Whether a job has become a task */
+/* The result of an attempt to make a job a task */
 enum task_begun {
 	TASK_BEGUN,
 	TASK_TOO_MANY,  /* too many tasks are running */
-	TASK_NO_ID     /* there is no random number for its id */
+	TASK_NO_ID      /* no random number is available for its id */
 };
 
-/* Makes a task of a job that runs or is about to. The earlier one of its own
- * deadline and the server's limit counts (T5, W4). */
+/* Makes a task of a job that runs or is about to be started. The task's
+ * deadline is the end of its own timeout or of the server's limit, whichever is
+ * earlier (T5, W4). */
 static enum task_begun
 become_task(struct session *s, struct job *job, int64_t now)
 {
@@ -362,8 +388,8 @@ become_task(struct session *s, struct job *job, int64_t now)
 	return TASK_BEGUN;
 }
 
-/* Starts a job's command in its directory, or refuses it. Whether the directory
- * can be entered is known later (DUE_FAIL). */
+/* Starts a job's command in its directory, or rejects the job. If the process
+ * cannot change to the directory, DUE_FAIL becomes due later. */
 static void
 session_start(struct session *s, struct job *job, int64_t now)
 {
@@ -373,7 +399,7 @@ session_start(struct session *s, struct job *job, int64_t now)
 	struct exec *x = &job->exec;
 
 	if (job->cwd != NULL)
-		path_tidy(dir);  /* as `cd` does */
+		path_tidy(dir);  /* resolve . and .. as `cd` does */
 	job->call = ++s->calls;
 	job->start_dir = dir;
 	job->tracked_dir = mem_copy(s->dir);
@@ -394,7 +420,8 @@ session_start(struct session *s, struct job *job, int64_t now)
 		errno = EIO;
 		rejected = REJECT_NO_ID;
 	} else if (log_start(job, "start", dir) < 0) {
-		rejected = REJECT_NO_LOG;  /* A2 */
+		rejected = REJECT_NO_LOG;  /* no command runs without a record
+		                            * (A2) */
 	} else if (exec_start(&s->execs, x, s->options, &dirs, job->out.text,
 	    job->err.text, now) < 0) {
 		rejected = x->no_terminal ? REJECT_NO_TERMINAL
@@ -402,13 +429,14 @@ session_start(struct session *s, struct job *job, int64_t now)
 	}
 	if (rejected != REJECT_NONE) {
 		job->error = errno;
-		job->id[0] = '\0';  /* First, so that it enters LIST_ENDED. */
+		job->id[0] = '\0';  /* clear it first, so that the job enters
+		                     * LIST_ENDED */
 		session_reject(s, job, rejected);
 		record_end(job, now);
 		return;
 	}
 	if (x->text.len > TEXT_KEPT)
-		x->text.len = TEXT_KEPT;  /* for the list */
+		x->text.len = TEXT_KEPT;  /* for the list of tasks */
 	buf_shrink(&x->text);
 	job->started_at = now;
 }
@@ -422,7 +450,8 @@ time_out(struct job *job, int64_t now)
 }
 
 /* Turns a command in the foreground into a task, or terminates it if too many
- * tasks are running (K2). A command that is already ending is left alone. */
+ * tasks are running (K2). Does nothing if the command is already being
+ * terminated. */
 static void
 hand_over(struct session *s, struct job *job, int64_t now)
 {
@@ -436,14 +465,14 @@ hand_over(struct session *s, struct job *job, int64_t now)
 		time_out(job, now);
 		break;
 	case TASK_NO_ID:
-		return;  /* The command stays in the foreground. */
+		return;  /* the command stays in the foreground */
 	}
 	job->limit_reached = job->call_limit > 0;
 }
 
-/* Returns whether a job can run in parallel with all others, because it does
- * not use the session's directory (D7), or because there is no session (H6). An
- * edit takes little time, so it always has its place in the order. */
+/* Returns whether the job can run in parallel to all others, since it does not
+ * use the tracked directory (D7), or since no directory is tracked (H6). An
+ * edit is never parallel, because it takes little time. */
 static bool
 is_parallel(const struct session *s, const struct job *job)
 {
@@ -452,8 +481,8 @@ is_parallel(const struct session *s, const struct job *job)
 	return s->shared || (job->cwd != NULL && job->cwd[0] == '/');
 }
 
-/* Returns whether the order waits for the start of a task, so that all starts
- * in it are answered in order. */
+/* Returns whether the queue waits for the start of a task, so that the calls
+ * that start tasks are answered in their order. */
 static bool
 waits_for_start(const struct session *s, int64_t now)
 {
@@ -481,7 +510,7 @@ session_waits_for_edit(const struct session *s)
 	return false;
 }
 
-/* Carries out an edit (X2). If it has to wait, it stays in the queue. */
+/* Carries out an edit (X2). If the edit has to wait, it stays in the queue. */
 static void
 do_work(struct session *s, struct job *job, int64_t now)
 {
@@ -496,7 +525,7 @@ do_work(struct session *s, struct job *job, int64_t now)
 		set_state(s, job, JOB_FINISHED);
 }
 
-/* Refuses a job that was not started while its client waited (K2). */
+/* Rejects a job that was not started while its client waited (K2). */
 static void
 give_up(struct session *s, struct job *job, int64_t now)
 {
@@ -505,11 +534,11 @@ give_up(struct session *s, struct job *job, int64_t now)
 	session_reject(s, job, REJECT_LATE);
 }
 
-/* Returns what decides which job of the queue is started next. */
+/* Returns the state that decides which queued jobs can be started. */
 static struct queue_state
 get_queue_state(const struct session *s, int64_t now)
 {
-	/* One edit in a turn is enough (P6). */
+	/* One edit in a turn is enough, so that turns stay short (P6). */
 	return (struct queue_state){
 		.running_in_order = s->running - s->running_parallel,
 		.running_parallel = s->running_parallel,
@@ -519,7 +548,7 @@ get_queue_state(const struct session *s, int64_t now)
 	};
 }
 
-/* Starts a job of the queue, or refuses it. */
+/* Carries out the action that is due for a queued job. */
 static void
 act_on_queued(struct session *s, struct job *job, enum due_action action,
               int64_t now)
@@ -552,7 +581,8 @@ act_on_queued(struct session *s, struct job *job, enum due_action action,
 	}
 }
 
-/* Starts queued jobs: one by one in their order, or in parallel (P7, D7). */
+/* Starts the queued jobs whose turn has come, and all parallel ones (P7,
+ * D7). */
 static void
 act_on_queue(struct session *s, int64_t now)
 {
@@ -572,9 +602,9 @@ act_on_queue(struct session *s, int64_t now)
 	}
 }
 
-/* Handles what boris cannot end (E12). A task for which a kill was requested
- * continues; the kill is given up, unless SIGKILL is pending. Any other command
- * is over for the client. */
+/* Handles a command that boris cannot terminate (E12). A task for which a kill
+ * was requested continues, and the kill is given up unless SIGKILL is pending.
+ * Any other command counts as ended for the client. */
 static void
 act_on_survivor(struct session *s, struct job *job, int64_t now)
 {
@@ -596,7 +626,8 @@ act_on_survivor(struct session *s, struct job *job, int64_t now)
 		exec_abandon(&job->exec, now);
 }
 
-/* Ends a job whose timeout has passed, or keeps it as a task. */
+/* Makes a job whose timeout has expired a task, or terminates it if that
+ * fails. */
 static void
 keep_or_time_out(struct session *s, struct job *job, int64_t now)
 {
@@ -605,7 +636,7 @@ keep_or_time_out(struct session *s, struct job *job, int64_t now)
 		time_out(job, now);
 }
 
-/* Does everything that is due for a job that has been started. */
+/* Carries out all actions that are due for a job that has been started. */
 static void
 act_on_started(struct session *s, struct job *job, int64_t now)
 {
@@ -645,8 +676,8 @@ session_open(const struct options *options, bool shared)
 	s->options = options;
 	s->shared = shared;
 	s->dir = mem_copy(options->workdir);
-	/* The process's 8 digits, then 8 of the session's own; the log shows
-	 * only the latter. */
+	/* The name consists of 8 digits of the process and 8 of the session.
+	 * The log shows only those of the session. */
 	memcpy(s->name, options->name, 8);
 	s->spool = (struct spool){ .dir = options->tmpdir,
 	    .files = options->files, .limit = options->save_limit };
@@ -656,7 +687,8 @@ session_open(const struct options *options, bool shared)
 	return NULL;
 }
 
-/* Reports on stderr a process that outlives the session (L3). */
+/* Reports on stderr that a process outlives the session, if boris cannot
+ * terminate it (L3). */
 static void
 report_survivor(const struct job *job)
 {
@@ -709,7 +741,8 @@ session_find_task(struct session *s, const struct buf *id, int64_t pid)
 {
 	struct job *job, *with_pid = NULL;
 
-	/* The newest first: an ended task's pid may be that of a newer one. */
+	/* Search the newest task first, since the system may have given it the
+	 * pid of a task that has ended. */
 	job = job_at(s->list[LIST_BACKGROUND].last);
 	for (; job != NULL; job = job_at(job->node.previous)) {
 		if (!is_listed(job))
@@ -740,8 +773,9 @@ session_next_task(const struct session *s, const struct job *after)
 	return job;
 }
 
-/* Returns whether the end of the task is news for a client: no call waits for
- * it, and no result has reported or will report it as abandoned. */
+/* Returns whether the end of the task has to be reported in a note: no call
+ * waits for the task, no result has reported its end, and no note about an
+ * abandoned call is going to report it. */
 static bool
 is_unreported_end(const struct job *job)
 {
@@ -755,7 +789,7 @@ session_next_unreported_end(struct session *s, const struct job *after)
 {
 	struct job *job = session_next_task(s, after);
 
-	/* In a shared session the task may be another client's (H6). */
+	/* In a shared session, the task may belong to another client (H6). */
 	if (s->shared)
 		return NULL;
 	while (job != NULL && !is_unreported_end(job))
@@ -782,7 +816,8 @@ session_next_survivor(struct session *s, const struct job *after)
 	struct job *job = after == NULL ? first_in(s, LIST_ENDED)
 	    : next_in(after);
 
-	/* Without a session a command is its caller's secret (H6). */
+	/* In a shared session, no client may see another client's command
+	 * (H6). */
 	if (s->shared || !s->has_survivors)
 		return NULL;
 	for (; job != NULL; job = next_in(job)) {
@@ -802,7 +837,7 @@ session_unref(struct session *s, struct job *job, bool read)
 	drop_if_done(s, job);
 }
 
-/* Marks the ends of at most so many tasks as reported. */
+/* Marks the ends of tasks as reported, of at most `most` tasks. */
 static void
 mark_ends_reported(struct session *s, int most)
 {
@@ -817,8 +852,7 @@ mark_ends_reported(struct session *s, int most)
 	}
 }
 
-/* Marks what became of abandoned calls as reported, of as many as a result
- * reports. */
+/* Marks abandoned calls as reported, as many as one result reports. */
 static void
 mark_abandoned_reported(struct session *s)
 {
@@ -839,8 +873,8 @@ mark_abandoned_reported(struct session *s)
 	}
 }
 
-/* Marks cancelled commands that boris could not end as reported, as many as a
- * result reports. */
+/* Marks cancelled commands that boris could not terminate as reported, as many
+ * as one result reports. */
 static void
 mark_survivors_reported(struct session *s)
 {
@@ -902,7 +936,7 @@ session_kill(struct job *job, int64_t now)
 		return;
 	exec_stop(&job->exec, now);
 	if (job_survives(job))
-		return;  /* Still SURVIVED after exec_stop(): stuck, not foreign */
+		return;  /* stuck in the kernel after SIGKILL */
 	job->kill_requested = job->kill_requested || !job->exec.shell_ended;
 	job->deadline = NEVER;
 }
@@ -925,8 +959,8 @@ session_next_running(const struct session *s, const struct job *after)
 	return after == NULL ? first_in(s, LIST_FOREGROUND) : next_in(after);
 }
 
-/* Returns whether the job survives and is ended in the next turn, since the
- * session is closing. */
+/* Returns whether the next turn counts the job as ended, although boris cannot
+ * terminate it, because the session is closing. */
 static bool
 is_left_behind(const struct session *s, const struct job *job)
 {
@@ -958,8 +992,9 @@ session_poll_add(struct session *s, struct loop *loop)
 	}
 }
 
-/* Reads what a command has printed by the time its timeout passes, and notes
- * whether its shell has ended: then it was in time (E4). */
+/* If the timeout of a command has expired, reads its last output and checks
+ * whether its shell has exited. If it has, the command has ended in time
+ * (E4). */
 static void
 read_before_timeout(struct job *job, int64_t now)
 {
@@ -1020,7 +1055,7 @@ session_close(struct session *s, int64_t now)
 
 	s->closing = true;
 	while ((job = first_in(s, LIST_QUEUE)) != NULL) {
-		if (job->work_begun)  /* The edit has been made. */
+		if (job->work_begun)  /* the edit has already been made */
 			set_state(s, job, JOB_FINISHED);
 		else
 			session_reject(s, job, REJECT_CLOSED);
@@ -1028,13 +1063,14 @@ session_close(struct session *s, int64_t now)
 	for (i = 0; i < LISTS; i++) {
 		for (job = first_in(s, i); job != NULL; job = next_in(job)) {
 			session_kill(job, now);
-			/* An ended command may have left processes. */
+			/* A command that has ended may have left processes
+			 * running. */
 			exec_stop(&job->exec, now);
 		}
 	}
 }
 
-/* Returns whether nothing is left of the command that boris can end. */
+/* Returns whether the command has no process left that boris can terminate. */
 static bool
 is_over(const struct exec *x)
 {

@@ -1,14 +1,14 @@
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
 
-/* One client's commands: their order (P7), the directory that each command
- * hands to the next (D1), the tasks in the background (T), processes that
- * commands left running (E4), the end (L). It does not depend on JSON.
+/* One client's session: its queue of jobs (P7), the working directory that each
+ * command passes on to the next (D1), its background tasks (T), and its end
+ * (L). The module does not depend on JSON.
  *
- * What a session is asked to run is a job. It never calls back: the layer
- * above holds the job that it waits for, reads its state, and lets it go. Each
- * turn session_read() updates the state; then session_act() does what due.c
- * decides for each job. */
+ * A command or an edit that a session runs is a job. The session never calls
+ * the layer above. That layer keeps a reference to the job it waits for, reads
+ * its state, and releases the reference. In each turn, session_read() updates
+ * the state of the jobs; then session_act() carries out what due.c decides. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,121 +21,140 @@
 #include "output/spool.h"
 
 enum session_list {
-	LIST_QUEUE,              /* jobs that have not been started */
-	LIST_FOREGROUND,         /* commands that run in the foreground */
-	LIST_BACKGROUND,         /* tasks, running or finished */
-	LIST_ENDED,              /* other jobs that were finished or refused */
+	LIST_QUEUE,       /* jobs that have not been started */
+	LIST_FOREGROUND,  /* commands that run in the foreground */
+	LIST_BACKGROUND,  /* tasks, running or finished */
+	LIST_ENDED,       /* other jobs that have ended or were rejected */
 	LISTS
 };
 
-/* Others only read `shared`, `dir`, `queued`, and the numbers of jobs. */
+/* The state of a session. Other modules may only read `shared`, `dir`, `queued`
+ * and the numbers of jobs. */
 struct session {
 	const struct options *options;
-	bool shared;             /* by clients without sessions: it tracks no
-	                          * directory and runs all in parallel (H6) */
+	bool shared;              /* clients without sessions share it: it
+	                           * tracks no directory and runs all commands
+	                           * in parallel (H6) */
 	bool closing;
-	bool dir_reported;       /* a result has named its directory (K4) */
-	bool has_survivors;        /* a cancelled command survives, and perhaps no
-	                          * result has reported that (E12) */
-	bool edited;             /* a file, in this turn: the order pauses (P6) */
-	char name[17];           /* the process's name and eight more digits */
-	int64_t calls;           /* number of jobs that boris tried to start */
-	char *dir;               /* the tracked directory */
-	struct buf ids;          /* all ids of its tasks, concatenated */
+	bool dir_reported;        /* a result has reported the directory (K4) */
+	bool has_survivors;       /* a cancelled command could not be
+	                           * terminated, and perhaps no result has
+	                           * reported that (E12) */
+	bool edited;              /* an edit was made in this turn, so the queue
+	                           * is paused (P6) */
+	char name[17];            /* name of the session: 8 digits of the
+	                           * process, then 8 of its own */
+	int64_t calls;            /* number of jobs that boris has tried to
+	                           * start */
+	char *dir;                /* the tracked working directory */
+	struct buf ids;           /* the ids of all tasks so far,
+	                           * concatenated */
 	struct spool spool;
-	struct list list[LISTS]; /* all jobs that are not forgotten, each list
-	                          * in the order in which they entered it */
-	struct list execs;  /* the commands of these jobs */
-	size_t queued;           /* bytes held by the queue (P10) */
-	int waiting;             /* number of jobs in the queue */
-	int waiting_parallel;    /* number of these that are parallel */
-	int running;             /* number of jobs that run in the foreground */
-	int running_parallel;    /* number of these that are parallel */
-	int tasks;               /* number of tasks that run */
-	int not_run;             /* number of jobs with that flag */
+	struct list list[LISTS];  /* all jobs, each list in the order in which
+	                           * jobs entered it */
+	struct list execs;        /* the commands of all jobs */
+	size_t queued;            /* memory that queued jobs occupy, bytes
+	                           * (P10) */
+	int waiting;              /* number of queued jobs */
+	int waiting_parallel;     /* number of queued jobs that run in
+	                           * parallel */
+	int running;              /* number of jobs that run in the
+	                           * foreground */
+	int running_parallel;     /* number of parallel jobs in the
+	                           * foreground */
+	int tasks;                /* number of running tasks */
+	int not_run;              /* number of jobs with the flag `not_run` */
 };
 
-/* Opens a session. Returns NULL if there is no random number for its name. */
+/* Opens a session. Returns NULL if no random number is available for its
+ * name. */
 struct session *session_open(const struct options *, bool shared);
-/* Frees a session and all its jobs. NULL does nothing. */
+/* Frees the session and all its jobs. Does nothing if the session is NULL. */
 void session_free(struct session *);
 
-/* Takes over a job, queues it, and holds it for its call. */
+/* Adds a job to the queue, with one reference for its call. The job then
+ * belongs to the session. */
 void session_run(struct session *, struct job *);
-/* Takes a job out of the queue or terminates it, because its call was cancelled
- * (E6). */
+/* Cancels a job because its call was cancelled (E6): removes it from the queue,
+ * or terminates its command. */
 void session_cancel(struct session *, struct job *, int64_t now);
-/* Keeps a command whose call was ended by a timer of the client: as a running
- * task, or, once it has ended, as a finished task that is unread (E6). A queued
- * command is started if its turn has come. */
+/* Keeps the command of a call that was ended by a timer of the client (E6). It
+ * becomes a running task or, if it has ended, a finished task that can be read.
+ * A queued command is started if its turn has come. */
 void session_abandon(struct session *, struct job *, int64_t now);
-/* Terminates a task (T4). */
+/* Terminates the command of a task (T4). */
 void session_kill(struct job *, int64_t now);
 
-/* Finds the task with that id, or else with that pid, among those that run or
- * are unread. Returns NULL if there is none. In a shared session a pid is not
- * enough (H6). */
+/* Finds the task with this id, or else with this pid, among the tasks that run
+ * or have not been read. Returns NULL if there is no such task. In a shared
+ * session, a pid is not enough (H6). */
 struct job *session_find_task(struct session *, const struct buf *id,
                               int64_t pid);
-/* Holds a job for a call, until session_unref(). */
+/* Adds a reference to a job for a call, which session_unref() removes. */
 void session_ref(struct job *);
-/* Lets go of a job that a call has held. A job that has ended is forgotten when
- * no call holds it; but a task stays until a call lets it go with `read`: its
- * final result was sent (T3). */
+/* Removes a call's reference to a job. A job that has ended is forgotten when
+ * no call refers to it. A finished task is kept, however, until a call passes
+ * `read`, which means that its final result was sent (T3). */
 void session_unref(struct session *, struct job *, bool read);
 
-/* Each returns the next job of a kind after that one, the first after NULL; or
- * NULL if there are no more. */
+/* The next functions iterate over jobs of one kind. Each returns the first job
+ * if `after` is NULL, otherwise the job that follows `after`, or NULL if there
+ * are no more. */
 
-/* Of the tasks that run or are unread */
+/* Iterates over the tasks that run or have not been read. */
 struct job *session_next_task(const struct session *, const struct job *after);
-/* Of the tasks that have ended, if no result has reported that and no call
- * waits for them (T8) */
+/* Iterates over the tasks that have ended, if no result has reported their end
+ * and no call waits for them (T8). */
 struct job *session_next_unreported_end(struct session *,
                                         const struct job *after);
-/* Of the cancelled commands that boris could not end, if no result has reported
- * that (E12) */
+/* Iterates over the cancelled commands that boris could not terminate, if no
+ * result has reported them (E12). */
 struct job *session_next_survivor(struct session *, const struct job *after);
-/* Of the jobs whose call was abandoned, if no result has reported that (E6) */
+/* Iterates over the jobs whose calls were abandoned, if no result has reported
+ * that (E6). */
 struct job *session_next_abandoned(struct session *, const struct job *after);
-/* Of the commands in the foreground; none in a shared session, since they may
- * be those of another client (H6) */
+/* Iterates over the commands in the foreground. Returns NULL in a shared
+ * session, where they may belong to other clients (H6). */
 const struct job *session_next_running(const struct session *,
                                        const struct job *after);
 
-/* Returns the command for which the order waits (P7), or NULL. In a shared
- * session it is always NULL. */
+/* Returns the command that the queue waits for (P7), or NULL if there is none.
+ * In a shared session it is always NULL. */
 const struct job *session_running(const struct session *);
 
-/* Returns whether the order waits for an edit that has begun, because its file
- * is locked (X5). In a shared session no other edit waits for it. */
+/* Returns whether the queue waits for an edit that has started, because its
+ * file is locked (X5). In a shared session, no other edit waits for it. */
 bool session_waits_for_edit(const struct session *);
 
-/* When the transport has accepted a result, what it has reported is marked, so
- * that no later result reports it again. */
+/* When the transport has accepted a result, the events that the result reports
+ * are marked, so that no later result reports them again. These are the largest
+ * numbers of events that the notes of one result report. */
 enum {
-	SESSION_ENDS_REPORTED = 3,      /* ended tasks in the notes (T8) */
-	SESSION_ABANDONED_REPORTED = 3, /* abandoned calls in the notes (E6) */
-	SESSION_SURVIVORS_REPORTED = 1  /* cancelled commands that boris could
-	                                 * not end (E12) */
+	SESSION_ENDS_REPORTED = 3,       /* ended tasks (T8) */
+	SESSION_ABANDONED_REPORTED = 3,  /* abandoned calls (E6) */
+	SESSION_SURVIVORS_REPORTED = 1   /* cancelled commands that boris could
+	                                  * not terminate (E12) */
 };
-/* Marks what the notes of a result or an error have reported: ended tasks,
- * abandoned calls, commands that boris could not end. */
+/* Marks the events that the notes of a result or an error have reported: ended
+ * tasks, abandoned calls, and cancelled commands that boris could not
+ * terminate. */
 void session_mark_notes_reported(struct session *);
-/* Marks what a list of all tasks has reported. */
+/* Marks the events that a list of all tasks has reported. */
 void session_mark_list_reported(struct session *);
 
-/* Adds what the session waits for to the poll set. */
+/* Adds the descriptors and deadlines of the session to the poll set. */
 void session_poll_add(struct session *, struct loop *);
-/* Reads what the commands print, which of them have ended, and whether
- * terminals wait for input. */
+/* Reads the output of all commands, and checks which commands have ended and
+ * which terminals wait for input. */
 void session_read(struct session *, const struct loop *);
-/* Does what is due for each job: ends it, makes it a task, starts it. */
+/* Carries out what is due for each job: starts it, ends it, or makes it a
+ * task. */
 void session_act(struct session *, const struct loop *);
-/* Terminates all commands, once; turns go on until session_closed() (L1). */
+/* Terminates all commands. May be called once. The session needs further turns
+ * until session_closed() returns true (L1). */
 void session_close(struct session *, int64_t now);
-/* Returns whether a closed session has nothing left that boris can end, and no
- * call holds a job. */
+/* Returns whether the session is closing, boris can terminate none of the
+ * processes that are left, and no call refers to a job. */
 bool session_closed(const struct session *);
 
 #endif
