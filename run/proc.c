@@ -1,5 +1,6 @@
 #define _XOPEN_SOURCE 700
-/* POSIX_ONLY leaves out what is Linux only, so that the rest can be tested. */
+/* With POSIX_ONLY, Linux-specific code is omitted, so that the portable code
+ * can be tested on Linux. */
 #if defined(__linux__) && !defined(POSIX_ONLY)
 #define ON_LINUX
 #endif
@@ -19,55 +20,63 @@
 #include "base/fmt.h"
 #include "base/io.h"
 
-/* How a process group is found
+/* How the processes of a command are found
  *
- * kill(-id, 0) is not enough to see whether anything of a command lives: it
- * also succeeds for zombies, and it does not find processes of the session that
- * have a group of their own. So boris walks through /proc. For each pid it asks
- * getsid() for the session, and reads the state of members from /proc/PID/stat.
+ * kill(-id, 0) does not show whether any process of a command is alive. It also
+ * succeeds if only zombies are left, and it does not find processes that are in
+ * the command's session but in another process group. Therefore boris walks
+ * through /proc. For each pid, it calls getsid() and, if the session matches,
+ * reads the state of the process from /proc/PID/stat.
  *
- * A process that forks and exits again and again can stay ahead of such a walk.
- * But Linux gives out pids in ascending order, and /proc/loadavg shows the last
- * one. So boris then asks all pids that were given out during the walk, and
- * those that were given out meanwhile, until there are none:
+ * A process that forks and exits again and again can escape such a walk. But
+ * Linux allocates pids in ascending order, and /proc/loadavg shows the last
+ * one. After the walk, boris checks all pids that were allocated during the
+ * walk, then all pids that were allocated during that check, and so on, until
+ * there are no new ones:
  *
- *	last pid  4000            4003            4004       4004
- *	          walk of /proc   4001 to 4003    4004       no process escaped
+ *	step                   pids checked       last pid afterwards
+ *	1. walk through /proc  all in /proc       4003 (was 4000)
+ *	2. check new pids      4001 to 4003       4004
+ *	3. check new pids      4004               4004: no process escaped
  *
- * All processes of a command that is younger than PID_WRAP_MIN have pids after
- * its leader's, so these are asked at once and the walk is left out. (With the
- * walk a call of `true` takes 25 % longer on a host with 220 processes.)
+ * For a command that was started less than PID_WRAP_MIN ago, all pids are
+ * greater than the pid of its leader. boris checks only these pids and omits
+ * the walk. (Without this shortcut, a call of `true` takes 25 % longer on a
+ * host with 220 processes.)
  *
- * Where /proc is not visible, or not Linux's, boris inherits the orphans of its
- * commands (spawn_prepare() asks for that on Linux). While a group has any
- * member, one of them is then a child of boris, and waitpid(-id) finds it. On
- * other systems init inherits orphans, so kill(-id, 0) is tried as well. In
- * both cases processes that left the group are not found.
+ * If /proc is not usable, boris inherits the orphans of its commands on Linux
+ * (see spawn_prepare()). As long as a process group has members, at least one
+ * of them is then a child of boris, so waitpid(-id) finds it. On other systems,
+ * where init inherits orphans, boris also calls kill(-id, 0). In both cases,
+ * processes that have left the process group are not found.
  *
- * How it is ended
+ * How the processes are terminated
  *
  *	at once   SIGTERM, and SIGCONT, so that stopped processes receive it
- *	20 ms     SIGTERM again to a bash with a trap that is stopped within
- *	          50 ms of its start (see proc_stop())
- *	1 s       SIGHUP to a terminal's group (T4)
- *	later     SIGTERM once more when the leader has ended, to children that
- *	          were forked as the first one arrived
- *	5 s       SIGKILL, again and again until nothing is left
+ *	20 ms     SIGTERM again for a bash with a trap, if the command is
+ *	          stopped within 50 ms of its start (see proc_stop())
+ *	1 s       SIGHUP for the processes in a terminal (T4)
+ *	later     SIGTERM again when the leader has exited, for children that
+ *	          were forked while the first SIGTERM was sent
+ *	5 s       SIGKILL, repeated until no process is left
  *
- * proc_stop() and proc_stop_due() decide what is due, proc_signal() sends it.
- * boris's guard continues at the same point if boris is killed, since all this
- * is in the struct. */
+ * proc_stop() and proc_stop_due() decide which signal is due, and proc_signal()
+ * sends it. Their state is in struct proc_group, so the guard continues at the
+ * same point if boris is killed. */
 
-/* PROC_GRACE, the 5 s from SIGTERM to SIGKILL, is in proc.h. */
+/* PROC_GRACE in proc.h is the time from SIGTERM to SIGKILL. */
 enum {
-	HANGUP = 1000,     /* ms from SIGTERM to SIGHUP (T4) */
-	EARLY_STOP = 50,         /* ms from the start; a bash that is stopped within
-	                     * them gets a second SIGTERM ... */
-	SECOND_TERM = 20,         /* ms after the first one */
-	PID_WRAP_MIN = 250,   /* ms in which pids do not wrap around */
-	PID_RANGE_MAX = 16384,   /* number of pids that are asked one by one */
-	SCAN_ROUNDS = 50         /* of note_since(), each for the pids given out
-	                     * during the round before */
+	HANGUP = 1000,      /* time from SIGTERM to SIGHUP, ms (T4) */
+	EARLY_STOP = 50,    /* time after the start in which a bash that is
+	                     * stopped gets a second SIGTERM, ms */
+	SECOND_TERM = 20,   /* time from the first to the second SIGTERM, ms */
+	PID_WRAP_MIN = 250, /* time in which pids cannot wrap around, ms */
+	/* maximum number of pids that are checked one by one; above it, boris
+	 * walks through /proc */
+	PID_RANGE_MAX = 16384,
+	/* maximum number of steps in note_since(), each of which checks the
+	 * pids that were allocated during the previous step */
+	SCAN_ROUNDS = 50
 };
 
 bool
@@ -115,7 +124,8 @@ proc_stat(pid_t pid, struct proc_stat *s)
 	*s = (struct proc_stat){ 0 };
 	if (proc_read(pid, "stat", text, sizeof(text)) < 0)
 		return -1;
-	/* The second field, the name, can contain any character. */
+	/* The second field, the name of the program, may contain any
+	 * character. */
 	p = strrchr(text, ')');
 	for (field = 3; p != NULL; field++) {
 		p = strchr(p, ' ');
@@ -133,7 +143,8 @@ proc_stat(pid_t pid, struct proc_stat *s)
 	return 0;
 }
 
-/* Returns the pid that Linux gave out last; 0 if /proc does not show it. */
+/* Returns the pid that Linux has allocated last, or 0 if /proc does not show
+ * it. */
 static pid_t
 last_pid(void)
 {
@@ -158,7 +169,8 @@ proc_visible(void)
 #endif
 }
 
-/* Returns the next pid in an open /proc; 0 at its end, -1 on failure. */
+/* Returns the next pid in an open /proc directory, 0 at its end, or -1 on
+ * failure. */
 static pid_t
 next_pid(DIR *proc)
 {
@@ -175,18 +187,18 @@ next_pid(DIR *proc)
 	return pid;
 }
 
-/* -- Which groups live -------------------------------------------------- */
+/* -- Which process groups are alive ------------------------------------ */
 
-/* Returns whether the process, or with -id the group, belongs to another user,
- * so that boris may not signal it. */
+/* Returns whether a process belongs to another user, so that boris is not
+ * permitted to signal it. A negative pid stands for a process group. */
 static bool
 is_foreign(pid_t pid)
 {
 	return kill(pid, 0) < 0 && errno == EPERM;
 }
 
-/* Finds out whether a process lives. It is gone if it is a zombie whose threads
- * have all ended. */
+/* Checks whether a process is alive. A zombie counts as gone, unless some of its
+ * threads are still running. */
 static enum proc_found
 find_process(pid_t pid)
 {
@@ -195,7 +207,8 @@ find_process(pid_t pid)
 	if (proc_stat(pid, &s) < 0) {
 		if (errno != ENOENT && errno != ESRCH)
 			return PROC_UNKNOWN;
-		/* With hidepid /proc does not show processes of others. */
+		/* If /proc is mounted with hidepid, it does not show processes
+		 * of other users. */
 		return is_foreign(pid) ? PROC_FOREIGN : PROC_GONE;
 	}
 	if ((s.state == 'Z' || s.state == 'X') && s.threads <= 1)
@@ -203,8 +216,8 @@ find_process(pid_t pid)
 	return is_foreign(pid) ? PROC_FOREIGN : PROC_LIVES;
 }
 
-/* Returns the group in whose session the process is, whatever the process's own
- * group (L3), or NULL. */
+/* Returns the process group that has the same number as the session of the
+ * process, or NULL. The process may be in another group of its session (L3). */
 static struct proc_group *
 find_session(const struct list *groups, pid_t pid)
 {
@@ -220,7 +233,8 @@ find_session(const struct list *groups, pid_t pid)
 	return NULL;
 }
 
-/* Notes the process in its group, if it is in one of them and lives. */
+/* Records a process in the group of its session, if the session belongs to one
+ * of the groups and the process is alive. */
 static void
 note_if_member(const struct list *groups, pid_t pid)
 {
@@ -232,7 +246,8 @@ note_if_member(const struct list *groups, pid_t pid)
 		return;
 	other_group = getpgid(pid) != g->id;
 	if (g->found == PROC_LIVES && !other_group && pid != g->id)
-		return;  /* It would change nothing. */
+		/* Skip the process, because it would add no information. */
+		return;
 	found = find_process(pid);
 	if (found == PROC_GONE)
 		return;
@@ -244,7 +259,7 @@ note_if_member(const struct list *groups, pid_t pid)
 	g->other_groups = g->other_groups || other_group;
 }
 
-/* Notes all processes that /proc shows. Returns false if it cannot be read. */
+/* Records all processes in /proc. Returns false if /proc cannot be read. */
 static bool
 note_all(const struct list *groups)
 {
@@ -259,9 +274,9 @@ note_all(const struct list *groups)
 	return pid == 0;
 }
 
-/* Notes all processes whose pids were given out after `from` (0: all
- * processes), and those that are started meanwhile. Returns false if a process
- * may have escaped. */
+/* Records all processes with pids that were allocated after `from`, or all
+ * processes if `from` is 0. Processes that are started in the meantime are
+ * included. Returns false if a process may have escaped. */
 static bool
 note_since(const struct list *groups, pid_t from)
 {
@@ -286,7 +301,8 @@ note_since(const struct list *groups, pid_t from)
 	return false;
 }
 
-/* Finds what /proc shows of the groups, as note_since() does. */
+/* Searches /proc for the processes of the groups. If the search may be
+ * incomplete, groups without a known process become PROC_UNKNOWN. */
 static void
 poll_proc(const struct list *groups, pid_t from)
 {
@@ -301,7 +317,8 @@ poll_proc(const struct list *groups, pid_t from)
 	}
 }
 
-/* Finds out whether a group has members, without /proc; zombies count, too. */
+/* Checks without /proc whether a process group has members, which may be
+ * zombies. */
 static enum proc_found
 find_by_signal(pid_t id)
 {
@@ -310,8 +327,8 @@ find_by_signal(pid_t id)
 	return kill(-id, 0) == 0 ? PROC_LIVES : PROC_GONE;
 }
 
-/* Reaps the children in a group. Returns whether there are others, which have
- * not ended. */
+/* Reaps all exited children in a process group. Returns whether boris has other
+ * children in the group. */
 static bool
 reap_members(pid_t id)
 {
@@ -323,9 +340,9 @@ reap_members(pid_t id)
 	return pid == 0;
 }
 
-/* Finds out by waitpid() which groups live. The number of a group whose leader
- * is reaped stays taken while a child of boris is in the group (see "How a
- * process group is found"), so no zombie has to hold it (E3). */
+/* Finds out with waitpid() which process groups are alive. While a child of
+ * boris is in a group, the kernel does not reuse the group's number, so the
+ * leader can be reaped (E3). */
 static void
 poll_children(const struct list *groups)
 {
@@ -339,8 +356,8 @@ poll_children(const struct list *groups)
 		if (g->leader_ended) {
 			children = reap_members(g->id);
 		} else {
-			/* The leader is not reaped here, so that exec.c can
-			 * read its status. */
+			/* Do not reap the leader yet, because exec.c must read
+			 * its exit status. */
 			g->survivor = g->id;
 		}
 		if (children)
@@ -353,8 +370,9 @@ poll_children(const struct list *groups)
 	}
 }
 
-/* Returns the pid after which those of all these groups come, or 0 if one of
- * them lives too long for that. */
+/* Returns a pid that is less than those of all other processes in the groups.
+ * Returns 0 if there is no such pid, because a group was started too long ago
+ * or its leader is alive. */
 static pid_t
 oldest_pid(const struct list *groups, int64_t now)
 {
@@ -372,7 +390,7 @@ oldest_pid(const struct list *groups, int64_t now)
 	return oldest;
 }
 
-/* Forgets what the last poll has found. */
+/* Clears the results of the last poll. */
 static void
 clear_findings(const struct list *groups)
 {
@@ -415,7 +433,7 @@ proc_poll_orphans(const struct list *groups, bool visible)
 	}
 }
 
-/* -- How groups are ended ----------------------------------------------- */
+/* -- How process groups are terminated --------------------------------- */
 
 void
 proc_stop(struct proc_group *g, int64_t now)
@@ -423,12 +441,13 @@ proc_stop(struct proc_group *g, int64_t now)
 	g->send = SIGTERM;
 	g->kill_at = now + PROC_GRACE;
 	g->resend_term = true;
-	/* If SIGTERM arrives while a bash with a trap forks, the child does not
-	 * receive it, and bash waits for the child. That happens mostly at the
-	 * start. */
+	/* If bash has a trap and forks when SIGTERM arrives, the child does not
+	 * receive the signal, and bash waits for the child. This happens mostly
+	 * soon after the start. */
 	if (g->follow_up == SIGTERM && now - g->started >= EARLY_STOP)
 		g->follow_up = 0;
-	g->follow_up_at = now + (g->follow_up == SIGTERM ? SECOND_TERM : HANGUP);
+	g->follow_up_at = now +
+	    (g->follow_up == SIGTERM ? SECOND_TERM : HANGUP);
 }
 
 void
@@ -437,8 +456,8 @@ proc_stop_due(struct proc_group *g, bool leaderless, int64_t now)
 	if (now >= g->kill_at) {
 		g->send = SIGKILL;
 	} else if (leaderless && g->resend_term) {
-		/* A child that was forked as the first one arrived may have
-		 * missed it (E2). */
+		/* Children that were forked while the first SIGTERM was sent
+		 * may have missed it (E2). */
 		g->send = SIGTERM;
 		g->resend_term = false;
 	} else if (now >= g->follow_up_at && g->follow_up != 0) {
@@ -447,7 +466,7 @@ proc_stop_due(struct proc_group *g, bool leaderless, int64_t now)
 	}
 }
 
-/* Sends a signal to the process, or with -id to the group. */
+/* Sends a signal to a process, or to a process group if pid is negative. */
 static void
 send_signal(pid_t pid, int sig)
 {
@@ -457,10 +476,9 @@ send_signal(pid_t pid, int sig)
 		kill(pid, SIGCONT);
 }
 
-/* Signals the processes of the sessions that have groups of their own. Does
- * nothing if /proc cannot be read. (If the process ends between getsid() and
- * kill(), its pid is not reused in that time, because Linux gives out all other
- * pids first.) */
+/* Signals processes that are in the session of a group but in another process
+ * group. Does nothing if /proc cannot be read. A pid cannot be reused between
+ * getsid() and kill(), because Linux allocates all other pids first. */
 static void
 signal_other_groups(const struct list *groups)
 {
@@ -486,7 +504,8 @@ proc_signal(const struct list *groups)
 
 	for (n = groups->first; n != NULL; n = n->next) {
 		g = LIST_ITEM(n, struct proc_group, node);
-		/* A child that has just been forked has no group yet. */
+		/* A child that was just forked may not be in its process group
+		 * yet. */
 		if (kill(-g->id, 0) < 0 && errno == ESRCH)
 			send_signal(g->id, g->send);
 		send_signal(-g->id, g->send);

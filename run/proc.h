@@ -1,16 +1,17 @@
 #ifndef RUN_PROC_H
 #define RUN_PROC_H
 
-/* Process groups: which of them live, and how they are ended (E1-E3, T1).
+/* Finds and terminates the processes of commands (E1-E3, T1).
  *
- * Each shell leads a session and a process group; its pid is the number of
- * both. A process belongs to the command if it is in that session, also if it
- * has a group of its own (`set -m` gives one to each job). With /proc, the
- * leader stays a zombie until nothing of the group lives, so that the kernel
- * gives its number to no other process (E3). Without /proc, the leader is
- * reaped as soon as its status is known. The number stays taken while a child
- * of boris is in the group. On systems where init inherits orphans, it stays
- * taken only while the group has a member. */
+ * The shell of a command leads a session and a process group. Its pid is the
+ * number of both. All processes in the session belong to the command, including
+ * those in other process groups, such as the jobs of `set -m`.
+ *
+ * boris must never signal a number that the kernel may have reused (E3). If
+ * /proc is usable, the shell therefore stays a zombie until no other process of
+ * the command is left. Otherwise it is reaped when its exit status is known.
+ * The number of its process group is then in use as long as the group has a
+ * member. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,95 +20,106 @@
 #include "base/list.h"
 
 enum {
-	PROC_GRACE = 5000,   /* ms from SIGTERM to SIGKILL */
-	PROC_GIVE_UP = 5000  /* ms from SIGKILL until boris gives up */
+	PROC_GRACE = 5000,   /* time from SIGTERM to SIGKILL, ms */
+	PROC_GIVE_UP = 5000  /* time from SIGKILL until boris gives up, ms */
 };
 
-/* What is found of a process or a group. Of a group with several processes the
- * greatest value counts. */
+/* The state of a process or process group. The state of a group is the greatest
+ * state of its processes. */
 enum proc_found {
-	PROC_GONE,     /* nothing but zombies */
-	PROC_FOREIGN,  /* it lives, but boris may not signal it */
-	PROC_UNKNOWN,  /* it cannot be found out */
+	PROC_GONE,     /* only zombies are left */
+	PROC_FOREIGN,  /* alive, but boris is not permitted to signal it */
+	PROC_UNKNOWN,  /* the state cannot be found out */
 	PROC_LIVES
 };
 
-/* How far the start of a program has come; its child fills it in. */
+/* The progress of starting a program, as recorded by the child process */
 struct proc_outcome {
 	enum { PROC_FORKED, PROC_ENTERING, PROC_ENTERED } stage;
-	int error;     /* errno: why the start failed; 0: it has not failed */
-	bool tracked;  /* if it failed while PROC_ENTERING: whether the child
-	                * could change to spawn_dirs.tracked */
-	bool workdir;  /* likewise to spawn_dirs.workdir */
+	int error;     /* errno of a failed start, or 0 */
+	bool tracked;  /* true if the child could change to spawn_dirs.tracked
+	                * after it failed to change to spawn_dirs.start */
+	bool workdir;  /* true if the child could change to spawn_dirs.workdir
+	                * after it failed to change to spawn_dirs.start */
 };
 
-/* A process group, and how far its end has come (E2). It is in memory that
- * boris shares with its guard, which continues where boris has stopped (L4). */
+/* A process group, with the state of its termination (E2). It is in memory that
+ * boris shares with its guard. The guard continues the termination if boris is
+ * killed (L4). */
 struct proc_group {
-	struct list_node node;  /* in the list that a function below is given */
-	pid_t id;             /* its leader's pid; 0: none was started */
-	int64_t started;      /* ms */
-	int follow_up;        /* signal some ms after SIGTERM, or 0. SIGHUP: a
-	                       * terminal (T4); SIGTERM: bash, a trap (E2) */
-	int64_t follow_up_at;  /* when that is due, ms */
-	int64_t kill_at;      /* when SIGKILL is due, ms; 0: not being ended */
-	bool resend_term;         /* SIGTERM is sent again once its leader has
-	                       * ended */
-	int send;             /* signal for proc_signal(); 0: none */
+	struct list_node node;  /* node in the list that is passed to the
+	                         * functions below */
+	pid_t id;             /* pid of the leader; 0 if no process was
+	                       * started */
+	int64_t started;      /* time of the start, ms */
+	/* signal after SIGTERM, or 0: SIGHUP for a terminal (T4), SIGTERM for a
+	 * bash with a trap (E2) */
+	int follow_up;
+	int64_t follow_up_at;  /* time at which follow_up is due, ms */
+	int64_t kill_at;      /* time at which SIGKILL is due, ms; 0 if the
+	                       * group is not being terminated */
+	bool resend_term;     /* true if SIGTERM must be sent again after the
+	                       * leader has exited */
+	int send;             /* signal that proc_signal() must send, or 0 */
 	struct proc_outcome outcome;
-	bool lacks_fd;        /* dup2() to a descriptor above 2 has failed */
-	bool leader_ended;    /* its leader is known to be a zombie, a child of
-	                       * this process */
-	bool leader_foreign;  /* boris could not signal its leader last time */
+	bool lacks_fd;        /* true if dup2() to a descriptor above 2 has
+	                       * failed */
+	bool leader_ended;    /* true if the leader is known to be a zombie;
+	                       * only set in the leader's parent process */
+	bool leader_foreign;  /* true if the leader could not be signalled last
+	                       * time */
 	enum proc_found found;  /* result of the last poll */
 	pid_t survivor;       /* pid of a process that the last poll has found;
-	                       * 0: none, or its pid is not known */
-	bool leader_lives;             /* the last poll has found its leader alive */
-	bool other_groups;       /* the last poll has found processes in other
-	                       * groups of its session */
+	                       * 0 if there is none or it is unknown */
+	bool leader_lives;    /* true if the last poll has found the leader
+	                       * alive */
+	bool other_groups;    /* true if the last poll has found processes in
+	                       * other process groups of the session */
 };
 
-/* Returns whether that child has ended; it stays a zombie. Sets *status as a
- * shell does. */
+/* Returns whether a child process has exited. The child stays a zombie. Sets
+ * *status to its exit status as a shell reports it, and *signalled to true if a
+ * signal has killed it. */
 bool proc_ended(pid_t, int *status, bool *signalled);
 
-/* Reads the start of a short file in /proc/PID, or in /proc if pid is 0, and
- * ends it with a NUL. Returns the number of bytes, or -1 with errno set. */
+/* Reads the start of a short file in /proc/PID, or in /proc if pid is 0, as a
+ * string. Returns the number of bytes, or -1 with errno set. */
 ssize_t proc_read(pid_t, const char *file, char *text, size_t size);
 
-/* What /proc/PID/stat reports of a process or a thread */
+/* Fields of /proc/PID/stat for a process or thread */
 struct proc_stat {
-	char state;     /* 'T': stopped, 'Z' or 'X': ended; 0: unknown */
+	char state;     /* 'T' if stopped, 'Z' or 'X' if exited, 0 if unknown */
 	pid_t parent;
 	pid_t group;
 	int threads;    /* number of threads */
-	int exit_code;  /* if it is stopped: the signal; 0: unknown */
+	int exit_code;  /* signal that has stopped the process; 0 if unknown */
 };
 
-/* Returns 0, or -1 with errno set. */
+/* Reads /proc/PID/stat. Returns 0, or -1 with errno set. */
 int proc_stat(pid_t, struct proc_stat *);
 
-/* Returns whether /proc can be used: its pids are those that getpid() and
- * fork() return here, and /proc/loadavg shows the pid that was given out last.
- * It cannot in a pid namespace that sees an outer /proc, nor in gVisor. */
+/* Returns whether /proc is usable: it shows the pids that getpid() and fork()
+ * return, and /proc/loadavg shows the last pid. This is not the case in a pid
+ * namespace with an outer /proc, nor in gVisor. */
 bool proc_visible(void);
 
-/* Finds out which groups of a list live. Zombies do not count. One walk through
- * /proc serves the whole list, and no process escapes it by forking.
- * proc_poll() is for the parent of the leaders, proc_poll_orphans() for another
- * process, which does not know of any leader that it has ended. */
+/* Find out which process groups of a list are alive, not counting zombies. One
+ * walk through /proc serves the complete list, and no process can escape it by
+ * forking. The parent of the leaders calls proc_poll(). Other processes call
+ * proc_poll_orphans(). */
 void proc_poll(const struct list *groups, bool visible, int64_t now);
 void proc_poll_orphans(const struct list *groups, bool visible);
 
-/* Starts to end a group: sets `send` to SIGTERM (E2). */
+/* Starts to terminate a process group: sets `send` to SIGTERM (E2). */
 void proc_stop(struct proc_group *, int64_t now);
-/* Sets `send` to the signal that is due by now, if any. leaderless: the leader
- * has ended. */
+/* Sets `send` to the next signal if it is due now. `leaderless` is true if the
+ * leader has exited. */
 void proc_stop_due(struct proc_group *, bool leaderless, int64_t now);
 
-/* Sends what is due to all processes of the groups, and SIGCONT after SIGTERM.
- * Finds out whether the leader belongs to another user, as after setuid(0).
- * Each group's number must still be held, by its leader or another member. */
+/* Sends the signals that are due to all processes of the groups, and SIGCONT
+ * after each SIGTERM. Sets leader_foreign if the leader belongs to another
+ * user, for example after setuid(0). Each group must have a member or an
+ * unreaped leader. */
 void proc_signal(const struct list *groups);
 
 #endif

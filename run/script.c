@@ -13,41 +13,44 @@
 
 /* The directory trap
  *
- * A shell reports the directory in which it exits, and the exit codes of the
- * last pipeline, by an EXIT trap, which boris puts in front of the command.
- * bash runs
+ * The shell reports the directory in which it exits, and the exit codes of the
+ * last pipeline. To make it do that, boris inserts an EXIT trap before the
+ * command. bash runs
  *
  *	bash -c -- "\builtin trap '! { \builtin printf "%s " "${PIPESTATUS[@]}";
  *	    \builtin pwd; } 2>&- >&250' EXIT; COMMAND"
  *
- * and writes "0 1 0 /tmp" and a newline to descriptor 250, a pipe to boris,
- * when it exits. (sh has no PIPESTATUS and can redirect descriptors up to 9
- * only.) Each part of the trap has a reason:
+ * When it exits, it writes a line such as "0 1 0 /tmp" to descriptor 250, which
+ * is a pipe to boris. (In sh there is no PIPESTATUS, and only descriptors up to
+ * 9 can be redirected.) Each part of the trap has a reason:
  *
- * - It is on the command's own first line, so that line numbers in messages
- *   stay as they are.
- * - `2>&-` closes stderr in it, so that `set -x` does not show it.
- * - `!` keeps `set -e` from acting on a failure in it.
- * - A backslash bypasses aliases; `builtin` or `command` bypasses functions.
- *   Only bash can have any before the trap is set, from BASH_ENV or its
- *   environment.
- * - The exit codes are written only if the command seems to have a pipeline. So
- *   a background command without one gets no trap at all, and its shell can
- *   exec its last program in place.
+ * - The trap is on the same line as the start of the command, so that line
+ *   numbers in error messages are not changed.
+ * - `2>&-` closes stderr in the trap, so that `set -x` does not print it.
+ * - `!` prevents `set -e` from acting on a failure in the trap.
+ * - The backslash bypasses aliases, and `builtin` or `command` bypasses
+ *   functions. Only bash can have aliases or functions before the trap is set,
+ *   from BASH_ENV or the environment.
+ * - The exit codes are reported only if the command seems to contain a
+ *   pipeline. Therefore a background command without a pipeline needs no trap,
+ *   and its shell can replace itself with the last program.
  *
- * The command is unchanged and comes last, whatever it ends with: a comment, a
- * here-document, a backslash (D3). If it is too long for one argument, it is
- * divided into pieces, which become positional parameters. The script joins
- * them with eval and removes them before the command can see them:
+ * The command is not changed and comes last, so it may end with a comment, a
+ * here-document or a backslash (D3). If it is too long for one argument, it is
+ * split into pieces, which are passed as positional parameters. The script
+ * joins the pieces with eval, and removes the parameters before the command
+ * runs:
  *
  *	bash -c -- "TRAP eval "set --; ${1}${2}"" bash PIECE1 PIECE2
  *
- * bash quotes the line of a syntax error, and so the trap. script_clean()
- * removes the trap from that message. */
+ * When bash reports a syntax error, it quotes the line with the error,
+ * including the trap. script_clean() removes the trap from that message. */
 
 enum {
-	PIECE = (128 << 10) - 1,  /* bytes of one argument on Linux (B3) */
-	MESSAGE_MAX = 64 << 10           /* bytes of a message, at most */
+	PIECE = (128 << 10) - 1,  /* maximum size of an argument on Linux, bytes
+	                           * (B3) */
+	MESSAGE_MAX = 64 << 10    /* maximum size of an error message that is
+	                           * examined, bytes */
 };
 
 static bool
@@ -59,8 +62,9 @@ is_program(const char *path)
 	    access(path, X_OK) == 0;
 }
 
-/* Returns the absolute path of a program that is found in PATH, or NULL.
- * Relative entries of PATH are skipped, since boris leaves its directory. */
+/* Searches the absolute directories of PATH for a program. Relative directories
+ * are skipped, because boris leaves its initial directory. Returns the absolute
+ * path, or NULL if the program is not found. */
 static const char *
 find_in_path(const char *name)
 {
@@ -85,7 +89,8 @@ find_in_path(const char *name)
 const char *
 script_shell(void)
 {
-	/* The second: FreeBSD, OpenBSD, Docker's bash; the third: NetBSD */
+	/* /usr/local/bin/bash exists on FreeBSD, OpenBSD and in Docker's image
+	 * of bash, /usr/pkg/bin/bash on NetBSD. */
 	static const char *const fixed[] = {
 		"/bin/bash", "/usr/local/bin/bash", "/usr/pkg/bin/bash"
 	};
@@ -105,7 +110,7 @@ script_shell(void)
 	return found != NULL ? found : "/bin/sh";
 }
 
-/* Returns whether the text has a | that is not part of ||. */
+/* Returns whether the text contains a "|" that is not part of "||". */
 static bool
 has_pipe(const struct buf *text)
 {
@@ -121,8 +126,8 @@ has_pipe(const struct buf *text)
 	return false;
 }
 
-/* Returns a descriptor that the text does not seem to redirect (9>lock
- * redirects 9), at most 9. */
+/* Returns a descriptor from 3 to 9 that the text does not seem to redirect. For
+ * example, "9>lock" redirects descriptor 9. */
 static int
 find_unused_fd(const struct buf *text)
 {
@@ -143,7 +148,7 @@ find_unused_fd(const struct buf *text)
 	return *c - '0';
 }
 
-/* Returns where a word begins in the text from p to end, or NULL. */
+/* Returns the first occurrence of a word in the text from p to end, or NULL. */
 static const char *
 find_word(const char *p, const char *end, const char *word)
 {
@@ -156,8 +161,9 @@ find_word(const char *p, const char *end, const char *word)
 	return NULL;
 }
 
-/* Returns whether the text seems to set an EXIT trap. This is a guess, and only
- * explains why a shell has reported no directory (D2). */
+/* Returns whether the text seems to set its own EXIT trap. The result is a
+ * guess. It is only used to explain why a shell did not report its directory
+ * (D2). */
 static bool
 sets_exit_trap(const struct buf *text)
 {
@@ -168,7 +174,8 @@ sets_exit_trap(const struct buf *text)
 	    find_word(trap, end, " 0") != NULL);
 }
 
-/* Writes the trap. codes: it reports the exit codes of the last pipeline. */
+/* Writes the text of the trap. If `codes` is true, the trap also reports the
+ * exit codes of the last pipeline. */
 static void
 put_trap(struct script *s, bool bash, bool codes)
 {
@@ -184,8 +191,8 @@ put_trap(struct script *s, bool bash, bool codes)
 		    "EXIT; ", s->fd);
 }
 
-/* Writes the end of the script that joins so many bytes in pieces, and the name
- * of the shell, which is its $0. */
+/* Writes the part of the script that joins the pieces of a command of `bytes`
+ * bytes, and then the name of the shell, which becomes $0. */
 static void
 put_join(struct script *s, const char *shell, size_t bytes)
 {
@@ -195,17 +202,17 @@ put_join(struct script *s, const char *shell, size_t bytes)
 	buf_fmt(&s->args, "eval \"set --; ");
 	for (at = 0; at < bytes; at += PIECE)
 		buf_fmt(&s->args, "${%d}", n++);
-	buf_put(&s->args, "\"", 2);  /* with its NUL */
+	buf_put(&s->args, "\"", 2);  /* 2 bytes, to include the NUL */
 	buf_put(&s->args, shell, strlen(shell) + 1);
 }
 
-/* Writes the shell's arguments. Returns false if allocation fails. */
+/* Writes the arguments of the shell. Returns false if allocation fails. */
 static bool
 put_arguments(struct script *s, const char *shell, const struct buf *text)
 {
 	size_t at, n, pieces = text->len / PIECE + 1;
 
-	/* Around each piece there are much less than 1 KiB. */
+	/* Each piece needs much less than 1 KiB in addition to its text. */
 	if (!buf_reserve(&s->args, text->len + pieces * 1024 + s->trap.len +
 	    strlen(shell) + 1))
 		return false;
@@ -238,7 +245,8 @@ script_write(struct script *s, const char *shell, const struct buf *text,
 	if (s->fd >= 0)
 		buf_fmt(&s->message, bash ? "%s: -c: " : "%s: ", shell);
 	if (!bash)
-		buf_free(&s->trap);  /* sh does not quote it. */
+		/* sh does not quote the trap in error messages. */
+		buf_free(&s->trap);
 	s->own_trap = sets_exit_trap(text);
 	return true;
 }
@@ -252,8 +260,9 @@ script_free(struct script *s)
 	buf_free(&s->received);
 }
 
-/* Returns whether the start of stderr that was received is, as far as it goes,
- * that of one of the shell's own messages. */
+/* Returns whether the output received so far can be an error message of the
+ * shell. If it is shorter than the prefix of such messages, only its bytes are
+ * compared. */
 static bool
 is_message(const struct script *s)
 {
@@ -264,8 +273,8 @@ is_message(const struct script *s)
 	return memcmp(s->received.data, s->message.data, n) == 0;
 }
 
-/* Returns whether such a message has been received with all its lines: bash may
- * quote the first line of the script in a second line. */
+/* Returns whether an error message was received completely. bash may quote the
+ * first line of the script in a second line. */
 static bool
 is_message_complete(const struct script *s)
 {
@@ -276,8 +285,8 @@ is_message_complete(const struct script *s)
 	return end != NULL;
 }
 
-/* Returns where the trap begins in what was received; the length if it does not
- * occur. */
+/* Returns the position of the trap in the output that was received. If the trap
+ * does not occur, returns the length of the output. */
 static size_t
 find_trap(const struct script *s)
 {
@@ -294,8 +303,8 @@ find_trap(const struct script *s)
 	return received->len;
 }
 
-/* Returns whether the message is about a syntax error. bash marks one by "-c:",
- * other shells by words. */
+/* Returns whether an error message reports a syntax error. The prefix "-c:"
+ * identifies such messages of bash, and the text those of other shells. */
 static bool
 is_syntax_error(const struct script *s)
 {
@@ -317,7 +326,7 @@ script_clean(struct script *s, const char *shown, size_t n, struct buf *b)
 	if (s->message.len == 0)
 		return false;
 	buf_put(received, shown, n);
-	buf_text(received);  /* as a string */
+	buf_text(received);  /* Terminate the output with a NUL. */
 	message = is_message(s);
 	if (message)
 		at = find_trap(s);
@@ -333,9 +342,10 @@ script_clean(struct script *s, const char *shown, size_t n, struct buf *b)
 	return true;
 }
 
-/* Returns whether a failed part of a pipeline goes unnoticed: status, the
- * shell's, is 0 or that of the last part, and some part failed with another
- * code. 141 is SIGPIPE: that part has outlived its reader and did not fail. */
+/* Returns whether the exit status of a pipeline hides the failure of one of its
+ * parts. That is the case if the status is 0 or that of the last part, and
+ * another part has failed with a different code. 141 (SIGPIPE) does not count
+ * as a failure. */
 static bool
 hides_failure(const char *codes, int status)
 {
@@ -352,8 +362,8 @@ hides_failure(const char *codes, int status)
 	return hides && (status == 0 || status == code);
 }
 
-/* The trap writes exit codes with a space after each, an absolute name and a
- * newline. Anything else is not from the trap and is ignored. */
+/* The trap writes exit codes, each followed by a space, then an absolute path
+ * and a newline. Any other text was not written by the trap and is ignored. */
 void
 script_read_report(char *report, size_t n, int status, char **dir, char **codes)
 {

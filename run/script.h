@@ -1,47 +1,55 @@
 #ifndef RUN_SCRIPT_H
 #define RUN_SCRIPT_H
 
-/* The script around a command (B2, B3, B7, D2, D3): the arguments that its
- * shell gets, and the report that the shell writes at its end. This module
- * neither starts nor reads anything; it turns text into text. */
+/* The script around a command (B2, B3, B7, D2, D3). This module composes the
+ * arguments of the shell and parses the report that the shell writes when it
+ * exits. It only processes text. It starts no processes and reads no files,
+ * except to find the shell. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include "base/buf.h"
 
-/* Finds the shell (B2). Returns its absolute path, which is never freed; it is
- * "/bin/sh" if no shell was found. */
+/* Finds the shell (B2). Returns its absolute path, which is never freed.
+ * Returns "/bin/sh" if no shell is found. */
 const char *script_shell(void);
 
-/* Zeroed: empty */
+/* The arguments of a shell, and the state of filtering its error messages. It
+ * is zeroed before script_write(). */
 struct script {
-	struct buf args;     /* -c -- SCRIPT [SHELL PIECE...], with NULs */
-	int fd;              /* the shell's, where the trap writes; or -1 */
-	bool own_trap;       /* the command seems to set its own EXIT trap */
-	bool syntax_error;   /* the first message is about one */
-	struct buf trap;     /* text to be removed from the shell's message */
-	struct buf message;  /* the start of such a message */
-	struct buf received; /* the part of it that was received so far */
+	struct buf args;     /* shell arguments, each with a NUL: -c -- SCRIPT
+	                      * [SHELL PIECE...] */
+	int fd;              /* descriptor to which the trap writes, or -1 for
+	                      * no trap */
+	bool own_trap;       /* true if the command seems to set its own EXIT
+	                      * trap */
+	bool syntax_error;   /* true if the shell has reported a syntax error */
+	struct buf trap;     /* text of the trap, which is removed from error
+	                      * messages */
+	struct buf message;  /* prefix of the shell's error messages */
+	struct buf received; /* start of stderr, while it may be an error
+	                      * message */
 };
 
-/* Fills in a zeroed script. reports_dir: the shell is to report its directory.
- * fd: the descriptor on which a bash does so. Returns false if allocation
- * fails. */
+/* Composes the arguments of the shell for a command. If `reports_dir` is true,
+ * the shell reports its directory. bash writes the report to the descriptor fd.
+ * Returns false if allocation fails. */
 bool script_write(struct script *, const char *shell, const struct buf *text,
                   bool reports_dir, int fd);
 void script_free(struct script *);
 
-/* Filters the start of the shell's stderr: appends the n bytes without the text
- * of the EXIT trap, which bash quotes in a syntax error (D3), and notes such an
- * error. It may hold back a message that is incomplete; n is 0 at the end of
- * stderr. Returns false, and appends nothing, if there is nothing to filter:
- * the caller then uses the bytes as they are. */
+/* Filters the start of the shell's stderr. Appends n bytes to the buffer,
+ * without the EXIT trap, which bash quotes when it reports a syntax error (D3).
+ * Sets syntax_error in that case. An incomplete message is kept until more
+ * bytes follow. n must be 0 at the end of stderr. Returns false if no filtering
+ * is needed. The caller then uses the bytes unchanged. */
 bool script_clean(struct script *, const char *bytes, size_t n, struct buf *);
 
-/* Reads the n > 0 bytes that the trap wrote, and changes them. Sets *dir to the
- * directory in them, absolute (D2), and *codes to the exit codes of the last
- * pipeline if the status hides a failure (B7). Both are to be freed by the
- * caller. Leaves them as they are if there is no such part. */
+/* Parses a report of n > 0 bytes that the trap has written, and modifies the
+ * bytes. Sets *dir to the absolute path of the directory (D2). Sets *codes to
+ * the exit codes of the last pipeline if `status` hides a failure (B7). The
+ * caller frees both. If a part is missing or not valid, its pointer is not
+ * changed. */
 void script_read_report(char *report, size_t n, int status, char **dir,
                         char **codes);
 

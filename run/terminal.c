@@ -22,7 +22,27 @@
 #include "base/text.h"
 #include "run/proc.h"
 
-enum { PATH_SIZE = 4096 };  /* bytes; no link's text is longer */
+/* How a prompt is recognised
+ *
+ * A terminal prompts if a program waits for input from it. On Linux,
+ * /proc/PID/syscall shows which system call a thread is blocked in. boris reads
+ * it for all threads of the terminal's foreground process group:
+ *
+ *	read from the terminal or /dev/tty           TERMINAL_PROMPTS
+ *	poll, select or epoll                        TERMINAL_MAY_PROMPT
+ *	  but the main thread is running             TERMINAL_BUSY
+ *	another system call, or none                 TERMINAL_BUSY
+ *	stopped                                      TERMINAL_BUSY
+ *	the file cannot be read, or the program's
+ *	  system calls may have other numbers        TERMINAL_MAY_PROMPT
+ *
+ * The result for the group is the greatest of these values. If it is
+ * TERMINAL_MAY_PROMPT, exec.c decides by the terminal's output whether the
+ * terminal seems to prompt. On systems other than Linux, the result is always
+ * TERMINAL_MAY_PROMPT. */
+
+/* size of a buffer for the text of any symbolic link, bytes */
+enum { PATH_SIZE = 4096 };
 
 int
 terminal_open(int *master, int *slave)
@@ -44,7 +64,8 @@ terminal_open(int *master, int *slave)
 		fd_close(master);
 		return -1;
 	}
-	/* musl takes an int; POWER's constant is an unsigned long. */
+	/* Convert the constant, because it is an unsigned long on POWER, but
+	 * musl's ioctl() takes an int. */
 	ioctl(*slave, (unsigned)TIOCSWINSZ, &size);
 	return 0;
 }
@@ -75,8 +96,7 @@ terminal_has_unread(int slave)
 }
 
 #ifdef ON_LINUX
-/* Returns whether this system call waits for events, one of which may be
- * input. */
+/* Returns whether a system call waits for events, which may include input. */
 static bool
 waits_for_events(long number)
 {
@@ -102,9 +122,9 @@ waits_for_events(long number)
 	}
 }
 
-/* Copies what a link in /proc/PID/fd leads to. Only the text of the link is
- * read: stat() and open() would wait for a hung mount. Returns its length, or 0
- * if it cannot be read. */
+/* Reads the symbolic link of a descriptor in /proc/PID/fd. Only the link itself
+ * is read, because stat() and open() would block on a hung mount. Returns the
+ * length of its text, or 0 if it cannot be read. */
 static size_t
 read_link(pid_t process, int64_t fd, char *text, size_t size)
 {
@@ -126,9 +146,9 @@ ends_with(const char *text, size_t len, const char *end)
 	return n > 0 && len >= n && strcmp(text + len - n, end) == 0;
 }
 
-/* Returns whether that descriptor of the process is the terminal, or /dev/tty.
- * A program in a chroot sees them below another directory, so only the ends of
- * the names are compared. */
+/* Returns whether a descriptor of the process refers to the terminal or to
+ * /dev/tty. In a chroot, the program's terminal has a longer path, so only the
+ * ends of the paths are compared. */
 static bool
 leads_to(pid_t pid, int64_t fd, const char *terminal)
 {
@@ -139,10 +159,10 @@ leads_to(pid_t pid, int64_t fd, const char *terminal)
 	    ends_with(text, len, "/dev/tty");
 }
 
-/* Returns whether the program is 64-bit if boris is, and 32-bit if not. If they
- * differ, the program's system calls have other numbers. The stack of a 32-bit
- * program is below 4 GiB, that of a 64-bit program above. rest: the call's six
- * arguments and the stack pointer as /proc/PID/syscall shows them, or NULL. */
+/* Returns whether a program is a 64-bit program if boris is one, and a 32-bit
+ * program otherwise. If not, its system calls have other numbers. Only 32-bit
+ * programs have their stack below 4 GiB. `rest` contains the arguments and the
+ * stack pointer from /proc/PID/syscall. It may be NULL. */
 static bool
 has_our_calls(const char *rest)
 {
@@ -157,8 +177,8 @@ has_our_calls(const char *rest)
 	return (stack > UINT32_MAX) == (sizeof(void *) > 4);
 }
 
-/* Returns whether /proc shows system calls by the numbers that this boris was
- * built with. An emulator such as qemu-user shows those of its host. */
+/* Returns whether /proc shows the system call numbers that boris was built
+ * with. An emulator such as qemu-user shows the numbers of its host. */
 static bool
 numbers_are_ours(void)
 {
@@ -170,9 +190,10 @@ numbers_are_ours(void)
 	return digits_value(text, 10, &rest) == SYS_read;
 }
 
-/* Finds out whether a thread of that group waits for input from the terminal.
- * /proc/PID/syscall shows the number of the system call that the thread is in,
- * and its arguments; or -1, if it is in none, or "running". */
+/* Checks whether a thread is reading from the terminal. /proc/PID/syscall shows
+ * the system call that the thread is in, with its arguments. It shows "-1" if
+ * the thread is blocked outside of a system call, and "running" if it is not
+ * blocked. */
 static enum terminal_prompt
 thread_prompts(pid_t thread, pid_t group, const char *terminal)
 {
@@ -186,7 +207,7 @@ thread_prompts(pid_t thread, pid_t group, const char *terminal)
 	if (proc_read(thread, "syscall", text, sizeof(text)) < 0) {
 		if (getpgid(thread) == group)
 			return TERMINAL_MAY_PROMPT;
-		return TERMINAL_BUSY;  /* It has ended. */
+		return TERMINAL_BUSY;  /* The thread has exited. */
 	}
 	number = digits_value(text, 10, &rest);
 	if (number < 0)
@@ -201,7 +222,7 @@ thread_prompts(pid_t thread, pid_t group, const char *terminal)
 	    ? TERMINAL_PROMPTS : TERMINAL_BUSY;
 }
 
-/* Returns whether the main thread of the process is in no system call. */
+/* Returns whether the main thread of a process is running, not blocked. */
 static bool
 main_thread_runs(pid_t process)
 {
@@ -211,9 +232,9 @@ main_thread_runs(pid_t process)
 	    *text == 'r';  /* "running" */
 }
 
-/* Finds out whether one of the threads of a process waits for input. If the
- * main thread runs, the process is busy, whatever events its other threads wait
- * for. */
+/* Checks whether a thread of the process is reading from the terminal. If the
+ * main thread is running, the process is busy, even if its other threads wait
+ * for events. */
 static enum terminal_prompt
 process_prompts(pid_t process, pid_t group, const char *terminal)
 {
@@ -229,7 +250,7 @@ process_prompts(pid_t process, pid_t group, const char *terminal)
 	if (dir == NULL) {
 		if (getpgid(process) == group)
 			return TERMINAL_MAY_PROMPT;
-		return TERMINAL_BUSY;  /* It has ended. */
+		return TERMINAL_BUSY;  /* The process has exited. */
 	}
 	while (found != TERMINAL_PROMPTS && (entry = readdir(dir)) != NULL) {
 		thread = (pid_t)atoi(entry->d_name);
@@ -245,7 +266,7 @@ process_prompts(pid_t process, pid_t group, const char *terminal)
 	return found;
 }
 
-/* Finds out whether one of the processes of a group waits for input. */
+/* Checks whether a process of the group is reading from the terminal. */
 static enum terminal_prompt
 group_prompts(pid_t group, const char *terminal)
 {
@@ -267,7 +288,8 @@ group_prompts(pid_t group, const char *terminal)
 			found = one;
 	}
 	closedir(dir);
-	/* The last command's group may be gone before a shell takes over. */
+	/* The group may be empty for a moment before the shell puts its own
+	 * group into the foreground. */
 	return any ? found : TERMINAL_MAY_PROMPT;
 }
 #endif
@@ -290,8 +312,8 @@ terminal_prompts(int master, int slave)
 }
 
 #ifdef ON_LINUX
-/* Returns whether the process, or one that it descends from within the session,
- * is in the group. */
+/* Returns whether the process or one of its ancestors in the session is in the
+ * process group. */
 static bool
 descends_from(pid_t pid, pid_t group, pid_t session)
 {

@@ -4,41 +4,45 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Terminals (I): how one is opened, how it treats input, and whether a program
- * waits for input. A terminal is identified by its master's descriptor. */
+/* Terminals (I). This module opens a terminal, finds out how it treats input,
+ * and checks whether a program waits for input from it. A terminal is
+ * identified by the descriptor of its master side. All checks return
+ * immediately. */
 
-/* Opens a terminal of 50 lines and 200 columns that no program inherits. Sets
- * *master, which is non-blocking, and *slave, which programs read and write
- * (I1). Returns 0, or -1 with errno set. */
+/* Opens a terminal with 50 lines and 200 columns, whose descriptors are
+ * close-on-exec. Sets *master, which is non-blocking, and *slave, the side that
+ * programs use (I1). Returns 0, or -1 with errno set. */
 int terminal_open(int *master, int *slave);
 
 enum terminal_mode {
 	TERMINAL_CLOSED,
-	TERMINAL_KEYS,    /* it passes on single keys: ICANON is off */
-	TERMINAL_UNSEEN,  /* it passes on lines and does not echo them */
-	TERMINAL_LINES    /* it passes on lines and echoes them */
+	TERMINAL_KEYS,    /* programs read single keys, because ICANON is off */
+	TERMINAL_UNSEEN,  /* programs read lines, and input is not echoed */
+	TERMINAL_LINES    /* programs read lines, and input is echoed */
 };
 
-/* Returns how the terminal is set now. */
+/* Returns the current mode of a terminal. */
 enum terminal_mode terminal_mode(int master);
-/* Returns whether input is waiting for a program to read it: in TERMINAL_LINES
- * and TERMINAL_UNSEEN, a complete line. */
+/* Returns whether the terminal contains input that no program has read yet. In
+ * TERMINAL_LINES and TERMINAL_UNSEEN, only complete lines count. */
 bool terminal_has_unread(int slave);
 
-/* Whether the terminal's foreground process group waits for input (I3) */
+/* Whether the foreground process group of a terminal waits for input (I3) */
 enum terminal_prompt {
-	TERMINAL_BUSY,        /* it does not */
-	TERMINAL_MAY_PROMPT,  /* it waits for events, or this is unknown */
-	TERMINAL_PROMPTS      /* a process of it reads the terminal */
+	TERMINAL_BUSY,        /* no process waits for input */
+	TERMINAL_MAY_PROMPT,  /* a process waits for events, or /proc does not
+	                       * show it */
+	TERMINAL_PROMPTS      /* a process reads from the terminal */
 };
 
-/* Finds that out by a walk through /proc. slave: the terminal's other end. */
+/* Checks in /proc whether the foreground process group of a terminal waits for
+ * input. `slave` is the slave side of the terminal. */
 enum terminal_prompt terminal_prompts(int master, int slave);
 
-/* Finds a stopped process of that session which is in the terminal's foreground
- * process group, or descends from one that is, as with timeout(1). Returns its
- * process group, and in *signo the signal, or 0 if that is unknown. Returns 0
- * if there is no such process, or if this cannot be found out. */
+/* Finds a stopped process of the session that is in the terminal's foreground
+ * process group, or has an ancestor in that group, as with timeout(1). Returns
+ * its process group, or 0 if there is none or /proc does not show it. Sets
+ * *signo to the signal that has stopped it, or to 0 if it is unknown. */
 pid_t terminal_stopped(int master, pid_t session, int *signo);
 
 #endif
