@@ -71,11 +71,11 @@ static const char *
 find_shortage(const struct client *c, bool waits)
 {
 	if (waits && c->waits == WAITS_MAX)
-		return "Too many calls wait";
+		return "too many calls are waiting";
 	/* A call on its own is always accepted; but their number is up to the
 	 * client. */
 	if (c->calls.first != NULL && !mem_is_available(MEM_SPARE))
-		return "Out of memory";
+		return "out of memory";
 	return NULL;
 }
 
@@ -93,7 +93,7 @@ open_call(struct client *c, const struct reply *r, struct json token,
 
 	if (shortage == NULL &&
 	    !buf_reserve(&text, JSON_GROWTH * (r->id.len + token.len)))
-		shortage = "Out of memory";
+		shortage = "out of memory";
 	if (shortage != NULL) {
 		rpc_error(r, JSONRPC_INTERNAL, shortage, NULL);
 		return NULL;
@@ -297,11 +297,10 @@ static const char *
 find_reason_to_wait(const struct job *job)
 {
 	if (job == NULL)
-		return "waits for a task to end";
+		return "waiting for a task to end";
 	if (job->parallel)
-		return "waits for one of the commands that run in parallel to "
-		    "end";
-	return "waits for the command before it";
+		return "waiting for one of the parallel commands to end";
+	return "waiting for the previous command to end";
 }
 
 static void

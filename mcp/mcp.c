@@ -13,8 +13,8 @@
 
 enum { NAME_SHOWN = 120 };  /* bytes of a name that a client gives itself */
 
-#define NEEDS_VERSION "params._meta needs " RPC_META_VERSION \
-	" (a string); or begin with initialize"
+#define NEEDS_VERSION "params._meta must contain the string " \
+	RPC_META_VERSION ", or initialize must be sent first"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_CLIENT "io.modelcontextprotocol/clientInfo"
 
@@ -62,7 +62,7 @@ do_initialize(struct mcp_request *r)
 	const struct revision *v = revision_find_json(wanted, false);
 
 	if (json_type(wanted) != JSON_STRING)
-		return "params lack protocolVersion (a string)";
+		return "params.protocolVersion is missing or not a string";
 	if (v == NULL)
 		v = revision_newest_with_handshake();
 	c->caller = caller_find(c->options, v, info, c->session->shared);
@@ -97,7 +97,7 @@ do_list(struct mcp_request *r)
 	/* Some clients send null or "" for the first page. */
 	if (json_type(cursor) != JSON_NONE && json_type(cursor) != JSON_NULL &&
 	    !json_is(cursor, ""))
-		return "Unknown cursor: there is one page of tools";
+		return "unknown cursor; the list of tools has only one page";
 	buf_add(&r->result, "\"tools\":");
 	tools_list(&r->result, r->client->options, &r->reply.caller);
 	if (caller_is_stateless(&r->reply.caller))
@@ -111,7 +111,7 @@ do_listen(struct mcp_request *r)
 	struct json wanted = json_get(r->message->params, "notifications");
 
 	if (json_type(wanted) != JSON_OBJECT)
-		return "params lack notifications (an object)";
+		return "params.notifications is missing or not an object";
 	calls_listen(r->client, &r->reply);
 	return NULL;
 }
@@ -154,11 +154,12 @@ do_call(struct mcp_request *r)
 	bool accepted = false;
 
 	if (token.len > RPC_ID_MAX)
-		return "_meta.progressToken must be at most 1024 bytes long";
+		return "params._meta.progressToken must not be longer than "
+		    "1024 bytes";
 	if (json_type(m->name) != JSON_STRING)
-		return "params lack name (a string)";
+		return "params.name is missing or not a string";
 	if (m->arguments.text != NULL && json_type(m->arguments) != JSON_OBJECT)
-		return "arguments must be an object";
+		return "params.arguments must be an object";
 	tool = tools_find(c->options, m->name, &r->error_text);
 	if (tool == NULL)
 		return buf_text(&r->error_text);
@@ -238,12 +239,13 @@ read_meta(struct mcp_request *r)
 	if (v == NULL)
 		return reject_version(r, version);
 	if (json_type(json_get(meta, META_CAPABILITIES)) != JSON_OBJECT)
-		return "params._meta lacks " META_CAPABILITIES " (an object)";
+		return "params._meta must contain the object "
+		    META_CAPABILITIES;
 	if (client.text != NULL &&
 	    (json_type(json_get(client, "name")) != JSON_STRING ||
 	    json_type(json_get(client, "version")) != JSON_STRING))
-		return "_meta's " META_CLIENT " must be an object with "
-		    "strings name and version";
+		return META_CLIENT " in params._meta must be an object with "
+		    "the strings name and version";
 	r->reply.caller = caller_find(r->client->options, v, client,
 	    r->client->session->shared);
 	return NULL;

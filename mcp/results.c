@@ -918,8 +918,8 @@ results_unlogged(struct buf *b, const struct caller *caller, struct session *s,
 {
 	struct buf t = { NULL, 0, 0 };
 
-	buf_fmt(&t, "nothing was done: cannot write the log of this server: %s; "
-	    "tell your user", strerror(error));
+	buf_fmt(&t, "nothing was done: cannot write the log of this server: "
+	    "%s; tell your user", strerror(error));
 	results_error(b, caller, s, &t);
 }
 

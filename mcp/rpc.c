@@ -80,7 +80,8 @@ rpc_wrong_envelope(const struct rpc_message *m)
 	if (m->root.text == NULL)
 		return "Parse error";
 	if (json_type(m->root) == JSON_ARRAY)
-		return "arrays of messages are not taken: send them one by one";
+		return "batches of messages are not supported; send each "
+		    "message separately";
 	if (m->id.text != NULL && !is_id(m->id))
 		return "id must be a string or a number of at most 1024 bytes";
 	if (!json_is(m->jsonrpc, "2.0"))

@@ -690,8 +690,9 @@ show_notice(const struct output *o, enum cut_parts parts,
 		    "and last %jd shown", name, all->chars, start->chars,
 		    end->chars);
 	else
-		buf_fmt(b, "[%s truncated: %jd characters in total, %jd left "
-		    "out here", name, all->chars, all->chars - start->chars -
+		buf_fmt(b, "[%s truncated: %jd characters in total, %jd "
+		    "omitted here",
+		    name, all->chars, all->chars - start->chars -
 		    end->chars);
 	spool_tell(o->file, is_raw, b);
 	buf_putc(b, ']');

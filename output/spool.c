@@ -69,13 +69,14 @@ spool_remove(struct spool_file *f)
 /* The reasons that the truncation line gives (O5) */
 static const char *const reasons[] = {
 	[0] = "",
-	[-FILE_FULL] = "it is over --save-limit",
-	[-SPOOL_FULL] = "this session's files reached four times --save-limit",
-	[-DISK_QUARTER] = "this session's files reached a quarter of the space "
-	    "that was free",
+	[-FILE_FULL] = "longer than --save-limit",
+	[-SPOOL_FULL] = "the files of this session reached four times "
+	    "--save-limit",
+	[-DISK_QUARTER] = "the files of this session reached a quarter of the "
+	    "free space",
 	[-DISK_TENTH] = "less than a tenth of the file system is free",
-	[-MEMORY_QUARTER] = "this session's files reached a quarter of the "
-	    "memory that was free",
+	[-MEMORY_QUARTER] = "the files of this session reached a quarter of "
+	    "the free memory",
 	[-MEMORY_TENTH] = "less than a tenth of the memory is free",
 	[-SAVING_OFF] = "--save-limit is 0"
 };
@@ -287,7 +288,7 @@ spool_tell(struct spool_file *f, bool raw, struct buf *b)
 	else if (path == NULL)
 		buf_fmt(b, "; full output not saved: %s", why);
 	else if (raw)
-		buf_fmt(b, "; full output, raw: %s", path);
+		buf_fmt(b, "; full raw output: %s", path);
 	else
 		buf_fmt(b, "; full output: %s", path);
 	if (path != NULL && f->why != 0)

@@ -898,5 +898,5 @@ END
 	notes '*terminal*'
 	run_bash 'echo other; read <gate' '{"run_in_background":true,"until":"ready","wait":100}'
 	has "$(plain note)" 'plain text, not a pattern'
-	lacks "$(plain note)" hold
+	lacks "$(plain note)" buffer
 }

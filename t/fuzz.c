@@ -651,8 +651,8 @@ slow_show(const char *p, size_t n, const struct output_bounds *most,
 		    chars_in(p + from, n - from));
 	} else {
 		from = chars_back(p, n, last);
-		buf_fmt(b, "[x truncated: %zu characters in total, %zu left "
-		    "out here" NOT_SAVED "]\n", chars, chars - head - last);
+		buf_fmt(b, "[x truncated: %zu characters in total, %zu "
+		    "omitted here" NOT_SAVED "]\n", chars, chars - head - last);
 	}
 	buf_put(b, p + from, n - from);
 }

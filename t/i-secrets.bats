@@ -70,7 +70,7 @@ person() {
 @test "I5: in /tmp the note's line needs no TMPDIR" {
 	TMPDIR_FOR_BORIS=/tmp boris
 	on_terminal 'read -sp "Password: " x'
-	like "$(plain note)" "* there: /*/${BORIS##*/} --secret=*"
+	like "$(plain note)" "* with: /*/${BORIS##*/} --secret=*"
 	offer=$(plain note)
 	offer=${offer##*--secret=}
 	type_in '\n'

@@ -299,11 +299,11 @@ $(tail -c 2000 shown)"
 	is "$(head -c 10000 shown | tr -d x)" 1
 	is "$(tail -c 20000 shown | tr -d z)" 2
 	lacks "$(grep -v '^\[' shown)" y2  # the name of the file may have that
-	is "$(grep -c "^\[stdout truncated: 50000 characters in total, 20000 left out here; full output: $(plain stdout_file)\]\$" shown)" 1
+	is "$(grep -c "^\[stdout truncated: 50000 characters in total, 20000 omitted here; full output: $(plain stdout_file)\]\$" shown)" 1
 	run_bash "$(as 30000 a)"
 	is "$(plain stdout | wc -c | tr -d ' ') $(result stdout_chars)" '30000 '
 	run_bash "$(as 30001 a)"
-	has "$(plain stdout)" '[stdout truncated: 30001 characters in total, 1 left out here;'
+	has "$(plain stdout)" '[stdout truncated: 30001 characters in total, 1 omitted here;'
 	run_bash 'yes € | head -n 40000 | tr -d "\n"'
 	is "$(result stdout_chars)" 40000
 	is "$(plain stdout | grep -o € | wc -l | tr -d ' ')" 30000
@@ -317,7 +317,7 @@ $(tail -c 2000 shown)"
 	has "$(plain stdout)" 'last 2000 of 8500 lines'
 	start_task 'seq 8500' '{"truncate":"both"}'
 	look "$task" '{"wait":10000}'
-	has "$(plain stdout)" 'left out here'
+	has "$(plain stdout)" 'omitted here'
 }
 
 @test "O4: the counts are right when most of the output was never kept" {
@@ -377,7 +377,7 @@ $(tail -c 2000 shown)"
 # told_raw COMMAND: the line of what it prints says that the file is raw
 told_raw() {
 	run_bash "$1"
-	has "$(plain stdout)" "; full output, raw: $(plain stdout_file)]"
+	has "$(plain stdout)" "; full raw output: $(plain stdout_file)]"
 }
 
 @test "O5: the line says raw where the saved file is not the text shown, as of a terminal" {
@@ -390,7 +390,7 @@ told_raw() {
 	run_bash "$(as 40000 a); yes é | head -n 10000"
 	has "$(plain stdout)" "; full output: $(plain stdout_file)]"
 	run_bash 'seq 20000; read x' '{"tty":true,"until":"20000"}'
-	has "$(plain stdout)" "; full output, raw: $(plain stdout_file)]"
+	has "$(plain stdout)" "; full raw output: $(plain stdout_file)]"
 	grep -q $'^19999\r$' "$(plain stdout_file)"
 }
 
@@ -525,7 +525,7 @@ left() {
 	boris
 	run_bash 'yes abcdefg | head -c 60000000'
 	is "$(result stdout_chars)" 60000000
-	has "$(plain stdout)" "(incomplete: this session's files reached a quarter of the space that was free)]"
+	has "$(plain stdout)" "(incomplete: the files of this session reached a quarter of the free space)]"
 	most "$(saved)" $((32 << 18))
 	least "$(saved)" $((31 << 18))
 	run_bash 'head -c 16M /dev/zero >tmp/another && wc -c <tmp/another; rm tmp/another'
@@ -581,7 +581,7 @@ meminfo() {
 		meminfo 20000
 		boris
 		run_bash 'yes abcdefg | head -c 20000000'
-		has "$(plain stdout)" "(incomplete: this session's files reached a quarter of the memory that was free)]"
+		has "$(plain stdout)" "(incomplete: the files of this session reached a quarter of the free memory)]"
 		is "$kind $(saved)" "$kind $((5000 << 10))"
 		leave
 	done
@@ -610,7 +610,7 @@ meminfo() {
 	"${wrap[@]}" true || skip 'cannot replace the control group'
 	boris
 	run_bash 'yes abcdefg | head -c 20000000'
-	has "$(plain stdout)" "(incomplete: this session's files reached a quarter of the memory that was free)]"
+	has "$(plain stdout)" "(incomplete: the files of this session reached a quarter of the free memory)]"
 	is "$(saved)" 2000000
 }
 

@@ -35,7 +35,7 @@ no_output() {
 	done
 	call_bash 'echo hi' '{"cwd":"/"}' '{"progressToken":"q"}'
 	notice
-	is "$(get params message)" '"waits for one of the commands that run in parallel to end"'
+	is "$(get params message)" '"waiting for one of the parallel commands to end"'
 	release 16
 	answer
 	is "$(plain stdout)" hi
@@ -53,7 +53,7 @@ no_output() {
 	for i in 1 2 3 4; do
 		notice
 		[ "$(get -s params progressToken)" = q ] || { fg=$reply; continue; }
-		is "$(get method) $(get params message)" '"notifications/progress" "waits for the command before it"'
+		is "$(get method) $(get params message)" '"notifications/progress" "waiting for the previous command to end"'
 		least "$(progress)" $((last + 9000))
 		last=$(progress)
 	done

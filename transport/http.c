@@ -36,7 +36,7 @@ enum {
 };
 
 #define JSON_TYPE "application/json"
-#define TOO_LONG "a message can have 16 MiB\n"
+#define TOO_LONG "the message is longer than 16 MiB, the maximum\n"
 
 /* A connection and the state of its peer */
 struct peer {
@@ -332,12 +332,13 @@ named_session(struct http *h, struct peer *p, const struct rpc_message *m)
 
 	if (version != NULL && revision_find(version, false) == NULL)
 		reject_message(h, p, m, 400, JSONRPC_INVALID_REQUEST,
-		    "MCP-Protocol-Version is none that has sessions here");
+		    "MCP-Protocol-Version must be a supported version that has "
+		    "sessions");
 	else if (s == NULL)
 		reject_message(h, p, m, id != NULL ? 404 : 400,
 		    JSONRPC_INVALID_REQUEST,
-		    "Mcp-Session-Id is missing, or no session's; begin with "
-		    "initialize");
+		    "Mcp-Session-Id is missing or does not name an open "
+		    "session; start one with initialize");
 	else
 		return s;
 	return NULL;
@@ -352,15 +353,15 @@ open_session(struct http *h, struct peer *p, const struct rpc_message *m)
 
 	if (count_sessions(h) == SESSIONS) {
 		reject_message(h, p, m, 503, JSONRPC_INVALID_REQUEST,
-		    "64 sessions are open, the maximum; close one with DELETE, "
-		    "or wait until one expires");
+		    "64 sessions are open, which is the maximum; close one "
+		    "with DELETE, or wait until one expires");
 		return NULL;
 	}
 	s = mem_get(sizeof(*s));
 	s->client = mcp_open(h->options, MCP_HTTP, http_send, h);
 	if (s->client == NULL || !random_hex(s->id, SESSION_BYTES)) {
 		reject_message(h, p, m, 503, JSONRPC_INTERNAL,
-		    "No random number is available for the session's id; try "
+		    "no random number is available for the session ID; try "
 		    "again later");
 		mcp_free(s->client);
 		free(s);
@@ -521,14 +522,14 @@ route_modern(struct http *h, struct peer *p, const struct rpc_message *m)
 	}
 	if (rpc_is_response(m))
 		return reject_message(h, p, m, 400, JSONRPC_INVALID_REQUEST,
-		    "Not a request");
+		    "a response was received, but a request was expected");
 	/* mcp.c rejects messages that are not requests, and requests without a
 	 * version in _meta. */
 	if (rpc_is_request(m) && m->version.text != NULL &&
 	    !headers_match(p, m))
 		return reject_message(h, p, m, 400, HEADER_MISMATCH,
-		    "MCP-Protocol-Version, Mcp-Method and Mcp-Name have to be "
-		    "what _meta, method and params.name say");
+		    "the headers MCP-Protocol-Version, Mcp-Method and Mcp-Name "
+		    "must match _meta, method and params.name");
 	return h->shared;
 }
 
@@ -567,7 +568,8 @@ route(struct http *h, struct peer *p, const struct rpc_message *m)
 	if (to != NULL && mcp_backlog(to) > MCP_BACKLOG &&
 	    json_is(m->method, "tools/call"))
 		return reject_message(h, p, m, 503, JSONRPC_INTERNAL,
-		    "Too much is queued; wait for it or cancel it");
+		    "too many calls are queued; wait until some end, or cancel "
+		    "them");
 	return to;
 }
 
@@ -629,7 +631,8 @@ respond_health(const struct http *h, struct peer *p)
 	struct buf b = { NULL, 0, 0 };
 
 	if (!has_verb(r, "GET") && !has_verb(r, "HEAD"))
-		return respond_text(p, 405, "GET it\n");
+		return respond_text(p, 405, "/health accepts only GET and "
+		    "HEAD\n");
 	for (s = first_session(h); s != NULL; s = next_session(s))
 		tasks += s->client->session->tasks;
 	buf_putc(&b, '{');
@@ -690,14 +693,16 @@ respond_early(struct http *h, struct peer *p)
 
 	p->session_id = NULL;
 	if (!access_allows_host(&h->access, r->field[FIELD_HOST]))
-		return respond_text(p, 403, "Host must be localhost\n");
+		return respond_text(p, 403, "Host must name this machine, such "
+		    "as localhost\n");
 	if (origin != NULL && !access_allows_origin(&h->access, origin))
 		return respond_text(p, 403,
-		    "Origin is not allowed here; see --allow-origin\n");
+		    "Origin is not allowed; allow it with --allow-origin\n");
 	if (strcmp(r->path, "/health") == 0)
 		return respond_health(h, p);
 	if (!is_endpoint(r->path))
-		return respond_text(p, 404, "there are /mcp and /health\n");
+		return respond_text(p, 404, "unknown path; use /mcp or "
+		    "/health\n");
 	if (is_preflight(r))
 		return respond_text(p, 204, "");
 	if (h->options->token != NULL && !has_token(h, r))
@@ -709,7 +714,8 @@ respond_early(struct http *h, struct peer *p)
 	if (has_verb(r, "DELETE"))
 		return delete_session(h, p);
 	if (!has_verb(r, "POST"))
-		return respond_text(p, 405, "POST a message\n");
+		return respond_text(p, 405, "/mcp accepts only POST, DELETE "
+		    "and OPTIONS\n");
 	return reject_post(p);
 }
 

@@ -174,10 +174,10 @@ add_to_line(struct stdio *s, const char *p, size_t n)
 	}
 	if (too_long)
 		reject_line(s, start, known, JSONRPC_INVALID_REQUEST,
-		    "The message is longer than 16 MiB, the maximum");
+		    "the message is longer than 16 MiB, the maximum");
 	else
 		reject_line(s, start, known, JSONRPC_INTERNAL,
-		    "Out of memory for the message");
+		    "out of memory for the message");
 }
 
 static void
