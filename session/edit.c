@@ -1050,7 +1050,7 @@ end_change(struct change *c)
 /* Returns whether another attempt is to be made to lock the file, and notes
  * when the first one was made. */
 static bool
-may_retry(struct edit *e, int64_t now)
+record_lock_attempt(struct edit *e, int64_t now)
 {
 	if (e->locked_at == 0)
 		e->locked_at = now;
@@ -1100,7 +1100,7 @@ edit_run(struct job *job, const char *dir, int64_t now)
 	e->path = path;
 	opening = open_file(&c);
 	error = errno;
-	if (opening == OPEN_BUSY && may_retry(e, now)) {
+	if (opening == OPEN_BUSY && record_lock_attempt(e, now)) {
 		job->work_at = now + LOCK_INTERVAL;
 		end_change(&c);
 		return;
