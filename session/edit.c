@@ -1,15 +1,15 @@
-/* A safe edit: afterwards the file's name leads to the complete old file or to
- * the complete new one, also if boris is killed or the disk is full, and no
- * change by another program is lost (X3). The steps, in this order:
+/* How a file is edited safely. Afterwards its name refers to the complete old
+ * file or to the complete new one, even if boris is killed or the disk is full,
+ * and no change by another program is lost (X3). The steps, in this order:
  *
- *  open      open_directory() resolves symbolic links and opens the
- *            directory; all later steps use names within that.
+ *  open      open_directory() resolves symbolic links and opens the directory.
+ *            All later steps use names within that directory.
  *  lock      open_file() opens the file and locks it against edits by other
  *            boris processes, and read_file() reads it.
  *  replace   replace_in_file() finds `old` and makes the new text.
- *  write     create_new_file() and fill_new_file() write that to a file with a
- *            random name next to the old one, give it the owner, mode and
- *            attributes of the old one, and flush it to the disk.
+ *  write     create_new_file() and fill_new_file() write the new text to a file
+ *            with a random name in the same directory, give it the owner, mode
+ *            and attributes of the old file, and flush it to the disk.
  *  check     is_unchanged() checks that no other program has changed the old
  *            file since it was read.
  *  exchange  exchange_names() lets the two files exchange their names, in one
@@ -17,19 +17,20 @@
  *  verify    is_old_file() checks the old file again, which now has the random
  *            name. If it was changed after the check, the exchange is undone.
  *  carry     carry_over() appends to the new file what other programs have
- *  over      appended to the old one, such as lines of a log. It does so again
+ *  over      appended to the old one, such as lines of a log. This is repeated
  *            APPEND_WAIT later, in another call of edit_run().
  *
  * Finally the random name is removed. If the edit creates a file, there is no
- * old one, and take_free_name() replaces exchange and verify.
+ * old file, and take_free_name() replaces the steps exchange and verify.
  *
- * A file with several hard links, or in a directory that boris cannot write to,
- * cannot be replaced. Then write_in_place() overwrites the bytes that differ.
- * On failure it writes the old bytes back; if that fails too, the outcome is
- * EDIT_BROKEN.
+ * A file cannot be replaced if it has several hard links, or if boris cannot
+ * write to its directory. Then write_in_place() overwrites the bytes that
+ * differ. On failure it writes the old bytes back; if that fails too, the
+ * outcome is EDIT_BROKEN.
  *
- * Nothing here waits, because boris serves other clients meanwhile (P6). A step
- * that has to wait sets job->work_at, and edit_run() is called again then. */
+ * No step waits, because boris serves other clients in the meantime (P6). A
+ * step that would have to wait sets job->work_at, the time at which edit_run()
+ * is called again. */
 
 #if defined(__linux__) && !defined(POSIX_ONLY)
 #define ON_LINUX
@@ -65,12 +66,12 @@
 #define st_ctim st_ctimespec
 #endif
 #if !defined(O_PATH) && defined(ON_LINUX)
-#define O_PATH 010000000  /* as <fcntl.h> has it for GNU programs alone */
+#define O_PATH 010000000  /* <fcntl.h> defines it only for GNU programs */
 #elif !defined(O_PATH)
-#define O_PATH O_RDONLY  /* a directory has to be readable */
+#define O_PATH O_RDONLY  /* without O_PATH, a directory must be readable */
 #endif
 
-/* Flags of renameat2(), as in linux/fs.h */
+/* Flags of renameat2(), from linux/fs.h */
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE 1U
 #endif
@@ -79,52 +80,62 @@
 #endif
 
 enum {
-	CONTEXT = 3,        /* lines shown before and after an occurrence */
-	LINE_SHOWN = 160,  /* characters shown of a line */
-	LOCK_WAIT = 1000,  /* ms in which attempts are made to lock a file */
-	LOCK_INTERVAL = 20,    /* ms between two attempts */
-	APPEND_WAIT = 2,   /* ms in which others may append to the old file */
-	APPENDED_MAX = 2 * EDIT_MAX,  /* bytes that others append meanwhile */
-	COPY_BYTES = 65536  /* read and written at a time */
+	CONTEXT = 3,                  /* number of lines shown before and after
+	                               * an occurrence */
+	LINE_SHOWN = 160,             /* number of characters shown of a line */
+	LOCK_WAIT = 1000,             /* ms for which boris tries to lock a
+	                               * file */
+	LOCK_INTERVAL = 20,           /* ms between two attempts to lock a
+	                               * file */
+	APPEND_WAIT = 2,              /* ms in which other programs may append
+	                               * to the old file */
+	APPENDED_MAX = 2 * EDIT_MAX,  /* maximum number of appended bytes that
+	                               * are carried over */
+	COPY_BYTES = 65536            /* number of bytes read and written at a
+	                               * time */
 };
 
-/* How the file compares with the bytes that were read */
+/* How the content of a file compares with the text that was read */
 enum comparison { SAME, APPENDED, DIFFERENT };
 
-/* Result of an attempt to open and lock a file */
+/* The result of an attempt to open and lock a file */
 enum opening { OPEN_FAILED, OPEN_BUSY, OPEN_DONE };
 
-/* A file while it is changed. The file is known by its descriptor, because
- * another program may rename it meanwhile (X3). */
+/* A file while it is edited. boris identifies the file by its descriptor, since
+ * another program may rename it in the meantime (X3). */
 struct change {
 	struct edit *edit;
-	char *path;          /* absolute, without links; NULL if unknown */
-	int dir;             /* descriptor of the file's directory */
-	const char *name;    /* name in that directory; part of `path` */
-	int fd;              /* the old file; -1 if there is none */
-	struct stat stat;    /* of the old file, from before it was read */
-	struct buf old_text;      /* content of the old file */
-	struct buf new_text;     /* content of the new file */
+	char *path;           /* absolute path with symbolic links resolved;
+	                       * NULL if unknown */
+	int dir;              /* descriptor of the file's directory */
+	const char *name;     /* name in that directory; points into `path` */
+	int fd;               /* descriptor of the old file; -1 if there is
+	                       * none */
+	struct stat stat;     /* attributes of the old file before it was
+	                       * read */
+	struct buf old_text;  /* content of the old file */
+	struct buf new_text;  /* content of the new file */
 };
 
-/* The file with a random name that is to become the new file */
+/* The file with a random name that is going to replace the old file */
 struct new_file {
 	struct buf path;
-	const char *name;    /* name in the directory; part of `path` */
+	const char *name;  /* name in the directory; points into `path` */
 	int fd;
-	bool kept;           /* the file stays open in edit->exchanged */
+	bool kept;         /* the descriptor now belongs to edit->exchanged */
 };
 
 /* Two files that have exchanged their names. They stay open and locked until
- * what other programs append to the old one has been carried over. */
+ * the bytes that other programs append to the old file have been carried over
+ * to the new one. */
 struct exchanged {
-	int old, new;        /* descriptors */
-	size_t end;          /* offset in the old file up to which it was read */
-	size_t most;         /* offset in the old file to read up to at most */
+	int old, new;  /* descriptors of the two files */
+	size_t end;    /* offset in the old file up to which it was read */
+	size_t most;   /* offset in the old file beyond which it is not read */
 };
 
-/* Appends a line with its number, without control characters, which could move
- * the cursor of a terminal. */
+/* Appends a line with its number. Leaves out control characters, which could
+ * move the cursor of a terminal. */
 static void
 show_line(struct buf *b, int64_t number, const struct buf *line)
 {
@@ -140,8 +151,9 @@ show_line(struct buf *b, int64_t number, const struct buf *line)
 	buf_fmt(b, cut < line->len ? "...\n" : "\n");
 }
 
-/* Appends to edit->shown the lines of the text around the first occurrences.
- * Each occurrence continues for `more` lines after the one it starts in. */
+/* Appends the lines of the text around the first occurrences to edit->shown.
+ * more: number of lines for which an occurrence continues after its first
+ * line. */
 static void
 show_around(struct edit *e, const struct buf *text, int64_t more)
 {
@@ -170,8 +182,8 @@ show_around(struct edit *e, const struct buf *text, int64_t more)
 	}
 }
 
-/* Reads the open file to its end. (Files in /proc have a size of 0.) Returns
- * false with errno set on failure. */
+/* Reads the open file to its end, even if its size is 0, as that of files in
+ * /proc. Returns false with errno set on failure. */
 static bool
 read_file(struct change *c)
 {
@@ -197,8 +209,8 @@ read_file(struct change *c)
 	return false;
 }
 
-/* May a new file take the place of this one? Only of an empty file that belongs
- * to this user. */
+/* Returns whether an edit that creates a file may replace this one: an empty
+ * regular file of the same user. */
 static bool
 is_empty_and_own(const struct stat *st)
 {
@@ -206,7 +218,7 @@ is_empty_and_own(const struct stat *st)
 	    st->st_uid == geteuid();
 }
 
-/* Returns the errno that says why the file must not be changed, or 0. */
+/* Returns the errno that explains why the file must not be changed, or 0. */
 static int
 find_obstacle(const struct change *c)
 {
@@ -226,8 +238,8 @@ find_obstacle(const struct change *c)
 }
 
 /* Locks the file against edits by other boris processes, without waiting.
- * Returns false if another process has locked it. Where files cannot be locked,
- * edits are made without a lock. */
+ * Returns false if another process has locked it. Returns true if files cannot
+ * be locked here, since edits are then made without a lock. */
 static bool
 try_lock(int fd)
 {
@@ -241,8 +253,8 @@ try_lock(int fd)
 #endif
 }
 
-/* Closes the file if it is open. Unlocks it first, because a process that was
- * just forked may still have it open as well. */
+/* Unlocks and closes the file if it is open. Closing alone might not unlock it,
+ * because a process that was just forked may still have it open. */
 static void
 unlock_and_close(int *fd)
 {
@@ -256,7 +268,7 @@ unlock_and_close(int *fd)
 	fd_close(fd);
 }
 
-/* Opens the directory of the edit's path. Returns false with errno set on
+/* Opens the directory that contains the file. Returns false with errno set on
  * failure. */
 static bool
 open_directory(struct change *c)
@@ -278,14 +290,14 @@ open_directory(struct change *c)
 	return c->dir >= 0;
 }
 
-/* Do both describe the same file? */
+/* Returns whether both structs describe the same file. */
 static bool
 is_same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Does the name lead to the file that is open? */
+/* Returns whether the name in the directory refers to the open file. */
 static bool
 is_at(const struct change *c, const char *name, int fd)
 {
@@ -295,10 +307,10 @@ is_at(const struct change *c, const char *name, int fd)
 	    fstat(fd, &opened) == 0 && is_same_file(&named, &opened);
 }
 
-/* Tries to open and lock the file. A file that must not be changed, such as a
- * FIFO or a device, is not opened. Returns OPEN_DONE with no open file if there
- * is none and the edit creates it; OPEN_BUSY if another process has locked the
- * file; OPEN_FAILED with errno set. */
+/* Tries to open and lock the file, unless it must not be changed, such as a
+ * FIFO or a device. Returns OPEN_DONE on success, also if the file does not
+ * exist and the edit creates it. Returns OPEN_BUSY if another process has
+ * locked the file, or OPEN_FAILED with errno set. */
 static enum opening
 try_open(struct change *c)
 {
@@ -310,9 +322,10 @@ try_open(struct change *c)
 		return OPEN_FAILED;
 	c->fd = openat(c->dir, c->name,
 	    O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (c->fd < 0)  /* EWOULDBLOCK: another process has a lease on it. */
+	if (c->fd < 0)  /* EWOULDBLOCK: another process has a lease on it */
 		return errno == EWOULDBLOCK ? OPEN_BUSY : OPEN_FAILED;
-	/* Another boris may have replaced the file before it was locked. */
+	/* Another boris process may have replaced the file before this one
+	 * locked it. */
 	if (!try_lock(c->fd) || !is_at(c, c->name, c->fd)) {
 		unlock_and_close(&c->fd);
 		return OPEN_BUSY;
@@ -320,14 +333,16 @@ try_open(struct change *c)
 	return OPEN_DONE;
 }
 
-/* Makes one attempt to open and lock the file. Returns as try_open(). */
+/* Opens the directory, and tries to open and lock the file in it. Returns the
+ * result of try_open(), or OPEN_FAILED with errno set. */
 static enum opening
 open_file(struct change *c)
 {
 	return open_directory(c) ? try_open(c) : OPEN_FAILED;
 }
 
-/* Reads the file if there is one. Returns false with errno set on failure. */
+/* Reads the old file, if there is one. Returns false with errno set on
+ * failure. */
 static bool
 read_old_file(struct change *c)
 {
@@ -340,7 +355,7 @@ read_old_file(struct change *c)
 	return errno == 0 && read_file(c);
 }
 
-/* Compares the file as it is now with the bytes that were read. */
+/* Compares the current content of the file with the text that was read. */
 static enum comparison
 compare(const struct change *c)
 {
@@ -365,8 +380,9 @@ compare(const struct change *c)
 	}
 }
 
-/* Do both describe the same file, not changed in between? (The clock of file
- * times ticks slowly: two changes within one tick look alike.) */
+/* Returns whether both structs describe the same file with the same size and
+ * change time. The clock of file times is slow, so two changes in quick
+ * succession can have the same time. */
 static bool
 is_same_version(const struct stat *a, const struct stat *b)
 {
@@ -376,9 +392,9 @@ is_same_version(const struct stat *a, const struct stat *b)
 	    a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* Does the name still lead to the file that was read, and is that unchanged; or
- * is there still no such file? The bytes are compared as well, because of the
- * slow clock. */
+/* Returns whether the file was not changed or replaced since it was read, or
+ * whether there is still no such file. Compares the content too, because the
+ * clock of file times is slow. */
 static bool
 is_unchanged(const struct change *c)
 {
@@ -390,8 +406,8 @@ is_unchanged(const struct change *c)
 	    compare(c) == SAME;
 }
 
-/* Writes the bytes of the buffer from `from` up to `to` to the same offsets of
- * the file. Returns 0, or -1 with errno set. */
+/* Writes the bytes of the buffer from offset `from` up to `to` to the same
+ * offsets of the file. Returns 0, or -1 with errno set. */
 static int
 write_part(int fd, const struct buf *b, size_t from, size_t to)
 {
@@ -408,8 +424,9 @@ write_part(int fd, const struct buf *b, size_t from, size_t to)
 
 #ifdef ON_LINUX
 
-/* Copies the extended attributes, among them ACLs and labels, and removes an
- * ACL that the new file has from its directory. */
+/* Copies the extended attributes, including ACLs and security labels. Also
+ * removes an ACL that the new file has inherited from its directory. Returns
+ * false on failure. */
 static bool
 copy_xattrs(int from, int to)
 {
@@ -419,7 +436,8 @@ copy_xattrs(int from, int to)
 
 	if (all < 0 && errno != ENOTSUP)
 		return false;
-	fremovexattr(to, "system.posix_acl_access");  /* fails without one */
+	fremovexattr(to, "system.posix_acl_access");  /* fails if there is no
+	                                               * ACL */
 	for (name = names; name - names < all; name += strlen(name) + 1) {
 		n = fgetxattr(from, name, value, sizeof(value));
 		if (n < 0 || fsetxattr(to, name, value, (size_t)n, 0) < 0)
@@ -440,17 +458,18 @@ copy_xattrs(int from, int to)
 #endif
 
 /* Gives the new file the owner, the mode and the extended attributes of the old
- * one, and no others. Returns false if that is not possible. */
+ * one. Returns false if that is not possible. */
 static bool
 copy_attributes(const struct change *c, int fd)
 {
-	/* The mode last: a change of the owner clears bits of it. */
+	/* Set the mode last, because a change of the owner clears some of its
+	 * bits. */
 	return fchown(fd, c->stat.st_uid, c->stat.st_gid) == 0 &&
 	    copy_xattrs(c->fd, fd) && fchmod(fd, c->stat.st_mode & 07777) == 0;
 }
 
-/* Returns whether the file has more bytes than that. Returns false if that is
- * unknown. */
+/* Returns whether the file has more than `size` bytes. Returns false if its
+ * size cannot be determined. */
 static bool
 is_longer(int fd, off_t size)
 {
@@ -459,9 +478,9 @@ is_longer(int fd, off_t size)
 	return fstat(fd, &now) == 0 && now.st_size > size;
 }
 
-/* Removes the bytes from `from` up to `to` from the file by moving what follows
- * them. What others append meanwhile is moved as well, up to a limit. Returns
- * 0, or -1 with errno set. */
+/* Removes the bytes from offset `from` up to `to` from the file, by moving the
+ * bytes after them. Bytes that other programs append in the meantime are moved
+ * as well, up to a limit. Returns 0, or -1 with errno set. */
 static int
 remove_range(int fd, off_t from, off_t to)
 {
@@ -471,7 +490,7 @@ remove_range(int fd, off_t from, off_t to)
 
 	for (;;) {
 		n = pread(fd, bytes, sizeof(bytes), to);
-		/* Others may have appended since pread(). */
+		/* Another program may have appended bytes since pread(). */
 		if (n == 0 && is_longer(fd, to))
 			continue;
 		if (n == 0)
@@ -487,8 +506,8 @@ remove_range(int fd, off_t from, off_t to)
 	}
 }
 
-/* Appends all of these bytes to the file, or none of them, at its end at that
- * moment. Returns the offset after them, or -1 with errno set. */
+/* Appends all of the bytes, or none of them, at the current end of the file.
+ * Returns the offset after them, or -1 with errno set. */
 static off_t
 append(int fd, const char *bytes, size_t len)
 {
@@ -510,8 +529,9 @@ append(int fd, const char *bytes, size_t len)
 	return -1;
 }
 
-/* Appends the bytes of one file from the offset `at` to its end, but not beyond
- * the offset `most`, to another file. Returns the offset up to which it did. */
+/* Appends bytes of one file to another: from the offset `at` to the end of the
+ * file, but not beyond the offset `most`. Returns the offset up to which the
+ * bytes were appended. */
 static size_t
 carry_over(int from, size_t at, size_t most, int to)
 {
@@ -527,9 +547,10 @@ carry_over(int from, size_t at, size_t most, int to)
 	return at;
 }
 
-/* Appends to the new file what other programs have appended to the old one. The
- * amount is limited, because they might never stop. Keeps both files open: a
- * program that had opened the old one may be about to append. */
+/* Appends to the new file the bytes that other programs have appended to the
+ * old one. Their number is limited, because a program might never stop. Keeps
+ * both files open, because a program that has the old file open may be about to
+ * append. */
 static void
 carry_over_and_keep(struct change *c, struct new_file *file)
 {
@@ -544,7 +565,8 @@ carry_over_and_keep(struct change *c, struct new_file *file)
 	file->kept = true;
 }
 
-/* Carries over what has been appended since then, and closes both files. */
+/* Carries over the bytes that were appended to the old file since the first
+ * time, and closes both files. */
 static void
 finish_exchange(struct edit *e)
 {
@@ -557,8 +579,8 @@ finish_exchange(struct edit *e)
 	e->exchanged = NULL;
 }
 
-/* Calls renameat2() within the directory. Returns 0, or -1 with errno set,
- * ENOSYS if the system does not have that call. */
+/* Calls renameat2() for two names in the directory. Returns 0, or -1 with errno
+ * set, which is ENOSYS if the system does not have this call. */
 static int
 rename_with(const struct change *c, const char *from, const char *to,
             unsigned flags)
@@ -572,23 +594,25 @@ rename_with(const struct change *c, const char *from, const char *to,
 #endif
 }
 
-/* Gives a file that was created its name if no other file has that name. */
+/* Gives a new file its name, unless another file has that name. Returns
+ * EDIT_DONE, or EDIT_FAILED with errno set. */
 static enum edit_outcome
 take_free_name(const struct change *c, const char *from)
 {
 	if (linkat(c->dir, from, c->dir, c->name, 0) == 0)
 		return EDIT_DONE;
-	/* Some file systems have no hard links. */
+	/* Some file systems do not support hard links. */
 	if (errno != EEXIST &&
 	    rename_with(c, from, c->name, RENAME_NOREPLACE) == 0)
 		return EDIT_DONE;
-	/* Without renameat2() the check before must suffice. */
+	/* Without renameat2(), the earlier check that the name is free must
+	 * suffice. */
 	if (errno != EEXIST && renameat(c->dir, from, c->dir, c->name) == 0)
 		return EDIT_DONE;
 	return EDIT_FAILED;
 }
 
-/* Do both have the same mode, links and owner? */
+/* Returns whether both files have the same mode, number of links, and owner. */
 static bool
 has_same_owner_and_mode(const struct stat *a, const struct stat *b)
 {
@@ -597,8 +621,9 @@ has_same_owner_and_mode(const struct stat *a, const struct stat *b)
 	return a->st_uid == b->st_uid && a->st_gid == b->st_gid;
 }
 
-/* Is the file of this name the one that was read, and unchanged except for what
- * has been appended? (Its ctime has changed, because it was renamed.) */
+/* Returns whether the file with this name is the old file, unchanged except for
+ * appended bytes. Its change time is not compared, because renaming the file
+ * has changed it. */
 static bool
 is_old_file(const struct change *c, const char *name)
 {
@@ -611,30 +636,30 @@ is_old_file(const struct change *c, const char *name)
 	    compare(c) != DIFFERENT;
 }
 
-/* Undoes the exchange of names. What others have appended to the new file since
- * then is carried over to the old one. */
+/* Undoes the exchange of names. Bytes that other programs have appended to the
+ * new file since the exchange are carried over to the old one. */
 static void
 exchange_back(const struct change *c, const struct new_file *file)
 {
 	bool old_still_there = is_at(c, file->name, c->fd);
 	size_t len = c->new_text.len;
 
-	/* The same call has just succeeded. It fails now only if another
-	 * program has removed c->name since; then the name stays free. */
+	/* This call fails only if another program has removed c->name since the
+	 * exchange. Then the name stays free. */
 	rename_with(c, file->name, c->name, RENAME_EXCHANGE);
 	/* If another program has put its own file at c->name since the
-	 * exchange, that file has just got the random name, which will be
-	 * removed. Exchange again: its file wins, and the old one goes. */
+	 * exchange, that file has just got the random name, which is going to
+	 * be removed. Exchange the names again, so that its file stays and the
+	 * old one is removed. */
 	if (!is_at(c, file->name, file->fd))
 		rename_with(c, file->name, c->name, RENAME_EXCHANGE);
 	else if (old_still_there)
 		carry_over(file->fd, len, len + APPENDED_MAX, c->fd);
 }
 
-/* Exchanges the names of the two files, and verifies that no other program has
- * changed or replaced the old file after the last check; if one has, the
- * exchange is undone. Where the system cannot exchange names, the new file
- * simply takes the name. */
+/* Exchanges the names of the two files. If another program has changed or
+ * replaced the old file since the last check, undoes the exchange. If the
+ * system cannot exchange names, renames the new file over the old one. */
 static enum edit_outcome
 exchange_names(const struct change *c, const struct new_file *file)
 {
@@ -654,9 +679,9 @@ exchange_names(const struct change *c, const struct new_file *file)
 	return EDIT_DONE;
 }
 
-/* Creates the file with a random name, which other users cannot guess and so
- * not take. If boris is killed, its guard removes the file. Returns false with
- * errno set on failure. */
+/* Creates the new file, with a random name that other users cannot guess and so
+ * cannot create first. If boris is killed, its guard process removes the file.
+ * Returns false with errno set on failure. */
 static bool
 create_new_file(const struct change *c, struct guard *guard,
                 struct new_file *file)
@@ -666,8 +691,8 @@ create_new_file(const struct change *c, struct guard *guard,
 	char unique[17];
 
 	*file = (struct new_file){ .fd = -1 };
-	/* random_hex() may leave errno as it was. Without a random name the
-	 * old file is written in place, as forbids_new_file() has it. */
+	/* random_hex() may not set errno. After EPERM, the old file is written
+	 * in place; see forbids_new_file(). */
 	errno = EPERM;
 	if (!random_hex(unique, 8))
 		return false;
@@ -679,9 +704,9 @@ create_new_file(const struct change *c, struct guard *guard,
 	return file->fd >= 0;
 }
 
-/* Writes the new file completely and flushes it to the disk. Returns false with
- * errno set on failure; EPERM means that it cannot get the attributes of the
- * old one. */
+/* Writes the new file and flushes it to the disk. Returns false with errno set
+ * on failure. EPERM means that the file cannot get the attributes of the old
+ * one. */
 static bool
 fill_new_file(const struct change *c, int fd)
 {
@@ -694,7 +719,7 @@ fill_new_file(const struct change *c, int fd)
 	return fsync(fd) == 0;
 }
 
-/* Gives the new file its name, and the old one the random name. */
+/* Gives the new file its final name, and the old file the random name. */
 static enum edit_outcome
 take_name(struct change *c, struct new_file *file)
 {
@@ -702,7 +727,8 @@ take_name(struct change *c, struct new_file *file)
 
 	if (c->fd < 0)
 		return take_free_name(c, file->name);
-	/* Other edits wait until what was appended has been carried over. */
+	/* Lock the new file, so that other edits wait until the appended bytes
+	 * were carried over. */
 	try_lock(file->fd);
 	outcome = exchange_names(c, file);
 	if (outcome == EDIT_DONE)
@@ -710,8 +736,8 @@ take_name(struct change *c, struct new_file *file)
 	return outcome;
 }
 
-/* Closes the new file unless it is kept. Its random name, which by now may be
- * the old file's, is removed. Keeps errno. */
+/* Removes the random name, which may now refer to the old file, and closes the
+ * new file unless it is kept open. Keeps errno. */
 static void
 close_new_file(const struct change *c, struct guard *guard,
                struct new_file *file)
@@ -727,8 +753,8 @@ close_new_file(const struct change *c, struct guard *guard,
 	errno = error;
 }
 
-/* Writes the change to a new file, which then takes the old one's name. If the
- * outcome is EDIT_FAILED, errno is set, as by fill_new_file(). */
+/* Writes the new text to a new file, which then takes the name of the old one.
+ * If the outcome is EDIT_FAILED, errno is set; see fill_new_file(). */
 static enum edit_outcome
 write_new_file(struct change *c, const struct job *job)
 {
@@ -742,26 +768,27 @@ write_new_file(struct change *c, const struct job *job)
 	return outcome;
 }
 
-/* A change in place. A file that grows is first extended at its end by the rest
- * of the new text. Bytes that others append between reading and extending stay
- * in the file, and come after the new text; so do those that they append later:
+/* An edit in place. A file that becomes longer is first extended at its end, by
+ * the last part of the new text. Bytes that other programs append before the
+ * extension are moved to the end of the new text. Bytes that they append later
+ * stay where they are:
  *
- *	before   | was   | appended | rest of will | later |
- *	after    | will                 | appended | later |
- */
+ * 	before   | old text | appended | extension | later |
+ * 	after    | new text            | appended  | later | */
 struct overwrite {
 	size_t start;          /* offset of the first byte that differs */
 	size_t stop;           /* offset after the last byte to overwrite; not
-	                        * used with an extension, because then the
-	                        * text is written up to its end */
-	struct buf appended;   /* bytes that others append before the
+	                        * used with an extension, since the text is then
+	                        * written up to its end */
+	struct buf appended;   /* bytes that other programs append before the
 	                        * extension */
-	size_t extension;      /* offset of the extension's first byte */
-	size_t extension_end;  /* offset after it; 0 if there is none */
+	size_t extension;      /* offset of the extension */
+	size_t extension_end;  /* offset after the extension; 0 if there is
+	                        * none */
 };
 
-/* Finds the bytes that differ, so that no others are overwritten. If the texts
- * differ in length, `stop` is the end of the shorter one. */
+/* Finds the range of bytes that differ, so that no others are overwritten. If
+ * the texts differ in length, the range ends with the shorter one. */
 static void
 find_difference(const struct change *c, struct overwrite *o)
 {
@@ -776,8 +803,8 @@ find_difference(const struct change *c, struct overwrite *o)
 		o->stop--;
 }
 
-/* Extends the file at its end by the bytes that it grows by. Returns false with
- * errno set on failure; then the file is not extended. */
+/* Extends the file at its end, by as many bytes as the text becomes longer.
+ * Returns false with errno set on failure; the file is then not extended. */
 static bool
 extend_file(const struct change *c, struct overwrite *o)
 {
@@ -789,7 +816,7 @@ extend_file(const struct change *c, struct overwrite *o)
 		return false;
 	o->extension = (size_t)end - more;
 	o->extension_end = (size_t)end;
-	/* Some file systems do not report until fsync() that they are full. */
+	/* Some file systems report only at fsync() that they are full. */
 	if (fsync(c->fd) == 0)
 		return true;
 	error = errno;
@@ -798,7 +825,7 @@ extend_file(const struct change *c, struct overwrite *o)
 	return false;
 }
 
-/* Removes the extension, if there is any. Returns false with errno set on
+/* Removes the extension, if there is one. Returns false with errno set on
  * failure. */
 static bool
 remove_extension(const struct change *c, const struct overwrite *o)
@@ -807,8 +834,9 @@ remove_extension(const struct change *c, const struct overwrite *o)
 	    (off_t)o->extension, (off_t)o->extension_end) == 0;
 }
 
-/* Reads what others have appended to the file before the extension. Returns
- * false if that is too much, or cannot be read, or if the file has been cut. */
+/* Reads the bytes that other programs have appended before the extension.
+ * Returns false if they are too many or cannot be read, or if the file has
+ * become shorter. */
 static bool
 read_appended(const struct change *c, struct overwrite *o)
 {
@@ -825,8 +853,9 @@ read_appended(const struct change *c, struct overwrite *o)
 	return n == (ssize_t)len;
 }
 
-/* Writes the bytes of `text` that differ, and after the text what others have
- * appended before the extension. Returns false with errno set on failure. */
+/* Writes the bytes of `text` that differ, and after the text the bytes that
+ * other programs have appended before the extension. Returns false with errno
+ * set on failure. */
 static bool
 write_over(int fd, const struct buf *text, const struct overwrite *o)
 {
@@ -854,7 +883,7 @@ undo_overwrite(const struct change *c, const struct overwrite *o)
 	return undone;
 }
 
-/* Removes the bytes by which the file becomes shorter. Returns false with errno
+/* Removes as many bytes as the text becomes shorter. Returns false with errno
  * set on failure. */
 static bool
 shorten_file(const struct change *c)
@@ -864,8 +893,8 @@ shorten_file(const struct change *c)
 	return remove_range(c->fd, from, to) == 0 && fsync(c->fd) == 0;
 }
 
-/* Writes the change into the file. On failure the old bytes are written back,
- * unless the file has been shortened already. */
+/* Writes the new text into the file. On failure, writes the old bytes back,
+ * unless the file was already made shorter. */
 static enum edit_outcome
 overwrite_file(const struct change *c, struct overwrite *o)
 {
@@ -883,8 +912,8 @@ overwrite_file(const struct change *c, struct overwrite *o)
 	return EDIT_IN_PLACE;
 }
 
-/* Writes the new text to a file in /proc or /sys. These files take all bytes at
- * once, and cannot be cut. */
+/* Writes the new text to a file in /proc or /sys. Such a file takes all bytes
+ * in one write and cannot be truncated. */
 static enum edit_outcome
 write_kernel_file(const struct change *c)
 {
@@ -893,8 +922,9 @@ write_kernel_file(const struct change *c)
 	return EDIT_IN_PLACE;
 }
 
-/* Writes the change into the old file itself. What others append meanwhile is
- * kept, also on failure. EDIT_FAILED and EDIT_BROKEN set errno. */
+/* Writes the new text into the old file itself. Bytes that other programs
+ * append in the meantime are kept, even on failure. EDIT_FAILED and EDIT_BROKEN
+ * set errno. */
 static enum edit_outcome
 write_in_place(const struct change *c)
 {
@@ -914,17 +944,17 @@ write_in_place(const struct change *c)
 	return outcome;
 }
 
-/* Does this error of write_new_file() mean that no new file can take the place
- * of the old one, although the old one may be writable? */
+/* Returns whether this error of write_new_file() means that a new file cannot
+ * replace the old one, although the old one may be writable. */
 static bool
 forbids_new_file(int error)
 {
 	switch (error) {
 	case EACCES:  /* boris may not write to the directory */
-	case EPERM:   /* no random name, or the attributes cannot be copied */
-	case EROFS:   /* only the file is mounted to be written */
+	case EPERM:   /* no random name, or attributes that cannot be copied */
+	case EROFS:   /* only the file itself is mounted writable */
 	case EBUSY:   /* the file is a mount point */
-	case ENOENT:  /* a directory such as /proc, where files cannot be
+	case ENOENT:  /* a directory such as /proc, in which files cannot be
 	               * created */
 		return true;
 	default:
@@ -932,7 +962,7 @@ forbids_new_file(int error)
 	}
 }
 
-/* Writes the new text, to a new file if possible. EDIT_FAILED and EDIT_BROKEN
+/* Writes the new text, if possible to a new file. EDIT_FAILED and EDIT_BROKEN
  * set errno. */
 static enum edit_outcome
 write_change(struct change *c, const struct job *job)
@@ -943,7 +973,8 @@ write_change(struct change *c, const struct job *job)
 		errno = EFBIG;
 		return EDIT_FAILED;
 	}
-	/* The other names of a file would keep the old text. */
+	/* Do not replace a file with several hard links, because its other
+	 * names would keep the old text. */
 	if (c->fd >= 0 && c->stat.st_nlink != 1)
 		return write_in_place(c);
 	outcome = write_new_file(c, job);
@@ -952,15 +983,15 @@ write_change(struct change *c, const struct job *job)
 	return outcome;
 }
 
-/* Returns how many lines the text continues for after its first one. */
+/* Returns the number of lines in the text after its first line. */
 static int64_t
 lines_after_first(const struct buf *text)
 {
 	return text->len > 0 ? buf_lines(text->data, text->len - 1) : 0;
 }
 
-/* Makes the new text of the file. Returns EDIT_DONE, or the reason why there is
- * nothing to be written; EDIT_FAILED sets errno. */
+/* Makes the new text of the file. Returns EDIT_DONE, or the outcome if nothing
+ * is to be written. EDIT_FAILED sets errno. */
 static enum edit_outcome
 replace_in_file(struct change *c)
 {
@@ -990,7 +1021,7 @@ replace_in_file(struct change *c)
 	return EDIT_DONE;
 }
 
-/* Makes `new` the text of the file that is created. */
+/* Uses `new` as the text of a file that is created. Returns EDIT_DONE. */
 static enum edit_outcome
 use_new_text(struct change *c)
 {
@@ -999,8 +1030,8 @@ use_new_text(struct change *c)
 	return EDIT_DONE;
 }
 
-/* Makes the edit in the file that is open. EDIT_FAILED and EDIT_BROKEN set
- * errno. */
+/* Makes the edit after the file was opened and locked. EDIT_FAILED and
+ * EDIT_BROKEN set errno. */
 static enum edit_outcome
 change_file(struct change *c, const struct job *job)
 {
@@ -1018,7 +1049,7 @@ change_file(struct change *c, const struct job *job)
 	return outcome;
 }
 
-/* Returns the outcome as the log has it (A1). */
+/* Returns the outcome in the words of the log (A1). */
 static const char *
 status_for_log(const struct edit *e)
 {
@@ -1036,7 +1067,7 @@ status_for_log(const struct edit *e)
 	return status[e->outcome];
 }
 
-/* Closes the files of the change that are still open, and frees its buffers. */
+/* Closes the files that are still open, and frees the buffers. */
 static void
 end_change(struct change *c)
 {
@@ -1047,8 +1078,8 @@ end_change(struct change *c)
 	free(c->path);
 }
 
-/* Returns whether another attempt is to be made to lock the file, and notes
- * when the first one was made. */
+/* Records the time of the first attempt to lock the file. Returns whether boris
+ * should try again to lock it. */
 static bool
 record_lock_attempt(struct edit *e, int64_t now)
 {
@@ -1057,7 +1088,8 @@ record_lock_attempt(struct edit *e, int64_t now)
 	return now - e->locked_at < LOCK_WAIT;
 }
 
-/* Makes the edit after an attempt to open the file, and notes its outcome. */
+/* Makes the edit, unless the file could not be opened, and stores the
+ * outcome. */
 static void
 finish_change(struct change *c, struct job *job, enum opening opening)
 {
@@ -1107,7 +1139,8 @@ edit_run(struct job *job, const char *dir, int64_t now)
 	}
 	job->work_begun = true;
 	if (log_start(job, "edit", e->path) < 0) {
-		job->rejected = REJECT_NO_LOG;  /* A2 */
+		job->rejected = REJECT_NO_LOG;  /* no edit is made without a
+		                                 * record (A2) */
 		job->error = errno;
 		end_change(&c);
 		return;

@@ -15,15 +15,16 @@
 #include "base/message.h"
 #include "json.h"
 
-enum { LOCK_TIME = 1000 };  /* ms; longest wait for the lock */
+enum { LOCK_TIME = 1000 };  /* longest wait for the lock, ms */
 
 struct log {
-	int fd;          /* 2: stderr, which other processes share */
-	bool torn;       /* the last record was not written completely */
-	bool lock_busy;  /* another process has not released its lock */
+	int fd;          /* descriptor of the log; 2 is stderr, which other
+	                  * processes share */
+	bool torn;       /* the last record was written only in part */
+	bool lock_busy;  /* another process has not released its lock yet */
 };
 
-/* Can records be appended to this file? A FIFO would block. */
+/* Returns whether records can be appended to this file. A FIFO could block. */
 static bool
 is_log_file(int fd)
 {
@@ -57,9 +58,9 @@ log_open(struct log **log, const char *file)
 	return NULL;
 }
 
-/* Starts a record: a newline, which log_finish() drops unless it follows a torn
- * line, and the members that all records have, as far as the job has them.
- * Returns false if there is no log. */
+/* Starts a record with a newline and the members that all records have.
+ * log_finish() drops the newline unless it follows a torn line. Returns false
+ * if there is no log. */
 static bool
 log_begin(struct buf *b, const struct job *job, const char *event)
 {
@@ -79,15 +80,15 @@ log_begin(struct buf *b, const struct job *job, const char *event)
 	return true;
 }
 
-/* Locks the file, because a record that another server is writing at this
- * moment looks torn: the kernel writes it page by page. Commands can hold a
- * lock too, so boris continues without one after LOCK_TIME, and then does not
- * wait again until that lock is released. */
+/* Locks the file. Without the lock, a record that another server is writing
+ * could look torn, because the kernel writes it page by page. Commands can lock
+ * the file too, so boris continues without the lock after LOCK_TIME. Then it
+ * does not wait again until that lock is released. */
 static void
 lock_file(struct log *log)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	int tries = log->lock_busy ? 1 : LOCK_TIME;  /* one each millisecond */
+	int tries = log->lock_busy ? 1 : LOCK_TIME;  /* one per millisecond */
 
 	for (; tries > 0; tries--) {
 		log->lock_busy = fcntl(log->fd, F_SETLK, &lock) < 0 &&
@@ -106,9 +107,9 @@ unlock_file(struct log *log)
 	fcntl(log->fd, F_SETLK, &lock);
 }
 
-/* Reads whether the file ends with a part of a line, which another boris may
- * have left, or this one when the disk was full. If the last byte cannot be
- * read, a blank line does no harm. */
+/* Returns whether the file ends with a part of a line, which may be left if the
+ * disk was full. If the last byte cannot be read, the result is true, because a
+ * blank line does no harm. */
 static bool
 ends_torn(int fd)
 {
@@ -120,9 +121,9 @@ ends_torn(int fd)
 	return pread(fd, &last, 1, st.st_size - 1) < 1 || last != '\n';
 }
 
-/* Writes the record to the log, in one piece, so that it does not mix with what
- * others append. Drops its first newline unless that ends a torn line. Returns
- * 0, or -1 with errno set. */
+/* Writes the record to the log in one piece, so that it does not mix with the
+ * records of other processes. Drops the newline at its start unless that ends a
+ * torn line. Returns 0, or -1 with errno set. */
 static int
 write_record(struct log *log, struct buf *b)
 {
@@ -143,7 +144,8 @@ write_record(struct log *log, struct buf *b)
 	return -1;
 }
 
-/* Ends the record, writes it and frees it. Returns 0, or -1 with errno set. */
+/* Ends the record, writes it to the log, and frees it. Returns 0, or -1 with
+ * errno set. */
 static int
 log_finish(struct buf *b, const struct job *job)
 {
@@ -166,8 +168,8 @@ log_finish(struct buf *b, const struct job *job)
 	return result;
 }
 
-/* Frees a record whose size a client determines, because allocation has failed
- * (E7). Returns -1 with errno set. */
+/* Frees a record for which allocation has failed, because a client has sent a
+ * long text (E7). Returns -1 with errno set. */
 static int
 log_give_up(struct buf *b)
 {
@@ -231,7 +233,7 @@ log_user_input(const struct job *job)
 	return log_finish(&b, job);
 }
 
-/* Appends why a command cannot be terminated, if that is so (E12). */
+/* If boris cannot terminate the command, appends a note that says why (E12). */
 static void
 put_survivor(struct buf *b, const struct job *job)
 {
@@ -281,6 +283,7 @@ log_end(const struct job *job, const char *status, const char *error,
 		json_put_number(&b, "stderr_bytes",
 		    output_bytes(job->err.text));
 	}
-	/* If this fails, the start of the job is in the log already. */
+	/* Ignore a failure, because the log already contains the start of the
+	 * job. */
 	log_finish(&b, job);
 }

@@ -20,23 +20,25 @@
 #include "session/log.h"
 
 enum {
-	SESSION = 16,          /* digits of a session's name, */
-	ID = 8,                /* and of an id */
-	ACCEPTED = 0400,          /* the FIFO's mode, once its line is typed */
-	ANSWER_TIME = 10000    /* ms for boris to take what was written */
+	SESSION = 16,        /* number of digits in the name of a session */
+	ID = 8,              /* number of digits in the id of a FIFO */
+	ACCEPTED = 0400,     /* mode of the FIFO after its line was typed */
+	ANSWER_TIME = 10000  /* ms in which boris has to read the secret */
 };
 #define FIFO ".secret"
 #define PROMPT ".prompt"
 
 /* The FIFO of a job whose terminal asks for a secret */
 struct secret {
-	int fd;                  /* of the FIFO; 0 or -1: there is none */
+	int fd;           /* descriptor of the FIFO; 0 or -1 if there is none */
 	int in_poll;
-	char id[ID + 1];         /* in the names of its files */
-	struct buf path;         /* its name, up to the ending */
+	char id[ID + 1];  /* random id in the names of the FIFO and the prompt
+	                   * file */
+	struct buf path;  /* path of the FIFO without its suffix */
 };
 
-/* Overwrites a secret; volatile, so that compilers keep the stores. */
+/* Overwrites a secret with zeros. The pointer is volatile, so that compilers do
+ * not remove the stores. */
 static void
 wipe(volatile char *p, size_t n)
 {
@@ -44,7 +46,8 @@ wipe(volatile char *p, size_t n)
 		*p++ = 0;
 }
 
-/* Returns the path with this ending, until it is called again. */
+/* Returns the path with this suffix. The string is valid until the next
+ * call. */
 static const char *
 path_with(struct buf *path, const char *ending)
 {
@@ -64,7 +67,8 @@ secret_close(struct job *job, bool typed)
 	if (s == NULL || s->path.len == 0)
 		return;
 	if (typed)
-		fchmod(s->fd, ACCEPTED);  /* cannot fail: the FIFO is ours */
+		fchmod(s->fd, ACCEPTED);  /* cannot fail, since boris owns the
+		                           * FIFO */
 	/* Another process may have removed the files already. */
 	tempfile_remove(job->options->files, path_with(&s->path, FIFO));
 	tempfile_remove(job->options->files, path_with(&s->path, PROMPT));
@@ -72,7 +76,8 @@ secret_close(struct job *job, bool typed)
 	fd_close(&s->fd);
 }
 
-/* Is this file of that type, this user's, and closed to other users? */
+/* Returns whether the file has this type, belongs to this user, and is not
+ * accessible to other users. */
 static bool
 is_private(int fd, mode_t type)
 {
@@ -83,8 +88,8 @@ is_private(int fd, mode_t type)
 	return (st.st_mode & 0077) == 0 && st.st_uid == geteuid();
 }
 
-/* Opens a file if it is private. Another user may have created a file with that
- * name, or have moved one of ours there that he can read. Returns the
+/* Opens a file if it is private to this user. Otherwise another user may have
+ * created it, or may have moved a file there that he can read. Returns the
  * descriptor, or -1. */
 static int
 open_own(const char *name, int flags, mode_t type)
@@ -96,8 +101,8 @@ open_own(const char *name, int flags, mode_t type)
 	return fd;
 }
 
-/* Creates the FIFO and opens it; also for writing, so that it does not end when
- * a writer closes it. Sets s->fd, to -1 on failure. */
+/* Creates the FIFO and opens it. Opening it also for writing prevents an end of
+ * file when a writer closes it. Sets s->fd, to -1 on failure. */
 static void
 create_fifo(struct job *job)
 {
@@ -110,8 +115,8 @@ create_fifo(struct job *job)
 		s->fd = open_own(s->path.data, O_RDWR, S_IFIFO);
 }
 
-/* Creates the file with the terminal's last line. If that fails, a person sees
- * no prompt. */
+/* Creates the file with the last line of the terminal. If that fails, the
+ * person sees no prompt. */
 static void
 write_prompt(struct job *job)
 {
@@ -126,9 +131,9 @@ write_prompt(struct job *job)
 	buf_free(&line);
 }
 
-/* Creates the FIFO and the file with the prompt. The id is random, and new each
- * time, so that no other user can guess the name and create it first. If it
- * fails, the next call tries again. */
+/* Creates the FIFO and the file with the prompt. Their id is random and new
+ * each time, so that no other user can guess the names and create the files
+ * first. On failure, the next call tries again. */
 static void
 open_fifo(struct job *job)
 {
@@ -146,7 +151,7 @@ open_fifo(struct job *job)
 		secret_close(job, false);
 }
 
-/* Returns the job's secret, a new one if it has none. */
+/* Returns the job's struct secret, which it creates if necessary. */
 static struct secret *
 secret_of(struct job *job)
 {
@@ -196,8 +201,8 @@ secret_poll_add(struct job *job, struct loop *loop)
 	loop_until(loop, job->prompt.recheck_at);
 }
 
-/* Types a line into the terminal, if that can be logged. Returns whether it
- * did. */
+/* Types a line into the terminal, unless that cannot be logged. Returns whether
+ * the line was typed. */
 static bool
 type_secret(struct job *job, const char *line, size_t len, int64_t now)
 {
@@ -218,7 +223,7 @@ secret_dispatch(struct job *job, const struct loop *loop)
 
 	if (!secret_offer(job) || !ready)
 		return;
-	/* Only the first line counts. */
+	/* Use only the first line. */
 	n = read(s->fd, bytes, sizeof(bytes));
 	if (n > 0)
 		end = memchr(bytes, '\n', (size_t)n);
@@ -230,7 +235,8 @@ secret_dispatch(struct job *job, const struct loop *loop)
 	wipe(bytes, sizeof(bytes));
 }
 
-/* Prints "ID: the terminal's last line" for the FIFO of that name. */
+/* Prints the id of the FIFO with this name and the last line of its terminal,
+ * as "ID: LINE". */
 static void
 show_prompt(const char *fifo)
 {
@@ -249,7 +255,8 @@ show_prompt(const char *fifo)
 	buf_free(&path);
 }
 
-/* Is this the name of a FIFO, with this id unless that is empty? */
+/* Returns whether this is the name of a FIFO. If id is not empty, the FIFO must
+ * have that id. */
 static bool
 is_fifo_name(const char *name, const char *id)
 {
@@ -262,8 +269,9 @@ is_fifo_name(const char *name, const char *id)
 	    strcmp(name + before + ID, FIFO) == 0;
 }
 
-/* Opens the FIFOs that have a reader, with this id unless that is empty, and
- * shows their prompts. Returns their number; *fd is the last one's. */
+/* Opens all FIFOs that have a reader, and shows their prompts. If id is not
+ * empty, only the FIFO with that id counts. Returns the number of FIFOs, and
+ * sets *fd to the last one. */
 static int
 find_fifos(const char *id, int *fd)
 {
@@ -290,11 +298,12 @@ find_fifos(const char *id, int *fd)
 static void
 interrupted(int sig)
 {
-	(void)sig;  /* makes pselect() return; no more is needed */
+	(void)sig;  /* makes pselect() return, and nothing else */
 }
 
-/* Blocks all signals, and makes those that end boris interrupt pselect() with
- * the mask *waiting instead, so that the terminal's mode is always restored. */
+/* Blocks all signals. Those that end or stop boris interrupt pselect() instead,
+ * if it is called with the mask *waiting, so that the mode of the terminal is
+ * always restored. */
 static void
 block_signals(sigset_t *waiting)
 {
@@ -305,7 +314,8 @@ block_signals(sigset_t *waiting)
 	size_t i;
 
 	sigfillset(waiting);
-	sigdelset(waiting, SIGTTOU);  /* stops boris in the background */
+	sigdelset(waiting, SIGTTOU);  /* stops boris if it is in the
+	                               * background */
 	sigprocmask(SIG_SETMASK, waiting, NULL);
 	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
 		sigaction(ends[i], &action, NULL);
@@ -313,9 +323,9 @@ block_signals(sigset_t *waiting)
 	}
 }
 
-/* Reads a line from stdin, which may come in parts. Returns its length with the
- * newline, which the last line of a file may lack; or 0 if there is no complete
- * line, or a signal interrupted it. */
+/* Reads a line from stdin, which may arrive in parts. Returns its length with
+ * the newline, which is added if the last line of a file lacks it. Returns 0 if
+ * there is no complete line, or if a signal has arrived. */
 static size_t
 read_line(char *line, const sigset_t *waiting)
 {
@@ -340,7 +350,8 @@ read_line(char *line, const sigset_t *waiting)
 	return len + 1;
 }
 
-/* Reads a line as read_line() does. A terminal does not show it. */
+/* Reads a line from stdin, without echo if that is a terminal. Returns its
+ * length, or 0 on failure, like read_line(). */
 static size_t
 read_secret(char *line)
 {
@@ -361,8 +372,8 @@ read_secret(char *line)
 }
 
 /* Writes the line to the FIFO and waits until boris has closed its end. Returns
- * whether boris has typed the line, which the mode of the FIFO shows then.
- * (SIGPIPE is blocked.) */
+ * whether boris has typed the line, which the mode of the FIFO shows. SIGPIPE
+ * must be blocked. */
 static bool
 send_secret(int fd, const char *line, size_t len)
 {
@@ -376,7 +387,8 @@ send_secret(int fd, const char *line, size_t len)
 	return (st.st_mode & 0777) == ACCEPTED;
 }
 
-/* Reads a secret and sends it to the FIFO. Returns an exit status. */
+/* Reads a secret from stdin and sends it to the FIFO. Returns the exit status
+ * of boris. */
 static int
 read_and_send(int fd)
 {

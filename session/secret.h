@@ -1,43 +1,48 @@
 #ifndef SESSION_SECRET_H
 #define SESSION_SECRET_H
 
-/* How a person types a secret that a terminal asks for (I5). While a terminal
- * asks, boris keeps a FIFO, DIR/boris-SESSION-ID.secret, and a file with the
- * terminal's last line, DIR/boris-SESSION-ID.prompt. `boris --secret`, another
- * process of the same user, writes a line to the FIFO. boris types the line
- * into the terminal, sets the FIFO's mode to 0400 as the answer to that
- * process, and closes its end. */
+/* Lets a person type a secret that a terminal asks for, so that it does not
+ * pass through the conversation with the model (I5).
+ *
+ * While a terminal asks for a secret, boris keeps a FIFO,
+ * DIR/boris-SESSION-ID.secret, and a file with the last line of the terminal,
+ * DIR/boris-SESSION-ID.prompt. The command `boris --secret`, another process of
+ * the same user, writes a line to the FIFO. boris types this line into the
+ * terminal, changes the mode of the FIFO to 0400 as a confirmation, and closes
+ * its end. */
 
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/io.h"
 #include "session/job.h"
 
-/* Adds the job's FIFO to the poll set, if it has one. Only a running task with
- * a terminal can have one. */
+/* Adds the job's FIFO to the poll set, if there is one. Only a running task
+ * with a terminal can have one. */
 void secret_poll_add(struct job *, struct loop *);
 
-/* Reads a line from the FIFO if it is ready, and types it if the terminal still
- * asks. The log does not have the line. */
+/* Reads a line from the FIFO if it is ready. If the terminal still asks for a
+ * secret, types the line into it. The line does not appear in the log. */
 void secret_dispatch(struct job *, const struct loop *);
 
-/* Creates the FIFO if the terminal asks, else removes it. Returns whether it
- * exists. */
+/* Creates the FIFO if the terminal asks for a secret; otherwise removes it.
+ * Returns whether it exists. */
 bool secret_offer(struct job *);
 
-/* Returns the id of the job's FIFO, after secret_offer() has returned true. */
+/* Returns the id of the job's FIFO. The last call of secret_offer() must have
+ * returned true. */
 const char *secret_id(const struct job *);
 
-/* Removes the FIFO, if there is one. taken: its line was typed. */
+/* Removes the FIFO, if there is one. typed: whether its line was typed into the
+ * terminal. */
 void secret_close(struct job *, bool typed);
 
-/* Removes the FIFO and frees the memory; before job_free(). */
+/* Removes the FIFO and frees its memory. Must be called before job_free(). */
 void secret_free(struct job *);
 
-/* Runs the command `boris --secret`: reads a secret from stdin and sends it.
- * dir: the directory of the FIFOs, absolute; id: that of the FIFO, or empty if
- * there is only one. Returns an exit status: 0 if the secret was typed, else 1,
- * with the reason on stderr. */
+/* Runs the command `boris --secret`: reads a secret from stdin and sends it to
+ * a FIFO. dir: absolute path of the directory of the FIFOs. id: id of the FIFO,
+ * or empty if there is only one. Returns the exit status: 0 if the secret was
+ * typed; otherwise 1, with a message on stderr. */
 int secret_ask(const char *dir, const char *id);
 
 #endif

@@ -1,3 +1,16 @@
+/* How `old` is found, and what replaces it (X2):
+ *
+ * 1. If `old` contains an LF without a CR, it is compared without regard to
+ *    line endings: a CR before an LF is skipped in both texts. Otherwise `old`
+ *    must match exactly.
+ * 2. If nothing was found, white space is skipped in both texts. An occurrence
+ *    that is found in this way is only reported, not replaced.
+ * 3. `new` replaces each occurrence, with the line endings of the text that it
+ *    replaces; see append_new(). If `old` contains CRLF, `new` is written as
+ *    given.
+ *
+ * Skipped bytes are handled by struct search, which searches for `old` without
+ * them and then finds out where the occurrence in the complete text starts. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "session/substitute.h"
@@ -8,31 +21,33 @@
 #include "base/options.h"
 #include "base/text.h"
 
-/* A replacement while it is made */
+/* The state of a replacement while it is made */
 struct replacing {
 	struct replacement *r;
 	bool literal;        /* line endings of `new` are written as given */
-	int64_t new_lines;   /* newlines in `new` */
-	size_t line_end;     /* end of the last line of line_has_crlf() */
-	bool line_has_crlf;  /* its result for that line */
+	int64_t new_lines;   /* number of newlines in `new` */
+	size_t line_end;     /* offset of the end of the line that was examined
+	                      * last */
+	bool line_has_crlf;  /* whether that line ends in CRLF */
 };
 
-/* A search for the occurrences of a text, from the first to the last */
+/* A search for all occurrences of a text, from the first to the last */
 struct search {
 	const struct buf *text;
 	enum matching matching;
-	struct buf old;           /* the text searched for, without the bytes
-	                           * that are skipped */
-	struct pattern pattern;   /* of `old` */
-	size_t from;              /* end of the last occurrence */
+	struct buf old;          /* the text to search for, without the bytes
+	                          * that are skipped */
+	struct pattern pattern;  /* search pattern for `old` */
+	size_t from;             /* offset of the end of the last occurrence */
 };
 
-/* A part of a text: offsets of its first byte and of the byte after it */
+/* A part of a text: the offset of its first byte and the offset after its last
+ * byte */
 struct range {
 	size_t start, end;
 };
 
-/* Is this byte skipped when the text is matched? */
+/* Returns whether this byte of the text is skipped in the comparison. */
 static bool
 is_skipped(const struct buf *text, size_t at, enum matching matching)
 {
@@ -45,8 +60,8 @@ is_skipped(const struct buf *text, size_t at, enum matching matching)
 	return byte[0] == '\r' && byte[1] == '\n';
 }
 
-/* Starts a search. Returns false if allocation fails; search_close() has to be
- * called then, too. */
+/* Starts a search. Returns false if allocation fails; search_close() must be
+ * called even then. */
 static bool
 search_open(struct search *s, const struct buf *text, const struct buf *old,
             enum matching matching)
@@ -70,7 +85,8 @@ search_close(struct search *s)
 	buf_free(&s->old);
 }
 
-/* Returns the offset at which the occurrence that ends before `end` starts. */
+/* Returns the offset of the first byte of the occurrence that ends before the
+ * offset `end`. */
 static size_t
 occurrence_start(const struct search *s, size_t end)
 {
@@ -81,7 +97,7 @@ occurrence_start(const struct search *s, size_t end)
 		if (!is_skipped(s->text, start, s->matching))
 			left--;
 	}
-	/* If it starts with a line ending, that may be CRLF. */
+	/* If the occurrence starts with an LF, it includes a CR before that. */
 	if (s->matching == MATCHING_ANY_ENDING && start > s->from &&
 	    is_skipped(s->text, start - 1, s->matching))
 		start--;
@@ -111,9 +127,9 @@ search_next(struct search *s, struct range *found)
 	return false;
 }
 
-/* Reads whether the line at this offset of the text ends in CRLF or, if it is
- * the last line and has no ending, the line before it. The line is remembered:
- * offsets must not decrease from call to call. */
+/* Returns whether the line at this offset of the text ends in CRLF. If the last
+ * line has no ending, the line before it decides. The result is cached, so the
+ * offset must not be smaller than in the last call. */
 static bool
 line_has_crlf(struct replacing *s, size_t at)
 {
@@ -136,10 +152,10 @@ line_has_crlf(struct replacing *s, size_t at)
 	return s->line_has_crlf;
 }
 
-/* Appends `new` to the result, in place of this part of the text. The first
- * line of `new` gets the ending of the first line of that part, and so on; if
- * `new` has more lines, they get the last of these endings (X2). The result has
- * to have enough memory. */
+/* Appends `new` to the result, as a replacement of this part of the text. The
+ * first line of `new` gets the ending of the first line of that part, and so
+ * on. Further lines get the last of these endings (X2). The memory must have
+ * been reserved. */
 static void
 append_new(struct replacing *s, const struct range *replaced)
 {
@@ -170,8 +186,9 @@ append_new(struct replacing *s, const struct range *replaced)
 	}
 }
 
-/* Appends the text from `from` up to the part that is replaced, and then `new`,
- * unless the result is too long already. Returns false if allocation fails. */
+/* Appends the text from the offset `from` up to the part that is replaced, and
+ * then `new`. Does nothing if the result is already too long. Returns false if
+ * allocation fails. */
 static bool
 append_replaced(struct replacing *s, size_t from, const struct range *replaced)
 {
@@ -202,8 +219,8 @@ append_rest(struct replacement *r, size_t from)
 	return true;
 }
 
-/* Returns the number of newlines that an occurrence has in the text in which
- * the lines are counted. */
+/* Returns the number of newlines in an occurrence; or in `new`, if line numbers
+ * refer to the result. */
 static int64_t
 lines_in(const struct replacing *s, const struct range *occurrence)
 {
@@ -249,7 +266,7 @@ replace_all(struct replacing *s, enum matching matching)
 	return append_rest(r, from);
 }
 
-/* Returns the number of line endings that are CRLF. */
+/* Returns the number of CRLF line endings in the text. */
 static int64_t
 count_crlfs(const struct buf *text)
 {
@@ -271,8 +288,9 @@ replace_text(struct replacement *r)
 		.new_lines = buf_lines(r->new->data, r->new->len)
 	};
 
-	/* An `old` with a plain LF matches any line ending, at each of its
-	 * lines; but one that also has CRs may have been meant literally. */
+	/* If `old` contains an LF without a CR, it matches any line endings. If
+	 * that finds nothing, try an exact match, since the CRs in `old` may
+	 * have been meant literally. */
 	if (buf_lines(old->data, old->len) > crlfs) {
 		if (!replace_all(&s, MATCHING_ANY_ENDING))
 			return false;
