@@ -32,10 +32,10 @@
 #include "transport/stdio.h"
 
 /* The pipe that wakes the event loop after a signal. It is the only variable at
- * file scope, because a signal handler takes no other arguments. */
+ * file scope, because a signal handler cannot be passed a pointer. */
 static int signal_pipe[2] = { -1, -1 };
 
-/* Kinds of signals, as bytes in the signal pipe */
+/* Bytes that stand for the kinds of signals in the signal pipe */
 enum { SIGNAL_CHILD = 'c', SIGNAL_RELOAD = 'h', SIGNAL_END = 'e' };
 
 /* Writes the kind of the signal to the pipe, which wakes the event loop. */
@@ -242,7 +242,8 @@ start_serving(struct boris *b)
 	fence_raise(o);
 	if (b->http == NULL) {
 		b->stdio = stdio_open(o);
-		if (isatty(0))  /* true if a person has started boris (C4) */
+		/* If stdin is a terminal, a person has started boris (C4). */
+		if (isatty(0))
 			stderr_line("boris " BORIS_VERSION " is an MCP server, "
 			    "waiting for JSON-RPC messages on stdin. MCP "
 			    "clients start it themselves; see boris --help. "
@@ -377,7 +378,7 @@ main(int argc, char **argv)
 	fd_close(&b.options.oom_score);
 	close(signal_pipe[0]);
 	close(signal_pipe[1]);
-	/* Use exit() instead of a return, because it keeps all memory reachable
-	 * from `b` for tools that search for leaks (Q5). */
+	/* Call exit() instead of returning, because it keeps all memory
+	 * reachable from `b` for tools that search for leaks (Q5). */
 	exit(0);
 }

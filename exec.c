@@ -53,8 +53,9 @@ enum {
 	                         * that is being terminated, ms */
 	ORPHAN_POLL = 10000,    /* interval between polls of processes that were
 	                         * left running, ms */
-	FOREIGN_GRACE = 100,    /* time in which processes of another user may
-	                         * exit, ms; sudo exits after its command */
+	/* time to wait until processes of another user exit, ms. For example,
+	 * sudo exits soon after its command. */
+	FOREIGN_GRACE = 100,
 	/* ms from the start in which boris does not poll a command's output.
 	 * Without this boris is woken twice more in each call. On a busy host
 	 * with two processors, a call of `true` then takes 1.37 instead of 1.21
@@ -68,7 +69,8 @@ enum {
 	TYPED_MAX = 4 << 20,    /* maximum size of queued input, bytes */
 	PIPE_FULL = 1 << 20,    /* maximum capacity of a pipe, bytes */
 	READ_SIZE = 64 << 10,
-	ARGUMENTS = 512,        /* more arguments than script.c writes */
+	ARGUMENTS = 512,        /* maximum number of shell arguments, more than
+	                         * script.c writes */
 	DIR_LIMIT = 16 << 10,   /* maximum size of a shell's report, bytes */
 	DIR_FD = 250            /* descriptor in the shell for EXEC_DIR */
 };
@@ -189,7 +191,7 @@ close_pipes(struct exec *x)
 	script_free(&x->script);
 }
 
-/* Closes the pipes for the output, or the terminal. */
+/* Closes the output pipes or the terminal of a command. */
 static void
 close_output(struct exec *x)
 {
@@ -474,8 +476,8 @@ exec_stop(struct exec *x, int64_t now)
 	if (x->group == NULL || x->state >= EXEC_STOPPING)
 		return;
 	if (x->state == EXEC_SURVIVED && !x->foreign)
-		/* SIGKILL takes effect as soon as the kernel wakes the
-		 * process. */
+		/* SIGKILL was already sent, and takes effect when the kernel
+		 * wakes the process. */
 		return;
 	proc_stop(x->group, now);
 	enter_state(x, EXEC_STOPPING, now);
@@ -534,8 +536,8 @@ is_survivor_unknown(const struct exec *x)
 	    x->group->survivor == 0;
 }
 
-/* Advances a command in EXEC_STOPPING. `late` is true if its deadline has
- * passed. */
+/* Moves a command in EXEC_STOPPING to its next state if that is due. `late` is
+ * true if its deadline has passed. */
 static void
 advance_stopping(struct exec *x, bool polled, bool late, int64_t now)
 {
@@ -567,8 +569,8 @@ has_only_foreign(const struct exec *x, int64_t now)
 	    now >= x->entered_at + FOREIGN_GRACE;
 }
 
-/* Advances a command that is being terminated. `polled` is true if its process
- * group was polled in this turn. */
+/* Moves a command that is being terminated to its next state if that is due.
+ * `polled` is true if its process group was polled in this turn. */
 static void
 advance_stop(struct exec *x, bool polled, int64_t now)
 {
@@ -767,7 +769,7 @@ exec_dispatch(struct list *list, const struct options *o,
 void
 exec_read(struct exec *x, int64_t now)
 {
-	/* The output buffer can keep this many bytes without losing any. */
+	/* Read only as much as the output buffers keep without losing bytes. */
 	read_rest(x, READ_SIZE / 8, now);
 	note_shell_end(x, now);
 }

@@ -51,7 +51,8 @@ enum {
 /* The reason why a shell that exited by itself did not report its directory
  * (D2) */
 enum exec_report {
-	REPORT_OK,        /* the directory was reported or is not needed */
+	REPORT_OK,        /* the shell has reported its directory, or did not
+	                   * need to */
 	REPORT_NO_FD,     /* the descriptor for the report was not available */
 	REPORT_REPLACED,  /* another program has replaced the shell (exec) */
 	REPORT_TRAP,      /* the command seems to set its own EXIT trap */
@@ -116,7 +117,8 @@ struct exec {
 	int64_t stopped_at;   /* time of the last search for a stopped process
 	                       * group, ms */
 	pid_t stopped;        /* stopped process group in the terminal, or 0 */
-	int stop_signal;      /* signal that has stopped it; 0 if unknown */
+	int stop_signal;      /* signal that has stopped the process group; 0 if
+	                       * unknown */
 	size_t line;          /* length of the unfinished input line in the
 	                       * terminal, bytes */
 	int fd[EXEC_PIPES];   /* boris's ends of the pipes, or -1 */

@@ -650,8 +650,8 @@ json_verbatim(struct json j, struct buf *b)
 		    read_unicode(s, end) != REPLACEMENT;
 		found = find_line_break(s, end);
 		if (found != NULL) {
-			/* The character is inside a string, because the text is
-			 * valid JSON. */
+			/* In valid JSON, these characters occur only in
+			 * strings, so they can be escaped. */
 			buf_add(b, found->escape);
 			len = (int)strlen(found->utf8);
 		} else if (lone_surrogate) {

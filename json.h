@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "base/buf.h"
 
-/* A JSON value, as a slice of a text that was checked */
+/* A JSON value, which is part of a checked text */
 struct json {
 	const char *text;  /* NULL if there is no value (JSON_NONE) */
 	size_t len;        /* length in bytes */

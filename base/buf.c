@@ -18,8 +18,8 @@
 #include "base/message.h"
 
 enum {
-	RESERVE_SMALL = 1024   /* size of a buffer, in bytes, that may use
-	                        * MEM_SPARE */
+	RESERVE_SMALL = 1024   /* size up to which a buffer may use MEM_SPARE,
+	                        * bytes */
 };
 
 /* Returns p, the result of an allocation. Exits with status 1 if it is NULL

@@ -14,7 +14,7 @@ struct sink {
 
 /* A conversion specification of a format, such as %-.*s */
 struct conversion {
-	bool printable;  /* true if it has the flag '-' */
+	bool printable;  /* true if the conversion has the flag '-' */
 	int digits;      /* minimum number of digits */
 	int precision;   /* precision, or -1 if none is given */
 	char length;     /* 'j', 'z', or 0 for no length modifier */

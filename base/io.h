@@ -83,7 +83,8 @@ enum transport_state {
  * bytes has been written. */
 struct queue {
 	struct buf bytes;
-	size_t written;    /* number of bytes of the queue that are written */
+	size_t written;    /* number of bytes in the queue that are already
+	                    * written */
 	size_t progress;   /* number of bytes of progress at the start of the
 	                    * queue */
 };

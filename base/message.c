@@ -78,8 +78,8 @@ stderr_write(const char *p, size_t n)
 	return done;
 }
 
-/* A line of text. It is not allocated because it may report that boris is out
- * of memory. */
+/* A line in a fixed array, so that boris can print it when it is out of
+ * memory */
 struct line {
 	char text[LINE_SIZE];
 	size_t len;

@@ -562,8 +562,8 @@ read_variables(struct options *o, const bool given[])
 
 	for (i = 0; i < OPTIONS; i++) {
 		row = &option_table[i];
-		/* The table lists --transport before the options that depend on
-		 * it. */
+		/* `http` is already set, because the table lists --transport
+		 * before the options that depend on it. */
 		if (!(row->flags & HTTP) || o->http)
 			read_variable(o, row, given[i]);
 		else if (given[i])
@@ -655,7 +655,8 @@ put_help(struct buf *b)
 static void
 print_and_exit(const struct buf *b)
 {
-	errno = ENOSPC;  /* reported if write() writes only part of the text */
+	/* Report ENOSPC if write() writes only part of the text. */
+	errno = ENOSPC;
 	if (write(1, b->data, b->len) != (ssize_t)b->len)
 		fatal(1, "cannot write to stdout: %s", strerror(errno));
 	exit(0);
@@ -816,8 +817,8 @@ read_whole(const char *file, int flags, char *text, size_t size)
 const char *
 options_read_token(struct options *o, int flags)
 {
-	/* space for the longest token, a newline, and one byte that shows that
-	 * the file is too long */
+	/* Leave space for a newline, and for one more byte to detect a token
+	 * that is too long. */
 	char text[TOKEN_MAX + 2] = "";
 	ssize_t len = read_whole(o->token_file, flags, text, sizeof(text));
 

@@ -1,8 +1,9 @@
 #ifndef BASE_OPTIONS_H
 #define BASE_OPTIONS_H
 
-/* The command line options (C). They are read once, when boris starts. All other
- * modules read the resulting struct options, and only boris.c changes it. */
+/* The command line options (C). They are read once, when boris starts. All
+ * other modules read the resulting struct options, and only boris.c changes
+ * it. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,16 +19,20 @@ enum structured { STRUCTURED_AUTO, STRUCTURED_ON, STRUCTURED_OFF };
 
 /* Limits that are part of the contract */
 enum {
-	TIMEOUT_MAX = 600000,         /* timeout of a foreground command, ms */
+	TIMEOUT_MAX = 600000,         /* maximum timeout of a foreground
+	                               * command, ms */
 	TIMEOUT_DEFAULT = 120000,     /* timeout if none is given, ms */
-	TASK_TIMEOUT_MAX = 86400000,  /* timeout of a task, ms (W4) */
-	WAIT_MAX = 600000,            /* time that a call can wait, ms (W2) */
-	PATH_LIMIT = 4096,            /* length of a path in bytes (D7, X1) */
+	TASK_TIMEOUT_MAX = 86400000,  /* maximum timeout of a task, ms (W4) */
+	WAIT_MAX = 600000,            /* maximum time that a call can wait, ms
+	                               * (W2) */
+	PATH_LIMIT = 4096,            /* maximum length of a path in bytes (D7,
+	                               * X1) */
 	COMMAND_SHOWN = 200,          /* number of characters of a command that
 	                               * are shown in a list of tasks (T7) */
-	EDIT_MAX = 16 << 20,          /* size of an edited file in bytes (X3) */
-	/* length of a line, in bytes, that a terminal accepts as input (I2);
-	 * POSIX guarantees only 255 (MAX_CANON) */
+	EDIT_MAX = 16 << 20,          /* maximum size of an edited file in bytes
+	                               * (X3) */
+	/* maximum length of a line of terminal input, in bytes (I2). POSIX
+	 * guarantees only 255 (MAX_CANON). */
 #ifdef __linux__
 	LINE_TYPED_MAX = 4095
 #else

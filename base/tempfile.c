@@ -28,7 +28,7 @@ struct name {
 	char text[NAME_BYTES];
 };
 
-/* This struct is in memory that boris and its guard share. */
+/* The record of temporary files, in memory that boris and its guard share */
 struct tempfiles {
 	const char *dir;
 	int used;  /* number of entries of `name` that have ever been used */

@@ -13,8 +13,8 @@
 extern char **environ;
 
 struct environment {
-	char **variables[ENVIRONMENTS];  /* variables of each kind of command;
-	                                  * the first entry is for PWD */
+	char **variables[ENVIRONMENTS];  /* environment of each kind of command,
+	                                  * whose first entry is PWD */
 	struct buf pwd;                  /* text of the entry for PWD */
 };
 
@@ -26,8 +26,8 @@ enum {
 	TERMINAL = 1 << ENV_TERMINAL,
 	TASKS = 1 << ENV_TASK | TERMINAL,
 	ALL = PIPES | TERMINAL,
-	IF_UNSET = 1 << ENVIRONMENTS,    /* not if boris's environment has the
-	                                  * variable */
+	IF_UNSET = 1 << ENVIRONMENTS,    /* only if boris's environment lacks
+	                                  * the variable */
 	LOCALE = 2 << ENVIRONMENTS       /* if needs_locale() returns true */
 };
 
@@ -131,7 +131,7 @@ find_own(const struct variable *row)
 	return NULL;
 }
 
-/* Returns whether the row applies to a kind of command. */
+/* Returns whether a row of the table applies to the given kind of command. */
 static bool
 applies_to(const struct variable *row, enum environment_kind kind)
 {

@@ -91,8 +91,8 @@ enum {
 
 	WRITING = WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG |
 	    MAKE_SOCK | MAKE_FIFO | MAKE_SYM | REFER | TRUNCATE,
-	/* never allowed, because root could create a device file for any disk
-	 * and write to the disk */
+	/* rights that are never allowed, because root could create a device
+	 * file for any disk and write to the disk */
 	DEVICES = MAKE_CHAR | MAKE_BLOCK
 };
 
@@ -137,7 +137,7 @@ static const struct denied_calls key_calls[] = {
  * directory of the overlay. Landlock denies mount(), but not fsopen(). */
 static const struct denied_calls fsopen_calls[] = {
 	{ 0, 430, 430 },
-	/* numbers of the three ABIs for MIPS */
+	/* system call numbers in the three ABIs of MIPS */
 	{ 0, 4430, 4430 }, { 0, 5430, 5430 }, { 0, 6430, 6430 }
 };
 
@@ -339,7 +339,8 @@ drop_capabilities(uint64_t capabilities)
 		if ((capabilities & CAPABILITY(i)) == 0)
 			continue;
 		has = prctl(PR_CAPBSET_READ, i, 0, 0, 0);
-		/* EINVAL if the kernel does not have it */
+		/* The kernel sets EINVAL for a capability that it does not
+		 * support. */
 		if (has < 0 && errno != EINVAL)
 			return -1;
 		if (has == 1 && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0 &&

@@ -226,7 +226,8 @@ start_process(struct guard *g)
 	 * boris's process group would kill the guard too. */
 	while (check_process(g) && getsid(pid) != pid)
 		poll(NULL, 0, 1);
-	errno = EAGAIN;  /* reported if the guard was killed meanwhile */
+	/* Report EAGAIN if the guard was killed in the meantime. */
+	errno = EAGAIN;
 	return g->pid > 0 ? 0 : -1;
 }
 
@@ -240,7 +241,7 @@ guard_group(struct guard *g)
 	at = find_group(g, 0);
 	if (at == NULL && g->used < GROUPS)
 		at = &g->group[g->used++];
-	errno = EAGAIN;  /* reported if all groups are in use */
+	errno = EAGAIN;  /* Report EAGAIN if all process groups are in use. */
 	return at != NULL ? memset(at, 0, sizeof(*at)) : NULL;
 }
 

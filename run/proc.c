@@ -67,8 +67,8 @@
 /* PROC_GRACE in proc.h is the time from SIGTERM to SIGKILL. */
 enum {
 	HANGUP = 1000,      /* time from SIGTERM to SIGHUP, ms (T4) */
-	EARLY_STOP = 50,    /* time after the start in which a bash that is
-	                     * stopped gets a second SIGTERM, ms */
+	EARLY_STOP = 50,    /* age up to which a bash gets a second SIGTERM,
+	                     * ms */
 	SECOND_TERM = 20,   /* time from the first to the second SIGTERM, ms */
 	PID_WRAP_MIN = 250, /* time in which pids cannot wrap around, ms */
 	/* maximum number of pids that are checked one by one; above it, boris
@@ -197,8 +197,8 @@ is_foreign(pid_t pid)
 	return kill(pid, 0) < 0 && errno == EPERM;
 }
 
-/* Checks whether a process is alive. A zombie counts as gone, unless some of its
- * threads are still running. */
+/* Checks whether a process is alive. A zombie counts as gone, unless some of
+ * its threads are still running. */
 static enum proc_found
 find_process(pid_t pid)
 {

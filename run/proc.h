@@ -36,7 +36,7 @@ enum proc_found {
 /* The progress of starting a program, as recorded by the child process */
 struct proc_outcome {
 	enum { PROC_FORKED, PROC_ENTERING, PROC_ENTERED } stage;
-	int error;     /* errno of a failed start, or 0 */
+	int error;     /* errno if the start has failed, or 0 */
 	bool tracked;  /* true if the child could change to spawn_dirs.tracked
 	                * after it failed to change to spawn_dirs.start */
 	bool workdir;  /* true if the child could change to spawn_dirs.workdir

@@ -245,7 +245,8 @@ script_write(struct script *s, const char *shell, const struct buf *text,
 	if (s->fd >= 0)
 		buf_fmt(&s->message, bash ? "%s: -c: " : "%s: ", shell);
 	if (!bash)
-		/* sh does not quote the trap in error messages. */
+		/* Free the text of the trap, because sh does not quote it in
+		 * error messages. */
 		buf_free(&s->trap);
 	s->own_trap = sets_exit_trap(text);
 	return true;

@@ -27,8 +27,8 @@ struct script {
 	struct buf trap;     /* text of the trap, which is removed from error
 	                      * messages */
 	struct buf message;  /* prefix of the shell's error messages */
-	struct buf received; /* start of stderr, while it may be an error
-	                      * message */
+	struct buf received; /* output received so far that may be an error
+	                      * message of the shell */
 };
 
 /* Composes the arguments of the shell for a command. If `reports_dir` is true,

@@ -1,54 +1,59 @@
 #ifndef RUN_SPAWN_H
 #define RUN_SPAWN_H
 
-/* Starts programs: fork, descriptors, signals, directory, exec (C3, E1, E10,
- * E11). */
+/* Starts programs in child processes with the right descriptors, signals and
+ * directory (C3, E1, E10, E11). A child is the leader of a new session and
+ * process group. */
 
 #include <stdbool.h>
 
 #include "run/proc.h"
 
-/* The kernel's file about the process that opens it (E10) */
+/* file that contains the OOM score of the process that opens it (E10) */
 #define SPAWN_OOM_SCORE "/proc/self/oom_score_adj"
 
-/* Prepares boris before the first child: signals that were found ignored get
- * their default action from now on (C3). If boris cannot see its children in
- * /proc (`visible` is false), it becomes the parent of all descendants that
- * lose theirs. */
+/* Prepares boris before it starts its first child. Signals that were ignored
+ * get their default action (C3). If boris cannot see its children in /proc
+ * (`visible` is false), it becomes a subreaper, so that it inherits orphaned
+ * descendants. */
 void spawn_prepare(bool visible);
 
-/* The directories of a start, all absolute */
+/* Directories for the start of a program, as absolute paths */
 struct spawn_dirs {
-	const char *start;    /* where the program starts */
-	const char *tracked;  /* another one to try if that fails (D5) */
-	const char *workdir;  /* likewise */
+	const char *start;    /* directory in which the program starts */
+	const char *tracked;  /* directory to check if the program cannot start
+	                       * in `start` (D5) */
+	const char *workdir;  /* another directory to check if the program
+	                       * cannot start in `start` */
 };
 
-/* A program to be started */
+/* The description of a program to start */
 struct spawn_program {
-	const char *path;     /* absolute */
+	const char *path;     /* absolute path of the program */
 	char **argv;
 	char **env;
 	const struct spawn_dirs *dirs;
-	/* Pairs of a descriptor of boris's and its number in the child, at
-	 * least for 0 to 2, then -1. They are copied by dup2() in that order,
-	 * so no number may be a later pair's source, and only the last number
-	 * may be above 2. */
+	/* descriptors of the child, as pairs of a descriptor of boris and its
+	 * number in the child, with -1 at the end. The pairs must include the
+	 * numbers 0 to 2, and only the last number may be above 2. The
+	 * descriptors are copied with dup2() in this order, so no number may
+	 * equal boris's descriptor in a later pair. */
 	const int *fds;
-	bool terminal;        /* descriptor 0 is its terminal (I1) */
-	int oom_score;        /* boris's own oom_score_adj, open for writing, or
-	                       * -1 if the system has none */
+	bool terminal;        /* true if descriptor 0 is the program's terminal
+	                       * (I1) */
+	int oom_score;        /* descriptor for writing to boris's own
+	                       * oom_score_adj, or -1 */
 };
 
-/* Starts the program in a child process, as the leader of a zeroed group. The
- * group's lacks_fd is set if the number above 2 is not available. The child
- * changes to its directory itself, since that may take for ever on a hung
- * mount. Returns the non-blocking reading end of a pipe, which reaches its end
- * once the program has started or the child has exited: then the group's
- * outcome is complete. Returns -1 with errno set if there is no child. */
+/* Starts a program as the leader of a zeroed process group. The child changes
+ * to its directory itself, because that may block forever on a hung mount.
+ * Returns the non-blocking reading end of a pipe. At the end of file on the
+ * pipe, the program has started or the child has exited, and the group's
+ * `outcome` is complete. Sets lacks_fd of the group if a descriptor above 2 is
+ * not available. Returns -1 with errno set if no child was created. */
 int spawn(struct proc_group *, const struct spawn_program *);
 
-/* Closes the descriptor `lowest` and all above it. */
+/* Closes the given descriptor and all higher ones. */
 void spawn_close_from(int lowest);
 
 #endif

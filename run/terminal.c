@@ -41,7 +41,7 @@
  * terminal seems to prompt. On systems other than Linux, the result is always
  * TERMINAL_MAY_PROMPT. */
 
-/* size of a buffer for the text of any symbolic link, bytes */
+/* size of a buffer for the target of a symbolic link, bytes */
 enum { PATH_SIZE = 4096 };
 
 int
