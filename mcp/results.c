@@ -15,12 +15,12 @@
 
 enum {
 	HEADINGS = 40,         /* bytes of the lines "stdout:" and "stderr:" */
-	FOREGROUND_END = 40,   /* bytes after a command in the list of those in
+	FOREGROUND_END = 48,   /* bytes after a command in the list of those in
 	                        * the foreground */
-	LIST_END = 120,        /* bytes after the lines of a list of tasks */
+	LIST_END = 140,        /* bytes after the lines of a list of tasks */
 	FACTS_MIN = 60,      /* bytes of the first lines of a result */
 	QUEUED_MIN = 100,    /* ms in the queue that a note mentions */
-	LINE_MIN = 60,       /* bytes of such a line, however many follow */
+	LINE_MIN = 68,       /* bytes of such a line, however many follow */
 	HEADING_LINES = 20,    /* lines of a result that are no output (K3) */
 	FILES_FEW = 24,        /* a limit on open files below this is too low */
 	ENDED_SHOWN = 60,      /* characters of the purpose of an ended task */
@@ -260,9 +260,8 @@ note_abandoned_call(struct buf *b, const struct job *job)
 		    "task %s: %s", job->id, text);
 	else if (job->too_many_tasks)
 		note(b, "your call timed out; boris terminated its command, "
-		    "because %d background tasks were running, which is the "
-		    "maximum; read its output with task_output and task_id "
-		    "%s: %s",
+		    "because %d background tasks were already running; read "
+		    "its output with task_output and task_id %s: %s",
 		    job->options->tasks_max, job->id, text);
 	else if (job->exec.shell_ended)
 		note(b, "your call timed out; its command ended as task %s "
@@ -318,20 +317,26 @@ note_ended_with_call(struct buf *b, const struct job *job)
 	int64_t queued = job_queued(job);
 
 	if (job->abandoned)
-		note(b, ended ? "terminated when your call timed out"
-		    : "not stopped when your call timed out");
+		note(b, ended ? "the command was terminated when your call "
+		    "timed out"
+		    : "the command could not be stopped when your call timed "
+		    "out");
 	else if (queued >= QUEUED_MIN)
 		note(b, ended
-		    ? "terminated after %.1f s, because this client waits at "
-		    "most %.1f s and the command had been queued for %.1f s"
-		    : "not stopped after %.1f s; this client waits at most "
-		    "%.1f s, and the command had been queued for %.1f s",
+		    ? "the command was terminated after %.1f s, because this "
+		    "client waits at most %.1f s and the command had been "
+		    "queued for %.1f s"
+		    : "the command could not be stopped after %.1f s; this "
+		    "client waits at most %.1f s, and the command had been "
+		    "queued for %.1f s",
 		    fmt_seconds(job->call_limit - queued),
 		    fmt_seconds(job->call_limit), fmt_seconds(queued));
 	else
 		note(b, ended
-		    ? "terminated after %.1f s, the longest this client waits"
-		    : "not stopped after %.1f s, the longest this client waits",
+		    ? "the command was terminated after %.1f s, the longest "
+		    "this client waits"
+		    : "the command could not be stopped after %.1f s, the "
+		    "longest this client waits",
 		    fmt_seconds(job->call_limit));
 }
 
@@ -343,14 +348,14 @@ note_task_timeout(struct buf *b, const struct job *job)
 
 	if (job->server_deadline) {
 		note(b, ended
-		    ? "terminated after the server's time limit for tasks "
-		    "(--bg-timeout)"
+		    ? "the task was terminated, because the server's time "
+		    "limit for tasks (--bg-timeout) expired"
 		    : "the server's time limit for tasks (--bg-timeout) has "
 		    "expired");
 		return;
 	}
-	note(b, ended ? "terminated because its timeout expired"
-	    : "its timeout has expired");
+	note(b, ended ? "the task was terminated, because its timeout expired"
+	    : "the timeout of the task has expired");
 	if (ended)
 		note_unit(b, job);
 }
@@ -387,8 +392,8 @@ note_limits(struct result *r)
 	if (job->capped && r->starts_job)
 		note(b, "timeout reduced to the maximum, %jd ms", job->timeout);
 	if (job->too_many_tasks)
-		note(b, "not continued as a task, because %d background "
-		    "tasks are running, which is the maximum",
+		note(b, "the command was not continued as a task, because %d "
+		    "background tasks are running, which is the maximum",
 		    job->options->tasks_max);
 	if (job->kill_requested && !r->is_task)
 		note(b, "the session was closed");
@@ -510,10 +515,10 @@ note_secret(struct buf *b, const struct job *job)
 	put_word(&self, o->self);
 	put_word(&dir, o->tmpdir);
 	if (strcmp(o->tmpdir, "/tmp") == 0)
-		note(b, "or your user can type it with: %s --secret=%s",
+		note(b, "or ask your user to type it with: %s --secret=%s",
 		    buf_text(&self), secret_id(job));
 	else
-		note(b, "or your user can type it with: TMPDIR=%s %s "
+		note(b, "or ask your user to type it with: TMPDIR=%s %s "
 		    "--secret=%s",
 		    buf_text(&dir), buf_text(&self), secret_id(job));
 	buf_free(&self);
@@ -542,10 +547,10 @@ note_running(struct result *r)
 		    "not been run yet", job->start_dir);
 	if (r->starts_job && job->background && !asks)
 		note(b, r->session->shared
-		    ? "read its output with task_output, or stop it with "
-		    "kill_pid %d and this task_id"
-		    : "read its output with task_output, or stop it with "
-		    "kill_pid %d",
+		    ? "use task_output to read the task's output, or kill_pid "
+		    "%d and this task_id to stop it"
+		    : "use task_output to read the task's output, or kill_pid "
+		    "%d to stop it",
 		    job->exec.pid);
 	if (req->no_enter)
 		note(b, "Enter was not typed: end input with \\n (Ctrl-C is "
@@ -629,9 +634,10 @@ note_end(struct result *r)
 	if (x->signalled && !by_boris)
 		note(b, signal == SIGKILL
 		    ? "the shell was killed by signal %d, not by boris "
-		    "(perhaps out of memory); the rest was not run"
+		    "(perhaps out of memory); the rest of the command was not "
+		    "run"
 		    : "the shell was killed by signal %d, not by boris; the "
-		    "rest was not run", signal);
+		    "rest of the command was not run", signal);
 	if (!r->is_task && !by_boris && x->report != REPORT_OK)
 		note(b, "%s", reports[x->report]);
 	if (x->pipeline != NULL)
@@ -846,7 +852,7 @@ static const struct reason {
 	  "the program reads too slowly, and at most 4 MiB of input can wait",
 	  "type less, or write the text to a file" },
 	{ REASON_EDIT, ENOENT, NULL,
-	  "to create a file, omit old; its directory must exist, and ~ and "
+	  "to create a file, omit old; its directory must exist; ~ and "
 	  "variables are not expanded" },
 	{ REASON_EDIT, EEXIST, NULL, "give old to change the file, or remove "
 	    "the file first" },
@@ -1126,20 +1132,21 @@ put_outcome(struct buf *t, const struct edit *e, const struct caller *caller)
 	lines = buf_text(&found);
 	switch (e->outcome) {
 	case EDIT_FAILED:
-		buf_fmt(t, "%s: the file was not changed: %s", path, why);
+		buf_fmt(t, e->creates ? "%s: the file was not created: %s"
+		    : "%s: the file was not changed: %s", path, why);
 		break;
 	case EDIT_DONE:
 		if (e->creates)
 			buf_fmt(t, "%s: created", path);
 		else
-			buf_fmt(t, "%s: replaced old %s", path, lines);
+			buf_fmt(t, "%s: text replaced %s", path, lines);
 		break;
 	case EDIT_IN_PLACE:
 		if (e->creates)
 			buf_fmt(t, "%s: created (written in place)",
 			    path);
 		else
-			buf_fmt(t, "%s: replaced old %s (written in place)",
+			buf_fmt(t, "%s: text replaced %s (written in place)",
 			    path,
 			    lines);
 		break;

@@ -184,8 +184,8 @@ static const struct argument {
 		    "as soon as it is printed, and the command runs as a "
 		    "background task",
 		    [TASK_OUTPUT] = "Plain text to wait for in the output "
-		    "printed since the task was last read; wait is 30000 by "
-		    "default" },
+		    "printed since the task was last read (default wait: 30000 "
+		    "ms)" },
 		.must_be = "a string of 1 to 1000 characters without "
 		    "newlines"
 	},
@@ -220,8 +220,10 @@ static const struct argument {
 		.name = "truncate",
 		.type = JSON_STRING,
 		.flags = WORD | TYPED,
-		.help = { [BASH] = "Which part of long output to return",
-		    [TASK_OUTPUT] = "Which part of long output to return" },
+		.help = { [BASH] = "Part of long output to return: its start "
+		    "(head), its end (tail) or both",
+		    [TASK_OUTPUT] = "Part of long output to return: its start "
+		    "(head), its end (tail) or both" },
 		.must_be = "one of the strings head, tail and both"
 	},
 	[LIMIT] = {
@@ -831,12 +833,12 @@ check_action(struct arg_reader *r)
 		reject(r, "%s were given; give only one of command, "
 		    "input, check_pid and kill_pid", buf_text(&given));
 	else if (n == 0 && is_given(r, TASK_ID))
-		reject(r, "no action given; give one of command, input, "
-		    "check_pid and kill_pid, or use task_output to read a "
-		    "task");
+		reject(r, "missing argument: give exactly one of command, "
+		    "input, check_pid and kill_pid; to read a task, use "
+		    "task_output");
 	else if (n == 0)
-		reject(r, "no action given; give one of command, input, "
-		    "check_pid and kill_pid");
+		reject(r, "missing argument: give exactly one of command, "
+		    "input, check_pid and kill_pid");
 	buf_free(&given);
 	return n == 1;
 }

@@ -475,12 +475,12 @@ masked() {
 	begun mark
 	give_up $id
 	run_bash 'echo next'
-	like "$(plain note)" 'your call timed out; boris terminated its command, because 10 background tasks were running, which is the maximum; read its output with task_output and task_id ????????: echo so far; *'
+	like "$(plain note)" 'your call timed out; boris terminated its command, because 10 background tasks were already running; read its output with task_output and task_id ????????: echo so far; *'
 	lacks "$(plain note)" 'ended with exit code'
 	task=$(plain note | sed 's/.* task_id \([0-9a-f]*\): .*/\1/')
 	look
 	is "$(result status) $(result stdout)" '"timed_out" "so far\n"'
-	has "$(plain note)" 'terminated when your call timed out; not continued as a task, because 10 background tasks are running, which is the maximum'
+	has "$(plain note)" 'the command was terminated when your call timed out; the command was not continued as a task, because 10 background tasks are running, which is the maximum'
 }
 
 @test "E6: an abandoned command that is already being terminated can be read when it has ended" {
@@ -1457,7 +1457,7 @@ gone_pid() {
 	look "$task" '{"wait":10000}'
 	survivor
 	is "$survivor $(result status) $(result exit_code)" "$pid \"timed_out\" "
-	has "$(plain note)" 'its timeout has expired'
+	has "$(plain note)" 'the timeout of the task has expired'
 	dismiss
 }
 

@@ -66,7 +66,7 @@ silent() {
 	run_tool task_output '{}'
 	has "$(result tasks)" "$task"
 	run_bash 'echo no' '{"tty":true}'
-	refused '10 background tasks are running*'
+	refused '*10 background tasks are running*'
 	run_bash pwd
 	is "$(plain stdout)" /
 	type_in '\n'

@@ -209,7 +209,7 @@ long() {
 	run_bash 'touch ran'
 	like "$(text)" '*not run: the command was queued for [23].* s, so it would have been terminated after 0.* s, because this client waits at most 3.0 s; 10 background tasks are running, which is the maximum; stop one with kill_pid*'
 	answer $first
-	has "$(plain note)" 'terminated after 3.0 s, the longest this client waits'
+	has "$(plain note)" 'the command was terminated after 3.0 s, the longest this client waits'
 	leave
 	[ ! -e ran ]
 }
@@ -227,7 +227,7 @@ long() {
 	pause 1000
 	release
 	answer $id
-	like "$(plain note)" 'terminated after [123].* s, because this client waits at most 4.0 s and the command had been queued for *'
+	like "$(plain note)" 'the command was terminated after [123].* s, because this client waits at most 4.0 s and the command had been queued for *'
 	answer $first
 }
 
@@ -348,7 +348,7 @@ names() {
 	fits
 	names "${started[@]}"
 	run_bash true '{"run_in_background":true}'
-	refused '10 background tasks*'
+	refused '*10 background tasks*'
 	fits
 	names "${started[@]}"
 	call_bash "echo x >begun; read <gate # $long"

@@ -69,7 +69,7 @@ inode() {
 	edit f '"x"'
 	said "$PWD/f: created"
 	edit f '"y"' '"x"'
-	said "$PWD/f: replaced old in line 1"$'\n\n1\ty'
+	said "$PWD/f: text replaced in line 1"$'\n\n1\ty'
 	holds f y
 	[ ! -e ran ]
 }
@@ -78,12 +78,12 @@ inode() {
 	boris --edit
 	printf 'a b a\na.*b\n' >f
 	edit f '"X"' '"a.*b"'
-	said '*: replaced old in line 2*'
+	said '*: text replaced in line 2*'
 	holds f 'a b a\nX\n'
 	edit f '"c"' '"a"'
 	refused '*old occurs 2 times, in lines 1, 1; *'$'\n\n1\ta b a\n2\tX'
 	edit f '"c"' '"a"' '"all":true'
-	said '*: replaced old 2 times, in lines 1, 1*'
+	said '*: text replaced 2 times, in lines 1, 1*'
 	holds f 'c b c\nX\n'
 	edit f '""' '"c b c\n"' '"all":true'
 	holds f 'X\n'
@@ -100,7 +100,7 @@ inode() {
 	edit dangling '"x"'
 	refused '*File exists*'
 	edit no/f '"x"'
-	refused "$PWD/no/f: the file was not changed: No such file*"
+	refused "$PWD/no/f: the file was not created: No such file*"
 	edit empty '""'
 	holds empty ''
 	edit empty '"x"'
@@ -163,7 +163,7 @@ inode() {
 	in_turn
 	release
 	answer $edited
-	said "$PWD/d/f: replaced*"
+	said "$PWD/d/f: text replaced*"
 	answer $((edited + 2))
 	is "$(plain stdout)" "c$PWD/d"$'\n'f
 	leave
@@ -183,11 +183,11 @@ inode() {
 	boris --edit
 	printf 'a\r\nb\r\nc\r\n' >f
 	edit f '"1\n2\r\n3\n"' '"a\nb\n"'
-	said '*: replaced old in line 1*'
+	said '*: text replaced in line 1*'
 	holds f '1\r\n2\r\n3\r\nc\r\n'
 	printf 'a\r\nb\r\nc\r\nd\r\nx\ny\n' >f
 	edit f '"z"' '"x\ny"'
-	said '*replaced old in line 5*'
+	said '*text replaced in line 5*'
 	holds f 'a\r\nb\r\nc\r\nd\r\nz\n'
 	printf 'a\nb\r\nc\n' >f
 	edit f '"x\ny"' '"b\r\nc"'
@@ -200,7 +200,7 @@ inode() {
 	edit f '"x\ny"' '"a\nb"'
 	refused '*old occurs 2 times, in lines 1, 3; *'
 	edit f '"x\ny\nz"' '"a\nb"' '"all":true'
-	said '*: replaced old 2 times, in lines 1, 4*'
+	said '*: text replaced 2 times, in lines 1, 4*'
 	holds f 'x\r\ny\r\nz\r\nx\ny\nz\n'
 	printf 'a\r\nb\na\nb\r\n' >f
 	edit f '"x\ny\nz\n"' '"a\nb\n"' '"all":true'
@@ -237,7 +237,7 @@ inode() {
 	boris --edit
 	printf 'a\r\nb\nc\r\n' >f
 	edit f '"\n"' '"\r\n"' '"all":true'
-	said '*: replaced old 2 times, in lines 1, 3*'
+	said '*: text replaced 2 times, in lines 1, 3*'
 	holds f 'a\nb\nc\n'
 	edit f '"b\r\nc"' '"b\nc"'
 	holds f 'a\nb\r\nc\n'
@@ -259,7 +259,7 @@ inode() {
 	boris --edit
 	printf 'a\r\n\r\nb\n\r\r\nc' >f
 	edit f '"1"' '"\n\r\r\n"'
-	said '*: replaced old in line 3*'
+	said '*: text replaced in line 3*'
 	holds f 'a\r\n\r\nb1c'
 }
 
@@ -283,7 +283,7 @@ inode() {
 	echo a=1 >real/f
 	ln -s ../real/f etc/f
 	edit etc/f '"2"' '"1"'
-	said "$PWD/real/f: replaced old in line 1*"
+	said "$PWD/real/f: text replaced in line 1*"
 	holds real/f 'a=2\n'
 	is "$(readlink etc/f)" ../real/f
 	only etc f
@@ -512,7 +512,7 @@ edit_line() {
 		for name in a b c; do edit_line $name; done
 		wait
 		holds f 'a done\nb done\nc done\n'
-		is "$(cat a b c | grep -c '"text":"[^"]*: replaced old in line')" 3
+		is "$(cat a b c | grep -c '"text":"[^"]*: text replaced in line')" 3
 	done
 }
 
@@ -667,7 +667,7 @@ meanwhile() {
 	tampered renameat2:error=ENOSYS
 	printf 'one\ntwo\n' >f
 	edit f '"2"' '"two"'
-	said '*replaced old in line 2*'
+	said '*text replaced in line 2*'
 	holds f 'one\n2\n'
 	edit new '"x"'
 	said '*created'
@@ -741,7 +741,7 @@ meanwhile() {
 	"${wrap[@]}" true || skip 'no such namespace here'
 	boris --edit
 	edit /proc/sys/kernel/hostname '"now"' '"before"'
-	said '/proc/sys/kernel/hostname: replaced old in line 1*in place*'
+	said '/proc/sys/kernel/hostname: text replaced in line 1*in place*'
 	run_bash hostname
 	is "$(plain stdout)" now
 }
@@ -788,7 +788,7 @@ meanwhile() {
 	boris --edit
 	seq 100 >f
 	edit f '"fifty\nand more"' '"50"'
-	is "$(get -s result content 0 text)" "$PWD/f: replaced old in line 50
+	is "$(get -s result content 0 text)" "$PWD/f: text replaced in line 50
 
 47	47
 48	48
@@ -802,7 +802,7 @@ meanwhile() {
 	is "$(result status)" '"completed"'
 	edit f '"0\n"' '"0\n"'
 	edit f '"!\n"' '"0\n"' '"all":true'
-	said '*: replaced old 9 times, in lines 10, 20, 30, 40, 61, 71, 81, 91, 101*'
+	said '*: text replaced 9 times, in lines 10, 20, 30, 40, 61, 71, 81, 91, 101*'
 	is "$(plain text | grep -c '^[0-9.]')" 22
 	has "$(plain text)" $'\n13\t13\n...\n17\t17\n'
 }
@@ -835,7 +835,7 @@ meanwhile() {
 	for n in {1..20}; do echo $long; done >f
 	edit f '"1\n"' '"0\n"' '"all":true'
 	most "$(plain text | wc -c)" 2000
-	like "$(plain text)" '*: replaced 20 times*...'
+	like "$(plain text)" '*: text replaced 20 times*...'
 }
 
 @test "T8: the result of an edit tells which tasks have ended" {
@@ -854,7 +854,7 @@ meanwhile() {
 	head -c 16777216 /dev/zero | tr '\0' a >f
 	before=$(ticks)
 	edit f '"b"' '"a"' '"all":true'
-	said '*: replaced 16777216 times*'
+	said '*: text replaced 16777216 times*'
 	most $(($(ticks) - before)) $((50 * SLOW))
 	a=$(printf %090000d 0 | tr 0 a)
 	before=$(ticks)
