@@ -102,8 +102,8 @@ catch_signals(const struct options *o)
 }
 
 /* Reaps all children until both boris and its guard have exited. Process 1
- * waits for the guard because the kernel kills all processes when process 1
- * exits. All signals are blocked; until boris exits, they are passed on to it.
+ * waits for the guard because the kernel kills all other processes when process
+ * 1 exits. Signals are blocked, and are passed on to boris until it exits.
  * Returns the exit status of boris. */
 static int
 reap_children(pid_t boris, const struct guard *guard)
@@ -334,8 +334,8 @@ run_turn(struct boris *b)
 		b->state = stdio_dispatch(b->stdio, &b->loop);
 }
 
-/* Opens /dev/null as those of the descriptors 0 to 2 that are closed, so that
- * they are not used for other files (C3). */
+/* Opens /dev/null for each of the descriptors 0 to 2 that is closed, so that no
+ * other file gets its number (C3). */
 static void
 fill_descriptors(void)
 {

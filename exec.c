@@ -115,8 +115,8 @@ open_pipes(struct exec *x, int theirs[])
 	return 0;
 }
 
-/* Returns the number that EXEC_DIR's pipe gets in a shell. The limit is read
- * each time because prlimit can change it while boris runs (D2). */
+/* Returns the descriptor of EXEC_DIR in the shell. The limit is read each time
+ * because prlimit can change it while boris runs (D2). */
 static int
 report_fd(void)
 {
@@ -428,8 +428,7 @@ find_missing_report(const struct exec *x)
 		return REPORT_NO_FD;
 	if (s->syntax_error)
 		return s->own_trap ? REPORT_LOST : REPORT_OK;
-	/* /proc shows the name of the last program that a zombie has
-	 * executed. */
+	/* /proc shows the name of the last program that a zombie executed. */
 	if (x->options->visible && proc_read(x->pid, "comm", comm,
 	    sizeof(comm)) > 0) {
 		comm[strcspn(comm, "\n")] = '\0';
@@ -560,8 +559,8 @@ finish_killed(struct exec *x, int64_t now)
 		enter_survived(x, now);
 }
 
-/* Returns whether only processes of another user have been left for so long
- * that they probably do not exit by themselves. */
+/* Returns whether only processes of another user are left, for FOREIGN_GRACE ms
+ * or longer. They will probably not exit by themselves. */
 static bool
 has_only_foreign(const struct exec *x, int64_t now)
 {
@@ -769,7 +768,8 @@ exec_dispatch(struct list *list, const struct options *o,
 void
 exec_read(struct exec *x, int64_t now)
 {
-	/* Read only as much as the output buffers keep without losing bytes. */
+	/* Read only as much as the output buffer can hold without discarding
+	 * bytes. */
 	read_rest(x, READ_SIZE / 8, now);
 	note_shell_end(x, now);
 }

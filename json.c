@@ -19,8 +19,8 @@ enum {
 
 #define REPLACEMENT_UTF8 "\xEF\xBF\xBD"
 
-/* The limit for integers. It is higher than all limits of arguments, and the
- * sum of two such integers does not overflow. */
+/* The limit for integers. It is greater than the maximum of any argument, and
+ * the sum of two such integers does not overflow. */
 #define INT_LIMIT INT64_C(1000000000000000000)
 
 /* Returns the length of a character in UTF-8, in bytes. */
@@ -102,8 +102,8 @@ read_unicode(const char *s, const char *end)
 	return code;
 }
 
-/* characters of the two-character escapes, indexed by the letter after the
- * backslash (RFC 8259, section 7) */
+/* The characters that two-character escapes such as \n stand for, indexed by
+ * the letter after the backslash (RFC 8259, section 7) */
 static const char meaning[] = {
 	['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b',
 	['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'
@@ -664,7 +664,7 @@ json_verbatim(struct json j, struct buf *b)
 
 /* -- Writing ----------------------------------------------------------- */
 
-/* Appends the escape of an ASCII character. */
+/* Appends an ASCII character as a JSON escape. */
 static void
 put_escape(struct buf *b, char c)
 {
@@ -757,9 +757,8 @@ piece_end(const char *text)
 
 	while (end > PIECE - 4 && utf8_continues((unsigned char)text[end]))
 		end--;
-	/* If all four bytes are continuation bytes, they are not valid UTF-8,
-	 * because a character has at most four bytes. The piece may then end
-	 * anywhere. */
+	/* Four continuation bytes in a row are not valid UTF-8, so the piece
+	 * may end anywhere. */
 	return end == PIECE - 4 ? PIECE : end;
 }
 

@@ -3,9 +3,9 @@
 
 /* Reads and writes JSON (RFC 8259).
  *
- * json_check() checks a complete text. All other functions that read JSON rely
- * on that: the values that they take are slices of a checked text. The
- * functions that write JSON produce valid JSON for all arguments. */
+ * json_check() checks a complete text. All other functions that read JSON must
+ * only be used for values in a checked text. The functions that write JSON
+ * produce valid JSON for all arguments. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,8 +58,8 @@ void json_members(struct json object, const char *const names[],
 struct json json_get(struct json object, const char *name);
 /* Finds members by name at the start of an object that may be cut off or not
  * valid. Stops at the first member that is incomplete. If only the name of that
- * member is complete, its value has a length of 0. The results are those of
- * json_members(). */
+ * member is complete, its value has a length of 0. Sets found[] as
+ * json_members() does. */
 void json_first_members(const char *text, size_t len, const char *const names[],
     struct json found[], int n);
 

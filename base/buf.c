@@ -144,7 +144,7 @@ buf_reserve(struct buf *b, size_t more)
 		return false;
 	if (b->len + more <= RESERVE_SMALL || mem_is_available(MEM_SPARE))
 		return true;
-	/* Release the spare capacity, because the exact size may leave enough
+	/* Reduce the buffer to the exact size, because that may leave enough
 	 * memory free. */
 	shrink(b, b->len + more);
 	if (mem_is_available(MEM_SPARE))

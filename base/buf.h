@@ -69,7 +69,7 @@ char *buf_text(struct buf *);
 void buf_keep_end(struct buf *, size_t n);
 /* Removes the first n bytes from the buffer. Its memory stays allocated. */
 void buf_drop(struct buf *, size_t n);
-/* Reduces the buffer's memory to what its contents need. */
+/* Releases the memory that the buffer's contents do not need. */
 void buf_shrink(struct buf *);
 /* Frees the buffer's memory and zeroes the buffer. */
 void buf_free(struct buf *);

@@ -56,7 +56,8 @@ struct options {
 	                          * timeout, 0 if it is killed */
 	int64_t truncate;        /* an enum truncate */
 	int64_t structured;      /* an enum structured */
-	int64_t save_limit;      /* bytes of a stream that are saved (O5) */
+	int64_t save_limit;      /* maximum size of a saved stream, bytes
+	                          * (O5) */
 	const char *write;       /* list of writable absolute paths (F1) */
 	const char *hide;        /* list of hidden absolute paths (F5) */
 	int64_t no_network;

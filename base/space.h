@@ -1,8 +1,8 @@
 #ifndef BASE_SPACE_H
 #define BASE_SPACE_H
 
-/* Free space on a file system and in memory. It is read from the system at each
- * call. */
+/* Finds out how much space is free on a file system and in memory. The values
+ * are read from the system at each call. */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -39,9 +39,11 @@ static const struct variable {
 	int where;
 } variables[] = {
 	{ "PWD", ALL },                  /* environment_get() adds it again */
-	{ "OLDPWD", ALL },               /* set by the shell that ran boris */
+	{ "OLDPWD", ALL },               /* previous directory of boris's
+	                                  * parent */
 	{ "BORIS_TOKEN", ALL },          /* secret of boris (H3) */
-	{ "TERM=dumb", PIPES },          /* most editors exit if they find it */
+	{ "TERM=dumb", PIPES },          /* most editors exit in a dumb
+	                                  * terminal */
 	/* output/screen.c implements this terminal type. Every host has a
 	 * description of it, and its arrow keys send the same sequences in all
 	 * modes, such as ESC [ A. */

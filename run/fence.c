@@ -170,8 +170,8 @@ deny_calls(struct filter *f, const struct denied_calls *calls, size_t n)
 			add_instruction(f, IS_EQUAL, calls->architecture, 0, 5);
 		}
 		add_instruction(f, LOAD, NUMBER, 0, 0);
-		/* Clear the bit that marks system calls of the x32 ABI, because
-		 * their other bits are the same. */
+		/* Clear the bit that marks x32 system calls, because their
+		 * numbers are otherwise the same. */
 		add_instruction(f, AND, ~(uint32_t)0x40000000, 0, 0);
 		add_instruction(f, IS_AT_LEAST, calls->first, 0, 2);
 		add_instruction(f, IS_GREATER, calls->last, 1, 0);
@@ -238,8 +238,8 @@ plan_landlock(const struct options *o)
 static int
 enter_landlock(const struct options *o, const char *option)
 {
-	/* plan.handled has the layout that struct landlock_ruleset_attr has in
-	 * the first ABI. */
+	/* plan.handled serves as struct landlock_ruleset_attr, which has only
+	 * this member in the first ABI. */
 	struct landlock_plan plan = plan_landlock(o);
 	struct {  /* struct landlock_path_beneath_attr */
 		uint64_t allowed;
@@ -266,9 +266,9 @@ enter_landlock(const struct options *o, const char *option)
 			reject_path(option, dir);
 		close(rule.fd);
 	}
-	/* Only root can enter a domain without NO_NEW_PRIVS. This flag also
-	 * makes exec ignore setuid bits, so that no program can leave the
-	 * domain. */
+	/* Set NO_NEW_PRIVS, because only root can enter a Landlock domain
+	 * without it. It also makes exec ignore setuid bits, so that no program
+	 * can leave the domain. */
 	if (o->write != NULL && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -1;
 	if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
@@ -322,16 +322,16 @@ raise_loopback(void)
 	return close(fd);
 }
 
-/* Drops capabilities permanently. They are also removed from the bounding set,
- * so that exec does not restore them. Users other than root may not change the
+/* Drops capabilities permanently. Removes them from the bounding set too, so
+ * that exec does not restore them. Users other than root may not change the
  * bounding set, but exec grants them no capabilities. Returns 0, or -1 with
  * errno set. */
 static int
 drop_capabilities(uint64_t capabilities)
 {
-	/* structs for version 3 of the interface, as in linux/capability.h. The
-	 * sets are effective, permitted and inheritable, first for capabilities
-	 * 0 to 31 and then for 32 to 63. */
+	/* Arguments of capget(2) for this process, as in linux/capability.h,
+	 * version 3: a header, and the effective, permitted and inheritable
+	 * sets, first for capabilities 0 to 31 and then for 32 to 63. */
 	uint32_t header[] = { 0x20080522, 0 }, sets[6];
 	int i, has;
 
@@ -410,8 +410,8 @@ cover(const char *path)
 }
 
 /* Enters the namespaces of --hide and --no-network, except for the user
- * namespace. Exits if one of them is not available. `option` is named in the
- * message for a namespace that both options need. */
+ * namespace. Exits if one of them is not available. If both options need that
+ * namespace, the error message names `option`. */
 static void
 enter_namespaces(const struct options *o, const char *option)
 {

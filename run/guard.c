@@ -266,7 +266,8 @@ guard_file(struct guard *g, const char *path)
 void
 guard_reap(struct guard *g)
 {
-	/* Replace a guard that was killed, if a process group is in use. */
+	/* Start a new guard if the old one was killed and a process group is
+	 * still in use. */
 	if (has_used(g))
 		start_process(g);
 	for (;;) {

@@ -143,8 +143,7 @@ proc_stat(pid_t pid, struct proc_stat *s)
 	return 0;
 }
 
-/* Returns the pid that Linux has allocated last, or 0 if /proc does not show
- * it. */
+/* Returns the pid that Linux allocated last, or 0 if /proc does not show it. */
 static pid_t
 last_pid(void)
 {
@@ -370,9 +369,9 @@ poll_children(const struct list *groups)
 	}
 }
 
-/* Returns a pid that is less than those of all other processes in the groups.
- * Returns 0 if there is no such pid, because a group was started too long ago
- * or its leader is alive. */
+/* Returns the lowest pid of the groups' leaders, if all other processes in the
+ * groups have greater pids. Returns 0 if that is not certain, because a group
+ * was started too long ago or its leader is alive. */
 static pid_t
 oldest_pid(const struct list *groups, int64_t now)
 {

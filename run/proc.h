@@ -69,12 +69,11 @@ struct proc_group {
 	bool leader_foreign;  /* true if the leader could not be signalled last
 	                       * time */
 	enum proc_found found;  /* result of the last poll */
-	pid_t survivor;       /* pid of a process that the last poll has found;
-	                       * 0 if there is none or it is unknown */
-	bool leader_lives;    /* true if the last poll has found the leader
-	                       * alive */
-	bool other_groups;    /* true if the last poll has found processes in
-	                       * other process groups of the session */
+	pid_t survivor;       /* pid of a process that the last poll found; 0 if
+	                       * there is none or it is unknown */
+	bool leader_lives;    /* true if the last poll found the leader alive */
+	bool other_groups;    /* true if the last poll found processes in other
+	                       * process groups of the session */
 };
 
 /* Returns whether a child process has exited. The child stays a zombie. Sets
@@ -99,8 +98,8 @@ struct proc_stat {
 int proc_stat(pid_t, struct proc_stat *);
 
 /* Returns whether /proc is usable: it shows the pids that getpid() and fork()
- * return, and /proc/loadavg shows the last pid. This is not the case in a pid
- * namespace with an outer /proc, nor in gVisor. */
+ * return, and /proc/loadavg shows the last pid. In gVisor, and in a pid
+ * namespace whose /proc belongs to an outer namespace, it is not. */
 bool proc_visible(void);
 
 /* Find out which process groups of a list are alive, not counting zombies. One

@@ -261,9 +261,8 @@ script_free(struct script *s)
 	buf_free(&s->received);
 }
 
-/* Returns whether the output received so far can be an error message of the
- * shell. If it is shorter than the prefix of such messages, only its bytes are
- * compared. */
+/* Returns whether the output that was received can be the start of an error
+ * message of the shell. */
 static bool
 is_message(const struct script *s)
 {
@@ -304,8 +303,8 @@ find_trap(const struct script *s)
 	return received->len;
 }
 
-/* Returns whether an error message reports a syntax error. The prefix "-c:"
- * identifies such messages of bash, and the text those of other shells. */
+/* Returns whether an error message of the shell reports a syntax error. bash
+ * marks such messages with "-c:", and other shells write "syntax error". */
 static bool
 is_syntax_error(const struct script *s)
 {
@@ -344,7 +343,7 @@ script_clean(struct script *s, const char *shown, size_t n, struct buf *b)
 }
 
 /* Returns whether the exit status of a pipeline hides the failure of one of its
- * parts. That is the case if the status is 0 or that of the last part, and
+ * parts. It does if the status is 0 or the exit code of the last part, and
  * another part has failed with a different code. 141 (SIGPIPE) does not count
  * as a failure. */
 static bool

@@ -159,10 +159,10 @@ leads_to(pid_t pid, int64_t fd, const char *terminal)
 	    ends_with(text, len, "/dev/tty");
 }
 
-/* Returns whether a program is a 64-bit program if boris is one, and a 32-bit
- * program otherwise. If not, its system calls have other numbers. Only 32-bit
- * programs have their stack below 4 GiB. `rest` contains the arguments and the
- * stack pointer from /proc/PID/syscall. It may be NULL. */
+/* Returns whether a program and boris are both 64-bit or both 32-bit. If not,
+ * their system calls have different numbers. Only 32-bit programs have their
+ * stack below 4 GiB. `rest` contains the arguments and the stack pointer from
+ * /proc/PID/syscall. It may be NULL. */
 static bool
 has_our_calls(const char *rest)
 {
