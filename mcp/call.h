@@ -1,24 +1,25 @@
 #ifndef MCP_CALL_H
 #define MCP_CALL_H
 
-/* An open call: a request that is held until it is answered or cancelled. Its
- * client has a list of them (calls.c).
+/* An open call is a request that has no response yet. Each client has a list of
+ * its open calls (calls.c).
  *
- * Its client may stop waiting for the response after some time. Just before
+ * A client may stop waiting for the response after some time. Shortly before
  * that, call_limit ms (struct caller in clients.h) after the request was read,
  * one of two things happens (K2):
  *
- * - A command in the foreground is handed over: it becomes a task, and the call
- *   is answered with its state. The session does that at job->hand_over_at, for
- *   every client. Otherwise the next commands would wait for this one. (due.c
- *   decides what happens to a command that is still queued.)
- * - A wait for a task ends, and the call is answered with what there is, at
- *   call->answer_by. For a client that accepts late answers this is NEVER, and
- *   the wait lasts as long as was asked for.
+ * - A command in the foreground is handed over: it becomes a task, and the
+ *   response contains its output so far. The session does that at
+ *   job->hand_over_at, for every client, because the next command would
+ *   otherwise wait for this one. (due.c decides what happens to a command that
+ *   is still queued.)
+ * - A wait for a task ends, and the response contains the output so far. This
+ *   happens at call->answer_by. For a client that accepts late answers, this
+ *   time is NEVER, and the wait lasts as long as the request asks for.
  *
  * In both cases `limit_reached` is set for the result: in the job, or in the
- * want. A call has no timeout of its own. job->deadline is the end of the
- * command's timeout, however long its call is open. */
+ * request. A call has no timeout of its own. job->deadline, the end of the
+ * command's timeout, does not depend on how long the call is open. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,31 +35,37 @@ struct client;
 struct tool;
 
 struct call {
-	struct list_node node; /* in the client's list */
+	struct list_node node;    /* node in the client's list of calls */
 	struct client *client;
 	struct reply reply;
-	struct buf text;       /* what reply.id and `token` point into */
-	struct json token;     /* for progress; empty: none is wanted */
-	const struct tool *tool;  /* NULL: subscriptions/listen */
-	struct job *job;       /* which it holds; NULL: a list of tasks, or a
-	                        * subscription */
+	struct buf text;          /* the text that reply.id and `token` point
+	                           * into */
+	struct json token;        /* progress token; empty if the client wants
+	                           * no progress */
+	const struct tool *tool;  /* the tool that was called; NULL for
+	                           * subscriptions/listen */
+	struct job *job;          /* the job that the call refers to; NULL for a
+	                           * list of tasks or a subscription */
 	struct call_request request;
-	struct watch watch;    /* of the job's output */
-	enum terminal_mode mode;  /* of the terminal when it was typed into */
-	bool typed_plain;      /* what was typed has no control character, such
-	                        * as Enter */
-	bool orphaned;         /* its peer has gone: it gets neither progress
-	                        * nor a result, so nothing counts as reported,
-	                        * and it does not wait for a task */
+	struct watch watch;       /* searches the output of the job */
+	enum terminal_mode mode;  /* mode of the terminal when the input was
+	                           * typed */
+	bool typed_plain;         /* the typed input has no control character,
+	                           * such as Enter */
+	bool orphaned;            /* the peer has disconnected: the call gets no
+	                           * progress and no result, marks nothing as
+	                           * reported, and does not wait for a task */
 
-	/* Times in ms */
-	int64_t read_at;       /* when the request was read */
-	int64_t wait_until;    /* end of the wait that it asks for; not used
-	                        * if it starts the job */
-	int64_t answer_by;     /* when it reaches call_limit; NEVER: there is
-	                        * none, or the client accepts a late answer */
-	int64_t progress_at;   /* when the next progress is due */
-	struct output_cursor out_shown, err_shown;  /* as progress */
+	/* Times, in ms */
+	int64_t read_at;      /* time at which the request was read */
+	int64_t wait_until;   /* end of the wait that the request asks for; not
+	                       * used if the call starts the job */
+	int64_t answer_by;    /* time at which the call reaches call_limit;
+	                       * NEVER if there is no limit or the client
+	                       * accepts late answers */
+	int64_t progress_at;  /* time of the next progress message */
+	/* Ends of the output that progress messages have shown */
+	struct output_cursor out_shown, err_shown;
 };
 
 #endif

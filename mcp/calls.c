@@ -1,3 +1,19 @@
+/* How a call is answered:
+ *
+ * 1. calls_tool() opens the call. If the call runs a job, open_job() queues the
+ *    job. Otherwise open_wait() finds the task that the call is about, and
+ *    types into it or kills it. If that fails, it answers with an error.
+ * 2. In each turn, calls_read() searches the new output of the jobs (watch.c).
+ *    Then calls_act() asks wait.c for each call whether an answer or a progress
+ *    message is due.
+ * 3. answer() writes the result (results.c) and sends it. If the transport has
+ *    accepted it, mark_reported() marks the output and the events in it, so
+ *    that no later result repeats them. close_call() removes the reference to
+ *    the job.
+ *
+ * A call that is cancelled gets no answer, and its command is terminated. If a
+ * timer of the client has ended the call, calls_abandon() keeps the command as
+ * a task (E6). */
 #define _POSIX_C_SOURCE 200809L
 
 #include "mcp/calls.h"
@@ -14,23 +30,31 @@
 #include "session/secret.h"
 
 enum {
-	WAITS_MAX = 1000,          /* calls about tasks, or subscriptions (P6) */
-	PROMPT_POLL = 50,      /* ms between checks whether a terminal prompts:
-	                        * a change of its settings is no event (I3) */
-	PROGRESS_GAP = 100,    /* ms from news to progress (O7); clients lose it
-	                        * if they read it together with the response */
-	PROGRESS_SILENCE = 10000,  /* ms; then there is progress without news */
-	PROGRESS_SIZE = 4000,  /* bytes of each stream */
-	PROGRESS_ENVELOPE = 2048,  /* bytes of the rest of the message */
-	RESULT_SMALL = 4096,   /* bytes; such results need no check for memory */
-	RESULT_FACTOR = 12      /* as many times its output a result can take */
+	WAITS_MAX = 1000,          /* maximum number of calls about tasks and of
+	                            * subscriptions (P6) */
+	PROMPT_POLL = 50,          /* ms between checks of a terminal for a
+	                            * prompt, since a change of its settings is
+	                            * no event (I3) */
+	PROGRESS_GAP = 100,        /* ms from new output to a progress message
+	                            * (O7), since clients lose one that they
+	                            * read together with the response */
+	PROGRESS_SILENCE = 10000,  /* ms without output after which progress is
+	                            * sent anyway */
+	PROGRESS_SIZE = 4000,      /* maximum size of each stream in a progress
+	                            * message, bytes */
+	PROGRESS_ENVELOPE = 2048,  /* maximum size of the rest of a progress
+	                            * message, bytes */
+	RESULT_SMALL = 4096,       /* size up to which output needs no check for
+	                            * memory, bytes */
+	RESULT_FACTOR = 12         /* maximum memory for a result, as a multiple
+	                            * of its output */
 };
 
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
 
 /* -- The list of open calls ------------------------------------------------ */
 
-/* Returns the call with that node; NULL for NULL. */
+/* Returns the call that contains the list node, or NULL if the node is NULL. */
 static struct call *
 call_at(struct list_node *node)
 {
@@ -40,7 +64,7 @@ call_at(struct list_node *node)
 static struct call *
 first_call(const struct client *c)
 {
-	/* The analyzer does not see that close_call() removes a call. */
+	/* The analyzer does not see that close_call() removes the call. */
 	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 	return call_at(c->calls.first);
 }
@@ -58,29 +82,30 @@ is_subscription(const struct call *call)
 	return call->tool == NULL;
 }
 
-/* Returns whether the call has brought the job that it waits for. */
+/* Returns whether the call has created the job that it waits for. */
 static bool
 has_own_job(const struct call *call)
 {
 	return !is_subscription(call) && call->request.action == CALL_RUN;
 }
 
-/* Returns why no more calls can be opened, or NULL. waits: the call would have
- * no job of its own. */
+/* Returns the reason why no more calls can be opened, or NULL. waits: the new
+ * call would have no job of its own. */
 static const char *
 find_shortage(const struct client *c, bool waits)
 {
 	if (waits && c->waits == WAITS_MAX)
 		return "too many calls are waiting";
-	/* A call on its own is always accepted; but their number is up to the
-	 * client. */
+	/* A single call is always accepted. Further calls are accepted only if
+	 * memory is available, since clients decide how many they open. */
 	if (c->calls.first != NULL && !mem_is_available(MEM_SPARE))
 		return "out of memory";
 	return NULL;
 }
 
-/* Appends a new call to the list. Returns NULL if there are too many, or if out
- * of memory; that has been answered. */
+/* Appends a new call to the list. If there are too many calls or memory is
+ * short, sends an error and returns NULL. waits: the call has no job of its
+ * own. */
 static struct call *
 open_call(struct client *c, const struct reply *r, struct json token,
           bool waits)
@@ -120,7 +145,8 @@ open_call(struct client *c, const struct reply *r, struct json token,
 	return call;
 }
 
-/* read: its answer was accepted, so a finished task is forgotten (T3). */
+/* Closes a call and frees it. read: the client has got the result, so that a
+ * finished task is forgotten (T3). */
 static void
 close_call(struct call *call, bool read)
 {
@@ -146,8 +172,8 @@ cancel_call(struct call *call)
 
 	if (has_own_job(call) && !job_is_task(job))
 		session_cancel(c->session, job, c->now);
-	/* This call has started the task. Without a session no other client
-	 * knows its id, so no one could end it (H6, H7). */
+	/* In a shared session, no other client knows the id of the task, so no
+	 * client could terminate it (H6, H7). */
 	else if (has_own_job(call) && c->session->shared)
 		session_kill(job, c->now);
 	close_call(call, false);
@@ -155,8 +181,9 @@ cancel_call(struct call *call)
 
 /* -- Results --------------------------------------------------------------- */
 
-/* Returns whether the answer shows how a finished job ended, so that a task can
- * be forgotten (T3). The answer to a start that did not wait does not. */
+/* Returns whether the answer shows how a finished job has ended, so that a task
+ * can be forgotten (T3). The answer to a start that did not wait does not show
+ * it. */
 static bool
 shows_end(const struct call *call)
 {
@@ -168,7 +195,7 @@ shows_end(const struct call *call)
 }
 
 /* Returns whether a line was typed without its Enter. A program that reads
- * single keys reacts to them; a line editor only draws them, and waits. */
+ * single keys reacts to them, while a line editor only draws them and waits. */
 static bool
 lacks_enter(const struct call *call)
 {
@@ -183,8 +210,9 @@ lacks_enter(const struct call *call)
 	    !output_is_screen(job->out.text);
 }
 
-/* Returns whether there is memory for the result, as text, data and JSON, each
- * with room to grow, and in the queue. What was printed sizes it (E7). */
+/* Returns whether there is memory for the result, as text, as data, as JSON and
+ * in the queue, each with space to grow. The output of the job determines the
+ * size of the result (E7). */
 static bool
 has_memory_for_result(const struct job *job)
 {
@@ -196,7 +224,7 @@ has_memory_for_result(const struct job *job)
 	    mem_is_available(n * RESULT_FACTOR + MEM_SPARE);
 }
 
-/* Sets what the result reports besides the job. */
+/* Sets what the result has to report in addition to the job. */
 static void
 fill_in_request(struct call *call)
 {
@@ -205,8 +233,8 @@ fill_in_request(struct call *call)
 
 	req->until_missed = req->until.len > 0 && call->watch.seen_at == 0;
 	req->prompt = job->prompt;
-	/* The prompt may be unknown yet, because input is unread or output is
-	 * recent. */
+	/* The prompt is unknown while typed input is unread or output is
+	 * recent. A stopped process can be found even then. */
 	if (job_takes_input(job) && req->prompt.state == TERMINAL_BUSY)
 		req->stopped = exec_find_stopped(&job->exec, call->client->now,
 		    &req->stop_signal);
@@ -233,7 +261,7 @@ put_result(struct buf *b, struct call *call)
 	}
 }
 
-/* Marks what the result of the call has reported. */
+/* Marks everything that the result of the call has reported. */
 static void
 mark_reported(struct call *call)
 {
@@ -253,7 +281,8 @@ mark_reported(struct call *call)
 		job_mark_prompt_reported(job, &call->request.prompt);
 }
 
-/* Sends the result of the call, unless it is orphaned, and closes it. */
+/* Sends the result of the call, unless its peer has disconnected, and closes
+ * the call. */
 static void
 answer(struct call *call)
 {
@@ -280,7 +309,8 @@ answer(struct call *call)
 
 /* -- Progress (O7, W1) ------------------------------------------------- */
 
-/* Returns whether the job has printed something since the last progress. */
+/* Returns whether the job has printed something since the last progress
+ * message. */
 static bool
 has_news_to_show(const struct call *call)
 {
@@ -292,7 +322,8 @@ has_news_to_show(const struct call *call)
 	    output_news(job->err.text, &call->err_shown);
 }
 
-/* Returns what a call whose job has not started waits for. */
+/* Returns the text of a progress message for a call whose job has not been
+ * started, which says what the call waits for. */
 static const char *
 find_reason_to_wait(const struct job *job)
 {
@@ -314,8 +345,8 @@ send_progress(struct call *call)
 	if (job != NULL && job->out.text != NULL) {
 		output_since(job->out.text, &out, PROGRESS_SIZE, &text);
 		output_since(job->err.text, &err, PROGRESS_SIZE, &text);
-		/* Without news, send the last line once more, since a client
-		 * shows it in place of the progress before. */
+		/* Without new output, send the last line again, because a
+		 * client shows it in place of the last message. */
 		if (text.len == 0)
 			output_last_line(job->out.text, &text);
 	} else {
@@ -333,7 +364,8 @@ send_progress(struct call *call)
 	    fmt_seconds(c->now - call->read_at));
 	json_put_bytes(&b, "message", text.data, text.len);
 	buf_add(&b, "}}");
-	/* If it is not accepted, the next progress will contain this text. */
+	/* If the message is not accepted, the next one will contain this
+	 * text. */
 	if (rpc_post(&call->reply, RPC_PROGRESS, 0, &b)) {
 		call->out_shown = out;
 		call->err_shown = err;
@@ -345,8 +377,8 @@ send_progress(struct call *call)
 
 /* -- Read and act ---------------------------------------------------------- */
 
-/* Searches what the call's job has printed, and notes whether that is to be
- * sent as progress. */
+/* Searches the new output of the call's job, and schedules a progress message
+ * if there is new output. */
 static void
 read_call(struct call *call)
 {
@@ -359,7 +391,7 @@ read_call(struct call *call)
 		call->progress_at = soon;
 }
 
-/* Sends the call's result or its progress, if that is due. */
+/* Sends the call's result or a progress message, if one is due. */
 static void
 act_on_call(struct call *call)
 {
@@ -413,8 +445,8 @@ calls_act(struct client *c)
 
 /* -- New calls ------------------------------------------------------------- */
 
-/* Returns whether input could be a line that lacks its Enter: it has no control
- * character. */
+/* Returns whether the input could be a line that lacks its Enter, because it
+ * has no control character. */
 static bool
 is_plain_text(const struct buf *input)
 {
@@ -429,7 +461,7 @@ is_plain_text(const struct buf *input)
 	return true;
 }
 
-/* Records in the log what is about to be typed. Returns 0, or -1 with errno
+/* Records in the log what is going to be typed. Returns 0, or -1 with errno
  * set. */
 static int
 log_typing(const struct call *call)
@@ -441,7 +473,8 @@ log_typing(const struct call *call)
 	return log_input(job, &call->request.input, job->prompt.secret);
 }
 
-/* Records the input, then types it; or appends to `wrong` why that failed. */
+/* Records the input in the log, and types it. On failure, writes an error to
+ * `wrong`. */
 static void
 type_input(struct call *call, struct buf *wrong)
 {
@@ -453,7 +486,7 @@ type_input(struct call *call, struct buf *wrong)
 	call->mode = TERMINAL_UNSEEN;
 	if (input->len == 0 && job->exec.terminal)
 		return;
-	/* What was printed before is neither an answer nor an echo of it. */
+	/* Earlier output is neither a response to the input nor its echo. */
 	read_call(call);
 	watch_restart(&call->watch);
 	if (log_typing(call) < 0)
@@ -466,15 +499,16 @@ type_input(struct call *call, struct buf *wrong)
 	job_read_prompt(job, c->now);
 }
 
-/* Reads what the task has printed until now, and whether its terminal waits for
- * input. That may be more output than is kept, so the calls that wait for a
+/* Reads the output of the task up to now, and checks whether its terminal waits
+ * for input. The output may be more than is kept, so the calls that wait for a
  * text search it here. */
 static void
 read_task(struct client *c, struct job *job)
 {
 	struct call *call;
 
-	/* Once a turn, so that all who ask in one turn get the same answer. */
+	/* Read a task once per turn, so that all calls in a turn get the same
+	 * answer. */
 	if (c->just_read == job || job->state != JOB_TASK)
 		return;
 	c->just_read = job;
@@ -486,7 +520,7 @@ read_task(struct client *c, struct job *job)
 	}
 }
 
-/* Returns the task that the call is about, or NULL. */
+/* Returns the task that the request names, or NULL if there is none. */
 static struct job *
 find_task(struct session *s, const struct call_request *req)
 {
@@ -494,14 +528,15 @@ find_task(struct session *s, const struct call_request *req)
 
 	if (job == NULL || !s->shared)
 		return job;
-	/* A call that gives a pid, too, must give that of this task (H6). */
+	/* If a request names a pid in addition to the id, both must belong to
+	 * the same task (H6). */
 	if (req->by_pid && req->pid != 0 && job->exec.pid != req->pid)
 		return NULL;
 	return job;
 }
 
-/* Holds the task that the call is about, and types or kills; or appends to
- * `wrong` why that is impossible. */
+/* Finds the task that the call is about, and types into it or kills it if the
+ * call asks for that. On failure, writes an error to `wrong`. */
 static void
 begin_wait(struct call *call, struct buf *wrong)
 {
@@ -526,7 +561,8 @@ begin_wait(struct call *call, struct buf *wrong)
 		session_kill(job, c->now);
 }
 
-/* Begins to wait for a task, or for any (a list), or answers at once. */
+/* Starts to wait for a task or, in a call for a list, for any task. Answers the
+ * call at once if its wait is over. */
 static void
 open_wait(struct call *call)
 {
@@ -546,7 +582,7 @@ open_wait(struct call *call)
 	close_call(call, false);
 }
 
-/* Queues the job and holds it. */
+/* Queues the job of the call. limit: time of the hand-over, ms; or NEVER. */
 static void
 open_job(struct call *call, struct job *job, int64_t limit)
 {
@@ -570,12 +606,13 @@ calls_tool(struct client *c, const struct reply *r, struct json token,
 	/* call.h explains the two uses of the limit. */
 	if (r->caller.call_limit > 0)
 		limit = c->now + r->caller.call_limit;
-	/* For a client that takes a late answer only the wait counts (K2). */
+	/* If the client accepts late answers, only the wait ends the call
+	 * (K2). */
 	if (!r->caller.client->takes_late_answer)
 		call->answer_by = limit;
 	call->tool = tool;
 	call->request = *request;
-	/* (`until` has so few characters that there is memory for it.) */
+	/* There is always memory for `until`, because it is short. */
 	watch_open(&call->watch, &call->request.until);
 	if (job != NULL)
 		open_job(call, job, limit);
@@ -604,13 +641,13 @@ calls_listen(struct client *c, const struct reply *r)
 
 /* -- The end of calls ------------------------------------------------------ */
 
-/* Returns the open call whose request has that id, or NULL. */
+/* Returns the open call whose request has this id, or NULL. */
 static struct call *
 find_call(struct client *c, struct json id)
 {
 	struct call *call = first_call(c);
 
-	/* No request has such an id, and it would take long to compare. */
+	/* No request has such a long id, and comparing it would take long. */
 	if (id.len > RPC_ID_MAX)
 		return NULL;
 	while (call != NULL && !json_equal(call->reply.id, id))
@@ -627,7 +664,7 @@ calls_cancel(struct client *c, struct json id)
 		cancel_call(call);
 }
 
-/* Returns whether the call waits for a command that it has started or queued
+/* Returns whether the call waits for a command that it has queued or started
  * itself. */
 static bool
 runs_command(const struct call *call)
@@ -696,11 +733,13 @@ calls_close(struct client *c)
 	calls_read(c);
 	calls_act(c);
 	for (call = first_call(c); call != NULL; call = next) {
-		/* The one before this was unlinked as it was freed. */
+		/* The previous call was removed from the list when it was
+		 * freed. */
 		next = next_call(call);  /* NOLINT(clang-analyzer-unix.Malloc) */
 		if (!is_subscription(call))
 			continue;
-		/* Without a revision rpc_result() adds no _meta of its own. */
+		/* Clear the revision, so that rpc_result() adds no _meta of its
+		 * own. */
 		call->reply.caller.revision = NULL;
 		buf_fmt(&b, "\"resultType\":\"complete\",\"_meta\":{"
 		    "\"" META_SUBSCRIPTION "\":%.*s}",
@@ -713,6 +752,6 @@ calls_close(struct client *c)
 void
 calls_free(struct client *c)
 {
-	while (c->calls.first != NULL)  /* close_call() removes it. */
+	while (c->calls.first != NULL)  /* close_call() removes the call */
 		close_call(first_call(c), false);
 }

@@ -1,9 +1,10 @@
 #ifndef MCP_CALLS_H
 #define MCP_CALLS_H
 
-/* Requests that are held open: a call waits for its job (W), can be cancelled
- * (P8) and gets progress (O7). Each turn, calls_read() updates what the calls
- * know about their jobs; then calls_act() does what wait.c decides for each. */
+/* Open calls: requests that wait for their jobs (W), can be cancelled (P8), and
+ * get progress messages (O7). In each turn, calls_read() searches the new
+ * output of the jobs. Then calls_act() carries out what wait.c decides for each
+ * call. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,55 +15,65 @@
 #include "mcp/tools.h"
 #include "mcp/request.h"
 
-/* A client with its open calls. mcp.c fills in the members before `now`, and
- * keeps `now` and `room` up to date. */
+/* A client and its open calls. mcp.c fills in the members before `now`, and
+ * keeps `now` and `queue_space` up to date. */
 struct client {
 	const struct options *options;
-	struct caller caller;  /* as the handshake names it */
-	struct buf log_names;       /* the client's name from there: JSON members for
-	                        * the log (A1) */
+	struct caller caller;         /* the client as described by its
+	                               * handshake */
+	struct buf log_names;         /* name and version of the client from the
+	                               * handshake, as JSON members for the log
+	                               * (A1) */
 	struct session *session;
 	struct answers answers;
-	int64_t now;           /* ms, of this turn */
-	size_t queue_space;           /* bytes of answers that can be sent (P10) */
-	struct list calls;     /* open calls, in the order of their requests */
-	int waits;             /* number of calls without a job of their own */
-	size_t bytes;          /* bytes of ids and tokens of open calls (P10) */
-	const struct job *just_read;  /* its output was read in this turn */
+	int64_t now;                  /* time of this turn, ms */
+	size_t queue_space;           /* size of the responses that can be
+	                               * queued, bytes (P10) */
+	struct list calls;            /* open calls, in the order of their
+	                               * requests */
+	int waits;                    /* number of calls without a job of their
+	                               * own */
+	size_t bytes;                 /* size of the ids and tokens of open
+	                               * calls, bytes (P10) */
+	const struct job *just_read;  /* the task whose output was read in this
+	                               * turn, or NULL */
 };
 
-/* Opens a call of a tool, unless it can be answered at once. token: for
- * progress, if it is a string or an integer. Takes over the job, if any, and
- * the buffers of the want. Returns false if there are too many calls or if out
- * of memory: that has been answered, and job and buffers stay the caller's. */
+/* Opens a call of a tool, or answers it at once. token: used for progress if it
+ * is a string or an integer. Takes over the job, if there is one, and the
+ * buffers of the request. If there are too many calls, or if memory is short,
+ * sends an error and returns false; then the caller keeps the job and the
+ * buffers. */
 bool calls_tool(struct client *, const struct reply *, struct json token,
                 const struct tool *, struct job *, const struct call_request *);
 /* Opens a subscription (subscriptions/listen). */
 void calls_listen(struct client *, const struct reply *);
 
-/* Cancels the call with that id, if there is one (P8). */
+/* Cancels the call with this id, if there is one (P8). */
 void calls_cancel(struct client *, struct json id);
-/* Closes the call with that id because a timer of the client has ended it. Its
+/* Closes the call with this id, because a timer of the client has ended it. Its
  * command keeps running (E6). */
 void calls_abandon(struct client *, struct json id);
-/* Cancels all calls of `to`, a peer that has gone (E6); without `cancel` its
- * commands in the foreground keep running, and are not answered. */
+/* Cancels the calls of the peer `to`, which has disconnected (E6). If `cancel`
+ * is false, its commands in the foreground keep running, and get no response.
+ * now: ms. */
 void calls_forget(struct client *, void *to, bool cancel, int64_t now);
-/* Returns whether `to` has an open call. */
+/* Returns whether the peer `to` has an open call. */
 bool calls_await(const struct client *, const void *to);
 /* Returns whether there is an open call other than a subscription. */
 bool calls_are_open(const struct client *);
 
-/* Adds what the calls wait for to the poll set. */
+/* Adds the deadlines of the open calls to the poll set. */
 void calls_poll_add(struct client *, struct loop *);
-/* Searches what the jobs have printed; after session_read(). */
+/* Searches the new output of the jobs. Must be called after session_read(). */
 void calls_read(struct client *);
-/* Sends the results and the progress that are due; after session_act(). */
+/* Sends the results and progress messages that are due. Must be called after
+ * session_act(). */
 void calls_act(struct client *);
-/* Answers what is due once the session is closing, and ends the subscriptions,
- * each with a result (MCP 2026-07-28). */
+/* Sends the results that are due because the session is closing, and ends the
+ * subscriptions, each with a result (MCP 2026-07-28). */
 void calls_close(struct client *);
-/* Closes all calls without an answer. */
+/* Closes all calls without sending responses. */
 void calls_free(struct client *);
 
 #endif

@@ -2,28 +2,29 @@
 
 #include "mcp/clients.h"
 
-/* The comment after a name is the version that was examined (K1). A client that
- * gives a call up only after silence has no limit here, because progress breaks
- * the silence. Codex gives a call up after 300 s. It cuts results at 40,000
- * bytes, or at 12,000 if it does not know its model; boris cannot tell which
- * applies. */
+/* The known clients. The comment after each name is the version that was
+ * examined (K1). A client that gives up a call only after a silence has no
+ * limit here, because progress messages break the silence. Codex gives up a
+ * call after 300 s. It cuts results at 40,000 bytes, or at 12,000 if it does
+ * not know its model; boris cannot determine which limit applies. */
 static const struct known_client known_clients[] = {
-	{ .name = "claude-code",  /* 2.1.330 */
+	{ .name = "claude-code",       /* 2.1.330 */
 	  .bytes = 190000, .call_limit = 110000, .takes_late_answer = true,
 	  .shows_data = true },
 	{ .name = "codex-mcp-client",  /* 0.169.0 */
 	  .bytes = 36000, .call_limit = 280000, .shows_data = true },
-	{ .name = "copilot-cli",  /* 1.0.102 */
+	{ .name = "copilot-cli",       /* 1.0.102 */
 	  .bytes = 20000, .shows_data = true },
 	{ .name = "gemini-cli-mcp-client",  /* 0.61.0 */
 	  .extra_argument = "wait_for_previous", .bytes = 38000,
 	  .call_limit = 585000 },
-	{ .name = "opencode",  /* 1.18.33 */
+	{ .name = "opencode",          /* 1.18.33 */
 	  .bytes = 50000, .lines = 1900 },
-	{ .name = NULL }  /* any other client */
+	{ .name = NULL }               /* any other client */
 };
 
-/* Returns the row of that client, or the last row. */
+/* Returns the row of the client with this name, or the last row if the name is
+ * unknown. */
 static const struct known_client *
 find_known_client(struct json name)
 {

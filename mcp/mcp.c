@@ -11,24 +11,27 @@
 #include "mcp/tools.h"
 #include "session/session.h"
 
-enum { NAME_SHOWN = 120 };  /* bytes of a name that a client gives itself */
+enum { NAME_SHOWN = 120 };  /* maximum size of a client's name in the log,
+                             * bytes */
 
 #define NEEDS_VERSION "params._meta must contain the string " \
 	RPC_META_VERSION ", or initialize must be sent first"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_CLIENT "io.modelcontextprotocol/clientInfo"
 
-/* A message being handled */
+/* A message while it is handled */
 struct mcp_request {
 	struct client *client;
 	const struct rpc_message *message;
 	struct reply reply;
-	struct buf result;     /* members of the result; or data of the error */
-	int code;              /* of the error */
-	struct buf error_text;    /* text of the error, if it is not a constant */
+	struct buf result;      /* members of the result, or data of the
+	                         * error */
+	int code;               /* code of the error */
+	struct buf error_text;  /* text of the error, if it is not a constant */
 };
 
-/* Appends what the client calls itself, unless that is too long (A1). */
+/* Appends the name and the version of a client for the log, unless they are too
+ * long (A1). */
 static void
 put_client(struct buf *b, struct json info)
 {
@@ -43,8 +46,8 @@ put_client(struct buf *b, struct json info)
 
 /* -- Methods ----------------------------------------------------------- */
 
-/* Each responds to its request, now or later, and returns NULL; or it returns
- * what is wrong with the request. */
+/* Each of the following functions responds to its request, now or later, and
+ * returns NULL. If the request is wrong, it returns the text of an error. */
 
 static const char *
 respond(struct mcp_request *r)
@@ -75,7 +78,8 @@ do_initialize(struct mcp_request *r)
 	return respond(r);
 }
 
-/* How long the response may be cached, and for whom (2026-07-28) */
+/* Members that say how long and by whom a response may be cached (MCP
+ * 2026-07-28) */
 #define CACHING(scope) ",\"ttlMs\":3600000,\"cacheScope\":\"" scope "\""
 
 static const char *
@@ -94,7 +98,7 @@ do_list(struct mcp_request *r)
 {
 	struct json cursor = json_get(r->message->params, "cursor");
 
-	/* Some clients send null or "" for the first page. */
+	/* Some clients send null or "" to request the first page. */
 	if (json_type(cursor) != JSON_NONE && json_type(cursor) != JSON_NULL &&
 	    !json_is(cursor, ""))
 		return "unknown cursor; the list of tools has only one page";
@@ -116,7 +120,7 @@ do_listen(struct mcp_request *r)
 	return NULL;
 }
 
-/* Responds that the arguments of a call are not accepted. */
+/* Responds that the arguments of the call are wrong. */
 static void
 respond_bad_arguments(struct mcp_request *r)
 {
@@ -127,14 +131,15 @@ respond_bad_arguments(struct mcp_request *r)
 		session_mark_notes_reported(s);
 }
 
-/* Appends who has sent the call, for the log (A1). */
+/* Appends the name and the address of the sender of a call, for the log
+ * (A1). */
 static void
 put_sender(struct buf *b, const struct mcp_request *r)
 {
 	const struct rpc_message *m = r->message;
 	const struct client *c = r->client;
 
-	/* A stateless request names its sender itself. */
+	/* A stateless request contains the name of its sender. */
 	if (caller_is_stateless(&r->reply.caller))
 		put_client(b, json_get(m->meta, META_CLIENT));
 	else
@@ -178,7 +183,8 @@ do_call(struct mcp_request *r)
 	return NULL;
 }
 
-/* A method is a row: in which eras it exists, and the function that runs it. */
+/* The methods. Each row contains the eras in which a method exists, and the
+ * function that handles it. */
 static const struct method {
 	const char *name;
 	bool legacy, stateless;
@@ -196,7 +202,7 @@ static const struct method {
 	{ .name = NULL }
 };
 
-/* Returns the method of that name in the caller's era, or NULL. */
+/* Returns the method with this name in the era of the caller, or NULL. */
 static const struct method *
 find_method(struct json name, const struct caller *caller)
 {
@@ -211,8 +217,8 @@ find_method(struct json name, const struct caller *caller)
 	return NULL;
 }
 
-/* Responds to a version that boris does not know, which the schema wants to be
- * repeated as it was sent, however long. */
+/* Rejects a request with an unknown version. The schema requires that the error
+ * repeats the version as it was sent, however long it is. */
 static const char *
 reject_version(struct mcp_request *r, struct json version)
 {
@@ -225,8 +231,9 @@ reject_version(struct mcp_request *r, struct json version)
 	return "Unsupported protocol version";
 }
 
-/* Reads the version and the rest of a modern request's _meta (MCP 2026-07-28,
- * basic; M8), and sets the caller. Returns NULL, or what is wrong with it. */
+/* Reads the version and the other members of _meta in a stateless request, and
+ * sets the caller (MCP 2026-07-28, basic; M8). Returns NULL, or the text of an
+ * error. */
 static const char *
 read_meta(struct mcp_request *r)
 {
@@ -251,8 +258,8 @@ read_meta(struct mcp_request *r)
 	return NULL;
 }
 
-/* Returns whether a request without a version in _meta needs one: it is modern,
- * or it comes before the handshake. */
+/* Returns whether a request without a version in _meta is wrong, because its
+ * method is stateless or because it precedes the handshake. */
 static bool
 needs_version(const struct rpc_message *m, const struct caller *caller)
 {
@@ -260,12 +267,12 @@ needs_version(const struct rpc_message *m, const struct caller *caller)
 		return true;
 	if (caller->revision != NULL || json_is(m->method, "initialize"))
 		return false;
-	/* Before the handshake a session only accepts ping. */
+	/* Before the handshake, a session accepts only ping. */
 	return caller->shared || !json_is(m->method, "ping");
 }
 
-/* Handles a request. Each message has an era of its own (M3; MCP 2026-07-28,
- * versioning). Returns NULL, or what is wrong with the request. */
+/* Handles a request. Its era does not depend on that of other messages (M3; MCP
+ * 2026-07-28, versioning). Returns NULL, or the text of an error. */
 static const char *
 handle_request(struct mcp_request *r)
 {
@@ -290,8 +297,9 @@ handle_request(struct mcp_request *r)
 	return "Method not found";
 }
 
-/* What the reason of a cancellation contains if a timer of the client has
- * expired, and neither a person nor a model has cancelled the request (E6) */
+/* Texts in the reason of a cancellation which show that a timer of the client
+ * has expired. Otherwise a person or the model has cancelled the request
+ * (E6). */
 static const char *const timeout_reasons[] = {
 	"Request timed out",          /* the TypeScript SDK, 1.32 */
 	"request timeout",            /* rmcp, the Rust SDK */
@@ -338,7 +346,7 @@ mcp_handle(struct client *c, void *to, const struct rpc_message *m,
 
 	c->now = now;
 	c->answers.outcome = RPC_NO_ANSWER;
-	/* Ignore responses: boris sends no requests. */
+	/* Ignore responses, since boris sends no requests. */
 	if (rpc_is_response(m))
 		return RPC_NO_ANSWER;
 	if (wrong != NULL)

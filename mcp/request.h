@@ -1,8 +1,9 @@
 #ifndef MCP_REQUEST_H
 #define MCP_REQUEST_H
 
-/* The arguments of a call that are not the job's: what it asks for, how long it
- * waits, which output it shows. And what its result reports besides the job. */
+/* What a call asks for apart from its job: the action, how long to wait, and
+ * which output to show. calls.c adds what the result has to report. The text of
+ * a command and its options are in struct job. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,35 +12,47 @@
 #include "base/options.h"
 #include "exec.h"
 
-/* Run a job; read a task; kill it; type into its terminal; list all tasks */
+/* What a call asks for: to run a job, to read a task, to kill it, to type into
+ * its terminal, or to list all tasks */
 enum call_action { CALL_RUN, CALL_READ, CALL_KILL, CALL_TYPE, CALL_LIST };
 
-/* Zeroed, it asks to run a job and waits for nothing else. */
+/* The arguments of a call. A zeroed struct asks to run a job, and to wait for
+ * nothing else. */
 struct call_request {
 	enum call_action action;
-	bool by_pid;             /* check_pid or kill_pid was given */
-	struct buf id;           /* the task's id, or its pid as text */
-	int64_t pid;             /* its pid; 0: no number was given */
-	int64_t time;            /* ms to wait, for its end or for `until` */
-	struct buf until;        /* the text to wait for (W3); empty: none */
-	bool only_new;           /* output since the last result (T3) */
-	struct buf input;        /* what to type, with CALL_TYPE (I2) */
+	bool by_pid;             /* the task was named by check_pid or
+	                          * kill_pid */
+	struct buf id;           /* id of the task, or its pid as text */
+	int64_t pid;             /* pid of the task; 0 if no number was given */
+	int64_t time;            /* time to wait for the end of the task or for
+	                          * `until`, ms */
+	struct buf until;        /* text to wait for (W3); empty if none was
+	                          * given */
+	bool only_new;           /* show only output that is new since the last
+	                          * result (T3) */
+	struct buf input;        /* text to type, with CALL_TYPE (I2) */
 	bool truncates;          /* `truncate` was given for this result */
-	enum truncate truncate;  /* if so, how its output is cut */
-	int64_t limit;           /* characters of each stream; 0: not given */
+	enum truncate truncate;  /* how the output is truncated, if `truncates`
+	                          * is set */
+	int64_t limit;           /* maximum number of characters of each stream;
+	                          * 0 if it was not given */
 
 	/* Set by calls.c before the result is written */
-	bool limit_reached;      /* the caller's call_limit has ended it (K2) */
-	bool no_enter;           /* a typed line seems to lack its Enter */
-	bool until_missed;       /* `until` was not printed in time */
-	struct exec_prompt prompt;  /* whether its terminal asks (I3) */
-	pid_t stopped;           /* a stopped process group of the terminal; or
-	                          * 0 */
-	int stop_signal;         /* what stopped it; 0: unknown */
-	bool secret;             /* a person can type what it asks for (I5) */
+	bool limit_reached;         /* the caller's call_limit has ended the
+	                             * wait (K2) */
+	bool no_enter;              /* a typed line seems to lack its Enter */
+	bool until_missed;          /* `until` was not printed in time */
+	struct exec_prompt prompt;  /* whether the terminal waits for input
+	                             * (I3) */
+	pid_t stopped;              /* a stopped process group on the terminal,
+	                             * or 0 */
+	int stop_signal;            /* signal that has stopped the group; 0 if
+	                             * unknown */
+	bool secret;                /* a person can type the secret that the
+	                             * terminal asks for (I5) */
 };
 
-/* Frees the buffers. */
+/* Frees the buffers of the request. */
 void call_request_free(struct call_request *);
 
 #endif

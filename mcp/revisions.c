@@ -6,7 +6,8 @@
 
 #include "base/fmt.h"
 
-/* The newest first, the stateless ones before the others */
+/* All revisions: the stateless ones, then those with a handshake, each newest
+ * first */
 static const struct revision revisions[] = {
 	{ .name = "2026-07-28", .stateless = true },
 	{ .name = "2025-11-25" },

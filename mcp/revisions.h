@@ -1,8 +1,9 @@
 #ifndef MCP_REVISIONS_H
 #define MCP_REVISIONS_H
 
-/* The revisions of MCP (P1). A new revision is one row in revisions.c, unless
- * it has other methods or members: those are in mcp.c, rpc.c and tools.c. */
+/* The revisions of MCP (P1). To add a revision, add a row to the table in
+ * revisions.c. If the revision has other methods or members, change mcp.c,
+ * rpc.c and tools.c as well. */
 
 #include <stdbool.h>
 #include "base/buf.h"
@@ -11,13 +12,14 @@
 /* A revision of MCP */
 struct revision {
 	const char *name;
-	bool stateless;        /* without a handshake: every request names its
-	                        * revision */
+	bool stateless;  /* the revision has no handshake, so every request
+	                  * names its revision */
 };
 
-/* Each of these two returns the revision of that name, or NULL if there is none
- * of that era. */
+/* Returns the revision with this name, or NULL if there is none. stateless:
+ * search the stateless revisions, instead of those with a handshake. */
 const struct revision *revision_find(const char *name, bool stateless);
+/* Returns the revision with this name, a JSON string, like revision_find(). */
 const struct revision *revision_find_json(struct json name, bool stateless);
 
 /* Returns the newest revision that has a handshake. */

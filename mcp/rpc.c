@@ -3,8 +3,10 @@
 #include "mcp/rpc.h"
 
 enum {
-	ENVELOPE = 512,     /* bytes of a response, except what a peer sizes */
-	ID_WITHIN = 4096    /* bytes at the start of a message (P5) */
+	ENVELOPE = 512,   /* size of a response without the parts that a peer
+	                   * determines, bytes */
+	ID_WITHIN = 4096  /* size of the start of a message that is searched for
+	                   * its id, bytes (P5) */
 };
 
 static struct json
@@ -67,8 +69,8 @@ rpc_first_id(const char *text, size_t len)
 	id = found[0];
 	response = found[1].text == NULL &&
 	    (found[2].text != NULL || found[3].text != NULL);
-	/* With the id of a response, the error could be mistaken for the
-	 * response to a request of boris. */
+	/* If the error had the id of a response, the client could mistake it
+	 * for the response to a request that boris has sent. */
 	if (response || id.len == 0 || !is_id(id))
 		return (struct json){ NULL, 0 };
 	return id;
@@ -91,7 +93,7 @@ rpc_wrong_envelope(const struct rpc_message *m)
 	return NULL;
 }
 
-/* Appends the start of a response, with its id. */
+/* Appends the start of a response, up to its id. */
 static void
 put_begin(struct buf *b, const struct answers *a, struct json id)
 {
@@ -108,9 +110,8 @@ void
 rpc_put_error(struct buf *b, const struct answers *a, struct json id, int code,
               const char *message, const struct buf *data)
 {
-	/* A peer determines the size of the data. If memory is short, the
-	 * error is sent without them (E7), but always with its id, which is
-	 * short. */
+	/* A peer determines the size of the data, so the error is sent without
+	 * them if memory is short (E7). Its id is short and always sent. */
 	if (data != NULL && !buf_reserve(b, ENVELOPE +
 	    JSON_GROWTH * RPC_ID_MAX + data->len))
 		data = NULL;
@@ -156,7 +157,7 @@ rpc_error(const struct reply *r, int code, const char *message,
 	buf_free(&b);
 }
 
-/* What every result for a stateless caller begins with */
+/* The members that every result for a stateless caller begins with */
 #define STATELESS_MEMBERS "\"resultType\":\"complete\"," \
 	"\"_meta\":{\"io.modelcontextprotocol/serverInfo\":" \
 	MCP_SERVER_INFO "},"

@@ -1,3 +1,16 @@
+/* When a call is answered depends on what it asks for:
+ *
+ *   run a command   when the command has ended or has become a task
+ *   start a task    at once, or after a wait for the task
+ *   read a task,    after a wait for the task, which ends when the task ends,
+ *   type into it    when the text `until` is printed, when the terminal waits
+ *                   for input, when new output is followed by silence, or when
+ *                   the time is up, whichever comes first (W2, W3)
+ *   kill a task     when the task has ended, or boris cannot terminate it
+ *   list tasks      when any task has ended, or when the time is up (T7)
+ *
+ * A wait also ends when the client stops waiting for the response (K2). While
+ * the call is open, progress messages are due if the client wants them (O7). */
 #define _POSIX_C_SOURCE 200809L
 
 #include "mcp/wait.h"
@@ -6,10 +19,13 @@
 #include "output/output.h"
 
 enum {
-	NOW = 0,               /* a time that has passed */
-	QUIET = 300,           /* ms of silence that end a wait for news (W2) */
-	QUIET_TYPED = 2000,    /* ms, if something was typed */
-	BURST = 100            /* ms after `until`: its line may go on (W3) */
+	NOW = 0,             /* a time in the past */
+	QUIET = 300,         /* ms of silence after new output that end a wait
+	                      * (W2) */
+	QUIET_TYPED = 2000,  /* ms of silence that end a wait after input was
+	                      * typed */
+	BURST = 100          /* ms after `until` was printed, in which its line
+	                      * may be completed (W3) */
 };
 
 static int64_t
@@ -18,8 +34,8 @@ earlier(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* Returns when the wait that the call asks for is over or, if that is sooner,
- * when its client stops waiting. */
+/* Returns the time, in ms, at which the wait that the call asks for is over, or
+ * at which its client stops waiting, if that is earlier. */
 static int64_t
 end_of_wait(const struct call *call)
 {
@@ -27,14 +43,15 @@ end_of_wait(const struct call *call)
 
 	if (call->orphaned)
 		return NOW;
-	/* The wait of a task's start begins when its command does. */
+	/* If the call starts the task, the wait begins when its command is
+	 * started. */
 	if (call->request.action == CALL_RUN && call->job != NULL)
 		end = call->job->started_at + call->request.time;
 	return earlier(end, call->answer_by);
 }
 
-/* Returns whether the terminal asks for input, and no result has reported that.
- * With `until` only what is certain counts. */
+/* Returns whether the terminal waits for input and no result has reported that.
+ * If the call waits for `until`, it must be certain that the terminal waits. */
 static bool
 has_new_prompt(const struct call *call)
 {
@@ -46,8 +63,8 @@ has_new_prompt(const struct call *call)
 	return p->state == TERMINAL_PROMPTS || call->request.until.len == 0;
 }
 
-/* Returns whether the job has printed something that no result has shown. What
- * another call has shown meanwhile is not new any more. */
+/* Returns whether the job has printed output that no result has shown. The
+ * result of another call may have shown it in the meantime. */
 static bool
 has_unseen_output(const struct job *job)
 {
@@ -57,7 +74,7 @@ has_unseen_output(const struct job *job)
 	    output_news(job->err.text, &job->err.seen);
 }
 
-/* Returns whether the call waits for news, and there is some. */
+/* Returns whether the call waits for new output and there is some. */
 static bool
 has_news(const struct call *call)
 {
@@ -66,7 +83,7 @@ has_news(const struct call *call)
 	return call->watch.news && has_unseen_output(call->job);
 }
 
-/* Returns when the wait for a running task ends. */
+/* Returns the time, in ms, at which a call about a running task is answered. */
 static int64_t
 task_answer_at(const struct call *call, int64_t now)
 {
@@ -74,28 +91,30 @@ task_answer_at(const struct call *call, int64_t now)
 	const struct job *job = call->job;
 	int64_t end = end_of_wait(call);
 
-	/* The answer to a start says whether the program has started. */
+	/* The answer to the start of a task reports whether its program could
+	 * be started. */
 	if (call->request.action == CALL_RUN && job_is_starting(job, now))
 		return NEVER;
 	if (call->watch.seen_at > 0)
 		return call->watch.seen_at + BURST;
 	if (has_new_prompt(call))
 		return NOW;
-	/* A program that is at work has not yet answered what was typed. */
+	/* A program that is busy has not responded to the typed input yet. */
 	if ((typed && job->prompt.not_reading) || !has_news(call))
 		return end;
 	return earlier(end,
 	    call->watch.printed_at + (typed ? QUIET_TYPED : QUIET));
 }
 
-/* Returns when a call that holds a job is answered. */
+/* Returns the time, in ms, at which a call with a job is answered. */
 static int64_t
 job_answer_at(const struct call *call, int64_t now)
 {
 	const struct job *job = call->job;
 	bool may_end;
 
-	/* due.c decides when the session ends or hands over a command (K2). */
+	/* due.c decides when the session ends a command or hands it over
+	 * (K2). */
 	if (job->state == JOB_QUEUED || job->state == JOB_RUNNING)
 		return NEVER;
 	if (job->state == JOB_FINISHED)
@@ -105,13 +124,14 @@ job_answer_at(const struct call *call, int64_t now)
 		return NOW;
 	if (call->request.action != CALL_KILL)
 		return task_answer_at(call, now);
-	/* A kill of another user's task is given up if boris cannot end it. */
+	/* If the task belongs to another user, wait until the session has given
+	 * the kill up. */
 	may_end = job->kill_requested && job->exec.foreign;
 	return job_survives(job) && !may_end ? NOW : NEVER;
 }
 
-/* Returns when a list of the tasks is answered: at the end of any task, as long
- * as one runs (T7). */
+/* Returns the time, in ms, at which a list of tasks is answered: at once if a
+ * task has ended or none runs; otherwise at the end of the wait (T7). */
 static int64_t
 list_answer_at(const struct call *call, const struct session *s)
 {
@@ -135,7 +155,8 @@ wait_due(const struct call *call, const struct session *s, int64_t now)
 		due.answer_at = job_answer_at(call, now);
 	else
 		due.answer_at = list_answer_at(call, s);
-	due.by_limit = due.answer_at == call->answer_by && call->answer_by != NEVER;
+	due.by_limit = due.answer_at == call->answer_by &&
+	    call->answer_by != NEVER;
 	if (call->token.len > 0 && !call->orphaned)
 		due.progress_at = call->progress_at;
 	return due;

@@ -1,24 +1,28 @@
 #ifndef MCP_WAIT_H
 #define MCP_WAIT_H
 
-/* When an open call is answered, and when it gets progress (W2, W3, K2, O7).
- * These functions decide by the state of the call, its job and the session, and
- * change nothing; calls.c acts on what they return. */
+/* Decides when an open call is answered, and when it gets a progress message
+ * (W2, W3, K2, O7). The decisions depend on the states of the call, its job and
+ * the session. The functions change nothing; calls.c carries out what they
+ * return. */
 
 #include <stdbool.h>
 #include <stdint.h>
 #include "mcp/call.h"
 #include "session/session.h"
 
-/* Times in ms. A time that has passed means now; NEVER, that it depends on
- * events. */
+/* What is due for a call, as times in ms. A time in the past means now. NEVER
+ * means that the time is not known yet, since it depends on an event. */
 struct call_due {
+	/* time at which the call is answered */
 	int64_t answer_at;
-	bool by_limit;         /* the client's limit decides, not the wait */
-	int64_t progress_at;   /* unless the call is answered before */
+	bool by_limit;        /* the client's limit ends the call, not the end
+	                       * of its wait */
+	int64_t progress_at;  /* time of the next progress message, unless the
+	                       * call is answered before */
 };
 
-/* Returns what is due for the call, as far as that is known now. */
+/* Returns what is due for the call, as far as that is known now. now: ms. */
 struct call_due wait_due(const struct call *, const struct session *,
                          int64_t now);
 

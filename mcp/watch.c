@@ -1,3 +1,11 @@
+/* A watch compares the output with two patterns at once: the text to search
+ * for, and the typed line whose echo is expected next. A match of the text is
+ * ignored if it is a part of an echo, of which there are two kinds (W5):
+ *
+ * - The terminal shows each line as it is typed. expect_line() makes the next
+ *   typed line the pattern, and a match within it is ignored.
+ * - A line editor draws a line again, after its prompt. skip_redrawn() compares
+ *   the output before a match with all lines that were typed into the task. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "mcp/watch.h"
@@ -5,11 +13,14 @@
 #include <string.h>
 
 enum {
-	ECHO_MAX = 4096,      /* bytes of what was typed that are recognised */
-	ECHO_MARGIN = 100,     /* bytes; a longer typed line may be broken at
-	                        * the terminal's margin, or scrolled */
-	REDRAWN_MAX = 100,      /* drawings of typed lines that are recognised */
-	PRINTED_KEPT = 8192    /* bytes of the last output, to recognise them */
+	ECHO_MAX = 4096,     /* maximum size of typed input that is recognised,
+	                      * bytes */
+	ECHO_MARGIN = 100,   /* size of a line above which its echo may be
+	                      * broken at the terminal's margin, or scrolled,
+	                      * bytes */
+	REDRAWN_MAX = 100,   /* maximum number of redrawn lines that are
+	                      * recognised */
+	PRINTED_KEPT = 8192  /* size of the last output that is kept, bytes */
 };
 
 bool
@@ -37,7 +48,7 @@ watch_begin(struct watch *w, const struct job *job)
 
 /* -- The echo of typed lines --------------------------------------------- */
 
-/* Expects the echo of the next line that was typed, if there is one. */
+/* Expects the echo of the next typed line, if there is one. */
 static void
 expect_line(struct watch *w)
 {
@@ -48,14 +59,14 @@ expect_line(struct watch *w)
 	    w->input.data[end] != '\r')
 		end++;
 	w->next_line = end + 1;
-	/* If out of memory, an echo counts as news. */
+	/* If memory is short, the echo counts as new output. */
 	w->expects_echo = begin < w->input.len &&
 	    pattern_open(&w->typed, w->input.data + begin, end - begin);
 }
 
-/* Appends to `typed` what was typed, as the echo shows it: a control character
- * ends a line, and control sequences (of a bracketed paste) are left out. Keeps
- * only the last ECHO_MAX bytes. */
+/* Appends the input to `typed` in the form in which the terminal echoes it: a
+ * control character ends a line, and control sequences, such as those of a
+ * bracketed paste, are left out. Keeps only the last ECHO_MAX bytes. */
 static void
 record_typed(struct buf *typed, const struct buf *input)
 {
@@ -116,7 +127,7 @@ is_blank(char c)
 }
 
 /* Returns the index after the last character before text[i] that is not a
- * blank; `begin` if there is none from there on. */
+ * blank, or `begin` if there are only blanks from there on. */
 static size_t
 skip_blanks(const char *text, size_t i, size_t begin)
 {
@@ -126,8 +137,8 @@ skip_blanks(const char *text, size_t i, size_t begin)
 }
 
 /* Returns whether the output before printed[i] shows the part of a typed line
- * that comes before typed[at]. *begins is set if there is no such part. Blanks
- * are not compared, since those at the end of a line are not shown. */
+ * before typed[at]. Sets *begins if that part is empty. Blanks are not
+ * compared, since a terminal does not show those at the end of a line. */
 static bool
 shows_typed(const struct buf *typed, size_t at, const char *printed, size_t i,
             bool *begins)
@@ -156,14 +167,14 @@ shows_typed(const struct buf *typed, size_t at, const char *printed, size_t i,
 	}
 	if (!is_long || same == 0)
 		return false;
-	/* readline marks a long line whose start it does not show by '<'. */
+	/* readline shows '<' in place of the start of a long line. */
 	if (i == 0 || printed[i - 1] != '<')
 		return false;
 	return i == 1 || printed[i - 2] == '\n';
 }
 
-/* Returns whether output comes before printed[i] in its line, as a prompt
- * does. */
+/* Returns whether there is output before printed[i] in the same line, such as a
+ * prompt. */
 static bool
 follows_prompt(const char *printed, size_t i)
 {
@@ -171,10 +182,10 @@ follows_prompt(const char *printed, size_t i)
 	return i > 0 && printed[i - 1] != '\n';
 }
 
-/* Decides whether the occurrence of the text that ends s->printed is a part of
- * a typed line that is drawn again: the kernel echoes what is typed while a
- * program is at work, and a line editor draws it once more after its prompt.
- * Counts it if it is. */
+/* Returns whether the occurrence of the text at the end of s->printed is a part
+ * of a typed line that is drawn again, and counts such lines. The kernel echoes
+ * what is typed while a program is busy, and a line editor draws it again after
+ * its prompt. */
 static bool
 skip_redrawn(struct watch *w, const struct watched_stream *s,
              const struct buf *typed)
@@ -204,7 +215,7 @@ skip_redrawn(struct watch *w, const struct watched_stream *s,
 
 /* -- Searching ------------------------------------------------------------ */
 
-/* Appends to s->printed. */
+/* Appends output to s->printed, and keeps only the end. */
 static void
 keep_printed(struct watched_stream *s, const char *bytes, size_t n)
 {
@@ -217,7 +228,8 @@ keep_printed(struct watched_stream *s, const char *bytes, size_t n)
 		buf_keep_end(&s->printed, PRINTED_KEPT);
 }
 
-/* Removes the open line, which is read anew, from s->printed. */
+/* Removes the last, unfinished line from s->printed, because it will be read
+ * again. */
 static void
 forget_line(struct watched_stream *s)
 {
@@ -230,23 +242,23 @@ forget_line(struct watched_stream *s)
 		b->len--;
 }
 
-/* Returns whether a newline here is the terminal's margin within the echo of a
- * long line. */
+/* Returns whether a newline here is a line break at the terminal's margin,
+ * within the echo of a long line. */
 static bool
 is_within_echo(const struct watch *w, const struct watched_stream *s)
 {
 	return w->expects_echo && s->typed >= ECHO_MARGIN && !s->complete;
 }
 
-/* Returns whether the text has just been matched, but not within the echo. */
+/* Returns whether the text has just been matched, and not within an echo. */
 static bool
 is_matched(const struct watch *w, const struct watched_stream *s)
 {
 	return s->text > 0 && s->text == w->text.len && s->typed < s->text;
 }
 
-/* Begins a new line. After a line that was the echo, the next typed line's may
- * come. */
+/* Starts a new line. If the last line was an echo, the echo of the next typed
+ * line is expected. */
 static void
 end_line(struct watch *w, struct watched_stream *s)
 {
@@ -258,7 +270,8 @@ end_line(struct watch *w, struct watched_stream *s)
 	s->complete = false;
 }
 
-/* Searches the next piece of a stream. typed: see struct job. */
+/* Searches the next piece of a stream. typed: the typed lines, from struct
+ * job. */
 static void
 search_bytes(struct watch *w, struct watched_stream *s,
              const struct buf *typed, const char *bytes, size_t n, int64_t now)

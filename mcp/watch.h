@@ -1,9 +1,9 @@
 #ifndef MCP_WATCH_H
 #define MCP_WATCH_H
 
-/* A watcher of a task's output: it searches what is printed for a text (W3) and
- * for news (W2). A terminal shows what is typed into it. This echo, and the
- * same line drawn again by a line editor, is neither the text nor news. */
+/* A watch searches the output of a task for a text (W3), and for new output
+ * (W2). The terminal echoes typed lines, and a line editor may draw them again.
+ * This echo counts neither as the text nor as new output. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,44 +13,55 @@
 #include "output/output.h"
 #include "session/job.h"
 
-/* How far one stream has been searched */
+/* The state of the search in one output stream */
 struct watched_stream {
+	/* end of the output that was searched */
 	struct output_cursor read;
-	size_t text, typed;    /* bytes of each pattern matched so far */
-	bool complete;         /* the line contains the complete typed line */
-	struct buf printed;    /* the last output, if something was typed */
+	size_t text, typed;  /* number of bytes of each pattern that match so
+	                      * far */
+	bool complete;       /* the current line contains the complete typed
+	                      * line */
+	struct buf printed;  /* the last output, kept only if something was
+	                      * typed */
 };
 
-/* Others read `seen_at`, `news` and `printed_at`. */
+/* The state of a watch. Other modules may read `seen_at`, `news` and
+ * `printed_at`. */
 struct watch {
-	int64_t seen_at;       /* ms; when the text was printed; 0: not yet */
-	int64_t printed_at;    /* ms; of the last output; 0: none yet */
-	bool news;             /* output other than echo and white space */
+	int64_t seen_at;     /* time at which the text was printed, ms; 0 until
+	                      * then */
+	int64_t printed_at;  /* time of the last output, ms; 0 if there was
+	                      * none */
+	bool news;           /* there was output other than echo and white
+	                      * space */
 
-	struct pattern text;   /* the text to search for; empty: only news */
+	struct pattern text;   /* the text to search for; empty if only new
+	                        * output counts */
 	struct pattern typed;  /* the typed line whose echo is expected */
-	bool expects_echo;     /* of the line in `typed` */
-	struct buf input;      /* the start of what was typed */
-	size_t next_line;      /* where in `input` the line after it begins */
+	bool expects_echo;     /* an echo of the line in `typed` is expected */
+	struct buf input;      /* the start of the typed input */
+	size_t next_line;      /* offset in `input` of the line after `typed` */
 	bool redraw;           /* a line editor may draw the first line again */
 	int redrawn;           /* number of typed lines that were drawn again */
 	struct watched_stream out, err;
 };
 
 /* Sets up a zeroed watch for the text, which stays the caller's. Returns false
- * if out of memory: the text is then never found. */
+ * if memory is short; the text is then never found. */
 bool watch_open(struct watch *, const struct buf *text);
 void watch_free(struct watch *);
-/* Begins to read where the last result that showed the job's output ended. */
+/* Starts to search after the output that the last result has shown. */
 void watch_begin(struct watch *, const struct job *);
-/* Searches the output that has been printed since the last time. */
+/* Searches the output that was printed since the last call. now: ms. */
 void watch_read(struct watch *, const struct job *, int64_t now);
-/* Forgets what was printed before input is typed, since it is not an answer. */
+/* Forgets the output so far, because input is going to be typed and earlier
+ * output is not a response to it. */
 void watch_restart(struct watch *);
-/* Notes what was typed into the terminal of the job, which was in that mode. */
+/* Records the input that was typed into the job's terminal, and the mode of the
+ * terminal at that time. */
 void watch_typed(struct watch *, struct job *, const struct buf *input,
                  enum terminal_mode);
-/* Returns whether the terminal has shown the typed line, and nothing else. */
+/* Returns whether the terminal has shown the typed line and nothing else. */
 bool watch_has_only_echo(const struct watch *);
 
 #endif
