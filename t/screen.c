@@ -2,10 +2,12 @@
  * nothing of the system but C99.
  *
  *	screen                  runs the tests
- *	screen -d [SEED]        draws a terminal: each line of stdin has the
- *	                        bytes of one, in hexadecimal; writes its text, in
- *	                        hexadecimal, on a line. With SEED other than 0 the
- *	                        bytes are split at random places. */
+ *	screen -d [SEED]        is the driver: each line of stdin contains the
+ *	                        bytes that a terminal receives. For each line it
+ *	                        prints the final text, the screen and the
+ *	                        replies, separated by commas. All of them are in
+ *	                        hexadecimal. If SEED is not 0, the bytes are
+ *	                        split at random positions. */
 
 #include "output/screen.h"
 
@@ -82,10 +84,20 @@ put_screen(struct drawn *d)
 
 /* -- The driver -------------------------------------------------------- */
 
+static void
+print_hex(const char *bytes, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		printf("%02x", (unsigned char)bytes[i]);
+}
+
 static int
 drive(unsigned seed)
 {
 	static char line[1 << 20], bytes[1 << 19];
+	struct buf *replies;
 	struct drawn d;
 	size_t n, i;
 
@@ -96,9 +108,14 @@ drive(unsigned seed)
 			    hex_digit(line[2 * i + 1]));
 		draw_begin(&d, true);
 		draw_bytes(&d, bytes, n, seed);
+		print_hex(d.text.data, d.text.len);
+		putchar(',');
+		d.text.len = 0;
 		put_screen(&d);
-		for (i = 0; i < d.text.len; i++)
-			printf("%02x", (unsigned char)d.text.data[i]);
+		print_hex(d.text.data, d.text.len);
+		putchar(',');
+		replies = screen_replies(d.screen);
+		print_hex(replies->data, replies->len);
 		putchar('\n');
 		fflush(stdout);
 		draw_end(&d);
