@@ -104,7 +104,7 @@ read_unicode(const char *s, const char *end)
 
 /* The characters that two-character escapes such as \n stand for, indexed by
  * the letter after the backslash (RFC 8259, section 7) */
-static const char meaning[] = {
+static const char short_escapes[] = {
 	['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b',
 	['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'
 };
@@ -133,7 +133,7 @@ read_escape(const char *s, const char *end, long *code)
 	if (end - s < 2 || *s != '\\')
 		return 0;
 	c = (unsigned char)s[1];
-	*code = c < sizeof(meaning) ? meaning[c] : 0;
+	*code = c < sizeof(short_escapes) ? short_escapes[c] : 0;
 	if (*code != 0)
 		return 2;
 	*code = read_unicode(s, end);
@@ -672,9 +672,9 @@ put_escape(struct buf *b, char c)
 	const char *found = NULL;
 
 	if (c != '\0')
-		found = memchr(meaning, c, sizeof(meaning));
+		found = memchr(short_escapes, c, sizeof(short_escapes));
 	if (found != NULL)
-		buf_put(b, (char[]){ '\\', (char)(found - meaning) }, 2);
+		buf_put(b, (char[]){ '\\', (char)(found - short_escapes) }, 2);
 	else
 		buf_put(b, (char[]){ '\\', 'u', '0', '0', hex[c >> 4],
 		    hex[c & 15] }, 6);

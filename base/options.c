@@ -35,7 +35,7 @@ struct option {
 	const char *form;    /* description of a valid value, for error
 	                      * messages; NULL for numbers and choices */
 	int unit;            /* factor by which a number is multiplied */
-	int least, most;     /* bounds of a number as it is given */
+	int min, max;        /* bounds of a number as it is given */
 	size_t member;       /* offset of the member in struct options */
 	unsigned flags;      /* flags from the enum below */
 	const char *help;
@@ -43,7 +43,7 @@ struct option {
 
 /* Flags of an option */
 enum {
-	ALLOW_ZERO = 1,      /* 0 is valid even if it is less than `least` */
+	ALLOW_ZERO = 1,      /* 0 is valid even if it is less than `min` */
 	DIR = 2,             /* the value is the name of a directory */
 	HTTP = 4,            /* the option requires --transport=http (C5) */
 	TOKEN = 8,           /* the option gives a token; only one of these
@@ -138,7 +138,7 @@ read_number(const struct option *row, void *member, const char *value)
 {
 	const char *end;
 	int64_t n = digits_value(value, 10, &end);
-	bool in_bounds = n >= row->least && n <= row->most;
+	bool in_bounds = n >= row->min && n <= row->max;
 	bool allowed_zero = n == 0 && (row->flags & ALLOW_ZERO);
 
 	if (*end != '\0' || !(in_bounds || allowed_zero))
@@ -296,7 +296,7 @@ read_paths(const struct option *row, void *member, const char *value)
 
 #define MEMBER(name) .member = offsetof(struct options, name)
 #define NUMBER(factor, from, to) .read = read_number, \
-	.unit = (factor), .least = (from), .most = (to)
+	.unit = (factor), .min = (from), .max = (to)
 #define FLAG NUMBER(1, 0, 1)
 #define CHOICE(words) .value = (words), .read = read_choice
 #define PATH .read = read_path
@@ -436,10 +436,10 @@ put_valid_form(struct buf *b, const struct option *row)
 	else if (row->read != read_number)
 		buf_fmt(b, "%s", row->form);
 	else if (row->flags & ALLOW_ZERO)
-		buf_fmt(b, "0, or an integer from %d to %d", row->least,
-		    row->most);
+		buf_fmt(b, "0, or an integer from %d to %d", row->min,
+		    row->max);
 	else
-		buf_fmt(b, "an integer from %d to %d", row->least, row->most);
+		buf_fmt(b, "an integer from %d to %d", row->min, row->max);
 }
 
 /* Parses and stores the value of an option. Exits with status 2 if it is not

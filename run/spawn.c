@@ -1,13 +1,14 @@
-/* More than POSIX: syscall, closefrom. (FreeBSD and OpenBSD show all functions
- * to those who ask for nothing.) */
+/* Request syscall() and closefrom(), which POSIX does not define. FreeBSD and
+ * OpenBSD declare all functions by default. */
 #ifdef __linux__
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
-#define _BSD_SOURCE       /* the same before glibc 2.20 */
+#define _BSD_SOURCE       /* needed by glibc before 2.20 */
 #endif
 #define _DARWIN_C_SOURCE  /* macOS */
 #define _NETBSD_SOURCE
-/* POSIX_ONLY leaves out what is Linux only, so that the rest can be tested. */
+/* With POSIX_ONLY, Linux-specific code is omitted, so that the portable code
+ * can be tested on Linux. */
 #if defined(__linux__) && !defined(POSIX_ONLY)
 #define ON_LINUX
 #endif
@@ -31,7 +32,7 @@
 #include "base/fmt.h"
 #include "base/io.h"
 
-enum { OOM_SCORE = 500 };  /* oom_score_adj of what boris starts */
+enum { OOM_SCORE = 500 };  /* oom_score_adj of all commands */
 
 void
 spawn_prepare(bool visible)
@@ -42,11 +43,11 @@ spawn_prepare(bool visible)
 #ifdef ON_LINUX
 	const long zero[16] = { 0 };
 
-	/* Set it in both cases: it survives exec, so that the program which
-	 * started boris may have set it. */
+	/* Set the subreaper attribute in both cases, because it survives exec
+	 * and the program that started boris may have set it. */
 	prctl(PR_SET_CHILD_SUBREAPER, (long)!visible, 0L, 0L, 0L);
-	/* sigaction() rejects the signals that the C library uses itself. Zero
-	 * is SIG_DFL. */
+	/* Use the system call, because sigaction() rejects the signals that the
+	 * C library reserves for itself. All zeros stand for SIG_DFL. */
 	for (sig = 32; sig < 35; sig++)
 		syscall(SYS_rt_sigaction, sig, zero, NULL, _NSIG / 8);
 #else
@@ -61,8 +62,9 @@ spawn_prepare(bool visible)
 	}
 }
 
-/* Closes the descriptors from `first` to `last`, if there are any. (With a loop
- * of close() for 1,024 descriptors a call of `true` takes 15 % longer.) */
+/* Closes the descriptors from `first` to `last`. Does nothing if `first` is
+ * greater. (With a loop of close() for 1,024 descriptors, a call of `true`
+ * takes 15 % longer.) */
 static void
 close_between(int first, int last)
 {
@@ -90,7 +92,7 @@ spawn_close_from(int lowest)
 static void
 default_signals(void)
 {
-	/* boris handles these; spawn_prepare() has reset all others. */
+	/* signals that boris handles; spawn_prepare() has reset all others */
 	static const int handled[] = {
 		SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD, SIGPIPE, SIGXFSZ
 	};
@@ -104,21 +106,22 @@ default_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Copies the child's descriptors, as struct spawn_program says, and closes all
- * others except the pipe `done`: while the child waits for its directory it
- * must not keep a client's connection or the guard's pipe open (L4). Returns 0,
- * or -1 with errno set. */
+/* Copies the descriptors in `fd`, which has the format of spawn_program.fds,
+ * and closes all others except for the pipe `done`. A child that waits for a
+ * hung directory must not keep the client's connection or the guard's pipe open
+ * (L4). Returns 0, or -1 with errno set. */
 static int
 copy_descriptors(struct proc_group *g, const int *fd, int done)
 {
 	int kept = 2, low, high;
 
 	for (; *fd >= 0; fd += 2) {
-		/* Keep the pipe open if its number is needed. If that fails,
-		 * boris takes the program as started until the child exits. */
+		/* Move the pipe if its number is needed. If that fails, boris
+		 * regards the program as started until the child exits. */
 		if (fd[1] == done)
 			done = fcntl(done, F_DUPFD_CLOEXEC, 3);
-		/* dup2() of one onto itself leaves it close-on-exec. */
+		/* Clear the flag FD_CLOEXEC, because dup2() does not if both
+		 * numbers are equal. */
 		if (fd[0] == fd[1])
 			fcntl(fd[0], F_SETFD, 0);
 		else if (dup2(fd[0], fd[1]) < 0) {
@@ -136,8 +139,9 @@ copy_descriptors(struct proc_group *g, const int *fd, int done)
 	return 0;
 }
 
-/* Changes to the directory of the command. If that fails, notes whether boris
- * can change to the other two. Returns 0, or -1 with errno set. */
+/* Changes to the initial directory of the command. If that fails, records
+ * whether the child can change to the other two directories. Returns 0, or -1
+ * with errno set. */
 static int
 enter_directory(struct proc_outcome *r, const struct spawn_dirs *dirs)
 {
@@ -158,18 +162,18 @@ enter_directory(struct proc_outcome *r, const struct spawn_dirs *dirs)
 static void
 write_oom_score(int fd, int score)
 {
-	char room[16];
-	struct buf text = { room, 0, sizeof(room) };
+	char digits[16];
+	struct buf text = { digits, 0, sizeof(digits) };
 
 	buf_fmt(&text, "%d", score);
 	if (pwrite(fd, text.data, text.len, 0) < 0)
 		errno = 0;
 }
 
-/* Raises boris's score for a child that inherits it, so that the kernel kills
- * the child before boris when memory runs out (E10). A higher score is left as
- * it is, and it is no error if the kernel rejects the change. fd: boris's
- * oom_score_adj, or -1. Returns the score before. */
+/* Raises boris's OOM score before a child inherits it, so that the kernel kills
+ * the child before boris if memory runs out (E10). A higher score is not
+ * changed, and an error is ignored. `fd` is a descriptor for boris's
+ * oom_score_adj, or -1. Returns the previous score. */
 static int
 raise_oom_score(int fd)
 {
