@@ -131,7 +131,7 @@ struct exec {
 	struct script script;
 };
 
-/* The list that most functions take contains the commands of one session. */
+/* In all functions below, the list contains the commands of one session. */
 
 /* Starts a command, whose output is appended to `out` and `err` until it ends.
  * Returns 0, or -1 with errno set and the state EXEC_NEW. A result of 0 does

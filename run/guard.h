@@ -22,11 +22,10 @@ struct guard *guard_open(const struct options *);
  * id until the id is 0 again. Returns NULL with errno set if the guard cannot
  * be started or too many groups are in use. */
 struct proc_group *guard_group(struct guard *);
-/* Makes the guard remove the given file if boris is killed. The path must be
- * absolute, and the file need not exist yet (X3). Another path replaces the
- * previous one, and NULL cancels the removal. Starts the guard if it is not
- * running. Returns 0, or -1 with errno set if that fails or the path is too
- * long. */
+/* Makes the guard remove a file if boris is killed (X3). The path must be
+ * absolute, and no file may exist there yet. Another path replaces the previous
+ * one, and NULL cancels the removal. Starts the guard if it is not running.
+ * Returns 0, or -1 with errno set if that fails or the path is too long. */
 int guard_file(struct guard *, const char *path);
 
 /* Reaps exited children that boris has not started itself, such as orphans that

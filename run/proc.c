@@ -305,11 +305,11 @@ note_since(const struct list *groups, pid_t from)
 static void
 poll_proc(const struct list *groups, pid_t from)
 {
-	bool known = note_since(groups, from);
+	bool complete = note_since(groups, from);
 	struct list_node *n;
 	struct proc_group *g;
 
-	for (n = groups->first; n != NULL && !known; n = n->next) {
+	for (n = groups->first; n != NULL && !complete; n = n->next) {
 		g = LIST_ITEM(n, struct proc_group, node);
 		if (g->found == PROC_GONE || g->found == PROC_FOREIGN)
 			g->found = PROC_UNKNOWN;
@@ -455,8 +455,8 @@ proc_stop_due(struct proc_group *g, bool leaderless, int64_t now)
 	if (now >= g->kill_at) {
 		g->send = SIGKILL;
 	} else if (leaderless && g->resend_term) {
-		/* Children that were forked while the first SIGTERM was sent
-		 * may have missed it (E2). */
+		/* Send SIGTERM again, because children that were forked while
+		 * it was sent may have missed it (E2). */
 		g->send = SIGTERM;
 		g->resend_term = false;
 	} else if (now >= g->follow_up_at && g->follow_up != 0) {
