@@ -184,7 +184,7 @@ note_ended_task(struct buf *b, const struct job *job)
 
 /* Notes a cancelled command that boris could not end (E12). */
 static void
-note_uncancelled(struct buf *b, const struct job *job)
+note_cancelled_survivor(struct buf *b, const struct job *job)
 {
 	struct buf survivor = { NULL, 0, 0 }, command = { NULL, 0, 0 };
 
@@ -225,7 +225,7 @@ note_survivors(struct buf *b, struct session *s)
 		job = session_next_survivor(s, job);
 		if (job == NULL)
 			return;
-		note_uncancelled(b, job);
+		note_cancelled_survivor(b, job);
 	}
 }
 

@@ -602,7 +602,7 @@ store_member(struct arg_reader *r, int i, struct json name, struct json value)
 
 /* Did the client add the argument of its own accord (K1)? */
 static bool
-is_added(const struct arg_reader *r, struct json name)
+is_added_by_client(const struct arg_reader *r, struct json name)
 {
 	const char *added = r->caller->client->extra_argument;
 
@@ -623,7 +623,7 @@ sort_members(struct arg_reader *r, struct json members)
 		i = find_argument(name, r->tool);
 		if (i < ARGUMENTS) {
 			taken = store_member(r, i, name, value);
-		} else if (!is_added(r, name)) {
+		} else if (!is_added_by_client(r, name)) {
 			if (n < NAMES_LISTED)
 				put_unknown(&unknown, r, name);
 			n++;
@@ -859,7 +859,7 @@ read_pid(struct arg_reader *r)
 /* Drops an empty `input` that the client has only filled in. It counts only
  * with task_id and no other action; then it reads the terminal. */
 static void
-drop_filled_in_input(struct arg_reader *r)
+drop_empty_input(struct arg_reader *r)
 {
 	bool other_action = is_given(r, COMMAND) || is_given(r, CHECK_PID) ||
 	    is_given(r, KILL_PID);
@@ -879,7 +879,7 @@ read_bash(struct arg_reader *r)
 	    json_true(r->given[TTY]) || is_given(r, UNTIL);
 	bool waits = r->number[WAIT] > 0;
 
-	drop_filled_in_input(r);
+	drop_empty_input(r);
 	if (!check_action(r))
 		return false;
 	if (is_given(r, INPUT))
