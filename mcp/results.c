@@ -14,49 +14,56 @@
 #include "session/secret.h"
 
 enum {
-	HEADINGS = 40,         /* bytes of the lines "stdout:" and "stderr:" */
-	FOREGROUND_END = 48,   /* bytes after a command in the list of those in
-	                        * the foreground */
-	LIST_END = 140,        /* bytes after the lines of a list of tasks */
-	FACTS_MIN = 60,      /* bytes of the first lines of a result */
-	QUEUED_MIN = 100,    /* ms in the queue that a note mentions */
-	LINE_MIN = 68,       /* bytes of such a line, however many follow */
-	HEADING_LINES = 20,    /* lines of a result that are no output (K3) */
-	FILES_FEW = 24,        /* a limit on open files below this is too low */
-	ENDED_SHOWN = 60,      /* characters of the purpose of an ended task */
-	ENDED_BYTES = 135      /* the same in bytes, so that the notes of
-	                        * note_session() fit in three quarters of any
-	                        * limit (K3) */
+	HEADINGS = 40,        /* size of the lines "stdout:" and "stderr:",
+	                       * bytes */
+	FOREGROUND_END = 48,  /* maximum size of the text after a command in the
+	                       * list of foreground commands, bytes */
+	LIST_END = 140,       /* maximum size of the text after a list of tasks,
+	                       * bytes */
+	FACTS_MIN = 60,       /* minimum size of the first lines of a result,
+	                       * bytes */
+	QUEUED_MIN = 100,     /* minimum time in the queue that a note mentions,
+	                       * ms */
+	LINE_MIN = 68,        /* minimum size of a line in a list of tasks,
+	                       * bytes */
+	HEADING_LINES = 20,   /* maximum number of lines in a result that are
+	                       * not output (K3) */
+	FILES_FEW = 24,       /* limit on open files below which no command can
+	                       * be started */
+	ENDED_SHOWN = 60,     /* maximum number of characters of a command in a
+	                       * note */
+	ENDED_BYTES = 135     /* maximum size of a command in a note, bytes, so
+	                       * that the notes of note_session() fit in three
+	                       * quarters of any limit (K3) */
 };
 
-/* A result that is being written: what it is about, and its text and data so
- * far (B6) */
+/* A result while it is being written, as text and as data (B6) */
 struct result {
 	const struct caller *caller;
 	struct session *session;
 	const struct call_request *request;
 	struct job *job;
 	int64_t now;
-	bool starts_job;       /* this call has started the job */
+	bool starts_job;    /* this call has started the job */
 	enum results_about about;
-	bool is_task;          /* the job is a task, not in the foreground */
-	bool reads_task;       /* it is about ABOUT_TASK_STATE */
-	bool ended;            /* the result reports that the job has ended */
-	struct buf notes;      /* joined by note() */
-	size_t first_note;     /* bytes of the first note and its separator if
-	                        * the text begins with that note; else 0 */
-	size_t events;         /* bytes at the end of `notes`: those about
-	                        * abandoned calls and ended tasks (E6, T8) */
+	bool is_task;       /* the job is a task */
+	bool reads_task;    /* `about` is ABOUT_TASK_STATE */
+	bool ended;         /* the result reports that the job has ended */
+	struct buf notes;   /* all notes, joined by note() */
+	size_t first_note;  /* size of the first note and its separator if the
+	                     * text begins with that note, bytes; otherwise 0 */
+	size_t events;      /* size of the notes about abandoned calls and ended
+	                     * tasks, which end `notes`, bytes (E6, T8) */
 	struct buf text, data;
 };
 
-/* The two arguments of buf_fmt() for %-.*s: as much of a text from the client
- * as a result repeats. (%-s and %-.*s escape control characters; see
- * base/fmt.h.) */
+/* The two arguments of buf_fmt() for %-.*s: as much of a client's text as a
+ * result repeats. (The flag - escapes control characters; see base/fmt.h.) */
 #define SHOWN(text) (int)utf8_cut((text), COMMAND_SHOWN), (text)->data
 
-/* Cuts a text to `most` bytes, in front of its last `keep` bytes; if these do
- * not fit, at its end. `most` must be at least 3. */
+/* Shortens a text to `most` bytes by replacing the bytes before its last `keep`
+ * bytes with "...". If these do not fit, cuts off its end instead. `most` must
+ * be at least 3. */
 static void
 cut_before(struct buf *text, size_t keep, size_t most)
 {
@@ -73,7 +80,8 @@ cut_before(struct buf *text, size_t keep, size_t most)
 	text->len = end + 3 + kept;
 }
 
-/* Cuts what was appended to a text since it had `from` bytes. */
+/* Shortens the part of a text that starts at the offset `from` to `most`
+ * bytes. */
 static void
 cut_line(struct buf *text, size_t from, size_t most)
 {
@@ -84,7 +92,7 @@ cut_line(struct buf *text, size_t from, size_t most)
 	text->len = from + line.len;
 }
 
-/* Appends the start of a command or a description as a note shows it. */
+/* Appends the start of a command or a description, as notes show it. */
 static void
 put_short(struct buf *b, const struct buf *text)
 {
@@ -94,8 +102,8 @@ put_short(struct buf *b, const struct buf *text)
 	cut_line(b, from, ENDED_BYTES);
 }
 
-/* Cuts a text that is longer than its client lets through (K3), in front of its
- * last `keep` bytes. */
+/* Shortens a text to the size that its client accepts (K3). Keeps its last
+ * `keep` bytes. */
 static void
 cut_text(struct buf *text, const struct caller *caller, size_t keep)
 {
@@ -103,9 +111,9 @@ cut_text(struct buf *text, const struct caller *caller, size_t keep)
 		cut_before(text, keep, (size_t)caller->bytes);
 }
 
-/* Appends the name of a file as printable text. If it is long for what its
- * client lets through (K3), only its start and its end, so that the sentence
- * around it is not cut. */
+/* Appends the name of a file as printable text. Shortens a long name in the
+ * middle, so that the sentence around it fits in the size that the client
+ * accepts (K3). */
 static void
 put_name(struct buf *b, const struct caller *caller, const char *name)
 {
@@ -122,8 +130,8 @@ put_name(struct buf *b, const struct caller *caller, const char *name)
 	b->len = from + shown.len;
 }
 
-/* Appends the members of a result, or of an error if it has no data. Frees
- * both. */
+/* Appends the members of a result, or of an error if there is no data. Frees
+ * the text and the data. */
 static void
 put_result(struct buf *b, const struct caller *caller, struct buf *text,
            struct buf *data)
@@ -146,13 +154,13 @@ put_result(struct buf *b, const struct caller *caller, struct buf *text,
 
 /* -- Notes ------------------------------------------------------------- */
 
-/* Notes say what the model has to know in addition to the output, and what it
- * can do next (B7). Each is a short sentence. */
+/* Notes tell the model what it has to know in addition to the output, and what
+ * it can do next (B7). Each note is a short sentence. */
 static const char separator[] = "; ";
 
 static void note(struct buf *notes, const char *format, ...) FMT_CHECKED(2, 3);
 
-/* Appends a note, after a separator unless it is the first one. */
+/* Appends a note, after a separator unless it is the first note. */
 static void
 note(struct buf *notes, const char *format, ...)
 {
@@ -165,7 +173,8 @@ note(struct buf *notes, const char *format, ...)
 	va_end(arguments);
 }
 
-/* Notes that a task has ended, or that its timeout could not end it (T8). */
+/* Notes that a task has ended, or that its timeout could not terminate it
+ * (T8). */
 static void
 note_ended_task(struct buf *b, const struct job *job)
 {
@@ -182,7 +191,7 @@ note_ended_task(struct buf *b, const struct job *job)
 	buf_free(&purpose);
 }
 
-/* Notes a cancelled command that boris could not end (E12). */
+/* Notes that boris could not terminate a cancelled command (E12). */
 static void
 note_cancelled_survivor(struct buf *b, const struct job *job)
 {
@@ -196,7 +205,7 @@ note_cancelled_survivor(struct buf *b, const struct job *job)
 	buf_free(&command);
 }
 
-/* Notes which tasks have ended since that was last noted (T8). */
+/* Notes which tasks have ended, if no result has reported that (T8). */
 static void
 note_ended(struct buf *b, struct session *s)
 {
@@ -213,8 +222,8 @@ note_ended(struct buf *b, struct session *s)
 		    n - SESSION_ENDS_REPORTED);
 }
 
-/* Notes which cancelled commands have not ended (E12). Later results report
- * those that are too many for this one. */
+/* Notes which cancelled commands boris could not terminate (E12). If there are
+ * too many for this result, later results report the others. */
 static void
 note_survivors(struct buf *b, struct session *s)
 {
@@ -229,7 +238,7 @@ note_survivors(struct buf *b, struct session *s)
 	}
 }
 
-/* Notes which process boris could not end (E12). */
+/* Notes which process of the job boris could not terminate (E12). */
 static void
 note_survivor(struct result *r)
 {
@@ -242,8 +251,8 @@ note_survivor(struct result *r)
 	buf_free(&survivor);
 }
 
-/* Notes what became of a command whose call was ended by a timer of the client
- * (E6). */
+/* Notes what has become of a command whose call was ended by a timer of the
+ * client (E6). */
 static void
 note_abandoned_call(struct buf *b, const struct job *job)
 {
@@ -272,8 +281,8 @@ note_abandoned_call(struct buf *b, const struct job *job)
 	buf_free(&command);
 }
 
-/* Notes what became of the commands of abandoned calls (E6). Later results
- * report those that are too many for this one. */
+/* Notes what has become of the commands of abandoned calls (E6). If there are
+ * too many for this result, later results report the others. */
 static void
 note_abandoned(struct buf *b, struct session *s)
 {
@@ -288,8 +297,8 @@ note_abandoned(struct buf *b, struct session *s)
 	}
 }
 
-/* Notes what has happened in the session, apart from the job of this result. No
- * later result repeats these notes. */
+/* Notes the events in the session that do not concern the job of this result.
+ * No later result repeats these notes. */
 static void
 note_session(struct buf *b, struct session *s)
 {
@@ -298,7 +307,7 @@ note_session(struct buf *b, struct session *s)
 	note_survivors(b, s);
 }
 
-/* Notes the unit of a timeout that has expired, if it may have been meant as
+/* Notes the unit of the timeout that has expired, if the model may have meant
  * seconds (B7). */
 static void
 note_unit(struct buf *b, const struct job *job)
@@ -307,9 +316,9 @@ note_unit(struct buf *b, const struct job *job)
 		note(b, "timeout is in milliseconds");
 }
 
-/* Notes that a command was ended together with its call, which was abandoned
- * (E6) or which the client no longer waits for (K2). It should have become a
- * task; note_limits() adds that there was no room. */
+/* Notes that a command was terminated because its call was abandoned (E6) or
+ * its client no longer waits (K2). The command could not become a task, for the
+ * reason that note_limits() adds. */
 static void
 note_ended_with_call(struct buf *b, const struct job *job)
 {
@@ -360,8 +369,8 @@ note_task_timeout(struct buf *b, const struct job *job)
 		note_unit(b, job);
 }
 
-/* Notes that a command in the foreground was ended by its timeout. Its text
- * begins with the first of these notes (B). */
+/* Notes that a command in the foreground was terminated by its timeout. The
+ * text of the result begins with the first of these notes (B). */
 static void
 note_timeout(struct result *r)
 {
@@ -375,8 +384,8 @@ note_timeout(struct result *r)
 	    "for interactive programs");
 }
 
-/* Notes what has ended the job: its own timeout, or the limit of its call (E5,
- * K2); and which limits were applied to it. These are the first notes. */
+/* Notes what has terminated the job, its own timeout or the limit of its call
+ * (E5, K2), and which limits were applied to it. These notes come first. */
 static void
 note_limits(struct result *r)
 {
@@ -399,8 +408,8 @@ note_limits(struct result *r)
 		note(b, "the session was closed");
 }
 
-/* Notes that a process group of the terminal is stopped: by which signal, and
- * what to do. */
+/* Notes that a process group of the terminal is stopped, by which signal, and
+ * how to continue it. */
 static void
 note_stopped(struct result *r)
 {
@@ -434,8 +443,9 @@ note_stopped(struct result *r)
 	note(b, "continue it with: kill -CONT -- -%d", group);
 }
 
-/* Notes why a command in the foreground has become a task, and what to do with
- * it: its timeout has expired (E5), or its client waits no longer (K2). */
+/* Notes why a command in the foreground has become a task, and how to wait for
+ * it or end it. Either its timeout has expired (E5), or its client no longer
+ * waits (K2). */
 static void
 note_hand_over(struct result *r)
 {
@@ -458,7 +468,7 @@ note_hand_over(struct result *r)
 	    job->exec.pid);
 }
 
-/* Notes that the limit of the caller's calls has ended a wait (K2). */
+/* Notes that the limit of the caller's calls has ended the wait (K2). */
 static void
 note_wait_ended(struct buf *b, const struct caller *caller)
 {
@@ -466,8 +476,8 @@ note_wait_ended(struct buf *b, const struct caller *caller)
 	    "wait again", fmt_seconds(caller->call_limit));
 }
 
-/* Notes that the terminal asks for input (I3). `told`: how to answer was noted
- * before. */
+/* Notes that the terminal waits for input (I3). reported: an earlier result has
+ * reported how to answer. */
 static void
 note_prompt(struct buf *b, const struct exec_prompt *p, bool reported)
 {
@@ -485,7 +495,7 @@ note_prompt(struct buf *b, const struct exec_prompt *p, bool reported)
 		    "input and this task_id");
 }
 
-/* Appends a word for a shell, in quotes unless it needs none. */
+/* Appends a word of a shell command, in quotes if it needs them. */
 static void
 put_word(struct buf *b, const char *word)
 {
@@ -525,8 +535,8 @@ note_secret(struct buf *b, const struct job *job)
 	buf_free(&dir);
 }
 
-/* Notes of a task that runs: what became of a wait, how to go on, and what its
- * terminal waits for. */
+/* Adds the notes about a running task: why a wait has ended, what to do next,
+ * and whether the terminal waits for input. */
 static void
 note_running(struct result *r)
 {
@@ -563,7 +573,8 @@ note_running(struct result *r)
 		note_secret(b, job);
 }
 
-/* Notes why the text of `until` may not have been seen (W3). */
+/* Notes that the text `until` was not printed, and gives possible reasons
+ * (W3). */
 static void
 note_until_missed(struct result *r)
 {
@@ -586,7 +597,7 @@ note_until_missed(struct result *r)
 		    "may buffer its output (use stdbuf -oL or tty)");
 }
 
-/* Why the directory did not follow the command, and what to do (D2) */
+/* Why the working directory was not updated, and what to do about it (D2) */
 static const char *const reports[] = {
 	[REPORT_NO_FD] = "the working directory was not updated, because the "
 	    "limit on open files is too low",
@@ -599,7 +610,8 @@ static const char *const reports[] = {
 	    "shell did not report it; use cd in a separate command"
 };
 
-/* Notes what the command left running (E4). */
+/* Notes that the command has left processes running, and how to end them
+ * (E4). */
 static void
 note_orphans(struct buf *b, const struct exec *x)
 {
@@ -611,7 +623,8 @@ note_orphans(struct buf *b, const struct exec *x)
 		    "output is not shown; stop them with: kill -- -%d", x->pid);
 }
 
-/* Notes how the command ended, and what it left. */
+/* Adds the notes about the end of the command and about the processes that it
+ * has left running. */
 static void
 note_end(struct result *r)
 {
@@ -644,7 +657,7 @@ note_end(struct result *r)
 		note(b, "exit codes of the last pipeline: %s", x->pipeline);
 }
 
-/* Adds the notes that are not about the job. */
+/* Adds the notes about events that do not concern the job. */
 static void
 note_events(struct result *r)
 {
@@ -659,14 +672,14 @@ note_events(struct result *r)
 
 /* -- Lists of tasks ---------------------------------------------------- */
 
-/* Returns how many bytes a line of the list of tasks may have, so that all of
- * them fit in what the client lets through (K3). */
+/* Returns the maximum size of a line in the list of tasks, in bytes, so that
+ * the complete list fits in the size that the client accepts (K3). */
 static size_t
 line_max(const struct result *r)
 {
 	int64_t left = r->caller->bytes - LIST_END - (int64_t)r->text.len -
 	    (int64_t)r->notes.len;
-	int lines = 1;  /* that of the waiting calls */
+	int lines = 1;  /* the line about waiting calls */
 	const struct job *running = NULL;
 	struct job *job = NULL;
 
@@ -703,7 +716,7 @@ put_task_data(struct result *r, const struct job *job)
 	buf_fmt(d, "}");
 }
 
-/* Appends a task to the text, as a line of at most so many bytes. */
+/* Appends a task to the text, as a line of at most `most` bytes. */
 static void
 put_task_line(struct result *r, const struct job *job, size_t most)
 {
@@ -731,7 +744,7 @@ put_task_line(struct result *r, const struct job *job, size_t most)
 	buf_free(&purpose);
 }
 
-/* Lists all tasks, or only those that run. */
+/* Appends all tasks to the text and the data, or only those that run. */
 static void
 list_tasks(struct result *r, bool running)
 {
@@ -748,8 +761,8 @@ list_tasks(struct result *r, bool running)
 		buf_fmt(&r->text, r->text.len > 0 ? "\nno tasks" : "no tasks");
 }
 
-/* Appends the commands in the foreground, each on a line of at most so many
- * bytes, and how many calls wait for them (T7). */
+/* Appends the commands in the foreground, each on a line of at most `most`
+ * bytes, and the number of calls that wait for them (T7). */
 static void
 list_foreground(struct result *r, size_t most)
 {
@@ -808,7 +821,8 @@ results_list(struct buf *b, const struct caller *caller, struct session *s,
 
 /* -- Errors ------------------------------------------------------------ */
 
-/* Appends the notes that are not about the call, as a line of their own. */
+/* Appends the notes about events that do not concern the call, on a line of
+ * their own. */
 static void
 put_events(struct buf *text, struct session *s)
 {
@@ -834,8 +848,8 @@ results_error(struct buf *b, const struct caller *caller, struct session *s,
 	put_result(b, caller, text, &none);
 }
 
-/* What the model can do about the system's reason. `why` replaces the words of
- * strerror() if they say too little. */
+/* Errors of system calls, and what the model can do about them. `why` replaces
+ * the text of strerror() if that says too little. */
 enum subject { REASON_ANY, REASON_EDIT, REASON_INPUT };
 static const struct reason {
 	enum subject about;
@@ -883,8 +897,9 @@ find_reason(enum subject about, int error)
 	return NULL;
 }
 
-/* Returns whether so few open files are permitted that no command can be
- * started, even if no other one runs. *limit: the number of open files. */
+/* Returns whether the limit on open files is so low that no command can be
+ * started, even if no other one runs. If it is, sets *limit to that number of
+ * files. */
 static bool
 permits_few_files(int64_t *limit)
 {
@@ -896,8 +911,8 @@ permits_few_files(int64_t *limit)
 	return true;
 }
 
-/* Sets *text to the reason for an error, and what the model can do about it.
- * Returns it as a string. */
+/* Sets *text to the reason for an error and to what the model can do about it.
+ * Returns *text as a string. */
 static const char *
 reason_text(struct buf *text, enum subject about, int error)
 {
@@ -972,8 +987,7 @@ results_no_task(struct buf *b, const struct caller *caller, struct session *s,
 	results_error(b, caller, s, t);
 }
 
-/* Notes what to do if the maximum of tasks, options->tasks_max, is reached
- * (T2). */
+/* Notes what to do if the maximum number of tasks is running (T2). */
 static void
 note_end_one(struct buf *t, const struct session *s)
 {
@@ -982,7 +996,8 @@ note_end_one(struct buf *t, const struct session *s)
 	    : "stop one with kill_pid, or wait until one ends");
 }
 
-/* Says that a job is no task, because as many as can be run already (T2). */
+/* Writes that a task was not started, since the maximum number of tasks is
+ * running (T2). */
 static void
 put_too_many_tasks(struct result *r, const struct job *job)
 {
@@ -995,7 +1010,8 @@ put_too_many_tasks(struct result *r, const struct job *job)
 		list_tasks(r, true);
 }
 
-/* Says that a job was not started in time, and what it waited for (K2). */
+/* Writes that a job was not started in time, and what it has waited for
+ * (K2). */
 static void
 put_not_started(struct buf *t, const struct session *s, const struct job *job)
 {
@@ -1028,7 +1044,7 @@ put_not_started(struct buf *t, const struct session *s, const struct job *job)
 	}
 }
 
-/* Says that the directory of a job cannot be entered (D5, D7). */
+/* Writes that boris cannot change to the directory of a job (D5, D7). */
 static void
 put_bad_dir(struct result *r, const struct job *job, const char *why)
 {
@@ -1099,8 +1115,7 @@ results_rejected(struct buf *b, const struct caller *caller, struct session *s,
 
 /* -- Edits ------------------------------------------------------------- */
 
-/* Appends where the places are that an edit has found: "in line 3", or "2
- * times, in lines 3, 5". */
+/* Appends the line numbers of the occurrences that an edit has found. */
 static void
 put_line_numbers(struct buf *b, const struct edit *e)
 {
@@ -1117,7 +1132,7 @@ put_line_numbers(struct buf *b, const struct edit *e)
 		buf_fmt(b, " and others");
 }
 
-/* Appends what has come of an edit. */
+/* Appends the outcome of an edit. */
 static void
 put_outcome(struct buf *t, const struct edit *e, const struct caller *caller)
 {
@@ -1234,7 +1249,7 @@ put_facts_data(struct result *r)
 	json_put_number(d, "elapsed_ms", job_elapsed(job, r->now));
 }
 
-/* Appends the line with the exit code and the signal. */
+/* Appends the line with the exit code and the name of the signal. */
 static void
 put_exit_code(struct buf *t, const struct exec *x)
 {
@@ -1247,9 +1262,9 @@ put_exit_code(struct buf *t, const struct exec *x)
 		buf_fmt(t, "exit_code: %d", x->status);
 }
 
-/* Cuts the lines that precede the output, so that a quarter of the result is
- * left for the output (K3). tail: bytes at their end that come after the line
- * with the directory. */
+/* Shortens the lines that precede the output, so that a quarter of the result
+ * is left for the output (K3). tail: size of the lines after the one with the
+ * directory, bytes. */
 static void
 cut_facts(struct result *r, size_t tail)
 {
@@ -1257,16 +1272,16 @@ cut_facts(struct result *r, size_t tail)
 
 	if (r->caller->bytes == 0)
 		return;
-	/* If too long: keep everything after the cwd line, and cut that. If
-	 * that tail alone is too long, keep only its last `events` bytes, since
-	 * no later result repeats them. */
+	/* Shorten the line with the directory, and keep the lines after it. If
+	 * these alone are too long, keep only the notes about events, since no
+	 * later result repeats them. */
 	if (tail + FACTS_MIN >= most)
 		tail = r->events;
 	cut_before(&r->text, tail, most);
 }
 
-/* Appends the lines of the text that precede the output. The text is empty, or
- * has the first note already (note_timeout()). */
+/* Appends the lines of the text that precede the output. Before, the text is
+ * empty or contains the first note; see note_timeout(). */
 static void
 put_facts(struct result *r)
 {
@@ -1278,7 +1293,8 @@ put_facts(struct result *r)
 	bool survives = r->ended && !exited;
 	size_t facts_end;
 
-	/* A command that boris could not end has no exit code to begin with. */
+	/* A command that boris could not terminate has no exit code, so its
+	 * text begins with the status. */
 	if (r->is_task || (survives && r->first_note == 0))
 		buf_fmt(t, "status: %s", job_status(job, r->ended));
 	if (exited)
@@ -1297,7 +1313,7 @@ put_facts(struct result *r)
 	cut_facts(r, t->len - facts_end);
 }
 
-/* A stream as the result shows it */
+/* An output stream as the result shows it */
 struct shown {
 	const char *name;
 	const struct job_stream *stream;
@@ -1306,7 +1322,7 @@ struct shown {
 	struct output_view view;
 };
 
-/* Fills in the text of a stream, within these bounds. */
+/* Fills in the text of a stream, within these limits. */
 static void
 show_stream(const struct result *r, struct shown *s,
             const struct output_bounds *most)
@@ -1319,9 +1335,9 @@ show_stream(const struct result *r, struct shown *s,
 	s->lines = buf_lines(s->text.data, s->text.len);
 }
 
-/* Returns how a stream is cut: as this call asks, else as the call did that
- * started the command. By default the end of an unfinished stream is shown
- * (T3). */
+/* Returns how a stream is truncated. The arguments of this call override those
+ * of the call that has started the command. By default, only the end of an
+ * unfinished stream is shown (T3). */
 static struct output_bounds
 choose_bounds(const struct result *r, const struct output *text)
 {
@@ -1341,8 +1357,9 @@ choose_bounds(const struct result *r, const struct output *text)
 	return bounds;
 }
 
-/* Returns how much of a limit one of two streams gets: what the other leaves,
- * or half of it if that is more; at least 1, because 0 means no limit. */
+/* Returns the part of a limit that one of two streams gets: what the other
+ * stream leaves, or half of the limit if that is more. Returns at least 1,
+ * because 0 means that there is no limit. */
 static int64_t
 share(int64_t all, int64_t other)
 {
@@ -1351,8 +1368,8 @@ share(int64_t all, int64_t other)
 	return all - other > 1 ? all - other : 1;
 }
 
-/* Fills in the texts of both streams, cut so that together they fit in what the
- * client lets through (K3). */
+/* Fills in the texts of both streams, truncated so that together they fit in
+ * the size that the client accepts (K3). */
 static void
 show_streams(const struct result *r, struct shown s[2])
 {
@@ -1379,7 +1396,7 @@ show_streams(const struct result *r, struct shown s[2])
 	}
 }
 
-/* Appends both streams. */
+/* Appends both output streams to the text and the data. */
 static void
 put_output(struct result *r)
 {
@@ -1434,8 +1451,8 @@ results_job(struct buf *b, const struct caller *caller, struct session *s,
 	    .is_task = job_is_task(job), .about = results_about(job, request) };
 
 	r.reads_task = r.about == ABOUT_TASK_STATE;
-	/* A start and a hand-over report a running task, even if it has just
-	 * ended: a later result reports its end. */
+	/* The result of a start or a hand-over reports a running task, even if
+	 * the task has just ended. A later result reports its end. */
 	r.ended = job->state == JOB_FINISHED &&
 	    (r.reads_task || r.about == ABOUT_COMMAND_END);
 	note_limits(&r);

@@ -9,19 +9,21 @@
 #include "session/edit.h"
 
 enum {
-	SNIPPET = 80,          /* bytes of a value, or of a name, in an error */
-	NAMES_LISTED = 10,     /* unknown arguments named in an error (P4) */
-	DESCRIBED_MAX = 1780, /* bytes of a description after which no further
-	                        * directory of --write is named (F4) */
-	WAIT_UNTIL = 30000,    /* ms; default of a wait with `until` (W2) */
-	WAIT_BLOCK = 30000,    /* ms; default of a wait with `block` */
-	WAIT_TERMINAL = 10000  /* ms; default of a wait for a terminal (W2) */
+	SNIPPET = 80,          /* maximum size of a value or a name in an error,
+	                        * bytes */
+	NAMES_LISTED = 10,     /* maximum number of unknown arguments in an
+	                        * error (P4) */
+	DESCRIBED_MAX = 1780,  /* maximum size of a description with directories
+	                        * of --write, bytes (F4) */
+	WAIT_UNTIL = 30000,    /* default wait with `until`, ms (W2) */
+	WAIT_BLOCK = 30000,    /* default wait with `block`, ms */
+	WAIT_TERMINAL = 10000  /* default wait for a terminal, ms (W2) */
 };
 
-/* The indexes of tools[] */
+/* Indexes of the rows of tools[] */
 enum { BASH, TASK_OUTPUT, EDIT, TOOLS };
 
-/* Do the options offer the tool? */
+/* Returns whether the options enable the tool. */
 static bool
 is_offered(const struct options *o, const struct tool *t)
 {
@@ -30,13 +32,14 @@ is_offered(const struct options *o, const struct tool *t)
 
 /* -- Arguments --------------------------------------------------------- */
 
-/* The indexes of arguments[]. To add an argument:
+/* Indexes of the rows of arguments[]. To add an argument:
  * 1. Add its index here, before ARGUMENTS.
  * 2. Describe it in arguments[], with `help` for each tool that accepts it.
  * 3. Use it in read_command(), read_input(), read_pid(), read_task() or
- *    read_edit(), and store what it asks for in struct want or struct job.
- * 4. If it conflicts with others, refuse that in read_bash() or the like.
- * 5. Describe it in doc/SPEC and CHANGES, and test it. */
+ *    read_edit(), and store its value in struct call_request or struct job.
+ * 4. If it conflicts with other arguments, reject it in read_bash() or a
+ *    similar function.
+ * 5. Describe it in doc/SPEC and doc/CHANGES, and test it. */
 enum {
 	COMMAND, TIMEOUT, IN_BACKGROUND, TTY, INPUT, CHECK_PID, KILL_PID,
 	TASK_ID, WAIT, BLOCK, UNTIL, NEW, CWD, STDIN, TRUNCATE, LIMIT,
@@ -45,40 +48,43 @@ enum {
 
 /* Flags of an argument */
 enum {
-	EMPTY = 1,      /* the empty value of its type ("", 0, false) has a
-	                 * meaning. Otherwise "", 0, false, [] and {} count as
-	                 * absent, because some clients fill in all arguments
-	                 * (P4) */
-	HANDLE = 2,     /* names a task, by its id or its pid, as returned */
-	NAME = 4,       /* a file name: `most` counts bytes, a NUL is wrong */
-	LINE = 8,       /* a newline is wrong */
-	COMMAND_TEXT = 16,  /* a blank text and a NUL are wrong */
-	TYPED = 32,     /* can be given together with `input` (I2) */
-	WORD = 64,      /* one of truncate_words[] */
-	BLANK_COUNTS = 128,  /* only null counts as absent; "" is a value, and
-	                      * 0 is a value of the wrong type */
-	UNLISTED = 256  /* is accepted, but is not in the schema */
+	/* An empty value of the right type ("", 0 or false) has a meaning.
+	 * Without this flag, empty values of any type count as absent, since
+	 * some clients fill in all arguments (P4). */
+	EMPTY = 1,
+	HANDLE = 2,          /* names a task by its id or its pid; can be a
+	                      * string or a number */
+	NAME = 4,            /* a file name: `max` counts bytes, and a NUL is
+	                      * rejected */
+	LINE = 8,            /* a newline is rejected */
+	COMMAND_TEXT = 16,   /* a blank text and a NUL are rejected */
+	TYPED = 32,          /* can be given together with `input` (I2) */
+	WORD = 64,           /* must be one of the words in truncate_words[] */
+	BLANK_COUNTS = 128,  /* only null counts as absent; an empty string is a
+	                      * value, and 0 is a value of the wrong type */
+	UNLISTED = 256       /* is accepted, but not listed in the schema */
 };
 
-/* The words of TRUNCATE_HEAD and so on */
+/* The words for TRUNCATE_HEAD, TRUNCATE_TAIL and TRUNCATE_BOTH */
 static const char *const truncate_words[] = { "head", "tail", "both" };
 enum { TRUNCATE_WORDS = 3 };
 
-/* The arguments of all tools. The numbers in these texts are those of
- * options.h. */
+/* The arguments of all tools. The numbers in the texts are limits that are
+ * defined in base/options.h. */
 static const struct argument {
 	const char *name;
 	enum json_type type;
 	int flags;
-	int min;             /* minimum of an integer, or of the number of
-	                        * characters of a string */
-	int max;              /* maximum of these; 0: no maximum */
-	/* The description in the schema of each tool; NULL: the tool does not
-	 * accept it. */
+	int min;              /* minimum of an integer, or of the length of a
+	                       * string in characters */
+	int max;              /* maximum of an integer, or of the length of a
+	                       * string; 0 if there is none */
+	/* The description in the schema of each tool; NULL if the tool does not
+	 * accept the argument */
 	const char *help[TOOLS];
-	const char *must_be;   /* "argument X must be ..., not Y" */
-	/* The name that models know from other tools (P4): accepted, but not in
-	 * the schema; or NULL. */
+	const char *must_be;  /* text of the error after "argument X must be" */
+	/* A name that models know from other agents' tools (P4), which is
+	 * accepted but not listed in the schema; or NULL */
 	const char *alias[TOOLS];
 } arguments[ARGUMENTS] = {
 	[COMMAND] = {
@@ -93,8 +99,8 @@ static const struct argument {
 		.name = "timeout",
 		.type = JSON_NUMBER,
 		.min = 1,
-		/* No `most`: read_command() reduces a larger value to the
-		 * maximum (W4). */
+		/* There is no `max`, since read_command() reduces larger values
+		 * (W4). */
 		.help = { [BASH] = "Maximum run time in "
 		    "milliseconds, up to 600000; for a background task up to "
 		    "86400000, with no limit by default" },
@@ -156,7 +162,7 @@ static const struct argument {
 		.name = "wait",
 		.type = JSON_NUMBER,
 		.flags = EMPTY | TYPED,
-		/* No `most`: read_wait() reduces a larger value to the maximum
+		/* There is no `max`, since read_wait() reduces larger values
 		 * (W2). */
 		.help = { [BASH] = "Maximum time in milliseconds to wait for "
 		    "a background task (default 0; with tty or input 10000; "
@@ -285,11 +291,12 @@ static const struct argument {
 	}
 };
 
-/* The names of other agents' tools, and what does the same here (P4) */
+/* The names of other agents' tools, and the tools that replace them here
+ * (P4) */
 static const struct foreign {
 	const char *name;
-	int tool;              /* the tool here */
-	const char *use;       /* its name, and how to use it */
+	int tool;         /* index of the tool that replaces it */
+	const char *use;  /* name of that tool, and how to use it */
 } foreign[] = {
 	{ "Bash", BASH, "bash" },
 	{ "exec_command", BASH, "bash" },
@@ -306,25 +313,28 @@ static const struct foreign {
 	{ "Write", EDIT, "edit without old to create a file" }
 };
 
-/* A call whose arguments are being read. The functions that take a struct
- * reading and return false have written to `refusal` which argument is wrong,
- * and why. */
+/* A call whose arguments are being read. The functions that take this struct
+ * and return false have written to `error` which argument is wrong, and why. */
 struct arg_reader {
-	const struct tool *tools;  /* all tools */
-	int tool;              /* index of the tool that is called */
+	const struct tool *tools;      /* table of all tools */
+	int tool;                      /* index of the tool that is called */
 	const struct options *options;
 	const struct caller *caller;
-	struct json given[ARGUMENTS];  /* values; JSON_NONE: absent */
-	struct json name[ARGUMENTS];   /* the names they were given by */
-	int64_t number[ARGUMENTS];  /* values of integers; indexes of words */
-	struct job **job;      /* what to run */
+	struct json given[ARGUMENTS];  /* values of the arguments; JSON_NONE if
+	                                * absent */
+	struct json name[ARGUMENTS];   /* names by which the arguments were
+	                                * given */
+	int64_t number[ARGUMENTS];     /* values of integers, and indexes of
+	                                * words */
+	struct job **job;              /* receives the job, if the call runs
+	                                * one */
 	struct call_request *request;
 	struct buf *error;
 };
 
 /* Returns the default timeout of a command in the foreground, in ms. If the
- * client limits its calls, the timeout can be long, because the command becomes
- * a task when that limit expires (K2). */
+ * client limits its calls, the default can be long, because the command becomes
+ * a task when that limit is reached (K2). */
 static int64_t
 usual_timeout(const struct options *o, const struct caller *r)
 {
@@ -342,7 +352,8 @@ is_given(const struct arg_reader *r, int argument)
 static bool reject(struct arg_reader *, const char *format, ...)
     FMT_CHECKED(2, 3);
 
-/* Writes the refusal. Returns false, for the caller to return. */
+/* Writes an error. Always returns false, so that its caller can return that the
+ * call is rejected. */
 static bool
 reject(struct arg_reader *r, const char *format, ...)
 {
@@ -354,7 +365,7 @@ reject(struct arg_reader *r, const char *format, ...)
 	return false;
 }
 
-/* Refuses the call if the argument is absent. */
+/* Returns whether the argument was given. If it is absent, rejects the call. */
 static bool
 require(struct arg_reader *r, int argument)
 {
@@ -366,7 +377,7 @@ require(struct arg_reader *r, int argument)
 	    a->help[r->tool]);
 }
 
-/* Appends an item to a list, after a separator unless it is the first one. */
+/* Appends an item to a list, after a separator unless it is the first item. */
 static void
 put_item(struct buf *list, const char *separator, const char *item)
 {
@@ -375,13 +386,13 @@ put_item(struct buf *list, const char *separator, const char *item)
 	buf_fmt(list, "%s", item);
 }
 
-/* The room for the start of a value, with dots and a NUL */
+/* Memory for the start of a value, with dots and a NUL */
 struct snippet {
 	char text[SNIPPET + sizeof("...")];
 };
 
-/* Copies the start of a value or a name, as JSON text. Returns the copy. If it
- * cuts a character, json_string() mends that. */
+/* Copies the start of a value or a name, as JSON text, and returns the copy. If
+ * the copy ends within a character, json_string() replaces that. */
 static const char *
 snippet(struct snippet *s, struct json value)
 {
@@ -403,7 +414,7 @@ reject_value(struct arg_reader *r, int argument)
 	    snippet(&value, r->given[argument]));
 }
 
-/* Refuses two names that mean the same argument. */
+/* Rejects two names that mean the same argument. Returns false. */
 static bool
 reject_both(struct arg_reader *r, struct json one, struct json other)
 {
@@ -413,8 +424,8 @@ reject_both(struct arg_reader *r, struct json one, struct json other)
 	    "them", snippet(&first, one), snippet(&second, other));
 }
 
-/* Finds the argument of that name among those that the tool accepts; returns
- * ARGUMENTS if there is none. */
+/* Returns the index of the argument with this name, if the tool accepts it;
+ * otherwise returns ARGUMENTS. */
 static int
 find_argument(struct json name, int tool)
 {
@@ -433,14 +444,14 @@ find_argument(struct json name, int tool)
 	return i;
 }
 
-/* Is it in the tool's schema? */
+/* Returns whether the argument is listed in the schema of the tool. */
 static bool
 is_listed(const struct argument *a, int tool)
 {
 	return a->help[tool] != NULL && !(a->flags & UNLISTED);
 }
 
-/* Returns the first tool offered that accepts an argument of that name, or
+/* Returns the first offered tool that accepts an argument with this name, or
  * NULL. */
 static const struct tool *
 find_other_tool(const struct arg_reader *r, struct json name)
@@ -455,8 +466,8 @@ find_other_tool(const struct arg_reader *r, struct json name)
 	return NULL;
 }
 
-/* Appends the name of an argument that the tool does not accept, and which tool
- * does, to the list of these. */
+/* Appends to a list the name of an argument that the tool does not accept, and
+ * the name of the tool that does. */
 static void
 put_unknown(struct buf *list, const struct arg_reader *r, struct json name)
 {
@@ -473,7 +484,8 @@ put_unknown(struct buf *list, const struct arg_reader *r, struct json name)
 	buf_free(&item);
 }
 
-/* Refuses the call for its unknown arguments; lists those of its tool. */
+/* Rejects the call because of its unknown arguments. The error lists the
+ * arguments that the tool accepts. Returns false. */
 static bool
 reject_unknown(struct arg_reader *r, int n, struct buf *unknown)
 {
@@ -491,8 +503,8 @@ reject_unknown(struct arg_reader *r, int n, struct buf *unknown)
 	return false;
 }
 
-/* Returns the value without its quotes, if that has the type: "5000" counts as
- * 5000, and "true" as true (P4). */
+/* Returns the value without its quotes if the text between them has this type:
+ * "5000" counts as 5000, and "true" as true (P4). */
 static struct json
 unquoted(struct json value, enum json_type type)
 {
@@ -505,7 +517,7 @@ unquoted(struct json value, enum json_type type)
 }
 
 /* Returns the index of a string in truncate_words[], or TRUNCATE_WORDS if it is
- * none of them. */
+ * not one of the words. */
 static int
 find_word(struct json value)
 {
@@ -516,8 +528,8 @@ find_word(struct json value)
 	return i;
 }
 
-/* Checks the type of a value and the bounds of a number, and stores the number
- * or the index of the word. Returns whether the value is right. */
+/* Checks the type of a value and the limits of a number. Stores the number, or
+ * the index of a word. Returns whether the value is correct. */
 static bool
 check_value(struct arg_reader *r, int i)
 {
@@ -540,8 +552,8 @@ check_value(struct arg_reader *r, int i)
 	return json_type(value) == a->type;
 }
 
-/* Is it "", 0, false, [] or {}? A number with an exponent is not: it may be a
- * task's id, such as 0e123456. */
+/* Returns whether the value is "", 0, false, [] or {}. A number with an
+ * exponent is not blank, since it may be the id of a task, such as 0e123456. */
 static bool
 is_blank(struct json value)
 {
@@ -565,7 +577,7 @@ is_blank(struct json value)
 	}
 }
 
-/* Does the value count as if the argument were absent (P4)? */
+/* Returns whether an argument with this value counts as absent (P4). */
 static bool
 counts_as_absent(const struct argument *a, struct json value)
 {
@@ -578,8 +590,9 @@ counts_as_absent(const struct argument *a, struct json value)
 	return is_blank(value);
 }
 
-/* Stores a member as given[i], unless it counts as absent. Of members of the
- * same name the last one counts. Two names of one argument are an error. */
+/* Stores a member as given[i], unless it counts as absent. If a name occurs
+ * twice, the last value counts. Returns false if the argument was given by two
+ * different names. */
 static bool
 store_member(struct arg_reader *r, int i, struct json name, struct json value)
 {
@@ -600,7 +613,7 @@ store_member(struct arg_reader *r, int i, struct json name, struct json value)
 	return true;
 }
 
-/* Did the client add the argument of its own accord (K1)? */
+/* Returns whether the client itself adds this argument to calls (K1). */
 static bool
 is_added_by_client(const struct arg_reader *r, struct json name)
 {
@@ -609,7 +622,8 @@ is_added_by_client(const struct arg_reader *r, struct json name)
 	return added != NULL && json_is(name, added);
 }
 
-/* Sorts the members into given[]. One that the client has added is dropped. */
+/* Sorts the members into given[], except for arguments that the client itself
+ * has added. Returns false if the call is rejected. */
 static bool
 sort_members(struct arg_reader *r, struct json members)
 {
@@ -645,7 +659,7 @@ is_too_long(const struct argument *a, const struct buf *b)
 	return utf8_cut(b, a->max) < b->len;
 }
 
-/* Is the decoded string within the bounds of its argument? */
+/* Returns whether the decoded string is correct for its argument. */
 static bool
 is_right_text(const struct argument *a, struct buf *b)
 {
@@ -662,7 +676,8 @@ is_right_text(const struct argument *a, struct buf *b)
 	return true;
 }
 
-/* Decodes a string, if it is given, and checks its bounds. */
+/* Decodes the string of an argument, if it was given. Returns false if the
+ * string is wrong or memory is short. */
 static bool
 decode_text(struct arg_reader *r, int i, struct buf *b)
 {
@@ -686,8 +701,8 @@ decode_path(struct arg_reader *r, int argument, char **name)
 	return taken;
 }
 
-/* Reads `wait` and `until` of any tool (W2, W3). usual: ms to wait if neither
- * is given. */
+/* Reads `wait` and `until` of any tool (W2, W3). usual: time to wait if neither
+ * was given, ms. */
 static bool
 read_wait(struct arg_reader *r, int64_t usual)
 {
@@ -703,7 +718,7 @@ read_wait(struct arg_reader *r, int64_t usual)
 	return decode_text(r, UNTIL, &req->until);
 }
 
-/* `truncate` and `limit` of a call that reads a task */
+/* Reads `truncate` and `limit` of a call that reads a task. */
 static void
 read_bounds(struct arg_reader *r)
 {
@@ -714,12 +729,12 @@ read_bounds(struct arg_reader *r)
 	req->limit = is_given(r, LIMIT) ? r->number[LIMIT] : 0;
 }
 
-/* Reads which task the call is about: `argument` is TASK_ID, CHECK_PID or
- * KILL_PID. want->id gets the text of task_id if that is given, else the text
- * of `argument`; the text may be an id or the digits of a pid (T1). want->pid
- * gets the number in `argument`, or 0 if that is a string. task_id and a pid
- * may both be given, because a server that clients share accepts a pid only
- * with the id of its task, which is a secret (H6). */
+/* Reads which task the call is about. argument: TASK_ID, CHECK_PID or KILL_PID.
+ * request->id gets the text of task_id or, if that is absent, of `argument`. It
+ * may be an id, or the digits of a pid (T1). request->pid gets the number in
+ * `argument`, or 0 if that is a string. Both task_id and a pid may be given,
+ * because a shared server accepts a pid only together with the id of its task,
+ * which is a secret (H6). */
 static bool
 read_handle(struct arg_reader *r, int argument)
 {
@@ -748,7 +763,7 @@ choose_environment(bool terminal, bool background)
 	return background ? ENV_TASK : ENV_COMMAND;
 }
 
-/* Decodes the texts of a command into its job. */
+/* Decodes the strings of a call that runs a command into its job. */
 static bool
 decode_command_texts(struct arg_reader *r, struct job *job)
 {
@@ -814,8 +829,8 @@ read_input(struct arg_reader *r)
 	    read_wait(r, WAIT_TERMINAL);
 }
 
-/* Refuses a call of bash unless it gives exactly one of the arguments that say
- * what to do. */
+/* Returns whether the call gives exactly one of the arguments of bash that say
+ * what to do. If not, rejects the call. */
 static bool
 check_action(struct arg_reader *r)
 {
@@ -856,8 +871,9 @@ read_pid(struct arg_reader *r)
 	return read_handle(r, ends ? KILL_PID : CHECK_PID);
 }
 
-/* Drops an empty `input` that the client has only filled in. It counts only
- * with task_id and no other action; then it reads the terminal. */
+/* Drops an empty `input` that a client has only filled in. An empty `input` is
+ * used only with task_id and without another action; then it reads the
+ * terminal. */
 static void
 drop_empty_input(struct arg_reader *r)
 {
@@ -869,8 +885,8 @@ drop_empty_input(struct arg_reader *r)
 		r->given[INPUT].text = NULL;
 }
 
-/* Reads the arguments of bash: they run a command, type into a terminal, or
- * poll or end a task. */
+/* Reads the arguments of bash, which run a command, type into a terminal, or
+ * read or kill a task. */
 static bool
 read_bash(struct arg_reader *r)
 {
@@ -887,8 +903,8 @@ read_bash(struct arg_reader *r)
 	if (!runs && (waits || is_given(r, UNTIL)))
 		return reject(r, "wait and until cannot be used with check_pid "
 		    "or kill_pid; use task_output instead");
-	/* wait: 0 is tolerated here, because some clients fill it in; a wait
-	 * above 0 is refused. */
+	/* Accept wait: 0 without a reason to wait, because some clients fill it
+	 * in. */
 	if (runs && !background && waits)
 		return reject(r, "wait requires run_in_background: true, "
 		    "tty: true, until or input; to wait for a running task, "
@@ -905,7 +921,8 @@ read_task(struct arg_reader *r)
 	if (is_given(r, BLOCK) && is_given(r, WAIT) &&
 	    json_is(r->name[WAIT], "wait"))
 		return reject_both(r, r->name[WAIT], r->name[BLOCK]);
-	/* Where many clients share the server ids are secrets (H6). */
+	/* If many clients share the server, the ids of tasks are secrets
+	 * (H6). */
 	if (listed && r->caller->shared)
 		return require(r, TASK_ID);
 	if (listed && is_given(r, UNTIL))
@@ -921,7 +938,7 @@ read_task(struct arg_reader *r)
 		return false;
 	if (!read_wait(r, blocks ? WAIT_BLOCK : 0))
 		return false;
-	/* With block: false do not wait, whatever timeout says. */
+	/* With block: false, do not wait, even if timeout was given. */
 	if (is_given(r, BLOCK) && !blocks)
 		r->request->time = 0;
 	return true;
@@ -953,8 +970,9 @@ read_edit(struct arg_reader *r)
 
 /* -- Descriptions ------------------------------------------------------ */
 
-/* Names the directories of --write, as many as fit in the description. Each is
- * named in full, since the start of a path is not a path (F4). */
+/* Appends a sentence with the directories of --write, as many as fit in the
+ * description. Each path is written in full, since a shortened path would be
+ * wrong (F4). */
 static void
 put_writable(struct buf *b, const struct options *o)
 {
@@ -997,7 +1015,7 @@ count_names(const char *list)
 	return n;
 }
 
-/* Describes the fences, in sentences (F4). */
+/* Appends sentences about the restrictions that the kernel enforces (F4). */
 static void
 put_fences(struct buf *b, const struct options *o)
 {
@@ -1227,7 +1245,7 @@ tools_list(struct buf *b, const struct options *o, const struct caller *r)
 		if (!is_offered(o, &tools[i]))
 			continue;
 		tools[i].describe(&description, o, r);
-		/* The first one tells of the fences. */
+		/* Only the first description mentions the restrictions. */
 		if (first)
 			put_fences(&description, o);
 		else
@@ -1254,8 +1272,8 @@ tools_instructions(struct buf *b, const struct options *o)
 	buf_free(&text);
 }
 
-/* Returns what does the same here as another agent's tool of that name, or
- * NULL. */
+/* Returns the row for another agent's tool with this name, if the tool that
+ * replaces it is offered, or NULL. */
 static const struct foreign *
 find_foreign(const struct options *o, struct json name)
 {
@@ -1269,7 +1287,7 @@ find_foreign(const struct options *o, struct json name)
 	return NULL;
 }
 
-/* Writes that there is no tool of that name, and which there are. */
+/* Writes that there is no tool with this name, and which tools are offered. */
 static void
 put_unknown_tool(struct buf *b, const struct options *o, struct json name)
 {
