@@ -600,7 +600,7 @@ note_until_missed(struct result *r)
 /* Why the working directory was not updated, and what to do about it (D2) */
 static const char *const reports[] = {
 	[REPORT_NO_FD] = "the working directory was not updated, because the "
-	    "limit on open files is too low",
+	    "limit on open files (ulimit -n) is too low",
 	[REPORT_REPLACED] = "the working directory was not updated, because "
 	    "another program replaced the shell (exec); use cd in a separate "
 	    "command",
@@ -773,7 +773,7 @@ list_foreground(struct result *r, size_t most)
 
 	while ((job = session_next_running(s, job)) != NULL) {
 		time = fmt_seconds(job_elapsed(job, r->now));
-		buf_fmt(&line, "in the foreground: %-.*s",
+		buf_fmt(&line, "running in the foreground: %-.*s",
 		    SHOWN(&job->exec.text));
 		cut_line(&line, 0, most - FOREGROUND_END);
 		if (job->parallel)

@@ -680,11 +680,11 @@ show_notice(const struct output *o, enum cut_parts parts,
 		buf_fmt(b, "[%s: showing last %jd of %jd lines", name,
 		    end->lines, all->lines);
 	else if (o->no_text && start->chars == all->chars)
-		buf_fmt(b, "[%s: not text, %jd bytes in total, first %jd "
+		buf_fmt(b, "[%s: binary data, %jd bytes in total, first %jd "
 		    "characters shown", name, o->raw, start->chars);
 	else if (o->no_text)
-		buf_fmt(b, "[%s truncated: not text, %jd bytes in total, first "
-		    "%jd characters shown", name, o->raw, start->chars);
+		buf_fmt(b, "[%s truncated: binary data, %jd bytes in total, "
+		    "first %jd characters shown", name, o->raw, start->chars);
 	else if (parts == CUT_START_MOSTLY)
 		buf_fmt(b, "[%s truncated: %jd characters in total, first %jd "
 		    "and last %jd shown", name, all->chars, start->chars,

@@ -235,7 +235,7 @@ leave() {
 	status=0
 	TMPDIR=$PWD/tmp "$BORIS" --secret="${secret:0:8}" <<<hunter2 2>said || status=$?
 	is "$status" 1
-	has "$(<said)" 'the log is full'
+	has "$(<said)" 'the log cannot be written'
 	[ ! -e got ]
 	rm -f last
 	release

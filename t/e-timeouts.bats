@@ -612,9 +612,9 @@ masked() {
 	run_bash true
 	prlimit --pid "$server" --nofile=4:
 	run_bash 'touch ran'
-	refused '*descriptor*'
+	refused '*too many open files*'
 	run_bash 'touch ran' '{"run_in_background":true}'
-	refused '*descriptor*'
+	refused '*too many open files*'
 	prlimit --pid "$server" --nofile=1024:
 	run_bash 'echo hi'
 	is "$(result stdout)" '"hi\n"'

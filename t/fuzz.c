@@ -610,10 +610,10 @@ slow_show(const char *p, size_t n, const struct output_bounds *most,
 		buf_put(b, p, char_at(p, n, head));
 		end_with_newline(b);
 		buf_fmt(b, head < chars
-		    ? "[x truncated: not text, %zu bytes in total, first %zu "
-		    "characters shown" NOT_SAVED "]"
-		    : "[x: not text, %zu bytes in total, first %zu characters "
-		    "shown" NOT_SAVED "]", no_text, head);
+		    ? "[x truncated: binary data, %zu bytes in total, first "
+		    "%zu characters shown" NOT_SAVED "]"
+		    : "[x: binary data, %zu bytes in total, first %zu "
+		    "characters shown" NOT_SAVED "]", no_text, head);
 		return;
 	}
 	if (n > 0 && (how == TRUNCATE_TAIL || how == TRUNCATE_RECENT)) {

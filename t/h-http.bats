@@ -1158,10 +1158,10 @@ unread() {
 	modern_post a
 	answers a
 	told=$(get -s result tools 0 description)$(get -s result tools 1 description)
-	lacks "$told" 'for the calls that follow'
-	lacks "$told" 'list of all'
+	lacks "$told" 'for all later calls'
+	lacks "$told" 'lists all tasks'
 	has "$told" 'starts in the server'
-	has "$told" 'and its task_id'
+	has "$told" 'with kill_pid and task_id'
 }
 
 @test "H6: tasks belong to the server, ten at a time; neither the refusal nor the list, an error, names ids (T7)" {

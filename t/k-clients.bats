@@ -192,8 +192,8 @@ long() {
 	done
 	run_bash 'read <never'
 	is "$(result status)" '"timed_out"'
-	has "$(plain note)" 'as long as this client waits'
-	has "$(plain note)" 'since 10 background tasks are running'
+	has "$(plain note)" 'the longest this client waits'
+	has "$(plain note)" 'because 10 background tasks are running'
 }
 
 @test "K2: with ten tasks running a queued command without time to run is rejected" {
@@ -356,7 +356,7 @@ names() {
 	run_tool task_output '{}'
 	fits
 	names "${started[@]}"
-	has "$(text)" 'in the foreground: echo x'
+	has "$(text)" 'running in the foreground: echo x'
 	release
 }
 

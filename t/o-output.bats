@@ -647,7 +647,7 @@ meminfo() {
 	boris
 	run_bash 'head -c 50000 "$(type -P bash)"'
 	plain stdout >shown
-	is "$(tail -n 1 shown | sed 's/;.*//')" '[stdout truncated: not text, 50000 bytes in total, first 1000 characters shown'
+	is "$(tail -n 1 shown | sed 's/;.*//')" '[stdout truncated: binary data, 50000 bytes in total, first 1000 characters shown'
 	is "$(file_size stdout)" 50000
 	most "$(wc -c <shown)" 3300
 	run_bash 'head -c 50000 "$(type -P bash)"' '{"truncate":"tail"}'
@@ -659,16 +659,16 @@ meminfo() {
 	run_bash 'for ((i = 0; i < 2000; i++)); do printf "123456789\377"; done'
 	is "$(result stdout_chars)" ''
 	run_bash 'for ((i = 0; i < 2000; i++)); do printf "12345678\377"; done'
-	has "$(plain stdout)" 'not text, 18000 bytes in total'
+	has "$(plain stdout)" 'binary data, 18000 bytes in total'
 	run_bash "head -c 4000 /dev/zero | tr '\\0' a; head -c 20000 /dev/zero"
 	is "$(result stdout_chars)" ''
 	run_bash 'head -c 199 /dev/zero; head -c 200 /dev/zero >&2'
 	is "$(result stdout_chars) $(result stderr_chars)" ' 0'
-	has "$(plain stderr)" '[stderr: not text, 200 bytes in total'
+	has "$(plain stderr)" '[stderr: binary data, 200 bytes in total'
 	start_task 'head -c 5000 /dev/zero; echo x >1; read <gate; echo end'
 	printed 1
 	look
-	has "$(plain stdout)" 'not text, 5000 bytes in total, first 0 characters shown'
+	has "$(plain stdout)" 'binary data, 5000 bytes in total, first 0 characters shown'
 	release
 	look "$task" '{"wait":10000,"new":true}'
 	has "$(plain stdout)" end

@@ -707,7 +707,8 @@ respond_early(struct http *h, struct peer *p)
 		return respond_text(p, 204, "");
 	if (h->options->token != NULL && !has_token(h, r))
 		return respond_text(p, 401,
-		    "Authorization: Bearer TOKEN is missing or wrong\n");
+		    "the header Authorization: Bearer TOKEN is missing or "
+		    "wrong\n");
 	p->authenticated = true;
 	if (has_verb(r, "OPTIONS"))
 		return respond_text(p, 204, "");
