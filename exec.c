@@ -56,11 +56,6 @@ enum {
 	/* time to wait until processes of another user exit, ms. For example,
 	 * sudo exits soon after its command. */
 	FOREIGN_GRACE = 100,
-	/* ms from the start in which boris does not poll a command's output.
-	 * Without this boris is woken twice more in each call. On a busy host
-	 * with two processors, a call of `true` then takes 1.37 instead of 1.21
-	 * times fork, exec and wait (medians of ten runs of t/bench calls). */
-	YOUNG = 3,
 	PROMPT_SILENCE = 300,   /* time without output after which a terminal
 	                         * may show a prompt, ms (I3) */
 	READ_SILENCE = 100,     /* time without output after which a terminal
@@ -668,22 +663,14 @@ exec_put_survivor(const struct exec *x, struct buf *b)
 		buf_fmt(b, "a process may still be running after SIGKILL");
 }
 
-/* Adds the descriptors of a command to the poll set. The descriptors of its
- * output are left out during its first milliseconds (see YOUNG). */
+/* Adds the descriptors of a command to the poll set. */
 static void
 add_descriptors(struct exec *x, struct loop *loop)
 {
-	bool young = x->state == EXEC_RUNNING &&
-	    loop->now < x->group->started + YOUNG;
 	bool types = x->terminal && queue_unwritten(&x->unread) > 0;
 
 	x->poll[EXEC_IN] = x->terminal ? -1
 	    : loop_add(loop, x->fd[EXEC_IN], POLLOUT);
-	x->poll[EXEC_OUT] = x->poll[EXEC_ERR] = x->outcome_poll = -1;
-	if (young) {
-		loop_until(loop, x->group->started + YOUNG);
-		return;
-	}
 	x->poll[EXEC_OUT] = loop_add(loop, x->fd[EXEC_OUT],
 	    types ? POLLIN | POLLOUT : POLLIN);
 	x->poll[EXEC_ERR] = loop_add(loop, x->fd[EXEC_ERR], POLLIN);
