@@ -25,7 +25,7 @@ PARTS = \
 	session/substitute.o session/secret.o session/log.o session/due.o \
 	exec.o \
 	run/script.o run/environment.o run/terminal.o run/spawn.o \
-	run/proc.o run/guard.o run/fence.o \
+	run/proc.o run/mounts.o run/guard.o run/fence.o \
 	output/output.o output/screen.o output/width.o output/cut.o \
 	output/spool.o \
 	json.o \
@@ -92,7 +92,7 @@ t/reply: t/reply.c $(REPLY)
 	$(COMPILE) $$LDFLAGS -o $@ t/reply.c $(REPLY)
 
 # Tables of modules that need no process
-TABLED = $(REPLY) transport/access.o transport/httpmsg.o
+TABLED = $(REPLY) transport/access.o transport/httpmsg.o run/mounts.o base/io.o
 t/tables: t/tables.c $(TABLED)
 	$(COMPILE) $$LDFLAGS -o $@ t/tables.c $(TABLED)
 

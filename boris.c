@@ -23,6 +23,7 @@
 #include "run/environment.h"
 #include "run/fence.h"
 #include "run/guard.h"
+#include "run/mounts.h"
 #include "run/proc.h"
 #include "run/script.h"
 #include "run/spawn.h"
@@ -235,11 +236,12 @@ prepare(struct options *o)
 static void
 start_serving(struct boris *b)
 {
-	const struct options *o = &b->options;
+	struct options *o = &b->options;
 
 	if (o->http)
 		b->http = http_open(o);
 	fence_raise(o);
+	o->mounts = mounts_open();
 	if (b->http == NULL) {
 		b->stdio = stdio_open(o);
 		/* If stdin is a terminal, a person has started boris (C4). */
@@ -376,6 +378,7 @@ main(int argc, char **argv)
 	guard_end(b.options.guard);
 	close(b.options.no_input);
 	fd_close(&b.options.oom_score);
+	mounts_close(b.options.mounts);
 	close(signal_pipe[0]);
 	close(signal_pipe[1]);
 	/* Call exit() instead of returning, because it keeps all memory

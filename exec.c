@@ -135,7 +135,8 @@ start_shell(struct exec *x, const struct options *o,
 	struct spawn_program shell = {
 		.path = o->shell, .argv = argv, .dirs = dirs, .fds = fds,
 		.env = environment_get(o->environment, x->env, dirs->start),
-		.terminal = x->terminal, .oom_score = o->oom_score
+		.terminal = x->terminal, .oom_score = o->oom_score,
+		.mounts = o->mounts
 	};
 
 	for (i = 1; p < end; p += strlen(p) + 1)

@@ -27,6 +27,8 @@
 #ifdef ON_LINUX
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#else
+#define vfork fork  /* deprecated on some systems */
 #endif
 
 #include "base/fmt.h"
@@ -189,9 +191,13 @@ raise_oom_score(int fd)
 }
 
 /* Starts the program in the child. Returns only if that fails, with errno set.
+ *
  * All signals are blocked until their handlers are reset, so that no handler of
  * boris's runs here (E1). They are unblocked before the child changes to its
- * directory, so that a child which hangs there can be killed. */
+ * directory, so that a child which hangs there can be killed.
+ *
+ * The child may share boris's memory (see create_child()). It changes only the
+ * group and errno. */
 static void
 exec_child(struct proc_group *g, const struct spawn_program *program, int done)
 {
@@ -204,6 +210,46 @@ exec_child(struct proc_group *g, const struct spawn_program *program, int done)
 	default_signals();
 	if (enter_directory(&g->outcome, program->dirs) == 0)
 		execve(program->path, program->argv, program->env);
+}
+
+static bool
+is_in_proc(const char *dir)
+{
+	return strncmp(dir, "/proc/", 6) == 0;
+}
+
+/* Returns whether the child may hang because a mount does not respond: when it
+ * changes to its directory, executes the program or closes a file (E11). */
+static bool
+may_hang(const struct spawn_program *program)
+{
+	const struct spawn_dirs *dirs = program->dirs;
+
+	return is_in_proc(dirs->start) || is_in_proc(dirs->tracked) ||
+	    is_in_proc(dirs->workdir) || !mounts_refresh(program->mounts);
+}
+
+/* Creates the child. Returns its pid, or -1 with errno set.
+ *
+ * vfork() stops boris until the child has executed the program or exited, so it
+ * is used only for a child that cannot hang. With fork() a call of `true` takes
+ * 8 % longer in bash, and 12 % longer in dash (medians of t/bench calls).
+ *
+ * The child then shares boris's memory. This is not part of spawn(), so that the
+ * child cannot change spawn()'s local variables: compilers never inline a
+ * function that calls vfork(). */
+static pid_t
+create_child(struct proc_group *g, const struct spawn_program *program,
+             int done)
+{
+	pid_t pid = may_hang(program) ? fork() : vfork();
+
+	if (pid == 0) {
+		exec_child(g, program, done);
+		g->outcome.error = errno;
+		_exit(127);
+	}
+	return pid;
 }
 
 int
@@ -221,12 +267,7 @@ spawn(struct proc_group *g, const struct spawn_program *program)
 	/* The child inherits the score, since Landlock may keep it from writing
 	 * its own. */
 	score = raise_oom_score(program->oom_score);
-	pid = fork();
-	if (pid == 0) {
-		exec_child(g, program, end[1]);
-		g->outcome.error = errno;
-		_exit(127);
-	}
+	pid = create_child(g, program, end[1]);
 	error = errno;
 	if (score < OOM_SCORE)
 		write_oom_score(program->oom_score, score);

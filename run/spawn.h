@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "run/mounts.h"
 #include "run/proc.h"
 
 /* file that contains the OOM score of the process that opens it (E10) */
@@ -43,6 +44,7 @@ struct spawn_program {
 	                       * (I1) */
 	int oom_score;        /* descriptor for writing to boris's own
 	                       * oom_score_adj, or -1 */
+	struct mounts *mounts;  /* the mount table (E11) */
 };
 
 /* Starts a program as the leader of a zeroed process group. The child changes

@@ -983,6 +983,12 @@ scores() {
 	cat "/proc/$(the_guard)/oom_score_adj"
 }
 
+# scores_are VALUES: checks those. A command may read the value of boris before
+# boris has restored it.
+scores_are() {
+	[ "$(scores | xargs)" = "$1" ]
+}
+
 # needs_own_score: skips the test where the value cannot be raised
 needs_own_score() {
 	needs_linux
@@ -994,7 +1000,7 @@ needs_own_score() {
 @test "E10: a command has oom_score_adj 500, boris and its second process keep theirs" {
 	needs_own_score
 	boris
-	is "$(scores | xargs)" "500 $own $own"
+	eventually scores_are "500 $own $own"
 	start_task 'cat /proc/self/oom_score_adj'
 	look "$task" '{"wait":10000}'
 	is "$(plain stdout)" 500
@@ -1009,9 +1015,6 @@ needs_own_score() {
 		filter "$fence" </dev/null
 		[ $status = 0 ] || skip "no fence here: $(<err)"
 		boris "$fence"
-		# Behind a fence boris raises its own value while it forks, and
-		# the command may read that before it is restored.
-		scores_are() { [ "$(scores | xargs)" = "$1" ]; }
 		eventually scores_are "500 $own $own"
 		leave
 	done
@@ -1083,7 +1086,8 @@ fastest() {
 	is "$(result stdout)" '"/\n"'
 }
 
-# hanging_mount: mounts the files of ./files on ./mnt; the process id is $mounted
+# hanging_mount [WRAPPER...]: mounts the files of ./files on ./mnt, by a process
+# under the wrapper; its pid is $mounted
 hanging_mount() {
 	needs_root
 	needs python3
@@ -1093,9 +1097,10 @@ hanging_mount() {
 	cp "$(type -P cat)" files/
 	echo text >files/file
 	# It unmounts by itself if the test fails.
-	python3 "$HERE/hung.py" "$PWD/files" "$PWD/mnt" 2>mount.err 3>&- 6>&- 9>&- &
+	"$@" python3 "$HERE/hung.py" "$PWD/files" "$PWD/mnt" 2>mount.err \
+		3>&- 6>&- 9>&- &
 	mounted=$!
-	ready() { [ -s mnt/file ] || gone $mounted; }
+	ready() { [ -s "/proc/$mounted/root$PWD/mnt/file" ] || gone $mounted; }
 	eventually ready
 	there $mounted || skip "no FUSE here: $(<mount.err)"
 }
@@ -1122,6 +1127,80 @@ stuck() {
 	[[ $(plain note) =~ $pattern ]] || fail "none is stuck: $reply" || return
 	stuck=${BASH_REMATCH[1]}
 	grep -q '^State:[[:space:]]*D' "/proc/$stuck/status"
+}
+
+# served: checks that boris answers a ping while the last call waits for a mount
+# that hangs, and that the call then times out
+served() {
+	local waiting=$id
+	begin
+	in_turn
+	within 1500
+	answer $waiting
+	is "$(result status)" '"timed_out"'
+	has "$(plain note)" 'did not respond, so the command was not run'
+	[ ! -e ran ]
+	stuck
+}
+
+@test "E11: a hung mount over the session's directory delays no other request" {
+	hurried
+	mkdir mnt
+	boris
+	run_bash 'cd mnt'
+	run_bash true
+	hanging_mount
+	hang
+	call_bash 'touch ../ran' '{"timeout":1000}'
+	served
+	unmount
+	run_bash pwd
+	is "$(plain stdout)" "$PWD/mnt"
+}
+
+@test "E11: a directory replaced by a link to a hung mount delays no other request" {
+	hurried
+	mkdir d e
+	ln -s e link
+	for dir in d link; do
+		boris
+		run_bash "cd $dir"
+		run_bash true
+		hanging_mount
+		run_bash true
+		rm -r $dir
+		ln -s mnt $dir
+		hang
+		call_bash 'touch ../ran' '{"timeout":1000}'
+		served
+		unmount
+		leave
+	done
+}
+
+@test "E11: a --workdir on a hung mount delays no other request" {
+	hurried
+	hanging_mount
+	boris --workdir="$PWD/mnt"
+	run_bash true
+	hang
+	call_bash 'touch ../ran' '{"timeout":1000}'
+	served
+	unmount
+}
+
+@test "E11: a hung mount of another mount namespace delays no other request" {
+	hurried
+	private=(unshare --mount --propagation private)
+	"${private[@]}" true || skip 'no mount namespaces here'
+	boris
+	hanging_mount "${private[@]}"
+	run_bash "cd /proc/$mounted/root$PWD/mnt"
+	run_bash true
+	hang
+	call_bash 'touch ../ran' '{"timeout":1000}'
+	served
+	unmount
 }
 
 @test "E11: a cwd on a hung mount delays no other request, and the timeout ends the call" {

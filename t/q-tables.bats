@@ -74,6 +74,10 @@ setup() {
 	"$tables" field-lists
 }
 
+@test "E11: mounts_all_local knows the types of local file systems" {
+	"$tables" mounts
+}
+
 @test "H4: on loopback, access_allows_host accepts only names of this machine" {
 	"$tables" access-host
 }

@@ -1,6 +1,6 @@
 /* tables.c: table tests of modules that need no process: json, text, fmt, list,
- * access and httpmsg. A row is an input and the output that is expected; a
- * table is a function that turns one into the other, and its rows.
+ * mounts, access and httpmsg. A row is an input and the output that is expected;
+ * a table is a function that turns one into the other, and its rows.
  *
  *	t/tables TABLE
  *
@@ -19,6 +19,7 @@
 #include "base/list.h"
 #include "base/text.h"
 #include "json.h"
+#include "run/mounts.h"
 #include "transport/access.h"
 #include "transport/httpmsg.h"
 
@@ -668,6 +669,47 @@ static const struct row token_rows[] = {
 	{ NULL, NULL }
 };
 
+/* -- mounts --------------------------------------------------------------- */
+
+static void
+apply_mounts(const char *input, struct buf *output)
+{
+	buf_fmt(output, "%s", mounts_all_local(input) ? "local" : "unknown");
+}
+
+#define ROOT "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard\n"
+
+static const struct row mounts_rows[] = {
+	{ ROOT, "local" },
+	{ ROOT "22 27 0:21 / /proc rw - proc proc rw\n", "local" },
+	{ ROOT "30 27 0:9 / /a\\040b rw shared:1 master:2 - tmpfs a rw\n",
+	  "local" },
+	{ ROOT "30 27 0:9 / /mnt rw shared:1 - nfs4 host:/a rw\n", "unknown" },
+	{ "30 27 0:9 / /mnt rw - nfs host:/a rw\n" ROOT, "unknown" },
+	{ ROOT "30 27 0:9 / /mnt rw - fuse.sshfs host: rw\n", "unknown" },
+	{ ROOT "30 27 8:1 / /mnt rw - fuseblk /dev/sda1 rw\n", "unknown" },
+	{ ROOT "30 27 0:9 / /mnt rw - autofs systemd-1 rw\n", "unknown" },
+	/* A type that begins as a local one, or is the end of one */
+	{ ROOT "30 27 0:9 / /mnt rw - ext4x /dev/sda1 rw\n", "unknown" },
+	{ ROOT "30 27 0:9 / /mnt rw - fs /dev/sda1 rw\n", "unknown" },
+	/* A source or a path with the name of a local type */
+	{ ROOT "30 27 0:9 / /ext4 rw - 9p ext4 rw\n", "unknown" },
+	/* Mounts in /proc do not count, others whose names begin so do. */
+	{ ROOT "30 22 0:9 / /proc/sys/fs/binfmt_misc rw - autofs systemd-1 rw\n",
+	  "local" },
+	{ ROOT "30 27 0:9 / /process rw - nfs host:/a rw\n", "unknown" },
+	{ ROOT "30 27 0:9 / /a/proc/b rw - nfs host:/a rw\n", "unknown" },
+	/* Without a mount at /, boris runs in a chroot. */
+	{ "22 27 0:21 / /proc rw - proc proc rw\n", "unknown" },
+	{ "22 27 0:21 / /a rw - ext4 /dev/vda rw\n", "unknown" },
+	/* No mount table */
+	{ "", "unknown" },
+	{ "\n", "unknown" },
+	{ "27 1 254:0 / / rw,relatime\n" ROOT, "unknown" },
+	{ "/dev/vda / ext4 rw 0 0\n", "unknown" },
+	{ NULL, NULL }
+};
+
 /* -- The driver ---------------------------------------------------------- */
 
 static const struct table tables[] = {
@@ -686,6 +728,7 @@ static const struct table tables[] = {
 	{ "pattern", apply_pattern, pattern_rows },
 	{ "fmt", apply_fmt, fmt_rows },
 	{ "list", apply_list, list_rows },
+	{ "mounts", apply_mounts, mounts_rows },
 	{ "request", apply_request, request_rows },
 	{ "field-lists", apply_lists, lists_rows },
 	{ "access-host", apply_host, host_rows },

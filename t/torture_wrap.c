@@ -280,6 +280,15 @@ __wrap_fork(void)
 	return pid;
 }
 
+pid_t __wrap_vfork(void);
+
+/* A function that returns twice cannot call vfork(). */
+pid_t
+__wrap_vfork(void)
+{
+	return __wrap_fork();
+}
+
 CALL(execve, ENOMEM, (const char *p, char *const *argv, char *const *env),
      (p, argv, env))
 CALL(setpgid, EPERM, (pid_t pid, pid_t group), (pid, group))
