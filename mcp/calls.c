@@ -32,22 +32,23 @@
 enum {
 	WAITS_MAX = 1000,          /* maximum number of calls about tasks and of
 	                            * subscriptions (P6) */
-	PROMPT_POLL = 50,          /* ms between checks of a terminal for a
-	                            * prompt, since a change of its settings is
-	                            * no event (I3) */
-	PROGRESS_GAP = 100,        /* ms from new output to a progress message
-	                            * (O7), since clients lose one that they
-	                            * read together with the response */
-	PROGRESS_SILENCE = 10000,  /* ms without output after which progress is
-	                            * sent anyway */
+	PROMPT_POLL = 50,          /* interval at which a terminal is checked
+	                            * for a prompt, in ms; poll() does not
+	                            * report a change of its settings (I3) */
+	/* delay of a progress message after new output, in ms (O7); clients
+	 * lose a message that they read together with the response */
+	PROGRESS_GAP = 100,
+	PROGRESS_SILENCE = 10000,  /* interval of progress messages without new
+	                            * output, in ms */
 	PROGRESS_SIZE = 4000,      /* maximum size of each stream in a progress
-	                            * message, bytes */
+	                            * message, in bytes */
 	PROGRESS_ENVELOPE = 2048,  /* maximum size of the rest of a progress
-	                            * message, bytes */
-	RESULT_SMALL = 4096,       /* size up to which output needs no check for
-	                            * memory, bytes */
-	RESULT_FACTOR = 12         /* maximum memory for a result, as a multiple
-	                            * of its output */
+	                            * message, in bytes */
+	RESULT_SMALL = 4096,       /* size of output up to which memory is not
+	                            * checked before the result is written, in
+	                            * bytes */
+	RESULT_FACTOR = 12         /* maximum memory that a result needs, as a
+	                            * multiple of the size of its output */
 };
 
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
@@ -64,7 +65,8 @@ call_at(struct list_node *node)
 static struct call *
 first_call(const struct client *c)
 {
-	/* The analyzer does not see that close_call() removes the call. */
+	/* The analyzer does not see that close_call() removes the call from the
+	 * list. */
 	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 	return call_at(c->calls.first);
 }
@@ -89,8 +91,8 @@ has_own_job(const struct call *call)
 	return !is_subscription(call) && call->request.action == CALL_RUN;
 }
 
-/* Returns the reason why no more calls can be opened, or NULL. waits: the new
- * call would have no job of its own. */
+/* Returns the reason why no more calls can be opened, or NULL. `waits` is set
+ * if the new call would have no job of its own. */
 static const char *
 find_shortage(const struct client *c, bool waits)
 {
@@ -104,8 +106,8 @@ find_shortage(const struct client *c, bool waits)
 }
 
 /* Appends a new call to the list. If there are too many calls or memory is
- * short, sends an error and returns NULL. waits: the call has no job of its
- * own. */
+ * short, sends an error and returns NULL. `waits` is set if the call has no job
+ * of its own. */
 static struct call *
 open_call(struct client *c, const struct reply *r, struct json token,
           bool waits)
@@ -145,8 +147,8 @@ open_call(struct client *c, const struct reply *r, struct json token,
 	return call;
 }
 
-/* Closes a call and frees it. read: the client has got the result, so that a
- * finished task is forgotten (T3). */
+/* Closes a call and frees it. If `read` is set, the client has received the
+ * result, so a finished task is forgotten (T3). */
 static void
 close_call(struct call *call, bool read)
 {
@@ -173,7 +175,7 @@ cancel_call(struct call *call)
 	if (has_own_job(call) && !job_is_task(job))
 		session_cancel(c->session, job, c->now);
 	/* In a shared session, no other client knows the id of the task, so no
-	 * client could terminate it (H6, H7). */
+	 * other client could terminate it (H6, H7). */
 	else if (has_own_job(call) && c->session->shared)
 		session_kill(job, c->now);
 	close_call(call, false);
@@ -210,9 +212,9 @@ lacks_enter(const struct call *call)
 	    !output_is_screen(job->out.text);
 }
 
-/* Returns whether there is memory for the result, as text, as data, as JSON and
- * in the queue, each with space to grow. The output of the job determines the
- * size of the result (E7). */
+/* Returns whether there is enough memory for the result as text, as data, as
+ * JSON and in the queue, each with space to grow. The size of the result
+ * depends on the output of the job (E7). */
 static bool
 has_memory_for_result(const struct job *job)
 {
@@ -224,7 +226,8 @@ has_memory_for_result(const struct job *job)
 	    mem_is_available(n * RESULT_FACTOR + MEM_SPARE);
 }
 
-/* Sets what the result has to report in addition to the job. */
+/* Fills in the facts that the result reports in addition to the state of the
+ * job. */
 static void
 fill_in_request(struct call *call)
 {
@@ -233,8 +236,9 @@ fill_in_request(struct call *call)
 
 	req->until_missed = req->until.len > 0 && call->watch.seen_at == 0;
 	req->prompt = job->prompt;
-	/* The prompt is unknown while typed input is unread or output is
-	 * recent. A stopped process can be found even then. */
+	/* As long as typed input is unread or output is recent, it is unknown
+	 * whether the terminal waits for input. A stopped process can be found
+	 * even then. */
 	if (job_takes_input(job) && req->prompt.state == TERMINAL_BUSY)
 		req->stopped = exec_find_stopped(&job->exec, call->client->now,
 		    &req->stop_signal);
@@ -364,8 +368,8 @@ send_progress(struct call *call)
 	    fmt_seconds(c->now - call->read_at));
 	json_put_bytes(&b, "message", text.data, text.len);
 	buf_add(&b, "}}");
-	/* If the message is not accepted, the next one will contain this
-	 * text. */
+	/* If the transport does not accept the message, the next one will
+	 * contain this text. */
 	if (rpc_post(&call->reply, RPC_PROGRESS, 0, &b)) {
 		call->out_shown = out;
 		call->err_shown = err;
@@ -582,7 +586,8 @@ open_wait(struct call *call)
 	close_call(call, false);
 }
 
-/* Queues the job of the call. limit: time of the hand-over, ms; or NEVER. */
+/* Queues the job of the call. `limit` is the time of the hand-over, in ms, or
+ * NEVER. */
 static void
 open_job(struct call *call, struct job *job, int64_t limit)
 {

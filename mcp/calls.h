@@ -26,24 +26,24 @@ struct client {
 	                               * (A1) */
 	struct session *session;
 	struct answers answers;
-	int64_t now;                  /* time of this turn, ms */
-	size_t queue_space;           /* size of the responses that can be
-	                               * queued, bytes (P10) */
+	int64_t now;                  /* time of this turn, in ms */
+	size_t queue_space;           /* number of bytes of responses that can
+	                               * still be queued (P10) */
 	struct list calls;            /* open calls, in the order of their
 	                               * requests */
 	int waits;                    /* number of calls without a job of their
 	                               * own */
-	size_t bytes;                 /* size of the ids and tokens of open
-	                               * calls, bytes (P10) */
+	size_t bytes;                 /* size of the ids and progress tokens of
+	                               * all open calls, in bytes (P10) */
 	const struct job *just_read;  /* the task whose output was read in this
 	                               * turn, or NULL */
 };
 
-/* Opens a call of a tool, or answers it at once. token: used for progress if it
- * is a string or an integer. Takes over the job, if there is one, and the
- * buffers of the request. If there are too many calls, or if memory is short,
- * sends an error and returns false; then the caller keeps the job and the
- * buffers. */
+/* Opens a call of a tool, or answers it at once. `token` is used for progress
+ * messages if it is a string or an integer. Takes over the job, if there is
+ * one, and the buffers of the request. If there are too many calls, or if
+ * memory is short, sends an error and returns false; then the caller keeps the
+ * job and the buffers. */
 bool calls_tool(struct client *, const struct reply *, struct json token,
                 const struct tool *, struct job *, const struct call_request *);
 /* Opens a subscription (subscriptions/listen). */
@@ -55,8 +55,8 @@ void calls_cancel(struct client *, struct json id);
  * command keeps running (E6). */
 void calls_abandon(struct client *, struct json id);
 /* Cancels the calls of the peer `to`, which has disconnected (E6). If `cancel`
- * is false, its commands in the foreground keep running, and get no response.
- * now: ms. */
+ * is false, its commands in the foreground keep running without a response.
+ * `now` is the time in ms. */
 void calls_forget(struct client *, void *to, bool cancel, int64_t now);
 /* Returns whether the peer `to` has an open call. */
 bool calls_await(const struct client *, const void *to);

@@ -11,19 +11,20 @@
 #include "json.h"
 #include "mcp/revisions.h"
 
-/* A client that boris knows by its name */
+/* A client that boris recognises by its name */
 struct known_client {
 	const char *name;            /* the name in clientInfo.name */
 	const char *extra_argument;  /* argument that the client adds to calls;
 	                              * or NULL */
 	int bytes;                   /* maximum size of a result's text that the
-	                              * client does not cut, less a margin,
-	                              * bytes (K3); 0 if there is no limit */
-	int lines;                   /* maximum number of lines that the client
-	                              * does not cut, less a margin; 0 if there
-	                              * is no limit */
-	/* Time after which boris answers a call or hands its command over: the
-	 * client's own limit, less a margin, ms (K2); 0 if there is no limit */
+	                              * client passes on uncut, less a margin,
+	                              * in bytes (K3); 0 if there is no limit */
+	int lines;                   /* maximum number of lines of a result that
+	                              * the client passes on uncut, less a
+	                              * margin; 0 if there is no limit */
+	/* Time after which boris answers a call or hands its command over, in
+	 * ms: the client's own limit less a margin (K2); 0 if there is no
+	 * limit */
 	int call_limit;
 	bool takes_late_answer;      /* the client accepts an answer after its
 	                              * own limit */
@@ -40,12 +41,12 @@ struct caller {
 	bool shared;         /* the caller is one of many clients without a
 	                      * session (H6) */
 	bool data;           /* results also contain structured data (B6) */
-	int64_t bytes;       /* maximum size of a result's text, bytes (K3); 0
-	                      * if there is no limit */
+	int64_t bytes;       /* maximum size of a result's text, in bytes (K3);
+	                      * 0 if there is no limit */
 	int64_t lines;       /* maximum number of lines of a result's text (K3);
 	                      * 0 if there is no limit */
-	int64_t call_limit;  /* ms for which a call may be open (K2); 0 if there
-	                      * is no limit */
+	int64_t call_limit;  /* maximum time for which a call may be open, in ms
+	                      * (K2); 0 if there is no limit */
 };
 
 /* Returns the caller with this clientInfo, which may be JSON_NONE. Its limits

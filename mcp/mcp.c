@@ -11,7 +11,7 @@
 #include "mcp/tools.h"
 #include "session/session.h"
 
-enum { NAME_SHOWN = 120 };  /* maximum size of a client's name in the log,
+enum { NAME_SHOWN = 120 };  /* maximum size of a client's name in the log, in
                              * bytes */
 
 #define NEEDS_VERSION "params._meta must contain the string " \
@@ -297,8 +297,8 @@ handle_request(struct mcp_request *r)
 	return "Method not found";
 }
 
-/* Texts in the reason of a cancellation which show that a timer of the client
- * has expired. Otherwise a person or the model has cancelled the request
+/* If the reason of a cancellation contains one of these texts, a timer of the
+ * client has expired. Otherwise a person or the model has cancelled the request
  * (E6). */
 static const char *const timeout_reasons[] = {
 	"Request timed out",          /* the TypeScript SDK, 1.32 */

@@ -23,20 +23,20 @@ enum mcp_peer {
 	                  * directory, and their calls run in parallel (H6) */
 };
 
-/* Opens a client. send: the function that sends messages to it. transport: the
- * first argument of send(). Returns NULL if no random number is available for
- * the name of its session. */
+/* Opens a client. Messages to it are sent by the function `send`, whose first
+ * argument is `transport`. Returns NULL if no random number is available for
+ * the name of the client's session. */
 struct client *mcp_open(const struct options *, enum mcp_peer, rpc_send *,
                         void *transport);
 void mcp_free(struct client *);  /* NULL is ignored */
 
-/* Handles a message, and sends its response now or later. to: return address of
- * the response. now: ms. Returns what has become of the message. */
+/* Handles a message, and sends its response to the return address `to`, now or
+ * later. `now` is the time in ms. Returns what has become of the message. */
 enum rpc_outcome mcp_handle(struct client *, void *to,
                             const struct rpc_message *, int64_t now);
 
-/* Appends an error that the transport sends itself. id: id of the message that
- * the error responds to, or JSON_NONE. */
+/* Appends an error that the transport sends itself. `id` is that of the message
+ * to which the error responds, or JSON_NONE. */
 void mcp_error(const struct client *, struct buf *, struct json id, int code,
                const char *text);
 
@@ -46,9 +46,9 @@ void mcp_error(const struct client *, struct buf *, struct json id, int code,
 void mcp_poll_add(struct client *, size_t queue_space, struct loop *);
 void mcp_dispatch(struct client *, size_t queue_space, const struct loop *);
 
-/* Returns how many bytes the open calls occupy. Above MCP_BACKLOG, which is
- * more than a single message can occupy, the transport accepts no more calls
- * (P10). */
+/* Returns how many bytes the open calls occupy. If they occupy more than
+ * MCP_BACKLOG, which a single message cannot reach, the transport accepts no
+ * more calls (P10). */
 enum { MCP_BACKLOG = 24 << 20 };
 size_t mcp_backlog(const struct client *);
 

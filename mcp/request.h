@@ -25,7 +25,7 @@ struct call_request {
 	struct buf id;           /* id of the task, or its pid as text */
 	int64_t pid;             /* pid of the task; 0 if no number was given */
 	int64_t time;            /* time to wait for the end of the task or for
-	                          * `until`, ms */
+	                          * `until`, in ms */
 	struct buf until;        /* text to wait for (W3); empty if none was
 	                          * given */
 	bool only_new;           /* show only output that is new since the last
@@ -35,7 +35,7 @@ struct call_request {
 	enum truncate truncate;  /* how the output is truncated, if `truncates`
 	                          * is set */
 	int64_t limit;           /* maximum number of characters of each stream;
-	                          * 0 if it was not given */
+	                          * 0 if no limit was given */
 
 	/* Set by calls.c before the result is written */
 	bool limit_reached;         /* the caller's call_limit has ended the

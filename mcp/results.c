@@ -14,17 +14,17 @@
 #include "session/secret.h"
 
 enum {
-	HEADINGS = 40,        /* size of the lines "stdout:" and "stderr:",
+	HEADINGS = 40,        /* size of the lines "stdout:" and "stderr:", in
 	                       * bytes */
-	FOREGROUND_END = 48,  /* maximum size of the text after a command in the
-	                       * list of foreground commands, bytes */
-	LIST_END = 140,       /* maximum size of the text after a list of tasks,
-	                       * bytes */
-	FACTS_MIN = 60,       /* minimum size of the first lines of a result,
+	FOREGROUND_END = 48,  /* maximum size of the text that follows a command
+	                       * in the list of foreground commands, in bytes */
+	LIST_END = 140,       /* maximum size of the text that follows a list of
+	                       * tasks, in bytes */
+	FACTS_MIN = 60,       /* minimum size of the first lines of a result, in
 	                       * bytes */
 	QUEUED_MIN = 100,     /* minimum time in the queue that a note mentions,
-	                       * ms */
-	LINE_MIN = 68,        /* minimum size of a line in a list of tasks,
+	                       * in ms */
+	LINE_MIN = 68,        /* minimum size of a line in a list of tasks, in
 	                       * bytes */
 	HEADING_LINES = 20,   /* maximum number of lines in a result that are
 	                       * not output (K3) */
@@ -32,9 +32,9 @@ enum {
 	                       * be started */
 	ENDED_SHOWN = 60,     /* maximum number of characters of a command in a
 	                       * note */
-	ENDED_BYTES = 135     /* maximum size of a command in a note, bytes, so
-	                       * that the notes of note_session() fit in three
-	                       * quarters of any limit (K3) */
+	ENDED_BYTES = 135     /* maximum size of a command in a note, in bytes;
+	                       * small enough that the notes of note_session()
+	                       * fit in three quarters of any limit (K3) */
 };
 
 /* A result while it is being written, as text and as data (B6) */
@@ -50,10 +50,12 @@ struct result {
 	bool reads_task;    /* `about` is ABOUT_TASK_STATE */
 	bool ended;         /* the result reports that the job has ended */
 	struct buf notes;   /* all notes, joined by note() */
-	size_t first_note;  /* size of the first note and its separator if the
-	                     * text begins with that note, bytes; otherwise 0 */
+	size_t first_note;  /* size of the first note and its separator, in
+	                     * bytes, if the text begins with that note;
+	                     * otherwise 0 */
 	size_t events;      /* size of the notes about abandoned calls and ended
-	                     * tasks, which end `notes`, bytes (E6, T8) */
+	                     * tasks, in bytes; these come last in `notes` (E6,
+	                     * T8) */
 	struct buf text, data;
 };
 
@@ -173,7 +175,7 @@ note(struct buf *notes, const char *format, ...)
 	va_end(arguments);
 }
 
-/* Notes that a task has ended, or that its timeout could not terminate it
+/* Adds a note that a task has ended, or that its timeout could not terminate it
  * (T8). */
 static void
 note_ended_task(struct buf *b, const struct job *job)
@@ -191,7 +193,7 @@ note_ended_task(struct buf *b, const struct job *job)
 	buf_free(&purpose);
 }
 
-/* Notes that boris could not terminate a cancelled command (E12). */
+/* Adds a note that boris could not terminate a cancelled command (E12). */
 static void
 note_cancelled_survivor(struct buf *b, const struct job *job)
 {
@@ -205,7 +207,8 @@ note_cancelled_survivor(struct buf *b, const struct job *job)
 	buf_free(&command);
 }
 
-/* Notes which tasks have ended, if no result has reported that (T8). */
+/* Adds notes about the tasks that have ended, if no result has reported that
+ * (T8). */
 static void
 note_ended(struct buf *b, struct session *s)
 {
@@ -222,8 +225,8 @@ note_ended(struct buf *b, struct session *s)
 		    n - SESSION_ENDS_REPORTED);
 }
 
-/* Notes which cancelled commands boris could not terminate (E12). If there are
- * too many for this result, later results report the others. */
+/* Adds notes about the cancelled commands that boris could not terminate (E12).
+ * If there are too many for this result, later results report the others. */
 static void
 note_survivors(struct buf *b, struct session *s)
 {
@@ -238,7 +241,8 @@ note_survivors(struct buf *b, struct session *s)
 	}
 }
 
-/* Notes which process of the job boris could not terminate (E12). */
+/* Adds a note about the process of the job that boris could not terminate, if
+ * there is one (E12). */
 static void
 note_survivor(struct result *r)
 {
@@ -251,8 +255,8 @@ note_survivor(struct result *r)
 	buf_free(&survivor);
 }
 
-/* Notes what has become of a command whose call was ended by a timer of the
- * client (E6). */
+/* Adds a note that says what has become of a command whose call was ended by a
+ * timer of the client (E6). */
 static void
 note_abandoned_call(struct buf *b, const struct job *job)
 {
@@ -281,8 +285,8 @@ note_abandoned_call(struct buf *b, const struct job *job)
 	buf_free(&command);
 }
 
-/* Notes what has become of the commands of abandoned calls (E6). If there are
- * too many for this result, later results report the others. */
+/* Adds notes that say what has become of the commands of abandoned calls (E6).
+ * If there are too many for this result, later results report the others. */
 static void
 note_abandoned(struct buf *b, struct session *s)
 {
@@ -297,8 +301,8 @@ note_abandoned(struct buf *b, struct session *s)
 	}
 }
 
-/* Notes the events in the session that do not concern the job of this result.
- * No later result repeats these notes. */
+/* Adds notes about events in the session that do not concern the job of this
+ * result. No later result repeats these notes. */
 static void
 note_session(struct buf *b, struct session *s)
 {
@@ -307,8 +311,8 @@ note_session(struct buf *b, struct session *s)
 	note_survivors(b, s);
 }
 
-/* Notes the unit of the timeout that has expired, if the model may have meant
- * seconds (B7). */
+/* Adds a note about the unit of the timeout that has expired, if the model may
+ * have meant seconds (B7). */
 static void
 note_unit(struct buf *b, const struct job *job)
 {
@@ -316,9 +320,9 @@ note_unit(struct buf *b, const struct job *job)
 		note(b, "timeout is in milliseconds");
 }
 
-/* Notes that a command was terminated because its call was abandoned (E6) or
- * its client no longer waits (K2). The command could not become a task, for the
- * reason that note_limits() adds. */
+/* Adds a note that a command was terminated because its call was abandoned (E6)
+ * or its client no longer waits (K2). The command could not become a task, for
+ * the reason that note_limits() adds. */
 static void
 note_ended_with_call(struct buf *b, const struct job *job)
 {
@@ -349,7 +353,7 @@ note_ended_with_call(struct buf *b, const struct job *job)
 		    fmt_seconds(job->call_limit));
 }
 
-/* Notes that the timeout of a task has expired (E5, T5). */
+/* Adds a note that the timeout of a task has expired (E5, T5). */
 static void
 note_task_timeout(struct buf *b, const struct job *job)
 {
@@ -369,8 +373,8 @@ note_task_timeout(struct buf *b, const struct job *job)
 		note_unit(b, job);
 }
 
-/* Notes that a command in the foreground was terminated by its timeout. The
- * text of the result begins with the first of these notes (B). */
+/* Adds notes that a command in the foreground was terminated by its timeout.
+ * The text of the result begins with the first of these notes (B). */
 static void
 note_timeout(struct result *r)
 {
@@ -384,8 +388,8 @@ note_timeout(struct result *r)
 	    "for interactive programs");
 }
 
-/* Notes what has terminated the job, its own timeout or the limit of its call
- * (E5, K2), and which limits were applied to it. These notes come first. */
+/* Adds notes about the timeout or the limit that has terminated the job (E5,
+ * K2), and about the limits that were applied to it. These notes come first. */
 static void
 note_limits(struct result *r)
 {
@@ -408,8 +412,8 @@ note_limits(struct result *r)
 		note(b, "the session was closed");
 }
 
-/* Notes that a process group of the terminal is stopped, by which signal, and
- * how to continue it. */
+/* Adds a note that a process group of the terminal is stopped, by which signal,
+ * and how to continue it. */
 static void
 note_stopped(struct result *r)
 {
@@ -443,9 +447,9 @@ note_stopped(struct result *r)
 	note(b, "continue it with: kill -CONT -- -%d", group);
 }
 
-/* Notes why a command in the foreground has become a task, and how to wait for
- * it or end it. Either its timeout has expired (E5), or its client no longer
- * waits (K2). */
+/* Adds a note that says why a command in the foreground has become a task, and
+ * how to wait for it or end it. Either its timeout has expired (E5), or its
+ * client no longer waits (K2). */
 static void
 note_hand_over(struct result *r)
 {
@@ -468,7 +472,7 @@ note_hand_over(struct result *r)
 	    job->exec.pid);
 }
 
-/* Notes that the limit of the caller's calls has ended the wait (K2). */
+/* Adds a note that the limit of the caller's calls has ended the wait (K2). */
 static void
 note_wait_ended(struct buf *b, const struct caller *caller)
 {
@@ -476,8 +480,8 @@ note_wait_ended(struct buf *b, const struct caller *caller)
 	    "wait again", fmt_seconds(caller->call_limit));
 }
 
-/* Notes that the terminal waits for input (I3). reported: an earlier result has
- * reported how to answer. */
+/* Adds a note that the terminal waits for input (I3). If `reported` is set, an
+ * earlier result has explained how to answer. */
 static void
 note_prompt(struct buf *b, const struct exec_prompt *p, bool reported)
 {
@@ -515,7 +519,8 @@ put_word(struct buf *b, const char *word)
 	buf_putc(b, '\'');
 }
 
-/* Notes how a person can type the secret that the terminal asks for (I5). */
+/* Adds a note that says how a person can type the secret that the terminal asks
+ * for (I5). */
 static void
 note_secret(struct buf *b, const struct job *job)
 {
@@ -573,7 +578,7 @@ note_running(struct result *r)
 		note_secret(b, job);
 }
 
-/* Notes that the text `until` was not printed, and gives possible reasons
+/* Adds a note that the text `until` was not printed, with possible reasons
  * (W3). */
 static void
 note_until_missed(struct result *r)
@@ -610,7 +615,7 @@ static const char *const reports[] = {
 	    "shell did not report it; use cd in a separate command"
 };
 
-/* Notes that the command has left processes running, and how to end them
+/* Adds a note that the command has left processes running, and how to end them
  * (E4). */
 static void
 note_orphans(struct buf *b, const struct exec *x)
@@ -693,7 +698,7 @@ line_max(const struct result *r)
 	    : LINE_MIN;
 }
 
-/* Appends a task to the data, as an object. */
+/* Appends a task to the structured data, as a JSON object. */
 static void
 put_task_data(struct result *r, const struct job *job)
 {
@@ -987,7 +992,8 @@ results_no_task(struct buf *b, const struct caller *caller, struct session *s,
 	results_error(b, caller, s, t);
 }
 
-/* Notes what to do if the maximum number of tasks is running (T2). */
+/* Adds a note that says what to do if the maximum number of tasks is running
+ * (T2). */
 static void
 note_end_one(struct buf *t, const struct session *s)
 {
@@ -1263,8 +1269,8 @@ put_exit_code(struct buf *t, const struct exec *x)
 }
 
 /* Shortens the lines that precede the output, so that a quarter of the result
- * is left for the output (K3). tail: size of the lines after the one with the
- * directory, bytes. */
+ * is left for the output (K3). `tail` is the size of the lines after the one
+ * with the directory, in bytes. */
 static void
 cut_facts(struct result *r, size_t tail)
 {
@@ -1280,8 +1286,8 @@ cut_facts(struct result *r, size_t tail)
 	cut_before(&r->text, tail, most);
 }
 
-/* Appends the lines of the text that precede the output. Before, the text is
- * empty or contains the first note; see note_timeout(). */
+/* Appends the lines of the text that precede the output. When it is called, the
+ * text is empty or contains the first note; see note_timeout(). */
 static void
 put_facts(struct result *r)
 {

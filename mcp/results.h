@@ -8,8 +8,8 @@
  * caller and its session. A result is never longer than its client accepts
  * (K3), and has notes about tasks and abandoned calls of the session (T8, E6).
  * The functions do not change the session or a job, except that they may create
- * the file of a long output. calls.c later marks what was reported. now:
- * current time, ms. */
+ * the file of a long output. calls.c later marks what was reported. `now` is
+ * the current time, in ms. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,7 +39,7 @@ enum results_about results_about(const struct job *,
 void results_error(struct buf *, const struct caller *, struct session *,
                      struct buf *text);
 /* Writes that nothing was done, because the call could not be recorded in the
- * log (A2). error: errno. */
+ * log (A2). `error` is an errno. */
 void results_unlogged(struct buf *, const struct caller *, struct session *,
                       int error);
 /* Writes why the session has rejected the job (T2, D5, E7). */
@@ -51,7 +51,7 @@ void results_list(struct buf *, const struct caller *, struct session *,
 /* Writes that no task has the given id or pid. */
 void results_no_task(struct buf *, const struct caller *, struct session *,
                      const struct call_request *, int64_t now);
-/* Writes that the input was not typed. error: errno of exec_type(). */
+/* Writes that the input was not typed. `error` is the errno of exec_type(). */
 void results_not_typed(struct buf *, const struct caller *, struct session *,
                        const struct job *, int error);
 /* Writes the end of a command, the start of a task, or the state of a task. */

@@ -3,10 +3,10 @@
 #include "mcp/rpc.h"
 
 enum {
-	ENVELOPE = 512,   /* size of a response without the parts that a peer
-	                   * determines, bytes */
-	ID_WITHIN = 4096  /* size of the start of a message that is searched for
-	                   * its id, bytes (P5) */
+	ENVELOPE = 512,   /* size of a response without the parts whose size a
+	                   * peer determines, in bytes */
+	ID_WITHIN = 4096  /* number of bytes at the start of a message that are
+	                   * searched for its id (P5) */
 };
 
 static struct json

@@ -25,7 +25,7 @@ enum {
 };
 
 enum { RPC_ID_MAX = 1024 };  /* maximum size of an id or a progress token as
-                              * JSON text, bytes */
+                              * JSON text, in bytes */
 
 /* -- Messages ---------------------------------------------------------- */
 
@@ -71,12 +71,12 @@ enum rpc_kind {
 	                 * dropped */
 };
 
-/* The transport's function that sends a message. to: return address of the
- * request; over HTTP, NULL after the connection was closed. error: JSON-RPC
- * error code, or 0. The function may append to the message or take over its
- * memory; the caller frees the rest. Returns false if the message is not sent,
- * because memory is short, the connection was closed, or the message is
- * progress for a slow client. */
+/* The transport's function that sends a message. `to` is the return address of
+ * the request; over HTTP, it is NULL after the connection was closed. `error`
+ * is the JSON-RPC error code, or 0. The function may append to the message or
+ * take over its memory; the caller frees the rest. Returns false if the message
+ * is not sent, because memory is short, the connection was closed, or the
+ * message is progress for a slow client. */
 typedef bool rpc_send(void *transport, void *to, enum rpc_kind, int error,
                       struct buf *message);
 
@@ -111,12 +111,12 @@ struct reply {
 bool rpc_post(const struct reply *, enum rpc_kind, int error,
               struct buf *message);
 
-/* Appends an error response. data: JSON text, which is left out if memory is
- * short; or NULL. */
+/* Appends an error response. `data` is NULL or JSON text, which is left out if
+ * memory is short. */
 void rpc_put_error(struct buf *, const struct answers *, struct json id,
                    int code, const char *message, const struct buf *data);
 
-/* Sends an error response. data: JSON text, or NULL. */
+/* Sends an error response. `data` is JSON text, or NULL. */
 void rpc_error(const struct reply *, int code, const char *message,
                const struct buf *data);
 

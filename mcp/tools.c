@@ -10,14 +10,16 @@
 
 enum {
 	SNIPPET = 80,          /* maximum size of a value or a name in an error,
-	                        * bytes */
+	                        * in bytes */
 	NAMES_LISTED = 10,     /* maximum number of unknown arguments in an
 	                        * error (P4) */
 	DESCRIBED_MAX = 1780,  /* maximum size of a description with directories
-	                        * of --write, bytes (F4) */
-	WAIT_UNTIL = 30000,    /* default wait with `until`, ms (W2) */
-	WAIT_BLOCK = 30000,    /* default wait with `block`, ms */
-	WAIT_TERMINAL = 10000  /* default wait for a terminal, ms (W2) */
+	                        * of --write, in bytes (F4) */
+	WAIT_UNTIL = 30000,    /* default time to wait for `until`, in ms
+	                        * (W2) */
+	WAIT_BLOCK = 30000,    /* default time to wait with `block`, in ms */
+	WAIT_TERMINAL = 10000  /* default time to wait for a terminal, in ms
+	                        * (W2) */
 };
 
 /* Indexes of the rows of tools[] */
@@ -296,7 +298,8 @@ static const struct argument {
 static const struct foreign {
 	const char *name;
 	int tool;         /* index of the tool that replaces it */
-	const char *use;  /* name of that tool, and how to use it */
+	const char *use;  /* name of the tool that replaces it, and how to use
+	                   * it */
 } foreign[] = {
 	{ "Bash", BASH, "bash" },
 	{ "exec_command", BASH, "bash" },
@@ -386,7 +389,7 @@ put_item(struct buf *list, const char *separator, const char *item)
 	buf_fmt(list, "%s", item);
 }
 
-/* Memory for the start of a value, with dots and a NUL */
+/* A buffer for the start of a value, followed by dots and a NUL */
 struct snippet {
 	char text[SNIPPET + sizeof("...")];
 };
@@ -414,7 +417,7 @@ reject_value(struct arg_reader *r, int argument)
 	    snippet(&value, r->given[argument]));
 }
 
-/* Rejects two names that mean the same argument. Returns false. */
+/* Rejects a call that gives one argument by two names. Returns false. */
 static bool
 reject_both(struct arg_reader *r, struct json one, struct json other)
 {
@@ -701,8 +704,8 @@ decode_path(struct arg_reader *r, int argument, char **name)
 	return taken;
 }
 
-/* Reads `wait` and `until` of any tool (W2, W3). usual: time to wait if neither
- * was given, ms. */
+/* Reads `wait` and `until` of any tool (W2, W3). `usual` is the time to wait if
+ * neither was given, in ms. */
 static bool
 read_wait(struct arg_reader *r, int64_t usual)
 {
@@ -729,12 +732,12 @@ read_bounds(struct arg_reader *r)
 	req->limit = is_given(r, LIMIT) ? r->number[LIMIT] : 0;
 }
 
-/* Reads which task the call is about. argument: TASK_ID, CHECK_PID or KILL_PID.
- * request->id gets the text of task_id or, if that is absent, of `argument`. It
- * may be an id, or the digits of a pid (T1). request->pid gets the number in
- * `argument`, or 0 if that is a string. Both task_id and a pid may be given,
- * because a shared server accepts a pid only together with the id of its task,
- * which is a secret (H6). */
+/* Reads which task the call is about. `argument` is TASK_ID, CHECK_PID or
+ * KILL_PID. request->id gets the text of task_id or, if that is absent, of
+ * `argument`. It may be an id, or the digits of a pid (T1). request->pid gets
+ * the number in `argument`, or 0 if that is a string. Both task_id and a pid
+ * may be given, because a shared server accepts a pid only together with the id
+ * of its task, which is a secret (H6). */
 static bool
 read_handle(struct arg_reader *r, int argument)
 {
@@ -829,8 +832,8 @@ read_input(struct arg_reader *r)
 	    read_wait(r, WAIT_TERMINAL);
 }
 
-/* Returns whether the call gives exactly one of the arguments of bash that say
- * what to do. If not, rejects the call. */
+/* Returns whether a call of bash gives exactly one of command, input, check_pid
+ * and kill_pid. If not, rejects the call. */
 static bool
 check_action(struct arg_reader *r)
 {
@@ -1192,7 +1195,7 @@ type_name(enum json_type type)
 	}
 }
 
-/* Appends the input schema of a tool, as a member. */
+/* Appends the input schema of a tool, as a JSON member. */
 static void
 put_schema(struct buf *b, int tool)
 {
@@ -1213,7 +1216,7 @@ put_schema(struct buf *b, int tool)
 	    tools[tool].required);
 }
 
-/* Appends a tool to the list, as an object. */
+/* Appends a tool to the list of tools, as a JSON object. */
 static void
 put_tool(struct buf *b, int tool, struct buf *description, bool data)
 {

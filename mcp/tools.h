@@ -14,7 +14,7 @@
 #include "mcp/rpc.h"
 #include "mcp/request.h"
 
-/* A tool, which is a row of a table in tools.c */
+/* A tool of the server; each tool is a row of a table in tools.c */
 struct arg_reader;
 struct tool {
 	const char *name, *title;
@@ -26,8 +26,9 @@ struct tool {
 	 * the caller. */
 	void (*describe)(struct buf *, const struct options *,
 	    const struct caller *);
-	const char *required;       /* member "required" of the input schema,
-	                             * with a comma; or "" */
+	const char *required;       /* the member "required" of the input
+	                             * schema, with a comma; or an empty
+	                             * string */
 	const char *output_schema;  /* members of the output schema */
 	bool destroys;              /* value of the annotation
 	                             * destructiveHint */

@@ -20,12 +20,12 @@
 
 enum {
 	NOW = 0,             /* a time in the past */
-	QUIET = 300,         /* ms of silence after new output that end a wait
+	QUIET = 300,         /* silence after new output that ends a wait, in ms
 	                      * (W2) */
-	QUIET_TYPED = 2000,  /* ms of silence that end a wait after input was
-	                      * typed */
-	BURST = 100          /* ms after `until` was printed, in which its line
-	                      * may be completed (W3) */
+	QUIET_TYPED = 2000,  /* silence that ends a wait after input was typed,
+	                      * in ms */
+	BURST = 100          /* time after `until` was printed in which the
+	                      * program may complete the line, in ms (W3) */
 };
 
 static int64_t
@@ -63,8 +63,8 @@ has_new_prompt(const struct call *call)
 	return p->state == TERMINAL_PROMPTS || call->request.until.len == 0;
 }
 
-/* Returns whether the job has printed output that no result has shown. The
- * result of another call may have shown it in the meantime. */
+/* Returns whether the job has printed output that no result has shown yet,
+ * neither of this call nor of another one. */
 static bool
 has_unseen_output(const struct job *job)
 {
@@ -125,7 +125,7 @@ job_answer_at(const struct call *call, int64_t now)
 	if (call->request.action != CALL_KILL)
 		return task_answer_at(call, now);
 	/* If the task belongs to another user, wait until the session has given
-	 * the kill up. */
+	 * up the kill. */
 	may_end = job->kill_requested && job->exec.foreign;
 	return job_survives(job) && !may_end ? NOW : NEVER;
 }

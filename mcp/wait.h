@@ -16,13 +16,14 @@
 struct call_due {
 	/* time at which the call is answered */
 	int64_t answer_at;
-	bool by_limit;        /* the client's limit ends the call, not the end
-	                       * of its wait */
+	bool by_limit;        /* the call is answered because of the client's
+	                       * limit, not because its wait is over */
 	int64_t progress_at;  /* time of the next progress message, unless the
 	                       * call is answered before */
 };
 
-/* Returns what is due for the call, as far as that is known now. now: ms. */
+/* Returns what is due for the call, as far as that is known at the time `now`,
+ * in ms. */
 struct call_due wait_due(const struct call *, const struct session *,
                          int64_t now);
 

@@ -13,14 +13,15 @@
 #include <string.h>
 
 enum {
-	ECHO_MAX = 4096,     /* maximum size of typed input that is recognised,
-	                      * bytes */
-	ECHO_MARGIN = 100,   /* size of a line above which its echo may be
-	                      * broken at the terminal's margin, or scrolled,
+	ECHO_MAX = 4096,     /* maximum size of the typed input whose echo is
+	                      * recognised, in bytes */
+	ECHO_MARGIN = 100,   /* length above which the echo of a line may be
+	                      * broken at the terminal's margin, or scrolled, in
 	                      * bytes */
 	REDRAWN_MAX = 100,   /* maximum number of redrawn lines that are
 	                      * recognised */
-	PRINTED_KEPT = 8192  /* size of the last output that is kept, bytes */
+	PRINTED_KEPT = 8192  /* amount of recent output that is kept to
+	                      * recognise redrawn lines, in bytes */
 };
 
 bool
@@ -126,8 +127,8 @@ is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-/* Returns the index after the last character before text[i] that is not a
- * blank, or `begin` if there are only blanks from there on. */
+/* Returns the index after the last character between text[begin] and text[i]
+ * that is not a blank, or `begin` if there are only blanks. */
 static size_t
 skip_blanks(const char *text, size_t i, size_t begin)
 {
@@ -203,7 +204,8 @@ skip_redrawn(struct watch *w, const struct watched_stream *s,
 			w->redrawn++;
 			return true;
 		}
-		/* If nothing is typed before it, it must follow a prompt. */
+		/* If the typed line begins with the text, the text must follow
+		 * a prompt. */
 		if (begins && w->redraw &&
 		    follows_prompt(s->printed.data, begin)) {
 			w->redraw = false;
@@ -215,7 +217,7 @@ skip_redrawn(struct watch *w, const struct watched_stream *s,
 
 /* -- Searching ------------------------------------------------------------ */
 
-/* Appends output to s->printed, and keeps only the end. */
+/* Appends output to s->printed, of which only the end is kept. */
 static void
 keep_printed(struct watched_stream *s, const char *bytes, size_t n)
 {
@@ -270,8 +272,8 @@ end_line(struct watch *w, struct watched_stream *s)
 	s->complete = false;
 }
 
-/* Searches the next piece of a stream. typed: the typed lines, from struct
- * job. */
+/* Searches the next piece of a stream. `typed` contains the typed lines; see
+ * struct job. */
 static void
 search_bytes(struct watch *w, struct watched_stream *s,
              const struct buf *typed, const char *bytes, size_t n, int64_t now)

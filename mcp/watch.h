@@ -28,9 +28,9 @@ struct watched_stream {
 /* The state of a watch. Other modules may read `seen_at`, `news` and
  * `printed_at`. */
 struct watch {
-	int64_t seen_at;     /* time at which the text was printed, ms; 0 until
-	                      * then */
-	int64_t printed_at;  /* time of the last output, ms; 0 if there was
+	int64_t seen_at;     /* time at which the text was printed, in ms; 0
+	                      * until then */
+	int64_t printed_at;  /* time of the last output, in ms; 0 if there was
 	                      * none */
 	bool news;           /* there was output other than echo and white
 	                      * space */
@@ -52,7 +52,8 @@ bool watch_open(struct watch *, const struct buf *text);
 void watch_free(struct watch *);
 /* Starts to search after the output that the last result has shown. */
 void watch_begin(struct watch *, const struct job *);
-/* Searches the output that was printed since the last call. now: ms. */
+/* Searches the output that was printed since the last call. `now` is the time
+ * in ms. */
 void watch_read(struct watch *, const struct job *, int64_t now);
 /* Forgets the output so far, because input is going to be typed and earlier
  * output is not a response to it. */

@@ -26,10 +26,11 @@
 enum {
 	PARALLEL_MAX = 16,     /* maximum number of parallel commands in the
 	                        * foreground (D7) */
-	TIMEOUT_SOON = 10000,  /* ms; a timeout that expires within this time is
-	                        * waited for (K2) */
-	START_MIN = 1000       /* ms for which a call must stay open to start a
-	                        * job that cannot become a task (K2) */
+	TIMEOUT_SOON = 10000,  /* time within which a timeout must expire so
+	                        * that boris waits for it, in ms (K2) */
+	START_MIN = 1000       /* time for which a call must stay open so that a
+	                        * job that cannot become a task is started, in
+	                        * ms (K2) */
 };
 
 /* Returns the decision that this action is due now. */

@@ -14,28 +14,32 @@ enum due_action {
 
 	/* Actions for a job in the queue */
 	DUE_START,
-	DUE_START_LATE,   /* start it as a task, since its client no longer
+	DUE_START_LATE,   /* start the job as a task, since its client no longer
 	                   * waits (K2) */
 	DUE_WORK,         /* carry out the edit */
-	DUE_REJECT_TASK,  /* reject it, since too many tasks are running (T2) */
-	DUE_GIVE_UP,      /* reject it, since it could not be started in time
-	                   * (K2) */
-	DUE_REJECT_LATE,  /* reject it, since too many tasks are running and it
-	                   * would soon be terminated (K2) */
+	DUE_REJECT_TASK,  /* reject the job, since too many tasks are running
+	                   * (T2) */
+	DUE_GIVE_UP,      /* reject the job, since it could not be started in
+	                   * time (K2) */
+	DUE_REJECT_LATE,  /* reject the job, since too many tasks are running
+	                   * and it would soon be terminated (K2) */
 
 	/* Actions for a job that has been started */
-	DUE_END,       /* finish it, since its command has ended */
-	DUE_FAIL,      /* reject it, since its program could not be started */
-	DUE_TIME_OUT,  /* terminate it, since its timeout has expired (E2) */
-	DUE_KEEP,      /* make it a task, since its timeout has expired (E5) */
-	DUE_HAND_OVER  /* make it a task, since its client no longer waits
+	DUE_END,       /* finish the job, since its command has ended */
+	DUE_FAIL,      /* reject the job, since its program could not be
+	                * started */
+	DUE_TIME_OUT,  /* terminate the command, since its timeout has expired
+	                * (E2) */
+	DUE_KEEP,      /* make the job a task, since its timeout has expired
+	                * (E5) */
+	DUE_HAND_OVER  /* make the job a task, since its client no longer waits
 	                * (K2) */
 };
 
 /* An action, and the time at which it is due */
 struct job_due {
 	enum due_action action;
-	int64_t at;  /* time of the action, ms; with DUE_NOTHING, the time to
+	int64_t at;  /* time of the action, in ms; with DUE_NOTHING, the time to
 	              * decide again unless something happens before, or
 	              * NEVER */
 };
@@ -46,7 +50,7 @@ struct queue_state {
 	                        * for */
 	int running_parallel;  /* number of foreground jobs that run in parallel
 	                        * to the queue */
-	bool paused;           /* the queue continues in a later turn */
+	bool paused;           /* the queue is paused until a later turn */
 	bool edit_waits;       /* an edit has started and waits for its file
 	                        * (X5) */
 	bool tasks_full;       /* no more tasks can be started (T2) */

@@ -66,7 +66,7 @@
 #define st_ctim st_ctimespec
 #endif
 #if !defined(O_PATH) && defined(ON_LINUX)
-#define O_PATH 010000000  /* <fcntl.h> defines it only for GNU programs */
+#define O_PATH 010000000  /* <fcntl.h> defines O_PATH only for GNU programs */
 #elif !defined(O_PATH)
 #define O_PATH O_RDONLY  /* without O_PATH, a directory must be readable */
 #endif
@@ -83,12 +83,12 @@ enum {
 	CONTEXT = 3,                  /* number of lines shown before and after
 	                               * an occurrence */
 	LINE_SHOWN = 160,             /* number of characters shown of a line */
-	LOCK_WAIT = 1000,             /* ms for which boris tries to lock a
-	                               * file */
-	LOCK_INTERVAL = 20,           /* ms between two attempts to lock a
-	                               * file */
-	APPEND_WAIT = 2,              /* ms in which other programs may append
-	                               * to the old file */
+	LOCK_WAIT = 1000,             /* time for which boris tries to lock a
+	                               * file, in ms */
+	LOCK_INTERVAL = 20,           /* interval of attempts to lock a file, in
+	                               * ms */
+	APPEND_WAIT = 2,              /* time in which other programs may append
+	                               * to the old file, in ms */
 	APPENDED_MAX = 2 * EDIT_MAX,  /* maximum number of appended bytes that
 	                               * are carried over */
 	COPY_BYTES = 65536            /* number of bytes read and written at a
@@ -152,8 +152,8 @@ show_line(struct buf *b, int64_t number, const struct buf *line)
 }
 
 /* Appends the lines of the text around the first occurrences to edit->shown.
- * more: number of lines for which an occurrence continues after its first
- * line. */
+ * `more` is the number of lines for which an occurrence continues after its
+ * first line. */
 static void
 show_around(struct edit *e, const struct buf *text, int64_t more)
 {
@@ -182,8 +182,8 @@ show_around(struct edit *e, const struct buf *text, int64_t more)
 	}
 }
 
-/* Reads the open file to its end, even if its size is 0, as that of files in
- * /proc. Returns false with errno set on failure. */
+/* Reads the open file to its end, even if its reported size is 0, as for files
+ * in /proc. Returns false with errno set on failure. */
 static bool
 read_file(struct change *c)
 {
@@ -238,8 +238,8 @@ find_obstacle(const struct change *c)
 }
 
 /* Locks the file against edits by other boris processes, without waiting.
- * Returns false if another process has locked it. Returns true if files cannot
- * be locked here, since edits are then made without a lock. */
+ * Returns false if another process has locked it. If the system cannot lock
+ * this file, returns true, and the edit is made without a lock. */
 static bool
 try_lock(int fd)
 {
@@ -381,7 +381,7 @@ compare(const struct change *c)
 }
 
 /* Returns whether both structs describe the same file with the same size and
- * change time. The clock of file times is slow, so two changes in quick
+ * change time. The clock for file times is coarse, so two changes in quick
  * succession can have the same time. */
 static bool
 is_same_version(const struct stat *a, const struct stat *b)
@@ -392,9 +392,9 @@ is_same_version(const struct stat *a, const struct stat *b)
 	    a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* Returns whether the file was not changed or replaced since it was read, or
- * whether there is still no such file. Compares the content too, because the
- * clock of file times is slow. */
+/* Returns whether the file was neither changed nor replaced since it was read,
+ * or whether there is still no such file. Compares the content too, because the
+ * clock for file times is coarse. */
 static bool
 is_unchanged(const struct change *c)
 {
@@ -565,7 +565,7 @@ carry_over_and_keep(struct change *c, struct new_file *file)
 	file->kept = true;
 }
 
-/* Carries over the bytes that were appended to the old file since the first
+/* Carries over the bytes that were appended to the old file after the first
  * time, and closes both files. */
 static void
 finish_exchange(struct edit *e)
@@ -803,7 +803,7 @@ find_difference(const struct change *c, struct overwrite *o)
 		o->stop--;
 }
 
-/* Extends the file at its end, by as many bytes as the text becomes longer.
+/* Extends the file at its end by the number of bytes that the edit adds.
  * Returns false with errno set on failure; the file is then not extended. */
 static bool
 extend_file(const struct change *c, struct overwrite *o)
@@ -883,8 +883,8 @@ undo_overwrite(const struct change *c, const struct overwrite *o)
 	return undone;
 }
 
-/* Removes as many bytes as the text becomes shorter. Returns false with errno
- * set on failure. */
+/* Removes the bytes by which the edit makes the file shorter. Returns false
+ * with errno set on failure. */
 static bool
 shorten_file(const struct change *c)
 {
@@ -923,8 +923,8 @@ write_kernel_file(const struct change *c)
 }
 
 /* Writes the new text into the old file itself. Bytes that other programs
- * append in the meantime are kept, even on failure. EDIT_FAILED and EDIT_BROKEN
- * set errno. */
+ * append in the meantime are kept, even on failure. If the outcome is
+ * EDIT_FAILED or EDIT_BROKEN, errno is set. */
 static enum edit_outcome
 write_in_place(const struct change *c)
 {
@@ -962,8 +962,8 @@ forbids_new_file(int error)
 	}
 }
 
-/* Writes the new text, if possible to a new file. EDIT_FAILED and EDIT_BROKEN
- * set errno. */
+/* Writes the new text, if possible to a new file. If the outcome is EDIT_FAILED
+ * or EDIT_BROKEN, errno is set. */
 static enum edit_outcome
 write_change(struct change *c, const struct job *job)
 {
@@ -991,7 +991,7 @@ lines_after_first(const struct buf *text)
 }
 
 /* Makes the new text of the file. Returns EDIT_DONE, or the outcome if nothing
- * is to be written. EDIT_FAILED sets errno. */
+ * is to be written. If the outcome is EDIT_FAILED, errno is set. */
 static enum edit_outcome
 replace_in_file(struct change *c)
 {
@@ -1030,8 +1030,8 @@ use_new_text(struct change *c)
 	return EDIT_DONE;
 }
 
-/* Makes the edit after the file was opened and locked. EDIT_FAILED and
- * EDIT_BROKEN set errno. */
+/* Makes the edit after the file was opened and locked. If the outcome is
+ * EDIT_FAILED or EDIT_BROKEN, errno is set. */
 static enum edit_outcome
 change_file(struct change *c, const struct job *job)
 {
@@ -1139,8 +1139,9 @@ edit_run(struct job *job, const char *dir, int64_t now)
 	}
 	job->work_begun = true;
 	if (log_start(job, "edit", e->path) < 0) {
-		job->rejected = REJECT_NO_LOG;  /* no edit is made without a
-		                                 * record (A2) */
+		job->rejected = REJECT_NO_LOG;  /* an edit must not be made
+		                                 * without a record in the log
+		                                 * (A2) */
 		job->error = errno;
 		end_change(&c);
 		return;

@@ -49,7 +49,7 @@ struct edit {
 
 	/* Private to edit.c */
 	int64_t locked_at;            /* time at which the file was first found
-	                               * locked, ms; or 0 */
+	                               * locked, in ms; or 0 */
 	struct exchanged *exchanged;  /* files that finish_exchange() has to
 	                               * close; or NULL */
 };

@@ -58,12 +58,13 @@ struct job {
 	void (*do_work)(struct job *, const char *dir, int64_t now);
 	void *work;                   /* the edit that do_work() carries out */
 	void (*free_work)(void *);
-	size_t work_bytes;            /* memory that `work` occupies, bytes */
+	size_t work_bytes;            /* memory that `work` occupies, in
+	                               * bytes */
 	struct buf description;       /* purpose of the command, for the list of
 	                               * tasks (T7) */
 	char *cwd;                    /* directory given for this job (D7), or
 	                               * NULL */
-	int64_t timeout;              /* timeout of the command, ms; 0 for a
+	int64_t timeout;              /* timeout of the command, in ms; 0 for a
 	                               * task without a timeout (W4) */
 	bool capped;                  /* `timeout` was reduced to the maximum */
 	bool background;              /* the job is a task from the start */
@@ -84,27 +85,28 @@ struct job {
 	                             * start */
 	char id[33];                /* id of a task, in hexadecimal; otherwise
 	                             * empty */
-	int64_t work_at;            /* time of the next call of do_work(), ms; 0
-	                             * if there is none */
+	int64_t work_at;            /* time of the next call of do_work(), in
+	                             * ms; 0 if there is none */
 	bool work_begun;            /* the edit was made or has failed, so its
 	                             * outcome must be reported */
 	int64_t call;               /* number of the job in the log; 0 until the
 	                             * start */
-	int64_t queued_at;          /* time at which the job was queued, ms */
-	int64_t started_at;         /* time of the start, ms; 0 until then */
+	int64_t queued_at;          /* time at which the job was queued, in
+	                             * ms */
+	int64_t started_at;         /* time of the start, in ms; 0 until then */
 	int64_t ended_at;           /* time of the end, or of the rejection in
-	                             * the queue, ms; 0 until then */
-	int64_t deadline;           /* end of the timeout, ms; or NEVER */
-	int64_t call_limit;         /* ms for which the call can be open
-	                             * (mcp/clients.h); 0 if there is no
-	                             * limit */
+	                             * the queue, in ms; 0 until then */
+	int64_t deadline;           /* end of the timeout, in ms; or NEVER */
+	int64_t call_limit;         /* maximum time for which the call can be
+	                             * open (mcp/clients.h), in ms; 0 if there
+	                             * is no limit */
 	int64_t hand_over_at;       /* time at which the call reaches
 	                             * `call_limit` and the command becomes a
-	                             * task, ms (K2); or NEVER */
+	                             * task, in ms (K2); or NEVER */
 	bool timed_out;
-	bool kill_requested;        /* kill_pid or the end of the session
-	                             * requires the end of the command, and
-	                             * boris has not given up (E12) */
+	bool kill_requested;        /* kill_pid or the end of the session has
+	                             * requested a kill, and boris has not given
+	                             * it up (E12) */
 	bool cancelled;
 	bool shows_dir;             /* the text of the result shows `dir`
 	                             * (K4) */
@@ -118,8 +120,8 @@ struct job {
 	                             * (E6) */
 	bool not_run;               /* the job was abandoned and rejected, and
 	                             * no result has reported that */
-	bool survivor_logged;       /* the log contains that boris cannot
-	                             * terminate the command (E12) */
+	bool survivor_logged;       /* the log contains a record that boris
+	                             * cannot terminate the command (E12) */
 	struct job_stream out;
 	struct job_stream err;
 	struct exec_prompt prompt;  /* whether the terminal waits for input;
@@ -132,7 +134,7 @@ struct job {
 	bool prompt_reported;     /* a result has reported that the terminal
 	                           * waits for input, and how to answer */
 	int64_t asked_at;         /* `since` of the last prompt that was
-	                           * reported, ms (I3) */
+	                           * reported, in ms (I3) */
 	bool end_reported;        /* a result has reported the end of the task
 	                           * (T8) */
 	bool abandoned_reported;  /* a result has reported what happened after
@@ -170,7 +172,7 @@ int64_t job_elapsed(const struct job *, int64_t now);
 /* Returns how long the job was queued before it was started or given up, in
  * ms. */
 int64_t job_queued(const struct job *);
-/* Returns the status that a result reports (B), such as "running". ended:
+/* Returns the status that a result reports (B), such as "running". `ended` says
  * whether the result reports that the job has ended. */
 const char *job_status(const struct job *, bool ended);
 /* Returns whether boris cannot terminate the job's command (E12). */

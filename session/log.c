@@ -15,7 +15,7 @@
 #include "base/message.h"
 #include "json.h"
 
-enum { LOCK_TIME = 1000 };  /* longest wait for the lock, ms */
+enum { LOCK_TIME = 1000 };  /* longest wait for the lock, in ms */
 
 struct log {
 	int fd;          /* descriptor of the log; 2 is stderr, which other
@@ -169,7 +169,7 @@ log_finish(struct buf *b, const struct job *job)
 }
 
 /* Frees a record for which allocation has failed, because a client has sent a
- * long text (E7). Returns -1 with errno set. */
+ * very long text (E7). Returns -1 with errno set. */
 static int
 log_give_up(struct buf *b)
 {

@@ -12,10 +12,10 @@
 
 struct log;  /* the open file */
 
-/* Opens the log, or creates it with mode 0600 (A3). If *log is open already,
+/* Opens the log, or creates it with mode 0600 (A3). If *log is already open,
  * replaces its file (H9). /dev/stderr means descriptor 2, which is not opened
- * again. Returns NULL; or the reason of a failure, and then *log is
- * unchanged. */
+ * again. Returns NULL on success. On failure, returns the reason and leaves
+ * *log unchanged. */
 const char *log_open(struct log **, const char *file);
 
 /* The functions that return an int must be called before the action that they
@@ -23,7 +23,7 @@ const char *log_open(struct log **, const char *file);
  * taken (A2). */
 
 /* Records that a command is started, or that an edit is made. job->call is its
- * number. path: the directory of the command, or the file of the edit. */
+ * number. `path` is the directory of the command, or the file of the edit. */
 int log_start(const struct job *, const char *event, const char *path);
 
 /* Records that a client types this text into a terminal. If the terminal asks
@@ -37,8 +37,9 @@ int log_user_input(const struct job *);
 void log_survivor(const struct job *);
 
 /* Records that a job has ended, could not be started, or is left running.
- * error: the reason of a failure, or NULL. path: the file of an edit, with
- * symbolic links resolved, or NULL. now: time of clock_now(), ms. */
+ * `error` is the reason of a failure, or NULL. `path` is the file of an edit,
+ * with symbolic links resolved, or NULL. `now` is the time of clock_now(), in
+ * ms. */
 void log_end(const struct job *, const char *status, const char *error,
              const char *path, int64_t now);
 

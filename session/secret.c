@@ -23,7 +23,8 @@ enum {
 	SESSION = 16,        /* number of digits in the name of a session */
 	ID = 8,              /* number of digits in the id of a FIFO */
 	ACCEPTED = 0400,     /* mode of the FIFO after its line was typed */
-	ANSWER_TIME = 10000  /* ms in which boris has to read the secret */
+	ANSWER_TIME = 10000  /* time limit for boris to read the secret, in
+	                      * ms */
 };
 #define FIFO ".secret"
 #define PROMPT ".prompt"
@@ -88,7 +89,7 @@ is_private(int fd, mode_t type)
 	return (st.st_mode & 0077) == 0 && st.st_uid == geteuid();
 }
 
-/* Opens a file if it is private to this user. Otherwise another user may have
+/* Opens a file, but only if it is private to this user. Another user may have
  * created it, or may have moved a file there that he can read. Returns the
  * descriptor, or -1. */
 static int

@@ -32,17 +32,17 @@ bool secret_offer(struct job *);
  * returned true. */
 const char *secret_id(const struct job *);
 
-/* Removes the FIFO, if there is one. typed: whether its line was typed into the
- * terminal. */
+/* Removes the FIFO, if there is one. `typed` says whether its line was typed
+ * into the terminal. */
 void secret_close(struct job *, bool typed);
 
 /* Removes the FIFO and frees its memory. Must be called before job_free(). */
 void secret_free(struct job *);
 
 /* Runs the command `boris --secret`: reads a secret from stdin and sends it to
- * a FIFO. dir: absolute path of the directory of the FIFOs. id: id of the FIFO,
- * or empty if there is only one. Returns the exit status: 0 if the secret was
- * typed; otherwise 1, with a message on stderr. */
+ * a FIFO. `dir` is the absolute path of the directory of the FIFOs. `id` is
+ * that of the FIFO, or empty if there is only one. Returns the exit status: 0
+ * if the secret was typed; otherwise 1, with a message on stderr. */
 int secret_ask(const char *dir, const char *id);
 
 #endif

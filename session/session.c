@@ -33,10 +33,10 @@
 #include "session/secret.h"
 
 enum {
-	ID_LEN = 8,       /* digits of a task's id, except in a shared
+	ID_LEN = 8,       /* number of digits in a task's id, except in a shared
 	                   * session */
-	TEXT_KEPT = 800,  /* bytes of a command that are kept after its start
-	                   * (T7) */
+	TEXT_KEPT = 800,  /* number of bytes of a command that are kept after
+	                   * its start (T7) */
 	NOT_RUN_MAX = 10  /* maximum number of rejected jobs that are kept to
 	                   * report them (E6) */
 };
@@ -429,8 +429,8 @@ session_start(struct session *s, struct job *job, int64_t now)
 	}
 	if (rejected != REJECT_NONE) {
 		job->error = errno;
-		job->id[0] = '\0';  /* clear it first, so that the job enters
-		                     * LIST_ENDED */
+		job->id[0] = '\0';  /* clear the id first, so that the job
+		                     * enters LIST_ENDED */
 		session_reject(s, job, rejected);
 		record_end(job, now);
 		return;
@@ -837,7 +837,7 @@ session_unref(struct session *s, struct job *job, bool read)
 	drop_if_done(s, job);
 }
 
-/* Marks the ends of tasks as reported, of at most `most` tasks. */
+/* Marks the ends of at most `most` tasks as reported. */
 static void
 mark_ends_reported(struct session *s, int most)
 {
@@ -852,7 +852,7 @@ mark_ends_reported(struct session *s, int most)
 	}
 }
 
-/* Marks abandoned calls as reported, as many as one result reports. */
+/* Marks as many abandoned calls as reported as one result reports. */
 static void
 mark_abandoned_reported(struct session *s)
 {
@@ -873,7 +873,7 @@ mark_abandoned_reported(struct session *s)
 	}
 }
 
-/* Marks cancelled commands that boris could not terminate as reported, as many
+/* Marks as many cancelled commands that boris could not terminate as reported
  * as one result reports. */
 static void
 mark_survivors_reported(struct session *s)
@@ -959,8 +959,8 @@ session_next_running(const struct session *s, const struct job *after)
 	return after == NULL ? first_in(s, LIST_FOREGROUND) : next_in(after);
 }
 
-/* Returns whether the next turn counts the job as ended, although boris cannot
- * terminate it, because the session is closing. */
+/* Returns whether the next turn has to count the job as ended, because boris
+ * cannot terminate it and the session is closing. */
 static bool
 is_left_behind(const struct session *s, const struct job *job)
 {

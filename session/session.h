@@ -43,7 +43,7 @@ struct session {
 	bool edited;              /* an edit was made in this turn, so the queue
 	                           * is paused (P6) */
 	char name[17];            /* name of the session: 8 digits of the
-	                           * process, then 8 of its own */
+	                           * process, then 8 of the session */
 	int64_t calls;            /* number of jobs that boris has tried to
 	                           * start */
 	char *dir;                /* the tracked working directory */
@@ -53,7 +53,7 @@ struct session {
 	struct list list[LISTS];  /* all jobs, each list in the order in which
 	                           * jobs entered it */
 	struct list execs;        /* the commands of all jobs */
-	size_t queued;            /* memory that queued jobs occupy, bytes
+	size_t queued;            /* memory that queued jobs occupy, in bytes
 	                           * (P10) */
 	int waiting;              /* number of queued jobs */
 	int waiting_parallel;     /* number of queued jobs that run in
@@ -87,7 +87,7 @@ void session_kill(struct job *, int64_t now);
 
 /* Finds the task with this id, or else with this pid, among the tasks that run
  * or have not been read. Returns NULL if there is no such task. In a shared
- * session, a pid is not enough (H6). */
+ * session, a task is not found by its pid (H6). */
 struct job *session_find_task(struct session *, const struct buf *id,
                               int64_t pid);
 /* Adds a reference to a job for a call, which session_unref() removes. */

@@ -97,7 +97,8 @@ occurrence_start(const struct search *s, size_t end)
 		if (!is_skipped(s->text, start, s->matching))
 			left--;
 	}
-	/* If the occurrence starts with an LF, it includes a CR before that. */
+	/* If the occurrence starts with an LF, it includes a CR before the
+	 * LF. */
 	if (s->matching == MATCHING_ANY_ENDING && start > s->from &&
 	    is_skipped(s->text, start - 1, s->matching))
 		start--;
@@ -219,8 +220,8 @@ append_rest(struct replacement *r, size_t from)
 	return true;
 }
 
-/* Returns the number of newlines in an occurrence; or in `new`, if line numbers
- * refer to the result. */
+/* Returns the number of newlines in an occurrence or, if line numbers refer to
+ * the result, in `new`. */
 static int64_t
 lines_in(const struct replacing *s, const struct range *occurrence)
 {

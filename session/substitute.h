@@ -20,7 +20,7 @@ struct replacement {
 	/* The request. The caller keeps ownership of all texts. */
 	const struct buf *text;
 	const struct buf *old, *new;
-	bool all;           /* all occurrences are to be replaced, not only one */
+	bool all;           /* replace all occurrences, not only a single one */
 	int64_t *lines;     /* array for the line numbers of the first
 	                     * occurrences: in `result` if `all` is set,
 	                     * otherwise in `text` */

@@ -13,13 +13,13 @@
 struct access {
 	const struct options *options;  /* command-line options, whose token can
 	                                 * change at a SIGHUP (H9) */
-	const char *own_origin;  /* the URL http://ADDRESS:PORT that boris
-	                          * listens on */
+	const char *own_origin;         /* the URL http://ADDRESS:PORT that
+	                                 * boris listens on */
 };
 
-/* Returns whether boris accepts a request for this host. host: value of the
- * Host header, or NULL if the request has none; such a request is accepted. If
- * boris listens on a loopback address, the host must be a name of this
+/* Returns whether boris accepts a request for this host. `host` is the value of
+ * the Host header, or NULL if the request has none; such a request is accepted.
+ * If boris listens on a loopback address, the host must be a name of this
  * machine. */
 bool access_allows_host(const struct access *, const char *host);
 

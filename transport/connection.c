@@ -14,14 +14,15 @@
 
 enum {
 	READ_SIZE = 16 << 10,
-	SEND_SIZE = 64 << 10,  /* size of a socket's send buffer, bytes */
-	HEAD_TIME = 10000,     /* ms in which a request's headers must arrive
-	                        * (H8) */
-	PEER_TIME = 60000,     /* ms without a byte from the peer, also between
-	                        * requests */
-	CLOSE_TIME = 2000,     /* ms in which the peer must close its side */
-	COMMENT_TIME = 15000   /* ms of silence on a stream until a comment is
-	                        * sent (H7) */
+	SEND_SIZE = 64 << 10,  /* size of a socket's send buffer, in bytes */
+	HEAD_TIME = 10000,     /* time limit for the headers of a request to
+	                        * arrive, in ms (H8) */
+	PEER_TIME = 60000,     /* time limit for a silent peer, also between
+	                        * requests, in ms */
+	CLOSE_TIME = 2000,     /* time limit for the peer to close its side, in
+	                        * ms */
+	COMMENT_TIME = 15000   /* silence on a stream after which a comment is
+	                        * sent, in ms (H7) */
 };
 
 union address {
@@ -230,7 +231,7 @@ connection_reject(struct connection *c, int status)
 	struct buf b = { NULL, 0, 0 };
 
 	c->request.last = true;
-	/* If the body is being dropped, the response was sent before. */
+	/* If the body is being dropped, the response has already been sent. */
 	if (!c->request.dropped) {
 		response_begin(&b, &c->request, status, "", 0);
 		buf_add(&b, "\r\n");

@@ -29,8 +29,8 @@ struct connection {
 	enum connection_state state;
 	int fd;
 	int in_poll;       /* index in the poll set */
-	int64_t now;       /* time of this turn, ms */
-	int64_t deadline;  /* deadline of the current state, ms */
+	int64_t now;       /* time of this turn, in ms */
+	int64_t deadline;  /* deadline of the current state, in ms */
 	bool eof;          /* the peer has closed its sending side */
 	char from[64];     /* address and port of the peer, for the log */
 	struct buf in;     /* bytes that were received but not parsed yet */
@@ -43,9 +43,9 @@ struct connection {
  * socket, or -1 with errno set. */
 int connection_listen(const char *address, int *port);
 
-/* Accepts a connection into a zeroed struct. now: ms. Returns false if the
- * connection cannot be accepted, for example because no descriptor is
- * available. */
+/* Accepts a connection into a zeroed struct. `now` is the time in ms. Returns
+ * false if the connection cannot be accepted, for example because no descriptor
+ * is available. */
 bool connection_accept(struct connection *, int listener, int64_t now);
 void connection_free(struct connection *);
 

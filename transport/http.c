@@ -27,11 +27,11 @@ enum {
 	SESSION_BYTES = 16,       /* number of random bytes in an
 	                           * Mcp-Session-Id */
 	LONG_RESULT = 16 << 10,   /* size above which a result can fail for lack
-	                           * of memory, bytes (E7) */
+	                           * of memory, in bytes (E7) */
 	PEER_SPARE = 64 << 10,    /* memory that must be available for a new
-	                           * peer, bytes */
-	ACCEPT_PAUSE = 20,        /* ms between attempts to accept a connection
-	                           * if one fails (E7) */
+	                           * peer, in bytes */
+	ACCEPT_PAUSE = 20,        /* pause after a failed attempt to accept a
+	                           * connection, in ms (E7) */
 	HEADER_MISMATCH = -32020  /* error code of MCP 2026-07-28, transports */
 };
 
@@ -55,7 +55,7 @@ struct http_session {
 	struct list_node node;
 	struct client *client;
 	char id[2 * SESSION_BYTES + 1];
-	int64_t used;  /* time of the last open request, ms */
+	int64_t used;  /* time of the last open request, in ms */
 	bool closing;  /* the session is closing, and its id is no longer
 	                * accepted */
 };
@@ -74,11 +74,13 @@ struct http {
 	int in_poll;            /* index of the listening socket in the poll
 	                         * set */
 	int64_t accept_at;      /* time of the next attempt to accept a
-	                         * connection, ms */
-	int64_t flush_until;    /* end of the time to write the last responses,
-	                         * ms; NEVER until all sessions are closed */
-	int64_t started;        /* time at which boris started to listen, ms */
-	int64_t now;            /* time of this turn, ms */
+	                         * connection, in ms */
+	int64_t flush_until;    /* time until which the last responses may be
+	                         * written, in ms; NEVER until all sessions are
+	                         * closed */
+	int64_t started;        /* time at which boris started to listen, in
+	                         * ms */
+	int64_t now;            /* time of this turn, in ms */
 };
 
 /* Returns the peer that contains the list node, or NULL if the node is NULL. */
@@ -243,8 +245,9 @@ send_notice(struct peer *p, const struct buf *message)
 	    connection_event(&p->connection, message);
 }
 
-/* Queues a message for a peer; see rpc_send in mcp/rpc.h. It does not write
- * to the connection, since mcp.c calls it in the middle of its own work. */
+/* Queues a message for a peer; see rpc_send in mcp/rpc.h. The function does not
+ * write to the connection, because mcp.c calls it while it handles a
+ * message. */
 static bool
 http_send(void *transport, void *to, enum rpc_kind kind, int error,
           struct buf *message)
@@ -417,11 +420,11 @@ free_closed_sessions(struct http *h)
 	}
 }
 
-/* -- Messages: which client handles them (H5, H6) ---------------------- */
+/* -- Messages (H5, H6) -------------------------------------------------- */
 
-/* Decodes base64 (RFC 4648) that is followed by "?=". text: receives the result
- * and a NUL, and must be long enough. Returns false if the value is malformed
- * or if the result contains a NUL. */
+/* Decodes base64 (RFC 4648) that is followed by "?=". The result and a NUL are
+ * stored in `text`, which must be long enough. Returns false if the value is
+ * malformed or if the result contains a NUL. */
 static bool
 decode_base64(const char *value, char *text)
 {
@@ -490,9 +493,9 @@ is_handshake(const struct rpc_message *m)
 	return rpc_is_request(m) && json_is(m->method, "initialize");
 }
 
-/* Returns whether the message is stateless. It is if it has a version in _meta,
- * if the version in its header is a stateless one (except for initialize), or
- * if it is a server/discover request that names no session. */
+/* Returns whether the message is stateless: it has a version in _meta, the
+ * version in its header is a stateless one (except for initialize), or it is a
+ * server/discover request that names no session. */
 static bool
 is_modern(const struct peer *p, const struct rpc_message *m)
 {

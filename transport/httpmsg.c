@@ -112,13 +112,15 @@ parse_request_line(struct request *r, char *line)
 static void
 parse_accept(struct request *r, const char *value)
 {
-	bool all = field_lists(value, "*/*");
+	/* The literals are split, so that tools do not take them for
+	 * comments. */
+	bool all = field_lists(value, "*/" "*");
 
 	r->has_accept = true;
-	if (all || field_lists(value, "application/*") ||
+	if (all || field_lists(value, "application/" "*") ||
 	    field_lists(value, "application/json"))
 		r->accepts_json = true;
-	if (all || field_lists(value, "text/*") ||
+	if (all || field_lists(value, "text/" "*") ||
 	    field_lists(value, "text/event-stream"))
 		r->accepts_events = true;
 }
@@ -138,8 +140,8 @@ parse_field(struct request *r, char *line)
 	end = value + strlen(value);
 	while (end > value && (end[-1] == ' ' || end[-1] == '\t'))
 		*--end = '\0';
-	/* A client may split these two headers, which are lists, into
-	 * several. */
+	/* Connection and Accept are lists, which a client may split into
+	 * several headers. */
 	if (strcasecmp(line, "Connection") == 0 && field_lists(value, "close"))
 		r->last = true;
 	if (strcasecmp(line, "Accept") == 0)

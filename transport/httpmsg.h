@@ -12,9 +12,9 @@
 
 enum {
 	REQUEST_HEAD_LIMIT = 16 << 10,  /* maximum size of request line and
-	                                 * headers, bytes */
+	                                 * headers, in bytes */
 	REQUEST_BODY_LIMIT = 16 << 20   /* maximum size of a body without chunk
-	                                 * headers, bytes */
+	                                 * headers, in bytes */
 };
 
 enum request_field {  /* Headers of a request that boris reads. Each may occur
@@ -82,8 +82,8 @@ void request_free(struct request *);
 bool field_lists(const char *value, const char *word);
 
 /* Appends the status line and the first headers of a response with a body of
- * len bytes. The caller must append further headers and an empty line. type:
- * value of Content-Type, which is left out if len is 0. */
+ * len bytes. The caller must append further headers and an empty line. `type`
+ * is the value of Content-Type, which is left out if len is 0. */
 void response_begin(struct buf *, struct request *, int status,
                     const char *type, size_t len);
 /* Appends the status line and the first headers of a stream of events. The

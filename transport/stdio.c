@@ -11,30 +11,30 @@
 #include "mcp/mcp.h"
 
 enum {
-	LINE_LIMIT = 16 << 20,   /* maximum size of a message, bytes (P5) */
-	LONG_LINE = 1 << 20,     /* size from which a line gets the maximum of
-	                          * memory, bytes */
-	UNREAD_LIMIT = 4 << 20,  /* size of the queue from which no input is
-	                          * read (P10) */
-	FLUSH_SIZE = 16 << 10,   /* size of the queue from which boris writes at
-	                          * once, bytes */
+	LINE_LIMIT = 16 << 20,   /* maximum size of a message, in bytes (P5) */
+	LONG_LINE = 1 << 20,     /* length of a line from which memory for the
+	                          * longest line is reserved, in bytes */
+	UNREAD_LIMIT = 4 << 20,  /* number of queued bytes from which no input
+	                          * is read (P10) */
+	FLUSH_SIZE = 16 << 10,   /* number of queued bytes from which boris
+	                          * writes them at once */
 	SHORT = 4 << 10,         /* maximum size of an error that is always
-	                          * sent, bytes */
-	READ_SIZE = 64 << 10     /* size of the read buffer, bytes: that of a
-	                          * pipe */
+	                          * sent, in bytes */
+	READ_SIZE = 64 << 10     /* size of the read buffer, which is the
+	                          * capacity of a pipe, in bytes */
 };
 
 struct stdio {
 	struct client *client;
 	int in_poll, out_poll;    /* indices in the poll set */
 	int in_flags, out_flags;  /* file flags of stdin and stdout at the
-	                           * start, or -1; other processes may share the
-	                           * files */
+	                           * start, or -1 if unknown; other processes
+	                           * may share the files */
 	bool in_eof;              /* stdin has reached its end */
 	bool out_closed;          /* the client has closed stdout */
 	bool closing;             /* all commands are being terminated */
-	int64_t flush_until;      /* end of the time to write the last
-	                           * responses, ms */
+	int64_t flush_until;      /* time until which the last responses may be
+	                           * written, in ms */
 
 	/* The read buffer. A line that fits into it needs no other memory. */
 	char bytes[READ_SIZE];
@@ -121,8 +121,8 @@ is_congested(const struct stdio *s)
 	return queue_space(s) == 0 || mcp_backlog(s->client) > MCP_BACKLOG;
 }
 
-/* Rejects a line with an error, and skips the rest of the line. start: the
- * first n bytes of the line. If the id of the request is in these bytes, the
+/* Rejects a line with an error, and skips the rest of the line. `start`
+ * contains its first n bytes. If the id of the request is in these bytes, the
  * error has that id, because a client that matches responses by id would
  * otherwise wait forever. */
 static void
@@ -167,7 +167,8 @@ add_to_line(struct stdio *s, const char *p, size_t n)
 		buf_put(&s->line, p, n);
 		return;
 	}
-	/* This is set only now, since reserve_line() may move the line. */
+	/* Read the address of the line only now, since reserve_line() may have
+	 * moved the line. */
 	if (s->line.len > 0) {
 		start = s->line.data;
 		known = s->line.len;
