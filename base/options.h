@@ -116,7 +116,8 @@ struct options {
 	                          * hexadecimal digits, used in session names */
 	bool visible;            /* result of proc_visible() */
 	struct tempfiles *files;  /* temporary files in tmpdir */
-	struct mounts *mounts;   /* the mount table (E11) */
+	struct mounts *mounts;   /* mount table, to find out whether a directory
+	                          * may hang (E11) */
 	struct guard *guard;     /* the guard process (L4) */
 	struct log *log;         /* the log (A), or NULL */
 	struct output_store *store;  /* memory that outputs reuse, or NULL */

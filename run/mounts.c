@@ -1,5 +1,6 @@
 #define _POSIX_C_SOURCE 200809L
-/* POSIX_ONLY leaves out what is Linux only, so that the rest can be tested. */
+/* With POSIX_ONLY, Linux-specific code is omitted, so that the portable code
+ * can be tested on Linux. */
 #if defined(__linux__) && !defined(POSIX_ONLY)
 #define ON_LINUX
 #endif
@@ -15,24 +16,23 @@
 #include "base/buf.h"
 #include "base/io.h"
 
-/* Which file systems the mount table leaves out
+/* Limits of the mount table
  *
- * /proc/self/mountinfo has a line for each mount in boris's mount namespace. A
- * path can lead to other mounts in two cases:
+ * /proc/self/mountinfo contains a line for each mount in boris's mount
+ * namespace. Two kinds of mounts are not listed:
  *
- * - In a chroot, the table lists only mounts below the root directory. If this
- *   directory is not a mount point itself, its file system is not listed, and
- *   no line has the mount point "/". Then the answer is always false.
- * - A link such as /proc/PID/root leads to the mounts of another process. So
- *   the answer does not cover paths in /proc, and the caller checks for them.
- *   Mounts in /proc are ignored for that reason. (On most hosts with systemd,
- *   /proc/sys/fs/binfmt_misc is an autofs.)
- *
- * Reading the table never accesses the file systems in it. */
+ * - In a chroot, only mounts below the root directory are listed. If the root
+ *   directory is not a mount point, the table has no line with the mount point
+ *   "/". In this case, mounts_all_local() returns false.
+ * - A link such as /proc/PID/root leads to the mounts of another process. The
+ *   caller must therefore treat paths in /proc as not local, and mounts below
+ *   /proc are ignored here. (With systemd, /proc/sys/fs/binfmt_misc is an
+ *   automount point on most hosts.) */
 
 struct mounts {
 	int fd;      /* descriptor of the mount table, or -1 */
-	bool local;  /* what mounts_all_local() has returned for the table */
+	bool local;  /* result of mounts_all_local() for the table as it was
+	              * last read */
 };
 
 enum { READ_SIZE = 4096 };  /* bytes read at a time */
@@ -63,7 +63,8 @@ is_local_type(const char *type, size_t len)
 	return false;
 }
 
-/* Returns the text after the first n blanks, or the end of the text. */
+/* Skips n fields of a line. Returns the start of the next field, or the end of
+ * the text. */
 static const char *
 skip_fields(const char *text, int n)
 {
@@ -74,9 +75,10 @@ skip_fields(const char *text, int n)
 	return text;
 }
 
-/* In the line "36 35 98:0 /a /mnt rw,noatime master:1 - ext3 /dev/root rw", the
- * mount point is "/mnt", the fifth field, and the type is "ext3", the first
- * field after the hyphen. A blank in a field is written as "\040". */
+/* Parses each line of the table. For example, in the line "36 35 98:0 /a /mnt
+ * rw,noatime master:1 - ext3 /dev/root rw", the fifth field "/mnt" is the mount
+ * point, and the field after the hyphen, "ext3", is the type. A space in a
+ * field is written as "\040". */
 bool
 mounts_all_local(const char *table)
 {
@@ -100,8 +102,8 @@ mounts_all_local(const char *table)
 	return has_root;
 }
 
-/* Reads the table from its start. Returns whether all file systems are local;
- * false if the table cannot be read. */
+/* Reads the mount table from its start. Returns whether all file systems in it
+ * are local, or false if it cannot be read. */
 static bool
 read_table(int fd)
 {
@@ -149,7 +151,8 @@ mounts_refresh(struct mounts *m)
 
 	if (m->fd < 0)
 		return false;
-	/* poll() reports each change of the table once. */
+	/* Poll for POLLPRI, because the kernel reports each change of the mount
+	 * table once in this way. */
 	if (poll(&change, 1, 0) != 0)
 		m->local = read_table(m->fd);
 	return m->local;

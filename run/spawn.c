@@ -190,14 +190,13 @@ raise_oom_score(int fd)
 	return before;
 }
 
-/* Starts the program in the child. Returns only if that fails, with errno set.
+/* Starts the program in the child. Returns only on failure, with errno set.
  *
- * All signals are blocked until their handlers are reset, so that no handler of
- * boris's runs here (E1). They are unblocked before the child changes to its
- * directory, so that a child which hangs there can be killed.
- *
- * The child may share boris's memory (see create_child()). It changes only the
- * group and errno. */
+ * The child changes only the process group and errno, because it may share
+ * boris's memory (see create_child()). All signals stay blocked until their
+ * handlers are reset, so that no signal handler of boris runs in the child
+ * (E1). They are unblocked before the child changes to its directory, so that
+ * it can be killed if the directory hangs. */
 static void
 exec_child(struct proc_group *g, const struct spawn_program *program, int done)
 {
@@ -218,8 +217,9 @@ is_in_proc(const char *dir)
 	return strncmp(dir, "/proc/", 6) == 0;
 }
 
-/* Returns whether the child may hang because a mount does not respond: when it
- * changes to its directory, executes the program or closes a file (E11). */
+/* Returns whether the child may hang because a mounted file system does not
+ * respond when the child changes to its directory, executes the program or
+ * closes a file (E11). */
 static bool
 may_hang(const struct spawn_program *program)
 {
@@ -229,15 +229,14 @@ may_hang(const struct spawn_program *program)
 	    is_in_proc(dirs->workdir) || !mounts_refresh(program->mounts);
 }
 
-/* Creates the child. Returns its pid, or -1 with errno set.
+/* Creates the child process. Returns its pid, or -1 with errno set.
  *
- * vfork() stops boris until the child has executed the program or exited, so it
- * is used only for a child that cannot hang. With fork() a call of `true` takes
- * 8 % longer in bash, and 12 % longer in dash (medians of t/bench calls).
- *
- * The child then shares boris's memory. This is not part of spawn(), so that the
- * child cannot change spawn()'s local variables: compilers never inline a
- * function that calls vfork(). */
+ * vfork() suspends boris until the child has executed the program or exited, so
+ * it is used only if the child cannot hang. (If fork() is used instead, a call
+ * of `true` takes 8 % longer in bash and 12 % longer in dash.) After vfork(),
+ * the child shares boris's memory. This function is separate from spawn(), so
+ * that the child cannot change the local variables of spawn(). Compilers never
+ * inline a function that calls vfork(). */
 static pid_t
 create_child(struct proc_group *g, const struct spawn_program *program,
              int done)
@@ -264,8 +263,8 @@ spawn(struct proc_group *g, const struct spawn_program *program)
 	fd_nonblocking(end[0]);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	/* The child inherits the score, since Landlock may keep it from writing
-	 * its own. */
+	/* Raise the score before the fork, because Landlock may prevent the
+	 * child from writing its own score. */
 	score = raise_oom_score(program->oom_score);
 	pid = create_child(g, program, end[1]);
 	error = errno;

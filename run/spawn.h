@@ -44,7 +44,8 @@ struct spawn_program {
 	                       * (I1) */
 	int oom_score;        /* descriptor for writing to boris's own
 	                       * oom_score_adj, or -1 */
-	struct mounts *mounts;  /* the mount table (E11) */
+	struct mounts *mounts;  /* mount table, which shows whether a directory
+	                         * may hang (E11) */
 };
 
 /* Starts a program as the leader of a zeroed process group. The child changes
