@@ -870,7 +870,8 @@ seems_to_prompt(const struct exec *x, enum terminal_mode mode, int64_t now)
 {
 	if (x->printed_at == 0 || now < x->printed_at + PROMPT_SILENCE)
 		return false;
-	return mode != TERMINAL_LINES || output_within_line(x->sink[EXEC_OUT]);
+	return mode != TERMINAL_LINES ||
+	    output_has_open_line(x->sink[EXEC_OUT]);
 }
 
 /* Sets the members of `p` that are known without a check. Returns whether a

@@ -322,8 +322,8 @@ has_news_to_show(const struct call *call)
 
 	if (job == NULL || job->out.text == NULL)
 		return false;
-	return output_news(job->out.text, &call->out_shown) ||
-	    output_news(job->err.text, &call->err_shown);
+	return output_has_new(job->out.text, &call->out_shown) ||
+	    output_has_new(job->err.text, &call->err_shown);
 }
 
 /* Returns the text of a progress message for a call whose job has not been
@@ -347,8 +347,8 @@ send_progress(struct call *call)
 	const struct job *job = call->job;
 
 	if (job != NULL && job->out.text != NULL) {
-		output_since(job->out.text, &out, PROGRESS_SIZE, &text);
-		output_since(job->err.text, &err, PROGRESS_SIZE, &text);
+		output_append_new(job->out.text, &out, PROGRESS_SIZE, &text);
+		output_append_new(job->err.text, &err, PROGRESS_SIZE, &text);
 		/* Without new output, send the last line again, because a
 		 * client shows it in place of the last message. */
 		if (text.len == 0)

@@ -1349,17 +1349,17 @@ choose_bounds(const struct result *r, const struct output *text)
 {
 	struct output_bounds bounds = r->job->bounds;
 	const struct call_request *req = r->request;
-	bool ended = output_ended(text);
+	bool ended = output_has_ended(text);
 
 	if (!ended)
-		bounds.how = TRUNCATE_RECENT;
+		bounds.mode = TRUNCATE_RECENT;
 	if (req->limit > 0) {
 		bounds.limit = req->limit;
 		/* TRUNCATE_RECENT has a limit of its own. */
-		bounds.how = ended ? bounds.how : TRUNCATE_TAIL;
+		bounds.mode = ended ? bounds.mode : TRUNCATE_TAIL;
 	}
 	if (req->truncates)
-		bounds.how = req->truncate;
+		bounds.mode = req->truncate;
 	return bounds;
 }
 

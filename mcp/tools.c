@@ -797,7 +797,7 @@ read_command(struct arg_reader *r, bool background)
 	job->capped = job->timeout > max;
 	if (job->capped)
 		job->timeout = max;
-	job->bounds.how = is_given(r, TRUNCATE)
+	job->bounds.mode = is_given(r, TRUNCATE)
 	    ? (enum truncate)r->number[TRUNCATE] : r->options->truncate;
 	job->bounds.limit = r->number[LIMIT];
 	job->exec.terminal = terminal;

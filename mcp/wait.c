@@ -70,8 +70,8 @@ has_unseen_output(const struct job *job)
 {
 	if (job->out.text == NULL)
 		return false;
-	return output_news(job->out.text, &job->out.seen) ||
-	    output_news(job->err.text, &job->err.seen);
+	return output_has_new(job->out.text, &job->out.seen) ||
+	    output_has_new(job->err.text, &job->err.seen);
 }
 
 /* Returns whether the call waits for new output and there is some. */

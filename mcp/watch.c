@@ -310,8 +310,8 @@ search_stream(struct watch *w, struct watched_stream *s,
 	const char *bytes;
 	size_t n;
 
-	while (output_news(printed, &s->read)) {
-		if (output_rewritten(printed, &s->read))
+	while (output_has_new(printed, &s->read)) {
+		if (output_has_break(printed, &s->read))
 			forget_line(s);
 		n = output_read(printed, &s->read, &bytes);
 		w->printed_at = now;

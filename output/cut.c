@@ -1,12 +1,30 @@
-/* Needs nothing of the system but C99. */
+/* Requires only C99.
+ *
+ * The truncation rules:
+ *
+ * Each truncation mode has its own limits: characters for "head" and "both",
+ * bytes and lines for "tail". A limit in characters that the caller sets
+ * replaces all of them. Limits in bytes and lines that the caller sets apply in
+ * addition; the truncation line counts towards these.
+ *
+ * A text that is longer than `whole` is cut:
+ *
+ *	head    start (5/6 of the limit)  [truncation line]  end (1/6)
+ *	both    start (1/3 of the limit)  [truncation line]  end (2/3)
+ *	tail    end  [truncation line]
+ *	binary  start  [truncation line]
+ *
+ * The end starts at a line boundary for "tail" if a complete line fits, for
+ * "head" if that keeps more than half of its characters, and never for "both".
+ * output.c writes the truncation line. */
 
 #include "output/cut.h"
 
 #include "base/text.h"
 
 enum {
-	BYTES_MIN = 60,     /* that a bound leaves for the text */
-	LINES_MIN = 6
+	BYTES_MIN = 60,     /* bytes that every limit leaves for the text */
+	LINES_MIN = 6       /* lines that every limit leaves for the text */
 };
 
 static const struct extent unlimited = {
@@ -14,15 +32,15 @@ static const struct extent unlimited = {
 };
 
 struct extent
-cut_start(const char *text, size_t len, const struct extent *most)
+cut_start(const char *text, size_t len, const struct extent *limit)
 {
 	const unsigned char *p = (const unsigned char *)text;
 	struct extent e = { 0, 0, 0 };
 	size_t at = 0, n;
 
-	while (at < len && e.chars < most->chars && e.lines < most->lines) {
+	while (at < len && e.chars < limit->chars && e.lines < limit->lines) {
 		n = (size_t)utf8_length(p + at, len - at);
-		if ((int64_t)(at + n) > most->bytes)
+		if ((int64_t)(at + n) > limit->bytes)
 			break;
 		at += n;
 		e.chars++;
@@ -33,18 +51,18 @@ cut_start(const char *text, size_t len, const struct extent *most)
 }
 
 struct extent
-cut_end(const char *text, size_t from, size_t to, const struct extent *most,
+cut_end(const char *text, size_t from, size_t to, const struct extent *limit,
         int line_percent)
 {
 	const unsigned char *p = (const unsigned char *)text;
 	struct extent e = { 0, 0, 0 }, lines = e;
 	size_t i = to;
 
-	while (i > from && e.lines < most->lines && e.chars < most->chars) {
+	while (i > from && e.lines < limit->lines && e.chars < limit->chars) {
 		i--;
 		if (utf8_continues(p[i]))
 			continue;
-		if ((int64_t)(to - i) > most->bytes)
+		if ((int64_t)(to - i) > limit->bytes)
 			break;
 		e.bytes = (int64_t)(to - i);
 		e.chars++;
@@ -66,12 +84,12 @@ cut_is_needed(const struct cut *cut, const struct extent *text)
 }
 
 static int64_t
-lesser(int64_t a, int64_t b)
+min(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
 
-/* Returns the part of a limit that the end gets. */
+/* Returns how much of a limit the end of the text gets. */
 static int64_t
 share_of_end(enum cut_parts parts, int64_t limit)
 {
@@ -87,26 +105,27 @@ share_of_end(enum cut_parts parts, int64_t limit)
 	}
 }
 
-/* Limits one dimension of a cut. most: of the whole text; 0: no limit. room:
- * what start and end share if the text is longer. */
+/* Limits a cut in characters, bytes or lines. A text of at most max is shown
+ * completely; of a longer text, start and end together get `parts_max`. A max
+ * of 0 is no limit. */
 static void
-limit_dimension(enum cut_parts parts, int64_t most, int64_t room,
+limit_dimension(enum cut_parts parts, int64_t max, int64_t parts_max,
                 int64_t *whole, int64_t *start, int64_t *end)
 {
-	int64_t share = share_of_end(parts, room);
+	int64_t share = share_of_end(parts, parts_max);
 
-	if (most <= 0)
+	if (max <= 0)
 		return;
-	*whole = lesser(*whole, most);
-	*start = lesser(*start, room - share);
-	*end = lesser(*end, share);
+	*whole = min(*whole, max);
+	*start = min(*start, parts_max - share);
+	*end = min(*end, share);
 }
 
-/* Sets the parts and the limits of `how`, without a limit of the call's. */
+/* Sets the parts and the default limits of a truncation mode. */
 static void
-choose_parts(struct cut *cut, const struct options *o, enum truncate how)
+choose_parts(struct cut *cut, const struct options *o, enum truncate mode)
 {
-	switch (how) {
+	switch (mode) {
 	case TRUNCATE_HEAD:
 		cut->parts = CUT_START_MOSTLY;
 		cut->whole.chars = cut->start.chars = o->head_first;
@@ -130,21 +149,21 @@ choose_parts(struct cut *cut, const struct options *o, enum truncate how)
 }
 
 struct cut
-cut_choose(const struct options *o, const struct output_bounds *most,
+cut_choose(const struct options *o, const struct output_bounds *bounds,
            bool binary, int64_t notice)
 {
 	struct cut cut = { CUT_END, unlimited, unlimited, unlimited, 0 };
-	int64_t limit = most->limit > 0 ? most->limit : CUT_UNLIMITED;
-	int64_t bytes = most->bytes - notice, lines = most->lines - 1;
+	int64_t limit = bounds->limit > 0 ? bounds->limit : CUT_UNLIMITED;
+	int64_t bytes = bounds->bytes - notice, lines = bounds->lines - 1;
 
 	if (binary) {
 		cut.parts = CUT_START;
-		limit = lesser(limit, o->binary_first);
+		limit = min(limit, o->binary_first);
 	} else {
-		choose_parts(&cut, o, most->how);
+		choose_parts(&cut, o, bounds->mode);
 	}
-	if (!binary && most->how == TRUNCATE_RECENT)
-		limit = lesser(limit, o->recent_last);
+	if (!binary && bounds->mode == TRUNCATE_RECENT)
+		limit = min(limit, o->recent_last);
 	if (limit < CUT_UNLIMITED) {
 		cut.whole = cut.start = cut.end = unlimited;
 		limit_dimension(cut.parts, limit, limit, &cut.whole.chars,
@@ -154,9 +173,9 @@ cut_choose(const struct options *o, const struct output_bounds *most,
 		bytes = BYTES_MIN;
 	if (lines < LINES_MIN)
 		lines = LINES_MIN;
-	limit_dimension(cut.parts, most->bytes, bytes, &cut.whole.bytes,
+	limit_dimension(cut.parts, bounds->bytes, bytes, &cut.whole.bytes,
 	    &cut.start.bytes, &cut.end.bytes);
-	limit_dimension(cut.parts, most->lines, lines, &cut.whole.lines,
+	limit_dimension(cut.parts, bounds->lines, lines, &cut.whole.lines,
 	    &cut.start.lines, &cut.end.lines);
 	return cut;
 }

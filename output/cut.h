@@ -1,9 +1,10 @@
 #ifndef OUTPUT_CUT_H
 #define OUTPUT_CUT_H
 
-/* Which part of a long text is shown (O3, O4, O8, O9, T3, K3). Texts are UTF-8.
- * A text that fits is shown whole; of a longer one its start, its end or both
- * are shown. output.c writes the line that says so. */
+/* Decides which part of a long text a result shows (O3, O4, O8, O9, T3, K3). A
+ * text within the limits is shown completely. Of a longer text, a result shows
+ * the start, the end or both. All texts are UTF-8, and no character is
+ * split. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,50 +13,64 @@
 
 enum { CUT_UNLIMITED = INT32_MAX };
 
-/* A size of a text, or a limit for one */
+/* The size of a text, or a limit on the size */
 struct extent {
 	int64_t chars, bytes, lines;
 };
 
-/* What the caller asks for */
+/* The limits that one tool call sets for the output in its result */
 struct output_bounds {
-	enum truncate how;
-	int64_t limit;        /* characters at most (O8); 0: as `how` has it */
-	int64_t bytes, lines; /* at most, the truncation line included (K3);
-	                       * 0: no limit */
+	enum truncate mode;   /* the argument `truncate`, or its default */
+	int64_t limit;        /* maximum in characters (O8), or 0 for the
+	                       * default of the mode */
+	int64_t bytes;        /* maximum in bytes, including the truncation
+	                       * line (K3), or 0 for no limit */
+	int64_t lines;        /* maximum in lines, including the truncation
+	                       * line (K3), or 0 for no limit */
 };
 
-/* Which parts of a text that is too long are shown */
+/* The parts of a long text that are shown */
 enum cut_parts {
-	CUT_END,              /* the end alone (tail) */
-	CUT_START,            /* the start alone (binary output) */
-	CUT_START_MOSTLY,     /* five sixths of a limit for the start (head) */
-	CUT_END_MOSTLY        /* two thirds of a limit for the end (both) */
+	CUT_END,              /* only the end (truncation mode "tail") */
+	CUT_START,            /* only the start (for binary output) */
+	CUT_START_MOSTLY,     /* both; the start gets five sixths of the limit
+	                       * (truncation mode "head") */
+	CUT_END_MOSTLY        /* both; the end gets two thirds of the limit
+	                       * (truncation mode "both") */
 };
 
+/* How to cut a text */
 struct cut {
 	enum cut_parts parts;
-	struct extent whole;  /* up to this size a text is shown whole */
-	struct extent start, end;  /* of a longer one, at most so much */
-	int line_percent;     /* the end is shortened to start with a whole line
-	                       * if more than this percentage of its characters
-	                       * remains; 100: it is never shortened */
+	struct extent whole;  /* maximum size of a text that is shown
+	                       * completely */
+	struct extent start;  /* maximum size of the start that is shown of a
+	                       * longer text */
+	struct extent end;    /* maximum size of the end that is shown of a
+	                       * longer text */
+	int line_percent;     /* percentage of the end's characters that must
+	                       * remain if the end is shortened to start at a
+	                       * line boundary; 100: never shorten the end */
 };
 
-/* Chooses how to cut. binary: the text is not text (O9). notice: bytes that the
- * truncation line takes. */
+/* Chooses how to cut a text for a tool call. binary: the output is not text
+ * (O9). notice: maximum length of the truncation line, in bytes. */
 struct cut cut_choose(const struct options *, const struct output_bounds *,
                       bool binary, int64_t notice);
-/* Is a text of this size too long to be shown whole? */
+
+/* Returns whether a text of the given size is too long to be shown completely.
+ */
 bool cut_is_needed(const struct cut *, const struct extent *text);
 
-/* Returns the size of the longest start of a text of `len` bytes that stays
- * within the limits. */
+/* Returns the size of the longest start of the text that is within the limits.
+ * The text has len bytes. */
 struct extent cut_start(const char *text, size_t len,
-                        const struct extent *most);
-/* Returns the size of the longest end of the bytes `from` to `to` of a text
- * that stays within the limits. Its lines are 0 if it is a part of one line. */
+                        const struct extent *limit);
+
+/* Returns the size of the longest end of text[from] to text[to - 1] that is
+ * within the limits. If the end is only a part of one line, its number of lines
+ * is 0. See struct cut for line_percent. */
 struct extent cut_end(const char *text, size_t from, size_t to,
-                      const struct extent *most, int line_percent);
+                      const struct extent *limit, int line_percent);
 
 #endif

@@ -1,4 +1,22 @@
-/* Needs nothing of the system but C99. */
+/* Requires only C99.
+ *
+ * output_write() saves the raw bytes and draws them on the screen. Rows that
+ * scroll off the screen are final and never change again. One block of memory
+ * contains the text:
+ *
+ *	head       the start of the final text
+ *	           a gap, if text was dropped here
+ *	tail       the end of the final text
+ *	lines      the rows of the main screen, which continue the final text
+ *	alternate  the rows of the alternate screen, if that is shown
+ *
+ * The head grows until a result cannot show more of the start. Then the oldest
+ * text of the tail is dropped whenever new text needs the space, but the tail
+ * always contains what a result may show of the end. The rows after the tail
+ * are only copied there when the stream is read (update_rows()).
+ *
+ * A position in the text counts dropped bytes, too; an index is a position in
+ * the block of memory. */
 
 #include "output/output.h"
 
@@ -10,25 +28,19 @@
 #include "output/cut.h"
 #include "output/screen.h"
 
-/* output_write() saves the bytes raw and draws them on the screen. What is kept
- * of the stream's text is in one piece of memory:
- *
- *	head    the start of the final text
- *	tail    its end; `dropped` bytes between the two are gone
- *	lines   the rows of the screen that continue the final text
- *	shown   the rows of the alternate screen, if it is shown
- *
- * The last two are drawn there when somebody reads (draw_rows()). A position in
- * the text counts the dropped bytes too, an index in the memory does not. */
-
 enum {
-	SAMPLE = 4000,        /* bytes that say whether it is text, */
-	SAMPLE_MIN = 200,   /* fewer do not suffice for that (O9) */
-	LAST_LINE = 400,      /* bytes at most from output_last_line() */
-	REUSED_MAX = 8192,   /* bytes printed; then its memory is freed */
-	BATCH = 64 << 10,     /* bytes that are drawn before the tail moves */
-	JOINED_MAX = 64 << 10,  /* bytes of new text that can be copied */
-	NOTICE = 220          /* bytes of a truncation line without its path */
+	SAMPLE_MAX = 4000,    /* bytes examined to detect binary output (O9) */
+	SAMPLE_MIN = 200,     /* bytes needed to detect binary output (O9) */
+	LAST_LINE = 400,      /* maximum that output_last_line() appends, in
+	                       * bytes */
+	REUSED_MAX = 8192,    /* maximum length of a stream whose memory is
+	                       * reused, in bytes */
+	BATCH = 64 << 10,     /* space for text that is added to the tail before
+	                       * text is dropped again, in bytes */
+	JOINED_MAX = 64 << 10,  /* maximum of new text that is copied to join it
+	                         * with rewritten rows, in bytes */
+	NOTICE = 220          /* maximum length of a truncation line without the
+	                       * path of the saved file, in bytes */
 };
 
 static const struct extent unlimited = {
@@ -40,38 +52,44 @@ struct output {
 	struct spool_file *file;
 	struct screen *screen;
 	bool terminal, ended;
-	bool no_text;         /* O9 */
-	int64_t raw;          /* bytes received */
+	bool is_binary;       /* whether the output is not text (O9) */
+	int64_t raw;          /* number of raw bytes received */
 
-	unsigned char *memory;  /* the screen's cells, then the text */
-	size_t size;
-	struct buf text;      /* head and tail, without room for the rows */
-	size_t rows_max;     /* bytes of room for the rows after them */
-	size_t end_bytes;     /* kept of the end */
-	size_t head_len;      /* bytes of the head, ... */
-	int64_t head_left;    /* ... characters for which it has room, ... */
-	int64_t dropped;      /* ... and bytes dropped after it */
+	unsigned char *memory;  /* block of memory for the screen's cells and
+	                         * the text */
+	size_t size;          /* size of that block, in bytes */
+	struct buf text;      /* head and tail */
+	size_t rows_max;      /* space for rows after the tail, in bytes */
+	size_t end_bytes;     /* minimum of the final text's end that is kept,
+	                       * in bytes */
+	size_t head_len;      /* length of the head, in bytes */
+	int64_t head_left;    /* number of characters by which the head may
+	                       * grow */
+	int64_t dropped;      /* number of bytes dropped after the head */
 
-	bool drawn;           /* the following are up to date: */
-	int lines, shown;     /* rows of both kinds */
-	size_t line_at[SCREEN_ROWS + 1];   /* where each begins, and the end */
-	size_t shown_at[SCREEN_ROWS + 1];
-	struct extent all;    /* of the final text and the lines */
+	bool drawn;           /* whether the members below are up to date */
+	int lines;            /* number of rows that continue the final text */
+	int shown;            /* number of rows of the alternate screen */
+	size_t line_at[SCREEN_ROWS + 1];   /* index of each of the lines, and of
+	                                    * their end */
+	size_t shown_at[SCREEN_ROWS + 1];  /* index of each row of the alternate
+	                                    * screen, and of their end */
+	struct extent total;  /* size of the final text and the lines */
 };
 
 /* -- The text ---------------------------------------------------------- */
 
-/* Makes room: the head takes text; once that is full, all after it goes but the
- * last end_bytes. */
+/* Keeps the tail shorter than 5/4 of end_bytes: lets the head grow to its
+ * maximum, and then drops the text between the head and the last end_bytes. */
 static void
-make_room(struct output *o)
+drop_middle(struct output *o)
 {
-	const size_t most = o->end_bytes / 4 * 5;
+	const size_t tail_max = o->end_bytes / 4 * 5;
 	struct extent head = unlimited;
 	struct buf *t = &o->text;
-	size_t end, gone;
+	size_t end, n;
 
-	if (t->len - o->head_len < most)
+	if (t->len - o->head_len < tail_max)
 		return;
 	head.chars = o->head_left;
 	if (o->dropped == 0) {
@@ -80,20 +98,20 @@ make_room(struct output *o)
 		o->head_len += (size_t)head.bytes;
 		o->head_left -= head.chars;
 	}
-	if (t->len - o->head_len < most)
+	if (t->len - o->head_len < tail_max)
 		return;
 	end = t->len - o->end_bytes;
 	while (utf8_continues((unsigned char)t->data[end]))
 		end--;
-	gone = end - o->head_len;
+	n = end - o->head_len;
 	memmove(t->data + o->head_len, t->data + end, t->len - end);
-	o->dropped += (int64_t)gone;
-	t->len -= gone;
+	o->dropped += (int64_t)n;
+	t->len -= n;
 }
 
-/* Draws the rows of the screen after the text, unless they are up to date. */
+/* Copies the rows of the screen after the tail if they have changed. */
 static void
-draw_rows(struct output *o)
+update_rows(struct output *o)
 {
 	struct buf b = o->text;
 	struct screen_final final = screen_final(o->screen);
@@ -111,11 +129,11 @@ draw_rows(struct output *o)
 			buf_putc(&b, '\n');
 	}
 	o->line_at[n] = b.len;
-	o->all = (struct extent){ final.chars, final.bytes, final.lines };
+	o->total = (struct extent){ final.chars, final.bytes, final.lines };
 	for (i = o->text.len; i < b.len; i++)
-		o->all.chars += !utf8_continues((unsigned char)b.data[i]);
-	o->all.bytes += (int64_t)(b.len - o->text.len);
-	o->all.lines += o->lines - 1;
+		o->total.chars += !utf8_continues((unsigned char)b.data[i]);
+	o->total.bytes += (int64_t)(b.len - o->text.len);
+	o->total.lines += o->lines - 1;
 	o->shown = 0;
 	if (screen_is_alternate(o->screen))
 		o->shown = screen_height(o->screen);
@@ -128,16 +146,17 @@ draw_rows(struct output *o)
 	o->drawn = true;
 }
 
-/* Returns the index of the end of the text; the rows have to be drawn. */
+/* Returns the index of the end of the text. Call update_rows() before. */
 static size_t
 text_end(const struct output *o)
 {
 	return o->line_at[o->lines];
 }
 
-/* Returns the index of that position; if it was dropped, of what follows. If
- * more rows have changed than the list of late ones holds, it may be within a
- * character: the next one follows. */
+/* Returns the index of a position in the text. If that text was dropped,
+ * returns the index of the first text after the gap. The position may be
+ * inside a character, because the screen only remembers a limited number of
+ * revised rows. Then the index of the next character is returned. */
 static size_t
 text_index(const struct output *o, int64_t position)
 {
@@ -161,8 +180,8 @@ is_dropped(const struct output *o, int64_t position)
 	return position >= head && position < head + o->dropped;
 }
 
-/* Returns the end of the part of the memory that the index is in: the gap
- * divides it into two. */
+/* Returns the end of the contiguous text that contains an index: the gap, or
+ * the end of the text. */
 static size_t
 part_end(const struct output *o, size_t at)
 {
@@ -171,17 +190,21 @@ part_end(const struct output *o, size_t at)
 
 /* -- What is new ------------------------------------------------------- */
 
-/* A row of the text that has changed may be read as a whole; the text after
- * what was read, as far as it is in one part; and rows of the screen that is
- * shown. */
-enum piece_kind { PIECE_ROW, PIECE_TEXT, PIECE_SHOWN };
+enum piece_kind {
+	PIECE_ROW,            /* a row of the text that was rewritten */
+	PIECE_TEXT,           /* text that was added after the cursor */
+	PIECE_SHOWN           /* a row of the alternate screen that changed */
+};
 
+/* A piece of text that a reader has not read yet */
 struct piece {
 	enum piece_kind kind;
-	size_t at, len;       /* in the memory */
-	int64_t row;          /* of PIECE_ROW: its number; of PIECE_SHOWN, from
-	                       * 0 */
-	bool continues;       /* it follows what was read before */
+	size_t at;            /* index of the piece */
+	size_t len;           /* length of the piece, in bytes */
+	int64_t row;          /* number of the row for PIECE_ROW; index of the
+	                       * row on the alternate screen for PIECE_SHOWN */
+	bool continues;       /* whether the piece continues the text that was
+	                       * read before */
 };
 
 static bool
@@ -190,48 +213,51 @@ is_blank(const struct output *o, size_t at, size_t end)
 	return at == end || (end - at == 1 && o->text.data[at] == '\n');
 }
 
-static const struct screen_late *
-find_late(const struct output *o, int64_t row)
+static const struct screen_revised *
+find_revised(const struct output *o, int64_t row)
 {
-	const struct screen_late *late = NULL;
+	const struct screen_revised *revised = NULL;
 	int i;
 
-	for (i = 0; i < SCREEN_LATE; i++) {
-		late = screen_late(o->screen, i);
-		if (late == NULL || late->row == row)
-			return late;
+	for (i = 0; i < SCREEN_REVISED; i++) {
+		revised = screen_revised(o->screen, i);
+		if (revised == NULL || revised->row == row)
+			return revised;
 	}
 	return NULL;
 }
 
-/* Finds the first rewritten row before c->row that became final. */
+/* Finds the first row before the cursor that was rewritten and then became
+ * final. Returns false if no such row exists. */
 static bool
-find_late_row(const struct output *o, const struct output_cursor *c,
+find_revised_row(const struct output *o, const struct output_cursor *c,
               struct piece *p)
 {
-	const struct screen_late *late;
+	const struct screen_revised *revised;
 	size_t at, end;
 	int i;
 
-	for (i = 0; i < SCREEN_LATE; i++) {
-		late = screen_late(o->screen, i);
-		if (late == NULL || late->row >= c->row)
+	for (i = 0; i < SCREEN_REVISED; i++) {
+		revised = screen_revised(o->screen, i);
+		if (revised == NULL || revised->row >= c->row)
 			return false;
-		if (late->row < c->next_row || late->rewrite <= c->change ||
-		    is_dropped(o, late->start))
+		if (revised->row < c->next_row ||
+		    revised->rewrite <= c->change ||
+		    is_dropped(o, revised->start))
 			continue;
-		at = text_index(o, late->start);
-		end = text_index(o, late->end);
+		at = text_index(o, revised->start);
+		end = text_index(o, revised->end);
 		if (is_blank(o, at, end))
 			continue;
-		*p = (struct piece){ PIECE_ROW, at, end - at, late->row,
+		*p = (struct piece){ PIECE_ROW, at, end - at, revised->row,
 		    false };
 		return true;
 	}
 	return false;
 }
 
-/* Finds the first rewritten row before c->row that is on the screen. */
+/* Finds the first row before the cursor that was rewritten and is still on the
+ * screen. Returns false if no such row exists. */
 static bool
 find_rewritten_line(const struct output *o, const struct output_cursor *c,
                     struct piece *p)
@@ -253,22 +279,25 @@ find_rewritten_line(const struct output *o, const struct output_cursor *c,
 	return false;
 }
 
-/* Finds the first rewritten row before c->row. */
+/* Finds the first row before the cursor that was rewritten since it was read.
+ * Returns false if no such row exists. */
 static bool
 find_row(const struct output *o, const struct output_cursor *c,
          struct piece *p)
 {
-	return find_late_row(o, c, p) || find_rewritten_line(o, c, p);
+	return find_revised_row(o, c, p) || find_rewritten_line(o, c, p);
 }
 
-/* Where the text after what was read begins */
+/* The start of the text that follows the cursor */
 struct position {
-	int64_t at;
-	bool continues;       /* after what was read of its row */
+	int64_t at;           /* position in the text, in bytes */
+	bool continues;       /* whether the text before it in its row has been
+	                       * read */
 };
 
-/* Returns where a row is read on that begins at `start`, has len bytes, and was
- * rewritten at last by that change. */
+/* Returns where to continue reading a row of len bytes that starts at the
+ * given position: after the bytes that were read, or at the start of the row
+ * if it was rewritten since then. rewrite: number of the row's last rewrite. */
 static struct position
 position_in_row(const struct output_cursor *c, int64_t start, int64_t len,
                 int64_t rewrite)
@@ -286,7 +315,7 @@ static struct position
 find_position(const struct output *o, const struct output_cursor *c)
 {
 	struct screen_final final = screen_final(o->screen);
-	const struct screen_late *late;
+	const struct screen_revised *revised;
 	struct position p = { c->start + c->bytes, true };
 	int64_t start, len;
 	int i;
@@ -294,20 +323,20 @@ find_position(const struct output *o, const struct output_cursor *c)
 	if (c->next_start > 0)
 		return (struct position){ c->next_start, false };
 	if (c->row >= final.rows + o->lines)
-		return (struct position){ o->all.bytes, false };
+		return (struct position){ o->total.bytes, false };
 	if (c->row >= final.rows) {
 		i = (int)(c->row - final.rows);
 		start = final.bytes + (int64_t)(o->line_at[i] - o->text.len);
 		len = (int64_t)(o->line_at[i + 1] - o->line_at[i]);
 		if (i < o->lines - 1)
-			len--;  /* the newline */
+			len--;  /* without the newline */
 		return position_in_row(c, start, len,
 		    screen_line_rewrite(o->screen, i));
 	}
-	late = find_late(o, c->row);
-	if (late != NULL)
-		p = position_in_row(c, late->start, late->end - late->start,
-		    late->rewrite);
+	revised = find_revised(o, c->row);
+	if (revised != NULL)
+		p = position_in_row(c, revised->start,
+		    revised->end - revised->start, revised->rewrite);
 	return p;
 }
 
@@ -317,7 +346,7 @@ find_text(const struct output *o, const struct output_cursor *c,
 {
 	struct position from = find_position(o, c);
 
-	if (from.at >= o->all.bytes)
+	if (from.at >= o->total.bytes)
 		return false;
 	p->kind = PIECE_TEXT;
 	p->at = text_index(o, from.at);
@@ -346,13 +375,14 @@ find_shown(const struct output *o, const struct output_cursor *c,
 	return false;
 }
 
-/* Finds the next piece of what is new after the cursor. */
+/* Finds the next piece of new text after the cursor. Returns false if all text
+ * has been read. */
 static bool
 find_piece(struct output *o, const struct output_cursor *c, struct piece *p)
 {
 	bool has_changed = screen_change(o->screen) > c->change;
 
-	draw_rows(o);
+	update_rows(o);
 	if (has_changed && c->next_start == 0 && find_row(o, c, p))
 		return true;
 	if (c->next_shown == 0 && find_text(o, c, p))
@@ -360,7 +390,7 @@ find_piece(struct output *o, const struct output_cursor *c, struct piece *p)
 	return has_changed && find_shown(o, c, p);
 }
 
-/* Moves the cursor after that piece, so that the next one can be found. */
+/* Moves the cursor after a piece, so that find_piece() finds the next one. */
 static void
 pass_piece(const struct output *o, struct output_cursor *c,
            const struct piece *p)
@@ -370,7 +400,7 @@ pass_piece(const struct output *o, struct output_cursor *c,
 		c->next_row = p->row + 1;
 		break;
 	case PIECE_TEXT:
-		c->next_start = o->all.bytes;
+		c->next_start = o->total.bytes;
 		if (p->at + p->len < text_end(o))
 			c->next_start = (int64_t)o->head_len + o->dropped;
 		break;
@@ -381,7 +411,7 @@ pass_piece(const struct output *o, struct output_cursor *c,
 }
 
 bool
-output_rewritten(struct output *o, const struct output_cursor *c)
+output_has_break(struct output *o, const struct output_cursor *c)
 {
 	struct piece p;
 
@@ -389,7 +419,7 @@ output_rewritten(struct output *o, const struct output_cursor *c)
 }
 
 bool
-output_news(struct output *o, const struct output_cursor *c)
+output_has_new(struct output *o, const struct output_cursor *c)
 {
 	struct piece p;
 
@@ -407,32 +437,32 @@ output_read(struct output *o, struct output_cursor *c, const char **text)
 	*text = o->text.data + p.at;
 	pass_piece(o, c, &p);
 	if (!find_piece(o, c, &next))
-		output_skip(o, c);
+		output_mark_read(o, c);
 	return p.len;
 }
 
 void
-output_since(struct output *o, struct output_cursor *c, size_t limit,
+output_append_new(struct output *o, struct output_cursor *c, size_t limit,
              struct buf *b)
 {
-	struct extent most = { CUT_UNLIMITED, (int64_t)limit, CUT_UNLIMITED };
+	struct extent max = { CUT_UNLIMITED, (int64_t)limit, CUT_UNLIMITED };
 	struct extent e;
 	size_t before = b->len, over;
 	struct piece p;
 
 	while (find_piece(o, c, &p)) {
-		e = cut_end(o->text.data, p.at, p.at + p.len, &most, 100);
+		e = cut_end(o->text.data, p.at, p.at + p.len, &max, 100);
 		buf_put(b, o->text.data + p.at + p.len - e.bytes,
 		    (size_t)e.bytes);
 		pass_piece(o, c, &p);
 	}
-	e = cut_end(b->data, before, b->len, &most, 100);
+	e = cut_end(b->data, before, b->len, &max, 100);
 	over = b->len - before - (size_t)e.bytes;
 	if (over > 0)
 		memmove(b->data + before, b->data + before + over,
 		    (size_t)e.bytes);
 	b->len -= over;
-	output_skip(o, c);
+	output_mark_read(o, c);
 }
 
 void
@@ -442,7 +472,7 @@ output_last_line(struct output *o, struct buf *b)
 	const char *p = o->text.data;
 	size_t end;
 
-	draw_rows(o);
+	update_rows(o);
 	end = o->shown > 0 ? o->shown_at[o->shown] : text_end(o);
 	while (end > 0 && p[end - 1] == '\n')
 		end--;
@@ -451,27 +481,28 @@ output_last_line(struct output *o, struct buf *b)
 }
 
 void
-output_skip(struct output *o, struct output_cursor *c)
+output_mark_read(struct output *o, struct output_cursor *c)
 {
 	struct screen_final final = screen_final(o->screen);
 	int last;
 
-	draw_rows(o);
+	update_rows(o);
 	last = o->lines - 1;
 	memset(c, 0, sizeof(*c));
 	c->row = final.rows + last;
 	c->start = final.bytes + (int64_t)(o->line_at[last] - o->text.len);
 	c->bytes = (int64_t)(o->line_at[last + 1] - o->line_at[last]);
-	c->lines = o->all.lines;
+	c->lines = o->total.lines;
 	c->change = screen_change(o->screen);
 	screen_mark_read(o->screen);
 }
 
 /* -- The stream -------------------------------------------------------- */
 
-/* Returns memory for a text; NULL if that is refused. */
+/* Returns a block of memory, from the store if possible. Returns NULL if memory
+ * cannot be allocated. */
 static unsigned char *
-take_memory(struct output_store *store, size_t size)
+get_memory(struct output_store *store, size_t size)
 {
 	unsigned char *text;
 	int i;
@@ -486,8 +517,9 @@ take_memory(struct output_store *store, size_t size)
 	return mem_try(size);
 }
 
-/* Keeps the memory for another output, or frees it: pages that were written to
- * stay in use, so it is not kept if there are many. */
+/* Puts the stream's memory into the store, or frees it. The memory of a long
+ * stream is always freed, because the pages that were written would remain in
+ * use. */
 static void
 return_memory(struct output *o)
 {
@@ -504,39 +536,40 @@ return_memory(struct output *o)
 	free(o->memory);
 }
 
-/* Returns the greatest of n numbers. */
+/* Returns the largest of n numbers. */
 static size_t
-greatest(const int64_t *number, size_t n)
+max_of(const int64_t *number, size_t n)
 {
-	int64_t most = number[0];
+	int64_t max = number[0];
 	size_t i;
 
 	for (i = 1; i < n; i++) {
-		if (most < number[i])
-			most = number[i];
+		if (max < number[i])
+			max = number[i];
 	}
-	return (size_t)most;
+	return (size_t)max;
 }
 
 struct output *
 output_new(const struct options *options, struct spool *spool, int64_t limit,
            bool terminal)
 {
-	/* The most that is shown; no character has more than 4 bytes. */
+	/* Keep as much as any truncation mode shows. A character has at most
+	 * 4 bytes. */
 	int64_t heads[] = { limit, options->head_first, options->both_first,
 	    options->binary_first };
 	int64_t ends[] = { 4 * limit, 4 * options->head_last,
 	    4 * options->both_last, 4 * options->recent_last,
 	    options->tail_bytes, LAST_LINE };
-	size_t head = greatest(heads, sizeof(heads) / sizeof(heads[0]));
-	size_t end = greatest(ends, sizeof(ends) / sizeof(ends[0]));
+	size_t head = max_of(heads, sizeof(heads) / sizeof(heads[0]));
+	size_t end = max_of(ends, sizeof(ends) / sizeof(ends[0]));
 	size_t cells = screen_memory(terminal);
 	size_t text = 4 * head + end / 4 * 5 + SCREEN_STEP_MAX + BATCH;
 	size_t rows = (terminal ? 2 : 1) * SCREEN_STEP_MAX;
 	unsigned char *memory;
 	struct output *o;
 
-	memory = take_memory(options->store, cells + text + rows);
+	memory = get_memory(options->store, cells + text + rows);
 	if (memory == NULL)
 		return NULL;
 	o = mem_get(sizeof(*o));
@@ -564,7 +597,8 @@ output_free(struct output *o)
 	free(o);
 }
 
-/* Draws the bytes, and decides with those of the sample whether it is text. */
+/* Saves and draws n bytes. As long as the stream is shorter than the sample, it
+ * also decides whether the output is text. */
 static void
 write_part(struct output *o, const unsigned char *p, size_t n)
 {
@@ -574,13 +608,13 @@ write_part(struct output *o, const unsigned char *p, size_t n)
 	o->raw += (int64_t)n;
 	o->drawn = false;
 	while (n > 0) {
-		make_room(o);
+		drop_middle(o);
 		done = screen_write(o->screen, p, n, &o->text);
 		p += done;
 		n -= done;
 	}
-	if (o->raw <= SAMPLE)
-		o->no_text = o->raw >= SAMPLE_MIN &&
+	if (o->raw <= SAMPLE_MAX)
+		o->is_binary = o->raw >= SAMPLE_MIN &&
 		    screen_bad_bytes(o->screen) * 10 > o->raw;
 }
 
@@ -588,7 +622,7 @@ void
 output_write(struct output *o, const void *bytes, size_t n)
 {
 	const unsigned char *p = bytes;
-	size_t sample = o->raw < SAMPLE ? SAMPLE - (size_t)o->raw : 0;
+	size_t sample = o->raw < SAMPLE_MAX ? SAMPLE_MAX - (size_t)o->raw : 0;
 
 	if (o->ended)
 		return;
@@ -605,7 +639,7 @@ output_end(struct output *o)
 {
 	if (o->ended)
 		return;
-	make_room(o);
+	drop_middle(o);
 	screen_end(o->screen, &o->text);
 	o->drawn = false;
 	spool_end(o->file);
@@ -613,7 +647,7 @@ output_end(struct output *o)
 }
 
 bool
-output_ended(const struct output *o)
+output_has_ended(const struct output *o)
 {
 	return o->ended;
 }
@@ -639,50 +673,60 @@ output_bytes(const struct output *o)
 size_t
 output_size(struct output *o)
 {
-	draw_rows(o);
+	update_rows(o);
 	return o->shown_at[o->shown];
 }
 
 bool
-output_within_line(struct output *o)
+output_has_open_line(struct output *o)
 {
-	draw_rows(o);
+	update_rows(o);
 	return o->line_at[o->lines - 1] < text_end(o);
 }
 
 /* -- Showing ----------------------------------------------------------- */
 
-/* A text to be shown: from byte `at` on, perhaps with a gap */
+/* The text that a result may show */
 struct region {
 	const char *text;
-	size_t at, end;
-	size_t gap;           /* where the gap is; `end`: there is none */
-	struct extent size;   /* with what was dropped in the gap */
-	bool is_new;          /* what follows a cursor, with no start to keep */
+	size_t at;            /* index of the first byte */
+	size_t end;           /* index after the last byte */
+	size_t gap;           /* index at which text was dropped, or `end` if no
+	                       * text was dropped */
+	struct extent size;   /* size of the region, including dropped text */
+	bool is_new;          /* whether the region contains only text after a
+	                       * cursor */
 };
 
-/* Appends the truncation line. start, end: the sizes of what is shown; all:
- * of the text. If the line gets longer, raise NOTICE, which leaves room for
- * it. */
+/* Returns whether the saved file differs from the text of the stream. On a
+ * terminal, the kernel has added carriage returns to the lines. */
+static bool
+is_saved_raw(const struct output *o)
+{
+	int64_t drawn = o->raw - screen_pending_bytes(o->screen);
+
+	return o->terminal || screen_bad_bytes(o->screen) > 0 ||
+	    drawn != o->total.bytes;
+}
+
+/* Appends the truncation line. start, end and all are the sizes of the start
+ * and the end that are shown, and of the text. The longest line without the
+ * path must not exceed NOTICE. */
 static void
 show_notice(const struct output *o, enum cut_parts parts,
             const struct extent *start, const struct extent *end,
             const struct extent *all, const char *name, struct buf *b)
 {
-	/* A terminal adds carriage returns to all lines. */
-	bool is_raw = o->terminal || screen_bad_bytes(o->screen) > 0 ||
-	    o->raw - screen_pending_bytes(o->screen) != o->all.bytes;
-
 	if (parts == CUT_END && end->lines == 0)
 		buf_fmt(b, "[%s: showing last 1 of %jd lines (its last %jd "
 		    "bytes)", name, all->lines, end->bytes);
 	else if (parts == CUT_END)
 		buf_fmt(b, "[%s: showing last %jd of %jd lines", name,
 		    end->lines, all->lines);
-	else if (o->no_text && start->chars == all->chars)
+	else if (o->is_binary && start->chars == all->chars)
 		buf_fmt(b, "[%s: binary data, %jd bytes in total, first %jd "
 		    "characters shown", name, o->raw, start->chars);
-	else if (o->no_text)
+	else if (o->is_binary)
 		buf_fmt(b, "[%s truncated: binary data, %jd bytes in total, "
 		    "first %jd characters shown", name, o->raw, start->chars);
 	else if (parts == CUT_START_MOSTLY)
@@ -694,18 +738,19 @@ show_notice(const struct output *o, enum cut_parts parts,
 		    "omitted here",
 		    name, all->chars, all->chars - start->chars -
 		    end->chars);
-	spool_tell(o->file, is_raw, b);
+	spool_report(o->file, is_saved_raw(o), b);
 	buf_putc(b, ']');
 }
 
 static struct cut
-choose_cut(const struct output *o, const struct output_bounds *most)
+choose_cut(const struct output *o, const struct output_bounds *bounds)
 {
-	return cut_choose(o->options, most, o->no_text,
+	return cut_choose(o->options, bounds, o->is_binary,
 	    NOTICE + (int64_t)strlen(o->options->tmpdir));
 }
 
-/* Returns the size of the text; a last line without a newline counts. */
+/* Returns the size of text[from] to text[to - 1]. A last line without a newline
+ * counts as a line. */
 static struct extent
 measure(const char *text, size_t from, size_t to)
 {
@@ -715,7 +760,7 @@ measure(const char *text, size_t from, size_t to)
 	return e;
 }
 
-/* Draws the screen as it is shown now. */
+/* Copies the current screen to the buffer and returns it as a region. */
 static struct region
 screen_region(const struct output *o, struct buf *drawn)
 {
@@ -733,20 +778,21 @@ screen_region(const struct output *o, struct buf *drawn)
 	return r;
 }
 
-/* Returns all of the text. */
+/* Returns the complete text as a region. */
 static struct region
 text_region(const struct output *o)
 {
 	struct region r = { o->text.data, 0, text_end(o), part_end(o, 0),
-	    o->all, false };
+	    o->total, false };
 
 	r.size.lines += o->line_at[o->lines - 1] < text_end(o);
 	return r;
 }
 
-/* Returns the text after the cursor. If rows before it were rewritten, they are
- * joined with it in `joined`, unless that is long: then only its end would be
- * shown anyway. */
+/* Returns the text after the cursor as a region. Rows before the cursor that
+ * were rewritten are part of it: all pieces are copied to `joined`. If the text
+ * after the cursor is long, the rows are omitted, because a result would only
+ * show the end. */
 static struct region
 new_region(struct output *o, const struct output_cursor *cursor,
            struct buf *joined)
@@ -774,16 +820,18 @@ new_region(struct output *o, const struct output_cursor *cursor,
 		r.size = measure(r.text, 0, r.end);
 		return r;
 	}
-	r.size.bytes = o->all.bytes - from.at;
-	r.size.lines = o->all.lines - c.lines + output_within_line(o);
-	/* Dropped bytes count as a character each: it is cut anyway. */
+	r.size.bytes = o->total.bytes - from.at;
+	r.size.lines = o->total.lines - c.lines + output_has_open_line(o);
+	/* Count each dropped byte as a character. The exact number does not
+	 * matter, because a region with a gap is always truncated. */
 	r.size.chars = measure(r.text, r.at, r.end).chars + r.size.bytes -
 	    (int64_t)(r.end - r.at);
 	return r;
 }
 
-/* Appends what the cut leaves of the region, with the truncation line between
- * start and end, or after a lone end. */
+/* Appends the parts of a region that the cut selects. If the region is
+ * truncated, the truncation line follows the start, or the end if only that is
+ * shown. */
 static struct output_view
 show_region(struct output *o, const struct region *r, struct cut cut,
             const char *name, struct buf *b)
@@ -792,12 +840,12 @@ show_region(struct output *o, const struct region *r, struct cut cut,
 	struct extent s, e, all = r->size;
 	size_t start, end;
 
-	if (!o->no_text && r->gap == r->end && !cut_is_needed(&cut, &r->size))
+	if (!o->is_binary && r->gap == r->end && !cut_is_needed(&cut, &r->size))
 		cut.start = cut.whole;
 	s = cut_start(r->text + r->at, r->gap - r->at, &cut.start);
 	start = r->at + (size_t)s.bytes;
 	buf_put(b, r->text + r->at, start - r->at);
-	if (start == r->end && !o->no_text)
+	if (start == r->end && !o->is_binary)
 		return view;
 	end = start < r->gap ? r->gap : start;
 	if (r->gap == r->end)
@@ -810,7 +858,7 @@ show_region(struct output *o, const struct region *r, struct cut cut,
 			return view;
 	}
 	if (r->is_new)
-		all.chars = o->all.chars;
+		all.chars = o->total.chars;
 	buf_end_line(b);
 	show_notice(o, cut.parts, &s, &e, &all, name, b);
 	if (cut.parts != CUT_END && end < r->end) {
@@ -824,19 +872,19 @@ show_region(struct output *o, const struct region *r, struct cut cut,
 
 struct output_view
 output_show(struct output *o, const struct output_cursor *c,
-            const struct output_bounds *most, const char *name, struct buf *b)
+            const struct output_bounds *bounds, const char *name, struct buf *b)
 {
 	struct output_view view = { -1, NULL };
-	struct output_bounds tail = *most;
-	struct cut cut = choose_cut(o, most);
+	struct output_bounds tail = *bounds;
+	struct cut cut = choose_cut(o, bounds);
 	struct buf drawn = { NULL, 0, 0 };
 	struct extent text;
 	struct region r;
 
-	draw_rows(o);
-	tail.how = TRUNCATE_TAIL;
+	update_rows(o);
+	tail.mode = TRUNCATE_TAIL;
 	text = text_region(o).size;
-	if (c != NULL && !output_news(o, c)) {
+	if (c != NULL && !output_has_new(o, c)) {
 		return view;
 	} else if (screen_is_full(o->screen)) {
 		r = screen_region(o, &drawn);
@@ -844,10 +892,11 @@ output_show(struct output *o, const struct output_cursor *c,
 		r = text_region(o);
 	} else {
 		r = new_region(o, c, &drawn);
-		if (most->how != TRUNCATE_RECENT && cut_is_needed(&cut, &text))
+		if (bounds->mode != TRUNCATE_RECENT &&
+		    cut_is_needed(&cut, &text))
 			cut = choose_cut(o, &tail);
 	}
-	if (r.at < r.end || (c == NULL && o->no_text))
+	if (r.at < r.end || (c == NULL && o->is_binary))
 		view = show_region(o, &r, cut, name, b);
 	buf_free(&drawn);
 	return view;

@@ -1,11 +1,11 @@
 #ifndef OUTPUT_OUTPUT_H
 #define OUTPUT_OUTPUT_H
 
-/* One stream of what a command prints (O): raw bytes drawn on a screen, so that
- * the text is what a terminal would show, counted, bounded, and saved raw if
- * there are many; and how much of it is shown. Its memory is taken at once: 700
- * KB of address space at most, 1.6 MB with the highest `limit`, of which a short
- * output uses little; and 64 KB more before there is a file. */
+/* One stream of a command's output (O). Raw bytes are drawn on a screen, so
+ * that the text is what a terminal would show. The text is counted and its
+ * size is limited; a long stream is also saved raw. All memory except for the
+ * first 64 KiB of the saved stream is allocated at the start: up to 700 KB, or
+ * 1.6 MB with the highest limit. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,82 +15,109 @@
 #include "output/cut.h"
 #include "output/spool.h"
 
-struct output;  /* in output.c */
+struct output;
 
-/* The memory of ended outputs, for the next ones. Zeroed: there is none. (If
- * each call took and returned it, a short one would take 7 % longer.) */
+/* Memory of freed streams that new streams reuse. A zeroed struct is empty.
+ * (Not reusing the memory makes a call with short output 7 % slower.) */
 struct output_store {
-	unsigned char *text[2];  /* NULL: none */
-	size_t size[2];          /* bytes of each */
+	unsigned char *text[2];  /* blocks of memory, or NULL */
+	size_t size[2];          /* size of each block, in bytes */
 };
 
-/* Empty. With limits up to this one all that they allow is kept. terminal:
- * it is drawn on a screen of 50 rows (I6). Returns NULL if the memory is
- * refused: all that it needs is taken here, so that nothing that a command
- * prints can end boris (E7). */
+/* Creates an empty stream. For every limit of output_show() up to the given
+ * one, enough of the text is kept. terminal: the text is drawn on a screen of
+ * 50 rows (I6). Returns NULL if memory cannot be allocated. Reason: no output
+ * of a command may exhaust boris's memory later (E7). */
 struct output *output_new(const struct options *, struct spool *,
                           int64_t limit, bool terminal);
-/* The file stays if a reader knows its path (O5). NULL is fine. */
+
+/* Frees the stream, which may be NULL. The saved file remains if a reader knows
+ * its path (O5). */
 void output_free(struct output *);
-/* Takes raw bytes as they were read. Any split gives the same text. */
+
+/* Adds n raw bytes to the stream. The text does not depend on how the bytes are
+ * split into calls. */
 void output_write(struct output *, const void *bytes, size_t n);
-/* No more will come: an unfinished character becomes U+FFFD. */
+
+/* Ends the stream. An incomplete character becomes U+FFFD. */
 void output_end(struct output *);
 
-bool output_ended(const struct output *);  /* after output_end() */
-/* Does its program draw a screen rather than print lines (I6)? */
-bool output_is_screen(const struct output *);
-/* What a terminal answers to its program's queries; the caller empties it. */
-struct buf *output_replies(struct output *);
-int64_t output_bytes(const struct output *);  /* received, raw */
-size_t output_size(struct output *);  /* bytes of text that can be shown */
-bool output_within_line(struct output *);  /* Is the last line open? */
+/* Returns whether output_end() was called. */
+bool output_has_ended(const struct output *);
 
-/* How far a reader has read. Zeroed: at the start. What follows is for
- * output.c. */
+/* Returns whether the program draws a screen instead of printing lines (I6). */
+bool output_is_screen(const struct output *);
+
+/* Returns the terminal's replies to queries of its program. The caller sends
+ * the replies to the program and empties the buffer. */
+struct buf *output_replies(struct output *);
+
+/* Returns the number of raw bytes received. */
+int64_t output_bytes(const struct output *);
+
+/* Returns the size of the text that is kept, in bytes. */
+size_t output_size(struct output *);
+
+/* Returns whether the last line of the text has no newline yet. */
+bool output_has_open_line(struct output *);
+
+/* The position up to which a reader has read the stream. A zeroed struct is the
+ * start of the stream. All members are private to output.c. */
 struct output_cursor {
 	int64_t row;      /* number of the last row that was read */
-	int64_t bytes;    /* read of that row */
-	int64_t start;    /* position of that row in the text, if the rows
-	                   * before it stay as they were */
-	int64_t lines;    /* newlines before it */
-	int64_t change;   /* number of the last change that was read */
-	/* While output_read() reads piece by piece: */
-	int64_t next_row;    /* rewritten rows before this one were read */
-	int64_t next_start;  /* position up to which the text was read */
-	int next_shown;      /* rows shown before this one were read */
+	int64_t bytes;    /* number of bytes read of that row */
+	int64_t start;    /* position of that row in the text, valid if no
+	                   * earlier row was rewritten later */
+	int64_t lines;    /* number of newlines before that row */
+	int64_t change;   /* number of the last change of the screen that was
+	                   * read */
+	int64_t next_row;    /* while reading: number of the next row that may
+	                      * have been rewritten */
+	int64_t next_start;  /* while reading: next position in the text, or 0
+	                      * if no new text was read */
+	int next_shown;      /* while reading: next row of the alternate
+	                      * screen */
 };
 
-/* Is there a break between what was read before and what is read next? A row
- * has changed, and is read anew; or bytes between the two are gone. */
-bool output_rewritten(struct output *, const struct output_cursor *);
-/* Is there text after the cursor? */
-bool output_news(struct output *, const struct output_cursor *);
-/* Returns the length of the next piece of what is after the cursor, in *text,
- * in place, and moves the cursor after it: rows that have changed since they
- * were read, each as a whole; what has been printed since then; and the rows
- * that have changed on the alternate screen. 0: there is none. */
+/* Returns whether the next piece of new text does not continue the text that
+ * was read before the cursor: a row was rewritten, or text has been dropped. */
+bool output_has_break(struct output *, const struct output_cursor *);
+
+/* Returns whether there is new text after the cursor. */
+bool output_has_new(struct output *, const struct output_cursor *);
+
+/* Reads the next piece of new text and moves the cursor after it. Pieces are,
+ * in this order: rows that were rewritten since the reader saw them, text that
+ * was added, and changed rows of the alternate screen. Stores a pointer to the
+ * piece, valid until the next call, in *text. Returns its length, or 0 at the
+ * end. */
 size_t output_read(struct output *, struct output_cursor *, const char **text);
-/* Appends at most the last `limit` bytes of what is after the cursor, and moves
- * it to the end; a row that has changed since it was read is new (O7). */
-void output_since(struct output *, struct output_cursor *, size_t limit,
-                  struct buf *);
-void output_last_line(struct output *, struct buf *);  /* the end of it */
-/* Moves the cursor to the end: all has been read. */
-void output_skip(struct output *, struct output_cursor *);
+
+/* Appends the last `limit` bytes of the new text to the buffer and moves the
+ * cursor to the end. Rows that were rewritten are new text (O7). */
+void output_append_new(struct output *, struct output_cursor *, size_t limit,
+                       struct buf *);
+
+/* Appends the last line, or the end of a long last line, to the buffer. */
+void output_last_line(struct output *, struct buf *);
+
+/* Moves the cursor to the end, so that all text counts as read. */
+void output_mark_read(struct output *, struct output_cursor *);
 
 /* What output_show() has shown */
 struct output_view {
-	int64_t chars;     /* characters in all, when truncated; else -1 */
-	const char *file;  /* the saved file's path, the output's; or NULL */
+	int64_t chars;     /* number of characters of a text that was truncated,
+	                    * or -1 if the text is complete */
+	const char *file;  /* path of the saved file, owned by the stream, or
+	                    * NULL */
 };
 
-/* Appends the text, or what is new of it after the cursor (NULL: all of it),
- * cut as the bounds say; of a full-screen program the screen as it is now, with
- * a cursor only if there is something new. If less of it was kept than they
- * allow, less is shown. The news of a long stream are cut as TRUNCATE_TAIL or
- * TRUNCATE_RECENT. The truncation line calls the stream `name` ("stdout"). This
- * may make the file. */
+/* Appends the text to the buffer, truncated to the bounds. If a cursor is
+ * given, only new text is shown. For a full-screen program, its current screen
+ * is shown instead, with a cursor only if the screen has changed. `name` is
+ * the stream's name in the truncation line, such as "stdout". Creates the
+ * saved file if the text is truncated. New text of a long stream is truncated
+ * in the mode "tail" or TRUNCATE_RECENT. */
 struct output_view output_show(struct output *, const struct output_cursor *,
                                const struct output_bounds *, const char *name,
                                struct buf *);

@@ -1,17 +1,23 @@
-/* Needs nothing of the system but C99.
+/* Requires only C99.
  *
  * How bytes become text:
  *
- *	screen_write()  cuts the bytes into runs. On a pipe, whole lines of
- *	                plain text are copied to the final text directly
- *	                (copy_lines()); all else is drawn.
- *	parse_*()       take one control or escape sequence, also if a call
- *	                splits it.
- *	the controls    move the cursor, or draw, erase and move cells.
- *	finish_row()    appends a row that scrolls off to the final text.
+ *	screen_write()   splits the bytes into text and control sequences
+ *	  copy_lines()   copies complete lines of plain text, which are most of
+ *	                 the output of pipes, directly to the final text
+ *	  draw()         draws a character at the cursor
+ *	  parse_*()      parse a control sequence, which calls may split
+ *	  run_*()        execute the sequence: move the cursor, or erase, insert
+ *	                 and delete cells
+ *	finish_row()     appends a row that scrolls off to the final text
  *
- * Where terminals differ, this one does what tmux does; t/screen-oracle.py
- * compares the two. */
+ * What readers must read again: each change has a number, and each row has the
+ * numbers of its last change and of its last rewrite. A row that is rewritten
+ * after it was read and then becomes final is a revised row. The last 64
+ * revised rows are remembered.
+ *
+ * Where terminals differ, the screen behaves like tmux. t/screen-oracle.py
+ * compares the two and lists the exceptions. */
 
 #include "output/screen.h"
 
@@ -22,49 +28,54 @@
 #include "base/text.h"
 #include "output/width.h"
 
-/* A cell is a character with up to two combining characters, 21 bits each;
- * further ones are dropped. */
+/* One column of a row: a character and up to two combining characters, with 21
+ * bits each. Further combining characters are dropped. */
 typedef uint64_t cell;
 
 enum { CODE_BITS = 21, CODE_MASK = (1 << CODE_BITS) - 1 };
 
-#define CELL_BLANK 0                   /* nothing was drawn, or it was erased */
-#define CELL_TAIL ((cell)1 << 63)      /* second half of a wide character */
+#define CELL_BLANK 0                   /* a cell without a character */
+#define CELL_PADDING ((cell)1 << 63)   /* second half of a wide character */
 
 enum {
-	PARAMETERS = 16,      /* numbers of one control sequence */
-	PARAMETER_MAX = 9999,
-	REPLY_MAX = 32,      /* bytes of one answer */
-	REPLIES_MAX = 1024,  /* bytes of answers that wait to be read */
-	TAB_STOP = 8          /* columns */
+	PARAMETERS = 16,      /* maximum number of parameters of a control
+	                       * sequence */
+	PARAMETER_MAX = 9999, /* maximum of a parameter */
+	REPLY_MAX = 32,       /* maximum length of a reply, in bytes */
+	REPLIES_MAX = 1024,   /* maximum of replies that have not been sent, in
+	                       * bytes */
+	TAB_STOP = 8          /* distance of tab stops, in columns */
 };
 
 struct row {
-	cell *cells;          /* as many as the screen has columns */
-	int used;             /* columns up to the last one drawn */
-	int seen;             /* columns that a reader has seen, unless what
-	                       * they show has changed since then */
+	cell *cells;          /* cells, as many as the screen has columns */
+	int used;             /* number of columns up to the last one drawn */
+	int read_columns;     /* number of columns that were read and have not
+	                       * changed since then */
 	int64_t change;       /* number of its last change */
-	int64_t rewrite;      /* of the last one that did not only add to the
-	                       * end of the text */
-	int64_t first_read;   /* number of the screen's last change when it was
-	                       * first read */
+	int64_t rewrite;      /* number of its last change that did more than
+	                       * add text at the end of the last row */
+	int64_t first_read;   /* number of the screen's last change when the row
+	                       * was first read */
 	bool was_read;
-	bool wraps;           /* its text continues in the next row */
+	bool wraps;           /* whether its text continues in the next row */
 };
 
+/* A position of the cursor. If x equals the number of columns, the next
+ * character is drawn in the next row. */
 struct position {
-	int x, y;             /* x == columns: the next character wraps */
+	int x, y;
 };
 
 enum parse_state {
-	PARSE_TEXT,
+	PARSE_TEXT,           /* outside of sequences */
 	PARSE_ESCAPE,         /* after ESC */
-	PARSE_CHARSET,        /* after ESC and ( or ) */
-	PARSE_ESCAPE_MORE,    /* in another sequence of three or more bytes */
-	PARSE_CSI,
-	PARSE_OSC,
-	PARSE_STRING          /* DCS, SOS, PM or APC */
+	PARSE_CHARSET,        /* after ESC ( or ESC ) */
+	PARSE_ESCAPE_MORE,    /* in another escape sequence of at least three
+	                       * bytes */
+	PARSE_CSI,            /* in a control sequence, after ESC [ */
+	PARSE_OSC,            /* in an operating system command, after ESC ] */
+	PARSE_STRING          /* in a DCS, SOS, PM or APC string */
 };
 
 struct screen {
@@ -72,44 +83,58 @@ struct screen {
 	int columns, height;
 	struct row main[SCREEN_ROWS];
 	struct row alternate[SCREEN_ROWS];
-	struct row *rows;         /* one of these, the one that is shown */
-	int reached;              /* lowest row of `main` with text, or to
-	                           * which a line feed has led */
+	struct row *rows;         /* shown rows: `main` or `alternate` */
+	int last_line;            /* last row of `main` that contains text or
+	                           * that a line feed has reached */
 	struct position cursor;
-	struct position saved;        /* by DECSC */
-	struct position main_cursor;  /* while the alternate screen is shown */
-	bool restores;            /* the cursor returns there afterwards */
-	int top, bottom;          /* scrolling region, inclusive */
-	bool no_wrap;             /* DECAWM is off */
-	bool insert;              /* IRM is on */
-	bool drawing[2];          /* G0, G1 hold line-drawing characters */
-	int charset;              /* the one in use, 0 or 1 */
+	struct position saved;    /* position saved by DECSC */
+	struct position main_cursor;  /* position on the main screen while the
+	                               * alternate screen is shown */
+	bool restores_cursor;     /* whether the cursor returns to main_cursor
+	                           * when the alternate screen is left */
+	int top;                  /* first row of the scrolling region */
+	int bottom;               /* last row of the scrolling region */
+	bool no_wrap;             /* whether autowrap (DECAWM) is off */
+	bool insert;              /* whether insert mode (IRM) is on */
+	bool drawing[2];          /* whether G0 and G1 contain line-drawing
+	                           * characters */
+	int charset;              /* active character set: 0 for G0, 1 for G1 */
 
 	enum parse_state state;
-	int parameter[PARAMETERS];    /* -1: empty */
-	int parameters;
-	char private_mark;        /* '?', '>' and so on; 0: none */
-	char intermediate;        /* the last one; 0: none */
-	int charset_set;          /* which one ESC ( or ) selects */
-	unsigned char cut[4];     /* start of a character that a call split */
-	size_t cut_len;
-	uint32_t last_drawn;      /* for REP; 0: another control came since */
+	int parameter[PARAMETERS];  /* parameters of the control sequence; -1 if
+	                             * a parameter is empty */
+	int parameters;           /* number of parameters */
+	char private_mark;        /* first byte of a private sequence, such as
+	                           * '?' or '>', or 0 */
+	char intermediate;        /* last intermediate byte of a control
+	                           * sequence, or 0 */
+	int designated;           /* character set that the current escape
+	                           * sequence designates, 0 or 1 */
+	unsigned char partial[4]; /* start of a character that a call split */
+	size_t partial_len;       /* length of that start, in bytes */
+	uint32_t last_drawn;      /* character that REP repeats, or 0 if a
+	                           * control followed it */
 
-	bool moved;               /* to an absolute position, and nothing was
-	                           * drawn since */
-	bool erased;              /* the whole screen, likewise */
-	bool addressed;           /* text was drawn at such a position */
+	bool moved;               /* whether nothing was drawn since the cursor
+	                           * was moved to an absolute position */
+	bool erased;              /* whether nothing was drawn since the screen
+	                           * was erased */
+	bool addressed;           /* whether text was drawn at an absolute
+	                           * position */
 
 	struct screen_final final;
-	int64_t bad_bytes;
+	int64_t bad_bytes;        /* number of bytes that were NUL or invalid
+	                           * UTF-8 */
 	int64_t change;           /* number of the last change */
-	int64_t read_rows;        /* rows below this number may have been read */
-	bool shifted;             /* one of them has changed and become final */
-	struct screen_late late[SCREEN_LATE];
-	size_t lates;             /* ever added */
-	char reply[REPLIES_MAX];
-	struct buf replies;       /* its data is `reply` */
-	struct buf *out;          /* of the call of screen_write() */
+	int64_t read_rows;        /* number of the first row that no reader has
+	                           * read */
+	bool shifted;             /* whether final rows before read_rows have
+	                           * other positions than a reader expects */
+	struct screen_revised revised[SCREEN_REVISED];  /* ring buffer */
+	size_t revised_count;     /* number of revised rows ever added */
+	char reply[REPLIES_MAX];  /* memory of `replies` */
+	struct buf replies;       /* replies that have not been sent */
+	struct buf *out;          /* final text, during screen_write() */
 };
 
 /* -- Rows -------------------------------------------------------------- */
@@ -120,35 +145,37 @@ cursor_row(const struct screen *s)
 	return &s->rows[s->cursor.y];
 }
 
-/* Is the main screen shown, whose rows become final text? */
+/* Returns whether the main screen is shown, whose rows become final text. */
 static bool
 is_main(const struct screen *s)
 {
 	return s->rows == s->main;
 }
 
-/* Notes a change of what the row shows. */
+/* Records that a row was rewritten. */
 static void
 mark_rewritten(struct screen *s, struct row *r)
 {
 	r->change = ++s->change;
 	r->rewrite = s->change;
-	r->seen = 0;
+	r->read_columns = 0;
 }
 
-/* Notes that text was drawn at column x of the cursor's row, which had `used`
- * columns. At the end of the last row it only continues the text. */
+/* Records that text was drawn at column x of the cursor's row, of which `used`
+ * columns were in use. Text at the end of the last row does not rewrite the
+ * row.
+ * */
 static void
 mark_drawn(struct screen *s, int x, int used)
 {
 	struct row *r = cursor_row(s);
 
-	if (x >= used && is_main(s) && s->cursor.y >= s->reached)
+	if (x >= used && is_main(s) && s->cursor.y >= s->last_line)
 		r->change = ++s->change;
 	else
 		mark_rewritten(s, r);
-	if (is_main(s) && s->reached < s->cursor.y)
-		s->reached = s->cursor.y;
+	if (is_main(s) && s->last_line < s->cursor.y)
+		s->last_line = s->cursor.y;
 }
 
 static void
@@ -160,7 +187,7 @@ mark_rows(struct screen *s, int first, int last)
 		mark_rewritten(s, &s->rows[i]);
 }
 
-/* Makes the first n columns of a row usable. New ones are blank. */
+/* Extends a row with blank cells to at least n columns in use. */
 static void
 widen_row(struct row *r, int n)
 {
@@ -168,12 +195,12 @@ widen_row(struct row *r, int n)
 		r->cells[r->used++] = CELL_BLANK;
 }
 
-/* Makes a row a new one, which nobody has read. */
+/* Empties a row that will be reused as a new row, which has not been read. */
 static void
-renew_row(struct row *r)
+reset_row(struct row *r)
 {
 	r->used = 0;
-	r->seen = 0;
+	r->read_columns = 0;
 	r->change = 0;
 	r->rewrite = 0;
 	r->was_read = false;
@@ -181,7 +208,7 @@ renew_row(struct row *r)
 }
 
 static void
-empty_row(struct screen *s, struct row *r)
+erase_row(struct screen *s, struct row *r)
 {
 	if (r > s->rows)
 		r[-1].wraps = false;
@@ -190,28 +217,30 @@ empty_row(struct screen *s, struct row *r)
 	r->used = 0;
 }
 
-/* Blanks what is left of wide characters that n columns at x overwrite. */
+/* Blanks the remaining halves of wide characters that will be partly
+ * overwritten in n columns from column x. */
 static void
 split_wide(struct row *r, int x, int n)
 {
 	int i = x;
 
-	if (x < r->used && (r->cells[x] & CELL_TAIL)) {
-		while (i > 0 && (r->cells[i] & CELL_TAIL))
+	if (x < r->used && (r->cells[x] & CELL_PADDING)) {
+		while (i > 0 && (r->cells[i] & CELL_PADDING))
 			r->cells[i--] = CELL_BLANK;
 		r->cells[i] = CELL_BLANK;
 	}
-	for (i = x + n; i < r->used && (r->cells[i] & CELL_TAIL); i++)
+	for (i = x + n; i < r->used && (r->cells[i] & CELL_PADDING); i++)
 		r->cells[i] = CELL_BLANK;
 }
 
-/* Blanks the columns from `first` up to but not including `end`. */
+/* Blanks the columns from `first` to `end` - 1 of a row. */
 static void
 blank_cells(struct screen *s, struct row *r, int first, int end)
 {
 	int i;
 
-	/* As in tmux: what was wrapped into an erased row does not continue. */
+	/* Like tmux, end the row above if its text was wrapped into a row that
+	 * is erased completely. */
 	if (first == 0 && end >= s->columns && r > s->rows)
 		r[-1].wraps = false;
 	if (end > r->used)
@@ -240,7 +269,7 @@ put_code(struct buf *b, uint32_t code)
 static void
 put_cell(struct buf *b, cell c)
 {
-	if (c & CELL_TAIL)
+	if (c & CELL_PADDING)
 		return;
 	if (c == CELL_BLANK) {
 		buf_putc(b, ' ');
@@ -250,8 +279,8 @@ put_cell(struct buf *b, cell c)
 		put_code(b, (uint32_t)(c & CODE_MASK));
 }
 
-/* Returns the columns of a row that are shown: on a terminal without trailing
- * blanks (I6). */
+/* Returns the number of columns that are shown of a row. On a terminal,
+ * trailing blanks are not shown (I6). */
 static int
 shown_columns(const struct screen *s, const struct row *r)
 {
@@ -266,29 +295,30 @@ shown_columns(const struct screen *s, const struct row *r)
 }
 
 static int
-lesser(int a, int b)
+min(int a, int b)
 {
 	return a < b ? a : b;
 }
 
 static int
-greater(int a, int b)
+max(int a, int b)
 {
 	return a > b ? a : b;
 }
 
-/* Returns the columns of a row as text: blanks at its end belong to it as far
- * as they were read, or if the cursor is after them (a prompt). */
+/* Returns the number of columns of a row that belong to the text. Trailing
+ * blanks belong to the text if they were read, or if they are before the
+ * cursor, as after a prompt. */
 static int
 text_columns(const struct screen *s, const struct row *r)
 {
 	int x = is_main(s) ? s->cursor.x : s->main_cursor.x;
 	int y = is_main(s) ? s->cursor.y : s->main_cursor.y;
-	int n = greater(shown_columns(s, r), r->seen);
+	int n = max(shown_columns(s, r), r->read_columns);
 
 	if (r == &s->main[y])
-		n = greater(n, x);
-	return lesser(n, r->used);
+		n = max(n, x);
+	return min(n, r->used);
 }
 
 static void
@@ -300,7 +330,8 @@ put_cells(const struct row *r, int n, struct buf *b)
 		put_cell(b, r->cells[i]);
 }
 
-/* Counts what was appended to the final text from byte `from` on. */
+/* Counts the text that was appended to the final text after its first `from`
+ * bytes. */
 static void
 count_final(struct screen *s, size_t from)
 {
@@ -314,14 +345,15 @@ count_final(struct screen *s, size_t from)
 	s->final.bytes += (int64_t)(s->out->len - from);
 }
 
-/* Notes a row that becomes final and has changed since it was read, and those
- * after it that were read: they are in other places of the text than the reader
- * expects. start: where its text begins. */
+/* Remembers a row that becomes final as a revised row, if it was rewritten
+ * since it was read. The following rows that were read are remembered, too,
+ * because their positions in the text have changed. start: position of the
+ * row. */
 static void
-note_late(struct screen *s, const struct row *r, int64_t start)
+note_revised(struct screen *s, const struct row *r, int64_t start)
 {
 	bool rewritten = !r->was_read || r->rewrite > r->first_read;
-	struct screen_late *l;
+	struct screen_revised *l;
 
 	if (s->final.rows >= s->read_rows) {
 		s->shifted = false;
@@ -330,75 +362,79 @@ note_late(struct screen *s, const struct row *r, int64_t start)
 	s->shifted = s->shifted || rewritten;
 	if (!s->shifted)
 		return;
-	l = &s->late[s->lates++ % SCREEN_LATE];
+	l = &s->revised[s->revised_count++ % SCREEN_REVISED];
 	l->row = s->final.rows;
 	l->start = start;
 	l->end = s->final.bytes;
 	l->rewrite = r->was_read ? r->rewrite : r->change;
 }
 
-/* Appends a row to the final text. newline: it ends a line. */
+/* Appends a row to the final text, and a newline if the row ends a line. */
 static void
 finish_row(struct screen *s, const struct row *r, bool newline)
 {
 	size_t from = s->out->len;
 	int64_t start = s->final.bytes;
-	int columns = greater(shown_columns(s, r), r->seen);
+	int columns = max(shown_columns(s, r), r->read_columns);
 
-	put_cells(r, lesser(columns, r->used), s->out);
+	put_cells(r, min(columns, r->used), s->out);
 	if (newline)
 		buf_putc(s->out, '\n');
 	count_final(s, from);
-	note_late(s, r, start);
+	note_revised(s, r, start);
 	s->final.rows++;
 }
 
 /* -- Scrolling --------------------------------------------------------- */
 
-/* Moves the rows from `first` to `last` up by one, the first one to the end,
- * where it is a new one. */
+/* Moves the rows from first to last up by one. Row first becomes a new, empty
+ * row at the bottom. */
 static void
 rotate_up(struct screen *s, int first, int last)
 {
-	struct row gone = s->rows[first];
+	struct row moved = s->rows[first];
 
 	memmove(&s->rows[first], &s->rows[first + 1],
-	    (size_t)(last - first) * sizeof(gone));
-	renew_row(&gone);
-	s->rows[last] = gone;
+	    (size_t)(last - first) * sizeof(moved));
+	reset_row(&moved);
+	s->rows[last] = moved;
 }
 
-/* Moves them down by one, the last one to the start. */
+/* Moves the rows from first to last down by one. Row last becomes a new, empty
+ * row at the top. */
 static void
 rotate_down(struct screen *s, int first, int last)
 {
-	struct row gone = s->rows[last];
+	struct row moved = s->rows[last];
 
 	memmove(&s->rows[first + 1], &s->rows[first],
-	    (size_t)(last - first) * sizeof(gone));
-	renew_row(&gone);
-	s->rows[first] = gone;
+	    (size_t)(last - first) * sizeof(moved));
+	reset_row(&moved);
+	s->rows[first] = moved;
 	mark_rows(s, first, last);
-	if (is_main(s) && s->reached < last)
-		s->reached++;
+	if (is_main(s) && s->last_line < last)
+		s->last_line++;
 }
 
 static void
 scroll_up(struct screen *s, bool newline)
 {
-	bool whole = s->top == 0 && s->bottom == s->height - 1;
+	bool entire = s->top == 0 && s->bottom == s->height - 1;
 
 	if (is_main(s))
 		finish_row(s, &s->rows[s->top], newline);
 	rotate_up(s, s->top, s->bottom);
-	if (whole && is_main(s))
+	if (entire && is_main(s))
 		return;
-	/* The rows that stay in place have other numbers now. */
+	/* Rows outside of the region have got other numbers, although they did
+	 * not move. Readers must read them again. */
 	mark_rows(s, 0, s->height - 1);
 }
 
-/* Moves the cursor down; at the bottom of the scrolling region the rows move
- * up instead. newline: the row ends a line of text; it does on a terminal. */
+/* Moves the cursor to the next row, or scrolls if the cursor is at the bottom
+ * of the scrolling region. newline: the row ends a line. If it is false, the
+ * text continues in the next row; on a terminal, the row ends a line
+ * nevertheless. */
 static void
 line_feed(struct screen *s, bool newline)
 {
@@ -411,7 +447,7 @@ line_feed(struct screen *s, bool newline)
 		s->cursor.y++;
 	}
 	if (is_main(s))
-		s->reached = greater(s->reached, s->cursor.y);
+		s->last_line = max(s->last_line, s->cursor.y);
 }
 
 static void
@@ -423,7 +459,7 @@ reverse_line_feed(struct screen *s)
 		s->cursor.y--;
 }
 
-/* The last row that IL and DL move, if the cursor is where it is */
+/* Returns the last row that IL or DL moves at the current cursor position. */
 static int
 last_moved_row(const struct screen *s)
 {
@@ -432,7 +468,7 @@ last_moved_row(const struct screen *s)
 	return inside ? s->bottom : s->height - 1;
 }
 
-/* Notes that the text of the row before the cursor's one ends there. */
+/* Marks the row above the cursor as not wrapped into the cursor's row. */
 static void
 end_row_before(struct screen *s)
 {
@@ -464,7 +500,8 @@ delete_rows(struct screen *s, int n)
 
 /* -- Drawing ----------------------------------------------------------- */
 
-/* Notes that text is drawn now, perhaps at an absolute position. */
+/* Records that text is drawn. If the cursor was moved to an absolute position
+ * before, the program addresses the screen. */
 static void
 note_drawing(struct screen *s)
 {
@@ -473,7 +510,7 @@ note_drawing(struct screen *s)
 	s->erased = false;
 }
 
-/* Draws a combining character onto the character before the cursor. */
+/* Adds a combining character to the character before the cursor. */
 static void
 combine(struct screen *s, uint32_t code)
 {
@@ -481,7 +518,7 @@ combine(struct screen *s, uint32_t code)
 	int x = s->cursor.x - 1, used = r->used;
 	cell c;
 
-	while (x >= 0 && x < r->used && (r->cells[x] & CELL_TAIL))
+	while (x >= 0 && x < r->used && (r->cells[x] & CELL_PADDING))
 		x--;
 	if (x < 0)
 		return;
@@ -495,7 +532,8 @@ combine(struct screen *s, uint32_t code)
 	mark_drawn(s, s->cursor.x, used);
 }
 
-/* Shifts the cells from the cursor on to the right by n columns. */
+/* Inserts n blank cells at the cursor (ICH). Cells that are moved past the last
+ * column are lost. */
 static void
 insert_cells(struct screen *s, int n)
 {
@@ -516,7 +554,7 @@ insert_cells(struct screen *s, int n)
 	mark_rewritten(s, r);
 }
 
-/* Removes n cells at the cursor; those after them shift to the left. */
+/* Deletes n cells at the cursor (DCH). The following cells move to the left. */
 static void
 delete_cells(struct screen *s, int n)
 {
@@ -534,26 +572,27 @@ delete_cells(struct screen *s, int n)
 	mark_rewritten(s, r);
 }
 
-/* Puts a character into the cells at the cursor, unless it is there already. */
+/* Stores a character in the cells at the cursor. If the cells contain that
+ * character already, the row does not count as changed. */
 static void
 put_character(struct screen *s, uint32_t code, int width)
 {
 	struct row *r = cursor_row(s);
 	int x = s->cursor.x, used = r->used;
 	cell *at = &r->cells[x];
-	bool has_tail = width == 1 || at[1] == CELL_TAIL;
+	bool has_padding = width == 1 || at[1] == CELL_PADDING;
 
-	if (x + width <= used && at[0] == code && has_tail)
+	if (x + width <= used && at[0] == code && has_padding)
 		return;
 	split_wide(r, x, width);
 	widen_row(r, x + width);
 	at[0] = code;
 	if (width == 2)
-		at[1] = CELL_TAIL;
+		at[1] = CELL_PADDING;
 	mark_drawn(s, x, used);
 }
 
-/* Draws a character at the cursor. */
+/* Draws a character at the cursor and moves the cursor after it. */
 static void
 draw(struct screen *s, uint32_t code)
 {
@@ -583,18 +622,25 @@ draw(struct screen *s, uint32_t code)
 	s->last_drawn = code;
 }
 
-/* Draws the printable ASCII at the start of the n bytes that continues the
- * cursor's row at its end. Returns how many characters that are. (Without this
- * a line of 100 MB takes five times as long.) */
+/* Returns whether drawing a character means storing it and moving on: no mode or
+ * character set differs from its default. */
+static bool
+is_plain_mode(const struct screen *s)
+{
+	return !s->insert && !s->no_wrap && !s->drawing[s->charset];
+}
+
+/* Draws the printable ASCII characters at the start of p, if the cursor is at
+ * the end of its row. Returns the number of characters drawn. Without this
+ * function, a line of 100 MB takes five times as long. */
 static size_t
 draw_run(struct screen *s, const unsigned char *p, size_t n)
 {
 	struct row *r = cursor_row(s);
 	int x = s->cursor.x, used = r->used;
-	bool usual = !s->insert && !s->no_wrap && !s->drawing[s->charset];
 	size_t room = (size_t)(s->columns - x), i = 0;
 
-	if (!usual || x < used)
+	if (!is_plain_mode(s) || x < used)
 		return 0;
 	if (n > room)
 		n = room;
@@ -613,7 +659,8 @@ draw_run(struct screen *s, const unsigned char *p, size_t n)
 	return i;
 }
 
-/* DEC's line-drawing characters, from '`' to '~', as Unicode has them */
+/* Returns the Unicode character for a character of DEC's line-drawing set,
+ * which has graphics from '`' to '~'. */
 static uint32_t
 line_drawing(uint32_t code)
 {
@@ -643,7 +690,7 @@ draw_tab(struct screen *s)
 
 /* -- Erasing ----------------------------------------------------------- */
 
-/* Returns the number of rows up to the last one that is not empty. */
+/* Returns the number of rows without the empty rows at the bottom. */
 static int
 used_rows(const struct screen *s)
 {
@@ -654,7 +701,7 @@ used_rows(const struct screen *s)
 	return n;
 }
 
-/* Erases the screen; what was on it becomes final text, as in tmux. */
+/* Erases the screen. Like in tmux, the erased rows become final text. */
 static void
 erase_all(struct screen *s)
 {
@@ -662,19 +709,20 @@ erase_all(struct screen *s)
 
 	for (i = 0; i < n && is_main(s); i++) {
 		finish_row(s, &s->rows[i], true);
-		renew_row(&s->rows[i]);
+		reset_row(&s->rows[i]);
 	}
 	for (i = 0; i < s->height; i++)
-		empty_row(s, &s->rows[i]);
+		erase_row(s, &s->rows[i]);
 	if (is_main(s))
-		s->reached = 0;
+		s->last_line = 0;
 	s->moved = false;
 	s->erased = true;
 	s->addressed = false;
 }
 
-/* EL: from the cursor to the end of the row (0), from its start up to and
- * including the cursor (1), or all of it (2) */
+/* Executes EL. The parameter selects what to erase: 0 from the cursor to the
+ * end of the row, 1 from the start of the row to the cursor, 2 the
+ * entire row. */
 static void
 erase_in_row(struct screen *s, int what)
 {
@@ -688,40 +736,41 @@ erase_in_row(struct screen *s, int what)
 		blank_cells(s, r, 0, s->columns);
 }
 
-/* Takes the rows below the cursor out of the text; they are blank. */
+/* Removes the rows below the cursor, which are blank, from the text. */
 static void
-leave_rows_below(struct screen *s)
+drop_rows_below(struct screen *s)
 {
-	if (!is_main(s) || s->reached <= s->cursor.y)
+	if (!is_main(s) || s->last_line <= s->cursor.y)
 		return;
-	mark_rows(s, s->cursor.y + 1, s->reached);
-	s->reached = s->cursor.y;
+	mark_rows(s, s->cursor.y + 1, s->last_line);
+	s->last_line = s->cursor.y;
 }
 
-/* ED: the same for the screen. Erasing from the first cell after an absolute
- * move (`home`) is how `clear` works: what was on the screen remains in the
- * text. A program that redraws its prompt reaches that cell by relative moves:
- * what it erases there is dropped. */
+/* Executes ED, which erases like EL, but parts of the screen. clear(1) moves
+ * the cursor to the first cell by CUP and erases from there, and then the
+ * erased rows remain in the text. A program that redraws its prompt reaches
+ * that cell by relative movements, and then the erased rows are dropped. */
 static void
 erase_in_screen(struct screen *s, int what)
 {
-	bool home = s->cursor.x == 0 && s->cursor.y == 0 && s->moved;
+	bool at_home = s->cursor.x == 0 && s->cursor.y == 0 && s->moved;
 	int i;
 
 	if (!s->terminal) {
-		/* As on a terminal, erased screens remain in the text. */
+		/* Ignore ED 2, so that erased text remains in the text like on
+		 * a terminal. */
 		if (what != 2)
 			erase_in_row(s, what);
-	} else if (what == 2 || (what == 0 && home)) {
+	} else if (what == 2 || (what == 0 && at_home)) {
 		erase_all(s);
 	} else if (what == 0) {
 		erase_in_row(s, 0);
 		for (i = s->cursor.y + 1; i < s->height; i++)
-			empty_row(s, &s->rows[i]);
-		leave_rows_below(s);
+			erase_row(s, &s->rows[i]);
+		drop_rows_below(s);
 	} else if (what == 1) {
 		for (i = 0; i < s->cursor.y; i++)
-			empty_row(s, &s->rows[i]);
+			erase_row(s, &s->rows[i]);
 		erase_in_row(s, 1);
 	}
 }
@@ -736,26 +785,26 @@ clamp(int n, int least, int most)
 	return n > most ? most : n;
 }
 
-/* Moves to a column, from 0. */
+/* Moves the cursor to column x, counted from 0. */
 static void
 move_to_column(struct screen *s, int x)
 {
 	s->cursor.x = clamp(x, 0, s->columns - 1);
 }
 
-/* Moves to an absolute row, from 0. A pipe has but one. */
+/* Moves the cursor to row y, counted from 0, as an absolute movement. */
 static void
 move_to_row(struct screen *s, int y)
 {
-	bool home;
+	bool at_home;
 
 	s->cursor.y = clamp(y, 0, s->height - 1);
-	home = s->cursor.x == 0 && s->cursor.y == 0;
-	s->moved = !(home && s->erased);
+	at_home = s->cursor.x == 0 && s->cursor.y == 0;
+	s->moved = !(at_home && s->erased);
 }
 
-/* Moves one column back; from the start of a row, to the end of the row before
- * it if that continues here. */
+/* Executes BS: moves the cursor one column to the left. At the start of a row,
+ * the cursor moves to the end of the previous row if that row was wrapped. */
 static void
 move_back(struct screen *s)
 {
@@ -768,19 +817,19 @@ move_back(struct screen *s)
 }
 
 static void
-leave_wrap_column(struct screen *s)
+cancel_wrap(struct screen *s)
 {
 	if (s->cursor.x == s->columns)
 		s->cursor.x--;
 }
 
-/* Moves up, not past the top of the scrolling region from within it. */
+/* Moves the cursor up by n rows, but not out of the scrolling region. */
 static void
 move_up(struct screen *s, int n)
 {
 	int least = s->cursor.y < s->top ? 0 : s->top;
 
-	leave_wrap_column(s);
+	cancel_wrap(s);
 	s->cursor.y = clamp(s->cursor.y - n, least, s->height - 1);
 }
 
@@ -789,7 +838,7 @@ move_down(struct screen *s, int n)
 {
 	int most = s->cursor.y > s->bottom ? s->height - 1 : s->bottom;
 
-	leave_wrap_column(s);
+	cancel_wrap(s);
 	s->cursor.y = clamp(s->cursor.y + n, 0, most);
 }
 
@@ -816,25 +865,26 @@ static void
 restore_cursor(struct screen *s)
 {
 	s->cursor = s->saved;
-	leave_wrap_column(s);
+	cancel_wrap(s);
 	s->moved = false;
 }
 
 /* -- The alternate screen, reset --------------------------------------- */
 
-/* saves: the cursor's position is kept for the end (mode 1049) */
+/* Shows the alternate screen, which is empty at first. restores_cursor: the
+ * cursor will return to its current position afterwards (mode 1049). */
 static void
-show_alternate(struct screen *s, bool saves)
+show_alternate(struct screen *s, bool restores_cursor)
 {
 	int i;
 
 	if (!is_main(s) || !s->terminal)
 		return;
 	s->main_cursor = s->cursor;
-	s->restores = saves;
+	s->restores_cursor = restores_cursor;
 	s->rows = s->alternate;
 	for (i = 0; i < s->height; i++)
-		renew_row(&s->rows[i]);
+		reset_row(&s->rows[i]);
 	s->moved = false;
 }
 
@@ -845,9 +895,9 @@ show_main(struct screen *s, bool restores)
 		return;
 	s->rows = s->main;
 	s->addressed = false;
-	if (restores && s->restores)
+	if (restores && s->restores_cursor)
 		s->cursor = s->main_cursor;
-	leave_wrap_column(s);
+	cancel_wrap(s);
 	s->moved = false;
 }
 
@@ -867,16 +917,17 @@ reset(struct screen *s)
 
 /* -- Control sequences ------------------------------------------------- */
 
-/* Returns the parameter of that index; `usual` if it is missing. */
+/* Returns parameter i of the control sequence, or a default value if the
+ * parameter is missing. */
 static int
-parameter(const struct screen *s, int i, int usual)
+parameter(const struct screen *s, int i, int default_value)
 {
 	if (i >= s->parameters || s->parameter[i] < 0)
-		return usual;
+		return default_value;
 	return s->parameter[i];
 }
 
-/* Returns the first parameter as a count: at least 1. */
+/* Returns the first parameter as a count, which is at least 1. */
 static int
 count(const struct screen *s)
 {
@@ -892,7 +943,7 @@ reply(struct screen *s, const char *text)
 		buf_put(&s->replies, text, strlen(text));
 }
 
-/* Answers CSI 6 n: row and column of the cursor, from 1. */
+/* Replies to CSI 6 n with the row and column of the cursor, counted from 1. */
 static void
 report_cursor(struct screen *s)
 {
@@ -900,13 +951,14 @@ report_cursor(struct screen *s)
 	struct buf b = { text, 0, sizeof(text) };
 	int x = clamp(s->cursor.x, 0, s->columns - 1);
 
-	/* A program that asks for the size does not draw a screen by that. */
+	/* A query of the size is no absolute movement: programs move the cursor
+	 * to the last cell and query its position. */
 	s->moved = false;
 	buf_fmt(&b, "\033[%d;%dR", s->cursor.y + 1, x + 1);
 	reply(s, buf_text(&b));
 }
 
-/* DECSET and DECRST */
+/* Sets or resets a private mode (DECSET, DECRST). */
 static void
 set_private_mode(struct screen *s, int mode, bool on)
 {
@@ -935,7 +987,7 @@ set_modes(struct screen *s, bool on)
 	}
 }
 
-/* Draws the last character again, n times, up to the end of the row. */
+/* Executes REP: draws a character n times, but not past the end of the row. */
 static void
 repeat(struct screen *s, uint32_t code, int n)
 {
@@ -947,8 +999,8 @@ repeat(struct screen *s, uint32_t code, int n)
 		draw(s, code);
 }
 
-/* Controls that move or erase within the row: pipes have them too. Returns
- * false if the letter is none of them. */
+/* Executes a control sequence that acts within the row, on pipes and terminals.
+ * Returns false if the letter does not belong to such a sequence. */
 static bool
 run_row_control(struct screen *s, char letter)
 {
@@ -956,7 +1008,7 @@ run_row_control(struct screen *s, char letter)
 
 	switch (letter) {
 	case 'C': case 'a':
-		leave_wrap_column(s);
+		cancel_wrap(s);
 		move_to_column(s, s->cursor.x + n);
 		return true;
 	case 'D':
@@ -993,7 +1045,7 @@ run_row_control(struct screen *s, char letter)
 	return false;
 }
 
-/* Controls that need more than one row */
+/* Executes a control sequence that acts on several rows, only on terminals. */
 static void
 run_screen_control(struct screen *s, char letter)
 {
@@ -1097,7 +1149,7 @@ run_escape(struct screen *s, char letter)
 	}
 }
 
-/* A control character outside of a sequence */
+/* Executes a control character that is not part of a sequence. */
 static void
 run_control(struct screen *s, unsigned char c)
 {
@@ -1151,7 +1203,8 @@ parse_digit(struct screen *s, int digit)
 		*p = PARAMETER_MAX;
 }
 
-/* Starts a further parameter. Those past the last one overwrite it. */
+/* Starts the next parameter. If there are too many parameters, the last one is
+ * overwritten. */
 static void
 parse_separator(struct screen *s)
 {
@@ -1162,7 +1215,8 @@ parse_separator(struct screen *s)
 	s->parameter[s->parameters - 1] = -1;
 }
 
-/* Takes a byte after ESC [ that is not a control character. */
+/* Parses a byte of a control sequence after ESC [. The byte is not a control
+ * character. */
 static void
 parse_csi(struct screen *s, unsigned char c)
 {
@@ -1180,7 +1234,7 @@ parse_csi(struct screen *s, unsigned char c)
 	}
 }
 
-/* Takes the first byte after ESC, from 0x20 to 0x7E. */
+/* Parses the byte after ESC, which is from 0x20 to 0x7E. */
 static void
 parse_escape(struct screen *s, unsigned char c)
 {
@@ -1192,7 +1246,7 @@ parse_escape(struct screen *s, unsigned char c)
 	} else if (strchr("PX^_", c) != NULL) {
 		s->state = PARSE_STRING;
 	} else if (c == '(' || c == ')') {
-		s->charset_set = c == ')';
+		s->designated = c == ')';
 		s->state = PARSE_CHARSET;
 	} else if (c < 0x30) {
 		s->state = PARSE_ESCAPE_MORE;
@@ -1201,9 +1255,9 @@ parse_escape(struct screen *s, unsigned char c)
 	}
 }
 
-/* Takes the bytes of a sequence up to its end, or up to one that cannot be part
- * of it: a newline ends every sequence, so that a string that never ends takes
- * no more than its line (O1). Returns how many. */
+/* Parses bytes until the sequence ends or a byte cannot be part of it. A
+ * newline ends every sequence, so that an unterminated string hides no more
+ * than one line (O1). Returns the number of bytes parsed. */
 static size_t
 parse_sequence(struct screen *s, const unsigned char *p, size_t n)
 {
@@ -1216,7 +1270,7 @@ parse_sequence(struct screen *s, const unsigned char *p, size_t n)
 			s->state = PARSE_TEXT;
 			return i;
 		}
-		if (p[i] == 0x1B) {  /* also the ESC that starts ST */
+		if (p[i] == 0x1B) {  /* may start ST, which ends a string */
 			s->state = PARSE_ESCAPE;
 		} else if (p[i] == 0x18 || p[i] == 0x1A) {  /* CAN, SUB */
 			s->state = PARSE_TEXT;
@@ -1229,7 +1283,7 @@ parse_sequence(struct screen *s, const unsigned char *p, size_t n)
 		} else if (s->state == PARSE_ESCAPE) {
 			parse_escape(s, p[i]);
 		} else if (s->state == PARSE_CHARSET) {
-			s->drawing[s->charset_set] = p[i] == '0';
+			s->drawing[s->designated] = p[i] == '0';
 			s->state = PARSE_TEXT;
 		} else if (p[i] >= 0x30) {
 			s->state = PARSE_TEXT;
@@ -1238,8 +1292,8 @@ parse_sequence(struct screen *s, const unsigned char *p, size_t n)
 	return i;
 }
 
-/* Takes one character or control character. Returns the number of bytes; 0 if
- * the character continues after them. */
+/* Draws one character or executes one control character. Returns its length in
+ * bytes, or 0 if the character is incomplete. */
 static size_t
 parse_text(struct screen *s, const unsigned char *p, size_t n)
 {
@@ -1258,7 +1312,7 @@ parse_text(struct screen *s, const unsigned char *p, size_t n)
 	if (code < 0x20)
 		run_control(s, *p);
 	else if (code >= 0x7F && code < 0xA0)
-		return (size_t)len;  /* DEL and C1 controls are dropped. */
+		return (size_t)len;  /* DEL and C1 controls are ignored. */
 	else if (s->drawing[s->charset])
 		draw(s, line_drawing(code));
 	else
@@ -1268,8 +1322,15 @@ parse_text(struct screen *s, const unsigned char *p, size_t n)
 
 /* -- Whole lines ------------------------------------------------------- */
 
-/* Returns the length of the colour (SGR) sequence at p; 0: there is none, or it
- * is not complete. */
+/* Returns whether a byte belongs to the parameters of a control sequence. */
+static bool
+is_parameter(unsigned char c)
+{
+	return (c >= '0' && c <= '9') || c == ';';
+}
+
+/* Returns the length of the colour (SGR) sequence at p, in bytes. Returns 0 if
+ * p starts with something else or if the sequence is incomplete. */
 static size_t
 colour_length(const unsigned char *p, size_t n)
 {
@@ -1277,23 +1338,25 @@ colour_length(const unsigned char *p, size_t n)
 
 	if (n < 3 || p[0] != 0x1B || p[1] != '[')
 		return 0;
-	while (i < n && ((p[i] >= '0' && p[i] <= '9') || p[i] == ';'))
+	while (i < n && is_parameter(p[i]))
 		i++;
 	return i < n && p[i] == 'm' ? i + 1 : 0;
 }
 
-/* Can whole lines be copied to the final text without drawing them? */
+/* Returns whether complete lines can be copied to the final text without
+ * drawing them: no mode differs from its default, and the current row is
+ * empty. */
 static bool
 can_copy(const struct screen *s)
 {
-	bool usual = !s->insert && !s->no_wrap && !s->drawing[s->charset];
 	bool is_new = s->cursor.x == 0 && s->rows[0].change == 0;
 
-	return usual && is_new && !s->terminal;
+	return is_plain_mode(s) && is_new && !s->terminal;
 }
 
-/* Returns the length of the character, of more than one byte, at p if it can be
- * copied; else 0. (Of combining characters some may be dropped.) */
+/* Returns the length of the character at p if it has several bytes and can be
+ * copied, or else 0. Combining characters are not copied, because the screen
+ * drops some of them. */
 static size_t
 plain_character(const unsigned char *p, size_t n)
 {
@@ -1306,15 +1369,16 @@ plain_character(const unsigned char *p, size_t n)
 	return code >= 0xA0 && char_width(code) > 0 ? (size_t)len : 0;
 }
 
-/* A place in the bytes of copy_lines() */
+/* The progress of copy_lines() */
 struct copied {
-	const unsigned char *from;  /* in the bytes that were written */
-	unsigned char *to;          /* in the final text */
-	int64_t inner;        /* bytes of characters but for their first ones */
+	const unsigned char *from;  /* next byte to copy */
+	unsigned char *to;          /* next byte of the final text */
+	int64_t continuations;      /* number of bytes copied that are not the
+	                             * first byte of a character */
 };
 
-/* Copies one character, or skips a colour, at c->from. Returns false if there
- * is something else. */
+/* Copies the character at c->from, or skips a colour sequence. Returns false if
+ * neither is possible. */
 static bool
 copy_character(struct copied *c, const unsigned char *end)
 {
@@ -1339,16 +1403,15 @@ copy_character(struct copied *c, const unsigned char *end)
 	memcpy(c->to, c->from, len);
 	c->to += len;
 	c->from += len;
-	c->inner += (int64_t)len - 1;
+	c->continuations += (int64_t)len - 1;
 	return true;
 }
 
-/* Copies lines of plain text from the start of the n bytes and returns how many
- * bytes they have. A line that does not end within the bytes, that has more
- * bytes than a row has columns, or a control other than colours, is left to be
- * drawn.
- * (The loop works on locals: it is a third faster than with members of *s,
- * measured with 1 GiB of two-byte lines.) */
+/* Copies complete lines of plain text to the final text. Stops at a line that
+ * contains control sequences other than colours, that has more bytes than a
+ * row has columns, or that is incomplete. Returns the number of bytes
+ * processed. With local variables instead of members of *s, 1 GiB of two-byte
+ * lines takes a third less time. */
 static size_t
 copy_lines(struct screen *s, const unsigned char *p, size_t n)
 {
@@ -1376,16 +1439,16 @@ copy_lines(struct screen *s, const unsigned char *p, size_t n)
 	}
 	s->out->len += (size_t)(line.to - start);
 	s->final.bytes += line.to - start;
-	s->final.chars += line.to - start - line.inner;
+	s->final.chars += line.to - start - line.continuations;
 	s->final.lines += lines;
 	s->final.rows += lines;
 	if (lines > 0)
-		renew_row(&s->rows[0]);
+		reset_row(&s->rows[0]);
 	return (size_t)(line.from - p);
 }
 
-/* Copies a full row of printable ASCII that a further one follows. Returns the
- * number of bytes: a row's, or 0. */
+/* Copies a full row of printable ASCII characters to the final text, if another
+ * character follows. Returns the number of bytes copied, or 0. */
 static size_t
 copy_row(struct screen *s, const unsigned char *p, size_t n)
 {
@@ -1401,7 +1464,7 @@ copy_row(struct screen *s, const unsigned char *p, size_t n)
 	s->final.bytes += (int64_t)columns;
 	s->final.chars += (int64_t)columns;
 	s->final.rows++;
-	renew_row(&s->rows[0]);
+	reset_row(&s->rows[0]);
 	return columns;
 }
 
@@ -1447,24 +1510,24 @@ screen_free(struct screen *s)
 	free(s);
 }
 
-/* Takes one more byte of the character that the last call split. Returns false
- * if that byte is no part of it: the incomplete character was drawn as U+FFFD,
- * and the byte is to be read again. */
+/* Adds a byte to the character that the previous call split. Returns false if
+ * the byte does not continue the character. Then U+FFFD has been drawn, and the
+ * caller must parse the byte again. */
 static bool
 continue_character(struct screen *s, unsigned char c)
 {
-	unsigned char bytes[sizeof(s->cut) + 1];
-	size_t n = s->cut_len, taken;
+	unsigned char bytes[sizeof(s->partial) + 1];
+	size_t n = s->partial_len, done;
 
-	memcpy(bytes, s->cut, n);
+	memcpy(bytes, s->partial, n);
 	bytes[n++] = c;
-	taken = parse_text(s, bytes, n);
-	if (taken == 0) {
-		s->cut[s->cut_len++] = c;
+	done = parse_text(s, bytes, n);
+	if (done == 0) {
+		s->partial[s->partial_len++] = c;
 		return true;
 	}
-	s->cut_len = 0;
-	return taken == n;
+	s->partial_len = 0;
+	return done == n;
 }
 
 static bool
@@ -1473,43 +1536,45 @@ is_printable(unsigned char c)
 	return c >= 0x20 && c < 0x7F;
 }
 
-/* Does the next character that is drawn finish the row of a pipe? */
+/* Returns whether a pipe's row is full, so that the next character makes it
+ * final. */
 static bool
-is_full_row(const struct screen *s)
+is_row_full(const struct screen *s)
 {
 	return !s->terminal && s->cursor.x == s->columns && !s->insert;
 }
 
-/* Takes some of the bytes where no sequence and no character is split. */
+/* Draws or copies some of the n bytes. No incomplete sequence or character may
+ * precede them. Returns the number of bytes processed. */
 static size_t
 write_text(struct screen *s, const unsigned char *p, size_t n)
 {
-	size_t taken = 0;
+	size_t done = 0;
 
-	/* On a pipe a full row is finished before the next one is drawn, so
-	 * that this can be copied. */
-	if (is_full_row(s) && is_printable(*p)) {
+	/* Finish a full row of a pipe early, so that the next row can be copied
+	 * instead of drawn. */
+	if (is_row_full(s) && is_printable(*p)) {
 		line_feed(s, false);
 		s->cursor.x = 0;
 	}
 	if (can_copy(s)) {
-		taken = copy_lines(s, p, n);
-		if (taken == 0)
-			taken = copy_row(s, p, n);
+		done = copy_lines(s, p, n);
+		if (done == 0)
+			done = copy_row(s, p, n);
 	}
-	if (taken > 0)
-		return taken;
+	if (done > 0)
+		return done;
 	if (*p == 0x1B) {
 		s->state = PARSE_ESCAPE;
 		return 1;
 	}
-	taken = draw_run(s, p, n);
-	if (taken == 0)
-		taken = parse_text(s, p, n);
-	if (taken > 0)
-		return taken;
-	s->cut_len = n;
-	memcpy(s->cut, p, n);
+	done = draw_run(s, p, n);
+	if (done == 0)
+		done = parse_text(s, p, n);
+	if (done > 0)
+		return done;
+	s->partial_len = n;
+	memcpy(s->partial, p, n);
 	return n;
 }
 
@@ -1520,7 +1585,7 @@ screen_write(struct screen *s, const void *bytes, size_t n, struct buf *final)
 
 	s->out = final;
 	while (p < end && final->cap - final->len >= SCREEN_STEP_MAX) {
-		if (s->cut_len > 0)
+		if (s->partial_len > 0)
 			p += continue_character(s, *p);
 		else if (s->state != PARSE_TEXT)
 			p += parse_sequence(s, p, (size_t)(end - p));
@@ -1535,11 +1600,11 @@ void
 screen_end(struct screen *s, struct buf *final)
 {
 	s->out = final;
-	if (s->cut_len > 0) {
-		s->bad_bytes += (int64_t)s->cut_len;
+	if (s->partial_len > 0) {
+		s->bad_bytes += (int64_t)s->partial_len;
 		draw(s, 0xFFFD);
 	}
-	s->cut_len = 0;
+	s->partial_len = 0;
 	s->out = NULL;
 }
 
@@ -1564,10 +1629,10 @@ screen_bad_bytes(const struct screen *s)
 int64_t
 screen_pending_bytes(const struct screen *s)
 {
-	return (int64_t)s->cut_len;
+	return (int64_t)s->partial_len;
 }
 
-/* Returns the number of rows up to the last one that is not blank. */
+/* Returns the number of rows without the blank rows at the bottom. */
 static int
 height_of(const struct screen *s, const struct row *rows)
 {
@@ -1607,7 +1672,7 @@ screen_lines(const struct screen *s)
 {
 	int y = is_main(s) ? s->cursor.y : s->main_cursor.y;
 
-	return greater(height_of(s, s->main), lesser(y, s->reached) + 1);
+	return max(height_of(s, s->main), min(y, s->last_line) + 1);
 }
 
 void
@@ -1636,27 +1701,29 @@ screen_mark_read(struct screen *s)
 
 	for (i = 0; i < n; i++) {
 		r = &s->main[i];
-		/* If a row of this number was read before, a reader may still
-		 * expect that one. */
+		/* If another row with this number was read before, its readers
+		 * must read this row completely. */
 		if (!r->was_read && s->final.rows + i < s->read_rows)
 			r->first_read = 0;
 		else if (!r->was_read)
 			r->first_read = s->change;
 		r->was_read = true;
-		r->seen = text_columns(s, r);
+		r->read_columns = text_columns(s, r);
 	}
 	if (s->read_rows < s->final.rows + n)
 		s->read_rows = s->final.rows + n;
 }
 
-const struct screen_late *
-screen_late(const struct screen *s, int i)
+const struct screen_revised *
+screen_revised(const struct screen *s, int i)
 {
-	size_t n = s->lates < SCREEN_LATE ? s->lates : SCREEN_LATE;
+	size_t n = s->revised_count;
 
+	if (n > SCREEN_REVISED)
+		n = SCREEN_REVISED;
 	if (i < 0 || (size_t)i >= n)
 		return NULL;
-	return &s->late[(s->lates - n + (size_t)i) % SCREEN_LATE];
+	return &s->revised[(s->revised_count - n + (size_t)i) % SCREEN_REVISED];
 }
 
 struct buf *

@@ -1,15 +1,15 @@
 #ifndef OUTPUT_SCREEN_H
 #define OUTPUT_SCREEN_H
 
-/* A terminal's screen: rows of characters and a cursor (ECMA-48, and what
- * xterm and the VT100 add to it). It turns the bytes that a program prints into
- * the text that a terminal would show. A row that scrolls off the top is final:
- * it is appended to the stream's text and never changes again.
+/* A terminal's screen: rows of characters and a cursor (ECMA-48, VT100, xterm).
+ * It turns the bytes that a program prints into the text that a terminal would
+ * show. A row that scrolls off the top is final: it is appended to the stream's
+ * text and never changes again.
  *
- * A terminal has 50 rows of 200 columns (I1), and an alternate screen of the
- * same size, whose rows never become text. A pipe has one row of 8,000 columns:
- * a newline finishes it, tabs and trailing blanks are kept, and moves to another
- * row are ignored (O1). */
+ * A terminal has 50 rows of 200 columns (I1) and an alternate screen of that
+ * size, whose rows never become text. A pipe has one row of 8,000 columns: a
+ * newline makes the row final, tabs and trailing blanks are kept, and movements
+ * to other rows are ignored (O1). */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,97 +17,120 @@
 #include "base/buf.h"
 
 enum {
-	SCREEN_ROWS = 50,
-	SCREEN_COLUMNS = 200,
-	SCREEN_PIPE_COLUMNS = 8000,
-	SCREEN_CELL_BYTES = 12,  /* of a character and two combining ones */
-	/* Bytes of text that all rows have at most, each with a newline */
+	SCREEN_ROWS = 50,        /* rows of a terminal */
+	SCREEN_COLUMNS = 200,    /* columns of a terminal */
+	SCREEN_PIPE_COLUMNS = 8000,  /* columns of the only row of a pipe */
+	SCREEN_CELL_BYTES = 12,  /* maximum size of a character and two
+	                          * combining characters, in bytes of UTF-8 */
 	SCREEN_STEP_MAX = SCREEN_ROWS *
-	    (SCREEN_COLUMNS * SCREEN_CELL_BYTES + 1),
-	SCREEN_LATE = 64         /* rows in the list of late ones */
+	    (SCREEN_COLUMNS * SCREEN_CELL_BYTES + 1),  /* maximum size of all
+	                          * rows as text with newlines, in bytes */
+	SCREEN_REVISED = 64      /* number of revised rows remembered */
 };
 
 struct screen;
 
-/* Returns the number of bytes that screen_new() needs for the cells. */
+/* Returns the size of the memory that screen_new() needs for the cells, in
+ * bytes. */
 size_t screen_memory(bool terminal);
-/* Returns an empty screen, for a terminal or for a pipe. The memory for the
- * cells stays the caller's. */
+
+/* Creates an empty screen for a terminal or for a pipe. `memory` stores the
+ * cells, must be zeroed, and must not be freed before the screen. */
 struct screen *screen_new(bool terminal, void *memory);
-/* Frees it; NULL is allowed. */
+
+/* Frees the screen, which may be NULL. */
 void screen_free(struct screen *);
 
-/* Draws the first of the n > 0 bytes and appends the rows that become final to
- * `final`, as UTF-8, until less than SCREEN_STEP_MAX bytes of its memory are
- * left. Allocates nothing. Returns the number of bytes drawn. Any split of the
- * bytes into calls gives the same result. */
+/* Draws as many of the n > 0 bytes as possible and appends rows that become
+ * final to the buffer, as UTF-8. Stops when the buffer has less than
+ * SCREEN_STEP_MAX bytes of free space. Never allocates memory. Returns the
+ * number of bytes drawn. The result does not depend on how the bytes are split
+ * into calls. */
 size_t screen_write(struct screen *, const void *bytes, size_t n,
                     struct buf *final);
-/* Ends the output: an incomplete character is drawn as U+FFFD. */
+
+/* Ends the output. An incomplete character is drawn as U+FFFD. */
 void screen_end(struct screen *, struct buf *final);
 
-/* Does the program draw a screen rather than print lines? It uses the alternate
- * screen, or has drawn text at an absolute position. */
+/* Returns whether the program draws a screen instead of printing lines: it uses
+ * the alternate screen, or has drawn text at an absolute position. */
 bool screen_is_full(const struct screen *);
 
-/* What has become final so far */
+/* The size of the final text */
 struct screen_final {
-	int64_t rows;    /* rows; the number of the first row on the screen */
-	int64_t chars;   /* characters, newlines included */
-	int64_t lines;   /* newlines */
-	int64_t bytes;
+	int64_t rows;    /* number of final rows, which is the number of the
+	                  * first row on the screen */
+	int64_t chars;   /* number of characters, including newlines */
+	int64_t lines;   /* number of newlines */
+	int64_t bytes;   /* number of bytes */
 };
+
+/* Returns the size of the text that has become final. */
 struct screen_final screen_final(const struct screen *);
-/* Returns how many bytes so far were NUL or not UTF-8 (O9). */
+
+/* Returns how many bytes so far were NUL or invalid UTF-8 (O9). */
 int64_t screen_bad_bytes(const struct screen *);
-/* Returns how many bytes of an incomplete character are not drawn yet. */
+
+/* Returns how many bytes of an incomplete character have not been drawn yet. */
 int64_t screen_pending_bytes(const struct screen *);
 
 /* -- What is shown ----------------------------------------------------- */
 
-/* Is it the alternate screen? */
+/* Returns whether the alternate screen is shown. */
 bool screen_is_alternate(const struct screen *);
-/* Returns the number of rows up to the last one that is not blank. */
+
+/* Returns the number of rows without the blank rows at the bottom. */
 int screen_height(const struct screen *);
-/* Appends row i, from 0, as UTF-8, without trailing blanks or a newline. */
+
+/* Appends row i, counted from 0, to the buffer as UTF-8, without trailing
+ * blanks and without a newline. */
 void screen_row(const struct screen *, int i, struct buf *);
 
-/* -- The end of the text ----------------------------------------------- */
+/* -- The lines that continue the final text ---------------------------- */
 
-/* Returns how many rows of the main screen continue the final text, at least 1.
- * The last one is the one that the cursor, or text, has reached. */
+/* Returns the number of rows of the main screen that continue the final text,
+ * at least 1. The last of them contains the cursor or the last text. */
 int screen_lines(const struct screen *);
-/* Appends row i of these, without a newline. Blanks before the cursor are kept,
- * and those that were read. */
+
+/* Appends row i of the main screen to the buffer, without a newline. Trailing
+ * blanks are appended if they are before the cursor or have been read. */
 void screen_line(const struct screen *, int i, struct buf *);
 
 /* -- Changes ----------------------------------------------------------- */
 
-/* Each change of a row gets a number, counted from 1. A reader keeps the number
- * of the last change that it has seen. 0: none yet. */
-int64_t screen_change(const struct screen *);             /* the last one */
-int64_t screen_row_change(const struct screen *, int i);  /* of a shown row */
-/* Returns the number of the last change of a row of the text that did more than
- * continue the text at its end. */
+/* Returns the number of the last change of the screen. Changes are counted from
+ * 1, and 0 means that the screen has never changed. A reader remembers this
+ * number to find out later what has changed. */
+int64_t screen_change(const struct screen *);
+
+/* Returns the number of the last change of row i of the shown screen. */
+int64_t screen_row_change(const struct screen *, int i);
+
+/* Returns the number of the last change that rewrote row i of the main screen.
+ * Adding text at the end of the last row does not rewrite the row. */
 int64_t screen_line_rewrite(const struct screen *, int i);
 
-/* Notes that the rows of the text were read. If one of them is rewritten and
- * then becomes final, it is kept in a short list of late rows, so that readers
- * who have seen the earlier version can find it. */
+/* Marks all rows of the main screen as read. */
 void screen_mark_read(struct screen *);
 
-struct screen_late {
-	int64_t row;      /* its number */
-	int64_t start, end;  /* bytes of the final text */
-	int64_t rewrite;  /* as screen_line_rewrite() */
+/* A revised row: a row that was rewritten after it had been read, and then
+ * became final. Readers that saw the earlier version read the row again. */
+struct screen_revised {
+	int64_t row;      /* number of the row */
+	int64_t start;    /* position of its first byte in the final text */
+	int64_t end;      /* position after its last byte in the final text */
+	int64_t rewrite;  /* number of the change that rewrote the row last */
 };
-/* Returns the late row of index i, the oldest is 0; NULL: no more. */
-const struct screen_late *screen_late(const struct screen *, int i);
+
+/* Returns revised row i, of which row 0 is the oldest one remembered, or NULL
+ * if i is too large. */
+const struct screen_revised *screen_revised(const struct screen *, int i);
 
 /* -- Replies ----------------------------------------------------------- */
 
-/* What the terminal answers to queries (cursor position, status, device
- * attributes), to be written to the program. The caller empties the buffer. */
+/* Returns the replies to queries of the cursor position, the status and the
+ * device attributes. The caller sends the replies to the program and empties
+ * the buffer. */
 struct buf *screen_replies(struct screen *);
 
 #endif

@@ -1,5 +1,19 @@
 #define _POSIX_C_SOURCE 200809L
-#define _FILE_OFFSET_BITS 64  /* files past 2 GiB on 32 bit too */
+#define _FILE_OFFSET_BITS 64  /* for files over 2 GiB on 32-bit hosts */
+
+/* How a stream is saved:
+ *
+ * Most outputs are short and never need a file, so the first 64 KiB of a
+ * stream are kept in memory. The file is created when the stream gets longer,
+ * or when spool_report() has to name it because the result is truncated. From
+ * then on all output is written to the file at once.
+ *
+ * Three limits apply: --save-limit for one file, four times --save-limit for
+ * all files of the session, and the free space, of which the session uses at
+ * most a quarter and always leaves a tenth of the file system. If a limit of
+ * the session is reached, the oldest files of ended streams are removed. If
+ * that is not enough, the file remains incomplete, and spool_report() says
+ * why. */
 
 #include "output/spool.h"
 
@@ -14,12 +28,16 @@
 #include "base/tempfile.h"
 
 enum {
-	KEPT_BYTES = 65536,     /* kept in memory before a file is made */
-	MEASURE_BYTES = 65536,  /* written before free space is measured anew */
-	BLOCK_BYTES = 4096      /* file systems count files in blocks */
+	KEPT_BYTES = 65536,     /* maximum of output kept in memory until the
+	                         * file is created */
+	MEASURE_BYTES = 65536,  /* bytes that are written before the free space
+	                         * is measured again */
+	BLOCK_BYTES = 4096      /* block size of a file system: the last block
+	                         * of a file occupies as much */
 };
 
-/* Why a stream is not saved, or not completely; else 0, or an errno */
+/* Reasons why a stream is not saved completely. The value 0 stands for no
+ * reason, and a positive value is an errno. */
 enum {
 	FILE_FULL = -1,
 	SPOOL_FULL = -2,
@@ -32,17 +50,21 @@ enum {
 
 struct spool_file {
 	struct spool *spool;
-	struct list_node node;    /* in spool->saved, while there is a file */
-	char *path;               /* NULL: there is no file */
-	int64_t size;             /* of the file, bytes */
-	int fd;                   /* -1 unless the file is being written */
-	struct buf kept;          /* the output that is not in a file yet */
-	int why;                  /* why the output is not saved completely;
-	                           * 0 if it is */
-	bool ended;               /* after spool_end(): it may be removed */
-	bool named;               /* a reader knows the path */
-	bool closed;              /* after spool_close(): the struct is freed
-	                           * with the file */
+	struct list_node node;    /* node of spool->saved while the file
+	                           * exists */
+	char *path;               /* path of the file, or NULL if it does not
+	                           * exist */
+	int64_t size;             /* size of the file, in bytes */
+	int fd;                   /* descriptor for writing the file, or -1 */
+	struct buf kept;          /* output that has not been written to a file
+	                           * yet */
+	int reason;               /* reason why the output is not saved
+	                           * completely, or 0 */
+	bool ended;               /* whether the stream is complete, so that its
+	                           * file may be removed */
+	bool reported;            /* whether a reader has got the path */
+	bool closed;              /* whether spool_close() was called, so that
+	                           * the struct is freed with the file */
 };
 
 static struct spool_file *
@@ -51,7 +73,7 @@ file_of(struct list_node *node)
 	return LIST_ITEM(node, struct spool_file, node);
 }
 
-/* Removes the file, and frees the struct if spool_close() was called. */
+/* Removes the stream's file, and frees the stream if it has been closed. */
 static void
 spool_remove(struct spool_file *f)
 {
@@ -61,12 +83,12 @@ spool_remove(struct spool_file *f)
 	tempfile_remove(f->spool->files, f->path);
 	free(f->path);
 	f->path = NULL;
-	f->why = SPOOL_FULL;
+	f->reason = SPOOL_FULL;
 	if (f->closed)
 		free(f);
 }
 
-/* The reasons that the truncation line gives (O5) */
+/* Texts of the reasons for the truncation line (O5) */
 static const char *const reasons[] = {
 	[0] = "",
 	[-FILE_FULL] = "longer than --save-limit",
@@ -81,25 +103,26 @@ static const char *const reasons[] = {
 	[-SAVING_OFF] = "--save-limit is 0"
 };
 
-/* Lowers the bound to `bytes`, but not below 0, if it is higher. */
+/* Lowers a limit to the given number of bytes, at least 0, and replaces its
+ * reason. A limit that is already lower remains unchanged. */
 static void
-lower(struct spool_bound *bound, int64_t bytes, int why)
+lower(struct spool_limit *limit, int64_t bytes, int reason)
 {
 	if (bytes < 0)
 		bytes = 0;
-	if (bytes < bound->bytes) {
-		bound->bytes = bytes;
-		bound->why = why;
+	if (bytes < limit->bytes) {
+		limit->bytes = bytes;
+		limit->reason = reason;
 	}
 }
 
-/* Measures how much space is free where the file is. The first time, this sets
- * the bound for all files of the session as well (O5). */
+/* Measures the free space of the file's file system. The first measurement also
+ * sets the limit for all files of the session (O5). */
 static void
 spool_measure(struct spool_file *f)
 {
 	struct spool *s = f->spool;
-	struct spool_bound quarter = { INT64_MAX, SPOOL_FULL }, free = quarter;
+	struct spool_limit quarter = { INT64_MAX, SPOOL_FULL }, free = quarter;
 	struct space disk = space_on_disk(f->fd), memory;
 
 	lower(&quarter, disk.free / 4, DISK_QUARTER);
@@ -110,23 +133,24 @@ spool_measure(struct spool_file *f)
 		lower(&free, memory.free - memory.total / 10 - BLOCK_BYTES,
 		    MEMORY_TENTH);
 	}
-	if (!s->measured)
-		s->quarter = quarter;
-	s->measured = true;
-	s->free = free;
+	if (!s->has_measured)
+		s->quarter_limit = quarter;
+	s->has_measured = true;
+	s->free_limit = free;
 	s->unmeasured = 0;
 }
 
-/* Removes the oldest finished files, but not f, until `more` bytes fit into
- * `most` or no such file is left. */
+/* Removes files of ended streams, the oldest first, until `more` bytes can be
+ * added to the session's files without exceeding `max`. The file f is never
+ * removed. */
 static void
 spool_evict(struct spool *s, const struct spool_file *f, int64_t more,
-            int64_t most)
+            int64_t max)
 {
 	struct list_node *n = s->saved.first, *next;
 	struct spool_file *old;
 
-	while (n != NULL && s->total + more > most) {
+	while (n != NULL && s->total + more > max) {
 		next = n->next;
 		old = file_of(n);
 		if (old->ended && old != f)
@@ -135,44 +159,45 @@ spool_evict(struct spool *s, const struct spool_file *f, int64_t more,
 	}
 }
 
-/* Writes as much as the bounds allow, after the oldest finished files have been
- * removed if necessary (O5). (All handlers have SA_RESTART, so there is no
- * EINTR.) */
+/* Writes as much of the output to the file as the limits allow. Removes older
+ * files of the session if the space is needed (O5). write() does not fail with
+ * EINTR, because all signal handlers have SA_RESTART. */
 static void
 spool_save(struct spool_file *f, const char *p, size_t n)
 {
 	struct spool *s = f->spool;
-	struct spool_bound most = { 4 * s->limit, SPOOL_FULL };
-	struct spool_bound left = { (int64_t)n, 0 };
+	struct spool_limit max = { 4 * s->limit, SPOOL_FULL };
+	struct spool_limit allowed = { (int64_t)n, 0 };
 	ssize_t done;
 
-	lower(&left, s->limit - f->size, FILE_FULL);
-	lower(&most, s->quarter.bytes, s->quarter.why);
-	spool_evict(s, f, left.bytes, most.bytes);
-	lower(&left, most.bytes - s->total, most.why);
-	if (s->unmeasured >= MEASURE_BYTES || left.bytes > s->free.bytes)
+	lower(&allowed, s->limit - f->size, FILE_FULL);
+	lower(&max, s->quarter_limit.bytes, s->quarter_limit.reason);
+	spool_evict(s, f, allowed.bytes, max.bytes);
+	lower(&allowed, max.bytes - s->total, max.reason);
+	if (s->unmeasured >= MEASURE_BYTES ||
+	    allowed.bytes > s->free_limit.bytes)
 		spool_measure(f);
-	lower(&left, s->free.bytes, s->free.why);
-	f->why = left.why;
-	while (left.bytes > 0) {
-		done = write(f->fd, p, (size_t)left.bytes);
+	lower(&allowed, s->free_limit.bytes, s->free_limit.reason);
+	f->reason = allowed.reason;
+	while (allowed.bytes > 0) {
+		done = write(f->fd, p, (size_t)allowed.bytes);
 		if (done < 0) {
-			f->why = errno;
+			f->reason = errno;
 			break;
 		}
 		f->size += done;
 		s->total += done;
-		s->free.bytes -= done;
+		s->free_limit.bytes -= done;
 		s->unmeasured += done;
-		left.bytes -= done;
+		allowed.bytes -= done;
 		p += done;
 	}
-	if (f->why != 0 || f->ended)
+	if (f->reason != 0 || f->ended)
 		fd_close(&f->fd);
 }
 
-/* Removes the oldest finished file of the session. Returns false if there is
- * none. */
+/* Removes the oldest file of an ended stream. Returns false if no ended stream
+ * has a file. */
 static bool
 spool_remove_oldest(struct spool *s)
 {
@@ -186,8 +211,8 @@ spool_remove_oldest(struct spool *s)
 	return true;
 }
 
-/* Creates the file, after the session's oldest files have been removed if
- * there are too many. Sets f->fd, or f->why. */
+/* Creates the file. If the session has too many files, its oldest ones are
+ * removed first. Sets f->fd, or f->reason on failure. */
 static void
 spool_create(struct spool_file *f)
 {
@@ -199,15 +224,15 @@ spool_create(struct spool_file *f)
 		    spool_remove_oldest(f->spool);
 	}
 	if (f->fd < 0)
-		f->why = errno;
+		f->reason = errno;
 }
 
-/* Creates the file, unless it exists or cannot be saved, and writes the output
- * that was kept in memory. */
+/* Creates the file and writes the output that was kept in memory to it. Does
+ * nothing if the file exists or if saving has failed before. */
 static void
-spool_make(struct spool_file *f)
+spool_start_file(struct spool_file *f)
 {
-	if (f->path != NULL || f->why != 0)
+	if (f->path != NULL || f->reason != 0)
 		return;
 	spool_create(f);
 	if (f->fd >= 0) {
@@ -221,7 +246,8 @@ spool_make(struct spool_file *f)
 void
 spool_free(struct spool *s)
 {
-	/* The analyzer does not see that the file leaves the list. */
+	/* clang-tidy does not see that spool_remove() removes the file from
+	 * the list, and reports a use after free. */
 	while (s->saved.first != NULL)
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 		spool_remove(file_of(s->saved.first));
@@ -234,7 +260,7 @@ spool_open(struct spool *s)
 
 	f->spool = s;
 	f->fd = -1;
-	f->why = s->limit > 0 ? 0 : SAVING_OFF;
+	f->reason = s->limit > 0 ? 0 : SAVING_OFF;
 	return f;
 }
 
@@ -246,22 +272,23 @@ spool_close(struct spool_file *f)
 	f->closed = true;
 	if (f->path == NULL)
 		free(f);
-	else if (!f->named)
+	else if (!f->reported)
 		spool_remove(f);
 }
 
 void
 spool_write(struct spool_file *f, const void *bytes, size_t n)
 {
-	bool undecided = f->path == NULL && f->why == 0;
+	bool may_keep = f->path == NULL && f->reason == 0;
 
-	/* If there is no memory to keep it, the file is created at once. */
-	if (undecided && f->kept.len + n <= KEPT_BYTES &&
+	/* If the memory to keep the output cannot be allocated, the file is
+	 * created at once. */
+	if (may_keep && f->kept.len + n <= KEPT_BYTES &&
 	    buf_reserve(&f->kept, n)) {
 		buf_put(&f->kept, bytes, n);
 		return;
 	}
-	spool_make(f);
+	spool_start_file(f);
 	if (f->fd >= 0)
 		spool_save(f, bytes, n);
 }
@@ -274,25 +301,25 @@ spool_end(struct spool_file *f)
 }
 
 void
-spool_tell(struct spool_file *f, bool raw, struct buf *b)
+spool_report(struct spool_file *f, bool raw, struct buf *b)
 {
-	const char *why, *path;
+	const char *reason, *path;
 
-	spool_make(f);
-	f->named = true;
+	spool_start_file(f);
+	f->reported = true;
 	path = spool_path(f);
-	why = f->why > 0 ? strerror(f->why) : reasons[-f->why];
-	if (path == NULL && f->why > 0)
+	reason = f->reason > 0 ? strerror(f->reason) : reasons[-f->reason];
+	if (path == NULL && f->reason > 0)
 		buf_fmt(b, "; full output not saved: %s: %s", f->spool->dir,
-		    why);
+		    reason);
 	else if (path == NULL)
-		buf_fmt(b, "; full output not saved: %s", why);
+		buf_fmt(b, "; full output not saved: %s", reason);
 	else if (raw)
 		buf_fmt(b, "; full raw output: %s", path);
 	else
 		buf_fmt(b, "; full output: %s", path);
-	if (path != NULL && f->why != 0)
-		buf_fmt(b, " (incomplete: %s)", why);
+	if (path != NULL && f->reason != 0)
+		buf_fmt(b, " (incomplete: %s)", reason);
 }
 
 const char *

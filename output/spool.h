@@ -1,10 +1,10 @@
 #ifndef OUTPUT_SPOOL_H
 #define OUTPUT_SPOOL_H
 
-/* The saved output of one session (O5): for each long stream a file with all of
- * it, as it was printed, and one limit for all files. Whether a stream needs a
- * file is known when its result is cut; until then the first 64 KiB are kept in
- * memory. */
+/* Saves the complete output of a session's commands to files (O5). A stream
+ * gets a file if its result is truncated or if it is longer than 64 KiB. The
+ * files of a session share one limit, and the oldest files are removed to make
+ * space. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,48 +13,59 @@
 #include "base/list.h"
 
 struct tempfiles;
-struct spool_file;  /* the output of one stream */
+struct spool_file;  /* the saved output of one stream */
 
-/* A limit of bytes, and the reason to give when it is reached */
-struct spool_bound {
+/* A limit on the size of files */
+struct spool_limit {
 	int64_t bytes;
-	int why;
+	int reason;          /* reason to report when the limit is reached, a
+	                      * constant of spool.c */
 };
 
+/* The saved output of one session */
 struct spool {
-	const char *dir;     /* absolute; the owner's */
-	struct tempfiles *files;  /* records the names; the owner's */
-	int64_t limit;       /* bytes of one file; 0: nothing is saved */
-	int64_t total;       /* bytes in all files, at most four limits */
-	bool measured;       /* `quarter` is known */
-	struct spool_bound quarter;  /* of the space that was free at first */
-	struct spool_bound free;  /* bytes that may be added to all files before
-	                           * the last tenth of the space is used */
-	int64_t unmeasured;  /* bytes written since `free` was measured */
-	struct list saved;   /* the streams that have a file, oldest first */
+	const char *dir;     /* absolute path of the directory, owned by the
+	                      * caller */
+	struct tempfiles *files;  /* record of all temporary files, owned by the
+	                           * caller */
+	int64_t limit;       /* maximum size of one file, in bytes; 0 if output
+	                      * is not saved */
+	int64_t total;       /* size of all files, in bytes, at most four times
+	                      * the limit of one file */
+	bool has_measured;   /* whether the first file has been created and
+	                      * quarter_limit is valid */
+	struct spool_limit quarter_limit;  /* limit for all files: a quarter of
+	                      * the space that was free at first */
+	struct spool_limit free_limit;  /* number of bytes that may be written
+	                      * until less than a tenth of the space is free */
+	int64_t unmeasured;  /* bytes written since free_limit was measured */
+	struct list saved;   /* streams that have a file, oldest first */
 };
 
-/* Removes all files. */
+/* Removes all files of the session. */
 void spool_free(struct spool *);
 
-/* Returns a new stream, which must not outlive the spool. */
+/* Starts a new stream. The stream must be closed before the spool is freed. */
 struct spool_file *spool_open(struct spool *);
 
-/* Ends the stream. Its file is removed unless spool_tell() has named it. */
+/* Ends the stream and frees it. Its file is removed, unless spool_report() has
+ * shown the path to a reader. */
 void spool_close(struct spool_file *);
 
-/* Saves n bytes of output. If that fails, spool_tell() reports it. */
+/* Saves n bytes of output, in memory or in the file. An error is not returned,
+ * but spool_report() reports it. */
 void spool_write(struct spool_file *, const void *bytes, size_t n);
 
-/* Notes that there is no more output: from now on the file may be removed to
- * make room for others. */
+/* Marks the stream as complete. From now on, its file may be removed to make
+ * space for others. */
 void spool_end(struct spool_file *);
 
-/* Creates the file if there is none yet, and appends "; full output: PATH"
- * ("; full output, raw: PATH"), or why the output is not saved completely. */
-void spool_tell(struct spool_file *, bool raw, struct buf *);
+/* Creates the file if it does not exist yet. Appends "; full output: PATH" or
+ * "; full output, raw: PATH" to the buffer, or the reason why the output is not
+ * saved completely. */
+void spool_report(struct spool_file *, bool raw, struct buf *);
 
-/* Returns the path of the file, or NULL if there is none. */
+/* Returns the path of the file, or NULL if the stream has no file. */
 const char *spool_path(const struct spool_file *);
 
 #endif

@@ -1,11 +1,14 @@
 #ifndef OUTPUT_WIDTH_H
 #define OUTPUT_WIDTH_H
 
-/* How many columns characters take on a screen (O1). */
+/* The number of columns that a character occupies on a screen (O1). The tables
+ * are boris's own, so that the result does not depend on the C library or on
+ * the locale. */
 
 #include <stdint.h>
 
-/* Returns the number of columns that a character takes: 0, 1 or 2. */
+/* Returns the number of columns that a Unicode character occupies: 0, 1
+ * or 2. */
 int char_width(uint32_t code);
 
 #endif

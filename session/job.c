@@ -116,8 +116,8 @@ job_mark_output_reported(struct job *job)
 {
 	if (job->out.text == NULL || job->state == JOB_FINISHED)
 		return;
-	output_skip(job->out.text, &job->out.seen);
-	output_skip(job->err.text, &job->err.seen);
+	output_mark_read(job->out.text, &job->out.seen);
+	output_mark_read(job->err.text, &job->err.seen);
 }
 
 void

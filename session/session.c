@@ -346,7 +346,7 @@ finish(struct session *s, struct job *job, int64_t now)
 	job->ended_at = now;
 	set_state(s, job, JOB_FINISHED);
 	if (task && job->kill_requested)
-		job->bounds.how = TRUNCATE_RECENT;  /* as while the task ran
+		job->bounds.mode = TRUNCATE_RECENT;  /* as while the task ran
 		                                     * (T4) */
 	output_end(job->out.text);
 	output_end(job->err.text);

@@ -600,7 +600,7 @@ slow_show(const char *p, size_t n, const struct output_bounds *most,
           size_t no_text, struct buf *b)
 {
 	size_t chars = chars_in(p, n), all = 30000, from, head, last;
-	enum truncate how = most->how;
+	enum truncate how = most->mode;
 
 	if (no_text > 0) {
 		head = most->limit > 0 && most->limit < 1000 ?
@@ -714,12 +714,12 @@ run(const uint8_t *p, size_t n, size_t most, uint32_t seed, bool terminal,
 		output_write(o, p, some);
 		if (pieces == NULL || next_random(&seed) % 4 > 0)
 			continue;
-		news = output_news(o, &cursor);
+		news = output_has_new(o, &cursor);
 		before = pieces->len;
-		output_since(o, &cursor, SIZE_MAX / 2, pieces);
+		output_append_new(o, &cursor, SIZE_MAX / 2, pieces);
 		must(news == (pieces->len > before));
-		must(!output_news(o, &cursor));
-		output_since(o, &small, 100, &b);
+		must(!output_has_new(o, &cursor));
+		output_append_new(o, &small, 100, &b);
 		must(b.len <= 100);
 		check_text(&b);
 		b.len = 0;
@@ -735,13 +735,13 @@ run(const uint8_t *p, size_t n, size_t most, uint32_t seed, bool terminal,
 		     lines_in(b.data, b.len) <= (size_t)fit.lines);
 		b.len = 0;
 		output_show(o, &look, most_shown, "x", &b);
-		output_skip(o, &look);
+		output_mark_read(o, &look);
 		check_text(&b);
 		b.len = 0;
 	}
 	output_end(o);
 	if (pieces != NULL)
-		output_since(o, &cursor, SIZE_MAX / 2, pieces);
+		output_append_new(o, &cursor, SIZE_MAX / 2, pieces);
 	view = output_show(o, NULL, most_shown, "x", shown);
 	must(view.file == NULL);
 	/* What is new at the end is the end of a short text. */
