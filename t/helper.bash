@@ -1,16 +1,18 @@
-# helper.bash: the words that the tests are written in.
+# helper.bash: the functions that all tests share.
 #
-# Each test has a directory of its own ($PWD), a FIFO `gate` in it that holds
-# commands back, and a server that is told to leave, and watched leaving, at
-# the end. Environment:
+# Each test has its own directory ($PWD) with a FIFO named `gate`, from which
+# commands read until the test lets them continue. After each test, the server is
+# stopped, and the test fails if it does not exit. Environment:
 #
-#	BORIS       the binary, else ../boris
-#	BORIS_WRAP  what it runs under, as `valgrind -q --error-exitcode=99`
-#	BORIS_SLOW  how many times slower than usual all may be, else 1
-#	BORIS_REAL  not empty: no test hurries boris's clock (see `hurried`); none
-#	            does either where BORIS says which boris it is
+#	BORIS       the binary under test; default: ../boris
+#	BORIS_WRAP  a command that runs the binary, such as
+#	            `valgrind -q --error-exitcode=99`
+#	BORIS_SLOW  a factor for all time limits, for slow machines; default: 1
+#	BORIS_REAL  if not empty, no test uses the fast clock (see `hurried`); the
+#	            fast clock is not used either if BORIS is set
 #
-# Descriptors: 6 gate, 7 to the server, 8 from the server, 9 never ready.
+# File descriptors: 6 is the gate, 7 writes to the server, 8 reads from the
+# server, and 9 is a FIFO that never has data.
 # shellcheck shell=bash disable=SC2015,SC2034,SC2119,SC2120
 
 HERE=$BATS_TEST_DIRNAME REAL=${BORIS_REAL-}${BORIS-}
@@ -23,23 +25,26 @@ WRAP=${BORIS_WRAP-} SLOW=${BORIS_SLOW:-1}
 HELLO='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
 META='"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"}'
 
-wrap=()             # what one test starts its server under (unshare, strace)
-server='' left=''   # its process id; whether it has been seen leaving
-declare -gA early=() # answers that came before they were asked for, by id
-notices=()          # notifications heard on the way
+wrap=()              # command that runs the server of one test (unshare, strace)
+server=''            # process id of the server
+left=''              # not empty after the server has exited
+declare -gA early=() # responses received before the test read them, by id
+notices=()           # notifications received while waiting for a response
 calls=0 id=0 reply='' task='' pid='' status='' began=0
-who=t               # the client's name
-pace=1              # milliseconds of the server's clock in one
+who=t                # name of the client
+pace=1               # speed of the server's clock, as a multiple of real time
 
+# setup_file: Checks that the programs under test have been built.
 setup_file() {
 	[ -x "$HERE/reply" ] || fail "t/reply is not built: make t/reply"
 	[ -x "$BORIS" ] || fail "no boris to test at $BORIS: make"
 }
 
+# setup: Prepares the test's directory, its FIFOs and its environment.
 setup() {
 	local name
-	# bats traces each command for its messages, which takes longer than
-	# most of them do; the test's own lines are enough.
+	# Trace only the test itself. bats would trace each command of the
+	# helper functions too, which takes longer than most of them run.
 	set +T
 	declare -ft "$BATS_TEST_NAME"
 	for name in "${!BORIS_@}"; do
@@ -53,9 +58,9 @@ setup() {
 	exec 6<>gate 9<>never
 }
 
-# Whatever the test did: the server goes when its stdin ends (P9), nothing of
-# it is left (L3), it wrote nothing but messages (C3), and neither sanitizer nor
-# valgrind (its --error-exitcode is 99) complained (Q5).
+# teardown: Stops the server and fails if it did not exit with status 0 when its
+# stdin was closed (P9), left processes or files (L3), wrote anything but
+# messages to stdout (C3), or if a sanitizer or valgrind reported an error (Q5).
 teardown() {
 	local bad=0
 	if [ -n "$server" ] && [ -z "$left" ]; then
@@ -72,53 +77,54 @@ teardown() {
 	return $bad
 }
 
-# fail TEXT...: ends the test and says why
+# fail TEXT...: Prints TEXT on stderr and fails.
 fail() {
 	printf '%s\n' "$*" >&2
 	return 1
 }
 
-# is ACTUAL EXPECTED: the same text, or both sides are shown
+# is ACTUAL EXPECTED: Fails and prints both texts if they differ.
 is() {
 	[ "$1" = "$2" ] ||
 		fail "is:        ${1:0:2000}"$'\n'"should be: ${2:0:2000}"
 }
 
-# isnt ACTUAL UNWANTED: another text
+# isnt ACTUAL UNWANTED: Fails if the two texts are equal.
 isnt() {
 	[ "$1" != "$2" ] || fail "should not be: ${1:0:2000}"
 }
 
-# has ACTUAL PART: the part occurs in it, as it stands
+# has ACTUAL PART: Fails if PART does not occur literally in ACTUAL.
 has() {
 	[[ $1 == *"$2"* ]] ||
 		fail "is:          ${1:0:2000}"$'\n'"should have: ${2:0:2000}"
 }
 
-# lacks ACTUAL PART: the part does not occur in it
+# lacks ACTUAL PART: Fails if PART occurs literally in ACTUAL.
 lacks() {
 	[[ $1 != *"$2"* ]] ||
 		fail "is:              ${1:0:2000}"$'\n'"should not have: ${2:0:2000}"
 }
 
-# like ACTUAL PATTERN: matches as a whole, as a file name would
+# like ACTUAL PATTERN: Fails if the shell pattern does not match all of ACTUAL.
 like() {
 	# shellcheck disable=SC2053
 	[[ $1 == $2 ]] ||
 		fail "is:             ${1:0:2000}"$'\n'"should be like: ${2:0:2000}"
 }
 
-# most ACTUAL LIMIT: a number no larger than that
+# most ACTUAL LIMIT: Fails if the number ACTUAL is larger than LIMIT.
 most() {
 	(($1 <= $2)) || fail "is: $1"$'\n'"should be at most: $2"
 }
 
-# least ACTUAL LIMIT: a number no smaller than that
+# least ACTUAL LIMIT: Fails if the number ACTUAL is smaller than LIMIT.
 least() {
 	(($1 >= $2)) || fail "is: $1"$'\n'"should be at least: $2"
 }
 
-# eventually COMMAND...: succeeds within ten seconds, looked at every 10 ms
+# eventually COMMAND...: Runs COMMAND every 10 ms until it succeeds. Fails after
+# 10 seconds.
 eventually() {
 	local end=$((SECONDS + 10 * SLOW))
 	until "$@"; do
@@ -127,7 +133,7 @@ eventually() {
 	done
 }
 
-# begun FILE...: a command has written the file
+# begun FILE...: Waits until a command has written each FILE.
 begun() {
 	local file
 	for file; do
@@ -135,12 +141,14 @@ begun() {
 	done
 }
 
-# printed FILE...: so it has, and the server has read what it printed before
+# printed FILE...: Waits until a command has written each FILE and the server
+# has read the output that the command printed before that.
 printed() {
 	begun "$@" && in_turn
 }
 
-# settled COMMAND...: waits until what it prints stays the same for 300 ms
+# settled COMMAND...: Waits until the output of COMMAND has not changed for 300
+# ms.
 settled() {
 	local before='' now same=0 end=$((SECONDS + 60 * SLOW))
 	while ((same < 30)); do
@@ -152,7 +160,7 @@ settled() {
 	done
 }
 
-# the_guard: prints the pid of boris's second process
+# the_guard: Prints the process id of boris's second process.
 the_guard() {
 	local pid children
 	read -ra children <"/proc/$server/task/$server/children"
@@ -161,7 +169,8 @@ the_guard() {
 	done
 }
 
-# gone PID|FILE: that process has ended (a zombie has)
+# gone PID|FILE: Succeeds if the process no longer exists or is a zombie. FILE
+# contains a process id.
 gone() {
 	local pid=$1 stat=''
 	[ ! -e "$1" ] || read -r pid <"$1" || :
@@ -175,7 +184,7 @@ gone() {
 	[[ $stat == [ZX]* ]]
 }
 
-# process PID FIELD...: of its line in /proc/PID/stat, counted as in proc(5)
+# process PID FIELD...: Prints fields of /proc/PID/stat, numbered as in proc(5).
 process() {
 	local line field
 	line=$(<"/proc/$1/stat")
@@ -187,17 +196,18 @@ process() {
 	done | xargs
 }
 
-# there PID|FILE: that process has not ended
+# there PID|FILE: Succeeds if the process exists and is not a zombie.
 there() {
 	! gone "$1"
 }
 
-# reaped PID: not even a zombie is left of it
+# reaped PID: Succeeds if the process no longer exists, not even as a zombie.
 reaped() {
 	! kill -0 "$1" 2>/dev/null
 }
 
-# release [N]: lets N commands (else one) that `read <gate` go on
+# release [N]: Writes N lines (default: 1) to the gate. Each of them lets one
+# command that waits in `read <gate` continue.
 release() {
 	local n=${1:-1}
 	while ((n-- > 0)); do
@@ -205,29 +215,31 @@ release() {
 	done
 }
 
-# begin: from here `took` counts
+# begin: Starts the stopwatch that `took` and `within` read.
 begin() {
 	began=${EPOCHREALTIME/[.,]/}
 }
 
-# took: milliseconds since `begin`, by the server's clock
+# took: Prints the milliseconds since `begin`, measured by the server's clock.
 took() {
 	echo $(((${EPOCHREALTIME/[.,]/} - began) * pace / 1000))
 }
 
-# within MS: no longer than that since `begin`; where the clock is hurried, the
-# machine, which is not, gets two seconds more
+# within MS: Fails if more than MS milliseconds have passed since `begin`. With
+# the fast clock, two more seconds of real time are allowed, because the machine
+# itself is not faster.
 within() {
 	most "$(took)" $((($1 + (pace > 1 ? 2000 * pace : 0)) * SLOW))
 }
 
-# pause MS: lets so much time pass, by the server's clock
+# pause MS: Waits for MS milliseconds of the server's clock.
 pause() {
 	local us=$(($1 * 1000 / pace))
 	read -rt "$((us / 1000000)).$(printf %06d $((us % 1000000)))" -u 9 || :
 }
 
-# rests SECONDS: the server works for less than a tenth of that time from now on
+# rests SECONDS: Fails if the server uses more than a tenth of the processor
+# during the next SECONDS seconds.
 rests() {
 	local before
 	before=$(ticks)
@@ -235,7 +247,7 @@ rests() {
 	most $(($(ticks) - before)) $(($1 * 10))
 }
 
-# ticks: the time on a processor that the server has had, in 1/100 s
+# ticks: Prints the processor time that the server has used, in 1/100 s.
 ticks() {
 	local s
 	s=$(<"/proc/$server/stat")
@@ -244,8 +256,9 @@ ticks() {
 	echo $((s[11] + s[12]))
 }
 
-# hurried: the server that this test starts has a clock that runs ten times as
-# fast, for what would take ten seconds or more; not where BORIS_REAL says so
+# hurried: Makes the test use a server whose clock runs ten times as fast. Tests
+# that would take ten seconds or more call this function. It has no effect if
+# BORIS_REAL or BORIS is set in the environment.
 hurried() {
 	[ -z "$REAL" ] || return 0
 	[ -x "$HERE/boris-fast" ] && [ ! "$BORIS" -nt "$HERE/boris-fast" ] ||
@@ -253,7 +266,7 @@ hurried() {
 	BORIS=$HERE/boris-fast pace=10
 }
 
-# needs PROGRAM...: skips the test where one is missing
+# needs PROGRAM...: Skips the test if one of the programs is not installed.
 needs() {
 	local program
 	for program; do
@@ -261,36 +274,39 @@ needs() {
 	done
 }
 
-# needs_linux: skips the test where there is no Linux /proc
+# needs_linux: Skips the test if /proc is not that of Linux.
 needs_linux() {
 	[ -e /proc/self/status ] || skip 'no Linux /proc here'
 }
 
-# linux_parts: boris has what is Linux only
+# linux_parts: Succeeds if boris was built with its Linux-only code.
 linux_parts() {
 	[ -e /proc/self/status ] && ! grep -qse -DPOSIX_ONLY "$HERE/../flags"
 }
 
-# needs_linux_parts: skips the test where it has not
+# needs_linux_parts: Skips the test if boris was built without its Linux-only
+# code.
 needs_linux_parts() {
 	linux_parts || skip 'for what is Linux only'
 }
 
-# needs_plain: skips the test where boris is not measured as it is built for use
+# needs_plain: Skips the test if boris runs under a wrapper or with sanitizers,
+# which would distort measurements.
 needs_plain() {
 	needs_linux
 	[ -z "$WRAP" ] || skip "under $WRAP"
 	! grep -q __asan_init "$BORIS" || skip 'with sanitizers'
 }
 
-# needs_root: skips the test for everybody else
+# needs_root: Skips the test if it does not run as root.
 needs_root() {
 	[ "$(id -u)" = 0 ] || skip 'for root only'
 }
 
-# start ARGS...: the server alone, no handshake
+# start ARGS...: Starts the server without a handshake.
 start() {
-	# Its own process group, or bash would have it ignore SIGINT.
+	# Use a process group of its own, or bash would make the server ignore
+	# SIGINT.
 	set -m
 	# shellcheck disable=SC2086
 	TEST_MARK="$PWD:" TMPDIR=${TMPDIR_FOR_BORIS-$PWD/tmp} "${wrap[@]}" $WRAP \
@@ -301,27 +317,28 @@ start() {
 	left=''
 }
 
-# hello [VERSION]: the handshake; its answer is the reply
+# hello [VERSION]: Performs the handshake. The response is in $reply.
 hello() {
 	send "${HELLO/2025-11-25/${1:-2025-11-25}}"
 	hear
 	send '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 }
 
-# called NAME: from here on the client has this name
+# called NAME: Sets the name of the client in all following requests.
 called() {
 	HELLO=${HELLO/"\"name\":\"$who\""/"\"name\":\"$1\""}
 	META=${META/"\"name\":\"$who\""/"\"name\":\"$1\""}
 	who=$1
 }
 
-# boris ARGS...: a server that is ready for calls
+# boris ARGS...: Starts the server and performs the handshake.
 boris() {
 	start "$@"
 	hello
 }
 
-# filter ARGS...: boris as a filter, run to its end; $status is its exit status
+# filter ARGS...: Runs boris with the caller's stdin until it exits. Sets
+# $status.
 filter() {
 	status=0
 	# shellcheck disable=SC2086
@@ -330,16 +347,17 @@ filter() {
 		2>err 3>&- 4>&- 5>&- 6>&- 9>&- || status=$?
 }
 
-# send LINE...: writes lines to the server
+# send LINE...: Writes lines to the server.
 send() {
 	printf '%s\n' "$@" >&7
 }
 
-# hear: takes the next line of the server into $reply
+# hear: Reads the next line from the server into $reply.
 hear() {
 	IFS= read -rt $((20 * SLOW)) -n 1000 -u 8 reply ||
 		fail "nothing heard; stderr: $(head -c 2000 err)" || return
-	# bash takes long for a long line: it looks at the time at each byte.
+	# Read the rest of a long line with t/reply, because bash checks the
+	# time at each byte.
 	if ((${#reply} == 1000)); then
 		reply+=$("$HERE/reply" -1 $((20 * SLOW)) <&8) ||
 			fail "no end heard; stderr: $(head -c 2000 err)" || return
@@ -347,12 +365,13 @@ hear() {
 	printf '%s\n' "$reply" >>heard
 }
 
-# answer [ID]: takes the answer to ID, else to the last call, into $reply
+# answer [ID]: Reads the response to request ID (default: the last call) into
+# $reply. Other responses are kept in $early, and notifications in $notices.
 answer() {
 	local want=${1-$id} got
 	until [ -n "${early[$want]+there}" ]; do
 		hear || return
-		# Most answers begin so; that saves the time of another look.
+		# Most responses start like this, which saves a call of t/reply.
 		if [[ $reply =~ ^'{"jsonrpc":"2.0","id":'([0-9]+), ]]; then
 			got=${BASH_REMATCH[1]}
 		else
@@ -369,32 +388,35 @@ answer() {
 	unset 'early[$want]'
 }
 
-# notice: takes the next line, which has to be a notification, into $reply
+# notice: Reads the next line, which must be a notification, into $reply.
 notice() {
 	hear && isnt "$(get method)" ''
 }
 
-# get [-v|-s|-n|-k] STEP...: what the reply has there, as JSON (see reply.c)
+# get [-v|-s|-n|-k] STEP...: Prints the value at this path in $reply, by default
+# as JSON (see reply.c).
 get() {
 	"$HERE/reply" "$@" <<<"$reply"
 }
 
-# all [-v|-s|-n|-k] STEP...: the same of each line heard
+# all [-v|-s|-n|-k] STEP...: Prints the value at this path for each line
+# received so far.
 all() {
 	"$HERE/reply" -l "$@" <heard
 }
 
-# result [STEP...]: what the tool's structuredContent has there, as JSON
+# result [STEP...]: Prints the value at this path in structuredContent as JSON.
 result() {
 	get result structuredContent "$@"
 }
 
-# plain STEP...: a string of structuredContent, decoded
+# plain STEP...: Prints the string at this path in structuredContent, decoded.
 plain() {
 	get -s result structuredContent "$@"
 }
 
-# progress: the milliseconds of the notice, which has seconds with three decimals
+# progress: Prints the progress of the last notification in milliseconds. It
+# must be a number of seconds with three decimals.
 progress() {
 	local seconds
 	seconds=$(get params progress)
@@ -402,23 +424,25 @@ progress() {
 	echo $((10#${seconds/./}))
 }
 
-# text: what the tool says to the model, as JSON
+# text: Prints the text content of the result as JSON.
 text() {
 	get result content 0 text
 }
 
-# kind: is a result, or what the tools offer, said as data too, or as text
+# kind: Prints `data` if $reply has structured content or an output schema, and
+# `text` otherwise.
 kind() {
 	[[ $reply == *@(structuredContent|outputSchema)* ]] && echo data ||
 		echo text
 }
 
-# code: the number of the error
+# code: Prints the code of the JSON-RPC error.
 code() {
 	get error code
 }
 
-# quote TEXT: sets $quoted to it as a JSON string (no controls but \n and \t)
+# quote TEXT: Sets $quoted to TEXT as a JSON string. TEXT must not contain
+# control characters other than newline and tab.
 quote() {
 	quoted=${1//\\/\\\\}
 	quoted=${quoted//\"/\\\"}
@@ -426,47 +450,48 @@ quote() {
 	quoted=\"${quoted//$'\t'/\\t}\"
 }
 
-# request ID METHOD [PARAMS]: sends that
+# request ID METHOD [PARAMS]: Sends a request.
 request() {
 	send '{"jsonrpc":"2.0","id":'"$1"',"method":"'"$2"'"'"${3:+,\"params\":$3}"'}'
 }
 
-# ask METHOD [PARAMS]: sends a request and takes its answer
+# ask METHOD [PARAMS]: Sends a request and reads the response.
 ask() {
 	id=$((++calls))
 	request $id "$@" && answer
 }
 
-# modern METHOD [MEMBERS]: the same as 2026-07-28 has it
+# modern METHOD [MEMBERS]: Sends a request of the revision 2026-07-28 and reads
+# the response.
 modern() {
 	ask "$1" '{'"${2:+$2,}"'"_meta":{'"$META"'}}'
 }
 
-# tell METHOD [PARAMS]: sends a notification
+# tell METHOD [PARAMS]: Sends a notification.
 tell() {
 	send '{"jsonrpc":"2.0","method":"'"$1"'"'"${2:+,\"params\":$2}"'}'
 }
 
-# cancel ID: tells that its answer is no longer wanted
+# cancel ID: Sends a notification that cancels the request ID.
 cancel() {
 	tell notifications/cancelled '{"requestId":'"$1"'}'
 }
 
-# give_up ID [REASON]: cancels it as the TypeScript SDK does when its timer has
-# run out
+# give_up ID [REASON]: Cancels a request as the TypeScript SDK does when the
+# request times out.
 give_up() {
 	local reason=${2-McpError: MCP error -32001: Request timed out}
 	tell notifications/cancelled '{"requestId":'"$1"',"reason":"'"$reason"'"}'
 }
 
-# call TOOL ARGUMENTS [META]: sends a call; $id is its id
+# call TOOL ARGUMENTS [META]: Sends a tool call. Sets $id to its request id.
 call() {
 	id=$((++calls))
 	request $id tools/call \
 		'{"name":"'"$1"'","arguments":'"$2${3:+,\"_meta\":$3}"'}'
 }
 
-# call_bash COMMAND [ARGUMENTS [META]]: sends a call of bash
+# call_bash COMMAND [ARGUMENTS [META]]: Sends a call of bash.
 call_bash() {
 	local more=${2-}
 	quote "$1"
@@ -475,17 +500,17 @@ call_bash() {
 	call bash '{"command":'"$quoted${more:+,$more}"'}' ${3+"$3"}
 }
 
-# run_tool TOOL ARGUMENTS [META]: a call and its answer
+# run_tool TOOL ARGUMENTS [META]: Calls a tool and reads the response.
 run_tool() {
 	call "$@" && answer
 }
 
-# run_bash COMMAND [ARGUMENTS [META]]: a call of bash and its answer
+# run_bash COMMAND [ARGUMENTS [META]]: Calls bash and reads the response.
 run_bash() {
 	call_bash "$@" && answer
 }
 
-# start_task COMMAND [ARGUMENTS]: in the background; sets $task and $pid
+# start_task COMMAND [ARGUMENTS]: Starts a background task. Sets $task and $pid.
 start_task() {
 	local more=${2-}
 	more=${more#\{}
@@ -495,25 +520,27 @@ start_task() {
 	pid=$(result pid)
 }
 
-# on_terminal COMMAND [ARGUMENTS [META]]: starts it there; sets $task and $pid
+# on_terminal COMMAND [ARGUMENTS [META]]: Starts a task on a terminal. Sets
+# $task and $pid.
 on_terminal() {
 	call_bash "$1" '{"tty":true'"${2:+,$2}"'}' ${3+"$3"} && answer || return
 	task=$(plain task_id) || fail "no task: $reply" || return
 	pid=$(result pid)
 }
 
-# to_type TEXT [ARGUMENTS [META]]: sends what is typed there, as it stands in a
-# JSON string
+# to_type TEXT [ARGUMENTS [META]]: Sends a call that types TEXT into $task. TEXT
+# is the content of a JSON string.
 to_type() {
 	call bash '{"task_id":"'"$task"'","input":"'"$1"'"'"${2:+,$2}"'}' ${3+"$3"}
 }
 
-# type_in TEXT [ARGUMENTS]: and its answer
+# type_in TEXT [ARGUMENTS]: Types TEXT into $task and reads the response.
 type_in() {
 	to_type "$@" && answer
 }
 
-# look [TASK [ARGUMENTS]]: task_output of it, else of the last one started
+# look [TASK [ARGUMENTS]]: Calls task_output for TASK (default: the last task
+# that was started) and reads the response.
 look() {
 	local more=${2-}
 	more=${more#\{}
@@ -521,33 +548,37 @@ look() {
 	run_tool task_output '{"task_id":"'"${1:-$task}"'"'"${more:+,$more}"'}'
 }
 
-# refused PATTERN: the reply is a tool error whose text is like that
+# refused PATTERN: Fails if $reply is not a tool error whose text matches
+# PATTERN.
 refused() {
 	is "$(get result isError)" true &&
 		is "$(result)" '' &&
 		like "$(get -s result content 0 text)" "$1"
 }
 
-# in_turn: the server has read what was sent, and is there
+# in_turn: Sends a ping and reads its response, so that the server has read
+# everything that was sent before.
 in_turn() {
 	id=$((++calls))
 	request $id ping && answer && is "$(get result)" '{}'
 }
 
-# next_is_ping: nothing else is heard before the answer to a ping
+# next_is_ping: Fails if the server sends anything before its response to a
+# ping.
 next_is_ping() {
 	id=$((++calls))
 	request $id ping && hear && is "$(get -v id)" $id
 }
 
-# exited: the server has
+# exited: Succeeds if the server has exited.
 exited() {
 	! kill -0 "$server" 2>/dev/null
 }
 
-# died: waits for the server's exit, however it comes; sets $status
+# died: Waits until the server has exited. Sets $status.
 died() {
-	cat <&8 >>heard 2>/dev/null 7>&- & # so that it can get rid of its answers
+	# Read the remaining output, so that the server can write it and exit.
+	cat <&8 >>heard 2>/dev/null 7>&- &
 	local reader=$!
 	if eventually exited; then
 		status=0
@@ -563,41 +594,45 @@ died() {
 	[ $status != stuck ]
 }
 
-# end_input: closes the server's stdin
+# end_input: Closes the server's stdin.
 end_input() {
 	exec 7>&-
 }
 
-# leave: closes the server's stdin and waits; sets $status
+# leave: Closes the server's stdin and waits until the server has exited. Sets
+# $status.
 leave() {
 	end_input
 	died
 }
 
-# answered ID: did it get an answer (look when the server has left)
+# answered ID: Succeeds if the request was answered. The server must have
+# exited.
 answered() {
 	all -v id | grep -qxF -- "$1"
 }
 
-# unanswered ID: it got none (look when the server has left)
+# unanswered ID: Fails if the request was answered. The server must have exited.
 unanswered() {
 	! answered "$1" || fail "answered: $1"
 }
 
-# left_behind: the processes that came out of this test's server. grep's status
-# does not tell: it is 2 if there is a file that it could not read.
+# left_behind: Prints the /proc files of the processes that this test's server
+# started. The exit status of grep is ignored, because grep returns 2 if it
+# cannot read one of the files.
 left_behind() {
 	local found
 	found=$(grep -lsF "TEST_MARK=$PWD:" /proc/[0-9]*/environ 2>/dev/null) || :
 	[ -n "$found" ] && echo "$found"
 }
 
-# alone: there is none of those
+# alone: Succeeds if no process that this test's server started exists.
 alone() {
 	! left_behind >/dev/null
 }
 
-# none_left: so it is; ends them where there is
+# none_left: Fails if a process that this test's server started still exists.
+# Prints and kills such processes.
 none_left() {
 	local found
 	found=$(left_behind) || return 0
@@ -609,13 +644,13 @@ none_left() {
 	fail 'left behind by boris'
 }
 
-# peak: the most memory that the server has had, in KiB
+# peak: Prints the peak memory use of the server in KiB.
 peak() {
 	sed -n 's/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$server/status"
 }
 
-# the_shell COMMAND: what the shell does with it, in want.out, want.err; prints
-# its exit code
+# the_shell COMMAND: Runs COMMAND in the shell itself. Writes its output to
+# want.out and want.err, and prints its exit code.
 the_shell() {
 	local code=0
 	(exec -a "${NAME_OF_SHELL-/bin/bash}" "${SHELL_OF_BORIS:-/bin/bash}" \
@@ -623,7 +658,8 @@ the_shell() {
 	echo $code
 }
 
-# as_in_a_shell COMMAND: exit code, stdout and stderr are what the shell gives
+# as_in_a_shell COMMAND: Fails if boris returns another exit code, stdout or
+# stderr than the shell itself.
 as_in_a_shell() {
 	local want
 	want=$(the_shell "$1")
@@ -635,9 +671,10 @@ as_in_a_shell() {
 		is "$(cat got.err; echo .)" "$(cat want.err; echo .)"
 }
 
-# without_bash [SHELL]: the server will run in a root that has no /bin/bash but
-# dash, or SHELL, as /bin/sh; /home and /home/d are directories in it. Skips
-# where that can't be. PATH_OF_ROOT, exported, is the server's PATH, else /bin.
+# without_bash [SHELL]: Makes the test's server run in a root directory without
+# /bin/bash. Its /bin/sh is SHELL (default: dash). The root also has the
+# directories /home and /home/d. PATH_OF_ROOT, if exported, is the server's PATH
+# (default: /bin). Skips the test if such a root cannot be made.
 without_bash() {
 	needs_root
 	needs "${1:-dash}" unshare chroot busybox

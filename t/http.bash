@@ -1,21 +1,22 @@
-# http.bash: the words for boris over HTTP, beside those of helper.bash. Each
-# connection has a name of the test's choice; bash itself speaks TCP.
+# http.bash: functions for tests of boris over HTTP, in addition to helper.bash.
+# A test names each of its connections (PEER). The connections use bash's
+# /dev/tcp.
 # shellcheck shell=bash disable=SC2034,SC2154
 
 load helper
 
 port=0
-declare -gA wire=()  # descriptors, by connection
-declare -gA visit=() # Mcp-Session-Id, by connection
-declare -gA pieces=() # of a stream, read and not yet looked at
+declare -gA wire=()   # file descriptors, by connection
+declare -gA visit=()  # Mcp-Session-Id, by connection
+declare -gA pieces=() # text of a stream that was read but not yet parsed
 http='' head='' body='' line='' comments=0 written=0
 
 MODERN='MCP-Protocol-Version: 2026-07-28'
 
-# serve ARGS...: a server that listens, on a port of its own: $port; fails where
-# it can't
+# serve ARGS...: Starts a server that listens on a free port. Sets $port. Fails
+# if the server cannot listen.
 serve() {
-	rm -f err # the one of a server before
+	rm -f err # of an earlier server
 	start --transport=http --port=0 "$@" && eventually listens_or_not || return
 	port=$(sed -n 's|^boris: listening on \(http://.*\)/mcp$|\1|p' err)
 	[ -n "$port" ] || return
@@ -23,21 +24,22 @@ serve() {
 	[[ $port == [0-9]* && $port != *.* ]] || port=80
 }
 
-# listens_or_not: the server listens, or has ended
+# listens_or_not: Succeeds if the server has started to listen or has exited.
 listens_or_not() {
 	grep -qs '^boris: listening on' err || exited
 }
 
-# leave: what helper.bash does by closing stdin, a signal does here
+# leave: Sends SIGTERM to the server and waits until it has exited. Over HTTP,
+# closing stdin does not stop the server.
 leave() {
 	kill "$server"
 	died
-	# Teardown wants to see that nothing else was said.
+	# Teardown fails if stderr contains anything else.
 	grep -v '^boris: \(listening on\|generated token:\) ' err >said || :
 	mv said err
 }
 
-# plug PEER...: connects
+# plug PEER...: Opens a connection for each PEER.
 plug() {
 	local fd peer
 	for peer; do
@@ -46,7 +48,7 @@ plug() {
 	done
 }
 
-# unplug PEER...: hangs up
+# unplug PEER...: Closes the connection of each PEER.
 unplug() {
 	local fd peer
 	for peer; do
@@ -57,13 +59,13 @@ unplug() {
 	done
 }
 
-# put PEER TEXT: writes that; $written counts the bytes
+# put PEER TEXT: Writes TEXT to the connection and adds its length to $written.
 put() {
 	written=$((written + ${#2}))
 	printf '%s' "$2" >&"${wire[$1]}"
 }
 
-# asks PEER VERB PATH [HEADER]... [-- BODY]: writes a request
+# asks PEER VERB PATH [HEADER]... [-- BODY]: Writes a request.
 asks() {
 	local peer=$1 text="$2 $3 HTTP/1.1"$'\r\n' host="Host: 127.0.0.1:$port"
 	shift 3
@@ -75,14 +77,15 @@ asks() {
 		shift
 	done
 	[ -z "$host" ] || text+=$host$'\r\n'
-	# With a newline at its end bash writes all of it at once: the second of
-	# two small segments waits 40 ms for the first one's acknowledgement.
+	# End the body with a newline, so that bash writes the request at once.
+	# The second of two small segments would wait 40 ms for the first to be
+	# acknowledged.
 	local body=${2:+$2$'\n'}
 	[ "${1-}" != -- ] || text+="Content-Length: ${#body}"$'\r\n'
 	put "$peer" "$text"$'\r\n'"$body"
 }
 
-# post PEER BODY [HEADER]...: writes a message, in the peer's session
+# post PEER BODY [HEADER]...: Posts a message in the session of PEER.
 post() {
 	local peer=$1 text=$2
 	shift 2
@@ -91,35 +94,38 @@ post() {
 		${visit[$peer]:+"Mcp-Session-Id: ${visit[$peer]}"} "$@" -- "$text"
 }
 
-# asked, posted, modern_posted PEER ...: asks, post and modern_post, and takes the
-# response
+# asked PEER ...: Writes a request like asks and reads the response.
 asked() {
 	asks "$@" && takes "$1"
 }
 
+# posted PEER ...: Posts a message like post and reads the response.
 posted() {
 	post "$@" && takes "$1"
 }
 
+# modern_posted PEER ...: Posts a message like modern_post and reads the
+# response.
 modern_posted() {
 	modern_post "$@" && takes "$1"
 }
 
-# line_of PEER [SECONDS]: takes a line into $line
+# line_of PEER [SECONDS]: Reads a line into $line.
 line_of() {
 	IFS= read -rt $((${2:-20} * SLOW)) -u "${wire[$1]}" line ||
 		fail "$1 hears nothing; stderr: $(<err)" || return
 	line=${line%$'\r'}
 }
 
-# bytes_of PEER N: takes N bytes into $line
+# bytes_of PEER N: Reads N bytes into $line.
 bytes_of() {
 	line=''
 	[ "$2" = 0 ] || IFS= read -rt $((20 * SLOW)) -N "$2" -u "${wire[$1]}" line ||
 		fail "$1 hears too little: $line"
 }
 
-# heads PEER [SECONDS]: takes the head of a response: $http is its status
+# heads PEER [SECONDS]: Reads the status line and the headers of a response.
+# Sets $http to the status and $head to the headers.
 heads() {
 	line_of "$@" || return
 	like "$line" 'HTTP/1.1 [1-5][0-9][0-9] *' || return
@@ -130,13 +136,15 @@ heads() {
 	pieces[$1]=''
 }
 
-# note: teardown will look at the reply; HTTP wants errors without an id
+# note: Records $reply for the check of all messages in teardown. Errors without
+# an id are valid over HTTP and are not recorded.
 note() {
 	[[ $reply != *'"id":'* && $reply != *'"method":'* ]] ||
 		printf '%s\n' "$reply" >>heard
 }
 
-# takes PEER [SECONDS]: takes a response, the $body too if it is no stream
+# takes PEER [SECONDS]: Reads a response. Sets $body, unless the response is a
+# stream, and $reply if the body is JSON.
 takes() {
 	heads "$@" && bytes_of "$1" "$(header Content-Length || echo 0)" || return
 	body=$line
@@ -148,7 +156,8 @@ takes() {
 	esac
 }
 
-# header NAME: its value in the response; fails where there is none
+# header NAME: Prints the value of a header of the last response. Fails if the
+# response does not have this header.
 header() {
 	local name=${1,,} row
 	while IFS= read -r row; do
@@ -160,7 +169,8 @@ header() {
 	return 1
 }
 
-# chunk PEER: takes a chunk of a stream; fails after the last
+# chunk PEER: Reads the next chunk of a stream into $pieces. Fails after the
+# last chunk.
 chunk() {
 	line_of "$1" || return
 	local size=$((16#$line))
@@ -173,8 +183,8 @@ chunk() {
 	line_of "$1" && is "$line" ''
 }
 
-# event PEER: takes the next message of a stream into $reply; comments are
-# counted; fails at the end
+# event PEER: Reads the next message of a stream into $reply. Counts comments in
+# $comments. Fails at the end of the stream.
 event() {
 	local row
 	while :; do
@@ -194,7 +204,7 @@ event() {
 	done
 }
 
-# last_event PEER: takes the rest of a stream; the last message is $reply
+# last_event PEER: Reads a stream to its end. The last message is in $reply.
 last_event() {
 	local last=''
 	while event "$1"; do
@@ -204,7 +214,8 @@ last_event() {
 	isnt "$last" ''
 }
 
-# answers PEER: takes the answer to a message, be it JSON or a stream
+# answers PEER: Reads the response to a message into $reply, as JSON or as the
+# last message of a stream.
 answers() {
 	heads "$1" || return
 	if [ "$(header Content-Type)" = text/event-stream ]; then
@@ -216,14 +227,15 @@ answers() {
 	fi
 }
 
-# hung_up PEER [SECONDS]: the server closes the connection, saying no more
+# hung_up PEER [SECONDS]: Fails if the server does not close the connection in
+# time or writes anything before that.
 hung_up() {
 	local status=0
 	IFS= read -rt $((${2:-5} * SLOW)) -N 1 -u "${wire[$1]}" line || status=$?
 	is "status $status: $line" 'status 1: '
 }
 
-# enter PEER...: connects, and opens a session
+# enter PEER...: Opens a connection and a session for each PEER.
 enter() {
 	local peer
 	for peer; do
@@ -236,24 +248,24 @@ enter() {
 	done
 }
 
-# joins PEER HOST: another connection in that one's session
+# joins PEER HOST: Opens a connection in the session of HOST.
 joins() {
 	plug "$1" && visit[$1]=${visit[$2]}
 }
 
-# message METHOD [PARAMS]: sets $message to a request; $id is its id
+# message METHOD [PARAMS]: Sets $message to a request and $id to its id.
 message() {
 	id=$((++calls))
 	message='{"jsonrpc":"2.0","id":'$id',"method":"'$1'"'${2:+,\"params\":$2}'}'
 }
 
-# tool NAME ARGUMENTS [META]: sets $message to a call
+# tool NAME ARGUMENTS [META]: Sets $message to a tool call.
 tool() {
 	message tools/call \
 		'{"name":"'"$1"'","arguments":'"$2${3:+,\"_meta\":{$3\}}"'}'
 }
 
-# bash_call COMMAND [ARGUMENTS [META]]: sets $message to a call of bash
+# bash_call COMMAND [ARGUMENTS [META]]: Sets $message to a call of bash.
 bash_call() {
 	local more=${2-}
 	quote "$1"
@@ -262,7 +274,7 @@ bash_call() {
 	tool bash '{"command":'"$quoted${more:+,$more}"'}' ${3+"$3"}
 }
 
-# runs PEER COMMAND [ARGUMENTS [META]]: posts a call of bash
+# runs PEER COMMAND [ARGUMENTS [META]]: Posts a call of bash.
 runs() {
 	local peer=$1
 	shift
@@ -270,30 +282,32 @@ runs() {
 	post "$peer" "$message"
 }
 
-# ran PEER COMMAND [ARGUMENTS]: a call of bash and its answer
+# ran PEER COMMAND [ARGUMENTS]: Posts a call of bash and reads the response.
 ran() {
 	runs "$@" && answers "$1"
 }
 
-# used, modern_used PEER TOOL ARGUMENTS: a call of it and its answer
+# used PEER TOOL ARGUMENTS: Posts a tool call and reads the response.
 used() {
 	tool "$2" "$3"
 	post "$1" "$message" && answers "$1"
 }
 
+# modern_used PEER TOOL ARGUMENTS: Posts a tool call of the revision 2026-07-28
+# and reads the response.
 modern_used() {
 	tool "$2" "$3" "$META"
 	modern_post "$1" && answers "$1"
 }
 
-# pings PEER: the connection still serves
+# pings PEER: Fails if the server does not answer a ping on this connection.
 pings() {
 	message ping
 	post "$1" "$message" && takes "$1" && is "$http $(get result)" '200 {}'
 }
 
-# modern_post PEER [HEADER]...: posts $message, whose _meta has $META, with the
-# headers it has to have
+# modern_post PEER [HEADER]...: Posts $message, whose _meta must contain $META,
+# with the headers that the revision 2026-07-28 requires.
 modern_post() {
 	local peer=$1 method name
 	shift
@@ -303,18 +317,21 @@ modern_post() {
 		${name:+"Mcp-Name: $name"} "$@"
 }
 
-# modern_runs PEER COMMAND [ARGUMENTS]: posts a modern call of bash
+# modern_runs PEER COMMAND [ARGUMENTS]: Posts a call of bash of the revision
+# 2026-07-28.
 modern_runs() {
 	bash_call "$2" "${3-}" "$META"
 	modern_post "$1"
 }
 
-# modern_ran PEER COMMAND [ARGUMENTS]: and its answer
+# modern_ran PEER COMMAND [ARGUMENTS]: Posts a call of bash of the revision
+# 2026-07-28 and reads the response.
 modern_ran() {
 	modern_runs "$@" && answers "$1"
 }
 
-# refused_at_start STATUS ARGS...: boris ends at once; one line says why
+# refused_at_start STATUS ARGS...: Fails if boris does not exit at once with
+# STATUS and one line on stderr.
 refused_at_start() {
 	filter --transport=http "${@:2}" </dev/null >out
 	is "${*:2} -> $status" "${*:2} -> $1"
