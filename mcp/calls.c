@@ -71,7 +71,7 @@ first_call(const struct client *c)
 	return call_at(c->calls.first);
 }
 
-/* Returns the call that was opened after this one, or NULL. */
+/* Returns the call that was opened after the given one, or NULL. */
 static struct call *
 next_call(const struct call *call)
 {
@@ -369,7 +369,7 @@ send_progress(struct call *call)
 	json_put_bytes(&b, "message", text.data, text.len);
 	buf_add(&b, "}}");
 	/* If the transport does not accept the message, the next one will
-	 * contain this text. */
+	 * contain the same output. */
 	if (rpc_post(&call->reply, RPC_PROGRESS, 0, &b)) {
 		call->out_shown = out;
 		call->err_shown = err;
@@ -646,7 +646,7 @@ calls_listen(struct client *c, const struct reply *r)
 
 /* -- The end of calls ------------------------------------------------------ */
 
-/* Returns the open call whose request has this id, or NULL. */
+/* Returns the open call whose request has the given id, or NULL. */
 static struct call *
 find_call(struct client *c, struct json id)
 {

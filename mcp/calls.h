@@ -49,10 +49,10 @@ bool calls_tool(struct client *, const struct reply *, struct json token,
 /* Opens a subscription (subscriptions/listen). */
 void calls_listen(struct client *, const struct reply *);
 
-/* Cancels the call with this id, if there is one (P8). */
+/* Cancels the call with the given id, if there is one (P8). */
 void calls_cancel(struct client *, struct json id);
-/* Closes the call with this id, because a timer of the client has ended it. Its
- * command keeps running (E6). */
+/* Closes the call with the given id, because a timer of the client has ended
+ * it. Its command keeps running (E6). */
 void calls_abandon(struct client *, struct json id);
 /* Cancels the calls of the peer `to`, which has disconnected (E6). If `cancel`
  * is false, its commands in the foreground keep running without a response.

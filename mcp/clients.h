@@ -49,8 +49,8 @@ struct caller {
 	                      * (K2); 0 if there is no limit */
 };
 
-/* Returns the caller with this clientInfo, which may be JSON_NONE. Its limits
- * are those of the known client, unless the options set others. */
+/* Returns the caller with the given clientInfo, which may be JSON_NONE. Its
+ * limits are those of the known client, unless the options set others. */
 struct caller caller_find(const struct options *, const struct revision *,
                           struct json info, bool shared);
 

@@ -202,7 +202,7 @@ static const struct method {
 	{ .name = NULL }
 };
 
-/* Returns the method with this name in the era of the caller, or NULL. */
+/* Returns the method with the given name in the era of the caller, or NULL. */
 static const struct method *
 find_method(struct json name, const struct caller *caller)
 {

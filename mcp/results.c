@@ -1328,7 +1328,7 @@ struct shown {
 	struct output_view view;
 };
 
-/* Fills in the text of a stream, within these limits. */
+/* Fills in the text of a stream, within the given limits. */
 static void
 show_stream(const struct result *r, struct shown *s,
             const struct output_bounds *most)

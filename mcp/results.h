@@ -30,12 +30,12 @@ enum results_about {
 	                     * another call has started the task, or this call
 	                     * has waited after the start */
 };
-/* Returns the subject of the result of a call with this job and this
+/* Returns the subject of the result of a call with the given job and
  * request. */
 enum results_about results_about(const struct job *,
                                  const struct call_request *);
 
-/* Writes an error with this text, and frees the text. */
+/* Writes an error with the given text, and frees the text. */
 void results_error(struct buf *, const struct caller *, struct session *,
                      struct buf *text);
 /* Writes that nothing was done, because the call could not be recorded in the

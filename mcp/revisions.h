@@ -16,11 +16,12 @@ struct revision {
 	                  * names its revision */
 };
 
-/* Returns the revision with this name, or NULL if there is none. If `stateless`
- * is set, searches only the stateless revisions; otherwise, only those with a
- * handshake. */
+/* Returns the revision with the given name, or NULL if there is none. If
+ * `stateless` is set, searches only the stateless revisions; otherwise, only
+ * those with a handshake. */
 const struct revision *revision_find(const char *name, bool stateless);
-/* Returns the revision with this name, a JSON string, like revision_find(). */
+/* Returns the revision with the given name, a JSON string, like
+ * revision_find(). */
 const struct revision *revision_find_json(struct json name, bool stateless);
 
 /* Returns the newest revision that has a handshake. */

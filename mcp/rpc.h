@@ -120,8 +120,8 @@ void rpc_put_error(struct buf *, const struct answers *, struct json id,
 void rpc_error(const struct reply *, int code, const char *message,
                const struct buf *data);
 
-/* Sends a result with these members, JSON text, and frees them. If memory is
- * short, sends an error with the text RPC_NO_MEMORY instead, and returns
+/* Sends a result with the given members, JSON text, and frees them. If memory
+ * is short, sends an error with the text RPC_NO_MEMORY instead, and returns
  * false. */
 #define RPC_NO_MEMORY "Out of memory for the result; a task can still be read"
 bool rpc_result(const struct reply *, struct buf *members);

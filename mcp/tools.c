@@ -81,12 +81,13 @@ static const struct argument {
 	                       * string in characters */
 	int max;              /* maximum of an integer, or of the length of a
 	                       * string; 0 if there is none */
-	/* The description in the schema of each tool; NULL if the tool does not
-	 * accept the argument */
+	/* The description in the schema of each tool. NULL if the tool does not
+	 * accept the argument. */
 	const char *help[TOOLS];
 	const char *must_be;  /* text of the error after "argument X must be" */
-	/* A name that models know from other agents' tools (P4), which is
-	 * accepted but not listed in the schema; or NULL */
+	/* Another name of the argument, which models know from other agents'
+	 * tools (P4). It is accepted, but not listed in the schema. NULL if
+	 * there is none. */
 	const char *alias[TOOLS];
 } arguments[ARGUMENTS] = {
 	[COMMAND] = {
@@ -325,7 +326,7 @@ struct arg_reader {
 	const struct caller *caller;
 	struct json given[ARGUMENTS];  /* values of the arguments; JSON_NONE if
 	                                * absent */
-	struct json name[ARGUMENTS];   /* names by which the arguments were
+	struct json name[ARGUMENTS];   /* names under which the arguments were
 	                                * given */
 	int64_t number[ARGUMENTS];     /* values of integers, and indexes of
 	                                * words */
@@ -427,8 +428,8 @@ reject_both(struct arg_reader *r, struct json one, struct json other)
 	    "them", snippet(&first, one), snippet(&second, other));
 }
 
-/* Returns the index of the argument with this name, if the tool accepts it;
- * otherwise returns ARGUMENTS. */
+/* Returns the index of the argument with the given name, if the tool accepts
+ * it; otherwise returns ARGUMENTS. */
 static int
 find_argument(struct json name, int tool)
 {
@@ -454,8 +455,8 @@ is_listed(const struct argument *a, int tool)
 	return a->help[tool] != NULL && !(a->flags & UNLISTED);
 }
 
-/* Returns the first offered tool that accepts an argument with this name, or
- * NULL. */
+/* Returns the first offered tool that accepts an argument with the given name,
+ * or NULL. */
 static const struct tool *
 find_other_tool(const struct arg_reader *r, struct json name)
 {
@@ -506,8 +507,8 @@ reject_unknown(struct arg_reader *r, int n, struct buf *unknown)
 	return false;
 }
 
-/* Returns the value without its quotes if the text between them has this type:
- * "5000" counts as 5000, and "true" as true (P4). */
+/* Returns the value without its quotes if the text between them has the given
+ * type: "5000" counts as 5000, and "true" as true (P4). */
 static struct json
 unquoted(struct json value, enum json_type type)
 {
@@ -580,7 +581,7 @@ is_blank(struct json value)
 	}
 }
 
-/* Returns whether an argument with this value counts as absent (P4). */
+/* Returns whether an argument with the given value counts as absent (P4). */
 static bool
 counts_as_absent(const struct argument *a, struct json value)
 {
@@ -616,7 +617,7 @@ store_member(struct arg_reader *r, int i, struct json name, struct json value)
 	return true;
 }
 
-/* Returns whether the client itself adds this argument to calls (K1). */
+/* Returns whether the client itself adds the argument to calls (K1). */
 static bool
 is_added_by_client(const struct arg_reader *r, struct json name)
 {
@@ -1275,8 +1276,8 @@ tools_instructions(struct buf *b, const struct options *o)
 	buf_free(&text);
 }
 
-/* Returns the row for another agent's tool with this name, if the tool that
- * replaces it is offered, or NULL. */
+/* Returns the row for another agent's tool with the given name, if the tool
+ * that replaces it is offered, or NULL. */
 static const struct foreign *
 find_foreign(const struct options *o, struct json name)
 {
@@ -1290,7 +1291,8 @@ find_foreign(const struct options *o, struct json name)
 	return NULL;
 }
 
-/* Writes that there is no tool with this name, and which tools are offered. */
+/* Writes that there is no tool with the given name, and which tools are
+ * offered. */
 static void
 put_unknown_tool(struct buf *b, const struct options *o, struct json name)
 {

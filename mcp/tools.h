@@ -45,9 +45,9 @@ void tools_list(struct buf *, const struct options *, const struct caller *);
  * the server is for (P11). Appends nothing if no tool is offered. */
 void tools_instructions(struct buf *, const struct options *);
 
-/* Returns the tool with this name, if it is offered. Otherwise writes an error
- * to `unknown`, and returns NULL. The error lists the tools that are offered
- * and, for a tool of another agent, says what to use instead. */
+/* Returns the tool with the given name, if it is offered. Otherwise writes an
+ * error to `unknown`, and returns NULL. The error lists the tools that are
+ * offered and, for a tool of another agent, says what to use instead. */
 const struct tool *tools_find(const struct options *, struct json name,
                               struct buf *unknown);
 /* Reads the arguments of a call, an object or JSON_NONE, into the request. If

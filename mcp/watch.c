@@ -15,9 +15,8 @@
 enum {
 	ECHO_MAX = 4096,     /* maximum size of the typed input whose echo is
 	                      * recognised, in bytes */
-	ECHO_MARGIN = 100,   /* length above which the echo of a line may be
-	                      * broken at the terminal's margin, or scrolled, in
-	                      * bytes */
+	ECHO_MARGIN = 100,   /* minimum length of a line whose echo the terminal
+	                      * may wrap or scroll, in bytes */
 	REDRAWN_MAX = 100,   /* maximum number of redrawn lines that are
 	                      * recognised */
 	PRINTED_KEPT = 8192  /* amount of recent output that is kept to
@@ -137,9 +136,10 @@ skip_blanks(const char *text, size_t i, size_t begin)
 	return i;
 }
 
-/* Returns whether the output before printed[i] shows the part of a typed line
- * before typed[at]. Sets *begins if that part is empty. Blanks are not
- * compared, since a terminal does not show those at the end of a line. */
+/* Returns whether the output before printed[i] ends with the first part of a
+ * typed line, up to typed[at]. If that part is empty, sets *begins. Blanks are
+ * not compared, because a terminal does not show blanks at the end of a
+ * line. */
 static bool
 shows_typed(const struct buf *typed, size_t at, const char *printed, size_t i,
             bool *begins)
@@ -183,9 +183,9 @@ follows_prompt(const char *printed, size_t i)
 	return i > 0 && printed[i - 1] != '\n';
 }
 
-/* Returns whether the occurrence of the text at the end of s->printed is a part
- * of a typed line that is drawn again, and counts such lines. The kernel echoes
- * what is typed while a program is busy, and a line editor draws it again after
+/* Returns whether the match at the end of s->printed belongs to a typed line
+ * that is drawn again, and counts such lines. The kernel echoes input that is
+ * typed while a program is busy, and a line editor draws the line again after
  * its prompt. */
 static bool
 skip_redrawn(struct watch *w, const struct watched_stream *s,
@@ -244,7 +244,7 @@ forget_line(struct watched_stream *s)
 		b->len--;
 }
 
-/* Returns whether a newline here is a line break at the terminal's margin,
+/* Returns whether a newline is only a line break at the terminal's margin,
  * within the echo of a long line. */
 static bool
 is_within_echo(const struct watch *w, const struct watched_stream *s)

@@ -33,7 +33,7 @@ enum {
 	                        * ms (K2) */
 };
 
-/* Returns the decision that this action is due now. */
+/* Returns the decision that the given action is due now. */
 static struct job_due
 due_now(enum due_action action, int64_t now)
 {

@@ -209,8 +209,8 @@ read_file(struct change *c)
 	return false;
 }
 
-/* Returns whether an edit that creates a file may replace this one: an empty
- * regular file of the same user. */
+/* Returns whether an edit that creates a file may replace the existing one,
+ * because that is an empty regular file of the same user. */
 static bool
 is_empty_and_own(const struct stat *st)
 {
@@ -238,8 +238,8 @@ find_obstacle(const struct change *c)
 }
 
 /* Locks the file against edits by other boris processes, without waiting.
- * Returns false if another process has locked it. If the system cannot lock
- * this file, returns true, and the edit is made without a lock. */
+ * Returns false if another process has locked it. If the system cannot lock the
+ * file, returns true, and the edit is made without a lock. */
 static bool
 try_lock(int fd)
 {
@@ -621,9 +621,9 @@ has_same_owner_and_mode(const struct stat *a, const struct stat *b)
 	return a->st_uid == b->st_uid && a->st_gid == b->st_gid;
 }
 
-/* Returns whether the file with this name is the old file, unchanged except for
- * appended bytes. Its change time is not compared, because renaming the file
- * has changed it. */
+/* Returns whether the file with the given name is the old file, unchanged
+ * except for appended bytes. Its change time is not compared, because renaming
+ * the file has changed it. */
 static bool
 is_old_file(const struct change *c, const char *name)
 {
@@ -944,8 +944,8 @@ write_in_place(const struct change *c)
 	return outcome;
 }
 
-/* Returns whether this error of write_new_file() means that a new file cannot
- * replace the old one, although the old one may be writable. */
+/* Returns whether the given error of write_new_file() means that a new file
+ * cannot replace the old one, although the old one may be writable. */
 static bool
 forbids_new_file(int error)
 {
@@ -990,8 +990,9 @@ lines_after_first(const struct buf *text)
 	return text->len > 0 ? buf_lines(text->data, text->len - 1) : 0;
 }
 
-/* Makes the new text of the file. Returns EDIT_DONE, or the outcome if nothing
- * is to be written. If the outcome is EDIT_FAILED, errno is set. */
+/* Makes the new text of the file. Returns EDIT_DONE if the text has to be
+ * written, otherwise the outcome of the edit. If the outcome is EDIT_FAILED,
+ * errno is set. */
 static enum edit_outcome
 replace_in_file(struct change *c)
 {

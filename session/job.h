@@ -145,7 +145,7 @@ struct job {
 	/* Private to session.c */
 	struct list *list;      /* the list of the session that contains the
 	                         * job */
-	struct list_node node;  /* node of the job in that list */
+	struct list_node node;  /* node of the job in `list` */
 	bool parallel;          /* the job runs in parallel to the queue (D7,
 	                         * H6) */
 	int refs;               /* number of calls that refer to the job */
@@ -196,7 +196,7 @@ void job_read_prompt(struct job *, int64_t now);
  * a finished task is not marked, since every call that waits for the task shows
  * it. */
 void job_mark_output_reported(struct job *);
-/* Marks that a result has reported this prompt of the job's terminal. */
+/* Marks that a result has reported the given prompt of the job's terminal. */
 void job_mark_prompt_reported(struct job *, const struct exec_prompt *);
 
 #endif

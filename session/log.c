@@ -24,7 +24,7 @@ struct log {
 	bool lock_busy;  /* another process has not released its lock yet */
 };
 
-/* Returns whether records can be appended to this file. A FIFO could block. */
+/* Returns whether records can be appended to the file. A FIFO could block. */
 static bool
 is_log_file(int fd)
 {

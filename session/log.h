@@ -26,8 +26,8 @@ const char *log_open(struct log **, const char *file);
  * number. `path` is the directory of the command, or the file of the edit. */
 int log_start(const struct job *, const char *event, const char *path);
 
-/* Records that a client types this text into a terminal. If the terminal asks
- * for a secret, the record does not contain the text. */
+/* Records that a client types the given text into a terminal. If the terminal
+ * asks for a secret, the record does not contain the text. */
 int log_input(const struct job *, const struct buf *text, bool secret);
 
 /* Records that a person types a secret into a terminal (I5). */

@@ -47,7 +47,7 @@ wipe(volatile char *p, size_t n)
 		*p++ = 0;
 }
 
-/* Returns the path with this suffix. The string is valid until the next
+/* Returns the path with the given suffix. The string is valid until the next
  * call. */
 static const char *
 path_with(struct buf *path, const char *ending)
@@ -77,8 +77,8 @@ secret_close(struct job *job, bool typed)
 	fd_close(&s->fd);
 }
 
-/* Returns whether the file has this type, belongs to this user, and is not
- * accessible to other users. */
+/* Returns whether the file has the given type, belongs to the current user, and
+ * is not accessible to other users. */
 static bool
 is_private(int fd, mode_t type)
 {
@@ -89,8 +89,8 @@ is_private(int fd, mode_t type)
 	return (st.st_mode & 0077) == 0 && st.st_uid == geteuid();
 }
 
-/* Opens a file, but only if it is private to this user. Another user may have
- * created it, or may have moved a file there that he can read. Returns the
+/* Opens a file, but only if it is private to the current user. Another user may
+ * have created it, or may have moved a file there that he can read. Returns the
  * descriptor, or -1. */
 static int
 open_own(const char *name, int flags, mode_t type)
@@ -236,8 +236,8 @@ secret_dispatch(struct job *job, const struct loop *loop)
 	wipe(bytes, sizeof(bytes));
 }
 
-/* Prints the id of the FIFO with this name and the last line of its terminal,
- * as "ID: LINE". */
+/* Prints the id of the FIFO with the given name and the last line of its
+ * terminal, as "ID: LINE". */
 static void
 show_prompt(const char *fifo)
 {
@@ -256,7 +256,7 @@ show_prompt(const char *fifo)
 	buf_free(&path);
 }
 
-/* Returns whether this is the name of a FIFO. If id is not empty, the FIFO must
+/* Returns whether the name is that of a FIFO. If id is not empty, the FIFO must
  * have that id. */
 static bool
 is_fifo_name(const char *name, const char *id)

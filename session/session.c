@@ -54,7 +54,8 @@ first_in(const struct session *s, enum session_list list)
 	return job_at(s->list[list].first);
 }
 
-/* Returns the next job in the list of this job, or NULL if there is none. */
+/* Returns the next job in the list of the given job, or NULL if there is
+ * none. */
 static struct job *
 next_in(const struct job *job)
 {
@@ -233,7 +234,7 @@ record_end(const struct job *job, int64_t now)
 	log_end(job, status, rejected ? strerror(job->error) : NULL, NULL, now);
 }
 
-/* Returns whether any task of the session has had this id. */
+/* Returns whether any task of the session has had the given id. */
 static bool
 has_had_id(const struct session *s, const char *id)
 {

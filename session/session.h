@@ -85,9 +85,9 @@ void session_abandon(struct session *, struct job *, int64_t now);
 /* Terminates the command of a task (T4). */
 void session_kill(struct job *, int64_t now);
 
-/* Finds the task with this id, or else with this pid, among the tasks that run
- * or have not been read. Returns NULL if there is no such task. In a shared
- * session, a task is not found by its pid (H6). */
+/* Finds the task with the given id, or else with the given pid, among the tasks
+ * that run or have not been read. Returns NULL if there is no such task. In a
+ * shared session, a task is not found by its pid (H6). */
 struct job *session_find_task(struct session *, const struct buf *id,
                               int64_t pid);
 /* Adds a reference to a job for a call, which session_unref() removes. */

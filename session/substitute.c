@@ -47,7 +47,7 @@ struct range {
 	size_t start, end;
 };
 
-/* Returns whether this byte of the text is skipped in the comparison. */
+/* Returns whether a byte of the text is skipped in the comparison. */
 static bool
 is_skipped(const struct buf *text, size_t at, enum matching matching)
 {
@@ -128,9 +128,9 @@ search_next(struct search *s, struct range *found)
 	return false;
 }
 
-/* Returns whether the line at this offset of the text ends in CRLF. If the last
- * line has no ending, the line before it decides. The result is cached, so the
- * offset must not be smaller than in the last call. */
+/* Returns whether the line at the given offset of the text ends in CRLF. If the
+ * last line has no ending, the line before it decides. The result is cached, so
+ * the offset must not be smaller than in the last call. */
 static bool
 line_has_crlf(struct replacing *s, size_t at)
 {
@@ -153,7 +153,7 @@ line_has_crlf(struct replacing *s, size_t at)
 	return s->line_has_crlf;
 }
 
-/* Appends `new` to the result, as a replacement of this part of the text. The
+/* Appends `new` to the result, as a replacement of a part of the text. The
  * first line of `new` gets the ending of the first line of that part, and so
  * on. Further lines get the last of these endings (X2). The memory must have
  * been reserved. */

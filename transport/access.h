@@ -17,14 +17,14 @@ struct access {
 	                                 * boris listens on */
 };
 
-/* Returns whether boris accepts a request for this host. `host` is the value of
- * the Host header, or NULL if the request has none; such a request is accepted.
- * If boris listens on a loopback address, the host must be a name of this
- * machine. */
+/* Returns whether boris accepts a request for the given host. `host` is the
+ * value of the Host header, or NULL if the request has none; such a request is
+ * accepted. If boris listens on a loopback address, the host must be a name of
+ * this machine. */
 bool access_allows_host(const struct access *, const char *host);
 
-/* Returns whether web pages of this origin may send requests. Allowed are the
- * server's own origin, under any name of this machine, and the origins that
+/* Returns whether web pages of the given origin may send requests. Allowed are
+ * the server's own origin, under any name of this machine, and the origins that
  * were given with --allow-origin. */
 bool access_allows_origin(const struct access *, const char *origin);
 

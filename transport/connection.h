@@ -59,7 +59,7 @@ int connection_next(struct connection *);
 
 /* Queues the response and frees the buffer. */
 void connection_respond(struct connection *, struct buf *response);
-/* Starts a stream of events with this head, and frees the buffer. */
+/* Starts a stream of events with the given head, and frees the buffer. */
 void connection_begin_stream(struct connection *, struct buf *head);
 /* Queues the message as an event of the stream. Returns false, and queues
  * nothing, if memory is short. */
@@ -69,8 +69,8 @@ bool connection_event(struct connection *, const struct buf *message);
 bool connection_progress(struct connection *, const struct buf *message);
 void connection_end_stream(struct connection *);
 
-/* Rejects the request with this HTTP status and closes the connection, because
- * the start of the next request cannot be found. */
+/* Rejects the request with the given HTTP status and closes the connection,
+ * because the start of the next request cannot be found. */
 void connection_reject(struct connection *, int status);
 /* Closes the connection after the current response, if there is one. */
 void connection_close(struct connection *);

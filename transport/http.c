@@ -144,8 +144,8 @@ put_headers(struct buf *b, const struct peer *p, int status)
 		buf_add(b, is_endpoint(r->path)
 		    ? "Allow: POST, DELETE, OPTIONS\r\n"
 		    : "Allow: GET, HEAD\r\n");
-	/* Let web pages of this origin read the response, unless the origin is
-	 * not allowed (H4). */
+	/* Allow web pages of this origin to read the response, unless the
+	 * origin is rejected (H4). */
 	if (origin != NULL && status != 403)
 		buf_fmt(b, "Access-Control-Allow-Origin: %s\r\n"
 		    "Vary: Origin\r\n"
@@ -162,7 +162,7 @@ put_headers(struct buf *b, const struct peer *p, int status)
 	buf_add(b, "\r\n");
 }
 
-/* Responds with a body of this content type. An empty body has no
+/* Responds with a body of the given content type. An empty body has no
  * Content-Type. */
 static void
 respond(struct peer *p, int status, const char *type, const char *body,
@@ -808,9 +808,9 @@ is_full(const struct http *h)
 	return n >= CONNECTIONS || !mem_is_available(PEER_SPARE);
 }
 
-/* Finds the peer that is closed to make room for another one: the oldest peer
- * that is not authenticated or whose connection is closing (H8). Returns NULL
- * if there is no such peer. */
+/* Finds the peer to close if a new one connects: the oldest peer that is not
+ * authenticated or whose connection is closing (H8). Returns NULL if there is
+ * no such peer. */
 static struct peer *
 find_replaceable_peer(const struct http *h)
 {
