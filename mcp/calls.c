@@ -37,7 +37,7 @@ enum {
 	                            * report a change of its settings (I3) */
 	/* delay of a progress message after new output, in ms (O7); clients
 	 * lose a message that they read together with the response */
-	PROGRESS_GAP = 100,
+	PROGRESS_DELAY = 100,
 	PROGRESS_SILENCE = 10000,  /* interval of progress messages without new
 	                            * output, in ms */
 	PROGRESS_SIZE = 4000,      /* maximum size of each stream in a progress
@@ -129,7 +129,7 @@ open_call(struct client *c, const struct reply *r, struct json token,
 	id_len = text.len;
 	if (json_type(token) == JSON_STRING || json_int(token, &number))
 		json_verbatim(token, &text);
-	c->answers.outcome = RPC_LATER;
+	c->channel.outcome = RPC_LATER;
 	call = mem_get(sizeof(*call));
 	call->client = c;
 	call->text = text;
@@ -316,7 +316,7 @@ answer(struct call *call)
 /* Returns whether the job has printed something since the last progress
  * message. */
 static bool
-has_news_to_show(const struct call *call)
+has_unsent_output(const struct call *call)
 {
 	const struct job *job = call->job;
 
@@ -356,7 +356,7 @@ send_progress(struct call *call)
 	} else {
 		buf_add(&text, find_reason_to_wait(job));
 	}
-	call->progress_at = c->now + PROGRESS_GAP;
+	call->progress_at = c->now + PROGRESS_DELAY;
 	if (!buf_reserve(&b, PROGRESS_ENVELOPE + text.len * 6)) {
 		buf_free(&text);
 		return;
@@ -386,12 +386,12 @@ send_progress(struct call *call)
 static void
 read_call(struct call *call)
 {
-	int64_t now = call->client->now, soon = now + PROGRESS_GAP;
+	int64_t now = call->client->now, soon = now + PROGRESS_DELAY;
 	bool searches = call->request.until.len > 0 || call->request.only_new;
 
 	if (searches && call->job != NULL)
 		watch_read(&call->watch, call->job, now);
-	if (call->progress_at > soon && has_news_to_show(call))
+	if (call->progress_at > soon && has_unsent_output(call))
 		call->progress_at = soon;
 }
 
@@ -542,7 +542,7 @@ find_task(struct session *s, const struct call_request *req)
 /* Finds the task that the call is about, and types into it or kills it if the
  * call asks for that. On failure, writes an error to `wrong`. */
 static void
-begin_wait(struct call *call, struct buf *wrong)
+start_wait(struct call *call, struct buf *wrong)
 {
 	struct client *c = call->client;
 	struct call_request *req = &call->request;
@@ -555,7 +555,7 @@ begin_wait(struct call *call, struct buf *wrong)
 	}
 	call->job = job;
 	session_ref(job);
-	watch_begin(&call->watch, job);
+	watch_start(&call->watch, job);
 	call->out_shown = job->out.seen;
 	call->err_shown = job->err.seen;
 	read_task(c, job);
@@ -575,7 +575,7 @@ open_wait(struct call *call)
 
 	call->wait_until = c->now + call->request.time;
 	if (call->request.action != CALL_LIST)
-		begin_wait(call, &wrong);
+		start_wait(call, &wrong);
 	if (wrong.len == 0) {
 		read_call(call);
 		act_on_call(call);

@@ -25,7 +25,7 @@ struct client {
 	                               * handshake, as JSON members for the log
 	                               * (A1) */
 	struct session *session;
-	struct answers answers;
+	struct rpc_channel channel;
 	int64_t now;                  /* time of this turn, in ms */
 	size_t queue_space;           /* number of bytes of responses that can
 	                               * still be queued (P10) */

@@ -339,13 +339,13 @@ mcp_handle(struct client *c, void *to, const struct rpc_message *m,
            int64_t now)
 {
 	struct mcp_request r = { .client = c, .message = m,
-	    .reply = { .answers = &c->answers, .to = to,
+	    .reply = { .channel = &c->channel, .to = to,
 	        .caller = c->caller, .id = m->id },
 	    .code = JSONRPC_INVALID_PARAMS };
 	const char *wrong = rpc_wrong_envelope(m);
 
 	c->now = now;
-	c->answers.outcome = RPC_NO_ANSWER;
+	c->channel.outcome = RPC_NO_ANSWER;
 	/* Ignore responses, since boris sends no requests. */
 	if (rpc_is_response(m))
 		return RPC_NO_ANSWER;
@@ -361,14 +361,14 @@ mcp_handle(struct client *c, void *to, const struct rpc_message *m,
 		    r.result.len > 0 ? &r.result : NULL);
 	buf_free(&r.result);
 	buf_free(&r.error_text);
-	return c->answers.outcome;
+	return c->channel.outcome;
 }
 
 void
 mcp_error(const struct client *c, struct buf *b, struct json id, int code,
           const char *text)
 {
-	rpc_put_error(b, &c->answers, id, code, text, NULL);
+	rpc_put_error(b, &c->channel, id, code, text, NULL);
 }
 
 struct client *
@@ -378,7 +378,7 @@ mcp_open(const struct options *options, enum mcp_peer peer, rpc_send *send,
 	struct client *c = mem_get(sizeof(*c));
 
 	c->options = options;
-	c->answers = (struct answers){ .send = send, .transport = transport,
+	c->channel = (struct rpc_channel){ .send = send, .transport = transport,
 	    .null_id = peer == MCP_STDIO };
 	c->session = session_open(options, peer == MCP_HTTP_SHARED);
 	if (c->session == NULL) {

@@ -63,17 +63,17 @@ struct result {
  * result repeats. (The flag - escapes control characters; see base/fmt.h.) */
 #define SHOWN(text) (int)utf8_cut((text), COMMAND_SHOWN), (text)->data
 
-/* Shortens a text to `most` bytes by replacing the bytes before its last `keep`
- * bytes with "...". If these do not fit, cuts off its end instead. `most` must
- * be at least 3. */
+/* Shortens a text to `max` bytes by replacing the bytes before its last `keep`
+ * bytes with "...". If these do not fit, cuts off the end of the text instead.
+ * `max` must be at least 3. */
 static void
-cut_before(struct buf *text, size_t keep, size_t most)
+cut_before(struct buf *text, size_t keep, size_t max)
 {
-	size_t kept = keep + 3 <= most ? keep : 0;
-	size_t end = most - kept - 3;
+	size_t kept = keep + 3 <= max ? keep : 0;
+	size_t end = max - kept - 3;
 	const char *tail = text->data + text->len - kept;
 
-	if (text->len <= most)
+	if (text->len <= max)
 		return;
 	while (end > 0 && utf8_continues((unsigned char)text->data[end]))
 		end--;
@@ -82,15 +82,15 @@ cut_before(struct buf *text, size_t keep, size_t most)
 	text->len = end + 3 + kept;
 }
 
-/* Shortens the part of a text that starts at the offset `from` to `most`
+/* Shortens the part of a text that starts at the offset `from` to `max`
  * bytes. */
 static void
-cut_line(struct buf *text, size_t from, size_t most)
+cut_line(struct buf *text, size_t from, size_t max)
 {
 	struct buf line = { text->data + from, text->len - from,
 	    text->cap - from };
 
-	cut_before(&line, 0, most);
+	cut_before(&line, 0, max);
 	text->len = from + line.len;
 }
 
@@ -119,16 +119,16 @@ cut_text(struct buf *text, const struct caller *caller, size_t keep)
 static void
 put_name(struct buf *b, const struct caller *caller, const char *name)
 {
-	size_t from = b->len, most = (size_t)caller->bytes / 4, keep = most / 2;
+	size_t from = b->len, max = (size_t)caller->bytes / 4, keep = max / 2;
 	struct buf shown;
 
 	buf_fmt(b, "%-s", name);
-	if (caller->bytes == 0 || b->len - from <= most)
+	if (caller->bytes == 0 || b->len - from <= max)
 		return;
 	while (utf8_continues((unsigned char)b->data[b->len - keep]))
 		keep--;
 	shown = (struct buf){ b->data + from, b->len - from, b->cap - from };
-	cut_before(&shown, keep, most);
+	cut_before(&shown, keep, max);
 	b->len = from + shown.len;
 }
 
@@ -721,9 +721,9 @@ put_task_data(struct result *r, const struct job *job)
 	buf_fmt(d, "}");
 }
 
-/* Appends a task to the text, as a line of at most `most` bytes. */
+/* Appends a task to the text, as a line of at most `max` bytes. */
 static void
-put_task_line(struct result *r, const struct job *job, size_t most)
+put_task_line(struct result *r, const struct job *job, size_t max)
 {
 	const struct exec *x = &job->exec;
 	bool ended = job->state == JOB_FINISHED;
@@ -745,7 +745,7 @@ put_task_line(struct result *r, const struct job *job, size_t most)
 	else
 		buf_fmt(t, "%s  pid %d  %s  %.1f s  %s", job->id, x->pid,
 		    status, time, buf_text(&purpose));
-	cut_line(t, line, most);
+	cut_line(t, line, max);
 	buf_free(&purpose);
 }
 
@@ -753,23 +753,23 @@ put_task_line(struct result *r, const struct job *job, size_t most)
 static void
 list_tasks(struct result *r, bool running)
 {
-	size_t most = line_max(r);
+	size_t max = line_max(r);
 	struct job *job = NULL;
 
 	while ((job = session_next_task(r->session, job)) != NULL) {
 		if (running && job->state != JOB_TASK)
 			continue;
 		put_task_data(r, job);
-		put_task_line(r, job, most);
+		put_task_line(r, job, max);
 	}
 	if (session_next_task(r->session, NULL) == NULL)
 		buf_fmt(&r->text, r->text.len > 0 ? "\nno tasks" : "no tasks");
 }
 
-/* Appends the commands in the foreground, each on a line of at most `most`
+/* Appends the commands in the foreground, each on a line of at most `max`
  * bytes, and the number of calls that wait for them (T7). */
 static void
-list_foreground(struct result *r, size_t most)
+list_foreground(struct result *r, size_t max)
 {
 	const struct session *s = r->session;
 	const struct job *job = NULL;
@@ -780,7 +780,7 @@ list_foreground(struct result *r, size_t most)
 		time = fmt_seconds(job_elapsed(job, r->now));
 		buf_fmt(&line, "running in the foreground: %-.*s",
 		    SHOWN(&job->exec.text));
-		cut_line(&line, 0, most - FOREGROUND_END);
+		cut_line(&line, 0, max - FOREGROUND_END);
 		if (job->parallel)
 			buf_fmt(&r->text, "\n%s, for %.1f s", buf_text(&line),
 			    time);
@@ -801,17 +801,17 @@ results_list(struct buf *b, const struct caller *caller, struct session *s,
 {
 	struct result r = { .caller = caller, .session = s, .now = now };
 	struct buf wait = { NULL, 0, 0 };
-	size_t most;
+	size_t max;
 
 	note_abandoned(&r.notes, s);
-	most = line_max(&r);
+	max = line_max(&r);
 	if (r.notes.len > 0)
 		json_put(&r.data, "note", buf_text(&r.notes));
 	json_name(&r.data, "tasks");
 	buf_fmt(&r.data, "[");
 	list_tasks(&r, false);
 	buf_fmt(&r.data, "]");
-	list_foreground(&r, most);
+	list_foreground(&r, max);
 	if (request->limit_reached) {
 		note_wait_ended(&wait, caller);
 		buf_fmt(&r.text, "\n%s", buf_text(&wait));
@@ -1274,16 +1274,16 @@ put_exit_code(struct buf *t, const struct exec *x)
 static void
 cut_facts(struct result *r, size_t tail)
 {
-	size_t most = (size_t)r->caller->bytes / 4 * 3;
+	size_t max = (size_t)r->caller->bytes / 4 * 3;
 
 	if (r->caller->bytes == 0)
 		return;
 	/* Shorten the line with the directory, and keep the lines after it. If
 	 * these alone are too long, keep only the notes about events, since no
 	 * later result repeats them. */
-	if (tail + FACTS_MIN >= most)
+	if (tail + FACTS_MIN >= max)
 		tail = r->events;
-	cut_before(&r->text, tail, most);
+	cut_before(&r->text, tail, max);
 }
 
 /* Appends the lines of the text that precede the output. When it is called, the
@@ -1331,13 +1331,13 @@ struct shown {
 /* Fills in the text of a stream, within the given limits. */
 static void
 show_stream(const struct result *r, struct shown *s,
-            const struct output_bounds *most)
+            const struct output_bounds *bounds)
 {
 	bool only_new = r->reads_task && r->request->only_new;
 
 	buf_free(&s->text);
 	s->view = output_show(s->stream->text, only_new ? &s->stream->seen
-	    : NULL, most, s->name, &s->text);
+	    : NULL, bounds, s->name, &s->text);
 	s->lines = buf_lines(s->text.data, s->text.len);
 }
 
@@ -1381,7 +1381,7 @@ show_streams(const struct result *r, struct shown s[2])
 {
 	const struct caller *c = r->caller;
 	int64_t bytes = INT32_MAX, lines = INT32_MAX;
-	struct output_bounds most;
+	struct output_bounds bounds;
 	int i;
 
 	if (c->bytes > 0)
@@ -1389,16 +1389,16 @@ show_streams(const struct result *r, struct shown s[2])
 	if (c->lines > 0)
 		lines = c->lines - HEADING_LINES;
 	for (i = 0; i < 2; i++) {
-		most = choose_bounds(r, s[i].stream->text);
-		show_stream(r, &s[i], &most);
+		bounds = choose_bounds(r, s[i].stream->text);
+		show_stream(r, &s[i], &bounds);
 	}
 	for (i = 0; i < 2; i++) {
-		most = choose_bounds(r, s[i].stream->text);
-		most.bytes = share(bytes, (int64_t)s[!i].text.len);
-		most.lines = share(lines, s[!i].lines);
-		if ((int64_t)s[i].text.len > most.bytes ||
-		    s[i].lines > most.lines)
-			show_stream(r, &s[i], &most);
+		bounds = choose_bounds(r, s[i].stream->text);
+		bounds.bytes = share(bytes, (int64_t)s[!i].text.len);
+		bounds.lines = share(lines, s[!i].lines);
+		if ((int64_t)s[i].text.len > bounds.bytes ||
+		    s[i].lines > bounds.lines)
+			show_stream(r, &s[i], &bounds);
 	}
 }
 

@@ -95,27 +95,27 @@ rpc_wrong_envelope(const struct rpc_message *m)
 
 /* Appends the start of a response, up to its id. */
 static void
-put_begin(struct buf *b, const struct answers *a, struct json id)
+put_head(struct buf *b, const struct rpc_channel *c, struct json id)
 {
 	buf_add(b, "{\"jsonrpc\":\"2.0\"");
 	if (is_id(id)) {
 		buf_add(b, ",\"id\":");
 		json_verbatim(id, b);
-	} else if (a->null_id) {
+	} else if (c->null_id) {
 		buf_add(b, ",\"id\":null");
 	}
 }
 
 void
-rpc_put_error(struct buf *b, const struct answers *a, struct json id, int code,
-              const char *message, const struct buf *data)
+rpc_put_error(struct buf *b, const struct rpc_channel *c, struct json id,
+              int code, const char *message, const struct buf *data)
 {
 	/* A peer determines the size of the data, so the error is sent without
 	 * them if memory is short (E7). Its id is short and always sent. */
 	if (data != NULL && !buf_reserve(b, ENVELOPE +
 	    JSON_GROWTH * RPC_ID_MAX + data->len))
 		data = NULL;
-	put_begin(b, a, id);
+	put_head(b, c, id);
 	buf_add(b, ",\"error\":{");
 	json_put_number(b, "code", code);
 	json_put(b, "message", message);
@@ -130,11 +130,11 @@ bool
 rpc_post(const struct reply *r, enum rpc_kind kind, int error,
          struct buf *message)
 {
-	struct answers *a = r->answers;
-	bool sent = a->send(a->transport, r->to, kind, error, message);
+	struct rpc_channel *c = r->channel;
+	bool sent = c->send(c->transport, r->to, kind, error, message);
 
 	if (sent && (kind == RPC_RESPONSE || kind == RPC_REJECTION))
-		a->outcome = RPC_ANSWERED;
+		c->outcome = RPC_ANSWERED;
 	return sent;
 }
 
@@ -147,11 +147,11 @@ rpc_error(const struct reply *r, int code, const char *message,
 	struct buf b = { NULL, 0, 0 };
 	bool sent;
 
-	rpc_put_error(&b, r->answers, r->id, code, message, data);
+	rpc_put_error(&b, r->channel, r->id, code, message, data);
 	sent = rpc_post(r, kind, code, &b);
 	if (!sent && data != NULL) {
 		buf_free(&b);
-		rpc_put_error(&b, r->answers, r->id, code, message, NULL);
+		rpc_put_error(&b, r->channel, r->id, code, message, NULL);
 		rpc_post(r, kind, code, &b);
 	}
 	buf_free(&b);
@@ -171,7 +171,7 @@ send_result(const struct reply *r, const struct buf *members)
 	if (!buf_reserve(&b, ENVELOPE + JSON_GROWTH * r->id.len +
 	    members->len))
 		return false;
-	put_begin(&b, r->answers, r->id);
+	put_head(&b, r->channel, r->id);
 	buf_add(&b, ",\"result\":{");
 	if (caller_is_stateless(&r->caller))
 		buf_add(&b, STATELESS_MEMBERS);

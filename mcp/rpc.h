@@ -87,8 +87,8 @@ enum rpc_outcome {
 	RPC_LATER       /* the response will be sent later */
 };
 
-/* How responses are sent to one client */
-struct answers {
+/* The channel through which responses are sent to one client */
+struct rpc_channel {
 	rpc_send *send;
 	void *transport;           /* the first argument of send() */
 	bool null_id;              /* an error that belongs to no request has
@@ -100,7 +100,7 @@ struct answers {
 
 /* Everything that is needed to respond to a request */
 struct reply {
-	struct answers *answers;
+	struct rpc_channel *channel;
 	void *to;        /* return address for the transport */
 	struct caller caller;
 	struct json id;  /* id of the request; left out of the response if it is
@@ -113,7 +113,7 @@ bool rpc_post(const struct reply *, enum rpc_kind, int error,
 
 /* Appends an error response. `data` is NULL or JSON text, which is left out if
  * memory is short. */
-void rpc_put_error(struct buf *, const struct answers *, struct json id,
+void rpc_put_error(struct buf *, const struct rpc_channel *, struct json id,
                    int code, const char *message, const struct buf *data);
 
 /* Sends an error response. `data` is JSON text, or NULL. */

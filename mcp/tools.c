@@ -340,7 +340,7 @@ struct arg_reader {
  * client limits its calls, the default can be long, because the command becomes
  * a task when that limit is reached (K2). */
 static int64_t
-usual_timeout(const struct options *o, const struct caller *r)
+default_timeout(const struct options *o, const struct caller *r)
 {
 	if (o->timeout > 0)
 		return o->timeout;
@@ -665,7 +665,7 @@ is_too_long(const struct argument *a, const struct buf *b)
 
 /* Returns whether the decoded string is correct for its argument. */
 static bool
-is_right_text(const struct argument *a, struct buf *b)
+is_valid_text(const struct argument *a, struct buf *b)
 {
 	if (b->len == 0)
 		return a->min == 0 && !(a->flags & COMMAND_TEXT);
@@ -691,7 +691,7 @@ decode_text(struct arg_reader *r, int i, struct buf *b)
 		return true;
 	if (!json_decode(r->given[i], b))
 		return reject(r, "out of memory while reading %s", a->name);
-	return is_right_text(a, b) || reject_value(r, i);
+	return is_valid_text(a, b) || reject_value(r, i);
 }
 
 static bool
@@ -705,14 +705,14 @@ decode_path(struct arg_reader *r, int argument, char **name)
 	return taken;
 }
 
-/* Reads `wait` and `until` of any tool (W2, W3). `usual` is the time to wait if
- * neither was given, in ms. */
+/* Reads `wait` and `until` of any tool (W2, W3). `default_time` is the time to
+ * wait if neither was given, in ms. */
 static bool
-read_wait(struct arg_reader *r, int64_t usual)
+read_wait(struct arg_reader *r, int64_t default_time)
 {
 	struct call_request *req = r->request;
 
-	req->time = usual;
+	req->time = default_time;
 	if (is_given(r, UNTIL))
 		req->time = WAIT_UNTIL;
 	if (is_given(r, WAIT))
@@ -756,7 +756,7 @@ choose_timeout(const struct arg_reader *r, bool background)
 {
 	if (is_given(r, TIMEOUT))
 		return r->number[TIMEOUT];
-	return background ? 0 : usual_timeout(r->options, r->caller);
+	return background ? 0 : default_timeout(r->options, r->caller);
 }
 
 static enum environment_kind
@@ -1074,7 +1074,7 @@ describe_bash(struct buf *b, const struct options *o, const struct caller *r)
 	    "ms) becomes a background task. "
 	    : "A command that is still running after timeout (default %jd "
 	    "ms) is terminated. ",
-	    usual_timeout(o, r));
+	    default_timeout(o, r));
 	buf_fmt(b, "For a longer job, use run_in_background with wait. To "
 	    "start a server, set until to a text that it prints when it is "
 	    "ready. ");

@@ -76,11 +76,11 @@ has_unseen_output(const struct job *job)
 
 /* Returns whether the call waits for new output and there is some. */
 static bool
-has_news(const struct call *call)
+has_new_output(const struct call *call)
 {
 	if (call->request.until.len > 0 || !call->request.only_new)
 		return false;
-	return call->watch.news && has_unseen_output(call->job);
+	return call->watch.new_output && has_unseen_output(call->job);
 }
 
 /* Returns the time, in ms, at which a call about a running task is answered. */
@@ -100,7 +100,7 @@ task_answer_at(const struct call *call, int64_t now)
 	if (has_new_prompt(call))
 		return NOW;
 	/* A program that is busy has not responded to the typed input yet. */
-	if ((typed && job->prompt.not_reading) || !has_news(call))
+	if ((typed && job->prompt.not_reading) || !has_new_output(call))
 		return end;
 	return earlier(end,
 	    call->watch.printed_at + (typed ? QUIET_TYPED : QUIET));

@@ -40,7 +40,7 @@ watch_free(struct watch *w)
 }
 
 void
-watch_begin(struct watch *w, const struct job *job)
+watch_start(struct watch *w, const struct job *job)
 {
 	w->out.read = job->out.seen;
 	w->err.read = job->err.seen;
@@ -92,7 +92,7 @@ watch_restart(struct watch *w)
 {
 	w->printed_at = 0;
 	w->seen_at = 0;
-	w->news = false;
+	w->new_output = false;
 	w->out.text = 0;
 	w->out.typed = 0;
 	w->out.complete = false;
@@ -115,7 +115,8 @@ watch_typed(struct watch *w, struct job *job, const struct buf *input,
 bool
 watch_has_only_echo(const struct watch *w)
 {
-	return w->expects_echo && w->out.typed == w->typed.len && !w->news;
+	return w->expects_echo && w->out.typed == w->typed.len &&
+	    !w->new_output;
 }
 
 /* -- Typed lines that are drawn again ------------------------------------ */
@@ -289,7 +290,7 @@ search_bytes(struct watch *w, struct watched_stream *s,
 		if (s->typed > 0 && s->typed == w->typed.len)
 			s->complete = true;
 		if (s->typed == 0 && (unsigned char)*bytes > ' ')
-			w->news = true;
+			w->new_output = true;
 		if (w->seen_at == 0 && is_matched(w, s)) {
 			keep_printed(s, unkept, (size_t)(bytes + 1 - unkept));
 			unkept = bytes + 1;

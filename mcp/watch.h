@@ -25,14 +25,14 @@ struct watched_stream {
 	                      * typed */
 };
 
-/* The state of a watch. Other modules may read `seen_at`, `news` and
+/* The state of a watch. Other modules may read `seen_at`, `new_output` and
  * `printed_at`. */
 struct watch {
 	int64_t seen_at;     /* time at which the text was printed, in ms; 0
 	                      * until then */
 	int64_t printed_at;  /* time of the last output, in ms; 0 if there was
 	                      * none */
-	bool news;           /* there was output other than echo and white
+	bool new_output;     /* there was output other than echo and white
 	                      * space */
 
 	struct pattern text;   /* the text to search for; empty if only new
@@ -51,7 +51,7 @@ struct watch {
 bool watch_open(struct watch *, const struct buf *text);
 void watch_free(struct watch *);
 /* Starts to search after the output that the last result has shown. */
-void watch_begin(struct watch *, const struct job *);
+void watch_start(struct watch *, const struct job *);
 /* Searches the output that was printed since the last call. `now` is the time
  * in ms. */
 void watch_read(struct watch *, const struct job *, int64_t now);

@@ -131,7 +131,7 @@ struct new_file {
 struct exchanged {
 	int old, new;  /* descriptors of the two files */
 	size_t end;    /* offset in the old file up to which it was read */
-	size_t most;   /* offset in the old file beyond which it is not read */
+	size_t limit;   /* offset in the old file beyond which it is not read */
 };
 
 /* Appends a line with its number. Leaves out control characters, which could
@@ -484,7 +484,7 @@ is_longer(int fd, off_t size)
 static int
 remove_range(int fd, off_t from, off_t to)
 {
-	off_t most = to + APPENDED_MAX;
+	off_t limit = to + APPENDED_MAX;
 	char bytes[COPY_BYTES];
 	ssize_t n;
 
@@ -495,9 +495,9 @@ remove_range(int fd, off_t from, off_t to)
 			continue;
 		if (n == 0)
 			return ftruncate(fd, from);
-		if (n > 0 && to >= most)
+		if (n > 0 && to >= limit)
 			errno = EFBIG;
-		if (n < 0 || to >= most)
+		if (n < 0 || to >= limit)
 			return -1;
 		if (pwrite(fd, bytes, (size_t)n, from) != n)
 			return -1;
@@ -530,15 +530,15 @@ append(int fd, const char *bytes, size_t len)
 }
 
 /* Appends bytes of one file to another: from the offset `at` to the end of the
- * file, but not beyond the offset `most`. Returns the offset up to which the
+ * file, but not beyond the offset `limit`. Returns the offset up to which the
  * bytes were appended. */
 static size_t
-carry_over(int from, size_t at, size_t most, int to)
+carry_over(int from, size_t at, size_t limit, int to)
 {
 	char bytes[COPY_BYTES];
 	ssize_t n;
 
-	while (at < most) {
+	while (at < limit) {
 		n = pread(from, bytes, sizeof(bytes), (off_t)at);
 		if (n <= 0 || append(to, bytes, (size_t)n) < 0)
 			return at;
@@ -558,8 +558,8 @@ carry_over_and_keep(struct change *c, struct new_file *file)
 
 	x->old = c->fd;
 	x->new = file->fd;
-	x->most = c->old_text.len + APPENDED_MAX;
-	x->end = carry_over(x->old, c->old_text.len, x->most, x->new);
+	x->limit = c->old_text.len + APPENDED_MAX;
+	x->end = carry_over(x->old, c->old_text.len, x->limit, x->new);
 	c->edit->exchanged = x;
 	c->fd = -1;
 	file->kept = true;
@@ -572,7 +572,7 @@ finish_exchange(struct edit *e)
 {
 	struct exchanged *x = e->exchanged;
 
-	carry_over(x->old, x->end, x->most, x->new);
+	carry_over(x->old, x->end, x->limit, x->new);
 	unlock_and_close(&x->old);
 	unlock_and_close(&x->new);
 	free(x);

@@ -838,14 +838,14 @@ session_unref(struct session *s, struct job *job, bool read)
 	drop_if_done(s, job);
 }
 
-/* Marks the ends of at most `most` tasks as reported. */
+/* Marks the ends of at most `max` tasks as reported. */
 static void
-mark_ends_reported(struct session *s, int most)
+mark_ends_reported(struct session *s, int max)
 {
 	struct job *ended;
 	int n;
 
-	for (n = 0; n < most; n++) {
+	for (n = 0; n < max; n++) {
 		ended = session_next_unreported_end(s, NULL);
 		if (ended == NULL)
 			return;

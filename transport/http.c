@@ -933,7 +933,7 @@ http_poll_add(struct http *h, struct loop *loop)
 /* Stops listening and reading requests, and starts to close all sessions
  * (H9). */
 static void
-begin_to_end(struct http *h)
+start_shutdown(struct http *h)
 {
 	struct http_session *s;
 	struct peer *p;
@@ -1004,7 +1004,7 @@ http_dispatch(struct http *h, const struct loop *loop)
 
 	h->now = loop->now;
 	if (loop->end)
-		begin_to_end(h);
+		start_shutdown(h);
 	read_peers(h, loop);
 	if (loop_events(loop, h->in_poll))
 		accept_peer(h);
