@@ -321,10 +321,10 @@ static const struct option option_table[] = {
 	{ .name = "--save-limit", .value = "MIB", NUMBER(1 << 20, 0, 1000000),
 	  MEMBER(save_limit),
 	  .help =
-	  "maximum size of a saved output file (default: 64; 0: none)" },
+	  "largest file of saved output (default: 64; 0: save nothing)" },
 	{ .name = "--structured", CHOICE("auto|on|off"), MEMBER(structured),
 	  .help =
-	  "add structured data to results (auto, the default: by client)" },
+	  "add structured data to results (default: auto, by client)" },
 	{ .name = "--write", .value = "DIR", .read = read_paths,
 	  .form = "the name of a directory", MEMBER(write),
 	  .flags = DIR | STRICT,
