@@ -23,8 +23,10 @@
 #include "base/text.h"
 
 enum {
-	BYTES_MIN = 60,     /* bytes that every limit leaves for the text */
-	LINES_MIN = 6       /* lines that every limit leaves for the text */
+	BYTES_MIN = 60,     /* minimum limit for a text without its truncation
+	                     * line, in bytes */
+	LINES_MIN = 6       /* minimum limit for a text without its truncation
+	                     * line, in lines */
 };
 
 static const struct extent unlimited = {
@@ -89,7 +91,7 @@ min(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* Returns how much of a limit the end of the text gets. */
+/* Returns the part of a limit that is used for the end of a long text. */
 static int64_t
 share_of_end(enum cut_parts parts, int64_t limit)
 {
@@ -105,9 +107,9 @@ share_of_end(enum cut_parts parts, int64_t limit)
 	}
 }
 
-/* Limits a cut in characters, bytes or lines. A text of at most max is shown
- * completely; of a longer text, start and end together get `parts_max`. A max
- * of 0 is no limit. */
+/* Limits a cut in one unit: characters, bytes or lines. A text of at most max
+ * units is shown completely. Of a longer text, at most parts_max units are
+ * shown in total. If max is 0, the number of these units is not limited. */
 static void
 limit_dimension(enum cut_parts parts, int64_t max, int64_t parts_max,
                 int64_t *whole, int64_t *start, int64_t *end)

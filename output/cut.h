@@ -21,22 +21,22 @@ struct extent {
 /* The limits that one tool call sets for the output in its result */
 struct output_bounds {
 	enum truncate mode;   /* the argument `truncate`, or its default */
-	int64_t limit;        /* maximum in characters (O8), or 0 for the
-	                       * default of the mode */
-	int64_t bytes;        /* maximum in bytes, including the truncation
-	                       * line (K3), or 0 for no limit */
-	int64_t lines;        /* maximum in lines, including the truncation
-	                       * line (K3), or 0 for no limit */
+	int64_t limit;        /* maximum length in characters (O8), or 0 for the
+	                       * default of the truncation mode */
+	int64_t bytes;        /* maximum length in bytes, including the
+	                       * truncation line (K3), or 0 for no limit */
+	int64_t lines;        /* maximum number of lines, including the
+	                       * truncation line (K3), or 0 for no limit */
 };
 
 /* The parts of a long text that are shown */
 enum cut_parts {
 	CUT_END,              /* only the end (truncation mode "tail") */
 	CUT_START,            /* only the start (for binary output) */
-	CUT_START_MOSTLY,     /* both; the start gets five sixths of the limit
-	                       * (truncation mode "head") */
-	CUT_END_MOSTLY        /* both; the end gets two thirds of the limit
-	                       * (truncation mode "both") */
+	CUT_START_MOSTLY,     /* start and end; the start gets five sixths of
+	                       * the limit (truncation mode "head") */
+	CUT_END_MOSTLY        /* start and end; the end gets two thirds of the
+	                       * limit (truncation mode "both") */
 };
 
 /* How to cut a text */
@@ -48,13 +48,15 @@ struct cut {
 	                       * longer text */
 	struct extent end;    /* maximum size of the end that is shown of a
 	                       * longer text */
-	int line_percent;     /* percentage of the end's characters that must
-	                       * remain if the end is shortened to start at a
-	                       * line boundary; 100: never shorten the end */
+	int line_percent;     /* percentage of the end's characters of which
+	                       * more must remain when the end is shortened to
+	                       * start at a line boundary; 100 for an end that
+	                       * is never shortened */
 };
 
-/* Chooses how to cut a text for a tool call. binary: the output is not text
- * (O9). notice: maximum length of the truncation line, in bytes. */
+/* Chooses how to cut the output of a tool call. `binary` means that the output
+ * is not text (O9). `notice` is the maximum length of the truncation line, in
+ * bytes. */
 struct cut cut_choose(const struct options *, const struct output_bounds *,
                       bool binary, int64_t notice);
 
@@ -62,14 +64,14 @@ struct cut cut_choose(const struct options *, const struct output_bounds *,
  */
 bool cut_is_needed(const struct cut *, const struct extent *text);
 
-/* Returns the size of the longest start of the text that is within the limits.
+/* Returns the size of the longest prefix of the text that is within the limit.
  * The text has len bytes. */
 struct extent cut_start(const char *text, size_t len,
                         const struct extent *limit);
 
-/* Returns the size of the longest end of text[from] to text[to - 1] that is
- * within the limits. If the end is only a part of one line, its number of lines
- * is 0. See struct cut for line_percent. */
+/* Returns the size of the longest suffix of text[from] to text[to - 1] that is
+ * within the limit. A suffix that is only a part of one line has 0 lines. See
+ * struct cut for line_percent. */
 struct extent cut_end(const char *text, size_t from, size_t to,
                       const struct extent *limit, int line_percent);
 

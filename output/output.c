@@ -29,15 +29,17 @@
 #include "output/screen.h"
 
 enum {
-	SAMPLE_MAX = 4000,    /* bytes examined to detect binary output (O9) */
-	SAMPLE_MIN = 200,     /* bytes needed to detect binary output (O9) */
-	LAST_LINE = 400,      /* maximum that output_last_line() appends, in
-	                       * bytes */
+	SAMPLE_MAX = 4000,    /* number of bytes at the start of a stream that
+	                       * are examined to detect binary output (O9) */
+	SAMPLE_MIN = 200,     /* minimum number of bytes that are needed to
+	                       * detect binary output (O9) */
+	LAST_LINE = 400,      /* maximum length of the text that
+	                       * output_last_line() appends, in bytes */
 	REUSED_MAX = 8192,    /* maximum length of a stream whose memory is
 	                       * reused, in bytes */
-	BATCH = 64 << 10,     /* space for text that is added to the tail before
-	                       * text is dropped again, in bytes */
-	JOINED_MAX = 64 << 10,  /* maximum of new text that is copied to join it
+	BATCH = 64 << 10,     /* space for new text between two calls of
+	                       * drop_middle(), in bytes */
+	JOINED_MAX = 64 << 10,  /* maximum length of new text that is joined
 	                         * with rewritten rows, in bytes */
 	NOTICE = 220          /* maximum length of a truncation line without the
 	                       * path of the saved file, in bytes */
@@ -60,20 +62,22 @@ struct output {
 	size_t size;          /* size of that block, in bytes */
 	struct buf text;      /* head and tail */
 	size_t rows_max;      /* space for rows after the tail, in bytes */
-	size_t end_bytes;     /* minimum of the final text's end that is kept,
-	                       * in bytes */
+	size_t end_bytes;     /* length of the final text's end that is always
+	                       * kept, in bytes */
 	size_t head_len;      /* length of the head, in bytes */
 	int64_t head_left;    /* number of characters by which the head may
 	                       * grow */
 	int64_t dropped;      /* number of bytes dropped after the head */
 
-	bool drawn;           /* whether the members below are up to date */
+	bool drawn;           /* whether the members below describe the current
+	                       * rows of the screen */
 	int lines;            /* number of rows that continue the final text */
 	int shown;            /* number of rows of the alternate screen */
-	size_t line_at[SCREEN_ROWS + 1];   /* index of each of the lines, and of
-	                                    * their end */
+	size_t line_at[SCREEN_ROWS + 1];   /* index of each line, and the index
+	                                    * after the last one */
 	size_t shown_at[SCREEN_ROWS + 1];  /* index of each row of the alternate
-	                                    * screen, and of their end */
+	                                    * screen, and the index after the
+	                                    * last one */
 	struct extent total;  /* size of the final text and the lines */
 };
 
@@ -109,7 +113,8 @@ drop_middle(struct output *o)
 	t->len -= n;
 }
 
-/* Copies the rows of the screen after the tail if they have changed. */
+/* Copies the current rows of the screen to the memory after the tail, unless
+ * the copy is up to date. */
 static void
 update_rows(struct output *o)
 {
@@ -146,7 +151,8 @@ update_rows(struct output *o)
 	o->drawn = true;
 }
 
-/* Returns the index of the end of the text. Call update_rows() before. */
+/* Returns the index of the end of the text. The copy of the screen's rows must
+ * be up to date. */
 static size_t
 text_end(const struct output *o)
 {
@@ -597,8 +603,8 @@ output_free(struct output *o)
 	free(o);
 }
 
-/* Saves and draws n bytes. As long as the stream is shorter than the sample, it
- * also decides whether the output is text. */
+/* Saves and draws n bytes. Up to the first SAMPLE_MAX bytes of the stream, also
+ * decides whether the output is text. */
 static void
 write_part(struct output *o, const unsigned char *p, size_t n)
 {
@@ -698,8 +704,8 @@ struct region {
 	                       * cursor */
 };
 
-/* Returns whether the saved file differs from the text of the stream. On a
- * terminal, the kernel has added carriage returns to the lines. */
+/* Returns whether the saved file differs from the text of the stream. The file
+ * of a terminal always differs, because the kernel adds carriage returns. */
 static bool
 is_saved_raw(const struct output *o)
 {
@@ -709,9 +715,9 @@ is_saved_raw(const struct output *o)
 	    drawn != o->total.bytes;
 }
 
-/* Appends the truncation line. start, end and all are the sizes of the start
- * and the end that are shown, and of the text. The longest line without the
- * path must not exceed NOTICE. */
+/* Appends the truncation line. start and end are the sizes of the parts that
+ * are shown, and all is the size of the complete text. Without the path of the
+ * saved file, the line must not be longer than NOTICE. */
 static void
 show_notice(const struct output *o, enum cut_parts parts,
             const struct extent *start, const struct extent *end,
@@ -830,8 +836,8 @@ new_region(struct output *o, const struct output_cursor *cursor,
 }
 
 /* Appends the parts of a region that the cut selects. If the region is
- * truncated, the truncation line follows the start, or the end if only that is
- * shown. */
+ * truncated, the truncation line separates the two parts or follows the only
+ * part. */
 static struct output_view
 show_region(struct output *o, const struct region *r, struct cut cut,
             const char *name, struct buf *b)

@@ -1,11 +1,11 @@
 #ifndef OUTPUT_OUTPUT_H
 #define OUTPUT_OUTPUT_H
 
-/* One stream of a command's output (O). Raw bytes are drawn on a screen, so
- * that the text is what a terminal would show. The text is counted and its
- * size is limited; a long stream is also saved raw. All memory except for the
- * first 64 KiB of the saved stream is allocated at the start: up to 700 KB, or
- * 1.6 MB with the highest limit. */
+/* One stream of a command's output: stdout or stderr (O). Raw bytes are drawn
+ * on a screen, so that the text is what a terminal would show. The text is
+ * counted and its size is limited; a long stream is also saved raw. All memory
+ * except for the first 64 KiB of the saved stream is allocated at the start:
+ * up to 700 KB, or 1.6 MB with the highest limit. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,16 +18,17 @@
 struct output;
 
 /* Memory of freed streams that new streams reuse. A zeroed struct is empty.
- * (Not reusing the memory makes a call with short output 7 % slower.) */
+ * Without the reuse, a call with a short output takes 7 % longer. */
 struct output_store {
 	unsigned char *text[2];  /* blocks of memory, or NULL */
 	size_t size[2];          /* size of each block, in bytes */
 };
 
-/* Creates an empty stream. For every limit of output_show() up to the given
- * one, enough of the text is kept. terminal: the text is drawn on a screen of
- * 50 rows (I6). Returns NULL if memory cannot be allocated. Reason: no output
- * of a command may exhaust boris's memory later (E7). */
+/* Creates an empty stream, which keeps as much text as output_show() needs for
+ * limits of up to `limit` characters. The text of a terminal is drawn on a
+ * screen of 50 rows (I6). Returns NULL if memory cannot be allocated. No
+ * memory is allocated later, so that the output of a command cannot exhaust it
+ * (E7). */
 struct output *output_new(const struct options *, struct spool *,
                           int64_t limit, bool terminal);
 
@@ -65,18 +66,19 @@ bool output_has_open_line(struct output *);
  * start of the stream. All members are private to output.c. */
 struct output_cursor {
 	int64_t row;      /* number of the last row that was read */
-	int64_t bytes;    /* number of bytes read of that row */
-	int64_t start;    /* position of that row in the text, valid if no
+	int64_t bytes;    /* number of bytes of the last row that were read */
+	int64_t start;    /* position of the last row in the text, valid if no
 	                   * earlier row was rewritten later */
-	int64_t lines;    /* number of newlines before that row */
+	int64_t lines;    /* number of newlines before the last row that was
+	                   * read */
 	int64_t change;   /* number of the last change of the screen that was
 	                   * read */
-	int64_t next_row;    /* while reading: number of the next row that may
-	                      * have been rewritten */
-	int64_t next_start;  /* while reading: next position in the text, or 0
-	                      * if no new text was read */
-	int next_shown;      /* while reading: next row of the alternate
-	                      * screen */
+	int64_t next_row;    /* number of the first row that has not been
+	                      * checked for rewrites, between two pieces */
+	int64_t next_start;  /* position of the next piece of new text, between
+	                      * two pieces, or 0 */
+	int next_shown;      /* first row of the alternate screen that has not
+	                      * been read, between two pieces */
 };
 
 /* Returns whether the next piece of new text does not continue the text that

@@ -52,13 +52,13 @@ struct row {
 	int used;             /* number of columns up to the last one drawn */
 	int read_columns;     /* number of columns that were read and have not
 	                       * changed since then */
-	int64_t change;       /* number of its last change */
-	int64_t rewrite;      /* number of its last change that did more than
+	int64_t change;       /* number of the last change of the row */
+	int64_t rewrite;      /* number of the last change that did more than
 	                       * add text at the end of the last row */
 	int64_t first_read;   /* number of the screen's last change when the row
 	                       * was first read */
 	bool was_read;
-	bool wraps;           /* whether its text continues in the next row */
+	bool wraps;           /* whether the text continues in the next row */
 };
 
 /* A position of the cursor. If x equals the number of columns, the next
@@ -104,7 +104,7 @@ struct screen {
 	int parameter[PARAMETERS];  /* parameters of the control sequence; -1 if
 	                             * a parameter is empty */
 	int parameters;           /* number of parameters */
-	char private_mark;        /* first byte of a private sequence, such as
+	char private_mark;        /* mark of a private control sequence, such as
 	                           * '?' or '>', or 0 */
 	char intermediate;        /* last intermediate byte of a control
 	                           * sequence, or 0 */
@@ -115,10 +115,10 @@ struct screen {
 	uint32_t last_drawn;      /* character that REP repeats, or 0 if a
 	                           * control followed it */
 
-	bool moved;               /* whether nothing was drawn since the cursor
-	                           * was moved to an absolute position */
-	bool erased;              /* whether nothing was drawn since the screen
-	                           * was erased */
+	bool moved;               /* whether the cursor was moved to an absolute
+	                           * position and nothing was drawn since */
+	bool erased;              /* whether the screen was erased and nothing
+	                           * was drawn since */
 	bool addressed;           /* whether text was drawn at an absolute
 	                           * position */
 
@@ -239,8 +239,8 @@ blank_cells(struct screen *s, struct row *r, int first, int end)
 {
 	int i;
 
-	/* Like tmux, end the row above if its text was wrapped into a row that
-	 * is erased completely. */
+	/* If a row is erased completely, the text of the row above no longer
+	 * continues there, as in tmux. */
 	if (first == 0 && end >= s->columns && r > s->rows)
 		r[-1].wraps = false;
 	if (end > r->used)
@@ -347,8 +347,8 @@ count_final(struct screen *s, size_t from)
 
 /* Remembers a row that becomes final as a revised row, if it was rewritten
  * since it was read. The following rows that were read are remembered, too,
- * because their positions in the text have changed. start: position of the
- * row. */
+ * because their positions in the text have changed. `start` is the position of
+ * the row in the final text. */
 static void
 note_revised(struct screen *s, const struct row *r, int64_t start)
 {
@@ -432,9 +432,8 @@ scroll_up(struct screen *s, bool newline)
 }
 
 /* Moves the cursor to the next row, or scrolls if the cursor is at the bottom
- * of the scrolling region. newline: the row ends a line. If it is false, the
- * text continues in the next row; on a terminal, the row ends a line
- * nevertheless. */
+ * of the scrolling region. `newline` is false if the row is only wrapped. On a
+ * terminal, a wrapped row ends a line of the final text nevertheless. */
 static void
 line_feed(struct screen *s, bool newline)
 {
@@ -459,7 +458,8 @@ reverse_line_feed(struct screen *s)
 		s->cursor.y--;
 }
 
-/* Returns the last row that IL or DL moves at the current cursor position. */
+/* Returns the last row that IL or DL would move at the current cursor position.
+ */
 static int
 last_moved_row(const struct screen *s)
 {
@@ -468,7 +468,8 @@ last_moved_row(const struct screen *s)
 	return inside ? s->bottom : s->height - 1;
 }
 
-/* Marks the row above the cursor as not wrapped into the cursor's row. */
+/* Records that the text of the row above the cursor does not continue in the
+ * cursor's row. */
 static void
 end_row_before(struct screen *s)
 {
@@ -622,8 +623,8 @@ draw(struct screen *s, uint32_t code)
 	s->last_drawn = code;
 }
 
-/* Returns whether drawing a character means storing it and moving on: no mode or
- * character set differs from its default. */
+/* Returns whether drawing a character means storing it and moving on: no mode
+ * or character set differs from its default. */
 static bool
 is_plain_mode(const struct screen *s)
 {
@@ -638,12 +639,12 @@ draw_run(struct screen *s, const unsigned char *p, size_t n)
 {
 	struct row *r = cursor_row(s);
 	int x = s->cursor.x, used = r->used;
-	size_t room = (size_t)(s->columns - x), i = 0;
+	size_t columns = (size_t)(s->columns - x), i = 0;
 
 	if (!is_plain_mode(s) || x < used)
 		return 0;
-	if (n > room)
-		n = room;
+	if (n > columns)
+		n = columns;
 	while (i < n && p[i] >= 0x20 && p[i] < 0x7F)
 		i++;
 	if (i == 0)
@@ -778,11 +779,11 @@ erase_in_screen(struct screen *s, int what)
 /* -- The cursor -------------------------------------------------------- */
 
 static int
-clamp(int n, int least, int most)
+clamp(int n, int low, int high)
 {
-	if (n < least)
-		return least;
-	return n > most ? most : n;
+	if (n < low)
+		return low;
+	return n > high ? high : n;
 }
 
 /* Moves the cursor to column x, counted from 0. */
@@ -827,19 +828,19 @@ cancel_wrap(struct screen *s)
 static void
 move_up(struct screen *s, int n)
 {
-	int least = s->cursor.y < s->top ? 0 : s->top;
+	int highest = s->cursor.y < s->top ? 0 : s->top;
 
 	cancel_wrap(s);
-	s->cursor.y = clamp(s->cursor.y - n, least, s->height - 1);
+	s->cursor.y = clamp(s->cursor.y - n, highest, s->height - 1);
 }
 
 static void
 move_down(struct screen *s, int n)
 {
-	int most = s->cursor.y > s->bottom ? s->height - 1 : s->bottom;
+	int lowest = s->cursor.y > s->bottom ? s->height - 1 : s->bottom;
 
 	cancel_wrap(s);
-	s->cursor.y = clamp(s->cursor.y + n, 0, most);
+	s->cursor.y = clamp(s->cursor.y + n, 0, lowest);
 }
 
 static void
@@ -871,8 +872,8 @@ restore_cursor(struct screen *s)
 
 /* -- The alternate screen, reset --------------------------------------- */
 
-/* Shows the alternate screen, which is empty at first. restores_cursor: the
- * cursor will return to its current position afterwards (mode 1049). */
+/* Shows the alternate screen, which is empty at first. If restores_cursor is
+ * true, the cursor returns to its current position afterwards (mode 1049). */
 static void
 show_alternate(struct screen *s, bool restores_cursor)
 {
@@ -991,11 +992,11 @@ set_modes(struct screen *s, bool on)
 static void
 repeat(struct screen *s, uint32_t code, int n)
 {
-	int most = s->columns - s->cursor.x;
+	int columns = s->columns - s->cursor.x;
 
 	if (code == 0)
 		return;
-	for (n = n < most ? n : most; n > 0; n--)
+	for (n = min(n, columns); n > 0; n--)
 		draw(s, code);
 }
 
@@ -1415,9 +1416,9 @@ copy_character(struct copied *c, const unsigned char *end)
 static size_t
 copy_lines(struct screen *s, const unsigned char *p, size_t n)
 {
-	size_t room = s->out->cap - s->out->len;
+	size_t space = s->out->cap - s->out->len;
 	unsigned char *start = (unsigned char *)s->out->data + s->out->len;
-	const unsigned char *end = p + (n < room ? n : room);
+	const unsigned char *end = p + (n < space ? n : space);
 	struct copied at = { p, start, 0 }, line = at;
 	int64_t lines = 0;
 

@@ -34,8 +34,8 @@ struct screen;
  * bytes. */
 size_t screen_memory(bool terminal);
 
-/* Creates an empty screen for a terminal or for a pipe. `memory` stores the
- * cells, must be zeroed, and must not be freed before the screen. */
+/* Creates an empty screen for a terminal or for a pipe. The cells are stored in
+ * `memory`, which must not be freed before the screen. */
 struct screen *screen_new(bool terminal, void *memory);
 
 /* Frees the screen, which may be NULL. */
@@ -62,7 +62,7 @@ struct screen_final {
 	                  * first row on the screen */
 	int64_t chars;   /* number of characters, including newlines */
 	int64_t lines;   /* number of newlines */
-	int64_t bytes;   /* number of bytes */
+	int64_t bytes;   /* size in bytes */
 };
 
 /* Returns the size of the text that has become final. */

@@ -28,12 +28,12 @@
 #include "base/tempfile.h"
 
 enum {
-	KEPT_BYTES = 65536,     /* maximum of output kept in memory until the
-	                         * file is created */
-	MEASURE_BYTES = 65536,  /* bytes that are written before the free space
-	                         * is measured again */
-	BLOCK_BYTES = 4096      /* block size of a file system: the last block
-	                         * of a file occupies as much */
+	KEPT_BYTES = 65536,     /* maximum length of a stream that is kept in
+	                         * memory, in bytes */
+	MEASURE_BYTES = 65536,  /* number of bytes that are written before the
+	                         * free space is measured again */
+	BLOCK_BYTES = 4096      /* space that the last block of a file occupies,
+	                         * even if it is not full, in bytes */
 };
 
 /* Reasons why a stream is not saved completely. The value 0 stands for no
@@ -62,7 +62,7 @@ struct spool_file {
 	                           * completely, or 0 */
 	bool ended;               /* whether the stream is complete, so that its
 	                           * file may be removed */
-	bool reported;            /* whether a reader has got the path */
+	bool reported;            /* whether a result contains the path */
 	bool closed;              /* whether spool_close() was called, so that
 	                           * the struct is freed with the file */
 };
@@ -88,7 +88,7 @@ spool_remove(struct spool_file *f)
 		free(f);
 }
 
-/* Texts of the reasons for the truncation line (O5) */
+/* The text of each reason, for the truncation line (O5) */
 static const char *const reasons[] = {
 	[0] = "",
 	[-FILE_FULL] = "longer than --save-limit",
