@@ -734,7 +734,7 @@ complete_http(struct options *o)
 }
 
 /* Sets all options to their defaults. `timeout` stays 0, because its default
- * depends on the client (usual_timeout() in mcp/tools.c). `self` is the name
+ * depends on the client (default_timeout() in mcp/tools.c). `self` is the name
  * that boris was started by, or NULL. */
 static void
 set_defaults(struct options *o, const char *self)

@@ -64,7 +64,7 @@ struct call {
 	                       * NEVER if there is no limit or the client
 	                       * accepts late answers */
 	int64_t progress_at;  /* time of the next progress message */
-	/* Ends of the output that progress messages have shown */
+	/* Positions up to which progress messages have shown the output */
 	struct output_cursor out_shown, err_shown;
 };
 

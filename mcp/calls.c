@@ -196,8 +196,9 @@ shows_end(const struct call *call)
 	return results_about(job, &call->request) != ABOUT_TASK_START;
 }
 
-/* Returns whether a line was typed without its Enter. A program that reads
- * single keys reacts to them, while a line editor only draws them and waits. */
+/* Returns whether a line was typed without Enter. A program that reads single
+ * keys reacts to each key, while a line editor only draws the line and
+ * waits. */
 static bool
 lacks_enter(const struct call *call)
 {
@@ -212,9 +213,9 @@ lacks_enter(const struct call *call)
 	    !output_is_screen(job->out.text);
 }
 
-/* Returns whether there is enough memory for the result as text, as data, as
- * JSON and in the queue, each with space to grow. The size of the result
- * depends on the output of the job (E7). */
+/* Returns whether there is enough memory for the result, which exists as text,
+ * as data, as JSON and in the queue. The size of the result depends on the
+ * output of the job (E7). */
 static bool
 has_memory_for_result(const struct job *job)
 {
@@ -246,7 +247,7 @@ fill_in_request(struct call *call)
 	req->secret = secret_offer(job);
 }
 
-/* Appends the members of the call's result. */
+/* Appends the members of the JSON-RPC result of the call. */
 static void
 put_result(struct buf *b, struct call *call)
 {
@@ -565,8 +566,8 @@ start_wait(struct call *call, struct buf *wrong)
 		session_kill(job, c->now);
 }
 
-/* Starts to wait for a task or, in a call for a list, for any task. Answers the
- * call at once if its wait is over. */
+/* Starts to wait for the task or, if the call asks for a list, for any task.
+ * Answers the call at once if it does not have to wait. */
 static void
 open_wait(struct call *call)
 {

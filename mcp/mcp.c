@@ -183,8 +183,8 @@ do_call(struct mcp_request *r)
 	return NULL;
 }
 
-/* The methods. Each row contains the eras in which a method exists, and the
- * function that handles it. */
+/* The methods of MCP. Each row says in which eras a method exists, and which
+ * function handles it. */
 static const struct method {
 	const char *name;
 	bool legacy, stateless;

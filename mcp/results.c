@@ -602,7 +602,8 @@ note_until_missed(struct result *r)
 		    "may buffer its output (use stdbuf -oL or tty)");
 }
 
-/* Why the working directory was not updated, and what to do about it (D2) */
+/* Notes that say why the working directory was not updated, and what to do
+ * about it (D2) */
 static const char *const reports[] = {
 	[REPORT_NO_FD] = "the working directory was not updated, because the "
 	    "limit on open files (ulimit -n) is too low",

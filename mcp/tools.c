@@ -356,8 +356,8 @@ is_given(const struct arg_reader *r, int argument)
 static bool reject(struct arg_reader *, const char *format, ...)
     FMT_CHECKED(2, 3);
 
-/* Writes an error. Always returns false, so that its caller can return that the
- * call is rejected. */
+/* Writes an error. Always returns false, so that callers can return the
+ * result. */
 static bool
 reject(struct arg_reader *r, const char *format, ...)
 {
@@ -396,7 +396,8 @@ struct snippet {
 };
 
 /* Copies the start of a value or a name, as JSON text, and returns the copy. If
- * the copy ends within a character, json_string() replaces that. */
+ * the copy ends within a character, json_string() replaces the incomplete
+ * character. */
 static const char *
 snippet(struct snippet *s, struct json value)
 {
@@ -907,8 +908,8 @@ read_bash(struct arg_reader *r)
 	if (!runs && (waits || is_given(r, UNTIL)))
 		return reject(r, "wait and until cannot be used with check_pid "
 		    "or kill_pid; use task_output instead");
-	/* Accept wait: 0 without a reason to wait, because some clients fill it
-	 * in. */
+	/* Accept wait: 0 even if there is nothing to wait for, because some
+	 * clients fill it in. */
 	if (runs && !background && waits)
 		return reject(r, "wait requires run_in_background: true, "
 		    "tty: true, until or input; to wait for a running task, "

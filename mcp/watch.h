@@ -17,8 +17,8 @@
 struct watched_stream {
 	/* end of the output that was searched */
 	struct output_cursor read;
-	size_t text, typed;  /* number of bytes of each pattern that match so
-	                      * far */
+	size_t text, typed;  /* number of bytes of each pattern that have
+	                      * matched so far */
 	bool complete;       /* the current line contains the complete typed
 	                      * line */
 	struct buf printed;  /* the last output, kept only if something was

@@ -108,7 +108,8 @@ struct change {
 	char *path;           /* absolute path with symbolic links resolved;
 	                       * NULL if unknown */
 	int dir;              /* descriptor of the file's directory */
-	const char *name;     /* name in that directory; points into `path` */
+	const char *name;     /* name of the file in its directory; points into
+	                       * `path` */
 	int fd;               /* descriptor of the old file; -1 if there is
 	                       * none */
 	struct stat stat;     /* attributes of the old file before it was
@@ -120,7 +121,8 @@ struct change {
 /* The file with a random name that is going to replace the old file */
 struct new_file {
 	struct buf path;
-	const char *name;  /* name in the directory; points into `path` */
+	const char *name;  /* name of the file in its directory; points into
+	                    * `path` */
 	int fd;
 	bool kept;         /* the descriptor now belongs to edit->exchanged */
 };
@@ -131,7 +133,7 @@ struct new_file {
 struct exchanged {
 	int old, new;  /* descriptors of the two files */
 	size_t end;    /* offset in the old file up to which it was read */
-	size_t limit;   /* offset in the old file beyond which it is not read */
+	size_t limit;  /* offset in the old file beyond which it is not read */
 };
 
 /* Appends a line with its number. Leaves out control characters, which could
@@ -1050,7 +1052,7 @@ change_file(struct change *c, const struct job *job)
 	return outcome;
 }
 
-/* Returns the outcome in the words of the log (A1). */
+/* Returns the word for the outcome that is used in the log (A1). */
 static const char *
 status_for_log(const struct edit *e)
 {

@@ -38,8 +38,8 @@ enum job_rejection {
 
 /* One output stream of a job */
 struct job_stream {
-	struct output *text;        /* the output; NULL until the job is
-	                             * started */
+	struct output *text;        /* output of the stream; NULL until the job
+	                             * is started */
 	struct output_cursor seen;  /* end of the output that a result has shown
 	                             * (T3) */
 };
@@ -167,7 +167,8 @@ size_t job_bytes(const struct job *);
 
 /* Returns whether the job runs or has run in the background. */
 bool job_is_task(const struct job *);
-/* Returns how long the job has been running, or ran, in ms. */
+/* Returns how long the job has been running or, if it has ended, how long it
+ * ran, in ms. */
 int64_t job_elapsed(const struct job *, int64_t now);
 /* Returns how long the job was queued before it was started or given up, in
  * ms. */

@@ -164,9 +164,9 @@ is_unreported(const struct job *job)
 	return job->abandoned && !job->abandoned_reported;
 }
 
-/* Frees the output of a finished job that no call refers to and no call will
- * read. Also frees the job, unless some of its processes still run or keep its
- * pipes open. */
+/* Frees the output of a finished job if no call refers to the job or will read
+ * it. Also frees the job itself, unless some of its processes still run or keep
+ * its pipes open. */
 static void
 drop_if_done(struct session *s, struct job *job)
 {
@@ -482,8 +482,8 @@ is_parallel(const struct session *s, const struct job *job)
 	return s->shared || (job->cwd != NULL && job->cwd[0] == '/');
 }
 
-/* Returns whether the queue waits for the start of a task, so that the calls
- * that start tasks are answered in their order. */
+/* Returns whether the queue waits for the start of a task, so that calls that
+ * start tasks are answered in order. */
 static bool
 waits_for_start(const struct session *s, int64_t now)
 {
@@ -582,8 +582,8 @@ act_on_queued(struct session *s, struct job *job, enum due_action action,
 	}
 }
 
-/* Starts the queued jobs whose turn has come, and all parallel ones (P7,
- * D7). */
+/* Starts the queued jobs that can be started: the next one in the queue, and
+ * those that run in parallel (P7, D7). */
 static void
 act_on_queue(struct session *s, int64_t now)
 {

@@ -24,7 +24,8 @@ enum session_list {
 	LIST_QUEUE,       /* jobs that have not been started */
 	LIST_FOREGROUND,  /* commands that run in the foreground */
 	LIST_BACKGROUND,  /* tasks, running or finished */
-	LIST_ENDED,       /* other jobs that have ended or were rejected */
+	LIST_ENDED,       /* jobs that have ended or were rejected, except for
+	                   * tasks */
 	LISTS
 };
 
@@ -90,7 +91,8 @@ void session_kill(struct job *, int64_t now);
  * shared session, a task is not found by its pid (H6). */
 struct job *session_find_task(struct session *, const struct buf *id,
                               int64_t pid);
-/* Adds a reference to a job for a call, which session_unref() removes. */
+/* Adds a reference to a job on behalf of a call. session_unref() removes the
+ * reference. */
 void session_ref(struct job *);
 /* Removes a call's reference to a job. A job that has ended is forgotten when
  * no call refers to it. A finished task is kept, however, until a call passes

@@ -184,8 +184,8 @@ respond_json(struct peer *p, int status, const struct buf *json)
 	respond(p, status, JSON_TYPE, json->data, json->len);
 }
 
-/* Responds with a plain text, which may be empty. Always returns true, so that
- * its caller can return that it has responded. */
+/* Responds with a plain-text body, which may be empty. Always returns true, so
+ * that callers can return the result. */
 static bool
 respond_text(struct peer *p, int status, const char *text)
 {
@@ -274,7 +274,7 @@ http_send(void *transport, void *to, enum rpc_kind kind, int error,
 }
 
 /* Rejects a message that is not passed to a client. Always returns NULL, so
- * that its caller can return that no client handles the message. */
+ * that callers can return the result. */
 static struct client *
 reject_message(struct http *h, struct peer *p, const struct rpc_message *m,
                int status, int code, const char *text)
