@@ -22,19 +22,19 @@ struct client {
 	struct caller caller;         /* the client as described by its
 	                               * handshake */
 	struct buf log_names;         /* name and version of the client from the
-	                               * handshake, as JSON members for the log
-	                               * (A1) */
+	                               * handshake, as JSON members for the
+	                               * log */
 	struct session *session;
 	struct rpc_channel channel;
 	int64_t now;                  /* time of this turn, in ms */
 	size_t queue_space;           /* number of bytes of responses that can
-	                               * still be queued (P10) */
+	                               * still be queued */
 	struct list calls;            /* open calls, in the order of their
 	                               * requests */
 	int waits;                    /* number of calls without a job of their
 	                               * own */
 	size_t bytes;                 /* size of the ids and progress tokens of
-	                               * all open calls, in bytes (P10) */
+	                               * all open calls, in bytes */
 	const struct job *just_read;  /* the task whose output was read in this
 	                               * turn, or NULL */
 };

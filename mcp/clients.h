@@ -18,19 +18,17 @@ struct known_client {
 	                              * or NULL */
 	int bytes;                   /* maximum size of a result's text that the
 	                              * client passes on uncut, less a margin,
-	                              * in bytes (K3); 0 if there is no limit */
+	                              * in bytes; 0 if there is no limit */
 	int lines;                   /* maximum number of lines of a result that
 	                              * the client passes on uncut, less a
 	                              * margin; 0 if there is no limit */
 	/* Time after which boris answers a call or hands its command over, in
-	 * ms: the client's own limit less a margin (K2); 0 if there is no
-	 * limit */
+	 * ms: the client's own limit less a margin; 0 if there is no limit */
 	int call_limit;
 	bool takes_late_answer;      /* the client accepts an answer after its
 	                              * own limit */
 	bool shows_data;             /* the client shows structured data to the
-	                              * model, with or instead of the text
-	                              * (B6) */
+	                              * model, with or instead of the text */
 };
 
 /* The sender of a request, who gets the response. `revision` is NULL before the
@@ -39,14 +37,14 @@ struct caller {
 	const struct revision *revision;
 	const struct known_client *client;  /* row of the table; never NULL */
 	bool shared;         /* the caller is one of many clients without a
-	                      * session (H6) */
-	bool data;           /* results also contain structured data (B6) */
-	int64_t bytes;       /* maximum size of a result's text, in bytes (K3);
-	                      * 0 if there is no limit */
-	int64_t lines;       /* maximum number of lines of a result's text (K3);
-	                      * 0 if there is no limit */
-	int64_t call_limit;  /* maximum time for which a call may be open, in ms
-	                      * (K2); 0 if there is no limit */
+	                      * session */
+	bool data;           /* results also contain structured data */
+	int64_t bytes;       /* maximum size of a result's text, in bytes; 0 if
+	                      * there is no limit */
+	int64_t lines;       /* maximum number of lines of a result's text; 0 if
+	                      * there is no limit */
+	int64_t call_limit;  /* maximum time for which a call may be open, in
+	                      * ms; 0 if there is no limit */
 };
 
 /* Returns the caller with the given clientInfo, which may be JSON_NONE. Its

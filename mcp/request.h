@@ -26,11 +26,10 @@ struct call_request {
 	int64_t pid;             /* pid of the task; 0 if no number was given */
 	int64_t time;            /* time to wait for the end of the task or for
 	                          * `until`, in ms */
-	struct buf until;        /* text to wait for (W3); empty if none was
-	                          * given */
+	struct buf until;        /* text to wait for; empty if none was given */
 	bool only_new;           /* show only output that is new since the last
-	                          * result (T3) */
-	struct buf input;        /* text to type, with CALL_TYPE (I2) */
+	                          * result */
+	struct buf input;        /* text to type, with CALL_TYPE */
 	bool truncates;          /* `truncate` was given for this result */
 	enum truncate truncate;  /* how the output is truncated, if `truncates`
 	                          * is set */
@@ -39,17 +38,16 @@ struct call_request {
 
 	/* Set by calls.c before the result is written */
 	bool limit_reached;         /* the caller's call_limit has ended the
-	                             * wait (K2) */
+	                             * wait */
 	bool no_enter;              /* a typed line seems to lack its Enter */
 	bool until_missed;          /* `until` was not printed in time */
-	struct exec_prompt prompt;  /* whether the terminal waits for input
-	                             * (I3) */
+	struct exec_prompt prompt;  /* whether the terminal waits for input */
 	pid_t stopped;              /* a stopped process group on the terminal,
 	                             * or 0 */
 	int stop_signal;            /* signal that has stopped the group; 0 if
 	                             * unknown */
 	bool secret;                /* a person can type the secret that the
-	                             * terminal asks for (I5) */
+	                             * terminal asks for */
 };
 
 /* Frees the buffers of the request. */

@@ -54,8 +54,7 @@ struct result {
 	                     * bytes, if the text begins with that note;
 	                     * otherwise 0 */
 	size_t events;      /* size of the notes about abandoned calls and ended
-	                     * tasks, in bytes; these come last in `notes` (E6,
-	                     * T8) */
+	                     * tasks, in bytes; these come last in `notes` */
 	struct buf text, data;
 };
 
@@ -1231,7 +1230,7 @@ results_edit(struct buf *b, const struct caller *caller, struct session *s,
 
 /* -- Commands and tasks ------------------------------------------------ */
 
-/* Appends the members of the data that precede the output. */
+/* Appends the members of the structured data that precede the output. */
 static void
 put_facts_data(struct result *r)
 {

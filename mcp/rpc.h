@@ -37,7 +37,7 @@ struct rpc_message {
 	struct json jsonrpc, id, method, params;
 	struct json meta, name, arguments;  /* members of params */
 	struct json version;  /* revision in _meta, which stateless requests
-	                       * have (M3) */
+	                       * have */
 	const char *address;  /* address of the sender, set by the transport; or
 	                       * NULL */
 };

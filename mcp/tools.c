@@ -298,9 +298,9 @@ static const struct argument {
  * (P4) */
 static const struct foreign {
 	const char *name;
-	int tool;         /* index of the tool that replaces it */
-	const char *use;  /* name of the tool that replaces it, and how to use
-	                   * it */
+	int tool;         /* index of the tool that replaces the other agent's
+	                   * tool */
+	const char *use;  /* name of this tool, and how to use it */
 } foreign[] = {
 	{ "Bash", BASH, "bash" },
 	{ "exec_command", BASH, "bash" },

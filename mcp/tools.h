@@ -21,7 +21,7 @@ struct tool {
 	size_t option;              /* offset in struct options of the int64_t
 	                             * that says whether the tool is offered */
 	const char *purpose;        /* the part of the server's instructions
-	                             * about this tool (P11); or NULL */
+	                             * about this tool; or NULL */
 	/* Appends the description of the tool, which depends on the options and
 	 * the caller. */
 	void (*describe)(struct buf *, const struct options *,

@@ -51,9 +51,8 @@ struct queue_state {
 	int running_parallel;  /* number of foreground jobs that run in parallel
 	                        * to the queue */
 	bool paused;           /* the queue is paused until a later turn */
-	bool edit_waits;       /* an edit has started and waits for its file
-	                        * (X5) */
-	bool tasks_full;       /* no more tasks can be started (T2) */
+	bool edit_waits;       /* an edit has started and waits for its file */
+	bool tasks_full;       /* no more tasks can be started */
 };
 
 /* Returns the action that is due for a job in the queue. The actions that are

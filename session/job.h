@@ -40,8 +40,8 @@ enum job_rejection {
 struct job_stream {
 	struct output *text;        /* output of the stream; NULL until the job
 	                             * is started */
-	struct output_cursor seen;  /* end of the output that a result has shown
-	                             * (T3) */
+	struct output_cursor seen;  /* end of the output that a result has
+	                             * shown */
 };
 
 struct secret;  /* in secret.c */
@@ -53,19 +53,18 @@ struct job {
 
 	/* The request. If `do_work` is NULL, the job is a command. */
 	struct exec exec;             /* the command and its state */
-	/* Carries out an edit (X2). If it sets `work_at`, it is called
-	 * again. */
+	/* Carries out an edit. If it sets `work_at`, it is called again. */
 	void (*do_work)(struct job *, const char *dir, int64_t now);
 	void *work;                   /* the edit that do_work() carries out */
 	void (*free_work)(void *);
 	size_t work_bytes;            /* memory that `work` occupies, in
 	                               * bytes */
 	struct buf description;       /* purpose of the command, for the list of
-	                               * tasks (T7) */
-	char *cwd;                    /* directory given for this job (D7), or
+	                               * tasks */
+	char *cwd;                    /* directory given for this job, or
 	                               * NULL */
 	int64_t timeout;              /* timeout of the command, in ms; 0 for a
-	                               * task without a timeout (W4) */
+	                               * task without a timeout */
 	bool capped;                  /* `timeout` was reduced to the maximum */
 	bool background;              /* the job is a task from the start */
 	struct output_bounds bounds;  /* limits of the output that results
@@ -102,52 +101,49 @@ struct job {
 	                             * is no limit */
 	int64_t hand_over_at;       /* time at which the call reaches
 	                             * `call_limit` and the command becomes a
-	                             * task, in ms (K2); or NEVER */
+	                             * task, in ms; or NEVER */
 	bool timed_out;
 	bool kill_requested;        /* kill_pid or the end of the session has
 	                             * requested a kill, and boris has not given
-	                             * it up (E12) */
+	                             * it up */
 	bool cancelled;
-	bool shows_dir;             /* the text of the result shows `dir`
-	                             * (K4) */
-	bool server_deadline;       /* `deadline` is that of --bg-timeout
-	                             * (T5) */
+	bool shows_dir;             /* the text of the result shows `dir` */
+	bool server_deadline;       /* `deadline` is that of --bg-timeout */
 	bool too_many_tasks;        /* the job could not become a task, since
-	                             * too many were running (E5, K2) */
+	                             * too many were running */
 	bool limit_reached;         /* `call_limit` has ended the call, or
-	                             * prevented the start of the job (K2) */
-	bool abandoned;             /* a timer of the client has ended the call
-	                             * (E6) */
+	                             * prevented the start of the job */
+	bool abandoned;             /* a timer of the client has ended the
+	                             * call */
 	bool not_run;               /* the job was abandoned and rejected, and
 	                             * no result has reported that */
 	bool survivor_logged;       /* the log contains a record that boris
-	                             * cannot terminate the command (E12) */
+	                             * cannot terminate the command */
 	struct job_stream out;
 	struct job_stream err;
 	struct exec_prompt prompt;  /* whether the terminal waits for input;
 	                             * BUSY if it does not take input */
 	struct buf typed;           /* end of the typed lines, which the
-	                             * terminal may echo (W3) */
+	                             * terminal may echo */
 
 	/* What results have reported. The session_mark_...() and job_mark_...()
 	 * functions set these members. */
 	bool prompt_reported;     /* a result has reported that the terminal
 	                           * waits for input, and how to answer */
 	int64_t asked_at;         /* `since` of the last prompt that was
-	                           * reported, in ms (I3) */
-	bool end_reported;        /* a result has reported the end of the task
-	                           * (T8) */
+	                           * reported, in ms */
+	bool end_reported;        /* a result has reported the end of the
+	                           * task */
 	bool abandoned_reported;  /* a result has reported what happened after
-	                           * the call was abandoned (E6) */
+	                           * the call was abandoned */
 	bool survivor_reported;   /* a result has reported that boris could not
-	                           * terminate the cancelled command (E12) */
+	                           * terminate the cancelled command */
 
 	/* Private to session.c */
 	struct list *list;      /* the list of the session that contains the
 	                         * job */
 	struct list_node node;  /* node of the job in `list` */
-	bool parallel;          /* the job runs in parallel to the queue (D7,
-	                         * H6) */
+	bool parallel;          /* the job runs in parallel to the queue */
 	int refs;               /* number of calls that refer to the job */
 	bool read;              /* the final result of the task was sent */
 

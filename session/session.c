@@ -37,8 +37,8 @@ enum {
 	                   * session */
 	TEXT_KEPT = 800,  /* number of bytes of a command that are kept after
 	                   * its start (T7) */
-	NOT_RUN_MAX = 10  /* maximum number of rejected jobs that are kept to
-	                   * report them (E6) */
+	NOT_RUN_MAX = 10  /* maximum number of rejected jobs that are kept until
+	                   * a result has reported them (E6) */
 };
 
 /* Returns the job that contains the list node, or NULL if the node is NULL. */

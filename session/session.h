@@ -35,14 +35,14 @@ struct session {
 	const struct options *options;
 	bool shared;              /* clients without sessions share it: it
 	                           * tracks no directory and runs all commands
-	                           * in parallel (H6) */
+	                           * in parallel */
 	bool closing;
-	bool dir_reported;        /* a result has reported the directory (K4) */
+	bool dir_reported;        /* a result has reported the directory */
 	bool has_survivors;       /* a cancelled command could not be
 	                           * terminated, and perhaps no result has
-	                           * reported that (E12) */
+	                           * reported that */
 	bool edited;              /* an edit was made in this turn, so the queue
-	                           * is paused (P6) */
+	                           * is paused */
 	char name[17];            /* name of the session: 8 digits of the
 	                           * process, then 8 of the session */
 	int64_t calls;            /* number of jobs that boris has tried to
@@ -54,8 +54,7 @@ struct session {
 	struct list list[LISTS];  /* all jobs, each list in the order in which
 	                           * jobs entered it */
 	struct list execs;        /* the commands of all jobs */
-	size_t queued;            /* memory that queued jobs occupy, in bytes
-	                           * (P10) */
+	size_t queued;            /* memory that queued jobs occupy, in bytes */
 	int waiting;              /* number of queued jobs */
 	int waiting_parallel;     /* number of queued jobs that run in
 	                           * parallel */

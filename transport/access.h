@@ -12,7 +12,7 @@
  * of both. */
 struct access {
 	const struct options *options;  /* command-line options, whose token can
-	                                 * change at a SIGHUP (H9) */
+	                                 * change at a SIGHUP */
 	const char *own_origin;         /* the URL http://ADDRESS:PORT that
 	                                 * boris listens on */
 };
