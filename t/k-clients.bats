@@ -1,46 +1,81 @@
 #!/usr/bin/env bats
-# K: what is known of each client, and what it lets through and waits for
+# K: the table of known clients, their limits, and results that fit in them
 
 load helper
 
-# from NAME [OPTION...]: a boris that talks with the client of that name
-from() {
+# boris_for NAME [OPTION...]: starts boris for a client with this name
+boris_for() {
 	called "$1"
 	shift
 	boris "$@"
 }
 
-# long CHARACTERS: a command that prints so many, in lines of 99
-long() {
+# long_output CHARACTERS: prints a command that prints so many characters, in
+# lines of 99
+long_output() {
 	echo "head -c $1 /dev/zero | tr '\\0' a | fold -w 99"
 }
 
-@test "K1: Gemini's wait_for_previous is taken and dropped, another's is an unknown argument" {
-	from gemini-cli-mcp-client
+# result_text: prints the text of the result, decoded
+result_text() {
+	get -s result content 0 text
+}
+
+# start_ten_tasks: starts as many tasks as can run at a time
+start_ten_tasks() {
+	local i
+	for i in {1..10}; do
+		start_task 'read <never' || return
+	done
+}
+
+# send_together COMMAND...: calls bash for each command, with the ids 101, 102
+# and so on. All calls are in a single write, so that they reach the call limit
+# in the same turn of the event loop.
+send_together() {
+	local command calls='' number=100
+	for command; do
+		quote "$command"
+		calls+='{"jsonrpc":"2.0","id":'$((++number))',"method":"tools/call",'
+		calls+='"params":{"name":"bash","arguments":{"command":'$quoted'}}}'
+		calls+=$'\n'
+	done
+	send "${calls%$'\n'}"
+}
+
+# --- K1: the table
+
+@test "K1: the argument wait_for_previous of Gemini CLI is accepted and ignored" {
+	boris_for gemini-cli-mcp-client
 	run_bash 'echo hi' '{"wait_for_previous":true}'
 	is "$(result stdout)" '"hi\n"'
 	start_task 'read <gate' '{"wait_for_previous":false}'
 	look '' '"wait_for_previous":true'
 	is "$(result status)" '"running"'
 	release
-	leave
-	called t
+}
+
+@test "K1: the argument wait_for_previous of an unknown client is rejected" {
 	boris
 	run_bash 'echo hi' '{"wait_for_previous":true}'
 	refused '*unknown argument "wait_for_previous"*'
 }
 
-@test "K2: for a client that waits for a call, commands get 600 s" {
-	from codex-mcp-client
+# --- K2: the call limit
+
+@test "K2: the default timeout is 600 s for a client with a call limit" {
+	boris_for codex-mcp-client
 	ask tools/list
 	has "$(get -s result tools 0 description)" 'default 600000 ms'
-	leave
-	boris --call-limit=0
+}
+
+@test "K2: the default timeout is 120 s if --call-limit=0 removes the call limit" {
+	boris_for codex-mcp-client --call-limit=0
 	ask tools/list
 	has "$(get -s result tools 0 description)" 'default 120000 ms'
 }
 
-@test "K2: a command that outlasts its call becomes a task" {
+@test "K2: a command that is still running at the call limit becomes a task" {
 	boris --call-limit=1
 	run_bash 'echo so far; read <gate; echo end'
 	is "$(result status)" '"running"'
@@ -52,13 +87,13 @@ long() {
 	is "$(result stdout)" '"so far\nend\n"'
 }
 
-@test "K2: a command whose timeout is due within ten seconds is not handed over" {
+@test "K2: a command does not become a task if its timeout is near the call limit" {
 	boris --call-limit=1
 	run_bash 'read <gate' '{"timeout":1600}'
 	is "$(result status)" '"timed_out"'
 }
 
-@test "K2: a task that was handed over ends at the timeout of its command" {
+@test "K2: a command that has become a task is still terminated at its timeout" {
 	hurried
 	boris --call-limit=3
 	run_bash 'read <gate' '{"timeout":15000}'
@@ -71,7 +106,7 @@ long() {
 	has "$(result note)" timeout
 }
 
-@test "K2: a queued command that cannot be started in time is rejected and not run" {
+@test "K2: a queued command that cannot start before the call limit is not run" {
 	boris --call-limit=1
 	call_bash 'echo first; read <gate' '{"timeout":8000}'
 	first=$id
@@ -84,7 +119,7 @@ long() {
 	[ ! -e ran ]
 }
 
-@test "K2: a queued command is started as soon as the command before it is handed over" {
+@test "K2: a queued command starts as soon as the command before it becomes a task" {
 	boris --call-limit=4
 	call_bash 'read <never'
 	begin
@@ -94,12 +129,9 @@ long() {
 	within 5000
 }
 
-@test "K2: a queued command whose time is up is started and handed over at once" {
-	local form='{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"bash","arguments":{"command":"%s"}}}\n'
+@test "K2: a queued command can start and become a task in the same turn" {
 	boris --call-limit=1
-	# One write, so that both reach the limit in the same turn
-	# shellcheck disable=SC2059
-	send "$(printf "$form" 101 'read <never' 102 'echo second; read <gate')"
+	send_together 'read <never' 'echo second; read <gate'
 	answer 101
 	answer 102
 	like "$(plain note)" 'this client waits at most 1.0 s, so the command keeps running as task *'
@@ -111,16 +143,13 @@ long() {
 	is "$(result stdout)" '"second\n"'
 }
 
-@test "K2: all queued commands are handed over in order until ten tasks run" {
-	local form='{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"bash","arguments":{"command":"echo %d >>started; read <never"}}}\n'
-	local i calls=
+@test "K2: queued commands become tasks in order until ten tasks are running" {
+	local i commands=()
 	boris --call-limit=1
-	# One write, so that all reach the limit in the same turn
 	for i in {1..12}; do
-		# shellcheck disable=SC2059
-		printf -v calls "%s$form" "$calls" $((100 + i)) "$i"
+		commands+=("echo $i >>started; read <never")
 	done
-	send "$calls"
+	send_together "${commands[@]}"
 	for i in {1..10}; do
 		answer $((100 + i))
 		is "$(result status)" '"running"'
@@ -133,7 +162,8 @@ long() {
 	eventually ten_started
 }
 
-@test "K2: commands with an absolute cwd are handed over, each on its own (D7)" {
+@test "K2, D7: commands with an absolute cwd become tasks independently" {
+	local i tasks=()
 	boris --call-limit=1
 	for i in 1 2 3; do
 		call_bash "read <'$PWD/gate'; pwd" '{"cwd":"/"}'
@@ -152,7 +182,8 @@ long() {
 	done
 }
 
-@test "K2: the seventeenth command with an absolute cwd is not run if it waits too long (D7)" {
+@test "K2, D7: the seventeenth command with an absolute cwd is not run at the call limit" {
+	local i
 	boris --call-limit=1
 	for i in {1..16}; do
 		call_bash "read <'$PWD/gate'" '{"cwd":"/","timeout":9000}'
@@ -165,15 +196,15 @@ long() {
 	release 17
 }
 
-@test "K2: a queued edit whose time is up is made" {
+@test "K2: a queued edit is made when its call reaches the call limit" {
 	boris --call-limit=1 --edit
 	call_bash 'read <never'
 	run_tool edit '{"path":"f","new":"text"}'
-	has "$(get -s result content 0 text)" 'f: created'
+	has "$(result_text)" 'f: created'
 	is "$(<f)" text
 }
 
-@test "K2: a command is handed over in time although the client does not read" {
+@test "K2: a command becomes a task in time even if the client reads no responses" {
 	boris --call-limit=2
 	call_bash 'read <never'
 	call_bash 'echo x >mark'
@@ -184,28 +215,22 @@ long() {
 	kill $writer || :
 }
 
-@test "K2: with ten tasks running the command is terminated, and told why" {
+@test "K2: a command is terminated at the call limit if ten tasks are running" {
 	boris --call-limit=1
-	local i
-	for i in {1..10}; do
-		start_task 'read <never'
-	done
+	start_ten_tasks
 	run_bash 'read <never'
 	is "$(result status)" '"timed_out"'
 	has "$(plain note)" 'the longest this client waits'
 	has "$(plain note)" 'because 10 background tasks are running'
 }
 
-@test "K2: with ten tasks running a queued command without time to run is rejected" {
-	local i first
+@test "K2: a queued command is not run if it would be terminated almost at once" {
 	boris --call-limit=3
-	for i in {1..10}; do
-		start_task 'read <never'
-	done
+	start_ten_tasks
 	call_bash 'echo x >begun; read <never'
 	first=$id
 	begun begun
-	pause 500  # so much time the second one has left when its turn comes
+	pause 500  # The second command has this time left when its turn comes.
 	run_bash 'touch ran'
 	like "$(text)" '*not run: the command was queued for [23].* s, so it would have been terminated after 0.* s, because this client waits at most 3.0 s; 10 background tasks are running, which is the maximum; stop one with kill_pid*'
 	answer $first
@@ -214,12 +239,9 @@ long() {
 	[ ! -e ran ]
 }
 
-@test "K2: a command that is terminated after it was queued is told how long it ran" {
-	local i first
+@test "K2: the note about a terminated command says how long the command was queued" {
 	boris --call-limit=4
-	for i in {1..10}; do
-		start_task 'read <never'
-	done
+	start_ten_tasks
 	call_bash 'echo x >begun; read <gate'
 	first=$id
 	begun begun
@@ -231,16 +253,13 @@ long() {
 	answer $first
 }
 
-@test "K2: a command that is handed over as it starts is not said to hang (E11)" {
-	local form='{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"bash","arguments":{"command":"%s"}}}\n'
-	local i calls=
+@test "K2, E11: the directory of a new task is not reported as unresponsive" {
+	local i commands=()
 	boris --call-limit=1
-	# One write, so that all reach the limit in the same turn
 	for i in {1..10}; do
-		# shellcheck disable=SC2059
-		printf -v calls "%s$form" "$calls" $((100 + i)) 'read <never'
+		commands+=('read <never')
 	done
-	send "$calls"
+	send_together "${commands[@]}"
 	for i in {1..10}; do
 		answer $((100 + i))
 		is "$(result status)" '"running"'
@@ -248,28 +267,34 @@ long() {
 	done
 }
 
-@test "K2: a wait ends with the patience of the client, and says so" {
+@test "K2: a wait for one task ends at the call limit" {
 	boris --call-limit=1
 	start_task 'read <gate'
 	look '' '"wait":60000'
 	is "$(result status)" '"running"'
 	has "$(plain note)" 'the wait ended after 1.'
-	run_tool task_output '{"wait":6000}'
-	like "$(get -s result content 0 text)" '*wait*ended*'
 	release
 }
 
-@test "K2: a wait is not cut for a client that goes on without the call" {
-	from claude-code --call-limit=1 --structured=on
+@test "K2: a wait for any task ends at the call limit" {
+	boris --call-limit=1
+	start_task 'read <gate'
+	run_tool task_output '{"wait":6000}'
+	like "$(result_text)" '*wait*ended*'
+	release
+}
+
+@test "K2: a wait of Claude Code continues after the call limit" {
+	boris_for claude-code --call-limit=1 --structured=on
 	start_task 'sleep 1.5; echo done'
 	look '' '"wait":20000'
 	is "$(result stdout)" '"done\n"'
 }
 
-@test "K2: Codex, which waits 300 s, gets its answer before that, however deaf a command is" {
+@test "K2: Codex receives an answer within 300 s even if the command ignores SIGTERM" {
 	[ -z "$REAL" ] || skip 'it takes five minutes'
 	hurried
-	from codex-mcp-client
+	boris_for codex-mcp-client
 	begin
 	call_bash "trap '' TERM; while :; do read -t 600 <>never; done" '{"timeout":299000}'
 	pause 200000
@@ -277,106 +302,144 @@ long() {
 	most "$(took)" 299999
 }
 
-@test "K4: the first result of a foreground command names its directory" {
+# --- K3: results that fit in what the client passes on
+
+# The clients of the next two tests, and the bytes of a result that each passes
+# on
+LIMITS='codex-mcp-client 36000
+copilot-cli 20000
+gemini-cli-mcp-client 38000'
+
+@test "K3: a long stdout is shortened to the limit of each known client" {
+	while read -r name limit; do
+		boris_for "$name" --structured=off
+		run_bash "$(long_output 60000)"
+		most ${#reply} $((limit + 700))
+		like "$(result_text)" '*a
+[[]stdout truncated: 60606 characters in total, first * and last * shown; full output: /*[]]
+a*'
+		leave
+	done <<<"$LIMITS"
+}
+
+@test "K3: a long stdout and a long stderr share the limit of each known client" {
+	while read -r name limit; do
+		boris_for "$name" --structured=off
+		run_bash "$(long_output 60000); { $(long_output 60000); } >&2"
+		most ${#reply} $((limit + 1700))
+		is "$(result_text | grep -c 'full output: /')" 2
+		leave
+	done <<<"$LIMITS"
+}
+
+@test "K3: a result for opencode has at most 1900 lines" {
+	boris_for opencode
+	run_bash 'seq 3000; seq 3000 >&2'
+	most "$(result_text | wc -l)" 1900
+	is "$(result_text | grep -c 'full output: /')" 2
+}
+
+@test "K3: --result-limit overrides the limit of the client" {
+	boris_for copilot-cli --result-limit=2000 --structured=off
+	run_bash "$(long_output 60000)"
+	most ${#reply} 2600
+}
+
+@test "K3: stdout can use the space that a short stderr leaves" {
+	boris_for copilot-cli
+	run_bash "echo short >&2; $(long_output 60000)"
+	least ${#reply} 18500
+	has "$(text)" 'short'
+}
+
+# start_described_tasks: starts ten tasks with long commands and descriptions;
+# their ids are in $started
+start_described_tasks() {
+	local i long
+	printf -v long '%0300d' 0
+	started=()
+	for i in {1..10}; do
+		start_task "read <never # $long" "\"description\":\"$long\""
+		started+=("$task")
+	done
+}
+
+# names_all_tasks: the reply has at most 2000 bytes of text, and in it a line for
+# each task in $started
+names_all_tasks() {
+	local each
+	most "$(result_text | wc -c)" 2000 || return
+	for each in "${started[@]}"; do
+		has "$(result_text)" "$each  pid " || return
+	done
+}
+
+@test "K3: the error about an unknown task fits in the limit and names every task" {
+	boris --result-limit=2000
+	start_described_tasks
+	run_tool task_output '{"task_id":"'"$(printf %0300d 0)"'"}'
+	refused 'task not found: *'
+	names_all_tasks
+}
+
+@test "K3: the error about an eleventh task fits in the limit and names every task" {
+	boris --result-limit=2000
+	start_described_tasks
+	run_bash true '{"run_in_background":true}'
+	refused '*10 background tasks*'
+	names_all_tasks
+}
+
+@test "K3: a list of ten tasks and a command fits in the limit and names every task" {
+	boris --result-limit=2000
+	start_described_tasks
+	call_bash "echo x >begun; read <gate # $(printf %0300d 0)"
+	begun begun
+	run_tool task_output '{}'
+	names_all_tasks
+	has "$(text)" 'running in the foreground: echo x'
+	release
+}
+
+@test "K3: output is shortened even if the name of the directory exceeds the limit" {
+	dir=$PWD$(printf "/%0200d" {1..13})
+	mkdir -p "$dir"
+	boris --result-limit=2000 --structured=off
+	run_bash "cd '$dir'; $(long_output 30000); { $(long_output 30000); } >&2"
+	most "$(get -n result content 0 text)" $((2000 + ${#dir}))
+}
+
+# long_path LETTER: prints a path of which LETTER is the middle, a thousand times
+long_path() {
+	local middle
+	printf -v middle '%01000d' 0
+	echo "/start${middle//0/$1}/end"
+}
+
+@test "K3: a long cwd in an error is shortened in the middle" {
+	boris --result-limit=2000
+	for letter in p € ü; do
+		run_bash true '{"cwd":"'"$(long_path $letter)"'"}'
+		refused 'cannot change to cwd /start*...*/end: *; the command was not run'
+		most "$(result_text | wc -c)" 2000
+	done
+}
+
+@test "K3: a long path in the error of an edit is shortened in the middle" {
+	boris --edit --result-limit=2000
+	for letter in p € ü; do
+		run_tool edit '{"path":"'"$(long_path $letter)"'","old":"x","new":"y"}'
+		refused '/start*...*/end: the file was not changed: *'
+		most "$(result_text | wc -c)" 2000
+	done
+}
+
+# --- K4: the directory in the first result
+
+@test "K4: only the first result of a foreground command gives the cwd" {
 	boris
 	run_bash 'echo hi'
 	has "$(text)" "cwd: $PWD"
 	run_bash 'echo hi'
 	lacks "$(text)" 'cwd: '
-}
-
-@test "K3: a result fits what its client lets through, start, end and path" {
-	local name most
-	while read -r name most; do
-		from "$name" --structured=off
-		run_bash "$(long 60000)"
-		most ${#reply} $((most + 700))
-		like "$(get -s result content 0 text)" '*a
-[[]stdout truncated: 60606 characters in total, first * and last * shown; full output: /*[]]
-a*'
-		run_bash "$(long 60000); { $(long 60000); } >&2"
-		most ${#reply} $((most + 1700))
-		is "$(get -s result content 0 text | grep -c 'full output: /')" 2
-		leave
-	done <<-'END'
-	codex-mcp-client 36000
-	copilot-cli 20000
-	gemini-cli-mcp-client 38000
-	END
-}
-
-@test "K3: a result has no more lines than its client lets through" {
-	from opencode
-	run_bash 'seq 3000; seq 3000 >&2'
-	most "$(get -s result content 0 text | wc -l)" 1900
-	is "$(get -s result content 0 text | grep -c 'full output: /')" 2
-}
-
-@test "K3: --result-limit takes the place of what is known; what one stream leaves is the other's" {
-	boris --result-limit=2000 --structured=off
-	run_bash "$(long 60000)"
-	most ${#reply} 2600
-	leave
-	from copilot-cli
-	run_bash "echo short >&2; $(long 60000)"
-	least ${#reply} 18500
-	has "$(text)" 'short'
-}
-
-# fits: the text of the reply has at most 2000 bytes
-fits() {
-	most "$(get -s result content 0 text | wc -c)" 2000
-}
-
-# names TASK...: the text has the line of each task
-names() {
-	local each
-	for each; do
-		has "$(get -s result content 0 text)" "$each  pid " || return
-	done
-}
-
-@test "K3: an error with a list of tasks fits, and names every task" {
-	boris --result-limit=2000
-	long=$(printf %0300d 0)
-	for i in {1..10}; do
-		start_task "read <never # $long" "\"description\":\"$long\""
-		started+=("$task")
-	done
-	run_tool task_output '{"task_id":"'"$long"'"}'
-	refused 'task not found: *'
-	fits
-	names "${started[@]}"
-	run_bash true '{"run_in_background":true}'
-	refused '*10 background tasks*'
-	fits
-	names "${started[@]}"
-	call_bash "echo x >begun; read <gate # $long"
-	begun begun
-	run_tool task_output '{}'
-	fits
-	names "${started[@]}"
-	has "$(text)" 'running in the foreground: echo x'
-	release
-}
-
-@test "K3: where the directory's name fills the limit, the output is cut all the same" {
-	dir=$PWD$(printf "/%0200d" {1..13})
-	mkdir -p "$dir"
-	boris --result-limit=2000 --structured=off
-	run_bash "cd '$dir'; $(long 30000); { $(long 30000); } >&2"
-	most "$(get -n result content 0 text)" $((2000 + ${#dir}))
-}
-
-@test "K3: a long path in an error is shortened in the middle, not the sentence" {
-	boris --edit --result-limit=2000
-	for letter in p € ü; do
-		long=$(printf '%01000d' 0)
-		long=/start${long//0/$letter}/end
-		run_bash true '{"cwd":"'$long'"}'
-		refused 'cannot change to cwd /start*...*/end: *; the command was not run'
-		run_tool edit '{"path":"'$long'","old":"x","new":"y"}'
-		refused '/start*...*/end: the file was not changed: *'
-		most "$(get -s result content 0 text | wc -c)" 2000
-	done
 }
