@@ -23,10 +23,10 @@
 #include "base/text.h"
 
 enum {
-	BYTES_MIN = 60,     /* minimum limit for a text without its truncation
-	                     * line, in bytes */
-	LINES_MIN = 6       /* minimum limit for a text without its truncation
-	                     * line, in lines */
+	BYTES_MIN = 60,     /* lowest limit on the bytes of a text, not counting
+	                     * the truncation line */
+	LINES_MIN = 6       /* lowest limit on the lines of a text, not counting
+	                     * the truncation line */
 };
 
 static const struct extent unlimited = {

@@ -83,8 +83,9 @@ struct output {
 
 /* -- The text ---------------------------------------------------------- */
 
-/* Keeps the tail shorter than 5/4 of end_bytes: lets the head grow to its
- * maximum, and then drops the text between the head and the last end_bytes. */
+/* Drops text from the middle of the stream if the tail is longer than 5/4 of
+ * end_bytes. A head that is not full first takes over text from the tail. The
+ * last end_bytes of the text are always kept. */
 static void
 drop_middle(struct output *o)
 {
@@ -297,13 +298,14 @@ find_row(const struct output *o, const struct output_cursor *c,
 /* The start of the text that follows the cursor */
 struct position {
 	int64_t at;           /* position in the text, in bytes */
-	bool continues;       /* whether the text before it in its row has been
-	                       * read */
+	bool continues;       /* whether the part of the row before this position
+	                       * has been read */
 };
 
-/* Returns where to continue reading a row of len bytes that starts at the
- * given position: after the bytes that were read, or at the start of the row
- * if it was rewritten since then. rewrite: number of the row's last rewrite. */
+/* Returns the position at which a reader continues to read a row of len bytes,
+ * which begins at `start`. If the row was rewritten since the reader read it,
+ * this is the start of the row. `rewrite` is the number of the last rewrite of
+ * the row. */
 static struct position
 position_in_row(const struct output_cursor *c, int64_t start, int64_t len,
                 int64_t rewrite)

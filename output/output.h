@@ -81,8 +81,9 @@ struct output_cursor {
 	                      * been read, between two pieces */
 };
 
-/* Returns whether the next piece of new text does not continue the text that
- * was read before the cursor: a row was rewritten, or text has been dropped. */
+/* Returns whether new text starts with a break, because a row was rewritten or
+ * text was dropped. Otherwise, new text directly continues the text that was
+ * read. */
 bool output_has_break(struct output *, const struct output_cursor *);
 
 /* Returns whether there is new text after the cursor. */

@@ -49,7 +49,8 @@ enum {
 
 struct row {
 	cell *cells;          /* cells, as many as the screen has columns */
-	int used;             /* number of columns up to the last one drawn */
+	int used;             /* length of the row up to the last character, in
+	                       * columns */
 	int read_columns;     /* number of columns that were read and have not
 	                       * changed since then */
 	int64_t change;       /* number of the last change of the row */
@@ -161,10 +162,9 @@ mark_rewritten(struct screen *s, struct row *r)
 	r->read_columns = 0;
 }
 
-/* Records that text was drawn at column x of the cursor's row, of which `used`
- * columns were in use. Text at the end of the last row does not rewrite the
- * row.
- * */
+/* Records that text was drawn at column x of the cursor's row. `used` is the
+ * number of columns that the row had before. Text that is added at the end of
+ * the last row does not rewrite the row. */
 static void
 mark_drawn(struct screen *s, int x, int used)
 {
@@ -195,7 +195,8 @@ widen_row(struct row *r, int n)
 		r->cells[r->used++] = CELL_BLANK;
 }
 
-/* Empties a row that will be reused as a new row, which has not been read. */
+/* Empties a row so that it can be reused as a new row, which no reader has
+ * read. */
 static void
 reset_row(struct row *r)
 {
@@ -217,8 +218,8 @@ erase_row(struct screen *s, struct row *r)
 	r->used = 0;
 }
 
-/* Blanks the remaining halves of wide characters that will be partly
- * overwritten in n columns from column x. */
+/* Blanks wide characters of which only one half is overwritten when n columns
+ * are drawn at column x. */
 static void
 split_wide(struct row *r, int x, int n)
 {
@@ -330,8 +331,8 @@ put_cells(const struct row *r, int n, struct buf *b)
 		put_cell(b, r->cells[i]);
 }
 
-/* Counts the text that was appended to the final text after its first `from`
- * bytes. */
+/* Updates the size of the final text after text was appended to the buffer at
+ * index `from`. */
 static void
 count_final(struct screen *s, size_t from)
 {
@@ -426,8 +427,8 @@ scroll_up(struct screen *s, bool newline)
 	rotate_up(s, s->top, s->bottom);
 	if (entire && is_main(s))
 		return;
-	/* Rows outside of the region have got other numbers, although they did
-	 * not move. Readers must read them again. */
+	/* Rows outside of the scrolling region did not move, but their numbers
+	 * have changed. Readers must read these rows again. */
 	mark_rows(s, 0, s->height - 1);
 }
 
@@ -502,7 +503,7 @@ delete_rows(struct screen *s, int n)
 /* -- Drawing ----------------------------------------------------------- */
 
 /* Records that text is drawn. If the cursor was moved to an absolute position
- * before, the program addresses the screen. */
+ * before, the program counts as a full-screen program. */
 static void
 note_drawing(struct screen *s)
 {
@@ -623,8 +624,8 @@ draw(struct screen *s, uint32_t code)
 	s->last_drawn = code;
 }
 
-/* Returns whether drawing a character means storing it and moving on: no mode
- * or character set differs from its default. */
+/* Returns whether characters are drawn in the usual way: insert mode is off,
+ * autowrap is on, and the character set has no line-drawing characters. */
 static bool
 is_plain_mode(const struct screen *s)
 {
@@ -747,10 +748,10 @@ drop_rows_below(struct screen *s)
 	s->last_line = s->cursor.y;
 }
 
-/* Executes ED, which erases like EL, but parts of the screen. clear(1) moves
- * the cursor to the first cell by CUP and erases from there, and then the
- * erased rows remain in the text. A program that redraws its prompt reaches
- * that cell by relative movements, and then the erased rows are dropped. */
+/* Executes ED, which erases a part of the screen. clear(1) moves the cursor to
+ * the first cell by CUP and erases from there, and then the erased rows remain
+ * in the text. A program that redraws its prompt reaches that cell by relative
+ * movements, and then the erased rows are dropped. */
 static void
 erase_in_screen(struct screen *s, int what)
 {
@@ -758,8 +759,8 @@ erase_in_screen(struct screen *s, int what)
 	int i;
 
 	if (!s->terminal) {
-		/* Ignore ED 2, so that erased text remains in the text like on
-		 * a terminal. */
+		/* Ignore ED 2. Erased text remains in the text of a terminal,
+		 * too. */
 		if (what != 2)
 			erase_in_row(s, what);
 	} else if (what == 2 || (what == 0 && at_home)) {
@@ -793,7 +794,7 @@ move_to_column(struct screen *s, int x)
 	s->cursor.x = clamp(x, 0, s->columns - 1);
 }
 
-/* Moves the cursor to row y, counted from 0, as an absolute movement. */
+/* Moves the cursor to row y, counted from 0. This is an absolute movement. */
 static void
 move_to_row(struct screen *s, int y)
 {
@@ -952,8 +953,9 @@ report_cursor(struct screen *s)
 	struct buf b = { text, 0, sizeof(text) };
 	int x = clamp(s->cursor.x, 0, s->columns - 1);
 
-	/* A query of the size is no absolute movement: programs move the cursor
-	 * to the last cell and query its position. */
+	/* To find out the size of the terminal, programs move the cursor to the
+	 * last cell and query its position. That does not make them full-screen
+	 * programs. */
 	s->moved = false;
 	buf_fmt(&b, "\033[%d;%dR", s->cursor.y + 1, x + 1);
 	reply(s, buf_text(&b));
@@ -1271,7 +1273,8 @@ parse_sequence(struct screen *s, const unsigned char *p, size_t n)
 			s->state = PARSE_TEXT;
 			return i;
 		}
-		if (p[i] == 0x1B) {  /* may start ST, which ends a string */
+		/* ESC is also the first byte of ST, which ends a string. */
+		if (p[i] == 0x1B) {
 			s->state = PARSE_ESCAPE;
 		} else if (p[i] == 0x18 || p[i] == 0x1A) {  /* CAN, SUB */
 			s->state = PARSE_TEXT;
@@ -1345,8 +1348,8 @@ colour_length(const unsigned char *p, size_t n)
 }
 
 /* Returns whether complete lines can be copied to the final text without
- * drawing them: no mode differs from its default, and the current row is
- * empty. */
+ * drawing them: on a pipe whose row is empty and whose modes have their
+ * defaults. */
 static bool
 can_copy(const struct screen *s)
 {
@@ -1511,9 +1514,9 @@ screen_free(struct screen *s)
 	free(s);
 }
 
-/* Adds a byte to the character that the previous call split. Returns false if
- * the byte does not continue the character. Then U+FFFD has been drawn, and the
- * caller must parse the byte again. */
+/* Adds a byte to a character that was split between two calls. Returns false
+ * if the byte does not continue the character. Then U+FFFD has been drawn, and
+ * the caller must parse the byte again. */
 static bool
 continue_character(struct screen *s, unsigned char c)
 {
@@ -1545,8 +1548,8 @@ is_row_full(const struct screen *s)
 	return !s->terminal && s->cursor.x == s->columns && !s->insert;
 }
 
-/* Draws or copies some of the n bytes. No incomplete sequence or character may
- * precede them. Returns the number of bytes processed. */
+/* Draws or copies some of the n bytes, which must not start within a sequence
+ * or a character. Returns the number of bytes processed. */
 static size_t
 write_text(struct screen *s, const unsigned char *p, size_t n)
 {
@@ -1702,8 +1705,8 @@ screen_mark_read(struct screen *s)
 
 	for (i = 0; i < n; i++) {
 		r = &s->main[i];
-		/* If another row with this number was read before, its readers
-		 * must read this row completely. */
+		/* Another row with the same number may have been read before.
+		 * Its readers must read this row from its start. */
 		if (!r->was_read && s->final.rows + i < s->read_rows)
 			r->first_read = 0;
 		else if (!r->was_read)

@@ -103,7 +103,8 @@ void screen_line(const struct screen *, int i, struct buf *);
  * number to find out later what has changed. */
 int64_t screen_change(const struct screen *);
 
-/* Returns the number of the last change of row i of the shown screen. */
+/* Returns the number of the last change to row i of the screen that is
+ * shown. */
 int64_t screen_row_change(const struct screen *, int i);
 
 /* Returns the number of the last change that rewrote row i of the main screen.
@@ -122,8 +123,8 @@ struct screen_revised {
 	int64_t rewrite;  /* number of the change that rewrote the row last */
 };
 
-/* Returns revised row i, of which row 0 is the oldest one remembered, or NULL
- * if i is too large. */
+/* Returns a revised row by its index. The oldest row that is remembered has
+ * index 0. Returns NULL if the index is too large. */
 const struct screen_revised *screen_revised(const struct screen *, int i);
 
 /* -- Replies ----------------------------------------------------------- */

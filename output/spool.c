@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE 200809L
-#define _FILE_OFFSET_BITS 64  /* for files over 2 GiB on 32-bit hosts */
+#define _FILE_OFFSET_BITS 64  /* Allow files over 2 GiB on 32-bit hosts. */
 
 /* How a stream is saved:
  *
