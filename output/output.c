@@ -61,7 +61,8 @@ struct output {
 	                         * the text */
 	size_t size;          /* size of that block, in bytes */
 	struct buf text;      /* head and tail */
-	size_t rows_max;      /* space for rows after the tail, in bytes */
+	size_t rows_max;      /* space for the screen's rows after the tail, in
+	                       * bytes */
 	size_t end_bytes;     /* length of the final text's end that is always
 	                       * kept, in bytes */
 	size_t head_len;      /* length of the head, in bytes */
@@ -298,8 +299,8 @@ find_row(const struct output *o, const struct output_cursor *c,
 /* The start of the text that follows the cursor */
 struct position {
 	int64_t at;           /* position in the text, in bytes */
-	bool continues;       /* whether the part of the row before this position
-	                       * has been read */
+	bool continues;       /* whether the part of the row before this
+	                       * position has been read */
 };
 
 /* Returns the position at which a reader continues to read a row of len bytes,
@@ -702,8 +703,7 @@ struct region {
 	size_t gap;           /* index at which text was dropped, or `end` if no
 	                       * text was dropped */
 	struct extent size;   /* size of the region, including dropped text */
-	bool is_new;          /* whether the region contains only text after a
-	                       * cursor */
+	bool is_new;          /* whether the region contains only new text */
 };
 
 /* Returns whether the saved file differs from the text of the stream. The file

@@ -26,9 +26,8 @@ struct output_store {
 
 /* Creates an empty stream, which keeps as much text as output_show() needs for
  * limits of up to `limit` characters. The text of a terminal is drawn on a
- * screen of 50 rows (I6). Returns NULL if memory cannot be allocated. No
- * memory is allocated later, so that the output of a command cannot exhaust it
- * (E7). */
+ * screen of 50 rows (I6). Returns NULL if memory cannot be allocated. Drawing
+ * output allocates no more memory, so that a command cannot exhaust it (E7). */
 struct output *output_new(const struct options *, struct spool *,
                           int64_t limit, bool terminal);
 
@@ -73,12 +72,12 @@ struct output_cursor {
 	                   * read */
 	int64_t change;   /* number of the last change of the screen that was
 	                   * read */
-	int64_t next_row;    /* number of the first row that has not been
-	                      * checked for rewrites, between two pieces */
-	int64_t next_start;  /* position of the next piece of new text, between
-	                      * two pieces, or 0 */
-	int next_shown;      /* first row of the alternate screen that has not
-	                      * been read, between two pieces */
+	int64_t next_row;    /* number of the first row that output_read() has
+	                      * not checked for rewrites yet */
+	int64_t next_start;  /* position of the added text that output_read()
+	                      * reads next, or 0 before it has read any */
+	int next_shown;      /* index of the first row of the alternate screen
+	                      * that output_read() has not read yet */
 };
 
 /* Returns whether new text starts with a break, because a row was rewritten or

@@ -89,8 +89,8 @@ struct screen {
 	                           * that a line feed has reached */
 	struct position cursor;
 	struct position saved;    /* position saved by DECSC */
-	struct position main_cursor;  /* position on the main screen while the
-	                               * alternate screen is shown */
+	struct position main_cursor;  /* position of the cursor on the main screen
+	                               * while the alternate screen is shown */
 	bool restores_cursor;     /* whether the cursor returns to main_cursor
 	                           * when the alternate screen is left */
 	int top;                  /* first row of the scrolling region */
@@ -129,8 +129,9 @@ struct screen {
 	int64_t change;           /* number of the last change */
 	int64_t read_rows;        /* number of the first row that no reader has
 	                           * read */
-	bool shifted;             /* whether final rows before read_rows have
-	                           * other positions than a reader expects */
+	bool shifted;             /* whether rows that were read get other
+	                           * positions in the final text than their
+	                           * readers expect */
 	struct screen_revised revised[SCREEN_REVISED];  /* ring buffer */
 	size_t revised_count;     /* number of revised rows ever added */
 	char reply[REPLIES_MAX];  /* memory of `replies` */
@@ -388,8 +389,8 @@ finish_row(struct screen *s, const struct row *r, bool newline)
 
 /* -- Scrolling --------------------------------------------------------- */
 
-/* Moves the rows from first to last up by one. Row first becomes a new, empty
- * row at the bottom. */
+/* Moves the rows `first` to `last` up by one row. Row `first` is emptied and
+ * becomes the new row `last`. */
 static void
 rotate_up(struct screen *s, int first, int last)
 {
@@ -401,8 +402,8 @@ rotate_up(struct screen *s, int first, int last)
 	s->rows[last] = moved;
 }
 
-/* Moves the rows from first to last down by one. Row last becomes a new, empty
- * row at the top. */
+/* Moves the rows `first` to `last` down by one row. Row `last` is emptied and
+ * becomes the new row `first`. */
 static void
 rotate_down(struct screen *s, int first, int last)
 {

@@ -19,7 +19,7 @@
 enum {
 	SCREEN_ROWS = 50,        /* rows of a terminal */
 	SCREEN_COLUMNS = 200,    /* columns of a terminal */
-	SCREEN_PIPE_COLUMNS = 8000,  /* columns of the only row of a pipe */
+	SCREEN_PIPE_COLUMNS = 8000,  /* columns of a pipe's only row */
 	SCREEN_CELL_BYTES = 12,  /* maximum size of a character and two
 	                          * combining characters, in bytes of UTF-8 */
 	SCREEN_STEP_MAX = SCREEN_ROWS *
@@ -58,8 +58,8 @@ bool screen_is_full(const struct screen *);
 
 /* The size of the final text */
 struct screen_final {
-	int64_t rows;    /* number of final rows, which is the number of the
-	                  * first row on the screen */
+	int64_t rows;    /* number of final rows; also the number of the first
+	                  * row on the screen */
 	int64_t chars;   /* number of characters, including newlines */
 	int64_t lines;   /* number of newlines */
 	int64_t bytes;   /* size in bytes */
@@ -120,7 +120,7 @@ struct screen_revised {
 	int64_t row;      /* number of the row */
 	int64_t start;    /* position of its first byte in the final text */
 	int64_t end;      /* position after its last byte in the final text */
-	int64_t rewrite;  /* number of the change that rewrote the row last */
+	int64_t rewrite;  /* number of the last change that rewrote the row */
 };
 
 /* Returns a revised row by its index. The oldest row that is remembered has

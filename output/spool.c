@@ -88,7 +88,7 @@ spool_remove(struct spool_file *f)
 		free(f);
 }
 
-/* The text of each reason, for the truncation line (O5) */
+/* Texts that describe the reasons in the truncation line (O5) */
 static const char *const reasons[] = {
 	[0] = "",
 	[-FILE_FULL] = "longer than --save-limit",

@@ -18,8 +18,8 @@ struct spool_file;  /* the saved output of one stream */
 /* A limit on the size of files */
 struct spool_limit {
 	int64_t bytes;
-	int reason;          /* reason to report when the limit is reached, a
-	                      * constant of spool.c */
+	int reason;          /* reason that is reported when the limit is
+	                      * reached, a constant of spool.c */
 };
 
 /* The saved output of one session */
