@@ -44,8 +44,8 @@ enum {
 	                            * message, in bytes */
 	PROGRESS_ENVELOPE = 2048,  /* maximum size of the rest of a progress
 	                            * message, in bytes */
-	RESULT_SMALL = 4096,       /* size of output up to which memory is not
-	                            * checked before the result is written, in
+	RESULT_SMALL = 4096,       /* maximum size of output for which a result
+	                            * is written without a check for memory, in
 	                            * bytes */
 	RESULT_FACTOR = 12         /* maximum memory that a result needs, as a
 	                            * multiple of the size of its output */

@@ -58,8 +58,9 @@ struct result {
 	struct buf text, data;
 };
 
-/* The two arguments of buf_fmt() for %-.*s: as much of a client's text as a
- * result repeats. (The flag - escapes control characters; see base/fmt.h.) */
+/* The two arguments of buf_fmt() for the directive %-.*s, which appends the
+ * start of a text from the client. (The flag - escapes control characters; see
+ * base/fmt.h.) */
 #define SHOWN(text) (int)utf8_cut((text), COMMAND_SHOWN), (text)->data
 
 /* Shortens a text to `max` bytes by replacing the bytes before its last `keep`

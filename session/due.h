@@ -49,7 +49,7 @@ struct queue_state {
 	int running_in_order;  /* number of running jobs that the queue waits
 	                        * for */
 	int running_parallel;  /* number of foreground jobs that run in parallel
-	                        * to the queue */
+	                        * with the queue */
 	bool paused;           /* the queue is paused until a later turn */
 	bool edit_waits;       /* an edit has started and waits for its file */
 	bool tasks_full;       /* no more tasks can be started */

@@ -782,8 +782,8 @@ struct overwrite {
 	size_t stop;           /* offset after the last byte to overwrite; not
 	                        * used with an extension, since the text is then
 	                        * written up to its end */
-	struct buf appended;   /* bytes that other programs append before the
-	                        * extension */
+	struct buf appended;   /* bytes that other programs have appended before
+	                        * the extension */
 	size_t extension;      /* offset of the extension */
 	size_t extension_end;  /* offset after the extension; 0 if there is
 	                        * none */

@@ -143,7 +143,7 @@ struct job {
 	struct list *list;      /* the list of the session that contains the
 	                         * job */
 	struct list_node node;  /* node of the job in `list` */
-	bool parallel;          /* the job runs in parallel to the queue */
+	bool parallel;          /* the job runs in parallel with the queue */
 	int refs;               /* number of calls that refer to the job */
 	bool read;              /* the final result of the task was sent */
 

@@ -302,9 +302,9 @@ interrupted(int sig)
 	(void)sig;  /* makes pselect() return, and nothing else */
 }
 
-/* Blocks all signals. Those that end or stop boris interrupt pselect() instead,
- * if it is called with the mask *waiting, so that the mode of the terminal is
- * always restored. */
+/* Blocks all signals, and sets *waiting to a signal mask for pselect(). With
+ * this mask, signals that would end or stop boris interrupt pselect() instead,
+ * so the mode of the terminal is always restored. */
 static void
 block_signals(sigset_t *waiting)
 {

@@ -7,6 +7,9 @@
  *        v                  v
  *   LIST_BACKGROUND <-------+
  *
+ * A rejected job, and an edit that was made, moves from LIST_QUEUE directly to
+ * LIST_ENDED.
+ *
  * In each turn, session_act() asks due.c what is due for each job, and carries
  * it out. It handles the running commands before the queue, so that a job which
  * waits for a command starts in the turn in which that command ends (P7).
@@ -471,8 +474,8 @@ hand_over(struct session *s, struct job *job, int64_t now)
 	job->limit_reached = job->call_limit > 0;
 }
 
-/* Returns whether the job can run in parallel to all others, since it does not
- * use the tracked directory (D7), or since no directory is tracked (H6). An
+/* Returns whether the job can run in parallel with all others, since it does
+ * not use the tracked directory (D7), or since no directory is tracked (H6). An
  * edit is never parallel, because it takes little time. */
 static bool
 is_parallel(const struct session *s, const struct job *job)
@@ -853,7 +856,7 @@ mark_ends_reported(struct session *s, int max)
 	}
 }
 
-/* Marks as many abandoned calls as reported as one result reports. */
+/* Marks abandoned calls as reported, at most as many as one result reports. */
 static void
 mark_abandoned_reported(struct session *s)
 {
@@ -874,8 +877,8 @@ mark_abandoned_reported(struct session *s)
 	}
 }
 
-/* Marks as many cancelled commands that boris could not terminate as reported
- * as one result reports. */
+/* Marks cancelled commands that boris could not terminate as reported, at most
+ * as many as one result reports. */
 static void
 mark_survivors_reported(struct session *s)
 {

@@ -750,7 +750,7 @@ handle_requests(struct http *h, struct peer *p)
 			handle_message(h, p);
 		else if (event == 413)  /* a chunked body was too long */
 			respond_text(p, event, TOO_LONG);
-		else  /* 503: out of memory for the body */
+		else  /* 503: no memory for the body */
 			respond_text(p, event, "out of memory\n");
 		event = connection_next(&p->connection);
 	}

@@ -12,12 +12,13 @@
 
 enum {
 	LINE_LIMIT = 16 << 20,   /* maximum size of a message, in bytes (P5) */
-	LONG_LINE = 1 << 20,     /* length of a line from which memory for the
-	                          * longest line is reserved, in bytes */
-	UNREAD_LIMIT = 4 << 20,  /* number of queued bytes from which no input
-	                          * is read (P10) */
-	FLUSH_SIZE = 16 << 10,   /* number of queued bytes from which boris
-	                          * writes them at once */
+	LONG_LINE = 1 << 20,     /* minimum length of a line for which memory
+	                          * for the maximum length is reserved, in
+	                          * bytes */
+	UNREAD_LIMIT = 4 << 20,  /* number of queued bytes at which boris stops
+	                          * reading input (P10) */
+	FLUSH_SIZE = 16 << 10,   /* number of queued bytes at which boris writes
+	                          * them immediately */
 	SHORT = 4 << 10,         /* maximum size of an error that is always
 	                          * sent, in bytes */
 	READ_SIZE = 64 << 10     /* size of the read buffer, which is the
