@@ -500,6 +500,13 @@ call_bash() {
 	call bash '{"command":'"$quoted${more:+,$more}"'}' ${3+"$3"}
 }
 
+# bash_request ID COMMAND: Prints a call of bash with this request id.
+bash_request() {
+	quote "$2"
+	printf '{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":' "$1"
+	printf '{"name":"bash","arguments":{"command":%s}}}\n' "$quoted"
+}
+
 # run_tool TOOL ARGUMENTS [META]: Calls a tool and reads the response.
 run_tool() {
 	call "$@" && answer

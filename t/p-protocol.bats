@@ -1,48 +1,96 @@
 #!/usr/bin/env bats
-# P: the protocol, as the handshake revisions have it (SPEC P; MCP 2024-11-05 to
-# 2025-11-25)
+# P: the protocol in the handshake revisions of MCP, 2024-11-05 to 2025-11-25
 # shellcheck disable=SC1003,SC1010,SC2012,SC2016,SC2017,SC2030,SC2031,SC2034
 # shellcheck disable=SC2054,SC2086,SC2089,SC2090,SC2094,SC2154,SC2238
 
 load helper
 
-# refuses_line LINE CODE ID: the line gets that error, and boris goes on
-refuses_line() {
+REVISIONS='2024-11-05 2025-03-26 2025-06-18 2025-11-25'
+EMPTY_VALUES='null "" 0 false [] {}'
+
+# initialize VERSION: Sends initialize and reads the response.
+initialize() {
+	send "${HELLO/2025-11-25/$1}"
+	hear
+}
+
+# ping ID [PARAMS]: Sends a ping and reads the next line.
+ping() {
+	request "$1" ping ${2+"$2"}
+	hear
+}
+
+# rejects_line LINE CODE ID: Fails if boris does not answer LINE with this error
+# code and id and then continue to serve.
+rejects_line() {
 	send "$1"
 	hear
 	is "$1 -> $(code) $(get -v id)" "$1 -> $2 $3"
 	next_is_ping
 }
 
-# says_nothing LINE: the line gets no answer
-says_nothing() {
-	send "$1"
-	next_is_ping || fail "answered: $1"
-}
-
-# bad_json TEXT...: none of them is JSON
-bad_json() {
+# rejects_json TEXT...: Fails if one of the lines is not rejected with -32700.
+rejects_json() {
 	local text
 	boris
 	for text; do
-		refuses_line "$text" -32700 null
+		rejects_line "$text" -32700 null
 	done
 }
 
-@test "P1, P11: each handshake revision is spoken: tools and nothing else, and instructions of at most 500 characters" {
-	for version in 2024-11-05 2025-03-26 2025-06-18 2025-11-25; do
+# rejects_params METHOD PARAMS: Fails if the request is not rejected with -32602.
+rejects_params() {
+	rejects_line '{"jsonrpc":"2.0","id":3,"method":"'"$1"'","params":'"$2"'}' \
+		-32602 3
+}
+
+# ignores LINE...: Fails if one of the lines is answered.
+ignores() {
+	local line
+	for line; do
+		send "$line"
+		next_is_ping || fail "answered: $line" || return
+	done
+}
+
+# not_run: Fails if an earlier command has created the file `ran`.
+not_run() {
+	run_bash 'ls ran'
+	is "$(result exit_code)" 2
+}
+
+# --- P1, P2, P11: the handshake and the form of messages
+
+@test "P1: initialize returns the protocol version that the client requests" {
+	for version in $REVISIONS; do
 		start
-		send "${HELLO/2025-11-25/$version}"
-		hear
+		initialize $version
 		is "$(get -v id) $(get result protocolVersion)" "0 \"$version\""
-		is "$(get result capabilities) $(get result serverInfo name)" '{"tools":{}} "boris"'
-		isnt "$(get result serverInfo version)" ''
-		is "$(get -k result | sort | xargs)" 'capabilities instructions protocolVersion serverInfo'
-		least "$(get -n result instructions)" 30
-		most "$(get -n result instructions)" 500
-		instructions=$(get result instructions)
-		modern server/discover
-		is "$(get result instructions)" "$instructions"
+		leave
+	done
+}
+
+@test "P1: initialize declares only the tools capability" {
+	for version in $REVISIONS; do
+		start
+		initialize $version
+		is "$(get result capabilities)" '{"tools":{}}'
+		is "$(get -k result | sort | xargs)" \
+			'capabilities instructions protocolVersion serverInfo'
+		leave
+	done
+}
+
+@test "P1: initialize returns the server's name and version" {
+	start
+	initialize 2025-11-25
+	is "$(get result serverInfo name)" '"boris"'
+	isnt "$(get result serverInfo version)" ''
+}
+
+@test "P1: a command runs in a session of each handshake revision" {
+	for version in $REVISIONS; do
+		start
 		hello $version
 		ask tools/list
 		is "$(get -n result tools)" 2
@@ -52,92 +100,192 @@ bad_json() {
 	done
 }
 
-@test "P1: to an unknown version, 2026-07-28 too, the answer is 2025-11-25" {
+@test "P11: the instructions have at most 500 characters" {
+	for version in $REVISIONS; do
+		start
+		initialize $version
+		least "$(get -n result instructions)" 30
+		most "$(get -n result instructions)" 500
+		leave
+	done
+}
+
+@test "P11: server/discover returns the same instructions as initialize" {
+	start
+	initialize 2025-11-25
+	instructions=$(get result instructions)
+	modern server/discover
+	is "$(get result instructions)" "$instructions"
+}
+
+@test "P11: initialize returns no instructions if there are no tools" {
+	boris --no-bash
+	is "$(get result instructions)" ''
+	isnt "$(get result serverInfo)" ''
+}
+
+@test "P11: each tool asks the client to load it at once" {
+	boris
+	for list in ask modern; do
+		$list tools/list
+		for tool in 0 1; do
+			is "$(get result tools $tool _meta anthropic/alwaysLoad)" true
+		done
+	done
+}
+
+@test "P1: initialize with an unsupported version is answered with 2025-11-25" {
 	start
 	for version in 2026-07-28 1.0 '' 2025-11-25x 2099-01-01; do
-		send "${HELLO/2025-11-25/$version}"
-		hear
+		initialize "$version"
 		is "$(get result protocolVersion)" '"2025-11-25"'
 	done
 }
 
-@test "P1: initialize without a version, or with a number for one, is -32602; it needs nothing else" {
+@test "P1: initialize without a protocol version is rejected with -32602" {
 	start
-	for params in '{"capabilities":{},"clientInfo":{"name":"c","version":"1"}}' \
-		'{"protocolVersion":20250618}' ''; do
+	for params in '{"capabilities":{},"clientInfo":{"name":"c","version":"1"}}' ''; do
 		ask initialize "$params"
 		is "$(code)" -32602
 	done
+}
+
+@test "P1: initialize with a number as protocol version is rejected with -32602" {
+	start
+	ask initialize '{"protocolVersion":20250618}'
+	is "$(code)" -32602
+}
+
+@test "P1: initialize is accepted with protocolVersion alone" {
+	start
 	ask initialize '{"protocolVersion":"2025-06-18"}'
 	is "$(get result protocolVersion)" '"2025-06-18"'
 }
 
-@test "P1: before the handshake ping alone is answered; what follows initialize is served at once" {
+@test "P1: ping is answered before the handshake" {
 	start
 	ask ping
 	is "$(get result)" '{}'
-	for call in tools/list tools/call; do
-		ask $call '{"name":"bash","arguments":{"command":"touch ran"}}'
+}
+
+@test "P1: tools/list and tools/call are rejected with -32602 before the handshake" {
+	start
+	for method in tools/list tools/call; do
+		ask $method '{"name":"bash","arguments":{"command":"touch ran"}}'
 		is "$(code)" -32602
 		has "$(get error message)" io.modelcontextprotocol/protocolVersion
 		has "$(get error message)" initialize
 	done
-	says_nothing '{"jsonrpc":"2.0","method":"tools/list"}'
+	next_is_ping
 	[ ! -e ran ]
+}
+
+@test "P1: a message without an id is ignored before the handshake" {
+	start
+	ignores '{"jsonrpc":"2.0","method":"tools/list"}'
+}
+
+@test "P1: a request sent together with initialize is served" {
+	start
 	send "$HELLO" '{"jsonrpc":"2.0","id":91,"method":"tools/list"}'
 	answer 91
 	is "$(get -n result tools)" 2
 }
 
-@test "P1: a second initialize keeps directory and tasks" {
+@test "P1: a second initialize keeps the working directory" {
 	mkdir d
 	boris
 	run_bash 'cd d'
-	start_task 'read <../gate'
 	hello 2024-11-05
 	is "$(get result protocolVersion)" '"2024-11-05"'
 	run_bash pwd
 	is "$(plain stdout)" "$PWD/d"
+}
+
+@test "P1: a second initialize keeps the background tasks" {
+	boris
+	start_task 'read <gate'
+	hello 2024-11-05
 	look
 	is "$(result status)" '"running"'
 }
 
 @test "P1: initialize cannot be cancelled" {
 	start
-	send '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}' \
-		"$HELLO" \
-		'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}'
+	cancellation='{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}'
+	send "$cancellation" "$HELLO" "$cancellation"
 	hear
 	is "$(get -v id)" 0
 	is "$(get result protocolVersion)" '"2025-11-25"'
 	next_is_ping
 }
 
-@test "P1, P9: requests printed into boris by a shell are all answered, a last line without newline too" {
-	printf '%s\n' "$HELLO" \
-		'{"jsonrpc":"2.0","id":1,"method":"ping"}' \
-		'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"bash","arguments":{"command":"echo hi"}}}' \
-		'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"bash","arguments":{"command":"exit 3"}}}' >in
-	printf %s '{"jsonrpc":"2.0","id":4,"method":"ping"}' >>in
+@test "P9: every request in a pipe is answered before boris exits" {
+	{
+		printf '%s\n' "$HELLO" '{"jsonrpc":"2.0","id":1,"method":"ping"}'
+		bash_request 2 'echo hi'
+		bash_request 3 'exit 3'
+	} >in
 	filter <in >heard
 	is $status 0
-	is "$(all -v id | sort | xargs)" '0 1 2 3 4'
+	is "$(all -v id | sort | xargs)" '0 1 2 3'
 	is "$(all -v id | grep -x '[023]' | xargs)" '0 2 3'
+}
+
+@test "P1: the last line of the input is served even without a newline" {
+	printf '%s\n{"jsonrpc":"2.0","id":4,"method":"ping"}' "$HELLO" >in
+	filter <in >heard
+	is $status 0
+	is "$(all -v id | sort | xargs)" '0 4'
+}
+
+@test "P9: boris prints nothing and exits with status 0 if the input is empty" {
 	filter </dev/null >out
 	is "$status $(cat out err)" '0 '
 }
 
-@test "P1: CR LF, white space, a byte order mark at the start, escaped and repeated names, and single bytes are taken" {
+@test "P1: a line that ends with CR LF is accepted" {
 	start
-	send $'\xef\xbb\xbf'"$HELLO"$'\r'
+	send "$HELLO"$'\r'
 	hear
 	is "$(get result protocolVersion)" '"2025-11-25"'
+}
+
+@test "P1: a byte order mark is accepted at the start of the input" {
+	start
+	send $'\xef\xbb\xbf'"$HELLO"
+	hear
+	is "$(get result protocolVersion)" '"2025-11-25"'
+}
+
+@test "P1: a byte order mark after the first line is rejected with -32700" {
+	boris
+	rejects_line $'\xef\xbb\xbf{"jsonrpc":"2.0","id":1,"method":"ping"}' -32700 null
+}
+
+@test "P1: white space around the tokens of a message is accepted" {
+	start
 	send $' \t {"jsonrpc" : "2.0" , "id" : 2 , "method" : "ping" } \t \r'
 	hear
 	is "$(get -v id) $(get result)" '2 {}'
-	send '{"\u006asonrpc":"2.0","\u0069d":1,"m\u0065thod":"p\u0069ng","id":3}'
+}
+
+@test "P1: Unicode escapes in member names are decoded" {
+	start
+	send '{"\u006asonrpc":"2.0","\u0069d":1,"m\u0065thod":"p\u0069ng"}'
+	hear
+	is "$(get -v id) $(get result)" '1 {}'
+}
+
+@test "P1: the last value of a repeated member is used" {
+	start
+	send '{"jsonrpc":"2.0","\u0069d":1,"method":"ping","id":3}'
 	hear
 	is "$(get -v id) $(get result)" '3 {}'
+}
+
+@test "P1: a message that arrives one byte at a time is served" {
+	start
 	message='{"jsonrpc":"2.0","id":1,"method":"ping"}'
 	for ((i = 0; i < ${#message}; i++)); do
 		printf %s "${message:i:1}" >&7
@@ -145,76 +293,145 @@ bad_json() {
 	echo >&7
 	hear
 	is "$(get -v id)" 1
-	refuses_line $'\xef\xbb\xbf{"jsonrpc":"2.0","id":1,"method":"ping"}' -32700 null
 }
 
-@test "P2: an id comes back exactly as it was sent, in errors and results of tools as well" {
+@test "P2: a response repeats the request's id exactly as it was sent" {
 	boris
 	for id in 0 7 -5 1.0 1.50 1e3 1E+3 -0 0.1e-7 9007199254740993 \
 	          123456789012345678901234567890 '""' '"x"' '"5"' '"a\u0062"' \
 	          '"\/"' '"\n\t\"\\"' '"é"' '"\ud83d\ude00"' '"\u0000"' '"  "' \
 	          \"$(printf %01000d 0)\"; do
-		request "$id" ping
-		hear
+		ping "$id"
 		is "$(get -v id)" "$id"
 	done
+}
+
+@test "P2: an error repeats the request's id exactly as it was sent" {
+	boris
 	request '"a\u0062"' nope
 	hear
 	is "$(get -v id)" '"a\u0062"'
-	request 1.0 tools/call '{"name":"bash","arguments":{"command":"true"}}'
+}
+
+@test "P2: a tool result repeats the request's id exactly as it was sent" {
+	boris
+	send "$(bash_request 1.0 true)"
 	hear
 	is "$(get -v id)" 1.0
 }
 
-@test "P2: a lone surrogate in an id or a command is U+FFFD" {
+@test "P2: an id of 1024 bytes is accepted" {
+	boris
+	ping "\"$(letters 1022)\""
+	is "$(get -n id)" 1022
+}
+
+@test "P2: an id of more than 1024 bytes is rejected with -32600" {
+	boris
+	for id in "\"$(letters 1023)\"" "$(letters 1025 | tr a 1)"; do
+		ping "$id"
+		is "$(get -v id) $(code)" 'null -32600'
+	done
+	in_turn
+}
+
+@test "P2: a lone surrogate in an id is replaced with U+FFFD" {
 	boris
 	for lone in '\ud800' '\udc00' '\ud800x' '\udc00\ud800'; do
-		request "\"$lone\"" ping
-		hear
+		ping "\"$lone\""
 		is "$(get -s id)" "$(printf %s "$lone" | sed 's/\\u..../\xef\xbf\xbd/g')"
 		lacks "$reply" '\ud'
 	done
+}
+
+@test "P2: a lone surrogate in a command is replaced with U+FFFD" {
+	boris
 	run_tool bash '{"command":"printf %s \ud800"}'
 	is "$(plain stdout)" $'\xef\xbf\xbd'
+}
+
+@test "P2: a surrogate pair in a command is decoded to one character" {
+	boris
 	run_tool bash '{"command":"printf %s \ud83d\ude00"}'
 	is "$(plain stdout)" $'\xf0\x9f\x98\x80'
 }
 
-# --- P3: what is no message, or no good one (JSON-RPC 2.0, RFC 8259)
+# --- P3: invalid messages (JSON-RPC 2.0, RFC 8259)
 
-@test "P3: what is cut off, loose, or not UTF-8, wrong numbers and escapes, controls and NUL are -32700" {
-	bad_json '{' '}' '{"jsonrpc":"2.0","id":4,"method"' '[1' '"abc' '{"a":1]' \
-		'{"jsonrpc":"2.0","id":1,"method":"ping"' \
-		"{'a':1}" '{a:1}' '{"a":1,}' '[1,]' '{"a" 1}' '{,}' 'nul' 'True' \
-		'{"a":undefined}' '// x' '{"jsonrpc":"2.0","id":1,"method":"ping"}x' \
-		'{"jsonrpc":"2.0","id":1,"method":"ping"}{}' \
-		'{"id":01}' '{"id":+1}' '{"id":1.}' '{"id":.5}' '{"id":NaN}' \
-		'{"id":-}' '{"id":1e}' '{"id":0x1}' '{"id":Infinity}' '{"id":--1}' \
-		'{"a":"\x41"}' '{"a":"\u12"}' '{"a":"\u12g4"}' '{"a":"\"}' \
-		$'{"a":"\t"}' $'{"a":"\x01"}' $'{"a":"\x1b"}' \
-		$'{"a":"\xff"}' $'{"a":"\xc3"}' $'{"a":"\xc0\x80"}' \
+@test "P3: an incomplete message is rejected with -32700" {
+	rejects_json '{' '{"jsonrpc":"2.0","id":4,"method"' '[1' '"abc' \
+		'{"jsonrpc":"2.0","id":1,"method":"ping"'
+}
+
+@test "P3: a message with a syntax error is rejected with -32700" {
+	rejects_json '}' '{"a":1]' "{'a':1}" '{a:1}' '{"a":1,}' '[1,]' '{"a" 1}' \
+		'{,}' 'nul' 'True' '{"a":undefined}' '// x'
+}
+
+@test "P3: text after a message on the same line is rejected with -32700" {
+	message='{"jsonrpc":"2.0","id":1,"method":"ping"}'
+	rejects_json "${message}x" "$message{}"
+}
+
+@test "P3: an invalid number is rejected with -32700" {
+	rejects_json '{"id":01}' '{"id":+1}' '{"id":1.}' '{"id":.5}' '{"id":NaN}' \
+		'{"id":-}' '{"id":1e}' '{"id":0x1}' '{"id":Infinity}' '{"id":--1}'
+}
+
+@test "P3: an invalid escape sequence is rejected with -32700" {
+	rejects_json '{"a":"\x41"}' '{"a":"\u12"}' '{"a":"\u12g4"}' '{"a":"\"}'
+}
+
+@test "P3: an unescaped control character in a string is rejected with -32700" {
+	rejects_json $'{"a":"\t"}' $'{"a":"\x01"}' $'{"a":"\x1b"}'
+}
+
+@test "P3: a message that is not valid UTF-8 is rejected with -32700" {
+	rejects_json $'{"a":"\xff"}' $'{"a":"\xc3"}' $'{"a":"\xc0\x80"}' \
 		$'{"a":"\xed\xa0\x80"}' $'{"a":"\xf4\x90\x80\x80"}' $'{"a":"\xe2\x82"}'
+}
+
+@test "P3: a NUL byte between tokens is rejected with -32700" {
+	boris
 	printf '{"jsonrpc":"2.0","id":1,\0"method":"ping"}\n' >&7
 	hear
 	is "$(code) $(get id)" '-32700 null'
+}
+
+@test "P3: a parse error has a message of one line" {
+	boris
+	send '{'
+	hear
 	like "$(get error message)" '"?*"'
 	lacks "$(get error message)" '\n'
 }
 
-@test "P3: 100,000 open brackets or braces are -32700, moderate nesting and a member repeated as often are taken" {
+@test "P3: an array nested 100,000 levels deep is rejected with -32700" {
 	boris
 	head -c 100000 /dev/zero | tr '\0' '[' >&7
 	send ''
 	hear
 	is "$(code) $(get id)" '-32700 null'
+	next_is_ping
+}
+
+@test "P3: an object nested 20,000 levels deep is rejected with -32700" {
+	boris
 	yes '{"a":' | head -n 20000 | tr -d '\n' >&7
 	send ''
 	hear
 	is "$(code) $(get id)" '-32700 null'
 	next_is_ping
-	request 1 ping '{"a":[[[[[[[[[[{"b":[[[[[[[[[[1]]]]]]]]]]}]]]]]]]]]]}'
-	hear
+}
+
+@test "P3: params nested 22 levels deep are accepted" {
+	boris
+	ping 1 '{"a":[[[[[[[[[[{"b":[[[[[[[[[[1]]]]]]]]]]}]]]]]]]]]]}'
 	is "$(get result)" '{}'
+}
+
+@test "P3: an object that repeats one member 100,000 times is accepted" {
+	boris
 	{
 		printf '{"jsonrpc":"2.0",'
 		yes '"id":1,' | head -n 100000 | tr -d '\n'
@@ -224,63 +441,94 @@ bad_json() {
 	is "$(get -v id)" 2
 }
 
-@test "P3: JSON that is no request is -32600, with the message's id where it has one" {
+@test "P3: a message that is a JSON scalar is rejected with -32600" {
 	boris
 	for line in 1 -1.5 '"x"' null true false; do
-		refuses_line "$line" -32600 null
-	done
-	refuses_line '{"id":5,"method":"ping"}' -32600 5
-	refuses_line '{"jsonrpc":"1.0","id":"a","method":"ping"}' -32600 '"a"'
-	refuses_line '{"jsonrpc":2.0,"id":1.0,"method":"ping"}' -32600 1.0
-	refuses_line '{"jsonrpc":null,"id":0,"method":"ping"}' -32600 0
-	refuses_line '{"jsonrpc":"2.0\u0000","id":0,"method":"ping"}' -32600 0
-	refuses_line '{"method":"ping"}' -32600 null
-	refuses_line '{}' -32600 null
-	refuses_line '{"jsonrpc":"2.0","id":5}' -32600 5
-	refuses_line '{"jsonrpc":"2.0","id":"x","method":5}' -32600 '"x"'
-	refuses_line '{"jsonrpc":"2.0","id":6,"method":null}' -32600 6
-	refuses_line '{"jsonrpc":"2.0","id":6,"method":["ping"]}' -32600 6
-	refuses_line '{"jsonrpc":"2.0"}' -32600 null
-	refuses_line '{"jsonrpc":"2.0","params":{}}' -32600 null
-	for bad in null true false '[]' '[1]' '{}' '{"id":1}'; do
-		refuses_line '{"jsonrpc":"2.0","id":'"$bad"',"method":"ping"}' -32600 null
+		rejects_line "$line" -32600 null
 	done
 }
 
-@test "P3: a response, a blank line, a notification and a method without id get no answer, and do nothing" {
+@test "P3: a request without \"jsonrpc\": \"2.0\" is rejected with -32600" {
 	boris
-	says_nothing '{"jsonrpc":"2.0","id":1,"result":{}}'
-	says_nothing '{"jsonrpc":"2.0","id":"x","error":{"code":-1,"message":"no"}}'
-	says_nothing '{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"no"}}'
-	says_nothing ''
-	says_nothing $'  \t '
-	says_nothing $'\r'
-	says_nothing '{"jsonrpc":"2.0","method":"notifications/initialized"}'
-	says_nothing '{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}'
-	says_nothing '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}'
-	says_nothing '{"jsonrpc":"2.0","method":"notifications/nope","params":{"a":1}}'
-	says_nothing '{"jsonrpc":"2.0","method":"notifications/nope","params":[1]}'
-	says_nothing '{"jsonrpc":"2.0","method":"notifications/nope","params":5}'
-	says_nothing '{"jsonrpc":"2.0","method":"nope"}'
-	says_nothing '{"jsonrpc":"2.0","method":""}'
-	says_nothing '{"jsonrpc":"2.0","method":"ping"}'
-	says_nothing '{"jsonrpc":"2.0","method":"tools/list"}'
-	says_nothing '{"jsonrpc":"2.0","method":"tools/call","params":{"name":"bash","arguments":{"command":"touch ran"}}}'
+	rejects_line '{"id":5,"method":"ping"}' -32600 5
+	rejects_line '{"jsonrpc":"1.0","id":"a","method":"ping"}' -32600 '"a"'
+	rejects_line '{"jsonrpc":2.0,"id":1.0,"method":"ping"}' -32600 1.0
+	rejects_line '{"jsonrpc":null,"id":0,"method":"ping"}' -32600 0
+	rejects_line '{"jsonrpc":"2.0\u0000","id":0,"method":"ping"}' -32600 0
+	rejects_line '{"method":"ping"}' -32600 null
+	rejects_line '{}' -32600 null
+}
+
+@test "P3: a request without a method name is rejected with -32600" {
+	boris
+	rejects_line '{"jsonrpc":"2.0","id":5}' -32600 5
+	rejects_line '{"jsonrpc":"2.0","id":"x","method":5}' -32600 '"x"'
+	rejects_line '{"jsonrpc":"2.0","id":6,"method":null}' -32600 6
+	rejects_line '{"jsonrpc":"2.0","id":6,"method":["ping"]}' -32600 6
+	rejects_line '{"jsonrpc":"2.0"}' -32600 null
+	rejects_line '{"jsonrpc":"2.0","params":{}}' -32600 null
+}
+
+@test "P3: an id that is neither a string nor a number is rejected with -32600" {
+	boris
+	for id in null true false '[]' '[1]' '{}' '{"id":1}'; do
+		rejects_line '{"jsonrpc":"2.0","id":'"$id"',"method":"ping"}' -32600 null
+	done
+}
+
+@test "P3: a response from the client is ignored" {
+	boris
+	ignores '{"jsonrpc":"2.0","id":1,"result":{}}' \
+		'{"jsonrpc":"2.0","id":"x","error":{"code":-1,"message":"no"}}' \
+		'{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"no"}}'
+}
+
+@test "P3: a blank line is ignored" {
+	boris
+	ignores '' $'  \t ' $'\r'
+}
+
+@test "P3: a notification is not answered" {
+	boris
+	ignores '{"jsonrpc":"2.0","method":"notifications/initialized"}' \
+		'{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}' \
+		'{"jsonrpc":"2.0","method":"notifications/nope","params":{"a":1}}'
+	tell notifications/progress '{"progressToken":1,"progress":1}'
+	next_is_ping
+}
+
+@test "P3: a notification with params of the wrong type is not answered" {
+	boris
+	ignores '{"jsonrpc":"2.0","method":"notifications/nope","params":[1]}' \
+		'{"jsonrpc":"2.0","method":"notifications/nope","params":5}'
+}
+
+@test "P3: a request method without an id is not answered" {
+	boris
+	for method in nope '' ping tools/list; do
+		ignores '{"jsonrpc":"2.0","method":"'$method'"}'
+	done
+}
+
+@test "P3: a tool call without an id does not run the command" {
+	boris
+	tell tools/call '{"name":"bash","arguments":{"command":"touch ran"}}'
+	next_is_ping
 	run_bash true
 	[ ! -e ran ]
 }
 
-@test "P3: an unknown method is -32601" {
+@test "P3: a request with an unknown method is rejected with -32601" {
 	boris
 	for method in nope prompts/list prompts/get resources/list resources/read \
 	              resources/templates/list logging/setLevel completion/complete \
 	              tasks/list tasks/get roots/list '' TOOLS/LIST tools/list/ \
 	              notifications/initialized 'tools/call\u0000' 'ping\u0000'; do
-		refuses_line '{"jsonrpc":"2.0","id":3,"method":"'"$method"'"}' -32601 3
+		rejects_line '{"jsonrpc":"2.0","id":3,"method":"'"$method"'"}' -32601 3
 	done
 }
 
-@test "P3: a cursor that is null or empty is that of the first page of tools" {
+@test "P3: tools/list with an empty or null cursor returns the first page" {
 	boris
 	for cursor in null '""'; do
 		ask tools/list '{"cursor":'$cursor'}'
@@ -290,31 +538,58 @@ bad_json() {
 	done
 }
 
-@test "P3: params, _meta, names, arguments of the wrong type, and a cursor, are -32602; null params count as absent" {
+@test "P3: tools/list with an unknown cursor is rejected with -32602" {
+	boris
+	rejects_params tools/list '{"cursor":"x"}'
+}
+
+@test "P3: params that are not an object are rejected with -32602" {
 	boris
 	for value in '[]' '[1]' 5 '"x"' true; do
-		for method in tools/list ping; do
-			refuses_line '{"jsonrpc":"2.0","id":3,"method":"'$method'","params":'"$value"'}' -32602 3
-		done
-		refuses_line '{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"_meta":'"$value"'}}' -32602 3
-		refuses_line '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"bash","arguments":'"$value"'}}' -32602 3
+		rejects_params tools/list "$value"
+		rejects_params ping "$value"
 	done
+}
+
+@test "P3: a _meta that is not an object is rejected with -32602" {
+	boris
+	for value in '[]' '[1]' 5 '"x"' true; do
+		rejects_params tools/list '{"_meta":'"$value"'}'
+	done
+}
+
+@test "P3: tool arguments that are not an object are rejected with -32602" {
+	boris
+	for value in '[]' '[1]' 5 '"x"' true; do
+		rejects_params tools/call '{"name":"bash","arguments":'"$value"'}'
+	done
+}
+
+@test "P3: tools/call without a tool name is rejected with -32602" {
+	boris
 	for params in '{}' '{"arguments":{"command":"true"}}' '{"name":5}' \
 	              '{"name":null,"arguments":{}}' '{"name":["bash"]}' null; do
-		refuses_line '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":'"$params"'}' -32602 3
+		rejects_params tools/call "$params"
 	done
-	refuses_line '{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"cursor":"x"}}' -32602 3
+}
+
+@test "P3: params that are null count as absent" {
+	boris
 	ask ping null
 	is "$(get result)" '{}'
 	ask tools/list null
 	is "$(get -n result tools)" 2
 }
 
-@test "P3: an unknown tool is -32602, named, and told those that there are; of another shell, what does it here" {
+@test "P3: a call of an unknown tool is rejected with -32602" {
 	boris
 	run_tool nope '{}'
 	is "$(code)" -32602
 	has "$(get error message)" nope
+}
+
+@test "P3: the error for an unknown tool names the available tools" {
+	boris
 	for name in Bash 'bash\u0000' 'bash ' '' python; do
 		run_tool "$name" '{"command":"touch ran"}'
 		is "$(code)" -32602
@@ -322,14 +597,21 @@ bad_json() {
 		has "$(get -s error message)" task_output
 	done
 	[ ! -e ran ]
+}
+
+@test "P3: the error for KillShell or KillBash recommends kill_pid" {
+	boris
 	for name in KillShell KillBash; do
 		run_tool $name '{}'
 		like "$(get error message)" '*kill_pid*task_output*'
 	done
 }
 
-# refuses_argument ARGUMENTS PART...: bash refuses them; the text has each part
-refuses_argument() {
+# --- P4: the arguments of the tools
+
+# rejects_arguments ARGUMENTS PART...: Fails if bash accepts the arguments, or if
+# its error lacks one of the parts.
+rejects_arguments() {
 	local arguments=$1 part
 	shift
 	run_tool bash "$arguments"
@@ -338,65 +620,100 @@ refuses_argument() {
 	done
 }
 
-@test "P4: none of command, check_pid and kill_pid is refused, and so are two, which are named" {
-	boris
-	refuses_argument '{}' command check_pid kill_pid
-	refuses_argument '{"timeout":1000}' command
-	for value in null '""' 0 false [] {}; do
-		refuses_argument '{"command":'$value',"input":"","check_pid":0}' command
+# rejects_values NAME 'VALUE...' PART...: Fails if bash accepts one of the values
+# for the argument, or if its error lacks the name or one of the parts.
+rejects_values() {
+	local name=$1 values=$2 value other='"command":"touch ran",'
+	shift 2
+	case $name in
+	command | check_pid | kill_pid) other='' ;;
+	esac
+	for value in $values; do
+		rejects_arguments "{$other\"$name\":$value}" $name "$@" || return
 	done
-	refuses_argument '{"command":"touch ran","check_pid":1}' command check_pid
-	refuses_argument '{"command":"touch ran","kill_pid":1}' command kill_pid
-	refuses_argument '{"check_pid":1,"kill_pid":1}' check_pid kill_pid
-	refuses_argument '{"command":"touch ran","input":"x","kill_pid":5}' \
-		'command and input and kill_pid were given; give only one of '
+}
+
+# two_names TOOL ARGUMENTS NAME NAME: Fails if the tool does not report that both
+# names set the same argument.
+two_names() {
+	run_tool "$1" "$2"
+	refused "\"$3\" and \"$4\" set the same argument; give only one of them*"
+}
+
+@test "P4: a bash call without command, check_pid and kill_pid is rejected" {
+	boris
+	rejects_arguments '{}' command check_pid kill_pid
+	rejects_arguments '{"timeout":1000}' command
 	ask tools/call '{"name":"bash"}'
 	refused '*command*'
-	run_bash 'ls ran'
-	is "$(result exit_code)" 2
 }
 
-@test "P4: an argument of the wrong type or out of range is refused, and the text has what would be right" {
+@test "P4: a bash call with only empty arguments is rejected" {
 	boris
-	while read -r name rest; do
-		values=${rest%%|*}
-		for value in $values; do
-			case $name in
-			check_pid | kill_pid) arguments='{"'$name'":'$value'}' ;;
-			command) arguments='{"command":'$value'}' ;;
-			*) arguments='{"command":"touch ran","'$name'":'$value'}' ;;
-			esac
-			refuses_argument "$arguments" $name ${rest#*|}
-		done
-	done <<-'END'
-	command 5 true ["ls"] {"a":1} | string
-	timeout "5s" true [0] 1.5 0.5 {"a":1} -1 -5000 -1e30 | 1
-	run_in_background 1 "yes" [false] |
-	cwd 5 true |
-	stdin 5 [""] |
-	truncate "middle" "HEAD" "head\u0000" 5 true | head tail both
-	check_pid 1.5 true |
-	kill_pid 1.5 true |
-	END
-	run_bash 'ls ran'
-	is "$(result exit_code)" 2
-}
-
-@test "P4: 5e3 and a string of digits are integers, \"true\" is true; null counts as absent" {
-	boris
-	for value in '"5000"' 5000.0 5e3 5E+3; do
-		run_bash 'echo hi' '{"timeout":'$value'}'
-		is "$value $(result stdout)" "$value \"hi\\n\""
+	for value in $EMPTY_VALUES; do
+		rejects_arguments '{"command":'$value',"input":"","check_pid":0}' command
 	done
-	run_bash 'echo hi' '{"run_in_background":"true","wait":10000}'
-	isnt "$(result task_id)" ''
-	run_bash 'echo hi' '{"timeout":null,"run_in_background":null,"check_pid":null,"kill_pid":null,"cwd":null,"stdin":null,"truncate":null,"description":null,"wait":null,"until":null}'
+}
+
+@test "P4: a bash call with two of command, input, check_pid and kill_pid is rejected" {
+	boris
+	rejects_arguments '{"command":"touch ran","check_pid":1}' command check_pid
+	rejects_arguments '{"command":"touch ran","kill_pid":1}' command kill_pid
+	rejects_arguments '{"check_pid":1,"kill_pid":1}' check_pid kill_pid
+	rejects_arguments '{"command":"touch ran","input":"x","kill_pid":5}' \
+		'command and input and kill_pid were given; give only one of '
+	not_run
+}
+
+@test "P4: an argument of the wrong type is rejected" {
+	boris
+	rejects_values command '5 true ["ls"] {"a":1}' string
+	rejects_values run_in_background '1 "yes" [false]'
+	rejects_values cwd '5 true'
+	rejects_values stdin '5 [""]'
+	rejects_values check_pid '1.5 true'
+	rejects_values kill_pid '1.5 true'
+	not_run
+}
+
+@test "P4: an invalid timeout is rejected with the smallest valid value" {
+	boris
+	rejects_values timeout '"5s" true [0] 1.5 0.5 {"a":1} -1 -5000 -1e30' 1
+	not_run
+}
+
+@test "P4: an invalid truncate is rejected with the valid values" {
+	boris
+	rejects_values truncate '"middle" "HEAD" "head\u0000" 5 true' head tail both
+	not_run
+}
+
+@test "P4: a string of digits is accepted as an integer" {
+	boris
+	run_bash 'echo hi' '{"timeout":"5000"}'
 	is "$(result stdout)" '"hi\n"'
 }
 
-# fills_in TOOL ARGUMENTS: calls the tool with these arguments and all others,
-# which have the value $empty
-fills_in() {
+@test "P4: the string \"true\" is accepted as a boolean" {
+	boris
+	run_bash 'echo hi' '{"run_in_background":"true","wait":10000}'
+	isnt "$(result task_id)" ''
+}
+
+@test "P4: a null argument counts as absent" {
+	boris
+	nulls=''
+	for name in timeout run_in_background check_pid kill_pid cwd stdin truncate \
+	            description wait until; do
+		nulls+=,\"$name\":null
+	done
+	run_bash 'echo hi' "{${nulls#,}}"
+	is "$(result stdout)" '"hi\n"'
+}
+
+# call_filled TOOL ARGUMENTS: Calls the tool with ARGUMENTS and sets all its other
+# arguments to $empty. Fails if the result is an error.
+call_filled() {
 	local tool=$1 arguments=$2 all=$bash_arguments name
 	[ "$tool" = bash ] || all=$task_arguments
 	[ "$tool" != edit ] || all='old all'
@@ -407,71 +724,78 @@ fills_in() {
 	is "$tool {${arguments#,}}: $(get result isError)" "$tool {${arguments#,}}: false"
 }
 
-# starts_filling_in: boris with the names of all arguments of bash and task_output
-starts_filling_in() {
+# boris_to_fill: Starts boris and reads the names of its tools' arguments.
+boris_to_fill() {
 	boris --edit
 	ask tools/list
 	bash_arguments=$(get -k result tools 0 inputSchema properties)
 	task_arguments=$(get -k result tools 1 inputSchema properties)
 }
 
-@test "P4: a command runs as usual if a client gives all other arguments empty values" {
-	starts_filling_in
-	for empty in null '""' 0 false [] {}; do
-		fills_in bash '"command":"echo hi"'
+@test "P4: empty values for all other arguments do not affect a command" {
+	boris_to_fill
+	for empty in $EMPTY_VALUES; do
+		call_filled bash '"command":"echo hi"'
 		is "$(result stdout) $(result task_id)" '"hi\n" '
-		fills_in bash '"command":"cat","stdin":"hi"'
+		call_filled bash '"command":"cat","stdin":"hi"'
 		is "$(result stdout)" '"hi"'
 	done
 }
 
-@test "P4: a task starts as usual if a client gives all other arguments empty values" {
-	starts_filling_in
-	for empty in null '""' 0 false [] {}; do
+@test "P4: empty values for all other arguments do not affect the start of a task" {
+	boris_to_fill
+	for empty in $EMPTY_VALUES; do
 		for how in '"run_in_background":true' '"tty":true'; do
-			fills_in bash '"command":"echo hi","wait":10000,'"$how"
+			call_filled bash '"command":"echo hi","wait":10000,'"$how"
 			is "$how $(plain stdout)" "$how hi"
 			isnt "$(plain task_id)" ''
 		done
 	done
 }
 
-@test "P4: input is typed as usual if a client gives all other arguments empty values" {
-	starts_filling_in
+@test "P4: empty values for all other arguments do not affect input" {
+	boris_to_fill
 	on_terminal cat '"wait":1'
-	for empty in null '""' 0 false [] {}; do
-		fills_in bash '"task_id":"'"$task"'","input":"x\n","until":"x"'
-		fills_in bash '"task_id":"'"$task"'","input":"","wait":1'
+	for empty in $EMPTY_VALUES; do
+		call_filled bash '"task_id":"'"$task"'","input":"x\n","until":"x"'
+		call_filled bash '"task_id":"'"$task"'","input":"","wait":1'
 		is "$(plain task_id)" "$task"
 	done
 }
 
-@test "P4: check_pid, kill_pid and task_output work as usual if a client gives all other arguments empty values" {
-	starts_filling_in
-	for empty in null '""' 0 false [] {}; do
+@test "P4: empty values for all other arguments do not affect check_pid and kill_pid" {
+	boris_to_fill
+	for empty in $EMPTY_VALUES; do
 		start_task 'read <gate'
-		fills_in bash '"check_pid":'"$pid"
+		call_filled bash '"check_pid":'"$pid"
 		is "$(plain task_id) $(plain status)" "$task running"
-		fills_in task_output '"task_id":"'"$task"'"'
-		is "$(plain task_id) $(plain status)" "$task running"
-		fills_in task_output ''
-		is "$(get -n result structuredContent tasks)" 1
-		fills_in bash '"kill_pid":'"$pid"
+		call_filled bash '"kill_pid":'"$pid"
 		is "$(plain task_id) $(plain status)" "$task killed"
 	done
 }
 
-@test "P4: an edit works as usual if a client gives all other arguments empty values" {
-	starts_filling_in
+@test "P4: empty values for all other arguments do not affect task_output" {
+	boris_to_fill
+	start_task 'read <gate'
+	for empty in $EMPTY_VALUES; do
+		call_filled task_output '"task_id":"'"$task"'"'
+		is "$(plain task_id) $(plain status)" "$task running"
+		call_filled task_output ''
+		is "$(get -n result structuredContent tasks)" 1
+	done
+}
+
+@test "P4: empty values for all other arguments do not affect an edit" {
+	boris_to_fill
 	n=0
-	for empty in null '""' 0 false [] {}; do
-		fills_in edit '"path":"f'$((++n))'","new":"a b"'
-		fills_in edit '"path":"f'$n'","old":"a ","new":""'
+	for empty in $EMPTY_VALUES; do
+		call_filled edit '"path":"f'$((++n))'","new":"a b"'
+		call_filled edit '"path":"f'$n'","old":"a ","new":""'
 		is "$(cat f$n)" b
 	done
 }
 
-@test "P4: an id of digits and an e is no empty value" {
+@test "P4: a task id such as 0e345678 is not an empty value" {
 	boris
 	for name in 0e345678 00e00000; do
 		look "$name"
@@ -479,16 +803,28 @@ starts_filling_in() {
 	done
 }
 
-@test "P4: names that models know from other tools are accepted, and not in the schemas" {
-	boris --edit
+@test "P4: bash accepts workdir as another name for cwd" {
+	boris
 	run_bash pwd '{"workdir":"/tmp"}'
 	is "$(plain stdout)" /tmp
+}
+
+@test "P4: edit accepts file_path, old_string, new_string and replace_all" {
+	boris --edit
 	run_tool edit '{"file_path":"'"$PWD/f"'","new_string":"a a"}'
 	run_tool edit '{"file_path":"'"$PWD/f"'","old_string":"a","new_string":"b","replace_all":true}'
 	is "$(<f)" 'b b'
+}
+
+@test "P4: task_output accepts block and timeout" {
+	boris
 	start_task 'echo hi'
 	look "$task" '{"block":true,"timeout":10000}'
 	is "$(result status)" '"completed"'
+}
+
+@test "P4: the schemas do not list alternative argument names" {
+	boris --edit
 	ask tools/list
 	for name in workdir block file_path old_string new_string replace_all; do
 		lacks "$reply" "$name"
@@ -496,52 +832,74 @@ starts_filling_in() {
 	is "$(get result tools 1 inputSchema properties timeout)" ''
 }
 
-@test "P4: block and timeout of task_output are a wait" {
+# waits_for MS ARGUMENTS: Fails if task_output does not wait for MS milliseconds.
+waits_for() {
+	begin
+	look "$task" "$2"
+	is "$2 $(result status)" "$2 \"running\""
+	least "$(took)" $(($1 - 500))
+	within $(($1 + 1000))
+}
+
+@test "P4: task_output waits if block is true or a timeout is given" {
 	hurried
 	boris
 	start_task 'read <gate'
-	for how in '30000 "block":true' '20000 "timeout":20000' \
-		'20000 "timeout":"2e4","block":"true"' '0 "block":false,"timeout":20000' \
-		'0 "block":false'; do
-		begin
-		look "$task" "{${how#* }}"
-		is "$how $(result status)" "$how \"running\""
-		least "$(took)" $((${how%% *} - 500))
-		within $((${how%% *} + 1000))
-	done
+	waits_for 30000 '{"block":true}'
+	waits_for 20000 '{"timeout":20000}'
+	waits_for 20000 '{"timeout":"2e4","block":"true"}'
 }
 
-@test "P4: two names of one argument are an error that names both" {
+@test "P4: task_output does not wait if block is false" {
+	hurried
+	boris
+	start_task 'read <gate'
+	waits_for 0 '{"block":false,"timeout":20000}'
+	waits_for 0 '{"block":false}'
+}
+
+@test "P4: an argument given under two names is rejected" {
 	boris --edit
-	refuses_argument '{"command":"touch ran","cwd":"/","workdir":"/tmp"}' \
-		'"cwd" and "workdir" set the same argument; give only one of them'
-	refuses_argument '{"command":"touch ran","workdir":5}' '"workdir" must be a string'
-	run_tool edit '{"path":"f","new":"x","new_string":"y"}'
-	refused '"new" and "new_string" set*'
-	for more in '"timeout":5' '"block":true' '"block":false'; do
-		look x '{"wait":0,'"$more"'}'
-		name=${more#\"}
-		refused '"wait" and "'${name%%\"*}'" set*'
-	done
-	run_bash pwd '{"cwd":"","workdir":"/tmp"}'
-	is "$(plain stdout)" /tmp
+	two_names bash '{"command":"touch ran","cwd":"/","workdir":"/tmp"}' cwd workdir
+	two_names edit '{"path":"f","new":"x","new_string":"y"}' new new_string
+	two_names task_output '{"task_id":"x","wait":0,"timeout":5}' wait timeout
+	two_names task_output '{"task_id":"x","wait":0,"block":true}' wait block
+	two_names task_output '{"task_id":"x","wait":0,"block":false}' wait block
 	[ ! -e ran ] && [ ! -e f ]
 }
 
-@test "P4: an empty stdin is none" {
+@test "P4: an argument may be empty if it is given under its other name" {
+	boris
+	run_bash pwd '{"cwd":"","workdir":"/tmp"}'
+	is "$(plain stdout)" /tmp
+}
+
+@test "P4: an error uses the argument name that the caller used" {
+	boris
+	rejects_arguments '{"command":"touch ran","workdir":5}' '"workdir" must be a string'
+	not_run
+}
+
+@test "P4: an empty stdin counts as absent" {
 	boris
 	run_bash '[ -c /dev/stdin ] && cat' '{"stdin":""}'
 	is "$(result exit_code) $(result stdout)" '0 ""'
 }
 
-@test "P4: a number with an exponent or a fraction is an integer if its value is one" {
+@test "P4: a number with an exponent or a fraction is accepted if it is an integer" {
 	boris
-	for value in 1.5e3 0.1e4 8.64e+07 1500e-1 '"1.5e3"' 150.00e+01 0.00015E7 150000000e-5; do
-		run_bash 'echo hi' '{"run_in_background":true,"wait":10000,"timeout":'$value'}'
+	for value in 5000.0 5e3 5E+3 1.5e3 0.1e4 8.64e+07 1500e-1 '"1.5e3"' 150.00e+01 \
+	             0.00015E7 150000000e-5; do
+		run_bash 'echo hi' \
+			'{"run_in_background":true,"wait":10000,"timeout":'$value'}'
 		is "$value $(result stdout)" "$value \"hi\\n\""
 	done
 	run_bash 'seq 1000' '{"limit":0.3e+3}'
 	has "$(plain stdout)" '3893 characters in total, first 250 and last'
+}
+
+@test "P4: a number that is not an integer is rejected" {
+	boris
 	for value in 1.55e1 15e-1 1e-1 0.1 1e-400 1e400 1.0000000000000000000001; do
 		run_bash 'touch ran' '{"limit":'$value'}'
 		refused "argument \"limit\" must be an integer from 200 to 100000, not $value"
@@ -549,108 +907,155 @@ starts_filling_in() {
 	[ ! -e ran ]
 }
 
-@test "P4: all wrong names are told at once, of long ones the start, and what does it here" {
+@test "P4: an error names every unknown argument and the tool that accepts it" {
 	boris
 	start_task 'read <gate'
-	run_tool task_output '{"task_id":"'"$task"'","lines":5,"cwd":"/"}'
+	look "$task" '{"lines":5,"cwd":"/"}'
 	refused 'unknown arguments "lines"*"cwd" (an argument of bash); task_output accepts *'
 	lacks "$(text)" block
-	run_bash 'touch ran' '{"env":{"A":"1"}}'
-	refused 'unknown argument* "env"*; bash accepts *'
-	refuses_argument '{"cmd":"ls"}' cmd command timeout run_in_background
-	refuses_argument '{"command":"touch ran","Timeout":5}' Timeout timeout
-	refuses_argument '{"command":"touch ran","timeout\u0000":5}' timeout
+}
+
+@test "P4: the error for an unknown argument lists the accepted ones" {
+	boris
+	rejects_arguments '{"command":"touch ran","env":{"A":"1"}}' \
+		'unknown argument* "env"*; bash accepts '
+	rejects_arguments '{"cmd":"ls"}' cmd command timeout run_in_background
+	not_run
+}
+
+@test "P4: an argument name must match exactly" {
+	boris
+	rejects_arguments '{"command":"touch ran","Timeout":5}' Timeout timeout
+	rejects_arguments '{"command":"touch ran","timeout\u0000":5}' timeout
+	not_run
+}
+
+@test "P4: an error shortens the name of an unknown argument" {
+	boris
 	long=$(printf %0500d 0)
 	run_tool bash '{"command":"touch ran","x'$long'":1}'
 	refused 'unknown argument "x0000*...*command*'
+	not_run
+}
+
+@test "P4: an error names at most ten unknown arguments" {
+	boris
 	run_tool bash "{$(seq -s, -f '"n%g":1' 100000),\"command\":\"touch ran\"}"
 	refused 'unknown arguments "n1"*"n10"*'
 	lacks "$(text)" n11
+	not_run
+}
+
+@test "P4: an error shortens an unknown task id" {
+	boris
+	long=$(printf %0500d 0)
 	run_tool task_output '{"task_id":"x\n'$long'"}'
 	refused 'task not found: x?n000*'
 	most "$(text | wc -c)" 400
-	run_bash 'ls ran'
-	is "$(result exit_code)" 2
 }
 
-@test "P4: task_output's arguments are checked the same way" {
+@test "P4: task_output rejects arguments of the wrong type" {
 	boris
 	start_task 'read <gate'
 	for value in 1.5 true '["x"]'; do
 		run_tool task_output '{"task_id":'"$value"'}'
 		refused '*task_id*'
 	done
-	for value in -1 1.5 '"x"' true; do
-		look "$task" '{"wait":'$value'}'
-		refused '*wait*'
+	for argument in wait:-1 wait:1.5 wait:'"x"' wait:true new:1 new:'"yes"'; do
+		look "$task" '{"'${argument/:/'":'}'}'
+		refused "*${argument%%:*}*"
 	done
-	for value in 1 '"yes"'; do
-		look "$task" '{"new":'$value'}'
-		refused '*new*'
-	done
+}
+
+@test "P4: the error for an unknown argument of task_output names task_id" {
+	boris
+	start_task 'read <gate'
 	look "$task" '{"id":1}'
 	refused '*id*task_id*'
+}
+
+@test "P4: null arguments of task_output count as absent" {
+	boris
+	start_task 'read <gate'
 	look "$task" '{"wait":null,"until":null,"new":null}'
 	is "$(result status)" '"running"'
 }
 
-# padded BYTES: a ping of just so many bytes, and its newline
+# --- P5: the length of a line
+
+# padded BYTES: Prints a ping of BYTES bytes and a newline.
 padded() {
 	local head='{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"' tail='"}}'
 	printf %s "$head"
-	head -c $(($1 - ${#head} - ${#tail})) /dev/zero | tr '\0' a
+	letters $(($1 - ${#head} - ${#tail}))
 	printf '%s\n' "$tail"
 }
 
-@test "P5: a line of 16 MiB is served, one of a byte more is rejected with -32600 and its id" {
+# letters N: Prints N letters.
+letters() {
+	head -c "$1" /dev/zero | tr '\0' a
+}
+
+# rejects_long_line ID START...: Fails if a line that starts with START and is too
+# long is not rejected with this id.
+rejects_long_line() {
+	local start want=$1
+	shift
+	for start; do
+		printf %s "$start" >&7
+		letters 16777216 >&7
+		send ''
+		hear
+		is "${start:0:200} -> $(code) $(get -v id)" "${start:0:200} -> -32600 $want"
+	done
+	next_is_ping
+}
+
+@test "P5: a line of 16 MiB is accepted" {
 	boris
 	padded 16777216 >&7
 	hear
 	is "$(get result)" '{}'
+}
+
+@test "P5: a line of one byte more than 16 MiB is rejected with -32600" {
+	boris
 	padded 16777217 >&7
 	hear
 	is "$(code) $(get id)" '-32600 1'
 	next_is_ping
 }
 
-# rejected_with ID START...: a line that begins so, and is too long, is rejected
-# with that id
-rejected_with() {
-	local start want=$1
-	shift
-	for start; do
-		printf %s "$start" >&7
-		head -c 16777216 /dev/zero | tr '\0' a >&7
-		send ''
-		hear
-		is "${start:0:200} -> $(code) $(get -v id)" "${start:0:200} -> -32600 $want"
-	done
+@test "P5: a line that is too long is rejected with its string id" {
+	boris
+	rejects_long_line '"a\"b"' '{"jsonrpc":"2.0","id":"a\"b","method":"ping","params":{"x":"'
 }
 
-@test "P5: a line that is too long is rejected with its own id, a string or a number" {
+@test "P5: a line that is too long is rejected with its number id" {
 	boris
-	rejected_with '"a\"b"' '{"jsonrpc":"2.0","id":"a\"b","method":"ping","params":{"x":"'
-	rejected_with 7 '{"id":7,"jsonrpc":"2.0","params":{"id":8,"x":"' \
+	rejects_long_line 7 '{"id":7,"jsonrpc":"2.0","params":{"id":8,"x":"' \
 		$' \t{ "params" : {"id":8,"x":[{"id":9}]} , "\\u0069d" : 7 , "x":"'
-	next_is_ping
 }
 
-@test "P5: a line that is too long is rejected with id null if no id is in its first 4 KiB" {
+@test "P5: a line that is too long is rejected with id null if it has no valid id" {
 	boris
-	rejected_with null '{"jsonrpc":"2.0","method":"ping","params":{"id":8,"x":"' \
+	rejects_long_line null '{"jsonrpc":"2.0","method":"ping","params":{"id":8,"x":"' \
 		'{"jsonrpc":"2.0","method":"notifications/x","params":{"requestId":8,"x":"' \
 		'{"id":null,"x":"' '{"id":[1],"x":"' '{"id":{"id":3},"x":"' '[{"id":5,"x":"' \
-		'"id":5,"' '{"id":5' '{"id":"5' "{\"x\":\"$(printf %04080d 0)\",\"id\":12345678,\"x\":\""
-	next_is_ping
+		'"id":5,"' '{"id":5' '{"id":"5'
 }
 
-@test "P5: a response that is too long is not answered with its id" {
+@test "P5: a line that is too long is rejected with id null if the id is not in its first 4 KiB" {
 	boris
-	rejected_with null '{"jsonrpc":"2.0","id":5,"result":{"x":"' '{"id":5,"error":"'
-	next_is_ping
+	rejects_long_line null "{\"x\":\"$(printf %04080d 0)\",\"id\":12345678,\"x\":\""
 }
 
-@test "P5: a line that is too long is not held in memory" {
+@test "P5: a response that is too long is rejected with id null" {
+	boris
+	rejects_long_line null '{"jsonrpc":"2.0","id":5,"result":{"x":"' '{"id":5,"error":"'
+}
+
+@test "P5: a line that is too long is not stored in memory" {
 	needs_plain
 	boris
 	padded 16777216 >&7
@@ -663,27 +1068,39 @@ rejected_with() {
 	next_is_ping
 }
 
-@test "P5: a line that is too long and cut off by the end of input is answered once" {
-	{ printf '%s\n' "$HELLO"; padded 20000000 | tr -d '\n'; } >in
+@test "P5: a line that is too long is rejected once if the input ends in it" {
+	{
+		printf '%s\n' "$HELLO"
+		padded 20000000 | tr -d '\n'
+	} >in
 	filter <in >heard
 	is $status 0
 	is "$(all -v id | xargs)" '0 1'
 }
 
-@test "P5: lines are put together wherever reads split them" {
-	needs perl
-	boris
-	# Lines around the size that is read at once, in writes of many sizes
-	perl -e '
-		$| = 1;
-		for my $n (65535, 65536, 65537, 131072, 200000, 10) {
-			for my $piece (7777, 65536, 65535, 300000) {
-				my $head = sprintf "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\",\"params\":{\"x\":\"", ++$id;
-				$text .= $head . "a" x ($n - length($head) - 4) . "\"}}\n";
-				syswrite STDOUT, substr($text, 0, $piece, "") while length $text > $piece;
+# write_in_pieces: Writes 24 pings to the server. Their lengths are close to the
+# size of a read, and they are written in pieces of various sizes.
+write_in_pieces() {
+	perl - >&7 <<-'END'
+	$| = 1;
+	for my $n (65535, 65536, 65537, 131072, 200000, 10) {
+		for my $piece (7777, 65536, 65535, 300000) {
+			my $head = sprintf '{"jsonrpc":"2.0","id":%d,"method":"ping",' .
+				'"params":{"x":"', ++$id;
+			$text .= $head . "a" x ($n - length($head) - 4) . "\"}}\n";
+			while (length $text > $piece) {
+				syswrite STDOUT, substr($text, 0, $piece, "");
 			}
 		}
-		print $text' >&7 &
+	}
+	print $text;
+	END
+}
+
+@test "P5: a line is served wherever reads split it" {
+	needs perl
+	boris
+	write_in_pieces &
 	for ((i = 1; i <= 24; i++)); do
 		hear
 		is "$(get -v id) $(get result)" "$i {}"
@@ -691,7 +1108,7 @@ rejected_with() {
 	wait $!
 }
 
-@test "P5: 16 MiB of small members are read at once" {
+@test "P5: a message of 16 MiB with 1.6 million members is parsed within 5 s" {
 	boris
 	begin
 	{
@@ -704,46 +1121,75 @@ rejected_with() {
 	within 5000
 }
 
-@test "P6: while a command runs, ping, tools/list, task_output and wrong arguments are answered" {
+# --- P6, P7: requests while commands run
+
+# hold_shell [REST]: Sends a command that waits for the gate and then runs REST.
+# Sets $first to its id and waits until the command has started.
+hold_shell() {
+	call_bash "echo x >held; read <'$PWD/gate'${1:+; $1}"
+	first=$id
+	begun held
+}
+
+@test "P6: ping is answered while a command runs" {
 	boris
-	start_task 'echo hi; echo hi >there; read <gate'
-	begun there
-	call_bash 'echo x >running; read <gate'
-	long=$id
-	begun running
-	request 901 ping
-	hear
+	hold_shell
+	ping 901
 	is "$(get -v id)" 901
-	request 902 tools/list
-	hear
-	is "$(get -v id)" 902
-	look
-	is "$(result stdout)" '"hi\n"'
-	request 903 tools/call '{"name":"bash","arguments":{"command":5}}'
-	hear
-	is "$(get -v id)" 903
-	release 2
-	answer $long
+	release
+	answer $first
 	is "$(result exit_code)" 0
 }
 
-@test "P6: a command that makes its descriptors block does not block boris" {
+@test "P6: tools/list is answered while a command runs" {
+	boris
+	hold_shell
+	request 902 tools/list
+	hear
+	is "$(get -v id)" 902
+	release
+}
+
+@test "P6: task_output is answered while a command runs" {
+	boris
+	start_task 'echo hi; echo hi >there; read <gate'
+	printed there
+	hold_shell
+	call task_output '{"task_id":"'"$task"'"}'
+	hear
+	is "$(get -v id) $(result stdout)" "$id \"hi\\n\""
+	release 2
+	answer $first
+	is "$(result exit_code)" 0
+}
+
+@test "P6: a call with wrong arguments is answered while a command runs" {
+	boris
+	hold_shell
+	request 903 tools/call '{"name":"bash","arguments":{"command":5}}'
+	hear
+	is "$(get -v id)" 903
+	release
+}
+
+@test "P6: a command that makes its descriptors blocking does not block boris" {
 	needs_linux_parts
 	needs perl
 	boris
-	run_bash 'perl -e "for (0..2, 250) { open(F, qq(<&=\$_)) and fcntl(F, 4, 0) }"; sleep 60 & echo hi'
+	script='for (0..2, 250) { open(F, "<&=$_") and fcntl(F, 4, 0) }'
+	run_bash "perl -e '$script'; sleep 60 & echo hi"
 	is "$(plain stdout)" hi
 	run_bash 'echo more'
 	is "$(plain stdout)" more
 }
 
-@test "P6: behind a queued command of 15 MB a ping is heard" {
+@test "P6: a ping is answered after a queued call of 15 MB" {
 	boris
-	call_bash 'echo x >first; read <gate'
-	begun first
+	hold_shell
 	{
-		printf '{"jsonrpc":"2.0","id":"big","method":"tools/call","params":{"name":"bash","arguments":{"command":"wc -c","stdin":"'
-		head -c 15000000 /dev/zero | tr '\0' a
+		printf '{"jsonrpc":"2.0","id":"big","method":"tools/call","params":'
+		printf '{"name":"bash","arguments":{"command":"wc -c","stdin":"'
+		letters 15000000
 		printf '"}}}\n'
 	} >&7 3>&- 6>&- 8>&- 9>&-
 	in_turn
@@ -752,45 +1198,45 @@ rejected_with() {
 	is "$(result stdout)" '"15000000\n"'
 }
 
-@test "P7: cd and pwd written to the pipe together: the second sees the first" {
+@test "P7: a command runs in the directory that the previous one changed to" {
 	mkdir d
 	boris
-	printf '%s\n%s\n' '{"jsonrpc":"2.0","id":91,"method":"tools/call","params":{"name":"bash","arguments":{"command":"cd d"}}}' \
-		'{"jsonrpc":"2.0","id":92,"method":"tools/call","params":{"name":"bash","arguments":{"command":"pwd"}}}' >&7
+	send "$(bash_request 91 'cd d')"$'\n'"$(bash_request 92 pwd)"
 	answer 92
 	is "$(plain stdout)" "$PWD/d"
 }
 
-@test "P7: ten commands are answered in the order they came, one at a time" {
+@test "P7: a command starts only after the previous command has ended" {
 	boris
-	call_bash 'echo x >first; read <gate; echo one >>order'
-	first=$id
+	hold_shell 'echo one >>order'
 	call_bash 'echo two >>order'
 	second=$id
-	begun first
 	in_turn
 	[ ! -e order ]
 	release
 	answer $second
 	is "$(cat order)" $'one\ntwo'
 	answer $first
-	for i in 1 2 3 4 5 6 7 8 9 10; do
+}
+
+@test "P7: commands are answered in the order in which they were sent" {
+	boris
+	for i in {1..10}; do
 		call_bash "echo $i"
 	done
-	for i in 1 2 3 4 5 6 7 8 9 10; do
+	for i in {1..10}; do
 		hear
 		is "$(plain stdout)" "$i"
 	done
 }
 
-@test "P7: a background start takes its place in the order" {
+@test "P7: a background task starts in its turn" {
 	mkdir d
 	boris
-	call_bash 'echo x >first; read <gate; cd d'
+	hold_shell 'cd d'
 	call_bash 'pwd >where; echo . >done' '{"run_in_background":true}'
 	background=$id
 	call_bash 'cd ..'
-	begun first
 	in_turn
 	[ ! -e d/where ]
 	release
@@ -800,19 +1246,23 @@ rejected_with() {
 	is "$(cat d/where)" "$PWD/d"
 }
 
-@test "P7: background starts that were sent together are answered in their order" {
+@test "P7: calls that start tasks are answered in the order in which they were sent" {
 	boris
 	start_task true
+	arguments='{"command":"true","run_in_background":true}'
 	for n in {2..9}; do
-		lines[n]='{"jsonrpc":"2.0","id":'$n',"method":"tools/call","params":{"name":"bash","arguments":{"command":"true","run_in_background":true}}}'
+		lines[n]='{"jsonrpc":"2.0","id":'$n',"method":"tools/call",'
+		lines[n]+='"params":{"name":"bash","arguments":'$arguments'}}'
 	done
 	send "${lines[@]}"
-	for n in {2..9}; do answer $n; done
+	for n in {2..9}; do
+		answer $n
+	done
 	is "$(all -v id | xargs)" '0 1 2 3 4 5 6 7 8 9'
 }
 
-# in_parallel N [ARGUMENTS]: sends N calls with an absolute cwd, each of which
-# adds its number to `begun` and waits for the gate; $first is the first one's id
+# in_parallel N [ARGUMENTS]: Sends N calls with an absolute cwd. Each of them adds
+# its number to `begun` and waits for the gate. Sets $first to the first id.
 in_parallel() {
 	local i
 	: >begun
@@ -823,40 +1273,71 @@ in_parallel() {
 	done
 }
 
-# has_begun N: so many of these run
+# has_begun N: Succeeds if N calls of in_parallel have started.
 has_begun() {
 	[ "$(wc -l <begun)" = "$1" ]
 }
 
-@test "P7: calls with an absolute cwd wait for no other call, and no other call waits for them (D7)" {
-	mkdir d
+# parallel_answered FROM TO: Fails if calls FROM to TO of in_parallel do not return
+# their numbers.
+parallel_answered() {
+	local i
+	for ((i = $1; i <= $2; i++)); do
+		answer $((first + i - 1))
+		is "$(plain stdout)" $i || return
+	done
+}
+
+@test "P7: a call with an absolute cwd does not wait for other calls (D7)" {
 	boris
-	call_bash 'echo x >ordered; read <gate; cd d'
-	ordered=$id
-	begun ordered
+	hold_shell
 	call_bash 'echo second'
+	second=$id
 	in_parallel 2
 	eventually has_begun 2
 	run_bash 'echo hi; pwd' '{"cwd":"/"}'
 	is "$(plain stdout)" $'hi\n/'
-	start_task 'read <gate' '{"cwd":"'"$PWD"'"}'
-	on_terminal 'read x' '"cwd":"/"'
-	release 4
-	answer $ordered
-	is "$(plain cwd)" "$PWD/d"
-	answer $((ordered + 1))
-	is "$(plain stdout)" second
+	release 3
+	answer $second
 }
 
-@test "P7: a call without cwd, or with a relative one, keeps its place behind the command before it" {
+@test "P7: a task with an absolute cwd does not wait for other calls (D7)" {
+	boris
+	hold_shell
+	start_task 'read <gate' '{"cwd":"'"$PWD"'"}'
+	on_terminal 'read x' '"cwd":"/"'
+	release 2
+}
+
+@test "P7: a call without cwd does not wait for calls with an absolute cwd (D7)" {
 	mkdir d
 	boris
-	call_bash 'echo x >begun; read <gate; cd d'
-	ordered=$id
-	begun begun
+	in_parallel 2
+	eventually has_begun 2
+	run_bash 'cd d'
+	is "$(plain cwd)" "$PWD/d"
+	run_bash 'echo second'
+	is "$(plain stdout)" second
+	release 2
+}
+
+@test "P7: a call without cwd waits for the command before it" {
+	boris
+	hold_shell
+	call_bash 'touch early'
+	run_bash 'echo hi' '{"cwd":"/"}'
+	[ ! -e early ]
+	release
+	answer $((first + 1))
+	[ -e early ]
+}
+
+@test "P7: a call with a relative cwd waits for the command before it" {
+	mkdir d
+	boris
+	hold_shell 'cd d'
 	call_bash 'touch early' '{"cwd":".."}'
 	call_bash 'touch early' '{"cwd":".","run_in_background":true,"wait":10000}'
-	call_bash 'touch early'
 	last=$id
 	run_bash 'echo hi' '{"cwd":"/"}'
 	[ ! -e early ] && [ ! -e d/early ]
@@ -865,115 +1346,143 @@ has_begun() {
 	[ -e early ] && [ -e d/early ]
 }
 
-@test "P7: sixteen calls with an absolute cwd run in parallel; further ones wait, and start in order" {
+@test "P7: at most sixteen calls with an absolute cwd run in parallel" {
 	boris
 	in_parallel 19
 	eventually has_begun 16
-	run_bash 'echo hi' # none of them waits
+	run_bash 'echo hi' # The session's queue is independent of these calls.
 	is "$(plain stdout)" hi
 	start_task 'echo hi' '{"cwd":"/"}'
 	run_tool task_output '{}'
 	has "$(text)" 'calls waiting for a command with an absolute cwd to end: 3'
 	is "$(wc -l <begun)" 16
+	release 19
+	parallel_answered 1 19
+}
+
+@test "P7: queued calls with an absolute cwd start in the order in which they were sent" {
+	boris
+	in_parallel 19
+	eventually has_begun 16
 	for i in 17 18 19; do
 		release
 		eventually has_begun $i
 		is "$(tail -n 1 begun)" $i
 	done
 	release 16
-	for i in {1..19}; do
-		answer $((first + i - 1))
-		is "$(plain stdout)" $i
-	done
 }
 
-@test "P7: a call with an absolute cwd is cancelled alone, queued or not (P8)" {
+@test "P8: cancelling a call with an absolute cwd does not affect the others (P7)" {
+	boris
+	in_parallel 16
+	eventually has_begun 16
+	cancel $first
+	run_bash 'echo hi' '{"cwd":"/"}'
+	is "$(plain stdout)" hi
+	release 15
+	parallel_answered 2 16
+	leave
+	unanswered $first
+}
+
+@test "P8: a queued call with an absolute cwd does not run after it is cancelled (P7)" {
 	boris
 	in_parallel 17
 	eventually has_begun 16
 	cancel $((first + 16))
 	in_turn
-	cancel $first
-	run_bash 'echo hi' '{"cwd":"/"}'
-	is "$(plain stdout)" hi
-	release 15
-	for i in {2..16}; do
-		answer $((first + i - 1))
-		is "$(plain stdout)" $i
-	done
+	release 16
+	parallel_answered 1 16
 	is "$(wc -l <begun)" 16
 	leave
-	unanswered $first
 	unanswered $((first + 16))
 }
 
-@test "P7: an edit waits for the command before it, but not for calls with an absolute cwd" {
-	mkdir d
+@test "P7: an edit does not wait for calls with an absolute cwd" {
 	boris --edit
 	in_parallel 16
 	eventually has_begun 16
 	run_tool edit '{"path":"f","new":"text"}'
 	has "$(text)" 'f: created'
-	call_bash 'echo x >ordered; read <gate; cd d'
-	begun ordered
+	release 16
+}
+
+@test "P7: an edit waits for the command before it" {
+	mkdir d
+	boris --edit
+	hold_shell 'cd d'
 	call edit '{"path":"g","new":"text"}'
 	edit=$id
 	in_turn
 	[ ! -e g ] && [ ! -e d/g ]
-	release 17
+	release
 	answer $edit
 	is "$(<d/g)" text
 }
 
-@test "P7: many edits in the queue do not hold up a call with an absolute cwd" {
+@test "P7: a call with an absolute cwd does not wait for 50 queued edits" {
 	boris --edit
-	call_bash 'echo x >ordered; read <gate'
-	begun ordered
+	hold_shell
 	for i in {1..50}; do
 		call edit '{"path":"f'$i'","new":"text"}'
 	done
+	last=$id
 	run_bash 'echo hi' '{"cwd":"/"}'
 	is "$(plain stdout)" hi
 	[ ! -e f1 ]
 	release
-	answer $((id - 1))
+	answer $last
 	is "$(<f50)" text
 }
 
-@test "P7: a queued command's timeout counts from its own start" {
+@test "P7: the timeout of a queued command counts from the start of the command" {
 	boris
-	call_bash 'echo x >first; read <gate'
+	hold_shell
 	call_bash 'echo hi' '{"timeout":'$((1000 * SLOW))'}'
 	second=$id
-	begun first
 	pause $((1200 * SLOW))
 	release
 	answer $second
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "P8: a cancelled command is ended as by a timeout, gets no answer, and moves no directory" {
-	mkdir d
-	boris
-	for command in 'echo $$ >pid; read <gate' \
-		'trap "echo bye >bye; exit 0" TERM; cd d; echo $$ >../pid; read <../gate'; do
-		rm -f pid
-		call_bash "$command"
-		cancelled+=("$id")
-		begun pid
-		cancel $id
-		eventually gone pid
-		run_bash pwd
-		is "$(plain stdout)" "$PWD"
-	done
-	is "$(<d/bye)" bye
-	leave
-	for id in "${cancelled[@]}"; do
-		unanswered $id
-	done
+# --- P8: cancellations
+
+# cancel_running COMMAND: Starts COMMAND, which writes its pid to $PWD/pid, cancels
+# it and waits until it has ended. Sets $cancelled to its id.
+cancel_running() {
+	call_bash "$1"
+	cancelled=$id
+	begun pid
+	cancel $id
+	eventually gone pid
 }
 
-@test "P8: boris does not spin when a cancelled command's timeout passes" {
+@test "P8: a cancelled command is killed and not answered" {
+	boris
+	cancel_running 'echo $$ >pid; read <gate'
+	in_turn
+	leave
+	unanswered $cancelled
+}
+
+@test "P8: a cancelled command receives SIGTERM and can clean up" {
+	boris
+	cancel_running 'trap "echo bye >bye; exit 0" TERM; echo $$ >pid; read <gate'
+	is "$(<bye)" bye
+}
+
+@test "P8: a cancelled command does not change the working directory" {
+	mkdir d
+	boris
+	cancel_running 'trap "exit 0" TERM; cd d; echo $$ >../pid; read <../gate'
+	run_bash pwd
+	is "$(plain stdout)" "$PWD"
+	leave
+	unanswered $cancelled
+}
+
+@test "P8: boris sleeps after the timeout of a cancelled command" {
 	needs_linux
 	needs_plain
 	boris
@@ -986,14 +1495,12 @@ has_begun() {
 	there pid
 }
 
-@test "P8: a queued command that is cancelled never runs" {
+@test "P8: a queued command does not run after it is cancelled" {
 	boris
-	call_bash 'echo x >first; read <gate'
-	first=$id
+	hold_shell
 	call_bash 'touch ran'
 	queued=$id
 	call_bash 'echo third'
-	begun first
 	cancel $queued
 	release
 	answer $first
@@ -1004,107 +1511,119 @@ has_begun() {
 	[ ! -e ran ]
 }
 
-@test "P8: ids are matched as JSON: 5 is not \"5\", and 0 and \"\" are ids" {
+@test "P8: a cancellation with the id 5 does not match the id \"5\"" {
 	boris
-	request '"5"' tools/call '{"name":"bash","arguments":{"command":"echo x >a; read <gate"}}'
-	request 0 tools/call '{"name":"bash","arguments":{"command":"touch ran"}}'
-	request '""' tools/call '{"name":"bash","arguments":{"command":"touch ran"}}'
-	request '"ab"' tools/call '{"name":"bash","arguments":{"command":"touch ran"}}'
+	send "$(bash_request '"5"' 'echo x >a; read <gate')"
 	begun a
 	cancel 5
-	cancel 0
-	cancel '""'
-	cancel '"\u0061b"'
 	in_turn
 	release
 	answer '"5"'
 	is "$(result exit_code)" 0
+}
+
+# cancels_queued ID CANCELLED: Queues a command with this request id and cancels it
+# by CANCELLED. Fails if the command runs or is answered.
+cancels_queued() {
+	hold_shell
+	send "$(bash_request "$1" 'touch ran')"
+	cancel "$2"
+	in_turn
+	release
+	answer $first
+	next_is_ping
+	unanswered "$1"
+	[ ! -e ran ] && rm held
+}
+
+@test "P8: a request with the id 0 can be cancelled" {
+	boris
+	hold_shell
+	send "$(bash_request 0 'touch ran')"
+	cancel 0
+	in_turn
+	release
+	answer $first
 	leave
-	is "$(all -v id | grep -cx 0) answer, of initialize" '1 answer, of initialize'
-	unanswered '""'
-	unanswered '"ab"'
+	is "$(all -v id | grep -cx 0) response, to initialize" '1 response, to initialize'
 	[ ! -e ran ]
 }
 
-@test "P8: a cancellation that names nothing is ignored" {
+@test "P8: a request whose id is an empty string can be cancelled" {
 	boris
-	call_bash 'echo x >a; read <gate; echo hi'
-	long=$id
-	begun a
-	cancel 4711
-	cancel '"'$long'"'
-	cancel null
-	cancel "[$long]"
-	tell notifications/cancelled '{}'
-	tell notifications/cancelled
-	tell notifications/cancelled '{"reason":"no"}'
-	tell notifications/cancelled '[1]'
+	cancels_queued '""' '""'
+}
+
+@test "P8: a cancellation matches an id with and without escape sequences" {
+	boris
+	cancels_queued '"ab"' '"\u0061b"'
+	cancels_queued '"a/b\u00e9"' '"\u0061\/b'$'\u00e9''"'
+	cancels_queued '"cd"' '"\u0063\u0064"'
+}
+
+@test "P8: a cancellation with an unknown id is ignored" {
+	boris
+	hold_shell 'echo hi'
+	for unknown in 4711 '"'$first'"' null "[$first]"; do
+		cancel "$unknown"
+	done
 	next_is_ping
 	release
-	answer $long
+	answer $first
 	is "$(result stdout)" '"hi\n"'
-	cancel $long
+}
+
+@test "P8: a cancellation without an id is ignored" {
+	boris
+	hold_shell 'echo hi'
+	tell notifications/cancelled
+	for params in '{}' '{"reason":"no"}' '[1]'; do
+		tell notifications/cancelled "$params"
+	done
+	next_is_ping
+	release
+	answer $first
+	is "$(result stdout)" '"hi\n"'
+}
+
+@test "P8: a cancellation of an answered request is ignored" {
+	boris
+	run_bash 'echo hi'
+	cancel $id
 	next_is_ping
 }
 
-# letters N: so many letters
-letters() {
-	head -c "$1" /dev/zero | tr '\0' a
-}
+# --- P6: costly requests
 
-@test "P2: an id of 1024 bytes comes back, and a longer one is rejected with -32600" {
+@test "O7: a progress token of 1024 bytes is accepted" {
 	boris
-	request "\"$(letters 1022)\"" ping
-	hear
-	is "$(get -n id)" 1022
-	request "\"$(letters 1023)\"" ping
-	hear
-	is "$(get -v id) $(code)" 'null -32600'
-	request "$(letters 1025 | tr a 1)" ping
-	hear
-	is "$(get -v id) $(code)" 'null -32600'
-	in_turn
+	run_bash 'echo hi' '{}' "{\"progressToken\":\"$(letters 1022)\"}"
+	is "$(result stdout)" '"hi\n"'
 }
 
 @test "O7: a progress token of more than 1024 bytes is rejected with -32602" {
 	boris
-	run_bash 'echo hi' '{}' "{\"progressToken\":\"$(letters 1022)\"}"
-	is "$(result stdout)" '"hi\n"'
 	run_bash 'touch ran' '{}' "{\"progressToken\":\"$(letters 1023)\"}"
 	is "$(code)" -32602
 	[ ! -e ran ]
 }
 
-@test "P8: a cancellation is found by its id with and without escapes" {
-	boris
-	call_bash 'echo x >first; read <gate'
-	first=$id
-	request '"a/b\u00e9"' tools/call '{"name":"bash","arguments":{"command":"touch ran"}}'
-	request '"cd"' tools/call '{"name":"bash","arguments":{"command":"touch ran"}}'
-	begun first
-	cancel '"\u0061\/b'$'\u00e9''"'
-	cancel '"\u0063\u0064"'
-	in_turn
-	release
-	answer $first
-	next_is_ping
-	[ ! -e ran ]
+# queue_calls N: Sends N calls of `true` with the ids m1 to mN.
+queue_calls() {
+	local line
+	line=$(bash_request '"m&"' true)
+	seq "$1" | sed "s|.*|$line|" >&7
 }
 
-# many_calls N: queues so many commands
-many_calls() {
-	seq "$1" | sed 's/.*/{"jsonrpc":"2.0","id":"m&","method":"tools\/call","params":{"name":"bash","arguments":{"command":"true"}}}/' >&7
-}
-
-@test "P6: a cancellation with an id of 15 MiB is ignored at once, however many calls are queued" {
+@test "P6: a cancellation with an id of 15 MB is ignored within a second" {
 	needs_plain
 	boris
-	call_bash 'echo x >first; read <gate'
-	many_calls 400
-	begun first
+	hold_shell
+	queue_calls 400
 	before=$(ticks)
 	{
-		printf '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"'
+		printf '{"jsonrpc":"2.0","method":"notifications/cancelled",'
+		printf '"params":{"requestId":"'
 		letters 15000000
 		printf '"}}\n'
 	} >&7
@@ -1114,42 +1633,55 @@ many_calls() {
 	died
 }
 
-@test "P6: 15,000 queued commands that are rejected together cost less than half a second" {
+@test "P6: 15,000 queued commands are rejected within half a second" {
 	needs_plain
 	boris --call-limit=4
 	start_task 'read <never'
 	call_bash 'read <gate' '{"timeout":9000}'
 	cat <&8 >rest 7>&- 9>&- &
 	reader=$!
-	many_calls 15000
+	queue_calls 15000
 	pause 2000
 	before=$(ticks)
-	all_there() { [ "$(grep -c 'not run' rest)" = 15000 ]; }
-	eventually all_there
+	all_rejected() { [ "$(grep -c 'not run' rest)" = 15000 ]; }
+	eventually all_rejected
 	most $(($(ticks) - before)) $((50 * SLOW))
 	kill -TERM "$server"
-	eventually exited
+	exits_unread
 	wait $reader
+}
+
+# --- P9: the end of the input, or of the reader
+
+# exits_unread: Waits until the server has exited, without reading its output.
+exits_unread() {
+	eventually exited
 	left=1
 }
 
-@test "P9: at the end of input what has been read is carried out and answered, waits too" {
+@test "P9: commands that were sent before the end of the input are answered" {
+	boris
+	hold_shell 'echo one'
+	call_bash 'echo two'
+	second=$id
+	end_input
+	release
+	answer $second
+	is "$(result stdout)" '"two\n"'
+	answer $first
+	died
+	is $status 0
+}
+
+@test "P9: a wait for a task is answered after the end of the input" {
 	boris
 	mkfifo never2
 	exec 5<>never2
 	start_task 'read <never2; echo hi'
 	call task_output '{"task_id":"'"$task"'","wait":60000}'
 	wait=$id
-	call_bash 'echo x >a; read <gate; echo one'
-	first=$id
-	call_bash 'echo two; echo >never2'
-	second=$id
-	begun a
+	call_bash 'echo >never2'
 	end_input
-	release
-	answer $second
-	is "$(result stdout)" '"two\n"'
-	answer $first
 	answer $wait
 	is "$(result stdout)" '"hi\n"'
 	died
@@ -1157,55 +1689,68 @@ many_calls() {
 	exec 5>&-
 }
 
-@test "P9: when the reader goes, before or after the end of input, boris closes at once" {
-	for first in 7 8; do
-		boris
-		call_bash 'echo $$ >pid; read <gate'
-		begun pid
-		if [ $first = 7 ]; then
-			end_input
-			exec 8<&-
-		else
-			exec 8<&-
-			end_input
-		fi
-		begin
-		eventually exited
-		within 3000
-		gone pid
-		rm pid
-		left=1
-	done
+# closes_without_reader CLOSE CLOSE: Closes the two pipes of the server in this
+# order. Fails if the server does not exit and kill its command within 3 s.
+closes_without_reader() {
+	boris
+	call_bash 'echo $$ >pid; read <gate'
+	begun pid
+	$1
+	$2
+	begin
+	exits_unread
+	within 3000
+	gone pid
 }
 
-@test "P9: writing to a reader that has gone does not kill boris by SIGPIPE" {
-	boris
+# stop_reading: Closes the pipe that the server writes to.
+stop_reading() {
 	exec 8<&-
+}
+
+@test "P9: boris exits if the client stops reading after the end of the input" {
+	closes_without_reader end_input stop_reading
+}
+
+@test "P9: boris exits if the input ends after the client has stopped reading" {
+	closes_without_reader stop_reading end_input
+}
+
+@test "P9: SIGPIPE does not kill boris if the client stops reading" {
+	boris
+	stop_reading
 	trap '' PIPE
 	for ((i = 0; i < 50; i++)); do
 		request $i ping 2>/dev/null || break
 	done
 	end_input
-	eventually exited
+	exits_unread
 	status=0
 	wait "$server" || status=$?
 	most $status 127
-	left=1
 }
 
-# traffic: what server and writer have read and written so far
+# --- P10: a client that does not read
+
+# traffic: Prints how many bytes the server and the writer have read and written.
 traffic() {
 	cat "/proc/$server/io" "/proc/$writer/io" 2>/dev/null || :
 }
 
-# unread N: sends N calls of tools/list whose answers nobody reads, from aside
+# unread N: Sends N calls of tools/list in the background and does not read the
+# responses. Sets $writer to the process that sends them.
 unread() {
 	seq "$1" | sed 's/.*/{"jsonrpc":"2.0","id":"u&","method":"tools\/list"}/' \
 		>&7 2>/dev/null 3>&- 6>&- 8>&- 9>&- &
 	writer=$!
 }
 
-@test "P10: with its answers unread, boris still ends what times out" {
+# ids_of_rest: Prints the ids of the responses in the file `rest`.
+ids_of_rest() {
+	"$HERE/reply" -l -v id <rest
+}
+
+@test "P10: a timeout is enforced while the client reads no responses" {
 	boris
 	call_bash 'echo $$ >pid; read <gate' '{"timeout":300}'
 	begun pid
@@ -1214,7 +1759,7 @@ unread() {
 	kill $writer || :
 }
 
-@test "P10: answers that were long unread are all there once they are read" {
+@test "P10: no response is lost if the client reads late" {
 	boris
 	unread 5000
 	settled traffic
@@ -1222,22 +1767,25 @@ unread() {
 	reader=$!
 	wait $writer
 	end_input
-	eventually exited
+	exits_unread
 	wait "$server"
 	wait $reader
-	left=1
-	"$HERE/reply" -l -v id <rest | grep -c '^"u' >count
-	is "$(cat count)" 5000
-	is "$("$HERE/reply" -l -v id <rest | sort -u | wc -l | tr -d ' ')" 5000
+	is "$(ids_of_rest | grep -c '^"u')" 5000
+	is "$(ids_of_rest | sort -u | wc -l | tr -d ' ')" 5000
 }
 
-@test "P10: behind unread answers a request is heard while they are slowly read" {
+# read_slowly: Appends the server's output to the file `rest`, 4 KiB at a time.
+read_slowly() {
+	while head -c 4096 <&8 >piece && [ -s piece ]; do
+		cat piece >>rest
+	done
+}
+
+@test "P10: a request is served before all earlier responses have been read" {
 	boris
 	unread 500
 	settled traffic
-	while head -c 4096 <&8 >piece && [ -s piece ]; do
-		cat piece >>rest
-	done 3>&- 6>&- 7>&- 9>&- &
+	read_slowly 3>&- 6>&- 7>&- 9>&- &
 	reader=$!
 	some_read() { [ -e rest ] && [ "$(wc -c <rest)" -gt 20000 ]; }
 	eventually some_read
@@ -1246,11 +1794,10 @@ unread() {
 	most "$(wc -c <rest)" 1000000
 	kill $reader
 	kill -TERM "$server"
-	eventually exited
-	left=1
+	exits_unread
 }
 
-@test "P10: with some MiB of answers unread boris reads no further requests, and closing waits for no reader" {
+@test "P10: boris stops reading requests if too many responses are unread" {
 	needs_plain
 	boris
 	unread 40000
@@ -1259,13 +1806,12 @@ unread() {
 	most "$(peak)" 24576
 	begin
 	kill -TERM "$server"
-	eventually exited
+	exits_unread
 	within 2000
 	kill $writer 2>/dev/null || :
-	left=1
 }
 
-@test "P10: a client that reads slowly while it goes on asking costs no more" {
+@test "P10: a client that reads slowly does not make boris use more than 10 MiB" {
 	needs_plain
 	boris
 	local i ten size
@@ -1280,72 +1826,61 @@ unread() {
 	done
 	most "$(peak)" 10240
 	kill -TERM "$server"
-	eventually exited
-	left=1
+	exits_unread
 }
 
-@test "P10: with some MiB of commands queued, boris reads no further requests" {
+# large_calls N: Sends N calls of 1 MB with the ids q1 to qN.
+large_calls() {
+	local i
+	for ((i = 1; i <= $1; i++)); do
+		printf '{"jsonrpc":"2.0","id":"q%d","method":"tools/call","params":' $i
+		printf '{"name":"bash","arguments":{"command":": '
+		letters 1000000
+		printf '"}}}\n'
+	done
+}
+
+@test "P10: boris stops reading requests if too many commands are queued" {
 	needs_plain
 	boris
-	call_bash 'echo x >first; read <gate'
-	begun first
-	for ((i = 0; i < 40; i++)); do
-		printf '{"jsonrpc":"2.0","id":"q%d","method":"tools/call","params":{"name":"bash","arguments":{"command":": ' $i
-		head -c 1000000 /dev/zero | tr '\0' a
-		printf '"}}}\n'
-	done >&7 3>&- 6>&- 8>&- 9>&- &
+	hold_shell
+	large_calls 40 >&7 3>&- 6>&- 8>&- 9>&- &
 	writer=$!
 	settled traffic
 	kill -0 $writer
 	most "$(peak)" 32768
 	release
 	wait $writer
-	for ((i = 0; i < 40; i++)); do
+	for i in {1..40}; do
 		answer "\"q$i\""
 		is "$(result exit_code)" 0
 	done
 }
 
-@test "P10: a thousand waits for one task cost no more than its answers one by one" {
+@test "P10: the responses to 990 waits for one task need at most 32 MiB" {
 	needs_plain
 	boris
 	start_task 'read <gate; seq -f "%0100.0f" 290'
-	local i
-	for ((i = 0; i < 990; i++)); do
+	for i in {1..990}; do
 		call task_output '{"task_id":"'"$task"'","wait":60000}'
 	done
 	ask ping
 	release
 	cat <&8 >rest 6>&- 7>&- 9>&- &
 	reader=$!
-	all_there() { [ "$(wc -l <rest)" -ge 990 ]; }
-	eventually all_there
+	all_answered() { [ "$(wc -l <rest)" -ge 990 ]; }
+	eventually all_answered
 	is "$(grep -c '"exit_code":0' rest)" 990
 	most "$(peak)" 32768
 	end_input
-	eventually exited
+	exits_unread
 	wait $reader
-	left=1
 }
 
-@test "P10: progress to a reader that does not read stalls no command" {
+@test "P10: a command does not stall if the client reads no progress notifications" {
 	boris
 	call_bash 'yes | head -c 5000000; echo x >done' '{}' '{"progressToken":1}'
 	begun done
 	answer
 	is "$(result exit_code)" 0
-}
-
-@test "P11: both tools ask to be loaded at once, however they are listed; without them no instructions name them" {
-	boris
-	for list in ask modern; do
-		$list tools/list
-		for tool in 0 1; do
-			is "$(get result tools $tool _meta anthropic/alwaysLoad)" true
-		done
-	done
-	leave
-	boris --no-bash
-	is "$(get result instructions)" ''
-	isnt "$(get result serverInfo)" ''
 }
