@@ -3,7 +3,7 @@
 
 /* The tools: their descriptions, how their arguments are read, and which
  * function writes their results (B, P4). Each tool and each argument is a row
- * of a table in tools.c. */
+ * of a table in tools.c. A call with wrong arguments has no effect. */
 
 #include <stdbool.h>
 #include <stddef.h>

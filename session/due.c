@@ -3,7 +3,7 @@
  * A session starts its jobs one by one, in the order of their requests, since
  * each command starts in the directory in which the one before it has ended
  * (P7). A job with an absolute `cwd` does not depend on that directory, so it
- * runs in parallel to the queue. A task runs in the background, so the queue
+ * runs in parallel with the queue. A task runs in the background, so the queue
  * waits only for its start.
  *
  * A client waits for the response to a call only until job->hand_over_at (K2).

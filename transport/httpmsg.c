@@ -180,7 +180,7 @@ parse_body_length(struct request *r)
 	return true;
 }
 
-/* Parses the lines in r->head, each of which ends with a NUL and a LF. Returns
+/* Parses the lines in r->head, each of which ends with a NUL and an LF. Returns
  * REQUEST_HAS_HEAD, or 400 if a line is malformed. */
 static int
 parse_head(struct request *r)
