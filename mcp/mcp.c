@@ -61,10 +61,10 @@ do_initialize(struct mcp_request *r)
 {
 	struct client *c = r->client;
 	struct json info = json_get(r->message->params, "clientInfo");
-	struct json wanted = json_get(r->message->params, "protocolVersion");
-	const struct revision *v = revision_find_json(wanted, false);
+	struct json requested = json_get(r->message->params, "protocolVersion");
+	const struct revision *v = revision_find_json(requested, false);
 
-	if (json_type(wanted) != JSON_STRING)
+	if (json_type(requested) != JSON_STRING)
 		return "params.protocolVersion is missing or not a string";
 	if (v == NULL)
 		v = revision_newest_with_handshake();
@@ -112,9 +112,9 @@ do_list(struct mcp_request *r)
 static const char *
 do_listen(struct mcp_request *r)
 {
-	struct json wanted = json_get(r->message->params, "notifications");
+	struct json requested = json_get(r->message->params, "notifications");
 
-	if (json_type(wanted) != JSON_OBJECT)
+	if (json_type(requested) != JSON_OBJECT)
 		return "params.notifications is missing or not an object";
 	calls_listen(r->client, &r->reply);
 	return NULL;

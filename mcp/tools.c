@@ -634,24 +634,24 @@ sort_members(struct arg_reader *r, struct json members)
 {
 	struct json name, value;
 	struct buf unknown = { NULL, 0, 0 };
-	bool taken = true;
+	bool accepted = true;
 	size_t at = 0;
 	int i, n = 0;
 
-	while (taken && json_next(members, &at, &name, &value)) {
+	while (accepted && json_next(members, &at, &name, &value)) {
 		i = find_argument(name, r->tool);
 		if (i < ARGUMENTS) {
-			taken = store_member(r, i, name, value);
+			accepted = store_member(r, i, name, value);
 		} else if (!is_added_by_client(r, name)) {
 			if (n < NAMES_LISTED)
 				put_unknown(&unknown, r, name);
 			n++;
 		}
 	}
-	if (taken && n > 0)
-		taken = reject_unknown(r, n, &unknown);
+	if (accepted && n > 0)
+		accepted = reject_unknown(r, n, &unknown);
 	buf_free(&unknown);
-	return taken;
+	return accepted;
 }
 
 static bool
@@ -699,11 +699,11 @@ static bool
 decode_path(struct arg_reader *r, int argument, char **name)
 {
 	struct buf b = { NULL, 0, 0 };
-	bool taken = decode_text(r, argument, &b);
+	bool accepted = decode_text(r, argument, &b);
 
 	if (is_given(r, argument))
 		*name = buf_text(&b);
-	return taken;
+	return accepted;
 }
 
 /* Reads `wait` and `until` of any tool (W2, W3). `default_time` is the time to

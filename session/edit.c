@@ -1140,7 +1140,7 @@ edit_run(struct job *job, const char *dir, int64_t now)
 		end_change(&c);
 		return;
 	}
-	job->work_begun = true;
+	job->work_started = true;
 	if (log_start(job, "edit", e->path) < 0) {
 		job->rejected = REJECT_NO_LOG;  /* an edit must not be made
 		                                 * without a record in the log

@@ -86,7 +86,7 @@ struct job {
 	                             * empty */
 	int64_t work_at;            /* time of the next call of do_work(), in
 	                             * ms; 0 if there is none */
-	bool work_begun;            /* the edit was made or has failed, so its
+	bool work_started;          /* the edit was made or has failed, so its
 	                             * outcome must be reported */
 	int64_t call;               /* number of the job in the log; 0 until the
 	                             * start */

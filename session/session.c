@@ -366,8 +366,8 @@ finish(struct session *s, struct job *job, int64_t now)
 }
 
 /* The result of an attempt to make a job a task */
-enum task_begun {
-	TASK_BEGUN,
+enum task_start {
+	TASK_STARTED,
 	TASK_TOO_MANY,  /* too many tasks are running */
 	TASK_NO_ID      /* no random number is available for its id */
 };
@@ -375,7 +375,7 @@ enum task_begun {
 /* Makes a task of a job that runs or is about to be started. The task's
  * deadline is the end of its own timeout or of the server's limit, whichever is
  * earlier (T5, W4). */
-static enum task_begun
+static enum task_start
 become_task(struct session *s, struct job *job, int64_t now)
 {
 	int64_t limit = s->options->bg_timeout;
@@ -389,7 +389,7 @@ become_task(struct session *s, struct job *job, int64_t now)
 	job->server_deadline = limit > 0 && now + limit < job->deadline;
 	if (job->server_deadline)
 		job->deadline = now + limit;
-	return TASK_BEGUN;
+	return TASK_STARTED;
 }
 
 /* Starts a job's command in its directory, or rejects the job. If the process
@@ -420,7 +420,7 @@ session_start(struct session *s, struct job *job, int64_t now)
 		job->out.text = job->err.text = NULL;
 		errno = ENOMEM;
 		rejected = REJECT_NO_START;
-	} else if (job->background && become_task(s, job, now) != TASK_BEGUN) {
+	} else if (job->background && become_task(s, job, now) != TASK_STARTED) {
 		errno = EIO;
 		rejected = REJECT_NO_ID;
 	} else if (log_start(job, "start", dir) < 0) {
@@ -463,7 +463,7 @@ hand_over(struct session *s, struct job *job, int64_t now)
 	if (job->exec.state != EXEC_RUNNING)
 		return;
 	switch (become_task(s, job, now)) {
-	case TASK_BEGUN:
+	case TASK_STARTED:
 		break;
 	case TASK_TOO_MANY:
 		time_out(job, now);
@@ -523,7 +523,7 @@ do_work(struct session *s, struct job *job, int64_t now)
 	job->started_at = now;
 	job->work_at = 0;
 	job->do_work(job, s->dir, now);
-	if (job->work_begun)
+	if (job->work_started)
 		s->edited = true;
 	if (job->work_at == 0)
 		set_state(s, job, JOB_FINISHED);
@@ -636,7 +636,7 @@ static void
 keep_or_time_out(struct session *s, struct job *job, int64_t now)
 {
 	job->deadline = NEVER;
-	if (become_task(s, job, now) != TASK_BEGUN)
+	if (become_task(s, job, now) != TASK_STARTED)
 		time_out(job, now);
 }
 
@@ -1059,7 +1059,7 @@ session_close(struct session *s, int64_t now)
 
 	s->closing = true;
 	while ((job = first_in(s, LIST_QUEUE)) != NULL) {
-		if (job->work_begun)  /* the edit has already been made */
+		if (job->work_started)  /* the edit has already been made */
 			set_state(s, job, JOB_FINISHED);
 		else
 			session_reject(s, job, REJECT_CLOSED);
@@ -1076,7 +1076,7 @@ session_close(struct session *s, int64_t now)
 
 /* Returns whether the command has no process left that boris can terminate. */
 static bool
-is_over(const struct exec *x)
+is_finished(const struct exec *x)
 {
 	if (x->state == EXEC_SURVIVED)
 		return x->ended;
@@ -1091,7 +1091,7 @@ session_closed(const struct session *s)
 
 	for (i = 0; i < LISTS; i++) {
 		for (job = first_in(s, i); job != NULL; job = next_in(job)) {
-			if (job->refs > 0 || !is_over(&job->exec))
+			if (job->refs > 0 || !is_finished(&job->exec))
 				return false;
 		}
 	}
