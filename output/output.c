@@ -401,7 +401,7 @@ find_piece(struct output *o, const struct output_cursor *c, struct piece *p)
 
 /* Moves the cursor after a piece, so that find_piece() finds the next one. */
 static void
-pass_piece(const struct output *o, struct output_cursor *c,
+skip_piece(const struct output *o, struct output_cursor *c,
            const struct piece *p)
 {
 	switch (p->kind) {
@@ -444,7 +444,7 @@ output_read(struct output *o, struct output_cursor *c, const char **text)
 	if (!find_piece(o, c, &p))
 		return 0;
 	*text = o->text.data + p.at;
-	pass_piece(o, c, &p);
+	skip_piece(o, c, &p);
 	if (!find_piece(o, c, &next))
 		output_mark_read(o, c);
 	return p.len;
@@ -463,7 +463,7 @@ output_append_new(struct output *o, struct output_cursor *c, size_t limit,
 		e = cut_end(o->text.data, p.at, p.at + p.len, &max, 100);
 		buf_put(b, o->text.data + p.at + p.len - e.bytes,
 		    (size_t)e.bytes);
-		pass_piece(o, c, &p);
+		skip_piece(o, c, &p);
 	}
 	e = cut_end(b->data, before, b->len, &max, 100);
 	over = b->len - before - (size_t)e.bytes;
@@ -624,7 +624,7 @@ write_part(struct output *o, const unsigned char *p, size_t n)
 	}
 	if (o->raw <= SAMPLE_MAX)
 		o->is_binary = o->raw >= SAMPLE_MIN &&
-		    screen_bad_bytes(o->screen) * 10 > o->raw;
+		    screen_invalid_bytes(o->screen) * 10 > o->raw;
 }
 
 void
@@ -664,7 +664,7 @@ output_has_ended(const struct output *o)
 bool
 output_is_screen(const struct output *o)
 {
-	return screen_is_full(o->screen);
+	return screen_is_full_screen(o->screen);
 }
 
 struct buf *
@@ -713,7 +713,7 @@ is_saved_raw(const struct output *o)
 {
 	int64_t drawn = o->raw - screen_pending_bytes(o->screen);
 
-	return o->terminal || screen_bad_bytes(o->screen) > 0 ||
+	return o->terminal || screen_invalid_bytes(o->screen) > 0 ||
 	    drawn != o->total.bytes;
 }
 
@@ -819,7 +819,7 @@ new_region(struct output *o, const struct output_cursor *cursor,
 		if (p.kind == PIECE_TEXT && joined->len == 0)
 			break;
 		buf_put(joined, o->text.data + p.at, p.len);
-		pass_piece(o, &c, &p);
+		skip_piece(o, &c, &p);
 	}
 	if (joined->len > 0) {
 		r.text = joined->data;
@@ -894,7 +894,7 @@ output_show(struct output *o, const struct output_cursor *c,
 	text = text_region(o).size;
 	if (c != NULL && !output_has_new(o, c)) {
 		return view;
-	} else if (screen_is_full(o->screen)) {
+	} else if (screen_is_full_screen(o->screen)) {
 		r = screen_region(o, &drawn);
 	} else if (c == NULL) {
 		r = text_region(o);

@@ -89,7 +89,7 @@ struct screen {
 	                           * that a line feed has reached */
 	struct position cursor;
 	struct position saved;    /* position saved by DECSC */
-	struct position main_cursor;  /* position of the cursor on the main screen
+	struct position main_cursor;  /* cursor position on the main screen,
 	                               * while the alternate screen is shown */
 	bool restores_cursor;     /* whether the cursor returns to main_cursor
 	                           * when the alternate screen is left */
@@ -124,7 +124,7 @@ struct screen {
 	                           * position */
 
 	struct screen_final final;
-	int64_t bad_bytes;        /* number of bytes that were NUL or invalid
+	int64_t invalid_bytes;    /* number of bytes that were NUL or invalid
 	                           * UTF-8 */
 	int64_t change;           /* number of the last change */
 	int64_t read_rows;        /* number of the first row that no reader has
@@ -237,7 +237,7 @@ split_wide(struct row *r, int x, int n)
 
 /* Blanks the columns from `first` to `end` - 1 of a row. */
 static void
-blank_cells(struct screen *s, struct row *r, int first, int end)
+erase_cells(struct screen *s, struct row *r, int first, int end)
 {
 	int i;
 
@@ -352,7 +352,7 @@ count_final(struct screen *s, size_t from)
  * because their positions in the text have changed. `start` is the position of
  * the row in the final text. */
 static void
-note_revised(struct screen *s, const struct row *r, int64_t start)
+record_revised(struct screen *s, const struct row *r, int64_t start)
 {
 	bool rewritten = !r->was_read || r->rewrite > r->first_read;
 	struct screen_revised *l;
@@ -383,7 +383,7 @@ finish_row(struct screen *s, const struct row *r, bool newline)
 	if (newline)
 		buf_putc(s->out, '\n');
 	count_final(s, from);
-	note_revised(s, r, start);
+	record_revised(s, r, start);
 	s->final.rows++;
 }
 
@@ -506,7 +506,7 @@ delete_rows(struct screen *s, int n)
 /* Records that text is drawn. If the cursor was moved to an absolute position
  * before, the program counts as a full-screen program. */
 static void
-note_drawing(struct screen *s)
+record_drawing(struct screen *s)
 {
 	s->addressed = s->addressed || s->moved;
 	s->moved = false;
@@ -601,7 +601,7 @@ draw(struct screen *s, uint32_t code)
 {
 	int width = char_width(code);
 
-	note_drawing(s);
+	record_drawing(s);
 	if (width == 0) {
 		combine(s, code);
 		return;
@@ -651,7 +651,7 @@ draw_run(struct screen *s, const unsigned char *p, size_t n)
 		i++;
 	if (i == 0)
 		return 0;
-	note_drawing(s);
+	record_drawing(s);
 	widen_row(r, x);
 	for (n = 0; n < i; n++)
 		r->cells[x + (int)n] = p[n];
@@ -727,16 +727,16 @@ erase_all(struct screen *s)
  * end of the row, 1 from the start of the row to the cursor, 2 the
  * entire row. */
 static void
-erase_in_row(struct screen *s, int what)
+erase_in_row(struct screen *s, int part)
 {
 	struct row *r = cursor_row(s);
 
-	if (what == 0)
-		blank_cells(s, r, s->cursor.x, s->columns);
-	else if (what == 1)
-		blank_cells(s, r, 0, s->cursor.x + 1);
-	else if (what == 2)
-		blank_cells(s, r, 0, s->columns);
+	if (part == 0)
+		erase_cells(s, r, s->cursor.x, s->columns);
+	else if (part == 1)
+		erase_cells(s, r, 0, s->cursor.x + 1);
+	else if (part == 2)
+		erase_cells(s, r, 0, s->columns);
 }
 
 /* Removes the rows below the cursor, which are blank, from the text. */
@@ -754,7 +754,7 @@ drop_rows_below(struct screen *s)
  * in the text. A program that redraws its prompt reaches that cell by relative
  * movements, and then the erased rows are dropped. */
 static void
-erase_in_screen(struct screen *s, int what)
+erase_in_screen(struct screen *s, int part)
 {
 	bool at_home = s->cursor.x == 0 && s->cursor.y == 0 && s->moved;
 	int i;
@@ -762,16 +762,16 @@ erase_in_screen(struct screen *s, int what)
 	if (!s->terminal) {
 		/* Ignore ED 2. Erased text remains in the text of a terminal,
 		 * too. */
-		if (what != 2)
-			erase_in_row(s, what);
-	} else if (what == 2 || (what == 0 && at_home)) {
+		if (part != 2)
+			erase_in_row(s, part);
+	} else if (part == 2 || (part == 0 && at_home)) {
 		erase_all(s);
-	} else if (what == 0) {
+	} else if (part == 0) {
 		erase_in_row(s, 0);
 		for (i = s->cursor.y + 1; i < s->height; i++)
 			erase_row(s, &s->rows[i]);
 		drop_rows_below(s);
-	} else if (what == 1) {
+	} else if (part == 1) {
 		for (i = 0; i < s->cursor.y; i++)
 			erase_row(s, &s->rows[i]);
 		erase_in_row(s, 1);
@@ -1037,7 +1037,7 @@ run_row_control(struct screen *s, char letter)
 		delete_cells(s, n);
 		return true;
 	case 'X':
-		blank_cells(s, cursor_row(s), s->cursor.x, s->cursor.x + n);
+		erase_cells(s, cursor_row(s), s->cursor.x, s->cursor.x + n);
 		return true;
 	case 's':
 		s->saved = s->cursor;
@@ -1308,7 +1308,7 @@ parse_text(struct screen *s, const unsigned char *p, size_t n)
 	if (len == 0)
 		return 0;
 	if (len < 0 || *p == '\0')
-		s->bad_bytes += len < 0 ? -len : 1;
+		s->invalid_bytes += len < 0 ? -len : 1;
 	if (len < 0) {
 		draw(s, 0xFFFD);
 		return (size_t)-len;
@@ -1606,7 +1606,7 @@ screen_end(struct screen *s, struct buf *final)
 {
 	s->out = final;
 	if (s->partial_len > 0) {
-		s->bad_bytes += (int64_t)s->partial_len;
+		s->invalid_bytes += (int64_t)s->partial_len;
 		draw(s, 0xFFFD);
 	}
 	s->partial_len = 0;
@@ -1614,7 +1614,7 @@ screen_end(struct screen *s, struct buf *final)
 }
 
 bool
-screen_is_full(const struct screen *s)
+screen_is_full_screen(const struct screen *s)
 {
 	return !is_main(s) || s->addressed;
 }
@@ -1626,9 +1626,9 @@ screen_final(const struct screen *s)
 }
 
 int64_t
-screen_bad_bytes(const struct screen *s)
+screen_invalid_bytes(const struct screen *s)
 {
-	return s->bad_bytes;
+	return s->invalid_bytes;
 }
 
 int64_t

@@ -54,7 +54,7 @@ void screen_end(struct screen *, struct buf *final);
 
 /* Returns whether the program draws a screen instead of printing lines: it uses
  * the alternate screen, or has drawn text at an absolute position. */
-bool screen_is_full(const struct screen *);
+bool screen_is_full_screen(const struct screen *);
 
 /* The size of the final text */
 struct screen_final {
@@ -69,7 +69,7 @@ struct screen_final {
 struct screen_final screen_final(const struct screen *);
 
 /* Returns how many bytes so far were NUL or invalid UTF-8 (O9). */
-int64_t screen_bad_bytes(const struct screen *);
+int64_t screen_invalid_bytes(const struct screen *);
 
 /* Returns how many bytes of an incomplete character have not been drawn yet. */
 int64_t screen_pending_bytes(const struct screen *);

@@ -106,7 +106,7 @@ static const char *const reasons[] = {
 /* Lowers a limit to the given number of bytes, at least 0, and replaces its
  * reason. A limit that is already lower remains unchanged. */
 static void
-lower(struct spool_limit *limit, int64_t bytes, int reason)
+lower_limit(struct spool_limit *limit, int64_t bytes, int reason)
 {
 	if (bytes < 0)
 		bytes = 0;
@@ -125,12 +125,14 @@ spool_measure(struct spool_file *f)
 	struct spool_limit quarter = { INT64_MAX, SPOOL_FULL }, free = quarter;
 	struct space disk = space_on_disk(f->fd), memory;
 
-	lower(&quarter, disk.free / 4, DISK_QUARTER);
-	lower(&free, disk.free - disk.total / 10 - BLOCK_BYTES, DISK_TENTH);
+	lower_limit(&quarter, disk.free / 4, DISK_QUARTER);
+	lower_limit(&free, disk.free - disk.total / 10 - BLOCK_BYTES,
+	    DISK_TENTH);
 	if (space_is_memory(f->fd)) {
 		memory = space_in_memory();
-		lower(&quarter, memory.free / 4, MEMORY_QUARTER);
-		lower(&free, memory.free - memory.total / 10 - BLOCK_BYTES,
+		lower_limit(&quarter, memory.free / 4, MEMORY_QUARTER);
+		lower_limit(&free,
+		    memory.free - memory.total / 10 - BLOCK_BYTES,
 		    MEMORY_TENTH);
 	}
 	if (!s->has_measured)
@@ -170,14 +172,14 @@ spool_save(struct spool_file *f, const char *p, size_t n)
 	struct spool_limit allowed = { (int64_t)n, 0 };
 	ssize_t done;
 
-	lower(&allowed, s->limit - f->size, FILE_FULL);
-	lower(&max, s->quarter_limit.bytes, s->quarter_limit.reason);
+	lower_limit(&allowed, s->limit - f->size, FILE_FULL);
+	lower_limit(&max, s->quarter_limit.bytes, s->quarter_limit.reason);
 	spool_evict(s, f, allowed.bytes, max.bytes);
-	lower(&allowed, max.bytes - s->total, max.reason);
+	lower_limit(&allowed, max.bytes - s->total, max.reason);
 	if (s->unmeasured >= MEASURE_BYTES ||
 	    allowed.bytes > s->free_limit.bytes)
 		spool_measure(f);
-	lower(&allowed, s->free_limit.bytes, s->free_limit.reason);
+	lower_limit(&allowed, s->free_limit.bytes, s->free_limit.reason);
 	f->reason = allowed.reason;
 	while (allowed.bytes > 0) {
 		done = write(f->fd, p, (size_t)allowed.bytes);

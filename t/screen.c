@@ -281,12 +281,12 @@ check_query(const struct query *q)
 	draw_begin(&d, true);
 	draw_bytes(&d, q->bytes, strlen(q->bytes), 0);
 	replies = screen_replies(d.screen);
-	is_right = screen_is_full(d.screen) == q->is_full &&
+	is_right = screen_is_full_screen(d.screen) == q->is_full &&
 	    replies->len == strlen(q->replies) &&
 	    memcmp(replies->data, q->replies, replies->len) == 0;
 	if (!is_right)
 		printf("not ok: %s: full %d, replies %.*s\n", q->bytes + 1,
-		    screen_is_full(d.screen), (int)replies->len,
+		    screen_is_full_screen(d.screen), (int)replies->len,
 		    replies->data);
 	draw_end(&d);
 	return !is_right;
