@@ -723,7 +723,7 @@ FIELDS+=' stderr_chars:integer stdout_file:string stderr_file:string'
 	boris
 	ask tools/list
 	for tool in 0 1; do
-		schema=(result tools $tool outputSchema properties)
+		schema=(result tools "$tool" outputSchema properties)
 		types=$(for name in $(get -k "${schema[@]}"); do
 			echo "$name:$(get -s "${schema[@]}" $name type)"
 		done | xargs)
