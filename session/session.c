@@ -420,7 +420,8 @@ session_start(struct session *s, struct job *job, int64_t now)
 		job->out.text = job->err.text = NULL;
 		errno = ENOMEM;
 		rejected = REJECT_NO_START;
-	} else if (job->background && become_task(s, job, now) != TASK_STARTED) {
+	} else if (job->background &&
+	    become_task(s, job, now) != TASK_STARTED) {
 		errno = EIO;
 		rejected = REJECT_NO_ID;
 	} else if (log_start(job, "start", dir) < 0) {
