@@ -13,8 +13,13 @@ boris_for() {
 # long_output CHARACTERS: prints a command that prints so many characters, in
 # lines of 99
 long_output() {
-	echo "head -c $1 /dev/zero | tr '\\0' a | fold -w 99"
+	printf '%s' "head -c $1 /dev/zero | tr '\\0' a | fold -w 99"
 }
+
+# parts of notes and errors
+LONGEST='the longest this client waits'
+STILL_QUEUED="not run: still queued after 1.0 s, $LONGEST"
+TEN_TASKS='10 background tasks are running, which is the maximum; stop one with kill_pid'
 
 # result_text: prints the text of the result, decoded
 result_text() {
@@ -81,7 +86,10 @@ send_together() {
 	is "$(result status)" '"running"'
 	is "$(result stdout)" '"so far\n"'
 	task=$(plain task_id)
-	is "$(plain note)" "this client waits at most 1.0 s, so the command keeps running as task $task until its timeout of 600 s; wait for it with task_output, or stop it with kill_pid $(result pid)"
+	note='this client waits at most 1.0 s, so the command keeps running as'
+	note+=" task $task until its timeout of 600 s; wait for it with task_output,"
+	note+=" or stop it with kill_pid $(result pid)"
+	is "$(plain note)" "$note"
 	release
 	look '' '"wait":20000'
 	is "$(result stdout)" '"so far\nend\n"'
@@ -111,7 +119,7 @@ send_together() {
 	call_bash 'echo first; read <gate' '{"timeout":8000}'
 	first=$id
 	run_bash 'touch ran'
-	refused 'not run: still queued after 1.0 s, the longest this client waits; running: echo first; read <gate'
+	refused "$STILL_QUEUED; running: echo first; read <gate"
 	release
 	answer $first
 	is "$(result stdout)" '"first\n"'
@@ -155,7 +163,7 @@ send_together() {
 		is "$(result status)" '"running"'
 	done
 	answer 111
-	refused 'not run: still queued after 1.0 s, the longest this client waits; 10 background tasks are running, which is the maximum; stop one with kill_pid*'
+	refused "$STILL_QUEUED; $TEN_TASKS*"
 	answer 112
 	refused 'not run: *'
 	ten_started() { [ "$(sort -n started | tail -n 1)" = 10 ]; }
@@ -191,7 +199,7 @@ send_together() {
 	call_bash 'echo x >begun; read <gate' '{"timeout":9000}'
 	begun begun
 	run_bash 'touch ran' '{"cwd":"'"$PWD"'"}'
-	refused 'not run: still queued after 1.0 s, the longest this client waits; 16 commands with an absolute cwd are running'
+	refused "$STILL_QUEUED; 16 commands with an absolute cwd are running"
 	[ ! -e ran ]
 	release 17
 }
@@ -220,7 +228,7 @@ send_together() {
 	start_ten_tasks
 	run_bash 'read <never'
 	is "$(result status)" '"timed_out"'
-	has "$(plain note)" 'the longest this client waits'
+	has "$(plain note)" "$LONGEST"
 	has "$(plain note)" 'because 10 background tasks are running'
 }
 
@@ -232,9 +240,11 @@ send_together() {
 	begun begun
 	pause 500  # The second command has this time left when its turn comes.
 	run_bash 'touch ran'
-	like "$(text)" '*not run: the command was queued for [23].* s, so it would have been terminated after 0.* s, because this client waits at most 3.0 s; 10 background tasks are running, which is the maximum; stop one with kill_pid*'
+	error='not run: the command was queued for [23].* s, so it would have been'
+	error+=' terminated after 0.* s, because this client waits at most 3.0 s'
+	refused "$error; $TEN_TASKS*"
 	answer $first
-	has "$(plain note)" 'the command was terminated after 3.0 s, the longest this client waits'
+	has "$(plain note)" "the command was terminated after 3.0 s, $LONGEST"
 	leave
 	[ ! -e ran ]
 }
@@ -249,7 +259,9 @@ send_together() {
 	pause 1000
 	release
 	answer $id
-	like "$(plain note)" 'the command was terminated after [123].* s, because this client waits at most 4.0 s and the command had been queued for *'
+	note='the command was terminated after [123].* s, because this client waits'
+	note+=' at most 4.0 s and the command had been queued for *'
+	like "$(plain note)" "$note"
 	answer $first
 }
 
