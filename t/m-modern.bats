@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# M: every revision, every client
+# M: the stateless revision MCP 2026-07-28, revisions with a handshake in the
+# same process, and what makes real clients fail
 # shellcheck disable=SC1003,SC1010,SC2012,SC2016,SC2017,SC2030,SC2031,SC2034
 # shellcheck disable=SC2054,SC2086,SC2089,SC2090,SC2094,SC2154,SC2238
 
@@ -8,171 +9,283 @@ load helper
 VERSION=io.modelcontextprotocol/protocolVersion
 CAPABILITIES=io.modelcontextprotocol/clientCapabilities
 INFO=io.modelcontextprotocol/clientInfo
+SERVER=io.modelcontextprotocol/serverInfo
+SUBSCRIPTION=io.modelcontextprotocol/subscriptionId
 
-# meta MEMBERS: tools/list with just these members of _meta, and its answer
-meta() {
+# the two members that the _meta of a stateless request must have
+REQUIRED='"'$VERSION'":"2026-07-28","'$CAPABILITIES'":{}'
+
+# list_tools META: requests tools/list with exactly these members of _meta, and
+# reads the response
+list_tools() {
 	ask tools/list '{"_meta":{'"$1"'}}'
 }
 
-# is_modern: the reply has what every result of 2026-07-28 has
-is_modern() {
+# stateless_call TOOL ARGUMENTS [PARAMS]: calls the tool without a handshake, and
+# reads the response
+stateless_call() {
+	modern tools/call '"name":"'"$1"'","arguments":'"$2${3:+,$3}"
+}
+
+# stateless_bash COMMAND [ARGUMENTS]: calls bash without a handshake, and reads
+# the response
+stateless_bash() {
+	quote "$1"
+	stateless_call bash '{"command":'"$quoted${2:+,$2}"'}'
+}
+
+# stateless_request ID TOOL ARGUMENTS [META]: sends a call with this id
+stateless_request() {
+	request "$1" tools/call \
+		'{"name":"'"$2"'","arguments":'"$3"',"_meta":{'"$META${4:+,$4}"'}}'
+}
+
+# is_stateless: the reply has what every result of MCP 2026-07-28 has
+is_stateless() {
 	is "$(get result resultType)" '"complete"' &&
-		is "$(get result _meta io.modelcontextprotocol/serverInfo name)" '"boris"'
+		is "$(get result _meta $SERVER name)" '"boris"'
 }
 
-# is_legacy: the reply has nothing of it
-is_legacy() {
-	is "$(get result resultType)$(get result ttlMs)$(get result cacheScope)$(get result _meta)" '' &&
-		isnt "$(get result)" ''
+# is_after_handshake: the reply is a result without any of these members
+is_after_handshake() {
+	local member found=''
+	for member in resultType ttlMs cacheScope _meta; do
+		found+=$(get result $member || :)
+	done
+	is "$found" '' && isnt "$(get result)" ''
 }
 
-# --- M8: requests and results of MCP 2026-07-28
+# is_error CODE PART: the reply is an error with this code, and its message
+# contains this part
+is_error() {
+	is "$(code)" "$1" && has "$(get error message)" "$2"
+}
 
-@test "M8: server/discover says what is there" {
+# --- M8: results of MCP 2026-07-28
+
+@test "M8: server/discover returns the supported versions and the capabilities" {
 	start
 	modern server/discover
-	is_modern
+	is_stateless
 	is "$(get result supportedVersions)" '["2026-07-28"]'
 	is "$(get result capabilities)" '{"tools":{}}'
-	like "$(get result instructions)" '"?*"'
-	most "$(get -n result instructions)" 500
-	is "$(get result ttlMs) $(get result cacheScope)" '3600000 "public"'
-	isnt "$(get result _meta io.modelcontextprotocol/serverInfo version)" ''
+	isnt "$(get result _meta $SERVER version)" ''
 }
 
-@test "M8: tools/list has the same tools as the handshake's, and how long they may be kept" {
+@test "M8: server/discover returns instructions of at most 500 characters" {
+	start
+	modern server/discover
+	like "$(get result instructions)" '"?*"'
+	most "$(get -n result instructions)" 500
+}
+
+@test "M8: clients may cache the result of server/discover for an hour" {
+	start
+	modern server/discover
+	is "$(get result ttlMs) $(get result cacheScope)" '3600000 "public"'
+}
+
+@test "M8: clients may cache the result of tools/list for an hour" {
+	start
+	modern tools/list
+	is_stateless
+	is "$(get result ttlMs) $(get result cacheScope)" '3600000 "private"'
+}
+
+@test "M8: tools/list returns the same tools with and without a handshake" {
 	boris
 	modern tools/list
-	is_modern
-	is "$(get result ttlMs) $(get result cacheScope)" '3600000 "private"'
 	tools=$(get result tools)
 	ask tools/list
-	is_legacy
+	is_after_handshake
 	is "$(get result tools)" "$tools"
 }
 
-@test "M8: tools/call needs no handshake, and gives complete results, of errors, tasks and timeouts too" {
+@test "M8: tools/call works without a handshake" {
 	start
-	modern tools/call '"name":"bash","arguments":{"command":"echo hi; exit 3"}'
-	is_modern
+	stateless_bash 'echo hi; exit 3'
+	is_stateless
 	is "$(result stdout) $(result exit_code)" '"hi\n" 3'
 	is "$(get result isError)" false
 	is "$(get result ttlMs)$(get result cacheScope)" ''
-	modern tools/call '"name":"bash","arguments":{"cmd":"ls"}'
-	is_modern
-	refused '*cmd*'
-	modern tools/call '"name":"bash","arguments":{"command":"read <gate","run_in_background":true}'
-	is_modern
-	modern tools/call '"name":"task_output","arguments":{"task_id":"'"$(plain task_id)"'"}'
-	is_modern
-	is "$(result status)" '"running"'
-	modern tools/call '"name":"bash","arguments":{"command":"read <gate","timeout":50}'
-	is_modern
 }
 
-@test "M8: clientInfo, logLevel and strangers in _meta are optional" {
+@test "M8: the error about an unknown argument is a complete result" {
 	start
-	meta '"'$VERSION'":"2026-07-28","'$CAPABILITIES'":{}'
-	is_modern
-	meta '"'$VERSION'":"2026-07-28","'$CAPABILITIES'":{"extensions":{"x":[1]}},"io.modelcontextprotocol/logLevel":7,"traceparent":"00-x","baggage":null,"x/y":{}'
-	is_modern
+	stateless_call bash '{"cmd":"ls"}'
+	is_stateless
+	refused '*cmd*'
 }
 
-@test "M8: a protocolVersion, clientCapabilities or clientInfo that is malformed, or missing, is -32602 and named" {
+@test "M8: the result about a running task is complete" {
+	start
+	stateless_bash 'read <gate' '"run_in_background":true'
+	is_stateless
+	stateless_call task_output '{"task_id":"'"$(plain task_id)"'"}'
+	is_stateless
+	is "$(result status)" '"running"'
+}
+
+@test "M8: the result of a command that times out is complete" {
+	start
+	stateless_bash 'read <gate' '"timeout":50'
+	is_stateless
+	is "$(result status)" '"timed_out"'
+}
+
+# --- M8: the members of _meta
+
+@test "M8: clientInfo is optional" {
+	start
+	list_tools "$REQUIRED"
+	is_stateless
+}
+
+@test "M8: the value of logLevel and unknown members of _meta are ignored" {
+	start
+	list_tools "$REQUIRED"',"io.modelcontextprotocol/logLevel":7'
+	is_stateless
+	list_tools "$REQUIRED"',"traceparent":"00-x","baggage":null,"x/y":{}'
+	is_stateless
+}
+
+@test "M8: unknown clientCapabilities are ignored" {
+	start
+	list_tools '"'$VERSION'":"2026-07-28","'$CAPABILITIES'":{"extensions":{"x":[1]}}'
+	is_stateless
+}
+
+@test "M8: a malformed protocolVersion is rejected with -32602" {
 	start
 	for version in 20260728 null true '["2026-07-28"]' '{}'; do
-		meta '"'$VERSION'":'"$version"',"'$CAPABILITIES'":{}'
-		is "$(code)" -32602
-		has "$(get error message)" protocolVersion
+		list_tools '"'$VERSION'":'"$version"',"'$CAPABILITIES'":{}'
+		is_error -32602 protocolVersion
 	done
-	meta '"'$VERSION'":"2026-07-28"'
-	is "$(code)" -32602
-	has "$(get error message)" $CAPABILITIES
+}
+
+@test "M8: a request without clientCapabilities is rejected with -32602" {
+	start
+	list_tools '"'$VERSION'":"2026-07-28"'
+	is_error -32602 $CAPABILITIES
+}
+
+@test "M8: malformed clientCapabilities are rejected with -32602" {
+	start
 	for value in null '[]' '"x"' 1; do
-		meta '"'$VERSION'":"2026-07-28","'$CAPABILITIES'":'"$value"
-		is "$(code)" -32602
-		has "$(get error message)" $CAPABILITIES
+		list_tools '"'$VERSION'":"2026-07-28","'$CAPABILITIES'":'"$value"
+		is_error -32602 $CAPABILITIES
 	done
-	for value in '"c"' '[]' '{}' '{"name":"c"}' '{"version":"1"}' '{"name":1,"version":"1"}' \
-	             '{"name":"c","version":1}'; do
-		meta '"'$VERSION'":"2026-07-28","'$CAPABILITIES'":{},"'$INFO'":'"$value"
+}
+
+@test "M8: a malformed clientInfo is rejected with -32602" {
+	start
+	for value in '"c"' '[]' '{}' '{"name":"c"}' '{"version":"1"}' \
+	             '{"name":1,"version":"1"}' '{"name":"c","version":1}'; do
+		list_tools "$REQUIRED"',"'$INFO'":'"$value"
 		is "$value $(code)" "$value -32602"
 		has "$(get error message)" $INFO
 	done
 }
 
-@test "M8: a version that is not spoken is -32022, with what is and what was asked for" {
+@test "M8: the error about an unsupported version names the supported ones" {
 	boris
 	for version in 1900-01-01 2025-11-25 2024-11-05 '' 2026-07-28x; do
-		meta '"'$VERSION'":"'$version'","'$CAPABILITIES'":{}'
+		list_tools '"'$VERSION'":"'$version'","'$CAPABILITIES'":{}'
 		is "$(code)" -32022
 		is "$(get error data supported)" '["2026-07-28"]'
 		is "$(get error data requested)" "\"$version\""
 	done
 }
 
-@test "M8: refusals come in order: version, members, method, params" {
+@test "M8: the version, _meta, the method and its params are checked in this order" {
 	start
 	ask nope '{"_meta":{"'$VERSION'":5}}'
 	is "$(code)" -32602
 	ask nope '{"_meta":{"'$VERSION'":"1900-01-01"}}'
 	is "$(code)" -32022
 	ask nope '{"_meta":{"'$VERSION'":"2026-07-28"}}'
-	is "$(code)" -32602
-	has "$(get error message)" $CAPABILITIES
+	is_error -32602 $CAPABILITIES
 	modern nope
 	is "$(code)" -32601
 	modern tools/call '"name":5'
 	is "$(code)" -32602
 }
 
-@test "M8: a method that the modern revision has removed, or that is not declared, is -32601; errors have no other members" {
+# --- M8: methods, params and notifications
+
+@test "M8: an error has no members other than code and message" {
 	start
 	modern nope
 	is "$(get -k error | sort | xargs)" 'code message'
-	modern tools/call '"name":"nope"'
-	is "$(code)" -32602
-	has "$(get error message)" nope
-	modern tools/list '"cursor":"x"'
-	is "$(code)" -32602
+}
+
+@test "M8: removed and unsupported methods are rejected with -32601" {
+	start
 	for method in initialize ping logging/setLevel resources/subscribe \
-	              resources/unsubscribe tasks/get tasks/list tasks/result tasks/cancel \
-	              prompts/list resources/list completion/complete 'server/discover\u0000'; do
+	              resources/unsubscribe tasks/get tasks/list tasks/result \
+	              tasks/cancel prompts/list resources/list \
+	              completion/complete 'server/discover\u0000'; do
 		modern "$method" '"protocolVersion":"2025-11-25","level":"info"'
 		is "$method $(code)" "$method -32601"
 	done
 }
 
-@test "M8: notifications get no answer, whatever their _meta is" {
+@test "M8: a call of an unknown tool is rejected with -32602" {
+	start
+	modern tools/call '"name":"nope"'
+	is_error -32602 nope
+}
+
+@test "M8: a cursor for tools/list is rejected with -32602" {
+	start
+	modern tools/list '"cursor":"x"'
+	is "$(code)" -32602
+}
+
+@test "M8: a stateless tools/call ignores unknown params" {
+	start
+	stateless_call bash '{"command":"echo hi"}' \
+		'"inputResponses":{},"requestState":"x","task":{"ttl":1}'
+	is "$(result stdout)" '"hi\n"'
+}
+
+@test "M8: tools/call ignores the member task after a handshake" {
+	boris
+	ask tools/call '{"name":"bash","arguments":{"command":"echo hi"},"task":{"ttl":60000}}'
+	is "$(result stdout)" '"hi\n"'
+}
+
+@test "M8: notifications receive no response, even with an unsupported version" {
 	start
 	tell notifications/initialized '{"_meta":{'"$META"'}}'
 	tell notifications/roots/list_changed '{"_meta":{'"$META"'}}'
 	tell notifications/nope '{"_meta":{"'$VERSION'":"1900-01-01"}}'
 	tell tools/list '{"_meta":{'"$META"'}}'
+	next_is_ping
+}
+
+@test "M8: a tools/call without an id is not run" {
+	start
 	tell tools/call '{"name":"bash","arguments":{"command":"touch ran"},"_meta":{'"$META"'}}'
 	next_is_ping
-	modern tools/call '"name":"bash","arguments":{"command":"true"}'
+	stateless_bash true
 	[ ! -e ran ]
 }
 
-@test "M8: arguments of later revisions are ignored by tools/call" {
+@test "M8: progress notifications are sent for a stateless request" {
 	start
-	modern tools/call '"name":"bash","arguments":{"command":"echo hi"},"inputResponses":{},"requestState":"x","task":{"ttl":1}'
-	is "$(result stdout)" '"hi\n"'
-	hello
-	ask tools/call '{"name":"bash","arguments":{"command":"echo hi"},"task":{"ttl":60000}}'
-	is "$(result stdout)" '"hi\n"'
-}
-
-@test "M8: progress goes out for a modern request too; cancelled it gets nothing more" {
-	start
-	request 5 tools/call '{"name":"bash","arguments":{"command":"echo one; read <gate"},"_meta":{'"$META"',"progressToken":0}}'
+	stateless_request 5 bash '{"command":"echo one; read <gate"}' '"progressToken":0'
 	notice
 	is "$(get params progressToken) $(get params message)" '0 "one\n"'
 	release
 	answer 5
-	is_modern
-	request 6 tools/call '{"name":"bash","arguments":{"command":"trap \"echo bye; exit\" TERM; echo one; echo $$ >pid; read <gate"},"_meta":{'"$META"',"progressToken":0}}'
+	is_stateless
+}
+
+@test "M8: a cancelled stateless request receives no further message" {
+	start
+	quote 'trap "echo bye; exit" TERM; echo one; echo $$ >pid; read <gate'
+	stateless_request 6 bash '{"command":'"$quoted"'}' '"progressToken":0'
 	notice
 	begun pid
 	tell notifications/cancelled '{"requestId":6,"_meta":{"'$VERSION'":"1900-01-01"}}'
@@ -183,53 +296,75 @@ is_legacy() {
 	unanswered 6
 }
 
-@test "M8: the directory persists from call to call, which bash's description says" {
+@test "M8: stateless calls over stdio share the working directory" {
 	mkdir d
 	start
-	modern tools/call '"name":"bash","arguments":{"command":"cd d"}'
+	stateless_bash 'cd d'
 	is "$(plain cwd)" "$PWD/d"
-	modern tools/call '"name":"bash","arguments":{"command":"pwd"}'
+	stateless_bash pwd
 	is "$(plain stdout)" "$PWD/d"
+}
+
+@test "M8: the description of bash mentions the working directory" {
+	start
 	modern tools/list
 	has "$(get result tools 0 description)" cwd
 	has "$(get result tools 0 description)" directory
 }
 
-# --- subscriptions/listen
+# --- M8: subscriptions/listen
 
-# listen ID: asks for it
+# listen ID: sends a subscriptions/listen request with this id
 listen() {
-	request "$1" subscriptions/listen '{"notifications":{"toolsListChanged":true},"_meta":{'"$META"'}}'
+	request "$1" subscriptions/listen \
+		'{"notifications":{"toolsListChanged":true},"_meta":{'"$META"'}}'
 }
 
-@test "M8: subscriptions/listen is acknowledged under the request's id as sent, and answered at the end unless cancelled" {
+# subscribe ID: sends the request, and reads the acknowledgement
+subscribe() {
+	listen "$1" && hear &&
+		is "$(get method)" '"notifications/subscriptions/acknowledged"'
+}
+
+@test "M8: subscriptions/listen is acknowledged with the id exactly as it was sent" {
 	start
 	for id in 7 '"x"' 0 1.0 '"a\u0062"'; do
-		listen "$id"
-		hear
-		is "$(get method)" '"notifications/subscriptions/acknowledged"'
-		is "$(get -v params _meta io.modelcontextprotocol/subscriptionId)" "$id"
+		subscribe "$id"
+		is "$(get -v params _meta $SUBSCRIPTION)" "$id"
 		is "$(get params notifications)" '{}'
 	done
 	modern tools/list
 	is ${#notices[@]} 0
+}
+
+@test "M8: an open subscriptions/listen is answered when stdin is closed" {
+	start
+	subscribe 7
+	end_input
+	hear
+	is "$(get -v id) $(get result resultType)" '7 "complete"'
+	is "$(get -v result _meta $SUBSCRIPTION)" 7
+	died
+	is $status 0
+}
+
+@test "M8: a cancelled subscriptions/listen is not answered" {
+	start
+	for id in '"x"' 0 1.0 '"a\u0062"'; do
+		subscribe "$id"
+	done
 	for id in '"x"' 0 1.0 '"a\u0062"'; do
 		cancel "$id"
 	done
 	in_turn
-	end_input
-	hear
-	is "$(get -v id) $(get result resultType)" '7 "complete"'
-	is "$(get -v result _meta io.modelcontextprotocol/subscriptionId)" 7
-	died
-	is $status 0
-	unanswered '"x"'
+	leave
+	for id in '"x"' 0 1.0 '"a\u0062"'; do
+		unanswered "$id"
+	done
 }
 
-@test "M8: subscriptions/listen without notifications is -32602, without modern _meta an unknown method" {
-	boris
-	ask subscriptions/listen '{"notifications":{}}'
-	is "$(code)" -32601
+@test "M8: subscriptions/listen requires an object as notifications" {
+	start
 	modern subscriptions/listen
 	is "$(code)" -32602
 	for value in null '[]' true; do
@@ -238,61 +373,71 @@ listen() {
 	done
 }
 
-@test "M8: subscriptions are bounded in number" {
+@test "M8: subscriptions/listen is an unknown method after a handshake" {
+	boris
+	ask subscriptions/listen '{"notifications":{}}'
+	is "$(code)" -32601
+}
+
+@test "M8: the number of open subscriptions is limited" {
+	local form='{"jsonrpc":"2.0","id":%d,"method":"subscriptions/listen",'
+	form+='"params":{"notifications":{},"_meta":{'$META'}}}\n'
 	start
-	seq 5000 | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"subscriptions\/listen","params":{"notifications":{},"_meta":{'"${META//\//\\/}"'}}}/' >many
-	cat many >&7 &
+	# shellcheck disable=SC2046,SC2059
+	printf "$form" $(seq 5000) >&7 &
 	writer=$!
 	head -n 5000 <&8 >many.out
 	wait $writer
 	least "$("$HERE/reply" -l error code <many.out | grep -c -- -32603)" 1
 	least "$("$HERE/reply" -l method <many.out | grep -c acknowledged)" 1
 	modern tools/list
-	is_modern
+	is_stateless
 }
 
-# --- M3: which era a message belongs to
+# --- M3: stateless messages and messages after a handshake
 
-@test "M3: server/discover without its _meta is -32602 and names the member, before the handshake and after" {
+@test "M3: server/discover without a protocolVersion is rejected with -32602" {
 	start
 	ask server/discover
-	is "$(code)" -32602
-	has "$(get error message)" $VERSION
+	is_error -32602 $VERSION
 	hello
 	ask server/discover '{"_meta":{"progressToken":1}}'
-	is "$(code)" -32602
-	has "$(get error message)" $VERSION
+	is_error -32602 $VERSION
 }
 
-@test "M3: a modern request does not stand for a handshake" {
+@test "M3: a stateless request does not replace the handshake" {
 	start
 	modern tools/list
-	is_modern
+	is_stateless
 	ask tools/list
-	is "$(code)" -32602
-	has "$(get error message)" $VERSION
-	has "$(get error message)" initialize
+	is_error -32602 $VERSION
+	is_error -32602 initialize
+}
+
+@test "M3: ping is answered before a handshake" {
+	start
+	modern tools/list
 	ask ping
 	is "$(get result)" '{}'
 }
 
-@test "M3, M14.6: initialize after a modern request opens the legacy era, in which a _meta without the version is ordinary" {
+@test "M3: a handshake can follow a stateless request" {
 	start
 	modern server/discover
 	hello 2025-06-18
 	ask tools/list
-	is_legacy
+	is_after_handshake
 	modern tools/list
-	is_modern
-	ask tools/list '{"_meta":{"progressToken":5,"'$CAPABILITIES'":5}}'
-	is_legacy
-	for params in '' '{}' '{"_meta":{}}' '{"_meta":{"progressToken":1}}' '{"x":1}'; do
-		ask ping $params
-		is "$(get result)" '{}'
-	done
+	is_stateless
 }
 
-@test "M3: initialize with modern _meta is modern, so removed" {
+@test "M3: a request without a protocolVersion in _meta is not stateless" {
+	boris
+	ask tools/list '{"_meta":{"progressToken":5,"'$CAPABILITIES'":5}}'
+	is_after_handshake
+}
+
+@test "M3: an initialize request with a protocolVersion in _meta starts no handshake" {
 	start
 	ask initialize '{"protocolVersion":"2025-11-25","_meta":{'"$META"'}}'
 	is "$(code)" -32601
@@ -300,57 +445,64 @@ listen() {
 	is "$(code)" -32602
 }
 
-@test "M3: both eras in turn: each message gets its era's answer, a cancelled one none" {
+@test "M3: calls with and without a handshake share the working directory" {
 	mkdir d
 	start
-	modern tools/call '"name":"bash","arguments":{"command":"cd d"}'
-	is_modern
-	hello 2025-11-25
+	stateless_bash 'cd d'
+	hello
 	run_bash pwd
-	is_legacy
+	is_after_handshake
 	is "$(plain stdout)" "$PWD/d"
-	call_bash 'echo $$ >pid; read <../gate'
-	legacy=$id
-	request '"m"' tools/call '{"name":"bash","arguments":{"command":"touch ran"},"_meta":{'"$META"'}}'
-	begun d/pid
+}
+
+@test "M3: a stateless call in the queue can be cancelled" {
+	boris
+	call_bash 'echo $$ >pid; read <gate'
+	running=$id
+	stateless_request '"queued"' bash '{"command":"touch ran"}'
+	begun pid
+	cancel '"queued"'
+	cancel $running
+	stateless_bash 'echo next'
+	is_stateless
+	is "$(result stdout)" '"next\n"'
+	leave
+	unanswered $running
+	unanswered '"queued"'
+	[ ! -e ran ]
+}
+
+@test "M3: each request is answered by the rules of its own revision" {
+	boris
 	modern ping
 	is "$(code)" -32601
 	ask ping
 	is "$(get result)" '{}'
-	cancel '"m"'
-	cancel $legacy
-	modern tools/call '"name":"bash","arguments":{"command":"echo next"}'
-	is_modern
-	is "$(result stdout)" '"next\n"'
 	ask nope
 	is "$(code)" -32601
 	modern tools/list
-	is_modern
+	is_stateless
 	ask tools/list
-	is_legacy
-	leave
-	unanswered $legacy
-	unanswered '"m"'
-	[ ! -e d/ran ]
+	is_after_handshake
 }
 
-@test "M3: a task of one era is there for the other" {
+@test "M3: a stateless call can read a task that was started after a handshake" {
 	boris
 	start_task 'read <gate; echo hi'
 	release
-	modern tools/call '"name":"task_output","arguments":{"task_id":"'"$task"'","wait":10000}'
-	is_modern
+	stateless_call task_output '{"task_id":"'"$task"'","wait":10000}'
+	is_stateless
 	is "$(result stdout)" '"hi\n"'
 }
 
-# --- M7: arrays of messages (MCP 2025-03-26, basic)
-
-@test "M7: an array of messages is one -32600 that says so, whatever is in it, in every revision (P1)" {
+@test "P1: an array of messages is rejected with -32600 in every revision" {
 	start
-	one='{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"bash","arguments":{"command":"touch ran"}}}'
+	one='{"jsonrpc":"2.0","id":1,"method":"tools/call",'
+	one+='"params":{"name":"bash","arguments":{"command":"touch ran"}}}'
+	stateless=${one/'"arguments"'/'"_meta":{'$META'},"arguments"'}
 	for version in none 2024-11-05 2025-03-26 2025-06-18 2025-11-25; do
 		[ $version = none ] || hello $version
-		for line in "[$one]" "[$one,$one]" '[]' '[1]' "[${one/\"arguments\"/\"_meta\":{$META\},\"arguments\"}]"; do
+		for line in "[$one]" "[$one,$one]" '[]' '[1]' "[$stateless]"; do
 			send "$line"
 			hear
 			is "$version $(code) $(get id)" "$version -32600 null"
@@ -361,11 +513,9 @@ listen() {
 	[ ! -e ran ]
 }
 
-# --- M12: an exchange for each revision is in the tests above and in p-
+# --- M13 and M14: what makes real clients fail
 
-# --- M13 and M14: what real clients trip over
-
-@test "M13: a probe is answered at once, and its process gone right after its SIGTERM" {
+@test "M13: boris answers server/discover within two seconds of its start" {
 	begin
 	start
 	request '"server-discover-probe-1"' server/discover '{"_meta":{'"$META"'}}'
@@ -373,110 +523,171 @@ listen() {
 	within 2000
 	is "$(get id)" '"server-discover-probe-1"'
 	is "$(get result supportedVersions 0)" '"2026-07-28"'
+}
+
+@test "M13: boris exits within a second of SIGTERM after server/discover" {
+	start
+	modern server/discover
 	begin
 	end_input
-	kill -TERM "$server" 2>/dev/null || : # it may have left already
+	kill -TERM "$server" 2>/dev/null || : # It may have exited already.
 	died
 	within 1000
 }
 
-@test "M14.4, M14.17: every tool's schemas are objects that any client compiles, each property with a type" {
-	boris
-	ask tools/list
+# each_schema COMMAND: runs the command for each schema in the reply, with the
+# index of the tool and the name of the schema
+each_schema() {
+	local tool schema
 	for tool in 0 1; do
 		for schema in inputSchema outputSchema; do
-			is "$(get result tools $tool $schema type)" '"object"'
-			for word in '$schema' oneOf anyOf allOf '$defs' definitions; do
-				is "$(get result tools $tool $schema "$word")" ''
-			done
-			for name in $(get -k result tools $tool $schema properties); do
-				isnt "$name $(get result tools $tool $schema properties $name type)" "$name "
-			done
+			"$1" $tool $schema || return
 		done
 	done
-	is "$(get result nextCursor)" ''
 }
 
-@test "M14.14: boris works in the environment that clients give it, and in none" {
-	wrap=(env -i "TEST_MARK=$PWD:" HOME="$HOME" LOGNAME=x PATH="$PATH" SHELL=/bin/sh TERM=xterm USER=x)
+@test "M14.4: the root of each schema is an object" {
+	is_object() { is "$(get result tools $1 $2 type)" '"object"'; }
+	boris
+	ask tools/list
+	each_schema is_object
+}
+
+@test "M14.4: the schemas have no keywords that clients may not support" {
+	has_only_plain_keywords() {
+		local word
+		for word in '$schema' oneOf anyOf allOf '$defs' definitions; do
+			is "$(get result tools $1 $2 "$word")" '' || return
+		done
+	}
+	boris
+	ask tools/list
+	each_schema has_only_plain_keywords
+}
+
+@test "M14.17: each property in the schemas has a type" {
+	has_types() {
+		local name
+		for name in $(get -k result tools $1 $2 properties); do
+			isnt "$name $(get result tools $1 $2 properties $name type)" "$name " ||
+				return
+		done
+	}
+	boris
+	ask tools/list
+	each_schema has_types
+}
+
+@test "M12: tools/list returns all tools in one page" {
+	boris
+	ask tools/list
+	is "$(get -n result tools) $(get result nextCursor)" '2 '
+}
+
+@test "M14.6: the result of ping is empty, whatever the params are" {
+	boris
+	for params in '' '{}' '{"_meta":{}}' '{"_meta":{"progressToken":1}}' '{"x":1}'; do
+		ask ping $params
+		is "$(get result)" '{}'
+	done
+}
+
+@test "M14.14: boris runs with only the variables that clients pass on" {
+	wrap=(env -i "TEST_MARK=$PWD:" HOME="$HOME" LOGNAME=x PATH="$PATH"
+		SHELL=/bin/sh TERM=xterm USER=x)
 	boris
 	run_bash 'echo "$HOME"; echo ü'
 	is "$(plain stdout)" "$HOME"$'\nü'
-	leave
-	wrap=(env -i "TEST_MARK=$PWD:")
+}
+
+@test "M14.14: boris runs without environment variables" {
 	[ -z "$WRAP" ] || skip "under $WRAP"
+	wrap=(env -i "TEST_MARK=$PWD:")
 	boris
 	run_bash 'echo hi; ls / >/dev/null; head -c 40000 /dev/zero | tr "\0" a'
 	is "$(result exit_code) $(result stdout_chars)" '0 40003'
 	like "$(plain stdout_file)" '/tmp/?*'
 }
 
-# U+2028 and U+2029; with U+0085 as well, which is no output (O1)
+# --- M14.19: U+0085, U+2028 and U+2029, which some clients take for line breaks
+
+# U+2028 and U+2029, and both after U+0085, which boris removes from output (O1)
 BREAKS=$'b\xe2\x80\xa8c\xe2\x80\xa9d'
 ALL_BREAKS=$'a\xc2\x85'$BREAKS
 
-# escaped [TEXT]: the reply has TEXT, or the two characters as escapes, and none
-# of the three as it is
-escaped() {
-	has "$reply" "${1-b\u2028c\u2029d}" && ! [[ $reply == *$'\xc2\x85'* ]] &&
-		! [[ $reply == *$'\xe2\x80'[$'\xa8\xa9']* ]] ||
-		fail "not escaped: $reply"
+# The same texts as escapes
+ESCAPED='b\u2028c\u2029d'
+ALL_ESCAPED='a\u0085'$ESCAPED
+
+# is_escaped TEXT: the reply contains TEXT, and none of the three characters
+is_escaped() {
+	has "$reply" "$1" && lacks "$reply" $'\xc2\x85' &&
+		lacks "$reply" $'\xe2\x80\xa8' && lacks "$reply" $'\xe2\x80\xa9'
 }
 
-@test "M14.19: line breaks outside ASCII are escaped in results and lists" {
+@test "M14.19: Unicode line breaks are escaped in results" {
 	boris
 	run_bash "printf '$BREAKS'"
-	escaped
+	is_escaped "$ESCAPED"
 	is "$(plain stdout)" "$BREAKS"
 	run_bash "printf '$BREAKS' >&2"
-	escaped
+	is_escaped "$ESCAPED"
+}
+
+@test "M14.19: Unicode line breaks are escaped in lists of tasks" {
+	boris
 	start_task "echo '$BREAKS'; read <gate" '{"description":"'"$ALL_BREAKS"'"}'
 	run_tool task_output '{}'
-	escaped
+	is_escaped "$ESCAPED"
 	is "$(get -s result structuredContent tasks 0 description)" "$ALL_BREAKS"
 	release
 }
 
-@test "M14.19: line breaks outside ASCII are escaped in errors" {
+@test "M14.19: Unicode line breaks are escaped in errors" {
 	boris
 	run_bash true '{"cwd":"'"$BREAKS"'"}'
-	escaped
+	is_escaped "$ESCAPED"
 	run_tool bash '{"'"$BREAKS"'":1}'
-	escaped
+	is_escaped "$ESCAPED"
 	run_tool "$BREAKS" '{}'
-	escaped
+	is_escaped "$ESCAPED"
 }
 
-@test "M14.19: line breaks outside ASCII are escaped in ids and progress tokens" {
+@test "M14.19: Unicode line breaks are escaped in ids" {
 	boris
 	request '"'"$ALL_BREAKS"'"' ping
 	hear
-	escaped 'a\u0085b\u2028c\u2029d'
+	is_escaped "$ALL_ESCAPED"
 	is "$(get -s id)" "$ALL_BREAKS"
 	request '"'"$ALL_BREAKS"'"' "no/$BREAKS"
 	hear
-	escaped 'a\u0085b\u2028c\u2029d'
+	is_escaped "$ALL_ESCAPED"
+}
+
+@test "M14.19: Unicode line breaks are escaped in progress notifications" {
+	boris
 	call_bash "printf '$BREAKS'; read <gate" '' '{"progressToken":"'"$ALL_BREAKS"'"}'
 	notice
-	escaped 'a\u0085b\u2028c\u2029d'
+	is_escaped "$ALL_ESCAPED"
 	is "$(get -s params progressToken)" "$ALL_BREAKS"
 	is "$(get -s params message)" "$BREAKS"
 	release
 	answer
 }
 
-@test "M14.19: a request whose id has line breaks outside ASCII can be cancelled" {
+@test "M14.19: a request whose id contains Unicode line breaks can be cancelled" {
 	boris
-	quote "echo \$BASHPID >pid; read <gate"
-	request '"'"$ALL_BREAKS"'"' tools/call '{"name":"bash","arguments":{"command":'"$quoted"'}}'
+	quote 'echo $BASHPID >pid; read <gate'
+	request '"'"$ALL_BREAKS"'"' tools/call \
+		'{"name":"bash","arguments":{"command":'"$quoted"'}}'
 	begun pid
 	cancel '"'"$ALL_BREAKS"'"'
 	eventually gone pid
 	next_is_ping
 }
 
-@test "M14.19: the id of a modern request whose version is not known is escaped" {
+@test "M14.19: Unicode line breaks are escaped in the error about a version" {
 	start
 	ask tools/list '{"_meta":{'"${META/2026-07-28/$BREAKS}"'}}'
-	escaped
+	is_escaped "$ESCAPED"
 }
