@@ -58,14 +58,15 @@ struct row {
 	                       * add text at the end of the last row */
 	int64_t first_read;   /* number of the screen's last change when the row
 	                       * was first read */
-	bool was_read;
+	bool was_read;        /* whether any reader has read the row */
 	bool wraps;           /* whether the text continues in the next row */
 };
 
 /* A position of the cursor. If x equals the number of columns, the next
  * character is drawn in the next row. */
 struct position {
-	int x, y;
+	int x;                /* column, counted from 0 */
+	int y;                /* row, counted from 0 */
 };
 
 enum parse_state {
@@ -81,7 +82,8 @@ enum parse_state {
 
 struct screen {
 	bool terminal;
-	int columns, height;
+	int columns;              /* number of columns */
+	int height;               /* number of rows */
 	struct row main[SCREEN_ROWS];
 	struct row alternate[SCREEN_ROWS];
 	struct row *rows;         /* shown rows: `main` or `alternate` */
@@ -117,9 +119,10 @@ struct screen {
 	                           * control followed it */
 
 	bool moved;               /* whether the cursor was moved to an absolute
-	                           * position and nothing was drawn since */
+	                           * position and nothing has been drawn
+	                           * since */
 	bool erased;              /* whether the screen was erased and nothing
-	                           * was drawn since */
+	                           * has been drawn since */
 	bool addressed;           /* whether text was drawn at an absolute
 	                           * position */
 
@@ -188,7 +191,7 @@ mark_rows(struct screen *s, int first, int last)
 		mark_rewritten(s, &s->rows[i]);
 }
 
-/* Extends a row with blank cells to at least n columns in use. */
+/* Extends a row with blank cells so that it has at least n columns. */
 static void
 widen_row(struct row *r, int n)
 {
@@ -760,8 +763,8 @@ erase_in_screen(struct screen *s, int part)
 	int i;
 
 	if (!s->terminal) {
-		/* Ignore ED 2. Erased text remains in the text of a terminal,
-		 * too. */
+		/* Ignore ED 2, because the text of an erased terminal remains
+		 * in the output, too. */
 		if (part != 2)
 			erase_in_row(s, part);
 	} else if (part == 2 || (part == 0 && at_home)) {
@@ -1049,7 +1052,8 @@ run_row_control(struct screen *s, char letter)
 	return false;
 }
 
-/* Executes a control sequence that acts on several rows, only on terminals. */
+/* Executes a control sequence that acts on several rows. Pipes ignore these
+ * sequences. */
 static void
 run_screen_control(struct screen *s, char letter)
 {

@@ -35,9 +35,10 @@ struct spool {
 	bool has_measured;   /* whether the first file has been created and
 	                      * quarter_limit is valid */
 	struct spool_limit quarter_limit;  /* limit for all files: a quarter of
-	                      * the space that was free at first */
+	                      * the space that was free when the first file was
+	                      * created */
 	struct spool_limit free_limit;  /* number of bytes that may be written
-	                      * until less than a tenth of the space is free */
+	                      * until only a tenth of the space is free */
 	int64_t unmeasured;  /* bytes written since free_limit was measured */
 	struct list saved;   /* streams that have a file, oldest first */
 };
