@@ -38,8 +38,8 @@ enum {
 	/* delay of a progress message after new output, in ms (O7); clients
 	 * lose a message that they read together with the response */
 	PROGRESS_DELAY = 100,
-	PROGRESS_SILENCE = 10000,  /* interval of progress messages without new
-	                            * output, in ms */
+	PROGRESS_SILENCE = 10000,  /* interval of progress messages if there is
+	                            * no new output, in ms */
 	PROGRESS_SIZE = 4000,      /* maximum size of each stream in a progress
 	                            * message, in bytes */
 	PROGRESS_ENVELOPE = 2048,  /* maximum size of the rest of a progress

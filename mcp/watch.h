@@ -41,13 +41,14 @@ struct watch {
 	bool expects_echo;     /* an echo of the line in `typed` is expected */
 	struct buf input;      /* the start of the typed input */
 	size_t next_line;      /* offset in `input` of the line after `typed` */
-	bool redraw;           /* a line editor may draw the first line again */
+	bool redraw;           /* a line editor may draw the first typed line
+	                        * again */
 	int redrawn;           /* number of typed lines that were drawn again */
 	struct watched_stream out, err;
 };
 
-/* Sets up a zeroed watch for the text, which stays the caller's. Returns false
- * if memory is short; the text is then never found. */
+/* Sets up a zeroed watch for the text. The caller keeps ownership of the text.
+ * Returns false if memory is short; the text is then never found. */
 bool watch_open(struct watch *, const struct buf *text);
 void watch_free(struct watch *);
 /* Starts to search after the output that the last result has shown. */

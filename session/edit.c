@@ -324,7 +324,8 @@ try_open(struct change *c)
 		return OPEN_FAILED;
 	c->fd = openat(c->dir, c->name,
 	    O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (c->fd < 0)  /* EWOULDBLOCK: another process has a lease on it */
+	if (c->fd < 0)  /* EWOULDBLOCK: another process has a lease on the
+	                 * file */
 		return errno == EWOULDBLOCK ? OPEN_BUSY : OPEN_FAILED;
 	/* Another boris process may have replaced the file before this one
 	 * locked it. */
@@ -681,9 +682,9 @@ exchange_names(const struct change *c, const struct new_file *file)
 	return EDIT_DONE;
 }
 
-/* Creates the new file, with a random name that other users cannot guess and so
- * cannot create first. If boris is killed, its guard process removes the file.
- * Returns false with errno set on failure. */
+/* Creates the new file, with a random name, so that other users cannot guess
+ * the name and create the file first. If boris is killed, its guard process
+ * removes the file. Returns false with errno set on failure. */
 static bool
 create_new_file(const struct change *c, struct guard *guard,
                 struct new_file *file)

@@ -105,7 +105,7 @@ struct job {
 	bool timed_out;
 	bool kill_requested;        /* kill_pid or the end of the session has
 	                             * requested a kill, and boris has not given
-	                             * it up */
+	                             * up */
 	bool cancelled;
 	bool shows_dir;             /* the text of the result shows `dir` */
 	bool server_deadline;       /* `deadline` is that of --bg-timeout */

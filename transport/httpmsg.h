@@ -17,7 +17,7 @@ enum {
 	                                 * headers, in bytes */
 };
 
-enum request_field {  /* Headers of a request that boris reads. Each may occur
+enum request_field {  /* The request headers that boris reads. Each may occur
                        * once. */
 	FIELD_HOST, FIELD_ORIGIN, FIELD_AUTHORIZATION, FIELD_CONTENT_TYPE,
 	FIELD_CONTENT_LENGTH, FIELD_TRANSFER_ENCODING, FIELD_EXPECT,
