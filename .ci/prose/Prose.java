@@ -3,9 +3,9 @@
 //	java -cp ... Prose.java SETTINGS FILE...
 //
 // Code is not checked: text in backquotes, names that contain characters such
-// as / _ = or digits, indented blocks in README and CONTRIBUTING, and lines
-// with columns. SETTINGS has the words that are accepted, the rules that are
-// off, and the words to avoid. Exits with 1 if there is a complaint.
+// as / _ = or digits, indented blocks, and lines with columns. SETTINGS has the
+// words that are accepted, the rules that are off, and the words to avoid.
+// Prints the complaints, and exits with 1 if there are any.
 
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,21 +23,28 @@ import org.languagetool.rules.RuleMatch;
 import org.languagetool.rules.spelling.SpellingCheckRule;
 
 class Prose {
-	// The number of a requirement, the mark of a list's item or the tag of
-	// the manual's lists
-	static final Pattern LABEL = Pattern.compile(
-		" *([A-Z]\\d+[.a-z\\d]* +|\\(?[a-z]\\)\\.? +|- +|\\d+\\. +|`[^`]*`.{0,40}? {2,}(?=[A-Z]))");
+	// The number of a requirement, the mark of a list's item, or the tag of
+	// a list in the manual
+	static final Pattern LABEL = Pattern.compile(" *("
+		+ "[A-Z]\\d+[.a-z\\d]* +([a-z]\\) +)?"
+		+ "|\\(?[a-z]\\)\\.? +|- +|\\d+\\. +"
+		+ "|`[^`]*`.{0,40}? {2,}(?=[A-Z]))");
 	// Columns: a table, a list of names or an example
 	static final Pattern COLUMNS = Pattern.compile("[^ ] {2,}[^ ]");
 	// `code`, or a name that is not an English word: -x, a/b, a_b, aB, a.b,
-	// a(1) or A; but not a number
-	static final Pattern CODE = Pattern.compile(
-		"`[^`]*`?|(?<![\\w.,])\\d+([,.]\\d+)*(?![\\w(])"
-		+ "|[^\\s()\"',;:`]*[/_=<>{}\\[\\]\\\\@$%&|*~+#^\\d][^\\s,;:`)\"]*"
+	// a(1) or A. A number is matched too, so that it is no such name.
+	static final Pattern CODE = Pattern.compile("`[^`]*`?"
+		+ "|(?<![\\w.,])\\d+([,.]\\d+)*(?![\\w(])"
+		+ "|[^\\s()\"',;:`]*[/_=<>{}\\[\\]\\\\@$%&|*~+#^\\d]"
+		+ "[^\\s,;:`)\"]*"
 		+ "|(?<=^|[\\s(])-[-\\w]+|[A-Z]{2,}\\w*|\\w+[a-z][A-Z]\\w*"
 		+ "|\\.?\\w+(\\.\\w+)+(\\(\\d\\))?|\\w+\\(\\d\\)");
 	static final Pattern ACRONYM = Pattern.compile("[A-Z]+");
 	static final Pattern NUMBER = Pattern.compile("\\d[\\d.,]*");
+	// Code that is read with a vowel at its start
+	static final Pattern VOWEL = Pattern.compile(
+		"`?[^\\w]*([AEIOaeio8]|[FHLMNRX][A-Z]).*");
+	static final int CONTEXT = 40;
 
 	final List<String> accepted = new ArrayList<>();
 	final List<String> off = new ArrayList<>();
@@ -48,13 +55,17 @@ class Prose {
 
 	Prose(Path settings) throws Exception {
 		for (String line : Files.readAllLines(settings)) {
-			String[] words = line.replaceFirst("\\s*#.*", "").split(" ", 2);
+			line = line.replaceFirst("\\s*#.*", "");
+			if (line.isEmpty())
+				continue;
+			String[] words = line.split(" ", 2);
 			switch (words[0]) {
-			case "accept" -> accepted.addAll(List.of(words[1].split(" ")));
+			case "accept" ->
+				accepted.addAll(List.of(words[1].split(" ")));
 			case "off" -> off.add(words[1]);
-			case "avoid" -> avoid.add(Pattern.compile("\\b(" + words[1] + ")\\b",
+			case "avoid" -> avoid.add(Pattern.compile(
+				"\\b(" + words[1] + ")\\b",
 				Pattern.CASE_INSENSITIVE));
-			case "" -> { }
 			default -> throw new Exception(settings + ": " + line);
 			}
 		}
@@ -78,13 +89,14 @@ class Prose {
 
 		// Adds code, as a noun that takes the article of the code.
 		void addCode(String code) {
-			String noun = code.matches("`?[^\\w]*([AEIOaeio8]|[FHLMNRX][A-Z]).*") ? "Item" : "Name";
 			if (NUMBER.matcher(code).matches())
 				text.addText(code);
 			else if (ACRONYM.matcher(code).matches())
 				text.addMarkup(code, code);
+			else if (VOWEL.matcher(code).matches())
+				text.addMarkup(code, "Item");
 			else
-				text.addMarkup(code, noun);
+				text.addMarkup(code, "Name");
 		}
 
 		void addLine(String line) {
@@ -100,7 +112,8 @@ class Prose {
 			while (end < line.length() && name.find(end)) {
 				text.addText(line.substring(end, name.start()));
 				addCode(name.group());
-				code = name.group().startsWith("`") && !name.group().matches("`.*`");
+				code = name.group().startsWith("`")
+					&& !name.group().matches("`.*`");
 				end = name.end();
 			}
 			text.addText(line.substring(end));
@@ -121,19 +134,23 @@ class Prose {
 			}
 			Matcher label = LABEL.matcher(s);
 			boolean labelled = label.lookingAt();
-			int from = labelled ? label.end() : s.length() - s.stripLeading().length();
+			int from = s.length() - s.stripLeading().length();
+			if (labelled)
+				from = label.end();
 			if (blank)
 				block = blocks && s.startsWith("    ");
 			blank = false;
-			if (block || COLUMNS.matcher(s.substring(from)).find()) {
+			String rest = s.substring(from);
+			if (block || COLUMNS.matcher(rest).find()) {
 				text.skip(line);
 				continue;
 			}
-			text.text.addMarkup(s.substring(0, from),
-				!text.open || text.code ? ""
-				: labelled || from != indent ? "\n\n" : " ");
+			String gap = "";
+			if (text.open && !text.code)
+				gap = labelled || from != indent ? "\n\n" : " ";
 			indent = from;
-			text.addLine(s.substring(from));
+			text.text.addMarkup(s.substring(0, from), gap);
+			text.addLine(rest);
 			text.text.addMarkup(line.substring(s.length()), "");
 			text.open = true;
 		}
@@ -141,12 +158,13 @@ class Prose {
 	}
 
 	void complain(String file, String all, int from, int to, String why) {
-		long line = all.substring(0, from).lines().count();
-		if (from == 0 || all.charAt(from - 1) == '\n')
-			line++;
-		int left = Math.max(0, from - 40), right = Math.min(all.length(), to + 30);
-		System.out.printf("%s:%d: %s%n    ...%s[%s]%s...%n", file, line, why,
-			flat(all.substring(left, from)), flat(all.substring(from, to)),
+		long line = 1 + all.substring(0, from).chars()
+			.filter(c -> c == '\n').count();
+		int left = Math.max(0, from - CONTEXT);
+		int right = Math.min(all.length(), to + CONTEXT);
+		System.out.printf("%s:%d: %s%n    ...%s[%s]%s...%n", file, line,
+			why, flat(all.substring(left, from)),
+			flat(all.substring(from, to)),
 			flat(all.substring(to, right)));
 		complaints++;
 	}
@@ -162,24 +180,27 @@ class Prose {
 
 	void check(String file) throws Exception {
 		String all = Files.readString(Path.of(file));
-		boolean blocks = !file.endsWith("SPEC") && !file.endsWith("boris.1.txt");
-		AnnotatedText text = parse(all, blocks);
+		AnnotatedText text = parse(all, !file.endsWith("SPEC")
+			&& !file.endsWith("boris.1.txt"));
 		for (RuleMatch match : tool.check(text)) {
-			String id = match.getRule().getId();
-			// A placeholder for code, not a word
-			if (isCode(all.substring(match.getFromPos(), match.getToPos())))
+			int from = match.getFromPos(), to = match.getToPos();
+			// The placeholder of code is not a word.
+			if (isCode(all.substring(from, to)))
 				continue;
 			List<String> better = match.getSuggestedReplacements();
-			complain(file, all, match.getFromPos(), match.getToPos(), id + ": "
-				+ match.getMessage().replaceAll("</?suggestion>", "'") + " "
-				+ better.subList(0, Math.min(3, better.size())));
+			complain(file, all, from, to, match.getRule().getId()
+				+ ": " + match.getMessage()
+					.replaceAll("</?suggestion>", "'")
+				+ " " + better.stream().limit(3).toList());
 		}
 		for (Pattern pattern : avoid) {
 			Matcher word = pattern.matcher(text.getPlainText());
 			while (word.find())
 				complain(file, all,
-					text.getOriginalTextPositionFor(word.start(), false),
-					text.getOriginalTextPositionFor(word.end(), true),
+					text.getOriginalTextPositionFor(
+						word.start(), false),
+					text.getOriginalTextPositionFor(
+						word.end(), true),
 					"avoid '" + word.group() + "'");
 		}
 	}
