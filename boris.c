@@ -186,7 +186,7 @@ open_log(struct options *o)
 		return;
 	why = log_open(&o->log, o->log_file);
 	if (why != NULL)
-		fatal(1, "--log=%s: %s", o->log_file, why);
+		fatal(1, "--log=%s: cannot open the log: %s", o->log_file, why);
 }
 
 /* Opens a descriptor that is always at end of file. Returns it, or -1 with
@@ -267,14 +267,14 @@ reload(struct options *o)
 	if (o->log != NULL)
 		why = log_open(&o->log, o->log_file);
 	if (why != NULL)
-		stderr_line("boris: --log=%s: %s; still using the old file",
-		    o->log_file, why);
+		stderr_line("boris: --log=%s: cannot open the log: %s; still "
+		    "writing to the old file", o->log_file, why);
 	why = NULL;
 	if (o->token_file != NULL)
 		why = options_read_token(o, O_NONBLOCK);
 	if (why != NULL)
-		stderr_line("boris: --token-file=%s: %s; still using the old "
-		    "token", o->token_file, why);
+		stderr_line("boris: --token-file=%s: cannot read the token: "
+		    "%s; still using the old token", o->token_file, why);
 }
 
 /* Reads the signal pipe and records which kinds of signals have arrived. Bytes

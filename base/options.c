@@ -464,7 +464,8 @@ set_option(struct options *o, const struct option *row, const char *from,
 		fatal(2, "%s=%s: cannot change to directory: %s", from, value,
 		    strerror(error));
 	if (error != 0)
-		fatal(2, "%s=%s: %s", from, value, strerror(error));
+		fatal(2, "%s=%s: cannot find this path: %s", from, value,
+		    strerror(error));
 	fatal(2, "%s=%s: %s", from, value, buf_text(&form));
 }
 
@@ -724,7 +725,8 @@ complete_http(struct options *o)
 	check_single_token(o);
 	why = o->token_file != NULL ? options_read_token(o, 0) : NULL;
 	if (why != NULL)
-		fatal(2, "--token-file=%s: %s", o->token_file, why);
+		fatal(2, "--token-file=%s: cannot read the token: %s",
+		    o->token_file, why);
 	o->loopback = strncmp(o->address, "127.", 4) == 0 ||
 	    strcmp(o->address, "::1") == 0;
 	if (!o->loopback && !has_token(o) && !o->allow_anyone)
@@ -827,7 +829,7 @@ options_read_token(struct options *o, int flags)
 	if (len > 0 && text[len - 1] == '\n')
 		text[--len] = '\0';
 	if (!is_token(text, (size_t)len))
-		return "the token must be " TOKEN_FORM;
+		return "must be " TOKEN_FORM;
 	free(o->token);
 	o->token = mem_copy(text);
 	return NULL;

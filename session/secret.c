@@ -423,13 +423,13 @@ secret_ask(const char *dir, const char *id)
 	if (chdir(dir) == 0)
 		found = find_fifos(id, &fd);
 	if (found == 0 && *id != '\0') {
-		stderr_line("boris: --secret=%s: no terminal of this user with "
-		    "this ID asks for a secret; searched %s", id, dir);
+		stderr_line("boris: --secret=%s: no terminal of this user "
+		    "with this ID asks for a secret (searched %s)", id, dir);
 		return 1;
 	}
 	if (found == 0) {
-		stderr_line("boris: no terminal of this user asks for a "
-		    "secret; searched %s", dir);
+		stderr_line("boris: no terminal of this user asks for a secret "
+		    "(searched %s)", dir);
 		return 1;
 	}
 	if (found > 1) {

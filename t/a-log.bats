@@ -315,7 +315,7 @@ f.write(b"1}\n")'
 	for file in . fifo /nosuch/log "$(printf '%0300d' 0)"; do
 		filter --log="$file" </dev/null >out
 		is "$status $(wc -c <out) $(wc -l <err)" '1 0 1'
-		like "$(<err)" "boris: --log=*$file: *"
+		like "$(<err)" "boris: --log=*$file: cannot open the log: *"
 	done
 	filter --log= </dev/null
 	is "$status" 2

@@ -210,7 +210,7 @@ the_reason() {
 	--workdir=/no/such/place|--workdir=/no/such/place: cannot change to directory: No such file
 	--workdir=file|--workdir=file: cannot change to directory: Not a directory
 	--workdir=|--workdir=: must be the name of a directory
-	--hide=/no/such/place|--hide=/no/such/place: No such file
+	--hide=/no/such/place|--hide=/no/such/place: cannot find this path: No such file
 	END
 }
 

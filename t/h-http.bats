@@ -427,7 +427,7 @@ ping_expecting() {
 	refused_at_start 2 --token-file=token
 	printf %05000d 1 >token
 	refused_at_start 2 --token-file=token
-	has "$(<err)" 'the token must be 1 to 4095 visible ASCII characters'
+	has "$(<err)" 'cannot read the token: must be 1 to 4095 visible ASCII characters'
 	refused_at_start 2 --token-file=none
 	refused_at_start 2 --token=a --generate-token
 	export BORIS_TOKEN=
