@@ -408,22 +408,31 @@ def main():
         return 0
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 4000
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    comparison, generator = Comparison(seed), Generator(seed)
+    comparison = Comparison(seed)
+    try:
+        return compare_all(comparison, count, seed)
+    finally:
+        comparison.tmux.close()
+
+
+def compare_all(comparison, count, seed):
+    """Returns whether there are too many differences."""
     for example in EXAMPLES:
         comparison.compare_prefixes(repr(example), example.encode(), 3)
-    names = []
+    programs = 0
     for name, data in recordings():
         comparison.compare_prefixes(name, data, 10)
-        names.append(name)
+        programs += 1
     print('%d examples and %d programs: %d screens, %d differ' % (
-        len(EXAMPLES), len(names), comparison.compared, comparison.failed))
-    fixed = comparison.failed
+        len(EXAMPLES), programs, comparison.compared, comparison.failed))
+    failed = comparison.failed
+    generator = Generator(seed)
     for _ in range(count):
         parts = generator.sequence()
         comparison.compare(repr(parts), ''.join(parts).encode())
-    comparison.tmux.close()
-    print('%d random sequences, %d differ' % (count, comparison.failed - fixed))
-    return fixed > 0 or comparison.failed - fixed > count // 5000 + 1
+    differ = comparison.failed - failed
+    print('%d random sequences, %d differ' % (count, differ))
+    return failed > 0 or differ > count // 5000 + 1
 
 
 sys.exit(main())
