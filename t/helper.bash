@@ -527,6 +527,15 @@ start_task() {
 	pid=$(result pid)
 }
 
+# task_at_gate COMMAND [REST [ARGUMENTS]]: Starts a task that runs COMMAND, waits
+# for the gate, and then runs REST. Returns when the server has read the output of
+# COMMAND.
+task_at_gate() {
+	rm -f at_gate
+	start_task "$1; echo x >at_gate; read <gate${2:+; $2}" ${3+"$3"} &&
+		printed at_gate
+}
+
 # on_terminal COMMAND [ARGUMENTS [META]]: Starts a task on a terminal. Sets
 # $task and $pid.
 on_terminal() {

@@ -5,104 +5,224 @@
 
 load helper
 
-# ended [TASK]: waits for the end of a task without looking at it
-ended() {
+# await_end: Waits until the task with the process id $pid has ended, without
+# reading the task.
+await_end() {
 	eventually reaped "$pid"
 }
 
-# listed: task_output without an id
-listed() {
+# start_ended_task [COMMAND]: Starts a task (default: exit 3) and returns after
+# the server has noticed its end.
+start_ended_task() {
+	start_task "${1-exit 3}"
+	await_end
+	in_turn
+}
+
+# list_tasks: Calls task_output without an id and reads the response.
+list_tasks() {
 	run_tool task_output '{}'
 }
 
-@test "T1: run_in_background returns at once, with task_id and pid; a task's stdin is empty" {
+# listed_field TASK FIELD: Prints a field of this task in the list as JSON.
+listed_field() {
+	local i n
+	n=$(get -n result structuredContent tasks)
+	for ((i = 0; i < n; i++)); do
+		[ "$(plain tasks $i task_id)" = "$1" ] || continue
+		result tasks $i "$2" || :
+		return
+	done
+	fail "not listed: $1"
+}
+
+# list_length: Prints the number of tasks in the list.
+list_length() {
+	get -n result structuredContent tasks
+}
+
+# wait_for_task ARGUMENTS: Sends a call of task_output for $task.
+wait_for_task() {
+	call task_output '{"task_id":"'"$task"'",'"$1"'}'
+}
+
+# kill_task [ARGUMENTS]: Calls bash with kill_pid for $pid and reads the response.
+kill_task() {
+	run_tool bash '{"kill_pid":'"$pid${1:+,$1}"'}'
+}
+
+# check_task [ARGUMENTS]: Calls bash with check_pid for $pid and reads the response.
+check_task() {
+	run_tool bash '{"check_pid":'"$pid${1:+,$1}"'}'
+}
+
+# is_forgotten: Fails if task_output or kill_pid still finds the last task.
+is_forgotten() {
+	look
+	refused "task not found: $task*"
+	kill_task
+	refused "no background process with pid $pid*"
+}
+
+# --- T1: starting a task
+
+@test "T1: run_in_background returns the task's id and pid at once" {
 	boris
 	begin
-	start_task 'cat; echo $? $$ >pid; read <gate'
+	start_task 'echo $$ >pid; read <gate'
 	within 2000
 	is "$(result status)" '"running"'
 	begun pid
-	is "0 $pid" "$(cat pid)"
+	is "$pid" "$(cat pid)"
 	is "$(result exit_code)$(result cwd)" ''
 }
 
-@test "T1: a task id is random" {
-	for i in 1 2; do
-		boris
-		for j in 1 2 3; do
-			start_task true
-			echo "$task" >>ids
-		done
-		leave
-	done
-	is "$(sort -u ids | wc -l | tr -d ' ')" 6
-	while read -r task; do
-		like "$task" '[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]'
-	done <ids
-	mapfile -t ids < <(sed 's/^/0x/' ids)
-	isnt $(((ids[1] - ids[0]) & 0xffffffff)) $(((ids[2] - ids[1]) & 0xffffffff))
-	# No counter in it: the first halves differ as well.
-	least "$(cut -c 1-4 ids | sort -u | wc -l | tr -d ' ')" 5
+@test "T1: the stdin of a task is empty" {
+	boris
+	start_task 'cat; echo $? >status; read <gate'
+	begun status
+	is "$(cat status)" 0
 }
 
-@test "T1: a task id is random where there is no /dev too" {
+# collect_ids N: Starts N tasks and appends their ids to the file `ids`.
+collect_ids() {
+	local i
+	boris
+	for ((i = 0; i < $1; i++)); do
+		start_task true
+		echo "$task" >>ids
+	done
+	leave
+}
+
+# count_unique: Prints the number of different lines on stdin.
+count_unique() {
+	sort -u | wc -l | tr -d ' '
+}
+
+@test "T1: a task id consists of eight hexadecimal digits" {
+	boris
+	start_task true
+	[[ $task =~ ^[0-9a-f]{8}$ ]] || fail "$task"
+}
+
+@test "T1: task ids are random" {
+	collect_ids 3
+	collect_ids 3
+	is "$(count_unique <ids)" 6
+	mapfile -t ids < <(sed 's/^/0x/' ids)
+	isnt $(((ids[1] - ids[0]) & 0xffffffff)) $(((ids[2] - ids[1]) & 0xffffffff))
+	# The first halves differ as well, so no half is a counter.
+	least "$(cut -c 1-4 ids | count_unique)" 5
+}
+
+# without_dev: Makes the server run in a mount namespace with an empty /dev.
+without_dev() {
 	needs_root
 	needs_linux_parts
 	needs unshare
 	needs_plain
 	unshare -m true || skip 'no mount namespaces here'
 	wrap=(unshare -m sh -c 'mount -t tmpfs none /dev && exec "$@"' sh)
-	for i in 1 2; do
-		boris
-		run_bash 'ls -A /dev; cat; echo hi'
-		is "$(result stdout)" '"hi\n"'
-		start_task 'cat; echo there'
-		echo "$task" >>ids
-		leave
-	done
-	is "$(sort -u ids | wc -l | tr -d ' ')" 2
 }
 
-@test "T2: ten tasks run at a time; the eleventh is refused, with what the ten run" {
-	boris
-	ids=() pids=()
-	for i in 1 2 3 4 5 6 7 8 9 10; do
-		start_task "read <gate; : number $i; : $(head -c 5000 /dev/zero | tr '\0' x)"
-		ids+=("$task")
-		pids+=("$pid")
-	done
-	run_bash 'touch ran' '{"run_in_background":true}'
-	refused 'the command was not started, because 10 background tasks are running, which is the maximum; stop one with kill_pid, or wait until one ends
-*'
-	get -s result content 0 text >said
-	for i in 1 2 3 4 5 6 7 8 9 10; do
-		line=$(grep -F "${ids[i - 1]}" said)
-		has "$line" "${pids[i - 1]}"
-		has "$line" "read <gate; : number $i;"
-		# How long it has run
-		[[ $line =~ [^a-z0-9][0-9.]+' '?(ms|s|min) ]] || fail "$line"
-	done
-	most "$(wc -c <said)" 4000
-	[ ! -e ran ]
+@test "T1: task ids are random on a host without /dev" {
+	without_dev
+	collect_ids 1
+	collect_ids 1
+	is "$(count_unique <ids)" 2
 }
 
-@test "T2: when one of ten tasks ends another may start; finished tasks do not count" {
+@test "B4: commands and tasks have an empty stdin on a host without /dev" {
+	without_dev
 	boris
-	for i in 1 2 3 4 5 6 7 8 9; do
-		start_task 'read <gate'
-	done
-	for i in 1 2; do
-		start_task true
-		ended
-	done
-	start_task 'echo x >last; read <never'
+	run_bash 'ls -A /dev; cat; echo hi'
+	is "$(result stdout)" '"hi\n"'
+	start_task 'cat; echo there'
+	look "$task" '{"wait":10000}'
+	is "$(result stdout)" '"there\n"'
+}
+
+# no_urandom: Makes the server run without getrandom(), in a mount namespace of
+# its own.
+no_urandom() {
+	needs_root
+	needs unshare nsenter strace pgrep
+	[ -e /dev/urandom ] || skip 'no /dev/urandom here'
+	strace -o /dev/null true || skip 'nothing can be traced here'
+	wrap=(unshare -m env ASAN_OPTIONS=detect_leaks=0 strace -f -o /dev/null
+		-e inject=getrandom:error=ENOSYS)
+	"${wrap[@]}" true || skip 'no mount namespaces here'
+}
+
+@test "T1: starting a task is an error if no random number is available" {
+	no_urandom
+	boris
+	nsenter -t "$server" -m mount --bind /dev/null /dev/urandom
 	run_bash true '{"run_in_background":true}'
-	refused '*10*'
-	run_tool bash '{"kill_pid":'"$pid"'}'
-	start_task 'read <gate'
+	refused '*no random number*'
+	nsenter -t "$server" -m umount /dev/urandom
+	start_task true
 }
 
-@test "T1: a task that ends before its start is answered can be read" {
+# with_getrandom WAIT: Makes the server start as if the kernel's random number
+# generator were not ready for WAIT milliseconds. A negative WAIT is the error
+# number that getrandom() returns.
+with_getrandom() {
+	needs_linux_parts
+	needs cc
+	[ -z "$WRAP" ] || skip "under $WRAP"
+	cc -o unready "$HERE/unready.c" || skip 'no seccomp notifications here'
+	./unready 0 true || skip 'no seccomp notifications here'
+	wrap=("$PWD/unready" "$1")
+}
+
+@test "T1: boris waits for the kernel's random number generator and reports that" {
+	with_getrandom 2500
+	begin
+	boris
+	least "$(took)" 2500
+	is "$(<err)" "boris: waiting for the kernel's random number generator to be initialized"
+	start_task 'read <gate'
+	like "$task" '????????'
+	release
+	leave
+	: >err
+}
+
+@test "T1: boris reports nothing if the random number generator is ready within a second" {
+	with_getrandom 200
+	boris
+	start_task 'read <gate'
+	release
+}
+
+@test "T1: SIGTERM terminates boris while it waits for the random number generator" {
+	with_getrandom 60000
+	start
+	eventually grep -qs waiting err
+	kill "$server"
+	died
+	is $status 143
+	: >err
+}
+
+@test "T1: boris reads /dev/urandom on a kernel without getrandom()" {
+	with_getrandom -38
+	[ -c /dev/urandom ] || skip 'no /dev/urandom here'
+	boris
+	start_task 'read <gate'
+	release
+}
+
+@test "T1: boris does not start if getrandom() fails" {
+	with_getrandom -1
+	filter </dev/null
+	is $status 1
+	is "$(<err)" 'boris: cannot start: no source of random numbers'
+}
+
+@test "T1: a task that ends immediately can be read" {
 	boris
 	for i in {1..20}; do
 		start_task "echo $i"
@@ -111,48 +231,155 @@ listed() {
 	done
 }
 
-@test "T2: the last ten finished and unread are kept; the one that ended first is forgotten" {
+# unbuffered: Prints PYTHONUNBUFFERED as a task has it.
+unbuffered() {
+	start_task 'echo "<$PYTHONUNBUFFERED>"'
+	look "$task" '{"wait":20000}'
+	plain stdout
+}
+
+@test "T1: PYTHONUNBUFFERED is set to 1 in tasks" {
+	unset PYTHONUNBUFFERED
 	boris
-	start_task 'read <gate; echo long'
-	long=$task long_pid=$pid
-	ids=()
-	for i in 0 1 2 3 4 5 6 7 8 9; do
-		start_task "echo $i"
-		ended
-		ids+=("$task")
+	is "$(unbuffered)" '<1>'
+}
+
+@test "T1: PYTHONUNBUFFERED is not set in foreground commands" {
+	unset PYTHONUNBUFFERED
+	boris
+	run_bash 'echo "<$PYTHONUNBUFFERED>"'
+	is "$(plain stdout)" '<>'
+}
+
+@test "T1: a value of PYTHONUNBUFFERED in boris's environment is kept in tasks" {
+	export PYTHONUNBUFFERED=
+	boris
+	is "$(unbuffered)" '<>'
+}
+
+@test "T1: task_id accepts the pid of a task" {
+	boris
+	task_at_gate 'echo hi'
+	for value in "$pid" '"'"$pid"'"'; do
+		run_tool task_output '{"task_id":'"$value"'}'
+		is "$(result stdout)" '"hi\n"'
 	done
-	release
-	pid=$long_pid
-	ended
-	in_turn
+}
+
+@test "T1: check_pid and kill_pid accept the id of a task" {
+	boris
+	task_at_gate 'echo hi'
+	run_tool bash '{"check_pid":"'"$task"'"}'
+	is "$(result stdout)" '"hi\n"'
+	run_tool bash '{"kill_pid":"'"$task"'"}'
+	is "$(result status)" '"killed"'
+}
+
+# --- T2: the number of tasks
+
+# start_ten: Starts ten tasks that wait for the gate. Sets the arrays ids and pids.
+start_ten() {
+	local i
+	for i in {0..9}; do
+		start_task "read <gate; : number $i; : $(printf 'x%.0s' {1..5000})"
+		ids[i]=$task pids[i]=$pid
+	done
+}
+
+@test "T2: an eleventh task is rejected while ten tasks run" {
+	boris
+	start_ten
+	run_bash 'touch ran' '{"run_in_background":true}'
+	reason='10 background tasks are running, which is the maximum'
+	advice='stop one with kill_pid, or wait until one ends'
+	refused "the command was not started, because $reason; $advice"$'\n*'
+	[ ! -e ran ]
+}
+
+@test "T2: the error for an eleventh task lists the ten running tasks" {
+	boris
+	start_ten
+	run_bash true '{"run_in_background":true}'
+	get -s result content 0 text >error
+	for i in {0..9}; do
+		line=$(grep -F "${ids[i]}" error)
+		has "$line" "${pids[i]}"
+		has "$line" "read <gate; : number $i;"
+		elapsed='[^a-z0-9][0-9.]+ ?(ms|s|min)'
+		[[ $line =~ $elapsed ]] || fail "$line"
+	done
+	most "$(wc -c <error)" 4000
+}
+
+@test "T2: a task can start after one of ten tasks has ended" {
+	boris
+	start_ten
+	run_bash true '{"run_in_background":true}'
+	refused '*10*'
+	kill_task
+	start_task 'read <gate'
+}
+
+@test "T2: finished tasks do not count towards the ten running tasks" {
+	boris
+	for i in 1 2; do
+		start_ended_task true
+	done
+	start_ten
+}
+
+@test "T2: the results of the last ten finished tasks are kept" {
+	boris
+	for i in {0..10}; do
+		start_ended_task "echo $i"
+		ids[i]=$task
+	done
+	list_tasks
+	is "$(list_length)" 10
 	look "${ids[0]}"
 	refused "task not found: ${ids[0]}*"
-	listed
-	is "$(get -n result structuredContent tasks)" 10
-	for i in 1 2 3 4 5 6 7 8 9; do
+	for i in {1..10}; do
 		look "${ids[i]}"
 		is "$(result stdout)" "\"$i\\n\""
 	done
-	look "$long"
+}
+
+@test "T2: the task that is forgotten is the one that ended first" {
+	boris
+	start_task 'read <gate; echo long'
+	long=$task long_pid=$pid
+	start_ended_task
+	first=$task
+	for i in {1..9}; do
+		start_ended_task
+	done
+	release
+	pid=$long_pid
+	await_end
+	in_turn
+	look $first
+	refused "task not found: $first*"
+	look $long
 	is "$(result stdout)" '"long\n"'
 }
 
-@test "T3: a look at a task that runs shows the output so far" {
+# --- T3: reading a task
+
+@test "T3: reading a running task returns the output so far" {
 	boris
-	start_task 'echo one; echo err >&2; echo x >a; read <gate; echo two'
-	printed a
+	task_at_gate 'echo one; echo err >&2' 'echo two'
 	look
 	is "$(result status) $(result stdout) $(result stderr)" '"running" "one\n" "err\n"'
-	like "$(text)" '"status: running\\n*'
-	has "$(text)" 'stdout:\none\n'
 	is "$(result exit_code)" ''
 	is "$(plain task_id) $(result pid)" "$task $pid"
+	like "$(text)" '"status: running\\n*'
+	has "$(text)" 'stdout:\none\n'
 }
 
-@test "T3: a look shows all that was printed before it was asked for" {
+@test "T3: reading a task returns everything that was printed before the call" {
 	boris
 	start_task 'read <gate; echo hi; echo x >a; read <gate'
-	settled true # so that it is stopped while it waits
+	settled true # Let the server sleep in poll() before it is stopped.
 	kill -STOP "$server"
 	release
 	begun a
@@ -162,97 +389,142 @@ listed() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "T3: a look at a task that has ended shows all its output and its exit code, once" {
+@test "T3: reading a task that has ended returns its output and exit code" {
 	boris
 	start_task 'echo one; exit 3'
 	look "$task" '{"wait":10000}'
 	is "$(result status) $(result stdout) $(result exit_code)" '"completed" "one\n" 3'
 	is "$(text)" '"status: completed\nexit_code: 3\ntask_id: '"$task"'\n\nstdout:\none\n"'
 	is "$(get result isError)" false
+}
+
+@test "T3: a task that has ended is forgotten after it has been read" {
+	boris
+	start_ended_task
 	look
-	refused "task not found: $task*"
+	is "$(result exit_code)" 3
+	is_forgotten
+}
+
+@test "T3: reading a task returns the signal that killed it" {
+	boris
 	start_task 'kill -KILL $$'
 	look "$task" '{"wait":10000}'
 	is "$(result status) $(result exit_code) $(result signal)" '"completed" 137 "SIGKILL"'
 }
 
-@test "T3: a look at a task that has printed nothing says so, and so does its end" {
+@test "T3: reading a running task without output reports that there is no output" {
 	boris
 	start_task 'read <gate'
 	look
 	like "$(text)" '*\(no output\)"'
 	is "$(result stdout) $(result stderr)" '"" ""'
-	release
+}
+
+@test "T3: reading a finished task without output reports that there is no output" {
+	boris
+	start_task true
 	look "$task" '{"wait":10000}'
 	like "$(text)" '"status: completed\\n*\(no output\)"'
 }
 
-@test "T3: a look at a task that runs shows the last 10,000 characters, whole lines, whatever its start said" {
+# --- T3: how the output of a task is truncated
+
+# shows_end_of_seq BYTES: Fails if stdout is not the end of `seq 20000`, in complete
+# lines of at most BYTES bytes, with a truncation line.
+shows_end_of_seq() {
+	local last lines
+	last=$(seq 20000 | tail -c "$1" | tail -n +2)
+	lines=$(wc -l <<<"$last" | tr -d ' ')
+	is "$(plain stdout | sed '$d')" "$last"
+	has "$(plain stdout)" "[stdout: showing last $lines of 20000 lines;"
+}
+
+# without_truncation_line: Prints stdout without the truncation line.
+without_truncation_line() {
+	plain stdout | sed '/^\[stdout/d'
+}
+
+@test "T3: reading a running task returns its last 10,000 characters" {
 	boris
-	for more in '"truncate":"head"' '"truncate":"tail"' '"truncate":"both"' '"limit":100000'; do
-		start_task 'seq 20000; echo x >a; read <gate' "{$more}"
-		printed a
+	task_at_gate 'seq 20000'
+	look
+	shows_end_of_seq 10000
+	has "$(plain stdout)" "; full output: $(plain stdout_file)]"
+	is "$(result stdout_chars)" "$(seq 20000 | wc -c | tr -d ' ')"
+}
+
+@test "T3: truncate and limit of the start do not apply while a task runs" {
+	boris
+	for more in '"truncate":"head"' '"truncate":"tail"' '"truncate":"both"' \
+	            '"limit":100000'; do
+		task_at_gate 'seq 20000' '' "{$more}"
 		look
-		last=$(seq 20000 | tail -c 10000 | tail -n +2)
-		is "$(plain stdout | sed '$d')" "$last"
-		has "$(plain stdout)" "[stdout: showing last $(wc -l <<<"$last" | tr -d ' ') of 20000 lines; full output: $(plain stdout_file)]"
-		is "$(result stdout_chars)" "$(seq 20000 | wc -c | tr -d ' ')"
-		release
-		ended
-		rm a
+		shows_end_of_seq 10000
+		has "$(plain stdout)" "; full output: $(plain stdout_file)]"
 	done
 }
 
-# ends_in BYTES: what is shown of `seq 20000` is its last lines, in so
-# many bytes at most, and the truncation line
-ends_in() {
-	local last
-	last=$(seq 20000 | tail -c "$1" | tail -n +2)
-	is "$(plain stdout | sed '$d')" "$last"
-	has "$(plain stdout)" "[stdout: showing last $(wc -l <<<"$last" | tr -d ' ') of 20000 lines;"
-}
-
-@test "T3: truncate and limit of task_output say how the output of a task that has ended is cut" {
+@test "T3: truncate and limit apply when a finished task is read" {
 	boris
 	for how in head tail both; do
 		start_task 'seq 20000'
 		look "$task" '{"wait":10000,"truncate":"'$how'","limit":3000}'
-		plain stdout | sed '/^\[stdout/d' >"got.$how"
+		without_truncation_line >got.$how
 		run_bash 'seq 20000' '{"truncate":"'$how'","limit":3000}'
-		is "$how: $(plain stdout | sed '/^\[stdout/d')" "$how: $(cat "got.$how")"
+		is "$how: $(without_truncation_line)" "$how: $(cat got.$how)"
 	done
+}
+
+@test "T3: truncate set to tail returns the last 2000 lines of a finished task" {
+	boris
 	start_task 'seq 20000'
 	look "$task" '{"wait":10000,"truncate":"tail"}'
 	is "$(plain stdout | sed '$d')" "$(seq 20000 | tail -n 2000)"
-	start_task 'seq 20000' '{"truncate":"tail","limit":50000}'
-	look "$task" '{"wait":10000,"limit":2000}'
-	ends_in 2000
 }
 
-@test "T3: truncate and limit of task_output, check_pid and kill_pid say how the output of a task that runs is cut" {
+@test "T3: the limit of task_output overrides the limit of the start" {
 	boris
-	start_task 'seq 20000; echo x >a; read <gate'
-	printed a
-	look "$task" '{"limit":2000}'
-	ends_in 2000
-	look "$task" '{"limit":20000}'
-	ends_in 20000
+	start_task 'seq 20000' '{"truncate":"tail","limit":50000}'
+	look "$task" '{"wait":10000,"limit":2000}'
+	shows_end_of_seq 2000
+}
+
+@test "T3: limit applies to the end of a running task's output" {
+	boris
+	task_at_gate 'seq 20000'
+	for limit in 2000 20000; do
+		look "$task" '{"limit":'$limit'}'
+		shows_end_of_seq $limit
+	done
+	look
+	shows_end_of_seq 10000
+}
+
+@test "T3: truncate applies when a running task is read" {
+	boris
+	task_at_gate 'seq 20000'
 	look "$task" '{"truncate":"tail"}'
 	is "$(plain stdout | sed '$d')" "$(seq 20000 | tail -n 2000)"
 	look "$task" '{"truncate":"head"}'
 	is "$(plain stdout | head -c 30000)" "$(seq 20000 | head -c 30000)"
-	run_tool bash '{"check_pid":'"$pid"',"limit":2000}'
-	ends_in 2000
-	look
-	ends_in 10000
-	start_task 'seq 20000; echo x >b; read <gate'
-	printed b
-	run_tool bash '{"kill_pid":'"$pid"',"limit":2000}'
-	ends_in 2000
-	release
 }
 
-@test "T3: with a limit above what was kept of a task less is shown, and the file has it all" {
+@test "T3: check_pid accepts limit" {
+	boris
+	task_at_gate 'seq 20000'
+	check_task '"limit":2000'
+	shows_end_of_seq 2000
+}
+
+@test "T3: kill_pid accepts limit" {
+	boris
+	task_at_gate 'seq 20000'
+	kill_task '"limit":2000'
+	shows_end_of_seq 2000
+}
+
+@test "T3: the file has the output that boris no longer stores" {
 	boris
 	for how in head tail both; do
 		start_task 'yes é | head -n 90000 | tr -d "\n"; echo'
@@ -262,56 +534,80 @@ ends_in() {
 	done
 }
 
-@test "T3: a look at a task that runs shows 10,000 characters whole, and the end of a longer line" {
+@test "T3: 10,000 characters of a running task are not truncated" {
 	boris
-	start_task 'yes é | head -n 10000 | tr -d "\n"; echo x >a; read <gate; printf x; echo x >b; read <gate'
-	printed a
+	task_at_gate 'yes é | head -n 10000 | tr -d "\n"'
 	look
 	is "$(get -n result structuredContent stdout) $(result stdout_chars)" '10000 '
-	release
-	printed b
+}
+
+@test "T3: a running task's line of 10,001 characters is truncated at its start" {
+	boris
+	task_at_gate 'yes é | head -n 10000 | tr -d "\n"; printf x'
 	look
 	is "$(plain stdout | head -n 1 | wc -c | tr -d ' ')" 20000
 	has "$(plain stdout)" 'éx
 [stdout: showing last 1 of 1 lines (its last 19999 bytes); full output: /'
 }
 
-@test "T3: a look with new is bounded as a plain one is" {
+@test "T3: new output of a running task is limited to 10,000 characters" {
 	boris
-	start_task 'echo first; echo x >a; read <gate; seq 20000; echo x >b; read <gate'
-	printed a
+	task_at_gate 'echo first' 'seq 20000; echo x >b; read <gate'
 	look "$task" '{"new":true}'
 	release
 	printed b
 	look "$task" '{"new":true}'
-	last=$(seq 20000 | tail -c 10000 | tail -n +2)
-	is "$(plain stdout | sed '$d')" "$last"
-	has "$(plain stdout)" ' of 20000 lines; full output: /'
+	shows_end_of_seq 10000
 	is "$(result stdout_chars)" 108900
 	has "$(plain stdout)" "; full output: $(plain stdout_file)]"
 }
 
-@test "T3: a look with wait is answered when the task ends, or has, or when the time is up; others are served" {
+# --- T3: waiting for a task, and new output
+
+@test "T3: task_output with wait returns when the task ends" {
 	boris
 	start_task 'read <gate; echo hi'
-	call task_output '{"task_id":"'"$task"'","wait":60000}'
+	wait_for_task '"wait":60000'
 	wait=$id
-	next_is_ping
-	run_bash 'echo meanwhile'
-	is "$(result stdout)" '"meanwhile\n"'
+	in_turn
 	begin
 	release
 	answer $wait
 	within 1000
 	is "$(result status) $(result stdout)" '"completed" "hi\n"'
-	start_task 'exit 3'
-	ended
-	look "$task" '{"wait":60000}'
-	is "$(result exit_code)" 3
+}
+
+@test "T3: other calls are served while task_output waits" {
+	boris
 	start_task 'read <gate'
-	look "$task" '{"wait":0}'
-	is "$(result status)" '"running"'
+	wait_for_task '"wait":60000'
+	next_is_ping
+	run_bash 'echo meanwhile'
+	is "$(result stdout)" '"meanwhile\n"'
+	release
+}
+
+@test "T3: task_output with wait returns at once if the task has ended" {
+	boris
+	start_ended_task
+	begin
+	look "$task" '{"wait":60000}'
 	within 5000
+	is "$(result exit_code)" 3
+}
+
+@test "T3: task_output with wait: 0 returns at once" {
+	boris
+	start_task 'read <gate'
+	begin
+	look "$task" '{"wait":0}'
+	within 5000
+	is "$(result status)" '"running"'
+}
+
+@test "T3: task_output with wait returns when the time is up" {
+	boris
+	start_task 'read <gate'
 	begin
 	look "$task" '{"wait":200}'
 	least "$(took)" 190
@@ -319,10 +615,10 @@ ends_in() {
 	is "$(result status)" '"running"'
 }
 
-@test "T3: a cancelled wait ends only the wait" {
+@test "T3: a cancelled task_output does not stop the task" {
 	boris
 	start_task 'read <gate; echo hi'
-	call task_output '{"task_id":"'"$task"'","wait":60000}'
+	wait_for_task '"wait":60000'
 	wait=$id
 	in_turn
 	cancel $wait
@@ -335,343 +631,209 @@ ends_in() {
 	unanswered $wait
 }
 
-@test "T3: new gives only what was printed since the last look; a plain look and check_pid count as looks" {
+@test "T3: new returns only the output since the task was last read" {
 	boris
-	start_task 'echo one; echo x >a; read <gate; echo two; echo e >&2; echo x >b; read <gate; echo three; echo x >c; read <gate; echo four'
-	printed a
+	task_at_gate 'echo one' 'echo two; echo e >&2; echo x >b; read <gate'
 	look "$task" '{"new":true}'
 	is "$(result stdout)" '"one\n"'
 	like "$(text)" '*stdout:\\none\\n*'
-	look "$task" '{"new":true}'
-	is "$(result stdout)" '""'
-	like "$(text)" '*\(no new output\)"'
 	release
 	printed b
 	look "$task" '{"new":true}'
 	is "$(result stdout) $(result stderr)" '"two\n" "e\n"'
-	release
-	printed c
-	run_tool bash '{"check_pid":'"$pid"'}'
-	is "$(result stdout)" '"one\ntwo\nthree\n"'
+}
+
+@test "T3: new reports that there is no new output" {
+	boris
+	task_at_gate 'echo one'
 	look
+	look "$task" '{"new":true}'
+	is "$(result stdout)" '""'
+	like "$(text)" '*\(no new output\)"'
+}
+
+@test "T3: task_output without new returns all output and counts as reading the task" {
+	boris
+	task_at_gate 'echo one' 'echo two'
+	look "$task" '{"new":true}'
+	look
+	is "$(result stdout)" '"one\n"'
 	release
 	look "$task" '{"new":true,"wait":10000}'
-	is "$(result status) $(result stdout) $(result stderr)" '"completed" "four\n" ""'
+	is "$(result status) $(result stdout) $(result stderr)" '"completed" "two\n" ""'
 }
 
-@test "T1, T4: check_pid is task_output by pid; kill_pid, check_pid and task_id each take an id or a pid" {
+@test "T3: check_pid returns all output and counts as reading the task" {
 	boris
-	start_task 'echo one; echo x >a; read <gate; echo two; exit 3'
-	printed a
-	run_tool bash '{"check_pid":'"$pid"'}'
-	is "$(result status) $(result stdout) $(plain task_id)" "\"running\" \"one\\n\" $task"
+	task_at_gate 'echo one' 'echo two'
+	look "$task" '{"new":true}'
+	check_task
+	is "$(result stdout)" '"one\n"'
 	release
-	ended
-	run_tool bash '{"check_pid":'"$pid"'}'
-	is "$(result status) $(result stdout) $(result exit_code)" '"completed" "one\ntwo\n" 3'
-	run_tool bash '{"check_pid":'"$pid"'}'
-	refused "no background process with pid $pid*"
-	look
-	refused "task not found: $task*"
-	start_task 'echo hi; read <gate'
-	printed() { run_tool bash '{"check_pid":"'"$task"'"}' && [ "$(result stdout)" = '"hi\n"' ]; }
-	eventually printed
-	for value in "$pid" '"'"$pid"'"'; do
-		run_tool task_output '{"task_id":'"$value"'}'
-		is "$(result stdout)" '"hi\n"'
-	done
-	run_tool bash '{"kill_pid":"'"$task"'"}'
-	is "$(result status)" '"killed"'
+	look "$task" '{"new":true,"wait":10000}'
+	is "$(result status) $(result stdout) $(result stderr)" '"completed" "two\n" ""'
 }
 
-@test "T4: kill_pid ends the group gently, and gives the last output" {
+# --- T4: check_pid and kill_pid
+
+@test "T4: check_pid returns the output of a running task" {
 	boris
-	start_task 'trap "rm lock; echo bye; exit 7" TERM; echo x >lock; sleep 600 & echo $! >child; echo hi; echo x >a; read <gate'
-	printed a
+	task_at_gate 'echo one'
+	check_task
+	is "$(result status) $(result stdout) $(plain task_id)" "\"running\" \"one\\n\" $task"
+}
+
+@test "T4: check_pid returns the result of a finished task once" {
+	boris
+	start_task 'echo one; exit 3'
+	await_end
+	check_task
+	is "$(result status) $(result stdout) $(result exit_code)" '"completed" "one\n" 3'
+	check_task
+	refused "no background process with pid $pid*"
+	is_forgotten
+}
+
+@test "T4: kill_pid sends SIGTERM to a task and returns its last output" {
+	boris
+	task_at_gate 'trap "rm lock; echo bye; exit 7" TERM; echo x >lock; echo hi'
 	begin
-	run_tool bash '{"kill_pid":'"$pid"'}'
+	kill_task
 	within 3000
 	is "$(result status) $(result stdout) $(result exit_code)" '"killed" "hi\nbye\n" 7'
 	like "$(text)" '"status: killed\\n*'
 	[ ! -e lock ]
 	eventually gone "$pid"
-	gone child
-	look
-	refused "task not found: $task*"
-	run_tool bash '{"kill_pid":'"$pid"'}'
-	refused "no background process with pid $pid*"
+	is_forgotten
 }
 
-@test "T4: a task that ignores SIGTERM is killed after the grace, others being served meanwhile" {
+@test "T4: kill_pid kills the children of a task" {
+	boris
+	task_at_gate 'sleep 600 & echo $! >child'
+	kill_task
+	is "$(result status)" '"killed"'
+	eventually gone "$pid"
+	gone child
+}
+
+# start_ignoring_sigterm: Starts a task that ignores SIGTERM, as does its child.
+start_ignoring_sigterm() {
+	task_at_gate 'trap "" TERM; (echo $BASHPID >child; read <gate) & echo hi'
+	begun child
+}
+
+@test "T4: kill_pid kills a task that ignores SIGTERM after five seconds" {
 	hurried
 	boris
-	start_task '(trap "" TERM; echo $BASHPID >child; read <gate) & trap "" TERM; echo hi; echo x >a; read <gate'
-	printed a child
+	start_ignoring_sigterm
 	begin
-	call bash '{"kill_pid":'"$pid"'}'
-	kill=$id
-	next_is_ping
-	there "$pid"
-	answer $kill
+	kill_task
 	least "$(took)" 4500
 	within 8000
 	is "$(result status) $(result stdout) $(result exit_code)" '"killed" "hi\n" 137'
 	is "$(result signal)" '"SIGKILL"'
 	eventually gone "$pid"
 	gone child
-	look
-	refused "task not found: $task*"
+	is_forgotten
 }
 
-@test "T4: kill_pid shows what is new, as a look does" {
+@test "T4: other requests are served while kill_pid waits for a task to end" {
+	hurried
 	boris
-	start_task 'seq 20000; echo x >a; read <gate'
-	printed a
-	run_tool bash '{"kill_pid":'"$pid"'}'
+	start_ignoring_sigterm
+	call bash '{"kill_pid":'"$pid"'}'
+	kill=$id
+	next_is_ping
+	there "$pid"
+	answer $kill
+	is "$(result status)" '"killed"'
+}
+
+@test "T4: kill_pid returns at most 10,000 characters of a task's output" {
+	boris
+	task_at_gate 'seq 20000'
+	kill_task
 	is "$(result status)" '"killed"'
 	has "$(plain stdout)" $'\n19999\n20000\n[stdout: showing last '
 	most "$(get -n result structuredContent stdout)" 10300
-	start_task 'echo one; echo x >begun; read <gate'
-	begun begun
+}
+
+@test "T4: kill_pid returns only the output since the task was last read" {
+	boris
+	task_at_gate 'echo one'
 	look
 	is "$(result stdout)" '"one\n"'
-	run_tool bash '{"kill_pid":'"$pid"'}'
+	kill_task
 	is "$(result status) $(result stdout)" '"killed" ""'
 }
 
-@test "T4: kill_pid of a task that has ended gives its output, completed" {
+@test "T4: kill_pid returns the result of a finished task" {
 	boris
-	start_task 'echo hi; exit 3'
-	ended
-	in_turn
-	run_tool bash '{"kill_pid":'"$pid"'}'
+	start_ended_task 'echo hi; exit 3'
+	kill_task
 	is "$(result status) $(result stdout) $(result exit_code)" '"completed" "hi\n" 3'
-	look
-	refused "task not found: $task*"
+	is_forgotten
 }
 
-@test "T4: waits for a task that is killed get the same result" {
+# trap_sigterm: Prints a command that prints `hi`, and `bye` on SIGTERM.
+trap_sigterm() {
+	echo 'trap "echo bye; exit 7" TERM; echo hi; echo $$ >pid; read <gate'
+}
+
+@test "T4: all calls that wait for a killed task receive the same result" {
 	boris
-	call_bash 'trap "echo bye; exit 7" TERM; echo hi; echo $$ >pid; read <gate' \
-		'{"run_in_background":true,"wait":60000}'
-	start=$id
+	call_bash "$(trap_sigterm)" '{"run_in_background":true,"wait":60000}'
+	waits=("$id")
 	printed pid
-	run_tool task_output '{}'
-	task=$(plain tasks 0 task_id)
-	call task_output '{"task_id":"'"$task"'","wait":60000}'
-	wait=$id
-	call task_output '{"task_id":"'"$task"'","until":"never"}'
-	until=$id
+	list_tasks
+	task=$(plain tasks 0 task_id) pid=$(result tasks 0 pid)
+	for more in '"wait":60000' '"until":"never"'; do
+		wait_for_task "$more"
+		waits+=("$id")
+	done
 	in_turn
-	run_tool bash '{"kill_pid":'"$(cat pid)"'}'
+	kill_task
 	killed="$(result status) $(result exit_code) $(result stdout)"
 	is "$killed" '"killed" 7 "hi\nbye\n"'
-	for id in $start $wait $until; do
-		begin
-		answer
-		within 3000
+	begin
+	for id in "${waits[@]}"; do
+		answer $id
 		is "$(result status) $(result exit_code) $(result stdout)" "$killed"
 	done
+	within 3000
 }
 
-@test "T4: waits for what is new of a task that is killed get the same result" {
+@test "T4: a call that waits for new output receives the result of a killed task" {
 	boris
-	start_task 'trap "echo bye; exit 7" TERM; echo hi; echo $$ >begun; read <gate'
-	printed begun
-	call task_output '{"task_id":"'"$task"'","wait":60000}'
+	start_task "$(trap_sigterm)"
+	printed pid
+	wait_for_task '"wait":60000'
 	wait=$id
 	look "$task" '{"new":true}'
 	is "$(result stdout)" '"hi\n"'
-	call task_output '{"task_id":"'"$task"'","new":true,"wait":60000}'
+	wait_for_task '"new":true,"wait":60000'
 	new=$id
 	call bash '{"kill_pid":'"$pid"'}'
+	begin
 	for id in $new $wait $id; do
-		begin
-		answer
-		within 3000
+		answer $id
 		has "$(plain stdout)" bye
 	done
+	within 3000
 }
 
-@test "T7: a list with wait comes as soon as one task has ended" {
+@test "T4: kill_pid sends SIGTERM to a task only once" {
 	boris
-	run_tool task_output '{"wait":60000}'
-	is "$(text)" '"no tasks"'
-	start_task 'read <gate'
-	start_task 'read <never'
-	begin
-	call task_output '{"wait":60000}'
-	waiting=$id
-	in_turn
-	release
-	answer $waiting
-	within 5000
-	has "$(text)" 'completed'
-}
-
-@test "T7: the list names the command in the foreground and how many wait for it" {
-	boris
-	start_task 'read <never'
-	call_bash 'echo x >begun; read <gate'
+	start_task 'trap "echo x >>got; sleep 0.1; exit" TERM; echo x >begun
+		while :; do read -t 1 <>never; done'
 	begun begun
-	first=$id
-	call_bash true
-	second=$id
-	listed
-	like "$(text)" '*in the foreground: echo x >begun; read <gate, for * s; calls waiting for it: 1"'
-	is "$(get -n result structuredContent tasks)" 1
-	release
-	answer $first
-	answer $second
-}
-
-@test "T7: the list names the commands with an absolute cwd, for which none waits (D7)" {
-	boris
-	call_bash 'echo x >begun; read <gate'
-	begun begun
-	call_bash true
-	call_bash "echo x >'$PWD/other'; read <'$PWD/gate'" '{"cwd":"/"}'
-	last=$id
-	begun other
-	listed
-	has "$(text)" 'in the foreground: echo x >begun; read <gate, for '
-	like "$(text)" "*in the foreground: echo x >'$PWD/other'; read <'$PWD/gate', for [0-9.]* s\""
-	is "$(grep -o 'calls waiting for it: 1' <<<"$(text)")" 'calls waiting for it: 1'
-	release 2
-	answer $last
-}
-
-@test "T8: the next result, a refusal too, tells once that a task has ended" {
-	boris
-	start_task 'exit 3' '{"description":"the tests"}'
-	eventually gone "$pid"
-	in_turn
-	run_bash 'echo hi'
-	is "$(plain note)" "task $task ended with exit code 3 (the tests)"
-	run_bash 'echo hi'
-	is "$(result note)" ''
-	look
-	is "$(result exit_code)" 3
-	start_task 'exit 3'
-	eventually gone "$pid"
-	in_turn
-	run_bash true '{"timeout":-1}'
-	refused '*timeout*note: task '"$task"' ended with exit code 3 (exit 3)'
-	run_bash true
-	is "$(result note)" ''
-}
-
-@test "T8: of five tasks that have ended three are told, and the rest next" {
-	boris
-	local i
-	for i in 1 2 3 4 5; do
-		start_task 'read <gate'
-		pids="$pids $pid"
-	done
-	release 5
-	for pid in $pids; do
-		eventually gone "$pid"
-	done
-	in_turn
-	run_bash true
-	is "$(plain note | grep -o ' ended with' | wc -l)" 3
-	has "$(plain note)" '2 more tasks ended'
-	run_bash true
-	is "$(plain note | grep -o ' ended with' | wc -l)" 2
-}
-
-@test "T1: if no random number is available for the id, the error says so" {
-	needs_root
-	needs unshare nsenter strace pgrep
-	[ -e /dev/urandom ] || skip 'no /dev/urandom here'
-	strace -o /dev/null true || skip 'nothing can be traced here'
-	wrap=(unshare -m env ASAN_OPTIONS=detect_leaks=0 strace -f -o /dev/null
-		-e inject=getrandom:error=ENOSYS)
-	"${wrap[@]}" true || skip 'no mount namespaces here'
-	boris
-	nsenter -t "$server" -m mount --bind /dev/null /dev/urandom
-	run_bash true '{"run_in_background":true}'
-	refused '*no random number*'
-	nsenter -t "$server" -m umount /dev/urandom
-	start_task true
-}
-
-# ended_task: starts a task that has ended when the server reads what follows
-ended_task() {
-	start_task 'exit 3'
-	eventually gone "$pid"
-	in_turn
-}
-
-# told_once: the error reports the end of $task, and the next result does not
-told_once() {
-	refused "*note: task $task ended with exit code 3 (exit 3)"
-	run_bash true
-	is "$(result note)" ''
-}
-
-@test "T8: an error about a full log tells that a task has ended" {
-	needs prlimit
-	boris --log=log
-	ended_task
-	prlimit --pid "$server" --fsize=1:unlimited
-	run_bash 'echo hi'
-	prlimit --pid "$server" --fsize=unlimited:unlimited
-	refused 'nothing was done: cannot write the log*'
-	told_once
-}
-
-@test "T8: input that cannot be recorded tells that a task has ended" {
-	needs prlimit
-	boris --log=log
-	on_terminal 'read x'
-	typist=$task
-	ended_task
-	prlimit --pid "$server" --fsize=1:unlimited
-	run_tool bash '{"task_id":"'"$typist"'","input":"x"}'
-	prlimit --pid "$server" --fsize=unlimited:unlimited
-	refused 'nothing was done: cannot write the log*'
-	told_once
-}
-
-@test "T8: input into a task without a terminal tells that a task has ended" {
-	boris
-	start_task 'read <gate'
-	reader=$task
-	ended_task
-	run_tool bash '{"task_id":"'"$reader"'","input":"x"}'
-	refused 'nothing was typed*'
-	told_once
-}
-
-@test "T8: an error about an unknown task tells once that a task has ended" {
-	boris
-	ended_task
-	run_tool task_output '{"task_id":"nothing"}'
-	told_once
-}
-
-@test "T8: the end of a task is told even if the directory's name fills the result" {
-	dir=$PWD$(printf "/%0200d" {1..13})
-	mkdir -p "$dir"
-	boris --result-limit=2000
-	ended_task
-	run_bash "cd '$dir'; echo hi"
-	has "$(text)" "task $task ended with exit code 3 (exit 3)"
-	has "$(text)" 'hi\n'
-	most "$(get -s result content 0 text | wc -c)" 2000
-}
-
-@test "T4: a second SIGTERM is for foreground commands alone" {
-	boris
-	start_task 'trap "echo x >>got; sleep 0.1; exit" TERM; echo x >begun; while :; do read -t 1 <>never; done'
-	begun begun
-	run_tool bash '{"kill_pid":'"$pid"'}'
+	kill_task
 	is "$(result stderr)" '""'
 	is "$(wc -l <got | tr -d ' ')" 1
 }
 
-@test "T4: a task that is killed twice has been killed" {
+@test "T4: two kill_pid calls for one task receive the same result" {
+	hurried
 	boris
 	start_task '(trap "" TERM; echo $BASHPID >child; read <gate) & echo x >a; read <gate; :'
 	printed a child
@@ -685,66 +847,103 @@ told_once() {
 	done
 }
 
-@test "T4: an unknown pid, 0 or a negative one is an error, and is not signalled" {
+@test "T4: check_pid and kill_pid reject an unknown pid" {
 	boris
 	start_task 'read <gate'
-	sleep 600 3>&- 6>&- 7>&- 8>&- 9>&- &
-	mine=$!
-	for what in check_pid kill_pid; do
-		for number in 1 $mine $$ $server 999999999; do
-			run_tool bash '{"'$what'":'$number'}'
+	for argument in check_pid kill_pid; do
+		for number in 1 $$ $server 999999999; do
+			run_tool bash '{"'$argument'":'$number'}'
 			refused "no background process with pid $number*"
 		done
-		for number in 0 -1 -"$pid" 4294967296 "$((pid + 4294967296))"; do
-			run_tool bash '{"'$what'":'$number'}'
-			refused '*pid*'
-		done
-		run_tool bash '{"'$what'":"nosuch00"}'
-		refused '@(task not found: |no background process with pid )nosuch00*'
 	done
-	there $mine
 	there "$server"
-	kill $mine
 	look
 	is "$(result status)" '"running"'
 }
 
-@test "T4: the pid of a foreground command, or of one left behind, is unknown" {
+@test "T4: check_pid and kill_pid reject a pid of zero, a negative or a huge pid" {
 	boris
-	run_bash 'sleep 600 & echo $! >child; echo $$ >leader'
+	start_task 'read <gate'
+	for argument in check_pid kill_pid; do
+		for number in 0 -1 -"$pid" 4294967296 "$((pid + 4294967296))"; do
+			run_tool bash '{"'$argument'":'$number'}'
+			refused '*pid*'
+		done
+	done
+	there "$server"
+	look
+	is "$(result status)" '"running"'
+}
+
+@test "T4: check_pid and kill_pid reject an unknown task id" {
+	boris
+	for argument in check_pid kill_pid; do
+		run_tool bash '{"'$argument'":"nosuch00"}'
+		refused '@(task not found: |no background process with pid )nosuch00*'
+	done
+}
+
+@test "T4: kill_pid does not kill a process that boris did not start" {
+	boris
+	sleep 600 3>&- 6>&- 7>&- 8>&- 9>&- &
+	mine=$!
+	run_tool bash '{"kill_pid":'$mine'}'
+	refused "no background process with pid $mine*"
+	there $mine
+	kill $mine
+}
+
+@test "T4: kill_pid does not kill a foreground command" {
+	boris
 	call_bash 'echo $$ >pid; read <gate'
 	long=$id
 	begun pid
-	listed
+	list_tasks
 	is "$(result tasks)" '[]'
-	for file in child leader pid; do
-		run_tool bash '{"kill_pid":'"$(cat $file)"'}'
-		refused "no background process with pid $(cat $file)*"
-	done
+	run_tool bash '{"kill_pid":'"$(cat pid)"'}'
+	refused "no background process with pid $(cat pid)*"
 	there pid
-	there child
 	release
 	answer $long
 	is "$(result exit_code)" 0
 }
 
-@test "T5: a task older than --bg-timeout is terminated, one that ends in time is completed" {
+@test "T4: kill_pid does not kill a process that a foreground command left running" {
+	boris
+	run_bash 'sleep 600 & echo $! >child; echo $$ >leader'
+	for file in child leader; do
+		run_tool bash '{"kill_pid":'"$(cat $file)"'}'
+		refused "no background process with pid $(cat $file)*"
+	done
+	there child
+}
+
+# --- T5: the time limit of tasks
+
+@test "T5: a task that runs longer than --bg-timeout is terminated" {
 	boris --bg-timeout=1
-	start_task 'echo hi'
-	early=$task
-	ended
 	begin
 	start_task 'trap "echo bye; exit 7" TERM; echo hi; read <gate'
 	look "$task" '{"wait":20000}'
 	least "$(took)" 800
-	is "$(result status) $(result stdout) $(result exit_code)" '"timed_out" "hi\nbye\n" 7'
-	is "$(result timed_out)" true
+	is "$(result status) $(result timed_out)" '"timed_out" true'
+	is "$(result stdout) $(result exit_code)" '"hi\nbye\n" 7'
 	eventually gone "$pid"
-	look "$early"
+}
+
+@test "T5: a task that ends before --bg-timeout stays completed" {
+	boris --bg-timeout=1
+	start_task 'echo hi'
+	early=$task
+	await_end
+	start_task 'read <gate'
+	look "$task" '{"wait":20000}'
+	is "$(result status)" '"timed_out"'
+	look $early
 	is "$(result status) $(result stdout) $(result timed_out)" '"completed" "hi\n" '
 }
 
-@test "T5: a task that ignores SIGTERM is killed 5 s later, its children too" {
+@test "T5: a task that ignores SIGTERM is killed 5 s after --bg-timeout" {
 	hurried
 	boris --bg-timeout=5
 	begin
@@ -756,7 +955,7 @@ told_once() {
 	gone child
 }
 
-@test "T5: for a command handed over the limit counts from the hand-over" {
+@test "T5: --bg-timeout counts from the hand-over of a foreground command" {
 	boris --bg-timeout=1 --on-timeout=background
 	begin
 	run_bash 'read <gate' '{"timeout":600}'
@@ -766,189 +965,412 @@ told_once() {
 	least "$(took)" 1600
 }
 
-@test "T6: a task is not blocked on a full pipe while nobody asks, and its file has all of it" {
+# --- T6, P6: tasks with much output
+
+@test "T6: a task does not block on a full pipe while no call reads it" {
 	boris
-	start_task 'seq 400000 | tee copy; head -c 1000000 /dev/zero | tr "\0" b >&2; echo x >done; read <gate'
-	printed done
+	task_at_gate 'seq 400000 | tee copy; head -c 1000000 /dev/zero | tr "\0" b >&2'
 	look
 	is "$(result stdout_chars) $(result stderr_chars)" "$(wc -c <copy) 1000000"
+}
+
+@test "T6: the saved file has the complete output of a task" {
+	boris
+	task_at_gate 'seq 400000 | tee copy'
+	look
 	cmp copy "$(plain stdout_file)"
 	release
 	look "$task" '{"wait":10000}'
 	cmp copy "$(plain stdout_file)"
 }
 
-@test "T6: ten tasks that flood cost bounded memory, and others are answered" {
+@test "T6: the output of each of ten tasks needs at most 290 KiB of memory" {
 	needs_plain
 	boris
 	run_bash true
 	before=$(peak)
-	for i in 1 2 3 4 5 6 7 8 9 10; do
-		start_task "yes | head -c 4000000; yes \$(seq 100) | head -c 4000000 >&2; echo x >done$i; read <gate"
+	for i in {1..10}; do
+		start_task "yes | head -c 4000000; yes \$(seq 100) | head -c 4000000 >&2
+			echo x >done$i; read <gate"
 	done
 	next_is_ping
-	begun done{1,2,3,4,5,6,7,8,9,10}
+	begun done{1..10}
 	most "$(peak)" $((before + 20 * 290))
 }
 
-# row TASK STEP: what the list has there about that task, as JSON
-row() {
-	local i n
-	n=$(get -n result structuredContent tasks)
-	for ((i = 0; i < n; i++)); do
-		[ "$(plain tasks $i task_id)" = "$1" ] || continue
-		result tasks $i "$2" || :
-		return
+@test "P6: requests are answered while ten tasks overwrite long lines" {
+	needs awk
+	boris
+	for i in {1..10}; do
+		start_task 'exec awk "BEGIN {
+			for (i = 0; i < 15000; i++) { a = a \"\303\251\"; b = b \"a\" }
+			for (;;) printf \"%s\\r%s\\r\", a, b
+		}"'
 	done
-	fail "not listed: $1"
+	for i in {1..10}; do
+		begin
+		in_turn
+		within 1000
+	done
 }
 
-@test "T7: without a task the list is empty, and the text says so; it takes no other argument" {
+# --- T7: the list of tasks
+
+@test "T7: the list is empty if no task has been started" {
 	boris
-	listed
+	list_tasks
 	is "$(text) $(result)" '"no tasks" {"tasks":[]}'
 	is "$(get result isError)" false
-	run_tool task_output '{"task_id":null,"wait":null,"until":null,"new":null}'
-	is "$(text) $(result tasks)" '"no tasks" []'
 	ask tools/call '{"name":"task_output"}'
 	is "$(text)" '"no tasks"'
+}
+
+@test "T7: a null task_id returns the list" {
+	boris
+	run_tool task_output '{"task_id":null,"wait":null,"until":null,"new":null}'
+	is "$(text) $(result tasks)" '"no tasks" []'
+}
+
+@test "T7: a list with until or new is rejected" {
+	boris
 	for argument in '"until":"x"' '"new":true'; do
 		run_tool task_output "{$argument}"
 		refused '*task_id*'
 	done
+}
+
+@test "T7: limit and truncate have no effect on a list" {
+	boris
 	run_tool task_output '{"limit":2000,"truncate":"tail"}'
 	is "$(text)" '"no tasks"'
 }
 
-@test "T7: the tasks running and unread are listed, the fields of each in order" {
+@test "T7: the list contains the fields of a running task" {
 	boris
 	start_task 'read <gate; echo one' '{"description":"Waits for the gate"}'
-	one=$task one_pid=$pid
-	start_task 'echo two; exit 3'
-	two=$task two_pid=$pid
-	ended
-	in_turn
-	listed
-	is "$(get -n result structuredContent tasks)" 2
-	is "$(row $one pid) $(row $one status) $(row $one exit_code)" "$one_pid \"running\" "
-	is "$(row $one description)" '"Waits for the gate"'
-	is "$(get -k result structuredContent) $(get -k result structuredContent tasks 0 | xargs)" \
-		'tasks task_id pid status elapsed_ms description command'
-	is "$(get -k result structuredContent tasks 1 | xargs)" \
-		'task_id pid status elapsed_ms exit_code command'
-	is "$(row $one command)" '"read <gate; echo one"'
-	least "$(row $one elapsed_ms)" 0
-	is "$(row $two pid) $(row $two status) $(row $two exit_code)" "$two_pid \"completed\" 3"
-	is "$(row $two description)" ''
-	is "$(row $two command)" '"echo two; exit 3"'
-	is "$(result status)" ''
+	list_tasks
+	is "$(get -k result structuredContent | xargs) $(result status)" 'tasks '
+	is "$(get -k result structuredContent tasks 0 | xargs)" \
+		'task_id pid status elapsed_ms description command'
+	is "$(plain tasks 0 task_id) $(result tasks 0 pid)" "$task $pid"
+	is "$(plain tasks 0 status) $(result tasks 0 exit_code)" 'running '
+	is "$(plain tasks 0 description)" 'Waits for the gate'
+	is "$(plain tasks 0 command)" 'read <gate; echo one'
+	least "$(result tasks 0 elapsed_ms)" 0
 }
 
-@test "T7: the text has a line for each task" {
+@test "T7: the list contains the fields of an unread finished task" {
+	boris
+	start_ended_task 'echo two; exit 3'
+	list_tasks
+	is "$(get -k result structuredContent tasks 0 | xargs)" \
+		'task_id pid status elapsed_ms exit_code command'
+	is "$(plain tasks 0 task_id) $(result tasks 0 pid)" "$task $pid"
+	is "$(plain tasks 0 status) $(result tasks 0 exit_code)" 'completed 3'
+	is "$(plain tasks 0 command)" 'echo two; exit 3'
+}
+
+@test "T7: the list contains running and unread tasks" {
+	boris
+	start_task 'read <gate'
+	running=$task
+	start_ended_task
+	list_tasks
+	is "$(list_length)" 2
+	is "$(listed_field $running status)" '"running"'
+	is "$(listed_field $task status)" '"completed"'
+}
+
+@test "T7: the text of a list has one line for each task" {
 	boris
 	for i in 1 2 3; do
 		start_task $'read <gate\n: '$i '{"description":"number\n'$i'"}'
-		echo "$task $pid" >>ids
+		echo "$task $pid running" >>tasks
 	done
-	start_task 'exit 213'
-	echo "$task $pid" >>ids
-	ended
-	in_turn
-	listed
-	get -s result content 0 text >said
-	echo >>said
-	while read -r task pid; do
-		line=$(grep -F "$task" said)
-		is "$(wc -l <<<"$line" | tr -d ' ')" 1
-		has "$line" "$pid"
-		has "$line" "$(row $task status | tr -d '"')"
-	done <ids
-	is "$(grep -c . said)" 4
-	has "$line" 213
+	start_ended_task 'exit 213'
+	echo "$task $pid completed" >>tasks
+	list_tasks
+	get -s result content 0 text >list
+	echo >>list
+	is "$(grep -c . list)" 4
+	while read -r task pid state; do
+		like "$(grep -F "$task" list)" "*$pid*$state*"
+	done <tasks
+	has "$(grep -F "$task" list)" 213
 }
 
-@test "T7: of a long command or description the first 200 characters are shown, none cut in half" {
+@test "T7: the list has the first 200 characters of a long command" {
 	boris
-	long=": $(yes é | head -n 300 | tr -d '\n')"
-	start_task "$long; read <gate"
-	listed
+	start_task ": $(yes é | head -n 300 | tr -d '\n'); read <gate"
+	list_tasks
 	is "$(get -n result structuredContent tasks 0 command)" 200
 	is "$(plain tasks 0 command)" ": $(yes é | head -n 198 | tr -d '\n')"
-	long=$(printf 'é%.0s' {1..300})
-	start_task 'read <gate' '{"description":"'"$long"'"}'
-	start_task 'echo "hi"; read <gate' '{"description":"say \"hi\""}'
-	run_tool task_output '{}'
-	is "$(plain tasks 1 description)" "${long:0:400}"
-	has "$(text)" "  ${long:0:400}: read"
-	has "$(get -s result content 0 text)" 'say "hi": echo "hi"; read'
-	release
 }
 
-@test "T7: the list reads nothing: it is no look, and what has ended stays" {
+@test "T7: the list has the first 200 characters of a long description" {
 	boris
-	start_task 'echo one; echo x >a; read <gate'
-	running=$task
-	printed a
-	start_task 'echo two'
-	ended
-	in_turn
-	listed
-	listed
-	is "$(get -n result structuredContent tasks)" 2
-	look $running '{"new":true}'
+	long=$(printf 'é%.0s' {1..300})
+	first=$(printf 'é%.0s' {1..200})
+	start_task 'read <gate' '{"description":"'"$long"'"}'
+	list_tasks
+	is "$(plain tasks 0 description)" "$first"
+	has "$(text)" "  $first: read"
+}
+
+@test "T7: quotation marks in descriptions and commands are listed unchanged" {
+	boris
+	start_task 'echo "hi"; read <gate' '{"description":"say \"hi\""}'
+	list_tasks
+	has "$(get -s result content 0 text)" 'say "hi": echo "hi"; read'
+}
+
+@test "T7: a list does not count as reading a running task" {
+	boris
+	task_at_gate 'echo one'
+	list_tasks
+	look "$task" '{"new":true}'
 	is "$(result stdout)" '"one\n"'
+}
+
+@test "T7: a finished task stays in the list until it is read" {
+	boris
+	start_ended_task 'echo two'
+	for i in 1 2; do
+		list_tasks
+		is "$(list_length)" 1
+	done
 	look
 	is "$(result status) $(result stdout)" '"completed" "two\n"'
-	listed
-	is "$(get -n result structuredContent tasks) $(plain tasks 0 task_id)" "1 $running"
+	list_tasks
+	is "$(list_length)" 0
 }
 
-@test "T7: a task whose end a look, check_pid or kill_pid has shown is listed no more" {
+@test "T7: check_pid removes a finished task from the list" {
 	boris
-	start_task true
-	look "$task" '{"wait":10000}'
-	start_task true
-	ended
-	in_turn
-	run_tool bash '{"check_pid":'"$pid"'}'
-	start_task 'read <gate'
-	run_tool bash '{"kill_pid":'"$pid"'}'
-	listed
+	start_ended_task
+	check_task
+	list_tasks
 	is "$(result tasks)" '[]'
 }
 
-@test "T7: a task that has timed out, and one handed over, are listed as such" {
-	boris --on-timeout=background
-	start_task 'read <gate' '{"timeout":50}'
-	timed=$task
-	ended
-	in_turn
-	run_bash 'read <gate' '{"timeout":50}'
-	handed=$(plain task_id)
-	listed
-	is "$(row $timed status) $(row $timed exit_code)" '"timed_out" 143'
-	is "$(row $handed status) $(row $handed command)" '"running" "read <gate"'
+@test "T7: kill_pid removes a task from the list" {
+	boris
+	start_task 'read <gate'
+	kill_task
+	list_tasks
+	is "$(result tasks)" '[]'
 }
 
-@test "T7: ten running and ten unread are all listed" {
+@test "T7: the list shows that a task has timed out" {
 	boris
-	for i in 1 2 3 4 5 6 7 8 9 10; do
-		start_task true
-		ended
-	done
-	for i in 1 2 3 4 5 6 7 8 9 10; do
-		start_task 'read <gate'
-	done
+	start_task 'read <gate' '{"timeout":50}'
+	await_end
 	in_turn
-	listed
-	is "$(get -n result structuredContent tasks)" 20
+	list_tasks
+	is "$(plain tasks 0 status) $(result tasks 0 exit_code)" 'timed_out 143'
+}
+
+@test "T7: the list contains a foreground command that became a task" {
+	boris --on-timeout=background
+	run_bash 'read <gate' '{"timeout":50}'
+	task=$(plain task_id)
+	list_tasks
+	is "$(plain tasks 0 task_id) $(plain tasks 0 status)" "$task running"
+	is "$(plain tasks 0 command)" 'read <gate'
+}
+
+@test "T7: ten running and ten unread tasks are listed together" {
+	boris
+	for i in {1..10}; do
+		start_task true
+		await_end
+	done
+	start_ten
+	in_turn
+	list_tasks
+	is "$(list_length)" 20
 	is "$(result | tr , '\n' | grep -c '"status":"running"')" 10
 }
 
-@test "W1: a wait is shown what is new since the last look, not what that has shown" {
+@test "T7: a list with wait returns at once if no task is running" {
 	boris
-	start_task 'echo one; echo x >a; read <gate; echo two; read <gate'
-	printed a
+	begin
+	run_tool task_output '{"wait":60000}'
+	within 5000
+	is "$(text)" '"no tasks"'
+}
+
+@test "T7: a list with wait returns when one task has ended" {
+	boris
+	start_task 'read <gate'
+	start_task 'read <never'
+	call task_output '{"wait":60000}'
+	waiting=$id
+	in_turn
+	begin
+	release
+	answer $waiting
+	within 5000
+	has "$(text)" 'completed'
+}
+
+@test "T7: the list names the foreground command and the number of calls that wait for it" {
+	boris
+	start_task 'read <never'
+	call_bash 'echo x >begun; read <gate'
+	begun begun
+	call_bash true
+	last=$id
+	list_tasks
+	foreground='echo x >begun; read <gate, for * s; calls waiting for it: 1'
+	like "$(text)" "*in the foreground: $foreground\""
+	is "$(list_length)" 1
+	release
+	answer $last
+}
+
+@test "T7: the list shows no waiting calls for a command with an absolute cwd (D7)" {
+	boris
+	call_bash 'echo x >begun; read <gate'
+	begun begun
+	call_bash true
+	command="echo x >'$PWD/other'; read <'$PWD/gate'"
+	call_bash "$command" '{"cwd":"/"}'
+	last=$id
+	begun other
+	list_tasks
+	has "$(text)" 'in the foreground: echo x >begun; read <gate, for '
+	like "$(text)" "*in the foreground: $command, for [0-9.]* s\""
+	is "$(grep -o 'calls waiting for it: 1' <<<"$(text)")" 'calls waiting for it: 1'
+	release 2
+	answer $last
+}
+
+# --- T8: notes about tasks that have ended
+
+# reports_end: Fails if the result has no note about the end of $task.
+reports_end() {
+	is "$(plain note)" "task $task ended with exit code 3 (exit 3)"
+}
+
+# error_reports_end PATTERN: Fails if the reply is not an error like PATTERN with a
+# note about the end of $task, or if the next result repeats the note.
+error_reports_end() {
+	refused "$1note: task $task ended with exit code 3 (exit 3)"
+	run_bash true
+	is "$(result note)" ''
+}
+
+@test "T8: the next result reports once that a task has ended" {
+	boris
+	start_ended_task
+	run_bash 'echo hi'
+	reports_end
+	run_bash 'echo hi'
+	is "$(result note)" ''
+}
+
+@test "T8: a task whose end was reported can still be read" {
+	boris
+	start_ended_task
+	run_bash true
+	reports_end
+	look
+	is "$(result exit_code)" 3
+}
+
+@test "T8: the note about an ended task contains its description" {
+	boris
+	start_task 'exit 3' '{"description":"the tests"}'
+	await_end
+	in_turn
+	run_bash 'echo hi'
+	is "$(plain note)" "task $task ended with exit code 3 (the tests)"
+}
+
+@test "T8: an error about wrong arguments reports that a task has ended" {
+	boris
+	start_ended_task
+	run_bash true '{"timeout":-1}'
+	error_reports_end '*timeout*'
+}
+
+@test "T8: an error about a full log reports that a task has ended" {
+	needs prlimit
+	boris --log=log
+	start_ended_task
+	prlimit --pid "$server" --fsize=1:unlimited
+	run_bash 'echo hi'
+	prlimit --pid "$server" --fsize=unlimited:unlimited
+	error_reports_end 'nothing was done: cannot write the log*'
+}
+
+@test "T8: an error about input that cannot be logged reports that a task has ended" {
+	needs prlimit
+	boris --log=log
+	on_terminal 'read x'
+	typist=$task
+	start_ended_task
+	prlimit --pid "$server" --fsize=1:unlimited
+	run_tool bash '{"task_id":"'"$typist"'","input":"x"}'
+	prlimit --pid "$server" --fsize=unlimited:unlimited
+	error_reports_end 'nothing was done: cannot write the log*'
+}
+
+@test "T8: an error about input without a terminal reports that a task has ended" {
+	boris
+	start_task 'read <gate'
+	reader=$task
+	start_ended_task
+	run_tool bash '{"task_id":"'"$reader"'","input":"x"}'
+	error_reports_end 'nothing was typed*'
+}
+
+@test "T8: an error about an unknown task reports that another task has ended" {
+	boris
+	start_ended_task
+	run_tool task_output '{"task_id":"nothing"}'
+	error_reports_end '*'
+}
+
+# five_ended: Succeeds if five of the tasks of start_ten have ended.
+five_ended() {
+	local pid n=0
+	for pid in "${pids[@]}"; do
+		! reaped "$pid" || n=$((n + 1))
+	done
+	[ $n = 5 ]
+}
+
+@test "T8: a result reports at most three ended tasks and the number of the others" {
+	boris
+	start_ten
+	release 5
+	eventually five_ended
+	in_turn
+	run_bash true
+	is "$(plain note | grep -o ' ended with' | wc -l)" 3
+	has "$(plain note)" '2 more tasks ended'
+	run_bash true
+	is "$(plain note | grep -o ' ended with' | wc -l)" 2
+}
+
+@test "T8: a note about an ended task is not cut even if the directory name is long" {
+	dir=$PWD$(printf "/%0200d" {1..13})
+	mkdir -p "$dir"
+	boris --result-limit=2000
+	start_ended_task
+	run_bash "cd '$dir'; echo hi"
+	has "$(text)" "task $task ended with exit code 3 (exit 3)"
+	has "$(text)" 'hi\n'
+	most "$(get -s result content 0 text | wc -c)" 2000
+}
+
+# --- W1, W3: waiting for the output of a task
+
+@test "W1: progress notifications of a wait have only the output since the last read" {
+	boris
+	task_at_gate 'echo one' 'echo two; read <gate'
 	look
 	call task_output '{"task_id":"'"$task"'","wait":60000}' '{"progressToken":1}'
 	wait=$id
@@ -959,99 +1381,9 @@ row() {
 	cancel $wait
 }
 
-@test "W3: until is seen in what a task printed at its very end" {
+@test "W3: until is found in the last output of a task that has ended" {
 	boris
-	start_task 'echo ready; echo steady >&2'
-	finished() {
-		run_tool task_output '{}'
-		[ "$(result tasks 0 status)" = '"completed"' ]
-	}
-	eventually finished
+	start_ended_task 'echo ready; echo steady >&2'
 	look "$task" '{"wait":1000,"until":"steady"}'
 	is "$(result status) $(result note)" '"completed" '
-}
-
-@test "P6: ten tasks that overwrite long lines with other widths hold nobody up" {
-	needs awk
-	boris
-	for i in {1..10}; do
-		start_task 'exec awk "BEGIN { for (i = 0; i < 15000; i++) { a = a \"\303\251\"; b = b \"a\" }
-			for (;;) printf \"%s\\r%s\\r\", a, b }"'
-	done
-	for i in {1..10}; do
-		begin
-		in_turn
-		within 1000
-	done
-}
-
-@test "T1: a task has PYTHONUNBUFFERED unless it is set, a foreground command not" {
-	unset PYTHONUNBUFFERED
-	boris
-	start_task 'echo "<$PYTHONUNBUFFERED>"'
-	look '' '"wait":20000'
-	is "$(plain stdout)" '<1>'
-	run_bash 'echo "<$PYTHONUNBUFFERED>"'
-	is "$(plain stdout)" '<>'
-	leave
-	PYTHONUNBUFFERED= boris
-	start_task 'echo "<$PYTHONUNBUFFERED>"'
-	look '' '"wait":20000'
-	is "$(plain stdout)" '<>'
-}
-
-# unready WAIT: boris will start as if the kernel's random number generator was
-# not ready yet (t/unready.c has what WAIT is)
-unready() {
-	needs_linux_parts
-	needs cc
-	[ -z "$WRAP" ] || skip "under $WRAP"
-	cc -o unready "$HERE/unready.c" || skip 'no seccomp notifications here'
-	./unready 0 true || skip 'no seccomp notifications here'
-	wrap=("$PWD/unready" "$1")
-}
-
-@test "T1: boris waits for the kernel's random number generator, and says so after a second" {
-	unready 2500
-	begin
-	boris
-	least "$(took)" 2500
-	is "$(<err)" "boris: waiting for the kernel's random number generator to be initialized"
-	start_task 'read <gate'
-	like "$task" '????????'
-	release
-	leave
-	: >err
-}
-
-@test "T1: boris says nothing if the random number generator is ready within a second" {
-	unready 200
-	boris
-	start_task 'read <gate'
-	release
-}
-
-@test "T1: SIGTERM ends a boris that waits for the random number generator" {
-	unready 60000
-	start
-	eventually grep -qs waiting err
-	kill "$server"
-	died
-	is $status 143
-	: >err
-}
-
-@test "T1: on a kernel without getrandom, boris reads /dev/urandom" {
-	unready -38
-	[ -c /dev/urandom ] || skip 'no /dev/urandom here'
-	boris
-	start_task 'read <gate'
-	release
-}
-
-@test "T1: if getrandom fails, boris does not read /dev/urandom, which may not be ready" {
-	unready -1
-	filter </dev/null
-	is $status 1
-	is "$(<err)" 'boris: cannot start: no source of random numbers'
 }
