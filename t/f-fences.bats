@@ -1,19 +1,20 @@
 #!/usr/bin/env bats
-# F: fences
+# F: fences, which are the restrictions --write, --no-network and --hide
 # shellcheck disable=SC1003,SC1010,SC2012,SC2016,SC2017,SC2030,SC2031,SC2034
 # shellcheck disable=SC2054,SC2086,SC2089,SC2090,SC2094,SC2154,SC2238
 
 load http
-load helper # once more: here a server leaves when its stdin ends
+load helper # Load it again: in these tests, closing stdin stops the server.
 
-# The directory `in` is within the fence, `out` is not.
+# setup_fences: Creates the directories `in`, which the tests pass to --write, and
+# `out`.
 setup_fences() {
 	needs_linux_parts
 	mkdir -p in out
 	echo before >out/file
 }
 
-# needs_landlock: skips the test where the kernel has none, or an old one
+# needs_landlock: Skips the test if the kernel has no Landlock, or an old one.
 needs_landlock() {
 	setup_fences
 	filter --write=in </dev/null >seen
@@ -25,7 +26,7 @@ needs_landlock() {
 	is "$status: $(cat err seen)" '0: '
 }
 
-# needs_namespaces: skips the test where this user may have none
+# needs_namespaces: Skips the test if this user cannot create namespaces.
 needs_namespaces() {
 	setup_fences
 	needs unshare
@@ -36,7 +37,7 @@ needs_namespaces() {
 	fi
 }
 
-# as_other: the server will run as a user who is not root
+# as_other: Makes the server run as a user who is not root.
 as_other() {
 	[ "$(id -u)" = 0 ] || return 0
 	needs setpriv
@@ -46,11 +47,26 @@ as_other() {
 	chmod 666 out/file gate
 	BORIS=$PWD/boris
 	wrap=(setpriv --reuid=54321 --regid=54322 --clear-groups)
-	"${wrap[@]}" test -x "$BORIS" || skip 'no other user may come here'
+	"${wrap[@]}" test -x "$BORIS" || skip 'no other user can run boris here'
 }
 
-# fails COMMAND...: each is refused by the kernel, with one of the errors that
-# Landlock has
+# as_other_with_namespaces: Makes the server run as a user who is not root but can
+# create namespaces.
+as_other_with_namespaces() {
+	as_other
+	[ ${#wrap[@]} = 0 ] || "${wrap[@]}" unshare -Un true ||
+		skip 'no user namespace for others here'
+}
+
+# as_process_1: Makes the server run as process 1 of a pid namespace.
+as_process_1() {
+	needs_root
+	unshare -pf --mount-proc true || skip 'no pid namespace here'
+	wrap=(unshare -pf --mount-proc)
+}
+
+# fails COMMAND...: Fails if the kernel does not prevent each command with one of
+# the errors of Landlock.
 fails() {
 	local command
 	for command; do
@@ -61,7 +77,7 @@ fails() {
 	done
 }
 
-# works COMMAND...: each ends with 0
+# works COMMAND...: Fails if a command does not exit with code 0.
 works() {
 	local command
 	for command; do
@@ -70,8 +86,9 @@ works() {
 	done
 }
 
-# outside_is_out: no way to write in `out` is open, and `in` is
-outside_is_out() {
+# only_in_is_writable: Fails if commands can change anything in `out`, or cannot
+# write in `in`.
+only_in_is_writable() {
 	works 'echo x >in/file'
 	fails 'echo x >out/new' 'echo x >>out/file' ': >out/file' \
 		'truncate -s 0 out/file' 'dd if=/dev/null of=out/file' \
@@ -86,7 +103,7 @@ outside_is_out() {
 	is "$(cat out/file)" before
 }
 
-# unreachable ADDRESS: a connection to it fails at once
+# unreachable ADDRESS: Fails if a connection to the address does not fail at once.
 unreachable() {
 	begin
 	run_bash "echo x >/dev/tcp/$1/80"
@@ -95,7 +112,24 @@ unreachable() {
 	like "$(plain stderr)" '*Network is unreachable*'
 }
 
-@test "F1: below --write, and in \$TMPDIR, all of writing works; long output is saved there" {
+# write_steal: Writes a Perl program to the file steal.pl. The program tries to
+# take each descriptor of a process and prints the last error. The numbers of
+# pidfd_open() and pidfd_getfd() are the same on all processors.
+write_steal() {
+	cat >steal.pl <<-'END'
+	use POSIX;
+	my $p = syscall(434, $ARGV[0] + 0, 0);
+	exit 3 if $p < 0;
+	for (0 .. 40) { print "got $_\n" if syscall(438, $p, $_, 0) >= 0 }
+	print POSIX::strerror($!), "\n";
+	END
+}
+
+STEALING_FAILED='@(Operation not permitted|Function not implemented)'
+
+# --- F1: --write
+
+@test "F1: with --write, commands can write in that directory and in \$TMPDIR" {
 	needs_landlock
 	boris --write=in
 	works 'echo a >in/a' 'echo b >>in/a' 'mkdir -p in/d/e' 'mv in/a in/d/e/b' \
@@ -104,17 +138,22 @@ unreachable() {
 		'file=$(mktemp); echo x >$file; rm $file'
 	is "$(ls in)" c
 	is "$(cat in/c; echo .)" a.
+}
+
+@test "F1: with --write, boris can still save long output" {
+	needs_landlock
+	boris --write=in
 	run_bash 'head -c 40000 /dev/zero | tr "\0" a'
 	is "$(wc -c <"$(plain stdout_file)")" 40000
 }
 
-@test "F1: outside --write nothing is written, made, removed, renamed, linked or truncated" {
+@test "F1: with --write, commands cannot change anything outside of that directory" {
 	needs_landlock
 	boris --write=in
-	outside_is_out
+	only_in_is_writable
 }
 
-@test "F1: outside --write truncate(2), which opens no file, fails too" {
+@test "F1: with --write, truncate(2) of a file outside of that directory fails" {
 	needs_landlock
 	needs perl
 	boris --write=in
@@ -124,10 +163,9 @@ unreachable() {
 	is "$(cat in/file out/file)" before
 }
 
-@test "F1: behind --write no overlay's making empties a directory outside" {
-	needs_landlock
-	needs perl
-	case $(uname -m) in x86_64) unshare=272 ;; *) unshare=97 ;; esac
+# write_overlay: Writes a Perl program to the file overlay.pl. The program creates
+# an overlay whose work directory is out/work, which the kernel would empty.
+write_overlay() {
 	cat >overlay.pl <<-'EOF'
 	my ($unshare, $type, $fd, $end) = (shift, 'overlay', 0, 0);
 	syscall($unshare, 0x10020000);
@@ -138,7 +176,15 @@ unreachable() {
 	}
 	syscall(431, $fd, 6, $end, $end, 0);
 	EOF
-	mkdir up out/work
+	mkdir up
+}
+
+@test "F1: with --write, creating an overlay cannot empty a directory outside" {
+	needs_landlock
+	needs perl
+	case $(uname -m) in x86_64) unshare=272 ;; *) unshare=97 ;; esac
+	write_overlay
+	mkdir out/work
 	touch out/work/file
 	perl overlay.pl "$unshare"
 	[ ! -e out/work/file ] || skip 'no overlay can be made here'
@@ -150,7 +196,7 @@ unreachable() {
 	test -e out/work/file
 }
 
-@test "F1: behind --write root mounts nothing and makes no device to write through" {
+@test "F1: with --write, root can neither mount file systems nor create devices" {
 	needs_landlock
 	needs_root
 	needs mount mknod unshare
@@ -161,13 +207,18 @@ unreachable() {
 		'mknod in/disk b 7 0' 'echo 0 >/proc/sys/kernel/printk'
 }
 
-@test "F1: behind --write files are read, programs run and /dev is written to as ever, and there are terminals" {
+@test "F1: with --write, files outside of that directory can be read and executed" {
 	needs_landlock
 	printf '#!/bin/sh\ncat "$0" >in/copy\n' >out/program
 	chmod 755 out/program
 	boris --write=in
 	works 'cat out/file' 'ls out' 'out/program'
 	is "$(cat in/copy)" "$(cat out/program)"
+}
+
+@test "F1: with --write, commands can still write to files in /dev" {
+	needs_landlock
+	boris --write=in
 	works 'echo x >/dev/null' 'echo x | tee /dev/stdout /dev/fd/1' \
 		'cat <(echo x)' 'echo x > >(cat)' 'cat <<<x'
 	run_bash 'echo err >/dev/stderr'
@@ -175,13 +226,18 @@ unreachable() {
 	if [ -w /dev/shm ]; then
 		works 'file=$(mktemp -p /dev/shm); echo x >$file; rm $file'
 	fi
+}
+
+@test "F1: with --write, commands can have a terminal" {
+	needs_landlock
+	boris --write=in
 	run_bash 'stty size' '{"tty":true}'
 	is "$(plain stdout)" '50 200'
 }
 
-@test "F1: below --write git commits, a compiler compiles, sqlite stores" {
+@test "F1: git, cc and sqlite3 work in the directory of --write" {
 	needs_landlock
-	unset "${!GIT_@}" # a hook of git's would have set some
+	unset "${!GIT_@}" # Git sets some of them for its hooks.
 	boris --write=in
 	run_bash 'cd in'
 	if [ -n "$(type -P git)" ]; then
@@ -197,35 +253,51 @@ unreachable() {
 	fi
 }
 
-@test "F1: --write may be given twice, and what is moved between arrives; BORIS_WRITE is one directory, and a flag beats it" {
+@test "F1: files can be moved and linked between two directories of --write" {
 	needs_landlock
 	mkdir -p 'also this' no
 	boris --write=in --write "$PWD/also this"
 	works 'echo x >in/a' 'mv in/a "also this/b"' 'ln "also this/b" in/c'
 	is "$(cat in/c)" x
 	fails 'echo x >no/a'
-	leave
-	export BORIS_WRITE='also this'
-	boris
+}
+
+@test "F1: BORIS_WRITE has the effect of --write" {
+	needs_landlock
+	mkdir -p 'also this'
+	BORIS_WRITE='also this' boris
 	works 'echo x >"also this/file"'
 	fails 'echo x >in/file'
-	leave
-	boris --write=. --workdir=/
+}
+
+@test "F1: --write overrides BORIS_WRITE" {
+	needs_landlock
+	mkdir -p 'also this'
+	BORIS_WRITE=$BATS_FILE_TMPDIR boris --write=. --workdir=/
 	works "echo x >'$PWD/in/file'"
 	fails "echo x >'$BATS_FILE_TMPDIR/file'"
 }
 
-@test "F1: tasks, what is left running and other sessions are within the fence" {
+@test "F1: --write applies to tasks and to processes that are left running" {
+	needs_landlock
+	boris --write=in
+	start_task 'echo x >out/new'
+	look "$task" '{"wait":10000}'
+	has "$(plain stderr)" 'Permission denied'
+	run_bash '(echo x >out/new; echo done >in/left) &'
+	begun in/left
+	is "$(ls out)" file
+}
+
+@test "F1: --write applies to all sessions and to stateless requests over HTTP" {
 	needs_landlock
 	serve --write=in
-	enter a
-	runs a 'echo x >out/new' '{"run_in_background":true}' && answers a
-	runs a '(echo x >out/new; echo done >in/left) &' && answers a
-	begun in/left
-	enter b
+	enter a b
+	plug c
+	ran a 'echo x >out/new'
+	has "$(plain stderr)" 'Permission denied'
 	ran b 'echo x >out/new'
 	has "$(plain stderr)" 'Permission denied'
-	plug c
 	modern_ran c 'echo x >out/new'
 	has "$(plain stderr)" 'Permission denied'
 	kill "$server"
@@ -234,7 +306,7 @@ unreachable() {
 	is "$(ls out)" file
 }
 
-@test "F1: behind --write privileges cannot be gained" {
+@test "F1: with --write, commands cannot gain privileges" {
 	needs_landlock
 	boris --write=in
 	run_bash 'grep NoNewPrivs /proc/self/status'
@@ -245,7 +317,7 @@ unreachable() {
 	fi
 }
 
-@test "F1: without --write nothing is fenced" {
+@test "F1: without --write, commands have all rights of the user" {
 	setup_fences
 	boris
 	works 'echo x >out/new' 'mv out/new in/new'
@@ -253,54 +325,97 @@ unreachable() {
 	is "$(plain stdout)" "$(grep NoNewPrivs /proc/self/status)"
 }
 
-@test "F2: with --no-network, or BORIS_NO_NETWORK=1, other machines are unreachable at once; user and group ids stay" {
+# --- F2: --no-network
+
+@test "F2: with --no-network, connections to other hosts fail at once" {
+	needs_namespaces
+	boris --no-network
+	unreachable 198.51.100.1
+	unreachable 2001:db8::1
+}
+
+@test "F2: BORIS_NO_NETWORK=1 has the effect of --no-network" {
 	needs_namespaces
 	BORIS_NO_NETWORK=1 boris
 	unreachable 192.0.2.1
 	unreachable 2001:db8::1
-	leave
+}
+
+# print_ids [PROGRAM [ARG]...]: Prints the user and group ids with which PROGRAM
+# runs others.
+print_ids() {
+	"$@" id -u
+	"$@" id -ru
+	"$@" id -g
+	"$@" id -rg
+}
+
+@test "F2: --no-network does not change user and group ids" {
+	needs_namespaces
 	boris --no-network
-	unreachable 198.51.100.1
 	run_bash 'id -u; id -ru; id -g; id -rg; stat -c "%u %g" out/file'
-	is "$(plain stdout)" "$(id -u; id -ru; id -g; id -rg; stat -c '%u %g' out/file)"
+	is "$(plain stdout)" "$(print_ids; stat -c '%u %g' out/file)"
 	works 'echo x >in/file'
 	is "$(stat -c '%u %g' in/file)" "$(stat -c '%u %g' out/file)"
 }
 
-# talks: a server and a client of commands meet on loopback
-talks() {
+# commands_connect: Fails if commands cannot connect to each other over loopback.
+commands_connect() {
 	run_bash 'busybox nc -l -p 4711 -e echo hello & server=$!
-		until exec 3<>/dev/tcp/127.0.0.1/4711; do sleep 0.02; done 2>/dev/null
+		until exec 3<>/dev/tcp/127.0.0.1/4711; do
+			sleep 0.02
+		done 2>/dev/null
 		cat <&3; wait $server'
 	is "$(plain stdout)" hello
 }
 
-@test "F2: with --no-network a server and a client on loopback work" {
+@test "F2: with --no-network, the processes of a command can use loopback" {
 	needs_namespaces
 	needs busybox
 	boris --no-network
-	talks
+	commands_connect
+}
+
+@test "F2: with --no-network, a command can connect to a task over loopback" {
+	needs_namespaces
+	needs busybox
+	boris --no-network
 	start_task 'busybox nc -l -p 4712 -e echo task'
-	run_bash 'until exec 3<>/dev/tcp/localhost/4712; do sleep 0.02; done 2>/dev/null; cat <&3'
+	run_bash 'until exec 3<>/dev/tcp/localhost/4712; do
+			sleep 0.02
+		done 2>/dev/null
+		cat <&3'
 	is "$(plain stdout)" task
 }
 
-@test "F2: --no-network holds for a user who is not root, too" {
+@test "F2: --no-network works for a user who is not root" {
 	needs_namespaces
-	as_other
-	[ ${#wrap[@]} = 0 ] || "${wrap[@]}" unshare -Un true ||
-		skip 'no user namespace for others here'
+	as_other_with_namespaces
 	boris --no-network
 	unreachable 192.0.2.1
-	[ -z "$(type -P busybox)" ] || talks
-	run_bash 'id -u; id -g; grep -h Cap[IPEA] /proc/self/status /proc/$PPID/status'
-	is "$(plain stdout | sed 's/.*\t0*$/none/' | uniq)" \
-		"$({ "${wrap[@]}" id -u; "${wrap[@]}" id -g; echo none; } | uniq)"
-	works 'echo x >in/file'
-	is "$(stat -c '%u %g' in/file)" "$("${wrap[@]}" id -u) $("${wrap[@]}" id -g)"
+	[ -z "$(type -P busybox)" ] || commands_connect
 }
 
-@test "F2: no command goes back into the network that boris came from" {
+@test "F2: --no-network does not change the ids of a user who is not root" {
+	needs_namespaces
+	as_other_with_namespaces
+	boris --no-network
+	run_bash 'id -u; id -ru; id -g; id -rg'
+	is "$(plain stdout)" "$(print_ids "${wrap[@]}")"
+	works 'echo x >in/file'
+	is "$(stat -c '%u %g' in/file)" \
+		"$("${wrap[@]}" id -u) $("${wrap[@]}" id -g)"
+}
+
+@test "F2: --no-network gives no capabilities to a user who is not root" {
+	needs_namespaces
+	as_other_with_namespaces
+	boris --no-network
+	run_bash 'grep -h Cap[IPEA] /proc/self/status /proc/$PPID/status'
+	is "$(plain stdout | sed 's/.*\t0*$/none/' | uniq)" none
+}
+
+@test "F2: with --no-network, commands cannot return to the network of the host" {
 	needs_namespaces
 	needs nsenter ip
 	boris --no-network
@@ -314,16 +429,12 @@ talks() {
 	isnt "$(plain stdout | sed -n 2p)" "$(readlink /proc/self/ns/net)"
 }
 
-@test "F2: with --no-network clients are served over HTTP, but commands are not" {
+@test "F2: with --no-network, boris serves clients over HTTP" {
 	needs_namespaces
 	serve --no-network
 	enter a
 	ran a 'echo hi'
 	is "$(plain stdout)" hi
-	ran a "exec 2>&1; echo x >/dev/tcp/127.0.0.1/$port"
-	like "$(plain stdout)" '*Connection refused*'
-	ran a 'exec 2>&1; echo x >/dev/tcp/192.0.2.1/80'
-	like "$(plain stdout)" '*Network is unreachable*'
 	plug b
 	asks b GET /health
 	takes b
@@ -333,51 +444,63 @@ talks() {
 	is $status 0
 }
 
-@test "F2: over HTTP no command gets hold of the socket that listens outside" {
+@test "F2: with --no-network, commands cannot connect to the HTTP port of boris" {
 	needs_namespaces
-	needs perl
 	serve --no-network
 	enter a
-	# as steals() has it
-	steal='use POSIX; my $p = syscall(434, $ARGV[0] + 0, 0); exit 3 if $p < 0;
-		for (0 .. 40) { print "got $_\n" if syscall(438, $p, $_, 0) >= 0 }
-		print POSIX::strerror($!), "\n"'
-	printf '%s\n' "$steal" >steal.pl
-	ran a 'perl steal.pl $PPID'
-	like "$(plain stdout)" '@(Operation not permitted|Function not implemented)'
+	ran a "exec 2>&1; echo x >/dev/tcp/127.0.0.1/$port"
+	like "$(plain stdout)" '*Connection refused*'
+	ran a 'exec 2>&1; echo x >/dev/tcp/192.0.2.1/80'
+	like "$(plain stdout)" '*Network is unreachable*'
 	kill "$server"
 	died
 	is $status 0
 }
 
-@test "F2: --no-network holds where boris is process 1, too" {
+@test "F2: with --no-network, commands cannot take the HTTP socket of boris" {
 	needs_namespaces
-	needs_root
-	unshare -pf --mount-proc true || skip 'no pid namespace here'
-	wrap=(unshare -pf --mount-proc)
+	needs perl
+	write_steal
+	serve --no-network
+	enter a
+	ran a 'perl steal.pl $PPID'
+	like "$(plain stdout)" "$STEALING_FAILED"
+	kill "$server"
+	died
+	is $status 0
+}
+
+@test "F2: --no-network works if boris is process 1" {
+	needs_namespaces
+	as_process_1
 	boris --no-network
 	unreachable 192.0.2.1
 }
 
-@test "F: both fences stand together, for a user who is not root too" {
+@test "F: --write and --no-network work together" {
 	needs_namespaces
 	needs_landlock
-	for user in root other; do
-		[ $user = root ] || as_other
-		[ ${#wrap[@]} = 0 ] || "${wrap[@]}" unshare -Un true ||
-			skip 'no user namespace for others here'
-		boris --write=in --no-network
-		outside_is_out
-		unreachable 192.0.2.1
-		leave
-		rm in/*
-	done
+	boris --write=in --no-network
+	only_in_is_writable
+	unreachable 192.0.2.1
 }
 
-# What is to be hidden: `secrets/dir`, with a key in it, and `secrets/p/file`
+@test "F: --write and --no-network work together for a user who is not root" {
+	needs_namespaces
+	needs_landlock
+	as_other_with_namespaces
+	boris --write=in --no-network
+	only_in_is_writable
+	unreachable 192.0.2.1
+}
+
+# --- F5: --hide
+
+# setup_hidden: Creates the directory secrets/dir, with the file `key` in it, and
+# the file secrets/p/file. Sets `hide` to the options that hide them.
 setup_hidden() {
 	needs_namespaces
-	needs_landlock # which root needs, for what is outside
+	needs_landlock # Root needs it so that no process outside can be used.
 	unshare -m true || [ "$(id -u)" != 0 ] || skip 'no mount namespace here'
 	mkdir -p secrets/dir secrets/p secrets/r
 	secret=secret-$RANDOM$RANDOM
@@ -385,132 +508,188 @@ setup_hidden() {
 	hide=("--hide=$PWD/secrets/dir" --hide=secrets/p/file)
 }
 
-# as_other_hidden: the server runs as a user who is not root, who owns them
-as_other_hidden() {
-	as_other
-	[ ${#wrap[@]} = 0 ] || "${wrap[@]}" unshare -Un true ||
-		skip 'no user namespace for others here'
+# setup_hidden_as_other: Creates hidden paths that belong to a user who is not root,
+# and makes the server run as this user.
+setup_hidden_as_other() {
+	setup_hidden
+	as_other_with_namespaces
 	[ ${#wrap[@]} = 0 ] || chown -R 54321:54322 secrets
 }
 
-# covered: they are there, empty, and can't be written
-covered() {
-	run_bash 'ls -a secrets/dir; cat secrets/p/file; cat secrets/dir/key; test -f secrets/p/file && test -d secrets/dir'
-	is "$(result exit_code) $(plain stdout)" $'0 .\n..'
-	run_bash 'echo x >secrets/p/file || echo x >secrets/dir/new || rm -r secrets/dir || rmdir secrets/dir || mv secrets/dir secrets/x'
-	isnt "$(result exit_code)" 0
-	like "$(plain stderr)" '*Read-only*Read-only*busy*busy*busy*'
+# secrets_are_unchanged: Fails if a hidden file has changed.
+secrets_are_unchanged() {
 	is "$(cat secrets/dir/key secrets/p/file)" "$secret"$'\n'"$secret"
 }
 
-# no_way_back ARGS...: none of many uncovers them
-no_way_back() {
+# secrets_are_covered: Fails if the hidden paths do not exist, are not empty, or
+# can be changed.
+secrets_are_covered() {
+	run_bash 'ls -a secrets/dir; cat secrets/p/file; cat secrets/dir/key
+		test -f secrets/p/file && test -d secrets/dir'
+	is "$(result exit_code) $(plain stdout)" $'0 .\n..'
+	run_bash 'echo x >secrets/p/file || echo x >secrets/dir/new ||
+		rm -r secrets/dir || rmdir secrets/dir || mv secrets/dir secrets/x'
+	isnt "$(result exit_code)" 0
+	like "$(plain stderr)" '*Read-only*Read-only*busy*busy*busy*'
+	secrets_are_unchanged
+}
+
+# hold_open: Starts a process outside that has the hidden paths open and the
+# directory above them as its working directory. Sets $outside to its pid.
+hold_open() {
+	cat >hold.pl <<-'END'
+	open(A, "<", "dir/key");
+	open(B, "<", "p/file");
+	opendir(C, "dir");
+	open(D, ">", "r/ready");
+	sleep 600;
+	END
+	(cd secrets && exec "${wrap[@]}" perl ../hold.pl) 3>&- 6>&- 9>&- &
+	outside=$!
+	eventually test -e secrets/r/ready
+}
+
+# file_handle: Prints the file handle of secrets/dir/key, which
+# name_to_handle_at() returns, in hexadecimal digits.
+file_handle() {
+	perl - <<-'END'
+	my $path = "secrets/dir/key";
+	my $handle = pack("Il", 128, 0) . "\0" x 128;
+	my $mount = pack("i", 0);
+	my $number = `uname -m` =~ /x86_64/ ? 303 : 264;
+	syscall($number, -100, $path, $handle, $mount, 0);
+	print unpack("H*", substr($handle, 0, 8 + unpack("I", $handle)));
+	END
+}
+
+# cannot_uncover ARGS...: Fails if one of the many ways in the script `uncover`
+# shows a command the hidden text, or changes it.
+cannot_uncover() {
 	needs perl unshare nsenter
 	cp "$HERE/uncover" uncover
 	chmod 755 uncover
-	# An open file, a directory and a working directory of the same user
-	(cd secrets && exec "${wrap[@]}" perl -e 'open(A, "<", "dir/key"); open(B, "<", "p/file");
-		opendir(C, "dir"); open(D, ">", "r/ready"); sleep 600') 3>&- 6>&- 9>&- &
-	outside=$!
-	eventually test -e secrets/r/ready
-	handle=$(perl -e 'my $p = "secrets/dir/key"; my $h = pack("Il", 128, 0) . "\0" x 128; my $m = pack("i", 0);
-		my $n = `uname -m` =~ /x86_64/ ? 303 : 264; syscall($n, -100, $p, $h, $m, 0);
-		print unpack("H*", substr($h, 0, 8 + unpack("I", $h)))')
-	SLOW=$((SLOW * 10)) # two seconds where nothing else runs
+	hold_open
+	SLOW=$((SLOW * 10)) # The script takes two seconds on an idle machine.
 	boris "${hide[@]}" "$@"
-	run_bash "./uncover $secret '$PWD/secrets' $outside $handle" '{"timeout":300000}'
+	run_bash "./uncover $secret '$PWD/secrets' $outside $(file_handle)" \
+		'{"timeout":300000}'
 	kill $outside
 	lacks "$reply" "uncovered by"
 	like "$(plain stdout)" '[4-9][0-9] ways'
-	is "$(cat secrets/dir/key secrets/p/file)" "$secret"$'\n'"$secret"
+	secrets_are_unchanged
 }
 
-@test "F5: what --hide names is empty, and can't be written, by a user who is not root either" {
+@test "F5: a hidden path is empty and cannot be written" {
 	setup_hidden
 	boris "${hide[@]}"
-	covered
-	leave
-	as_other_hidden
-	boris "${hide[@]}"
-	covered
+	secrets_are_covered
 }
 
-@test "F5: root finds no way back, behind all fences neither" {
+@test "F5: a hidden path is empty if boris runs as a user who is not root" {
+	setup_hidden_as_other
+	boris "${hide[@]}"
+	secrets_are_covered
+}
+
+@test "F5: root cannot uncover a hidden path" {
 	needs_root
 	setup_hidden
-	no_way_back
-	leave
-	rm secrets/r/ready
-	no_way_back --write=. --no-network
+	cannot_uncover
 }
 
-@test "F5: a user who is not root finds no way back, behind all fences neither" {
+@test "F5: root cannot uncover a hidden path if --write and --no-network are set" {
+	needs_root
 	setup_hidden
-	as_other_hidden
-	chmod 777 .
-	no_way_back
-	leave
-	rm secrets/r/ready
-	no_way_back --write=. --no-network
+	cannot_uncover --write=. --no-network
 }
 
-@test "F5: tasks, what is left running and other sessions see nothing of it" {
+@test "F5: a user who is not root cannot uncover a hidden path" {
+	setup_hidden_as_other
+	chmod 777 .
+	cannot_uncover
+}
+
+@test "F5: a user who is not root cannot uncover a hidden path with all fences" {
+	setup_hidden_as_other
+	chmod 777 .
+	cannot_uncover --write=. --no-network
+}
+
+@test "F5: a hidden path is empty for tasks and for processes left running" {
+	setup_hidden
+	boris "${hide[@]}"
+	start_task 'cat secrets/p/file >in/task; echo done >>in/task'
+	run_bash '(cat secrets/p/file >in/left; echo done >>in/left) &'
+	begun in/task in/left
+	eventually grep -q done in/task
+	eventually grep -q done in/left
+	is "$(cat in/task in/left)" $'done\ndone'
+}
+
+@test "F5: a hidden path is empty in every session over HTTP" {
 	setup_hidden
 	serve "${hide[@]}"
 	enter a b
-	runs a 'cat secrets/p/file >in/task; echo done >>in/task' '{"run_in_background":true}' && answers a
-	runs a '(cat secrets/p/file >in/left; echo done >>in/left) &' && answers a
-	ran b 'cat secrets/p/file'
-	is "$(result exit_code) $(plain stdout)" '0 '
-	begun in/task in/left
-	eventually grep -q done in/task in/left
-	is "$(cat in/task in/left)" $'done\ndone'
+	for peer in a b; do
+		ran $peer 'cat secrets/p/file'
+		is "$(result exit_code) $(plain stdout)" '0 '
+	done
 	kill "$server"
 	died
 	is $status 0
 }
 
-@test "F5: as process 1 too" {
+@test "F5: --hide works if boris is process 1" {
 	setup_hidden
-	needs_root
-	unshare -pf --mount-proc true || skip 'no pid namespace here'
-	wrap=(unshare -pf --mount-proc)
+	as_process_1
 	boris "${hide[@]}"
-	covered
+	secrets_are_covered
 	run_bash 'cat /proc/1/root/$PWD/secrets/p/file'
 	isnt "$(result exit_code)" 0
 }
 
-@test "F5: a link leads to what is hidden, what is below it needs no cover of its own; a FIFO and a socket are empty files" {
+@test "F5: --hide of a symbolic link hides the target of the link" {
+	setup_hidden
+	ln -s secrets/dir link
+	boris --hide=link
+	run_bash 'ls secrets/dir link/; cat secrets/p/file'
+	is "$(plain stdout)" $'link/:\n\nsecrets/dir:\n'"$secret"
+}
+
+@test "F5: a path that is already hidden can be given to --hide again" {
 	setup_hidden
 	ln -s secrets/dir link
 	boris --hide=link --hide=secrets/dir/key --hide=secrets/dir
-	run_bash 'ls secrets/dir link/'
-	is "$(plain stdout)" $'link/:\n\nsecrets/dir:'
-	run_bash 'cat secrets/p/file'
+	run_bash 'ls secrets/dir; cat secrets/p/file'
 	is "$(plain stdout)" "$secret"
-	leave
+}
+
+@test "F5: a hidden FIFO or socket appears as an empty regular file" {
+	setup_hidden
 	needs perl
 	mkfifo secrets/fifo
-	perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new(Local => "secrets/socket", Listen => 1)'
+	perl -MIO::Socket::UNIX \
+		-e 'IO::Socket::UNIX->new(Local => "secrets/socket", Listen => 1)'
 	boris --hide=secrets/fifo --hide=secrets/socket
-	run_bash 'stat -c %F secrets/fifo secrets/socket; cat secrets/fifo secrets/socket'
+	run_bash 'cd secrets; stat -c %F fifo socket; cat fifo socket'
 	is "$(plain stdout)" $'regular empty file\nregular empty file'
 }
 
-@test "F5: BORIS_HIDE is one path, and a flag beats it" {
+@test "F5: BORIS_HIDE has the effect of --hide" {
 	setup_hidden
-	export BORIS_HIDE=secrets/dir
-	boris
+	BORIS_HIDE=secrets/dir boris
 	run_bash 'ls secrets/dir; cat secrets/p/file'
 	is "$(plain stdout)" "$secret"
-	leave
-	boris --hide=secrets/p/file
+}
+
+@test "F5: --hide overrides BORIS_HIDE" {
+	setup_hidden
+	BORIS_HIDE=secrets/dir boris --hide=secrets/p/file
 	run_bash 'ls secrets/dir; cat secrets/p/file'
 	is "$(plain stdout)" key
 }
 
-@test "F5: root keeps the right to all that is not hidden" {
+@test "F5: with --hide, root keeps all rights to files that are not hidden" {
 	needs_root
 	setup_hidden
 	chown 54321 out/file
@@ -519,154 +698,197 @@ no_way_back() {
 	works 'cat out/file' 'chown 12345 out/file' 'echo x >out/file' 'kill -0 1'
 }
 
-@test "F5: a path that covers what boris needs, or is below /proc, is refused by its name" {
+# cannot_hide PATH REASON: Fails if boris accepts to hide the path, or the error
+# does not give this reason.
+cannot_hide() {
+	filter --hide="$1" --workdir=in/work </dev/null >seen
+	is "$1 -> $status $(cat seen)" "$1 -> 2 "
+	like "$(<err)" "boris: --hide=$(realpath "$1"): must not $2"
+}
+
+@test "F5: a path that boris needs cannot be hidden" {
 	setup_fences
 	mkdir -p in/work dir
 	ln -s /proc proc
-	cp "$(type -P true)" in/shell
-	while read -r path needed; do
-		filter --hide="$path" --workdir=in/work </dev/null >seen
-		is "$path -> $status $(cat seen)" "$path -> 2 "
-		is "$(<err)" "boris: --hide=$(realpath "$path"): must not $needed"
-	done <<-EOF
-	in cover $PWD/in/work, the working directory
-	tmp cover $PWD/tmp, the directory for saved files (\$TMPDIR)
-	/proc cover /proc, where boris finds processes
-	proc cover /proc, where boris finds processes
-	/proc/sys be below /proc, which boris needs
-	/proc/1 be below /proc, which boris needs
-	/proc/1/status be below /proc, which boris needs
-	/proc/meminfo be below /proc, which boris needs
-	/dev cover /dev/null, which shell scripts need
-	/dev/null cover /dev/null, which shell scripts need
-	/dev/ptmx cover /dev/ptmx, which terminals need
-	EOF
-	# Where /dev/ptmx is a link to pts/ptmx, this covers both.
-	filter --hide=/dev/pts </dev/null >seen
-	is "$status $(cat seen)" '2 '
-	like "$(<err)" 'boris: --hide=/dev/pts: must not cover /dev/pt*'
+	cannot_hide in "cover $PWD/in/work, the working directory"
+	cannot_hide tmp \
+		"cover $PWD/tmp, the directory for saved files (\$TMPDIR)"
+	cannot_hide /proc 'cover /proc, where boris finds processes'
+	cannot_hide proc 'cover /proc, where boris finds processes'
+	cannot_hide /dev 'cover /dev/null, which shell scripts need'
+	cannot_hide /dev/null 'cover /dev/null, which shell scripts need'
+	cannot_hide /dev/ptmx 'cover /dev/ptmx, which terminals need'
+	# This covers /dev/ptmx too if that is a link to pts/ptmx.
+	cannot_hide /dev/pts 'cover /dev/pt*'
 }
 
-@test "F5: a path that covers the shell is refused, but not with --no-bash" {
+@test "F5: a path below /proc cannot be hidden" {
 	setup_fences
-	local shell=/bin/bash
-	[ -x $shell ] || skip 'no /bin/bash'
-	for path in $shell "$(dirname "$(realpath $shell)")"; do
-		filter --hide="$path" </dev/null >seen
-		is "$path -> $status $(cat seen)" "$path -> 2 "
-		is "$(<err)" "boris: --hide=$(realpath "$path"): must not cover $shell, the shell"
+	mkdir -p in/work
+	for path in /proc/sys /proc/1 /proc/1/status /proc/meminfo; do
+		cannot_hide $path 'be below /proc, which boris needs'
 	done
+}
+
+@test "F5: a path that covers the shell cannot be hidden" {
+	setup_fences
+	mkdir -p in/work
+	[ -x /bin/bash ] || skip 'no /bin/bash'
+	for path in /bin/bash "$(dirname "$(realpath /bin/bash)")"; do
+		cannot_hide "$path" 'cover /bin/bash, the shell'
+	done
+}
+
+@test "F5: a path that covers the shell can be hidden with --no-bash" {
 	setup_hidden
-	boris --no-bash --edit --hide="$(dirname "$(realpath $shell)")"
+	[ -x /bin/bash ] || skip 'no /bin/bash'
+	boris --no-bash --edit --hide="$(dirname "$(realpath /bin/bash)")"
 	run_tool edit '{"path":"in/new","new":"x"}'
 	is "$(cat in/new)" x
 }
 
-@test "F5: a disk in /dev and settings in /sys can be hidden" {
+@test "F5: device files and /sys can be hidden" {
 	setup_hidden
 	needs_root
 	[ -d /sys/kernel ] || skip 'no /sys here'
 	boris --hide=/dev/zero --hide=/sys
-	run_bash 'stat -c %F /dev/zero; ls /sys; stat -c %F /dev/null; tty' '{"tty":true}'
-	like "$(plain stdout)" $'regular empty file\ncharacter special file\n/dev/pts/*'
+	run_bash 'stat -c %F /dev/zero; ls /sys; stat -c %F /dev/null; tty' \
+		'{"tty":true}'
+	like "$(plain stdout)" \
+		$'regular empty file\ncharacter special file\n/dev/pts/*'
 	is "$(result exit_code)" 0
 }
 
-@test "F5: what is not there, or is needed, can't be hidden" {
-	setup_fences
-	mkdir -p in/work
-	for args in --hide= --hide=nowhere --hide=in/nowhere --hide=/ --hide=. --hide=tmp \
-	    '--workdir=in/work --hide=in' '--workdir=in/work --hide=in/work/.'; do
-		filter $args </dev/null >seen
-		is "$args -> $status" "$args -> 2"
-		is "$(cat seen)" ''
-		is "$(wc -l <err)" 1
-		has "$(<err)" --hide
-	done
-	BORIS_HIDE='' filter </dev/null
-	is $status 2
-	has "$(<err)" BORIS_HIDE
+# exits_with_2 OPTION ARGS...: Fails if boris does not exit with status 2 and one
+# line on stderr that names OPTION.
+exits_with_2() {
+	local option=$1
+	shift
+	filter "$@" </dev/null >seen
+	is "$* -> $status $(cat seen)" "$* -> 2 "
+	is "$(wc -l <err)" 1
+	has "$(<err)" "$option"
 }
 
-# steals PID: a command asks for each descriptor of that process
-steals() {
-	# pidfd_open(), pidfd_getfd(): the same numbers on all processors
-	echo 'use POSIX; my $p = syscall(434, $ARGV[0] + 0, 0); exit 3 if $p < 0;
-		for (0 .. 40) { print "got $_\n" if syscall(438, $p, $_, 0) >= 0 }
-		print POSIX::strerror($!), "\n"' >in/steal.pl
-	run_bash "perl in/steal.pl $1"
-	like "$(plain stdout)" '@(Operation not permitted|Function not implemented)'
+@test "F5: a path that does not exist cannot be hidden" {
+	setup_fences
+	for path in '' nowhere in/nowhere; do
+		exits_with_2 --hide "--hide=$path"
+	done
+}
+
+@test "F5: the working directory and the directories above it cannot be hidden" {
+	setup_fences
+	mkdir -p in/work
+	for path in / .; do
+		exits_with_2 --hide "--hide=$path"
+	done
+	for path in in in/work/.; do
+		exits_with_2 --hide --workdir=in/work "--hide=$path"
+	done
+}
+
+@test "F5: an empty BORIS_HIDE is rejected" {
+	setup_fences
+	BORIS_HIDE='' exits_with_2 BORIS_HIDE
+}
+
+# --- F3: a fence is as strong as requested
+
+# cannot_steal PID: Fails if a command can take descriptors of the process, or read
+# or write them in /proc.
+cannot_steal() {
+	write_steal
+	run_bash "perl steal.pl $1"
+	like "$(plain stdout)" "$STEALING_FAILED"
 	[ ${#wrap[@]} = 0 ] && [ "$(id -u)" = 0 ] && return
-	run_bash "cat /proc/$1/environ; ls -l /proc/$1/fd/ | grep pipe; echo x >/proc/$1/fd/2"
+	run_bash "cat /proc/$1/environ; ls -l /proc/$1/fd/ | grep pipe
+		echo x >/proc/$1/fd/2"
 	isnt "$(result exit_code)" 0
 	is "$(plain stdout)" ''
 }
 
-@test "F3: no command takes boris's descriptors, behind any fence, as root neither" {
+@test "F3: commands cannot take the descriptors of boris" {
 	needs_landlock
 	needs perl
-	for user in root other; do
-		[ $user = root ] || as_other
-		boris --write=in
-		steals "$server"
-		leave
-	done
+	boris --write=in
+	cannot_steal "$server"
 }
 
-@test "F3: as root, with --hide alone, files are moved and linked between directories" {
+@test "F3: commands of a user who is not root cannot take boris's descriptors" {
+	needs_landlock
+	needs perl
+	as_other
+	boris --write=in
+	cannot_steal "$server"
+}
+
+@test "F3: with --hide, root can move and link files between directories" {
 	needs_root
 	setup_hidden
 	boris "${hide[@]}"
 	works 'echo x >in/a; ln in/a out/b' 'mv in/a out/a; [ out/a -ef out/b ]'
 }
 
-@test "F3: as root, with --no-network alone, no descriptor of a process outside is taken" {
+@test "F3: with --no-network, root cannot take descriptors of a process outside" {
 	needs_root
 	needs_landlock
 	needs_namespaces
 	needs perl setpriv
+	write_steal
 	setpriv --bounding-set=-all cat <never 3>&- 6>&- 9>&- &
 	outside=$!
 	eventually grep -q '^CapPrm:[^1-9a-f]*$' "/proc/$outside/status"
 	boris --no-network
-	run_bash 'perl -e '\''my $p = syscall(434, $ARGV[0] + 0, 0); print $p > 0, " ", syscall(438, $p, 0, 0), "\n"'\'' '"$outside; exec 5</proc/$outside/mem && echo open"
-	is "$(plain stdout)" '1 -1'
+	run_bash "perl steal.pl $outside; exec 5</proc/$outside/mem && echo open"
+	like "$(plain stdout)" "$STEALING_FAILED"
 }
 
-# make_queue: makes a System V message queue outside of the fences, as the user
-# whom the server will run as; sets $queue to its id
+# make_queue: Creates a System V message queue outside of the fences, as the user
+# of the server. Sets $queue to its id.
 make_queue() {
 	queue=$("${wrap[@]}" ipcmk -Q | tr -cd 0-9)
 	has "$(ipcs -q)" " $queue "
 }
 
-@test "F3: behind --no-network and --hide no command reaches System V objects of a process outside, as root neither" {
-	setup_hidden
-	needs ipcmk ipcs ipcrm
-	for user in root other; do
-		[ $user = root ] || as_other_hidden
-		make_queue
-		for args in --no-network "${hide[0]}"; do
-			boris "$args"
-			run_bash 'ipcs -q'
-			has "$(plain stdout)" msqid
-			lacks "$(plain stdout)" " $queue "
-			leave
-		done
-		ipcrm -q "$queue"
-	done
+# cannot_see_queue OPTION: Fails if a command with this fence sees the queue.
+cannot_see_queue() {
+	boris "$1"
+	run_bash 'ipcs -q'
+	has "$(plain stdout)" msqid
+	lacks "$(plain stdout)" " $queue "
+	leave
 }
 
-@test "F4: behind --write alone a user who is not root has System V objects" {
+@test "F3: with --no-network or --hide, commands cannot see System V queues outside" {
+	setup_hidden
+	needs ipcmk ipcs ipcrm
+	make_queue
+	cannot_see_queue --no-network
+	cannot_see_queue "${hide[0]}"
+	ipcrm -q "$queue"
+}
+
+@test "F3: a user who is not root cannot see System V queues outside" {
+	setup_hidden_as_other
+	needs ipcmk ipcs ipcrm
+	make_queue
+	cannot_see_queue --no-network
+	cannot_see_queue "${hide[0]}"
+	ipcrm -q "$queue"
+}
+
+@test "F4: with only --write, a user who is not root can create System V queues" {
 	needs_landlock
 	needs ipcmk ipcs ipcrm
 	as_other
 	boris --write=in
-	run_bash 'queue=$(ipcmk -Q | tr -cd 0-9); ipcs -q -i $queue && ipcrm -q $queue'
+	run_bash 'queue=$(ipcmk -Q | tr -cd 0-9)
+		ipcs -q -i $queue && ipcrm -q $queue'
 	is "$(result exit_code) $(plain stderr)" '0 '
 }
 
-# without_sys_admin: the server runs without CAP_SYS_ADMIN, as in Docker
+# without_sys_admin: Makes the server run without CAP_SYS_ADMIN, as in Docker.
 without_sys_admin() {
 	needs_root
 	needs setpriv
@@ -674,16 +896,16 @@ without_sys_admin() {
 	"${wrap[@]}" true || skip 'no capability can be dropped here'
 }
 
-@test "F3: --write holds for root without CAP_SYS_ADMIN" {
+@test "F3: --write works for root without CAP_SYS_ADMIN" {
 	needs_landlock
 	without_sys_admin
 	boris --write=in
-	outside_is_out
+	only_in_is_writable
 	run_bash 'grep -E "^(CapEff|CapBnd|NoNewPrivs|Seccomp):" /proc/self/status'
 	like "$(plain stdout)" $'CapEff*NoNewPrivs:\t1*Seccomp:\t2*'
 }
 
-@test "F3: --no-network and --hide tell root that they need CAP_SYS_ADMIN" {
+@test "F3: the errors of --no-network and --hide name CAP_SYS_ADMIN if it is missing" {
 	setup_fences
 	mkdir h
 	without_sys_admin
@@ -695,35 +917,62 @@ without_sys_admin() {
 	done
 }
 
-# In each the first argument is add_key()'s number.
-USE_KEYS='my ($add, $type, $name, $value) = (@ARGV, "user", "boris-test", "x");
+# setup_keys: Writes a Perl program to the file keys.pl. The program creates a key,
+# searches for it and opens the user's keyring. Sets $add to the number of
+# add_key(), which the program takes as its argument.
+setup_keys() {
+	needs perl
+	case $(uname -m) in
+	x86_64) add=248 ;;
+	aarch64) add=217 ;;
+	*) skip 'the numbers of the system calls are not known here' ;;
+	esac
+	cat >keys.pl <<-'END'
+	my ($add, $type, $name, $value) = (@ARGV, "user", "boris-test", "x");
 	print syscall($add + 0, $type, $name, $value, 1, -4) > 0 ? "made " : "$! ";
 	print syscall($add + 1, $type, $name, 0, 0) > 0 ? "found " : "$! ";
-	print syscall($add + 2, 0, -4, 0) > 0 ? "reached\n" : "$!\n";'
-REMOVE_KEY='my ($add, $type, $name) = (@ARGV, "user", "boris-test");
-	my $key = syscall($add + 2, 10, -4, $type, $name, 0);
-	syscall($add + 2, 9, $key, -4)'
-
-@test "F3: behind every fence kernel keys are out of reach, as root too" {
-	setup_hidden
-	needs perl
-	case $(uname -m) in x86_64) add=248 ;; aarch64) add=217 ;; *) skip 'which numbers?' ;; esac
-	printf '%s\n' "$USE_KEYS" >keys.pl
+	print syscall($add + 2, 0, -4, 0) > 0 ? "reached\n" : "$!\n";
+	END
 	chmod 644 keys.pl
-	for user in root other; do
-		[ $user = root ] || as_other_hidden
-		[ "$("${wrap[@]}" perl keys.pl "$add")" = 'made found reached' ] || skip 'no keys here'
-		for args in --write=in --no-network "${hide[0]}"; do
-			boris "$args"
-			run_bash "perl keys.pl $add"
-			is "$user $args $(plain stdout)" "$user $args Function not implemented Function not implemented Function not implemented"
-			leave
-		done
-		"${wrap[@]}" perl -e "$REMOVE_KEY" "$add"
+	[ "$("${wrap[@]}" perl keys.pl "$add")" = 'made found reached' ] ||
+		skip 'no keys here'
+}
+
+# remove_key: Removes the key that keys.pl has created outside of the fences.
+remove_key() {
+	"${wrap[@]}" perl - "$add" <<-'END'
+	my ($add, $type, $name) = (@ARGV, "user", "boris-test");
+	my $key = syscall($add + 2, 10, -4, $type, $name, 0);
+	syscall($add + 2, 9, $key, -4);
+	END
+}
+
+# cannot_use_keys: Fails if a command with one of the fences can use kernel keys.
+cannot_use_keys() {
+	local args error='Function not implemented'
+	for args in --write=in --no-network "${hide[0]}"; do
+		boris "$args"
+		run_bash "perl keys.pl $add"
+		is "$args $(plain stdout)" "$args $error $error $error"
+		leave
 	done
 }
 
-@test "F3: behind a fence a call by its number on 32 bit reaches no kernel key" {
+@test "F3: with a fence, the system calls for kernel keys fail" {
+	setup_hidden
+	setup_keys
+	cannot_use_keys
+	remove_key
+}
+
+@test "F3: with a fence, the system calls for kernel keys fail for other users, too" {
+	setup_hidden_as_other
+	setup_keys
+	cannot_use_keys
+	remove_key
+}
+
+@test "F3: with a fence, 32-bit system calls for kernel keys fail on x86-64" {
 	needs_landlock
 	needs cc
 	[ "$(uname -m)" = x86_64 ] || skip 'for x86-64'
@@ -742,20 +991,19 @@ REMOVE_KEY='my ($add, $type, $name) = (@ARGV, "user", "boris-test");
 	[ "$(./keys)" = 1 ] || skip 'no keys, or no calls on 32 bit'
 	boris --write=in
 	run_bash ./keys
-	is "$(plain stdout)" -38  # ENOSYS
+	is "$(plain stdout)" -38 # ENOSYS
 }
 
-@test "F3: root behind --write cannot open a file by its handle" {
+@test "F3: with --write, root has no capability to open files by handle" {
 	needs_landlock
 	needs_root
 	boris --write=in
 	run_bash 'grep CapBnd /proc/self/status'
 	hex=$(plain stdout)
-	# CAP_DAC_READ_SEARCH, without which the kernel refuses that
-	is $((0x${hex##*[[:space:]]} & 4)) 0
+	is $((0x${hex##*[[:space:]]} & 4)) 0 # CAP_DAC_READ_SEARCH
 }
 
-@test "F3: what the client left open is closed" {
+@test "F3: boris closes the descriptors that its client left open" {
 	needs_linux
 	exec 5<>never
 	wrap=(bash -c 'exec 11<>never 200<. "$0" "$@"')
@@ -766,168 +1014,215 @@ REMOVE_KEY='my ($add, $type, $name) = (@ARGV, "user", "boris-test");
 	[ ! -e "/proc/$server/fd/200" ]
 }
 
-@test "F3: without mount namespaces --hide is refused" {
-	setup_hidden
-	why='boris: --hide: requires a* namespace*: *'
-	refuses_where unshare:error=EPERM "${hide[@]}"
-	refuses_where mount:error=EPERM "${hide[@]}"
-	refuses_where mkdir:error=ENOSPC "${hide[@]}"
-	refuses_where umount2:error=EBUSY "${hide[@]}"
-	why="boris: --hide=$PWD/secrets/dir: *"
-	refuses_where mount:error=EPERM:when=4 "${hide[@]}"
-	why="boris: --hide=$PWD/secrets/p/file: *"
-	refuses_where mount:error=EPERM:when=5 "${hide[@]}"
-	why='boris: --hide: *: *'
-	[ "$(id -u)" != 0 ] || refuses_where landlock_restrict_self:error=EPERM "${hide[@]}"
-	as_other_hidden
-	why='boris: --hide: requires a user namespace: *'
-	refuses_where unshare:error=EPERM "${hide[@]}"
-	why='boris: --hide: requires a mount namespace: *'
-	refuses_where unshare:error=EPERM:when=3 "${hide[@]}"
-}
-
-@test "F3: a directory that --write needs and that can't be opened is told" {
+@test "F3: the error names a \$TMPDIR that --write cannot open" {
 	needs_landlock
 	TMPDIR_FOR_BORIS=$PWD/nowhere
 	start --write=in
 	end_input
 	died
-	is "$status $(<err)" "1 boris: --write=$PWD/nowhere: No such file or directory"
+	is "$status $(<err)" \
+		"1 boris: --write=$PWD/nowhere: No such file or directory"
 }
 
-# refuses_where INJECTION ARGS...: where the kernel answers so, boris ends with
-# 1, has said why in a line like $why, and has neither run nor said anything
-refuses_where() {
+# needs_injection: Skips the test if strace cannot make system calls fail here.
+needs_injection() {
 	needs strace
 	strace -o /dev/null true || skip 'nothing can be traced here'
-	quote "touch '$PWD/ran'"
-	printf '%s\n' "$HELLO" '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"bash","arguments":{"command":'"$quoted"'}}}' >calls
-	local before=("${wrap[@]}")
-	# LeakSanitizer cannot look where strace does.
+}
+
+# fails_to_start ERROR INJECTION ARGS...: Starts boris while strace makes a system
+# call fail. Fails if boris does not exit with status 1 and one line on stderr
+# that matches ERROR, or if it has run a command or written to stdout.
+fails_to_start() {
+	local error=$1 inject=$2 before=("${wrap[@]}")
+	shift 2
+	needs_injection
+	{
+		send "$HELLO"
+		call_bash "touch '$PWD/ran'"
+	} 7>calls
+	# LeakSanitizer does not work in a traced process.
 	wrap+=(env ASAN_OPTIONS=detect_leaks=0
-		strace -f -o /dev/null -e inject="$1")
-	filter "${@:2}" <calls >seen
-	is "$1 -> $status" "$1 -> 1"
-	is "$(cat seen)" ''
+		strace -f -o /dev/null -e inject="$inject")
+	filter "$@" <calls >seen
+	is "$inject -> $status $(cat seen)" "$inject -> 1 "
 	is "$(wc -l <err)" 1
-	like "$(<err)" "$why"
+	like "$(<err)" "boris: $error"
 	[ ! -e ran ]
 	wrap=("${before[@]}")
 }
 
-@test "F3: without Landlock, with one that is too old, or where it fails half-way, --write is refused, over HTTP too" {
+@test "F3: boris exits if the namespaces for --hide cannot be created" {
+	setup_hidden
+	fails_to_start '--hide: requires a* namespace*: *' \
+		unshare:error=EPERM "${hide[@]}"
+}
+
+@test "F3: boris exits if a step of --hide fails" {
+	setup_hidden
+	error='--hide: requires a* namespace*: *'
+	fails_to_start "$error" mount:error=EPERM "${hide[@]}"
+	fails_to_start "$error" mkdir:error=ENOSPC "${hide[@]}"
+	fails_to_start "$error" umount2:error=EBUSY "${hide[@]}"
+	[ "$(id -u)" != 0 ] || fails_to_start '--hide: *: *' \
+		landlock_restrict_self:error=E2BIG "${hide[@]}"
+}
+
+@test "F3: boris exits with an error that names a path it cannot hide" {
+	setup_hidden
+	fails_to_start "--hide=$PWD/secrets/dir: *" \
+		mount:error=EPERM:when=4 "${hide[@]}"
+	fails_to_start "--hide=$PWD/secrets/p/file: *" \
+		mount:error=EPERM:when=5 "${hide[@]}"
+}
+
+@test "F3: boris exits if a user who is not root cannot create namespaces for --hide" {
+	setup_hidden_as_other
+	fails_to_start '--hide: requires a user namespace: *' \
+		unshare:error=EPERM "${hide[@]}"
+	fails_to_start '--hide: requires a mount namespace: *' \
+		unshare:error=EPERM:when=3 "${hide[@]}"
+}
+
+@test "F3: boris exits if Landlock for --write is missing or too old" {
 	setup_fences
-	why='boris: --write: requires Landlock*Linux 6.2*: *'
-	refuses_where landlock_create_ruleset:error=ENOSYS --write=in
-	refuses_where landlock_create_ruleset:error=EOPNOTSUPP --write=in
-	refuses_where landlock_create_ruleset:error=EPERM --write=in
-	refuses_where landlock_create_ruleset:retval=2:when=1 --write=in
+	call=landlock_create_ruleset
+	for injection in $call:error=ENOSYS $call:error=EOPNOTSUPP \
+		$call:error=EPERM $call:retval=2:when=1; do
+		fails_to_start '--write: requires Landlock*Linux 6.2*: *' \
+			$injection --write=in
+	done
+}
+
+@test "F3: boris exits if Landlock for --write is missing, over HTTP too" {
+	setup_fences
+	fails_to_start '--write: *: *' landlock_create_ruleset:error=ENOSYS \
+		--write=in --transport=http --port=0
+}
+
+@test "F3: boris exits if a step of --write fails" {
 	needs_landlock
-	why='boris: --write: *: *'
-	refuses_where landlock_create_ruleset:error=ENOMEM:when=2 --write=in
-	why="boris: --write=$PWD/in: *"
-	refuses_where landlock_add_rule:error=ENOMEM --write=in
-	why='boris: --write: *: *'
-	refuses_where landlock_restrict_self:error=E2BIG --write=in
-	refuses_where prctl:error=EINVAL --write=in
-	why='boris: --write: *: *'
-	refuses_where landlock_create_ruleset:error=ENOSYS --write=in \
-		--transport=http --port=0
-	why='boris: --write: requires seccomp filters: *'
-	refuses_where prctl:error=EINVAL:when=3 --write=in
+	fails_to_start '--write: *: *' \
+		landlock_create_ruleset:error=ENOMEM:when=2 --write=in
+	fails_to_start "--write=$PWD/in: *" \
+		landlock_add_rule:error=ENOMEM --write=in
+	fails_to_start '--write: *: *' \
+		landlock_restrict_self:error=E2BIG --write=in
+	fails_to_start '--write: *: *' prctl:error=EINVAL --write=in
+	fails_to_start '--write: requires seccomp filters: *' \
+		prctl:error=EINVAL:when=3 --write=in
 }
 
-@test "F3: without namespaces, or where leaving the network fails half-way, --no-network is refused" {
+@test "F3: boris exits if the namespaces for --no-network cannot be created" {
 	needs_namespaces
-	why='boris: --no-network: *: *'
 	for error in EPERM ENOSYS; do
-		refuses_where unshare:error=$error --no-network
+		fails_to_start '--no-network: *: *' unshare:error=$error \
+			--no-network
 	done
-	refuses_where unshare:error=ENOSPC --no-network --write=in
-	refuses_where socket:error=EAFNOSUPPORT --no-network
-	refuses_where ioctl:error=EPERM --no-network
-	refuses_where capset:error=EPERM --no-network
-	for n in 2 3 4; do
-		[ "$(id -u)" != 0 ] || refuses_where prctl:error=EPERM:when=$n --no-network
-	done
-	as_other
-	[ ${#wrap[@]} = 0 ] || "${wrap[@]}" unshare -Un true ||
-		skip 'no user namespace for others here'
-	refuses_where unshare:error=EPERM --no-network
-	refuses_where socket:error=EAFNOSUPPORT --no-network
-	refuses_where write:error=EPERM:when=1 --no-network
-	refuses_where write:error=EPERM:when=2 --no-network
-	refuses_where write:error=EPERM:when=3 --no-network
+	fails_to_start '--no-network: *: *' unshare:error=ENOSPC \
+		--no-network --write=in
 }
 
-@test "F3: a --write that is no directory is refused, exit 2" {
+@test "F3: boris exits if a step of --no-network fails" {
+	needs_namespaces
+	for injection in socket:error=EAFNOSUPPORT ioctl:error=EPERM \
+		capset:error=EPERM; do
+		fails_to_start '--no-network: *: *' $injection --no-network
+	done
+	for n in 2 3 4; do
+		[ "$(id -u)" != 0 ] || fails_to_start '--no-network: *: *' \
+			prctl:error=EPERM:when=$n --no-network
+	done
+}
+
+@test "F3: boris exits if a step of --no-network fails for a user who is not root" {
+	needs_namespaces
+	as_other_with_namespaces
+	for injection in unshare:error=EPERM socket:error=EAFNOSUPPORT \
+		write:error=EPERM:when=1 write:error=EPERM:when=2 \
+		write:error=EPERM:when=3; do
+		fails_to_start '--no-network: *: *' $injection --no-network
+	done
+}
+
+@test "F3: boris exits with status 2 if --write does not name a directory" {
 	setup_fences
 	for dir in nowhere out/file '' in/nowhere; do
-		for args in "--write=$dir" "--write=in --write=$dir"; do
-			filter $args </dev/null >seen
-			is "$args -> $status" "$args -> 2"
-			is "$(cat seen)" ''
-			is "$(wc -l <err)" 1
-			has "$(<err)" --write
-		done
-	done
-	for dir in nowhere ''; do
-		BORIS_WRITE=$dir filter </dev/null >seen
-		is "BORIS_WRITE=$dir -> $status" "BORIS_WRITE=$dir -> 2"
-		has "$(<err)" BORIS_WRITE
+		exits_with_2 --write "--write=$dir"
+		exits_with_2 --write --write=in "--write=$dir"
 	done
 }
 
-@test "F4: the description says where commands can write, and of the network" {
+@test "F3: boris exits with status 2 if BORIS_WRITE does not name a directory" {
+	setup_fences
+	for dir in nowhere ''; do
+		BORIS_WRITE=$dir exits_with_2 BORIS_WRITE
+	done
+}
+
+# --- F4: the description of the tools
+
+# description: Prints the description of the first tool.
+description() {
+	ask tools/list && get -s result tools 0 description
+}
+
+@test "F4: the description names the directories of --write" {
 	needs_landlock
-	needs_namespaces
 	mkdir "in/a \"b\" c"
-	boris --write="in/a \"b\" c" --no-network
-	ask tools/list
-	has "$(get -s result tools 0 description)" \
+	boris --write="in/a \"b\" c"
+	has "$(description)" \
 		"Commands can write only below $PWD/in/a \"b\" c, $PWD/tmp"
-	has "$(get -s result tools 0 description)" 'Commands have no network'
 	leave
 	boris --write=in --write=out
-	ask tools/list
-	has "$(get -s result tools 0 description)" "below $PWD/in, $PWD/out, $PWD/tmp"
-	lacks "$(get -s result tools 0 description)" network
-	leave
+	has "$(description)" "below $PWD/in, $PWD/out, $PWD/tmp"
+	lacks "$(description)" network
+}
+
+@test "F4: the description says that there is no network" {
+	needs_namespaces
 	boris --no-network
-	ask tools/list
-	has "$(get -s result tools 0 description)" 'Commands have no network'
-	lacks "$(get -s result tools 0 description)" 'Commands can write'
-	leave
+	has "$(description)" 'Commands have no network'
+	lacks "$(description)" 'Commands can write'
+}
+
+@test "F4: the description has a sentence for each fence" {
+	needs_landlock
+	needs_namespaces
+	boris --write=in --no-network
+	has "$(description)" "Commands can write only below $PWD/in, $PWD/tmp"
+	has "$(description)" 'Commands have no network'
+}
+
+@test "F4: the description gives the number of hidden paths" {
+	needs_namespaces
 	mkdir a b
 	"$BORIS" --hide="$PWD/a" </dev/null || skip 'no namespaces here'
 	boris --hide="$PWD/a" --hide="$PWD/b"
-	ask tools/list
-	has "$(get -s result tools 0 description)" ' 2 paths of this host are hidden and appear empty.'
+	has "$(description)" ' 2 paths of this host are hidden and appear empty.'
 	leave
 	boris --hide="$PWD/a"
-	ask tools/list
-	has "$(get -s result tools 0 description)" ' One path of this host is hidden and appears empty.'
-	leave
-	boris
-	ask tools/list
-	lacks "$(get -s result tools 0 description)" network
+	has "$(description)" ' One path of this host is hidden and appears empty.'
 }
 
-@test "F4: a directory with a long name is named in full, or not at all" {
+@test "F4: without fences, the description does not mention a network" {
+	boris
+	lacks "$(description)" network
+}
+
+@test "F4: the description gives the name of a directory in full or not at all" {
 	needs_landlock
 	long=$(printf 'x%.0s' {1..80})
 	mkdir -p "in/$long" "out/$long/$long/$long/$long"
 	boris --write="in/$long"
-	ask tools/list
-	has "$(get -s result tools 0 description)" "below $PWD/in/$long, $PWD/tmp"
+	has "$(description)" "below $PWD/in/$long, $PWD/tmp"
 	leave
 	boris --write="out/$long/$long/$long/$long"
-	ask tools/list
-	lacks "$(get -s result tools 0 description)" xxx
-	like "$(get -s result tools 0 description)" "* below $PWD/tmp, /dev and 1 more."
+	lacks "$(description)" xxx
+	like "$(description)" "* below $PWD/tmp, /dev and 1 more."
 }
 
-@test "F4: long names leave the description within its limits" {
+@test "F4: the description stays below 1,800 characters with long directory names" {
 	needs_landlock
 	needs_namespaces
 	long=$(printf 'x%.0s' {1..200}) odd=$(printf '\001\377%.0s' {1..50})
@@ -946,13 +1241,15 @@ refuses_where() {
 	done
 }
 
-@test "F4: without bash the description of edit names the fences, and no commands" {
+@test "F4: without bash, the description of edit names the fences but no commands" {
 	needs_landlock
 	needs_namespaces
 	mkdir d
 	echo x >hidden
 	boris --edit --no-bash --write=d --hide=hidden --no-network
 	ask tools/list
-	has "$(get -s result tools 0 description)" " One path of this host is hidden and appears empty. Files can be changed only below $PWD/d,"
+	text=$(get -s result tools 0 description)
+	has "$text" ' One path of this host is hidden and appears empty. Files can be'
+	has "$text" "Files can be changed only below $PWD/d,"
 	lacks "${reply,,}" command
 }
