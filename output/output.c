@@ -239,7 +239,7 @@ find_revised(const struct output *o, int64_t row)
  * final. Returns false if no such row exists. */
 static bool
 find_revised_row(const struct output *o, const struct output_cursor *c,
-              struct piece *p)
+                 struct piece *p)
 {
 	const struct screen_revised *revised;
 	size_t at, end;
@@ -452,7 +452,7 @@ output_read(struct output *o, struct output_cursor *c, const char **text)
 
 void
 output_append_new(struct output *o, struct output_cursor *c, size_t limit,
-             struct buf *b)
+                  struct buf *b)
 {
 	struct extent max = { CUT_UNLIMITED, (int64_t)limit, CUT_UNLIMITED };
 	struct extent e;

@@ -358,7 +358,7 @@ static void
 record_revised(struct screen *s, const struct row *r, int64_t start)
 {
 	bool rewritten = !r->was_read || r->rewrite > r->first_read;
-	struct screen_revised *l;
+	struct screen_revised *revised;
 
 	if (s->final.rows >= s->read_rows) {
 		s->shifted = false;
@@ -367,11 +367,11 @@ record_revised(struct screen *s, const struct row *r, int64_t start)
 	s->shifted = s->shifted || rewritten;
 	if (!s->shifted)
 		return;
-	l = &s->revised[s->revised_count++ % SCREEN_REVISED];
-	l->row = s->final.rows;
-	l->start = start;
-	l->end = s->final.bytes;
-	l->rewrite = r->was_read ? r->rewrite : r->change;
+	revised = &s->revised[s->revised_count++ % SCREEN_REVISED];
+	revised->row = s->final.rows;
+	revised->start = start;
+	revised->end = s->final.bytes;
+	revised->rewrite = r->was_read ? r->rewrite : r->change;
 }
 
 /* Appends a row to the final text, and a newline if the row ends a line. */
@@ -397,12 +397,12 @@ finish_row(struct screen *s, const struct row *r, bool newline)
 static void
 rotate_up(struct screen *s, int first, int last)
 {
-	struct row moved = s->rows[first];
+	struct row row = s->rows[first];
 
 	memmove(&s->rows[first], &s->rows[first + 1],
-	    (size_t)(last - first) * sizeof(moved));
-	reset_row(&moved);
-	s->rows[last] = moved;
+	    (size_t)(last - first) * sizeof(row));
+	reset_row(&row);
+	s->rows[last] = row;
 }
 
 /* Moves the rows `first` to `last` down by one row. Row `last` is emptied and
@@ -410,12 +410,12 @@ rotate_up(struct screen *s, int first, int last)
 static void
 rotate_down(struct screen *s, int first, int last)
 {
-	struct row moved = s->rows[last];
+	struct row row = s->rows[last];
 
 	memmove(&s->rows[first + 1], &s->rows[first],
-	    (size_t)(last - first) * sizeof(moved));
-	reset_row(&moved);
-	s->rows[first] = moved;
+	    (size_t)(last - first) * sizeof(row));
+	reset_row(&row);
+	s->rows[first] = row;
 	mark_rows(s, first, last);
 	if (is_main(s) && s->last_line < last)
 		s->last_line++;
