@@ -1,25 +1,27 @@
 #!/usr/bin/env bats
-# What the event loop decides, as tables in decide.c: no process is started.
+# Runs the tables of t/decide.c, which test the decisions of the event loop
+# without starting a process.
+
 load helper
 
-# decides TABLE: all rows of the table are decided as they should be
+# decides TABLE: each row of the table leads to the expected decision
 decides() {
 	[ -x "$HERE/decide" ] || skip 'needs t/decide: make t/decide'
 	is "$("$HERE/decide" "$1")" ''
 }
 
-@test "P7: queued jobs start, wait or are given up as a table says" {
+@test "P7: a queued job starts as soon as its turn comes" {
 	decides queue
 }
 
-@test "E5: started jobs end, time out or are handed over as a table says" {
+@test "E5: a running job is stopped or becomes a task when its time is up" {
 	decides jobs
 }
 
-@test "W2: calls are answered as a table says" {
+@test "W2: a waiting call is answered as soon as its condition is met" {
 	decides calls
 }
 
-@test "T7: lists and subscriptions are answered as a table says" {
+@test "T7: a list with a wait is answered as soon as one task has ended" {
 	decides lists
 }

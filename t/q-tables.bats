@@ -1,88 +1,88 @@
 #!/usr/bin/env bats
-# Table tests of modules that need no process; the rows are in t/tables.c.
+# Runs the tables of t/tables.c, which test modules without starting a process.
 
 setup() {
 	tables=$BATS_TEST_DIRNAME/tables
-	[ -x "$tables" ] || { echo "make t/tables first"; return 1; }
+	[ -x "$tables" ] || { echo "t/tables is not built: make t/tables"; return 1; }
 }
 
-@test "Q7: json_check accepts JSON and rejects all else" {
+@test "P3: json_check accepts JSON and rejects all other text" {
 	"$tables" json-check
 }
 
-@test "Q7: json_int reads integers however they are written" {
+@test "P4: json_int accepts an integer in any notation" {
 	"$tables" json-int
 }
 
-@test "Q7: json_decode replaces lone surrogates" {
+@test "P2: json_decode replaces a lone surrogate with U+FFFD" {
 	"$tables" json-decode
 }
 
-@test "Q7: json_string escapes any bytes" {
+@test "M14.18: json_string writes any bytes as a valid JSON string" {
 	"$tables" json-string
 }
 
-@test "Q7: json_get finds the last member of a name" {
+@test "P3: json_get returns the last of several members with the same name" {
 	"$tables" json-get
 }
 
-@test "Q7: json_first_members reads the start of a text" {
+@test "P5: json_first_members finds members in an incomplete text" {
 	"$tables" json-first-members
 }
 
-@test "Q7: json_equal compares strings once decoded" {
+@test "P2: json_equal ignores how the characters of a string are escaped" {
 	"$tables" json-equal
 }
 
-@test "Q7: json_verbatim keeps a value's text" {
+@test "P2: json_verbatim copies the JSON text of a value" {
 	"$tables" json-verbatim
 }
 
-@test "Q7: path_tidy removes dots and double slashes" {
+@test "D7: path_tidy removes dots and double slashes from a path" {
 	"$tables" path-tidy
 }
 
-@test "Q7: path_from makes a name absolute" {
+@test "D7: path_from returns an absolute path" {
 	"$tables" path-from
 }
 
-@test "Q7: digits_value reads a number and what follows it" {
+@test "C2: digits_value parses the number at the start of a text" {
 	"$tables" digits
 }
 
-@test "Q7: utf8_length finds each maximal part of a sequence" {
+@test "O1: utf8_length returns the length of a character or of an invalid sequence" {
 	"$tables" utf8
 }
 
-@test "Q7: pattern_step finds the first occurrence" {
+@test "W3: pattern_step finds the first match of a pattern" {
 	"$tables" pattern
 }
 
-@test "Q7: buf_fmt formats each conversion" {
+@test "Q7: buf_fmt formats every conversion" {
 	"$tables" fmt
 }
 
-@test "Q7: lists are walked in both directions" {
+@test "Q7: a list can be traversed in both directions" {
 	"$tables" list
 }
 
-@test "Q7: request_read accepts only what any proxy reads in the same way" {
+@test "H8: request_read rejects requests that a proxy could read differently" {
 	"$tables" request
 }
 
-@test "Q7: field_lists finds an element of a header's value" {
+@test "H1: field_lists finds an element in the value of a header" {
 	"$tables" field-lists
 }
 
-@test "E11: mounts_all_local knows the types of local file systems" {
+@test "E11: mounts_all_local recognizes local file systems" {
 	"$tables" mounts
 }
 
-@test "H4: on loopback, access_allows_host accepts only names of this machine" {
+@test "H4: access_allows_host accepts only loopback names on a loopback address" {
 	"$tables" access-host
 }
 
-@test "H4: access_allows_origin accepts its own origin and the listed ones" {
+@test "H4: access_allows_origin accepts the server's own origin and the listed ones" {
 	"$tables" access-origin
 }
 
