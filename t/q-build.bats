@@ -1,11 +1,13 @@
 #!/usr/bin/env bats
-# Q: building and installing, with a compiler that only notes what it is asked
+# Q: building, installing and packaging, and the structure of the code. Most tests
+# use a stub that records its arguments in place of the compiler.
 # shellcheck disable=SC2016,SC2034,SC2154
 
 load helper
 
-# What is made is a script that says which compiler made it, with what; and so
-# is an object, in which a program finds what each of its parts was made with.
+# setup_compiler: copies the sources to src, and puts stubs of compilers in PATH.
+# An object file that a stub makes contains the stub's command line as a comment.
+# A program is a script that contains the comments of all its parts.
 setup_compiler() {
 	mkdir src bin
 	local to=$PWD/src
@@ -32,37 +34,62 @@ setup_compiler() {
 	unset MAKEFLAGS MAKELEVEL CC CFLAGS CPPFLAGS LDFLAGS
 }
 
-# build ARGS...: make with them, in src
+# build ARGS...: runs make in src
 build() {
 	(cd src && ${MAKE:-make} -s "$@") 3>&- 6>&- 9>&-
 }
 
-# made PATTERN: all of src/boris was made by a command line like that
+# made PATTERN: all command lines in src/boris match the pattern
 made() {
 	is "$(grep '^# ' src/boris | grep -vc -- "$1")" 0 || cat src/boris
 }
 
-@test "Q4: CC, CFLAGS and LDFLAGS are the user's, in the environment as well" {
+# break_compiler NAME: makes the stub fail, to prove that it is not needed
+break_compiler() {
+	printf '#!/bin/sh\nexit 1\n' >"bin/$1"
+}
+
+# compiled PATTERN: the command line of each source in src/boris matches it
+compiled() {
+	is "$(grep -c -- "$1" src/boris)" "$(find src -name '*.c' | wc -l)"
+}
+
+# link_line: prints the command line by which src/boris was linked
+link_line() {
+	tail -n 1 src/boris
+}
+
+@test "Q4: make uses the CC, CFLAGS and LDFLAGS that are given as arguments" {
 	setup_compiler
 	build CC=other CFLAGS=-O7 LDFLAGS=-Lx
 	made '^# other .*-O7'
-	has "$(tail -n 1 src/boris)" ' -Lx '
-	CC=other CFLAGS='-O7 -g' CPPFLAGS=-DX LDFLAGS=-Lx build
-	is "$(grep -c '^# other .* -O7 -g -DX -c ' src/boris)" \
-		"$(find src -name "*.c" | wc -l)"
-	has "$(tail -n 1 src/boris)" '# other -O7 -g -Lx -o '
-	CC=cc CFLAGS= build CC=other
-	is "$(grep -c '^# other .* -I. -c ' src/boris)" \
-		"$(find src -name "*.c" | wc -l)"
+	has "$(link_line)" ' -Lx '
 }
 
-@test "Q4: what another compiler or other flags made is made anew, and nothing else" {
+@test "Q4: make uses CC, CFLAGS, CPPFLAGS and LDFLAGS from the environment" {
+	setup_compiler
+	CC=other CFLAGS='-O7 -g' CPPFLAGS=-DX LDFLAGS=-Lx build
+	compiled '^# other .* -O7 -g -DX -c '
+	has "$(link_line)" '# other -O7 -g -Lx -o '
+}
+
+@test "Q4: arguments of make override the environment" {
+	setup_compiler
+	CC=cc CFLAGS= build CC=other
+	compiled '^# other .* -I. -c '
+}
+
+@test "Q4: make rebuilds nothing if nothing has changed" {
 	setup_compiler
 	build
 	made '^# cc '
-	mv bin/cc bin/away
-	build # nothing is built again that is up to date
-	mv bin/away bin/cc
+	break_compiler cc
+	build
+}
+
+@test "Q4: make rebuilds everything for another compiler or other flags" {
+	setup_compiler
+	build
 	build CC=other CFLAGS=-O7
 	made '^# other .*-O7'
 	build static
@@ -71,7 +98,7 @@ made() {
 	made '^# cc '
 }
 
-@test "Q4: so it is with a make that sees no difference within a second" {
+@test "Q4: bmake rebuilds everything for another compiler within the same second" {
 	needs bmake
 	setup_compiler
 	MAKE=bmake build
@@ -79,12 +106,18 @@ made() {
 	made '^# musl-gcc '
 	MAKE=bmake build CC=other
 	made '^# other '
-	echo 'exit 1' >bin/other
+}
+
+@test "Q4: bmake rebuilds nothing if nothing has changed" {
+	needs bmake
+	setup_compiler
+	MAKE=bmake build CC=other
+	break_compiler other
 	MAKE=bmake build CC=other
 }
 
-# setup_users: stubs of what `make demo` and `make test` run; each keeps the boris
-# that it was run with as used, as the clock of the tests' boris keeps used.fast
+# setup_users: replaces what `make demo` and `make test` run by stubs. Each copies
+# the boris that it uses to the file used, and t/boris-fast to used.fast.
 setup_users() {
 	mkdir src/t
 	: >src/t/reply.c
@@ -95,21 +128,25 @@ setup_users() {
 	echo 'cp boris ../used; cp t/boris-fast ../used.fast' >src/t/run
 }
 
-# uses TARGET COMPILER [ARG...]: what `make TARGET` uses was built by COMPILER alone
+# compilers_of FILE: prints the names of the compilers that built it
+compilers_of() {
+	sed -n 's/^# \([^ ]*\) .*/\1/p' "$1" | sort -u
+}
+
+# uses TARGET COMPILER [ARG...]: all that `make TARGET ARG...` uses was built by
+# COMPILER
 uses() {
 	local target=$1 compiler=$2
 	shift 2
 	rm -rf used used.fast root
 	build "$target" DESTDIR="$PWD/root" "$@" >/dev/null
 	[ "$target" != install ] || cp root/usr/local/bin/boris used
-	is "$target $* $(sed -n 's/^# \([^ ]*\) .*/\1/p' used | sort -u)" \
-		"$target $* $compiler"
-	[ ! -e used.fast ] || is "$(sed -n 's/^# \([^ ]*\) .*/\1/p' used.fast |
-		sort -u)" "$compiler"
+	is "$target $* $(compilers_of used)" "$target $* $compiler"
+	[ ! -e used.fast ] || is "$(compilers_of used.fast)" "$compiler"
 }
 
-# last_build_counts: with ${MAKE:-make}
-last_build_counts() {
+# targets_use_last_build: demo, test and install use what ${MAKE:-make} built last
+targets_use_last_build() {
 	setup_compiler
 	setup_users
 	local target
@@ -125,40 +162,46 @@ last_build_counts() {
 	done
 }
 
-@test "Q4: demo, test and install use what make or make static built last" {
-	last_build_counts
+@test "Q4: make demo, test and install use the output of the last build" {
+	targets_use_last_build
 }
 
-@test "Q4: demo, test and install use the last build with bmake" {
+@test "Q4: bmake demo, test and install use the output of the last build" {
 	needs bmake
 	MAKE=bmake
-	last_build_counts
+	targets_use_last_build
 }
 
-@test "Q4: demo, test and install after make static rebuild nothing" {
+@test "Q4: make demo, test and install rebuild nothing after make static" {
 	setup_compiler
 	setup_users
 	build static
 	uses test musl-gcc
-	mv bin/musl-gcc bin/away
+	break_compiler musl-gcc
 	for target in demo test install demo; do
 		uses $target musl-gcc
 	done
 }
 
-@test "Q4: make test after make static builds a changed file statically" {
+@test "Q4: make test after make static keeps the static build when a header changes" {
 	setup_compiler
 	setup_users
 	build static
-	has "$(tail -n 1 src/boris)" ' -static '
+	has "$(link_line)" ' -static '
 	echo >>src/json.h
 	uses test musl-gcc
 	has "$(tail -n 1 used)" ' -static '
+}
+
+@test "Q4: make install after make static builds a missing boris with musl-gcc" {
+	setup_compiler
+	setup_users
+	build static
 	rm src/boris
 	uses install musl-gcc
 }
 
-@test "Q4: other flags given to demo, test or install override the last build" {
+@test "Q4: flags given to make demo, test or install override those of the last build" {
 	setup_compiler
 	setup_users
 	for target in demo test install; do
@@ -173,7 +216,7 @@ last_build_counts() {
 	done
 }
 
-@test "Q4: flags with quotes, dollars and blanks are kept for make test" {
+@test "Q4: make test keeps flags that contain quotes, dollar signs and blanks" {
 	setup_compiler
 	setup_users
 	CFLAGS="-DA='\$x' -DB=\"c  d\" -DE=\\f" build
@@ -183,17 +226,17 @@ last_build_counts() {
 	is "$(<used)" "$(<first)"
 }
 
-@test "Q2: make static takes the compiler that CC names, else musl-gcc" {
+@test "Q4: make static uses musl-gcc unless CC names another compiler" {
 	setup_compiler
 	build static
 	made '^# musl-gcc '
-	has "$(tail -n 1 src/boris)" ' -static '
+	has "$(link_line)" ' -static '
 	build static CC=other CFLAGS=-msoft-float
 	made '^# other .* -msoft-float '
-	has "$(tail -n 1 src/boris)" ' -static '
+	has "$(link_line)" ' -static '
 }
 
-@test "Q2: make static leaves out what the linker does not know" {
+@test "Q4: make static omits flags that the linker does not support" {
 	setup_compiler
 	mv bin/cc bin/real
 	cat >bin/other <<-'END'
@@ -205,12 +248,13 @@ last_build_counts() {
 	exec real "$@"
 	END
 	build static CC=other
-	has "$(tail -n 1 src/boris)" ' -static -s -Wl,--gc-sections -o boris '
+	has "$(link_line)" ' -static -s -Wl,--gc-sections -o boris '
 	is "$(cd src && echo probe*)" 'probe*'
 }
 
-# lines FOLDER NAME...: of the files below it with such names
-lines() {
+# count_lines FOLDER NAME...: prints the number of lines of the files below FOLDER
+# whose names match
+count_lines() {
 	local folder=$1 names=()
 	shift
 	while (($# > 0)); do
@@ -222,24 +266,26 @@ lines() {
 		-exec cat {} + | wc -l
 }
 
-@test "Q7: the lines of the code, the tests and the manual are reported" {
-	echo "# code $(($(lines . '*.[ch]') - $(lines t '*.[ch]')))," \
-		"tests $(lines t '*')," \
+@test "Q7: the numbers of lines are reported" {
+	local sources tests
+	sources=$(($(count_lines . '*.[ch]') - $(count_lines t '*.[ch]')))
+	tests=$(count_lines t '*')
+	echo "# code $sources, tests $tests," \
 		"manual $(wc -l <"$HERE/../doc/boris.1")," \
 		"Makefile $(wc -l <"$HERE/../Makefile") lines" >&3
 }
 
-# modules: each is NAME.c with NAME.h
+# modules: prints the modules, each of which is NAME.c with NAME.h
 modules() {
 	(cd "$HERE/.." && ls ./*.c ./*/*.c) | module_of | grep -v '^t/'
 }
 
-# module_of: the modules of the files
+# module_of: replaces the names of files by the names of their modules
 module_of() {
 	sed -E 's,(^| )\./,\1,g; s,\.[cho]( |$),\1,g'
 }
 
-# included: A B, where module A includes the header of module B
+# included: prints a line "A B" if module A includes the header of module B
 included() {
 	(
 		cd "$HERE/.." || return
@@ -252,7 +298,7 @@ included() {
 	) | module_of | sort -u | awk '$1 != $2'
 }
 
-# called: A B, where module A uses a symbol that module B defines
+# called: prints a line "A B" if module A uses a symbol that module B defines
 called() {
 	(
 		cd "$HERE/.." || return
@@ -264,20 +310,20 @@ called() {
 	) | module_of | sort -u | awk '$1 != $2'
 }
 
-# needs_objects: skips the test where make has left none of these sources
+# needs_objects: skips the test if the object files do not exist
 needs_objects() {
 	needs nm tsort
 	[ -f "$HERE/../boris.o" ] || skip 'needs what make leaves'
 }
 
-@test "Q7: no two modules depend on each other, by header or by symbol" {
+@test "Q7: no two modules depend on each other" {
 	needs_objects
 	{ included; called; } | sort -u >needs
 	least "$(wc -l <needs)" 60
 	is "$(tsort needs 2>&1 >/dev/null)" ''
 }
 
-@test "Q7: a layer depends only on the layers below it, by header or by symbol" {
+@test "Q7: a layer depends only on the layers below it" {
 	needs_objects
 	{ included; called; } | sort -u | awk '
 		BEGIN {
@@ -296,18 +342,18 @@ needs_objects() {
 	is "$(cat up)" ''
 }
 
-@test "Q7: the top level has at most 20 names" {
+@test "Q7: the top directory has at most 20 entries" {
 	[ -e "$HERE/../.git" ] || skip 'needs a git checkout'
 	most "$(cd "$HERE/.." && git ls-files | cut -d/ -f1 | sort -u | wc -l)" 20
 }
 
-@test "Q7: SPEC names every module" {
+@test "Q7: SPEC lists every module" {
 	for module in $(modules); do
 		grep -q "\b${module##*/}\.c\b" "$HERE/../doc/SPEC" || fail "SPEC does not name $module"
 	done
 }
 
-@test "Q7: nothing at file scope changes but the pipe of the signals" {
+@test "Q7: signal_pipe is the only variable at file scope" {
 	needs_objects
 	needs gcc
 	mkdir o
@@ -317,34 +363,62 @@ needs_objects() {
 	is "$(nm o/*.o | sed -n 's/.* [bBdDC] //p')" signal_pipe
 }
 
-@test "Q: make install puts in place what was built last" {
+@test "Q4: make install installs the last build" {
 	setup_compiler
 	build static
 	build install DESTDIR="$PWD/a b" PREFIX=/usr
 	cmp src/boris 'a b/usr/bin/boris'
 	cmp src/doc/boris.1 'a b/usr/share/man/man1/boris.1'
 	made '^# musl-gcc '
-	build uninstall DESTDIR="$PWD/a b" PREFIX=/usr
-	is "$(find 'a b' -type f)" ''
 }
 
-@test "Q: make install can be told BINDIR, MANDIR and DOCDIR, and all may read it" {
+@test "Q4: make install builds boris if it does not exist" {
+	setup_compiler
+	build install DESTDIR="$PWD/d"
+	made '^# cc '
+	cmp src/boris d/usr/local/bin/boris
+}
+
+@test "Q4: make uninstall removes all files that make install has installed" {
+	setup_compiler
+	build
+	for dirs in PREFIX=/usr 'BINDIR=/b MANDIR=/m DOCDIR=/o UNITDIR=/u'; do
+		build install DESTDIR="$PWD/a b" $dirs
+		isnt "$(find 'a b' -type f)" ''
+		build uninstall DESTDIR="$PWD/a b" $dirs
+		is "$(find 'a b' -type f)" ''
+	done
+}
+
+@test "Q4: make install honours BINDIR, MANDIR, DOCDIR and UNITDIR" {
+	setup_compiler
+	build
+	build install DESTDIR="$PWD/d" BINDIR=/b MANDIR=/m DOCDIR=/o UNITDIR=/u
+	is "$(cd d && find . -type f | sort | xargs)" \
+		'./b/boris ./m/man1/boris.1 ./o/README ./o/SECURITY ./u/boris.service'
+}
+
+@test "Q4: make install with umask 077 installs files that everyone can read" {
 	setup_compiler
 	umask 077
 	build install DESTDIR="$PWD/d" BINDIR=/b MANDIR=/m DOCDIR=/o UNITDIR=/u
 	umask 022
-	made '^# cc ' # it builds where nothing is built
-	is "$(cd d && find . -type f | sort | xargs stat -c '%a %n')" \
-		'755 ./b/boris'$'\n''644 ./m/man1/boris.1'$'\n''644 ./o/README'$'\n''644 ./o/SECURITY'$'\n''644 ./u/boris.service'
 	is "$(find d/* -type d ! -perm 755)" ''
-	has "$(cat d/u/boris.service)" 'ExecStart=/b/boris '
-	build uninstall DESTDIR="$PWD/d" BINDIR=/b MANDIR=/m DOCDIR=/o UNITDIR=/u
-	is "$(find d -type f)" ''
-	build install DESTDIR="$PWD/d" PREFIX='/r&d|x' UNITDIR=/u
-	has "$(cat d/u/boris.service)" 'ExecStart=/r&d|x/bin/boris '
+	is "$(find d -name boris ! -perm 755)" ''
+	is "$(find d -type f ! -name boris ! -perm 644)" ''
+	is "$(find d -type f | wc -l)" 5
 }
 
-@test "Q: make install goes over a boris that runs" {
+@test "Q4: make install writes the path of boris into the systemd unit" {
+	setup_compiler
+	build
+	build install DESTDIR="$PWD/d" BINDIR=/b UNITDIR=/u
+	has "$(<d/u/boris.service)" 'ExecStart=/b/boris '
+	build install DESTDIR="$PWD/d" PREFIX='/r&d|x' UNITDIR=/u
+	has "$(<d/u/boris.service)" 'ExecStart=/r&d|x/bin/boris '
+}
+
+@test "Q4: make install replaces a running boris" {
 	setup_compiler
 	build
 	mkdir -p d/usr/local/bin
@@ -356,7 +430,7 @@ needs_objects() {
 	kill $!
 }
 
-@test "Q: systemd has nothing against the unit" {
+@test "Q: systemd-analyze accepts the systemd unit" {
 	needs systemd-analyze
 	[ -d /run/systemd ] || mkdir /run/systemd 2>/dev/null ||
 		skip 'systemd does not run here'
@@ -365,21 +439,21 @@ needs_objects() {
 	is "$(systemd-analyze verify --man=no ./boris.service 2>&1)" ''
 }
 
-@test "Q: the manual fits 80 columns, as Debian's man sets it" {
+@test "Q: the manual fits in 80 columns" {
 	needs groff
 	groff -mandoc -Tascii -P-cbou -rLL=78n "$HERE/../doc/boris.1" >out 2>err
 	is "$(cat err)" ''
 	is "$(awk 'length > 80' out)" ''
 }
 
-# clone: this repository in a, to release from
+# clone: clones this repository to a, and sets $version
 clone() {
-	git clone -q "$HERE/.." a 2>/dev/null || skip 'no clone of this to be had'
+	git clone -q "$HERE/.." a 2>/dev/null || skip 'the repository cannot be cloned'
 	version=$("$BORIS" --version | cut -d' ' -f2)
 	unset MAKEFLAGS MAKELEVEL CC CFLAGS CPPFLAGS LDFLAGS
 }
 
-@test "Q: make tarball makes the same bytes each time, named after --version" {
+@test "Q: make tarball creates identical archives from identical sources" {
 	clone
 	cp -R a b
 	make -s -C a tarball
@@ -388,31 +462,41 @@ clone() {
 	is "$(cd a && echo boris-*.tar.gz)" "boris-$version.tar.gz"
 }
 
-@test "Q: make dist refuses a version that CHANGES does not name first" {
-	clone
-	commit=(git -C a -c user.name=a -c user.email=b commit -q -a -m)
-	sed "1,/^[0-9]/s/^[0-9].*/$version/" a/doc/CHANGES >CHANGES
+# commit_newest_version HEADING: commits a CHANGES whose first version has this
+# heading
+commit_newest_version() {
+	sed "1,/^[0-9]/s/^[0-9].*/$1/" a/doc/CHANGES >CHANGES
 	mv CHANGES a/doc
-	"${commit[@]}" 'No day yet' || :
-	run make -s -C a dist
-	has "$output" "the newest in CHANGES is '$version', not '$version, DAY'"
-	sed "1,/^[0-9]/s/^[0-9].*/9.9.9, 2031-01-01/" a/doc/CHANGES >CHANGES
-	mv CHANGES a/doc
-	"${commit[@]}" 'Another version'
-	run make -s -C a dist
-	is "$status" 2
-	has "$output" "the newest in CHANGES is '9.9.9, 2031-01-01', not '$version, DAY'"
+	git -C a -c user.name=a -c user.email=b commit -q -a -m "$1" || :
 }
 
-@test "Q: make dist refuses what is not committed" {
+# dist_fails ERROR: `make dist` exits with an error that contains this text
+dist_fails() {
+	run make -s -C a dist
+	is "$status" 2
+	has "$output" "$1"
+}
+
+@test "Q: make dist fails if CHANGES gives no date for the version" {
+	clone
+	commit_newest_version "$version"
+	dist_fails "the newest in CHANGES is '$version', not '$version, DAY'"
+}
+
+@test "Q: make dist fails if the newest version in CHANGES is another one" {
+	clone
+	commit_newest_version '9.9.9, 2031-01-01'
+	dist_fails "the newest in CHANGES is '9.9.9, 2031-01-01', not '$version, DAY'"
+}
+
+@test "Q: make dist fails if there are uncommitted changes" {
 	clone
 	echo >a/new
-	run make -s -C a dist
-	is "$status" 2
-	has "$output" 'a release is made of what is committed'
+	dist_fails 'a release is made of what is committed'
 }
 
-# What doc/packaging/release needs, with this boris for each processor, in src
+# setup_bundle: puts what doc/packaging/release needs in src, with a copy of boris
+# as the binary for each processor
 setup_bundle() {
 	mkdir -p src/cross
 	cp -R "$HERE"/../{LICENSE,README,doc} src
@@ -423,7 +507,9 @@ setup_bundle() {
 	done
 }
 
-@test "Q: the script of the npm package becomes the binary for its processor" {
+# setup_launcher: puts the launcher of the npm package in bin, with a binary for
+# each of three processors, and a stub of uname that prints $MACHINE
+setup_launcher() {
 	mkdir -p bin a/amd64 a/armhf a/armel
 	cp "$HERE/../doc/packaging/npm/boris" a
 	for processor in amd64 armhf armel; do
@@ -434,6 +520,10 @@ setup_bundle() {
 	printf '#!/bin/sh\necho $MACHINE\n' >bin/uname
 	chmod +x bin/uname
 	PATH=$PWD/bin:$PATH
+}
+
+@test "Q: the launcher of the npm package runs the binary for the processor" {
+	setup_launcher
 	while read -r machine processor; do
 		MACHINE=$machine bin/boris 'a  b' >out 3>&- 6>&- 9>&- &
 		wait $!
@@ -443,12 +533,16 @@ setup_bundle() {
 	armv7l armhf
 	armv6l armel
 	END
+}
+
+@test "Q: the launcher of the npm package fails on an unknown processor" {
+	setup_launcher
 	run env MACHINE=sparc bin/boris
 	is "$status" 1
 	has "$output" 'sparc'
 }
 
-@test "Q: the script of the npm package removes the variables of npx" {
+@test "B4: the launcher of the npm package removes the variables of npx" {
 	mkdir -p a/amd64 bin
 	cp "$HERE/../doc/packaging/npm/boris" a
 	printf '#!/bin/sh\nenv\n' >a/amd64/boris
@@ -462,15 +556,30 @@ setup_bundle() {
 	[ ! -e ran ]
 }
 
-@test "Q: the npm package can be installed, and answers" {
+# make_npm_package: makes the package from the files of setup_bundle
+make_npm_package() {
+	(cd src && OWNER=someone sh doc/packaging/release npm) >/dev/null 3>&- 6>&- 9>&-
+}
+
+@test "Q: make npm creates identical packages from identical files" {
 	needs npm
 	setup_bundle
-	(cd src && OWNER=someone sh doc/packaging/release npm) >/dev/null 3>&- 6>&- 9>&-
+	make_npm_package
 	mv src/boris-mcp-9.8.0.tgz 1.tgz
-	(cd src && OWNER=someone sh doc/packaging/release npm) >/dev/null 3>&- 6>&- 9>&-
+	make_npm_package
 	cmp 1.tgz src/boris-mcp-9.8.0.tgz
+}
+
+@test "Q: the npm package can be installed" {
+	needs npm
+	case $(uname -m) in
+	x86_64 | aarch64) ;;
+	*) skip 'no binary for this processor' ;;
+	esac
+	setup_bundle
+	make_npm_package
+	mv src/boris-mcp-9.8.0.tgz 1.tgz
 	has "$(tar xzOf 1.tgz package/package.json)" '"io.github.someone/boris"'
-	case $(uname -m) in x86_64 | aarch64) ;; *) skip 'not here' ;; esac
 	HOME=$PWD npm install -g --offline --no-audit --prefix "$PWD/d" ./1.tgz \
 		>/dev/null 2>&1 3>&- 6>&- 9>&-
 	is "$(d/bin/boris --version)" "$("$BORIS" --version)"
