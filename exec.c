@@ -82,10 +82,10 @@ needs_pipe(const struct exec *x, int which)
 	return which != EXEC_IN || x->has_input;
 }
 
-/* Opens the pipes or the terminal of a command. Sets theirs[] to the ends of
- * the pipes that the shell gets. Returns 0, or -1 with errno set. */
+/* Opens the pipes or the terminal of a command. Returns 0, or -1 with errno
+ * set. */
 static int
-open_pipes(struct exec *x, int theirs[])
+open_pipes(struct exec *x)
 {
 	int i, end[2], ours;
 
@@ -100,12 +100,12 @@ open_pipes(struct exec *x, int theirs[])
 			return -1;
 		ours = i == EXEC_IN ? 1 : 0;
 		x->fd[i] = end[ours];
-		theirs[i] = end[1 - ours];
+		x->shell_fd[i] = end[1 - ours];
 		fd_nonblocking(x->fd[i]);
 		/* Make the shell's end non-blocking too, because the trap must
 		 * not wait if the pipe is full. */
 		if (i == EXEC_DIR)
-			fd_nonblocking(theirs[i]);
+			fd_nonblocking(x->shell_fd[i]);
 	}
 	return 0;
 }
@@ -123,11 +123,10 @@ report_fd(void)
 	return DIR_FD;
 }
 
-/* Starts the shell. theirs[] are the ends of the pipes that it gets. Returns 0,
- * or -1 with errno set. */
+/* Starts the shell. Returns 0, or -1 with errno set. */
 static int
 start_shell(struct exec *x, const struct options *o,
-            const struct spawn_dirs *dirs, const int theirs[])
+            const struct spawn_dirs *dirs)
 {
 	char *argv[ARGUMENTS] = { (char *)o->shell }, *p = x->script.args.data;
 	char *end = p + x->script.args.len;
@@ -144,16 +143,16 @@ start_shell(struct exec *x, const struct options *o,
 	for (i = EXEC_IN; i <= EXEC_ERR; i++) {
 		if (x->terminal)
 			*fd++ = x->fd[EXEC_SLAVE];
-		else if (theirs[i] >= 0)
-			*fd++ = theirs[i];
+		else if (x->shell_fd[i] >= 0)
+			*fd++ = x->shell_fd[i];
 		else
 			*fd++ = o->no_input;
 		*fd++ = i;
 	}
 	/* Copy the pipe for the directory last, because its number in the shell
 	 * may be the number of another of these descriptors in boris. */
-	if (theirs[EXEC_DIR] >= 0) {
-		*fd++ = theirs[EXEC_DIR];
+	if (x->shell_fd[EXEC_DIR] >= 0) {
+		*fd++ = x->shell_fd[EXEC_DIR];
 		*fd++ = x->script.fd;
 	}
 	*fd = -1;
@@ -187,12 +186,26 @@ close_pipes(struct exec *x)
 	script_free(&x->script);
 }
 
+/* Closes boris's copies of the output ends that the shell has.
+ *
+ * boris keeps these open until the shell has exited, so that it is woken once
+ * at the end of a command, by SIGCHLD, and not by the end of the output just
+ * before. (Otherwise a call of `true` takes up to 1.8 instead of 1.15 times as
+ * long as fork, exec and wait, if other programs use the processor.) */
+static void
+close_shell_output(struct exec *x)
+{
+	fd_close(&x->shell_fd[EXEC_OUT]);
+	fd_close(&x->shell_fd[EXEC_ERR]);
+}
+
 /* Closes the output pipes or the terminal of a command. */
 static void
 close_output(struct exec *x)
 {
 	fd_close(&x->fd[EXEC_OUT]);
 	fd_close(&x->fd[EXEC_ERR]);
+	close_shell_output(x);
 	x->open = false;
 }
 
@@ -201,21 +214,21 @@ close_output(struct exec *x)
  * open. */
 static int
 try_start(struct exec *x, const struct options *o,
-          const struct spawn_dirs *dirs, int theirs[], int64_t now)
+          const struct spawn_dirs *dirs, int64_t now)
 {
 	errno = ENOMEM;
 	if (!script_write(&x->script, o->shell, &x->text, x->reports_dir,
 	    report_fd()) || !queue_put(&x->unread, &x->input))
 		return -1;
 	x->group = guard_group(o->guard);
-	if (x->group == NULL || open_pipes(x, theirs) < 0)
+	if (x->group == NULL || open_pipes(x) < 0)
 		return -1;
 	x->group->started = now;
 	if (x->terminal)
 		x->group->follow_up = SIGHUP;
 	else if (x->script.fd >= 0)
 		x->group->follow_up = SIGTERM;
-	return start_shell(x, o, dirs, theirs);
+	return start_shell(x, o, dirs);
 }
 
 int
@@ -223,16 +236,16 @@ exec_start(struct list *list, struct exec *x, const struct options *o,
            const struct spawn_dirs *dirs, struct output *out,
            struct output *err, int64_t now)
 {
-	int theirs[EXEC_PIPES], i, error, status;
+	int i, error, status;
 
 	x->options = o;
 	for (i = 0; i < EXEC_PIPES; i++)
-		x->fd[i] = x->poll[i] = theirs[i] = -1;
+		x->fd[i] = x->shell_fd[i] = x->poll[i] = -1;
 	x->outcome_fd = x->outcome_poll = -1;
-	status = try_start(x, o, dirs, theirs, now);
+	status = try_start(x, o, dirs, now);
 	error = errno;
-	for (i = 0; i < EXEC_PIPES; i++)
-		fd_close(&theirs[i]);
+	fd_close(&x->shell_fd[EXEC_IN]);
+	fd_close(&x->shell_fd[EXEC_DIR]);
 	buf_free(&x->script.args);
 	buf_free(&x->input);
 	if (status < 0) {
@@ -399,6 +412,7 @@ note_shell_end(struct exec *x, int64_t now)
 	    !proc_ended(x->pid, &x->status, &x->signalled))
 		return false;
 	x->shell_ended = true;
+	close_shell_output(x);
 	read_outcome(x);
 	x->group->leader_ended = true;
 	if (x->status == 128 + SIGINT || x->status == 128 + SIGQUIT)

@@ -122,6 +122,8 @@ struct exec {
 	size_t line;          /* length of the unfinished input line in the
 	                       * terminal, bytes */
 	int fd[EXEC_PIPES];   /* boris's ends of the pipes, or -1 */
+	int shell_fd[EXEC_PIPES];  /* ends of the pipes that the shell gets, or
+	                            * -1 */
 	int poll[EXEC_PIPES]; /* indexes of the pipes in the poll set */
 	int outcome_fd;       /* pipe that spawn() returns, or -1 */
 	int outcome_poll;     /* index of outcome_fd in the poll set */
