@@ -41,7 +41,7 @@ leave() {
 	mv said err
 }
 
-@test "A1: a command's start and end are recorded, and nothing else" {
+@test "A1: the start and the end of a command are recorded" {
 	boris --log=log --workdir=/tmp
 	run_bash $'printf abc; echo "d\te" >&2; exit 3'
 	run_bash true '{"comand":"ls"}'
@@ -58,7 +58,7 @@ leave() {
 	like "$(logged end elapsed_ms) $(logged end pid)" '[0-9]* [1-9]*'
 }
 
-@test "A1: the file is made with mode 0600, and appended to" {
+@test "A1: the log is created with mode 0600" {
 	echo '{"old":1}' >log
 	umask 0
 	boris --log=log
@@ -72,7 +72,7 @@ leave() {
 	is "$(wc -l <log)" 5
 }
 
-@test "A1: the whole command is recorded, however long" {
+@test "A1: a command of 100,000 characters is recorded in full" {
 	local long
 	printf -v long '%0100000d' 0
 	boris --log=log
@@ -82,7 +82,7 @@ leave() {
 	each_is_whole
 }
 
-@test "A1: timeout, kill and cancellation are told, and a signal's name" {
+@test "A1: the record of an end says how the command ended" {
 	boris --log=log
 	run_bash 'read <never' '{"timeout":50}'
 	start_task 'read <never'
@@ -95,7 +95,7 @@ leave() {
 	is "$(logged end signal | the_last) $(logged end exit_code | the_last)" '"SIGKILL" 137'
 }
 
-@test "A1: tasks and terminals have their task_id in both records" {
+@test "A1: the records of a task have its task_id" {
 	boris --log=log
 	start_task 'echo hi'
 	eventually grep -q '"end"' log
@@ -105,7 +105,7 @@ leave() {
 	is "$(logged start background)$(logged start tty)" $'true\ntrue\ntrue'
 }
 
-@test "A1: a command that becomes a task has its task_id at its end" {
+@test "A1: the end of a command that became a task is recorded with the task_id" {
 	boris --log=log --on-timeout=background
 	run_bash 'read <gate' '{"timeout":50}'
 	task=$(plain task_id)
@@ -114,7 +114,7 @@ leave() {
 	is "$(logged start task_id) $(logged end task_id)" " \"$task\""
 }
 
-@test "A1: what is typed is recorded, but not in a line that is not shown" {
+@test "A1: typed text is recorded unless echo is off" {
 	boris --log=log
 	on_terminal 'read -p "user " u; read -sp "password " p; echo; stty -echo; printf "again "; read q; stty echo; read -p "more " r; echo "$u$r"'
 	type_in 'bob\n'
@@ -129,7 +129,7 @@ leave() {
 	is "$(grep -c hunter log || :)" 0
 }
 
-@test "A1: what still runs when boris leaves at once is said to run" {
+@test "A1: a command that still runs when boris exits is recorded as running" {
 	hurried
 	boris --log=log
 	call_bash 'trap "" TERM; echo x >begun; while :; do read <never; done' '{"timeout":600000}'
@@ -143,7 +143,7 @@ leave() {
 	eventually alone
 }
 
-@test "A1: an edit that failed is recorded as such" {
+@test "A1: the record of an edit shows whether the edit failed" {
 	boris --edit --log=log
 	echo old >f
 	# What differs beside numbers, between an edit that fails and one that does not
@@ -156,7 +156,7 @@ leave() {
 	isnt "$(<none.log)" "$(<old.log)"
 }
 
-@test "A1: over HTTP a start has its client's name and address, whichever the era" {
+@test "A1: over HTTP, a start is recorded with the name and address of the client" {
 	serve --log=log
 	enter a
 	ran a 'echo one'
@@ -169,7 +169,7 @@ leave() {
 	isnt "$(logged start session | head -n 1)" "$(logged start session | the_last)"
 }
 
-@test "A1: the manual's LOG has every event" {
+@test "A1: the manual lists every event of the log" {
 	boris --edit --log=log
 	run_tool edit '{"path":"f","new":"x"}'
 	run_bash ''
@@ -180,7 +180,7 @@ leave() {
 	done
 }
 
-@test "A2: a command whose record cannot be written is not started, and boris serves on" {
+@test "A2: a command does not run if its start cannot be recorded" {
 	[ -c /dev/full ] || skip 'no /dev/full'
 	boris --log=/dev/full
 	run_bash 'echo x >ran'
@@ -195,7 +195,7 @@ leave() {
 	in_turn
 }
 
-@test "A2: an edit is recorded before it is made, or not made; its end names what a link led to" {
+@test "A2: an edit is not made if it cannot be recorded" {
 	boris --edit --log=log
 	echo old >f
 	ln -s f link
@@ -209,7 +209,7 @@ leave() {
 	is "$(<f)" new
 }
 
-@test "A2: where the disk is full nothing is typed either, and it goes on with room" {
+@test "A2: nothing is typed while the disk of the log is full" {
 	needs_root
 	needs unshare
 	[ -z "$WRAP" ] || skip "under $WRAP"
@@ -242,7 +242,7 @@ leave() {
 	run_tool bash '{"kill_pid":'"$pid"'}'
 }
 
-@test "A2: lines are whole, whoever else appends to the file" {
+@test "A2: each record is a complete line even if another program appends to the log" {
 	printf torn >log
 	boris --log=log
 	run_bash 'echo one'
@@ -261,7 +261,7 @@ fcntl.lockf(f, fcntl.LOCK_EX)
 	holder=$!
 }
 
-@test "A2: a record waits while another server writes one to the same file" {
+@test "A2: a record waits until another server has written its own" {
 	needs python3
 	# It completes its record when boris has written, or has not for 300 ms.
 	lock_log '
@@ -279,7 +279,7 @@ f.write(b"1}\n")'
 	is "$(wc -l <log) $(grep -c '^{.*}$' log)" '3 3'
 }
 
-@test "A2: two servers that share a log write no blank lines" {
+@test "A2: servers that share a log write no blank lines" {
 	printf -v long '%0120000d' 0
 	for i in {1..40}; do
 		call='{"jsonrpc":"2.0","id":'$i',"method":"tools/call","params":{"name":"bash","arguments":{"command":"true # '$long'"}}}'
@@ -293,7 +293,7 @@ f.write(b"1}\n")'
 	is "$(wc -l <log) $(grep -c '^{.*}$' log)" '240 240'
 }
 
-@test "A2: a lock that a command keeps on the log delays one record, and no others" {
+@test "A2: a lock held by another program delays only one record" {
 	needs python3
 	lock_log 'open("begun", "w").write("x"); open("gate").read()'
 	begun begun
@@ -310,7 +310,7 @@ f.write(b"1}\n")'
 	is "$(wc -l <log) $(grep -c '^{.*}$' log)" '42 42'
 }
 
-@test "A3: what is no file for a log is refused in one line" {
+@test "A3: boris exits with status 1 if the log cannot be opened" {
 	mkfifo fifo
 	for file in . fifo /nosuch/log "$(printf '%0300d' 0)"; do
 		filter --log="$file" </dev/null >out
@@ -324,7 +324,7 @@ f.write(b"1}\n")'
 	is "$status" 0
 }
 
-@test "A3: /dev/stderr is descriptor 2, and is not waited for" {
+@test "A3: --log=/dev/stderr writes to descriptor 2 without waiting" {
 	boris --log=/dev/stderr
 	run_bash 'echo one'
 	cp err log
@@ -341,7 +341,7 @@ f.write(b"1}\n")'
 	exec 4>&-
 }
 
-@test "A3: /dev/stderr that is a terminal nobody reads is not waited for" {
+@test "A3: boris does not wait for a terminal on stderr that no process reads" {
 	needs python3
 	# It ends, and its terminal with it, when nobody has `gate` open any more.
 	python3 -c 'import os, pty; m, s = pty.openpty(); print(os.ttyname(s), flush=True)
@@ -358,7 +358,7 @@ open("gate").read()' >pts 3>&- 6>&- 9>&- &
 	in_turn
 }
 
-@test "A3: the log lies outside of --write and below --hide, and commands get no descriptor of it" {
+@test "A3: the log can be outside of --write and below --hide" {
 	needs_linux_parts
 	mkdir w h
 	boris --write="$PWD/w" --log="$PWD/log" --workdir="$PWD/w"

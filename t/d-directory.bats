@@ -12,7 +12,7 @@ ends_in() {
 	is "$(plain stdout)" "$1"
 }
 
-@test "D1: where a command ends the next one starts" {
+@test "D1: a command starts in the directory where the previous one ended" {
 	mkdir -p d/e
 	boris
 	run_bash 'cd d'
@@ -25,7 +25,7 @@ ends_in() {
 	ends_in /
 }
 
-@test "D1: so it does where the command fails, calls exit or is ended by set -e, but not from a subshell" {
+@test "D1: the directory is kept after a command that fails" {
 	mkdir d
 	boris
 	while read -r code command; do
@@ -43,7 +43,7 @@ ends_in() {
 	ends_in "$PWD"
 }
 
-@test "D2: nothing of boris is in the output" {
+@test "D2: the output contains nothing from boris" {
 	boris
 	run_bash 'printf foo'
 	is "$(result stdout) $(result stderr)" '"foo" ""'
@@ -51,7 +51,7 @@ ends_in() {
 	is "$(result stdout) $(result stderr)" '"\n\n" ""'
 }
 
-@test "D2: after exec, SIGKILL, a trap on EXIT of its own or a syntax error on the first line the directory stays" {
+@test "D2: the directory does not change if the shell cannot report it" {
 	mkdir d
 	boris
 	for command in 'cd d; exec echo hi' 'cd d; kill -KILL $$' 'trap "echo bye" EXIT; cd d' \
@@ -72,7 +72,7 @@ not_updated() {
 	ends_in "$PWD"
 }
 
-@test "D2: if the command sets its own EXIT trap, a note says that the directory was not updated" {
+@test "D2: a note says that an EXIT trap of the command prevented the directory update" {
 	mkdir d
 	echo 'trap "echo bye" EXIT' >traps
 	boris
@@ -85,7 +85,7 @@ not_updated() {
 	not_updated '. ./traps; cd d' 'the shell did not report it; use cd*'
 }
 
-@test "D2: if exec replaces the shell, a note says that the directory was not updated" {
+@test "D2: a note says that exec prevented the directory update" {
 	needs_linux_parts
 	mkdir d
 	boris
@@ -94,7 +94,7 @@ not_updated() {
 	not_updated 'cd d; exec bash -c true'
 }
 
-@test "D2: if the shell cannot write its report, a note says that the directory was not updated" {
+@test "D2: a note says that the shell did not report its directory" {
 	mkdir d
 	boris
 	for command in 'cd d; exec 250>&-' 'cd d; builtin() { :; }; true' \
@@ -103,7 +103,7 @@ not_updated() {
 	done
 }
 
-@test "D2: no note about the directory where it is known, or where nothing was run" {
+@test "D2: a result has no note about the directory if the directory is known" {
 	mkdir d
 	boris
 	while IFS= read -r command; do
@@ -128,7 +128,7 @@ END
 	lacks "$reply" 'not updated'
 }
 
-@test "D2: in dash and busybox ash, too, a note says that the directory was not updated, but not after a syntax error" {
+@test "D2: an EXIT trap of the command is noted in dash and busybox ash" {
 	for shell in dash busybox; do
 		without_bash $shell
 		boris --workdir=/home
@@ -145,7 +145,7 @@ END
 	done
 }
 
-@test "D2: functions and aliases from BASH_ENV or the environment neither show nor hide boris's trap" {
+@test "D2: functions and aliases from the environment do not affect the trap of boris" {
 	[ -x /bin/bash ] || skip 'no /bin/bash here'
 	mkdir d
 	cat >env <<-'END'
@@ -170,7 +170,7 @@ END
 	ends_in "$PWD/d"
 }
 
-@test "D2: the directory is known after the limit on open files of boris was lowered" {
+@test "D2: the directory is tracked after the limit on open files was lowered" {
 	needs prlimit
 	needs_linux
 	[ -z "$WRAP" ] || skip "under $WRAP"
@@ -183,7 +183,7 @@ END
 	ends_in "$PWD/d"
 }
 
-@test "D2: after a timeout the directory stays, whatever the shell says" {
+@test "D2: the directory does not change after a timeout" {
 	mkdir d
 	boris
 	for command in 'cd d; read <../gate' 'trap "exit 0" TERM; cd d; read <../gate'; do
@@ -193,7 +193,7 @@ END
 	done
 }
 
-@test "D2: where fewer descriptors are allowed the directory is still known" {
+@test "D2: the directory is tracked with a limit of 40 open files" {
 	mkdir d
 	wrap=(sh -c 'ulimit -n 40; exec "$@"' sh)
 	boris
@@ -202,7 +202,7 @@ END
 	ends_in "$PWD/d"
 }
 
-@test "D2: a command may redirect or close all single digits but one" {
+@test "D2: a command can redirect or close single-digit descriptors" {
 	mkdir d
 	boris
 	run_bash 'exec 3>l 4>l 5<gate 6>&1 7>l 8>&- 9>l; cd d; echo hi'
@@ -219,7 +219,7 @@ END
 	done
 }
 
-@test "D2: neither a flood nor a process that runs on hides the directory" {
+@test "D2: a process left running does not hide the directory of the shell" {
 	mkdir d
 	boris
 	for command in 'yes & cd d' \
@@ -233,7 +233,7 @@ END
 	done
 }
 
-@test "D2: what others print after the shell has ended is kept" {
+@test "D2: output that a child prints after the exit of the shell is kept" {
 	boris
 	call_bash 'trap "exit 0" TERM; echo $$ >leader; (trap "" TERM; echo x >child; read <gate; echo late) & while :; do read -t 1 <>never; done' "{\"timeout\":$((1000 * SLOW))}"
 	begun leader child
@@ -243,7 +243,7 @@ END
 	is "$(result status) $(result stdout)" '"timed_out" "late\n"'
 }
 
-@test "D3: the exit code is the command's own" {
+@test "D3: the exit code is that of the command" {
 	boris
 	run_bash 'false'
 	is "$(result exit_code)" 1
@@ -255,7 +255,7 @@ END
 	is "$(result exit_code)" 0
 }
 
-@test "D3: comments, here-documents, a trailing & or backslash, blank lines and quotes mean what they mean" {
+@test "D3: comments, here-documents and trailing operators work as in the shell" {
 	boris
 	for command in 'echo hi # and nothing else' '# nothing' $'echo hi\n# the end' \
 		$'cat <<X\nhi\nX' $'cat <<X\nhi\nX\n' $'cat <<X\nhi' \
@@ -284,7 +284,7 @@ wrong=(nosuch $'\nnosuch' $'echo one\nnosuch\necho two' ')' 'echo hi )' $'echo h
 	'. /nosuch' 'unset -f; shift 99' 'kill -9 $$' 'exit 300' '/proc/version' '/' '""' '#' ':()'
 	$'cat <<X\nhi' $'f() {\nnosuch\n}\nf' 'test 1 -eq x' 'break' 'continue 2')
 
-@test "D1: cd - leads to no directory that boris once came from" {
+@test "D1: cd - does not use an OLDPWD that boris inherited" {
 	boris_from=$PWD
 	OLDPWD=/ boris
 	run_bash 'cd - 2>/dev/null'
@@ -292,7 +292,7 @@ wrong=(nosuch $'\nnosuch' $'echo one\nnosuch\necho two' ')' 'echo hi )' $'echo h
 	ends_in "$boris_from"
 }
 
-@test "D3: some fifty wrong commands say what SHELL -c says, line numbers too" {
+@test "D3: wrong commands produce the messages and line numbers of the shell" {
 	boris
 	for command in "${wrong[@]}"; do
 		as_in_a_shell "$command" || fail "for: $command" || return
@@ -301,7 +301,7 @@ wrong=(nosuch $'\nnosuch' $'echo one\nnosuch\necho two' ')' 'echo hi )' $'echo h
 	done
 }
 
-@test "D3: in dash and busybox ash wrong commands, and those that come near to what boris adds, are as without it" {
+@test "D3: wrong commands produce the messages of dash and busybox ash" {
 	for shell in dash busybox; do
 		without_bash $shell
 		boris --workdir=/home
@@ -314,14 +314,14 @@ wrong=(nosuch $'\nnosuch' $'echo one\nnosuch\necho two' ')' 'echo hi )' $'echo h
 	done
 }
 
-@test "D3: in a command that is passed in pieces lines are counted as well" {
+@test "D3: line numbers are right in a command of 200,000 bytes" {
 	boris
 	long=$(head -c 200000 /dev/zero | tr '\0' '#')
 	run_bash $'echo $LINENO\necho $LINENO\n'"$long"
 	is "$(result stdout)" '"1\n2\n"'
 }
 
-@test "D3: a command that begins with - or + is a command" {
+@test "D3: a command that begins with - or + is run as a command" {
 	boris
 	run_bash '-nosuch'
 	is "$(plain stderr)" '/bin/bash: line 1: -nosuch: command not found'
@@ -336,7 +336,7 @@ wrong=(nosuch $'\nnosuch' $'echo one\nnosuch\necho two' ')' 'echo hi )' $'echo h
 	is "$(result exit_code)" 127
 }
 
-@test "D3: no function or alias named pwd is called in place of what boris uses" {
+@test "D3: a function or alias named pwd does not affect the directory" {
 	mkdir d
 	boris
 	for command in 'pwd() { echo /; }; cd d' \
@@ -367,13 +367,13 @@ own_codes() {
 	done
 }
 
-@test "D3: a command that traps signals or sets IFS ends as it would" {
+@test "D3: a command that traps signals or sets IFS has its own exit code" {
 	boris
 	own_codes "$PWD"
 	as_in_a_shell 'set -e -o posix; mkdir y; cd y; rmdir ../y; true'
 }
 
-@test "D3: where a wrong word is long nothing of boris is shown either" {
+@test "D3: a syntax error with a long word shows nothing of boris" {
 	boris
 	as_in_a_shell "(:) $(head -c 5000 /dev/zero | tr '\0' a)"
 	as_in_a_shell "(:) $(head -c 12000 /dev/zero | tr '\0' a)"
@@ -383,14 +383,14 @@ own_codes() {
 	like "$(plain stderr)" '/bin/bash: -c: *t'
 }
 
-@test "D3: on a terminal a syntax error shows the command's own line only" {
+@test "D3: a syntax error on a terminal shows only the command's own line" {
 	boris
 	run_bash 'echo one | )' '{"tty":true,"wait":60000}'
 	has "$(plain stdout)" '`echo one | )'
 	lacks "$(plain stdout)" trap
 }
 
-@test "D3: set -x, -v, -u, -e, -f, -C, -o pipefail and posix, and a trap on ERR, show and change nothing of boris" {
+@test "D3: options such as set -x show nothing of boris" {
 	boris
 	for command in $'set -x\necho hi' 'set -x; true; false' 'set -u; echo hi' \
 		$'set -u; echo $nope\necho more' 'set -e; echo hi; false; echo no' \
@@ -409,7 +409,7 @@ own_codes() {
 	ends_in /
 }
 
-@test "D3: exec >file, >&- and 2>&1 do what they should, and the directory is still known" {
+@test "D3: the directory is tracked if a command redirects its output with exec" {
 	boris
 	run_bash 'exec >file 2>&1; echo hi; cd /; echo err >&2'
 	is "$(result stdout) $(result stderr)" '"" ""'
@@ -422,7 +422,7 @@ own_codes() {
 	as_in_a_shell 'exec >&2; echo out; echo err >&2'
 }
 
-@test "D3: a trap on EXIT of the command's own runs, and shows nothing of boris" {
+@test "D3: an EXIT trap of the command runs as in the shell" {
 	boris
 	as_in_a_shell 'trap "echo bye" EXIT; echo hi'
 	as_in_a_shell 'trap "echo bye \$?" EXIT; exit 3'
@@ -430,7 +430,7 @@ own_codes() {
 	as_in_a_shell 'set -x; trap "echo bye" EXIT; exit 3'
 }
 
-@test "D3: neither PATH, PWD, IFS nor the parameters are needed to know the directory" {
+@test "D3: the directory is tracked without PATH, PWD and IFS" {
 	mkdir d 'a b'
 	boris
 	for command in 'PATH=/nowhere; cd d' 'unset PATH; cd d' 'cd d; PWD=/tmp' \
@@ -442,7 +442,7 @@ own_codes() {
 	done
 }
 
-@test "B2, D3: without /bin/bash a command means to sh what it means to sh -c" {
+@test "B2, D3: a command without bash behaves as with sh -c" {
 	without_bash
 	boris --workdir=/home
 	run_bash 'echo "[$BASH_VERSION]"; pwd'
@@ -481,7 +481,7 @@ goes_to() {
 	ends_in "$PWD"
 }
 
-@test "D4: directories with spaces, quotes, newlines, a leading dash or bytes that are not UTF-8 work" {
+@test "D4: directory names with spaces, quotes, newlines or invalid UTF-8 are tracked" {
 	boris
 	for name in 'a b' ' ' "it's \"here\"" '$(touch x)`y`' 'back\slash' '*' '%s%n' 'trailing\' \
 		- -P --help $'a\nb' $'\n' $'a\n' $'a\n\n' $'\n\na' $'\xff' $'a\xc3'; do
@@ -494,7 +494,7 @@ goes_to() {
 	ends_in "$PWD/it/"$'a\n/b'
 }
 
-@test "D4: a directory with a very long path works" {
+@test "D4: a directory with a path of 2,000 bytes is tracked" {
 	boris
 	name=$(head -c 200 /dev/zero | tr '\0' x)
 	run_bash "for i in 1 2 3 4 5 6 7 8 9 10; do mkdir $name; cd $name; done"
@@ -504,7 +504,7 @@ goes_to() {
 	is "$(result exit_code)" 0
 }
 
-@test "D5: a directory that is gone is an error that names it, and the --workdir directory, which is next" {
+@test "D5: the error about a removed directory names it and the next one" {
 	mkdir w d
 	boris --workdir=w
 	for more in '' '{"run_in_background":true}'; do
@@ -520,7 +520,7 @@ goes_to() {
 	done
 }
 
-@test "D5: if the --workdir directory is gone too, / is next" {
+@test "D5: commands start in / if the --workdir directory was removed, too" {
 	mkdir -p w/d
 	boris --workdir=w
 	run_bash 'cd d'
@@ -531,7 +531,7 @@ goes_to() {
 	is "$(plain stdout)" /
 }
 
-@test "D5: an absolute cwd needs no tracked directory, and removing one's own is no error" {
+@test "D5: an absolute cwd works after the working directory was removed" {
 	mkdir d e
 	boris
 	run_bash 'cd d'
@@ -547,7 +547,7 @@ goes_to() {
 	is "$(plain stdout)" "$PWD"
 }
 
-@test "D6: a background command starts in the tracked directory and does not change it" {
+@test "D6: a task starts in the working directory but does not change it" {
 	mkdir -p d/e
 	boris
 	run_bash 'cd d'
@@ -560,7 +560,7 @@ goes_to() {
 	is "$(plain stdout)" "$PWD/d"
 }
 
-@test "D7: cwd applies to one call only, absolute or relative to the tracked directory" {
+@test "D7: the argument cwd applies to one call only" {
 	mkdir -p d/e
 	boris
 	run_bash pwd '{"cwd":"'"$PWD/d/e"'"}'
@@ -586,7 +586,7 @@ keeps_dir() {
 	is "$(plain stdout)" "$PWD/d"
 }
 
-@test "D7: a command with cwd moves no directory, however it ends, and its result has no cwd" {
+@test "D7: a command with cwd does not change the working directory" {
 	mkdir -p d/e
 	boris
 	run_bash 'cd d'
@@ -601,7 +601,7 @@ keeps_dir() {
 	done
 }
 
-@test "D7: the description of the tool says what cwd does" {
+@test "D7: the description of bash says what cwd does" {
 	boris
 	ask tools/list
 	description=$(get -s result tools 0 description)
@@ -609,13 +609,13 @@ keeps_dir() {
 	has "$description" 'Calls with an absolute cwd run in parallel'
 }
 
-@test "D7: exit codes of a pipeline are reported with cwd, too (B7)" {
+@test "D7: the exit codes of a pipeline are noted in a call with cwd (B7)" {
 	boris
 	run_bash 'false | true' '{"cwd":"/"}'
 	like "$(plain note)" 'exit codes of the last pipeline: 1 0'
 }
 
-@test "D7: the first result of a command without cwd shows the directory (K4)" {
+@test "D7: the first result without cwd shows the directory (K4)" {
 	boris
 	run_bash pwd '{"cwd":"/"}'
 	lacks "$(text)" 'cwd: '
@@ -644,7 +644,7 @@ nothing_ran() {
 	like "$(text)" '*the command was not run*'
 }
 
-@test "D7: a cwd that cannot be entered is an error that names it, and says that nothing was run" {
+@test "D7: a command does not run if its cwd cannot be entered" {
 	mkdir d
 	touch d/file
 	boris
@@ -665,7 +665,7 @@ nothing_ran() {
 	is "$(plain stdout)" "$PWD/d"$'\n'file
 }
 
-@test "D7: where cwd begins with ~ or holds \$ the error says that those are not expanded" {
+@test "D7: the error about a cwd says that ~ and variables are not expanded" {
 	mkdir 'a$b'
 	boris
 	for name in '~' '~/x' '~root' '$HOME' '/x/$USER/y' 'a$b/c'; do
@@ -682,7 +682,7 @@ nothing_ran() {
 	lacks "$(text)" expand
 }
 
-@test "D7: a cwd without permission is an error that names it" {
+@test "D7: a cwd that the user has no permission to enter is an error" {
 	[ "$(id -u)" != 0 ] || skip 'root may enter any'
 	mkdir closed
 	chmod 0 closed

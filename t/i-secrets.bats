@@ -32,7 +32,7 @@ person() {
 		2>&1 3>&- 6>&- 7>&- 8>&- 9>&-) || status=$?
 }
 
-@test "I5: a person types what a terminal asks for, by a FIFO of mode 0600" {
+@test "I5: a person can type a secret with boris --secret" {
 	boris --log=log
 	asks_secret bob
 	is "$(stat -c '%F %a' tmp/boris-*.secret)" 'fifo 600'
@@ -55,7 +55,7 @@ person() {
 	has "$(grep '"input"' log)" '"secret":true,"by":"user"}'
 }
 
-@test "I5: the note's line is for a shell, whatever name boris was started by" {
+@test "I5: the command in the note is quoted for the shell" {
 	mkdir "it's here"
 	ln -s "$BORIS" "it's here/boris"
 	BORIS="$PWD/it's here/boris" boris
@@ -67,7 +67,7 @@ person() {
 	is "$(<got)" hunter2
 }
 
-@test "I5: in /tmp the note's line needs no TMPDIR" {
+@test "I5: the command in the note does not set TMPDIR if boris uses /tmp" {
 	TMPDIR_FOR_BORIS=/tmp boris
 	on_terminal 'read -sp "Password: " x'
 	like "$(plain note)" "* with: /*/${BORIS##*/} --secret=*"
@@ -78,7 +78,7 @@ person() {
 	is "$(compgen -G "/tmp/boris-*-$offer.*")" ''
 }
 
-@test "I5: of several that ask one is chosen by its ID" {
+@test "I5: boris --secret=ID selects one of several terminals" {
 	boris
 	asks_secret alice
 	one=$offer
@@ -100,7 +100,7 @@ person() {
 	release 2
 }
 
-@test "I5: where none asks, or none of that ID, the status is 1" {
+@test "I5: boris --secret exits with status 1 if no terminal asks for a secret" {
 	person <<<x
 	is "$status" 1
 	has "$said" 'no terminal of this user'
@@ -121,7 +121,7 @@ person() {
 	release
 }
 
-@test "I5: another user's is not written to, nor one that others can read" {
+@test "I5: boris --secret writes only to a private FIFO of the same user" {
 	needs_root
 	for own in '65534 666' '0 644'; do
 		mkfifo -m "${own#* }" tmp/boris-0123456789abcdef01234567-89abcdef.secret
@@ -136,7 +136,7 @@ person() {
 	done
 }
 
-@test "I5: the FIFO goes when the terminal no longer asks, and what comes late is not typed" {
+@test "I5: a secret that arrives late is not typed" {
 	boris
 	on_terminal 'stty -echo; printf "Secret: "; read x; stty echo; echo x >over; read y; echo "<$y>"' '"until":"Secret: "'
 	eventually fifo
@@ -156,7 +156,7 @@ person() {
 	lacks "$(<heard)" hunter2
 }
 
-@test "I5: the FIFO goes with the task, with boris, and where boris is killed" {
+@test "I5: the FIFO is removed when the task or boris ends" {
 	boris
 	asks_secret bob
 	run_tool bash '{"kill_pid":'"$pid"'}'
@@ -173,7 +173,7 @@ person() {
 	eventually alone
 }
 
-@test "I5: a part of a line is not typed" {
+@test "I5: an incomplete line in the FIFO is not typed" {
 	boris
 	asks_secret bob
 	printf part >"$(echo tmp/boris-*.secret)"
@@ -186,7 +186,7 @@ person() {
 	release
 }
 
-@test "I5: on a terminal the person's typing is not shown, nor when it is interrupted" {
+@test "I5: boris --secret does not echo the secret" {
 	boris
 	asks_secret bob
 	one=$offer
@@ -205,7 +205,7 @@ person() {
 	release
 }
 
-@test "I5: a text that another user has put in the prompt's place is not shown" {
+@test "I5: boris --secret does not show a prompt file of another user" {
 	needs_root
 	boris
 	asks_secret bob
@@ -217,7 +217,7 @@ person() {
 	lacks "$said" 'other window'
 }
 
-@test "I5: who knows the names of the FIFOs cannot keep the next offer back" {
+@test "I5: the name of the next FIFO cannot be derived from the current one" {
 	boris
 	asks_secret alice
 	fifo=$(compgen -G "tmp/boris-*-$offer.secret")
@@ -230,7 +230,7 @@ person() {
 	release 2
 }
 
-@test "I5: a signal that ends boris --secret leaves the terminal as it was" {
+@test "I5: boris --secret restores its terminal when a signal kills it" {
 	boris
 	asks_secret bob
 	one=$offer
@@ -246,7 +246,7 @@ person() {
 	release
 }
 
-@test "I5: with --write and --hide, too" {
+@test "I5: boris --secret works with --write and --hide" {
 	needs_linux_parts
 	mkdir w h
 	boris --write="$PWD/w" --workdir="$PWD/w" --log="$PWD/log" || skip 'no Landlock here'

@@ -29,7 +29,7 @@ silent() {
 	lacks "$(result note)" secret
 }
 
-@test "I1: a command has a terminal of its own, of 50 lines and 200 columns; TERM is linux, the pagers are cat" {
+@test "I1: a command with tty runs on a terminal of 50 lines and 200 columns" {
 	local PAGER=less GIT_PAGER=more TERM=xterm LINES=24 COLUMNS=80
 	export PAGER GIT_PAGER TERM LINES COLUMNS
 	boris
@@ -47,7 +47,7 @@ silent() {
 	is "$(plain stdout)" 'dumb less more'
 }
 
-@test "I1: what was printed last is in the result of a program that ends" {
+@test "I1: the last output of a program on a terminal is in its result" {
 	boris
 	for i in 1 2 3 4 5 6 7 8 9 10; do
 		on_terminal 'seq 2000'
@@ -56,7 +56,7 @@ silent() {
 	done
 }
 
-@test "I1: a command with a terminal is a task, one of the ten, and moves no directory" {
+@test "I1: a command with a terminal counts as one of the ten tasks" {
 	boris --workdir=/
 	for n in 1 2 3 4 5 6 7 8 9; do
 		start_task "read <'$PWD/never'"
@@ -73,7 +73,7 @@ silent() {
 	is "$(result status)" '"completed"'
 }
 
-@test "I1: tty with stdin is refused; with run_in_background: false it starts a task" {
+@test "I1: tty and stdin together are rejected" {
 	boris
 	run_bash cat '{"tty":true,"stdin":"x"}'
 	refused 'stdin cannot be used with tty*'
@@ -85,7 +85,7 @@ silent() {
 	is "$(plain stdout)" hi
 }
 
-@test "I1: where no terminal can be had the call says why, and boris goes on" {
+@test "I1: if no terminal is available, the error gives the reason" {
 	needs_root
 	needs unshare
 	[ -z "$WRAP" ] || skip "under $WRAP"
@@ -103,7 +103,7 @@ silent() {
 	has "$(text)" 'no tasks'
 }
 
-@test "I1: terminals work where /dev/ptmx is a link to pts/ptmx" {
+@test "I1: a terminal can be opened if /dev/ptmx is a link to pts/ptmx" {
 	needs_root
 	needs unshare
 	[ -z "$WRAP" ] || skip "under $WRAP"
@@ -123,7 +123,7 @@ silent() {
 	is "$(plain stdout)" on
 }
 
-@test "I1: a terminal's other end reaches no command" {
+@test "I1: no command inherits the master side of a terminal" {
 	needs_linux
 	boris
 	on_terminal 'ls -l /proc/self/fd; printf "? "; read x'
@@ -135,7 +135,7 @@ silent() {
 	type_in '\n'
 }
 
-@test "I2: a program, a shell too, is answered, and its own answer is in that result; what is typed has no Enter behind it" {
+@test "I2: the result of an input has the program's response" {
 	boris
 	on_terminal 'read -p "Name: " name; echo "Hello $name"; read -p "Again? " x'
 	is "$(plain stdout)" 'Name: '
@@ -160,7 +160,7 @@ silent() {
 	is "$(plain stdout)" $'o \xc3\xa9 "\n<two \xc3\xa9 ">'
 }
 
-@test "I2: Ctrl-C interrupts, Ctrl-Z stops, Ctrl-D is the end of file" {
+@test "I2: Ctrl-C, Ctrl-Z and Ctrl-D work as on any terminal" {
 	boris
 	on_terminal 'PS1="% " bash --norc --noediting -i'
 	type_in 'sh -c \"echo x >one; exec sleep 1000\"\n' '"wait":0'
@@ -180,7 +180,7 @@ silent() {
 	is "$(result status)" '"completed"'
 }
 
-@test "I2: empty input types nothing and is a look" {
+@test "I2: an empty input reads the task without typing" {
 	boris
 	on_terminal 'echo one; read <gate; echo two; read x; echo "<$x>"' '"until":"one"'
 	is "$(plain stdout)" one
@@ -199,7 +199,7 @@ silent() {
 	is "$(result status) $(plain stdout)" '"completed" bye'
 }
 
-@test "I2: input for an unknown task, for one without a terminal or an ended one is refused" {
+@test "I2: input for a task that cannot read a terminal is rejected" {
 	boris
 	task=nosuch
 	type_in 'x\n'
@@ -225,7 +225,7 @@ silent() {
 	is "$(plain stdout)" bye
 }
 
-@test "I2: input for a terminal that the program has closed waits until it opens it again" {
+@test "I2: input is kept while the program has closed its terminal" {
 	boris
 	on_terminal 'printf "Off... "; exec </dev/null >/dev/null 2>&1; echo x >begun; read <gate; read x </dev/tty; echo "got $x" >/dev/tty; read <gate' '"wait":1'
 	begun begun
@@ -239,7 +239,7 @@ silent() {
 	release
 }
 
-@test "I2: with input other arguments are refused" {
+@test "I2: arguments that do not apply to input are rejected" {
 	boris
 	on_terminal 'read x' '"wait":1'
 	for other in '"cwd":"/"' '"stdin":"x"' '"timeout":5' '"tty":true' \
@@ -252,7 +252,7 @@ silent() {
 	is "$(result status)" '"completed"'
 }
 
-@test "I2: a line that the terminal would cut is refused, whole or in parts" {
+@test "I2: a line of more than 4095 bytes is rejected in canonical mode" {
 	boris
 	on_terminal 'read x; echo ${#x}; stty -icanon; head -c 5000 | wc -c' '"wait":1'
 	long=$(printf %4095s | tr ' ' a)
@@ -268,7 +268,7 @@ silent() {
 	lacks "$(result note)" 'not printed'
 }
 
-@test "I2: only Enter and end of file end a line, however the terminal is set" {
+@test "I2: a control character that is disabled with stty does not end a line" {
 	boris
 	on_terminal 'stty -isig kill undef; echo ready; head -c 4000 >/dev/null; read x' '"until":"ready"'
 	long=$(printf %4000s | tr ' ' a)
@@ -283,7 +283,7 @@ sees_keys() {
 	[[ $(stty -a <"$(readlink "/proc/$pid/fd/0")") == *-icanon* ]]
 }
 
-@test "I2: a megabyte is typed as fast as the program reads, and others are served" {
+@test "I2: boris serves other calls while it types a megabyte" {
 	boris
 	text=$(printf '%64s' | tr ' ' a)'\n'
 	text=$text$text$text$text$text$text$text$text
@@ -308,7 +308,7 @@ sees_keys() {
 	has "$(plain stdout)" 1040000
 }
 
-@test "I2: what a program never reads is bounded, and boris rests" {
+@test "I2: the unread input of a terminal is limited to 4 MiB" {
 	needs_plain
 	boris
 	on_terminal 'stty -icanon -echo; echo ready; read <gate' '"until":"ready"'
@@ -326,7 +326,7 @@ sees_keys() {
 	eventually gone "$pid"
 }
 
-@test "I3: a terminal may ask when the last line has no newline, or its program takes keys; whole lines ask for nothing" {
+@test "I3: an incomplete last line is reported as a possible prompt" {
 	boris
 	on_terminal 'echo line; printf "Go on? "; read -t 600 <gate'
 	is "$(result status)" '"running"'
@@ -342,7 +342,7 @@ sees_keys() {
 	release 3
 }
 
-@test "I3: a terminal that does not show what is typed asks for a secret, after the prompt too" {
+@test "I3: a program that turns off echo is reported to ask for a secret" {
 	boris
 	on_terminal 'read -s -p "Password: " x; echo; echo "got ${#x}"'
 	has "$(plain note)" secret
@@ -357,7 +357,7 @@ sees_keys() {
 	is "$(result status)" '"completed"'
 }
 
-@test "I3: pauses between the steps of a program end no wait" {
+@test "I3: a pause between complete lines does not end a wait" {
 	boris
 	on_terminal 'for i in 1 2 3; do echo step $i; read -t 0.6 <>never; done; printf "ok? "; read x' '"wait":60000'
 	is "$(plain stdout)" $'step 1\nstep 2\nstep 3\nok? '
@@ -365,7 +365,7 @@ sees_keys() {
 	type_in '\n'
 }
 
-@test "I3: that a terminal asks is said once, and again when something new was printed" {
+@test "I3: a prompt that was reported does not end another wait" {
 	boris
 	on_terminal 'stty -icanon -echo; for i in 1 2; do printf "Key $i? "; read -t 600 <gate; done'
 	may_ask
@@ -380,7 +380,7 @@ sees_keys() {
 	release
 }
 
-@test "I3: a terminal that has printed nothing since the last input does not ask" {
+@test "I3: no prompt is reported if nothing was printed since the last input" {
 	needs_linux_parts
 	boris
 	on_terminal 'stty -icanon -echo; printf "> "; head -c 1 >one; read -t 600 <gate; printf "> "; head -c 1 >two'
@@ -396,7 +396,7 @@ sees_keys() {
 	type_in x
 }
 
-@test "I3: a program that asks ends a wait for a text too" {
+@test "I3: a prompt ends a wait for a text" {
 	needs_linux_parts
 	boris
 	on_terminal 'printf "Sure? "; read x; echo ready; read x' '"until":"ready"'
@@ -407,7 +407,7 @@ sees_keys() {
 	type_in '\n'
 }
 
-@test "I3: as long as something is still to be typed a terminal does not ask" {
+@test "I3: no prompt is reported until all input has been typed" {
 	boris
 	line=$(printf %1000s | tr ' ' a)'\n'
 	on_terminal 'read <gate; cat >in; wc -c <in' '"wait":1'
@@ -431,7 +431,7 @@ quick() {
 	most "$(result elapsed_ms)" $((2500 * SLOW))
 }
 
-@test "I3: a program that reads the terminal asks, with or without a prompt" {
+@test "I3: a program that reads the terminal is reported as waiting even without a prompt" {
 	needs_linux_parts
 	boris
 	quick 'echo line; cat >got'
@@ -450,7 +450,7 @@ quick() {
 	is "$(result status)" '"completed"'
 }
 
-@test "I3: a program at work does not ask, whatever its last line looks like, nor what reads in the background" {
+@test "I3: a program at work is not reported as waiting even if its last line is incomplete" {
 	needs_linux_parts
 	boris
 	for command in \
@@ -471,7 +471,7 @@ quick() {
 	done
 }
 
-@test "I3: a program whose main thread computes does not ask, though another one polls" {
+@test "I3: a program is not reported as waiting while its main thread is running" {
 	needs_linux_parts
 	needs python3
 	boris
@@ -484,7 +484,7 @@ while True: pass'" '"until":"begun"'
 	silent
 }
 
-@test "I3: where nobody says who reads, the last line does" {
+@test "I3: without /proc, an incomplete last line is reported as a possible prompt" {
 	needs_root
 	needs unshare
 	needs_plain
@@ -503,7 +503,7 @@ turns() {
 		"/proc/$server/status"
 }
 
-@test "I4: a terminal that its program has closed wakes nobody" {
+@test "I4: a terminal that no process has open does not wake boris" {
 	needs_plain
 	boris
 	on_terminal 'echo x; exec </dev/null >/dev/null 2>&1; echo x >begun; read <gate' '"wait":0'
@@ -516,7 +516,7 @@ turns() {
 	release
 }
 
-@test "I4: a task with a terminal is looked at, listed and killed like every task" {
+@test "I4: a task with a terminal is read, listed and killed like any other task" {
 	boris
 	on_terminal 'echo one; read <gate' '"wait":100'
 	look '' '"new":true'
@@ -532,7 +532,7 @@ turns() {
 	refused 'task not found*'
 }
 
-@test "T4: a shell on a terminal, which ignores SIGTERM, is ended by SIGHUP after a second" {
+@test "T4: kill_pid terminates an interactive shell with SIGHUP after a second" {
 	boris
 	on_terminal 'PS1="% " bash --norc -i'
 	echo 'trap "" TERM; echo $$ >job; read x <gate' >script
@@ -547,7 +547,7 @@ turns() {
 	gone "$pid"
 }
 
-@test "T4: what ignores SIGTERM and SIGHUP on a terminal is killed after the grace" {
+@test "T4: kill_pid kills a program on a terminal that ignores SIGTERM and SIGHUP" {
 	hurried
 	boris
 	on_terminal 'trap "" TERM HUP; echo x >begun; while :; do read x <gate; done' '"wait":1'
@@ -558,7 +558,7 @@ turns() {
 	least "$(took)" 4900
 }
 
-@test "I4: a program that closes its terminal has its own exit code, and is heard where it opens it again" {
+@test "I4: a program that has closed its terminal keeps its own exit code" {
 	boris
 	for i in 1 2 3; do
 		on_terminal 'exec </dev/null >/dev/null 2>&1; read <gate; exit 3' '"wait":100'
@@ -575,7 +575,7 @@ turns() {
 	has "$(plain stdout)" again
 }
 
-@test "I3: a program that asks on a terminal it has opened again is noticed" {
+@test "I3: a password prompt on a reopened terminal is reported" {
 	boris
 	on_terminal 'exec </dev/null >/dev/null 2>&1; exec 3<>/dev/tty; stty -echo <&3; printf "Password: " >&3; read x <&3' '"wait":60000'
 	has "$(plain note)" secret
@@ -583,7 +583,7 @@ turns() {
 	is "$(result status)" '"completed"'
 }
 
-@test "I3: a program that prints the same prompt again asks again" {
+@test "I3: a prompt that is printed again is reported again" {
 	boris
 	on_terminal 'stty -icanon -echo; while printf "\rchoice: "; do dd bs=1 count=1 >/dev/null 2>&1; done'
 	asks
@@ -593,7 +593,7 @@ turns() {
 	asks
 }
 
-@test "I4: what is left running on a terminal loses it, and keeps no call waiting" {
+@test "I4: a process left running on a terminal does not delay the result" {
 	boris
 	on_terminal 'trap "" HUP; (trap "" TERM; echo x >begun; read <gate; echo late; echo $? >code; read <gate) & begun=1; until test -s begun; do :; done; echo end'
 	is "$(result status) $(plain stdout)" '"completed" end'
@@ -604,7 +604,7 @@ turns() {
 	release
 }
 
-@test "L3, L4: with the session, or boris, all goes that runs on terminals" {
+@test "L3, L4: processes on terminals do not outlive boris" {
 	for how in end_input 'kill -9'; do
 		boris
 		on_terminal 'PS1="% " bash --norc -i'
@@ -621,7 +621,7 @@ turns() {
 	done
 }
 
-@test "I6: a line ends at the 200th column, as on the terminal; blanks at its end are not shown, a prompt keeps its own" {
+@test "I6: a line is wrapped at column 200" {
 	boris
 	on_terminal 'printf %0200d 1; echo; printf %0201d 2; printf "\r3\n"; read <gate' '"until":"3"'
 	is "$(plain stdout)" "$(printf '%0200d\n%0200d\n3' 1 0)"
@@ -632,7 +632,7 @@ turns() {
 	is "$(result stdout)" '"x\n"'
 }
 
-@test "I6: of a full-screen program the screen is shown as it is now" {
+@test "I6: the result of a full-screen program has the current screen" {
 	boris
 	for begins in '\033[?1049h' '\033[?1047h' '\033[?47h' '\033[H' '\033[1;1f'; do
 		on_terminal "echo before; printf '$begins'; echo one; printf '\033[3;5Htwo  '; read x; printf '\033[H\033[Kmore'; read x" '"until":"two"'
@@ -656,7 +656,7 @@ turns() {
 	like "$(plain stdout)" $'before\n*after'
 }
 
-@test "I6: with new, a screen that has not changed is not shown again" {
+@test "I6: with new, an unchanged screen is not returned again" {
 	boris
 	on_terminal 'printf "\033[?1049h\033[5;5Hdrawn"; read x; printf "\033[5;5Hagain"; read x' '"until":"drawn"'
 	run_tool task_output '{"task_id":"'"$task"'","new":true}'
@@ -665,7 +665,7 @@ turns() {
 	has "$(plain screen)" '    again'
 }
 
-@test "I6: clear, a saved cursor and a query of the size do not make a program a full-screen one" {
+@test "I6: clearing the screen does not make a program a full-screen program" {
 	boris
 	for begins in '\033[H\033[2J' '\033[2J\033[H' '\033[H\033[J' '\033[H\033[1;1H\033[?25l\033[J' '\0337\033[999;999f\0338'; do
 		on_terminal "printf '$begins'; echo drawn; read x" '"until":"drawn"'
@@ -674,13 +674,13 @@ turns() {
 	done
 }
 
-@test "I6: nested progress bars are as many lines as there are bars" {
+@test "I6: nested progress bars take one line of text each" {
 	boris
 	on_terminal 'for i in 1 2 3; do printf "outer $i\ninner $i\r\033[A"; done; printf "\n\nend\n"' '"wait":10000'
 	is "$(plain stdout)" $'outer 3\ninner 3\nend'
 }
 
-@test "I6: the terminal answers queries of its cursor, status and attributes, in order" {
+@test "I6: a terminal answers queries in the order in which they are printed" {
 	boris
 	on_terminal 'stty raw -echo; printf "ab\033[6n\033[5n\033[c\033[>c"; head -c 26 | tr "\033" E; stty sane; echo; echo end' '"until":"end"'
 	has "$(plain stdout)" 'E[1;3RE[0nE[?1;2cE[>0;0;0c'
@@ -688,7 +688,7 @@ turns() {
 	has "$(plain stdout)" 'E[50;200R'
 }
 
-@test "W3: until is seen in rows that a full-screen program has drawn again" {
+@test "W3: until is found in a row that a full-screen program has changed" {
 	boris
 	on_terminal 'printf "\033[?1049h\033[5;5Hready: no"; read x; sleep 0.2; printf "\033[5;12Hyes"; read x' '"until":"ready: no"'
 	type_in '\n' '"until":"ready: yes"'
@@ -696,7 +696,7 @@ turns() {
 	lacks "$(plain note)" 'not printed'
 }
 
-@test "W2: a program that is known to be at work after its input is waited for" {
+@test "W2: a wait after input continues while the program is at work" {
 	needs_linux_parts
 	boris
 	on_terminal 'read x; echo start; sleep 3; echo end; read y; echo $y'
@@ -707,7 +707,7 @@ turns() {
 	is "$(result exit_code)" 0
 }
 
-@test "W2: an input without an answer ends when all has been silent for two seconds" {
+@test "W2: a wait after input ends after two seconds of silence" {
 	boris
 	on_terminal 'while read -t 600 x; do echo $x; done; exit 0' '"wait":1'
 	begin
@@ -720,7 +720,7 @@ turns() {
 	is "$(result exit_code)" 0
 }
 
-@test "W2: the echo of several lines that were typed is not news" {
+@test "W2: the echo of several typed lines does not count as new output" {
 	needs perl
 	hurried
 	boris
@@ -732,7 +732,7 @@ turns() {
 	run_tool bash '{"kill_pid":'"$pid"'}'
 }
 
-@test "W2: cancelling an input that waits ends the wait alone" {
+@test "W2: the cancellation of a call with input ends only the wait" {
 	boris
 	on_terminal 'PS1="% " sh -i'
 	to_type 'read x <gate; echo got\n' '"until":"nosuch"'
@@ -747,7 +747,7 @@ turns() {
 	unanswered $typed
 }
 
-@test "W3: until is not seen in the echo of what was typed" {
+@test "W3: until is not found in the echo of the input" {
 	boris
 	on_terminal 'PS1="% " bash --norc -i'
 	to_type 'echo x >begun; read x <gate; echo READY\n' '"until":"READY","wait":60000'
@@ -761,7 +761,7 @@ turns() {
 	type_in 'exit\n'
 }
 
-@test "W3: until is not seen in an echo that comes in pieces" {
+@test "W3: until is not found in an echo that arrives in pieces" {
 	boris
 	on_terminal 'stty -icanon -echo; printf "> "; while [ $((i += 1)) -le 11 ]; do IFS= read -rn 1 -d "" c; printf %s "$c"; read -t 0.02 <>never; done; echo x >begun; read <gate; echo READY; read <gate'
 	to_type 'echo READY\n' '"until":"READY","wait":60000'
@@ -775,7 +775,7 @@ turns() {
 	release
 }
 
-@test "W3: where nothing is echoed until is seen in the first text that is printed" {
+@test "W3: without echo, until is found in the first output" {
 	boris
 	on_terminal 'stty -echo; printf "? "; read x; echo "$x"; read <gate'
 	type_in 'READY\n' '"until":"READY"'
@@ -789,7 +789,7 @@ turns() {
 	release
 }
 
-@test "W3: a text that is the same as the echo does not count, and a note says so" {
+@test "W3: text that a program prints exactly as it was typed counts as echo" {
 	boris
 	on_terminal 'stty -icanon -echo; printf "> "; head -c 4 >in; echo you chose quit; read -t 600 <gate'
 	type_in quit '"until":"quit","wait":700'
@@ -798,7 +798,7 @@ turns() {
 	release
 }
 
-@test "W3: until is seen in what was printed before the terminal asked" {
+@test "W3: until is found in output that precedes a prompt" {
 	boris
 	on_terminal 'echo x >begun; read <gate; echo ready; printf "> "; read x' '"wait":1'
 	begun begun
@@ -808,7 +808,7 @@ turns() {
 	lacks "$(plain note)" 'not printed'
 }
 
-@test "W3: until is not seen in what was printed before something was typed, nor in its echo drawn twice" {
+@test "W3: until is not found in output from before the input" {
 	boris
 	on_terminal 'printf "READY> "; echo x >begun; read x; read y' '"wait":1'
 	printed begun
@@ -848,7 +848,7 @@ waits_for_mark() {
 	run_tool bash '{"kill_pid":'"$pid"'}'
 }
 
-@test "W3: until is not seen in a typed line that a line editor draws again" {
+@test "W3: until is not found in a typed line that readline draws again" {
 	boris
 	busy_shell 'PS1="% " bash --norc -i'
 	waits_for_mark 'echo x >begun; read <gate; echo MARK\n' 2
@@ -859,7 +859,7 @@ waits_for_mark() {
 	waits_for_mark 'RK\n' 2
 }
 
-@test "W3: until is not seen in a line that Python's line editor draws again" {
+@test "W3: until is not found in a typed line that Python draws again" {
 	needs python3
 	boris
 	on_terminal 'python3 -q' '"until":">>> "'
@@ -868,7 +868,7 @@ waits_for_mark() {
 	waits_for_mark '_ = open(\"begun\", \"w\").write(\"x\"); _ = f.readline(); print(\"MARK\")\n' 2
 }
 
-@test "W3: until is not seen in the echo of a later line of several" {
+@test "W3: until is not found in the echo of the last of several typed lines" {
 	boris
 	on_terminal 'PS1="% " bash --norc -i'
 	waits_for_mark 'echo a\necho x >begun; read <gate; echo MARK\n'
@@ -876,7 +876,7 @@ waits_for_mark() {
 	waits_for_mark 'for i in 1; do\nread <gate\necho a\ndone\necho x >begun; read <gate; echo MARK\n' 2
 }
 
-@test "W3: until is not seen in the echo after a tab, or after Ctrl-C" {
+@test "W3: until is not found in the echo after a tab or Ctrl-C" {
 	boris
 	mkdir directory
 	on_terminal 'PS1="% " bash --norc -i'
@@ -888,7 +888,7 @@ waits_for_mark() {
 	waits_for_mark '\u0003echo x >begun; read <gate; echo MARK\n'
 }
 
-@test "W3: until is not seen in the echo of a line longer than the terminal is wide" {
+@test "W3: until is not found in the echo of a line wider than the terminal" {
 	boris
 	long=": $(printf %0190d 0); echo x >begun; read x <gate; echo MARK\n"
 	for shell in 'TERM=dumb bash --norc -i' 'TERM=xterm bash --norc -i' 'sh -i'; do
@@ -899,7 +899,7 @@ waits_for_mark() {
 	done
 }
 
-@test "W3: until is not seen in a line that another call has typed" {
+@test "W3: until is not found in a line that another call has typed" {
 	boris
 	busy_shell 'PS1="% " bash --norc -i'
 	type_in 'echo x >begun; read <gate; echo MARK\n' '"wait":0'
@@ -915,7 +915,7 @@ waits_for_mark() {
 	like "$(plain stdout)" $'*\nMARK\n*'
 }
 
-@test "W3: until is not seen in a command of that name that is drawn again" {
+@test "W3: until is not found in a redrawn command line with the same text" {
 	boris
 	busy_shell 'MARK() { echo x >begun; read <gate; }; export -f MARK; PS1="% " bash --norc -i'
 	to_type 'MARK\n' '"until":"MARK","wait":60000'
@@ -930,7 +930,7 @@ waits_for_mark() {
 	has "$(plain stdout)" '% MARK'
 }
 
-@test "I3: a program that has not read its input does not ask for more" {
+@test "I3: no prompt is reported while the program has unread input" {
 	boris
 	on_terminal 'stty -icanon -echo; printf "? "; head -c 1 >key; read -t 600 <gate; printf "more? "; read -t 600 <gate'
 	type_in 'xyz' '"wait":1500'
@@ -942,7 +942,7 @@ waits_for_mark() {
 	release
 }
 
-@test "W3: until is seen in output that has a part of the typed line" {
+@test "W3: until is found in output that repeats part of the typed line" {
 	boris
 	on_terminal 'PS1="% " bash --norc -i'
 	type_in 'echo \"the build has finished\"\n' '"until":"finished"'
@@ -954,7 +954,7 @@ waits_for_mark() {
 	lacks "$(result note)" 'not printed'
 }
 
-@test "W2: the echo of a line longer than the terminal is wide is not news" {
+@test "W2: the echo of a line wider than the terminal does not count as new output" {
 	needs perl
 	hurried
 	boris
@@ -970,7 +970,7 @@ no_enter() {
 	has "$(plain note)" 'Enter was not typed'
 }
 
-@test "I2: a note says that no Enter was typed, also if a line editor reads the line" {
+@test "I2: a note says that Enter was not typed if the program reads lines" {
 	boris
 	for program in 'printf "? "; cat' 'PS1="% " bash --norc -i' 'python3 -q' 'sqlite3' 'gdb -q -nx'; do
 		[[ $program = PS1* ]] || type -P ${program%% *} || continue
@@ -986,7 +986,7 @@ no_enter() {
 	no_enter
 }
 
-@test "I2: programs that read single keys lack no Enter" {
+@test "I2: a program that reads single keys gets no note about Enter" {
 	boris
 	on_terminal 'read -n 1 -p "One? " x; read -n 1 -p "Two? " y; echo; echo $x$y; read -n 1 z'
 	for key in a b c; do
@@ -1015,7 +1015,7 @@ is_stopped() {
 	like "$(plain note)" "*process group * was stopped by $1*"
 }
 
-@test "I3: a note says which process group on the terminal is stopped, and by which signal" {
+@test "I3: a note names a stopped process group and the signal that stopped it" {
 	needs_linux_parts
 	needs timeout
 	boris
@@ -1033,7 +1033,7 @@ is_stopped() {
 	has "$(plain stdout)" end
 }
 
-@test "I3: a stopped process is noted also after input that it has not read, and after output" {
+@test "I3: a stopped process is noted even if it has unread input" {
 	needs_linux_parts
 	needs timeout
 	boris
@@ -1053,7 +1053,7 @@ is_stopped() {
 	run_tool bash '{"kill_pid":'"$pid"'}'
 }
 
-@test "I3: a job that a shell has stopped is no reason for a note" {
+@test "I3: a job that was stopped from a shell is not noted" {
 	boris
 	on_terminal 'PS1="% " bash --norc --noediting -i'
 	type_in 'sh -c \"echo x >begun; exec sleep 1000\"\n' '"wait":0'
@@ -1068,7 +1068,7 @@ is_stopped() {
 	run_tool bash '{"kill_pid":'"$pid"'}'
 }
 
-@test "O6: a flood on a terminal costs no more memory than without" {
+@test "O6: endless output on a terminal needs no more memory than on a pipe" {
 	needs_plain
 	boris
 	start_task 'yes'

@@ -28,7 +28,7 @@ file_size() {
 	wc -c <"$(plain "${1}_file")" | tr -d ' '
 }
 
-@test "O1: escape sequences are taken out: CSI, OSC, the other strings, two bytes, unended ones" {
+@test "O1: escape sequences that do not change the text are dropped" {
 	boris
 	shows '\033[31mred\033[0m plain\n' 'red plain\n'
 	shows '\033[1;38;5;196mx\033[m\033[?25l\033[2J\033[10;20Hy\n' 'xy\n'
@@ -55,7 +55,7 @@ file_size() {
 	shows 'a\033]0;ti' 'a'
 }
 
-@test "O1, O2: sequences, CRLF, a lone CR, a backspace and a character work also when a read splits them" {
+@test "O1, O2: controls and characters have the same effect if reads divide them" {
 	boris
 	start_task 'for part in "a\033" "[3" "1mb\033]0;t" "t\033" "\\\\c\r" "\nabcdef\r" x "y\b\b" "z\n\360\237" "\230" "\200\n"; do
 		printf "$part"; echo x >>part; read <gate; done'
@@ -74,7 +74,7 @@ file_size() {
 	is "$(plain stdout)" $'abc\nzycdef\n\xf0\x9f\x98\x80'
 }
 
-@test "O1: CRLF becomes LF, a lone CR overwrites the line from its start, by characters" {
+@test "O1: a carriage return returns to the start of the line" {
 	boris
 	shows 'a\r\nb\r\n' 'a\nb\n'
 	shows 'a\r\r\nb' 'a\nb'
@@ -92,7 +92,7 @@ file_size() {
 	is "$(result stdout)" '"5000 of 5000\n"'
 }
 
-@test "O1: erase-in-line erases" {
+@test "O1: EL erases a part of the line" {
 	boris
 	shows 'abcdef\r\033[K' ''
 	shows 'abcdef\r\033[Kxy\n' 'xy\n'
@@ -103,7 +103,7 @@ file_size() {
 	shows 'ab\033[1KX\n' '  X\n'
 }
 
-@test "O1: a line of up to 8,000 characters is overwritten from its start, of a longer one the last row" {
+@test "O1: a line of more than 8,000 characters is overwritten only in its last row" {
 	boris
 	run_bash 'yes é | head -n 8000 | tr -d "\n"; printf "\rx\n"'
 	is "$(plain stdout | tr -d é)" x
@@ -114,7 +114,7 @@ file_size() {
 	is "$(plain stdout | tail -c 8001)" "z$(as 7996 a | sh)xya"
 }
 
-@test "O1: a backspace moves one character back" {
+@test "O1: a backspace moves the cursor one column back" {
 	boris
 	shows '_\bX' 'X'
 	shows 'N\bNA\bAM\bME\bE\n_\bf_\bo_\bo\n' 'NAME\nfoo\n'
@@ -125,12 +125,12 @@ file_size() {
 	shows '10%%\b\b\b20%%\b\b\b\033[Kdone' 'done'
 }
 
-@test "O1: each control draws what a terminal shows, as a table says" {
+@test "O1: t/screen draws every row of its tables as expected" {
 	[ -x "$HERE/screen" ] || fail "t/screen is not built: make t/screen"
 	is "$("$HERE/screen" | grep '^not ok')" ''
 }
 
-@test "O1: cursor movements within a line, inserted, deleted and erased characters are shown as on a terminal" {
+@test "O1: cursor movements within a line are executed" {
 	boris
 	shows 'hello\033[1Cworld\n' 'hello world\n'
 	shows 'OS:\033[10CDebian\n' 'OS:          Debian\n'
@@ -142,7 +142,7 @@ file_size() {
 	is "$(result stdout)" '"all done"'
 }
 
-@test "O1: a row of 8,000 characters of different widths is drawn at once" {
+@test "O1: 100 rows of 8,000 columns with wide characters are drawn in two seconds" {
 	boris
 	e=$(yes é | head -n 4000 | tr -d '\n')
 	w=$(yes a字 | head -n 2000 | tr -d '\n')
@@ -154,7 +154,7 @@ file_size() {
 	most "$(get result structuredContent elapsed_ms)" $((2000 * SLOW))
 }
 
-@test "O1: NUL and other controls but tab and newline, DEL and C1 are dropped, plain text stays" {
+@test "O1: control characters other than tab and newline are dropped" {
 	boris
 	shows 'a\000b\000' 'ab'
 	shows 'abc\r\000x' 'xbc'
@@ -168,7 +168,7 @@ file_size() {
 	shows '"\\\\/\n' '"\\\\/\n'
 }
 
-@test "O2: bytes that are not UTF-8, overlong, surrogates, cut off, become U+FFFD; messages are valid" {
+@test "O2: bytes that are not valid UTF-8 are shown as U+FFFD" {
 	boris
 	shows 'a\377b' 'a\357\277\275b'
 	shows 'a\200b' 'a\357\277\275b'
@@ -187,7 +187,7 @@ file_size() {
 	get -s result structuredContent stdout | iconv -f UTF-8 -t UTF-8 >/dev/null
 }
 
-@test "O3: 30,000 characters are shown whole, one more truncates the stream" {
+@test "O3: a stream of 30,000 characters is shown in full" {
 	boris
 	run_bash "$(as 30000 a)"
 	is "$(plain stdout | wc -c | tr -d ' ')" 30000
@@ -197,7 +197,7 @@ file_size() {
 	has "$(plain stdout)" '[stdout truncated: 30001 characters in total, first 30000 and last 1 shown; full output: /'
 }
 
-@test "O3: of more than 30,000 characters the first 30,000, a line that says so, and the last 2,000 are shown" {
+@test "O3: a long stream is shown as its first 30,000 and last 2,000 characters" {
 	boris
 	run_bash "$(as 29999 a); $(as 18001 b); $(as 2000 c)"
 	is "$(result stdout_chars)" 50000
@@ -209,7 +209,7 @@ $(tail -c 2000 shown)"
 	is "$(tail -c 2000 shown | tr -d c)" ''
 }
 
-@test "O3: the last 2,000 characters begin with a line, where one begins in their first half, and repeat nothing" {
+@test "O3: the end of a truncated stream starts at the beginning of a line" {
 	boris
 	run_bash 'seq 20000'
 	last=$(seq 20000 | tail -c 2000 | tail -n +2)
@@ -224,7 +224,7 @@ $(tail -c 2000 shown)"
 	is "$(plain stdout | head -c 30000; plain stdout | tail -c 393)" "$(seq 6300)"
 }
 
-@test "O3: stderr is truncated on its own" {
+@test "O3: stdout and stderr are truncated independently" {
 	boris
 	run_bash "$(as 40000 a); ($(as 50000 b)) >&2"
 	is "$(result stdout_chars) $(result stderr_chars)" '40000 50000'
@@ -235,7 +235,7 @@ $(tail -c 2000 shown)"
 	is "$(result stdout_chars)$(result stdout_file)" ''
 }
 
-@test "O3: characters are counted, not bytes, none is cut, and what was cleaned away does not count" {
+@test "O3: the limit of a stream counts characters rather than bytes" {
 	boris
 	run_bash 'yes é | head -n 30000 | tr -d "\n"'
 	is "$(get -n result structuredContent stdout)" 30000
@@ -248,7 +248,7 @@ $(tail -c 2000 shown)"
 	is "$(result stdout_chars)" ''
 }
 
-@test "O4: with tail, by BORIS_TRUNCATE, the last 2000 lines are shown" {
+@test "O4: BORIS_TRUNCATE=tail shows the last 2000 lines" {
 	BORIS_TRUNCATE=tail boris
 	run_bash 'seq 8500'
 	plain stdout >shown
@@ -258,7 +258,7 @@ $(tail -c 2000 shown)"
 	is "$(result stdout_chars)" "$(seq 8500 | wc -c | tr -d ' ')"
 }
 
-@test "O4: with tail 2000 lines are shown whole, and a last line without newline is a line" {
+@test "O4: with tail, a stream of 2000 lines is shown in full" {
 	boris --truncate=tail
 	run_bash 'seq 2000'
 	is "$(plain stdout)" "$(seq 2000)"
@@ -270,7 +270,7 @@ $(tail -c 2000 shown)"
 	like "$(plain stdout)" $'2\n3\n*2000\nlast*'
 }
 
-@test "O4: with tail the last 51,200 bytes are shown, whole lines only, of a longer line its end, between characters" {
+@test "O4: with tail, the last 51,200 bytes are shown in complete lines" {
 	boris --truncate=tail
 	line=$(head -c 99 /dev/zero | tr '\0' x)
 	run_bash "yes $line | head -n 1000"
@@ -291,7 +291,7 @@ $(tail -c 2000 shown)"
 	is "$(plain stdout | grep -o € | wc -l | tr -d ' ')" 17066
 }
 
-@test "O4: --truncate=both shows the first 10,000 and the last 20,000 characters, none cut; 30,000 whole" {
+@test "O4: --truncate=both shows the first 10,000 and the last 20,000 characters" {
 	boris --truncate=both
 	run_bash "$(as 9999 x); printf 1; $(as 20000 y); printf 2; $(as 19999 z)"
 	is "$(result stdout_chars)" 50000
@@ -309,7 +309,7 @@ $(tail -c 2000 shown)"
 	is "$(plain stdout | grep -o € | wc -l | tr -d ' ')" 30000
 }
 
-@test "O4: the truncate argument is this call's, of a task too, and beats the option" {
+@test "O4: the argument truncate overrides the option for one call" {
 	boris --truncate=tail
 	run_bash 'seq 8500' '{"truncate":"head"}'
 	like "$(plain stdout)" $'1\n2\n*first 30000 and last *'
@@ -320,7 +320,7 @@ $(tail -c 2000 shown)"
 	has "$(plain stdout)" 'omitted here'
 }
 
-@test "O4: the counts are right when most of the output was never kept" {
+@test "O4: the counts of a truncated stream include output that was not kept" {
 	boris
 	for truncate in head tail both; do
 		run_bash 'yes abcdefg | head -n 1000000' '{"truncate":"'$truncate'"}'
@@ -330,7 +330,7 @@ $(tail -c 2000 shown)"
 	has "$(plain stdout)" 'last 2000 of 1000000 lines'
 }
 
-@test "O5: files with the names that the next ones could have prevent nothing" {
+@test "O5: existing files with similar names do not prevent a saved file" {
 	boris
 	run_bash 'head -c 100000 /dev/zero | tr "\0" a'
 	file=$(plain stdout_file)
@@ -346,7 +346,7 @@ $(tail -c 2000 shown)"
 	rm "$file"-*.log
 }
 
-@test "O5: of more than 1,024 saved files the oldest are removed" {
+@test "O5: the oldest files are removed if more than 1,024 are saved" {
 	local command='printf %0300d 0; printf %0300d 0 >&2'
 	echo "$HELLO" >all
 	for i in {1..530}; do
@@ -360,7 +360,7 @@ $(tail -c 2000 shown)"
 	has "$(tail -n 1 seen)" 'stdout:\n1024\n'
 }
 
-@test "O5: a truncated stream is in a file of its own, whole, raw, of mode 0600 whatever the umask, its name absolute, under TMPDIR" {
+@test "O5: the saved file of a truncated stream has all its raw bytes" {
 	TMPDIR_FOR_BORIS=tmp
 	wrap=(sh -c 'umask 0777; exec "$@"' sh)
 	boris
@@ -380,7 +380,7 @@ told_raw() {
 	has "$(plain stdout)" "; full raw output: $(plain stdout_file)]"
 }
 
-@test "O5: the line says raw where the saved file is not the text shown, as of a terminal" {
+@test "O5: the truncation line says raw if the file differs from the text" {
 	boris
 	told_raw "$(as 40000 a); printf '\\033[mb'"
 	told_raw "printf '\\r\\n'; $(as 40000 a)"
@@ -394,7 +394,7 @@ told_raw() {
 	grep -q $'^19999\r$' "$(plain stdout_file)"
 }
 
-@test "O5: without TMPDIR the file is under /tmp" {
+@test "O5: without TMPDIR, streams are saved in /tmp" {
 	wrap=(env -u TMPDIR)
 	boris
 	run_bash "$(as 40000 a)"
@@ -405,7 +405,7 @@ told_raw() {
 	[ ! -e "$file" ]
 }
 
-@test "O5: output that is not truncated leaves no file" {
+@test "O5: a stream that is not truncated leaves no file" {
 	boris
 	run_bash "$(as 30000 a)"
 	run_bash "$(as 40000 a)" '{"truncate":"tail"}'
@@ -413,7 +413,7 @@ told_raw() {
 	is "$(find tmp -type f)" ''
 }
 
-@test "O5: a TMPDIR that is not there, or may not be written, is told, and stops nothing" {
+@test "O5: the truncation line says why a stream could not be saved" {
 	[ -z "$WRAP" ] || skip "under $WRAP, which needs it"
 	TMPDIR_FOR_BORIS=/no/such/place
 	boris
@@ -423,7 +423,7 @@ told_raw() {
 	lacks "$(plain stdout)" 'full output: /'
 }
 
-@test "O5: past --save-limit the file ends, and the line says that it is incomplete; 0 saves nothing" {
+@test "O5: a saved file that reaches --save-limit is reported as incomplete" {
 	boris --save-limit=1
 	run_bash 'yes abcdefg | head -c 3000000'
 	is "$(result stdout_chars)" 3000000
@@ -439,7 +439,7 @@ told_raw() {
 	is "$(find tmp -type f)" ''
 }
 
-@test "O5: a full disk is told, and stops nothing" {
+@test "O5: a saved file on a full disk is reported as incomplete" {
 	needs_root
 	needs unshare
 	needs_plain
@@ -453,7 +453,7 @@ told_raw() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "O5: RLIMIT_FSIZE is told, and a command meets it as if boris were not there" {
+@test "O5: a saved file that reaches RLIMIT_FSIZE is reported as incomplete" {
 	wrap=(sh -c 'ulimit -f 100; exec "$@"' sh)
 	boris
 	run_bash "$(as 200000 a)"
@@ -468,7 +468,7 @@ kept() {
 	find tmp -type f -exec cat {} + | wc -c | tr -d ' '
 }
 
-@test "O5: one session keeps four times the limit; the oldest finished files go first" {
+@test "O5: the files of a session do not exceed four times --save-limit" {
 	boris --save-limit=1
 	for i in 1 2 3 4 5 6; do
 		run_bash 'yes abcdefg | head -c 1048576'
@@ -483,7 +483,7 @@ kept() {
 	done
 }
 
-@test "O5: a result whose file had to go names none, and says why" {
+@test "O5: a result whose file was removed names no file" {
 	boris --save-limit=1
 	start_task 'yes abcdefg | head -c 1048576'
 	eventually reaped "$pid"
@@ -520,7 +520,7 @@ left() {
 	plain stdout | awk '{ print $4 * 1024 }'
 }
 
-@test "O5: the saved files of a session take at most a quarter of the space that was free, and the line says so" {
+@test "O5: the files of a session use at most a quarter of the free space" {
 	on_memory 'tmpfs -o size=32m'
 	boris
 	run_bash 'yes abcdefg | head -c 60000000'
@@ -532,7 +532,7 @@ left() {
 	is "$(plain stdout) $(plain stderr)" '16777216 '
 }
 
-@test "O5: within the quarter the oldest finished files are removed first" {
+@test "O5: the oldest files are removed if a quarter of the free space is used" {
 	on_memory 'tmpfs -o size=32m'
 	boris
 	for i in 1 2 3; do
@@ -544,7 +544,7 @@ left() {
 	has "$(plain stderr)" 'No such file'
 }
 
-@test "O5: saved files never use the last tenth of a file system, also if others fill it meanwhile" {
+@test "O5: saved files never use the last tenth of a file system" {
 	on_memory 'tmpfs -o size=32m'
 	boris
 	run_bash 'yes abcdefg | head -c 100000'
@@ -557,7 +557,7 @@ left() {
 	is "$(result stdout_file)" ''
 }
 
-@test "O5: streams of several commands at once stay within the same bounds" {
+@test "O5: several streams together use at most a quarter of the free space" {
 	on_memory 'tmpfs -o size=32m'
 	boris
 	for i in 1 2 3 4; do
@@ -575,7 +575,7 @@ meminfo() {
 	"${wrap[@]}" true || skip 'cannot replace /proc/meminfo'
 }
 
-@test "O5: where files are in memory, a quarter of the free memory is the bound" {
+@test "O5: saved files in memory use at most a quarter of the free memory" {
 	for kind in 'tmpfs -o size=1g' ramfs; do
 		on_memory "$kind"
 		meminfo 20000
@@ -587,7 +587,7 @@ meminfo() {
 	done
 }
 
-@test "O5: where files are in memory, its last tenth is not used" {
+@test "O5: saved files in memory never use the last tenth of the memory" {
 	on_memory ramfs
 	meminfo 6700
 	boris
@@ -599,7 +599,7 @@ meminfo() {
 	has "$(plain stdout)" '; full output not saved: less than a tenth of the memory is free]'
 }
 
-@test "O5: the limit of the control group counts as memory, its page cache as free" {
+@test "O5: the limit of the control group applies to saved files in memory" {
 	on_memory 'tmpfs -o size=1g'
 	mkdir group
 	echo 20000000 >group/memory.max
@@ -614,7 +614,7 @@ meminfo() {
 	is "$(saved)" 2000000
 }
 
-@test "O8: limit bounds each stream, in the proportion of head, tail or both; out of range it is refused" {
+@test "O8: limit bounds the start and the end of each stream" {
 	boris
 	for how in 'head 1000 200' 'tail 0 1200' 'both 400 800'; do
 		# shellcheck disable=SC2086
@@ -630,7 +630,7 @@ meminfo() {
 	done
 }
 
-@test "O8: what is within the limit is shown whole, whatever its bytes" {
+@test "O8: a character of several bytes counts as one for limit" {
 	boris
 	run_bash 'printf "%200s" "" | sed "s/ /\xe2\x82\xac/g"' '{"limit":200}'
 	is "$(plain stdout | wc -m -c | xargs)" '600 600'
@@ -643,7 +643,7 @@ meminfo() {
 	is "$(plain stdout | wc -c)" 570
 }
 
-@test "O9: of a stream that is no text the first 1,000 characters are shown, and how many bytes there were" {
+@test "O9: a binary stream is shown as its first 1,000 characters" {
 	boris
 	run_bash 'head -c 50000 "$(type -P bash)"'
 	plain stdout >shown
@@ -654,7 +654,7 @@ meminfo() {
 	is "$(plain stdout | head -n -1)" "$(head -n -1 shown)"
 }
 
-@test "O9: a stream of which up to a tenth is no text is text, and so is a short one; a task while it runs" {
+@test "O9: a stream is binary if more than a tenth of its bytes are not text" {
 	boris
 	run_bash 'for ((i = 0; i < 2000; i++)); do printf "123456789\377"; done'
 	is "$(result stdout_chars)" ''
@@ -674,7 +674,7 @@ meminfo() {
 	has "$(plain stdout)" end
 }
 
-@test "O6: yes costs no more memory than true, with tail, both, progress or on stderr; ping is answered at once" {
+@test "O6: a command with endless output needs no more memory than true" {
 	needs_plain
 	boris
 	run_bash true
@@ -698,7 +698,7 @@ meminfo() {
 	most "$(peak)" $((before + 1024))
 }
 
-@test "O7: with a progress token what is new is sent while the command runs" {
+@test "O7: new output is sent as progress while a command runs" {
 	boris
 	call_bash 'echo one; read <gate; echo two >&2; read <gate; echo three' '{}' '{"progressToken":"t"}'
 	notice
@@ -714,7 +714,7 @@ meminfo() {
 	is "$(result stdout) $(result stderr)" '"one\nthree\n" "two\n"'
 }
 
-@test "O7: a progress token comes back as its JSON text, 0 and \"\" too" {
+@test "O7: a progress token is returned exactly as it was sent" {
 	boris
 	for token in 0 7 '"x"' '""' '"a\u0062"' 12345678901234567890; do
 		call_bash 'echo hi; read <gate' '{}' '{"progressToken":'"$token"'}'
@@ -725,7 +725,7 @@ meminfo() {
 	done
 }
 
-@test "O7: progress is in milliseconds, always grows, at most ten a second, and sends nothing twice" {
+@test "O7: the progress of a call always grows" {
 	boris
 	begin
 	run_bash 'for i in {1..25}; do echo $i; read -t 0.05 <>never; done' '{}' '{"progressToken":1}'
@@ -742,7 +742,7 @@ meminfo() {
 	is "${whole:0:${#said}}" "$said"
 }
 
-@test "O7: without a token, or with one of another type, there is no progress, nor of a background start" {
+@test "O7: a call without a valid progress token receives no progress" {
 	boris
 	run_bash 'echo hi; read -t 0.3 <>never'
 	for token in null true '{}' '[1]' 1.5; do
@@ -756,7 +756,7 @@ meminfo() {
 	is ${#notices[@]} 0
 }
 
-@test "O7: the message of progress is cleaned and bounded, and the result is complete without it" {
+@test "O7: the message of a progress notification has a limited size" {
 	boris
 	call_bash 'printf "\033[31mred\033[0m\377\r\n"; read <gate' '{}' '{"progressToken":1}'
 	notice
@@ -771,7 +771,7 @@ meminfo() {
 	like "$(plain stdout)" $'1\n2\n3\n*'
 }
 
-@test "O7: after the response there is no progress" {
+@test "O7: no progress is sent after the response" {
 	boris
 	for i in 1 2 3 4 5; do
 		run_bash 'echo hi; (read -t 0.15 <>never; echo late) & true' '{}' '{"progressToken":'$i'}'
@@ -781,7 +781,7 @@ meminfo() {
 	is "$(all method | tail -n 2 | xargs)" ''
 }
 
-@test "O7: the last progress is not in the same write as the response" {
+@test "O7: progress and the response are not sent in the same write" {
 	needs strace
 	needs_plain
 	wrap=(strace -qq -e signal=none -e trace=write,writev,sendto,sendmsg -s 4096 -o trace)
@@ -795,7 +795,7 @@ meminfo() {
 	is "$(grep notifications/progress trace | grep -c exit_code)" 0
 }
 
-@test "O7: after a cancellation there is no progress" {
+@test "O7: no progress is sent after a cancellation" {
 	boris
 	call_bash 'trap "" TERM; echo one; echo x >begun; read <gate; echo two; read <gate' '{}' '{"progressToken":1}'
 	begun begun
@@ -810,7 +810,7 @@ meminfo() {
 	is "$(result stdout) ${#notices[@]}" '"next\n" 0'
 }
 
-@test "O7: after ten seconds of silence a progress notification goes out all the same" {
+@test "O7: a progress notification is sent after ten seconds of silence" {
 	hurried
 	boris
 	begin

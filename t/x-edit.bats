@@ -32,7 +32,7 @@ inode() {
 	ls -i "$1" | sed 's/^ *\([0-9]*\).*/\1/'
 }
 
-@test "X1, B6: edit is offered on demand alone; tools/list is at most 8 KiB then" {
+@test "X1, B6: edit is offered only with --edit" {
 	boris
 	ask tools/list
 	is "$(get result tools 2)" ''
@@ -57,7 +57,7 @@ inode() {
 	said "$PWD/f: created"
 }
 
-@test "X1: with --no-bash edit alone is offered, and BORIS_EDIT=1 does it too" {
+@test "X1: with --no-bash and BORIS_EDIT=1, edit is the only tool" {
 	export BORIS_EDIT=1
 	boris --no-bash
 	is "$(get -s result instructions)" "Use the edit tool to create and change files on this server's host."
@@ -74,7 +74,7 @@ inode() {
 	[ ! -e ran ]
 }
 
-@test "X1: old is replaced where it stands once, with all wherever it does" {
+@test "X1: all replaces every occurrence of old" {
 	boris --edit
 	printf 'a b a\na.*b\n' >f
 	edit f '"X"' '"a.*b"'
@@ -89,7 +89,7 @@ inode() {
 	holds f 'X\n'
 }
 
-@test "X1: without old a file is made, which must not be there yet, its directory must" {
+@test "X1: a call of edit without old creates a file" {
 	boris --edit
 	edit f '"one\ntwo"'
 	said "$PWD/f: created"
@@ -109,7 +109,7 @@ inode() {
 	holds f 'one\ntwo'
 }
 
-@test "P4: without bash the error about an unknown tool does not name bash" {
+@test "P4: with --no-bash, the error about an unknown tool does not name bash" {
 	boris --edit --no-bash
 	for name in Bash KillShell KillBash TaskOutput write_stdin bash; do
 		run_tool $name '{}'
@@ -117,7 +117,7 @@ inode() {
 	done
 }
 
-@test "P4: for a foreign tool that edits files, the error names edit" {
+@test "P4: the error about a foreign tool that edits files names edit" {
 	boris --edit
 	for name in Edit MultiEdit Write str_replace; do
 		run_tool $name '{}'
@@ -129,7 +129,7 @@ inode() {
 	lacks "$(get -s error message)" 'use edit'
 }
 
-@test "X1: wrong arguments are told with what would be right" {
+@test "X1: the error about a wrong argument of edit says what would be valid" {
 	boris --edit
 	echo x >f
 	edit f '"x"' '""'
@@ -151,7 +151,7 @@ inode() {
 	holds f 'x\n'
 }
 
-@test "X2: it waits for the commands before it, where path starts, and can be cancelled meanwhile" {
+@test "X2: an edit waits for the commands before it" {
 	boris --edit
 	mkdir d
 	call_bash 'cd d; read <../gate; printf b >f'
@@ -170,7 +170,7 @@ inode() {
 	unanswered $((edited + 1))
 }
 
-@test "X2: bytes that are no UTF-8, NUL and a missing newline are kept" {
+@test "X2: an edit keeps bytes that are not UTF-8" {
 	boris --edit
 	printf '\377\0a\tb\n\300x' >f
 	edit f '"c"' '"a\tb"'
@@ -179,7 +179,7 @@ inode() {
 	holds f '\377d\0\300x'
 }
 
-@test "X2: where lines end in CRLF, a newline matches that and becomes it" {
+@test "X2: a newline in old matches CRLF" {
 	boris --edit
 	printf 'a\r\nb\r\nc\r\n' >f
 	edit f '"1\n2\r\n3\n"' '"a\nb\n"'
@@ -194,7 +194,7 @@ inode() {
 	holds f 'a\nx\ny\n'
 }
 
-@test "X2: in a file with mixed line endings all matches are counted, and each keeps its endings" {
+@test "X2: matches with LF and with CRLF are counted together" {
 	boris --edit
 	printf 'a\r\nb\r\na\nb\n' >f
 	edit f '"x\ny"' '"a\nb"'
@@ -207,7 +207,7 @@ inode() {
 	holds f 'x\r\ny\nz\nx\ny\r\nz\r\n'
 }
 
-@test "X2: a match that begins or ends with a newline takes the complete CRLF" {
+@test "X2: a match that starts or ends with a newline includes the complete CRLF" {
 	boris --edit
 	printf 'a\r\nb\r\nc\n' >f
 	edit f '"\nB"' '"\nb"'
@@ -218,7 +218,7 @@ inode() {
 	holds f 'a-c-'
 }
 
-@test "X2: new lines in a line get the ending of that line, at the end of a file that of the line before" {
+@test "X2: a line that is added within a line has the ending of that line" {
 	boris --edit
 	printf 'a\r\nb\nc\r\nd' >f
 	edit f '"1\n2"' '"a"'
@@ -233,7 +233,7 @@ inode() {
 	holds f '1\n2'
 }
 
-@test "X2: with CRLF in old, line endings can be changed" {
+@test "X2: line endings can be changed if old contains CRLF" {
 	boris --edit
 	printf 'a\r\nb\nc\r\n' >f
 	edit f '"\n"' '"\r\n"' '"all":true'
@@ -245,7 +245,7 @@ inode() {
 	holds f 'x\ny\n'
 }
 
-@test "X2: text that stands in the file as given is found, whatever its CRs" {
+@test "X2: a CR in old matches a CR in the file" {
 	boris --edit
 	printf 'a\nx\r\nb\r\n' >f
 	edit f '"y"' '"a\nx\r"'
@@ -263,7 +263,7 @@ inode() {
 	holds f 'a\r\n\r\nb1c'
 }
 
-@test "X3: the file keeps its mode and owner, and nothing is left beside it" {
+@test "X3: an edited file keeps its mode and owner" {
 	boris --edit
 	mkdir d
 	echo a=1 >d/f
@@ -277,7 +277,7 @@ inode() {
 	only d f
 }
 
-@test "X3: a symbolic link is followed, and stays one; a file with several names keeps them, longer or shorter" {
+@test "X3: a symbolic link remains a link after an edit of its target" {
 	boris --edit
 	mkdir real etc
 	echo a=1 >real/f
@@ -297,7 +297,7 @@ inode() {
 	is "$(inode f)" "$(inode g)"
 }
 
-@test "X3: a directory, a device, a FIFO and what its owner may not write are refused" {
+@test "X3: only a writable regular file can be edited" {
 	boris --edit
 	mkdir d
 	echo a >f
@@ -315,7 +315,7 @@ inode() {
 	holds f 'a\n'
 }
 
-@test "X3: more than 16 MiB, before or after, is refused" {
+@test "X3: an edit is rejected if the file has more than 16 MiB before or after it" {
 	boris --edit
 	head -c 16777216 /dev/zero | tr '\0' a >f
 	edit f '"aa"' '"a"' '"all":true'
@@ -326,7 +326,7 @@ inode() {
 	is "$(wc -c <f | xargs)" 16777217
 }
 
-@test "X3: on a full disk the file stays as it was, in place too" {
+@test "X3: a file is not changed if the disk is full" {
 	needs_root
 	needs unshare mount
 	unshare -m true || skip 'no mount namespaces here'
@@ -349,7 +349,7 @@ inode() {
 	said '*replaced*'
 }
 
-@test "X3: an immutable file and a read-only file system are told by the system's reason" {
+@test "X3: the error about a read-only file gives the system's reason" {
 	needs_root
 	needs unshare mount
 	unshare -m true || skip 'no mount namespaces here'
@@ -369,7 +369,7 @@ inode() {
 	holds f 'a\n'
 }
 
-@test "X3: where no file can be made beside it, or take its name, it is written in place" {
+@test "X3: a file is written in place if a new file cannot replace it" {
 	needs_root
 	needs unshare mount setpriv
 	unshare -m true || skip 'no mount namespaces here'
@@ -417,7 +417,7 @@ edit_swapping() {
 	wait $!
 }
 
-@test "X3: while a file and a link are swapped, what the link leads to stays where it is" {
+@test "X3: a file that is swapped with a link does not receive the text of another file" {
 	boris --edit
 	mkdir d
 	echo 'a secret' >secret
@@ -430,7 +430,7 @@ edit_swapping() {
 	done
 }
 
-@test "X3: while a directory and a link are swapped, each keeps the file that is its own" {
+@test "X3: a directory that is swapped with a link keeps its own file" {
 	boris --edit
 	mkdir d theirs
 	for n in {1..8}; do
@@ -446,7 +446,7 @@ edit_swapping() {
 	done
 }
 
-@test "X3: what is appended, or a mode that is changed, while a file is edited is not lost" {
+@test "X3: a change by another program during an edit is not lost" {
 	boris --edit
 	mkdir d
 	yes 'a line' | head -c 4000000 >was
@@ -468,7 +468,7 @@ edit_swapping() {
 	done
 }
 
-@test "X3: what is appended behind the last look is not lost, in place too, but nobody fills the disk" {
+@test "X3: text that is appended after the last check is not lost" {
 	needs strace
 	strace -o /dev/null true || skip 'nothing can be traced here'
 	# LeakSanitizer cannot look where strace does.
@@ -504,7 +504,7 @@ edit_line() {
 	TEST_MARK="$PWD:" $WRAP "$BORIS" --edit <"in.$1" >"$1" 2>"err.$1" 7>&- 8>&- 9>&- &
 }
 
-@test "X3: edits of one file by several boris processes at once are all made, in place too" {
+@test "X3: simultaneous edits of a file by several boris processes are all made" {
 	for round in {1..20}; do
 		printf '%s\n' a b c >f
 		# From the eleventh round on the file has two names.
@@ -516,7 +516,7 @@ edit_line() {
 	done
 }
 
-@test "X3: a file that stays locked is not edited, and the error says so" {
+@test "X3: a file that stays locked is not edited" {
 	needs_linux_parts
 	needs flock
 	boris --edit
@@ -545,7 +545,7 @@ unlocked() {
 	exec 5<&-
 }
 
-@test "X5: while an edit waits for a lock, boris answers pings and parallel calls" {
+@test "X5: boris answers other requests while an edit waits for a lock" {
 	boris --edit
 	locked f
 	call edit '{"path":"f","old":"a","new":"b"}'
@@ -560,7 +560,7 @@ unlocked() {
 	holds f 'b\n'
 }
 
-@test "X5: later commands in the order wait for an edit that waits for a lock" {
+@test "X5: a command waits for an earlier edit that waits for a lock" {
 	boris --edit
 	locked f
 	call edit '{"path":"f","old":"a","new":"b"}'
@@ -625,7 +625,7 @@ meanwhile() {
 	answer
 }
 
-@test "X3: an edit that another program forestalls right before the exchange is undone" {
+@test "X3: an edit is undone if the file was replaced just before the exchange" {
 	tampered renameat2:delay_enter=500000:when=1
 	printf 'one\ntwo\n' >f
 	echo 'of another program' >other
@@ -636,7 +636,7 @@ meanwhile() {
 	lacks "$(ls -A)" .boris-
 }
 
-@test "X3: so it is if the old file was overwritten in place, or got another mode or name" {
+@test "X3: an edit is undone if the file was changed just before the exchange" {
 	for change in 'printf ONE | dd of=f conv=notrunc status=none' 'chmod 600 f' 'ln f g'; do
 		tampered renameat2:delay_enter=500000:when=1
 		printf 'one\ntwo\n' >f
@@ -652,7 +652,7 @@ meanwhile() {
 	lacks "$(ls -A)" .boris-
 }
 
-@test "X3: what is appended by name while an exchange is undone is kept" {
+@test "X3: text that is appended while an exchange is undone is kept" {
 	tampered renameat2:delay_exit=500000:when=1
 	printf 'one\ntwo\n' >f
 	exec 5<>f
@@ -663,7 +663,7 @@ meanwhile() {
 	holds f 'ONE\ntwo\nappended\n'
 }
 
-@test "X3: where names cannot be exchanged an edit is made all the same" {
+@test "X3: a file is edited even if the kernel cannot exchange names" {
 	tampered renameat2:error=ENOSYS
 	printf 'one\ntwo\n' >f
 	edit f '"2"' '"two"'
@@ -675,7 +675,7 @@ meanwhile() {
 	lacks "$(ls -A)" .boris-
 }
 
-@test "X3: an edit in place does nothing if the file was overwritten while room was made" {
+@test "X3: an edit in place is not made if the file was changed meanwhile" {
 	tampered fsync:delay_enter=500000:when=1
 	printf 'one\ntwo\n' >f
 	ln f g
@@ -685,7 +685,7 @@ meanwhile() {
 	holds f 'ONE\ntwo\nappended\n'
 }
 
-@test "X3: an edit in place writes no bytes but those that differ" {
+@test "X3: an edit in place writes only the bytes that differ" {
 	tampered fsync:delay_enter=500000:when=1
 	printf 'one\ntwo\nthree\n' >f
 	ln f g
@@ -695,7 +695,7 @@ meanwhile() {
 	holds f 'ONE\nTWO\nthree\n'
 }
 
-@test "X3: an edit in place that fails keeps what others have appended" {
+@test "X3: an edit in place that fails keeps text that others have appended" {
 	for new in 'more than two' 2 TWO; do
 		printf 'one\ntwo\n' >f
 		tampered -P f pwrite64:error=EIO:delay_enter=500000:when=1
@@ -709,7 +709,7 @@ meanwhile() {
 	done
 }
 
-@test "X6: an edit in place that shortens a file keeps what is appended right before" {
+@test "X6: an edit that shortens a file in place keeps text appended just before" {
 	tampered -P f pread64:delay_exit=500000:when=5
 	printf 'one\ntwo\n' >f
 	ln f g
@@ -722,7 +722,7 @@ meanwhile() {
 	holds f 'one\n2\nappended\n'
 }
 
-@test "X1: another user's empty file is not filled" {
+@test "X1: an empty file of another user is not overwritten" {
 	needs_root
 	boris --edit
 	touch theirs own
@@ -734,7 +734,7 @@ meanwhile() {
 	holds own 'a secret'
 }
 
-@test "X3: below /proc/sys a file is edited in place" {
+@test "X3: a file in /proc/sys is edited in place" {
 	needs_root
 	needs unshare hostname
 	wrap=(unshare -u sh -c 'hostname before && [ -w /proc/sys/kernel/hostname ] && exec "$@"' sh)
@@ -746,7 +746,7 @@ meanwhile() {
 	is "$(plain stdout)" now
 }
 
-@test "X3: boris killed in an edit leaves the old file or the new one, and nothing else" {
+@test "X3: a file is either old or new if boris is killed during an edit" {
 	needs_linux
 	mkdir d
 	yes 'a line of text' | head -n 200000 >old
@@ -764,7 +764,7 @@ meanwhile() {
 	done
 }
 
-@test "F1: with --write an edit outside is refused by the kernel" {
+@test "F1: with --write, an edit outside of the directory is denied by the kernel" {
 	needs_linux
 	mkdir in out
 	echo a >in/f
@@ -784,7 +784,7 @@ meanwhile() {
 	only in f
 }
 
-@test "X4: the result has the lines around, three before and after, at most 20" {
+@test "X4: the result of an edit shows three lines before and after the change" {
 	boris --edit
 	seq 100 >f
 	edit f '"fifty\nand more"' '"50"'
@@ -807,7 +807,7 @@ meanwhile() {
 	has "$(plain text)" $'\n13\t13\n...\n17\t17\n'
 }
 
-@test "X4: long lines are cut, and control characters left out" {
+@test "X4: a long line is shortened in the result of an edit" {
 	boris --edit
 	long=$(printf %0500d 0)
 	printf '\033[31m%s\rb\n' $long >f
@@ -816,7 +816,7 @@ meanwhile() {
 	most "$(plain text | tail -n 1 | wc -c)" 170
 }
 
-@test "X4: what was not found is shown where it stands but for white space, what was found several times with its lines" {
+@test "X4: the error about a missing text shows a match that differs in white space" {
 	boris --edit
 	printf 'x\n\tif (a)\n\t\tb();\n' >f
 	edit f '"y"' '"    if (a)\n        b();\n"'
@@ -829,7 +829,7 @@ meanwhile() {
 	refused '*old occurs 30 times, in lines 1, 2, *all: true*'
 }
 
-@test "K3: the lines around fit what the client lets through" {
+@test "K3: the result of an edit does not exceed --result-limit" {
 	boris --edit --result-limit=2000
 	long=$(printf %0300d 0)
 	for n in {1..20}; do echo $long; done >f
@@ -838,7 +838,7 @@ meanwhile() {
 	like "$(plain text)" '*: text replaced 20 times*...'
 }
 
-@test "T8: the result of an edit tells which tasks have ended" {
+@test "T8: the result of an edit reports tasks that have ended" {
 	boris --edit
 	start_task 'read <gate'
 	release
