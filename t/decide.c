@@ -1,10 +1,11 @@
-/* decide: tests what the event loop decides, without a process.
+/* decide: table tests of the functions that decide what is due. They start no
+ * processes.
  *
  *	decide TABLE
  *
- * TABLE is `queue`, `jobs`, `calls` or `lists`. Each row of a table is a state
- * and what is due in it at NOW. Prints the rows that are decided otherwise,
- * and exits with status 1 if there are any. */
+ * TABLE is `queue`, `jobs`, `calls` or `lists`. Each row of a table has a state
+ * and the action that is due in that state at NOW. decide prints the rows for
+ * which the function returns another action, and then exits with status 1. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdbool.h>
 #include <stdio.h>
@@ -31,40 +32,40 @@ do_nothing(struct job *job, const char *dir, int64_t now)
 
 /* -- Jobs in the queue --------------------------------------------------- */
 
-/* hand_over_at is NEVER where a row has 0. */
+/* In a row, a hand_over_at of 0 stands for NEVER. */
 static const struct {
 	const char *name;
 	struct job job;
 	struct queue_state state;
 	struct job_due due;
 } queue[] = {
-	{ "a job starts if nothing runs",
+	{ "a job starts if no other job runs",
 	  .due = { DUE_START, NOW } },
-	{ "a job waits for the one before it",
+	{ "a job waits for the job before it",
 	  .state.running_in_order = 1, .due = { DUE_NOTHING, NEVER } },
-	{ "a job does not wait for parallel ones",
+	{ "a job does not wait for parallel jobs",
 	  .state.running_parallel = 16, .due = { DUE_START, NOW } },
-	{ "a job waits until the order continues",
+	{ "a job waits while the queue is paused",
 	  .state.paused = true, .due = { DUE_NOTHING, NEVER } },
-	{ "an edit is done",
+	{ "an edit is made",
 	  .job.do_work = do_nothing, .due = { DUE_WORK, NOW } },
 	{ "an edit waits for the command before it",
 	  .job.do_work = do_nothing, .state.running_in_order = 1,
 	  .due = { DUE_NOTHING, NEVER } },
-	{ "an edit is done even if it is late",
+	{ "an edit is made even after the call limit",
 	  .job = { .do_work = do_nothing, .hand_over_at = NOW - 1 },
 	  .due = { DUE_WORK, NOW } },
 
-	{ "an edit of a locked file waits for its next attempt",
+	{ "an edit of a locked file waits until its next attempt",
 	  .job = { .do_work = do_nothing, .work_at = NOW + 20 },
 	  .state.edit_waits = true, .due = { DUE_NOTHING, NOW + 20 } },
-	{ "an edit of a locked file is tried again",
+	{ "an edit of a locked file is attempted again",
 	  .job = { .do_work = do_nothing, .work_at = NOW },
 	  .state.edit_waits = true, .due = { DUE_WORK, NOW } },
-	{ "a job waits for the edit of a locked file before it",
+	{ "a job waits for an earlier edit of a locked file",
 	  .state.edit_waits = true, .due = { DUE_NOTHING, NEVER } },
 
-	{ "a parallel job starts beside the order",
+	{ "a parallel job starts even if the queue is paused",
 	  .job.parallel = true,
 	  .state = { .running_in_order = 1, .paused = true },
 	  .due = { DUE_START, NOW } },
@@ -74,56 +75,56 @@ static const struct {
 	{ "the seventeenth parallel job waits",
 	  .job.parallel = true, .state.running_parallel = 16,
 	  .due = { DUE_NOTHING, NEVER } },
-	{ "a parallel task does not count as one",
+	{ "a parallel task does not count as a parallel job",
 	  .job = { .parallel = true, .background = true },
 	  .state.running_parallel = 16, .due = { DUE_START, NOW } },
 
-	{ "a task starts in its turn",
+	{ "a task starts if no other job runs",
 	  .job.background = true, .due = { DUE_START, NOW } },
 	{ "a task waits for the command before it",
 	  .job.background = true, .state.running_in_order = 1,
 	  .due = { DUE_NOTHING, NEVER } },
-	{ "a task is rejected if too many run",
+	{ "a task is rejected if too many tasks run",
 	  .job.background = true, .state.tasks_full = true,
 	  .due = { DUE_REJECT_TASK, NOW } },
-	{ "a command in the foreground starts although too many tasks run",
+	{ "a foreground command starts even if too many tasks run",
 	  .state.tasks_full = true, .due = { DUE_START, NOW } },
 
-	{ "a waiting job is decided again when its client stops waiting",
+	{ "a queued job waits until its call limit",
 	  .job.hand_over_at = NOW + 1, .state.running_in_order = 1,
 	  .due = { DUE_NOTHING, NOW + 1 } },
-	{ "a job is given up when its client stops waiting",
+	{ "a queued job is given up at its call limit",
 	  .job.hand_over_at = NOW, .state.running_in_order = 1,
 	  .due = { DUE_GIVE_UP, NOW } },
-	{ "a late job is not given up while the order pauses",
+	{ "a queued job is not given up while the queue is paused",
 	  .job.hand_over_at = NOW, .state.paused = true,
 	  .due = { DUE_NOTHING, NEVER } },
-	{ "a late parallel job is given up although the order pauses",
+	{ "a waiting parallel job is given up even if the queue is paused",
 	  .job = { .parallel = true, .hand_over_at = NOW },
 	  .state = { .running_parallel = 16, .paused = true },
 	  .due = { DUE_GIVE_UP, NOW } },
-	{ "a late job whose turn has come starts as a task",
+	{ "a job that can start at its call limit starts as a task",
 	  .job.hand_over_at = NOW, .due = { DUE_START_LATE, NOW } },
-	{ "a late job is rejected if it can be no task",
+	{ "a job is rejected at its call limit if it cannot become a task",
 	  .job.hand_over_at = NOW, .state.tasks_full = true,
 	  .due = { DUE_REJECT_LATE, NOW } },
-	{ "a job with little time left is rejected if it can be no task",
+	{ "a job with under a second left is rejected if too many tasks run",
 	  .job = { .hand_over_at = NOW + 999, .timeout = 11000 },
 	  .state.tasks_full = true, .due = { DUE_REJECT_LATE, NOW } },
-	{ "a job with little time left starts if it can become a task",
+	{ "a job with under a second left starts if it can become a task",
 	  .job = { .hand_over_at = NOW + 999, .timeout = 11000 },
 	  .due = { DUE_START, NOW } },
-	{ "a job with a second left starts although it can be no task",
+	{ "a job with a second left starts even if too many tasks run",
 	  .job = { .hand_over_at = NOW + 1000, .timeout = 600000 },
 	  .state.tasks_full = true, .due = { DUE_START, NOW } },
-	{ "a job that has waited for less than it has left starts",
+	{ "a job starts if it has waited for less time than it has left",
 	  .job = { .hand_over_at = NOW + 600, .queued_at = NOW - 600,
 	    .timeout = 600000 },
 	  .state.tasks_full = true, .due = { DUE_START, NOW } },
-	{ "a job whose own timeout is waited for starts",
+	{ "a job starts if its timeout expires soon after its call limit",
 	  .job = { .hand_over_at = NOW + 600, .timeout = 10600 },
 	  .state.tasks_full = true, .due = { DUE_START, NOW } },
-	{ "a late task starts as any task",
+	{ "a task starts as usual at its call limit",
 	  .job = { .background = true, .hand_over_at = NOW },
 	  .due = { DUE_START, NOW } },
 };
@@ -159,28 +160,28 @@ check_queue(void)
 
 /* -- Jobs that have been started ----------------------------------------- */
 
-/* deadline and hand_over_at are NEVER where a row has 0. */
+/* In a row, a deadline or hand_over_at of 0 stands for NEVER. */
 static const struct {
 	const char *name;
 	struct job job;
 	struct job_due due;
 } jobs[] = {
-	{ "a command runs without limits",
+	{ "nothing is due for a command without limits",
 	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_RUNNING },
 	  .due = { DUE_NOTHING, NEVER } },
-	{ "a command that has ended ends its job",
+	{ "a job ends with its command",
 	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_ORPHANED,
 	           .exec.ended = true },
 	  .due = { DUE_END, NOW } },
-	{ "a task that has ended ends its job",
+	{ "a task ends with its command",
 	  .job = { .state = JOB_TASK, .exec.state = EXEC_GONE,
 	           .exec.ended = true },
 	  .due = { DUE_END, NOW } },
-	{ "a command that ends at its timeout was in time",
+	{ "a command that ends at its timeout has not timed out",
 	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_GONE,
 	           .exec.ended = true, .deadline = NOW },
 	  .due = { DUE_END, NOW } },
-	{ "a program that could not be started fails",
+	{ "a job fails if its program could not be started",
 	  .job = { .state = JOB_RUNNING,
 	           .exec = { .state = EXEC_GONE, .ended = true,
 	                     .outcome.error = 2 } },
@@ -190,7 +191,7 @@ static const struct {
 	           .exec.ended = true },
 	  .due = { DUE_NOTHING, NEVER } },
 
-	{ "a command waits for its timeout",
+	{ "a command continues until its timeout",
 	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_RUNNING,
 	           .deadline = NOW + 1 },
 	  .due = { DUE_NOTHING, NOW + 1 } },
@@ -198,36 +199,36 @@ static const struct {
 	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_RUNNING,
 	           .deadline = NOW },
 	  .due = { DUE_TIME_OUT, NOW } },
-	{ "a command is kept at its timeout with --on-timeout=background",
+	{ "with --on-timeout=background, a command is kept at its timeout",
 	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_RUNNING,
 	           .deadline = NOW, .options = &keep_late },
 	  .due = { DUE_KEEP, NOW } },
-	{ "a task is terminated at its timeout all the same",
+	{ "with --on-timeout=background, a task is terminated at its timeout",
 	  .job = { .state = JOB_TASK, .exec.state = EXEC_RUNNING,
 	           .deadline = NOW, .options = &keep_late },
 	  .due = { DUE_TIME_OUT, NOW } },
-	{ "a command that is being ended has no timeout",
+	{ "a command that is being terminated has no timeout",
 	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_STOPPING,
 	           .deadline = NOW },
 	  .due = { DUE_NOTHING, NEVER } },
 
-	{ "a command waits for its client's limit",
+	{ "a command continues until its call limit",
 	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_RUNNING,
 	           .deadline = NOW + 60000, .hand_over_at = NOW + 1 },
 	  .due = { DUE_NOTHING, NOW + 1 } },
-	{ "a command is handed over when its client stops waiting",
+	{ "a command is handed over at its call limit",
 	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_RUNNING,
 	           .deadline = NOW + 60000, .hand_over_at = NOW },
 	  .due = { DUE_HAND_OVER, NOW } },
-	{ "a command without a timeout is handed over",
+	{ "a command without a timeout is handed over at its call limit",
 	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_RUNNING,
 	           .hand_over_at = NOW },
 	  .due = { DUE_HAND_OVER, NOW } },
-	{ "a command whose timeout is near is not handed over",
+	{ "a command is not handed over if its timeout expires soon",
 	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_RUNNING,
 	           .deadline = NOW + 10000, .hand_over_at = NOW },
 	  .due = { DUE_NOTHING, NOW + 10000 } },
-	{ "a command that is being ended is not handed over",
+	{ "a command that is being terminated is not handed over",
 	  .job = { .state = JOB_RUNNING, .exec.state = EXEC_SETTLING,
 	           .hand_over_at = NOW },
 	  .due = { DUE_NOTHING, NEVER } },
@@ -261,8 +262,8 @@ check_jobs(void)
 
 /* -- Calls ---------------------------------------------------------------- */
 
-/* The wait of a call ends at NOW + 30000. Its limit is NEVER where a row has 0.
- * A job is a task that runs, unless its row has another state. */
+/* The wait of each call ends at END. In a row, a limit of 0 stands for NEVER.
+ * RUNS makes the job a running task. */
 enum { END = NOW + 30000 };
 #define RUNS .state = JOB_TASK, .background = true
 #define UNTIL { .data = "ready", .len = 5 }
@@ -273,8 +274,8 @@ static const struct {
 	struct watch watch;
 	struct job job;
 	int64_t limit;
-	bool printed;          /* something that no result has shown */
-	int64_t answer_at;     /* 0: now */
+	bool printed;          /* the job has output that was not read */
+	int64_t answer_at;     /* 0: immediately */
 	bool by_limit;
 } calls[] = {
 	/* Calls that start a job */
@@ -291,31 +292,31 @@ static const struct {
 	{ "the start of a task waits until its program has started",
 	  .job = { RUNS, .started_at = NOW, .exec.starting = true },
 	  .answer_at = NEVER },
-	{ "the start of a task does not wait for a hung mount",
+	{ "the start of a task waits at most a second for its directory",
 	  .job = { RUNS, .started_at = NOW - 1000, .exec.starting = true },
 	  .answer_at = NOW - 1000 },
-	{ "the wait of a start begins with its command",
+	{ "the wait of a start is counted from the start of the command",
 	  .request.time = 5000, .job = { RUNS, .started_at = NOW - 1000 },
 	  .answer_at = NOW + 4000 },
 
 	/* The wait for a task */
 	{ "a wait ends at its deadline",
 	  .request.action = CALL_READ, .job = { RUNS }, .answer_at = END },
-	{ "a wait ends with the task",
+	{ "a wait ends when the task ends",
 	  .request.action = CALL_READ, .job.state = JOB_FINISHED },
-	{ "a wait ends when its client stops waiting",
+	{ "a wait ends at the call limit",
 	  .request.action = CALL_READ, .job = { RUNS }, .limit = END - 1,
 	  .answer_at = END - 1, .by_limit = true },
-	{ "a wait that is shorter than its client waits ends by itself",
+	{ "a wait that is shorter than the call limit ends at its deadline",
 	  .request.action = CALL_READ, .job = { RUNS }, .limit = END + 1,
 	  .answer_at = END },
 
 	/* until */
-	{ "a wait for a text lasts as long as it is not printed",
+	{ "a wait for a text continues until the text is printed",
 	  .request = { .action = CALL_READ, .until = UNTIL, .only_new = true },
 	  .job = { RUNS }, .watch = { .new_output = true, .printed_at = NOW },
 	  .printed = true, .answer_at = END },
-	{ "a wait for a text ends soon after it is printed",
+	{ "a wait for a text ends 100 ms after the text is printed",
 	  .request = { .action = CALL_READ, .until = UNTIL }, .job = { RUNS },
 	  .watch.seen_at = NOW, .answer_at = NOW + 100 },
 	{ "the start of a task waits for a text",
@@ -324,57 +325,57 @@ static const struct {
 	  .answer_at = NOW + 107 },
 
 	/* Quiet periods */
-	{ "a wait for news ends after 300 ms of silence",
+	{ "a wait for new output ends after 300 ms of silence",
 	  .request = { .action = CALL_READ, .only_new = true }, .job = { RUNS },
 	  .watch = { .new_output = true, .printed_at = NOW }, .printed = true,
 	  .answer_at = NOW + 300 },
-	{ "a wait for news does not end without news",
+	{ "a wait for new output does not end without new output",
 	  .request = { .action = CALL_READ, .only_new = true }, .job = { RUNS },
 	  .watch = { .printed_at = NOW }, .printed = true,
 	  .answer_at = END },
-	{ "what another call has shown is not new",
+	{ "output that another call has returned is not new",
 	  .request = { .action = CALL_READ, .only_new = true }, .job = { RUNS },
 	  .watch = { .new_output = true, .printed_at = NOW },
 	  .answer_at = END },
-	{ "a quiet period does not last beyond the wait",
+	{ "a quiet period does not extend the wait",
 	  .request = { .action = CALL_READ, .only_new = true }, .job = { RUNS },
 	  .watch = { .new_output = true, .printed_at = END - 1 },
 	  .printed = true,
 	  .answer_at = END },
-	{ "after input the quiet period is 2 s",
+	{ "the quiet period after input is 2 s",
 	  .request = { .action = CALL_TYPE, .only_new = true }, .job = { RUNS },
 	  .watch = { .new_output = true, .printed_at = NOW }, .printed = true,
 	  .answer_at = NOW + 2000 },
-	{ "after input silence is no answer if the program is at work",
+	{ "silence after input does not end a wait if the program is at work",
 	  .request = { .action = CALL_TYPE, .only_new = true },
 	  .job = { RUNS, .prompt.not_reading = true },
 	  .watch = { .new_output = true, .printed_at = NOW }, .printed = true,
 	  .answer_at = END },
 
 	/* Prompts */
-	{ "a terminal that may prompt ends a wait",
+	{ "a possible prompt ends a wait",
 	  .request.action = CALL_READ,
 	  .job = { RUNS, .prompt = { .state = TERMINAL_MAY_PROMPT,
 	                             .since = 1 } } },
-	{ "a terminal that prompts ends a wait for a text",
+	{ "a prompt ends a wait for a text",
 	  .request = { .action = CALL_READ, .until = UNTIL },
 	  .job = { RUNS, .prompt = { .state = TERMINAL_PROMPTS,
 	                             .since = 1 } } },
-	{ "a terminal that may prompt does not end a wait for a text",
+	{ "a possible prompt does not end a wait for a text",
 	  .request = { .action = CALL_READ, .until = UNTIL },
 	  .job = { RUNS, .prompt = { .state = TERMINAL_MAY_PROMPT,
 	                             .since = 1 } }, .answer_at = END },
-	{ "a prompt that was reported does not end a wait again",
+	{ "a prompt that was reported does not end another wait",
 	  .request.action = CALL_READ,
 	  .job = { RUNS, .asked_at = 1,
 	           .prompt = { .state = TERMINAL_PROMPTS, .since = 1 } },
 	  .answer_at = END },
 
 	/* Killing */
-	{ "a kill waits for the end of the task, however long",
+	{ "a kill waits for the end of the task, even beyond the call limit",
 	  .request.action = CALL_KILL, .job = { RUNS, .kill_requested = true },
 	  .limit = NOW, .answer_at = NEVER },
-	{ "a kill that boris cannot carry out is answered",
+	{ "a kill is answered if boris cannot terminate the task",
 	  .request.action = CALL_KILL,
 	  .job = { RUNS, .exec.state = EXEC_SURVIVED } },
 	{ "a kill of a task that is stuck in the kernel is answered",
@@ -383,7 +384,8 @@ static const struct {
 	    .kill_requested = true } },
 };
 
-/* Returns an output; printed: with a line that no one has read. */
+/* Returns an output, with a line that was not read if printed is set. Returns
+ * NULL if allocation fails. */
 static struct output *
 make_output(bool printed)
 {
@@ -434,20 +436,20 @@ check_calls(void)
 
 static const struct {
 	const char *name;
-	int running, unread;   /* tasks that run, and that have ended */
+	int running, unread;   /* number of running and of ended tasks */
 	bool subscription;
-	const char *token;     /* for progress; NULL: none */
+	const char *token;     /* progress token, or NULL */
 	int64_t answer_at, progress_at;
 } lists[] = {
 	{ "a list without tasks is answered", .progress_at = NEVER },
-	{ "a list waits while tasks run",
+	{ "a list waits until its deadline while tasks run",
 	  .running = 2, .answer_at = END, .progress_at = NEVER },
 	{ "a list is answered if a task has ended",
 	  .running = 2, .unread = 1, .progress_at = NEVER },
-	{ "progress is due if it is wanted",
+	{ "progress is due if the call has a progress token",
 	  .running = 1, .token = "7", .answer_at = END,
 	  .progress_at = NOW + 50 },
-	{ "a subscription has no answer", .subscription = true,
+	{ "a subscription is never answered", .subscription = true,
 	  .answer_at = NEVER, .progress_at = NEVER },
 };
 

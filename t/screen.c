@@ -1,13 +1,14 @@
-/* Table tests of output/screen.c, and a driver for t/screen-oracle.py. It needs
- * nothing of the system but C99.
+/* Table tests of output/screen.c, and a driver for t/screen-oracle.py. The file
+ * needs only C99.
  *
  *	screen                  runs the tests
- *	screen -d [SEED]        is the driver: each line of stdin contains the
- *	                        bytes that a terminal receives. For each line it
- *	                        prints the final text, the screen and the
- *	                        replies, separated by commas. All of them are in
- *	                        hexadecimal. If SEED is not 0, the bytes are
- *	                        split at random positions. */
+ *	screen -d [SEED]        runs the driver: each line of stdin contains the
+ *	                        bytes that a terminal receives, and for each
+ *	                        line the driver prints the final text, the
+ *	                        screen and the replies, separated by commas.
+ *	                        Input and output are in hexadecimal. If SEED is
+ *	                        not 0, the bytes are split at random
+ *	                        positions. */
 
 #include "output/screen.h"
 
@@ -42,7 +43,7 @@ draw_end(struct drawn *d)
 	free(d->text.data);
 }
 
-/* Draws the bytes, split at random places unless seed is 0. */
+/* Draws the bytes, split at random positions unless seed is 0. */
 static void
 draw_bytes(struct drawn *d, const char *bytes, size_t n, unsigned seed)
 {
@@ -127,95 +128,111 @@ drive(unsigned seed)
 
 #define E "\033["
 
-/* What is printed on a pipe or a terminal, and the text that it gives */
+/* The bytes that are printed on a pipe or a terminal, and the resulting text */
 static const struct test {
 	const char *name;
 	bool terminal;
 	const char *bytes;
 	const char *text;
 } tests[] = {
-	{ "pipe: plain text", false, "one\n\ttwo  \n\n", "one\n\ttwo  \n\n" },
-	{ "pipe: CRLF is a newline", false, "a\r\nb\r\n", "a\nb\n" },
+	{ "pipe: plain text is not changed", false,
+	    "one\n\ttwo  \n\n", "one\n\ttwo  \n\n" },
+	{ "pipe: CRLF counts as a newline", false, "a\r\nb\r\n", "a\nb\n" },
 	{ "pipe: CR returns to the first column", false, "abc\rx", "xbc" },
 	{ "pipe: BS moves one column back", false, "ab\bc", "ac" },
 	{ "pipe: BS stops at the first column", false, "a\b\bb", "b" },
 	{ "pipe: BEL, DEL and C1 are dropped", false,
 	    "a\a\177\302\205b", "ab" },
-	{ "pipe: CUF", false, "hello" E "1Cworld", "hello world" },
-	{ "pipe: CUB", false, "50%" E "3D75%", "75%" },
-	{ "pipe: CHA", false, "abc" E "2Gx" E "Gy", "yxc" },
-	{ "pipe: HPA", false, "abc" E "2`x", "axc" },
-	{ "pipe: CBT", false, "0123456789" E "Zx", "01234567x9" },
-	{ "pipe: EL to the end", false, "abcdef" E "3D" E "K", "abc" },
-	{ "pipe: EL to the start", false, "abcdef" E "3D" E "1K", "    ef" },
-	{ "pipe: EL of all", false, "abc" E "2K" E "1Gd", "d" },
-	{ "pipe: ED acts within the row", false, "abc\r" E "Jd", "d" },
-	{ "pipe: an erased screen remains", false, "abc" E "2Jd", "abcd" },
-	{ "pipe: ICH", false, "abc" E "2G" E "2@", "a  bc" },
-	{ "pipe: DCH", false, "abcd" E "2G" E "2P", "ad" },
-	{ "pipe: ECH", false, "abcdef" E "2G" E "3X", "a   ef" },
-	{ "pipe: REP", false, "ab" E "3b", "abbbb" },
-	{ "pipe: insert mode", false, "ac" E "2G" E "4hb" E "4l", "abc" },
-	{ "pipe: save and restore the cursor", false,
+	{ "pipe: CUF moves to the right", false,
+	    "hello" E "1Cworld", "hello world" },
+	{ "pipe: CUB moves to the left", false, "50%" E "3D75%", "75%" },
+	{ "pipe: CHA moves to a column", false, "abc" E "2Gx" E "Gy", "yxc" },
+	{ "pipe: HPA moves to a column", false, "abc" E "2`x", "axc" },
+	{ "pipe: CBT moves to the previous tab stop", false,
+	    "0123456789" E "Zx", "01234567x9" },
+	{ "pipe: EL erases to the end of the row", false,
+	    "abcdef" E "3D" E "K", "abc" },
+	{ "pipe: EL 1 erases to the start of the row", false,
+	    "abcdef" E "3D" E "1K", "    ef" },
+	{ "pipe: EL 2 erases the row", false, "abc" E "2K" E "1Gd", "d" },
+	{ "pipe: ED erases to the end of the row", false, "abc\r" E "Jd", "d" },
+	{ "pipe: ED 2 does not erase the row", false, "abc" E "2Jd", "abcd" },
+	{ "pipe: ICH inserts blanks", false, "abc" E "2G" E "2@", "a  bc" },
+	{ "pipe: DCH deletes characters", false, "abcd" E "2G" E "2P", "ad" },
+	{ "pipe: ECH erases characters", false,
+	    "abcdef" E "2G" E "3X", "a   ef" },
+	{ "pipe: REP repeats the last character", false, "ab" E "3b", "abbbb" },
+	{ "pipe: insert mode moves characters to the right", false,
+	    "ac" E "2G" E "4hb" E "4l", "abc" },
+	{ "pipe: the cursor is saved and restored", false,
 	    "a" "\0337" "bc" "\0338" "x" E "s" "y" E "uz", "axz" },
-	{ "pipe: moves to other rows are ignored", false,
+	{ "pipe: movements to other rows are ignored", false,
 	    "a" E "A" E "B" E "5;5H" E "3db", "ab" },
-	{ "pipe: colours and unknown sequences", false,
+	{ "pipe: colours and unknown sequences are dropped", false,
 	    E "1;31ma" E "m" E "?25l" E "38:2::1:2:3mb" E "5 qc" "\033=d",
 	    "abcd" },
-	{ "pipe: strings end at BEL, ST, CAN, SUB, ESC or a newline", false,
+	{ "pipe: BEL, ST, CAN, SUB, ESC or a newline ends a string", false,
 	    "\033]0;t\007a\033Pq\033\\b\033_x\030c\033^x\032d\033]x\ne",
 	    "abcd\ne" },
-	{ "pipe: an unended sequence", false, "a" E "31", "a" },
+	{ "pipe: an unterminated sequence is dropped", false, "a" E "31", "a" },
 	{ "pipe: a wide character takes two columns", false,
 	    "\345\255\227b\rxy", "xyb" },
-	{ "pipe: half of a wide character is a blank", false,
+	{ "pipe: half of a wide character becomes a blank", false,
 	    "\345\255\227\by", " y" },
-	{ "pipe: a combining character joins", false,
+	{ "pipe: a combining character joins the one before it", false,
 	    "e\314\201\rx", "x" },
-	{ "pipe: line-drawing characters", false,
+	{ "pipe: line-drawing characters are translated", false,
 	    "\033(0lqk\033(B", "\342\224\214\342\224\200\342\224\220" },
-	{ "pipe: bytes that are not UTF-8", false,
+	{ "pipe: bytes that are not UTF-8 become U+FFFD", false,
 	    "a\377\303b", "a\357\277\275\357\277\275b" },
-	{ "terminal: lines", true, "one\r\ntwo\r\n", "one\ntwo\n" },
-	{ "terminal: trailing blanks of a line", true, "a  \r\nb", "a\nb" },
-	{ "terminal: blanks before the cursor", true, "name: ", "name: " },
+	{ "terminal: rows become lines", true, "one\r\ntwo\r\n", "one\ntwo\n" },
+	{ "terminal: blanks at the end of a line are not shown", true,
+	    "a  \r\nb", "a\nb" },
+	{ "terminal: a blank before the cursor is shown", true,
+	    "name: ", "name: " },
 	{ "terminal: LF keeps the column", true, "a\nb", "a\n b" },
 	{ "terminal: VT and FF are line feeds", true, "a\vb\fc", "a\n b\n  c" },
-	{ "terminal: HT moves to multiples of 8", true, "a\tb", "a       b" },
-	{ "terminal: CUU", true, "a\r\nb" E "A\rc", "c\nb" },
-	{ "terminal: CUD", true, "a\r\n" E "A" E "Bb", "a\nb" },
-	{ "terminal: CNL and CPL", true, "a\r\nb" E "Fc" E "Ed", "c\nd" },
-	{ "terminal: CUP and HVP", true, "ab" E "1;2Hc" E "1;1fd", "dc" },
-	{ "terminal: VPA", true, "a\r\n\r\nb" E "1dc", "ac\n\nb" },
-	{ "terminal: nested progress bars", true,
+	{ "terminal: HT moves to the next multiple of 8 columns", true,
+	    "a\tb", "a       b" },
+	{ "terminal: CUU moves up", true, "a\r\nb" E "A\rc", "c\nb" },
+	{ "terminal: CUD moves down", true, "a\r\n" E "A" E "Bb", "a\nb" },
+	{ "terminal: CPL and CNL move to the first column", true,
+	    "a\r\nb" E "Fc" E "Ed", "c\nd" },
+	{ "terminal: CUP and HVP move to a row and column", true,
+	    "ab" E "1;2Hc" E "1;1fd", "dc" },
+	{ "terminal: VPA moves to a row", true,
+	    "a\r\n\r\nb" E "1dc", "ac\n\nb" },
+	{ "terminal: nested progress bars take one line each", true,
 	    "a 1\r\nb 1\r" E "Aa 2\r\nb 2\r" E "Aa 3\r\nb 3\r",
 	    "a 3\nb 3" },
-	{ "terminal: a bar that is erased and drawn again", true,
+	{ "terminal: a redrawn progress bar takes one line", true,
 	    E "2K" E "1Gstep 1" E "2K" E "1Gstep 2" E "2K" E "1Gall done",
 	    "all done" },
-	{ "terminal: lines that are erased upwards", true,
+	{ "terminal: lines that are erased upwards are not shown", true,
 	    "a\r\nb\r\nc" E "2K" E "1A" E "2K" E "1A" E "2K" E "Gd", "d" },
-	{ "terminal: ED from the cursor", true,
+	{ "terminal: ED erases the rows below the cursor", true,
 	    "a\r\nb\r\nc" E "2A\r" E "J", "" },
-	{ "terminal: clear leaves the screen in the text", true,
+	{ "terminal: CUP and ED keep the screen in the text", true,
 	    "a\r\nb\r\n" E "H" E "Jc", "a\nb\nc" },
-	{ "terminal: a prompt that is drawn again from the top", true,
+	{ "terminal: a redrawn prompt replaces the old one", true,
 	    "? A\r\n> 1" E "1A\r" E "J? A\r\n> 2", "? A\n> 2" },
-	{ "terminal: an erased screen remains in the text", true,
+	{ "terminal: CUP and ED 2 keep the screen in the text", true,
 	    "a\r\nb" E "H" E "2Jc", "a\nb\nc" },
-	{ "terminal: IL and DL", true,
+	{ "terminal: IL and DL insert and delete rows", true,
 	    "a\r\nb\r\nc" E "2d" E "Lx" E "1d" E "M", " x\nb\nc" },
-	{ "terminal: RI at the top", true, "a\r\033Mb", "b\na" },
-	{ "terminal: IND and NEL", true, "a\033Db\033Ec", "a\n b\nc" },
+	{ "terminal: RI scrolls down in the first row", true,
+	    "a\r\033Mb", "b\na" },
+	{ "terminal: IND and NEL move down", true,
+	    "a\033Db\033Ec", "a\n b\nc" },
 	{ "terminal: SU moves rows to the text", true, "a\r\nb" E "Sc",
 	    "a\nb\n c" },
-	{ "terminal: SD", true, "a" E "Tb", " b\na" },
-	{ "terminal: DECSTBM", true,
+	{ "terminal: SD scrolls down", true, "a" E "Tb", " b\na" },
+	{ "terminal: DECSTBM limits scrolling to a region", true,
 	    "a\r\nb\r\nc" E "1;2r" E "2;1H\nd", "a\nb\nd\nc" },
 	{ "terminal: the alternate screen is not text", true,
 	    "a" E "?1049hxyz" E "?1049lb", "ab" },
-	{ "terminal: no autowrap", true, E "?7l" E "199Gabcd" E "?7h",
+	{ "terminal: output without autowrap causes no error", true,
+	    E "?7l" E "199Gabcd" E "?7h",
 	    NULL }
 };
 
@@ -241,7 +258,8 @@ check_text(const struct test *t)
 	return failed;
 }
 
-/* Whether bytes make a program a full-screen one, and what it is answered */
+/* Whether these bytes make a program a full-screen program, and the replies of
+ * the terminal */
 static const struct query {
 	const char *bytes;
 	bool is_full;

@@ -1,11 +1,11 @@
 /* tables.c: table tests of modules that need no process: json, text, fmt, list,
- * mounts, access and httpmsg. A row is an input and the output that is expected;
- * a table is a function that turns one into the other, and its rows.
+ * mounts, access and httpmsg. A table consists of rows and a function. Each row
+ * has an input and the output that the function must return for this input.
  *
  *	t/tables TABLE
  *
- * Each row that fails is printed. The exit status is 1 if there is one, and 2
- * if no table has that name. */
+ * tables prints each row that fails, and then exits with status 1. The status
+ * is 2 if no table has this name. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdarg.h>
@@ -30,9 +30,9 @@ struct row {
 
 struct table {
 	const char *name;
-	/* Appends what the module makes of the input. */
+	/* Appends the output of the module for the input. */
 	void (*apply)(const char *input, struct buf *output);
-	const struct row *rows;  /* the last one's input is NULL */
+	const struct row *rows;  /* the input of the last row is NULL */
 };
 
 /* -- json ---------------------------------------------------------------- */
@@ -197,7 +197,7 @@ static const struct row json_string_rows[] = {
 	{ NULL, NULL }
 };
 
-/* The value of the member "a" */
+/* Output: the value of the member "a" */
 static void
 apply_json_get(const char *input, struct buf *output)
 {
@@ -219,7 +219,8 @@ static const struct row json_get_rows[] = {
 	{ NULL, NULL }
 };
 
-/* The value of "a" in the start of a text; "missing", if its name is not there */
+/* Input: the start of a JSON text. Output: the value of the member "a", or
+ * "missing" if the text does not contain that name */
 static void
 apply_json_first(const char *input, struct buf *output)
 {
@@ -243,7 +244,7 @@ static const struct row json_first_rows[] = {
 	{ NULL, NULL }
 };
 
-/* Whether the two elements of an array are equal */
+/* Input: an array. Output: whether its first two elements are equal */
 static void
 apply_json_equal(const char *input, struct buf *output)
 {
@@ -309,7 +310,7 @@ static const struct row path_tidy_rows[] = {
 	{ NULL, NULL }
 };
 
-/* Input: a directory, a blank, a name */
+/* Input: a directory, a blank and a name */
 static void
 apply_path_from(const char *input, struct buf *output)
 {
@@ -331,7 +332,8 @@ static const struct row path_from_rows[] = {
 	{ NULL, NULL }
 };
 
-/* The decimal number at the start, and what follows it */
+/* Output: the decimal number at the start of the input, '|' and the rest of the
+ * input */
 static void
 apply_digits(const char *input, struct buf *output)
 {
@@ -352,7 +354,8 @@ static const struct row digits_rows[] = {
 	{ NULL, NULL }
 };
 
-/* The lengths of all characters of the text; of 0 there is only one */
+/* Output: the length of each character of the input, up to the first length
+ * of 0 */
 static void
 apply_utf8(const char *input, struct buf *output)
 {
@@ -382,8 +385,8 @@ static const struct row utf8_rows[] = {
 	{ NULL, NULL }
 };
 
-/* Input: a pattern, '|' and a text. Output: the bytes up to the end of its first
- * occurrence; "none" */
+/* Input: a pattern, '|' and a text. Output: the number of bytes up to the end
+ * of the first match, or "none" */
 static void
 apply_pattern(const char *input, struct buf *output)
 {
@@ -418,8 +421,8 @@ static const struct row pattern_rows[] = {
 
 /* -- fmt ----------------------------------------------------------------- */
 
-/* Input: the name of a case. It is formatted here, where the compiler checks
- * the arguments. */
+/* Input: the name of a case. The cases are part of the function, so that the
+ * compiler can check their arguments. */
 static void
 apply_fmt(const char *input, struct buf *output)
 {
@@ -467,8 +470,8 @@ put_letter(struct buf *output, struct list_node *n)
 	buf_putc(output, LIST_ITEM(n, struct letter, node)->name);
 }
 
-/* Input: a letter is appended, and removed after '-'. Output: the list in order,
- * and in the opposite order */
+/* Input: letters to append to the list. A letter after '-' is removed instead.
+ * Output: the list in order, and in reverse order */
 static void
 apply_list(const char *input, struct buf *output)
 {
@@ -508,8 +511,8 @@ static const struct row list_rows[] = {
 
 /* -- httpmsg ------------------------------------------------------------- */
 
-/* Output: METHOD PATH and the body of a request that is complete, "incomplete",
- * or the status to reject it with; and what is left of the input */
+/* Output: "incomplete", or the status with which the request is rejected, or
+ * the method, path and body of the request, '|' and the rest of the input */
 static void
 apply_request(const char *input, struct buf *output)
 {
@@ -545,13 +548,13 @@ static const struct row request_rows[] = {
 	  "POST / abc|d" },
 	{ CHUNKED "3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\nf", "POST / abcde|f" },
 	{ CHUNKED "0\r\nTrailer: x\r\n\r\n", "POST / |" },
-	/* A part of a request */
+	/* Incomplete requests */
 	{ "", "incomplete" },
 	{ "GET / HTTP/1.1\r\n" HOST, "incomplete" },
 	{ "POST / HTTP/1.1\r\n" HOST "Content-Length: 3\r\n\r\nab",
 	  "incomplete" },
 	{ CHUNKED "3\r\nabc\r\n", "incomplete" },
-	/* What a proxy might read in another way */
+	/* Requests that a proxy might read in a different way */
 	{ "GET / HTTP/1.1\r\n\r\n", "400" },
 	{ "GET / HTTP/1.1\r\n" HOST HOST "\r\n", "400" },
 	{ "GET / HTTP/1.1\r\n" HOST "A : b\r\n\r\n", "400" },
@@ -570,7 +573,8 @@ static const struct row request_rows[] = {
 	{ NULL, NULL }
 };
 
-/* Input: a word, '|' and a header's value */
+/* Input: a word, '|' and the value of a header. Output: whether the value lists
+ * the word */
 static void
 apply_lists(const char *input, struct buf *output)
 {
@@ -689,12 +693,12 @@ static const struct row mounts_rows[] = {
 	{ ROOT "30 27 0:9 / /mnt rw - fuse.sshfs host: rw\n", "unknown" },
 	{ ROOT "30 27 8:1 / /mnt rw - fuseblk /dev/sda1 rw\n", "unknown" },
 	{ ROOT "30 27 0:9 / /mnt rw - autofs systemd-1 rw\n", "unknown" },
-	/* A type that begins as a local one, or is the end of one */
+	/* Types that begin or end like the name of a local type */
 	{ ROOT "30 27 0:9 / /mnt rw - ext4x /dev/sda1 rw\n", "unknown" },
 	{ ROOT "30 27 0:9 / /mnt rw - fs /dev/sda1 rw\n", "unknown" },
-	/* A source or a path with the name of a local type */
+	/* A source and a path with the name of a local type */
 	{ ROOT "30 27 0:9 / /ext4 rw - 9p ext4 rw\n", "unknown" },
-	/* Mounts in /proc do not count, others whose names begin so do. */
+	/* Mounts in /proc do not count, but mounts in /process do. */
 	{ ROOT "30 22 0:9 / /proc/sys/fs/binfmt_misc rw - autofs systemd-1 rw\n",
 	  "local" },
 	{ ROOT "30 27 0:9 / /process rw - nfs host:/a rw\n", "unknown" },
