@@ -564,6 +564,11 @@ look() {
 	run_tool task_output '{"task_id":"'"${1:-$task}"'"'"${more:+,$more}"'}'
 }
 
+# wait_for_task ARGUMENTS [META]: Sends a call of task_output for $task.
+wait_for_task() {
+	call task_output '{"task_id":"'"$task"'",'"$1"'}' ${2+"$2"}
+}
+
 # refused PATTERN: Fails if $reply is not a tool error whose text matches
 # PATTERN.
 refused() {

@@ -41,11 +41,6 @@ list_length() {
 	get -n result structuredContent tasks
 }
 
-# wait_for_task ARGUMENTS: Sends a call of task_output for $task.
-wait_for_task() {
-	call task_output '{"task_id":"'"$task"'",'"$1"'}'
-}
-
 # kill_task [ARGUMENTS]: Calls bash with kill_pid for $pid and reads the response.
 kill_task() {
 	run_tool bash '{"kill_pid":'"$pid${1:+,$1}"'}'
@@ -596,7 +591,7 @@ without_truncation_line() {
 	is "$(result exit_code)" 3
 }
 
-@test "T3: task_output with wait: 0 returns at once" {
+@test "T3: task_output with a wait of 0 returns at once" {
 	boris
 	start_task 'read <gate'
 	begin
@@ -722,7 +717,7 @@ start_ignoring_sigterm() {
 	begun child
 }
 
-@test "T4: kill_pid kills a task that ignores SIGTERM after five seconds" {
+@test "T4: kill_pid sends SIGKILL after five seconds to a task that ignores SIGTERM" {
 	hurried
 	boris
 	start_ignoring_sigterm
@@ -1381,7 +1376,7 @@ five_ended() {
 	cancel $wait
 }
 
-@test "W3: until is found in the last output of a task that has ended" {
+@test "W3: the until text is found in the last output of a task that has ended" {
 	boris
 	start_ended_task 'echo ready; echo steady >&2'
 	look "$task" '{"wait":1000,"until":"steady"}'
