@@ -5,21 +5,69 @@
 
 load helper
 
-# refuses ARGS...: boris does not start with them; one line says why (C2)
-refuses() {
+# rejects_options ARGS...: Fails if boris does not exit with status 2, print nothing
+# on stdout and one line on stderr (C2).
+rejects_options() {
 	filter "$@" </dev/null >out
 	is "$* -> $status" "$* -> 2"
 	is "$(wc -c <out | tr -d ' ') bytes on stdout" '0 bytes on stdout'
 	is "$(wc -l <err | tr -d ' ') lines on stderr" '1 lines on stderr'
 }
 
-# accepts ARGS...: boris starts with them, and ends with its input
-accepts() {
+# accepts_options ARGS...: Fails if boris does not exit with status 0 at the end of
+# its input, without output.
+accepts_options() {
 	filter "$@" </dev/null >out
 	is "$* -> $status: $(cat out err)" "$* -> 0: "
 }
 
-@test "C: --help ends with where the manual is that came with this binary" {
+# runs_in DIR: Fails if a command does not run in DIR.
+runs_in() {
+	run_bash pwd
+	is "$(plain stdout)" "$1"
+}
+
+# --- Help and version
+
+@test "C: --help prints on stdout and exits with status 0" {
+	filter --help </dev/null >out
+	is "$status $(cat err)" '0 '
+	has "$(cat out)" boris
+}
+
+@test "C: --help prints lines of at most 80 columns" {
+	filter --help </dev/null >out
+	is "$(awk 'length > 80' out)" ''
+}
+
+@test "C: --help names every option" {
+	filter --help </dev/null >out
+	for option in workdir timeout bg-timeout on-timeout truncate save-limit structured \
+	              write no-network hide log call-limit result-limit edit no-bash \
+	              transport listen port token token-file allow-anyone allow-origin \
+	              session-timeout generate-token secret help version; do
+		has "$(cat out)" --$option
+	done
+}
+
+@test "C: --help names the environment variable of every option that has one" {
+	filter --help </dev/null >out
+	for variable in WORKDIR TIMEOUT BG_TIMEOUT ON_TIMEOUT TRUNCATE SAVE_LIMIT \
+	                STRUCTURED WRITE NO_NETWORK HIDE LOG CALL_LIMIT RESULT_LIMIT EDIT \
+	                NO_BASH TRANSPORT LISTEN PORT TOKEN TOKEN_FILE ALLOW_ANYONE \
+	                ALLOW_ORIGIN SESSION_TIMEOUT; do
+		has "$(cat out)" BORIS_$variable
+	done
+}
+
+@test "C: -h prints the same text as --help" {
+	filter --help </dev/null >long
+	filter -h </dev/null >short
+	is "$status $(cat err)" '0 '
+	cmp long short
+}
+
+@test "C: --help names the manual that was installed with boris" {
 	needs_linux_parts
 	mkdir -p d/bin d/share/man/man1
 	cp "$BORIS" d/bin/boris
@@ -28,37 +76,16 @@ accepts() {
 	is "$(d/bin/boris --help | tail -n 1)" "Manual: man $PWD/d/share/man/man1/boris.1"
 }
 
-@test "C: --help (-h) goes to stdout, within 80 columns, names every option and exits 0" {
-	filter --help </dev/null >out
-	is "$status $(cat err)" '0 '
-	is "$(awk 'length > 80' out)" ''
-	for option in workdir timeout bg-timeout on-timeout truncate save-limit \
-	              structured write no-network hide log call-limit result-limit \
-	              edit no-bash transport listen port token token-file \
-	              allow-anyone allow-origin session-timeout; do
-		has "$(cat out)" --$option
-		variable=${option^^}
-		has "$(cat out)" BORIS_${variable//-/_}
-	done
-	for option in generate-token secret help version; do
-		has "$(cat out)" --$option
-	done
-	filter -h </dev/null >short
-	is "$status $(cat err)" '0 '
-	cmp out short
-}
-
-@test "C: a --help that could not be printed whole is no success, and says why" {
+@test "C: --help exits with status 1 if stdout cannot be written" {
 	[ -c /dev/full ] || skip 'no /dev/full here'
 	filter --help </dev/null >/dev/full
 	is $status 1
 	has "$(<err)" 'No space left'
 }
 
-@test "C: --version goes to stdout, is the version the server gives, and exits 0" {
+@test "C: --version prints the version that initialize returns" {
 	filter --version </dev/null >out
-	is $status 0
-	is "$(cat err)" ''
+	is "$status $(cat err)" '0 '
 	start
 	send "$HELLO"
 	hear
@@ -66,68 +93,80 @@ accepts() {
 	has "$(cat out)" boris
 }
 
-# in_removed_dir COMMAND...: runs it in a directory that has been removed
-in_removed_dir() {
-	mkdir removed
-	(cd removed && rmdir ../removed && PWD=$OLDPWD "$@")
-}
+# --- The working directory
 
-@test "C2: in a directory that was removed boris exits with status 2, unless all names are absolute" {
-	for args in '' '--workdir=d' "--workdir=$PWD --log=x.log" \
-		"--workdir=$PWD --transport=http --token-file=t" \
-		"--workdir=$PWD --write=." "--workdir=$PWD --hide=x"; do
-		# shellcheck disable=SC2086
-		in_removed_dir the_reason $args >said
-		like "$args: $(<said)" "$args: 2 boris: --* cannot determine the current directory: *"
-		is "$(wc -l <said | tr -d ' ')" 1
-	done
-	[ ! -e /x.log ]
-	is "$(in_removed_dir the_reason --workdir="$PWD" --log="$PWD/x.log")" '0 '
-	is "$(in_removed_dir the_reason --version)" '0 '
-}
-
-# the_reason ARGS...: boris's exit status and what it prints on stderr
-the_reason() {
-	local code=0 said
-	# shellcheck disable=SC2086
-	said=$(TMPDIR=/tmp $WRAP "$BORIS" "$@" 2>&1 >/dev/null </dev/null) || code=$?
-	echo "$code $said"
-}
-
-@test "C: --workdir, made absolute with its dots as cd takes them, says where commands start" {
-	mkdir -p d/e
+@test "C: commands start in the directory in which boris was started" {
 	boris
-	run_bash pwd
-	is "$(plain stdout)" "$PWD"
-	leave
+	runs_in "$PWD"
+}
+
+@test "C: --workdir sets the directory in which commands start" {
+	mkdir d
 	boris --workdir=d
 	run_bash pwd
 	is "$(plain cwd) $(plain stdout)" "$PWD/d $PWD/d"
-	leave
+}
+
+@test "C: BORIS_WORKDIR sets the directory in which commands start" {
+	mkdir d
 	BORIS_WORKDIR=$PWD/d boris
-	run_bash pwd
-	is "$(plain stdout)" "$PWD/d"
-	leave
+	runs_in "$PWD/d"
+}
+
+@test "C: --workdir resolves . and .. in its value" {
+	mkdir -p d/e
 	for given in . d/.. ./d/e/../../ "$PWD/d/../."; do
 		boris --workdir="$given"
-		run_bash 'pwd'
-		is "$(plain stdout)" "$PWD"
+		runs_in "$PWD"
 		run_bash 'pwd' '{"cwd":".."}'
 		is "$(plain stdout)" "${PWD%/*}"
 		leave
 	done
 }
 
-@test "C2: --workdir is looked for where cd would go" {
+@test "C2: --workdir resolves .. after a symbolic link as cd does" {
 	mkdir -p real/sub real/other here
 	ln -s real/sub link
-	refuses --workdir=link/../other
+	rejects_options --workdir=link/../other
 	boris --workdir=link/../here
-	run_bash pwd
-	is "$(plain stdout)" "$PWD/here"
+	runs_in "$PWD/here"
 }
 
-@test "C: BORIS_TIMEOUT is the time a command gets that names none" {
+# run_in_removed_dir ARGS...: Runs boris in a directory that has been removed.
+# Prints its exit status and what it prints on stderr.
+run_in_removed_dir() {
+	local code=0 errors
+	mkdir removed
+	# shellcheck disable=SC2086
+	errors=$(cd removed && rmdir ../removed && PWD=$OLDPWD &&
+		TMPDIR=/tmp $WRAP "$BORIS" "$@" 2>&1 >/dev/null </dev/null) || code=$?
+	echo "$code $errors"
+}
+
+@test "C2: boris rejects a relative name if its current directory was removed" {
+	for args in '' '--workdir=d' "--workdir=$PWD --log=x.log" \
+	            "--workdir=$PWD --transport=http --token-file=t" \
+	            "--workdir=$PWD --write=." "--workdir=$PWD --hide=x"; do
+		# shellcheck disable=SC2086
+		run_in_removed_dir $args >errors
+		error='boris: --* cannot determine the current directory: *'
+		like "$args: $(<errors)" "$args: 2 $error"
+		is "$(wc -l <errors | tr -d ' ')" 1
+	done
+	[ ! -e /x.log ]
+}
+
+@test "C2: boris accepts absolute names if its current directory was removed" {
+	is "$(run_in_removed_dir --workdir="$PWD" --log="$PWD/x.log")" '0 '
+}
+
+@test "C2: --version works if the current directory was removed" {
+	is "$(run_in_removed_dir --version)" '0 '
+}
+
+# --- Limits and other options
+
+@test "C: BORIS_TIMEOUT sets the default timeout of commands" {
 	BORIS_TIMEOUT=1 boris
 	begin
 	run_bash 'read <gate'
@@ -136,34 +175,49 @@ the_reason() {
 	least "$(took)" 950
 }
 
-@test "C: --timeout goes from 1 to 600 seconds, other limits from 0, --result-limit from 2000" {
-	accepts --timeout=1
-	accepts --timeout=600
+@test "C: --timeout accepts integers from 1 to 600" {
+	accepts_options --timeout=1
+	accepts_options --timeout=600
 	for value in 0 601 -1 1.5 ten 10s '' 99999999999999999999; do
-		refuses --timeout=$value
+		rejects_options --timeout=$value
 	done
-	accepts --bg-timeout=0 --save-limit=0 --call-limit=0 --result-limit=0
-	accepts --bg-timeout=86400 --save-limit=100 --call-limit=1 --result-limit=2000
-	for option in bg-timeout save-limit call-limit result-limit; do
-		refuses --$option=-1
-		refuses --$option=x
-	done
-	refuses --result-limit=1999
-	has "$(<err)" '--result-limit=1999: must be 0, or an integer from 2000 to 1000000000'
-	BORIS_RESULT_LIMIT=1 refuses
 }
 
-@test "C: BORIS_BG_TIMEOUT and BORIS_SAVE_LIMIT are what the flags are" {
-	export BORIS_BG_TIMEOUT=1 BORIS_SAVE_LIMIT=0
-	boris
-	run_bash 'head -c 40000 /dev/zero | tr "\0" a'
-	is "$(result stdout_chars) $(result stdout_file)" '40000 '
+@test "C: all limits except --timeout accept 0" {
+	accepts_options --bg-timeout=0 --save-limit=0 --call-limit=0 --result-limit=0
+}
+
+@test "C: all limits accept large values" {
+	accepts_options --bg-timeout=86400 --save-limit=100 --call-limit=1 --result-limit=2000
+}
+
+@test "C: all limits reject negative values and words" {
+	for option in bg-timeout save-limit call-limit result-limit; do
+		rejects_options --$option=-1
+		rejects_options --$option=x
+	done
+}
+
+@test "C: --result-limit rejects values from 1 to 1999" {
+	rejects_options --result-limit=1999
+	has "$(<err)" '--result-limit=1999: must be 0, or an integer from 2000 to 1000000000'
+	BORIS_RESULT_LIMIT=1 rejects_options
+}
+
+@test "C: BORIS_BG_TIMEOUT sets the time limit of tasks" {
+	BORIS_BG_TIMEOUT=1 boris
 	start_task 'read <gate'
 	look "$task" '{"wait":20000}'
 	is "$(result status)" '"timed_out"'
 }
 
-@test "C: --no-bash, or BORIS_NO_BASH=1, offers no tools" {
+@test "C: BORIS_SAVE_LIMIT=0 disables saved output files" {
+	BORIS_SAVE_LIMIT=0 boris
+	run_bash 'head -c 40000 /dev/zero | tr "\0" a'
+	is "$(result stdout_chars) $(result stdout_file)" '40000 '
+}
+
+@test "C: --no-bash removes the tools bash and task_output" {
 	boris --no-bash
 	ask tools/list
 	is "$(get result tools)" '[]'
@@ -172,106 +226,176 @@ the_reason() {
 		is "$(code)" -32602
 	done
 	[ ! -e ran ]
-	leave
+}
+
+@test "C: BORIS_NO_BASH=1 removes the tools bash and task_output" {
 	BORIS_NO_BASH=1 boris
 	ask tools/list
 	is "$(get result tools)" '[]'
 }
 
-@test "C1: --name value works as --name=value does, and a flag beats its variable" {
-	mkdir d e
+# --- C1, C2, C5: options and their values
+
+@test "C1: an option and its value can be separate arguments" {
+	mkdir d
 	boris --workdir d --timeout 1
 	run_bash 'pwd; read <../gate'
 	is "$(plain stdout)" "$PWD/d"
 	is "$(result status)" '"timed_out"'
-	leave
+}
+
+@test "C1: an option overrides its environment variable" {
+	mkdir d e
 	export BORIS_WORKDIR=$PWD/d BORIS_STRUCTURED=off
 	boris --workdir="$PWD/e" --structured=on
 	run_bash pwd
 	is "$(plain stdout)" "$PWD/e"
 }
 
-@test "C2: an unknown option, an operand, a missing, needless or wrong value is refused in a line that says what would be right" {
-	touch file
-	while IFS='|' read -r option message; do
-		refuses "$option"
-		has "$(cat err)" "boris: $message"
-	done <<-'END'
-	--nonsense|--nonsense: unknown option; see boris --help
-	--nonsense=5|--nonsense=5: unknown option
-	-x|-x: unknown option
-	/tmp|/tmp: unexpected argument
-	--timeout|--timeout: value missing; must be an integer from 1 to 600
-	--no-bash=yes|--no-bash=yes: this option takes no value
-	--timeout=987|--timeout=987: must be an integer from 1 to 600
-	--on-timeout=explode|--on-timeout=explode: must be kill or background
-	--truncate=middle|--truncate=middle: must be head, tail or both
-	--structured=maybe|--structured=maybe: must be auto, on or off
-	--workdir=/no/such/place|--workdir=/no/such/place: cannot change to directory: No such file
-	--workdir=file|--workdir=file: cannot change to directory: Not a directory
-	--workdir=|--workdir=: must be the name of a directory
-	--hide=/no/such/place|--hide=/no/such/place: cannot find this path: No such file
-	END
+# rejects_with OPTION MESSAGE: Fails if boris does not reject OPTION with MESSAGE.
+rejects_with() {
+	rejects_options "$1"
+	has "$(cat err)" "boris: $2"
 }
 
-@test "C2: a wrong variable is refused as a wrong flag is, and named" {
-	BORIS_TIMEOUT=987 refuses
+@test "C2: an unknown option is rejected" {
+	rejects_with --nonsense '--nonsense: unknown option; see boris --help'
+	rejects_with --nonsense=5 '--nonsense=5: unknown option'
+	rejects_with -x '-x: unknown option'
+}
+
+@test "C2: an operand is rejected" {
+	rejects_with /tmp '/tmp: unexpected argument'
+}
+
+@test "C2: an option without its value is rejected" {
+	rejects_with --timeout '--timeout: value missing; must be an integer from 1 to 600'
+}
+
+@test "C2: a value for an option that takes none is rejected" {
+	rejects_with --no-bash=yes '--no-bash=yes: this option takes no value'
+}
+
+@test "C2: an invalid value is rejected with the valid ones" {
+	rejects_with --timeout=987 '--timeout=987: must be an integer from 1 to 600'
+	rejects_with --on-timeout=explode '--on-timeout=explode: must be kill or background'
+	rejects_with --truncate=middle '--truncate=middle: must be head, tail or both'
+	rejects_with --structured=maybe '--structured=maybe: must be auto, on or off'
+}
+
+@test "C2: a working directory that does not exist is rejected" {
+	rejects_with --workdir=/no/such/place \
+		'--workdir=/no/such/place: cannot change to directory: No such file'
+	rejects_with --workdir= '--workdir=: must be the name of a directory'
+}
+
+@test "C2: a working directory that is a file is rejected" {
+	touch file
+	rejects_with --workdir=file \
+		'--workdir=file: cannot change to directory: Not a directory'
+}
+
+@test "C2: a path to hide that does not exist is rejected" {
+	rejects_with --hide=/no/such/place \
+		'--hide=/no/such/place: cannot find this path: No such file'
+}
+
+@test "C2: an invalid environment variable is rejected and named" {
+	BORIS_TIMEOUT=987 rejects_options
 	has "$(cat err)" 'BORIS_TIMEOUT=987: must be an integer'
-	BORIS_WORKDIR=/no/such/place refuses
+	BORIS_WORKDIR=/no/such/place rejects_options
 	has "$(cat err)" /no/such/place
-	BORIS_TRUNCATE=middle refuses
+	BORIS_TRUNCATE=middle rejects_options
 	has "$(cat err)" middle
 }
 
-@test "C2: a newline in a wrong value does not make two lines of it" {
-	refuses --timeout=$'1\n2'
-	refuses $'--non\nsense'
+@test "C2: an error is printed on one line even if the value contains a newline" {
+	rejects_options --timeout=$'1\n2'
+	rejects_options $'--non\nsense'
 }
 
-@test "C3: a full stderr does not block boris, one without a reader does not end it" {
+@test "C5: an HTTP option without --transport=http is rejected" {
+	for option in --port=99 --listen=127.0.0.1 --token=x --token-file=/dev/null \
+	              --generate-token --allow-anyone --allow-origin=https://a.b \
+	              --session-timeout=9; do
+		rejects_options "$option"
+		has "$(<err)" "${option%%=*}"
+		has "$(<err)" --transport=http
+	done
+}
+
+@test "C5: the environment variable of an HTTP option is ignored over stdio" {
+	BORIS_PORT=99 filter </dev/null
+	is "$status" 0
+}
+
+# --- C3: descriptors and signals at start
+
+@test "C3: a full stderr does not block boris" {
 	needs dd
-	mkfifo full pipe
+	mkfifo full
 	exec 5<>full
 	dd if=/dev/zero of=full bs=4096 oflag=nonblock 2>dd.err || :
 	status=0
 	timeout -k 1 $((20 * SLOW)) $WRAP "$BORIS" --timeout=0 \
 		</dev/null >out 2>full 3>&- 5>&- 6>&- 9>&- || status=$?
 	is $status 2
+}
+
+@test "C3: SIGPIPE does not kill boris if stderr has no reader" {
+	mkfifo pipe
 	exec 5<>pipe 4>pipe 5>&-
 	status=0
 	$WRAP "$BORIS" --timeout=0 </dev/null >out 2>&4 3>&- 6>&- 9>&- || status=$?
 	is $status 2
 }
 
-@test "C3: with stderr closed, commands and saved files work all the same" {
+@test "C3: commands run if stderr is closed" {
 	wrap=(sh -c 'exec "$0" "$@" 2>&-')
 	boris
 	run_bash 'echo out; echo err >&2'
 	is "$(result stdout)" '"out\n"'
 	is "$(result stderr)" '"err\n"'
+}
+
+@test "C3: long output is saved if stderr is closed" {
+	wrap=(sh -c 'exec "$0" "$@" 2>&-')
+	boris
 	run_bash 'head -c 40000 /dev/zero | tr "\0" a'
 	is "$(wc -c <"$(plain stdout_file)" | tr -d ' ')" 40000
 }
 
-@test "C3: with stdin, stdout or all descriptors closed boris ends, and no command writes to what it opened in their place" {
+@test "C3: boris exits with status 0 if stdin is closed" {
 	wrap=(sh -c 'exec "$0" "$@" <&-')
 	filter >out
 	is "$status $(cat out)" '0 '
+}
+
+@test "C3: boris exits if stdin, stdout and stderr are closed" {
 	wrap=(sh -c 'exec "$0" "$@" <&- >&- 2>&-')
 	filter
 	most $status 2
+}
+
+@test "C3: boris exits at the end of its input if stdout is closed" {
 	wrap=(sh -c 'exec "$0" "$@" >&-')
-	filter <<END
-$HELLO
-{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"bash","arguments":{"command":"echo hi"}}}
-END
+	{
+		echo "$HELLO"
+		bash_request 1 'echo hi'
+	} >in
+	filter <in
 	most $status 2
 }
 
-@test "C3: an ignored SIGCHLD, and blocked signals, break nothing" {
+# with_signals OPTION: Makes the server start under `env OPTION`.
+with_signals() {
+	wrap=(env "$@")
+	"${wrap[@]}" true || skip "this env has no ${1%%=*}"
+}
+
+@test "C3: boris works if SIGCHLD is ignored or all signals are blocked" {
 	for how in --ignore-signal=CHLD --block-signal; do
-		wrap=(env $how)
-		"${wrap[@]}" true || skip "this env has no $how"
+		with_signals $how
 		boris
 		run_bash 'exit 3'
 		is "$(result exit_code)" 3
@@ -285,15 +409,17 @@ END
 	done
 }
 
-@test "C3: an ignored SIGTERM or SIGINT still closes boris, an ignored SIGHUP (nohup) does not" {
-	wrap=(env --ignore-signal=TERM,INT,HUP)
-	"${wrap[@]}" true || skip "this env has no --ignore-signal"
+@test "C3: SIGTERM and SIGINT terminate boris even if they were ignored at start" {
+	with_signals --ignore-signal=TERM,INT,HUP
 	for signal in TERM INT; do
 		boris
 		kill -$signal "$server"
 		died
 	done
-	wrap=(env --ignore-signal=HUP)
+}
+
+@test "C3: SIGHUP does not terminate boris if it was ignored at start" {
+	with_signals --ignore-signal=HUP
 	boris
 	kill -HUP "$server"
 	run_bash 'kill -HUP $$'
@@ -302,41 +428,43 @@ END
 	in_turn
 }
 
-@test "C3: commands start with all signals at their default and none blocked" {
+@test "C3: commands start with no signal ignored or blocked" {
 	needs_linux
-	wrap=(env --ignore-signal=HUP,INT,QUIT,PIPE,ALRM,TERM,USR1,USR2,CHLD,TSTP,TTIN,TTOU --block-signal)
-	"${wrap[@]}" true || skip "this env has no --ignore-signal"
+	signals=HUP,INT,QUIT,PIPE,ALRM,TERM,USR1,USR2,CHLD,TSTP,TTIN,TTOU
+	with_signals --ignore-signal=$signals --block-signal
 	boris
-	# A shell ignores SIGQUIT itself; what it starts has what it was given.
+	# The shell itself ignores SIGQUIT, so check a program that the shell starts.
 	run_bash 'grep -E "^Sig(Ign|Blk)" /proc/self/status | cut -f 2'
 	is "$(plain stdout)" $'0000000000000000\n0000000000000000'
 }
 
-@test "C4: on a terminal boris says on stderr what it is, and serves; else it says nothing" {
+# --- C4: a terminal
+
+@test "C4: boris prints nothing on stderr if stdin is not a terminal" {
 	filter </dev/null >out
 	is $status 0
 	is "$(cat out err)" ''
+}
+
+# boris_on_terminal: Runs boris on a terminal until the end of the caller's stdin.
+# Writes its stdout and stderr to the files out and err.
+boris_on_terminal() {
 	needs script
 	[ -z "$WRAP" ] || skip "under $WRAP"
 	export BORIS
-	printf '%s\n' "$HELLO" | TEST_MARK="$PWD:" timeout $((20 * SLOW)) \
+	TEST_MARK="$PWD:" timeout $((20 * SLOW)) \
 		script -qec '"$BORIS" 2>err >out' /dev/null >tty 3>&- 6>&- 9>&-
+}
+
+@test "C4: boris prints what it is if it is started on a terminal" {
+	boris_on_terminal <<<"$HELLO"
 	has "$(cat err)" boris
 	has "$(cat err)" --help
+}
+
+@test "C4: boris serves requests that are typed on a terminal" {
+	boris_on_terminal <<<"$HELLO"
 	is "$(wc -l <out | tr -d ' ')" 1
 	reply=$(cat out)
 	is "$(get result protocolVersion)" '"2025-11-25"'
-}
-
-@test "C5: an option that counts only over HTTP is refused without it" {
-	for option in --port=99 --listen=127.0.0.1 --token=x --token-file=/dev/null --generate-token \
-	    --allow-anyone --allow-origin=https://a.b --session-timeout=9; do
-		filter "$option" </dev/null >out
-		is "$status $(wc -c <out | tr -d ' ')" '2 0'
-		has "$(<err)" "${option%%=*}"
-		has "$(<err)" --transport=http
-		is "$(wc -l <err | tr -d ' ')" 1
-	done
-	BORIS_PORT=99 filter </dev/null
-	is "$status" 0
 }
