@@ -5,37 +5,53 @@
 
 load helper
 
-# For a command, in quotes that "trap" leaves alone: h begins what forks and
-# exits all the time, as long as there is the file `forks`.
+# timeout_of MS: Prints arguments with this timeout, longer on a slow machine.
+timeout_of() {
+	echo '{"timeout":'$(($1 * SLOW))'}'
+}
+
+# Defines the function h, whose process starts another one and exits, again and
+# again, while the file `forks` exists. It has no quotes that end those of "trap".
 FORKING='h() { [ -e forks ] && printf x >>count && h & }'
 
-# none_forks: such a one has been there, and is not there any more
-none_forks() {
+# no_forks_remain: Fails if no process has called h, or if one still does.
+no_forks_remain() {
 	local before
 	before=$(wc -c <count)
 	pause 3000
 	rm forks
 	least "$before" 5
 	is "$(wc -c <count)" "$before"
+	rm count
 }
 
-# zombies: the server's children that have ended and are not reaped
+# zombies: Prints the pids of the server's children that are zombies.
 zombies() {
 	cat /proc/[0-9]*/stat 2>/dev/null |
 		sed -n "s/^\([0-9]*\) (.*) Z $server .*/\1/p"
 }
 
-@test "E1: a command, in the background too, leads a group and a session of its own" {
+# --- E1: starting a command
+
+READ_STAT='read -r pid name state parent group session rest </proc/$$/stat'
+
+@test "E1: a command runs in a process group and a session of its own" {
 	needs_linux
 	boris
-	run_bash 'read -r pid name state parent group session rest </proc/$$/stat; echo $((pid - $$)) $((group - $$)) $((session - $$))'
+	run_bash "$READ_STAT"'
+		echo $((pid - $$)) $((group - $$)) $((session - $$))'
 	is "$(result stdout)" '"0 0 0\n"'
-	start_task 'read -r pid name state parent group session rest </proc/$$/stat; echo $$ $group $session'
+}
+
+@test "E1: a task runs in a process group and a session of its own" {
+	needs_linux
+	boris
+	start_task "$READ_STAT"'; echo $$ $group $session'
 	look "$task" '{"wait":10000}'
 	is "$(plain stdout)" "$pid $pid $pid"
 }
 
-@test "E1: a SIGTERM, or a cancellation, at the instant of a start is not lost" {
+@test "E1: a SIGTERM that arrives while a command starts is not lost" {
 	for i in 1 2 3 4 5 6; do
 		boris
 		call_bash 'read <gate'
@@ -43,6 +59,9 @@ zombies() {
 		died
 		none_left
 	done
+}
+
+@test "E1: a cancellation that arrives while a command starts is not lost" {
 	boris
 	for i in 1 2 3 4 5 6; do
 		call_bash 'read <gate'
@@ -54,7 +73,7 @@ zombies() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "E1: a command inherits no descriptor of boris's but the directory's" {
+@test "E1: a command inherits no descriptor of boris except the directory trap's" {
 	needs_linux
 	boris
 	start_task 'read <gate'
@@ -63,168 +82,234 @@ zombies() {
 	is "$(plain stdout | sort -n | xargs)" '0 1 2 250'
 }
 
-@test "E2: at the timeout the command gets SIGTERM; what it printed, its handler too, is in the result, at once" {
+# --- E2: timeouts
+
+@test "E2: a command receives SIGTERM when its timeout expires" {
 	boris
 	begin
-	run_bash 'echo out; echo err >&2; printf part; echo $$ >pid; read <gate' '{"timeout":'$((200 * SLOW))'}'
+	run_bash 'echo $$ >pid; read <gate' "$(timeout_of 200)"
 	least "$(took)" 190
 	within 3000
-	is "$(result status) $(result timed_out) $(result exit_code)" '"timed_out" true 143'
-	is "$(result stdout) $(result stderr)" '"out\npart" "err\n"'
+	is "$(result status) $(result timed_out)" '"timed_out" true'
+	is "$(result exit_code)" 143
 	gone pid
-	run_bash 'trap "echo bye; exit 7" TERM; echo hi; read <gate' '{"timeout":'$((200 * SLOW))'}'
-	is "$(result status) $(result exit_code) $(result stdout)" '"timed_out" 7 "hi\nbye\n"'
+}
+
+@test "E2: the result of a timeout has the output of both streams" {
+	boris
+	run_bash 'echo out; echo err >&2; printf part; read <gate' \
+		"$(timeout_of 200)"
+	is "$(result status)" '"timed_out"'
+	is "$(result stdout) $(result stderr)" '"out\npart" "err\n"'
+}
+
+@test "E2: the result of a timeout has the output of a SIGTERM handler" {
+	boris
+	run_bash 'trap "echo bye; exit 7" TERM; echo hi; read <gate' \
+		"$(timeout_of 200)"
+	is "$(result status) $(result exit_code) $(result stdout)" \
+		'"timed_out" 7 "hi\nbye\n"'
+}
+
+@test "E2: a timeout can be as short as 1 ms" {
+	boris
 	run_bash 'read <gate' '{"timeout":1}'
 	is "$(result status)" '"timed_out"'
 	has "$(text)" 'Command timed out after 1ms'
+}
+
+@test "E2: a command that exits before its timeout is not timed out" {
+	boris
 	run_bash 'echo hi' '{"timeout":5000}'
 	is "$(result status) $(result timed_out)" '"completed" '
 }
 
-@test "E2: at the timeout all of the group ends, children and grandchildren" {
+@test "E2: a timeout terminates children and grandchildren of the command" {
 	boris
-	run_bash '(bash -c "echo \$\$ >b; read <gate; true" & echo $BASHPID >a; read <gate) & read <gate | read <gate' \
-		'{"timeout":'$((400 * SLOW))'}'
+	cat >processes <<-'END'
+	(bash -c 'echo $$ >b; read <gate; true' & echo $BASHPID >a; read <gate) &
+	read <gate | read <gate
+	END
+	run_bash "$(<processes)" "$(timeout_of 400)"
 	is "$(result status)" '"timed_out"'
 	gone a
 	gone b
 }
 
-@test "E2: a command that ignores SIGTERM is killed 5 s later" {
+@test "E2: a command that ignores SIGTERM is killed after 5 seconds" {
 	boris
 	begin
-	run_bash 'trap "" TERM; echo hi; while :; do read <gate; done' '{"timeout":'$((300 * SLOW))'}'
+	run_bash 'trap "" TERM; echo hi; while :; do read <gate; done' \
+		"$(timeout_of 300)"
 	least "$(took)" 5000
 	within 7000
-	is "$(result status) $(result exit_code) $(result stdout)" '"timed_out" 137 "hi\n"'
+	is "$(result status) $(result exit_code) $(result stdout)" \
+		'"timed_out" 137 "hi\n"'
 }
 
-@test "E2: at the timeout a child that ignores SIGTERM is killed too, its leader gone" {
+STUBBORN_CHILD='(trap "" TERM; echo $BASHPID >pid; read <gate) & read <gate'
+
+@test "E2: a child that ignores SIGTERM is killed after its shell has exited" {
 	hurried
 	boris
 	begin
-	run_bash '(trap "" TERM; echo $BASHPID >pid; read <gate) & read <gate' '{"timeout":3000}'
+	run_bash "$STUBBORN_CHILD" '{"timeout":3000}'
 	least "$(took)" 8000
 	within 10000
 	is "$(result status) $(result exit_code)" '"timed_out" 143'
 	gone pid
 }
 
-@test "E2: a command that has stopped itself is continued, and ends at once" {
+@test "E2: a timeout terminates a stopped command at once" {
 	boris
 	begin
-	run_bash 'kill -STOP $$; echo no' '{"timeout":'$((200 * SLOW))'}'
+	run_bash 'kill -STOP $$; echo no' "$(timeout_of 200)"
 	within 4000
 	is "$(result status) $(result exit_code)" '"timed_out" 143'
 }
 
-@test "E2: a zombie in the group counts as gone, and what has left the group and holds the pipe delays nothing" {
+# times_out_despite_far COMMAND: Fails if a process outside of the command's group,
+# whose pid is in `far`, delays the result or is terminated.
+times_out_despite_far() {
 	needs setsid
 	needs_linux_parts
 	boris
-	for command in '(true & exec setsid sleep 600) & echo $! >far; read <gate' \
-		'setsid sh -c "echo \$\$ >far; exec sleep 600" & read <gate'; do
-		begin
-		run_bash "$command" '{"timeout":'$((400 * SLOW))'}'
-		within 4000
-		is "$(result status)" '"timed_out"'
-		there far
-		kill -9 "$(cat far)"
-		eventually gone far
-	done
+	begin
+	run_bash "$1" "$(timeout_of 400)"
+	within 4000
+	is "$(result status)" '"timed_out"'
+	there far
+	kill -9 "$(cat far)"
+	eventually gone far
 }
 
-@test "E2: a child forked as the SIGTERM arrives gets one too" {
+@test "E2: a zombie in the process group does not delay the result" {
+	times_out_despite_far \
+		'(true & exec setsid sleep 600) & echo $! >far; read <gate'
+}
+
+@test "E2: a process of another session that holds a pipe does not delay the result" {
+	times_out_despite_far \
+		'setsid sh -c "echo \$\$ >far; exec sleep 600" & read <gate'
+}
+
+@test "E2: a child that is forked on SIGTERM receives SIGTERM, too" {
 	boris
 	begin
-	run_bash 'trap "sh -c \"echo \\\$\\\$ >late; exec sleep 600\" & until test -s late; do :; done; exit 3" TERM; read <gate' '{"timeout":'$((200 * SLOW))'}'
+	run_bash 'fork() {
+			sh -c "echo \$\$ >late; exec sleep 600" &
+			until test -s late; do :; done
+			exit 3
+		}
+		trap fork TERM; read <gate' "$(timeout_of 200)"
 	within 4000
 	is "$(result status) $(result exit_code)" '"timed_out" 3'
 	gone late
 }
 
-@test "E2: who forks and exits all the time does not survive the timeout, a leader neither" {
+@test "E2: children that fork and exit all the time do not survive a timeout" {
 	hurried
 	boris
-	for command in "(trap '' TERM; $FORKING; h) & read <gate" \
-		"trap '' TERM; $FORKING; h; read <gate"; do
-		: >forks
-		run_bash "$command" '{"timeout":3000}'
-		is "$(result status)" '"timed_out"'
-		none_forks
-		rm count
-	done
+	: >forks
+	run_bash "(trap '' TERM; $FORKING; h) & read <gate" '{"timeout":3000}'
+	is "$(result status)" '"timed_out"'
+	no_forks_remain
 }
 
-# ends_as_ever: a timeout ends the call at once, and a stubborn child later
-ends_as_ever() {
+@test "E2: a shell that ignores SIGTERM and its forks do not survive a timeout" {
+	hurried
+	boris
+	: >forks
+	run_bash "trap '' TERM; $FORKING; h; read <gate" '{"timeout":3000}'
+	is "$(result status)" '"timed_out"'
+	no_forks_remain
+}
+
+# timeouts_work: Fails if a timeout does not terminate all processes of a command,
+# or waits for a process that is gone.
+timeouts_work() {
 	begin
 	run_bash 'sleep 600 & read <gate' '{"timeout":1000}'
 	least "$(took)" 990
 	within 4000
 	is "$(result status) $(result exit_code)" '"timed_out" 143'
 	begin
-	run_bash '(trap "" TERM; echo $BASHPID >pid; read <gate) & read <gate' '{"timeout":3000}'
+	run_bash "$STUBBORN_CHILD" '{"timeout":3000}'
 	least "$(took)" 8000
 	within 10000
 	is "$(result status) $(result exit_code)" '"timed_out" 143'
-	# Its new parent may not have reaped it yet.
-	run_bash 'kill -0 "$(cat pid)" 2>/dev/null && ! grep -qs "State:.Z" "/proc/$(cat pid)/status"'
+	# The killed child can be a zombie until its new parent reaps it.
+	run_bash 'pid=$(cat pid); kill -0 $pid 2>/dev/null &&
+		! grep -qs "State:.Z" /proc/$pid/status'
 	is "$(result exit_code)" 1
 	: >forks
 	run_bash "(trap '' TERM; $FORKING; h) & read <gate" '{"timeout":3000}'
-	none_forks
+	no_forks_remain
 }
 
-@test "E2: with the /proc of an outer pid namespace, or without one, a timeout ends all of the group, too" {
+# start_in WRAPPER...: Starts the server, with the fast clock, in the namespaces
+# that the wrapper creates.
+start_in() {
 	needs_root
 	needs unshare
 	needs_plain
+	wrap=("$@")
+	"${wrap[@]}" true || skip 'no namespaces here'
 	hurried
-	for how in 'unshare --pid --fork --kill-child' \
-		'unshare -m sh -c "umount -l /proc && exec \"\$@\"" sh'; do
-		eval "wrap=($how)"
-		"${wrap[@]}" true || skip 'no namespaces here'
-		boris
-		ends_as_ever
-		leave
-		rm -f count forks pid
-	done
+	boris
 }
 
-# masked TEXT: what /proc/loadavg says to the server of this test
-masked() {
-	needs_root
-	needs unshare
-	needs_plain
+# start_without_proc: Starts the server where /proc is not mounted.
+start_without_proc() {
+	start_in unshare -m sh -c 'umount -l /proc && exec "$@"' sh
+}
+
+# start_with_loadavg TEXT: Starts the server where /proc/loadavg contains TEXT.
+start_with_loadavg() {
 	printf '%s' "$1" >loadavg
-	wrap=(unshare -m sh -c 'mount --bind loadavg /proc/loadavg && exec "$@"' sh)
-	"${wrap[@]}" true || skip 'no mount namespaces here'
+	start_in unshare -m sh -c \
+		'mount --bind loadavg /proc/loadavg && exec "$@"' sh
 }
 
-@test "E2: so it is where /proc/loadavg does not tell the last pid, or is masked; nothing is said to be left" {
-	for loadavg in '0.00 0.00 0.00 0/0 0' ''; do
-		masked "$loadavg"
-		hurried
-		boris
-		for i in 1 2 3; do
-			run_bash 'echo hi; true'
-			lacks "$reply" 'left processes'
-		done
-		run_bash 'sleep 600 &'
-		has "$reply" 'left processes'
-		ends_as_ever
-		leave
-		rm -f count forks pid
+# leftovers_are_noted: Fails if the note about processes left running is missing,
+# or appears although there are none.
+leftovers_are_noted() {
+	for i in 1 2 3; do
+		run_bash 'echo hi; true'
+		lacks "$reply" 'left processes'
 	done
+	run_bash 'sleep 600 &'
+	has "$reply" 'left processes'
 }
 
-@test "E4, E7: where neither /proc nor poll() can be had all goes on, and nothing is said to be left" {
+@test "E2: a timeout terminates all processes with the /proc of another namespace" {
+	start_in unshare --pid --fork --kill-child
+	timeouts_work
+}
+
+@test "E2: a timeout terminates all processes if there is no /proc" {
+	start_without_proc
+	timeouts_work
+}
+
+@test "E2: a timeout terminates all processes if /proc/loadavg has no last pid" {
+	start_with_loadavg '0.00 0.00 0.00 0/0 0'
+	leftovers_are_noted
+	timeouts_work
+}
+
+@test "E2: a timeout terminates all processes if /proc/loadavg is empty" {
+	start_with_loadavg ''
+	leftovers_are_noted
+	timeouts_work
+}
+
+@test "E4, E7: processes are not noted as left running if boris cannot check" {
 	needs prlimit
 	needs_plain
 	boris
 	run_bash true
-	# The command takes the descriptors away with which boris would look.
+	# Without descriptors, boris can use neither /proc nor poll().
 	run_bash 'prlimit --pid $PPID --nofile=1:; read -t 0.3 <>never; true'
 	lacks "$reply" 'left processes'
 	is "$(result status) $(result exit_code)" '"completed" 0'
@@ -233,21 +318,23 @@ masked() {
 	has "$reply" 'left processes'
 }
 
-@test "E2: a command that is ended while it begins gets SIGTERM again" {
+@test "E2: a command that is terminated within 50 ms gets SIGTERM twice" {
 	needs_plain
 	boris
-	again() {
+	got_two() {
 		: >got
-		# boris's clock ends it, so that a slow machine is not too late
+		# The timeout counts from the start, even on a slow machine.
 		run_bash 'trap "echo x >>got" TERM
 			for i in {1..20}; do read -t 0.02 <>never; done' \
 			'{"timeout":30}'
 		[ "$(wc -l <got)" = 2 ]
 	}
-	eventually again
+	eventually got_two
 }
 
-@test "E3: while its group lives a leader that has ended is not reaped" {
+# --- E3: process groups whose number may be reused
+
+@test "E3: a shell is not reaped while a process of its group exists" {
 	needs_linux_parts
 	hurried
 	boris
@@ -259,7 +346,7 @@ masked() {
 	eventually reaped "$(cat leader)"
 }
 
-@test "E3: a process left behind is still known by its group when the session closes" {
+@test "E3: a process that was left running is terminated when the session closes" {
 	boris
 	run_bash 'sleep 600 & echo $! >child'
 	there child
@@ -268,24 +355,30 @@ masked() {
 	gone child
 }
 
-@test "E3: whoever has the number of a group that has gone is not signalled" {
+# start_with_pids: Starts the server in a pid namespace in which commands can
+# choose the next pid. When boris has exited, process 1 writes `alive` if the
+# process whose pid is in `number` exists.
+start_with_pids() {
 	needs_root
 	needs unshare setsid
 	needs_plain
-	# A shell is process 1, which outlives boris and tells who is left.
 	wrap=(unshare --pid --fork --kill-child --mount-proc sh -c
 	    '"$@"; kill -0 "$(cat number)" && echo yes >alive' sh)
 	unshare --pid --fork --mount-proc test -w /proc/sys/kernel/ns_last_pid ||
 		skip 'no PID namespaces here'
 	hurried
 	boris
+}
+
+@test "E3: a process that has the number of a former group is not signalled" {
+	start_with_pids
 	run_bash 'sleep 600 & echo $! >child; echo $$ >number'
 	run_bash 'kill "$(cat child)"'
-	free() {
+	is_free() {
 		run_bash 'kill -0 "$(cat number)" 2>/dev/null'
 		is "$(result exit_code)" 1
 	}
-	eventually free
+	eventually is_free
 	run_bash 'while number=$(cat number); do
 			echo $((number - 1)) >/proc/sys/kernel/ns_last_pid
 			setsid sh -c "echo \$\$ >far; exec sleep 600" &
@@ -298,14 +391,20 @@ masked() {
 	is "$(cat alive)" yes
 }
 
-@test "E4: a command that leaves a process running, with a session of its own too, returns when its shell ends" {
+# --- E4: processes that a command leaves running
+
+@test "E4: a command returns when its shell exits, even if a child is running" {
 	boris
 	begin
 	run_bash 'sleep 600 & echo $! >child; echo hi'
 	within 2000
 	is "$(result stdout) $(result exit_code)" '"hi\n" 0'
 	there child
+}
+
+@test "E4: a command returns even if a process of another session is running" {
 	needs setsid
+	boris
 	begin
 	run_bash 'setsid sh -c "echo \$\$ >far; exec sleep 600" & echo hi'
 	within 2000
@@ -315,34 +414,39 @@ masked() {
 	eventually gone far
 }
 
-@test "E4: a command that has ended does not time out for what it leaves" {
+@test "E4: a command whose shell has exited does not time out" {
 	boris
-	# When boris goes on, the shell has ended and the time is over.
+	# When boris is continued, the shell has exited and the time is over.
 	run_bash '(trap "" TERM; sleep 1.3; kill -CONT $PPID; exec sleep 1) &
 		kill -STOP $PPID; exit 3' '{"timeout":1000}'
 	is "$(result status) $(result exit_code)" '"completed" 3'
 }
 
-@test "E4: boris does not spin while what has another session holds a pipe" {
+@test "E4: boris is idle while a process of another session holds a pipe" {
 	needs_linux
 	needs_plain
 	needs setsid
 	hurried
 	boris
-	run_bash 'setsid sh -c "echo \$\$ >child; exec sleep 600" & until [ -s child ]; do :; done'
+	run_bash 'setsid sh -c "echo \$\$ >child; exec sleep 600" &
+		until [ -s child ]; do :; done'
 	pause 11000
 	run_bash true
 	rests 1
 	kill "$(cat child)"
 }
 
-@test "E4: what is left behind is neither blocked nor killed when it prints, and prints into no later result" {
+@test "E4: a process left running can print any amount of output" {
 	boris
-	run_bash '(read <gate; head -c 3000000 /dev/zero; head -c 300000 /dev/zero >&2; echo x >done) & echo hi'
+	run_bash '(read <gate; head -c 3000000 /dev/zero
+		head -c 300000 /dev/zero >&2; echo x >done) & echo hi'
 	is "$(result stdout)" '"hi\n"'
 	release
 	begun done
-	rm done
+}
+
+@test "E4: the output of a process left running is in no later result" {
+	boris
 	run_bash '(read <gate; echo late; echo late >&2; echo x >done) & echo hi'
 	release
 	begun done
@@ -350,70 +454,115 @@ masked() {
 	is "$(result stdout) $(result stderr)" '"next\n" ""'
 }
 
-@test "E4: what was printed until the shell ended is in the result, all of it" {
+@test "E4: the result has all output that precedes the exit of the shell" {
 	boris
 	run_bash 'sleep 600 & head -c 29000 /dev/zero | tr "\0" a; printf b'
 	is "$(plain stdout | wc -c | tr -d ' ')" 29001
 	like "$(plain stdout)" '*ab'
 }
 
-@test "E5: a command that outlives its timeout becomes a background task" {
-	boris --on-timeout=background
-	run_bash 'echo one; read <gate; echo two; exit 3' '{"timeout":'$((200 * SLOW))'}'
-	is "$(result status) $(result stdout)" '"running" "one\n"'
+# --- E5: --on-timeout=background
+
+# hand_over COMMAND: Runs a command until its timeout makes it a task. Sets $task
+# and $pid.
+hand_over() {
+	run_bash "$1" "$(timeout_of 200)" || return
 	task=$(plain task_id) pid=$(result pid)
+	is "$(result status)" '"running"'
+}
+
+@test "E5: with --on-timeout=background, a command becomes a task at its timeout" {
+	boris --on-timeout=background
+	hand_over 'echo one; read <gate'
 	like "$task" '?*'
+	is "$(result stdout)" '"one\n"'
+	is "$(result exit_code)$(result timed_out)" ''
+	there "$pid"
 	like "$(text)" "\"status: running\\\\n*"
 	has "$(text)" 'elapsed: '
 	has "$(text)" "task_id: $task"
 	has "$(text)" "pid: $pid"
-	is "$(result exit_code)$(result timed_out)" ''
-	there "$pid"
+}
+
+@test "E5: the output before and after the timeout can be read from the task" {
+	boris --on-timeout=background
+	hand_over 'echo one; read <gate; echo two; exit 3'
 	release
 	look "$task" '{"wait":10000}'
 	is "$(result status) $(result exit_code)" '"completed" 3'
 	is "$(result stdout)" '"one\ntwo\n"'
 }
 
-@test "E5: the note says that the timeout has made a task of a command, and how to end that" {
+@test "E5: the note about a command that became a task says how to stop it" {
 	boris --on-timeout=background
 	run_bash 'read <gate' '{"timeout":1000}'
-	task=$(plain task_id) pid=$(result pid)
-	is "$(plain note)" "the command timed out after 1000 ms and keeps running as task $task; wait for it with task_output, or stop it with kill_pid $pid"
+	note="the command timed out after 1000 ms and keeps running as task"
+	note+=" $(plain task_id); wait for it with task_output, or stop it with"
+	note+=" kill_pid $(result pid)"
+	is "$(plain note)" "$note"
 	run_bash 'read <gate' '{"timeout":300}'
 	has "$(plain note)" '; timeout is in milliseconds; wait for it '
 }
 
-@test "E5: behind a command that became a task the next one runs, in a directory that has not moved; a cancelled one becomes none" {
+@test "E5: a command that became a task does not change the working directory" {
 	mkdir d
 	export BORIS_ON_TIMEOUT=background
 	boris
-	run_bash 'cd d; read <../gate; echo hi' '{"timeout":'$((200 * SLOW))'}'
-	task=$(plain task_id)
+	hand_over 'cd d; read <../gate; echo hi'
 	release
 	look "$task" '{"wait":10000}'
 	is "$(result stdout)" '"hi\n"'
 	run_bash pwd
 	is "$(plain stdout)" "$PWD"
+}
+
+@test "E5: the next command runs while a command that became a task is running" {
+	boris --on-timeout=background
+	hand_over 'read <gate'
+	run_bash 'echo next'
+	is "$(result stdout)" '"next\n"'
+	there "$pid"
+}
+
+@test "E5: a cancelled command is terminated and does not become a task" {
+	boris --on-timeout=background
 	call_bash 'echo $$ >pid; read <gate'
 	begun pid
 	cancel $id
 	eventually gone pid
+	run_tool task_output '{}'
+	has "$(text)" 'no tasks'
 }
 
-@test "E5: with ten tasks running a command that outlives its timeout is ended, and note says why" {
-	boris --on-timeout=background
-	for i in 1 2 3 4 5 6 7 8 9 10; do
-		start_task 'read <gate'
+# start_ten_tasks: Starts as many tasks as a session can have.
+start_ten_tasks() {
+	local i
+	for i in {1..10}; do
+		start_task 'read <never'
 	done
-	run_bash 'echo $$ >pid; echo hi; read <gate' '{"timeout":'$((200 * SLOW))'}'
+}
+
+@test "E5: a command is terminated at its timeout if ten tasks are running" {
+	boris --on-timeout=background
+	start_ten_tasks
+	run_bash 'echo $$ >pid; echo hi; read <gate' "$(timeout_of 200)"
 	is "$(result status) $(result stdout)" '"timed_out" "hi\n"'
 	has "$(result note)" 10
 	has "$(text)" '10 '
 	gone pid
 }
 
-@test "E6: a command keeps running as a task when a timer of the client cancels its call" {
+# --- E6: cancelled calls, and calls on which the client gives up
+
+# noted_task: Prints the task id in the note of the result.
+noted_task() {
+	plain note | sed 's/.* task\(_id\)\{0,1\} \([0-9a-f]\{8\}\).*/\2/'
+}
+
+# The beginnings of notes about calls on which the client has given up
+GIVEN_UP='your call timed out; its command'
+
+@test "E6: a command becomes a task when a timer of the client cancels its call" {
 	boris
 	call_bash 'echo so far; echo x >mark; read <gate; echo end'
 	long=$id
@@ -421,10 +570,9 @@ masked() {
 	give_up $long
 	run_bash 'echo next'
 	is "$(result stdout)" '"next\n"'
-	like "$(plain note)" 'your call timed out; its command keeps running as task ????????: echo so far; echo x >mark; read <gate; echo end'
-	task=$(plain note | sed 's/.* task \([0-9a-f]*\):.*/\1/')
-	run_bash 'echo again'
-	lacks "$reply" 'timed out'
+	like "$(plain note)" "$GIVEN_UP keeps running as task ????????: \
+echo so far; echo x >mark; read <gate; echo end"
+	task=$(noted_task)
 	release
 	look '' '"wait":20000'
 	is "$(result stdout)" '"so far\nend\n"'
@@ -432,119 +580,137 @@ masked() {
 	unanswered $long
 }
 
-@test "E6: the reasons that SDKs give for their own timers are known, and others terminate the command" {
+@test "E6: the note about a call that the client gave up on appears only once" {
+	boris
+	call_bash 'echo x >mark; read <gate'
+	begun mark
+	give_up $id
+	run_bash 'echo next'
+	has "$(plain note)" "$GIVEN_UP keeps running"
+	run_bash 'echo again'
+	lacks "$reply" 'timed out'
+}
+
+# cancel_with REASON: Cancels the call of a running command with this reason. The
+# command's pid is in the file `pid`.
+cancel_with() {
+	rm -f pid
+	call_bash 'echo $$ >pid; read <gate'
+	begun pid
+	give_up $id "$1"
+}
+
+@test "E6: the reasons that SDKs give for a timeout do not terminate the command" {
 	boris
 	for reason in 'request timeout' 'context deadline exceeded' Timeout \
 		'TimeoutError: The operation was aborted due to timeout' \
 		'\u0052equest timed out'; do
-		rm -f pid
-		call_bash 'echo $$ >pid; read <gate'
-		begun pid
-		give_up $id "$reason"
+		cancel_with "$reason"
 		run_bash true
-		has "$(plain note)" 'your call timed out; its command keeps running'
+		has "$(plain note)" "$GIVEN_UP keeps running"
 		there pid
 	done
+}
+
+@test "E6: any other reason for a cancellation terminates the command" {
+	boris
 	for reason in '' user 'the user pressed Escape' 'Request cancelled'; do
-		rm -f pid
-		call_bash 'echo $$ >pid; read <gate'
-		begun pid
-		give_up $id "$reason"
+		cancel_with "$reason"
 		eventually gone pid
 		run_bash true
 		lacks "$reply" 'timed out'
 	done
-	release 5
 }
 
-@test "E7: if the limit on open files is too low, the error says so" {
-	wrap=(sh -c 'ulimit -n 10; exec "$@"' sh)
+@test "E6: if ten tasks are running when the client gives up, its command is terminated" {
 	boris
-	run_bash true
-	refused '*: too many open files: this server can open only 10 (ulimit -n); *'
-	lacks "$(text)" 'try again'
-}
-
-@test "E6: with ten tasks running, an abandoned command is terminated, but its output can be read" {
-	boris
-	local i
-	for i in {1..10}; do
-		start_task 'read <never'
-	done
+	start_ten_tasks
 	call_bash 'echo so far; echo x >mark; read <never'
 	begun mark
 	give_up $id
 	run_bash 'echo next'
-	like "$(plain note)" 'your call timed out; boris terminated its command, because 10 background tasks were already running; read its output with task_output and task_id ????????: echo so far; *'
+	like "$(plain note)" "your call timed out; boris terminated its command, \
+because 10 background tasks were already running; read its output with \
+task_output and task_id ????????: echo so far; *"
 	lacks "$(plain note)" 'ended with exit code'
-	task=$(plain note | sed 's/.* task_id \([0-9a-f]*\): .*/\1/')
+	task=$(noted_task)
 	look
 	is "$(result status) $(result stdout)" '"timed_out" "so far\n"'
-	has "$(plain note)" 'the command was terminated when your call timed out; the command was not continued as a task, because 10 background tasks are running, which is the maximum'
+	has "$(plain note)" 'the command was terminated when your call timed out; '\
+'the command was not continued as a task, because 10 background tasks are '\
+'running, which is the maximum'
 }
 
-@test "E6: an abandoned command that is already being terminated can be read when it has ended" {
+@test "E6: if the client gives up during a termination, the output can still be read" {
 	boris
-	call_bash 'trap "echo bye; echo x >mark; read <gate; exit 3" TERM; echo hi; read <never' \
-		'{"timeout":300}'
+	call_bash 'trap "echo bye; echo x >mark; read <gate; exit 3" TERM
+		echo hi; read <never' '{"timeout":300}'
 	begun mark
 	give_up $id
 	in_turn
 	release
 	run_bash 'echo next'
-	like "$(plain note)" 'your call timed out; its command ended as task ???????? with exit code 3: *'
-	task=$(plain note | sed 's/.* task \([0-9a-f]*\) .*/\1/')
+	like "$(plain note)" \
+		"$GIVEN_UP ended as task ???????? with exit code 3: *"
+	task=$(noted_task)
 	look
 	is "$(result status) $(result stdout)" '"timed_out" "hi\nbye\n"'
 }
 
-@test "E6: an abandoned command in the queue is started if its turn has come, else reported as not run" {
+@test "E6: a queued command is not run if the client gives up on its call" {
+	boris
+	call_bash 'echo x >first; read <gate'
+	first=$id
+	begun first
+	call_bash 'touch ran'
+	give_up $id
+	in_turn
+	release
+	answer $first
+	has "$(plain note)" "$GIVEN_UP was not run: touch ran"
+	[ ! -e ran ]
+}
+
+@test "E6: a queued command is started if the client gives up on it and it is next" {
 	boris
 	call_bash 'echo x >first; read <gate; echo first'
 	first=$id
 	call_bash 'echo second; read <gate'
 	second=$id
-	call_bash 'touch ran'
-	third=$id
 	begun first
-	give_up $third
-	in_turn
+	# Send both notifications in one write, so that boris reads both before
+	# it starts the second command.
 	send "$(give_up $first 7>&1)" "$(give_up $second 7>&1)"
-	# A list that is read in the same turn is answered before the start.
-	in_turn
+	in_turn # boris answers a list that it reads with them before the start.
 	run_tool task_output '{}'
 	text=$(get -s result content 0 text)
-	has "$text" 'your call timed out; its command was not run: touch ran'
 	has "$text" ': echo x >first; read <gate; echo first'
 	like "$text" '*keeps running as task ????????: echo second; read <gate'
 	is "$(plain note)" "${text#*note: }"
-	is "$(all -v result structuredContent tasks 1 status | tail -n 1)" '"running"'
+	is "$(result tasks 1 status)" '"running"'
 	run_bash true
 	lacks "$reply" 'timed out'
 	release 2
-	leave
-	[ ! -e ran ]
 }
 
-@test "E6: an abandoned command with an absolute cwd keeps running as a task (D7)" {
+@test "E6, D7: a command with an absolute cwd becomes a task if the client gives up" {
 	boris
 	call_bash "echo x >'$PWD/begun'; read <'$PWD/gate'; pwd" '{"cwd":"/"}'
 	begun begun
 	give_up $id
 	run_bash true
-	like "$(plain note)" 'your call timed out; its command keeps running as task ????????: *'
-	task=$(plain note | sed 's/.* task \([0-9a-f]*\):.*/\1/')
+	like "$(plain note)" "$GIVEN_UP keeps running as task ????????: *"
+	task=$(noted_task)
 	release
 	look '' '{"wait":20000}'
 	is "$(plain stdout)" /
 }
 
-@test "E6: at most ten abandoned commands that were not run are kept to be reported" {
+@test "E6: boris reports at most ten commands that it did not run" {
 	boris
 	call_bash 'echo x >first; read <gate'
 	first=$id
 	begun first
-	local i
 	for i in {1..12}; do
 		call_bash "touch ran$i"
 		give_up $id
@@ -552,7 +718,7 @@ masked() {
 	in_turn
 	release
 	answer $first
-	lacks "$reply" 'ran4'
+	lacks "$reply" 'ran4' # A result reports three commands.
 	for i in 4 7 10; do
 		has "$(plain note)" "ran$((i - 1))"
 		run_bash true
@@ -564,38 +730,49 @@ masked() {
 	! compgen -G 'ran*'
 }
 
-@test "E6: the id of a task whose start was abandoned while it waited is reported" {
+@test "E6: a note gives the id of a task if the client gives up on its start" {
 	boris
-	call_bash 'echo x >mark; read <gate' '{"run_in_background":true,"wait":60000}'
+	call_bash 'echo x >mark; read <gate' \
+		'{"run_in_background":true,"wait":60000}'
 	begun mark
 	give_up $id
 	run_tool bash '{"cmd":"ls"}'
-	like "$(get -s result content 0 text)" '*note: your call timed out; its command keeps running as task ????????: echo x >mark; read <gate'
+	like "$(get -s result content 0 text)" "*note: $GIVEN_UP keeps running as \
+task ????????: echo x >mark; read <gate"
 	release
 }
 
-@test "E6: an abandoned wait ends, and an abandoned edit in the queue is not made" {
-	boris --edit
+@test "E6: no note follows if the client gives up on a call of task_output" {
+	boris
 	start_task 'read <gate'
 	call task_output '{"task_id":"'"$task"'","wait":60000}'
 	give_up $id
+	run_bash true
+	lacks "$reply" 'timed out'
+	there "$pid"
+}
+
+@test "E6: a queued edit is not made if the client gives up on it" {
+	boris --edit
 	call_bash 'echo x >first; read <gate'
 	first=$id
 	call edit '{"path":"f","new":"text"}'
 	begun first
 	give_up $id
 	in_turn
-	release 2
+	release
 	answer $first
 	lacks "$reply" 'timed out'
 	[ ! -e f ]
 }
 
-@test "E6: a cancelled command gets SIGTERM, and time to handle it; the next one waits until it is gone" {
+@test "E6: a cancelled command can handle SIGTERM before the next command runs" {
 	boris
-	call_bash '(echo $BASHPID >child; read <gate) & trap "read <gate; echo bye >bye; exit" TERM; echo $$ >pid; while :; do read -t 1 <>never; done'
+	call_bash '(echo $BASHPID >child; read <gate) &
+		trap "read <gate; echo bye >bye; exit" TERM; echo $$ >pid
+		while :; do read -t 1 <>never; done'
 	begun pid child
-	pause 100 # a command of less than 50 ms gets SIGTERM twice (E2)
+	pause 100 # A command younger than 50 ms gets SIGTERM twice (E2).
 	cancel $id
 	call_bash 'cat bye'
 	eventually gone child
@@ -605,43 +782,71 @@ masked() {
 	gone pid
 }
 
-@test "E7: without descriptors a call is an error that says so; whatever number is left, nothing leaks or hangs" {
+# --- E7: shortages
+
+# limit_descriptors N: Limits the number of the server's descriptors.
+limit_descriptors() {
+	prlimit --pid "$server" --nofile=$1:
+}
+
+@test "E7: the error about a limit on open files that is too low gives the limit" {
+	wrap=(sh -c 'ulimit -n 10; exec "$@"' sh)
+	boris
+	run_bash true
+	refused "*: too many open files: this server can open only 10 (ulimit -n); *"
+	lacks "$(text)" 'try again'
+}
+
+@test "E7: a call without free descriptors is an error, and later calls work" {
 	needs prlimit
 	needs_plain
 	boris
 	run_bash true
-	prlimit --pid "$server" --nofile=4:
+	limit_descriptors 4
 	run_bash 'touch ran'
 	refused '*too many open files*'
 	run_bash 'touch ran' '{"run_in_background":true}'
 	refused '*too many open files*'
-	prlimit --pid "$server" --nofile=1024:
+	limit_descriptors 1024
 	run_bash 'echo hi'
 	is "$(result stdout)" '"hi\n"'
 	[ ! -e ran ]
+}
+
+@test "E7: no descriptor leaks however many are left for a call" {
+	needs prlimit
+	needs_plain
+	boris
+	run_bash true
 	before=$(ls "/proc/$server/fd" | wc -l)
 	for ((n = before; n < before + 10; n++)); do
-		prlimit --pid "$server" --nofile=$n:
+		limit_descriptors $n
 		run_bash 'echo hi' '{"stdin":"x"}'
 	done
-	prlimit --pid "$server" --nofile=1024:
+	limit_descriptors 1024
 	run_bash 'echo hi'
 	is "$(result stdout)" '"hi\n"'
 	is "$(ls "/proc/$server/fd" | wc -l)" "$before"
 }
 
-@test "E7: without processes a call is an error that says so, and boris recovers" {
+# start_without_processes: Starts the server as a user who can have no other
+# process. Sets $other to a command that runs programs as this user.
+start_without_processes() {
 	needs_root
 	needs prlimit setpriv
 	needs_plain
 	cp "$BORIS" boris
 	chmod 755 "$BATS_RUN_TMPDIR" . 2>/dev/null || :
 	BORIS=$PWD/boris
-	uid=$((20000 + $$ % 40000)) # nobody else's, another run's neither
-	other=(setpriv --reuid=$uid --regid=$uid --clear-groups)
-	"${other[@]}" test -x "$BORIS" || skip 'no other user may come here'
+	uid=$((20000 + $$ % 40000)) # Other runs of this test use other users.
+	other=(setpriv --reuid="$uid" --regid="$uid" --clear-groups)
+	"${other[@]}" test -x "$BORIS" || skip 'no other user can run boris here'
 	wrap=(prlimit --nproc=1:1000 "${other[@]}")
 	boris --workdir=/
+}
+
+@test "E7: a call without free processes is an error, and later calls work" {
+	start_without_processes
 	run_bash true
 	refused '*process*'
 	run_bash true '{"run_in_background":true}'
@@ -651,17 +856,20 @@ masked() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "E7: without memory for what a peer sizes a call is an error, and boris stays up" {
+@test "E7: a call whose stdin does not fit into memory is an error" {
 	needs prlimit
 	needs_plain
 	boris
 	run_bash true
 	size=$(sed -n 's/^VmSize:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$server/status")
-	# Room for all that is small
 	prlimit --pid "$server" --as=$(((size + 4096) * 1024)):
-	printf '{"jsonrpc":"2.0","id":"big","method":"tools/call","params":{"name":"bash","arguments":{"command":"touch ran","stdin":"' >&7
-	head -c 12000000 /dev/zero | tr '\0' a >&7
-	send '"}}}'
+	{
+		printf '{"jsonrpc":"2.0","id":"big","method":"tools/call",'
+		printf '"params":{"name":"bash","arguments":{'
+		printf '"command":"touch ran","stdin":"'
+		head -c 12000000 /dev/zero | tr '\0' a
+		printf '"}}}\n'
+	} >&7
 	hear
 	like "$(get result isError)$(code)" '@(true|-32603)'
 	run_bash 'echo hi'
@@ -670,57 +878,63 @@ masked() {
 	[ ! -e ran ]
 }
 
-# small_host KIB: the server will have so much address space; fails if boris does
-# not start with it, or has shown that it needs no more
+# small_host KIB: Makes the server run with an address space of this size. Fails if
+# boris cannot start with it.
 small_host() {
 	needs_plain
 	wrap=(sh -c 'ulimit -v '"$1"'; exec "$@"' sh)
 	"${wrap[@]}" "$BORIS" </dev/null 2>/dev/null
 }
 
-# halves FIRST SECOND: the server reads a line in two parts: the answer to a ping
-# shows that it has read the first
-halves() {
+# send_in_two FIRST SECOND: Sends a line in two parts, which the server reads one
+# after the other. The answer to a ping shows that it has read the first one.
+send_in_two() {
 	id=$((++calls))
 	printf '{"jsonrpc":"2.0","id":%d,"method":"ping"}\n%s' $id "$1" >&7
 	answer || return
 	printf '%s\n' "$2" >&7
 }
 
-@test "E7: with little memory, a short message that arrives in two reads is served" {
+@test "E7: with little memory, a message that arrives in two parts is answered" {
 	for kib in 3500 5000 8000 14000; do
 		small_host $kib || continue
 		boris
-		halves '{"jsonrpc":"2.0","id":"x","meth' 'od":"ping"}'
+		send_in_two '{"jsonrpc":"2.0","id":"x","meth' 'od":"ping"}'
 		answer '"x"'
 		is "$kib: $(get result)" "$kib: {}"
-		halves '{"jsonrpc":"2.0","id":"y","meth' \
-			'od":"ping","params":{"x":"'"$(printf %050000d 0)"'"}}'
+		text=$(printf %050000d 0)
+		send_in_two '{"jsonrpc":"2.0","id":"y","meth' \
+			'od":"ping","params":{"x":"'"$text"'"}}'
 		answer '"y"'
 		is "$kib: $(get result)" "$kib: {}"
 		leave
 	done
 }
 
-@test "E7: a line for which there is no memory is rejected with its own id" {
+# send_big_ping BYTES: Sends a ping with the id "big" and a parameter of BYTES bytes
+send_big_ping() {
+	{
+		printf '{"jsonrpc":"2.0","id":"big","method":"ping",'
+		printf '"params":{"x":"'
+		head -c $1 /dev/zero | tr '\0' a
+		printf '"}}\n'
+	} >&7
+	hear
+}
+
+@test "E7: a message that does not fit into memory is rejected with its id" {
 	small_host 14000
 	boris
-	printf '{"jsonrpc":"2.0","id":"big","method":"ping","params":{"x":"' >&7
-	head -c 14000000 /dev/zero | tr '\0' a >&7
-	send '"}}'
-	hear
+	send_big_ping 14000000
 	is "$(code) $(get id)" '-32603 "big"'
 	in_turn
 }
 
-@test "E7: a line is rejected with its own id wherever memory runs out" {
+@test "E7: a message is answered with its id wherever memory runs out" {
 	for kib in {3200..6400..200}; do
 		small_host $kib || continue
 		boris
-		printf '{"jsonrpc":"2.0","id":"big","method":"ping","params":{"x":"' >&7
-		head -c 4000000 /dev/zero | tr '\0' a >&7
-		send '"}}'
-		hear
+		send_big_ping 4000000
 		is "$kib: $(get id)" "$kib: \"big\""
 		in_turn
 		leave
@@ -728,53 +942,52 @@ halves() {
 	done
 }
 
-# survives KIB OPTION...: a boris with little memory has answered $call with its id
-survives() {
-	small_host "$1" || return 0
-	boris "${@:2}"
-	printf '%s\n' "$call" >&7
-	answer '"x"'
-	in_turn
-	leave
-	is "$1: $status" "$1: 0"
-}
-
-@test "E7: a log record that is too large for the memory is an error of its call" {
+@test "E7: a call whose log record does not fit into memory is answered" {
 	text=$(printf '\\u0001%.0s' {1..50000})
-	call='{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"bash","arguments":{"command":": #'$text'"}}}'
+	params='{"name":"bash","arguments":{"command":": #'$text'"}}'
 	for kib in {3000..6000..250}; do
-		survives $kib --log=log
+		small_host $kib || continue
+		boris --log=log
+		request '"x"' tools/call "$params"
+		answer '"x"'
+		in_turn
+		leave
+		is "$kib: $status" "$kib: 0"
 	done
 }
 
-@test "E7: no number of queued calls ends a boris with little memory" {
+# call_often ID N COMMAND: Sends N calls of bash. In ID, & stands for the number of
+# the call.
+call_often() {
+	local params='{"name":"bash","arguments":{"command":"'$3'"}}'
+	local line='{"jsonrpc":"2.0","id":"'$1'","method":"tools/call"'
+	seq "$2" | sed "s|.*|$line,\"params\":$params}|" >&7
+}
+
+@test "E7: queued calls are rejected before memory runs out" {
 	small_host 5000 || skip 'boris needs more'
 	boris
 	call_bash 'echo x >begun; read <gate'
 	begun begun
-	for i in {1..3000}; do
-		printf '{"jsonrpc":"2.0","id":"q","method":"tools/call","params":{"name":"bash","arguments":{"command":":"}}}\n'
-	done >&7 &
-	has_refused() {
-		hear && is "$(code)" -32603
-	}
-	has_refused
+	call_often q 3000 : &
+	hear
+	is "$(code)" -32603
 	kill "$server"
 	died
 	is "$status" 0
 	wait $! || :
 }
 
-@test "E7: no output ends a boris with little memory" {
+@test "E7: the output of commands does not exhaust memory" {
 	for kib in {3000..6000..500}; do
 		small_host $kib || continue
 		boris
 		for i in {1..10}; do
-			call_bash 'read <gate; yes' '{"run_in_background":true}'
-			answer
+			run_bash 'read <gate; yes' '{"run_in_background":true}'
 		done
 		release 10
-		run_bash 'head -c 300000 /dev/zero | tr "\\0" a' '{"limit":100000}'
+		run_bash 'head -c 300000 /dev/zero | tr "\\0" a' \
+			'{"limit":100000}'
 		like "$(get result isError)$(code)" '@(true|false|-32603)'
 		in_turn
 		leave
@@ -782,88 +995,101 @@ survives() {
 	done
 }
 
-# without INJECTION...: what boris answers to calls.in where system calls fail so
-without() {
+# filter_with_failures INJECTION...: Runs boris with the messages in calls.in while
+# strace makes system calls fail.
+filter_with_failures() {
 	local before=("${wrap[@]}") one
 	for one; do
 		set -- "$@" -e inject="$one"
 		shift
 	done
-	# LeakSanitizer cannot look where strace does.
+	# LeakSanitizer does not work in a traced process.
 	wrap+=(env ASAN_OPTIONS=detect_leaks=0 strace -f -o /dev/null "$@")
 	filter <calls.in >out
 	wrap=("${before[@]}")
 }
 
-# calls_in: a file of what is asked
-calls_in() {
+@test "E7: if small allocations fail, boris exits with status 1 and one line" {
+	needs_plain
 	needs strace
 	strace -o /dev/null true || skip 'nothing can be traced here'
-	printf '%s\n' "$HELLO" '{"jsonrpc":"2.0","id":1,"method":"ping"}' '{"jsonrpc":"2.0","id":2,"method":"tools/list"}' \
-		'{"jsonrpc":"2.0","id":3,"method":"no/such"}' '{"jsonrpc":"2.0","id":4,"method":"ping"}' >calls.in
-}
-
-@test "E7: where there is no memory for what is small, stderr says so in one line, and the status is 1" {
-	needs_plain
-	calls_in
+	{
+		send "$HELLO"
+		request 1 ping
+		request 2 tools/list
+		request 3 no/such
+		request 4 ping
+	} 7>calls.in
 	for n in {1..40}; do
-		without brk:error=ENOMEM:when=2+ mmap:error=ENOMEM:when=$n+
+		filter_with_failures brk:error=ENOMEM:when=2+ \
+			mmap:error=ENOMEM:when=$n+
 		case $status in
 		0) is "$n: $(wc -l <out)" "$n: 5" ;;
 		1) is "$n: $(wc -l <err)" "$n: 1" && like "$(<err)" 'boris: *memory*' ;;
-		*) least $status 127 ;; # it could not even be loaded
+		*) least $status 127 ;; # boris could not even be loaded.
 		esac
 	done
 	is $status 0
 }
 
-@test "E7: a shell that is not there any more is an error that says why" {
+@test "E7: the error about a shell that was removed gives the reason" {
 	without_bash
 	boris
 	run_bash 'echo hi'
 	is "$(plain stdout)" hi
 	mv root/bin/sh root/bin/shell
 	run_bash 'echo hi'
-	has "$reply" '"isError":true'
-	has "$reply" 'cannot start the shell /bin/sh: No such file or directory'
+	refused '*cannot start the shell /bin/sh: No such file or directory*'
 	mv root/bin/shell root/bin/sh
 	run_bash 'echo hi'
 	is "$(plain stdout)" hi
 }
 
-# reaps_all: no zombie stays of what leaves its session, and its parent
+# --- E8: boris as the parent of unknown processes, and as process 1
+
+# reaps_all: Fails if zombies of processes that left their session remain.
 reaps_all() {
 	for i in 1 2 3; do
-		run_bash '(setsid true &); (setsid sh -c "echo \$\$ >>pids; exec sleep 0.1" &)'
+		run_bash '(setsid true &)
+			(setsid sh -c "echo \$\$ >>pids; exec sleep 0.1" &)'
 		is "$(result exit_code)" 0
 	done
 	run_bash true
-	none() {
+	all_reaped() {
 		[ -z "$(zombies)" ] && [ "$(wc -l <pids)" = 3 ] &&
 			[ -z "$(sed 's,.*,/proc/&,' pids | xargs ls -d 2>/dev/null)" ]
 	}
-	eventually none
+	eventually all_reaped
 }
 
-@test "E8: where boris inherits what its commands leave, for want of /proc or by who starts it, it reaps it" {
+@test "E8: boris reaps the children that it inherits if there is no /proc" {
 	needs setsid
 	needs_plain
-	# For want of /proc; and by who starts it, with a child of its own
-	for how in 'unshare -m sh -c "umount -l /proc && exec \"\$@\"" sh' "python3 -c 'import ctypes, os, sys
-ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
-if os.fork() == 0: os.execvp(\"sleep\", [\"sleep\", \"0.3\"])
-os.execvp(sys.argv[1], sys.argv[1:])'"; do
-		eval "wrap=($how)"
-		needs ${wrap[0]}
-		"${wrap[@]}" true || skip 'no mount namespaces here'
-		boris
-		reaps_all
-		leave
-		rm pids
-	done
+	wrap=(unshare -m sh -c 'umount -l /proc && exec "$@"' sh)
+	needs unshare
+	"${wrap[@]}" true || skip 'no mount namespaces here'
+	boris
+	reaps_all
 }
 
-# reaped_within S: the shell of the last command is, that long after now
+@test "E8: boris reaps the children that it inherits as a subreaper" {
+	needs setsid python3
+	needs_plain
+	cat >subreaper.py <<-'END'
+	import ctypes, os, sys
+	PR_SET_CHILD_SUBREAPER = 36
+	ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	if os.fork() == 0:
+	    os.execvp("sleep", ["sleep", "0.3"])
+	os.execvp(sys.argv[1], sys.argv[1:])
+	END
+	wrap=(python3 subreaper.py)
+	boris
+	reaps_all
+}
+
+# reaped_within SECONDS: Fails if the shell whose pid is in `leader` is not reaped
+# in time.
 reaped_within() {
 	local leader
 	leader=$(<leader)
@@ -872,19 +1098,26 @@ reaped_within() {
 	within $(($1 * 1000))
 }
 
-@test "E8: a shell that left something running is reaped within 10 s of its end" {
+@test "E8: a shell is reaped at most 10 s after the processes that it left running" {
 	needs_linux
 	hurried
 	boris
-	run_bash 'echo $$ >leader; sleep 600 >/dev/null 2>&1 250>&- & echo $! >child'
+	run_bash 'echo $$ >leader
+		sleep 600 >/dev/null 2>&1 250>&- & echo $! >child'
 	there child
 	kill "$(cat child)"
 	reaped_within 11
-	run_bash 'echo $$ >leader; (sleep 0.3 &)'
-	reaped_within 6 # once its pipes are closed
 }
 
-# as_process_1: the server will be that of a namespace
+@test "E8: a shell is reaped when the processes that it left running close its pipes" {
+	needs_linux
+	hurried
+	boris
+	run_bash 'echo $$ >leader; (sleep 0.3 &)'
+	reaped_within 6
+}
+
+# as_process_1: Makes the server run as process 1 of a pid namespace.
 as_process_1() {
 	needs_root
 	needs unshare ps
@@ -893,53 +1126,68 @@ as_process_1() {
 	"${wrap[@]}" true || skip 'no PID namespaces here'
 }
 
-@test "E8: as PID 1 boris reaps children that it does not know, and knows its own commands' exit codes" {
-	as_process_1
-	needs setsid
-	boris
-	run_bash 'for i in 1 2 3 4 5; do (setsid true &); done; cat /proc/1/comm; exit 3'
-	is "$(result stdout) $(result exit_code)" '"boris\n" 3'
-	no_zombies() {
-		run_bash 'cat /proc/[0-9]*/stat 2>/dev/null | grep -c ") Z"'
-		[ "$(plain stdout)" = 0 ]
-	}
-	eventually no_zombies
-	start_task '(true &); exit 4'
-	look "$task" '{"wait":10000}'
-	is "$(result exit_code)" 4
-}
-
-# of_process_1: sets $first to the process that was wrapped, as is seen from
-# here, and $second to boris itself
+# of_process_1: Sets $first to the pid of process 1, as seen from outside, and
+# $second to the pid of the boris that it has started.
 of_process_1() {
 	first=$(ps -o pid= --ppid "$server" | tr -d ' ')
 	second=$(ps -o pid= --ppid "$first" | tr -d ' ')
 	isnt "$second" ''
 }
 
-@test "E8: as PID 1 boris passes signals on, and ends as it would" {
+@test "E8: as process 1, boris reaps the children that it inherits" {
 	as_process_1
-	[ -z "$(trap -p HUP)" ] || wrap=(env --default-signal=HUP "${wrap[@]}")  # nohup
+	needs setsid
+	boris
+	run_bash 'for i in 1 2 3 4 5; do (setsid true &); done; cat /proc/1/comm'
+	is "$(result stdout)" '"boris\n"'
+	no_zombies() {
+		run_bash 'cat /proc/[0-9]*/stat 2>/dev/null | grep -c ") Z"'
+		[ "$(plain stdout)" = 0 ]
+	}
+	eventually no_zombies
+}
+
+@test "E8: as process 1, boris returns the exit codes of its own commands" {
+	as_process_1
+	needs setsid
+	boris
+	run_bash 'for i in 1 2 3 4 5; do (setsid true &); done; exit 3'
+	is "$(result exit_code)" 3
+	start_task '(true &); exit 4'
+	look "$task" '{"wait":10000}'
+	is "$(result exit_code)" 4
+}
+
+@test "E8: process 1 forwards SIGTERM, SIGINT and SIGHUP to boris" {
+	as_process_1
+	# The tests may run under nohup.
+	[ -z "$(trap -p HUP)" ] || wrap=(env --default-signal=HUP "${wrap[@]}")
 	for signal in TERM INT HUP; do
 		boris
-		start_task "trap 'echo bye >said; exit' TERM; echo x >mark; read <gate"
+		start_task "trap 'echo bye >bye; exit' TERM
+			echo x >mark; read <gate"
 		begun mark
 		of_process_1
 		kill -$signal "$first"
 		died
 		is "$signal: $status" "$signal: 0"
-		is "$(cat said)" bye
-		rm said mark
+		is "$(cat bye)" bye
+		rm bye mark
 	done
+}
+
+@test "E8: process 1 exits with the status of boris" {
+	as_process_1
 	filter --no-such-option </dev/null
 	is $status 2
 }
 
-@test "E8: as PID 1 boris ends at once beside a session of its own that a command began (L3)" {
+@test "E8, L3: process 1 does not wait for a process of another session" {
 	as_process_1
 	needs setsid
 	boris
-	run_bash 'setsid sh -c "echo x >mark; exec sleep 600" >/dev/null 2>&1 250>&- &'
+	run_bash 'setsid sh -c "echo x >mark; exec sleep 600" \
+		>/dev/null 2>&1 250>&- &'
 	begun mark
 	begin
 	leave
@@ -947,23 +1195,25 @@ of_process_1() {
 	is $status 0
 }
 
-@test "E8: as PID 1, when boris is killed its commands are ended gently" {
+@test "E8: commands can clean up if the boris that process 1 started is killed" {
 	as_process_1
 	boris
-	start_task "trap 'echo bye >said; exit' TERM; echo x >mark; read <gate"
+	start_task "trap 'echo bye >bye; exit' TERM; echo x >mark; read <gate"
 	begun mark
 	of_process_1
 	kill -KILL "$second"
 	cat <&8 >>heard
 	died
 	is $status 137
-	is "$(cat said)" bye
+	is "$(cat bye)" bye
 }
 
-@test "E8: as PID 1, when boris leaves at a second signal, process 1 waits for its guard" {
+@test "E8: process 1 waits for the guard process after a second signal" {
 	as_process_1
 	boris
-	start_task "trap 'trap : TERM; echo x >term; read -t 2 <>never; echo bye >said; exit' TERM; echo x >mark; read <gate"
+	start_task "trap 'trap : TERM; echo x >term; read -t 2 <>never
+			echo bye >bye; exit' TERM
+		echo x >mark; read <gate"
 	begun mark
 	of_process_1
 	kill "$first"
@@ -972,24 +1222,27 @@ of_process_1() {
 	eventually gone "$second"
 	died
 	is $status 0
-	is "$(cat said)" bye
+	is "$(cat bye)" bye
 }
 
-# scores: prints the oom_score_adj of a command, of boris, and of its second
-# process
+# --- E10: oom_score_adj
+
+# scores: Prints the oom_score_adj of a command, of boris, and of the guard
+# process.
 scores() {
 	run_bash 'cat /proc/self/oom_score_adj /proc/$PPID/oom_score_adj'
 	plain stdout | xargs
 	cat "/proc/$(the_guard)/oom_score_adj"
 }
 
-# scores_are VALUES: checks those. A command may read the value of boris before
-# boris has restored it.
+# scores_are VALUES: Succeeds if the scores have these values. The value of boris
+# is wrong for a moment after it has started a command.
 scores_are() {
 	[ "$(scores | xargs)" = "$1" ]
 }
 
-# needs_own_score: skips the test where the value cannot be raised
+# needs_own_score: Skips the test if oom_score_adj cannot be raised. Sets $own to
+# the value of the test.
 needs_own_score() {
 	needs_linux
 	[ -w /proc/self/oom_score_adj ] || skip 'no oom_score_adj here'
@@ -997,10 +1250,15 @@ needs_own_score() {
 	most "$own" 499 || skip 'raised already'
 }
 
-@test "E10: a command has oom_score_adj 500, boris and its second process keep theirs" {
+@test "E10: commands have an oom_score_adj of 500, and boris keeps its own" {
 	needs_own_score
 	boris
 	eventually scores_are "500 $own $own"
+}
+
+@test "E10: tasks and commands with a terminal have an oom_score_adj of 500" {
+	needs_own_score
+	boris
 	start_task 'cat /proc/self/oom_score_adj'
 	look "$task" '{"wait":10000}'
 	is "$(plain stdout)" 500
@@ -1008,7 +1266,7 @@ needs_own_score() {
 	has "$(plain stdout)" 500
 }
 
-@test "E10: a command has oom_score_adj 500 behind a fence, too" {
+@test "E10: commands have an oom_score_adj of 500 with --write and --hide, too" {
 	needs_own_score
 	mkdir secret
 	for fence in --write=. --hide=secret; do
@@ -1020,45 +1278,47 @@ needs_own_score() {
 	done
 }
 
-@test "E10: an oom_score_adj above 500 is not lowered" {
+@test "E10: an oom_score_adj above 500 is not changed" {
 	needs_own_score
 	wrap=(sh -c 'echo 700 >/proc/self/oom_score_adj; exec "$0" "$@"')
 	boris
 	is "$(scores | xargs)" '700 700 700'
 }
 
-# hundred COMMAND: sends a hundred calls of it and takes the answers; prints the
-# milliseconds of CPU time that boris has used for them
-hundred() {
+# --- E9: many processes left running
+
+# run_hundred COMMAND: Runs a hundred calls of the command. Prints the CPU time that
+# boris has used for them, in milliseconds.
+run_hundred() {
 	local before
 	before=$(cpu_of_server)
-	seq 100 | sed 's/.*/{"jsonrpc":"2.0","id":"h&","method":"tools\/call","params":{"name":"bash","arguments":{"command":"'"$1"'"}}}/' >&7
+	call_often 'h&' 100 "$1"
 	head -n 100 <&8 >>heard
 	echo $(($(cpu_of_server) - before))
 }
 
-# cpu_of_server: the milliseconds of CPU time that boris itself has used
+# cpu_of_server: Prints the CPU time that boris itself has used, in milliseconds.
 cpu_of_server() {
 	awk -v tick="$(getconf CLK_TCK)" \
 		'{ sub(/.*\) /, ""); print ($12 + $13) * 1000 / tick }' \
 		"/proc/$server/stat"
 }
 
-# fastest: the least of three times a hundred
-fastest() {
+# fastest_hundred: Prints the least CPU time of three times a hundred calls.
+fastest_hundred() {
 	for i in 1 2 3; do
-		hundred true
+		run_hundred true
 	done | sort -n | head -n 1
 }
 
-@test "E9, L1: 300 processes left behind cost a call no more than none, and closing is quick" {
+@test "E9, L1: 300 processes left running slow down neither calls nor the exit" {
 	needs_plain
 	boris
-	hundred true >/dev/null
-	before=$(fastest)
-	hundred 'sleep 600 \&' >/dev/null
+	run_hundred true >/dev/null
+	before=$(fastest_hundred)
+	run_hundred 'sleep 600 \&' >/dev/null
 	run_bash 'for ((i = 0; i < 200; i++)); do sleep 600 & done'
-	after=$(fastest)
+	after=$(fastest_hundred)
 	most "$after" $((before * 2 + 100))
 	begin
 	leave
@@ -1066,20 +1326,31 @@ fastest() {
 	is $status 0
 }
 
-@test "E9: with twenty left behind, commands get none of boris's descriptors; stdin, errors and the directory are as ever" {
-	needs_linux
-	boris
-	run_bash 'ls -l /proc/self/fd | grep -c "pipe\|socket"'
-	alone=$(result stdout)
+# leave_twenty_running: Runs twenty commands that each leave a process running.
+leave_twenty_running() {
 	for i in {1..20}; do
 		run_bash 'sleep 600 &'
 	done
-	run_bash 'ls -l /proc/self/fd | grep -c "pipe\|socket"'
-	is "$(result stdout)" "$alone"
+}
+
+@test "E9: commands inherit no descriptors for the processes left running" {
+	needs_linux
+	boris
+	count='ls -l /proc/self/fd | grep -c "pipe\|socket"'
+	run_bash "$count"
+	before=$(result stdout)
+	leave_twenty_running
+	run_bash "$count"
+	is "$(result stdout)" "$before"
+}
+
+@test "E9: commands work as usual while twenty processes are left running" {
+	boris
+	leave_twenty_running
 	run_bash 'cat; pwd' "{\"stdin\": \"in \", \"cwd\": \"$PWD\"}"
 	is "$(result stdout)" "\"in $PWD\\n\""
 	run_bash pwd '{"cwd": "/nowhere"}'
-	has "$(get result isError)" e
+	is "$(get result isError)" true
 	run_bash 'cd /; exit 3'
 	is "$(result exit_code)" 3
 	run_bash pwd
@@ -1380,10 +1651,10 @@ served() {
 	unmount
 }
 
-# --- E12: what boris cannot end
+# --- E12: processes that boris cannot terminate
 
-# as_user: boris will run as a user of its own, and ./asroot COMMAND, run by it, is
-# root's. No other user can run ./asroot. Skips where that is not possible.
+# as_user: Makes the server run as a user of its own, for whom ./asroot COMMAND
+# runs a command as root. No other user can run ./asroot.
 as_user() {
 	needs_root
 	needs_linux
@@ -1405,15 +1676,17 @@ as_user() {
 	chmod 710 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test"
 	chmod 4750 asroot
 	chown $user . tmp gate
-	wrap=(setpriv --reuid=$user --regid=$user --clear-groups)
+	wrap=(setpriv --reuid="$user" --regid="$user" --clear-groups)
 	"${wrap[@]}" ./asroot sh -c '[ "$(id -u)" = 0 ]' ||
 		skip 'set-user-ID programs have no effect here'
 }
 
-# survivor: sets $survivor to the pid in the reply's note, of a process that runs;
-# without what is Linux only the note may say `a process` instead
-survivor() {
-	local pattern='(pid ([0-9]+)|a process) belongs to another user and is still running'
+# noted_survivor: Sets $survivor to the pid of the running process of another user
+# that the note of the result names, and $note to that part of the note. Without
+# its Linux-only code, boris may not know the pid.
+noted_survivor() {
+	local running='belongs to another user and is still running'
+	local pattern="(pid ([0-9]+)|a process) $running"
 	[[ $(plain note) =~ $pattern ]] ||
 		fail "no survivor: $reply" || return
 	note=${BASH_REMATCH[0]} survivor=${BASH_REMATCH[2]}
@@ -1422,7 +1695,7 @@ survivor() {
 	kill -0 "$survivor"
 }
 
-# left_of_root: the pids of root's processes that came out of this test's server
+# left_of_root: Prints the pids of root's processes that the server has started.
 left_of_root() {
 	local file
 	for file in $(left_behind); do
@@ -1430,164 +1703,181 @@ left_of_root() {
 	done
 }
 
-# dismiss: ends the survivor, as root; what boris says of it is not looked at
-dismiss() {
+# end_survivor: Kills the survivor as root. Ignores what boris prints about it.
+end_survivor() {
 	kill -9 "$survivor"
 	eventually gone_pid "$survivor"
 	[ -n "$left" ] || leave
 	: >err
 }
 
-# gone_pid PID: no such process, or a zombie
+# survivor_is COMMAND: Fails if the survivor runs another command.
+survivor_is() {
+	is "$(tr '\0' ' ' <"/proc/$survivor/cmdline")" "$1 "
+}
+
+# runs_sleep PID: Waits until the process runs the program sleep.
+runs_sleep() {
+	eventually grep -qs sleep "/proc/$1/comm"
+}
+
+# gone_pid PID: Succeeds if the process does not exist or is a zombie.
 gone_pid() {
 	! grep -qs '^State:[^Z]*$' "/proc/$1/status"
 }
 
-@test "E12: a timeout does not wait for a process of another user, and its result names it" {
+@test "E12: the result of a timeout names a process of another user" {
 	as_user
 	boris
 	run_bash './asroot sleep 60' '{"timeout":1000}'
-	survivor
+	noted_survivor
+	survivor_is 'sleep 60'
 	is "$(result status) $(result exit_code)" '"timed_out" 143'
 	has "$(text)" 'belongs to another user and is still running'
 	most "$(result elapsed_ms)" 3000
-	is "$(tr '\0' ' ' <"/proc/$survivor/cmdline")" 'sleep 60 '
 	run_bash 'echo next'
 	is "$(plain stdout) $(result note)" 'next '
-	dismiss
+	end_survivor
 }
 
-@test "E12: a command whose shell has become another user's is timed out without an exit code" {
+@test "E12: a command whose shell belongs to another user has no exit code" {
 	as_user
 	boris
 	run_bash 'echo start; exec ./asroot sleep 60' '{"timeout":1000}'
-	survivor
-	is "$(result status) $(result timed_out) $(result exit_code)$(result signal)" '"timed_out" true '
+	noted_survivor
+	is "$(result status) $(result timed_out)" '"timed_out" true'
+	is "$(result exit_code)$(result signal)" ''
 	is "$(plain stdout)" start
 	most "$(result elapsed_ms)" 3000
-	dismiss
+	end_survivor
 }
 
-@test "E12: kill_pid does not report a process of another user as killed" {
+@test "E12: a task that kill_pid cannot terminate stays a running task" {
 	as_user
 	boris
 	start_task 'echo start; exec ./asroot sh -c "read x <gate; echo end"'
 	look "$task" '{"until":"start","wait":10000}'
-	begin
-	run_tool bash '{"kill_pid":'"$pid"'}'
-	within 1500
-	survivor
-	is "$survivor $(result status) $(result exit_code)" "$pid \"running\" "
-	run_tool task_output '{}'
-	is "$(result tasks 0 status)" '"running"'
-	run_tool bash '{"kill_pid":'"$pid"'}'
-	survivor
+	for i in 1 2; do
+		begin
+		run_tool bash '{"kill_pid":'"$pid"'}'
+		within 1500
+		noted_survivor
+		is "$survivor $(result status) $(result exit_code)" \
+			"$pid \"running\" "
+		run_tool task_output '{}'
+		is "$(result tasks 0 status)" '"running"'
+	done
 	release
 	look "$task" '{"wait":10000}'
-	is "$(result status) $(result exit_code) $(result note)" '"completed" 0 '
-	is "$(plain stdout)" $'start\nend'
+	is "$(result status) $(result exit_code)" '"completed" 0'
+	is "$(plain stdout) $(result note)" $'start\nend '
 }
 
-@test "E12: of a group kill_pid ends what it can and names what it cannot" {
+@test "E12: kill_pid terminates the other processes of the group" {
 	as_user
 	boris
-	start_task './asroot sh -c "echo >root; exec sleep 60" & sleep 61 & echo $! >pid; sleep 62'
-	begun pid
-	begun root
+	start_task './asroot sh -c "echo >root; exec sleep 60" &
+		sleep 61 & echo $! >pid; sleep 62'
+	begun pid root
 	run_tool bash '{"kill_pid":'"$pid"'}'
-	survivor
+	noted_survivor
 	is "$(result status) $(result exit_code)" '"killed" 143'
 	eventually gone pid
-	is "$(tr '\0' ' ' <"/proc/$survivor/cmdline")" 'sleep 60 '
-	dismiss
+	survivor_is 'sleep 60'
+	end_survivor
 }
 
-@test "E12: what ignores SIGTERM is killed also beside a process of another user" {
+@test "E12: kill_pid kills other processes of the group that ignore SIGTERM" {
 	needs_linux_parts
 	hurried
 	as_user
 	boris
-	start_task './asroot sh -c "echo >root; exec sleep 60" & trap "" TERM; sleep 61 & echo $! >pid; wait'
-	begun pid
-	begun root
+	start_task './asroot sh -c "echo >root; exec sleep 60" &
+		trap "" TERM; sleep 61 & echo $! >pid; wait'
+	begun pid root
 	begin
 	run_tool bash '{"kill_pid":'"$pid"'}'
-	survivor
+	noted_survivor
 	is "$(result status) $(result exit_code)" '"killed" 137'
 	least "$(took)" 4900
 	within 7000
 	eventually gone pid
-	dismiss
+	end_survivor
 }
 
-@test "E12: a program that ends when its killed child does is no survivor" {
+@test "E12: a process of another user that exits with its child is not noted" {
 	as_user
 	boris
-	run_bash './asroot sh -c "setpriv --reuid=47115 sleep 60; true"' '{"timeout":1000}'
+	run_bash './asroot sh -c "setpriv --reuid=47115 sleep 60; true"' \
+		'{"timeout":1000}'
 	is "$(result status) $(result exit_code)" '"timed_out" 143'
 	lacks "$(plain note)" 'still running'
 	most "$(result elapsed_ms)" 3000
 }
 
-@test "E12: a task whose timeout cannot end it is timed out, and its result names the process" {
+@test "E12: a task whose timeout cannot terminate it has the status timed_out" {
 	as_user
 	boris
 	start_task 'exec ./asroot sleep 60' '{"timeout":1000}'
 	look "$task" '{"wait":10000}'
-	survivor
-	is "$survivor $(result status) $(result exit_code)" "$pid \"timed_out\" "
+	noted_survivor
+	is "$survivor $(result status) $(result exit_code)" \
+		"$pid \"timed_out\" "
 	has "$(plain note)" 'the timeout of the task has expired'
-	dismiss
+	end_survivor
 }
 
-@test "E12, E6: after a cancellation the next result names the process of another user, once" {
+# cancel_survivor FILE: Cancels a command that becomes a process of another user.
+# Writes its pid to FILE.
+cancel_survivor() {
+	call_bash "echo \$BASHPID >$1; exec ./asroot sleep 60"
+	begun $1
+	runs_sleep "$(<$1)"
+	cancel $id
+}
+
+@test "E12, E6: the result after a cancellation names a process of another user" {
 	as_user
 	boris
-	call_bash 'echo $BASHPID >pid; exec ./asroot sleep 60'
-	begun pid
-	eventually grep -qs sleep "/proc/$(<pid)/comm"
-	cancel $id
+	cancel_survivor pid
 	run_bash 'echo next'
-	has "$(plain note)" "a cancelled command could not be stopped: pid $(<pid) belongs to another user"
-	survivor
+	has "$(plain note)" "a cancelled command could not be stopped: \
+pid $(<pid) belongs to another user"
+	noted_survivor
 	run_bash 'echo next'
 	is "$(result note)" ''
-	dismiss
+	end_survivor
 }
 
-@test "E12, K3: each result names one cancelled command that could not be ended" {
+@test "E12, K3: each result names only one cancelled command that still runs" {
 	as_user
 	boris
-	local n first
-	for n in 1 2; do
-		call_bash "echo \$BASHPID >pid$n; exec ./asroot sleep 60"
-		begun pid$n
-		eventually grep -qs sleep "/proc/$(<pid$n)/comm"
-		cancel $id
-	done
+	cancel_survivor pid1
+	cancel_survivor pid2
 	run_bash 'echo next'
-	survivor
+	noted_survivor
 	first=$survivor
 	run_bash 'echo next'
-	survivor
+	noted_survivor
 	[ "$survivor" != "$first" ] || fail "$first was named twice"
 	run_bash 'echo next'
 	is "$(result note)" ''
 	kill -9 "$first"
-	dismiss
+	end_survivor
 }
 
-@test "E12, L1: boris does not wait at its end for a process of another user, and names it on stderr" {
+@test "E12, L1: boris exits without waiting for a process of another user" {
 	as_user
-	for how in end_input 'kill' 'end_input; kill'; do
+	for how in end_input 'kill $server' 'end_input; kill $server'; do
 		boris
 		start_task 'exec ./asroot sleep 60'
-		eventually grep -qs sleep "/proc/$pid/comm"
+		runs_sleep "$pid"
 		begin
-		eval "${how/kill/kill \$server}"
+		eval "$how"
 		died
 		within 2000
-		is "$how: $status $(<err)" "$how: 0 boris: pid $pid belongs to another user and is still running"
+		is "$how: $status" "$how: 0"
+		is "$(<err)" "boris: pid $pid belongs to another user and is still running"
 		kill -9 "$pid"
 		eventually alone
 		early=()
@@ -1595,70 +1885,79 @@ gone_pid() {
 	: >err
 }
 
-@test "E12, L1: a foreground call is answered at the end without an exit code" {
+@test "E12, L1: closing answers the call of a process of another user" {
 	as_user
 	boris
 	call_bash 'echo $BASHPID >pid; exec ./asroot sleep 60'
 	begun pid
-	eventually grep -qs sleep "/proc/$(<pid)/comm"
+	runs_sleep "$(<pid)"
 	kill "$server"
 	answer
-	survivor
+	noted_survivor
 	is "$(result status) $(result exit_code)" '"running" '
 	died
-	dismiss
+	end_survivor
 }
 
-@test "E12, A1: the log names the process of another user" {
+@test "E12, A1: the log names a process of another user that is still running" {
 	as_user
 	boris --log="$PWD/log"
 	run_bash './asroot sleep 60' '{"timeout":1000}'
-	survivor
-	has "$(grep '"event":"not_killed"' log)" ',"note":"'"$note"'"'
-	! linux_parts || has "$(grep '"event":"not_killed"' log)" '"survivor_pid":'"$survivor,"
-	has "$(grep '"event":"end"' log)" '"exit_code":143,"signal":"SIGTERM","note":"'"$note"'"'
-	dismiss
+	noted_survivor
+	record=$(grep '"event":"not_killed"' log)
+	has "$record" ',"note":"'"$note"'"'
+	! linux_parts || has "$record" '"survivor_pid":'"$survivor,"
+	has "$(grep '"event":"end"' log)" \
+		'"exit_code":143,"signal":"SIGTERM","note":"'"$note"'"'
+	end_survivor
 }
 
-@test "E12, L4: the guard of a killed boris does not wait for a process of another user" {
+@test "E12, L4: the guard process does not wait for a process of another user" {
 	as_user
 	boris
 	start_task 'exec ./asroot sleep 60'
-	eventually grep -qs sleep "/proc/$pid/comm"
+	runs_sleep "$pid"
 	begin
 	kill -9 "$server"
 	died || :
 	survivor=$pid
-	one_left() {
+	one_remains() {
 		[ "$(left_behind | wc -l)" = 1 ]
 	}
-	eventually one_left
+	eventually one_remains
 	within 3000
-	dismiss
+	end_survivor
 }
 
-@test "E12: what SIGKILL does not end is reported as running" {
-	needs_root
-	hurried
+# freeze PID: Freezes the process, so that SIGKILL has no effect. Skips the test if
+# there is no freezer.
+freeze() {
 	freezer=/sys/fs/cgroup/freezer/boris-test-$$
 	mkdir "$freezer" 2>/dev/null || skip 'no freezer of version 1 here'
+	echo "$1" >"$freezer/tasks"
+	echo FROZEN >"$freezer/freezer.state"
+	eventually grep -q FROZEN "$freezer/freezer.state"
+}
+
+@test "E12: a process that survives SIGKILL is reported as running" {
+	needs_root
+	hurried
 	boris
 	start_task 'echo $$ >pid; exec sleep 60'
 	begun pid
-	eventually grep -qs sleep "/proc/$pid/comm"
-	echo "$pid" >"$freezer/tasks"
-	echo FROZEN >"$freezer/freezer.state"
-	eventually grep -q FROZEN "$freezer/freezer.state"
+	runs_sleep "$pid"
+	freeze "$pid"
+	note="pid $pid is stuck in the kernel and still running after SIGKILL"
 	run_tool bash '{"kill_pid":'"$pid"'}'
 	is "$(result status) $(result exit_code)" '"running" '
-	is "$(plain note)" "pid $pid is stuck in the kernel and still running after SIGKILL"
+	is "$(plain note)" "$note"
 	begin
 	run_tool bash '{"kill_pid":'"$pid"'}'
 	within 2000
 	begin
 	leave
 	within 2000
-	is "$status $(<err)" "0 boris: pid $pid is stuck in the kernel and still running after SIGKILL"
+	is "$status $(<err)" "0 boris: $note"
 	echo THAWED >"$freezer/freezer.state"
 	eventually rmdir "$freezer"
 	: >err
