@@ -233,7 +233,7 @@ may_hang(const struct spawn_program *program)
  *
  * vfork() suspends boris until the child has executed the program or exited, so
  * it is used only if the child cannot hang. (If fork() is used instead, a call
- * of `true` takes 8 % longer in bash and 12 % longer in dash.) After vfork(),
+ * of `true` takes 8 % longer in bash and 14 % longer in dash.) After vfork(),
  * the child shares boris's memory. This function is separate from spawn(), so
  * that the child cannot change the local variables of spawn(). Compilers never
  * inline a function that calls vfork(). */
