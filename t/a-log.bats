@@ -437,7 +437,7 @@ f.write(b"1}\n")'
 	printf -v long '%0120000d' 0
 	send_calls() {
 		printf '%s\n' "$HELLO"
-		for i in {1..40}; do bash_request $i "true # $long"; done
+		for i in {1..40}; do bash_request "$i" "true # $long"; done
 	}
 	send_calls >all
 	for i in 1 2 3; do
