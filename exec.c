@@ -70,13 +70,21 @@ enum {
 	DIR_FD = 250            /* descriptor in the shell for EXEC_DIR */
 };
 
+/* Returns whether the shell gets an EXIT trap, which reports its directory or
+ * exit codes when the shell exits (D2, B7). */
+static bool
+has_trap(const struct exec *x)
+{
+	return x->script.fd >= 0;
+}
+
 /* Returns whether the command gets the given pipe. A command in a terminal gets
  * only EXEC_DIR. */
 static bool
 needs_pipe(const struct exec *x, int which)
 {
 	if (which == EXEC_DIR)
-		return x->script.fd >= 0;
+		return has_trap(x);
 	if (x->terminal)
 		return false;
 	return which != EXEC_IN || x->has_input;
@@ -209,6 +217,15 @@ close_output(struct exec *x)
 	x->open = false;
 }
 
+/* Returns the kind of the command, on which its termination depends (E2). */
+static enum proc_kind
+command_kind(const struct exec *x)
+{
+	if (x->terminal)
+		return PROC_ON_TERMINAL;
+	return has_trap(x) ? PROC_WITH_TRAP : PROC_PLAIN;
+}
+
 /* Prepares the script, the process group and the pipes, and starts the shell.
  * Returns 0, or -1 with errno set. After a failure, some of the pipes may be
  * open. */
@@ -223,11 +240,7 @@ try_start(struct exec *x, const struct options *o,
 	x->group = guard_group(o->guard);
 	if (x->group == NULL || open_pipes(x) < 0)
 		return -1;
-	x->group->started = now;
-	if (x->terminal)
-		x->group->follow_up = SIGHUP;
-	else if (x->script.fd >= 0)
-		x->group->follow_up = SIGTERM;
+	proc_prepare(x->group, command_kind(x), now);
 	return start_shell(x, o, dirs);
 }
 
@@ -264,7 +277,6 @@ exec_start(struct list *list, struct exec *x, const struct options *o,
 	x->sink[EXEC_OUT] = out;
 	x->sink[EXEC_ERR] = err;
 	x->typed_at = now;
-	x->deadline = NEVER;
 	write_input(x);
 	return 0;
 }
@@ -378,15 +390,20 @@ enter_state(struct exec *x, enum exec_state state, int64_t now)
 {
 	x->state = state;
 	x->entered_at = now;
-	if (state == EXEC_SETTLING)
-		x->deadline = now + SETTLE;
-	else if (state == EXEC_STOPPING)
-		x->deadline = x->group->kill_at;
-	else if (state == EXEC_KILLED)
-		x->deadline = now + PROC_GIVE_UP;
-	else
-		x->deadline = NEVER;
 	poll_later(x, now);
+}
+
+/* Returns the time, in ms, at which the current state ends unless another event
+ * ends it earlier. */
+static int64_t
+state_deadline(const struct exec *x)
+{
+	switch (x->state) {
+	case EXEC_SETTLING: return x->entered_at + SETTLE;
+	case EXEC_STOPPING: return x->group->kill_at;
+	case EXEC_KILLED: return x->entered_at + PROC_GIVE_UP;
+	default: return NEVER;
+	}
 }
 
 /* Checks whether the child has closed its end of the outcome's pipe. If it has,
@@ -545,19 +562,6 @@ is_survivor_unknown(const struct exec *x)
 	    x->group->survivor == 0;
 }
 
-/* Moves a command in EXEC_STOPPING to its next state if that is due. `late` is
- * true if its deadline has passed. */
-static void
-advance_stopping(struct exec *x, bool polled, bool late, int64_t now)
-{
-	/* If SIGTERM has not been sent yet, no signal except SIGKILL may
-	 * replace it. */
-	if (late || x->group->send == 0)
-		proc_stop_due(x->group, polled && x->shell_ended, now);
-	if (late)
-		enter_state(x, EXEC_KILLED, now);
-}
-
 /* Leaves EXEC_KILLED when its deadline has passed. The command enters EXEC_GONE
  * or EXEC_SURVIVED. */
 static void
@@ -583,16 +587,18 @@ has_only_foreign(const struct exec *x, int64_t now)
 static void
 advance_stop(struct exec *x, bool polled, int64_t now)
 {
-	bool late = now >= x->deadline;
-
-	if (late && x->state == EXEC_KILLED)
+	if (x->state == EXEC_KILLED && now >= state_deadline(x)) {
 		finish_killed(x, now);
-	else if (polled && has_only_foreign(x, now))
+	} else if (polled && has_only_foreign(x, now)) {
 		enter_survived(x, now);
-	else if (x->state == EXEC_STOPPING)
-		advance_stopping(x, polled, late, now);
-	else if (polled)
+	} else if (x->state == EXEC_STOPPING) {
+		proc_stop_due(x->group, polled && x->shell_ended, now);
+		if (x->group->send == SIGKILL)
+			enter_state(x, EXEC_KILLED, now);
+	} else if (polled) {
+		/* Repeat SIGKILL. */
 		proc_stop_due(x->group, true, now);
+	}
 }
 
 /* Moves a command to its next state if that is due. `polled` is true if its
@@ -615,7 +621,7 @@ advance(struct exec *x, bool polled, int64_t now)
 		poll_later(x, now);
 	if (is_stopping(x)) {
 		advance_stop(x, polled, now);
-	} else if (x->state == EXEC_SETTLING && now >= x->deadline) {
+	} else if (x->state == EXEC_SETTLING && now >= state_deadline(x)) {
 		x->orphans = g->found == PROC_LIVES || g->found == PROC_FOREIGN;
 		x->other_groups = g->other_groups;
 		end_command(x, now);
@@ -635,7 +641,7 @@ needs_poll(const struct exec *x)
 static bool
 is_due(const struct exec *x, int64_t now)
 {
-	return needs_poll(x) && (now >= x->poll_at || now >= x->deadline);
+	return needs_poll(x) && (now >= x->poll_at || now >= state_deadline(x));
 }
 
 void
@@ -703,9 +709,11 @@ exec_poll_add(const struct list *list, struct loop *loop)
 		add_descriptors(x, loop);
 		if (x->group == NULL)
 			continue;
-		loop_until(loop, x->group->send != 0 ? loop->now : x->deadline);
-		if (x->group->follow_up != 0 && x->state == EXEC_STOPPING)
-			loop_until(loop, x->group->follow_up_at);
+		if (x->group->send != 0)
+			loop_until(loop, loop->now);
+		if (x->state == EXEC_STOPPING)
+			loop_until(loop, proc_stop_due_at(x->group));
+		loop_until(loop, state_deadline(x));
 		if (needs_poll(x))
 			loop_until(loop, x->poll_at);
 	}

@@ -107,7 +107,6 @@ struct exec {
 	struct proc_group *group;  /* process group, shared with the guard; NULL
 	                            * before the start and in EXEC_GONE */
 	int64_t entered_at;   /* start of the current state, ms */
-	int64_t deadline;     /* end of the current state, ms */
 	int64_t poll_at;      /* time of the next poll of the group, ms */
 	int64_t typed_at;     /* time of the last input or of the start, ms */
 	int64_t printed_at;   /* time of the last output, ms; 0 if there was

@@ -119,7 +119,7 @@ stop_groups(struct guard *g)
 	struct proc_group *at;
 
 	for (at = g->group; at < g->group + g->used; at++) {
-		at->resend_term = false;
+		at->term_children = false;
 		/* The leaders are not children of the guard, so it cannot know
 		 * that they are zombies. */
 		at->leader_ended = false;

@@ -52,13 +52,14 @@
  *
  * How the processes are terminated
  *
- *	at once   SIGTERM, and SIGCONT, so that stopped processes receive it
- *	20 ms     SIGTERM again for a bash with a trap, if the command is
- *	          stopped within 50 ms of its start (see proc_stop())
- *	1 s       SIGHUP for the processes in a terminal (T4)
- *	later     SIGTERM again when the leader has exited, for children that
- *	          were forked while the first SIGTERM was sent
- *	5 s       SIGKILL, repeated until no process is left
+ *	at once            SIGTERM, and SIGCONT, so that stopped processes
+ *	                   receive it
+ *	after TERM_RETRY   SIGTERM again for a shell with an EXIT trap, if the
+ *	                   command is younger than EARLY_STOP (E2 d)
+ *	after HANGUP       SIGHUP for a command in a terminal (T4 b)
+ *	leader has exited  SIGTERM again for children that were forked while the
+ *	                   first SIGTERM was sent (E2 c)
+ *	after PROC_GRACE   SIGKILL, repeated until no process is left
  *
  * proc_stop() and proc_stop_due() decide which signal is due, and proc_signal()
  * sends it. Their state is in struct proc_group, so the guard continues at the
@@ -67,9 +68,9 @@
 /* PROC_GRACE in proc.h is the time from SIGTERM to SIGKILL. */
 enum {
 	HANGUP = 1000,      /* time from SIGTERM to SIGHUP, ms (T4) */
-	EARLY_STOP = 50,    /* age up to which a bash gets a second SIGTERM,
-	                     * ms */
-	SECOND_TERM = 20,   /* time from the first to the second SIGTERM, ms */
+	EARLY_STOP = 50,    /* age below which a shell with a trap gets SIGTERM
+	                     * twice, ms */
+	TERM_RETRY = 20,    /* time from the first to the second SIGTERM, ms */
 	PID_WRAP_MIN = 250, /* time in which pids cannot wrap around, ms */
 	/* maximum number of pids that are checked one by one; above it, boris
 	 * walks through /proc */
@@ -435,18 +436,26 @@ proc_poll_orphans(const struct list *groups, bool visible)
 /* -- How process groups are terminated --------------------------------- */
 
 void
+proc_prepare(struct proc_group *g, enum proc_kind kind, int64_t now)
+{
+	g->kind = kind;
+	g->started = now;
+}
+
+void
 proc_stop(struct proc_group *g, int64_t now)
 {
 	g->send = SIGTERM;
+	g->retry_at = g->hangup_at = NEVER;
 	g->kill_at = now + PROC_GRACE;
-	g->resend_term = true;
+	g->term_children = true;
 	/* If bash has a trap and forks when SIGTERM arrives, the child does not
 	 * receive the signal, and bash waits for the child. This happens mostly
 	 * soon after the start. */
-	if (g->follow_up == SIGTERM && now - g->started >= EARLY_STOP)
-		g->follow_up = 0;
-	g->follow_up_at = now +
-	    (g->follow_up == SIGTERM ? SECOND_TERM : HANGUP);
+	if (g->kind == PROC_WITH_TRAP && now - g->started < EARLY_STOP)
+		g->retry_at = now + TERM_RETRY;
+	if (g->kind == PROC_ON_TERMINAL)
+		g->hangup_at = now + HANGUP;
 }
 
 void
@@ -454,15 +463,33 @@ proc_stop_due(struct proc_group *g, bool leaderless, int64_t now)
 {
 	if (now >= g->kill_at) {
 		g->send = SIGKILL;
-	} else if (leaderless && g->resend_term) {
-		/* Send SIGTERM again, because children that were forked while
-		 * it was sent may have missed it (E2). */
+	} else if (g->send != 0) {
+		/* Keep a SIGTERM that has not been sent yet. */
+		return;
+	} else if (leaderless && g->term_children) {
+		/* Children that were forked while SIGTERM was sent may have
+		 * missed it. */
 		g->send = SIGTERM;
-		g->resend_term = false;
-	} else if (now >= g->follow_up_at && g->follow_up != 0) {
-		g->send = g->follow_up;
-		g->follow_up = 0;
+		g->term_children = false;
+	} else if (now >= g->retry_at) {
+		g->send = SIGTERM;
+		g->retry_at = NEVER;
+	} else if (now >= g->hangup_at) {
+		g->send = SIGHUP;
+		g->hangup_at = NEVER;
 	}
+}
+
+int64_t
+proc_stop_due_at(const struct proc_group *g)
+{
+	int64_t at = g->kill_at;
+
+	if (g->retry_at < at)
+		at = g->retry_at;
+	if (g->hangup_at < at)
+		at = g->hangup_at;
+	return at;
 }
 
 /* Sends a signal to a process, or to a process group if pid is negative. */

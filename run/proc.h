@@ -43,6 +43,16 @@ struct proc_outcome {
 	                * after it failed to change to spawn_dirs.start */
 };
 
+/* The kind of a command, which decides whether a further signal follows the
+ * first SIGTERM before SIGKILL is sent */
+enum proc_kind {
+	PROC_PLAIN,        /* no further signal */
+	PROC_WITH_TRAP,    /* a shell with an EXIT trap: a second SIGTERM if it
+	                    * has just started (E2 d) */
+	PROC_ON_TERMINAL   /* a command in a terminal: SIGHUP, because
+	                    * interactive shells ignore SIGTERM (T4 b) */
+};
+
 /* A process group, with the state of its termination (E2). It is in memory that
  * boris shares with its guard. The guard continues the termination if boris is
  * killed (L4). */
@@ -52,15 +62,17 @@ struct proc_group {
 	pid_t id;             /* pid of the leader; 0 if no process was
 	                       * started */
 	int64_t started;      /* time of the start, ms */
-	/* signal after SIGTERM, or 0: SIGHUP for a terminal (T4), SIGTERM for a
-	 * bash with a trap (E2) */
-	int follow_up;
-	int64_t follow_up_at;  /* time at which follow_up is due, ms */
+	enum proc_kind kind;
+	int send;             /* signal that proc_signal() must send, or 0 */
+	/* The next four members are set by proc_stop(). */
+	int64_t retry_at;     /* time at which a shell with a trap gets SIGTERM
+	                       * again, ms, or NEVER (E2 d) */
+	int64_t hangup_at;    /* time at which SIGHUP is due, ms, or NEVER
+	                       * (T4 b) */
 	int64_t kill_at;      /* time at which SIGKILL is due, ms; 0 if the
 	                       * group is not being terminated */
-	bool resend_term;     /* true if SIGTERM must be sent again after the
-	                       * leader has exited */
-	int send;             /* signal that proc_signal() must send, or 0 */
+	bool term_children;   /* true if SIGTERM must be sent again after the
+	                       * leader has exited (E2 c) */
 	struct proc_outcome outcome;
 	bool lacks_fd;        /* true if dup2() to a descriptor above 2 has
 	                       * failed */
@@ -109,11 +121,15 @@ bool proc_visible(void);
 void proc_poll(const struct list *groups, bool visible, int64_t now);
 void proc_poll_orphans(const struct list *groups, bool visible);
 
+/* Records the kind and the start of a command in a zeroed process group. */
+void proc_prepare(struct proc_group *, enum proc_kind, int64_t now);
 /* Starts to terminate a process group: sets `send` to SIGTERM (E2). */
 void proc_stop(struct proc_group *, int64_t now);
 /* Sets `send` to the next signal if it is due now. `leaderless` is true if the
- * leader has exited. */
+ * leader has exited but other processes are left. */
 void proc_stop_due(struct proc_group *, bool leaderless, int64_t now);
+/* Returns the time, in ms, at which proc_stop_due() must be called next. */
+int64_t proc_stop_due_at(const struct proc_group *);
 
 /* Sends the signals that are due to all processes of the groups, and SIGCONT
  * after each SIGTERM. Sets leader_foreign if the leader belongs to another
