@@ -187,11 +187,11 @@ run_in_removed_dir() {
 	accepts_options --bg-timeout=0 --save-limit=0 --call-limit=0 --result-limit=0
 }
 
-@test "C: all limits accept large values" {
+@test "C: all limits except --timeout accept positive integers" {
 	accepts_options --bg-timeout=86400 --save-limit=100 --call-limit=1 --result-limit=2000
 }
 
-@test "C: all limits reject negative values and words" {
+@test "C: all limits reject negative numbers and words" {
 	for option in bg-timeout save-limit call-limit result-limit; do
 		rejects_options --$option=-1
 		rejects_options --$option=x
@@ -276,7 +276,7 @@ rejects_with() {
 	rejects_with --no-bash=yes '--no-bash=yes: this option takes no value'
 }
 
-@test "C2: an invalid value is rejected with the valid ones" {
+@test "C2: the error for an invalid value lists the valid ones" {
 	rejects_with --timeout=987 '--timeout=987: must be an integer from 1 to 600'
 	rejects_with --on-timeout=explode '--on-timeout=explode: must be kill or background'
 	rejects_with --truncate=middle '--truncate=middle: must be head, tail or both'
@@ -358,7 +358,7 @@ rejects_with() {
 	is "$(result stderr)" '"err\n"'
 }
 
-@test "C3: long output is saved if stderr is closed" {
+@test "C3: long output is saved in a file if stderr is closed" {
 	wrap=(sh -c 'exec "$0" "$@" 2>&-')
 	boris
 	run_bash 'head -c 40000 /dev/zero | tr "\0" a'

@@ -150,7 +150,7 @@ no_urandom() {
 	"${wrap[@]}" true || skip 'no mount namespaces here'
 }
 
-@test "T1: starting a task is an error if no random number is available" {
+@test "T1: starting a task fails if no random number is available" {
 	no_urandom
 	boris
 	nsenter -t "$server" -m mount --bind /dev/null /dev/urandom
@@ -217,7 +217,7 @@ with_getrandom() {
 	is "$(<err)" 'boris: cannot start: no source of random numbers'
 }
 
-@test "T1: a task that ends immediately can be read" {
+@test "T1: the output of a task that ends at once can be read" {
 	boris
 	for i in {1..20}; do
 		start_task "echo $i"
@@ -339,7 +339,7 @@ start_ten() {
 	done
 }
 
-@test "T2: the task that is forgotten is the one that ended first" {
+@test "T2: boris forgets the task that ended first, not the one that started first" {
 	boris
 	start_task 'read <gate; echo long'
 	long=$task long_pid=$pid
@@ -449,7 +449,7 @@ without_truncation_line() {
 	is "$(result stdout_chars)" "$(seq 20000 | wc -c | tr -d ' ')"
 }
 
-@test "T3: truncate and limit of the start do not apply while a task runs" {
+@test "T3: the truncate and limit given at the start do not apply to a running task" {
 	boris
 	for more in '"truncate":"head"' '"truncate":"tail"' '"truncate":"both"' \
 	            '"limit":100000'; do
@@ -460,7 +460,7 @@ without_truncation_line() {
 	done
 }
 
-@test "T3: truncate and limit apply when a finished task is read" {
+@test "T3: task_output applies its truncate and limit to a finished task" {
 	boris
 	for how in head tail both; do
 		start_task 'seq 20000'
@@ -471,7 +471,7 @@ without_truncation_line() {
 	done
 }
 
-@test "T3: truncate set to tail returns the last 2000 lines of a finished task" {
+@test "T3: task_output with truncate set to tail returns the last 2000 lines" {
 	boris
 	start_task 'seq 20000'
 	look "$task" '{"wait":10000,"truncate":"tail"}'
@@ -485,7 +485,7 @@ without_truncation_line() {
 	shows_end_of_seq 2000
 }
 
-@test "T3: limit applies to the end of a running task's output" {
+@test "T3: task_output applies limit to the end of a running task's output" {
 	boris
 	task_at_gate 'seq 20000'
 	for limit in 2000 20000; do
@@ -496,7 +496,7 @@ without_truncation_line() {
 	shows_end_of_seq 10000
 }
 
-@test "T3: truncate applies when a running task is read" {
+@test "T3: task_output applies truncate to a running task" {
 	boris
 	task_at_gate 'seq 20000'
 	look "$task" '{"truncate":"tail"}'
@@ -505,21 +505,21 @@ without_truncation_line() {
 	is "$(plain stdout | head -c 30000)" "$(seq 20000 | head -c 30000)"
 }
 
-@test "T3: check_pid accepts limit" {
+@test "T3: a call with check_pid accepts the argument limit" {
 	boris
 	task_at_gate 'seq 20000'
 	check_task '"limit":2000'
 	shows_end_of_seq 2000
 }
 
-@test "T3: kill_pid accepts limit" {
+@test "T3: a call with kill_pid accepts the argument limit" {
 	boris
 	task_at_gate 'seq 20000'
 	kill_task '"limit":2000'
 	shows_end_of_seq 2000
 }
 
-@test "T3: the file has the output that boris no longer stores" {
+@test "T3: the saved file has the output that is no longer in memory" {
 	boris
 	for how in head tail both; do
 		start_task 'yes é | head -n 90000 | tr -d "\n"; echo'
@@ -529,7 +529,7 @@ without_truncation_line() {
 	done
 }
 
-@test "T3: 10,000 characters of a running task are not truncated" {
+@test "T3: a running task's output of 10,000 characters is not truncated" {
 	boris
 	task_at_gate 'yes é | head -n 10000 | tr -d "\n"'
 	look
@@ -626,7 +626,7 @@ without_truncation_line() {
 	unanswered $wait
 }
 
-@test "T3: new returns only the output since the task was last read" {
+@test "T3: task_output with new returns only the output since the last read" {
 	boris
 	task_at_gate 'echo one' 'echo two; echo e >&2; echo x >b; read <gate'
 	look "$task" '{"new":true}'
@@ -638,7 +638,7 @@ without_truncation_line() {
 	is "$(result stdout) $(result stderr)" '"two\n" "e\n"'
 }
 
-@test "T3: new reports that there is no new output" {
+@test "T3: task_output with new reports that there is no new output" {
 	boris
 	task_at_gate 'echo one'
 	look
@@ -856,7 +856,7 @@ trap_sigterm() {
 	is "$(result status)" '"running"'
 }
 
-@test "T4: check_pid and kill_pid reject a pid of zero, a negative or a huge pid" {
+@test "T4: check_pid and kill_pid reject zero, negative and oversized pids" {
 	boris
 	start_task 'read <gate'
 	for argument in check_pid kill_pid; do
@@ -979,7 +979,7 @@ trap_sigterm() {
 	cmp copy "$(plain stdout_file)"
 }
 
-@test "T6: the output of each of ten tasks needs at most 290 KiB of memory" {
+@test "T6: each output stream of ten tasks needs at most 290 KiB of memory" {
 	needs_plain
 	boris
 	run_bash true
@@ -1011,7 +1011,7 @@ trap_sigterm() {
 
 # --- T7: the list of tasks
 
-@test "T7: the list is empty if no task has been started" {
+@test "T7: the task list is empty if no task has been started" {
 	boris
 	list_tasks
 	is "$(text) $(result)" '"no tasks" {"tasks":[]}'
@@ -1020,13 +1020,13 @@ trap_sigterm() {
 	is "$(text)" '"no tasks"'
 }
 
-@test "T7: a null task_id returns the list" {
+@test "T7: task_output with a null task_id returns the task list" {
 	boris
 	run_tool task_output '{"task_id":null,"wait":null,"until":null,"new":null}'
 	is "$(text) $(result tasks)" '"no tasks" []'
 }
 
-@test "T7: a list with until or new is rejected" {
+@test "T7: task_output without task_id rejects until and new" {
 	boris
 	for argument in '"until":"x"' '"new":true'; do
 		run_tool task_output "{$argument}"
@@ -1034,13 +1034,13 @@ trap_sigterm() {
 	done
 }
 
-@test "T7: limit and truncate have no effect on a list" {
+@test "T7: limit and truncate have no effect on the task list" {
 	boris
 	run_tool task_output '{"limit":2000,"truncate":"tail"}'
 	is "$(text)" '"no tasks"'
 }
 
-@test "T7: the list contains the fields of a running task" {
+@test "T7: the task list contains the fields of a running task" {
 	boris
 	start_task 'read <gate; echo one' '{"description":"Waits for the gate"}'
 	list_tasks
@@ -1054,7 +1054,7 @@ trap_sigterm() {
 	least "$(result tasks 0 elapsed_ms)" 0
 }
 
-@test "T7: the list contains the fields of an unread finished task" {
+@test "T7: the task list contains the fields of an unread finished task" {
 	boris
 	start_ended_task 'echo two; exit 3'
 	list_tasks
@@ -1065,7 +1065,7 @@ trap_sigterm() {
 	is "$(plain tasks 0 command)" 'echo two; exit 3'
 }
 
-@test "T7: the list contains running and unread tasks" {
+@test "T7: the task list contains running and unread tasks" {
 	boris
 	start_task 'read <gate'
 	running=$task
@@ -1076,7 +1076,7 @@ trap_sigterm() {
 	is "$(listed_field $task status)" '"completed"'
 }
 
-@test "T7: the text of a list has one line for each task" {
+@test "T7: the text of the task list has one line for each task" {
 	boris
 	for i in 1 2 3; do
 		start_task $'read <gate\n: '$i '{"description":"number\n'$i'"}'
@@ -1094,7 +1094,7 @@ trap_sigterm() {
 	has "$(grep -F "$task" list)" 213
 }
 
-@test "T7: the list has the first 200 characters of a long command" {
+@test "T7: the task list has the first 200 characters of a long command" {
 	boris
 	start_task ": $(yes é | head -n 300 | tr -d '\n'); read <gate"
 	list_tasks
@@ -1102,7 +1102,7 @@ trap_sigterm() {
 	is "$(plain tasks 0 command)" ": $(yes é | head -n 198 | tr -d '\n')"
 }
 
-@test "T7: the list has the first 200 characters of a long description" {
+@test "T7: the task list has the first 200 characters of a long description" {
 	boris
 	long=$(printf 'é%.0s' {1..300})
 	first=$(printf 'é%.0s' {1..200})
@@ -1112,14 +1112,14 @@ trap_sigterm() {
 	has "$(text)" "  $first: read"
 }
 
-@test "T7: quotation marks in descriptions and commands are listed unchanged" {
+@test "T7: the task list contains quotation marks unchanged" {
 	boris
 	start_task 'echo "hi"; read <gate' '{"description":"say \"hi\""}'
 	list_tasks
 	has "$(get -s result content 0 text)" 'say "hi": echo "hi"; read'
 }
 
-@test "T7: a list does not count as reading a running task" {
+@test "T7: listing the tasks does not count as reading a running task" {
 	boris
 	task_at_gate 'echo one'
 	list_tasks
@@ -1127,7 +1127,7 @@ trap_sigterm() {
 	is "$(result stdout)" '"one\n"'
 }
 
-@test "T7: a finished task stays in the list until it is read" {
+@test "T7: a finished task stays in the task list until it is read" {
 	boris
 	start_ended_task 'echo two'
 	for i in 1 2; do
@@ -1140,7 +1140,7 @@ trap_sigterm() {
 	is "$(list_length)" 0
 }
 
-@test "T7: check_pid removes a finished task from the list" {
+@test "T7: reading a task with check_pid removes it from the task list" {
 	boris
 	start_ended_task
 	check_task
@@ -1148,7 +1148,7 @@ trap_sigterm() {
 	is "$(result tasks)" '[]'
 }
 
-@test "T7: kill_pid removes a task from the list" {
+@test "T7: killing a task with kill_pid removes it from the task list" {
 	boris
 	start_task 'read <gate'
 	kill_task
@@ -1156,7 +1156,7 @@ trap_sigterm() {
 	is "$(result tasks)" '[]'
 }
 
-@test "T7: the list shows that a task has timed out" {
+@test "T7: the task list shows that a task has timed out" {
 	boris
 	start_task 'read <gate' '{"timeout":50}'
 	await_end
@@ -1165,7 +1165,7 @@ trap_sigterm() {
 	is "$(plain tasks 0 status) $(result tasks 0 exit_code)" 'timed_out 143'
 }
 
-@test "T7: the list contains a foreground command that became a task" {
+@test "T7: the task list contains a foreground command that became a task" {
 	boris --on-timeout=background
 	run_bash 'read <gate' '{"timeout":50}'
 	task=$(plain task_id)
@@ -1174,7 +1174,7 @@ trap_sigterm() {
 	is "$(plain tasks 0 command)" 'read <gate'
 }
 
-@test "T7: ten running and ten unread tasks are listed together" {
+@test "T7: the task list can contain ten running and ten unread tasks" {
 	boris
 	for i in {1..10}; do
 		start_task true
@@ -1187,7 +1187,7 @@ trap_sigterm() {
 	is "$(result | tr , '\n' | grep -c '"status":"running"')" 10
 }
 
-@test "T7: a list with wait returns at once if no task is running" {
+@test "T7: a task list with wait is returned at once if no task is running" {
 	boris
 	begin
 	run_tool task_output '{"wait":60000}'
@@ -1195,7 +1195,7 @@ trap_sigterm() {
 	is "$(text)" '"no tasks"'
 }
 
-@test "T7: a list with wait returns when one task has ended" {
+@test "T7: a task list with wait is returned when one task has ended" {
 	boris
 	start_task 'read <gate'
 	start_task 'read <never'
@@ -1209,7 +1209,7 @@ trap_sigterm() {
 	has "$(text)" 'completed'
 }
 
-@test "T7: the list names the foreground command and the number of calls that wait for it" {
+@test "T7: the task list names the foreground command and the number of calls that wait for it" {
 	boris
 	start_task 'read <never'
 	call_bash 'echo x >begun; read <gate'
@@ -1224,7 +1224,7 @@ trap_sigterm() {
 	answer $last
 }
 
-@test "T7: the list shows no waiting calls for a command with an absolute cwd (D7)" {
+@test "T7: the task list shows no waiting calls for a command with an absolute cwd (D7)" {
 	boris
 	call_bash 'echo x >begun; read <gate'
 	begun begun

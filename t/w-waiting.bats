@@ -199,7 +199,7 @@ has_heartbeat() {
 	next_is_ping
 }
 
-@test "O7: progress notifications of a list with wait have a message" {
+@test "O7: progress notifications of a task list with wait have a message" {
 	hurried
 	boris
 	start_task 'read <gate'
@@ -309,9 +309,9 @@ has_heartbeat() {
 	for more in '"wait":60000' '"until":"never"'; do
 		rm -f pid
 		start_waiting 'echo one; echo $$ >pid; read <gate; echo two' "$more"
-		start=$id
+		cancelled+=("$id")
 		printed pid
-		cancel $start
+		cancel ${cancelled[-1]}
 		next_is_ping
 		there pid
 		run_tool task_output '{}'
@@ -319,7 +319,10 @@ has_heartbeat() {
 		release
 		look "$(plain tasks 0 task_id)" '{"wait":10000}'
 		is "$(result status) $(result stdout)" '"completed" "one\ntwo\n"'
-		unanswered $start
+	done
+	leave
+	for id in "${cancelled[@]}"; do
+		unanswered $id
 	done
 }
 
@@ -521,14 +524,14 @@ waits_30_s() {
 	[ ! -e ran ]
 }
 
-@test "W2: task_output accepts a wait of more than 600000" {
+@test "W2: task_output accepts a wait of more than 600000 ms" {
 	boris
 	start_task true
 	look "$task" '{"wait":700000}'
 	is "$(result status)" '"completed"'
 }
 
-@test "W2: a call that starts a task accepts a wait of 600000" {
+@test "W2: a call that starts a task accepts a wait of 600000 ms" {
 	boris
 	run_waiting true '"wait":6e5'
 	is "$(result status)" '"completed"'
@@ -876,7 +879,7 @@ is_read_already() {
 	is "$(result status) $(result stdout)" '"completed" "hi\n"'
 }
 
-@test "W4: a note reports that a task's timeout was reduced to 86400000" {
+@test "W4: a note reports that a task's timeout was reduced to 86400000 ms" {
 	boris
 	for timeout in 86400001 1e18; do
 		start_task 'read <gate' '{"timeout":'$timeout'}'
@@ -886,7 +889,7 @@ is_read_already() {
 	done
 }
 
-@test "W4: a task's timeout of 86400000 is accepted without a note" {
+@test "W4: a task's timeout of 86400000 ms is accepted without a note" {
 	boris
 	start_task 'read <gate' '{"timeout":86400000}'
 	lacks "$(plain note)" 86400000
