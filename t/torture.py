@@ -25,6 +25,13 @@ WHO = ['boris', 'child', 'guard']
 # As struct torture has it in t/torture_wrap.c
 CONTROL = struct.Struct('@qqqq3qq32s32s')
 
+# Texts of boris. A command can have run before the error NO_MEMORY. Processes may
+# have survived, or the output file is incomplete, if a result has the others.
+NO_MEMORY = 'Out of memory for the result; a task can still be read'
+PARTLY_CHANGED = 'the file may be partly changed and could not be restored: '
+UNSTOPPED = 'could not be stopped|still running|may still be running'
+UNSAVED = r'; full output not saved: |; full output: \S+ \(incomplete: '
+
 VERSION = 'io.modelcontextprotocol/protocolVersion'
 META = {VERSION: '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {},
         'progressToken': 1}
@@ -346,11 +353,13 @@ class Run:
     def has_run(self, number):
         return os.path.exists(self.path(f'ran.{number}'))
 
+    # Returns whether the request concerns one task. Its output can be read again
+    # if there was no memory for the result.
     @staticmethod
-    def says_ran(why):
-        return not re.search('nothing was run|was not run', why) and re.search(
-            'has run|was run|did run|runs|ran |has ended|was started|'
-            'is running|can still be read', why)
+    def is_about_task(step):
+        names = ('run_in_background', 'tty', 'task_id', 'kill_pid')
+        return step[0] in ('bash', 'task_output') and \
+            any(name in step[1] for name in names)
 
     # A result says what has happened, or what is missing in it.
     def judge_result(self, number, answer, step):
@@ -359,9 +368,8 @@ class Run:
         if not data or 'status' not in data:
             return
         out = data.get('stdout', '')
-        short = re.search('lost|missing|could not|not known',
-                          data.get('note', '')) or \
-            re.search('missing|incomplete|not saved', out)
+        short = re.search(UNSTOPPED, data.get('note', '')) or \
+            re.search(UNSAVED, out)
         for name in ('status', 'exit_code', 'stdout'):
             wanted = want.get({'exit_code': 'code', 'stdout': 'out'}.get(name, name))
             if wanted is not None and data.get(name) != wanted and not short:
@@ -382,9 +390,9 @@ class Run:
     def judge_edit(self, why, want, gone=False):
         line = text_of(self.path('in/f')).partition('\n')[0]
         was = '' if want == 'made' else 'old'
-        is_ = want if why is None or self.says_ran(why) or \
-            (gone and line == want) else was
-        if line != is_ and not (why and 'in part' in why):
+        unknown = gone or (why is not None and NO_MEMORY in why)
+        is_ = want if why is None or (unknown and line == want) else was
+        if line != is_ and not (why and PARTLY_CHANGED in why):
             raise Wrong(f'the file holds {line}, and not {is_}: {why}')
         for name in os.listdir(self.path('in')):
             if name.startswith('.boris-') and self.family() != 'unlinkat':
@@ -407,12 +415,12 @@ class Run:
             return True
         if not self.failed() and not self.closing:
             raise Wrong(f'an error, and nothing had failed: {why}')
-        if self.has_run(number) and not self.says_ran(why):
+        # Errors say why a command was not run, except for this one.
+        if self.has_run(number) and NO_MEMORY not in why:
             raise Wrong(f'request {number} has run, and the error does not say '
                         f'so: {why}')
-        foreground = step[0] == 'bash' and not {
-            'run_in_background', 'tty', 'task_id', 'kill_pid'} & set(step[1])
-        if 'can still be read' in why and not foreground and not want.get('again'):
+        if NO_MEMORY in why and self.is_about_task(step) and \
+                not want.get('again'):
             self.stop()
             tasks = self.answer(self.request('task_output', {}))
             tasks = tasks['result']['structuredContent']['tasks']
