@@ -1,3 +1,6 @@
+/* The truncation line is a part of the output that a result shows. It is
+ * written by show_notice() in output/output.c and spool_report() in
+ * output/spool.c. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "mcp/results.h"

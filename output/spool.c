@@ -122,23 +122,24 @@ static void
 spool_measure(struct spool_file *f)
 {
 	struct spool *s = f->spool;
-	struct spool_limit quarter = { INT64_MAX, SPOOL_FULL }, free = quarter;
+	struct spool_limit quarter = { INT64_MAX, SPOOL_FULL };
+	struct spool_limit all_but_tenth = quarter;
 	struct space disk = space_on_disk(f->fd), memory;
 
 	lower_limit(&quarter, disk.free / 4, DISK_QUARTER);
-	lower_limit(&free, disk.free - disk.total / 10 - BLOCK_BYTES,
-	    DISK_TENTH);
+	lower_limit(&all_but_tenth,
+	    disk.free - disk.total / 10 - BLOCK_BYTES, DISK_TENTH);
 	if (space_is_memory(f->fd)) {
 		memory = space_in_memory();
 		lower_limit(&quarter, memory.free / 4, MEMORY_QUARTER);
-		lower_limit(&free,
+		lower_limit(&all_but_tenth,
 		    memory.free - memory.total / 10 - BLOCK_BYTES,
 		    MEMORY_TENTH);
 	}
 	if (!s->has_measured)
 		s->quarter_limit = quarter;
 	s->has_measured = true;
-	s->free_limit = free;
+	s->free_limit = all_but_tenth;
 	s->unmeasured = 0;
 }
 

@@ -61,9 +61,9 @@ void spool_write(struct spool_file *, const void *bytes, size_t n);
  * space for others. */
 void spool_end(struct spool_file *);
 
-/* Creates the file if it does not exist yet. Appends "; full output: PATH" or
- * "; full output, raw: PATH" to the buffer, or the reason why the output is not
- * saved completely. */
+/* Creates the file if it does not exist yet. Appends the end of the truncation
+ * line to the buffer: "; full output: PATH" or "; full raw output: PATH". If
+ * the output is not saved completely, also appends the reason. */
 void spool_report(struct spool_file *, bool raw, struct buf *);
 
 /* Returns the path of the file, or NULL if the stream has no file. */
