@@ -923,6 +923,9 @@ reset(struct screen *s)
 
 /* -- Control sequences ------------------------------------------------- */
 
+/* The comments at the final bytes give the names of the functions in ECMA-48,
+ * or in the documentation of xterm if ECMA-48 does not define them. */
+
 /* Returns parameter i of the control sequence, or a default value if the
  * parameter is missing. */
 static int
@@ -1014,38 +1017,38 @@ run_row_control(struct screen *s, char letter)
 	int n = count(s);
 
 	switch (letter) {
-	case 'C': case 'a':
+	case 'C': case 'a':  /* CUF, HPR */
 		cancel_wrap(s);
 		move_to_column(s, s->cursor.x + n);
 		return true;
-	case 'D':
+	case 'D':  /* CUB */
 		s->cursor.x = clamp(s->cursor.x - n, 0, s->columns - 1);
 		return true;
-	case 'G': case '`':
+	case 'G': case '`':  /* CHA, HPA */
 		move_to_column(s, n - 1);
 		return true;
-	case 'Z':
+	case 'Z':  /* CBT */
 		back_tabs(s, n);
 		return true;
-	case 'J':
+	case 'J':  /* ED */
 		erase_in_screen(s, parameter(s, 0, 0));
 		return true;
-	case 'K':
+	case 'K':  /* EL */
 		erase_in_row(s, parameter(s, 0, 0));
 		return true;
-	case '@':
+	case '@':  /* ICH */
 		insert_cells(s, n);
 		return true;
-	case 'P':
+	case 'P':  /* DCH */
 		delete_cells(s, n);
 		return true;
-	case 'X':
+	case 'X':  /* ECH */
 		erase_cells(s, cursor_row(s), s->cursor.x, s->cursor.x + n);
 		return true;
-	case 's':
+	case 's':  /* SCOSC */
 		s->saved = s->cursor;
 		return true;
-	case 'u':
+	case 'u':  /* SCORC */
 		restore_cursor(s);
 		return true;
 	}
@@ -1060,42 +1063,42 @@ run_screen_control(struct screen *s, char letter)
 	int n = count(s), column = parameter(s, 1, 1);
 
 	switch (letter) {
-	case 'A':
+	case 'A':  /* CUU */
 		move_up(s, n);
 		break;
-	case 'B': case 'e':
+	case 'B': case 'e':  /* CUD, VPR */
 		move_down(s, n);
 		break;
-	case 'E':
+	case 'E':  /* CNL */
 		s->cursor.x = 0;
 		move_down(s, n);
 		break;
-	case 'F':
+	case 'F':  /* CPL */
 		s->cursor.x = 0;
 		move_up(s, n);
 		break;
-	case 'H': case 'f':
+	case 'H': case 'f':  /* CUP, HVP */
 		move_to_column(s, column - 1);
 		move_to_row(s, n - 1);
 		break;
-	case 'd':
+	case 'd':  /* VPA */
 		move_to_row(s, n - 1);
 		break;
-	case 'L':
+	case 'L':  /* IL */
 		insert_rows(s, clamp(n, 1, s->height));
 		break;
-	case 'M':
+	case 'M':  /* DL */
 		delete_rows(s, clamp(n, 1, s->height));
 		break;
-	case 'S':
+	case 'S':  /* SU */
 		for (n = clamp(n, 1, s->bottom - s->top + 1); n > 0; n--)
 			scroll_up(s, true);
 		break;
-	case 'T':
+	case 'T':  /* SD */
 		for (n = clamp(n, 1, s->bottom - s->top + 1); n > 0; n--)
 			rotate_down(s, s->top, s->bottom);
 		break;
-	case 'r':
+	case 'r':  /* DECSTBM */
 		set_region(s, n - 1, parameter(s, 1, s->height) - 1);
 		break;
 	}
@@ -1109,19 +1112,19 @@ run_sequence(struct screen *s, char letter)
 	s->last_drawn = 0;
 	if (s->intermediate != 0)
 		return;
-	if (letter == 'h' || letter == 'l') {
+	if (letter == 'h' || letter == 'l') {  /* SM, RM */
 		set_modes(s, letter == 'h');
-	} else if (letter == 'c' && s->private_mark == '>') {
+	} else if (letter == 'c' && s->private_mark == '>') {  /* DA2 */
 		reply(s, "\033[>0;0;0c");
 	} else if (s->private_mark != 0) {
 		return;
-	} else if (letter == 'c') {
+	} else if (letter == 'c') {  /* DA */
 		reply(s, "\033[?1;2c");
-	} else if (letter == 'n' && parameter(s, 0, 0) == 5) {
+	} else if (letter == 'n' && parameter(s, 0, 0) == 5) {  /* DSR */
 		reply(s, "\033[0n");
-	} else if (letter == 'n' && parameter(s, 0, 0) == 6) {
+	} else if (letter == 'n' && parameter(s, 0, 0) == 6) {  /* CPR */
 		report_cursor(s);
-	} else if (letter == 'b') {
+	} else if (letter == 'b') {  /* REP */
 		repeat(s, last, count(s));
 	} else if (!run_row_control(s, letter) && s->terminal) {
 		run_screen_control(s, letter);
@@ -1133,24 +1136,24 @@ run_escape(struct screen *s, char letter)
 {
 	s->last_drawn = 0;
 	switch (letter) {
-	case '7':
+	case '7':  /* DECSC */
 		s->saved = s->cursor;
 		break;
-	case '8':
+	case '8':  /* DECRC */
 		restore_cursor(s);
 		break;
-	case 'D':
+	case 'D':  /* IND */
 		line_feed(s, true);
 		break;
-	case 'E':
+	case 'E':  /* NEL */
 		s->cursor.x = 0;
 		line_feed(s, true);
 		break;
-	case 'M':
+	case 'M':  /* RI */
 		if (s->terminal)
 			reverse_line_feed(s);
 		break;
-	case 'c':
+	case 'c':  /* RIS */
 		if (s->terminal)
 			reset(s);
 		break;
