@@ -5,7 +5,17 @@
  * - The terminal shows each line as it is typed. expect_line() makes the next
  *   typed line the pattern, and a match within it is ignored.
  * - A line editor draws a line again, after its prompt. skip_redrawn() compares
- *   the output before a match with all lines that were typed into the task. */
+ *   the output before a match with all lines that were typed into the task.
+ *
+ * For example, a call waits for the text "done" and types "make; echo done"
+ * while the program is busy:
+ *
+ *	make; echo done      echo of the kernel: "done" is ignored, because it
+ *	                     is a part of the expected line
+ *	$ make; echo done    drawn by readline: "done" is ignored, because
+ *	                     "make; echo ", the output before it, is also the
+ *	                     start of a typed line
+ *	done                 output of the command: the text is found */
 #define _POSIX_C_SOURCE 200809L
 
 #include "mcp/watch.h"
@@ -33,7 +43,7 @@ void
 watch_free(struct watch *w)
 {
 	pattern_free(&w->text);
-	pattern_free(&w->typed);
+	pattern_free(&w->echo_pattern);
 	buf_free(&w->input);
 	buf_free(&w->out.printed);
 	buf_free(&w->err.printed);
@@ -54,14 +64,14 @@ expect_line(struct watch *w)
 {
 	size_t begin = w->next_line, end = begin;
 
-	pattern_free(&w->typed);
+	pattern_free(&w->echo_pattern);
 	while (end < w->input.len && w->input.data[end] != '\n' &&
 	    w->input.data[end] != '\r')
 		end++;
 	w->next_line = end + 1;
 	/* If memory is short, the echo counts as new output. */
 	w->expects_echo = begin < w->input.len &&
-	    pattern_open(&w->typed, w->input.data + begin, end - begin);
+	    pattern_open(&w->echo_pattern, w->input.data + begin, end - begin);
 }
 
 /* Appends the input to `typed` in the form in which the terminal echoes it: a
@@ -93,9 +103,11 @@ watch_restart(struct watch *w)
 	w->printed_at = 0;
 	w->seen_at = 0;
 	w->new_output = false;
-	w->out.text = 0;
-	w->out.typed = 0;
-	w->out.complete = false;
+	/* Input is only typed into terminals, and the output of a terminal has
+	 * no separate stderr. */
+	w->out.text_matched = 0;
+	w->out.echo_matched = 0;
+	w->out.echo_complete = false;
 }
 
 void
@@ -115,8 +127,8 @@ watch_typed(struct watch *w, struct job *job, const struct buf *input,
 bool
 watch_has_only_echo(const struct watch *w)
 {
-	return w->expects_echo && w->out.typed == w->typed.len &&
-	    !w->new_output;
+	return w->expects_echo && !w->new_output &&
+	    w->out.echo_matched == w->echo_pattern.len;
 }
 
 /* -- Typed lines that are drawn again ------------------------------------ */
@@ -127,52 +139,72 @@ is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-/* Returns the index after the last character between text[begin] and text[i]
- * that is not a blank, or `begin` if there are only blanks. */
+/* Returns the index of the first of the blanks that end at text[i]. The index
+ * is not lower than `begin`. */
 static size_t
-skip_blanks(const char *text, size_t i, size_t begin)
+skip_blanks_back(const char *text, size_t i, size_t begin)
 {
 	while (i > begin && is_blank(text[i - 1]))
 		i--;
 	return i;
 }
 
-/* Returns whether the output before printed[i] ends with the first part of a
- * typed line, up to typed[at]. If that part is empty, sets *begins. Blanks are
- * not compared, because a terminal does not show blanks at the end of a
- * line. */
-static bool
-shows_typed(const struct buf *typed, size_t at, const char *printed, size_t i,
-            bool *begins)
+/* Returns the index of the start of the line that contains lines[i]. */
+static size_t
+line_start(const struct buf *lines, size_t i)
 {
-	size_t begin = at, end = at, same = 0;
-	bool is_long;
+	while (i > 0 && lines->data[i - 1] != '\n')
+		i--;
+	return i;
+}
 
-	while (begin > 0 && typed->data[begin - 1] != '\n')
-		begin--;
-	while (end < typed->len && typed->data[end] != '\n')
-		end++;
-	is_long = end - begin > ECHO_MARGIN;
+/* Returns the index of the end of the line that contains lines[i]. */
+static size_t
+line_end(const struct buf *lines, size_t i)
+{
+	while (i < lines->len && lines->data[i] != '\n')
+		i++;
+	return i;
+}
+
+/* Returns whether the output before printed[i] is a line that only contains
+ * '<', up to this position. readline shows that character instead of the start
+ * of a long line. */
+static bool
+is_scrolled_line(const char *printed, size_t i)
+{
+	if (i == 0 || printed[i - 1] != '<')
+		return false;
+	return i == 1 || printed[i - 2] == '\n';
+}
+
+/* Returns whether the output before printed[i] ends with the first part of a
+ * typed line: the part before typed_lines[at], which is not blank. Blanks are
+ * not compared, because a terminal does not show blanks at the end of a line.
+ */
+static bool
+shows_start(const struct buf *typed_lines, size_t at, const char *printed,
+            size_t i)
+{
+	const char *typed = typed_lines->data;
+	size_t begin = line_start(typed_lines, at), same = 0;
+	bool is_long = line_end(typed_lines, at) - begin > ECHO_MARGIN;
+
 	for (;;) {
-		at = skip_blanks(typed->data, at, begin);
-		*begins = at == begin && same == 0;
+		at = skip_blanks_back(typed, at, begin);
 		if (at == begin || same == ECHO_MARGIN)
-			return same > 0;
-		i = skip_blanks(printed, i, 0);
+			return true;
+		i = skip_blanks_back(printed, i, 0);
+		/* A long line can be broken at the terminal's margin. */
 		if (is_long && i > 0 && printed[i - 1] == '\n')
-			i = skip_blanks(printed, i - 1, 0);
-		if (i == 0 || printed[i - 1] != typed->data[at - 1])
+			i = skip_blanks_back(printed, i - 1, 0);
+		if (i == 0 || printed[i - 1] != typed[at - 1])
 			break;
 		i--;
 		at--;
 		same++;
 	}
-	if (!is_long || same == 0)
-		return false;
-	/* readline shows '<' in place of the start of a long line. */
-	if (i == 0 || printed[i - 1] != '<')
-		return false;
-	return i == 1 || printed[i - 2] == '\n';
+	return is_long && same > 0 && is_scrolled_line(printed, i);
 }
 
 /* Returns whether there is output before printed[i] in the same line, such as a
@@ -180,8 +212,18 @@ shows_typed(const struct buf *typed, size_t at, const char *printed, size_t i,
 static bool
 follows_prompt(const char *printed, size_t i)
 {
-	i = skip_blanks(printed, i, 0);
+	i = skip_blanks_back(printed, i, 0);
 	return i > 0 && printed[i - 1] != '\n';
+}
+
+/* Returns whether a typed line begins with typed_lines[at], not counting
+ * blanks. */
+static bool
+begins_line(const struct buf *typed_lines, size_t at)
+{
+	size_t begin = line_start(typed_lines, at);
+
+	return skip_blanks_back(typed_lines->data, at, begin) == begin;
 }
 
 /* Returns whether the match at the end of s->printed belongs to a typed line
@@ -190,25 +232,27 @@ follows_prompt(const char *printed, size_t i)
  * its prompt. */
 static bool
 skip_redrawn(struct watch *w, const struct watched_stream *s,
-             const struct buf *typed)
+             const struct buf *typed_lines)
 {
-	size_t begin, at;
-	bool begins;
+	size_t match, at;
 
 	if (w->redrawn == REDRAWN_MAX || s->printed.len < w->text.len)
 		return false;
-	begin = s->printed.len - w->text.len;
-	for (at = 0; at + w->text.len <= typed->len; at++) {
-		if (memcmp(typed->data + at, w->text.bytes, w->text.len) != 0)
+	match = s->printed.len - w->text.len;
+	for (at = 0; at + w->text.len <= typed_lines->len; at++) {
+		if (memcmp(typed_lines->data + at, w->text.bytes,
+		    w->text.len) != 0)
 			continue;
-		if (shows_typed(typed, at, s->printed.data, begin, &begins)) {
+		if (!begins_line(typed_lines, at)) {
+			if (!shows_start(typed_lines, at, s->printed.data,
+			    match))
+				continue;
 			w->redrawn++;
 			return true;
 		}
-		/* If the typed line begins with the text, the text must follow
-		 * a prompt. */
-		if (begins && w->redraw &&
-		    follows_prompt(s->printed.data, begin)) {
+		/* No other part of the typed line can be compared, so the match
+		 * must follow a prompt. */
+		if (w->redraw && follows_prompt(s->printed.data, match)) {
 			w->redraw = false;
 			return true;
 		}
@@ -238,9 +282,9 @@ forget_line(struct watched_stream *s)
 {
 	struct buf *b = &s->printed;
 
-	s->text = 0;
-	s->typed = 0;
-	s->complete = false;
+	s->text_matched = 0;
+	s->echo_matched = 0;
+	s->echo_complete = false;
 	while (b->len > 0 && b->data[b->len - 1] != '\n')
 		b->len--;
 }
@@ -250,14 +294,33 @@ forget_line(struct watched_stream *s)
 static bool
 is_within_echo(const struct watch *w, const struct watched_stream *s)
 {
-	return w->expects_echo && s->typed >= ECHO_MARGIN && !s->complete;
+	return w->expects_echo && s->echo_matched >= ECHO_MARGIN &&
+	    !s->echo_complete;
 }
 
-/* Returns whether the text has just been matched, and not within an echo. */
+/* Returns whether the text has just been matched, and not within an echo. If at
+ * least as many bytes match the echo as match the text, the text is a part of
+ * the echo. */
 static bool
 is_matched(const struct watch *w, const struct watched_stream *s)
 {
-	return s->text > 0 && s->text == w->text.len && s->typed < s->text;
+	bool is_complete = s->text_matched == w->text.len && w->text.len > 0;
+
+	return is_complete && s->echo_matched < s->text_matched;
+}
+
+/* Compares the next byte of the output with both patterns. */
+static void
+match_byte(struct watch *w, struct watched_stream *s, char c)
+{
+	s->text_matched = pattern_step(&w->text, s->text_matched, c);
+	if (w->expects_echo)
+		s->echo_matched = pattern_step(&w->echo_pattern,
+		    s->echo_matched, c);
+	if (s->echo_matched > 0 && s->echo_matched == w->echo_pattern.len)
+		s->echo_complete = true;
+	if (s->echo_matched == 0 && (unsigned char)c > ' ')
+		w->new_output = true;
 }
 
 /* Starts a new line. If the last line was an echo, the echo of the next typed
@@ -265,48 +328,44 @@ is_matched(const struct watch *w, const struct watched_stream *s)
 static void
 end_line(struct watch *w, struct watched_stream *s)
 {
-	if (w->expects_echo && (s->complete || w->typed.len == 0))
+	if (w->expects_echo && (s->echo_complete || w->echo_pattern.len == 0))
 		expect_line(w);
 	else
 		w->expects_echo = false;
-	s->typed = 0;
-	s->complete = false;
+	s->echo_matched = 0;
+	s->echo_complete = false;
 }
 
-/* Searches the next piece of a stream. `typed` contains the typed lines; see
- * struct job. */
+/* Searches the next piece of a stream. `typed_lines` contains the lines that
+ * were typed into the task; see struct job. */
 static void
 search_bytes(struct watch *w, struct watched_stream *s,
-             const struct buf *typed, const char *bytes, size_t n, int64_t now)
+             const struct buf *typed_lines, const char *bytes, size_t n,
+             int64_t now)
 {
 	const char *end = bytes + n, *unkept = bytes;
 
 	for (; bytes < end; bytes++) {
 		if (*bytes == '\n' && is_within_echo(w, s))
 			continue;
-		s->text = pattern_step(&w->text, s->text, *bytes);
-		if (w->expects_echo)
-			s->typed = pattern_step(&w->typed, s->typed, *bytes);
-		if (s->typed > 0 && s->typed == w->typed.len)
-			s->complete = true;
-		if (s->typed == 0 && (unsigned char)*bytes > ' ')
-			w->new_output = true;
+		match_byte(w, s, *bytes);
 		if (w->seen_at == 0 && is_matched(w, s)) {
 			keep_printed(s, unkept, (size_t)(bytes + 1 - unkept));
 			unkept = bytes + 1;
-			if (!skip_redrawn(w, s, typed))
+			if (!skip_redrawn(w, s, typed_lines))
 				w->seen_at = now;
 		}
 		if (*bytes == '\n')
 			end_line(w, s);
 	}
-	if (w->text.len > 0 && typed->len > 0)
+	if (w->text.len > 0 && typed_lines->len > 0)
 		keep_printed(s, unkept, (size_t)(end - unkept));
 }
 
 static void
 search_stream(struct watch *w, struct watched_stream *s,
-              struct output *printed, const struct buf *typed, int64_t now)
+              struct output *printed, const struct buf *typed_lines,
+              int64_t now)
 {
 	const char *bytes;
 	size_t n;
@@ -316,7 +375,7 @@ search_stream(struct watch *w, struct watched_stream *s,
 			forget_line(s);
 		n = output_read(printed, &s->read, &bytes);
 		w->printed_at = now;
-		search_bytes(w, s, typed, bytes, n, now);
+		search_bytes(w, s, typed_lines, bytes, n, now);
 	}
 }
 

@@ -15,14 +15,15 @@
 
 /* The state of the search in one output stream */
 struct watched_stream {
-	/* end of the output that was searched */
-	struct output_cursor read;
-	size_t text, typed;  /* number of bytes of each pattern that have
-	                      * matched so far */
-	bool complete;       /* the current line contains the complete typed
-	                      * line */
-	struct buf printed;  /* the last output, kept only if something was
-	                      * typed */
+	struct output_cursor read;  /* end of the output that was searched */
+	size_t text_matched;   /* number of bytes at the start of `text` that
+	                        * the output ends with */
+	size_t echo_matched;   /* number of bytes at the start of
+	                        * `echo_pattern` that the output ends with */
+	bool echo_complete;    /* whether the current line contains the complete
+	                        * `echo_pattern` */
+	struct buf printed;    /* the last output, kept only if something was
+	                        * typed */
 };
 
 /* The state of a watch. Other modules may read `seen_at`, `new_output` and
@@ -37,10 +38,12 @@ struct watch {
 
 	struct pattern text;   /* the text to search for; empty if only new
 	                        * output counts */
-	struct pattern typed;  /* the typed line whose echo is expected */
-	bool expects_echo;     /* an echo of the line in `typed` is expected */
+	struct pattern echo_pattern;  /* the typed line whose echo is
+	                               * expected */
+	bool expects_echo;     /* whether an echo of that line is expected */
 	struct buf input;      /* the start of the typed input */
-	size_t next_line;      /* offset in `input` of the line after `typed` */
+	size_t next_line;      /* offset in `input` of the line after the
+	                        * expected one */
 	bool redraw;           /* a line editor may draw the first typed line
 	                        * again */
 	int redrawn;           /* number of typed lines that were drawn again */
