@@ -582,45 +582,44 @@ has_only_foreign(const struct exec *x, int64_t now)
 	    now >= x->entered_at + FOREIGN_GRACE;
 }
 
-/* Moves a command that is being terminated to its next state if that is due.
- * `polled` is true if its process group was polled in this turn. */
+/* Moves a command that is being terminated to its next state if that is
+ * due. */
 static void
-advance_stop(struct exec *x, bool polled, int64_t now)
+advance_stop(struct exec *x, int64_t now)
 {
 	if (x->state == EXEC_KILLED && now >= state_deadline(x)) {
 		finish_killed(x, now);
-	} else if (polled && has_only_foreign(x, now)) {
+	} else if (x->polled && has_only_foreign(x, now)) {
 		enter_survived(x, now);
 	} else if (x->state == EXEC_STOPPING) {
-		proc_stop_due(x->group, polled && x->shell_ended, now);
+		proc_stop_due(x->group, x->polled && x->shell_ended, now);
 		if (x->group->send == SIGKILL)
 			enter_state(x, EXEC_KILLED, now);
-	} else if (polled) {
+	} else if (x->polled) {
 		/* Repeat SIGKILL. */
 		proc_stop_due(x->group, true, now);
 	}
 }
 
-/* Moves a command to its next state if that is due. `polled` is true if its
- * process group was polled in this turn. */
+/* Moves a command to its next state if that is due. */
 static void
-advance(struct exec *x, bool polled, int64_t now)
+advance(struct exec *x, int64_t now)
 {
 	struct proc_group *g = x->group;
 
 	if (g == NULL)
 		return;
 	/* The shell may have exited after the process group was polled. */
-	if (polled && !x->shell_ended)
+	if (x->polled && !x->shell_ended)
 		note_shell_end(x, now);
-	if (polled && g->found == PROC_GONE && x->shell_ended) {
+	if (x->polled && g->found == PROC_GONE && x->shell_ended) {
 		enter_gone(x, now);
 		return;
 	}
-	if (polled)
+	if (x->polled)
 		poll_later(x, now);
 	if (is_stopping(x)) {
-		advance_stop(x, polled, now);
+		advance_stop(x, now);
 	} else if (x->state == EXEC_SETTLING && now >= state_deadline(x)) {
 		x->orphans = g->found == PROC_LIVES || g->found == PROC_FOREIGN;
 		x->other_groups = g->other_groups;
@@ -629,6 +628,9 @@ advance(struct exec *x, bool polled, int64_t now)
 	}
 }
 
+/* Returns whether the process group must be polled at intervals. Before its
+ * shell has exited, boris waits for SIGCHLD instead, unless the shell belongs to
+ * another user and cannot be signalled. */
 static bool
 needs_poll(const struct exec *x)
 {
@@ -639,7 +641,7 @@ needs_poll(const struct exec *x)
 }
 
 static bool
-is_due(const struct exec *x, int64_t now)
+is_poll_due(const struct exec *x, int64_t now)
 {
 	return needs_poll(x) && (now >= x->poll_at || now >= state_deadline(x));
 }
@@ -735,12 +737,12 @@ dispatch_descriptors(struct exec *x, const struct loop *loop)
 		read_outcome(x);
 }
 
-void
-exec_dispatch(struct list *list, const struct options *o,
-              const struct loop *loop)
+/* Handles the descriptors of all commands, and records which shells have exited
+ * since the last turn. Returns whether any has. */
+static bool
+read_commands(const struct list *list, const struct loop *loop)
 {
-	struct list polled = { NULL, NULL }, stopping = { NULL, NULL };
-	bool ended = false, released = false, had_group, inherited;
+	bool ended = false;
 	struct list_node *n;
 	struct exec *x;
 
@@ -749,29 +751,89 @@ exec_dispatch(struct list *list, const struct options *o,
 		dispatch_descriptors(x, loop);
 		if (loop->child && note_shell_end(x, loop->now))
 			ended = true;
-		if (is_due(x, loop->now))
-			list_append(&polled, &x->group->node);
 	}
-	if (polled.first != NULL)
-		proc_poll(&polled, o->visible, loop->now);
+	return ended;
+}
+
+/* Polls the process groups for which a poll is due, and sets `polled` for all
+ * commands. */
+static void
+poll_groups(const struct list *list, const struct options *o, int64_t now)
+{
+	struct list due = { NULL, NULL };
+	struct list_node *n;
+	struct exec *x;
+
+	for (n = list->first; n != NULL; n = n->next) {
+		x = LIST_ITEM(n, struct exec, node);
+		x->polled = is_poll_due(x, now);
+		if (x->polled)
+			list_append(&due, &x->group->node);
+	}
+	if (due.first != NULL)
+		proc_poll(&due, o->visible, now);
+}
+
+/* Moves all commands to their next states. Returns whether any has entered
+ * EXEC_GONE. */
+static bool
+advance_commands(const struct list *list, int64_t now)
+{
+	bool had_group, released = false;
+	struct list_node *n;
+	struct exec *x;
+
 	for (n = list->first; n != NULL; n = n->next) {
 		x = LIST_ITEM(n, struct exec, node);
 		had_group = x->group != NULL;
-		advance(x, is_due(x, loop->now), loop->now);
+		advance(x, now);
 		if (had_group && x->group == NULL)
 			released = true;
-		if (x->group != NULL && x->group->send != 0)
-			list_append(&stopping, &x->group->node);
 	}
-	if (stopping.first != NULL)
-		proc_signal(&stopping);
-	/* A SIGCHLD that does not come from a shell comes from the guard or an
-	 * orphan. Without /proc, boris is a subreaper, and an orphan may have
-	 * exited together with a shell. guard_reap() stops at the first exited
-	 * shell that still has a group, so it is also called when a group was
-	 * released. */
-	inherited = loop->child && (!ended || !o->visible);
-	if (released || inherited)
+	return released;
+}
+
+/* Sends the signals that are due. */
+static void
+send_signals(const struct list *list)
+{
+	struct list due = { NULL, NULL };
+	struct list_node *n;
+	struct exec *x;
+
+	for (n = list->first; n != NULL; n = n->next) {
+		x = LIST_ITEM(n, struct exec, node);
+		if (x->group != NULL && x->group->send != 0)
+			list_append(&due, &x->group->node);
+	}
+	if (due.first != NULL)
+		proc_signal(&due);
+}
+
+/* Returns whether a child that is not a shell may have exited in this turn: the
+ * guard, or an orphan that boris has inherited. If a shell has exited, it has
+ * caused the SIGCHLD. But if /proc is not usable, boris inherits the orphans of
+ * its commands, and one of them may have exited together with the shell. */
+static bool
+other_may_have_exited(const struct options *o, const struct loop *loop,
+                      bool shell_ended)
+{
+	return loop->child && (!shell_ended || !o->visible);
+}
+
+void
+exec_dispatch(struct list *list, const struct options *o,
+              const struct loop *loop)
+{
+	bool ended, released;
+
+	ended = read_commands(list, loop);
+	poll_groups(list, o, loop->now);
+	released = advance_commands(list, loop->now);
+	send_signals(list);
+	/* guard_reap() stops at the first exited shell that still has a group,
+	 * so it must continue when a group was released. */
+	if (released || other_may_have_exited(o, loop, ended))
 		guard_reap(o->guard);
 }
 

@@ -108,6 +108,8 @@ struct exec {
 	                            * before the start and in EXEC_GONE */
 	int64_t entered_at;   /* start of the current state, ms */
 	int64_t poll_at;      /* time of the next poll of the group, ms */
+	bool polled;          /* true if exec_dispatch() has polled the group in
+	                       * this turn */
 	int64_t typed_at;     /* time of the last input or of the start, ms */
 	int64_t printed_at;   /* time of the last output, ms; 0 if there was
 	                       * none since the last input */
