@@ -5,11 +5,34 @@
 
 load helper
 
-# ends_in DIRECTORY: the last command's cwd, and the next one's start
+# ends_in DIRECTORY: Fails if the last command did not end in DIRECTORY, or if
+# the next one does not start there.
 ends_in() {
 	is "$(plain cwd)" "$1"
 	run_bash pwd
 	is "$(plain stdout)" "$1"
+}
+
+# all_as_in_a_shell COMMAND...: Fails if one of the commands behaves otherwise
+# than in the shell itself.
+all_as_in_a_shell() {
+	local command
+	for command; do
+		as_in_a_shell "$command" || fail "for: $command" || return
+	done
+}
+
+# in_other_shells FUNCTION: Runs FUNCTION with a server whose shell is dash, and
+# again with busybox ash. The working directory is /home, which contains a
+# directory d.
+in_other_shells() {
+	for shell in dash busybox; do
+		without_bash $shell
+		boris --workdir=/home
+		$1
+		leave
+		rm -rf root
+	done
 }
 
 @test "D1: a command starts in the directory where the previous one ended" {
@@ -25,7 +48,7 @@ ends_in() {
 	ends_in /
 }
 
-@test "D1: the directory is kept after a command that fails" {
+@test "D1: the directory is tracked if a command fails or exits early" {
 	mkdir d
 	boris
 	while read -r code command; do
@@ -39,11 +62,23 @@ ends_in() {
 	1 set -e; cd d; false; cd /
 	0 f() { pushd d >/dev/null; exit 0; }; f
 	END
+}
+
+@test "D1: a cd in a subshell does not change the directory" {
+	mkdir d
+	boris
 	run_bash '(cd d); cd d | cat; $(cd d)'
 	ends_in "$PWD"
 }
 
-@test "D2: the output contains nothing from boris" {
+@test "D1: cd - does not use an OLDPWD that boris inherited" {
+	OLDPWD=/ boris
+	run_bash 'cd - 2>/dev/null'
+	isnt "$(result exit_code)" 0
+	ends_in "$PWD"
+}
+
+@test "D2: the report of the directory is not part of the output" {
 	boris
 	run_bash 'printf foo'
 	is "$(result stdout) $(result stderr)" '"foo" ""'
@@ -54,27 +89,40 @@ ends_in() {
 @test "D2: the directory does not change if the shell cannot report it" {
 	mkdir d
 	boris
-	for command in 'cd d; exec echo hi' 'cd d; kill -KILL $$' 'trap "echo bye" EXIT; cd d' \
-		'trap - EXIT; cd d' 'cd d; )'; do
+	for command in 'cd d; exec echo hi' 'cd d; kill -KILL $$' \
+		'trap "echo bye" EXIT; cd d' 'trap - EXIT; cd d'; do
 		run_bash "$command"
 		ends_in "$PWD"
 	done
+}
+
+@test "D2: a syntax error on the first line does not change the directory" {
+	mkdir d
+	boris
+	run_bash 'cd d; )'
+	ends_in "$PWD"
+}
+
+@test "D2: the directory is tracked up to a syntax error on a later line" {
+	mkdir d
+	boris
 	run_bash $'cd d\n)'
 	ends_in "$PWD/d"
 }
 
-# not_updated COMMAND [PATTERN]: the directory stays, and a note with a reason
-# like that says so
+# not_updated COMMAND [PATTERN]: Fails if the directory of the session is not
+# $PWD after COMMAND, or if no note says so and gives a reason that matches
+# PATTERN.
 not_updated() {
+	local reason='the working directory was not updated, because'
 	run_bash "$1"
-	like "$1: $(plain note)" "$1: *the working directory was not updated, because ${2-}*" || return
+	like "$1: $(plain note)" "$1: *$reason ${2-}*" || return
 	has "$(text)" "cwd: $PWD\\n" || return
 	ends_in "$PWD"
 }
 
-@test "D2: a note says that an EXIT trap of the command prevented the directory update" {
+@test "D2: a note says that an EXIT trap of the command hid the directory" {
 	mkdir d
-	echo 'trap "echo bye" EXIT' >traps
 	boris
 	own='the command sets its own EXIT trap; use cd*'
 	not_updated 'cd d; t=$(mktemp); trap "rm $t" EXIT' "$own"
@@ -82,15 +130,22 @@ not_updated() {
 	not_updated 'trap - EXIT; cd d' "$own"
 	not_updated 'cd d; trap "" 0; exit 3' "$own"
 	not_updated $'cd d; trap \'\necho bye\n\' EXIT' "$own"
+}
+
+@test "D2: an EXIT trap in a sourced file is noted without the reason" {
+	mkdir d
+	echo 'trap "echo bye" EXIT' >traps
+	boris
 	not_updated '. ./traps; cd d' 'the shell did not report it; use cd*'
 }
 
-@test "D2: a note says that exec prevented the directory update" {
+@test "D2: a note says that another program replaced the shell" {
 	needs_linux_parts
 	mkdir d
 	boris
 	not_updated 'cd d; exec true' 'another program replaced the shell*'
-	not_updated 'trap "" INT; cd d; exec cat </dev/null' 'another program replaced the shell*'
+	not_updated 'trap "" INT; cd d; exec cat </dev/null' \
+		'another program replaced the shell*'
 	not_updated 'cd d; exec bash -c true'
 }
 
@@ -98,54 +153,92 @@ not_updated() {
 	mkdir d
 	boris
 	for command in 'cd d; exec 250>&-' 'cd d; builtin() { :; }; true' \
-		'cd d; enable -n pwd' 'set -o posix; mkdir e; cd e; rmdir ../e'; do
+		'cd d; enable -n pwd' \
+		'set -o posix; mkdir e; cd e; rmdir ../e'; do
 		not_updated "$command" 'the shell did not report it*'
 	done
 }
 
-@test "D2: a result has no note about the directory if the directory is known" {
-	mkdir d
-	boris
-	while IFS= read -r command; do
+# without_note COMMAND...: Fails if the result of one of the commands has a note
+# that the directory was not updated.
+without_note() {
+	local command
+	for command; do
 		run_bash "$command"
 		lacks "$command: $reply" 'not updated' || return
 		run_bash "cd '$PWD'"
-	done <<'END'
-cd d; (trap "echo bye" EXIT; exit 3)
-set -e; cd d; false
-cd d; trap "echo bye" INT; trap -p EXIT
-cd d; ulimit -n 6
-cd d; POSIXLY_CORRECT=1
-cd d; readonly PWD OLDPWD; pwd() { :; }; trap() { :; }; trap x EXIT
-cd d; )
-cd d; echo "abc
-kill -KILL $$
-END
+	done
+}
+
+@test "D2: a result has no note about the directory if the shell reported it" {
+	mkdir d
+	boris
+	without_note 'cd d; (trap "echo bye" EXIT; exit 3)' \
+		'set -e; cd d; false' \
+		'cd d; trap "echo bye" INT; trap -p EXIT' \
+		'cd d; ulimit -n 6' \
+		'cd d; POSIXLY_CORRECT=1' \
+		'cd d; readonly PWD OLDPWD
+			pwd() { :; }; trap() { :; }; trap x EXIT'
+}
+
+@test "D2: a syntax error causes no note about the directory" {
+	mkdir d
+	boris
+	without_note 'cd d; )' 'cd d; echo "abc'
+}
+
+@test "D2: a shell that was killed causes no note about the directory" {
+	boris
+	without_note 'kill -KILL $$'
+}
+
+@test "D2: a timeout causes no note about the directory" {
+	mkdir d
+	boris
 	run_bash 'cd d; read <../gate' '{"timeout":200}'
 	lacks "$reply" 'not updated'
+}
+
+@test "D2: a task causes no note about the directory" {
+	mkdir d
+	boris
 	start_task 'trap "echo bye" EXIT; cd d'
 	look "$task" '{"wait":10000}'
 	lacks "$reply" 'not updated'
 }
 
-@test "D2: an EXIT trap of the command is noted in dash and busybox ash" {
-	for shell in dash busybox; do
-		without_bash $shell
-		boris --workdir=/home
-		PWD=/home not_updated 'cd d; trap "echo bye" EXIT' 'the command sets its own EXIT trap*'
-		run_bash 'cd d; )'
-		lacks "$shell: $reply" 'not updated'
-		has "$(plain stderr)" 'yntax error'
-		run_bash 'cd d; echo "abc'
-		lacks "$shell: $reply" 'not updated'
-		run_bash 'nosuch; cd d'
-		PWD=/home/d ends_in /home/d
-		leave
-		rm -rf root
-	done
+notes_trap() {
+	PWD=/home not_updated 'cd d; trap "echo bye" EXIT' \
+		'the command sets its own EXIT trap*'
 }
 
-@test "D2: functions and aliases from the environment do not affect the trap of boris" {
+@test "D2: an EXIT trap of the command is noted in dash and busybox ash" {
+	in_other_shells notes_trap
+}
+
+notes_no_syntax_error() {
+	run_bash 'cd d; )'
+	lacks "$reply" 'not updated'
+	has "$(plain stderr)" 'yntax error'
+	run_bash 'cd d; echo "abc'
+	lacks "$reply" 'not updated'
+}
+
+@test "D2: a syntax error in dash or busybox ash causes no note" {
+	in_other_shells notes_no_syntax_error
+}
+
+tracks_after_failure() {
+	run_bash 'nosuch; cd d'
+	PWD=/home/d ends_in /home/d
+}
+
+@test "D2: dash and busybox ash report the directory after an unknown command" {
+	in_other_shells tracks_after_failure
+}
+
+@test "D2: functions and aliases from BASH_ENV do not affect boris's trap" {
 	[ -x /bin/bash ] || skip 'no /bin/bash here'
 	mkdir d
 	cat >env <<-'END'
@@ -158,10 +251,15 @@ END
 	wrap=(env BASH_ENV="$PWD/env")
 	boris
 	run_bash 'cd d'
-	is "$(result stdout) $(result stderr) $(result note)" '"entered\n" "" '
+	is "$(result stdout) $(result stderr)" '"entered\n" ""'
+	is "$(result note)" ''
 	is "$(plain cwd)" "$PWD/d"
-	leave
-	wrap=(env 'BASH_FUNC_trap%%=() { echo function "$@"; }' \
+}
+
+@test "D2: functions from the environment do not affect boris's trap" {
+	[ -x /bin/bash ] || skip 'no /bin/bash here'
+	mkdir d
+	wrap=(env 'BASH_FUNC_trap%%=() { echo function "$@"; }'
 		'BASH_FUNC_printf%%=() { echo function "$@"; }')
 	boris
 	run_bash 'cd d; false | cat'
@@ -183,16 +281,6 @@ END
 	ends_in "$PWD/d"
 }
 
-@test "D2: the directory does not change after a timeout" {
-	mkdir d
-	boris
-	for command in 'cd d; read <../gate' 'trap "exit 0" TERM; cd d; read <../gate'; do
-		run_bash "$command" '{"timeout":200}'
-		is "$(result status) $(result stdout)" '"timed_out" ""'
-		ends_in "$PWD"
-	done
-}
-
 @test "D2: the directory is tracked with a limit of 40 open files" {
 	mkdir d
 	wrap=(sh -c 'ulimit -n 40; exec "$@"' sh)
@@ -202,19 +290,33 @@ END
 	ends_in "$PWD/d"
 }
 
-@test "D2: a command can redirect or close single-digit descriptors" {
+@test "D2: the directory does not change after a timeout" {
+	mkdir d
+	boris
+	for command in 'cd d; read <../gate' \
+		'trap "exit 0" TERM; cd d; read <../gate'; do
+		run_bash "$command" '{"timeout":200}'
+		is "$(result status) $(result stdout)" '"timed_out" ""'
+		ends_in "$PWD"
+	done
+}
+
+@test "D2: a command in bash can redirect or close every single-digit descriptor" {
 	mkdir d
 	boris
 	run_bash 'exec 3>l 4>l 5<gate 6>&1 7>l 8>&- 9>l; cd d; echo hi'
 	is "$(result stdout) $(wc -c <l | tr -d ' ')" '"hi\n" 0'
 	ends_in "$PWD/d"
+}
+
+@test "D2: a command in dash can redirect all single-digit descriptors but one" {
 	without_bash dash
-	leave
 	boris --workdir=/home
 	for free in 3 6 9; do
-		command=$(printf 'exec %s>l; ' 3 4 5 6 7 8 9 | sed "s/exec $free>l; //")
-		run_bash "cd /home; ${command}cd d; echo hi"
-		is "$free $(result stdout) $(wc -c <root/home/l)" "$free \"hi\\n\" 0"
+		exec=$(printf 'exec %s>l; ' 3 4 5 6 7 8 9)
+		run_bash "cd /home; ${exec/exec $free>l; }cd d; echo hi"
+		is "$free $(result stdout)" "$free \"hi\\n\""
+		is "$(wc -c <root/home/l | tr -d ' ')" 0
 		ends_in /home/d
 	done
 }
@@ -222,9 +324,9 @@ END
 @test "D2: a process left running does not hide the directory of the shell" {
 	mkdir d
 	boris
-	for command in 'yes & cd d' \
-		'head -c 300000 /dev/urandom & head -c 300000 /dev/urandom; cd d; wait' \
-		'sleep 600 & cd d'; do
+	for command in 'yes & cd d' 'sleep 600 & cd d' \
+		'head -c 300000 /dev/urandom & head -c 300000 /dev/urandom
+			cd d; wait'; do
 		begin
 		run_bash "$command"
 		within 3000
@@ -235,7 +337,11 @@ END
 
 @test "D2: output that a child prints after the exit of the shell is kept" {
 	boris
-	call_bash 'trap "exit 0" TERM; echo $$ >leader; (trap "" TERM; echo x >child; read <gate; echo late) & while :; do read -t 1 <>never; done' "{\"timeout\":$((1000 * SLOW))}"
+	call_bash 'trap "exit 0" TERM
+		echo $$ >leader
+		(trap "" TERM; echo x >child; read <gate; echo late) &
+		while :; do read -t 1 <>never; done' \
+		"{\"timeout\":$((1000 * SLOW))}"
 	begun leader child
 	eventually gone leader
 	release
@@ -245,32 +351,66 @@ END
 
 @test "D3: the exit code is that of the command" {
 	boris
-	run_bash 'false'
-	is "$(result exit_code)" 1
-	run_bash '(exit 42)'
-	is "$(result exit_code)" 42
-	run_bash 'false; exit'
-	is "$(result exit_code)" 1
-	run_bash 'true; false | true'
-	is "$(result exit_code)" 0
+	while read -r code command; do
+		run_bash "$command"
+		is "$command: $(result exit_code)" "$command: $code"
+	done <<-'END'
+	1 false
+	42 (exit 42)
+	1 false; exit
+	0 true; false | true
+	END
 }
 
-@test "D3: comments, here-documents and trailing operators work as in the shell" {
+@test "D3: a command can end with a comment" {
 	boris
-	for command in 'echo hi # and nothing else' '# nothing' $'echo hi\n# the end' \
-		$'cat <<X\nhi\nX' $'cat <<X\nhi\nX\n' $'cat <<X\nhi' \
-		$'cat <<\'X\' >file; cat file\n$hi `there`\nX' \
-		'true &' 'echo hi; true & ' $'true &\n' 'echo hi \' 'echo hi\' 'echo hi \\' \
-		$'\n\necho one\n\n  echo two\n\n' $'if true\nthen echo yes\nfi' $'echo one; \n' \
-		'echo "it'"'"'s" '"'"'$HOME'"'"' "\\" \$x `echo y` $(echo "z  z")' \
-		'echo "$#" "$*" "$?" "$!"' $'echo one\nif ;' $'echo one\necho "two' \
-		'echo hi; return 3' 'for i in 1 2; do break; done; echo $i' 'exec no-such-program-at-all'; do
-		as_in_a_shell "$command" || fail "for: $command" || return
-	done
+	all_as_in_a_shell 'echo hi # and nothing else' '# nothing' \
+		$'echo hi\n# the end'
 }
 
-# The wrong commands of a working day, and line numbers wherever a shell says
-# them: on the first line and on later ones
+@test "D3: a command can end with a here-document" {
+	boris
+	all_as_in_a_shell $'cat <<X\nhi\nX' $'cat <<X\nhi\nX\n' $'cat <<X\nhi' \
+		$'cat <<\'X\' >file; cat file\n$hi `there`\nX'
+}
+
+@test "D3: a command can end with & or a backslash" {
+	boris
+	all_as_in_a_shell 'true &' 'echo hi; true & ' $'true &\n' \
+		'echo hi \' 'echo hi\' 'echo hi \\'
+}
+
+@test "D3: a command can have blank lines and several lines" {
+	boris
+	all_as_in_a_shell $'\n\necho one\n\n  echo two\n\n' \
+		$'if true\nthen echo yes\nfi' $'echo one; \n'
+}
+
+@test "D3: quotes and substitutions work as in the shell" {
+	boris
+	all_as_in_a_shell \
+		'echo "it'"'"'s" '"'"'$HOME'"'"' "\\" \$x `echo y` $(echo "z  z")'
+}
+
+@test "D3: special parameters have the values that they have in the shell" {
+	boris
+	all_as_in_a_shell 'echo "$#" "$*" "$?" "$!"'
+}
+
+@test "D3: return, break and a failed exec work as in the shell" {
+	boris
+	all_as_in_a_shell 'echo hi; return 3' \
+		'for i in 1 2; do break; done; echo $i' \
+		'exec no-such-program-at-all'
+}
+
+@test "D3: a syntax error on a later line is reported as in the shell" {
+	boris
+	all_as_in_a_shell $'echo one\nif ;' $'echo one\necho "two'
+}
+
+# Wrong commands. Some have their mistake on the first line, others on a later
+# line, because messages contain line numbers.
 wrong=(nosuch $'\nnosuch' $'echo one\nnosuch\necho two' ')' 'echo hi )' $'echo hi\n)'
 	'fi' '}' 'done' '| cat' 'while true' '(' 'echo hi |' 'echo hi &&' ') ; echo out; ('
 	$'echo one\necho two; fi' '; echo hi' ';; echo hi' '&& echo hi' 'if' 'if true; fi'
@@ -284,15 +424,7 @@ wrong=(nosuch $'\nnosuch' $'echo one\nnosuch\necho two' ')' 'echo hi )' $'echo h
 	'. /nosuch' 'unset -f; shift 99' 'kill -9 $$' 'exit 300' '/proc/version' '/' '""' '#' ':()'
 	$'cat <<X\nhi' $'f() {\nnosuch\n}\nf' 'test 1 -eq x' 'break' 'continue 2')
 
-@test "D1: cd - does not use an OLDPWD that boris inherited" {
-	boris_from=$PWD
-	OLDPWD=/ boris
-	run_bash 'cd - 2>/dev/null'
-	isnt "$(result exit_code)" 0
-	ends_in "$boris_from"
-}
-
-@test "D3: wrong commands produce the messages and line numbers of the shell" {
+@test "D3: wrong commands produce the messages and line numbers of bash" {
 	boris
 	for command in "${wrong[@]}"; do
 		as_in_a_shell "$command" || fail "for: $command" || return
@@ -301,17 +433,12 @@ wrong=(nosuch $'\nnosuch' $'echo one\nnosuch\necho two' ')' 'echo hi )' $'echo h
 	done
 }
 
+wrong_as_in_a_shell() {
+	all_as_in_a_shell "${wrong[@]}"
+}
+
 @test "D3: wrong commands produce the messages of dash and busybox ash" {
-	for shell in dash busybox; do
-		without_bash $shell
-		boris --workdir=/home
-		for command in "${wrong[@]}"; do
-			as_in_a_shell "$command" || fail "$shell: $command" || return
-		done
-		own_codes /home
-		leave
-		rm -rf root
-	done
+	in_other_shells wrong_as_in_a_shell
 }
 
 @test "D3: line numbers are right in a command of 200,000 bytes" {
@@ -327,13 +454,16 @@ wrong=(nosuch $'\nnosuch' $'echo one\nnosuch\necho two' ')' 'echo hi )' $'echo h
 	is "$(plain stderr)" '/bin/bash: line 1: -nosuch: command not found'
 	run_bash '+x'
 	is "$(result exit_code)" 127
-	start_task '-nosuch'
-	look "$task" '{"wait":10000}'
-	is "$(result exit_code)" 127
-	has "$(plain stderr)" '-nosuch: command not found'
-	start_task '+x'
-	look "$task" '{"wait":10000}'
-	is "$(result exit_code)" 127
+}
+
+@test "D3: a task whose command begins with - or + is run as a command" {
+	boris
+	for command in -nosuch +x; do
+		start_task "$command"
+		look "$task" '{"wait":10000}'
+		is "$(result exit_code)" 127
+		has "$(plain stderr)" "$command: command not found"
+	done
 }
 
 @test "D3: a function or alias named pwd does not affect the directory" {
@@ -342,12 +472,15 @@ wrong=(nosuch $'\nnosuch' $'echo one\nnosuch\necho two' ')' 'echo hi )' $'echo h
 	for command in 'pwd() { echo /; }; cd d' \
 		$'shopt -s expand_aliases\nalias pwd="echo /"\ncd d'; do
 		run_bash "$command"
-		is "$(result exit_code) $(result stdout) $(result stderr)" '0 "" ""'
+		is "$(result stdout) $(result stderr)" '"" ""'
+		is "$(result exit_code)" 0
 		ends_in "$PWD/d"
 		run_bash 'cd ..'
 	done
+}
+
+@test "D3: a function or alias named pwd does not affect the directory in dash" {
 	without_bash dash
-	leave
 	boris --workdir=/home
 	for command in $'alias pwd="echo /"\ncd d' 'pwd() { echo /; }; cd d'; do
 		run_bash "$command"
@@ -357,29 +490,48 @@ wrong=(nosuch $'\nnosuch' $'echo one\nnosuch\necho two' ')' 'echo hi )' $'echo h
 	done
 }
 
-# own_codes: commands that come near to what boris adds end as in a shell
-own_codes() {
+# traps_as_in_a_shell [DIRECTORY]: Fails if a command that traps signals or sets
+# IFS ends otherwise than in the shell itself. DIRECTORY (default: /home) is the
+# working directory.
+traps_as_in_a_shell() {
+	local command
 	for command in 'trap "exit 5" TERM; kill $$; echo not here' \
 		'set -e; trap "exit 5" USR1; kill -USR1 $$; read x <gate' \
 		'IFS=0; exit 10' 'IFS=1; sh -c "exit 121"'; do
 		as_in_a_shell "$command" || fail "for: $command" || return
-		run_bash 'cd ..; cd '"$1"
+		run_bash 'cd ..; cd '"${1-/home}"
 	done
 }
 
-@test "D3: a command that traps signals or sets IFS has its own exit code" {
+@test "D3: a command that traps signals or sets IFS ends as in the shell" {
 	boris
-	own_codes "$PWD"
+	traps_as_in_a_shell "$PWD"
+}
+
+@test "D3: a trap or IFS works as usual in dash and busybox ash" {
+	in_other_shells traps_as_in_a_shell
+}
+
+@test "D3: a command that removes its own directory ends as in the shell" {
+	boris
 	as_in_a_shell 'set -e -o posix; mkdir y; cd y; rmdir ../y; true'
 }
 
-@test "D3: a syntax error with a long word shows nothing of boris" {
+@test "D3: a syntax error with a long word is reported as in the shell" {
 	boris
 	as_in_a_shell "(:) $(head -c 5000 /dev/zero | tr '\0' a)"
 	as_in_a_shell "(:) $(head -c 12000 /dev/zero | tr '\0' a)"
+}
+
+@test "D3: a syntax error with a very long word shows nothing of boris" {
+	boris
 	run_bash "(:) $(head -c 100000 /dev/zero | tr '\0' a)"
 	is "$(grep -c __boris "$(plain stderr_file)")" 0
-	run_bash '/bin/bash -c ")"; printf t >&2' # looks like it, and isn't
+}
+
+@test "D3: a message of another shell about a syntax error is not changed" {
+	boris
+	run_bash '/bin/bash -c ")"; printf t >&2'
 	like "$(plain stderr)" '/bin/bash: -c: *t'
 }
 
@@ -390,14 +542,22 @@ own_codes() {
 	lacks "$(plain stdout)" trap
 }
 
-@test "D3: options such as set -x show nothing of boris" {
+@test "D3: shell options such as set -x work as in the shell" {
 	boris
-	for command in $'set -x\necho hi' 'set -x; true; false' 'set -u; echo hi' \
-		$'set -u; echo $nope\necho more' 'set -e; echo hi; false; echo no' \
-		'set -f -C -o pipefail; false | true' 'set -o posix; echo hi' \
-		'trap "echo err" ERR; false; true' 'set -E; trap "echo err" ERR; exec >&-; true'; do
-		as_in_a_shell "$command" || fail "for: $command" || return
-	done
+	all_as_in_a_shell $'set -x\necho hi' 'set -x; true; false' \
+		'set -u; echo hi' $'set -u; echo $nope\necho more' \
+		'set -e; echo hi; false; echo no' \
+		'set -f -C -o pipefail; false | true' 'set -o posix; echo hi'
+}
+
+@test "D3: an ERR trap works as in the shell" {
+	boris
+	all_as_in_a_shell 'trap "echo err" ERR; false; true' \
+		'set -E; trap "echo err" ERR; exec >&-; true'
+}
+
+@test "D3: the directory is tracked after set -x, set -v and set -euf" {
+	boris
 	run_bash 'set -x; cd /'
 	is "$(result stderr)" '"+ cd /\n"'
 	ends_in /
@@ -409,50 +569,69 @@ own_codes() {
 	ends_in /
 }
 
-@test "D3: the directory is tracked if a command redirects its output with exec" {
+@test "D3: the directory is tracked after exec redirects the output" {
 	boris
 	run_bash 'exec >file 2>&1; echo hi; cd /; echo err >&2'
 	is "$(result stdout) $(result stderr)" '"" ""'
 	is "$(cat file)" $'hi\nerr'
 	ends_in /
+}
+
+@test "D3: the directory is tracked after exec closes the output" {
+	boris
 	run_bash 'exec >&- 2>&-; cd /'
 	is "$(result stdout) $(result stderr) $(result exit_code)" '"" "" 0'
 	ends_in /
-	as_in_a_shell 'exec 2>&1; echo out; echo err >&2'
-	as_in_a_shell 'exec >&2; echo out; echo err >&2'
+}
+
+@test "D3: exec 2>&1 and exec >&2 work as in the shell" {
+	boris
+	all_as_in_a_shell 'exec 2>&1; echo out; echo err >&2' \
+		'exec >&2; echo out; echo err >&2'
 }
 
 @test "D3: an EXIT trap of the command runs as in the shell" {
 	boris
-	as_in_a_shell 'trap "echo bye" EXIT; echo hi'
-	as_in_a_shell 'trap "echo bye \$?" EXIT; exit 3'
-	as_in_a_shell 'trap "echo bye" 0; (exit 4)'
-	as_in_a_shell 'set -x; trap "echo bye" EXIT; exit 3'
+	all_as_in_a_shell 'trap "echo bye" EXIT; echo hi' \
+		'trap "echo bye \$?" EXIT; exit 3' \
+		'trap "echo bye" 0; (exit 4)' \
+		'set -x; trap "echo bye" EXIT; exit 3'
 }
 
-@test "D3: the directory is tracked without PATH, PWD and IFS" {
+@test "D3: the directory is tracked without PATH, PWD, IFS and parameters" {
 	mkdir d 'a b'
 	boris
-	for command in 'PATH=/nowhere; cd d' 'unset PATH; cd d' 'cd d; PWD=/tmp' \
-		'unset PWD; cd d; PWD=' 'IFS=/; cd d; OLDPWD=; set -- x y'; do
+	for command in 'PATH=/nowhere; cd d' 'unset PATH; cd d' \
+		'cd d; PWD=/tmp' 'unset PWD; cd d; PWD=' \
+		'IFS=/; cd d; OLDPWD=; set -- x y'; do
 		run_bash "$command"
-		is "$command: $(result stdout) $(result stderr) $(result exit_code)" "$command: \"\" \"\" 0"
+		is "$command: $(result stdout) $(result stderr)" "$command: \"\" \"\""
+		is "$(result exit_code)" 0
 		ends_in "$PWD/d"
 		run_bash 'cd ..'
 	done
 }
 
-@test "B2, D3: a command without bash behaves as with sh -c" {
+@test "B2, D3: on a host without bash, commands are run by sh" {
 	without_bash
 	boris --workdir=/home
 	run_bash 'echo "[$BASH_VERSION]"; pwd'
 	is "$(result stdout)" '"[]\n/home\n"'
-	for command in 'echo hi # comment' $'cat <<X\nhi\nX' 'true &' 'echo hi \' \
-	               'if' 'echo "abc' ')' $'echo one\nif ;' 'set -x; echo hi' \
-	               'set -u; echo hi' 'trap "echo bye" EXIT; exit 3' 'printf foo' \
-	               'exec 2>&1; echo err >&2' '(exit 42)'; do
-		as_in_a_shell "$command" || fail "for: $command" || return
-	done
+}
+
+@test "B2, D3: on a host without bash, commands behave as with sh -c" {
+	without_bash
+	boris --workdir=/home
+	all_as_in_a_shell 'echo hi # comment' $'cat <<X\nhi\nX' 'true &' \
+		'echo hi \' 'if' 'echo "abc' ')' $'echo one\nif ;' \
+		'set -x; echo hi' 'set -u; echo hi' \
+		'trap "echo bye" EXIT; exit 3' 'printf foo' \
+		'exec 2>&1; echo err >&2' '(exit 42)'
+}
+
+@test "B2, D3: on a host without bash, the directory is tracked" {
+	without_bash
+	boris --workdir=/home
 	run_bash 'cd d; exit 3'
 	is "$(result exit_code)" 3
 	ends_in /home/d
@@ -464,12 +643,18 @@ own_codes() {
 	ends_in /home/d
 	run_bash 'set -e; cd ..; false'
 	ends_in /home
+}
+
+@test "B2, D3: on a host without bash, exec prevents the directory update" {
+	without_bash
+	boris --workdir=/home
 	run_bash 'cd d; exec cat'
 	ends_in /home
 }
 
-# goes_to NAME: a directory of that name is entered and stays the directory
-goes_to() {
+# tracks_name NAME: Fails if a directory with this name cannot be entered, or is
+# not the directory of the next command.
+tracks_name() {
 	rm -rf it
 	mkdir it
 	(cd it && mkdir -- "$1")
@@ -481,14 +666,33 @@ goes_to() {
 	ends_in "$PWD"
 }
 
-@test "D4: directory names with spaces, quotes, newlines or invalid UTF-8 are tracked" {
+@test "D4: a directory name can contain blanks, quotes and newlines" {
 	boris
-	for name in 'a b' ' ' "it's \"here\"" '$(touch x)`y`' 'back\slash' '*' '%s%n' 'trailing\' \
-		- -P --help $'a\nb' $'\n' $'a\n' $'a\n\n' $'\n\na' $'\xff' $'a\xc3'; do
-		goes_to "$name"
+	for name in 'a b' ' ' "it's \"here\"" '$(touch x)`y`' 'back\slash' \
+		'*' '%s%n' 'trailing\' \
+		$'a\nb' $'\n' $'a\n' $'a\n\n' $'\n\na'; do
+		tracks_name "$name"
+	done
+}
+
+@test "D4: a directory name can begin with a dash" {
+	boris
+	for name in - -P --help; do
+		tracks_name "$name"
+	done
+}
+
+@test "D4: a directory name can contain bytes that are not UTF-8" {
+	boris
+	for name in $'\xff' $'a\xc3'; do
+		tracks_name "$name"
 	done
 	run_bash 'cd it; cd ./*/'
 	is "$(plain cwd)" "$PWD/it/"$'a\xef\xbf\xbd'
+}
+
+@test "D4: a directory is tracked below one whose name ends with a newline" {
+	boris
 	mkdir -p it/$'a\n/b'
 	run_bash "cd '$PWD/it/a"$'\n\'/b'
 	ends_in "$PWD/it/"$'a\n/b'
@@ -497,27 +701,44 @@ goes_to() {
 @test "D4: a directory with a path of 2,000 bytes is tracked" {
 	boris
 	name=$(head -c 200 /dev/zero | tr '\0' x)
-	run_bash "for i in 1 2 3 4 5 6 7 8 9 10; do mkdir $name; cd $name; done"
+	run_bash "for i in {1..10}; do mkdir $name; cd $name; done"
 	is "$(result exit_code)" 0
 	is "$(plain cwd | wc -c | tr -d ' ')" $((${#PWD} + 2010))
 	run_bash 'echo . >here'
 	is "$(result exit_code)" 0
 }
 
-@test "D5: the error about a removed directory names it and the next one" {
+# enter_removed_directory: Starts a server with --workdir=w, whose session is in
+# the directory d, and removes d.
+enter_removed_directory() {
 	mkdir w d
 	boris --workdir=w
-	for more in '' '{"run_in_background":true}'; do
-		run_bash "cd '$PWD/d'"
-		rmdir d
-		run_bash 'touch ran' "$more"
-		refused "*$PWD/d*"
-		has "$(get -s result content 0 text)" "$PWD/w"
-		[ ! -e w/ran ]
-		run_bash pwd
-		is "$(plain stdout)" "$PWD/w"
-		mkdir d
-	done
+	run_bash "cd '$PWD/d'"
+	rmdir d
+}
+
+@test "D5: the error about a removed directory names it and --workdir" {
+	enter_removed_directory
+	run_bash 'touch ran'
+	refused "*$PWD/d*"
+	has "$(get -s result content 0 text)" "$PWD/w"
+	[ ! -e w/ran ]
+}
+
+@test "D5: the error about the removed directory of a task names --workdir" {
+	enter_removed_directory
+	run_bash 'touch ran' '{"run_in_background":true}'
+	refused "*$PWD/d*"
+	has "$(get -s result content 0 text)" "$PWD/w"
+	[ ! -e w/ran ]
+}
+
+@test "D5: after the error about a removed directory, --workdir is used" {
+	enter_removed_directory
+	run_bash true
+	refused "*$PWD/d*"
+	run_bash pwd
+	is "$(plain stdout)" "$PWD/w"
 }
 
 @test "D5: commands start in / if the --workdir directory was removed, too" {
@@ -532,14 +753,20 @@ goes_to() {
 }
 
 @test "D5: an absolute cwd works after the working directory was removed" {
-	mkdir d e
-	boris
-	run_bash 'cd d'
-	rmdir d
+	mkdir e
+	enter_removed_directory
 	run_bash pwd '{"cwd":"'"$PWD/e"'"}'
 	is "$(plain stdout)" "$PWD/e"
+}
+
+@test "D5: a relative cwd is an error after the working directory was removed" {
+	enter_removed_directory
 	run_bash 'touch ran' '{"cwd":"f"}'
-	refused "*$PWD/d*the next command starts in $PWD"
+	refused "*$PWD/d*the next command starts in $PWD/w"
+}
+
+@test "D5: a command can remove its own directory" {
+	boris
 	run_bash "mkdir d; cd d; rmdir ../d; echo hi"
 	is "$(result stdout) $(get result isError)" '"hi\n" false'
 	run_bash pwd
@@ -547,17 +774,36 @@ goes_to() {
 	is "$(plain stdout)" "$PWD"
 }
 
-@test "D6: a task starts in the working directory but does not change it" {
-	mkdir -p d/e
+@test "D6: a task starts in the working directory" {
+	mkdir d
 	boris
 	run_bash 'cd d'
-	start_task 'pwd; cd e'
+	start_task 'pwd'
 	is "$(result cwd)" ''
 	look "$task" '{"wait":10000}'
 	is "$(plain stdout)" "$PWD/d"
+}
+
+@test "D6: a task does not change the working directory" {
+	mkdir d
+	boris
+	start_task 'cd d'
+	look "$task" '{"wait":10000}'
 	is "$(result cwd)" ''
 	run_bash pwd
+	is "$(plain stdout)" "$PWD"
+}
+
+@test "D7: a relative cwd is resolved against the working directory" {
+	mkdir -p d/e
+	boris
+	run_bash pwd '{"cwd":"d"}'
 	is "$(plain stdout)" "$PWD/d"
+	run_bash 'cd d'
+	run_bash pwd '{"cwd":"e"}'
+	is "$(plain stdout)" "$PWD/d/e"
+	run_bash pwd '{"cwd":".."}'
+	is "$(plain stdout)" "$PWD"
 }
 
 @test "D7: the argument cwd applies to one call only" {
@@ -566,18 +812,13 @@ goes_to() {
 	run_bash pwd '{"cwd":"'"$PWD/d/e"'"}'
 	is "$(plain stdout)" "$PWD/d/e"
 	run_bash pwd '{"cwd":"d"}'
-	is "$(plain stdout)" "$PWD/d"
-	run_bash 'cd d'
-	run_bash pwd '{"cwd":"e"}'
-	is "$(plain stdout)" "$PWD/d/e"
-	run_bash pwd '{"cwd":".."}'
-	is "$(plain stdout)" "$PWD"
 	run_bash pwd
-	is "$(plain stdout)" "$PWD/d"
+	is "$(plain stdout)" "$PWD"
 }
 
-# keeps_dir COMMAND [ARGUMENTS]: it moves no directory, and its result has none
-keeps_dir() {
+# keeps_directory COMMAND [ARGUMENTS]: Fails if COMMAND changes the working
+# directory, which is d, or if its result mentions a directory.
+keeps_directory() {
 	run_bash "$@"
 	lacks "$1: $reply" 'not updated' || return
 	is "$1: $(result cwd)" "$1: " || return
@@ -591,13 +832,24 @@ keeps_dir() {
 	boris
 	run_bash 'cd d'
 	for cwd in "$PWD/d/e" e; do
-		for command in true false 'cd /' 'cd /; exit 3' 'exec true' 'cd /; )' \
-			'trap "echo bye" EXIT; cd /' 'kill -KILL $$' 'cd /; false | cat'; do
-			keeps_dir "$command" '{"cwd":"'"$cwd"'"}'
+		for command in true false 'cd /' 'cd /; exit 3' 'exec true' \
+			'cd /; )' 'trap "echo bye" EXIT; cd /' \
+			'kill -KILL $$' 'cd /; false | cat'; do
+			keeps_directory "$command" '{"cwd":"'"$cwd"'"}'
 		done
-		keeps_dir "cd /; read <'$PWD/gate'" '{"timeout":200,"cwd":"'"$cwd"'"}'
-		keeps_dir 'cd /' '{"run_in_background":true,"wait":10000,"cwd":"'"$cwd"'"}'
-		keeps_dir 'cd /' '{"tty":true,"cwd":"'"$cwd"'"}'
+	done
+}
+
+@test "D7: a timeout, a task or a terminal with cwd keeps the directory" {
+	mkdir -p d/e
+	boris
+	run_bash 'cd d'
+	for cwd in "$PWD/d/e" e; do
+		keeps_directory "cd /; read <'$PWD/gate'" \
+			'{"timeout":200,"cwd":"'"$cwd"'"}'
+		keeps_directory 'cd /' \
+			'{"run_in_background":true,"wait":10000,"cwd":"'"$cwd"'"}'
+		keeps_directory 'cd /' '{"tty":true,"cwd":"'"$cwd"'"}'
 	done
 }
 
@@ -615,7 +867,7 @@ keeps_dir() {
 	like "$(plain note)" 'exit codes of the last pipeline: 1 0'
 }
 
-@test "D7: the first result without cwd shows the directory (K4)" {
+@test "D7: the first result without cwd shows the working directory (K4)" {
 	boris
 	run_bash pwd '{"cwd":"/"}'
 	lacks "$(text)" 'cwd: '
@@ -623,7 +875,7 @@ keeps_dir() {
 	has "$(text)" "cwd: $PWD"
 }
 
-@test "D7: a relative cwd is resolved when the call has its turn" {
+@test "D7: a relative cwd is resolved when it is the call's turn" {
 	mkdir -p d/e
 	boris
 	call_bash 'echo x >begun; read <gate; cd d'
@@ -639,12 +891,14 @@ keeps_dir() {
 	is "$(plain stdout)" "$PWD/d/e"
 }
 
-# nothing_ran: the refusal says so
-nothing_ran() {
+# not_run PATTERN: Fails if the reply is not an error that matches PATTERN and
+# says that the command was not run.
+not_run() {
+	refused "$1"
 	like "$(text)" '*the command was not run*'
 }
 
-@test "D7: a command does not run if its cwd cannot be entered" {
+@test "D7: a cwd that cannot be entered is an error that names it" {
 	mkdir d
 	touch d/file
 	boris
@@ -652,38 +906,54 @@ nothing_ran() {
 	for cwd in /no/such/place "$PWD/d/file" nowhere file; do
 		for more in '' ',"run_in_background":true'; do
 			run_bash 'touch ran' '{"cwd":"'$cwd'"'$more'}'
-			refused "*$cwd*"
-			nothing_ran
+			not_run "*$cwd*"
 			lacks "$(text)" expand
 		done
 	done
-	run_bash 'touch ran' '{"cwd":"/\u0000"}'
-	refused '*cwd*'
-	run_bash pwd '{"cwd":"/'"$(printf '%05000d' 0)"'"}'
-	refused '*at most 4096 bytes*'
 	run_bash 'pwd; ls'
 	is "$(plain stdout)" "$PWD/d"$'\n'file
 }
 
+@test "D7: a cwd that contains a NUL character is rejected" {
+	boris
+	run_bash 'touch ran' '{"cwd":"/\u0000"}'
+	refused '*cwd*'
+	[ ! -e ran ]
+}
+
+@test "D7: a cwd of more than 4096 bytes is rejected" {
+	boris
+	run_bash pwd '{"cwd":"/'"$(printf '%05000d' 0)"'"}'
+	refused '*at most 4096 bytes*'
+}
+
 @test "D7: the error about a cwd says that ~ and variables are not expanded" {
-	mkdir 'a$b'
 	boris
 	for name in '~' '~/x' '~root' '$HOME' '/x/$USER/y' 'a$b/c'; do
 		run_bash 'touch ran' '{"cwd":"'"$name"'"}'
-		refused "*$name*expand*"
-		nothing_ran
+		not_run "*$name*expand*"
 	done
 	run_bash 'touch ran' '{"run_in_background":true,"cwd":"~"}'
 	refused '*~*expand*'
-	run_bash 'pwd; ls ran' '{"cwd":"a$b"}'
+	[ ! -e ran ]
+}
+
+@test "D7: a cwd whose name contains a dollar sign can be entered" {
+	mkdir 'a$b'
+	boris
+	run_bash pwd '{"cwd":"a$b"}'
 	is "$(plain stdout)" "$PWD/a\$b"
+}
+
+@test "D7: a ~ within a cwd is not explained in the error" {
+	boris
 	run_bash true '{"cwd":"/no/~/place"}'
 	refused '*/no/~/place*'
 	lacks "$(text)" expand
 }
 
 @test "D7: a cwd that the user has no permission to enter is an error" {
-	[ "$(id -u)" != 0 ] || skip 'root may enter any'
+	[ "$(id -u)" != 0 ] || skip 'root may enter any directory'
 	mkdir closed
 	chmod 0 closed
 	boris
