@@ -425,10 +425,10 @@ exits_with() {
 }
 
 # A command that prints the variables for editors and password prompts in one line
-PRINT_EDITORS="env | grep -E 'EDITOR|VISUAL|GPG_TTY|SSH_ASKPASS' |
-	sort | xargs"
+PRINT_EDITORS="env | sort |
+	grep -E '^[A-Z_]*(EDITOR|VISUAL|GPG_TTY|SSH_ASKPASS)[A-Z_]*=' | xargs"
 
-@test "B4: a command without a terminal has no variable that names an editor" {
+@test "B4: EDITOR and VISUAL are set to false in a command without a terminal" {
 	export EDITOR=vi VISUAL=vi EDITORS=kept GPG_TTY=/dev/tty
 	export GIT_EDITOR=vi GIT_SEQUENCE_EDITOR=vi KUBE_EDITOR=vi
 	export SSH_ASKPASS_REQUIRE=
@@ -442,7 +442,7 @@ PRINT_EDITORS="env | grep -E 'EDITOR|VISUAL|GPG_TTY|SSH_ASKPASS' |
 	is "$(plain stdout)" "$want"
 }
 
-@test "B4: a command with a terminal keeps all editor variables but not GPG_TTY" {
+@test "B4: EDITOR and VISUAL are unchanged in a command with a terminal" {
 	export EDITOR=vi VISUAL=vi EDITORS=kept GPG_TTY=/dev/tty
 	export GIT_EDITOR=vi GIT_SEQUENCE_EDITOR=vi KUBE_EDITOR=vi
 	export SSH_ASKPASS_REQUIRE=
@@ -453,7 +453,16 @@ PRINT_EDITORS="env | grep -E 'EDITOR|VISUAL|GPG_TTY|SSH_ASKPASS' |
 	is "$(plain stdout | xargs)" "$want"
 }
 
-@test "B4: SSH_ASKPASS_REQUIRE is never if boris was started without it" {
+@test "B4: GPG_TTY is removed from the environment of commands" {
+	export GPG_TTY=/dev/tty
+	boris
+	run_bash 'env | grep ^GPG_TTY='
+	is "$(result exit_code) $(plain stdout)" '1 '
+	run_bash 'env | grep ^GPG_TTY=' '{"tty":true}'
+	is "$(result exit_code) $(plain stdout)" '1 '
+}
+
+@test "B4: commands get SSH_ASKPASS_REQUIRE=never unless the variable is already set" {
 	unset "${!EDITOR@}" VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR KUBE_EDITOR \
 		GPG_TTY SSH_ASKPASS_REQUIRE
 	want='EDITOR=false GIT_EDITOR=true SSH_ASKPASS_REQUIRE=never VISUAL=false'
@@ -520,7 +529,7 @@ without_locale() {
 	is "$(result stdout)" '"TERM=dumb\n"'
 }
 
-@test "B4: LVM_SUPPRESS_FD_WARNINGS is 1 if boris was started without it" {
+@test "B4: commands get LVM_SUPPRESS_FD_WARNINGS=1 unless the variable is already set" {
 	wrap=(env -u LVM_SUPPRESS_FD_WARNINGS)
 	boris
 	run_bash 'echo "<$LVM_SUPPRESS_FD_WARNINGS>"'
@@ -530,7 +539,7 @@ without_locale() {
 	is "$(plain stdout)" '<1>'
 }
 
-@test "B4: LVM_SUPPRESS_FD_WARNINGS keeps a value that is set" {
+@test "B4: an LVM_SUPPRESS_FD_WARNINGS that is already set is not changed" {
 	wrap=(env LVM_SUPPRESS_FD_WARNINGS=)
 	boris
 	run_bash 'env | grep ^LVM'
@@ -679,7 +688,7 @@ argument_of() {
 	done
 }
 
-@test "B6: the schemas require no argument and exclude unknown ones" {
+@test "B6: the input schemas require no argument and allow no unknown one" {
 	boris
 	ask tools/list
 	for tool in 0 1; do
@@ -742,7 +751,7 @@ FIELDS+=' stderr_chars:integer stdout_file:string stderr_file:string'
 	lacks "$(get result tools 1 outputSchema required)" status
 }
 
-@test "B6: the annotations do not call any tool read-only" {
+@test "B6: neither tool is annotated as read-only" {
 	boris
 	ask tools/list
 	is "$(get result tools 0 annotations readOnlyHint)" false
@@ -769,7 +778,7 @@ results_have() {
 	is "tasks: $(kind)" "tasks: $1"
 }
 
-@test "B6: clients that show data instead of the text get only text" {
+@test "B6: a client known to hide the text of results gets no data" {
 	start
 	for name in claude-code codex-mcp-client copilot-cli; do
 		called $name
@@ -778,7 +787,7 @@ results_have() {
 	done
 }
 
-@test "B6: all other clients get text and data" {
+@test "B6: a client that shows the text of results gets text and data" {
 	start
 	for name in opencode gemini-cli-mcp-client claude-code-2 claude \
 		Codex-mcp-client ''; do
@@ -791,7 +800,7 @@ results_have() {
 	results_have data
 }
 
-@test "B6: a request without a handshake decides by its own clientInfo about data" {
+@test "B6: the clientInfo of a stateless request determines the form of its result" {
 	boris
 	start_task 'read <gate'
 	for name in codex-mcp-client t; do
@@ -809,7 +818,7 @@ results_have() {
 	is "${kinds[*]}" 'text text data data'
 }
 
-@test "B6: a list of tools without a handshake can be cached for its client only" {
+@test "B6: the response to a stateless tools/list has the cache scope private" {
 	boris
 	for client in t:data codex-mcp-client:text; do
 		called ${client%:*}
@@ -849,7 +858,7 @@ UNIT='timeout is in milliseconds'
 	lacks "$reply" 'milliseconds'
 }
 
-@test "B7: the note about a timeout below 1000 gives its unit" {
+@test "B7: the note about a timeout below 1000 says that its unit is milliseconds" {
 	boris
 	run_bash 'read <gate' '{"timeout":300}'
 	is "$(plain note)" "Command timed out after 300ms; $UNIT; $HINT"
@@ -857,7 +866,7 @@ UNIT='timeout is in milliseconds'
 	is "$(result note)" ''
 }
 
-@test "B7: the note about a task's timeout gives its unit if it is below 1000" {
+@test "B7: the note about a task's timeout below 1000 says that its unit is milliseconds" {
 	boris
 	expired='the task was terminated, because its timeout expired'
 	waiting='"run_in_background":true,"wait":20000'
@@ -867,7 +876,7 @@ UNIT='timeout is in milliseconds'
 	is "$(plain note)" "$expired"
 }
 
-@test "B7: if until did not appear within a wait below 1000, the note gives its unit" {
+@test "B7: the note after a wait of less than 1000 says that its unit is milliseconds" {
 	boris
 	run_bash 'read <gate' '{"until":"ready","wait":30}'
 	has "$(plain note)" 'wait is in milliseconds'
@@ -1106,7 +1115,7 @@ END
 END
 }
 
-@test "B7: a note lists the exit codes of a pipeline whose last part fails, too" {
+@test "B7: a note lists the exit codes of a pipeline whose parts fail with different codes" {
 	needs_bash
 	boris
 	run_bash '(echo built; exit 2) | grep warning'
@@ -1193,14 +1202,14 @@ END
 	refused "*$pid*"
 }
 
-@test "B7: if until did not appear, the note says that it is not a pattern" {
+@test "B7: the note about a text that did not appear says that until is not a pattern" {
 	boris
 	run_bash 'echo other; read <gate' '{"until":"ready|listening","wait":100}'
 	has "$(plain note)" 'plain text, not a pattern'
 	lacks "$(plain note)" buffer
 }
 
-@test "B7: if until did not appear in empty output, the note mentions buffering" {
+@test "B7: the note about a command that printed nothing mentions output buffering" {
 	boris
 	run_bash 'read <gate' '{"until":"ready|listening","wait":100}'
 	has "$(plain note)" 'plain text, not a pattern'

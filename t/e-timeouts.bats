@@ -207,7 +207,7 @@ times_out_despite_far() {
 	gone late
 }
 
-@test "E2: children that fork and exit all the time do not survive a timeout" {
+@test "E2: children that keep forking do not survive a timeout" {
 	hurried
 	boris
 	: >forks
@@ -216,7 +216,7 @@ times_out_despite_far() {
 	no_forks_remain
 }
 
-@test "E2: a shell that ignores SIGTERM and its forks do not survive a timeout" {
+@test "E2: a shell that ignores SIGTERM and keeps forking does not survive a timeout" {
 	hurried
 	boris
 	: >forks
@@ -282,23 +282,23 @@ leftovers_are_noted() {
 	has "$reply" 'left processes'
 }
 
-@test "E2: a timeout terminates all processes with the /proc of another namespace" {
+@test "E2: timeouts work with the /proc of another pid namespace" {
 	start_in unshare --pid --fork --kill-child
 	timeouts_work
 }
 
-@test "E2: a timeout terminates all processes if there is no /proc" {
+@test "E2: timeouts work without /proc" {
 	start_without_proc
 	timeouts_work
 }
 
-@test "E2: a timeout terminates all processes if /proc/loadavg has no last pid" {
+@test "E2: timeouts work if /proc/loadavg does not contain the last pid" {
 	start_with_loadavg '0.00 0.00 0.00 0/0 0'
 	leftovers_are_noted
 	timeouts_work
 }
 
-@test "E2: a timeout terminates all processes if /proc/loadavg is empty" {
+@test "E2: timeouts work if /proc/loadavg is empty" {
 	start_with_loadavg ''
 	leftovers_are_noted
 	timeouts_work
@@ -370,7 +370,7 @@ start_with_pids() {
 	boris
 }
 
-@test "E3: a process that has the number of a former group is not signalled" {
+@test "E3: a process that reuses the number of an old process group gets no signal" {
 	start_with_pids
 	run_bash 'sleep 600 & echo $! >child; echo $$ >number'
 	run_bash 'kill "$(cat child)"'
@@ -562,7 +562,7 @@ noted_task() {
 # The beginnings of notes about calls on which the client has given up
 GIVEN_UP='your call timed out; its command'
 
-@test "E6: a command becomes a task when a timer of the client cancels its call" {
+@test "E6: a command becomes a task if its call times out in the client" {
 	boris
 	call_bash 'echo so far; echo x >mark; read <gate; echo end'
 	long=$id
@@ -580,7 +580,7 @@ echo so far; echo x >mark; read <gate; echo end"
 	unanswered $long
 }
 
-@test "E6: the note about a call that the client gave up on appears only once" {
+@test "E6: the note about a call that timed out in the client appears only once" {
 	boris
 	call_bash 'echo x >mark; read <gate'
 	begun mark
@@ -600,7 +600,7 @@ cancel_with() {
 	give_up $id "$1"
 }
 
-@test "E6: the reasons that SDKs give for a timeout do not terminate the command" {
+@test "E6: a cancellation with an SDK's reason for timeouts keeps the command running" {
 	boris
 	for reason in 'request timeout' 'context deadline exceeded' Timeout \
 		'TimeoutError: The operation was aborted due to timeout' \
@@ -612,7 +612,7 @@ cancel_with() {
 	done
 }
 
-@test "E6: any other reason for a cancellation terminates the command" {
+@test "E6: a cancellation with any other reason terminates the command" {
 	boris
 	for reason in '' user 'the user pressed Escape' 'Request cancelled'; do
 		cancel_with "$reason"
@@ -622,7 +622,7 @@ cancel_with() {
 	done
 }
 
-@test "E6: if ten tasks are running when the client gives up, its command is terminated" {
+@test "E6: a command is terminated if ten tasks run when its call times out in the client" {
 	boris
 	start_ten_tasks
 	call_bash 'echo so far; echo x >mark; read <never'
@@ -641,7 +641,7 @@ task_output and task_id ????????: echo so far; *"
 'running, which is the maximum'
 }
 
-@test "E6: if the client gives up during a termination, the output can still be read" {
+@test "E6: a command that is already being terminated can be read after its call timed out" {
 	boris
 	call_bash 'trap "echo bye; echo x >mark; read <gate; exit 3" TERM
 		echo hi; read <never' '{"timeout":300}'
@@ -657,7 +657,7 @@ task_output and task_id ????????: echo so far; *"
 	is "$(result status) $(result stdout)" '"timed_out" "hi\nbye\n"'
 }
 
-@test "E6: a queued command is not run if the client gives up on its call" {
+@test "E6: a queued command is not run if its call times out in the client" {
 	boris
 	call_bash 'echo x >first; read <gate'
 	first=$id
@@ -671,7 +671,7 @@ task_output and task_id ????????: echo so far; *"
 	[ ! -e ran ]
 }
 
-@test "E6: a queued command is started if the client gives up on it and it is next" {
+@test "E6: a queued command whose turn has come is started if its call times out" {
 	boris
 	call_bash 'echo x >first; read <gate; echo first'
 	first=$id
@@ -693,7 +693,7 @@ task_output and task_id ????????: echo so far; *"
 	release 2
 }
 
-@test "E6, D7: a command with an absolute cwd becomes a task if the client gives up" {
+@test "E6, D7: a command with an absolute cwd becomes a task if its call times out" {
 	boris
 	call_bash "echo x >'$PWD/begun'; read <'$PWD/gate'; pwd" '{"cwd":"/"}'
 	begun begun
@@ -706,10 +706,9 @@ task_output and task_id ????????: echo so far; *"
 	is "$(plain stdout)" /
 }
 
-@test "E6: boris reports at most ten commands that it did not run" {
+@test "E6: at most ten commands that were not run are reported" {
 	boris
 	call_bash 'echo x >first; read <gate'
-	first=$id
 	begun first
 	for i in {1..12}; do
 		call_bash "touch ran$i"
@@ -717,10 +716,11 @@ task_output and task_id ????????: echo so far; *"
 	done
 	in_turn
 	release
-	answer $first
-	lacks "$reply" 'ran4' # A result reports three commands.
-	for i in 4 7 10; do
-		has "$(plain note)" "ran$((i - 1))"
+	answer 1
+	# A result reports three commands at most.
+	for i in 3 6 9; do
+		has "$(plain note)" "ran$i"
+		lacks "$(plain note)" "ran$((i + 1))"
 		run_bash true
 	done
 	has "$(plain note)" ran10
@@ -730,7 +730,7 @@ task_output and task_id ????????: echo so far; *"
 	! compgen -G 'ran*'
 }
 
-@test "E6: a note gives the id of a task if the client gives up on its start" {
+@test "E6: a note names a task whose start timed out in the client" {
 	boris
 	call_bash 'echo x >mark; read <gate' \
 		'{"run_in_background":true,"wait":60000}'
@@ -742,7 +742,7 @@ task ????????: echo x >mark; read <gate"
 	release
 }
 
-@test "E6: no note follows if the client gives up on a call of task_output" {
+@test "E6: a call of task_output that times out in the client causes no note" {
 	boris
 	start_task 'read <gate'
 	call task_output '{"task_id":"'"$task"'","wait":60000}'
@@ -752,7 +752,7 @@ task ????????: echo x >mark; read <gate"
 	there "$pid"
 }
 
-@test "E6: a queued edit is not made if the client gives up on it" {
+@test "E6: a queued edit is not made if its call times out in the client" {
 	boris --edit
 	call_bash 'echo x >first; read <gate'
 	first=$id
@@ -789,7 +789,7 @@ limit_descriptors() {
 	prlimit --pid "$server" --nofile=$1:
 }
 
-@test "E7: the error about a limit on open files that is too low gives the limit" {
+@test "E7: the error about too many open files gives the limit if it is too low" {
 	wrap=(sh -c 'ulimit -n 10; exec "$@"' sh)
 	boris
 	run_bash true
@@ -797,7 +797,7 @@ limit_descriptors() {
 	lacks "$(text)" 'try again'
 }
 
-@test "E7: a call without free descriptors is an error, and later calls work" {
+@test "E7: a call without free descriptors is an error" {
 	needs prlimit
 	needs_plain
 	boris
@@ -813,7 +813,7 @@ limit_descriptors() {
 	[ ! -e ran ]
 }
 
-@test "E7: no descriptor leaks however many are left for a call" {
+@test "E7: a call that runs out of descriptors leaks none" {
 	needs prlimit
 	needs_plain
 	boris
@@ -845,7 +845,7 @@ start_without_processes() {
 	boris --workdir=/
 }
 
-@test "E7: a call without free processes is an error, and later calls work" {
+@test "E7: a call without free processes is an error" {
 	start_without_processes
 	run_bash true
 	refused '*process*'
@@ -1009,7 +1009,7 @@ filter_with_failures() {
 	wrap=("${before[@]}")
 }
 
-@test "E7: if small allocations fail, boris exits with status 1 and one line" {
+@test "E7: boris exits with status 1 and one line on stderr if a small allocation fails" {
 	needs_plain
 	needs strace
 	strace -o /dev/null true || skip 'nothing can be traced here'
@@ -1250,7 +1250,7 @@ needs_own_score() {
 	most "$own" 499 || skip 'raised already'
 }
 
-@test "E10: commands have an oom_score_adj of 500, and boris keeps its own" {
+@test "E10: the oom_score_adj of commands is 500, and that of boris is unchanged" {
 	needs_own_score
 	boris
 	eventually scores_are "500 $own $own"
@@ -1357,9 +1357,12 @@ leave_twenty_running() {
 	is "$(result stdout)" '"/\n"'
 }
 
-# hanging_mount [WRAPPER...]: mounts the files of ./files on ./mnt, by a process
-# under the wrapper; its pid is $mounted
-hanging_mount() {
+# --- E11: mounts that do not respond
+
+# mount_files [WRAPPER...]: Mounts ./files on ./mnt with a FUSE server that the
+# wrapper runs. Sets $mounted to the pid of that server, and $at_mount to the
+# argument of a call that runs a command in the mount.
+mount_files() {
 	needs_root
 	needs python3
 	needs_plain
@@ -1367,7 +1370,8 @@ hanging_mount() {
 	mkdir -p files mnt
 	cp "$(type -P cat)" files/
 	echo text >files/file
-	# It unmounts by itself if the test fails.
+	at_mount='"cwd":"'$PWD'/mnt"'
+	# The server unmounts by itself if the test fails.
 	"$@" python3 "$HERE/hung.py" "$PWD/files" "$PWD/mnt" 2>mount.err \
 		3>&- 6>&- 9>&- &
 	mounted=$!
@@ -1376,14 +1380,19 @@ hanging_mount() {
 	there $mounted || skip "no FUSE here: $(<mount.err)"
 }
 
-# hang: from here on the mount answers nothing
-hang() {
+# hang_mount: Makes the mount stop responding.
+hang_mount() {
 	kill -USR1 $mounted
 	pause 50
 }
 
-# unmount: all that waits for the mount goes on with an error; boris learns that
-# the process $stuck, if any, has ended
+# resume_mount: Makes the mount respond again.
+resume_mount() {
+	kill -USR2 $mounted
+}
+
+# unmount: Removes the mount, so that all that wait for it get an error. Waits until
+# boris knows that the process $stuck, if any, has exited.
 unmount() {
 	kill $mounted
 	wait $mounted 2>/dev/null || :
@@ -1392,38 +1401,43 @@ unmount() {
 	in_turn
 }
 
-# stuck: sets $stuck to the pid in the reply's note, of a process that is stuck
-stuck() {
-	local pattern='pid ([0-9]+) is stuck in the kernel and still running after SIGKILL'
+STUCK='is stuck in the kernel and still running after SIGKILL'
+
+# noted_stuck: Sets $stuck to the pid of the stuck process that the note of the
+# result names.
+noted_stuck() {
+	local pattern="pid ([0-9]+) $STUCK"
 	[[ $(plain note) =~ $pattern ]] || fail "none is stuck: $reply" || return
 	stuck=${BASH_REMATCH[1]}
 	grep -q '^State:[[:space:]]*D' "/proc/$stuck/status"
 }
 
-# served: checks that boris answers a ping while the last call waits for a mount
-# that hangs, and that the call then times out
-served() {
-	local waiting=$id
+# delays_only_itself [ARGUMENTS]: Fails if a call that waits for the mount delays a
+# ping, or does not time out.
+delays_only_itself() {
+	local waiting
+	call_bash 'touch ../ran' "{\"timeout\":1000${1:+,$1}}"
+	waiting=$id
 	begin
 	in_turn
 	within 1500
 	answer $waiting
-	is "$(result status)" '"timed_out"'
+	is "$(result status) $(result stdout) $(result exit_code)" \
+		'"timed_out" "" '
 	has "$(plain note)" 'did not respond, so the command was not run'
 	[ ! -e ran ]
-	stuck
+	noted_stuck
 }
 
-@test "E11: a hung mount over the session's directory delays no other request" {
+@test "E11: a working directory under a hung mount delays no other request" {
 	hurried
 	mkdir mnt
 	boris
 	run_bash 'cd mnt'
 	run_bash true
-	hanging_mount
-	hang
-	call_bash 'touch ../ran' '{"timeout":1000}'
-	served
+	mount_files
+	hang_mount
+	delays_only_itself
 	unmount
 	run_bash pwd
 	is "$(plain stdout)" "$PWD/mnt"
@@ -1437,13 +1451,12 @@ served() {
 		boris
 		run_bash "cd $dir"
 		run_bash true
-		hanging_mount
+		mount_files
 		run_bash true
 		rm -r $dir
 		ln -s mnt $dir
-		hang
-		call_bash 'touch ../ran' '{"timeout":1000}'
-		served
+		hang_mount
+		delays_only_itself
 		unmount
 		leave
 	done
@@ -1451,75 +1464,79 @@ served() {
 
 @test "E11: a --workdir on a hung mount delays no other request" {
 	hurried
-	hanging_mount
+	mount_files
 	boris --workdir="$PWD/mnt"
 	run_bash true
-	hang
-	call_bash 'touch ../ran' '{"timeout":1000}'
-	served
+	hang_mount
+	delays_only_itself
 	unmount
 }
 
-@test "E11: a hung mount of another mount namespace delays no other request" {
+@test "E11: a hung mount in another mount namespace delays no other request" {
 	hurried
 	private=(unshare --mount --propagation private)
 	"${private[@]}" true || skip 'no mount namespaces here'
 	boris
-	hanging_mount "${private[@]}"
+	mount_files "${private[@]}"
 	run_bash "cd /proc/$mounted/root$PWD/mnt"
 	run_bash true
-	hang
-	call_bash 'touch ../ran' '{"timeout":1000}'
-	served
+	hang_mount
+	delays_only_itself
 	unmount
 }
 
-@test "E11: a cwd on a hung mount delays no other request, and the timeout ends the call" {
+@test "E11: a cwd on a hung mount delays no other request" {
 	hurried
-	hanging_mount
+	mount_files
 	boris
 	run_bash true
-	hang
-	call_bash 'touch ../ran' '{"cwd":"'"$PWD"'/mnt","timeout":3000}'
-	hung=$id
-	begin
-	in_turn
-	within 1500
-	answer $hung
-	within 15000
-	is "$(result status) $(result stdout) $(result exit_code)" '"timed_out" "" '
-	has "$(plain note)" "the directory $PWD/mnt did not respond, so the command was not run"
-	stuck
+	hang_mount
+	delays_only_itself "$at_mount"
+	has "$(plain note)" "the directory $PWD/mnt did not respond"
 	run_bash 'echo hi'
 	is "$(result stdout)" '"hi\n"'
-	[ ! -e ran ]
 	unmount
 }
 
 @test "E11: a command whose cwd is on a hung mount runs when the mount responds again" {
-	hanging_mount
+	mount_files
 	boris
-	hang
-	call_bash 'echo hi' '{"cwd":"'"$PWD"'/mnt"}'
+	hang_mount
+	call_bash 'echo hi' "{$at_mount}"
+	waiting=$id
 	in_turn
-	kill -USR2 $mounted
-	answer $((id - 1))
+	resume_mount
+	answer $waiting
 	is "$(result stdout)" '"hi\n"'
 	unmount
 }
 
-@test "E11: a background start on a hung mount is answered after a second, and can be killed" {
-	hurried
-	hanging_mount
+@test "E11: the start of a task on a hung mount is answered after a second" {
+	mount_files
 	boris
-	hang
-	start_task 'touch ../ran' '{"cwd":"'"$PWD"'/mnt"}'
+	hang_mount
+	begin
+	start_task 'touch ../ran' "$at_mount"
+	least "$(took)" 900
+	within 3000
 	is "$(result status)" '"running"'
 	has "$(plain note)" "the directory $PWD/mnt does not respond"
+	unmount
+	look "$task" '{"wait":10000}'
+	[ ! -e ran ]
+}
+
+@test "E11: kill_pid stops a task that waits for a hung mount" {
+	hurried
+	mount_files
+	boris
+	hang_mount
+	start_task 'touch ../ran' "$at_mount"
 	run_tool bash '{"kill_pid":"'"$task"'"}'
-	stuck
+	noted_stuck
 	is "$stuck $(result status) $(result exit_code)" "$pid \"running\" "
-	has "$(plain note)" "the directory $PWD/mnt does not respond, so the command was not run"
+	has "$(plain note)" \
+		"the directory $PWD/mnt does not respond, so the command was not run"
 	unmount
 	look "$task" '{"wait":10000}'
 	is "$(result status)" '"killed"'
@@ -1527,11 +1544,11 @@ served() {
 	[ ! -e ran ]
 }
 
-@test "E11: a start with an absolute cwd on a hung mount delays no other start (D7)" {
-	hanging_mount
+@test "E11, D7: a task that waits for a hung mount does not delay another task" {
+	mount_files
 	boris
-	hang
-	call_bash true '{"run_in_background":true,"cwd":"'"$PWD"'/mnt"}'
+	hang_mount
+	call_bash true '{"run_in_background":true,'"$at_mount"'}'
 	hung=$id
 	run_bash true '{"run_in_background":true}'
 	is "$(result status)" '"running"'
@@ -1541,13 +1558,13 @@ served() {
 	unmount
 }
 
-@test "E11: a task whose directory turns out to be missing says so when it is read" {
-	hanging_mount
+@test "E11: the result of a task whose directory turns out to be missing is an error" {
+	mount_files
 	boris
-	hang
+	hang_mount
 	start_task 'touch ran' '{"cwd":"'"$PWD"'/mnt/none"}'
 	is "$(result status)" '"running"'
-	kill -USR2 $mounted
+	resume_mount
 	look "$task" '{"wait":10000}'
 	refused "cannot change to cwd $PWD/mnt/none: No such file*not run*"
 	run_tool task_output '{}'
@@ -1555,50 +1572,59 @@ served() {
 	unmount
 }
 
-@test "E12, E11: a child that waits for a hung mount is logged and named at the end" {
+@test "E11, E12: the log names a child process that waits for a hung mount" {
 	hurried
-	hanging_mount
+	mount_files
 	boris --log="$PWD/log"
-	hang
-	run_bash true '{"cwd":"'"$PWD"'/mnt","timeout":1000}'
-	note='is stuck in the kernel and still running after SIGKILL'
-	has "$(grep '"event":"not_killed"' log)" "$note"
+	hang_mount
+	run_bash true '{"timeout":1000,'"$at_mount"'}'
+	noted_stuck
+	has "$(grep '"event":"not_killed"' log)" "$STUCK"
 	lacks "$(grep '"event":"end"' log)" exit_code
-	start_task true '{"cwd":"'"$PWD"'/mnt"}'
+	unmount
+}
+
+@test "E11, E12: boris names child processes that wait for a hung mount when it exits" {
+	hurried
+	mount_files
+	boris
+	hang_mount
+	run_bash true '{"timeout":1000,'"$at_mount"'}'
+	start_task true "$at_mount"
 	leave
-	is "$status $(grep -c "^boris: pid [0-9]* $note" err)" '0 2'
-	has "$(<err)" "boris: pid $pid $note"
+	is "$status $(grep -c "^boris: pid [0-9]* $STUCK" err)" '0 2'
+	has "$(<err)" "boris: pid $pid $STUCK"
 	unmount
 	eventually alone
 	: >err
 }
 
-@test "E11: where a tracked directory is on a hung mount, cwd leads out of it" {
+@test "E11: a call with cwd runs while the working directory does not respond" {
 	hurried
-	hanging_mount
+	mount_files
 	boris
 	run_bash 'cd mnt'
-	hang
+	hang_mount
 	run_bash true '{"timeout":1000}'
 	is "$(result status) $(plain cwd)" "\"timed_out\" $PWD/mnt"
-	stuck
+	noted_stuck
 	run_bash 'pwd' '{"cwd":"/"}'
 	is "$(plain stdout)" /
 	unmount
 }
 
-@test "E11: boris exits when a signal comes while a command waits for a hung mount" {
-	hanging_mount
+@test "E11: boris exits on a signal while a command waits for a hung mount" {
+	mount_files
 	boris
 	start_task 'echo $$ >pid; sleep 600'
 	begun pid
-	hang
-	call_bash true '{"cwd":"'"$PWD"'/mnt"}'
+	hang_mount
+	call_bash true "{$at_mount}"
 	in_turn
 	begin
 	kill -TERM "$server"
 	eventually gone pid
-	kill -TERM "$server" 2>/dev/null || : # it may have left already
+	kill -TERM "$server" 2>/dev/null || : # boris may have exited.
 	died
 	within 3000
 	is $status 0
@@ -1606,13 +1632,13 @@ served() {
 	eventually alone
 }
 
-@test "E11: when boris is killed while a command waits for a hung mount, all else ends" {
-	hanging_mount
+@test "E11: the guard process terminates tasks while a command waits for a hung mount" {
+	mount_files
 	boris
 	start_task 'echo $$ >pid; sleep 600'
 	begun pid
-	hang
-	call_bash true '{"cwd":"'"$PWD"'/mnt"}'
+	hang_mount
+	call_bash true "{$at_mount}"
 	in_turn
 	kill -KILL "$server"
 	died
@@ -1621,30 +1647,30 @@ served() {
 	eventually alone
 }
 
-@test "E11: a program on a terminal that reads a file on a hung mount blocks no other request" {
-	hanging_mount
+@test "E11: a terminal program that reads from a hung mount delays no other request" {
+	mount_files
 	boris
 	on_terminal 'exec 3<mnt/file; echo x >a; read y; head -c 9 <&3'
 	begun a
-	hang
+	hang_mount
 	type_in '\n' '"wait":1500'
 	is "$(result status) $(result note)" '"running" '
 	begin
 	in_turn
 	within 1000
-	kill -USR2 $mounted
+	resume_mount
 	look "$task" '{"wait":10000}'
 	has "$(plain stdout)" text
 	unmount
 }
 
-@test "E11: a program whose executable is on a hung mount is known to read its terminal" {
-	hanging_mount
+@test "E11: boris recognizes that a program on a hung mount waits for input" {
+	mount_files
 	boris
 	on_terminal 'mnt/cat' '"wait":0'
 	eventually grep -q cat "/proc/$pid/comm"
 	type_in 'one\n' '"until":"one"'
-	hang
+	hang_mount
 	look "$task" '{"wait":3000}'
 	has "$(plain note)" 'waits for input'
 	in_turn
@@ -1885,7 +1911,7 @@ pid $(<pid) belongs to another user"
 	: >err
 }
 
-@test "E12, L1: closing answers the call of a process of another user" {
+@test "E12, L1: a call is answered at exit even if its process belongs to another user" {
 	as_user
 	boris
 	call_bash 'echo $BASHPID >pid; exec ./asroot sleep 60'
@@ -1929,36 +1955,47 @@ pid $(<pid) belongs to another user"
 	end_survivor
 }
 
-# freeze PID: Freezes the process, so that SIGKILL has no effect. Skips the test if
-# there is no freezer.
-freeze() {
+# start_frozen: Starts a task and freezes its process, so that SIGKILL has no
+# effect. Sets $note to the note about it. Skips the test if there is no freezer.
+start_frozen() {
+	needs_root
 	freezer=/sys/fs/cgroup/freezer/boris-test-$$
 	mkdir "$freezer" 2>/dev/null || skip 'no freezer of version 1 here'
-	echo "$1" >"$freezer/tasks"
-	echo FROZEN >"$freezer/freezer.state"
-	eventually grep -q FROZEN "$freezer/freezer.state"
-}
-
-@test "E12: a process that survives SIGKILL is reported as running" {
-	needs_root
 	hurried
 	boris
-	start_task 'echo $$ >pid; exec sleep 60'
-	begun pid
+	start_task 'exec sleep 60'
 	runs_sleep "$pid"
-	freeze "$pid"
-	note="pid $pid is stuck in the kernel and still running after SIGKILL"
+	echo "$pid" >"$freezer/tasks"
+	echo FROZEN >"$freezer/freezer.state"
+	eventually grep -q FROZEN "$freezer/freezer.state"
+	note="pid $pid $STUCK"
+}
+
+# thaw: Resumes the frozen process.
+thaw() {
+	echo THAWED >"$freezer/freezer.state"
+	eventually rmdir "$freezer"
+}
+
+@test "E12: kill_pid reports a process that survives SIGKILL as running" {
+	start_frozen
 	run_tool bash '{"kill_pid":'"$pid"'}'
 	is "$(result status) $(result exit_code)" '"running" '
 	is "$(plain note)" "$note"
 	begin
 	run_tool bash '{"kill_pid":'"$pid"'}'
 	within 2000
+	is "$(plain note)" "$note"
+	thaw
+}
+
+@test "E12: boris exits without waiting for a process that survived SIGKILL" {
+	start_frozen
+	run_tool bash '{"kill_pid":'"$pid"'}'
 	begin
 	leave
 	within 2000
 	is "$status $(<err)" "0 boris: $note"
-	echo THAWED >"$freezer/freezer.state"
-	eventually rmdir "$freezer"
+	thaw
 	: >err
 }

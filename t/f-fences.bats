@@ -37,7 +37,7 @@ needs_namespaces() {
 	fi
 }
 
-# as_other: Makes the server run as a user who is not root.
+# as_other: Makes the server run as an unprivileged user.
 as_other() {
 	[ "$(id -u)" = 0 ] || return 0
 	needs setpriv
@@ -50,7 +50,7 @@ as_other() {
 	"${wrap[@]}" test -x "$BORIS" || skip 'no other user can run boris here'
 }
 
-# as_other_with_namespaces: Makes the server run as a user who is not root but can
+# as_other_with_namespaces: Makes the server run as an unprivileged user who can
 # create namespaces.
 as_other_with_namespaces() {
 	as_other
@@ -129,7 +129,7 @@ STEALING_FAILED='@(Operation not permitted|Function not implemented)'
 
 # --- F1: --write
 
-@test "F1: with --write, commands can write in that directory and in \$TMPDIR" {
+@test "F1: commands can write in the directory of --write and in \$TMPDIR" {
 	needs_landlock
 	boris --write=in
 	works 'echo a >in/a' 'echo b >>in/a' 'mkdir -p in/d/e' 'mv in/a in/d/e/b' \
@@ -147,13 +147,13 @@ STEALING_FAILED='@(Operation not permitted|Function not implemented)'
 	is "$(wc -c <"$(plain stdout_file)")" 40000
 }
 
-@test "F1: with --write, commands cannot change anything outside of that directory" {
+@test "F1: commands cannot change anything outside of the directory of --write" {
 	needs_landlock
 	boris --write=in
 	only_in_is_writable
 }
 
-@test "F1: with --write, truncate(2) of a file outside of that directory fails" {
+@test "F1: truncate(2) fails outside of the directory of --write" {
 	needs_landlock
 	needs perl
 	boris --write=in
@@ -207,7 +207,7 @@ write_overlay() {
 		'mknod in/disk b 7 0' 'echo 0 >/proc/sys/kernel/printk'
 }
 
-@test "F1: with --write, files outside of that directory can be read and executed" {
+@test "F1: files outside of the directory of --write can be read and executed" {
 	needs_landlock
 	printf '#!/bin/sh\ncat "$0" >in/copy\n' >out/program
 	chmod 755 out/program
@@ -388,7 +388,7 @@ commands_connect() {
 	is "$(plain stdout)" task
 }
 
-@test "F2: --no-network works for a user who is not root" {
+@test "F2: --no-network works for an unprivileged user" {
 	needs_namespaces
 	as_other_with_namespaces
 	boris --no-network
@@ -396,7 +396,7 @@ commands_connect() {
 	[ -z "$(type -P busybox)" ] || commands_connect
 }
 
-@test "F2: --no-network does not change the ids of a user who is not root" {
+@test "F2: --no-network does not change the ids of an unprivileged user" {
 	needs_namespaces
 	as_other_with_namespaces
 	boris --no-network
@@ -407,7 +407,7 @@ commands_connect() {
 		"$("${wrap[@]}" id -u) $("${wrap[@]}" id -g)"
 }
 
-@test "F2: --no-network gives no capabilities to a user who is not root" {
+@test "F2: --no-network gives no capabilities to an unprivileged user" {
 	needs_namespaces
 	as_other_with_namespaces
 	boris --no-network
@@ -485,7 +485,7 @@ commands_connect() {
 	unreachable 192.0.2.1
 }
 
-@test "F: --write and --no-network work together for a user who is not root" {
+@test "F: --write and --no-network work together for an unprivileged user" {
 	needs_namespaces
 	needs_landlock
 	as_other_with_namespaces
@@ -508,7 +508,7 @@ setup_hidden() {
 	hide=("--hide=$PWD/secrets/dir" --hide=secrets/p/file)
 }
 
-# setup_hidden_as_other: Creates hidden paths that belong to a user who is not root,
+# setup_hidden_as_other: Creates hidden paths that belong to an unprivileged user,
 # and makes the server run as this user.
 setup_hidden_as_other() {
 	setup_hidden
@@ -585,7 +585,7 @@ cannot_uncover() {
 	secrets_are_covered
 }
 
-@test "F5: a hidden path is empty if boris runs as a user who is not root" {
+@test "F5: a hidden path is empty if boris runs as an unprivileged user" {
 	setup_hidden_as_other
 	boris "${hide[@]}"
 	secrets_are_covered
@@ -597,19 +597,19 @@ cannot_uncover() {
 	cannot_uncover
 }
 
-@test "F5: root cannot uncover a hidden path if --write and --no-network are set" {
+@test "F5: root cannot uncover a hidden path with --write and --no-network" {
 	needs_root
 	setup_hidden
 	cannot_uncover --write=. --no-network
 }
 
-@test "F5: a user who is not root cannot uncover a hidden path" {
+@test "F5: an unprivileged user cannot uncover a hidden path" {
 	setup_hidden_as_other
 	chmod 777 .
 	cannot_uncover
 }
 
-@test "F5: a user who is not root cannot uncover a hidden path with all fences" {
+@test "F5: an unprivileged user cannot uncover a hidden path with --write and --no-network" {
 	setup_hidden_as_other
 	chmod 777 .
 	cannot_uncover --write=. --no-network
@@ -815,7 +815,7 @@ cannot_steal() {
 	cannot_steal "$server"
 }
 
-@test "F3: commands of a user who is not root cannot take boris's descriptors" {
+@test "F3: commands of an unprivileged user cannot take the descriptors of boris" {
 	needs_landlock
 	needs perl
 	as_other
@@ -869,7 +869,7 @@ cannot_see_queue() {
 	ipcrm -q "$queue"
 }
 
-@test "F3: a user who is not root cannot see System V queues outside" {
+@test "F3: commands of an unprivileged user cannot see System V queues outside" {
 	setup_hidden_as_other
 	needs ipcmk ipcs ipcrm
 	make_queue
@@ -878,7 +878,7 @@ cannot_see_queue() {
 	ipcrm -q "$queue"
 }
 
-@test "F4: with only --write, a user who is not root can create System V queues" {
+@test "F4: with only --write, an unprivileged user can create System V queues" {
 	needs_landlock
 	needs ipcmk ipcs ipcrm
 	as_other
@@ -958,21 +958,21 @@ cannot_use_keys() {
 	done
 }
 
-@test "F3: with a fence, the system calls for kernel keys fail" {
+@test "F3: commands cannot use kernel keys with --write, --no-network or --hide" {
 	setup_hidden
 	setup_keys
 	cannot_use_keys
 	remove_key
 }
 
-@test "F3: with a fence, the system calls for kernel keys fail for other users, too" {
+@test "F3: commands of an unprivileged user cannot use kernel keys" {
 	setup_hidden_as_other
 	setup_keys
 	cannot_use_keys
 	remove_key
 }
 
-@test "F3: with a fence, 32-bit system calls for kernel keys fail on x86-64" {
+@test "F3: commands cannot use kernel keys by 32-bit system calls on x86-64" {
 	needs_landlock
 	needs cc
 	[ "$(uname -m)" = x86_64 ] || skip 'for x86-64'
@@ -1076,7 +1076,7 @@ fails_to_start() {
 		mount:error=EPERM:when=5 "${hide[@]}"
 }
 
-@test "F3: boris exits if a user who is not root cannot create namespaces for --hide" {
+@test "F3: boris exits if an unprivileged user cannot create namespaces for --hide" {
 	setup_hidden_as_other
 	fails_to_start '--hide: requires a user namespace: *' \
 		unshare:error=EPERM "${hide[@]}"
@@ -1135,7 +1135,7 @@ fails_to_start() {
 	done
 }
 
-@test "F3: boris exits if a step of --no-network fails for a user who is not root" {
+@test "F3: boris exits if a step of --no-network fails for an unprivileged user" {
 	needs_namespaces
 	as_other_with_namespaces
 	for injection in unshare:error=EPERM socket:error=EAFNOSUPPORT \
@@ -1186,7 +1186,7 @@ description() {
 	lacks "$(description)" 'Commands can write'
 }
 
-@test "F4: the description has a sentence for each fence" {
+@test "F4: the description covers --write and --no-network together" {
 	needs_landlock
 	needs_namespaces
 	boris --write=in --no-network
@@ -1205,7 +1205,7 @@ description() {
 	has "$(description)" ' One path of this host is hidden and appears empty.'
 }
 
-@test "F4: without fences, the description does not mention a network" {
+@test "F4: by default, the description does not mention the network" {
 	boris
 	lacks "$(description)" network
 }
@@ -1241,7 +1241,7 @@ description() {
 	done
 }
 
-@test "F4: without bash, the description of edit names the fences but no commands" {
+@test "F4: with --no-bash, the description of edit does not mention commands" {
 	needs_landlock
 	needs_namespaces
 	mkdir d

@@ -73,7 +73,7 @@ default_hup() {
 	done
 }
 
-@test "L1, D7: closing terminates all 16 commands that run at the same time" {
+@test "L1, D7: closing a session terminates all of its 16 running commands" {
 	boris
 	: >begun
 	for i in {1..18}; do
@@ -104,7 +104,7 @@ default_hup() {
 	gone stopped
 }
 
-@test "L1: a session that is closed again does not send SIGTERM again" {
+@test "L1: closing a session twice sends SIGTERM only once" {
 	boris
 	start_task 'trap "echo bye >>bye; exit" TERM; echo x >a; read <gate'
 	begun a
@@ -131,7 +131,7 @@ default_hup() {
 	died
 }
 
-@test "P10: the last response is complete even if boris exits at once" {
+@test "P10: the last response is written completely before boris exits" {
 	boris
 	call_bash 'head -c 60000 /dev/zero | tr "\0" "\042" | tee /dev/stderr
 		trap "sleep 0.6; exit 0" TERM; echo x >a; read <gate'
@@ -573,7 +573,7 @@ nothing_remains() {
 	eventually alone
 }
 
-@test "L4: a process that forks again and again is terminated after boris is killed" {
+@test "L4: a process that keeps forking is terminated after boris is killed" {
 	needs_linux
 	boris
 	call_bash 'trap "" TERM; h() { [ -e forks ] && h & }; : >forks; h
