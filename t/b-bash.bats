@@ -13,7 +13,7 @@ has_note() {
 
 # --- The text and the data of a result
 
-@test "B: each stream has its own section in the text of a result" {
+@test "B: stdout and stderr are separate sections in the text of a result" {
 	boris
 	run_bash true # The first result of a session also has the directory.
 	run_bash 'echo out; echo err >&2; exit 3'
@@ -34,7 +34,7 @@ has_note() {
 	is "$(get -n result content) $(get result content 0 type)" '1 "text"'
 }
 
-@test "B: the data of a result has the exit code, the directory and both streams" {
+@test "B: structuredContent has the exit code, the directory and both streams" {
 	boris
 	run_bash 'echo hi; exit 3'
 	is "$(result status) $(result exit_code)" '"completed" 3'
@@ -59,7 +59,7 @@ fields_are() {
 	is "$(get -k result structuredContent | xargs)" "$*"
 }
 
-@test "B: the fields of a result have a fixed order" {
+@test "B: the fields of structuredContent have a fixed order" {
 	boris
 	run_bash 'head -c 40000 /dev/zero | tr "\0" a
 		head -c 40000 /dev/zero | tr "\0" b >&2; kill -KILL $$'
@@ -73,7 +73,7 @@ fields_are() {
 	fields_are status exit_code task_id pid elapsed_ms stdout stderr
 }
 
-@test "B: a field that does not apply is omitted from a result" {
+@test "B: a field that does not apply is omitted from structuredContent" {
 	boris
 	run_bash 'echo hi; exit 3'
 	fields_are status exit_code cwd elapsed_ms stdout stderr
@@ -282,7 +282,7 @@ hi"
 	is "$(plain stdout) $(plain cwd)" '[] /opt/c/sh /home/d'
 }
 
-@test "B2: a call on a host without a shell is an error that names /bin/sh" {
+@test "B2: a call fails with an error that names /bin/sh if the host has no shell" {
 	without_bash
 	rm root/bin/sh
 	export PATH_OF_ROOT
@@ -743,7 +743,7 @@ FIELDS+=' stderr_chars:integer stdout_file:string stderr_file:string'
 	has "$types" tasks:array
 }
 
-@test "B6: the output schema requires status of bash but not of task_output" {
+@test "B6: the output schema of bash requires status, and that of task_output does not" {
 	boris
 	ask tools/list
 	is "$(get result tools 0 outputSchema required)" '["status"]'
@@ -759,7 +759,7 @@ FIELDS+=' stderr_chars:integer stdout_file:string stderr_file:string'
 	is "$(get result tools 1 annotations readOnlyHint)" false
 }
 
-@test "B6: an error has text but no data" {
+@test "B6: a tool error has text but no structuredContent" {
 	boris
 	run_bash ''
 	is "$(get result isError)" true
@@ -778,7 +778,7 @@ results_have() {
 	is "tasks: $(kind)" "tasks: $1"
 }
 
-@test "B6: a client known to hide the text of results gets no data" {
+@test "B6: a client known to hide the text of results gets no structuredContent" {
 	start
 	for name in claude-code codex-mcp-client copilot-cli; do
 		called $name
@@ -787,7 +787,7 @@ results_have() {
 	done
 }
 
-@test "B6: a client that shows the text of results gets text and data" {
+@test "B6: a client that shows the text of results also gets structuredContent" {
 	start
 	for name in opencode gemini-cli-mcp-client claude-code-2 claude \
 		Codex-mcp-client ''; do
@@ -827,7 +827,7 @@ results_have() {
 	done
 }
 
-@test "B6: --structured decides for every client whether results have data" {
+@test "B6: --structured decides for every client whether results have structuredContent" {
 	for kind in on:data off:text; do
 		start --structured=${kind%:*}
 		for name in t claude-code; do
@@ -958,7 +958,7 @@ no_note_once() {
 	no_note_once 'sleep 0.002 & true'
 }
 
-@test "B7: a process in another session is not noted as left running" {
+@test "B7: a process started with setsid is not noted as left running" {
 	boris
 	no_note_once 'setsid sleep 0.1 >/dev/null 2>&1 & echo $! >far'
 	eventually gone far
@@ -976,7 +976,7 @@ no_note_once() {
 	eventually gone child
 }
 
-@test "B7: a note says that a signal from elsewhere killed the shell" {
+@test "B7: a note says that a signal from another process killed the shell" {
 	boris
 	run_bash 'kill -TERM $$'
 	is "$(result status) $(result signal)" '"completed" "SIGTERM"'
@@ -1054,7 +1054,7 @@ END
 	is "$(plain cwd)" /
 }
 
-@test "B7: a task's note lists the exit codes of a pipeline that hides a failure" {
+@test "B7: the result of a task lists the exit codes of a pipeline that hides a failure" {
 	needs_bash
 	boris
 	for how in '"run_in_background":true,"wait":10000' '"tty":true'; do

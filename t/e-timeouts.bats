@@ -188,7 +188,7 @@ times_out_despite_far() {
 		'(true & exec setsid sleep 600) & echo $! >far; read <gate'
 }
 
-@test "E2: a process of another session that holds a pipe does not delay the result" {
+@test "E2: a process started with setsid that holds a pipe does not delay the result" {
 	times_out_despite_far \
 		'setsid sh -c "echo \$\$ >far; exec sleep 600" & read <gate'
 }
@@ -402,7 +402,7 @@ start_with_pids() {
 	there child
 }
 
-@test "E4: a command returns even if a process of another session is running" {
+@test "E4: a command returns even if a process started with setsid is running" {
 	needs setsid
 	boris
 	begin
@@ -422,7 +422,7 @@ start_with_pids() {
 	is "$(result status) $(result exit_code)" '"completed" 3'
 }
 
-@test "E4: boris is idle while a process of another session holds a pipe" {
+@test "E4: boris is idle while a process started with setsid holds a pipe" {
 	needs_linux
 	needs_plain
 	needs setsid
@@ -600,7 +600,7 @@ cancel_with() {
 	give_up $id "$1"
 }
 
-@test "E6: a cancellation with an SDK's reason for timeouts keeps the command running" {
+@test "E6: a command keeps running if the reason of the cancellation is an SDK's timeout" {
 	boris
 	for reason in 'request timeout' 'context deadline exceeded' Timeout \
 		'TimeoutError: The operation was aborted due to timeout' \
@@ -612,7 +612,7 @@ cancel_with() {
 	done
 }
 
-@test "E6: a cancellation with any other reason terminates the command" {
+@test "E6: a command is terminated if its call is cancelled for any other reason" {
 	boris
 	for reason in '' user 'the user pressed Escape' 'Request cancelled'; do
 		cancel_with "$reason"
@@ -641,7 +641,7 @@ task_output and task_id ????????: echo so far; *"
 'running, which is the maximum'
 }
 
-@test "E6: a command that is already being terminated can be read after its call timed out" {
+@test "E6: the output of a command can be read if the client times out during its termination" {
 	boris
 	call_bash 'trap "echo bye; echo x >mark; read <gate; exit 3" TERM
 		echo hi; read <never' '{"timeout":300}'
@@ -671,7 +671,7 @@ task_output and task_id ????????: echo so far; *"
 	[ ! -e ran ]
 }
 
-@test "E6: a queued command whose turn has come is started if its call times out" {
+@test "E6: a queued command that is next is started even if its call has timed out" {
 	boris
 	call_bash 'echo x >first; read <gate; echo first'
 	first=$id
@@ -797,7 +797,7 @@ limit_descriptors() {
 	lacks "$(text)" 'try again'
 }
 
-@test "E7: a call without free descriptors is an error" {
+@test "E7: a call fails with an error if no file descriptors are left" {
 	needs prlimit
 	needs_plain
 	boris
@@ -845,7 +845,7 @@ start_without_processes() {
 	boris --workdir=/
 }
 
-@test "E7: a call without free processes is an error" {
+@test "E7: a call fails with an error if no process can be created" {
 	start_without_processes
 	run_bash true
 	refused '*process*'
@@ -856,7 +856,7 @@ start_without_processes() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "E7: a call whose stdin does not fit into memory is an error" {
+@test "E7: a call fails with an error if its stdin does not fit into memory" {
 	needs prlimit
 	needs_plain
 	boris
@@ -1182,7 +1182,7 @@ of_process_1() {
 	is $status 2
 }
 
-@test "E8, L3: process 1 does not wait for a process of another session" {
+@test "E8, L3: process 1 does not wait for a process started with setsid" {
 	as_process_1
 	needs setsid
 	boris
@@ -1333,7 +1333,7 @@ leave_twenty_running() {
 	done
 }
 
-@test "E9: commands inherit no descriptors for the processes left running" {
+@test "E9: commands inherit no descriptors from commands that left processes running" {
 	needs_linux
 	boris
 	count='ls -l /proc/self/fd | grep -c "pipe\|socket"'
@@ -1589,7 +1589,7 @@ delays_only_itself() {
 	mount_files
 	boris
 	hang_mount
-	run_bash true '{"timeout":1000,'"$at_mount"'}'
+	start_task true "$at_mount"
 	start_task true "$at_mount"
 	leave
 	is "$status $(grep -c "^boris: pid [0-9]* $STUCK" err)" '0 2'
@@ -1778,7 +1778,7 @@ gone_pid() {
 	end_survivor
 }
 
-@test "E12: a task that kill_pid cannot terminate stays a running task" {
+@test "E12: a task that kill_pid cannot terminate keeps the status running" {
 	as_user
 	boris
 	start_task 'echo start; exec ./asroot sh -c "read x <gate; echo end"'
@@ -1799,7 +1799,7 @@ gone_pid() {
 	is "$(plain stdout) $(result note)" $'start\nend '
 }
 
-@test "E12: kill_pid terminates the other processes of the group" {
+@test "E12: kill_pid terminates a task's other processes if one belongs to another user" {
 	as_user
 	boris
 	start_task './asroot sh -c "echo >root; exec sleep 60" &
@@ -1813,7 +1813,7 @@ gone_pid() {
 	end_survivor
 }
 
-@test "E12: kill_pid kills other processes of the group that ignore SIGTERM" {
+@test "E12: kill_pid kills a task's other processes even if they ignore SIGTERM" {
 	needs_linux_parts
 	hurried
 	as_user

@@ -129,7 +129,7 @@ STEALING_FAILED='@(Operation not permitted|Function not implemented)'
 
 # --- F1: --write
 
-@test "F1: commands can write in the directory of --write and in \$TMPDIR" {
+@test "F1: commands can write in the --write directory and in \$TMPDIR" {
 	needs_landlock
 	boris --write=in
 	works 'echo a >in/a' 'echo b >>in/a' 'mkdir -p in/d/e' 'mv in/a in/d/e/b' \
@@ -147,13 +147,13 @@ STEALING_FAILED='@(Operation not permitted|Function not implemented)'
 	is "$(wc -c <"$(plain stdout_file)")" 40000
 }
 
-@test "F1: commands cannot change anything outside of the directory of --write" {
+@test "F1: commands cannot change anything outside of the --write directory" {
 	needs_landlock
 	boris --write=in
 	only_in_is_writable
 }
 
-@test "F1: truncate(2) fails outside of the directory of --write" {
+@test "F1: truncate(2) fails outside of the --write directory" {
 	needs_landlock
 	needs perl
 	boris --write=in
@@ -207,7 +207,7 @@ write_overlay() {
 		'mknod in/disk b 7 0' 'echo 0 >/proc/sys/kernel/printk'
 }
 
-@test "F1: files outside of the directory of --write can be read and executed" {
+@test "F1: files outside of the --write directory can be read and executed" {
 	needs_landlock
 	printf '#!/bin/sh\ncat "$0" >in/copy\n' >out/program
 	chmod 755 out/program
@@ -235,7 +235,7 @@ write_overlay() {
 	is "$(plain stdout)" '50 200'
 }
 
-@test "F1: git, cc and sqlite3 work in the directory of --write" {
+@test "F1: git, cc and sqlite3 work in the --write directory" {
 	needs_landlock
 	unset "${!GIT_@}" # Git sets some of them for its hooks.
 	boris --write=in
@@ -253,7 +253,7 @@ write_overlay() {
 	fi
 }
 
-@test "F1: files can be moved and linked between two directories of --write" {
+@test "F1: files can be moved and linked between two --write directories" {
 	needs_landlock
 	mkdir -p 'also this' no
 	boris --write=in --write "$PWD/also this"
@@ -830,7 +830,7 @@ cannot_steal() {
 	works 'echo x >in/a; ln in/a out/b' 'mv in/a out/a; [ out/a -ef out/b ]'
 }
 
-@test "F3: with --no-network, root cannot take descriptors of a process outside" {
+@test "F3: with --no-network, root cannot take descriptors from other processes" {
 	needs_root
 	needs_landlock
 	needs_namespaces
@@ -860,7 +860,7 @@ cannot_see_queue() {
 	leave
 }
 
-@test "F3: with --no-network or --hide, commands cannot see System V queues outside" {
+@test "F3: with --no-network or --hide, commands cannot see existing System V queues" {
 	setup_hidden
 	needs ipcmk ipcs ipcrm
 	make_queue
@@ -869,7 +869,7 @@ cannot_see_queue() {
 	ipcrm -q "$queue"
 }
 
-@test "F3: commands of an unprivileged user cannot see System V queues outside" {
+@test "F3: commands of an unprivileged user cannot see existing System V queues" {
 	setup_hidden_as_other
 	needs ipcmk ipcs ipcrm
 	make_queue
@@ -1094,7 +1094,7 @@ fails_to_start() {
 	done
 }
 
-@test "F3: boris exits if Landlock for --write is missing, over HTTP too" {
+@test "F3: an HTTP server exits if Landlock for --write is missing" {
 	setup_fences
 	fails_to_start '--write: *: *' landlock_create_ruleset:error=ENOSYS \
 		--write=in --transport=http --port=0
@@ -1167,7 +1167,7 @@ description() {
 	ask tools/list && get -s result tools 0 description
 }
 
-@test "F4: the description names the directories of --write" {
+@test "F4: the description of bash lists the --write directories" {
 	needs_landlock
 	mkdir "in/a \"b\" c"
 	boris --write="in/a \"b\" c"
@@ -1179,14 +1179,14 @@ description() {
 	lacks "$(description)" network
 }
 
-@test "F4: the description says that there is no network" {
+@test "F4: the description of bash says that there is no network" {
 	needs_namespaces
 	boris --no-network
 	has "$(description)" 'Commands have no network'
 	lacks "$(description)" 'Commands can write'
 }
 
-@test "F4: the description covers --write and --no-network together" {
+@test "F4: the description of bash mentions both --write and --no-network" {
 	needs_landlock
 	needs_namespaces
 	boris --write=in --no-network
@@ -1194,7 +1194,7 @@ description() {
 	has "$(description)" 'Commands have no network'
 }
 
-@test "F4: the description gives the number of hidden paths" {
+@test "F4: the description of bash gives the number of hidden paths" {
 	needs_namespaces
 	mkdir a b
 	"$BORIS" --hide="$PWD/a" </dev/null || skip 'no namespaces here'
@@ -1205,12 +1205,12 @@ description() {
 	has "$(description)" ' One path of this host is hidden and appears empty.'
 }
 
-@test "F4: by default, the description does not mention the network" {
+@test "F4: by default, the description of bash does not mention the network" {
 	boris
 	lacks "$(description)" network
 }
 
-@test "F4: the description gives the name of a directory in full or not at all" {
+@test "F4: the description of bash gives a directory's name in full or not at all" {
 	needs_landlock
 	long=$(printf 'x%.0s' {1..80})
 	mkdir -p "in/$long" "out/$long/$long/$long/$long"
@@ -1222,7 +1222,7 @@ description() {
 	like "$(description)" "* below $PWD/tmp, /dev and 1 more."
 }
 
-@test "F4: the description stays below 1,800 characters with long directory names" {
+@test "F4: the description of bash stays below 1,800 characters with long names" {
 	needs_landlock
 	needs_namespaces
 	long=$(printf 'x%.0s' {1..200}) odd=$(printf '\001\377%.0s' {1..50})

@@ -43,7 +43,7 @@ default_hup() {
 	[ -z "$(trap -p HUP)" ] || wrap=(env --default-signal=HUP)
 }
 
-@test "L1: SIGTERM, SIGINT, SIGHUP and SIGQUIT terminate all commands" {
+@test "L1: boris terminates all commands on SIGTERM, SIGINT, SIGHUP and SIGQUIT" {
 	default_hup
 	for signal in TERM INT HUP QUIT; do
 		boris
@@ -272,7 +272,7 @@ printing_daemon() {
 	eventually alone
 }
 
-@test "L1: the guard process keeps no descriptors of finished tasks" {
+@test "L1: the guard process keeps no descriptors of finished tasks open" {
 	needs_linux
 	boris
 	for i in {1..100}; do
@@ -366,7 +366,7 @@ close_with_queue() {
 	none_left
 }
 
-@test "L3: a process in a session of its own survives boris" {
+@test "L3: a process started with setsid survives boris" {
 	needs setsid
 	boris
 	run_bash 'setsid sh -c "echo \$\$ >far; exec sleep 600" & true'
@@ -668,7 +668,7 @@ guard_was_replaced() {
 	reaped "$guard"
 }
 
-@test "L4: the guard process keeps nothing of the client's open" {
+@test "L4: the guard process keeps no descriptor of the client open" {
 	start_guarded true
 	is "$(ls "/proc/$guard/fd")" 0
 	like "$(readlink "/proc/$guard/fd/0")" 'pipe:*'
