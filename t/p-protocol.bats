@@ -846,8 +846,8 @@ waits_for() {
 	boris
 	start_task 'read <gate'
 	waits_for 30000 '{"block":true}'
-	waits_for 20000 '{"timeout":20000}'
-	waits_for 20000 '{"timeout":"2e4","block":"true"}'
+	waits_for 5000 '{"timeout":5000}'
+	waits_for 5000 '{"timeout":"5e3","block":"true"}'
 }
 
 @test "P4: task_output does not wait if block is false" {
@@ -1493,6 +1493,7 @@ cancel_running() {
 	pause 500
 	rests 1
 	there pid
+	kill -9 "$(cat pid)"
 }
 
 @test "P8: a queued command does not run after it is cancelled" {
