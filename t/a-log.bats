@@ -262,7 +262,7 @@ log_of_edit() {
 
 @test "A1: over HTTP, a start has the name and address of the client" {
 	serve --log=log
-	enter a
+	open_session a
 	ran a 'echo one'
 	is "$(logged start client) $(logged start command)" '"t" "echo one"'
 	like "$(logged start address)" '"127.0.0.1:[0-9]*"'
@@ -270,8 +270,8 @@ log_of_edit() {
 
 @test "A1: over stateless HTTP, a start has the name and address of the client" {
 	serve --log=log
-	plug b
-	modern_ran b 'echo two'
+	connect b
+	stateless_ran b 'echo two'
 	is "$http" 200
 	is "$(logged start client) $(logged start command)" '"t" "echo two"'
 	like "$(logged start address)" '"127.0.0.1:[0-9]*"'
@@ -279,10 +279,10 @@ log_of_edit() {
 
 @test "A1: over HTTP, the commands of different clients have different sessions" {
 	serve --log=log
-	enter a
+	open_session a
 	ran a 'echo one'
-	plug b
-	modern_ran b 'echo two'
+	connect b
+	stateless_ran b 'echo two'
 	is "$(logged start session | sort -u | wc -l | xargs)" 2
 }
 

@@ -292,13 +292,13 @@ write_overlay() {
 @test "F1: --write applies to all sessions and to stateless requests over HTTP" {
 	needs_landlock
 	serve --write=in
-	enter a b
-	plug c
+	open_session a b
+	connect c
 	ran a 'echo x >out/new'
 	has "$(plain stderr)" 'Permission denied'
 	ran b 'echo x >out/new'
 	has "$(plain stderr)" 'Permission denied'
-	modern_ran c 'echo x >out/new'
+	stateless_ran c 'echo x >out/new'
 	has "$(plain stderr)" 'Permission denied'
 	kill "$server"
 	died
@@ -432,12 +432,12 @@ commands_connect() {
 @test "F2: with --no-network, boris serves clients over HTTP" {
 	needs_namespaces
 	serve --no-network
-	enter a
+	open_session a
 	ran a 'echo hi'
 	is "$(plain stdout)" hi
-	plug b
+	connect b
 	asks b GET /health
-	takes b
+	read_response b
 	is "$http $body" '200 {"status":"ok"}'
 	kill "$server"
 	died
@@ -447,7 +447,7 @@ commands_connect() {
 @test "F2: with --no-network, commands cannot connect to the HTTP port of boris" {
 	needs_namespaces
 	serve --no-network
-	enter a
+	open_session a
 	ran a "exec 2>&1; echo x >/dev/tcp/127.0.0.1/$port"
 	like "$(plain stdout)" '*Connection refused*'
 	ran a 'exec 2>&1; echo x >/dev/tcp/192.0.2.1/80'
@@ -462,7 +462,7 @@ commands_connect() {
 	needs perl
 	write_steal
 	serve --no-network
-	enter a
+	open_session a
 	ran a 'perl steal.pl $PPID'
 	like "$(plain stdout)" "$STEALING_FAILED"
 	kill "$server"
@@ -629,7 +629,7 @@ cannot_uncover() {
 @test "F5: a hidden path is empty in every session over HTTP" {
 	setup_hidden
 	serve "${hide[@]}"
-	enter a b
+	open_session a b
 	for peer in a b; do
 		ran $peer 'cat secrets/p/file'
 		is "$(result exit_code) $(plain stdout)" '0 '

@@ -3,78 +3,102 @@
 
 load http
 
-# discovers STATUS [HEADER]: to a's server/discover the response has that status
+# discovers STATUS [HEADER]: a server/discover request on connection a is answered
+# with this status
 discovers() {
-	message server/discover "{\"_meta\":{$META}}"
-	modern_posted a "${@:2}"
+	stateless_message server/discover
+	stateless_posted a "${@:2}"
 	is "$http" "$1"
 }
 
-# only_listens: stderr has nothing else, so that teardown is content
-only_listens() {
-	grep -v listening err >rest || :
-	mv rest err
+# lines_are FILE N: the file has so many lines
+lines_are() {
+	[ "$(cat "$1" 2>/dev/null | wc -l)" = "$2" ]
 }
 
-# -- H1: requests and answers
+# is_error STATUS CODE: the response has this status, and an error with this code
+is_error() {
+	is "$http $(code)" "$1 $2"
+}
 
-@test "H1: a POST carries a request and gets its answer, a notification gets 202" {
+# --- H1: requests and responses
+
+@test "H1: a request is answered with status 200 and JSON" {
 	serve
-	plug a
+	connect a
 	posted a "$HELLO"
 	is "$http $(header content-type)" '200 application/json'
 	is "$(get id) $(get result protocolVersion)" '0 "2025-11-25"'
-	visit[a]=$(header Mcp-Session-Id)
-	is "${visit[a]//[0-9a-f]/}${#visit[a]}" 32
+}
+
+@test "H1: a notification is answered with status 202 and no body" {
+	serve
+	open_session a
 	posted a '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 	is "$http $body" '202 '
+}
+
+@test "H1: bash can be called over HTTP" {
+	serve
+	open_session a
 	ran a 'echo hello'
 	is "$http $(plain stdout)" '200 hello'
 }
 
-@test "H1: all revisions with a handshake are served over HTTP" {
+@test "H1: every revision with a handshake is available over HTTP" {
 	serve
-	plug a
+	connect a
 	for revision in 2024-11-05 2025-03-26 2025-06-18 2025-11-25; do
-		visit[a]=''
+		session_of[a]=''
 		posted a "${HELLO/2025-11-25/$revision}"
 		is "$(get result protocolVersion)" "\"$revision\""
-		visit[a]=$(header Mcp-Session-Id)
+		session_of[a]=$(header Mcp-Session-Id)
 		pings a
 	done
 }
 
-@test "H1: GET /mcp is 405 and says what is allowed, as are other methods" {
+@test "H1: methods other than POST, DELETE and OPTIONS are rejected with 405 and Allow" {
 	serve
-	enter a
+	open_session a
 	for verb in GET PUT PATCH HEAD TRACE NONSENSE; do
 		asks a $verb /mcp
-		heads a
-		[ $verb = HEAD ] || bytes_of a "$(header Content-Length)"
+		read_head a
+		[ $verb = HEAD ] || read_bytes a "$(header Content-Length)"
 		is "$verb: $http $(header Allow)" "$verb: 405 POST, DELETE, OPTIONS"
 	done
 	pings a
 }
 
-@test "H1: GET /health is 200, with the token it says more" {
+@test "H1: GET /health is answered without the token" {
 	serve --token=x
-	plug a
+	connect a
 	for path in /health '/health?deep=1'; do
 		asked a GET $path
-		is "$http $(header Content-Type) $body" '200 application/json {"status":"ok"}'
+		is "$http $(header Content-Type)" '200 application/json'
+		is "$body" '{"status":"ok"}'
 	done
+}
+
+@test "H1: GET /health with the token reports version, uptime, sessions and tasks" {
+	serve --token=x
+	connect a
 	asked a GET /health 'Authorization: Bearer x'
 	like "$http $body" '200 {"status":"ok",*version*uptime*sessions*tasks*}'
+}
+
+@test "H1: POST /health is rejected with 405 and Allow" {
+	serve
+	connect a
 	asked a POST /health -- '{}'
 	is "$http" 405
 	like "$(header Allow)" 'GET*'
 }
 
-@test "H1: another path is 404, and its body no message" {
+@test "H1: a request for another path is rejected with 404" {
 	serve
-	enter a
+	open_session a
 	for path in / /mcp// /mcp/x /mcpx /healthy '*' //mcp; do
-		asked a POST "$path" 'Content-Type: application/json' -- "$HELLO"
+		asked a POST "$path" "$JSON" -- "$HELLO"
 		is "$path: $http" "$path: 404"
 		lacks "$body" jsonrpc
 	done
@@ -82,361 +106,489 @@ only_listens() {
 }
 
 @test "H1: /mcp/ is the same endpoint as /mcp" {
+	local auth='Authorization: Bearer x'
 	serve --token=x
-	plug a
-	local json='Content-Type: application/json' auth='Authorization: Bearer x'
-	asked a POST /mcp/ "$json" -- "$HELLO"
+	connect a
+	asked a POST /mcp/ "$JSON" -- "$HELLO"
 	is "$http" 401
 	for path in /mcp/ '/mcp/?a=b' http://localhost/mcp/; do
-		asked a POST "$path" "$json" "$auth" -- "$HELLO"
+		asked a POST "$path" "$JSON" "$auth" -- "$HELLO"
 		is "$path: $http" "$path: 200"
 	done
 	asked a GET /mcp/ "$auth"
 	is "$http $(header Allow)" '405 POST, DELETE, OPTIONS'
 }
 
-@test "H1: an error about a well-formed request keeps the connection" {
+@test "H1: a POST whose Content-Type is not JSON is rejected with 415" {
 	serve
-	enter a
+	open_session a
 	asked a POST /mcp 'Content-Type: text/plain' 'Accept: */*' -- "$HELLO"
 	is "$http" 415
 	asked a POST /mcp -- "$HELLO"
 	is "$http" 415
-	asked a POST /mcp 'Content-Type: application/json' 'Accept: application/json' -- "$HELLO"
-	is "$http" 406
-	asked a POST /mcp 'Content-Type: application/json' 'Accept: text/event-stream' -- "$HELLO"
-	is "$http" 406
-	posted a '{"jsonrpc":"2.0","id":1,'
-	is "$http $(code)" '400 -32700'
-	is "$(get id || echo none)" none
-	posted a '{"jsonrpc":"2.0","id":1}'
-	is "$http $(code) $(get id)" '400 -32600 1'
-	posted a ''
-	is "$http $(code)" '400 -32700'
-	message no/such
-	posted a "$message"
-	is "$http $(code)" '200 -32601'
-	tool nothing '{}'
-	posted a "$message"
-	is "$http $(code)" '200 -32602'
 	pings a
 }
 
-@test "H1: an array of messages is one -32600 that says so (P1)" {
+@test "H1: a client that accepts only JSON or only streams is rejected with 406" {
 	serve
-	plug a
+	open_session a
+	for accept in application/json text/event-stream; do
+		asked a POST /mcp "$JSON" "Accept: $accept" -- "$HELLO"
+		is "$http" 406
+	done
+	pings a
+}
+
+@test "H1: an Accept header with wildcards or in two lines is accepted" {
+	serve
+	open_session a
+	for accept in 'Accept: */*' 'Accept: text/*,application/*;q=0.5' \
+	              $'accept: application/json\r\nACCEPT:text/event-stream'; do
+		message ping
+		asked a POST /mcp 'content-type: Application/JSON; charset=utf-8' \
+			"$accept" "Mcp-Session-Id: ${session_of[a]}" -- "$message"
+		is "$http" 200
+	done
+}
+
+@test "H1: a request without an Accept header is accepted" {
+	serve
+	open_session a
+	message ping
+	asked a POST /mcp "$JSON" "Mcp-Session-Id: ${session_of[a]}" -- "$message"
+	is "$http" 200
+}
+
+@test "H1: a body that is not JSON is rejected with 400 and -32700" {
+	serve
+	open_session a
+	posted a '{"jsonrpc":"2.0","id":1,'
+	is_error 400 -32700
+	is "$(get id || echo none)" none
+	posted a ''
+	is_error 400 -32700
+	pings a
+}
+
+@test "H1: a message without a method is rejected with 400 and -32600" {
+	serve
+	open_session a
+	posted a '{"jsonrpc":"2.0","id":1}'
+	is_error 400 -32600
+	is "$(get id)" 1
+	pings a
+}
+
+@test "H1: in a session, the error about an unknown method or tool has status 200" {
+	serve
+	open_session a
+	message no/such
+	posted a "$message"
+	is_error 200 -32601
+	tool nothing '{}'
+	posted a "$message"
+	is_error 200 -32602
+	pings a
+}
+
+@test "H1, P1: an array of messages is rejected with 400 and -32600" {
+	serve
+	connect a
 	posted a "${HELLO/2025-11-25/2025-03-26}"
-	visit[a]=$(header Mcp-Session-Id)
+	session_of[a]=$(header Mcp-Session-Id)
 	bash_call "echo >$PWD/ran"
 	for body in "[$message]" '[]'; do
 		posted a "$body"
-		is "$http $(code)" '400 -32600'
+		is_error 400 -32600
 		like "$(get error message)" '*@(array|batch)*'
 	done
 	pings a
 	[ ! -e ran ]
 }
 
-@test "H1: Accept may be left out, be in parts, or have wildcards" {
-	serve
-	enter a
-	for accept in 'X-Nothing: 1' 'Accept: */*' 'Accept: text/*,application/*;q=0.5' \
-	              $'accept: application/json\r\nACCEPT:text/event-stream'; do
-		message ping
-		asked a POST /mcp 'content-type: Application/JSON; charset=utf-8' "$accept" \
-			"Mcp-Session-Id: ${visit[a]}" -- "$message"
-		is "$http" 200
-	done
-}
-
-@test "H1: a body in chunks is put together, wherever it is cut" {
-	serve
-	enter a
+# chunked_ping NAME: sets $text to a ping in chunks of seven bytes, with chunk
+# extensions and a trailer
+chunked_ping() {
+	local i piece size
 	message ping
-	text="POST /mcp HTTP/1.1"$'\r\n'"Host: localhost"$'\r\n'
-	text+="Content-Type: application/json"$'\r\n'"Transfer-Encoding: Chunked"$'\r\n'
-	text+="Mcp-Session-Id: ${visit[a]}"$'\r\n\r\n'
+	printf -v text '%s\r\n' 'POST /mcp HTTP/1.1' 'Host: localhost' "$JSON" \
+		'Transfer-Encoding: Chunked' "Mcp-Session-Id: ${session_of[$1]}" ''
 	for ((i = 0; i < ${#message}; i += 7)); do
 		piece=${message:i:7}
 		printf -v size '%02X;x="y"' ${#piece}
 		text+=$size$'\r\n'$piece$'\r\n'
 	done
 	text+=$'0\r\nExpires: never\r\n\r\n'
+}
+
+@test "H1: a body can be sent in chunks with extensions and trailers" {
+	serve
+	open_session a
+	chunked_ping a
 	put a "$text"
-	takes a
-	is "$http $(get result)" '200 {}'
-	# byte by byte, each in its own segment
-	for ((i = 0; i < ${#text}; i++)); do
-		put a "${text:i:1}"
-	done
-	takes a
+	read_response a
 	is "$http $(get result)" '200 {}'
 	pings a
 }
 
-@test "H1: requests written together are answered in order, a hundred small ones too" {
+@test "H1: a chunked body can arrive byte by byte" {
 	serve
-	enter a
-	bash_call 'read <gate; cd /'
-	one=$message
-	bash_call 'pwd'
-	two=$message
-	message ping
-	text=''
-	for body in "$one" "$two" "$message"; do
-		text+="POST /mcp HTTP/1.1"$'\r\n'"Host: localhost"$'\r\n'
-		text+="Content-Type: application/json"$'\r\n'"Content-Length: ${#body}"$'\r\n'
-		text+="Mcp-Session-Id: ${visit[a]}"$'\r\n\r\n'"$body"
+	open_session a
+	chunked_ping a
+	for ((i = 0; i < ${#text}; i++)); do
+		put a "${text:i:1}"
+	done
+	read_response a
+	is "$http $(get result)" '200 {}'
+	pings a
+}
+
+@test "H1: requests that are written together are answered in order" {
+	local calls_of_bash=('read <gate; cd /' 'pwd') text='' post
+	serve
+	open_session a
+	for command in "${calls_of_bash[@]}" ping; do
+		[ "$command" = ping ] && message ping || bash_call "$command"
+		printf -v post '%s\r\n' 'POST /mcp HTTP/1.1' 'Host: localhost' \
+			"$JSON" "Content-Length: ${#message}" \
+			"Mcp-Session-Id: ${session_of[a]}" ''
+		text+=$post$message
 	done
 	put a "$text"
-	heads a
+	read_head a
 	release
-	last_event a
+	read_last_event a
 	is "$(get id)" $((id - 2))
-	answers a
+	read_answer a
 	is "$(get id) $(plain stdout)" "$((id - 1)) /"
-	takes a
+	read_response a
 	is "$(get id) $(get result)" "$id {}"
-	text=''
-	for ((i = 0; i < 100; i++)); do
-		text+=$'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n'
-	done
+}
+
+@test "H1: a hundred requests that are written together are answered" {
+	local text
+	serve
+	connect a
+	printf -v text 'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n%.0s' {1..100}
 	put a "$text"
 	for ((i = 0; i < 100; i++)); do
-		takes a
+		read_response a
 		is "$http" 200
 	done
 }
 
-@test "H1: Connection: close is heeded, and HTTP/1.0 is answered and closed" {
+@test "H1: boris closes the connection after a request with Connection: close" {
 	serve
-	plug a b
+	connect a b
 	asked a GET /health 'Connection: close'
 	is "$http $(header Connection)" '200 close'
-	hung_up a
+	is_closed a
 	asked b GET /health 'Connection: x, Close'
-	hung_up b
-	enter s
-	unplug a b
-	plug a b c
-	put a $'GET /health HTTP/1.0\r\n\r\n'
-	takes a
-	is "$http $body" '200 {"status":"ok"}'
-	hung_up a
-	put b $'GET /health HTTP/1.0\r\nConnection: keep-alive\r\n\r\n'
-	takes b
-	is "$(header Connection)" close
-	hung_up b
-	# It knows no chunks: the end of a stream is the connection's.
-	bash_call 'echo hello'
-	put c "POST /mcp HTTP/1.0"$'\r\n'"Connection: keep-alive"$'\r\n'"Content-Type: application/json"$'\r\n'"Content-Length: ${#message}"$'\r\n'"Mcp-Session-Id: ${visit[s]}"$'\r\n\r\n'"$message"
-	heads c
-	is "$(header Transfer-Encoding || echo none) $(header Connection)" 'none close'
-	line_of c
-	is "$line" 'event: message'
-	line_of c
-	reply=${line#data: }
-	is "$(plain stdout)" hello
-	line_of c
-	is "$line" ''
-	hung_up c
+	is_closed b
 }
 
-@test "H1: Expect: 100-continue is told to go on, or what is wrong; without a body it costs nothing" {
+@test "H1: boris closes the connection after an HTTP/1.0 request" {
 	serve
-	enter a
+	connect a b
+	put_lines a 'GET /health HTTP/1.0' ''
+	read_response a
+	is "$http $body" '200 {"status":"ok"}'
+	is_closed a
+	put_lines b 'GET /health HTTP/1.0' 'Connection: keep-alive' ''
+	read_response b
+	is "$(header Connection)" close
+	is_closed b
+}
+
+@test "H1: a stream for an HTTP/1.0 client is not chunked" {
+	serve
+	open_session a
+	bash_call 'echo hello'
+	put_lines a 'POST /mcp HTTP/1.0' 'Connection: keep-alive' "$JSON" \
+		"Content-Length: ${#message}" "Mcp-Session-Id: ${session_of[a]}" ''
+	put a "$message"
+	read_head a
+	is "$(header Transfer-Encoding || echo none) $(header Connection)" 'none close'
+	read_line a
+	is "$line" 'event: message'
+	read_line a
+	reply=${line#data: }
+	is "$(plain stdout)" hello
+	read_line a
+	is "$line" ''
+	is_closed a
+}
+
+@test "H1: the response 100 Continue is sent before the body is received" {
+	serve
+	open_session a
 	message ping
-	put a "POST /mcp HTTP/1.1"$'\r\n'"Host: localhost"$'\r\n'"Content-Type: application/json"$'\r\n'"Content-Length: ${#message}"$'\r\n'"Mcp-Session-Id: ${visit[a]}"$'\r\n'"Expect: 100-Continue"$'\r\n\r\n'
-	line_of a
+	put_post a "Content-Length: ${#message}" "Mcp-Session-Id: ${session_of[a]}" \
+		'Expect: 100-Continue'
+	read_line a
 	is "$line" 'HTTP/1.1 100 Continue'
-	line_of a
+	read_line a
 	is "$line" ''
 	put a "$message"
-	takes a
+	read_response a
 	is "$http $(get result)" '200 {}'
-	put a $'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n'
-	takes a
+}
+
+@test "H1: a wrong request is rejected instead of answered with 100 Continue" {
+	serve
+	connect a
+	put_lines a 'POST /mcp HTTP/1.1' 'Host: localhost' 'Content-Type: text/plain' \
+		'Content-Length: 9' 'Expect: 100-continue' ''
+	read_response a
 	is "$http $(header Connection)" '415 close'
-	hung_up a
-	plug a
+	is_closed a
+}
+
+@test "H1: Expect: 100-continue is ignored in a request without a body" {
+	serve
+	connect a
 	for i in 1 2; do
 		asked a GET /health 'Expect: 100-continue'
 		is "$http $(header Connection || echo open)" '200 open'
 	done
 }
 
-# ping_expecting PEER VERSION EXPECTATION: writes a ping of that HTTP version
+# ping_expecting NAME VERSION EXPECTATION: writes a ping of that HTTP version
 ping_expecting() {
-	local end=$'\r\n'
 	message ping
-	put "$1" "POST /mcp HTTP/$2${end}Host: localhost${end}Content-Type: application/json${end}"
-	put "$1" "Content-Length: ${#message}${end}Mcp-Session-Id: ${visit[$1]}${end}"
-	put "$1" "Expect: $3$end$end$message"
+	put_lines "$1" "POST /mcp HTTP/$2" 'Host: localhost' "$JSON" "Expect: $3" \
+		"Content-Length: ${#message}" "Mcp-Session-Id: ${session_of[$1]}" ''
+	put "$1" "$message"
 }
 
 @test "H1: Expect: 100-continue in an HTTP/1.0 request is ignored" {
 	serve
-	enter a
+	open_session a
 	ping_expecting a 1.0 100-continue
-	takes a
+	read_response a
 	is "$http $(get result)" '200 {}'
-	hung_up a
+	is_closed a
 }
 
 @test "H1: an unknown expectation is ignored" {
 	serve
-	enter a
+	open_session a
 	ping_expecting a 1.1 something-else
-	takes a
+	read_response a
 	is "$http $(get result)" '200 {}'
 	asked a POST /mcp 'Content-Type: text/plain' 'Expect: something-else' -- x
 	is "$http $(header Connection || echo open)" '415 open'
+}
+
+@test "H1: 100-continue is found in a list of expectations" {
+	serve
+	open_session a
 	ping_expecting a 1.1 'x, 100-Continue'
-	line_of a
+	read_line a
 	is "$line" 'HTTP/1.1 100 Continue'
 }
 
-@test "H1: the target may be a whole URL, and its host is checked" {
+@test "H1: the target of a request can be an absolute URL" {
 	serve
-	plug a
-	put a $'GET http://localhost:1/health HTTP/1.1\r\nHost: localhost\r\n\r\n'
-	takes a
+	connect a
+	put_lines a 'GET http://localhost:1/health HTTP/1.1' 'Host: localhost' ''
+	read_response a
 	is "$http" 200
-	put a $'GET http://evil.example/health HTTP/1.1\r\nHost: localhost\r\n\r\n'
-	takes a
-	is "$http" 403
 }
 
-@test "H1, H7: who has only said all it has to say gets its answers, also of a request that came behind a call" {
+@test "H1: a client that has shut down its side of the connection is answered" {
 	needs perl
 	serve
-	enter a
+	open_session a
 	bash_call 'echo >begun; read <gate'
-	perl -MIO::Socket -e '
-		my $s = IO::Socket::INET->new("127.0.0.1:'"$port"'") or die;
-		print $s "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" .
-			"Mcp-Session-Id: $ARGV[0]\r\nContent-Length: " . length($ARGV[1]) . "\r\n\r\n$ARGV[1]" .
-			"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
-		shutdown($s, 1);
-		print while <$s>;' "${visit[a]}" "$message" >said &
+	cat >half-close.pl <<-'END'
+	my ($port, $session, $message) = @ARGV;
+	my $s = IO::Socket::INET->new("127.0.0.1:$port") or die;
+	print $s join("\r\n", 'POST /mcp HTTP/1.1', 'Host: localhost',
+		'Content-Type: application/json', "Mcp-Session-Id: $session",
+		'Content-Length: ' . length($message), '',
+		$message . 'GET /health HTTP/1.1', 'Host: localhost', '', '');
+	shutdown($s, 1);
+	print while <$s>;
+	END
+	perl -MIO::Socket half-close.pl "$port" "${session_of[a]}" "$message" >received &
 	begun begun
 	pings a
 	release
 	wait $!
-	has "$(<said)" completed
-	has "$(<said)" '"ok"'
+	has "$(<received)" completed
+	has "$(<received)" '"ok"'
 }
 
-# -- H2: listening
+# --- H2: addresses and ports
 
-@test "H2: boris says where it listens, on 127.0.0.1 unless told otherwise; a port in use is one line and status 1" {
+@test "H2: boris listens on 127.0.0.1 by default and prints the URL" {
 	serve
 	is "$(<err)" "boris: listening on http://127.0.0.1:$port/mcp"
-	plug a
+	connect a
 	asked a GET /health
 	is "$http" 200
-	refused_at_start 1 --port=$port
+}
+
+@test "H2: boris exits with status 1 if the port is in use" {
+	serve
+	fails_to_start 1 --port=$port
 	like "$(<err)" "boris: cannot listen on 127.0.0.1 port $port: *"
 	rm err
 	: >err
 }
 
-@test "H2: --listen takes an IPv6 address" {
+@test "H2: --listen accepts an IPv6 address" {
 	serve --listen=::1 || skip 'no IPv6 here'
 	is "$(<err)" "boris: listening on http://[::1]:$port/mcp"
 	exec {fd}<>"/dev/tcp/::1/$port"
-	wire[a]=$fd
+	descriptor_of[a]=$fd
 	asked a GET /health "Host: [::1]:$port"
 	is "$http" 200
 }
 
-@test "H2: what is no address or no port is refused" {
-	refused_at_start 2 --listen=localhost
+@test "H2: an invalid address is rejected with exit status 2" {
+	fails_to_start 2 --listen=localhost
 	has "$(<err)" localhost
-	refused_at_start 2 --listen=127.0.0.256
-	refused_at_start 2 --port=65536
-	refused_at_start 2 --port=-1
-	refused_at_start 2 --session-timeout=0
+	fails_to_start 2 --listen=127.0.0.256
+}
+
+@test "H2: an invalid port is rejected with exit status 2" {
+	fails_to_start 2 --port=65536
+	fails_to_start 2 --port=-1
+}
+
+@test "H5: a session timeout of 0 is rejected with exit status 2" {
+	fails_to_start 2 --session-timeout=0
+}
+
+@test "C1: an unknown value of BORIS_TRANSPORT is rejected with exit status 2" {
 	BORIS_TRANSPORT=carrier-pigeon filter </dev/null >out
 	is $status 2
 }
 
-@test "H2: the environment says all that the options of HTTP say" {
+@test "C1: the options of HTTP can be set in the environment" {
 	export BORIS_TRANSPORT=http BORIS_PORT=0 BORIS_LISTEN=127.0.0.2 BORIS_TOKEN=abc
 	start
 	eventually grep -qs listening err
 	like "$(<err)" 'boris: listening on http://127.0.0.2:*/mcp'
 }
 
-# -- H3: the token
+# --- H3: the token
 
-@test "H3: without the token a request is 401, and nothing has run" {
+@test "H3: a call without the token is rejected with 401 and not run" {
 	serve --token=Secret1
-	plug a
+	connect a
 	for given in 'X: y' 'Authorization: Bearer' 'Authorization: Bearer Secret' \
-	             'Authorization: Bearer Secret12' 'Authorization: Bearer secret1' \
+	             'Authorization: Bearer Secret12' \
+	             'Authorization: Bearer secret1' \
 	             'Authorization: Basic Secret1' 'Authorization: BearerSecret1' \
 	             'Authorization: Bearer Secret1 x'; do
 		bash_call "echo ran >$PWD/ran" '' "$META"
-		modern_posted a "$given"
+		stateless_posted a "$given"
 		is "$given: $http $(header WWW-Authenticate)" "$given: 401 Bearer"
 	done
+	[ ! -e ran ]
+}
+
+@test "H3: the name of the scheme Bearer is case-insensitive" {
+	serve --token=Secret1
+	connect a
+	discovers 200 'authorization: bearer  Secret1'
+}
+
+@test "H3: every method for /mcp requires the token" {
+	serve --token=Secret1
+	connect a
 	for verb in GET DELETE OPTIONS PUT; do
 		asked a $verb /mcp
 		is "$verb: $http" "$verb: 401"
 	done
-	asked a GET /health
-	is "$http" 200
-	bash_call 'ls' '' "$META"
-	modern_post a 'authorization: bearer  Secret1'
-	answers a
-	is "$http" 200
-	lacks "$(plain stdout)" ran
 }
 
-@test "H3: a token file's newline is not part of it, it may be a pipe, and a flag beats the variable" {
-	export BORIS_TOKEN=fromvariable
+@test "H3: the token file can be a pipe, and its last newline is ignored" {
 	serve --token-file=<(echo Secret2)
-	plug a
+	connect a
 	discovers 401
-	discovers 401 'Authorization: Bearer fromvariable'
 	discovers 200 'Authorization: Bearer Secret2'
 }
 
-@test "H3: a token that is made is told once, and is another each time" {
+@test "H3: --token-file overrides BORIS_TOKEN" {
+	echo Secret2 >token
+	BORIS_TOKEN=from-variable serve --token-file=token
+	connect a
+	discovers 401 'Authorization: Bearer from-variable'
+	discovers 200 'Authorization: Bearer Secret2'
+}
+
+@test "H3: a token file that is a FIFO is read to its end" {
+	mkfifo slow
+	start --transport=http --port=0 --token-file=slow
+	(printf half; read -rt 0.3 -u 9 || :; echo way) >slow
+	eventually grep -qs '^boris: listening on' err
+	port=$(sed -n 's|^boris: listening on http://.*:\([0-9]*\)/mcp$|\1|p' err)
+	connect a
+	posted a "$HELLO" 'Authorization: Bearer halfway'
+	is "$http" 200
+}
+
+# generated_token: prints the token that boris has generated
+generated_token() {
+	sed -n 's/^boris: generated token: //p' err
+}
+
+@test "H3: --generate-token prints a token of 32 characters, which is accepted" {
 	serve --generate-token
-	token=$(sed -n 's/^boris: generated token: //p' err)
+	token=$(generated_token)
 	like "$token" '????????????????????????????????'
-	plug a
+	connect a
 	discovers 200 "Authorization: Bearer $token"
+}
+
+@test "H3: --generate-token generates a new token each time" {
+	serve --generate-token
+	token=$(generated_token)
 	leave
 	serve --generate-token
-	isnt "$(sed -n 's/^boris: generated token: //p' err)" "$token"
+	isnt "$(generated_token)" "$token"
 }
 
-@test "H3: an empty token, a bad one, two of them are refused" {
-	refused_at_start 2 --token=
-	refused_at_start 2 '--token=a b'
-	refused_at_start 2 --token=$'a\x80'
-	lacks "$(<err)" $'a\x80'
+@test "H3: an empty token is rejected with exit status 2" {
+	fails_to_start 2 --token=
 	: >token
-	refused_at_start 2 --token-file=token
+	fails_to_start 2 --token-file=token
 	echo >token
-	refused_at_start 2 --token-file=token
-	printf 'a\0b' >token
-	refused_at_start 2 --token-file=token
-	printf %05000d 1 >token
-	refused_at_start 2 --token-file=token
-	has "$(<err)" 'cannot read the token: must be 1 to 4095 visible ASCII characters'
-	refused_at_start 2 --token-file=none
-	refused_at_start 2 --token=a --generate-token
+	fails_to_start 2 --token-file=token
 	export BORIS_TOKEN=
-	refused_at_start 2 --port=0
+	fails_to_start 2 --port=0
 }
 
-@test "H3: to listen to other machines takes a token, or to be told so" {
+@test "H3: a token with characters that are not visible ASCII is rejected" {
+	fails_to_start 2 '--token=a b'
+	fails_to_start 2 --token=$'a\x80'
+	lacks "$(<err)" $'a\x80'
+	printf 'a\0b' >token
+	fails_to_start 2 --token-file=token
+	has "$(<err)" 'must be 1 to 4095 visible ASCII characters'
+}
+
+@test "H3: a token of more than 4095 characters is rejected" {
+	printf %05000d 1 >token
+	fails_to_start 2 --token-file=token
+	has "$(<err)" 'must be 1 to 4095 visible ASCII characters'
+}
+
+@test "H3: a token file that does not exist is rejected" {
+	fails_to_start 2 --token-file=none
+}
+
+@test "H3: --token together with --generate-token is rejected" {
+	fails_to_start 2 --token=a --generate-token
+}
+
+@test "H3: an address other than loopback requires a token or --allow-anyone" {
 	for address in 0.0.0.0 :: ::ffff:127.0.0.1 192.0.2.1; do
-		refused_at_start 2 --listen=$address
+		fails_to_start 2 --listen=$address
 		has "$(<err)" --allow-anyone
 	done
 	serve --listen=0.0.0.0 --allow-anyone
@@ -445,219 +597,332 @@ ping_expecting() {
 	serve --listen=0.0.0.0 --token=x
 }
 
-# -- H4: Origin and Host
+@test "H3: the token is hidden in the command line of boris" {
+	needs_linux
+	serve --token=tell-no-one-either --token=tell-no-one
+	is "$(grep -c tell-no-one "/proc/$server/cmdline")" 0
+}
 
-@test "H4: on port 80 this server's origin has no port" {
+@test "H3: BORIS_TOKEN is removed from the environment of boris" {
+	needs_linux
+	BORIS_TOKEN=tell-no-one serve
+	is "$(grep -c tell-no-one "/proc/$server/environ")" 0
+}
+
+@test "H3: the environment of commands does not contain BORIS_TOKEN" {
+	BORIS_TOKEN=tell-no-one serve
+	connect a
+	bash_call env '' "$META"
+	stateless_post a 'Authorization: Bearer tell-no-one'
+	read_answer a
+	is "$http" 200
+	lacks "$reply" tell-no-one
+}
+
+@test "H3, E8: if boris is process 1, both of its processes hide the token" {
+	needs_linux
+	needs_root
+	unshare -pf --mount-proc true || skip 'no pid namespace here'
+	wrap=(unshare -pf --mount-proc)
+	serve --token=tell-no-one
+	first=$(<"/proc/$server/task/$server/children")
+	boris=$(<"/proc/${first% }/task/${first% }/children")
+	for pid in $first $boris; do
+		has "$(tr '\0' ' ' <"/proc/$pid/cmdline")" '--token=***'
+	done
+	kill "${first% }"
+	died
+	expect_only_listening
+}
+
+# --- H4: Origin and Host
+
+# health_from HEADER STATUS: GET /health with this header is answered with STATUS
+health_from() {
+	asked a GET /health "$1"
+	is "$1: $http" "$1: $2"
+}
+
+@test "H4: on port 80, the origin of boris can be given without a port" {
 	if ! serve --port=80; then
 		died
 		skip "$(<err)"
 	fi
-	plug a
+	connect a
 	for origin in http://localhost http://127.0.0.1:80 'http://[::1]'; do
-		asked a GET /health "Origin: $origin"
-		is "$origin: $http" "$origin: 200"
+		health_from "Origin: $origin" 200
 	done
-	for origin in http://localhost:8080 https://localhost http://localhost.example \
-		'http://127.0.0.1:[x]' 'http://127.0.0.1:x]' http://127.0.0.1:x@evil.example:80 \
-		http://127.0.0.1:80:80; do
-		asked a GET /health "Origin: $origin"
-		is "$origin: $http" "$origin: 403"
+	for origin in http://localhost:8080 https://localhost \
+	              http://localhost.example 'http://127.0.0.1:[x]' \
+	              'http://127.0.0.1:x]' http://127.0.0.1:x@evil.example:80 \
+	              http://127.0.0.1:80:80; do
+		health_from "Origin: $origin" 403
 	done
 }
 
-@test "H4: an Origin that is not allowed is 403, and nothing has run" {
+@test "H4: a call from an origin that is not allowed is rejected with 403 and not run" {
+	local cors=Access-Control-Allow-Origin
 	serve --allow-origin=https://good.example
-	plug a
-	for origin in http://evil.example null https://good.example:444 http://good.example \
-	              https://good.example.evil.example http://localhost.evil.example \
+	connect a
+	for origin in http://evil.example null https://good.example:444 \
+	              http://good.example https://good.example.evil.example \
+	              http://localhost.evil.example \
 	              http://127.0.0.1.evil.example http://localhost:80x \
 	              'http://[::1].evil.example' http://localhost@evil.example \
-	              http://localhost http://localhost:1 "http://127.0.0.1:1$port" 'http://[::1]'; do
+	              http://localhost http://localhost:1 \
+	              "http://127.0.0.1:1$port" 'http://[::1]'; do
 		bash_call "echo ran >$PWD/ran" '' "$META"
-		modern_posted a "Origin: $origin"
-		is "$origin: $http $(header Access-Control-Allow-Origin || echo none)" \
-			"$origin: 403 none"
+		stateless_posted a "Origin: $origin"
+		is "$origin: $http $(header $cors || echo none)" "$origin: 403 none"
 	done
-	asked a GET /health 'Origin: http://evil.example'
-	is "$http" 403
-	modern_ran a ls
-	lacks "$(plain stdout)" ran
+	[ ! -e ran ]
 }
 
-@test "H4: on loopback a Host that is not is 403, and nothing has run; elsewhere any Host will do" {
+@test "H4: GET /health from an origin that is not allowed is rejected with 403" {
 	serve
-	plug a
-	for host in evil.example evil.example:$port localhost.evil.example 127.0.0.1.evil.example \
-	            192.0.2.1 '[::2]' '' 'localhost:1:2'; do
+	connect a
+	health_from 'Origin: http://evil.example' 403
+}
+
+@test "H4: on loopback, a call with another Host is rejected with 403 and not run" {
+	serve
+	connect a
+	for host in evil.example evil.example:$port localhost.evil.example \
+	            127.0.0.1.evil.example 192.0.2.1 '[::2]' '' 'localhost:1:2'; do
 		bash_call "echo ran >$PWD/ran" '' "$META"
-		modern_posted a "Host: $host"
+		stateless_posted a "Host: $host"
 		is "$host: $http" "$host: 403"
 	done
-	for host in localhost LOCALHOST:1 127.0.0.1 127.1.2.3:4 '[::1]' "[::1]:$port"; do
-		asked a GET /health "Host: $host"
-		is "$host: $http" "$host: 200"
-	done
-	modern_ran a ls
-	lacks "$(plain stdout)" ran
-	leave
-	serve --listen=0.0.0.0 --allow-anyone
-	plug a
-	asked a GET /health 'Host: boris.example'
-	is "$http" 200
+	[ ! -e ran ]
 }
 
-@test "H4: a page of this server, or an allowed one, may call and read" {
+@test "H4: on loopback, a Host with any loopback name and any port is accepted" {
+	serve
+	connect a
+	for host in localhost LOCALHOST:1 127.0.0.1 127.1.2.3:4 '[::1]' "[::1]:$port"; do
+		health_from "Host: $host" 200
+	done
+}
+
+@test "H4: on an address that is not loopback, any Host is accepted" {
+	serve --listen=0.0.0.0 --allow-anyone
+	connect a
+	health_from 'Host: boris.example' 200
+}
+
+@test "H4: the host in an absolute URL is checked" {
+	serve
+	connect a
+	put_lines a 'GET http://evil.example/health HTTP/1.1' 'Host: localhost' ''
+	read_response a
+	is "$http" 403
+}
+
+@test "H4: a response to an allowed origin has CORS headers" {
 	export BORIS_ALLOW_ORIGIN='https://one.example,http://two.example:8000'
 	serve
-	enter a
-	for origin in http://localhost:$port http://127.0.0.1:$port "http://[::1]:$port" \
-	              https://one.example http://two.example:8000; do
+	open_session a
+	for origin in http://localhost:$port http://127.0.0.1:$port \
+	              "http://[::1]:$port" https://one.example \
+	              http://two.example:8000; do
 		message ping
 		posted a "$message" "Origin: $origin"
 		is "$http $(header Access-Control-Allow-Origin)" "200 $origin"
 		has "$(header Access-Control-Expose-Headers)" Mcp-Session-Id
 		is "$(header Vary)" Origin
 	done
-	runs a 'echo hello'
+}
+
+@test "H4: a stream for an allowed origin has CORS headers" {
+	serve --allow-origin=https://one.example
+	open_session a
+	bash_call 'echo hello'
 	post a "$message" 'Origin: https://one.example'
-	answers a
-	answers a
+	read_answer a
+	is "$(header Content-Type)" text/event-stream
 	is "$(header Access-Control-Allow-Origin)" https://one.example
 }
 
-@test "H4: --allow-origin may be given twice and beats the variable; what is no origin is refused at the start" {
-	for origin in '*' null good.example https:// https://good.example/ https://good.example/page; do
-		refused_at_start 2 "--allow-origin=$origin"
-	done
-	export BORIS_ALLOW_ORIGIN=https://three.example
-	serve --allow-origin=https://one.example --allow-origin https://two.example
-	plug a
-	for pair in one:200 two:200 three:403; do
-		asked a GET /health "Origin: https://${pair%:*}.example"
-		is "$pair: $http" "$pair: ${pair#*:}"
+@test "H4: an error for an allowed origin has CORS headers" {
+	serve --token=x --allow-origin=https://one.example
+	connect a
+	asked a POST /mcp 'Origin: https://one.example' "$JSON" -- "$HELLO"
+	is "$http $(header Access-Control-Allow-Origin)" '401 https://one.example'
+}
+
+@test "H4: an invalid origin is rejected with exit status 2" {
+	for origin in '*' null good.example https:// https://good.example/ \
+	              https://good.example/page; do
+		fails_to_start 2 "--allow-origin=$origin"
 	done
 }
 
-@test "H4: a CORS preflight is answered, without the token too" {
+@test "H4: --allow-origin can be repeated and overrides BORIS_ALLOW_ORIGIN" {
+	export BORIS_ALLOW_ORIGIN=https://three.example
+	serve --allow-origin=https://one.example --allow-origin https://two.example
+	connect a
+	health_from 'Origin: https://one.example' 200
+	health_from 'Origin: https://two.example' 200
+	health_from 'Origin: https://three.example' 403
+}
+
+@test "H4: a CORS preflight request is answered without the token" {
 	serve --token=x --allow-origin=https://one.example
-	plug a
-	asked a OPTIONS /mcp 'Origin: https://one.example' 'Access-Control-Request-Method: POST' \
-		'Access-Control-Request-Headers: authorization,content-type,mcp-session-id'
+	connect a
+	asked a OPTIONS /mcp 'Origin: https://one.example' \
+		'Access-Control-Request-Method: POST' \
+		'Access-Control-Request-Headers: authorization,mcp-session-id'
 	is "$http $(header Access-Control-Allow-Origin)" '204 https://one.example'
 	for verb in POST DELETE; do
 		has "$(header Access-Control-Allow-Methods)" $verb
 	done
-	for name in Authorization Content-Type Mcp-Session-Id MCP-Protocol-Version Mcp-Method Mcp-Name; do
+	for name in Authorization Content-Type Mcp-Session-Id MCP-Protocol-Version \
+	            Mcp-Method Mcp-Name; do
 		has "$(header Access-Control-Allow-Headers)" $name
 	done
-	asked a OPTIONS /mcp 'Origin: https://two.example' 'Access-Control-Request-Method: POST'
-	is "$http" 403
-	# What is refused can be read too.
-	asked a POST /mcp 'Origin: https://one.example' 'Content-Type: application/json' -- "$HELLO"
-	is "$http $(header Access-Control-Allow-Origin)" '401 https://one.example'
 }
 
-# -- H5: sessions
+@test "H4: a CORS preflight request from another origin is rejected with 403" {
+	serve --token=x --allow-origin=https://one.example
+	connect a
+	asked a OPTIONS /mcp 'Origin: https://two.example' \
+		'Access-Control-Request-Method: POST'
+	is "$http" 403
+}
 
-@test "H5: the directory of one session is not another's" {
+# --- H5: sessions
+
+@test "H5: a session id consists of 32 hexadecimal digits" {
 	serve
-	enter a b
-	isnt "${visit[a]}" "${visit[b]}"
+	open_session a
+	is "${session_of[a]//[0-9a-f]/}${#session_of[a]}" 32
+}
+
+@test "H5: each session has a working directory of its own" {
+	serve
+	open_session a b
+	isnt "${session_of[a]}" "${session_of[b]}"
 	ran a 'cd /tmp; pwd'
 	is "$(result cwd)" '"/tmp"'
 	ran b pwd
 	is "$(plain stdout)" "$PWD"
-	joins c a
-	ran c pwd
+}
+
+@test "H5: two connections can use the same session" {
+	serve
+	open_session a
+	ran a 'cd /tmp'
+	join_session b a
+	ran b pwd
 	is "$(plain stdout)" /tmp
 }
 
-@test "H5, T7: the tasks of one session are unknown to another, and not in its list" {
+@test "H5: a task of another session is not found" {
 	serve
-	enter a b
-	ran a 'echo $$ >pid; read <gate' '{"run_in_background":true}'
+	open_session a b
+	ran a 'read <gate' '{"run_in_background":true}'
 	task=$(plain task_id) pid=$(result pid)
 	used b task_output '{"task_id":"'"$task"'"}'
 	refused "task not found: $task*"
-	for what in check_pid kill_pid; do
-		used b bash '{"'$what'":'"$pid"'}'
+	for argument in check_pid kill_pid; do
+		used b bash '{"'$argument'":'"$pid"'}'
 		refused "no background process with pid $pid*"
 	done
-	used b task_output '{}'
-	is "$(result)" '{"tasks":[]}'
-	used a task_output '{}'
-	is "$(plain tasks 0 task_id) $(get -n result structuredContent tasks)" "$task 1"
 	there "$pid"
 	release
 	used a task_output '{"task_id":"'"$task"'","wait":10000}'
 	is "$(result status)" '"completed"'
 }
 
-@test "H5: a start that waits, whose peer has gone, leaves its result to be read (W2)" {
+@test "H5, T7: a list of tasks contains no task of another session" {
 	serve
-	enter a
-	plug b c
-	visit[b]=${visit[a]} visit[c]=${visit[a]}
+	open_session a b
+	ran a 'read <gate' '{"run_in_background":true}'
+	task=$(plain task_id)
+	used b task_output '{}'
+	is "$(result)" '{"tasks":[]}'
+	used a task_output '{}'
+	is "$(plain tasks 0 task_id) $(get -n result structuredContent tasks)" "$task 1"
+	release
+}
+
+# has_input NAME: the server has sent something on this connection
+has_input() {
+	read -rt 0 -u "${descriptor_of[$1]}"
+}
+
+# first_task_completed NAME: the first task in the list of this session has ended
+first_task_completed() {
+	used "$1" task_output '{}'
+	[ "$(result tasks 0 status)" = '"completed"' ]
+}
+
+@test "H5, W2: a task whose call lost its connection can still be read" {
+	serve
+	open_session a
+	join_session b a
+	join_session c a
 	runs b 'echo >begun; read <gate'
 	begun begun
 	runs c 'echo hi' '{"run_in_background":true,"wait":60000}'
-	# It has been read when this is answered, and waits in the queue.
-	settled wc -c err
-	unplug c
-	ask_list() {
-		used a task_output '{}'
-		[ "$(result tasks 0 status)" = '"completed"' ]
-	}
-	! ask_list
+	eventually has_input c # Its call is in the queue.
+	disconnect c
+	! first_task_completed a
 	release
-	eventually ask_list
+	eventually first_task_completed a
 }
 
-@test "H5: results are of the kind that each session's client can use, by its name (B6)" {
+@test "H5, B6: the kind of a result depends on the client of the session" {
 	serve
-	enter a
+	open_session a
 	called claude-code
-	enter b
-	for peer in a b a; do
-		ran $peer 'echo hi'
+	open_session b
+	for name in a b a; do
+		ran $name 'echo hi'
 		kinds+=("$(kind)")
 		message tools/list
-		post $peer "$message"
-		answers $peer
+		post $name "$message"
+		read_answer $name
 		kinds+=("$(kind)")
 	done
 	is "${kinds[*]}" 'data data text text data data'
 }
 
-@test "H5: calls of one session wait for each other, over whatever connection, not for another session's" {
+@test "H5: a call does not wait for a call of another session" {
 	serve
-	enter a b
+	open_session a b
 	runs a 'echo >begun; read <gate'
-	heads a
+	read_head a
 	begun begun
 	ran b 'echo quick'
 	is "$(plain stdout)" quick
 	release
-	last_event a
+	read_last_event a
 	is "$(result status)" '"completed"'
-	joins c a
-	runs a 'echo >again; read <gate; cd /'
-	begun again
-	runs c pwd
-	heads c
+}
+
+@test "H5: a call waits for a call of its session on another connection" {
+	serve
+	open_session a
+	join_session b a
+	runs a 'echo >begun; read <gate; cd /'
+	begun begun
+	runs b pwd
+	read_head b
 	release
-	answers a
-	last_event c
+	read_answer a
+	read_last_event b
 	is "$(plain stdout)" /
 }
 
-# stopped: the server is, and not still in a poll() that can find a request
-stopped() {
+# is_stopped: the server is stopped, and not still in a poll() that could find a
+# request
+is_stopped() {
 	[ "$(process "$server" 3)" = T ]
 }
 
-# unread BYTES: so many have come for the server that it has not read
-unread() {
+# unread_bytes_are N: N bytes have arrived that the server has not read
+unread_bytes_are() {
 	local sum=0 row
 	while read -ra row; do
 		if [[ ${row[1]} == *:$(printf %04X "$port") && ${row[3]} == 01 ]]; then
@@ -667,72 +932,58 @@ unread() {
 	[ $sum = "$1" ]
 }
 
-@test "H5: of requests that are whole at once, the connection that came first is first" {
+@test "P7: requests that are complete together run in the order of their connections" {
 	serve
-	enter a
+	open_session a
 	for i in 1 2 3 4 5 6; do
-		joins p$i a
-		pings p$i  # it has been accepted
+		join_session p$i a
+		pings p$i # The connection has been accepted.
 	done
 	kill -STOP "$server"
-	eventually stopped
+	eventually is_stopped
 	written=0
 	for i in 6 2 5 3 1 4; do
 		runs p$i "echo $i >>order" '{"run_in_background":false}'
 	done
-	eventually unread $written
+	eventually unread_bytes_are $written
 	kill -CONT "$server"
 	for i in 1 2 3 4 5 6; do
-		answers p$i
+		read_answer p$i
 	done
 	is "$(xargs <order)" '1 2 3 4 5 6'
 }
 
-@test "H5: without the session's id 400, with a wrong one 404; a version that is not spoken is 400" {
+@test "H5: a request without a session id is rejected with 400" {
 	serve
-	enter a
-	right=${visit[a]}
+	connect a
 	message ping
-	visit[a]=''
 	posted a "$message"
-	is "$http $(code) $(get id)" "400 -32600 $id"
+	is_error 400 -32600
+	is "$(get id)" "$id"
 	asked a DELETE /mcp
 	is "$http" 400
-	for wrong in 0 "${right}0" "${right:0:31}" "${right^^}x"; do
-		visit[a]=$wrong
-		posted a "$message"
-		is "$http $(get id)" "404 $id"
-		asked a DELETE /mcp "Mcp-Session-Id: ${visit[a]}"
-		is "$http" 404
-	done
-	visit[a]=$right
-	pings a
-	message ping
-	for version in 2099-01-01 x ''; do
-		posted a "$message" "MCP-Protocol-Version: $version"
-		is "$version: $http" "$version: 400"
-	done
-	for version in 2025-11-25 2025-06-18 2025-03-26; do
-		posted a "$message" "MCP-Protocol-Version: $version"
-		is "$version: $http" "$version: 200"
-	done
 }
 
-@test "H5: an initialize with an unknown session id opens a new session" {
+@test "H5: a request with an unknown session id is rejected with 404" {
 	serve
-	enter a
-	closed=${visit[a]}
-	asked a DELETE /mcp "Mcp-Session-Id: $closed"
-	for old in "$closed" 0123456789abcdef0123456789abcdef '' x; do
-		visit[a]=$old
-		posted a "$HELLO" "MCP-Protocol-Version: 2099-01-01"
-		is "$old: $http $(get result protocolVersion)" "$old: 200 \"2025-11-25\""
-		visit[a]=$(header Mcp-Session-Id)
-		isnt "${visit[a]}" "$old"
-		pings a
+	open_session a
+	right=${session_of[a]}
+	message ping
+	for wrong in 0 "${right}0" "${right:0:31}" "${right^^}x"; do
+		session_of[a]=$wrong
+		posted a "$message"
+		is "$http $(get id)" "404 $id"
+		asked a DELETE /mcp "Mcp-Session-Id: $wrong"
+		is "$http" 404
 	done
-	# All other requests with an unknown id are rejected.
-	visit[a]=$closed
+	session_of[a]=$right
+	pings a
+}
+
+@test "H5: every method except initialize requires a known session id" {
+	serve
+	connect a
+	session_of[a]=0123456789abcdef0123456789abcdef
 	for method in ping tools/list server/discover initialized; do
 		message $method
 		posted a "$message"
@@ -740,9 +991,44 @@ unread() {
 	done
 }
 
-@test "H5: an initialize with the id of an open session stays in that session" {
+@test "H5: an unsupported MCP-Protocol-Version is rejected with 400" {
 	serve
-	enter a
+	open_session a
+	message ping
+	for version in 2099-01-01 x ''; do
+		posted a "$message" "MCP-Protocol-Version: $version"
+		is "$version: $http" "$version: 400"
+	done
+}
+
+@test "H5: any MCP-Protocol-Version with sessions is accepted" {
+	serve
+	open_session a
+	message ping
+	for version in 2025-11-25 2025-06-18 2025-03-26; do
+		posted a "$message" "MCP-Protocol-Version: $version"
+		is "$version: $http" "$version: 200"
+	done
+}
+
+@test "H5: an initialize request with an unknown session id opens a new session" {
+	serve
+	open_session a
+	closed=${session_of[a]}
+	asked a DELETE /mcp "Mcp-Session-Id: $closed"
+	for old in "$closed" 0123456789abcdef0123456789abcdef '' x; do
+		session_of[a]=$old
+		posted a "$HELLO" "MCP-Protocol-Version: 2099-01-01"
+		is "$old: $http $(get result protocolVersion)" "$old: 200 \"2025-11-25\""
+		session_of[a]=$(header Mcp-Session-Id)
+		isnt "${session_of[a]}" "$old"
+		pings a
+	done
+}
+
+@test "H5: an initialize request with the id of an open session keeps that session" {
+	serve
+	open_session a
 	ran a 'cd /'
 	posted a "$HELLO"
 	is "$http $(header Mcp-Session-Id || echo none)" '200 none'
@@ -750,7 +1036,7 @@ unread() {
 	is "$(plain stdout)" /
 }
 
-@test "H5: if no random number is available, the error says so, and a later initialize is served" {
+@test "H5: initialize is rejected with 503 if no random number is available" {
 	needs_root
 	needs unshare nsenter pgrep
 	[ -e /dev/urandom ] || skip 'no /dev/urandom here'
@@ -761,75 +1047,110 @@ unread() {
 	"${wrap[@]}" true || skip 'no mount namespaces here'
 	serve
 	nsenter -t "$server" -m mount --bind /dev/null /dev/urandom
-	plug a
+	connect a
 	posted a "$HELLO"
-	is "$http $(code)" '503 -32603'
+	is_error 503 -32603
 	like "$(get -s error message)" '*random number*'
 	nsenter -t "$server" -m umount /dev/urandom
 	posted a "$HELLO"
 	is "$http" 200
-	# A signal would end strace, and not boris.
+	# The signal must not go to strace, which is the test's child.
 	kill "$(pgrep -P "$server")"
 	died
 	rm err
 }
 
-@test "H5: a handshake that fails opens no session, DELETE with a version that has none ends none" {
+@test "H5: an initialize request that fails opens no session" {
 	serve
-	plug a
+	connect a
 	posted a '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}'
 	is "$(code) $(header Mcp-Session-Id || echo none)" '-32602 none'
-	enter a
+}
+
+@test "H5: DELETE with a version that has no sessions is rejected with 400" {
+	serve
+	open_session a
 	for version in 1999-01-01 2026-07-28; do
-		asked a DELETE /mcp "Mcp-Session-Id: ${visit[a]}" "MCP-Protocol-Version: $version"
+		asked a DELETE /mcp "Mcp-Session-Id: ${session_of[a]}" \
+			"MCP-Protocol-Version: $version"
 		is "$version: $http" "$version: 400"
 	done
-	asked a DELETE /mcp "Mcp-Session-Id: ${visit[a]}" 'MCP-Protocol-Version: 2025-11-25'
+	asked a DELETE /mcp "Mcp-Session-Id: ${session_of[a]}" \
+		'MCP-Protocol-Version: 2025-11-25'
 	is "$http" 204
 }
 
-@test "H5: DELETE ends the session: its commands, its tasks, its queue, no one else's" {
-	serve
-	enter a b
-	joins c a
-	joins d a
-	joins e a
-	ran a 'echo $BASHPID >task; exec sleep 1000' '{"run_in_background":true}'
-	ran b 'echo $BASHPID >other; read <gate' '{"run_in_background":true}'
-	other=$(plain task_id)
-	runs c 'echo $BASHPID >running; trap "" INT; exec sleep 1000'
-	heads c
-	begun task other running
-	runs d 'echo >ran' '{"run_in_background":true}'
-	heads d
-	asked e DELETE /mcp "Mcp-Session-Id: ${visit[a]}"
+# delete_session NAME OTHER: DELETE on NAME closes the session of OTHER
+delete_session() {
+	asked "$1" DELETE /mcp "Mcp-Session-Id: ${session_of[$2]}"
 	is "$http $body" '204 '
-	message ping
-	posted e "$message"
-	is "$http" 404
-	asked e DELETE /mcp "Mcp-Session-Id: ${visit[a]}"
-	is "$http" 404
-	last_event c
-	is "$(result status)" '"killed"'
-	last_event d
-	refused '*session was closed*'
-	eventually gone task
-	eventually gone running
-	there other
-	release
-	used b task_output '{"task_id":"'"$other"'","wait":10000}'
-	is "$(result status)" '"completed"'
-	lacks "$(ls)" ran
 }
 
-@test "H5: DELETE is answered while the session's stubborn commands have their grace" {
+@test "H5: the id of a deleted session is unknown" {
 	serve
-	enter a b
-	ran a 'trap "" TERM; echo $BASHPID >pid; while :; do read <gate; done' '{"run_in_background":true}'
+	open_session a
+	delete_session a a
+	message ping
+	posted a "$message"
+	is "$http" 404
+	asked a DELETE /mcp "Mcp-Session-Id: ${session_of[a]}"
+	is "$http" 404
+}
+
+@test "H5: DELETE terminates the commands and tasks of the session" {
+	serve
+	open_session a
+	join_session b a
+	ran a 'echo $BASHPID >task; exec sleep 1000' '{"run_in_background":true}'
+	runs b 'echo $BASHPID >command; trap "" INT; exec sleep 1000'
+	read_head b
+	begun task command
+	delete_session a a
+	read_last_event b
+	is "$(result status)" '"killed"'
+	eventually gone task
+	eventually gone command
+}
+
+@test "H5: DELETE rejects the queued calls of the session" {
+	serve
+	open_session a
+	join_session b a
+	join_session c a
+	runs b 'echo >begun; exec sleep 1000'
+	begun begun
+	runs c 'echo >ran' '{"run_in_background":true}'
+	read_head c
+	delete_session a a
+	read_last_event c
+	refused '*session was closed*'
+	read_answer b
+	[ ! -e ran ]
+}
+
+@test "H5: DELETE does not affect other sessions" {
+	serve
+	open_session a b
+	ran b 'echo $BASHPID >pid; read <gate' '{"run_in_background":true}'
+	task=$(plain task_id)
+	begun pid
+	delete_session a a
+	there pid
+	release
+	used b task_output '{"task_id":"'"$task"'","wait":10000}'
+	is "$(result status)" '"completed"'
+}
+
+@test "H5: DELETE is answered at once even if a command ignores SIGTERM" {
+	serve
+	open_session a b
+	bash_call 'trap "" TERM; echo $BASHPID >pid; while :; do read <gate; done' \
+		'{"run_in_background":true}'
+	post a "$message"
+	read_answer a
 	begun pid
 	begin
-	asked b DELETE /mcp "Mcp-Session-Id: ${visit[a]}"
-	is "$http" 204
+	delete_session b a
 	message ping
 	posted a "$message"
 	is "$http" 404
@@ -840,9 +1161,9 @@ unread() {
 	least "$(took)" 4500
 }
 
-@test "H5: a session that nobody uses is closed, and its tasks with it" {
+@test "H5: an idle session and its tasks are closed after --session-timeout" {
 	serve --session-timeout=$SLOW
-	enter a
+	open_session a
 	begin
 	ran a 'echo $BASHPID >pid; exec sleep 1000' '{"run_in_background":true}'
 	begun pid
@@ -853,24 +1174,24 @@ unread() {
 	is "$http" 404
 }
 
-@test "H5: a call in flight keeps its session, a wait too" {
+@test "H5: an open call or wait keeps its session open" {
 	serve --session-timeout=$((2 * SLOW))
-	enter a b
+	open_session a b
 	ran b "sleep $((3 * SLOW))" '{"run_in_background":true}'
 	runs a "sleep $((3 * SLOW)); echo kept"
 	tool task_output '{"task_id":"'"$(plain task_id)"'","wait":600000}'
 	post b "$message"
-	answers a
+	read_answer a
 	is "$(plain stdout)" kept
 	pings a
-	answers b
+	read_answer b
 	is "$(result status)" '"completed"'
 	pings b
 }
 
-@test "H5: the 65th session is 503, until one has gone" {
+@test "H5: the 65th session is rejected with 503 until another one is closed" {
 	serve
-	plug a
+	connect a
 	for ((i = 0; i < 64; i++)); do
 		posted a "$HELLO"
 		is "$i: $http" "$i: 200"
@@ -885,72 +1206,120 @@ unread() {
 	is "$http" 200
 }
 
-@test "H5: fifty sessions with a command each run them all at once, and leave nothing" {
-	needs_linux
-	descriptors_are() {
-		local all=("/proc/$server/fd/"*)
-		[ ${#all[@]} = "$1" ]
-	}
+@test "H5: the commands of fifty sessions run at the same time" {
 	serve
-	plug probe
-	asked probe GET /health
-	idle=("/proc/$server/fd/"*)
 	for ((i = 0; i < 50; i++)); do
-		enter s$i
-	done
-	for ((i = 0; i < 50; i++)); do
+		open_session s$i
 		runs s$i "echo >>begun; read <gate; echo $i"
 	done
-	all_begun() { [ "$(cat begun 2>/dev/null | wc -l)" = 50 ]; }
-	eventually all_begun
+	eventually lines_are begun 50
 	begin
 	release 50
 	for ((i = 0; i < 50; i++)); do
-		answers s$i
+		read_answer s$i
 		is "$(plain stdout)" $i
 	done
 	within 20000
-	for ((i = 0; i < 50; i++)); do
-		asked s$i DELETE /mcp "Mcp-Session-Id: ${visit[s$i]}"
-		unplug s$i
-	done
-	# One more than before the first command: the second process (L4)
-	eventually descriptors_are $((${#idle[@]} + 1))
 }
 
-# -- H6: the modern revision
+# descriptors_are N: boris has N open descriptors
+descriptors_are() {
+	local all=("/proc/$server/fd/"*)
+	[ ${#all[@]} = "$1" ]
+}
 
-@test "H5: a command keeps running as a task when a timer of the client cancels its call (E6)" {
+@test "H5: boris closes all descriptors of a session that has ended" {
+	needs_linux
 	serve
-	enter a
-	joins b a
+	connect probe
+	asked probe GET /health
+	before=("/proc/$server/fd/"*)
+	for ((i = 0; i < 20; i++)); do
+		open_session s$i
+		ran s$i true
+		delete_session s$i s$i
+		disconnect s$i
+	done
+	# The guard, which the first command starts, has one descriptor.
+	eventually descriptors_are $((${#before[@]} + 1))
+}
+
+@test "H5, D7: calls of a session with an absolute cwd run in parallel" {
+	serve
+	open_session a
+	join_session b a
+	join_session c a
+	runs a 'echo x >begun; read <gate; pwd'
+	begun begun
+	ran b pwd '{"cwd":"/"}'
+	is "$(plain stdout) $(result cwd)" '/ '
+	runs c pwd '{"cwd":"."}'
+	release
+	read_answer a
+	is "$(plain stdout)" "$PWD"
+	read_answer c
+	is "$(plain stdout)" "$PWD"
+}
+
+@test "H5, E6: a command becomes a task if a timer of the client cancels its call" {
+	serve
+	open_session a
+	join_session b a
 	runs a 'echo x >mark; read <gate; echo end'
-	heads a
+	read_head a
 	begun mark
-	posted b '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":'$id',"reason":"Request timed out"}}'
-	is "$http" 202
-	! event a
+	cancelled b $id '"reason":"Request timed out"'
+	! read_event a
 	ran b 'echo next'
-	like "$(plain note)" 'your call timed out; its command keeps running as task ????????: *'
+	note='your call timed out; its command keeps running as task ????????: *'
+	like "$(plain note)" "$note"
 	release
 }
 
-@test "H6: a modern request stands alone, with the headers it has to have" {
+# --- H6: the stateless revision
+
+# start_calls COMMAND N [ARGUMENTS]: opens N connections p0, p1 and so on, posts on
+# each a stateless call that runs the command after reading from the gate, and
+# waits until 16 of the calls have started
+start_calls() {
+	local i
+	for ((i = 0; i < $2; i++)); do
+		connect p$i
+		stateless_runs p$i "echo >>begun; read <gate; $1" "${3-}"
+	done
+	eventually lines_are begun 16
+}
+
+# read_answers N: lets the N calls continue, and reads their answers
+read_answers() {
+	local i
+	release "$1"
+	for ((i = 0; i < $1; i++)); do
+		read_answer p$i || return
+	done
+}
+
+@test "H6: a stateless request requires no session" {
 	serve
-	plug a
+	connect a
 	discovers 200
 	is "$(get result resultType) $(get id)" "\"complete\" $id"
 	is "$(header Mcp-Session-Id || echo none)" none
-	message tools/list "{\"_meta\":{$META}}"
-	modern_posted a 'Mcp-Session-Id: nobody' 'Last-Event-ID: 7'
+}
+
+@test "H6: a stateless request with Mcp-Session-Id or Last-Event-ID is accepted" {
+	serve
+	connect a
+	stateless_message tools/list
+	stateless_posted a 'Mcp-Session-Id: unknown' 'Last-Event-ID: 7'
 	is "$http $(get -n result tools)" '200 2'
 }
 
-@test "H6: what the headers leave out or say otherwise is 400 and -32020" {
+@test "H6: a header that is missing or contradicts the message is rejected with -32020" {
+	local v=$STATELESS m='Mcp-Method: tools/call' n='Mcp-Name: bash'
 	serve
-	plug a
+	connect a
 	bash_call 'echo >ran' '' "$META"
-	v=$MODERN m='Mcp-Method: tools/call' n='Mcp-Name: bash'
 	for wrong in "$m|$n" "$v|$n" "$v|$m" "MCP-Protocol-Version: 2025-11-25|$m|$n" \
 	             "$v|Mcp-Method: tools/list|$n" "$v|Mcp-Method: Tools/Call|$n" \
 	             "$v|$m|Mcp-Name: Bash" "$v|$m|Mcp-Name: =?base64?YmFzaA?=" \
@@ -959,170 +1328,150 @@ unread() {
 		posted a "$message" "${headers[@]}"
 		is "$wrong: $http $(code) $(get id)" "$wrong: 400 -32020 $id"
 	done
-	lacks "$(ls)" ran
-	post a "$message" "$v" "$m" "$n"
-	answers a
-	is "$http" 200
-	post a "$message" "$v" "$m" 'Mcp-Name:   =?base64?YmFzaA==?=  '
-	answers a
+	[ ! -e ran ]
+}
+
+@test "H6: the header Mcp-Name can be encoded in Base64" {
+	serve
+	connect a
+	bash_call true '' "$META"
+	post a "$message" "$STATELESS" 'Mcp-Method: tools/call' \
+		'Mcp-Name:   =?base64?YmFzaA==?=  '
+	read_answer a
 	is "$http" 200
 }
 
-@test "H6: errors have the status that the revision wants" {
+@test "H6: an unknown stateless method is rejected with 404 and -32601" {
 	serve
-	plug a
-	for row in '404 -32601 no/such' '404 -32601 ping' '404 -32601 initialize'; do
-		message ${row##* } "{\"_meta\":{$META}}"
-		modern_posted a
-		is "$http $(code) $(get id)" "${row% *} $id"
+	connect a
+	for method in no/such ping initialize; do
+		stateless_message $method
+		stateless_posted a
+		is_error 404 -32601
+		is "$(get id)" "$id"
 	done
+}
+
+@test "H6: the error about an unknown tool has status 200" {
+	serve
+	connect a
 	tool nothing '{}' "$META"
-	modern_posted a
-	is "$http $(code)" '200 -32602'
+	stateless_posted a
+	is_error 200 -32602
+}
+
+@test "H6: a stateless request with an incomplete _meta is rejected with 400 and -32602" {
+	serve
+	connect a
 	for row in 'tools/list {"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}' \
 		'tools/list {}' 'ping {}' 'server/discover {}'; do
 		message ${row%% *} "${row#* }"
-		modern_posted a
+		stateless_posted a
 		is "$row: $http $(code)" "$row: 400 -32602"
 	done
 	has "$body" io.modelcontextprotocol/protocolVersion
+}
+
+@test "H6: an unsupported version in _meta is rejected with 400 and -32022" {
+	serve
+	connect a
 	message tools/list "{\"_meta\":{${META/2026-07-28/2099-01-01}}}"
 	posted a "$message" 'MCP-Protocol-Version: 2099-01-01' 'Mcp-Method: tools/list'
-	is "$http $(code) $(get error data supported)" '400 -32022 ["2026-07-28"]'
-	for row in '-32600 []' '-32600 {"jsonrpc":"2.0","id":1,"result":{}}' '-32700 {' \
-		'-32600 {"jsonrpc":"1.0","method":"notifications/cancelled","params":{"requestId":1}}'; do
-		posted a "${row#* }" "$MODERN"
-		is "$row: $http $(code)" "$row: 400 ${row%% *}"
+	is_error 400 -32022
+	is "$(get error data supported)" '["2026-07-28"]'
+}
+
+@test "H6: a stateless POST without a valid message is rejected with 400" {
+	serve
+	connect a
+	posted a '{' "$STATELESS"
+	is_error 400 -32700
+	for body in '[]' '{"jsonrpc":"2.0","id":1,"result":{}}' \
+	            '{"jsonrpc":"1.0","method":"notifications/cancelled","params":{"requestId":1}}'; do
+		posted a "$body" "$STATELESS"
+		is "$body: $http $(code)" "$body: 400 -32600"
 	done
 }
 
-@test "H6: a modern notification is 202, and cancels nobody's call" {
+@test "H6: a stateless notification is answered with 202 and cancels no call" {
 	serve
-	plug a b
-	modern_runs a 'echo >begun; read <gate; echo done'
-	heads a
+	connect a b
+	stateless_runs a 'echo >begun; read <gate; echo done'
+	read_head a
 	begun begun
-	posted b '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":'$id'}}' "$MODERN"
+	notification='{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":'$id'}}'
+	posted b "$notification" "$STATELESS"
 	is "$http $body" '202 '
-	posted b '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":'$id',"_meta":{'"$META"'}}}'
-	is "$http $body" '202 '
+	cancelled b $id '"_meta":{'"$META"'}'
 	release
-	last_event a
+	read_last_event a
 	is "$(plain stdout)" done
 }
 
-@test "H6: calls start in the --workdir, or in cwd, and move nothing" {
+@test "H6: a stateless call starts in the --workdir directory" {
 	mkdir work
 	serve --workdir=work
-	plug a
-	modern_ran a 'pwd; cd /'
+	connect a
+	stateless_ran a 'pwd; cd /'
 	is "$(plain stdout)" "$PWD/work"
-	modern_ran a pwd
+	stateless_ran a pwd
 	is "$(plain stdout)" "$PWD/work"
-	modern_ran a pwd '{"cwd":"/tmp"}'
+}
+
+@test "H6: a stateless call with cwd changes the directory of no other call" {
+	serve
+	connect a
+	stateless_ran a pwd '{"cwd":"/tmp"}'
 	is "$(plain stdout)" /tmp
-	modern_ran a pwd
-	is "$(plain stdout)" "$PWD/work"
-}
-
-@test "H5: calls of a session with an absolute cwd run in parallel (D7)" {
-	serve
-	enter a
-	joins b a
-	joins c a
-	runs a 'echo x >begun; read <gate; pwd'
-	begun begun
-	ran b pwd '{"cwd":"/"}'
-	is "$(plain stdout) $(result cwd)" '/ '
-	runs c pwd '{"cwd":"."}'
-	release
-	answers a
-	is "$(plain stdout)" "$PWD"
-	answers c
+	stateless_ran a pwd
 	is "$(plain stdout)" "$PWD"
 }
 
-@test "H6: the eleventh task is rejected, and tasks are ended by pid and id together (T2, K2)" {
-	serve --call-limit=1
-	plug a
-	modern_ran a 'read <never'
-	like "$(plain note)" "*or stop it with kill_pid $(result pid) and this task_id"
-	for i in {2..10}; do
-		modern_ran a 'read <never' '{"run_in_background":true}'
-	done
-	modern_ran a 'touch ran' '{"run_in_background":true}'
-	refused 'the command was not started, because 10 background tasks are running, which is the maximum; stop one with kill_pid and its task_id, or wait until one ends'
-}
-
-@test "H6: the result of a call with cwd has no cwd" {
+@test "H6, D7: the result of a stateless call with cwd has no cwd" {
 	serve
-	plug a
-	modern_ran a pwd
+	connect a
+	stateless_ran a pwd
 	is "$(plain cwd)" "$PWD"
-	modern_ran a 'exec pwd' '{"cwd":"/tmp"}'
+	stateless_ran a 'exec pwd' '{"cwd":"/tmp"}'
 	is "$(plain stdout) $(result cwd) $(result note)" '/tmp  '
 }
 
-@test "H6: sixteen calls run side by side, further ones wait" {
+@test "H6: at most sixteen stateless calls run in parallel" {
 	serve
-	for ((i = 0; i < 18; i++)); do
-		plug p$i
-		modern_runs p$i "echo >>begun; read <gate; echo $i"
-	done
-	sixteen() { [ "$(cat begun 2>/dev/null | wc -l)" = "$1" ]; }
-	eventually sixteen 16
-	plug x
-	message server/discover "{\"_meta\":{$META}}"
-	modern_posted x
+	start_calls 'echo $BASHPID' 18
+	connect a
+	discovers 200
 	is "$(wc -l <begun)" 16
 	release
-	eventually sixteen 17
-	release 17
-	for ((i = 0; i < 18; i++)); do
-		answers p$i
-		is "$(plain stdout)" $i
-	done
+	eventually lines_are begun 17
+	read_answers 18
+	is "$(wc -l <begun)" 18
 }
 
-@test "H6: a command that waited too long in the queue is not told another caller's command (K2)" {
-	serve --call-limit=1
-	for ((i = 0; i < 16; i++)); do
-		plug p$i
-		modern_runs p$i "echo >>begun; read <gate; : secret" '{"timeout":9000}'
-	done
-	sixteen() { [ "$(cat begun 2>/dev/null | wc -l)" = 16 ]; }
-	eventually sixteen
-	plug late
-	modern_ran late 'echo late'
-	refused 'not run: still queued after 1.0 s, the longest this client waits; 16 commands are running'
-	release 16
-	for ((i = 0; i < 16; i++)); do
-		answers p$i
-	done
-}
-
-@test "H6: the start of a task does not wait for calls in the queue" {
+@test "H6: the start of a stateless task does not wait for queued calls" {
 	serve
-	for ((i = 0; i < 17; i++)); do
-		plug p$i
-		modern_runs p$i "echo >>begun; read <gate"
-	done
-	sixteen() { [ "$(cat begun 2>/dev/null | wc -l)" = 16 ]; }
-	eventually sixteen
-	plug x y
-	modern_ran x 'exit 3' '{"run_in_background":true,"wait":20000}'
+	start_calls true 17
+	connect a b
+	stateless_ran a 'exit 3' '{"run_in_background":true,"wait":20000}'
 	is "$(result status) $(result exit_code)" '"completed" 3'
-	modern_ran y 'read x' '{"tty":true}'
+	stateless_ran b 'read x' '{"tty":true}'
 	is "$(result status)" '"running"'
 	is "$(wc -l <begun)" 16
-	release 17
-	for ((i = 0; i < 17; i++)); do
-		answers p$i
-		is "$(result exit_code)" 0
-	done
+	read_answers 17
+	is "$(result exit_code)" 0
 }
 
-@test "X5: without sessions an edit waits for no lock but that of its own file" {
+@test "H6, K2: the error about a queued call shows no command of another client" {
+	serve --call-limit=1
+	start_calls ': secret' 16 '{"timeout":9000}'
+	connect late
+	stateless_ran late 'echo late'
+	error='not run: still queued after 1.0 s, the longest this client waits'
+	refused "$error; 16 commands are running"
+	read_answers 16
+}
+
+@test "H6, X5: a stateless edit waits only for the lock of its own file" {
 	needs_linux_parts
 	needs flock
 	serve --edit
@@ -1130,240 +1479,311 @@ unread() {
 	exec 5<f
 	flock 5
 	for ((i = 0; i < 6; i++)); do
-		plug p$i
+		connect p$i
 		tool edit '{"path":"f","old":"a","new":"b"}' "$META"
-		modern_post p$i
+		stateless_post p$i
 	done
-	plug other
+	connect other
 	begin
-	modern_used other edit '{"path":"g","new":"text"}'
+	stateless_used other edit '{"path":"g","new":"text"}'
 	within 900
 	has "$(plain text)" 'g: created'
 	for ((i = 0; i < 6; i++)); do
-		answers p$i
+		read_answer p$i
 		refused '*has locked it*'
 	done
 	within 2500
 	exec 5<&-
 }
 
-@test "H6: what is said of the tools is true without a session (B6, P11)" {
+@test "H6, P11: the instructions do not say that the directory is kept" {
 	serve
-	plug a
-	message server/discover "{\"_meta\":{$META}}"
-	modern_post a
-	answers a
+	connect a
+	discovers 200
+	isnt "$(get result instructions)" ''
 	lacks "$(get result instructions)" 'stays'
-	message tools/list "{\"_meta\":{$META}}"
-	modern_post a
-	answers a
-	told=$(get -s result tools 0 description)$(get -s result tools 1 description)
-	lacks "$told" 'for all later calls'
-	lacks "$told" 'lists all tasks'
-	has "$told" 'starts in the server'
-	has "$told" 'with kill_pid and task_id'
 }
 
-@test "H6: tasks belong to the server, ten at a time; neither the refusal nor the list, an error, names ids (T7)" {
+@test "H6, B6: the descriptions of the tools are true without a session" {
 	serve
-	plug a b
-	for ((i = 0; i < 10; i++)); do
-		modern_ran a 'read <gate' '{"run_in_background":true}'
-		task=$(plain task_id)
+	connect a
+	stateless_message tools/list
+	stateless_posted a
+	descriptions=$(get -s result tools 0 description)
+	descriptions+=$(get -s result tools 1 description)
+	lacks "$descriptions" 'for all later calls'
+	lacks "$descriptions" 'lists all tasks'
+	has "$descriptions" 'starts in the server'
+	has "$descriptions" 'with kill_pid and task_id'
+}
+
+# start_stateless_tasks N: starts N tasks; sets $task and $pid to those of the
+# last one
+start_stateless_tasks() {
+	local i
+	for ((i = 0; i < $1; i++)); do
+		stateless_ran a 'read <gate' '{"run_in_background":true}'
 	done
-	# The note of the start says what it takes to end it.
-	pid=$(result pid)
+	task=$(plain task_id) pid=$(result pid)
+}
+
+# names_no_task: the reply contains neither the id of the last task nor its command
+names_no_task() {
+	lacks "$reply" "$task" && lacks "$reply" 'read <gate'
+}
+
+@test "H6, T2: an eleventh stateless task is rejected without naming the others" {
+	serve
+	connect a b
+	start_stateless_tasks 10
+	stateless_ran b 'touch ran' '{"run_in_background":true}'
+	error='the command was not started, because 10 background tasks are running,'
+	error+=' which is the maximum; stop one with kill_pid and its task_id, or wait'
+	error+=' until one ends'
+	refused "$error"
+	names_no_task
+	release 10
+	[ ! -e ran ]
+}
+
+@test "H6, K2: a command that becomes a task counts as one of the ten tasks" {
+	serve --call-limit=1
+	connect a
+	stateless_ran a 'read <gate'
+	like "$(plain note)" "*or stop it with kill_pid $(result pid) and this task_id"
+	start_stateless_tasks 9
+	stateless_ran a true '{"run_in_background":true}'
+	refused '*10 background tasks are running*'
+	release 10
+}
+
+@test "H6: a stateless task can be stopped only with its pid and its id together" {
+	serve
+	connect a b
+	start_stateless_tasks 1
 	has "$(plain note)" "kill_pid $pid and this task_id"
-	modern_used b bash '{"kill_pid":'"$pid"'}'
+	stateless_used b bash '{"kill_pid":'"$pid"'}'
 	refused "no background process with pid $pid*task_id*"
 	there "$pid"
-	modern_ran b 'true' '{"run_in_background":true}'
-	is "$(get result isError)" true
-	lacks "$reply" "$task"
-	lacks "$reply" 'read <gate'
-	for arguments in '{}' '{"task_id":null}'; do
-		modern_used a task_output "$arguments"
-		refused '*task_id*'
-		lacks "$reply" "$task"
-		lacks "$reply" 'read <gate'
-	done
-	modern_used b task_output '{"task_id":"nope"}'
-	refused 'task not found: nope*'
-	lacks "$reply" "$task"
-	modern_used b task_output '{"task_id":"'"$task"'"}'
-	is "$(result status)" '"running"'
-	modern_used b bash '{"kill_pid":'"$pid"',"task_id":"'"$task"'"}'
+	stateless_used b bash '{"kill_pid":'"$pid"',"task_id":"'"$task"'"}'
 	is "$(result status)" '"killed"'
-	release 9
 }
 
-@test "T1: over modern HTTP check_pid and kill_pid take the task's id" {
+@test "H6, T7: stateless tasks cannot be listed" {
 	serve
-	plug a
-	modern_ran a 'echo hi; read <gate' '{"run_in_background":true}'
-	task=$(plain task_id)
+	connect a
+	start_stateless_tasks 1
+	for arguments in '{}' '{"task_id":null}'; do
+		stateless_used a task_output "$arguments"
+		refused '*task_id*'
+		names_no_task
+	done
+	release
+}
+
+@test "H6: any stateless client can read a task if it knows the id" {
+	serve
+	connect a b
+	start_stateless_tasks 1
+	stateless_used b task_output '{"task_id":"nope"}'
+	refused 'task not found: nope*'
+	names_no_task
+	stateless_used b task_output '{"task_id":"'"$task"'"}'
+	is "$(result status)" '"running"'
+	release
+}
+
+@test "H6, T1: check_pid and kill_pid accept the id of a stateless task" {
+	serve
+	connect a
+	start_stateless_tasks 1
 	is ${#task} 32
-	for name in check_pid kill_pid; do
-		modern_used a bash '{"'$name'":"'"$task"'"}'
+	for argument in check_pid kill_pid; do
+		stateless_used a bash '{"'$argument'":"'"$task"'"}'
 		is "$(get result isError)" false
 	done
 	is "$(result status)" '"killed"'
 }
 
-@test "H6: both eras share the endpoint" {
+@test "H6: a stateless call neither uses nor changes the directory of a session" {
 	serve
-	enter a
+	open_session a
 	ran a 'cd /tmp'
-	modern_ran a 'pwd; cd /'
+	stateless_ran a 'pwd; cd /'
 	is "$(plain stdout)" "$PWD"
 	ran a pwd
 	is "$(plain stdout)" /tmp
-	# A handshake is one, whatever the header says.
-	visit[a]=''
-	posted a "$HELLO" "$MODERN"
-	is "$http $(get result protocolVersion)" '200 "2025-11-25"'
 }
 
-@test "H6: a subscription is a stream that begins with its acknowledgement" {
+@test "H6: initialize opens a session even with the header of the stateless revision" {
 	serve
-	plug a b
-	message subscriptions/listen "{\"notifications\":{\"toolsListChanged\":true},\"_meta\":{$META}}"
-	modern_post a
-	heads a
+	connect a
+	posted a "$HELLO" "$STATELESS"
+	is "$http $(get result protocolVersion)" '200 "2025-11-25"'
+	isnt "$(header Mcp-Session-Id)" ''
+}
+
+@test "H6: subscriptions/listen is answered with a stream that starts with an acknowledgement" {
+	serve
+	connect a b
+	stateless_message subscriptions/listen '"notifications":{"toolsListChanged":true}'
+	stateless_post a
+	read_head a
 	is "$http $(header Content-Type)" '200 text/event-stream'
-	event a
+	read_event a
 	is "$(get method)" '"notifications/subscriptions/acknowledged"'
-	modern_ran b 'echo meanwhile'
+	stateless_ran b 'echo meanwhile'
 	is "$(plain stdout)" meanwhile
 	kill "$server"
-	last_event a
+	read_last_event a
 	is "$(get result resultType)" '"complete"'
 }
 
-# -- H7: streams
+# --- H7: streams
 
-@test "H7: a call that takes long has its headers at once, then progress, then the answer" {
+@test "H7: the headers of a stream are sent before the command ends" {
 	serve
-	enter a
-	runs a 'echo one; read <gate; echo two' '' '"progressToken":0'
+	open_session a
+	runs a 'read <gate'
 	begin
-	heads a
+	read_head a
 	within 1000
 	is "$http $(header Content-Type)" '200 text/event-stream'
 	is "$(header Cache-Control) $(header X-Accel-Buffering)" 'no-cache no'
-	event a
-	is "$(get method) $(get params progressToken)" '"notifications/progress" 0'
-	is "$(get params message)" '"one\n"'
 	release
-	last_event a
-	is "$(get id) $(plain stdout)" "$id one"$'\n'two
+	read_last_event a
 	pings a
 }
 
-@test "H7: answers that are there at once are no stream" {
+@test "H7: progress notifications are sent on the stream of their call" {
 	serve
-	enter a
+	open_session a
+	runs a 'echo one; read <gate; echo two' '' '"progressToken":0'
+	read_head a
+	read_event a
+	is "$(get method) $(get params progressToken)" '"notifications/progress" 0'
+	is "$(get params message)" '"one\n"'
+	release
+	read_last_event a
+	is "$(get id) $(plain stdout)" "$id one"$'\n'two
+}
+
+@test "H7: an answer that is available at once is not sent as a stream" {
+	serve
+	open_session a
 	message tools/list
 	posted a "$message"
 	is "$(header Content-Type)" application/json
 	used a bash '{"command":""}'
 	is "$(header Content-Type)" application/json
-	used a bash '{"command":"read\u0020<gate","run_in_background":true}'
+	ran a 'read <gate' '{"run_in_background":true}'
 	used a task_output '{"task_id":"'"$(plain task_id)"'"}'
 	is "$(header Content-Type)" application/json
 	release
 }
 
-@test "H7: line breaks outside ASCII are escaped in JSON and in streams" {
-	breaks=$'a\xc2\x85b\xe2\x80\xa8c\xe2\x80\xa9d'
-	escaped='a\u0085b\u2028c\u2029d'
+# U+0085, U+2028 and U+2029, and the same text as escapes
+BREAKS=$'a\xc2\x85b\xe2\x80\xa8c\xe2\x80\xa9d'
+ESCAPED='a\u0085b\u2028c\u2029d'
+
+@test "H7, M14.19: Unicode line breaks are escaped in a JSON response" {
 	serve
-	enter a
-	post a '{"jsonrpc":"2.0","id":"'"$breaks"'","method":"ping"}'
-	takes a
-	is "$body" '{"jsonrpc":"2.0","id":"'"$escaped"'","result":{}}'
-	runs a "printf '${breaks#a??}'; read <gate" '' '"progressToken":"'"$breaks"'"'
-	heads a
-	event a
-	has "$reply" '"progressToken":"'"$escaped"'"'
-	has "$reply" '"message":"'"${escaped#a*5}"'"'
-	release
-	last_event a
-	has "$reply" '"stdout":"'"${escaped#a*5}"'"'
+	open_session a
+	posted a '{"jsonrpc":"2.0","id":"'"$BREAKS"'","method":"ping"}'
+	is "$body" '{"jsonrpc":"2.0","id":"'"$ESCAPED"'","result":{}}'
 }
 
-@test "H7: silence is broken by a comment every 15 seconds" {
+@test "H7, M14.19: Unicode line breaks are escaped in a stream" {
+	serve
+	open_session a
+	runs a "printf '${BREAKS#a??}'; read <gate" '' '"progressToken":"'"$BREAKS"'"'
+	read_head a
+	read_event a
+	has "$reply" '"progressToken":"'"$ESCAPED"'"'
+	has "$reply" '"message":"'"${ESCAPED#a*5}"'"'
+	release
+	read_last_event a
+	has "$reply" '"stdout":"'"${ESCAPED#a*5}"'"'
+}
+
+@test "H7: a comment is sent on a silent stream every 15 seconds" {
 	hurried
 	serve
-	enter a
+	open_session a
 	begin
 	runs a 'read <gate'
-	heads a
-	line_of a
+	read_head a
+	read_line a
 	is "$line" 3
 	least "$(took)" 14500
 	within 16000
-	bytes_of a 3
+	read_bytes a 3
 	is "$line" $':\n\n'
-	line_of a
+	read_line a
 	release
-	last_event a
+	read_last_event a
 	is "$(result status)" '"completed"'
 }
 
-@test "H7: a modern client that hangs up cancels its call, running or queued" {
+@test "H7: a running stateless call is cancelled if its connection is closed" {
 	serve
-	for ((i = 0; i < 16; i++)); do
-		plug p$i
-		modern_runs p$i "echo \$BASHPID >pid$i; read <gate"
-	done
-	begun pid15
-	plug q
-	modern_runs q 'echo >ran'
-	heads q
-	unplug q
-	unplug p7
-	eventually gone pid7
-	there pid6
-	release 15
-	for ((i = 0; i < 16; i++)); do
-		[ $i = 7 ] || answers p$i
-	done
-	plug r
-	modern_ran r ls
-	lacks "$(plain stdout)" ran
+	connect a b
+	stateless_runs a 'echo $BASHPID >first; read <gate'
+	stateless_runs b 'echo $BASHPID >second; read <gate'
+	begun first second
+	disconnect a
+	eventually gone first
+	there second
+	release
+	read_answer b
 }
 
-@test "H7: a modern client that hangs up ends the task whose id it does not know; while an input waits the wait alone" {
+@test "H7: a queued stateless call is not run if its connection is closed" {
 	serve
-	plug a
-	modern_runs a 'echo $BASHPID >pid; read <gate' '{"tty":true,"wait":60000}'
+	start_calls true 16
+	connect q
+	stateless_runs q 'echo >ran'
+	read_head q
+	disconnect q
+	connect a
+	discovers 200
+	read_answers 16
+	stateless_ran a true
+	[ ! -e ran ]
+}
+
+@test "H7: a stateless task is terminated if its connection closes before its id is sent" {
+	serve
+	connect a
+	stateless_runs a 'echo $BASHPID >pid; read <gate' '{"tty":true,"wait":60000}'
 	begun pid
-	unplug a
+	disconnect a
 	eventually gone pid
-	rm pid
-	plug a
-	plug b
-	modern_ran b 'printf "? "; read x; echo $BASHPID >pid; read <gate; echo end' '{"tty":true}'
+}
+
+@test "H7: a stateless task keeps running if the connection of a later wait is closed" {
+	serve
+	connect a b
+	stateless_ran b 'read x; echo $BASHPID >pid; read <gate; echo end' '{"tty":true}'
 	task=$(plain task_id)
 	tool bash '{"task_id":"'"$task"'","input":"x\n","wait":60000}' "$META"
-	modern_post a
+	stateless_post a
 	begun pid
-	unplug a
-	modern_ran b true
+	disconnect a
+	stateless_ran b true
 	there pid
 	release
-	modern_used b task_output '{"task_id":"'"$task"'","wait":60000}'
+	stateless_used b task_output '{"task_id":"'"$task"'","wait":60000}'
 	has "$(plain stdout)" end
 }
 
-@test "H7: a legacy client that hangs up cancels no call, and its command moves the directory" {
+@test "H7: a call of a session continues if its connection is closed" {
 	serve
-	enter a
-	joins b a
+	open_session a
+	join_session b a
 	runs a 'echo $BASHPID >pid; read <gate; cd /; echo >done'
 	begun pid
-	unplug a
+	disconnect a
 	pings b
 	there pid
 	release
@@ -1371,15 +1791,15 @@ unread() {
 	is "$(plain stdout)" /
 }
 
-@test "H7: an answer to a legacy client that hung up does not report the end of a task (T8)" {
+@test "H7, T8: the end of a task is reported again if the response was lost" {
 	serve
-	enter a
-	joins b a
+	open_session a
+	join_session b a
 	ran b 'echo $BASHPID >pid; read <gate' '"run_in_background":true'
 	begun pid
 	runs a 'echo x >mark; until [ -e go ]; do sleep 0.02; done; echo x >done'
 	begun mark
-	unplug a
+	disconnect a
 	pings b
 	release
 	eventually gone pid
@@ -1389,146 +1809,219 @@ unread() {
 	like "$(plain note)" '*task ???????? ended with exit code 0 (echo $BASHPID*'
 }
 
-@test "H7: a call that is cancelled ends its stream without an answer" {
+@test "H7: the stream of a cancelled call ends without an answer" {
 	serve
-	enter a
-	joins b a
+	open_session a
+	join_session b a
 	runs a 'echo $BASHPID >pid; read <gate'
-	heads a
+	read_head a
 	begun pid
-	posted b '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":'$id'}}'
-	is "$http" 202
-	line_of a
+	cancelled b $id
+	read_line a
 	is "$line" 0
-	line_of a
+	read_line a
 	eventually gone pid
 	pings a
 }
 
-# -- H8: bad, slow and hostile peers
+# --- H8: malformed, slow and hostile requests
 
-# refused_with STATUS TEXT: a connection that says so gets that, and its end
-refused_with() {
-	plug x
+# rejects STATUS TEXT: a connection that sends this text is answered with STATUS
+# and closed
+rejects() {
+	connect x
 	put x "$2"
-	takes x
+	read_response x
 	is "$2 -> $http $(header Connection)" "$2 -> $1 close"
-	hung_up x
-	unplug x
+	is_closed x
+	disconnect x
 }
 
-@test "H8: a malformed request is 400, and the connection closed" {
+# rejects_lines STATUS LINE...: the same for lines, each with CR LF at its end
+rejects_lines() {
+	local text
+	printf -v text '%s\r\n' "${@:2}"
+	rejects "$1" "$text"
+}
+
+GET='GET /health HTTP/1.1'
+HOST='Host: localhost'
+
+@test "H8: a malformed request line is rejected with 400" {
 	serve
-	get='GET /health HTTP/1.1'
-	h=$'Host: localhost\r\n'
-	e=$'\r\n'
-	for bad in $'\x16\x03\x01\r\n\r\n' "GET /health$e$e" "GET /health HTTP/1.1 $e$h$e" \
-	           "GET  /health HTTP/1.1$e$h$e" "GET /health HTTP/1$e$h$e" "GET /health http/1.1$e$h$e" \
-	           "GET /health HTTP/1.10$e$h$e" "G@T /health HTTP/1.1$e$h$e" " $get$e$h$e" \
-	           "$get$e$e" "$get$e$h$h$e" "$get$e${h}X y$e$e" "$get$e${h}X : y$e$e" "$get$e${h}: y$e$e" \
-	           "$get$e${h}X: y$e z$e$e" "$get$e X: y$e$h$e" "$get$e${h}X: "$'a\x01b'"$e$e" \
-	           "$get$e${h}X: "$'a\rb'"$e$e" "$get"$'\nHost: localhost\n\n' \
-	           "$get$e${h}X: y"$'\n'"$e" "GET /hea"$'\x7f'"lth HTTP/1.1$e$h$e" \
-	           "$get$e${h}Origin: a${e}Origin: b$e$e"; do
-		refused_with 400 "$bad"
+	rejects 400 $'\x16\x03\x01\r\n\r\n'
+	rejects_lines 400 'GET /health' ''
+	for bad in "$GET " 'GET  /health HTTP/1.1' 'GET /health HTTP/1' \
+	           'GET /health http/1.1' 'GET /health HTTP/1.10' \
+	           'GET /health HTTP/2.0' 'G@T /health HTTP/1.1' " $GET" \
+	           $'GET /hea\x7flth HTTP/1.1'; do
+		rejects_lines 400 "$bad" "$HOST" ''
 	done
-	refused_with 400 "GET /health HTTP/2.0$e$h$e"
-	plug x
-	printf 'GET /health HTTP/1.1\r\nHost: local\0host\r\n\r\n' >&"${wire[x]}"
-	takes x
+}
+
+@test "H8: a malformed header is rejected with 400" {
+	serve
+	for bad in 'X y' 'X : y' ': y' $'X: y\r z' $'X: a\x01b' $'X: a\rb'; do
+		rejects_lines 400 "$GET" "$HOST" "$bad" ''
+	done
+	rejects_lines 400 "$GET" "$HOST" 'X: y z' ' folded' ''
+	rejects_lines 400 "$GET" ' X: y' "$HOST" ''
+}
+
+@test "H8: a line that ends without a carriage return is rejected with 400" {
+	serve
+	rejects 400 "$GET"$'\n'"$HOST"$'\n\n'
+	rejects 400 "$GET"$'\r\n'"$HOST"$'\r\nX: y\n\r\n'
+}
+
+@test "H8: a request without exactly one Host is rejected with 400" {
+	serve
+	rejects_lines 400 "$GET" ''
+	rejects_lines 400 "$GET" "$HOST" "$HOST" ''
+}
+
+@test "H8: a request with two Origin headers is rejected with 400" {
+	serve
+	rejects_lines 400 "$GET" "$HOST" 'Origin: a' 'Origin: b' ''
+}
+
+@test "H8: a request that contains a NUL byte is rejected with 400" {
+	serve
+	connect x
+	printf '%s\r\nHost: local\0host\r\n\r\n' "$GET" >&"${descriptor_of[x]}"
+	read_response x
 	is "$http" 400
 }
 
-@test "H8: request smuggling is refused" {
+@test "H8: an ambiguous or malformed Content-Length is rejected with 400" {
 	serve
-	post=$'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'
-	e=$'\r\n'
-	for bad in "Content-Length: 3${e}Transfer-Encoding: chunked" \
-	           "Transfer-Encoding: chunked${e}Content-Length: 3" \
-	           "Content-Length: 3${e}Content-Length: 4" "Content-Length: 3${e}content-length: 3" \
-	           'Content-Length: 3, 4' 'Content-Length: 3, 3' 'Content-Length: +3' 'Content-Length: -3' \
-	           'Content-Length: 0x3' 'Content-Length: 3 3' 'Content-Length:' \
-	           'Content-Length: 18446744073709551619' \
-	           "Transfer-Encoding: chunked${e}Transfer-Encoding: chunked" \
-	           'Content-Length : 3' $'Content-Length:\x0b3'; do
-		refused_with 400 "$post$bad$e${e}abc"
+	for bad in 3,4 3,3 +3 -3 0x3 '3 3' '' 18446744073709551619 $'\x0b3'; do
+		rejects_lines 400 "POST /mcp HTTP/1.1" "$HOST" "$JSON" \
+			"Content-Length: ${bad/,/, }" '' abc
 	done
-	for bad in identity 'gzip, chunked' 'chunked, gzip' 'chunked;q=1' xchunked; do
-		refused_with 400 "${post}Transfer-Encoding: $bad$e${e}0$e$e"
-	done
-	refused_with 400 $'POST /mcp HTTP/1.0\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'
-	for bad in "x$e" "-1$e" " 1$e" "$e" "1"$'\n' "0x1$e" "1 $(printf %0300d 0)$e" \
-	           "fffffffffffffffff$e" "1${e}ab$e" "1;"$'\r'"x$e" "2d x$e"; do
-		refused_with 400 "${post}Transfer-Encoding: chunked$e$e$bad"
+	rejects_lines 400 'POST /mcp HTTP/1.1' "$HOST" "$JSON" 'Content-Length : 3' '' abc
+	for second in 'Content-Length: 4' 'content-length: 3'; do
+		rejects_lines 400 'POST /mcp HTTP/1.1' "$HOST" "$JSON" \
+			'Content-Length: 3' "$second" '' abc
 	done
 }
 
-@test "H8: headers over 16 KiB are 431" {
+@test "H8: Content-Length together with Transfer-Encoding is rejected with 400" {
+	local length='Content-Length: 3' chunked='Transfer-Encoding: chunked'
+	serve
+	rejects_lines 400 'POST /mcp HTTP/1.1' "$HOST" "$JSON" "$length" "$chunked" '' abc
+	rejects_lines 400 'POST /mcp HTTP/1.1' "$HOST" "$JSON" "$chunked" "$length" '' abc
+}
+
+@test "H8: a Transfer-Encoding other than chunked is rejected with 400" {
+	local chunked='Transfer-Encoding: chunked'
+	serve
+	for bad in identity 'gzip, chunked' 'chunked, gzip' 'chunked;q=1' xchunked; do
+		rejects_lines 400 'POST /mcp HTTP/1.1' "$HOST" "$JSON" \
+			"Transfer-Encoding: $bad" '' 0 ''
+	done
+	rejects_lines 400 'POST /mcp HTTP/1.1' "$HOST" "$JSON" "$chunked" "$chunked" '' abc
+}
+
+@test "H8: a chunked HTTP/1.0 request is rejected with 400" {
+	serve
+	rejects_lines 400 'POST /mcp HTTP/1.0' "$JSON" 'Transfer-Encoding: chunked' '' 0 ''
+}
+
+@test "H8: a malformed chunk is rejected with 400" {
+	local head e=$'\r\n'
+	printf -v head '%s\r\n' 'POST /mcp HTTP/1.1' "$HOST" "$JSON" \
+		'Transfer-Encoding: chunked' ''
+	serve
+	for bad in "x$e" "-1$e" " 1$e" "$e" 1$'\n' "0x1$e" "1 $(printf %0300d 0)$e" \
+	           "fffffffffffffffff$e" "1${e}ab$e" '1;'$'\r'"x$e" "2d x$e"; do
+		rejects 400 "$head$bad"
+	done
+}
+
+@test "H8: request headers of up to 16 KiB are accepted" {
+	serve
+	connect a
+	asked a GET /health "X: $(printf '%016000d' 0)"
+	is "$http" 200
+}
+
+@test "H8: request headers over 16 KiB are rejected with 431" {
+	local long short
 	serve
 	printf -v long '%016000d' 0
-	plug a
-	asked a GET /health "X: $long"
-	is "$http" 200
-	refused_with 431 $'GET /health HTTP/1.1\r\nHost: localhost\r\nX: '"$long$long"
-	refused_with 431 $'GET /health HTTP/1.1\r\nHost: localhost\r\nX: '"$long"$'\r\nY: '"${long:0:400}"$'\r\n\r\n'
+	rejects 431 "$GET"$'\r\n'"$HOST"$'\r\nX: '"$long$long"
+	rejects_lines 431 "$GET" "$HOST" "X: $long" "Y: ${long:0:400}" ''
 	printf -v short 'a:%.0s\r\n' {1..4100}
-	refused_with 431 $'GET /health HTTP/1.1\r\nHost: localhost\r\n'"$short"$'\r\n'
+	rejects 431 "$GET"$'\r\n'"$HOST"$'\r\n'"$short"$'\r\n'
 }
 
-@test "H8: a message over 16 MiB is 413, in chunks too, and one of 16 MiB is served" {
+@test "H8: a message over 16 MiB is rejected with 413" {
 	serve
-	enter a
-	printf -v mib '%01048576d' 0
-	put a $'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 16777217\r\n\r\n'
-	takes a
+	open_session a
+	put_post a 'Content-Length: 16777217'
+	read_response a
 	is "$http" 413
+	printf -v mib '%01048576d' 0
 	for ((i = 0; i < 16; i++)); do
 		put a "$mib"
 	done
 	put a x
 	pings a
-	put a $'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
+}
+
+@test "H8: a chunked message over 16 MiB is rejected with 413" {
+	serve
+	open_session a
+	put_post a 'Transfer-Encoding: chunked'
+	printf -v mib '%01048576d' 0
 	for ((i = 0; i < 17; i++)); do
-		put a $'100000\r\n'"$mib"$'\r\n'
+		put_lines a 100000 "$mib"
 	done
-	takes a
+	read_response a
 	is "$http" 413
-	put a $'0\r\n\r\n'
+	put_lines a 0 ''
 	pings a
+}
+
+@test "H8: a message of 16 MiB is accepted" {
+	serve
+	open_session a
 	message ping
-	printf -v space '%*s' $((1048576 - ${#message})) ''
-	printf -v blank '%*s' 1048576 ''
-	put a $'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 16777216\r\nMcp-Session-Id: '"${visit[a]}"$'\r\n\r\n'"$message$space"
+	printf -v mib '%*s' 1048576 ''
+	put_post a 'Content-Length: 16777216' "Mcp-Session-Id: ${session_of[a]}"
+	put a "$message${mib:${#message}}"
 	for ((i = 1; i < 16; i++)); do
-		put a "$blank"
+		put a "$mib"
 	done
-	takes a
+	read_response a
 	is "$http $(get id)" "200 $id"
 }
 
-@test "H8: a body that grows without end is not held in memory" {
+@test "H8: the body of a rejected request is not stored in memory" {
 	needs_linux
 	needs_plain
 	serve
-	plug a
+	connect a
 	before=$(peak)
-	put a $'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: 99999999999\r\n\r\n'
-	takes a
+	put_lines a 'POST /mcp HTTP/1.1' "$HOST" 'Content-Type: text/plain' \
+		'Content-Length: 99999999999' ''
+	read_response a
 	is "$http" 415
 	printf -v mib '%01048576d' 0
 	for ((i = 0; i < 40; i++)); do
 		put a "$mib"
 	done
-	unplug a
-	plug b
+	disconnect a
+	connect b
 	asked b GET /health
 	most $(($(peak) - before)) 500
 }
 
-@test "H8: a request of a byte a second is 408 after ten seconds, a silent connection ends" {
+@test "H8: a request whose headers take more than ten seconds is rejected with 408" {
 	hurried
 	serve
-	plug silent slow half blank kept
+	connect silent slow half blank kept
 	begin
 	put half 'GET /hea'
 	asked kept GET /health
@@ -1538,111 +2031,109 @@ refused_with() {
 		put blank $'\n'
 		pause 1000
 	done
-	takes slow
-	is "$http" 408
-	takes half
-	is "$http" 408
-	takes blank
-	is "$http" 408
-	hung_up silent
+	for name in slow half blank; do
+		read_response $name
+		is "$http" 408
+	done
+	is_closed silent
 	least "$(took)" 9500
 	within 12000
 	asked kept GET /health
 	is "$http" 200
 }
 
-@test "H8: a body that stops coming is 408 after a minute, an idle connection ends" {
+@test "H8: a connection without input for a minute is rejected with 408 or closed" {
 	hurried
 	serve
-	enter kept
-	plug body drip refused
-	post='POST /mcp HTTP/1.1'$'\r\nHost: localhost\r\nContent-Type: application/json\r\n'
-	put refused "${post/mcp/nope}"$'Transfer-Encoding: chunked\r\n\r\n'
-	takes refused
+	open_session idle
+	connect body slow rejected
+	put_lines rejected 'POST /nope HTTP/1.1' "$HOST" 'Transfer-Encoding: chunked' ''
+	read_response rejected
 	is "$http" 404
 	begin
-	put body "${post}"$'Content-Length: 99\r\n\r\n{'
-	put drip "${post}"$'Transfer-Encoding: chunked\r\n\r\n'
+	put_post body 'Content-Length: 99'
+	put body '{'
+	put_post slow 'Transfer-Encoding: chunked'
 	for ((i = 0; i < 5; i++)); do
 		pause 10000
-		put drip $'1\r\n \r\n'
-		put refused $'1\r\n \r\n'
+		put_lines slow 1 ' '
+		put_lines rejected 1 ' '
 	done
-	takes body
+	read_response body
 	is "$http" 408
 	least "$(took)" 59000
-	hung_up kept 5
+	is_closed idle 5
 	within 63000
-	put drip $'1\r\n{\r\n0\r\n\r\n'
-	takes drip
-	is "$http $(code)" '400 -32700'
-	put refused $'0\r\n\r\n'
-	asked refused GET /health
+	put_lines slow 1 '{' 0 ''
+	read_response slow
+	is_error 400 -32700
+	put_lines rejected 0 ''
+	asked rejected GET /health
 	is "$http" 200
 }
 
-@test "H8: past 64 connections the next one is 503, until one has gone" {
+@test "H8: a 65th connection is rejected with 503 until another one is closed" {
 	serve
 	for ((i = 0; i < 64; i++)); do
-		plug p$i
+		connect p$i
 		asked p$i GET /mcp
 		is "$http" 405
 	done
-	plug x
-	takes x
+	connect x
+	read_response x
 	is "$http $(header Connection)" '503 close'
-	hung_up x
-	unplug p5 x
-	free() {
-		plug y
+	is_closed x
+	disconnect p5 x
+	accepted() {
+		connect y
 		asks y GET /health
-		takes y && [ "$http" = 200 ] || { unplug y; return 1; }
+		read_response y && [ "$http" = 200 ] || { disconnect y; return 1; }
 	}
-	eventually free
+	eventually accepted
 }
 
-@test "H8: when all places are taken, who has never shown the token gives way" {
+@test "H8: the oldest connection that has not shown the token is closed for a new one" {
+	local token='Authorization: Bearer secret'
 	serve --token=secret
-	token='Authorization: Bearer secret'
-	plug first
+	connect first
 	posted first "$HELLO" "$token"
 	is "$http" 200
 	for ((i = 0; i < 130; i++)); do
-		plug p$i
+		connect p$i
 		case $((i % 4)) in
 		0) asks p$i GET /health ;;
 		1) asks p$i POST /mcp 'Authorization: Bearer guess' ;;
 		2) put p$i $'\r\nGET' ;;
 		esac
 	done
-	plug late
+	connect late
 	posted late "$HELLO" "$token"
 	is "$http" 200
 	[ -n "$(header Mcp-Session-Id)" ]
-	is "$(wc -c <&"${wire[p3]}")" 0
+	is "$(wc -c <&"${descriptor_of[p3]}")" 0
 	asked first GET /mcp "$token"
 	is "$http" 405
 }
 
-@test "H8: where there is no token, who has asked nothing of /mcp gives way" {
+@test "H8: without a token, a connection that has not requested /mcp is closed for a new one" {
 	serve
 	for ((i = 0; i < 130; i++)); do
-		plug p$i
+		connect p$i
 		[ $((i % 2)) = 0 ] || asks p$i GET /health
 	done
-	enter a
+	open_session a
 	pings a
-	is "$(wc -c <&"${wire[p0]}")" 0
+	is "$(wc -c <&"${descriptor_of[p0]}")" 0
 }
 
-@test "H8: silent connections leave descriptors to commands" {
+@test "H8: silent connections leave enough descriptors for commands" {
 	needs_plain
-	wrap=(bash -c 'ulimit -n 112; exec "$@"' bash)
+	wrap=(bash -c 'ulimit -n 128; exec "$@"' bash)
 	serve
 	for ((i = 0; i < 90; i++)); do
-		plug p$i
+		connect p$i
 	done
-	enter a
+	open_session a
 	for ((i = 0; i < 10; i++)); do
 		ran a 'exec sleep 1000' '{"run_in_background":true}'
 		is "$(result status)" '"running"'
@@ -1651,85 +2142,92 @@ refused_with() {
 	is "$(plain stdout)" here
 }
 
-# ping_time PEER: microseconds to the first line of the answer
+# ping_time NAME: posts $message, and prints the microseconds until the first line
+# of the response
 ping_time() {
-	local began=${EPOCHREALTIME/[.,]/}
+	local began=${EPOCHREALTIME/[.,]/} length
 	post "$1" "$message"
-	line_of "$1"
+	read_line "$1"
 	echo $((${EPOCHREALTIME/[.,]/} - began))
 	until [ -z "$line" ]; do
-		[[ $line != Content-Length:* ]] || began=${line#*: }
-		line_of "$1"
+		[[ $line != Content-Length:* ]] || length=${line#*: }
+		read_line "$1"
 	done
-	bytes_of "$1" "$began"
+	read_bytes "$1" "$length"
 }
 
-# smallest NUMBER...: the one that other processes on this host have delayed least
+# smallest NUMBER...: prints the smallest number, which is the time that other
+# processes on this host have delayed least
 smallest() {
 	printf '%s\n' "$@" | sort -n | head -n 1
 }
 
-@test "H8: a ping takes less than 5 ms more while others misbehave" {
+@test "H8: misbehaving clients delay a ping by less than 5 ms" {
 	serve
-	enter a b
+	open_session a b
 	message ping
 	for ((i = 0; i < 15; i++)); do
 		ping_time a >time
 		quiet+=("$(<time)")
 	done
-	# one never reads, one dribbles, one sends 17 MiB, one claims two lengths
+	# Three clients misbehave: b never reads, slow sends single bytes, and big
+	# sends more than 16 MiB.
 	runs b 'while :; do printf %1000d; read -t 0.005 <>never; done' \
 		'{"timeout":60000}' '"progressToken":1'
 	message ping
-	plug dribble big two
+	connect slow big
+	put_post big 'Transfer-Encoding: chunked'
 	printf -v part '%0*d' 1000000 0
-	put big $'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
 	for ((i = 0; i < 18; i++)); do
-		put dribble G
-		put big $'F4240\r\n'"$part"$'\r\n'
+		put slow G
+		put_lines big F4240 "$part"
 		ping_time a >time
 		loud+=("$(<time)")
 	done
 	most "$(smallest "${loud[@]}")" \
 		$((($(smallest "${quiet[@]}") + 5000) * SLOW))
-	put two $'GET /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'
-	takes two
-	is "$http" 400
-	takes big
+	read_response big
 	is "$http" 413
-	asked a DELETE /mcp "Mcp-Session-Id: ${visit[b]}"
+	delete_session a b
 }
 
-@test "H8: a stream that nobody reads costs little, and its session goes on" {
+@test "H8: a stream that the client does not read uses little memory" {
 	needs_linux
 	needs_plain
 	hurried
 	serve --timeout=5
-	enter a b c
-	ran c 'true'
+	open_session a b
+	ran b true
 	before=$(peak)
 	runs a 'yes "$(printf %1000d 0)"' '' '"progressToken":1'
 	pause 4000
 	ran b 'echo meanwhile'
 	is "$(plain stdout)" meanwhile
 	most $(($(peak) - before)) 700
-	joins d a
-	ran d 'echo next'
+}
+
+@test "H8: a session continues while the client does not read one of its streams" {
+	hurried
+	serve --timeout=5
+	open_session a
+	join_session b a
+	runs a 'yes "$(printf %1000d 0)"' '' '"progressToken":1'
+	ran b 'echo next'
 	is "$(plain stdout)" next
-	# and it is all there, should somebody look after all
-	heads a
-	last_event a
+	read_head a
+	read_last_event a
 	is "$(result status)" '"timed_out"'
 }
 
-@test "H8: whoever does not read for a minute is gone, with the modern call" {
+@test "H8: a stateless call is cancelled if its client reads nothing for a minute" {
 	hurried
 	serve
-	plug a
-	# No more at a time than fills what the system holds for a reader.
+	connect a
+	# The client's receive buffer must not be filled at once, so that boris
+	# notices how long nothing is read.
 	bash_call 'echo $BASHPID >pid; while :; do printf %30000d 0; read -t 0.02 <>never; done' \
 		'{"timeout":600000}' "$META,\"progressToken\":1"
-	modern_post a
+	stateless_post a
 	begun pid
 	begin
 	for ((i = 0; i < 1100; i++)); do
@@ -1740,192 +2238,191 @@ smallest() {
 	least "$(took)" 55000
 }
 
-@test "E7: without descriptors who comes waits, boris does not spin, and recovers" {
+@test "E7: boris does not use the CPU while it has no free descriptor" {
 	needs_linux
 	needs_plain
 	needs prlimit
 	serve
-	# Not from the start: it would offer fewer places.
+	# With this limit from the start, boris would accept fewer connections.
 	prlimit --pid "$server" --nofile=24
 	for ((i = 0; i < 30; i++)); do
-		plug p$i
+		connect p$i
 	done
 	rests 2
 	for ((i = 0; i < 20; i++)); do
-		unplug p$i
+		disconnect p$i
 	done
 	asked p29 GET /health
 	is "$http" 200
 }
 
-# -- H9: the end
-
-@test "E7: no number of connections with long headers ends a boris with little memory" {
+@test "E7: connections with long headers cannot exhaust the memory of boris" {
+	local header
 	needs_plain
+	printf -v header 'X: %015000d' 0
 	for kib in 3000 3500 4000 4500; do
 		wrap=(sh -c 'ulimit -v '$kib'; exec "$@"' sh)
 		serve || continue
 		for i in {1..64}; do
-			plug p$i
-			put p$i $'POST /mcp HTTP/1.1\r\nX: '"$(printf %015000d 0)" 2>/dev/null || :
+			connect p$i
+			put_lines p$i 'POST /mcp HTTP/1.1' "$header" 2>/dev/null || :
 		done
-		unplug p{1..64}
-		served() {
-			plug a && asked a GET /health && unplug a && [ "$http" = 200 ]
+		disconnect p{1..64}
+		serves() {
+			connect a && asked a GET /health && disconnect a && [ "$http" = 200 ]
 		}
-		eventually served 2>/dev/null
+		eventually serves 2>/dev/null
 		leave
 		is "$kib: $status" "$kib: 0"
 	done
 	rm -f err
 }
 
-@test "H9: SIGTERM ends all sessions and their commands, and boris, with 0" {
+# --- H9: signals
+
+@test "H9: SIGTERM terminates the commands of all clients" {
 	serve
-	enter a b
-	plug m
+	open_session a b
+	connect c
 	ran a 'echo $BASHPID >one; exec sleep 1000' '{"run_in_background":true}'
 	runs b 'echo $BASHPID >two; exec sleep 1000'
-	modern_runs m 'echo $BASHPID >three; exec sleep 1000'
+	stateless_runs c 'echo $BASHPID >three; exec sleep 1000'
 	begun one two three
 	kill "$server"
-	answers b
-	is "$(result status)" '"killed"'
-	answers m
-	is "$(result status)" '"killed"'
+	for name in b c; do
+		read_answer $name
+		is "$(result status)" '"killed"'
+	done
 	died
 	is $status 0
-	gone one
-	gone two
-	gone three
-	left=''
-	leave 2>/dev/null || :
-	is "$(ls tmp)" ''
+	for pid in one two three; do
+		gone $pid
+	done
+	expect_only_listening
 }
 
-@test "H9: at SIGTERM or SIGINT boris stops accepting at once, at a second signal it leaves" {
-	serve
-	enter a
-	runs a 'trap "" TERM; echo $BASHPID >pid; while :; do read <gate; done'
+# ignore_sigterm NAME: posts a call of a command that ignores SIGTERM
+ignore_sigterm() {
+	runs "$1" 'trap "" TERM; echo $BASHPID >pid; while :; do read <gate; done'
 	begun pid
+}
+
+# cannot_connect: the server does not accept connections
+cannot_connect() {
+	! connect z 2>/dev/null
+}
+
+@test "H9: boris stops listening on SIGINT while commands are still running" {
+	serve
+	open_session a
+	ignore_sigterm a
+	kill -INT "$server"
+	eventually cannot_connect
+	there pid
+	kill -9 "$(<pid)"
+	died
+	expect_only_listening
+}
+
+@test "H9: boris exits at once on a second signal" {
+	serve
+	open_session a
+	ignore_sigterm a
 	begin
 	kill -INT "$server"
-	refuses_to_connect() { ! plug z 2>/dev/null; }
-	eventually refuses_to_connect
-	there pid
+	eventually cannot_connect
 	kill "$server"
 	died
 	within 3000
 	is $status 0
 	eventually alone
+	expect_only_listening
 }
 
-@test "H9: who reads gets the whole of an answer that was on its way (P10)" {
+# is_being_sent: a client of boris has more than 32 KiB to read
+is_being_sent() {
+	awk -v port=":$(printf %04X "$port")\$" '
+		$3 ~ port && $4 == "01" && substr($5, 10) > "00008000" { n++ }
+		END { exit !n }' /proc/net/tcp
+}
+
+@test "H9, P10: a response that is being sent on SIGTERM is sent completely" {
 	needs_linux
 	serve
-	enter a
-	# long enough to be more than the kernel holds for a peer
+	open_session a
+	# The output is longer than what the kernel stores for a client.
 	bash_call 'printf "%030000d" 0 | sed s/0/€/g; printf "%030000d" 0 | sed s/0/€/g >&2'
-	# boris waits 200 ms for a reader, in which bash would not read so much.
-	cat <&"${wire[a]}" >got &
+	# boris waits for a reader for only 200 ms, in which bash would be too slow.
+	cat <&"${descriptor_of[a]}" >got &
 	reader=$!
 	kill -STOP $reader
 	post a "$message"
-	eventually on_its_way
+	eventually is_being_sent
 	kill "$server"
 	kill -CONT $reader
 	wait $reader
 	is "$(tr -dc '\342' <got | wc -c)" $((4 * 30000))
 	has "$(tail -c 100 got)" '"isError":false}}'
 	died
-	only_listens
+	expect_only_listening
 }
 
-# on_its_way: the peer of a connection has much to read
-on_its_way() {
-	awk -v port=":$(printf %04X "$port")\$" '
-		$3 ~ port && $4 == "01" && substr($5, 10) > "00008000" { n++ }
-		END { exit !n }' /proc/net/tcp
+# default_sighup: lets boris handle SIGHUP even if the tests run under nohup
+default_sighup() {
+	[ -z "$(trap -p HUP)" ] || wrap=(env --default-signal=HUP)
 }
 
-@test "H9: at SIGHUP the log is opened and the token file read anew; if that fails the old ones stay" {
-	[ -z "$(trap -p HUP)" ] || wrap=(env --default-signal=HUP)  # nohup
-	echo one >token
-	serve --token-file=token --log="$PWD/log"
-	plug a
-	discovers 200 'Authorization: Bearer one'
+# token_is_rejected TOKEN: a request with this token is rejected
+token_is_rejected() {
+	discovers 401 "Authorization: Bearer $1" 2>/dev/null
+}
+
+@test "H9: SIGHUP makes boris open the log again" {
+	default_sighup
+	serve --log="$PWD/log"
 	mv log old
-	echo two >token
 	kill -HUP "$server"
 	eventually test -e log
-	discovers 401 'Authorization: Bearer one'
+}
+
+@test "H9: SIGHUP makes boris read the token file again" {
+	default_sighup
+	echo one >token
+	serve --token-file=token
+	connect a
+	discovers 200 'Authorization: Bearer one'
+	echo two >token
+	kill -HUP "$server"
+	eventually token_is_rejected one
 	discovers 200 'Authorization: Bearer two'
+}
+
+@test "H9: the old token stays valid if the token file cannot be read on SIGHUP" {
+	default_sighup
+	echo one >token
+	serve --token-file=token
+	connect a
 	rm token
 	kill -HUP "$server"
 	eventually grep -q 'token' err
-	mkfifo token  # which nobody writes to
+	mkfifo token # No process writes to it.
 	kill -HUP "$server"
 	eventually grep -q 'visible' err
-	discovers 200 'Authorization: Bearer two'
+	discovers 200 'Authorization: Bearer one'
 	leave
 	is $status 0
 	: >err
 }
 
-@test "H9: under nohup SIGHUP still reloads, so that a revoked token is rejected" {
+@test "H9: boris handles SIGHUP even under nohup" {
 	wrap=(env --ignore-signal=HUP)
 	"${wrap[@]}" true || skip "this env has no --ignore-signal"
 	echo one >token
 	serve --token-file=token
-	plug a
+	connect a
 	discovers 200 'Authorization: Bearer one'
 	echo two >token
 	kill -HUP "$server"
-	revoked() {
-		discovers 401 'Authorization: Bearer one' 2>/dev/null
-	}
-	eventually revoked
+	eventually token_is_rejected one
 	discovers 200 'Authorization: Bearer two'
-}
-
-@test "H3: process 1, which boris has left, shows no token either (E8)" {
-	needs_linux
-	needs_root
-	unshare -pf --mount-proc true || skip 'no pid namespace here'
-	wrap=(unshare -pf --mount-proc)
-	serve --token=tell-no-one
-	first=$(<"/proc/$server/task/$server/children")
-	boris=$(<"/proc/${first% }/task/${first% }/children")
-	for pid in $first $boris; do
-		has "$(tr '\0' ' ' <"/proc/$pid/cmdline")" '--token=***'
-	done
-	kill "${first% }"
-	died
-	only_listens
-}
-
-@test "H3: a token file that comes in parts is read to its end" {
-	mkfifo slow
-	start --transport=http --port=0 --token-file=slow
-	(printf half; read -rt 0.3 -u 9 || :; echo way) >slow
-	eventually grep -qs '^boris: listening on' err
-	port=$(sed -n 's|^boris: listening on http://.*:\([0-9]*\)/mcp$|\1|p' err)
-	plug a
-	posted a "$HELLO" 'Authorization: Bearer halfway'
-	is "$http" 200
-}
-
-@test "H3: a token is seen neither in the list of processes nor in the environment, of boris or of commands" {
-	needs_linux
-	serve --token=tell-no-one-either --token=tell-no-one
-	is "$(grep -c tell-no-one "/proc/$server/cmdline")" 0
-	leave
-	BORIS_TOKEN=tell-no-one serve
-	is "$(grep -c tell-no-one "/proc/$server/environ")" 0
-	plug a
-	bash_call 'env' '' "$META"
-	modern_post a 'Authorization: Bearer tell-no-one'
-	answers a
-	is "$http" 200
-	lacks "$reply" tell-no-one
 }

@@ -1,73 +1,141 @@
-# http.bash: functions for tests of boris over HTTP, in addition to helper.bash.
-# A test names each of its connections (PEER). The connections use bash's
-# /dev/tcp.
+# http.bash: functions for tests of boris over HTTP, in addition to those of
+# helper.bash. Each connection has a name that the test chooses; bash itself
+# opens the TCP connections.
+#
+# The names of functions that only send end in -s or have no ending (asks, post,
+# runs). The name of one that also reads the response is a past participle
+# (asked, posted, ran, used).
 # shellcheck shell=bash disable=SC2034,SC2154
 
 load helper
 
 port=0
-declare -gA wire=()   # file descriptors, by connection
-declare -gA visit=()  # Mcp-Session-Id, by connection
-declare -gA pieces=() # text of a stream that was read but not yet parsed
-http='' head='' body='' line='' comments=0 written=0
+declare -gA descriptor_of=() # file descriptor of a connection
+declare -gA session_of=()    # Mcp-Session-Id of a connection
+declare -gA unparsed=()      # text of a stream that was read, but not parsed yet
+http=''      # status of the last response
+head=''      # headers of the last response, a line each
+body=''      # body of the last response
+line=''      # the last line or bytes that were read
+comments=0   # number of comments in streams
+written=0    # number of bytes that were written
 
-MODERN='MCP-Protocol-Version: 2026-07-28'
+STATELESS='MCP-Protocol-Version: 2026-07-28'
+JSON='Content-Type: application/json'
 
-# serve ARGS...: Starts a server that listens on a free port. Sets $port. Fails
-# if the server cannot listen.
+# --- The server
+
+# serve ARGS...: starts boris on a free port and sets $port; fails if boris does
+# not listen
 serve() {
-	rm -f err # of an earlier server
-	start --transport=http --port=0 "$@" && eventually listens_or_not || return
+	rm -f err # the messages of an earlier server
+	start --transport=http --port=0 "$@" && eventually listens_or_exited ||
+		return
 	port=$(sed -n 's|^boris: listening on \(http://.*\)/mcp$|\1|p' err)
 	[ -n "$port" ] || return
 	port=${port##*[:/]}
 	[[ $port == [0-9]* && $port != *.* ]] || port=80
 }
 
-# listens_or_not: Succeeds if the server has started to listen or has exited.
-listens_or_not() {
+# listens_or_exited: the server listens, or has exited
+listens_or_exited() {
 	grep -qs '^boris: listening on' err || exited
 }
 
-# leave: Sends SIGTERM to the server and waits until it has exited. Over HTTP,
-# closing stdin does not stop the server.
+# leave: stops the server by a signal, and waits; sets $status
 leave() {
 	kill "$server"
 	died
-	# Teardown fails if stderr contains anything else.
-	grep -v '^boris: \(listening on\|generated token:\) ' err >said || :
-	mv said err
+	expect_only_listening
 }
 
-# plug PEER...: Opens a connection for each PEER.
-plug() {
-	local fd peer
-	for peer; do
+# expect_only_listening: removes the usual messages from stderr, because teardown
+# fails if there are any
+expect_only_listening() {
+	grep -v '^boris: \(listening on\|generated token:\) ' err >others || :
+	mv others err
+}
+
+# fails_to_start STATUS ARGS...: boris exits with this status and prints one line
+fails_to_start() {
+	filter --transport=http "${@:2}" </dev/null >out
+	is "${*:2} -> $status" "${*:2} -> $1"
+	is "$(wc -c <out | tr -d ' ') bytes on stdout" '0 bytes on stdout'
+	is "$(wc -l <err | tr -d ' ') lines on stderr" '1 lines on stderr'
+}
+
+# --- Connections
+
+# connect NAME...: opens connections
+connect() {
+	local fd name
+	for name; do
 		exec {fd}<>"/dev/tcp/127.0.0.1/$port" || return
-		wire[$peer]=$fd
+		descriptor_of[$name]=$fd
 	done
 }
 
-# unplug PEER...: Closes the connection of each PEER.
-unplug() {
-	local fd peer
-	for peer; do
-		fd=${wire[$peer]}
+# disconnect NAME...: closes connections
+disconnect() {
+	local fd name
+	for name; do
+		fd=${descriptor_of[$name]}
 		exec {fd}>&-
 		# shellcheck disable=SC2184
-		unset "wire[$peer]"
+		unset "descriptor_of[$name]"
 	done
 }
 
-# put PEER TEXT: Writes TEXT to the connection and adds its length to $written.
-put() {
-	written=$((written + ${#2}))
-	printf '%s' "$2" >&"${wire[$1]}"
+# is_closed NAME [SECONDS]: the server closes the connection and sends nothing
+# before that
+is_closed() {
+	local status=0
+	IFS= read -rt $((${2:-5} * SLOW)) -N 1 -u "${descriptor_of[$1]}" line ||
+		status=$?
+	is "status $status: $line" 'status 1: '
 }
 
-# asks PEER VERB PATH [HEADER]... [-- BODY]: Writes a request.
+# open_session NAME...: opens connections, each with a session of its own
+open_session() {
+	local name
+	for name; do
+		session_of[$name]=''
+		connect "$name" && posted "$name" "$HELLO" && is "$http" 200 || return
+		session_of[$name]=$(header Mcp-Session-Id) || return
+		posted "$name" '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+		is "$http" 202 || return
+	done
+}
+
+# join_session NAME OTHER: opens a connection that uses the session of OTHER
+join_session() {
+	connect "$1" && session_of[$1]=${session_of[$2]}
+}
+
+# --- Writing
+
+# put NAME TEXT: writes the text
+put() {
+	written=$((written + ${#2}))
+	printf '%s' "$2" >&"${descriptor_of[$1]}"
+}
+
+# put_lines NAME LINE...: writes the lines, each with CR LF at its end
+put_lines() {
+	local text
+	printf -v text '%s\r\n' "${@:2}"
+	put "$1" "$text"
+}
+
+# put_post NAME HEADER...: writes the head of a POST request for /mcp with these
+# headers, in addition to Host and Content-Type
+put_post() {
+	put_lines "$1" 'POST /mcp HTTP/1.1' 'Host: localhost' "$JSON" "${@:2}" ''
+}
+
+# asks NAME VERB PATH [HEADER]... [-- BODY]: writes a request
 asks() {
-	local peer=$1 text="$2 $3 HTTP/1.1"$'\r\n' host="Host: 127.0.0.1:$port"
+	local name=$1 text="$2 $3 HTTP/1.1"$'\r\n' host="Host: 127.0.0.1:$port"
 	shift 3
 	while (($# > 0)) && [ "$1" != -- ]; do
 		case $1 in
@@ -77,87 +145,89 @@ asks() {
 		shift
 	done
 	[ -z "$host" ] || text+=$host$'\r\n'
-	# End the body with a newline, so that bash writes the request at once.
-	# The second of two small segments would wait 40 ms for the first to be
-	# acknowledged.
+	# Because of the newline at the end, bash writes all of it at once. The
+	# second of two small segments would wait 40 ms for the acknowledgement
+	# of the first one.
 	local body=${2:+$2$'\n'}
 	[ "${1-}" != -- ] || text+="Content-Length: ${#body}"$'\r\n'
-	put "$peer" "$text"$'\r\n'"$body"
+	put "$name" "$text"$'\r\n'"$body"
 }
 
-# post PEER BODY [HEADER]...: Posts a message in the session of PEER.
+# post NAME BODY [HEADER]...: writes a message, in the session of the connection
 post() {
-	local peer=$1 text=$2
+	local name=$1 text=$2
 	shift 2
-	asks "$peer" POST /mcp 'Content-Type: application/json' \
+	asks "$name" POST /mcp "$JSON" \
 		'Accept: application/json, text/event-stream' \
-		${visit[$peer]:+"Mcp-Session-Id: ${visit[$peer]}"} "$@" -- "$text"
+		${session_of[$name]:+"Mcp-Session-Id: ${session_of[$name]}"} \
+		"$@" -- "$text"
 }
 
-# asked PEER ...: Writes a request like asks and reads the response.
+# asked, posted, stateless_posted NAME ...: do what asks, post and stateless_post
+# do, and read the response
 asked() {
-	asks "$@" && takes "$1"
+	asks "$@" && read_response "$1"
 }
 
-# posted PEER ...: Posts a message like post and reads the response.
 posted() {
-	post "$@" && takes "$1"
+	post "$@" && read_response "$1"
 }
 
-# modern_posted PEER ...: Posts a message like modern_post and reads the
-# response.
-modern_posted() {
-	modern_post "$@" && takes "$1"
+stateless_posted() {
+	stateless_post "$@" && read_response "$1"
 }
 
-# line_of PEER [SECONDS]: Reads a line into $line.
-line_of() {
-	IFS= read -rt $((${2:-20} * SLOW)) -u "${wire[$1]}" line ||
-		fail "$1 hears nothing; stderr: $(<err)" || return
+# --- Reading
+
+# read_line NAME [SECONDS]: reads a line into $line
+read_line() {
+	IFS= read -rt $((${2:-20} * SLOW)) -u "${descriptor_of[$1]}" line ||
+		fail "no line for $1; stderr: $(<err)" || return
 	line=${line%$'\r'}
 }
 
-# bytes_of PEER N: Reads N bytes into $line.
-bytes_of() {
+# read_bytes NAME N: reads N bytes into $line
+read_bytes() {
 	line=''
-	[ "$2" = 0 ] || IFS= read -rt $((20 * SLOW)) -N "$2" -u "${wire[$1]}" line ||
-		fail "$1 hears too little: $line"
+	[ "$2" = 0 ] || IFS= read -rt $((20 * SLOW)) -N "$2" \
+		-u "${descriptor_of[$1]}" line ||
+		fail "too few bytes for $1: $line"
 }
 
-# heads PEER [SECONDS]: Reads the status line and the headers of a response.
-# Sets $http to the status and $head to the headers.
-heads() {
-	line_of "$@" || return
+# read_head NAME [SECONDS]: reads the head of a response; sets $http to its status
+read_head() {
+	read_line "$@" || return
 	like "$line" 'HTTP/1.1 [1-5][0-9][0-9] *' || return
 	http=${line:9:3} head='' body=''
-	while line_of "$1" && [ -n "$line" ]; do
+	while read_line "$1" && [ -n "$line" ]; do
 		head+=$line$'\n'
 	done
-	pieces[$1]=''
+	unparsed[$1]=''
 }
 
-# note: Records $reply for the check of all messages in teardown. Errors without
-# an id are valid over HTTP and are not recorded.
-note() {
+# keep_for_teardown: lets teardown check the reply, unless it is an error without
+# an id, which only HTTP has
+keep_for_teardown() {
 	[[ $reply != *'"id":'* && $reply != *'"method":'* ]] ||
 		printf '%s\n' "$reply" >>heard
 }
 
-# takes PEER [SECONDS]: Reads a response. Sets $body, unless the response is a
-# stream, and $reply if the body is JSON.
-takes() {
-	heads "$@" && bytes_of "$1" "$(header Content-Length || echo 0)" || return
+# read_response NAME [SECONDS]: reads a response, with its $body unless it is a
+# stream
+read_response() {
+	read_head "$@" &&
+		read_bytes "$1" "$(header Content-Length || echo 0)" || return
 	body=$line
 	case $(header Content-Type) in
 	application/json)
 		reply=$body
-		note
+		keep_for_teardown
 		;;
 	esac
 }
 
-# header NAME: Prints the value of a header of the last response. Fails if the
-# response does not have this header.
+# header NAME: prints the value of a header of the response; fails if the response
+# does not have it
 header() {
 	local name=${1,,} row
 	while IFS= read -r row; do
@@ -169,103 +239,77 @@ header() {
 	return 1
 }
 
-# chunk PEER: Reads the next chunk of a stream into $pieces. Fails after the
-# last chunk.
-chunk() {
-	line_of "$1" || return
+# read_chunk NAME: reads a chunk of a stream; fails after the last one
+read_chunk() {
+	read_line "$1" || return
 	local size=$((16#$line))
 	if [ $size = 0 ]; then
-		line_of "$1"
+		read_line "$1"
 		return 1
 	fi
-	bytes_of "$1" $size || return
-	pieces[$1]+=$line
-	line_of "$1" && is "$line" ''
+	read_bytes "$1" $size || return
+	unparsed[$1]+=$line
+	read_line "$1" && is "$line" ''
 }
 
-# event PEER: Reads the next message of a stream into $reply. Counts comments in
-# $comments. Fails at the end of the stream.
-event() {
+# read_event NAME: reads the next message of a stream into $reply, and counts
+# comments; fails at the end
+read_event() {
 	local row
 	while :; do
-		until [[ ${pieces[$1]} == *$'\n'* ]]; do
-			chunk "$1" || return
+		until [[ ${unparsed[$1]} == *$'\n'* ]]; do
+			read_chunk "$1" || return
 		done
-		row=${pieces[$1]%%$'\n'*}
-		pieces[$1]=${pieces[$1]#*$'\n'}
+		row=${unparsed[$1]%%$'\n'*}
+		unparsed[$1]=${unparsed[$1]#*$'\n'}
 		case $row in
 		:*) comments=$((comments + 1)) ;;
 		data:\ *)
 			reply=${row#data: }
-			note
+			keep_for_teardown
 			return
 			;;
 		esac
 	done
 }
 
-# last_event PEER: Reads a stream to its end. The last message is in $reply.
-last_event() {
+# read_last_event NAME: reads a stream to its end; the last message is $reply
+read_last_event() {
 	local last=''
-	while event "$1"; do
+	while read_event "$1"; do
 		last=$reply
 	done
 	reply=$last
 	isnt "$last" ''
 }
 
-# answers PEER: Reads the response to a message into $reply, as JSON or as the
-# last message of a stream.
-answers() {
-	heads "$1" || return
+# read_answer NAME: reads the answer to a message, either JSON or a stream
+read_answer() {
+	read_head "$1" || return
 	if [ "$(header Content-Type)" = text/event-stream ]; then
-		last_event "$1"
+		read_last_event "$1"
 	else
-		bytes_of "$1" "$(header Content-Length || echo 0)" || return
+		read_bytes "$1" "$(header Content-Length || echo 0)" || return
 		body=$line reply=$line
-		note
+		keep_for_teardown
 	fi
 }
 
-# hung_up PEER [SECONDS]: Fails if the server does not close the connection in
-# time or writes anything before that.
-hung_up() {
-	local status=0
-	IFS= read -rt $((${2:-5} * SLOW)) -N 1 -u "${wire[$1]}" line || status=$?
-	is "status $status: $line" 'status 1: '
-}
+# --- Messages
 
-# enter PEER...: Opens a connection and a session for each PEER.
-enter() {
-	local peer
-	for peer; do
-		visit[$peer]=''
-		plug "$peer" && post "$peer" "$HELLO" && takes "$peer" &&
-			is "$http" 200 || return
-		visit[$peer]=$(header Mcp-Session-Id) || return
-		post "$peer" '{"jsonrpc":"2.0","method":"notifications/initialized"}'
-		takes "$peer" && is "$http" 202 || return
-	done
-}
-
-# joins PEER HOST: Opens a connection in the session of HOST.
-joins() {
-	plug "$1" && visit[$1]=${visit[$2]}
-}
-
-# message METHOD [PARAMS]: Sets $message to a request and $id to its id.
+# message METHOD [PARAMS]: sets $message to a request, and $id to its id
 message() {
 	id=$((++calls))
 	message='{"jsonrpc":"2.0","id":'$id',"method":"'$1'"'${2:+,\"params\":$2}'}'
 }
 
-# tool NAME ARGUMENTS [META]: Sets $message to a tool call.
+# tool NAME ARGUMENTS [META]: sets $message to a call
 tool() {
 	message tools/call \
 		'{"name":"'"$1"'","arguments":'"$2${3:+,\"_meta\":{$3\}}"'}'
 }
 
-# bash_call COMMAND [ARGUMENTS [META]]: Sets $message to a call of bash.
+# bash_call COMMAND [ARGUMENTS [META]]: sets $message to a call of bash
 bash_call() {
 	local more=${2-}
 	quote "$1"
@@ -274,67 +318,69 @@ bash_call() {
 	tool bash '{"command":'"$quoted${more:+,$more}"'}' ${3+"$3"}
 }
 
-# runs PEER COMMAND [ARGUMENTS [META]]: Posts a call of bash.
+# runs NAME COMMAND [ARGUMENTS [META]]: posts a call of bash
 runs() {
-	local peer=$1
+	local name=$1
 	shift
 	bash_call "$@"
-	post "$peer" "$message"
+	post "$name" "$message"
 }
 
-# ran PEER COMMAND [ARGUMENTS]: Posts a call of bash and reads the response.
+# ran NAME COMMAND [ARGUMENTS]: does what runs does, and reads the answer
 ran() {
-	runs "$@" && answers "$1"
+	runs "$@" && read_answer "$1"
 }
 
-# used PEER TOOL ARGUMENTS: Posts a tool call and reads the response.
+# used, stateless_used NAME TOOL ARGUMENTS: call the tool, and read the answer
 used() {
 	tool "$2" "$3"
-	post "$1" "$message" && answers "$1"
+	post "$1" "$message" && read_answer "$1"
 }
 
-# modern_used PEER TOOL ARGUMENTS: Posts a tool call of the revision 2026-07-28
-# and reads the response.
-modern_used() {
+stateless_used() {
 	tool "$2" "$3" "$META"
-	modern_post "$1" && answers "$1"
+	stateless_post "$1" && read_answer "$1"
 }
 
-# pings PEER: Fails if the server does not answer a ping on this connection.
+# pings NAME: a ping on this connection is answered
 pings() {
 	message ping
-	post "$1" "$message" && takes "$1" && is "$http $(get result)" '200 {}'
+	posted "$1" "$message" && is "$http $(get result)" '200 {}'
 }
 
-# modern_post PEER [HEADER]...: Posts $message, whose _meta must contain $META,
-# with the headers that the revision 2026-07-28 requires.
-modern_post() {
-	local peer=$1 method name
+# cancelled NAME ID [MEMBERS]: posts the cancellation of a request, which is
+# answered with status 202
+cancelled() {
+	local params='{"requestId":'"$2${3:+,$3}"'}'
+	posted "$1" '{"jsonrpc":"2.0","method":"notifications/cancelled","params":'"$params"'}'
+	is "$http $body" '202 '
+}
+
+# stateless_message METHOD [PARAMS]: sets $message to a stateless request with
+# these members of params
+stateless_message() {
+	message "$1" '{'"${2:+$2,}"'"_meta":{'"$META"'}}'
+}
+
+# stateless_post NAME [HEADER]...: posts $message, which has $META, with the
+# headers that it requires
+stateless_post() {
+	local name=$1 method target
 	shift
 	method=$("$HERE/reply" -s method <<<"$message")
-	name=$("$HERE/reply" -s params name <<<"$message") || name=''
-	post "$peer" "$message" "$MODERN" "Mcp-Method: $method" \
-		${name:+"Mcp-Name: $name"} "$@"
+	target=$("$HERE/reply" -s params name <<<"$message") || target=''
+	post "$name" "$message" "$STATELESS" "Mcp-Method: $method" \
+		${target:+"Mcp-Name: $target"} "$@"
 }
 
-# modern_runs PEER COMMAND [ARGUMENTS]: Posts a call of bash of the revision
-# 2026-07-28.
-modern_runs() {
+# stateless_runs NAME COMMAND [ARGUMENTS]: posts a stateless call of bash
+stateless_runs() {
 	bash_call "$2" "${3-}" "$META"
-	modern_post "$1"
+	stateless_post "$1"
 }
 
-# modern_ran PEER COMMAND [ARGUMENTS]: Posts a call of bash of the revision
-# 2026-07-28 and reads the response.
-modern_ran() {
-	modern_runs "$@" && answers "$1"
-}
-
-# refused_at_start STATUS ARGS...: Fails if boris does not exit at once with
-# STATUS and one line on stderr.
-refused_at_start() {
-	filter --transport=http "${@:2}" </dev/null >out
-	is "${*:2} -> $status" "${*:2} -> $1"
-	is "$(wc -c <out | tr -d ' ') bytes on stdout" '0 bytes on stdout'
-	is "$(wc -l <err | tr -d ' ') lines on stderr" '1 lines on stderr'
+# stateless_ran NAME COMMAND [ARGUMENTS]: does what stateless_runs does, and reads
+# the answer
+stateless_ran() {
+	stateless_runs "$@" && read_answer "$1"
 }
