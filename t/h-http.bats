@@ -57,7 +57,7 @@ is_error() {
 	done
 }
 
-@test "H1: methods other than POST, DELETE and OPTIONS are rejected with 405 and Allow" {
+@test "H1: /mcp rejects methods other than POST, DELETE and OPTIONS with 405" {
 	serve
 	open_session a
 	for verb in GET PUT PATCH HEAD TRACE NONSENSE; do
@@ -86,7 +86,7 @@ is_error() {
 	like "$http $body" '200 {"status":"ok",*version*uptime*sessions*tasks*}'
 }
 
-@test "H1: POST /health is rejected with 405 and Allow" {
+@test "H1: POST /health is rejected with 405" {
 	serve
 	connect a
 	asked a POST /health -- '{}'
@@ -129,7 +129,7 @@ is_error() {
 	pings a
 }
 
-@test "H1: a client that accepts only JSON or only streams is rejected with 406" {
+@test "H1: a request that accepts only JSON or only streams is rejected with 406" {
 	serve
 	open_session a
 	for accept in application/json text/event-stream; do
@@ -179,7 +179,7 @@ is_error() {
 	pings a
 }
 
-@test "H1: in a session, the error about an unknown method or tool has status 200" {
+@test "H1: the error about an unknown method or tool is sent with status 200" {
 	serve
 	open_session a
 	message no/such
@@ -334,7 +334,7 @@ chunked_ping() {
 	is "$http $(get result)" '200 {}'
 }
 
-@test "H1: a wrong request is rejected instead of answered with 100 Continue" {
+@test "H1: a request with a wrong Content-Type is rejected without 100 Continue" {
 	serve
 	connect a
 	put_lines a 'POST /mcp HTTP/1.1' 'Host: localhost' 'Content-Type: text/plain' \
@@ -380,7 +380,7 @@ ping_expecting() {
 	is "$http $(header Connection || echo open)" '415 open'
 }
 
-@test "H1: 100-continue is found in a list of expectations" {
+@test "H1: 100-continue is honoured in a list of expectations" {
 	serve
 	open_session a
 	ping_expecting a 1.1 'x, 100-Continue'
@@ -396,7 +396,7 @@ ping_expecting() {
 	is "$http" 200
 }
 
-@test "H1: a client that has shut down its side of the connection is answered" {
+@test "H1: a client that shuts down its sending side still receives its responses" {
 	needs perl
 	serve
 	open_session a
@@ -476,7 +476,7 @@ ping_expecting() {
 
 # --- H3: the token
 
-@test "H3: a call without the token is rejected with 401 and not run" {
+@test "H3: a call without the token is rejected with 401" {
 	serve --token=Secret1
 	connect a
 	for given in 'X: y' 'Authorization: Bearer' 'Authorization: Bearer Secret' \
@@ -491,7 +491,7 @@ ping_expecting() {
 	[ ! -e ran ]
 }
 
-@test "H3: the name of the scheme Bearer is case-insensitive" {
+@test "H3: the authentication scheme Bearer is case-insensitive" {
 	serve --token=Secret1
 	connect a
 	discovers 200 'authorization: bearer  Secret1'
@@ -506,7 +506,7 @@ ping_expecting() {
 	done
 }
 
-@test "H3: the token file can be a pipe, and its last newline is ignored" {
+@test "H3: the newline at the end of the token file is not part of the token" {
 	serve --token-file=<(echo Secret2)
 	connect a
 	discovers 401
@@ -537,7 +537,7 @@ generated_token() {
 	sed -n 's/^boris: generated token: //p' err
 }
 
-@test "H3: --generate-token prints a token of 32 characters, which is accepted" {
+@test "H3: --generate-token prints a token that boris accepts" {
 	serve --generate-token
 	token=$(generated_token)
 	like "$token" '????????????????????????????????'
@@ -660,7 +660,7 @@ health_from() {
 	done
 }
 
-@test "H4: a call from an origin that is not allowed is rejected with 403 and not run" {
+@test "H4: a call from an origin that is not allowed is rejected with 403" {
 	local cors=Access-Control-Allow-Origin
 	serve --allow-origin=https://good.example
 	connect a
@@ -684,7 +684,7 @@ health_from() {
 	health_from 'Origin: http://evil.example' 403
 }
 
-@test "H4: on loopback, a call with another Host is rejected with 403 and not run" {
+@test "H4: on loopback, a call whose Host is not loopback is rejected with 403" {
 	serve
 	connect a
 	for host in evil.example evil.example:$port localhost.evil.example \
@@ -696,7 +696,7 @@ health_from() {
 	[ ! -e ran ]
 }
 
-@test "H4: on loopback, a Host with any loopback name and any port is accepted" {
+@test "H4: on loopback, a Host with any loopback name and port is accepted" {
 	serve
 	connect a
 	for host in localhost LOCALHOST:1 127.0.0.1 127.1.2.3:4 '[::1]' "[::1]:$port"; do
@@ -757,7 +757,7 @@ health_from() {
 	done
 }
 
-@test "H4: --allow-origin can be repeated and overrides BORIS_ALLOW_ORIGIN" {
+@test "H4: repeated --allow-origin options override BORIS_ALLOW_ORIGIN" {
 	export BORIS_ALLOW_ORIGIN=https://three.example
 	serve --allow-origin=https://one.example --allow-origin https://two.example
 	connect a
@@ -857,7 +857,7 @@ first_task_completed() {
 	[ "$(result tasks 0 status)" = '"completed"' ]
 }
 
-@test "H5, W2: a task whose call lost its connection can still be read" {
+@test "H5, W2: a task can be read even if the connection that started it was lost" {
 	serve
 	open_session a
 	join_session b a
@@ -932,7 +932,7 @@ unread_bytes_are() {
 	[ $sum = "$1" ]
 }
 
-@test "P7: requests that are complete together run in the order of their connections" {
+@test "P7: requests that are complete at the same time run in the order of their connections" {
 	serve
 	open_session a
 	for i in 1 2 3 4 5 6; do
@@ -1001,7 +1001,7 @@ unread_bytes_are() {
 	done
 }
 
-@test "H5: any MCP-Protocol-Version with sessions is accepted" {
+@test "H5: every version that has sessions is accepted in MCP-Protocol-Version" {
 	serve
 	open_session a
 	message ping
@@ -1161,7 +1161,7 @@ delete_session() {
 	least "$(took)" 4500
 }
 
-@test "H5: an idle session and its tasks are closed after --session-timeout" {
+@test "H5: a session without an open request is closed after --session-timeout" {
 	serve --session-timeout=$SLOW
 	open_session a
 	begin
@@ -1315,7 +1315,7 @@ read_answers() {
 	is "$http $(get -n result tools)" '200 2'
 }
 
-@test "H6: a header that is missing or contradicts the message is rejected with -32020" {
+@test "H6: missing or contradictory headers are rejected with -32020" {
 	local v=$STATELESS m='Mcp-Method: tools/call' n='Mcp-Name: bash'
 	serve
 	connect a
@@ -1393,7 +1393,7 @@ read_answers() {
 	done
 }
 
-@test "H6: a stateless notification is answered with 202 and cancels no call" {
+@test "H6: a stateless notification cannot cancel the call of another connection" {
 	serve
 	connect a b
 	stateless_runs a 'echo >begun; read <gate; echo done'
@@ -1532,7 +1532,7 @@ names_no_task() {
 	lacks "$reply" "$task" && lacks "$reply" 'read <gate'
 }
 
-@test "H6, T2: an eleventh stateless task is rejected without naming the others" {
+@test "H6, T2: the error about an eleventh stateless task does not name the others" {
 	serve
 	connect a b
 	start_stateless_tasks 10
@@ -1623,7 +1623,7 @@ names_no_task() {
 	isnt "$(header Mcp-Session-Id)" ''
 }
 
-@test "H6: subscriptions/listen is answered with a stream that starts with an acknowledgement" {
+@test "H6: the stream of subscriptions/listen starts with an acknowledgement" {
 	serve
 	connect a b
 	stateless_message subscriptions/listen '"notifications":{"toolsListChanged":true}'
@@ -2042,7 +2042,7 @@ HOST='Host: localhost'
 	is "$http" 200
 }
 
-@test "H8: a connection without input for a minute is rejected with 408 or closed" {
+@test "H8: a connection that sends nothing for a minute is closed" {
 	hurried
 	serve
 	open_session idle
@@ -2238,7 +2238,7 @@ smallest() {
 	least "$(took)" 55000
 }
 
-@test "E7: boris does not use the CPU while it has no free descriptor" {
+@test "E7: boris uses almost no CPU time while it has no free descriptor" {
 	needs_linux
 	needs_plain
 	needs prlimit

@@ -95,7 +95,7 @@ send_together() {
 	is "$(result stdout)" '"so far\nend\n"'
 }
 
-@test "K2: a command does not become a task if its timeout is near the call limit" {
+@test "K2: a command does not become a task if its timeout expires soon after the call limit" {
 	boris --call-limit=1
 	run_bash 'read <gate' '{"timeout":1600}'
 	is "$(result status)" '"timed_out"'
@@ -137,7 +137,7 @@ send_together() {
 	within 5000
 }
 
-@test "K2: a queued command can start and become a task in the same turn" {
+@test "K2: a queued command whose call reaches the call limit starts as a task" {
 	boris --call-limit=1
 	send_together 'read <never' 'echo second; read <gate'
 	answer 101
@@ -386,7 +386,7 @@ names_all_tasks() {
 	done
 }
 
-@test "K3: the error about an unknown task fits in the limit and names every task" {
+@test "K3: the error about an unknown task names every task within the limit" {
 	boris --result-limit=2000
 	start_described_tasks
 	run_tool task_output '{"task_id":"'"$(printf %0300d 0)"'"}'
@@ -394,7 +394,7 @@ names_all_tasks() {
 	names_all_tasks
 }
 
-@test "K3: the error about an eleventh task fits in the limit and names every task" {
+@test "K3: the error about an eleventh task names every task within the limit" {
 	boris --result-limit=2000
 	start_described_tasks
 	run_bash true '{"run_in_background":true}'
@@ -402,7 +402,7 @@ names_all_tasks() {
 	names_all_tasks
 }
 
-@test "K3: a list of ten tasks and a command fits in the limit and names every task" {
+@test "K3: a list of ten tasks names every task within the limit" {
 	boris --result-limit=2000
 	start_described_tasks
 	call_bash "echo x >begun; read <gate # $(printf %0300d 0)"

@@ -249,7 +249,7 @@ is_error() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "M8: tools/call ignores the member task after a handshake" {
+@test "M8: after a handshake, tools/call ignores the unknown param task" {
 	boris
 	ask tools/call '{"name":"bash","arguments":{"command":"echo hi"},"task":{"ttl":60000}}'
 	is "$(result stdout)" '"hi\n"'
@@ -363,7 +363,7 @@ subscribe() {
 	done
 }
 
-@test "M8: subscriptions/listen requires an object as notifications" {
+@test "M8: subscriptions/listen is rejected if notifications is not an object" {
 	start
 	modern subscriptions/listen
 	is "$(code)" -32602

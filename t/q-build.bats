@@ -183,7 +183,7 @@ targets_use_last_build() {
 	done
 }
 
-@test "Q4: make test after make static keeps the static build when a header changes" {
+@test "Q4: make test rebuilds a static boris as a static binary" {
 	setup_compiler
 	setup_users
 	build static
@@ -193,7 +193,7 @@ targets_use_last_build() {
 	has "$(tail -n 1 used)" ' -static '
 }
 
-@test "Q4: make install after make static builds a missing boris with musl-gcc" {
+@test "Q4: make install rebuilds a missing static boris as a static binary" {
 	setup_compiler
 	setup_users
 	build static
@@ -342,7 +342,7 @@ needs_objects() {
 	is "$(cat up)" ''
 }
 
-@test "Q7: the top directory has at most 20 entries" {
+@test "Q7: the top-level directory has at most 20 entries" {
 	[ -e "$HERE/../.git" ] || skip 'needs a git checkout'
 	most "$(cd "$HERE/.." && git ls-files | cut -d/ -f1 | sort -u | wc -l)" 20
 }

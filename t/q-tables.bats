@@ -26,7 +26,7 @@ setup() {
 	"$tables" json-get
 }
 
-@test "P5: json_first_members finds members in an incomplete text" {
+@test "P5: json_first_members finds members in incomplete JSON" {
 	"$tables" json-first-members
 }
 
@@ -42,7 +42,7 @@ setup() {
 	"$tables" path-tidy
 }
 
-@test "D7: path_from returns an absolute path" {
+@test "D7: path_from makes a relative path absolute" {
 	"$tables" path-from
 }
 
