@@ -24,7 +24,7 @@ PARTS = \
 	session/session.o session/job.o session/edit.o \
 	session/substitute.o session/secret.o session/log.o session/due.o \
 	exec.o \
-	run/script.o run/environment.o run/terminal.o run/spawn.o \
+	run/script.o run/environment.o run/terminal.o run/prompt.o run/spawn.o \
 	run/proc.o run/mounts.o run/guard.o run/fence.o \
 	output/output.o output/screen.o output/width.o output/cut.o \
 	output/spool.o \

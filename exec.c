@@ -56,11 +56,6 @@ enum {
 	/* time to wait until processes of another user exit, ms. For example,
 	 * sudo exits soon after its command. */
 	FOREIGN_GRACE = 100,
-	PROMPT_SILENCE = 300,   /* time without output after which a terminal
-	                         * may show a prompt, ms (I3) */
-	READ_SILENCE = 100,     /* time without output after which a terminal
-	                         * prompts if /proc shows a reader, ms */
-	PROMPT_CHECK = 250,     /* interval between checks for a prompt, ms */
 	TYPED_MAX = 4 << 20,    /* maximum size of queued input, bytes */
 	PIPE_FULL = 1 << 20,    /* maximum capacity of a pipe, bytes */
 	READ_SIZE = 64 << 10,
@@ -276,7 +271,7 @@ exec_start(struct list *list, struct exec *x, const struct options *o,
 	x->open = true;
 	x->sink[EXEC_OUT] = out;
 	x->sink[EXEC_ERR] = err;
-	x->typed_at = now;
+	prompt_note_input(&x->history, now);
 	write_input(x);
 	return 0;
 }
@@ -350,7 +345,7 @@ read_pipe(struct exec *x, int which, int64_t now)
 		x->open = x->fd[EXEC_OUT] >= 0 || x->fd[EXEC_ERR] >= 0;
 		return 0;
 	}
-	x->printed_at = now;
+	prompt_note_output(&x->history, now);
 	show_output(x, which, bytes, (size_t)n);
 	return n;
 }
@@ -629,8 +624,8 @@ advance(struct exec *x, int64_t now)
 }
 
 /* Returns whether the process group must be polled at intervals. Before its
- * shell has exited, boris waits for SIGCHLD instead, unless the shell belongs to
- * another user and cannot be signalled. */
+ * shell has exited, boris waits for SIGCHLD instead, unless the shell belongs
+ * to another user and cannot be signalled. */
 static bool
 needs_poll(const struct exec *x)
 {
@@ -915,8 +910,7 @@ exec_type(struct exec *x, const struct buf *text, int64_t now,
 		return 0;
 	buf_put(&x->unread.bytes, text->data, text->len);
 	x->line = line;
-	x->typed_at = now;
-	x->printed_at = 0;
+	prompt_note_input(&x->history, now);
 	write_input(x);
 	return 0;
 }
@@ -928,104 +922,62 @@ exec_type_unseen(struct exec *x, const char *line, size_t n, int64_t now)
 	    write(x->fd[EXEC_OUT], line, n) != (ssize_t)n)
 		return -1;
 	x->line = 0;
-	x->typed_at = now;
-	x->printed_at = 0;
+	prompt_note_input(&x->history, now);
 	return 0;
 }
 
-/* Checks whether the terminal prompts, and then reads the output that the
- * program has printed before. */
-static void
-check_prompt(struct exec *x, int64_t now)
+/* Returns the time, in ms, from which a check for a prompt can be made. Returns
+ * NEVER if the terminal is closed or contains unread input. */
+static int64_t
+check_possible_at(const struct exec *x, enum terminal_mode mode)
 {
-	x->checked_at = now;
-	x->prompt = TERMINAL_MAY_PROMPT;
-	if (x->options->visible)
-		x->prompt = terminal_prompts(x->fd[EXEC_OUT],
-		    x->fd[EXEC_SLAVE]);
-	exec_read(x, now);
+	bool unread = queue_unwritten(&x->unread) > 0 ||
+	    terminal_has_unread(x->fd[EXEC_SLAVE]);
+
+	return prompt_checks_from(&x->history, mode, unread);
 }
 
-/* Returns whether a terminal seems to prompt for input if /proc cannot show
- * that. The program has printed something since the last input and is silent
- * now. In TERMINAL_LINES, its last line must also be unfinished. */
-static bool
-seems_to_prompt(const struct exec *x, enum terminal_mode mode, int64_t now)
+/* Checks whether a program prompts for input, unless the last check was made a
+ * short time ago. Returns what the last check means now. */
+static struct prompt
+check_prompt(struct exec *x, enum terminal_mode mode, int64_t now)
 {
-	if (x->printed_at == 0 || now < x->printed_at + PROMPT_SILENCE)
-		return false;
-	return mode != TERMINAL_LINES ||
-	    output_has_open_line(x->sink[EXEC_OUT]);
+	bool open_line;
+
+	if (prompt_check_is_due(&x->history, now)) {
+		prompt_check(&x->history, x->fd[EXEC_OUT], x->fd[EXEC_SLAVE],
+		    x->options->visible, now);
+		/* Read what the program has printed before the check. If it has
+		 * printed something, the result of the check does not count. */
+		exec_read(x, now);
+	}
+	open_line = output_has_open_line(x->sink[EXEC_OUT]);
+	return prompt_judge(&x->history, mode, open_line, now);
 }
 
-/* Sets the members of `p` that are known without a check. Returns whether a
- * check can be made: the terminal is open, all input was read, and there was no
- * input or output for READ_SILENCE ms. */
-static bool
-begin_prompt(const struct exec *x, enum terminal_mode mode, int64_t now,
-                 struct exec_prompt *p)
-{
-	*p = (struct exec_prompt){
-		.state = TERMINAL_BUSY, .since = x->typed_at,
-		.recheck_at = NEVER
-	};
-	if (x->printed_at > x->typed_at)
-		p->since = x->printed_at;
-	p->secret = mode == TERMINAL_CLOSED || mode == TERMINAL_UNSEEN;
-	if (mode == TERMINAL_CLOSED || queue_unwritten(&x->unread) > 0 ||
-	    terminal_has_unread(x->fd[EXEC_SLAVE]))
-		return false;
-	if (now >= p->since + READ_SILENCE)
-		return true;
-	p->recheck_at = p->since + READ_SILENCE;
-	return false;
-}
-
-/* Sets `p` to the result of a check for a prompt that is at most PROMPT_CHECK
- * ms old. */
-static void
-find_prompt(struct exec *x, enum terminal_mode mode, int64_t now,
-            struct exec_prompt *p)
-{
-	if (now >= x->checked_at + PROMPT_CHECK)
-		check_prompt(x, now);
-	p->recheck_at = x->checked_at + PROMPT_CHECK;
-	/* Ignore the result of a check that was made too soon after the last
-	 * output or input. */
-	if (x->checked_at < p->since + READ_SILENCE || x->printed_at > p->since)
-		return;
-	p->state = x->prompt;
-	p->not_reading = p->state == TERMINAL_BUSY;
-	if (p->state == TERMINAL_MAY_PROMPT && !seems_to_prompt(x, mode, now))
-		p->state = TERMINAL_BUSY;
-}
-
-static enum terminal_mode
-find_mode(const struct exec *x)
-{
-	return x->terminal ? terminal_mode(x->fd[EXEC_OUT]) : TERMINAL_CLOSED;
-}
-
-struct exec_prompt
+struct prompt
 exec_read_prompt(struct exec *x, int64_t now)
 {
-	enum terminal_mode mode = find_mode(x);
-	struct exec_prompt p;
+	enum terminal_mode mode = terminal_mode(x->fd[EXEC_OUT]);
+	int64_t check_at = check_possible_at(x, mode);
 
-	if (begin_prompt(x, mode, now, &p))
-		find_prompt(x, mode, now, &p);
-	return p;
+	if (now < check_at)
+		return prompt_busy(&x->history, mode, check_at);
+	return check_prompt(x, mode, now);
 }
 
-struct exec_prompt
+struct prompt
 exec_read_secret_prompt(struct exec *x, int64_t now)
 {
-	enum terminal_mode mode = find_mode(x);
-	struct exec_prompt p;
+	enum terminal_mode mode = terminal_mode(x->fd[EXEC_OUT]);
+	int64_t check_at = check_possible_at(x, mode);
 
-	if (begin_prompt(x, mode, now, &p) && p.secret)
-		find_prompt(x, mode, now, &p);
-	return p;
+	/* Until check_at, the program may still turn off the echo. */
+	if (now < check_at)
+		return prompt_busy(&x->history, mode, check_at);
+	if (mode != TERMINAL_UNSEEN)
+		return prompt_busy(&x->history, mode, NEVER);
+	return check_prompt(x, mode, now);
 }
 
 pid_t

@@ -15,6 +15,7 @@
 #include "output/output.h"
 #include "run/environment.h"
 #include "run/proc.h"
+#include "run/prompt.h"
 #include "run/script.h"
 #include "run/spawn.h"
 #include "run/terminal.h"
@@ -110,11 +111,8 @@ struct exec {
 	int64_t poll_at;      /* time of the next poll of the group, ms */
 	bool polled;          /* true if exec_dispatch() has polled the group in
 	                       * this turn */
-	int64_t typed_at;     /* time of the last input or of the start, ms */
-	int64_t printed_at;   /* time of the last output, ms; 0 if there was
-	                       * none since the last input */
-	int64_t checked_at;   /* time of the last check for a prompt, ms */
-	enum terminal_prompt prompt;  /* result of that check */
+	struct prompt_history history;  /* input and output of the terminal,
+	                                 * and the last check for a prompt */
 	int64_t stopped_at;   /* time of the last search for a stopped process
 	                       * group, ms */
 	pid_t stopped;        /* stopped process group in the terminal, or 0 */
@@ -184,22 +182,12 @@ int exec_type(struct exec *, const struct buf *, int64_t now,
  * the terminal echoes or does not accept the line. */
 int exec_type_unseen(struct exec *, const char *line, size_t n, int64_t now);
 
-/* Whether a program prompts for input in a terminal (I3) */
-struct exec_prompt {
-	enum terminal_prompt state;
-	bool not_reading;    /* true if /proc shows that the program does not
-	                      * read from the terminal */
-	bool secret;         /* true if the terminal does not echo or is
-	                      * closed */
-	int64_t since;       /* time of the last output or input, ms */
-	int64_t recheck_at;  /* time at which the result may change, ms */
-};
 /* Reads the output of a terminal, and returns whether a program prompts for
- * input in it. */
-struct exec_prompt exec_read_prompt(struct exec *, int64_t now);
+ * input in it (I3). */
+struct prompt exec_read_prompt(struct exec *, int64_t now);
 /* Returns whether a program prompts for input in a terminal that does not echo.
  * The state of a terminal that echoes is always TERMINAL_BUSY. */
-struct exec_prompt exec_read_secret_prompt(struct exec *, int64_t now);
+struct prompt exec_read_secret_prompt(struct exec *, int64_t now);
 /* Returns a stopped process group in the terminal. Sets *signo to the signal
  * that has stopped it, or to 0 if it is unknown. Returns 0 if no group is
  * stopped, or if a program may be reading from the terminal. */

@@ -41,7 +41,7 @@ struct call_request {
 	                             * wait */
 	bool no_enter;              /* a typed line seems to lack its Enter */
 	bool until_missed;          /* `until` was not printed in time */
-	struct exec_prompt prompt;  /* whether the terminal waits for input */
+	struct prompt prompt;       /* whether the terminal waits for input */
 	pid_t stopped;              /* a stopped process group on the terminal,
 	                             * or 0 */
 	int stop_signal;            /* signal that has stopped the group; 0 if

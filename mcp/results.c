@@ -486,7 +486,7 @@ note_wait_ended(struct buf *b, const struct caller *caller)
 /* Adds a note that the terminal waits for input (I3). If `reported` is set, an
  * earlier result has explained how to answer. */
 static void
-note_prompt(struct buf *b, const struct exec_prompt *p, bool reported)
+note_prompt(struct buf *b, const struct prompt *p, bool reported)
 {
 	if (p->secret)
 		note(b, reported ? "the program asks for a secret"

@@ -56,7 +56,7 @@ static bool
 has_new_prompt(const struct call *call)
 {
 	const struct job *job = call->job;
-	const struct exec_prompt *p = &job->prompt;
+	const struct prompt *p = &job->prompt;
 
 	if (p->state == TERMINAL_BUSY || p->since == job->asked_at)
 		return false;

@@ -57,8 +57,8 @@
  *	after TERM_RETRY   SIGTERM again for a shell with an EXIT trap, if the
  *	                   command is younger than EARLY_STOP (E2 d)
  *	after HANGUP       SIGHUP for a command in a terminal (T4 b)
- *	leader has exited  SIGTERM again for children that were forked while the
- *	                   first SIGTERM was sent (E2 c)
+ *	leader has exited  SIGTERM again for children that were forked while
+ *	                   the first SIGTERM was sent (E2 c)
  *	after PROC_GRACE   SIGKILL, repeated until no process is left
  *
  * proc_stop() and proc_stop_due() decide which signal is due, and proc_signal()

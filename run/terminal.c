@@ -36,10 +36,10 @@
  *	the file cannot be read, or the program's
  *	  system calls may have other numbers        TERMINAL_MAY_PROMPT
  *
- * The result for the group is the greatest of these values. If it is
- * TERMINAL_MAY_PROMPT, exec.c decides by the terminal's output whether the
- * terminal seems to prompt. On systems other than Linux, the result is always
- * TERMINAL_MAY_PROMPT. */
+ * The result for the group is the greatest of these values. On systems other
+ * than Linux, it is always TERMINAL_MAY_PROMPT. prompt.h explains when this
+ * check is made, and how the result and the terminal's output decide whether
+ * boris reports that a program waits for input. */
 
 /* size of a buffer for the target of a symbolic link, bytes */
 enum { PATH_SIZE = 4096 };

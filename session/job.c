@@ -121,7 +121,7 @@ job_mark_output_reported(struct job *job)
 }
 
 void
-job_mark_prompt_reported(struct job *job, const struct exec_prompt *prompt)
+job_mark_prompt_reported(struct job *job, const struct prompt *prompt)
 {
 	if (prompt->state == TERMINAL_BUSY)
 		return;

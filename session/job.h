@@ -121,7 +121,7 @@ struct job {
 	                             * cannot terminate the command */
 	struct job_stream out;
 	struct job_stream err;
-	struct exec_prompt prompt;  /* whether the terminal waits for input;
+	struct prompt prompt;       /* whether the terminal waits for input;
 	                             * BUSY if it does not take input */
 	struct buf typed;           /* end of the typed lines, which the
 	                             * terminal may echo */
@@ -194,6 +194,6 @@ void job_read_prompt(struct job *, int64_t now);
  * it. */
 void job_mark_output_reported(struct job *);
 /* Marks that a result has reported the given prompt of the job's terminal. */
-void job_mark_prompt_reported(struct job *, const struct exec_prompt *);
+void job_mark_prompt_reported(struct job *, const struct prompt *);
 
 #endif

@@ -139,7 +139,7 @@ set_state(struct session *s, struct job *job, enum job_state state)
 	job->state = state;
 	count_job(s, job, 1);
 	/* Forget the prompt: a terminal is checked only while its task runs. */
-	job->prompt = (struct exec_prompt){ .state = TERMINAL_BUSY };
+	job->prompt = (struct prompt){ .state = TERMINAL_BUSY };
 	update_list(s, job);
 }
 

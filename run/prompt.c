@@ -1,0 +1,103 @@
+#include "run/prompt.h"
+
+#include "base/io.h"
+
+enum {
+	READ_SILENCE = 100,     /* time without activity after which a reader
+	                         * counts as waiting for input, ms (I3 a) */
+	PROMPT_SILENCE = 300,   /* time without activity after which the output
+	                         * may count as a prompt, ms (I3 d) */
+	PROMPT_CHECK = 250      /* interval between checks, ms */
+};
+
+void
+prompt_note_input(struct prompt_history *h, int64_t now)
+{
+	h->typed_at = now;
+	h->printed_at = 0;
+}
+
+void
+prompt_note_output(struct prompt_history *h, int64_t now)
+{
+	h->printed_at = now;
+}
+
+static int64_t
+last_activity(const struct prompt_history *h)
+{
+	return h->printed_at > h->typed_at ? h->printed_at : h->typed_at;
+}
+
+int64_t
+prompt_checks_from(const struct prompt_history *h, enum terminal_mode mode,
+                   bool unread)
+{
+	if (mode == TERMINAL_CLOSED || unread)
+		return NEVER;
+	return last_activity(h) + READ_SILENCE;
+}
+
+bool
+prompt_check_is_due(const struct prompt_history *h, int64_t now)
+{
+	return now >= h->checked_at + PROMPT_CHECK;
+}
+
+void
+prompt_check(struct prompt_history *h, int master, int slave, bool visible,
+             int64_t now)
+{
+	h->checked_at = now;
+	h->found = TERMINAL_MAY_PROMPT;
+	if (visible)
+		h->found = terminal_prompts(master, slave);
+}
+
+struct prompt
+prompt_busy(const struct prompt_history *h, enum terminal_mode mode,
+            int64_t recheck_at)
+{
+	return (struct prompt){
+		.state = TERMINAL_BUSY, .since = last_activity(h),
+		.secret = mode == TERMINAL_CLOSED || mode == TERMINAL_UNSEEN,
+		.recheck_at = recheck_at
+	};
+}
+
+/* Returns whether the output looks like a prompt (I3 d). The program has
+ * printed something since the last input and is silent now. In TERMINAL_LINES,
+ * its last line must also be unfinished. */
+static bool
+looks_like_prompt(const struct prompt_history *h, enum terminal_mode mode,
+                  bool open_line, int64_t now)
+{
+	if (h->printed_at == 0 || now < h->printed_at + PROMPT_SILENCE)
+		return false;
+	return mode != TERMINAL_LINES || open_line;
+}
+
+struct prompt
+prompt_judge(const struct prompt_history *h, enum terminal_mode mode,
+             bool open_line, int64_t now)
+{
+	struct prompt p = prompt_busy(h, mode, h->checked_at + PROMPT_CHECK);
+
+	/* The check was made too soon, or the program has become active since
+	 * then. */
+	if (h->checked_at < p.since + READ_SILENCE)
+		return p;
+	switch (h->found) {
+	case TERMINAL_BUSY:
+		p.not_reading = true;
+		break;
+	case TERMINAL_MAY_PROMPT:
+		if (looks_like_prompt(h, mode, open_line, now))
+			p.state = TERMINAL_MAY_PROMPT;
+		break;
+	case TERMINAL_PROMPTS:
+		p.state = TERMINAL_PROMPTS;
+		break;
+	}
+	return p;
+}
