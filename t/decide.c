@@ -3,9 +3,10 @@
  *
  *	decide TABLE
  *
- * TABLE is `queue`, `jobs`, `calls` or `lists`. Each row of a table has a state
- * and the action that is due in that state at NOW. decide prints the rows for
- * which the function returns another action, and then exits with status 1. */
+ * TABLE is `queue`, `jobs`, `calls`, `lists` or `prompts`. Each row of a table
+ * has a state and the decision that is expected in that state at NOW. decide
+ * prints the rows for which the function decides otherwise, and then exits with
+ * status 1. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "base/io.h"
 #include "mcp/tools.h"
 #include "mcp/wait.h"
+#include "run/prompt.h"
 #include "session/due.h"
 
 enum { NOW = 100000 };
@@ -493,6 +495,81 @@ check_lists(void)
 	return wrong;
 }
 
+/* -- Prompts of terminals -------------------------------------------------- */
+
+/* In a row, a mode of 0 is TERMINAL_CLOSED. */
+static const struct {
+	const char *name;
+	struct prompt_history history;
+	enum terminal_mode mode;
+	bool open_line;
+	enum terminal_prompt state;
+	bool not_reading, secret;
+} prompts[] = {
+	{ "a program that reads waits 100 ms after its last output",
+	  .history = { NOW - 900, NOW - 100, NOW, TERMINAL_PROMPTS },
+	  .mode = TERMINAL_LINES, .state = TERMINAL_PROMPTS },
+	{ "a check less than 100 ms after the last output does not count",
+	  .history = { NOW - 900, NOW - 99, NOW, TERMINAL_PROMPTS },
+	  .mode = TERMINAL_LINES },
+	{ "a check less than 100 ms after the last input does not count",
+	  .history = { NOW - 99, 0, NOW, TERMINAL_BUSY },
+	  .mode = TERMINAL_LINES },
+	{ "a check before the last output does not count",
+	  .history = { NOW - 900, NOW - 1, NOW - 200, TERMINAL_PROMPTS },
+	  .mode = TERMINAL_LINES },
+	{ "a program that reads waits even if it has printed nothing",
+	  .history = { NOW - 100, 0, NOW, TERMINAL_PROMPTS },
+	  .mode = TERMINAL_LINES, .state = TERMINAL_PROMPTS },
+	{ "a program that does not read is at work",
+	  .history = { NOW - 900, NOW - 800, NOW, TERMINAL_BUSY },
+	  .mode = TERMINAL_LINES, .open_line = true, .not_reading = true },
+	{ "a program may wait 300 ms after it has printed an open line",
+	  .history = { NOW - 900, NOW - 300, NOW, TERMINAL_MAY_PROMPT },
+	  .mode = TERMINAL_LINES, .open_line = true,
+	  .state = TERMINAL_MAY_PROMPT },
+	{ "a program with an open line does not wait before 300 ms",
+	  .history = { NOW - 900, NOW - 299, NOW, TERMINAL_MAY_PROMPT },
+	  .mode = TERMINAL_LINES, .open_line = true },
+	{ "a complete line is no prompt",
+	  .history = { NOW - 900, NOW - 300, NOW, TERMINAL_MAY_PROMPT },
+	  .mode = TERMINAL_LINES },
+	{ "a complete line may be a prompt if the program reads keys",
+	  .history = { NOW - 900, NOW - 300, NOW, TERMINAL_MAY_PROMPT },
+	  .mode = TERMINAL_KEYS, .state = TERMINAL_MAY_PROMPT },
+	{ "a complete line may be a prompt if the terminal does not echo",
+	  .history = { NOW - 900, NOW - 300, NOW, TERMINAL_MAY_PROMPT },
+	  .mode = TERMINAL_UNSEEN, .state = TERMINAL_MAY_PROMPT,
+	  .secret = true },
+	{ "an open line that was printed before the last input is no prompt",
+	  .history = { NOW - 900, 0, NOW, TERMINAL_MAY_PROMPT },
+	  .mode = TERMINAL_LINES, .open_line = true },
+	{ "input for a closed terminal is secret",
+	  .history = { NOW, 0, NOW, TERMINAL_BUSY }, .secret = true },
+};
+
+static int
+check_prompts(void)
+{
+	struct prompt p;
+	size_t i;
+	int wrong = 0;
+
+	for (i = 0; i < sizeof(prompts) / sizeof(prompts[0]); i++) {
+		p = prompt_judge(&prompts[i].history, prompts[i].mode,
+		    prompts[i].open_line, NOW);
+		if (p.state != prompts[i].state ||
+		    p.not_reading != prompts[i].not_reading ||
+		    p.secret != prompts[i].secret) {
+			printf("%s: state %d, not_reading %d, secret %d\n",
+			    prompts[i].name, (int)p.state, p.not_reading,
+			    p.secret);
+			wrong++;
+		}
+	}
+	return wrong;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -501,7 +578,8 @@ main(int argc, char **argv)
 		int (*check)(void);
 	} tables[] = {
 		{ "queue", check_queue }, { "jobs", check_jobs },
-		{ "calls", check_calls }, { "lists", check_lists }
+		{ "calls", check_calls }, { "lists", check_lists },
+		{ "prompts", check_prompts }
 	};
 	size_t i;
 
@@ -509,6 +587,6 @@ main(int argc, char **argv)
 		if (argc == 2 && strcmp(argv[1], tables[i].name) == 0)
 			return tables[i].check() > 0;
 	}
-	fprintf(stderr, "usage: decide queue|jobs|calls|lists\n");
+	fprintf(stderr, "usage: decide queue|jobs|calls|lists|prompts\n");
 	return 2;
 }

@@ -25,3 +25,7 @@ decides() {
 @test "T7: a list with a wait is answered as soon as one task has ended" {
 	decides lists
 }
+
+@test "I3: the state of a terminal depends on the last check and the time since then" {
+	decides prompts
+}
