@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: ISC
 .POSIX:
 # CC, CFLAGS, CPPFLAGS and LDFLAGS are the user's, given to make or in the
 # environment. The file `flags` sets them for the shell, with their defaults.

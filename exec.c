@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #define _XOPEN_SOURCE 700  /* Request getrlimit(), and SIGTRAP on FreeBSD. */
 
 #include "exec.h"

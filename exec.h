@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef EXEC_H
 #define EXEC_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* This file depends only on C99. It uses no system calls, no locale and no
  * global state. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef JSON_H
 #define JSON_H
 

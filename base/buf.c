@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* Request MAP_ANONYMOUS, which POSIX does not define. */
 #ifdef __linux__
 #define _XOPEN_SOURCE 700

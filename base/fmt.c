@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* This file depends only on C99, not on the operating system. */
 
 #include "base/fmt.h"

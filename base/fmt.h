@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef BASE_FMT_H
 #define BASE_FMT_H
 

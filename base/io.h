@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef BASE_IO_H
 #define BASE_IO_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef BASE_LIST_H
 #define BASE_LIST_H
 

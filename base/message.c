@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #define _POSIX_C_SOURCE 200809L
 
 #include "base/message.h"

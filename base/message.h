@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef BASE_MESSAGE_H
 #define BASE_MESSAGE_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef BASE_OPTIONS_H
 #define BASE_OPTIONS_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* Request syscall(), which POSIX does not define. */
 #ifdef __linux__
 #define _XOPEN_SOURCE 700

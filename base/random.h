@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef BASE_RANDOM_H
 #define BASE_RANDOM_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef BASE_SPACE_H
 #define BASE_SPACE_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef BASE_TEMPFILE_H
 #define BASE_TEMPFILE_H
 

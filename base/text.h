@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef MCP_CALL_H
 #define MCP_CALL_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* How a call is answered:
  *
  * 1. calls_tool() opens the call. If the call runs a job, open_job() queues the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef MCP_CALLS_H
 #define MCP_CALLS_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef MCP_CLIENTS_H
 #define MCP_CLIENTS_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef MCP_MCP_H
 #define MCP_MCP_H
 

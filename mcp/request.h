@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef MCP_REQUEST_H
 #define MCP_REQUEST_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* The truncation line is a part of the output that a result shows. It is
  * written by show_notice() in output/output.c and spool_report() in
  * output/spool.c. */

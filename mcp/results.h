@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef MCP_RESULTS_H
 #define MCP_RESULTS_H
 

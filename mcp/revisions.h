@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef MCP_REVISIONS_H
 #define MCP_REVISIONS_H
 

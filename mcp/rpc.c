@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* Needs only C99. */
 
 #include "mcp/rpc.h"

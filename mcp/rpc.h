@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef MCP_RPC_H
 #define MCP_RPC_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef MCP_TOOLS_H
 #define MCP_TOOLS_H
 

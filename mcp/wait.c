@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* When a call is answered depends on what it asks for:
  *
  *   run a command   when the command has ended or has become a task

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef MCP_WAIT_H
 #define MCP_WAIT_H
 

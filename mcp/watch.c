@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* A watch compares the output with two patterns at once: the text to search
  * for, and the typed line whose echo is expected next. A match of the text is
  * ignored if it is a part of an echo, of which there are two kinds (W5):

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef MCP_WATCH_H
 #define MCP_WATCH_H
 

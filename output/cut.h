@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef OUTPUT_CUT_H
 #define OUTPUT_CUT_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* Requires only C99.
  *
  * output_write() saves the raw bytes and draws them on the screen. Rows that

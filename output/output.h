@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef OUTPUT_OUTPUT_H
 #define OUTPUT_OUTPUT_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* Requires only C99.
  *
  * How bytes become text:

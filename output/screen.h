@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef OUTPUT_SCREEN_H
 #define OUTPUT_SCREEN_H
 

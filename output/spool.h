@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef OUTPUT_SPOOL_H
 #define OUTPUT_SPOOL_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef OUTPUT_WIDTH_H
 #define OUTPUT_WIDTH_H
 

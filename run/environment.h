@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef RUN_ENVIRONMENT_H
 #define RUN_ENVIRONMENT_H
 

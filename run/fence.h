@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef RUN_FENCE_H
 #define RUN_FENCE_H
 

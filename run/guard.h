@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef RUN_GUARD_H
 #define RUN_GUARD_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #define _POSIX_C_SOURCE 200809L
 /* With POSIX_ONLY, Linux-specific code is omitted, so that the portable code
  * can be tested on Linux. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef RUN_MOUNTS_H
 #define RUN_MOUNTS_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef RUN_PROC_H
 #define RUN_PROC_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #include "run/prompt.h"
 
 #include "base/io.h"

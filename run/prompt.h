@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef RUN_PROMPT_H
 #define RUN_PROMPT_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef RUN_SCRIPT_H
 #define RUN_SCRIPT_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* Request syscall() and closefrom(), which POSIX does not define. FreeBSD and
  * OpenBSD declare all functions by default. */
 #ifdef __linux__

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef RUN_SPAWN_H
 #define RUN_SPAWN_H
 

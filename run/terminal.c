@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #if defined(__linux__) && !defined(POSIX_ONLY)
 #define ON_LINUX
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef RUN_TERMINAL_H
 #define RUN_TERMINAL_H
 

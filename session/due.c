@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* When a job is started, and how long it keeps the next job waiting.
  *
  * A session starts its jobs one by one, in the order of their requests, since

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef SESSION_DUE_H
 #define SESSION_DUE_H
 

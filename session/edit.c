@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* How a file is edited safely. Afterwards its name refers to the complete old
  * file or to the complete new one, even if boris is killed or the disk is full,
  * and no change by another program is lost (X3). The steps, in this order:

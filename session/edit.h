@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef SESSION_EDIT_H
 #define SESSION_EDIT_H
 

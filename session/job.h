@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef SESSION_JOB_H
 #define SESSION_JOB_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef SESSION_LOG_H
 #define SESSION_LOG_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #define _XOPEN_SOURCE 700
 #define _DARWIN_C_SOURCE  /* O_NOFOLLOW on macOS */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef SESSION_SECRET_H
 #define SESSION_SECRET_H
 

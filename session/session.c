@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* A session keeps its jobs in four lists. The state of a job decides which:
  *
  *   LIST_QUEUE ----> LIST_FOREGROUND ----> LIST_ENDED

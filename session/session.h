@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* How `old` is found, and what replaces it (X2):
  *
  * 1. If `old` contains an LF without a CR, it is compared without regard to

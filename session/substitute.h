@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef SESSION_SUBSTITUTE_H
 #define SESSION_SUBSTITUTE_H
 

@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: ISC
+#
 # A: the log
 # shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154
 

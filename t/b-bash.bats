@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: ISC
+#
 # B: the bash tool
 # shellcheck disable=SC1003,SC1010,SC2012,SC2016,SC2017,SC2030,SC2031,SC2034
 # shellcheck disable=SC2054,SC2086,SC2089,SC2090,SC2094,SC2154,SC2238

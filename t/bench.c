@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* bench: what boris costs, each figure in turn with what it is held against
  * (Q2, Q3, Q6). t/bench builds and runs it.
  *

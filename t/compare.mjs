@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: ISC
+//
 // compare.mjs: see t/compare. Each row is called by the same small client over
 // pipes. What it starts bears a mark in its environment, by which it is found,
 // weighed and, at the end, killed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* decide: table tests of the functions that decide what is due. They start no
  * processes.
  *

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: ISC
+#
 # edits.py: random edits by boris, each beside what a few lines of Python make of
 # the same file (SPEC X). For t/fuzz, and by hand:
 #

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* t/fuzz.c: each room's text against a second, slow reader of the same; the
  * switch is the environment's ROOM: json, output, httpmsg, or mcp, which says what
  * it is given to a boris ($BORIS) whose shell runs nothing. t/fuzz builds both. */

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: ISC
+#
 # helper.bash: the functions that all tests share.
 #
 # Each test has its own directory ($PWD) with a FIFO named `gate`, from which

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: ISC
+#
 # http.bash: functions for tests of boris over HTTP, in addition to those of
 # helper.bash. Each connection has a name that the test chooses; bash itself
 # opens the TCP connections.

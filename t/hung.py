@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
 """hung.py SOURCE MOUNT: a file system that can hang, for root.
 
 Mounts the files of the directory SOURCE on MOUNT, by FUSE. After SIGUSR1 it

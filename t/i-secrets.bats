@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: ISC
+#
 # I5: secrets that a person types
 # shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2119,SC2120,SC2154
 

@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: ISC
+#
 # K: the table of known clients, their limits, and results that fit in them
 
 load helper

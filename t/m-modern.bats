@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: ISC
+#
 # M: the stateless revision MCP 2026-07-28, revisions with a handshake in the
 # same process, and what makes real clients fail
 # shellcheck disable=SC1003,SC1010,SC2012,SC2016,SC2017,SC2030,SC2031,SC2034

@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: ISC
+#
 # Q: building, installing and packaging, and the structure of the code. Most tests
 # use a stub that records its arguments in place of the compiler.
 # shellcheck disable=SC2016,SC2034,SC2154

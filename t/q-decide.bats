@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: ISC
+#
 # Runs the tables of t/decide.c, which test the decisions of the event loop
 # without starting a process.
 

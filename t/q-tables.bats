@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: ISC
+#
 # Runs the tables of t/tables.c, which test modules without starting a process.
 
 setup() {

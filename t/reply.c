@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* reply: reads what boris wrote, for the tests.
  *
  *	reply [-l] [-v | -s | -n | -k] [STEP ...] <JSON

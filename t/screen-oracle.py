@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
 """Compares output/screen.c with tmux. Both draw the same bytes on a terminal of
 50 rows of 200 columns. Then the history, the screen, the position of the cursor
 and the replies to queries must be the same. These bytes are compared:

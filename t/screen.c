@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* Table tests of output/screen.c, and a driver for t/screen-oracle.py. The file
  * needs only C99.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* tables.c: table tests of modules that need no process: json, text, fmt, list,
  * mounts, access and httpmsg. A table consists of rows and a function. Each row
  * has an input and the output that the function must return for this input.

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: ISC
+#
 # torture.py: the driver behind t/torture. System calls of boris, of its children
 # before exec and of its guard fail in turn, and so does the memory for what a
 # peer sizes; and boris keeps its promises.

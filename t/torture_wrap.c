@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* What makes boris's calls of the C library fail, for t/torture: linked to it
  * with -Wl,--wrap=NAME for each __wrap_NAME in here. Which of them fails is in
  * memory that t/torture.py shares. Without that none does.

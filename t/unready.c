@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* unready: runs a program as if the kernel's random number generator were not
  * ready yet, or did not exist.
  *

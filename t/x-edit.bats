@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: ISC
+#
 # X: editing
 # shellcheck disable=SC2011,SC2012,SC2016,SC2030,SC2031,SC2034,SC2059,SC2086,SC2154
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* How boris decides whether to accept an HTTP request:
  *
  * Token   The header "Authorization: Bearer TOKEN" must contain the configured

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef TRANSPORT_ACCESS_H
 #define TRANSPORT_ACCESS_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef TRANSPORT_CONNECTION_H
 #define TRANSPORT_CONNECTION_H
 

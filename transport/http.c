@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* MCP over HTTP consists of four modules. Each depends only on those below it:
  *
  * http.c        peers, sessions, and which client handles a message (H1, H5-H9)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef TRANSPORT_HTTP_H
 #define TRANSPORT_HTTP_H
 

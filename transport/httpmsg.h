@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef TRANSPORT_HTTPMSG_H
 #define TRANSPORT_HTTPMSG_H
 

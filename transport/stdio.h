@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef TRANSPORT_STDIO_H
 #define TRANSPORT_STDIO_H
 

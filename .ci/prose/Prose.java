@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: ISC
+//
 // Checks the grammar, style and spelling of text files with LanguageTool.
 //
 //	java -cp ... Prose.java SETTINGS FILE...

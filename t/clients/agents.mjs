@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: ISC
+//
 // agents.mjs: boris in the hands of the agents that README sets it up in. Each
 // has a home of its own and no account: its model is a Player, which makes it
 // call boris's tools as a script says, and keeps what a model would read.

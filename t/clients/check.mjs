@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: ISC
+//
 // check.mjs: the words that these tests are written in. Each check has a
 // directory of its own and a FIFO `gate` in it that holds commands back, and
 // prints one line, `ok NAME` or `not ok NAME`; what goes wrong follows.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: ISC
+//
 // inspector.mjs: the MCP Inspector's command line, in each of its eras.
 
 import cp from 'node:child_process';

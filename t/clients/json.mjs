@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: ISC
+//
 // json.mjs: boris and JSONTestSuite. Each of its texts is sent as a message, so
 // that what is JSON gets some other error than -32700, and what is not gets that
 // (P3).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: ISC
+//
 // players.mjs: a model that plays a script, in each of the four languages in
 // which agents speak to theirs: Anthropic's Messages, OpenAI's Responses and
 // Chat Completions, Google's generateContent. It listens on loopback, asks

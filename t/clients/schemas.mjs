@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: ISC
+//
 // schemas.mjs: every message that boris writes in a scripted exchange, in each
 // revision, is checked with the SDK's schemas of MCP's types. If MCP_SCHEMAS is
 // a folder with MCP's own REVISION.json, their JSON schema is checked, too.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: ISC
+//
 // talk.mjs: one talk with each of the TypeScript SDK's clients, the first on the
 // last revision that has a handshake, the second on the modern one. They check
 // each result against the tool's own outputSchema.
