@@ -18,16 +18,20 @@
 
 /* The states of a command
  *
- *	  RUNNING --- shell exits ---> SETTLING --- 20 ms ---> ORPHANED
- *	     |                            |                       |
- *	     +----------------------------+-----------------------+
- *	     | exec_stop(): SIGTERM
- *	     v
- *	  STOPPING --- foreign for 100 ms ----------> SURVIVED
- *	     |                                           ^
- *	     | 5 s: SIGKILL                              |
- *	     v                                           |
- *	  KILLED ----- foreign for 100 ms, or 5 s -------+
+ *	RUNNING --- shell exits ---> SETTLING --- SETTLE ---> ORPHANED
+ *	   |                            |                        |
+ *	   +----------------------------+------------------------+
+ *	   | exec_stop(): SIGTERM
+ *	   v
+ *	STOPPING --- foreign for FOREIGN_GRACE ---------> SURVIVED
+ *	   |                                                  ^
+ *	   | PROC_GRACE: SIGKILL                              |
+ *	   v                                                  |
+ *	KILLED ----- foreign for FOREIGN_GRACE, --------------+
+ *	             or PROC_GIVE_UP
+ *
+ * SETTLE and FOREIGN_GRACE, which are defined below, and PROC_GRACE and
+ * PROC_GIVE_UP, which are defined in proc.h, are times.
  *
  * From every state except RUNNING, a command enters GONE when all of its
  * processes have exited. "Foreign" means that only processes of another user

@@ -23,7 +23,7 @@
 #include "base/text.h"
 #include "run/proc.h"
 
-/* How a prompt is recognised
+/* How one check for a prompt works
  *
  * A terminal prompts if a program waits for input from it. On Linux,
  * /proc/PID/syscall shows which system call a thread is blocked in. boris reads

@@ -28,7 +28,8 @@ enum terminal_mode terminal_mode(int master);
  * TERMINAL_LINES and TERMINAL_UNSEEN, only complete lines count. */
 bool terminal_has_unread(int slave);
 
-/* Whether the foreground process group of a terminal waits for input (I3) */
+/* Whether the foreground process group of a terminal waits for input (I3), as
+ * far as one check can show. prompt.h explains how boris decides. */
 enum terminal_prompt {
 	TERMINAL_BUSY,        /* no process waits for input */
 	TERMINAL_MAY_PROMPT,  /* a process waits for events, or /proc does not
