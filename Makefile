@@ -27,8 +27,8 @@ PARTS = \
 	exec.o \
 	run/script.o run/environment.o run/terminal.o run/prompt.o run/spawn.o \
 	run/proc.o run/mounts.o run/guard.o run/fence.o \
-	output/output.o output/screen.o output/width.o output/cut.o \
-	output/spool.o \
+	output/output.o output/unread.o output/kept.o output/screen.o \
+	output/width.o output/cut.o output/spool.o \
 	json.o \
 	base/options.o base/buf.o base/fmt.o base/text.o base/message.o \
 	base/space.o base/tempfile.o base/random.o

@@ -1,23 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* Requires only C99.
  *
- * output_write() saves the raw bytes and draws them on the screen. Rows that
- * scroll off the screen are final and never change again. One block of memory
- * contains the text:
- *
- *	head       the start of the final text
- *	           a gap, if text was dropped here
- *	tail       the end of the final text
- *	lines      the rows of the main screen, which continue the final text
- *	alternate  the rows of the alternate screen, if that is shown
- *
- * The head grows until a result cannot show more of the start. Then the oldest
- * text of the tail is dropped whenever new text needs the space, but the tail
- * always contains what a result may show of the end. The rows after the tail
- * are only copied there when the stream is read (update_rows()).
- *
- * A position in the text counts dropped bytes, too; an index is a position in
- * the block of memory. */
+ * output_write() saves the raw bytes (spool.c) and draws them on a screen
+ * (screen.c). Rows that scroll off the screen are final and never change again.
+ * kept.c keeps the final text within a limited amount of memory, and unread.c
+ * finds the text that a reader has not read yet. output_show() chooses the part
+ * of the text that a result shows (cut.c), and writes the truncation line. */
 
 #include "output/output.h"
 
@@ -27,6 +15,7 @@
 #include "base/fmt.h"
 #include "base/text.h"
 #include "output/cut.h"
+#include "output/kept.h"
 #include "output/screen.h"
 
 enum {
@@ -38,8 +27,6 @@ enum {
 	                       * output_last_line() appends, in bytes */
 	REUSED_MAX = 8192,    /* maximum length of a stream whose memory is
 	                       * reused, in bytes */
-	BATCH = 64 << 10,     /* space for new text between two calls of
-	                       * drop_middle(), in bytes */
 	JOINED_MAX = 64 << 10,  /* maximum length of new text that is joined
 	                         * with rewritten rows, in bytes */
 	NOTICE = 220          /* maximum length of a truncation line without the
@@ -53,459 +40,14 @@ static const struct extent unlimited = {
 struct output {
 	const struct options *options;
 	struct spool_file *file;
-	struct screen *screen;
 	bool terminal, ended;
 	bool is_binary;       /* whether the output is not text (O9) */
 	int64_t raw;          /* number of raw bytes received */
 
-	unsigned char *memory;  /* block of memory for the screen's cells and
-	                         * the text */
+	unsigned char *memory;  /* block of memory for `kept` */
 	size_t size;          /* size of that block, in bytes */
-	struct buf text;      /* head and tail */
-	size_t rows_max;      /* space for the screen's rows after the tail, in
-	                       * bytes */
-	size_t end_bytes;     /* length of the final text's end that is always
-	                       * kept, in bytes */
-	size_t head_len;      /* length of the head, in bytes */
-	int64_t head_left;    /* number of characters by which the head may
-	                       * grow */
-	int64_t dropped;      /* number of bytes dropped after the head */
-
-	bool drawn;           /* whether the members below describe the current
-	                       * rows of the screen */
-	int lines;            /* number of rows that continue the final text */
-	int shown;            /* number of rows of the alternate screen */
-	size_t line_at[SCREEN_ROWS + 1];   /* index of each line, and the index
-	                                    * after the last one */
-	size_t shown_at[SCREEN_ROWS + 1];  /* index of each row of the alternate
-	                                    * screen, and the index after the
-	                                    * last one */
-	struct extent total;  /* size of the final text and the lines */
+	struct kept kept;     /* the text */
 };
-
-/* -- The text ---------------------------------------------------------- */
-
-/* Drops text from the middle of the stream if the tail is longer than 5/4 of
- * end_bytes. A head that is not full first takes over text from the tail. The
- * last end_bytes of the text are always kept. */
-static void
-drop_middle(struct output *o)
-{
-	const size_t tail_max = o->end_bytes / 4 * 5;
-	struct extent head = unlimited;
-	struct buf *t = &o->text;
-	size_t end, n;
-
-	if (t->len - o->head_len < tail_max)
-		return;
-	head.chars = o->head_left;
-	if (o->dropped == 0) {
-		head = cut_start(t->data + o->head_len, t->len - o->head_len,
-		    &head);
-		o->head_len += (size_t)head.bytes;
-		o->head_left -= head.chars;
-	}
-	if (t->len - o->head_len < tail_max)
-		return;
-	end = t->len - o->end_bytes;
-	while (utf8_continues((unsigned char)t->data[end]))
-		end--;
-	n = end - o->head_len;
-	memmove(t->data + o->head_len, t->data + end, t->len - end);
-	o->dropped += (int64_t)n;
-	t->len -= n;
-}
-
-/* Copies the current rows of the screen to the memory after the tail, unless
- * the copy is up to date. */
-static void
-update_rows(struct output *o)
-{
-	struct buf b = o->text;
-	struct screen_final final = screen_final(o->screen);
-	size_t i;
-	int n;
-
-	if (o->drawn)
-		return;
-	b.cap += o->rows_max;
-	o->lines = screen_lines(o->screen);
-	for (n = 0; n < o->lines; n++) {
-		o->line_at[n] = b.len;
-		screen_line(o->screen, n, &b);
-		if (n < o->lines - 1)
-			buf_putc(&b, '\n');
-	}
-	o->line_at[n] = b.len;
-	o->total = (struct extent){ final.chars, final.bytes, final.lines };
-	for (i = o->text.len; i < b.len; i++)
-		o->total.chars += !utf8_continues((unsigned char)b.data[i]);
-	o->total.bytes += (int64_t)(b.len - o->text.len);
-	o->total.lines += o->lines - 1;
-	o->shown = 0;
-	if (screen_is_alternate(o->screen))
-		o->shown = screen_height(o->screen);
-	for (n = 0; n < o->shown; n++) {
-		o->shown_at[n] = b.len;
-		screen_row(o->screen, n, &b);
-		buf_putc(&b, '\n');
-	}
-	o->shown_at[n] = b.len;
-	o->drawn = true;
-}
-
-/* Returns the index of the end of the text. The copy of the screen's rows must
- * be up to date. */
-static size_t
-text_end(const struct output *o)
-{
-	return o->line_at[o->lines];
-}
-
-/* Returns the index of a position in the text. If that text was dropped,
- * returns the index of the first text after the gap. The position may be
- * inside a character, because the screen only remembers a limited number of
- * revised rows. Then the index of the next character is returned. */
-static size_t
-text_index(const struct output *o, int64_t position)
-{
-	int64_t head = (int64_t)o->head_len;
-	size_t at = o->head_len, end = text_end(o);
-
-	if (position <= head)
-		at = (size_t)position;
-	else if (position >= head + o->dropped)
-		at = (size_t)(position - o->dropped);
-	while (at < end && utf8_continues((unsigned char)o->text.data[at]))
-		at++;
-	return at;
-}
-
-static bool
-is_dropped(const struct output *o, int64_t position)
-{
-	int64_t head = (int64_t)o->head_len;
-
-	return position >= head && position < head + o->dropped;
-}
-
-/* Returns the end of the contiguous text that contains an index: the gap, or
- * the end of the text. */
-static size_t
-part_end(const struct output *o, size_t at)
-{
-	return o->dropped > 0 && at < o->head_len ? o->head_len : text_end(o);
-}
-
-/* -- What is new ------------------------------------------------------- */
-
-enum piece_kind {
-	PIECE_ROW,            /* a row of the text that was rewritten */
-	PIECE_TEXT,           /* text that was added after the cursor */
-	PIECE_SHOWN           /* a row of the alternate screen that changed */
-};
-
-/* A piece of text that a reader has not read yet */
-struct piece {
-	enum piece_kind kind;
-	size_t at;            /* index of the piece */
-	size_t len;           /* length of the piece, in bytes */
-	int64_t row;          /* number of the row for PIECE_ROW; index of the
-	                       * row on the alternate screen for PIECE_SHOWN */
-	bool continues;       /* whether the piece continues the text that was
-	                       * read before */
-};
-
-static bool
-is_blank(const struct output *o, size_t at, size_t end)
-{
-	return at == end || (end - at == 1 && o->text.data[at] == '\n');
-}
-
-static const struct screen_revised *
-find_revised(const struct output *o, int64_t row)
-{
-	const struct screen_revised *revised = NULL;
-	int i;
-
-	for (i = 0; i < SCREEN_REVISED; i++) {
-		revised = screen_revised(o->screen, i);
-		if (revised == NULL || revised->row == row)
-			return revised;
-	}
-	return NULL;
-}
-
-/* Finds the first row before the cursor that was rewritten and then became
- * final. Returns false if no such row exists. */
-static bool
-find_revised_row(const struct output *o, const struct output_cursor *c,
-                 struct piece *p)
-{
-	const struct screen_revised *revised;
-	size_t at, end;
-	int i;
-
-	for (i = 0; i < SCREEN_REVISED; i++) {
-		revised = screen_revised(o->screen, i);
-		if (revised == NULL || revised->row >= c->row)
-			return false;
-		if (revised->row < c->next_row ||
-		    revised->rewrite <= c->change ||
-		    is_dropped(o, revised->start))
-			continue;
-		at = text_index(o, revised->start);
-		end = text_index(o, revised->end);
-		if (is_blank(o, at, end))
-			continue;
-		*p = (struct piece){ PIECE_ROW, at, end - at, revised->row,
-		    false };
-		return true;
-	}
-	return false;
-}
-
-/* Finds the first row before the cursor that was rewritten and is still on the
- * screen. Returns false if no such row exists. */
-static bool
-find_rewritten_line(const struct output *o, const struct output_cursor *c,
-                    struct piece *p)
-{
-	int64_t first = screen_final(o->screen).rows, row;
-	size_t at, end;
-	int i;
-
-	for (i = 0; i < o->lines && first + i < c->row; i++) {
-		row = first + i;
-		at = o->line_at[i];
-		end = o->line_at[i + 1];
-		if (row < c->next_row || is_blank(o, at, end) ||
-		    screen_line_rewrite(o->screen, i) <= c->change)
-			continue;
-		*p = (struct piece){ PIECE_ROW, at, end - at, row, false };
-		return true;
-	}
-	return false;
-}
-
-/* Finds the first row before the cursor that was rewritten since it was read.
- * Returns false if no such row exists. */
-static bool
-find_row(const struct output *o, const struct output_cursor *c,
-         struct piece *p)
-{
-	return find_revised_row(o, c, p) || find_rewritten_line(o, c, p);
-}
-
-/* The start of the text that follows the cursor */
-struct position {
-	int64_t at;           /* position in the text, in bytes */
-	bool continues;       /* whether the part of the row before this
-	                       * position has been read */
-};
-
-/* Returns the position at which a reader continues to read a row of len bytes,
- * which begins at `start`. If the row was rewritten since the reader read it,
- * this is the start of the row. `rewrite` is the number of the last rewrite of
- * the row. */
-static struct position
-position_in_row(const struct output_cursor *c, int64_t start, int64_t len,
-                int64_t rewrite)
-{
-	struct position p = { start, false };
-
-	if (rewrite > c->change)
-		return p;
-	p.continues = true;
-	p.at += c->bytes < len ? c->bytes : len;
-	return p;
-}
-
-static struct position
-find_position(const struct output *o, const struct output_cursor *c)
-{
-	struct screen_final final = screen_final(o->screen);
-	const struct screen_revised *revised;
-	struct position p = { c->start + c->bytes, true };
-	int64_t start, len;
-	int i;
-
-	if (c->next_start > 0)
-		return (struct position){ c->next_start, false };
-	if (c->row >= final.rows + o->lines)
-		return (struct position){ o->total.bytes, false };
-	if (c->row >= final.rows) {
-		i = (int)(c->row - final.rows);
-		start = final.bytes + (int64_t)(o->line_at[i] - o->text.len);
-		len = (int64_t)(o->line_at[i + 1] - o->line_at[i]);
-		if (i < o->lines - 1)
-			len--;  /* without the newline */
-		return position_in_row(c, start, len,
-		    screen_line_rewrite(o->screen, i));
-	}
-	revised = find_revised(o, c->row);
-	if (revised != NULL)
-		p = position_in_row(c, revised->start,
-		    revised->end - revised->start, revised->rewrite);
-	return p;
-}
-
-static bool
-find_text(const struct output *o, const struct output_cursor *c,
-          struct piece *p)
-{
-	struct position from = find_position(o, c);
-
-	if (from.at >= o->total.bytes)
-		return false;
-	p->kind = PIECE_TEXT;
-	p->at = text_index(o, from.at);
-	p->len = part_end(o, p->at) - p->at;
-	p->continues = from.continues && c->next_row == 0 &&
-	    !is_dropped(o, from.at);
-	return p->len > 0;
-}
-
-static bool
-find_shown(const struct output *o, const struct output_cursor *c,
-           struct piece *p)
-{
-	size_t at, end;
-	int i;
-
-	for (i = c->next_shown; i < o->shown; i++) {
-		at = o->shown_at[i];
-		end = o->shown_at[i + 1];
-		if (screen_row_change(o->screen, i) <= c->change ||
-		    is_blank(o, at, end))
-			continue;
-		*p = (struct piece){ PIECE_SHOWN, at, end - at, i, false };
-		return true;
-	}
-	return false;
-}
-
-/* Finds the next piece of new text after the cursor. Returns false if all text
- * has been read. */
-static bool
-find_piece(struct output *o, const struct output_cursor *c, struct piece *p)
-{
-	bool has_changed = screen_change(o->screen) > c->change;
-
-	update_rows(o);
-	if (has_changed && c->next_start == 0 && find_row(o, c, p))
-		return true;
-	if (c->next_shown == 0 && find_text(o, c, p))
-		return true;
-	return has_changed && find_shown(o, c, p);
-}
-
-/* Moves the cursor after a piece, so that find_piece() finds the next one. */
-static void
-skip_piece(const struct output *o, struct output_cursor *c,
-           const struct piece *p)
-{
-	switch (p->kind) {
-	case PIECE_ROW:
-		c->next_row = p->row + 1;
-		break;
-	case PIECE_TEXT:
-		c->next_start = o->total.bytes;
-		if (p->at + p->len < text_end(o))
-			c->next_start = (int64_t)o->head_len + o->dropped;
-		break;
-	case PIECE_SHOWN:
-		c->next_shown = (int)p->row + 1;
-		break;
-	}
-}
-
-bool
-output_has_break(struct output *o, const struct output_cursor *c)
-{
-	struct piece p;
-
-	return find_piece(o, c, &p) && !p.continues;
-}
-
-bool
-output_has_new(struct output *o, const struct output_cursor *c)
-{
-	struct piece p;
-
-	return find_piece(o, c, &p);
-}
-
-size_t
-output_read(struct output *o, struct output_cursor *c, const char **text)
-{
-	struct piece p, next;
-
-	*text = NULL;
-	if (!find_piece(o, c, &p))
-		return 0;
-	*text = o->text.data + p.at;
-	skip_piece(o, c, &p);
-	if (!find_piece(o, c, &next))
-		output_mark_read(o, c);
-	return p.len;
-}
-
-void
-output_append_new(struct output *o, struct output_cursor *c, size_t limit,
-                  struct buf *b)
-{
-	struct extent max = { CUT_UNLIMITED, (int64_t)limit, CUT_UNLIMITED };
-	struct extent e;
-	size_t before = b->len, over;
-	struct piece p;
-
-	while (find_piece(o, c, &p)) {
-		e = cut_end(o->text.data, p.at, p.at + p.len, &max, 100);
-		buf_put(b, o->text.data + p.at + p.len - e.bytes,
-		    (size_t)e.bytes);
-		skip_piece(o, c, &p);
-	}
-	e = cut_end(b->data, before, b->len, &max, 100);
-	over = b->len - before - (size_t)e.bytes;
-	if (over > 0)
-		memmove(b->data + before, b->data + before + over,
-		    (size_t)e.bytes);
-	b->len -= over;
-	output_mark_read(o, c);
-}
-
-void
-output_last_line(struct output *o, struct buf *b)
-{
-	struct extent e = { CUT_UNLIMITED, LAST_LINE, 1 };
-	const char *p = o->text.data;
-	size_t end;
-
-	update_rows(o);
-	end = o->shown > 0 ? o->shown_at[o->shown] : text_end(o);
-	while (end > 0 && p[end - 1] == '\n')
-		end--;
-	e = cut_end(p, 0, end, &e, 100);
-	buf_put(b, p + end - e.bytes, (size_t)e.bytes);
-}
-
-void
-output_mark_read(struct output *o, struct output_cursor *c)
-{
-	struct screen_final final = screen_final(o->screen);
-	int last;
-
-	update_rows(o);
-	last = o->lines - 1;
-	memset(c, 0, sizeof(*c));
-	c->row = final.rows + last;
-	c->start = final.bytes + (int64_t)(o->line_at[last] - o->text.len);
-	c->bytes = (int64_t)(o->line_at[last + 1] - o->line_at[last]);
-	c->lines = o->total.lines;
-	c->change = screen_change(o->screen);
-	screen_mark_read(o->screen);
-}
 
 /* -- The stream -------------------------------------------------------- */
 
@@ -564,8 +106,7 @@ struct output *
 output_new(const struct options *options, struct spool *spool, int64_t limit,
            bool terminal)
 {
-	/* Keep as much as any truncation mode shows. A character has at most
-	 * 4 bytes. */
+	/* Keep as much as any truncation mode shows. */
 	int64_t heads[] = { limit, options->head_first, options->both_first,
 	    options->binary_first };
 	int64_t ends[] = { 4 * limit, 4 * options->head_last,
@@ -573,24 +114,17 @@ output_new(const struct options *options, struct spool *spool, int64_t limit,
 	    options->tail_bytes, LAST_LINE };
 	size_t head = max_of(heads, sizeof(heads) / sizeof(heads[0]));
 	size_t end = max_of(ends, sizeof(ends) / sizeof(ends[0]));
-	size_t cells = screen_memory(terminal);
-	size_t text = 4 * head + end / 4 * 5 + SCREEN_STEP_MAX + BATCH;
-	size_t rows = (terminal ? 2 : 1) * SCREEN_STEP_MAX;
-	unsigned char *memory;
+	size_t size = kept_memory(head, end, terminal);
+	unsigned char *memory = get_memory(options->store, size);
 	struct output *o;
 
-	memory = get_memory(options->store, cells + text + rows);
 	if (memory == NULL)
 		return NULL;
 	o = mem_get(sizeof(*o));
 	o->options = options;
 	o->memory = memory;
-	o->size = cells + text + rows;
-	o->screen = screen_new(terminal, memory);
-	o->text = (struct buf){ (char *)memory + cells, 0, text };
-	o->rows_max = rows;
-	o->head_left = (int64_t)head;
-	o->end_bytes = end;
+	o->size = size;
+	kept_open(&o->kept, head, end, terminal, memory);
 	o->terminal = terminal;
 	o->file = spool_open(spool);
 	return o;
@@ -602,7 +136,7 @@ output_free(struct output *o)
 	if (o == NULL)
 		return;
 	spool_close(o->file);
-	screen_free(o->screen);
+	kept_close(&o->kept);
 	return_memory(o);
 	free(o);
 }
@@ -612,20 +146,12 @@ output_free(struct output *o)
 static void
 write_part(struct output *o, const unsigned char *p, size_t n)
 {
-	size_t done;
-
 	spool_write(o->file, p, n);
 	o->raw += (int64_t)n;
-	o->drawn = false;
-	while (n > 0) {
-		drop_middle(o);
-		done = screen_write(o->screen, p, n, &o->text);
-		p += done;
-		n -= done;
-	}
+	kept_write(&o->kept, p, n);
 	if (o->raw <= SAMPLE_MAX)
 		o->is_binary = o->raw >= SAMPLE_MIN &&
-		    screen_invalid_bytes(o->screen) * 10 > o->raw;
+		    screen_invalid_bytes(o->kept.screen) * 10 > o->raw;
 }
 
 void
@@ -649,9 +175,7 @@ output_end(struct output *o)
 {
 	if (o->ended)
 		return;
-	drop_middle(o);
-	screen_end(o->screen, &o->text);
-	o->drawn = false;
+	kept_finish(&o->kept);
 	spool_end(o->file);
 	o->ended = true;
 }
@@ -665,13 +189,13 @@ output_has_ended(const struct output *o)
 bool
 output_is_screen(const struct output *o)
 {
-	return screen_is_full_screen(o->screen);
+	return screen_is_full_screen(o->kept.screen);
 }
 
 struct buf *
 output_replies(struct output *o)
 {
-	return screen_replies(o->screen);
+	return screen_replies(o->kept.screen);
 }
 
 int64_t
@@ -683,15 +207,95 @@ output_bytes(const struct output *o)
 size_t
 output_size(struct output *o)
 {
-	update_rows(o);
-	return o->shown_at[o->shown];
+	kept_update(&o->kept);
+	return o->kept.shown_at[o->kept.shown];
 }
 
 bool
 output_has_open_line(struct output *o)
 {
-	update_rows(o);
-	return o->line_at[o->lines - 1] < text_end(o);
+	kept_update(&o->kept);
+	return kept_has_open_line(&o->kept);
+}
+
+/* -- Reading ----------------------------------------------------------- */
+
+bool
+output_has_break(struct output *o, const struct output_cursor *c)
+{
+	struct piece p;
+
+	return unread_find(&o->kept, c, &p) && !p.continues;
+}
+
+bool
+output_has_new(struct output *o, const struct output_cursor *c)
+{
+	struct piece p;
+
+	return unread_find(&o->kept, c, &p);
+}
+
+size_t
+output_read(struct output *o, struct output_cursor *c, const char **text)
+{
+	struct piece p, next;
+
+	*text = NULL;
+	if (!unread_find(&o->kept, c, &p))
+		return 0;
+	*text = o->kept.text.data + p.at;
+	unread_skip(c, &p);
+	if (!unread_find(&o->kept, c, &next))
+		output_mark_read(o, c);
+	return p.len;
+}
+
+void
+output_append_new(struct output *o, struct output_cursor *c, size_t limit,
+                  struct buf *b)
+{
+	struct extent max = { CUT_UNLIMITED, (int64_t)limit, CUT_UNLIMITED };
+	struct extent e;
+	size_t before = b->len, over;
+	struct piece p;
+
+	while (unread_find(&o->kept, c, &p)) {
+		e = cut_end(o->kept.text.data, p.at, p.at + p.len, &max, 100);
+		buf_put(b, o->kept.text.data + p.at + p.len - e.bytes,
+		    (size_t)e.bytes);
+		unread_skip(c, &p);
+	}
+	e = cut_end(b->data, before, b->len, &max, 100);
+	over = b->len - before - (size_t)e.bytes;
+	if (over > 0)
+		memmove(b->data + before, b->data + before + over,
+		    (size_t)e.bytes);
+	b->len -= over;
+	output_mark_read(o, c);
+}
+
+void
+output_last_line(struct output *o, struct buf *b)
+{
+	struct extent e = { CUT_UNLIMITED, LAST_LINE, 1 };
+	const char *p = o->kept.text.data;
+	size_t end;
+
+	kept_update(&o->kept);
+	end = kept_end(&o->kept);
+	if (o->kept.shown > 0)
+		end = o->kept.shown_at[o->kept.shown];
+	while (end > 0 && p[end - 1] == '\n')
+		end--;
+	e = cut_end(p, 0, end, &e, 100);
+	buf_put(b, p + end - e.bytes, (size_t)e.bytes);
+}
+
+void
+output_mark_read(struct output *o, struct output_cursor *c)
+{
+	unread_mark_read(&o->kept, c);
 }
 
 /* -- Showing ----------------------------------------------------------- */
@@ -712,10 +316,10 @@ struct region {
 static bool
 is_saved_raw(const struct output *o)
 {
-	int64_t drawn = o->raw - screen_pending_bytes(o->screen);
+	int64_t drawn = o->raw - screen_pending_bytes(o->kept.screen);
 
-	return o->terminal || screen_invalid_bytes(o->screen) > 0 ||
-	    drawn != o->total.bytes;
+	return o->terminal || screen_invalid_bytes(o->kept.screen) > 0 ||
+	    drawn != o->kept.total.bytes;
 }
 
 /* Appends the truncation line. start and end are the sizes of the parts that
@@ -751,6 +355,7 @@ show_notice(const struct output *o, enum cut_parts parts,
 	buf_putc(b, ']');
 }
 
+/* Chooses how to cut the text for the given bounds. */
 static struct cut
 choose_cut(const struct output *o, const struct output_bounds *bounds)
 {
@@ -773,11 +378,11 @@ measure(const char *text, size_t from, size_t to)
 static struct region
 screen_region(const struct output *o, struct buf *drawn)
 {
-	int i, n = screen_height(o->screen);
+	int i, n = screen_height(o->kept.screen);
 	struct region r = { "", 0, 0, 0, { 0, 0, 0 }, false };
 
 	for (i = 0; i < n; i++) {
-		screen_row(o->screen, i, drawn);
+		screen_row(o->kept.screen, i, drawn);
 		buf_putc(drawn, '\n');
 	}
 	if (n > 0)
@@ -791,10 +396,11 @@ screen_region(const struct output *o, struct buf *drawn)
 static struct region
 text_region(const struct output *o)
 {
-	struct region r = { o->text.data, 0, text_end(o), part_end(o, 0),
-	    o->total, false };
+	const struct kept *k = &o->kept;
+	struct region r = { k->text.data, 0, kept_end(k), kept_part_end(k, 0),
+	    k->total, false };
 
-	r.size.lines += o->line_at[o->lines - 1] < text_end(o);
+	r.size.lines += kept_has_open_line(k);
 	return r;
 }
 
@@ -806,21 +412,22 @@ static struct region
 new_region(struct output *o, const struct output_cursor *cursor,
            struct buf *joined)
 {
-	struct region r = { o->text.data, text_end(o), text_end(o),
-	    text_end(o), { 0, 0, 0 }, true };
+	struct kept *k = &o->kept;
+	size_t end = kept_end(k);
+	struct region r = { k->text.data, end, end, end, { 0, 0, 0 }, true };
 	struct output_cursor c = *cursor;
-	struct position from = find_position(o, &c);
+	int64_t from = unread_position(k, &c);
 	struct piece p;
 	bool fits;
 
-	r.at = text_index(o, from.at);
-	r.gap = part_end(o, r.at);
+	r.at = kept_index(k, from);
+	r.gap = kept_part_end(k, r.at);
 	fits = r.gap == r.end && r.end - r.at <= JOINED_MAX;
-	while (fits && find_piece(o, &c, &p) && p.kind != PIECE_SHOWN) {
-		if (p.kind == PIECE_TEXT && joined->len == 0)
+	while (fits && unread_find(k, &c, &p) && p.phase != READ_ALTERNATE) {
+		if (p.phase == READ_ADDED && joined->len == 0)
 			break;
-		buf_put(joined, o->text.data + p.at, p.len);
-		skip_piece(o, &c, &p);
+		buf_put(joined, k->text.data + p.at, p.len);
+		unread_skip(&c, &p);
 	}
 	if (joined->len > 0) {
 		r.text = joined->data;
@@ -829,8 +436,8 @@ new_region(struct output *o, const struct output_cursor *cursor,
 		r.size = measure(r.text, 0, r.end);
 		return r;
 	}
-	r.size.bytes = o->total.bytes - from.at;
-	r.size.lines = o->total.lines - c.lines + output_has_open_line(o);
+	r.size.bytes = k->total.bytes - from;
+	r.size.lines = k->total.lines - c.lines + kept_has_open_line(k);
 	/* Count each dropped byte as a character. The exact number does not
 	 * matter, because a region with a gap is always truncated. */
 	r.size.chars = measure(r.text, r.at, r.end).chars + r.size.bytes -
@@ -867,7 +474,7 @@ show_region(struct output *o, const struct region *r, struct cut cut,
 			return view;
 	}
 	if (r->is_new)
-		all.chars = o->total.chars;
+		all.chars = o->kept.total.chars;
 	buf_end_line(b);
 	show_notice(o, cut.parts, &s, &e, &all, name, b);
 	if (cut.parts != CUT_END && end < r->end) {
@@ -890,12 +497,12 @@ output_show(struct output *o, const struct output_cursor *c,
 	struct extent text;
 	struct region r;
 
-	update_rows(o);
+	kept_update(&o->kept);
 	tail.mode = TRUNCATE_TAIL;
 	text = text_region(o).size;
 	if (c != NULL && !output_has_new(o, c)) {
 		return view;
-	} else if (screen_is_full_screen(o->screen)) {
+	} else if (screen_is_full_screen(o->kept.screen)) {
 		r = screen_region(o, &drawn);
 	} else if (c == NULL) {
 		r = text_region(o);

@@ -15,6 +15,7 @@
 #include "base/options.h"
 #include "output/cut.h"
 #include "output/spool.h"
+#include "output/unread.h"
 
 struct output;
 
@@ -62,25 +63,6 @@ size_t output_size(struct output *);
 
 /* Returns whether the last line of the text has no newline yet. */
 bool output_has_open_line(struct output *);
-
-/* The position up to which a reader has read the stream. A zeroed struct is the
- * start of the stream. All members are private to output.c. */
-struct output_cursor {
-	int64_t row;      /* number of the last row that was read */
-	int64_t bytes;    /* number of bytes of the last row that were read */
-	int64_t start;    /* position of the last row in the text, valid if no
-	                   * earlier row was rewritten later */
-	int64_t lines;    /* number of newlines before the last row that was
-	                   * read */
-	int64_t change;   /* number of the last change of the screen that was
-	                   * read */
-	int64_t next_row;    /* number of the first row that output_read() has
-	                      * not checked for rewrites yet */
-	int64_t next_start;  /* position of the added text that output_read()
-	                      * reads next, or 0 before it has read any */
-	int next_shown;      /* index of the first row of the alternate screen
-	                      * that output_read() has not read yet */
-};
 
 /* Returns whether the new text does not directly continue the text that was
  * read, because a row was rewritten or text was dropped. */

@@ -1,0 +1,250 @@
+/* Requires only C99.
+ *
+ * A reader reads the rows that were rewritten since it saw them, then the text
+ * that was added, and then the rows of the alternate screen that have changed.
+ * The numbers of the screen's changes show what was rewritten since then.
+ *
+ * For example, a program on a terminal prints three rows, with the numbers 0 to
+ * 2. Then it rewrites row 1 and adds text to row 2:
+ *
+ *	the program prints      the reader reads
+ *	"one\r\ntwo\r\nthree"   "one\ntwo\nthree", as added text
+ *	"\r\e[ATWO"
+ *	"\r\e[B\e[5C, four"     "TWO\n", as a rewritten row, and ", four", as
+ *	                        added text
+ *
+ * After the first reading, the cursor has the row 2, 5 bytes of that row, and
+ * the number of the last change. In the second reading, the last rewrite of row
+ * 1 has a higher number than that. Row 2 was not rewritten, so the added text
+ * starts after its first 5 bytes. */
+
+#include "output/unread.h"
+
+#include <string.h>
+
+#include "output/kept.h"
+#include "output/screen.h"
+
+static bool
+is_blank(const struct kept *k, size_t at, size_t end)
+{
+	return at == end || (end - at == 1 && k->text.data[at] == '\n');
+}
+
+/* Returns the revised row with the given number, or NULL if it is not
+ * remembered. */
+static const struct screen_revised *
+find_revised(const struct kept *k, int64_t row)
+{
+	const struct screen_revised *revised = NULL;
+	int i;
+
+	for (i = 0; i < SCREEN_REVISED; i++) {
+		revised = screen_revised(k->screen, i);
+		if (revised == NULL || revised->row == row)
+			return revised;
+	}
+	return NULL;
+}
+
+/* Finds the first row before the cursor that was rewritten and then became
+ * final. Returns false if no such row exists. */
+static bool
+find_revised_row(const struct kept *k, const struct output_cursor *c,
+                 struct piece *p)
+{
+	const struct screen_revised *revised;
+	size_t at, end;
+	int i;
+
+	for (i = 0; i < SCREEN_REVISED; i++) {
+		revised = screen_revised(k->screen, i);
+		if (revised == NULL || revised->row >= c->row)
+			return false;
+		if (revised->row < c->next ||
+		    revised->rewrite <= c->change ||
+		    kept_is_dropped(k, revised->start))
+			continue;
+		at = kept_index(k, revised->start);
+		end = kept_index(k, revised->end);
+		if (is_blank(k, at, end))
+			continue;
+		*p = (struct piece){ READ_REWRITTEN, at, end - at, false,
+		    revised->row + 1 };
+		return true;
+	}
+	return false;
+}
+
+/* Finds the first row before the cursor that was rewritten and is still on the
+ * screen. Returns false if no such row exists. */
+static bool
+find_rewritten_line(const struct kept *k, const struct output_cursor *c,
+                    struct piece *p)
+{
+	int64_t first = screen_final(k->screen).rows, row;
+	size_t at, end;
+	int i;
+
+	for (i = 0; i < k->lines && first + i < c->row; i++) {
+		row = first + i;
+		at = k->line_at[i];
+		end = k->line_at[i + 1];
+		if (row < c->next || is_blank(k, at, end) ||
+		    screen_line_rewrite(k->screen, i) <= c->change)
+			continue;
+		*p = (struct piece){ READ_REWRITTEN, at, end - at, false,
+		    row + 1 };
+		return true;
+	}
+	return false;
+}
+
+/* Finds the first row before the cursor that was rewritten since it was read.
+ * Returns false if no such row exists. */
+static bool
+find_row(const struct kept *k, const struct output_cursor *c,
+         struct piece *p)
+{
+	return find_revised_row(k, c, p) || find_rewritten_line(k, c, p);
+}
+
+/* The start of the text that follows the cursor */
+struct position {
+	int64_t at;           /* position in the text, in bytes */
+	bool continues;       /* whether the part of the row before this
+	                       * position has been read */
+};
+
+/* Returns the position at which a reader continues to read a row of len bytes,
+ * which begins at `start`. If the row was rewritten since the reader read it,
+ * this is the start of the row. `rewrite` is the number of the last rewrite of
+ * the row. */
+static struct position
+position_in_row(const struct output_cursor *c, int64_t start, int64_t len,
+                int64_t rewrite)
+{
+	struct position p = { start, false };
+
+	if (rewrite > c->change)
+		return p;
+	p.continues = true;
+	p.at += c->bytes < len ? c->bytes : len;
+	return p;
+}
+
+/* Returns the start of the text that was added after the cursor. */
+static struct position
+find_position(const struct kept *k, const struct output_cursor *c)
+{
+	struct screen_final final = screen_final(k->screen);
+	const struct screen_revised *revised;
+	struct position p = { c->start + c->bytes, true };
+	int64_t start, len;
+	int i;
+
+	if (c->phase == READ_ADDED)
+		return (struct position){ c->next, false };
+	if (c->row >= final.rows + k->lines)
+		return (struct position){ k->total.bytes, false };
+	if (c->row >= final.rows) {
+		i = (int)(c->row - final.rows);
+		start = final.bytes + (int64_t)(k->line_at[i] - k->text.len);
+		len = (int64_t)(k->line_at[i + 1] - k->line_at[i]);
+		if (i < k->lines - 1)
+			len--;  /* without the newline */
+		return position_in_row(c, start, len,
+		    screen_line_rewrite(k->screen, i));
+	}
+	revised = find_revised(k, c->row);
+	if (revised != NULL)
+		p = position_in_row(c, revised->start,
+		    revised->end - revised->start, revised->rewrite);
+	return p;
+}
+
+/* Finds the text that was added after the cursor, up to the gap or the end of
+ * the text. Returns false if all text has been read. */
+static bool
+find_text(const struct kept *k, const struct output_cursor *c,
+          struct piece *p)
+{
+	struct position from = find_position(k, c);
+
+	if (from.at >= k->total.bytes)
+		return false;
+	p->phase = READ_ADDED;
+	p->at = kept_index(k, from.at);
+	p->len = kept_part_end(k, p->at) - p->at;
+	p->continues = from.continues && c->next == 0 &&
+	    !kept_is_dropped(k, from.at);
+	p->next = k->total.bytes;
+	if (p->at + p->len < kept_end(k))
+		p->next = (int64_t)k->head_len + k->dropped;
+	return p->len > 0;
+}
+
+/* Finds the next row of the alternate screen that has changed. Returns false if
+ * no such row exists. */
+static bool
+find_shown(const struct kept *k, const struct output_cursor *c,
+           struct piece *p)
+{
+	int i = c->phase == READ_ALTERNATE ? (int)c->next : 0;
+	size_t at, end;
+
+	for (; i < k->shown; i++) {
+		at = k->shown_at[i];
+		end = k->shown_at[i + 1];
+		if (screen_row_change(k->screen, i) <= c->change ||
+		    is_blank(k, at, end))
+			continue;
+		*p = (struct piece){ READ_ALTERNATE, at, end - at, false,
+		    i + 1 };
+		return true;
+	}
+	return false;
+}
+
+bool
+unread_find(struct kept *k, const struct output_cursor *c, struct piece *p)
+{
+	bool has_changed = screen_change(k->screen) > c->change;
+
+	kept_update(k);
+	if (has_changed && c->phase == READ_REWRITTEN && find_row(k, c, p))
+		return true;
+	if (c->phase != READ_ALTERNATE && find_text(k, c, p))
+		return true;
+	return has_changed && find_shown(k, c, p);
+}
+
+void
+unread_skip(struct output_cursor *c, const struct piece *p)
+{
+	c->phase = p->phase;
+	c->next = p->next;
+}
+
+int64_t
+unread_position(const struct kept *k, const struct output_cursor *c)
+{
+	return find_position(k, c).at;
+}
+
+void
+unread_mark_read(struct kept *k, struct output_cursor *c)
+{
+	struct screen_final final = screen_final(k->screen);
+	int last;
+
+	kept_update(k);
+	last = k->lines - 1;
+	memset(c, 0, sizeof(*c));
+	c->row = final.rows + last;
+	c->start = final.bytes + (int64_t)(k->line_at[last] - k->text.len);
+	c->bytes = (int64_t)(k->line_at[last + 1] - k->line_at[last]);
+	c->lines = k->total.lines;
+	c->change = screen_change(k->screen);
+	screen_mark_read(k->screen);
+}
