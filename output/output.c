@@ -37,6 +37,9 @@ static const struct extent unlimited = {
 	CUT_UNLIMITED, CUT_UNLIMITED, CUT_UNLIMITED
 };
 
+/* The view of a text that is shown completely */
+static const struct output_view complete = { -1, NULL };
+
 struct output {
 	const struct options *options;
 	struct spool_file *file;
@@ -355,6 +358,18 @@ show_notice(const struct output *o, enum cut_parts parts,
 	buf_putc(b, ']');
 }
 
+/* Returns the size that the truncation line reports. For new text, the line
+ * reports how many lines are new, but how many characters the stream has. */
+static struct extent
+size_in_notice(const struct output *o, const struct region *r)
+{
+	struct extent all = r->size;
+
+	if (r->is_new)
+		all.chars = o->kept.total.chars;
+	return all;
+}
+
 /* Chooses how to cut the text for the given bounds. */
 static struct cut
 choose_cut(const struct output *o, const struct output_bounds *bounds)
@@ -445,52 +460,90 @@ new_region(struct output *o, const struct output_cursor *cursor,
 	return r;
 }
 
-/* Appends the parts of a region that the cut selects. If the region is
- * truncated, the truncation line separates the two parts or follows the only
- * part. */
+/* Appends a region that is shown completely. */
 static struct output_view
-show_region(struct output *o, const struct region *r, struct cut cut,
-            const char *name, struct buf *b)
+show_all(const struct region *r, struct buf *b)
 {
-	struct output_view view = { -1, NULL };
-	struct extent s, e, all = r->size;
-	size_t start, end;
+	buf_put(b, r->text + r->at, r->end - r->at);
+	return complete;
+}
 
-	if (!o->is_binary && r->gap == r->end && !cut_is_needed(&cut, &r->size))
-		cut.start = cut.whole;
-	s = cut_start(r->text + r->at, r->gap - r->at, &cut.start);
-	start = r->at + (size_t)s.bytes;
-	buf_put(b, r->text + r->at, start - r->at);
-	if (start == r->end && !o->is_binary)
-		return view;
-	end = start < r->gap ? r->gap : start;
-	if (r->gap == r->end)
-		end = start;
-	e = cut_end(r->text, end, r->end, &cut.end, cut.line_percent);
-	end = r->end - (size_t)e.bytes;
-	if (cut.parts == CUT_END) {
-		buf_put(b, r->text + end, r->end - end);
-		if (end == r->at)
-			return view;
-	}
-	if (r->is_new)
-		all.chars = o->kept.total.chars;
+/* Returns the view of a truncated region. */
+static struct output_view
+truncated_view(const struct output *o, const struct extent *all)
+{
+	return (struct output_view){ all->chars, spool_path(o->file) };
+}
+
+/* Appends the end of a region and the truncation line. A limit can be so low
+ * that it is raised, and the end is then the complete region. */
+static struct output_view
+show_end(const struct output *o, const struct region *r, const struct cut *cut,
+         const char *name, struct buf *b)
+{
+	const struct extent none = { 0, 0, 0 };
+	size_t first = r->gap < r->end ? r->gap : r->at;
+	struct extent all = size_in_notice(o, r);
+	struct extent end = cut_end(r->text, first, r->end, &cut->end,
+	    cut->line_percent);
+
+	buf_put(b, r->text + r->end - end.bytes, (size_t)end.bytes);
+	if (end.bytes == (int64_t)(r->end - r->at))
+		return complete;
 	buf_end_line(b);
-	show_notice(o, cut.parts, &s, &e, &all, name, b);
-	if (cut.parts != CUT_END && end < r->end) {
+	show_notice(o, cut->parts, &none, &end, &all, name, b);
+	return truncated_view(o, &all);
+}
+
+/* Appends the start of a region, the truncation line, and the end of the region
+ * unless the output is binary. A limit can be so low that it is raised, and the
+ * start of a text is then the complete region. */
+static struct output_view
+show_start_and_end(const struct output *o, const struct region *r,
+                   const struct cut *cut, const char *name, struct buf *b)
+{
+	struct extent all = size_in_notice(o, r);
+	struct extent start = cut_start(r->text + r->at, r->gap - r->at,
+	    &cut->start);
+	size_t rest = r->at + (size_t)start.bytes;
+	struct extent end;
+
+	if (rest == r->end && !o->is_binary)
+		return show_all(r, b);
+	if (r->gap < r->end)
+		rest = r->gap;
+	end = cut_end(r->text, rest, r->end, &cut->end, cut->line_percent);
+	buf_put(b, r->text + r->at, (size_t)start.bytes);
+	buf_end_line(b);
+	show_notice(o, cut->parts, &start, &end, &all, name, b);
+	if (end.bytes > 0) {
 		buf_putc(b, '\n');
-		buf_put(b, r->text + end, r->end - end);
+		buf_put(b, r->text + r->end - end.bytes, (size_t)end.bytes);
 	}
-	view.chars = all.chars;
-	view.file = spool_path(o->file);
-	return view;
+	return truncated_view(o, &all);
+}
+
+/* Appends a region, of which only the parts that the cut selects are shown if
+ * it is too long. The truncation line separates the two parts or follows the
+ * only part. It is also added to binary output that is shown completely. */
+static struct output_view
+show_region(const struct output *o, const struct region *r,
+            const struct cut *cut, const char *name, struct buf *b)
+{
+	bool fits = r->gap == r->end && !cut_is_needed(cut, &r->size);
+
+	if (fits && !o->is_binary)
+		return show_all(r, b);
+	if (cut->parts == CUT_END)
+		return show_end(o, r, cut, name, b);
+	return show_start_and_end(o, r, cut, name, b);
 }
 
 struct output_view
 output_show(struct output *o, const struct output_cursor *c,
             const struct output_bounds *bounds, const char *name, struct buf *b)
 {
-	struct output_view view = { -1, NULL };
+	struct output_view view = complete;
 	struct output_bounds tail = *bounds;
 	struct cut cut = choose_cut(o, bounds);
 	struct buf drawn = { NULL, 0, 0 };
@@ -513,7 +566,7 @@ output_show(struct output *o, const struct output_cursor *c,
 			cut = choose_cut(o, &tail);
 	}
 	if (r.at < r.end || (c == NULL && o->is_binary))
-		view = show_region(o, &r, cut, name, b);
+		view = show_region(o, &r, &cut, name, b);
 	buf_free(&drawn);
 	return view;
 }
