@@ -219,7 +219,7 @@ run_in_removed_dir() {
 	is "$(result stdout_chars) $(result stdout_file)" '40000 '
 }
 
-@test "C: --no-bash removes the tools bash and task_output" {
+@test "C: --no-bash disables the tools bash and task_output" {
 	boris --no-bash
 	ask tools/list
 	is "$(get result tools)" '[]'
@@ -230,7 +230,7 @@ run_in_removed_dir() {
 	[ ! -e ran ]
 }
 
-@test "C: BORIS_NO_BASH=1 removes the tools bash and task_output" {
+@test "C: BORIS_NO_BASH=1 disables the tools bash and task_output" {
 	BORIS_NO_BASH=1 boris
 	ask tools/list
 	is "$(get result tools)" '[]'
@@ -274,7 +274,7 @@ rejects_with() {
 	rejects_with --timeout '--timeout: value missing; must be an integer from 1 to 600'
 }
 
-@test "C2: a value for an option that takes none is rejected" {
+@test "C2: an option that takes no value is rejected if it has one" {
 	rejects_with --no-bash=yes '--no-bash=yes: this option takes no value'
 }
 
@@ -297,12 +297,12 @@ rejects_with() {
 		'--workdir=file: cannot change to directory: Not a directory'
 }
 
-@test "C2: a path to hide that does not exist is rejected" {
+@test "C2: --hide with a path that does not exist is rejected" {
 	rejects_with --hide=/no/such/place \
 		'--hide=/no/such/place: cannot find this path: No such file'
 }
 
-@test "C2: an invalid environment variable is rejected and named" {
+@test "C2: the error for an invalid environment variable names the variable" {
 	BORIS_TIMEOUT=987 rejects_options
 	has "$(cat err)" 'BORIS_TIMEOUT=987: must be an integer'
 	BORIS_WORKDIR=/no/such/place rejects_options
@@ -458,7 +458,7 @@ boris_on_terminal() {
 		script -qec '"$BORIS" 2>err >out' /dev/null >tty 3>&- 6>&- 9>&-
 }
 
-@test "C4: boris prints what it is if it is started on a terminal" {
+@test "C4: boris recommends --help if it is started on a terminal" {
 	boris_on_terminal <<<"$HELLO"
 	has "$(cat err)" boris
 	has "$(cat err)" --help

@@ -158,7 +158,7 @@ not_run() {
 	is "$(code)" -32602
 }
 
-@test "P1: initialize is accepted with protocolVersion alone" {
+@test "P1: initialize needs no parameter except protocolVersion" {
 	start
 	ask initialize '{"protocolVersion":"2025-06-18"}'
 	is "$(get result protocolVersion)" '"2025-06-18"'
@@ -657,7 +657,7 @@ two_names() {
 	done
 }
 
-@test "P4: a bash call with two of command, input, check_pid and kill_pid is rejected" {
+@test "P4: a bash call with arguments that exclude each other is rejected" {
 	boris
 	rejects_arguments '{"command":"touch ran","check_pid":1}' command check_pid
 	rejects_arguments '{"command":"touch ran","kill_pid":1}' command kill_pid
@@ -813,8 +813,9 @@ boris_to_fill() {
 
 @test "P4: edit accepts file_path, old_string, new_string and replace_all" {
 	boris --edit
-	run_tool edit '{"file_path":"'"$PWD/f"'","new_string":"a a"}'
-	run_tool edit '{"file_path":"'"$PWD/f"'","old_string":"a","new_string":"b","replace_all":true}'
+	path="\"file_path\":\"$PWD/f\""
+	run_tool edit "{$path"',"new_string":"a a"}'
+	run_tool edit "{$path"',"old_string":"a","new_string":"b","replace_all":true}'
 	is "$(<f)" 'b b'
 }
 
@@ -1374,7 +1375,7 @@ parallel_answered() {
 	release 16
 }
 
-@test "P8: cancelling a call with an absolute cwd does not affect the others (P7)" {
+@test "P8: cancelling a call with an absolute cwd does not affect other calls (P7)" {
 	boris
 	in_parallel 16
 	eventually has_begun 16
@@ -1676,7 +1677,7 @@ exits_unread() {
 	is $status 0
 }
 
-@test "P9: a wait for a task is answered after the end of the input" {
+@test "P9: a call that waits for a task is answered after the end of the input" {
 	boris
 	mkfifo never2
 	exec 5<>never2
@@ -1860,7 +1861,7 @@ large_calls() {
 	done
 }
 
-@test "P10: the responses to 990 waits for one task need at most 32 MiB" {
+@test "P10: the responses to 990 waits for one task need at most 32 MiB of memory" {
 	needs_plain
 	boris
 	start_task 'read <gate; seq -f "%0100.0f" 290'

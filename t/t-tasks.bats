@@ -174,7 +174,7 @@ with_getrandom() {
 	wrap=("$PWD/unready" "$1")
 }
 
-@test "T1: boris waits for the kernel's random number generator and reports that" {
+@test "T1: boris reports that it waits for the kernel's random number generator" {
 	with_getrandom 2500
 	begin
 	boris
@@ -317,7 +317,7 @@ start_ten() {
 	start_task 'read <gate'
 }
 
-@test "T2: finished tasks do not count towards the ten running tasks" {
+@test "T2: finished tasks do not count towards the limit of ten tasks" {
 	boris
 	for i in 1 2; do
 		start_ended_task true
@@ -612,7 +612,7 @@ without_truncation_line() {
 	is "$(result status)" '"running"'
 }
 
-@test "T3: a cancelled task_output does not stop the task" {
+@test "T3: cancelling task_output does not stop the task" {
 	boris
 	start_task 'read <gate; echo hi'
 	wait_for_task '"wait":60000'
@@ -628,7 +628,7 @@ without_truncation_line() {
 	unanswered $wait
 }
 
-@test "T3: task_output with new returns only the output since the last read" {
+@test "T3: task_output with new: true returns only the output since the last read" {
 	boris
 	task_at_gate 'echo one' 'echo two; echo e >&2; echo x >b; read <gate'
 	look "$task" '{"new":true}'
@@ -640,7 +640,7 @@ without_truncation_line() {
 	is "$(result stdout) $(result stderr)" '"two\n" "e\n"'
 }
 
-@test "T3: task_output with new reports that there is no new output" {
+@test "T3: task_output with new: true reports that there is no new output" {
 	boris
 	task_at_gate 'echo one'
 	look
@@ -680,7 +680,7 @@ without_truncation_line() {
 	is "$(result status) $(result stdout) $(plain task_id)" "\"running\" \"one\\n\" $task"
 }
 
-@test "T4: check_pid returns the result of a finished task once" {
+@test "T4: check_pid returns the result of a finished task only once" {
 	boris
 	start_task 'echo one; exit 3'
 	await_end
@@ -1365,7 +1365,7 @@ five_ended() {
 
 # --- W1, W3: waiting for the output of a task
 
-@test "W1: progress notifications of a wait have only the output since the last read" {
+@test "W1: progress notifications contain only output since the task was last read" {
 	boris
 	task_at_gate 'echo one' 'echo two; read <gate'
 	look

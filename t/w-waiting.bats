@@ -306,7 +306,7 @@ has_heartbeat() {
 	done
 }
 
-@test "W2: cancelling a call that starts a task ends only the wait" {
+@test "W2: cancelling a call that starts a task does not stop the task" {
 	boris
 	for more in '"wait":60000' '"until":"never"'; do
 		rm -f pid
@@ -494,7 +494,7 @@ waits_30_s() {
 
 # --- W2: valid values of wait
 
-@test "W2: a wait that is negative or not an integer is rejected" {
+@test "W2: a value of wait that is negative or not an integer is rejected" {
 	boris
 	start_task 'read <gate'
 	for value in -1 1.5 '"x"' true; do
@@ -512,7 +512,8 @@ waits_30_s() {
 	for more in '"wait":1000' '"until":"x"'; do
 		for argument in check_pid kill_pid; do
 			run_tool bash '{"'$argument'":'"$pid,$more}"
-			refused 'wait and until cannot be used with check_pid or kill_pid; use task_output*'
+			rule='wait and until cannot be used with check_pid or kill_pid'
+			refused "$rule; use task_output*"
 		done
 	done
 }
@@ -692,7 +693,7 @@ is_read_already() {
 	is_read_already ready
 }
 
-@test "W3: the until text is found in output that repeats what was read" {
+@test "W3: the until text is found when it is printed again" {
 	boris
 	task_at_gate 'echo ready' 'echo ready; read <gate'
 	look
@@ -700,7 +701,7 @@ is_read_already() {
 	is "$(result stdout) $(result note)" '"ready\n" '
 }
 
-@test "W3: the until text is not found in read output if a later line is overwritten" {
+@test "W3: overwriting a later line does not make until match output that was already read" {
 	boris
 	start_task "printf ready; echo x >a; $(in_steps 'printf " now\n1%%"; echo x >b' \
 		'printf "\r2%%"; echo x >c')"
