@@ -133,6 +133,8 @@ default_hup() {
 	died
 }
 
+# The command ends when boris has waited three times for 200 ms. The client must
+# then have another 200 ms to read the response, which is longer than a pipe.
 @test "P10: the last response is written completely before boris exits" {
 	boris
 	call_bash 'head -c 60000 /dev/zero | tr "\0" "\042" | tee /dev/stderr

@@ -348,6 +348,7 @@ enum transport_state
 stdio_dispatch(struct stdio *s, const struct loop *loop)
 {
 	short out = loop_events(loop, s->out_poll);
+	bool was_closed = mcp_closed(s->client);
 
 	if ((out & (POLLERR | POLLHUP | POLLNVAL)) && !(out & POLLOUT))
 		s->out_closed = true;
@@ -358,8 +359,8 @@ stdio_dispatch(struct stdio *s, const struct loop *loop)
 	stdio_flush(s);
 	close_if_due(s, loop);
 	/* After a signal, the client has 200 ms to read its last responses. The
-	 * time starts when the last command has ended (P10). */
-	if (loop->end || (s->flush_until != NEVER && !mcp_closed(s->client)))
+	 * time starts in the turn in which the last command ends (P10). */
+	if (loop->end || (s->flush_until != NEVER && !was_closed))
 		s->flush_until = loop->now + QUEUE_END_WAIT;
 	return state_of(s, loop->now);
 }
