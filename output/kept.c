@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* Requires only C99.
  *
  * The head grows until a result cannot show more of the start. Then the oldest

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef OUTPUT_KEPT_H
 #define OUTPUT_KEPT_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 /* Requires only C99.
  *
  * A reader reads the rows that were rewritten since it saw them, then the text

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: ISC */
 #ifndef OUTPUT_UNREAD_H
 #define OUTPUT_UNREAD_H
 
