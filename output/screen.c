@@ -720,8 +720,12 @@ erase_all(struct screen *s)
 	}
 	for (i = 0; i < s->height; i++)
 		erase_row(s, &s->rows[i]);
-	if (is_main(s))
+	if (is_main(s)) {
 		s->last_line = 0;
+		/* The numbers of the rows have changed. If a reader has read
+		 * blank rows with the new numbers, it must read them again. */
+		mark_rows(s, 0, s->height - 1);
+	}
 	s->moved = false;
 	s->erased = true;
 	s->addressed = false;

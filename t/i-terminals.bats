@@ -676,6 +676,14 @@ turns() {
 	done
 }
 
+@test "I6: text after a cleared screen is new if the screen ended with blank lines" {
+	boris
+	on_terminal 'stty -echo; printf "drawn\n\n\n"; read x; printf "\033[H\033[2Jagain"; read x' '"until":"drawn"'
+	run_tool task_output '{"task_id":"'"$task"'","new":true}'
+	type_in '\n' '"until":"again"'
+	is "$(plain stdout)" again
+}
+
 @test "I6: nested progress bars take one line of text each" {
 	boris
 	on_terminal 'for i in 1 2 3; do printf "outer $i\ninner $i\r\033[A"; done; printf "\n\nend\n"' '"wait":10000'
