@@ -899,6 +899,17 @@ check_typing(struct exec *x, const struct buf *text, enum terminal_mode mode,
 	return buf_reserve(&x->unread.bytes, text->len) ? 0 : ENOMEM;
 }
 
+/* Appends text to the input that is to be written to the terminal. Enter is the
+ * character that is written for each newline. */
+static void
+put_typed(struct buf *input, const struct buf *text, char enter)
+{
+	size_t i;
+
+	for (i = 0; i < text->len; i++)
+		buf_putc(input, text->data[i] == '\n' ? enter : text->data[i]);
+}
+
 int
 exec_type(struct exec *x, const struct buf *text, int64_t now,
           enum terminal_mode *mode)
@@ -913,7 +924,7 @@ exec_type(struct exec *x, const struct buf *text, int64_t now,
 		return -1;
 	if (text->len == 0)
 		return 0;
-	buf_put(&x->unread.bytes, text->data, text->len);
+	put_typed(&x->unread.bytes, text, terminal_enter(x->fd[EXEC_OUT]));
 	x->line = line;
 	prompt_note_input(&x->history, now);
 	write_input(x);

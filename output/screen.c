@@ -1319,9 +1319,11 @@ parse_text(struct screen *s, const unsigned char *p, size_t n)
 
 	if (len == 0)
 		return 0;
-	if (len < 0 || *p == '\0')
-		s->invalid_bytes += len < 0 ? -len : 1;
+	/* Programs send NUL to a terminal as padding. */
+	if (*p == '\0' && !s->terminal)
+		s->invalid_bytes++;
 	if (len < 0) {
+		s->invalid_bytes -= len;
 		draw(s, 0xFFFD);
 		return (size_t)-len;
 	}

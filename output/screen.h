@@ -69,7 +69,7 @@ struct screen_final {
 /* Returns the size of the text that has become final. */
 struct screen_final screen_final(const struct screen *);
 
-/* Returns how many bytes so far were NUL or invalid UTF-8 (O9). */
+/* Returns how many bytes so far were invalid UTF-8 or, on a pipe, NUL (O9). */
 int64_t screen_invalid_bytes(const struct screen *);
 
 /* Returns how many bytes of an incomplete character have not been drawn yet. */

@@ -83,6 +83,18 @@ terminal_mode(int master)
 	return mode.c_lflag & ECHO ? TERMINAL_LINES : TERMINAL_UNSEEN;
 }
 
+char
+terminal_enter(int master)
+{
+	struct termios mode;
+
+	if (tcgetattr(master, &mode) < 0)
+		return '\n';
+	if ((mode.c_lflag & ICANON) || (mode.c_iflag & ICRNL))
+		return '\n';
+	return '\r';
+}
+
 bool
 terminal_has_unread(int slave)
 {

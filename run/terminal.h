@@ -24,6 +24,11 @@ enum terminal_mode {
 
 /* Returns the current mode of a terminal. */
 enum terminal_mode terminal_mode(int master);
+/* Returns the character to type for the Enter key (I2). This key sends a carriage
+ * return, which most terminal modes turn into a newline. If the program has
+ * turned that off, as full-screen programs do, they read a newline as Control-J,
+ * and the character is '\r'. In all other modes it is '\n'. */
+char terminal_enter(int master);
 /* Returns whether the terminal contains input that no program has read yet. In
  * TERMINAL_LINES and TERMINAL_UNSEEN, only complete lines count. */
 bool terminal_has_unread(int slave);

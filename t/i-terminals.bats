@@ -162,6 +162,20 @@ silent() {
 	is "$(plain stdout)" $'o \xc3\xa9 "\n<two \xc3\xa9 ">'
 }
 
+@test "I2: a newline is typed as a carriage return to a program in raw mode" {
+	boris
+	on_terminal 'stty raw -echo; echo ready; head -c 4 | od -c; stty sane; echo end' '"until":"ready"'
+	type_in 'a\nb\n' '"until":"end"'
+	like "$(plain stdout)" '*a  \\r   b  \\r*'
+}
+
+@test "I2: a newline is typed as a newline to a program that keeps ICRNL" {
+	boris
+	on_terminal 'stty -icanon -echo; echo ready; head -c 4 | od -c; stty sane; echo end' '"until":"ready"'
+	type_in 'a\nb\n' '"until":"end"'
+	like "$(plain stdout)" '*a  \\n   b  \\n*'
+}
+
 @test "I2: Ctrl-C, Ctrl-Z and Ctrl-D work as on any terminal" {
 	boris
 	on_terminal 'PS1="% " bash --norc --noediting -i'

@@ -990,6 +990,12 @@ limited_to() {
 	has "$(plain stderr)" '[stderr: binary data, 200 bytes in total'
 }
 
+@test "O9: NUL does not make the output of a terminal binary" {
+	boris
+	on_terminal 'head -c 400 /dev/zero; echo text'
+	is "$(plain stdout)" text
+}
+
 @test "O9: the output of a running task can be binary" {
 	boris
 	start_task 'head -c 5000 /dev/zero; echo x >1; read <gate'
