@@ -173,7 +173,7 @@ cancel_call(struct call *call)
 	struct client *c = call->client;
 	struct job *job = call->job;
 
-	if (has_own_job(call) && !job_is_task(job))
+	if (has_own_job(call) && !job_has_id(job))
 		session_cancel(c->session, job, c->now);
 	/* In a shared session, no other client knows the id of the task, so no
 	 * other client could terminate it (H6, H7). */
@@ -706,7 +706,7 @@ calls_forget(struct client *c, void *to, bool cancel, int64_t now)
 			continue;
 		call->reply.to = NULL;
 		call->orphaned = true;
-		if (cancel || !has_own_job(call) || job_is_task(call->job))
+		if (cancel || !has_own_job(call) || job_has_id(call->job))
 			cancel_call(call);
 	}
 }

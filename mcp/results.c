@@ -1446,7 +1446,7 @@ put_output(struct result *r)
 enum results_about
 results_about(const struct job *job, const struct call_request *request)
 {
-	if (!job_is_task(job))
+	if (!job_has_id(job))
 		return ABOUT_COMMAND_END;
 	if (request->action != CALL_RUN || request->time > 0)
 		return ABOUT_TASK_STATE;
@@ -1459,7 +1459,7 @@ results_job(struct buf *b, const struct caller *caller, struct session *s,
 {
 	struct result r = { .caller = caller, .session = s, .request = request,
 	    .job = job, .now = now, .starts_job = request->action == CALL_RUN,
-	    .is_task = job_is_task(job), .about = results_about(job, request) };
+	    .is_task = job_has_id(job), .about = results_about(job, request) };
 
 	r.reads_task = r.about == ABOUT_TASK_STATE;
 	/* The result of a start or a hand-over reports a running task, even if

@@ -48,7 +48,7 @@ job_bytes(const struct job *job)
 }
 
 bool
-job_is_task(const struct job *job)
+job_has_id(const struct job *job)
 {
 	return job->id[0] != '\0';
 }

@@ -84,7 +84,8 @@ struct job {
 	char *dir;                  /* directory in which the next command will
 	                             * start */
 	char id[33];                /* id of a task, in hexadecimal; otherwise
-	                             * empty */
+	                             * empty; set by session.c, which moves a
+	                             * job with an id to LIST_BACKGROUND */
 	int64_t work_at;            /* time of the next call of do_work(), in
 	                             * ms; 0 if there is none */
 	bool work_started;          /* the edit was made or has failed, so its
@@ -162,8 +163,10 @@ void job_free(struct job *);
  * (P10). */
 size_t job_bytes(const struct job *);
 
-/* Returns whether the job runs or has run in the background. */
-bool job_is_task(const struct job *);
+/* Returns whether the job has the id of a task. That includes finished tasks,
+ * and commands that ended in the foreground after their call was abandoned. The
+ * state JOB_TASK means that the task is running. */
+bool job_has_id(const struct job *);
 /* Returns how long the job has been running or, if it has ended, how long it
  * ran, in ms. */
 int64_t job_elapsed(const struct job *, int64_t now);

@@ -74,7 +74,7 @@ log_begin(struct buf *b, const struct job *job, const char *event)
 	json_put(b, "session", job->session + 8);
 	if (job->call > 0)
 		json_put_number(b, "call", job->call);
-	if (job_is_task(job))
+	if (job_has_id(job))
 		json_put(b, "task_id", job->id);
 	if (job->exec.pid > 0)
 		json_put_number(b, "pid", job->exec.pid);

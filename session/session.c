@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* A session keeps its jobs in four lists. The state of a job decides which:
+/* A session keeps its jobs in four lists. list_for() decides which list a job
+ * belongs to:
  *
  *   LIST_QUEUE ----> LIST_FOREGROUND ----> LIST_ENDED
  *        |                  |
@@ -9,7 +10,9 @@
  *   LIST_BACKGROUND <-------+
  *
  * A rejected job, and an edit that was made, moves from LIST_QUEUE directly to
- * LIST_ENDED.
+ * LIST_ENDED. If the call of a job was abandoned, a later result has to report
+ * what happened, so the job enters LIST_BACKGROUND even if it was rejected
+ * (`not_run`) or if its command ended in the foreground (keep_result()).
  *
  * In each turn, session_act() asks due.c what is due for each job, and carries
  * it out. It handles the running commands before the queue, so that a job which
@@ -66,11 +69,12 @@ next_in(const struct job *job)
 	return job_at(job->node.next);
 }
 
-/* Returns the list that the job belongs to. */
+/* Returns the list that the job belongs to. A job with an id is in
+ * LIST_BACKGROUND whatever its state is. */
 static struct list *
 list_for(struct session *s, const struct job *job)
 {
-	if (job_is_task(job) || job->not_run)
+	if (job_has_id(job) || job->not_run)
 		return &s->list[LIST_BACKGROUND];
 	if (job->state == JOB_QUEUED)
 		return &s->list[LIST_QUEUE];
@@ -157,7 +161,7 @@ session_drop(struct session *s, struct job *job)
 static bool
 is_listed(const struct job *job)
 {
-	return job_is_task(job) && !job->read;
+	return job_has_id(job) && !job->read;
 }
 
 /* Returns whether the job's call was abandoned and no result has reported
@@ -251,10 +255,10 @@ has_had_id(const struct session *s, const char *id)
 	return false;
 }
 
-/* Gives the job an id that no other task of the session has had (T1). Returns
- * false if no random number is available. */
+/* Gives the job an id that no other task of the session has had (T1), and moves
+ * it to LIST_BACKGROUND. Returns false if no random number is available. */
 static bool
-draw_id(struct session *s, struct job *job)
+give_id(struct session *s, struct job *job)
 {
 	do {
 		if (!random_hex(job->id, s->shared ? 16 : 4))
@@ -262,7 +266,17 @@ draw_id(struct session *s, struct job *job)
 	} while (has_had_id(s, job->id));
 	if (!s->shared)
 		buf_put(&s->ids, job->id, ID_LEN);
+	update_list(s, job);
 	return true;
+}
+
+/* Removes the id of a rejected job, if it has one, and moves the job to the list
+ * that it then belongs to. */
+static void
+remove_id(struct session *s, struct job *job)
+{
+	job->id[0] = '\0';
+	update_list(s, job);
 }
 
 /* Turns a command that has ended in the foreground into a finished task, so
@@ -271,8 +285,7 @@ draw_id(struct session *s, struct job *job)
 static void
 keep_result(struct session *s, struct job *job)
 {
-	if (draw_id(s, job))
-		update_list(s, job);
+	(void)give_id(s, job);
 }
 
 /* Rejects a job whose process could not change to its directory. If that is the
@@ -384,7 +397,7 @@ become_task(struct session *s, struct job *job, int64_t now)
 	job->too_many_tasks = s->tasks == s->options->tasks_max;
 	if (job->too_many_tasks)
 		return TASK_TOO_MANY;
-	if (!draw_id(s, job))
+	if (!give_id(s, job))
 		return TASK_NO_ID;
 	set_state(s, job, JOB_TASK);
 	job->server_deadline = limit > 0 && now + limit < job->deadline;
@@ -393,15 +406,57 @@ become_task(struct session *s, struct job *job, int64_t now)
 	return TASK_STARTED;
 }
 
+/* Allocates the outputs of a job. Returns 0, or -1 with errno set. */
+static int
+open_outputs(struct session *s, struct job *job)
+{
+	job->out.text = output_new(s->options, &s->spool, job->bounds.limit,
+	    job->exec.terminal);
+	job->err.text = output_new(s->options, &s->spool, job->bounds.limit,
+	    false);
+	if (job->out.text != NULL && job->err.text != NULL)
+		return 0;
+	output_free(job->out.text);
+	output_free(job->err.text);
+	job->out.text = job->err.text = NULL;
+	errno = ENOMEM;
+	return -1;
+}
+
+/* Starts a job's command in job->start_dir. Returns REJECT_NONE, or the reason
+ * why the command was not started, with errno set. */
+static enum job_rejection
+start_command(struct session *s, struct job *job, int64_t now)
+{
+	struct spawn_dirs dirs = { job->start_dir, s->dir,
+	    s->options->workdir };
+	struct exec *x = &job->exec;
+
+	if (open_outputs(s, job) < 0)
+		return REJECT_NO_START;
+	/* There are not too many tasks, or DUE_REJECT_TASK would have been
+	 * due. */
+	if (job->background && become_task(s, job, now) != TASK_STARTED) {
+		errno = EIO;
+		return REJECT_NO_ID;
+	}
+	/* No command runs without a record in the log (A2). */
+	if (log_start(job, "start", job->start_dir) < 0)
+		return REJECT_NO_LOG;
+	if (exec_start(&s->execs, x, s->options, &dirs, job->out.text,
+	    job->err.text, now) < 0)
+		return x->no_terminal ? REJECT_NO_TERMINAL : REJECT_NO_START;
+	return REJECT_NONE;
+}
+
 /* Starts a job's command in its directory, or rejects the job. If the process
  * cannot change to the directory, DUE_FAIL becomes due later. */
 static void
 session_start(struct session *s, struct job *job, int64_t now)
 {
 	char *dir = path_from(s->dir, job->cwd != NULL ? job->cwd : s->dir);
-	struct spawn_dirs dirs = { dir, s->dir, s->options->workdir };
-	enum job_rejection rejected = REJECT_NONE;
 	struct exec *x = &job->exec;
+	enum job_rejection why;
 
 	if (job->cwd != NULL)
 		path_tidy(dir);  /* resolve . and .. as `cd` does */
@@ -411,33 +466,11 @@ session_start(struct session *s, struct job *job, int64_t now)
 	set_state(s, job, JOB_RUNNING);
 	job->deadline = job->timeout > 0 ? now + job->timeout : NEVER;
 	x->reports_dir = !job->background && !s->shared && job->cwd == NULL;
-	job->out.text = output_new(s->options, &s->spool, job->bounds.limit,
-	    x->terminal);
-	job->err.text = output_new(s->options, &s->spool, job->bounds.limit,
-	    false);
-	if (job->out.text == NULL || job->err.text == NULL) {
-		output_free(job->out.text);
-		output_free(job->err.text);
-		job->out.text = job->err.text = NULL;
-		errno = ENOMEM;
-		rejected = REJECT_NO_START;
-	} else if (job->background &&
-	    become_task(s, job, now) != TASK_STARTED) {
-		errno = EIO;
-		rejected = REJECT_NO_ID;
-	} else if (log_start(job, "start", dir) < 0) {
-		rejected = REJECT_NO_LOG;  /* no command runs without a record
-		                            * (A2) */
-	} else if (exec_start(&s->execs, x, s->options, &dirs, job->out.text,
-	    job->err.text, now) < 0) {
-		rejected = x->no_terminal ? REJECT_NO_TERMINAL
-		    : REJECT_NO_START;
-	}
-	if (rejected != REJECT_NONE) {
+	why = start_command(s, job, now);
+	if (why != REJECT_NONE) {
 		job->error = errno;
-		job->id[0] = '\0';  /* clear the id first, so that the job
-		                     * enters LIST_ENDED */
-		session_reject(s, job, rejected);
+		session_reject(s, job, why);
+		remove_id(s, job);
 		record_end(job, now);
 		return;
 	}
@@ -930,7 +963,7 @@ session_abandon(struct session *s, struct job *job, int64_t now)
 	} else if (job->state == JOB_RUNNING) {
 		job->hand_over_at = NEVER;
 		hand_over(s, job, now);
-	} else if (!job_is_task(job) && job->rejected == REJECT_NONE) {
+	} else if (!job_has_id(job) && job->rejected == REJECT_NONE) {
 		keep_result(s, job);
 	}
 }

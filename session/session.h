@@ -24,9 +24,9 @@
 enum session_list {
 	LIST_QUEUE,       /* jobs that have not been started */
 	LIST_FOREGROUND,  /* commands that run in the foreground */
-	LIST_BACKGROUND,  /* tasks, running or finished */
-	LIST_ENDED,       /* jobs that have ended or were rejected, except for
-	                   * tasks */
+	LIST_BACKGROUND,  /* jobs with an id: tasks, running or finished; and
+	                   * jobs with the flag `not_run` */
+	LIST_ENDED,       /* all other jobs that have ended or were rejected */
 	LISTS
 };
 
