@@ -104,7 +104,9 @@ struct job {
 	int64_t hand_over_at;       /* time at which the call reaches
 	                             * `call_limit` and the command becomes a
 	                             * task, in ms; or NEVER */
-	bool timed_out;
+	bool timed_out;             /* the command was terminated because its
+	                             * timeout expired, or because its call
+	                             * ended and it could not become a task */
 	bool kill_requested;        /* kill_pid or the end of the session has
 	                             * requested a kill, and boris has not given
 	                             * up */
@@ -114,7 +116,8 @@ struct job {
 	bool too_many_tasks;        /* the job could not become a task, since
 	                             * too many were running */
 	bool limit_reached;         /* `call_limit` has ended the call, or
-	                             * prevented the start of the job */
+	                             * prevented the start of the job; not set
+	                             * if the call was abandoned */
 	bool abandoned;             /* a timer of the client has ended the
 	                             * call */
 	bool not_run;               /* the job was abandoned and rejected, and

@@ -394,8 +394,7 @@ become_task(struct session *s, struct job *job, int64_t now)
 {
 	int64_t limit = s->options->bg_timeout;
 
-	job->too_many_tasks = s->tasks == s->options->tasks_max;
-	if (job->too_many_tasks)
+	if (s->tasks == s->options->tasks_max)
 		return TASK_TOO_MANY;
 	if (!give_id(s, job))
 		return TASK_NO_ID;
@@ -480,6 +479,8 @@ session_start(struct session *s, struct job *job, int64_t now)
 	job->started_at = now;
 }
 
+/* Terminates a command whose time has expired: its timeout, or the time for
+ * which its call can be open. */
 static void
 time_out(struct job *job, int64_t now)
 {
@@ -488,11 +489,24 @@ time_out(struct job *job, int64_t now)
 	exec_stop(&job->exec, now);
 }
 
+/* The reason why no call waits for a command in the foreground any longer */
+enum call_end {
+	CALL_LIMIT_REACHED,  /* the call was open for `call_limit` (K2) */
+	CALL_ABANDONED       /* a timer of the client has ended the call (E6) */
+};
+
+/* Returns the reason why a job is handed over or given up. */
+static enum call_end
+call_end_of(const struct job *job)
+{
+	return job->abandoned ? CALL_ABANDONED : CALL_LIMIT_REACHED;
+}
+
 /* Turns a command in the foreground into a task, or terminates it if too many
  * tasks are running (K2). Does nothing if the command is already being
  * terminated. */
 static void
-hand_over(struct session *s, struct job *job, int64_t now)
+hand_over(struct session *s, struct job *job, enum call_end why, int64_t now)
 {
 	job->hand_over_at = NEVER;
 	if (job->exec.state != EXEC_RUNNING)
@@ -501,12 +515,13 @@ hand_over(struct session *s, struct job *job, int64_t now)
 	case TASK_STARTED:
 		break;
 	case TASK_TOO_MANY:
+		job->too_many_tasks = true;
 		time_out(job, now);
 		break;
 	case TASK_NO_ID:
 		return;  /* the command stays in the foreground */
 	}
-	job->limit_reached = job->call_limit > 0;
+	job->limit_reached = why == CALL_LIMIT_REACHED;
 }
 
 /* Returns whether the job can run in parallel with all others, since it does
@@ -564,11 +579,11 @@ do_work(struct session *s, struct job *job, int64_t now)
 		set_state(s, job, JOB_FINISHED);
 }
 
-/* Rejects a job that was not started while its client waited (K2). */
+/* Rejects a job that was not started before its call ended (K2). */
 static void
-give_up(struct session *s, struct job *job, int64_t now)
+give_up(struct session *s, struct job *job, enum call_end why, int64_t now)
 {
-	job->limit_reached = job->call_limit > 0;
+	job->limit_reached = why == CALL_LIMIT_REACHED;
 	job->ended_at = now;
 	session_reject(s, job, REJECT_LATE);
 }
@@ -601,11 +616,11 @@ act_on_queued(struct session *s, struct job *job, enum due_action action,
 		do_work(s, job, now);
 		break;
 	case DUE_GIVE_UP:
-		give_up(s, job, now);
+		give_up(s, job, call_end_of(job), now);
 		break;
 	case DUE_REJECT_LATE:
 		job->too_many_tasks = true;
-		give_up(s, job, now);
+		give_up(s, job, call_end_of(job), now);
 		break;
 	case DUE_START:
 		session_start(s, job, now);
@@ -613,7 +628,7 @@ act_on_queued(struct session *s, struct job *job, enum due_action action,
 	case DUE_START_LATE:
 		session_start(s, job, now);
 		if (job->state == JOB_RUNNING)
-			hand_over(s, job, now);
+			hand_over(s, job, call_end_of(job), now);
 		break;
 	default:
 		break;
@@ -670,8 +685,12 @@ act_on_survivor(struct session *s, struct job *job, int64_t now)
 static void
 keep_or_time_out(struct session *s, struct job *job, int64_t now)
 {
+	enum task_start started;
+
 	job->deadline = NEVER;
-	if (become_task(s, job, now) != TASK_STARTED)
+	started = become_task(s, job, now);
+	job->too_many_tasks = started == TASK_TOO_MANY;
+	if (started != TASK_STARTED)
 		time_out(job, now);
 }
 
@@ -697,7 +716,7 @@ act_on_started(struct session *s, struct job *job, int64_t now)
 			keep_or_time_out(s, job, now);
 			break;
 		case DUE_HAND_OVER:
-			hand_over(s, job, now);
+			hand_over(s, job, CALL_LIMIT_REACHED, now);
 			break;
 		default:
 			break;
@@ -959,10 +978,11 @@ session_abandon(struct session *s, struct job *job, int64_t now)
 {
 	job->abandoned = true;
 	if (job->state == JOB_QUEUED) {
+		/* Due now: DUE_START_LATE or DUE_REJECT_LATE if its turn has
+		 * come, otherwise DUE_GIVE_UP. */
 		job->hand_over_at = now;
 	} else if (job->state == JOB_RUNNING) {
-		job->hand_over_at = NEVER;
-		hand_over(s, job, now);
+		hand_over(s, job, CALL_ABANDONED, now);
 	} else if (!job_has_id(job) && job->rejected == REJECT_NONE) {
 		keep_result(s, job);
 	}
