@@ -510,7 +510,7 @@ exec_stop(struct exec *x, int64_t now)
 }
 
 void
-exec_abandon(struct exec *x, int64_t now)
+exec_end_survivor(struct exec *x, int64_t now)
 {
 	end_command(x, now);
 }

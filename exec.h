@@ -150,7 +150,7 @@ void exec_free(struct list *, struct exec *);
 void exec_stop(struct exec *, int64_t now);
 /* Ends a command in EXEC_SURVIVED although its shell is still running. Further
  * output is discarded. */
-void exec_abandon(struct exec *, int64_t now);
+void exec_end_survivor(struct exec *, int64_t now);
 /* Polls the commands in EXEC_STOPPING and EXEC_KILLED a last time before boris
  * exits. Commands with a process of another user enter EXEC_SURVIVED. */
 void exec_poll_stopping(struct list *, const struct options *, int64_t now);

@@ -656,9 +656,33 @@ act_on_queue(struct session *s, int64_t now)
 	}
 }
 
-/* Handles a command that boris cannot terminate (E12). A task for which a kill
- * was requested continues, and the kill is given up unless SIGKILL is pending.
- * Any other command counts as ended for the client. */
+/* Records in the log, once, that boris cannot terminate the job's command. */
+static void
+log_survivor_once(struct job *job)
+{
+	if (!job->survivor_logged)
+		log_survivor(job);
+	job->survivor_logged = true;
+}
+
+/* Returns whether the job remains a running task although boris cannot
+ * terminate its command: no timeout and no end of the session requires the task
+ * to end. */
+static bool
+remains_task(const struct session *s, const struct job *job)
+{
+	return job->state == JOB_TASK && !job->timed_out && !s->closing;
+}
+
+/* Handles a command that boris cannot terminate (E12):
+ *
+ *   the survivor        the job remains a task    otherwise
+ *   belongs to another  the kill is given up      the job ends
+ *   user
+ *   is stuck in the     the kill stays pending    the job ends
+ *   kernel
+ *
+ * SIGKILL terminates a stuck process as soon as the kernel wakes it. */
 static void
 act_on_survivor(struct session *s, struct job *job, int64_t now)
 {
@@ -666,18 +690,15 @@ act_on_survivor(struct session *s, struct job *job, int64_t now)
 		job->survivor_logged = false;
 		return;
 	}
-	if (!job->survivor_logged)
-		log_survivor(job);
-	job->survivor_logged = true;
+	log_survivor_once(job);
 	if (job->cancelled)
 		s->has_survivors = true;
 	if (job->exec.ended)
 		return;
-	if (job->state == JOB_TASK && !job->timed_out && !s->closing)
-		job->kill_requested = job->kill_requested &&
-		    !job->exec.foreign;
-	else
-		exec_abandon(&job->exec, now);
+	if (!remains_task(s, job))
+		exec_end_survivor(&job->exec, now);
+	else if (job->exec.foreign)
+		job->kill_requested = false;
 }
 
 /* Makes a job whose timeout has expired a task, or terminates it if that
