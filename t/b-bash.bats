@@ -802,7 +802,7 @@ results_have() {
 	results_have data
 }
 
-@test "B6: the clientInfo of a stateless request determines the form of its result" {
+@test "B6: the clientInfo of a stateless request decides about structuredContent" {
 	boris
 	start_task 'read <gate'
 	for name in codex-mcp-client t; do
@@ -966,7 +966,7 @@ no_note_once() {
 	eventually gone far
 }
 
-@test "B7: a task whose first process exits before its group gets a note" {
+@test "B7: a note names the process group if the first process of a task exits early" {
 	boris
 	start_task 'read <gate & echo $! >child; echo hi; exit 3'
 	look "$task" '{"wait":10000}'

@@ -447,7 +447,7 @@ start_with_pids() {
 	begun done
 }
 
-@test "E4: the output of a process left running is in no later result" {
+@test "E4: later results do not contain the output of a process left running" {
 	boris
 	run_bash '(read <gate; echo late; echo late >&2; echo x >done) & echo hi'
 	release
@@ -708,15 +708,22 @@ task_output and task_id ????????: echo so far; *"
 	is "$(plain stdout)" /
 }
 
-@test "E6: at most ten commands that were not run are reported" {
-	boris
-	call_bash 'echo x >first; read <gate'
-	begun first
-	for i in {1..12}; do
+# abandon_queued N: Queues N commands, which would write the files ran1 to ranN, and
+# cancels their calls like a client in which they have timed out.
+abandon_queued() {
+	local i
+	for ((i = 1; i <= $1; i++)); do
 		call_bash "touch ran$i"
 		give_up $id
 	done
 	in_turn
+}
+
+@test "E6: boris reports at most ten queued commands that timed out in the client" {
+	boris
+	call_bash 'echo x >first; read <gate'
+	begun first
+	abandon_queued 12
 	release
 	answer 1
 	# A result reports three commands at most.
@@ -815,7 +822,7 @@ limit_descriptors() {
 	[ ! -e ran ]
 }
 
-@test "E7: a call that runs out of descriptors leaks none" {
+@test "E7: a call that fails for lack of file descriptors leaks none" {
 	needs prlimit
 	needs_plain
 	boris
@@ -1586,7 +1593,7 @@ delays_only_itself() {
 	unmount
 }
 
-@test "E11, E12: boris names child processes that wait for a hung mount when it exits" {
+@test "E11, E12: at exit, boris names child processes that wait for a hung mount" {
 	hurried
 	mount_files
 	boris
@@ -1801,7 +1808,7 @@ gone_pid() {
 	is "$(plain stdout) $(result note)" $'start\nend '
 }
 
-@test "E12: kill_pid terminates a task's other processes if one belongs to another user" {
+@test "E12: a process of another user does not prevent kill_pid from stopping the others" {
 	as_user
 	boris
 	start_task './asroot sh -c "echo >root; exec sleep 60" &
@@ -1815,7 +1822,7 @@ gone_pid() {
 	end_survivor
 }
 
-@test "E12: kill_pid kills a task's other processes even if they ignore SIGTERM" {
+@test "E12: kill_pid sends SIGKILL even if one process belongs to another user" {
 	needs_linux_parts
 	hurried
 	as_user
@@ -1833,7 +1840,7 @@ gone_pid() {
 	end_survivor
 }
 
-@test "E12: a process of another user that exits with its child is not noted" {
+@test "E12: a process of another user that exits with its child is not reported as running" {
 	as_user
 	boris
 	run_bash './asroot sh -c "setpriv --reuid=47115 sleep 60; true"' \

@@ -221,7 +221,7 @@ exits_at_once() {
 	begun bye
 }
 
-@test "L1: a task can clean up even if SIGKILL follows SIGTERM" {
+@test "L1: a task can clean up even if boris gets SIGKILL right after SIGTERM" {
 	boris
 	start_task "$(slow_exit)"
 	begun pid
