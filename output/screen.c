@@ -12,11 +12,6 @@
  *	                 and delete cells
  *	finish_row()     appends a row that scrolls off to the final text
  *
- * What readers must read again: each change has a number, and each row has the
- * numbers of its last change and of its last rewrite. A row that is rewritten
- * after it was read and then becomes final is a revised row. The last 64
- * revised rows are remembered.
- *
  * Where terminals differ, the screen behaves like tmux. t/screen-oracle.py
  * compares the two and lists the exceptions. */
 
@@ -27,6 +22,7 @@
 
 #include "base/fmt.h"
 #include "base/text.h"
+#include "output/revised.h"
 #include "output/width.h"
 
 /* One column of a row: a character and up to two combining characters, with 21
@@ -52,15 +48,8 @@ struct row {
 	cell *cells;          /* cells, as many as the screen has columns */
 	int used;             /* length of the row up to the last character, in
 	                       * columns */
-	int read_columns;     /* number of columns that were read and have not
-	                       * changed since then */
-	int64_t change;       /* number of the last change of the row */
-	int64_t rewrite;      /* number of the last change that did more than
-	                       * add text at the end of the last row */
-	int64_t first_read;   /* number of the screen's last change when the row
-	                       * was first read */
-	bool was_read;        /* whether any reader has read the row */
 	bool wraps;           /* whether the text continues in the next row */
+	struct row_history history;
 };
 
 /* A position of the cursor. If x equals the number of columns, the next
@@ -130,14 +119,7 @@ struct screen {
 	struct screen_final final;
 	int64_t invalid_bytes;    /* number of bytes that were NUL or invalid
 	                           * UTF-8 */
-	int64_t change;           /* number of the last change */
-	int64_t read_rows;        /* number of the first row that no reader has
-	                           * read */
-	bool shifted;             /* whether rows that were read get other
-	                           * positions in the final text than their
-	                           * readers expect */
-	struct screen_revised revised[SCREEN_REVISED];  /* ring buffer */
-	size_t revised_count;     /* number of revised rows ever added */
+	struct revisions revisions;
 	char reply[REPLIES_MAX];  /* memory of `replies` */
 	struct buf replies;       /* replies that have not been sent */
 	struct buf *out;          /* final text, during screen_write() */
@@ -158,13 +140,10 @@ is_main(const struct screen *s)
 	return s->rows == s->main;
 }
 
-/* Records that a row was rewritten. */
 static void
 mark_rewritten(struct screen *s, struct row *r)
 {
-	r->change = ++s->change;
-	r->rewrite = s->change;
-	r->read_columns = 0;
+	revised_rewrite(&s->revisions, &r->history);
 }
 
 /* Records that text was drawn at column x of the cursor's row. `used` is the
@@ -176,7 +155,7 @@ mark_drawn(struct screen *s, int x, int used)
 	struct row *r = cursor_row(s);
 
 	if (x >= used && is_main(s) && s->cursor.y >= s->last_line)
-		r->change = ++s->change;
+		revised_append(&s->revisions, &r->history);
 	else
 		mark_rewritten(s, r);
 	if (is_main(s) && s->last_line < s->cursor.y)
@@ -206,11 +185,8 @@ static void
 reset_row(struct row *r)
 {
 	r->used = 0;
-	r->read_columns = 0;
-	r->change = 0;
-	r->rewrite = 0;
-	r->was_read = false;
 	r->wraps = false;
+	r->history = (struct row_history){ 0 };
 }
 
 static void
@@ -320,7 +296,7 @@ text_columns(const struct screen *s, const struct row *r)
 {
 	int x = is_main(s) ? s->cursor.x : s->main_cursor.x;
 	int y = is_main(s) ? s->cursor.y : s->main_cursor.y;
-	int n = max(shown_columns(s, r), r->read_columns);
+	int n = max(shown_columns(s, r), r->history.read_columns);
 
 	if (r == &s->main[y])
 		n = max(n, x);
@@ -351,43 +327,20 @@ count_final(struct screen *s, size_t from)
 	s->final.bytes += (int64_t)(s->out->len - from);
 }
 
-/* Remembers a row that becomes final as a revised row, if it was rewritten
- * since it was read. The following rows that were read are remembered, too,
- * because their positions in the text have changed. `start` is the position of
- * the row in the final text. */
-static void
-record_revised(struct screen *s, const struct row *r, int64_t start)
-{
-	bool rewritten = !r->was_read || r->rewrite > r->first_read;
-	struct screen_revised *revised;
-
-	if (s->final.rows >= s->read_rows) {
-		s->shifted = false;
-		return;
-	}
-	s->shifted = s->shifted || rewritten;
-	if (!s->shifted)
-		return;
-	revised = &s->revised[s->revised_count++ % SCREEN_REVISED];
-	revised->row = s->final.rows;
-	revised->start = start;
-	revised->end = s->final.bytes;
-	revised->rewrite = r->was_read ? r->rewrite : r->change;
-}
-
 /* Appends a row to the final text, and a newline if the row ends a line. */
 static void
 finish_row(struct screen *s, const struct row *r, bool newline)
 {
 	size_t from = s->out->len;
 	int64_t start = s->final.bytes;
-	int columns = max(shown_columns(s, r), r->read_columns);
+	int columns = max(shown_columns(s, r), r->history.read_columns);
 
 	put_cells(r, min(columns, r->used), s->out);
 	if (newline)
 		buf_putc(s->out, '\n');
 	count_final(s, from);
-	record_revised(s, r, start);
+	revised_finish(&s->revisions, &r->history, s->final.rows, start,
+	    s->final.bytes);
 	s->final.rows++;
 }
 
@@ -1368,7 +1321,7 @@ colour_length(const unsigned char *p, size_t n)
 static bool
 can_copy(const struct screen *s)
 {
-	bool is_new = s->cursor.x == 0 && s->rows[0].change == 0;
+	bool is_new = s->cursor.x == 0 && s->rows[0].history.change == 0;
 
 	return is_plain_mode(s) && is_new && !s->terminal;
 }
@@ -1677,7 +1630,7 @@ screen_row(const struct screen *s, int i, struct buf *b)
 int64_t
 screen_row_change(const struct screen *s, int i)
 {
-	return s->rows[i].change;
+	return s->rows[i].history.change;
 }
 
 bool
@@ -1703,13 +1656,13 @@ screen_line(const struct screen *s, int i, struct buf *b)
 int64_t
 screen_line_rewrite(const struct screen *s, int i)
 {
-	return s->main[i].rewrite;
+	return s->main[i].history.rewrite;
 }
 
 int64_t
 screen_change(const struct screen *s)
 {
-	return s->change;
+	return s->revisions.change;
 }
 
 void
@@ -1720,29 +1673,15 @@ screen_mark_read(struct screen *s)
 
 	for (i = 0; i < n; i++) {
 		r = &s->main[i];
-		/* Another row with the same number may have been read before.
-		 * Its readers must read this row from its start. */
-		if (!r->was_read && s->final.rows + i < s->read_rows)
-			r->first_read = 0;
-		else if (!r->was_read)
-			r->first_read = s->change;
-		r->was_read = true;
-		r->read_columns = text_columns(s, r);
+		revised_mark_read(&s->revisions, &r->history, s->final.rows + i,
+		    text_columns(s, r));
 	}
-	if (s->read_rows < s->final.rows + n)
-		s->read_rows = s->final.rows + n;
 }
 
-const struct screen_revised *
+const struct revised_row *
 screen_revised(const struct screen *s, int i)
 {
-	size_t n = s->revised_count;
-
-	if (n > SCREEN_REVISED)
-		n = SCREEN_REVISED;
-	if (i < 0 || (size_t)i >= n)
-		return NULL;
-	return &s->revised[(s->revised_count - n + (size_t)i) % SCREEN_REVISED];
+	return revised_get(&s->revisions, i);
 }
 
 struct buf *

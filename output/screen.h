@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/buf.h"
+#include "output/revised.h"
 
 enum {
 	SCREEN_ROWS = 50,        /* rows of a terminal */
@@ -24,9 +25,8 @@ enum {
 	SCREEN_CELL_BYTES = 12,  /* maximum size of a character and two
 	                          * combining characters, in bytes of UTF-8 */
 	SCREEN_STEP_MAX = SCREEN_ROWS *
-	    (SCREEN_COLUMNS * SCREEN_CELL_BYTES + 1),  /* maximum size of all
+	    (SCREEN_COLUMNS * SCREEN_CELL_BYTES + 1)   /* maximum size of all
 	                          * rows as text with newlines, in bytes */
-	SCREEN_REVISED = 64      /* number of revised rows remembered */
 };
 
 struct screen;
@@ -97,7 +97,7 @@ int screen_lines(const struct screen *);
  * blanks are appended if they are before the cursor or have been read. */
 void screen_line(const struct screen *, int i, struct buf *);
 
-/* -- Changes ----------------------------------------------------------- */
+/* -- Changes; see revised.h -------------------------------------------- */
 
 /* Returns the number of the last change of the screen. Changes are counted from
  * 1, and 0 means that the screen has never changed. A reader remembers this
@@ -115,18 +115,9 @@ int64_t screen_line_rewrite(const struct screen *, int i);
 /* Marks all rows of the main screen as read. */
 void screen_mark_read(struct screen *);
 
-/* A revised row: a row that was rewritten after it had been read, and then
- * became final. Readers that saw the earlier version read the row again. */
-struct screen_revised {
-	int64_t row;      /* number of the row */
-	int64_t start;    /* position of its first byte in the final text */
-	int64_t end;      /* position after its last byte in the final text */
-	int64_t rewrite;  /* number of the last change that rewrote the row */
-};
-
 /* Returns a revised row by its index. The oldest row that is remembered has
  * index 0. Returns NULL if the index is too large. */
-const struct screen_revised *screen_revised(const struct screen *, int i);
+const struct revised_row *screen_revised(const struct screen *, int i);
 
 /* -- Replies ----------------------------------------------------------- */
 

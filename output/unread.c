@@ -3,7 +3,7 @@
  *
  * A reader reads the rows that were rewritten since it saw them, then the text
  * that was added, and then the rows of the alternate screen that have changed.
- * The numbers of the screen's changes show what was rewritten since then.
+ * The numbers of the screen's changes show what was rewritten (revised.h).
  *
  * For example, a program on a terminal prints three rows, with the numbers 0 to
  * 2. Then it rewrites row 1 and adds text to row 2:
@@ -34,13 +34,13 @@ is_blank(const struct kept *k, size_t at, size_t end)
 
 /* Returns the revised row with the given number, or NULL if it is not
  * remembered. */
-static const struct screen_revised *
+static const struct revised_row *
 find_revised(const struct kept *k, int64_t row)
 {
-	const struct screen_revised *revised = NULL;
+	const struct revised_row *revised = NULL;
 	int i;
 
-	for (i = 0; i < SCREEN_REVISED; i++) {
+	for (i = 0; i < REVISED_MAX; i++) {
 		revised = screen_revised(k->screen, i);
 		if (revised == NULL || revised->row == row)
 			return revised;
@@ -54,11 +54,11 @@ static bool
 find_revised_row(const struct kept *k, const struct output_cursor *c,
                  struct piece *p)
 {
-	const struct screen_revised *revised;
+	const struct revised_row *revised;
 	size_t at, end;
 	int i;
 
-	for (i = 0; i < SCREEN_REVISED; i++) {
+	for (i = 0; i < REVISED_MAX; i++) {
 		revised = screen_revised(k->screen, i);
 		if (revised == NULL || revised->row >= c->row)
 			return false;
@@ -139,7 +139,7 @@ static struct position
 find_position(const struct kept *k, const struct output_cursor *c)
 {
 	struct screen_final final = screen_final(k->screen);
-	const struct screen_revised *revised;
+	const struct revised_row *revised;
 	struct position p = { c->start + c->bytes, true };
 	int64_t start, len;
 	int i;

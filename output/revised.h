@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: ISC */
+#ifndef OUTPUT_REVISED_H
+#define OUTPUT_REVISED_H
+
+/* What readers must read again: the rows of a screen that were rewritten after
+ * they had been read.
+ *
+ * The rows of a stream are numbered, and so are the changes of its screen. A
+ * reader remembers the number of the last change that it has seen. It must read
+ * a row again if the last rewrite of the row has a higher number. As long as a
+ * row is on the screen, struct row_history contains that number. A row that was
+ * read and then rewritten before it became final is a revised row. The last 64
+ * revised rows are remembered, with their positions in the final text.
+ *
+ * For example, a reader reads three rows and remembers change 40. Then row 1 is
+ * rewritten by change 41, and all three rows scroll off the screen:
+ *
+ *	row 0    is not remembered
+ *	row 1    is remembered with rewrite 41, so the reader reads it again
+ *	row 2    is remembered with its own, older rewrite, because its position
+ *	         has changed if row 1 has another length now; the reader does
+ *	         not read it again */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { REVISED_MAX = 64 };   /* maximum number of revised rows */
+
+/* The changes of one row on the screen, where 0 <= rewrite <= change. A zeroed
+ * struct is a new row. If a row on the screen gets another number, it must be
+ * marked as rewritten. */
+struct row_history {
+	int64_t change;      /* number of the last change of the row */
+	int64_t rewrite;     /* number of the last change that did more than add
+	                      * text at the end of the last row */
+	int read_columns;    /* number of columns that were read and have not
+	                      * changed since then */
+	bool was_read;       /* whether a reader has read the row */
+	bool is_revised;     /* whether a reader has read another version of the
+	                      * row, or another row with its number */
+};
+
+/* A row that readers of an earlier version must read again */
+struct revised_row {
+	int64_t row;         /* number of the row */
+	int64_t start;       /* position of its first byte in the final text */
+	int64_t end;         /* position after its last byte in the final
+	                      * text */
+	int64_t rewrite;     /* number of a change; readers that have not seen
+	                      * it must read the row again */
+};
+
+/* The changes of a screen. A zeroed struct is a screen that has not changed. */
+struct revisions {
+	int64_t change;      /* number of the last change */
+	int64_t read_rows;   /* number of the first row that no reader has
+	                      * read */
+	bool shifted;        /* whether rows that were read get other positions
+	                      * in the final text than their readers expect */
+	struct revised_row revised[REVISED_MAX];  /* ring buffer */
+	size_t count;        /* number of revised rows ever added */
+};
+
+/* Records that text was added at the end of the last row. */
+void revised_append(struct revisions *, struct row_history *);
+
+/* Records any other change of a row. */
+void revised_rewrite(struct revisions *, struct row_history *);
+
+/* Records that a reader has read a row, which has the given number. `columns`
+ * is the length of the text that was read, in columns. */
+void revised_mark_read(struct revisions *, struct row_history *, int64_t row,
+                       int columns);
+
+/* Records that a row becomes final, and remembers it if readers may need its
+ * position. `start` and `end` are its positions in the final text. If the row
+ * was not read, another row with its number may have been: when a part of the
+ * screen scrolls, the first row of that part becomes final with the number of
+ * the screen's first row. */
+void revised_finish(struct revisions *, const struct row_history *,
+                    int64_t row, int64_t start, int64_t end);
+
+/* Returns a revised row by its index. The oldest row that is remembered has
+ * index 0. Returns NULL if the index is too large. */
+const struct revised_row *revised_get(const struct revisions *, int i);
+
+#endif
