@@ -7,7 +7,7 @@
  *	  copy_lines()   copies complete lines of plain text, which are most of
  *	                 the output of pipes, directly to the final text
  *	  draw()         draws a character at the cursor
- *	  parse_*()      parse a control sequence, which calls may split
+ *	  sequence.c     parses a control sequence
  *	  run_*()        execute the sequence: move the cursor, or erase, insert
  *	                 and delete cells
  *	finish_row()     appends a row that scrolls off to the final text
@@ -23,6 +23,7 @@
 #include "base/fmt.h"
 #include "base/text.h"
 #include "output/revised.h"
+#include "output/sequence.h"
 #include "output/width.h"
 
 /* One column of a row: a character and up to two combining characters, with 21
@@ -35,9 +36,6 @@ enum { CODE_BITS = 21, CODE_MASK = (1 << CODE_BITS) - 1 };
 #define CELL_PADDING ((cell)1 << 63)   /* second half of a wide character */
 
 enum {
-	PARAMETERS = 16,      /* maximum number of parameters of a control
-	                       * sequence */
-	PARAMETER_MAX = 9999, /* maximum of a parameter */
 	REPLY_MAX = 32,       /* maximum length of a reply, in bytes */
 	REPLIES_MAX = 1024,   /* maximum of replies that have not been sent, in
 	                       * bytes */
@@ -57,17 +55,6 @@ struct row {
 struct position {
 	int x;                /* column, counted from 0 */
 	int y;                /* row, counted from 0 */
-};
-
-enum parse_state {
-	PARSE_TEXT,           /* outside of sequences */
-	PARSE_ESCAPE,         /* after ESC */
-	PARSE_CHARSET,        /* after ESC ( or ESC ) */
-	PARSE_ESCAPE_MORE,    /* in another escape sequence of at least three
-	                       * bytes */
-	PARSE_CSI,            /* in a control sequence, after ESC [ */
-	PARSE_OSC,            /* in an operating system command, after ESC ] */
-	PARSE_STRING          /* in a DCS, SOS, PM or APC string */
 };
 
 struct screen {
@@ -93,16 +80,7 @@ struct screen {
 	                           * characters */
 	int charset;              /* active character set: 0 for G0, 1 for G1 */
 
-	enum parse_state state;
-	int parameter[PARAMETERS];  /* parameters of the control sequence; -1 if
-	                             * a parameter is empty */
-	int parameters;           /* number of parameters */
-	char private_mark;        /* mark of a private control sequence, such as
-	                           * '?' or '>', or 0 */
-	char intermediate;        /* last intermediate byte of a control
-	                           * sequence, or 0 */
-	int designated;           /* character set that the current escape
-	                           * sequence designates, 0 or 1 */
+	struct sequence sequence;
 	unsigned char partial[4]; /* start of a character that a call split */
 	size_t partial_len;       /* length of that start, in bytes */
 	uint32_t last_drawn;      /* character that REP repeats, or 0 if a
@@ -884,25 +862,6 @@ reset(struct screen *s)
 /* The comments at the final bytes give the names of the functions in ECMA-48,
  * or in the documentation of xterm if ECMA-48 does not define them. */
 
-/* Returns parameter i of the control sequence, or a default value if the
- * parameter is missing. */
-static int
-parameter(const struct screen *s, int i, int default_value)
-{
-	if (i >= s->parameters || s->parameter[i] < 0)
-		return default_value;
-	return s->parameter[i];
-}
-
-/* Returns the first parameter as a count, which is at least 1. */
-static int
-count(const struct screen *s)
-{
-	int n = parameter(s, 0, 1);
-
-	return n < 1 ? 1 : n;
-}
-
 static void
 reply(struct screen *s, const char *text)
 {
@@ -945,12 +904,13 @@ set_private_mode(struct screen *s, int mode, bool on)
 static void
 set_modes(struct screen *s, bool on)
 {
+	const struct sequence *q = &s->sequence;
 	int i;
 
-	for (i = 0; i < s->parameters; i++) {
-		if (s->private_mark == '?')
-			set_private_mode(s, s->parameter[i], on);
-		else if (s->private_mark == 0 && s->parameter[i] == 4)
+	for (i = 0; i < q->parameters; i++) {
+		if (q->private_mark == '?')
+			set_private_mode(s, q->parameter[i], on);
+		else if (q->private_mark == 0 && q->parameter[i] == 4)
 			s->insert = on;
 	}
 }
@@ -968,13 +928,13 @@ repeat(struct screen *s, uint32_t code, int n)
 }
 
 /* Executes a control sequence that acts within the row, on pipes and terminals.
- * Returns false if the letter does not belong to such a sequence. */
+ * Returns false if the sequence is not one of these. */
 static bool
-run_row_control(struct screen *s, char letter)
+run_row_control(struct screen *s, const struct sequence *q)
 {
-	int n = count(s);
+	int n = sequence_count(q);
 
-	switch (letter) {
+	switch (q->final) {
 	case 'C': case 'a':  /* CUF, HPR */
 		cancel_wrap(s);
 		move_to_column(s, s->cursor.x + n);
@@ -989,10 +949,10 @@ run_row_control(struct screen *s, char letter)
 		back_tabs(s, n);
 		return true;
 	case 'J':  /* ED */
-		erase_in_screen(s, parameter(s, 0, 0));
+		erase_in_screen(s, sequence_parameter(q, 0, 0));
 		return true;
 	case 'K':  /* EL */
-		erase_in_row(s, parameter(s, 0, 0));
+		erase_in_row(s, sequence_parameter(q, 0, 0));
 		return true;
 	case '@':  /* ICH */
 		insert_cells(s, n);
@@ -1016,11 +976,11 @@ run_row_control(struct screen *s, char letter)
 /* Executes a control sequence that acts on several rows. Pipes ignore these
  * sequences. */
 static void
-run_screen_control(struct screen *s, char letter)
+run_screen_control(struct screen *s, const struct sequence *q)
 {
-	int n = count(s), column = parameter(s, 1, 1);
+	int n = sequence_count(q), column = sequence_parameter(q, 1, 1);
 
-	switch (letter) {
+	switch (q->final) {
 	case 'A':  /* CUU */
 		move_up(s, n);
 		break;
@@ -1057,35 +1017,37 @@ run_screen_control(struct screen *s, char letter)
 			rotate_down(s, s->top, s->bottom);
 		break;
 	case 'r':  /* DECSTBM */
-		set_region(s, n - 1, parameter(s, 1, s->height) - 1);
+		set_region(s, n - 1, sequence_parameter(q, 1, s->height) - 1);
 		break;
 	}
 }
 
 static void
-run_sequence(struct screen *s, char letter)
+run_control_sequence(struct screen *s, const struct sequence *q)
 {
 	uint32_t last = s->last_drawn;
+	int status = sequence_parameter(q, 0, 0);
+	char letter = q->final;
 
 	s->last_drawn = 0;
-	if (s->intermediate != 0)
+	if (q->intermediate != 0)
 		return;
 	if (letter == 'h' || letter == 'l') {  /* SM, RM */
 		set_modes(s, letter == 'h');
-	} else if (letter == 'c' && s->private_mark == '>') {  /* DA2 */
+	} else if (letter == 'c' && q->private_mark == '>') {  /* DA2 */
 		reply(s, "\033[>0;0;0c");
-	} else if (s->private_mark != 0) {
+	} else if (q->private_mark != 0) {
 		return;
 	} else if (letter == 'c') {  /* DA */
 		reply(s, "\033[?1;2c");
-	} else if (letter == 'n' && parameter(s, 0, 0) == 5) {  /* DSR */
+	} else if (letter == 'n' && status == 5) {  /* DSR */
 		reply(s, "\033[0n");
-	} else if (letter == 'n' && parameter(s, 0, 0) == 6) {  /* CPR */
+	} else if (letter == 'n' && status == 6) {  /* CPR */
 		report_cursor(s);
 	} else if (letter == 'b') {  /* REP */
-		repeat(s, last, count(s));
-	} else if (!run_row_control(s, letter) && s->terminal) {
-		run_screen_control(s, letter);
+		repeat(s, last, sequence_count(q));
+	} else if (!run_row_control(s, q) && s->terminal) {
+		run_screen_control(s, q);
 	}
 }
 
@@ -1114,6 +1076,25 @@ run_escape(struct screen *s, char letter)
 	case 'c':  /* RIS */
 		if (s->terminal)
 			reset(s);
+		break;
+	}
+}
+
+/* Executes a sequence that is complete. */
+static void
+run_sequence(struct screen *s, const struct sequence *q)
+{
+	switch (q->kind) {
+	case SEQUENCE_CONTROL:
+		run_control_sequence(s, q);
+		break;
+	case SEQUENCE_ESCAPE:
+		run_escape(s, q->final);
+		break;
+	case SEQUENCE_CHARSET:
+		s->drawing[q->designated] = q->final == '0';
+		break;
+	case SEQUENCE_NONE:
 		break;
 	}
 }
@@ -1148,119 +1129,7 @@ run_control(struct screen *s, unsigned char c)
 	}
 }
 
-/* -- Parsing ----------------------------------------------------------- */
-
-static void
-begin_sequence(struct screen *s)
-{
-	s->state = PARSE_CSI;
-	s->parameters = 0;
-	s->private_mark = 0;
-	s->intermediate = 0;
-}
-
-static void
-parse_digit(struct screen *s, int digit)
-{
-	int *p;
-
-	if (s->parameters == 0)
-		s->parameter[s->parameters++] = -1;
-	p = &s->parameter[s->parameters - 1];
-	*p = (*p < 0 ? 0 : *p) * 10 + digit;
-	if (*p > PARAMETER_MAX)
-		*p = PARAMETER_MAX;
-}
-
-/* Starts the next parameter. If there are too many parameters, the last one is
- * overwritten. */
-static void
-parse_separator(struct screen *s)
-{
-	if (s->parameters == 0)
-		s->parameter[s->parameters++] = -1;
-	if (s->parameters < PARAMETERS)
-		s->parameters++;
-	s->parameter[s->parameters - 1] = -1;
-}
-
-/* Parses a byte of a control sequence after ESC [. The byte is not a control
- * character. */
-static void
-parse_csi(struct screen *s, unsigned char c)
-{
-	if (c >= '0' && c <= '9') {
-		parse_digit(s, c - '0');
-	} else if (c == ';' || c == ':') {
-		parse_separator(s);
-	} else if (c >= '<' && c <= '?') {
-		s->private_mark = (char)c;
-	} else if (c < 0x30) {
-		s->intermediate = (char)c;
-	} else {
-		s->state = PARSE_TEXT;
-		run_sequence(s, (char)c);
-	}
-}
-
-/* Parses the byte after ESC, which is from 0x20 to 0x7E. */
-static void
-parse_escape(struct screen *s, unsigned char c)
-{
-	s->state = PARSE_TEXT;
-	if (c == '[') {
-		begin_sequence(s);
-	} else if (c == ']') {
-		s->state = PARSE_OSC;
-	} else if (strchr("PX^_", c) != NULL) {
-		s->state = PARSE_STRING;
-	} else if (c == '(' || c == ')') {
-		s->designated = c == ')';
-		s->state = PARSE_CHARSET;
-	} else if (c < 0x30) {
-		s->state = PARSE_ESCAPE_MORE;
-	} else {
-		run_escape(s, (char)c);
-	}
-}
-
-/* Parses bytes until the sequence ends or a byte cannot be part of it. A
- * newline ends every sequence, so that an unterminated string hides no more
- * than one line (O1). Returns the number of bytes parsed. */
-static size_t
-parse_sequence(struct screen *s, const unsigned char *p, size_t n)
-{
-	size_t i;
-
-	for (i = 0; i < n && s->state != PARSE_TEXT; i++) {
-		bool string = s->state == PARSE_OSC || s->state == PARSE_STRING;
-
-		if (p[i] == '\n' || (p[i] >= 0x7F && !string)) {
-			s->state = PARSE_TEXT;
-			return i;
-		}
-		/* ESC is also the first byte of ST, which ends a string. */
-		if (p[i] == 0x1B) {
-			s->state = PARSE_ESCAPE;
-		} else if (p[i] == 0x18 || p[i] == 0x1A) {  /* CAN, SUB */
-			s->state = PARSE_TEXT;
-		} else if (p[i] == 0x07 && s->state == PARSE_OSC) {
-			s->state = PARSE_TEXT;
-		} else if (p[i] < 0x20 || string) {
-			continue;
-		} else if (s->state == PARSE_CSI) {
-			parse_csi(s, p[i]);
-		} else if (s->state == PARSE_ESCAPE) {
-			parse_escape(s, p[i]);
-		} else if (s->state == PARSE_CHARSET) {
-			s->drawing[s->designated] = p[i] == '0';
-			s->state = PARSE_TEXT;
-		} else if (p[i] >= 0x30) {
-			s->state = PARSE_TEXT;
-		}
-	}
-	return i;
-}
+/* -- Text -------------------------------------------------------------- */
 
 /* Draws one character or executes one control character. Returns its length in
  * bytes, or 0 if the character is incomplete. */
@@ -1537,7 +1406,7 @@ write_text(struct screen *s, const unsigned char *p, size_t n)
 	if (done > 0)
 		return done;
 	if (*p == 0x1B) {
-		s->state = PARSE_ESCAPE;
+		sequence_start(&s->sequence);
 		return 1;
 	}
 	done = draw_run(s, p, n);
@@ -1557,12 +1426,15 @@ screen_write(struct screen *s, const void *bytes, size_t n, struct buf *final)
 
 	s->out = final;
 	while (p < end && final->cap - final->len >= SCREEN_STEP_MAX) {
-		if (s->partial_len > 0)
+		n = (size_t)(end - p);
+		if (s->partial_len > 0) {
 			p += continue_character(s, *p);
-		else if (s->state != PARSE_TEXT)
-			p += parse_sequence(s, p, (size_t)(end - p));
-		else
-			p += write_text(s, p, (size_t)(end - p));
+		} else if (sequence_is_open(&s->sequence)) {
+			p += sequence_parse(&s->sequence, p, n);
+			run_sequence(s, &s->sequence);
+		} else {
+			p += write_text(s, p, n);
+		}
 	}
 	s->out = NULL;
 	return (size_t)(p - (const unsigned char *)bytes);
