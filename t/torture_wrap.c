@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* What makes boris's calls of the C library fail, for t/torture: linked to it
- * with -Wl,--wrap=NAME for each __wrap_NAME in here. Which of them fails is in
- * memory that t/torture.py shares. Without that none does.
+/* Wrappers that make boris's calls of the C library fail, for t/torture. boris
+ * is linked with -Wl,--wrap=NAME for each __wrap_NAME in this file.
+ * t/torture.py chooses the call that fails, in shared memory. Without that
+ * memory, no call fails.
  *
- * A call fails here in the way in which the kernel may fail it; what never fails
- * with good arguments is left out (t/torture has the list). */
+ * Each call fails with an error that the kernel may return for it. Functions
+ * that never fail if their arguments are valid are not wrapped (t/torture lists
+ * them). */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -29,42 +31,45 @@
 #include <termios.h>
 #include <unistd.h>
 
-enum { IN_BORIS, IN_CHILD, IN_GUARD, CLASSES };  /* who makes a call: boris,
-                         * a child of it before exec, the guard */
-enum { SIZED = 16384 };  /* bytes of memory from which on a peer has sized it */
+/* Processes that make calls: boris, a child of boris before exec, the guard */
+enum process { IN_BORIS, IN_CHILD, IN_GUARD, PROCESSES };
 
+/* smallest allocation whose size is taken to be determined by a peer, bytes */
+enum { SIZED = 16384 };
+
+/* The control block, which t/torture.py shares with boris */
 struct torture {
-	long long who;      /* of these the call number `at` fails, */
-	long long at;       /* counted from 1 */
-	long long times;    /* and so do further ones, as many as this in all,
-	                     * that want the same thing */
-	volatile long long stop;            /* no more fail */
-	volatile long long count[CLASSES];  /* calls made */
-	volatile long long failed;
-	char name[32];      /* the first one that did; or empty */
-	char family[32];    /* what it wanted */
+	long long process;  /* process whose call fails */
+	long long at;       /* number of the call that fails, from 1 */
+	long long times;    /* number of calls that fail because they need the
+	                     * same resource, including the first one */
+	volatile long long stop;             /* set if no more calls fail */
+	volatile long long count[PROCESSES]; /* number of calls by process */
+	volatile long long failed;           /* number of failed calls */
+	char name[32];      /* name of the first failed call, or "" */
+	char resource[32];  /* resource that this call needed */
 };
 
 static struct torture *control;
-static int class = IN_BORIS;
+static enum process process = IN_BORIS;
 
-/* Is this the call that is to fail, or one that the same shortage hits? */
+/* Counts a call. Returns whether it must fail, and sets errno in that case. */
 static bool
-fails(const char *name, const char *family, int error)
+fails(const char *name, const char *resource, int error)
 {
 	struct torture *t = control;
 	long long n;
 
 	if (t == NULL || t->stop)
 		return false;
-	n = ++t->count[class];
-	if (class != t->who || n < t->at)
+	n = ++t->count[process];
+	if (process != t->process || n < t->at)
 		return false;
 	if (n == t->at) {
 		strncpy(t->name, name, sizeof(t->name) - 1);
-		strncpy(t->family, family, sizeof(t->family) - 1);
+		strncpy(t->resource, resource, sizeof(t->resource) - 1);
 	} else if (t->failed == 0 || t->failed >= t->times ||
-	    strcmp(t->family, family) != 0) {
+	    strcmp(t->resource, resource) != 0) {
 		return false;
 	}
 	t->failed++;
@@ -72,12 +77,12 @@ fails(const char *name, const char *family, int error)
 	return true;
 }
 
-#define WRAP(type, name, family, error, failed, params, args) \
+#define WRAP(type, name, resource, error, failed, params, args) \
 	type __real_##name params; \
 	type __wrap_##name params; \
 	type __wrap_##name params \
 	{ \
-		if (fails(#name, family, error)) \
+		if (fails(#name, resource, error)) \
 			return failed; \
 		return __real_##name args; \
 	}
@@ -87,7 +92,8 @@ fails(const char *name, const char *family, int error)
 
 /* -- Memory ------------------------------------------------------------ */
 
-/* Less than SIZED is there, or ends boris (E7). */
+/* Smaller allocations always succeed here, since boris exits if one of them
+ * fails (E7). */
 #define MEMORY(name, size, failed, params, args) \
 	void *__real_##name params; \
 	void *__wrap_##name params; \
@@ -102,8 +108,8 @@ MEMORY(malloc, n, NULL, (size_t n), (n))
 MEMORY(calloc, n * m, NULL, (size_t n, size_t m), (n, m))
 MEMORY(realloc, n, NULL, (void *p, size_t n), (p, n))
 MEMORY(mmap, n, MAP_FAILED,
-       (void *p, size_t n, int how, int flags, int fd, off_t at),
-       (p, n, how, flags, fd, at))
+       (void *p, size_t n, int protection, int flags, int fd, off_t at),
+       (p, n, protection, flags, fd, at))
 
 /* -- Descriptors ------------------------------------------------------- */
 
@@ -139,43 +145,43 @@ OPEN(openat, int dir COMMA const char *path COMMA, (dir, path, flags, mode))
 OPEN(openat64, int dir COMMA const char *path COMMA,
      (dir, path, flags, mode))
 
-/* The guard's can't: each table has room for 0. */
+/* dup2() cannot fail in the guard, which only replaces descriptor 0. */
 int __real_dup2(int from, int to);
 int __wrap_dup2(int from, int to);
 
 int
 __wrap_dup2(int from, int to)
 {
-	if (class != IN_GUARD && fails("dup2", "dup2", EMFILE))
+	if (process != IN_GUARD && fails("dup2", "dup2", EMFILE))
 		return -1;
 	return __real_dup2(from, to);
 }
 
-/* Of a descriptor that is open nothing else can fail. */
-int __real_fcntl(int fd, int what, ...);
-int __wrap_fcntl(int fd, int what, ...);
+/* Other operations on an open descriptor cannot fail. */
+int __real_fcntl(int fd, int operation, ...);
+int __wrap_fcntl(int fd, int operation, ...);
 
 int
-__wrap_fcntl(int fd, int what, ...)
+__wrap_fcntl(int fd, int operation, ...)
 {
 	va_list list;
 	long arg;
 
-	va_start(list, what);
+	va_start(list, operation);
 	arg = va_arg(list, long);
 	va_end(list);
-	if ((what == F_DUPFD || what == F_DUPFD_CLOEXEC) &&
+	if ((operation == F_DUPFD || operation == F_DUPFD_CLOEXEC) &&
 	    fails("fcntl", "descriptors", EMFILE))
 		return -1;
-	return __real_fcntl(fd, what, arg);
+	return __real_fcntl(fd, operation, arg);
 }
 
-int __wrap_fcntl64(int fd, int what, long arg);
+int __wrap_fcntl64(int fd, int operation, long arg);
 
 int
-__wrap_fcntl64(int fd, int what, long arg)
+__wrap_fcntl64(int fd, int operation, long arg)
 {
-	return __wrap_fcntl(fd, what, arg);
+	return __wrap_fcntl(fd, operation, arg);
 }
 
 /* -- Reading and writing ----------------------------------------------- */
@@ -183,10 +189,12 @@ __wrap_fcntl64(int fd, int what, long arg)
 CALL(fstat, EIO, (int fd, struct stat *s), (fd, s))
 CALL(fstat64, EIO, (int fd, struct stat64 *s), (fd, s))
 
-/* A file fails as a disk does. A pipe, a socket, a terminal only has nothing
- * at the moment. For one byte, as of a signal's handler, there is room. */
+/* Returns whether the transfer of n bytes succeeds; otherwise sets errno. A
+ * file fails with an error of the disk, whereas a pipe, a socket or a terminal
+ * is only not ready. The transfer of one byte, which is how signal handlers
+ * report, fails only for files. */
 static bool
-moves(int fd, const char *name, size_t n, int of_file, int of_other)
+transfers(int fd, const char *name, size_t n, int file_error, int other_error)
 {
 	struct stat st;
 	bool file;
@@ -194,49 +202,55 @@ moves(int fd, const char *name, size_t n, int of_file, int of_other)
 	if (control == NULL)
 		return true;
 	file = __real_fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-	return (!file && n == 1) || !fails(name, file ? name :
-	    of_file == EIO ? "hear" : "say", file ? of_file : of_other);
+	if (file)
+		return !fails(name, name, file_error);
+	return n == 1 || !fails(name, file_error == EIO ? "input" : "output",
+	    other_error);
 }
 
-#define MOVE(name, of_file, of_other, params, args) \
+#define TRANSFER(name, file_error, other_error, params, args) \
 	ssize_t __real_##name params; \
 	ssize_t __wrap_##name params; \
 	ssize_t __wrap_##name params \
 	{ \
-		return moves(fd, #name, (size_t)n, of_file, of_other) ? \
-		    __real_##name args : -1; \
+		if (!transfers(fd, #name, (size_t)n, file_error, \
+		    other_error)) \
+			return -1; \
+		return __real_##name args; \
 	}
 
 ssize_t __real_read(int fd, void *p, size_t n);
 ssize_t __wrap_read(int fd, void *p, size_t n);
 
-/* Of boris's children only the guard reads its descriptor 0. */
+/* A child of boris that reads its descriptor 0 is the guard. */
 ssize_t
 __wrap_read(int fd, void *p, size_t n)
 {
-	if (class == IN_CHILD && fd == 0)
-		class = IN_GUARD;
-	return moves(fd, "read", n, EIO, EINTR) ? __real_read(fd, p, n) : -1;
+	if (process == IN_CHILD && fd == 0)
+		process = IN_GUARD;
+	if (!transfers(fd, "read", n, EIO, EINTR))
+		return -1;
+	return __real_read(fd, p, n);
 }
 
-MOVE(pread, EIO, EINTR, (int fd, void *p, size_t n, off_t at),
+TRANSFER(pread, EIO, EINTR, (int fd, void *p, size_t n, off_t at),
      (fd, p, n, at))
-MOVE(pread64, EIO, EINTR, (int fd, void *p, size_t n, off64_t at),
+TRANSFER(pread64, EIO, EINTR, (int fd, void *p, size_t n, off64_t at),
      (fd, p, n, at))
-MOVE(write, ENOSPC, EAGAIN, (int fd, const void *p, size_t n), (fd, p, n))
-MOVE(pwrite, ENOSPC, EAGAIN, (int fd, const void *p, size_t n, off_t at),
+TRANSFER(write, ENOSPC, EAGAIN, (int fd, const void *p, size_t n), (fd, p, n))
+TRANSFER(pwrite, ENOSPC, EAGAIN, (int fd, const void *p, size_t n, off_t at),
      (fd, p, n, at))
 CALL(poll, ENOMEM, (struct pollfd *p, nfds_t n, int ms), (p, n, ms))
 
 /* -- Files ------------------------------------------------------------- */
 
-CALL(access, ENOMEM, (const char *p, int how), (p, how))
+CALL(access, ENOMEM, (const char *p, int mode), (p, mode))
 CALL(stat, ENOMEM, (const char *p, struct stat *s), (p, s))
 CALL(stat64, ENOMEM, (const char *p, struct stat64 *s), (p, s))
 CALL(chdir, ENOMEM, (const char *p), (p))
 CALL(fchmod, EIO, (int fd, mode_t mode), (fd, mode))
 CALL(fchown, EIO, (int fd, uid_t uid, gid_t gid), (fd, uid, gid))
-CALL(flock, ENOLCK, (int fd, int what), (fd, what))
+CALL(flock, ENOLCK, (int fd, int operation), (fd, operation))
 CALL(fstatfs, EIO, (int fd, struct statfs *s), (fd, s))
 CALL(fstatfs64, EIO, (int fd, struct statfs64 *s), (fd, s))
 CALL(fstatvfs, EIO, (int fd, struct statvfs *s), (fd, s))
@@ -277,13 +291,13 @@ __wrap_fork(void)
 		return -1;
 	pid = __real_fork();
 	if (pid == 0)
-		class = IN_CHILD;
+		process = IN_CHILD;
 	return pid;
 }
 
 pid_t __wrap_vfork(void);
 
-/* A function that returns twice cannot call vfork(). */
+/* A wrapper cannot return twice, as vfork() does. */
 pid_t
 __wrap_vfork(void)
 {
@@ -293,15 +307,15 @@ __wrap_vfork(void)
 CALL(execve, ENOMEM, (const char *p, char *const *argv, char *const *env),
      (p, argv, env))
 CALL(setpgid, EPERM, (pid_t pid, pid_t group), (pid, group))
-CALL(prctl, EINVAL, (int what, long a, long b, long c, long d),
-     (what, a, b, c, d))
+CALL(prctl, EINVAL, (int option, long a, long b, long c, long d),
+     (option, a, b, c, d))
 CALL(mount, ENOMEM, (const char *from, const char *to, const char *type,
      unsigned long flags, const void *data), (from, to, type, flags, data))
 CALL(umount2, ENOMEM, (const char *p, int flags), (p, flags))
 CALL(unshare, ENOSPC, (int flags), (flags))
 
-
-/* Signal 0 only asks whether boris may send one: EPERM is no shortage (E11). */
+/* kill() with signal 0 only checks a permission, so it is not made to fail
+ * (E11). */
 int __real_kill(pid_t pid, int sig);
 int __wrap_kill(pid_t pid, int sig);
 
@@ -313,39 +327,39 @@ __wrap_kill(pid_t pid, int sig)
 	return __real_kill(pid, sig);
 }
 
-
 /* -- Terminals and sockets --------------------------------------------- */
 
 CALL(grantpt, EACCES, (int fd), (fd))
 CALL(unlockpt, EINVAL, (int fd), (fd))
 CALL(tcgetattr, EIO, (int fd, struct termios *t), (fd, t))
 CALL(tcgetpgrp, EIO, (int fd), (fd))
-CALL(tcsetattr, EIO, (int fd, int how, const struct termios *t), (fd, how, t))
+CALL(tcsetattr, EIO, (int fd, int when, const struct termios *t),
+     (fd, when, t))
 CALL(bind, ENOMEM, (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n))
 CALL(listen, ENOMEM, (int fd, int n), (fd, n))
 CALL(getsockname, ENOBUFS, (int fd, struct sockaddr *a, socklen_t *n),
      (fd, a, n))
-CALL(setsockopt, ENOMEM, (int fd, int level, int what, const void *p,
-     socklen_t n), (fd, level, what, p, n))
+CALL(setsockopt, ENOMEM, (int fd, int level, int option, const void *p,
+     socklen_t n), (fd, level, option, p, n))
 
-int __real_ioctl(int fd, unsigned long what, ...);
-int __wrap_ioctl(int fd, unsigned long what, ...);
+int __real_ioctl(int fd, unsigned long request, ...);
+int __wrap_ioctl(int fd, unsigned long request, ...);
 
 int
-__wrap_ioctl(int fd, unsigned long what, ...)
+__wrap_ioctl(int fd, unsigned long request, ...)
 {
 	va_list list;
 	void *arg;
 
-	va_start(list, what);
+	va_start(list, request);
 	arg = va_arg(list, void *);
 	va_end(list);
 	if (fails("ioctl", "ioctl", EIO))
 		return -1;
-	return __real_ioctl(fd, what, arg);
+	return __real_ioctl(fd, request, arg);
 }
 
-/* -- What has no function of its own ----------------------------------- */
+/* -- System calls without a function of their own ------------------------- */
 
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
@@ -359,7 +373,7 @@ syscall_fails(long number)
 	case SYS_pipe2:
 		return fails("pipe2", "descriptors", EMFILE);
 #ifdef SYS_pidfd_send_signal
-	case SYS_pidfd_send_signal:  /* as kill() */
+	case SYS_pidfd_send_signal:  /* counts as kill() */
 		return fails("pidfd_send_signal", "kill", EPERM);
 #endif
 #ifdef SYS_pidfd_open
@@ -380,7 +394,8 @@ syscall_fails(long number)
 	}
 }
 
-/* (It reads arguments that may not be there.) */
+/* It reads six arguments even if the caller passes fewer, so the address
+ * sanitizer must not check it. */
 __attribute__((no_sanitize("address"))) long
 __wrap_syscall(long number, ...)
 {
@@ -397,13 +412,13 @@ __wrap_syscall(long number, ...)
 	return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* -- The start --------------------------------------------------------- */
+/* -- Initialisation ---------------------------------------------------- */
 
 void *__real_mmap(void *, size_t, int, int, int, off_t);
 int __real_open(const char *path, int flags, ...);
 
 __attribute__((constructor)) static void
-take_control(void)
+map_control(void)
 {
 	const char *path = getenv("TORTURE");
 	int fd = path != NULL ? __real_open(path, O_RDWR) : -1;
