@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* t/fuzz.c: each room's text against a second, slow reader of the same; the
- * switch is the environment's ROOM: json, output, httpmsg, or mcp, which says what
- * it is given to a boris ($BORIS) whose shell runs nothing. t/fuzz builds both. */
+/* t/fuzz.c: fuzz targets for libFuzzer. The environment variable TARGET selects
+ * json, output, screen, httpmsg or mcp. The first two compare boris's code with
+ * a slow but simple implementation of the same task. mcp sends the input to a
+ * boris ($BORIS) whose shell runs no commands. t/fuzz builds both programs. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +24,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void
-must(bool ok)
+check(bool ok)
 {
 	if (!ok)
 		abort();
@@ -45,18 +46,19 @@ next_random(uint32_t *seed)
 
 enum { REPLACEMENT = 0xFFFD };
 
-/* Could more bytes make of the code's first bits a scalar value of at least
- * min? `rest` of them are to come. */
+/* Returns whether `left` more bytes can complete the bits of code to a Unicode
+ * scalar value of at least min. */
 static bool
-possible(uint32_t code, int rest, uint32_t min)
+can_complete(uint32_t code, int left, uint32_t min)
 {
-	uint32_t low = code << 6 * rest, high = low | ((1u << 6 * rest) - 1);
+	uint32_t low = code << 6 * left, high = low | ((1u << 6 * left) - 1);
 
 	return high >= min && low <= 0x10FFFF &&
 	       !(low >= 0xD800 && high <= 0xDFFF);
 }
 
-/* Bytes of the character at p, or of the part that U+FFFD stands for */
+/* Sets *code to the character at p, or to U+FFFD if there is no valid one.
+ * Returns the number of bytes of the character, or that U+FFFD replaces. */
 static size_t
 slow_character(const uint8_t *p, size_t n, uint32_t *code)
 {
@@ -65,21 +67,23 @@ slow_character(const uint8_t *p, size_t n, uint32_t *code)
 	uint32_t c = *p & (0x3Fu >> more);
 
 	*code = *p < 0x80 ? *p : REPLACEMENT;
-	if (*p < 0xC0 || *p > 0xF7 || !possible(c, more, min[more]))
+	if (*p < 0xC0 || *p > 0xF7 || !can_complete(c, more, min[more]))
 		return 1;
 	for (i = 1; i <= more; i++) {
 		if ((size_t)i == n || (p[i] & 0xC0) != 0x80)
 			return (size_t)i;
 		c = c << 6 | (p[i] & 0x3F);
-		if (!possible(c, more - i, min[more]))
+		if (!can_complete(c, more - i, min[more]))
 			return (size_t)i;
 	}
 	*code = c;
 	return (size_t)i;
 }
 
-/* -- json: a reader as RFC 8259 is written, one function a rule; each returns
- * where the rule ends, or NULL ------------------------------------------ */
+/* -- json ----------------------------------------------------------------
+ *
+ * A parser with one function for each rule of RFC 8259. Each function returns
+ * the end of the text that matches its rule, or NULL. */
 
 static const char *
 slow_space(const char *s, const char *end)
@@ -207,41 +211,41 @@ slow_check(const char *text, size_t len)
 	return s != NULL && slow_space(s, end) == end;
 }
 
-/* What is written for any bytes is a string; read again it is what they were,
- * but for what is not UTF-8. */
+/* Checks that json_string() writes a valid string for any bytes, and that
+ * json_decode() returns the same bytes, with U+FFFD for invalid UTF-8. */
 static void
-visit_bytes(const char *bytes, size_t n)
+check_string(const char *bytes, size_t n)
 {
-	struct buf text = {0}, read = {0}, wanted = {0};
+	struct buf text = {0}, decoded = {0}, expected = {0};
 	struct json j;
 	uint32_t code;
 	size_t i, len;
 
 	json_string(&text, bytes, n);
-	must(slow_check(text.data, text.len));
+	check(slow_check(text.data, text.len));
 	j = json_check(text.data, text.len);
-	json_decode(j, &read);
+	json_decode(j, &decoded);
 	for (i = 0; i < n; i += len) {
 		len = slow_character((const uint8_t *)bytes + i, n - i, &code);
 		if (code == REPLACEMENT)
-			buf_add(&wanted, "\xEF\xBF\xBD");
+			buf_add(&expected, "\xEF\xBF\xBD");
 		else
-			buf_put(&wanted, bytes + i, len);
+			buf_put(&expected, bytes + i, len);
 	}
-	must(same(&read, &wanted));
+	check(same(&decoded, &expected));
 	buf_free(&text);
-	buf_free(&read);
-	buf_free(&wanted);
+	buf_free(&decoded);
+	buf_free(&expected);
 }
 
-/* Checks json_int() against arithmetic on the decimal digits, for numbers that
- * are short enough for that. */
+/* Compares json_int() with arithmetic on the decimal digits, if the number is
+ * short enough for that. */
 static void
-visit_number(struct json j)
+check_number(struct json j)
 {
 	char text[64], digits[160];
 	char *exponent, *point;
-	int64_t value = 0, wanted = 0;
+	int64_t value = 0, expected = 0;
 	long shift = 0;
 	size_t len, significant;
 	bool is_integer;
@@ -257,7 +261,7 @@ visit_number(struct json j)
 	}
 	if (shift < -60 || shift > 60)
 		return;
-	/* The value is that of the digits without the point, times 10^shift. */
+	/* The value is the number without its point, times 10^shift. */
 	memset(digits, '0', sizeof(digits));
 	point = strchr(text, '.');
 	len = strlen(text);
@@ -274,20 +278,21 @@ visit_number(struct json j)
 			is_integer = false;
 	}
 	len += (size_t)shift;
-	must(len < sizeof(digits));
+	check(len < sizeof(digits));
 	digits[len] = '\0';
 	significant = strlen(digits + strspn(digits, "0"));
-	wanted = significant > 18 ? INT64_C(1000000000000000000)
+	expected = significant > 18 ? INT64_C(1000000000000000000)
 	    : strtoll(digits, NULL, 10);
 	if (*text == '-')
-		wanted = -wanted;
-	must(json_int(j, &value) == is_integer);
-	must(!is_integer || value == wanted);
+		expected = -expected;
+	check(json_int(j, &value) == is_integer);
+	check(!is_integer || value == expected);
 }
 
-/* All values in it, and nothing but punctuation between them */
+/* Checks a value and its members or elements, between which only punctuation is
+ * allowed. */
 static void
-visit(struct json j)
+check_value(struct json j)
 {
 	const char *from = j.text + 1;
 	struct json name, value;
@@ -295,27 +300,29 @@ visit(struct json j)
 	size_t at = 0;
 
 	if (json_type(j) == JSON_NUMBER)
-		visit_number(j);
+		check_number(j);
 	if (json_type(j) == JSON_STRING) {
 		json_decode(j, &b);
-		visit_bytes(b.data, b.len);
+		check_string(b.data, b.len);
 		buf_free(&b);
 	}
 	if (json_type(j) != JSON_ARRAY && json_type(j) != JSON_OBJECT)
 		return;
-	for (; json_next(j, &at, &name, &value); from = value.text + value.len) {
+	while (json_next(j, &at, &name, &value)) {
 		if (json_type(j) == JSON_OBJECT) {
-			must(slow_check(name.text, name.len));
-			visit(name);
-			must(*slow_space(name.text + name.len, value.text) == ':');
+			check(slow_check(name.text, name.len));
+			check_value(name);
+			from = slow_space(name.text + name.len, value.text);
+			check(*from == ':');
 			from = value.text;
 		}
 		while (from < value.text)
-			must(strchr(" \t\n\r,", *from++) != NULL);
-		must(slow_check(value.text, value.len));
-		visit(value);
+			check(strchr(" \t\n\r,", *from++) != NULL);
+		check(slow_check(value.text, value.len));
+		check_value(value);
+		from = value.text + value.len;
 	}
-	must(slow_space(from, j.text + j.len) == j.text + j.len - 1);
+	check(slow_space(from, j.text + j.len) == j.text + j.len - 1);
 }
 
 static void
@@ -323,30 +330,35 @@ fuzz_json(const uint8_t *data, size_t size)
 {
 	struct json j = json_check((const char *)data, size);
 
-	must((json_type(j) != JSON_NONE) ==
+	check((json_type(j) != JSON_NONE) ==
 	    slow_check((const char *)data, size));
 	if (json_type(j) != JSON_NONE)
-		visit(j);
-	visit_bytes((const char *)data, size);
+		check_value(j);
+	check_string((const char *)data, size);
 }
 
-/* -- output: one byte and one cell at a time ------------------------------ */
+/* -- output ---------------------------------------------------------------
+ *
+ * Processes one byte and one cell at a time. */
 
 enum {
-	LONG = 70000,         /* bytes that an input is repeated up to */
-	COLUMNS = 8000,       /* of a row */
-	TERMINAL = 200,       /* and of one on a terminal */
-	SAMPLE = 4000         /* bytes that say whether it is text */
+	LONG = 70000,         /* length to which an input is repeated, bytes */
+	COLUMNS = 8000,       /* columns of a row without a terminal */
+	TERMINAL = 200,       /* columns of a row on a terminal */
+	SAMPLE = 4000         /* bytes sampled to detect binary data */
 };
 
 struct slow {
 	struct buf text;     /* finished rows */
-	uint32_t *cell;      /* the row: code points */
-	size_t cells, col, width;
-	bool back;           /* was anything overwritten or erased? */
-	bool beyond;         /* was there a control, or a character that does
-	                      * not take one column, which this does not know? */
-	size_t bad;          /* bytes of the first 4,000 that are no text */
+	uint32_t *cell;      /* code points of the current row */
+	size_t cells;        /* number of cells in the current row */
+	size_t col;          /* column of the cursor, from 0 */
+	size_t width;        /* columns of a row */
+	bool back;           /* whether a cell was overwritten or erased */
+	bool beyond;         /* whether the input had a control sequence, or a
+	                      * character of another width than one column,
+	                      * which this implementation does not support */
+	size_t bad;          /* number of sampled bytes that are not text */
 };
 
 static void
@@ -395,15 +407,15 @@ slow_put(struct slow *s, uint32_t c)
 }
 
 static void
-slow_erase(struct slow *s, int what)
+slow_erase(struct slow *s, int part)
 {
 	size_t i;
 
 	s->back = true;
-	if (what == 0) {
+	if (part == 0) {
 		if (s->col < s->cells)
 			s->cells = s->col;
-	} else if (what == 2 || s->col + 1 >= s->cells) {
+	} else if (part == 2 || s->col + 1 >= s->cells) {
 		s->cells = 0;
 	} else {
 		for (i = 0; i <= s->col; i++)
@@ -411,7 +423,8 @@ slow_erase(struct slow *s, int what)
 	}
 }
 
-/* Bytes of a string after its first, up to what ends it; an ESC is left. */
+/* Returns the length of a control string after its first byte, including its
+ * terminator, unless that is an ESC or a newline. */
 static size_t
 slow_string(const uint8_t *p, size_t n, bool osc)
 {
@@ -426,12 +439,12 @@ slow_string(const uint8_t *p, size_t n, bool osc)
 	return n;
 }
 
-/* Bytes of the sequence after its ESC */
+/* Executes the sequence at p. Returns its length after the ESC. */
 static size_t
 slow_sequence(struct slow *s, const uint8_t *p, size_t n)
 {
-	uint8_t kind = 0;  /* the first byte that is no control */
-	int what = 0;      /* a CSI's parameter; over 2: another */
+	uint8_t kind = 0;   /* first byte that is not a control character */
+	int parameter = 0;  /* parameter of a CSI sequence, 3 if it is over 2 */
 	size_t i;
 
 	for (i = 0; i < n; i++) {
@@ -453,14 +466,14 @@ slow_sequence(struct slow *s, const uint8_t *p, size_t n)
 			if (p[i] >= 0x30)
 				return i + 1;
 		} else if (p[i] >= 0x40) {
-			if (p[i] == 'K' && what <= 2)
-				slow_erase(s, what);
+			if (p[i] == 'K' && parameter <= 2)
+				slow_erase(s, parameter);
 			else if (strchr("@CDGJKPXZ`abhlsu", p[i]) != NULL)
 				s->beyond = true;
 			return i + 1;
 		} else {
-			what = p[i] < '0' || p[i] > '9' || what > 2 ? 3 :
-			       what * 10 + (p[i] - '0');
+			parameter = p[i] < '0' || p[i] > '9' || parameter > 2
+			    ? 3 : parameter * 10 + (p[i] - '0');
 		}
 	}
 	return n;
@@ -503,7 +516,7 @@ slow_read(struct slow *s, const uint8_t *p, size_t n)
 	slow_end_row(s, false);
 }
 
-/* What it would show */
+/* The expected result */
 
 #define NOT_SAVED "; full output not saved: --save-limit is 0"
 
@@ -527,7 +540,7 @@ lines_in(const char *p, size_t n)
 	return lines;
 }
 
-/* Where character number `chars` starts */
+/* Returns the position of a character, counted from 0. */
 static size_t
 char_at(const char *p, size_t n, size_t chars)
 {
@@ -546,7 +559,7 @@ end_with_newline(struct buf *b)
 		buf_putc(b, '\n');
 }
 
-/* Where the last characters, or bytes, begin */
+/* Returns the position of the last `chars` characters. */
 static size_t
 chars_back(const char *p, size_t n, size_t chars)
 {
@@ -555,6 +568,7 @@ chars_back(const char *p, size_t n, size_t chars)
 	return char_at(p, n, all > chars ? all - chars : 0);
 }
 
+/* Returns the position of the first character in the last `bytes` bytes. */
 static size_t
 bytes_back(const char *p, size_t n, size_t bytes)
 {
@@ -565,7 +579,8 @@ bytes_back(const char *p, size_t n, size_t bytes)
 	return at;
 }
 
-/* Where a line begins, there or behind it; there, where none does */
+/* Returns the position of the first line that starts at or after `at`, or `at`
+ * if no line starts there. */
 static size_t
 line_at(const char *p, size_t n, size_t at)
 {
@@ -576,13 +591,15 @@ line_at(const char *p, size_t n, size_t at)
 	return i < n ? i : at;
 }
 
-/* A tail from there on, or of fewer lines */
+/* Appends the tail of the text from `from`, or fewer lines if it has more than
+ * lines_max. */
 static void
-slow_tail(const char *p, size_t n, size_t from, size_t most, struct buf *b)
+slow_tail(const char *p, size_t n, size_t from, size_t lines_max,
+    struct buf *b)
 {
 	size_t at = line_at(p, n, from), lines = lines_in(p + at, n - at);
 
-	for (; lines > most; lines--)
+	for (; lines > lines_max; lines--)
 		at = line_at(p, n, at + 1);
 	buf_put(b, p + at, n - at);
 	if (at == 0)
@@ -597,15 +614,15 @@ slow_tail(const char *p, size_t n, size_t from, size_t most, struct buf *b)
 }
 
 static void
-slow_show(const char *p, size_t n, const struct output_bounds *most,
-          size_t no_text, struct buf *b)
+slow_show(const char *p, size_t n, const struct output_bounds *bounds,
+          size_t binary, struct buf *b)
 {
 	size_t chars = chars_in(p, n), all = 30000, from, head, last;
-	enum truncate how = most->mode;
+	enum truncate mode = bounds->mode;
 
-	if (no_text > 0) {
-		head = most->limit > 0 && most->limit < 1000 ?
-		       (size_t)most->limit : 1000;
+	if (binary > 0) {
+		head = bounds->limit > 0 && bounds->limit < 1000 ?
+		       (size_t)bounds->limit : 1000;
 		if (head > chars)
 			head = chars;
 		buf_put(b, p, char_at(p, n, head));
@@ -614,23 +631,23 @@ slow_show(const char *p, size_t n, const struct output_bounds *most,
 		    ? "[x truncated: binary data, %zu bytes in total, first "
 		    "%zu characters shown" NOT_SAVED "]"
 		    : "[x: binary data, %zu bytes in total, first %zu "
-		    "characters shown" NOT_SAVED "]", no_text, head);
+		    "characters shown" NOT_SAVED "]", binary, head);
 		return;
 	}
-	if (n > 0 && (how == TRUNCATE_TAIL || how == TRUNCATE_RECENT)) {
-		from = most->limit > 0 ?
-		       chars_back(p, n, (size_t)most->limit) :
-		       how == TRUNCATE_TAIL ? bytes_back(p, n, 51200) :
+	if (n > 0 && (mode == TRUNCATE_TAIL || mode == TRUNCATE_RECENT)) {
+		from = bounds->limit > 0 ?
+		       chars_back(p, n, (size_t)bounds->limit) :
+		       mode == TRUNCATE_TAIL ? bytes_back(p, n, 51200) :
 		       chars_back(p, n, 10000);
-		slow_tail(p, n, from, how == TRUNCATE_TAIL &&
-		          most->limit == 0 ? 2000 : n, b);
+		slow_tail(p, n, from, mode == TRUNCATE_TAIL &&
+		          bounds->limit == 0 ? 2000 : n, b);
 		return;
 	}
-	head = how == TRUNCATE_HEAD ? 30000 : 10000;
-	last = how == TRUNCATE_HEAD ? 2000 : 20000;
-	if (most->limit > 0) {
-		all = (size_t)most->limit;
-		last = how == TRUNCATE_HEAD ? all / 6 : all * 4 / 6;
+	head = mode == TRUNCATE_HEAD ? 30000 : 10000;
+	last = mode == TRUNCATE_HEAD ? 2000 : 20000;
+	if (bounds->limit > 0) {
+		all = (size_t)bounds->limit;
+		last = mode == TRUNCATE_HEAD ? all / 6 : all * 4 / 6;
 		head = all - last;
 	}
 	if (chars <= all) {
@@ -641,7 +658,7 @@ slow_show(const char *p, size_t n, const struct output_bounds *most,
 		last = chars - head;
 	buf_put(b, p, char_at(p, n, head));
 	end_with_newline(b);
-	if (how == TRUNCATE_HEAD) {
+	if (mode == TRUNCATE_HEAD) {
 		from = chars_back(p, n, last);
 		if (from > char_at(p, n, head))
 			from = line_at(p, n, from);
@@ -668,17 +685,18 @@ check_text(const struct buf *b)
 		c = (unsigned char)b->data[i];
 		n = 1;
 		if (c >= 0x80) {
-			n = slow_character((uint8_t *)b->data + i, b->len - i, &c);
-			must(n > 1 && c >= 0xA0);
+			n = slow_character((uint8_t *)b->data + i, b->len - i,
+			    &c);
+			check(n > 1 && c >= 0xA0);
 		}
-		must(c == '\n' || c == '\t' || (c >= 0x20 && c != 0x7F));
+		check(c == '\n' || c == '\t' || (c >= 0x20 && c != 0x7F));
 		i += n;
 	}
 }
 
-/* The end of that text, or all of it */
+/* Returns whether b is a suffix of the text. */
 static bool
-ends_so(const struct buf *b, const struct buf *text)
+is_suffix(const struct buf *b, const struct buf *text)
 {
 	size_t n = b->len;
 
@@ -686,70 +704,73 @@ ends_so(const struct buf *b, const struct buf *text)
 	       (n == 0 || memcmp(b->data, text->data + text->len - n, n) == 0);
 }
 
-/* As the contract has it */
-static const struct options usual = {
+/* The default values (O3, O4, O8, O9) */
+static const struct options defaults = {
 	.head_first = 30000, .head_last = 2000, .tail_lines = 2000,
 	.tail_bytes = 51200, .both_first = 10000, .both_last = 20000,
 	.binary_first = 1000, .recent_last = 10000, .tmpdir = "/"
 };
 
-/* One way to split the input; `pieces` takes what is new at each look. */
+/* Writes the input in chunks of at most chunk_max bytes and appends the final
+ * result to *shown. If pieces is not NULL, the output is also read at random
+ * times, and *pieces gets the new output of each read. */
 static void
-run(const uint8_t *p, size_t n, size_t most, uint32_t seed, bool terminal,
-    const struct output_bounds *most_shown, struct buf *shown,
+run(const uint8_t *p, size_t n, size_t chunk_max, uint32_t seed, bool terminal,
+    const struct output_bounds *bounds, struct buf *shown,
     struct buf *pieces)
 {
-	struct output_cursor cursor = {0}, small = {0}, look = {0};
+	struct output_cursor cursor = {0}, small = {0}, read = {0};
 	struct spool spool = { .dir = "/" };
-	struct output *o = output_new(&usual, &spool, most_shown->limit, terminal);
+	struct output *o = output_new(&defaults, &spool, bounds->limit,
+	    terminal);
 	struct output_bounds fit;
 	struct output_view view;
 	struct buf b = {0};
 	size_t some, before;
-	bool news, whole;
+	bool has_new, is_complete;
 
 	for (; n > 0; p += some, n -= some) {
-		some = most > 1 ? next_random(&seed) % most + 1 : 1;
+		some = chunk_max > 1 ? next_random(&seed) % chunk_max + 1 : 1;
 		if (some > n)
 			some = n;
 		output_write(o, p, some);
 		if (pieces == NULL || next_random(&seed) % 4 > 0)
 			continue;
-		news = output_has_new(o, &cursor);
+		has_new = output_has_new(o, &cursor);
 		before = pieces->len;
 		output_append_new(o, &cursor, SIZE_MAX / 2, pieces);
-		must(news == (pieces->len > before));
-		must(!output_has_new(o, &cursor));
+		check(has_new == (pieces->len > before));
+		check(!output_has_new(o, &cursor));
 		output_append_new(o, &small, 100, &b);
-		must(b.len <= 100);
+		check(b.len <= 100);
 		check_text(&b);
 		b.len = 0;
 		if (next_random(&seed) % 8 > 0)
 			continue;
-		fit = *most_shown;
+		fit = *bounds;
 		fit.bytes = 200 + next_random(&seed) % 2000;
 		fit.lines = 10 + next_random(&seed) % 200;
 		fit.limit = 200 + next_random(&seed) % 60000;
 		output_show(o, NULL, &fit, "x", &b);
 		check_text(&b);
-		must(b.len <= (size_t)fit.bytes &&
+		check(b.len <= (size_t)fit.bytes &&
 		     lines_in(b.data, b.len) <= (size_t)fit.lines);
 		b.len = 0;
-		output_show(o, &look, most_shown, "x", &b);
-		output_mark_read(o, &look);
+		output_show(o, &read, bounds, "x", &b);
+		output_mark_read(o, &read);
 		check_text(&b);
 		b.len = 0;
 	}
 	output_end(o);
 	if (pieces != NULL)
 		output_append_new(o, &cursor, SIZE_MAX / 2, pieces);
-	view = output_show(o, NULL, most_shown, "x", shown);
-	must(view.file == NULL);
-	/* What is new at the end is the end of a short text. */
-	whole = view.chars < 0;
-	output_show(o, &look, most_shown, "x", &b);
-	if (whole && !terminal)
-		must(ends_so(&b, shown));
+	view = output_show(o, NULL, bounds, "x", shown);
+	check(view.file == NULL);
+	/* If the text is not truncated, it ends with the new output. */
+	is_complete = view.chars < 0;
+	output_show(o, &read, bounds, "x", &b);
+	if (is_complete && !terminal)
+		check(is_suffix(&b, shown));
 	output_free(o);
 	spool_free(&spool);
 	buf_free(&b);
@@ -758,54 +779,59 @@ run(const uint8_t *p, size_t n, size_t most, uint32_t seed, bool terminal,
 static void
 check_output(const uint8_t *p, size_t n, uint32_t seed)
 {
-	struct output_bounds how = { (enum truncate)(seed / 64 % 4),
+	struct output_bounds bounds = { (enum truncate)(seed / 64 % 4),
 	    seed / 4096 % 3 == 0 ? 0 : 200 + seed / 8192 % 4000, 0, 0 };
-	struct buf whole = {0}, split = {0}, wanted = {0}, pieces = {0};
+	struct buf complete = {0}, split = {0}, expected = {0}, pieces = {0};
 	struct slow s = {0};
 	bool terminal = seed / 1024 % 4 == 0;
 	size_t sample;
 
 	s.cell = calloc(n + 1, sizeof(*s.cell));
-	must(s.cell != NULL);
+	check(s.cell != NULL);
 	s.width = terminal ? TERMINAL : COLUMNS;
 	slow_read(&s, p, n);
-	run(p, n, n + 1, 0, terminal, &how, &whole, NULL);
-	/* Of a terminal a look keeps the blanks that it has shown. */
-	run(p, n, n > 1000 ? n / 20 : 50, seed, terminal, &how, &split,
+	run(p, n, n + 1, 0, terminal, &bounds, &complete, NULL);
+	/* On a terminal, reading the output would keep trailing blanks. */
+	run(p, n, n > 1000 ? n / 20 : 50, seed, terminal, &bounds, &split,
 	    terminal ? NULL : &pieces);
-	check_text(&whole);
-	must(same(&whole, &split));
+	check_text(&complete);
+	check(same(&complete, &split));
 	if (terminal) {
 		split.len = 0;
-		run(p, n, 50, seed, true, &how, &split, &pieces);
+		run(p, n, 50, seed, true, &bounds, &split, &pieces);
 		check_text(&split);
 		check_text(&pieces);
 	}
 	s.beyond = s.beyond || terminal;
 	sample = n < SAMPLE ? n : SAMPLE;
-	slow_show(s.text.data, s.text.len, &how,
-	          n >= 200 && s.bad * 10 > sample ? n : 0, &wanted);
-	/* A character may have been cut where it is decided. */
+	slow_show(s.text.data, s.text.len, &bounds,
+	          n >= 200 && s.bad * 10 > sample ? n : 0, &expected);
+	/* Skip inputs close to the limit for binary data, since the sample may
+	 * end in the middle of a character. */
 	if (!s.beyond &&
 	    (s.bad * 10 + 40 < sample || s.bad * 10 > sample + 40))
-		must(same(&whole, &wanted));
+		check(same(&complete, &expected));
 	if (!s.back && !s.beyond && n < 12000)
-		must(same(&pieces, &s.text));
-	buf_free(&whole);
+		check(same(&pieces, &s.text));
+	buf_free(&complete);
 	buf_free(&split);
-	buf_free(&wanted);
+	buf_free(&expected);
 	buf_free(&pieces);
 	buf_free(&s.text);
 	free(s.cell);
 }
 
-/* -- screen: any split of the bytes gives the same rows, within the memory ---- */
+/* -- screen ---------------------------------------------------------------
+ *
+ * Any split of the bytes must result in the same rows, without writing outside
+ * the memory of the screen. */
 
-/* Draws the bytes in pieces of at most `most` and appends the final text and the
- * rows. reads: the rows are read meanwhile. */
+/* Draws the bytes in chunks of at most chunk_max bytes and appends the final
+ * text and the rows to *drawn. If reads is set, marks the rows as read after
+ * each chunk. */
 static void
-draw_screen(const uint8_t *p, size_t n, size_t most, bool terminal, bool reads,
-            struct buf *seen)
+draw_screen(const uint8_t *p, size_t n, size_t chunk_max, bool terminal,
+    bool reads, struct buf *drawn)
 {
 	void *cells = malloc(screen_memory(terminal));
 	struct screen *s = screen_new(terminal, cells);
@@ -816,27 +842,27 @@ draw_screen(const uint8_t *p, size_t n, size_t most, bool terminal, bool reads,
 	int i;
 
 	for (; n > 0; p += done, n -= done) {
-		some = n < most ? n : most;
+		some = n < chunk_max ? n : chunk_max;
 		done = screen_write(s, p, some, &text);
-		must(done > 0 && done <= some && text.len <= text.cap);
+		check(done > 0 && done <= some && text.len <= text.cap);
 		if (reads)
 			screen_mark_read(s);
 		bytes += (int64_t)text.len;
-		buf_put(seen, text.data, text.len);
+		buf_put(drawn, text.data, text.len);
 		text.len = 0;
 	}
 	screen_end(s, &text);
 	bytes += (int64_t)text.len;
-	buf_put(seen, text.data, text.len);
-	must(bytes == screen_final(s).bytes);
+	buf_put(drawn, text.data, text.len);
+	check(bytes == screen_final(s).bytes);
 	for (i = 0; i < screen_lines(s); i++) {
 		text.len = 0;
 		screen_line(s, i, &text);
-		must(text.len <= SCREEN_STEP_MAX);
+		check(text.len <= SCREEN_STEP_MAX);
 	}
 	for (i = 0; i < screen_height(s); i++) {
-		screen_row(s, i, seen);
-		buf_putc(seen, '\n');
+		screen_row(s, i, drawn);
+		buf_putc(drawn, '\n');
 	}
 	screen_free(s);
 	free(cells);
@@ -846,22 +872,23 @@ draw_screen(const uint8_t *p, size_t n, size_t most, bool terminal, bool reads,
 static void
 fuzz_screen(const uint8_t *data, size_t size)
 {
-	struct buf whole = {0}, split = {0};
+	struct buf complete = {0}, split = {0};
 	bool terminal = size % 4 > 0;
 
-	draw_screen(data, size, size + 1, terminal, false, &whole);
+	draw_screen(data, size, size + 1, terminal, false, &complete);
 	draw_screen(data, size, 1, terminal, false, &split);
-	must(same(&whole, &split));
-	check_text(&whole);
-	/* A row that was read keeps its trailing blanks. */
+	check(same(&complete, &split));
+	check_text(&complete);
+	/* Rows that have been read keep their trailing blanks, so these rows
+	 * are not compared. */
 	split.len = 0;
 	draw_screen(data, size, 7, terminal, true, &split);
 	check_text(&split);
-	buf_free(&whole);
+	buf_free(&complete);
 	buf_free(&split);
 }
 
-/* Some inputs are repeated until they are long enough to be cut. */
+/* Repeats some of the inputs until they are long enough to be truncated. */
 static void
 fuzz_output(const uint8_t *data, size_t size)
 {
@@ -878,46 +905,50 @@ fuzz_output(const uint8_t *data, size_t size)
 	buf_free(&copy);
 }
 
-/* -- httpmsg: what is understood does not depend on how the bytes were split,
- * and nothing that passes has a second opinion about where its body ends ---- */
+/* -- httpmsg --------------------------------------------------------------
+ *
+ * The parsed requests must not depend on how the bytes are split, and no
+ * accepted request may have an ambiguous body length. */
 
+/* Checks and appends the value of a header field, or "-" if it is missing. */
 static void
-note(struct buf *said, const char *text)
+append_field(struct buf *parsed, const char *text)
 {
 	const char *p;
 
-	buf_add(said, text == NULL ? "-" : text);
-	buf_putc(said, '\n');
+	buf_add(parsed, text == NULL ? "-" : text);
+	buf_putc(parsed, '\n');
 	for (p = text; p != NULL && *p != '\0'; p++)
-		must(*p == '\t' || ((unsigned char)*p >= ' ' && *p != 127));
+		check(*p == '\t' || ((unsigned char)*p >= ' ' && *p != 127));
 }
 
 static void
-note_head(struct buf *said, const struct request *r)
+append_head(struct buf *parsed, const struct request *r)
 {
 	const char *length = r->field[FIELD_CONTENT_LENGTH];
 	const char *coding = r->field[FIELD_TRANSFER_ENCODING];
 	int i;
 
-	must(r->verb != NULL && *r->verb != '\0' && r->path != NULL);
-	must(strpbrk(r->verb, " \t") == NULL && strchr(r->path, ' ') == NULL);
-	must(length == NULL || coding == NULL);
-	must(length == NULL || strspn(length, "0123456789") == strlen(length));
-	must(r->http10 || r->field[FIELD_HOST] != NULL);
-	must(r->left >= 0 && r->head.len <= REQUEST_HEAD_LIMIT + 1);
-	must(r->state == (coding != NULL ? REQUEST_SIZE
+	check(r->verb != NULL && *r->verb != '\0' && r->path != NULL);
+	check(strpbrk(r->verb, " \t") == NULL && strchr(r->path, ' ') == NULL);
+	check(length == NULL || coding == NULL);
+	check(length == NULL || strspn(length, "0123456789") == strlen(length));
+	check(r->http10 || r->field[FIELD_HOST] != NULL);
+	check(r->left >= 0 && r->head.len <= REQUEST_HEAD_LIMIT + 1);
+	check(r->state == (coding != NULL ? REQUEST_SIZE
 	    : r->left > 0 ? REQUEST_BODY : REQUEST_DONE));
-	note(said, r->verb);
-	note(said, r->path);
+	append_field(parsed, r->verb);
+	append_field(parsed, r->path);
 	for (i = 0; i < FIELDS; i++)
-		note(said, r->field[i]);
-	buf_fmt(said, "%jd%d", r->left, r->http10 * 2 + r->last);
+		append_field(parsed, r->field[i]);
+	buf_fmt(parsed, "%jd%d", r->left, r->http10 * 2 + r->last);
 }
 
-/* All that is said of the bytes, given in pieces */
+/* Parses the bytes in chunks and appends the requests to *parsed. For each bit
+ * that is set in drop, the body of a request is dropped. */
 static void
-read_http(struct buf *said, const uint8_t *data, size_t size, size_t piece,
-    unsigned refuse)
+read_http(struct buf *parsed, const uint8_t *data, size_t size, size_t chunk,
+    unsigned drop)
 {
 	struct buf in = {0};
 	struct request r;
@@ -928,65 +959,76 @@ read_http(struct buf *said, const uint8_t *data, size_t size, size_t piece,
 
 	memset(&r, 0, sizeof(r));
 	while (size > 0 && event < 400) {
-		some = piece < size ? piece : size;
+		some = chunk < size ? chunk : size;
 		buf_put(&in, data, some);
 		data += some;
 		size -= some;
 		while ((event = request_read(&r, &in)) == REQUEST_HAS_HEAD ||
 		    event == REQUEST_COMPLETE) {
-			buf_fmt(said, "%d", event);
+			buf_fmt(parsed, "%d", event);
 			if (event == REQUEST_HAS_HEAD) {
-				note_head(said, &r);
+				append_head(parsed, &r);
 				length = r.state != REQUEST_SIZE ? r.left : -1;
-				if (refuse >> (n++ & 3) & 1)
+				if (drop >> (n++ & 3) & 1)
 					request_drop(&r);
 				continue;
 			}
-			must(length < 0 || r.dropped ||
+			check(length < 0 || r.dropped ||
 			    (size_t)length == r.body.len);
-			must(!r.dropped || r.body.len == 0);
-			buf_put(said, r.body.data, r.body.len);
+			check(!r.dropped || r.body.len == 0);
+			buf_put(parsed, r.body.data, r.body.len);
 			request_free(&r);
 		}
 	}
-	must(event == REQUEST_NEEDS_INPUT || event >= 400);
-	buf_fmt(said, "%d%d", event, event == REQUEST_NEEDS_INPUT
+	check(event == REQUEST_NEEDS_INPUT || event >= 400);
+	buf_fmt(parsed, "%d%d", event, event == REQUEST_NEEDS_INPUT
 	    ? (int)r.state : 0);
 	request_free(&r);
 	buf_free(&in);
 }
 
-/* The first byte says how long the pieces are, and what is refused. */
+/* The first byte selects the length of the chunks and the bodies to drop. */
 static void
 fuzz_httpmsg(const uint8_t *data, size_t size)
 {
-	struct buf whole = {0}, parts = {0};
-	size_t piece[2], i;
+	struct buf complete = {0}, parts = {0};
+	size_t chunk[2], i;
 
 	if (size < 2)
 		return;
-	piece[0] = 1;
-	piece[1] = 2 + data[0] % 16;
-	read_http(&whole, data + 1, size - 1, size, data[0] >> 4);
+	chunk[0] = 1;
+	chunk[1] = 2 + data[0] % 16;
+	read_http(&complete, data + 1, size - 1, size, data[0] >> 4);
 	for (i = 0; i < 2; i++) {
-		read_http(&parts, data + 1, size - 1, piece[i], data[0] >> 4);
-		must(same(&whole, &parts));
+		read_http(&parts, data + 1, size - 1, chunk[i], data[0] >> 4);
+		check(same(&complete, &parts));
 		parts.len = 0;
 	}
-	buf_free(&whole);
+	buf_free(&complete);
 	buf_free(&parts);
 }
 
-/* -- mcp: whatever is said to boris, each request is answered once, under its
- * own id, and boris ends when its input does --------------------------------- */
+/* -- mcp ------------------------------------------------------------------
+ *
+ * boris must answer each request once, with the id of the request, and exit at
+ * the end of its input. */
 
-enum { MOST = 400, PATIENCE = 30000 };  /* requests; ms without a byte */
+enum {
+	REQUESTS_MAX = 400,  /* number of ids in an input that is tested */
+	PATIENCE = 30000     /* longest time without any output, ms */
+};
 
-struct talk {
-	struct buf in, out;
-	struct { struct json id; int asked, answers; } id[MOST];
-	int ids, nulls;
-	bool cancels;
+struct exchange {
+	struct buf in, out;  /* messages to and from boris */
+	struct {
+		struct json id;
+		int requests;    /* number of requests with this id */
+		int responses;
+	} id[REQUESTS_MAX];
+	int ids;             /* number of different ids */
+	int without_id;      /* number of expected errors with the id null */
+	bool cancels;        /* whether a request may be cancelled, so that it
+	                      * has no response */
 };
 
 /* Returns the length of an id as boris writes it. */
@@ -1003,7 +1045,7 @@ written_length(struct json id)
 }
 
 static int
-find_id(const struct talk *t, struct json id)
+find_id(const struct exchange *t, struct json id)
 {
 	size_t len = written_length(id);
 	int i;
@@ -1015,10 +1057,10 @@ find_id(const struct talk *t, struct json id)
 	return i;
 }
 
-/* A message as boris has to see it: a request has an id, errors about what has
- * none bear null. */
+/* Counts the responses that boris must send for a message. The error for a
+ * message without a usable id has the id null. */
 static void
-expect(struct talk *t, const char *text, size_t len)
+count_request(struct exchange *t, const char *text, size_t len)
 {
 	struct json m = json_check(text, len), id = json_get(m, "id");
 	struct json method = json_get(m, "method");
@@ -1035,40 +1077,42 @@ expect(struct talk *t, const char *text, size_t len)
 	    json_is(json_get(m, "jsonrpc"), "2.0"))
 		return;
 	if (type != JSON_STRING && type != JSON_NUMBER) {
-		t->nulls++;
+		t->without_id++;
 		return;
 	}
 	i = find_id(t, id);
-	if (i == MOST)
+	if (i == REQUESTS_MAX)
 		return;
 	t->ids += i == t->ids;
 	t->id[i].id = id;
-	t->id[i].asked++;
+	t->id[i].requests++;
 }
 
+/* Checks a message of boris and counts it if it is a response. */
 static void
-hear(struct talk *t, const char *text, size_t len)
+check_message(struct exchange *t, const char *text, size_t len)
 {
 	struct json m = json_check(text, len), id = json_get(m, "id");
 	bool result = json_get(m, "result").text != NULL;
 	int i;
 
-	must(json_type(m) == JSON_OBJECT && m.len == len);
-	must(json_is(json_get(m, "jsonrpc"), "2.0"));
+	check(json_type(m) == JSON_OBJECT && m.len == len);
+	check(json_is(json_get(m, "jsonrpc"), "2.0"));
 	if (json_get(m, "method").text != NULL)
 		return;
-	must(result != (json_get(m, "error").text != NULL));
+	check(result != (json_get(m, "error").text != NULL));
 	if (json_type(id) == JSON_NULL) {
-		must(!result && t->nulls-- > 0);
+		check(!result && t->without_id-- > 0);
 		return;
 	}
 	i = find_id(t, id);
-	must(i < t->ids && ++t->id[i].answers <= t->id[i].asked);
+	check(i < t->ids && ++t->id[i].responses <= t->id[i].requests);
 }
 
+/* Calls take() for each line. */
 static void
-each_line(struct talk *t, const struct buf *b,
-    void (*take)(struct talk *, const char *, size_t))
+for_each_line(struct exchange *t, const struct buf *b,
+    void (*take)(struct exchange *, const char *, size_t))
 {
 	size_t at, i;
 
@@ -1079,20 +1123,20 @@ each_line(struct talk *t, const struct buf *b,
 	}
 }
 
-/* Says all of it to a boris and takes all that it answers. */
+/* Runs boris with the input and reads all of its output. */
 static void
-converse(struct talk *t)
+run_boris(struct exchange *t)
 {
 	struct pollfd p[2];
 	int in[2], out[2], status, ready;
 	char bytes[65536];
-	size_t said = 0;
+	size_t written = 0;
 	ssize_t n = 1;
 	pid_t pid;
 
-	must(pipe(in) == 0 && pipe(out) == 0);
+	check(pipe(in) == 0 && pipe(out) == 0);
 	pid = fork();
-	must(pid >= 0);
+	check(pid >= 0);
 	if (pid == 0) {
 		dup2(in[0], 0);
 		dup2(out[1], 1);
@@ -1106,7 +1150,7 @@ converse(struct talk *t)
 	close(out[1]);
 	fcntl(in[1], F_SETFL, O_NONBLOCK);
 	while (n > 0) {
-		if (said == t->in.len && in[1] >= 0) {
+		if (written == t->in.len && in[1] >= 0) {
 			close(in[1]);
 			in[1] = -1;
 		}
@@ -1116,11 +1160,11 @@ converse(struct talk *t)
 		p[1].events = POLLIN;
 		ready = poll(p, 2, PATIENCE);
 		if (ready < 0 && errno == EINTR)
-			continue;  /* libFuzzer's own clock */
-		must(ready > 0);
+			continue;  /* a timer of libFuzzer */
+		check(ready > 0);
 		if (in[1] >= 0 && p[0].revents != 0 && (n = write(in[1],
-		    t->in.data + said, t->in.len - said)) > 0)
-			said += (size_t)n;
+		    t->in.data + written, t->in.len - written)) > 0)
+			written += (size_t)n;
 		n = 1;
 		if (p[1].revents != 0 && (n = read(out[0], bytes,
 		    sizeof(bytes))) > 0)
@@ -1128,26 +1172,26 @@ converse(struct talk *t)
 	}
 	close(out[0]);
 	while (waitpid(pid, &status, 0) < 0)
-		must(errno == EINTR);
-	must(status == 0);
+		check(errno == EINTR);
+	check(status == 0);
 }
 
 static void
 fuzz_mcp(const uint8_t *data, size_t size)
 {
-	struct talk t;
+	struct exchange t;
 	int i;
 
 	memset(&t, 0, sizeof(t));
 	buf_put(&t.in, data, size);
 	buf_putc(&t.in, '\n');
-	each_line(&t, &t.in, expect);
-	if (t.ids < MOST) {
-		converse(&t);
-		each_line(&t, &t.out, hear);
+	for_each_line(&t, &t.in, count_request);
+	if (t.ids < REQUESTS_MAX) {
+		run_boris(&t);
+		for_each_line(&t, &t.out, check_message);
 	}
 	for (i = 0; i < t.ids && !t.cancels; i++)
-		must(t.id[i].answers == t.id[i].asked);
+		check(t.id[i].responses == t.id[i].requests);
 	buf_free(&t.in);
 	buf_free(&t.out);
 }
@@ -1155,9 +1199,9 @@ fuzz_mcp(const uint8_t *data, size_t size)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const char *room = getenv("ROOM");
+	const char *target = getenv("TARGET");
 
-	switch (room != NULL ? *room : 0) {
+	switch (target != NULL ? *target : 0) {
 	case 'j':
 		fuzz_json(data, size);
 		break;
@@ -1175,7 +1219,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_mcp(data, size);
 		break;
 	default:
-		fprintf(stderr, "which ROOM?\n");
+		fprintf(stderr, "TARGET must be json, output, screen, "
+		    "httpmsg or mcp\n");
 		exit(2);
 	}
 	return 0;
