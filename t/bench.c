@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* bench: what boris costs, each figure in turn with what it is held against
- * (Q2, Q3, Q6). t/bench builds and runs it.
+/* bench: measures the cost of boris (Q2, Q3, Q6). t/bench builds and runs it.
  *
- *	bench calls BORIS SHELL            a call of true in that shell
- *	bench output BORIS BYTES           commands that print so many, by yes(1)
- *	bench requests BORIS               messages of 10 MB
- *	bench idle BORIS                   memory at rest
+ *	bench calls BORIS SHELL     calls of true, compared with SHELL alone
+ *	bench output BORIS BYTES    commands that print BYTES bytes, compared
+ *	                            with a pipe to cat
+ *	bench requests BORIS        messages of 10 MB
+ *	bench idle BORIS            memory of an idle boris
  *
- * Ends with 1 where a goal was missed. */
+ * Exits with status 1 if a goal is missed. */
 #define _POSIX_C_SOURCE 200809L
 #include <fcntl.h>
 #include <poll.h>
@@ -20,9 +20,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CALLS = 1000, TIMES = 5, BIG = 10000000, ANSWER = 1 << 20 };
+enum {
+	CALLS = 1000,         /* number of calls in the part calls */
+	TIMES = 5,            /* repetitions in the other parts */
+	BIG = 10000000,       /* size of a big message, bytes */
+	RESPONSE_MAX = 1 << 20
+};
 
-#define HELLO "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\"," \
+#define INITIALIZE "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\"," \
 	"\"params\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{}," \
 	"\"clientInfo\":{\"name\":\"bench\",\"version\":\"1\"}}}\n"
 #define CALL "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"," \
@@ -33,15 +38,15 @@ struct server {
 	int to, from;
 };
 
-static char answer[ANSWER + 1];
+static char response[RESPONSE_MAX + 1];
 static bool missed;
 
 static void
-must(bool ok, const char *what)
+check(bool ok, const char *name)
 {
 	if (ok)
 		return;
-	perror(what);
+	perror(name);
 	exit(2);
 }
 
@@ -50,7 +55,7 @@ seconds(clockid_t clock)
 {
 	struct timespec t;
 
-	must(clock_gettime(clock, &t) == 0, "clock");
+	check(clock_gettime(clock, &t) == 0, "clock");
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
@@ -84,7 +89,7 @@ spawn(char *const argv[], int in, int out, int err)
 {
 	pid_t pid = fork();
 
-	must(pid >= 0, "fork");
+	check(pid >= 0, "fork");
 	if (pid > 0)
 		return pid;
 	if (in >= 0)
@@ -100,7 +105,7 @@ spawn(char *const argv[], int in, int out, int err)
 static void
 open_pipe(int end[2])
 {
-	must(pipe(end) == 0, "pipe");
+	check(pipe(end) == 0, "pipe");
 	fcntl(end[0], F_SETFD, FD_CLOEXEC);
 	fcntl(end[1], F_SETFD, FD_CLOEXEC);
 }
@@ -110,10 +115,11 @@ reap(pid_t pid)
 {
 	int status;
 
-	must(waitpid(pid, &status, 0) == pid && status == 0, "a child's end");
+	check(waitpid(pid, &status, 0) == pid && status == 0,
+	    "exit of a child");
 }
 
-/* SHELL -c COMMAND, its two pipes read to their ends */
+/* Runs SHELL -c COMMAND and reads its stdout and stderr to their ends. */
 static void
 bare_call(char *shell, char *command)
 {
@@ -132,7 +138,7 @@ bare_call(char *shell, char *command)
 	set[1].fd = err[0];
 	set[0].events = set[1].events = POLLIN;
 	while (open > 0) {
-		must(poll(set, 2, -1) > 0, "poll");
+		check(poll(set, 2, -1) > 0, "poll");
 		for (i = 0; i < 2; i++) {
 			if (set[i].revents == 0 ||
 			    read(set[i].fd, bytes, sizeof(bytes)) > 0)
@@ -145,21 +151,22 @@ bare_call(char *shell, char *command)
 	reap(pid);
 }
 
+/* Sends a message and reads the response, which must be a result. */
 static void
-ask(const struct server *s, const char *line, size_t len)
+request(const struct server *s, const char *line, size_t len)
 {
 	size_t got = 0;
 	ssize_t n;
 
 	for (; len > 0; line += n, len -= (size_t)n)
-		must((n = write(s->to, line, len)) > 0, "write to boris");
+		check((n = write(s->to, line, len)) > 0, "write to boris");
 	do {
-		n = read(s->from, answer + got, ANSWER - got);
-		must(n > 0, "read from boris");
+		n = read(s->from, response + got, RESPONSE_MAX - got);
+		check(n > 0, "read from boris");
 		got += (size_t)n;
-	} while (answer[got - 1] != '\n');
-	answer[got] = '\0';
-	must(strstr(answer, "\"result\":") != NULL, answer);
+	} while (response[got - 1] != '\n');
+	response[got] = '\0';
+	check(strstr(response, "\"result\":") != NULL, response);
 }
 
 static struct server
@@ -176,7 +183,7 @@ start(char *boris)
 	close(from[1]);
 	s.to = to[1];
 	s.from = from[0];
-	ask(&s, HELLO, strlen(HELLO));
+	request(&s, INITIALIZE, strlen(INITIALIZE));
 	return s;
 }
 
@@ -188,13 +195,13 @@ stop(const struct server *s)
 	reap(s->pid);
 }
 
-/* Processor time that the server has used itself, without its commands */
+/* Returns the processor time of the server without its commands, seconds. */
 static double
-used(const struct server *s)
+cpu_time(const struct server *s)
 {
 	clockid_t clock;
 
-	must(clock_getcpuclockid(s->pid, &clock) == 0, "clock of boris");
+	check(clock_getcpuclockid(s->pid, &clock) == 0, "clock of boris");
 	return seconds(clock);
 }
 
@@ -211,10 +218,10 @@ bench_calls(char *boris, char *shell)
 
 	snprintf(line, sizeof(line), CALL, "true");
 	for (i = 0; i < 20; i++)
-		ask(&s, line, strlen(line));
+		request(&s, line, strlen(line));
 	for (i = 0; i < CALLS; i++) {
 		t = seconds(CLOCK_MONOTONIC);
-		ask(&s, line, strlen(line));
+		request(&s, line, strlen(line));
 		a[i] = seconds(CLOCK_MONOTONIC) - t;
 		t = seconds(CLOCK_MONOTONIC);
 		bare_call(shell, "true");
@@ -232,7 +239,7 @@ bench_calls(char *boris, char *shell)
 
 static const struct kind {
 	const char *name, *text;
-	double most;
+	double goal;       /* largest ratio to the time of cat */
 } kinds[] = {
 	{ "lines", "one of the lines of some log, as they often are", 2 },
 	{ "short", "y", 2 },
@@ -258,7 +265,7 @@ bench_output(char *boris, const char *bytes)
 			snprintf(line, sizeof(line), CALL, command);
 			s = start(boris);
 			t = seconds(CLOCK_MONOTONIC);
-			ask(&s, line, strlen(line));
+			request(&s, line, strlen(line));
 			a[i] = seconds(CLOCK_MONOTONIC) - t;
 			stop(&s);
 			strcat(command, " | cat >/dev/null");
@@ -270,12 +277,12 @@ bench_output(char *boris, const char *bytes)
 		pb = percentile(b, TIMES, 0);
 		printf("prints %s bytes, %-9s %8.3f %7.3f s   x %.2f", bytes,
 		    k->name, pa, pb, pa / pb);
-		goal(pa / pb <= k->most, "<=", k->most);
+		goal(pa / pb <= k->goal, "<=", k->goal);
 	}
 }
 
-/* A message of 10 MB: a text again and again */
-static const struct { const char *what, *before, *text, *after; } bigs[] = {
+/* Messages of 10 MB, in which a text is repeated */
+static const struct { const char *name, *before, *text, *after; } bigs[] = {
 	{ "one plain string", "\"",
 	  "The quick brown fox jumps over the lazy dog, 0123456789 times. ",
 	  "\"" },
@@ -299,7 +306,7 @@ bench_requests(char *boris)
 	size_t len, i;
 	int k;
 
-	must(line != NULL, "memory");
+	check(line != NULL, "memory");
 	for (i = 0; i < sizeof(bigs) / sizeof(bigs[0]); i++) {
 		len = (size_t)sprintf(line, "{\"jsonrpc\":\"2.0\",\"id\":1,"
 		    "\"method\":\"ping\",\"params\":{\"x\":%s", bigs[i].before);
@@ -307,12 +314,12 @@ bench_requests(char *boris)
 			len += (size_t)sprintf(line + len, "%s", bigs[i].text);
 		len += (size_t)sprintf(line + len, "%s}}\n", bigs[i].after);
 		for (k = 0; k < TIMES; k++) {
-			cpu[k] = used(&s);
-			ask(&s, line, len);
-			cpu[k] = used(&s) - cpu[k];
+			cpu[k] = cpu_time(&s);
+			request(&s, line, len);
+			cpu[k] = cpu_time(&s) - cpu[k];
 		}
 		rate = (double)len / percentile(cpu, TIMES, 0) / 1e6;
-		printf("10 MB request, %-17s %8.0f MB/s", bigs[i].what, rate);
+		printf("10 MB request, %-17s %8.0f MB/s", bigs[i].name, rate);
 		goal(rate >= 150, ">=", 150);
 	}
 	stop(&s);
@@ -362,6 +369,6 @@ main(int argc, char *argv[])
 	else if (strcmp(part, "idle") == 0)
 		bench_idle(argv[2]);
 	else
-		must(false, "usage: t/bench");
+		check(false, "invalid arguments; run t/bench");
 	return missed;
 }

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""hung.py SOURCE MOUNT: a file system that can hang, for root.
+"""hung.py SOURCE MOUNT: serves a file system that can hang. Requires root.
 
-Mounts the files of the directory SOURCE on MOUNT, by FUSE. After SIGUSR1 it
-still reads the kernel's requests but answers none, so whoever asks waits in the
-kernel and cannot be killed, as with a network file system whose server is gone.
-After SIGUSR2 it answers again, those that wait as well. It unmounts and exits
-with SIGTERM, or after 60 seconds; then all requests fail.
+Mounts the files of the directory SOURCE on the directory MOUNT with FUSE. After
+SIGUSR1, it still reads the requests of the kernel but does not answer them.
+Processes that access a file then wait in the kernel and cannot be killed, as
+with a network file system whose server has failed. After SIGUSR2, it answers
+again, including the waiting requests. On SIGTERM, or after 60 seconds, it
+unmounts the file system and exits, so that all requests fail.
 """
 import ctypes
 import errno
@@ -31,12 +32,12 @@ class FileSystem:
         self.hung = False
         self.waiting = []
         signal.signal(signal.SIGUSR1, self.hang)
-        signal.signal(signal.SIGUSR2, self.go_on)
+        signal.signal(signal.SIGUSR2, self.resume)
 
     def hang(self, *_):
         self.hung = True
 
-    def go_on(self, *_):
+    def resume(self, *_):
         self.hung = False
         for request in self.waiting:
             self.answer(request)
@@ -54,7 +55,7 @@ class FileSystem:
         return None
 
     def result(self, opcode, node, body):
-        """Returns the body of the answer, or a number: an error."""
+        """Returns the body of the response, or an error number."""
         if opcode == INIT:
             return struct.pack('=4I2H2I2HI28x', 7, 31, 65536, 0, 0, 0, 65536,
                                1, 16, 0, 0)
@@ -96,7 +97,7 @@ class FileSystem:
             try:
                 request = os.read(self.fuse, 1 << 20)
             except OSError as failure:
-                if failure.errno == errno.ENODEV:  # it was unmounted
+                if failure.errno == errno.ENODEV:  # unmounted
                     return
                 continue
             if struct.unpack_from('=2I', request)[1] in UNANSWERED:

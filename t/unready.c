@@ -2,13 +2,13 @@
 /* unready: runs a program as if the kernel's random number generator were not
  * ready yet, or did not exist.
  *
- *	unready MILLISECONDS PROGRAM [ARGUMENT ...]
- *	unready -ERROR PROGRAM [ARGUMENT ...]
+ * 	unready MILLISECONDS PROGRAM [ARGUMENT ...]
+ * 	unready -ERROR PROGRAM [ARGUMENT ...]
  *
- * For so many milliseconds getrandom() waits, or fails with EAGAIN if it is not
- * to wait. With an error's number it always fails with that. A filter (seccomp)
- * hands each getrandom() to a second process, which decides. Exit status 77: the
- * kernel does not allow that. */
+ * For MILLISECONDS, getrandom() blocks, or fails with EAGAIN if GRND_NONBLOCK
+ * is set. With -ERROR, it always fails with that error number. A seccomp filter
+ * passes each getrandom() to a second process, which decides. The exit status
+ * is 77 if the kernel does not allow such a filter. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/audit.h>
@@ -142,8 +142,9 @@ main(int argc, char *argv[])
 	if (pid == 0 && fork() > 0)
 		_exit(0);
 	if (pid == 0) {
-		/* The program sees the end of its pipes without this process,
-		 * and no test takes it for a child of boris. */
+		/* Close inherited pipes, so that the program receives their end
+		 * of file. Clear the environment, so that no test takes this
+		 * process for a child of boris. */
 		setsid();
 		for (i = 0; environ[i] != NULL; i++)
 			memset(environ[i], 0, strlen(environ[i]));
