@@ -1754,7 +1754,7 @@ ESCAPED='a\u0085b\u2028c\u2029d'
 	[ ! -e ran ]
 }
 
-@test "H7: a stateless task is terminated if its connection closes before its id is sent" {
+@test "H7: a stateless task is terminated if its connection is closed before boris sends its id" {
 	serve
 	connect a
 	stateless_runs a 'echo $BASHPID >pid; read <gate' '{"tty":true,"wait":60000}'
@@ -1763,7 +1763,7 @@ ESCAPED='a\u0085b\u2028c\u2029d'
 	eventually gone pid
 }
 
-@test "H7: a stateless task keeps running if the connection of a later wait is closed" {
+@test "H7: closing the connection of a later wait does not stop a stateless task" {
 	serve
 	connect a b
 	stateless_ran b 'read x; echo $BASHPID >pid; read <gate; echo end' '{"tty":true}'
