@@ -641,7 +641,19 @@ is_old_file(const struct change *c, const char *name)
 }
 
 /* Undoes the exchange of names. Bytes that other programs have appended to the
- * new file since the exchange are carried over to the old one. */
+ * new file since the exchange are carried over to the old one. This is what the
+ * two names refer to, if another program interferes in none of the steps (left)
+ * or puts its own file at c->name after the exchange (right):
+ *
+ *                                  c->name  file->name     c->name  file->name
+ *   before the exchange            old      new            old      new
+ *   exchange_names()               new      old            new      old
+ *   the other program                                      other    old
+ *   first exchange back            old      new            old      other
+ *   second exchange back                                   other    old
+ *
+ * In this table, "old" is the old file, or a file that has replaced it. The file
+ * that has file->name at the end is removed. */
 static void
 exchange_back(const struct change *c, const struct new_file *file)
 {
@@ -651,10 +663,8 @@ exchange_back(const struct change *c, const struct new_file *file)
 	/* This call fails only if another program has removed c->name since the
 	 * exchange. Then the name stays free. */
 	rename_with(c, file->name, c->name, RENAME_EXCHANGE);
-	/* If another program has put its own file at c->name since the
-	 * exchange, that file has just got the random name, which is going to
-	 * be removed. Exchange the names again, so that its file stays and the
-	 * old one is removed. */
+	/* If file->name does not refer to the new file now, it refers to a file
+	 * of another program. */
 	if (!is_at(c, file->name, file->fd))
 		rename_with(c, file->name, c->name, RENAME_EXCHANGE);
 	else if (old_still_there)
@@ -1093,72 +1103,99 @@ record_lock_attempt(struct edit *e, int64_t now)
 	return now - e->locked_at < LOCK_WAIT;
 }
 
-/* Makes the edit, unless the file could not be opened, and stores the
- * outcome. */
+/* Stores the outcome of the edit. `error` is the errno of EDIT_FAILED or
+ * EDIT_BROKEN. */
 static void
-finish_change(struct change *c, struct job *job, enum opening opening)
+set_outcome(struct edit *e, enum edit_outcome outcome, int error)
+{
+	e->outcome = outcome;
+	if (outcome == EDIT_FAILED || outcome == EDIT_BROKEN)
+		e->error = error;
+}
+
+/* Makes the edit if the file could be opened, and stores the outcome.
+ * `open_error` is the errno of OPEN_FAILED. */
+static void
+finish_change(struct change *c, struct job *job, enum opening opening,
+              int open_error)
 {
 	struct edit *e = c->edit;
+	enum edit_outcome outcome;
 
 	switch (opening) {
 	case OPEN_BUSY:
-		e->outcome = EDIT_LOCKED;
+		set_outcome(e, EDIT_LOCKED, 0);
 		break;
 	case OPEN_FAILED:
-		e->outcome = EDIT_FAILED;
+		set_outcome(e, EDIT_FAILED, open_error);
 		break;
 	case OPEN_DONE:
-		e->outcome = change_file(c, job);
+		outcome = change_file(c, job);
+		set_outcome(e, outcome, errno);
 		break;
 	}
-	e->error = errno;
 	if (c->path != NULL) {
 		free(e->path);
 		e->path = mem_copy(c->path);
 	}
 }
 
-void
+/* Records the outcome of the edit in the log. */
+static void
+log_outcome(const struct job *job)
+{
+	const struct edit *e = job->work;
+	const char *reason = e->error != 0 ? strerror(e->error) : NULL;
+
+	/* Read the clock again, because writing the file may have taken
+	 * time. */
+	log_end(job, status_for_log(e), reason, e->path, clock_now());
+}
+
+/* Opens the file and makes the edit, or sets job->work_at to try again if the
+ * file is locked. Returns REJECT_NONE, or REJECT_NO_LOG with job->error set. */
+static enum job_rejection
+make_edit(struct job *job, struct change *c, int64_t now)
+{
+	struct edit *e = c->edit;
+	enum opening opening = open_file(c);
+	int open_error = errno;
+
+	if (opening == OPEN_BUSY && record_lock_attempt(e, now)) {
+		job->work_at = now + LOCK_INTERVAL;
+		return REJECT_NONE;
+	}
+	job->work_started = true;
+	/* No edit is made without a record in the log (A2). */
+	if (log_start(job, "edit", e->path) < 0) {
+		job->error = errno;
+		return REJECT_NO_LOG;
+	}
+	finish_change(c, job, opening, open_error);
+	log_outcome(job);
+	if (e->exchanged != NULL)
+		job->work_at = now + APPEND_WAIT;
+	return REJECT_NONE;
+}
+
+enum job_rejection
 edit_run(struct job *job, const char *dir, int64_t now)
 {
 	struct edit *e = job->work;
 	struct change c = { .edit = e, .dir = -1, .fd = -1 };
-	const char *reason = NULL;
-	enum opening opening;
+	enum job_rejection rejected;
 	char *path;
-	int error;
 
 	if (e->exchanged != NULL) {
 		finish_exchange(e);
-		return;
+		return REJECT_NONE;
 	}
 	path = path_from(dir, e->path);
 	free(e->path);
 	e->path = path;
-	opening = open_file(&c);
-	error = errno;
-	if (opening == OPEN_BUSY && record_lock_attempt(e, now)) {
-		job->work_at = now + LOCK_INTERVAL;
-		end_change(&c);
-		return;
-	}
-	job->work_started = true;
-	if (log_start(job, "edit", e->path) < 0) {
-		job->rejected = REJECT_NO_LOG;  /* an edit must not be made
-		                                 * without a record in the log
-		                                 * (A2) */
-		job->error = errno;
-		end_change(&c);
-		return;
-	}
-	errno = error;
-	finish_change(&c, job, opening);
-	if (e->outcome == EDIT_FAILED || e->outcome == EDIT_BROKEN)
-		reason = strerror(e->error);
-	log_end(job, status_for_log(e), reason, e->path, job->started_at);
-	if (e->exchanged != NULL)
-		job->work_at = now + APPEND_WAIT;
+	rejected = make_edit(job, &c, now);
 	end_change(&c);
+	return rejected;
 }
 
 void

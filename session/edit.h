@@ -40,7 +40,8 @@ struct edit {
 	struct buf old, new;  /* `new` is empty after a file was created */
 
 	enum edit_outcome outcome;
-	int error;                  /* errno of a failure */
+	int error;                  /* errno of EDIT_FAILED or EDIT_BROKEN;
+	                             * otherwise 0 */
 	int64_t count;              /* number of occurrences of `old` */
 	int64_t lines[EDIT_LINES];  /* line numbers of the first occurrences: in
 	                             * the new file if the edit was done,
@@ -56,12 +57,13 @@ struct edit {
 };
 
 /* Makes the edit that is the job's work, and logs it. dir: absolute path of the
- * directory in which a relative path starts. Does not wait: if the file is
- * locked, or if other programs may still append to the old file, sets
- * job->work_at to the time of the next call. Stores the result in the struct
- * edit. If the log cannot be written, changes nothing and sets job->rejected to
- * REJECT_NO_LOG. */
-void edit_run(struct job *, const char *dir, int64_t now);
+ * directory in which a relative path starts. Stores the result in the struct
+ * edit. Does not wait, but sets job->work_at to the time of the next call in
+ * two cases: if the file is locked, so that the next call tries again, and if
+ * other programs may still append to the old file, so that the next call
+ * carries over these bytes. Returns REJECT_NONE, or, if the log cannot be
+ * written and the file is unchanged, REJECT_NO_LOG with job->error set. */
+enum job_rejection edit_run(struct job *, const char *dir, int64_t now);
 
 /* Frees a struct edit. If edit_run() has left files open, closes them. */
 void edit_free(void *);

@@ -54,8 +54,10 @@ struct job {
 
 	/* The request. If `do_work` is NULL, the job is a command. */
 	struct exec exec;             /* the command and its state */
-	/* Carries out an edit. If it sets `work_at`, it is called again. */
-	void (*do_work)(struct job *, const char *dir, int64_t now);
+	/* Carries out an edit. If it sets `work_at`, it is called again. Returns
+	 * REJECT_NONE, or the reason why the edit is rejected. */
+	enum job_rejection (*do_work)(struct job *, const char *dir,
+	                              int64_t now);
 	void *work;                   /* the edit that do_work() carries out */
 	void (*free_work)(void *);
 	size_t work_bytes;            /* memory that `work` occupies, in

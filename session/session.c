@@ -564,18 +564,24 @@ session_waits_for_edit(const struct session *s)
 	return false;
 }
 
-/* Carries out an edit (X2). If the edit has to wait, it stays in the queue. */
+/* Carries out an edit (X2), or its next step. If the edit has to wait, it stays
+ * in the queue. */
 static void
 do_work(struct session *s, struct job *job, int64_t now)
 {
-	if (job->call == 0)
+	enum job_rejection rejected;
+
+	if (job->started_at == 0) {
 		job->call = ++s->calls;
-	job->started_at = now;
+		job->started_at = now;
+	}
 	job->work_at = 0;
-	job->do_work(job, s->dir, now);
+	rejected = job->do_work(job, s->dir, now);
 	if (job->work_started)
 		s->edited = true;
-	if (job->work_at == 0)
+	if (rejected != REJECT_NONE)
+		session_reject(s, job, rejected);
+	else if (job->work_at == 0)
 		set_state(s, job, JOB_FINISHED);
 }
 

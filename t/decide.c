@@ -25,12 +25,13 @@ enum { NOW = 100000 };
 static struct options keep_late = { .on_timeout = true };
 static struct options end_late = { .on_timeout = false };
 
-static void
+static enum job_rejection
 do_nothing(struct job *job, const char *dir, int64_t now)
 {
 	(void)job;
 	(void)dir;
 	(void)now;
+	return REJECT_NONE;
 }
 
 /* -- Jobs in the queue --------------------------------------------------- */

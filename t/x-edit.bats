@@ -801,6 +801,14 @@ unlock() {
 	holds f 'a\n'
 }
 
+@test "X5, A1: the log counts the time in which an edit waited for a lock" {
+	boris --edit --log=log
+	lock f
+	edit f '"b"' '"a"'
+	leave
+	least "$("$HERE/reply" -l elapsed_ms <log)" 900
+}
+
 @test "X5: a file can be edited after it was unlocked" {
 	boris --edit
 	lock f
