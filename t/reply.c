@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: ISC */
-/* reply: reads what boris wrote, for the tests.
+/* reply: reads the output of boris, for the tests.
  *
  *	reply [-l] [-v | -s | -n | -k] [STEP ...] <JSON
  *	reply -c <LINES
  *	reply -1 SECONDS <LINES
  *
- * Each STEP is the name of a member or the index of an element. Prints what is
- * found there as JSON, strings in one spelling; -v as it was written; -s decoded,
- * without a newline; -n how many elements, members or characters it has; -k the
- * members' names, a line each. Exit 1: there is no such thing; 2: it is no JSON.
+ * Each STEP is the name of a member or the index of an element. Prints the
+ * value at that path as JSON, with one spelling for each string. Exits with
+ * status 1 if the path does not exist, and with status 2 if the input is not
+ * JSON.
  *
- * -l does so for each line, and prints an empty one where there is nothing. -c
- * prints each whole line that boris must not write, and why (C3, B6). -1 takes
- * one line, within so many seconds, and leaves what is behind it in the pipe. */
+ *	-v  print the value as boris has written it
+ *	-s  print the decoded string without a newline
+ *	-n  print the number of elements, members or characters
+ *	-k  print the names of the members, one on each line
+ *	-l  read each line on its own, and print an empty line if the path does
+ *	    not exist
+ *	-c  print each complete line that violates the protocol, and the reason
+ *	    (C3, B6)
+ *	-1  read one line within SECONDS, and leave the following bytes in the
+ *	    pipe */
 #define _POSIX_C_SOURCE 200809L
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,8 +28,9 @@
 #include <unistd.h>
 #include "json.h"
 
-/* The fields of a result in their order, each with how a line begins in front of
- * the output, in the text, that tells it (B) */
+/* The fields of a result in their order. Before the output, the text of a
+ * result has a line for some of them, which starts with the second string
+ * (B). */
 static const char *const fields[][2] = {
 	{ "status", "status: " }, { "exit_code", "exit_code: " },
 	{ "signal", NULL }, { "timed_out", "Command timed out after " },
@@ -36,11 +44,12 @@ static const char *const fields[][2] = {
 enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };
 
 static bool
-there(struct json value)
+exists(struct json value)
 {
 	return json_type(value) != JSON_NONE;
 }
 
+/* Returns the member or element with that name or index. */
 static struct json
 step(struct json value, const char *name)
 {
@@ -57,7 +66,7 @@ step(struct json value, const char *name)
 	return each;
 }
 
-/* A string, decoded, with a NUL behind it */
+/* Returns the decoded string, with a NUL after it that does not count. */
 static struct buf
 decoded(struct json string)
 {
@@ -69,6 +78,7 @@ decoded(struct json string)
 	return b;
 }
 
+/* Returns the number of characters, elements or members. */
 static long
 count(struct json value)
 {
@@ -91,22 +101,22 @@ count(struct json value)
 }
 
 static void
-print(struct json value, char how)
+print(struct json value, char option)
 {
 	struct json name, member;
 	struct buf out = {0}, text;
 	size_t at = 0;
 
-	if (how == 's') {
+	if (option == 's') {
 		json_decode(value, &out);
-	} else if (how == 'n') {
+	} else if (option == 'n') {
 		printf("%ld\n", count(value));
-	} else if (how == 'k') {
+	} else if (option == 'k') {
 		while (json_next(value, &at, &name, &member)) {
 			json_decode(name, &out);
 			buf_putc(&out, '\n');
 		}
-	} else if (how != 'v' && json_type(value) == JSON_STRING) {
+	} else if (option != 'v' && json_type(value) == JSON_STRING) {
 		text = decoded(value);
 		json_string(&out, text.data, text.len);
 		buf_putc(&out, '\n');
@@ -119,11 +129,12 @@ print(struct json value, char how)
 	buf_free(&out);
 }
 
-/* -- What boris must not write ----------------------------------------- */
+/* -- Violations of the protocol ---------------------------------------- */
 
-/* Does the text have the string, or each of the notes that "; " divides? */
+/* Returns whether the text contains the string or, if notes is set, each of the
+ * notes that "; " separates. */
 static bool
-says(const char *text, struct json string, bool notes)
+contains(const char *text, struct json string, bool notes)
 {
 	struct buf b = decoded(string);
 	char *part = b.data, *end = part;
@@ -140,13 +151,15 @@ says(const char *text, struct json string, bool notes)
 	return all;
 }
 
-/* Data and text say the same (B6). */
+/* Checks that the text and the data of a result agree (B6). Returns the reason
+ * if they do not, or NULL. */
 static const char *
 data_fault(struct json data, const char *text)
 {
 	struct json name, value, tasks = json_get(data, "tasks");
-	bool task = there(json_get(data, "task_id"));
+	bool task = exists(json_get(data, "task_id"));
 	bool running = json_is(json_get(data, "status"), "running"), survives;
+	const char *start;
 	size_t at = 0;
 	int i = -1;
 
@@ -157,35 +170,39 @@ data_fault(struct json data, const char *text)
 			return "data with an unknown field, or out of order";
 		if (json_type(value) == JSON_STRING && i > 0 &&
 		    !json_is(name, "cwd") &&
-		    !says(text, value, json_is(name, "note")))
-			return "data that the text does not have";
+		    !contains(text, value, json_is(name, "note")))
+			return "data that is missing in the text";
 	}
 	for (at = 0; json_next(tasks, &at, NULL, &value);)
-		if (!says(text, json_get(value, "task_id"), false) ||
-		    !says(text, json_get(value, "status"), false))
-			return "a task that the text does not have";
-	if (there(tasks) || there(json_get(data, "text")))
+		if (!contains(text, json_get(value, "task_id"), false) ||
+		    !contains(text, json_get(value, "status"), false))
+			return "a task that is missing in the text";
+	if (exists(tasks) || exists(json_get(data, "text")))
 		return NULL;
 	survives = json_type(json_get(data, "note")) == JSON_STRING &&
 	    strstr(text, "still running") != NULL;
-	if (!survives && running == there(json_get(data, "exit_code")))
-		return "running with an exit code, or ended without one";
-	if (task != there(json_get(data, "pid")) ||
-	    (task && !says(text, json_get(data, "status"), false)))
-		return "a task without pid, or whose text has no status";
+	if (!survives && running == exists(json_get(data, "exit_code")))
+		return "a running command with an exit code, or a finished one "
+		    "without";
+	if (task != exists(json_get(data, "pid")) ||
+	    (task && !contains(text, json_get(data, "status"), false)))
+		return "a task without a pid, or without a status in the text";
 	while (*text != '\0' && *text != '\n') {
-		for (i = 0; i < FIELDS && (fields[i][1] == NULL ||
-		    strncmp(text, fields[i][1], strlen(fields[i][1])) != 0); i++)
-			;
-		if (i == FIELDS || !there(json_get(data, fields[i][0])))
-			return "text that the data does not have";
+		for (i = 0; i < FIELDS; i++) {
+			start = fields[i][1];
+			if (start != NULL &&
+			    strncmp(text, start, strlen(start)) == 0)
+				break;
+		}
+		if (i == FIELDS || !exists(json_get(data, fields[i][0])))
+			return "text that is missing in the data";
 		text += strcspn(text, "\n");
 		text += *text == '\n';
 	}
 	return NULL;
 }
 
-/* Does the line contain U+0085, U+2028 or U+2029 (M14.19)? */
+/* Returns whether the line contains U+0085, U+2028 or U+2029 (M14.19). */
 static bool
 has_line_break(const char *line, size_t len)
 {
@@ -201,11 +218,13 @@ has_line_break(const char *line, size_t len)
 	return false;
 }
 
+/* Returns the reason why boris must not have written the line, or NULL. */
 static const char *
 line_fault(const char *line, size_t len)
 {
 	struct json m = json_check(line, len);
-	struct json result = json_get(m, "result"), error = json_get(m, "error");
+	struct json result = json_get(m, "result");
+	struct json error = json_get(m, "error");
 	struct json content = json_get(result, "content");
 	struct json data = json_get(result, "structuredContent");
 	struct json text = json_get(step(content, "0"), "text");
@@ -214,24 +233,25 @@ line_fault(const char *line, size_t len)
 
 	if (json_type(m) != JSON_OBJECT || m.len != len ||
 	    !json_is(json_get(m, "jsonrpc"), "2.0"))
-		return "no object, or no jsonrpc 2.0, or white space around it";
+		return "not an object with jsonrpc 2.0, or surrounding white "
+		    "space";
 	if (has_line_break(line, len))
-		return "a line break that is not escaped";
+		return "an unescaped line break";
 	if (json_type(json_get(m, "method")) == JSON_STRING)
-		return count(m) == 2 + there(json_get(m, "params")) ? NULL :
-		    "no good notification";
-	if (count(m) != 3 || !there(json_get(m, "id")) ||
+		return count(m) == 2 + exists(json_get(m, "params")) ? NULL :
+		    "an invalid notification";
+	if (count(m) != 3 || !exists(json_get(m, "id")) ||
 	    (json_type(result) != JSON_OBJECT &&
 	    (json_type(json_get(error, "code")) != JSON_NUMBER ||
 	    json_type(json_get(error, "message")) != JSON_STRING)))
-		return "neither response nor notification";
-	if (there(content) ? count(content) != 1 ||
-	    json_type(text) != JSON_STRING : there(data))
-		return "content that is not one text";
-	if (!there(data))
+		return "neither a response nor a notification";
+	if (exists(content) ? count(content) != 1 ||
+	    json_type(text) != JSON_STRING : exists(data))
+		return "content that is not a single text";
+	if (!exists(data))
 		return NULL;
 	if (json_true(json_get(result, "isError")))
-		return "an error with data";
+		return "an error with structured data";
 	b = decoded(text);
 	why = data_fault(data, b.data);
 	buf_free(&b);
@@ -241,28 +261,29 @@ line_fault(const char *line, size_t len)
 /* -- Lines ------------------------------------------------------------- */
 
 static int
-read_text(const char *text, size_t len, char how, char **steps)
+read_text(const char *text, size_t len, char option, char **steps)
 {
 	struct json value = json_check(text, len);
-	const char *why = how == 'c' ? line_fault(text, len) : NULL;
+	const char *why = option == 'c' ? line_fault(text, len) : NULL;
 
 	if (why != NULL)
 		printf("%s: %.*s\n", why, (int)len, text);
-	if (how == 'c')
+	if (option == 'c')
 		return why != NULL;
-	if (!there(value))
+	if (!exists(value))
 		return 2;
 	while (*steps != NULL)
 		value = step(value, *steps++);
-	if (!there(value))
+	if (!exists(value))
 		return 1;
-	print(value, how);
+	print(value, option);
 	return 0;
 }
 
-/* The last line may be torn: its writer was killed. */
+/* Reads each line. Ignores an incomplete last line, whose writer may have been
+ * killed. Returns the exit status. */
 static int
-each_line(const struct buf *in, char how, char **steps)
+each_line(const struct buf *in, char option, char **steps)
 {
 	size_t at, len;
 	char *end;
@@ -271,12 +292,12 @@ each_line(const struct buf *in, char how, char **steps)
 	for (at = 0; at < in->len; at += len + 1) {
 		end = memchr(in->data + at, '\n', in->len - at);
 		len = (end != NULL ? (size_t)(end - in->data) : in->len) - at;
-		if (how == 'c' && end == NULL)
+		if (option == 'c' && end == NULL)
 			break;
-		fault = read_text(in->data + at, len, how, steps);
-		if (how == 'c')
+		fault = read_text(in->data + at, len, option, steps);
+		if (option == 'c')
 			status |= fault;
-		else if (fault != 0 && how != 's')
+		else if (fault != 0 && option != 's')
 			putchar('\n');
 	}
 	return status;
@@ -286,7 +307,7 @@ int
 main(int argc, char *argv[])
 {
 	struct buf in = {0};
-	char bytes[65536], how = 0;
+	char bytes[65536], option = 0;
 	bool lines = false;
 	int c, status;
 	size_t n;
@@ -294,10 +315,11 @@ main(int argc, char *argv[])
 	while ((c = getopt(argc, argv, "lvsnkc1")) != -1) {
 		lines = lines || c == 'l' || c == 'c';
 		if (c != 'l')
-			how = (char)c;
+			option = (char)c;
 	}
-	if (how == '1') {
-		/* A pipe cannot be looked into: a byte at a time. */
+	if (option == '1') {
+		/* Read single bytes, since bytes cannot be put back into a
+		 * pipe. */
 		alarm((unsigned)atoi(argv[optind]));
 		while ((c = (int)read(0, bytes, 1)) == 1 && *bytes != '\n')
 			putchar(*bytes);
@@ -305,8 +327,8 @@ main(int argc, char *argv[])
 	}
 	while ((n = fread(bytes, 1, sizeof(bytes), stdin)) > 0)
 		buf_put(&in, bytes, n);
-	status = lines ? each_line(&in, how, argv + optind) :
-	    read_text(in.data, in.len, how, argv + optind);
+	status = lines ? each_line(&in, option, argv + optind) :
+	    read_text(in.data, in.len, option, argv + optind);
 	buf_free(&in);
 	return status;
 }
