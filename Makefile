@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: ISC
 .POSIX:
-# CC, CFLAGS, CPPFLAGS and LDFLAGS are the user's, given to make or in the
-# environment. The file `flags` sets them for the shell, with their defaults.
-# (The shell expands them, since POSIX make has a CC of its own, c99.)
+# The user can set CC, CFLAGS, CPPFLAGS and LDFLAGS as arguments of make or in
+# the environment. The shell expands them, since the default CC of POSIX make is
+# c99. The file `flags` sets them for the shell, including the default values.
 COMPILE = . ./flags; $$CC $(NEEDS) $$CFLAGS $$CPPFLAGS
 LINK = . ./flags; $$CC $$CFLAGS $$LDFLAGS
 PREFIX = /usr/local
@@ -10,13 +10,14 @@ BINDIR = $(PREFIX)/bin
 MANDIR = $(PREFIX)/share/man
 DOCDIR = $(PREFIX)/share/doc/boris
 
-# The code's own needs; and those of make static, as far as the tools know them
+# Flags that the code requires, and flags that `make static` adds if the tools
+# support them
 NEEDS = -std=c99 -Wall -Wextra -pedantic -I.
 SMALL = -fno-asynchronous-unwind-tables -fno-pie
 TIGHT = -Wl,-z,noseparate-code -Wl,-z,norelro -Wl,--gc-sections
 
-# One for each .c file; base/io.o, the clock, is apart for t/boris-fast, and
-# boris.o for t/decide.
+# One object for each .c file. base/io.o, which has the clock, is separate for
+# t/boris-fast, and boris.o is separate for t/decide.
 PARTS = \
 	transport/stdio.o transport/http.o transport/access.o \
 	transport/connection.o transport/httpmsg.o \
@@ -36,7 +37,7 @@ PARTS = \
 MOST = boris.o $(PARTS)
 OBJ = $(MOST) base/io.o
 
-# What only the tests need
+# Programs that only the tests need
 TESTED = t/boris-fast t/reply t/decide t/tables t/screen
 
 all: boris
@@ -46,14 +47,14 @@ boris: $(OBJ)
 .c.o:
 	$(COMPILE) -c -o $@ $<
 
-# The user's flags as they were given; empty if there are none
+# The user's flags, as assignments; empty if none are given
 GIVEN = $${CC+CC=$$CC,}$${CFLAGS+CFLAGS=$$CFLAGS,}$${CPPFLAGS+CPPFLAGS=$$CPPFLAGS,}$${LDFLAGS+LDFLAGS=$$LDFLAGS,}
 
-# The file `flags` has the flags of the last build and a checksum of all headers.
-# If they change, everything that was built is removed. (Some makes see no
-# difference of time within a second.) With KEEP_FLAGS set, the flags of the last
-# build stay, unless others are given; see `built`. GIVEN_FLAGS are those that
-# were given to `make static`.
+# The file `flags` has the flags of the last build and a checksum of all
+# headers. If they change, all built files are removed, since some
+# implementations of make do not notice changes within a second. If KEEP_FLAGS
+# is set, the flags of the last build are kept unless other flags are given; see
+# `built`. GIVEN_FLAGS are the flags that were given to `make static`.
 $(OBJ): flags
 flags: ALWAYS
 	@put() { printf "%s='" "$$1"; \
@@ -72,20 +73,21 @@ flags: ALWAYS
 	else rm -f boris $(OBJ) $(TESTED); mv flags.new flags; fi
 ALWAYS:
 
-# One small binary, by musl-gcc where that is there and CC names no other
+# A small static binary, built with musl-gcc if it is available and CC is not
+# set
 static:
 	@cc=$${CC:-cc}; [ "$$cc" != cc ] || ! command -v musl-gcc >/dev/null || cc=musl-gcc; \
-	knows() { said=$$($$cc $${CFLAGS-} "$$@" -o probe probe.c 2>&1) && \
-	    [ -z "$$said" ]; }; \
+	supports() { output=$$($$cc $${CFLAGS-} "$$@" -o probe probe.c 2>&1) && \
+	    [ -z "$$output" ]; }; \
 	echo 'int main(void) { return 0; }' >probe.c; \
-	size=-Os link="$$LDFLAGS -static -s"; ! knows -c -Oz || size=-Oz; \
+	size=-Os link="$$LDFLAGS -static -s"; ! supports -c -Oz || size=-Oz; \
 	for flag in $(TIGHT); do \
-	    ! knows $$link $$flag || link="$$link $$flag"; \
+	    ! supports $$link $$flag || link="$$link $$flag"; \
 	done; rm -f probe probe.c; \
 	GIVEN_FLAGS="$(GIVEN)" $(MAKE) CC="$$cc" \
 	    CFLAGS="$${CFLAGS--O2} $$size $(SMALL)" LDFLAGS="$$link" boris
 
-# boris with a clock that runs ten times as fast, for tests that wait long
+# boris with a clock that runs ten times as fast, for tests with long waits
 t/boris-fast: boris base/io.c
 	$(COMPILE) -DCLOCK_FACTOR=10 $$LDFLAGS -o $@ base/io.c $(MOST)
 
@@ -93,7 +95,7 @@ REPLY = json.o base/buf.o base/fmt.o base/text.o base/message.o
 t/reply: t/reply.c $(REPLY)
 	$(COMPILE) $$LDFLAGS -o $@ t/reply.c $(REPLY)
 
-# Tables of modules that need no process
+# Table tests of modules that start no processes
 TABLED = $(REPLY) transport/access.o transport/httpmsg.o run/mounts.o base/io.o
 t/tables: t/tables.c $(TABLED)
 	$(COMPILE) $$LDFLAGS -o $@ t/tables.c $(TABLED)
@@ -103,11 +105,11 @@ SCREEN = output/screen.o output/sequence.o output/revised.o \
 t/screen: t/screen.c $(SCREEN)
 	$(COMPILE) $$LDFLAGS -o $@ t/screen.c $(SCREEN)
 
-# Tables of what the event loop decides
+# Table tests of the decisions of the event loop
 t/decide: t/decide.c boris
 	$(COMPILE) $$LDFLAGS -o $@ t/decide.c $(PARTS) base/io.o
 
-# boris as `make` or `make static` has built it last, brought up to date
+# Updates boris with the flags of the last `make` or `make static`.
 built: ALWAYS
 	KEEP_FLAGS=yes $(MAKE) -s boris
 
@@ -126,8 +128,8 @@ test-agents: built
 test-portable:
 	@sh t/portable
 
-# A binary that runs can be removed, but not written to. Without flags the last
-# build is installed as it is.
+# Remove the old binary first, since a running binary cannot be overwritten. If
+# no flags are given, install the last build without building again.
 install:
 	test -x boris && test -z "$(GIVEN)" || KEEP_FLAGS=yes $(MAKE) -s boris
 	umask 022; mkdir -p "$(DESTDIR)$(BINDIR)" "$(DESTDIR)$(MANDIR)/man1" \
