@@ -2,97 +2,184 @@
 # SPDX-License-Identifier: ISC
 #
 # I: programs that talk back
-# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2086,SC2154
 
 load helper
 
-# shown TEXT: what is new has it, perhaps at the next look; a slow machine may
-# pause where that looks like a prompt
-shown() {
+# prints TEXT: Succeeds if TEXT is in the result, or in the output after it. On a
+# slow machine, a pause in the output can end the first wait.
+prints() {
 	[[ $(plain stdout) == *"$1"* ]] ||
 		{ type_in '' '"wait":0' && [[ $(plain stdout) == *"$1"* ]]; }
 }
 
-# asks: the result says that the terminal waits for input; that it may wait,
-# where boris can't know
-asks() {
-	linux_parts || { may_ask; return; }
+# reports_prompt: Fails if the result does not say that the program waits for
+# input. A boris without the Linux code can only say that it may wait.
+reports_prompt() {
+	linux_parts || { reports_possible_prompt; return; }
 	has "$(plain note)" 'the program waits for input'
 }
 
-# may_ask: the result says that the terminal may wait for input
-may_ask() {
+# reports_possible_prompt: Fails if the result does not say that the program may
+# be waiting for input.
+reports_possible_prompt() {
 	has "$(plain note)" 'the program may be waiting for input'
 }
 
-# silent: it does not say so, nor that a secret is asked for
-silent() {
+# reports_secret: Fails if the result does not say that the program asks for a
+# secret.
+reports_secret() {
+	has "$(plain note)" 'the program asks for a secret'
+}
+
+# reports_no_prompt: Fails if the result says that the program waits for input
+# or asks for a secret.
+reports_no_prompt() {
 	lacks "$(result note)" 'for input'
 	lacks "$(result note)" secret
 }
 
-@test "I1: a command with tty runs on a terminal of 50 lines and 200 columns" {
-	local PAGER=less GIT_PAGER=more TERM=xterm LINES=24 COLUMNS=80
-	export PAGER GIT_PAGER TERM LINES COLUMNS
+# until_seen: Fails if the result says that the text of until was not printed.
+until_seen() {
+	lacks "$(result note)" 'not printed'
+}
+
+# until_not_seen TEXT: Fails if the result does not say that TEXT was not
+# printed.
+until_not_seen() {
+	like "$(plain note)" "*the text of until was not printed*: $1*"
+}
+
+# bash_on_terminal: Starts bash with the prompt "% " on a terminal.
+bash_on_terminal() {
+	on_terminal 'PS1="% " bash --norc -i'
+}
+
+# exits_with CODE: Fails if the task has not ended with this exit code.
+exits_with() {
+	is "$(result status) $(result exit_code)" "\"completed\" $1"
+}
+
+# kill_task: Stops the last task and reads the result.
+kill_task() {
+	run_tool bash '{"kill_pid":'"$pid"'}'
+}
+
+@test "I1: a command with tty has a terminal as stdin, stdout and stderr" {
 	boris
-	on_terminal 'test -t 0 && test -t 1 && test -t 2 && stty size; echo own >/dev/tty; tty | cmp - <(readlink /proc/$$/fd/0); echo err >&2'
-	is "$(result status) $(result exit_code)" '"completed" 0'
-	is "$(plain stdout)" $'50 200\nown\nerr'
+	on_terminal 'test -t 0 && test -t 1 && test -t 2; echo $?; echo err >&2'
+	is "$(plain stdout)" $'0\nerr'
 	is "$(result stderr)" '""'
+	exits_with 0
+}
+
+@test "I1: the terminal of a command is its controlling terminal" {
+	boris
+	on_terminal 'echo own >/dev/tty
+		tty | cmp - <(readlink /proc/$$/fd/0)'
+	is "$(plain stdout)" own
+	exits_with 0
+}
+
+@test "I1: a terminal has 50 lines of 200 columns" {
+	boris
+	on_terminal 'stty size'
+	is "$(plain stdout)" '50 200'
+}
+
+@test "I1: a command with a terminal has neither LINES nor COLUMNS set" {
+	local LINES=24 COLUMNS=80
+	export LINES COLUMNS
+	boris
+	on_terminal 'env -u BASH_ENV sh -c "echo [$LINES] [$COLUMNS]"
+		env | grep -c "^LINES=\|^COLUMNS="'
+	is "$(plain stdout)" $'[] []\n0'
+}
+
+@test "I1: TERM is linux and the pagers are cat in a command with a terminal" {
+	local TERM=xterm PAGER=less GIT_PAGER=more
+	export TERM PAGER GIT_PAGER
+	boris
 	on_terminal 'echo $TERM $PAGER $GIT_PAGER; env | grep -c PAGER='
 	is "$(plain stdout)" $'linux cat cat\n2'
-	on_terminal 'env -u BASH_ENV sh -c "echo $LINES $COLUMNS"; stty size'
-	is "$(plain stdout)" $'\n50 200'
-	on_terminal 'printf "\033[31mred\033[0m\n50%%\rdone\nend"'
-	is "$(plain stdout)" $'red\ndone\nend'
+}
+
+@test "I1: a command without a terminal keeps the pagers of the user" {
+	local PAGER=less GIT_PAGER=more
+	export PAGER GIT_PAGER
+	boris
 	run_bash 'echo $TERM $PAGER $GIT_PAGER'
 	is "$(plain stdout)" 'dumb less more'
+}
+
+@test "I1: colours and carriage returns on a terminal are not shown" {
+	boris
+	on_terminal 'printf "\033[31mred\033[0m\n50%%\rdone\nend"'
+	is "$(plain stdout)" $'red\ndone\nend'
 }
 
 @test "I1: the last output of a program on a terminal is in its result" {
 	boris
 	for i in 1 2 3 4 5 6 7 8 9 10; do
 		on_terminal 'seq 2000'
-		is "$(result status) $(get -n result structuredContent stdout)" \
-			'"completed" 8893'
+		is "$(get -n result structuredContent stdout)" 8893
+		exits_with 0
 	done
 }
 
 @test "I1: a command with a terminal counts as one of the ten tasks" {
-	boris --workdir=/
+	boris
 	for n in 1 2 3 4 5 6 7 8 9; do
-		start_task "read <'$PWD/never'"
+		start_task "read <never"
 	done
-	on_terminal 'cd /tmp; read x' '"wait":1'
+	on_terminal 'read x' '"wait":1'
 	is "$(result status)" '"running"'
 	run_tool task_output '{}'
 	has "$(result tasks)" "$task"
 	run_bash 'echo no' '{"tty":true}'
 	refused '*10 background tasks are running*'
+}
+
+@test "I1: a command with a terminal does not change the working directory" {
+	boris --workdir=/
+	on_terminal 'cd /tmp; read x'
 	run_bash pwd
 	is "$(plain stdout)" /
 	type_in '\n'
-	is "$(result status)" '"completed"'
+	exits_with 0
 }
 
-@test "I1: tty and stdin together are rejected" {
+@test "I1: tty together with stdin is rejected" {
 	boris
 	run_bash cat '{"tty":true,"stdin":"x"}'
 	refused 'stdin cannot be used with tty*'
+}
+
+@test "I1: tty starts a task whatever run_in_background is" {
+	boris
 	on_terminal 'echo hi' '"run_in_background":false,"stdin":""'
 	is "$(plain stdout)" hi
-	run_bash 'echo hi' '{"tty":false}'
-	is "$(plain stdout) $(result task_id)" 'hi '
 	on_terminal 'echo hi' '"run_in_background":true'
 	is "$(plain stdout)" hi
 }
 
-@test "I1: if no terminal is available, the error gives the reason" {
+@test "I1: tty: false starts a command without a terminal" {
+	boris
+	run_bash 'echo hi; test -t 0 || echo none' '{"tty":false}'
+	is "$(plain stdout) $(result task_id)" $'hi\nnone '
+}
+
+# needs_mounts: Skips the test if the server cannot run in a mount namespace.
+needs_mounts() {
 	needs_root
 	needs unshare
 	[ -z "$WRAP" ] || skip "under $WRAP"
 	unshare -m true || skip 'no mount namespaces here'
-	# In a container /dev/ptmx is a link to pts/ptmx.
+}
+
+@test "I1: if no terminal is available, the error gives the reason" {
+	needs_mounts
+	# In a container, /dev/ptmx is a link to pts/ptmx.
 	wrap=(unshare -m sh -ec 'mount -t tmpfs none /dev/pts
 		[ -L /dev/ptmx ] || mount --bind /dev/null /dev/ptmx
 		exec "$@"' sh)
@@ -106,10 +193,7 @@ silent() {
 }
 
 @test "I1: a terminal can be opened if /dev/ptmx is a link to pts/ptmx" {
-	needs_root
-	needs unshare
-	[ -z "$WRAP" ] || skip "under $WRAP"
-	unshare -m true || skip 'no mount namespaces here'
+	needs_mounts
 	mkdir dev
 	wrap=(unshare -m sh -ec 'mount -t tmpfs none dev
 		mkdir dev/pts
@@ -119,34 +203,42 @@ silent() {
 		mount --rbind dev /dev
 		exec "$@"' sh)
 	boris
-	run_bash 'tty; ls -l /dev/ptmx' '{"tty":true}'
-	like "$(plain stdout)" '/dev/pts/[0-9]*/dev/ptmx -> pts/ptmx'
-	run_bash 'echo on >/dev/tty' '{"tty":true}'
-	is "$(plain stdout)" on
+	on_terminal 'tty; ls -l /dev/ptmx; echo own >/dev/tty'
+	like "$(plain stdout)" '/dev/pts/[0-9]*/dev/ptmx -> pts/ptmx'$'\n'own
 }
 
-@test "I1: no command inherits the master side of a terminal" {
+@test "I1: a command on a terminal does not inherit the master side" {
 	needs_linux
 	boris
-	on_terminal 'ls -l /proc/self/fd; printf "? "; read x'
+	on_terminal 'ls -l /proc/self/fd'
 	lacks "$(text)" ptmx
 	has "$(text)" /dev/pts/
+}
+
+@test "I1: other commands inherit neither side of a terminal" {
+	needs_linux
+	boris
+	on_terminal 'read x'
 	run_bash 'ls -l /proc/self/fd'
 	lacks "$(text)" ptmx
 	lacks "$(text)" /dev/pts/
-	type_in '\n'
 }
 
-@test "I2: the result of an input has the program's response" {
+@test "I2: the result of an input has the response of the program" {
 	boris
-	on_terminal 'read -p "Name: " name; echo "Hello $name"; read -p "Again? " x'
+	on_terminal 'read -p "Name: " name; echo "Hello $name"
+		read -p "Again? " x'
 	is "$(plain stdout)" 'Name: '
 	type_in 'Bob\n'
 	is "$(plain stdout)" $'Bob\nHello Bob\nAgain? '
-	asks
+	reports_prompt
 	type_in 'n\n'
-	is "$(result status) $(result exit_code)" '"completed" 0'
 	is "$(plain stdout)" n
+	exits_with 0
+}
+
+@test "I2: commands can be typed into a shell" {
+	boris
 	on_terminal 'PS1="% " sh -i'
 	is "$(plain stdout)" '% '
 	type_in 'cd /; x=5\n'
@@ -154,7 +246,11 @@ silent() {
 	type_in 'pwd; echo $x\n'
 	is "$(plain stdout)" $'pwd; echo $x\n/\n5\n% '
 	type_in 'exit 3\n'
-	is "$(result status) $(result exit_code)" '"completed" 3'
+	exits_with 3
+}
+
+@test "I2: input is typed without a newline that was not given" {
+	boris
 	on_terminal 'read -p "> " x; echo "<$x>"'
 	type_in 'tw'
 	is "$(plain stdout)" 'tw'
@@ -162,44 +258,65 @@ silent() {
 	is "$(plain stdout)" $'o \xc3\xa9 "\n<two \xc3\xa9 ">'
 }
 
+# read_four_bytes MODE: Starts a program that sets the terminal to MODE, which has
+# arguments of stty, and dumps the four bytes that it reads.
+read_four_bytes() {
+	on_terminal "stty $1 -echo; echo ready
+		head -c 4 | od -c; stty sane; echo end" '"until":"ready"'
+}
+
 @test "I2: a newline is typed as a carriage return to a program in raw mode" {
 	boris
-	on_terminal 'stty raw -echo; echo ready; head -c 4 | od -c; stty sane; echo end' '"until":"ready"'
+	read_four_bytes raw
 	type_in 'a\nb\n' '"until":"end"'
 	like "$(plain stdout)" '*a  \\r   b  \\r*'
 }
 
 @test "I2: a newline is typed as a newline to a program that keeps ICRNL" {
 	boris
-	on_terminal 'stty -icanon -echo; echo ready; head -c 4 | od -c; stty sane; echo end' '"until":"ready"'
+	read_four_bytes -icanon
 	type_in 'a\nb\n' '"until":"end"'
 	like "$(plain stdout)" '*a  \\n   b  \\n*'
 }
 
-@test "I2: Ctrl-C, Ctrl-Z and Ctrl-D work as on any terminal" {
-	boris
-	on_terminal 'PS1="% " bash --norc --noediting -i'
-	type_in 'sh -c \"echo x >one; exec sleep 1000\"\n' '"wait":0'
-	begun one
-	type_in '\u0003'
-	lacks "$(result note)" ignal
-	eventually shown '% '
-	type_in 'sh -c \"echo x >two; exec sleep 1000\"\n' '"wait":0'
-	begun two
-	type_in '\u001a'
-	eventually shown Stopped
-	eventually shown '% '
-	type_in 'kill -9 %1; cat >in\n' '"wait":0'
-	type_in 'to the file\n\u0004' '"until":"% "'
-	is "$(<in)" 'to the file'
-	type_in '\u0004'
-	is "$(result status)" '"completed"'
+# sleep_in_shell FILE: Types a command into the shell of the last task. The
+# command writes FILE and then sleeps.
+sleep_in_shell() {
+	type_in 'sh -c \"echo x >'"$1"'; exec sleep 1000\"\n' '"wait":0'
+	begun "$1"
 }
 
-@test "I2: an empty input reads the task without typing" {
+@test "I2: Ctrl-C interrupts a program" {
 	boris
-	on_terminal 'echo one; read <gate; echo two; read x; echo "<$x>"' '"until":"one"'
-	is "$(plain stdout)" one
+	on_terminal 'PS1="% " bash --norc --noediting -i'
+	sleep_in_shell begun
+	type_in '\u0003'
+	lacks "$(result note)" ignal
+	eventually prints '% '
+}
+
+@test "I2: Ctrl-Z stops a program" {
+	boris
+	on_terminal 'PS1="% " bash --norc --noediting -i'
+	sleep_in_shell begun
+	type_in '\u001a'
+	eventually prints Stopped
+	eventually prints '% '
+	type_in 'kill -9 %1\n'
+}
+
+@test "I2: Ctrl-D is end of file" {
+	boris
+	on_terminal 'cat >in'
+	type_in 'to the file\n\u0004'
+	exits_with 0
+	is "$(<in)" 'to the file'
+}
+
+@test "I2: an empty input returns the new output without typing" {
+	boris
+	on_terminal 'echo one; read <gate; echo two; read x; echo "<$x>"' \
+		'"until":"one"'
 	release
 	type_in '' '"until":"two"'
 	is "$(plain stdout)" two
@@ -208,29 +325,44 @@ silent() {
 	has "$(text)" '(no new output)'
 	type_in '\n'
 	is "$(plain stdout)" $'\n<>'
+}
+
+@test "I2: an empty input returns the final output of an ended task" {
+	boris
 	on_terminal 'read <gate; echo bye' '"wait":1'
 	release
 	eventually gone "$pid"
 	type_in ''
-	is "$(result status) $(plain stdout)" '"completed" bye'
+	is "$(plain stdout)" bye
+	exits_with 0
 }
 
-@test "I2: input for a task that cannot read a terminal is rejected" {
+@test "I2: input for an unknown task is rejected" {
 	boris
 	task=nosuch
 	type_in 'x\n'
 	refused 'task not found: nosuch*'
-	run_bash 'echo hi' '{"input":"x"}'
-	refused 'command and input were given; give only one of *'
+}
+
+@test "I2: input without a task_id is rejected" {
+	boris
 	run_tool bash '{"input":"x"}'
 	refused 'argument "task_id" is missing*'
+	run_bash 'echo hi' '{"input":"x"}'
+	refused 'command and input were given; give only one of *'
+}
+
+@test "I2: input for a task without a terminal is rejected" {
+	boris
 	start_task 'read <gate'
 	type_in 'x\n'
 	refused "nothing was typed*no terminal*tty: true*"
 	type_in ''
 	refused "nothing was typed*no terminal*tty: true*"
-	release
-	eventually gone "$pid"
+}
+
+@test "I2: input for a task that has ended is rejected" {
+	boris
 	on_terminal 'read <gate; echo bye' '"wait":1'
 	release
 	eventually gone "$pid"
@@ -243,16 +375,17 @@ silent() {
 
 @test "I2: input is kept while the program has closed its terminal" {
 	boris
-	on_terminal 'printf "Off... "; exec </dev/null >/dev/null 2>&1; echo x >begun; read <gate; read x </dev/tty; echo "got $x" >/dev/tty; read <gate' '"wait":1'
+	on_terminal 'printf "Off... "; exec </dev/null >/dev/null 2>&1
+		echo x >begun; read <gate
+		read x </dev/tty; echo "got $x" >/dev/tty; read <gate' '"wait":1'
 	begun begun
 	look
 	type_in 'x\n' '"wait":0'
 	look '' '"wait":600'
-	silent
+	reports_no_prompt
 	release
 	type_in '' '"until":"got x"'
 	has "$(plain stdout)" 'got x'
-	release
 }
 
 @test "I2: arguments that do not apply to input are rejected" {
@@ -262,245 +395,429 @@ silent() {
 		'"run_in_background":true'; do
 		type_in 'x\n' "$other"
 		other=${other#\"}
-		refused "${other%%\"*} cannot be used with input, which accepts only task_id, wait, until, truncate, limit and description"
+		refused "${other%%\"*} cannot be used with input, which *"
+		refused '* accepts only task_id, wait, until, truncate, limit and description'
 	done
+}
+
+@test "I2: input can have a description" {
+	boris
+	on_terminal 'read x' '"wait":1'
 	type_in 'x\n' '"description":"the end"'
-	is "$(result status)" '"completed"'
+	exits_with 0
+}
+
+# too_long: Fails if the reply does not say that the line is too long.
+too_long() {
+	refused 'nothing was typed*4095 bytes*'
+}
+
+# reads_keys: Succeeds if the terminal of the last task is not in canonical
+# mode.
+reads_keys() {
+	[[ $(stty -a <"$(readlink "/proc/$pid/fd/0")") == *-icanon* ]]
 }
 
 @test "I2: a line of more than 4095 bytes is rejected in canonical mode" {
 	boris
-	on_terminal 'read x; echo ${#x}; stty -icanon; head -c 5000 | wc -c' '"wait":1'
-	long=$(printf %4095s | tr ' ' a)
-	type_in "x${long}"
-	refused 'nothing was typed*4095 bytes*'
+	on_terminal 'read x; echo ${#x}' '"wait":1'
+	long=$(printf '%4095s' '' | tr ' ' a)
+	type_in "x$long"
+	too_long
+	type_in "$long"'\n' '"until":"4095"'
+	until_seen
+}
+
+@test "I2: a line cannot become longer than 4095 bytes by several inputs" {
+	boris
+	on_terminal 'read x; echo ${#x}' '"wait":1'
+	long=$(printf '%4095s' '' | tr ' ' a)
 	type_in "$long" '"wait":0'
 	type_in x
-	refused 'nothing was typed*4095 bytes*'
+	too_long
 	type_in '\n' '"until":"4095"'
-	lacks "$(result note)" 'not printed'
-	eventually sees_keys
-	type_in "$long$long" '"until":"5000"'
-	lacks "$(result note)" 'not printed'
+	until_seen
+}
+
+@test "I2: a long line is accepted if the terminal is not in canonical mode" {
+	needs_linux
+	boris
+	on_terminal 'stty -icanon; head -c 5000 | wc -c' '"wait":1'
+	eventually reads_keys
+	type_in "$(printf '%9000s' '' | tr ' ' a)" '"until":"5000"'
+	until_seen
 }
 
 @test "I2: a control character that is disabled with stty does not end a line" {
 	boris
-	on_terminal 'stty -isig kill undef; echo ready; head -c 4000 >/dev/null; read x' '"until":"ready"'
-	long=$(printf %4000s | tr ' ' a)
+	on_terminal 'stty -isig kill undef; echo ready
+		head -c 4000 >/dev/null; read x' '"until":"ready"'
+	long=$(printf '%4000s' '' | tr ' ' a)
 	for key in 0003 0015 001a; do
 		type_in "$long"'\u'$key"$long"
-		refused 'nothing was typed*4095 bytes*'
+		too_long
 	done
 }
 
-# sees_keys: the program of the last task reads keys itself
-sees_keys() {
-	[[ $(stty -a <"$(readlink "/proc/$pid/fd/0")") == *-icanon* ]]
-}
-
-@test "I2: boris serves other calls while it types a megabyte" {
-	boris
-	text=$(printf '%64s' | tr ' ' a)'\n'
+# type_megabyte: Sends a call that types 1,040,000 bytes in lines into the last
+# task. Its id is 0.
+type_megabyte() {
+	local text i
+	text=$(printf '%64s' '' | tr ' ' a)'\n'
 	text=$text$text$text$text$text$text$text$text
 	text=$text$text$text$text$text$text$text$text
-	printf '{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"name":"bash","arguments":{"wait":60000,"until":"1040000","task_id":"' >head
 	{
+		printf '{"jsonrpc":"2.0","id":0,"method":"tools/call",'
+		printf '"params":{"name":"bash","arguments":{"wait":60000,'
+		printf '"until":"1040000","task_id":"%s","input":"' "$task"
 		for ((i = 0; i < 250; i++)); do
 			printf %s "$text"
 		done
 		printf '"}}}\n'
-	} >tail
-	on_terminal 'echo ready; read <gate; head -c 1040000 | wc -c' '"until":"ready"'
-	{ cat head; printf '%s","input":"' "$task"; cat tail; } >&7
+	} >megabyte
+	cat megabyte >&7
+}
+
+@test "I2: boris types a megabyte as fast as the program reads" {
+	boris
+	on_terminal 'echo ready; head -c 1040000 | wc -c' '"until":"ready"'
+	type_megabyte
+	answer 0
+	until_seen
+	has "$(plain stdout)" 1040000
+}
+
+@test "I2: boris serves other calls while it types a megabyte" {
+	boris
+	on_terminal 'echo ready; read <gate; head -c 1040000 | wc -c' \
+		'"until":"ready"'
+	type_megabyte
 	for ((i = 0; i < 20; i++)); do
-		in_turn # it has been typed, or waits
+		in_turn
 		run_bash 'echo on'
 		is "$(plain stdout)" on
 	done
 	release
 	answer 0
-	lacks "$(result note)" 'not printed'
-	has "$(plain stdout)" 1040000
+	until_seen
+}
+
+# type_unread: Types 3 MB into the last task and reads the response.
+type_unread() {
+	{
+		printf '{"jsonrpc":"2.0","id":0,"method":"tools/call",'
+		printf '"params":{"name":"bash","arguments":{"wait":0,'
+		printf '"task_id":"%s","input":"' "$task"
+		printf '%3000000s' '' | tr ' ' a
+		printf '"}}}\n'
+	} >unread
+	cat unread >&7
+	answer 0
 }
 
 @test "I2: the unread input of a terminal is limited to 4 MiB" {
+	boris
+	on_terminal 'stty -icanon -echo; echo ready; read <gate' \
+		'"until":"ready"'
+	type_unread
+	is "$(result status)" '"running"'
+	type_unread
+	refused 'nothing was typed*4 MiB*'
+}
+
+@test "I2: boris uses no processor time while input is unread" {
 	needs_plain
 	boris
-	on_terminal 'stty -icanon -echo; echo ready; read <gate' '"until":"ready"'
-	printf '{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"name":"bash","arguments":{"wait":0,"task_id":"%s","input":"' "$task" >one
-	printf %3000000s | tr ' ' a >>one
-	printf '"}}}\n' >>one
-	cat one >&7
-	answer 0
-	is "$(result status)" '"running"'
+	on_terminal 'stty -icanon -echo; echo ready; read <gate' \
+		'"until":"ready"'
+	type_unread
 	rests 1
-	cat one >&7
-	answer 0
-	refused 'nothing was typed*4 MiB*'
-	release
-	eventually gone "$pid"
+}
+
+# programs_that_read_lines: Prints the commands of programs that read lines, some
+# of them with a line editor.
+programs_that_read_lines() {
+	cat <<-'END'
+	printf "? "; cat
+	PS1="% " bash --norc -i
+	python3 -q
+	sqlite3
+	gdb -q -nx
+	END
+}
+
+@test "I2: a note says that Enter was not typed, until Enter is typed" {
+	boris
+	while read -r command; do
+		[[ $command = PS1* ]] || type -P "${command%% *}" || continue
+		on_terminal "$command" '"wait":60000'
+		type_in 'print 1' '"wait":60000'
+		has "$command: $(plain note)" 'Enter was not typed'
+		type_in '\n'
+		lacks "$command: $(result note)" Enter
+		kill_task
+	done < <(programs_that_read_lines)
+}
+
+@test "I2: the note about Enter also follows input that is not ASCII" {
+	boris
+	on_terminal 'PS1="% " LC_ALL=C.UTF-8 bash --norc -i'
+	type_in 'echo \u00e9' '"wait":60000'
+	has "$(plain note)" 'Enter was not typed'
+}
+
+@test "I2: a program that reads single keys gets no note about Enter" {
+	boris
+	on_terminal 'read -n 1 -p "One? " x; read -n 1 -p "Two? " y
+		echo; echo $x$y; read -n 1 z'
+	for key in a b c; do
+		type_in $key
+		lacks "$(result note)" Enter
+	done
+	on_terminal 'stty -icanon -echo
+		while printf "\rchoice: "; do head -c 1 >key; done'
+	type_in x
+	lacks "$(result note)" Enter
+}
+
+@test "I2: a full-screen program gets no note about Enter" {
+	boris
+	seq 1000 >lines
+	for program in 'vim -u NONE' 'less lines'; do
+		type -P "${program%% *}" || continue
+		on_terminal "$program"
+		type_in '\n'
+		for key in G i hello; do
+			type_in $key
+			lacks "$program: $(result note)" Enter
+		done
+		kill_task
+	done
 }
 
 @test "I3: an incomplete last line is reported as a possible prompt" {
 	boris
 	on_terminal 'echo line; printf "Go on? "; read -t 600 <gate'
 	is "$(result status)" '"running"'
-	may_ask
+	reports_possible_prompt
 	is "$(plain stdout)" $'line\nGo on? '
+}
+
+@test "I3: a program that turns off canonical mode may be waiting for input" {
+	boris
 	on_terminal 'stty -icanon -echo; echo Menu; read -t 600 <gate'
-	may_ask
+	reports_possible_prompt
 	lacks "$(plain note)" secret
+}
+
+@test "I3: a complete last line is not reported as a prompt" {
+	boris
 	on_terminal 'echo line; read <gate' '"wait":1500'
 	is "$(result status) $(plain stdout)" '"running" line'
-	silent
+	reports_no_prompt
 	least "$(result elapsed_ms)" 1500
-	release 3
 }
 
 @test "I3: a program that turns off echo is reported to ask for a secret" {
 	boris
 	on_terminal 'read -s -p "Password: " x; echo; echo "got ${#x}"'
-	has "$(plain note)" secret
+	reports_secret
 	type_in 'hunter2\n'
 	is "$(plain stdout)" $'\ngot 7'
 	on_terminal 'stty -echo; echo Password; read x'
-	has "$(plain note)" secret
+	reports_secret
+}
+
+@test "I3: a program that turns off echo after its prompt asks for a secret" {
+	boris
+	on_terminal 'echo Password; read -t 1 <>never; stty -echo; read x' \
+		'"wait":60000'
+	reports_secret
 	type_in '\n'
-	on_terminal 'echo Password; read -t 1 <>never; stty -echo; read x' '"wait":60000'
-	has "$(plain note)" secret
-	type_in '\n'
-	is "$(result status)" '"completed"'
+	exits_with 0
 }
 
 @test "I3: a pause between complete lines does not end a wait" {
 	boris
-	on_terminal 'for i in 1 2 3; do echo step $i; read -t 0.6 <>never; done; printf "ok? "; read x' '"wait":60000'
+	on_terminal 'for i in 1 2 3; do
+			echo step $i
+			read -t 0.6 <>never
+		done
+		printf "ok? "; read x' '"wait":60000'
 	is "$(plain stdout)" $'step 1\nstep 2\nstep 3\nok? '
-	asks
-	type_in '\n'
+	reports_prompt
+}
+
+# ask_twice: Starts a program that prints a prompt, and another one after a
+# release.
+ask_twice() {
+	on_terminal 'stty -icanon -echo
+		printf "Key 1? "; read -t 600 <gate
+		printf "Key 2? "; read -t 600 <gate'
+	reports_possible_prompt
 }
 
 @test "I3: a prompt that was reported does not end another wait" {
 	boris
-	on_terminal 'stty -icanon -echo; for i in 1 2; do printf "Key $i? "; read -t 600 <gate; done'
-	may_ask
+	ask_twice
 	look '' '"wait":700'
-	least "$(result elapsed_ms)" 1000 # nothing ended that wait
-	may_ask
+	least "$(result elapsed_ms)" 1000
+	reports_possible_prompt
+}
+
+@test "I3: a new prompt ends a wait after an earlier prompt was reported" {
+	boris
+	ask_twice
 	call task_output '{"task_id":"'"$task"'","wait":60000}'
 	release
 	answer
 	has "$(plain stdout)" 'Key 2? '
-	may_ask
-	release
+	reports_possible_prompt
+}
+
+@test "I3: a prompt that is printed again is reported again" {
+	boris
+	on_terminal 'stty -icanon -echo
+		while printf "\rchoice: "; do
+			dd bs=1 count=1 >/dev/null 2>&1
+		done'
+	reports_prompt
+	begin
+	type_in x '"wait":20000'
+	within 5000
+	reports_prompt
 }
 
 @test "I3: no prompt is reported if nothing was printed since the last input" {
 	needs_linux_parts
 	boris
-	on_terminal 'stty -icanon -echo; printf "> "; head -c 1 >one; read -t 600 <gate; printf "> "; head -c 1 >two'
-	asks
+	on_terminal 'stty -icanon -echo; printf "> "; head -c 1 >one
+		read -t 600 <gate; printf "> "; head -c 1 >two'
+	reports_prompt
 	to_type 'x' '"wait":60000,"until":"nosuch"'
 	typed=$id
 	look '' '"wait":1000'
-	silent
+	reports_no_prompt
 	release
 	answer $typed
 	has "$(plain stdout)" '> '
-	asks
-	type_in x
+	reports_prompt
 }
 
 @test "I3: a prompt ends a wait for a text" {
 	needs_linux_parts
 	boris
-	on_terminal 'printf "Sure? "; read x; echo ready; read x' '"until":"ready"'
-	asks
-	has "$(plain note)" 'not printed: ready'
+	on_terminal 'printf "Sure? "; read x; echo ready; read x' \
+		'"until":"ready"'
+	reports_prompt
+	until_not_seen ready
 	type_in 'y\n' '"until":"ready"'
-	lacks "$(result note)" 'not printed'
-	type_in '\n'
+	until_seen
 }
 
 @test "I3: no prompt is reported until all input has been typed" {
 	boris
-	line=$(printf %1000s | tr ' ' a)'\n'
 	on_terminal 'read <gate; cat >in; wc -c <in' '"wait":1'
-	text=
+	line=$(printf '%1000s' '' | tr ' ' a)'\n' text=
 	for ((i = 0; i < 30; i++)); do
 		text+=$line
 	done
 	to_type "$text"'\u0004' '"wait":60000,"until":"30030"'
+	typed=$id
 	in_turn
 	look '' '"wait":700'
-	silent
+	reports_no_prompt
 	release
-	answer $((id - 2))
+	answer $typed
 	has "$(plain stdout)" 30030
 }
 
-# quick COMMAND: it is said at once that it asks, though nothing else would do
-quick() {
+@test "I3: no prompt is reported while the program has unread input" {
+	boris
+	on_terminal 'stty -icanon -echo; printf "? "; head -c 1 >key
+		printf "more? "; read -t 600 <gate'
+	type_in 'xyz' '"wait":1500'
+	reports_no_prompt
+	on_terminal 'stty -icanon -echo; printf "? "; head -c 1 >key
+		read -t 600 <gate; printf "more? "; read -t 600 <gate'
+	type_in 'xyz' '"wait":1500'
+	reports_no_prompt
+}
+
+# prompts_at_once COMMAND: Fails if no prompt of COMMAND is reported within 2.5
+# seconds.
+prompts_at_once() {
 	on_terminal "$1" '"wait":30000'
-	asks
+	reports_prompt
 	most "$(result elapsed_ms)" $((2500 * SLOW))
 }
 
-@test "I3: a program that reads the terminal is reported as waiting even without a prompt" {
+@test "I3: a program that reads the terminal waits even without a prompt" {
 	needs_linux_parts
 	boris
-	quick 'echo line; cat >got'
+	prompts_at_once 'echo line; cat >got'
 	type_in 'x\n' '"wait":0'
-	eventually test -s got
+	begun got
 	type_in '\u0004'
-	is "$(result status)" '"completed"'
-	quick 'read x </dev/tty'
-	type_in '\n'
-	on_terminal 'read -s x; read -n 1 y' '"wait":30000'
-	has "$(plain note)" secret
-	type_in '\n'
-	asks
-	lacks "$(plain note)" secret
-	type_in y
-	is "$(result status)" '"completed"'
+	exits_with 0
 }
 
-@test "I3: a program at work is not reported as waiting even if its last line is incomplete" {
+@test "I3: a program that reads /dev/tty is reported as waiting" {
 	needs_linux_parts
 	boris
-	for command in \
-		'printf "checking... "; sleep 60' \
-		'printf "checking... "; while :; do :; done' \
-		'printf "checking... "; (cat <gate | cat)' \
-		'printf "checking... "; sleep 60 & wait' \
-		'stty -icanon -echo; printf "checking... "; sleep 60' \
-		'printf "checking... "; read x <gate' \
-		'set -m; printf "building... "; (trap "" TTIN; read x; sleep 60) & sleep 60'; do
-		call_bash "$command" '{"tty":true,"wait":1500}'
+	prompts_at_once 'read x </dev/tty'
+}
+
+@test "I3: a program that reads without echo or prompt asks for a secret" {
+	needs_linux_parts
+	boris
+	on_terminal 'read -s x; read -n 1 y' '"wait":30000'
+	reports_secret
+	type_in '\n'
+	reports_prompt
+	lacks "$(plain note)" secret
+	type_in y
+	exits_with 0
+}
+
+@test "I3: a program at work is not waiting even if its last line looks like it" {
+	needs_linux_parts
+	boris
+	for command in 'sleep 60' 'while :; do :; done' '(cat <gate | cat)' \
+		'sleep 60 & wait' 'stty -icanon -echo; sleep 60' \
+		'read x <gate' \
+		'set -m; (trap "" TTIN; read x; sleep 60) & sleep 60'; do
+		call_bash "printf 'checking... '; $command" \
+			'{"tty":true,"wait":1500}'
 		ids+=("$id")
 	done
 	for id in "${ids[@]}"; do
 		answer
-		silent
+		reports_no_prompt
 		least "$(result elapsed_ms)" 1500
 	done
 }
 
-@test "I3: a program is not reported as waiting while its main thread is running" {
+@test "I3: a program is not waiting while its main thread is running" {
 	needs_linux_parts
 	needs python3
 	boris
-	on_terminal "python3 -c 'import select, threading
-threading.Thread(target=select.select, args=([0], [], [], 60), daemon=True).start()
-print(\"begun \", end=\"\", flush=True)
-while True: pass'" '"until":"begun"'
+	cat >threads.py <<-'END'
+	import select, threading
+	reader = threading.Thread(
+	    target=select.select, args=([0], [], [], 60), daemon=True)
+	reader.start()
+	print("begun ", end="", flush=True)
+	while True:
+	    pass
+	END
+	on_terminal 'python3 threads.py' '"until":"begun"'
 	look '' '"wait":1000'
 	is "$(result status)" '"running"'
-	silent
+	reports_no_prompt
 }
 
-@test "I3: without /proc, an incomplete last line is reported as a possible prompt" {
+@test "I3: without /proc, an incomplete last line is a possible prompt" {
 	needs_root
 	needs unshare
 	needs_plain
@@ -508,12 +825,94 @@ while True: pass'" '"until":"begun"'
 	"${wrap[@]}" true || skip 'no mount namespaces here'
 	boris
 	on_terminal 'printf "Go on? "; sleep 60'
-	may_ask
+	reports_possible_prompt
 	on_terminal 'echo line; cat' '"wait":1500'
-	silent
+	reports_no_prompt
 }
 
-# turns: how often the server has been woken
+@test "I3: a password prompt on a reopened terminal is reported" {
+	boris
+	on_terminal 'exec </dev/null >/dev/null 2>&1
+		exec 3<>/dev/tty
+		stty -echo <&3; printf "Password: " >&3; read x <&3' \
+		'"wait":60000'
+	reports_secret
+	type_in 'x\n'
+	exits_with 0
+}
+
+# is_stopped SIGNAL: Fails if the result does not say that SIGNAL has stopped a
+# process group.
+is_stopped() {
+	like "$(plain note)" "*process group * was stopped by $1*"
+}
+
+# reads_stopped SIGNAL [MORE]: Reads the task and fails if the result does not
+# say that SIGNAL has stopped a process group. MORE has further arguments.
+reads_stopped() {
+	look '' '"wait":700'"${2:+,$2}"
+	is_stopped "$1"
+}
+
+@test "I3: a note says that timeout was stopped by SIGTTIN, and how to avoid it" {
+	needs_linux_parts
+	needs timeout
+	boris
+	on_terminal 'echo begun; timeout 60 cat; echo end' '"until":"begun"'
+	eventually reads_stopped SIGTTIN
+	like "$(plain note)" '*timeout --foreground*'
+}
+
+@test "I3: a note says which signal has stopped a process group" {
+	needs_linux_parts
+	boris
+	on_terminal 'echo $$; cat >got; echo end'
+	group=$(plain stdout)
+	group=${group%$'\n'}
+	kill -STOP -- "-$group"
+	eventually reads_stopped SIGSTOP
+	has "$(plain note)" "process group $group was stopped"
+	lacks "$(plain note)" 'for input'
+	kill -CONT -- "-$group"
+	type_in '\u0004'
+	has "$(plain stdout)" end
+}
+
+@test "I3: a stopped process is noted even if it has unread input" {
+	needs_linux_parts
+	needs timeout
+	boris
+	on_terminal 'timeout 60 cat; echo end' '"wait":1500'
+	eventually reads_stopped SIGTTIN
+	type_in 'x\n' '"wait":300'
+	is_stopped SIGTTIN
+	look
+	is_stopped SIGTTIN
+}
+
+@test "I3: a stopped process is noted even if another one prints" {
+	needs_linux_parts
+	needs timeout
+	boris
+	on_terminal 'timeout 60 cat </dev/tty &
+		while echo line; do sleep 0.02; done' '"wait":1500'
+	eventually reads_stopped SIGTTIN '"new":true'
+}
+
+@test "I3: a job that was stopped from a shell is not noted" {
+	boris
+	on_terminal 'PS1="% " bash --norc --noediting -i'
+	sleep_in_shell begun
+	type_in '\u001a'
+	eventually prints Stopped
+	eventually prints '% '
+	look '' '"wait":500'
+	lacks "$(result note)" 'process group'
+	type_in 'sleep 1000\n' '"wait":1000'
+	lacks "$(result note)" 'process group'
+}
+
+# turns: Prints how often the server has slept or been preempted.
 turns() {
 	awk '/^(non)?voluntary_ctxt/ { n += $2 } END { print n }' \
 		"/proc/$server/status"
@@ -522,17 +921,17 @@ turns() {
 @test "I4: a terminal that no process has open does not wake boris" {
 	needs_plain
 	boris
-	on_terminal 'echo x; exec </dev/null >/dev/null 2>&1; echo x >begun; read <gate' '"wait":0'
+	on_terminal 'echo x; exec </dev/null >/dev/null 2>&1
+		echo x >begun; read <gate' '"wait":0'
 	begun begun
 	look
 	in_turn
 	before=$(turns)
 	pause 2000
 	most $(($(turns) - before)) 2
-	release
 }
 
-@test "I4: a task with a terminal is read, listed and killed like any other task" {
+@test "I4: a task with a terminal is read and listed like any other task" {
 	boris
 	on_terminal 'echo one; read <gate' '"wait":100'
 	look '' '"new":true'
@@ -541,8 +940,13 @@ turns() {
 	is "$(plain stdout)" one
 	run_tool task_output '{}'
 	is "$(plain tasks 0 task_id)" "$task"
-	run_tool bash '{"kill_pid":'"$pid"'}'
-	is "$(result status) $(plain stdout)" '"killed" '
+}
+
+@test "I4: a task with a terminal is stopped like any other task" {
+	boris
+	on_terminal 'echo one; read <gate' '"wait":100'
+	kill_task
+	is "$(result status)" '"killed"'
 	eventually gone "$pid"
 	look
 	refused 'task not found*'
@@ -550,12 +954,12 @@ turns() {
 
 @test "T4: kill_pid terminates an interactive shell with SIGHUP after a second" {
 	boris
-	on_terminal 'PS1="% " bash --norc -i'
+	bash_on_terminal
 	echo 'trap "" TERM; echo $$ >job; read x <gate' >script
 	type_in 'sh script &\n' '"wait":100'
 	begun job
 	begin
-	run_tool bash '{"kill_pid":'"$pid"'}'
+	kill_task
 	is "$(result status) $(plain signal)" '"killed" SIGHUP'
 	least "$(took)" 950
 	within 3000
@@ -566,10 +970,11 @@ turns() {
 @test "T4: kill_pid kills a program on a terminal that ignores SIGTERM and SIGHUP" {
 	hurried
 	boris
-	on_terminal 'trap "" TERM HUP; echo x >begun; while :; do read x <gate; done' '"wait":1'
+	on_terminal 'trap "" TERM HUP; echo x >begun
+		while :; do read x <gate; done' '"wait":1'
 	begun begun
 	begin
-	run_tool bash '{"kill_pid":'"$pid"'}'
+	kill_task
 	is "$(plain signal)" SIGKILL
 	least "$(took)" 4900
 }
@@ -577,81 +982,116 @@ turns() {
 @test "I4: a program that has closed its terminal keeps its own exit code" {
 	boris
 	for i in 1 2 3; do
-		on_terminal 'exec </dev/null >/dev/null 2>&1; read <gate; exit 3' '"wait":100'
+		on_terminal 'exec </dev/null >/dev/null 2>&1
+			read <gate; exit 3' '"wait":100'
 		release
 		look '' '"wait":10000'
-		is "$(result status) $(result exit_code)" '"completed" 3'
+		exits_with 3
 	done
-	on_terminal 'exec </dev/null >/dev/null 2>&1; echo x >begun; read <gate; seq 100000 >/dev/tty; echo x >printed; read <gate; echo again >/dev/tty' '"wait":100'
+}
+
+@test "I4: output on a reopened terminal is read although no call waits" {
+	boris
+	on_terminal 'exec </dev/null >/dev/null 2>&1; echo x >begun; read <gate
+		seq 100000 >/dev/tty; echo x >printed; read <gate
+		echo again >/dev/tty' '"wait":100'
 	begun begun
 	release
-	begun printed # though nobody looks
+	begun printed
 	release
 	look '' '"wait":10000,"new":true'
 	has "$(plain stdout)" again
 }
 
-@test "I3: a password prompt on a reopened terminal is reported" {
-	boris
-	on_terminal 'exec </dev/null >/dev/null 2>&1; exec 3<>/dev/tty; stty -echo <&3; printf "Password: " >&3; read x <&3' '"wait":60000'
-	has "$(plain note)" secret
-	type_in 'x\n'
-	is "$(result status)" '"completed"'
-}
-
-@test "I3: a prompt that is printed again is reported again" {
-	boris
-	on_terminal 'stty -icanon -echo; while printf "\rchoice: "; do dd bs=1 count=1 >/dev/null 2>&1; done'
-	asks
-	begin
-	type_in x '"wait":20000'
-	within 5000
-	asks
+# leave_process: Starts a task that leaves a process running on its terminal.
+# The process prints after a release, and writes the exit code to the file
+# `code`.
+leave_process() {
+	cat >orphan <<-'END'
+	trap "" TERM
+	echo x >begun
+	read x <gate
+	echo late
+	echo $? >code
+	read x <gate
+	END
+	on_terminal 'trap "" HUP
+		sh orphan &
+		until test -s begun; do :; done
+		echo end'
 }
 
 @test "I4: a process left running on a terminal does not delay the result" {
 	boris
-	on_terminal 'trap "" HUP; (trap "" TERM; echo x >begun; read <gate; echo late; echo $? >code; read <gate) & begun=1; until test -s begun; do :; done; echo end'
-	is "$(result status) $(plain stdout)" '"completed" end'
-	like "$(plain note)" "*the command left processes running*pkill -s $pid*"
+	leave_process
+	is "$(plain stdout)" end
+	exits_with 0
+	like "$(plain note)" \
+		"*the command left processes running*pkill -s $pid*"
+	release 2
+}
+
+@test "I4: a process left running on a terminal cannot print to it" {
+	boris
+	leave_process
 	release
 	begun code
 	isnt "$(<code)" 0
 	release
 }
 
-@test "L3, L4: processes on terminals do not outlive boris" {
-	for how in end_input 'kill -9'; do
-		boris
-		on_terminal 'PS1="% " bash --norc -i'
-		type_in 'sleep 1000 & echo $! >job\n'
-		begun job
-		on_terminal 'trap "" HUP; sleep 1000' '"wait":1'
-		$how $server
-		died || :
-		eventually gone job
-		eventually gone "$pid"
-		eventually alone
-		status=0
-		rm job
-	done
+# start_stubborn_tasks: Starts two tasks on terminals. One is a shell with a
+# background job, whose pid is in the file `job`. The other ignores SIGHUP.
+start_stubborn_tasks() {
+	bash_on_terminal
+	type_in 'sleep 1000 & echo $! >job\n'
+	begun job
+	on_terminal 'trap "" HUP; sleep 1000' '"wait":1'
+}
+
+@test "L3: processes on terminals are terminated when the session closes" {
+	boris
+	start_stubborn_tasks
+	leave
+	gone job
+	gone "$pid"
+	alone
+}
+
+@test "L4: processes on terminals are terminated if boris is killed" {
+	boris
+	start_stubborn_tasks
+	kill -9 $server
+	died || :
+	eventually gone job
+	eventually gone "$pid"
+	eventually alone
+	status=0
 }
 
 @test "I6: a line is wrapped at column 200" {
 	boris
-	on_terminal 'printf %0200d 1; echo; printf %0201d 2; printf "\r3\n"; read <gate' '"until":"3"'
+	on_terminal 'printf %0200d 1; echo; printf %0201d 2; printf "\r3\n"
+		read <gate' '"until":"3"'
 	is "$(plain stdout)" "$(printf '%0200d\n%0200d\n3' 1 0)"
-	release
-	on_terminal 'printf "%-150s\n\t \n%-300s|\n" a b; printf "name: "; read x' '"until":"name: "'
-	is "$(result stdout)" '"a\n\nb\n'"$(printf '%100s')"'|\nname: "'
+}
+
+@test "I6: blanks at the end of a line are not shown, except before the cursor" {
+	boris
+	on_terminal 'printf "%-150s\n\t \n%-300s|\n" a b; printf "name: "
+		read x' '"until":"name: "'
+	is "$(result stdout)" '"a\n\nb\n'"$(printf '%100s' '')"'|\nname: "'
 	type_in 'x\n' '"wait":10000'
 	is "$(result stdout)" '"x\n"'
 }
 
 @test "I6: the result of a full-screen program has the current screen" {
 	boris
-	for begins in '\033[?1049h' '\033[?1047h' '\033[?47h' '\033[H' '\033[1;1f'; do
-		on_terminal "echo before; printf '$begins'; echo one; printf '\033[3;5Htwo  '; read x; printf '\033[H\033[Kmore'; read x" '"until":"two"'
+	for begins in '\033[?1049h' '\033[?1047h' '\033[?47h' '\033[H' \
+		'\033[1;1f'; do
+		on_terminal "echo before; printf '$begins'
+			echo one; printf '\033[3;5Htwo  '; read x
+			printf '\033[H\033[Kmore'; read x" '"until":"two"'
 		has "$(plain screen)" '    two'
 		is "$(result stdout)" ''
 		type_in '\n' '"until":"more"'
@@ -663,61 +1103,89 @@ turns() {
 
 @test "I6: a program that leaves the alternate screen prints lines again" {
 	boris
-	on_terminal 'echo before; printf "\033[?1049h\033[Hdrawn"; read x; printf "\033[?1049l"; echo after; read x' '"until":"drawn"'
+	on_terminal 'echo before; printf "\033[?1049h\033[Hdrawn"; read x
+		printf "\033[?1049l"; echo after; read x' '"until":"drawn"'
 	is "$(plain screen)" drawn
 	type_in '\n' '"until":"after"'
 	like "$(plain stdout)" '*after'
 	lacks "$(plain stdout)" drawn
-	run_tool task_output '{"task_id":"'"$task"'"}'
+	look
 	like "$(plain stdout)" $'before\n*after'
 }
 
 @test "I6: with new, an unchanged screen is not returned again" {
 	boris
-	on_terminal 'printf "\033[?1049h\033[5;5Hdrawn"; read x; printf "\033[5;5Hagain"; read x' '"until":"drawn"'
-	run_tool task_output '{"task_id":"'"$task"'","new":true}'
+	on_terminal 'printf "\033[?1049h\033[5;5Hdrawn"; read x
+		printf "\033[5;5Hagain"; read x' '"until":"drawn"'
+	look '' '"new":true'
 	is "$(plain screen)" ''
 	type_in '\n' '"until":"again"'
 	has "$(plain screen)" '    again'
 }
 
+# prints_lines BYTES: Fails if a program that prints BYTES (with the escapes of
+# printf) counts as a full-screen program.
+prints_lines() {
+	on_terminal "printf '$1'; echo drawn; read x" '"until":"drawn"'
+	is "$(plain stdout)" drawn
+	type_in '\n'
+}
+
 @test "I6: clearing the screen does not make a program a full-screen program" {
 	boris
-	for begins in '\033[H\033[2J' '\033[2J\033[H' '\033[H\033[J' '\033[H\033[1;1H\033[?25l\033[J' '\0337\033[999;999f\0338'; do
-		on_terminal "printf '$begins'; echo drawn; read x" '"until":"drawn"'
-		is "$(plain stdout)" drawn
-		type_in '\n'
-	done
+	prints_lines '\033[H\033[2J'
+	prints_lines '\033[2J\033[H'
+	prints_lines '\033[H\033[J'
+	prints_lines '\033[H\033[1;1H\033[?25l\033[J'
+}
+
+@test "I6: asking for the size does not make a program a full-screen program" {
+	boris
+	prints_lines '\0337\033[999;999f\0338'
 }
 
 @test "I6: text after a cleared screen is new if the screen ended with blank lines" {
 	boris
-	on_terminal 'stty -echo; printf "drawn\n\n\n"; read x; printf "\033[H\033[2Jagain"; read x' '"until":"drawn"'
-	run_tool task_output '{"task_id":"'"$task"'","new":true}'
+	on_terminal 'stty -echo; printf "drawn\n\n\n"; read x
+		printf "\033[H\033[2Jagain"; read x' '"until":"drawn"'
+	look '' '"new":true'
 	type_in '\n' '"until":"again"'
 	is "$(plain stdout)" again
 }
 
 @test "I6: nested progress bars take one line of text each" {
 	boris
-	on_terminal 'for i in 1 2 3; do printf "outer $i\ninner $i\r\033[A"; done; printf "\n\nend\n"' '"wait":10000'
+	on_terminal 'for i in 1 2 3; do
+			printf "outer $i\ninner $i\r\033[A"
+		done
+		printf "\n\nend\n"' '"wait":10000'
 	is "$(plain stdout)" $'outer 3\ninner 3\nend'
 }
 
 @test "I6: a terminal answers queries in the order in which they are printed" {
 	boris
-	on_terminal 'stty raw -echo; printf "ab\033[6n\033[5n\033[c\033[>c"; head -c 26 | tr "\033" E; stty sane; echo; echo end' '"until":"end"'
+	on_terminal 'stty raw -echo; printf "ab\033[6n\033[5n\033[c\033[>c"
+		head -c 26 | tr "\033" E; stty sane; echo; echo end' \
+		'"until":"end"'
 	has "$(plain stdout)" 'E[1;3RE[0nE[?1;2cE[>0;0;0c'
-	on_terminal 'stty raw -echo; printf "\0337\033[999;999f\033[6n\0338"; head -c 9 | tr "\033" E; stty sane; echo; echo end' '"until":"end"'
+}
+
+@test "I6: a query of the cursor in the last cell returns the terminal's size" {
+	boris
+	on_terminal 'stty raw -echo
+		printf "\0337\033[999;999f\033[6n\0338"
+		head -c 9 | tr "\033" E; stty sane; echo; echo end' \
+		'"until":"end"'
 	has "$(plain stdout)" 'E[50;200R'
 }
 
 @test "W3: until is found in a row that a full-screen program has changed" {
 	boris
-	on_terminal 'printf "\033[?1049h\033[5;5Hready: no"; read x; sleep 0.2; printf "\033[5;12Hyes"; read x' '"until":"ready: no"'
+	on_terminal 'printf "\033[?1049h\033[5;5Hready: no"; read x; sleep 0.2
+		printf "\033[5;12Hyes"; read x' '"until":"ready: no"'
 	type_in '\n' '"until":"ready: yes"'
 	has "$(plain screen)" 'ready: yes'
-	lacks "$(plain note)" 'not printed'
+	until_seen
 }
 
 @test "W2: a wait after input continues while the program is at work" {
@@ -726,9 +1194,9 @@ turns() {
 	on_terminal 'read x; echo start; sleep 3; echo end; read y; echo $y'
 	type_in 'go\n'
 	is "$(plain stdout)" $'go\nstart\nend'
-	asks
+	reports_prompt
 	type_in 'bye\n'
-	is "$(result exit_code)" 0
+	exits_with 0
 }
 
 @test "W2: a wait after input ends after two seconds of silence" {
@@ -739,21 +1207,38 @@ turns() {
 	is "$(plain stdout)" $'hello\nhello'
 	least "$(took)" 2000
 	within 4000
-	silent
+	reports_no_prompt
 	type_in '\u0004'
-	is "$(result exit_code)" 0
+	exits_with 0
+}
+
+# sleep_after_lines N: Starts a program that prints `go`, reads N lines and
+# sleeps.
+sleep_after_lines() {
+	needs perl
+	on_terminal "perl -e 'print qq(go\n); <STDIN> for 1 .. $1;
+		select(undef, undef, undef, 60)'" '"until":"go"'
 }
 
 @test "W2: the echo of several typed lines does not count as new output" {
-	needs perl
 	hurried
 	boris
-	on_terminal "perl -e 'print qq(go\n); <STDIN> for 1 .. 3; select(undef, undef, undef, 60)'" '"until":"go"'
+	sleep_after_lines 3
 	begin
 	type_in 'a\nb\nc\n' '"wait":20000'
 	is "$(plain stdout)" $'a\nb\nc'
 	least "$(took)" 19900
-	run_tool bash '{"kill_pid":'"$pid"'}'
+	kill_task
+}
+
+@test "W2: the echo of a line wider than the terminal is not new output" {
+	hurried
+	boris
+	sleep_after_lines 1
+	begin
+	type_in "$(printf %0300d 0)"'\n' '"wait":20000'
+	least "$(took)" 19900
+	kill_task
 }
 
 @test "W2: the cancellation of a call with input ends only the wait" {
@@ -766,28 +1251,38 @@ turns() {
 	in_turn
 	release
 	type_in 'exit\n'
-	is "$(result status)" '"completed"'
+	exits_with 0
 	leave
 	unanswered $typed
 }
 
 @test "W3: until is not found in the echo of the input" {
 	boris
-	on_terminal 'PS1="% " bash --norc -i'
-	to_type 'echo x >begun; read x <gate; echo READY\n' '"until":"READY","wait":60000'
+	bash_on_terminal
+	to_type 'echo x >begun; read x <gate; echo READY\n' \
+		'"until":"READY","wait":60000'
 	typed=$id
 	printed begun
 	next_is_ping
 	release
 	answer $typed
 	has "$(plain stdout)" $'echo READY\nREADY'
-	lacks "$(result note)" 'not printed'
-	type_in 'exit\n'
+	until_seen
 }
 
 @test "W3: until is not found in an echo that arrives in pieces" {
 	boris
-	on_terminal 'stty -icanon -echo; printf "> "; while [ $((i += 1)) -le 11 ]; do IFS= read -rn 1 -d "" c; printf %s "$c"; read -t 0.02 <>never; done; echo x >begun; read <gate; echo READY; read <gate'
+	cat >echo_slowly <<-'END'
+	stty -icanon -echo
+	printf "> "
+	while [ $((i += 1)) -le 11 ]; do
+		IFS= read -rn 1 -d "" c
+		printf %s "$c"
+		read -t 0.02 <>never
+	done
+	echo x >begun; read <gate; echo READY; read <gate
+	END
+	on_terminal '. ./echo_slowly'
 	to_type 'echo READY\n' '"until":"READY","wait":60000'
 	typed=$id
 	printed begun
@@ -795,41 +1290,44 @@ turns() {
 	release
 	answer $typed
 	is "$(plain stdout)" $'echo READY\nREADY'
-	lacks "$(result note)" 'not printed'
-	release
+	until_seen
 }
 
-@test "W3: without echo, until is found in the first output" {
+@test "W3: with echo off, until is found in the first output" {
 	boris
 	on_terminal 'stty -echo; printf "? "; read x; echo "$x"; read <gate'
 	type_in 'READY\n' '"until":"READY"'
 	is "$(plain stdout)" READY
-	lacks "$(result note)" 'not printed'
-	release
-	on_terminal 'stty -icanon -echo; echo x >begun; head -c 1 >key; echo; echo quit; read <gate' '"wait":1'
+	until_seen
+}
+
+@test "W3: until is found in the first output of a program that reads keys" {
+	boris
+	on_terminal 'stty -icanon -echo; echo x >begun; head -c 1 >key
+		echo; echo quit; read <gate' '"wait":1'
 	printed begun
 	type_in 'quit' '"until":"quit"'
-	lacks "$(result note)" 'not printed'
-	release
+	until_seen
 }
 
 @test "W3: text that a program prints exactly as it was typed counts as echo" {
 	boris
-	on_terminal 'stty -icanon -echo; printf "> "; head -c 4 >in; echo you chose quit; read -t 600 <gate'
+	on_terminal 'stty -icanon -echo; printf "> "; head -c 4 >in
+		echo you chose quit; read -t 600 <gate'
 	type_in quit '"until":"quit","wait":700'
 	has "$(plain stdout)" 'you chose quit'
-	has "$(plain note)" ': quit (it is plain text'
-	release
+	until_not_seen 'quit (it is plain text'
 }
 
 @test "W3: until is found in output that precedes a prompt" {
 	boris
-	on_terminal 'echo x >begun; read <gate; echo ready; printf "> "; read x' '"wait":1'
+	on_terminal 'echo x >begun; read <gate; echo ready; printf "> "; read x' \
+		'"wait":1'
 	begun begun
 	release
 	pause 500
 	look '' '"until":"ready"'
-	lacks "$(plain note)" 'not printed'
+	until_seen
 }
 
 @test "W3: until is not found in output from before the input" {
@@ -838,46 +1336,62 @@ turns() {
 	printed begun
 	type_in 'go\n' '"until":"READY> ","wait":300'
 	has "$(plain stdout)" go
-	has "$(result note)" 'not printed since the last read'
-	rm begun
-	on_terminal 'echo x >begun; read <gate; stty -icanon -echo; printf "> READY\n"; read <gate; echo READY; read <gate' '"wait":1'
-	printed begun
-	type_in 'READY\n' '"until":"READY","wait":300'
-	has "$(result note)" ': READY (it is plain text'
-	release
+	until_not_seen 'READY> '
+	has "$(plain note)" 'not printed since the last read'
 }
 
-# busy_shell COMMAND: a shell with a line editor, which is at work until a release
+@test "W3: until is not found in an echo that is drawn twice" {
+	boris
+	on_terminal 'echo x >begun; read <gate; stty -icanon -echo
+		printf "> READY\n"; read <gate; echo READY; read <gate' \
+		'"wait":1'
+	printed begun
+	type_in 'READY\n' '"until":"READY","wait":300'
+	until_not_seen 'READY (it is plain text'
+}
+
+# busy_shell COMMAND: Starts COMMAND, a shell with a line editor, on a terminal.
+# The shell is at work until a release.
 busy_shell() {
 	on_terminal "$1"
 	type_in 'echo x >busy; read x <gate\n' '"wait":0'
 	begun busy
 }
 
-# waits_for_mark TEXT [RELEASES]: what is typed creates the file `begun`, reads
-# the gate and prints MARK; only then is `until` seen, after so many releases
+# waits_for_mark TEXT [RELEASES]: Types TEXT, whose last line creates the file
+# `begun`, waits for a release and prints MARK. Fails if `until` is found before
+# MARK is printed. RELEASES (default: 1) is the number of releases that the
+# shell needs.
 waits_for_mark() {
 	to_type "$1" '"until":"MARK","wait":60000'
 	typed=$id
 	in_turn
 	release $((${2:-1} - 1))
 	printed begun
-	pause 300 # longer than what until has seen is waited for
+	pause 300 # boris would answer 100 ms after it has seen MARK.
 	next_is_ping
 	release
 	answer $typed
-	lacks "$(result note)" 'not printed'
+	until_seen
 	like "$(plain stdout)" $'*\n?(% )MARK\n*'
 	rm begun
-	run_tool bash '{"kill_pid":'"$pid"'}'
+	kill_task
 }
 
 @test "W3: until is not found in a typed line that readline draws again" {
 	boris
 	busy_shell 'PS1="% " bash --norc -i'
 	waits_for_mark 'echo x >begun; read <gate; echo MARK\n' 2
+}
+
+@test "W3: until is not found in a UTF-8 line that readline draws again" {
+	boris
 	busy_shell 'PS1="% " LC_ALL=C.UTF-8 bash --norc -i'
 	waits_for_mark 'echo \u00e9 >begun; read <gate; echo MARK\n' 2
+}
+
+@test "W3: until is not found in a line that was typed in two parts" {
+	boris
 	busy_shell 'PS1="% " bash --norc -i'
 	type_in 'echo x >begun; read <gate; echo MA' '"wait":0'
 	waits_for_mark 'RK\n' 2
@@ -887,35 +1401,42 @@ waits_for_mark() {
 	needs python3
 	boris
 	on_terminal 'python3 -q' '"until":">>> "'
-	type_in 'f = open(\"gate\"); _ = open(\"busy\", \"w\").write(\"x\"); _ = f.readline()\n' '"wait":0'
+	type_in 'f = open(\"gate\"); _ = open(\"busy\", \"w\").write(\"x\"); ' \
+		'"wait":0'
+	type_in '_ = f.readline()\n' '"wait":0'
 	begun busy
-	waits_for_mark '_ = open(\"begun\", \"w\").write(\"x\"); _ = f.readline(); print(\"MARK\")\n' 2
+	mark='_ = open(\"begun\", \"w\").write(\"x\"); _ = f.readline(); '
+	waits_for_mark "$mark"'print(\"MARK\")\n' 2
 }
 
 @test "W3: until is not found in the echo of the last of several typed lines" {
 	boris
-	on_terminal 'PS1="% " bash --norc -i'
+	bash_on_terminal
 	waits_for_mark 'echo a\necho x >begun; read <gate; echo MARK\n'
-	on_terminal 'PS1="% " bash --norc -i'
-	waits_for_mark 'for i in 1; do\nread <gate\necho a\ndone\necho x >begun; read <gate; echo MARK\n' 2
+	bash_on_terminal
+	loop='for i in 1; do\nread <gate\necho a\ndone\n'
+	waits_for_mark "$loop"'echo x >begun; read <gate; echo MARK\n' 2
 }
 
-@test "W3: until is not found in the echo after a tab or Ctrl-C" {
+@test "W3: until is not found in the echo of a line with a tab" {
 	boris
 	mkdir directory
-	on_terminal 'PS1="% " bash --norc -i'
+	bash_on_terminal
 	waits_for_mark 'ls dir\t; echo x >begun; read <gate; echo MARK\n'
-	on_terminal 'PS1="% " bash --norc -i'
-	# The program that Ctrl-C ends writes the file, not the shell.
-	type_in "sh -c 'echo x >busy; exec sleep 1000'\\n" '"wait":0'
-	begun busy
+}
+
+@test "W3: until is not found in the echo after Ctrl-C" {
+	boris
+	bash_on_terminal
+	sleep_in_shell busy
 	waits_for_mark '\u0003echo x >begun; read <gate; echo MARK\n'
 }
 
 @test "W3: until is not found in the echo of a line wider than the terminal" {
 	boris
 	long=": $(printf %0190d 0); echo x >begun; read x <gate; echo MARK\n"
-	for shell in 'TERM=dumb bash --norc -i' 'TERM=xterm bash --norc -i' 'sh -i'; do
+	for shell in 'TERM=dumb bash --norc -i' 'TERM=xterm bash --norc -i' \
+		'sh -i'; do
 		on_terminal "PS1='% ' $shell"
 		waits_for_mark "$long"
 		busy_shell "PS1='% ' $shell"
@@ -928,20 +1449,21 @@ waits_for_mark() {
 	busy_shell 'PS1="% " bash --norc -i'
 	type_in 'echo x >begun; read <gate; echo MARK\n' '"wait":0'
 	call task_output '{"task_id":"'"$task"'","until":"MARK","wait":60000}'
-	looked=$id
+	waiting=$id
 	in_turn
 	release
 	printed begun
-	pause 300 # longer than what until has seen is waited for
+	pause 300
 	next_is_ping
 	release
-	answer $looked
+	answer $waiting
 	like "$(plain stdout)" $'*\nMARK\n*'
 }
 
 @test "W3: until is not found in a redrawn command line with the same text" {
 	boris
-	busy_shell 'MARK() { echo x >begun; read <gate; }; export -f MARK; PS1="% " bash --norc -i'
+	busy_shell 'MARK() { echo x >begun; read <gate; }
+		export -f MARK; PS1="% " bash --norc -i'
 	to_type 'MARK\n' '"until":"MARK","wait":60000'
 	typed=$id
 	in_turn
@@ -949,147 +1471,25 @@ waits_for_mark() {
 	printed begun
 	pause 300
 	next_is_ping
-	run_tool bash '{"kill_pid":'"$pid"'}'
+	kill_task
 	answer $typed
 	has "$(plain stdout)" '% MARK'
 }
 
-@test "I3: no prompt is reported while the program has unread input" {
-	boris
-	on_terminal 'stty -icanon -echo; printf "? "; head -c 1 >key; read -t 600 <gate; printf "more? "; read -t 600 <gate'
-	type_in 'xyz' '"wait":1500'
-	silent
-	release
-	on_terminal 'stty -icanon -echo; printf "? "; head -c 1 >key; printf "more? "; read -t 600 <gate'
-	type_in 'xyz' '"wait":1500'
-	silent
-	release
-}
-
 @test "W3: until is found in output that repeats part of the typed line" {
 	boris
-	on_terminal 'PS1="% " bash --norc -i'
+	bash_on_terminal
 	type_in 'echo \"the build has finished\"\n' '"until":"finished"'
 	has "$(plain stdout)" $'\nthe build has finished\n'
-	lacks "$(result note)" 'not printed'
+	until_seen
+}
+
+@test "W3: until is found in a line that cat prints after the echo" {
+	boris
 	on_terminal 'cat'
 	type_in 'READY\n' '"until":"READY"'
 	has "$(plain stdout)" $'READY\nREADY'
-	lacks "$(result note)" 'not printed'
-}
-
-@test "W2: the echo of a line wider than the terminal does not count as new output" {
-	needs perl
-	hurried
-	boris
-	on_terminal "perl -e 'print qq(go\n); <STDIN>; select(undef, undef, undef, 60)'" '"until":"go"'
-	begin
-	type_in "$(printf %0300d 0)"'\n' '"wait":20000'
-	least "$(took)" 19900
-	run_tool bash '{"kill_pid":'"$pid"'}'
-}
-
-# no_enter: the result says that no Enter was typed
-no_enter() {
-	has "$(plain note)" 'Enter was not typed'
-}
-
-@test "I2: a note says that Enter was not typed if the program reads lines" {
-	boris
-	for program in 'printf "? "; cat' 'PS1="% " bash --norc -i' 'python3 -q' 'sqlite3' 'gdb -q -nx'; do
-		[[ $program = PS1* ]] || type -P ${program%% *} || continue
-		on_terminal "$program" '"wait":60000'
-		type_in 'print 1' '"wait":60000'
-		no_enter
-		type_in '\n'
-		lacks "$(result note)" Enter
-		run_tool bash '{"kill_pid":'"$pid"'}'
-	done
-	on_terminal 'PS1="% " LC_ALL=C.UTF-8 bash --norc -i'
-	type_in 'echo \u00e9' '"wait":60000'
-	no_enter
-}
-
-@test "I2: a program that reads single keys gets no note about Enter" {
-	boris
-	on_terminal 'read -n 1 -p "One? " x; read -n 1 -p "Two? " y; echo; echo $x$y; read -n 1 z'
-	for key in a b c; do
-		type_in $key
-		lacks "$(result note)" Enter
-	done
-	on_terminal 'stty -icanon -echo; while printf "\rchoice: "; do head -c 1 >key; done'
-	type_in x
-	lacks "$(result note)" Enter
-	seq 1000 >lines
-	for program in 'vim -u NONE' 'less lines'; do
-		type -P ${program%% *} || continue
-		on_terminal "$program"
-		type_in '\n'
-		for key in G i hello; do
-			type_in $key
-			lacks "$program: $(result note)" Enter
-		done
-		run_tool bash '{"kill_pid":'"$pid"'}'
-	done
-}
-
-# is_stopped SIGNAL: a look at last says that a process group is stopped by that
-is_stopped() {
-	look '' '"wait":700'
-	like "$(plain note)" "*process group * was stopped by $1*"
-}
-
-@test "I3: a note names a stopped process group and the signal that stopped it" {
-	needs_linux_parts
-	needs timeout
-	boris
-	on_terminal 'echo begun; timeout 60 cat; echo end' '"until":"begun"'
-	eventually is_stopped SIGTTIN
-	like "$(plain note)" '*timeout --foreground*'
-	run_tool bash '{"kill_pid":'"$pid"'}'
-	on_terminal 'echo $$; cat >got; echo end'
-	group=$(plain stdout)
-	kill -STOP -- "-${group%$'\n'}"
-	eventually is_stopped SIGSTOP
-	lacks "$(plain note)" 'for input'
-	kill -CONT -- "-${group%$'\n'}"
-	type_in '\u0004'
-	has "$(plain stdout)" end
-}
-
-@test "I3: a stopped process is noted even if it has unread input" {
-	needs_linux_parts
-	needs timeout
-	boris
-	on_terminal 'timeout 60 cat; echo end' '"wait":1500'
-	eventually is_stopped SIGTTIN
-	type_in 'x\n' '"wait":300'
-	like "$(plain note)" '*process group * was stopped by SIGTTIN*'
-	look
-	like "$(plain note)" '*process group * was stopped by SIGTTIN*'
-	run_tool bash '{"kill_pid":'"$pid"'}'
-	on_terminal 'timeout 60 cat </dev/tty & while echo line; do sleep 0.02; done' '"wait":1500'
-	stopped_at_once() {
-		look '' '"new":true,"wait":300'
-		like "$(plain note)" '*process group * was stopped by SIGTTIN*'
-	}
-	eventually stopped_at_once
-	run_tool bash '{"kill_pid":'"$pid"'}'
-}
-
-@test "I3: a job that was stopped from a shell is not noted" {
-	boris
-	on_terminal 'PS1="% " bash --norc --noediting -i'
-	type_in 'sh -c \"echo x >begun; exec sleep 1000\"\n' '"wait":0'
-	begun begun
-	type_in '\u001a'
-	eventually shown Stopped
-	eventually shown '% '
-	look '' '"wait":500'
-	lacks "$(result note)" 'process group'
-	type_in 'sleep 1000\n' '"wait":1000'
-	lacks "$(result note)" 'process group'
-	run_tool bash '{"kill_pid":'"$pid"'}'
+	until_seen
 }
 
 @test "O6: endless output on a terminal needs no more memory than on a pipe" {
@@ -1097,10 +1497,10 @@ is_stopped() {
 	boris
 	start_task 'yes'
 	look '' '"wait":1500'
-	run_tool bash '{"kill_pid":'"$pid"'}'
+	kill_task
 	before=$(peak)
 	on_terminal 'yes' '"wait":3000'
 	is "$(result status)" '"running"'
-	run_tool bash '{"kill_pid":'"$pid"'}'
+	kill_task
 	most $(($(peak) - before)) 512
 }
