@@ -310,7 +310,7 @@ static const struct option option_table[] = {
 	{ .name = "--timeout", .value = "SECONDS", NUMBER(1000, 1, 600),
 	  MEMBER(timeout),
 	  .help =
-	  "default timeout of commands (120, or 600 for some clients)" },
+	  "default timeout of a command (120, or 600 for some clients)" },
 	{ .name = "--bg-timeout", .value = "SECONDS", NUMBER(1000, 0, LONG),
 	  MEMBER(bg_timeout),
 	  .help =
@@ -322,17 +322,17 @@ static const struct option option_table[] = {
 	{ .name = "--save-limit", .value = "MIB", NUMBER(1 << 20, 0, 1000000),
 	  MEMBER(save_limit),
 	  .help =
-	  "largest file of saved output (default: 64; 0: save nothing)" },
+	  "maximum size of a saved output file (default: 64; 0: save none)" },
 	{ .name = "--structured", CHOICE("auto|on|off"), MEMBER(structured),
 	  .help =
-	  "add structured data to results (default: auto, by client)" },
+	  "add structured data to results (default: depends on the client)" },
 	{ .name = "--write", .value = "DIR", .read = read_paths,
 	  .form = "the name of a directory", MEMBER(write),
 	  .flags = DIR | STRICT,
 	  .help =
 	  "let commands write only below DIR, $TMPDIR and /dev (repeatable)" },
 	{ .name = "--no-network", FLAG, MEMBER(no_network),
-	  .help = "give commands no network except a loopback of their own" },
+	  .help = "run commands without network access, except for loopback" },
 	{ .name = "--hide", .value = "PATH", .read = read_paths,
 	  .form = "the name of a file or directory", MEMBER(hide),
 	  .flags = STRICT,
@@ -343,13 +343,13 @@ static const struct option option_table[] = {
 	{ .name = "--call-limit", .value = "SECONDS", NUMBER(1000, 0, LONG),
 	  MEMBER(call_limit),
 	  .help =
-	  "answer calls within this time (default: depends on the client)" },
+	  "maximum duration of a call (default: depends on the client)" },
 	{ .name = "--result-limit", .value = "BYTES", NUMBER(1, 2000, LONG),
 	  MEMBER(result_limit), .flags = ALLOW_ZERO,
 	  .help =
 	  "maximum size of a result (default: depends on the client)" },
 	{ .name = "--edit", FLAG, MEMBER(edit),
-	  .help = "offer the edit tool" },
+	  .help = "offer a tool that edits files" },
 	{ .name = "--no-bash", FLAG, MEMBER(no_bash),
 	  .help = "do not offer the bash and task_output tools" },
 	{ .name = "--transport", CHOICE("stdio|http"), MEMBER(http),
@@ -380,11 +380,11 @@ static const struct option option_table[] = {
 	{ .name = "--session-timeout", .value = "SECONDS",
 	  NUMBER(1000, 1, LONG), MEMBER(session_timeout), .flags = HTTP,
 	  .help =
-	  "close sessions that are unused for this long (default: 1800)" },
+	  "close a session after this time without requests (default: 1800)" },
 	{ .name = "--secret", .value = "ID", .read = read_text, MEMBER(secret),
 	  .flags = NO_VARIABLE | NO_VALUE,
 	  .help =
-	  "answer a terminal of a running boris that asks for a secret" },
+	  "type a secret into a terminal of a running boris" },
 	{ .name = "--help", FLAG, MEMBER(help), .flags = NO_VARIABLE,
 	  .help = "print this help and exit (also -h)" },
 	{ .name = "--version", FLAG, MEMBER(version), .flags = NO_VARIABLE,
@@ -465,8 +465,7 @@ set_option(struct options *o, const struct option *row, const char *from,
 		fatal(2, "%s=%s: cannot change to directory: %s", from, value,
 		    strerror(error));
 	if (error != 0)
-		fatal(2, "%s=%s: cannot find this path: %s", from, value,
-		    strerror(error));
+		fatal(2, "%s=%s: %s", from, value, strerror(error));
 	fatal(2, "%s=%s: %s", from, value, buf_text(&form));
 }
 
@@ -672,7 +671,7 @@ options_check_visible(const struct options *o, const char *file,
 	const char *cover = find_cover(o->hide, real != NULL ? real : file);
 
 	if (cover != NULL)
-		fatal(2, "--hide=%s: must not cover %s, %s", cover, file,
+		fatal(2, "--hide=%s: must not contain %s, %s", cover, file,
 		    what);
 	free(real);
 }
@@ -732,7 +731,7 @@ complete_http(struct options *o)
 	    strcmp(o->address, "::1") == 0;
 	if (!o->loopback && !has_token(o) && !o->allow_anyone)
 		fatal(2, "--listen=%s: other machines can reach this address; "
-		    "requires --token-file, --generate-token or --allow-anyone",
+		    "add --token-file, --generate-token or --allow-anyone",
 		    o->address);
 }
 

@@ -491,16 +491,16 @@ note_prompt(struct buf *b, const struct prompt *p, bool reported)
 {
 	if (p->secret)
 		note(b, reported ? "the program asks for a secret"
-		    : "the program asks for a secret; answer with input and "
-		    "this task_id");
+		    : "the program asks for a secret; type it with the "
+		    "arguments input and task_id");
 	else if (p->state == TERMINAL_PROMPTS)
 		note(b, reported ? "the program waits for input"
-		    : "the program waits for input; answer with input and this "
-		    "task_id");
+		    : "the program waits for input; type it with the arguments "
+		    "input and task_id");
 	else
 		note(b, reported ? "the program may be waiting for input"
-		    : "the program may be waiting for input; answer with "
-		    "input and this task_id");
+		    : "the program may be waiting for input; type it with the "
+		    "arguments input and task_id");
 }
 
 /* Appends a word of a shell command, in quotes if it needs them. */
@@ -656,11 +656,11 @@ note_end(struct result *r)
 		note_orphans(b, x);
 	if (x->signalled && !by_boris)
 		note(b, signal == SIGKILL
-		    ? "the shell was killed by signal %d, not by boris "
-		    "(perhaps out of memory); the rest of the command was not "
-		    "run"
-		    : "the shell was killed by signal %d, not by boris; the "
-		    "rest of the command was not run", signal);
+		    ? "the shell was killed by signal %d, which boris did not "
+		    "send (perhaps the system ran out of memory); the rest of "
+		    "the command was not run"
+		    : "the shell was killed by signal %d, which boris did not "
+		    "send; the rest of the command was not run", signal);
 	if (!r->is_task && !by_boris && x->report != REPORT_OK)
 		note(b, "%s", reports[x->report]);
 	if (x->pipeline != NULL)
@@ -876,10 +876,10 @@ static const struct reason {
 	  "the program reads too slowly, and at most 4 MiB of input can wait",
 	  "type less, or write the text to a file" },
 	{ REASON_EDIT, ENOENT, NULL,
-	  "to create a file, omit old; its directory must exist; ~ and "
-	  "variables are not expanded" },
-	{ REASON_EDIT, EEXIST, NULL, "give old to change the file, or remove "
-	    "the file first" },
+	  "to create a file, make sure that its directory exists and omit "
+	  "old; ~ and variables are not expanded" },
+	{ REASON_EDIT, EEXIST, NULL,
+	  "to change the file, set old to the text to replace" },
 	{ REASON_EDIT, EFBIG, NULL,
 	  "the file can have at most 16 MiB, before and after the edit" },
 	{ REASON_EDIT, EINVAL, NULL, "path must name a regular file" },
@@ -984,13 +984,13 @@ results_no_task(struct buf *b, const struct caller *caller, struct session *s,
 	else
 		buf_fmt(t, "task not found: %-.*s\n", SHOWN(&request->id));
 	if (s->shared) {
-		buf_fmt(t, "The task may have been read already, removed to "
-		    "make room for newer ones, or started by another server. "
-		    "This server always requires its task_id.");
+		buf_fmt(t, "A task is removed when its final output has been "
+		    "read or many newer tasks have ended. This server finds a "
+		    "task only by its task_id.");
 	} else {
-		buf_fmt(t, "The task may have been read already, removed to "
-		    "make room for newer ones, or started by another server. "
-		    "Existing tasks:");
+		buf_fmt(t, "A task is removed when its final output has been "
+		    "read or many newer tasks have ended. Tasks of this "
+		    "server:");
 		list_tasks(&r, false);
 	}
 	buf_free(&r.data);
@@ -1158,8 +1158,8 @@ put_outcome(struct buf *t, const struct edit *e, const struct caller *caller)
 	lines = buf_text(&found);
 	switch (e->outcome) {
 	case EDIT_FAILED:
-		buf_fmt(t, e->creates ? "%s: the file was not created: %s"
-		    : "%s: the file was not changed: %s", path, why);
+		buf_fmt(t, e->creates ? "%s: cannot create the file: %s"
+		    : "%s: cannot change the file: %s", path, why);
 		break;
 	case EDIT_DONE:
 		if (e->creates)

@@ -96,8 +96,8 @@ static const struct argument {
 		.type = JSON_STRING,
 		.flags = COMMAND_TEXT,
 		.help = { [BASH] = "The shell command to run" },
-		.must_be = "a nonblank string without NUL characters "
-		    "(in printf, write them as \\0)"
+		.must_be = "a string that is not blank and contains no "
+		    "NUL characters (in printf, write them as \\0)"
 	},
 	[TIMEOUT] = {
 		.name = "timeout",
@@ -106,10 +106,10 @@ static const struct argument {
 		/* There is no `max`, since read_command() reduces larger values
 		 * (W4). */
 		.help = { [BASH] = "Maximum run time in "
-		    "milliseconds, up to 600000; for a background task up to "
-		    "86400000, with no limit by default" },
-		.must_be = "an integer of milliseconds from 1 to 600000, "
-		    "or to 86400000 for a background task"
+		    "milliseconds, up to 600000; a background task has no "
+		    "limit by default and can be given up to 86400000" },
+		.must_be = "a number of milliseconds from 1 to 600000 "
+		    "(86400000 for a background task)"
 	},
 	[IN_BACKGROUND] = {
 		.name = "run_in_background",
@@ -140,8 +140,8 @@ static const struct argument {
 		.name = "check_pid",
 		.type = JSON_NUMBER,
 		.flags = HANDLE,
-		.help = { [BASH] = "Process ID of a background task whose "
-		    "status and output the call returns" },
+		.help = { [BASH] = "Process ID of a background task to read; "
+		    "returns its status and output" },
 		.must_be = "a process ID that bash returned"
 	},
 	[KILL_PID] = {
@@ -157,8 +157,8 @@ static const struct argument {
 		.type = JSON_STRING,
 		.flags = HANDLE | TYPED,
 		.help = { [BASH] = "ID of the task to type input into; "
-		    "check_pid and kill_pid need it only if the result that "
-		    "started the task says so",
+		    "check_pid and kill_pid rarely need it (the note in the "
+		    "result of bash then says so)",
 		    [TASK_OUTPUT] = "ID of the task, as returned by bash" },
 		.must_be = "a task ID that bash returned"
 	},
@@ -169,12 +169,12 @@ static const struct argument {
 		/* There is no `max`, since read_wait() reduces larger values
 		 * (W2). */
 		.help = { [BASH] = "Maximum time in milliseconds to wait for "
-		    "a background task (default 0; with tty or input 10000; "
-		    "with until 30000)",
+		    "a background task (default 0, but 10000 with tty or "
+		    "input, and 30000 with until)",
 		    [TASK_OUTPUT] = "Maximum time in milliseconds to wait for "
-		    "the task to end, or with new: true for new output "
+		    "the end of the task, or for new output if new is true "
 		    "(default 0, at most 600000)" },
-		.must_be = "an integer of milliseconds from 0 to 600000",
+		.must_be = "a number of milliseconds from 0 to 600000",
 		.alias = { [TASK_OUTPUT] = "timeout" }
 	},
 	[BLOCK] = {
@@ -190,12 +190,11 @@ static const struct argument {
 		.flags = LINE | TYPED,
 		.min = 1,
 		.max = 1000,
-		.help = { [BASH] = "Plain text to wait for: the call returns "
-		    "as soon as it is printed, and the command runs as a "
-		    "background task",
-		    [TASK_OUTPUT] = "Plain text to wait for in the output "
-		    "printed since the task was last read (default wait: 30000 "
-		    "ms)" },
+		.help = { [BASH] = "Plain text to wait for; the command runs "
+		    "as a background task, and the call returns when it "
+		    "prints this text",
+		    [TASK_OUTPUT] = "Plain text to wait for in output that has "
+		    "not been read yet; wait then defaults to 30000" },
 		.must_be = "a string of 1 to 1000 characters without "
 		    "newlines"
 	},
@@ -203,7 +202,7 @@ static const struct argument {
 		.name = "new",
 		.type = JSON_BOOL,
 		.help = { [TASK_OUTPUT] = "Set to true to return only "
-		    "the output printed since the task was last read" },
+		    "output that no earlier call has returned" },
 		.must_be = "true or false"
 	},
 	[CWD] = {
@@ -212,9 +211,9 @@ static const struct argument {
 		.flags = NAME,
 		.min = 1,
 		.max = PATH_LIMIT,
-		.help = { [BASH] = "Working directory for this call only; with "
-		    "an absolute path, the call runs in parallel with others; "
-		    "~ and variables are not expanded" },
+		.help = { [BASH] = "Working directory for this call only (~ and "
+		    "variables are not expanded); if the path is absolute, the "
+		    "call runs in parallel with others" },
 		.must_be = "a string of at most 4096 bytes, the path of a "
 		    "directory",
 		.alias = { [BASH] = "workdir" }
@@ -242,10 +241,10 @@ static const struct argument {
 		.flags = TYPED,
 		.min = 200,
 		.max = 100000,
-		.help = { [BASH] = "Maximum number of characters to return of "
-		    "stdout and of stderr, from 200 to 100000",
+		.help = { [BASH] = "Maximum number of characters to return from "
+		    "each of stdout and stderr (200 to 100000)",
 		    [TASK_OUTPUT] = "Maximum number of characters to return "
-		    "of stdout and of stderr, from 200 to 100000" },
+		    "from each of stdout and stderr (200 to 100000)" },
 		.must_be = "an integer from 200 to 100000"
 	},
 	[DESCRIPTION] = {
@@ -793,8 +792,8 @@ read_command(struct arg_reader *r, bool background)
 		    "task with task_output, or type into it with input");
 	if (terminal && is_given(r, STDIN))
 		return reject(r, "stdin cannot be used with tty; start the "
-		    "program without stdin, then send it input with the "
-		    "task_id that bash returns");
+		    "program without stdin, then type into its terminal with "
+		    "input and task_id");
 	job->background = background;
 	job->timeout = choose_timeout(r, background);
 	job->capped = job->timeout > max;
@@ -1068,8 +1067,8 @@ describe_bash(struct buf *b, const struct options *o, const struct caller *r)
 	    "empty, so use flags such as -y and -m. To write a file, run "
 	    "cat >FILE and give the text in stdin. ");
 	buf_fmt(b, "For an interactive program (python, gdb, ssh, a password "
-	    "prompt), set tty: true; the call returns when the program waits "
-	    "for input, which you type with input and task_id. A nonzero exit "
+	    "prompt), set tty: true. The call returns when the program waits "
+	    "for input; type it with the arguments input and task_id. A nonzero exit "
 	    "code is a normal result, not a tool error. ");
 	buf_fmt(b, o->on_timeout
 	    ? "A command that is still running after timeout (default %jd "
@@ -1089,7 +1088,7 @@ describe_bash(struct buf *b, const struct options *o, const struct caller *r)
 	    "when this server exits. Long output is truncated (default: %s) "
 	    "and saved in full to a file that the result names; search that "
 	    "file with grep instead of piping commands into head or tail. For "
-	    "builds and tests, limit: 2000 with truncate: tail is usually "
+	    "builds and tests, limit: 2000 and truncate: tail are usually "
 	    "enough.", o->tasks_max, truncate_words[o->truncate]);
 }
 
@@ -1100,13 +1099,13 @@ describe_task_output(struct buf *b, const struct options *o,
 	(void)o;
 	buf_fmt(b, "Returns the status and output of a background task that "
 	    "bash started. While the task runs, the result shows the "
-	    "last 10000 characters of its output so far. After the task has "
-	    "ended, its final output and exit code are returned once, and "
-	    "then the task is removed. Do not poll: set wait, and the call "
-	    "returns when the task ends, the text of until is printed, or the "
-	    "time is up.");
+	    "last 10000 characters of its output so far. When the task has "
+	    "ended, the next call returns its final output and exit code and "
+	    "removes the task. Do not poll. Instead, set wait: the call "
+	    "returns when the task ends, when it prints the text given in "
+	    "until, or after that time.");
 	if (!r->shared)
-		buf_fmt(b, " Without task_id, it lists all tasks.");
+		buf_fmt(b, " Without task_id, the call lists all tasks.");
 }
 
 static void

@@ -408,8 +408,8 @@ read_and_send(int fd)
 		return 1;
 	}
 	if (!typed) {
-		stderr_line("boris: secret not accepted: the terminal no "
-		    "longer asks for it, or the log cannot be written");
+		stderr_line("boris: secret not accepted: the program no "
+		    "longer waits for it, or the log cannot be written");
 		return 1;
 	}
 	stderr_line("boris: secret accepted");
@@ -424,18 +424,20 @@ secret_ask(const char *dir, const char *id)
 	if (chdir(dir) == 0)
 		found = find_fifos(id, &fd);
 	if (found == 0 && *id != '\0') {
-		stderr_line("boris: --secret=%s: no terminal of this user "
-		    "with this ID asks for a secret (searched %s)", id, dir);
+		stderr_line("boris: --secret=%s: no program is waiting for "
+		    "this secret (searched in %s; set TMPDIR if boris uses "
+		    "another directory)", id, dir);
 		return 1;
 	}
 	if (found == 0) {
-		stderr_line("boris: no terminal of this user asks for a secret "
-		    "(searched %s)", dir);
+		stderr_line("boris: no program is waiting for a secret "
+		    "(searched in %s; set TMPDIR if boris uses another "
+		    "directory)", dir);
 		return 1;
 	}
 	if (found > 1) {
-		stderr_line("boris: several terminals ask for a secret; choose "
-		    "one with --secret=ID");
+		stderr_line("boris: several programs are waiting for a secret; "
+		    "choose one with --secret=ID");
 		return 1;
 	}
 	return read_and_send(fd);

@@ -159,10 +159,10 @@ run_note() {
 @test "I5: boris --secret exits with status 1 if no boris is running" {
 	enter_secret <<<x
 	is "$status" 1
-	has "$output" 'no terminal of this user'
+	has "$output" 'no program is waiting for'
 }
 
-@test "I5: boris --secret exits with status 1 if no terminal asks for a secret" {
+@test "I5: boris --secret exits with status 1 if no program waits for a secret" {
 	boris
 	on_terminal 'read -p "Name: " x'
 	enter_secret <<<x
@@ -176,8 +176,8 @@ run_note() {
 	is "$status" 1
 	! TMPDIR=$PWD/tmp "$BORIS" --secret 00000000 <<<x 2>said ||
 		fail 'a separate ID is accepted'
-	has "$output" 'no terminal of this user'
-	has "$(<said)" 'no terminal of this user'
+	has "$output" 'no program is waiting for'
+	has "$(<said)" 'no program is waiting for'
 }
 
 @test "I5: boris --secret exits with status 1 if no secret was typed" {
@@ -203,7 +203,7 @@ make_fifo() {
 writes_nothing() {
 	enter_secret 89abcdef <<<hunter2 5>&-
 	is "$status" 1
-	has "$output" 'no terminal of this user'
+	has "$output" 'no program is waiting for'
 	is "$(IFS= read -rt 0.1 -u 5 line; echo "$line")" ''
 	exec 5>&-
 	rm tmp/boris-*
@@ -237,7 +237,7 @@ writes_nothing() {
 	status=0
 	wait $late || status=$?
 	is "$status" 1
-	has "$(<said)" 'the terminal no longer asks for it'
+	has "$(<said)" 'the program no longer waits for it'
 	type_in 'end\n'
 	has "$(plain stdout)" '<end>'
 	lacks "$(<heard)" hunter2

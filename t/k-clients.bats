@@ -443,7 +443,7 @@ long_path() {
 	boris --edit --result-limit=2000
 	for letter in p € ü; do
 		run_tool edit '{"path":"'"$(long_path $letter)"'","old":"x","new":"y"}'
-		refused '/start*...*/end: the file was not changed: *'
+		refused '/start*...*/end: cannot change the file: *'
 		most "$(result_text | wc -c)" 2000
 	done
 }

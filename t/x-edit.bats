@@ -167,7 +167,7 @@ inode() {
 @test "X1: an edit without old does not create a directory" {
 	boris --edit
 	edit no/f '"x"'
-	refused "$PWD/no/f: the file was not created: No such file*"
+	refused "$PWD/no/f: cannot create the file: No such file*"
 }
 
 @test "X1: an edit without old can create and fill an empty file" {
@@ -456,7 +456,7 @@ owner_of() {
 	boris --edit
 	mkdir d
 	edit d '"x"' '"a"'
-	refused "$PWD/d: the file was not changed: Is a directory"
+	refused "$PWD/d: cannot change the file: Is a directory"
 	edit /dev/null '"x"' '"a"'
 	refused '/dev/null: *must name a regular file'
 	edit gate '"x"' '"a"'
@@ -475,7 +475,7 @@ owner_of() {
 @test "X3: an edit with old is rejected if the file does not exist" {
 	boris --edit
 	edit none '"x"' '"a"'
-	refused "$PWD/none: the file was not changed: No such file*"
+	refused "$PWD/none: cannot change the file: No such file*"
 }
 
 @test "X3: an edit is rejected if the file would grow beyond 16 MiB" {
@@ -987,7 +987,7 @@ undone() {
 		tampered -P f pwrite64:error=EIO:delay_enter=500000:when=1
 		ln -f f g
 		replace_during pwrite64 "$new" 'echo appended >>f'
-		refused "$PWD/f: the file was not changed: Input/output error"
+		refused "$PWD/f: cannot change the file: Input/output error"
 		holds f 'one\ntwo\nappended\n'
 		leave
 		rm trace
