@@ -37,7 +37,8 @@
  * file scope, because a signal handler cannot be passed a pointer. */
 static int signal_pipe[2] = { -1, -1 };
 
-/* Bytes that stand for the kinds of signals in the signal pipe */
+/* Bytes that signal handlers write to the signal pipe, one for each kind of
+ * signal */
 enum { SIGNAL_CHILD = 'c', SIGNAL_RELOAD = 'h', SIGNAL_END = 'e' };
 
 /* Writes the kind of the signal to the pipe, which wakes the event loop. */
@@ -51,14 +52,15 @@ on_signal(int sig)
 		kind = SIGNAL_CHILD;
 	else if (sig == SIGHUP)
 		kind = SIGNAL_RELOAD;
-	/* If the pipe is full, the byte is not needed, because the pipe already
-	 * wakes the loop. */
+	/* If the pipe is full, its contents already wake the loop, so this byte
+	 * is not needed. */
 	if (write(signal_pipe[1], &kind, 1) < 0)
 		errno = saved;
 }
 
-/* Handles signals that boris ignores, so that write() fails with EPIPE or
- * EFBIG. SIG_IGN is not used because commands would inherit it. */
+/* Handles a signal such as SIGPIPE without any effect, so that write() fails
+ * with EPIPE instead. SIG_IGN is not used, because commands would inherit
+ * it. */
 static void
 do_nothing(int sig)
 {
@@ -76,8 +78,8 @@ catch(int sig, void (*handler)(int))
 }
 
 /* Installs all signal handlers and unblocks all signals. Over stdio, SIGHUP
- * stays without effect if it was ignored before, for example by nohup (C3).
- * Over HTTP, SIGHUP always reloads the token, so that a token can be revoked
+ * remains ignored if it was ignored at startup, for example by nohup (C3). Over
+ * HTTP, SIGHUP always reloads the token, so that a token can be revoked
  * (H9). */
 static void
 catch_signals(const struct options *o)
@@ -103,10 +105,10 @@ catch_signals(const struct options *o)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Reaps all children until both boris and its guard have exited. Process 1
- * waits for the guard because the kernel kills all other processes when process
- * 1 exits. Signals are blocked, and are passed on to boris until it exits.
- * Returns the exit status of boris. */
+/* Runs as process 1 until both boris and its guard have exited. Reaps all
+ * children, and forwards signals, which are blocked, to boris. Process 1 exits
+ * last, because the kernel then kills all other processes. Returns the exit
+ * status of boris. */
 static int
 reap_children(pid_t boris, const struct guard *guard)
 {
@@ -133,14 +135,16 @@ reap_children(pid_t boris, const struct guard *guard)
 	return result;
 }
 
-/* Forks. The parent, process 1 of a container, becomes an init process that
- * holds no descriptors and reaps orphans. boris continues as its child. */
+/* Forks when boris runs as process 1 of a container. The parent becomes an init
+ * process without descriptors, which reaps orphans. boris continues in the
+ * child. */
 static void
 fork_from_init(const struct guard *guard)
 {
 	pid_t pid;
 
-	/* Do not ignore SIGCHLD, or waitpid() would return no status. */
+	/* Handle SIGCHLD, because waitpid() returns no status while it is
+	 * ignored. */
 	catch(SIGCHLD, do_nothing);
 	pid = fork();
 	if (pid < 0)
@@ -190,8 +194,8 @@ open_log(struct options *o)
 		fatal(1, "--log=%s: cannot open the log: %s", o->log_file, why);
 }
 
-/* Opens a descriptor that is always at end of file. Returns it, or -1 with
- * errno set (B4). */
+/* Opens a descriptor that is always at end of file (B4). Returns the
+ * descriptor, or -1 with errno set. */
 static int
 open_no_input(void)
 {
@@ -205,8 +209,8 @@ open_no_input(void)
 	return fd;
 }
 
-/* Sets the options that are found or created at startup, and forks if boris is
- * process 1. Exits on failure. */
+/* Sets the options that are determined or created at startup, and forks if
+ * boris is process 1. Exits on failure. */
 static void
 prepare(struct options *o)
 {
@@ -232,8 +236,8 @@ prepare(struct options *o)
 	spawn_prepare(o->visible);
 }
 
-/* Starts to listen, activates the fences, and prints a short hint for a person
- * who starts boris in a terminal. */
+/* Starts the transport and applies the fences. If a person has started boris in
+ * a terminal, prints a short hint. */
 static void
 start_serving(struct boris *b)
 {
@@ -245,7 +249,8 @@ start_serving(struct boris *b)
 	o->mounts = mounts_open();
 	if (b->http == NULL) {
 		b->stdio = stdio_open(o);
-		/* If stdin is a terminal, a person has started boris (C4). */
+		/* A terminal on stdin shows that a person, not a client, has
+		 * started boris (C4). */
 		if (isatty(0))
 			stderr_line("boris " BORIS_VERSION " is an MCP server, "
 			    "waiting for JSON-RPC messages on stdin. MCP "
@@ -258,7 +263,7 @@ start_serving(struct boris *b)
 	stderr_line("boris: listening on %s/mcp", http_origin(b->http));
 }
 
-/* Reopens the log and reads the token file again, after SIGHUP over HTTP
+/* Handles SIGHUP over HTTP: reopens the log and reads the token file again
  * (H9). */
 static void
 reload(struct options *o)
@@ -326,9 +331,9 @@ static void
 run_turn(struct boris *b)
 {
 	wait_for_events(b);
-	/* If boris is already exiting, a signal makes it exit at once, and its
-	 * guard terminates the commands. Clients close stdin, send SIGTERM soon
-	 * after, and then send SIGKILL (L1). */
+	/* If a second signal arrives while boris is exiting, boris exits at
+	 * once, and its guard terminates the commands. Clients close stdin,
+	 * then send SIGTERM, and soon after that SIGKILL (L1). */
 	if (b->loop.end && b->state == TRANSPORT_ENDS)
 		b->state = TRANSPORT_CLOSED;
 	else if (b->http != NULL)
@@ -337,8 +342,8 @@ run_turn(struct boris *b)
 		b->state = stdio_dispatch(b->stdio, &b->loop);
 }
 
-/* Opens /dev/null for each of the descriptors 0 to 2 that is closed, so that no
- * other file gets its number (C3). */
+/* Opens /dev/null on each closed descriptor from 0 to 2, so that no other file
+ * gets that number (C3). */
 static void
 fill_descriptors(void)
 {
@@ -360,11 +365,12 @@ main(int argc, char **argv)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	fill_descriptors();
-	/* Read the options before process 1 forks, so that neither process
-	 * shows a token in its arguments (H3). */
+	/* Read the options before process 1 forks. Otherwise one of the two
+	 * processes would show a token in its arguments (H3). */
 	options_read(&b.options, argv);
-	/* Close the descriptors that were inherited from the client (F3, Q5). A
-	 * token may be read from one of them, so the options are read first. */
+	/* Close the descriptors that boris has inherited from the client (F3,
+	 * Q5). Read the options first, because a token may come from one of
+	 * these descriptors. */
 	spawn_close_from(3);
 	if (b.options.secret != NULL)
 		exit(secret_ask(b.options.tmpdir, b.options.secret));
@@ -382,7 +388,7 @@ main(int argc, char **argv)
 	mounts_close(b.options.mounts);
 	close(signal_pipe[0]);
 	close(signal_pipe[1]);
-	/* Call exit() instead of returning, because it keeps all memory
-	 * reachable from `b` for tools that search for leaks (Q5). */
+	/* Call exit() instead of returning from main(), so that leak checkers
+	 * can still reach all memory through `b` (Q5). */
 	exit(0);
 }

@@ -58,14 +58,14 @@ enum {
 	                         * that is being terminated, ms */
 	ORPHAN_POLL = 10000,    /* interval between polls of processes that were
 	                         * left running, ms */
-	/* time to wait until processes of another user exit, ms. For example,
-	 * sudo exits soon after its command. */
+	/* time in which processes of another user may exit by themselves, ms;
+	 * sudo, for example, exits soon after its command */
 	FOREIGN_GRACE = 100,
 	TYPED_MAX = 4 << 20,    /* maximum size of queued input, bytes */
 	PIPE_FULL = 1 << 20,    /* maximum capacity of a pipe, bytes */
 	READ_SIZE = 64 << 10,
-	ARGUMENTS = 512,        /* maximum number of shell arguments, more than
-	                         * script.c writes */
+	ARGUMENTS = 512,        /* maximum number of shell arguments; script.c
+	                         * always writes fewer */
 	DIR_LIMIT = 16 << 10,   /* maximum size of a shell's report, bytes */
 	DIR_FD = 250            /* descriptor in the shell for EXEC_DIR */
 };
@@ -78,8 +78,8 @@ has_trap(const struct exec *x)
 	return x->script.fd >= 0;
 }
 
-/* Returns whether the command gets the given pipe. A command in a terminal gets
- * only EXEC_DIR. */
+/* Returns whether the command needs the given pipe. A command in a terminal
+ * needs only EXEC_DIR. */
 static bool
 needs_pipe(const struct exec *x, int which)
 {
@@ -110,16 +110,17 @@ open_pipes(struct exec *x)
 		x->fd[i] = end[ours];
 		x->shell_fd[i] = end[1 - ours];
 		fd_nonblocking(x->fd[i]);
-		/* Make the shell's end non-blocking too, because the trap must
-		 * not wait if the pipe is full. */
+		/* Make the shell's end non-blocking too, because the EXIT trap
+		 * must not wait if the pipe is full. */
 		if (i == EXEC_DIR)
 			fd_nonblocking(x->shell_fd[i]);
 	}
 	return 0;
 }
 
-/* Returns the descriptor of EXEC_DIR in the shell. The limit is read each time
- * because prlimit can change it while boris runs (D2). */
+/* Returns the number of the descriptor on which the shell reports its
+ * directory. The number depends on RLIMIT_NOFILE, which prlimit(1) can change
+ * while boris runs (D2). */
 static int
 report_fd(void)
 {
@@ -158,7 +159,7 @@ start_shell(struct exec *x, const struct options *o,
 		*fd++ = i;
 	}
 	/* Copy the pipe for the directory last, because its number in the shell
-	 * may be the number of another of these descriptors in boris. */
+	 * may be in use by another descriptor of boris. */
 	if (x->shell_fd[EXEC_DIR] >= 0) {
 		*fd++ = x->shell_fd[EXEC_DIR];
 		*fd++ = x->script.fd;
@@ -194,11 +195,10 @@ close_pipes(struct exec *x)
 	script_free(&x->script);
 }
 
-/* Closes boris's copies of the output ends that the shell has.
- *
- * boris keeps these open until the shell has exited, so that it is woken once
- * at the end of a command, by SIGCHLD, and not by the end of the output just
- * before. (Otherwise a call of `true` takes up to 1.8 instead of 1.15 times as
+/* Closes boris's copies of the shell's output pipes. boris keeps these open
+ * until the shell has exited, so that it is woken only once at the end of a
+ * command, by SIGCHLD. Otherwise end of file on the output would wake it just
+ * before. (A call of `true` would then take up to 1.8 instead of 1.15 times as
  * long as fork, exec and wait, if other programs use the processor.) */
 static void
 close_shell_output(struct exec *x)
@@ -217,7 +217,8 @@ close_output(struct exec *x)
 	x->open = false;
 }
 
-/* Returns the kind of the command, on which its termination depends (E2). */
+/* Returns the kind of the command, which determines how it is terminated
+ * (E2). */
 static enum proc_kind
 command_kind(const struct exec *x)
 {
@@ -290,15 +291,15 @@ exec_free(struct list *list, struct exec *x)
 	x->listed = false;
 	close_pipes(x);
 	close_output(x);
-	/* Release the group, because the guard could not terminate it
+	/* Release the process group, because the guard could not terminate it
 	 * either. */
 	if (x->state == EXEC_SURVIVED)
 		x->group->id = 0;
 	x->group = NULL;
 }
 
-/* Types the terminal's replies to queries from its program (I6). Replies are
- * dropped if allocation fails. */
+/* Sends the terminal's replies to queries from the program (I6). Drops the
+ * replies if allocation fails. */
 static void
 type_replies(struct exec *x)
 {
@@ -312,8 +313,8 @@ type_replies(struct exec *x)
 	write_input(x);
 }
 
-/* Passes output to its destination, after script_clean() has removed the text
- * of the trap from it. n is 0 at the end of a stream. */
+/* Appends output to its destination, without the text of the EXIT trap. n is 0
+ * at the end of the output. */
 static void
 show_output(struct exec *x, int which, const char *p, size_t n)
 {
@@ -331,9 +332,9 @@ show_output(struct exec *x, int which, const char *p, size_t n)
 		type_replies(x);
 }
 
-/* Reads output from a pipe or the terminal with one read(). Returns the number
- * of bytes, or -1 if no output is available now. At the end of the output,
- * closes the descriptor and returns 0. */
+/* Calls read() once on a pipe or the terminal. Returns the number of bytes, or
+ * -1 if no output is available now. At the end of the output, closes the
+ * descriptor and returns 0. */
 static ssize_t
 read_pipe(struct exec *x, int which, int64_t now)
 {
@@ -372,9 +373,9 @@ read_rest(struct exec *x, ssize_t max, int64_t now)
 	}
 }
 
-/* Sets the time of the next poll of the process group. Commands in
- * EXEC_ORPHANED and EXEC_SURVIVED are all polled in the same turn, because one
- * walk through /proc is enough for all of them. */
+/* Sets the time of the next poll of the process group. All commands in
+ * EXEC_ORPHANED and EXEC_SURVIVED are polled in the same turn, because one walk
+ * through /proc serves all of them. */
 static void
 poll_later(struct exec *x, int64_t now)
 {
@@ -393,8 +394,7 @@ enter_state(struct exec *x, enum exec_state state, int64_t now)
 	poll_later(x, now);
 }
 
-/* Returns the time, in ms, at which the current state ends unless another event
- * ends it earlier. */
+/* Returns the deadline of the current state, in ms. */
 static int64_t
 state_deadline(const struct exec *x)
 {
@@ -406,9 +406,8 @@ state_deadline(const struct exec *x)
 	}
 }
 
-/* Checks whether the child has closed its end of the outcome's pipe. If it has,
- * the program has started, or the start has failed and the command ends
- * soon. */
+/* Checks for end of file on the pipe from spawn(). At end of file, the program
+ * has started, or it could not be started and the command ends soon. */
 static void
 read_outcome(struct exec *x)
 {
@@ -420,7 +419,7 @@ read_outcome(struct exec *x)
 	x->starting = x->group->outcome.error != 0;
 }
 
-/* Checks whether the shell has exited. It stays a zombie (E3). Returns true if
+/* Checks whether the shell has exited, without reaping it (E3). Returns true if
  * it has exited since the last call. */
 static bool
 note_shell_end(struct exec *x, int64_t now)
@@ -465,10 +464,10 @@ find_missing_report(const struct exec *x)
 	return s->own_trap ? REPORT_TRAP : REPORT_LOST;
 }
 
-/* Ends a command: reads the rest of its output and the shell's report. If
- * processes left running hold the pipes, these stay open and are read, so that
- * no process blocks, but the output is discarded (E4). The terminal is closed
- * (I4). */
+/* Ends a command: reads the rest of its output and the shell's report, and
+ * closes the terminal (I4). If processes left running still have the pipes
+ * open, boris keeps reading from the pipes and discards the output, so that no
+ * process blocks (E4). */
 static void
 end_command(struct exec *x, int64_t now)
 {
@@ -502,7 +501,7 @@ exec_stop(struct exec *x, int64_t now)
 	if (x->group == NULL || x->state >= EXEC_STOPPING)
 		return;
 	if (x->state == EXEC_SURVIVED && !x->foreign)
-		/* SIGKILL was already sent, and takes effect when the kernel
+		/* SIGKILL was already sent. It takes effect when the kernel
 		 * wakes the process. */
 		return;
 	proc_stop(x->group, now);
@@ -552,7 +551,7 @@ is_stopping(const struct exec *x)
 	return x->state == EXEC_STOPPING || x->state == EXEC_KILLED;
 }
 
-/* Returns whether the effect of SIGKILL is unknown because /proc is not
+/* Returns whether the effect of SIGKILL is unknown, because /proc is not
  * available. The remaining members of the group may be zombies that their
  * parent does not reap. */
 static bool
@@ -573,8 +572,9 @@ finish_killed(struct exec *x, int64_t now)
 		enter_survived(x, now);
 }
 
-/* Returns whether only processes of another user are left, for FOREIGN_GRACE ms
- * or longer. They will probably not exit by themselves. */
+/* Returns whether all remaining processes have belonged to another user for at
+ * least FOREIGN_GRACE ms. Such processes will probably not exit by
+ * themselves. */
 static bool
 has_only_foreign(const struct exec *x, int64_t now)
 {
@@ -609,7 +609,8 @@ advance(struct exec *x, int64_t now)
 
 	if (g == NULL)
 		return;
-	/* The shell may have exited after the process group was polled. */
+	/* The shell may have exited after the last poll of its process
+	 * group. */
 	if (x->polled && !x->shell_ended)
 		note_shell_end(x, now);
 	if (x->polled && g->found == PROC_GONE && x->shell_ended) {
@@ -628,9 +629,9 @@ advance(struct exec *x, int64_t now)
 	}
 }
 
-/* Returns whether the process group must be polled at intervals. Before its
- * shell has exited, boris waits for SIGCHLD instead, unless the shell belongs
- * to another user and cannot be signalled. */
+/* Returns whether the process group must be polled at intervals. Until the
+ * shell has exited, boris waits for SIGCHLD instead. The exception is a shell
+ * that boris must terminate but is not permitted to signal. */
 static bool
 needs_poll(const struct exec *x)
 {
@@ -738,7 +739,7 @@ dispatch_descriptors(struct exec *x, const struct loop *loop)
 }
 
 /* Handles the descriptors of all commands, and records which shells have exited
- * since the last turn. Returns whether any has. */
+ * since the last turn. Returns whether any shell has. */
 static bool
 read_commands(const struct list *list, const struct loop *loop)
 {
@@ -774,8 +775,8 @@ poll_groups(const struct list *list, const struct options *o, int64_t now)
 		proc_poll(&due, o->visible, now);
 }
 
-/* Moves all commands to their next states. Returns whether any has entered
- * EXEC_GONE. */
+/* Moves all commands to their next states. Returns whether any command has
+ * entered EXEC_GONE. */
 static bool
 advance_commands(const struct list *list, int64_t now)
 {
@@ -810,10 +811,10 @@ send_signals(const struct list *list)
 		proc_signal(&due);
 }
 
-/* Returns whether a child that is not a shell may have exited in this turn: the
- * guard, or an orphan that boris has inherited. If a shell has exited, it has
- * caused the SIGCHLD. But if /proc is not usable, boris inherits the orphans of
- * its commands, and one of them may have exited together with the shell. */
+/* Returns whether a child other than a shell may have exited in this turn, such
+ * as the guard or an inherited orphan. If a shell has exited, it has caused the
+ * SIGCHLD. But if /proc is not usable, an inherited orphan may have exited
+ * together with the shell. */
 static bool
 other_may_have_exited(const struct options *o, const struct loop *loop,
                       bool shell_ended)
@@ -831,8 +832,8 @@ exec_dispatch(struct list *list, const struct options *o,
 	poll_groups(list, o, loop->now);
 	released = advance_commands(list, loop->now);
 	send_signals(list);
-	/* guard_reap() stops at the first exited shell that still has a group,
-	 * so it must continue when a group was released. */
+	/* guard_reap() stops at an exited shell whose process group is still in
+	 * use, so call it again when a group was released. */
 	if (released || other_may_have_exited(o, loop, ended))
 		guard_reap(o->guard);
 }
@@ -864,7 +865,7 @@ exec_signal(const struct exec *x)
 }
 
 /* Returns the length in bytes of the unfinished input line after the text is
- * typed. `line` is its length before. Returns more than LINE_TYPED_MAX if a
+ * typed. `line` is the length before. The result exceeds LINE_TYPED_MAX if a
  * line is too long for the terminal. */
 static size_t
 line_after(size_t line, const struct buf *text)
@@ -883,7 +884,7 @@ line_after(size_t line, const struct buf *text)
 }
 
 /* Checks whether text can be typed into a terminal. `line` is the result of
- * line_after(). Returns 0, or the error that exec_type() reports. */
+ * line_after(). Returns 0, or the error number for exec_type(). */
 static int
 check_typing(struct exec *x, const struct buf *text, enum terminal_mode mode,
              size_t line)
@@ -899,8 +900,8 @@ check_typing(struct exec *x, const struct buf *text, enum terminal_mode mode,
 	return buf_reserve(&x->unread.bytes, text->len) ? 0 : ENOMEM;
 }
 
-/* Appends text to the input that is to be written to the terminal. Enter is the
- * character that is written for each newline. */
+/* Appends text to the input that is queued for the terminal. Each newline is
+ * replaced with `enter`. */
 static void
 put_typed(struct buf *input, const struct buf *text, char enter)
 {
@@ -942,7 +943,7 @@ exec_type_unseen(struct exec *x, const char *line, size_t n, int64_t now)
 	return 0;
 }
 
-/* Returns the time, in ms, from which a check for a prompt can be made. Returns
+/* Returns the earliest time for the next check for a prompt, in ms. Returns
  * NEVER if the terminal is closed or contains unread input. */
 static int64_t
 check_possible_at(const struct exec *x, enum terminal_mode mode)
@@ -953,8 +954,8 @@ check_possible_at(const struct exec *x, enum terminal_mode mode)
 	return prompt_checks_from(&x->history, mode, unread);
 }
 
-/* Checks whether a program prompts for input, unless the last check was made a
- * short time ago. Returns what the last check means now. */
+/* Checks whether a program prompts for input, unless the last check was very
+ * recent. Returns what follows from the last check. */
 static struct prompt
 check_prompt(struct exec *x, enum terminal_mode mode, int64_t now)
 {
@@ -963,8 +964,8 @@ check_prompt(struct exec *x, enum terminal_mode mode, int64_t now)
 	if (prompt_check_is_due(&x->history, now)) {
 		prompt_check(&x->history, x->fd[EXEC_OUT], x->fd[EXEC_SLAVE],
 		    x->options->visible, now);
-		/* Read what the program has printed before the check. If it has
-		 * printed something, the result of the check does not count. */
+		/* Read the output that the program printed before the check. If
+		 * there was any, the result of the check is ignored. */
 		exec_read(x, now);
 	}
 	open_line = output_has_open_line(x->sink[EXEC_OUT]);
@@ -988,7 +989,8 @@ exec_read_secret_prompt(struct exec *x, int64_t now)
 	enum terminal_mode mode = terminal_mode(x->fd[EXEC_OUT]);
 	int64_t check_at = check_possible_at(x, mode);
 
-	/* Until check_at, the program may still turn off the echo. */
+	/* Wait until check_at, because the program may still turn off the
+	 * echo. */
 	if (now < check_at)
 		return prompt_busy(&x->history, mode, check_at);
 	if (mode != TERMINAL_UNSEEN)

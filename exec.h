@@ -2,8 +2,8 @@
 #ifndef EXEC_H
 #define EXEC_H
 
-/* A command, from its start until all of its processes have exited (B4, B5, E,
- * I). This module starts the shell, reads its output, writes its input, and
+/* One command, from its start until all of its processes have exited (B4, B5,
+ * E, I). This module starts the shell, reads its output, writes its input, and
  * terminates it. It does not depend on sessions. */
 
 #include <stdbool.h>
@@ -29,7 +29,7 @@ enum exec_state {
 	                 * may be about to exit */
 	EXEC_ORPHANED,  /* the command has ended; processes that it left running
 	                 * may still live (E4) */
-	EXEC_SURVIVED,  /* boris cannot terminate a process of the command
+	EXEC_SURVIVED,  /* boris could not terminate a process of the command
 	                 * (E12) */
 	EXEC_STOPPING,  /* SIGTERM was sent, and SIGKILL will follow */
 	EXEC_KILLED,    /* SIGKILL was sent */
@@ -45,8 +45,8 @@ enum {
 	EXEC_DIR,      /* pipe through which the shell reports its last
 	                * directory */
 	EXEC_PIPES,    /* number of pipes */
-	/* slave side of the terminal, which boris keeps open because the
-	 * program may close its own descriptors */
+	/* index of the terminal's slave side, which boris keeps open because
+	 * the program may close its own descriptors */
 	EXEC_SLAVE = EXEC_IN
 };
 
@@ -83,8 +83,8 @@ struct exec {
 	bool shell_ended;     /* true if the shell has exited */
 	int status;           /* exit status of the shell, 0 to 255, or 128 + N
 	                       * after signal N */
-	bool signalled;       /* true if a signal has killed the shell, except
-	                       * for Ctrl-C and Ctrl-\ in a terminal */
+	bool signalled;       /* true if a signal has killed the shell, other
+	                       * than Ctrl-C or Ctrl-\ in a terminal */
 	char *pipeline;       /* exit codes of the last pipeline if `status`
 	                       * hides a failure, or NULL (B7) */
 	char *dir;            /* directory that the shell has reported, or
@@ -94,10 +94,12 @@ struct exec {
 	                       * (E4) */
 	bool other_groups;    /* true if some of the processes left running are
 	                       * in other process groups */
-	bool foreign;         /* true if the survivor belongs to another user,
-	                       * false if it is stuck in the kernel */
-	pid_t survivor;       /* pid of a process that survives, set in
-	                       * EXEC_SURVIVED; 0 if it is unknown */
+	bool foreign;         /* true if the process that boris could not
+	                       * terminate belongs to another user, false if it
+	                       * is stuck in the kernel */
+	pid_t survivor;       /* pid of a process that boris could not
+	                       * terminate, or 0 if unknown; set in
+	                       * EXEC_SURVIVED */
 	bool open;            /* true while stdout or stderr is open */
 	bool no_terminal;     /* true if the command was not started because no
 	                       * terminal was available */
@@ -106,8 +108,9 @@ struct exec {
 	struct list_node node;  /* node in the session's list of commands */
 	bool listed;            /* true if `node` is in the list */
 	const struct options *options;
-	struct proc_group *group;  /* process group, shared with the guard; NULL
-	                            * before the start and in EXEC_GONE */
+	struct proc_group *group;  /* process group, shared with the guard
+	                            * process; NULL before the start and in
+	                            * EXEC_GONE */
 	int64_t entered_at;   /* start of the current state, ms */
 	int64_t poll_at;      /* time of the next poll of the group, ms */
 	bool polled;          /* true if exec_dispatch() has polled the group in
@@ -133,12 +136,12 @@ struct exec {
 	struct script script;
 };
 
-/* In all functions below, the list contains the commands of one session. */
+/* The list that these functions take contains the commands of one session. */
 
-/* Starts a command, whose output is appended to `out` and `err` until it ends.
- * Returns 0, or -1 with errno set and the state EXEC_NEW. A result of 0 does
- * not mean that the program has started. If the program cannot be executed, the
- * command ends soon with an error in `outcome`. */
+/* Starts a command, whose output is appended to `out` and `err`. Returns 0, or
+ * -1 with errno set and the state EXEC_NEW. The result can be 0 even if the
+ * program cannot be executed. In that case, the command ends soon with an error
+ * in `outcome`. */
 int exec_start(struct list *, struct exec *, const struct options *,
                const struct spawn_dirs *, struct output *out,
                struct output *err, int64_t now);
@@ -146,16 +149,17 @@ int exec_start(struct list *, struct exec *, const struct options *,
  * has allocated. The caller frees `text`, `input`, `pipeline` and `dir`. */
 void exec_free(struct list *, struct exec *);
 /* Starts to terminate a command. exec_dispatch() sends the signals (E2). Does
- * nothing if a process of the command is stuck in the kernel. */
+ * nothing if a process of the command has survived SIGKILL. */
 void exec_stop(struct exec *, int64_t now);
-/* Ends a command in EXEC_SURVIVED although its shell is still running. Further
- * output is discarded. */
+/* Ends a command in EXEC_SURVIVED although its shell is still running. Discards
+ * further output. */
 void exec_end_survivor(struct exec *, int64_t now);
-/* Polls the commands in EXEC_STOPPING and EXEC_KILLED a last time before boris
- * exits. Commands with a process of another user enter EXEC_SURVIVED. */
+/* Polls all commands in EXEC_STOPPING and EXEC_KILLED before boris exits. A
+ * command enters EXEC_SURVIVED if one of its processes belongs to another
+ * user. */
 void exec_poll_stopping(struct list *, const struct options *, int64_t now);
-/* Appends a phrase that describes the surviving process of a command in
- * EXEC_SURVIVED. */
+/* Appends a description of the process that boris could not terminate. The
+ * command must be in EXEC_SURVIVED. */
 void exec_put_survivor(const struct exec *, struct buf *);
 
 /* Adds the descriptors and deadlines of the commands to the poll set. */
@@ -187,11 +191,11 @@ int exec_type_unseen(struct exec *, const char *line, size_t n, int64_t now);
  * input in it (I3). */
 struct prompt exec_read_prompt(struct exec *, int64_t now);
 /* Returns whether a program prompts for input in a terminal that does not echo.
- * The state of a terminal that echoes is always TERMINAL_BUSY. */
+ * If the terminal echoes, the returned state is always TERMINAL_BUSY. */
 struct prompt exec_read_secret_prompt(struct exec *, int64_t now);
-/* Returns a stopped process group in the terminal. Sets *signo to the signal
- * that has stopped it, or to 0 if it is unknown. Returns 0 if no group is
- * stopped, or if a program may be reading from the terminal. */
+/* Returns a stopped process group in the terminal. Returns 0 if there is none,
+ * or if a program may be reading from the terminal. Sets *signo to the signal
+ * that has stopped the group, or to 0 if the signal is unknown. */
 pid_t exec_find_stopped(struct exec *, int64_t now, int *signo);
 
 #endif

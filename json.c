@@ -20,8 +20,9 @@ enum {
 
 #define REPLACEMENT_UTF8 "\xEF\xBF\xBD"
 
-/* The limit for integers. It is greater than the maximum of any argument, and
- * the sum of two such integers does not overflow. */
+/* Integers beyond this limit are replaced with it. The limit is greater than
+ * the maximum of any argument, and the sum of two such integers does not
+ * overflow. */
 #define INT_LIMIT INT64_C(1000000000000000000)
 
 /* Returns the length of a character in UTF-8, in bytes. */
@@ -103,8 +104,8 @@ read_unicode(const char *s, const char *end)
 	return code;
 }
 
-/* The characters that two-character escapes such as \n stand for, indexed by
- * the letter after the backslash (RFC 8259, section 7) */
+/* Characters with a two-character escape such as \n, indexed by the letter
+ * after the backslash (RFC 8259, section 7) */
 static const char short_escapes[] = {
 	['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b',
 	['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'
@@ -122,7 +123,7 @@ is_low_surrogate(long code)
 	return code >= 0xDC00 && code <= 0xDFFF;
 }
 
-/* Parses the escape at s, or two escapes that are a surrogate pair. Sets *code
+/* Parses the escape at s, or two escapes that form a surrogate pair. Sets *code
  * to the code point, which is U+FFFD for a lone surrogate. Returns the number
  * of bytes parsed, or 0 if there is no valid escape. */
 static int
@@ -155,8 +156,8 @@ read_escape(const char *s, const char *end, long *code)
 
 /* -- Checking ---------------------------------------------------------- */
 
-/* Each check_...() function returns the end of the text that it has checked at
- * s, or NULL if that text is not valid JSON. */
+/* Each check_...() function checks a part of a JSON text that starts at s. It
+ * returns the end of that part, or NULL if the part is not valid. */
 
 static bool
 is_space(char c)
@@ -175,7 +176,7 @@ skip_space(const char *s, const char *end)
 	return s;
 }
 
-/* Returns whether c is the character at s. */
+/* Returns whether the next character, at s, is c. */
 static bool
 has(const char *s, const char *end, char c)
 {
@@ -258,7 +259,7 @@ check_name(const char *s, const char *end)
 static const char *check_value(const char *s, const char *end, int depth);
 
 /* Checks an array or object from the character after the opening bracket.
- * `close` is the closing bracket that it must end with. */
+ * `close` is the expected closing bracket. */
 static const char *
 check_members(const char *s, const char *end, char close, int depth)
 {
@@ -339,8 +340,8 @@ json_true(struct json j)
 	return j.text != NULL && *j.text == 't';
 }
 
-/* Returns the end of the value or name at s. In a checked text, punctuation or
- * white space follows a value. */
+/* Returns the end of the value or name at s. The text must have been checked,
+ * so that white space or punctuation follows the value. */
 static const char *
 skip_value(const char *s, const char *end)
 {
@@ -369,7 +370,7 @@ json_next(struct json j, size_t *at, struct json *name, struct json *value)
 
 	if (type != JSON_ARRAY && type != JSON_OBJECT)
 		return false;
-	/* The character at *at is the opening bracket or a comma. */
+	/* Skip the opening bracket or the comma at *at. */
 	end = j.text + j.len;
 	s = skip_space(j.text + *at + 1, end);
 	if (s == end || *s == ']' || *s == '}')
@@ -387,8 +388,8 @@ json_next(struct json j, size_t *at, struct json *name, struct json *value)
 	return true;
 }
 
-/* Decodes the byte or escape at *s to d, an array of 4 bytes, and advances *s.
- * Returns the number of bytes written. */
+/* Decodes the byte or escape at *s to d, an array of 4 bytes, and moves *s to
+ * the next one. Returns the number of bytes written. */
 static size_t
 decode(const char **s, const char *end, char *d)
 {
@@ -447,9 +448,9 @@ json_get(struct json object, const char *name)
 	return value;
 }
 
-/* Parses a member of an object that may be cut off or not valid. Sets
- * name->text to NULL if the name and the colon are not complete, and value->len
- * to 0 if the value is not complete. Returns the comma or closing bracket after
+/* Parses one member of an object that may be truncated or invalid. If the name
+ * or the colon is incomplete, sets name->text to NULL. If the value is
+ * incomplete, sets value->len to 0. Returns the comma or closing bracket after
  * the member, or NULL if there is none. */
 static const char *
 first_member(const char *s, const char *end, struct json *name,
@@ -468,7 +469,7 @@ first_member(const char *s, const char *end, struct json *name,
 	if (stop == NULL)
 		return NULL;
 	s = skip_space(stop, end);
-	/* A number at the end of the text is not complete, because more digits
+	/* A number at the end of the text is incomplete, because more digits
 	 * may follow. */
 	if (!has(s, end, ',') && !has(s, end, '}'))
 		return NULL;
@@ -525,8 +526,8 @@ json_equal(struct json a, struct json b)
 		return true;
 	if (json_type(a) != JSON_STRING || json_type(b) != JSON_STRING)
 		return false;
-	/* Avoid decoding if the lengths differ too much. An escape is at most
-	 * six times as long as its character. */
+	/* An escape is at most six times as long as its character. If the
+	 * lengths differ more than that, the strings cannot be equal. */
 	if (a.len / 6 > b.len || b.len / 6 > a.len)
 		return false;
 	return (has_escape(a) || has_escape(b)) && same_decoded(a, b);
@@ -681,8 +682,8 @@ put_escape(struct buf *b, char c)
 		    hex[c & 15] }, 6);
 }
 
-/* Appends a text in which only the line breaks outside ASCII must be
- * escaped. */
+/* Appends a text in which the only characters to escape are line breaks outside
+ * ASCII. */
 static void
 put_plain(struct buf *b, const char *s, const char *end)
 {
@@ -750,7 +751,7 @@ json_put_bytes(struct buf *b, const char *name, const void *bytes, size_t n)
 }
 
 /* Returns the length of the first piece of a text that is longer than PIECE.
- * The piece does not end inside a character. */
+ * The piece never ends inside a character. */
 static size_t
 piece_end(const char *text)
 {

@@ -39,7 +39,8 @@ bool json_true(struct json);
 
 /* Finds the next element of an array or the next member of an object. *at must
  * be 0 before the first call. Sets *name for objects only; `name` may be NULL
- * for arrays. Returns false at the end, and for values of other types. */
+ * for arrays. Returns false after the last element or member, and for values of
+ * other types. */
 bool json_next(struct json, size_t *at, struct json *name, struct json *value);
 
 /* Returns whether the value is a string that equals the text after its escapes
@@ -51,15 +52,15 @@ bool json_is(struct json string, const char *text);
 bool json_equal(struct json, struct json);
 
 /* Finds n members of an object by name. Sets found[i] to the value of the
- * member names[i], or to JSON_NONE if there is none. If a name occurs more than
- * once, the last member counts. */
+ * member names[i], or to JSON_NONE if there is no such member. If a name occurs
+ * more than once, the last member counts. */
 void json_members(struct json object, const char *const names[],
     struct json found[], int n);
 /* Returns the value of the member with the given name, or JSON_NONE. */
 struct json json_get(struct json object, const char *name);
-/* Finds members by name at the start of an object that may be cut off or not
- * valid. Stops at the first member that is incomplete. If only the name of that
- * member is complete, its value has a length of 0. Sets found[] as
+/* Finds members by name in an object that may be truncated or invalid. Stops at
+ * the first incomplete member. If the name of that member is complete, found[]
+ * contains a value of length 0 for it. Otherwise, sets found[] as
  * json_members() does. */
 void json_first_members(const char *text, size_t len, const char *const names[],
     struct json found[], int n);
@@ -74,7 +75,7 @@ bool json_int(struct json number, int64_t *value);
  * fails (E7). */
 bool json_decode(struct json string, struct buf *);
 
-/* Appends the JSON text of a value, which grows at most by the factor
+/* Appends the JSON text of a value. The text can grow at most by the factor
  * JSON_GROWTH. Lone surrogates are replaced with \ufffd (P2). U+0085, U+2028
  * and U+2029 are written as escapes (M14). */
 void json_verbatim(struct json, struct buf *);
@@ -99,7 +100,7 @@ void json_escaped(struct buf *, const void *bytes, size_t n);
 void json_name(struct buf *, const char *name);
 void json_put(struct buf *, const char *name, const char *text);
 void json_put_bytes(struct buf *, const char *name, const void *, size_t n);
-/* Appends a member whose size a peer determines. Returns false if allocation
+/* Appends a member whose size a client determines. Returns false if allocation
  * fails (E7). In that case, part of the member may have been appended. */
 bool json_try_bytes(struct buf *, const char *name, const void *, size_t n);
 void json_put_number(struct buf *, const char *name, int64_t);

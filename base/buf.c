@@ -19,12 +19,12 @@
 #include "base/message.h"
 
 enum {
-	RESERVE_SMALL = 1024   /* size up to which a buffer may use MEM_SPARE,
-	                        * bytes */
+	RESERVE_SMALL = 1024   /* largest size of a buffer that may use the
+	                        * spare memory, bytes */
 };
 
-/* Returns p, the result of an allocation. Exits with status 1 if it is NULL
- * (E7). */
+/* Returns p. If p is NULL, an allocation has failed, and boris exits with
+ * status 1 (E7). */
 static void *
 check_alloc(void *p)
 {
@@ -42,7 +42,7 @@ mem_resize(void *p, size_t n)
 void *
 mem_get(size_t n)
 {
-	/* calloc() leaves zeroed pages untouched, so unused memory costs
+	/* calloc() does not write to new pages, so unused memory costs
 	 * nothing. */
 	return check_alloc(calloc(1, n));
 }
@@ -104,8 +104,8 @@ grow(struct buf *b, size_t more)
 		return false;
 	data = realloc(b->data, cap);
 	if (data == NULL) {
-		/* Try again with the exact size, because doubling the buffer
-		 * may need more memory than a small host has. */
+		/* Doubling the buffer may need too much memory, so try again
+		 * with the exact size. */
 		cap = b->len + more;
 		data = realloc(b->data, cap);
 	}
@@ -116,8 +116,8 @@ grow(struct buf *b, size_t more)
 	return true;
 }
 
-/* Reduces the buffer's memory to `cap` bytes. Does nothing if realloc()
- * fails. */
+/* Shrinks the allocation to `cap` bytes. If realloc() fails, the buffer is not
+ * changed. */
 static void
 shrink(struct buf *b, size_t cap)
 {
@@ -145,8 +145,8 @@ buf_reserve(struct buf *b, size_t more)
 		return false;
 	if (b->len + more <= RESERVE_SMALL || mem_is_available(MEM_SPARE))
 		return true;
-	/* Reduce the buffer to the exact size, because that may leave enough
-	 * memory free. */
+	/* Shrink the buffer to the exact size, because that may leave enough
+	 * spare memory. */
 	shrink(b, b->len + more);
 	if (mem_is_available(MEM_SPARE))
 		return true;

@@ -25,28 +25,28 @@ void *mem_resize(void *, size_t n);
 void *mem_shared(size_t n);
 /* Returns a copy of a string, which the caller frees. */
 char *mem_copy(const char *text);
-/* Allocates n bytes for data whose size a peer determines. Returns NULL if
+/* Allocates n bytes for data whose size a client determines. Returns NULL if
  * allocation fails or would leave less than MEM_SPARE bytes free. */
 void *mem_try(size_t n);
 /* Returns whether an allocation of n bytes would succeed now. */
 bool mem_is_available(size_t n);
 
-/* number of bytes that must stay free after an allocation whose size a peer
- * determines, because boris exits if a later small allocation fails */
+/* memory in bytes that a large allocation must leave free, because boris exits
+ * if a small allocation fails */
 enum { MEM_SPARE = 256 << 10 };
 
-/* A growable byte buffer. A zeroed buffer is empty. `data` may also point to an
- * array. That array must be large enough for all bytes that are appended, and
- * the buffer must not be freed. */
+/* A growable byte buffer. A zeroed buffer is empty. `data` may also point to a
+ * fixed array that is large enough for everything that is appended. Such a
+ * buffer must not be freed. */
 struct buf {
 	char *data;
 	size_t len;  /* number of bytes in use */
 	size_t cap;  /* number of bytes allocated */
 };
 
-/* Allocates memory for `more` further bytes, so that appending them cannot
- * fail. Returns false, with the buffer unchanged, if allocation fails or would
- * leave less than MEM_SPARE bytes free. */
+/* Reserves memory for `more` further bytes, so that appending them cannot fail.
+ * Returns false, with the buffer unchanged, if allocation fails or would leave
+ * less than MEM_SPARE bytes free. */
 bool buf_reserve(struct buf *, size_t more);
 
 /* Append bytes to the buffer. boris exits if allocation fails. */
@@ -62,15 +62,15 @@ void buf_vfmt(struct buf *, const char *format, va_list);
  * newline. */
 void buf_end_line(struct buf *);
 
-/* Returns the contents of the buffer as a string. The NUL after them is not
- * counted in `len`. */
+/* Terminates the contents with a NUL and returns them as a string. `len` does
+ * not count the NUL. */
 char *buf_text(struct buf *);
 
-/* Removes all bytes from the buffer except for the last n. */
+/* Removes all bytes except for the last n. */
 void buf_keep_end(struct buf *, size_t n);
 /* Removes the first n bytes from the buffer. Its memory stays allocated. */
 void buf_drop(struct buf *, size_t n);
-/* Releases the memory that the buffer's contents do not need. */
+/* Frees the allocated memory that the contents do not need. */
 void buf_shrink(struct buf *);
 /* Frees the buffer's memory and zeroes the buffer. */
 void buf_free(struct buf *);

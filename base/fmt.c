@@ -32,7 +32,7 @@ put_bytes(const struct sink *s, const char *bytes, size_t n)
 		s->put(s->to, bytes, n);
 }
 
-/* Writes n in decimal, with leading zeros up to `least` digits. */
+/* Writes n in decimal, padded with leading zeros to `least` digits. */
 static void
 put_digits(const struct sink *s, uintmax_t n, int least)
 {
@@ -53,8 +53,8 @@ put_integer(const struct sink *s, intmax_t n, int least)
 	put_digits(s, n < 0 ? 0 - (uintmax_t)n : (uintmax_t)n, least);
 }
 
-/* Writes n / 1000 with one to three decimals. Further decimals are cut off, not
- * rounded. */
+/* Writes n / 1000 with one to three decimals. Further decimals are truncated,
+ * not rounded. */
 static void
 put_thousandths(const struct sink *s, uintmax_t n, int decimals)
 {
@@ -68,8 +68,9 @@ put_thousandths(const struct sink *s, uintmax_t n, int decimals)
 	put_digits(s, fraction, decimals);
 }
 
-/* Returns the letter of JSON's two-character escape for a control character,
- * such as 'n' for a newline, or 0 if there is no such escape. */
+/* Returns the letter after the backslash in the JSON escape of a control
+ * character, such as 'n' for a newline. Returns 0 if the character has no
+ * two-character escape. */
 static char
 short_escape(unsigned control)
 {
@@ -134,8 +135,8 @@ put_printable(const struct sink *s, const char *text, size_t n)
 		put_bytes(s, text + from, n - from);
 }
 
-/* Returns the number of bytes that a %s conversion writes. The precision is a
- * maximum, except for printable text, which has exactly that many bytes. */
+/* Returns how many bytes of the string a %s conversion uses. The precision is a
+ * maximum for plain text, and the exact number for printable text. */
 static size_t
 text_length(const struct conversion *c, const char *text)
 {
@@ -150,8 +151,9 @@ text_length(const struct conversion *c, const char *text)
 	return end != NULL ? (size_t)(end - text) : (size_t)max;
 }
 
-/* Parses the conversion whose first character after '%' is at p. Sets *star if
- * the precision is the next argument. Returns the end of the conversion. */
+/* Parses a conversion. p points to the character after the '%'. Sets *star if
+ * the precision is given by an argument. Returns a pointer to the text after
+ * the conversion. */
 static const char *
 read_conversion(const char *p, struct conversion *c, bool *star)
 {

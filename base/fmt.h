@@ -40,8 +40,7 @@
 void fmt_pieces(void (*put)(void *to, const char *bytes, size_t n), void *to,
                 const char *format, va_list);
 
-/* Converts a time in milliseconds, which must not be negative, to seconds for
- * %.1f. */
+/* Converts milliseconds to seconds for %.1f. The time must not be negative. */
 double fmt_seconds(int64_t ms);
 
 #endif

@@ -12,10 +12,10 @@
 
 #include "base/fmt.h"
 
-/* size of a queue, in bytes, above which no further progress is added */
+/* queue size in bytes above which no more progress notifications are added */
 enum { PROGRESS_MAX = 64 << 10 };
 
-/* factor by which the clock runs faster than real time. The tests build boris
+/* The clock runs faster than real time by this factor. The tests build boris
  * with a factor of 10, so that a timeout of one minute takes six seconds. */
 #ifndef CLOCK_FACTOR
 #define CLOCK_FACTOR 1
@@ -65,14 +65,14 @@ loop_wait(struct loop *loop)
 	if (left > INT_MAX)
 		left = INT_MAX;
 	ready = poll(loop->set, count, (int)left);
-	/* Poll again after EINTR, because the signal handler has written to its
-	 * pipe. The signal must be read before boris acts on a deadline that
-	 * has passed in the meantime. */
+	/* After EINTR, poll again, because a signal handler has written to its
+	 * pipe. boris must read that pipe before it handles expired
+	 * deadlines. */
 	if (ready < 0)
 		ready = poll(loop->set, count, 0);
-	/* If poll() is out of memory, revents still equals events, so every
-	 * descriptor counts as ready. That is safe because all of them are
-	 * non-blocking. */
+	/* If poll() fails for lack of memory, revents still equals events, so
+	 * every descriptor is treated as ready. That is safe, because all
+	 * descriptors are non-blocking. */
 	if (ready < 0)
 		poll(NULL, 0, 10);
 	loop->now = clock_now();
@@ -210,8 +210,8 @@ queue_flush(struct queue *q, int fd)
 			return -1;
 		q->written += (size_t)n;
 	}
-	/* Remove the written bytes once they are more than half of the queue
-	 * (P10). */
+	/* Moving the unwritten bytes takes time, so remove the written bytes
+	 * only when they are more than half of the queue (P10). */
 	if (q->written > queue_unwritten(q) && q->written >= q->progress) {
 		buf_drop(&q->bytes, q->written);
 		q->written = q->progress = 0;

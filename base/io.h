@@ -45,8 +45,8 @@ void loop_wait(struct loop *);
 /* Adds a descriptor to the poll set of this turn. Returns its index for
  * loop_events(), or -1 if fd is negative. */
 int loop_add(struct loop *, int fd, short events);
-/* Returns the events that poll() has reported for an entry of the poll set, or
- * 0 if the index is -1. */
+/* Returns the events that poll() has reported for the poll set's entry with
+ * this index. Returns 0 if the index is -1. */
 short loop_events(const struct loop *, int index);
 /* Adds a deadline, in ms, to this turn of the event loop. */
 void loop_until(struct loop *, int64_t deadline);
@@ -54,16 +54,16 @@ void loop_until(struct loop *, int64_t deadline);
 /* Creates a pipe whose ends are close-on-exec. Returns 0, or -1 with errno
  * set. */
 int fd_pipe(int end[2]);
-/* Calls read() again as long as a signal interrupts it. Returns the number of
- * bytes read, or -1 with errno set. */
+/* Calls read(), and repeats the call if a signal interrupts it. Returns the
+ * number of bytes read, or -1 with errno set. */
 ssize_t fd_read(int fd, void *to, size_t n);
 /* Sets O_NONBLOCK on a descriptor. Returns its previous flags, or -1 with errno
  * set. */
 int fd_nonblocking(int fd);
 /* Makes a descriptor close-on-exec. */
 void fd_cloexec(int fd);
-/* Closes a descriptor unless it is negative, and sets it to -1. Preserves
- * errno. */
+/* Closes the descriptor and sets it to -1. Does nothing if it is negative.
+ * Preserves errno. */
 void fd_close(int *fd);
 
 /* The state of a transport at the end of a turn */
@@ -75,32 +75,30 @@ enum transport_state {
 	                      * the connection */
 };
 
-/* Bytes that are queued until a slow client reads them.
- *
- * Responses are never dropped, but progress notifications may be (P10). A
- * client that reads a progress notification and its response in one read()
- * loses the progress (O7). So the two never share a write: no progress is
- * queued after a response, and a response removes all progress if none of its
- * bytes has been written. */
+/* A queue of bytes for a client that may be slow to read. Responses are never
+ * dropped, but progress notifications may be (P10). Some clients lose a
+ * progress notification that they read together with its response (O7).
+ * Therefore no progress is added after a response, and a response replaces all
+ * queued progress of which no byte has been written. */
 struct queue {
 	struct buf bytes;
-	size_t written;    /* number of bytes in the queue that are already
-	                    * written */
+	size_t written;    /* number of bytes at the start of the queue that are
+	                    * already written */
 	size_t progress;   /* number of bytes of progress at the start of the
 	                    * queue */
 };
 
-/* ms that boris waits for a slow reader before it exits (P10) */
+/* time that boris waits for a slow client before it exits, ms (P10) */
 enum { QUEUE_END_WAIT = 200 };
 
 /* Returns the number of bytes in the queue that are not written yet. */
 size_t queue_unwritten(const struct queue *);
-/* Appends a message to the queue. If the queue is empty, it takes over the
- * message's memory and cannot fail. Returns false, with the queue unchanged, if
- * allocation fails (E7). */
+/* Appends a message to the queue. An empty queue takes over the message's
+ * memory, which cannot fail. Otherwise, returns false with the queue unchanged
+ * if allocation fails (E7). */
 bool queue_put(struct queue *, struct buf *message);
-/* Appends a progress notification, unless the queue contains a response or too
- * much progress. Returns whether it was appended. */
+/* Appends a progress notification, unless the queue contains a response or is
+ * too long. Returns whether the notification was appended. */
 bool queue_progress(struct queue *, const struct buf *);
 /* Removes all bytes from the queue and frees its memory. */
 void queue_free(struct queue *);

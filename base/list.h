@@ -24,8 +24,9 @@ struct list {
 	struct list_node *first, *last;
 };
 
-/* Returns the record of the given type whose given member is this node. The
- * node must not be NULL. */
+/* Returns a pointer to the record that contains the list node. `type` is the
+ * type of the record, and `member` is the name of the node in it. The node must
+ * not be NULL. */
 #define LIST_ITEM(node, type, member) \
 	((type *)(void *)((char *)(node) - offsetof(type, member)))
 
@@ -42,7 +43,7 @@ list_append(struct list *list, struct list_node *node)
 	list->last = node;
 }
 
-/* Removes a node from the list that contains it. */
+/* Removes a node from its list. */
 static inline void
 list_remove(struct list *list, struct list_node *node)
 {

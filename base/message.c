@@ -17,15 +17,16 @@
 #include "base/fmt.h"
 
 enum {
-	PIECE = 512,       /* number of bytes that a pipe accepts without
-	                    * blocking if poll() reports it as ready */
+	PIECE = 512,       /* number of bytes that can be written without
+	                    * blocking to a pipe that poll() reports as
+	                    * writable */
 	LINE_SIZE = 1024   /* maximum size of a message, in bytes; longer
 	                    * messages are cut off */
 };
 
-/* Opens stderr, a pipe or a terminal, a second time with O_NONBLOCK, because
- * the flags of descriptor 2 are shared with other processes. Returns the new
- * descriptor, or -1 with errno set. */
+/* Opens the pipe or terminal on stderr a second time with O_NONBLOCK. Setting
+ * this flag on descriptor 2 would affect other processes that share it. Returns
+ * the new descriptor, or -1 with errno set. */
 static int
 reopen_stderr(void)
 {
@@ -34,8 +35,8 @@ reopen_stderr(void)
 }
 
 /* Writes n bytes, at most `max` at a time, until the descriptor accepts no
- * more. Returns the number of bytes written, with errno set if that is less
- * than n. */
+ * more. Returns the number of bytes written. If that is less than n, errno is
+ * set. */
 static size_t
 write_ready(int fd, const char *p, size_t n, size_t max)
 {
@@ -63,13 +64,13 @@ stderr_write(const char *p, size_t n)
 	size_t done;
 	int own, error;
 
-	/* Do not reopen a regular file: it never blocks, and the new descriptor
-	 * would overwrite it from the start. */
+	/* A regular file never blocks, so it is not reopened. A new descriptor
+	 * would overwrite the file from its start. */
 	if (fstat(2, &st) < 0 || S_ISREG(st.st_mode))
 		return write_ready(2, p, n, n);
 	own = reopen_stderr();
-	/* If stderr cannot be reopened, write only pieces for which poll()
-	 * reports space. This can still block on a stopped terminal. */
+	/* If stderr cannot be reopened, write small pieces while poll() reports
+	 * that stderr is writable. A stopped terminal can still block this. */
 	if (own < 0)
 		return write_ready(2, p, n, PIECE);
 	done = write_ready(own, p, n, n);
@@ -79,15 +80,15 @@ stderr_write(const char *p, size_t n)
 	return done;
 }
 
-/* A line in a fixed array, so that boris can print it when it is out of
- * memory */
+/* A line in a fixed array, because boris may be out of memory when it prints
+ * the line */
 struct line {
 	char text[LINE_SIZE];
 	size_t len;
 };
 
-/* Appends as many bytes as the line has space for, and replaces control
- * characters with "?". */
+/* Appends bytes to the line as far as they fit. Control characters are replaced
+ * with "?". */
 static void
 put_piece(void *to, const char *bytes, size_t n)
 {

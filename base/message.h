@@ -8,12 +8,12 @@
 #include <stddef.h>
 #include "base/fmt.h"
 
-/* Writes as many of n bytes to stderr as it accepts without blocking. Returns
- * the number of bytes written, with errno set if that is less than n. */
+/* Writes as many of the n bytes to stderr as possible without blocking. Returns
+ * the number of bytes written. If that is less than n, errno is set. */
 size_t stderr_write(const char *bytes, size_t n);
 
 /* Prints a formatted line on stderr. Control characters are replaced with "?".
- * The line is dropped if stderr does not accept it. */
+ * The line is dropped if printing it would block. */
 void stderr_line(const char *format, ...) FMT_CHECKED(1, 2);
 
 /* Prints "boris: " and a formatted line on stderr, and exits with the given

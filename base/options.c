@@ -28,7 +28,7 @@ enum { TOKEN_MAX = 4095 };  /* maximum length of a token in bytes (H3) */
  * its environment variable, and its entry in --help. */
 struct option {
 	const char *name;
-	const char *value;   /* name of the value in --help, or all words of a
+	const char *value;   /* the value in --help: its name, or the words of a
 	                      * choice, separated by "|"; NULL for a flag */
 	/* Parses a value and stores it in the member of struct options. Returns
 	 * false if the value is not valid. */
@@ -47,10 +47,10 @@ enum {
 	ALLOW_ZERO = 1,      /* 0 is valid even if it is less than `min` */
 	DIR = 2,             /* the value is the name of a directory */
 	HTTP = 4,            /* the option requires --transport=http (C5) */
-	TOKEN = 8,           /* the option gives a token; only one of these
-	                      * options is allowed */
-	/* an empty variable is an error; if it counted as unset, boris would
-	 * run without protection (F3, H3) */
+	TOKEN = 8,           /* the option supplies the token; at most one such
+	                      * option may be given */
+	/* an empty environment variable is an error, because treating it as
+	 * unset would leave boris without protection (F3, H3) */
 	STRICT = 16,
 	NO_VARIABLE = 32,    /* the option has no environment variable */
 	NO_VALUE = 64        /* the value may be omitted */
@@ -72,7 +72,8 @@ list_add(const char **list, const char *text, size_t n)
 	*list = all;
 }
 
-/* Returns whether the file is the directory itself or below it. */
+/* Returns whether the file is in the directory or one of its subdirectories, or
+ * is the directory itself. */
 static bool
 is_within(const char *dir, const char *file)
 {
@@ -83,8 +84,8 @@ is_within(const char *dir, const char *file)
 	return n == 1 || file[n] == '/' || file[n] == '\0';
 }
 
-/* Returns the first path of a list that is the given file or a directory above
- * it, or NULL if there is none. */
+/* Returns the first path in a list that is the file itself or one of its parent
+ * directories. Returns NULL if there is no such path. */
 static const char *
 find_cover(const char *list, const char *file)
 {
@@ -95,9 +96,9 @@ find_cover(const char *list, const char *file)
 	return NULL;
 }
 
-/* Makes a file name absolute, because boris leaves its initial directory. If
- * `tidy` is true, also removes "." and "..". Returns NULL with errno set if the
- * current directory is needed but cannot be found. */
+/* Returns the absolute path of a file, because boris leaves its initial
+ * directory later. If `tidy` is true, also removes "." and "..". Returns NULL
+ * with errno set if the current directory cannot be found. */
 static char *
 absolute(const char *name, bool tidy)
 {
@@ -111,8 +112,8 @@ absolute(const char *name, bool tidy)
 	return path;
 }
 
-/* Makes a file name absolute, and exits with status 2 if that fails (C2).
- * `what` is the option or variable that the error message names. */
+/* Returns the absolute path of a file, or exits with status 2 if that fails
+ * (C2). The error message names `what`, an option or variable. */
 static char *
 absolute_for(const char *what, const char *name, bool tidy)
 {
@@ -148,8 +149,8 @@ read_number(const struct option *row, void *member, const char *value)
 	return true;
 }
 
-/* Stores the index of the given word among the words of a choice. Returns false
- * if the choice has no such word. */
+/* Stores the index of the given word in the list of words of a choice. Returns
+ * false if the list does not contain the word. */
 static bool
 read_choice(const struct option *row, void *member, const char *value)
 {
@@ -233,8 +234,8 @@ read_origins(const struct option *row, void *member, const char *value)
 	return true;
 }
 
-/* Returns whether the path is a directory that boris can change to. If it is
- * not, errno says why. */
+/* Returns whether boris can change to the directory. Sets errno if it
+ * cannot. */
 static bool
 is_directory(const char *path)
 {
@@ -272,7 +273,8 @@ read_path(const struct option *row, void *member, const char *value)
 }
 
 /* Adds the real path of a file or directory to a list, unless the list already
- * contains a directory above it. Returns false if the path is not valid. */
+ * contains that path or one of its parent directories. Returns false if the
+ * path is not valid. */
 static bool
 read_paths(const struct option *row, void *member, const char *value)
 {
@@ -443,9 +445,9 @@ put_valid_form(struct buf *b, const struct option *row)
 		buf_fmt(b, "an integer from %d to %d", row->min, row->max);
 }
 
-/* Parses and stores the value of an option. Exits with status 2 if it is not
- * valid, or if it is missing (NULL). `from` is the option or variable that the
- * error message names. */
+/* Parses the value of an option and stores it. Exits with status 2 if the value
+ * is not valid, or is missing (NULL). The error message names `from`, the
+ * option or variable that the value comes from. */
 static void
 set_option(struct options *o, const struct option *row, const char *from,
            const char *value)
@@ -483,9 +485,9 @@ find_option(const char *name, size_t n)
 	return NULL;
 }
 
-/* Returns the value of an option that is given without "=": the next argument,
- * or a default. Sets *used if the next argument is the value. Returns NULL if a
- * required value is missing. */
+/* Returns the value of an option that is given without "=". This is the next
+ * argument, or a default. Sets *used if the next argument is the value. Returns
+ * NULL if a required value is missing. */
 static const char *
 value_without_sign(const struct option *row, const char *next, bool *used)
 {
@@ -528,16 +530,17 @@ read_option(struct options *o, char **word, bool given[])
 	return word + (next_used ? 2 : 1);
 }
 
-/* Returns whether one of the options that were read so far gives a token. */
+/* Returns whether any option that was read so far supplies a token. */
 static bool
 has_token(const struct options *o)
 {
 	return o->token != NULL || o->token_file != NULL || o->generate_token;
 }
 
-/* Reads an option's environment variable, unless the command line overrides it
- * (C1). A token variable is also overridden by any other option that gives a
- * token. An empty variable counts as unset, except for STRICT options. */
+/* Reads the environment variable of an option, unless the option was given on
+ * the command line (C1). A variable for a token is ignored if any other option
+ * supplies a token. An empty variable counts as unset, except for STRICT
+ * options. */
 static void
 read_variable(struct options *o, const struct option *row, bool given)
 {
@@ -568,8 +571,8 @@ read_variables(struct options *o, const bool given[])
 		if (!(row->flags & HTTP) || o->http)
 			read_variable(o, row, given[i]);
 		else if (given[i])
-			/* Reject the option, because the user would expect
-			 * boris to listen (C5). */
+			/* Reject the option instead of ignoring it, because the
+			 * user expects boris to serve HTTP (C5). */
 			fatal(2, "%s: requires --transport=http",
 			    row->name);
 	}
@@ -676,9 +679,9 @@ options_check_visible(const struct options *o, const char *file,
 	free(real);
 }
 
-/* Exits if --hide covers a file that boris or every shell script needs. No file
- * in /proc can be hidden, because cover() in run/fence.c mounts a file system
- * there while it covers the paths (F5). */
+/* Exits if --hide covers a file that boris or every shell script needs. Files
+ * in /proc cannot be hidden, because run/fence.c mounts a file system on /proc
+ * while it hides the other paths (F5). */
 static void
 check_hidden(const struct options *o)
 {
@@ -736,8 +739,8 @@ complete_http(struct options *o)
 }
 
 /* Sets all options to their defaults. `timeout` stays 0, because its default
- * depends on the client (default_timeout() in mcp/tools.c). `self` is the name
- * that boris was started by, or NULL. */
+ * depends on the client (see default_timeout() in mcp/tools.c). `self` is the
+ * name that boris was started by, or NULL. */
 static void
 set_defaults(struct options *o, const char *self)
 {
@@ -786,7 +789,8 @@ options_read(struct options *o, char **argv)
 	if (tmp == NULL || *tmp == '\0')
 		tmp = "/tmp";
 	o->tmpdir = absolute_for("TMPDIR", tmp, false);
-	/* With --write, commands can also write to these directories (F1). */
+	/* If --write is given, commands may also write to these directories
+	 * (F1). */
 	if (o->write != NULL) {
 		list_add(&o->write, o->tmpdir, strlen(o->tmpdir));
 		list_add(&o->write, "/dev", strlen("/dev"));
@@ -819,8 +823,8 @@ read_whole(const char *file, int flags, char *text, size_t size)
 const char *
 options_read_token(struct options *o, int flags)
 {
-	/* Leave space for a newline, and for one more byte to detect a token
-	 * that is too long. */
+	/* The two extra bytes are for a newline and for detecting a token that
+	 * is too long. */
 	char text[TOKEN_MAX + 2] = "";
 	ssize_t len = read_whole(o->token_file, flags, text, sizeof(text));
 

@@ -28,8 +28,8 @@ enum {
 	                               * (W2) */
 	PATH_LIMIT = 4096,            /* maximum length of a path in bytes (D7,
 	                               * X1) */
-	COMMAND_SHOWN = 200,          /* number of characters of a command that
-	                               * are shown in a list of tasks (T7) */
+	COMMAND_SHOWN = 200,          /* maximum number of characters of a
+	                               * command in a list of tasks (T7) */
 	EDIT_MAX = 16 << 20,          /* maximum size of an edited file in bytes
 	                               * (X3) */
 	/* maximum length of a line of terminal input, in bytes (I2). POSIX
@@ -101,23 +101,22 @@ struct options {
 	bool loopback;           /* true if `address` is a loopback address
 	                          * (H4) */
 
-	/* command that starts the running boris, shown to the user (I5). It is
-	 * an absolute path if boris was started by a path, or else a name that
-	 * the shell finds in PATH. */
+	/* command that the user can type to start this boris (I5): an absolute
+	 * path, or a name that the shell finds in PATH */
 	const char *self;
 
 	/* The members below are set by boris.c when it starts. */
 	const char *shell;       /* absolute path of the shell (B2) */
 	struct environment *environment;  /* environment of commands (B4) */
-	int oom_score;           /* descriptor for writing to boris's own
-	                          * oom_score_adj, or -1 */
+	int oom_score;           /* descriptor of boris's own oom_score_adj
+	                          * file, open for writing, or -1 */
 	int no_input;            /* descriptor that is always at end of file
 	                          * (B4) */
 	char name[9];            /* random name of this boris process, eight
 	                          * hexadecimal digits, used in session names */
 	bool visible;            /* result of proc_visible() */
 	struct tempfiles *files;  /* temporary files in tmpdir */
-	struct mounts *mounts;   /* mount table, to find out whether a directory
+	struct mounts *mounts;   /* mount table, which shows whether a directory
 	                          * may hang (E11) */
 	struct guard *guard;     /* the guard process (L4) */
 	struct log *log;         /* the log (A), or NULL */
@@ -129,14 +128,15 @@ struct options {
  * option is not valid (C2). */
 void options_read(struct options *, char **argv);
 
-/* Exits with status 2 if --hide covers the given file, which must stay visible
- * (F5). The error message describes the file with the text `what`. */
+/* Exits with status 2 if --hide covers a file that must stay visible (F5).
+ * `what` is a description of the file for the error message. */
 void options_check_visible(const struct options *, const char *file,
                            const char *what);
 
-/* Reads the token from --token-file again (H9). `flags` are further flags for
- * open(); O_NONBLOCK keeps it from waiting for the writer of a FIFO. Returns
- * NULL, or an error message if the old token is kept. */
+/* Reads the token from --token-file again (H9). `flags` are additional flags
+ * for open(), such as O_NONBLOCK, which prevents waiting for the writer of a
+ * FIFO. Returns NULL on success. On failure, keeps the old token and returns an
+ * error message. */
 const char *options_read_token(struct options *, int flags);
 
 #endif

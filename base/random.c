@@ -38,10 +38,9 @@ on_alarm(int sig)
 }
 
 /* Waits until the kernel's random number generator is ready, and reports that
- * on stderr after one second. Since Linux 5.6, the kernel makes the generator
- * ready within two seconds; before, that can take minutes. Therefore all
- * signals are unblocked, so that they can terminate boris. Returns the result
- * of getrandom(). */
+ * on stderr after one second. Before Linux 5.6, the wait can take minutes.
+ * Therefore all signals are unblocked, so that they can terminate boris.
+ * Returns the result of getrandom(). */
 static ssize_t
 wait_for_random(void *bytes, size_t n)
 {

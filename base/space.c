@@ -96,8 +96,9 @@ find_number(const char *text, const char *word)
 	return digits_value(text, 10, &end);
 }
 
-/* Reads the file memory.NAME in the directory of a control group. Returns the
- * number after the given word, or -1 if it cannot be found. */
+/* Reads the file memory.NAME of a control group. `path` is the directory of the
+ * group. Returns the number after the given word, or -1 if it cannot be
+ * found. */
 static int64_t
 group_number(const char *path, const char *name, const char *word)
 {
@@ -152,8 +153,8 @@ host_space(void)
 		space.free = multiply((uint64_t)available, 1024);
 		space.total = multiply((uint64_t)total, 1024);
 	} else if (sysinfo(&info) == 0) {
-		/* Use sysinfo() without /proc, and before Linux 3.14, which
-		 * added MemAvailable. */
+		/* Use sysinfo() if /proc is not mounted, or lacks MemAvailable,
+		 * which was added in Linux 3.14. */
 		space.free = multiply((uint64_t)info.freeram + info.bufferram,
 		    info.mem_unit);
 		space.total = multiply(info.totalram, info.mem_unit);

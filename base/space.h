@@ -21,7 +21,7 @@ struct space space_on_disk(int fd);
  * whichever is less. */
 struct space space_in_memory(void);
 /* Returns whether the open file is on a file system that keeps files in memory,
- * such as tmpfs. File systems that report no size count as well, because ramfs
+ * such as tmpfs. A file system that reports no size also counts, because ramfs
  * reports none. */
 bool space_is_memory(int fd);
 

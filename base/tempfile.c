@@ -86,8 +86,9 @@ tempfile_add(struct tempfiles *t, const char *path)
 		errno = EDQUOT;
 		return -1;
 	}
-	/* Call a function between the two stores, so that the compiler does not
-	 * reorder them. Otherwise the guard could read an incomplete name. */
+	/* The call of a function between the two stores prevents the compiler
+	 * from reordering them. Otherwise the guard process could read an
+	 * incomplete name. */
 	memcpy(at->text, base_name(path), strlen(base_name(path)) + 1);
 	at->in_use = true;
 	return 0;

@@ -2,10 +2,10 @@
 #ifndef BASE_TEMPFILE_H
 #define BASE_TEMPFILE_H
 
-/* Temporary files of boris: saved output (O5), and the files through which
- * --secret passes a secret (I5). All of them are in one directory. Their names
- * are recorded in memory that boris shares with its guard, so that the guard
- * can remove exactly these files if boris is killed (L4). */
+/* Temporary files of boris: saved output (O5), and files through which --secret
+ * passes a secret (I5). All of them are in one directory. Their names are in
+ * memory that boris shares with its guard, a second process that removes the
+ * files if boris is killed (L4). */
 
 struct tempfiles;
 
@@ -13,9 +13,9 @@ struct tempfiles;
  * must stay valid. boris exits if allocation fails. */
 struct tempfiles *tempfile_open(const char *dir);
 
-/* Creates a file with a random name, so that no other user can create it first.
- * Sets *path, which the caller frees. Returns a descriptor for writing, or -1
- * with errno set. The error is EDQUOT if there are too many files. */
+/* Creates a file with a random name, which other users cannot guess. Sets
+ * *path, which the caller frees. Returns a descriptor for writing, or -1 with
+ * errno set. The error is EDQUOT if there are too many files. */
 int tempfile_create(struct tempfiles *, char **path);
 
 /* Records the path of a file that the caller will create in the directory. The

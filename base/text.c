@@ -33,8 +33,8 @@ digits_value(const char *text, int base, const char **end)
 	return p == text || hex_digit(*p) < base ? -1 : n;
 }
 
-/* Returns the length in bytes of a UTF-8 character that starts with this byte,
- * or 0 if no character does. */
+/* Returns the length in bytes of a UTF-8 character with this first byte.
+ * Returns 0 if no character starts with the byte. */
 static int
 length_from_first(unsigned char first)
 {
@@ -48,8 +48,8 @@ length_from_first(unsigned char first)
 }
 
 /* Returns whether a UTF-8 character can start with these two bytes (Unicode,
- * table 3-7; RFC 3629, section 4). The first byte must be the start of a longer
- * character. */
+ * table 3-7; RFC 3629, section 4). The first byte must start a character of two
+ * or more bytes. */
 static bool
 is_second_byte(unsigned char first, unsigned char second)
 {

@@ -38,8 +38,8 @@ void path_tidy(char *path);
  * is resolved against `dir`, an absolute path. */
 char *path_from(const char *dir, const char *name);
 
-/* A text to search for, with its failure function (Knuth, Morris and Pratt). A
- * zeroed pattern never matches. */
+/* A text to search for, prepared for the Knuth-Morris-Pratt algorithm. A zeroed
+ * pattern never matches. */
 struct pattern {
 	const char *bytes;  /* not copied; must stay valid */
 	size_t len;
@@ -50,9 +50,9 @@ struct pattern {
 bool pattern_open(struct pattern *, const char *bytes, size_t len);
 /* Frees the failure function and zeroes the pattern. */
 void pattern_free(struct pattern *);
-/* Advances a search by one character. `matched` is the number of bytes of the
- * pattern that matched before c. Returns the number that match including c. The
- * pattern is found if the result equals its length. */
+/* Continues a search with the character c. `matched` is the number of bytes of
+ * the pattern that matched before c. Returns the number that match including c.
+ * The pattern is found when the result equals its length. */
 size_t pattern_step(const struct pattern *, size_t matched, char c);
 
 #endif
