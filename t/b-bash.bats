@@ -15,7 +15,7 @@ has_note() {
 
 # --- The text and the data of a result
 
-@test "B: stdout and stderr are separate sections in the text of a result" {
+@test "B: the text of a result has separate sections for stdout and stderr" {
 	boris
 	run_bash true # The first result of a session also has the directory.
 	run_bash 'echo out; echo err >&2; exit 3'
@@ -24,7 +24,7 @@ has_note() {
 	like "$(text)" '"exit_code: 0\\n\\nstdout:\\nout\\n*stderr:\\nerr*'
 }
 
-@test "B: an empty stream is omitted from the text of a result" {
+@test "B: the text of a result omits an empty stdout or stderr" {
 	boris
 	run_bash true
 	run_bash 'echo hi; exit 3'
@@ -36,7 +36,7 @@ has_note() {
 	is "$(get -n result content) $(get result content 0 type)" '1 "text"'
 }
 
-@test "B: structuredContent has the exit code, the directory and both streams" {
+@test "B: structuredContent contains the exit code, the working directory, stdout and stderr" {
 	boris
 	run_bash 'echo hi; exit 3'
 	is "$(result status) $(result exit_code)" '"completed" 3'
@@ -48,7 +48,7 @@ has_note() {
 	is "$(result stdout) $(result stderr)" '"out" "err"'
 }
 
-@test "B: a result does not repeat the description of its call" {
+@test "B: the result does not repeat the argument description" {
 	boris
 	run_bash 'echo out; echo err >&2' '{"description":"Says hi"}'
 	is "$(result stdout) $(result stderr)" '"out\n" "err\n"'
@@ -75,7 +75,7 @@ fields_are() {
 	fields_are status exit_code task_id pid elapsed_ms stdout stderr
 }
 
-@test "B: a field that does not apply is omitted from structuredContent" {
+@test "B: structuredContent omits fields that do not apply to the command" {
 	boris
 	run_bash 'echo hi; exit 3'
 	fields_are status exit_code cwd elapsed_ms stdout stderr
@@ -101,7 +101,7 @@ END
 	is "$(result exit_code) $(result signal)" '139 "SIGSEGV"'
 }
 
-@test "B: an exit code that stands for no signal is reported without a name" {
+@test "B: an exit code that corresponds to no signal is reported without a signal name" {
 	boris
 	for code in 0 1 126 127 128 255; do
 		run_bash "exit $code"
@@ -110,7 +110,7 @@ END
 	done
 }
 
-@test "B: elapsed_ms is the time for which the command ran" {
+@test "B: elapsed_ms is the run time of the command" {
 	boris
 	begin
 	run_bash 'read -t 0.3 <>never'
@@ -121,7 +121,7 @@ END
 	lacks "$(text)" elapsed
 }
 
-@test "B: the text shows how long a command ran if that was a second or more" {
+@test "B: the text of a result shows the run time if it is at least a second" {
 	boris
 	begin
 	run_bash 'read -t 1.2 <>never'
@@ -130,7 +130,7 @@ END
 	[[ $(text) =~ 'elapsed: '[0-9]+\.[0-9]' s' ]] || fail "$(text)"
 }
 
-@test "B: elapsed_ms of a running task counts from its start" {
+@test "B: elapsed_ms of a running task counts from the start of the task" {
 	boris
 	start_task 'echo x >a; read <gate'
 	begun a
@@ -144,7 +144,7 @@ END
 	least "$(result elapsed_ms)" 95
 }
 
-@test "B: the text of a result starts with the timeout and the exit code" {
+@test "B: the text of a result reports a timeout and the exit code before the output" {
 	mkdir d
 	boris
 	run_bash 'cd d; echo hi; read <../gate' '{"timeout":1000}'
@@ -161,7 +161,7 @@ stdout:
 hi"
 }
 
-@test "B: a timeout above 600000 is reduced to 600000 with a note" {
+@test "B: a timeout above 600000 ms is reduced to 600000 ms with a note" {
 	boris
 	for timeout in 600001 1e18 99999999999999999999999; do
 		run_bash 'echo hi' '{"timeout":'$timeout'}'
@@ -172,7 +172,7 @@ hi"
 	is "$(result stdout) $(result note)" '"hi\n" '
 }
 
-@test "B: the text has the directory if the command has changed it" {
+@test "B: the text of a result shows the working directory if the command has changed it" {
 	mkdir d
 	boris
 	run_bash 'cd d; echo hi'
@@ -183,7 +183,7 @@ hi"
 	is "$(plain cwd)" "$PWD/d"
 }
 
-@test "B: control characters in the name of a directory are escaped in the text" {
+@test "B: control characters in the name of the working directory are escaped in the text" {
 	mkdir $'a\nb' $'e\x7f\xc2\x85f'
 	boris
 	run_bash 'cd a*'
@@ -200,7 +200,7 @@ hi"
 
 # --- B1 to B3: exit codes, the shell, long commands
 
-@test "B1: a command that exits with a non-zero code is not an error" {
+@test "B1: a non-zero exit code is not reported as a tool error" {
 	boris
 	for code in 0 1 2 42 126 127 255; do
 		run_bash "exit $code"
@@ -208,7 +208,7 @@ hi"
 	done
 }
 
-@test "B1: a command that is killed by a signal is not an error" {
+@test "B1: a command that is killed by a signal is not reported as a tool error" {
 	boris
 	for signal in 1 9 15; do
 		run_bash "kill -$signal \$\$"
@@ -218,7 +218,7 @@ hi"
 	done
 }
 
-@test "B2: /bin/bash is the shell even if PATH and SHELL name another one" {
+@test "B2: commands run in /bin/bash even if PATH and SHELL name another shell" {
 	[ -x /bin/bash ] || skip 'no /bin/bash here'
 	mkdir bin
 	printf '#!/bin/sh\necho wrong\n' >bin/bash
@@ -230,7 +230,7 @@ hi"
 	is "$(result stdout)" '"2 /bin/bash\n"'
 }
 
-@test "B2: the shell is neither a login shell nor interactive" {
+@test "B2: commands run in a shell that is neither a login shell nor interactive" {
 	[ -x /bin/bash ] || skip 'no /bin/bash here'
 	boris
 	run_bash 'shopt -q login_shell && echo login
@@ -238,7 +238,7 @@ hi"
 	is "$(result stdout)" '"done\n"'
 }
 
-@test "B2: bash is found in /usr/pkg/bin and in /usr/local/bin" {
+@test "B2: without /bin/bash, bash is found in /usr/pkg/bin and /usr/local/bin" {
 	needs bash
 	without_bash
 	mkdir -p root/usr/local/bin root/usr/pkg/bin
@@ -253,7 +253,7 @@ hi"
 	is "$(plain stdout)" '/usr/local/bin/bash /usr/local/bin/bash'
 }
 
-@test "B2: bash is found in an absolute directory of PATH" {
+@test "B2: the search for bash in PATH skips relative directories" {
 	needs bash
 	without_bash
 	mkdir -p root/opt/a/bash root/opt/b
@@ -264,7 +264,7 @@ hi"
 	is "$(plain stdout) $(plain cwd)" '/opt/b/bash /opt/b/bash /home/d'
 }
 
-@test "B2: /bin/sh is the shell if PATH has no executable bash" {
+@test "B2: commands run in /bin/sh if PATH contains no executable bash" {
 	without_bash
 	mkdir -p root/opt/b
 	echo echo wrong >root/opt/b/bash
@@ -274,7 +274,7 @@ hi"
 	is "$(plain stdout)" '[] /bin/sh'
 }
 
-@test "B2: sh is found in PATH if there is no /bin/sh" {
+@test "B2: sh is found in PATH if /bin/sh does not exist" {
 	without_bash
 	mkdir -p root/opt/a/bash root/opt/c
 	mv root/bin/sh root/opt/c/sh
@@ -284,7 +284,7 @@ hi"
 	is "$(plain stdout) $(plain cwd)" '[] /opt/c/sh /home/d'
 }
 
-@test "B2: a call fails with an error that names /bin/sh if the host has no shell" {
+@test "B2: on a host without a shell, a call fails with an error that names /bin/sh" {
 	without_bash
 	rm root/bin/sh
 	export PATH_OF_ROOT
@@ -342,7 +342,7 @@ run_long() {
 	done
 }
 
-@test "B3: a command of 200,000 bytes behaves like a short one" {
+@test "B3: a command of 200,000 bytes runs like a short one" {
 	mkdir d
 	boris
 	run_long 200000 '; cat; cd d; (exit 7)'
@@ -365,14 +365,14 @@ run_long() {
 	[ ! -e /proc/self/fd ] || is "$(plain stdout)" /dev/null
 }
 
-@test "B4: a command has no terminal" {
+@test "B4: a command has no terminal by default" {
 	boris
 	run_bash '(exec 5<>/dev/tty) 2>/dev/null || echo none
 		[ -t 0 ] || [ -t 1 ] || [ -t 2 ] || echo no terminal'
 	is "$(plain stdout)" $'none\nno terminal'
 }
 
-@test "B4: a command has no terminal even if boris was started from one" {
+@test "B4: a command has no terminal even if boris was started from a terminal" {
 	needs script
 	[ -z "$WRAP" ] || skip "under $WRAP"
 	export BORIS
@@ -394,7 +394,7 @@ exits_with() {
 	is "$2: $(result status) $(result exit_code)" "$2: \"completed\" $1"
 }
 
-@test "B4: git runs without an editor even if the user has configured one" {
+@test "B4: git opens no editor even if the user has configured one" {
 	needs git
 	export EDITOR=vi VISUAL=vi GIT_EDITOR='sleep 60;:'
 	export GIT_SEQUENCE_EDITOR='sleep 60;:'
@@ -413,7 +413,7 @@ exits_with() {
 	is "$(plain stdout)" $'m3\nm2\nm1'
 }
 
-@test "B4: vipw, crontab -e and sensible-editor fail at once" {
+@test "B4: vipw, crontab -e and sensible-editor fail at once instead of opening an editor" {
 	tried=0
 	export EDITOR=vi VISUAL=vi
 	wrap=(env HOME="$PWD" TERM=xterm)
@@ -430,7 +430,7 @@ exits_with() {
 PRINT_EDITORS="env | sort |
 	grep -E '^[A-Z_]*(EDITOR|VISUAL|GPG_TTY|SSH_ASKPASS)[A-Z_]*=' | xargs"
 
-@test "B4: EDITOR and VISUAL are set to false in a command without a terminal" {
+@test "B4: without a terminal, commands get EDITOR=false and VISUAL=false" {
 	export EDITOR=vi VISUAL=vi EDITORS=kept GPG_TTY=/dev/tty
 	export GIT_EDITOR=vi GIT_SEQUENCE_EDITOR=vi KUBE_EDITOR=vi
 	export SSH_ASKPASS_REQUIRE=
@@ -444,7 +444,7 @@ PRINT_EDITORS="env | sort |
 	is "$(plain stdout)" "$want"
 }
 
-@test "B4: EDITOR and VISUAL are unchanged in a command with a terminal" {
+@test "B4: with a terminal, commands get EDITOR and VISUAL unchanged" {
 	export EDITOR=vi VISUAL=vi EDITORS=kept GPG_TTY=/dev/tty
 	export GIT_EDITOR=vi GIT_SEQUENCE_EDITOR=vi KUBE_EDITOR=vi
 	export SSH_ASKPASS_REQUIRE=
@@ -480,7 +480,7 @@ without_locale() {
 		TERM=xterm USER=u TEST_MARK="$PWD:" TMPDIR="$PWD/tmp" "$@")
 }
 
-@test "B4: LC_CTYPE is C.UTF-8 if no locale variable is set" {
+@test "B4: commands get LC_CTYPE=C.UTF-8 if no locale variable is set" {
 	[ -r /usr/lib/locale/C.utf8/LC_CTYPE ] || skip 'no C.UTF-8 here'
 	for how in '' 'LANG= LC_ALL= LC_CTYPE='; do
 		without_locale $how
@@ -492,7 +492,7 @@ without_locale() {
 	done
 }
 
-@test "B4: LC_CTYPE is not changed if a locale variable is set" {
+@test "B4: commands get LC_CTYPE unchanged if a locale variable is set" {
 	for set in LANG=C LC_ALL=C LC_CTYPE=POSIX; do
 		without_locale $set
 		boris
@@ -502,7 +502,7 @@ without_locale() {
 	done
 }
 
-@test "B4: LC_CTYPE is not set on a host without C.UTF-8" {
+@test "B4: commands do not get LC_CTYPE on a host without the locale C.UTF-8" {
 	needs_root
 	needs unshare mount
 	unshare -m true || skip 'no mount namespaces here'
@@ -514,7 +514,7 @@ without_locale() {
 	is "$(plain stdout)" '[]'
 }
 
-@test "B4: TERM is dumb in a command without a terminal" {
+@test "B4: without a terminal, commands get TERM=dumb" {
 	for term in xterm-256color ''; do
 		wrap=(env "TERM=$term")
 		boris
@@ -541,7 +541,7 @@ without_locale() {
 	is "$(plain stdout)" '<1>'
 }
 
-@test "B4: an LVM_SUPPRESS_FD_WARNINGS that is already set is not changed" {
+@test "B4: an existing value of LVM_SUPPRESS_FD_WARNINGS is not changed" {
 	wrap=(env LVM_SUPPRESS_FD_WARNINGS=)
 	boris
 	run_bash 'env | grep ^LVM'
@@ -550,7 +550,7 @@ without_locale() {
 
 # --- B5: stdin
 
-@test "B5: a command reads the bytes of its stdin and then end of file" {
+@test "B5: a command reads the argument stdin and then end of file" {
 	boris
 	run_bash 'cat; echo "[$?]"' '{"stdin":"one\ntwo"}'
 	is "$(result stdout)" '"one\ntwo[0]\n"'
@@ -562,7 +562,7 @@ without_locale() {
 		' 00 61 c3 a9 0d 0a f0 9f 98 80 ef bf bd '
 }
 
-@test "B5: a task reads its stdin and then end of file" {
+@test "B5: a background task reads the argument stdin and then end of file" {
 	boris
 	start_task 'cat' '{"stdin":"hi\n"}'
 	look "$task" '{"wait":10000}'
@@ -590,7 +590,7 @@ run_with_stdin() {
 	answer
 }
 
-@test "B5: 5 MiB of stdin reaches the command unchanged" {
+@test "B5: 5 MiB of stdin reach the command unchanged" {
 	boris
 	run_with_stdin 5242880 'cat >patch'
 	is "$(result exit_code)" 0
@@ -598,7 +598,7 @@ run_with_stdin() {
 	yes aaaaaaaaaaaaaaa | head -n 327680 | cmp - patch
 }
 
-@test "B5: a command that does not read its stdin succeeds" {
+@test "B5: a command that does not read its stdin can succeed" {
 	boris
 	run_with_stdin 5242880 true
 	is "$(result exit_code) $(get result isError)" '0 false'
@@ -608,28 +608,28 @@ run_with_stdin() {
 	is "$(result stdout)" '"aaaaa"'
 }
 
-@test "B5: a command that does not read its stdin is terminated by its timeout" {
+@test "B5: a command that does not read its stdin is terminated when its timeout expires" {
 	boris
 	text=$(head -c 200000 /dev/zero | tr '\0' a)
 	run_bash 'read <gate' '{"stdin":"'"$text"'","timeout":200}'
 	is "$(result status)" '"timed_out"'
 }
 
-@test "B5: a command can print 1 MiB while it reads 1 MiB of stdin" {
+@test "B5: a command can print 1 MiB while it reads 1 MiB from stdin" {
 	boris
 	run_with_stdin 1048576 'cat'
 	is "$(result stdout_chars)" 1048576
 	cmp <(yes aaaaaaaaaaaaaaa | head -n 65536) "$(plain stdout_file)"
 }
 
-@test "B5: a command can print 1 MB before it reads 1 MiB of stdin" {
+@test "B5: a command can print 1 MB before it reads 1 MiB from stdin" {
 	boris
 	run_with_stdin 1048576 \
 		'head -c 1000000 /dev/zero | tr "\0" b; cat >copy'
 	is "$(result exit_code) $(wc -c <copy | tr -d ' ')" '0 1048576'
 }
 
-@test "B5: other requests are answered while a command has not read its stdin" {
+@test "B5: other requests are answered while a command does not read its stdin" {
 	boris
 	call_with_stdin 3000000 'read <gate; wc -c'
 	waiting=$id
@@ -681,7 +681,7 @@ argument_of() {
 	done
 }
 
-@test "B6: each tool asks the client to show results of up to 200000 characters" {
+@test "B6: each tool declares that its results can have up to 200,000 characters" {
 	boris
 	ask tools/list
 	for tool in 0 1; do
@@ -690,7 +690,7 @@ argument_of() {
 	done
 }
 
-@test "B6: the input schemas require no argument and allow no unknown one" {
+@test "B6: the input schemas require no argument and forbid unknown arguments" {
 	boris
 	ask tools/list
 	for tool in 0 1; do
@@ -745,7 +745,7 @@ FIELDS+=' stderr_chars:integer stdout_file:string stderr_file:string'
 	has "$types" tasks:array
 }
 
-@test "B6: the output schema of bash requires status, and that of task_output does not" {
+@test "B6: the field status is required in the output of bash but not of task_output" {
 	boris
 	ask tools/list
 	is "$(get result tools 0 outputSchema required)" '["status"]'
@@ -753,7 +753,7 @@ FIELDS+=' stderr_chars:integer stdout_file:string stderr_file:string'
 	lacks "$(get result tools 1 outputSchema required)" status
 }
 
-@test "B6: neither tool is annotated as read-only" {
+@test "B6: bash and task_output are not annotated as read-only" {
 	boris
 	ask tools/list
 	is "$(get result tools 0 annotations readOnlyHint)" false
@@ -780,7 +780,7 @@ results_have() {
 	is "tasks: $(kind)" "tasks: $1"
 }
 
-@test "B6: a client known to hide the text of results gets no structuredContent" {
+@test "B6: structuredContent is omitted for a client that would show it instead of the text" {
 	start
 	for name in claude-code codex-mcp-client copilot-cli; do
 		called $name
@@ -789,7 +789,7 @@ results_have() {
 	done
 }
 
-@test "B6: a client that shows the text of results also gets structuredContent" {
+@test "B6: structuredContent is sent to a client that shows the text of results" {
 	start
 	for name in opencode gemini-cli-mcp-client claude-code-2 claude \
 		Codex-mcp-client ''; do
@@ -802,7 +802,7 @@ results_have() {
 	results_have data
 }
 
-@test "B6: the clientInfo of a stateless request decides about structuredContent" {
+@test "B6: the clientInfo of a stateless request decides whether the result has structuredContent" {
 	boris
 	start_task 'read <gate'
 	for name in codex-mcp-client t; do
@@ -820,7 +820,7 @@ results_have() {
 	is "${kinds[*]}" 'text text data data'
 }
 
-@test "B6: the response to a stateless tools/list has the cache scope private" {
+@test "B6: a stateless response to tools/list has the cache scope private" {
 	boris
 	for client in t:data codex-mcp-client:text; do
 		called ${client%:*}
@@ -829,7 +829,7 @@ results_have() {
 	done
 }
 
-@test "B6: --structured decides for every client whether results have structuredContent" {
+@test "B6: --structured=on and --structured=off apply to every client" {
 	for kind in on:data off:text; do
 		start --structured=${kind%:*}
 		for name in t claude-code; do
@@ -852,7 +852,7 @@ HINT='use run_in_background for longer jobs and servers, and tty for'
 HINT+=' interactive programs'
 UNIT='timeout is in milliseconds'
 
-@test "B7: the note about a timeout suggests run_in_background and tty" {
+@test "B7: after a timeout, a note suggests run_in_background and tty" {
 	boris
 	run_bash 'read <gate' '{"timeout":1000}'
 	is "$(result status)" '"timed_out"'
@@ -860,7 +860,7 @@ UNIT='timeout is in milliseconds'
 	lacks "$reply" 'milliseconds'
 }
 
-@test "B7: the note about a timeout below 1000 says that its unit is milliseconds" {
+@test "B7: after a timeout below 1000, a note says that its unit is milliseconds" {
 	boris
 	run_bash 'read <gate' '{"timeout":300}'
 	is "$(plain note)" "Command timed out after 300ms; $UNIT; $HINT"
@@ -868,7 +868,7 @@ UNIT='timeout is in milliseconds'
 	is "$(result note)" ''
 }
 
-@test "B7: the note about a task's timeout below 1000 says that its unit is milliseconds" {
+@test "B7: after a task timeout below 1000, a note says that its unit is milliseconds" {
 	boris
 	expired='the task was terminated, because its timeout expired'
 	waiting='"run_in_background":true,"wait":20000'
@@ -878,7 +878,7 @@ UNIT='timeout is in milliseconds'
 	is "$(plain note)" "$expired"
 }
 
-@test "B7: the note after a wait of less than 1000 says that its unit is milliseconds" {
+@test "B7: after a wait below 1000, a note says that its unit is milliseconds" {
 	boris
 	run_bash 'read <gate' '{"until":"ready","wait":30}'
 	has "$(plain note)" 'wait is in milliseconds'
@@ -886,7 +886,7 @@ UNIT='timeout is in milliseconds'
 	lacks "$(plain note)" 'milliseconds'
 }
 
-@test "B7: the result of a task's start says how to read and stop the task" {
+@test "B7: the result of starting a task says how to read and stop the task" {
 	boris
 	start_task 'read <gate'
 	is "$(result status)" '"running"'
@@ -904,7 +904,7 @@ UNIT='timeout is in milliseconds'
 LEFT='the command left processes running, and their further output is not'
 LEFT+=' shown; stop them with'
 
-@test "B7: a note says how to stop the processes that a command left running" {
+@test "B7: a note says how to stop processes that a command left running" {
 	boris
 	run_bash 'echo $$; read <gate 2>&1 & echo $! >child'
 	group=$(plain stdout)
@@ -931,7 +931,7 @@ LEFT+=' shown; stop them with'
 	is "$(result note)" ''
 }
 
-@test "B7: a note says how to stop processes left running in other groups" {
+@test "B7: a note suggests pkill for processes left running in several process groups" {
 	needs pkill
 	needs_linux_parts
 	boris
@@ -955,18 +955,18 @@ no_note_once() {
 	fail "note: $(result note)"
 }
 
-@test "B7: a process that exits just after its command is not noted as left running" {
+@test "B7: a process that exits just after its command is not reported as left running" {
 	boris
 	no_note_once 'sleep 0.002 & true'
 }
 
-@test "B7: a process started with setsid is not noted as left running" {
+@test "B7: a process started with setsid is not reported as left running" {
 	boris
 	no_note_once 'setsid sleep 0.1 >/dev/null 2>&1 & echo $! >far'
 	eventually gone far
 }
 
-@test "B7: a note names the process group if the first process of a task exits early" {
+@test "B7: if the first process of a task exits early, a note names the process group" {
 	boris
 	start_task 'read <gate & echo $! >child; echo hi; exit 3'
 	look "$task" '{"wait":10000}'
@@ -988,13 +988,13 @@ no_note_once() {
 	has_note '*signal 34*'
 }
 
-@test "B7: the note about a shell killed by SIGKILL mentions memory" {
+@test "B7: if the shell was killed by SIGKILL, a note suggests lack of memory as the cause" {
 	boris
 	run_bash 'kill -KILL $$'
 	has_note '*memory*'
 }
 
-@test "B7: a shell that exits with the code of a signal gets no note about it" {
+@test "B7: an exit code of 143 without a signal causes no note about a signal" {
 	boris
 	run_bash 'exit 143'
 	is "$(result exit_code) $(result note)" '143 '
@@ -1002,13 +1002,13 @@ no_note_once() {
 	is "$(result exit_code) $(result note)" '143 '
 }
 
-@test "B7: the note about a timeout does not mention a signal" {
+@test "B7: the note about a timeout does not mention SIGTERM" {
 	boris
 	run_bash 'read <gate' '{"timeout":1000}'
 	lacks "$(plain note)" ignal
 }
 
-@test "B7, T4: the result of kill_pid has no note about the signal" {
+@test "B7, T4: the result of kill_pid contains no note about the signal" {
 	boris
 	start_task 'echo x >a; kill -STOP $$'
 	begun a
@@ -1029,7 +1029,7 @@ codes_are() {
 	has "$(plain note)" "exit codes of the last pipeline: $*"
 }
 
-@test "B7: a note lists the exit codes of a pipeline that hides a failure" {
+@test "B7: if the last command of a pipeline hides a failure, a note lists all exit codes" {
 	needs_bash
 	boris
 	while read -r codes command; do
@@ -1048,7 +1048,7 @@ codes_are() {
 END
 }
 
-@test "B7: a note lists the exit codes of a pipeline on several lines" {
+@test "B7: a note lists the exit codes of a pipeline that spans several lines" {
 	needs_bash
 	boris
 	run_bash $'cd /\nfalse |\n cat'
@@ -1056,7 +1056,7 @@ END
 	is "$(plain cwd)" /
 }
 
-@test "B7: the result of a task lists the exit codes of a pipeline that hides a failure" {
+@test "B7: if a pipeline in a task hides a failure, a note lists all exit codes" {
 	needs_bash
 	boris
 	for how in '"run_in_background":true,"wait":10000' '"tty":true'; do
@@ -1071,7 +1071,7 @@ is_program() {
 	[ "$(cat "/proc/$pid/comm")" = "$1" ]
 }
 
-@test "B: the last program of a task without a pipeline replaces the shell" {
+@test "B: the shell of a task executes the last program with exec" {
 	needs_bash
 	needs_linux
 	boris
@@ -1081,7 +1081,7 @@ is_program() {
 
 # In these commands, SIGPIPE is the only failure, the exit code shows the failure,
 # or there is no pipeline at the end.
-@test "B7: a pipeline that hides no failure gets no note about exit codes" {
+@test "B7: a pipeline in which no failure is hidden causes no note about exit codes" {
 	needs_bash
 	boris
 	while read -r command; do
@@ -1117,7 +1117,7 @@ END
 END
 }
 
-@test "B7: a note lists the exit codes of a pipeline whose parts fail with different codes" {
+@test "B7: if parts of a pipeline fail with different codes, a note lists all exit codes" {
 	needs_bash
 	boris
 	run_bash '(echo built; exit 2) | grep warning'
@@ -1127,7 +1127,7 @@ END
 	codes_are 2 3
 }
 
-@test "B7: saving the exit codes of a pipeline does not affect the command" {
+@test "B7: saving the exit codes of a pipeline does not change PIPESTATUS or the output of set -x" {
 	needs_bash
 	mkdir d
 	boris
@@ -1138,14 +1138,14 @@ END
 	lacks "$(result stderr)" PIPESTATUS
 }
 
-@test "B7: the exit codes of a pipeline are separated by blanks even if IFS is set" {
+@test "B7: a note separates the exit codes of a pipeline by blanks even if IFS is set" {
 	needs_bash
 	boris
 	run_bash 'IFS=,; false | true'
 	codes_are 1 0
 }
 
-@test "B7: without bash, a pipeline gets no note about exit codes" {
+@test "B7: in a shell other than bash, a pipeline causes no note about exit codes" {
 	without_bash
 	boris --workdir=/home
 	run_bash '(exit 2) | cat'
@@ -1154,7 +1154,7 @@ END
 
 # --- B7: errors
 
-@test "B7: the error about an argument of task_output in bash names the right tool" {
+@test "B7: if bash is called with an argument of task_output, the error names task_output" {
 	boris
 	run_tool bash '{"command":"touch ran","new":true}'
 	refused '*new*task_output*'
@@ -1162,7 +1162,7 @@ END
 	is "$(result exit_code)" 2
 }
 
-@test "B7: the error about an argument of bash in task_output names the right tool" {
+@test "B7: if task_output is called with an argument of bash, the error names bash" {
 	boris
 	start_task 'read <gate'
 	for argument in '"command":"touch ran"' '"cwd":"/"' '"kill_pid":'"$pid" \
@@ -1177,7 +1177,7 @@ END
 	is "$(result status)" '"running"'
 }
 
-@test "B7: the error about wait in the foreground suggests run_in_background" {
+@test "B7: the error about wait without run_in_background suggests run_in_background" {
 	boris
 	run_bash 'touch ran' '{"wait":1000}'
 	refused 'wait*run_in_background*'
@@ -1185,7 +1185,7 @@ END
 	is "$(result exit_code)" 2
 }
 
-@test "B7, T3: the error about an unknown task_id lists the tasks that exist" {
+@test "B7, T3: the error about an unknown task_id lists the existing tasks" {
 	boris
 	start_task 'read <gate'
 	for name in nope 0123456789abcdef "$task\u0000"; do
@@ -1196,7 +1196,7 @@ END
 	done
 }
 
-@test "B7, T4: the error about an unknown pid lists the tasks that exist" {
+@test "B7, T4: the error about an unknown pid lists the existing tasks" {
 	boris
 	start_task 'read <gate'
 	run_tool bash '{"check_pid":1}'
@@ -1204,14 +1204,14 @@ END
 	refused "*$pid*"
 }
 
-@test "B7: the note about a text that did not appear says that until is not a pattern" {
+@test "B7: if until finds nothing, a note says that until is not a pattern" {
 	boris
 	run_bash 'echo other; read <gate' '{"until":"ready|listening","wait":100}'
 	has "$(plain note)" 'plain text, not a pattern'
 	lacks "$(plain note)" buffer
 }
 
-@test "B7: the note about a command that printed nothing mentions output buffering" {
+@test "B7: if a command has printed nothing, a note mentions output buffering" {
 	boris
 	run_bash 'read <gate' '{"until":"ready|listening","wait":100}'
 	has "$(plain note)" 'plain text, not a pattern'

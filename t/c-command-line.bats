@@ -37,12 +37,12 @@ runs_in() {
 	has "$(cat out)" boris
 }
 
-@test "C: --help prints lines of at most 80 columns" {
+@test "C: --help prints no line of more than 80 columns" {
 	filter --help </dev/null >out
 	is "$(awk 'length > 80' out)" ''
 }
 
-@test "C: --help names every option" {
+@test "C: --help lists every option" {
 	filter --help </dev/null >out
 	for option in workdir timeout bg-timeout on-timeout truncate save-limit structured \
 	              write no-network hide log call-limit result-limit edit no-bash \
@@ -52,7 +52,7 @@ runs_in() {
 	done
 }
 
-@test "C: --help names the environment variable of every option that has one" {
+@test "C: --help names the environment variable of each option" {
 	filter --help </dev/null >out
 	for variable in WORKDIR TIMEOUT BG_TIMEOUT ON_TIMEOUT TRUNCATE SAVE_LIMIT \
 	                STRUCTURED WRITE NO_NETWORK HIDE LOG CALL_LIMIT RESULT_LIMIT EDIT \
@@ -78,7 +78,7 @@ runs_in() {
 	is "$(d/bin/boris --help | tail -n 1)" "Manual: man $PWD/d/share/man/man1/boris.1"
 }
 
-@test "C: --help exits with status 1 if stdout cannot be written" {
+@test "C: --help exits with status 1 if writing to stdout fails" {
 	[ -c /dev/full ] || skip 'no /dev/full here'
 	filter --help </dev/null >/dev/full
 	is $status 1
@@ -97,7 +97,7 @@ runs_in() {
 
 # --- The working directory
 
-@test "C: commands start in the directory in which boris was started" {
+@test "C: by default, commands start in the directory in which boris was started" {
 	boris
 	runs_in "$PWD"
 }
@@ -115,7 +115,7 @@ runs_in() {
 	runs_in "$PWD/d"
 }
 
-@test "C: --workdir resolves . and .. in its value" {
+@test "C: --workdir resolves . and .. in its argument" {
 	mkdir -p d/e
 	for given in . d/.. ./d/e/../../ "$PWD/d/../."; do
 		boris --workdir="$given"
@@ -126,7 +126,7 @@ runs_in() {
 	done
 }
 
-@test "C2: --workdir resolves .. after a symbolic link as cd does" {
+@test "C2: --workdir resolves .. after a symbolic link like cd" {
 	mkdir -p real/sub real/other here
 	ln -s real/sub link
 	rejects_options --workdir=link/../other
@@ -145,7 +145,7 @@ run_in_removed_dir() {
 	echo "$code $errors"
 }
 
-@test "C2: boris rejects a relative name if its current directory was removed" {
+@test "C2: boris rejects relative paths in options if its current directory was removed" {
 	for args in '' '--workdir=d' "--workdir=$PWD --log=x.log" \
 	            "--workdir=$PWD --transport=http --token-file=t" \
 	            "--workdir=$PWD --write=." "--workdir=$PWD --hide=x"; do
@@ -158,11 +158,11 @@ run_in_removed_dir() {
 	[ ! -e /x.log ]
 }
 
-@test "C2: boris accepts absolute names if its current directory was removed" {
+@test "C2: boris accepts absolute paths in options if its current directory was removed" {
 	is "$(run_in_removed_dir --workdir="$PWD" --log="$PWD/x.log")" '0 '
 }
 
-@test "C2: --version works if the current directory was removed" {
+@test "C2: --version works even if the current directory was removed" {
 	is "$(run_in_removed_dir --version)" '0 '
 }
 
@@ -185,15 +185,15 @@ run_in_removed_dir() {
 	done
 }
 
-@test "C: all limits except --timeout accept 0" {
+@test "C: every limit except --timeout can be 0" {
 	accepts_options --bg-timeout=0 --save-limit=0 --call-limit=0 --result-limit=0
 }
 
-@test "C: all limits except --timeout accept positive integers" {
+@test "C: every limit that can be 0 can also be a positive integer" {
 	accepts_options --bg-timeout=86400 --save-limit=100 --call-limit=1 --result-limit=2000
 }
 
-@test "C: all limits reject negative numbers and words" {
+@test "C: every limit that can be 0 rejects negative numbers and words" {
 	for option in bg-timeout save-limit call-limit result-limit; do
 		rejects_options --$option=-1
 		rejects_options --$option=x
@@ -206,14 +206,14 @@ run_in_removed_dir() {
 	BORIS_RESULT_LIMIT=1 rejects_options
 }
 
-@test "C: BORIS_BG_TIMEOUT sets the time limit of tasks" {
+@test "C: BORIS_BG_TIMEOUT sets the time limit of background tasks" {
 	BORIS_BG_TIMEOUT=1 boris
 	start_task 'read <gate'
 	look "$task" '{"wait":20000}'
 	is "$(result status)" '"timed_out"'
 }
 
-@test "C: BORIS_SAVE_LIMIT=0 disables saved output files" {
+@test "C: BORIS_SAVE_LIMIT=0 prevents files of saved output" {
 	BORIS_SAVE_LIMIT=0 boris
 	run_bash 'head -c 40000 /dev/zero | tr "\0" a'
 	is "$(result stdout_chars) $(result stdout_file)" '40000 '
@@ -238,7 +238,7 @@ run_in_removed_dir() {
 
 # --- C1, C2, C5: options and their values
 
-@test "C1: an option and its value can be separate arguments" {
+@test "C1: an option and its value can be two separate arguments" {
 	mkdir d
 	boris --workdir d --timeout 1
 	run_bash 'pwd; read <../gate'
@@ -270,15 +270,15 @@ rejects_with() {
 	rejects_with /tmp '/tmp: unexpected argument'
 }
 
-@test "C2: an option without its value is rejected" {
+@test "C2: an option without its required value is rejected" {
 	rejects_with --timeout '--timeout: value missing; must be an integer from 1 to 600'
 }
 
-@test "C2: an option that takes no value is rejected if it has one" {
+@test "C2: an option that takes no value is rejected with one" {
 	rejects_with --no-bash=yes '--no-bash=yes: this option takes no value'
 }
 
-@test "C2: the error for an invalid value lists the valid ones" {
+@test "C2: the error about an invalid value lists the valid values" {
 	rejects_with --timeout=987 '--timeout=987: must be an integer from 1 to 600'
 	rejects_with --on-timeout=explode '--on-timeout=explode: must be kill or background'
 	rejects_with --truncate=middle '--truncate=middle: must be head, tail or both'
@@ -302,7 +302,7 @@ rejects_with() {
 		'--hide=/no/such/place: No such file'
 }
 
-@test "C2: the error for an invalid environment variable names the variable" {
+@test "C2: the error about an invalid environment variable names the variable" {
 	BORIS_TIMEOUT=987 rejects_options
 	has "$(cat err)" 'BORIS_TIMEOUT=987: must be an integer'
 	BORIS_WORKDIR=/no/such/place rejects_options
@@ -311,12 +311,12 @@ rejects_with() {
 	has "$(cat err)" middle
 }
 
-@test "C2: an error is printed on one line even if the value contains a newline" {
+@test "C2: an error is printed on one line even if it quotes a newline" {
 	rejects_options --timeout=$'1\n2'
 	rejects_options $'--non\nsense'
 }
 
-@test "C5: an HTTP option without --transport=http is rejected" {
+@test "C5: an option that applies only to HTTP is rejected without --transport=http" {
 	for option in --port=99 --listen=127.0.0.1 --token=x --token-file=/dev/null \
 	              --generate-token --allow-anyone --allow-origin=https://a.b \
 	              --session-timeout=9; do
@@ -326,14 +326,14 @@ rejects_with() {
 	done
 }
 
-@test "C5: the environment variable of an HTTP option is ignored over stdio" {
+@test "C5: an environment variable that applies only to HTTP is ignored over stdio" {
 	BORIS_PORT=99 filter </dev/null
 	is "$status" 0
 }
 
 # --- C3: descriptors and signals at start
 
-@test "C3: a full stderr does not block boris" {
+@test "C3: boris serves requests while stderr is a full pipe" {
 	needs dd
 	mkfifo full
 	exec 5<>full
@@ -344,7 +344,7 @@ rejects_with() {
 	is $status 2
 }
 
-@test "C3: SIGPIPE does not kill boris if stderr has no reader" {
+@test "C3: boris is not killed by SIGPIPE if stderr is a closed pipe" {
 	mkfifo pipe
 	exec 5<>pipe 4>pipe 5>&-
 	status=0
@@ -352,7 +352,7 @@ rejects_with() {
 	is $status 2
 }
 
-@test "C3: commands run if stderr is closed" {
+@test "C3: boris runs commands if its stderr is closed" {
 	wrap=(sh -c 'exec "$0" "$@" 2>&-')
 	boris
 	run_bash 'echo out; echo err >&2'
@@ -360,26 +360,26 @@ rejects_with() {
 	is "$(result stderr)" '"err\n"'
 }
 
-@test "C3: long output is saved in a file if stderr is closed" {
+@test "C3: boris saves long output in a file if its stderr is closed" {
 	wrap=(sh -c 'exec "$0" "$@" 2>&-')
 	boris
 	run_bash 'head -c 40000 /dev/zero | tr "\0" a'
 	is "$(wc -c <"$(plain stdout_file)" | tr -d ' ')" 40000
 }
 
-@test "C3: boris exits with status 0 if stdin is closed" {
+@test "C3: boris exits with status 0 if it is started without stdin" {
 	wrap=(sh -c 'exec "$0" "$@" <&-')
 	filter >out
 	is "$status $(cat out)" '0 '
 }
 
-@test "C3: boris exits if stdin, stdout and stderr are closed" {
+@test "C3: boris exits if it is started without stdin, stdout and stderr" {
 	wrap=(sh -c 'exec "$0" "$@" <&- >&- 2>&-')
 	filter
 	most $status 2
 }
 
-@test "C3: boris exits at the end of its input if stdout is closed" {
+@test "C3: boris exits at end of file on stdin if its stdout is closed" {
 	wrap=(sh -c 'exec "$0" "$@" >&-')
 	{
 		echo "$HELLO"
@@ -411,7 +411,7 @@ with_signals() {
 	done
 }
 
-@test "C3: SIGTERM and SIGINT terminate boris even if they were ignored at start" {
+@test "C3: SIGTERM and SIGINT terminate boris even if they were ignored at its start" {
 	with_signals --ignore-signal=TERM,INT,HUP
 	for signal in TERM INT; do
 		boris
@@ -420,7 +420,7 @@ with_signals() {
 	done
 }
 
-@test "C3: SIGHUP does not terminate boris if it was ignored at start" {
+@test "C3: SIGHUP does not terminate boris if the signal was ignored at its start" {
 	with_signals --ignore-signal=HUP
 	boris
 	kill -HUP "$server"
@@ -430,7 +430,7 @@ with_signals() {
 	in_turn
 }
 
-@test "C3: commands start with no signal ignored or blocked" {
+@test "C3: every command starts with no signal ignored or blocked" {
 	needs_linux
 	signals=HUP,INT,QUIT,PIPE,ALRM,TERM,USR1,USR2,CHLD,TSTP,TTIN,TTOU
 	with_signals --ignore-signal=$signals --block-signal
@@ -458,13 +458,13 @@ boris_on_terminal() {
 		script -qec '"$BORIS" 2>err >out' /dev/null >tty 3>&- 6>&- 9>&-
 }
 
-@test "C4: boris recommends --help if it is started on a terminal" {
+@test "C4: boris recommends --help if it is started from a terminal" {
 	boris_on_terminal <<<"$HELLO"
 	has "$(cat err)" boris
 	has "$(cat err)" --help
 }
 
-@test "C4: boris serves requests that are typed on a terminal" {
+@test "C4: boris serves requests that a user types on the terminal" {
 	boris_on_terminal <<<"$HELLO"
 	is "$(wc -l <out | tr -d ' ')" 1
 	reply=$(cat out)

@@ -37,7 +37,7 @@ zombies() {
 
 READ_STAT='read -r pid name state parent group session rest </proc/$$/stat'
 
-@test "E1: a command runs in a process group and a session of its own" {
+@test "E1: each command runs in its own process group and session" {
 	needs_linux
 	boris
 	run_bash "$READ_STAT"'
@@ -45,7 +45,7 @@ READ_STAT='read -r pid name state parent group session rest </proc/$$/stat'
 	is "$(result stdout)" '"0 0 0\n"'
 }
 
-@test "E1: a task runs in a process group and a session of its own" {
+@test "E1: each background task runs in its own process group and session" {
 	needs_linux
 	boris
 	start_task "$READ_STAT"'; echo $$ $group $session'
@@ -53,7 +53,7 @@ READ_STAT='read -r pid name state parent group session rest </proc/$$/stat'
 	is "$(plain stdout)" "$pid $pid $pid"
 }
 
-@test "E1: a SIGTERM that arrives while a command starts is not lost" {
+@test "E1: a SIGTERM that boris receives while it starts a command is not lost" {
 	for i in 1 2 3 4 5 6; do
 		boris
 		call_bash 'read <gate'
@@ -63,7 +63,7 @@ READ_STAT='read -r pid name state parent group session rest </proc/$$/stat'
 	done
 }
 
-@test "E1: a cancellation that arrives while a command starts is not lost" {
+@test "E1: a cancellation that boris receives while it starts a command is not lost" {
 	boris
 	for i in 1 2 3 4 5 6; do
 		call_bash 'read <gate'
@@ -75,7 +75,7 @@ READ_STAT='read -r pid name state parent group session rest </proc/$$/stat'
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "E1: a command inherits no descriptor of boris except the directory trap's" {
+@test "E1: a command inherits no descriptors except stdin, stdout, stderr and the directory pipe" {
 	needs_linux
 	boris
 	start_task 'read <gate'
@@ -97,7 +97,7 @@ READ_STAT='read -r pid name state parent group session rest </proc/$$/stat'
 	gone pid
 }
 
-@test "E2: the result of a timeout has the output of both streams" {
+@test "E2: the result of a command that timed out contains its stdout and stderr" {
 	boris
 	run_bash 'echo out; echo err >&2; printf part; read <gate' \
 		"$(timeout_of 200)"
@@ -105,7 +105,7 @@ READ_STAT='read -r pid name state parent group session rest </proc/$$/stat'
 	is "$(result stdout) $(result stderr)" '"out\npart" "err\n"'
 }
 
-@test "E2: the result of a timeout has the output of a SIGTERM handler" {
+@test "E2: the result of a command that timed out contains the output of its SIGTERM handler" {
 	boris
 	run_bash 'trap "echo bye; exit 7" TERM; echo hi; read <gate' \
 		"$(timeout_of 200)"
@@ -120,13 +120,13 @@ READ_STAT='read -r pid name state parent group session rest </proc/$$/stat'
 	has "$(text)" 'Command timed out after 1ms'
 }
 
-@test "E2: a command that exits before its timeout is not timed out" {
+@test "E2: a command that exits before its timeout is reported as completed" {
 	boris
 	run_bash 'echo hi' '{"timeout":5000}'
 	is "$(result status) $(result timed_out)" '"completed" '
 }
 
-@test "E2: a timeout terminates children and grandchildren of the command" {
+@test "E2: a timeout terminates the children and grandchildren of the command" {
 	boris
 	cat >processes <<-'END'
 	(bash -c 'echo $$ >b; read <gate; true' & echo $BASHPID >a; read <gate) &
@@ -138,7 +138,7 @@ READ_STAT='read -r pid name state parent group session rest </proc/$$/stat'
 	gone b
 }
 
-@test "E2: a command that ignores SIGTERM is killed after 5 seconds" {
+@test "E2: a command that ignores SIGTERM is killed 5 seconds after its timeout" {
 	boris
 	begin
 	run_bash 'trap "" TERM; echo hi; while :; do read <gate; done' \
@@ -151,7 +151,7 @@ READ_STAT='read -r pid name state parent group session rest </proc/$$/stat'
 
 STUBBORN_CHILD='(trap "" TERM; echo $BASHPID >pid; read <gate) & read <gate'
 
-@test "E2: a child that ignores SIGTERM is killed after its shell has exited" {
+@test "E2: a child that ignores SIGTERM is killed even after its shell has exited" {
 	hurried
 	boris
 	begin
@@ -162,7 +162,7 @@ STUBBORN_CHILD='(trap "" TERM; echo $BASHPID >pid; read <gate) & read <gate'
 	gone pid
 }
 
-@test "E2: a timeout terminates a stopped command at once" {
+@test "E2: a timeout terminates a stopped command without delay" {
 	boris
 	begin
 	run_bash 'kill -STOP $$; echo no' "$(timeout_of 200)"
@@ -185,17 +185,17 @@ times_out_despite_far() {
 	eventually gone far
 }
 
-@test "E2: a zombie in the process group does not delay the result" {
+@test "E2: a zombie in the process group does not delay the result after a timeout" {
 	times_out_despite_far \
 		'(true & exec setsid sleep 600) & echo $! >far; read <gate'
 }
 
-@test "E2: a process started with setsid that holds a pipe does not delay the result" {
+@test "E2: a process that holds a pipe in another session does not delay the result" {
 	times_out_despite_far \
 		'setsid sh -c "echo \$\$ >far; exec sleep 600" & read <gate'
 }
 
-@test "E2: a child that is forked on SIGTERM receives SIGTERM, too" {
+@test "E2: a child that is forked in a SIGTERM handler also receives SIGTERM" {
 	boris
 	begin
 	run_bash 'fork() {
@@ -209,7 +209,7 @@ times_out_despite_far() {
 	gone late
 }
 
-@test "E2: children that keep forking do not survive a timeout" {
+@test "E2: children that fork continuously are killed after a timeout" {
 	hurried
 	boris
 	: >forks
@@ -218,7 +218,7 @@ times_out_despite_far() {
 	no_forks_remain
 }
 
-@test "E2: a shell that ignores SIGTERM and keeps forking does not survive a timeout" {
+@test "E2: a shell that ignores SIGTERM and forks continuously is killed after a timeout" {
 	hurried
 	boris
 	: >forks
@@ -284,12 +284,12 @@ leftovers_are_noted() {
 	has "$reply" 'left processes'
 }
 
-@test "E2: timeouts work with the /proc of another pid namespace" {
+@test "E2: timeouts work if /proc belongs to another pid namespace" {
 	start_in unshare --pid --fork --kill-child
 	timeouts_work
 }
 
-@test "E2: timeouts work without /proc" {
+@test "E2: timeouts work if /proc is not mounted" {
 	start_without_proc
 	timeouts_work
 }
@@ -306,7 +306,7 @@ leftovers_are_noted() {
 	timeouts_work
 }
 
-@test "E4, E7: processes are not noted as left running if boris cannot check" {
+@test "E4, E7: without free descriptors, no processes are reported as left running" {
 	needs prlimit
 	needs_plain
 	boris
@@ -320,7 +320,7 @@ leftovers_are_noted() {
 	has "$reply" 'left processes'
 }
 
-@test "E2: a command that is terminated within 50 ms gets SIGTERM twice" {
+@test "E2: a command whose timeout expires within 50 ms receives SIGTERM twice" {
 	needs_plain
 	boris
 	got_two() {
@@ -336,7 +336,7 @@ leftovers_are_noted() {
 
 # --- E3: process groups whose number may be reused
 
-@test "E3: a shell is not reaped while a process of its group exists" {
+@test "E3: the shell is not reaped until its process group is empty" {
 	needs_linux_parts
 	hurried
 	boris
@@ -348,7 +348,7 @@ leftovers_are_noted() {
 	eventually reaped "$(cat leader)"
 }
 
-@test "E3: a process that was left running is terminated when the session closes" {
+@test "E3: closing the session terminates processes that commands left running" {
 	boris
 	run_bash 'sleep 600 & echo $! >child'
 	there child
@@ -372,7 +372,7 @@ start_with_pids() {
 	boris
 }
 
-@test "E3: a process that reuses the number of an old process group gets no signal" {
+@test "E3: a new process with the number of an old process group receives no signal" {
 	start_with_pids
 	run_bash 'sleep 600 & echo $! >child; echo $$ >number'
 	run_bash 'kill "$(cat child)"'
@@ -395,7 +395,7 @@ start_with_pids() {
 
 # --- E4: processes that a command leaves running
 
-@test "E4: a command returns when its shell exits, even if a child is running" {
+@test "E4: the result is returned when the shell exits, even if a child is running" {
 	boris
 	begin
 	run_bash 'sleep 600 & echo $! >child; echo hi'
@@ -404,7 +404,7 @@ start_with_pids() {
 	there child
 }
 
-@test "E4: a command returns even if a process started with setsid is running" {
+@test "E4: the result is returned when the shell exits, even if a setsid process is running" {
 	needs setsid
 	boris
 	begin
@@ -416,7 +416,7 @@ start_with_pids() {
 	eventually gone far
 }
 
-@test "E4: a command whose shell has exited does not time out" {
+@test "E4: a command does not time out after its shell has exited" {
 	boris
 	# When boris is continued, the shell has exited and the time is over.
 	run_bash '(trap "" TERM; sleep 1.3; kill -CONT $PPID; exec sleep 1) &
@@ -424,7 +424,7 @@ start_with_pids() {
 	is "$(result status) $(result exit_code)" '"completed" 3'
 }
 
-@test "E4: boris is idle while a process started with setsid holds a pipe" {
+@test "E4: boris uses no CPU time while a setsid process holds a pipe open" {
 	needs_linux
 	needs_plain
 	needs setsid
@@ -438,7 +438,7 @@ start_with_pids() {
 	kill "$(cat child)"
 }
 
-@test "E4: a process left running can print any amount of output" {
+@test "E4: a process left running can print 3 MB without blocking" {
 	boris
 	run_bash '(read <gate; head -c 3000000 /dev/zero
 		head -c 300000 /dev/zero >&2; echo x >done) & echo hi'
@@ -447,7 +447,7 @@ start_with_pids() {
 	begun done
 }
 
-@test "E4: later results do not contain the output of a process left running" {
+@test "E4: the output of a process left running does not appear in later results" {
 	boris
 	run_bash '(read <gate; echo late; echo late >&2; echo x >done) & echo hi'
 	release
@@ -456,7 +456,7 @@ start_with_pids() {
 	is "$(result stdout) $(result stderr)" '"next\n" ""'
 }
 
-@test "E4: the result has all output that precedes the exit of the shell" {
+@test "E4: the result contains all output that was printed before the shell exited" {
 	boris
 	run_bash 'sleep 600 & head -c 29000 /dev/zero | tr "\0" a; printf b'
 	is "$(plain stdout | wc -c | tr -d ' ')" 29001
@@ -473,7 +473,7 @@ hand_over() {
 	is "$(result status)" '"running"'
 }
 
-@test "E5: with --on-timeout=background, a command becomes a task at its timeout" {
+@test "E5: with --on-timeout=background, a command becomes a task when its timeout expires" {
 	boris --on-timeout=background
 	hand_over 'echo one; read <gate'
 	like "$task" '?*'
@@ -486,7 +486,7 @@ hand_over() {
 	has "$(text)" "pid: $pid"
 }
 
-@test "E5: the output before and after the timeout can be read from the task" {
+@test "E5: output from before and after the timeout can be read from the task" {
 	boris --on-timeout=background
 	hand_over 'echo one; read <gate; echo two; exit 3'
 	release
@@ -495,7 +495,7 @@ hand_over() {
 	is "$(result stdout)" '"one\ntwo\n"'
 }
 
-@test "E5: the note about a command that became a task says how to stop it" {
+@test "E5: a note says how to stop a command that became a task" {
 	boris --on-timeout=background
 	run_bash 'read <gate' '{"timeout":1000}'
 	note="the command timed out after 1000 ms and keeps running as task"
@@ -518,7 +518,7 @@ hand_over() {
 	is "$(plain stdout)" "$PWD"
 }
 
-@test "E5: the next command runs while a command that became a task is running" {
+@test "E5: the next command runs while a command that became a task is still running" {
 	boris --on-timeout=background
 	hand_over 'read <gate'
 	run_bash 'echo next'
@@ -526,7 +526,7 @@ hand_over() {
 	there "$pid"
 }
 
-@test "E5: a cancelled command is terminated and does not become a task" {
+@test "E5: a cancelled command is terminated instead of becoming a task" {
 	boris --on-timeout=background
 	call_bash 'echo $$ >pid; read <gate'
 	begun pid
@@ -544,7 +544,7 @@ start_ten_tasks() {
 	done
 }
 
-@test "E5: a command is terminated at its timeout if ten tasks are running" {
+@test "E5: a command is terminated by its timeout if ten tasks are already running" {
 	boris --on-timeout=background
 	start_ten_tasks
 	run_bash 'echo $$ >pid; echo hi; read <gate' "$(timeout_of 200)"
@@ -564,7 +564,7 @@ noted_task() {
 # The beginnings of notes about calls on which the client has given up
 GIVEN_UP='your call timed out; its command'
 
-@test "E6: a command becomes a task if its call times out in the client" {
+@test "E6: a command becomes a task if the client reports that its request timed out" {
 	boris
 	call_bash 'echo so far; echo x >mark; read <gate; echo end'
 	long=$id
@@ -582,7 +582,7 @@ echo so far; echo x >mark; read <gate; echo end"
 	unanswered $long
 }
 
-@test "E6: the note about a call that timed out in the client appears only once" {
+@test "E6: a note about a request that timed out in the client appears only once" {
 	boris
 	call_bash 'echo x >mark; read <gate'
 	begun mark
@@ -602,7 +602,7 @@ cancel_with() {
 	give_up $id "$1"
 }
 
-@test "E6: a command keeps running if the reason of the cancellation is an SDK's timeout" {
+@test "E6: a command keeps running if the cancellation has the reason that an SDK gives for timeouts" {
 	boris
 	for reason in 'request timeout' 'context deadline exceeded' Timeout \
 		'TimeoutError: The operation was aborted due to timeout' \
@@ -614,7 +614,7 @@ cancel_with() {
 	done
 }
 
-@test "E6: a command is terminated if its call is cancelled for any other reason" {
+@test "E6: a command is terminated if its call is cancelled for a reason other than a timeout" {
 	boris
 	for reason in '' user 'the user pressed Escape' 'Request cancelled'; do
 		cancel_with "$reason"
@@ -624,7 +624,7 @@ cancel_with() {
 	done
 }
 
-@test "E6: a command is terminated if ten tasks run when its call times out in the client" {
+@test "E6: a command is terminated if its request times out while ten tasks are running" {
 	boris
 	start_ten_tasks
 	call_bash 'echo so far; echo x >mark; read <never'
@@ -643,7 +643,7 @@ task_output and task_id ????????: echo so far; *"
 'running, which is the maximum'
 }
 
-@test "E6: the output of a command can be read if the client times out during its termination" {
+@test "E6: output can be read if the client times out while the command is being terminated" {
 	boris
 	call_bash 'trap "echo bye; echo x >mark; read <gate; exit 3" TERM
 		echo hi; read <never' '{"timeout":300}'
@@ -659,7 +659,7 @@ task_output and task_id ????????: echo so far; *"
 	is "$(result status) $(result stdout)" '"timed_out" "hi\nbye\n"'
 }
 
-@test "E6: a queued command is not run if its call times out in the client" {
+@test "E6: a queued command is not run if its request times out in the client" {
 	boris
 	call_bash 'echo x >first; read <gate'
 	first=$id
@@ -673,7 +673,7 @@ task_output and task_id ????????: echo so far; *"
 	[ ! -e ran ]
 }
 
-@test "E6: a queued command that is next is started even if its call has timed out" {
+@test "E6: the next command in the queue is started even if its request has timed out" {
 	boris
 	call_bash 'echo x >first; read <gate; echo first'
 	first=$id
@@ -695,7 +695,7 @@ task_output and task_id ????????: echo so far; *"
 	release 2
 }
 
-@test "E6, D7: a command with an absolute cwd becomes a task if its call times out" {
+@test "E6, D7: a command with an absolute cwd becomes a task if its request times out" {
 	boris
 	call_bash "echo x >'$PWD/begun'; read <'$PWD/gate'; pwd" '{"cwd":"/"}'
 	begun begun
@@ -719,7 +719,7 @@ abandon_queued() {
 	in_turn
 }
 
-@test "E6: boris reports at most ten queued commands that timed out in the client" {
+@test "E6: boris reports at most ten queued commands whose requests timed out" {
 	boris
 	call_bash 'echo x >first; read <gate'
 	begun first
@@ -739,7 +739,7 @@ abandon_queued() {
 	! compgen -G 'ran*'
 }
 
-@test "E6: a note names a task whose start timed out in the client" {
+@test "E6: a note names the new task if the request to start it timed out in the client" {
 	boris
 	call_bash 'echo x >mark; read <gate' \
 		'{"run_in_background":true,"wait":60000}'
@@ -751,7 +751,7 @@ task ????????: echo x >mark; read <gate"
 	release
 }
 
-@test "E6: a call of task_output that times out in the client causes no note" {
+@test "E6: a task_output request that times out in the client causes no note" {
 	boris
 	start_task 'read <gate'
 	call task_output '{"task_id":"'"$task"'","wait":60000}'
@@ -761,7 +761,7 @@ task ????????: echo x >mark; read <gate"
 	there "$pid"
 }
 
-@test "E6: a queued edit is not made if its call times out in the client" {
+@test "E6: a queued edit is not made if its request times out in the client" {
 	boris --edit
 	call_bash 'echo x >first; read <gate'
 	first=$id
@@ -775,7 +775,7 @@ task ????????: echo x >mark; read <gate"
 	[ ! -e f ]
 }
 
-@test "E6: a cancelled command can handle SIGTERM before the next command runs" {
+@test "E6: the next command runs only after a cancelled one has handled SIGTERM" {
 	boris
 	call_bash '(echo $BASHPID >child; read <gate) &
 		trap "read <gate; echo bye >bye; exit" TERM; echo $$ >pid
@@ -798,7 +798,7 @@ limit_descriptors() {
 	prlimit --pid "$server" --nofile=$1:
 }
 
-@test "E7: the error about too many open files gives the limit if it is too low" {
+@test "E7: if the limit on open files is too low, the error gives the limit" {
 	wrap=(sh -c 'ulimit -n 10; exec "$@"' sh)
 	boris
 	run_bash true
@@ -806,7 +806,7 @@ limit_descriptors() {
 	lacks "$(text)" 'try again'
 }
 
-@test "E7: a call fails with an error if no file descriptors are left" {
+@test "E7: a call fails with an error if no file descriptors are available" {
 	needs prlimit
 	needs_plain
 	boris
@@ -822,7 +822,7 @@ limit_descriptors() {
 	[ ! -e ran ]
 }
 
-@test "E7: a call that fails for lack of file descriptors leaks none" {
+@test "E7: a call that fails because descriptors are exhausted leaks no descriptor" {
 	needs prlimit
 	needs_plain
 	boris
@@ -865,7 +865,7 @@ start_without_processes() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "E7: a call fails with an error if its stdin does not fit into memory" {
+@test "E7: a call fails with an error if there is not enough memory for its stdin" {
 	needs prlimit
 	needs_plain
 	boris
@@ -904,7 +904,7 @@ send_in_two() {
 	printf '%s\n' "$2" >&7
 }
 
-@test "E7: with little memory, a message that arrives in two parts is answered" {
+@test "E7: with little memory, a message that is received in two parts is answered" {
 	for kib in 3500 5000 8000 14000; do
 		small_host $kib || continue
 		boris
@@ -931,7 +931,7 @@ send_big_ping() {
 	hear
 }
 
-@test "E7: a message that does not fit into memory is rejected with its id" {
+@test "E7: the error about a message that is too large for memory has the id of the request" {
 	small_host 14000
 	boris
 	send_big_ping 14000000
@@ -939,7 +939,7 @@ send_big_ping() {
 	in_turn
 }
 
-@test "E7: a message is answered with its id wherever memory runs out" {
+@test "E7: the error about lack of memory has the request's id at any memory limit" {
 	for kib in {3200..6400..200}; do
 		small_host $kib || continue
 		boris
@@ -951,7 +951,7 @@ send_big_ping() {
 	done
 }
 
-@test "E7: a call whose log record does not fit into memory is answered" {
+@test "E7: a call is answered even if its log record does not fit into memory" {
 	text=$(printf '\\u0001%.0s' {1..50000})
 	params='{"name":"bash","arguments":{"command":": #'$text'"}}'
 	for kib in {3000..6000..250}; do
@@ -973,7 +973,7 @@ call_often() {
 	seq "$2" | sed "s|.*|$line,\"params\":$params}|" >&7
 }
 
-@test "E7: queued calls are rejected before memory runs out" {
+@test "E7: boris rejects further calls before queued calls exhaust the memory" {
 	small_host 5000 || skip 'boris needs more'
 	boris
 	call_bash 'echo x >begun; read <gate'
@@ -987,7 +987,7 @@ call_often() {
 	wait $! || :
 }
 
-@test "E7: the output of commands does not exhaust memory" {
+@test "E7: long output does not exhaust the memory" {
 	for kib in {3000..6000..500}; do
 		small_host $kib || continue
 		boris
@@ -1041,7 +1041,7 @@ filter_with_failures() {
 	is $status 0
 }
 
-@test "E7: the error about a shell that was removed gives the reason" {
+@test "E7: the error about a missing shell gives the system's reason" {
 	without_bash
 	boris
 	run_bash 'echo hi'
@@ -1071,7 +1071,7 @@ reaps_all() {
 	eventually all_reaped
 }
 
-@test "E8: boris reaps the children that it inherits if there is no /proc" {
+@test "E8: boris reaps orphaned processes even if /proc is not mounted" {
 	needs setsid
 	needs_plain
 	wrap=(unshare -m sh -c 'umount -l /proc && exec "$@"' sh)
@@ -1081,7 +1081,7 @@ reaps_all() {
 	reaps_all
 }
 
-@test "E8: boris reaps the children that it inherits as a subreaper" {
+@test "E8: boris reaps orphaned processes that it inherits as a subreaper" {
 	needs setsid python3
 	needs_plain
 	cat >subreaper.py <<-'END'
@@ -1107,7 +1107,7 @@ reaped_within() {
 	within $(($1 * 1000))
 }
 
-@test "E8: a shell is reaped at most 10 s after the processes that it left running" {
+@test "E8: the shell is reaped at most 10 s after the last process that it left running" {
 	needs_linux
 	hurried
 	boris
@@ -1118,7 +1118,7 @@ reaped_within() {
 	reaped_within 11
 }
 
-@test "E8: a shell is reaped when the processes that it left running close its pipes" {
+@test "E8: the shell is reaped when the processes that it left running close its pipes" {
 	needs_linux
 	hurried
 	boris
@@ -1143,7 +1143,7 @@ of_process_1() {
 	isnt "$second" ''
 }
 
-@test "E8: as process 1, boris reaps the children that it inherits" {
+@test "E8: as process 1 of a container, boris reaps orphaned processes" {
 	as_process_1
 	needs setsid
 	boris
@@ -1156,7 +1156,7 @@ of_process_1() {
 	eventually no_zombies
 }
 
-@test "E8: as process 1, boris returns the exit codes of its own commands" {
+@test "E8: as process 1 of a container, boris returns the exit codes of its commands" {
 	as_process_1
 	needs setsid
 	boris
@@ -1167,7 +1167,7 @@ of_process_1() {
 	is "$(result exit_code)" 4
 }
 
-@test "E8: process 1 forwards SIGTERM, SIGINT and SIGHUP to boris" {
+@test "E8: process 1 forwards SIGTERM, SIGINT and SIGHUP to its child boris" {
 	as_process_1
 	# The tests may run under nohup.
 	[ -z "$(trap -p HUP)" ] || wrap=(env --default-signal=HUP "${wrap[@]}")
@@ -1185,13 +1185,13 @@ of_process_1() {
 	done
 }
 
-@test "E8: process 1 exits with the status of boris" {
+@test "E8: process 1 exits with the exit status of its child boris" {
 	as_process_1
 	filter --no-such-option </dev/null
 	is $status 2
 }
 
-@test "E8, L3: process 1 does not wait for a process started with setsid" {
+@test "E8, L3: process 1 does not wait for processes started with setsid" {
 	as_process_1
 	needs setsid
 	boris
@@ -1217,7 +1217,7 @@ of_process_1() {
 	is "$(cat bye)" bye
 }
 
-@test "E8: process 1 waits for the guard process after a second signal" {
+@test "E8: after a second signal, process 1 still waits until commands have cleaned up" {
 	as_process_1
 	boris
 	start_task "trap 'trap : TERM; echo x >term; read -t 2 <>never
@@ -1259,13 +1259,13 @@ needs_own_score() {
 	most "$own" 499 || skip 'raised already'
 }
 
-@test "E10: the oom_score_adj of commands is 500, and that of boris is unchanged" {
+@test "E10: commands get an oom_score_adj of 500, and boris keeps its own" {
 	needs_own_score
 	boris
 	eventually scores_are "500 $own $own"
 }
 
-@test "E10: tasks and commands with a terminal have an oom_score_adj of 500" {
+@test "E10: tasks and commands on a terminal get an oom_score_adj of 500" {
 	needs_own_score
 	boris
 	start_task 'cat /proc/self/oom_score_adj'
@@ -1275,7 +1275,7 @@ needs_own_score() {
 	has "$(plain stdout)" 500
 }
 
-@test "E10: commands have an oom_score_adj of 500 with --write and --hide, too" {
+@test "E10: commands get an oom_score_adj of 500 with --write and --hide, too" {
 	needs_own_score
 	mkdir secret
 	for fence in --write=. --hide=secret; do
@@ -1287,7 +1287,7 @@ needs_own_score() {
 	done
 }
 
-@test "E10: an oom_score_adj above 500 is not changed" {
+@test "E10: an inherited oom_score_adj above 500 is not changed" {
 	needs_own_score
 	wrap=(sh -c 'echo 700 >/proc/self/oom_score_adj; exec "$0" "$@"')
 	boris
@@ -1320,7 +1320,7 @@ fastest_hundred() {
 	done | sort -n | head -n 1
 }
 
-@test "E9, L1: 300 processes left running slow down neither calls nor the exit" {
+@test "E9, L1: 300 processes left running delay neither calls nor the exit of boris" {
 	needs_plain
 	boris
 	run_hundred true >/dev/null
@@ -1342,7 +1342,7 @@ leave_twenty_running() {
 	done
 }
 
-@test "E9: commands inherit no descriptors from commands that left processes running" {
+@test "E9: commands inherit no pipes of earlier commands that left processes running" {
 	needs_linux
 	boris
 	count='ls -l /proc/self/fd | grep -c "pipe\|socket"'
@@ -1353,7 +1353,7 @@ leave_twenty_running() {
 	is "$(result stdout)" "$before"
 }
 
-@test "E9: commands work as usual while twenty processes are left running" {
+@test "E9: commands work normally while twenty earlier ones have processes left running" {
 	boris
 	leave_twenty_running
 	run_bash 'cat; pwd' "{\"stdin\": \"in \", \"cwd\": \"$PWD\"}"
@@ -1438,7 +1438,7 @@ delays_only_itself() {
 	noted_stuck
 }
 
-@test "E11: a working directory under a hung mount delays no other request" {
+@test "E11: a working directory on a hung mount delays no other request" {
 	hurried
 	mkdir mnt
 	boris
@@ -1452,7 +1452,7 @@ delays_only_itself() {
 	is "$(plain stdout)" "$PWD/mnt"
 }
 
-@test "E11: a directory replaced by a link to a hung mount delays no other request" {
+@test "E11: a working directory replaced by a link to a hung mount delays no other request" {
 	hurried
 	mkdir d e
 	ln -s e link
@@ -1471,7 +1471,7 @@ delays_only_itself() {
 	done
 }
 
-@test "E11: a --workdir on a hung mount delays no other request" {
+@test "E11: a --workdir directory on a hung mount delays no other request" {
 	hurried
 	mount_files
 	boris --workdir="$PWD/mnt"
@@ -1481,7 +1481,7 @@ delays_only_itself() {
 	unmount
 }
 
-@test "E11: a hung mount in another mount namespace delays no other request" {
+@test "E11: a working directory on a hung mount of another namespace delays no other request" {
 	hurried
 	private=(unshare --mount --propagation private)
 	"${private[@]}" true || skip 'no mount namespaces here'
@@ -1494,7 +1494,7 @@ delays_only_itself() {
 	unmount
 }
 
-@test "E11: a cwd on a hung mount delays no other request" {
+@test "E11: a command whose cwd is on a hung mount delays no other request" {
 	hurried
 	mount_files
 	boris
@@ -1507,7 +1507,7 @@ delays_only_itself() {
 	unmount
 }
 
-@test "E11: a command whose cwd is on a hung mount runs when the mount responds again" {
+@test "E11: a command whose cwd is on a hung mount runs as soon as the mount responds" {
 	mount_files
 	boris
 	hang_mount
@@ -1520,7 +1520,7 @@ delays_only_itself() {
 	unmount
 }
 
-@test "E11: the start of a task on a hung mount is answered after a second" {
+@test "E11: starting a task on a hung mount returns after a second" {
 	mount_files
 	boris
 	hang_mount
@@ -1535,7 +1535,7 @@ delays_only_itself() {
 	[ ! -e ran ]
 }
 
-@test "E11: kill_pid stops a task that waits for a hung mount" {
+@test "E11: a task that waits for a hung mount is not run after kill_pid" {
 	hurried
 	mount_files
 	boris
@@ -1553,7 +1553,7 @@ delays_only_itself() {
 	[ ! -e ran ]
 }
 
-@test "E11, D7: a task that waits for a hung mount does not delay another task" {
+@test "E11, D7: a task that waits for a hung mount does not delay the start of another task" {
 	mount_files
 	boris
 	hang_mount
@@ -1567,7 +1567,7 @@ delays_only_itself() {
 	unmount
 }
 
-@test "E11: the result of a task whose directory turns out to be missing is an error" {
+@test "E11: if the cwd of a task turns out to be missing on a slow mount, its result is an error" {
 	mount_files
 	boris
 	hang_mount
@@ -1581,7 +1581,7 @@ delays_only_itself() {
 	unmount
 }
 
-@test "E11, E12: the log names a child process that waits for a hung mount" {
+@test "E11, E12: the log names child processes that cannot be killed because of a hung mount" {
 	hurried
 	mount_files
 	boris --log="$PWD/log"
@@ -1593,7 +1593,7 @@ delays_only_itself() {
 	unmount
 }
 
-@test "E11, E12: at exit, boris names child processes that wait for a hung mount" {
+@test "E11, E12: when boris exits, it names child processes that a hung mount blocks" {
 	hurried
 	mount_files
 	boris
@@ -1608,7 +1608,7 @@ delays_only_itself() {
 	: >err
 }
 
-@test "E11: a call with cwd runs while the working directory does not respond" {
+@test "E11: a command with a cwd elsewhere runs while the working directory hangs" {
 	hurried
 	mount_files
 	boris
@@ -1622,7 +1622,7 @@ delays_only_itself() {
 	unmount
 }
 
-@test "E11: boris exits on a signal while a command waits for a hung mount" {
+@test "E11: boris exits on SIGTERM while a command waits for a hung mount" {
 	mount_files
 	boris
 	start_task 'echo $$ >pid; sleep 600'
@@ -1641,7 +1641,7 @@ delays_only_itself() {
 	eventually alone
 }
 
-@test "E11: the guard process terminates tasks while a command waits for a hung mount" {
+@test "E11: if boris is killed, tasks are terminated while a command waits for a hung mount" {
 	mount_files
 	boris
 	start_task 'echo $$ >pid; sleep 600'
@@ -1656,7 +1656,7 @@ delays_only_itself() {
 	eventually alone
 }
 
-@test "E11: a terminal program that reads from a hung mount delays no other request" {
+@test "E11: a program on a terminal that reads from a hung mount delays no other request" {
 	mount_files
 	boris
 	on_terminal 'exec 3<mnt/file; echo x >a; read y; head -c 9 <&3'
@@ -1673,7 +1673,7 @@ delays_only_itself() {
 	unmount
 }
 
-@test "E11: boris recognizes that a program on a hung mount waits for input" {
+@test "E11: a prompt is detected even if the program file is on a hung mount" {
 	mount_files
 	boris
 	on_terminal 'mnt/cat' '"wait":0'
@@ -1761,7 +1761,7 @@ gone_pid() {
 	! grep -qs '^State:[^Z]*$' "/proc/$1/status"
 }
 
-@test "E12: the result of a timeout names a process of another user" {
+@test "E12: after a timeout, a note names a process of another user that could not be killed" {
 	as_user
 	boris
 	run_bash './asroot sleep 60' '{"timeout":1000}'
@@ -1775,7 +1775,7 @@ gone_pid() {
 	end_survivor
 }
 
-@test "E12: a command whose shell belongs to another user has no exit code" {
+@test "E12: a command whose shell cannot be killed has no exit code" {
 	as_user
 	boris
 	run_bash 'echo start; exec ./asroot sleep 60' '{"timeout":1000}'
@@ -1787,7 +1787,7 @@ gone_pid() {
 	end_survivor
 }
 
-@test "E12: a task that kill_pid cannot terminate keeps the status running" {
+@test "E12: the status of a task that kill_pid cannot terminate remains running" {
 	as_user
 	boris
 	start_task 'echo start; exec ./asroot sh -c "read x <gate; echo end"'
@@ -1808,7 +1808,7 @@ gone_pid() {
 	is "$(plain stdout) $(result note)" $'start\nend '
 }
 
-@test "E12: a process of another user does not prevent kill_pid from stopping the others" {
+@test "E12: kill_pid terminates the other processes if one belongs to another user" {
 	as_user
 	boris
 	start_task './asroot sh -c "echo >root; exec sleep 60" &
@@ -1822,7 +1822,7 @@ gone_pid() {
 	end_survivor
 }
 
-@test "E12: kill_pid sends SIGKILL even if one process belongs to another user" {
+@test "E12: kill_pid sends SIGKILL after 5 s even if one process belongs to another user" {
 	needs_linux_parts
 	hurried
 	as_user
@@ -1850,7 +1850,7 @@ gone_pid() {
 	most "$(result elapsed_ms)" 3000
 }
 
-@test "E12: a task whose timeout cannot terminate it has the status timed_out" {
+@test "E12: the status of a task that its timeout cannot terminate is timed_out" {
 	as_user
 	boris
 	start_task 'exec ./asroot sleep 60' '{"timeout":1000}'
@@ -1871,7 +1871,7 @@ cancel_survivor() {
 	cancel $id
 }
 
-@test "E12, E6: the result after a cancellation names a process of another user" {
+@test "E12, E6: if a cancelled command could not be killed, the next result names its process" {
 	as_user
 	boris
 	cancel_survivor pid
@@ -1884,7 +1884,7 @@ pid $(<pid) belongs to another user"
 	end_survivor
 }
 
-@test "E12, K3: each result names only one cancelled command that still runs" {
+@test "E12, K3: if two cancelled commands could not be killed, each of the next results names one" {
 	as_user
 	boris
 	cancel_survivor pid1
@@ -1901,7 +1901,7 @@ pid $(<pid) belongs to another user"
 	end_survivor
 }
 
-@test "E12, L1: boris exits without waiting for a process of another user" {
+@test "E12, L1: boris exits without waiting for a process that it has no permission to kill" {
 	as_user
 	for how in end_input 'kill $server' 'end_input; kill $server'; do
 		boris
@@ -1920,7 +1920,7 @@ pid $(<pid) belongs to another user"
 	: >err
 }
 
-@test "E12, L1: a call is answered at exit even if its process belongs to another user" {
+@test "E12, L1: when boris exits, a call is answered even if its process cannot be killed" {
 	as_user
 	boris
 	call_bash 'echo $BASHPID >pid; exec ./asroot sleep 60'
@@ -1934,7 +1934,7 @@ pid $(<pid) belongs to another user"
 	end_survivor
 }
 
-@test "E12, A1: the log names a process of another user that is still running" {
+@test "E12, A1: the log names a process of another user that could not be killed" {
 	as_user
 	boris --log="$PWD/log"
 	run_bash './asroot sleep 60' '{"timeout":1000}'
@@ -1947,7 +1947,7 @@ pid $(<pid) belongs to another user"
 	end_survivor
 }
 
-@test "E12, L4: the guard process does not wait for a process of another user" {
+@test "E12, L4: the guard process does not wait for a process that it has no permission to kill" {
 	as_user
 	boris
 	start_task 'exec ./asroot sleep 60'
@@ -1986,7 +1986,7 @@ thaw() {
 	eventually rmdir "$freezer"
 }
 
-@test "E12: kill_pid reports a process that survives SIGKILL as running" {
+@test "E12: a process that survives SIGKILL is reported as running by kill_pid" {
 	start_frozen
 	run_tool bash '{"kill_pid":'"$pid"'}'
 	is "$(result status) $(result exit_code)" '"running" '
@@ -1998,7 +1998,7 @@ thaw() {
 	thaw
 }
 
-@test "E12: boris exits without waiting for a process that survived SIGKILL" {
+@test "E12: boris exits without waiting for a process that survives SIGKILL" {
 	start_frozen
 	run_tool bash '{"kill_pid":'"$pid"'}'
 	begin

@@ -131,7 +131,7 @@ STEALING_FAILED='@(Operation not permitted|Function not implemented)'
 
 # --- F1: --write
 
-@test "F1: commands can write in the --write directory and in \$TMPDIR" {
+@test "F1: with --write, commands can write in the given directory and the temporary directory" {
 	needs_landlock
 	boris --write=in
 	works 'echo a >in/a' 'echo b >>in/a' 'mkdir -p in/d/e' 'mv in/a in/d/e/b' \
@@ -142,20 +142,20 @@ STEALING_FAILED='@(Operation not permitted|Function not implemented)'
 	is "$(cat in/c; echo .)" a.
 }
 
-@test "F1: with --write, boris can still save long output" {
+@test "F1: with --write, boris can save long output in a file" {
 	needs_landlock
 	boris --write=in
 	run_bash 'head -c 40000 /dev/zero | tr "\0" a'
 	is "$(wc -c <"$(plain stdout_file)")" 40000
 }
 
-@test "F1: commands cannot change anything outside of the --write directory" {
+@test "F1: with --write, commands cannot change files outside of the given directory" {
 	needs_landlock
 	boris --write=in
 	only_in_is_writable
 }
 
-@test "F1: truncate(2) fails outside of the --write directory" {
+@test "F1: with --write, truncate(2) fails outside of the given directory" {
 	needs_landlock
 	needs perl
 	boris --write=in
@@ -181,7 +181,7 @@ write_overlay() {
 	mkdir up
 }
 
-@test "F1: with --write, creating an overlay cannot empty a directory outside" {
+@test "F1: with --write, an overlay mount cannot empty a directory outside" {
 	needs_landlock
 	needs perl
 	case $(uname -m) in x86_64) unshare=272 ;; *) unshare=97 ;; esac
@@ -209,7 +209,7 @@ write_overlay() {
 		'mknod in/disk b 7 0' 'echo 0 >/proc/sys/kernel/printk'
 }
 
-@test "F1: files outside of the --write directory can be read and executed" {
+@test "F1: with --write, files outside can be read and executed" {
 	needs_landlock
 	printf '#!/bin/sh\ncat "$0" >in/copy\n' >out/program
 	chmod 755 out/program
@@ -218,7 +218,7 @@ write_overlay() {
 	is "$(cat in/copy)" "$(cat out/program)"
 }
 
-@test "F1: with --write, commands can still write to files in /dev" {
+@test "F1: with --write, commands can write to /dev/null and /dev/shm" {
 	needs_landlock
 	boris --write=in
 	works 'echo x >/dev/null' 'echo x | tee /dev/stdout /dev/fd/1' \
@@ -230,14 +230,14 @@ write_overlay() {
 	fi
 }
 
-@test "F1: with --write, commands can have a terminal" {
+@test "F1: with --write, commands can run on a terminal" {
 	needs_landlock
 	boris --write=in
 	run_bash 'stty size' '{"tty":true}'
 	is "$(plain stdout)" '50 200'
 }
 
-@test "F1: git, cc and sqlite3 work in the --write directory" {
+@test "F1: with --write, git, cc and sqlite3 work in the given directory" {
 	needs_landlock
 	unset "${!GIT_@}" # Git sets some of them for its hooks.
 	boris --write=in
@@ -264,7 +264,7 @@ write_overlay() {
 	fails 'echo x >no/a'
 }
 
-@test "F1: BORIS_WRITE has the effect of --write" {
+@test "F1: BORIS_WRITE sets a directory like --write" {
 	needs_landlock
 	mkdir -p 'also this'
 	BORIS_WRITE='also this' boris
@@ -280,7 +280,7 @@ write_overlay() {
 	fails "echo x >'$BATS_FILE_TMPDIR/file'"
 }
 
-@test "F1: --write applies to tasks and to processes that are left running" {
+@test "F1: --write restricts background tasks and processes left running" {
 	needs_landlock
 	boris --write=in
 	start_task 'echo x >out/new'
@@ -291,7 +291,7 @@ write_overlay() {
 	is "$(ls out)" file
 }
 
-@test "F1: --write applies to all sessions and to stateless requests over HTTP" {
+@test "F1: --write restricts commands of every session and stateless client over HTTP" {
 	needs_landlock
 	serve --write=in
 	open_session a b
@@ -308,7 +308,7 @@ write_overlay() {
 	is "$(ls out)" file
 }
 
-@test "F1: with --write, commands cannot gain privileges" {
+@test "F1: with --write, set-user-ID programs such as su give commands no privileges" {
 	needs_landlock
 	boris --write=in
 	run_bash 'grep NoNewPrivs /proc/self/status'
@@ -319,7 +319,7 @@ write_overlay() {
 	fi
 }
 
-@test "F1: without --write, commands have all rights of the user" {
+@test "F1: without --write, commands have all permissions of the user" {
 	setup_fences
 	boris
 	works 'echo x >out/new' 'mv out/new in/new'
@@ -329,14 +329,14 @@ write_overlay() {
 
 # --- F2: --no-network
 
-@test "F2: with --no-network, connections to other hosts fail at once" {
+@test "F2: with --no-network, connections to other hosts fail immediately" {
 	needs_namespaces
 	boris --no-network
 	unreachable 198.51.100.1
 	unreachable 2001:db8::1
 }
 
-@test "F2: BORIS_NO_NETWORK=1 has the effect of --no-network" {
+@test "F2: BORIS_NO_NETWORK=1 turns on --no-network" {
 	needs_namespaces
 	BORIS_NO_NETWORK=1 boris
 	unreachable 192.0.2.1
@@ -352,7 +352,7 @@ print_ids() {
 	"$@" id -rg
 }
 
-@test "F2: --no-network does not change user and group ids" {
+@test "F2: --no-network does not change the user and group ids of commands" {
 	needs_namespaces
 	boris --no-network
 	run_bash 'id -u; id -ru; id -g; id -rg; stat -c "%u %g" out/file'
@@ -371,14 +371,14 @@ commands_connect() {
 	is "$(plain stdout)" hello
 }
 
-@test "F2: with --no-network, the processes of a command can use loopback" {
+@test "F2: with --no-network, the processes of a command can communicate over loopback" {
 	needs_namespaces
 	needs busybox
 	boris --no-network
 	commands_connect
 }
 
-@test "F2: with --no-network, a command can connect to a task over loopback" {
+@test "F2: with --no-network, a command can connect to a background task over loopback" {
 	needs_namespaces
 	needs busybox
 	boris --no-network
@@ -390,7 +390,7 @@ commands_connect() {
 	is "$(plain stdout)" task
 }
 
-@test "F2: --no-network works for an unprivileged user" {
+@test "F2: --no-network works if boris runs as an unprivileged user" {
 	needs_namespaces
 	as_other_with_namespaces
 	boris --no-network
@@ -409,7 +409,7 @@ commands_connect() {
 		"$("${wrap[@]}" id -u) $("${wrap[@]}" id -g)"
 }
 
-@test "F2: --no-network gives no capabilities to an unprivileged user" {
+@test "F2: --no-network gives an unprivileged user no capabilities" {
 	needs_namespaces
 	as_other_with_namespaces
 	boris --no-network
@@ -417,7 +417,7 @@ commands_connect() {
 	is "$(plain stdout | sed 's/.*\t0*$/none/' | uniq)" none
 }
 
-@test "F2: with --no-network, commands cannot return to the network of the host" {
+@test "F2: with --no-network, commands cannot rejoin the host's network namespace" {
 	needs_namespaces
 	needs nsenter ip
 	boris --no-network
@@ -431,7 +431,7 @@ commands_connect() {
 	isnt "$(plain stdout | sed -n 2p)" "$(readlink /proc/self/ns/net)"
 }
 
-@test "F2: with --no-network, boris serves clients over HTTP" {
+@test "F2: with --no-network, boris accepts HTTP requests" {
 	needs_namespaces
 	serve --no-network
 	open_session a
@@ -459,7 +459,7 @@ commands_connect() {
 	is $status 0
 }
 
-@test "F2: with --no-network, commands cannot take the HTTP socket of boris" {
+@test "F2: with --no-network, commands cannot copy the HTTP socket of boris" {
 	needs_namespaces
 	needs perl
 	write_steal
@@ -472,14 +472,14 @@ commands_connect() {
 	is $status 0
 }
 
-@test "F2: --no-network works if boris is process 1" {
+@test "F2: --no-network works if boris is process 1 of a container" {
 	needs_namespaces
 	as_process_1
 	boris --no-network
 	unreachable 192.0.2.1
 }
 
-@test "F: --write and --no-network work together" {
+@test "F: --write and --no-network can be combined" {
 	needs_namespaces
 	needs_landlock
 	boris --write=in --no-network
@@ -487,7 +487,7 @@ commands_connect() {
 	unreachable 192.0.2.1
 }
 
-@test "F: --write and --no-network work together for an unprivileged user" {
+@test "F: --write and --no-network can be combined by an unprivileged user" {
 	needs_namespaces
 	needs_landlock
 	as_other_with_namespaces
@@ -581,43 +581,43 @@ cannot_uncover() {
 	secrets_are_unchanged
 }
 
-@test "F5: a hidden path is empty and cannot be written" {
+@test "F5: with --hide, a hidden file or directory is empty and cannot be written" {
 	setup_hidden
 	boris "${hide[@]}"
 	secrets_are_covered
 }
 
-@test "F5: a hidden path is empty if boris runs as an unprivileged user" {
+@test "F5: hidden paths are empty even if boris runs as an unprivileged user" {
 	setup_hidden_as_other
 	boris "${hide[@]}"
 	secrets_are_covered
 }
 
-@test "F5: root cannot uncover a hidden path" {
+@test "F5: with --hide, root cannot read or change hidden files" {
 	needs_root
 	setup_hidden
 	cannot_uncover
 }
 
-@test "F5: root cannot uncover a hidden path with --write and --no-network" {
+@test "F5: with --hide, --write and --no-network, root cannot read or change hidden files" {
 	needs_root
 	setup_hidden
 	cannot_uncover --write=. --no-network
 }
 
-@test "F5: an unprivileged user cannot uncover a hidden path" {
+@test "F5: with --hide, an unprivileged user cannot read or change hidden files" {
 	setup_hidden_as_other
 	chmod 777 .
 	cannot_uncover
 }
 
-@test "F5: an unprivileged user cannot uncover a hidden path with --write and --no-network" {
+@test "F5: with --hide, --write and --no-network, an unprivileged user cannot read or change hidden files" {
 	setup_hidden_as_other
 	chmod 777 .
 	cannot_uncover --write=. --no-network
 }
 
-@test "F5: a hidden path is empty for tasks and for processes left running" {
+@test "F5: hidden paths are empty for background tasks and processes left running" {
 	setup_hidden
 	boris "${hide[@]}"
 	start_task 'cat secrets/p/file >in/task; echo done >>in/task'
@@ -628,7 +628,7 @@ cannot_uncover() {
 	is "$(cat in/task in/left)" $'done\ndone'
 }
 
-@test "F5: a hidden path is empty in every session over HTTP" {
+@test "F5: hidden paths are empty in every HTTP session" {
 	setup_hidden
 	serve "${hide[@]}"
 	open_session a b
@@ -641,7 +641,7 @@ cannot_uncover() {
 	is $status 0
 }
 
-@test "F5: --hide works if boris is process 1" {
+@test "F5: --hide works if boris is process 1 of a container" {
 	setup_hidden
 	as_process_1
 	boris "${hide[@]}"
@@ -650,7 +650,7 @@ cannot_uncover() {
 	isnt "$(result exit_code)" 0
 }
 
-@test "F5: --hide of a symbolic link hides the target of the link" {
+@test "F5: --hide with a symbolic link hides the target of the link" {
 	setup_hidden
 	ln -s secrets/dir link
 	boris --hide=link
@@ -658,7 +658,7 @@ cannot_uncover() {
 	is "$(plain stdout)" $'link/:\n\nsecrets/dir:\n'"$secret"
 }
 
-@test "F5: a path that is already hidden can be given to --hide again" {
+@test "F5: --hide accepts a path that is already hidden" {
 	setup_hidden
 	ln -s secrets/dir link
 	boris --hide=link --hide=secrets/dir/key --hide=secrets/dir
@@ -677,7 +677,7 @@ cannot_uncover() {
 	is "$(plain stdout)" $'regular empty file\nregular empty file'
 }
 
-@test "F5: BORIS_HIDE has the effect of --hide" {
+@test "F5: BORIS_HIDE hides a path like --hide" {
 	setup_hidden
 	BORIS_HIDE=secrets/dir boris
 	run_bash 'ls secrets/dir; cat secrets/p/file'
@@ -691,7 +691,7 @@ cannot_uncover() {
 	is "$(plain stdout)" key
 }
 
-@test "F5: with --hide, root keeps all rights to files that are not hidden" {
+@test "F5: with --hide, root can still change files that are not hidden" {
 	needs_root
 	setup_hidden
 	chown 54321 out/file
@@ -708,7 +708,7 @@ cannot_hide() {
 	like "$(<err)" "boris: --hide=$(realpath "$1"): must not $2"
 }
 
-@test "F5: a path that boris needs cannot be hidden" {
+@test "F5: --hide rejects a path that boris needs" {
 	setup_fences
 	mkdir -p in/work dir
 	ln -s /proc proc
@@ -724,7 +724,7 @@ cannot_hide() {
 	cannot_hide /dev/pts 'cover /dev/pt*'
 }
 
-@test "F5: a path below /proc cannot be hidden" {
+@test "F5: --hide rejects a path below /proc" {
 	setup_fences
 	mkdir -p in/work
 	for path in /proc/sys /proc/1 /proc/1/status /proc/meminfo; do
@@ -732,7 +732,7 @@ cannot_hide() {
 	done
 }
 
-@test "F5: a path that covers the shell cannot be hidden" {
+@test "F5: --hide rejects a path that contains the shell" {
 	setup_fences
 	mkdir -p in/work
 	[ -x /bin/bash ] || skip 'no /bin/bash'
@@ -741,7 +741,7 @@ cannot_hide() {
 	done
 }
 
-@test "F5: a path that covers the shell can be hidden with --no-bash" {
+@test "F5: --hide accepts a path that contains the shell if --no-bash is given" {
 	setup_hidden
 	[ -x /bin/bash ] || skip 'no /bin/bash'
 	boris --no-bash --edit --hide="$(dirname "$(realpath /bin/bash)")"
@@ -749,7 +749,7 @@ cannot_hide() {
 	is "$(cat in/new)" x
 }
 
-@test "F5: device files and /sys can be hidden" {
+@test "F5: --hide accepts device files and /sys" {
 	setup_hidden
 	needs_root
 	[ -d /sys/kernel ] || skip 'no /sys here'
@@ -772,14 +772,14 @@ exits_with_2() {
 	has "$(<err)" "$option"
 }
 
-@test "F5: a path that does not exist cannot be hidden" {
+@test "F5: --hide rejects a path that does not exist" {
 	setup_fences
 	for path in '' nowhere in/nowhere; do
 		exits_with_2 --hide "--hide=$path"
 	done
 }
 
-@test "F5: the working directory and the directories above it cannot be hidden" {
+@test "F5: --hide rejects the working directory and its parent directories" {
 	setup_fences
 	mkdir -p in/work
 	for path in / .; do
@@ -810,14 +810,14 @@ cannot_steal() {
 	is "$(plain stdout)" ''
 }
 
-@test "F3: commands cannot take the descriptors of boris" {
+@test "F3: with --write, commands cannot copy the file descriptors of boris" {
 	needs_landlock
 	needs perl
 	boris --write=in
 	cannot_steal "$server"
 }
 
-@test "F3: commands of an unprivileged user cannot take the descriptors of boris" {
+@test "F3: with --write, an unprivileged user's commands cannot copy descriptors of boris" {
 	needs_landlock
 	needs perl
 	as_other
@@ -832,7 +832,7 @@ cannot_steal() {
 	works 'echo x >in/a; ln in/a out/b' 'mv in/a out/a; [ out/a -ef out/b ]'
 }
 
-@test "F3: with --no-network, root cannot take descriptors from other processes" {
+@test "F3: with --no-network, root cannot copy descriptors of other processes" {
 	needs_root
 	needs_landlock
 	needs_namespaces
@@ -862,7 +862,7 @@ cannot_see_queue() {
 	leave
 }
 
-@test "F3: with --no-network or --hide, commands cannot see existing System V queues" {
+@test "F3: with --no-network or --hide, existing System V message queues are not visible" {
 	setup_hidden
 	needs ipcmk ipcs ipcrm
 	make_queue
@@ -871,7 +871,7 @@ cannot_see_queue() {
 	ipcrm -q "$queue"
 }
 
-@test "F3: commands of an unprivileged user cannot see existing System V queues" {
+@test "F3: an unprivileged user's commands cannot see existing System V message queues" {
 	setup_hidden_as_other
 	needs ipcmk ipcs ipcrm
 	make_queue
@@ -880,7 +880,7 @@ cannot_see_queue() {
 	ipcrm -q "$queue"
 }
 
-@test "F4: with only --write, an unprivileged user can create System V queues" {
+@test "F4: with --write alone, an unprivileged user can create System V message queues" {
 	needs_landlock
 	needs ipcmk ipcs ipcrm
 	as_other
@@ -907,7 +907,7 @@ without_sys_admin() {
 	like "$(plain stdout)" $'CapEff*NoNewPrivs:\t1*Seccomp:\t2*'
 }
 
-@test "F3: the errors of --no-network and --hide name CAP_SYS_ADMIN if it is missing" {
+@test "F3: without CAP_SYS_ADMIN, the errors of --no-network and --hide name that capability" {
 	setup_fences
 	mkdir h
 	without_sys_admin
@@ -960,21 +960,21 @@ cannot_use_keys() {
 	done
 }
 
-@test "F3: commands cannot use kernel keys with --write, --no-network or --hide" {
+@test "F3: with --write, --no-network or --hide, commands cannot use kernel keyrings" {
 	setup_hidden
 	setup_keys
 	cannot_use_keys
 	remove_key
 }
 
-@test "F3: commands of an unprivileged user cannot use kernel keys" {
+@test "F3: an unprivileged user's commands cannot use kernel keyrings" {
 	setup_hidden_as_other
 	setup_keys
 	cannot_use_keys
 	remove_key
 }
 
-@test "F3: commands cannot use kernel keys by 32-bit system calls on x86-64" {
+@test "F3: on x86-64, commands cannot use kernel keyrings by 32-bit system calls" {
 	needs_landlock
 	needs cc
 	[ "$(uname -m)" = x86_64 ] || skip 'for x86-64'
@@ -1005,7 +1005,7 @@ cannot_use_keys() {
 	is $((0x${hex##*[[:space:]]} & 4)) 0 # CAP_DAC_READ_SEARCH
 }
 
-@test "F3: boris closes the descriptors that its client left open" {
+@test "F3: boris closes file descriptors that it inherits from the client" {
 	needs_linux
 	exec 5<>never
 	wrap=(bash -c 'exec 11<>never 200<. "$0" "$@"')
@@ -1016,7 +1016,7 @@ cannot_use_keys() {
 	[ ! -e "/proc/$server/fd/200" ]
 }
 
-@test "F3: the error names a \$TMPDIR that --write cannot open" {
+@test "F3: with --write, boris exits with an error if the temporary directory does not exist" {
 	needs_landlock
 	TMPDIR_FOR_BORIS=$PWD/nowhere
 	start --write=in
@@ -1054,13 +1054,13 @@ fails_to_start() {
 	wrap=("${before[@]}")
 }
 
-@test "F3: boris exits if the namespaces for --hide cannot be created" {
+@test "F3: boris exits with an error if the namespaces for --hide cannot be created" {
 	setup_hidden
 	fails_to_start '--hide: requires a* namespace*: *' \
 		unshare:error=EPERM "${hide[@]}"
 }
 
-@test "F3: boris exits if a step of --hide fails" {
+@test "F3: boris exits with an error if a system call for --hide fails" {
 	setup_hidden
 	error='--hide: requires a* namespace*: *'
 	fails_to_start "$error" mount:error=EPERM "${hide[@]}"
@@ -1070,7 +1070,7 @@ fails_to_start() {
 		landlock_restrict_self:error=E2BIG "${hide[@]}"
 }
 
-@test "F3: boris exits with an error that names a path it cannot hide" {
+@test "F3: if --hide fails for one path, boris exits with an error that names the path" {
 	setup_hidden
 	fails_to_start "--hide=$PWD/secrets/dir: *" \
 		mount:error=EPERM:when=4 "${hide[@]}"
@@ -1078,7 +1078,7 @@ fails_to_start() {
 		mount:error=EPERM:when=5 "${hide[@]}"
 }
 
-@test "F3: boris exits if an unprivileged user cannot create namespaces for --hide" {
+@test "F3: boris exits if an unprivileged user cannot create the namespaces for --hide" {
 	setup_hidden_as_other
 	fails_to_start '--hide: requires a user namespace: *' \
 		unshare:error=EPERM "${hide[@]}"
@@ -1086,7 +1086,7 @@ fails_to_start() {
 		unshare:error=EPERM:when=3 "${hide[@]}"
 }
 
-@test "F3: boris exits if Landlock for --write is missing or too old" {
+@test "F3: boris exits with an error if Landlock, which --write needs, is missing or too old" {
 	setup_fences
 	call=landlock_create_ruleset
 	for injection in $call:error=ENOSYS $call:error=EOPNOTSUPP \
@@ -1096,13 +1096,13 @@ fails_to_start() {
 	done
 }
 
-@test "F3: an HTTP server exits if Landlock for --write is missing" {
+@test "F3: the HTTP server exits if Landlock, which --write needs, is missing" {
 	setup_fences
 	fails_to_start '--write: *: *' landlock_create_ruleset:error=ENOSYS \
 		--write=in --transport=http --port=0
 }
 
-@test "F3: boris exits if a step of --write fails" {
+@test "F3: boris exits with an error if a system call for --write fails" {
 	needs_landlock
 	fails_to_start '--write: *: *' \
 		landlock_create_ruleset:error=ENOMEM:when=2 --write=in
@@ -1115,7 +1115,7 @@ fails_to_start() {
 		prctl:error=EINVAL:when=3 --write=in
 }
 
-@test "F3: boris exits if the namespaces for --no-network cannot be created" {
+@test "F3: boris exits with an error if the namespaces for --no-network cannot be created" {
 	needs_namespaces
 	for error in EPERM ENOSYS; do
 		fails_to_start '--no-network: *: *' unshare:error=$error \
@@ -1125,7 +1125,7 @@ fails_to_start() {
 		--no-network --write=in
 }
 
-@test "F3: boris exits if a step of --no-network fails" {
+@test "F3: boris exits with an error if a system call for --no-network fails" {
 	needs_namespaces
 	for injection in socket:error=EAFNOSUPPORT ioctl:error=EPERM \
 		capset:error=EPERM; do
@@ -1137,7 +1137,7 @@ fails_to_start() {
 	done
 }
 
-@test "F3: boris exits if a step of --no-network fails for an unprivileged user" {
+@test "F3: boris exits if a system call for --no-network fails for an unprivileged user" {
 	needs_namespaces
 	as_other_with_namespaces
 	for injection in unshare:error=EPERM socket:error=EAFNOSUPPORT \
@@ -1147,7 +1147,7 @@ fails_to_start() {
 	done
 }
 
-@test "F3: boris exits with status 2 if --write does not name a directory" {
+@test "F3: --write with a value that is not a directory is rejected with status 2" {
 	setup_fences
 	for dir in nowhere out/file '' in/nowhere; do
 		exits_with_2 --write "--write=$dir"
@@ -1155,7 +1155,7 @@ fails_to_start() {
 	done
 }
 
-@test "F3: boris exits with status 2 if BORIS_WRITE does not name a directory" {
+@test "F3: BORIS_WRITE with a value that is not a directory is rejected with status 2" {
 	setup_fences
 	for dir in nowhere ''; do
 		BORIS_WRITE=$dir exits_with_2 BORIS_WRITE
@@ -1169,7 +1169,7 @@ description() {
 	ask tools/list && get -s result tools 0 description
 }
 
-@test "F4: the description of bash lists the --write directories" {
+@test "F4: with --write, the description of bash lists the writable directories" {
 	needs_landlock
 	mkdir "in/a \"b\" c"
 	boris --write="in/a \"b\" c"
@@ -1181,14 +1181,14 @@ description() {
 	lacks "$(description)" network
 }
 
-@test "F4: the description of bash says that there is no network" {
+@test "F4: with --no-network, the description of bash says that commands have no network" {
 	needs_namespaces
 	boris --no-network
 	has "$(description)" 'Commands have no network'
 	lacks "$(description)" 'Commands can write'
 }
 
-@test "F4: the description of bash mentions both --write and --no-network" {
+@test "F4: with --write and --no-network, the description of bash mentions both" {
 	needs_landlock
 	needs_namespaces
 	boris --write=in --no-network
@@ -1196,7 +1196,7 @@ description() {
 	has "$(description)" 'Commands have no network'
 }
 
-@test "F4: the description of bash gives the number of hidden paths" {
+@test "F4: with --hide, the description of bash gives the number of hidden paths" {
 	needs_namespaces
 	mkdir a b
 	"$BORIS" --hide="$PWD/a" </dev/null || skip 'no namespaces here'
@@ -1212,7 +1212,7 @@ description() {
 	lacks "$(description)" network
 }
 
-@test "F4: the description of bash gives a directory's name in full or not at all" {
+@test "F4: the description of bash omits a --write directory whose name is too long" {
 	needs_landlock
 	long=$(printf 'x%.0s' {1..80})
 	mkdir -p "in/$long" "out/$long/$long/$long/$long"
@@ -1224,7 +1224,7 @@ description() {
 	like "$(description)" "* below $PWD/tmp, /dev and 1 more."
 }
 
-@test "F4: the description of bash stays below 1,800 characters with long names" {
+@test "F4: the description of bash has at most 1,799 characters even with long --write names" {
 	needs_landlock
 	needs_namespaces
 	long=$(printf 'x%.0s' {1..200}) odd=$(printf '\001\377%.0s' {1..50})
