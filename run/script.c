@@ -243,7 +243,8 @@ script_write(struct script *s, const char *shell, const struct buf *text,
 		put_trap(s, bash, codes);
 	if (!put_arguments(s, shell, text))
 		return false;
-	if (s->fd >= 0)
+	s->filtering = s->fd >= 0;
+	if (s->filtering)
 		buf_fmt(&s->message, bash ? "%s: -c: " : "%s: ", shell);
 	if (!bash)
 		/* Free the text of the trap, because sh does not quote it in
@@ -286,7 +287,7 @@ is_message_complete(const struct script *s)
 	return end != NULL;
 }
 
-/* Returns the position of the trap in the output that was received. If the trap
+/* Returns the offset of the trap in the output that was received. If the trap
  * does not occur, returns the length of the output. */
 static size_t
 find_trap(const struct script *s)
@@ -317,29 +318,51 @@ is_syntax_error(const struct script *s)
 	    strcspn(received->data, "\n"), "yntax error") != NULL;
 }
 
+/* Frees the buffers, which are not needed after the shell's first output. */
+static void
+stop_filtering(struct script *s)
+{
+	s->filtering = false;
+	script_free(s);
+}
+
+/* Appends a message of the shell to the buffer, without the trap at the given
+ * offset. The offset is the length of the message if it contains no trap. */
+static void
+put_message(struct script *s, size_t trap, struct buf *b)
+{
+	const struct buf *received = &s->received;
+	size_t after = trap;
+
+	if (trap < received->len)
+		after += s->trap.len;
+	buf_put(b, received->data, trap);
+	buf_put(b, received->data + after, received->len - after);
+}
+
 bool
-script_clean(struct script *s, const char *shown, size_t n, struct buf *b)
+script_clean(struct script *s, const char *bytes, size_t n, struct buf *b)
 {
 	struct buf *received = &s->received;
-	bool message, waits;
-	size_t at = 0;
+	bool more;  /* the rest of a message may follow */
+	size_t trap;
 
-	if (s->message.len == 0)
+	if (!s->filtering)
 		return false;
-	buf_put(received, shown, n);
+	buf_put(received, bytes, n);
 	buf_text(received);  /* Terminate the output with a NUL. */
-	message = is_message(s);
-	if (message)
-		at = find_trap(s);
-	waits = n > 0 && received->len < MESSAGE_MAX && !is_message_complete(s);
-	if (message && at == received->len && waits)
+	if (!is_message(s)) {
+		buf_put(b, received->data, received->len);
+		stop_filtering(s);
 		return true;
-	s->syntax_error = message && is_syntax_error(s);
-	buf_put(b, received->data, at);
-	if (message && at < received->len)
-		at += s->trap.len;
-	buf_put(b, received->data + at, received->len - at);
-	script_free(s);
+	}
+	trap = find_trap(s);
+	more = n > 0 && received->len < MESSAGE_MAX && !is_message_complete(s);
+	if (trap == received->len && more)
+		return true;
+	s->syntax_error = is_syntax_error(s);
+	put_message(s, trap, b);
+	stop_filtering(s);
 	return true;
 }
 

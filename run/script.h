@@ -25,6 +25,8 @@ struct script {
 	bool own_trap;       /* true if the command seems to set its own EXIT
 	                      * trap */
 	bool syntax_error;   /* true if the shell has reported a syntax error */
+	bool filtering;      /* true until the start of the shell's stderr was
+	                      * filtered */
 	struct buf trap;     /* text of the trap, which is removed from error
 	                      * messages */
 	struct buf message;  /* prefix of the shell's error messages */
