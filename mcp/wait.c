@@ -29,26 +29,37 @@ enum {
 	                      * program may complete the line, in ms (W3) */
 };
 
-static int64_t
-earlier(int64_t a, int64_t b)
+/* The time at which a call is answered, and whether it is answered then because
+ * its client stops waiting (K2) */
+struct answer {
+	int64_t at;  /* in ms; see struct call_due */
+	bool by_limit;
+};
+
+/* Returns that a call is answered at the given time, in ms, for another reason
+ * than the client's limit. */
+static struct answer
+answer_at(int64_t at)
 {
-	return a < b ? a : b;
+	return (struct answer){ at, false };
 }
 
-/* Returns the time, in ms, at which the wait that the call asks for is over, or
- * at which its client stops waiting, if that is earlier. */
-static int64_t
+/* Returns that the call is answered when the wait that it asks for is over, or
+ * when its client stops waiting, if that is not later. */
+static struct answer
 end_of_wait(const struct call *call)
 {
 	int64_t end = call->wait_until;
 
 	if (call->orphaned)
-		return NOW;
+		return answer_at(NOW);
 	/* If the call starts the task, the wait begins when its command is
 	 * started. */
 	if (call->request.action == CALL_RUN && call->job != NULL)
 		end = call->job->started_at + call->request.time;
-	return earlier(end, call->answer_by);
+	if (call->answer_by != NEVER && call->answer_by <= end)
+		return (struct answer){ call->answer_by, true };
+	return answer_at(end);
 }
 
 /* Returns whether the terminal waits for input and no result has reported that.
@@ -84,32 +95,33 @@ has_new_output(const struct call *call)
 	return call->watch.new_output && has_unseen_output(call->job);
 }
 
-/* Returns the time, in ms, at which a call about a running task is answered. */
-static int64_t
-task_answer_at(const struct call *call, int64_t now)
+/* Returns when a call about a running task is answered. */
+static struct answer
+task_answer(const struct call *call, int64_t now)
 {
 	bool typed = call->request.action == CALL_TYPE;
 	const struct job *job = call->job;
-	int64_t end = end_of_wait(call);
+	struct answer end = end_of_wait(call);
+	int64_t quiet_at;
 
 	/* The answer to the start of a task reports whether its program could
 	 * be started. */
 	if (call->request.action == CALL_RUN && job_is_starting(job, now))
-		return NEVER;
+		return answer_at(NEVER);
 	if (call->watch.seen_at > 0)
-		return call->watch.seen_at + BURST;
+		return answer_at(call->watch.seen_at + BURST);
 	if (has_new_prompt(call))
-		return NOW;
+		return answer_at(NOW);
 	/* A program that is busy has not responded to the typed input yet. */
 	if ((typed && job->prompt.not_reading) || !has_new_output(call))
 		return end;
-	return earlier(end,
-	    call->watch.printed_at + (typed ? QUIET_TYPED : QUIET));
+	quiet_at = call->watch.printed_at + (typed ? QUIET_TYPED : QUIET);
+	return quiet_at < end.at ? answer_at(quiet_at) : end;
 }
 
-/* Returns the time, in ms, at which a call with a job is answered. */
-static int64_t
-job_answer_at(const struct call *call, int64_t now)
+/* Returns when a call with a job is answered. */
+static struct answer
+job_answer(const struct call *call, int64_t now)
 {
 	const struct job *job = call->job;
 	bool may_end;
@@ -117,31 +129,31 @@ job_answer_at(const struct call *call, int64_t now)
 	/* due.c decides when the session ends a command or hands it over
 	 * (K2). */
 	if (job->state == JOB_QUEUED || job->state == JOB_RUNNING)
-		return NEVER;
+		return answer_at(NEVER);
 	if (job->state == JOB_FINISHED)
-		return NOW;
+		return answer_at(NOW);
 	/* A command in the foreground has become a task (E5). */
 	if (call->request.action == CALL_RUN && !job->background)
-		return NOW;
+		return answer_at(NOW);
 	if (call->request.action != CALL_KILL)
-		return task_answer_at(call, now);
+		return task_answer(call, now);
 	/* If the task belongs to another user, wait until the session has given
 	 * up the kill. */
 	may_end = job->kill_requested && job->exec.foreign;
-	return job_survives(job) && !may_end ? NOW : NEVER;
+	return answer_at(job_survives(job) && !may_end ? NOW : NEVER);
 }
 
-/* Returns the time, in ms, at which a list of tasks is answered: at once if a
- * task has ended or none runs; otherwise at the end of the wait (T7). */
-static int64_t
-list_answer_at(const struct call *call, const struct session *s)
+/* Returns when a list of tasks is answered: at once if a task has ended or none
+ * runs; otherwise at the end of the wait (T7). */
+static struct answer
+list_answer(const struct call *call, const struct session *s)
 {
 	const struct job *job = session_next_task(s, NULL);
 
 	while (job != NULL && job->state == JOB_TASK)
 		job = session_next_task(s, job);
 	if (job != NULL || s->tasks == 0)
-		return NOW;
+		return answer_at(NOW);
 	return end_of_wait(call);
 }
 
@@ -149,15 +161,14 @@ struct call_due
 wait_due(const struct call *call, const struct session *s, int64_t now)
 {
 	struct call_due due = { NEVER, false, NEVER };
+	struct answer answer;
 
 	if (call->tool == NULL)
 		return due;
-	if (call->job != NULL)
-		due.answer_at = job_answer_at(call, now);
-	else
-		due.answer_at = list_answer_at(call, s);
-	due.by_limit = due.answer_at == call->answer_by &&
-	    call->answer_by != NEVER;
+	answer = call->job != NULL ? job_answer(call, now)
+	    : list_answer(call, s);
+	due.answer_at = answer.at;
+	due.by_limit = answer.by_limit;
 	if (call->token.len > 0 && !call->orphaned)
 		due.progress_at = call->progress_at;
 	return due;
