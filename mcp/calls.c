@@ -544,7 +544,7 @@ find_task(struct session *s, const struct call_request *req)
 /* Finds the task that the call is about, and types into it or kills it if the
  * call asks for that. On failure, writes an error to `wrong`. */
 static void
-start_wait(struct call *call, struct buf *wrong)
+act_on_task(struct call *call, struct buf *wrong)
 {
 	struct client *c = call->client;
 	struct call_request *req = &call->request;
@@ -577,7 +577,7 @@ open_wait(struct call *call)
 
 	call->wait_until = c->now + call->request.time;
 	if (call->request.action != CALL_LIST)
-		start_wait(call, &wrong);
+		act_on_task(call, &wrong);
 	if (wrong.len == 0) {
 		read_call(call);
 		act_on_call(call);
