@@ -56,12 +56,12 @@ is_overdue(const struct job *job, int64_t now)
 	return now >= job->hand_over_at;
 }
 
-/* Returns whether the job has to wait for an edit that started before it and
- * whose file is locked. */
+/* Returns whether the job has to wait for an edit that was started before it and
+ * whose file is locked. The edit itself does not have to wait for the queue. */
 static bool
 waits_for_edit(const struct job *job, const struct queue_state *queue)
 {
-	return queue->edit_waits && job->work_at == 0;
+	return queue->edit_waits && !job_is_waiting_edit(job);
 }
 
 static bool

@@ -84,6 +84,12 @@ job_survives(const struct job *job)
 }
 
 bool
+job_is_waiting_edit(const struct job *job)
+{
+	return job->work_at > 0;
+}
+
+bool
 job_is_starting(const struct job *job, int64_t now)
 {
 	return job->exec.starting && now < job->started_at + JOB_START_WAIT;

@@ -89,10 +89,11 @@ struct job {
 	                             * empty; set by session.c, which moves a
 	                             * job with an id to LIST_BACKGROUND */
 	int64_t work_at;            /* time of the next call of do_work(), in
-	                             * ms; 0 if there is none */
+	                             * ms; 0 before the first call and after the
+	                             * last one */
 	bool work_started;          /* the edit was made or has failed, so its
 	                             * outcome must be reported */
-	int64_t call;               /* number of the job in the log; 0 until the
+	int64_t log_number;         /* number of the job in the log; 0 until the
 	                             * start */
 	int64_t queued_at;          /* time at which the job was queued, in
 	                             * ms */
@@ -185,6 +186,9 @@ const char *job_status(const struct job *, bool ended);
 bool job_survives(const struct job *);
 /* Returns whether the job is a running task with a terminal. */
 bool job_takes_input(const struct job *);
+/* Returns whether the job is an edit that has been started, and that waits for
+ * the next call of do_work(). */
+bool job_is_waiting_edit(const struct job *);
 /* Returns whether the job's program is being started. After JOB_START_WAIT,
  * returns false, because the start may be blocked, for instance by a hung
  * mount. */

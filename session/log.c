@@ -72,8 +72,8 @@ log_begin(struct buf *b, const struct job *job, const char *event)
 	buf_fmt(b, "\"");
 	json_put(b, "event", event);
 	json_put(b, "session", job->session + 8);
-	if (job->call > 0)
-		json_put_number(b, "call", job->call);
+	if (job->log_number > 0)
+		json_put_number(b, "call", job->log_number);
 	if (job_has_id(job))
 		json_put(b, "task_id", job->id);
 	if (job->exec.pid > 0)

@@ -23,8 +23,8 @@ const char *log_open(struct log **, const char *file);
  * record. They return 0, or -1 with errno set; then the action must not be
  * taken (A2). */
 
-/* Records that a command is started, or that an edit is made. job->call is its
- * number. `path` is the directory of the command, or the file of the edit. */
+/* Records that a command is started, or that an edit is made. job->log_number
+ * is its number. `path` is the directory of the command, or the file of the edit. */
 int log_start(const struct job *, const char *event, const char *path);
 
 /* Records that a client types the given text into a terminal. If the terminal

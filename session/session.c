@@ -459,7 +459,7 @@ session_start(struct session *s, struct job *job, int64_t now)
 
 	if (job->cwd != NULL)
 		path_tidy(dir);  /* resolve . and .. as `cd` does */
-	job->call = ++s->calls;
+	job->log_number = ++s->last_log_number;
 	job->start_dir = dir;
 	job->tracked_dir = mem_copy(s->dir);
 	set_state(s, job, JOB_RUNNING);
@@ -557,11 +557,13 @@ session_waits_for_edit(const struct session *s)
 {
 	const struct job *job;
 
-	for (job = first_in(s, LIST_QUEUE); job != NULL; job = next_in(job)) {
-		if (!job->parallel)
-			return job->work_at > 0 && !s->shared;
-	}
-	return false;
+	if (s->shared)
+		return false;
+	/* Only the first job that is not parallel can have been started. */
+	job = first_in(s, LIST_QUEUE);
+	while (job != NULL && job->parallel)
+		job = next_in(job);
+	return job != NULL && job_is_waiting_edit(job);
 }
 
 /* Carries out an edit (X2), or its next step. If the edit has to wait, it stays
@@ -572,7 +574,7 @@ do_work(struct session *s, struct job *job, int64_t now)
 	enum job_rejection rejected;
 
 	if (job->started_at == 0) {
-		job->call = ++s->calls;
+		job->log_number = ++s->last_log_number;
 		job->started_at = now;
 	}
 	job->work_at = 0;
@@ -615,7 +617,7 @@ act_on_queued(struct session *s, struct job *job, enum due_action action,
 {
 	switch (action) {
 	case DUE_REJECT_TASK:
-		job->call = ++s->calls;
+		job->log_number = ++s->last_log_number;
 		session_reject(s, job, REJECT_TOO_MANY);
 		break;
 	case DUE_WORK:

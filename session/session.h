@@ -46,8 +46,8 @@ struct session {
 	                           * is paused */
 	char name[17];            /* name of the session: 8 digits of the
 	                           * process, then 8 of the session */
-	int64_t calls;            /* number of jobs that boris has tried to
-	                           * start */
+	int64_t last_log_number;  /* `log_number` of the last job that got
+	                           * one */
 	char *dir;                /* the tracked working directory */
 	struct buf ids;           /* the ids of all tasks so far,
 	                           * concatenated */
@@ -124,8 +124,9 @@ const struct job *session_next_running(const struct session *,
  * In a shared session it is always NULL. */
 const struct job *session_running(const struct session *);
 
-/* Returns whether the queue waits for an edit that has started, because its
- * file is locked (X5). In a shared session, no other edit waits for it. */
+/* Returns whether the queue waits for an edit that has been started and has to
+ * wait itself, usually because its file is locked (X5). In a shared session, no
+ * other edit waits for it. */
 bool session_waits_for_edit(const struct session *);
 
 /* When the transport has accepted a result, the events that the result reports

@@ -406,7 +406,7 @@ static int
 check_calls(void)
 {
 	static const struct tool tool = { .name = "bash" };
-	struct session session = { .calls = 0 };
+	struct session session = { .tasks = 0 };
 	struct call_due due;
 	struct call call;
 	struct job job;
