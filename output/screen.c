@@ -23,31 +23,15 @@
 #include "base/fmt.h"
 #include "base/text.h"
 #include "output/revised.h"
+#include "output/row.h"
 #include "output/sequence.h"
 #include "output/width.h"
-
-/* One column of a row: a character and up to two combining characters, with 21
- * bits each. Further combining characters are dropped. */
-typedef uint64_t cell;
-
-enum { CODE_BITS = 21, CODE_MASK = (1 << CODE_BITS) - 1 };
-
-#define CELL_BLANK 0                   /* a cell without a character */
-#define CELL_PADDING ((cell)1 << 63)   /* second half of a wide character */
 
 enum {
 	REPLY_MAX = 32,       /* maximum length of a reply, in bytes */
 	REPLIES_MAX = 1024,   /* maximum of replies that have not been sent, in
 	                       * bytes */
 	TAB_STOP = 8          /* distance of tab stops, in columns */
-};
-
-struct row {
-	cell *cells;          /* cells, as many as the screen has columns */
-	int used;             /* length of the row up to the last character, in
-	                       * columns */
-	bool wraps;           /* whether the text continues in the next row */
-	struct row_history history;
 };
 
 /* A position of the cursor. If x equals the number of columns, the next
@@ -149,24 +133,6 @@ mark_rows(struct screen *s, int first, int last)
 		mark_rewritten(s, &s->rows[i]);
 }
 
-/* Extends a row with blank cells so that it has at least n columns. */
-static void
-widen_row(struct row *r, int n)
-{
-	while (r->used < n)
-		r->cells[r->used++] = CELL_BLANK;
-}
-
-/* Empties a row so that it can be reused as a new row, which no reader has
- * read. */
-static void
-reset_row(struct row *r)
-{
-	r->used = 0;
-	r->wraps = false;
-	r->history = (struct row_history){ 0 };
-}
-
 static void
 erase_row(struct screen *s, struct row *r)
 {
@@ -177,66 +143,16 @@ erase_row(struct screen *s, struct row *r)
 	r->used = 0;
 }
 
-/* Blanks wide characters of which only one half is overwritten when n columns
- * are drawn at column x. */
-static void
-split_wide(struct row *r, int x, int n)
-{
-	int i = x;
-
-	if (x < r->used && (r->cells[x] & CELL_PADDING)) {
-		while (i > 0 && (r->cells[i] & CELL_PADDING))
-			r->cells[i--] = CELL_BLANK;
-		r->cells[i] = CELL_BLANK;
-	}
-	for (i = x + n; i < r->used && (r->cells[i] & CELL_PADDING); i++)
-		r->cells[i] = CELL_BLANK;
-}
-
 /* Blanks the columns from `first` to `end` - 1 of a row. */
 static void
 erase_cells(struct screen *s, struct row *r, int first, int end)
 {
-	int i;
-
 	/* If a row is erased completely, the text of the row above no longer
 	 * continues there, as in tmux. */
 	if (first == 0 && end >= s->columns && r > s->rows)
 		r[-1].wraps = false;
-	if (end > r->used)
-		end = r->used;
-	if (first >= end)
-		return;
-	split_wide(r, first, end - first);
-	mark_rewritten(s, r);
-	if (end == r->used) {
-		r->used = first;
-		return;
-	}
-	for (i = first; i < end; i++)
-		r->cells[i] = CELL_BLANK;
-}
-
-static void
-put_code(struct buf *b, uint32_t code)
-{
-	unsigned char p[4];
-	size_t n = utf8_encode(code, p);
-
-	buf_put(b, p, n);
-}
-
-static void
-put_cell(struct buf *b, cell c)
-{
-	if (c & CELL_PADDING)
-		return;
-	if (c == CELL_BLANK) {
-		buf_putc(b, ' ');
-		return;
-	}
-	for (; c != 0; c >>= CODE_BITS)
-		put_code(b, (uint32_t)(c & CODE_MASK));
+	if (row_erase(r, first, end))
+		mark_rewritten(s, r);
 }
 
 /* Returns the number of columns that are shown of a row. On a terminal,
@@ -244,14 +160,7 @@ put_cell(struct buf *b, cell c)
 static int
 shown_columns(const struct screen *s, const struct row *r)
 {
-	int n = r->used;
-
-	if (!s->terminal)
-		return n;
-	while (n > 0 && (r->cells[n - 1] == CELL_BLANK ||
-	    r->cells[n - 1] == ' '))
-		n--;
-	return n;
+	return s->terminal ? row_trimmed(r) : r->used;
 }
 
 static int
@@ -281,15 +190,6 @@ text_columns(const struct screen *s, const struct row *r)
 	return min(n, r->used);
 }
 
-static void
-put_cells(const struct row *r, int n, struct buf *b)
-{
-	int i;
-
-	for (i = 0; i < n; i++)
-		put_cell(b, r->cells[i]);
-}
-
 /* Updates the size of the final text after text was appended to the buffer at
  * index `from`. */
 static void
@@ -313,7 +213,7 @@ finish_row(struct screen *s, const struct row *r, bool newline)
 	int64_t start = s->final.bytes;
 	int columns = max(shown_columns(s, r), r->history.read_columns);
 
-	put_cells(r, min(columns, r->used), s->out);
+	row_put(r, min(columns, r->used), s->out);
 	if (newline)
 		buf_putc(s->out, '\n');
 	count_final(s, from);
@@ -333,7 +233,7 @@ rotate_up(struct screen *s, int first, int last)
 
 	memmove(&s->rows[first], &s->rows[first + 1],
 	    (size_t)(last - first) * sizeof(row));
-	reset_row(&row);
+	row_reset(&row);
 	s->rows[last] = row;
 }
 
@@ -346,7 +246,7 @@ rotate_down(struct screen *s, int first, int last)
 
 	memmove(&s->rows[first + 1], &s->rows[first],
 	    (size_t)(last - first) * sizeof(row));
-	reset_row(&row);
+	row_reset(&row);
 	s->rows[first] = row;
 	mark_rows(s, first, last);
 	if (is_main(s) && s->last_line < last)
@@ -448,66 +348,34 @@ record_drawing(struct screen *s)
 	s->erased = false;
 }
 
-/* Adds a combining character to the character before the cursor. */
-static void
-combine(struct screen *s, uint32_t code)
-{
-	struct row *r = cursor_row(s);
-	int x = s->cursor.x - 1, used = r->used;
-	cell c;
-
-	while (x >= 0 && x < r->used && (r->cells[x] & CELL_PADDING))
-		x--;
-	if (x < 0)
-		return;
-	widen_row(r, x + 1);
-	c = r->cells[x] == CELL_BLANK ? ' ' : r->cells[x];
-	if (c >> CODE_BITS == 0)
-		c |= (cell)code << CODE_BITS;
-	else if (c >> (2 * CODE_BITS) == 0)
-		c |= (cell)code << (2 * CODE_BITS);
-	r->cells[x] = c;
-	mark_drawn(s, s->cursor.x, used);
-}
-
-/* Inserts n blank cells at the cursor (ICH). Cells that are moved past the last
- * column are lost. */
+/* Inserts n blank cells at the cursor (ICH). */
 static void
 insert_cells(struct screen *s, int n)
 {
 	struct row *r = cursor_row(s);
-	int x = s->cursor.x, i, end;
 
-	if (x >= s->columns || x >= r->used)
-		return;
-	if (n > s->columns - x)
-		n = s->columns - x;
-	split_wide(r, x, 0);
-	end = r->used + n < s->columns ? r->used + n : s->columns;
-	widen_row(r, end);
-	for (i = end - 1; i >= x + n; i--)
-		r->cells[i] = r->cells[i - n];
-	for (i = x; i < x + n; i++)
-		r->cells[i] = CELL_BLANK;
-	mark_rewritten(s, r);
+	if (row_insert(r, s->cursor.x, n, s->columns))
+		mark_rewritten(s, r);
 }
 
-/* Deletes n cells at the cursor (DCH). The following cells move to the left. */
+/* Deletes n cells at the cursor (DCH). */
 static void
 delete_cells(struct screen *s, int n)
 {
 	struct row *r = cursor_row(s);
-	int x = s->cursor.x;
 
-	if (x >= r->used)
-		return;
-	if (n > r->used - x)
-		n = r->used - x;
-	split_wide(r, x, n);
-	memmove(r->cells + x, r->cells + x + n,
-	    (size_t)(r->used - x - n) * sizeof(*r->cells));
-	r->used -= n;
-	mark_rewritten(s, r);
+	if (row_delete(r, s->cursor.x, n))
+		mark_rewritten(s, r);
+}
+
+/* Adds a combining character to the character before the cursor. */
+static void
+combine(struct screen *s, uint32_t code)
+{
+	int used = cursor_row(s)->used;
+
+	if (row_combine(cursor_row(s), s->cursor.x, code))
+		mark_drawn(s, s->cursor.x, used);
 }
 
 /* Stores a character in the cells at the cursor. If the cells contain that
@@ -515,19 +383,10 @@ delete_cells(struct screen *s, int n)
 static void
 put_character(struct screen *s, uint32_t code, int width)
 {
-	struct row *r = cursor_row(s);
-	int x = s->cursor.x, used = r->used;
-	cell *at = &r->cells[x];
-	bool has_padding = width == 1 || at[1] == CELL_PADDING;
+	int used = cursor_row(s)->used;
 
-	if (x + width <= used && at[0] == code && has_padding)
-		return;
-	split_wide(r, x, width);
-	widen_row(r, x + width);
-	at[0] = code;
-	if (width == 2)
-		at[1] = CELL_PADDING;
-	mark_drawn(s, x, used);
+	if (row_set(cursor_row(s), s->cursor.x, code, width))
+		mark_drawn(s, s->cursor.x, used);
 }
 
 /* Draws a character at the cursor and moves the cursor after it. */
@@ -587,10 +446,7 @@ draw_run(struct screen *s, const unsigned char *p, size_t n)
 	if (i == 0)
 		return 0;
 	record_drawing(s);
-	widen_row(r, x);
-	for (n = 0; n < i; n++)
-		r->cells[x + (int)n] = p[n];
-	r->used = x + (int)i;
+	row_append(r, x, p, (int)i);
 	mark_drawn(s, x, used);
 	s->cursor.x = r->used;
 	s->last_drawn = p[i - 1];
@@ -647,7 +503,7 @@ erase_all(struct screen *s)
 
 	for (i = 0; i < n && is_main(s); i++) {
 		finish_row(s, &s->rows[i], true);
-		reset_row(&s->rows[i]);
+		row_reset(&s->rows[i]);
 	}
 	for (i = 0; i < s->height; i++)
 		erase_row(s, &s->rows[i]);
@@ -826,7 +682,7 @@ show_alternate(struct screen *s, bool restores_cursor)
 	s->restores_cursor = restores_cursor;
 	s->rows = s->alternate;
 	for (i = 0; i < s->height; i++)
-		reset_row(&s->rows[i]);
+		row_reset(&s->rows[i]);
 	s->moved = false;
 }
 
@@ -1284,7 +1140,7 @@ copy_lines(struct screen *s, const unsigned char *p, size_t n)
 	s->final.lines += lines;
 	s->final.rows += lines;
 	if (lines > 0)
-		reset_row(&s->rows[0]);
+		row_reset(&s->rows[0]);
 	return (size_t)(line.from - p);
 }
 
@@ -1305,7 +1161,7 @@ copy_row(struct screen *s, const unsigned char *p, size_t n)
 	s->final.bytes += (int64_t)columns;
 	s->final.chars += (int64_t)columns;
 	s->final.rows++;
-	reset_row(&s->rows[0]);
+	row_reset(&s->rows[0]);
 	return columns;
 }
 
@@ -1496,7 +1352,7 @@ screen_height(const struct screen *s)
 void
 screen_row(const struct screen *s, int i, struct buf *b)
 {
-	put_cells(&s->rows[i], shown_columns(s, &s->rows[i]), b);
+	row_put(&s->rows[i], shown_columns(s, &s->rows[i]), b);
 }
 
 int64_t
@@ -1522,7 +1378,7 @@ screen_lines(const struct screen *s)
 void
 screen_line(const struct screen *s, int i, struct buf *b)
 {
-	put_cells(&s->main[i], text_columns(s, &s->main[i]), b);
+	row_put(&s->main[i], text_columns(s, &s->main[i]), b);
 }
 
 int64_t
