@@ -29,8 +29,8 @@ PARTS = \
 	run/script.o run/environment.o run/terminal.o run/prompt.o run/spawn.o \
 	run/proc.o run/mounts.o run/guard.o run/fence.o \
 	output/output.o output/unread.o output/kept.o output/screen.o \
-	output/row.o output/sequence.o output/revised.o output/width.o \
-	output/cut.o output/spool.o \
+	output/row.o output/sequence.o output/revised.o output/lines.o \
+	output/width.o output/cut.o output/spool.o \
 	json.o \
 	base/options.o base/buf.o base/fmt.o base/text.o base/message.o \
 	base/space.o base/tempfile.o base/random.o
@@ -101,7 +101,8 @@ t/tables: t/tables.c $(TABLED)
 	$(COMPILE) $$LDFLAGS -o $@ t/tables.c $(TABLED)
 
 SCREEN = output/screen.o output/row.o output/sequence.o output/revised.o \
-	output/width.o base/buf.o base/fmt.o base/text.o base/message.o base/io.o
+	output/lines.o output/width.o base/buf.o base/fmt.o base/text.o \
+	base/message.o base/io.o
 t/screen: t/screen.c $(SCREEN)
 	$(COMPILE) $$LDFLAGS -o $@ t/screen.c $(SCREEN)
 

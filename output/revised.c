@@ -15,8 +15,7 @@ revised_rewrite(struct revisions *v, struct row_history *h)
 	h->change = ++v->change;
 	h->rewrite = v->change;
 	h->read_columns = 0;
-	if (h->was_read)
-		h->is_revised = true;
+	h->is_revised = h->was_read;
 }
 
 void

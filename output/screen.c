@@ -4,7 +4,7 @@
  * How bytes become text:
  *
  *	screen_write()   splits the bytes into text and control sequences
- *	  copy_lines()   copies complete lines of plain text, which are most of
+ *	  lines.c        copies complete lines of plain text, which are most of
  *	                 the output of pipes, directly to the final text
  *	  draw()         draws a character at the cursor
  *	  sequence.c     parses a control sequence
@@ -22,6 +22,7 @@
 
 #include "base/fmt.h"
 #include "base/text.h"
+#include "output/lines.h"
 #include "output/revised.h"
 #include "output/row.h"
 #include "output/sequence.h"
@@ -1019,27 +1020,6 @@ parse_text(struct screen *s, const unsigned char *p, size_t n)
 
 /* -- Whole lines ------------------------------------------------------- */
 
-/* Returns whether a byte belongs to the parameters of a control sequence. */
-static bool
-is_parameter(unsigned char c)
-{
-	return (c >= '0' && c <= '9') || c == ';';
-}
-
-/* Returns the length of the colour (SGR) sequence at p, in bytes. Returns 0 if
- * p starts with something else or if the sequence is incomplete. */
-static size_t
-colour_length(const unsigned char *p, size_t n)
-{
-	size_t i = 2;
-
-	if (n < 3 || p[0] != 0x1B || p[1] != '[')
-		return 0;
-	while (i < n && is_parameter(p[i]))
-		i++;
-	return i < n && p[i] == 'm' ? i + 1 : 0;
-}
-
 /* Returns whether complete lines can be copied to the final text without
  * drawing them: on a pipe whose row is empty and whose modes have their
  * defaults. */
@@ -1051,118 +1031,25 @@ can_copy(const struct screen *s)
 	return is_plain_mode(s) && is_new && !s->terminal;
 }
 
-/* Returns the length of the character at p if it has several bytes and can be
- * copied, or else 0. Combining characters are not copied, because the screen
- * drops some of them. */
+/* Copies text that the screen would show unchanged to the final text. Returns
+ * the number of bytes processed. */
 static size_t
-plain_character(const unsigned char *p, size_t n)
+copy_text(struct screen *s, const unsigned char *p, size_t n)
 {
-	int len = utf8_length(p, n);
-	uint32_t code;
+	struct extent size = { 0, 0, 0 };
+	size_t done = lines_copy(p, n, s->columns, s->out, &size);
 
-	if (len < 2)
-		return 0;
-	code = utf8_decode(p, len);
-	return code >= 0xA0 && char_width(code) > 0 ? (size_t)len : 0;
-}
-
-/* The progress of copy_lines() */
-struct copied {
-	const unsigned char *from;  /* next byte to copy */
-	unsigned char *to;          /* next byte of the final text */
-	int64_t continuations;      /* number of bytes copied that are not the
-	                             * first byte of a character */
-};
-
-/* Copies the character at c->from, or skips a colour sequence. Returns false if
- * neither is possible. */
-static bool
-copy_character(struct copied *c, const unsigned char *end)
-{
-	size_t n = (size_t)(end - c->from), len;
-
-	if (*c->from == '\t') {
-		*c->to++ = *c->from++;
-		return true;
+	s->final.rows += size.lines;
+	if (done == 0) {
+		done = lines_copy_row(p, n, s->columns, s->out, &size);
+		s->final.rows += done > 0;
 	}
-	if (*c->from == '\r' && n > 1 && c->from[1] == '\n') {
-		c->from++;
-		return true;
-	}
-	len = colour_length(c->from, n);
-	if (len > 0) {
-		c->from += len;
-		return true;
-	}
-	len = plain_character(c->from, n);
-	if (len == 0)
-		return false;
-	memcpy(c->to, c->from, len);
-	c->to += len;
-	c->from += len;
-	c->continuations += (int64_t)len - 1;
-	return true;
-}
-
-/* Copies complete lines of plain text to the final text. Stops at a line that
- * contains control sequences other than colours, that has more bytes than a
- * row has columns, or that is incomplete. Returns the number of bytes
- * processed. With local variables instead of members of *s, 1 GiB of two-byte
- * lines takes a third less time. */
-static size_t
-copy_lines(struct screen *s, const unsigned char *p, size_t n)
-{
-	size_t space = s->out->cap - s->out->len;
-	unsigned char *start = (unsigned char *)s->out->data + s->out->len;
-	const unsigned char *end = p + (n < space ? n : space);
-	struct copied at = { p, start, 0 }, line = at;
-	int64_t lines = 0;
-
-	for (;;) {
-		while (at.from < end && *at.from >= 0x20 && *at.from < 0x7F)
-			*at.to++ = *at.from++;
-		if (at.from == end)
-			break;
-		if (*at.from != '\n') {
-			if (!copy_character(&at, end))
-				break;
-			continue;
-		}
-		if (at.to - line.to > s->columns)
-			break;
-		*at.to++ = *at.from++;
-		line = at;
-		lines++;
-	}
-	s->out->len += (size_t)(line.to - start);
-	s->final.bytes += line.to - start;
-	s->final.chars += line.to - start - line.continuations;
-	s->final.lines += lines;
-	s->final.rows += lines;
-	if (lines > 0)
+	s->final.bytes += size.bytes;
+	s->final.chars += size.chars;
+	s->final.lines += size.lines;
+	if (done > 0)
 		row_reset(&s->rows[0]);
-	return (size_t)(line.from - p);
-}
-
-/* Copies a full row of printable ASCII characters to the final text, if another
- * character follows. Returns the number of bytes copied, or 0. */
-static size_t
-copy_row(struct screen *s, const unsigned char *p, size_t n)
-{
-	size_t columns = (size_t)s->columns, i = 0;
-
-	if (n <= columns)
-		return 0;
-	while (i <= columns && p[i] >= 0x20 && p[i] < 0x7F)
-		i++;
-	if (i <= columns)
-		return 0;
-	buf_put(s->out, p, columns);
-	s->final.bytes += (int64_t)columns;
-	s->final.chars += (int64_t)columns;
-	s->final.rows++;
-	row_reset(&s->rows[0]);
-	return columns;
+	return done;
 }
 
 /* -- The screen -------------------------------------------------------- */
@@ -1254,11 +1141,8 @@ write_text(struct screen *s, const unsigned char *p, size_t n)
 		line_feed(s, false);
 		s->cursor.x = 0;
 	}
-	if (can_copy(s)) {
-		done = copy_lines(s, p, n);
-		if (done == 0)
-			done = copy_row(s, p, n);
-	}
+	if (can_copy(s))
+		done = copy_text(s, p, n);
 	if (done > 0)
 		return done;
 	if (*p == 0x1B) {
