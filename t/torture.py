@@ -321,7 +321,8 @@ class Run:
         arguments = {key: self.task if value == '@' else value
                      for key, value in arguments.items()}
         if 'command' in arguments:
-            arguments['command'] = f"echo >>ran.{number}; {arguments['command']}"
+            arguments['command'] = \
+                f"echo >>'{self.path('ran')}.{number}'; {arguments['command']}"
         params, method, meta = arguments, name, arguments.pop('_meta', None)
         if name in ('bash', 'task_output', 'edit'):
             params = {'name': name, 'arguments': arguments}
