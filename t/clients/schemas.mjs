@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: ISC
 //
-// schemas.mjs: every message that boris writes in a scripted exchange, in each
-// revision, is checked with the SDK's schemas of MCP's types. If MCP_SCHEMAS is
-// a folder with MCP's own REVISION.json, their JSON schema is checked, too.
+// schemas.mjs: checks every message that boris writes in a scripted exchange,
+// in each revision, with the SDK's schemas of MCP's types. If MCP_SCHEMAS is a
+// directory with a JSON schema REVISION.json of each revision, checks the
+// messages with these schemas, too.
 
 import assert from 'node:assert/strict';
 import cp from 'node:child_process';
@@ -22,9 +23,9 @@ const bash = (command, args) => ['tools/call',
 	{ name: 'bash', arguments: { command, ...args },
 		_meta: { progressToken: 'p' } }, 'CallToolResult'];
 
-// What is asked, and what the schema calls the result; a number: the error's
-// code
-const asked = [
+// The requests, each with the name of the result in the schema, or the code of
+// the expected error
+const requests = [
 	['tools/list', {}, 'ListToolsResult'],
 	bash('echo hi; echo ho >&2; exit 3'),
 	bash('printf "\\377\\0\\33[1m\\302\\200\\355\\240\\200"; kill -9 $$'),
@@ -49,18 +50,18 @@ const opening = {
 const broken = ['{"jsonrpc":"2.0","id":4,"method"', '7', '{}', '[]',
 	'{"jsonrpc":"1.0","id":"v","method":"ping"}'];
 
-// validator(VERSION): a function that takes a value and names of its type, of
-// which the first one that the schema has is checked
+// validator(VERSION): returns a function of a value and several names of its
+// type, which checks the value with the first type that exists in the schema
 function validator(version) {
-	const folder = process.env.MCP_SCHEMAS;
-	const own = folder ? jsonSchema(`${folder}/${version}.json`) : () => {};
+	const directory = process.env.MCP_SCHEMAS;
+	const validateJson = directory ? jsonSchema(`${directory}/${version}.json`) : () => {};
 	return (value, ...names) => {
 		const name = names.find(name => name in specTypeSchemas);
-		assert(name, `the SDK has no ${names}`);
+		assert(name, `unknown types in the SDK: ${names}`);
 		const { issues } = specTypeSchemas[name]['~standard'].validate(value);
-		assert(!issues, `no ${name}: ${JSON.stringify(value)}\n` +
+		assert(!issues, `not a ${name}: ${JSON.stringify(value)}\n` +
 			JSON.stringify(issues));
-		own(value, ...names);
+		validateJson(value, ...names);
 	};
 }
 
@@ -72,37 +73,37 @@ function jsonSchema(file) {
 	ajv.addSchema(schema, 'mcp');
 	return (value, ...names) => {
 		const name = names.find(name => name in schema[root]);
-		assert(name, `the schema has no ${names}`);
+		assert(name, `unknown types in the schema: ${names}`);
 		const valid = ajv.getSchema(`mcp#/${root}/${name}`);
-		assert(valid(value), `no ${name}: ${JSON.stringify(value)}\n` +
+		assert(valid(value), `not a ${name}: ${JSON.stringify(value)}\n` +
 			ajv.errorsText(valid.errors));
 	};
 }
 
-// JSON-RPC's null for an id that could not be read is in no schema of MCP's.
-function fits(fit, message, shape) {
+// The schemas of MCP do not have JSON-RPC's null for an id that cannot be read.
+function checkMessage(validate, message, shape) {
 	const { result, error, method } = message;
 	const { id, ...rest } = message;
 	if (id !== null)
-		fit(message, 'JSONRPCMessage');
+		validate(message, 'JSONRPCMessage');
 	if (method) {
-		fit(message, 'ServerNotification');
+		validate(message, 'ServerNotification');
 	} else if (result) {
-		fit(message, 'JSONRPCResultResponse', 'JSONRPCResponse');
-		fit(result, shape);
-		// The SDK takes a result without content for an empty one.
+		validate(message, 'JSONRPCResultResponse', 'JSONRPCResponse');
+		validate(result, shape);
+		// The SDK accepts a result without content.
 		assert(shape !== 'CallToolResult' || Array.isArray(result.content));
 	} else {
-		fit(id === null ? { ...rest, id: 0 } : message,
+		validate(id === null ? { ...rest, id: 0 } : message,
 			'JSONRPCErrorResponse', 'JSONRPCError');
 		assert(id !== null || [-32700, -32600].includes(error.code));
 	}
 }
 
-async function against(version, room) {
-	const fit = validator(version);
+async function checkRevision(version, workspace) {
+	const validate = validator(version);
 	const era = version === modern ? 'modern' : 'legacy';
-	const all = [...opening[era], ...asked];
+	const all = [...opening[era], ...requests];
 	const lines = all.map(([method, params, shape], id) => JSON.stringify({
 		jsonrpc: '2.0', id, method, params: era === 'legacy' ? params :
 			{ ...params, _meta: { ...meta(version), ...params._meta } } }));
@@ -110,17 +111,17 @@ async function against(version, room) {
 		lines.unshift(JSON.stringify({ jsonrpc: '2.0', id: 'hello',
 			method: 'initialize', params: { protocolVersion: version,
 				capabilities: {}, clientInfo: { name: 's', version: '1' } } }));
-	const ran = cp.spawnSync(boris, { cwd: room.dir,
-		env: { ...process.env, ...room.env },
+	const child = cp.spawnSync(boris, { cwd: workspace.dir,
+		env: { ...process.env, ...workspace.env },
 		input: [...lines, ...broken, ''].join('\n') });
-	is([ran.status, String(ran.stderr)], [0, '']);
-	const heard = String(ran.stdout).trimEnd().split('\n')
+	is([child.status, String(child.stderr)], [0, '']);
+	const messages = String(child.stdout).trimEnd().split('\n')
 		.map(line => JSON.parse(line));
 	let conforms;
-	for (const message of heard) {
+	for (const message of messages) {
 		const [, { name } = {}, shape] = all[message.id] ?? [];
 		const { result, error } = message;
-		fits(fit, message, shape ?? 'InitializeResult');
+		checkMessage(validate, message, shape ?? 'InitializeResult');
 		if (typeof shape === 'number')
 			is(error?.code, shape);
 		for (const tool of result?.tools ?? [])
@@ -131,13 +132,13 @@ async function against(version, room) {
 		if (name === 'task_output' && result?.structuredContent)
 			assert(conforms(result.structuredContent));
 	}
-	const ids = heard.filter(one => !one.method && one.id !== null)
+	const ids = messages.filter(one => !one.method && one.id !== null)
 		.map(({ id }) => id);
 	is(new Set(ids).size, ids.length);
 	assert(ids.length >= lines.length);
-	return `${heard.length} messages`;
+	return `${messages.length} messages`;
 }
 
 for (const version of
 	['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', modern])
-	await check(`schema ${version}`, room => against(version, room));
+	await check(`schema ${version}`, workspace => checkRevision(version, workspace));
