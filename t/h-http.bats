@@ -25,7 +25,7 @@ is_error() {
 
 # --- H1: requests and responses
 
-@test "H1: a request is answered with status 200 and JSON" {
+@test "H1: a POST request is answered with status 200 and JSON" {
 	serve
 	connect a
 	posted a "$HELLO"
@@ -33,21 +33,21 @@ is_error() {
 	is "$(get id) $(get result protocolVersion)" '0 "2025-11-25"'
 }
 
-@test "H1: a notification is answered with status 202 and no body" {
+@test "H1: a notification is answered with status 202 and an empty body" {
 	serve
 	open_session a
 	posted a '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 	is "$http $body" '202 '
 }
 
-@test "H1: bash can be called over HTTP" {
+@test "H1: the tool bash can be called over HTTP" {
 	serve
 	open_session a
 	ran a 'echo hello'
 	is "$http $(plain stdout)" '200 hello'
 }
 
-@test "H1: every revision with a handshake is available over HTTP" {
+@test "H1: HTTP supports every protocol version that begins with a handshake" {
 	serve
 	connect a
 	for revision in 2024-11-05 2025-03-26 2025-06-18 2025-11-25; do
@@ -59,7 +59,7 @@ is_error() {
 	done
 }
 
-@test "H1: /mcp rejects methods other than POST, DELETE and OPTIONS with 405" {
+@test "H1: /mcp rejects methods other than POST, DELETE and OPTIONS with status 405" {
 	serve
 	open_session a
 	for verb in GET PUT PATCH HEAD TRACE NONSENSE; do
@@ -71,7 +71,7 @@ is_error() {
 	pings a
 }
 
-@test "H1: GET /health is answered without the token" {
+@test "H1: GET /health is answered without a token" {
 	serve --token=x
 	connect a
 	for path in /health '/health?deep=1'; do
@@ -81,14 +81,14 @@ is_error() {
 	done
 }
 
-@test "H1: GET /health with the token reports version, uptime, sessions and tasks" {
+@test "H1: GET /health with the token returns version, uptime, sessions and tasks" {
 	serve --token=x
 	connect a
 	asked a GET /health 'Authorization: Bearer x'
 	like "$http $body" '200 {"status":"ok",*version*uptime*sessions*tasks*}'
 }
 
-@test "H1: POST /health is rejected with 405" {
+@test "H1: POST /health is rejected with status 405" {
 	serve
 	connect a
 	asked a POST /health -- '{}'
@@ -96,7 +96,7 @@ is_error() {
 	like "$(header Allow)" 'GET*'
 }
 
-@test "H1: a request for another path is rejected with 404" {
+@test "H1: a request for an unknown path is rejected with status 404" {
 	serve
 	open_session a
 	for path in / /mcp// /mcp/x /mcpx /healthy '*' //mcp; do
@@ -107,7 +107,7 @@ is_error() {
 	pings a
 }
 
-@test "H1: /mcp/ is the same endpoint as /mcp" {
+@test "H1: the path /mcp/ is equivalent to /mcp" {
 	local auth='Authorization: Bearer x'
 	serve --token=x
 	connect a
@@ -121,7 +121,7 @@ is_error() {
 	is "$http $(header Allow)" '405 POST, DELETE, OPTIONS'
 }
 
-@test "H1: a POST whose Content-Type is not JSON is rejected with 415" {
+@test "H1: a POST request whose Content-Type is not JSON is rejected with status 415" {
 	serve
 	open_session a
 	asked a POST /mcp 'Content-Type: text/plain' 'Accept: */*' -- "$HELLO"
@@ -131,7 +131,7 @@ is_error() {
 	pings a
 }
 
-@test "H1: a request that accepts only JSON or only streams is rejected with 406" {
+@test "H1: an Accept header without JSON or without event streams is rejected with status 406" {
 	serve
 	open_session a
 	for accept in application/json text/event-stream; do
@@ -141,7 +141,7 @@ is_error() {
 	pings a
 }
 
-@test "H1: an Accept header with wildcards or in two lines is accepted" {
+@test "H1: an Accept header can use wildcards or be split into two lines" {
 	serve
 	open_session a
 	for accept in 'Accept: */*' 'Accept: text/*,application/*;q=0.5' \
@@ -161,7 +161,7 @@ is_error() {
 	is "$http" 200
 }
 
-@test "H1: a body that is not JSON is rejected with 400 and -32700" {
+@test "H1: a body that is not JSON is rejected with status 400 and error -32700" {
 	serve
 	open_session a
 	posted a '{"jsonrpc":"2.0","id":1,'
@@ -172,7 +172,7 @@ is_error() {
 	pings a
 }
 
-@test "H1: a message without a method is rejected with 400 and -32600" {
+@test "H1: a message without a method is rejected with status 400 and error -32600" {
 	serve
 	open_session a
 	posted a '{"jsonrpc":"2.0","id":1}'
@@ -181,7 +181,7 @@ is_error() {
 	pings a
 }
 
-@test "H1: the error about an unknown method or tool is sent with status 200" {
+@test "H1: the error about an unknown method or tool has status 200" {
 	serve
 	open_session a
 	message no/such
@@ -193,7 +193,7 @@ is_error() {
 	pings a
 }
 
-@test "H1, P1: an array of messages is rejected with 400 and -32600" {
+@test "H1, P1: a JSON array of messages is rejected with status 400 and error -32600" {
 	serve
 	connect a
 	posted a "${HELLO/2025-11-25/2025-03-26}"
@@ -223,7 +223,7 @@ chunked_ping() {
 	text+=$'0\r\nExpires: never\r\n\r\n'
 }
 
-@test "H1: a body can be sent in chunks with extensions and trailers" {
+@test "H1: a chunked body can have chunk extensions and trailers" {
 	serve
 	open_session a
 	chunked_ping a
@@ -233,7 +233,7 @@ chunked_ping() {
 	pings a
 }
 
-@test "H1: a chunked body can arrive byte by byte" {
+@test "H1: a chunked body can be received byte by byte" {
 	serve
 	open_session a
 	chunked_ping a
@@ -245,7 +245,7 @@ chunked_ping() {
 	pings a
 }
 
-@test "H1: requests that are written together are answered in order" {
+@test "H1: pipelined requests are answered in order" {
 	local calls_of_bash=('read <gate; cd /' 'pwd') text='' post
 	serve
 	open_session a
@@ -267,7 +267,7 @@ chunked_ping() {
 	is "$(get id) $(get result)" "$id {}"
 }
 
-@test "H1: a hundred requests that are written together are answered" {
+@test "H1: a hundred pipelined requests are answered" {
 	local text
 	serve
 	connect a
@@ -302,7 +302,7 @@ chunked_ping() {
 	is_closed b
 }
 
-@test "H1: a stream for an HTTP/1.0 client is not chunked" {
+@test "H1: an event stream for an HTTP/1.0 client is not chunked" {
 	serve
 	open_session a
 	bash_call 'echo hello'
@@ -321,7 +321,7 @@ chunked_ping() {
 	is_closed a
 }
 
-@test "H1: the response 100 Continue is sent before the body is received" {
+@test "H1: 100 Continue is sent before the body is received" {
 	serve
 	open_session a
 	message ping
@@ -363,7 +363,7 @@ ping_expecting() {
 	put "$1" "$message"
 }
 
-@test "H1: Expect: 100-continue in an HTTP/1.0 request is ignored" {
+@test "H1: Expect: 100-continue is ignored in an HTTP/1.0 request" {
 	serve
 	open_session a
 	ping_expecting a 1.0 100-continue
@@ -372,7 +372,7 @@ ping_expecting() {
 	is_closed a
 }
 
-@test "H1: an unknown expectation is ignored" {
+@test "H1: an unknown value of Expect is ignored" {
 	serve
 	open_session a
 	ping_expecting a 1.1 something-else
@@ -382,7 +382,7 @@ ping_expecting() {
 	is "$http $(header Connection || echo open)" '415 open'
 }
 
-@test "H1: 100-continue is honoured in a list of expectations" {
+@test "H1: 100-continue is recognized in a list of several expectations" {
 	serve
 	open_session a
 	ping_expecting a 1.1 'x, 100-Continue'
@@ -390,7 +390,7 @@ ping_expecting() {
 	is "$line" 'HTTP/1.1 100 Continue'
 }
 
-@test "H1: the target of a request can be an absolute URL" {
+@test "H1: the request target can be an absolute URL" {
 	serve
 	connect a
 	put_lines a 'GET http://localhost:1/health HTTP/1.1' 'Host: localhost' ''
@@ -398,7 +398,7 @@ ping_expecting() {
 	is "$http" 200
 }
 
-@test "H1: a client that shuts down its sending side still receives its responses" {
+@test "H1: a client that shuts down its sending side still receives all responses" {
 	needs perl
 	serve
 	open_session a
@@ -424,7 +424,7 @@ ping_expecting() {
 
 # --- H2: addresses and ports
 
-@test "H2: boris listens on 127.0.0.1 by default and prints the URL" {
+@test "H2: by default, the server listens on 127.0.0.1 and prints its URL" {
 	serve
 	is "$(<err)" "boris: listening on http://127.0.0.1:$port/mcp"
 	connect a
@@ -432,7 +432,7 @@ ping_expecting() {
 	is "$http" 200
 }
 
-@test "H2: boris exits with status 1 if the port is in use" {
+@test "H2: the server exits with status 1 if the port is in use" {
 	serve
 	fails_to_start 1 --port=$port
 	like "$(<err)" "boris: cannot listen on 127.0.0.1 port $port: *"
@@ -449,27 +449,27 @@ ping_expecting() {
 	is "$http" 200
 }
 
-@test "H2: an invalid address is rejected with exit status 2" {
+@test "H2: --listen with an invalid address is rejected with status 2" {
 	fails_to_start 2 --listen=localhost
 	has "$(<err)" localhost
 	fails_to_start 2 --listen=127.0.0.256
 }
 
-@test "H2: an invalid port is rejected with exit status 2" {
+@test "H2: --port with an invalid port is rejected with status 2" {
 	fails_to_start 2 --port=65536
 	fails_to_start 2 --port=-1
 }
 
-@test "H5: a session timeout of 0 is rejected with exit status 2" {
+@test "H5: --session-timeout=0 is rejected with status 2" {
 	fails_to_start 2 --session-timeout=0
 }
 
-@test "C1: an unknown value of BORIS_TRANSPORT is rejected with exit status 2" {
+@test "C1: an unknown value of BORIS_TRANSPORT is rejected with status 2" {
 	BORIS_TRANSPORT=carrier-pigeon filter </dev/null >out
 	is $status 2
 }
 
-@test "C1: the options of HTTP can be set in the environment" {
+@test "C1: the HTTP options can be set by environment variables" {
 	export BORIS_TRANSPORT=http BORIS_PORT=0 BORIS_LISTEN=127.0.0.2 BORIS_TOKEN=abc
 	start
 	eventually grep -qs listening err
@@ -478,7 +478,7 @@ ping_expecting() {
 
 # --- H3: the token
 
-@test "H3: a call without the token is rejected with 401" {
+@test "H3: a tool call without the token is rejected with status 401" {
 	serve --token=Secret1
 	connect a
 	for given in 'X: y' 'Authorization: Bearer' 'Authorization: Bearer Secret' \
@@ -508,7 +508,7 @@ ping_expecting() {
 	done
 }
 
-@test "H3: the newline at the end of the token file is not part of the token" {
+@test "H3: a newline at the end of the token file is ignored" {
 	serve --token-file=<(echo Secret2)
 	connect a
 	discovers 401
@@ -523,7 +523,7 @@ ping_expecting() {
 	discovers 200 'Authorization: Bearer Secret2'
 }
 
-@test "H3: a token file that is a FIFO is read to its end" {
+@test "H3: --token-file accepts a FIFO and reads it to its end" {
 	mkfifo slow
 	start --transport=http --port=0 --token-file=slow
 	(printf half; read -rt 0.3 -u 9 || :; echo way) >slow
@@ -555,7 +555,7 @@ generated_token() {
 	isnt "$(generated_token)" "$token"
 }
 
-@test "H3: an empty token is rejected with exit status 2" {
+@test "H3: an empty token is rejected with status 2" {
 	fails_to_start 2 --token=
 	: >token
 	fails_to_start 2 --token-file=token
@@ -565,7 +565,7 @@ generated_token() {
 	fails_to_start 2 --port=0
 }
 
-@test "H3: a token with characters that are not visible ASCII is rejected" {
+@test "H3: a token that contains blanks, control or non-ASCII characters is rejected" {
 	fails_to_start 2 '--token=a b'
 	fails_to_start 2 --token=$'a\x80'
 	lacks "$(<err)" $'a\x80'
@@ -580,7 +580,7 @@ generated_token() {
 	has "$(<err)" 'must be 1 to 4095 visible ASCII characters'
 }
 
-@test "H3: a token file that does not exist is rejected" {
+@test "H3: --token-file with a file that does not exist is rejected" {
 	fails_to_start 2 --token-file=none
 }
 
@@ -599,19 +599,19 @@ generated_token() {
 	serve --listen=0.0.0.0 --token=x
 }
 
-@test "H3: the token is hidden in the command line of boris" {
+@test "H3: --token is hidden in the list of processes" {
 	needs_linux
 	serve --token=tell-no-one-either --token=tell-no-one
 	is "$(grep -c tell-no-one "/proc/$server/cmdline")" 0
 }
 
-@test "H3: BORIS_TOKEN is removed from the environment of boris" {
+@test "H3: BORIS_TOKEN is removed from the environment of the server" {
 	needs_linux
 	BORIS_TOKEN=tell-no-one serve
 	is "$(grep -c tell-no-one "/proc/$server/environ")" 0
 }
 
-@test "H3: the environment of commands does not contain BORIS_TOKEN" {
+@test "H3: commands do not have BORIS_TOKEN in their environment" {
 	BORIS_TOKEN=tell-no-one serve
 	connect a
 	bash_call env '' "$META"
@@ -621,7 +621,7 @@ generated_token() {
 	lacks "$reply" tell-no-one
 }
 
-@test "H3, E8: if boris is process 1, both of its processes hide the token" {
+@test "H3, E8: as process 1, boris hides the token in both of its processes" {
 	needs_linux
 	needs_root
 	unshare -pf --mount-proc true || skip 'no pid namespace here'
@@ -645,7 +645,7 @@ health_from() {
 	is "$1: $http" "$1: $2"
 }
 
-@test "H4: on port 80, the origin of boris can be given without a port" {
+@test "H4: on port 80, an Origin without a port matches the server" {
 	if ! serve --port=80; then
 		died
 		skip "$(<err)"
@@ -662,7 +662,7 @@ health_from() {
 	done
 }
 
-@test "H4: a call from an origin that is not allowed is rejected with 403" {
+@test "H4: a tool call from a foreign origin is rejected with status 403" {
 	local cors=Access-Control-Allow-Origin
 	serve --allow-origin=https://good.example
 	connect a
@@ -680,13 +680,13 @@ health_from() {
 	[ ! -e ran ]
 }
 
-@test "H4: GET /health from an origin that is not allowed is rejected with 403" {
+@test "H4: GET /health from a foreign origin is rejected with status 403" {
 	serve
 	connect a
 	health_from 'Origin: http://evil.example' 403
 }
 
-@test "H4: on loopback, a call whose Host is not loopback is rejected with 403" {
+@test "H4: on loopback, a tool call with a foreign Host header is rejected with status 403" {
 	serve
 	connect a
 	for host in evil.example evil.example:$port localhost.evil.example \
@@ -698,7 +698,7 @@ health_from() {
 	[ ! -e ran ]
 }
 
-@test "H4: on loopback, a Host with any loopback name and port is accepted" {
+@test "H4: on loopback, the Host header can have any loopback name and port" {
 	serve
 	connect a
 	for host in localhost LOCALHOST:1 127.0.0.1 127.1.2.3:4 '[::1]' "[::1]:$port"; do
@@ -706,13 +706,13 @@ health_from() {
 	done
 }
 
-@test "H4: on an address that is not loopback, any Host is accepted" {
+@test "H4: on other addresses than loopback, any Host header is accepted" {
 	serve --listen=0.0.0.0 --allow-anyone
 	connect a
 	health_from 'Host: boris.example' 200
 }
 
-@test "H4: the host in an absolute URL is checked" {
+@test "H4: on loopback, a foreign host in an absolute URL is rejected" {
 	serve
 	connect a
 	put_lines a 'GET http://evil.example/health HTTP/1.1' 'Host: localhost' ''
@@ -720,7 +720,7 @@ health_from() {
 	is "$http" 403
 }
 
-@test "H4: a response to an allowed origin has CORS headers" {
+@test "H4: responses to an allowed origin have CORS headers" {
 	export BORIS_ALLOW_ORIGIN='https://one.example,http://two.example:8000'
 	serve
 	open_session a
@@ -735,7 +735,7 @@ health_from() {
 	done
 }
 
-@test "H4: a stream for an allowed origin has CORS headers" {
+@test "H4: event streams for an allowed origin have CORS headers" {
 	serve --allow-origin=https://one.example
 	open_session a
 	bash_call 'echo hello'
@@ -745,21 +745,21 @@ health_from() {
 	is "$(header Access-Control-Allow-Origin)" https://one.example
 }
 
-@test "H4: an error for an allowed origin has CORS headers" {
+@test "H4: error responses to an allowed origin have CORS headers" {
 	serve --token=x --allow-origin=https://one.example
 	connect a
 	asked a POST /mcp 'Origin: https://one.example' "$JSON" -- "$HELLO"
 	is "$http $(header Access-Control-Allow-Origin)" '401 https://one.example'
 }
 
-@test "H4: an invalid origin is rejected with exit status 2" {
+@test "H4: --allow-origin with an invalid origin is rejected with status 2" {
 	for origin in '*' null good.example https:// https://good.example/ \
 	              https://good.example/page; do
 		fails_to_start 2 "--allow-origin=$origin"
 	done
 }
 
-@test "H4: repeated --allow-origin options override BORIS_ALLOW_ORIGIN" {
+@test "H4: --allow-origin can be repeated and overrides BORIS_ALLOW_ORIGIN" {
 	export BORIS_ALLOW_ORIGIN=https://three.example
 	serve --allow-origin=https://one.example --allow-origin https://two.example
 	connect a
@@ -784,7 +784,7 @@ health_from() {
 	done
 }
 
-@test "H4: a CORS preflight request from another origin is rejected with 403" {
+@test "H4: a CORS preflight request from a foreign origin is rejected with status 403" {
 	serve --token=x --allow-origin=https://one.example
 	connect a
 	asked a OPTIONS /mcp 'Origin: https://two.example' \
@@ -800,7 +800,7 @@ health_from() {
 	is "${session_of[a]//[0-9a-f]/}${#session_of[a]}" 32
 }
 
-@test "H5: each session has a working directory of its own" {
+@test "H5: each session has its own working directory" {
 	serve
 	open_session a b
 	isnt "${session_of[a]}" "${session_of[b]}"
@@ -810,7 +810,7 @@ health_from() {
 	is "$(plain stdout)" "$PWD"
 }
 
-@test "H5: two connections can use the same session" {
+@test "H5: several connections can use the same session" {
 	serve
 	open_session a
 	ran a 'cd /tmp'
@@ -819,7 +819,7 @@ health_from() {
 	is "$(plain stdout)" /tmp
 }
 
-@test "H5: a task of another session is not found" {
+@test "H5: a task that belongs to another session is not found" {
 	serve
 	open_session a b
 	ran a 'read <gate' '{"run_in_background":true}'
@@ -836,7 +836,7 @@ health_from() {
 	is "$(result status)" '"completed"'
 }
 
-@test "H5, T7: a list of tasks contains no task of another session" {
+@test "H5, T7: the list of tasks does not contain tasks of other sessions" {
 	serve
 	open_session a b
 	ran a 'read <gate' '{"run_in_background":true}'
@@ -859,7 +859,7 @@ first_task_completed() {
 	[ "$(result tasks 0 status)" = '"completed"' ]
 }
 
-@test "H5, W2: a task can be read even if the connection that started it was lost" {
+@test "H5, W2: a task can be read after the connection that started it was lost" {
 	serve
 	open_session a
 	join_session b a
@@ -874,7 +874,7 @@ first_task_completed() {
 	eventually first_task_completed a
 }
 
-@test "H5, B6: the kind of a result depends on the client of the session" {
+@test "H5, B6: the client of each session decides whether results have structuredContent" {
 	serve
 	open_session a
 	called claude-code
@@ -890,7 +890,7 @@ first_task_completed() {
 	is "${kinds[*]}" 'data data text text data data'
 }
 
-@test "H5: a call does not wait for a call of another session" {
+@test "H5: a call does not wait for calls of other sessions" {
 	serve
 	open_session a b
 	runs a 'echo >begun; read <gate'
@@ -903,7 +903,7 @@ first_task_completed() {
 	is "$(result status)" '"completed"'
 }
 
-@test "H5: a call waits for a call of its session on another connection" {
+@test "H5: a call waits for calls of the same session on other connections" {
 	serve
 	open_session a
 	join_session b a
@@ -934,7 +934,7 @@ unread_bytes_are() {
 	[ $sum = "$1" ]
 }
 
-@test "P7: requests that are complete at the same time run in the order of their connections" {
+@test "P7: requests that are received at the same time run in the order of their connections" {
 	serve
 	open_session a
 	for i in 1 2 3 4 5 6; do
@@ -955,7 +955,7 @@ unread_bytes_are() {
 	is "$(xargs <order)" '1 2 3 4 5 6'
 }
 
-@test "H5: a request without a session id is rejected with 400" {
+@test "H5: a request without a session id is rejected with status 400" {
 	serve
 	connect a
 	message ping
@@ -966,7 +966,7 @@ unread_bytes_are() {
 	is "$http" 400
 }
 
-@test "H5: a request with an unknown session id is rejected with 404" {
+@test "H5: a request with an unknown session id is rejected with status 404" {
 	serve
 	open_session a
 	right=${session_of[a]}
@@ -982,7 +982,7 @@ unread_bytes_are() {
 	pings a
 }
 
-@test "H5: every method except initialize requires a known session id" {
+@test "H5: every method except initialize requires a valid session id" {
 	serve
 	connect a
 	session_of[a]=0123456789abcdef0123456789abcdef
@@ -993,7 +993,7 @@ unread_bytes_are() {
 	done
 }
 
-@test "H5: an unsupported MCP-Protocol-Version is rejected with 400" {
+@test "H5: an unsupported MCP-Protocol-Version header is rejected with status 400" {
 	serve
 	open_session a
 	message ping
@@ -1003,7 +1003,7 @@ unread_bytes_are() {
 	done
 }
 
-@test "H5: every version that has sessions is accepted in MCP-Protocol-Version" {
+@test "H5: the MCP-Protocol-Version header can name any version that has sessions" {
 	serve
 	open_session a
 	message ping
@@ -1013,7 +1013,7 @@ unread_bytes_are() {
 	done
 }
 
-@test "H5: an initialize request with an unknown session id opens a new session" {
+@test "H5: initialize with an unknown session id opens a new session" {
 	serve
 	open_session a
 	closed=${session_of[a]}
@@ -1028,7 +1028,7 @@ unread_bytes_are() {
 	done
 }
 
-@test "H5: an initialize request with the id of an open session keeps that session" {
+@test "H5: initialize with the id of an open session keeps that session" {
 	serve
 	open_session a
 	ran a 'cd /'
@@ -1038,7 +1038,7 @@ unread_bytes_are() {
 	is "$(plain stdout)" /
 }
 
-@test "H5: initialize is rejected with 503 if no random number is available" {
+@test "H5: initialize is rejected with status 503 if no random numbers are available" {
 	needs_root
 	needs unshare nsenter pgrep
 	[ -e /dev/urandom ] || skip 'no /dev/urandom here'
@@ -1062,14 +1062,14 @@ unread_bytes_are() {
 	rm err
 }
 
-@test "H5: an initialize request that fails opens no session" {
+@test "H5: initialize with wrong params opens no session" {
 	serve
 	connect a
 	posted a '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}'
 	is "$(code) $(header Mcp-Session-Id || echo none)" '-32602 none'
 }
 
-@test "H5: DELETE with a version that has no sessions is rejected with 400" {
+@test "H5: DELETE with a protocol version without sessions is rejected with status 400" {
 	serve
 	open_session a
 	for version in 1999-01-01 2026-07-28; do
@@ -1088,7 +1088,7 @@ delete_session() {
 	is "$http $body" '204 '
 }
 
-@test "H5: the id of a deleted session is unknown" {
+@test "H5: the id of a deleted session is no longer valid" {
 	serve
 	open_session a
 	delete_session a a
@@ -1099,7 +1099,7 @@ delete_session() {
 	is "$http" 404
 }
 
-@test "H5: DELETE terminates the commands and tasks of the session" {
+@test "H5: DELETE terminates all commands and tasks of the session" {
 	serve
 	open_session a
 	join_session b a
@@ -1114,7 +1114,7 @@ delete_session() {
 	eventually gone command
 }
 
-@test "H5: DELETE rejects the queued calls of the session" {
+@test "H5: DELETE rejects calls of the session that are still queued" {
 	serve
 	open_session a
 	join_session b a
@@ -1143,7 +1143,7 @@ delete_session() {
 	is "$(result status)" '"completed"'
 }
 
-@test "H5: DELETE is answered at once even if a command ignores SIGTERM" {
+@test "H5: DELETE returns immediately even if a command ignores SIGTERM" {
 	serve
 	open_session a b
 	bash_call 'trap "" TERM; echo $BASHPID >pid; while :; do read <gate; done' \
@@ -1163,7 +1163,7 @@ delete_session() {
 	least "$(took)" 4500
 }
 
-@test "H5: a session without an open request is closed after --session-timeout" {
+@test "H5: a session without open requests is closed after --session-timeout" {
 	serve --session-timeout=$SLOW
 	open_session a
 	begin
@@ -1176,7 +1176,7 @@ delete_session() {
 	is "$http" 404
 }
 
-@test "H5: an open call or wait keeps its session open" {
+@test "H5: an open call keeps its session open beyond --session-timeout" {
 	serve --session-timeout=$((2 * SLOW))
 	open_session a b
 	ran b "sleep $((3 * SLOW))" '{"run_in_background":true}'
@@ -1191,7 +1191,7 @@ delete_session() {
 	pings b
 }
 
-@test "H5: the 65th session is rejected with 503 until another one is closed" {
+@test "H5: a 65th session is rejected with status 503 until another one is closed" {
 	serve
 	connect a
 	for ((i = 0; i < 64; i++)); do
@@ -1208,7 +1208,7 @@ delete_session() {
 	is "$http" 200
 }
 
-@test "H5: the commands of fifty sessions run at the same time" {
+@test "H5: fifty sessions can run commands at the same time" {
 	serve
 	for ((i = 0; i < 50; i++)); do
 		open_session s$i
@@ -1230,7 +1230,7 @@ descriptors_are() {
 	[ ${#all[@]} = "$1" ]
 }
 
-@test "H5: boris closes all descriptors of a session that has ended" {
+@test "H5: closing a session closes all its file descriptors" {
 	needs_linux
 	serve
 	connect probe
@@ -1246,7 +1246,7 @@ descriptors_are() {
 	eventually descriptors_are $((${#before[@]} + 1))
 }
 
-@test "H5, D7: calls of a session with an absolute cwd run in parallel" {
+@test "H5, D7: calls of one session run in parallel if each has an absolute cwd" {
 	serve
 	open_session a
 	join_session b a
@@ -1263,7 +1263,7 @@ descriptors_are() {
 	is "$(plain stdout)" "$PWD"
 }
 
-@test "H5, E6: a command becomes a task if a timer of the client cancels its call" {
+@test "H5, E6: a command becomes a task if the client cancels its call because of a timeout" {
 	serve
 	open_session a
 	join_session b a
@@ -1301,7 +1301,7 @@ read_answers() {
 	done
 }
 
-@test "H6: a stateless request requires no session" {
+@test "H6: a stateless request needs no session" {
 	serve
 	connect a
 	discovers 200
@@ -1309,7 +1309,7 @@ read_answers() {
 	is "$(header Mcp-Session-Id || echo none)" none
 }
 
-@test "H6: a stateless request with Mcp-Session-Id or Last-Event-ID is accepted" {
+@test "H6: a stateless request can have the headers Mcp-Session-Id and Last-Event-ID" {
 	serve
 	connect a
 	stateless_message tools/list
@@ -1317,7 +1317,7 @@ read_answers() {
 	is "$http $(get -n result tools)" '200 2'
 }
 
-@test "H6: missing or contradictory headers are rejected with -32020" {
+@test "H6: missing or contradictory MCP headers are rejected with error -32020" {
 	local v=$STATELESS m='Mcp-Method: tools/call' n='Mcp-Name: bash'
 	serve
 	connect a
@@ -1343,7 +1343,7 @@ read_answers() {
 	is "$http" 200
 }
 
-@test "H6: an unknown stateless method is rejected with 404 and -32601" {
+@test "H6: an unknown stateless method is rejected with status 404 and error -32601" {
 	serve
 	connect a
 	for method in no/such ping initialize; do
@@ -1354,7 +1354,7 @@ read_answers() {
 	done
 }
 
-@test "H6: the error about an unknown tool has status 200" {
+@test "H6: the error about an unknown tool in a stateless call has status 200" {
 	serve
 	connect a
 	tool nothing '{}' "$META"
@@ -1362,7 +1362,7 @@ read_answers() {
 	is_error 200 -32602
 }
 
-@test "H6: a stateless request with an incomplete _meta is rejected with 400 and -32602" {
+@test "H6: a stateless request with an incomplete _meta is rejected with status 400" {
 	serve
 	connect a
 	for row in 'tools/list {"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}' \
@@ -1374,7 +1374,7 @@ read_answers() {
 	has "$body" io.modelcontextprotocol/protocolVersion
 }
 
-@test "H6: an unsupported version in _meta is rejected with 400 and -32022" {
+@test "H6: a stateless request with an unsupported version is rejected with error -32022" {
 	serve
 	connect a
 	message tools/list "{\"_meta\":{${META/2026-07-28/2099-01-01}}}"
@@ -1383,7 +1383,7 @@ read_answers() {
 	is "$(get error data supported)" '["2026-07-28"]'
 }
 
-@test "H6: a stateless POST without a valid message is rejected with 400" {
+@test "H6: a stateless POST request without a valid message is rejected with status 400" {
 	serve
 	connect a
 	posted a '{' "$STATELESS"
@@ -1395,7 +1395,7 @@ read_answers() {
 	done
 }
 
-@test "H6: a stateless notification cannot cancel the call of another connection" {
+@test "H6: a stateless notification cannot cancel a call of another connection" {
 	serve
 	connect a b
 	stateless_runs a 'echo >begun; read <gate; echo done'
@@ -1410,7 +1410,7 @@ read_answers() {
 	is "$(plain stdout)" done
 }
 
-@test "H6: a stateless call starts in the --workdir directory" {
+@test "H6: every stateless call starts in the --workdir directory" {
 	mkdir work
 	serve --workdir=work
 	connect a
@@ -1420,7 +1420,7 @@ read_answers() {
 	is "$(plain stdout)" "$PWD/work"
 }
 
-@test "H6: a stateless call with cwd changes the directory of no other call" {
+@test "H6: the cwd of a stateless call does not affect later calls" {
 	serve
 	connect a
 	stateless_ran a pwd '{"cwd":"/tmp"}'
@@ -1429,7 +1429,7 @@ read_answers() {
 	is "$(plain stdout)" "$PWD"
 }
 
-@test "H6, D7: the result of a stateless call with cwd has no cwd" {
+@test "H6, D7: the result of a stateless call with cwd does not contain the working directory" {
 	serve
 	connect a
 	stateless_ran a pwd
@@ -1450,7 +1450,7 @@ read_answers() {
 	is "$(wc -l <begun)" 18
 }
 
-@test "H6: the start of a stateless task does not wait for queued calls" {
+@test "H6: stateless tasks start even if other stateless calls are queued" {
 	serve
 	start_calls true 17
 	connect a b
@@ -1463,7 +1463,7 @@ read_answers() {
 	is "$(result exit_code)" 0
 }
 
-@test "H6, K2: the error about a queued call shows no command of another client" {
+@test "H6, K2: the error about a stateless call in the queue reveals no other client's command" {
 	serve --call-limit=1
 	start_calls ': secret' 16 '{"timeout":9000}'
 	connect late
@@ -1473,7 +1473,7 @@ read_answers() {
 	read_answers 16
 }
 
-@test "H6, X5: a stateless edit waits only for the lock of its own file" {
+@test "H6, X5: a stateless edit does not wait for a lock on another file" {
 	needs_linux_parts
 	needs flock
 	serve --edit
@@ -1498,7 +1498,7 @@ read_answers() {
 	exec 5<&-
 }
 
-@test "H6, P11: the instructions do not say that the directory is kept" {
+@test "H6, P11: the instructions for stateless clients do not mention a persistent directory" {
 	serve
 	connect a
 	discovers 200
@@ -1506,7 +1506,7 @@ read_answers() {
 	lacks "$(get result instructions)" 'stays'
 }
 
-@test "H6, B6: the descriptions of the tools are true without a session" {
+@test "H6, B6: the tool descriptions for stateless clients mention no session" {
 	serve
 	connect a
 	stateless_message tools/list
@@ -1534,7 +1534,7 @@ names_no_task() {
 	lacks "$reply" "$task" && lacks "$reply" 'read <gate'
 }
 
-@test "H6, T2: the error about an eleventh stateless task does not name the others" {
+@test "H6, T2: the error about an eleventh stateless task does not reveal other tasks" {
 	serve
 	connect a b
 	start_stateless_tasks 10
@@ -1548,7 +1548,7 @@ names_no_task() {
 	[ ! -e ran ]
 }
 
-@test "H6, K2: a command that becomes a task counts as one of the ten tasks" {
+@test "H6, K2: a stateless command that becomes a task counts towards the limit of ten tasks" {
 	serve --call-limit=1
 	connect a
 	stateless_ran a 'read <gate'
@@ -1559,7 +1559,7 @@ names_no_task() {
 	release 10
 }
 
-@test "H6: a stateless task can be stopped only with its pid and its id together" {
+@test "H6: a stateless task can be stopped by pid only together with its task_id" {
 	serve
 	connect a b
 	start_stateless_tasks 1
@@ -1583,7 +1583,7 @@ names_no_task() {
 	release
 }
 
-@test "H6: any stateless client can read a task if it knows the id" {
+@test "H6: any stateless client can read a task whose id it knows" {
 	serve
 	connect a b
 	start_stateless_tasks 1
@@ -1617,7 +1617,7 @@ names_no_task() {
 	is "$(plain stdout)" /tmp
 }
 
-@test "H6: initialize opens a session even with the header of the stateless revision" {
+@test "H6: initialize opens a session even if its header names the stateless version" {
 	serve
 	connect a
 	posted a "$HELLO" "$STATELESS"
@@ -1625,7 +1625,7 @@ names_no_task() {
 	isnt "$(header Mcp-Session-Id)" ''
 }
 
-@test "H6: the stream of subscriptions/listen starts with an acknowledgement" {
+@test "H6: the event stream of subscriptions/listen starts with an acknowledgement" {
 	serve
 	connect a b
 	stateless_message subscriptions/listen '"notifications":{"toolsListChanged":true}'
@@ -1643,7 +1643,7 @@ names_no_task() {
 
 # --- H7: streams
 
-@test "H7: the headers of a stream are sent before the command ends" {
+@test "H7: the headers of an event stream are sent while the command runs" {
 	serve
 	open_session a
 	runs a 'read <gate'
@@ -1657,7 +1657,7 @@ names_no_task() {
 	pings a
 }
 
-@test "H7: progress notifications are sent on the stream of their call" {
+@test "H7: progress notifications are sent on the event stream of their call" {
 	serve
 	open_session a
 	runs a 'echo one; read <gate; echo two' '' '"progressToken":0'
@@ -1670,7 +1670,7 @@ names_no_task() {
 	is "$(get id) $(plain stdout)" "$id one"$'\n'two
 }
 
-@test "H7: an answer that is available at once is not sent as a stream" {
+@test "H7: a response that is available immediately is sent as JSON rather than as a stream" {
 	serve
 	open_session a
 	message tools/list
@@ -1688,14 +1688,14 @@ names_no_task() {
 BREAKS=$'a\xc2\x85b\xe2\x80\xa8c\xe2\x80\xa9d'
 ESCAPED='a\u0085b\u2028c\u2029d'
 
-@test "H7, M14.19: Unicode line breaks are escaped in a JSON response" {
+@test "H7, M14.19: Unicode line separators are escaped in JSON responses" {
 	serve
 	open_session a
 	posted a '{"jsonrpc":"2.0","id":"'"$BREAKS"'","method":"ping"}'
 	is "$body" '{"jsonrpc":"2.0","id":"'"$ESCAPED"'","result":{}}'
 }
 
-@test "H7, M14.19: Unicode line breaks are escaped in a stream" {
+@test "H7, M14.19: Unicode line separators are escaped in event streams" {
 	serve
 	open_session a
 	runs a "printf '${BREAKS#a??}'; read <gate" '' '"progressToken":"'"$BREAKS"'"'
@@ -1708,7 +1708,7 @@ ESCAPED='a\u0085b\u2028c\u2029d'
 	has "$reply" '"stdout":"'"${ESCAPED#a*5}"'"'
 }
 
-@test "H7: a comment is sent on a silent stream every 15 seconds" {
+@test "H7: a silent event stream receives a comment every 15 seconds" {
 	hurried
 	serve
 	open_session a
@@ -1727,7 +1727,7 @@ ESCAPED='a\u0085b\u2028c\u2029d'
 	is "$(result status)" '"completed"'
 }
 
-@test "H7: a running stateless call is cancelled if its connection is closed" {
+@test "H7: closing the connection cancels a running stateless call" {
 	serve
 	connect a b
 	stateless_runs a 'echo $BASHPID >first; read <gate'
@@ -1740,7 +1740,7 @@ ESCAPED='a\u0085b\u2028c\u2029d'
 	read_answer b
 }
 
-@test "H7: a queued stateless call is not run if its connection is closed" {
+@test "H7: closing the connection cancels a queued stateless call" {
 	serve
 	start_calls true 16
 	connect q
@@ -1754,7 +1754,7 @@ ESCAPED='a\u0085b\u2028c\u2029d'
 	[ ! -e ran ]
 }
 
-@test "H7: a stateless task is terminated if its connection is closed before boris sends its id" {
+@test "H7: a stateless task is terminated if the client disconnects before it receives the id" {
 	serve
 	connect a
 	stateless_runs a 'echo $BASHPID >pid; read <gate' '{"tty":true,"wait":60000}'
@@ -1763,7 +1763,7 @@ ESCAPED='a\u0085b\u2028c\u2029d'
 	eventually gone pid
 }
 
-@test "H7: closing the connection of a later wait does not stop a stateless task" {
+@test "H7: a stateless task continues if the client disconnects from a later wait" {
 	serve
 	connect a b
 	stateless_ran b 'read x; echo $BASHPID >pid; read <gate; echo end' '{"tty":true}'
@@ -1779,7 +1779,7 @@ ESCAPED='a\u0085b\u2028c\u2029d'
 	has "$(plain stdout)" end
 }
 
-@test "H7: a call of a session continues if its connection is closed" {
+@test "H7: a call of a session continues after its connection is closed" {
 	serve
 	open_session a
 	join_session b a
@@ -1793,7 +1793,7 @@ ESCAPED='a\u0085b\u2028c\u2029d'
 	is "$(plain stdout)" /
 }
 
-@test "H7, T8: the end of a task is reported again if the response was lost" {
+@test "H7, T8: a note that a task has ended is repeated if the first response was lost" {
 	serve
 	open_session a
 	join_session b a
@@ -1811,7 +1811,7 @@ ESCAPED='a\u0085b\u2028c\u2029d'
 	like "$(plain note)" '*task ???????? ended with exit code 0 (echo $BASHPID*'
 }
 
-@test "H7: the stream of a cancelled call ends without an answer" {
+@test "H7: the event stream of a cancelled call ends without a result" {
 	serve
 	open_session a
 	join_session b a
@@ -1849,7 +1849,7 @@ rejects_lines() {
 GET='GET /health HTTP/1.1'
 HOST='Host: localhost'
 
-@test "H8: a malformed request line is rejected with 400" {
+@test "H8: a malformed request line is rejected with status 400" {
 	serve
 	rejects 400 $'\x16\x03\x01\r\n\r\n'
 	rejects_lines 400 'GET /health' ''
@@ -1861,7 +1861,7 @@ HOST='Host: localhost'
 	done
 }
 
-@test "H8: a malformed header is rejected with 400" {
+@test "H8: a malformed header is rejected with status 400" {
 	serve
 	for bad in 'X y' 'X : y' ': y' $'X: y\r z' $'X: a\x01b' $'X: a\rb'; do
 		rejects_lines 400 "$GET" "$HOST" "$bad" ''
@@ -1870,24 +1870,24 @@ HOST='Host: localhost'
 	rejects_lines 400 "$GET" ' X: y' "$HOST" ''
 }
 
-@test "H8: a line that ends without a carriage return is rejected with 400" {
+@test "H8: a header line that ends without a carriage return is rejected with status 400" {
 	serve
 	rejects 400 "$GET"$'\n'"$HOST"$'\n\n'
 	rejects 400 "$GET"$'\r\n'"$HOST"$'\r\nX: y\n\r\n'
 }
 
-@test "H8: a request without exactly one Host is rejected with 400" {
+@test "H8: a request without exactly one Host header is rejected with status 400" {
 	serve
 	rejects_lines 400 "$GET" ''
 	rejects_lines 400 "$GET" "$HOST" "$HOST" ''
 }
 
-@test "H8: a request with two Origin headers is rejected with 400" {
+@test "H8: a request with two Origin headers is rejected with status 400" {
 	serve
 	rejects_lines 400 "$GET" "$HOST" 'Origin: a' 'Origin: b' ''
 }
 
-@test "H8: a request that contains a NUL byte is rejected with 400" {
+@test "H8: request headers that contain a NUL byte are rejected with status 400" {
 	serve
 	connect x
 	printf '%s\r\nHost: local\0host\r\n\r\n' "$GET" >&"${descriptor_of[x]}"
@@ -1895,7 +1895,7 @@ HOST='Host: localhost'
 	is "$http" 400
 }
 
-@test "H8: an ambiguous or malformed Content-Length is rejected with 400" {
+@test "H8: an ambiguous or malformed Content-Length is rejected with status 400" {
 	serve
 	for bad in 3,4 3,3 +3 -3 0x3 '3 3' '' 18446744073709551619 $'\x0b3'; do
 		rejects_lines 400 "POST /mcp HTTP/1.1" "$HOST" "$JSON" \
@@ -1908,14 +1908,14 @@ HOST='Host: localhost'
 	done
 }
 
-@test "H8: Content-Length together with Transfer-Encoding is rejected with 400" {
+@test "H8: Content-Length together with Transfer-Encoding is rejected with status 400" {
 	local length='Content-Length: 3' chunked='Transfer-Encoding: chunked'
 	serve
 	rejects_lines 400 'POST /mcp HTTP/1.1' "$HOST" "$JSON" "$length" "$chunked" '' abc
 	rejects_lines 400 'POST /mcp HTTP/1.1' "$HOST" "$JSON" "$chunked" "$length" '' abc
 }
 
-@test "H8: a Transfer-Encoding other than chunked is rejected with 400" {
+@test "H8: a Transfer-Encoding other than chunked is rejected with status 400" {
 	local chunked='Transfer-Encoding: chunked'
 	serve
 	for bad in identity 'gzip, chunked' 'chunked, gzip' 'chunked;q=1' xchunked; do
@@ -1925,12 +1925,12 @@ HOST='Host: localhost'
 	rejects_lines 400 'POST /mcp HTTP/1.1' "$HOST" "$JSON" "$chunked" "$chunked" '' abc
 }
 
-@test "H8: a chunked HTTP/1.0 request is rejected with 400" {
+@test "H8: a chunked HTTP/1.0 request is rejected with status 400" {
 	serve
 	rejects_lines 400 'POST /mcp HTTP/1.0' "$JSON" 'Transfer-Encoding: chunked' '' 0 ''
 }
 
-@test "H8: a malformed chunk is rejected with 400" {
+@test "H8: a malformed chunk is rejected with status 400" {
 	local head e=$'\r\n'
 	printf -v head '%s\r\n' 'POST /mcp HTTP/1.1' "$HOST" "$JSON" \
 		'Transfer-Encoding: chunked' ''
@@ -1948,7 +1948,7 @@ HOST='Host: localhost'
 	is "$http" 200
 }
 
-@test "H8: request headers over 16 KiB are rejected with 431" {
+@test "H8: request headers over 16 KiB are rejected with status 431" {
 	local long short
 	serve
 	printf -v long '%016000d' 0
@@ -1958,7 +1958,7 @@ HOST='Host: localhost'
 	rejects 431 "$GET"$'\r\n'"$HOST"$'\r\n'"$short"$'\r\n'
 }
 
-@test "H8: a message over 16 MiB is rejected with 413" {
+@test "H8: a body over 16 MiB is rejected with status 413" {
 	serve
 	open_session a
 	put_post a 'Content-Length: 16777217'
@@ -1972,7 +1972,7 @@ HOST='Host: localhost'
 	pings a
 }
 
-@test "H8: a chunked message over 16 MiB is rejected with 413" {
+@test "H8: a chunked body over 16 MiB is rejected with status 413" {
 	serve
 	open_session a
 	put_post a 'Transfer-Encoding: chunked'
@@ -1986,7 +1986,7 @@ HOST='Host: localhost'
 	pings a
 }
 
-@test "H8: a message of 16 MiB is accepted" {
+@test "H8: a body of 16 MiB is accepted" {
 	serve
 	open_session a
 	message ping
@@ -2000,7 +2000,7 @@ HOST='Host: localhost'
 	is "$http $(get id)" "200 $id"
 }
 
-@test "H8: the body of a rejected request is not stored in memory" {
+@test "H8: the body of a rejected request is discarded instead of stored" {
 	needs_linux
 	needs_plain
 	serve
@@ -2020,7 +2020,7 @@ HOST='Host: localhost'
 	most $(($(peak) - before)) 500
 }
 
-@test "H8: a request whose headers take more than ten seconds is rejected with 408" {
+@test "H8: a request whose headers take more than ten seconds is rejected with status 408" {
 	hurried
 	serve
 	connect silent slow half blank kept
@@ -2044,7 +2044,7 @@ HOST='Host: localhost'
 	is "$http" 200
 }
 
-@test "H8: a connection that sends nothing for a minute is closed" {
+@test "H8: a connection on which the client sends nothing for a minute is closed" {
 	hurried
 	serve
 	open_session idle
@@ -2074,7 +2074,7 @@ HOST='Host: localhost'
 	is "$http" 200
 }
 
-@test "H8: a 65th connection is rejected with 503 until another one is closed" {
+@test "H8: a 65th connection is rejected with status 503 until another one is closed" {
 	serve
 	for ((i = 0; i < 64; i++)); do
 		connect p$i
@@ -2094,7 +2094,7 @@ HOST='Host: localhost'
 	eventually accepted
 }
 
-@test "H8: the oldest connection that has not shown the token is closed for a new one" {
+@test "H8: the oldest unauthenticated connection is closed to make room for a new one" {
 	local token='Authorization: Bearer secret'
 	serve --token=secret
 	connect first
@@ -2117,7 +2117,7 @@ HOST='Host: localhost'
 	is "$http" 405
 }
 
-@test "H8: without a token, a connection that has not requested /mcp is closed for a new one" {
+@test "H8: without a token, a connection that has not requested /mcp is closed to make room" {
 	serve
 	for ((i = 0; i < 130; i++)); do
 		connect p$i
@@ -2128,7 +2128,7 @@ HOST='Host: localhost'
 	is "$(wc -c <&"${descriptor_of[p0]}")" 0
 }
 
-@test "H8: silent connections leave enough descriptors for commands" {
+@test "H8: 90 idle connections leave enough descriptors for commands" {
 	needs_plain
 	wrap=(bash -c 'ulimit -n 128; exec "$@"' bash)
 	serve
@@ -2193,7 +2193,7 @@ smallest() {
 	delete_session a b
 }
 
-@test "H8: a stream that the client does not read uses little memory" {
+@test "H8: an event stream that the client does not read needs little memory" {
 	needs_linux
 	needs_plain
 	hurried
@@ -2208,7 +2208,7 @@ smallest() {
 	most $(($(peak) - before)) 700
 }
 
-@test "H8: a session continues while the client does not read one of its streams" {
+@test "H8: other calls of a session run while the client does not read an event stream" {
 	hurried
 	serve --timeout=5
 	open_session a
@@ -2240,7 +2240,7 @@ smallest() {
 	least "$(took)" 55000
 }
 
-@test "E7: boris uses almost no CPU time while it has no free descriptor" {
+@test "E7: boris uses almost no CPU time while it has no free file descriptors" {
 	needs_linux
 	needs_plain
 	needs prlimit
@@ -2258,7 +2258,7 @@ smallest() {
 	is "$http" 200
 }
 
-@test "E7: connections with long headers cannot exhaust the memory of boris" {
+@test "E7: 64 connections with long headers cannot exhaust the memory" {
 	local header
 	needs_plain
 	printf -v header 'X: %015000d' 0
@@ -2314,7 +2314,7 @@ cannot_connect() {
 	! connect z 2>/dev/null
 }
 
-@test "H9: boris stops listening on SIGINT while commands are still running" {
+@test "H9: the server stops listening on SIGINT while commands are still running" {
 	serve
 	open_session a
 	ignore_sigterm a
@@ -2326,7 +2326,7 @@ cannot_connect() {
 	expect_only_listening
 }
 
-@test "H9: boris exits at once on a second signal" {
+@test "H9: the server exits immediately on a second signal" {
 	serve
 	open_session a
 	ignore_sigterm a
@@ -2348,7 +2348,7 @@ is_being_sent() {
 		END { exit !n }' /proc/net/tcp
 }
 
-@test "H9, P10: a response that is being sent on SIGTERM is sent completely" {
+@test "H9, P10: SIGTERM does not truncate a response that is being sent" {
 	needs_linux
 	serve
 	open_session a
@@ -2379,7 +2379,7 @@ token_is_rejected() {
 	discovers 401 "Authorization: Bearer $1" 2>/dev/null
 }
 
-@test "H9: SIGHUP makes boris open the log again" {
+@test "H9: SIGHUP makes the server reopen the log" {
 	default_sighup
 	serve --log="$PWD/log"
 	mv log old
@@ -2387,7 +2387,7 @@ token_is_rejected() {
 	eventually test -e log
 }
 
-@test "H9: SIGHUP makes boris read the token file again" {
+@test "H9: SIGHUP makes the server read the token file again" {
 	default_sighup
 	echo one >token
 	serve --token-file=token
@@ -2399,7 +2399,7 @@ token_is_rejected() {
 	discovers 200 'Authorization: Bearer two'
 }
 
-@test "H9: the old token stays valid if the token file cannot be read on SIGHUP" {
+@test "H9: the old token remains valid if SIGHUP finds no readable token file" {
 	default_sighup
 	echo one >token
 	serve --token-file=token
@@ -2416,7 +2416,7 @@ token_is_rejected() {
 	: >err
 }
 
-@test "H9: boris handles SIGHUP even under nohup" {
+@test "H9: the server handles SIGHUP even under nohup" {
 	wrap=(env --ignore-signal=HUP)
 	"${wrap[@]}" true || skip "this env has no --ignore-signal"
 	echo one >token

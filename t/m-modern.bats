@@ -65,7 +65,7 @@ is_error() {
 
 # --- M8: results of MCP 2026-07-28
 
-@test "M8: server/discover returns the supported versions and the capabilities" {
+@test "M8: server/discover returns the supported versions and capabilities" {
 	start
 	modern server/discover
 	is_stateless
@@ -81,20 +81,20 @@ is_error() {
 	most "$(get -n result instructions)" 500
 }
 
-@test "M8: clients may cache the result of server/discover for an hour" {
+@test "M8: the result of server/discover can be cached for an hour" {
 	start
 	modern server/discover
 	is "$(get result ttlMs) $(get result cacheScope)" '3600000 "public"'
 }
 
-@test "M8: clients may cache the result of tools/list for an hour" {
+@test "M8: the result of tools/list can be cached privately for an hour" {
 	start
 	modern tools/list
 	is_stateless
 	is "$(get result ttlMs) $(get result cacheScope)" '3600000 "private"'
 }
 
-@test "M8: tools/list returns the same tools with and without a handshake" {
+@test "M8: tools/list returns the same tools to clients with and without a handshake" {
 	boris
 	modern tools/list
 	tools=$(get result tools)
@@ -112,14 +112,14 @@ is_error() {
 	is "$(get result ttlMs)$(get result cacheScope)" ''
 }
 
-@test "M8: the error about an unknown argument is a complete result" {
+@test "M8: the error about an unknown argument has resultType complete" {
 	start
 	stateless_call bash '{"cmd":"ls"}'
 	is_stateless
 	refused '*cmd*'
 }
 
-@test "M8: the result about a running task is complete" {
+@test "M8: the result about a running task has resultType complete" {
 	start
 	stateless_bash 'read <gate' '"run_in_background":true'
 	is_stateless
@@ -128,7 +128,7 @@ is_error() {
 	is "$(result status)" '"running"'
 }
 
-@test "M8: the result of a command that times out is complete" {
+@test "M8: the result of a command that timed out has resultType complete" {
 	start
 	stateless_bash 'read <gate' '"timeout":50'
 	is_stateless
@@ -137,13 +137,13 @@ is_error() {
 
 # --- M8: the members of _meta
 
-@test "M8: clientInfo is optional" {
+@test "M8: clientInfo is optional in a stateless request" {
 	start
 	list_tools "$REQUIRED"
 	is_stateless
 }
 
-@test "M8: the value of logLevel and unknown members of _meta are ignored" {
+@test "M8: unknown members of _meta and the value of logLevel are ignored" {
 	start
 	list_tools "$REQUIRED"',"io.modelcontextprotocol/logLevel":7'
 	is_stateless
@@ -165,7 +165,7 @@ is_error() {
 	done
 }
 
-@test "M8: a request without clientCapabilities is rejected with -32602" {
+@test "M8: a stateless request without clientCapabilities is rejected with -32602" {
 	start
 	list_tools '"'$VERSION'":"2026-07-28"'
 	is_error -32602 $CAPABILITIES
@@ -189,7 +189,7 @@ is_error() {
 	done
 }
 
-@test "M8: the error about an unsupported version names the supported ones" {
+@test "M8: the error about an unsupported version lists the supported versions" {
 	boris
 	for version in 1900-01-01 2025-11-25 2024-11-05 '' 2026-07-28x; do
 		list_tools '"'$VERSION'":"'$version'","'$CAPABILITIES'":{}'
@@ -199,7 +199,7 @@ is_error() {
 	done
 }
 
-@test "M8: the version, _meta, the method and its params are checked in this order" {
+@test "M8: a request is checked for its version, _meta, method and params in this order" {
 	start
 	ask nope '{"_meta":{"'$VERSION'":5}}'
 	is "$(code)" -32602
@@ -215,13 +215,13 @@ is_error() {
 
 # --- M8: methods, params and notifications
 
-@test "M8: an error has no members other than code and message" {
+@test "M8: an error object has no members except code and message" {
 	start
 	modern nope
 	is "$(get -k error | sort | xargs)" 'code message'
 }
 
-@test "M8: removed and unsupported methods are rejected with -32601" {
+@test "M8: methods that the stateless version has removed are rejected with -32601" {
 	start
 	for method in initialize ping logging/setLevel resources/subscribe \
 	              resources/unsubscribe tasks/get tasks/list tasks/result \
@@ -232,13 +232,13 @@ is_error() {
 	done
 }
 
-@test "M8: a call of an unknown tool is rejected with -32602" {
+@test "M8: tools/call with an unknown tool is rejected with -32602" {
 	start
 	modern tools/call '"name":"nope"'
 	is_error -32602 nope
 }
 
-@test "M8: a cursor for tools/list is rejected with -32602" {
+@test "M8: tools/list with a cursor is rejected with -32602" {
 	start
 	modern tools/list '"cursor":"x"'
 	is "$(code)" -32602
@@ -251,13 +251,13 @@ is_error() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "M8: after a handshake, tools/call ignores the unknown param task" {
+@test "M8: after a handshake, tools/call ignores the unknown parameter task" {
 	boris
 	ask tools/call '{"name":"bash","arguments":{"command":"echo hi"},"task":{"ttl":60000}}'
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "M8: notifications receive no response, even with an unsupported version" {
+@test "M8: a notification with an unsupported version receives no response" {
 	start
 	tell notifications/initialized '{"_meta":{'"$META"'}}'
 	tell notifications/roots/list_changed '{"_meta":{'"$META"'}}'
@@ -266,7 +266,7 @@ is_error() {
 	next_is_ping
 }
 
-@test "M8: a tools/call without an id is not run" {
+@test "M8: tools/call without an id does not run the command" {
 	start
 	tell tools/call '{"name":"bash","arguments":{"command":"touch ran"},"_meta":{'"$META"'}}'
 	next_is_ping
@@ -284,7 +284,7 @@ is_error() {
 	is_stateless
 }
 
-@test "M8: a cancelled stateless request receives no further message" {
+@test "M8: after its cancellation, a stateless request receives no more messages" {
 	start
 	quote 'trap "echo bye; exit" TERM; echo one; echo $$ >pid; read <gate'
 	stateless_request 6 bash '{"command":'"$quoted"'}' '"progressToken":0'
@@ -298,7 +298,7 @@ is_error() {
 	unanswered 6
 }
 
-@test "M8: stateless calls over stdio share the working directory" {
+@test "M8: stateless calls over stdio share one working directory" {
 	mkdir d
 	start
 	stateless_bash 'cd d'
@@ -307,7 +307,7 @@ is_error() {
 	is "$(plain stdout)" "$PWD/d"
 }
 
-@test "M8: the description of bash mentions the working directory" {
+@test "M8: over stdio, the description of bash mentions the working directory" {
 	start
 	modern tools/list
 	has "$(get result tools 0 description)" cwd
@@ -339,7 +339,7 @@ subscribe() {
 	is ${#notices[@]} 0
 }
 
-@test "M8: an open subscriptions/listen is answered when stdin is closed" {
+@test "M8: an open subscriptions/listen is answered at end of file on stdin" {
 	start
 	subscribe 7
 	end_input
@@ -350,7 +350,7 @@ subscribe() {
 	is $status 0
 }
 
-@test "M8: a cancelled subscriptions/listen is not answered" {
+@test "M8: subscriptions/listen receives no response after it is cancelled" {
 	start
 	for id in '"x"' 0 1.0 '"a\u0062"'; do
 		subscribe "$id"
@@ -365,7 +365,7 @@ subscribe() {
 	done
 }
 
-@test "M8: subscriptions/listen is rejected if notifications is not an object" {
+@test "M8: subscriptions/listen is rejected if its member notifications is not an object" {
 	start
 	modern subscriptions/listen
 	is "$(code)" -32602
@@ -381,7 +381,7 @@ subscribe() {
 	is "$(code)" -32601
 }
 
-@test "M8: the number of open subscriptions is limited" {
+@test "M8: too many open subscriptions are rejected with -32603" {
 	local form='{"jsonrpc":"2.0","id":%d,"method":"subscriptions/listen",'
 	form+='"params":{"notifications":{},"_meta":{'$META'}}}\n'
 	start
@@ -407,7 +407,7 @@ subscribe() {
 	is_error -32602 $VERSION
 }
 
-@test "M3: a stateless request does not replace the handshake" {
+@test "M3: a stateless request does not count as a handshake" {
 	start
 	modern tools/list
 	is_stateless
@@ -423,7 +423,7 @@ subscribe() {
 	is "$(get result)" '{}'
 }
 
-@test "M3: a handshake can follow a stateless request" {
+@test "M3: a handshake can follow after a stateless request" {
 	start
 	modern server/discover
 	hello 2025-06-18
@@ -433,13 +433,13 @@ subscribe() {
 	is_stateless
 }
 
-@test "M3: a request without a protocolVersion in _meta is not stateless" {
+@test "M3: a request without protocolVersion in _meta is not treated as stateless" {
 	boris
 	ask tools/list '{"_meta":{"progressToken":5,"'$CAPABILITIES'":5}}'
 	is_after_handshake
 }
 
-@test "M3: an initialize request with a protocolVersion in _meta starts no handshake" {
+@test "M3: an initialize request with protocolVersion in _meta is rejected with -32601" {
 	start
 	ask initialize '{"protocolVersion":"2025-11-25","_meta":{'"$META"'}}'
 	is "$(code)" -32601
@@ -447,7 +447,7 @@ subscribe() {
 	is "$(code)" -32602
 }
 
-@test "M3: calls with and without a handshake share the working directory" {
+@test "M3: stateless calls share the working directory with calls after a handshake" {
 	mkdir d
 	start
 	stateless_bash 'cd d'
@@ -457,7 +457,7 @@ subscribe() {
 	is "$(plain stdout)" "$PWD/d"
 }
 
-@test "M3: a stateless call in the queue can be cancelled" {
+@test "M3: a stateless call can be cancelled while it is queued" {
 	boris
 	call_bash 'echo $$ >pid; read <gate'
 	running=$id
@@ -474,7 +474,7 @@ subscribe() {
 	[ ! -e ran ]
 }
 
-@test "M3: each request is answered by the rules of its own revision" {
+@test "M3: each request is answered according to its own protocol version" {
 	boris
 	modern ping
 	is "$(code)" -32601
@@ -497,7 +497,7 @@ subscribe() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "P1: an array of messages is rejected with -32600 in every revision" {
+@test "P1: a JSON array of messages is rejected with -32600 in every protocol version" {
 	start
 	one='{"jsonrpc":"2.0","id":1,"method":"tools/call",'
 	one+='"params":{"name":"bash","arguments":{"command":"touch ran"}}}'
@@ -527,7 +527,7 @@ subscribe() {
 	is "$(get result supportedVersions 0)" '"2026-07-28"'
 }
 
-@test "M13: boris exits within a second of SIGTERM after server/discover" {
+@test "M13: after server/discover, boris exits within a second of SIGTERM" {
 	start
 	modern server/discover
 	begin
@@ -548,14 +548,14 @@ each_schema() {
 	done
 }
 
-@test "M14.4: the root of each schema is an object" {
+@test "M14.4: the root of each tool schema is an object" {
 	is_object() { is "$(get result tools $1 $2 type)" '"object"'; }
 	boris
 	ask tools/list
 	each_schema is_object
 }
 
-@test "M14.4: the schemas have no keywords that clients may not support" {
+@test "M14.4: the tool schemas contain no keywords such as oneOf that clients may not support" {
 	has_only_plain_keywords() {
 		local word
 		for word in '$schema' oneOf anyOf allOf '$defs' definitions; do
@@ -567,7 +567,7 @@ each_schema() {
 	each_schema has_only_plain_keywords
 }
 
-@test "M14.17: each property in the schemas has a type" {
+@test "M14.17: each property in the tool schemas has a type" {
 	has_types() {
 		local name
 		for name in $(get -k result tools $1 $2 properties); do
@@ -586,7 +586,7 @@ each_schema() {
 	is "$(get -n result tools) $(get result nextCursor)" '2 '
 }
 
-@test "M14.6: the result of ping is empty, whatever the params are" {
+@test "M14.6: ping returns an empty result for any params" {
 	boris
 	for params in '' '{}' '{"_meta":{}}' '{"_meta":{"progressToken":1}}' '{"x":1}'; do
 		ask ping $params
@@ -594,7 +594,7 @@ each_schema() {
 	done
 }
 
-@test "M14.14: boris runs with only the variables that clients pass on" {
+@test "M14.14: boris works with the few environment variables that clients pass on" {
 	wrap=(env -i "TEST_MARK=$PWD:" HOME="$HOME" LOGNAME=x PATH="$PATH"
 		SHELL=/bin/sh TERM=xterm USER=x)
 	boris
@@ -602,7 +602,7 @@ each_schema() {
 	is "$(plain stdout)" "$HOME"$'\nü'
 }
 
-@test "M14.14: boris runs without environment variables" {
+@test "M14.14: boris works without environment variables" {
 	[ -z "$WRAP" ] || skip "under $WRAP"
 	wrap=(env -i "TEST_MARK=$PWD:")
 	boris
@@ -627,7 +627,7 @@ is_escaped() {
 		lacks "$reply" $'\xe2\x80\xa8' && lacks "$reply" $'\xe2\x80\xa9'
 }
 
-@test "M14.19: Unicode line breaks are escaped in results" {
+@test "M14.19: Unicode line separators are escaped in results" {
 	boris
 	run_bash "printf '$BREAKS'"
 	is_escaped "$ESCAPED"
@@ -636,7 +636,7 @@ is_escaped() {
 	is_escaped "$ESCAPED"
 }
 
-@test "M14.19: Unicode line breaks are escaped in lists of tasks" {
+@test "M14.19: Unicode line separators are escaped in lists of tasks" {
 	boris
 	start_task "echo '$BREAKS'; read <gate" '{"description":"'"$ALL_BREAKS"'"}'
 	run_tool task_output '{}'
@@ -645,7 +645,7 @@ is_escaped() {
 	release
 }
 
-@test "M14.19: Unicode line breaks are escaped in errors" {
+@test "M14.19: Unicode line separators are escaped in errors" {
 	boris
 	run_bash true '{"cwd":"'"$BREAKS"'"}'
 	is_escaped "$ESCAPED"
@@ -655,7 +655,7 @@ is_escaped() {
 	is_escaped "$ESCAPED"
 }
 
-@test "M14.19: Unicode line breaks are escaped in ids" {
+@test "M14.19: Unicode line separators are escaped in ids" {
 	boris
 	request '"'"$ALL_BREAKS"'"' ping
 	hear
@@ -666,7 +666,7 @@ is_escaped() {
 	is_escaped "$ALL_ESCAPED"
 }
 
-@test "M14.19: Unicode line breaks are escaped in progress notifications" {
+@test "M14.19: Unicode line separators are escaped in progress notifications" {
 	boris
 	call_bash "printf '$BREAKS'; read <gate" '' '{"progressToken":"'"$ALL_BREAKS"'"}'
 	notice
@@ -677,7 +677,7 @@ is_escaped() {
 	answer
 }
 
-@test "M14.19: a request whose id contains Unicode line breaks can be cancelled" {
+@test "M14.19: a request can be cancelled if its id contains Unicode line separators" {
 	boris
 	quote 'echo $BASHPID >pid; read <gate'
 	request '"'"$ALL_BREAKS"'"' tools/call \
@@ -688,7 +688,7 @@ is_escaped() {
 	next_is_ping
 }
 
-@test "M14.19: Unicode line breaks are escaped in the error about a version" {
+@test "M14.19: Unicode line separators are escaped in the error about an unsupported version" {
 	start
 	ask tools/list '{"_meta":{'"${META/2026-07-28/$BREAKS}"'}}'
 	is_escaped "$ESCAPED"

@@ -83,14 +83,14 @@ not_run() {
 	done
 }
 
-@test "P1: initialize returns the server's name and version" {
+@test "P1: initialize returns the name and the version of the server" {
 	start
 	initialize 2025-11-25
 	is "$(get result serverInfo name)" '"boris"'
 	isnt "$(get result serverInfo version)" ''
 }
 
-@test "P1: commands run in sessions of every handshake revision" {
+@test "P1: commands run in sessions of every protocol version with a handshake" {
 	for version in $REVISIONS; do
 		start
 		hello $version
@@ -102,7 +102,7 @@ not_run() {
 	done
 }
 
-@test "P11: the instructions have at most 500 characters" {
+@test "P11: the instructions in initialize have at most 500 characters" {
 	for version in $REVISIONS; do
 		start
 		initialize $version
@@ -112,7 +112,7 @@ not_run() {
 	done
 }
 
-@test "P11: server/discover returns the same instructions as initialize" {
+@test "P11: server/discover and initialize return the same instructions" {
 	start
 	initialize 2025-11-25
 	instructions=$(get result instructions)
@@ -120,13 +120,13 @@ not_run() {
 	is "$(get result instructions)" "$instructions"
 }
 
-@test "P11: initialize returns no instructions if there are no tools" {
+@test "P11: initialize returns no instructions if no tools are offered" {
 	boris --no-bash
 	is "$(get result instructions)" ''
 	isnt "$(get result serverInfo)" ''
 }
 
-@test "P11: each tool asks the client to load it at once" {
+@test "P11: each tool asks the client to load it with anthropic/alwaysLoad" {
 	boris
 	for list in ask modern; do
 		$list tools/list
@@ -136,7 +136,7 @@ not_run() {
 	done
 }
 
-@test "P1: initialize with an unsupported version is answered with 2025-11-25" {
+@test "P1: initialize with an unsupported version is answered with version 2025-11-25" {
 	start
 	for version in 2026-07-28 1.0 '' 2025-11-25x 2099-01-01; do
 		initialize "$version"
@@ -144,7 +144,7 @@ not_run() {
 	done
 }
 
-@test "P1: initialize without a protocol version is rejected with -32602" {
+@test "P1: initialize without protocolVersion is rejected with -32602" {
 	start
 	for params in '{"capabilities":{},"clientInfo":{"name":"c","version":"1"}}' ''; do
 		ask initialize "$params"
@@ -152,25 +152,25 @@ not_run() {
 	done
 }
 
-@test "P1: initialize with a number as protocol version is rejected with -32602" {
+@test "P1: initialize with a number as protocolVersion is rejected with -32602" {
 	start
 	ask initialize '{"protocolVersion":20250618}'
 	is "$(code)" -32602
 }
 
-@test "P1: initialize needs no parameter except protocolVersion" {
+@test "P1: initialize requires no parameter except protocolVersion" {
 	start
 	ask initialize '{"protocolVersion":"2025-06-18"}'
 	is "$(get result protocolVersion)" '"2025-06-18"'
 }
 
-@test "P1: ping is answered before the handshake" {
+@test "P1: ping is answered before initialize" {
 	start
 	ask ping
 	is "$(get result)" '{}'
 }
 
-@test "P1: tools/list and tools/call are rejected with -32602 before the handshake" {
+@test "P1: tools/list and tools/call are rejected with -32602 before initialize" {
 	start
 	for method in tools/list tools/call; do
 		ask $method '{"name":"bash","arguments":{"command":"touch ran"}}'
@@ -182,12 +182,12 @@ not_run() {
 	[ ! -e ran ]
 }
 
-@test "P1: a message without an id is ignored before the handshake" {
+@test "P1: a request without an id is ignored before initialize" {
 	start
 	ignores '{"jsonrpc":"2.0","method":"tools/list"}'
 }
 
-@test "P1: a request sent together with initialize is served" {
+@test "P1: a request that is sent together with initialize is answered" {
 	start
 	send "$HELLO" '{"jsonrpc":"2.0","id":91,"method":"tools/list"}'
 	answer 91
@@ -222,7 +222,7 @@ not_run() {
 	next_is_ping
 }
 
-@test "P9: every request in a pipe is answered before boris exits" {
+@test "P9: all requests in a file on stdin are answered before boris exits" {
 	{
 		printf '%s\n' "$HELLO" '{"jsonrpc":"2.0","id":1,"method":"ping"}'
 		bash_request 2 'echo hi'
@@ -234,26 +234,26 @@ not_run() {
 	is "$(all -v id | grep -x '[023]' | xargs)" '0 2 3'
 }
 
-@test "P1: the last line of the input is served even without a newline" {
+@test "P1: the last line of the input is processed even without a newline" {
 	printf '%s\n{"jsonrpc":"2.0","id":4,"method":"ping"}' "$HELLO" >in
 	filter <in >heard
 	is $status 0
 	is "$(all -v id | sort | xargs)" '0 4'
 }
 
-@test "P9: boris prints nothing and exits with status 0 if the input is empty" {
+@test "P9: boris prints nothing and exits with status 0 if stdin is empty" {
 	filter </dev/null >out
 	is "$status $(cat out err)" '0 '
 }
 
-@test "P1: a line that ends with CR LF is accepted" {
+@test "P1: a message that ends with CR LF is accepted" {
 	start
 	send "$HELLO"$'\r'
 	hear
 	is "$(get result protocolVersion)" '"2025-11-25"'
 }
 
-@test "P1: a byte order mark is accepted at the start of the input" {
+@test "P1: a byte order mark at the start of the input is ignored" {
 	start
 	send $'\xef\xbb\xbf'"$HELLO"
 	hear
@@ -265,28 +265,28 @@ not_run() {
 	rejects_line $'\xef\xbb\xbf{"jsonrpc":"2.0","id":1,"method":"ping"}' -32700 null
 }
 
-@test "P1: white space around the tokens of a message is accepted" {
+@test "P1: white space between the tokens of a message is ignored" {
 	start
 	send $' \t {"jsonrpc" : "2.0" , "id" : 2 , "method" : "ping" } \t \r'
 	hear
 	is "$(get -v id) $(get result)" '2 {}'
 }
 
-@test "P1: Unicode escapes in member names are decoded" {
+@test "P1: Unicode escapes in the names of JSON members are decoded" {
 	start
 	send '{"\u006asonrpc":"2.0","\u0069d":1,"m\u0065thod":"p\u0069ng"}'
 	hear
 	is "$(get -v id) $(get result)" '1 {}'
 }
 
-@test "P1: the last value of a repeated JSON member is used" {
+@test "P1: if a JSON member occurs twice, the last one is used" {
 	start
 	send '{"jsonrpc":"2.0","\u0069d":1,"method":"ping","id":3}'
 	hear
 	is "$(get -v id) $(get result)" '3 {}'
 }
 
-@test "P1: a message that arrives one byte at a time is served" {
+@test "P1: a message that is received byte by byte is accepted" {
 	start
 	message='{"jsonrpc":"2.0","id":1,"method":"ping"}'
 	for ((i = 0; i < ${#message}; i++)); do
@@ -297,7 +297,7 @@ not_run() {
 	is "$(get -v id)" 1
 }
 
-@test "P2: a response repeats the request's id exactly as it was sent" {
+@test "P2: a response contains the id exactly as it was sent" {
 	boris
 	for id in 0 7 -5 1.0 1.50 1e3 1E+3 -0 0.1e-7 9007199254740993 \
 	          123456789012345678901234567890 '""' '"x"' '"5"' '"a\u0062"' \
@@ -308,14 +308,14 @@ not_run() {
 	done
 }
 
-@test "P2: an error repeats the request's id exactly as it was sent" {
+@test "P2: an error response contains the id exactly as it was sent" {
 	boris
 	request '"a\u0062"' nope
 	hear
 	is "$(get -v id)" '"a\u0062"'
 }
 
-@test "P2: a tool result repeats the request's id exactly as it was sent" {
+@test "P2: a tool result contains the id exactly as it was sent" {
 	boris
 	send "$(bash_request 1.0 true)"
 	hear
@@ -352,7 +352,7 @@ not_run() {
 	is "$(plain stdout)" $'\xef\xbf\xbd'
 }
 
-@test "P2: a surrogate pair in a command is decoded to one character" {
+@test "P2: a surrogate pair in a command is decoded as one character" {
 	boris
 	run_tool bash '{"command":"printf %s \ud83d\ude00"}'
 	is "$(plain stdout)" $'\xf0\x9f\x98\x80'
@@ -360,7 +360,7 @@ not_run() {
 
 # --- P3: invalid messages (JSON-RPC 2.0, RFC 8259)
 
-@test "P3: an incomplete message is rejected with -32700" {
+@test "P3: a truncated message is rejected with -32700" {
 	rejects_json '{' '{"jsonrpc":"2.0","id":4,"method"' '[1' '"abc' \
 		'{"jsonrpc":"2.0","id":1,"method":"ping"'
 }
@@ -400,7 +400,7 @@ not_run() {
 	is "$(code) $(get id)" '-32700 null'
 }
 
-@test "P3: a parse error has a message of one line" {
+@test "P3: the message of a parse error has only one line" {
 	boris
 	send '{'
 	hear
@@ -426,13 +426,13 @@ not_run() {
 	next_is_ping
 }
 
-@test "P3: params nested 22 levels deep are accepted" {
+@test "P3: a message nested 22 levels deep is accepted" {
 	boris
 	ping 1 '{"a":[[[[[[[[[[{"b":[[[[[[[[[[1]]]]]]]]]]}]]]]]]]]]]}'
 	is "$(get result)" '{}'
 }
 
-@test "P3: an object that repeats one member 100,000 times is accepted" {
+@test "P3: a message that repeats one member 100,000 times is accepted" {
 	boris
 	{
 		printf '{"jsonrpc":"2.0",'
@@ -450,7 +450,7 @@ not_run() {
 	done
 }
 
-@test "P3: a request without \"jsonrpc\": \"2.0\" is rejected with -32600" {
+@test "P3: a request whose jsonrpc member is not 2.0 is rejected with -32600" {
 	boris
 	rejects_line '{"id":5,"method":"ping"}' -32600 5
 	rejects_line '{"jsonrpc":"1.0","id":"a","method":"ping"}' -32600 '"a"'
@@ -471,14 +471,14 @@ not_run() {
 	rejects_line '{"jsonrpc":"2.0","params":{}}' -32600 null
 }
 
-@test "P3: an id that is neither a string nor a number is rejected with -32600" {
+@test "P3: a request whose id is neither a string nor a number is rejected with -32600" {
 	boris
 	for id in null true false '[]' '[1]' '{}' '{"id":1}'; do
 		rejects_line '{"jsonrpc":"2.0","id":'"$id"',"method":"ping"}' -32600 null
 	done
 }
 
-@test "P3: a response from the client is ignored" {
+@test "P3: a response that the client sends is ignored" {
 	boris
 	ignores '{"jsonrpc":"2.0","id":1,"result":{}}' \
 		'{"jsonrpc":"2.0","id":"x","error":{"code":-1,"message":"no"}}' \
@@ -490,7 +490,7 @@ not_run() {
 	ignores '' $'  \t ' $'\r'
 }
 
-@test "P3: a notification is not answered" {
+@test "P3: a notification receives no response" {
 	boris
 	ignores '{"jsonrpc":"2.0","method":"notifications/initialized"}' \
 		'{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}' \
@@ -499,20 +499,20 @@ not_run() {
 	next_is_ping
 }
 
-@test "P3: a notification with params of the wrong type is not answered" {
+@test "P3: a notification with params of the wrong type receives no response" {
 	boris
 	ignores '{"jsonrpc":"2.0","method":"notifications/nope","params":[1]}' \
 		'{"jsonrpc":"2.0","method":"notifications/nope","params":5}'
 }
 
-@test "P3: a request without an id is not answered" {
+@test "P3: a request without an id receives no response" {
 	boris
 	for method in nope '' ping tools/list; do
 		ignores '{"jsonrpc":"2.0","method":"'$method'"}'
 	done
 }
 
-@test "P3: a tool call without an id does not run the command" {
+@test "P3: tools/call without an id does not run the command" {
 	boris
 	tell tools/call '{"name":"bash","arguments":{"command":"touch ran"}}'
 	next_is_ping
@@ -520,7 +520,7 @@ not_run() {
 	[ ! -e ran ]
 }
 
-@test "P3: a request with an unknown method is rejected with -32601" {
+@test "P3: an unknown method is rejected with -32601" {
 	boris
 	for method in nope prompts/list prompts/get resources/list resources/read \
 	              resources/templates/list logging/setLevel completion/complete \
@@ -530,7 +530,7 @@ not_run() {
 	done
 }
 
-@test "P3: tools/list with an empty or null cursor returns the first page" {
+@test "P3: tools/list ignores a cursor that is empty or null" {
 	boris
 	for cursor in null '""'; do
 		ask tools/list '{"cursor":'$cursor'}'
@@ -575,7 +575,7 @@ not_run() {
 	done
 }
 
-@test "P3: params that are null count as absent" {
+@test "P3: params with the value null count as absent" {
 	boris
 	ask ping null
 	is "$(get result)" '{}'
@@ -583,14 +583,14 @@ not_run() {
 	is "$(get -n result tools)" 2
 }
 
-@test "P3: a call of an unknown tool is rejected with -32602" {
+@test "P3: tools/call with an unknown tool is rejected with -32602" {
 	boris
 	run_tool nope '{}'
 	is "$(code)" -32602
 	has "$(get error message)" nope
 }
 
-@test "P3: the error for an unknown tool names the available tools" {
+@test "P3: the error about an unknown tool lists the available tools" {
 	boris
 	for name in Bash 'bash\u0000' 'bash ' '' python; do
 		run_tool "$name" '{"command":"touch ran"}'
@@ -601,7 +601,7 @@ not_run() {
 	[ ! -e ran ]
 }
 
-@test "P3: the error for KillShell or KillBash recommends kill_pid" {
+@test "P3: the error about the unknown tool KillShell or KillBash recommends kill_pid" {
 	boris
 	for name in KillShell KillBash; do
 		run_tool $name '{}'
@@ -642,7 +642,7 @@ two_names() {
 	refused "\"$3\" and \"$4\" set the same argument; give only one of them*"
 }
 
-@test "P4: a bash call without command, check_pid or kill_pid is rejected" {
+@test "P4: bash without command, check_pid and kill_pid is rejected" {
 	boris
 	rejects_arguments '{}' command check_pid kill_pid
 	rejects_arguments '{"timeout":1000}' command
@@ -650,14 +650,14 @@ two_names() {
 	refused '*command*'
 }
 
-@test "P4: a bash call with only empty arguments is rejected" {
+@test "P4: bash with only empty arguments is rejected" {
 	boris
 	for value in $EMPTY_VALUES; do
 		rejects_arguments '{"command":'$value',"input":"","check_pid":0}' command
 	done
 }
 
-@test "P4: a bash call with arguments that exclude each other is rejected" {
+@test "P4: bash with arguments that exclude each other is rejected" {
 	boris
 	rejects_arguments '{"command":"touch ran","check_pid":1}' command check_pid
 	rejects_arguments '{"command":"touch ran","kill_pid":1}' command kill_pid
@@ -678,31 +678,31 @@ two_names() {
 	not_run
 }
 
-@test "P4: the error for an invalid timeout names the smallest valid value" {
+@test "P4: the error about an invalid timeout gives the smallest valid value" {
 	boris
 	rejects_values timeout '"5s" true [0] 1.5 0.5 {"a":1} -1 -5000 -1e30' 1
 	not_run
 }
 
-@test "P4: the error for an invalid truncate lists the valid values" {
+@test "P4: the error about an invalid truncate lists the valid values" {
 	boris
 	rejects_values truncate '"middle" "HEAD" "head\u0000" 5 true' head tail both
 	not_run
 }
 
-@test "P4: a string of digits is accepted as an integer" {
+@test "P4: a string of digits is accepted as an integer argument" {
 	boris
 	run_bash 'echo hi' '{"timeout":"5000"}'
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "P4: the string \"true\" is accepted as a boolean" {
+@test "P4: the string true is accepted as a boolean argument" {
 	boris
 	run_bash 'echo hi' '{"run_in_background":"true","wait":10000}'
 	isnt "$(result task_id)" ''
 }
 
-@test "P4: a null argument counts as absent" {
+@test "P4: an argument with the value null counts as absent" {
 	boris
 	nulls=''
 	for name in timeout run_in_background check_pid kill_pid cwd stdin truncate \
@@ -734,7 +734,7 @@ boris_to_fill() {
 	task_arguments=$(get -k result tools 1 inputSchema properties)
 }
 
-@test "P4: empty values for all other arguments do not affect a command" {
+@test "P4: a command runs as usual if all optional arguments are given as empty values" {
 	boris_to_fill
 	for empty in $EMPTY_VALUES; do
 		call_filled bash '"command":"echo hi"'
@@ -744,7 +744,7 @@ boris_to_fill() {
 	done
 }
 
-@test "P4: empty values for all other arguments do not affect the start of a task" {
+@test "P4: a task starts as usual if all optional arguments are given as empty values" {
 	boris_to_fill
 	for empty in $EMPTY_VALUES; do
 		for how in '"run_in_background":true' '"tty":true'; do
@@ -755,7 +755,7 @@ boris_to_fill() {
 	done
 }
 
-@test "P4: empty values for all other arguments do not affect typing into a task" {
+@test "P4: text is typed as usual if all optional arguments are given as empty values" {
 	boris_to_fill
 	on_terminal cat '"wait":1'
 	for empty in $EMPTY_VALUES; do
@@ -765,7 +765,7 @@ boris_to_fill() {
 	done
 }
 
-@test "P4: empty values for all other arguments do not affect check_pid and kill_pid" {
+@test "P4: check_pid and kill_pid work if all optional arguments are given as empty values" {
 	boris_to_fill
 	for empty in $EMPTY_VALUES; do
 		start_task 'read <gate'
@@ -776,7 +776,7 @@ boris_to_fill() {
 	done
 }
 
-@test "P4: empty values for all other arguments do not affect task_output" {
+@test "P4: task_output works if all optional arguments are given as empty values" {
 	boris_to_fill
 	start_task 'read <gate'
 	for empty in $EMPTY_VALUES; do
@@ -787,7 +787,7 @@ boris_to_fill() {
 	done
 }
 
-@test "P4: empty values for all other arguments do not affect an edit" {
+@test "P4: edit works if all optional arguments are given as empty values" {
 	boris_to_fill
 	n=0
 	for empty in $EMPTY_VALUES; do
@@ -797,7 +797,7 @@ boris_to_fill() {
 	done
 }
 
-@test "P4: a task id such as 0e345678 is not an empty value" {
+@test "P4: the task id 0e345678 is not mistaken for the number 0" {
 	boris
 	for name in 0e345678 00e00000; do
 		look "$name"
@@ -805,13 +805,13 @@ boris_to_fill() {
 	done
 }
 
-@test "P4: bash accepts workdir as another name for cwd" {
+@test "P4: bash accepts workdir as an alias of cwd" {
 	boris
 	run_bash pwd '{"workdir":"/tmp"}'
 	is "$(plain stdout)" /tmp
 }
 
-@test "P4: edit accepts file_path, old_string, new_string and replace_all" {
+@test "P4: edit accepts the aliases file_path, old_string, new_string and replace_all" {
 	boris --edit
 	path="\"file_path\":\"$PWD/f\""
 	run_tool edit "{$path"',"new_string":"a a"}'
@@ -819,14 +819,14 @@ boris_to_fill() {
 	is "$(<f)" 'b b'
 }
 
-@test "P4: task_output accepts block and timeout" {
+@test "P4: task_output accepts the arguments block and timeout of other servers" {
 	boris
 	start_task 'echo hi'
 	look "$task" '{"block":true,"timeout":10000}'
 	is "$(result status)" '"completed"'
 }
 
-@test "P4: the schemas do not list alternative argument names" {
+@test "P4: the input schemas do not list aliases of arguments" {
 	boris --edit
 	ask tools/list
 	for name in workdir block file_path old_string new_string replace_all; do
@@ -844,7 +844,7 @@ waits_for() {
 	within $(($1 + 1000))
 }
 
-@test "P4: task_output waits if block is true or a timeout is given" {
+@test "P4: task_output waits if block is true or timeout is given" {
 	hurried
 	boris
 	start_task 'read <gate'
@@ -861,7 +861,7 @@ waits_for() {
 	waits_for 0 '{"block":false}'
 }
 
-@test "P4: an argument given under two names is rejected" {
+@test "P4: an argument that is given under two names is rejected" {
 	boris --edit
 	two_names bash '{"command":"touch ran","cwd":"/","workdir":"/tmp"}' cwd workdir
 	two_names edit '{"path":"f","new":"x","new_string":"y"}' new new_string
@@ -871,25 +871,25 @@ waits_for() {
 	[ ! -e ran ] && [ ! -e f ]
 }
 
-@test "P4: an argument may be empty if it is given under its other name" {
+@test "P4: an argument can be empty if its alias has a value" {
 	boris
 	run_bash pwd '{"cwd":"","workdir":"/tmp"}'
 	is "$(plain stdout)" /tmp
 }
 
-@test "P4: an error contains the argument name that the caller used" {
+@test "P4: an error uses the argument name that the caller used" {
 	boris
 	rejects_arguments '{"command":"touch ran","workdir":5}' '"workdir" must be a string'
 	not_run
 }
 
-@test "P4: an empty stdin argument counts as absent" {
+@test "P4: an empty argument stdin counts as absent" {
 	boris
 	run_bash '[ -c /dev/stdin ] && cat' '{"stdin":""}'
 	is "$(result exit_code) $(result stdout)" '0 ""'
 }
 
-@test "P4: a number with an exponent or a fraction is accepted if it is an integer" {
+@test "P4: an integer argument can be written with an exponent or a fraction" {
 	boris
 	for value in 5000.0 5e3 5E+3 1.5e3 0.1e4 8.64e+07 1500e-1 '"1.5e3"' 150.00e+01 \
 	             0.00015E7 150000000e-5; do
@@ -901,7 +901,7 @@ waits_for() {
 	has "$(plain stdout)" '3893 characters in total, first 250 and last'
 }
 
-@test "P4: a number that is not an integer is rejected" {
+@test "P4: a fractional number is rejected as an integer argument" {
 	boris
 	for value in 1.55e1 15e-1 1e-1 0.1 1e-400 1e400 1.0000000000000000000001; do
 		run_bash 'touch ran' '{"limit":'$value'}'
@@ -910,7 +910,7 @@ waits_for() {
 	[ ! -e ran ]
 }
 
-@test "P4: an error names every unknown argument and the tool that accepts it" {
+@test "P4: the error about unknown arguments names each one and the tool that accepts it" {
 	boris
 	start_task 'read <gate'
 	look "$task" '{"lines":5,"cwd":"/"}'
@@ -918,7 +918,7 @@ waits_for() {
 	lacks "$(text)" block
 }
 
-@test "P4: the error for an unknown argument lists the accepted ones" {
+@test "P4: the error about an unknown argument lists the accepted ones" {
 	boris
 	rejects_arguments '{"command":"touch ran","env":{"A":"1"}}' \
 		'unknown argument* "env"*; bash accepts '
@@ -926,14 +926,14 @@ waits_for() {
 	not_run
 }
 
-@test "P4: an argument name must match exactly" {
+@test "P4: the names of arguments are case-sensitive" {
 	boris
 	rejects_arguments '{"command":"touch ran","Timeout":5}' Timeout timeout
 	rejects_arguments '{"command":"touch ran","timeout\u0000":5}' timeout
 	not_run
 }
 
-@test "P4: an error shortens the name of an unknown argument" {
+@test "P4: an error shortens a long name of an unknown argument" {
 	boris
 	long=$(printf %0500d 0)
 	run_tool bash '{"command":"touch ran","x'$long'":1}'
@@ -949,7 +949,7 @@ waits_for() {
 	not_run
 }
 
-@test "P4: an error shortens an unknown task id" {
+@test "P4: an error shortens a long unknown task id" {
 	boris
 	long=$(printf %0500d 0)
 	run_tool task_output '{"task_id":"x\n'$long'"}'
@@ -970,14 +970,14 @@ waits_for() {
 	done
 }
 
-@test "P4: the error for an unknown argument of task_output names task_id" {
+@test "P4: the error about an unknown argument of task_output mentions task_id" {
 	boris
 	start_task 'read <gate'
 	look "$task" '{"id":1}'
 	refused '*id*task_id*'
 }
 
-@test "P4: null arguments of task_output count as absent" {
+@test "P4: arguments of task_output with the value null count as absent" {
 	boris
 	start_task 'read <gate'
 	look "$task" '{"wait":null,"until":null,"new":null}'
@@ -1014,14 +1014,14 @@ rejects_long_line() {
 	next_is_ping
 }
 
-@test "P5: a line of 16 MiB is accepted" {
+@test "P5: a message of 16 MiB is accepted" {
 	boris
 	padded 16777216 >&7
 	hear
 	is "$(get result)" '{}'
 }
 
-@test "P5: a line of one byte more than 16 MiB is rejected with -32600" {
+@test "P5: a message one byte longer than 16 MiB is rejected with -32600" {
 	boris
 	padded 16777217 >&7
 	hear
@@ -1029,18 +1029,18 @@ rejects_long_line() {
 	next_is_ping
 }
 
-@test "P5: the error for an oversized line repeats its string id" {
+@test "P5: the error about an oversized message contains its string id" {
 	boris
 	rejects_long_line '"a\"b"' '{"jsonrpc":"2.0","id":"a\"b","method":"ping","params":{"x":"'
 }
 
-@test "P5: the error for an oversized line repeats its number id" {
+@test "P5: the error about an oversized message contains its numeric id" {
 	boris
 	rejects_long_line 7 '{"id":7,"jsonrpc":"2.0","params":{"id":8,"x":"' \
 		$' \t{ "params" : {"id":8,"x":[{"id":9}]} , "\\u0069d" : 7 , "x":"'
 }
 
-@test "P5: the error for an oversized line has id null if the line has no valid id" {
+@test "P5: the error about an oversized message without a valid id has id null" {
 	boris
 	rejects_long_line null '{"jsonrpc":"2.0","method":"ping","params":{"id":8,"x":"' \
 		'{"jsonrpc":"2.0","method":"notifications/x","params":{"requestId":8,"x":"' \
@@ -1048,17 +1048,17 @@ rejects_long_line() {
 		'"id":5,"' '{"id":5' '{"id":"5'
 }
 
-@test "P5: the error for an oversized line has id null if the id is not in the first 4 KiB" {
+@test "P5: the error about an oversized message has id null if the id is not in the first 4 KiB" {
 	boris
 	rejects_long_line null "{\"x\":\"$(printf %04080d 0)\",\"id\":12345678,\"x\":\""
 }
 
-@test "P5: an oversized response is rejected with id null" {
+@test "P5: the error about an oversized response of the client has id null" {
 	boris
 	rejects_long_line null '{"jsonrpc":"2.0","id":5,"result":{"x":"' '{"id":5,"error":"'
 }
 
-@test "P5: an oversized line is not stored in memory" {
+@test "P5: an oversized message is discarded instead of stored" {
 	needs_plain
 	boris
 	padded 16777216 >&7
@@ -1071,7 +1071,7 @@ rejects_long_line() {
 	next_is_ping
 }
 
-@test "P5: an oversized line is rejected once if the input ends in it" {
+@test "P5: an oversized message that ends without a newline is rejected only once" {
 	{
 		printf '%s\n' "$HELLO"
 		padded 20000000 | tr -d '\n'
@@ -1100,7 +1100,7 @@ write_in_pieces() {
 	END
 }
 
-@test "P5: a line is parsed correctly wherever reads split it" {
+@test "P5: messages are parsed correctly if reads divide them at any byte" {
 	needs perl
 	boris
 	write_in_pieces &
@@ -1134,7 +1134,7 @@ hold_shell() {
 	begun held
 }
 
-@test "P6: ping is answered while a command runs" {
+@test "P6: ping is answered while a command is running" {
 	boris
 	hold_shell
 	ping 901
@@ -1144,7 +1144,7 @@ hold_shell() {
 	is "$(result exit_code)" 0
 }
 
-@test "P6: tools/list is answered while a command runs" {
+@test "P6: tools/list is answered while a command is running" {
 	boris
 	hold_shell
 	request 902 tools/list
@@ -1153,7 +1153,7 @@ hold_shell() {
 	release
 }
 
-@test "P6: task_output is answered while a command runs" {
+@test "P6: task_output is answered while a command is running" {
 	boris
 	start_task 'echo hi; echo hi >there; read <gate'
 	printed there
@@ -1166,7 +1166,7 @@ hold_shell() {
 	is "$(result exit_code)" 0
 }
 
-@test "P6: a call with wrong arguments is answered while a command runs" {
+@test "P6: wrong arguments are rejected while a command is running" {
 	boris
 	hold_shell
 	request 903 tools/call '{"name":"bash","arguments":{"command":5}}'
@@ -1175,7 +1175,7 @@ hold_shell() {
 	release
 }
 
-@test "P6: a command that makes its descriptors blocking does not block boris" {
+@test "P6: a command that makes its output pipes blocking does not block boris" {
 	needs_linux_parts
 	needs perl
 	boris
@@ -1186,7 +1186,7 @@ hold_shell() {
 	is "$(plain stdout)" more
 }
 
-@test "P6: a ping is answered while a call of 15 MB is queued" {
+@test "P6: ping is answered while a call of 15 MB is queued" {
 	boris
 	hold_shell
 	{
@@ -1201,7 +1201,7 @@ hold_shell() {
 	is "$(result stdout)" '"15000000\n"'
 }
 
-@test "P7: a command runs in the directory that the previous one changed to" {
+@test "P7: a command runs in the directory to which the previous one changed" {
 	mkdir d
 	boris
 	send "$(bash_request 91 'cd d')"$'\n'"$(bash_request 92 pwd)"
@@ -1209,7 +1209,7 @@ hold_shell() {
 	is "$(plain stdout)" "$PWD/d"
 }
 
-@test "P7: a command starts only after the previous command has ended" {
+@test "P7: a command starts only after the previous command has finished" {
 	boris
 	hold_shell 'echo one >>order'
 	call_bash 'echo two >>order'
@@ -1233,7 +1233,7 @@ hold_shell() {
 	done
 }
 
-@test "P7: a background task starts only after the previous command has ended" {
+@test "P7: a background task starts only after the previous foreground command has finished" {
 	mkdir d
 	boris
 	hold_shell 'cd d'
@@ -1249,7 +1249,7 @@ hold_shell() {
 	is "$(cat d/where)" "$PWD/d"
 }
 
-@test "P7: calls that start tasks are answered in the order in which they were sent" {
+@test "P7: calls that start background tasks are answered in the order in which they were sent" {
 	boris
 	start_task true
 	arguments='{"command":"true","run_in_background":true}'
@@ -1291,7 +1291,7 @@ parallel_answered() {
 	done
 }
 
-@test "P7: a call with an absolute cwd does not wait for other calls (D7)" {
+@test "P7: a command with an absolute cwd runs without waiting for earlier commands" {
 	boris
 	hold_shell
 	call_bash 'echo second'
@@ -1304,7 +1304,7 @@ parallel_answered() {
 	answer $second
 }
 
-@test "P7: a task with an absolute cwd does not wait for other calls (D7)" {
+@test "P7: a task with an absolute cwd starts without waiting for earlier commands" {
 	boris
 	hold_shell
 	start_task 'read <gate' '{"cwd":"'"$PWD"'"}'
@@ -1312,7 +1312,7 @@ parallel_answered() {
 	release 2
 }
 
-@test "P7: a call without cwd does not wait for calls with an absolute cwd (D7)" {
+@test "P7: a command without cwd does not wait for commands with an absolute cwd" {
 	mkdir d
 	boris
 	in_parallel 2
@@ -1324,7 +1324,7 @@ parallel_answered() {
 	release 2
 }
 
-@test "P7: a call without cwd waits for the command before it" {
+@test "P7: a command without cwd waits for the previous command" {
 	boris
 	hold_shell
 	call_bash 'touch early'
@@ -1335,7 +1335,7 @@ parallel_answered() {
 	[ -e early ]
 }
 
-@test "P7: a call with a relative cwd waits for the command before it" {
+@test "P7: a command with a relative cwd waits for the previous command" {
 	mkdir d
 	boris
 	hold_shell 'cd d'
@@ -1349,7 +1349,7 @@ parallel_answered() {
 	[ -e early ] && [ -e d/early ]
 }
 
-@test "P7: at most sixteen calls with an absolute cwd run in parallel" {
+@test "P7: at most sixteen commands with an absolute cwd run in parallel" {
 	boris
 	in_parallel 19
 	eventually has_begun 16
@@ -1363,7 +1363,7 @@ parallel_answered() {
 	parallel_answered 1 19
 }
 
-@test "P7: queued calls with an absolute cwd start in the order in which they were sent" {
+@test "P7: queued commands with an absolute cwd start in the order in which they were sent" {
 	boris
 	in_parallel 19
 	eventually has_begun 16
@@ -1375,7 +1375,7 @@ parallel_answered() {
 	release 16
 }
 
-@test "P8: cancelling a call with an absolute cwd does not affect other calls (P7)" {
+@test "P8: cancelling a command with an absolute cwd does not affect other commands" {
 	boris
 	in_parallel 16
 	eventually has_begun 16
@@ -1388,7 +1388,7 @@ parallel_answered() {
 	unanswered $first
 }
 
-@test "P8: a queued call with an absolute cwd does not run after it is cancelled (P7)" {
+@test "P8: a queued command with an absolute cwd does not run after it is cancelled" {
 	boris
 	in_parallel 17
 	eventually has_begun 16
@@ -1401,7 +1401,7 @@ parallel_answered() {
 	unanswered $((first + 16))
 }
 
-@test "P7: an edit does not wait for calls with an absolute cwd" {
+@test "P7: an edit does not wait for commands with an absolute cwd" {
 	boris --edit
 	in_parallel 16
 	eventually has_begun 16
@@ -1410,7 +1410,7 @@ parallel_answered() {
 	release 16
 }
 
-@test "P7: an edit waits for the command before it" {
+@test "P7: an edit waits for the previous command" {
 	mkdir d
 	boris --edit
 	hold_shell 'cd d'
@@ -1423,7 +1423,7 @@ parallel_answered() {
 	is "$(<d/g)" text
 }
 
-@test "P7: a call with an absolute cwd does not wait for 50 queued edits" {
+@test "P7: a command with an absolute cwd does not wait for queued edits" {
 	boris --edit
 	hold_shell
 	for i in {1..50}; do
@@ -1438,7 +1438,7 @@ parallel_answered() {
 	is "$(<f50)" text
 }
 
-@test "P7: the timeout of a queued command counts from the start of the command" {
+@test "P7: the timeout of a queued command counts from the time when it starts" {
 	boris
 	hold_shell
 	call_bash 'echo hi' '{"timeout":'$((1000 * SLOW))'}'
@@ -1461,7 +1461,7 @@ cancel_running() {
 	eventually gone pid
 }
 
-@test "P8: a cancelled command is terminated without a response" {
+@test "P8: a cancelled command is terminated and receives no response" {
 	boris
 	cancel_running 'echo $$ >pid; read <gate'
 	in_turn
@@ -1485,7 +1485,7 @@ cancel_running() {
 	unanswered $cancelled
 }
 
-@test "P8: the timeout of a cancelled command does not make boris spin" {
+@test "P8: boris uses no CPU time after the timeout of a cancelled command" {
 	needs_linux
 	needs_plain
 	boris
@@ -1515,7 +1515,7 @@ cancel_running() {
 	[ ! -e ran ]
 }
 
-@test "P8: a cancellation with the id 5 does not match the id \"5\"" {
+@test "P8: a cancellation with a number as id does not match a string of the same digits" {
 	boris
 	send "$(bash_request '"5"' 'echo x >a; read <gate')"
 	begun a
@@ -1558,7 +1558,7 @@ cancels_queued() {
 	cancels_queued '""' '""'
 }
 
-@test "P8: a cancellation matches an id with and without escape sequences" {
+@test "P8: a cancellation matches an id that uses other escape sequences" {
 	boris
 	cancels_queued '"ab"' '"\u0061b"'
 	cancels_queued '"a/b\u00e9"' '"\u0061\/b'$'\u00e9''"'
@@ -1590,7 +1590,7 @@ cancels_queued() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "P8: a cancellation of an answered request is ignored" {
+@test "P8: a cancellation of a request that was already answered is ignored" {
 	boris
 	run_bash 'echo hi'
 	cancel $id
@@ -1619,7 +1619,7 @@ queue_calls() {
 	seq "$1" | sed "s|.*|$line|" >&7
 }
 
-@test "P6: a cancellation with an id of 15 MB is ignored within a second" {
+@test "P6: ignoring a cancellation with an id of 15 MB takes less than a second of CPU time" {
 	needs_plain
 	boris
 	hold_shell
@@ -1637,7 +1637,7 @@ queue_calls() {
 	died
 }
 
-@test "P6: 15,000 queued commands are rejected within half a second" {
+@test "P6: rejecting 15,000 queued commands takes less than half a second of CPU time" {
 	needs_plain
 	boris --call-limit=4
 	start_task 'read <never'
@@ -1663,7 +1663,7 @@ exits_unread() {
 	left=1
 }
 
-@test "P9: commands that were sent before the end of the input are answered" {
+@test "P9: running and queued commands are answered after end of file on stdin" {
 	boris
 	hold_shell 'echo one'
 	call_bash 'echo two'
@@ -1677,7 +1677,7 @@ exits_unread() {
 	is $status 0
 }
 
-@test "P9: a call that waits for a task is answered after the end of the input" {
+@test "P9: after end of file on stdin, a call that waits for a task is still answered" {
 	boris
 	mkfifo never2
 	exec 5<>never2
@@ -1712,15 +1712,15 @@ stop_reading() {
 	exec 8<&-
 }
 
-@test "P9: boris exits if the client stops reading after the end of the input" {
+@test "P9: boris exits if the client closes first stdin and then stdout of boris" {
 	closes_without_reader end_input stop_reading
 }
 
-@test "P9: boris exits if the input ends after the client has stopped reading" {
+@test "P9: boris exits if the client closes first stdout and then stdin of boris" {
 	closes_without_reader stop_reading end_input
 }
 
-@test "P9: SIGPIPE does not kill boris if the client stops reading" {
+@test "P9: SIGPIPE does not kill boris if the client closes the pipe on stdout" {
 	boris
 	stop_reading
 	trap '' PIPE
@@ -1754,7 +1754,7 @@ ids_of_rest() {
 	"$HERE/reply" -l -v id <rest
 }
 
-@test "P10: a timeout is enforced while the client reads no responses" {
+@test "P10: a timeout terminates the command while the client reads no responses" {
 	boris
 	call_bash 'echo $$ >pid; read <gate' '{"timeout":300}'
 	begun pid
@@ -1763,7 +1763,7 @@ ids_of_rest() {
 	kill $writer || :
 }
 
-@test "P10: no response is lost if the client reads late" {
+@test "P10: no response is lost if the client reads the responses late" {
 	boris
 	unread 5000
 	settled traffic
@@ -1785,7 +1785,7 @@ read_slowly() {
 	done
 }
 
-@test "P10: a request is served before all earlier responses have been read" {
+@test "P10: a request is processed although older responses have not been read" {
 	boris
 	unread 500
 	settled traffic
@@ -1801,7 +1801,7 @@ read_slowly() {
 	exits_unread
 }
 
-@test "P10: boris stops reading requests if too many responses are unread" {
+@test "P10: boris stops reading requests while too many responses are unread" {
 	needs_plain
 	boris
 	unread 40000
@@ -1815,7 +1815,7 @@ read_slowly() {
 	kill $writer 2>/dev/null || :
 }
 
-@test "P10: a client that reads slowly does not make boris use more than 10 MiB" {
+@test "P10: if the client reads slowly, boris needs at most 10 MiB of memory" {
 	needs_plain
 	boris
 	local i ten size
@@ -1844,7 +1844,7 @@ large_calls() {
 	done
 }
 
-@test "P10: boris stops reading requests if too many commands are queued" {
+@test "P10: boris stops reading requests while too many commands are queued" {
 	needs_plain
 	boris
 	hold_shell
@@ -1861,7 +1861,7 @@ large_calls() {
 	done
 }
 
-@test "P10: the responses to 990 waits for one task need at most 32 MiB of memory" {
+@test "P10: answering 990 calls that wait for one task needs at most 32 MiB of memory" {
 	needs_plain
 	boris
 	start_task 'read <gate; seq -f "%0100.0f" 290'
@@ -1881,7 +1881,7 @@ large_calls() {
 	wait $reader
 }
 
-@test "P10: a command does not stall if the client reads no progress notifications" {
+@test "P10: a command does not block if the client reads no progress notifications" {
 	boris
 	call_bash 'yes | head -c 5000000; echo x >done' '{}' '{"progressToken":1}'
 	begun done
