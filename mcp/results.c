@@ -53,10 +53,9 @@ struct result {
 	bool is_task;       /* the job is a task */
 	bool reads_task;    /* `about` is ABOUT_TASK_STATE */
 	bool ended;         /* the result reports that the job has ended */
-	struct buf notes;   /* all notes, joined by note() */
-	size_t first_note;  /* size of the first note and its separator, in
-	                     * bytes, if the text begins with that note;
-	                     * otherwise 0 */
+	struct buf heading; /* first sentence of the text, which is also the
+	                     * first note of the data; usually empty */
+	struct buf notes;   /* all other notes, joined by note() */
 	size_t events;      /* size of the notes about abandoned calls and ended
 	                     * tasks, in bytes; these come last in `notes` */
 	struct buf text, data;
@@ -377,16 +376,14 @@ note_task_timeout(struct buf *b, const struct job *job)
 		note_unit(b, job);
 }
 
-/* Adds notes that a command in the foreground was terminated by its timeout.
- * The text of the result begins with the first of these notes (B). */
+/* Writes the heading that a command in the foreground was terminated by its
+ * timeout (B), and adds notes about it. */
 static void
 note_timeout(struct result *r)
 {
 	struct buf *b = &r->notes;
 
-	note(b, "Command timed out after %jdms", r->job->timeout);
-	buf_put(&r->text, b->data, b->len);
-	r->first_note = b->len + strlen(separator);
+	buf_fmt(&r->heading, "Command timed out after %jdms", r->job->timeout);
 	note_unit(b, r->job);
 	note(b, "use run_in_background for longer jobs and servers, and tty "
 	    "for interactive programs");
@@ -1235,6 +1232,21 @@ results_edit(struct buf *b, const struct caller *caller, struct session *s,
 
 /* -- Commands and tasks ------------------------------------------------ */
 
+/* Appends the heading and the notes to the structured data, as one string. */
+static void
+put_notes_data(struct result *r)
+{
+	struct buf all = { NULL, 0, 0 };
+
+	if (r->heading.len > 0)
+		note(&all, "%s", buf_text(&r->heading));
+	if (r->notes.len > 0)
+		note(&all, "%s", buf_text(&r->notes));
+	if (all.len > 0)
+		json_put(&r->data, "note", buf_text(&all));
+	buf_free(&all);
+}
+
 /* Appends the members of the structured data that precede the output. */
 static void
 put_facts_data(struct result *r)
@@ -1249,8 +1261,7 @@ put_facts_data(struct result *r)
 	}
 	if (r->ended)
 		json_put_true(d, "timed_out", job->timed_out);
-	if (r->notes.len > 0)
-		json_put(d, "note", buf_text(&r->notes));
+	put_notes_data(r);
 	if (r->is_task) {
 		json_put(d, "task_id", job->id);
 		json_put_number(d, "pid", job->exec.pid);
@@ -1291,8 +1302,7 @@ cut_facts(struct result *r, size_t tail)
 	cut_before(&r->text, tail, max);
 }
 
-/* Appends the lines of the text that precede the output. When it is called, the
- * text is empty or contains the first note; see note_timeout(). */
+/* Writes the lines of the text that precede the output. */
 static void
 put_facts(struct result *r)
 {
@@ -1304,9 +1314,10 @@ put_facts(struct result *r)
 	bool survives = r->ended && !exited;
 	size_t facts_end;
 
+	buf_put(t, r->heading.data, r->heading.len);
 	/* A command that boris could not terminate has no exit code, so its
-	 * text begins with the status. */
-	if (r->is_task || (survives && r->first_note == 0))
+	 * text begins with the status unless there is a heading. */
+	if (r->is_task || (survives && r->heading.len == 0))
 		buf_fmt(t, "status: %s", job_status(job, r->ended));
 	if (exited)
 		put_exit_code(t, &job->exec);
@@ -1320,7 +1331,7 @@ put_facts(struct result *r)
 	if (time >= 1000 || waits)
 		buf_fmt(t, "\nelapsed: %.1f s", fmt_seconds(time));
 	if (r->notes.len > 0)
-		buf_fmt(t, "\nnote: %s", buf_text(&r->notes) + r->first_note);
+		buf_fmt(t, "\nnote: %s", buf_text(&r->notes));
 	cut_facts(r, t->len - facts_end);
 }
 
@@ -1479,6 +1490,7 @@ results_job(struct buf *b, const struct caller *caller, struct session *s,
 	put_facts(&r);
 	if (r.about != ABOUT_TASK_START)
 		put_output(&r);
+	buf_free(&r.heading);
 	buf_free(&r.notes);
 	put_result(b, caller, &r.text, &r.data);
 }
