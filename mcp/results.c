@@ -36,9 +36,13 @@ enum {
 	                       * be started */
 	ENDED_SHOWN = 60,     /* maximum number of characters of a command in a
 	                       * note */
-	ENDED_BYTES = 135     /* maximum size of a command in a note, in bytes;
-	                       * small enough that the notes of note_session()
-	                       * fit in three quarters of any limit (K3) */
+	/* Maximum size of a command in a note, in bytes. With it, the notes of
+	 * note_session() are never cut, because they fit in three quarters of
+	 * the smallest limit, 1500 of 2000 bytes (K3). At most, three abandoned
+	 * calls need 156 bytes each in addition to their commands, three ended
+	 * tasks 51, a survivor 114, the number of other tasks 21, and the
+	 * separators 12: 768 + 7 * 104 = 1496. */
+	ENDED_BYTES = 104
 };
 
 /* A result while it is being written, as text and as data (B6) */
