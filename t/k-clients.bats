@@ -52,7 +52,7 @@ send_together() {
 
 # --- K1: the table
 
-@test "K1: the argument wait_for_previous of Gemini CLI is accepted and ignored" {
+@test "K1: Gemini CLI can pass its own argument wait_for_previous" {
 	boris_for gemini-cli-mcp-client
 	run_bash 'echo hi' '{"wait_for_previous":true}'
 	is "$(result stdout)" '"hi\n"'
@@ -62,7 +62,7 @@ send_together() {
 	release
 }
 
-@test "K1: the argument wait_for_previous of an unknown client is rejected" {
+@test "K1: other clients cannot pass the argument wait_for_previous" {
 	boris
 	run_bash 'echo hi' '{"wait_for_previous":true}'
 	refused '*unknown argument "wait_for_previous"*'
@@ -70,19 +70,19 @@ send_together() {
 
 # --- K2: the call limit
 
-@test "K2: the default timeout is 600 s for a client with a call limit" {
+@test "K2: the default timeout is 600 s for a client that limits the time of calls" {
 	boris_for codex-mcp-client
 	ask tools/list
 	has "$(get -s result tools 0 description)" 'default 600000 ms'
 }
 
-@test "K2: the default timeout is 120 s if --call-limit=0 removes the call limit" {
+@test "K2: --call-limit=0 sets the default timeout back to 120 s" {
 	boris_for codex-mcp-client --call-limit=0
 	ask tools/list
 	has "$(get -s result tools 0 description)" 'default 120000 ms'
 }
 
-@test "K2: a command that is still running at the call limit becomes a task" {
+@test "K2: a command that runs longer than the client waits becomes a task" {
 	boris --call-limit=1
 	run_bash 'echo so far; read <gate; echo end'
 	is "$(result status)" '"running"'
@@ -97,13 +97,13 @@ send_together() {
 	is "$(result stdout)" '"so far\nend\n"'
 }
 
-@test "K2: a command does not become a task if its timeout expires soon after the call limit" {
+@test "K2: a command whose timeout expires soon after --call-limit is not made a task" {
 	boris --call-limit=1
 	run_bash 'read <gate' '{"timeout":1600}'
 	is "$(result status)" '"timed_out"'
 }
 
-@test "K2: a command that has become a task is still terminated at its timeout" {
+@test "K2: a command that became a task at --call-limit is terminated at its timeout" {
 	hurried
 	boris --call-limit=3
 	run_bash 'read <gate' '{"timeout":15000}'
@@ -116,7 +116,7 @@ send_together() {
 	has "$(result note)" timeout
 }
 
-@test "K2: a queued command that cannot start before the call limit is not run" {
+@test "K2: a command that is still queued at --call-limit is not run" {
 	boris --call-limit=1
 	call_bash 'echo first; read <gate' '{"timeout":8000}'
 	first=$id
@@ -129,7 +129,7 @@ send_together() {
 	[ ! -e ran ]
 }
 
-@test "K2: a queued command starts as soon as the command before it becomes a task" {
+@test "K2: a queued command starts as soon as the previous one has become a task" {
 	boris --call-limit=4
 	call_bash 'read <never'
 	begin
@@ -139,7 +139,7 @@ send_together() {
 	within 5000
 }
 
-@test "K2: a queued command whose call reaches the call limit starts as a task" {
+@test "K2: at --call-limit, the next queued command starts as a task" {
 	boris --call-limit=1
 	send_together 'read <never' 'echo second; read <gate'
 	answer 101
@@ -153,7 +153,7 @@ send_together() {
 	is "$(result stdout)" '"second\n"'
 }
 
-@test "K2: queued commands become tasks in order until ten tasks are running" {
+@test "K2: at --call-limit, queued commands become tasks in order until ten tasks are running" {
 	local i commands=()
 	boris --call-limit=1
 	for i in {1..12}; do
@@ -172,7 +172,7 @@ send_together() {
 	eventually ten_started
 }
 
-@test "K2, D7: commands with an absolute cwd become tasks independently" {
+@test "K2, D7: commands with an absolute cwd become tasks at --call-limit" {
 	local i tasks=()
 	boris --call-limit=1
 	for i in 1 2 3; do
@@ -192,7 +192,7 @@ send_together() {
 	done
 }
 
-@test "K2, D7: the seventeenth command with an absolute cwd is not run at the call limit" {
+@test "K2, D7: a seventeenth command with an absolute cwd is not run at --call-limit" {
 	local i
 	boris --call-limit=1
 	for i in {1..16}; do
@@ -206,7 +206,7 @@ send_together() {
 	release 17
 }
 
-@test "K2: a queued edit is made when its call reaches the call limit" {
+@test "K2: at --call-limit, a queued edit is made and answered" {
 	boris --call-limit=1 --edit
 	call_bash 'read <never'
 	run_tool edit '{"path":"f","new":"text"}'
@@ -214,7 +214,7 @@ send_together() {
 	is "$(<f)" text
 }
 
-@test "K2: a command becomes a task in time even if the client reads no responses" {
+@test "K2: a command becomes a task at --call-limit even if the client reads no responses" {
 	boris --call-limit=2
 	call_bash 'read <never'
 	call_bash 'echo x >mark'
@@ -225,7 +225,7 @@ send_together() {
 	kill $writer || :
 }
 
-@test "K2: a command is terminated at the call limit if ten tasks are running" {
+@test "K2: a command is terminated at --call-limit if ten tasks are running" {
 	boris --call-limit=1
 	start_ten_tasks
 	run_bash 'read <never'
@@ -234,7 +234,7 @@ send_together() {
 	has "$(plain note)" 'because 10 background tasks are running'
 }
 
-@test "K2: a queued command is not run if it would be terminated almost at once" {
+@test "K2: a queued command is not run if --call-limit would leave it less than a second" {
 	boris --call-limit=3
 	start_ten_tasks
 	call_bash 'echo x >begun; read <never'
@@ -251,7 +251,7 @@ send_together() {
 	[ ! -e ran ]
 }
 
-@test "K2: the note about a terminated command says how long the command was queued" {
+@test "K2: the note about a command terminated at --call-limit includes the time in the queue" {
 	boris --call-limit=4
 	start_ten_tasks
 	call_bash 'echo x >begun; read <gate'
@@ -267,7 +267,7 @@ send_together() {
 	answer $first
 }
 
-@test "K2, E11: the directory of a new task is not reported as unresponsive" {
+@test "K2, E11: a new task at --call-limit is not reported as waiting for its directory" {
 	local i commands=()
 	boris --call-limit=1
 	for i in {1..10}; do
@@ -281,7 +281,7 @@ send_together() {
 	done
 }
 
-@test "K2: a wait for one task ends at the call limit" {
+@test "K2: a wait for one task ends at --call-limit" {
 	boris --call-limit=1
 	start_task 'read <gate'
 	look '' '"wait":60000'
@@ -290,7 +290,7 @@ send_together() {
 	release
 }
 
-@test "K2: a wait for any task ends at the call limit" {
+@test "K2: a wait for any task ends at --call-limit" {
 	boris --call-limit=1
 	start_task 'read <gate'
 	run_tool task_output '{"wait":6000}'
@@ -298,14 +298,14 @@ send_together() {
 	release
 }
 
-@test "K2: a wait of Claude Code continues after the call limit" {
+@test "K2: for Claude Code, a wait does not end at --call-limit" {
 	boris_for claude-code --call-limit=1 --structured=on
 	start_task 'sleep 1.5; echo done'
 	look '' '"wait":20000'
 	is "$(result stdout)" '"done\n"'
 }
 
-@test "K2: Codex receives an answer within 300 s even if the command ignores SIGTERM" {
+@test "K2: Codex receives a response within 300 s even if the command ignores SIGTERM" {
 	[ -z "$REAL" ] || skip 'it takes five minutes'
 	hurried
 	boris_for codex-mcp-client
@@ -324,7 +324,7 @@ LIMITS='codex-mcp-client 36000
 copilot-cli 20000
 gemini-cli-mcp-client 38000'
 
-@test "K3: a long stdout is shortened to the limit of each known client" {
+@test "K3: long stdout is shortened to the size that each known client accepts" {
 	while read -r name limit; do
 		boris_for "$name" --structured=off
 		run_bash "$(long_output 60000)"
@@ -336,7 +336,7 @@ a*'
 	done <<<"$LIMITS"
 }
 
-@test "K3: a long stdout and a long stderr share the limit of each known client" {
+@test "K3: long stdout and stderr together fit the size that each known client accepts" {
 	while read -r name limit; do
 		boris_for "$name" --structured=off
 		run_bash "$(long_output 60000); { $(long_output 60000); } >&2"
@@ -346,20 +346,20 @@ a*'
 	done <<<"$LIMITS"
 }
 
-@test "K3: a result for opencode has at most 1900 lines" {
+@test "K3: a result for opencode has at most 1900 lines of text" {
 	boris_for opencode
 	run_bash 'seq 3000; seq 3000 >&2'
 	most "$(result_text | wc -l)" 1900
 	is "$(result_text | grep -c 'full output: /')" 2
 }
 
-@test "K3: --result-limit overrides the limit of the client" {
+@test "K3: --result-limit overrides the known limit of a client" {
 	boris_for copilot-cli --result-limit=2000 --structured=off
 	run_bash "$(long_output 60000)"
 	most ${#reply} 2600
 }
 
-@test "K3: stdout can use the space that a short stderr leaves" {
+@test "K3: stdout can use the space that a short stderr does not need" {
 	boris_for copilot-cli
 	run_bash "echo short >&2; $(long_output 60000)"
 	least ${#reply} 18500
@@ -388,7 +388,7 @@ names_all_tasks() {
 	done
 }
 
-@test "K3: the error about an unknown task names every task within the limit" {
+@test "K3: with --result-limit, the error about an unknown task still lists all tasks" {
 	boris --result-limit=2000
 	start_described_tasks
 	run_tool task_output '{"task_id":"'"$(printf %0300d 0)"'"}'
@@ -396,7 +396,7 @@ names_all_tasks() {
 	names_all_tasks
 }
 
-@test "K3: the error about an eleventh task names every task within the limit" {
+@test "K3: with --result-limit, the error about an eleventh task still lists all tasks" {
 	boris --result-limit=2000
 	start_described_tasks
 	run_bash true '{"run_in_background":true}'
@@ -404,7 +404,7 @@ names_all_tasks() {
 	names_all_tasks
 }
 
-@test "K3: a list of ten tasks names every task within the limit" {
+@test "K3: with --result-limit, the task list still names all ten tasks" {
 	boris --result-limit=2000
 	start_described_tasks
 	call_bash "echo x >begun; read <gate # $(printf %0300d 0)"
@@ -415,7 +415,7 @@ names_all_tasks() {
 	release
 }
 
-@test "K3: output is shortened even if the name of the directory exceeds the limit" {
+@test "K3: output is shortened to --result-limit even if the directory name exceeds it" {
 	dir=$PWD$(printf "/%0200d" {1..13})
 	mkdir -p "$dir"
 	boris --result-limit=2000 --structured=off
@@ -430,7 +430,7 @@ long_path() {
 	echo "/start${middle//0/$1}/end"
 }
 
-@test "K3: a long cwd in an error is shortened in the middle" {
+@test "K3: a long cwd is shortened in the middle when an error quotes it" {
 	boris --result-limit=2000
 	for letter in p € ü; do
 		run_bash true '{"cwd":"'"$(long_path $letter)"'"}'
@@ -439,7 +439,7 @@ long_path() {
 	done
 }
 
-@test "K3: a long path in the error of an edit is shortened in the middle" {
+@test "K3: a long path is shortened in the middle when an error of edit quotes it" {
 	boris --edit --result-limit=2000
 	for letter in p € ü; do
 		run_tool edit '{"path":"'"$(long_path $letter)"'","old":"x","new":"y"}'
@@ -450,7 +450,7 @@ long_path() {
 
 # --- K4: the directory in the first result
 
-@test "K4: only the first result of a foreground command gives the cwd" {
+@test "K4: only the first result of a foreground command shows the working directory" {
 	boris
 	run_bash 'echo hi'
 	has "$(text)" "cwd: $PWD"

@@ -26,7 +26,7 @@ slow_exit() {
 
 # --- L1, L2: closing a session
 
-@test "L1: the end of stdin terminates background tasks, which can clean up" {
+@test "L1: at end of file on stdin, background tasks receive SIGTERM and can clean up" {
 	boris
 	start_task 'sleep 600 & echo $! >child
 		trap "echo bye >bye; exit" TERM; read <gate'
@@ -45,7 +45,7 @@ default_hup() {
 	[ -z "$(trap -p HUP)" ] || wrap=(env --default-signal=HUP)
 }
 
-@test "L1: boris terminates all commands on SIGTERM, SIGINT, SIGHUP and SIGQUIT" {
+@test "L1: SIGTERM, SIGINT, SIGHUP or SIGQUIT makes boris terminate all commands" {
 	default_hup
 	for signal in TERM INT HUP QUIT; do
 		boris
@@ -63,7 +63,7 @@ default_hup() {
 	done
 }
 
-@test "L1: an idle boris exits at once on SIGTERM, SIGINT, SIGHUP and SIGQUIT" {
+@test "L1: without commands, boris exits immediately on SIGTERM, SIGINT, SIGHUP and SIGQUIT" {
 	default_hup
 	for signal in TERM INT HUP QUIT; do
 		boris
@@ -75,7 +75,7 @@ default_hup() {
 	done
 }
 
-@test "L1, D7: closing a session terminates all of its 16 running commands" {
+@test "L1, D7: at exit, all of 16 parallel commands are terminated" {
 	boris
 	: >begun
 	for i in {1..18}; do
@@ -96,7 +96,7 @@ default_hup() {
 	is "$(grep -c 'session was closed' heard)" 18
 }
 
-@test "L1: a stopped task is continued so that SIGTERM can terminate it" {
+@test "L1: a stopped task is continued so that it can handle SIGTERM" {
 	boris
 	start_task 'echo $$ >stopped; kill -STOP $$; echo no'
 	begun stopped
@@ -106,7 +106,7 @@ default_hup() {
 	gone stopped
 }
 
-@test "L1: closing a session twice sends SIGTERM only once" {
+@test "L1: a second reason to exit does not make tasks receive SIGTERM again" {
 	boris
 	start_task 'trap "echo bye >>bye; exit" TERM; echo x >a; read <gate'
 	begun a
@@ -120,7 +120,7 @@ default_hup() {
 	is "$(cat bye)" bye
 }
 
-@test "L1: a call that waits for a task returns when the session closes" {
+@test "L1: a call that waits for a task is answered when boris exits" {
 	boris
 	start_task 'echo x >a; read <gate; :'
 	printed a
@@ -135,7 +135,7 @@ default_hup() {
 
 # The command ends when boris has waited three times for 200 ms. The client must
 # then have another 200 ms to read the response, which is longer than a pipe.
-@test "P10: the last response is written completely before boris exits" {
+@test "P10: the last response is completely written before boris exits" {
 	boris
 	call_bash 'head -c 60000 /dev/zero | tr "\0" "\042" | tee /dev/stderr
 		trap "sleep 0.6; exit 0" TERM; echo x >a; read <gate'
@@ -148,7 +148,7 @@ default_hup() {
 	is "$(tail -c 1 heard | od -An -tx1)" ' 0a'
 }
 
-@test "L1: all process groups of a session are terminated at the same time" {
+@test "L1: boris terminates all commands at the same time when it exits" {
 	boris
 	for i in 1 2 3 4; do
 		start_task "$(stubborn stubborn$i)"
@@ -183,7 +183,7 @@ exits_at_once() {
 	eventually alone
 }
 
-@test "L1: a signal after the end of stdin makes boris exit at once" {
+@test "L1: a signal after end of file on stdin makes boris exit immediately" {
 	boris
 	start_task "$(stubborn pid)"
 	begun pid
@@ -197,7 +197,7 @@ exits_at_once() {
 	least "$(took)" 4800 # The task had the complete grace period.
 }
 
-@test "L1: a signal while the last call still runs makes boris exit at once" {
+@test "L1: a signal makes boris exit immediately while it waits for the last call" {
 	boris
 	call_bash 'trap "echo x >bye; exit" TERM; echo $$ >pid
 		while :; do read -t 600 <>never; done'
@@ -209,7 +209,7 @@ exits_at_once() {
 	begun bye
 }
 
-@test "L1: a signal during the grace period makes boris exit at once" {
+@test "L1: a second signal during the grace period makes boris exit immediately" {
 	boris
 	start_task "$(slow_exit 'trap : TERM')"
 	call_bash "$(stubborn pid2)"
@@ -221,7 +221,7 @@ exits_at_once() {
 	begun bye
 }
 
-@test "L1: a task can clean up even if boris gets SIGKILL right after SIGTERM" {
+@test "L1: a task can clean up even if boris receives SIGKILL right after SIGTERM" {
 	boris
 	start_task "$(slow_exit)"
 	begun pid
@@ -232,7 +232,7 @@ exits_at_once() {
 	eventually alone
 }
 
-@test "L1: the guard process keeps working after SIGTERM" {
+@test "L1: the guard process keeps working after it receives SIGTERM" {
 	needs_linux
 	boris
 	start_task "$(slow_exit 'trap : TERM')"
@@ -255,7 +255,7 @@ printing_daemon() {
 	END
 }
 
-@test "L1: a daemon that prints to a pipe of boris gets SIGPIPE after boris exits" {
+@test "L1: a daemon that prints to a pipe receives SIGPIPE after boris has exited" {
 	needs setsid
 	boris
 	run_bash "$(printing_daemon)"
@@ -264,7 +264,7 @@ printing_daemon() {
 	eventually gone daemon
 }
 
-@test "L1: a daemon that prints to a pipe of boris gets SIGPIPE after boris is killed" {
+@test "L1: a daemon that prints to a pipe receives SIGPIPE after boris was killed" {
 	needs setsid
 	boris
 	start_task "$(printing_daemon)
@@ -276,7 +276,7 @@ printing_daemon() {
 	eventually alone
 }
 
-@test "L1: the guard process keeps no descriptors of finished tasks open" {
+@test "L1: the guard process closes its descriptors of finished tasks" {
 	needs_linux
 	boris
 	for i in {1..100}; do
@@ -326,7 +326,7 @@ close_with_queue() {
 	cost=$((cost + cpu))
 }
 
-@test "L1: the time to close a session grows linearly with the queued calls" {
+@test "L1: the CPU time at exit grows linearly with the number of queued calls" {
 	needs_plain
 	close_with_queue 4000
 	few=$cost
@@ -334,7 +334,7 @@ close_with_queue() {
 	most $cost $((10 * few + 300))
 }
 
-@test "L2: no command starts after the session has closed" {
+@test "L2: no command starts after boris has received SIGTERM" {
 	boris
 	call_bash "$(stubborn pid)"
 	call_bash 'touch ran'
@@ -357,7 +357,7 @@ close_with_queue() {
 
 # --- L3: nothing remains
 
-@test "L3: children, grandchildren and background jobs end with the session" {
+@test "L3: children, grandchildren and background jobs are terminated when boris exits" {
 	boris
 	run_bash 'sleep 600 & (sleep 600 & sleep 600 & true)
 		nohup sleep 600 >/dev/null 2>&1 &'
@@ -370,7 +370,7 @@ close_with_queue() {
 	none_left
 }
 
-@test "L3: a process started with setsid survives boris" {
+@test "L3: a process started with setsid survives the exit of boris" {
 	needs setsid
 	boris
 	run_bash 'setsid sh -c "echo \$\$ >far; exec sleep 600" & true'
@@ -393,7 +393,7 @@ descriptors() {
 	ls "/proc/$server/fd" | wc -l
 }
 
-@test "L3: neither zombies nor descriptors remain after commands and tasks" {
+@test "L3: commands and tasks leave neither zombies nor open descriptors in boris" {
 	needs_linux
 	boris
 	run_bash true
@@ -436,7 +436,7 @@ descriptors() {
 	is "$(grep -c '"hi' heard)" $((250 * i))
 }
 
-@test "L3: boris removes its files when stdin ends and on SIGTERM" {
+@test "L3: boris removes its temporary files at end of file on stdin and on SIGTERM" {
 	for how in end_input 'kill -TERM'; do
 		boris
 		run_bash 'head -c 40000 /dev/zero | tr "\0" a'
@@ -451,7 +451,7 @@ descriptors() {
 	done
 }
 
-@test "L3: no process remains if the client dies while it reads a response" {
+@test "L3: no process remains if the client dies in the middle of a response" {
 	boris
 	start_task 'echo $$ >pid; read <gate'
 	begun pid
@@ -490,7 +490,7 @@ nothing_remains() {
 	is "$(compgen -G 'tmp/*')" ''
 }
 
-@test "L4: neither processes nor files remain after boris is killed" {
+@test "L4: no processes and files remain after boris was killed" {
 	needs_linux
 	boris
 	start_all_kinds
@@ -500,7 +500,7 @@ nothing_remains() {
 	nothing_remains
 }
 
-@test "L4: neither processes nor files remain after boris's process group is killed" {
+@test "L4: no processes and files remain after the process group of boris was killed" {
 	needs_linux
 	boris
 	start_all_kinds
@@ -510,7 +510,7 @@ nothing_remains() {
 	nothing_remains
 }
 
-@test "L4: the guard process does not remove files that commands have created" {
+@test "L4: after boris was killed, the guard process removes no files of commands" {
 	needs_linux
 	boris
 	run_bash 'head -c 100000 /dev/zero | tr "\0" a'
@@ -528,7 +528,7 @@ nothing_remains() {
 	rm tmp/*
 }
 
-@test "L4: a command that starts while boris is killed gets SIGTERM twice" {
+@test "L4: if boris is killed while a command starts, the command receives SIGTERM twice" {
 	needs_plain
 	for ((i = 0; i < 20; i++)); do
 		rm -f got
@@ -544,7 +544,7 @@ nothing_remains() {
 	fail 'no command got SIGTERM twice'
 }
 
-@test "L4: the guard process completes the grace period without another SIGTERM" {
+@test "L4: if boris is killed during the grace period, tasks do not receive SIGTERM again" {
 	needs_linux
 	boris
 	start_task 'trap "echo x >>terms" TERM; echo $$ >pid
@@ -566,7 +566,7 @@ nothing_remains() {
 	eventually alone
 }
 
-@test "L4: a child that is forked on SIGTERM is terminated after boris is killed" {
+@test "L4: a child that a SIGTERM handler forks is terminated after boris was killed" {
 	needs_linux
 	boris
 	start_task 'trap "sleep 600 & exit" TERM; echo x >begun
@@ -577,7 +577,7 @@ nothing_remains() {
 	eventually alone
 }
 
-@test "L4: a process that keeps forking is terminated after boris is killed" {
+@test "L4: a process that forks continuously is terminated after boris was killed" {
 	needs_linux
 	boris
 	call_bash 'trap "" TERM; h() { [ -e forks ] && h & }; : >forks; h
@@ -592,7 +592,7 @@ nothing_remains() {
 CLEAN_UP='trap "read -t 0.2 <>never; echo x >bye; exit" TERM
 	echo $$ >pid; while :; do read -t 600 <>never; done'
 
-@test "L4: a foreground command can clean up after boris is killed" {
+@test "L4: a foreground command can clean up after boris was killed" {
 	needs_linux
 	boris
 	call_bash "$CLEAN_UP" '{"timeout":60000}'
@@ -603,7 +603,7 @@ CLEAN_UP='trap "read -t 0.2 <>never; echo x >bye; exit" TERM
 	eventually alone
 }
 
-@test "L4: a command that became a task can clean up after boris is killed" {
+@test "L4: a command that became a task can clean up after boris was killed" {
 	needs_linux
 	boris --on-timeout=background
 	run_bash "$CLEAN_UP" '{"timeout":100}'
@@ -635,7 +635,7 @@ guard_was_replaced() {
 	now=$(the_guard) && [ -n "$now" ] && [ "$now" != "$guard" ]
 }
 
-@test "L4: a killed guard process is replaced when the next command starts" {
+@test "L4: if the guard process is killed, the next command starts a new one" {
 	start_guarded 'sleep 600 &'
 	kill -KILL "$guard"
 	eventually gone "$guard"
@@ -646,7 +646,7 @@ guard_was_replaced() {
 	eventually alone
 }
 
-@test "L4: a stopped guard process is continued when the next command starts" {
+@test "L4: if the guard process is stopped, the next command continues it" {
 	start_guarded 'sleep 600 &'
 	kill -STOP "$guard"
 	eventually grep -q '^State:.T' "/proc/$guard/status"
@@ -656,7 +656,7 @@ guard_was_replaced() {
 	eventually alone
 }
 
-@test "L4: a killed guard process is replaced at once while a task runs" {
+@test "L4: if the guard process is killed while a task runs, boris replaces it immediately" {
 	start_guarded 'sleep 600' '{"run_in_background":true}'
 	kill -KILL "$guard"
 	eventually gone "$guard"
@@ -666,25 +666,25 @@ guard_was_replaced() {
 	eventually alone
 }
 
-@test "L4: the guard process starts with the first command and exits with boris" {
+@test "L4: the guard process starts with the first command and exits together with boris" {
 	start_guarded true
 	leave
 	reaped "$guard"
 }
 
-@test "L4: the guard process keeps no descriptor of the client open" {
+@test "L4: the guard process inherits no descriptor from the client" {
 	start_guarded true
 	is "$(ls "/proc/$guard/fd")" 0
 	like "$(readlink "/proc/$guard/fd/0")" 'pipe:*'
 	is "$(readlink "/proc/$guard/cwd")" /
 }
 
-@test "L4: the guard process has a process group and session of its own" {
+@test "L4: the guard process runs in its own process group and session" {
 	start_guarded true
 	is "$(process "$guard" 5 6)" "$guard $guard"
 }
 
-@test "L4: boris can exit while the guard process is stopped" {
+@test "L4: boris exits normally if the guard process is stopped" {
 	start_guarded true
 	kill -STOP "$guard"
 	begin

@@ -61,7 +61,7 @@ link_line() {
 	tail -n 1 src/boris
 }
 
-@test "Q4: make uses the CC, CFLAGS and LDFLAGS that are given as arguments" {
+@test "Q4: make uses CC, CFLAGS and LDFLAGS from its command line" {
 	setup_compiler
 	build CC=other CFLAGS=-O7 LDFLAGS=-Lx
 	made '^# other .*-O7'
@@ -75,13 +75,13 @@ link_line() {
 	has "$(link_line)" '# other -O7 -g -Lx -o '
 }
 
-@test "Q4: arguments of make override the environment" {
+@test "Q4: variables on the make command line override the environment" {
 	setup_compiler
 	CC=cc CFLAGS= build CC=other
 	compiled '^# other .* -I. -c '
 }
 
-@test "Q4: make rebuilds nothing if nothing has changed" {
+@test "Q4: make rebuilds nothing if no file has changed" {
 	setup_compiler
 	build
 	made '^# cc '
@@ -89,7 +89,7 @@ link_line() {
 	build
 }
 
-@test "Q4: make rebuilds everything for another compiler or other flags" {
+@test "Q4: make rebuilds everything if the compiler or its flags have changed" {
 	setup_compiler
 	build
 	build CC=other CFLAGS=-O7
@@ -100,7 +100,7 @@ link_line() {
 	made '^# cc '
 }
 
-@test "Q4: bmake rebuilds everything for another compiler within the same second" {
+@test "Q4: bmake rebuilds everything if the compiler has changed within a second" {
 	needs bmake
 	setup_compiler
 	MAKE=bmake build
@@ -110,7 +110,7 @@ link_line() {
 	made '^# other '
 }
 
-@test "Q4: bmake rebuilds nothing if nothing has changed" {
+@test "Q4: bmake rebuilds nothing if no file has changed" {
 	needs bmake
 	setup_compiler
 	MAKE=bmake build CC=other
@@ -164,17 +164,17 @@ targets_use_last_build() {
 	done
 }
 
-@test "Q4: make demo, test and install use the output of the last build" {
+@test "Q4: make demo, make test and make install use the result of the last build" {
 	targets_use_last_build
 }
 
-@test "Q4: bmake demo, test and install use the output of the last build" {
+@test "Q4: bmake demo, bmake test and bmake install use the result of the last build" {
 	needs bmake
 	MAKE=bmake
 	targets_use_last_build
 }
 
-@test "Q4: make demo, test and install rebuild nothing after make static" {
+@test "Q4: after make static, make demo, make test and make install rebuild nothing" {
 	setup_compiler
 	setup_users
 	build static
@@ -185,7 +185,7 @@ targets_use_last_build() {
 	done
 }
 
-@test "Q4: make test rebuilds a static boris as a static binary" {
+@test "Q4: after make static, make test rebuilds a static binary" {
 	setup_compiler
 	setup_users
 	build static
@@ -195,7 +195,7 @@ targets_use_last_build() {
 	has "$(tail -n 1 used)" ' -static '
 }
 
-@test "Q4: make install rebuilds a missing static boris as a static binary" {
+@test "Q4: after make static, make install rebuilds a missing static binary" {
 	setup_compiler
 	setup_users
 	build static
@@ -203,7 +203,7 @@ targets_use_last_build() {
 	uses install musl-gcc
 }
 
-@test "Q4: flags given to make demo, test or install override those of the last build" {
+@test "Q4: flags given to make demo, make test or make install replace earlier flags" {
 	setup_compiler
 	setup_users
 	for target in demo test install; do
@@ -218,7 +218,7 @@ targets_use_last_build() {
 	done
 }
 
-@test "Q4: make test keeps flags that contain quotes, dollar signs and blanks" {
+@test "Q4: make test preserves flags that contain quotes, dollar signs and blanks" {
 	setup_compiler
 	setup_users
 	CFLAGS="-DA='\$x' -DB=\"c  d\" -DE=\\f" build
@@ -238,7 +238,7 @@ targets_use_last_build() {
 	has "$(link_line)" ' -static '
 }
 
-@test "Q4: make static omits flags that the linker does not support" {
+@test "Q4: make static omits flags that the linker rejects" {
 	setup_compiler
 	mv bin/cc bin/real
 	cat >bin/other <<-'END'
@@ -268,7 +268,7 @@ count_lines() {
 		-exec cat {} + | wc -l
 }
 
-@test "Q7: the numbers of lines are reported" {
+@test "Q7: the number of lines of code, tests and documents is printed" {
 	local sources tests
 	sources=$(($(count_lines . '*.[ch]') - $(count_lines t '*.[ch]')))
 	tests=$(count_lines t '*')
@@ -318,14 +318,14 @@ needs_objects() {
 	[ -f "$HERE/../boris.o" ] || skip 'needs what make leaves'
 }
 
-@test "Q7: no two modules depend on each other" {
+@test "Q7: the dependencies between modules have no cycles" {
 	needs_objects
 	{ included; called; } | sort -u >needs
 	least "$(wc -l <needs)" 60
 	is "$(tsort needs 2>&1 >/dev/null)" ''
 }
 
-@test "Q7: a layer depends only on the layers below it" {
+@test "Q7: modules depend only on modules of the same or a lower layer" {
 	needs_objects
 	{ included; called; } | sort -u | awk '
 		BEGIN {
@@ -349,7 +349,7 @@ needs_objects() {
 	most "$(cd "$HERE/.." && git ls-files | cut -d/ -f1 | sort -u | wc -l)" 20
 }
 
-@test "Q7: SPEC lists every module" {
+@test "Q7: SPEC contains the name of each module" {
 	for module in $(modules); do
 		grep -q "\b${module##*/}\.c\b" "$HERE/../doc/SPEC" || fail "SPEC does not name $module"
 	done
@@ -365,7 +365,7 @@ needs_objects() {
 	is "$(nm o/*.o | sed -n 's/.* [bBdDC] //p')" signal_pipe
 }
 
-@test "Q4: make install installs the last build" {
+@test "Q4: make install installs the result of the last build" {
 	setup_compiler
 	build static
 	build install DESTDIR="$PWD/a b" PREFIX=/usr
@@ -374,14 +374,14 @@ needs_objects() {
 	made '^# musl-gcc '
 }
 
-@test "Q4: make install builds boris if it does not exist" {
+@test "Q4: make install builds boris if no binary exists" {
 	setup_compiler
 	build install DESTDIR="$PWD/d"
 	made '^# cc '
 	cmp src/boris d/usr/local/bin/boris
 }
 
-@test "Q4: make uninstall removes all files that make install has installed" {
+@test "Q4: make uninstall removes all files that make install installed" {
 	setup_compiler
 	build
 	for dirs in PREFIX=/usr 'BINDIR=/b MANDIR=/m DOCDIR=/o UNITDIR=/u'; do
@@ -400,7 +400,7 @@ needs_objects() {
 		'./b/boris ./m/man1/boris.1 ./o/README ./o/SECURITY ./u/boris.service'
 }
 
-@test "Q4: make install with umask 077 installs files that everyone can read" {
+@test "Q4: with umask 077, make install installs files that all users can read" {
 	setup_compiler
 	umask 077
 	build install DESTDIR="$PWD/d" BINDIR=/b MANDIR=/m DOCDIR=/o UNITDIR=/u
@@ -411,7 +411,7 @@ needs_objects() {
 	is "$(find d -type f | wc -l)" 5
 }
 
-@test "Q4: make install writes the path of boris into the systemd unit" {
+@test "Q4: make install writes the installed path of boris into the systemd unit" {
 	setup_compiler
 	build
 	build install DESTDIR="$PWD/d" BINDIR=/b UNITDIR=/u
@@ -420,7 +420,7 @@ needs_objects() {
 	has "$(<d/u/boris.service)" 'ExecStart=/r&d|x/bin/boris '
 }
 
-@test "Q4: make install replaces a running boris" {
+@test "Q4: make install can replace the binary of a running boris" {
 	setup_compiler
 	build
 	mkdir -p d/usr/local/bin
@@ -432,7 +432,7 @@ needs_objects() {
 	kill $!
 }
 
-@test "Q: systemd-analyze accepts the systemd unit" {
+@test "Q: systemd-analyze verify accepts the systemd unit" {
 	needs systemd-analyze
 	[ -d /run/systemd ] || mkdir /run/systemd 2>/dev/null ||
 		skip 'systemd does not run here'
@@ -441,7 +441,7 @@ needs_objects() {
 	is "$(systemd-analyze verify --man=no ./boris.service 2>&1)" ''
 }
 
-@test "Q: the manual fits in 80 columns" {
+@test "Q: the formatted manual fits in 80 columns" {
 	needs groff
 	groff -mandoc -Tascii -P-cbou -rLL=78n "$HERE/../doc/boris.1" >out 2>err
 	is "$(cat err)" ''
@@ -455,7 +455,7 @@ clone() {
 	unset MAKEFLAGS MAKELEVEL CC CFLAGS CPPFLAGS LDFLAGS
 }
 
-@test "Q: make tarball creates identical archives from identical sources" {
+@test "Q: make tarball creates identical archives from the same sources" {
 	clone
 	cp -R a b
 	make -s -C a tarball
@@ -479,13 +479,13 @@ dist_fails() {
 	has "$output" "$1"
 }
 
-@test "Q: make dist fails if CHANGES gives no date for the version" {
+@test "Q: make dist fails if CHANGES gives no date for the current version" {
 	clone
 	commit_newest_version "$version"
 	dist_fails "the newest in CHANGES is '$version', not '$version, DAY'"
 }
 
-@test "Q: make dist fails if the newest version in CHANGES is another one" {
+@test "Q: make dist fails if the newest version in CHANGES is not the current one" {
 	clone
 	commit_newest_version '9.9.9, 2031-01-01'
 	dist_fails "the newest in CHANGES is '9.9.9, 2031-01-01', not '$version, DAY'"
@@ -524,7 +524,7 @@ setup_launcher() {
 	PATH=$PWD/bin:$PATH
 }
 
-@test "Q: the launcher of the npm package runs the binary for the processor" {
+@test "Q: the npm launcher runs the binary for the current processor" {
 	setup_launcher
 	while read -r machine processor; do
 		MACHINE=$machine bin/boris 'a  b' >out 3>&- 6>&- 9>&- &
@@ -537,14 +537,14 @@ setup_launcher() {
 	END
 }
 
-@test "Q: the launcher of the npm package fails on an unknown processor" {
+@test "Q: the npm launcher fails on an unknown processor" {
 	setup_launcher
 	run env MACHINE=sparc bin/boris
 	is "$status" 1
 	has "$output" 'sparc'
 }
 
-@test "B4: the launcher of the npm package removes the variables of npx" {
+@test "B4: the npm launcher removes the environment variables of npx" {
 	mkdir -p a/amd64 bin
 	cp "$HERE/../doc/packaging/npm/boris" a
 	printf '#!/bin/sh\nenv\n' >a/amd64/boris
@@ -563,7 +563,7 @@ make_npm_package() {
 	(cd src && OWNER=someone sh doc/packaging/release npm) >/dev/null 3>&- 6>&- 9>&-
 }
 
-@test "Q: make npm creates identical packages from identical files" {
+@test "Q: make npm creates identical packages from the same files" {
 	needs npm
 	setup_bundle
 	make_npm_package

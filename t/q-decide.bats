@@ -12,22 +12,22 @@ decides() {
 	is "$("$HERE/decide" "$1")" ''
 }
 
-@test "P7: a queued job starts as soon as its turn comes" {
+@test "P7: a queued command starts as soon as its turn comes" {
 	decides queue
 }
 
-@test "E5: a running job is stopped or becomes a task when its time is up" {
+@test "E5: a running command is stopped or becomes a task when its time has expired" {
 	decides jobs
 }
 
-@test "W2: a waiting call is answered as soon as its condition is met" {
+@test "W2: a waiting call is answered when its condition is met" {
 	decides calls
 }
 
-@test "T7: a list with a wait is answered as soon as one task has ended" {
+@test "T7: a call that waits for any task is answered when one has ended" {
 	decides lists
 }
 
-@test "I3: the state of a terminal depends on the last check and the time since then" {
+@test "I3: the state of a terminal is decided from the last check and the time since then" {
 	decides prompts
 }

@@ -8,11 +8,11 @@ setup() {
 	[ -x "$tables" ] || skip 'needs t/tables: make t/tables'
 }
 
-@test "P3: json_check accepts JSON and rejects all other text" {
+@test "P3: json_check accepts valid JSON and rejects all other text" {
 	"$tables" json-check
 }
 
-@test "P4: json_int accepts an integer in any notation" {
+@test "P4: json_int accepts an integer in any JSON notation" {
 	"$tables" json-int
 }
 
@@ -20,7 +20,7 @@ setup() {
 	"$tables" json-decode
 }
 
-@test "M14.18: json_string writes any bytes as a valid JSON string" {
+@test "M14.18: json_string converts any bytes to a valid JSON string" {
 	"$tables" json-string
 }
 
@@ -28,19 +28,19 @@ setup() {
 	"$tables" json-get
 }
 
-@test "P5: json_first_members finds members in incomplete JSON" {
+@test "P5: json_first_members finds the first members of incomplete JSON" {
 	"$tables" json-first-members
 }
 
-@test "P2: json_equal ignores how the characters of a string are escaped" {
+@test "P2: json_equal compares strings regardless of their escape sequences" {
 	"$tables" json-equal
 }
 
-@test "P2: json_verbatim copies the JSON text of a value" {
+@test "P2: json_verbatim returns the JSON text of a value unchanged" {
 	"$tables" json-verbatim
 }
 
-@test "D7: path_tidy removes dots and double slashes from a path" {
+@test "D7: path_tidy removes dot components and double slashes from a path" {
 	"$tables" path-tidy
 }
 
@@ -56,11 +56,11 @@ setup() {
 	"$tables" utf8
 }
 
-@test "W3: pattern_step finds the first match of a pattern" {
+@test "W3: pattern_step finds the first occurrence of a pattern" {
 	"$tables" pattern
 }
 
-@test "Q7: buf_fmt formats every conversion" {
+@test "Q7: buf_fmt formats all its conversions" {
 	"$tables" fmt
 }
 
@@ -68,11 +68,11 @@ setup() {
 	"$tables" list
 }
 
-@test "H8: request_read rejects requests that a proxy could read differently" {
+@test "H8: request_read rejects requests that a proxy could interpret differently" {
 	"$tables" request
 }
 
-@test "H1: field_lists finds an element in the value of a header" {
+@test "H1: field_lists finds an element in a comma-separated header value" {
 	"$tables" field-lists
 }
 
@@ -88,6 +88,6 @@ setup() {
 	"$tables" access-origin
 }
 
-@test "H3: access_has_token accepts only the complete token" {
+@test "H3: access_has_token accepts only the exact token" {
 	"$tables" access-token
 }

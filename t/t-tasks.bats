@@ -63,7 +63,7 @@ is_forgotten() {
 
 # --- T1: starting a task
 
-@test "T1: run_in_background returns the task's id and pid at once" {
+@test "T1: run_in_background returns the id and pid of the task immediately" {
 	boris
 	begin
 	start_task 'echo $$ >pid; read <gate'
@@ -74,7 +74,7 @@ is_forgotten() {
 	is "$(result exit_code)$(result cwd)" ''
 }
 
-@test "T1: the stdin of a task is empty" {
+@test "T1: the stdin of a background task is empty" {
 	boris
 	start_task 'cat; echo $? >status; read <gate'
 	begun status
@@ -103,7 +103,7 @@ count_unique() {
 	[[ $task =~ ^[0-9a-f]{8}$ ]] || fail "$task"
 }
 
-@test "T1: task ids are random" {
+@test "T1: task ids are chosen at random" {
 	collect_ids 3
 	collect_ids 3
 	is "$(count_unique <ids)" 6
@@ -152,7 +152,7 @@ no_urandom() {
 	"${wrap[@]}" true || skip 'no mount namespaces here'
 }
 
-@test "T1: starting a task fails if no random number is available" {
+@test "T1: starting a task fails if no random numbers are available" {
 	no_urandom
 	boris
 	nsenter -t "$server" -m mount --bind /dev/null /dev/urandom
@@ -174,7 +174,7 @@ with_getrandom() {
 	wrap=("$PWD/unready" "$1")
 }
 
-@test "T1: boris reports that it waits for the kernel's random number generator" {
+@test "T1: boris reports that it is waiting for the kernel's random number generator" {
 	with_getrandom 2500
 	begin
 	boris
@@ -187,7 +187,7 @@ with_getrandom() {
 	: >err
 }
 
-@test "T1: boris reports nothing if the random number generator is ready within a second" {
+@test "T1: boris reports no wait for the random number generator that is shorter than a second" {
 	with_getrandom 200
 	boris
 	start_task 'read <gate'
@@ -204,7 +204,7 @@ with_getrandom() {
 	: >err
 }
 
-@test "T1: boris reads /dev/urandom on a kernel without getrandom()" {
+@test "T1: boris reads /dev/urandom if the kernel has no getrandom()" {
 	with_getrandom -38
 	[ -c /dev/urandom ] || skip 'no /dev/urandom here'
 	boris
@@ -219,7 +219,7 @@ with_getrandom() {
 	is "$(<err)" 'boris: cannot start: no source of random numbers'
 }
 
-@test "T1: the output of a task that ends at once can be read" {
+@test "T1: the output of a task that ends immediately can be read" {
 	boris
 	for i in {1..20}; do
 		start_task "echo $i"
@@ -235,26 +235,26 @@ unbuffered() {
 	plain stdout
 }
 
-@test "T1: PYTHONUNBUFFERED is set to 1 in tasks" {
+@test "T1: background tasks get PYTHONUNBUFFERED=1" {
 	unset PYTHONUNBUFFERED
 	boris
 	is "$(unbuffered)" '<1>'
 }
 
-@test "T1: PYTHONUNBUFFERED is not set in foreground commands" {
+@test "T1: foreground commands do not get PYTHONUNBUFFERED=1" {
 	unset PYTHONUNBUFFERED
 	boris
 	run_bash 'echo "<$PYTHONUNBUFFERED>"'
 	is "$(plain stdout)" '<>'
 }
 
-@test "T1: a value of PYTHONUNBUFFERED in boris's environment is kept in tasks" {
+@test "T1: a PYTHONUNBUFFERED that boris inherits is passed to tasks unchanged" {
 	export PYTHONUNBUFFERED=
 	boris
 	is "$(unbuffered)" '<>'
 }
 
-@test "T1: task_id accepts the pid of a task" {
+@test "T1: the argument task_id also accepts the pid of a task" {
 	boris
 	task_at_gate 'echo hi'
 	for value in "$pid" '"'"$pid"'"'; do
@@ -263,7 +263,7 @@ unbuffered() {
 	done
 }
 
-@test "T1: check_pid and kill_pid accept the id of a task" {
+@test "T1: the arguments check_pid and kill_pid also accept the id of a task" {
 	boris
 	task_at_gate 'echo hi'
 	run_tool bash '{"check_pid":"'"$task"'"}'
@@ -293,7 +293,7 @@ start_ten() {
 	[ ! -e ran ]
 }
 
-@test "T2: the error for an eleventh task lists the ten running tasks" {
+@test "T2: the error about an eleventh task lists the ten running tasks" {
 	boris
 	start_ten
 	run_bash true '{"run_in_background":true}'
@@ -308,7 +308,7 @@ start_ten() {
 	most "$(wc -c <error)" 4000
 }
 
-@test "T2: a task can start after one of ten tasks has ended" {
+@test "T2: a new task can start after one of ten tasks has ended" {
 	boris
 	start_ten
 	run_bash true '{"run_in_background":true}'
@@ -341,7 +341,7 @@ start_ten() {
 	done
 }
 
-@test "T2: boris forgets the task that ended first, not the one that started first" {
+@test "T2: the result of the task that ended first is discarded first" {
 	boris
 	start_task 'read <gate; echo long'
 	long=$task long_pid=$pid
@@ -362,7 +362,7 @@ start_ten() {
 
 # --- T3: reading a task
 
-@test "T3: reading a running task returns the output so far" {
+@test "T3: reading a running task returns its output so far" {
 	boris
 	task_at_gate 'echo one; echo err >&2' 'echo two'
 	look
@@ -373,7 +373,7 @@ start_ten() {
 	has "$(text)" 'stdout:\none\n'
 }
 
-@test "T3: reading a task returns everything that was printed before the call" {
+@test "T3: reading a task returns all output that was printed before the call" {
 	boris
 	start_task 'read <gate; echo hi; echo x >a; read <gate'
 	settled true # Let the server sleep in poll() before it is stopped.
@@ -386,7 +386,7 @@ start_ten() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "T3: reading a task that has ended returns its output and exit code" {
+@test "T3: reading a finished task returns its output and exit code" {
 	boris
 	start_task 'echo one; exit 3'
 	look "$task" '{"wait":10000}'
@@ -395,7 +395,7 @@ start_ten() {
 	is "$(get result isError)" false
 }
 
-@test "T3: a task that has ended is forgotten after it has been read" {
+@test "T3: a finished task can be read only once" {
 	boris
 	start_ended_task
 	look
@@ -403,14 +403,14 @@ start_ten() {
 	is_forgotten
 }
 
-@test "T3: reading a task returns the signal that killed it" {
+@test "T3: reading a task that was killed returns the signal" {
 	boris
 	start_task 'kill -KILL $$'
 	look "$task" '{"wait":10000}'
 	is "$(result status) $(result exit_code) $(result signal)" '"completed" 137 "SIGKILL"'
 }
 
-@test "T3: reading a running task without output reports that there is no output" {
+@test "T3: reading a running task that has printed nothing returns (no output)" {
 	boris
 	start_task 'read <gate'
 	look
@@ -418,7 +418,7 @@ start_ten() {
 	is "$(result stdout) $(result stderr)" '"" ""'
 }
 
-@test "T3: reading a finished task without output reports that there is no output" {
+@test "T3: reading a finished task that has printed nothing returns (no output)" {
 	boris
 	start_task true
 	look "$task" '{"wait":10000}'
@@ -442,7 +442,7 @@ without_truncation_line() {
 	plain stdout | sed '/^\[stdout/d'
 }
 
-@test "T3: reading a running task returns its last 10,000 characters" {
+@test "T3: reading a running task returns the last 10,000 characters of its output" {
 	boris
 	task_at_gate 'seq 20000'
 	look
@@ -451,7 +451,7 @@ without_truncation_line() {
 	is "$(result stdout_chars)" "$(seq 20000 | wc -c | tr -d ' ')"
 }
 
-@test "T3: the truncate and limit given at the start do not apply to a running task" {
+@test "T3: truncate and limit of the call that starts a task do not apply while it runs" {
 	boris
 	for more in '"truncate":"head"' '"truncate":"tail"' '"truncate":"both"' \
 	            '"limit":100000'; do
@@ -462,7 +462,7 @@ without_truncation_line() {
 	done
 }
 
-@test "T3: task_output applies its truncate and limit to a finished task" {
+@test "T3: truncate and limit of task_output apply to a finished task" {
 	boris
 	for how in head tail both; do
 		start_task 'seq 20000'
@@ -480,14 +480,14 @@ without_truncation_line() {
 	is "$(plain stdout | sed '$d')" "$(seq 20000 | tail -n 2000)"
 }
 
-@test "T3: the limit of task_output overrides the limit of the start" {
+@test "T3: the limit of task_output overrides the limit of the call that started the task" {
 	boris
 	start_task 'seq 20000' '{"truncate":"tail","limit":50000}'
 	look "$task" '{"wait":10000,"limit":2000}'
 	shows_end_of_seq 2000
 }
 
-@test "T3: task_output applies limit to the end of a running task's output" {
+@test "T3: task_output with limit returns the end of a running task's output" {
 	boris
 	task_at_gate 'seq 20000'
 	for limit in 2000 20000; do
@@ -498,7 +498,7 @@ without_truncation_line() {
 	shows_end_of_seq 10000
 }
 
-@test "T3: task_output applies truncate to a running task" {
+@test "T3: truncate of task_output applies to a running task" {
 	boris
 	task_at_gate 'seq 20000'
 	look "$task" '{"truncate":"tail"}'
@@ -507,21 +507,21 @@ without_truncation_line() {
 	is "$(plain stdout | head -c 30000)" "$(seq 20000 | head -c 30000)"
 }
 
-@test "T3: a call with check_pid accepts the argument limit" {
+@test "T3: the argument limit applies to check_pid" {
 	boris
 	task_at_gate 'seq 20000'
 	check_task '"limit":2000'
 	shows_end_of_seq 2000
 }
 
-@test "T3: a call with kill_pid accepts the argument limit" {
+@test "T3: the argument limit applies to kill_pid" {
 	boris
 	task_at_gate 'seq 20000'
 	kill_task '"limit":2000'
 	shows_end_of_seq 2000
 }
 
-@test "T3: the saved file has the output that is no longer in memory" {
+@test "T3: output that exceeds the memory limit is complete in the saved file" {
 	boris
 	for how in head tail both; do
 		start_task 'yes é | head -n 90000 | tr -d "\n"; echo'
@@ -531,14 +531,14 @@ without_truncation_line() {
 	done
 }
 
-@test "T3: a running task's output of 10,000 characters is not truncated" {
+@test "T3: 10,000 characters of a running task's output are returned in full" {
 	boris
 	task_at_gate 'yes é | head -n 10000 | tr -d "\n"'
 	look
 	is "$(get -n result structuredContent stdout) $(result stdout_chars)" '10000 '
 }
 
-@test "T3: a running task's line of 10,001 characters is truncated at its start" {
+@test "T3: a line of 10,001 characters of a running task is shortened at its start" {
 	boris
 	task_at_gate 'yes é | head -n 10000 | tr -d "\n"; printf x'
 	look
@@ -547,7 +547,7 @@ without_truncation_line() {
 [stdout: showing last 1 of 1 lines (its last 19999 bytes); full output: /'
 }
 
-@test "T3: new output of a running task is limited to 10,000 characters" {
+@test "T3: at most 10,000 characters of new output of a running task are returned" {
 	boris
 	task_at_gate 'echo first' 'seq 20000; echo x >b; read <gate'
 	look "$task" '{"new":true}'
@@ -574,7 +574,7 @@ without_truncation_line() {
 	is "$(result status) $(result stdout)" '"completed" "hi\n"'
 }
 
-@test "T3: other calls are served while task_output waits" {
+@test "T3: other calls are answered while task_output waits" {
 	boris
 	start_task 'read <gate'
 	wait_for_task '"wait":60000'
@@ -584,7 +584,7 @@ without_truncation_line() {
 	release
 }
 
-@test "T3: task_output with wait returns at once if the task has ended" {
+@test "T3: task_output with wait returns immediately if the task has ended" {
 	boris
 	start_ended_task
 	begin
@@ -593,7 +593,7 @@ without_truncation_line() {
 	is "$(result exit_code)" 3
 }
 
-@test "T3: task_output with a wait of 0 returns at once" {
+@test "T3: task_output with wait set to 0 returns immediately" {
 	boris
 	start_task 'read <gate'
 	begin
@@ -602,7 +602,7 @@ without_truncation_line() {
 	is "$(result status)" '"running"'
 }
 
-@test "T3: task_output with wait returns when the time is up" {
+@test "T3: task_output with wait returns a running task when the time has expired" {
 	boris
 	start_task 'read <gate'
 	begin
@@ -612,7 +612,7 @@ without_truncation_line() {
 	is "$(result status)" '"running"'
 }
 
-@test "T3: cancelling task_output does not stop the task" {
+@test "T3: cancelling a task_output call does not stop the task" {
 	boris
 	start_task 'read <gate; echo hi'
 	wait_for_task '"wait":60000'
@@ -628,7 +628,7 @@ without_truncation_line() {
 	unanswered $wait
 }
 
-@test "T3: task_output with new: true returns only the output since the last read" {
+@test "T3: task_output with new returns only output that was not returned before" {
 	boris
 	task_at_gate 'echo one' 'echo two; echo e >&2; echo x >b; read <gate'
 	look "$task" '{"new":true}'
@@ -640,7 +640,7 @@ without_truncation_line() {
 	is "$(result stdout) $(result stderr)" '"two\n" "e\n"'
 }
 
-@test "T3: task_output with new: true reports that there is no new output" {
+@test "T3: task_output with new reports that there is no new output" {
 	boris
 	task_at_gate 'echo one'
 	look
@@ -649,7 +649,7 @@ without_truncation_line() {
 	like "$(text)" '*\(no new output\)"'
 }
 
-@test "T3: task_output without new returns all output and counts as reading the task" {
+@test "T3: after task_output without new, task_output with new returns only later output" {
 	boris
 	task_at_gate 'echo one' 'echo two'
 	look "$task" '{"new":true}'
@@ -660,7 +660,7 @@ without_truncation_line() {
 	is "$(result status) $(result stdout) $(result stderr)" '"completed" "two\n" ""'
 }
 
-@test "T3: check_pid returns all output and counts as reading the task" {
+@test "T3: after check_pid, task_output with new returns only later output" {
 	boris
 	task_at_gate 'echo one' 'echo two'
 	look "$task" '{"new":true}'
@@ -680,7 +680,7 @@ without_truncation_line() {
 	is "$(result status) $(result stdout) $(plain task_id)" "\"running\" \"one\\n\" $task"
 }
 
-@test "T4: check_pid returns the result of a finished task only once" {
+@test "T4: the result of a finished task can be read only once with check_pid" {
 	boris
 	start_task 'echo one; exit 3'
 	await_end
@@ -691,7 +691,7 @@ without_truncation_line() {
 	is_forgotten
 }
 
-@test "T4: kill_pid sends SIGTERM to a task and returns its last output" {
+@test "T4: kill_pid sends SIGTERM to a task and returns its remaining output" {
 	boris
 	task_at_gate 'trap "rm lock; echo bye; exit 7" TERM; echo x >lock; echo hi'
 	begin
@@ -704,7 +704,7 @@ without_truncation_line() {
 	is_forgotten
 }
 
-@test "T4: kill_pid kills the children of a task" {
+@test "T4: kill_pid also terminates the children of a task" {
 	boris
 	task_at_gate 'sleep 600 & echo $! >child'
 	kill_task
@@ -719,7 +719,7 @@ start_ignoring_sigterm() {
 	begun child
 }
 
-@test "T4: kill_pid sends SIGKILL after five seconds to a task that ignores SIGTERM" {
+@test "T4: kill_pid sends SIGKILL to a task that ignores SIGTERM for five seconds" {
 	hurried
 	boris
 	start_ignoring_sigterm
@@ -734,7 +734,7 @@ start_ignoring_sigterm() {
 	is_forgotten
 }
 
-@test "T4: other requests are served while kill_pid waits for a task to end" {
+@test "T4: other requests are answered while kill_pid waits for a task to end" {
 	hurried
 	boris
 	start_ignoring_sigterm
@@ -755,7 +755,7 @@ start_ignoring_sigterm() {
 	most "$(get -n result structuredContent stdout)" 10300
 }
 
-@test "T4: kill_pid returns only the output since the task was last read" {
+@test "T4: kill_pid returns only output that was not returned before" {
 	boris
 	task_at_gate 'echo one'
 	look
@@ -764,7 +764,7 @@ start_ignoring_sigterm() {
 	is "$(result status) $(result stdout)" '"killed" ""'
 }
 
-@test "T4: kill_pid returns the result of a finished task" {
+@test "T4: kill_pid returns the result of a task that has already ended" {
 	boris
 	start_ended_task 'echo hi; exit 3'
 	kill_task
@@ -777,7 +777,7 @@ trap_sigterm() {
 	echo 'trap "echo bye; exit 7" TERM; echo hi; echo $$ >pid; read <gate'
 }
 
-@test "T4: all calls that wait for a killed task receive the same result" {
+@test "T4: if a task is killed, all calls that wait for it receive the same result" {
 	boris
 	call_bash "$(trap_sigterm)" '{"run_in_background":true,"wait":60000}'
 	waits=("$id")
@@ -800,7 +800,7 @@ trap_sigterm() {
 	within 3000
 }
 
-@test "T4: a call that waits for new output receives the result of a killed task" {
+@test "T4: if a task is killed, a call that waits for new output receives the result" {
 	boris
 	start_task "$(trap_sigterm)"
 	printed pid
@@ -819,7 +819,7 @@ trap_sigterm() {
 	within 3000
 }
 
-@test "T4: kill_pid sends SIGTERM to a task only once" {
+@test "T4: kill_pid sends SIGTERM only once" {
 	boris
 	start_task 'trap "echo x >>got; sleep 0.1; exit" TERM; echo x >begun
 		while :; do read -t 1 <>never; done'
@@ -829,7 +829,7 @@ trap_sigterm() {
 	is "$(wc -l <got | tr -d ' ')" 1
 }
 
-@test "T4: two kill_pid calls for one task receive the same result" {
+@test "T4: two simultaneous kill_pid calls for one task receive the same result" {
 	hurried
 	boris
 	start_task '(trap "" TERM; echo $BASHPID >child; read <gate) & echo x >a; read <gate; :'
@@ -880,7 +880,7 @@ trap_sigterm() {
 	done
 }
 
-@test "T4: kill_pid does not kill a process that boris did not start" {
+@test "T4: kill_pid rejects the pid of a process that boris did not start" {
 	boris
 	sleep 600 3>&- 6>&- 7>&- 8>&- 9>&- &
 	mine=$!
@@ -890,7 +890,7 @@ trap_sigterm() {
 	kill $mine
 }
 
-@test "T4: kill_pid does not kill a foreground command" {
+@test "T4: kill_pid rejects the pid of a foreground command" {
 	boris
 	call_bash 'echo $$ >pid; read <gate'
 	long=$id
@@ -905,7 +905,7 @@ trap_sigterm() {
 	is "$(result exit_code)" 0
 }
 
-@test "T4: kill_pid does not kill a process that a foreground command left running" {
+@test "T4: kill_pid rejects the pid of a process that a foreground command left running" {
 	boris
 	run_bash 'sleep 600 & echo $! >child; echo $$ >leader'
 	for file in child leader; do
@@ -928,7 +928,7 @@ trap_sigterm() {
 	eventually gone "$pid"
 }
 
-@test "T5: a task that ends before --bg-timeout stays completed" {
+@test "T5: a task that ends before --bg-timeout has the status completed" {
 	boris --bg-timeout=1
 	start_task 'echo hi'
 	early=$task
@@ -940,7 +940,7 @@ trap_sigterm() {
 	is "$(result status) $(result stdout) $(result timed_out)" '"completed" "hi\n" '
 }
 
-@test "T5: a task that ignores SIGTERM is killed 5 s after --bg-timeout" {
+@test "T5: a task that ignores SIGTERM is killed five seconds after --bg-timeout" {
 	hurried
 	boris --bg-timeout=5
 	begin
@@ -952,7 +952,7 @@ trap_sigterm() {
 	gone child
 }
 
-@test "T5: --bg-timeout counts from the hand-over of a foreground command" {
+@test "T5: if a foreground command becomes a task, --bg-timeout counts from that moment" {
 	boris --bg-timeout=1 --on-timeout=background
 	begin
 	run_bash 'read <gate' '{"timeout":600}'
@@ -964,14 +964,14 @@ trap_sigterm() {
 
 # --- T6, P6: tasks with much output
 
-@test "T6: a task does not block on a full pipe while no call reads it" {
+@test "T6: a task can print any amount of output before it is read" {
 	boris
 	task_at_gate 'seq 400000 | tee copy; head -c 1000000 /dev/zero | tr "\0" b >&2'
 	look
 	is "$(result stdout_chars) $(result stderr_chars)" "$(wc -c <copy) 1000000"
 }
 
-@test "T6: the saved file has the complete output of a task" {
+@test "T6: the saved file contains the complete output of a task" {
 	boris
 	task_at_gate 'seq 400000 | tee copy'
 	look
@@ -981,7 +981,7 @@ trap_sigterm() {
 	cmp copy "$(plain stdout_file)"
 }
 
-@test "T6: each output stream of ten tasks needs at most 290 KiB of memory" {
+@test "T6: ten tasks with 8 MB of output each need at most 5.7 MiB of memory" {
 	needs_plain
 	boris
 	run_bash true
@@ -1022,13 +1022,13 @@ trap_sigterm() {
 	is "$(text)" '"no tasks"'
 }
 
-@test "T7: task_output with a null task_id returns the task list" {
+@test "T7: task_output with task_id set to null returns the task list" {
 	boris
 	run_tool task_output '{"task_id":null,"wait":null,"until":null,"new":null}'
 	is "$(text) $(result tasks)" '"no tasks" []'
 }
 
-@test "T7: task_output without task_id rejects until and new" {
+@test "T7: task_output without task_id rejects the arguments until and new" {
 	boris
 	for argument in '"until":"x"' '"new":true'; do
 		run_tool task_output "{$argument}"
@@ -1036,13 +1036,13 @@ trap_sigterm() {
 	done
 }
 
-@test "T7: limit and truncate have no effect on the task list" {
+@test "T7: limit and truncate are accepted without effect for the task list" {
 	boris
 	run_tool task_output '{"limit":2000,"truncate":"tail"}'
 	is "$(text)" '"no tasks"'
 }
 
-@test "T7: the task list contains the fields of a running task" {
+@test "T7: the task list contains id, pid, status, time, description and command of a task" {
 	boris
 	start_task 'read <gate; echo one' '{"description":"Waits for the gate"}'
 	list_tasks
@@ -1056,7 +1056,7 @@ trap_sigterm() {
 	least "$(result tasks 0 elapsed_ms)" 0
 }
 
-@test "T7: the task list contains the fields of an unread finished task" {
+@test "T7: the task list contains the result of a finished task that was not read" {
 	boris
 	start_ended_task 'echo two; exit 3'
 	list_tasks
@@ -1067,7 +1067,7 @@ trap_sigterm() {
 	is "$(plain tasks 0 command)" 'echo two; exit 3'
 }
 
-@test "T7: the task list contains running and unread tasks" {
+@test "T7: the task list contains running tasks and finished tasks that were not read" {
 	boris
 	start_task 'read <gate'
 	running=$task
@@ -1078,7 +1078,7 @@ trap_sigterm() {
 	is "$(listed_field $task status)" '"completed"'
 }
 
-@test "T7: the text of the task list has one line for each task" {
+@test "T7: the text of the task list has one line per task" {
 	boris
 	for i in 1 2 3; do
 		start_task $'read <gate\n: '$i '{"description":"number\n'$i'"}'
@@ -1096,7 +1096,7 @@ trap_sigterm() {
 	has "$(grep -F "$task" list)" 213
 }
 
-@test "T7: the task list has the first 200 characters of a long command" {
+@test "T7: the task list shows the first 200 characters of a long command" {
 	boris
 	start_task ": $(yes é | head -n 300 | tr -d '\n'); read <gate"
 	list_tasks
@@ -1104,7 +1104,7 @@ trap_sigterm() {
 	is "$(plain tasks 0 command)" ": $(yes é | head -n 198 | tr -d '\n')"
 }
 
-@test "T7: the task list has the first 200 characters of a long description" {
+@test "T7: the task list shows the first 200 characters of a long description" {
 	boris
 	long=$(printf 'é%.0s' {1..300})
 	first=$(printf 'é%.0s' {1..200})
@@ -1114,14 +1114,14 @@ trap_sigterm() {
 	has "$(text)" "  $first: read"
 }
 
-@test "T7: the task list contains quotation marks unchanged" {
+@test "T7: the task list shows quotation marks without escapes" {
 	boris
 	start_task 'echo "hi"; read <gate' '{"description":"say \"hi\""}'
 	list_tasks
 	has "$(get -s result content 0 text)" 'say "hi": echo "hi"; read'
 }
 
-@test "T7: listing the tasks does not count as reading a running task" {
+@test "T7: after the task list was returned, task_output with new still returns all output" {
 	boris
 	task_at_gate 'echo one'
 	list_tasks
@@ -1129,7 +1129,7 @@ trap_sigterm() {
 	is "$(result stdout)" '"one\n"'
 }
 
-@test "T7: a finished task stays in the task list until it is read" {
+@test "T7: a finished task remains in the task list until it is read" {
 	boris
 	start_ended_task 'echo two'
 	for i in 1 2; do
@@ -1142,7 +1142,7 @@ trap_sigterm() {
 	is "$(list_length)" 0
 }
 
-@test "T7: reading a task with check_pid removes it from the task list" {
+@test "T7: reading a finished task with check_pid removes it from the task list" {
 	boris
 	start_ended_task
 	check_task
@@ -1150,7 +1150,7 @@ trap_sigterm() {
 	is "$(result tasks)" '[]'
 }
 
-@test "T7: killing a task with kill_pid removes it from the task list" {
+@test "T7: stopping a task with kill_pid removes it from the task list" {
 	boris
 	start_task 'read <gate'
 	kill_task
@@ -1176,7 +1176,7 @@ trap_sigterm() {
 	is "$(plain tasks 0 command)" 'read <gate'
 }
 
-@test "T7: the task list can contain ten running and ten unread tasks" {
+@test "T7: the task list can contain ten running and ten finished tasks" {
 	boris
 	for i in {1..10}; do
 		start_task true
@@ -1189,7 +1189,7 @@ trap_sigterm() {
 	is "$(result | tr , '\n' | grep -c '"status":"running"')" 10
 }
 
-@test "T7: a task list with wait is returned at once if no task is running" {
+@test "T7: task_output with wait but no task_id returns immediately if no task is running" {
 	boris
 	begin
 	run_tool task_output '{"wait":60000}'
@@ -1197,7 +1197,7 @@ trap_sigterm() {
 	is "$(text)" '"no tasks"'
 }
 
-@test "T7: a task list with wait is returned when one task has ended" {
+@test "T7: task_output with wait but no task_id returns when any task ends" {
 	boris
 	start_task 'read <gate'
 	start_task 'read <never'
@@ -1211,7 +1211,7 @@ trap_sigterm() {
 	has "$(text)" 'completed'
 }
 
-@test "T7: the task list names the foreground command and the number of calls that wait for it" {
+@test "T7: the task list shows the foreground command and how many calls wait for it" {
 	boris
 	start_task 'read <never'
 	call_bash 'echo x >begun; read <gate'
@@ -1226,7 +1226,7 @@ trap_sigterm() {
 	answer $last
 }
 
-@test "T7: the task list shows no waiting calls for a command with an absolute cwd (D7)" {
+@test "T7: the task list shows that no calls wait for a command with an absolute cwd" {
 	boris
 	call_bash 'echo x >begun; read <gate'
 	begun begun
@@ -1258,7 +1258,7 @@ error_reports_end() {
 	is "$(result note)" ''
 }
 
-@test "T8: the next result reports once that a task has ended" {
+@test "T8: the next result contains a note, once, that a task has ended" {
 	boris
 	start_ended_task
 	run_bash 'echo hi'
@@ -1267,7 +1267,7 @@ error_reports_end() {
 	is "$(result note)" ''
 }
 
-@test "T8: a task whose end was reported can still be read" {
+@test "T8: a finished task can still be read after a note has reported its end" {
 	boris
 	start_ended_task
 	run_bash true
@@ -1276,7 +1276,7 @@ error_reports_end() {
 	is "$(result exit_code)" 3
 }
 
-@test "T8: the note about an ended task contains its description" {
+@test "T8: the note that a task has ended contains the description of the task" {
 	boris
 	start_task 'exit 3' '{"description":"the tests"}'
 	await_end
@@ -1285,14 +1285,14 @@ error_reports_end() {
 	is "$(plain note)" "task $task ended with exit code 3 (the tests)"
 }
 
-@test "T8: an error about wrong arguments reports that a task has ended" {
+@test "T8: an error about wrong arguments contains the note that a task has ended" {
 	boris
 	start_ended_task
 	run_bash true '{"timeout":-1}'
 	error_reports_end '*timeout*'
 }
 
-@test "T8: an error about a full log reports that a task has ended" {
+@test "T8: an error about a full log contains the note that a task has ended" {
 	needs prlimit
 	boris --log=log
 	start_ended_task
@@ -1302,7 +1302,7 @@ error_reports_end() {
 	error_reports_end 'nothing was done: cannot write the log*'
 }
 
-@test "T8: an error about input that cannot be logged reports that a task has ended" {
+@test "T8: an error about input that cannot be logged contains the note that a task has ended" {
 	needs prlimit
 	boris --log=log
 	on_terminal 'read x'
@@ -1314,7 +1314,7 @@ error_reports_end() {
 	error_reports_end 'nothing was done: cannot write the log*'
 }
 
-@test "T8: an error about input without a terminal reports that a task has ended" {
+@test "T8: an error about input for a task without a terminal notes that another task has ended" {
 	boris
 	start_task 'read <gate'
 	reader=$task
@@ -1323,7 +1323,7 @@ error_reports_end() {
 	error_reports_end 'nothing was typed*'
 }
 
-@test "T8: an error about an unknown task reports that another task has ended" {
+@test "T8: an error about an unknown task contains the note that another task has ended" {
 	boris
 	start_ended_task
 	run_tool task_output '{"task_id":"nothing"}'
@@ -1339,7 +1339,7 @@ five_ended() {
 	[ $n = 5 ]
 }
 
-@test "T8: a result reports at most three ended tasks and the number of the others" {
+@test "T8: a note describes at most three finished tasks and counts the others" {
 	boris
 	start_ten
 	release 5
@@ -1352,7 +1352,7 @@ five_ended() {
 	is "$(plain note | grep -o ' ended with' | wc -l)" 2
 }
 
-@test "T8: a note about an ended task is not cut even if the directory name is long" {
+@test "T8: a long directory name does not shorten the note that a task has ended" {
 	dir=$PWD$(printf "/%0200d" {1..13})
 	mkdir -p "$dir"
 	boris --result-limit=2000
@@ -1365,7 +1365,7 @@ five_ended() {
 
 # --- W1, W3: waiting for the output of a task
 
-@test "W1: progress notifications contain only output since the task was last read" {
+@test "W1: progress notifications for a waiting call contain only output not returned before" {
 	boris
 	task_at_gate 'echo one' 'echo two; read <gate'
 	look
@@ -1378,7 +1378,7 @@ five_ended() {
 	cancel $wait
 }
 
-@test "W3: the until text is found in the last output of a task that has ended" {
+@test "W3: the argument until matches the last output of a task that has ended" {
 	boris
 	start_ended_task 'echo ready; echo steady >&2'
 	look "$task" '{"wait":1000,"until":"steady"}'

@@ -55,7 +55,7 @@ finish() {
 
 # --- W1: progress notifications
 
-@test "W1: progress notifications name what a queued call with an absolute cwd waits for (D7)" {
+@test "W1: the progress of a queued call with an absolute cwd says what it waits for" {
 	hurried
 	boris
 	for i in {1..16}; do
@@ -77,7 +77,7 @@ hold_shell() {
 	begun held
 }
 
-@test "W1: a queued call receives a progress notification every ten seconds" {
+@test "W1: a progress notification is sent for a queued call every ten seconds" {
 	hurried
 	boris
 	hold_shell
@@ -95,7 +95,7 @@ hold_shell() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "W1: a running call and a queued call both receive progress notifications" {
+@test "W1: progress notifications are sent for a running call and for a queued one" {
 	hurried
 	boris
 	hold_shell '{"progressToken":"running"}'
@@ -110,7 +110,7 @@ hold_shell() {
 	answer
 }
 
-@test "W1: the progress of a queued call keeps increasing after the call has started" {
+@test "W1: the progress of a call does not restart when the call leaves the queue" {
 	hurried
 	boris
 	hold_shell
@@ -141,7 +141,7 @@ has_heartbeat() {
 	least "$(progress)" 9000
 }
 
-@test "W1: a call that waits for a task receives a progress notification after ten seconds" {
+@test "W1: a progress notification is sent after ten seconds if a call waits for a task" {
 	hurried
 	boris
 	start_task 'read <gate; echo hi'
@@ -153,7 +153,7 @@ has_heartbeat() {
 	done
 }
 
-@test "W1: a call that starts a task and waits receives a progress notification after ten seconds" {
+@test "W1: a progress notification is sent after ten seconds if a call starts a task and waits" {
 	hurried
 	boris
 	begin
@@ -164,7 +164,7 @@ has_heartbeat() {
 	is "$(result status) $(result stdout)" '"completed" "hi\n"'
 }
 
-@test "W1: progress notifications contain the output of the task" {
+@test "W1: progress notifications for a waiting call contain the output of the task" {
 	boris
 	start_task "$(in_steps 'printf "\033[1mone\033[m\n"' 'echo two >&2')"
 	wait_for_task '"wait":60000' '{"progressToken":"t"}'
@@ -183,7 +183,7 @@ has_heartbeat() {
 	is "$(result status) $(result stdout) $(result stderr)" '"completed" "one\n" "two\n"'
 }
 
-@test "W1: a call without a progress token receives no progress notifications" {
+@test "W1: no progress notifications are sent for a call without a progress token" {
 	boris
 	start_task "$(in_steps 'echo one')"
 	wait_for_task '"wait":60000'
@@ -201,7 +201,7 @@ has_heartbeat() {
 	next_is_ping
 }
 
-@test "O7: progress notifications of a task list with wait have a message" {
+@test "O7: progress notifications for a call that waits for any task have a message" {
 	hurried
 	boris
 	start_task 'read <gate'
@@ -212,7 +212,7 @@ has_heartbeat() {
 	answer
 }
 
-@test "O7: a progress notification without new output repeats the last line" {
+@test "O7: a progress notification repeats the last line if there is no new output" {
 	hurried
 	boris
 	call_bash 'echo one; printf "Processing... 10114"; read <gate' '{}' '{"progressToken":1}'
@@ -227,7 +227,7 @@ has_heartbeat() {
 
 # --- W2: wait with run_in_background
 
-@test "W2: a call that starts a task and waits returns the result of the task" {
+@test "W2: run_in_background with wait returns the result of the task" {
 	boris
 	start_waiting 'read <gate; echo hi; exit 3' '"wait":60000'
 	start=$id
@@ -241,7 +241,7 @@ has_heartbeat() {
 	has "$(text)" 'exit_code: 3'
 }
 
-@test "W2: a task is forgotten if the call that started it has returned its result" {
+@test "W2: a task is forgotten after run_in_background with wait has returned its result" {
 	boris
 	run_waiting 'exit 3' '"wait":60000'
 	task_started
@@ -250,7 +250,7 @@ has_heartbeat() {
 	refused "task not found: $task*"
 }
 
-@test "W2: other calls are served while a call that starts a task waits" {
+@test "W2: other calls are answered while run_in_background waits" {
 	boris
 	start_waiting 'read <gate' '"wait":60000'
 	start=$id
@@ -261,7 +261,7 @@ has_heartbeat() {
 	answer $start
 }
 
-@test "W2: a call that starts a task returns the output so far when the time is up" {
+@test "W2: run_in_background with wait returns the output so far when the time has expired" {
 	boris
 	begin
 	run_waiting 'echo one; read <gate; echo two' '"wait":1000'
@@ -273,7 +273,7 @@ has_heartbeat() {
 	is "$(result status) $(result stdout)" '"completed" "one\ntwo\n"'
 }
 
-@test "W2: a call that starts a task and waits counts as reading the task" {
+@test "W2: output that run_in_background with wait has returned is not new afterwards" {
 	boris
 	run_waiting 'echo one; read <gate' '"wait":60000,"until":"one"'
 	task_started
@@ -281,7 +281,7 @@ has_heartbeat() {
 	is "$(result stdout)" '""'
 }
 
-@test "W2: a call that starts a task without wait returns no output" {
+@test "W2: run_in_background without wait returns no output" {
 	boris
 	for wait in '' ',"wait":0' ',"wait":null'; do
 		begin
@@ -294,7 +294,7 @@ has_heartbeat() {
 	done
 }
 
-@test "W2: a call that starts a task without wait does not count as reading the task" {
+@test "W2: after run_in_background without wait, all output of the task is new" {
 	boris
 	for wait in '' ',"wait":0' ',"wait":null'; do
 		rm -f a
@@ -306,7 +306,7 @@ has_heartbeat() {
 	done
 }
 
-@test "W2: cancelling a call that starts a task does not stop the task" {
+@test "W2: cancelling a call of run_in_background with wait does not stop the task" {
 	boris
 	for more in '"wait":60000' '"until":"never"'; do
 		rm -f pid
@@ -328,7 +328,7 @@ has_heartbeat() {
 	done
 }
 
-@test "W2: a cancelled call that starts a task does not count as reading the task" {
+@test "W2: after a cancelled run_in_background with wait, all output of the task is new" {
 	boris
 	start_waiting 'echo one; echo x >a; read <gate' '"wait":60000'
 	start=$id
@@ -339,7 +339,7 @@ has_heartbeat() {
 	is "$(result stdout)" '"one\n"'
 }
 
-@test "W2: a queued call that starts a task waits from the start of the task" {
+@test "W2: the wait of a queued call counts from the start of its task" {
 	boris
 	hold_shell
 	start_waiting 'read <gate' '"wait":500'
@@ -352,7 +352,7 @@ has_heartbeat() {
 	is "$(result status)" '"running"'
 }
 
-@test "W2: a queued call that starts a task does not run after it is cancelled" {
+@test "W2: a queued call of run_in_background does not run after it is cancelled" {
 	boris
 	hold_shell
 	start_waiting 'touch ran' '"wait":60000'
@@ -368,7 +368,7 @@ has_heartbeat() {
 
 # --- W2: when a wait ends
 
-@test "W2: output does not end a wait for the end of a task" {
+@test "W2: a wait for the end of a task does not end when the task prints output" {
 	boris
 	begin
 	start_task 'echo one; read <gate'
@@ -377,7 +377,7 @@ has_heartbeat() {
 	is "$(result status) $(result stdout)" '"running" "one\n"'
 }
 
-@test "W2: new output does not end a wait with until" {
+@test "W2: a wait with new and until does not end at output without the until text" {
 	boris
 	begin
 	start_task 'echo one; read <gate'
@@ -386,7 +386,7 @@ has_heartbeat() {
 	is "$(result status) $(result stdout)" '"running" "one\n"'
 }
 
-@test "W2: a wait for new output ends after 300 ms without further output" {
+@test "W2: a wait for new output ends 300 ms after the last output" {
 	boris
 	start_task "$(in_steps 'echo two' 'echo three >&2')"
 	for output in '"two\n" ""' '"" "three\n"'; do
@@ -414,7 +414,7 @@ has_heartbeat() {
 	like "$(plain stdout)" $'*\nthe end\n*'
 }
 
-@test "W2: a wait for new output ends when the time is up" {
+@test "W2: a wait for new output ends when its time has expired" {
 	boris
 	task_at_gate 'echo one'
 	look
@@ -425,7 +425,7 @@ has_heartbeat() {
 	like "$(text)" '*\(no new output\)"'
 }
 
-@test "W2: a wait for new output ends when the task ends" {
+@test "W2: a wait for new output ends if the task ends without output" {
 	boris
 	task_at_gate 'echo one' 'exit 3'
 	look
@@ -434,7 +434,7 @@ has_heartbeat() {
 	like "$(text)" '*\(no new output\)"'
 }
 
-@test "W2: output that another call has read does not end a wait for new output" {
+@test "W2: a wait for new output is not ended by output that another call returns first" {
 	boris
 	start_task "$(in_steps 'echo one; echo x >a' 'echo two')"
 	wait_for_task '"wait":60000,"new":true'
@@ -459,7 +459,7 @@ waits_30_s() {
 	is "$(result status) $(get result isError)" '"running" false'
 }
 
-@test "W2: task_output with until waits for 30 s by default" {
+@test "W2: task_output with until and without wait waits for 30 s" {
 	hurried
 	boris
 	start_task 'read <gate'
@@ -468,7 +468,7 @@ waits_30_s() {
 	waits_30_s
 }
 
-@test "W2: a call that starts a task with until waits for 30 s by default" {
+@test "W2: run_in_background with until and without wait waits for 30 s" {
 	hurried
 	boris
 	begin
@@ -476,7 +476,7 @@ waits_30_s() {
 	waits_30_s
 }
 
-@test "W2: several calls can wait for one task" {
+@test "W2: several calls can wait for the same task" {
 	boris
 	start_task "$(in_steps 'echo ready')"
 	wait_for_task '"until":"ready"'
@@ -494,7 +494,7 @@ waits_30_s() {
 
 # --- W2: valid values of wait
 
-@test "W2: a value of wait that is negative or not an integer is rejected" {
+@test "W2: the argument wait is rejected if it is negative or not an integer" {
 	boris
 	start_task 'read <gate'
 	for value in -1 1.5 '"x"' true; do
@@ -506,7 +506,7 @@ waits_30_s() {
 	[ ! -e ran ]
 }
 
-@test "W2: wait and until are rejected with check_pid and kill_pid" {
+@test "W2: the arguments wait and until are rejected together with check_pid or kill_pid" {
 	boris
 	start_task 'read <gate'
 	for more in '"wait":1000' '"until":"x"'; do
@@ -518,7 +518,7 @@ waits_30_s() {
 	done
 }
 
-@test "W2: wait is rejected for a foreground command" {
+@test "W2: the argument wait is rejected without run_in_background or until" {
 	boris
 	for more in '' ',"run_in_background":false'; do
 		run_bash 'touch ran' '{"wait":1000'$more'}'
@@ -527,14 +527,14 @@ waits_30_s() {
 	[ ! -e ran ]
 }
 
-@test "W2: task_output accepts a wait of more than 600000 ms" {
+@test "W2: task_output accepts a wait above 600000 ms" {
 	boris
 	start_task true
 	look "$task" '{"wait":700000}'
 	is "$(result status)" '"completed"'
 }
 
-@test "W2: a call that starts a task accepts a wait of 600000 ms" {
+@test "W2: run_in_background accepts a wait of 600000 ms" {
 	boris
 	run_waiting true '"wait":6e5'
 	is "$(result status)" '"completed"'
@@ -542,7 +542,7 @@ waits_30_s() {
 
 # --- W3: until
 
-@test "W3: a command with until runs in the background" {
+@test "W3: a command with the argument until runs as a background task" {
 	boris
 	for more in '' ',"run_in_background":false'; do
 		run_bash 'echo ready; read <gate' '{"until":"ready"'$more'}'
@@ -553,7 +553,7 @@ waits_30_s() {
 	done
 }
 
-@test "W3: a call that starts a server returns when the text appears" {
+@test "W3: a command with the argument until returns when the text is printed" {
 	boris
 	start_waiting 'echo starting; echo x >a; read <gate; echo "ready in 5 ms"; read <gate' \
 		'"until":"ready in"'
@@ -570,7 +570,7 @@ waits_30_s() {
 	has "$(text)" "$task"
 }
 
-@test "W3: a call with until counts as reading the task" {
+@test "W3: output that a call with until has returned is not new afterwards" {
 	boris
 	run_waiting 'echo starting; echo ready; read <gate; echo more' '"until":"ready"'
 	task_started
@@ -581,7 +581,7 @@ waits_30_s() {
 	has "$(result stdout)" more
 }
 
-@test "W3: the until text is found in stdout and stderr" {
+@test "W3: the argument until matches stdout and stderr" {
 	boris
 	start_task "$(in_steps 'echo ready' 'echo steady >&2')"
 	for text in ready steady; do
@@ -591,7 +591,7 @@ waits_30_s() {
 	done
 }
 
-@test "W3: the until text is found in a line that is printed in parts" {
+@test "W3: the argument until matches a line that is printed in parts" {
 	boris
 	start_task "$(in_steps 'printf Lis; : >1' 'printf ten; : >2' 'printf "ing o"; : >3' \
 		'printf "n :80"')"
@@ -609,7 +609,7 @@ waits_30_s() {
 	is "$(result status) $(result stdout) $(result note)" '"running" "Listening on :80" '
 }
 
-@test "W3: the search for the until text ignores control characters in the output" {
+@test "W3: the argument until ignores escape sequences in the output" {
 	boris
 	start_task "$(in_steps 'printf "re\033[1mady\033[0m\r\n"' \
 		'printf "50%%\r\033[Kall do"; printf "\007ne"')"
@@ -619,7 +619,7 @@ waits_30_s() {
 	done
 }
 
-@test "W3: the until text can contain any characters" {
+@test "W3: the argument until can contain any characters" {
 	boris
 	for text in 'a.b' 'é \"quoted\" a.b [x] \\ *' '\u00e9 \u0022q'; do
 		run_waiting 'echo "aXb"; echo "é \"quoted\" a.b [x] \\ *"; read <gate' \
@@ -629,7 +629,7 @@ waits_30_s() {
 	done
 }
 
-@test "W3: the until text is not a regular expression" {
+@test "W3: the argument until is not a regular expression" {
 	boris
 	task_at_gate 'echo "aXb"; echo "a.b [x]"'
 	look "$task" '{"wait":200,"until":"a.b ]x"}'
@@ -639,7 +639,7 @@ waits_30_s() {
 	isnt "$(result note)" ''
 }
 
-@test "W3: the until text is not found if half of it is in stdout and half in stderr" {
+@test "W3: the argument until does not match half of a text in stdout and half in stderr" {
 	boris
 	begin
 	start_task 'printf rea; printf dy >&2; echo x >a; read <gate'
@@ -650,7 +650,7 @@ waits_30_s() {
 	least "$(took)" 290
 }
 
-@test "W3: the until text is not found if it is divided between two lines" {
+@test "W3: the argument until does not match a text divided between two lines" {
 	boris
 	begin
 	start_task 'printf "rea\nsteady"; echo x >a; read <gate'
@@ -660,7 +660,7 @@ waits_30_s() {
 	least "$(took)" 290
 }
 
-@test "W3: the until text is found in unread output before the call" {
+@test "W3: the argument until matches output from before the call if it was not read" {
 	boris
 	task_at_gate 'echo READY; seq 100000'
 	begin
@@ -676,7 +676,7 @@ is_read_already() {
 	isnt "$(result note)" ''
 }
 
-@test "W3: the until text is not found in output that task_output has returned" {
+@test "W3: the argument until does not match output that task_output has already returned" {
 	boris
 	for more in '' '{"new":true}' '{"wait":60000,"until":"ready"}'; do
 		task_at_gate 'echo ready'
@@ -686,14 +686,14 @@ is_read_already() {
 	done
 }
 
-@test "W3: the until text is not found in output that check_pid has returned" {
+@test "W3: the argument until does not match output that check_pid has already returned" {
 	boris
 	task_at_gate 'echo ready'
 	run_tool bash '{"check_pid":'"$pid"'}'
 	is_read_already ready
 }
 
-@test "W3: the until text is found when it is printed again" {
+@test "W3: the argument until matches a text that is printed again" {
 	boris
 	task_at_gate 'echo ready' 'echo ready; read <gate'
 	look
@@ -701,7 +701,7 @@ is_read_already() {
 	is "$(result stdout) $(result note)" '"ready\n" '
 }
 
-@test "W3: overwriting a later line does not make until match output that was already read" {
+@test "W3: the argument until does not match old output when a later line is overwritten" {
 	boris
 	start_task "printf ready; echo x >a; $(in_steps 'printf " now\n1%%"; echo x >b' \
 		'printf "\r2%%"; echo x >c')"
@@ -720,7 +720,7 @@ is_read_already() {
 	answer $waiting
 }
 
-@test "W3: the until text is not found if part of it has been overwritten" {
+@test "W3: the argument until does not match a text that was partly overwritten" {
 	boris
 	start_waiting "printf a; echo x >one; $(in_steps 'printf "\rb\nend\n"')" \
 		'"wait":20000,"until":"ab"'
@@ -735,7 +735,7 @@ is_read_already() {
 	has "$(plain note)" 'not printed: ab'
 }
 
-@test "W3: a note reports that the until text was not found in time" {
+@test "W3: if until finds nothing before the time expires, a note says so" {
 	boris
 	start_task 'echo one; read <gate'
 	begin
@@ -746,7 +746,7 @@ is_read_already() {
 	isnt "$(result note)" ''
 }
 
-@test "W3: task_output with until and a wait of 0 returns at once" {
+@test "W3: task_output with until and wait set to 0 returns immediately" {
 	boris
 	start_task 'echo one; read <gate'
 	begin
@@ -755,14 +755,14 @@ is_read_already() {
 	is "$(result status) $(get result isError)" '"running" false'
 }
 
-@test "W3: task_output with until returns if the task ends" {
+@test "W3: task_output with until returns when the task ends" {
 	boris
 	start_task 'read <gate; echo failed; exit 3'
 	wait_for_step '"wait":600000,"until":"ready"'
 	is "$(result status) $(result exit_code) $(result stdout)" '"completed" 3 "failed\n"'
 }
 
-@test "W3: a call that starts a task with until returns if the task ends" {
+@test "W3: run_in_background with until returns when the task ends" {
 	boris
 	begin
 	run_waiting 'echo "no such port" >&2; exit 4' '"until":"ready"'
@@ -770,21 +770,21 @@ is_read_already() {
 	is "$(result status) $(result exit_code) $(result stderr)" '"completed" 4 "no such port\n"'
 }
 
-@test "W3: the until text is found in the middle of long output" {
+@test "W3: the argument until matches text in the middle of long output" {
 	boris
 	start_task "$(in_steps 'seq 100000; echo ready; seq 100000')"
 	wait_for_step '"wait":600000,"until":"ready"' 10000
 	is "$(result status) $(result note)" '"running" '
 }
 
-@test "W3: the until text is found in stderr after long output on stdout" {
+@test "W3: the argument until matches stderr after long output on stdout" {
 	boris
 	run_waiting 'seq 100000; echo ready >&2; read <gate' '"wait":600000,"until":"ready"'
 	is "$(result status)" '"running"'
 	has "$(plain stderr)" ready
 }
 
-@test "W3: an invalid until text is rejected" {
+@test "W3: an until text with a newline or of more than 1000 characters is rejected" {
 	boris
 	start_task 'read <gate'
 	long=$(yes é | head -n 1001 | tr -d '\n')
@@ -797,7 +797,7 @@ is_read_already() {
 	[ ! -e ran ]
 }
 
-@test "W3: an until text of 1000 characters is found" {
+@test "W3: the argument until can have 1000 characters" {
 	boris
 	long=$(yes é | head -n 1000 | tr -d '\n')
 	run_waiting "echo $long; read <gate" '"until":"'$long'"'
@@ -807,7 +807,7 @@ is_read_already() {
 	is "$(result status)" '"running"'
 }
 
-@test "W3: a ping is answered while 200 calls wait for a text that almost appears" {
+@test "W3: ping is answered while 200 calls search output that almost matches" {
 	boris
 	almost=$(printf 'a%.0s' {1..999})b
 	start_task "yes a | tr -d '\\n'"
@@ -836,21 +836,21 @@ is_read_already() {
 	gone "$pid"
 }
 
-@test "W4: a call that starts a task and waits reports that the task has timed out" {
+@test "W4: run_in_background with wait reports that the task has timed out" {
 	boris
 	run_waiting 'echo hi; read <gate' '"timeout":300,"wait":20000'
 	is "$(result status) $(result stdout) $(result timed_out)" '"timed_out" "hi\n" true'
 	is "$(result exit_code) $(result signal)" '143 "SIGTERM"'
 }
 
-@test "W4: a task that ends before its timeout is completed" {
+@test "W4: a task that ends before its timeout has the status completed" {
 	boris
 	start_task 'echo hi' '{"timeout":60000}'
 	look "$task" '{"wait":20000}'
 	is "$(result status) $(result stdout) $(result timed_out)" '"completed" "hi\n" '
 }
 
-@test "W4: --bg-timeout applies if it is shorter than a task's timeout" {
+@test "W4: if --bg-timeout is shorter than the timeout of a task, --bg-timeout applies" {
 	boris --bg-timeout=1
 	begin
 	start_task 'read <gate' '{"timeout":600000}'
@@ -860,7 +860,7 @@ is_read_already() {
 	has "$(plain note)" '--bg-timeout'
 }
 
-@test "W4: a task's timeout applies if it is shorter than --bg-timeout" {
+@test "W4: if the timeout of a task is shorter than --bg-timeout, the timeout applies" {
 	boris --bg-timeout=3
 	begin
 	start_task 'read <gate' '{"timeout":300}'
@@ -882,7 +882,7 @@ is_read_already() {
 	is "$(result status) $(result stdout)" '"completed" "hi\n"'
 }
 
-@test "W4: a note reports that a task's timeout was reduced to 86400000 ms" {
+@test "W4: a note says that the timeout of a task was reduced to 86400000 ms" {
 	boris
 	for timeout in 86400001 1e18; do
 		start_task 'read <gate' '{"timeout":'$timeout'}'
