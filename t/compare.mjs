@@ -150,8 +150,8 @@ const rows = {
 		terminal: ['bash', { tty: true }] },
 	'Claude Code': { by: claude, npm: '@anthropic-ai/claude-code', args: free,
 		call: ['Bash', limit], background: ['Bash', later],
-		note: `the whole agent is measured; its shell is there already, asks the user,
-  has a sandbox, and keeps all of long output in a file (boris the first 64 MiB)` },
+		note: `the complete agent is measured; its own shell asks the user, has a sandbox,
+  and saves all of a long output in a file (boris saves the first 64 MiB)` },
 	'boris in Claude Code': { by: claude, npm: '@anthropic-ai/claude-code',
 		args: [...free, '--strict-mcp-config', '--mcp-config', config],
 		call: ['mcp__boris__bash', limit], background: ['mcp__boris__bash', later],
@@ -159,25 +159,25 @@ const rows = {
 	'Desktop Commander': { by: mcp, npm: '@wonderwhy-er/desktop-commander',
 		call: ['start_process', { timeout_ms: 100000 }],
 		background: ['start_process', { timeout_ms: 500 }],
-		note: `without the browser that it fetches; it has tools for files, searches,
-  spreadsheets and documents, too, and a list of commands that it refuses` },
+		note: `without the browser that it downloads; it also has tools for files, searches,
+  spreadsheets and documents, and a list of forbidden commands` },
 	'mcp-server-commands': { by: mcp, npm: 'mcp-server-commands',
-		call: ['run_command'], note: 'it gives up at 1 MiB of output' },
+		call: ['run_command'], note: 'its limit is 1 MiB of output' },
 	'mako': { by: mcp, npm: '@mako10k/mcp-shell-server',
 		call: ['shell_execute', { execution_mode: 'foreground', timeout_seconds: 100 }],
 		background: ['shell_execute', { execution_mode: 'background' }],
 		terminal: ['terminal_operate'],
-		note: 'its check of each command by a model is turned off here' },
+		note: 'without its check of each command by a model' },
 	'codex-shell-tool-mcp': { by: mcp, npm: '@openai/codex-shell-tool-mcp',
 		first: ['codex/sandbox-state/update', { sandboxCwd: home,
 			sandboxPolicy: { type: 'danger-full-access' } }],
 		call: ['shell', { workdir: home, login: false, timeout_ms: 100000 }],
-		note: `its sandbox is turned off here; it can ask the user about each program
-  that a command starts` },
+		note: `without its sandbox; it can ask the user about each program that a
+  command starts` },
 	'ssh host bash': { by: ssh, call: [], needs: '/usr/sbin/sshd',
 		version: () => number(cp.spawnSync('ssh', ['-V'])),
-		note: `there already, and a connection for each call (ControlMaster keeps one);
-  all of the output comes back, and who called it cuts it` },
+		note: `each call opens a connection (ControlMaster would keep one open); all output
+  is returned, so the client has to truncate it` },
 };
 
 // -- measurements -----------------------------------------------------------
@@ -212,7 +212,7 @@ async function password(row, how) {
 	let text;
 	screen = '';
 	await within(30000, new Promise(asked => play(row, true,
-		[() => asked() || [ask, how]], said => text = said)));
+		[() => asked() || [ask, how]], output => text = output)));
 	for (let i = 0; i < 80 && text === undefined; i++)
 		await sleep(100);
 	const waits = all().some(pid => /^sh .*\/ask $/.test(runs(pid)));
@@ -222,10 +222,10 @@ async function password(row, how) {
 			? 'asks model or person' : waits ? 'asks the model' : 'fails at once';
 }
 
-// left(ROW, NAME, WHOM): starts two commands, one of them in the background,
+// left(ROW, NAME, VICTIM): starts two commands, one of them in the background,
 // and kills the client, or else the program. Returns how many of the commands,
 // and how many other processes, are still running 8 s later.
-async function left(row, name, whom) {
+async function left(row, name, victim) {
 	const client = cp.fork(self, ['--client', name], { stdio: 'ignore',
 		env: { ...process.env, COMPARE_HOME: home, PACKAGES: packages } });
 	const asleep = () => all().filter(pid => /^sleep 400/.test(runs(pid)));
@@ -234,7 +234,7 @@ async function left(row, name, whom) {
 	const of = asleep().length < 2 ? ` of ${asleep().length}` : '';
 	const child = all().filter(pid =>
 		RegExp(`\\) \\w ${client.pid} `).test(read(`/proc/${pid}/stat`)));
-	kill(...whom === 'client' && row.by !== claude ? [client.pid] : child);
+	kill(...victim === 'client' && row.by !== claude ? [client.pid] : child);
 	await sleep(8000);
 	const sleeps = asleep().length;
 	const others = all().filter(pid => !/^sleep /.test(runs(pid)) &&
@@ -267,7 +267,7 @@ async function measure(row, name) {
 		timer = setInterval(() => peak = Math.max(peak, weigh(all().filter(pid =>
 			!/^(yes|head) /.test(runs(pid)) && !shells.test(runs(pid))))), 100);
 		return [flood];
-	}], (said, ms, length = said.length) => took.push(ms) > calls.length + 2 &&
+	}], (text, ms, length = text.length) => took.push(ms) > calls.length + 2 &&
 		(chars = length))).catch(() => {});
 	clearInterval(timer);
 	kill(...all());
@@ -323,7 +323,7 @@ for (const name of names) {
 			install(rows[name].npm);
 		table.push(await within(120000, measure(rows[name], name)));
 	} catch (error) {
-		console.log(`${name} is left out: ${error.message}\n`);
+		console.log(`skipped ${name}: ${error.message}\n`);
 	}
 	kill(...all());
 }

@@ -76,7 +76,7 @@ while True:
     os.write(reports, replies[:-4] + b'\\n')
 '''
 
-# Replies of tmux, and what boris replies instead (kind 5)
+# Replies of tmux and the corresponding replies of boris (kind 5)
 REPLIES = [
     (rb';201R', b';200R'),
     (rb'\x1b\[>84;0;0c', b'\x1b[>0;0;0c'),
@@ -84,8 +84,8 @@ REPLIES = [
 ]
 # Programs that erase from the first cell without CUP (kind 2)
 OTHER_HISTORY = ['fzf-inline']
-# Control sequences as programs use them. The first ones are what yarn, ora and
-# inquirer write, and a progress bar of two rows is the fifth.
+# Control sequences as programs use them. The first ones are from yarn, ora and
+# inquirer, and the fifth one is a progress bar of two rows.
 EXAMPLES = [
     ''.join('\x1b[2K\x1b[1Gstep %d of 60' % i for i in range(1, 61)) +
     '\x1b[2K\x1b[1Gall done',
@@ -173,7 +173,7 @@ def lines(text):
 
 
 class Drawn:
-    """What a terminal shows, and what it answered."""
+    """The contents of a terminal and its replies"""
 
     def __init__(self, history, screen, replies):
         # tmux keeps blank rows (kind 2).
@@ -383,7 +383,7 @@ class Comparison:
             show_difference(getattr(expected, part), getattr(drawn, part))
 
     def compare_prefixes(self, name, data, count):
-        """Compares the bytes, and what is drawn when a part has arrived."""
+        """Compares the bytes, and random prefixes of them."""
         for _ in range(count):
             piece = prefix(data, self.random.randrange(len(data)))
             self.compare('%s, %d bytes' % (name, len(piece)), piece)
