@@ -78,27 +78,27 @@ leave() {
 	is "$(events)" ''
 }
 
-@test "A1: a start is recorded with the name and version of the client" {
+@test "A1: the start of a command is recorded with the client's name and version" {
 	boris --log=log
 	run_bash true
 	is "$(logged start client) $(logged start version)" '"t" "1"'
 }
 
-@test "A1: a start is recorded with the directory and the command" {
+@test "A1: the start of a command is recorded with its directory and text" {
 	boris --log=log --workdir=/tmp
 	run_bash $'printf abc; echo "d\te" >&2'
 	is "$(logged start cwd)" '"/tmp"'
 	is "$(logged start command)" '"printf abc; echo \"d\te\" >&2"'
 }
 
-@test "A1: an end is recorded with the exit code and the bytes of output" {
+@test "A1: the end of a command is recorded with its exit code and output size" {
 	boris --log=log
 	run_bash $'printf abc; echo "d\te" >&2; exit 3'
 	is "$(logged end status) $(logged end exit_code)" '"completed" 3'
 	is "$(logged end stdout_bytes) $(logged end stderr_bytes)" '3 4'
 }
 
-@test "A1: an end is recorded with the pid and the time that the command ran" {
+@test "A1: the end of a command is recorded with its pid and elapsed time" {
 	boris --log=log
 	run_bash true
 	like "$(logged end elapsed_ms) $(logged end pid)" '[0-9]* [1-9]*'
@@ -254,7 +254,7 @@ log_of_edit() {
 	sed 's/[0-9][0-9]*/N/g' log
 }
 
-@test "A1: the records of an edit that failed differ from those of a success" {
+@test "A1: the records of a failed edit differ from those of a successful one" {
 	boris --edit --log=log
 	echo old >f
 	log_of_edit none >failure
@@ -262,7 +262,7 @@ log_of_edit() {
 	isnt "$(<failure)" "$(<success)"
 }
 
-@test "A1: over HTTP, a start has the name and address of the client" {
+@test "A1: over HTTP, a command is recorded with the client's name and address" {
 	serve --log=log
 	open_session a
 	ran a 'echo one'
@@ -270,7 +270,7 @@ log_of_edit() {
 	like "$(logged start address)" '"127.0.0.1:[0-9]*"'
 }
 
-@test "A1: over stateless HTTP, a start has the name and address of the client" {
+@test "A1: over stateless HTTP, a command is recorded with the client's address" {
 	serve --log=log
 	connect b
 	stateless_ran b 'echo two'
@@ -529,7 +529,7 @@ open("gate").read()' >pts 3>&- 6>&- 9>&- &
 	in_turn
 }
 
-@test "A3: the log can be outside of --write" {
+@test "A3: the log can be outside of the directory of --write" {
 	needs_linux_parts
 	mkdir w
 	boris --write="$PWD/w" --log="$PWD/log" --workdir="$PWD/w"
@@ -540,7 +540,7 @@ open("gate").read()' >pts 3>&- 6>&- 9>&- &
 	is "$(wc -l <log)" 2
 }
 
-@test "A3: the log can be below --hide" {
+@test "A3: the log can be in a directory of --hide" {
 	needs_linux_parts
 	mkdir h
 	"$BORIS" --hide="$PWD/h" </dev/null || skip 'no namespaces here'

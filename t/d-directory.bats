@@ -50,7 +50,7 @@ in_other_shells() {
 	ends_in /
 }
 
-@test "D1: the directory is tracked if a command fails or exits early" {
+@test "D1: the working directory is tracked if a command fails or exits early" {
 	mkdir d
 	boris
 	while read -r code command; do
@@ -66,7 +66,7 @@ in_other_shells() {
 	END
 }
 
-@test "D1: a cd in a subshell does not change the directory" {
+@test "D1: a cd in a subshell does not change the working directory" {
 	mkdir d
 	boris
 	run_bash '(cd d); cd d | cat; $(cd d)'
@@ -80,7 +80,7 @@ in_other_shells() {
 	ends_in "$PWD"
 }
 
-@test "D2: the report of the directory is not part of the output" {
+@test "D2: the output does not contain the report of the working directory" {
 	boris
 	run_bash 'printf foo'
 	is "$(result stdout) $(result stderr)" '"foo" ""'
@@ -88,7 +88,7 @@ in_other_shells() {
 	is "$(result stdout) $(result stderr)" '"\n\n" ""'
 }
 
-@test "D2: the directory does not change if the shell cannot report it" {
+@test "D2: the working directory does not change if the shell cannot report it" {
 	mkdir d
 	boris
 	for command in 'cd d; exec echo hi' 'cd d; kill -KILL $$' \
@@ -98,14 +98,14 @@ in_other_shells() {
 	done
 }
 
-@test "D2: a syntax error on the first line does not change the directory" {
+@test "D2: a syntax error on the first line does not change the working directory" {
 	mkdir d
 	boris
 	run_bash 'cd d; )'
 	ends_in "$PWD"
 }
 
-@test "D2: the directory is tracked up to a syntax error on a later line" {
+@test "D2: a cd before a syntax error on a later line changes the working directory" {
 	mkdir d
 	boris
 	run_bash $'cd d\n)'
@@ -123,7 +123,7 @@ not_updated() {
 	ends_in "$PWD"
 }
 
-@test "D2: a note says that an EXIT trap of the command hid the directory" {
+@test "D2: a note says that the command's EXIT trap prevented the directory update" {
 	mkdir d
 	boris
 	own='the command sets its own EXIT trap; use cd*'
@@ -134,7 +134,7 @@ not_updated() {
 	not_updated $'cd d; trap \'\necho bye\n\' EXIT' "$own"
 }
 
-@test "D2: an EXIT trap in a sourced file is noted without the reason" {
+@test "D2: the note about a sourced EXIT trap does not name the trap" {
 	mkdir d
 	echo 'trap "echo bye" EXIT' >traps
 	boris
@@ -323,7 +323,7 @@ tracks_after_failure() {
 	done
 }
 
-@test "D2: a process left running does not hide the directory of the shell" {
+@test "D2: the working directory is tracked even if a process keeps running" {
 	mkdir d
 	boris
 	for command in 'yes & cd d' 'sleep 600 & cd d' \
@@ -382,7 +382,7 @@ tracks_after_failure() {
 		'echo hi \' 'echo hi\' 'echo hi \\'
 }
 
-@test "D3: a command can have blank lines and several lines" {
+@test "D3: a command can have several lines, including blank ones" {
 	boris
 	all_as_in_a_shell $'\n\necho one\n\n  echo two\n\n' \
 		$'if true\nthen echo yes\nfi' $'echo one; \n'
@@ -458,7 +458,7 @@ wrong_as_in_a_shell() {
 	is "$(result exit_code)" 127
 }
 
-@test "D3: a task whose command begins with - or + is run as a command" {
+@test "D3: a task can run a command that begins with - or +" {
 	boris
 	for command in -nosuch +x; do
 		start_task "$command"
@@ -510,7 +510,7 @@ traps_as_in_a_shell() {
 	traps_as_in_a_shell "$PWD"
 }
 
-@test "D3: a trap or IFS works as usual in dash and busybox ash" {
+@test "D3: a command that traps signals ends as usual in dash and busybox ash" {
 	in_other_shells traps_as_in_a_shell
 }
 
@@ -525,7 +525,7 @@ traps_as_in_a_shell() {
 	as_in_a_shell "(:) $(head -c 12000 /dev/zero | tr '\0' a)"
 }
 
-@test "D3: a syntax error with a very long word shows nothing of boris" {
+@test "D3: a syntax error with a very long word does not show boris's script" {
 	boris
 	run_bash "(:) $(head -c 100000 /dev/zero | tr '\0' a)"
 	is "$(grep -c __boris "$(plain stderr_file)")" 0
@@ -647,7 +647,7 @@ traps_as_in_a_shell() {
 	ends_in /home
 }
 
-@test "B2, D3: on a host without bash, exec prevents the directory update" {
+@test "B2, D3: on a host without bash, exec leaves the working directory unchanged" {
 	without_bash
 	boris --workdir=/home
 	run_bash 'cd d; exec cat'
@@ -719,7 +719,7 @@ enter_removed_directory() {
 	rmdir d
 }
 
-@test "D5: the error about a removed directory names it and --workdir" {
+@test "D5: the error about a removed directory names that directory and the next one" {
 	enter_removed_directory
 	run_bash 'touch ran'
 	refused "*$PWD/d*"
@@ -727,7 +727,7 @@ enter_removed_directory() {
 	[ ! -e w/ran ]
 }
 
-@test "D5: the error about the removed directory of a task names --workdir" {
+@test "D5: the start of a task in a removed working directory is an error" {
 	enter_removed_directory
 	run_bash 'touch ran' '{"run_in_background":true}'
 	refused "*$PWD/d*"
@@ -735,7 +735,7 @@ enter_removed_directory() {
 	[ ! -e w/ran ]
 }
 
-@test "D5: after the error about a removed directory, --workdir is used" {
+@test "D5: after the working directory was removed, commands start in --workdir" {
 	enter_removed_directory
 	run_bash true
 	refused "*$PWD/d*"
@@ -842,7 +842,7 @@ keeps_directory() {
 	done
 }
 
-@test "D7: a timeout, a task or a terminal with cwd keeps the directory" {
+@test "D7: a task or a timeout with cwd does not change the working directory" {
 	mkdir -p d/e
 	boris
 	run_bash 'cd d'
@@ -947,7 +947,7 @@ not_run() {
 	is "$(plain stdout)" "$PWD/a\$b"
 }
 
-@test "D7: a ~ within a cwd is not explained in the error" {
+@test "D7: the error about a cwd does not explain a ~ inside the path" {
 	boris
 	run_bash true '{"cwd":"/no/~/place"}'
 	refused '*/no/~/place*'

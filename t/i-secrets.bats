@@ -52,14 +52,14 @@ run_note() {
 		2>&1 3>&- 6>&- 7>&- 8>&- 9>&-) || fail "$output"
 }
 
-@test "I5: the FIFO of a prompt and its other file are private" {
+@test "I5: only the owner can read the files of a password prompt" {
 	boris
 	ask_secret bob
 	is "$(stat -c '%F %a' tmp/boris-*.secret)" 'fifo 600'
 	is "$(stat -c '%F %a' tmp/boris-*.prompt)" 'regular file 600'
 }
 
-@test "I5: the note contains the command that the user runs" {
+@test "I5: the note about a secret contains the command for the user" {
 	boris
 	ask_secret bob
 	like "$(plain note)" \

@@ -112,13 +112,13 @@ kill_task() {
 	is "$(plain stdout)" 'dumb less more'
 }
 
-@test "I1: colours and carriage returns on a terminal are not shown" {
+@test "I1: the output of a terminal is shown without colours and carriage returns" {
 	boris
 	on_terminal 'printf "\033[31mred\033[0m\n50%%\rdone\nend"'
 	is "$(plain stdout)" $'red\ndone\nend'
 }
 
-@test "I1: the last output of a program on a terminal is in its result" {
+@test "I1: no output is lost when a program on a terminal exits" {
 	boris
 	for i in 1 2 3 4 5 6 7 8 9 10; do
 		on_terminal 'seq 2000'
@@ -155,7 +155,7 @@ kill_task() {
 	refused 'stdin cannot be used with tty*'
 }
 
-@test "I1: tty starts a task whatever run_in_background is" {
+@test "I1: tty starts a task even with run_in_background: false" {
 	boris
 	on_terminal 'echo hi' '"run_in_background":false,"stdin":""'
 	is "$(plain stdout)" hi
@@ -207,7 +207,7 @@ needs_mounts() {
 	like "$(plain stdout)" '/dev/pts/[0-9]*/dev/ptmx -> pts/ptmx'$'\n'own
 }
 
-@test "I1: a command on a terminal does not inherit the master side" {
+@test "I1: a command does not inherit the master side of its terminal" {
 	needs_linux
 	boris
 	on_terminal 'ls -l /proc/self/fd'
@@ -215,7 +215,7 @@ needs_mounts() {
 	has "$(text)" /dev/pts/
 }
 
-@test "I1: other commands inherit neither side of a terminal" {
+@test "I1: a command inherits neither side of another command's terminal" {
 	needs_linux
 	boris
 	on_terminal 'read x'
@@ -224,7 +224,7 @@ needs_mounts() {
 	lacks "$(text)" /dev/pts/
 }
 
-@test "I2: the result of an input has the response of the program" {
+@test "I2: the result of a call with input has the program's response" {
 	boris
 	on_terminal 'read -p "Name: " name; echo "Hello $name"
 		read -p "Again? " x'
@@ -249,7 +249,7 @@ needs_mounts() {
 	exits_with 3
 }
 
-@test "I2: input is typed without a newline that was not given" {
+@test "I2: no newline is added to the input" {
 	boris
 	on_terminal 'read -p "> " x; echo "<$x>"'
 	type_in 'tw'
@@ -525,7 +525,7 @@ type_unread() {
 	refused 'nothing was typed*4 MiB*'
 }
 
-@test "I2: boris uses no processor time while input is unread" {
+@test "I2: boris stays idle while input is unread" {
 	needs_plain
 	boris
 	on_terminal 'stty -icanon -echo; echo ready; read <gate' \
@@ -546,7 +546,7 @@ programs_that_read_lines() {
 	END
 }
 
-@test "I2: a note says that Enter was not typed, until Enter is typed" {
+@test "I2: a note says that Enter was not typed if the input has no newline" {
 	boris
 	while read -r command; do
 		[[ $command = PS1* ]] || type -P "${command%% *}" || continue
@@ -559,7 +559,7 @@ programs_that_read_lines() {
 	done < <(programs_that_read_lines)
 }
 
-@test "I2: the note about Enter also follows input that is not ASCII" {
+@test "I2: a note says that Enter was not typed after input that is not ASCII" {
 	boris
 	on_terminal 'PS1="% " LC_ALL=C.UTF-8 bash --norc -i'
 	type_in 'echo \u00e9' '"wait":60000'
@@ -752,7 +752,7 @@ prompts_at_once() {
 	most "$(result elapsed_ms)" $((2500 * SLOW))
 }
 
-@test "I3: a program that reads the terminal waits even without a prompt" {
+@test "I3: a program that reads the terminal without a prompt is reported as waiting" {
 	needs_linux_parts
 	boris
 	prompts_at_once 'echo line; cat >got'
@@ -780,7 +780,7 @@ prompts_at_once() {
 	exits_with 0
 }
 
-@test "I3: a program at work is not waiting even if its last line looks like it" {
+@test "I3: an incomplete line of a busy program is not reported as a prompt" {
 	needs_linux_parts
 	boris
 	for command in 'sleep 60' 'while :; do :; done' '(cat <gate | cat)' \
@@ -798,7 +798,7 @@ prompts_at_once() {
 	done
 }
 
-@test "I3: a program is not waiting while its main thread is running" {
+@test "I3: a program is not reported as waiting while its main thread is running" {
 	needs_linux_parts
 	needs python3
 	boris
@@ -854,7 +854,7 @@ reads_stopped() {
 	is_stopped "$1"
 }
 
-@test "I3: a note says that timeout was stopped by SIGTTIN, and how to avoid it" {
+@test "I3: the note about timeout stopped by SIGTTIN suggests --foreground" {
 	needs_linux_parts
 	needs timeout
 	boris
@@ -890,7 +890,7 @@ reads_stopped() {
 	is_stopped SIGTTIN
 }
 
-@test "I3: a stopped process is noted even if another one prints" {
+@test "I3: a stopped process is noted even while another process prints" {
 	needs_linux_parts
 	needs timeout
 	boris
@@ -899,7 +899,7 @@ reads_stopped() {
 	eventually reads_stopped SIGTTIN '"new":true'
 }
 
-@test "I3: a job that was stopped from a shell is not noted" {
+@test "I3: no note is given about a job that was stopped from a shell" {
 	boris
 	on_terminal 'PS1="% " bash --norc --noediting -i'
 	sleep_in_shell begun
@@ -990,7 +990,7 @@ turns() {
 	done
 }
 
-@test "I4: output on a reopened terminal is read although no call waits" {
+@test "I4: output on a reopened terminal is read even if no call waits" {
 	boris
 	on_terminal 'exec </dev/null >/dev/null 2>&1; echo x >begun; read <gate
 		seq 100000 >/dev/tty; echo x >printed; read <gate
@@ -1241,7 +1241,7 @@ sleep_after_lines() {
 	kill_task
 }
 
-@test "W2: the cancellation of a call with input ends only the wait" {
+@test "W2: cancelling a call with input ends the wait but not the task" {
 	boris
 	on_terminal 'PS1="% " sh -i'
 	to_type 'read x <gate; echo got\n' '"until":"nosuch"'

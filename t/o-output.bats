@@ -110,7 +110,7 @@ written_pieces() {
 	[ -e written ] && [ "$(wc -l <written | tr -d ' ')" = "$1" ]
 }
 
-@test "O1: an escape sequence that reads divide is dropped" {
+@test "O1: an escape sequence that arrives in pieces is dropped" {
 	boris
 	print_in_pieces 'a\033' '[3' '1mb\033]0;t' 't\033' '\\c'
 	for piece in 1 2 3 4 5; do next_piece; done
@@ -118,7 +118,7 @@ written_pieces() {
 	is "$(plain stdout)" abc
 }
 
-@test "O1: CR, CRLF and BS have the same effect if reads divide the output" {
+@test "O1: CR, CRLF and BS have the same effect if the output arrives in pieces" {
 	boris
 	print_in_pieces 'abc\r' '\nabcdef\r' x 'y\b\b' z
 	next_piece
@@ -133,7 +133,7 @@ written_pieces() {
 	is "$(plain stdout)" $'abc\nzycdef'
 }
 
-@test "O2: a character that reads divide is shown" {
+@test "O2: a character that arrives in pieces is shown" {
 	boris
 	print_in_pieces '\360\237' '\230' '\200\n'
 	for piece in 1 2 3; do next_piece; done
@@ -178,7 +178,7 @@ written_pieces() {
 	is "$(result stdout)" '"5000 of 5000\n"'
 }
 
-@test "O1: EL erases to the end of the line, to its start or all of it" {
+@test "O1: EL erases the line before or after the cursor" {
 	boris
 	shows 'abcdef\r\033[K' ''
 	shows 'abcdef\r\033[Kxy\n' 'xy\n'
@@ -196,7 +196,7 @@ written_pieces() {
 	like "$(plain stdout)" 'xé*'
 }
 
-@test "O1: a longer line is overwritten only in its last 8,000 columns" {
+@test "O1: a line of more than 8,000 characters is overwritten only in its last row" {
 	boris
 	run_bash "$(as 8001 a); printf '\rx\n'"
 	is "$(plain stdout)" "$(as 8000 a | sh)x"
@@ -223,7 +223,7 @@ written_pieces() {
 	shows '\303\244\b\360\237\230\200\b\by' 'y '
 }
 
-@test "O1: t/screen draws every row of its tables as expected" {
+@test "O1: all table tests of t/screen pass" {
 	[ -x "$HERE/screen" ] || fail "t/screen is not built: make t/screen"
 	is "$("$HERE/screen" | grep '^not ok')" ''
 }
@@ -349,7 +349,7 @@ written_pieces() {
 	is "$(plain stdout | sed '1,/truncated/d')" "$last"
 }
 
-@test "O3: the end starts with a line only if one begins in its first half" {
+@test "O3: the end shown starts with a line that begins in its first half" {
 	boris
 	run_bash "$(as 40000 a); echo; $(as 1001 b)"
 	has "$(plain stdout)" 'first 30000 and last 1001 shown; full'
@@ -357,7 +357,7 @@ written_pieces() {
 	has "$(plain stdout)" 'first 30000 and last 2000 shown; full'
 }
 
-@test "O3: the end of a truncated stream repeats nothing of its start" {
+@test "O3: the end of a truncated stream does not repeat its start" {
 	boris
 	run_bash 'seq 6300'
 	has "$(plain stdout)" 'first 30000 and last 393 shown;'
@@ -507,7 +507,7 @@ written_pieces() {
 	is "$(plain stdout | grep -o € | wc -l | tr -d ' ')" 30000
 }
 
-@test "O4: the argument truncate overrides the option for one call" {
+@test "O4: the argument truncate overrides --truncate for one call" {
 	boris --truncate=tail
 	run_bash 'seq 8500' '{"truncate":"head"}'
 	like "$(plain stdout)" $'1\n2\n*first 30000 and last *'
@@ -712,7 +712,7 @@ has_raw_file() {
 	isnt "$(result exit_code)" 0
 }
 
-@test "O5: the oldest files are removed if a session exceeds its limit" {
+@test "O5: the oldest files are removed if a session exceeds four times --save-limit" {
 	boris --save-limit=1
 	for i in 1 2 3 4 5 6; do
 		run_bash 'yes abcdefg | head -c 1048576'
@@ -912,7 +912,7 @@ limited_to() {
 	is "$(limited_to both)" '400 800'
 }
 
-@test "O8: limit applies to each stream, and the file has everything" {
+@test "O8: limit applies to each stream but not to the saved file" {
 	boris
 	for truncate in head tail both; do
 		limited_to $truncate
@@ -929,7 +929,7 @@ limited_to() {
 	done
 }
 
-@test "O8: a character of three bytes counts as one for limit" {
+@test "O8: limit counts a character of three bytes as one" {
 	boris
 	run_bash 'printf "%200s" "" | sed "s/ /\xe2\x82\xac/g"' '{"limit":200}'
 	is "$(stdout_size)" 600
@@ -1005,7 +1005,7 @@ limited_to() {
 	release
 }
 
-@test "O9: the new output of a binary stream is shown" {
+@test "O9: text after binary output is shown as new output" {
 	boris
 	start_task 'head -c 5000 /dev/zero; echo x >1; read <gate; echo end'
 	printed 1
@@ -1042,7 +1042,7 @@ memory_for() {
 	most "$(memory_for yes '{"timeout":1000}')" 768
 }
 
-@test "O6: 20 MB of output needs no more memory in each kind of truncation" {
+@test "O6: 20 MB of output needs no more memory with tail or both" {
 	needs_plain
 	boris
 	for truncate in tail both; do
@@ -1058,7 +1058,7 @@ memory_for() {
 		'{"progressToken":1}')" 1024
 }
 
-@test "O6: a line or an escape sequence of 20 MB needs no more memory" {
+@test "O6: a line or escape sequence of 20 MB needs no more memory than true" {
 	needs_plain
 	boris
 	bytes='head -c 20000000 /dev/zero | tr "\0"'
@@ -1108,7 +1108,7 @@ print_slowly() {
 		'{}' "$(progress_token 1)"
 }
 
-@test "O7: the progress of a call always grows and is a time in seconds" {
+@test "O7: the progress of a call always grows" {
 	boris
 	print_slowly
 	elapsed=$(took)

@@ -132,7 +132,7 @@ inode() {
 	holds f 'c b c\nX\n'
 }
 
-@test "X1: an empty new deletes old" {
+@test "X1: an empty new deletes the text of old" {
 	boris --edit
 	printf 'c b c\nX\n' >f
 	edit f '""' '"c b c\n"' '"all":true'
@@ -641,7 +641,7 @@ edit_swapping() {
 	wait $!
 }
 
-@test "X3: a file that is swapped with a link gets no text of the link's target" {
+@test "X3: swapping a file with a link does not copy text from the target" {
 	boris --edit
 	mkdir d
 	echo 'a secret' >secret
@@ -694,7 +694,7 @@ edit_and() {
 	done
 }
 
-@test "X3: a mode that is changed during an edit is not lost" {
+@test "X3: a change of the mode during an edit is not lost" {
 	boris --edit
 	for n in 1 2 3; do
 		edit_and 'chmod 600 d/f'
@@ -1119,7 +1119,7 @@ in_fifth_read() {
 	has "$(plain text)" $'1\t[31mredB'
 }
 
-@test "X4: a missing old is reported with text that differs in white space" {
+@test "X4: the error about a missing old shows text that differs in white space" {
 	boris --edit
 	printf 'x\n\tif (a)\n\t\tb();\n' >f
 	edit f '"y"' '"    if (a)\n        b();\n"'
@@ -1128,7 +1128,7 @@ in_fifth_read() {
 	refused "*occurs in line 2"$'\n\n'"$shown"
 }
 
-@test "X4: a missing old is reported if no similar text exists" {
+@test "X4: the error about a missing old shows nothing if no text is similar" {
 	boris --edit
 	printf 'x\n\tif (a)\n\t\tb();\n' >f
 	edit f '"y"' '"elsewhere\nx"'
@@ -1136,7 +1136,7 @@ in_fifth_read() {
 	lacks "$(text)" 'white space'
 }
 
-@test "X4: an old that occurs 30 times is reported with its lines" {
+@test "X4: the error about an old that occurs 30 times lists the lines" {
 	boris --edit
 	seq 30 | sed s/.*/x/ >f
 	edit f '"y"' '"x"'
