@@ -14,13 +14,13 @@
 extern char **environ;
 
 struct environment {
-	char **variables[ENVIRONMENTS];  /* environment of each kind of command,
-	                                  * whose first entry is PWD */
+	char **variables[ENVIRONMENTS];  /* environment of each kind of command;
+	                                  * the first entry is PWD */
 	struct buf pwd;                  /* text of the entry for PWD */
 };
 
-/* Bits for the kinds of commands to which a row of the table applies, and for
- * further conditions */
+/* Flags of a row: the kinds of commands to which the row applies, and further
+ * conditions */
 enum {
 	PIPES = 1 << ENV_COMMAND | 1 << ENV_TASK,  /* all commands without a
 	                                            * terminal */
@@ -43,15 +43,16 @@ static const struct variable {
 	{ "OLDPWD", ALL },               /* previous directory of boris's
 	                                  * parent */
 	{ "BORIS_TOKEN", ALL },          /* secret of boris (H3) */
-	{ "TERM=dumb", PIPES },          /* most editors exit in a dumb
-	                                  * terminal */
-	/* output/screen.c implements this terminal type. Every host has a
-	 * description of it, and its arrow keys send the same sequences in all
-	 * modes, such as ESC [ A. */
+	{ "TERM=dumb", PIPES },          /* TERM=dumb makes most editors exit at
+	                                  * once */
+	/* output/screen.c implements the terminal type "linux". Every host has
+	 * a description of this type, and its arrow keys send the same
+	 * sequences in all modes, such as ESC [ A. */
 	{ "TERM=linux", TERMINAL },
 	{ "LC_CTYPE=C.UTF-8", ALL | LOCALE },
-	/* With `true` as its editor, git uses the existing text. With `false`,
-	 * other programs fail at once instead of waiting for an editor. */
+	/* If the editor of git is `true`, git keeps the existing text. If the
+	 * editor of another program is `false`, the program fails at once
+	 * instead of waiting. */
 	{ "*EDITOR", PIPES },
 	{ "GIT_EDITOR=true", PIPES },
 	{ "EDITOR=false", PIPES },
@@ -120,8 +121,8 @@ is_about(const struct variable *row, const char *text)
 	return strcspn(name, "=") == n && memcmp(name, text, n) == 0;
 }
 
-/* Returns the row's variable in boris's own environment as NAME=VALUE, or NULL
- * if it is unset. */
+/* Returns the variable from boris's own environment as NAME=VALUE, or NULL if
+ * it is unset. */
 static char *
 find_own(const struct variable *row)
 {
@@ -145,8 +146,8 @@ applies_to(const struct variable *row, enum environment_kind kind)
 	return (row->where & IF_UNSET) == 0 || find_own(row) == NULL;
 }
 
-/* Returns whether a row that applies sets or removes a variable, which is given
- * as NAME=VALUE. */
+/* Returns whether a row that applies sets or removes the variable. `text` is
+ * NAME=VALUE. */
 static bool
 is_replaced(const bool applies[], const char *text)
 {

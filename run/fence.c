@@ -92,8 +92,8 @@ enum {
 
 	WRITING = WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG |
 	    MAKE_SOCK | MAKE_FIFO | MAKE_SYM | REFER | TRUNCATE,
-	/* rights that are never allowed, because root could create a device
-	 * file for any disk and write to the disk */
+	/* Rights that are always denied. Otherwise root could create a device
+	 * file for a disk and write to the disk. */
 	DEVICES = MAKE_CHAR | MAKE_BLOCK
 };
 
@@ -118,9 +118,9 @@ struct denied_calls {
 	uint32_t first, last;   /* system call numbers */
 };
 
-/* add_key(), request_key() and keyctl(), which have consecutive numbers. A
- * kernel for x86, ARM or MIPS also runs programs for other ABIs, which use
- * other numbers. */
+/* The system calls add_key(), request_key() and keyctl() have consecutive
+ * numbers. A kernel for x86, ARM or MIPS also runs programs for other ABIs,
+ * which use other numbers. */
 static const struct denied_calls key_calls[] = {
 #if defined(__x86_64__) || defined(__i386__)
 	{ 0xc000003e, 248, 250 }, { 0x40000003, 286, 288 }
@@ -134,8 +134,8 @@ static const struct denied_calls key_calls[] = {
 #endif
 };
 
-/* fsopen(), which can mount an overlay and thereby delete files in the work
- * directory of the overlay. Landlock denies mount(), but not fsopen(). */
+/* fsopen() can mount an overlay and thereby delete files in the overlay's work
+ * directory. Landlock denies mount(), but not fsopen(). */
 static const struct denied_calls fsopen_calls[] = {
 	{ 0, 430, 430 },
 	/* system call numbers in the three ABIs of MIPS */
@@ -152,8 +152,8 @@ add_instruction(struct filter *f, uint16_t code, uint32_t value,
 	};
 }
 
-/* Appends instructions that make the given system calls fail with ENOSYS. The
- * only arithmetic that they use is AND, so that the kernel can cache its
+/* Appends instructions that make the given system calls fail with ENOSYS. Their
+ * only arithmetic operation is AND, so that the kernel can cache the filter's
  * decision for each system call. */
 static void
 deny_calls(struct filter *f, const struct denied_calls *calls, size_t n)
@@ -171,8 +171,8 @@ deny_calls(struct filter *f, const struct denied_calls *calls, size_t n)
 			add_instruction(f, IS_EQUAL, calls->architecture, 0, 5);
 		}
 		add_instruction(f, LOAD, NUMBER, 0, 0);
-		/* Clear the bit that marks x32 system calls, because their
-		 * numbers are otherwise the same. */
+		/* Clear the bit that marks x32 system calls, because they
+		 * otherwise have the same numbers as those for x86-64. */
 		add_instruction(f, AND, ~(uint32_t)0x40000000, 0, 0);
 		add_instruction(f, IS_AT_LEAST, calls->first, 0, 2);
 		add_instruction(f, IS_GREATER, calls->last, 1, 0);
@@ -211,10 +211,10 @@ struct landlock_plan {
 	long abi;          /* lowest Landlock ABI that is sufficient */
 };
 
-/* Returns the parameters of the Landlock domain. Every domain denies mounting
- * and access to processes outside of it. With --hide, the domain also denies
- * the creation of device files, and with --write, writing outside of the given
- * directories. */
+/* Returns the parameters of the Landlock domain. Every domain denies mounting,
+ * and access to processes outside the domain. With --hide, it also denies the
+ * creation of device files. With --write, it also denies writing outside the
+ * given directories. */
 static struct landlock_plan
 plan_landlock(const struct options *o)
 {
@@ -323,10 +323,10 @@ raise_loopback(void)
 	return close(fd);
 }
 
-/* Drops capabilities permanently. Removes them from the bounding set too, so
- * that exec does not restore them. Users other than root may not change the
- * bounding set, but exec grants them no capabilities. Returns 0, or -1 with
- * errno set. */
+/* Drops capabilities permanently. Also removes them from the bounding set, so
+ * that exec does not restore them. Other users than root cannot change the
+ * bounding set, but exec does not grant them capabilities. Returns 0, or -1
+ * with errno set. */
 static int
 drop_capabilities(uint64_t capabilities)
 {
@@ -340,8 +340,8 @@ drop_capabilities(uint64_t capabilities)
 		if ((capabilities & CAPABILITY(i)) == 0)
 			continue;
 		has = prctl(PR_CAPBSET_READ, i, 0, 0, 0);
-		/* The kernel sets EINVAL for a capability that it does not
-		 * support. */
+		/* PR_CAPBSET_READ fails with EINVAL if the kernel does not
+		 * support the capability. */
 		if (has < 0 && errno != EINVAL)
 			return -1;
 		if (has == 1 && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0 &&
@@ -373,8 +373,8 @@ enter_user_namespace(void)
 
 enum { COVER_FLAGS = MS_NOSUID | MS_NODEV | MS_NOEXEC };
 
-/* Mounts a read-only tmpfs on /proc that contains an empty directory and an
- * empty file. Returns 0, or -1 with errno set. */
+/* Mounts a read-only tmpfs with an empty directory and an empty file on /proc.
+ * Returns 0, or -1 with errno set. */
 static int
 mount_covers(void)
 {
@@ -388,10 +388,10 @@ mount_covers(void)
 	    NULL);
 }
 
-/* Mounts an empty directory or file over each path of a list. The mount moves
- * along if a directory above the path is renamed. File systems that are mounted
- * outside of the namespace later also appear inside. Returns 0, or -1 with
- * errno set. */
+/* Hides each path of a list by mounting an empty directory or file over it. A
+ * path stays hidden if its parent directory is renamed. File systems that are
+ * later mounted outside the namespace also appear inside it. Returns 0, or -1
+ * with errno set. */
 static int
 cover(const char *path)
 {
@@ -410,9 +410,9 @@ cover(const char *path)
 	return umount2("/proc", MNT_DETACH);
 }
 
-/* Enters the namespaces of --hide and --no-network, except for the user
- * namespace. Exits if one of them is not available. If both options need that
- * namespace, the error message names `option`. */
+/* Enters the namespaces for --hide and --no-network, except for the user
+ * namespace. Exits if a namespace is not available. If both options need it,
+ * the error message names `option`. */
 static void
 enter_namespaces(const struct options *o, const char *option)
 {
@@ -438,8 +438,8 @@ find_unneeded_capabilities(const struct options *o, bool user_namespace)
 	return dangerous_capabilities;
 }
 
-/* Returns the option that is named in an error message if several options need
- * the same feature. */
+/* Returns the option to name in an error message if several options need the
+ * same feature. */
 static const char *
 find_option(const struct options *o)
 {
@@ -475,7 +475,7 @@ fence_raise(const struct options *o)
 		    "Landlock of Linux 6.2 or later (5.19 without --write)");
 	if (enter_filter(o->write != NULL) < 0)
 		reject_option(option, "seccomp filters");
-	/* Without these capabilities, and if boris is not dumpable, commands
+	/* Drop these capabilities and make boris non-dumpable, so that commands
 	 * cannot trace boris or take its log and HTTP socket with
 	 * pidfd_getfd(). */
 	if (drop_capabilities(unneeded) < 0 ||

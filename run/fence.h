@@ -3,9 +3,8 @@
 #define RUN_FENCE_H
 
 /* Fences: restrictions that the Linux kernel enforces on boris and on all
- * commands (F). boris drops rights, its child processes inherit that, and no
- * process can regain the rights. On other systems, boris exits if a fence is
- * requested. */
+ * commands (F). boris gives up rights that neither boris nor any child process
+ * can regain. On other systems, boris exits if a fence is requested. */
 
 #include "base/options.h"
 

@@ -96,8 +96,9 @@ has_used(const struct guard *g)
 	return false;
 }
 
-/* Sets the signal that is due for a process group after a poll, as exec.c does.
- * If only processes of another user are left, gives up on the group. */
+/* Sets the signal that is due for a process group after a poll, in the same way
+ * as exec.c. If only processes of another user are left, gives up on the
+ * group. */
 static void
 advance_group(struct proc_group *group, int64_t now)
 {
@@ -109,8 +110,8 @@ advance_group(struct proc_group *group, int64_t now)
 		proc_stop_due(group, !group->leader_lives, now);
 }
 
-/* Terminates all process groups (E2). Groups that boris was already terminating
- * have received SIGTERM and do not get it again (L1). */
+/* Terminates all process groups (E2). Does not send SIGTERM again to groups
+ * that boris was already terminating (L1). */
 static void
 stop_groups(struct guard *g)
 {
@@ -121,8 +122,8 @@ stop_groups(struct guard *g)
 
 	for (at = g->group; at < g->group + g->used; at++) {
 		at->term_children = false;
-		/* The leaders are not children of the guard, so it cannot know
-		 * that they are zombies. */
+		/* Group leaders are children of boris, so the guard cannot find
+		 * out whether they are zombies. */
 		at->leader_ended = false;
 	}
 	while (has_used(g) && now < give_up) {
@@ -138,9 +139,9 @@ stop_groups(struct guard *g)
 	}
 }
 
-/* Runs the guard. It closes all descriptors that it inherited, so that the
- * client notices at once when boris exits. It calls setsid(), because a client
- * may send SIGKILL to boris's process group. All signals are blocked. */
+/* Runs the guard. The guard closes all descriptors that it inherited, so that
+ * the client notices at once when boris exits. It calls setsid(), because a
+ * client may send SIGKILL to boris's process group. All signals are blocked. */
 static void
 run_guard(struct guard *g, int pipe)
 {
@@ -167,8 +168,8 @@ guard_open(const struct options *options)
 	return g;
 }
 
-/* Returns the first process group with the given id, or NULL if there is none.
- * With an id of 0, returns a group that is not in use. */
+/* Returns the first process group with the given id, or NULL if there is no
+ * such group. The id 0 finds a group that is not in use. */
 static struct proc_group *
 find_group(struct guard *g, pid_t id)
 {
@@ -179,8 +180,8 @@ find_group(struct guard *g, pid_t id)
 	return at < g->group + g->used ? at : NULL;
 }
 
-/* Checks whether the guard is running. Resumes it if it is stopped, and reaps
- * it if it has exited. */
+/* Returns whether the guard is running. Resumes the guard if it is stopped, and
+ * reaps it if it has exited. */
 static bool
 check_process(struct guard *g)
 {
@@ -256,8 +257,8 @@ guard_file(struct guard *g, const char *path)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	/* Call a function between the two stores, so that the compiler does not
-	 * reorder them. Otherwise the guard could remove the file of an
+	/* The call of a function between the two stores prevents the compiler
+	 * from reordering them. Otherwise the guard could remove the file of an
 	 * incomplete path. */
 	memcpy(g->file, path, strlen(path) + 1);
 	g->unfinished = start_process(g) == 0;
@@ -267,8 +268,8 @@ guard_file(struct guard *g, const char *path)
 void
 guard_reap(struct guard *g)
 {
-	/* Start a new guard if the old one was killed and a process group is
-	 * still in use. */
+	/* If the old guard was killed while a process group is still in use,
+	 * start a new one. */
 	if (has_used(g))
 		start_process(g);
 	for (;;) {

@@ -2,10 +2,10 @@
 #ifndef RUN_GUARD_H
 #define RUN_GUARD_H
 
-/* The guard: a second process that terminates commands and removes files if
- * boris is killed, or must exit before its commands have exited (L1, L4). It
- * sleeps until then. boris and the guard share the memory that the guard
- * reads. */
+/* The guard: a second process that terminates the remaining commands and
+ * removes temporary files if boris is killed or must exit early (L1, L4). Until
+ * then, the guard sleeps. boris lists the commands and files in memory that
+ * both processes share. */
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -19,12 +19,12 @@ struct guard;
 struct guard *guard_open(const struct options *);
 
 /* Starts the guard if it is not running, and returns a zeroed process group in
- * shared memory. The group is in use from the moment when the caller sets its
- * id until the id is 0 again. Returns NULL with errno set if the guard cannot
- * be started or too many groups are in use. */
+ * shared memory. The group is in use while its id is not 0; the caller sets the
+ * id. Returns NULL with errno set if the guard cannot be started or too many
+ * groups are in use. */
 struct proc_group *guard_group(struct guard *);
 /* Makes the guard remove a file if boris is killed (X3). The path must be
- * absolute, and no file may exist there yet. Another path replaces the previous
+ * absolute, and no file may exist there yet. A new path replaces the previous
  * one, and NULL cancels the removal. Starts the guard if it is not running.
  * Returns 0, or -1 with errno set if that fails or the path is too long. */
 int guard_file(struct guard *, const char *path);
@@ -32,9 +32,9 @@ int guard_file(struct guard *, const char *path);
 /* Reaps exited children that boris has not started itself, such as orphans that
  * it has inherited (E8). */
 void guard_reap(struct guard *);
-/* Returns the pid of the guard, or 0 if it is not running. The parent process
- * that boris was forked from as process 1 can call this too, because the pid is
- * in shared memory (E8). */
+/* Returns the pid of the guard, or 0 if the guard is not running. The pid is in
+ * shared memory, so the init process from which boris was forked can call this
+ * function too (E8). */
 pid_t guard_pid(const struct guard *);
 /* Kills the guard, unless a process group is still in use (L1). */
 void guard_end(struct guard *);

@@ -32,7 +32,7 @@
 
 struct mounts {
 	int fd;      /* descriptor of the mount table, or -1 */
-	bool local;  /* result of mounts_all_local() for the table as it was
+	bool local;  /* true if all file systems were local when the table was
 	              * last read */
 };
 
@@ -152,8 +152,8 @@ mounts_refresh(struct mounts *m)
 
 	if (m->fd < 0)
 		return false;
-	/* Poll for POLLPRI, because the kernel reports each change of the mount
-	 * table once in this way. */
+	/* The kernel reports each change of the mount table once, with
+	 * POLLPRI. */
 	if (poll(&change, 1, 0) != 0)
 		m->local = read_table(m->fd);
 	return m->local;

@@ -2,9 +2,9 @@
 #ifndef RUN_MOUNTS_H
 #define RUN_MOUNTS_H
 
-/* Finds out from the mount table whether a mounted file system can stop
- * responding because another host or process does, as with NFS and sshfs (E11).
- * Reading the table never accesses the file systems. */
+/* Finds out whether any mounted file system depends on another host or process,
+ * as NFS and sshfs do, and may therefore stop responding (E11). This module
+ * only reads the mount table. It never accesses the file systems. */
 
 #include <stdbool.h>
 
@@ -16,8 +16,8 @@ struct mounts *mounts_open(void);
 void mounts_close(struct mounts *);
 
 /* Reads the mount table again if it has changed. Returns whether all file
- * systems that boris can reach are local, which means that the kernel serves
- * them from memory or a disk. The result does not apply to paths below /proc.
+ * systems that boris can reach are local, so that the kernel itself serves them
+ * from memory or a disk. The result does not apply to paths below /proc.
  * Returns false if the table cannot be read, for example on systems other than
  * Linux. */
 bool mounts_refresh(struct mounts *);

@@ -69,8 +69,8 @@
 /* PROC_GRACE in proc.h is the time from SIGTERM to SIGKILL. */
 enum {
 	HANGUP = 1000,      /* time from SIGTERM to SIGHUP, ms (T4) */
-	EARLY_STOP = 50,    /* age below which a shell with a trap gets SIGTERM
-	                     * twice, ms */
+	EARLY_STOP = 50,    /* age below which a shell with an EXIT trap gets
+	                     * SIGTERM twice, ms */
 	TERM_RETRY = 20,    /* time from the first to the second SIGTERM, ms */
 	PID_WRAP_MIN = 250, /* time in which pids cannot wrap around, ms */
 	/* maximum number of pids that are checked one by one; above it, boris
@@ -126,8 +126,8 @@ proc_stat(pid_t pid, struct proc_stat *s)
 	*s = (struct proc_stat){ 0 };
 	if (proc_read(pid, "stat", text, sizeof(text)) < 0)
 		return -1;
-	/* The second field, the name of the program, may contain any
-	 * character. */
+	/* Search for the last parenthesis, because the program name in the
+	 * second field may contain any character. */
 	p = strrchr(text, ')');
 	for (field = 3; p != NULL; field++) {
 		p = strchr(p, ' ');
@@ -198,7 +198,7 @@ is_foreign(pid_t pid)
 	return kill(pid, 0) < 0 && errno == EPERM;
 }
 
-/* Checks whether a process is alive. A zombie counts as gone, unless some of
+/* Checks whether a process is alive. A zombie counts as exited, unless some of
  * its threads are still running. */
 static enum proc_found
 find_process(pid_t pid)
@@ -208,8 +208,8 @@ find_process(pid_t pid)
 	if (proc_stat(pid, &s) < 0) {
 		if (errno != ENOENT && errno != ESRCH)
 			return PROC_UNKNOWN;
-		/* If /proc is mounted with hidepid, it does not show processes
-		 * of other users. */
+		/* If /proc is mounted with hidepid, it does not show the
+		 * processes of other users. */
 		return is_foreign(pid) ? PROC_FOREIGN : PROC_GONE;
 	}
 	if ((s.state == 'Z' || s.state == 'X') && s.threads <= 1)
@@ -217,8 +217,9 @@ find_process(pid_t pid)
 	return is_foreign(pid) ? PROC_FOREIGN : PROC_LIVES;
 }
 
-/* Returns the process group that has the same number as the session of the
- * process, or NULL. The process may be in another group of its session (L3). */
+/* Returns the process group with the same number as the session of the process,
+ * or NULL. The process itself may be in another process group of that session
+ * (L3). */
 static struct proc_group *
 find_session(const struct list *groups, pid_t pid)
 {
@@ -234,8 +235,8 @@ find_session(const struct list *groups, pid_t pid)
 	return NULL;
 }
 
-/* Records a process in the group of its session, if the session belongs to one
- * of the groups and the process is alive. */
+/* If the process is alive and its session belongs to one of the groups, records
+ * the process in that group. */
 static void
 note_if_member(const struct list *groups, pid_t pid)
 {
@@ -275,9 +276,9 @@ note_all(const struct list *groups)
 	return pid == 0;
 }
 
-/* Records all processes with pids that were allocated after `from`, or all
- * processes if `from` is 0. Processes that are started in the meantime are
- * included. Returns false if a process may have escaped. */
+/* Records all processes whose pids were allocated after `from`, including
+ * processes that start during the search. If `from` is 0, records all
+ * processes. Returns false if the search may have missed a process. */
 static bool
 note_since(const struct list *groups, pid_t from)
 {
@@ -341,8 +342,8 @@ reap_members(pid_t id)
 	return pid == 0;
 }
 
-/* Finds out with waitpid() which process groups are alive. While a child of
- * boris is in a group, the kernel does not reuse the group's number, so the
+/* Finds out with waitpid() which process groups are alive. While boris has a
+ * child in a group, the kernel does not reuse the number of the group, so the
  * leader can be reaped (E3). */
 static void
 poll_children(const struct list *groups)
@@ -371,9 +372,9 @@ poll_children(const struct list *groups)
 	}
 }
 
-/* Returns the lowest pid of the groups' leaders, if all other processes in the
- * groups have greater pids. Returns 0 if that is not certain, because a group
- * was started too long ago or its leader is alive. */
+/* Returns the lowest pid of the group leaders. Returns 0 if other processes of
+ * a group may have lower pids, because the group is too old or its leader is
+ * still running. */
 static pid_t
 oldest_pid(const struct list *groups, int64_t now)
 {
@@ -391,7 +392,7 @@ oldest_pid(const struct list *groups, int64_t now)
 	return oldest;
 }
 
-/* Clears the results of the last poll. */
+/* Clears the results of the previous poll. */
 static void
 clear_findings(const struct list *groups)
 {
@@ -450,9 +451,9 @@ proc_stop(struct proc_group *g, int64_t now)
 	g->retry_at = g->hangup_at = NEVER;
 	g->kill_at = now + PROC_GRACE;
 	g->term_children = true;
-	/* If bash has a trap and forks when SIGTERM arrives, the child does not
-	 * receive the signal, and bash waits for the child. This happens mostly
-	 * soon after the start. */
+	/* If bash has an EXIT trap and forks just when SIGTERM arrives, the
+	 * child does not receive the signal, and bash waits for the child. This
+	 * happens mostly soon after the start. */
 	if (g->kind == PROC_WITH_TRAP && now - g->started < EARLY_STOP)
 		g->retry_at = now + TERM_RETRY;
 	if (g->kind == PROC_ON_TERMINAL)
@@ -504,7 +505,7 @@ send_signal(pid_t pid, int sig)
 }
 
 /* Signals processes that are in the session of a group but in another process
- * group. Does nothing if /proc cannot be read. A pid cannot be reused between
+ * group. Does nothing if /proc cannot be read. No pid is reused between
  * getsid() and kill(), because Linux allocates all other pids first. */
 static void
 signal_other_groups(const struct list *groups)

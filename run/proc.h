@@ -30,7 +30,7 @@ enum {
 enum proc_found {
 	PROC_GONE,     /* only zombies are left */
 	PROC_FOREIGN,  /* alive, but boris is not permitted to signal it */
-	PROC_UNKNOWN,  /* the state cannot be found out */
+	PROC_UNKNOWN,  /* the state cannot be determined */
 	PROC_LIVES
 };
 
@@ -44,19 +44,20 @@ struct proc_outcome {
 	                * after it failed to change to spawn_dirs.start */
 };
 
-/* The kind of a command, which decides whether a further signal follows the
- * first SIGTERM before SIGKILL is sent */
+/* The kind of a command, which determines whether another signal is sent
+ * between the first SIGTERM and SIGKILL */
 enum proc_kind {
 	PROC_PLAIN,        /* no further signal */
-	PROC_WITH_TRAP,    /* a shell with an EXIT trap: a second SIGTERM if it
-	                    * has just started (E2 d) */
-	PROC_ON_TERMINAL   /* a command in a terminal: SIGHUP, because
-	                    * interactive shells ignore SIGTERM (T4 b) */
+	PROC_WITH_TRAP,    /* a shell with an EXIT trap, which gets a second
+	                    * SIGTERM if it has just started (E2 d) */
+	PROC_ON_TERMINAL   /* a command in a terminal, which gets SIGHUP,
+	                    * because interactive shells ignore SIGTERM (T4
+	                    * b) */
 };
 
-/* A process group, with the state of its termination (E2). It is in memory that
- * boris shares with its guard. The guard continues the termination if boris is
- * killed (L4). */
+/* A process group and the progress of its termination (E2). It is in memory
+ * that boris shares with its guard process, which continues the termination if
+ * boris is killed (L4). */
 struct proc_group {
 	struct list_node node;  /* node in the list that is passed to the
 	                         * functions below */
@@ -79,11 +80,11 @@ struct proc_group {
 	                       * failed */
 	bool leader_ended;    /* true if the leader is known to be a zombie;
 	                       * only set in the leader's parent process */
-	bool leader_foreign;  /* true if the leader could not be signalled last
-	                       * time */
+	bool leader_foreign;  /* true if boris was not permitted to signal the
+	                       * leader last time */
 	enum proc_found found;  /* result of the last poll */
-	pid_t survivor;       /* pid of a process that the last poll found; 0 if
-	                       * there is none or it is unknown */
+	pid_t survivor;       /* pid of a process that the last poll found, or
+	                       * 0 */
 	bool leader_lives;    /* true if the last poll found the leader alive */
 	bool other_groups;    /* true if the last poll found processes in other
 	                       * process groups of the session */
@@ -110,15 +111,15 @@ struct proc_stat {
 /* Reads /proc/PID/stat. Returns 0, or -1 with errno set. */
 int proc_stat(pid_t, struct proc_stat *);
 
-/* Returns whether /proc is usable: it shows the pids that getpid() and fork()
- * return, and /proc/loadavg shows the last pid. In gVisor, and in a pid
- * namespace whose /proc belongs to an outer namespace, it is not. */
+/* Returns whether /proc is usable: it must show the same pids as getpid() and
+ * fork(), and the last pid in /proc/loadavg. It is not usable in gVisor, or in
+ * a pid namespace whose /proc belongs to an outer namespace. */
 bool proc_visible(void);
 
-/* Find out which process groups of a list are alive, not counting zombies. One
- * walk through /proc serves the complete list, and no process can escape it by
- * forking. The parent of the leaders calls proc_poll(). Other processes call
- * proc_poll_orphans(). */
+/* Find out which process groups of a list contain processes other than zombies.
+ * One search through /proc covers the complete list, and no process can escape
+ * it by forking. The parent of the leaders calls proc_poll(). Other processes
+ * call proc_poll_orphans(). */
 void proc_poll(const struct list *groups, bool visible, int64_t now);
 void proc_poll_orphans(const struct list *groups, bool visible);
 
@@ -126,15 +127,15 @@ void proc_poll_orphans(const struct list *groups, bool visible);
 void proc_prepare(struct proc_group *, enum proc_kind, int64_t now);
 /* Starts to terminate a process group: sets `send` to SIGTERM (E2). */
 void proc_stop(struct proc_group *, int64_t now);
-/* Sets `send` to the next signal if it is due now. `leaderless` is true if the
- * leader has exited but other processes are left. */
+/* Sets `send` to the next signal if that signal is due now. `leaderless` is
+ * true if the leader has exited but other processes are left. */
 void proc_stop_due(struct proc_group *, bool leaderless, int64_t now);
 /* Returns the time, in ms, at which proc_stop_due() must be called next. */
 int64_t proc_stop_due_at(const struct proc_group *);
 
 /* Sends the signals that are due to all processes of the groups, and SIGCONT
- * after each SIGTERM. Sets leader_foreign if the leader belongs to another
- * user, for example after setuid(0). Each group must have a member or an
+ * after each SIGTERM. Sets leader_foreign if boris is not permitted to signal
+ * the leader, for example after setuid(0). Each group must have a member or an
  * unreaped leader. */
 void proc_signal(const struct list *groups);
 

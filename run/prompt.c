@@ -4,10 +4,11 @@
 #include "base/io.h"
 
 enum {
-	READ_SILENCE = 100,     /* time without activity after which a reader
-	                         * counts as waiting for input, ms (I3 a) */
-	PROMPT_SILENCE = 300,   /* time without activity after which the output
-	                         * may count as a prompt, ms (I3 d) */
+	READ_SILENCE = 100,     /* time without activity after which a process
+	                         * that reads from the terminal counts as
+	                         * waiting for input, ms (I3 a) */
+	PROMPT_SILENCE = 300,   /* time without activity after which the last
+	                         * output may count as a prompt, ms (I3 d) */
 	PROMPT_CHECK = 250      /* interval between checks, ms */
 };
 
@@ -66,9 +67,9 @@ prompt_busy(const struct prompt_history *h, enum terminal_mode mode,
 	};
 }
 
-/* Returns whether the output looks like a prompt (I3 d). The program has
- * printed something since the last input and is silent now. In TERMINAL_LINES,
- * its last line must also be unfinished. */
+/* Returns whether the output looks like a prompt (I3 d): the program has
+ * printed something since the last input and is now silent. In TERMINAL_LINES,
+ * the last line must also be unfinished. */
 static bool
 looks_like_prompt(const struct prompt_history *h, enum terminal_mode mode,
                   bool open_line, int64_t now)
@@ -84,8 +85,7 @@ prompt_judge(const struct prompt_history *h, enum terminal_mode mode,
 {
 	struct prompt p = prompt_busy(h, mode, h->checked_at + PROMPT_CHECK);
 
-	/* The check was made too soon, or the program has become active since
-	 * then. */
+	/* The check was made too soon, or the program was active after it. */
 	if (h->checked_at < p.since + READ_SILENCE)
 		return p;
 	switch (h->found) {

@@ -46,34 +46,33 @@ struct prompt {
 	enum terminal_prompt state;
 	bool not_reading;    /* true if /proc shows that the program does not
 	                      * read from the terminal */
-	bool secret;         /* true if typed text must not be logged: the
-	                      * terminal does not echo, or is closed, so that
-	                      * boris cannot know whether it would echo */
+	bool secret;         /* true if typed text must not be logged, because
+	                      * the terminal does not echo it or is closed */
 	int64_t since;       /* time of the last activity, ms */
-	int64_t recheck_at;  /* time at which the state may change without new
+	int64_t recheck_at;  /* time at which the state may change even without
 	                      * activity, ms, or NEVER */
 };
 
-/* Record that the command was started or text was typed, and that a program has
- * printed something. */
+/* prompt_note_input() records that the command was started or text was typed.
+ * prompt_note_output() records that a program has printed something. */
 void prompt_note_input(struct prompt_history *, int64_t now);
 void prompt_note_output(struct prompt_history *, int64_t now);
 
-/* Returns the time, in ms, from which checks can be made. `unread` is true if
- * the terminal contains unread input. Returns NEVER in that case, and if the
- * terminal is closed. */
+/* Returns the earliest time for a check, in ms. Returns NEVER if the terminal
+ * is closed, or if `unread` is true because it contains unread input. */
 int64_t prompt_checks_from(const struct prompt_history *, enum terminal_mode,
                            bool unread);
 /* Returns whether the interval since the last check has passed. */
 bool prompt_check_is_due(const struct prompt_history *, int64_t now);
-/* Checks whether the terminal prompts. `visible` is true if /proc is usable.
- * The caller then reads what was printed before the check, and passes it to
- * prompt_note_output(). */
+/* Checks whether a program waits for input from the terminal. `visible` is true
+ * if /proc is usable. The caller must then read the pending output, and call
+ * prompt_note_output() if there was any. */
 void prompt_check(struct prompt_history *, int master, int slave, bool visible,
                   int64_t now);
 
-/* Returns what the last check means now. `open_line` is true if the last line
- * of the output does not end with a newline. */
+/* Returns whether the program waits for input, according to the last check and
+ * the time since then. `open_line` is true if the last line of the output does
+ * not end with a newline. */
 struct prompt prompt_judge(const struct prompt_history *, enum terminal_mode,
                            bool open_line, int64_t now);
 /* Returns a prompt with the state TERMINAL_BUSY. */

@@ -127,8 +127,8 @@ has_pipe(const struct buf *text)
 	return false;
 }
 
-/* Returns a descriptor from 3 to 9 that the text does not seem to redirect. For
- * example, "9>lock" redirects descriptor 9. */
+/* Returns a descriptor from 3 to 9 that the command does not seem to redirect.
+ * For example, "9>lock" redirects descriptor 9. */
 static int
 find_unused_fd(const struct buf *text)
 {
@@ -162,8 +162,8 @@ find_word(const char *p, const char *end, const char *word)
 	return NULL;
 }
 
-/* Returns whether the text seems to set its own EXIT trap. The result is a
- * guess. It is only used to explain why a shell did not report its directory
+/* Returns whether the command seems to set its own EXIT trap. The result is a
+ * guess, which is only used to explain why a shell did not report its directory
  * (D2). */
 static bool
 sets_exit_trap(const struct buf *text)
@@ -192,8 +192,9 @@ put_trap(struct script *s, bool bash, bool codes)
 		    "EXIT; ", s->fd);
 }
 
-/* Writes the part of the script that joins the pieces of a command of `bytes`
- * bytes, and then the name of the shell, which becomes $0. */
+/* Writes the part of the script that joins the pieces of a long command, and
+ * the name of the shell, which becomes $0. `bytes` is the length of the
+ * command. */
 static void
 put_join(struct script *s, const char *shell, size_t bytes)
 {
@@ -247,8 +248,8 @@ script_write(struct script *s, const char *shell, const struct buf *text,
 	if (s->filtering)
 		buf_fmt(&s->message, bash ? "%s: -c: " : "%s: ", shell);
 	if (!bash)
-		/* Free the text of the trap, because sh does not quote it in
-		 * error messages. */
+		/* Free the text of the trap, because sh does not quote the trap
+		 * in its error messages. */
 		buf_free(&s->trap);
 	s->own_trap = sets_exit_trap(text);
 	return true;
@@ -263,8 +264,8 @@ script_free(struct script *s)
 	buf_free(&s->received);
 }
 
-/* Returns whether the output that was received can be the start of an error
- * message of the shell. */
+/* Returns whether the received output may be the start of an error message of
+ * the shell. */
 static bool
 is_message(const struct script *s)
 {
@@ -275,7 +276,7 @@ is_message(const struct script *s)
 	return memcmp(s->received.data, s->message.data, n) == 0;
 }
 
-/* Returns whether an error message was received completely. bash may quote the
+/* Returns whether an error message of the shell is complete. bash may quote the
  * first line of the script in a second line. */
 static bool
 is_message_complete(const struct script *s)
@@ -287,8 +288,8 @@ is_message_complete(const struct script *s)
 	return end != NULL;
 }
 
-/* Returns the offset of the trap in the output that was received. If the trap
- * does not occur, returns the length of the output. */
+/* Returns the offset of the trap's text in the received output. If the output
+ * does not contain that text, returns the length of the output. */
 static size_t
 find_trap(const struct script *s)
 {
@@ -366,10 +367,9 @@ script_clean(struct script *s, const char *bytes, size_t n, struct buf *b)
 	return true;
 }
 
-/* Returns whether the exit status of a pipeline hides the failure of one of its
- * parts. It does if the status is 0 or the exit code of the last part, and
- * another part has failed with a different code. 141 (SIGPIPE) does not count
- * as a failure. */
+/* Returns whether the exit status of a pipeline hides a failed part. That is so
+ * if the status is 0 or the exit code of the last part, and another part failed
+ * with a different code. The code 141 (SIGPIPE) does not count as a failure. */
 static bool
 hides_failure(const char *codes, int status)
 {
@@ -387,7 +387,7 @@ hides_failure(const char *codes, int status)
 }
 
 /* The trap writes exit codes, each followed by a space, then an absolute path
- * and a newline. Any other text was not written by the trap and is ignored. */
+ * and a newline. Any other text comes from the command and is ignored. */
 void
 script_read_report(char *report, size_t n, int status, char **dir, char **codes)
 {

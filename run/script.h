@@ -2,21 +2,21 @@
 #ifndef RUN_SCRIPT_H
 #define RUN_SCRIPT_H
 
-/* The script around a command (B2, B3, B7, D2, D3). This module composes the
+/* The script that runs a command (B2, B3, B7, D2, D3). This module composes the
  * arguments of the shell and parses the report that the shell writes when it
- * exits. It only processes text. It starts no processes and reads no files,
- * except to find the shell. */
+ * exits. It starts no processes and reads no files, except to find the
+ * shell. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include "base/buf.h"
 
-/* Finds the shell (B2). Returns its absolute path, which is never freed.
- * Returns "/bin/sh" if no shell is found. */
+/* Finds the shell (B2). Returns its absolute path, or "/bin/sh" if no shell is
+ * found. The path must not be freed. */
 const char *script_shell(void);
 
-/* The arguments of a shell, and the state of filtering its error messages. It
- * is zeroed before script_write(). */
+/* The arguments of a shell, and the state of the filter for its error messages.
+ * The struct must be zeroed before script_write(). */
 struct script {
 	struct buf args;     /* shell arguments, each with a NUL: -c -- SCRIPT
 	                      * [SHELL PIECE...] */
@@ -25,18 +25,18 @@ struct script {
 	bool own_trap;       /* true if the command seems to set its own EXIT
 	                      * trap */
 	bool syntax_error;   /* true if the shell has reported a syntax error */
-	bool filtering;      /* true until the start of the shell's stderr was
-	                      * filtered */
-	struct buf trap;     /* text of the trap, which is removed from error
-	                      * messages */
+	bool filtering;      /* true until the start of the shell's stderr has
+	                      * been filtered */
+	struct buf trap;     /* text of the trap, which script_clean() removes
+	                      * from error messages */
 	struct buf message;  /* prefix of the shell's error messages */
-	struct buf received; /* output received so far that may be an error
+	struct buf received; /* output received so far, which may be an error
 	                      * message of the shell */
 };
 
 /* Composes the arguments of the shell for a command. If `reports_dir` is true,
- * the shell reports its directory. bash writes the report to the descriptor fd.
- * Returns false if allocation fails. */
+ * the shell reports its directory when it exits. bash writes the report to the
+ * descriptor fd. Returns false if allocation fails. */
 bool script_write(struct script *, const char *shell, const struct buf *text,
                   bool reports_dir, int fd);
 void script_free(struct script *);

@@ -46,11 +46,11 @@ spawn_prepare(bool visible)
 #ifdef ON_LINUX
 	const long zero[16] = { 0 };
 
-	/* Set the subreaper attribute in both cases, because it survives exec
-	 * and the program that started boris may have set it. */
+	/* Clear the subreaper attribute if it is not needed, because boris may
+	 * have inherited it. */
 	prctl(PR_SET_CHILD_SUBREAPER, (long)!visible, 0L, 0L, 0L);
 	/* Use the system call, because sigaction() rejects the signals that the
-	 * C library reserves for itself. All zeros stand for SIG_DFL. */
+	 * C library reserves for itself. A struct of zeros means SIG_DFL. */
 	for (sig = 32; sig < 35; sig++)
 		syscall(SYS_rt_sigaction, sig, zero, NULL, _NSIG / 8);
 #else
@@ -66,8 +66,8 @@ spawn_prepare(bool visible)
 }
 
 /* Closes the descriptors from `first` to `last`. Does nothing if `first` is
- * greater. (With a loop of close() for 1,024 descriptors, a call of `true`
- * takes 15 % longer.) */
+ * greater. (If a loop of close() is used for 1,024 descriptors, a call of
+ * `true` takes 15 % longer.) */
 static void
 close_between(int first, int last)
 {
@@ -95,7 +95,8 @@ spawn_close_from(int lowest)
 static void
 default_signals(void)
 {
-	/* signals that boris handles; spawn_prepare() has reset all others */
+	/* signals that boris handles; spawn_prepare() has reset all other
+	 * signals */
 	static const int handled[] = {
 		SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD, SIGPIPE, SIGXFSZ
 	};
@@ -109,10 +110,10 @@ default_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Copies the descriptors in `fd`, which has the format of spawn_program.fds,
- * and closes all others except for the pipe `done`. A child that waits for a
- * hung directory must not keep the client's connection or the guard's pipe open
- * (L4). Returns 0, or -1 with errno set. */
+/* Copies the descriptors in `fd`, which has the format of spawn_program.fds.
+ * Closes all others except for the pipe `done`, because a child that hangs must
+ * not keep the client's connection or the guard's pipe open (L4). Returns 0, or
+ * -1 with errno set. */
 static int
 copy_descriptors(struct proc_group *g, const int *fd, int done)
 {
@@ -123,8 +124,8 @@ copy_descriptors(struct proc_group *g, const int *fd, int done)
 		 * regards the program as started until the child exits. */
 		if (fd[1] == done)
 			done = fcntl(done, F_DUPFD_CLOEXEC, 3);
-		/* Clear the flag FD_CLOEXEC, because dup2() does not if both
-		 * numbers are equal. */
+		/* Clear FD_CLOEXEC explicitly, because dup2() changes nothing
+		 * if both numbers are equal. */
 		if (fd[0] == fd[1])
 			fcntl(fd[0], F_SETFD, 0);
 		else if (dup2(fd[0], fd[1]) < 0) {
@@ -174,9 +175,9 @@ write_oom_score(int fd, int score)
 }
 
 /* Raises boris's OOM score before a child inherits it, so that the kernel kills
- * the child before boris if memory runs out (E10). A higher score is not
- * changed, and an error is ignored. `fd` is a descriptor for boris's
- * oom_score_adj, or -1. Returns the previous score. */
+ * the child first if memory runs out (E10). Keeps a higher score, and ignores
+ * errors. `fd` is a descriptor for boris's oom_score_adj, or -1. Returns the
+ * previous score. */
 static int
 raise_oom_score(int fd)
 {
@@ -219,8 +220,8 @@ is_in_proc(const char *dir)
 }
 
 /* Returns whether the child may hang because a mounted file system does not
- * respond when the child changes to its directory, executes the program or
- * closes a file (E11). */
+ * respond (E11). The child accesses file systems when it changes to its
+ * directory, executes the program or closes a file. */
 static bool
 may_hang(const struct spawn_program *program)
 {

@@ -15,9 +15,9 @@
 #define SPAWN_OOM_SCORE "/proc/self/oom_score_adj"
 
 /* Prepares boris before it starts its first child. Signals that were ignored
- * get their default action (C3). If boris cannot see its children in /proc
- * (`visible` is false), it becomes a subreaper, so that it inherits orphaned
- * descendants. */
+ * get their default action (C3). If `visible` is false, /proc does not show
+ * boris's children. boris then becomes a subreaper, so that it inherits
+ * orphaned descendants. */
 void spawn_prepare(bool visible);
 
 /* Directories for the start of a program, as absolute paths */
@@ -43,8 +43,8 @@ struct spawn_program {
 	const int *fds;
 	bool terminal;        /* true if descriptor 0 is the program's terminal
 	                       * (I1) */
-	int oom_score;        /* descriptor for writing to boris's own
-	                       * oom_score_adj, or -1 */
+	int oom_score;        /* descriptor of boris's own oom_score_adj file,
+	                       * open for writing, or -1 */
 	struct mounts *mounts;  /* mount table, which shows whether a directory
 	                         * may hang (E11) */
 };

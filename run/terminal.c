@@ -65,7 +65,7 @@ terminal_open(int *master, int *slave)
 		fd_close(master);
 		return -1;
 	}
-	/* Convert the constant, because it is an unsigned long on POWER, but
+	/* Convert the constant, which is an unsigned long on POWER, because
 	 * musl's ioctl() takes an int. */
 	ioctl(*slave, (unsigned)TIOCSWINSZ, &size);
 	return 0;
@@ -109,7 +109,8 @@ terminal_has_unread(int slave)
 }
 
 #ifdef ON_LINUX
-/* Returns whether a system call waits for events, which may include input. */
+/* Returns whether a system call waits for events, which may include terminal
+ * input. */
 static bool
 waits_for_events(long number)
 {
@@ -160,8 +161,8 @@ ends_with(const char *text, size_t len, const char *end)
 }
 
 /* Returns whether a descriptor of the process refers to the terminal or to
- * /dev/tty. In a chroot, the program's terminal has a longer path, so only the
- * ends of the paths are compared. */
+ * /dev/tty. Compares only the ends of the paths, because the
+ * paths of a program in a chroot have an additional prefix. */
 static bool
 leads_to(pid_t pid, int64_t fd, const char *terminal)
 {
@@ -172,10 +173,10 @@ leads_to(pid_t pid, int64_t fd, const char *terminal)
 	    ends_with(text, len, "/dev/tty");
 }
 
-/* Returns whether a program and boris are both 64-bit or both 32-bit. If not,
- * their system calls have different numbers. Only 32-bit programs have their
- * stack below 4 GiB. `rest` contains the arguments and the stack pointer from
- * /proc/PID/syscall. It may be NULL. */
+/* Returns whether a program and boris are both 64-bit or both 32-bit, so that
+ * their system calls have the same numbers. `rest` contains the arguments and
+ * the stack pointer from /proc/PID/syscall, or is NULL. Only a 32-bit program
+ * has its stack below 4 GiB. */
 static bool
 has_our_calls(const char *rest)
 {
@@ -191,7 +192,7 @@ has_our_calls(const char *rest)
 }
 
 /* Returns whether /proc shows the system call numbers that boris was built
- * with. An emulator such as qemu-user shows the numbers of its host. */
+ * with. An emulator such as qemu-user shows the numbers of its host instead. */
 static bool
 numbers_are_ours(void)
 {
@@ -301,8 +302,8 @@ group_prompts(pid_t group, const char *terminal)
 			found = one;
 	}
 	closedir(dir);
-	/* The group may be empty for a moment before the shell puts its own
-	 * group into the foreground. */
+	/* The foreground group may be empty for a moment until the shell puts
+	 * its own group into the foreground. */
 	return any ? found : TERMINAL_MAY_PROMPT;
 }
 #endif

@@ -24,21 +24,21 @@ enum terminal_mode {
 
 /* Returns the current mode of a terminal. */
 enum terminal_mode terminal_mode(int master);
-/* Returns the character to type for the Enter key (I2). This key sends a carriage
- * return, which most terminal modes turn into a newline. If the program has
- * turned that off, as full-screen programs do, they read a newline as Control-J,
- * and the character is '\r'. In all other modes it is '\n'. */
+/* Returns the character to type for the Enter key (I2). In most terminal modes
+ * it is '\n'. It is '\r' if a program, such as a full-screen editor, has turned
+ * off the translation of carriage returns to newlines. Such a program reads
+ * '\n' as Control-J. */
 char terminal_enter(int master);
 /* Returns whether the terminal contains input that no program has read yet. In
  * TERMINAL_LINES and TERMINAL_UNSEEN, only complete lines count. */
 bool terminal_has_unread(int slave);
 
-/* Whether the foreground process group of a terminal waits for input (I3), as
- * far as one check can show. prompt.h explains how boris decides. */
+/* Whether the foreground process group of a terminal waits for input, according
+ * to a single check (I3). prompt.h explains how boris decides. */
 enum terminal_prompt {
 	TERMINAL_BUSY,        /* no process waits for input */
-	TERMINAL_MAY_PROMPT,  /* a process waits for events, or /proc does not
-	                       * show it */
+	TERMINAL_MAY_PROMPT,  /* a process may wait for input: it waits for
+	                       * events, or /proc does not show what it does */
 	TERMINAL_PROMPTS      /* a process reads from the terminal */
 };
 
@@ -46,10 +46,10 @@ enum terminal_prompt {
  * input. `slave` is the slave side of the terminal. */
 enum terminal_prompt terminal_prompts(int master, int slave);
 
-/* Finds a stopped process of the session that is in the terminal's foreground
- * process group, or has an ancestor in that group, as with timeout(1). Returns
- * its process group, or 0 if there is none or /proc does not show it. Sets
- * *signo to the signal that has stopped it, or to 0 if it is unknown. */
+/* Finds a stopped process in a session. The process must be in the terminal's
+ * foreground process group or have an ancestor in that group, as with
+ * timeout(1). Returns the group of the process, or 0. Sets *signo to the signal
+ * that has stopped it, or to 0 if the signal is unknown. */
 pid_t terminal_stopped(int master, pid_t session, int *signo);
 
 #endif

@@ -50,9 +50,9 @@ own_port(const struct access *a)
 	return strrchr(a->own_origin, ':');
 }
 
-/* Skips the name at the start of host if it is localhost, a loopback address or
- * the address that boris listens on. Returns a pointer to the text after the
- * name, or NULL if host starts with another name. */
+/* Skips the name at the start of `host` if it is localhost, a loopback address
+ * or the address that boris listens on. Returns a pointer to the text after the
+ * name, or NULL if `host` starts with any other name. */
 static const char *
 skip_own_name(const struct access *a, const char *host)
 {
@@ -70,8 +70,8 @@ skip_own_name(const struct access *a, const char *host)
 	return NULL;
 }
 
-/* Returns the port of a host that is this machine, either "" or ":PORT".
- * Returns NULL for any other host. */
+/* If the host is a name of this machine, returns its port, either "" or
+ * ":PORT". Returns NULL for any other host. */
 static const char *
 port_of_own_host(const struct access *a, const char *host)
 {
@@ -92,7 +92,7 @@ access_allows_host(const struct access *a, const char *host)
 	return port_of_own_host(a, host) != NULL;
 }
 
-/* Returns whether the origin is that of this server, under any name of this
+/* Returns whether the origin belongs to this server, under any name of this
  * machine. */
 static bool
 is_own_origin(const struct access *a, const char *origin)
@@ -115,7 +115,7 @@ is_listed_origin(const struct access *a, const char *origin)
 {
 	const char *listed = a->options->origins;
 
-	/* The list consists of NUL-terminated strings. An empty string ends
+	/* The list consists of NUL-terminated strings, and an empty string ends
 	 * it. */
 	if (listed == NULL)
 		return false;

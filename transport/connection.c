@@ -16,14 +16,14 @@
 enum {
 	READ_SIZE = 16 << 10,
 	SEND_SIZE = 64 << 10,  /* size of a socket's send buffer, in bytes */
-	HEAD_TIME = 10000,     /* time limit for the headers of a request to
-	                        * arrive, in ms (H8) */
-	PEER_TIME = 60000,     /* time limit for a silent peer, also between
-	                        * requests, in ms */
+	HEAD_TIME = 10000,     /* time limit for receiving the headers of a
+	                        * request, in ms (H8) */
+	PEER_TIME = 60000,     /* time limit for a peer that sends and reads
+	                        * nothing, even between requests, in ms */
 	CLOSE_TIME = 2000,     /* time limit for the peer to close its side, in
 	                        * ms */
-	COMMENT_TIME = 15000   /* silence on a stream after which a comment is
-	                        * sent, in ms (H7) */
+	COMMENT_TIME = 15000   /* interval after which a comment is sent on a
+	                        * silent stream, in ms (H7) */
 };
 
 union address {
@@ -71,8 +71,8 @@ connection_listen(const char *address, int *port)
 	fd_cloexec(fd);
 	fd_nonblocking(fd);
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	/* Accepted connections inherit these two options. Without TCP_NODELAY,
-	 * a small response could wait until the peer has acknowledged an
+	/* Accepted connections inherit both options. Without TCP_NODELAY, a
+	 * small response may be delayed until the peer has acknowledged an
 	 * earlier one. */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -86,8 +86,8 @@ connection_listen(const char *address, int *port)
 }
 
 /* Appends an address with its port, such as 192.0.2.1:4711 or
- * [2001:db8:0:0:0:0:0:1]:4711. It does not use inet_ntop(), because that would
- * add printf(), 16 KB, to a static binary. */
+ * [2001:db8:0:0:0:0:0:1]:4711. Does not call inet_ntop(), because that would
+ * add printf() and thereby 16 KB to a static binary. */
 static void
 put_address(struct buf *b, const union address *a)
 {
@@ -132,8 +132,8 @@ connection_abort(struct connection *c)
 	c->state = CONNECTION_GONE;
 }
 
-/* Sets the state and its deadline, in ms. While a response is being written,
- * flush() replaces a deadline that is NEVER. */
+/* Sets the state and its deadline, in ms. In a state in which a response is
+ * written, flush() replaces the deadline NEVER. */
 static void
 set_state(struct connection *c, enum connection_state state, int64_t deadline)
 {
@@ -141,8 +141,8 @@ set_state(struct connection *c, enum connection_state state, int64_t deadline)
 	c->deadline = deadline;
 }
 
-/* Queues a response, or the head of a stream, and frees the buffer. Enters the
- * state `next` unless the rest of the request has to be read first. */
+/* Queues a response or the start of a stream, and frees the buffer. Enters the
+ * state `next`, unless the rest of the request must be read first. */
 static void
 queue_response(struct connection *c, struct buf *response,
                enum connection_state next)
@@ -171,8 +171,8 @@ connection_begin_stream(struct connection *c, struct buf *head)
 	queue_response(c, head, CONNECTION_STREAM);
 }
 
-/* Clears the deadline if the queue is empty, so that the peer's time limit
- * starts with the first byte that it does not read. */
+/* Clears the deadline if the queue is empty. The time limit for the peer then
+ * starts with the next byte that it does not read. */
 static void
 restart_deadline(struct connection *c)
 {
@@ -232,7 +232,8 @@ connection_reject(struct connection *c, int status)
 	struct buf b = { NULL, 0, 0 };
 
 	c->request.last = true;
-	/* If the body is being dropped, the response has already been sent. */
+	/* If the body is being discarded, the response has already been
+	 * sent. */
 	if (!c->request.dropped) {
 		response_begin(&b, &c->request, status, "", 0);
 		buf_add(&b, "\r\n");
@@ -301,8 +302,8 @@ connection_next(struct connection *c)
 		connection_close(c);
 	else if (event != REQUEST_NEEDS_INPUT && r->state != REQUEST_BODY)
 		connection_reject(c, event);
-	/* In all states after CONNECTION_CALL, the request already has its
-	 * response, so its events are not reported. */
+	/* In all states after CONNECTION_CALL, the request has already been
+	 * answered, so its events are not reported. */
 	return c->state <= CONNECTION_CALL ? event : REQUEST_NEEDS_INPUT;
 }
 
@@ -315,9 +316,9 @@ connection_free(struct connection *c)
 	request_free(&c->request);
 }
 
-/* Returns whether the connection can continue without new input, because the
- * next request may have been received already or because the peer has closed
- * its sending side. */
+/* Returns whether the connection can continue without new input. The next
+ * request may have been received already, or the peer may have closed its
+ * sending side. */
 static bool
 has_work(const struct connection *c)
 {
@@ -356,8 +357,7 @@ end_response(struct connection *c)
 	}
 }
 
-/* Writes queued bytes as far as the peer reads them, and updates the
- * deadline. */
+/* Writes as many queued bytes as the peer accepts, and updates the deadline. */
 static void
 flush(struct connection *c)
 {
@@ -370,7 +370,8 @@ flush(struct connection *c)
 		return;
 	}
 	left = queue_unwritten(&c->out);
-	/* At its deadline, a stream with nothing to write sends a comment. */
+	/* If the deadline passes while no bytes are queued for a stream, a
+	 * comment is sent. */
 	if (responding && (left < before || c->deadline == NEVER))
 		c->deadline = c->now + (left > 0 ? PEER_TIME : COMMENT_TIME);
 	if (left == 0 && c->state == CONNECTION_WRITING)

@@ -4,7 +4,7 @@
 
 /* One HTTP/1.1 connection: it reads requests one after another, writes their
  * responses, and enforces time limits for slow, silent and vanished peers (H7,
- * H8). http.c decides which response a request gets. No function blocks. */
+ * H8). http.c decides how a request is answered. No function blocks. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,14 +17,14 @@ enum connection_state {
 	                      * response */
 	CONNECTION_STREAM,   /* the response is an open stream of events */
 	CONNECTION_WRITING,  /* the response is being written */
-	CONNECTION_CLOSING,  /* boris has shut down its side and waits for the
-	                      * peer to close the connection, so that no
+	CONNECTION_CLOSING,  /* boris has closed its sending side and waits for
+	                      * the peer to close the connection, so that no
 	                      * response is lost */
 	CONNECTION_GONE      /* closed; http.c has to free the connection */
 };
 
 /* The state of one connection. http.c may read `state`, `eof`, `from`,
- * `request` and `out`, append to `out`, and drop the body of `request`. The
+ * `request` and `out`, append to `out`, and discard the body of `request`. The
  * other members are private. */
 struct connection {
 	enum connection_state state;
@@ -44,9 +44,9 @@ struct connection {
  * socket, or -1 with errno set. */
 int connection_listen(const char *address, int *port);
 
-/* Accepts a connection into a zeroed struct. `now` is the time in ms. Returns
- * false if the connection cannot be accepted, for example because no descriptor
- * is available. */
+/* Accepts a connection and initializes the zeroed struct. `now` is the time in
+ * ms. Returns false if the connection cannot be accepted, for example because
+ * no descriptor is available. */
 bool connection_accept(struct connection *, int listener, int64_t now);
 void connection_free(struct connection *);
 
@@ -60,7 +60,8 @@ int connection_next(struct connection *);
 
 /* Queues the response and frees the buffer. */
 void connection_respond(struct connection *, struct buf *response);
-/* Starts a stream of events with the given head, and frees the buffer. */
+/* Starts a stream of events as the response. `head` contains the status line
+ * and headers; its buffer is freed. */
 void connection_begin_stream(struct connection *, struct buf *head);
 /* Queues the message as an event of the stream. Returns false, and queues
  * nothing, if memory is short. */
@@ -70,7 +71,7 @@ bool connection_event(struct connection *, const struct buf *message);
 bool connection_progress(struct connection *, const struct buf *message);
 void connection_end_stream(struct connection *);
 
-/* Rejects the request with the given HTTP status and closes the connection,
+/* Rejects the request with the given HTTP status. Then closes the connection,
  * because the start of the next request cannot be found. */
 void connection_reject(struct connection *, int status);
 /* Closes the connection after the current response, if there is one. */

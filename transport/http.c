@@ -27,8 +27,8 @@ enum {
 	SESSIONS = 64,            /* maximum number of open sessions (H5) */
 	SESSION_BYTES = 16,       /* number of random bytes in an
 	                           * Mcp-Session-Id */
-	LONG_RESULT = 16 << 10,   /* size above which a result can fail for lack
-	                           * of memory, in bytes (E7) */
+	LONG_RESULT = 16 << 10,   /* size above which a result is rejected if
+	                           * memory is short, in bytes (E7) */
 	PEER_SPARE = 64 << 10,    /* memory that must be available for a new
 	                           * peer, in bytes */
 	ACCEPT_PAUSE = 20,        /* pause after a failed attempt to accept a
@@ -43,12 +43,12 @@ enum {
 struct peer {
 	struct list_node node;
 	struct connection connection;
-	bool authenticated;      /* the peer has sent the token or, if none is
-	                          * required, a request to /mcp */
+	bool authenticated;      /* the peer has sent the token, or a request to
+	                          * /mcp if no token is required */
 	const char *session_id;  /* id of the session that the request opens, or
 	                          * NULL */
-	struct client *client;   /* the client whose response the peer waits
-	                          * for, or NULL */
+	struct client *client;   /* client that handles the request of the peer,
+	                          * or NULL */
 };
 
 /* A session of a legacy client, identified by its Mcp-Session-Id */
@@ -63,7 +63,7 @@ struct http_session {
 
 struct http {
 	const struct options *options;
-	struct client *shared;  /* the client of all requests without a
+	struct client *shared;  /* client that handles all requests without a
 	                         * session */
 	struct list sessions;   /* list of struct http_session */
 	struct list peers;      /* list of struct peer, in the order of
@@ -76,9 +76,8 @@ struct http {
 	                         * set */
 	int64_t accept_at;      /* time of the next attempt to accept a
 	                         * connection, in ms */
-	int64_t flush_until;    /* time until which the last responses may be
-	                         * written, in ms; NEVER until all sessions are
-	                         * closed */
+	int64_t flush_until;    /* deadline for writing the last responses, in
+	                         * ms; NEVER until all sessions are closed */
 	int64_t started;        /* time at which boris started to listen, in
 	                         * ms */
 	int64_t now;            /* time of this turn, in ms */
@@ -124,7 +123,7 @@ next_session(const struct http_session *s)
 /* -- Responses --------------------------------------------------------- */
 
 /* Returns whether the path is that of the MCP endpoint. Some clients append a
- * slash to the URL that they are given (H1). */
+ * slash to their configured URL (H1). */
 static bool
 is_endpoint(const char *path)
 {
@@ -132,7 +131,7 @@ is_endpoint(const char *path)
 }
 
 /* Appends the headers that depend on the request and the status, and the empty
- * line after all headers. */
+ * line that ends the headers. */
 static void
 put_headers(struct buf *b, const struct peer *p, int status)
 {
@@ -206,8 +205,8 @@ begin_stream(struct peer *p)
 }
 
 /* Returns the HTTP status of a JSON-RPC response (MCP 2026-07-28, transports).
- * Before that revision, the status of the response to a well-formed request is
- * 200, even if the response is an error. */
+ * In earlier revisions, the response to a well-formed request always has status
+ * 200, even if it is an error. */
 static int
 status_of(enum rpc_kind kind, int error, bool modern)
 {
@@ -235,8 +234,8 @@ send_response(struct peer *p, int status, const struct buf *message)
 	return true;
 }
 
-/* Sends a notification about a request on its stream, and starts the stream if
- * necessary. Returns false if the notification cannot be sent. */
+/* Sends a notification about a request on the stream of the request, which it
+ * starts if necessary. Returns false if the notification cannot be sent. */
 static bool
 send_notice(struct peer *p, const struct buf *message)
 {
@@ -246,8 +245,8 @@ send_notice(struct peer *p, const struct buf *message)
 	    connection_event(&p->connection, message);
 }
 
-/* Queues a message for a peer; see rpc_send in mcp/rpc.h. The function does not
- * write to the connection, because mcp.c calls it while it handles a
+/* Queues a message for a peer (see rpc_send in mcp/rpc.h). Does not write to
+ * the connection, because mcp.c calls this function while it handles another
  * message. */
 static bool
 http_send(void *transport, void *to, enum rpc_kind kind, int error,
@@ -258,11 +257,11 @@ http_send(void *transport, void *to, enum rpc_kind kind, int error,
 
 	if (p == NULL || p->connection.state == CONNECTION_GONE)
 		return false;
-	/* The message is copied twice, into the response and into the queue. */
+	/* The message is copied twice, to the response and to the queue. */
 	if (message->len > LONG_RESULT && !mem_is_available(3 * message->len))
 		return false;
-	/* The response to a failed initialize must not contain the id of its
-	 * session, which end_expired_sessions() is going to close. */
+	/* The response to a failed initialize must not contain a session id,
+	 * because end_expired_sessions() closes the session. */
 	if (error != 0)
 		p->session_id = NULL;
 	if (kind == RPC_NOTICE)
@@ -283,8 +282,9 @@ reject_message(struct http *h, struct peer *p, const struct rpc_message *m,
 	struct buf b = { NULL, 0, 0 };
 	struct json id = m->id;
 
-	/* If the error had the id of a response, the client could mistake it
-	 * for the response to a request that boris has sent. */
+	/* Do not copy the id of a response to the error, because the client
+	 * could mistake the error for the response to one of its own
+	 * requests. */
 	if (!rpc_is_request(m))
 		id.text = NULL;
 	mcp_error(h->shared, &b, id, code, text);
@@ -348,8 +348,8 @@ named_session(struct http *h, struct peer *p, const struct rpc_message *m)
 	return NULL;
 }
 
-/* Opens a session, whose id the response will contain. If that fails, rejects
- * the request and returns NULL. */
+/* Opens a session, whose id is sent in the response. If that fails, rejects the
+ * request and returns NULL. */
 static struct http_session *
 open_session(struct http *h, struct peer *p, const struct rpc_message *m)
 {
@@ -384,8 +384,8 @@ end_session(struct http *h, struct http_session *s)
 	mcp_close(s->client, h->now);
 }
 
-/* Returns whether the session has to be closed, because its initialize request
- * was rejected, or because it was idle for too long (H5). */
+/* Returns whether the session must be closed, because its initialize request
+ * was rejected or because it was idle for too long (H5). */
 static bool
 has_expired(const struct http *h, const struct http_session *s)
 {
@@ -404,8 +404,8 @@ end_expired_sessions(struct http *h)
 	}
 }
 
-/* Frees the sessions that are closed. No peer refers to such a session, because
- * all its requests have been answered. */
+/* Frees the sessions that are closed. No peer uses such a session, because all
+ * its requests have been answered. */
 static void
 free_closed_sessions(struct http *h)
 {
@@ -423,9 +423,9 @@ free_closed_sessions(struct http *h)
 
 /* -- Messages (H5, H6) -------------------------------------------------- */
 
-/* Decodes base64 (RFC 4648) that is followed by "?=". The result and a NUL are
- * stored in `text`, which must be long enough. Returns false if the value is
- * malformed or if the result contains a NUL. */
+/* Decodes base64 (RFC 4648) that is followed by "?=". Stores the result and a
+ * NUL in `text`, which must be long enough. Returns false if the value is
+ * malformed or the result contains a NUL. */
 static bool
 decode_base64(const char *value, char *text)
 {
@@ -447,10 +447,9 @@ decode_base64(const char *value, char *text)
 	    strlen(text) == (size_t)(end - text);
 }
 
-/* Returns whether the value of a header, which may be NULL, equals the JSON
- * string. A string that headers cannot contain is encoded as "=?base64?...?=".
- * Returns true if the JSON value is not a string, because mcp.c rejects
- * that. */
+/* Returns whether a header equals the JSON string. The value of the header may
+ * be NULL, or may be encoded as "=?base64?...?=". Returns true if the JSON
+ * value is not a string, because mcp.c rejects that. */
 static bool
 header_matches(const char *value, struct json string)
 {
@@ -494,9 +493,9 @@ is_handshake(const struct rpc_message *m)
 	return rpc_is_request(m) && json_is(m->method, "initialize");
 }
 
-/* Returns whether the message is stateless: it has a version in _meta, the
- * version in its header is a stateless one (except for initialize), or it is a
- * server/discover request that names no session. */
+/* Returns whether the message is stateless. That is the case if it has a
+ * version in _meta, if its version header names a stateless version (except for
+ * initialize), or if it is a server/discover request without a session. */
 static bool
 is_modern(const struct peer *p, const struct rpc_message *m)
 {
@@ -513,13 +512,13 @@ is_modern(const struct peer *p, const struct rpc_message *m)
 }
 
 
-/* Returns the shared client if it can handle the stateless message. Otherwise
- * responds to the message and returns NULL. */
+/* Returns the shared client if that client can handle the stateless message.
+ * Otherwise responds to the message and returns NULL. */
 static struct client *
 route_modern(struct http *h, struct peer *p, const struct rpc_message *m)
 {
-	/* Ignore notifications, since a cancellation could end the call of any
-	 * other client. */
+	/* Ignore notifications, because a cancellation without a session could
+	 * end a call of any other client. */
 	if (is_notification(m)) {
 		respond_text(p, 202, "");
 		return NULL;
@@ -538,7 +537,7 @@ route_modern(struct http *h, struct peer *p, const struct rpc_message *m)
 }
 
 /* Returns the client of the session that the message belongs to. An initialize
- * request can open a new session. Returns NULL if the message was rejected. */
+ * request can open a new session. If the message is rejected, returns NULL. */
 static struct client *
 route_to_session(struct http *h, struct peer *p, const struct rpc_message *m)
 {
@@ -556,8 +555,8 @@ route_to_session(struct http *h, struct peer *p, const struct rpc_message *m)
 	return s->client;
 }
 
-/* Returns the client that handles the message, or NULL if the message has been
- * answered already. */
+/* Returns the client that handles the message, or NULL if the message has
+ * already been answered. */
 static struct client *
 route(struct http *h, struct peer *p, const struct rpc_message *m)
 {
@@ -594,7 +593,8 @@ handle_message(struct http *h, struct peer *p)
 		respond_text(p, 202, "");
 	if (outcome != RPC_LATER)
 		p->client = NULL;
-	/* Free the body now, since the response may take a long time (P10). */
+	/* Free the body now, because the response may take a long time
+	 * (P10). */
 	request_drop(r);
 }
 
@@ -612,7 +612,7 @@ has_token(const struct http *h, const struct request *r)
 	return access_has_token(&h->access, r->field[FIELD_AUTHORIZATION]);
 }
 
-/* Returns whether this is a CORS preflight, a request by which a browser asks
+/* Returns whether the request is a CORS preflight, by which a browser asks
  * whether a web page may send another request. */
 static bool
 is_preflight(const struct request *r)
@@ -621,11 +621,11 @@ is_preflight(const struct request *r)
 	    r->field[FIELD_PREFLIGHT] != NULL;
 }
 
-/* The following functions return true if they have responded to the request, so
+/* The functions below return true if they have responded to the request, so
  * that its body is not needed. Otherwise they return false. */
 
-/* Responds to a request for /health, in detail if it has the token (H1). Always
- * returns true. */
+/* Responds to a request for /health. The response is detailed if the request
+ * contains the token (H1). Always returns true. */
 static bool
 respond_health(const struct http *h, struct peer *p)
 {
@@ -653,8 +653,7 @@ respond_health(const struct http *h, struct peer *p)
 	return true;
 }
 
-/* Responds to a DELETE request, which closes its session. Always returns
- * true. */
+/* Responds to a DELETE request and closes its session. Always returns true. */
 static bool
 delete_session(struct http *h, struct peer *p)
 {
@@ -687,8 +686,8 @@ reject_post(struct peer *p)
 	return false;
 }
 
-/* Responds to a request if its headers suffice for that, because it is rejected
- * or has no body to be read. Returns whether it has responded. */
+/* Responds to a request before its body is read if the headers are sufficient
+ * for that. Returns whether it has responded. */
 static bool
 respond_early(struct http *h, struct peer *p)
 {
@@ -724,7 +723,8 @@ respond_early(struct http *h, struct peer *p)
 	return reject_post(p);
 }
 
-/* Handles a request whose headers are complete, before its body is read. */
+/* Handles a request after its headers are complete and before its body is
+ * read. */
 static void
 handle_headers(struct http *h, struct peer *p)
 {
@@ -732,8 +732,7 @@ handle_headers(struct http *h, struct peer *p)
 
 	if (respond_early(h, p))
 		return;
-	/* The client waits for this interim response before it sends the
-	 * body. */
+	/* The client waits for "100 Continue" before it sends the body. */
 	if (c->request.field[FIELD_EXPECT] != NULL)
 		buf_add(&c->out.bytes, "HTTP/1.1 100 Continue\r\n\r\n");
 }
@@ -759,9 +758,9 @@ handle_requests(struct http *h, struct peer *p)
 
 /* -- Peers ------------------------------------------------------------- */
 
-/* Ends the turn of a peer. If a call was not answered in the turn in which it
- * arrived, its response becomes a stream. If a call was cancelled, its stream
- * is ended (H7). */
+/* Ends the turn of a peer. If its call was not answered in the turn in which it
+ * arrived, the response becomes a stream. If its call was cancelled, the stream
+ * ends (H7). */
 static void
 end_turn(struct peer *p)
 {
@@ -797,7 +796,8 @@ free_gone_peers(struct http *h)
 	}
 }
 
-/* Returns whether one more peer would be too many, or memory is short (E7). */
+/* Returns whether the maximum number of connections is reached, or memory is
+ * short (E7). */
 static bool
 is_full(const struct http *h)
 {
@@ -809,9 +809,9 @@ is_full(const struct http *h)
 	return n >= CONNECTIONS || !mem_is_available(PEER_SPARE);
 }
 
-/* Finds the peer to close if a new one connects: the oldest peer that is not
- * authenticated or whose connection is closing (H8). Returns NULL if there is
- * no such peer. */
+/* Finds the peer to disconnect when a new one connects: the oldest peer that is
+ * not authenticated, or whose connection is closing (H8). Returns NULL if there
+ * is no such peer. */
 static struct peer *
 find_replaceable_peer(const struct http *h)
 {
@@ -825,17 +825,17 @@ find_replaceable_peer(const struct http *h)
 	return NULL;
 }
 
-/* Accepts a connection and appends its peer to the list. The order of the list
- * matters: requests that are complete in the same turn are handled in the order
- * in which their connections were accepted (P7). */
+/* Accepts a connection and appends its peer to the list. If several requests
+ * are complete in the same turn, they are handled in the order of this list
+ * (P7). */
 static void
 accept_peer(struct http *h)
 {
 	struct peer *p = mem_get(sizeof(*p)), *oldest;
 
 	if (!connection_accept(&p->connection, h->listener, h->now)) {
-		/* Pause, since poll() would return at once as long as the
-		 * connection is not accepted (E7). */
+		/* Pause, because poll() would return at once until the
+		 * connection is accepted (E7). */
 		h->accept_at = h->now + ACCEPT_PAUSE;
 		free(p);
 		return;
@@ -859,8 +859,8 @@ read_peers(struct http *h, const struct loop *loop)
 		connection_read(&p->connection, loop);
 		handle_requests(h, p);
 		/* If a peer closes its sending side, its stateless call is
-		 * cancelled. A legacy call continues, and its response is sent,
-		 * because the peer may still read (H7). */
+		 * cancelled. A call of a legacy session continues, because the
+		 * peer may still read the response (H7). */
 		if (p->connection.eof && p->client == h->shared)
 			connection_abort(&p->connection);
 	}
@@ -956,7 +956,7 @@ dispatch_sessions(struct http *h, const struct loop *loop)
 
 	mcp_dispatch(h->shared, SIZE_MAX, loop);
 	for (s = first_session(h); s != NULL; s = next_session(s)) {
-		/* A call that is answered in this turn also keeps its session
+		/* A call that is answered in this turn still keeps its session
 		 * open. */
 		if (calls_are_open(s->client))
 			s->used = h->now;

@@ -27,9 +27,9 @@ static const char *const field_names[FIELDS] = {
 	[FIELD_MCP_NAME] = "Mcp-Name"
 };
 
-/* Terminates the token at the start of s with a NUL if the character c follows
- * the token. Returns a pointer to the text after c, or NULL if s does not start
- * with such a token. */
+/* If a token at the start of s is followed by the character c, replaces c with
+ * a NUL. Returns a pointer to the text after c, or NULL if there is no such
+ * token. */
 static char *
 end_token(char *s, char c)
 {
@@ -59,8 +59,8 @@ field_lists(const char *list, const char *word)
 
 /* -- Reading a request ------------------------------------------------- */
 
-/* Parses the HTTP version at the end of a request line. Returns false unless it
- * is HTTP/1.0 to HTTP/1.9. */
+/* Parses the HTTP version at the end of a request line. Returns false unless
+ * the version is HTTP/1.0 to HTTP/1.9. */
 static bool
 parse_version(struct request *r, const char *version)
 {
@@ -127,8 +127,8 @@ parse_accept(struct request *r, const char *value)
 }
 
 /* Parses a header such as "Name: value". Returns false if the header is
- * malformed, or if it occurs twice, since a proxy could use the other value
- * (H8). */
+ * malformed. Also returns false if the header occurs twice, because a proxy
+ * could use the other value (H8). */
 static bool
 parse_field(struct request *r, char *line)
 {
@@ -141,7 +141,7 @@ parse_field(struct request *r, char *line)
 	end = value + strlen(value);
 	while (end > value && (end[-1] == ' ' || end[-1] == '\t'))
 		*--end = '\0';
-	/* Connection and Accept are lists, which a client may split into
+	/* Connection and Accept contain lists, which a client may split into
 	 * several headers. */
 	if (strcasecmp(line, "Connection") == 0 && field_lists(value, "close"))
 		r->last = true;
@@ -357,13 +357,14 @@ hex_put(struct buf *b, size_t n)
 	buf_putc(b, "0123456789abcdef"[n % 16]);
 }
 
-/* Appends the status line, and a Connection header if the connection is closed
- * after the response. */
+/* Appends the status line. If the connection is closed after the response, also
+ * appends a Connection header. */
 static void
 put_status(struct buf *b, struct request *r, int status)
 {
-	/* A client that expects "100 Continue" may or may not send its body
-	 * after this response, so the next request cannot be found. */
+	/* A client that has sent "Expect: 100-continue" may or may not send its
+	 * body after this response, so the start of the next request cannot be
+	 * found. */
 	if (r->state != REQUEST_DONE && r->field[FIELD_EXPECT] != NULL)
 		r->last = true;
 	/* HTTP allows an empty reason phrase. */
@@ -383,7 +384,8 @@ response_begin(struct buf *b, struct request *r, int status, const char *type,
 		buf_fmt(b, "Content-Length: %zu\r\n", len);
 }
 
-/* HTTP/1.0 has no chunks. There, closing the connection ends the stream. */
+/* HTTP/1.0 has no chunked encoding, so the stream ends when the connection is
+ * closed. */
 void
 stream_begin(struct buf *b, struct request *r)
 {
@@ -395,8 +397,8 @@ stream_begin(struct buf *b, struct request *r)
 		buf_add(b, "Transfer-Encoding: chunked\r\n");
 }
 
-/* Appends a part of the stream: `start`, then `rest`, then an empty line. With
- * HTTP/1.1, the part is a chunk. */
+/* Appends a part of the stream: `start`, then `rest`, then an empty line. In
+ * HTTP/1.1, the part is sent as a chunk. */
 static void
 put_chunk(struct buf *b, const struct request *r, const char *start,
           const char *rest, size_t rest_length)

@@ -3,8 +3,8 @@
 #define TRANSPORT_HTTPMSG_H
 
 /* HTTP/1.1 messages as text (RFC 9110, RFC 9112; H8): parses requests and
- * writes responses. A request that a proxy could parse in a different way is
- * rejected (request smuggling). The module makes no system calls. */
+ * writes responses. Rejects requests that a proxy could parse differently
+ * (request smuggling). This module makes no system calls. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "base/buf.h"
 
 enum {
-	REQUEST_HEAD_LIMIT = 16 << 10,  /* maximum size of request line and
+	REQUEST_HEAD_LIMIT = 16 << 10,  /* maximum size of the request line and
 	                                 * headers, in bytes */
 	REQUEST_BODY_LIMIT = 16 << 20   /* maximum size of a body without chunk
 	                                 * headers, in bytes */
@@ -67,24 +67,24 @@ enum {
 	REQUEST_COMPLETE
 };
 
-/* Parses the request at the start of the input, up to the next event, and
- * removes the parsed bytes. Returns the event, or the HTTP status to reject the
- * request with. After 413 (too long) and 503 (out of memory), request_drop()
- * can skip the rest of the body. After any other status, the next request
- * cannot be found. */
+/* Parses the start of the input up to the next event, and removes the parsed
+ * bytes. Returns the event, or the HTTP status with which to reject the
+ * request. After 413 (too long) and 503 (out of memory), request_drop() can
+ * skip the rest of the body. After any other status, the next request cannot be
+ * found. */
 int request_read(struct request *, struct buf *input);
-/* Discards the body, including the bytes that have not arrived yet. */
+/* Discards the body, including bytes that are still to be received. */
 void request_drop(struct request *);
 /* Frees the memory of the request and zeroes the struct. */
 void request_free(struct request *);
 
-/* Returns whether the list in a header's value contains the word. Parameters
- * after a list element are ignored. */
+/* Returns whether a header's value is a list that contains the word. Parameters
+ * of list elements are ignored. */
 bool field_lists(const char *value, const char *word);
 
 /* Appends the status line and the first headers of a response with a body of
  * len bytes. The caller must append further headers and an empty line. `type`
- * is the value of Content-Type, which is left out if len is 0. */
+ * is the value of Content-Type, which is omitted if len is 0. */
 void response_begin(struct buf *, struct request *, int status,
                     const char *type, size_t len);
 /* Appends the status line and the first headers of a stream of events. The
@@ -93,7 +93,7 @@ void stream_begin(struct buf *, struct request *);
 /* Appends a message as an event of the stream. */
 void stream_event(struct buf *, const struct request *,
                   const struct buf *message);
-/* Appends a comment to the stream, which keeps the connection alive. */
+/* Appends a comment to the stream to keep the connection alive. */
 void stream_comment(struct buf *, const struct request *);
 /* Appends the end of the stream. */
 void stream_end(struct buf *, const struct request *);

@@ -13,15 +13,14 @@
 
 enum {
 	LINE_LIMIT = 16 << 20,   /* maximum size of a message, in bytes (P5) */
-	LONG_LINE = 1 << 20,     /* minimum length of a line for which memory
-	                          * for the maximum length is reserved, in
-	                          * bytes */
+	LONG_LINE = 1 << 20,     /* line length above which memory for the
+	                          * maximum length is reserved, in bytes */
 	UNREAD_LIMIT = 4 << 20,  /* number of queued bytes at which boris stops
 	                          * reading input (P10) */
 	FLUSH_SIZE = 16 << 10,   /* number of queued bytes at which boris writes
 	                          * them immediately */
-	SHORT = 4 << 10,         /* maximum size of an error that is always
-	                          * sent, in bytes */
+	SHORT = 4 << 10,         /* maximum size of an error that is never
+	                          * dropped, in bytes */
 	READ_SIZE = 64 << 10     /* size of the read buffer, which is the
 	                          * capacity of a pipe, in bytes */
 };
@@ -29,16 +28,17 @@ enum {
 struct stdio {
 	struct client *client;
 	int in_poll, out_poll;    /* indices in the poll set */
-	int in_flags, out_flags;  /* file flags of stdin and stdout at the
-	                           * start, or -1 if unknown; other processes
-	                           * may share the files */
+	int in_flags, out_flags;  /* file flags of stdin and stdout at startup,
+	                           * or -1 if unknown; other processes may share
+	                           * these files */
 	bool in_eof;              /* stdin has reached its end */
 	bool out_closed;          /* the client has closed stdout */
 	bool closing;             /* all commands are being terminated */
-	int64_t flush_until;      /* time until which the last responses may be
-	                           * written, in ms */
+	int64_t flush_until;      /* deadline for writing the last responses, in
+	                           * ms */
 
-	/* The read buffer. A line that fits into it needs no other memory. */
+	/* The read buffer. A line that fits into this buffer needs no other
+	 * memory. */
 	char bytes[READ_SIZE];
 	size_t received;  /* number of bytes in the buffer */
 	size_t consumed;  /* number of bytes of lines that were handled */
@@ -59,8 +59,8 @@ stdio_flush(struct stdio *s)
 	}
 }
 
-/* Queues a message. If memory is short, writes the queued messages first and
- * tries again. Returns false if memory is still short. */
+/* Queues a message. If memory is short, writes the queued messages and tries
+ * again. Returns false if memory is still short. */
 static bool
 put_or_flush(struct stdio *s, struct buf *message)
 {
@@ -79,7 +79,7 @@ stdio_send(void *transport, void *to, enum rpc_kind kind, int error,
 	(void)to;
 	if (s->out_closed)
 		return true;
-	/* A message may be so long that there is no memory for its newline. */
+	/* A long message may leave no memory for its newline. */
 	if (message->len > SHORT && !buf_reserve(message, 1))
 		return false;
 	buf_putc(message, '\n');
@@ -88,9 +88,9 @@ stdio_send(void *transport, void *to, enum rpc_kind kind, int error,
 	if (!put_or_flush(s, message)) {
 		if (error == 0 || message->len > SHORT)
 			return false;
-		/* A short error must be sent, so boris exits if there is no
-		 * memory for it. While boris is closing, the client has stopped
-		 * reading, and the error is dropped. */
+		/* A short error is never dropped, so boris exits if there is no
+		 * memory for it. The exception is while boris is closing,
+		 * because the client has stopped reading then. */
 		if (!s->closing)
 			buf_put(&s->out.bytes, message->data, message->len);
 	}
@@ -115,8 +115,8 @@ queue_space(const struct stdio *s)
 	return UNREAD_LIMIT - unread;
 }
 
-/* Returns whether so many bytes of responses or of open calls are queued that
- * boris must not handle more input (P10). */
+/* Returns whether boris must stop handling input, because too many bytes of
+ * responses or open calls are queued (P10). */
 static bool
 is_congested(const struct stdio *s)
 {
@@ -124,8 +124,8 @@ is_congested(const struct stdio *s)
 }
 
 /* Rejects a line with an error, and skips the rest of the line. `start`
- * contains its first n bytes. If the id of the request is in these bytes, the
- * error has that id, because a client that matches responses by id would
+ * contains the first n bytes. If they include the id of the request, the error
+ * has the same id, because a client that matches responses by id would
  * otherwise wait forever. */
 static void
 reject_line(struct stdio *s, const char *start, size_t n, int code,
@@ -140,9 +140,9 @@ reject_line(struct stdio *s, const char *start, size_t n, int code,
 	s->skipping = true;
 }
 
-/* Reserves memory for n more bytes of a line. A buffer that grows may be
- * copied, while memory that is not written to costs only address space. So a
- * long line gets memory for the maximum at once, if that is available. Returns
+/* Reserves memory for n more bytes of a line. A long line gets memory for the
+ * maximum length at once, because a buffer that grows step by step may be
+ * copied. Memory that is never written to costs only address space. Returns
  * false if allocation fails. */
 static bool
 reserve_line(struct stdio *s, size_t n)
@@ -169,8 +169,8 @@ add_to_line(struct stdio *s, const char *p, size_t n)
 		buf_put(&s->line, p, n);
 		return;
 	}
-	/* Read the address of the line only now, since reserve_line() may have
-	 * moved the line. */
+	/* Read the address of the line only now, because reserve_line() may
+	 * have moved the line. */
 	if (s->line.len > 0) {
 		start = s->line.data;
 		known = s->line.len;
@@ -203,15 +203,15 @@ handle_line(struct stdio *s, const char *p, size_t n, int64_t now)
 }
 
 /* Returns whether the read buffer contains bytes that were not searched for
- * newlines. */
+ * newlines yet. */
 static bool
 has_input(const struct stdio *s)
 {
 	return s->searched < s->received;
 }
 
-/* Searches for the next newline and handles the line that it ends. If there is
- * no newline, marks all input as searched. */
+/* Searches for the next newline and handles the line before it. If there is no
+ * newline, marks all input as searched. */
 static void
 handle_next_line(struct stdio *s, int64_t now)
 {
@@ -250,7 +250,7 @@ handle_lines(struct stdio *s, int64_t now)
 		handle_next_line(s, now);
 }
 
-/* Reads more input. The start of an incomplete line stays in the read
+/* Reads more input. The start of an incomplete line remains in the read
  * buffer. */
 static void
 read_lines(struct stdio *s)
@@ -305,22 +305,24 @@ stdio_poll_add(struct stdio *s, struct loop *loop)
 	if (unhandled && !congested)
 		loop_until(loop, loop->now);
 	s->in_poll = loop_add(loop, reading ? 0 : -1, POLLIN);
-	/* Poll stdout even with nothing to write, to detect that the client has
-	 * closed it (P9). */
+	/* Poll stdout even if no bytes are queued, to detect that the client
+	 * has closed stdout (P9). */
 	s->out_poll = loop_add(loop, s->out_closed ? -1 : 1, out_events);
 	loop_until(loop, s->flush_until);
 	mcp_poll_add(s->client, queue_space(s), loop);
 }
 
-/* Returns whether stdin has ended and all requests have their responses. */
+/* Returns whether stdin is at end of file and all requests have been
+ * answered. */
 static bool
 is_finished(const struct stdio *s)
 {
 	return s->in_eof && !has_input(s) && !calls_are_open(s->client);
 }
 
-/* Terminates all commands if a signal asks for it, if the client has closed
- * stdout, or if stdin has ended and all requests are answered (P9). */
+/* Terminates all commands if a signal asks boris to exit, if the client has
+ * closed stdout, or if stdin is at end of file and all requests have been
+ * answered (P9). */
 static void
 close_if_due(struct stdio *s, const struct loop *loop)
 {
@@ -358,8 +360,8 @@ stdio_dispatch(struct stdio *s, const struct loop *loop)
 	mcp_dispatch(s->client, queue_space(s), loop);
 	stdio_flush(s);
 	close_if_due(s, loop);
-	/* After a signal, the client has 200 ms to read its last responses. The
-	 * time starts in the turn in which the last command ends (P10). */
+	/* After a signal, the client has 200 ms to read its last responses.
+	 * This time starts in the turn in which the last command ends (P10). */
 	if (loop->end || (s->flush_until != NEVER && !was_closed))
 		s->flush_until = loop->now + QUEUE_END_WAIT;
 	return state_of(s, loop->now);
