@@ -860,7 +860,7 @@ UNIT='timeout is in milliseconds'
 	lacks "$reply" 'milliseconds'
 }
 
-@test "B7: after a timeout below 1000, a note says that its unit is milliseconds" {
+@test "B7: if a timeout below 1000 expires, a note says that its unit is milliseconds" {
 	boris
 	run_bash 'read <gate' '{"timeout":300}'
 	is "$(plain note)" "Command timed out after 300ms; $UNIT; $HINT"
@@ -868,7 +868,7 @@ UNIT='timeout is in milliseconds'
 	is "$(result note)" ''
 }
 
-@test "B7: after a task timeout below 1000, a note says that its unit is milliseconds" {
+@test "B7: if the timeout of a task is below 1000, a note says that its unit is milliseconds" {
 	boris
 	expired='the task was terminated, because its timeout expired'
 	waiting='"run_in_background":true,"wait":20000'
@@ -878,7 +878,7 @@ UNIT='timeout is in milliseconds'
 	is "$(plain note)" "$expired"
 }
 
-@test "B7: after a wait below 1000, a note says that its unit is milliseconds" {
+@test "B7: if a wait below 1000 expires, a note says that its unit is milliseconds" {
 	boris
 	run_bash 'read <gate' '{"until":"ready","wait":30}'
 	has "$(plain note)" 'wait is in milliseconds'
@@ -966,7 +966,7 @@ no_note_once() {
 	eventually gone far
 }
 
-@test "B7: if the first process of a task exits early, a note names the process group" {
+@test "B7: if a task leaves processes running, a note names their process group" {
 	boris
 	start_task 'read <gate & echo $! >child; echo hi; exit 3'
 	look "$task" '{"wait":10000}'
@@ -978,7 +978,7 @@ no_note_once() {
 	eventually gone child
 }
 
-@test "B7: a note says that a signal from another process killed the shell" {
+@test "B7: if a signal from another process killed the shell, a note says so" {
 	boris
 	run_bash 'kill -TERM $$'
 	is "$(result status) $(result signal)" '"completed" "SIGTERM"'
@@ -1071,7 +1071,7 @@ is_program() {
 	[ "$(cat "/proc/$pid/comm")" = "$1" ]
 }
 
-@test "B: the shell of a task executes the last program with exec" {
+@test "B: the shell of a task runs its last program with exec" {
 	needs_bash
 	needs_linux
 	boris

@@ -213,7 +213,7 @@ run_in_removed_dir() {
 	is "$(result status)" '"timed_out"'
 }
 
-@test "C: BORIS_SAVE_LIMIT=0 prevents files of saved output" {
+@test "C: with BORIS_SAVE_LIMIT=0, boris saves no output in files" {
 	BORIS_SAVE_LIMIT=0 boris
 	run_bash 'head -c 40000 /dev/zero | tr "\0" a'
 	is "$(result stdout_chars) $(result stdout_file)" '40000 '

@@ -190,7 +190,7 @@ times_out_despite_far() {
 		'(true & exec setsid sleep 600) & echo $! >far; read <gate'
 }
 
-@test "E2: a process that holds a pipe in another session does not delay the result" {
+@test "E2: a process in another session that holds a pipe open does not delay the result" {
 	times_out_despite_far \
 		'setsid sh -c "echo \$\$ >far; exec sleep 600" & read <gate'
 }
@@ -372,7 +372,7 @@ start_with_pids() {
 	boris
 }
 
-@test "E3: a new process with the number of an old process group receives no signal" {
+@test "E3: a new process whose pid is that of an old process group receives no signal" {
 	start_with_pids
 	run_bash 'sleep 600 & echo $! >child; echo $$ >number'
 	run_bash 'kill "$(cat child)"'
@@ -939,7 +939,7 @@ send_big_ping() {
 	in_turn
 }
 
-@test "E7: the error about lack of memory has the request's id at any memory limit" {
+@test "E7: an out-of-memory error contains the id of the request" {
 	for kib in {3200..6400..200}; do
 		small_host $kib || continue
 		boris
@@ -1775,7 +1775,7 @@ gone_pid() {
 	end_survivor
 }
 
-@test "E12: a command whose shell cannot be killed has no exit code" {
+@test "E12: if the shell of a command cannot be killed, the result has no exit code" {
 	as_user
 	boris
 	run_bash 'echo start; exec ./asroot sleep 60' '{"timeout":1000}'

@@ -52,7 +52,7 @@ send_together() {
 
 # --- K1: the table
 
-@test "K1: Gemini CLI can pass its own argument wait_for_previous" {
+@test "K1: the argument wait_for_previous of Gemini CLI is accepted and ignored" {
 	boris_for gemini-cli-mcp-client
 	run_bash 'echo hi' '{"wait_for_previous":true}'
 	is "$(result stdout)" '"hi\n"'
@@ -62,7 +62,7 @@ send_together() {
 	release
 }
 
-@test "K1: other clients cannot pass the argument wait_for_previous" {
+@test "K1: the argument wait_for_previous is rejected for other clients than Gemini CLI" {
 	boris
 	run_bash 'echo hi' '{"wait_for_previous":true}'
 	refused '*unknown argument "wait_for_previous"*'
@@ -97,7 +97,7 @@ send_together() {
 	is "$(result stdout)" '"so far\nend\n"'
 }
 
-@test "K2: a command whose timeout expires soon after --call-limit is not made a task" {
+@test "K2: a command whose timeout is slightly above --call-limit does not become a task" {
 	boris --call-limit=1
 	run_bash 'read <gate' '{"timeout":1600}'
 	is "$(result status)" '"timed_out"'
@@ -267,7 +267,7 @@ send_together() {
 	answer $first
 }
 
-@test "K2, E11: a new task at --call-limit is not reported as waiting for its directory" {
+@test "K2, E11: queued commands that become tasks cause no note about an unresponsive directory" {
 	local i commands=()
 	boris --call-limit=1
 	for i in {1..10}; do

@@ -75,7 +75,7 @@ default_hup() {
 	done
 }
 
-@test "L1, D7: at exit, all of 16 parallel commands are terminated" {
+@test "L1, D7: at exit, boris terminates all 16 commands that run in parallel" {
 	boris
 	: >begun
 	for i in {1..18}; do
@@ -106,7 +106,7 @@ default_hup() {
 	gone stopped
 }
 
-@test "L1: a second reason to exit does not make tasks receive SIGTERM again" {
+@test "L1: a task receives SIGTERM only once if end of file on stdin is followed by a signal" {
 	boris
 	start_task 'trap "echo bye >>bye; exit" TERM; echo x >a; read <gate'
 	begun a

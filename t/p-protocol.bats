@@ -877,7 +877,7 @@ waits_for() {
 	is "$(plain stdout)" /tmp
 }
 
-@test "P4: an error uses the argument name that the caller used" {
+@test "P4: an error names an argument by the alias that the caller used" {
 	boris
 	rejects_arguments '{"command":"touch ran","workdir":5}' '"workdir" must be a string'
 	not_run
@@ -1100,7 +1100,7 @@ write_in_pieces() {
 	END
 }
 
-@test "P5: messages are parsed correctly if reads divide them at any byte" {
+@test "P5: a message is parsed correctly wherever read() divides it" {
 	needs perl
 	boris
 	write_in_pieces &
@@ -1712,11 +1712,11 @@ stop_reading() {
 	exec 8<&-
 }
 
-@test "P9: boris exits if the client closes first stdin and then stdout of boris" {
+@test "P9: boris exits if the client closes stdin and then stdout" {
 	closes_without_reader end_input stop_reading
 }
 
-@test "P9: boris exits if the client closes first stdout and then stdin of boris" {
+@test "P9: boris exits if the client closes stdout and then stdin" {
 	closes_without_reader stop_reading end_input
 }
 

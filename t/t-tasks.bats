@@ -521,7 +521,7 @@ without_truncation_line() {
 	shows_end_of_seq 2000
 }
 
-@test "T3: output that exceeds the memory limit is complete in the saved file" {
+@test "T3: the saved file contains output that is no longer kept in memory" {
 	boris
 	for how in head tail both; do
 		start_task 'yes é | head -n 90000 | tr -d "\n"; echo'

@@ -273,7 +273,7 @@ has_heartbeat() {
 	is "$(result status) $(result stdout)" '"completed" "one\ntwo\n"'
 }
 
-@test "W2: output that run_in_background with wait has returned is not new afterwards" {
+@test "W2: task_output with new does not repeat what run_in_background with wait returned" {
 	boris
 	run_waiting 'echo one; read <gate' '"wait":60000,"until":"one"'
 	task_started
@@ -294,7 +294,7 @@ has_heartbeat() {
 	done
 }
 
-@test "W2: after run_in_background without wait, all output of the task is new" {
+@test "W2: after run_in_background without wait, task_output with new returns all output" {
 	boris
 	for wait in '' ',"wait":0' ',"wait":null'; do
 		rm -f a
@@ -328,7 +328,7 @@ has_heartbeat() {
 	done
 }
 
-@test "W2: after a cancelled run_in_background with wait, all output of the task is new" {
+@test "W2: after a cancelled run_in_background with wait, task_output with new returns all output" {
 	boris
 	start_waiting 'echo one; echo x >a; read <gate' '"wait":60000'
 	start=$id
@@ -434,7 +434,7 @@ has_heartbeat() {
 	like "$(text)" '*\(no new output\)"'
 }
 
-@test "W2: a wait for new output is not ended by output that another call returns first" {
+@test "W2: output that another call reads first does not end a wait for new output" {
 	boris
 	start_task "$(in_steps 'echo one; echo x >a' 'echo two')"
 	wait_for_task '"wait":60000,"new":true'
@@ -570,7 +570,7 @@ waits_30_s() {
 	has "$(text)" "$task"
 }
 
-@test "W3: output that a call with until has returned is not new afterwards" {
+@test "W3: task_output with new does not repeat what a call with until returned" {
 	boris
 	run_waiting 'echo starting; echo ready; read <gate; echo more' '"until":"ready"'
 	task_started
