@@ -62,7 +62,7 @@ leave() {
 	mv err.rest err
 }
 
-@test "A1: the start and the end of a command are recorded" {
+@test "A1: the log records the start and the end of each command" {
 	boris --log=log
 	run_bash true
 	leave
@@ -70,7 +70,7 @@ leave() {
 	check_records
 }
 
-@test "A1: a rejected call is not recorded" {
+@test "A1: the log does not record a call that was rejected" {
 	boris --log=log
 	run_bash true '{"comand":"ls"}'
 	refused 'unknown argument*'
@@ -78,33 +78,33 @@ leave() {
 	is "$(events)" ''
 }
 
-@test "A1: the start of a command is recorded with the client's name and version" {
+@test "A1: the record of a start contains the name and version of the client" {
 	boris --log=log
 	run_bash true
 	is "$(logged start client) $(logged start version)" '"t" "1"'
 }
 
-@test "A1: the start of a command is recorded with its directory and text" {
+@test "A1: the record of a start contains the working directory and the command" {
 	boris --log=log --workdir=/tmp
 	run_bash $'printf abc; echo "d\te" >&2'
 	is "$(logged start cwd)" '"/tmp"'
 	is "$(logged start command)" '"printf abc; echo \"d\te\" >&2"'
 }
 
-@test "A1: the end of a command is recorded with its exit code and output size" {
+@test "A1: the record of an end contains the exit code and the number of output bytes" {
 	boris --log=log
 	run_bash $'printf abc; echo "d\te" >&2; exit 3'
 	is "$(logged end status) $(logged end exit_code)" '"completed" 3'
 	is "$(logged end stdout_bytes) $(logged end stderr_bytes)" '3 4'
 }
 
-@test "A1: the end of a command is recorded with its pid and elapsed time" {
+@test "A1: the record of an end contains the pid and the run time" {
 	boris --log=log
 	run_bash true
 	like "$(logged end elapsed_ms) $(logged end pid)" '[0-9]* [1-9]*'
 }
 
-@test "A1: the start and the end of a command have the same call and session" {
+@test "A1: the records of a command have the same call and session numbers" {
 	boris --log=log
 	run_bash true
 	is "$(logged start call) $(logged end call)" '1 1'
@@ -117,7 +117,7 @@ leave() {
 	is "$(stat -c %a new)" 600
 }
 
-@test "A1: records are appended to a log that exists" {
+@test "A1: records are appended if the log file already exists" {
 	echo '{"old":1}' >log
 	boris --log=log
 	run_bash true
@@ -125,13 +125,13 @@ leave() {
 	is "$(head -n 1 log) $(wc -l <log)" '{"old":1} 3'
 }
 
-@test "A1: BORIS_LOG names the log" {
+@test "A1: BORIS_LOG sets the name of the log file" {
 	BORIS_LOG=log boris
 	run_bash true
 	is "$(events)" 'start end'
 }
 
-@test "A1: a command of 100,000 characters is recorded in full" {
+@test "A1: the log contains a command of 100,000 characters in full" {
 	local long
 	printf -v long '%0100000d' 0
 	boris --log=log
@@ -141,20 +141,20 @@ leave() {
 	check_records
 }
 
-@test "A1: a command that has timed out is recorded as timed_out" {
+@test "A1: the log records a command that timed out as timed_out" {
 	boris --log=log
 	run_bash 'read <never' '{"timeout":50}'
 	is "$(logged end status)" '"timed_out"'
 }
 
-@test "A1: a task that was stopped with kill_pid is recorded as killed" {
+@test "A1: the log records a task that was stopped with kill_pid as killed" {
 	boris --log=log
 	start_task 'read <never'
 	run_tool bash '{"kill_pid":'"$pid"'}'
 	is "$(logged end status)" '"killed"'
 }
 
-@test "A1: a command whose call was cancelled is recorded as cancelled" {
+@test "A1: the log records a command whose call was cancelled as cancelled" {
 	boris --log=log
 	call_bash 'echo x >begun; read <never'
 	begun begun
@@ -163,14 +163,14 @@ leave() {
 	is "$(logged end status | xargs)" 'cancelled completed'
 }
 
-@test "A1: the signal that killed a command is recorded" {
+@test "A1: the log records the signal that killed a command" {
 	boris --log=log
 	run_bash 'kill -9 $$'
 	is "$(logged end status)" '"completed"'
 	is "$(logged end signal) $(logged end exit_code)" '"SIGKILL" 137'
 }
 
-@test "A1: the records of a task have its task_id" {
+@test "A1: the records of a background task contain its task_id" {
 	boris --log=log
 	start_task 'echo hi'
 	eventually grep -q '"end"' log
@@ -178,19 +178,19 @@ leave() {
 	is "$(logged end pid)" "$pid"
 }
 
-@test "A1: the start of a task is recorded with background" {
+@test "A1: the record that a task has started contains background" {
 	boris --log=log
 	start_task 'echo hi'
 	is "$(logged start background) $(logged start tty)" 'true '
 }
 
-@test "A1: the start of a task on a terminal is recorded with background and tty" {
+@test "A1: the record that a task has started on a terminal contains background and tty" {
 	boris --log=log
 	run_bash 'echo ho' '{"tty":true}'
 	is "$(logged start background) $(logged start tty)" 'true true'
 }
 
-@test "A1: the end of a command that became a task has the task_id" {
+@test "A1: if a command became a task, the record of its end contains the task_id" {
 	boris --log=log --on-timeout=background
 	run_bash 'read <gate' '{"timeout":50}'
 	task=$(plain task_id)
@@ -199,7 +199,7 @@ leave() {
 	is "$(logged start task_id) $(logged end task_id)" " \"$task\""
 }
 
-@test "A1: typed text is recorded with the task_id" {
+@test "A1: text that is typed into a program is recorded with the task_id" {
 	boris --log=log
 	on_terminal 'read -p "user " u; read -p "more " r'
 	type_in 'bob\n'
@@ -209,7 +209,7 @@ leave() {
 	is "$(logged input task_id | sort -u)" "\"$task\""
 }
 
-@test "A1: an empty input is not recorded" {
+@test "A1: an input that types nothing is not recorded" {
 	boris --log=log
 	on_terminal 'read -p "user " u'
 	type_in '' '"wait":0'
@@ -217,7 +217,7 @@ leave() {
 	is "$(events)" 'start input end'
 }
 
-@test "A1: text that is typed with echo off is recorded as secret" {
+@test "A1: text that is typed while echo is off is not written to the log" {
 	boris --log=log
 	on_terminal 'read -sp "password " p
 		stty -echo; printf "again "; read q
@@ -230,7 +230,7 @@ leave() {
 	is "$(grep -c hunter log || :)" 0
 }
 
-@test "A1: a command that still runs when boris exits is recorded as running" {
+@test "A1: the log records a command that survives the exit of boris as running" {
 	hurried
 	boris --log=log
 	call_bash 'trap "" TERM; echo x >begun; while :; do read <never; done' \
@@ -254,7 +254,7 @@ log_of_edit() {
 	sed 's/[0-9][0-9]*/N/g' log
 }
 
-@test "A1: the records of a failed edit differ from those of a successful one" {
+@test "A1: a failed edit is recorded differently from a successful edit" {
 	boris --edit --log=log
 	echo old >f
 	log_of_edit none >failure
@@ -262,7 +262,7 @@ log_of_edit() {
 	isnt "$(<failure)" "$(<success)"
 }
 
-@test "A1: over HTTP, a command is recorded with the client's name and address" {
+@test "A1: over HTTP, the record of a start contains the client's name and address" {
 	serve --log=log
 	open_session a
 	ran a 'echo one'
@@ -270,7 +270,7 @@ log_of_edit() {
 	like "$(logged start address)" '"127.0.0.1:[0-9]*"'
 }
 
-@test "A1: over stateless HTTP, a command is recorded with the client's address" {
+@test "A1: over stateless HTTP, the record of a start contains the client's name and address" {
 	serve --log=log
 	connect b
 	stateless_ran b 'echo two'
@@ -279,7 +279,7 @@ log_of_edit() {
 	like "$(logged start address)" '"127.0.0.1:[0-9]*"'
 }
 
-@test "A1: over HTTP, the commands of different clients have different sessions" {
+@test "A1: over HTTP, commands of different clients have different session numbers" {
 	serve --log=log
 	open_session a
 	ran a 'echo one'
@@ -288,7 +288,7 @@ log_of_edit() {
 	is "$(logged start session | sort -u | wc -l | xargs)" 2
 }
 
-@test "A1: the manual lists every event of the log" {
+@test "A1: the manual describes every event that the log can contain" {
 	boris --edit --log=log
 	run_tool edit '{"path":"f","new":"x"}'
 	run_bash ''
@@ -300,7 +300,7 @@ log_of_edit() {
 	done
 }
 
-@test "A2: a command does not run if its start cannot be recorded" {
+@test "A2: a command is not run if the log cannot record its start" {
 	needs_full_device
 	boris --log=/dev/full
 	run_bash 'echo x >ran'
@@ -310,7 +310,7 @@ log_of_edit() {
 	in_turn
 }
 
-@test "A2: a task does not run if its start cannot be recorded" {
+@test "A2: a background task is not started if the log cannot record its start" {
 	needs_full_device
 	boris --log=/dev/full
 	for how in run_in_background tty; do
@@ -322,7 +322,7 @@ log_of_edit() {
 	has "$(text)" 'no tasks'
 }
 
-@test "A2: an edit is not made if it cannot be recorded" {
+@test "A2: an edit is not made if the log cannot record it" {
 	needs_full_device
 	echo old >f
 	boris --edit --log=/dev/full
@@ -331,7 +331,7 @@ log_of_edit() {
 	is "$(<f)" old
 }
 
-@test "A2: the end of an edit is recorded with the target of a link" {
+@test "A2: if a symbolic link is edited, the log contains the name of its target" {
 	boris --edit --log=log
 	echo old >f
 	ln -s f link
@@ -364,14 +364,14 @@ fill_disk() {
 	done
 }
 
-@test "A2: a command does not run if the disk of the log is full" {
+@test "A2: a command is not run if the log is on a full disk" {
 	log_on_small_disk
 	fill_disk
 	refused 'nothing was done: cannot write the log*No space left*'
 	isnt "$(cat ran)" "$last"
 }
 
-@test "A2: text is not typed if the disk of the log is full" {
+@test "A2: text is not typed into a program if the log is on a full disk" {
 	log_on_small_disk
 	on_terminal 'read -p "? " x; echo "$x" >got'
 	typist=$task
@@ -382,7 +382,7 @@ fill_disk() {
 	[ ! -e got ]
 }
 
-@test "A2: a secret is not accepted if the disk of the log is full" {
+@test "A2: a secret is not accepted from the user if the log is on a full disk" {
 	log_on_small_disk
 	on_terminal 'read -sp "secret " x && echo "$x" >got'
 	note=$(plain note)
@@ -396,7 +396,7 @@ fill_disk() {
 	[ ! -e got ]
 }
 
-@test "A2: a record starts a new line if the log does not end with one" {
+@test "A2: a record starts on a new line even if the log ends in the middle of a line" {
 	printf torn >log
 	boris --log=log
 	run_bash 'echo one'
@@ -418,7 +418,7 @@ fcntl.lockf(f, fcntl.LOCK_EX)
 	begun begun
 }
 
-@test "A2: a record waits until another program has unlocked the log" {
+@test "A2: a record is not written while another program has locked the log" {
 	# Python completes its record when boris has written, or after 300 ms.
 	lock_log '
 f.write(b"{\"half\":")
@@ -435,7 +435,7 @@ f.write(b"1}\n")'
 	is "$(lines_of_log)" '3 3'
 }
 
-@test "A2: servers that share a log write no blank lines" {
+@test "A2: several servers can append to one log without blank lines" {
 	printf -v long '%0120000d' 0
 	send_calls() {
 		printf '%s\n' "$HELLO"
@@ -450,7 +450,7 @@ f.write(b"1}\n")'
 	is "$(lines_of_log)" '240 240'
 }
 
-@test "A2: a lock held by another program delays only one record" {
+@test "A2: if another program keeps the log locked, only the first record waits for it" {
 	lock_log 'open("begun", "w").write("x"); open("gate").read()'
 	boris --log=log
 	run_bash true
@@ -465,7 +465,7 @@ f.write(b"1}\n")'
 	is "$(lines_of_log)" '42 42'
 }
 
-@test "A3: boris exits with status 1 if the log cannot be opened" {
+@test "A3: boris exits with status 1 if the log file cannot be opened" {
 	mkfifo fifo
 	for file in . fifo /nosuch/log "$(printf '%0300d' 0)"; do
 		filter --log="$file" </dev/null >out
@@ -481,12 +481,12 @@ f.write(b"1}\n")'
 	: >err
 }
 
-@test "A3: the log can be a character device" {
+@test "A3: the log file can be a character device" {
 	filter --log=/dev/null </dev/null
 	is "$status" 0
 }
 
-@test "A3: --log=/dev/stderr writes to descriptor 2" {
+@test "A3: --log=/dev/stderr writes to the stderr of boris" {
 	boris --log=/dev/stderr
 	run_bash 'echo one'
 	cp err log
@@ -495,7 +495,7 @@ f.write(b"1}\n")'
 	: >err # Teardown fails if stderr is not empty.
 }
 
-@test "A3: boris does not wait for a full pipe on stderr" {
+@test "A3: with --log=/dev/stderr, boris does not block if the pipe is full" {
 	mkfifo errors
 	exec 4<>errors
 	printf -v long '%030000d' 0
@@ -510,7 +510,7 @@ f.write(b"1}\n")'
 	exec 4>&-
 }
 
-@test "A3: boris does not wait for a terminal on stderr that no process reads" {
+@test "A3: with --log=/dev/stderr, boris does not block on a stopped terminal" {
 	needs python3
 	# Python keeps the terminal open until no process has `gate` open.
 	python3 -c 'import os, pty
@@ -529,7 +529,7 @@ open("gate").read()' >pts 3>&- 6>&- 9>&- &
 	in_turn
 }
 
-@test "A3: the log can be outside of the directory of --write" {
+@test "A3: the log file can be outside of the --write directory" {
 	needs_linux_parts
 	mkdir w
 	boris --write="$PWD/w" --log="$PWD/log" --workdir="$PWD/w"
@@ -540,7 +540,7 @@ open("gate").read()' >pts 3>&- 6>&- 9>&- &
 	is "$(wc -l <log)" 2
 }
 
-@test "A3: the log can be in a directory of --hide" {
+@test "A3: the log file can be in a directory that --hide hides" {
 	needs_linux_parts
 	mkdir h
 	"$BORIS" --hide="$PWD/h" </dev/null || skip 'no namespaces here'

@@ -50,7 +50,7 @@ in_other_shells() {
 	ends_in /
 }
 
-@test "D1: the working directory is tracked if a command fails or exits early" {
+@test "D1: the working directory is updated even if a command fails or exits early" {
 	mkdir d
 	boris
 	while read -r code command; do
@@ -73,14 +73,14 @@ in_other_shells() {
 	ends_in "$PWD"
 }
 
-@test "D1: cd - does not use an OLDPWD that boris inherited" {
+@test "D1: cd - does not use an OLDPWD that boris has inherited" {
 	OLDPWD=/ boris
 	run_bash 'cd - 2>/dev/null'
 	isnt "$(result exit_code)" 0
 	ends_in "$PWD"
 }
 
-@test "D2: the output does not contain the report of the working directory" {
+@test "D2: the report of the working directory does not appear in the output" {
 	boris
 	run_bash 'printf foo'
 	is "$(result stdout) $(result stderr)" '"foo" ""'
@@ -88,7 +88,7 @@ in_other_shells() {
 	is "$(result stdout) $(result stderr)" '"\n\n" ""'
 }
 
-@test "D2: the working directory does not change if the shell cannot report it" {
+@test "D2: if the shell cannot report its directory, the working directory does not change" {
 	mkdir d
 	boris
 	for command in 'cd d; exec echo hi' 'cd d; kill -KILL $$' \
@@ -105,7 +105,7 @@ in_other_shells() {
 	ends_in "$PWD"
 }
 
-@test "D2: a cd before a syntax error on a later line changes the working directory" {
+@test "D2: a cd before a line with a syntax error changes the working directory" {
 	mkdir d
 	boris
 	run_bash $'cd d\n)'
@@ -123,7 +123,7 @@ not_updated() {
 	ends_in "$PWD"
 }
 
-@test "D2: a note says that the command's EXIT trap prevented the directory update" {
+@test "D2: a note says that the command's own EXIT trap prevented the directory update" {
 	mkdir d
 	boris
 	own='the command sets its own EXIT trap; use cd*'
@@ -134,14 +134,14 @@ not_updated() {
 	not_updated $'cd d; trap \'\necho bye\n\' EXIT' "$own"
 }
 
-@test "D2: the note about a sourced EXIT trap does not name the trap" {
+@test "D2: if a sourced file sets an EXIT trap, a note says that the directory was not updated" {
 	mkdir d
 	echo 'trap "echo bye" EXIT' >traps
 	boris
 	not_updated '. ./traps; cd d' 'the shell did not report it; use cd*'
 }
 
-@test "D2: a note says that another program replaced the shell" {
+@test "D2: if exec has replaced the shell, a note says that the directory was not updated" {
 	needs_linux_parts
 	mkdir d
 	boris
@@ -151,7 +151,7 @@ not_updated() {
 	not_updated 'cd d; exec bash -c true'
 }
 
-@test "D2: a note says that the shell did not report its directory" {
+@test "D2: if the shell cannot report its directory, a note says so" {
 	mkdir d
 	boris
 	for command in 'cd d; exec 250>&-' 'cd d; builtin() { :; }; true' \
@@ -172,7 +172,7 @@ without_note() {
 	done
 }
 
-@test "D2: a result has no note about the directory if the shell reported it" {
+@test "D2: a command whose directory was reported causes no note about the directory" {
 	mkdir d
 	boris
 	without_note 'cd d; (trap "echo bye" EXIT; exit 3)' \
@@ -184,25 +184,25 @@ without_note() {
 			pwd() { :; }; trap() { :; }; trap x EXIT'
 }
 
-@test "D2: a syntax error causes no note about the directory" {
+@test "D2: a syntax error causes no note about the working directory" {
 	mkdir d
 	boris
 	without_note 'cd d; )' 'cd d; echo "abc'
 }
 
-@test "D2: a shell that was killed causes no note about the directory" {
+@test "D2: a shell that was killed causes no note about the working directory" {
 	boris
 	without_note 'kill -KILL $$'
 }
 
-@test "D2: a timeout causes no note about the directory" {
+@test "D2: a timeout causes no note about the working directory" {
 	mkdir d
 	boris
 	run_bash 'cd d; read <../gate' '{"timeout":200}'
 	lacks "$reply" 'not updated'
 }
 
-@test "D2: a task causes no note about the directory" {
+@test "D2: a background task causes no note about the working directory" {
 	mkdir d
 	boris
 	start_task 'trap "echo bye" EXIT; cd d'
@@ -215,7 +215,7 @@ notes_trap() {
 		'the command sets its own EXIT trap*'
 }
 
-@test "D2: an EXIT trap of the command is noted in dash and busybox ash" {
+@test "D2: in dash and busybox ash, a note mentions an EXIT trap of the command" {
 	in_other_shells notes_trap
 }
 
@@ -227,7 +227,7 @@ notes_no_syntax_error() {
 	lacks "$reply" 'not updated'
 }
 
-@test "D2: a syntax error in dash or busybox ash causes no note" {
+@test "D2: in dash and busybox ash, a syntax error causes no note about the directory" {
 	in_other_shells notes_no_syntax_error
 }
 
@@ -236,11 +236,11 @@ tracks_after_failure() {
 	PWD=/home/d ends_in /home/d
 }
 
-@test "D2: dash and busybox ash report the directory after an unknown command" {
+@test "D2: in dash and busybox ash, the directory is updated after an unknown command" {
 	in_other_shells tracks_after_failure
 }
 
-@test "D2: functions and aliases from BASH_ENV do not affect boris's trap" {
+@test "D2: functions and aliases defined in BASH_ENV do not affect the directory update" {
 	[ -x /bin/bash ] || skip 'no /bin/bash here'
 	mkdir d
 	cat >env <<-'END'
@@ -258,7 +258,7 @@ tracks_after_failure() {
 	is "$(plain cwd)" "$PWD/d"
 }
 
-@test "D2: functions from the environment do not affect boris's trap" {
+@test "D2: functions in the environment do not affect the directory update" {
 	[ -x /bin/bash ] || skip 'no /bin/bash here'
 	mkdir d
 	wrap=(env 'BASH_FUNC_trap%%=() { echo function "$@"; }'
@@ -270,7 +270,7 @@ tracks_after_failure() {
 	ends_in "$PWD/d"
 }
 
-@test "D2: the directory is tracked after the limit on open files was lowered" {
+@test "D2: the working directory is updated after the limit on open files was lowered" {
 	needs prlimit
 	needs_linux
 	[ -z "$WRAP" ] || skip "under $WRAP"
@@ -283,7 +283,7 @@ tracks_after_failure() {
 	ends_in "$PWD/d"
 }
 
-@test "D2: the directory is tracked with a limit of 40 open files" {
+@test "D2: the working directory is updated with a limit of 40 open files" {
 	mkdir d
 	wrap=(sh -c 'ulimit -n 40; exec "$@"' sh)
 	boris
@@ -292,7 +292,7 @@ tracks_after_failure() {
 	ends_in "$PWD/d"
 }
 
-@test "D2: the directory does not change after a timeout" {
+@test "D2: a command that times out does not change the working directory" {
 	mkdir d
 	boris
 	for command in 'cd d; read <../gate' \
@@ -303,7 +303,7 @@ tracks_after_failure() {
 	done
 }
 
-@test "D2: a command in bash can redirect or close every single-digit descriptor" {
+@test "D2: in bash, a command can redirect or close all descriptors from 3 to 9" {
 	mkdir d
 	boris
 	run_bash 'exec 3>l 4>l 5<gate 6>&1 7>l 8>&- 9>l; cd d; echo hi'
@@ -311,7 +311,7 @@ tracks_after_failure() {
 	ends_in "$PWD/d"
 }
 
-@test "D2: a command in dash can redirect all single-digit descriptors but one" {
+@test "D2: in dash, a command can redirect all but one of the descriptors from 3 to 9" {
 	without_bash dash
 	boris --workdir=/home
 	for free in 3 6 9; do
@@ -323,7 +323,7 @@ tracks_after_failure() {
 	done
 }
 
-@test "D2: the working directory is tracked even if a process keeps running" {
+@test "D2: a process left running does not prevent the directory update" {
 	mkdir d
 	boris
 	for command in 'yes & cd d' 'sleep 600 & cd d' \
@@ -337,7 +337,7 @@ tracks_after_failure() {
 	done
 }
 
-@test "D2: output that a child prints after the exit of the shell is kept" {
+@test "D2: output that a child prints after the shell has exited is not lost" {
 	boris
 	call_bash 'trap "exit 0" TERM
 		echo $$ >leader
@@ -351,7 +351,7 @@ tracks_after_failure() {
 	is "$(result status) $(result stdout)" '"timed_out" "late\n"'
 }
 
-@test "D3: the exit code is that of the command" {
+@test "D3: the exit code in the result is that of the command" {
 	boris
 	while read -r code command; do
 		run_bash "$command"
@@ -394,19 +394,19 @@ tracks_after_failure() {
 		'echo "it'"'"'s" '"'"'$HOME'"'"' "\\" \$x `echo y` $(echo "z  z")'
 }
 
-@test "D3: special parameters have the values that they have in the shell" {
+@test "D3: special shell parameters have their usual values" {
 	boris
 	all_as_in_a_shell 'echo "$#" "$*" "$?" "$!"'
 }
 
-@test "D3: return, break and a failed exec work as in the shell" {
+@test "D3: return, break and a failing exec behave as with bash -c" {
 	boris
 	all_as_in_a_shell 'echo hi; return 3' \
 		'for i in 1 2; do break; done; echo $i' \
 		'exec no-such-program-at-all'
 }
 
-@test "D3: a syntax error on a later line is reported as in the shell" {
+@test "D3: a syntax error on a later line is reported as by bash -c" {
 	boris
 	all_as_in_a_shell $'echo one\nif ;' $'echo one\necho "two'
 }
@@ -426,7 +426,7 @@ wrong=(nosuch $'\nnosuch' $'echo one\nnosuch\necho two' ')' 'echo hi )' $'echo h
 	'. /nosuch' 'unset -f; shift 99' 'kill -9 $$' 'exit 300' '/proc/version' '/' '""' '#' ':()'
 	$'cat <<X\nhi' $'f() {\nnosuch\n}\nf' 'test 1 -eq x' 'break' 'continue 2')
 
-@test "D3: wrong commands produce the messages and line numbers of bash" {
+@test "D3: error messages of bash have the usual text and line numbers" {
 	boris
 	for command in "${wrong[@]}"; do
 		as_in_a_shell "$command" || fail "for: $command" || return
@@ -439,18 +439,18 @@ wrong_as_in_a_shell() {
 	all_as_in_a_shell "${wrong[@]}"
 }
 
-@test "D3: wrong commands produce the messages of dash and busybox ash" {
+@test "D3: error messages of dash and busybox ash have the usual text" {
 	in_other_shells wrong_as_in_a_shell
 }
 
-@test "D3: line numbers are right in a command of 200,000 bytes" {
+@test "D3: error messages have the right line numbers in a command of 200,000 bytes" {
 	boris
 	long=$(head -c 200000 /dev/zero | tr '\0' '#')
 	run_bash $'echo $LINENO\necho $LINENO\n'"$long"
 	is "$(result stdout)" '"1\n2\n"'
 }
 
-@test "D3: a command that begins with - or + is run as a command" {
+@test "D3: a command that begins with - or + is not mistaken for an option" {
 	boris
 	run_bash '-nosuch'
 	is "$(plain stderr)" '/bin/bash: line 1: -nosuch: command not found'
@@ -458,7 +458,7 @@ wrong_as_in_a_shell() {
 	is "$(result exit_code)" 127
 }
 
-@test "D3: a task can run a command that begins with - or +" {
+@test "D3: a task whose command begins with - or + is not mistaken for an option" {
 	boris
 	for command in -nosuch +x; do
 		start_task "$command"
@@ -468,7 +468,7 @@ wrong_as_in_a_shell() {
 	done
 }
 
-@test "D3: a function or alias named pwd does not affect the directory" {
+@test "D3: a function or alias named pwd does not affect the directory update" {
 	mkdir d
 	boris
 	for command in 'pwd() { echo /; }; cd d' \
@@ -481,7 +481,7 @@ wrong_as_in_a_shell() {
 	done
 }
 
-@test "D3: a function or alias named pwd does not affect the directory in dash" {
+@test "D3: in dash, a function or alias named pwd does not affect the directory update" {
 	without_bash dash
 	boris --workdir=/home
 	for command in $'alias pwd="echo /"\ncd d' 'pwd() { echo /; }; cd d'; do
@@ -505,46 +505,46 @@ traps_as_in_a_shell() {
 	done
 }
 
-@test "D3: a command that traps signals or sets IFS ends as in the shell" {
+@test "D3: a command that sets traps or IFS exits as with bash -c" {
 	boris
 	traps_as_in_a_shell "$PWD"
 }
 
-@test "D3: a command that traps signals ends as usual in dash and busybox ash" {
+@test "D3: a command that sets traps or IFS exits as usual in dash and busybox ash" {
 	in_other_shells traps_as_in_a_shell
 }
 
-@test "D3: a command that removes its own directory ends as in the shell" {
+@test "D3: a command that removes its own directory exits as with bash -c" {
 	boris
 	as_in_a_shell 'set -e -o posix; mkdir y; cd y; rmdir ../y; true'
 }
 
-@test "D3: a syntax error with a long word is reported as in the shell" {
+@test "D3: a syntax error near a long word is reported as by bash -c" {
 	boris
 	as_in_a_shell "(:) $(head -c 5000 /dev/zero | tr '\0' a)"
 	as_in_a_shell "(:) $(head -c 12000 /dev/zero | tr '\0' a)"
 }
 
-@test "D3: a syntax error with a very long word does not show boris's script" {
+@test "D3: a syntax error near a very long word reveals no internals of boris" {
 	boris
 	run_bash "(:) $(head -c 100000 /dev/zero | tr '\0' a)"
 	is "$(grep -c __boris "$(plain stderr_file)")" 0
 }
 
-@test "D3: a message of another shell about a syntax error is not changed" {
+@test "D3: a syntax error message of another shell in the output is not changed" {
 	boris
 	run_bash '/bin/bash -c ")"; printf t >&2'
 	like "$(plain stderr)" '/bin/bash: -c: *t'
 }
 
-@test "D3: a syntax error on a terminal shows only the command's own line" {
+@test "D3: on a terminal, a syntax error message quotes only the line of the command" {
 	boris
 	run_bash 'echo one | )' '{"tty":true,"wait":60000}'
 	has "$(plain stdout)" '`echo one | )'
 	lacks "$(plain stdout)" trap
 }
 
-@test "D3: shell options such as set -x work as in the shell" {
+@test "D3: shell options such as set -x have their usual effect" {
 	boris
 	all_as_in_a_shell $'set -x\necho hi' 'set -x; true; false' \
 		'set -u; echo hi' $'set -u; echo $nope\necho more' \
@@ -552,13 +552,13 @@ traps_as_in_a_shell() {
 		'set -f -C -o pipefail; false | true' 'set -o posix; echo hi'
 }
 
-@test "D3: an ERR trap works as in the shell" {
+@test "D3: an ERR trap runs as with bash -c" {
 	boris
 	all_as_in_a_shell 'trap "echo err" ERR; false; true' \
 		'set -E; trap "echo err" ERR; exec >&-; true'
 }
 
-@test "D3: the directory is tracked after set -x, set -v and set -euf" {
+@test "D3: the working directory is updated after set -x, set -v and set -euf" {
 	boris
 	run_bash 'set -x; cd /'
 	is "$(result stderr)" '"+ cd /\n"'
@@ -571,7 +571,7 @@ traps_as_in_a_shell() {
 	ends_in /
 }
 
-@test "D3: the directory is tracked after exec redirects the output" {
+@test "D3: the working directory is updated after exec redirects the output" {
 	boris
 	run_bash 'exec >file 2>&1; echo hi; cd /; echo err >&2'
 	is "$(result stdout) $(result stderr)" '"" ""'
@@ -579,20 +579,20 @@ traps_as_in_a_shell() {
 	ends_in /
 }
 
-@test "D3: the directory is tracked after exec closes the output" {
+@test "D3: the working directory is updated after exec closes stdout and stderr" {
 	boris
 	run_bash 'exec >&- 2>&-; cd /'
 	is "$(result stdout) $(result stderr) $(result exit_code)" '"" "" 0'
 	ends_in /
 }
 
-@test "D3: exec 2>&1 and exec >&2 work as in the shell" {
+@test "D3: exec 2>&1 and exec >&2 have their usual effect" {
 	boris
 	all_as_in_a_shell 'exec 2>&1; echo out; echo err >&2' \
 		'exec >&2; echo out; echo err >&2'
 }
 
-@test "D3: an EXIT trap of the command runs as in the shell" {
+@test "D3: the command's own EXIT trap runs as with bash -c" {
 	boris
 	all_as_in_a_shell 'trap "echo bye" EXIT; echo hi' \
 		'trap "echo bye \$?" EXIT; exit 3' \
@@ -600,7 +600,7 @@ traps_as_in_a_shell() {
 		'set -x; trap "echo bye" EXIT; exit 3'
 }
 
-@test "D3: the directory is tracked without PATH, PWD, IFS and parameters" {
+@test "D3: the working directory is updated even if PATH, PWD or IFS is unset" {
 	mkdir d 'a b'
 	boris
 	for command in 'PATH=/nowhere; cd d' 'unset PATH; cd d' \
@@ -614,7 +614,7 @@ traps_as_in_a_shell() {
 	done
 }
 
-@test "B2, D3: on a host without bash, commands are run by sh" {
+@test "B2, D3: on a host without bash, commands run in sh" {
 	without_bash
 	boris --workdir=/home
 	run_bash 'echo "[$BASH_VERSION]"; pwd'
@@ -631,7 +631,7 @@ traps_as_in_a_shell() {
 		'exec 2>&1; echo err >&2' '(exit 42)'
 }
 
-@test "B2, D3: on a host without bash, the directory is tracked" {
+@test "B2, D3: on a host without bash, the working directory is updated" {
 	without_bash
 	boris --workdir=/home
 	run_bash 'cd d; exit 3'
@@ -647,7 +647,7 @@ traps_as_in_a_shell() {
 	ends_in /home
 }
 
-@test "B2, D3: on a host without bash, exec leaves the working directory unchanged" {
+@test "B2, D3: on a host without bash, exec prevents the update of the working directory" {
 	without_bash
 	boris --workdir=/home
 	run_bash 'cd d; exec cat'
@@ -668,7 +668,7 @@ tracks_name() {
 	ends_in "$PWD"
 }
 
-@test "D4: a directory name can contain blanks, quotes and newlines" {
+@test "D4: the name of the working directory can contain blanks, quotes and newlines" {
 	boris
 	for name in 'a b' ' ' "it's \"here\"" '$(touch x)`y`' 'back\slash' \
 		'*' '%s%n' 'trailing\' \
@@ -677,14 +677,14 @@ tracks_name() {
 	done
 }
 
-@test "D4: a directory name can begin with a dash" {
+@test "D4: the name of the working directory can begin with a dash" {
 	boris
 	for name in - -P --help; do
 		tracks_name "$name"
 	done
 }
 
-@test "D4: a directory name can contain bytes that are not UTF-8" {
+@test "D4: the name of the working directory can contain bytes that are not UTF-8" {
 	boris
 	for name in $'\xff' $'a\xc3'; do
 		tracks_name "$name"
@@ -693,14 +693,14 @@ tracks_name() {
 	is "$(plain cwd)" "$PWD/it/"$'a\xef\xbf\xbd'
 }
 
-@test "D4: a directory is tracked below one whose name ends with a newline" {
+@test "D4: the name of a parent directory can end with a newline" {
 	boris
 	mkdir -p it/$'a\n/b'
 	run_bash "cd '$PWD/it/a"$'\n\'/b'
 	ends_in "$PWD/it/"$'a\n/b'
 }
 
-@test "D4: a directory with a path of 2,000 bytes is tracked" {
+@test "D4: the path of the working directory can have 2,000 bytes" {
 	boris
 	name=$(head -c 200 /dev/zero | tr '\0' x)
 	run_bash "for i in {1..10}; do mkdir $name; cd $name; done"
@@ -719,7 +719,7 @@ enter_removed_directory() {
 	rmdir d
 }
 
-@test "D5: the error about a removed directory names that directory and the next one" {
+@test "D5: if the working directory was removed, the error names it and the --workdir directory" {
 	enter_removed_directory
 	run_bash 'touch ran'
 	refused "*$PWD/d*"
@@ -727,7 +727,7 @@ enter_removed_directory() {
 	[ ! -e w/ran ]
 }
 
-@test "D5: the start of a task in a removed working directory is an error" {
+@test "D5: if the working directory was removed, starting a task fails with the same error" {
 	enter_removed_directory
 	run_bash 'touch ran' '{"run_in_background":true}'
 	refused "*$PWD/d*"
@@ -735,7 +735,7 @@ enter_removed_directory() {
 	[ ! -e w/ran ]
 }
 
-@test "D5: after the working directory was removed, commands start in --workdir" {
+@test "D5: after the error about a removed directory, commands start in --workdir" {
 	enter_removed_directory
 	run_bash true
 	refused "*$PWD/d*"
@@ -743,7 +743,7 @@ enter_removed_directory() {
 	is "$(plain stdout)" "$PWD/w"
 }
 
-@test "D5: commands start in / if the --workdir directory was removed, too" {
+@test "D5: commands start in / if the --workdir directory was removed as well" {
 	mkdir -p w/d
 	boris --workdir=w
 	run_bash 'cd d'
@@ -754,14 +754,14 @@ enter_removed_directory() {
 	is "$(plain stdout)" /
 }
 
-@test "D5: an absolute cwd works after the working directory was removed" {
+@test "D5: an absolute cwd works even if the working directory was removed" {
 	mkdir e
 	enter_removed_directory
 	run_bash pwd '{"cwd":"'"$PWD/e"'"}'
 	is "$(plain stdout)" "$PWD/e"
 }
 
-@test "D5: a relative cwd is an error after the working directory was removed" {
+@test "D5: a relative cwd is rejected if the working directory was removed" {
 	enter_removed_directory
 	run_bash 'touch ran' '{"cwd":"f"}'
 	refused "*$PWD/d*the next command starts in $PWD/w"
@@ -786,7 +786,7 @@ enter_removed_directory() {
 	is "$(plain stdout)" "$PWD/d"
 }
 
-@test "D6: a task does not change the working directory" {
+@test "D6: a background task does not change the working directory" {
 	mkdir d
 	boris
 	start_task 'cd d'
@@ -796,7 +796,7 @@ enter_removed_directory() {
 	is "$(plain stdout)" "$PWD"
 }
 
-@test "D7: a relative cwd is resolved against the working directory" {
+@test "D7: a relative cwd is relative to the working directory" {
 	mkdir -p d/e
 	boris
 	run_bash pwd '{"cwd":"d"}'
@@ -808,7 +808,7 @@ enter_removed_directory() {
 	is "$(plain stdout)" "$PWD"
 }
 
-@test "D7: the argument cwd applies to one call only" {
+@test "D7: the argument cwd applies to only one call" {
 	mkdir -p d/e
 	boris
 	run_bash pwd '{"cwd":"'"$PWD/d/e"'"}'
@@ -829,7 +829,7 @@ keeps_directory() {
 	is "$(plain stdout)" "$PWD/d"
 }
 
-@test "D7: a command with cwd does not change the working directory" {
+@test "D7: a command with the argument cwd does not change the working directory" {
 	mkdir -p d/e
 	boris
 	run_bash 'cd d'
@@ -842,7 +842,7 @@ keeps_directory() {
 	done
 }
 
-@test "D7: a task or a timeout with cwd does not change the working directory" {
+@test "D7: a task or a command that times out does not change the directory if cwd is given" {
 	mkdir -p d/e
 	boris
 	run_bash 'cd d'
@@ -855,7 +855,7 @@ keeps_directory() {
 	done
 }
 
-@test "D7: the description of bash says what cwd does" {
+@test "D7: the description of bash explains the argument cwd" {
 	boris
 	ask tools/list
 	description=$(get -s result tools 0 description)
@@ -863,13 +863,13 @@ keeps_directory() {
 	has "$description" 'Calls with an absolute cwd run in parallel'
 }
 
-@test "D7: the exit codes of a pipeline are noted in a call with cwd (B7)" {
+@test "D7: the exit codes of a pipeline are noted even with the argument cwd" {
 	boris
 	run_bash 'false | true' '{"cwd":"/"}'
 	like "$(plain note)" 'exit codes of the last pipeline: 1 0'
 }
 
-@test "D7: the first result without cwd shows the working directory (K4)" {
+@test "D7: the first result of a call without cwd shows the working directory" {
 	boris
 	run_bash pwd '{"cwd":"/"}'
 	lacks "$(text)" 'cwd: '
@@ -877,7 +877,7 @@ keeps_directory() {
 	has "$(text)" "cwd: $PWD"
 }
 
-@test "D7: a relative cwd is resolved when it is the call's turn" {
+@test "D7: a relative cwd is resolved when a queued call starts" {
 	mkdir -p d/e
 	boris
 	call_bash 'echo x >begun; read <gate; cd d'
@@ -900,7 +900,7 @@ not_run() {
 	like "$(text)" '*the command was not run*'
 }
 
-@test "D7: a cwd that cannot be entered is an error that names it" {
+@test "D7: a cwd that is not a directory is rejected with its name" {
 	mkdir d
 	touch d/file
 	boris
@@ -929,7 +929,7 @@ not_run() {
 	refused '*at most 4096 bytes*'
 }
 
-@test "D7: the error about a cwd says that ~ and variables are not expanded" {
+@test "D7: the error about a cwd with ~ or a variable says that these are not expanded" {
 	boris
 	for name in '~' '~/x' '~root' '$HOME' '/x/$USER/y' 'a$b/c'; do
 		run_bash 'touch ran' '{"cwd":"'"$name"'"}'
@@ -940,21 +940,21 @@ not_run() {
 	[ ! -e ran ]
 }
 
-@test "D7: a cwd whose name contains a dollar sign can be entered" {
+@test "D7: the name of a cwd can contain a dollar sign" {
 	mkdir 'a$b'
 	boris
 	run_bash pwd '{"cwd":"a$b"}'
 	is "$(plain stdout)" "$PWD/a\$b"
 }
 
-@test "D7: the error about a cwd does not explain a ~ inside the path" {
+@test "D7: the error about a cwd with ~ in the middle does not mention expansion" {
 	boris
 	run_bash true '{"cwd":"/no/~/place"}'
 	refused '*/no/~/place*'
 	lacks "$(text)" expand
 }
 
-@test "D7: a cwd that the user has no permission to enter is an error" {
+@test "D7: a cwd that the user has no permission to enter is rejected" {
 	[ "$(id -u)" != 0 ] || skip 'root may enter any directory'
 	mkdir closed
 	chmod 0 closed

@@ -52,14 +52,14 @@ run_note() {
 		2>&1 3>&- 6>&- 7>&- 8>&- 9>&-) || fail "$output"
 }
 
-@test "I5: only the owner can read the files of a password prompt" {
+@test "I5: the FIFO and the file that describes the prompt have mode 0600" {
 	boris
 	ask_secret bob
 	is "$(stat -c '%F %a' tmp/boris-*.secret)" 'fifo 600'
 	is "$(stat -c '%F %a' tmp/boris-*.prompt)" 'regular file 600'
 }
 
-@test "I5: the note about a secret contains the command for the user" {
+@test "I5: if a program asks for a password, a note contains a command for the user" {
 	boris
 	ask_secret bob
 	like "$(plain note)" \
@@ -67,7 +67,7 @@ run_note() {
 	isnt "$offer" "$task"
 }
 
-@test "I5: the command in the note passes a secret to the program" {
+@test "I5: the command in the note asks the user for the secret and passes it on" {
 	boris
 	ask_secret bob
 	run_note <<<hunter2
@@ -95,14 +95,14 @@ run_note() {
 	is "$(compgen -G "/tmp/boris-*-${note##*--secret=}.*")" ''
 }
 
-@test "I5: the FIFO is removed after the secret was typed" {
+@test "I5: the FIFO is removed after the secret was typed into the program" {
 	boris
 	ask_secret bob
 	enter_secret <<<hunter2
 	eventually has_no_files
 }
 
-@test "I5: a secret appears neither in a result nor in a message nor in the log" {
+@test "I5: the secret appears in no result, no message on stderr and no log record" {
 	boris --log=log
 	ask_secret bob
 	enter_secret <<<hunter2
@@ -112,7 +112,7 @@ run_note() {
 	is "$(grep -c hunter heard log err | xargs)" 'heard:0 log:0 err:0'
 }
 
-@test "I5: the log says that a secret was typed by the user" {
+@test "I5: the log records that the user has typed a secret" {
 	boris --log=log
 	ask_secret bob
 	enter_secret <<<hunter2
@@ -120,7 +120,7 @@ run_note() {
 	has "$(grep '"input"' log)" '"secret":true,"by":"user"}'
 }
 
-@test "I5: without an ID, boris --secret lists the terminals that ask" {
+@test "I5: boris --secret without an ID lists all programs that wait for a secret" {
 	boris
 	ask_secret alice
 	one=$offer
@@ -132,7 +132,7 @@ run_note() {
 	has "$output" --secret=ID
 }
 
-@test "I5: boris --secret=ID selects one of several terminals" {
+@test "I5: boris --secret=ID selects one of several waiting programs" {
 	boris
 	ask_secret alice
 	one=$offer
@@ -144,7 +144,7 @@ run_note() {
 	[ ! -e bob.got ]
 }
 
-@test "I5: boris --secret needs no ID if one terminal is left" {
+@test "I5: boris --secret needs no ID if only one program waits for a secret" {
 	boris
 	ask_secret alice
 	one=$offer
@@ -156,7 +156,7 @@ run_note() {
 	is "$(got bob)" builder
 }
 
-@test "I5: boris --secret exits with status 1 if no boris is running" {
+@test "I5: boris --secret exits with status 1 if no server is running" {
 	enter_secret <<<x
 	is "$status" 1
 	has "$output" 'no program is waiting for'
@@ -180,7 +180,7 @@ run_note() {
 	has "$(<said)" 'no program is waiting for'
 }
 
-@test "I5: boris --secret exits with status 1 if no secret was typed" {
+@test "I5: boris --secret exits with status 1 if the user types nothing" {
 	boris
 	ask_secret bob
 	enter_secret "$offer" </dev/null
@@ -221,7 +221,7 @@ writes_nothing() {
 	writes_nothing
 }
 
-@test "I5: a secret that arrives late is not typed" {
+@test "I5: a secret is discarded if the program no longer waits for it" {
 	boris
 	on_terminal 'stty -echo; printf "Secret: "; read x
 		stty echo; echo x >over; read y; echo "<$y>"' '"until":"Secret: "'
@@ -243,7 +243,7 @@ writes_nothing() {
 	lacks "$(<heard)" hunter2
 }
 
-@test "I5: the FIFO is removed when its task is stopped" {
+@test "I5: the FIFO is removed when the task that waits for a secret is stopped" {
 	boris
 	ask_secret bob
 	run_tool bash '{"kill_pid":'"$pid"'}'
@@ -257,7 +257,7 @@ writes_nothing() {
 	has_no_files
 }
 
-@test "I5: the FIFO is removed if boris is killed" {
+@test "I5: the FIFO is removed after boris was killed" {
 	boris
 	ask_secret bob
 	kill -9 "$server"
@@ -267,7 +267,7 @@ writes_nothing() {
 	eventually alone
 }
 
-@test "I5: an incomplete line in the FIFO is not typed" {
+@test "I5: an incomplete line in the FIFO is not typed into the program" {
 	boris
 	ask_secret bob
 	printf part >"$(echo tmp/boris-*.secret)"
@@ -285,7 +285,7 @@ enter_on_terminal() {
 		$1" '"until":"not shown"'
 }
 
-@test "I5: boris --secret does not echo the secret" {
+@test "I5: boris --secret does not show the secret while the user types it" {
 	boris
 	ask_secret bob
 	enter_on_terminal '$secret; echo status $?'
@@ -297,7 +297,7 @@ enter_on_terminal() {
 	is "$(got bob)" hunter2
 }
 
-@test "I5: boris --secret turns echo on again after Ctrl-C" {
+@test "I5: boris --secret restores echo after Ctrl-C" {
 	boris
 	ask_secret bob
 	enter_on_terminal '$secret; echo status $?; stty -a | grep -o " -*echo "'
@@ -311,7 +311,7 @@ hides_input() {
 	stty -a <"$(readlink "/proc/$1/fd/0")" | grep -q ' -echo '
 }
 
-@test "I5: boris --secret turns echo on again if a signal kills it" {
+@test "I5: boris --secret restores echo when a signal terminates it" {
 	boris
 	ask_secret bob
 	for signal in TERM HUP QUIT; do
@@ -326,7 +326,7 @@ hides_input() {
 	done
 }
 
-@test "I5: boris --secret does not show a prompt file of another user" {
+@test "I5: boris --secret ignores a prompt file that belongs to another user" {
 	needs_root
 	boris
 	ask_secret bob
@@ -339,7 +339,7 @@ hides_input() {
 	lacks "$output" 'other window'
 }
 
-@test "I5: the ID of the next FIFO cannot be derived from the current one" {
+@test "I5: IDs for boris --secret cannot be predicted from earlier ones" {
 	boris
 	ask_secret alice
 	fifo=$(compgen -G "tmp/boris-*-$offer.secret")

@@ -65,7 +65,7 @@ kill_task() {
 	run_tool bash '{"kill_pid":'"$pid"'}'
 }
 
-@test "I1: a command with tty has a terminal as stdin, stdout and stderr" {
+@test "I1: with tty, stdin, stdout and stderr of a command are a terminal" {
 	boris
 	on_terminal 'test -t 0 && test -t 1 && test -t 2; echo $?; echo err >&2'
 	is "$(plain stdout)" $'0\nerr'
@@ -73,7 +73,7 @@ kill_task() {
 	exits_with 0
 }
 
-@test "I1: the terminal of a command is its controlling terminal" {
+@test "I1: with tty, the terminal of a command is its controlling terminal" {
 	boris
 	on_terminal 'echo own >/dev/tty
 		tty | cmp - <(readlink /proc/$$/fd/0)'
@@ -81,13 +81,13 @@ kill_task() {
 	exits_with 0
 }
 
-@test "I1: a terminal has 50 lines of 200 columns" {
+@test "I1: the terminal of a command has 50 lines and 200 columns" {
 	boris
 	on_terminal 'stty size'
 	is "$(plain stdout)" '50 200'
 }
 
-@test "I1: a command with a terminal has neither LINES nor COLUMNS set" {
+@test "I1: LINES and COLUMNS are not set in a command on a terminal" {
 	local LINES=24 COLUMNS=80
 	export LINES COLUMNS
 	boris
@@ -96,7 +96,7 @@ kill_task() {
 	is "$(plain stdout)" $'[] []\n0'
 }
 
-@test "I1: TERM is linux and the pagers are cat in a command with a terminal" {
+@test "I1: commands on a terminal get TERM=linux and PAGER=cat" {
 	local TERM=xterm PAGER=less GIT_PAGER=more
 	export TERM PAGER GIT_PAGER
 	boris
@@ -104,7 +104,7 @@ kill_task() {
 	is "$(plain stdout)" $'linux cat cat\n2'
 }
 
-@test "I1: a command without a terminal keeps the pagers of the user" {
+@test "I1: commands without a terminal keep the user's pager settings" {
 	local PAGER=less GIT_PAGER=more
 	export PAGER GIT_PAGER
 	boris
@@ -112,13 +112,13 @@ kill_task() {
 	is "$(plain stdout)" 'dumb less more'
 }
 
-@test "I1: the output of a terminal is shown without colours and carriage returns" {
+@test "I1: colours and carriage returns printed on a terminal are not shown" {
 	boris
 	on_terminal 'printf "\033[31mred\033[0m\n50%%\rdone\nend"'
 	is "$(plain stdout)" $'red\ndone\nend'
 }
 
-@test "I1: no output is lost when a program on a terminal exits" {
+@test "I1: the result contains the last output of a program that exits on a terminal" {
 	boris
 	for i in 1 2 3 4 5 6 7 8 9 10; do
 		on_terminal 'seq 2000'
@@ -127,7 +127,7 @@ kill_task() {
 	done
 }
 
-@test "I1: a command with a terminal counts as one of the ten tasks" {
+@test "I1: a command on a terminal counts towards the limit of ten tasks" {
 	boris
 	for n in 1 2 3 4 5 6 7 8 9; do
 		start_task "read <never"
@@ -140,7 +140,7 @@ kill_task() {
 	refused '*10 background tasks are running*'
 }
 
-@test "I1: a command with a terminal does not change the working directory" {
+@test "I1: a command on a terminal does not change the working directory" {
 	boris --workdir=/
 	on_terminal 'cd /tmp; read x'
 	run_bash pwd
@@ -149,13 +149,13 @@ kill_task() {
 	exits_with 0
 }
 
-@test "I1: tty together with stdin is rejected" {
+@test "I1: the argument tty is rejected together with stdin" {
 	boris
 	run_bash cat '{"tty":true,"stdin":"x"}'
 	refused 'stdin cannot be used with tty*'
 }
 
-@test "I1: tty starts a task even with run_in_background: false" {
+@test "I1: a command with tty becomes a background task even without run_in_background" {
 	boris
 	on_terminal 'echo hi' '"run_in_background":false,"stdin":""'
 	is "$(plain stdout)" hi
@@ -163,7 +163,7 @@ kill_task() {
 	is "$(plain stdout)" hi
 }
 
-@test "I1: tty: false starts a command without a terminal" {
+@test "I1: a command with tty set to false runs without a terminal" {
 	boris
 	run_bash 'echo hi; test -t 0 || echo none' '{"tty":false}'
 	is "$(plain stdout) $(result task_id)" $'hi\nnone '
@@ -177,7 +177,7 @@ needs_mounts() {
 	unshare -m true || skip 'no mount namespaces here'
 }
 
-@test "I1: if no terminal is available, the error gives the reason" {
+@test "I1: if no terminal can be created, the error gives the system's reason" {
 	needs_mounts
 	# In a container, /dev/ptmx is a link to pts/ptmx.
 	wrap=(unshare -m sh -ec 'mount -t tmpfs none /dev/pts
@@ -192,7 +192,7 @@ needs_mounts() {
 	has "$(text)" 'no tasks'
 }
 
-@test "I1: a terminal can be opened if /dev/ptmx is a link to pts/ptmx" {
+@test "I1: a terminal can be created if /dev/ptmx is a link to pts/ptmx" {
 	needs_mounts
 	mkdir dev
 	wrap=(unshare -m sh -ec 'mount -t tmpfs none dev
@@ -207,7 +207,7 @@ needs_mounts() {
 	like "$(plain stdout)" '/dev/pts/[0-9]*/dev/ptmx -> pts/ptmx'$'\n'own
 }
 
-@test "I1: a command does not inherit the master side of its terminal" {
+@test "I1: a command on a terminal does not inherit the master side of the terminal" {
 	needs_linux
 	boris
 	on_terminal 'ls -l /proc/self/fd'
@@ -215,7 +215,7 @@ needs_mounts() {
 	has "$(text)" /dev/pts/
 }
 
-@test "I1: a command inherits neither side of another command's terminal" {
+@test "I1: other commands inherit neither the master nor the slave side of a terminal" {
 	needs_linux
 	boris
 	on_terminal 'read x'
@@ -224,7 +224,7 @@ needs_mounts() {
 	lacks "$(text)" /dev/pts/
 }
 
-@test "I2: the result of a call with input has the program's response" {
+@test "I2: after typing into a program, the result contains what it prints in response" {
 	boris
 	on_terminal 'read -p "Name: " name; echo "Hello $name"
 		read -p "Again? " x'
@@ -249,7 +249,7 @@ needs_mounts() {
 	exits_with 3
 }
 
-@test "I2: no newline is added to the input" {
+@test "I2: no newline is added to typed input" {
 	boris
 	on_terminal 'read -p "> " x; echo "<$x>"'
 	type_in 'tw'
@@ -265,14 +265,14 @@ read_four_bytes() {
 		head -c 4 | od -c; stty sane; echo end" '"until":"ready"'
 }
 
-@test "I2: a newline is typed as a carriage return to a program in raw mode" {
+@test "I2: in raw mode, a newline in the input is typed as a carriage return" {
 	boris
 	read_four_bytes raw
 	type_in 'a\nb\n' '"until":"end"'
 	like "$(plain stdout)" '*a  \\r   b  \\r*'
 }
 
-@test "I2: a newline is typed as a newline to a program that keeps ICRNL" {
+@test "I2: with ICRNL, a newline in the input is typed unchanged" {
 	boris
 	read_four_bytes -icanon
 	type_in 'a\nb\n' '"until":"end"'
@@ -286,7 +286,7 @@ sleep_in_shell() {
 	begun "$1"
 }
 
-@test "I2: Ctrl-C interrupts a program" {
+@test "I2: typing Ctrl-C interrupts the program" {
 	boris
 	on_terminal 'PS1="% " bash --norc --noediting -i'
 	sleep_in_shell begun
@@ -295,7 +295,7 @@ sleep_in_shell() {
 	eventually prints '% '
 }
 
-@test "I2: Ctrl-Z stops a program" {
+@test "I2: typing Ctrl-Z stops the program" {
 	boris
 	on_terminal 'PS1="% " bash --norc --noediting -i'
 	sleep_in_shell begun
@@ -305,7 +305,7 @@ sleep_in_shell() {
 	type_in 'kill -9 %1\n'
 }
 
-@test "I2: Ctrl-D is end of file" {
+@test "I2: typing Ctrl-D sends end of file to the program" {
 	boris
 	on_terminal 'cat >in'
 	type_in 'to the file\n\u0004'
@@ -313,7 +313,7 @@ sleep_in_shell() {
 	is "$(<in)" 'to the file'
 }
 
-@test "I2: an empty input returns the new output without typing" {
+@test "I2: an empty input types nothing and returns the new output" {
 	boris
 	on_terminal 'echo one; read <gate; echo two; read x; echo "<$x>"' \
 		'"until":"one"'
@@ -327,7 +327,7 @@ sleep_in_shell() {
 	is "$(plain stdout)" $'\n<>'
 }
 
-@test "I2: an empty input returns the final output of an ended task" {
+@test "I2: an empty input returns the remaining output of a task that has ended" {
 	boris
 	on_terminal 'read <gate; echo bye' '"wait":1'
 	release
@@ -344,7 +344,7 @@ sleep_in_shell() {
 	refused 'task not found: nosuch*'
 }
 
-@test "I2: input without a task_id is rejected" {
+@test "I2: the argument input is rejected without task_id" {
 	boris
 	run_tool bash '{"input":"x"}'
 	refused 'argument "task_id" is missing*'
@@ -373,7 +373,7 @@ sleep_in_shell() {
 	is "$(plain stdout)" bye
 }
 
-@test "I2: input is kept while the program has closed its terminal" {
+@test "I2: input is not lost if the program has closed its terminal for some time" {
 	boris
 	on_terminal 'printf "Off... "; exec </dev/null >/dev/null 2>&1
 		echo x >begun; read <gate
@@ -388,7 +388,7 @@ sleep_in_shell() {
 	has "$(plain stdout)" 'got x'
 }
 
-@test "I2: arguments that do not apply to input are rejected" {
+@test "I2: arguments that cannot be combined with input are rejected" {
 	boris
 	on_terminal 'read x' '"wait":1'
 	for other in '"cwd":"/"' '"stdin":"x"' '"timeout":5' '"tty":true' \
@@ -400,7 +400,7 @@ sleep_in_shell() {
 	done
 }
 
-@test "I2: input can have a description" {
+@test "I2: the argument input can be combined with description" {
 	boris
 	on_terminal 'read x' '"wait":1'
 	type_in 'x\n' '"description":"the end"'
@@ -418,7 +418,7 @@ reads_keys() {
 	[[ $(stty -a <"$(readlink "/proc/$pid/fd/0")") == *-icanon* ]]
 }
 
-@test "I2: a line of more than 4095 bytes is rejected in canonical mode" {
+@test "I2: in canonical mode, a line of more than 4095 bytes is rejected" {
 	boris
 	on_terminal 'read x; echo ${#x}' '"wait":1'
 	long=$(printf '%4095s' '' | tr ' ' a)
@@ -428,7 +428,7 @@ reads_keys() {
 	until_seen
 }
 
-@test "I2: a line cannot become longer than 4095 bytes by several inputs" {
+@test "I2: in canonical mode, several inputs cannot build a line of more than 4095 bytes" {
 	boris
 	on_terminal 'read x; echo ${#x}' '"wait":1'
 	long=$(printf '%4095s' '' | tr ' ' a)
@@ -439,7 +439,7 @@ reads_keys() {
 	until_seen
 }
 
-@test "I2: a long line is accepted if the terminal is not in canonical mode" {
+@test "I2: a terminal that is not in canonical mode accepts a line of 9000 bytes" {
 	needs_linux
 	boris
 	on_terminal 'stty -icanon; head -c 5000 | wc -c' '"wait":1'
@@ -448,7 +448,7 @@ reads_keys() {
 	until_seen
 }
 
-@test "I2: a control character that is disabled with stty does not end a line" {
+@test "I2: a control character that stty has disabled does not end the line" {
 	boris
 	on_terminal 'stty -isig kill undef; echo ready
 		head -c 4000 >/dev/null; read x' '"until":"ready"'
@@ -478,7 +478,7 @@ type_megabyte() {
 	cat megabyte >&7
 }
 
-@test "I2: boris types a megabyte as fast as the program reads" {
+@test "I2: 1 MB of input can be typed with one call" {
 	boris
 	on_terminal 'echo ready; head -c 1040000 | wc -c' '"until":"ready"'
 	type_megabyte
@@ -487,7 +487,7 @@ type_megabyte() {
 	has "$(plain stdout)" 1040000
 }
 
-@test "I2: boris serves other calls while it types a megabyte" {
+@test "I2: other calls are answered while 1 MB of input is being typed" {
 	boris
 	on_terminal 'echo ready; read <gate; head -c 1040000 | wc -c' \
 		'"until":"ready"'
@@ -515,7 +515,7 @@ type_unread() {
 	answer 0
 }
 
-@test "I2: the unread input of a terminal is limited to 4 MiB" {
+@test "I2: input that the program has not read is limited to 4 MiB" {
 	boris
 	on_terminal 'stty -icanon -echo; echo ready; read <gate' \
 		'"until":"ready"'
@@ -525,7 +525,7 @@ type_unread() {
 	refused 'nothing was typed*4 MiB*'
 }
 
-@test "I2: boris stays idle while input is unread" {
+@test "I2: boris uses no CPU time while a program does not read its input" {
 	needs_plain
 	boris
 	on_terminal 'stty -icanon -echo; echo ready; read <gate' \
@@ -546,7 +546,7 @@ programs_that_read_lines() {
 	END
 }
 
-@test "I2: a note says that Enter was not typed if the input has no newline" {
+@test "I2: if input for a program that reads lines lacks a newline, a note says so" {
 	boris
 	while read -r command; do
 		[[ $command = PS1* ]] || type -P "${command%% *}" || continue
@@ -559,14 +559,14 @@ programs_that_read_lines() {
 	done < <(programs_that_read_lines)
 }
 
-@test "I2: a note says that Enter was not typed after input that is not ASCII" {
+@test "I2: if non-ASCII input for a program that reads lines lacks a newline, a note says so" {
 	boris
 	on_terminal 'PS1="% " LC_ALL=C.UTF-8 bash --norc -i'
 	type_in 'echo \u00e9' '"wait":60000'
 	has "$(plain note)" 'Enter was not typed'
 }
 
-@test "I2: a program that reads single keys gets no note about Enter" {
+@test "I2: a program that reads single keys causes no note about a missing newline" {
 	boris
 	on_terminal 'read -n 1 -p "One? " x; read -n 1 -p "Two? " y
 		echo; echo $x$y; read -n 1 z'
@@ -580,7 +580,7 @@ programs_that_read_lines() {
 	lacks "$(result note)" Enter
 }
 
-@test "I2: a full-screen program gets no note about Enter" {
+@test "I2: a full-screen program causes no note about a missing newline" {
 	boris
 	seq 1000 >lines
 	for program in 'vim -u NONE' 'less lines'; do
@@ -603,14 +603,14 @@ programs_that_read_lines() {
 	is "$(plain stdout)" $'line\nGo on? '
 }
 
-@test "I3: a program that turns off canonical mode may be waiting for input" {
+@test "I3: a program that turns off canonical mode is reported as possibly waiting for input" {
 	boris
 	on_terminal 'stty -icanon -echo; echo Menu; read -t 600 <gate'
 	reports_possible_prompt
 	lacks "$(plain note)" secret
 }
 
-@test "I3: a complete last line is not reported as a prompt" {
+@test "I3: a line that ends with a newline is not reported as a prompt" {
 	boris
 	on_terminal 'echo line; read <gate' '"wait":1500'
 	is "$(result status) $(plain stdout)" '"running" line'
@@ -618,7 +618,7 @@ programs_that_read_lines() {
 	least "$(result elapsed_ms)" 1500
 }
 
-@test "I3: a program that turns off echo is reported to ask for a secret" {
+@test "I3: if echo is turned off, a note says that the program asks for a secret" {
 	boris
 	on_terminal 'read -s -p "Password: " x; echo; echo "got ${#x}"'
 	reports_secret
@@ -628,7 +628,7 @@ programs_that_read_lines() {
 	reports_secret
 }
 
-@test "I3: a program that turns off echo after its prompt asks for a secret" {
+@test "I3: if echo is turned off after the prompt, a note says that the program asks for a secret" {
 	boris
 	on_terminal 'echo Password; read -t 1 <>never; stty -echo; read x' \
 		'"wait":60000'
@@ -637,7 +637,7 @@ programs_that_read_lines() {
 	exits_with 0
 }
 
-@test "I3: a pause between complete lines does not end a wait" {
+@test "I3: a pause between complete lines of output does not end a wait" {
 	boris
 	on_terminal 'for i in 1 2 3; do
 			echo step $i
@@ -657,7 +657,7 @@ ask_twice() {
 	reports_possible_prompt
 }
 
-@test "I3: a prompt that was reported does not end another wait" {
+@test "I3: a prompt that was already reported does not end the next wait" {
 	boris
 	ask_twice
 	look '' '"wait":700'
@@ -665,7 +665,7 @@ ask_twice() {
 	reports_possible_prompt
 }
 
-@test "I3: a new prompt ends a wait after an earlier prompt was reported" {
+@test "I3: a new prompt ends a wait even if an earlier prompt was already reported" {
 	boris
 	ask_twice
 	call task_output '{"task_id":"'"$task"'","wait":60000}'
@@ -675,7 +675,7 @@ ask_twice() {
 	reports_possible_prompt
 }
 
-@test "I3: a prompt that is printed again is reported again" {
+@test "I3: a prompt that is printed a second time is reported a second time" {
 	boris
 	on_terminal 'stty -icanon -echo
 		while printf "\rchoice: "; do
@@ -688,7 +688,7 @@ ask_twice() {
 	reports_prompt
 }
 
-@test "I3: no prompt is reported if nothing was printed since the last input" {
+@test "I3: no prompt is reported if the program has printed nothing since the last input" {
 	needs_linux_parts
 	boris
 	on_terminal 'stty -icanon -echo; printf "> "; head -c 1 >one
@@ -704,7 +704,7 @@ ask_twice() {
 	reports_prompt
 }
 
-@test "I3: a prompt ends a wait for a text" {
+@test "I3: a prompt ends a wait for another text" {
 	needs_linux_parts
 	boris
 	on_terminal 'printf "Sure? "; read x; echo ready; read x' \
@@ -732,7 +732,7 @@ ask_twice() {
 	has "$(plain stdout)" 30030
 }
 
-@test "I3: no prompt is reported while the program has unread input" {
+@test "I3: no prompt is reported until the program has read all input" {
 	boris
 	on_terminal 'stty -icanon -echo; printf "? "; head -c 1 >key
 		printf "more? "; read -t 600 <gate'
@@ -752,7 +752,7 @@ prompts_at_once() {
 	most "$(result elapsed_ms)" $((2500 * SLOW))
 }
 
-@test "I3: a program that reads the terminal without a prompt is reported as waiting" {
+@test "I3: a program that reads from the terminal is reported as waiting even without a prompt" {
 	needs_linux_parts
 	boris
 	prompts_at_once 'echo line; cat >got'
@@ -768,7 +768,7 @@ prompts_at_once() {
 	prompts_at_once 'read x </dev/tty'
 }
 
-@test "I3: a program that reads without echo or prompt asks for a secret" {
+@test "I3: a program that reads with echo off is reported as asking for a secret" {
 	needs_linux_parts
 	boris
 	on_terminal 'read -s x; read -n 1 y' '"wait":30000'
@@ -780,7 +780,7 @@ prompts_at_once() {
 	exits_with 0
 }
 
-@test "I3: an incomplete line of a busy program is not reported as a prompt" {
+@test "I3: a busy program is not reported as waiting even if its last line resembles a prompt" {
 	needs_linux_parts
 	boris
 	for command in 'sleep 60' 'while :; do :; done' '(cat <gate | cat)' \
@@ -817,7 +817,7 @@ prompts_at_once() {
 	reports_no_prompt
 }
 
-@test "I3: without /proc, an incomplete last line is a possible prompt" {
+@test "I3: without /proc, an incomplete last line is reported as a possible prompt" {
 	needs_root
 	needs unshare
 	needs_plain
@@ -830,7 +830,7 @@ prompts_at_once() {
 	reports_no_prompt
 }
 
-@test "I3: a password prompt on a reopened terminal is reported" {
+@test "I3: a password prompt is reported if the program has closed and reopened its terminal" {
 	boris
 	on_terminal 'exec </dev/null >/dev/null 2>&1
 		exec 3<>/dev/tty
@@ -854,7 +854,7 @@ reads_stopped() {
 	is_stopped "$1"
 }
 
-@test "I3: the note about timeout stopped by SIGTTIN suggests --foreground" {
+@test "I3: if SIGTTIN stops timeout, a note suggests timeout --foreground" {
 	needs_linux_parts
 	needs timeout
 	boris
@@ -863,7 +863,7 @@ reads_stopped() {
 	like "$(plain note)" '*timeout --foreground*'
 }
 
-@test "I3: a note says which signal has stopped a process group" {
+@test "I3: a note names a process group that was stopped, and the signal" {
 	needs_linux_parts
 	boris
 	on_terminal 'echo $$; cat >got; echo end'
@@ -878,7 +878,7 @@ reads_stopped() {
 	has "$(plain stdout)" end
 }
 
-@test "I3: a stopped process is noted even if it has unread input" {
+@test "I3: a stopped process is reported even if it has not read all input" {
 	needs_linux_parts
 	needs timeout
 	boris
@@ -890,7 +890,7 @@ reads_stopped() {
 	is_stopped SIGTTIN
 }
 
-@test "I3: a stopped process is noted even while another process prints" {
+@test "I3: a stopped process is reported even while another process prints" {
 	needs_linux_parts
 	needs timeout
 	boris
@@ -899,7 +899,7 @@ reads_stopped() {
 	eventually reads_stopped SIGTTIN '"new":true'
 }
 
-@test "I3: no note is given about a job that was stopped from a shell" {
+@test "I3: a job that the user stops in a shell is not reported as stopped" {
 	boris
 	on_terminal 'PS1="% " bash --norc --noediting -i'
 	sleep_in_shell begun
@@ -918,7 +918,7 @@ turns() {
 		"/proc/$server/status"
 }
 
-@test "I4: a terminal that no process has open does not wake boris" {
+@test "I4: boris uses no CPU time for a terminal that no process has open" {
 	needs_plain
 	boris
 	on_terminal 'echo x; exec </dev/null >/dev/null 2>&1
@@ -931,7 +931,7 @@ turns() {
 	most $(($(turns) - before)) 2
 }
 
-@test "I4: a task with a terminal is read and listed like any other task" {
+@test "I4: a task on a terminal can be read and listed like any other task" {
 	boris
 	on_terminal 'echo one; read <gate' '"wait":100'
 	look '' '"new":true'
@@ -942,7 +942,7 @@ turns() {
 	is "$(plain tasks 0 task_id)" "$task"
 }
 
-@test "I4: a task with a terminal is stopped like any other task" {
+@test "I4: kill_pid stops a task on a terminal like any other task" {
 	boris
 	on_terminal 'echo one; read <gate' '"wait":100'
 	kill_task
@@ -952,7 +952,7 @@ turns() {
 	refused 'task not found*'
 }
 
-@test "T4: kill_pid terminates an interactive shell with SIGHUP after a second" {
+@test "T4: kill_pid sends SIGHUP to an interactive shell one second after SIGTERM" {
 	boris
 	bash_on_terminal
 	echo 'trap "" TERM; echo $$ >job; read x <gate' >script
@@ -967,7 +967,7 @@ turns() {
 	gone "$pid"
 }
 
-@test "T4: kill_pid kills a program on a terminal that ignores SIGTERM and SIGHUP" {
+@test "T4: kill_pid sends SIGKILL to a program that ignores SIGTERM and SIGHUP" {
 	hurried
 	boris
 	on_terminal 'trap "" TERM HUP; echo x >begun
@@ -979,7 +979,7 @@ turns() {
 	least "$(took)" 4900
 }
 
-@test "I4: a program that has closed its terminal keeps its own exit code" {
+@test "I4: the exit code of a program that has closed its terminal is reported" {
 	boris
 	for i in 1 2 3; do
 		on_terminal 'exec </dev/null >/dev/null 2>&1
@@ -990,7 +990,7 @@ turns() {
 	done
 }
 
-@test "I4: output on a reopened terminal is read even if no call waits" {
+@test "I4: boris reads output on a reopened terminal even if no call waits for it" {
 	boris
 	on_terminal 'exec </dev/null >/dev/null 2>&1; echo x >begun; read <gate
 		seq 100000 >/dev/tty; echo x >printed; read <gate
@@ -1031,7 +1031,7 @@ leave_process() {
 	release 2
 }
 
-@test "I4: a process left running on a terminal cannot print to it" {
+@test "I4: a process left running can no longer print to its terminal" {
 	boris
 	leave_process
 	release
@@ -1049,7 +1049,7 @@ start_stubborn_tasks() {
 	on_terminal 'trap "" HUP; sleep 1000' '"wait":1'
 }
 
-@test "L3: processes on terminals are terminated when the session closes" {
+@test "L3: processes on terminals are terminated when boris exits" {
 	boris
 	start_stubborn_tasks
 	leave
@@ -1058,7 +1058,7 @@ start_stubborn_tasks() {
 	alone
 }
 
-@test "L4: processes on terminals are terminated if boris is killed" {
+@test "L4: processes on terminals are terminated after boris was killed" {
 	boris
 	start_stubborn_tasks
 	kill -9 $server
@@ -1069,14 +1069,14 @@ start_stubborn_tasks() {
 	status=0
 }
 
-@test "I6: a line is wrapped at column 200" {
+@test "I6: a line on a terminal is wrapped after 200 columns" {
 	boris
 	on_terminal 'printf %0200d 1; echo; printf %0201d 2; printf "\r3\n"
 		read <gate' '"until":"3"'
 	is "$(plain stdout)" "$(printf '%0200d\n%0200d\n3' 1 0)"
 }
 
-@test "I6: blanks at the end of a line are not shown, except before the cursor" {
+@test "I6: blanks at the end of a terminal line are shown only before the cursor" {
 	boris
 	on_terminal 'printf "%-150s\n\t \n%-300s|\n" a b; printf "name: "
 		read x' '"until":"name: "'
@@ -1085,7 +1085,7 @@ start_stubborn_tasks() {
 	is "$(result stdout)" '"x\n"'
 }
 
-@test "I6: the result of a full-screen program has the current screen" {
+@test "I6: the result of a full-screen program contains the current screen" {
 	boris
 	for begins in '\033[?1049h' '\033[?1047h' '\033[?47h' '\033[H' \
 		'\033[1;1f'; do
@@ -1101,7 +1101,7 @@ start_stubborn_tasks() {
 	done
 }
 
-@test "I6: a program that leaves the alternate screen prints lines again" {
+@test "I6: after a program has left the alternate screen, its output is shown as lines" {
 	boris
 	on_terminal 'echo before; printf "\033[?1049h\033[Hdrawn"; read x
 		printf "\033[?1049l"; echo after; read x' '"until":"drawn"'
@@ -1113,7 +1113,7 @@ start_stubborn_tasks() {
 	like "$(plain stdout)" $'before\n*after'
 }
 
-@test "I6: with new, an unchanged screen is not returned again" {
+@test "I6: task_output with new does not return an unchanged screen" {
 	boris
 	on_terminal 'printf "\033[?1049h\033[5;5Hdrawn"; read x
 		printf "\033[5;5Hagain"; read x' '"until":"drawn"'
@@ -1131,7 +1131,7 @@ prints_lines() {
 	type_in '\n'
 }
 
-@test "I6: clearing the screen does not make a program a full-screen program" {
+@test "I6: a program that clears the screen is not treated as a full-screen program" {
 	boris
 	prints_lines '\033[H\033[2J'
 	prints_lines '\033[2J\033[H'
@@ -1139,12 +1139,12 @@ prints_lines() {
 	prints_lines '\033[H\033[1;1H\033[?25l\033[J'
 }
 
-@test "I6: asking for the size does not make a program a full-screen program" {
+@test "I6: a program that queries the terminal size is not treated as a full-screen program" {
 	boris
 	prints_lines '\0337\033[999;999f\0338'
 }
 
-@test "I6: text after a cleared screen is new if the screen ended with blank lines" {
+@test "I6: text printed after the screen was cleared is reported as new" {
 	boris
 	on_terminal 'stty -echo; printf "drawn\n\n\n"; read x
 		printf "\033[H\033[2Jagain"; read x' '"until":"drawn"'
@@ -1153,7 +1153,7 @@ prints_lines() {
 	is "$(plain stdout)" again
 }
 
-@test "I6: nested progress bars take one line of text each" {
+@test "I6: nested progress bars are shown as one line each" {
 	boris
 	on_terminal 'for i in 1 2 3; do
 			printf "outer $i\ninner $i\r\033[A"
@@ -1162,7 +1162,7 @@ prints_lines() {
 	is "$(plain stdout)" $'outer 3\ninner 3\nend'
 }
 
-@test "I6: a terminal answers queries in the order in which they are printed" {
+@test "I6: several terminal queries are answered in the order in which they are printed" {
 	boris
 	on_terminal 'stty raw -echo; printf "ab\033[6n\033[5n\033[c\033[>c"
 		head -c 26 | tr "\033" E; stty sane; echo; echo end' \
@@ -1170,7 +1170,7 @@ prints_lines() {
 	has "$(plain stdout)" 'E[1;3RE[0nE[?1;2cE[>0;0;0c'
 }
 
-@test "I6: a query of the cursor in the last cell returns the terminal's size" {
+@test "I6: a query of the cursor position in the last cell returns the terminal size" {
 	boris
 	on_terminal 'stty raw -echo
 		printf "\0337\033[999;999f\033[6n\0338"
@@ -1179,7 +1179,7 @@ prints_lines() {
 	has "$(plain stdout)" 'E[50;200R'
 }
 
-@test "W3: until is found in a row that a full-screen program has changed" {
+@test "W3: the argument until matches a row that a full-screen program has changed" {
 	boris
 	on_terminal 'printf "\033[?1049h\033[5;5Hready: no"; read x; sleep 0.2
 		printf "\033[5;12Hyes"; read x' '"until":"ready: no"'
@@ -1188,7 +1188,7 @@ prints_lines() {
 	until_seen
 }
 
-@test "W2: a wait after input continues while the program is at work" {
+@test "W2: after input, a wait continues while the program is busy" {
 	needs_linux_parts
 	boris
 	on_terminal 'read x; echo start; sleep 3; echo end; read y; echo $y'
@@ -1199,7 +1199,7 @@ prints_lines() {
 	exits_with 0
 }
 
-@test "W2: a wait after input ends after two seconds of silence" {
+@test "W2: after input, a wait ends if the program prints nothing for two seconds" {
 	boris
 	on_terminal 'while read -t 600 x; do echo $x; done; exit 0' '"wait":1'
 	begin
@@ -1220,7 +1220,7 @@ sleep_after_lines() {
 		select(undef, undef, undef, 60)'" '"until":"go"'
 }
 
-@test "W2: the echo of several typed lines does not count as new output" {
+@test "W2: after input of several lines, their echo is not new output that ends a wait" {
 	hurried
 	boris
 	sleep_after_lines 3
@@ -1231,7 +1231,7 @@ sleep_after_lines() {
 	kill_task
 }
 
-@test "W2: the echo of a line wider than the terminal is not new output" {
+@test "W2: after input of a line wider than the terminal, its echo does not end a wait" {
 	hurried
 	boris
 	sleep_after_lines 1
@@ -1241,7 +1241,7 @@ sleep_after_lines() {
 	kill_task
 }
 
-@test "W2: cancelling a call with input ends the wait but not the task" {
+@test "W2: cancelling a call with input does not stop the task" {
 	boris
 	on_terminal 'PS1="% " sh -i'
 	to_type 'read x <gate; echo got\n' '"until":"nosuch"'
@@ -1256,7 +1256,7 @@ sleep_after_lines() {
 	unanswered $typed
 }
 
-@test "W3: until is not found in the echo of the input" {
+@test "W3: the argument until does not match the echo of the input" {
 	boris
 	bash_on_terminal
 	to_type 'echo x >begun; read x <gate; echo READY\n' \
@@ -1270,7 +1270,7 @@ sleep_after_lines() {
 	until_seen
 }
 
-@test "W3: until is not found in an echo that arrives in pieces" {
+@test "W3: the argument until does not match an echo that is printed character by character" {
 	boris
 	cat >echo_slowly <<-'END'
 	stty -icanon -echo
@@ -1293,7 +1293,7 @@ sleep_after_lines() {
 	until_seen
 }
 
-@test "W3: with echo off, until is found in the first output" {
+@test "W3: with echo off, the argument until matches the first output after the input" {
 	boris
 	on_terminal 'stty -echo; printf "? "; read x; echo "$x"; read <gate'
 	type_in 'READY\n' '"until":"READY"'
@@ -1301,7 +1301,7 @@ sleep_after_lines() {
 	until_seen
 }
 
-@test "W3: until is found in the first output of a program that reads keys" {
+@test "W3: the argument until matches the first output of a program that reads single keys" {
 	boris
 	on_terminal 'stty -icanon -echo; echo x >begun; head -c 1 >key
 		echo; echo quit; read <gate' '"wait":1'
@@ -1310,7 +1310,7 @@ sleep_after_lines() {
 	until_seen
 }
 
-@test "W3: text that a program prints exactly as it was typed counts as echo" {
+@test "W3: the argument until ignores the first output that is identical to the input" {
 	boris
 	on_terminal 'stty -icanon -echo; printf "> "; head -c 4 >in
 		echo you chose quit; read -t 600 <gate'
@@ -1319,7 +1319,7 @@ sleep_after_lines() {
 	until_not_seen 'quit (it is plain text'
 }
 
-@test "W3: until is found in output that precedes a prompt" {
+@test "W3: the argument until matches output before a prompt" {
 	boris
 	on_terminal 'echo x >begun; read <gate; echo ready; printf "> "; read x' \
 		'"wait":1'
@@ -1330,7 +1330,7 @@ sleep_after_lines() {
 	until_seen
 }
 
-@test "W3: until is not found in output from before the input" {
+@test "W3: the argument until does not match output from before the input" {
 	boris
 	on_terminal 'printf "READY> "; echo x >begun; read x; read y' '"wait":1'
 	printed begun
@@ -1340,7 +1340,7 @@ sleep_after_lines() {
 	has "$(plain note)" 'not printed since the last read'
 }
 
-@test "W3: until is not found in an echo that is drawn twice" {
+@test "W3: the argument until does not match an echo that is printed twice" {
 	boris
 	on_terminal 'echo x >begun; read <gate; stty -icanon -echo
 		printf "> READY\n"; read <gate; echo READY; read <gate' \
@@ -1378,26 +1378,26 @@ waits_for_mark() {
 	kill_task
 }
 
-@test "W3: until is not found in a typed line that readline draws again" {
+@test "W3: the argument until does not match a typed line that readline redraws" {
 	boris
 	busy_shell 'PS1="% " bash --norc -i'
 	waits_for_mark 'echo x >begun; read <gate; echo MARK\n' 2
 }
 
-@test "W3: until is not found in a UTF-8 line that readline draws again" {
+@test "W3: the argument until does not match a typed UTF-8 line that readline redraws" {
 	boris
 	busy_shell 'PS1="% " LC_ALL=C.UTF-8 bash --norc -i'
 	waits_for_mark 'echo \u00e9 >begun; read <gate; echo MARK\n' 2
 }
 
-@test "W3: until is not found in a line that was typed in two parts" {
+@test "W3: the argument until does not match a line that was typed in two parts" {
 	boris
 	busy_shell 'PS1="% " bash --norc -i'
 	type_in 'echo x >begun; read <gate; echo MA' '"wait":0'
 	waits_for_mark 'RK\n' 2
 }
 
-@test "W3: until is not found in a typed line that Python draws again" {
+@test "W3: the argument until does not match a typed line that Python redraws" {
 	needs python3
 	boris
 	on_terminal 'python3 -q' '"until":">>> "'
@@ -1409,7 +1409,7 @@ waits_for_mark() {
 	waits_for_mark "$mark"'print(\"MARK\")\n' 2
 }
 
-@test "W3: until is not found in the echo of the last of several typed lines" {
+@test "W3: the argument until does not match the echo of the last of several lines" {
 	boris
 	bash_on_terminal
 	waits_for_mark 'echo a\necho x >begun; read <gate; echo MARK\n'
@@ -1418,21 +1418,21 @@ waits_for_mark() {
 	waits_for_mark "$loop"'echo x >begun; read <gate; echo MARK\n' 2
 }
 
-@test "W3: until is not found in the echo of a line with a tab" {
+@test "W3: the argument until does not match the echo of a line with a tab" {
 	boris
 	mkdir directory
 	bash_on_terminal
 	waits_for_mark 'ls dir\t; echo x >begun; read <gate; echo MARK\n'
 }
 
-@test "W3: until is not found in the echo after Ctrl-C" {
+@test "W3: the argument until does not match the echo of a line typed after Ctrl-C" {
 	boris
 	bash_on_terminal
 	sleep_in_shell busy
 	waits_for_mark '\u0003echo x >begun; read <gate; echo MARK\n'
 }
 
-@test "W3: until is not found in the echo of a line wider than the terminal" {
+@test "W3: the argument until does not match the echo of a line wider than the terminal" {
 	boris
 	long=": $(printf %0190d 0); echo x >begun; read x <gate; echo MARK\n"
 	for shell in 'TERM=dumb bash --norc -i' 'TERM=xterm bash --norc -i' \
@@ -1444,7 +1444,7 @@ waits_for_mark() {
 	done
 }
 
-@test "W3: until is not found in a line that another call has typed" {
+@test "W3: the argument until does not match the echo of a line that another call has typed" {
 	boris
 	busy_shell 'PS1="% " bash --norc -i'
 	type_in 'echo x >begun; read <gate; echo MARK\n' '"wait":0'
@@ -1460,7 +1460,7 @@ waits_for_mark() {
 	like "$(plain stdout)" $'*\nMARK\n*'
 }
 
-@test "W3: until is not found in a redrawn command line with the same text" {
+@test "W3: the argument until does not match an old command line that is redrawn" {
 	boris
 	busy_shell 'MARK() { echo x >begun; read <gate; }
 		export -f MARK; PS1="% " bash --norc -i'
@@ -1476,7 +1476,7 @@ waits_for_mark() {
 	has "$(plain stdout)" '% MARK'
 }
 
-@test "W3: until is found in output that repeats part of the typed line" {
+@test "W3: the argument until matches output that repeats a part of the typed line" {
 	boris
 	bash_on_terminal
 	type_in 'echo \"the build has finished\"\n' '"until":"finished"'
@@ -1484,7 +1484,7 @@ waits_for_mark() {
 	until_seen
 }
 
-@test "W3: until is found in a line that cat prints after the echo" {
+@test "W3: the argument until matches a line that cat prints after its echo" {
 	boris
 	on_terminal 'cat'
 	type_in 'READY\n' '"until":"READY"'

@@ -38,7 +38,7 @@ not_truncated() {
 	is "$(result stdout_chars)$(result stdout_file)" ''
 }
 
-@test "O1: colours and other CSI sequences are dropped" {
+@test "O1: colours and other CSI sequences are removed" {
 	boris
 	shows '\033[31mred\033[0m plain\n' 'red plain\n'
 	shows '\033[1;38;5;196mx\033[m\033[?25l\033[2J\033[10;20Hy\n' 'xy\n'
@@ -46,14 +46,14 @@ not_truncated() {
 	shows 'a\033[Kb' 'ab'
 }
 
-@test "O1: OSC sequences that end with BEL or ST are dropped" {
+@test "O1: OSC sequences that end with BEL or ST are removed" {
 	boris
 	shows '\033]0;title\007text' 'text'
 	shows '\033]0;title\033\\text' 'text'
 	shows '\033]8;;http://x\033\\link\033]8;;\033\\\n' 'link\n'
 }
 
-@test "O1: DCS, APC, PM and SOS sequences are dropped" {
+@test "O1: DCS, APC, PM and SOS sequences are removed" {
 	boris
 	shows 'a\033Pq#0;1\033\\b' 'ab'
 	shows 'a\033_Gf=1\033\\b' 'ab'
@@ -61,14 +61,14 @@ not_truncated() {
 	shows 'a\033Xstring\033\\b' 'ab'
 }
 
-@test "O1: escape sequences of two or three bytes are dropped" {
+@test "O1: escape sequences of two or three bytes are removed" {
 	boris
 	shows 'a\033cd\033=e\033>f\033Mg' 'adefg'
 	shows 'a\033(Bb\033)0c\033#8d' 'abcd'
 	shows 'a\0337b\0338c' 'ac'
 }
 
-@test "O1: a newline, ESC, CAN or SUB ends an unterminated string" {
+@test "O1: an unterminated OSC or DCS sequence ends at a newline, ESC, CAN or SUB" {
 	boris
 	shows 'a\033]0;title\nb\n' 'a\nb\n'
 	shows 'a\033Ptitle\nb\n' 'a\nb\n'
@@ -77,7 +77,7 @@ not_truncated() {
 	shows 'a\033]0;title\032b' 'ab'
 }
 
-@test "O1: an incomplete sequence at the end of the output is dropped" {
+@test "O1: an incomplete escape sequence at the end of the output is removed" {
 	boris
 	shows 'a\033' 'a'
 	shows 'a\033[' 'a'
@@ -110,7 +110,7 @@ written_pieces() {
 	[ -e written ] && [ "$(wc -l <written | tr -d ' ')" = "$1" ]
 }
 
-@test "O1: an escape sequence that arrives in pieces is dropped" {
+@test "O1: an escape sequence that is printed in several parts is removed" {
 	boris
 	print_in_pieces 'a\033' '[3' '1mb\033]0;t' 't\033' '\\c'
 	for piece in 1 2 3 4 5; do next_piece; done
@@ -118,7 +118,7 @@ written_pieces() {
 	is "$(plain stdout)" abc
 }
 
-@test "O1: CR, CRLF and BS have the same effect if the output arrives in pieces" {
+@test "O1: CR, CRLF and BS have their effect even if they are printed separately" {
 	boris
 	print_in_pieces 'abc\r' '\nabcdef\r' x 'y\b\b' z
 	next_piece
@@ -133,7 +133,7 @@ written_pieces() {
 	is "$(plain stdout)" $'abc\nzycdef'
 }
 
-@test "O2: a character that arrives in pieces is shown" {
+@test "O2: a character whose bytes are printed separately is shown" {
 	boris
 	print_in_pieces '\360\237' '\230' '\200\n'
 	for piece in 1 2 3; do next_piece; done
@@ -156,7 +156,7 @@ written_pieces() {
 	shows 'abc\r\rx' 'xbc'
 }
 
-@test "O1: a carriage return without text after it changes nothing" {
+@test "O1: a carriage return at the end of a line has no effect" {
 	boris
 	shows 'abc\r' 'abc'
 	shows '\rabc' 'abc'
@@ -169,7 +169,7 @@ written_pieces() {
 	shows '\360\237\230\200b\rxy\n' 'xyb\n'
 }
 
-@test "O1: a counter that is drawn with carriage returns takes one line" {
+@test "O1: a counter that is redrawn with carriage returns takes only one line" {
 	boris
 	run_bash 'for ((i = 0; i <= 5000; i++)); do
 			printf "\r%d of 5000" $i
@@ -189,14 +189,14 @@ written_pieces() {
 	shows 'ab\033[1KX\n' '  X\n'
 }
 
-@test "O1: a line of 8,000 characters can be overwritten from its start" {
+@test "O1: in a line of 8,000 characters, the first character can be overwritten" {
 	boris
 	run_bash 'yes é | head -n 8000 | tr -d "\n"; printf "\rx\n"'
 	is "$(plain stdout | tr -d é)" x
 	like "$(plain stdout)" 'xé*'
 }
 
-@test "O1: a line of more than 8,000 characters is overwritten only in its last row" {
+@test "O1: in a longer line, only the last 8,000 columns can be overwritten" {
 	boris
 	run_bash "$(as 8001 a); printf '\rx\n'"
 	is "$(plain stdout)" "$(as 8000 a | sh)x"
@@ -223,26 +223,26 @@ written_pieces() {
 	shows '\303\244\b\360\237\230\200\b\by' 'y '
 }
 
-@test "O1: all table tests of t/screen pass" {
+@test "O1: the tables in t/screen give the expected text" {
 	[ -x "$HERE/screen" ] || fail "t/screen is not built: make t/screen"
 	is "$("$HERE/screen" | grep '^not ok')" ''
 }
 
-@test "O1: movements of the cursor within a line are executed" {
+@test "O1: cursor movements within a line have their effect" {
 	boris
 	shows 'hello\033[1Cworld\n' 'hello world\n'
 	shows 'OS:\033[10CDebian\n' 'OS:          Debian\n'
 	shows '50%%\033[3D75%%' '75%%'
 }
 
-@test "O1: characters can be deleted, inserted and erased within a line" {
+@test "O1: control sequences can delete, insert and erase characters in a line" {
 	boris
 	shows 'abcdef\033[3G\033[2P' 'abef'
 	shows 'abcdef\033[3G\033[2@' 'ab  cdef'
 	shows 'abcdef\033[3G\033[3X' 'ab   f'
 }
 
-@test "O1: a counter that erases its line takes one line" {
+@test "O1: a counter that erases and redraws its line takes only one line" {
 	boris
 	run_bash 'for i in $(seq 60); do
 			printf "\033[2K\033[1Gstep $i of 60"
@@ -251,7 +251,7 @@ written_pieces() {
 	is "$(result stdout)" '"all done"'
 }
 
-@test "O1: 200 rows of 8,000 columns are drawn within two seconds" {
+@test "O1: drawing 200 lines of 8,000 columns takes less than two seconds" {
 	boris
 	narrow=$(yes é | head -n 4000 | tr -d '\n')
 	wide=$(yes a字 | head -n 2000 | tr -d '\n')
@@ -263,7 +263,7 @@ written_pieces() {
 	most "$(result elapsed_ms)" $((2000 * SLOW))
 }
 
-@test "O1: control characters other than tab and newline are dropped" {
+@test "O1: control characters other than tab and newline are removed" {
 	boris
 	shows 'a\000b\000' 'ab'
 	shows 'abc\r\000x' 'xbc'
@@ -272,7 +272,7 @@ written_pieces() {
 	shows 'a\302\200b\302\205c\302\237d\n' 'abcd\n'
 }
 
-@test "O1: plain text is not changed" {
+@test "O1: plain text is shown unchanged" {
 	boris
 	for text in 'hello\n' '\n\n\n' '  a  \t b  ' '"\\\\/\n' \
 		'\303\244 \342\202\254 \360\237\230\200\n' \
@@ -281,7 +281,7 @@ written_pieces() {
 	done
 }
 
-@test "O2: bytes that are not valid UTF-8 are shown as U+FFFD" {
+@test "O2: each invalid UTF-8 sequence is shown as U+FFFD" {
 	boris
 	shows 'a\377b' 'a\357\277\275b'
 	shows 'a\200b' 'a\357\277\275b'
@@ -300,12 +300,12 @@ written_pieces() {
 	done
 }
 
-@test "O2: an incomplete character at the end is shown as U+FFFD" {
+@test "O2: an incomplete character at the end of the output is shown as U+FFFD" {
 	boris
 	shows 'a\342\202' 'a\357\277\275'
 }
 
-@test "O2: the text of random bytes is valid UTF-8" {
+@test "O2: random bytes are converted to valid UTF-8" {
 	boris
 	run_bash 'head -c 20000 /dev/urandom; head -c 20000 /dev/urandom >&2'
 	is "$(result exit_code)" 0
@@ -313,14 +313,14 @@ written_pieces() {
 	plain stderr | iconv -f UTF-8 -t UTF-8 >/dev/null
 }
 
-@test "O3: a stream of 30,000 characters is shown in full" {
+@test "O3: 30,000 characters of output are shown in full" {
 	boris
 	run_bash "$(as 30000 a)"
 	is "$(stdout_size)" 30000
 	not_truncated
 }
 
-@test "O3: a stream of 30,001 characters is truncated" {
+@test "O3: output of 30,001 characters is truncated" {
 	boris
 	run_bash "$(as 30001 a)"
 	is "$(result stdout_chars)" 30001
@@ -328,7 +328,7 @@ written_pieces() {
 	has "$(plain stdout)" 'first 30000 and last 1 shown; full output: /'
 }
 
-@test "O3: a long stream is shown as its first 30,000 and last 2,000 characters" {
+@test "O3: the first 30,000 and the last 2,000 characters of long output are shown" {
 	boris
 	run_bash "$(as 29999 a); $(as 18001 b); $(as 2000 c)"
 	is "$(result stdout_chars)" 50000
@@ -341,7 +341,7 @@ written_pieces() {
 	is "$(tail -c +30001 shown)" $'\n'"$line"$'\n'"$(tail -c 2000 shown)"
 }
 
-@test "O3: the end of a truncated stream starts with a complete line" {
+@test "O3: the last part of truncated output starts with a complete line" {
 	boris
 	run_bash 'seq 20000'
 	last=$(seq 20000 | tail -c 2000 | tail -n +2)
@@ -349,7 +349,7 @@ written_pieces() {
 	is "$(plain stdout | sed '1,/truncated/d')" "$last"
 }
 
-@test "O3: the end shown starts with a line that begins in its first half" {
+@test "O3: the last part of truncated output is not halved to start with a complete line" {
 	boris
 	run_bash "$(as 40000 a); echo; $(as 1001 b)"
 	has "$(plain stdout)" 'first 30000 and last 1001 shown; full'
@@ -357,7 +357,7 @@ written_pieces() {
 	has "$(plain stdout)" 'first 30000 and last 2000 shown; full'
 }
 
-@test "O3: the end of a truncated stream does not repeat its start" {
+@test "O3: truncated output shows no character twice" {
 	boris
 	run_bash 'seq 6300'
 	has "$(plain stdout)" 'first 30000 and last 393 shown;'
@@ -375,7 +375,7 @@ written_pieces() {
 	not_truncated
 }
 
-@test "O3: the truncation line of stderr names stderr and its file" {
+@test "O3: the truncation line for stderr names stderr and its own file" {
 	boris
 	run_bash "($(as 40000 a)) >&2"
 	line='[stderr truncated: 40000 characters in total,'
@@ -383,7 +383,7 @@ written_pieces() {
 	has "$(plain stderr)" "$line full output: $(plain stderr_file)]"
 }
 
-@test "O3: the limit of a stream counts characters rather than bytes" {
+@test "O3: the limit for output counts characters rather than bytes" {
 	boris
 	run_bash 'yes é | head -n 30000 | tr -d "\n"'
 	is "$(get -n result structuredContent stdout)" 30000
@@ -397,7 +397,7 @@ written_pieces() {
 	is "$(plain stdout | head -c 119997 | tail -c 4)" 😀
 }
 
-@test "O3: dropped escape sequences do not count towards the limit" {
+@test "O3: escape sequences do not count towards the limit for output" {
 	boris
 	run_bash 'for ((i = 0; i < 20000; i++)); do
 			printf "\033[31mx\033[0m"
@@ -406,7 +406,7 @@ written_pieces() {
 	not_truncated
 }
 
-@test "O4: BORIS_TRUNCATE=tail shows the last 2000 lines" {
+@test "O4: BORIS_TRUNCATE=tail shows the last 2000 lines of long output" {
 	BORIS_TRUNCATE='tail' boris
 	run_bash 'seq 8500'
 	plain stdout >shown
@@ -417,7 +417,7 @@ written_pieces() {
 	is "$(result stdout_chars)" "$(seq 8500 | wc -c | tr -d ' ')"
 }
 
-@test "O4: with tail, a stream of 2000 lines is shown in full" {
+@test "O4: with --truncate=tail, 2000 lines of output are shown in full" {
 	boris --truncate=tail
 	run_bash 'seq 2000'
 	is "$(plain stdout)" "$(seq 2000)"
@@ -426,14 +426,14 @@ written_pieces() {
 	not_truncated
 }
 
-@test "O4: with tail, a last line without a newline counts as a line" {
+@test "O4: with --truncate=tail, a last line without a newline counts as a line" {
 	boris --truncate=tail
 	run_bash 'seq 2000; printf last'
 	has "$(plain stdout)" 'last 2000 of 2001 lines'
 	like "$(plain stdout)" $'2\n3\n*2000\nlast*'
 }
 
-@test "O4: with tail, the last 51,200 bytes are shown" {
+@test "O4: with --truncate=tail, at most the last 51,200 bytes are shown" {
 	boris --truncate=tail
 	line=$(as 99 x | sh)
 	run_bash "yes $line | head -n 1000"
@@ -441,7 +441,7 @@ written_pieces() {
 	is "$(plain stdout | grep -c "^$line\$")" 512
 }
 
-@test "O4: with tail, only complete lines are shown" {
+@test "O4: with --truncate=tail, only complete lines are shown" {
 	boris --truncate=tail
 	line=$(as 198 x | sh)
 	run_bash "yes $line | head -n 1000"
@@ -450,14 +450,14 @@ written_pieces() {
 	is "$(plain stdout | grep -v '^\[' | grep x | grep -vc "^$line\$")" 0
 }
 
-@test "O4: with tail, a line of 51,200 bytes is shown in full" {
+@test "O4: with --truncate=tail, a line of 51,200 bytes is shown in full" {
 	boris --truncate=tail
 	run_bash "$(as 51200 a)"
 	is "$(stdout_size)" 51200
 	not_truncated
 }
 
-@test "O4: with tail, a line of more than 51,200 bytes is shown with its end" {
+@test "O4: with --truncate=tail, the end of a line of more than 51,200 bytes is shown" {
 	boris --truncate=tail
 	run_bash "$(as 20000 a); $(as 51199 b); printf c"
 	is "$(result stdout_chars)" 71200
@@ -466,7 +466,7 @@ written_pieces() {
 	like "$(plain stdout)" '*; full output: /*]*'
 }
 
-@test "O4: with tail, the end of a long line starts with a complete character" {
+@test "O4: with --truncate=tail, the end of a long line starts with a complete character" {
 	boris --truncate=tail
 	run_bash 'yes € | head -n 20000 | tr -d "\n"'
 	like "$(plain stdout)" '€€*'
@@ -486,21 +486,21 @@ written_pieces() {
 	is "$(grep '^\[' shown)" "$line full output: $(plain stdout_file)]"
 }
 
-@test "O4: with both, a stream of 30,000 characters is shown in full" {
+@test "O4: with --truncate=both, 30,000 characters of output are shown in full" {
 	boris --truncate=both
 	run_bash "$(as 30000 a)"
 	is "$(stdout_size)" 30000
 	not_truncated
 }
 
-@test "O4: with both, a stream of 30,001 characters is truncated" {
+@test "O4: with --truncate=both, output of 30,001 characters is truncated" {
 	boris --truncate=both
 	run_bash "$(as 30001 a)"
 	has "$(plain stdout)" \
 		'[stdout truncated: 30001 characters in total, 1 omitted here;'
 }
 
-@test "O4: with both, truncation does not divide a character" {
+@test "O4: with --truncate=both, truncation does not divide a character" {
 	boris --truncate=both
 	run_bash 'yes € | head -n 40000 | tr -d "\n"'
 	is "$(result stdout_chars)" 40000
@@ -515,14 +515,14 @@ written_pieces() {
 	has "$(plain stdout)" 'last 2000 of 8500 lines'
 }
 
-@test "O4: the argument truncate at the start of a task applies to its output" {
+@test "O4: the argument truncate also applies to the output of a task" {
 	boris --truncate=tail
 	start_task 'seq 8500' '{"truncate":"both"}'
 	look "$task" '{"wait":10000}'
 	has "$(plain stdout)" 'omitted here'
 }
 
-@test "O4: the number of characters includes output that was not kept" {
+@test "O4: the truncation line counts all characters, including those not kept in memory" {
 	boris
 	for truncate in head tail both; do
 		run_bash 'yes abcdefg | head -n 1000000' \
@@ -531,13 +531,13 @@ written_pieces() {
 	done
 }
 
-@test "O4: the number of lines includes lines that were not kept" {
+@test "O4: the truncation line counts all lines, including those not kept in memory" {
 	boris
 	run_bash 'yes abcdefg | head -n 1000000' '{"truncate":"tail"}'
 	has "$(plain stdout)" 'last 2000 of 1000000 lines'
 }
 
-@test "O5: existing files with similar names do not prevent a saved file" {
+@test "O5: output is saved even if files with similar names exist" {
 	boris
 	run_bash 'head -c 100000 /dev/zero | tr "\0" a'
 	file=$(plain stdout_file)
@@ -564,7 +564,7 @@ save_files() {
 	done | sed 's/}}}$/,"limit":200}}}/'
 }
 
-@test "O5: the oldest files are removed if more than 1,024 are saved" {
+@test "O5: the oldest saved files are removed if there are more than 1,024" {
 	echo "$HELLO" >all
 	save_files 531 >>all
 	SLOW=$((4 * SLOW)) filter --structured=off <all >seen
@@ -573,7 +573,7 @@ save_files() {
 	has "$(tail -n 1 seen)" 'stdout:\n1024\n'
 }
 
-@test "O5: a saved file has the raw bytes of the complete stream" {
+@test "O5: a saved file contains the complete output byte for byte" {
 	boris
 	run_bash 'for i in $(seq 10000); do
 			printf "\033[31m%d\377\033[0m\r\n" $i
@@ -581,7 +581,7 @@ save_files() {
 	cmp copy "$(plain stdout_file)"
 }
 
-@test "O5: a saved file has mode 0600 whatever the umask is" {
+@test "O5: saved files have mode 0600 regardless of the umask" {
 	for mask in 0777 0; do
 		wrap=(sh -c "umask $mask; exec \"\$@\"" sh)
 		boris
@@ -591,13 +591,13 @@ save_files() {
 	done
 }
 
-@test "O5: a saved file has an absolute name in TMPDIR" {
+@test "O5: a saved file is reported by its absolute name in TMPDIR" {
 	TMPDIR_FOR_BORIS=tmp boris
 	run_bash "cd /; $(as 40000 a)"
 	like "$(plain stdout_file)" "$PWD/tmp/?*"
 }
 
-@test "O5: each stream is saved in a file of its own" {
+@test "O5: each long output is saved in its own file" {
 	boris
 	run_bash "$(as 40000 a)"
 	one=$(plain stdout_file)
@@ -613,7 +613,7 @@ has_raw_file() {
 	has "$(plain stdout)" "; full raw output: $(plain stdout_file)]"
 }
 
-@test "O5: the truncation line says raw if the file differs from the text" {
+@test "O5: the truncation line calls the saved file raw if it differs from the text" {
 	boris
 	has_raw_file "$(as 40000 a); printf '\\033[mb'"
 	has_raw_file "printf '\\r\\n'; $(as 40000 a)"
@@ -622,20 +622,20 @@ has_raw_file() {
 	has_raw_file "$(as 40000 a); printf '\\360\\237\\230b'"
 }
 
-@test "O5: the truncation line does not say raw if the file equals the text" {
+@test "O5: the truncation line does not call the saved file raw if it equals the text" {
 	boris
 	run_bash "$(as 40000 a); yes é | head -n 10000"
 	has "$(plain stdout)" "; full output: $(plain stdout_file)]"
 }
 
-@test "O5: the saved file of a terminal is raw" {
+@test "O5: the saved output of a terminal contains the raw bytes" {
 	boris
 	run_bash 'seq 20000; read x' '{"tty":true,"until":"20000"}'
 	has "$(plain stdout)" "; full raw output: $(plain stdout_file)]"
 	grep -q $'^19999\r$' "$(plain stdout_file)"
 }
 
-@test "O5: without TMPDIR, streams are saved in /tmp" {
+@test "O5: without TMPDIR, output is saved in /tmp" {
 	wrap=(env -u TMPDIR)
 	boris
 	run_bash "$(as 40000 a)"
@@ -646,7 +646,7 @@ has_raw_file() {
 	[ ! -e "$file" ]
 }
 
-@test "O5: a stream that is not truncated leaves no file" {
+@test "O5: output that is not truncated leaves no saved file" {
 	boris
 	run_bash "$(as 30000 a)"
 	run_bash "$(as 40000 a)" '{"truncate":"tail"}'
@@ -654,7 +654,7 @@ has_raw_file() {
 	is "$(find tmp -type f)" ''
 }
 
-@test "O5: the truncation line says why a stream could not be saved" {
+@test "O5: if output cannot be saved, the truncation line gives the reason" {
 	[ -z "$WRAP" ] || skip "under $WRAP, which needs TMPDIR"
 	TMPDIR_FOR_BORIS=/no/such/place boris
 	run_bash "$(as 40000 a)"
@@ -665,7 +665,7 @@ has_raw_file() {
 	lacks "$(plain stdout)" 'full output: /'
 }
 
-@test "O5: a saved file that reaches --save-limit is reported as incomplete" {
+@test "O5: a saved file that has reached --save-limit is reported as incomplete" {
 	boris --save-limit=1
 	run_bash 'yes abcdefg | head -c 3000000'
 	is "$(result stdout_chars)" 3000000
@@ -673,7 +673,7 @@ has_raw_file() {
 	yes abcdefg | head -c 1048576 | cmp - "$(plain stdout_file)"
 }
 
-@test "O5: with --save-limit=0, no stream is saved" {
+@test "O5: with --save-limit=0, no output is saved" {
 	boris --save-limit=0
 	run_bash "$(as 40000 a)"
 	is "$(result stdout_chars) $(result stdout_file)" '40000 '
@@ -697,7 +697,7 @@ has_raw_file() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "O5: a saved file that reaches RLIMIT_FSIZE is reported as incomplete" {
+@test "O5: a saved file that has reached RLIMIT_FSIZE is reported as incomplete" {
 	wrap=(sh -c 'ulimit -f 100; exec "$@"' sh)
 	boris
 	run_bash "$(as 200000 a)"
@@ -705,14 +705,14 @@ has_raw_file() {
 	has "$(plain stdout)" incomplete
 }
 
-@test "O5: a command fails if its own file reaches RLIMIT_FSIZE" {
+@test "O5: a command can exceed RLIMIT_FSIZE only in its own files" {
 	wrap=(sh -c 'ulimit -f 100; exec "$@"' sh)
 	boris
 	run_bash 'head -c 200000 /dev/zero >big'
 	isnt "$(result exit_code)" 0
 }
 
-@test "O5: the oldest files are removed if a session exceeds four times --save-limit" {
+@test "O5: the oldest saved files are removed if a session exceeds four times --save-limit" {
 	boris --save-limit=1
 	for i in 1 2 3 4 5 6; do
 		run_bash 'yes abcdefg | head -c 1048576'
@@ -727,7 +727,7 @@ has_raw_file() {
 	done
 }
 
-@test "O5: a result whose file was removed names no file and says why" {
+@test "O5: if a saved file was removed, the result gives the reason instead of its name" {
 	boris --save-limit=1
 	start_task 'yes abcdefg | head -c 1048576'
 	eventually reaped "$pid"
@@ -778,7 +778,7 @@ free_bytes() {
 	plain stdout | awk '{ print $4 * 1024 }'
 }
 
-@test "O5: the files of a session use at most a quarter of the free space" {
+@test "O5: one saved file uses at most a quarter of the free disk space" {
 	in_memory 'tmpfs -o size=32m'
 	boris
 	run_bash 'yes abcdefg | head -c 60000000'
@@ -789,7 +789,7 @@ free_bytes() {
 	least "$(saved_bytes)" $((31 << 18))
 }
 
-@test "O5: a command can use the space that saved files leave free" {
+@test "O5: a command can use the disk space that saved files leave free" {
 	in_memory 'tmpfs -o size=32m'
 	boris
 	run_bash 'yes abcdefg | head -c 60000000'
@@ -798,7 +798,7 @@ free_bytes() {
 	is "$(plain stdout) $(plain stderr)" '16777216 '
 }
 
-@test "O5: the oldest files are removed if a quarter of the space is used" {
+@test "O5: the oldest saved files are removed before they fill a quarter of the free space" {
 	in_memory 'tmpfs -o size=32m'
 	boris
 	for i in 1 2 3; do
@@ -812,7 +812,7 @@ free_bytes() {
 	has "$(plain stderr)" 'No such file'
 }
 
-@test "O5: saved files never use the last tenth of a file system" {
+@test "O5: saved files leave at least a tenth of the file system free" {
 	in_memory 'tmpfs -o size=32m'
 	boris
 	run_bash 'yes abcdefg | head -c 100000'
@@ -824,7 +824,7 @@ free_bytes() {
 	is_not_saved 'less than a tenth of the file system is free'
 }
 
-@test "O5: several streams together use at most a quarter of the free space" {
+@test "O5: several saved files together use at most a quarter of the free disk space" {
 	in_memory 'tmpfs -o size=32m'
 	boris
 	for i in 1 2 3 4; do
@@ -846,7 +846,7 @@ meminfo() {
 	"${wrap[@]}" true || skip 'cannot replace /proc/meminfo'
 }
 
-@test "O5: saved files in memory use at most a quarter of the free memory" {
+@test "O5: on a tmpfs, saved files use at most a quarter of the free memory" {
 	for kind in 'tmpfs -o size=1g' ramfs; do
 		in_memory "$kind"
 		meminfo 20000
@@ -859,7 +859,7 @@ meminfo() {
 	done
 }
 
-@test "O5: saved files in memory never use the last tenth of the memory" {
+@test "O5: on a tmpfs, saved files leave at least a tenth of the memory free" {
 	in_memory ramfs
 	meminfo 6700
 	boris
@@ -885,7 +885,7 @@ control_group() {
 	"${wrap[@]}" true || skip 'cannot replace the control group'
 }
 
-@test "O5: the limit of the control group applies to saved files in memory" {
+@test "O5: on a tmpfs, saved files respect the memory limit of the control group" {
 	in_memory 'tmpfs -o size=1g'
 	control_group
 	boris
@@ -905,14 +905,14 @@ limited_to() {
 	echo "$(tr -cd a <got | wc -c) $(grep -o 'b*$' got | tr -cd b | wc -c)"
 }
 
-@test "O8: limit is divided between the start and the end of a stream" {
+@test "O8: the argument limit is divided between the start and the end of the output" {
 	boris
 	is "$(limited_to head)" '1000 200'
 	is "$(limited_to tail)" '0 1200'
 	is "$(limited_to both)" '400 800'
 }
 
-@test "O8: limit applies to each stream but not to the saved file" {
+@test "O8: the argument limit applies to stdout and stderr separately" {
 	boris
 	for truncate in head tail both; do
 		limited_to $truncate
@@ -929,14 +929,14 @@ limited_to() {
 	done
 }
 
-@test "O8: limit counts a character of three bytes as one" {
+@test "O8: the argument limit counts characters rather than bytes" {
 	boris
 	run_bash 'printf "%200s" "" | sed "s/ /\xe2\x82\xac/g"' '{"limit":200}'
 	is "$(stdout_size)" 600
 	not_truncated
 }
 
-@test "O8: new output of a task that is within limit is shown in full" {
+@test "O8: new output of a task that is shorter than limit is returned in full" {
 	boris
 	start_task 'echo x; echo x >a; read <gate
 		printf "%190s" "" | sed "s/ /\xe2\x82\xac/g"' '{"limit":200}'
@@ -947,7 +947,7 @@ limited_to() {
 	is "$(stdout_size)" 570
 }
 
-@test "O9: a binary stream is shown as its first 1,000 characters" {
+@test "O9: only the first 1,000 characters of binary output are shown" {
 	boris
 	run_bash 'head -c 50000 "$(type -P bash)"'
 	plain stdout >shown
@@ -957,7 +957,7 @@ limited_to() {
 	is "$(file_size stdout)" 50000
 }
 
-@test "O9: the argument truncate has no effect on a binary stream" {
+@test "O9: the argument truncate has no effect on binary output" {
 	boris
 	run_bash 'head -c 50000 "$(type -P bash)"'
 	plain stdout | head -n -1 >shown
@@ -965,38 +965,38 @@ limited_to() {
 	is "$(plain stdout | head -n -1)" "$(<shown)"
 }
 
-@test "O9: a stream is text if a tenth of its bytes are not UTF-8" {
+@test "O9: output counts as text if at most a tenth of its bytes are not UTF-8" {
 	boris
 	run_bash 'for ((i = 0; i < 2000; i++)); do printf "123456789\377"; done'
 	not_truncated
 }
 
-@test "O9: a stream is binary if more than a tenth of its bytes are not UTF-8" {
+@test "O9: output counts as binary if more than a tenth of its bytes are not UTF-8" {
 	boris
 	run_bash 'for ((i = 0; i < 2000; i++)); do printf "12345678\377"; done'
 	has "$(plain stdout)" 'binary data, 18000 bytes in total'
 }
 
-@test "O9: only the first 4,000 bytes decide whether a stream is binary" {
+@test "O9: only the first 4,000 bytes decide whether output counts as binary" {
 	boris
 	run_bash "$(as 4000 a); head -c 20000 /dev/zero"
 	not_truncated
 }
 
-@test "O9: a stream of less than 200 bytes is never binary" {
+@test "O9: output of less than 200 bytes never counts as binary" {
 	boris
 	run_bash 'head -c 199 /dev/zero; head -c 200 /dev/zero >&2'
 	is "$(result stdout_chars) $(result stderr_chars)" ' 0'
 	has "$(plain stderr)" '[stderr: binary data, 200 bytes in total'
 }
 
-@test "O9: NUL does not make the output of a terminal binary" {
+@test "O9: NUL bytes do not make the output of a terminal count as binary" {
 	boris
 	on_terminal 'head -c 400 /dev/zero; echo text'
 	is "$(plain stdout)" text
 }
 
-@test "O9: the output of a running task can be binary" {
+@test "O9: the output of a running task can count as binary" {
 	boris
 	start_task 'head -c 5000 /dev/zero; echo x >1; read <gate'
 	printed 1
@@ -1005,7 +1005,7 @@ limited_to() {
 	release
 }
 
-@test "O9: text after binary output is shown as new output" {
+@test "O9: new output of a task is shown even if its earlier output was binary" {
 	boris
 	start_task 'head -c 5000 /dev/zero; echo x >1; read <gate; echo end'
 	printed 1
@@ -1015,7 +1015,7 @@ limited_to() {
 	has "$(plain stdout)" end
 }
 
-@test "O6: a ping is answered at once while a command floods the output" {
+@test "O6: ping is answered immediately while a command prints without end" {
 	boris
 	call_bash 'echo x >begun; yes' '{"timeout":1000}'
 	begun begun
@@ -1036,13 +1036,13 @@ memory_for() {
 	echo $(($(peak) - before))
 }
 
-@test "O6: a second of endless output needs no more memory than true" {
+@test "O6: a second of endless output needs at most 768 KiB of memory" {
 	needs_plain
 	boris
 	most "$(memory_for yes '{"timeout":1000}')" 768
 }
 
-@test "O6: 20 MB of output needs no more memory with tail or both" {
+@test "O6: with truncate set to tail or both, 20 MB of output need at most 1 MiB of memory" {
 	needs_plain
 	boris
 	for truncate in tail both; do
@@ -1051,14 +1051,14 @@ memory_for() {
 	done
 }
 
-@test "O6: 20 MB of stderr with progress needs no more memory than true" {
+@test "O6: 20 MB on stderr with progress notifications need at most 1 MiB of memory" {
 	needs_plain
 	boris
 	most "$(memory_for 'yes | head -c 20000000 >&2' '{}' \
 		'{"progressToken":1}')" 1024
 }
 
-@test "O6: a line or escape sequence of 20 MB needs no more memory than true" {
+@test "O6: a line or an escape sequence of 20 MB needs at most 1 MiB of memory" {
 	needs_plain
 	boris
 	bytes='head -c 20000000 /dev/zero | tr "\0"'
@@ -1073,7 +1073,7 @@ progress_token() {
 	printf '{"progressToken":%s}' "$1"
 }
 
-@test "O7: new output is sent as progress while a command runs" {
+@test "O7: progress notifications contain the new output of a running command" {
 	boris
 	call_bash 'echo one; read <gate; echo two >&2; read <gate; echo three' \
 		'{}' "$(progress_token '"t"')"
@@ -1089,7 +1089,7 @@ progress_token() {
 	is "$(result stdout) $(result stderr)" '"one\nthree\n" "two\n"'
 }
 
-@test "O7: a progress token is returned exactly as it was sent" {
+@test "O7: a progress token is repeated exactly as it was sent" {
 	boris
 	for token in 0 7 '"x"' '""' '"a\u0062"' 12345678901234567890; do
 		call_bash 'echo hi; read <gate' '{}' "$(progress_token "$token")"
@@ -1108,7 +1108,7 @@ print_slowly() {
 		'{}' "$(progress_token 1)"
 }
 
-@test "O7: the progress of a call always grows" {
+@test "O7: the progress value always increases and is the elapsed time in seconds" {
 	boris
 	print_slowly
 	elapsed=$(took)
@@ -1127,7 +1127,7 @@ print_slowly() {
 	most ${#notices[@]} $(($(took) / 100 + 2))
 }
 
-@test "O7: progress notifications do not repeat output" {
+@test "O7: progress notifications do not repeat earlier output" {
 	boris
 	print_slowly
 	output=$(plain stdout; echo .)
@@ -1135,7 +1135,7 @@ print_slowly() {
 	is "${output:0:${#messages}}" "$messages"
 }
 
-@test "O7: a call without a valid progress token receives no progress" {
+@test "O7: a call without a valid progress token receives no progress notifications" {
 	boris
 	run_bash 'echo hi; read -t 0.3 <>never'
 	for token in null true '{}' '[1]' 1.5; do
@@ -1146,7 +1146,7 @@ print_slowly() {
 	is ${#notices[@]} 0
 }
 
-@test "O7: the start of a task sends no progress" {
+@test "O7: a call that only starts a task receives no progress notifications" {
 	boris
 	call_bash 'echo hi; echo x >begun; read <gate' \
 		'{"run_in_background":true}' "$(progress_token 1)"
@@ -1156,7 +1156,7 @@ print_slowly() {
 	is ${#notices[@]} 0
 }
 
-@test "O7: the message of a progress notification is plain text" {
+@test "O7: the message of a progress notification contains no control characters" {
 	boris
 	call_bash 'printf "\033[31mred\033[0m\377\r\n"; read <gate' '{}' \
 		"$(progress_token 1)"
@@ -1166,7 +1166,7 @@ print_slowly() {
 	answer
 }
 
-@test "O7: the size of a progress notification is limited" {
+@test "O7: a progress notification has at most 128 KiB" {
 	boris
 	run_bash 'seq 100000; read -t 0.2 <>never' '{}' "$(progress_token 1)"
 	for line in "${notices[@]}"; do
@@ -1174,14 +1174,14 @@ print_slowly() {
 	done
 }
 
-@test "O7: the result is complete without the progress notifications" {
+@test "O7: the result also contains the output that progress notifications have shown" {
 	boris
 	run_bash 'seq 100000; read -t 0.2 <>never' '{}' "$(progress_token 1)"
 	is "$(result stdout_chars)" "$(seq 100000 | wc -c | tr -d ' ')"
 	like "$(plain stdout)" $'1\n2\n3\n*'
 }
 
-@test "O7: no progress is sent after the response" {
+@test "O7: no progress notification is sent after the response" {
 	boris
 	for i in 1 2 3 4 5; do
 		run_bash 'echo hi; (read -t 0.15 <>never; echo late) & true' \
@@ -1192,7 +1192,7 @@ print_slowly() {
 	is "$(all method | tail -n 2 | xargs)" ''
 }
 
-@test "O7: progress and the response are not sent in the same write" {
+@test "O7: a progress notification is never sent together with the response" {
 	needs strace
 	needs_plain
 	wrap=(strace -qq -e signal=none -s 4096 -o trace
@@ -1209,7 +1209,7 @@ print_slowly() {
 	is "$(grep notifications/progress trace | grep -c exit_code)" 0
 }
 
-@test "O7: no progress is sent after a cancellation" {
+@test "O7: no progress notification is sent after the call was cancelled" {
 	boris
 	call_bash 'trap "" TERM; echo one; echo x >begun; read <gate
 		echo two; read <gate' '{}' "$(progress_token 1)"
@@ -1225,7 +1225,7 @@ print_slowly() {
 	is "$(result stdout) ${#notices[@]}" '"next\n" 0'
 }
 
-@test "O7: a progress notification is sent after ten seconds of silence" {
+@test "O7: a progress notification is sent after ten seconds without output" {
 	hurried
 	boris
 	begin

@@ -28,6 +28,6 @@ decides() {
 	decides lists
 }
 
-@test "I3: the state of a terminal is decided from the last check and the time since then" {
+@test "I3: a prompt is recognized from the last line, the terminal mode and the elapsed time" {
 	decides prompts
 }

@@ -39,7 +39,7 @@ inode() {
 	ls -i "$1" | sed 's/^ *\([0-9]*\).*/\1/'
 }
 
-@test "X1: the tool edit is not offered without --edit" {
+@test "X1: the tool edit is not offered by default" {
 	boris
 	ask tools/list
 	is "$(get result tools 2)" ''
@@ -49,7 +49,7 @@ inode() {
 	lacks "$(get error message)" 'edit ('
 }
 
-@test "X1: --edit and BORIS_EDIT=1 offer the tool edit" {
+@test "X1: --edit or BORIS_EDIT=1 enables the tool edit" {
 	boris --edit
 	ask tools/list
 	is "$(get -s result tools 2 name)" edit
@@ -73,7 +73,7 @@ inode() {
 	lacks "$(get result tools 0 description)" 'cat >'
 }
 
-@test "P4: an argument of edit is an unknown argument of bash" {
+@test "P4: an argument of edit is rejected as unknown by bash" {
 	boris
 	run_bash true '{"path":"f"}'
 	refused 'unknown argument "path"; *'
@@ -91,7 +91,7 @@ inode() {
 	is "$(get -s result tools 0 name)$(get result tools 1)" edit
 }
 
-@test "X1: with --edit and --no-bash, a call of bash is rejected" {
+@test "X1: with --edit and --no-bash, a call of bash is rejected as an unknown tool" {
 	boris --edit --no-bash
 	run_tool bash '{"command":"touch ran"}'
 	is "$(code)" -32602
@@ -108,7 +108,7 @@ inode() {
 	holds f y
 }
 
-@test "X1: old is plain text and not a pattern" {
+@test "X1: edit searches for the argument old as plain text, not as a pattern" {
 	boris --edit
 	printf 'a b a\na.*b\n' >f
 	edit f '"X"' '"a.*b"'
@@ -116,7 +116,7 @@ inode() {
 	holds f 'a b a\nX\n'
 }
 
-@test "X1: an old that occurs twice is rejected" {
+@test "X1: edit is rejected if the argument old occurs twice in the file" {
 	boris --edit
 	printf 'a b a\nX\n' >f
 	edit f '"c"' '"a"'
@@ -124,7 +124,7 @@ inode() {
 	holds f 'a b a\nX\n'
 }
 
-@test "X1: with all, every occurrence of old is replaced" {
+@test "X1: with the argument all, every occurrence of old is replaced" {
 	boris --edit
 	printf 'a b a\nX\n' >f
 	edit f '"c"' '"a"' '"all":true'
@@ -132,21 +132,21 @@ inode() {
 	holds f 'c b c\nX\n'
 }
 
-@test "X1: an empty new deletes the text of old" {
+@test "X1: with an empty argument new, edit deletes the text of old" {
 	boris --edit
 	printf 'c b c\nX\n' >f
 	edit f '""' '"c b c\n"' '"all":true'
 	holds f 'X\n'
 }
 
-@test "X1: an edit without old creates the file" {
+@test "X1: without the argument old, edit creates the file" {
 	boris --edit
 	edit f '"one\ntwo"'
 	succeeded "$PWD/f: created"
 	holds f 'one\ntwo'
 }
 
-@test "X1: an edit without old is rejected if the file exists" {
+@test "X1: without the argument old, edit is rejected if the file exists" {
 	boris --edit
 	printf one >f
 	for old in null '""'; do
@@ -156,7 +156,7 @@ inode() {
 	holds f 'one'
 }
 
-@test "X1: an edit without old is rejected if a dangling link exists" {
+@test "X1: without the argument old, edit is rejected for a dangling symbolic link" {
 	boris --edit
 	ln -s nowhere dangling
 	edit dangling '"x"'
@@ -164,13 +164,13 @@ inode() {
 	[ ! -e nowhere ]
 }
 
-@test "X1: an edit without old does not create a directory" {
+@test "X1: without the argument old, edit does not create missing directories" {
 	boris --edit
 	edit no/f '"x"'
 	refused "$PWD/no/f: cannot create the file: No such file*"
 }
 
-@test "X1: an edit without old can create and fill an empty file" {
+@test "X1: without the argument old, edit can write to an existing empty file" {
 	boris --edit
 	edit empty '""'
 	holds empty ''
@@ -179,7 +179,7 @@ inode() {
 	holds empty x
 }
 
-@test "X1: an empty file of another user is not overwritten" {
+@test "X1: without the argument old, edit does not overwrite an empty file of another user" {
 	needs_root
 	boris --edit
 	touch theirs own
@@ -200,7 +200,7 @@ inode() {
 	done
 }
 
-@test "P4: the error about a foreign tool that edits files names edit" {
+@test "P4: the error about an unknown tool that edits files recommends edit" {
 	boris --edit
 	for name in Edit MultiEdit Write str_replace; do
 		run_tool $name '{}'
@@ -209,13 +209,13 @@ inode() {
 	done
 }
 
-@test "P4: without --edit, the error about a foreign tool does not name edit" {
+@test "P4: without --edit, the error about an unknown tool does not mention edit" {
 	boris
 	run_tool Edit '{}'
 	lacks "$(get -s error message)" 'use edit'
 }
 
-@test "X1: an edit is rejected if old and new are identical" {
+@test "X1: edit is rejected if the arguments old and new are identical" {
 	boris --edit
 	echo x >f
 	edit f '"x"' '"x"'
@@ -223,7 +223,7 @@ inode() {
 	holds f 'x\n'
 }
 
-@test "P4: an edit without path or new is rejected" {
+@test "P4: edit without the argument path or new is rejected" {
 	boris --edit
 	run_tool edit '{"new":"x"}'
 	refused 'argument "path" is missing*'
@@ -231,7 +231,7 @@ inode() {
 	refused 'argument "new" is missing*'
 }
 
-@test "P4: an edit is rejected if an argument has a wrong value" {
+@test "P4: edit is rejected if the value of an argument is invalid" {
 	boris --edit
 	edit '' '"x"'
 	refused 'argument "path" must be *'
@@ -241,14 +241,14 @@ inode() {
 	refused 'argument "new" must be a string*'
 }
 
-@test "P4: the error about unknown arguments of edit lists the valid ones" {
+@test "P4: the error about an unknown argument of edit lists the valid arguments" {
 	boris --edit
 	run_tool edit '{"path":"f","text":"x","command":"y","new":""}'
 	refused 'unknown arguments "text", "command" (an argument of bash); *'
 	refused '*; edit accepts path, old, new, all'
 }
 
-@test "X2: an edit waits for the commands before it" {
+@test "X2: an edit waits for earlier commands" {
 	boris --edit
 	mkdir d
 	call_bash 'cd d; read <../gate; printf b >f'
@@ -261,7 +261,7 @@ inode() {
 	is "$(plain stdout)" "c$PWD/d"
 }
 
-@test "X2: an edit that waits for a command can be cancelled" {
+@test "X2: an edit that is queued after a command can be cancelled" {
 	boris --edit
 	call_bash 'read <gate'
 	call edit '{"path":"f","new":"x"}'
@@ -274,21 +274,21 @@ inode() {
 	[ ! -e f ]
 }
 
-@test "X2: an edit keeps bytes that are not UTF-8" {
+@test "X2: edit preserves bytes that are not UTF-8" {
 	boris --edit
 	printf '\377\0a\tb\n\300x' >f
 	edit f '"c"' '"a\tb"'
 	holds f '\377\0c\n\300x'
 }
 
-@test "X2: old and new can contain NUL characters" {
+@test "X2: the arguments old and new can contain NUL characters" {
 	boris --edit
 	printf '\377\0c\n\300x' >f
 	edit f '"d\u0000"' '"\u0000c\n"'
 	holds f '\377d\0\300x'
 }
 
-@test "X2: a newline in old matches CRLF, and new gets the same ending" {
+@test "X2: a newline in the argument old also matches CRLF, which new then uses too" {
 	boris --edit
 	printf 'a\r\nb\r\nc\r\n' >f
 	edit f '"1\n2\r\n3\n"' '"a\nb\n"'
@@ -296,7 +296,7 @@ inode() {
 	holds f '1\r\n2\r\n3\r\nc\r\n'
 }
 
-@test "X2: a newline in old matches LF in a file with CRLF" {
+@test "X2: a newline in the argument old matches LF even in a file with CRLF" {
 	boris --edit
 	printf 'a\r\nb\r\nc\r\nd\r\nx\ny\n' >f
 	edit f '"z"' '"x\ny"'
@@ -304,21 +304,21 @@ inode() {
 	holds f 'a\r\nb\r\nc\r\nd\r\nz\n'
 }
 
-@test "X2: CRLF in old matches CRLF in a file with LF" {
+@test "X2: CRLF in the argument old matches CRLF even in a file with LF" {
 	boris --edit
 	printf 'a\nb\r\nc\n' >f
 	edit f '"x\ny"' '"b\r\nc"'
 	holds f 'a\nx\ny\n'
 }
 
-@test "X2: matches with LF and with CRLF are counted together" {
+@test "X2: edit is rejected if old matches once with LF and once with CRLF" {
 	boris --edit
 	printf 'a\r\nb\r\na\nb\n' >f
 	edit f '"x\ny"' '"a\nb"'
 	refused '*old occurs 2 times, in lines 1, 3; *'
 }
 
-@test "X2: each replacement keeps the line endings of its match" {
+@test "X2: each replacement has the line endings of the text that it replaces" {
 	boris --edit
 	printf 'a\r\nb\r\na\nb\n' >f
 	edit f '"x\ny\nz"' '"a\nb"' '"all":true'
@@ -329,7 +329,7 @@ inode() {
 	holds f 'x\r\ny\nz\nx\ny\r\nz\r\n'
 }
 
-@test "X2: a newline at the start or end of old matches the complete CRLF" {
+@test "X2: a newline at the start or end of the argument old matches CRLF as a unit" {
 	boris --edit
 	printf 'a\r\nb\r\nc\n' >f
 	edit f '"\nB"' '"\nb"'
@@ -340,7 +340,7 @@ inode() {
 	holds f 'a-c-'
 }
 
-@test "X2: a newline that is added to a line has the ending of that line" {
+@test "X2: a newline that is inserted into a line has the line ending of that line" {
 	boris --edit
 	printf 'a\r\nb\nc\r\nd' >f
 	edit f '"1\n2"' '"a"'
@@ -351,21 +351,21 @@ inode() {
 	holds f 'y\r\n y\r\n\r\ny\n y\n\n'
 }
 
-@test "X2: a newline that is added to the last line has the ending before it" {
+@test "X2: a newline that is inserted into the last line has the previous line ending" {
 	boris --edit
 	printf 'c\r\nd' >f
 	edit f '"5\n6"' '"d"'
 	holds f 'c\r\n5\r\n6'
 }
 
-@test "X2: a newline that is added to a file without line endings is LF" {
+@test "X2: a newline that is inserted into a file without line endings is LF" {
 	boris --edit
 	printf a >f
 	edit f '"1\n2"' '"a"'
 	holds f '1\n2'
 }
 
-@test "X2: if old contains CRLF, line endings can be changed" {
+@test "X2: CRLF in the argument old can be replaced by LF" {
 	boris --edit
 	printf 'a\r\nb\nc\r\n' >f
 	edit f '"\n"' '"\r\n"' '"all":true'
@@ -377,7 +377,7 @@ inode() {
 	holds f 'x\ny\n'
 }
 
-@test "X2: a CR in old matches a CR in the file" {
+@test "X2: a CR in the argument old matches a CR in the file" {
 	boris --edit
 	printf 'a\nx\r\nb\r\n' >f
 	edit f '"y"' '"a\nx\r"'
@@ -387,7 +387,7 @@ inode() {
 	holds f 'a1d'
 }
 
-@test "X2: a CR before a line ending in old does not match the CR of a CRLF" {
+@test "X2: a CR before a newline in the argument old does not match the CR of a CRLF" {
 	boris --edit
 	printf 'a\r\n\r\nb\n\r\r\nc' >f
 	edit f '"1"' '"\n\r\r\n"'
@@ -400,7 +400,7 @@ owner_of() {
 	ls -ln "$1" | awk '{ print $1, $2, $3, $4 }'
 }
 
-@test "X3: an edited file keeps its mode and owner" {
+@test "X3: edit preserves the mode and the owner of a file" {
 	boris --edit
 	echo a=1 >f
 	chmod 640 f
@@ -411,7 +411,7 @@ owner_of() {
 	is "$(owner_of f)" "$before"
 }
 
-@test "X3: an edit replaces the file and leaves no other file" {
+@test "X3: edit leaves no temporary files in the directory" {
 	boris --edit
 	mkdir d
 	echo a=1 >d/f
@@ -421,7 +421,7 @@ owner_of() {
 	only d f
 }
 
-@test "X3: a symbolic link remains a link after an edit of its target" {
+@test "X3: if a symbolic link is edited, its target changes and the link remains" {
 	boris --edit
 	mkdir real etc
 	echo a=1 >real/f
@@ -434,7 +434,7 @@ owner_of() {
 	only real f
 }
 
-@test "X3: a file with several names keeps them when it becomes longer" {
+@test "X3: a file with two hard links keeps both when an edit makes it longer" {
 	boris --edit
 	echo a=1 >f
 	ln f g
@@ -443,7 +443,7 @@ owner_of() {
 	is "$(inode f)" "$(inode g)"
 }
 
-@test "X3: a file with several names keeps them when it becomes shorter" {
+@test "X3: a file with two hard links keeps both when an edit makes it shorter" {
 	boris --edit
 	echo 'a=longer than it was' >f
 	ln f g
@@ -452,7 +452,7 @@ owner_of() {
 	is "$(inode f)" "$(inode g)"
 }
 
-@test "X3: a directory, a device or a FIFO cannot be edited" {
+@test "X3: an edit of a directory, a device or a FIFO is rejected" {
 	boris --edit
 	mkdir d
 	edit d '"x"' '"a"'
@@ -463,7 +463,7 @@ owner_of() {
 	refused '*must name a regular file'
 }
 
-@test "X3: a file that its owner cannot write is not edited" {
+@test "X3: an edit of a read-only file is rejected" {
 	boris --edit
 	echo a >f
 	chmod 444 f
@@ -478,7 +478,7 @@ owner_of() {
 	refused "$PWD/none: cannot change the file: No such file*"
 }
 
-@test "X3: an edit is rejected if the file would grow beyond 16 MiB" {
+@test "X3: an edit that makes a file larger than 16 MiB is rejected" {
 	boris --edit
 	head -c 16777216 /dev/zero | tr '\0' a >f
 	edit f '"aa"' '"a"' '"all":true'
@@ -486,7 +486,7 @@ owner_of() {
 	is "$(wc -c <f | xargs)" 16777216
 }
 
-@test "X3: a file of more than 16 MiB is not edited" {
+@test "X3: an edit of a file larger than 16 MiB is rejected" {
 	boris --edit
 	head -c 16777216 /dev/zero | tr '\0' a >f
 	printf b >>f
@@ -514,7 +514,7 @@ on_full_disk() {
 	long=$(printf %09000d 0)
 }
 
-@test "X3: a file on a full disk is not changed" {
+@test "X3: an edit on a full disk fails and leaves the file unchanged" {
 	on_full_disk
 	edit d/f '"x"' '"END"'
 	refused '*No space left on device'
@@ -522,7 +522,7 @@ on_full_disk() {
 	is "$(plain stdout)" $'f fill g h\n20004'
 }
 
-@test "X3: a file on a full disk does not become longer in place" {
+@test "X3: a file with two hard links stays unchanged if the disk is too full" {
 	on_full_disk
 	edit d/g "\"$long\"" '"END"'
 	refused '*No space left on device'
@@ -530,7 +530,7 @@ on_full_disk() {
 	is "$(plain stdout)" $'f fill g h\nEND'
 }
 
-@test "X3: a file is not created on a full disk" {
+@test "X3: a new file is not created on a full disk" {
 	on_full_disk
 	edit d/new "\"$long\""
 	refused '*No space left on device'
@@ -538,13 +538,13 @@ on_full_disk() {
 	is "$(plain stdout)" 'f fill g h'
 }
 
-@test "X3: a file on a full disk can be changed in place" {
+@test "X3: on a full disk, a file with two hard links can be edited to the same size" {
 	on_full_disk
 	edit d/g '"SAME"' '"aEND"'
 	succeeded '*replaced*'
 }
 
-@test "X3: an error on a read-only file system gives the system's reason" {
+@test "X3: the error about a read-only file system gives the system's reason" {
 	needs_root
 	needs unshare mount
 	unshare -m true || skip 'no mount namespaces here'
@@ -558,7 +558,7 @@ on_full_disk() {
 	refused '*Read-only file system'
 }
 
-@test "X3: an error about an immutable file gives the system's reason" {
+@test "X3: the error about an immutable file gives the system's reason" {
 	needs_root
 	boris --edit
 	echo a >f
@@ -569,7 +569,7 @@ on_full_disk() {
 	holds f 'a\n'
 }
 
-@test "X3: a file that is a mount point is written in place" {
+@test "X3: a file that is a mount point can be edited" {
 	needs_root
 	needs unshare mount
 	unshare -m true || skip 'no mount namespaces here'
@@ -602,7 +602,7 @@ boris_of_another_user() {
 	boris --edit
 }
 
-@test "X3: a file in a directory that cannot be written is written in place" {
+@test "X3: a writable file in a read-only directory can be edited" {
 	boris_of_another_user
 	number=$(inode d/f)
 	edit d/f '"b"' '"a"'
@@ -612,7 +612,7 @@ boris_of_another_user() {
 	only d f
 }
 
-@test "X3: a file is not created in a directory that cannot be written" {
+@test "X3: a new file in a read-only directory is rejected" {
 	boris_of_another_user
 	edit d/new '"b"'
 	refused '*Permission denied*'
@@ -641,7 +641,7 @@ edit_swapping() {
 	wait $!
 }
 
-@test "X3: swapping a file with a link does not copy text from the target" {
+@test "X3: if a file is swapped with a symbolic link, edit does not copy the link's target" {
 	boris --edit
 	mkdir d
 	echo 'a secret' >secret
@@ -654,7 +654,7 @@ edit_swapping() {
 	done
 }
 
-@test "X3: a directory that is swapped with a link keeps its own file" {
+@test "X3: if a directory is swapped with a symbolic link, edit changes no file elsewhere" {
 	boris --edit
 	mkdir d theirs
 	for n in {1..8}; do
@@ -686,7 +686,7 @@ edit_and() {
 	only d f
 }
 
-@test "X3: a line that is appended during an edit is not lost" {
+@test "X3: a line that another program appends during an edit is not lost" {
 	boris --edit
 	for n in 1 2 3; do
 		edit_and 'echo appended >>d/f'
@@ -694,7 +694,7 @@ edit_and() {
 	done
 }
 
-@test "X3: a change of the mode during an edit is not lost" {
+@test "X3: a mode that another program sets during an edit is preserved" {
 	boris --edit
 	for n in 1 2 3; do
 		edit_and 'chmod 600 d/f'
@@ -714,7 +714,7 @@ boris_with_slow_disk() {
 	boris --edit
 }
 
-@test "X3: a line that is appended just before an edit in place is not lost" {
+@test "X3: a line that is appended just before a file is overwritten is not lost" {
 	for new in longer s six; do
 		boris_with_slow_disk
 		printf '%s\n' a old end >f
@@ -729,7 +729,7 @@ boris_with_slow_disk() {
 	done
 }
 
-@test "X3: an old file that grows to 100 MB after the exchange is not copied" {
+@test "X3: 100 MB appended during an edit are not copied into the edited file" {
 	boris_with_slow_disk
 	printf '%s\n' a six end >f
 	exec 5>>f
@@ -762,14 +762,14 @@ edit_in_parallel() {
 	is "$(cat a b c | grep -c '"text":"[^"]*: text replaced in line')" 3
 }
 
-@test "X5: simultaneous edits of a file by several boris processes are all made" {
+@test "X5: edits of one file by several servers at the same time are all made" {
 	for round in {1..10}; do
 		printf '%s\n' a b c >f
 		edit_in_parallel
 	done
 }
 
-@test "X5: simultaneous edits of a file with two names are all made" {
+@test "X5: edits of two hard links of one file at the same time are all made" {
 	for round in {1..10}; do
 		printf '%s\n' a b c >f
 		ln -f f g
@@ -792,7 +792,7 @@ unlock() {
 	exec 5<&-
 }
 
-@test "X5: a file that stays locked is not edited" {
+@test "X5: an edit is rejected if another program keeps the file locked" {
 	boris --edit
 	lock f
 	edit f '"b"' '"a"'
@@ -801,7 +801,7 @@ unlock() {
 	holds f 'a\n'
 }
 
-@test "X5, A1: the log counts the time in which an edit waited for a lock" {
+@test "X5, A1: the elapsed time in the log includes waiting for a lock" {
 	boris --edit --log=log
 	lock f
 	edit f '"b"' '"a"'
@@ -809,7 +809,7 @@ unlock() {
 	least "$("$HERE/reply" -l elapsed_ms <log)" 900
 }
 
-@test "X5: a file can be edited after it was unlocked" {
+@test "X5: a file can be edited after another program has unlocked it" {
 	boris --edit
 	lock f
 	edit f '"b"' '"a"'
@@ -818,7 +818,7 @@ unlock() {
 	succeeded '*replaced*'
 }
 
-@test "X5: boris answers other requests while an edit waits for a lock" {
+@test "X5: other requests are answered while an edit waits for a lock" {
 	boris --edit
 	lock f
 	call edit '{"path":"f","old":"a","new":"b"}'
@@ -844,7 +844,7 @@ unlock() {
 	is "$(plain stdout)" b
 }
 
-@test "X5: an edit that waits for a lock can be cancelled" {
+@test "X5: an edit can be cancelled while it waits for a lock" {
 	boris --edit --log=log
 	lock f
 	call edit '{"path":"f","old":"a","new":"b"}'
@@ -860,7 +860,7 @@ unlock() {
 	lacks "$(<log)" '"event":"edit"'
 }
 
-@test "X5: SIGTERM closes a session whose edit waits for a lock" {
+@test "X5: SIGTERM ends an edit that waits for a lock" {
 	boris --edit
 	lock f
 	call edit '{"path":"f","old":"a","new":"b"}'
@@ -906,7 +906,7 @@ undone() {
 	refused '*another program changed it during the edit; try again*'
 }
 
-@test "X6: an edit is undone if the file was replaced just before the exchange" {
+@test "X6: an edit fails if another program replaces the file at the last moment" {
 	tampered renameat2:delay_enter=500000:when=1
 	printf 'one\ntwo\n' >f
 	echo 'of another program' >other
@@ -916,7 +916,7 @@ undone() {
 	lacks "$(ls -A)" .boris-
 }
 
-@test "X6: an edit is undone if the file was changed just before the exchange" {
+@test "X6: an edit fails if another program changes the file at the last moment" {
 	for change in 'printf ONE | dd of=f conv=notrunc status=none' \
 		'chmod 600 f' 'ln f g'; do
 		tampered renameat2:delay_enter=500000:when=1
@@ -932,7 +932,7 @@ undone() {
 	lacks "$(ls -A)" .boris-
 }
 
-@test "X6: text that is appended while an exchange is undone is kept" {
+@test "X6: text that is appended while a failed edit is undone is not lost" {
 	tampered renameat2:delay_exit=500000:when=1
 	printf 'one\ntwo\n' >f
 	exec 5<>f
@@ -944,7 +944,7 @@ undone() {
 	holds f 'ONE\ntwo\nappended\n'
 }
 
-@test "X6: a file is edited even if the kernel cannot exchange names" {
+@test "X6: a file can be edited even if the kernel has no renameat2()" {
 	tampered renameat2:error=ENOSYS
 	printf 'one\ntwo\n' >f
 	edit f '"2"' '"two"'
@@ -953,7 +953,7 @@ undone() {
 	lacks "$(ls -A)" .boris-
 }
 
-@test "X6: a file is created even if the kernel cannot exchange names" {
+@test "X6: a file can be created even if the kernel has no renameat2()" {
 	tampered renameat2:error=ENOSYS
 	edit new '"x"'
 	succeeded '*created'
@@ -961,7 +961,7 @@ undone() {
 	lacks "$(ls -A)" .boris-
 }
 
-@test "X6: an edit in place is not made if the file was changed meanwhile" {
+@test "X6: a file with two hard links is not edited if another program changes it meanwhile" {
 	tampered fsync:delay_enter=500000:when=1
 	printf 'one\ntwo\n' >f
 	ln f g
@@ -972,7 +972,7 @@ undone() {
 	holds f 'ONE\ntwo\nappended\n'
 }
 
-@test "X6: an edit in place writes only the bytes that differ" {
+@test "X6: in a file with two hard links, edit writes only the bytes that differ" {
 	tampered fsync:delay_enter=500000:when=1
 	printf 'one\ntwo\nthree\n' >f
 	ln f g
@@ -981,7 +981,7 @@ undone() {
 	holds f 'ONE\nTWO\nthree\n'
 }
 
-@test "X6: an edit in place that fails keeps text that others have appended" {
+@test "X6: if writing to a file fails, text that was appended meanwhile is not lost" {
 	for new in 'more than two' 2 TWO; do
 		printf 'one\ntwo\n' >f
 		tampered -P f pwrite64:error=EIO:delay_enter=500000:when=1
@@ -999,7 +999,7 @@ in_fifth_read() {
 	[ "$(grep -c 'pread64(' trace)" = 5 ]
 }
 
-@test "X6: an edit that shortens a file in place keeps text appended just before" {
+@test "X6: text that is appended just before edit shortens a file is not lost" {
 	tampered -P f pread64:delay_exit=500000:when=5
 	printf 'one\ntwo\n' >f
 	ln f g
@@ -1011,7 +1011,7 @@ in_fifth_read() {
 	holds f 'one\n2\nappended\n'
 }
 
-@test "X3: a file in /proc/sys is edited in place" {
+@test "X3: a file in /proc/sys can be edited" {
 	needs_root
 	needs unshare hostname
 	wrap=(unshare -u sh -c 'hostname before &&
@@ -1024,7 +1024,7 @@ in_fifth_read() {
 	is "$(plain stdout)" now
 }
 
-@test "X3: a file is either old or new if boris is killed during an edit" {
+@test "X3: if boris is killed during an edit, the file has either its old or its new content" {
 	needs_linux
 	mkdir d
 	yes 'a line of text' | head -n 200000 >old
@@ -1042,7 +1042,7 @@ in_fifth_read() {
 	done
 }
 
-@test "F1: with --write, an edit outside of the directory is denied" {
+@test "F1: with --write, an edit outside of the given directory is rejected" {
 	needs_linux
 	mkdir in out
 	echo a | tee in/f >out/f
@@ -1057,7 +1057,7 @@ in_fifth_read() {
 	only out f
 }
 
-@test "F1: with --write, a file in the directory can be edited" {
+@test "F1: with --write, a file in the given directory can be edited" {
 	needs_linux
 	mkdir in
 	echo a >in/f
@@ -1086,7 +1086,7 @@ in_fifth_read() {
 54	53"
 }
 
-@test "B6: the result of an edit has the same text in its data" {
+@test "B6: structuredContent of an edit contains the same text as the result" {
 	boris --edit
 	seq 100 >f
 	edit f '"fifty"' '"50"'
@@ -1094,7 +1094,7 @@ in_fifth_read() {
 	is "$(result status)" '"completed"'
 }
 
-@test "X4: the result of an edit shows at most 20 lines" {
+@test "X4: the result of an edit shows at most 20 lines of the file" {
 	boris --edit
 	seq 100 >f
 	edit f '"!\n"' '"0\n"' '"all":true'
@@ -1104,7 +1104,7 @@ in_fifth_read() {
 	has "$(plain text)" $'\n13\t13\n...\n17\t17\n'
 }
 
-@test "X4: a long line is shortened in the result of an edit" {
+@test "X4: the result of an edit shortens a long line" {
 	boris --edit
 	printf '%0500d\nb\n' 0 >f
 	edit f '"B"' '"b"'
@@ -1112,14 +1112,14 @@ in_fifth_read() {
 	most "$(plain text | grep 000 | wc -c)" 170
 }
 
-@test "X4: control characters are not shown in the result of an edit" {
+@test "X4: the result of an edit contains no control characters of the file" {
 	boris --edit
 	printf '\033[31mred\rb\n' >f
 	edit f '"B"' '"b"'
 	has "$(plain text)" $'1\t[31mredB'
 }
 
-@test "X4: the error about a missing old shows text that differs in white space" {
+@test "X4: if the text of old is not found, the error shows text that differs in white space" {
 	boris --edit
 	printf 'x\n\tif (a)\n\t\tb();\n' >f
 	edit f '"y"' '"    if (a)\n        b();\n"'
@@ -1128,7 +1128,7 @@ in_fifth_read() {
 	refused "*occurs in line 2"$'\n\n'"$shown"
 }
 
-@test "X4: the error about a missing old shows nothing if no text is similar" {
+@test "X4: if the text of old is not found, the error mentions white space only if it matters" {
 	boris --edit
 	printf 'x\n\tif (a)\n\t\tb();\n' >f
 	edit f '"y"' '"elsewhere\nx"'
@@ -1136,7 +1136,7 @@ in_fifth_read() {
 	lacks "$(text)" 'white space'
 }
 
-@test "X4: the error about an old that occurs 30 times lists the lines" {
+@test "X4: if the text of old occurs several times, the error gives the number and the lines" {
 	boris --edit
 	seq 30 | sed s/.*/x/ >f
 	edit f '"y"' '"x"'
@@ -1152,7 +1152,7 @@ in_fifth_read() {
 	like "$(plain text)" '*: text replaced 20 times*...'
 }
 
-@test "T8: the result of an edit reports tasks that have ended" {
+@test "T8: the result of an edit contains notes about finished tasks" {
 	boris --edit
 	start_task 'read <gate'
 	release
@@ -1162,7 +1162,7 @@ in_fifth_read() {
 	succeeded '*: created'$'\n'"note: task $task ended with *"
 }
 
-@test "P6: an edit of 16 MiB takes at most half a second" {
+@test "P6: 16 million replacements take at most half a second of CPU time" {
 	needs_plain
 	boris --edit
 	head -c 16777216 /dev/zero | tr '\0' a >f
@@ -1172,7 +1172,7 @@ in_fifth_read() {
 	most $(($(ticks) - before)) $((50 * SLOW))
 }
 
-@test "P6: a search for a long text in 16 MiB takes at most half a second" {
+@test "P6: searching 16 MiB for a long text takes at most half a second of CPU time" {
 	needs_plain
 	boris --edit
 	head -c 16777216 /dev/zero | tr '\0' a >f
