@@ -331,7 +331,7 @@ static void
 run_turn(struct boris *b)
 {
 	wait_for_events(b);
-	/* If a second signal arrives while boris is exiting, boris exits at
+	/* If a signal arrives while boris is already exiting, boris exits at
 	 * once, and its guard terminates the commands. Clients close stdin,
 	 * then send SIGTERM, and soon after that SIGKILL (L1). */
 	if (b->loop.end && b->state == TRANSPORT_ENDS)

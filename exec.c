@@ -955,7 +955,7 @@ check_possible_at(const struct exec *x, enum terminal_mode mode)
 }
 
 /* Checks whether a program prompts for input, unless the last check was very
- * recent. Returns what follows from the last check. */
+ * recent. Returns the state according to the last check. */
 static struct prompt
 check_prompt(struct exec *x, enum terminal_mode mode, int64_t now)
 {

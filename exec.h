@@ -27,8 +27,8 @@ enum exec_state {
 	EXEC_RUNNING,   /* the shell is running */
 	EXEC_SETTLING,  /* the shell has exited; other processes of the command
 	                 * may be about to exit */
-	EXEC_ORPHANED,  /* the command has ended; processes that it left running
-	                 * may still live (E4) */
+	EXEC_ORPHANED,  /* the command has ended; processes that it started may
+	                 * still be running (E4) */
 	EXEC_SURVIVED,  /* boris could not terminate a process of the command
 	                 * (E12) */
 	EXEC_STOPPING,  /* SIGTERM was sent, and SIGKILL will follow */
@@ -77,8 +77,8 @@ struct exec {
 	bool ended;           /* true if the exit status and the output are
 	                       * complete */
 	bool starting;        /* true if the program has not started yet */
-	struct proc_outcome outcome;  /* result of the start, set when the
-	                               * command has ended */
+	struct proc_outcome outcome;  /* result of starting the program, set
+	                               * when the command has ended */
 	pid_t pid;            /* pid of the shell */
 	bool shell_ended;     /* true if the shell has exited */
 	int status;           /* exit status of the shell, 0 to 255, or 128 + N
@@ -115,8 +115,9 @@ struct exec {
 	int64_t poll_at;      /* time of the next poll of the group, ms */
 	bool polled;          /* true if exec_dispatch() has polled the group in
 	                       * this turn */
-	struct prompt_history history;  /* input and output of the terminal,
-	                                 * and the last check for a prompt */
+	struct prompt_history history;  /* times of input and output in the
+	                                 * terminal, and the last check for a
+	                                 * prompt */
 	int64_t stopped_at;   /* time of the last search for a stopped process
 	                       * group, ms */
 	pid_t stopped;        /* stopped process group in the terminal, or 0 */
@@ -136,7 +137,7 @@ struct exec {
 	struct script script;
 };
 
-/* The list that these functions take contains the commands of one session. */
+/* The functions below take a list of the commands of one session. */
 
 /* Starts a command, whose output is appended to `out` and `err`. Returns 0, or
  * -1 with errno set and the state EXEC_NEW. The result can be 0 even if the

@@ -176,7 +176,8 @@ skip_space(const char *s, const char *end)
 	return s;
 }
 
-/* Returns whether the next character, at s, is c. */
+/* Returns whether s points to the character c and is not at the end of the
+ * text. */
 static bool
 has(const char *s, const char *end, char c)
 {

@@ -15,7 +15,8 @@
 
 /* A JSON value, which is part of a checked text */
 struct json {
-	const char *text;  /* NULL if there is no value (JSON_NONE) */
+	const char *text;  /* start of the value, or NULL if there is no value
+	                    * (JSON_NONE) */
 	size_t len;        /* length in bytes */
 };
 

@@ -18,7 +18,8 @@ struct conversion {
 	bool printable;  /* true if the conversion has the flag '-' */
 	int digits;      /* minimum number of digits */
 	int precision;   /* precision, or -1 if none is given */
-	char length;     /* 'j', 'z', or 0 for no length modifier */
+	char length;     /* length modifier: 'j' or 'z', or 0 if there is
+	                  * none */
 	char letter;
 };
 

@@ -2,12 +2,10 @@
 #ifndef BASE_IO_H
 #define BASE_IO_H
 
-/* The poll set, the clock, descriptors, and output queues.
- *
- * In each turn of the event loop, the x_poll_add() function of each module adds
- * the module's descriptors and deadlines to the poll set. After poll(), its
- * x_dispatch() function handles the descriptors that are ready. Only
- * loop_wait() blocks. */
+/* The poll set, the clock, descriptors, and output queues. In each turn of the
+ * event loop, the x_poll_add() functions of all modules add descriptors and
+ * deadlines to the poll set. After poll(), their x_dispatch() functions handle
+ * the descriptors that are ready. Only loop_wait() blocks. */
 
 #include <poll.h>
 #include <stdbool.h>

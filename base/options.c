@@ -36,7 +36,8 @@ struct option {
 	const char *form;    /* description of a valid value, for error
 	                      * messages; NULL for numbers and choices */
 	int unit;            /* factor by which a number is multiplied */
-	int min, max;        /* bounds of a number as it is given */
+	int min, max;        /* minimum and maximum of a number, before it is
+	                      * multiplied by `unit` */
 	size_t member;       /* offset of the member in struct options */
 	unsigned flags;      /* flags from the enum below */
 	const char *help;
@@ -44,7 +45,7 @@ struct option {
 
 /* Flags of an option */
 enum {
-	ALLOW_ZERO = 1,      /* 0 is valid even if it is less than `min` */
+	ALLOW_ZERO = 1,      /* the value 0 is valid even if `min` is greater */
 	DIR = 2,             /* the value is the name of a directory */
 	HTTP = 4,            /* the option requires --transport=http (C5) */
 	TOKEN = 8,           /* the option supplies the token; at most one such
@@ -583,7 +584,8 @@ read_variables(struct options *o, const bool given[])
 static char *
 find_manual(void)
 {
-	/* paths relative to the directory of the binary */
+	/* Possible paths of the manual page, relative to the directory of the
+	 * binary */
 	static const char *const candidates[] = {
 		"/../share/man/man1/boris.1",     /* make install */
 		"/../share/man/man1/boris.1.gz",  /* a Debian package */

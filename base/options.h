@@ -13,7 +13,8 @@
 
 enum truncate {
 	TRUNCATE_HEAD, TRUNCATE_TAIL, TRUNCATE_BOTH,
-	/* recent output of a running task (T3); not a value of --truncate */
+	/* mode for the recent output of a running task (T3); not a value of
+	 * --truncate */
 	TRUNCATE_RECENT
 };
 enum structured { STRUCTURED_AUTO, STRUCTURED_ON, STRUCTURED_OFF };
@@ -83,8 +84,8 @@ struct options {
 	int64_t help;
 	int64_t version;
 
-	/* Limits of the output that is returned (O3, O4, O9, T3). They are in
-	 * characters, except for tail_lines and tail_bytes. */
+	/* Limits for the output that a result contains (O3, O4, O9, T3). They
+	 * are in characters, except for tail_lines and tail_bytes. */
 	int64_t head_first, head_last;
 	int64_t tail_lines, tail_bytes;
 	int64_t both_first, both_last;

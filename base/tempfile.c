@@ -32,7 +32,8 @@ struct name {
 /* The record of temporary files, in memory that boris and its guard share */
 struct tempfiles {
 	const char *dir;
-	int used;  /* number of entries of `name` that have ever been used */
+	int used;  /* number of entries of `name` that were used at least
+	            * once */
 	struct name name[FILES];
 };
 

@@ -56,13 +56,14 @@ is_second_byte(unsigned char first, unsigned char second)
 	if (!utf8_continues(second))
 		return false;
 	switch (first) {
-	case 0xE0:  /* A smaller second byte would make an overlong form. */
+	case 0xE0:  /* A smaller second byte would be an overlong encoding. */
 		return second >= 0xA0;
-	case 0xED:  /* A larger second byte would make a surrogate. */
+	case 0xED:  /* A larger second byte would encode a surrogate. */
 		return second <= 0x9F;
-	case 0xF0:  /* A smaller second byte would make an overlong form. */
+	case 0xF0:  /* A smaller second byte would be an overlong encoding. */
 		return second >= 0x90;
-	case 0xF4:  /* A larger second byte would exceed U+10FFFF. */
+	case 0xF4:  /* A larger second byte would encode a code point above
+	             * U+10FFFF. */
 		return second <= 0x8F;
 	default:
 		return true;

@@ -27,8 +27,8 @@ enum {
 	TERMINAL = 1 << ENV_TERMINAL,
 	TASKS = 1 << ENV_TASK | TERMINAL,
 	ALL = PIPES | TERMINAL,
-	IF_UNSET = 1 << ENVIRONMENTS,    /* only if boris's environment lacks
-	                                  * the variable */
+	IF_UNSET = 1 << ENVIRONMENTS,    /* the row applies only if boris's
+	                                  * environment lacks the variable */
 	LOCALE = 2 << ENVIRONMENTS       /* if needs_locale() returns true */
 };
 

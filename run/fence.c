@@ -324,7 +324,7 @@ raise_loopback(void)
 }
 
 /* Drops capabilities permanently. Also removes them from the bounding set, so
- * that exec does not restore them. Other users than root cannot change the
+ * that exec does not restore them. Users other than root cannot change the
  * bounding set, but exec does not grant them capabilities. Returns 0, or -1
  * with errno set. */
 static int
@@ -411,8 +411,8 @@ cover(const char *path)
 }
 
 /* Enters the namespaces for --hide and --no-network, except for the user
- * namespace. Exits if a namespace is not available. If both options need it,
- * the error message names `option`. */
+ * namespace. Exits if a namespace is not available. If both options need that
+ * namespace, the error message names `option`. */
 static void
 enter_namespaces(const struct options *o, const char *option)
 {
@@ -426,8 +426,8 @@ enter_namespaces(const struct options *o, const char *option)
 		reject_option("--hide", "a mount namespace");
 }
 
-/* Returns the capabilities that boris must drop. In a user namespace these are
- * all capabilities. */
+/* Returns the capabilities that boris must drop. If boris is in a user
+ * namespace, it must drop all capabilities. */
 static uint64_t
 find_unneeded_capabilities(const struct options *o, bool user_namespace)
 {
@@ -466,7 +466,7 @@ fence_raise(const struct options *o)
 	if (namespaces)
 		enter_namespaces(o, find_option(o));
 	else
-		/* With --write alone the IPC namespace is optional, because a
+		/* With --write alone, the IPC namespace is optional, because a
 		 * container's root and ordinary users cannot create one without
 		 * a user namespace (F3, F4). */
 		(void)unshare(CLONE_NEWIPC);

@@ -53,8 +53,8 @@ enum {
 /* The state of the guard, in memory that boris and the guard share */
 struct guard {
 	struct proc_group group[GROUPS];
-	int used;      /* number of entries of `group` that have ever been
-	                * used */
+	int used;      /* number of entries of `group` that were used at least
+	                * once */
 	const struct options *options;
 	volatile bool unfinished;  /* true if `file` must be removed, because an
 	                            * edit is not finished */
@@ -154,7 +154,8 @@ run_guard(struct guard *g, int pipe)
 		;
 	remove_files(g);
 	stop_groups(g);
-	/* Try again, because the first attempt may have failed (E7). */
+	/* Remove the files again, because the first attempt may have failed
+	 * (E7). */
 	remove_files(g);
 	_exit(0);
 }
@@ -278,8 +279,8 @@ guard_reap(struct guard *g)
 		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
 		    info.si_pid == 0)
 			return;
-		/* Stop here, because exec.c reaps the shell of a command when
-		 * all of its processes have exited. */
+		/* Do not reap this shell. exec.c reaps the shell when all
+		 * processes of its command have exited. */
 		if (find_group(g, info.si_pid) != NULL)
 			return;
 		waitpid(info.si_pid, NULL, 0);

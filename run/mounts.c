@@ -104,7 +104,7 @@ mounts_all_local(const char *table)
 }
 
 /* Reads the mount table from its start. Returns whether all file systems in it
- * are local, or false if it cannot be read. */
+ * are local. Returns false if the table cannot be read. */
 static bool
 read_table(int fd)
 {

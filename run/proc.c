@@ -73,8 +73,8 @@ enum {
 	                     * SIGTERM twice, ms */
 	TERM_RETRY = 20,    /* time from the first to the second SIGTERM, ms */
 	PID_WRAP_MIN = 250, /* time in which pids cannot wrap around, ms */
-	/* maximum number of pids that are checked one by one; above it, boris
-	 * walks through /proc */
+	/* maximum number of pids that are checked one by one; if there are
+	 * more, boris walks through /proc */
 	PID_RANGE_MAX = 16384,
 	/* maximum number of steps in note_since(), each of which checks the
 	 * pids that were allocated during the previous step */
@@ -248,7 +248,7 @@ note_if_member(const struct list *groups, pid_t pid)
 		return;
 	other_group = getpgid(pid) != g->id;
 	if (g->found == PROC_LIVES && !other_group && pid != g->id)
-		/* Skip the process, because it would add no information. */
+		/* Skip the process, because it cannot change the result. */
 		return;
 	found = find_process(pid);
 	if (found == PROC_GONE)

@@ -81,7 +81,7 @@ struct proc_group {
 	bool leader_ended;    /* true if the leader is known to be a zombie;
 	                       * only set in the leader's parent process */
 	bool leader_foreign;  /* true if boris was not permitted to signal the
-	                       * leader last time */
+	                       * leader at the last attempt */
 	enum proc_found found;  /* result of the last poll */
 	pid_t survivor;       /* pid of a process that the last poll found, or
 	                       * 0 */

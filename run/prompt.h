@@ -31,7 +31,7 @@
 #include <stdint.h>
 #include "run/terminal.h"
 
-/* The activity in a terminal, and the last check */
+/* The last activity in a terminal, and the last check for a prompt */
 struct prompt_history {
 	int64_t typed_at;    /* time of the last input or of the start, ms */
 	int64_t printed_at;  /* time of the last output, ms; 0 if there was none
@@ -59,7 +59,7 @@ void prompt_note_input(struct prompt_history *, int64_t now);
 void prompt_note_output(struct prompt_history *, int64_t now);
 
 /* Returns the earliest time for a check, in ms. Returns NEVER if the terminal
- * is closed, or if `unread` is true because it contains unread input. */
+ * is closed or contains unread input (`unread`). */
 int64_t prompt_checks_from(const struct prompt_history *, enum terminal_mode,
                            bool unread);
 /* Returns whether the interval since the last check has passed. */
@@ -75,7 +75,7 @@ void prompt_check(struct prompt_history *, int master, int slave, bool visible,
  * not end with a newline. */
 struct prompt prompt_judge(const struct prompt_history *, enum terminal_mode,
                            bool open_line, int64_t now);
-/* Returns a prompt with the state TERMINAL_BUSY. */
+/* Returns a result that reports no prompt (TERMINAL_BUSY). */
 struct prompt prompt_busy(const struct prompt_history *, enum terminal_mode,
                           int64_t recheck_at);
 

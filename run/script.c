@@ -367,9 +367,10 @@ script_clean(struct script *s, const char *bytes, size_t n, struct buf *b)
 	return true;
 }
 
-/* Returns whether the exit status of a pipeline hides a failed part. That is so
- * if the status is 0 or the exit code of the last part, and another part failed
- * with a different code. The code 141 (SIGPIPE) does not count as a failure. */
+/* Returns whether the exit status of a pipeline hides a failed part. That is
+ * the case if the status is 0 or the exit code of the last part, and another
+ * part failed with a different code. The code 141 (SIGPIPE) does not count as a
+ * failure. */
 static bool
 hides_failure(const char *codes, int status)
 {

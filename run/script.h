@@ -48,11 +48,11 @@ void script_free(struct script *);
  * is needed. The caller then uses the bytes unchanged. */
 bool script_clean(struct script *, const char *bytes, size_t n, struct buf *);
 
-/* Parses a report of n > 0 bytes that the trap has written, and modifies the
- * bytes. Sets *dir to the absolute path of the directory (D2). Sets *codes to
- * the exit codes of the last pipeline if `status` hides a failure (B7). The
- * caller frees both. If a part is missing or not valid, its pointer is not
- * changed. */
+/* Parses a report of n bytes, at least 1, that the EXIT trap has written.
+ * Modifies these bytes. Sets *dir to the absolute path of the directory (D2).
+ * Sets *codes to the exit codes of the last pipeline if `status` hides a
+ * failure (B7). The caller frees both. If a part is missing or not valid, its
+ * pointer is not changed. */
 void script_read_report(char *report, size_t n, int status, char **dir,
                         char **codes);
 

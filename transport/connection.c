@@ -132,8 +132,8 @@ connection_abort(struct connection *c)
 	c->state = CONNECTION_GONE;
 }
 
-/* Sets the state and its deadline, in ms. In a state in which a response is
- * written, flush() replaces the deadline NEVER. */
+/* Sets the state and its deadline, in ms. If the deadline is NEVER while a
+ * response is being written, flush() sets a new one. */
 static void
 set_state(struct connection *c, enum connection_state state, int64_t deadline)
 {
@@ -370,8 +370,8 @@ flush(struct connection *c)
 		return;
 	}
 	left = queue_unwritten(&c->out);
-	/* If the deadline passes while no bytes are queued for a stream, a
-	 * comment is sent. */
+	/* If no bytes are queued for a stream, the deadline is the time of the
+	 * next comment. */
 	if (responding && (left < before || c->deadline == NEVER))
 		c->deadline = c->now + (left > 0 ? PEER_TIME : COMMENT_TIME);
 	if (left == 0 && c->state == CONNECTION_WRITING)

@@ -2,9 +2,9 @@
 #ifndef TRANSPORT_CONNECTION_H
 #define TRANSPORT_CONNECTION_H
 
-/* One HTTP/1.1 connection: it reads requests one after another, writes their
- * responses, and enforces time limits for slow, silent and vanished peers (H7,
- * H8). http.c decides how a request is answered. No function blocks. */
+/* One HTTP/1.1 connection. This module reads requests one after another, writes
+ * their responses, and enforces time limits for slow, silent and vanished peers
+ * (H7, H8). http.c decides how a request is answered. No function blocks. */
 
 #include <stdbool.h>
 #include <stdint.h>

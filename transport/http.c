@@ -56,7 +56,8 @@ struct http_session {
 	struct list_node node;
 	struct client *client;
 	char id[2 * SESSION_BYTES + 1];
-	int64_t used;  /* time of the last open request, in ms */
+	int64_t used;  /* time at which the session last had an open request, in
+	                * ms */
 	bool closing;  /* the session is closing, and its id is no longer
 	                * accepted */
 };

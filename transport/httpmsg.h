@@ -56,8 +56,8 @@ struct request {
 	const char *field[FIELDS];  /* values of the headers; NULL if a header
 	                             * is missing */
 	struct buf body;
-	int64_t left;               /* missing bytes of the body or of the
-	                             * current chunk */
+	int64_t left;               /* number of bytes of the body or the
+	                             * current chunk that are not read yet */
 };
 
 enum {

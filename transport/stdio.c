@@ -88,9 +88,9 @@ stdio_send(void *transport, void *to, enum rpc_kind kind, int error,
 	if (!put_or_flush(s, message)) {
 		if (error == 0 || message->len > SHORT)
 			return false;
-		/* A short error is never dropped, so boris exits if there is no
-		 * memory for it. The exception is while boris is closing,
-		 * because the client has stopped reading then. */
+		/* Short errors are never dropped, so boris exits if there is no
+		 * memory for one. But if boris is closing, the client has
+		 * stopped reading, and the error is dropped. */
 		if (!s->closing)
 			buf_put(&s->out.bytes, message->data, message->len);
 	}
