@@ -78,33 +78,33 @@ leave() {
 	is "$(events)" ''
 }
 
-@test "A1: the record of a start contains the name and version of the client" {
+@test "A1: the log records the start of a command with the client's name and version" {
 	boris --log=log
 	run_bash true
 	is "$(logged start client) $(logged start version)" '"t" "1"'
 }
 
-@test "A1: the record of a start contains the working directory and the command" {
+@test "A1: the log records the start of a command with its text and working directory" {
 	boris --log=log --workdir=/tmp
 	run_bash $'printf abc; echo "d\te" >&2'
 	is "$(logged start cwd)" '"/tmp"'
 	is "$(logged start command)" '"printf abc; echo \"d\te\" >&2"'
 }
 
-@test "A1: the record of an end contains the exit code and the number of output bytes" {
+@test "A1: the log records the end of a command with its exit code and output size" {
 	boris --log=log
 	run_bash $'printf abc; echo "d\te" >&2; exit 3'
 	is "$(logged end status) $(logged end exit_code)" '"completed" 3'
 	is "$(logged end stdout_bytes) $(logged end stderr_bytes)" '3 4'
 }
 
-@test "A1: the record of an end contains the pid and the run time" {
+@test "A1: the log records the end of a command with its pid and run time" {
 	boris --log=log
 	run_bash true
 	like "$(logged end elapsed_ms) $(logged end pid)" '[0-9]* [1-9]*'
 }
 
-@test "A1: the records of a command have the same call and session numbers" {
+@test "A1: the log records of one command have the same call and session numbers" {
 	boris --log=log
 	run_bash true
 	is "$(logged start call) $(logged end call)" '1 1'
@@ -117,7 +117,7 @@ leave() {
 	is "$(stat -c %a new)" 600
 }
 
-@test "A1: records are appended if the log file already exists" {
+@test "A1: boris appends to a log file that already exists" {
 	echo '{"old":1}' >log
 	boris --log=log
 	run_bash true
@@ -170,7 +170,7 @@ leave() {
 	is "$(logged end signal) $(logged end exit_code)" '"SIGKILL" 137'
 }
 
-@test "A1: the records of a background task contain its task_id" {
+@test "A1: the log records of a background task contain its task_id" {
 	boris --log=log
 	start_task 'echo hi'
 	eventually grep -q '"end"' log
@@ -178,19 +178,19 @@ leave() {
 	is "$(logged end pid)" "$pid"
 }
 
-@test "A1: the record that a task has started contains background" {
+@test "A1: the record of a task's start contains the field background" {
 	boris --log=log
 	start_task 'echo hi'
 	is "$(logged start background) $(logged start tty)" 'true '
 }
 
-@test "A1: the record that a task has started on a terminal contains background and tty" {
+@test "A1: the record of a task's start on a terminal contains the fields background and tty" {
 	boris --log=log
 	run_bash 'echo ho' '{"tty":true}'
 	is "$(logged start background) $(logged start tty)" 'true true'
 }
 
-@test "A1: if a command became a task, the record of its end contains the task_id" {
+@test "A1: if a command became a task, the log records its end with the task_id" {
 	boris --log=log --on-timeout=background
 	run_bash 'read <gate' '{"timeout":50}'
 	task=$(plain task_id)
@@ -199,7 +199,7 @@ leave() {
 	is "$(logged start task_id) $(logged end task_id)" " \"$task\""
 }
 
-@test "A1: text that is typed into a program is recorded with the task_id" {
+@test "A1: the log records typed text with the task_id" {
 	boris --log=log
 	on_terminal 'read -p "user " u; read -p "more " r'
 	type_in 'bob\n'
@@ -209,7 +209,7 @@ leave() {
 	is "$(logged input task_id | sort -u)" "\"$task\""
 }
 
-@test "A1: an input that types nothing is not recorded" {
+@test "A1: the log does not record an empty input" {
 	boris --log=log
 	on_terminal 'read -p "user " u'
 	type_in '' '"wait":0'
@@ -254,7 +254,7 @@ log_of_edit() {
 	sed 's/[0-9][0-9]*/N/g' log
 }
 
-@test "A1: a failed edit is recorded differently from a successful edit" {
+@test "A1: the log distinguishes a failed edit from a successful one" {
 	boris --edit --log=log
 	echo old >f
 	log_of_edit none >failure
@@ -262,7 +262,7 @@ log_of_edit() {
 	isnt "$(<failure)" "$(<success)"
 }
 
-@test "A1: over HTTP, the record of a start contains the client's name and address" {
+@test "A1: over HTTP, the log contains the client's name and address" {
 	serve --log=log
 	open_session a
 	ran a 'echo one'
@@ -270,7 +270,7 @@ log_of_edit() {
 	like "$(logged start address)" '"127.0.0.1:[0-9]*"'
 }
 
-@test "A1: over stateless HTTP, the record of a start contains the client's name and address" {
+@test "A1: over stateless HTTP, the log contains the client's name and address" {
 	serve --log=log
 	connect b
 	stateless_ran b 'echo two'
@@ -279,7 +279,7 @@ log_of_edit() {
 	like "$(logged start address)" '"127.0.0.1:[0-9]*"'
 }
 
-@test "A1: over HTTP, commands of different clients have different session numbers" {
+@test "A1: over HTTP, the log gives each client its own session number" {
 	serve --log=log
 	open_session a
 	ran a 'echo one'
@@ -396,7 +396,7 @@ fill_disk() {
 	[ ! -e got ]
 }
 
-@test "A2: a record starts on a new line even if the log ends in the middle of a line" {
+@test "A2: a log record starts on a new line even if the log ends in the middle of a line" {
 	printf torn >log
 	boris --log=log
 	run_bash 'echo one'
@@ -418,7 +418,7 @@ fcntl.lockf(f, fcntl.LOCK_EX)
 	begun begun
 }
 
-@test "A2: a record is not written while another program has locked the log" {
+@test "A2: boris does not write to the log while another program has locked it" {
 	# Python completes its record when boris has written, or after 300 ms.
 	lock_log '
 f.write(b"{\"half\":")

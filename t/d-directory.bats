@@ -693,7 +693,7 @@ tracks_name() {
 	is "$(plain cwd)" "$PWD/it/"$'a\xef\xbf\xbd'
 }
 
-@test "D4: the name of a parent directory can end with a newline" {
+@test "D4: a directory above the working directory can have a name that ends with a newline" {
 	boris
 	mkdir -p it/$'a\n/b'
 	run_bash "cd '$PWD/it/a"$'\n\'/b'
@@ -796,7 +796,7 @@ enter_removed_directory() {
 	is "$(plain stdout)" "$PWD"
 }
 
-@test "D7: a relative cwd is relative to the working directory" {
+@test "D7: a relative cwd is resolved against the working directory" {
 	mkdir -p d/e
 	boris
 	run_bash pwd '{"cwd":"d"}'
@@ -900,7 +900,7 @@ not_run() {
 	like "$(text)" '*the command was not run*'
 }
 
-@test "D7: a cwd that is not a directory is rejected with its name" {
+@test "D7: the error about a cwd that is not a directory names it" {
 	mkdir d
 	touch d/file
 	boris

@@ -1275,7 +1275,7 @@ needs_own_score() {
 	has "$(plain stdout)" 500
 }
 
-@test "E10: commands get an oom_score_adj of 500 with --write and --hide, too" {
+@test "E10: with --write and --hide, commands also get an oom_score_adj of 500" {
 	needs_own_score
 	mkdir secret
 	for fence in --write=. --hide=secret; do
@@ -1353,7 +1353,7 @@ leave_twenty_running() {
 	is "$(result stdout)" "$before"
 }
 
-@test "E9: commands work normally while twenty earlier ones have processes left running" {
+@test "E9: commands work normally while processes of twenty earlier commands are left running" {
 	boris
 	leave_twenty_running
 	run_bash 'cat; pwd' "{\"stdin\": \"in \", \"cwd\": \"$PWD\"}"
@@ -1840,7 +1840,7 @@ gone_pid() {
 	end_survivor
 }
 
-@test "E12: a process of another user that exits with its child is not reported as running" {
+@test "E12: a process of another user that exits after its child was killed is not reported" {
 	as_user
 	boris
 	run_bash './asroot sh -c "setpriv --reuid=47115 sleep 60; true"' \

@@ -1779,7 +1779,7 @@ ESCAPED='a\u0085b\u2028c\u2029d'
 	has "$(plain stdout)" end
 }
 
-@test "H7: a call of a session continues after its connection is closed" {
+@test "H7: a call in a session continues after the connection is closed" {
 	serve
 	open_session a
 	join_session b a
@@ -2094,7 +2094,7 @@ HOST='Host: localhost'
 	eventually accepted
 }
 
-@test "H8: the oldest unauthenticated connection is closed to make room for a new one" {
+@test "H8: the oldest unauthenticated connection is closed if too many are open" {
 	local token='Authorization: Bearer secret'
 	serve --token=secret
 	connect first
@@ -2117,7 +2117,7 @@ HOST='Host: localhost'
 	is "$http" 405
 }
 
-@test "H8: without a token, a connection that has not requested /mcp is closed to make room" {
+@test "H8: without a token, connections that have not requested /mcp are closed if too many are open" {
 	serve
 	for ((i = 0; i < 130; i++)); do
 		connect p$i

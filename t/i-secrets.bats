@@ -59,7 +59,7 @@ run_note() {
 	is "$(stat -c '%F %a' tmp/boris-*.prompt)" 'regular file 600'
 }
 
-@test "I5: if a program asks for a password, a note contains a command for the user" {
+@test "I5: if a program asks for a password, a note contains the command with which to type it" {
 	boris
 	ask_secret bob
 	like "$(plain note)" \

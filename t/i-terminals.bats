@@ -249,7 +249,7 @@ needs_mounts() {
 	exits_with 3
 }
 
-@test "I2: no newline is added to typed input" {
+@test "I2: no newline is added to input that lacks one" {
 	boris
 	on_terminal 'read -p "> " x; echo "<$x>"'
 	type_in 'tw'
@@ -863,7 +863,7 @@ reads_stopped() {
 	like "$(plain note)" '*timeout --foreground*'
 }
 
-@test "I3: a note names a process group that was stopped, and the signal" {
+@test "I3: if a signal has stopped a process group, a note names both" {
 	needs_linux_parts
 	boris
 	on_terminal 'echo $$; cat >got; echo end'
@@ -1220,7 +1220,7 @@ sleep_after_lines() {
 		select(undef, undef, undef, 60)'" '"until":"go"'
 }
 
-@test "W2: after input of several lines, their echo is not new output that ends a wait" {
+@test "W2: the echo of several typed lines does not end a wait" {
 	hurried
 	boris
 	sleep_after_lines 3
@@ -1231,7 +1231,7 @@ sleep_after_lines() {
 	kill_task
 }
 
-@test "W2: after input of a line wider than the terminal, its echo does not end a wait" {
+@test "W2: the echo of a typed line that is wider than the terminal does not end a wait" {
 	hurried
 	boris
 	sleep_after_lines 1

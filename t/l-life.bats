@@ -490,7 +490,7 @@ nothing_remains() {
 	is "$(compgen -G 'tmp/*')" ''
 }
 
-@test "L4: no processes and files remain after boris was killed" {
+@test "L4: neither processes nor files remain after boris was killed" {
 	needs_linux
 	boris
 	start_all_kinds
@@ -500,7 +500,7 @@ nothing_remains() {
 	nothing_remains
 }
 
-@test "L4: no processes and files remain after the process group of boris was killed" {
+@test "L4: neither processes nor files remain after the process group of boris was killed" {
 	needs_linux
 	boris
 	start_all_kinds

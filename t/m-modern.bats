@@ -157,7 +157,7 @@ is_error() {
 	is_stateless
 }
 
-@test "M8: a malformed protocolVersion is rejected with -32602" {
+@test "M8: a malformed protocolVersion is rejected with error -32602" {
 	start
 	for version in 20260728 null true '["2026-07-28"]' '{}'; do
 		list_tools '"'$VERSION'":'"$version"',"'$CAPABILITIES'":{}'
@@ -165,13 +165,13 @@ is_error() {
 	done
 }
 
-@test "M8: a stateless request without clientCapabilities is rejected with -32602" {
+@test "M8: a stateless request without clientCapabilities is rejected with error -32602" {
 	start
 	list_tools '"'$VERSION'":"2026-07-28"'
 	is_error -32602 $CAPABILITIES
 }
 
-@test "M8: malformed clientCapabilities are rejected with -32602" {
+@test "M8: malformed clientCapabilities are rejected with error -32602" {
 	start
 	for value in null '[]' '"x"' 1; do
 		list_tools '"'$VERSION'":"2026-07-28","'$CAPABILITIES'":'"$value"
@@ -179,7 +179,7 @@ is_error() {
 	done
 }
 
-@test "M8: a malformed clientInfo is rejected with -32602" {
+@test "M8: a malformed clientInfo is rejected with error -32602" {
 	start
 	for value in '"c"' '[]' '{}' '{"name":"c"}' '{"version":"1"}' \
 	             '{"name":1,"version":"1"}' '{"name":"c","version":1}'; do
@@ -221,7 +221,7 @@ is_error() {
 	is "$(get -k error | sort | xargs)" 'code message'
 }
 
-@test "M8: methods that the stateless version has removed are rejected with -32601" {
+@test "M8: methods that the stateless version has removed are rejected with error -32601" {
 	start
 	for method in initialize ping logging/setLevel resources/subscribe \
 	              resources/unsubscribe tasks/get tasks/list tasks/result \
@@ -232,13 +232,13 @@ is_error() {
 	done
 }
 
-@test "M8: tools/call with an unknown tool is rejected with -32602" {
+@test "M8: tools/call with an unknown tool is rejected with error -32602" {
 	start
 	modern tools/call '"name":"nope"'
 	is_error -32602 nope
 }
 
-@test "M8: tools/list with a cursor is rejected with -32602" {
+@test "M8: tools/list with a cursor is rejected with error -32602" {
 	start
 	modern tools/list '"cursor":"x"'
 	is "$(code)" -32602
@@ -381,7 +381,7 @@ subscribe() {
 	is "$(code)" -32601
 }
 
-@test "M8: too many open subscriptions are rejected with -32603" {
+@test "M8: too many open subscriptions are rejected with error -32603" {
 	local form='{"jsonrpc":"2.0","id":%d,"method":"subscriptions/listen",'
 	form+='"params":{"notifications":{},"_meta":{'$META'}}}\n'
 	start
@@ -398,7 +398,7 @@ subscribe() {
 
 # --- M3: stateless messages and messages after a handshake
 
-@test "M3: server/discover without a protocolVersion is rejected with -32602" {
+@test "M3: server/discover without a protocolVersion is rejected with error -32602" {
 	start
 	ask server/discover
 	is_error -32602 $VERSION
@@ -439,7 +439,7 @@ subscribe() {
 	is_after_handshake
 }
 
-@test "M3: an initialize request with protocolVersion in _meta is rejected with -32601" {
+@test "M3: an initialize request with protocolVersion in _meta is rejected with error -32601" {
 	start
 	ask initialize '{"protocolVersion":"2025-11-25","_meta":{'"$META"'}}'
 	is "$(code)" -32601
@@ -497,7 +497,7 @@ subscribe() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "P1: a JSON array of messages is rejected with -32600 in every protocol version" {
+@test "P1: a JSON array of messages is rejected with error -32600 in every protocol version" {
 	start
 	one='{"jsonrpc":"2.0","id":1,"method":"tools/call",'
 	one+='"params":{"name":"bash","arguments":{"command":"touch ran"}}}'

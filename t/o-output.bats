@@ -196,7 +196,7 @@ written_pieces() {
 	like "$(plain stdout)" 'xé*'
 }
 
-@test "O1: in a longer line, only the last 8,000 columns can be overwritten" {
+@test "O1: in a line of more than 8,000 characters, only the last 8,000 columns can be overwritten" {
 	boris
 	run_bash "$(as 8001 a); printf '\rx\n'"
 	is "$(plain stdout)" "$(as 8000 a | sh)x"
@@ -341,7 +341,7 @@ written_pieces() {
 	is "$(tail -c +30001 shown)" $'\n'"$line"$'\n'"$(tail -c 2000 shown)"
 }
 
-@test "O3: the last part of truncated output starts with a complete line" {
+@test "O3: the end of long output starts with a complete line" {
 	boris
 	run_bash 'seq 20000'
 	last=$(seq 20000 | tail -c 2000 | tail -n +2)
@@ -349,7 +349,7 @@ written_pieces() {
 	is "$(plain stdout | sed '1,/truncated/d')" "$last"
 }
 
-@test "O3: the last part of truncated output is not halved to start with a complete line" {
+@test "O3: the end of long output starts within a line if its last lines are very long" {
 	boris
 	run_bash "$(as 40000 a); echo; $(as 1001 b)"
 	has "$(plain stdout)" 'first 30000 and last 1001 shown; full'
@@ -473,7 +473,7 @@ written_pieces() {
 	is "$(plain stdout | grep -o € | wc -l | tr -d ' ')" 17066
 }
 
-@test "O4: --truncate=both shows the first 10,000 and the last 20,000 characters" {
+@test "O4: --truncate=both shows the first 10,000 and the last 20,000 characters of long output" {
 	boris --truncate=both
 	run_bash "$(as 9999 x); printf 1; $(as 20000 y); printf 2; $(as 19999 z)"
 	is "$(result stdout_chars)" 50000
@@ -705,7 +705,7 @@ has_raw_file() {
 	has "$(plain stdout)" incomplete
 }
 
-@test "O5: a command can exceed RLIMIT_FSIZE only in its own files" {
+@test "O5: a command fails if a file that it writes reaches RLIMIT_FSIZE" {
 	wrap=(sh -c 'ulimit -f 100; exec "$@"' sh)
 	boris
 	run_bash 'head -c 200000 /dev/zero >big'
@@ -921,7 +921,7 @@ limited_to() {
 	done
 }
 
-@test "O8: a limit below 200 or above 100000 is rejected" {
+@test "O8: the argument limit is rejected if it is below 200 or above 100000" {
 	boris
 	for n in 199 100001; do
 		run_bash true '{"limit":'$n'}'

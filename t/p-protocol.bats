@@ -144,7 +144,7 @@ not_run() {
 	done
 }
 
-@test "P1: initialize without protocolVersion is rejected with -32602" {
+@test "P1: initialize without protocolVersion is rejected with error -32602" {
 	start
 	for params in '{"capabilities":{},"clientInfo":{"name":"c","version":"1"}}' ''; do
 		ask initialize "$params"
@@ -152,7 +152,7 @@ not_run() {
 	done
 }
 
-@test "P1: initialize with a number as protocolVersion is rejected with -32602" {
+@test "P1: initialize with a number as protocolVersion is rejected with error -32602" {
 	start
 	ask initialize '{"protocolVersion":20250618}'
 	is "$(code)" -32602
@@ -170,7 +170,7 @@ not_run() {
 	is "$(get result)" '{}'
 }
 
-@test "P1: tools/list and tools/call are rejected with -32602 before initialize" {
+@test "P1: tools/list and tools/call are rejected with error -32602 before initialize" {
 	start
 	for method in tools/list tools/call; do
 		ask $method '{"name":"bash","arguments":{"command":"touch ran"}}'
@@ -260,7 +260,7 @@ not_run() {
 	is "$(get result protocolVersion)" '"2025-11-25"'
 }
 
-@test "P1: a byte order mark after the first line is rejected with -32700" {
+@test "P1: a byte order mark after the first line is rejected with error -32700" {
 	boris
 	rejects_line $'\xef\xbb\xbf{"jsonrpc":"2.0","id":1,"method":"ping"}' -32700 null
 }
@@ -328,7 +328,7 @@ not_run() {
 	is "$(get -n id)" 1022
 }
 
-@test "P2: an id of more than 1024 bytes is rejected with -32600" {
+@test "P2: an id of more than 1024 bytes is rejected with error -32600" {
 	boris
 	for id in "\"$(letters 1023)\"" "$(letters 1025 | tr a 1)"; do
 		ping "$id"
@@ -360,40 +360,40 @@ not_run() {
 
 # --- P3: invalid messages (JSON-RPC 2.0, RFC 8259)
 
-@test "P3: a truncated message is rejected with -32700" {
+@test "P3: a truncated message is rejected with error -32700" {
 	rejects_json '{' '{"jsonrpc":"2.0","id":4,"method"' '[1' '"abc' \
 		'{"jsonrpc":"2.0","id":1,"method":"ping"'
 }
 
-@test "P3: a message with a syntax error is rejected with -32700" {
+@test "P3: a message with a syntax error is rejected with error -32700" {
 	rejects_json '}' '{"a":1]' "{'a':1}" '{a:1}' '{"a":1,}' '[1,]' '{"a" 1}' \
 		'{,}' 'nul' 'True' '{"a":undefined}' '// x'
 }
 
-@test "P3: text after a message on the same line is rejected with -32700" {
+@test "P3: text after a message on the same line is rejected with error -32700" {
 	message='{"jsonrpc":"2.0","id":1,"method":"ping"}'
 	rejects_json "${message}x" "$message{}"
 }
 
-@test "P3: an invalid number is rejected with -32700" {
+@test "P3: an invalid number is rejected with error -32700" {
 	rejects_json '{"id":01}' '{"id":+1}' '{"id":1.}' '{"id":.5}' '{"id":NaN}' \
 		'{"id":-}' '{"id":1e}' '{"id":0x1}' '{"id":Infinity}' '{"id":--1}'
 }
 
-@test "P3: an invalid escape sequence is rejected with -32700" {
+@test "P3: an invalid escape sequence is rejected with error -32700" {
 	rejects_json '{"a":"\x41"}' '{"a":"\u12"}' '{"a":"\u12g4"}' '{"a":"\"}'
 }
 
-@test "P3: an unescaped control character in a string is rejected with -32700" {
+@test "P3: an unescaped control character in a string is rejected with error -32700" {
 	rejects_json $'{"a":"\t"}' $'{"a":"\x01"}' $'{"a":"\x1b"}'
 }
 
-@test "P3: a message that is not valid UTF-8 is rejected with -32700" {
+@test "P3: a message that is not valid UTF-8 is rejected with error -32700" {
 	rejects_json $'{"a":"\xff"}' $'{"a":"\xc3"}' $'{"a":"\xc0\x80"}' \
 		$'{"a":"\xed\xa0\x80"}' $'{"a":"\xf4\x90\x80\x80"}' $'{"a":"\xe2\x82"}'
 }
 
-@test "P3: a NUL byte between tokens is rejected with -32700" {
+@test "P3: a NUL byte between tokens is rejected with error -32700" {
 	boris
 	printf '{"jsonrpc":"2.0","id":1,\0"method":"ping"}\n' >&7
 	hear
@@ -408,7 +408,7 @@ not_run() {
 	lacks "$(get error message)" '\n'
 }
 
-@test "P3: an array nested 100,000 levels deep is rejected with -32700" {
+@test "P3: an array nested 100,000 levels deep is rejected with error -32700" {
 	boris
 	head -c 100000 /dev/zero | tr '\0' '[' >&7
 	send ''
@@ -417,7 +417,7 @@ not_run() {
 	next_is_ping
 }
 
-@test "P3: an object nested 20,000 levels deep is rejected with -32700" {
+@test "P3: an object nested 20,000 levels deep is rejected with error -32700" {
 	boris
 	yes '{"a":' | head -n 20000 | tr -d '\n' >&7
 	send ''
@@ -443,14 +443,14 @@ not_run() {
 	is "$(get -v id)" 2
 }
 
-@test "P3: a message that is a JSON scalar is rejected with -32600" {
+@test "P3: a message that is a JSON scalar is rejected with error -32600" {
 	boris
 	for line in 1 -1.5 '"x"' null true false; do
 		rejects_line "$line" -32600 null
 	done
 }
 
-@test "P3: a request whose jsonrpc member is not 2.0 is rejected with -32600" {
+@test "P3: a request whose jsonrpc member is not 2.0 is rejected with error -32600" {
 	boris
 	rejects_line '{"id":5,"method":"ping"}' -32600 5
 	rejects_line '{"jsonrpc":"1.0","id":"a","method":"ping"}' -32600 '"a"'
@@ -461,7 +461,7 @@ not_run() {
 	rejects_line '{}' -32600 null
 }
 
-@test "P3: a request without a method name is rejected with -32600" {
+@test "P3: a request without a method name is rejected with error -32600" {
 	boris
 	rejects_line '{"jsonrpc":"2.0","id":5}' -32600 5
 	rejects_line '{"jsonrpc":"2.0","id":"x","method":5}' -32600 '"x"'
@@ -471,7 +471,7 @@ not_run() {
 	rejects_line '{"jsonrpc":"2.0","params":{}}' -32600 null
 }
 
-@test "P3: a request whose id is neither a string nor a number is rejected with -32600" {
+@test "P3: a request whose id is neither a string nor a number is rejected with error -32600" {
 	boris
 	for id in null true false '[]' '[1]' '{}' '{"id":1}'; do
 		rejects_line '{"jsonrpc":"2.0","id":'"$id"',"method":"ping"}' -32600 null
@@ -520,7 +520,7 @@ not_run() {
 	[ ! -e ran ]
 }
 
-@test "P3: an unknown method is rejected with -32601" {
+@test "P3: an unknown method is rejected with error -32601" {
 	boris
 	for method in nope prompts/list prompts/get resources/list resources/read \
 	              resources/templates/list logging/setLevel completion/complete \
@@ -540,12 +540,12 @@ not_run() {
 	done
 }
 
-@test "P3: tools/list with an unknown cursor is rejected with -32602" {
+@test "P3: tools/list with an unknown cursor is rejected with error -32602" {
 	boris
 	rejects_params tools/list '{"cursor":"x"}'
 }
 
-@test "P3: params that are not an object are rejected with -32602" {
+@test "P3: params that are not an object are rejected with error -32602" {
 	boris
 	for value in '[]' '[1]' 5 '"x"' true; do
 		rejects_params tools/list "$value"
@@ -553,21 +553,21 @@ not_run() {
 	done
 }
 
-@test "P3: a _meta that is not an object is rejected with -32602" {
+@test "P3: a _meta that is not an object is rejected with error -32602" {
 	boris
 	for value in '[]' '[1]' 5 '"x"' true; do
 		rejects_params tools/list '{"_meta":'"$value"'}'
 	done
 }
 
-@test "P3: tool arguments that are not an object are rejected with -32602" {
+@test "P3: tool arguments that are not an object are rejected with error -32602" {
 	boris
 	for value in '[]' '[1]' 5 '"x"' true; do
 		rejects_params tools/call '{"name":"bash","arguments":'"$value"'}'
 	done
 }
 
-@test "P3: tools/call without a tool name is rejected with -32602" {
+@test "P3: tools/call without a tool name is rejected with error -32602" {
 	boris
 	for params in '{}' '{"arguments":{"command":"true"}}' '{"name":5}' \
 	              '{"name":null,"arguments":{}}' '{"name":["bash"]}' null; do
@@ -583,7 +583,7 @@ not_run() {
 	is "$(get -n result tools)" 2
 }
 
-@test "P3: tools/call with an unknown tool is rejected with -32602" {
+@test "P3: tools/call with an unknown tool is rejected with error -32602" {
 	boris
 	run_tool nope '{}'
 	is "$(code)" -32602
@@ -933,7 +933,7 @@ waits_for() {
 	not_run
 }
 
-@test "P4: an error shortens a long name of an unknown argument" {
+@test "P4: the error about an unknown argument shortens a long name" {
 	boris
 	long=$(printf %0500d 0)
 	run_tool bash '{"command":"touch ran","x'$long'":1}'
@@ -949,7 +949,7 @@ waits_for() {
 	not_run
 }
 
-@test "P4: an error shortens a long unknown task id" {
+@test "P4: the error about an unknown task id shortens a long id" {
 	boris
 	long=$(printf %0500d 0)
 	run_tool task_output '{"task_id":"x\n'$long'"}'
@@ -1021,7 +1021,7 @@ rejects_long_line() {
 	is "$(get result)" '{}'
 }
 
-@test "P5: a message one byte longer than 16 MiB is rejected with -32600" {
+@test "P5: a message one byte longer than 16 MiB is rejected with error -32600" {
 	boris
 	padded 16777217 >&7
 	hear
@@ -1605,7 +1605,7 @@ cancels_queued() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "O7: a progress token of more than 1024 bytes is rejected with -32602" {
+@test "O7: a progress token of more than 1024 bytes is rejected with error -32602" {
 	boris
 	run_bash 'touch ran' '{}' "{\"progressToken\":\"$(letters 1023)\"}"
 	is "$(code)" -32602

@@ -639,7 +639,7 @@ waits_30_s() {
 	isnt "$(result note)" ''
 }
 
-@test "W3: the argument until does not match half of a text in stdout and half in stderr" {
+@test "W3: the argument until does not match a text that is split between stdout and stderr" {
 	boris
 	begin
 	start_task 'printf rea; printf dy >&2; echo x >a; read <gate'
@@ -650,7 +650,7 @@ waits_30_s() {
 	least "$(took)" 290
 }
 
-@test "W3: the argument until does not match a text divided between two lines" {
+@test "W3: the argument until does not match a text that is split between two lines" {
 	boris
 	begin
 	start_task 'printf "rea\nsteady"; echo x >a; read <gate'

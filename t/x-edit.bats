@@ -351,7 +351,7 @@ inode() {
 	holds f 'y\r\n y\r\n\r\ny\n y\n\n'
 }
 
-@test "X2: a newline that is inserted into the last line has the previous line ending" {
+@test "X2: a newline that is inserted into the last line has the ending of the line before" {
 	boris --edit
 	printf 'c\r\nd' >f
 	edit f '"5\n6"' '"d"'
@@ -472,7 +472,7 @@ owner_of() {
 	holds f 'a\n'
 }
 
-@test "X3: an edit with old is rejected if the file does not exist" {
+@test "X3: with the argument old, edit is rejected if the file does not exist" {
 	boris --edit
 	edit none '"x"' '"a"'
 	refused "$PWD/none: cannot change the file: No such file*"
@@ -612,7 +612,7 @@ boris_of_another_user() {
 	only d f
 }
 
-@test "X3: a new file in a read-only directory is rejected" {
+@test "X3: edit cannot create a file in a read-only directory" {
 	boris_of_another_user
 	edit d/new '"b"'
 	refused '*Permission denied*'
