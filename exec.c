@@ -30,14 +30,14 @@
  *	KILLED ----- foreign for FOREIGN_GRACE, --------------+
  *	             or PROC_GIVE_UP
  *
- * SETTLE and FOREIGN_GRACE, which are defined below, and PROC_GRACE and
- * PROC_GIVE_UP, which are defined in proc.h, are times.
+ * SETTLE, FOREIGN_GRACE, PROC_GRACE and PROC_GIVE_UP are times. proc.h
+ * defines the last two.
  *
  * From every state except RUNNING, a command enters GONE when all of its
  * processes have exited. "Foreign" means that only processes of another user
  * are left, which boris is not permitted to signal. From SURVIVED, a command
  * returns to SETTLING if its shell exits after all, and to STOPPING if
- * exec_stop() is called again and the survivor is foreign.
+ * exec_stop() is called again and the surviving process is foreign.
  *
  * In SETTLING, boris waits for processes that are about to exit or to start a
  * session of their own, so that it does not report them as left running
@@ -45,10 +45,10 @@
  * SURVIVED, boris has given up: a process belongs to another user, or is stuck
  * in the kernel.
  *
- * A command ends when it enters ORPHANED or GONE, or SURVIVED after its shell
- * has exited. Its exit status and output are complete then, and `ended` is
- * true. boris polls the process group from the time when the shell has exited,
- * or cannot be signalled. */
+ * A command ends when it enters ORPHANED or GONE. It also ends when it enters
+ * SURVIVED after its shell has exited. From then on, its exit status and output
+ * are complete, and `ended` is true. boris polls the process group as soon as
+ * the shell has exited or cannot be signalled. */
 
 enum {
 	SETTLE = 20,            /* duration of EXEC_SETTLING, ms */

@@ -179,9 +179,10 @@ const char *exec_signal(const struct exec *);
 
 /* Types text into the terminal of a command. Text that the terminal does not
  * accept yet is queued (I2). Sets *mode to the mode of the terminal. Returns 0,
- * or -1 with errno set if nothing was typed: ENOTTY if the command has no
- * terminal, EPIPE if it is closed, E2BIG if a line is too long, ENOBUFS if too
- * much input is unread, or ENOMEM. */
+ * or -1 with errno set if nothing was typed. ENOTTY means that the command has
+ * no terminal, EPIPE that the terminal is closed, E2BIG that a line is too
+ * long, ENOBUFS that too much input is unread, and ENOMEM that memory is
+ * short. */
 int exec_type(struct exec *, const struct buf *, int64_t now,
               enum terminal_mode *mode);
 /* Types a complete line into a terminal that does not echo. Returns 0, or -1 if

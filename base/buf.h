@@ -2,12 +2,12 @@
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
 
-/* Memory allocation, and buffers of bytes that grow.
+/* Memory allocation, and growable buffers of bytes.
  *
- * There are two kinds of allocations (E7). Memory whose size a client or
- * another peer determines is allocated with buf_reserve() or mem_try(), which
- * return an error if allocation fails. All other allocations are small. If one
- * of them fails, boris reports that on stderr and exits with status 1, so
+ * There are two kinds of allocations (E7). Memory whose size a client
+ * determines is allocated with buf_reserve() or mem_try(), which return an
+ * error if allocation fails. All other allocations are small. If a small
+ * allocation fails, boris reports that on stderr and exits with status 1, so
  * callers do not check for NULL. */
 
 #include <stdarg.h>

@@ -41,11 +41,11 @@ bool script_write(struct script *, const char *shell, const struct buf *text,
                   bool reports_dir, int fd);
 void script_free(struct script *);
 
-/* Filters the start of the shell's stderr. Appends n bytes to the buffer,
- * without the EXIT trap, which bash quotes when it reports a syntax error (D3).
- * Sets syntax_error in that case. An incomplete message is kept until more
- * bytes follow. n must be 0 at the end of stderr. Returns false if no filtering
- * is needed. The caller then uses the bytes unchanged. */
+/* Filters the start of the shell's stderr. When bash reports a syntax error, it
+ * also prints the EXIT trap (D3). This function appends n bytes to the buffer
+ * without the trap, and sets syntax_error in that case. An incomplete message
+ * is kept until more bytes follow; n must be 0 at the end of stderr. Returns
+ * false if no filtering is needed. The caller then uses the bytes unchanged. */
 bool script_clean(struct script *, const char *bytes, size_t n, struct buf *);
 
 /* Parses a report of n bytes, at least 1, that the EXIT trap has written.

@@ -192,13 +192,14 @@ raise_oom_score(int fd)
 	return before;
 }
 
-/* Starts the program in the child. Returns only on failure, with errno set.
+/* Starts the program in the child. Returns only on failure, with errno set. The
+ * child changes only the process group and errno, because it may share boris's
+ * memory (see create_child()).
  *
- * The child changes only the process group and errno, because it may share
- * boris's memory (see create_child()). All signals stay blocked until their
- * handlers are reset, so that no signal handler of boris runs in the child
- * (E1). They are unblocked before the child changes to its directory, so that
- * it can be killed if the directory hangs. */
+ * All signals stay blocked until their handlers are reset, so that no signal
+ * handler of boris runs in the child (E1). The signals are unblocked before the
+ * child changes to its directory, so that a child in a hung directory can be
+ * killed. */
 static void
 exec_child(struct proc_group *g, const struct spawn_program *program, int done)
 {

@@ -49,12 +49,12 @@ struct spawn_program {
 	                         * may hang (E11) */
 };
 
-/* Starts a program as the leader of a zeroed process group. The child changes
- * to its directory itself, because that may block forever on a hung mount.
- * Returns the non-blocking reading end of a pipe. At the end of file on the
- * pipe, the program has started or the child has exited, and the group's
- * `outcome` is complete. Sets lacks_fd of the group if a descriptor above 2 is
- * not available. Returns -1 with errno set if no child was created. */
+/* Starts a program as the leader of a zeroed process group. The child itself
+ * changes to the directory, because that may block forever on a hung mount.
+ * Returns the non-blocking reading end of a pipe, or -1 with errno set if no
+ * child was created. At end of file on the pipe, the program has started or the
+ * child has exited, and the group's `outcome` is complete. Sets lacks_fd of the
+ * group if a descriptor above 2 is not available. */
 int spawn(struct proc_group *, const struct spawn_program *);
 
 /* Closes the given descriptor and all higher ones. */
