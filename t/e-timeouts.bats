@@ -75,7 +75,7 @@ READ_STAT='read -r pid name state parent group session rest </proc/$$/stat'
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "E1: a command inherits no descriptors except stdin, stdout, stderr and the directory pipe" {
+@test "E1: a command inherits no descriptors except stdin, stdout, stderr and one pipe" {
 	needs_linux
 	boris
 	start_task 'read <gate'
@@ -582,7 +582,7 @@ echo so far; echo x >mark; read <gate; echo end"
 	unanswered $long
 }
 
-@test "E6: a note about a request that timed out in the client appears only once" {
+@test "E6: the note about a request that timed out in the client appears only once" {
 	boris
 	call_bash 'echo x >mark; read <gate'
 	begun mark
@@ -602,7 +602,7 @@ cancel_with() {
 	give_up $id "$1"
 }
 
-@test "E6: a command keeps running if the cancellation has the reason that an SDK gives for timeouts" {
+@test "E6: a command keeps running if its call is cancelled with a timeout as the reason" {
 	boris
 	for reason in 'request timeout' 'context deadline exceeded' Timeout \
 		'TimeoutError: The operation was aborted due to timeout' \
@@ -1204,7 +1204,7 @@ of_process_1() {
 	is $status 0
 }
 
-@test "E8: commands can clean up if the boris that process 1 started is killed" {
+@test "E8: commands can clean up after the child boris of process 1 was killed" {
 	as_process_1
 	boris
 	start_task "trap 'echo bye >bye; exit' TERM; echo x >mark; read <gate"
@@ -1567,7 +1567,7 @@ delays_only_itself() {
 	unmount
 }
 
-@test "E11: if the cwd of a task turns out to be missing on a slow mount, its result is an error" {
+@test "E11: if the cwd of a task on a slow mount does not exist, the result of the task is an error" {
 	mount_files
 	boris
 	hang_mount
@@ -1581,7 +1581,7 @@ delays_only_itself() {
 	unmount
 }
 
-@test "E11, E12: the log names child processes that cannot be killed because of a hung mount" {
+@test "E11, E12: the log names child processes that are blocked by a hung mount" {
 	hurried
 	mount_files
 	boris --log="$PWD/log"
@@ -1593,7 +1593,7 @@ delays_only_itself() {
 	unmount
 }
 
-@test "E11, E12: when boris exits, it names child processes that a hung mount blocks" {
+@test "E11, E12: at exit, boris reports child processes that are blocked by a hung mount" {
 	hurried
 	mount_files
 	boris

@@ -706,7 +706,7 @@ health_from() {
 	done
 }
 
-@test "H4: on other addresses than loopback, any Host header is accepted" {
+@test "H4: on an address other than loopback, any Host header is accepted" {
 	serve --listen=0.0.0.0 --allow-anyone
 	connect a
 	health_from 'Host: boris.example' 200

@@ -62,7 +62,7 @@ send_together() {
 	release
 }
 
-@test "K1: the argument wait_for_previous is rejected for other clients than Gemini CLI" {
+@test "K1: the argument wait_for_previous is rejected for clients other than Gemini CLI" {
 	boris
 	run_bash 'echo hi' '{"wait_for_previous":true}'
 	refused '*unknown argument "wait_for_previous"*'
