@@ -170,7 +170,7 @@ start_shell(struct exec *x, const struct options *o,
 }
 
 /* Writes queued input to the terminal or to the command's stdin. Closes stdin
- * when all input is written. If no process can read the input, it is discarded
+ * when all input is written. Discards the input if no process can read it
  * (B5). */
 static void
 write_input(struct exec *x)
@@ -812,9 +812,9 @@ send_signals(const struct list *list)
 }
 
 /* Returns whether a child other than a shell may have exited in this turn, such
- * as the guard or an inherited orphan. If a shell has exited, it has caused the
- * SIGCHLD. But if /proc is not usable, an inherited orphan may have exited
- * together with the shell. */
+ * as the guard or an inherited orphan. Usually, a shell that has exited is the
+ * only cause of a SIGCHLD. But if /proc is not usable, an inherited orphan may
+ * have exited together with the shell. */
 static bool
 other_may_have_exited(const struct options *o, const struct loop *loop,
                       bool shell_ended)

@@ -24,7 +24,7 @@ struct loop {
 	                  * turn */
 	bool end;        /* true if a signal has asked boris to exit */
 	struct pollfd *set;
-	int count;       /* number of entries in the poll set */
+	int count;       /* true if a signal to exit has arrived */
 	int cap;         /* number of entries allocated for the poll set */
 };
 

@@ -30,7 +30,7 @@
 #include "base/message.h"
 
 #if defined(ON_LINUX) && defined(SYS_getrandom)
-/* Handles SIGALRM. It does nothing, but the signal interrupts getrandom(). */
+/* Handles SIGALRM without doing anything. The signal interrupts getrandom(). */
 static void
 on_alarm(int sig)
 {

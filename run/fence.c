@@ -180,10 +180,10 @@ deny_calls(struct filter *f, const struct denied_calls *calls, size_t n)
 	}
 }
 
-/* Installs a seccomp filter. It denies the system calls for kernel keys,
- * because a process can reach all keys of its user through any keyring. With
- * --write, it also denies fsopen(). This requires CAP_SYS_ADMIN or
- * NO_NEW_PRIVS. Returns 0, or -1 with errno set. */
+/* Installs a seccomp filter, which requires CAP_SYS_ADMIN or NO_NEW_PRIVS. The
+ * filter denies the system calls for kernel keys, because a process can reach
+ * all keys of its user through any keyring. With --write, it also denies
+ * fsopen(). Returns 0, or -1 with errno set. */
 static int
 enter_filter(bool write)
 {

@@ -113,8 +113,8 @@ parse_request_line(struct request *r, char *line)
 static void
 parse_accept(struct request *r, const char *value)
 {
-	/* The literals are split, so that tools do not take them for
-	 * comments. */
+	/* The string is split so that tools do not mistake it for the end of a
+	 * comment. */
 	bool all = field_lists(value, "*/" "*");
 
 	r->has_accept = true;

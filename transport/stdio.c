@@ -320,9 +320,9 @@ is_finished(const struct stdio *s)
 	return s->in_eof && !has_input(s) && !calls_are_open(s->client);
 }
 
-/* Terminates all commands if a signal asks boris to exit, if the client has
- * closed stdout, or if stdin is at end of file and all requests have been
- * answered (P9). */
+/* Terminates all commands after a signal to exit, after the client has closed
+ * stdout, or when stdin is at end of file and all requests have been answered
+ * (P9). */
 static void
 close_if_due(struct stdio *s, const struct loop *loop)
 {
