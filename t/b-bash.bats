@@ -1204,14 +1204,14 @@ END
 	refused "*$pid*"
 }
 
-@test "B7: if until finds nothing, a note says that until is not a pattern" {
+@test "B7: if the argument until matches nothing, a note says that it is not a pattern" {
 	boris
 	run_bash 'echo other; read <gate' '{"until":"ready|listening","wait":100}'
 	has "$(plain note)" 'plain text, not a pattern'
 	lacks "$(plain note)" buffer
 }
 
-@test "B7: if a command has printed nothing, a note mentions output buffering" {
+@test "B7: if a wait ends and the command has printed nothing, a note mentions output buffering" {
 	boris
 	run_bash 'read <gate' '{"until":"ready|listening","wait":100}'
 	has "$(plain note)" 'plain text, not a pattern'

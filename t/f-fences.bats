@@ -181,7 +181,7 @@ write_overlay() {
 	mkdir up
 }
 
-@test "F1: with --write, an overlay mount cannot empty a directory outside" {
+@test "F1: with --write, an overlay mount cannot empty a directory outside of the given one" {
 	needs_landlock
 	needs perl
 	case $(uname -m) in x86_64) unshare=272 ;; *) unshare=97 ;; esac
@@ -209,7 +209,7 @@ write_overlay() {
 		'mknod in/disk b 7 0' 'echo 0 >/proc/sys/kernel/printk'
 }
 
-@test "F1: with --write, files outside can be read and executed" {
+@test "F1: with --write, files outside of the given directory can be read and executed" {
 	needs_landlock
 	printf '#!/bin/sh\ncat "$0" >in/copy\n' >out/program
 	chmod 755 out/program

@@ -735,7 +735,7 @@ is_read_already() {
 	has "$(plain note)" 'not printed: ab'
 }
 
-@test "W3: if until finds nothing before the time expires, a note says so" {
+@test "W3: if the argument until matches nothing before the wait ends, a note says so" {
 	boris
 	start_task 'echo one; read <gate'
 	begin
