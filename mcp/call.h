@@ -48,24 +48,24 @@ struct call {
 	struct job *job;          /* the job that the call refers to; NULL for a
 	                           * list of tasks or a subscription */
 	struct call_request request;
-	struct watch watch;       /* searches the output of the job */
-	enum terminal_mode mode;  /* mode of the terminal when the input was
-	                           * typed */
-	bool typed_plain;         /* the typed input has no control character,
-	                           * such as Enter */
-	bool orphaned;            /* the peer has disconnected: the call gets no
-	                           * progress and no result, marks nothing as
-	                           * reported, and does not wait for a task */
+	struct watch watch;       /* search in the output of the job */
+	enum terminal_mode mode;  /* mode of the terminal when the call typed
+	                           * its input */
+	bool typed_plain;         /* the typed input contains no Enter or other
+	                           * control character */
+	bool orphaned;            /* the client has disconnected, so the call
+	                           * sends nothing and marks no output as
+	                           * reported */
 
 	/* Times, in ms */
 	int64_t read_at;      /* time at which the request was read */
-	int64_t wait_until;   /* end of the wait that the request asks for; not
-	                       * used if the call starts the job */
-	int64_t answer_by;    /* time at which the call reaches call_limit;
-	                       * NEVER if there is no limit or the client
-	                       * accepts late answers */
+	int64_t wait_until;   /* time at which the requested wait ends; not used
+	                       * if the call starts the job */
+	int64_t answer_by;    /* time of the latest answer that the client
+	                       * accepts; NEVER if it has no limit */
 	int64_t progress_at;  /* time of the next progress message */
-	/* Positions up to which progress messages have shown the output */
+	/* Positions in the output up to which progress messages have shown
+	 * it */
 	struct output_cursor out_shown, err_shown;
 };
 

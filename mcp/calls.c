@@ -31,25 +31,25 @@
 #include "session/secret.h"
 
 enum {
-	WAITS_MAX = 1000,          /* maximum number of calls about tasks and of
-	                            * subscriptions (P6) */
-	PROMPT_POLL = 50,          /* interval at which a terminal is checked
-	                            * for a prompt, in ms; poll() does not
-	                            * report a change of its settings (I3) */
-	/* delay of a progress message after new output, in ms (O7); clients
-	 * lose a message that they read together with the response */
+	WAITS_MAX = 1000,          /* maximum number of open calls that started
+	                            * no command (P6) */
+	PROMPT_POLL = 50,          /* interval of checks whether a terminal
+	                            * waits for input, in ms; poll() does not
+	                            * report changed terminal settings (I3) */
+	/* time from new output to the progress message about it, in ms (O7);
+	 * clients lose a progress message that arrives together with the
+	 * response */
 	PROGRESS_DELAY = 100,
-	PROGRESS_SILENCE = 10000,  /* interval of progress messages if there is
-	                            * no new output, in ms */
-	PROGRESS_SIZE = 4000,      /* maximum size of each stream in a progress
-	                            * message, in bytes */
-	PROGRESS_ENVELOPE = 2048,  /* maximum size of the rest of a progress
-	                            * message, in bytes */
-	RESULT_SMALL = 4096,       /* maximum size of output for which a result
-	                            * is written without a check for memory, in
-	                            * bytes */
-	RESULT_FACTOR = 12         /* maximum memory that a result needs, as a
-	                            * multiple of the size of its output */
+	PROGRESS_SILENCE = 10000,  /* interval of progress messages while a
+	                            * command prints nothing, in ms */
+	PROGRESS_SIZE = 4000,      /* maximum size of stdout or stderr in a
+	                            * progress message, in bytes */
+	PROGRESS_ENVELOPE = 2048,  /* maximum size of a progress message without
+	                            * its output, in bytes */
+	RESULT_SMALL = 4096,       /* maximum size of output for which free
+	                            * memory is not checked, in bytes */
+	RESULT_FACTOR = 12         /* maximum ratio of the memory for a result
+	                            * to the size of its output */
 };
 
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
@@ -85,22 +85,22 @@ is_subscription(const struct call *call)
 	return call->tool == NULL;
 }
 
-/* Returns whether the call has created the job that it waits for. */
+/* Returns whether the call waits for a job that it created. */
 static bool
 has_own_job(const struct call *call)
 {
 	return !is_subscription(call) && call->request.action == CALL_RUN;
 }
 
-/* Returns the reason why no more calls can be opened, or NULL. `waits` is set
- * if the new call would have no job of its own. */
+/* Returns the reason why no new call can be opened, or NULL. `waits` is set if
+ * the new call has no job of its own. */
 static const char *
 find_shortage(const struct client *c, bool waits)
 {
 	if (waits && c->waits == WAITS_MAX)
 		return "too many calls are waiting";
-	/* A single call is always accepted. Further calls are accepted only if
-	 * memory is available, since clients decide how many they open. */
+	/* Always accept a single call. Clients decide how many calls they open,
+	 * so accept more only while memory is available. */
 	if (c->calls.first != NULL && !mem_is_available(MEM_SPARE))
 		return "out of memory";
 	return NULL;
@@ -148,8 +148,8 @@ open_call(struct client *c, const struct reply *r, struct json token,
 	return call;
 }
 
-/* Closes a call and frees it. If `read` is set, the client has received the
- * result, so a finished task is forgotten (T3). */
+/* Closes a call and frees it. `read` means that the client has received the
+ * result, so that a finished task can be forgotten (T3). */
 static void
 close_call(struct call *call, bool read)
 {
@@ -175,8 +175,8 @@ cancel_call(struct call *call)
 
 	if (has_own_job(call) && !job_has_id(job))
 		session_cancel(c->session, job, c->now);
-	/* In a shared session, no other client knows the id of the task, so no
-	 * other client could terminate it (H6, H7). */
+	/* In a shared session, only the cancelled call has the id of the task,
+	 * so no client could terminate it later (H6, H7). */
 	else if (has_own_job(call) && c->session->shared)
 		session_kill(job, c->now);
 	close_call(call, false);
@@ -184,9 +184,9 @@ cancel_call(struct call *call)
 
 /* -- Results --------------------------------------------------------------- */
 
-/* Returns whether the answer shows how a finished job has ended, so that a task
- * can be forgotten (T3). The answer to a start that did not wait does not show
- * it. */
+/* Returns whether the answer shows the exit status of a finished job, so that
+ * its task can be forgotten (T3). A call that started a task without waiting
+ * does not show it. */
 static bool
 shows_end(const struct call *call)
 {
@@ -197,9 +197,9 @@ shows_end(const struct call *call)
 	return results_about(job, &call->request) != ABOUT_TASK_START;
 }
 
-/* Returns whether a line was typed without Enter. A program that reads single
- * keys reacts to each key, while a line editor only draws the line and
- * waits. */
+/* Returns whether the call typed a line without Enter. A program that reads
+ * single keys reacts to each key, but a line editor only echoes the line and
+ * waits for Enter. */
 static bool
 lacks_enter(const struct call *call)
 {
@@ -214,9 +214,9 @@ lacks_enter(const struct call *call)
 	    !output_is_screen(job->out.text);
 }
 
-/* Returns whether there is enough memory for the result, which exists as text,
- * as data, as JSON and in the queue. The size of the result depends on the
- * output of the job (E7). */
+/* Returns whether there is enough memory for the result. Its size depends on
+ * the output of the job (E7). Up to four copies of the output exist: text,
+ * structured data, JSON, and the queued message. */
 static bool
 has_memory_for_result(const struct job *job)
 {
@@ -228,8 +228,8 @@ has_memory_for_result(const struct job *job)
 	    mem_is_available(n * RESULT_FACTOR + MEM_SPARE);
 }
 
-/* Fills in the facts that the result reports in addition to the state of the
- * job. */
+/* Records in the request the facts that the result reports but the job does not
+ * contain. */
 static void
 fill_in_request(struct call *call)
 {
@@ -238,9 +238,9 @@ fill_in_request(struct call *call)
 
 	req->until_missed = req->until.len > 0 && call->watch.seen_at == 0;
 	req->prompt = job->prompt;
-	/* As long as typed input is unread or output is recent, it is unknown
-	 * whether the terminal waits for input. A stopped process can be found
-	 * even then. */
+	/* While typed input is unread or output is recent, boris cannot
+	 * determine whether the terminal waits for input. It can still detect a
+	 * stopped process. */
 	if (job_takes_input(job) && req->prompt.state == TERMINAL_BUSY)
 		req->stopped = exec_find_stopped(&job->exec, call->client->now,
 		    &req->stop_signal);
@@ -248,7 +248,7 @@ fill_in_request(struct call *call)
 	req->secret = secret_offer(job);
 }
 
-/* Appends the members of the JSON-RPC result of the call. */
+/* Appends the members of the call's JSON-RPC result. */
 static void
 put_result(struct buf *b, struct call *call)
 {
@@ -267,7 +267,7 @@ put_result(struct buf *b, struct call *call)
 	}
 }
 
-/* Marks everything that the result of the call has reported. */
+/* Marks the output and the events in the call's result as reported. */
 static void
 mark_reported(struct call *call)
 {
@@ -287,7 +287,7 @@ mark_reported(struct call *call)
 		job_mark_prompt_reported(job, &call->request.prompt);
 }
 
-/* Sends the result of the call, unless its peer has disconnected, and closes
+/* Sends the result of the call, unless the client has disconnected, and closes
  * the call. */
 static void
 answer(struct call *call)
@@ -315,7 +315,7 @@ answer(struct call *call)
 
 /* -- Progress (O7, W1) ------------------------------------------------- */
 
-/* Returns whether the job has printed something since the last progress
+/* Returns whether the job has printed output since the last progress
  * message. */
 static bool
 has_unsent_output(const struct call *call)
@@ -328,8 +328,8 @@ has_unsent_output(const struct call *call)
 	    output_has_new(job->err.text, &call->err_shown);
 }
 
-/* Returns the text of a progress message for a call whose job has not been
- * started, which says what the call waits for. */
+/* Returns the text of a progress message for a job that has not been started.
+ * The text says why the job waits. */
 static const char *
 find_reason_to_wait(const struct job *job)
 {
@@ -351,8 +351,8 @@ send_progress(struct call *call)
 	if (job != NULL && job->out.text != NULL) {
 		output_append_new(job->out.text, &out, PROGRESS_SIZE, &text);
 		output_append_new(job->err.text, &err, PROGRESS_SIZE, &text);
-		/* Without new output, send the last line again, because a
-		 * client shows it in place of the last message. */
+		/* A client shows only its latest progress message. Without new
+		 * output, repeat the last line. */
 		if (text.len == 0)
 			output_last_line(job->out.text, &text);
 	} else {
@@ -370,8 +370,8 @@ send_progress(struct call *call)
 	    fmt_seconds(c->now - call->read_at));
 	json_put_bytes(&b, "message", text.data, text.len);
 	buf_add(&b, "}}");
-	/* If the transport does not accept the message, the next one will
-	 * contain the same output. */
+	/* If the transport drops the message, show the output in the next
+	 * one. */
 	if (rpc_post(&call->reply, RPC_PROGRESS, 0, &b)) {
 		call->out_shown = out;
 		call->err_shown = err;
@@ -384,7 +384,7 @@ send_progress(struct call *call)
 /* -- Read and act ---------------------------------------------------------- */
 
 /* Searches the new output of the call's job, and schedules a progress message
- * if there is new output. */
+ * about it. */
 static void
 read_call(struct call *call)
 {
@@ -451,8 +451,8 @@ calls_act(struct client *c)
 
 /* -- New calls ------------------------------------------------------------- */
 
-/* Returns whether the input could be a line that lacks its Enter, because it
- * has no control character. */
+/* Returns whether the input contains no control character, so that it may be a
+ * line without its Enter. */
 static bool
 is_plain_text(const struct buf *input)
 {
@@ -467,8 +467,7 @@ is_plain_text(const struct buf *input)
 	return true;
 }
 
-/* Records in the log what is going to be typed. Returns 0, or -1 with errno
- * set. */
+/* Logs the input before it is typed. Returns 0, or -1 with errno set. */
 static int
 log_typing(const struct call *call)
 {
@@ -479,8 +478,7 @@ log_typing(const struct call *call)
 	return log_input(job, &call->request.input, job->prompt.secret);
 }
 
-/* Records the input in the log, and types it. On failure, writes an error to
- * `wrong`. */
+/* Logs the input and types it. On failure, writes an error to `wrong`. */
 static void
 type_input(struct call *call, struct buf *wrong)
 {
@@ -492,7 +490,7 @@ type_input(struct call *call, struct buf *wrong)
 	call->mode = TERMINAL_UNSEEN;
 	if (input->len == 0 && job->exec.terminal)
 		return;
-	/* Earlier output is neither a response to the input nor its echo. */
+	/* Skip earlier output, which cannot be a response to the input. */
 	read_call(call);
 	watch_restart(&call->watch);
 	if (log_typing(call) < 0)
@@ -505,16 +503,16 @@ type_input(struct call *call, struct buf *wrong)
 	job_read_prompt(job, c->now);
 }
 
-/* Reads the output of the task up to now, and checks whether its terminal waits
- * for input. The output may be more than is kept, so the calls that wait for a
- * text search it here. */
+/* Reads the output of the task, and checks whether its terminal waits for
+ * input. Only part of the output is kept in memory, so all calls that wait for
+ * a text search it now. */
 static void
 read_task(struct client *c, struct job *job)
 {
 	struct call *call;
 
-	/* Read a task once per turn, so that all calls in a turn get the same
-	 * answer. */
+	/* Read a task only once per turn, so that all calls in this turn show
+	 * the same output. */
 	if (c->just_read == job || job->state != JOB_TASK)
 		return;
 	c->just_read = job;
@@ -526,7 +524,7 @@ read_task(struct client *c, struct job *job)
 	}
 }
 
-/* Returns the task that the request names, or NULL if there is none. */
+/* Returns the task that the request names, or NULL if it does not exist. */
 static struct job *
 find_task(struct session *s, const struct call_request *req)
 {
@@ -541,7 +539,7 @@ find_task(struct session *s, const struct call_request *req)
 	return job;
 }
 
-/* Finds the task that the call is about, and types into it or kills it if the
+/* Finds the task that the call names. Types into the task or kills it if the
  * call asks for that. On failure, writes an error to `wrong`. */
 static void
 act_on_task(struct call *call, struct buf *wrong)
@@ -567,8 +565,8 @@ act_on_task(struct call *call, struct buf *wrong)
 		session_kill(job, c->now);
 }
 
-/* Starts to wait for the task or, if the call asks for a list, for any task.
- * Answers the call at once if it does not have to wait. */
+/* Starts the requested wait: for the task or, if the call lists tasks, for any
+ * task. Answers at once if no wait is needed. */
 static void
 open_wait(struct call *call)
 {
@@ -588,8 +586,8 @@ open_wait(struct call *call)
 	close_call(call, false);
 }
 
-/* Queues the job of the call. `limit` is the time of the hand-over, in ms, or
- * NEVER. */
+/* Queues the job of the call. `limit` is the time in ms at which a running
+ * command becomes a task, or NEVER. */
 static void
 open_job(struct call *call, struct job *job, int64_t limit)
 {
@@ -613,13 +611,12 @@ calls_tool(struct client *c, const struct reply *r, struct json token,
 	/* call.h explains the two uses of the limit. */
 	if (r->caller.call_limit > 0)
 		limit = c->now + r->caller.call_limit;
-	/* If the client accepts late answers, only the wait ends the call
-	 * (K2). */
+	/* A client that accepts late answers sets no limit to the wait (K2). */
 	if (!r->caller.client->takes_late_answer)
 		call->answer_by = limit;
 	call->tool = tool;
 	call->request = *request;
-	/* There is always memory for `until`, because it is short. */
+	/* `until` is short, so allocating memory for it never fails. */
 	watch_open(&call->watch, &call->request.until);
 	if (job != NULL)
 		open_job(call, job, limit);
@@ -654,7 +651,7 @@ find_call(struct client *c, struct json id)
 {
 	struct call *call = first_call(c);
 
-	/* No request has such a long id, and comparing it would take long. */
+	/* Do not compare a long id: no request can have it. */
 	if (id.len > RPC_ID_MAX)
 		return NULL;
 	while (call != NULL && !json_equal(call->reply.id, id))
@@ -671,8 +668,7 @@ calls_cancel(struct client *c, struct json id)
 		cancel_call(call);
 }
 
-/* Returns whether the call waits for a command that it has queued or started
- * itself. */
+/* Returns whether the call waits for a command that it queued or started. */
 static bool
 runs_command(const struct call *call)
 {
@@ -740,13 +736,12 @@ calls_close(struct client *c)
 	calls_read(c);
 	calls_act(c);
 	for (call = first_call(c); call != NULL; call = next) {
-		/* The previous call was removed from the list when it was
-		 * freed. */
+		/* The freed call is no longer in the list. */
 		next = next_call(call);  /* NOLINT(clang-analyzer-unix.Malloc) */
 		if (!is_subscription(call))
 			continue;
-		/* Clear the revision, so that rpc_result() adds no _meta of its
-		 * own. */
+		/* Clear the revision, so that rpc_result() does not add its own
+		 * _meta. */
 		call->reply.caller.revision = NULL;
 		buf_fmt(&b, "\"resultType\":\"complete\",\"_meta\":{"
 		    "\"" META_SUBSCRIPTION "\":%.*s}",

@@ -2,10 +2,10 @@
 #ifndef MCP_CALLS_H
 #define MCP_CALLS_H
 
-/* Open calls: requests that wait for their jobs (W), can be cancelled (P8), and
- * get progress messages (O7). In each turn, calls_read() searches the new
- * output of the jobs. Then calls_act() carries out what wait.c decides for each
- * call. */
+/* Open calls: requests without a response yet. They wait for their jobs (W),
+ * can be cancelled (P8), and get progress messages (O7). In each turn,
+ * calls_read() searches the new output of the jobs. Then calls_act() sends the
+ * responses that wait.c finds to be due. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,11 +20,10 @@
  * keeps `now` and `queue_space` up to date. */
 struct client {
 	const struct options *options;
-	struct caller caller;         /* the client as described by its
-	                               * handshake */
-	struct buf log_names;         /* name and version of the client from the
-	                               * handshake, as JSON members for the
-	                               * log */
+	struct caller caller;         /* name, limits and protocol revision from
+	                               * the handshake */
+	struct buf log_names;         /* client name and version for the log, as
+	                               * JSON members */
 	struct session *session;
 	struct rpc_channel channel;
 	int64_t now;                  /* time of this turn, in ms */
@@ -32,32 +31,32 @@ struct client {
 	                               * still be queued */
 	struct list calls;            /* open calls, in the order of their
 	                               * requests */
-	int waits;                    /* number of calls without a job of their
-	                               * own */
+	int waits;                    /* number of open calls that started no
+	                               * job */
 	size_t bytes;                 /* size of the ids and progress tokens of
 	                               * all open calls, in bytes */
 	const struct job *just_read;  /* the task whose output was read in this
 	                               * turn, or NULL */
 };
 
-/* Opens a call of a tool, or answers it at once. `token` is used for progress
- * messages if it is a string or an integer. Takes over the job, if there is
- * one, and the buffers of the request. If there are too many calls, or if
- * memory is short, sends an error and returns false; then the caller keeps the
- * job and the buffers. */
+/* Opens a call of a tool, or answers it at once. `token` is the token for
+ * progress messages; it is ignored unless it is a string or an integer. Takes
+ * ownership of the job, if there is one, and of the request's buffers. If there
+ * are too many calls or memory is short, sends an error and returns false, and
+ * the caller keeps ownership. */
 bool calls_tool(struct client *, const struct reply *, struct json token,
                 const struct tool *, struct job *, const struct call_request *);
-/* Opens a subscription (subscriptions/listen). */
+/* Opens a subscription for a subscriptions/listen request. */
 void calls_listen(struct client *, const struct reply *);
 
 /* Cancels the call with the given id, if there is one (P8). */
 void calls_cancel(struct client *, struct json id);
-/* Closes the call with the given id, because a timer of the client has ended
- * it. Its command keeps running (E6). */
+/* Closes the call with the given id after the client has timed out. The command
+ * of the call keeps running (E6). */
 void calls_abandon(struct client *, struct json id);
-/* Cancels the calls of the peer `to`, which has disconnected (E6). If `cancel`
- * is false, its commands in the foreground keep running without a response.
- * `now` is the time in ms. */
+/* Cancels the calls of the disconnected peer `to` (E6). If `cancel` is false,
+ * its commands in the foreground keep running, but send no response. `now` is
+ * in ms. */
 void calls_forget(struct client *, void *to, bool cancel, int64_t now);
 /* Returns whether the peer `to` has an open call. */
 bool calls_await(const struct client *, const void *to);
@@ -71,8 +70,8 @@ void calls_read(struct client *);
 /* Sends the results and progress messages that are due. Must be called after
  * session_act(). */
 void calls_act(struct client *);
-/* Sends the results that are due because the session is closing, and ends the
- * subscriptions, each with a result (MCP 2026-07-28). */
+/* Sends the final results when the session closes. Each subscription ends with
+ * a result (MCP 2026-07-28). */
 void calls_close(struct client *);
 /* Closes all calls without sending responses. */
 void calls_free(struct client *);

@@ -4,10 +4,10 @@
 #include "mcp/clients.h"
 
 /* The known clients. The comment after each name is the version that was
- * examined (K1). A client that gives up a call only after a silence has no
- * limit here, because progress messages break the silence. Codex gives up a
- * call after 300 s. It cuts results at 40,000 bytes, or at 12,000 if it does
- * not know its model; boris cannot determine which limit applies. */
+ * examined (K1). Some clients abandon a call only if it stays silent. They have
+ * no limit here, because boris sends progress messages. Codex abandons a call
+ * after 300 s. It truncates results at 40,000 bytes, or at 12,000 if it does
+ * not recognise its model; boris cannot determine which limit applies. */
 static const struct known_client known_clients[] = {
 	{ .name = "claude-code",       /* 2.1.330 */
 	  .bytes = 190000, .call_limit = 110000, .takes_late_answer = true,

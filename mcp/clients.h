@@ -2,9 +2,8 @@
 #ifndef MCP_CLIENTS_H
 #define MCP_CLIENTS_H
 
-/* The known clients (K1), and the caller of a request, with the limits that
- * boris observes for it. To add a client, add a row to the table in
- * clients.c. */
+/* Known MCP clients and their limits (K1). To add a client, add a row to the
+ * table in clients.c. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,31 +14,33 @@
 /* A client that boris recognises by its name */
 struct known_client {
 	const char *name;            /* the name in clientInfo.name */
-	const char *extra_argument;  /* argument that the client adds to calls;
-	                              * or NULL */
-	int bytes;                   /* maximum size of a result's text that the
-	                              * client passes on uncut, less a margin,
-	                              * in bytes; 0 if there is no limit */
-	int lines;                   /* maximum number of lines of a result that
-	                              * the client passes on uncut, less a
-	                              * margin; 0 if there is no limit */
-	/* Time after which boris answers a call or hands its command over, in
-	 * ms: the client's own limit less a margin; 0 if there is no limit */
+	const char *extra_argument;  /* argument that the client adds to each
+	                              * call, or NULL */
+	int bytes;                   /* maximum size of a text that the client
+	                              * does not truncate, less a margin, in
+	                              * bytes; 0 if there is no limit */
+	int lines;                   /* maximum number of lines that the client
+	                              * does not truncate, less a margin; 0 if
+	                              * there is no limit */
+	/* The client's timeout for a call, less a margin, in ms; 0 if there is
+	 * no timeout. At this time, boris answers the call, and a running
+	 * command becomes a task. */
 	int call_limit;
-	bool takes_late_answer;      /* the client accepts an answer after its
-	                              * own limit */
-	bool shows_data;             /* the client shows structured data to the
+	bool takes_late_answer;      /* the client accepts a response after its
+	                              * timeout */
+	bool shows_data;             /* the client passes structured data to the
 	                              * model, with or instead of the text */
 };
 
-/* The sender of a request, who gets the response. `revision` is NULL before the
- * handshake. */
+/* The client that sent a request. `revision` is NULL before the handshake. */
 struct caller {
 	const struct revision *revision;
-	const struct known_client *client;  /* row of the table; never NULL */
-	bool shared;         /* the caller is one of many clients without a
-	                      * session */
-	bool data;           /* results also contain structured data */
+	const struct known_client *client;  /* row in the table of known
+	                                     * clients; never NULL */
+	bool shared;         /* the caller shares one session with other
+	                      * clients */
+	bool data;           /* results contain structured data in addition to
+	                      * text */
 	int64_t bytes;       /* maximum size of a result's text, in bytes; 0 if
 	                      * there is no limit */
 	int64_t lines;       /* maximum number of lines of a result's text; 0 if
@@ -48,8 +49,8 @@ struct caller {
 	                      * ms; 0 if there is no limit */
 };
 
-/* Returns the caller with the given clientInfo, which may be JSON_NONE. Its
- * limits are those of the known client, unless the options set others. */
+/* Returns the caller with the given clientInfo, which may be JSON_NONE. Options
+ * override the limits of the known client. */
 struct caller caller_find(const struct options *, const struct revision *,
                           struct json info, bool shared);
 

@@ -20,7 +20,7 @@ enum { NAME_SHOWN = 120 };  /* maximum size of a client's name in the log, in
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_CLIENT "io.modelcontextprotocol/clientInfo"
 
-/* A message while it is handled */
+/* A received message, and the response to it */
 struct mcp_request {
 	struct client *client;
 	const struct rpc_message *message;
@@ -28,11 +28,12 @@ struct mcp_request {
 	struct buf result;      /* members of the result, or data of the
 	                         * error */
 	int code;               /* code of the error */
-	struct buf error_text;  /* text of the error, if it is not a constant */
+	struct buf error_text;  /* text of the error, if it is built at run
+	                         * time */
 };
 
-/* Appends the name and the version of a client for the log, unless they are too
- * long (A1). */
+/* Appends the client's name and version for the log, unless they are too long
+ * (A1). */
 static void
 put_client(struct buf *b, struct json info)
 {
@@ -47,8 +48,8 @@ put_client(struct buf *b, struct json info)
 
 /* -- Methods ----------------------------------------------------------- */
 
-/* Each of the following functions responds to its request, now or later, and
- * returns NULL. If the request is wrong, it returns the text of an error. */
+/* Each function below handles one method. It sends the response, now or later,
+ * and returns NULL. If the request is wrong, it returns an error text. */
 
 static const char *
 respond(struct mcp_request *r)
@@ -79,7 +80,7 @@ do_initialize(struct mcp_request *r)
 	return respond(r);
 }
 
-/* Members that say how long and by whom a response may be cached (MCP
+/* The members that say how long a response may be cached, and by whom (MCP
  * 2026-07-28) */
 #define CACHING(scope) ",\"ttlMs\":3600000,\"cacheScope\":\"" scope "\""
 
@@ -121,7 +122,7 @@ do_listen(struct mcp_request *r)
 	return NULL;
 }
 
-/* Responds that the arguments of the call are wrong. */
+/* Reports that the arguments of the call are wrong. */
 static void
 respond_bad_arguments(struct mcp_request *r)
 {
@@ -132,15 +133,14 @@ respond_bad_arguments(struct mcp_request *r)
 		session_mark_notes_reported(s);
 }
 
-/* Appends the name and the address of the sender of a call, for the log
- * (A1). */
+/* Appends the sender's name and address to the log entry of a call (A1). */
 static void
 put_sender(struct buf *b, const struct mcp_request *r)
 {
 	const struct rpc_message *m = r->message;
 	const struct client *c = r->client;
 
-	/* A stateless request contains the name of its sender. */
+	/* A stateless request contains the name of its client. */
 	if (caller_is_stateless(&r->reply.caller))
 		put_client(b, json_get(m->meta, META_CLIENT));
 	else
@@ -184,8 +184,8 @@ do_call(struct mcp_request *r)
 	return NULL;
 }
 
-/* The methods of MCP. Each row says in which eras a method exists, and which
- * function handles it. */
+/* The methods of MCP. Each row says whether the method exists in revisions with
+ * a handshake, without one, or in both, and which function handles it. */
 static const struct method {
 	const char *name;
 	bool legacy, stateless;
@@ -203,7 +203,8 @@ static const struct method {
 	{ .name = NULL }
 };
 
-/* Returns the method with the given name in the era of the caller, or NULL. */
+/* Returns the method with the given name in the caller's kind of revision, with
+ * or without a handshake. Returns NULL if there is no such method. */
 static const struct method *
 find_method(struct json name, const struct caller *caller)
 {
@@ -218,8 +219,8 @@ find_method(struct json name, const struct caller *caller)
 	return NULL;
 }
 
-/* Rejects a request with an unknown version. The schema requires that the error
- * repeats the version as it was sent, however long it is. */
+/* Rejects a request with an unknown protocol version. The schema requires the
+ * error to contain that version unchanged, however long it is. */
 static const char *
 reject_version(struct mcp_request *r, struct json version)
 {
@@ -232,9 +233,9 @@ reject_version(struct mcp_request *r, struct json version)
 	return "Unsupported protocol version";
 }
 
-/* Reads the version and the other members of _meta in a stateless request, and
- * sets the caller (MCP 2026-07-28, basic; M8). Returns NULL, or the text of an
- * error. */
+/* Reads the protocol version and the other _meta members of a stateless
+ * request, and sets the caller (MCP 2026-07-28, basic; M8). Returns NULL, or
+ * the text of an error. */
 static const char *
 read_meta(struct mcp_request *r)
 {
@@ -259,8 +260,8 @@ read_meta(struct mcp_request *r)
 	return NULL;
 }
 
-/* Returns whether a request without a version in _meta is wrong, because its
- * method is stateless or because it precedes the handshake. */
+/* Returns whether a request without a version in _meta must be rejected: it
+ * needs that version, or the handshake has not happened yet. */
 static bool
 needs_version(const struct rpc_message *m, const struct caller *caller)
 {
@@ -272,8 +273,9 @@ needs_version(const struct rpc_message *m, const struct caller *caller)
 	return caller->shared || !json_is(m->method, "ping");
 }
 
-/* Handles a request. Its era does not depend on that of other messages (M3; MCP
- * 2026-07-28, versioning). Returns NULL, or the text of an error. */
+/* Handles a request. Stateless requests and requests after a handshake can be
+ * mixed (M3; MCP 2026-07-28, versioning). Returns NULL, or the text of an
+ * error. */
 static const char *
 handle_request(struct mcp_request *r)
 {
@@ -298,9 +300,8 @@ handle_request(struct mcp_request *r)
 	return "Method not found";
 }
 
-/* If the reason of a cancellation contains one of these texts, a timer of the
- * client has expired. Otherwise a person or the model has cancelled the request
- * (E6). */
+/* Reasons that clients give when they cancel a call because of a timeout. Any
+ * other cancellation comes from a person or the model (E6). */
 static const char *const timeout_reasons[] = {
 	"Request timed out",          /* the TypeScript SDK, 1.32 */
 	"request timeout",            /* rmcp, the Rust SDK */
@@ -347,7 +348,7 @@ mcp_handle(struct client *c, void *to, const struct rpc_message *m,
 
 	c->now = now;
 	c->channel.outcome = RPC_NO_ANSWER;
-	/* Ignore responses, since boris sends no requests. */
+	/* Ignore responses: boris sends no requests. */
 	if (rpc_is_response(m))
 		return RPC_NO_ANSWER;
 	if (wrong != NULL)

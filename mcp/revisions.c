@@ -7,8 +7,8 @@
 
 #include "base/fmt.h"
 
-/* All revisions: the stateless ones, then those with a handshake, each newest
- * first */
+/* All MCP revisions, newest first: those without a handshake, then those with
+ * one */
 static const struct revision revisions[] = {
 	{ .name = "2026-07-28", .stateless = true },
 	{ .name = "2025-11-25" },

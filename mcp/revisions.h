@@ -2,9 +2,8 @@
 #ifndef MCP_REVISIONS_H
 #define MCP_REVISIONS_H
 
-/* The revisions of MCP (P1). To add a revision, add a row to the table in
- * revisions.c. If the revision has other methods or members, change mcp.c,
- * rpc.c and tools.c as well. */
+/* The MCP revisions (P1). To add one, add a row to the table in revisions.c. If
+ * its methods or members differ, also change mcp.c, rpc.c and tools.c. */
 
 #include <stdbool.h>
 #include "base/buf.h"
@@ -17,9 +16,9 @@ struct revision {
 	                  * names its revision */
 };
 
-/* Returns the revision with the given name, or NULL if there is none. If
- * `stateless` is set, searches only the stateless revisions; otherwise, only
- * those with a handshake. */
+/* Returns the revision with the given name, or NULL if it is unknown. If
+ * `stateless` is set, searches only the revisions without a handshake;
+ * otherwise, only those with one. */
 const struct revision *revision_find(const char *name, bool stateless);
 /* Returns the revision with the given name, a JSON string, like
  * revision_find(). */
@@ -28,7 +27,7 @@ const struct revision *revision_find_json(struct json name, bool stateless);
 /* Returns the newest revision that has a handshake. */
 const struct revision *revision_newest_with_handshake(void);
 
-/* Appends the names of the stateless revisions as a JSON array. */
+/* Appends the names of the revisions without a handshake as a JSON array. */
 void revisions_put_stateless(struct buf *);
 
 #endif

@@ -4,10 +4,10 @@
 #include "mcp/rpc.h"
 
 enum {
-	ENVELOPE = 512,   /* size of a response without the parts whose size a
-	                   * peer determines, in bytes */
-	ID_WITHIN = 4096  /* number of bytes at the start of a message that are
-	                   * searched for its id (P5) */
+	ENVELOPE = 512,   /* maximum size of a response without its id, data and
+	                   * result, in bytes */
+	ID_WITHIN = 4096  /* length of the part of a message that is searched
+	                   * for its id, in bytes (P5) */
 };
 
 static struct json
@@ -70,8 +70,8 @@ rpc_first_id(const char *text, size_t len)
 	id = found[0];
 	response = found[1].text == NULL &&
 	    (found[2].text != NULL || found[3].text != NULL);
-	/* If the error had the id of a response, the client could mistake it
-	 * for the response to a request that boris has sent. */
+	/* Leave out the id of a response. The client could mistake the error
+	 * for the response to a request from boris. */
 	if (response || id.len == 0 || !is_id(id))
 		return (struct json){ NULL, 0 };
 	return id;
@@ -111,8 +111,9 @@ void
 rpc_put_error(struct buf *b, const struct rpc_channel *c, struct json id,
               int code, const char *message, const struct buf *data)
 {
-	/* A peer determines the size of the data, so the error is sent without
-	 * them if memory is short (E7). Its id is short and always sent. */
+	/* The client determines the size of the data. If memory is short, send
+	 * the error without data (E7). The id is always sent, because it is
+	 * short. */
 	if (data != NULL && !buf_reserve(b, ENVELOPE +
 	    JSON_GROWTH * RPC_ID_MAX + data->len))
 		data = NULL;
@@ -158,7 +159,7 @@ rpc_error(const struct reply *r, int code, const char *message,
 	buf_free(&b);
 }
 
-/* The members that every result for a stateless caller begins with */
+/* The members at the start of every result for a stateless request */
 #define STATELESS_MEMBERS "\"resultType\":\"complete\"," \
 	"\"_meta\":{\"io.modelcontextprotocol/serverInfo\":" \
 	MCP_SERVER_INFO "},"

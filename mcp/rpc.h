@@ -2,9 +2,8 @@
 #ifndef MCP_RPC_H
 #define MCP_RPC_H
 
-/* JSON-RPC 2.0 as MCP uses it: parses messages, writes responses, and passes
- * them to the transport. The module does not depend on any method. The values
- * of a parsed message point into its text. */
+/* JSON-RPC 2.0 as used by MCP: parses messages, writes responses, and passes
+ * them to the transport. The values of a parsed message point into its text. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,82 +29,82 @@ enum { RPC_ID_MAX = 1024 };  /* maximum size of an id or a progress token as
 
 /* -- Messages ---------------------------------------------------------- */
 
-/* A parsed message. The values point into its text, which must outlive the
- * struct. A value that the message does not have is JSON_NONE. */
+/* A parsed message. Its values point into the text, which must outlive the
+ * struct. Missing values are JSON_NONE. */
 struct rpc_message {
 	struct json root;     /* the complete message; JSON_NONE if the text is
 	                       * not JSON */
 	struct json jsonrpc, id, method, params;
 	struct json meta, name, arguments;  /* members of params */
-	struct json version;  /* revision in _meta, which stateless requests
-	                       * have */
+	struct json version;  /* protocol revision in _meta; stateless requests
+	                       * contain it */
 	const char *address;  /* address of the sender, set by the transport; or
 	                       * NULL */
 };
 
-/* Parses a message. The text may be anything, and need not be JSON. */
+/* Parses a message. The text need not be valid JSON. */
 void rpc_parse(struct rpc_message *, const char *text, size_t len);
 
-/* Returns the id of a message of which only the start is known. Returns
+/* Finds the id in the start of a message that was not read completely. Returns
  * JSON_NONE if the id is not in the first 4 KiB, or if the message is a
  * response. */
 struct json rpc_first_id(const char *text, size_t len);
 
-/* Returns whether the message has the method and the id of a request. */
+/* Returns whether the message is a request: it has a method and an id. */
 bool rpc_is_request(const struct rpc_message *);
-/* Returns whether the message has the result or the error of a response. */
+/* Returns whether the message is a response: it has a result or an error. */
 bool rpc_is_response(const struct rpc_message *);
 
-/* Returns the text of an error if the members of the message are wrong
- * (JSON-RPC 2.0, sections 4 and 5), or NULL. */
+/* Checks the members of the message (JSON-RPC 2.0, sections 4 and 5). Returns
+ * the text of an error, or NULL if they are correct. */
 const char *rpc_wrong_envelope(const struct rpc_message *);
 
 /* -- Responses --------------------------------------------------------- */
 
-/* The kind of a message to a client */
+/* The kind of an outgoing message */
 enum rpc_kind {
 	RPC_RESPONSE,   /* a result, or an error of a stateless request whose
 	                 * _meta is correct */
 	RPC_REJECTION,  /* any other error */
-	RPC_NOTICE,     /* a notification about an open request */
+	RPC_NOTICE,     /* a notification about an open request, other than
+	                 * progress */
 	RPC_PROGRESS    /* a progress notification, the only message that may be
 	                 * dropped */
 };
 
 /* The transport's function that sends a message. `to` is the return address of
- * the request; over HTTP, it is NULL after the connection was closed. `error`
- * is the JSON-RPC error code, or 0. The function may append to the message or
- * take over its memory; the caller frees the rest. Returns false if the message
- * is not sent, because memory is short, the connection was closed, or the
+ * the request; over HTTP, it is NULL after the connection has been closed.
+ * `error` is the JSON-RPC error code, or 0. The function may append to the
+ * message or take over its memory; the caller frees the rest. Returns false if
+ * the message is not sent: memory is short, the connection is closed, or the
  * message is progress for a slow client. */
 typedef bool rpc_send(void *transport, void *to, enum rpc_kind, int error,
                       struct buf *message);
 
-/* What has become of a received message */
+/* The state of the response to a received message */
 enum rpc_outcome {
 	RPC_NO_ANSWER,  /* the message needs no response */
 	RPC_ANSWERED,   /* the response has been sent */
 	RPC_LATER       /* the response will be sent later */
 };
 
-/* The channel through which responses are sent to one client */
+/* The connection through which responses are sent to one client */
 struct rpc_channel {
 	rpc_send *send;
 	void *transport;           /* the first argument of send() */
-	bool null_id;              /* an error that belongs to no request has
+	bool null_id;              /* an error for an unidentified request has
 	                            * "id":null (JSON-RPC 2.0, section 5);
 	                            * otherwise it has no id */
-	enum rpc_outcome outcome;  /* outcome so far of the message that is
-	                            * being handled */
+	enum rpc_outcome outcome;  /* outcome so far for the current message */
 };
 
 /* Everything that is needed to respond to a request */
 struct reply {
 	struct rpc_channel *channel;
-	void *to;        /* return address for the transport */
+	void *to;        /* address of the client, for the transport */
 	struct caller caller;
-	struct json id;  /* id of the request; left out of the response if it is
-	                  * invalid */
+	struct json id;  /* id of the request; an invalid id is left out of the
+	                  * response */
 };
 
 /* Sends a message about a request. Returns false if the message is not sent. */

@@ -10,17 +10,17 @@
 #include "session/edit.h"
 
 enum {
-	SNIPPET = 80,          /* maximum size of a value or a name in an error,
-	                        * in bytes */
-	NAMES_LISTED = 10,     /* maximum number of unknown arguments in an
-	                        * error (P4) */
-	DESCRIBED_MAX = 1780,  /* maximum size of a description with directories
-	                        * of --write, in bytes (F4) */
+	SNIPPET = 80,          /* maximum size of a value or name shown in an
+	                        * error, in bytes */
+	NAMES_LISTED = 10,     /* maximum number of unknown arguments listed in
+	                        * an error (P4) */
+	DESCRIBED_MAX = 1780,  /* maximum size of a description that lists
+	                        * --write directories, in bytes (F4) */
 	WAIT_UNTIL = 30000,    /* default time to wait for `until`, in ms
 	                        * (W2) */
-	WAIT_BLOCK = 30000,    /* default time to wait with `block`, in ms */
-	WAIT_TERMINAL = 10000  /* default time to wait for a terminal, in ms
-	                        * (W2) */
+	WAIT_BLOCK = 30000,    /* default wait with `block`, in ms */
+	WAIT_TERMINAL = 10000  /* default wait after typing into a terminal, in
+	                        * ms (W2) */
 };
 
 /* Indexes of the rows of tools[] */
@@ -51,44 +51,45 @@ enum {
 
 /* Flags of an argument */
 enum {
-	/* An empty value of the right type ("", 0 or false) has a meaning.
-	 * Without this flag, empty values of any type count as absent, since
+	/* The empty value "", 0 or false has a meaning for this argument.
+	 * Without this flag, an empty value of any type counts as absent, since
 	 * some clients fill in all arguments (P4). */
 	EMPTY = 1,
-	HANDLE = 2,          /* names a task by its id or its pid; can be a
-	                      * string or a number */
+	HANDLE = 2,          /* the id or the pid of a task, as a string or a
+	                      * number */
 	NAME = 4,            /* a file name: `max` counts bytes, and a NUL is
 	                      * rejected */
 	LINE = 8,            /* a newline is rejected */
 	COMMAND_TEXT = 16,   /* a blank text and a NUL are rejected */
-	TYPED = 32,          /* can be given together with `input` (I2) */
+	TYPED = 32,          /* can be combined with `input` (I2) */
 	WORD = 64,           /* must be one of the words in truncate_words[] */
-	BLANK_COUNTS = 128,  /* only null counts as absent; an empty string is a
-	                      * value, and 0 is a value of the wrong type */
-	UNLISTED = 256       /* is accepted, but not listed in the schema */
+	BLANK_COUNTS = 128,  /* only null counts as absent; "" is a value, and 0
+	                      * has the wrong type */
+	UNLISTED = 256       /* accepted, but not listed in the schema */
 };
 
-/* The words for TRUNCATE_HEAD, TRUNCATE_TAIL and TRUNCATE_BOTH */
+/* The values of `truncate`, in the order TRUNCATE_HEAD, TRUNCATE_TAIL,
+ * TRUNCATE_BOTH */
 static const char *const truncate_words[] = { "head", "tail", "both" };
 enum { TRUNCATE_WORDS = 3 };
 
-/* The arguments of all tools. The numbers in the texts are limits that are
- * defined in base/options.h. */
+/* The arguments of all tools. The numbers in the texts are limits defined in
+ * base/options.h. */
 static const struct argument {
 	const char *name;
 	enum json_type type;
 	int flags;
-	int min;              /* minimum of an integer, or of the length of a
+	int min;              /* minimum of an integer, or minimum length of a
 	                       * string in characters */
-	int max;              /* maximum of an integer, or of the length of a
-	                       * string; 0 if there is none */
-	/* The description in the schema of each tool. NULL if the tool does not
-	 * accept the argument. */
+	int max;              /* maximum of an integer, or maximum length of a
+	                       * string; 0 if unlimited */
+	/* The description of the argument for each tool; NULL if the tool does
+	 * not accept the argument */
 	const char *help[TOOLS];
 	const char *must_be;  /* text of the error after "argument X must be" */
-	/* Another name of the argument, which models know from other agents'
-	 * tools (P4). It is accepted, but not listed in the schema. NULL if
-	 * there is none. */
+	/* A name that models use for the argument because other agents' tools
+	 * do (P4); NULL if there is none. It is accepted, but not listed in the
+	 * schema. */
 	const char *alias[TOOLS];
 } arguments[ARGUMENTS] = {
 	[COMMAND] = {
@@ -103,7 +104,7 @@ static const struct argument {
 		.name = "timeout",
 		.type = JSON_NUMBER,
 		.min = 1,
-		/* There is no `max`, since read_command() reduces larger values
+		/* There is no `max`: read_command() reduces larger values
 		 * (W4). */
 		.help = { [BASH] = "Maximum run time in "
 		    "milliseconds, up to 600000; a background task has no "
@@ -166,8 +167,7 @@ static const struct argument {
 		.name = "wait",
 		.type = JSON_NUMBER,
 		.flags = EMPTY | TYPED,
-		/* There is no `max`, since read_wait() reduces larger values
-		 * (W2). */
+		/* There is no `max`: read_wait() reduces larger values (W2). */
 		.help = { [BASH] = "Maximum time in milliseconds to wait for "
 		    "a background task (default 0, but 10000 with tty or "
 		    "input, and 30000 with until)",
@@ -294,13 +294,11 @@ static const struct argument {
 	}
 };
 
-/* The names of other agents' tools, and the tools that replace them here
- * (P4) */
+/* Tools of other agents, and the boris tools that replace them (P4) */
 static const struct foreign {
 	const char *name;
-	int tool;         /* index of the tool that replaces the other agent's
-	                   * tool */
-	const char *use;  /* name of this tool, and how to use it */
+	int tool;         /* index of the boris tool to use instead */
+	const char *use;  /* name of the boris tool, and how to use it */
 } foreign[] = {
 	{ "Bash", BASH, "bash" },
 	{ "exec_command", BASH, "bash" },
@@ -317,28 +315,28 @@ static const struct foreign {
 	{ "Write", EDIT, "edit without old to create a file" }
 };
 
-/* A call whose arguments are being read. The functions that take this struct
- * and return false have written to `error` which argument is wrong, and why. */
+/* A call whose arguments are being read. On failure, functions that take this
+ * struct write to `error` which argument is wrong and why, and return false. */
 struct arg_reader {
-	const struct tool *tools;      /* table of all tools */
-	int tool;                      /* index of the tool that is called */
+	const struct tool *tools;
+	int tool;                      /* index of the called tool */
 	const struct options *options;
 	const struct caller *caller;
 	struct json given[ARGUMENTS];  /* values of the arguments; JSON_NONE if
 	                                * absent */
-	struct json name[ARGUMENTS];   /* names under which the arguments were
-	                                * given */
-	int64_t number[ARGUMENTS];     /* values of integers, and indexes of
-	                                * words */
-	struct job **job;              /* receives the job, if the call runs
+	struct json name[ARGUMENTS];   /* names that the client used for the
+	                                * arguments */
+	int64_t number[ARGUMENTS];     /* values of integers, and indexes in
+	                                * truncate_words[] */
+	struct job **job;              /* set to the job, if the call runs
 	                                * one */
 	struct call_request *request;
 	struct buf *error;
 };
 
-/* Returns the default timeout of a command in the foreground, in ms. If the
- * client limits its calls, the default can be long, because the command becomes
- * a task when that limit is reached (K2). */
+/* Returns the default timeout of a command in the foreground, in ms. It can be
+ * long if the client limits its calls, because the command then becomes a task
+ * at that limit (K2). */
 static int64_t
 default_timeout(const struct options *o, const struct caller *r)
 {
@@ -356,8 +354,7 @@ is_given(const struct arg_reader *r, int argument)
 static bool reject(struct arg_reader *, const char *format, ...)
     FMT_CHECKED(2, 3);
 
-/* Writes an error. Always returns false, so that callers can return the
- * result. */
+/* Writes an error. Always returns false, as a result for callers. */
 static bool
 reject(struct arg_reader *r, const char *format, ...)
 {
@@ -369,7 +366,7 @@ reject(struct arg_reader *r, const char *format, ...)
 	return false;
 }
 
-/* Returns whether the argument was given. If it is absent, rejects the call. */
+/* Returns whether the argument was given. If not, rejects the call. */
 static bool
 require(struct arg_reader *r, int argument)
 {
@@ -390,14 +387,14 @@ put_item(struct buf *list, const char *separator, const char *item)
 	buf_fmt(list, "%s", item);
 }
 
-/* A buffer for the start of a value, followed by dots and a NUL */
+/* A copy of the start of a value, with "..." at its end if it is cut */
 struct snippet {
 	char text[SNIPPET + sizeof("...")];
 };
 
-/* Copies the start of a value or a name, as JSON text, and returns the copy. If
- * the copy ends within a character, json_string() replaces the incomplete
- * character. */
+/* Copies the start of a value or a name as JSON text, and returns the copy.
+ * json_string() replaces a character that is incomplete at the end of the
+ * copy. */
 static const char *
 snippet(struct snippet *s, struct json value)
 {
@@ -419,7 +416,7 @@ reject_value(struct arg_reader *r, int argument)
 	    snippet(&value, r->given[argument]));
 }
 
-/* Rejects a call that gives one argument by two names. Returns false. */
+/* Rejects a call that contains an argument under two names. Returns false. */
 static bool
 reject_both(struct arg_reader *r, struct json one, struct json other)
 {
@@ -429,8 +426,8 @@ reject_both(struct arg_reader *r, struct json one, struct json other)
 	    "them", snippet(&first, one), snippet(&second, other));
 }
 
-/* Returns the index of the argument with the given name, if the tool accepts
- * it; otherwise returns ARGUMENTS. */
+/* Returns the index of the argument with the given name, or ARGUMENTS if the
+ * tool does not accept it. */
 static int
 find_argument(struct json name, int tool)
 {
@@ -456,8 +453,7 @@ is_listed(const struct argument *a, int tool)
 	return a->help[tool] != NULL && !(a->flags & UNLISTED);
 }
 
-/* Returns the first offered tool that accepts an argument with the given name,
- * or NULL. */
+/* Returns the first enabled tool that accepts the named argument, or NULL. */
 static const struct tool *
 find_other_tool(const struct arg_reader *r, struct json name)
 {
@@ -471,8 +467,8 @@ find_other_tool(const struct arg_reader *r, struct json name)
 	return NULL;
 }
 
-/* Appends to a list the name of an argument that the tool does not accept, and
- * the name of the tool that does. */
+/* Appends to a list an argument that the tool does not accept, and the name of
+ * the tool that accepts it. */
 static void
 put_unknown(struct buf *list, const struct arg_reader *r, struct json name)
 {
@@ -489,8 +485,8 @@ put_unknown(struct buf *list, const struct arg_reader *r, struct json name)
 	buf_free(&item);
 }
 
-/* Rejects the call because of its unknown arguments. The error lists the
- * arguments that the tool accepts. Returns false. */
+/* Rejects a call with unknown arguments. The error lists the accepted ones.
+ * Returns false. */
 static bool
 reject_unknown(struct arg_reader *r, int n, struct buf *unknown)
 {
@@ -508,7 +504,7 @@ reject_unknown(struct arg_reader *r, int n, struct buf *unknown)
 	return false;
 }
 
-/* Returns the value without its quotes if the text between them has the given
+/* Removes the quotes around a value if the text between them has the given
  * type: "5000" counts as 5000, and "true" as true (P4). */
 static struct json
 unquoted(struct json value, enum json_type type)
@@ -521,8 +517,8 @@ unquoted(struct json value, enum json_type type)
 	return json_type(inner) == type ? inner : value;
 }
 
-/* Returns the index of a string in truncate_words[], or TRUNCATE_WORDS if it is
- * not one of the words. */
+/* Returns the index of the string in truncate_words[], or TRUNCATE_WORDS if it
+ * is not in the table. */
 static int
 find_word(struct json value)
 {
@@ -533,7 +529,7 @@ find_word(struct json value)
 	return i;
 }
 
-/* Checks the type of a value and the limits of a number. Stores the number, or
+/* Checks the type of a value and the range of a number. Stores the number or
  * the index of a word. Returns whether the value is correct. */
 static bool
 check_value(struct arg_reader *r, int i)
@@ -595,9 +591,9 @@ counts_as_absent(const struct argument *a, struct json value)
 	return is_blank(value);
 }
 
-/* Stores a member as given[i], unless it counts as absent. If a name occurs
- * twice, the last value counts. Returns false if the argument was given by two
- * different names. */
+/* Stores a member as given[i], unless it counts as absent. If the client
+ * repeats a name, the last value counts. Returns false if the argument was
+ * given under two names. */
 static bool
 store_member(struct arg_reader *r, int i, struct json name, struct json value)
 {
@@ -618,7 +614,8 @@ store_member(struct arg_reader *r, int i, struct json name, struct json value)
 	return true;
 }
 
-/* Returns whether the client itself adds the argument to calls (K1). */
+/* Returns whether the client, not the model, adds the argument to calls
+ * (K1). */
 static bool
 is_added_by_client(const struct arg_reader *r, struct json name)
 {
@@ -627,8 +624,8 @@ is_added_by_client(const struct arg_reader *r, struct json name)
 	return added != NULL && json_is(name, added);
 }
 
-/* Sorts the members into given[], except for arguments that the client itself
- * has added. Returns false if the call is rejected. */
+/* Stores the members in given[], except for arguments that the client itself
+ * has added. Returns false if it rejects the call. */
 static bool
 sort_members(struct arg_reader *r, struct json members)
 {
@@ -664,7 +661,7 @@ is_too_long(const struct argument *a, const struct buf *b)
 	return utf8_cut(b, a->max) < b->len;
 }
 
-/* Returns whether the decoded string is correct for its argument. */
+/* Returns whether the decoded string is allowed for its argument. */
 static bool
 is_valid_text(const struct argument *a, struct buf *b)
 {
@@ -681,8 +678,8 @@ is_valid_text(const struct argument *a, struct buf *b)
 	return true;
 }
 
-/* Decodes the string of an argument, if it was given. Returns false if the
- * string is wrong or memory is short. */
+/* Decodes a string argument, if it was given. Returns false if the string is
+ * wrong or memory is short. */
 static bool
 decode_text(struct arg_reader *r, int i, struct buf *b)
 {
@@ -706,8 +703,8 @@ decode_path(struct arg_reader *r, int argument, char **name)
 	return accepted;
 }
 
-/* Reads `wait` and `until` of any tool (W2, W3). `default_time` is the time to
- * wait if neither was given, in ms. */
+/* Reads the arguments `wait` and `until` (W2, W3). `default_time` is the time
+ * to wait if neither was given, in ms. */
 static bool
 read_wait(struct arg_reader *r, int64_t default_time)
 {
@@ -723,7 +720,7 @@ read_wait(struct arg_reader *r, int64_t default_time)
 	return decode_text(r, UNTIL, &req->until);
 }
 
-/* Reads `truncate` and `limit` of a call that reads a task. */
+/* Reads the arguments `truncate` and `limit` of a call that reads a task. */
 static void
 read_bounds(struct arg_reader *r)
 {
@@ -734,12 +731,11 @@ read_bounds(struct arg_reader *r)
 	req->limit = is_given(r, LIMIT) ? r->number[LIMIT] : 0;
 }
 
-/* Reads which task the call is about. `argument` is TASK_ID, CHECK_PID or
+/* Reads which task the call names. `argument` is TASK_ID, CHECK_PID or
  * KILL_PID. request->id gets the text of task_id or, if that is absent, of
  * `argument`. It may be an id, or the digits of a pid (T1). request->pid gets
- * the number in `argument`, or 0 if that is a string. Both task_id and a pid
- * may be given, because a shared server accepts a pid only together with the id
- * of its task, which is a secret (H6). */
+ * the number in `argument`, or 0 if that is a string. A shared server accepts a
+ * pid only together with the id of its task, which is a secret (H6). */
 static bool
 read_handle(struct arg_reader *r, int argument)
 {
@@ -768,7 +764,7 @@ choose_environment(bool terminal, bool background)
 	return background ? ENV_TASK : ENV_COMMAND;
 }
 
-/* Decodes the strings of a call that runs a command into its job. */
+/* Decodes the string arguments of a command and stores them in its job. */
 static bool
 decode_command_texts(struct arg_reader *r, struct job *job)
 {
@@ -834,8 +830,8 @@ read_input(struct arg_reader *r)
 	    read_wait(r, WAIT_TERMINAL);
 }
 
-/* Returns whether a call of bash gives exactly one of command, input, check_pid
- * and kill_pid. If not, rejects the call. */
+/* Checks that a call of bash contains exactly one of command, input, check_pid
+ * and kill_pid. Otherwise, rejects the call and returns false. */
 static bool
 check_action(struct arg_reader *r)
 {
@@ -876,8 +872,8 @@ read_pid(struct arg_reader *r)
 	return read_handle(r, ends ? KILL_PID : CHECK_PID);
 }
 
-/* Drops an empty `input` that a client has only filled in. An empty `input` is
- * used only with task_id and without another action; then it reads the
+/* Drops an empty `input`, since some clients fill in all arguments. An empty
+ * `input` has a meaning only with task_id and no other action: it reads the
  * terminal. */
 static void
 drop_empty_input(struct arg_reader *r)
@@ -890,8 +886,8 @@ drop_empty_input(struct arg_reader *r)
 		r->given[INPUT].text = NULL;
 }
 
-/* Reads the arguments of bash, which run a command, type into a terminal, or
- * read or kill a task. */
+/* Reads the arguments of bash, which can run a command, type into a terminal,
+ * read a task or kill it. */
 static bool
 read_bash(struct arg_reader *r)
 {
@@ -908,8 +904,8 @@ read_bash(struct arg_reader *r)
 	if (!runs && (waits || is_given(r, UNTIL)))
 		return reject(r, "wait and until cannot be used with check_pid "
 		    "or kill_pid; use task_output instead");
-	/* Accept wait: 0 even if there is nothing to wait for, because some
-	 * clients fill it in. */
+	/* Accept wait: 0 even without a task, because some clients fill it
+	 * in. */
 	if (runs && !background && waits)
 		return reject(r, "wait requires run_in_background: true, "
 		    "tty: true, until or input; to wait for a running task, "
@@ -926,8 +922,7 @@ read_task(struct arg_reader *r)
 	if (is_given(r, BLOCK) && is_given(r, WAIT) &&
 	    json_is(r->name[WAIT], "wait"))
 		return reject_both(r, r->name[WAIT], r->name[BLOCK]);
-	/* If many clients share the server, the ids of tasks are secrets
-	 * (H6). */
+	/* In a shared session, the ids of tasks are secrets (H6). */
 	if (listed && r->caller->shared)
 		return require(r, TASK_ID);
 	if (listed && is_given(r, UNTIL))
@@ -943,7 +938,7 @@ read_task(struct arg_reader *r)
 		return false;
 	if (!read_wait(r, blocks ? WAIT_BLOCK : 0))
 		return false;
-	/* With block: false, do not wait, even if timeout was given. */
+	/* Do not wait if block is false, even if timeout was given. */
 	if (is_given(r, BLOCK) && !blocks)
 		r->request->time = 0;
 	return true;
@@ -975,9 +970,9 @@ read_edit(struct arg_reader *r)
 
 /* -- Descriptions ------------------------------------------------------ */
 
-/* Appends a sentence with the directories of --write, as many as fit in the
- * description. Each path is written in full, since a shortened path would be
- * wrong (F4). */
+/* Appends a sentence that lists as many --write directories as fit in the
+ * description. Paths are never shortened, since a shortened path would be wrong
+ * (F4). */
 static void
 put_writable(struct buf *b, const struct options *o)
 {
@@ -1020,7 +1015,8 @@ count_names(const char *list)
 	return n;
 }
 
-/* Appends sentences about the restrictions that the kernel enforces (F4). */
+/* Appends sentences about the restrictions that the kernel enforces on commands
+ * (F4). */
 static void
 put_fences(struct buf *b, const struct options *o)
 {
@@ -1218,7 +1214,7 @@ put_schema(struct buf *b, int tool)
 	    tools[tool].required);
 }
 
-/* Appends a tool to the list of tools, as a JSON object. */
+/* Appends a tool to the list as a JSON object. */
 static void
 put_tool(struct buf *b, int tool, struct buf *description, bool data)
 {
@@ -1250,7 +1246,7 @@ tools_list(struct buf *b, const struct options *o, const struct caller *r)
 		if (!is_offered(o, &tools[i]))
 			continue;
 		tools[i].describe(&description, o, r);
-		/* Only the first description mentions the restrictions. */
+		/* Mention the restrictions only in the first description. */
 		if (first)
 			put_fences(&description, o);
 		else
@@ -1277,8 +1273,8 @@ tools_instructions(struct buf *b, const struct options *o)
 	buf_free(&text);
 }
 
-/* Returns the row for another agent's tool with the given name, if the tool
- * that replaces it is offered, or NULL. */
+/* Returns the row for another agent's tool with the given name, or NULL if
+ * there is none or its replacement is disabled. */
 static const struct foreign *
 find_foreign(const struct options *o, struct json name)
 {
@@ -1292,8 +1288,7 @@ find_foreign(const struct options *o, struct json name)
 	return NULL;
 }
 
-/* Writes that there is no tool with the given name, and which tools are
- * offered. */
+/* Writes an error for an unknown tool. The error lists the enabled tools. */
 static void
 put_unknown_tool(struct buf *b, const struct options *o, struct json name)
 {

@@ -2,9 +2,9 @@
 #ifndef MCP_TOOLS_H
 #define MCP_TOOLS_H
 
-/* The tools: their descriptions, how their arguments are read, and which
- * function writes their results (B, P4). Each tool and each argument is a row
- * of a table in tools.c. A call with wrong arguments has no effect. */
+/* The tools: their descriptions, their arguments, and the functions that write
+ * their results (B, P4). Each tool and each argument is a row of a table in
+ * tools.c. A call with wrong arguments has no effect. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,46 +15,47 @@
 #include "mcp/rpc.h"
 #include "mcp/request.h"
 
-/* A tool of the server; each tool is a row of a table in tools.c */
+/* A tool of the server, a row of the table in tools.c */
 struct arg_reader;
 struct tool {
 	const char *name, *title;
-	size_t option;              /* offset in struct options of the int64_t
-	                             * that says whether the tool is offered */
-	const char *purpose;        /* the part of the server's instructions
-	                             * about this tool; or NULL */
-	/* Appends the description of the tool, which depends on the options and
+	size_t option;              /* offset in struct options of the option
+	                             * that enables the tool, an int64_t */
+	const char *purpose;        /* the server's instructions about this
+	                             * tool, or NULL */
+	/* Appends the description of the tool. It depends on the options and on
 	 * the caller. */
 	void (*describe)(struct buf *, const struct options *,
 	    const struct caller *);
-	const char *required;       /* the member "required" of the input
-	                             * schema, with a comma; or an empty
-	                             * string */
+	const char *required;       /* member "required" of the input schema,
+	                             * with a comma; or "" */
 	const char *output_schema;  /* members of the output schema */
 	bool destroys;              /* value of the annotation
 	                             * destructiveHint */
-	/* Reads the arguments. Returns false if the call is rejected. */
+	/* Reads the arguments. Returns false if it rejects the call. */
 	bool (*read)(struct arg_reader *);
-	/* Appends the members of the result of a job that was not rejected. */
+	/* Appends the members of a job's result. The job must not be
+	 * rejected. */
 	void (*put)(struct buf *, const struct caller *, struct session *,
 	    struct job *, const struct call_request *, int64_t now);
 };
 
-/* Appends the tools that are offered, as a JSON array for tools/list. */
+/* Appends the enabled tools as a JSON array for tools/list. */
 void tools_list(struct buf *, const struct options *, const struct caller *);
-/* Appends the member "instructions", which says in at most 500 characters what
- * the server is for (P11). Appends nothing if no tool is offered. */
+/* Appends the member "instructions", at most 500 characters about the purpose
+ * of the server (P11). Appends nothing if no tool is enabled. */
 void tools_instructions(struct buf *, const struct options *);
 
-/* Returns the tool with the given name, if it is offered. Otherwise writes an
- * error to `unknown`, and returns NULL. The error lists the tools that are
- * offered and, for a tool of another agent, says what to use instead. */
+/* Returns the tool with the given name, if it is enabled. Otherwise writes an
+ * error to `unknown` and returns NULL. The error lists the enabled tools. If
+ * another agent has a tool with that name, the error also names the tool to use
+ * instead. */
 const struct tool *tools_find(const struct options *, struct json name,
                               struct buf *unknown);
 /* Reads the arguments of a call, an object or JSON_NONE, into the request. If
  * the call runs a job, sets *job to a new job. If the arguments are wrong,
- * writes the reason to `error` and returns false. In either case, the caller
- * has to free the job and the request. */
+ * writes the reason to `error` and returns false. The caller must free the job
+ * and the request in either case. */
 bool tools_read(const struct tool *, const struct options *,
                 const struct caller *, struct json arguments,
                 struct job **job, struct call_request *, struct buf *error);

@@ -21,31 +21,30 @@
 
 enum {
 	NOW = 0,             /* a time in the past */
-	QUIET = 300,         /* silence after new output that ends a wait, in ms
-	                      * (W2) */
-	QUIET_TYPED = 2000,  /* silence that ends a wait after input was typed,
-	                      * in ms */
-	BURST = 100          /* time after `until` was printed in which the
-	                      * program may complete the line, in ms (W3) */
+	QUIET = 300,         /* time without output that ends a wait after new
+	                      * output, in ms (W2) */
+	QUIET_TYPED = 2000,  /* time without output that ends a wait after input
+	                      * was typed, in ms */
+	BURST = 100          /* time for the program to complete its line after
+	                      * `until` was printed, in ms (W3) */
 };
 
-/* The time at which a call is answered, and whether it is answered then because
- * its client stops waiting (K2) */
+/* The time at which a call is answered, and the reason */
 struct answer {
 	int64_t at;  /* in ms; see struct call_due */
 	bool by_limit;
 };
 
-/* Returns that a call is answered at the given time, in ms, for another reason
- * than the client's limit. */
+/* Decides to answer the call at the given time, in ms, for a reason other than
+ * the client's timeout. */
 static struct answer
 answer_at(int64_t at)
 {
 	return (struct answer){ at, false };
 }
 
-/* Returns that the call is answered when the wait that it asks for is over, or
- * when its client stops waiting, if that is not later. */
+/* Decides to answer the call when its requested wait ends or when the client
+ * stops waiting, whichever is earlier. */
 static struct answer
 end_of_wait(const struct call *call)
 {
@@ -53,8 +52,8 @@ end_of_wait(const struct call *call)
 
 	if (call->orphaned)
 		return answer_at(NOW);
-	/* If the call starts the task, the wait begins when its command is
-	 * started. */
+	/* If the call starts the task, the wait begins when the command
+	 * starts. */
 	if (call->request.action == CALL_RUN && call->job != NULL)
 		end = call->job->started_at + call->request.time;
 	if (call->answer_by != NEVER && call->answer_by <= end)
@@ -62,8 +61,8 @@ end_of_wait(const struct call *call)
 	return answer_at(end);
 }
 
-/* Returns whether the terminal waits for input and no result has reported that.
- * If the call waits for `until`, it must be certain that the terminal waits. */
+/* Returns whether the terminal waits for input, and no result has reported that
+ * yet. A call that waits for `until` requires certainty about the terminal. */
 static bool
 has_new_prompt(const struct call *call)
 {
@@ -75,8 +74,7 @@ has_new_prompt(const struct call *call)
 	return p->state == TERMINAL_PROMPTS || call->request.until.len == 0;
 }
 
-/* Returns whether the job has printed output that no result has shown yet,
- * neither of this call nor of another one. */
+/* Returns whether the job has printed output that no result has shown yet. */
 static bool
 has_unseen_output(const struct job *job)
 {
@@ -86,7 +84,8 @@ has_unseen_output(const struct job *job)
 	    output_has_new(job->err.text, &job->err.seen);
 }
 
-/* Returns whether the call waits for new output and there is some. */
+/* Returns whether the call waits for new output and the job has printed
+ * some. */
 static bool
 has_new_output(const struct call *call)
 {
@@ -95,7 +94,7 @@ has_new_output(const struct call *call)
 	return call->watch.new_output && has_unseen_output(call->job);
 }
 
-/* Returns when a call about a running task is answered. */
+/* Returns when to answer a call about a running task. */
 static struct answer
 task_answer(const struct call *call, int64_t now)
 {
@@ -104,47 +103,48 @@ task_answer(const struct call *call, int64_t now)
 	struct answer end = end_of_wait(call);
 	int64_t quiet_at;
 
-	/* The answer to the start of a task reports whether its program could
-	 * be started. */
+	/* Wait for the start of the program, because the answer reports its
+	 * success. */
 	if (call->request.action == CALL_RUN && job_is_starting(job, now))
 		return answer_at(NEVER);
 	if (call->watch.seen_at > 0)
 		return answer_at(call->watch.seen_at + BURST);
 	if (has_new_prompt(call))
 		return answer_at(NOW);
-	/* A program that is busy has not responded to the typed input yet. */
+	/* A program that does not read its input cannot have responded to
+	 * it. */
 	if ((typed && job->prompt.not_reading) || !has_new_output(call))
 		return end;
 	quiet_at = call->watch.printed_at + (typed ? QUIET_TYPED : QUIET);
 	return quiet_at < end.at ? answer_at(quiet_at) : end;
 }
 
-/* Returns when a call with a job is answered. */
+/* Returns when to answer a call with a job. */
 static struct answer
 job_answer(const struct call *call, int64_t now)
 {
 	const struct job *job = call->job;
 	bool may_end;
 
-	/* due.c decides when the session ends a command or hands it over
+	/* Wait until the command ends or becomes a task; due.c decides when
 	 * (K2). */
 	if (job->state == JOB_QUEUED || job->state == JOB_RUNNING)
 		return answer_at(NEVER);
 	if (job->state == JOB_FINISHED)
 		return answer_at(NOW);
-	/* A command in the foreground has become a task (E5). */
+	/* The command in the foreground has just become a task (E5). */
 	if (call->request.action == CALL_RUN && !job->background)
 		return answer_at(NOW);
 	if (call->request.action != CALL_KILL)
 		return task_answer(call, now);
-	/* If the task belongs to another user, wait until the session has given
+	/* If the process runs as another user, wait until the session has given
 	 * up the kill. */
 	may_end = job->kill_requested && job->exec.foreign;
 	return answer_at(job_survives(job) && !may_end ? NOW : NEVER);
 }
 
-/* Returns when a list of tasks is answered: at once if a task has ended or none
- * runs; otherwise at the end of the wait (T7). */
+/* Returns when to answer a call that lists tasks: at once if a task has ended
+ * or no task runs, otherwise at the end of the wait (T7). */
 static struct answer
 list_answer(const struct call *call, const struct session *s)
 {

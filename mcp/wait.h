@@ -3,28 +3,26 @@
 #define MCP_WAIT_H
 
 /* Decides when an open call is answered, and when it gets a progress message
- * (W2, W3, K2, O7). The decisions depend on the states of the call, its job and
- * the session. The functions change nothing; calls.c carries out what they
- * return. */
+ * (W2, W3, K2, O7). The functions change nothing; calls.c sends the
+ * messages. */
 
 #include <stdbool.h>
 #include <stdint.h>
 #include "mcp/call.h"
 #include "session/session.h"
 
-/* What is due for a call, as times in ms. A time in the past means now. NEVER
- * means that the time is not known yet, since it depends on an event. */
+/* The times at which messages are due for a call, in ms. A time in the past
+ * means now. NEVER means that an event has to happen first. */
 struct call_due {
 	/* time at which the call is answered */
 	int64_t answer_at;
-	bool by_limit;        /* the call is answered because of the client's
-	                       * limit, not because its wait is over */
-	int64_t progress_at;  /* time of the next progress message, unless the
-	                       * call is answered before */
+	bool by_limit;        /* the call is answered because the client's
+	                       * timeout is near */
+	int64_t progress_at;  /* time of the next progress message if the call
+	                       * is still open then */
 };
 
-/* Returns what is due for the call, as far as that is known at the time `now`,
- * in ms. */
+/* Returns what is due for the call at the time `now`, in ms. */
 struct call_due wait_due(const struct call *, const struct session *,
                          int64_t now);
 

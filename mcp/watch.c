@@ -24,14 +24,14 @@
 #include <string.h>
 
 enum {
-	ECHO_MAX = 4096,     /* maximum size of the typed input whose echo is
+	ECHO_MAX = 4096,     /* maximum size of typed input whose echo is
 	                      * recognised, in bytes */
-	ECHO_MARGIN = 100,   /* minimum length of a line whose echo the terminal
-	                      * may wrap or scroll, in bytes */
-	REDRAWN_MAX = 100,   /* maximum number of redrawn lines that are
-	                      * recognised */
-	PRINTED_KEPT = 8192  /* amount of recent output that is kept to
-	                      * recognise redrawn lines, in bytes */
+	ECHO_MARGIN = 100,   /* minimum length of a line that the terminal may
+	                      * wrap or scroll, in bytes */
+	REDRAWN_MAX = 100,   /* maximum number of redrawn lines recognised as
+	                      * echo */
+	PRINTED_KEPT = 8192  /* size of the recent output kept to recognise
+	                      * redrawn lines, in bytes */
 };
 
 bool
@@ -59,7 +59,7 @@ watch_start(struct watch *w, const struct job *job)
 
 /* -- The echo of typed lines --------------------------------------------- */
 
-/* Expects the echo of the next typed line, if there is one. */
+/* Expects the echo of the next typed line, if any. */
 static void
 expect_line(struct watch *w)
 {
@@ -70,14 +70,14 @@ expect_line(struct watch *w)
 	    w->input.data[end] != '\r')
 		end++;
 	w->next_line = end + 1;
-	/* If memory is short, the echo counts as new output. */
+	/* If memory is short, treat the echo as new output. */
 	w->expects_echo = begin < w->input.len &&
 	    pattern_open(&w->echo_pattern, w->input.data + begin, end - begin);
 }
 
-/* Appends the input to `typed` in the form in which the terminal echoes it: a
- * control character ends a line, and control sequences, such as those of a
- * bracketed paste, are left out. Keeps only the last ECHO_MAX bytes. */
+/* Appends the input to `typed` as the terminal echoes it: a control character
+ * ends a line, and control sequences, such as those of a bracketed paste, are
+ * left out. Keeps only the last ECHO_MAX bytes. */
 static void
 record_typed(struct buf *typed, const struct buf *input)
 {
@@ -104,8 +104,7 @@ watch_restart(struct watch *w)
 	w->printed_at = 0;
 	w->seen_at = 0;
 	w->new_output = false;
-	/* Input is only typed into terminals, and the output of a terminal has
-	 * no separate stderr. */
+	/* Input is only typed into terminals, which have no separate stderr. */
 	w->out.text_matched = 0;
 	w->out.echo_matched = 0;
 	w->out.echo_complete = false;
@@ -140,8 +139,8 @@ is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-/* Returns the index of the first of the blanks that end at text[i]. The index
- * is not lower than `begin`. */
+/* Returns the index of the first blank in the run of blanks before text[i]. The
+ * index is not lower than `begin`. */
 static size_t
 skip_blanks_back(const char *text, size_t i, size_t begin)
 {
@@ -168,9 +167,8 @@ line_end(const struct buf *lines, size_t i)
 	return i;
 }
 
-/* Returns whether the output before printed[i] is a line that only contains
- * '<', up to this position. readline shows that character instead of the start
- * of a long line. */
+/* Returns whether the current line of the output contains only '<' before
+ * printed[i]. readline shows '<' in place of the start of a long line. */
 static bool
 is_scrolled_line(const char *printed, size_t i)
 {
@@ -179,10 +177,9 @@ is_scrolled_line(const char *printed, size_t i)
 	return i == 1 || printed[i - 2] == '\n';
 }
 
-/* Returns whether the output before printed[i] ends with the first part of a
- * typed line: the part before typed_lines[at], which is not blank. Blanks are
- * not compared, because a terminal does not show blanks at the end of a line.
- */
+/* Returns whether the output before printed[i] ends with the same text as the
+ * typed line before typed_lines[at], which is not blank. Ignores blanks,
+ * because a terminal does not show blanks at the end of a line. */
 static bool
 shows_start(const struct buf *typed_lines, size_t at, const char *printed,
             size_t i)
@@ -196,7 +193,7 @@ shows_start(const struct buf *typed_lines, size_t at, const char *printed,
 		if (at == begin || same == ECHO_MARGIN)
 			return true;
 		i = skip_blanks_back(printed, i, 0);
-		/* A long line can be broken at the terminal's margin. */
+		/* The terminal may break a long line at its margin. */
 		if (is_long && i > 0 && printed[i - 1] == '\n')
 			i = skip_blanks_back(printed, i - 1, 0);
 		if (i == 0 || printed[i - 1] != typed[at - 1])
@@ -208,8 +205,8 @@ shows_start(const struct buf *typed_lines, size_t at, const char *printed,
 	return is_long && same > 0 && is_scrolled_line(printed, i);
 }
 
-/* Returns whether there is output before printed[i] in the same line, such as a
- * prompt. */
+/* Returns whether other output, such as a prompt, precedes printed[i] in the
+ * same line. */
 static bool
 follows_prompt(const char *printed, size_t i)
 {
@@ -227,10 +224,9 @@ begins_line(const struct buf *typed_lines, size_t at)
 	return skip_blanks_back(typed_lines->data, at, begin) == begin;
 }
 
-/* Returns whether the match at the end of s->printed belongs to a typed line
- * that is drawn again, and counts such lines. The kernel echoes input that is
- * typed while a program is busy, and a line editor draws the line again after
- * its prompt. */
+/* Returns whether the match at the end of s->printed is part of a redrawn line,
+ * and counts such lines. The kernel echoes input typed while a program is busy,
+ * and a line editor draws the line again after its prompt. */
 static bool
 skip_redrawn(struct watch *w, const struct watched_stream *s,
              const struct buf *typed_lines)
@@ -251,8 +247,8 @@ skip_redrawn(struct watch *w, const struct watched_stream *s,
 			w->redrawn++;
 			return true;
 		}
-		/* No other part of the typed line can be compared, so the match
-		 * must follow a prompt. */
+		/* The match is at the start of the typed line, so only a prompt
+		 * before it shows that the line is redrawn. */
 		if (w->redraw && follows_prompt(s->printed.data, match)) {
 			w->redraw = false;
 			return true;
@@ -263,7 +259,7 @@ skip_redrawn(struct watch *w, const struct watched_stream *s,
 
 /* -- Searching ------------------------------------------------------------ */
 
-/* Appends output to s->printed, of which only the end is kept. */
+/* Appends output to s->printed, and keeps only the last part. */
 static void
 keep_printed(struct watched_stream *s, const char *bytes, size_t n)
 {
@@ -276,7 +272,7 @@ keep_printed(struct watched_stream *s, const char *bytes, size_t n)
 		buf_keep_end(&s->printed, PRINTED_KEPT);
 }
 
-/* Removes the last, unfinished line from s->printed, because it will be read
+/* Removes the unfinished last line from s->printed, because it will be read
  * again. */
 static void
 forget_line(struct watched_stream *s)
@@ -290,8 +286,8 @@ forget_line(struct watched_stream *s)
 		b->len--;
 }
 
-/* Returns whether a newline is only a line break at the terminal's margin,
- * within the echo of a long line. */
+/* Returns whether a newline only wraps the echo of a long line at the
+ * terminal's margin. */
 static bool
 is_within_echo(const struct watch *w, const struct watched_stream *s)
 {
@@ -299,9 +295,8 @@ is_within_echo(const struct watch *w, const struct watched_stream *s)
 	    !s->echo_complete;
 }
 
-/* Returns whether the text has just been matched, and not within an echo. If at
- * least as many bytes match the echo as match the text, the text is a part of
- * the echo. */
+/* Returns whether the text has just been matched outside an echo. If the match
+ * of the echo is at least as long, the text is part of the echo. */
 static bool
 is_matched(const struct watch *w, const struct watched_stream *s)
 {
@@ -310,7 +305,8 @@ is_matched(const struct watch *w, const struct watched_stream *s)
 	return is_complete && s->echo_matched < s->text_matched;
 }
 
-/* Compares the next byte of the output with both patterns. */
+/* Compares the next byte of the output with the text and with the expected
+ * echo. */
 static void
 match_byte(struct watch *w, struct watched_stream *s, char c)
 {
@@ -324,8 +320,8 @@ match_byte(struct watch *w, struct watched_stream *s, char c)
 		w->new_output = true;
 }
 
-/* Starts a new line. If the last line was an echo, the echo of the next typed
- * line is expected. */
+/* Starts a new line of output. If the previous line was an echo, expects the
+ * echo of the next typed line. */
 static void
 end_line(struct watch *w, struct watched_stream *s)
 {
@@ -337,7 +333,7 @@ end_line(struct watch *w, struct watched_stream *s)
 	s->echo_complete = false;
 }
 
-/* Searches the next piece of a stream. `typed_lines` contains the lines that
+/* Searches the next output of a stream. `typed_lines` contains the lines that
  * were typed into the task; see struct job. */
 static void
 search_bytes(struct watch *w, struct watched_stream *s,
