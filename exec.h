@@ -163,6 +163,10 @@ void exec_poll_stopping(struct list *, const struct options *, int64_t now);
  * command must be in EXEC_SURVIVED. */
 void exec_put_survivor(const struct exec *, struct buf *);
 
+/* Closes boris's copies of the output ends that the shell has, so that a command
+ * which runs for a long time uses fewer descriptors. */
+void exec_close_shell_output(struct exec *);
+
 /* Adds the descriptors and deadlines of the commands to the poll set. */
 void exec_poll_add(const struct list *, struct loop *);
 /* Reads the output and writes the input of the commands, polls their process

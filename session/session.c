@@ -405,6 +405,17 @@ become_task(struct session *s, struct job *job, int64_t now)
 	return TASK_STARTED;
 }
 
+/* Makes a task of a job that runs. */
+static enum task_start
+continue_as_task(struct session *s, struct job *job, int64_t now)
+{
+	enum task_start started = become_task(s, job, now);
+
+	if (started == TASK_STARTED)
+		exec_close_shell_output(&job->exec);
+	return started;
+}
+
 /* Allocates the outputs of a job. Returns 0, or -1 with errno set. */
 static int
 open_outputs(struct session *s, struct job *job)
@@ -445,6 +456,8 @@ start_command(struct session *s, struct job *job, int64_t now)
 	if (exec_start(&s->execs, x, s->options, &dirs, job->out.text,
 	    job->err.text, now) < 0)
 		return x->no_terminal ? REJECT_NO_TERMINAL : REJECT_NO_START;
+	if (job->background)
+		exec_close_shell_output(x);
 	return REJECT_NONE;
 }
 
@@ -511,7 +524,7 @@ hand_over(struct session *s, struct job *job, enum call_end why, int64_t now)
 	job->hand_over_at = NEVER;
 	if (job->exec.state != EXEC_RUNNING)
 		return;
-	switch (become_task(s, job, now)) {
+	switch (continue_as_task(s, job, now)) {
 	case TASK_STARTED:
 		break;
 	case TASK_TOO_MANY:
@@ -717,7 +730,7 @@ keep_or_time_out(struct session *s, struct job *job, int64_t now)
 	enum task_start started;
 
 	job->deadline = NEVER;
-	started = become_task(s, job, now);
+	started = continue_as_task(s, job, now);
 	job->too_many_tasks = started == TASK_TOO_MANY;
 	if (started != TASK_STARTED)
 		time_out(job, now);
