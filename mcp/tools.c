@@ -107,8 +107,8 @@ static const struct argument {
 		/* There is no `max`: read_command() reduces larger values
 		 * (W4). */
 		.help = { [BASH] = "Maximum run time in "
-		    "milliseconds, up to 600000; a background task has no "
-		    "limit by default and can be given up to 86400000" },
+		    "milliseconds, up to 600000 (for background tasks up to "
+		    "86400000, and no limit by default)" },
 		.must_be = "a number of milliseconds from 1 to 600000 "
 		    "(86400000 for a background task)"
 	},
@@ -141,8 +141,8 @@ static const struct argument {
 		.name = "check_pid",
 		.type = JSON_NUMBER,
 		.flags = HANDLE,
-		.help = { [BASH] = "Process ID of a background task to read; "
-		    "returns its status and output" },
+		.help = { [BASH] = "Process ID of a background task; the "
+		    "call returns its status and output" },
 		.must_be = "a process ID that bash returned"
 	},
 	[KILL_PID] = {
@@ -157,9 +157,9 @@ static const struct argument {
 		.name = "task_id",
 		.type = JSON_STRING,
 		.flags = HANDLE | TYPED,
-		.help = { [BASH] = "ID of the task to type input into; "
-		    "check_pid and kill_pid rarely need it (the note in the "
-		    "result of bash then says so)",
+		.help = { [BASH] = "ID of the task to type input into, as "
+		    "returned by bash; check_pid and kill_pid need it only if "
+		    "a note says so",
 		    [TASK_OUTPUT] = "ID of the task, as returned by bash" },
 		.must_be = "a task ID that bash returned"
 	},
@@ -169,11 +169,11 @@ static const struct argument {
 		.flags = EMPTY | TYPED,
 		/* There is no `max`: read_wait() reduces larger values (W2). */
 		.help = { [BASH] = "Maximum time in milliseconds to wait for "
-		    "a background task (default 0, but 10000 with tty or "
-		    "input, and 30000 with until)",
+		    "a background task (default: 0; with tty or input: 10000; "
+		    "with until: 30000)",
 		    [TASK_OUTPUT] = "Maximum time in milliseconds to wait for "
 		    "the end of the task, or for new output if new is true "
-		    "(default 0, at most 600000)" },
+		    "(default: 0; maximum: 600000)" },
 		.must_be = "a number of milliseconds from 0 to 600000",
 		.alias = { [TASK_OUTPUT] = "timeout" }
 	},
@@ -193,8 +193,8 @@ static const struct argument {
 		.help = { [BASH] = "Plain text to wait for; the command runs "
 		    "as a background task, and the call returns when it "
 		    "prints this text",
-		    [TASK_OUTPUT] = "Plain text to wait for in output that has "
-		    "not been read yet; wait then defaults to 30000" },
+		    [TASK_OUTPUT] = "Plain text to wait for in new output "
+		    "(the default of wait is then 30000)" },
 		.must_be = "a string of 1 to 1000 characters without "
 		    "newlines"
 	},
@@ -211,9 +211,9 @@ static const struct argument {
 		.flags = NAME,
 		.min = 1,
 		.max = PATH_LIMIT,
-		.help = { [BASH] = "Working directory for this call only (~ and "
-		    "variables are not expanded); if the path is absolute, the "
-		    "call runs in parallel with others" },
+		.help = { [BASH] = "Working directory for this call only (~ "
+		    "and variables are not expanded); if the path is absolute, "
+		    "the call runs in parallel with others" },
 		.must_be = "a string of at most 4096 bytes, the path of a "
 		    "directory",
 		.alias = { [BASH] = "workdir" }
@@ -241,8 +241,8 @@ static const struct argument {
 		.flags = TYPED,
 		.min = 200,
 		.max = 100000,
-		.help = { [BASH] = "Maximum number of characters to return from "
-		    "each of stdout and stderr (200 to 100000)",
+		.help = { [BASH] = "Maximum number of characters to return "
+		    "from each of stdout and stderr (200 to 100000)",
 		    [TASK_OUTPUT] = "Maximum number of characters to return "
 		    "from each of stdout and stderr (200 to 100000)" },
 		.must_be = "an integer from 200 to 100000"
@@ -1043,29 +1043,29 @@ describe_bash(struct buf *b, const struct options *o, const struct caller *r)
 	    "command, input, check_pid and kill_pid. ");
 	if (r->shared)
 		buf_fmt(b, "Each command starts in the server's working "
-		    "directory, or in cwd. Nothing carries over to the next "
-		    "call, so repeat cd, export or . venv/bin/activate in "
-		    "each command that needs it. ");
+		    "directory, or in cwd. Later calls do not keep its "
+		    "directory or variables, so repeat cd and export, and activate "
+		    "virtual environments, in each command that needs them. ");
 	else
-		buf_fmt(b, "A cd changes the working directory for all later "
-		    "calls, whereas cwd applies to one call only. Calls with "
-		    "an absolute cwd run in parallel and do not wait for other "
-		    "calls. Only the working directory carries over to later "
-		    "calls, so repeat export or . venv/bin/activate in each "
-		    "command that needs it. ");
+		buf_fmt(b, "If a command changes the working directory with "
+		    "cd, later calls start there. The argument cwd applies to "
+		    "one call only. Calls with an absolute cwd run in parallel "
+		    "and do not wait for other calls. Variables are not kept, "
+		    "so repeat export, and activate virtual environments, in "
+		    "each command that needs them. ");
 	buf_fmt(b, "Calls sent together may run in any order, so join "
 	    "commands that depend on each other with &&. ");
 	buf_fmt(b, o->edit
 	    ? "Commands have no terminal, editor or pager, and their stdin is "
-	    "empty, so use flags such as -y and -m. To create or change a "
-	    "file, use the edit tool. "
+	    "empty, so use flags such as apt -y and git commit -m. To create "
+	    "or change a file, use the edit tool. "
 	    : "Commands have no terminal, editor or pager, and their stdin is "
-	    "empty, so use flags such as -y and -m. To write a file, run "
-	    "cat >FILE and give the text in stdin. ");
+	    "empty, so use flags such as apt -y and git commit -m. To write "
+	    "a file, run cat >FILE and give the text in stdin. ");
 	buf_fmt(b, "For an interactive program (python, gdb, ssh, a password "
 	    "prompt), set tty: true. The call returns when the program waits "
-	    "for input; type it with the arguments input and task_id. A nonzero exit "
-	    "code is a normal result, not a tool error. ");
+	    "for input; type it with the arguments input and task_id. A "
+	    "nonzero exit code is a normal result, not a tool error. ");
 	buf_fmt(b, o->on_timeout
 	    ? "A command that is still running after timeout (default %jd "
 	    "ms) becomes a background task. "
@@ -1097,9 +1097,9 @@ describe_task_output(struct buf *b, const struct options *o,
 	    "bash started. While the task runs, the result shows the "
 	    "last 10000 characters of its output so far. When the task has "
 	    "ended, the next call returns its final output and exit code and "
-	    "removes the task. Do not poll. Instead, set wait: the call "
+	    "removes the task. Instead of polling, set wait: the call "
 	    "returns when the task ends, when it prints the text given in "
-	    "until, or after that time.");
+	    "until, or when the time is up.");
 	if (!r->shared)
 		buf_fmt(b, " Without task_id, the call lists all tasks.");
 }
